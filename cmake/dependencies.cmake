@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# What the library links to: hiredis (its reply parser) and threads.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HIREDIS IMPORTED_TARGET hiredis)
+if(NOT HIREDIS_FOUND)
+	message(FATAL_ERROR "hiredis was not found by pkg-config. On Debian: apt-get install libhiredis-dev")
+endif()
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+# The sources say <hiredis/read.h>, while hiredis.pc of 0.14 points into that folder: add its parent.
+add_library(rl_hiredis INTERFACE)
+foreach(dir IN LISTS HIREDIS_INCLUDE_DIRS)
+	if(dir MATCHES "/hiredis/?$")
+		get_filename_component(dir ${dir} DIRECTORY)
+	endif()
+	target_include_directories(rl_hiredis SYSTEM INTERFACE ${dir})
+endforeach()

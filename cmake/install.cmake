@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+# What `cmake --install` puts where for users of the library. The command and the man pages are installed
+# by their own folders.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/redlock)
+
+install(TARGETS redlock EXPORT redlock-shared
+	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+	INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS redlock_static EXPORT redlock-static
+	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+	INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/redlock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+install(EXPORT redlock-shared NAMESPACE redlock:: DESTINATION ${package_dir})
+install(EXPORT redlock-static NAMESPACE redlock:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/redlock-config.cmake.in redlock-config.cmake
+	INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(redlock-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/redlock-config-version.cmake
+	DESTINATION ${package_dir})
+
+# redlock.pc finds its prefix from its own place, so that `cmake --install --prefix` and moved trees work.
+# Distributions may use absolute CMAKE_INSTALL_*DIR; then nothing can move.
+set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+set(pc_libdir ${CMAKE_INSTALL_FULL_LIBDIR})
+set(pc_includedir ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} AND NOT IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+	file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+	string(REGEX REPLACE "/$" "" up "${up}")
+	set(pc_prefix "\${pcfiledir}/${up}")
+	set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+	set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file(cmake/redlock.pc.in redlock.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/redlock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

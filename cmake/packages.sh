@@ -1,0 +1,96 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# The Debian packages that this project needs, and how ./quickstart and ./check install those that are missing.
+# Nothing else is ever downloaded.
+
+build_packages=(
+	gcc            # the compiler
+	libc6-dev      # C headers
+	cmake          # describes the build
+	ninja-build    # runs it
+	pkg-config     # finds hiredis
+	libhiredis-dev # parser of the Redis protocol
+	redis-server   # the nodes of the local cluster
+	scdoc          # man pages
+)
+# shellcheck disable=SC2034 # used by ./check
+test_packages=(
+	"${build_packages[@]}"
+	g++            # the header in C++
+	libcmocka-dev  # unit tests
+	redis-tools    # redis-cli: the classic unlock script
+	python3-redis  # another language's lock on the same keys
+	bats           # tests of the command
+	valgrind       # memory errors that sanitizers miss
+	clang-format   # layout of the code
+	clang-tidy     # linter
+	cppcheck       # linter
+	shellcheck     # linter of the shell scripts
+)
+
+# Prints those of the packages "$@" that are not installed.
+missing_packages() {
+	local package
+	for package; do
+		[[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || echo "$package"
+	done
+}
+
+can_be_root() {
+	# Without a terminal sudo cannot ask for a password.
+	((EUID == 0)) || { command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; }
+}
+
+root() {
+	if ((EUID == 0)); then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}
+
+# Installs packages while no service may be started: Debian asks /usr/sbin/policy-rc.d. One that is already
+# there is respected. The body is a subshell, whose end removes ours.
+apt_install() (
+	policy=/usr/sbin/policy-rc.d
+	if [[ ! -e $policy ]]; then
+		trap 'root rm -f "$policy"' EXIT
+		trap 'exit 130' INT TERM HUP
+		printf '#!/bin/sh\nexit 101\n' | root tee "$policy" >/dev/null && root chmod 755 "$policy" || exit 1
+	fi
+	apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120)
+	root "${apt[@]}" update && root "${apt[@]}" install -y --no-install-recommends "$@"
+)
+
+# need_packages LOG PACKAGE...: installs what is missing, trying twice. On failure it says what to do.
+need_packages() {
+	local log=$1 missing
+	shift
+	if ! command -v dpkg-query >/dev/null; then
+		echo "This is not a Debian system. Going on with what is there; what is needed is called in Debian: $*"
+		return 0
+	fi
+	mapfile -t missing < <(missing_packages "$@")
+	((${#missing[@]})) || return 0
+	if ! can_be_root; then
+		echo "Packages are missing, and this is neither root nor can it use sudo. Please run as root:" >&2
+		echo "    apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
+		return 1
+	fi
+	echo "Installing Debian packages: ${missing[*]}"
+	if ! apt_install "${missing[@]}" >"$log" 2>&1; then
+		sleep 3
+		if ! apt_install "${missing[@]}" >>"$log" 2>&1; then
+			tail -n 15 "$log" >&2
+			echo "apt-get failed, see $log. By hand: apt-get update && apt-get install ${missing[*]}" >&2
+			return 1
+		fi
+	fi
+	if [[ " ${missing[*]} " == *" redis-server "* ]]; then
+		# Wanted for its program only: no server on port 6379, neither now nor after the next boot.
+		if command -v systemctl >/dev/null; then
+			root systemctl disable redis-server >>"$log" 2>&1
+		fi
+		echo "The system service redis-server was not started, nor enabled."
+	fi
+}

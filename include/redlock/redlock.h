@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libredlock: distributed locks over independent Redis or Valkey servers.
+ *
+ * Calling sequence, blocking:
+ *
+ *     struct redlock_options o;
+ *     redlock_options_init(&o);                  defaults
+ *     o.urls = urls; o.url_count = 5;            the nodes
+ *     redlock_open(&o, &client);                 connects in the background
+ *     redlock_lock_new(client, "job", 3, NULL, &lock);
+ *     if (redlock_acquire(lock) == 0) {          held until redlock_remaining_ms() is 0
+ *         ...                                    the work, within that time
+ *         redlock_release(lock);                 the handle can be acquired again
+ *     }
+ *     redlock_lock_free(lock);
+ *     redlock_close(client);
+ *
+ * Calling sequence, inside an event loop: start any number of operations with redlock_start_*(), then
+ * call redlock_process(), which is what sends. Watch redlock_fd() for reading; when it is readable call
+ * redlock_process() again and pull results with redlock_next() until it returns 0. No call of this group
+ * blocks. Timers are inside the descriptor; redlock_timeout_ns() is for loops that want their own.
+ *
+ * A lock is a lease. It is valid by the clock, never by a flag: redlock_remaining_ms() compares the
+ * deadline with the clock at every call. Work that must not run late has to check it, and a resource that
+ * must be safe from a late worker needs to check tokens of its own. See docs/design.md, "Promises".
+ *
+ * Time. Durations are milliseconds (`_ms`). Points in time are nanoseconds of CLOCK_BOOTTIME (`_ns`),
+ * which goes on during suspend; REDLOCK_NEVER_NS is a point that never comes.
+ *
+ * Threads. One client may be used by many threads: every call locks it. Concurrent blocking calls share
+ * the same connections. One lock handle belongs to one thread at a time, except redlock_cancel() and the
+ * queries of section 5, which any thread may call while the handle lives.
+ *
+ * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
+ * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks.
+ *
+ * Errors are negative, 0 is success. Out-parameters are last and are written only on success. The library
+ * prints nothing, touches no signal, and never exits or aborts the process because of what a server says.
+ */
+#ifndef REDLOCK_H
+#define REDLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define REDLOCK_API __attribute__((visibility("default")))
+#define REDLOCK_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define REDLOCK_API
+#define REDLOCK_MUST_CHECK
+#endif
+
+/* ---- 1. Version and limits ------------------------------------------------------------------------- */
+
+#define REDLOCK_VERSION_MAJOR 0
+#define REDLOCK_VERSION_MINOR 1
+#define REDLOCK_VERSION_PATCH 0
+#define REDLOCK_VERSION "0.1.0"
+
+#define REDLOCK_MAX_NODES 31
+#define REDLOCK_MAX_NAME 65536           /* bytes of a resource name, prefix included */
+#define REDLOCK_MAX_TOKEN 512            /* bytes of a token, owner label or caller's value included */
+#define REDLOCK_MAX_OWNER 128            /* bytes of an owner label */
+#define REDLOCK_MIN_TTL_MS 10
+#define REDLOCK_MAX_TTL_MS 2592000000ull /* 30 days */
+#define REDLOCK_FOREVER UINT64_MAX       /* as a wait: no limit */
+#define REDLOCK_NEVER_NS UINT64_MAX
+
+/* The version of the library that is loaded, "MAJOR.MINOR.PATCH". */
+REDLOCK_API const char *redlock_version(void);
+
+/* ---- 2. Errors -------------------------------------------------------------------------------------- */
+
+/* X(name, value, sentence) */
+#define REDLOCK_ERROR_MAP(X)                                                                           \
+	X(BUSY, -1, "somebody else holds the lock")                                                        \
+	X(NOQUORUM, -2, "fewer than a quorum of the nodes gave a definite answer")                         \
+	X(LOST, -3, "the lock was lost: its validity has ended, or a quorum of nodes no longer has it")    \
+	X(GONE, -4, "the lock was already gone: a quorum of nodes does not have it under this token")      \
+	X(CANCELLED, -5, "the operation was cancelled")                                                    \
+	X(INVAL, -6, "an argument is out of its range")                                                    \
+	X(URL, -7, "a node URL cannot be used")                                                            \
+	X(DUPLICATE, -8, "two of the nodes are the same server")                                           \
+	X(STATE, -9, "the lock handle is not in a state that allows this call")                            \
+	X(LIMIT, -10, "the cap on extending this lock is reached")                                         \
+	X(NOMEM, -11, "out of memory")                                                                     \
+	X(SYSTEM, -12, "the operating system refused a descriptor, a timer, a thread or random bytes")     \
+	X(FORKED, -13, "the client belongs to the parent process: open a new one after fork")
+
+enum redlock_error {
+#define REDLOCK_ERROR_ENUM(name, value, text) REDLOCK_E_##name = (value),
+	REDLOCK_ERROR_MAP(REDLOCK_ERROR_ENUM)
+#undef REDLOCK_ERROR_ENUM
+};
+
+/* The sentence for an error code. 0 is "success"; an unknown code has a text too. Never NULL. */
+REDLOCK_API const char *redlock_strerror(int error);
+
+/* The name of an error code without its prefix ("BUSY"), "OK" for 0, "UNKNOWN" otherwise. Never NULL. */
+REDLOCK_API const char *redlock_error_name(int error);
+
+/* ---- 3. Votes: what one node said ------------------------------------------------------------------- */
+
+/*
+ * X(name, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is a
+ * vote that failed and may work later; FATAL is a vote that needs an operator.
+ * Which server answers map to which vote: research of redis.io "distributed locks" and server sources.
+ */
+#define REDLOCK_VOTE_MAP(X)                                                                            \
+	X(PENDING, PENDING, "no answer yet")                                                               \
+	X(YES, YES, "yes")                                                                                 \
+	X(NO, NO, "no: the key is missing or is somebody else's")                                          \
+	X(TIMEOUT, MISSING, "no answer in time")                                                           \
+	X(UNSENT, MISSING, "not connected in time, nothing was sent")                                      \
+	X(DOWN, MISSING, "not reachable")                                                                  \
+	X(CLOSED, MISSING, "connection lost before the answer")                                            \
+	X(BACKLOG, MISSING, "not answering, its queue is full")                                            \
+	X(LOADING, MISSING, "loading its data set")                                                        \
+	X(BLOCKED, MISSING, "busy with a script or a failover")                                            \
+	X(OOM, MISSING, "out of memory (maxmemory reached)")                                               \
+	X(MISCONF, MISSING, "cannot persist, refuses writes")                                              \
+	X(REPLICAS, MISSING, "too few replicas, refuses writes")                                           \
+	X(SERVER, MISSING, "answered with an error")                                                       \
+	X(GARBAGE, MISSING, "answered with something that is not the Redis protocol")                      \
+	X(READONLY, FATAL, "is a read-only replica")                                                       \
+	X(CLUSTER, FATAL, "is a cluster node, not an independent master")                                  \
+	X(AUTH, FATAL, "refused the user or password")                                                     \
+	X(NOPERM, FATAL, "the user may not run the command")                                               \
+	X(COMMAND, FATAL, "does not know the command")                                                     \
+	X(DATABASE, FATAL, "has no such database")                                                         \
+	X(NAME, FATAL, "its host name cannot be resolved")                                                 \
+	X(DUPLICATE, FATAL, "is the same server as another node")
+
+enum redlock_vote_code {
+#define REDLOCK_VOTE_ENUM(name, kind, text) REDLOCK_VOTE_##name,
+	REDLOCK_VOTE_MAP(REDLOCK_VOTE_ENUM)
+#undef REDLOCK_VOTE_ENUM
+	REDLOCK_VOTE_COUNT
+};
+
+enum redlock_vote_kind {
+	REDLOCK_KIND_PENDING,
+	REDLOCK_KIND_YES,
+	REDLOCK_KIND_NO,
+	REDLOCK_KIND_MISSING,
+	REDLOCK_KIND_FATAL
+};
+
+struct redlock_vote {
+	enum redlock_vote_code code;
+	uint64_t rtt_ns; /* from the start of the operation to the answer; 0 while PENDING */
+};
+
+/* The kind, the name ("TIMEOUT") and the sentence of a vote code. Names and sentences are never NULL. */
+REDLOCK_API enum redlock_vote_kind redlock_vote_kind(enum redlock_vote_code code);
+REDLOCK_API const char *redlock_vote_name(enum redlock_vote_code code);
+REDLOCK_API const char *redlock_vote_text(enum redlock_vote_code code);
+
+/* ---- 4. Client ---------------------------------------------------------------------------------------- */
+
+typedef struct redlock_client redlock_client;
+typedef struct redlock_lock redlock_lock;
+
+/*
+ * Options of redlock_open(). Always call redlock_options_init() first. `size` lets the struct grow: a
+ * caller that was built against an older header keeps working, and a newer caller with an option that this
+ * library does not know gets REDLOCK_E_INVAL, never a silently ignored option.
+ * The client copies everything; the caller may free it after redlock_open().
+ */
+struct redlock_options {
+	size_t size;
+	const char *const *urls; /* redis:// valkey:// unix:// , with user, password and database */
+	size_t url_count;        /* 1 to REDLOCK_MAX_NODES; an odd number tolerates most */
+	const char *user;        /* for nodes whose URL names none; NULL: the default user */
+	const char *password;    /* for nodes whose URL has none; NULL: none */
+	const char *prefix;      /* put before every name; NULL: none */
+	const char *owner;       /* label put behind tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none */
+	unsigned quorum;         /* 0: a majority, N/2+1. More may be asked for, less is refused. */
+	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. Only felt when no quorum answers. */
+	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */
+	uint32_t drift_ms;        /* plus this; 2 */
+	/* Called with one line per transition of any lock, while the client is locked: it must be quick and
+	 * must not call the library. Names and tokens are not in the line. NULL: no trace. */
+	void (*trace)(void *trace_user, const char *line);
+	void *trace_user;
+	/* Receives one sentence that names the node and the cause when redlock_open() fails. May be NULL. */
+	char *error_text;
+	size_t error_text_size;
+};
+
+/* Fills in the defaults. Thread-safe. */
+REDLOCK_API void redlock_options_init(struct redlock_options *options);
+
+/*
+ * Opens a client: checks the options, resolves host names (the only call that may block, in
+ * getaddrinfo(3)), and starts connecting to all nodes without waiting for any.
+ * A name that does not resolve is not an error: that node's votes are missing (REDLOCK_VOTE_NAME).
+ * Errors: INVAL, URL, DUPLICATE (the same address and database twice), NOMEM, SYSTEM.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *options, redlock_client **ret_client);
+
+/*
+ * Stops the keeper, frees every lock handle's connection to the client as redlock_lock_free() would do
+ * (held locks are released without waiting), closes the connections, and frees the client. NULL is allowed.
+ * Lock handles that were not freed stay allocated; any call on them but redlock_lock_free() is
+ * REDLOCK_E_STATE. No other thread may be inside a call of this client. To be sure that releases were
+ * received, call redlock_drain() first.
+ */
+REDLOCK_API void redlock_close(redlock_client *client);
+
+/*
+ * Waits until no release is owed to any node, at most `timeout_ms`. A release is owed where a SET was sent
+ * and its key may still exist: behind a failed attempt, an abandoned handle or a broken connection.
+ * Returns the number of releases that are still owed, 0 when all are settled, or a negative error
+ * (FORKED). Those left may linger until their TTL.
+ */
+REDLOCK_API int redlock_drain(redlock_client *client, uint64_t timeout_ms);
+
+/* The number of configured nodes and the quorum in force. */
+REDLOCK_API unsigned redlock_node_count(const redlock_client *client);
+REDLOCK_API unsigned redlock_quorum(const redlock_client *client);
+
+struct redlock_node_status {
+	char address[256];      /* as configured, without user and password */
+	int connected;          /* 1: ready for commands */
+	enum redlock_vote_code last_failure; /* why the last connection or command failed; PENDING: never */
+	char last_error[160];   /* its text, "" if none; never has a secret in it */
+	char run_id[41];        /* the server's identity, "" if unknown (not connected, or INFO forbidden) */
+	unsigned waiting;       /* commands sent or queued and not answered */
+	unsigned owed;          /* releases that wait for a connection */
+	unsigned lingering;     /* keys that could not be released for certain: they may linger until their TTL */
+};
+
+/* What is known of node `index` (0 to N-1, in the order of the URLs). Errors: INVAL, FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_node_status(redlock_client *client, unsigned index,
+                                                       struct redlock_node_status *ret_status);
+
+/* ---- 5. Lock handles ---------------------------------------------------------------------------------- */
+
+/* Options of redlock_lock_new(). Always call redlock_lock_options_init() first. */
+struct redlock_lock_options {
+	size_t size;
+	uint64_t ttl_ms;       /* 30000; REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS */
+	uint64_t wait_ms;      /* how long acquire waits for a busy lock: 0 one try, REDLOCK_FOREVER no limit; 0 */
+	uint64_t noquorum_wait_ms; /* how long of that it waits for an unreachable quorum; REDLOCK_FOREVER: as wait_ms */
+	uint64_t min_validity_ms;  /* grant only with more than this left; 0 */
+	uint64_t retry_min_ms; /* random delay between attempts: from 50 */
+	uint64_t retry_max_ms; /* to 150 */
+	uint64_t renew_ms;     /* extend in the background this long after each grant; 0: never. Needs a running
+	                          keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
+	uint64_t danger_ms;    /* notice this long before validity ends; 0: no notice. Default ttl/6. */
+	uint64_t max_hold_ms;  /* no extend reaches beyond this long after acquire; 0: no cap */
+	uint32_t max_extends;  /* no more successful extends than this; 0: no cap */
+	const void *token;     /* the caller's own value, used instead of random tokens (LockTake). It must be
+	                          unique per claimant. acquire makes one attempt; extend, release and query work
+	                          without an acquire before. NULL: fresh random tokens. */
+	size_t token_len;      /* 1 to REDLOCK_MAX_TOKEN */
+};
+#define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
+
+/* Fills in the defaults. Thread-safe. */
+REDLOCK_API void redlock_lock_options_init(struct redlock_lock_options *options);
+
+/*
+ * Makes a handle for the resource `name` (1 to REDLOCK_MAX_NAME bytes with the prefix, any bytes).
+ * Nothing is sent. `options` may be NULL for the defaults. One handle is one claimant: two handles of one
+ * name exclude each other. Errors: INVAL (also TTL too short for node timeout and drift), NOMEM, FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
+                                                    const struct redlock_lock_options *options,
+                                                    redlock_lock **ret_lock);
+
+/* Frees the handle. A lock that is held, or being acquired, is released without waiting. NULL is allowed. */
+REDLOCK_API void redlock_lock_free(redlock_lock *lock);
+
+/* Frees the handle and leaves the key on the servers, to whoever has the token. NULL is allowed. */
+REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
+
+/*
+ * Acquires the lock: SET name token NX PX ttl on all nodes at once, granted at a quorum with validity
+ * ttl - elapsed - drift left. Blocks up to wait_ms, or one node timeout when that is 0. What a failed
+ * attempt left is released before this returns or retries. Source: design guide section 3; redis.io,
+ * "Distributed Locks with Redis".
+ * Errors: BUSY, NOQUORUM, DUPLICATE, CANCELLED, STATE (already held), NOMEM, SYSTEM, FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
+
+/*
+ * Extends the lock by compare-and-PEXPIRE on all nodes; it never shortens and never re-creates a key.
+ * `ttl_ms` 0: as acquired. The new deadline is the later of the old one and start + ttl - drift.
+ * Errors: NOQUORUM (not confirmed; the old validity still counts), LOST (it ended, or a quorum no longer has
+ * the lock; for ever), GONE (own token, never acquired here: a quorum does not have it), LIMIT, STATE (not
+ * held), INVAL, FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t ttl_ms);
+
+/*
+ * Releases by compare-and-delete on all nodes. Blocks until a quorum has answered, one node timeout at
+ * most. The handle is not held afterwards, whatever is returned.
+ * Errors: GONE (already expired or taken over), NOQUORUM (too few nodes answered: keys may live until
+ * their TTL), STATE (nothing to release), FORKED.
+ */
+REDLOCK_API int redlock_release(redlock_lock *lock);
+
+/*
+ * Asks all nodes what they have under this name. Returns 0 when a quorum has it under this handle's token
+ * (with its own token: as soon as that is known), GONE when not, NOQUORUM when too few nodes answered.
+ * What each node has is in redlock_lock_finding(). Errors: also NOMEM, STATE, FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
+
+/* Ends a waiting or running acquire, extend or query of this handle with CANCELLED; a partial acquisition is
+ * released. Any thread. 0, also when nothing was running. Errors: FORKED, STATE. */
+REDLOCK_API int redlock_cancel(redlock_lock *lock);
+
+/* How long the lock may still be relied on, by the clock; 0: not held or lost. Any thread. */
+REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);
+
+/* The same as a point in time: CLOCK_BOOTTIME in nanoseconds, 0 when not held. Any thread. */
+REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
+
+/* The token that signs the current or last acquisition: REDLOCK_MAX_TOKEN+1 bytes suffice. Copies it with a
+ * NUL behind and writes its length, 0 before the first acquire. Errors: INVAL (buffer too small), FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
+                                                      size_t *ret_len);
+
+/* What node `index` voted in the last operation of this handle. Errors: INVAL, STATE, FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, unsigned index,
+                                                     struct redlock_vote *ret_vote);
+
+/* What one node has under the name. */
+struct redlock_finding {
+	int known;          /* 0: the node did not answer the last query; see its vote */
+	char type[16];      /* "none", "string", "hash", ... as TYPE says */
+	int64_t pttl_ms;    /* remaining life; -1: no expiry, blocks for ever; -2: no key */
+	uint64_t value_len; /* whole length of a string value */
+	char value[1024];   /* its first bytes, any bytes; for a hash: its first "field=value" */
+	size_t value_kept;  /* bytes in `value` */
+};
+
+/* What node `index` answered to the last redlock_query() of this handle. Errors: INVAL, STATE, FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock, unsigned index,
+                                                        struct redlock_finding *ret_finding);
+
+/* ---- 6. Event loops ----------------------------------------------------------------------------------- */
+
+enum redlock_operation {
+	REDLOCK_OP_NONE,
+	REDLOCK_OP_ACQUIRE,
+	REDLOCK_OP_EXTEND,
+	REDLOCK_OP_RELEASE,
+	REDLOCK_OP_QUERY
+};
+
+enum redlock_event_kind {
+	REDLOCK_EVENT_DONE = 1, /* an operation that was started with redlock_start_*() has ended */
+	REDLOCK_EVENT_DANGER,   /* validity ends in danger_ms and was not extended */
+	REDLOCK_EVENT_LOST      /* the lock is lost; not sent after a release */
+};
+
+struct redlock_event {
+	redlock_lock *lock;
+	enum redlock_event_kind kind;
+	enum redlock_operation operation; /* DONE: which */
+	int result;                       /* DONE: 0 or the error that the blocking call would return */
+};
+
+/* As the blocking calls, but only begin: the result comes from redlock_next(). Nothing is sent before the next
+ * redlock_process(), so that many operations share one send per node. One operation per handle at a time.
+ * Errors at once: STATE, INVAL, LIMIT, NOMEM, SYSTEM, FORKED; then no event follows. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_acquire(redlock_lock *lock);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_release(redlock_lock *lock);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_query(redlock_lock *lock);
+
+/* A descriptor that is readable when redlock_process() has something to do, timers included. Never read or
+ * close it. It stays the same for the life of the client. */
+REDLOCK_API int redlock_fd(const redlock_client *client);
+
+/* When redlock_process() wants to be called at the latest (CLOCK_BOOTTIME ns): 0 when there is something to
+ * send or to pull now, REDLOCK_NEVER_NS when only the descriptor matters. */
+REDLOCK_API uint64_t redlock_timeout_ns(redlock_client *client);
+
+/* Receives, decides, runs timers and sends. Never blocks. Errors: FORKED, SYSTEM. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_process(redlock_client *client);
+
+/* Pulls one event. Returns 1 and writes it, or 0 when there is none. Events of freed handles are dropped.
+ * Errors: FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_next(redlock_client *client, struct redlock_event *ret_event);
+
+/* ---- 7. Keeper ---------------------------------------------------------------------------------------- */
+
+/*
+ * Starts the one opt-in thread: it drives the client while no call does, so that locks with renew_ms are
+ * renewed and DANGER and LOST are noticed in time. All signals are blocked in it.
+ * Errors: STATE (already running), SYSTEM, FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_keeper_start(redlock_client *client);
+
+/* Ends and joins the thread. 0, also when none was running. */
+REDLOCK_API int redlock_keeper_stop(redlock_client *client);
+
+/* A descriptor that is readable while redlock_next() has an event: for programs that use the blocking calls
+ * and a keeper and want to poll for DANGER and LOST. Never read or close it. Errors: SYSTEM, FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_notice_fd(redlock_client *client);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The blocking calls. Whoever waits drives the loop for all: one thread leads, that is, it waits in the
+ * poller; the others sleep until their result is there or the lead is passed to them. So concurrent callers
+ * share each node's connection and its pipeline.
+ */
+#include "client.h"
+#include "os/clock.h"
+
+/* After a pause of this length, what came in meanwhile is read first: a connection that was closed while
+ * nobody looked must not cost a vote, and an answer that waits in the socket is not a stall. */
+#define IDLE_NS (100 * RL_NS_PER_MS)
+
+static void join_waiters(redlock_client *c, redlock_lock *lock)
+{
+	redlock_lock **at = &c->waiters;
+	while (*at != NULL)
+		at = &(*at)->next_waiter;
+	lock->next_waiter = NULL;
+	*at = lock;
+}
+
+static void leave_waiters(redlock_client *c, const redlock_lock *lock)
+{
+	redlock_lock **at = &c->waiters;
+	while (*at != lock)
+		at = &(*at)->next_waiter;
+	*at = lock->next_waiter;
+}
+
+static void wait_done(redlock_client *c, redlock_lock *lock)
+{
+	join_waiters(c, lock);
+	while (!lock->done) {
+		if (c->led)
+			pthread_cond_wait(&lock->wake, &c->mutex);
+		else if (rl_lead(c) < 0)
+			rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM});
+	}
+	leave_waiters(c, lock);
+	rl_pass_lead(c);
+}
+
+static int run(redlock_lock *lock, struct rl_event event)
+{
+	int error = rl_enter_lock(lock);
+	if (error < 0)
+		return error;
+	redlock_client *c = lock->client;
+	uint64_t idle_since = c->now_ns;
+	c->now_ns = rl_clock_now();
+	if (c->now_ns - idle_since > IDLE_NS && !c->led)
+		(void)rl_poll_once(c);
+	if (lock->waited || (lock->pending & RL_PENDING_DONE) != 0) {
+		rl_leave(c);
+		return REDLOCK_E_STATE;
+	}
+	lock->waited = true;
+	lock->done = false;
+	error = rl_operate(c, lock, event);
+	rl_settle(c);
+	if (error == 0) {
+		wait_done(c, lock);
+		error = lock->done_result;
+	}
+	lock->waited = false;
+	rl_leave(c);
+	return error;
+}
+
+int redlock_acquire(redlock_lock *lock)
+{
+	return run(lock, (struct rl_event){.kind = RL_EV_ACQUIRE});
+}
+
+int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
+{
+	if (ttl_ms != 0 && (ttl_ms < REDLOCK_MIN_TTL_MS || ttl_ms > REDLOCK_MAX_TTL_MS))
+		return REDLOCK_E_INVAL;
+	uint64_t ttl_ns = ttl_ms != 0 ? rl_ms(ttl_ms) : lock->core.rules.ttl_ns;
+	return run(lock, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
+}
+
+int redlock_release(redlock_lock *lock)
+{
+	return run(lock, (struct rl_event){.kind = RL_EV_RELEASE});
+}
+
+int redlock_query(redlock_lock *lock)
+{
+	int error = rl_handle_prepare_query(lock);
+	return error < 0 ? error : run(lock, (struct rl_event){.kind = RL_EV_QUERY});
+}
+
+int redlock_cancel(redlock_lock *lock)
+{
+	int error = rl_enter_lock(lock);
+	if (error < 0)
+		return error;
+	redlock_client *c = lock->client;
+	c->now_ns = rl_clock_now();
+	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
+	rl_settle(c);
+	if (c->led)
+		rl_poller_wake(&c->poller); /* the leader may be the one that waits for this result */
+	rl_leave(c);
+	return 0;
+}
+
+static unsigned owed(const redlock_client *c)
+{
+	unsigned total = 0;
+	for (unsigned i = 0; i < c->node_count; i++)
+		total += rl_node_owed(&c->nodes[i]);
+	return total;
+}
+
+int redlock_drain(redlock_client *c, uint64_t timeout_ms)
+{
+	int error = rl_enter(c);
+	if (error < 0)
+		return error;
+	(void)rl_poll_once(c);
+	uint64_t until = rl_time_add(c->now_ns, rl_ms(timeout_ms));
+	c->drain_until_ns = c->drainers++ == 0 ? until : rl_time_min(until, c->drain_until_ns);
+	rl_settle(c);
+	while (owed(c) > 0 && c->now_ns < until && error == 0) {
+		if (c->led)
+			pthread_cond_wait(&c->turned, &c->mutex);
+		else
+			error = rl_lead(c);
+	}
+	c->drainers--;
+	unsigned left = owed(c);
+	rl_pass_lead(c);
+	rl_leave(c);
+	return (int)left;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens and closes a client. */
+#include "client.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "os/bell.h"
+#include "os/clock.h"
+#include "os/random.h"
+#include "os/resolve.h"
+
+const char *redlock_version(void)
+{
+	return REDLOCK_VERSION;
+}
+
+__attribute__((format(printf, 3, 4))) static int complain(const struct redlock_options *o, int error,
+                                                          const char *format, ...)
+{
+	va_list args;
+	if (o->error_text == NULL || o->error_text_size == 0)
+		return error;
+	va_start(args, format);
+	vsnprintf(o->error_text, o->error_text_size, format, args);
+	va_end(args);
+	return error;
+}
+
+static int check_options(const struct redlock_options *o)
+{
+	if (o->urls == NULL || o->url_count < 1 || o->url_count > REDLOCK_MAX_NODES)
+		return complain(o, REDLOCK_E_INVAL, "1 to %d node URLs are needed, not %zu", REDLOCK_MAX_NODES,
+		                o->url_count);
+	if (o->quorum != 0 && (o->quorum < rl_majority((unsigned)o->url_count) || o->quorum > o->url_count))
+		return complain(o, REDLOCK_E_INVAL,
+		                "a quorum of %u among %zu nodes is not between a majority (%u) and all", o->quorum,
+		                o->url_count, rl_majority((unsigned)o->url_count));
+	if (rl_owner_check(o->owner) < 0)
+		return complain(o, REDLOCK_E_INVAL,
+		                "the owner label is longer than %d bytes or has other characters than "
+		                "A-Z a-z 0-9 . _ : @ / + -",
+		                REDLOCK_MAX_OWNER);
+	if (o->prefix != NULL && strlen(o->prefix) >= REDLOCK_MAX_NAME)
+		return complain(o, REDLOCK_E_INVAL, "the prefix is too long");
+	return 0;
+}
+
+/* ---- nodes ---- */
+
+/* What the URL does not say comes from the options. */
+static bool add_credentials(struct rl_endpoint *e, const struct redlock_options *o)
+{
+	if (e->user == NULL && o->user != NULL && (e->user = strdup(o->user)) == NULL)
+		return false;
+	if (e->password == NULL && o->password != NULL && (e->password = strdup(o->password)) == NULL)
+		return false;
+	return true;
+}
+
+static void resolve(struct rl_node *n)
+{
+	const struct rl_endpoint *e = &n->endpoint;
+	int code =
+	    e->is_unix ? rl_resolve_path(e->host, &n->address) : rl_resolve_host(e->host, e->port, &n->address);
+	if (code == 0)
+		return;
+	n->failure = REDLOCK_VOTE_NAME;
+	snprintf(n->failure_text, sizeof n->failure_text, "%s",
+	         e->is_unix ? "the path is too long for a Unix socket" : rl_resolve_error(code));
+}
+
+static bool same_address(const struct rl_node *a, const struct rl_node *b)
+{
+	bool resolved = a->address.length > 0 && a->address.length == b->address.length;
+	return rl_endpoint_same(&a->endpoint, &b->endpoint) ||
+	       (resolved && memcmp(a->address.bytes, b->address.bytes, a->address.length) == 0);
+}
+
+static int add_node(redlock_client *c, const struct redlock_options *o, const char *url)
+{
+	char why[128] = "";
+	struct rl_endpoint endpoint;
+	unsigned number = c->node_count + 1;
+	if (url == NULL)
+		return complain(o, REDLOCK_E_URL, "node %u has no URL", number);
+	int error = rl_url_parse(url, &endpoint, why, sizeof why);
+	if (error < 0)
+		return complain(o, error, "the URL of node %u: %s", number, why);
+	if (!add_credentials(&endpoint, o)) {
+		rl_endpoint_free(&endpoint);
+		return REDLOCK_E_NOMEM;
+	}
+	struct rl_node *n = &c->nodes[c->node_count++]; /* it owns the endpoint from here on */
+	if (!rl_node_open(n, &endpoint, &c->poller, number - 1))
+		return REDLOCK_E_NOMEM;
+	resolve(n);
+	for (unsigned i = 0; i + 1 < number; i++)
+		if (same_address(&c->nodes[i], n))
+			return complain(o, REDLOCK_E_DUPLICATE, "node %u and node %u are the same server, %s", i + 1,
+			                number, n->endpoint.address);
+	return 0;
+}
+
+static int add_nodes(redlock_client *c, const struct redlock_options *o)
+{
+	c->nodes = calloc(o->url_count, sizeof *c->nodes);
+	if (c->nodes == NULL)
+		return REDLOCK_E_NOMEM;
+	for (size_t i = 0; i < o->url_count; i++) {
+		int error = add_node(c, o, o->urls[i]);
+		if (error < 0)
+			return error;
+	}
+	c->quorum = o->quorum != 0 ? o->quorum : rl_majority(c->node_count);
+	return 0;
+}
+
+/* ---- open and close ---- */
+
+static void init(redlock_client *c, const struct redlock_options *o)
+{
+	pthread_mutex_init(&c->mutex, NULL);
+	pthread_cond_init(&c->turned, NULL);
+	pthread_cond_init(&c->keeper_wake, NULL);
+	c->poller = (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1};
+	c->notice_fd = -1;
+	c->free_slot = UINT32_MAX;
+	c->node_timeout_ms = o->node_timeout_ms;
+	c->drift_ppm = o->drift_ppm;
+	c->drift_ms = o->drift_ms;
+	c->trace = o->trace;
+	c->trace_user = o->trace_user;
+	if (o->owner != NULL && o->owner[0] != '\0')
+		snprintf(c->owner, sizeof c->owner, "|%s", o->owner);
+}
+
+static void destroy(redlock_client *c)
+{
+	rl_poller_close(&c->poller);
+	for (unsigned i = 0; i < c->node_count; i++)
+		rl_node_close(&c->nodes[i]);
+	rl_bell_close(c->notice_fd);
+	rl_wire_free(&c->wire);
+	rl_schedule_free(&c->schedule);
+	rl_forkmark_clear(&c->forkmark);
+	pthread_cond_destroy(&c->keeper_wake);
+	pthread_cond_destroy(&c->turned);
+	pthread_mutex_destroy(&c->mutex);
+	free(c->nodes);
+	free(c->slots);
+	free(c->prefix);
+	free(c);
+}
+
+static int open_resources(redlock_client *c, const struct redlock_options *o)
+{
+	if (o->prefix != NULL) {
+		c->prefix = strdup(o->prefix);
+		if (c->prefix == NULL)
+			return REDLOCK_E_NOMEM;
+		c->prefix_size = strlen(c->prefix);
+	}
+	if (rl_forkmark_set(&c->forkmark) < 0 || rl_poller_open(&c->poller) < 0 ||
+	    rl_random_bytes(&c->entropy, sizeof c->entropy) < 0)
+		return complain(o, REDLOCK_E_SYSTEM, "no descriptor, timer or random bytes to be had");
+	return 0;
+}
+
+int redlock_open(const struct redlock_options *options, redlock_client **ret_client)
+{
+	struct redlock_options o;
+	redlock_options_init(&o);
+	int error = options != NULL ? rl_options_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
+	if (error == 0)
+		error = check_options(&o);
+	if (error < 0)
+		return error;
+	redlock_client *c = calloc(1, sizeof *c);
+	if (c == NULL)
+		return REDLOCK_E_NOMEM;
+	init(c, &o);
+	error = open_resources(c, &o);
+	if (error == 0)
+		error = add_nodes(c, &o);
+	if (error < 0) {
+		if (error == REDLOCK_E_NOMEM)
+			complain(&o, error, "out of memory");
+		destroy(c);
+		return error;
+	}
+	c->now_ns = rl_clock_now();
+	for (unsigned i = 0; i < c->node_count; i++)
+		rl_node_connect(&c->nodes[i], c->now_ns);
+	rl_settle(c);
+	*ret_client = c;
+	return 0;
+}
+
+void redlock_close(redlock_client *c)
+{
+	if (c == NULL)
+		return;
+	bool child = rl_forkmark_is_child(&c->forkmark);
+	if (!child) {
+		rl_keeper_end(c);
+		c->now_ns = rl_clock_now();
+	}
+	while (c->locks != NULL)
+		rl_handle_detach(c->locks, !child);
+	if (!child)
+		rl_settle(c);
+	destroy(c);
+}

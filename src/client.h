@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of a client and of a lock handle, shared by the files of this folder.
+ *
+ *   client.c   opens and closes       turn.c      one turn of the loop: receive, decide, run timers, send
+ *   handle.c   lock handles           operate.c   effects of the core: tokens, requests, answers, notices
+ *   blocking.c blocking calls         schedule.c  which handle's deadline comes first
+ *   events.c   the event-loop calls   inspect.c   what is known of nodes and votes
+ *   keeper.c   the thread             options.c   sized options, checked and copied
+ *
+ * Everything here is under the client's mutex, but for what is said otherwise.
+ */
+#ifndef RL_CLIENT_H
+#define RL_CLIENT_H
+
+#include <pthread.h>
+
+#include <redlock/redlock.h>
+
+#include "core/lock.h"
+#include "net/node.h"
+#include "os/forkmark.h"
+#include "os/poller.h"
+#include "schedule.h"
+
+/* Bits of redlock_lock.pending: one event of each kind may wait to be pulled. */
+enum { RL_PENDING_DONE = 1, RL_PENDING_DANGER = 2, RL_PENDING_LOST = 4 };
+
+struct redlock_lock {
+	redlock_client *client; /* NULL: the client was closed */
+	redlock_lock *previous; /* all handles of the client */
+	redlock_lock *next;
+	uint32_t slot; /* answers name the slot and its generation, never the handle */
+	struct rl_lock core;
+	struct rl_timer timer;
+
+	struct rl_slice name; /* with the prefix; owned */
+	char token[REDLOCK_MAX_TOKEN];
+	size_t token_size;
+	struct redlock_finding *findings; /* one per node, made by the first query */
+
+	bool queued;      /* in the client's queue of events */
+	unsigned pending; /* RL_PENDING_ bits */
+	redlock_lock *next_queued;
+	enum redlock_operation done_operation;
+	int done_result;
+
+	bool waited; /* a blocking call waits for the result */
+	bool done;
+	pthread_cond_t wake;
+	redlock_lock *next_waiter;
+};
+
+/* A slot outlives the handle in it: its generation tells late answers from those of the next handle. */
+struct rl_slot {
+	redlock_lock *lock;
+	uint32_t generation;
+	uint32_t next_free;
+};
+
+struct redlock_client {
+	pthread_mutex_t mutex;
+	struct rl_forkmark forkmark;
+	struct rl_poller poller;
+	unsigned node_count;
+	unsigned quorum;
+	struct rl_node *nodes;
+
+	uint32_t node_timeout_ms; /* 0: by the TTL */
+	uint32_t drift_ppm;
+	uint32_t drift_ms;
+	char *prefix;
+	size_t prefix_size;
+	char owner[REDLOCK_MAX_OWNER + 2]; /* "|label" or "" */
+	void (*trace)(void *trace_user, const char *line);
+	void *trace_user;
+
+	uint64_t now_ns;  /* of this turn */
+	uint64_t entropy; /* state of the generator for retry delays; tokens do not come from it */
+	struct rl_wire wire;
+	uint32_t refused_seq; /* requests that a node did not take: votes that are still to be counted */
+	uint32_t refused_nodes;
+	enum redlock_vote_code refused_votes[REDLOCK_MAX_NODES];
+
+	redlock_lock *locks;
+	struct rl_slot *slots;
+	uint32_t slot_count;
+	uint32_t free_slot; /* UINT32_MAX: none */
+	struct rl_schedule schedule;
+	redlock_lock *queue_head;
+	redlock_lock *queue_tail;
+	int notice_fd; /* -1: nobody asked */
+
+	bool led; /* a thread waits in the poller for all */
+	redlock_lock *waiters;
+	unsigned drainers;
+	uint64_t drain_until_ns;
+	pthread_cond_t turned; /* for drainers: a turn has ended */
+
+	bool keeper_runs;
+	bool keeper_stops;
+	pthread_t keeper;
+	pthread_cond_t keeper_wake;
+};
+
+/* ---- handle.c ---- */
+
+/* The handle in a slot, NULL if the answer comes too late for it. */
+redlock_lock *rl_client_find(redlock_client *c, struct rl_tag tag);
+
+/* Makes room for what a query finds. 0, NOMEM, or what rl_enter_lock() says. Not under the mutex. */
+int rl_handle_prepare_query(redlock_lock *lock);
+
+/* Takes the handle out of the client, releasing what it holds if `release`; its memory stays. */
+void rl_handle_detach(redlock_lock *lock, bool release);
+
+/* ---- operate.c ---- */
+
+/* Feeds one event to the core of `lock` and does what it decides. Returns what rl_lock_step() returns. */
+int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event);
+
+/* Counts the answer of a node. */
+void rl_take_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);
+
+/* Pulls the next event. False: none. */
+bool rl_next_event(redlock_client *c, struct redlock_event *ret_event);
+
+/* Forgets the events of `lock`. */
+void rl_drop_events(redlock_client *c, redlock_lock *lock);
+
+/* ---- turn.c ---- */
+
+/* One turn: receives from the `count` ready nodes, runs timers, sends, arms the timer. */
+void rl_turn(redlock_client *c, const struct rl_ready *ready, int count);
+
+/* Sends what the last operations queued, and arms the timer. */
+void rl_settle(redlock_client *c);
+
+/* When the next turn is due; UINT64_MAX: when a socket is ready. */
+uint64_t rl_next_deadline(const redlock_client *c);
+
+/* Looks at the sockets without waiting, and takes a turn. -errno if the poller fails. */
+int rl_poll_once(redlock_client *c);
+
+/* Waits in the poller without the mutex, on behalf of all threads, then takes a turn. */
+int rl_lead(redlock_client *c);
+
+/* Hands the lead to a thread that waits. */
+void rl_pass_lead(redlock_client *c);
+
+/* ---- keeper.c ---- */
+
+void rl_keeper_end(redlock_client *c);
+
+/* ---- entering ---- */
+
+/* Locks the client of a call. FORKED in a child process: then the mutex is not touched. */
+static inline int rl_enter(redlock_client *c)
+{
+	if (rl_forkmark_is_child(&c->forkmark))
+		return REDLOCK_E_FORKED;
+	pthread_mutex_lock(&c->mutex);
+	return 0;
+}
+
+/* The same for a call on a handle. */
+static inline int rl_enter_lock(const redlock_lock *lock)
+{
+	return lock->client != NULL ? rl_enter(lock->client) : REDLOCK_E_STATE;
+}
+
+static inline void rl_leave(redlock_client *c)
+{
+	pthread_mutex_unlock(&c->mutex);
+}
+
+#endif

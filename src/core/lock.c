@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/lock.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define NEVER UINT64_MAX
+
+/* A further attempt is not worth beginning with less time than this. */
+#define MIN_ROUND_NS (2 * RL_NS_PER_MS)
+
+static uint32_t all_nodes(const struct rl_lock *l)
+{
+	return (uint32_t)((1ull << l->rules.node_count) - 1);
+}
+
+static struct rl_count count_votes(const struct rl_lock *l, unsigned *fatal)
+{
+	struct rl_count count = {.quorum = l->rules.quorum};
+	unsigned by_kind[REDLOCK_KIND_FATAL + 1] = {0};
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		by_kind[redlock_vote_kind(l->votes[i].code)]++;
+	count.yes = by_kind[REDLOCK_KIND_YES];
+	count.no = by_kind[REDLOCK_KIND_NO];
+	count.out = by_kind[REDLOCK_KIND_PENDING];
+	*fatal = by_kind[REDLOCK_KIND_FATAL];
+	return count;
+}
+
+static uint64_t validity_end(const struct rl_lock *l)
+{
+	uint64_t drift = rl_drift(l->round.ttl_ns, l->rules.drift_ppm, l->rules.drift_base_ns);
+	return rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift);
+}
+
+static uint64_t retry_delay(const struct rl_lock *l, uint64_t entropy)
+{
+	return l->rules.retry_min_ns + entropy % (l->rules.retry_max_ns - l->rules.retry_min_ns + 1);
+}
+
+/* ---- rounds ---- */
+
+static void open_round(struct rl_lock *l, enum redlock_operation op, uint64_t now, uint64_t until,
+                       uint64_t ttl, struct rl_effects *fx)
+{
+	uint32_t seq = l->round.seq + 1;
+	if (l->round.open && l->round.background)
+		l->renew_at_ns = now; /* the caller's operation takes the renewal's place: renew behind it */
+	l->round = (struct rl_round){
+	    .operation = op,
+	    .open = true,
+	    .seq = seq != 0 ? seq : 1,
+	    .t0_ns = now,
+	    .deadline_ns = rl_time_min(rl_time_add(now, l->rules.node_timeout_ns), until),
+	    .ttl_ns = ttl,
+	};
+	memset(l->votes, 0, sizeof l->votes);
+	fx->send = op;
+	fx->seq = l->round.seq;
+	fx->ttl_ns = ttl;
+}
+
+static void finish(struct rl_lock *l, int result, struct rl_effects *fx)
+{
+	l->round.open = false;
+	if (l->round.background)
+		return;
+	fx->done = l->round.operation;
+	fx->result = result;
+}
+
+/* At the deadline of a round, silence is a vote. */
+static void silence_votes(struct rl_lock *l)
+{
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		if (l->votes[i].code == REDLOCK_VOTE_PENDING)
+			l->votes[i].code = REDLOCK_VOTE_TIMEOUT;
+}
+
+/* ---- acquire ---- */
+
+static void begin_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	uint64_t until = l->rules.wait_ns == 0 ? NEVER : l->wait_until_ns;
+	l->phase = RL_ACQUIRING;
+	l->owed = all_nodes(l);
+	open_round(l, REDLOCK_OP_ACQUIRE, now, until, l->rules.ttl_ns, fx);
+}
+
+/* What an attempt may have left goes from every node, also from those that said no or nothing. */
+static void give_back(struct rl_lock *l, struct rl_effects *fx)
+{
+	fx->send = REDLOCK_OP_RELEASE;
+	fx->seq = 0;
+	fx->owed = l->owed;
+	l->owed = 0;
+}
+
+static void end_acquire(struct rl_lock *l, int result, struct rl_effects *fx)
+{
+	l->phase = RL_IDLE;
+	l->quorum_until_ns = 0;
+	finish(l, result, fx);
+}
+
+static uint64_t patience(struct rl_lock *l, int result)
+{
+	if (result != REDLOCK_E_NOQUORUM) {
+		l->quorum_until_ns = 0;
+		return l->wait_until_ns;
+	}
+	if (l->quorum_until_ns == 0)
+		l->quorum_until_ns = rl_time_add(l->round.t0_ns, l->rules.noquorum_wait_ns);
+	return rl_time_min(l->wait_until_ns, l->quorum_until_ns);
+}
+
+/* The attempt was not granted: give back, then try again after a random delay if there is time for it. The
+ * delay is at most half of what is left, so that a last try is made before the deadline and none beyond it.
+ */
+static void fail_attempt(struct rl_lock *l, const struct rl_event *e, int result, bool hopeless,
+                         struct rl_effects *fx)
+{
+	give_back(l, fx);
+	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
+	if (hopeless || l->rules.own_token || left < MIN_ROUND_NS) {
+		end_acquire(l, result, fx);
+		return;
+	}
+	l->round.open = false;
+	l->phase = RL_PAUSED;
+	l->retry_at_ns = rl_time_add(e->now_ns, rl_time_min(retry_delay(l, e->entropy), left / 2));
+}
+
+static void schedule_notices(struct rl_lock *l)
+{
+	const struct rl_rules *r = &l->rules;
+	l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(l->valid_until_ns, r->danger_ns) : NEVER;
+	l->renew_at_ns = r->renew_ns > 0 ? rl_time_add(l->round.t0_ns, r->renew_ns) : NEVER;
+}
+
+static void hold(struct rl_lock *l, uint64_t valid_until)
+{
+	l->phase = RL_HELD;
+	l->valid_until_ns = valid_until;
+	schedule_notices(l);
+}
+
+static void grant(struct rl_lock *l, uint64_t valid_until, struct rl_effects *fx)
+{
+	const struct rl_rules *r = &l->rules;
+	l->extends = 0;
+	l->hold_until_ns = r->max_hold_ns > 0 ? rl_time_add(l->round.t0_ns, r->max_hold_ns) : NEVER;
+	l->quorum_until_ns = 0;
+	hold(l, valid_until);
+	finish(l, 0, fx);
+}
+
+static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	unsigned fatal;
+	struct rl_count count = count_votes(l, &fatal);
+	uint64_t valid_until = validity_end(l);
+	switch (rl_tally_claim(count)) {
+	case RL_UNDECIDED:
+		break;
+	case RL_WON:
+		if (valid_until > rl_time_add(e->now_ns, l->rules.min_validity_ns))
+			grant(l, valid_until, fx);
+		else
+			fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+		break;
+	case RL_REFUSED:
+		fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+		break;
+	case RL_NOQUORUM:
+		fail_attempt(l, e, REDLOCK_E_NOQUORUM, fatal > l->rules.node_count - l->rules.quorum, fx);
+		break;
+	}
+}
+
+/* ---- loss, extend ---- */
+
+static void lose(struct rl_lock *l, struct rl_effects *fx)
+{
+	l->phase = RL_LOST;
+	l->valid_until_ns = 0;
+	fx->lost = true;
+	if (l->round.open && l->round.operation == REDLOCK_OP_EXTEND)
+		finish(l, REDLOCK_E_LOST, fx);
+}
+
+/* The TTL that an extend may ask for under the caps; 0: none. */
+static uint64_t capped_ttl(const struct rl_lock *l, uint64_t ttl, uint64_t now)
+{
+	if (l->phase != RL_HELD)
+		return ttl;
+	if (l->rules.max_extends > 0 && l->extends >= l->rules.max_extends)
+		return 0;
+	uint64_t room = rl_time_sub(l->hold_until_ns, now);
+	if (room >= ttl)
+		return ttl;
+	uint64_t drift = rl_drift(room, l->rules.drift_ppm, l->rules.drift_base_ns);
+	room -= room % RL_NS_PER_MS; /* the wire counts milliseconds */
+	return rl_validity_end(now, room, drift) > l->valid_until_ns ? room : 0;
+}
+
+static int begin_extend(struct rl_lock *l, uint64_t now, uint64_t asked, bool background,
+                        struct rl_effects *fx)
+{
+	uint64_t ttl = capped_ttl(l, asked, now);
+	if (ttl == 0)
+		return REDLOCK_E_LIMIT;
+	open_round(l, REDLOCK_OP_EXTEND, now, l->phase == RL_HELD ? l->valid_until_ns : NEVER, ttl, fx);
+	l->round.background = background;
+	return 0;
+}
+
+static void confirm_extend(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	uint64_t valid_until = rl_time_max(l->valid_until_ns, validity_end(l));
+	if (valid_until <= now) { /* only without an acquire before: a held lock is lost by then */
+		finish(l, REDLOCK_E_NOQUORUM, fx);
+		return;
+	}
+	if (l->phase == RL_HELD) {
+		l->extends++;
+	} else {
+		l->extends = 0;
+		l->hold_until_ns = NEVER;
+		l->owed = all_nodes(l);
+	}
+	hold(l, valid_until);
+	finish(l, 0, fx);
+}
+
+/* The old validity stands. A renewal is tried again soon, while there is time. */
+static void fail_extend(struct rl_lock *l, const struct rl_event *e, int result, struct rl_effects *fx)
+{
+	if (l->round.background) {
+		uint64_t left = rl_time_sub(l->valid_until_ns, e->now_ns);
+		l->renew_at_ns = rl_time_add(e->now_ns, rl_time_min(retry_delay(l, e->entropy), left / 2 + 1));
+	}
+	finish(l, result, fx);
+}
+
+/* A quorum that says "not ours" has let somebody else in, or will: the clock no longer matters. */
+static void decide_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	unsigned fatal;
+	struct rl_count count = count_votes(l, &fatal);
+	enum rl_tally tally = rl_tally_claim(count);
+	if (tally == RL_WON)
+		confirm_extend(l, e->now_ns, fx);
+	else if (l->phase == RL_HELD && count.no >= count.quorum)
+		lose(l, fx);
+	else if (tally != RL_UNDECIDED)
+		fail_extend(l, e, l->phase != RL_HELD && tally == RL_REFUSED ? REDLOCK_E_GONE : REDLOCK_E_NOQUORUM,
+		            fx);
+}
+
+/* ---- release, query ---- */
+
+static void decide_release(struct rl_lock *l, struct rl_effects *fx)
+{
+	static const int results[] = {
+	    [RL_WON] = 0, [RL_REFUSED] = REDLOCK_E_GONE, [RL_NOQUORUM] = REDLOCK_E_NOQUORUM};
+	unsigned fatal;
+	enum rl_tally tally = rl_tally_release(count_votes(l, &fatal));
+	if (tally == RL_UNDECIDED)
+		return;
+	l->phase = RL_IDLE;
+	finish(l, results[tally], fx);
+}
+
+/* Who asks with a token wants to know whether it holds; who asks without wants to see every node. */
+static void decide_query(struct rl_lock *l, struct rl_effects *fx)
+{
+	static const int results[] = {
+	    [RL_WON] = 0, [RL_REFUSED] = REDLOCK_E_GONE, [RL_NOQUORUM] = REDLOCK_E_NOQUORUM};
+	unsigned fatal;
+	struct rl_count count = count_votes(l, &fatal);
+	enum rl_tally tally = rl_tally_claim(count);
+	if (tally == RL_UNDECIDED || (count.out > 0 && !l->rules.own_token))
+		return;
+	finish(l, results[tally], fx);
+}
+
+static void decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	switch (l->round.operation) {
+	case REDLOCK_OP_ACQUIRE:
+		decide_acquire(l, e, fx);
+		break;
+	case REDLOCK_OP_EXTEND:
+		decide_extend(l, e, fx);
+		break;
+	case REDLOCK_OP_RELEASE:
+		decide_release(l, fx);
+		break;
+	case REDLOCK_OP_QUERY:
+		decide_query(l, fx);
+		break;
+	case REDLOCK_OP_NONE:
+		break;
+	}
+}
+
+/* ---- events ---- */
+
+static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->phase != RL_IDLE || rl_lock_busy(l))
+		return REDLOCK_E_STATE;
+	l->wait_until_ns = rl_time_add(e->now_ns, l->rules.wait_ns);
+	l->quorum_until_ns = 0;
+	begin_attempt(l, e->now_ns, fx);
+	return 0;
+}
+
+static int on_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->phase == RL_LOST)
+		return REDLOCK_E_LOST;
+	bool attached = l->phase == RL_IDLE && l->rules.own_token;
+	if (rl_lock_busy(l) || (l->phase != RL_HELD && !attached))
+		return REDLOCK_E_STATE;
+	return begin_extend(l, e->now_ns, e->ttl_ns, false, fx);
+}
+
+static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	bool attached = l->phase == RL_IDLE && l->rules.own_token;
+	if (rl_lock_busy(l) || (l->phase != RL_HELD && l->phase != RL_LOST && !attached))
+		return REDLOCK_E_STATE;
+	l->phase = RL_RELEASING;
+	l->valid_until_ns = 0;
+	open_round(l, REDLOCK_OP_RELEASE, e->now_ns, NEVER, 0, fx);
+	fx->owed = attached ? all_nodes(l) : l->owed;
+	l->owed = 0;
+	return 0;
+}
+
+static int on_query(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (rl_lock_busy(l))
+		return REDLOCK_E_STATE;
+	open_round(l, REDLOCK_OP_QUERY, e->now_ns, NEVER, 0, fx);
+	return 0;
+}
+
+static int on_cancel(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->phase == RL_ACQUIRING)
+		give_back(l, fx);
+	if (l->phase == RL_ACQUIRING || l->phase == RL_PAUSED)
+		end_acquire(l, e->result, fx);
+	else if (rl_lock_busy(l) && l->phase != RL_RELEASING)
+		finish(l, e->result, fx);
+	return 0;
+}
+
+/* Whether a node that voted so may have the key. An error reply means that the SET was not executed. */
+static bool key_may_exist(enum redlock_vote_code vote)
+{
+	return vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_CLOSED ||
+	       vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_DUPLICATE;
+}
+
+static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	assert(e->node < l->rules.node_count && e->vote != REDLOCK_VOTE_PENDING);
+	if (e->seq != l->round.seq)
+		return 0; /* a late answer to an operation that was decided long ago */
+	struct redlock_vote *vote = &l->votes[e->node];
+	if (vote->code != REDLOCK_VOTE_PENDING && vote->code != REDLOCK_VOTE_TIMEOUT)
+		return 0;
+	*vote = (struct redlock_vote){e->vote, rl_time_sub(e->now_ns, l->round.t0_ns)};
+	bool acquire = l->round.operation == REDLOCK_OP_ACQUIRE;
+	if (acquire && !key_may_exist(e->vote))
+		l->owed &= ~(1u << e->node);
+	if (!l->round.open)
+		return 0;
+	if (acquire && e->vote == REDLOCK_VOTE_DUPLICATE)
+		fail_attempt(l, e, REDLOCK_E_DUPLICATE, true, fx);
+	else
+		decide(l, e, fx);
+	return 0;
+}
+
+static void tick_held(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	if (now >= l->danger_at_ns) {
+		l->danger_at_ns = NEVER;
+		fx->danger = true;
+	}
+	if (now < l->renew_at_ns || l->round.open)
+		return;
+	l->renew_at_ns = NEVER;
+	(void)begin_extend(l, now, l->rules.ttl_ns, true,
+	                   fx); /* at the cap: no further renewal, the clock runs out */
+}
+
+static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->round.open && e->now_ns >= l->round.deadline_ns) {
+		silence_votes(l);
+		decide(l, e, fx);
+	}
+	if (l->phase == RL_PAUSED && e->now_ns >= l->retry_at_ns && fx->send == REDLOCK_OP_NONE)
+		begin_attempt(l, e->now_ns, fx);
+	if (l->phase == RL_HELD)
+		tick_held(l, e->now_ns, fx);
+	return 0;
+}
+
+void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules)
+{
+	assert(rules->node_count >= 1 && rules->node_count <= REDLOCK_MAX_NODES);
+	assert(rules->quorum >= rl_majority(rules->node_count) && rules->quorum <= rules->node_count);
+	assert(rules->retry_min_ns <= rules->retry_max_ns);
+	memset(l, 0, sizeof *l);
+	l->rules = *rules;
+	l->danger_at_ns = l->renew_at_ns = l->hold_until_ns = NEVER;
+}
+
+int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	memset(fx, 0, sizeof *fx);
+	/* Validity ends by the clock, whatever the event is: an answer that comes later cannot bring it back. */
+	if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)
+		lose(l, fx);
+	switch (e->kind) {
+	case RL_EV_ACQUIRE:
+		return on_acquire(l, e, fx);
+	case RL_EV_EXTEND:
+		return on_extend(l, e, fx);
+	case RL_EV_RELEASE:
+		return on_release(l, e, fx);
+	case RL_EV_QUERY:
+		return on_query(l, e, fx);
+	case RL_EV_CANCEL:
+		return on_cancel(l, e, fx);
+	case RL_EV_REPLY:
+		return on_reply(l, e, fx);
+	case RL_EV_TICK:
+		return on_tick(l, e, fx);
+	}
+	return 0;
+}
+
+uint64_t rl_lock_deadline(const struct rl_lock *l)
+{
+	uint64_t next = l->round.open ? l->round.deadline_ns : NEVER;
+	if (l->phase == RL_PAUSED)
+		next = rl_time_min(next, l->retry_at_ns);
+	if (l->phase == RL_HELD) {
+		next = rl_time_min(next, rl_time_min(l->valid_until_ns, l->danger_at_ns));
+		if (!l->round.open)
+			next = rl_time_min(next, l->renew_at_ns);
+	}
+	return next;
+}
+
+uint64_t rl_lock_valid_until(const struct rl_lock *l, uint64_t now_ns)
+{
+	return l->phase == RL_HELD && now_ns < l->valid_until_ns ? l->valid_until_ns : 0;
+}
+
+bool rl_lock_busy(const struct rl_lock *l)
+{
+	bool acquiring = l->phase == RL_ACQUIRING || l->phase == RL_PAUSED;
+	return acquiring || (l->round.open && !l->round.background);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The decisions of one lock handle, as one pure step function over values.
+ *
+ *     rl_lock_step(lock, event, &effects)
+ *
+ * An event says what happened and when; effects say what the caller must do: send one operation to all nodes,
+ * report a result, give notice. rl_lock_deadline() says when the next TICK is due. There is no clock, no I/O,
+ * no memory allocation and no randomness in here: time and entropy come with the event. Every operation that
+ * is sent has a sequence number, and a reply that carries an older one is ignored in one place.
+ *
+ * Rules: design guide section 3 (norm); redis.io, "Distributed Locks with Redis".
+ */
+#ifndef RL_CORE_LOCK_H
+#define RL_CORE_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <redlock/redlock.h>
+
+#include "core/quorum.h"
+
+/* What the caller asked for. Constant for the life of a handle. */
+struct rl_rules {
+	unsigned node_count;
+	unsigned quorum;
+	bool own_token; /* the caller's value: one attempt only; extend and release need no acquire before */
+	uint64_t ttl_ns;
+	uint64_t node_timeout_ns;
+	uint32_t drift_ppm;
+	uint64_t drift_base_ns;
+	uint64_t min_validity_ns;
+	uint64_t wait_ns;
+	uint64_t noquorum_wait_ns;
+	uint64_t retry_min_ns;
+	uint64_t retry_max_ns;
+	uint64_t renew_ns;    /* 0: never */
+	uint64_t danger_ns;   /* 0: no notice */
+	uint64_t max_hold_ns; /* 0: no cap */
+	uint32_t max_extends; /* 0: no cap */
+};
+
+enum rl_phase {
+	RL_IDLE,      /* nothing claimed */
+	RL_ACQUIRING, /* an attempt is out */
+	RL_PAUSED,    /* between two attempts */
+	RL_HELD,      /* granted, and the clock has not reached valid_until_ns */
+	RL_LOST,      /* was held; terminal until released */
+	RL_RELEASING  /* a release is out */
+};
+
+/* One operation asked of all nodes. It stays, closed, after its decision, so that late votes are recorded. */
+struct rl_round {
+	enum redlock_operation operation;
+	bool open;
+	bool background; /* a renewal: nobody waits for its result */
+	uint32_t seq;
+	uint64_t t0_ns; /* before the first byte was sent */
+	uint64_t deadline_ns;
+	uint64_t ttl_ns;
+};
+
+struct rl_lock {
+	struct rl_rules rules;
+	enum rl_phase phase;
+	struct rl_round round;
+	struct redlock_vote votes[REDLOCK_MAX_NODES]; /* of `round` */
+	uint32_t owed;                                /* bit per node: the current token's key may exist there */
+	uint64_t wait_until_ns;                       /* end of the acquire call */
+	uint64_t quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
+	uint64_t retry_at_ns;
+	uint64_t valid_until_ns; /* 0: not held */
+	uint64_t danger_at_ns;   /* UINT64_MAX: no notice due */
+	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
+	uint64_t hold_until_ns;  /* the cap of max_hold_ns as a point in time */
+	uint32_t extends;
+};
+
+enum rl_event_kind {
+	RL_EV_ACQUIRE,
+	RL_EV_EXTEND,
+	RL_EV_RELEASE,
+	RL_EV_QUERY,
+	RL_EV_CANCEL,
+	RL_EV_REPLY,
+	RL_EV_TICK
+};
+
+struct rl_event {
+	enum rl_event_kind kind;
+	uint64_t now_ns;
+	uint64_t entropy;            /* any random bits: used for the retry delay */
+	uint64_t ttl_ns;             /* EXTEND */
+	int result;                  /* CANCEL: what the cancelled operation returns */
+	uint32_t seq;                /* REPLY: of the operation that is answered */
+	unsigned node;               /* REPLY */
+	enum redlock_vote_code vote; /* REPLY; not PENDING */
+};
+
+struct rl_effects {
+	enum redlock_operation send; /* to all nodes; NONE: nothing */
+	uint32_t seq;                /* 0: nobody waits for the answers */
+	uint64_t ttl_ns;             /* ACQUIRE, EXTEND */
+	uint32_t owed;               /* RELEASE: bit per node where the key may exist */
+	enum redlock_operation done; /* NONE: nothing ended */
+	int result;
+	bool danger;
+	bool lost;
+};
+
+void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules);
+
+/* Takes one event and fills `effects`, which count in any case. Returns 0, or the error of an operation that
+ * cannot begin (STATE, LOST, LIMIT); then nothing is to be sent. An ACQUIRE to send wants a fresh token
+ * (unless the token is the caller's own). */
+int rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+
+/* When the next TICK is due; UINT64_MAX: never. */
+uint64_t rl_lock_deadline(const struct rl_lock *lock);
+
+/* Until when the lock may be relied on; 0 when it is not held at `now_ns`. */
+uint64_t rl_lock_valid_until(const struct rl_lock *lock, uint64_t now_ns);
+
+/* Whether an operation that somebody waits for is under way. */
+bool rl_lock_busy(const struct rl_lock *lock);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/quorum.h"
+
+unsigned rl_majority(unsigned node_count)
+{
+	return node_count / 2 + 1;
+}
+
+uint64_t rl_time_add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+uint64_t rl_time_sub(uint64_t a, uint64_t b)
+{
+	if (a == UINT64_MAX)
+		return a;
+	return a > b ? a - b : 0;
+}
+
+uint64_t rl_time_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t rl_time_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint64_t rl_ms(uint64_t ms)
+{
+	return ms > UINT64_MAX / RL_NS_PER_MS ? UINT64_MAX : ms * RL_NS_PER_MS;
+}
+
+uint64_t rl_drift(uint64_t ttl_ns, uint32_t ppm, uint64_t base_ns)
+{
+	/* Whole millions first: ttl * ppm does not fit into 64 bits for a TTL of days. */
+	uint64_t whole = ttl_ns / 1000000 * ppm;
+	uint64_t rest = (ttl_ns % 1000000 * ppm + 999999) / 1000000;
+	return rl_time_add(rl_time_add(whole, rest), base_ns);
+}
+
+uint64_t rl_validity_end(uint64_t t0_ns, uint64_t ttl_ns, uint64_t drift_ns)
+{
+	return drift_ns >= ttl_ns ? t0_ns : rl_time_add(t0_ns, ttl_ns - drift_ns);
+}
+
+enum rl_tally rl_tally_claim(struct rl_count c)
+{
+	if (c.yes >= c.quorum)
+		return RL_WON;
+	if (c.yes + c.out >= c.quorum)
+		return RL_UNDECIDED;
+	if (c.yes + c.no >= c.quorum)
+		return RL_REFUSED;
+	return c.yes + c.no + c.out >= c.quorum ? RL_UNDECIDED : RL_NOQUORUM;
+}
+
+enum rl_tally rl_tally_release(struct rl_count c)
+{
+	if (c.yes >= c.quorum)
+		return RL_WON;
+	if (c.no >= c.quorum)
+		return RL_REFUSED;
+	if (c.yes + c.no + c.out < c.quorum)
+		return RL_NOQUORUM;
+	if (c.out > 0)
+		return RL_UNDECIDED;
+	return c.yes > 0 ? RL_WON : RL_REFUSED;
+}

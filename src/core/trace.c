@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/trace.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const phase_names[] = {
+    [RL_IDLE] = "idle", [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
+    [RL_HELD] = "held", [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
+};
+
+static const char *const event_names[] = {
+    [RL_EV_ACQUIRE] = "acquire", [RL_EV_EXTEND] = "extend", [RL_EV_RELEASE] = "release",
+    [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
+    [RL_EV_TICK] = "tick",
+};
+
+static const char *const operation_names[] = {
+    [REDLOCK_OP_NONE] = "nothing",    [REDLOCK_OP_ACQUIRE] = "acquire", [REDLOCK_OP_EXTEND] = "extend",
+    [REDLOCK_OP_RELEASE] = "release", [REDLOCK_OP_QUERY] = "query",
+};
+
+struct text {
+	char *bytes;
+	size_t size;
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(t->bytes + t->used, t->size - t->used, format, args);
+	va_end(args);
+	if (n > 0)
+		t->used += (size_t)n < t->size - t->used ? (size_t)n : t->size - t->used - 1;
+}
+
+static void add_time(struct text *t, const char *before, uint64_t ns)
+{
+	add(t, "%s%" PRIu64 ".%03u", before, ns / RL_NS_PER_MS, (unsigned)(ns % RL_NS_PER_MS / 1000));
+}
+
+static char vote_letter(enum redlock_vote_code code)
+{
+	static const char letters[] = {
+	    [REDLOCK_KIND_PENDING] = '.', [REDLOCK_KIND_YES] = 'Y',   [REDLOCK_KIND_NO] = 'N',
+	    [REDLOCK_KIND_MISSING] = '-', [REDLOCK_KIND_FATAL] = '!',
+	};
+	return code == REDLOCK_VOTE_TIMEOUT ? 'T' : letters[redlock_vote_kind(code)];
+}
+
+static void add_votes(struct text *t, const struct rl_lock *lock)
+{
+	if (lock->round.operation == REDLOCK_OP_NONE)
+		return;
+	add(t, " ");
+	for (unsigned i = 0; i < lock->rules.node_count; i++)
+		add(t, "%c", vote_letter(lock->votes[i].code));
+}
+
+static void add_effects(struct text *t, const struct rl_effects *fx)
+{
+	if (fx->danger)
+		add(t, " | danger");
+	if (fx->lost)
+		add(t, " | lost");
+	if (fx->send != REDLOCK_OP_NONE)
+		add(t, " | send %s #%" PRIu32, operation_names[fx->send], fx->seq);
+	if (fx->send == REDLOCK_OP_ACQUIRE || fx->send == REDLOCK_OP_EXTEND)
+		add_time(t, " ttl ", fx->ttl_ns);
+	if (fx->send == REDLOCK_OP_RELEASE)
+		add(t, " owed %" PRIx32, fx->owed);
+	if (fx->done != REDLOCK_OP_NONE)
+		add(t, " | done %s %s", operation_names[fx->done], redlock_error_name(fx->result));
+}
+
+void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct rl_event *event,
+                   const struct rl_lock *lock, const struct rl_effects *effects)
+{
+	struct text t = {line, size, 0};
+	add(&t, "[%5" PRIu64 ".%03u] %s: %s", event->now_ns / RL_NS_PER_MS,
+	    (unsigned)(event->now_ns % RL_NS_PER_MS / 1000), phase_names[before], event_names[event->kind]);
+	if (event->kind == RL_EV_REPLY)
+		add(&t, " #%" PRIu32 " node %u %s", event->seq, event->node, redlock_vote_name(event->vote));
+	add(&t, " -> %s", phase_names[lock->phase]);
+	add_votes(&t, lock);
+	if (lock->phase == RL_HELD)
+		add_time(&t, " until ", lock->valid_until_ns);
+	if (lock->phase == RL_PAUSED)
+		add_time(&t, " until ", lock->retry_at_ns);
+	add_effects(&t, effects);
+}

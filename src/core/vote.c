@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What vote codes mean: tables made from REDLOCK_VOTE_MAP. */
+#include <redlock/redlock.h>
+
+struct meaning {
+	enum redlock_vote_kind kind;
+	const char *name;
+	const char *text;
+};
+
+static const struct meaning meanings[REDLOCK_VOTE_COUNT] = {
+#define MEANING(name, kind, text) {REDLOCK_KIND_##kind, #name, text},
+    REDLOCK_VOTE_MAP(MEANING)
+#undef MEANING
+};
+
+static const struct meaning unknown = {REDLOCK_KIND_MISSING, "UNKNOWN", "unknown vote"};
+
+static const struct meaning *meaning_of(enum redlock_vote_code code)
+{
+	return (unsigned)code < REDLOCK_VOTE_COUNT ? &meanings[code] : &unknown;
+}
+
+enum redlock_vote_kind redlock_vote_kind(enum redlock_vote_code code)
+{
+	return meaning_of(code)->kind;
+}
+
+const char *redlock_vote_name(enum redlock_vote_code code)
+{
+	return meaning_of(code)->name;
+}
+
+const char *redlock_vote_text(enum redlock_vote_code code)
+{
+	return meaning_of(code)->text;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of nodes, votes and keys, without asking anybody. */
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+
+unsigned redlock_node_count(const redlock_client *c)
+{
+	return c->node_count;
+}
+
+unsigned redlock_quorum(const redlock_client *c)
+{
+	return c->quorum;
+}
+
+int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_status *ret)
+{
+	int error = rl_enter(c);
+	if (error < 0)
+		return error;
+	if (index < c->node_count) {
+		const struct rl_node *n = &c->nodes[index];
+		*ret = (struct redlock_node_status){
+		    .connected = n->link == RL_LINK_OPEN && n->setup_left == 0,
+		    .last_failure = n->failure,
+		    .waiting = n->outbox.count,
+		    .owed = rl_node_owed(n),
+		    .lingering = n->lingering,
+		};
+		snprintf(ret->address, sizeof ret->address, "%s", n->endpoint.address);
+		memcpy(ret->last_error, n->failure_text, sizeof ret->last_error);
+		memcpy(ret->run_id, n->run_id, sizeof ret->run_id);
+	} else {
+		error = REDLOCK_E_INVAL;
+	}
+	rl_leave(c);
+	return error;
+}
+
+int redlock_lock_vote(const redlock_lock *lock, unsigned index, struct redlock_vote *ret)
+{
+	int error = rl_enter_lock(lock);
+	if (error < 0)
+		return error;
+	if (index < lock->client->node_count)
+		*ret = lock->core.votes[index];
+	else
+		error = REDLOCK_E_INVAL;
+	rl_leave(lock->client);
+	return error;
+}
+
+int redlock_lock_finding(const redlock_lock *lock, unsigned index, struct redlock_finding *ret)
+{
+	int error = rl_enter_lock(lock);
+	if (error < 0)
+		return error;
+	if (index >= lock->client->node_count)
+		error = REDLOCK_E_INVAL;
+	else if (lock->findings == NULL)
+		error = REDLOCK_E_STATE;
+	else
+		*ret = lock->findings[index];
+	rl_leave(lock->client);
+	return error;
+}

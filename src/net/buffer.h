@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes that are borrowed (slice) and bytes that grow (buffer). */
+#ifndef RL_NET_BUFFER_H
+#define RL_NET_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct rl_slice {
+	const char *bytes;
+	size_t size;
+};
+
+struct rl_buffer {
+	char *bytes;
+	size_t size;
+	size_t capacity;
+};
+
+/* Makes room for `more` bytes behind the ones that are there. False: out of memory, nothing changed. */
+bool rl_buffer_reserve(struct rl_buffer *buffer, size_t more);
+void rl_buffer_free(struct rl_buffer *buffer);
+
+#endif

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/node.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/quorum.h"
+#include "net/answer.h"
+#include "os/random.h"
+
+#define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)
+#define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)
+#define BACKOFF_FIRST_NS (50 * RL_NS_PER_MS)
+#define BACKOFF_LAST_NS (3000 * RL_NS_PER_MS)
+
+/* What a node that does not answer may pile up: requests until the first limit, releases, which must not be
+ * forgotten, until the second, debts until the third. One request is always taken, however large. */
+#define BACKLOG_BYTES ((size_t)256 * 1024)
+#define BACKLOG_RELEASE_BYTES ((size_t)512 * 1024)
+#define DEBT_BYTES ((size_t)256 * 1024)
+
+#define RECEIVE_BYTES 16384
+
+/* ---- life ---- */
+
+bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct rl_poller *poller,
+                  uint32_t id)
+{
+	*n = (struct rl_node){.endpoint = *endpoint, .poller = poller, .id = id, .fd = -1};
+	return rl_resp_open(&n->resp);
+}
+
+void rl_node_close(struct rl_node *n)
+{
+	if (n->fd >= 0)
+		rl_socket_close(n->fd);
+	rl_resp_close(&n->resp);
+	rl_outbox_free(&n->outbox);
+	rl_outbox_free(&n->debts);
+	rl_endpoint_free(&n->endpoint);
+	n->fd = -1;
+}
+
+static void remember_failure(struct rl_node *n, enum redlock_vote_code vote, const char *text)
+{
+	n->failure = vote;
+	/* "unknown command 'X', with args beginning with: ..." would repeat a token */
+	snprintf(n->failure_text, sizeof n->failure_text, "%.*s", (int)strcspn(text, ",\r\n"), text);
+}
+
+void rl_node_fail(struct rl_node *n, enum redlock_vote_code vote, const char *text, uint64_t now_ns)
+{
+	(void)now_ns;
+	if (n->link == RL_LINK_BROKEN)
+		return;
+	remember_failure(n, vote, text);
+	/* Abortively: a SET that the kernel still holds back must not be delivered later. */
+	if (n->fd >= 0)
+		rl_socket_abort(n->fd);
+	n->fd = -1;
+	n->watching_write = false;
+	n->set_unanswered = false;
+	n->link = RL_LINK_BROKEN;
+}
+
+static void watch(struct rl_node *n, bool write, bool known)
+{
+	if (known && n->watching_write == write)
+		return;
+	n->watching_write = write;
+	int error = rl_poller_watch(n->poller, n->fd, n->id, RL_READABLE | (write ? RL_WRITABLE : 0u), known);
+	if (error < 0)
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error), 0);
+}
+
+/* Debts go behind the opening commands, which have ended the connection that they come from. */
+static bool move_debts(struct rl_node *n)
+{
+	const struct rl_entry *debt;
+	while ((debt = rl_outbox_front(&n->debts)) != NULL) {
+		if (!rl_outbox_push(&n->outbox, debt, rl_outbox_front_bytes(&n->debts)))
+			return false;
+		rl_outbox_pop(&n->debts);
+	}
+	return true;
+}
+
+void rl_node_connect(struct rl_node *n, uint64_t now_ns)
+{
+	if (n->link != RL_LINK_DOWN || n->address.length == 0)
+		return;
+	n->client_id = 0;
+	memset(n->knows, 0, sizeof n->knows);
+	n->link = RL_LINK_CONNECTING;
+	n->connect_by_ns = rl_time_add(now_ns, CONNECT_TIMEOUT_NS);
+	n->progress_ns = now_ns;
+	rl_resp_close(&n->resp);
+	if (!rl_resp_open(&n->resp) || !rl_handshake_begin(n) || !move_debts(n)) {
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory", now_ns);
+		return;
+	}
+	int error = rl_socket_connect(&n->address, &n->fd);
+	if (error < 0)
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error), now_ns);
+	else
+		watch(n, true, false);
+}
+
+/* A random delay, doubled with every connection that never worked, so that many clients that lose one node do
+ * not come back together. */
+static uint64_t backoff(struct rl_node *n)
+{
+	uint64_t most = BACKOFF_FIRST_NS;
+	for (unsigned i = 0; i < n->failures && most < BACKOFF_LAST_NS; i++)
+		most *= 2;
+	most = rl_time_min(most, BACKOFF_LAST_NS);
+	if (rl_random_bytes(&n->entropy, sizeof n->entropy) < 0)
+		n->entropy = most / 2;
+	return most / 2 + n->entropy % (most / 2);
+}
+
+/* ---- debts ---- */
+
+static void keep_debt(struct rl_node *n, const struct rl_entry *entry, struct rl_slice bytes)
+{
+	struct rl_entry debt = *entry;
+	debt.tag.seq = 0;
+	bool room = n->debts.count == 0 || rl_outbox_size(&n->debts) + bytes.size <= DEBT_BYTES;
+	if (!room || !rl_outbox_push(&n->debts, &debt, bytes))
+		n->lingering++;
+}
+
+static void add_ghost(struct rl_node *n)
+{
+	if (n->client_id > 0 && n->ghost_count < RL_GHOSTS)
+		n->ghosts[n->ghost_count++] = n->client_id;
+	else
+		n->ghost_stays = true;
+}
+
+/* Everything unanswered was handed out: the node is down until the next connection. */
+static void end_break(struct rl_node *n, uint64_t now_ns)
+{
+	n->ghost_stays = n->ghost_stays && n->debts.count > 0;
+	if (n->set_unanswered)
+		add_ghost(n);
+	if (n->setup_left > 0 || n->failures > 0)
+		n->failures++;
+	n->link = RL_LINK_DOWN;
+	n->retry_at_ns = rl_time_add(now_ns, backoff(n));
+}
+
+/* What was sent has an unknown outcome; what was not sent did not happen. */
+static enum redlock_vote_code broken_vote(const struct rl_node *n, bool unsent)
+{
+	if (unsent)
+		return n->failure == REDLOCK_VOTE_CLOSED || n->failure == REDLOCK_VOTE_GARBAGE ? REDLOCK_VOTE_UNSENT
+		                                                                               : n->failure;
+	return n->failure == REDLOCK_VOTE_GARBAGE ? REDLOCK_VOTE_GARBAGE : REDLOCK_VOTE_CLOSED;
+}
+
+static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
+{
+	const struct rl_entry *front;
+	while ((front = rl_outbox_front(&n->outbox)) != NULL) {
+		struct rl_entry entry = *front;
+		bool unsent = rl_outbox_front_unsent(&n->outbox);
+		if (entry.owed)
+			keep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));
+		if (entry.operation == REDLOCK_OP_ACQUIRE && !unsent)
+			n->set_unanswered = true;
+		rl_outbox_pop(&n->outbox);
+		if (entry.tag.seq == 0)
+			continue;
+		*ret = (struct rl_answer){.tag = entry.tag,
+		                          .operation = (enum redlock_operation)entry.operation,
+		                          .vote = broken_vote(n, unsent)};
+		return true;
+	}
+	end_break(n, now_ns);
+	return false;
+}
+
+/* ---- requests ---- */
+
+static bool has_room(const struct rl_node *n, const struct rl_entry *entry, size_t size)
+{
+	size_t used = rl_outbox_size(&n->outbox);
+	size_t limit = entry->operation == REDLOCK_OP_RELEASE ? BACKLOG_RELEASE_BYTES : BACKLOG_BYTES;
+	return n->outbox.count == 0 || used + size <= limit;
+}
+
+static enum redlock_vote_code refuse(struct rl_node *n, enum redlock_vote_code vote,
+                                     const struct rl_entry *entry, const struct rl_buffer *form)
+{
+	if (!entry->owed)
+		return vote;
+	if (form != NULL)
+		keep_debt(n, entry, (struct rl_slice){form->bytes, form->size});
+	else
+		n->lingering++;
+	return vote;
+}
+
+enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
+                                      uint64_t now_ns)
+{
+	if (n->address.length == 0)
+		return REDLOCK_VOTE_NAME;
+	if (n->link == RL_LINK_DOWN && n->failures == 0)
+		rl_node_connect(n, now_ns);
+	enum rl_script script = rl_script_of(r->operation);
+	bool by_text = script != RL_SCRIPT_COUNT && !n->knows[script];
+	const struct rl_buffer *form = rl_wire_form(wire, r, by_text);
+	struct rl_entry entry = {
+	    .tag = r->tag,
+	    .operation = (uint8_t)r->operation,
+	    .by_sha = script != RL_SCRIPT_COUNT && !by_text,
+	    .owed = (r->owed >> n->id & 1) != 0,
+	};
+	if (n->link == RL_LINK_DOWN || n->link == RL_LINK_BROKEN)
+		return refuse(n, n->failure == REDLOCK_VOTE_CLOSED ? REDLOCK_VOTE_DOWN : n->failure, &entry, form);
+	if (form == NULL || !has_room(n, &entry, form->size))
+		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, form);
+	if (n->outbox.count == 0)
+		n->progress_ns = now_ns;
+	if (!rl_outbox_push(&n->outbox, &entry, (struct rl_slice){form->bytes, form->size}))
+		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, form);
+	return REDLOCK_VOTE_PENDING;
+}
+
+void rl_node_flush(struct rl_node *n, uint64_t now_ns)
+{
+	if (n->link != RL_LINK_OPEN)
+		return;
+	if (n->outbox.count == 0 && n->debts.count > 0 && !move_debts(n)) {
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory", now_ns);
+		return;
+	}
+	struct rl_slice unsent = rl_outbox_unsent(&n->outbox);
+	if (n->gate > 0 && unsent.size > n->gate_bytes)
+		unsent.size = n->gate_bytes;
+	if (unsent.size == 0) {
+		watch(n, false, true);
+		return;
+	}
+	ssize_t sent = rl_socket_send(n->fd, unsent.bytes, unsent.size);
+	if (sent < 0 && sent != -EAGAIN) {
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-sent), now_ns);
+		return;
+	}
+	size_t moved = sent > 0 ? (size_t)sent : 0;
+	rl_outbox_sent(&n->outbox, moved);
+	if (n->gate > 0)
+		n->gate_bytes -= moved;
+	watch(n, moved < unsent.size, true);
+}
+
+/* ---- the socket ---- */
+
+static void finish_connect(struct rl_node *n, uint64_t now_ns)
+{
+	int error = rl_socket_connected(n->fd);
+	if (error < 0) {
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error), now_ns);
+		return;
+	}
+	n->link = RL_LINK_OPEN;
+	n->progress_ns = now_ns;
+}
+
+static void receive(struct rl_node *n, uint64_t now_ns)
+{
+	char bytes[RECEIVE_BYTES];
+	ssize_t got = rl_socket_receive(n->fd, bytes, sizeof bytes);
+	if (got == -EAGAIN)
+		return;
+	if (got == 0)
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "connection closed by the server", now_ns);
+	else if (got < 0)
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-got), now_ns);
+	else if (!rl_resp_feed(&n->resp, bytes, (size_t)got))
+		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol", now_ns);
+	else
+		n->progress_ns = now_ns;
+}
+
+void rl_node_ready(struct rl_node *n, uint32_t events, uint64_t now_ns)
+{
+	if (n->link == RL_LINK_CONNECTING && (events & RL_WRITABLE) != 0)
+		finish_connect(n, now_ns);
+	else if (n->link == RL_LINK_OPEN && (events & RL_READABLE) != 0)
+		receive(n, now_ns);
+}
+
+/* ---- answers ---- */
+
+static bool is_noscript(const struct rl_reply *reply)
+{
+	return reply->value.type == RL_REPLY_ERROR && strncmp(reply->value.text, "NOSCRIPT", 8) == 0;
+}
+
+/* The node does not know the script (restart, SCRIPT FLUSH): ask again with its text. */
+static bool ask_by_text(struct rl_node *n, const struct rl_entry *entry)
+{
+	struct rl_buffer form = {0};
+	struct rl_entry again = *entry;
+	again.by_sha = false;
+	enum rl_script script = rl_script_of((enum redlock_operation)entry->operation);
+	bool ok = rl_request_by_text(&form, script, rl_outbox_front_bytes(&n->outbox)) &&
+	          rl_outbox_push(&n->outbox, &again, (struct rl_slice){form.bytes, form.size});
+	rl_buffer_free(&form);
+	return ok;
+}
+
+/* A release that was answered with an error, or "not there" while a late SET may still come, settles nothing.
+ */
+static bool may_linger(const struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote)
+{
+	if (!entry->owed || vote == REDLOCK_VOTE_YES)
+		return false;
+	return vote == REDLOCK_VOTE_NO ? n->ghost_stays : true;
+}
+
+static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
+                        struct rl_answer *ret)
+{
+	enum redlock_operation operation = (enum redlock_operation)entry->operation;
+	enum redlock_vote_code vote = rl_vote_of_reply(operation, reply);
+	enum rl_script script = rl_script_of(operation);
+	if (reply->value.type == RL_REPLY_ERROR && vote != REDLOCK_VOTE_NO)
+		remember_failure(n, vote, reply->value.text);
+	else if (script != RL_SCRIPT_COUNT)
+		n->knows[script] = true;
+	if (may_linger(n, entry, vote))
+		n->lingering++;
+	*ret = (struct rl_answer){.tag = entry->tag, .operation = operation, .vote = vote, .reply = reply};
+}
+
+bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
+{
+	while (n->link == RL_LINK_OPEN) {
+		const struct rl_reply *reply;
+		int got = rl_resp_next(&n->resp, &reply);
+		if (got == 0)
+			return false;
+		const struct rl_entry *front = rl_outbox_front(&n->outbox);
+		if (got < 0 || front == NULL || rl_outbox_front_unsent(&n->outbox)) {
+			rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol", now_ns);
+			break;
+		}
+		struct rl_entry entry = *front;
+		if (entry.setup != RL_SETUP_NONE) {
+			rl_handshake_answer(n, (enum rl_setup)entry.setup, reply, now_ns);
+			if (n->link == RL_LINK_OPEN)
+				rl_outbox_pop(&n->outbox);
+			continue;
+		}
+		bool again = entry.by_sha && is_noscript(reply) && ask_by_text(n, &entry);
+		if (!again)
+			take_answer(n, &entry, reply, ret);
+		rl_outbox_pop(&n->outbox);
+		if (!again && entry.tag.seq != 0)
+			return true;
+	}
+	return n->link == RL_LINK_BROKEN && next_broken(n, ret, now_ns);
+}
+
+/* ---- time ---- */
+
+uint64_t rl_node_deadline(const struct rl_node *n)
+{
+	switch (n->link) {
+	case RL_LINK_DOWN:
+		return n->address.length > 0 ? n->retry_at_ns : UINT64_MAX;
+	case RL_LINK_CONNECTING:
+		return n->connect_by_ns;
+	case RL_LINK_OPEN:
+		return n->outbox.count > 0 ? rl_time_add(n->progress_ns, STALL_LIMIT_NS) : UINT64_MAX;
+	case RL_LINK_BROKEN:
+		return 0;
+	}
+	return UINT64_MAX;
+}
+
+void rl_node_tick(struct rl_node *n, uint64_t now_ns)
+{
+	if (now_ns < rl_node_deadline(n))
+		return;
+	if (n->link == RL_LINK_DOWN)
+		rl_node_connect(n, now_ns);
+	else if (n->link == RL_LINK_CONNECTING)
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, "connecting timed out", now_ns);
+	else if (n->link == RL_LINK_OPEN)
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds", now_ns);
+}
+
+unsigned rl_node_owed(const struct rl_node *n)
+{
+	unsigned owed = n->debts.count;
+	for (unsigned i = 0; i < n->outbox.count; i++)
+		owed += n->outbox.ring[(n->outbox.first + i) & (n->outbox.ring_capacity - 1)].owed;
+	return owed;
+}

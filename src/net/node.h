@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One node: its connection, what it was asked, and what it owes us an answer to.
+ *
+ * Requests go in with rl_node_submit() and leave with rl_node_flush(); answers are pulled with
+ * rl_node_next(), one for each request that was taken, also when the connection breaks. rl_node_ready() and
+ * rl_node_tick() are told of the socket and of the time. Nothing here blocks or decides about locks.
+ *
+ * Debts. A release must never overtake its own SET: on one connection order is given. When a connection
+ * breaks, its unanswered releases become debts. The next connection first kills the old one at the server
+ * (CLIENT KILL ID), so that no SET that still waits in the server's buffer can be executed later, then pays
+ * the debts. Where that is not possible, an answer "not there" proves nothing, and the key is counted as
+ * lingering. Design guide section 3.
+ */
+#ifndef RL_NET_NODE_H
+#define RL_NET_NODE_H
+
+#include "net/outbox.h"
+#include "net/resp.h"
+#include "net/url.h"
+#include "os/poller.h"
+#include "os/socket.h"
+
+enum rl_link {
+	RL_LINK_DOWN,       /* no connection; the next one is made at retry_at_ns, or sooner on demand */
+	RL_LINK_CONNECTING, /* requests wait in the outbox */
+	RL_LINK_OPEN,
+	RL_LINK_BROKEN /* closed; what was not answered is being handed out by rl_node_next() */
+};
+
+#define RL_GHOSTS 4
+
+struct rl_node {
+	struct rl_endpoint endpoint;
+	struct rl_address address;
+	struct rl_poller *poller;
+	uint32_t id; /* for the poller */
+	uint64_t entropy;
+
+	enum rl_link link;
+	int fd;
+	bool watching_write;
+	struct rl_resp resp;
+	struct rl_outbox outbox;
+	uint64_t progress_ns; /* when the oldest request was queued, or bytes last came */
+
+	unsigned setup_left; /* opening commands without an answer */
+	unsigned gate;       /* of these, those that must succeed before an operation may be sent: AUTH, SELECT */
+	size_t gate_bytes;   /* unsent bytes of the opening commands, while the gate is shut */
+	bool knows[RL_SCRIPT_COUNT]; /* scripts that this connection has run: EVALSHA will find them */
+
+	int64_t client_id;         /* of this connection at the server; 0: unknown */
+	int64_t ghosts[RL_GHOSTS]; /* connections that may still have a SET of ours in the server's buffer */
+	unsigned ghost_count;
+	bool ghost_stays;       /* one of them could not be killed */
+	bool set_unanswered;    /* BROKEN: a SET was sent and not answered */
+	struct rl_outbox debts; /* releases for the next connection */
+	unsigned lingering;
+
+	unsigned failures; /* connections in a row that never worked */
+	uint64_t retry_at_ns;
+	uint64_t connect_by_ns;
+	enum redlock_vote_code failure; /* the last one; PENDING: none yet */
+	char failure_text[160];
+
+	char run_id[41]; /* the server's identity; "": unknown */
+	bool identified; /* set when run_id was learnt; whoever compares it with other nodes clears it */
+	bool duplicate;  /* is the same server as another node: its votes do not count */
+};
+
+struct rl_answer {
+	struct rl_tag tag;
+	enum redlock_operation operation;
+	enum redlock_vote_code vote;
+	const struct rl_reply *reply; /* until the next call; NULL when there was none */
+};
+
+/* The node owns what `endpoint` points to from now on. Nothing is sent. False: out of memory. */
+bool rl_node_open(struct rl_node *node, const struct rl_endpoint *endpoint, struct rl_poller *poller,
+                  uint32_t id);
+void rl_node_close(struct rl_node *node);
+
+/* Begins to connect. */
+void rl_node_connect(struct rl_node *node, uint64_t now_ns);
+
+/* Takes a request. PENDING: taken, an answer will follow. Anything else is the vote: the request was not
+ * taken; an owed release has become a debt. */
+enum redlock_vote_code rl_node_submit(struct rl_node *node, const struct rl_request *request,
+                                      struct rl_wire *wire, uint64_t now_ns);
+
+/* Sends what can be sent. */
+void rl_node_flush(struct rl_node *node, uint64_t now_ns);
+
+/* The socket is ready for `events` (RL_READABLE, RL_WRITABLE). */
+void rl_node_ready(struct rl_node *node, uint32_t events, uint64_t now_ns);
+
+/* Pulls the next answer. False: none at present. */
+bool rl_node_next(struct rl_node *node, struct rl_answer *ret_answer, uint64_t now_ns);
+
+/* When rl_node_tick() is due; UINT64_MAX: never. Reads that are possible come first: an answer that waits in
+ * the socket is not a stall. */
+uint64_t rl_node_deadline(const struct rl_node *node);
+void rl_node_tick(struct rl_node *node, uint64_t now_ns);
+
+/* Breaks the connection for a reason. */
+void rl_node_fail(struct rl_node *node, enum redlock_vote_code vote, const char *text, uint64_t now_ns);
+
+/* Releases that must reach this node and have not been answered. */
+unsigned rl_node_owed(const struct rl_node *node);
+
+/* ---- handshake.c ---- */
+
+/* Puts the opening commands into the empty outbox. False: out of memory. */
+bool rl_handshake_begin(struct rl_node *node);
+
+/* Takes the answer to the opening command `setup`. */
+void rl_handshake_answer(struct rl_node *node, enum rl_setup setup, const struct rl_reply *reply,
+                         uint64_t now_ns);
+
+#endif

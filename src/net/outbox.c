@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/outbox.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve_entry(struct rl_outbox *o)
+{
+	if (o->count < o->ring_capacity)
+		return true;
+	unsigned capacity = o->ring_capacity > 0 ? o->ring_capacity * 2 : 16;
+	struct rl_entry *ring = malloc(capacity * sizeof *ring);
+	if (ring == NULL)
+		return false;
+	for (unsigned i = 0; i < o->count; i++)
+		ring[i] = o->ring[(o->first + i) & (o->ring_capacity - 1)];
+	free(o->ring);
+	o->ring = ring;
+	o->ring_capacity = capacity;
+	o->first = 0;
+	return true;
+}
+
+static void move_down(struct rl_outbox *o)
+{
+	if (o->head == 0)
+		return;
+	memmove(o->bytes, o->bytes + o->head, o->tail - o->head);
+	o->tail -= o->head;
+	o->sent -= o->head;
+	o->head = 0;
+}
+
+/* Answered bytes are reclaimed before the buffer grows, and only when that frees at least half of it, so that
+ * each byte is moved once on average. */
+static bool reserve_bytes(struct rl_outbox *o, size_t more)
+{
+	if (o->tail + more <= o->capacity)
+		return true;
+	size_t kept = o->tail - o->head;
+	if (kept + more <= o->capacity / 2) {
+		move_down(o);
+		return true;
+	}
+	size_t capacity = o->capacity > 0 ? o->capacity : 1024;
+	while (capacity < (kept + more) * 2)
+		capacity *= 2;
+	char *bytes = malloc(capacity);
+	if (bytes == NULL)
+		return false;
+	move_down(o);
+	if (o->tail > 0)
+		memcpy(bytes, o->bytes, o->tail);
+	free(o->bytes);
+	o->bytes = bytes;
+	o->capacity = capacity;
+	return true;
+}
+
+bool rl_outbox_push(struct rl_outbox *o, const struct rl_entry *entry, struct rl_slice bytes)
+{
+	if (!reserve_entry(o) || !reserve_bytes(o, bytes.size))
+		return false;
+	memcpy(o->bytes + o->tail, bytes.bytes, bytes.size);
+	o->tail += bytes.size;
+	struct rl_entry *slot = &o->ring[(o->first + o->count++) & (o->ring_capacity - 1)];
+	*slot = *entry;
+	slot->size = (uint32_t)bytes.size;
+	return true;
+}
+
+const struct rl_entry *rl_outbox_front(const struct rl_outbox *o)
+{
+	return o->count > 0 ? &o->ring[o->first] : NULL;
+}
+
+struct rl_slice rl_outbox_front_bytes(const struct rl_outbox *o)
+{
+	return (struct rl_slice){o->bytes + o->head, o->ring[o->first].size};
+}
+
+bool rl_outbox_front_unsent(const struct rl_outbox *o)
+{
+	return o->sent <= o->head;
+}
+
+void rl_outbox_pop(struct rl_outbox *o)
+{
+	assert(o->count > 0);
+	o->head += o->ring[o->first].size;
+	if (o->sent < o->head)
+		o->sent = o->head;
+	o->first = (o->first + 1) & (o->ring_capacity - 1);
+	if (--o->count == 0)
+		o->head = o->sent = o->tail = 0;
+}
+
+struct rl_slice rl_outbox_unsent(const struct rl_outbox *o)
+{
+	return (struct rl_slice){o->bytes != NULL ? o->bytes + o->sent : "", o->tail - o->sent};
+}
+
+void rl_outbox_sent(struct rl_outbox *o, size_t size)
+{
+	o->sent += size;
+	assert(o->sent <= o->tail);
+}
+
+size_t rl_outbox_size(const struct rl_outbox *o)
+{
+	return o->tail - o->head;
+}
+
+void rl_outbox_free(struct rl_outbox *o)
+{
+	free(o->bytes);
+	free(o->ring);
+	*o = (struct rl_outbox){0};
+}

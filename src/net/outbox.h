@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one node was asked and has not answered, in order: the bytes of every request, sent or not, and an
+ * entry for each. Replies come in the same order, so the front entry is the one a reply belongs to. Bytes are
+ * kept until the answer, because what a broken connection leaves unanswered must be known.
+ */
+#ifndef RL_NET_OUTBOX_H
+#define RL_NET_OUTBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/request.h"
+
+/* Commands that open a connection; they are answered to the node itself. */
+enum rl_setup { RL_SETUP_NONE, RL_SETUP_AUTH, RL_SETUP_SELECT, RL_SETUP_ID, RL_SETUP_INFO, RL_SETUP_KILL };
+
+struct rl_entry {
+	struct rl_tag tag;
+	uint32_t size; /* bytes of the request */
+	uint8_t operation;
+	uint8_t setup;
+	bool by_sha; /* an EVALSHA, which the node may not know */
+	bool owed;   /* a release whose key may exist: it must reach the node */
+};
+
+struct rl_outbox {
+	char *bytes;
+	size_t head; /* first byte of the front entry */
+	size_t sent; /* first byte that was not sent */
+	size_t tail;
+	size_t capacity;
+	struct rl_entry *ring;
+	unsigned first;
+	unsigned count;
+	unsigned ring_capacity; /* a power of two */
+};
+
+/* Appends a request. False: out of memory, nothing appended. */
+bool rl_outbox_push(struct rl_outbox *outbox, const struct rl_entry *entry, struct rl_slice bytes);
+
+/* The oldest entry, NULL if there is none, and its bytes. */
+const struct rl_entry *rl_outbox_front(const struct rl_outbox *outbox);
+struct rl_slice rl_outbox_front_bytes(const struct rl_outbox *outbox);
+bool rl_outbox_front_unsent(const struct rl_outbox *outbox);
+void rl_outbox_pop(struct rl_outbox *outbox);
+
+/* What is not sent yet. rl_outbox_sent() takes the first `size` bytes of it as sent. */
+struct rl_slice rl_outbox_unsent(const struct rl_outbox *outbox);
+void rl_outbox_sent(struct rl_outbox *outbox, size_t size);
+
+/* Bytes kept, sent or not. */
+size_t rl_outbox_size(const struct rl_outbox *outbox);
+void rl_outbox_free(struct rl_outbox *outbox);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * RESP: writes commands, reads replies. The reader is hiredis's, and resp.c is the only file that sees it.
+ * A reply is a value in a fixed arena: no allocation per reply, and a server that promises or sends more than
+ * any command of ours asks for is garbage, not a growing buffer.
+ */
+#ifndef RL_NET_RESP_H
+#define RL_NET_RESP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/buffer.h"
+
+#define RL_RESP_ITEMS 8        /* elements of an array reply */
+#define RL_RESP_ARENA 4096     /* bytes of text kept per reply; what is longer is cut, its length is kept */
+#define RL_RESP_UNPARSED 65536 /* bytes of an unfinished reply */
+
+enum rl_reply_type {
+	RL_REPLY_STATUS,
+	RL_REPLY_ERROR,
+	RL_REPLY_INTEGER,
+	RL_REPLY_STRING,
+	RL_REPLY_NIL,
+	RL_REPLY_ARRAY
+};
+
+struct rl_reply_value {
+	enum rl_reply_type type;
+	int64_t integer;  /* INTEGER */
+	const char *text; /* STATUS, ERROR, STRING: `kept` bytes and a NUL */
+	size_t kept;
+	size_t length; /* of the whole text */
+};
+
+struct rl_reply {
+	struct rl_reply_value value;
+	unsigned count; /* ARRAY: elements */
+	struct rl_reply_value items[RL_RESP_ITEMS];
+};
+
+struct rl_resp {
+	void *reader;
+	struct rl_reply reply;
+	size_t arena_used;
+	char arena[RL_RESP_ARENA];
+};
+
+/* Appends one command, an array of bulk strings. False: out of memory, nothing appended. */
+bool rl_resp_command(struct rl_buffer *out, const struct rl_slice *words, unsigned count);
+
+/* False: out of memory. */
+bool rl_resp_open(struct rl_resp *resp);
+void rl_resp_close(struct rl_resp *resp);
+
+/* Takes received bytes. False: out of memory, or garbage. */
+bool rl_resp_feed(struct rl_resp *resp, const char *bytes, size_t size);
+
+/* The next whole reply: 1 and the reply, valid until the next call; 0 when more bytes are needed; -1 garbage.
+ */
+int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);
+
+#endif

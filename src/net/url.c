@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/url.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <redlock/redlock.h>
+
+#include "net/buffer.h"
+
+#define DEFAULT_PORT 6379
+#define MAX_DATABASE 99999
+
+struct scheme {
+	const char *name;
+	bool is_unix;
+	bool tls;
+};
+
+static const struct scheme schemes[] = {
+    {"redis://", false, false}, {"valkey://", false, false}, {"unix://", true, false},
+    {"rediss://", false, true}, {"valkeys://", false, true},
+};
+
+static const char bad_scheme[] = "the scheme must be redis://, valkey:// or unix://";
+static const char bad_tls[] = "TLS (rediss://, valkeys://) is not built in";
+static const char bad_user[] = "the user or password is not valid percent-encoding";
+static const char bad_host[] = "the host is missing or not valid";
+static const char bad_port[] = "the port must be a number from 1 to 65535";
+static const char bad_database[] = "the database must be a number from 0 to 99999";
+static const char bad_query[] = "only ?db=N is understood behind a Unix path, and nothing else behind a URL";
+static const char bad_path[] = "the path of a Unix socket must begin with / (unix:///run/redis.sock)";
+static const char no_memory[] = "out of memory";
+
+static char *copy(struct rl_slice s)
+{
+	char *text = malloc(s.size + 1);
+	if (text == NULL)
+		return NULL;
+	memcpy(text, s.bytes, s.size);
+	text[s.size] = '\0';
+	return text;
+}
+
+static int hex_value(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c != '\0' ? strchr(digits, tolower((unsigned char)c)) : NULL;
+	return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* Decodes %XX in place. False where it is broken or hides a NUL. */
+static bool decode(char *text)
+{
+	char *to = text;
+	for (const char *at = text; *at != '\0'; at++) {
+		int high = 0;
+		int low = 0;
+		if (*at == '%') {
+			high = hex_value(at[1]);
+			low = high >= 0 ? hex_value(at[2]) : -1;
+			if (low < 0 || (high == 0 && low == 0))
+				return false;
+			at += 2;
+			*to++ = (char)(high * 16 + low);
+		} else {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+	return true;
+}
+
+static const char *copy_decoded(struct rl_slice s, char **ret, const char *bad)
+{
+	*ret = copy(s);
+	if (*ret == NULL)
+		return no_memory;
+	return decode(*ret) ? NULL : bad;
+}
+
+static bool parse_number(struct rl_slice s, unsigned most, unsigned *ret)
+{
+	unsigned long value = 0;
+	if (s.size == 0 || s.size > 5)
+		return false;
+	for (size_t i = 0; i < s.size; i++) {
+		if (!isdigit((unsigned char)s.bytes[i]))
+			return false;
+		value = value * 10 + (unsigned long)(s.bytes[i] - '0');
+	}
+	*ret = (unsigned)value;
+	return value <= most;
+}
+
+/* Splits `s` at the first `mark`: what is before it stays, what is behind it is returned. */
+static bool split(struct rl_slice *s, char mark, struct rl_slice *ret_behind)
+{
+	const char *at = s->size > 0 ? memchr(s->bytes, mark, s->size) : NULL;
+	if (at == NULL)
+		return false;
+	*ret_behind = (struct rl_slice){at + 1, (size_t)(s->bytes + s->size - at - 1)};
+	s->size = (size_t)(at - s->bytes);
+	return true;
+}
+
+static const char *parse_user(struct rl_slice info, struct rl_endpoint *e)
+{
+	struct rl_slice password;
+	bool has_password = split(&info, ':', &password);
+	const char *bad = NULL;
+	if (info.size > 0)
+		bad = copy_decoded(info, &e->user, bad_user);
+	if (bad == NULL && has_password && password.size > 0)
+		bad = copy_decoded(password, &e->password, bad_user);
+	return bad;
+}
+
+static bool host_is_plain(struct rl_slice host)
+{
+	if (host.size == 0 || host.size > 253)
+		return false;
+	for (size_t i = 0; i < host.size; i++)
+		if (!isgraph((unsigned char)host.bytes[i]) || strchr("/?#@[]\\\"'<>", host.bytes[i]) != NULL)
+			return false;
+	return true;
+}
+
+/* host, host:port, [v6], [v6]:port */
+static const char *parse_host(struct rl_slice host, struct rl_endpoint *e)
+{
+	struct rl_slice port = {NULL, 0};
+	bool has_port;
+	unsigned number = DEFAULT_PORT;
+	if (host.size > 0 && host.bytes[0] == '[') {
+		struct rl_slice behind;
+		host.bytes++;
+		host.size--;
+		if (!split(&host, ']', &behind))
+			return bad_host;
+		has_port = behind.size > 0;
+		if (has_port && behind.bytes[0] != ':')
+			return bad_host;
+		if (has_port)
+			port = (struct rl_slice){behind.bytes + 1, behind.size - 1};
+	} else {
+		has_port = split(&host, ':', &port);
+	}
+	if (!host_is_plain(host))
+		return bad_host;
+	if (has_port && (!parse_number(port, 65535, &number) || number == 0))
+		return bad_port;
+	e->port = (uint16_t)number;
+	e->host = copy(host);
+	return e->host != NULL ? NULL : no_memory;
+}
+
+static const char *parse_tcp(struct rl_slice rest, struct rl_endpoint *e)
+{
+	struct rl_slice database;
+	if (memchr(rest.bytes, '?', rest.size) != NULL || memchr(rest.bytes, '#', rest.size) != NULL)
+		return bad_query;
+	if (split(&rest, '/', &database) && database.size > 0 &&
+	    !parse_number(database, MAX_DATABASE, &e->database))
+		return bad_database;
+	return parse_host(rest, e);
+}
+
+static const char *parse_unix(struct rl_slice path, struct rl_endpoint *e)
+{
+	struct rl_slice query;
+	if (split(&path, '?', &query)) {
+		if (query.size < 3 || memcmp(query.bytes, "db=", 3) != 0)
+			return bad_query;
+		query = (struct rl_slice){query.bytes + 3, query.size - 3};
+		if (!parse_number(query, MAX_DATABASE, &e->database))
+			return bad_database;
+	}
+	if (path.size < 2 || path.bytes[0] != '/')
+		return bad_path;
+	return copy_decoded(path, &e->host, bad_path);
+}
+
+static const char *describe(struct rl_endpoint *e)
+{
+	bool v6 = strchr(e->host, ':') != NULL;
+	size_t size = strlen(e->host) + 64;
+	char *text = malloc(size);
+	if (text == NULL)
+		return no_memory;
+	int used = e->is_unix ? snprintf(text, size, "unix://%s", e->host)
+	                      : snprintf(text, size, v6 ? "redis://[%s]:%u" : "redis://%s:%u", e->host, e->port);
+	if (e->database > 0)
+		snprintf(text + used, size - (size_t)used, e->is_unix ? "?db=%u" : "/%u", e->database);
+	e->address = text;
+	return NULL;
+}
+
+/* Returns NULL or the sentence that says what is wrong. */
+static const char *parse(const char *url, struct rl_endpoint *e)
+{
+	const struct scheme *scheme = NULL;
+	for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+		if (strncasecmp(url, schemes[i].name, strlen(schemes[i].name)) == 0)
+			scheme = &schemes[i];
+	if (scheme == NULL)
+		return bad_scheme;
+	if (scheme->tls)
+		return bad_tls;
+	e->is_unix = scheme->is_unix;
+	const char *begin = url + strlen(scheme->name);
+	struct rl_slice rest = {begin, strlen(begin)};
+	/* The user part ends at the last @ before the path: an @ inside a password is met in the wild. */
+	size_t authority = e->is_unix ? strcspn(begin, "/?") : strcspn(begin, "/");
+	for (size_t i = authority; i-- > 0;) {
+		if (begin[i] != '@')
+			continue;
+		const char *bad = parse_user((struct rl_slice){begin, i}, e);
+		if (bad != NULL)
+			return bad;
+		rest = (struct rl_slice){begin + i + 1, rest.size - i - 1};
+		break;
+	}
+	const char *bad = e->is_unix ? parse_unix(rest, e) : parse_tcp(rest, e);
+	return bad != NULL ? bad : describe(e);
+}
+
+int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why_size)
+{
+	struct rl_endpoint e = {0};
+	const char *bad = parse(url, &e);
+	if (bad == NULL) {
+		*ret = e;
+		return 0;
+	}
+	rl_endpoint_free(&e);
+	*ret = e;
+	if (why_size > 0)
+		snprintf(why, why_size, "%s", bad);
+	return bad == no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_URL;
+}
+
+static void wipe(char *secret)
+{
+	if (secret != NULL)
+		explicit_bzero(secret, strlen(secret));
+	free(secret);
+}
+
+void rl_endpoint_free(struct rl_endpoint *e)
+{
+	wipe(e->user);
+	wipe(e->password);
+	free(e->host);
+	free(e->address);
+	*e = (struct rl_endpoint){0};
+}
+
+bool rl_endpoint_same(const struct rl_endpoint *a, const struct rl_endpoint *b)
+{
+	if (a->is_unix != b->is_unix)
+		return false;
+	return a->is_unix ? strcmp(a->host, b->host) == 0
+	                  : a->port == b->port && strcasecmp(a->host, b->host) == 0;
+}

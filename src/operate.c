@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* What the core decides, done: tokens, requests to the nodes, results and notices; and answers, given to the
+ * core. */
+#include <string.h>
+
+#include "client.h"
+#include "core/trace.h"
+#include "os/bell.h"
+#include "os/random.h"
+
+/* ---- events to be pulled ---- */
+
+static void push_event(redlock_client *c, redlock_lock *lock, unsigned bit)
+{
+	lock->pending |= bit;
+	if (lock->queued)
+		return;
+	lock->queued = true;
+	lock->next_queued = NULL;
+	if (c->queue_tail != NULL)
+		c->queue_tail->next_queued = lock;
+	else
+		c->queue_head = lock;
+	c->queue_tail = lock;
+	rl_bell_ring(c->notice_fd);
+}
+
+static void pop_queue(redlock_client *c)
+{
+	redlock_lock *lock = c->queue_head;
+	lock->queued = false;
+	c->queue_head = lock->next_queued;
+	if (c->queue_head == NULL) {
+		c->queue_tail = NULL;
+		rl_bell_silence(c->notice_fd);
+	}
+}
+
+bool rl_next_event(redlock_client *c, struct redlock_event *ret)
+{
+	static const struct {
+		unsigned bit;
+		enum redlock_event_kind kind;
+	} kinds[] = {
+	    {RL_PENDING_DONE, REDLOCK_EVENT_DONE},
+	    {RL_PENDING_DANGER, REDLOCK_EVENT_DANGER},
+	    {RL_PENDING_LOST, REDLOCK_EVENT_LOST},
+	};
+	redlock_lock *lock = c->queue_head;
+	if (lock == NULL)
+		return false;
+	unsigned k = 0;
+	while ((lock->pending & kinds[k].bit) == 0)
+		k++;
+	lock->pending &= ~kinds[k].bit;
+	*ret = (struct redlock_event){.lock = lock, .kind = kinds[k].kind};
+	if (ret->kind == REDLOCK_EVENT_DONE) {
+		ret->operation = lock->done_operation;
+		ret->result = lock->done_result;
+	}
+	if (lock->pending == 0)
+		pop_queue(c);
+	return true;
+}
+
+void rl_drop_events(redlock_client *c, redlock_lock *lock)
+{
+	lock->pending = 0;
+	if (!lock->queued)
+		return;
+	if (c->queue_head == lock) {
+		pop_queue(c);
+		return;
+	}
+	redlock_lock *before = c->queue_head;
+	while (before->next_queued != lock)
+		before = before->next_queued;
+	before->next_queued = lock->next_queued;
+	if (c->queue_tail == lock)
+		c->queue_tail = before;
+	lock->queued = false;
+}
+
+/* ---- tokens ---- */
+
+/* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
+ * random bytes to be had. */
+static bool sign(redlock_client *c, redlock_lock *lock)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char random[20];
+	if (lock->core.rules.own_token)
+		return true;
+	if (rl_random_bytes(random, sizeof random) < 0)
+		return false;
+	char *at = lock->token;
+	for (size_t i = 0; i < sizeof random; i++) {
+		*at++ = digits[random[i] >> 4];
+		*at++ = digits[random[i] & 15];
+	}
+	size_t owner_size = strlen(c->owner);
+	memcpy(at, c->owner, owner_size);
+	lock->token_size = 2 * sizeof random + owner_size;
+	return true;
+}
+
+/* ---- effects ---- */
+
+/* Asks all nodes. A node that does not take the request has voted; the vote is counted by rl_operate(). */
+static void send_to_all(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
+{
+	struct rl_request request = {
+	    .operation = fx->send,
+	    .tag = {lock->slot, c->slots[lock->slot].generation, fx->seq},
+	    .name = lock->name,
+	    .token = {lock->token, lock->token_size},
+	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
+	    .owed = fx->owed,
+	};
+	rl_wire_reset(&c->wire);
+	for (unsigned i = 0; i < c->node_count; i++) {
+		enum redlock_vote_code vote = rl_node_submit(&c->nodes[i], &request, &c->wire, c->now_ns);
+		if (vote == REDLOCK_VOTE_PENDING || fx->seq == 0)
+			continue;
+		c->refused_seq = fx->seq;
+		c->refused_nodes |= 1u << i;
+		c->refused_votes[i] = vote;
+	}
+}
+
+static void report(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
+{
+	if (fx->lost)
+		push_event(c, lock, RL_PENDING_LOST);
+	if (fx->danger)
+		push_event(c, lock, RL_PENDING_DANGER);
+	if (fx->done == REDLOCK_OP_NONE)
+		return;
+	lock->done_operation = fx->done;
+	lock->done_result = fx->result;
+	if (!lock->waited) {
+		push_event(c, lock, RL_PENDING_DONE);
+		return;
+	}
+	lock->done = true;
+	pthread_cond_signal(&lock->wake);
+}
+
+/* Steele, Lea, Flood: SplitMix64. Spreads retries; nothing depends on its quality. */
+static uint64_t next_entropy(redlock_client *c)
+{
+	uint64_t z = c->entropy += 0x9E3779B97F4A7C15u;
+	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+	z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+	return z ^ (z >> 31);
+}
+
+static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+{
+	struct rl_effects fx;
+	enum rl_phase before = lock->core.phase;
+	event->now_ns = c->now_ns;
+	event->entropy = next_entropy(c);
+	int error = rl_lock_step(&lock->core, event, &fx);
+	if (c->trace != NULL) {
+		char line[RL_TRACE_MAX];
+		rl_trace_line(line, sizeof line, before, event, &lock->core, &fx);
+		c->trace(c->trace_user, line);
+	}
+	if (event->kind == RL_EV_RELEASE && error == 0)
+		rl_drop_events(c, lock);
+	report(c, lock, &fx);
+	if (fx.send == REDLOCK_OP_ACQUIRE && !sign(c, lock)) {
+		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
+		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
+		report(c, lock, &fx);
+	} else if (fx.send != REDLOCK_OP_NONE) {
+		send_to_all(c, lock, &fx);
+	}
+	rl_schedule_set(&c->schedule, &lock->timer, rl_lock_deadline(&lock->core));
+	return error;
+}
+
+int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event)
+{
+	int error = step(c, lock, &event);
+	/* Only one round of a handle waits for votes, so that these are all of it. */
+	while (c->refused_nodes != 0) {
+		unsigned node = (unsigned)__builtin_ctz(c->refused_nodes);
+		c->refused_nodes &= c->refused_nodes - 1;
+		struct rl_event vote = {
+		    .kind = RL_EV_REPLY, .seq = c->refused_seq, .node = node, .vote = c->refused_votes[node]};
+		step(c, lock, &vote);
+	}
+	return error;
+}
+
+/* ---- answers ---- */
+
+/* Two nodes with one identity are one server, which must not have two votes. */
+static void compare_identities(redlock_client *c)
+{
+	for (unsigned i = 0; i < c->node_count; i++) {
+		struct rl_node *a = &c->nodes[i];
+		a->identified = a->duplicate = false;
+		for (unsigned j = 0; j < c->node_count; j++) {
+			const struct rl_node *b = &c->nodes[j];
+			bool both_known = a->run_id[0] != '\0' && b->link == RL_LINK_OPEN && a->link == RL_LINK_OPEN;
+			if (i != j && both_known && strcmp(a->run_id, b->run_id) == 0)
+				a->duplicate = true;
+		}
+	}
+}
+
+static void copy_finding(struct redlock_finding *f, const struct rl_reply *reply)
+{
+	const struct rl_reply_value *type = &reply->items[0];
+	const struct rl_reply_value *value = &reply->items[3];
+	*f = (struct redlock_finding){
+	    .known = 1, .pttl_ms = reply->items[1].integer, .value_len = (uint64_t)reply->items[2].integer};
+	size_t type_size = type->kept < sizeof f->type - 1 ? type->kept : sizeof f->type - 1;
+	memcpy(f->type, type->text, type_size);
+	f->value_kept = value->kept < sizeof f->value ? value->kept : sizeof f->value;
+	memcpy(f->value, value->text, f->value_kept);
+}
+
+/* Whose key a node has decides its vote. */
+static enum redlock_vote_code vote_of_finding(redlock_lock *lock, unsigned node,
+                                              const struct rl_answer *answer)
+{
+	if (answer->vote != REDLOCK_VOTE_YES || lock->findings == NULL)
+		return answer->vote;
+	struct redlock_finding *f = &lock->findings[node];
+	copy_finding(f, answer->reply);
+	bool ours = strcmp(f->type, "string") == 0 && lock->token_size > 0 && f->value_len == lock->token_size &&
+	            memcmp(f->value, lock->token, lock->token_size) == 0;
+	return ours ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO;
+}
+
+void rl_take_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer)
+{
+	if (node->identified)
+		compare_identities(c);
+	redlock_lock *lock = rl_client_find(c, answer->tag);
+	if (lock == NULL)
+		return;
+	enum redlock_vote_code vote = answer->vote;
+	bool claim = answer->operation == REDLOCK_OP_ACQUIRE || answer->operation == REDLOCK_OP_EXTEND;
+	if (answer->operation == REDLOCK_OP_QUERY)
+		vote = vote_of_finding(lock, node->id, answer);
+	else if (claim && node->duplicate && redlock_vote_kind(vote) < REDLOCK_KIND_MISSING)
+		vote = REDLOCK_VOTE_DUPLICATE;
+	rl_operate(
+	    c, lock,
+	    (struct rl_event){.kind = RL_EV_REPLY, .seq = answer->tag.seq, .node = node->id, .vote = vote});
+}

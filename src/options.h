@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Sized options: structs that grow at their end without breaking older callers. */
+#ifndef RL_OPTIONS_H
+#define RL_OPTIONS_H
+
+#include "core/lock.h"
+
+/* Copies the caller's options over `to`, which holds the defaults. The caller's struct may be shorter (older
+ * header: the rest stays at its default) or longer (newer header: what this library does not know must be
+ * zero). Both begin with their size. 0 or INVAL. */
+int rl_options_copy(void *to, size_t to_size, const void *from);
+
+/* Whether an owner label has only the characters that a token may carry. NULL and "" are allowed. */
+int rl_owner_check(const char *owner);
+
+/* From checked options to the core's rules. `node_timeout_ms` 0: by the TTL. 0 or INVAL. */
+int rl_rules_make(struct rl_rules *ret, const struct redlock_lock_options *options, unsigned node_count,
+                  unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One pollable descriptor over many sockets, a timer and a wake-up.
+ * The timer counts on CLOCK_BOOTTIME, as the deadlines do; poll(2) and epoll_wait(2) count on
+ * CLOCK_MONOTONIC, which stands still during suspend, so their timeout is not used.
+ */
+#ifndef RL_OS_POLLER_H
+#define RL_OS_POLLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rl_poller {
+	int fd; /* readable when anything below is ready */
+	int timer_fd;
+	int wake_fd;
+	uint64_t armed_ns; /* when the timer fires; UINT64_MAX: disarmed */
+};
+
+enum { RL_READABLE = 1, RL_WRITABLE = 2 };
+
+struct rl_ready {
+	uint32_t id;     /* as given to rl_poller_watch() */
+	uint32_t events; /* RL_READABLE | RL_WRITABLE; errors and hang-ups set both */
+};
+
+/* All return 0 or -errno. */
+int rl_poller_open(struct rl_poller *poller);
+void rl_poller_close(struct rl_poller *poller);
+
+/* Watches `fd` (level-triggered), or changes what is watched when `known`. A descriptor that is closed
+ * is no longer watched. */
+int rl_poller_watch(struct rl_poller *poller, int fd, uint32_t id, uint32_t events, bool known);
+
+/* Arms the timer so that the poller is ready at `deadline_ns` at the latest. It may be ready earlier: a timer
+ * that is set to an earlier time and has not fired at `now_ns` is left alone, which saves a system call per
+ * operation. A timer that has fired keeps the poller ready until it is armed again. */
+int rl_poller_arm(struct rl_poller *poller, uint64_t deadline_ns, uint64_t now_ns);
+
+/* Waits until something is ready, or just looks when `block` is false. Writes up to `max` ready sockets and
+ * returns their number; timers and wake-ups end the wait but are not in the list. May return 0 early.
+ * May be called while another thread uses the other calls. -errno on failure (never -EINTR). */
+int rl_poller_wait(struct rl_poller *poller, struct rl_ready *ready, int max, bool block);
+
+/* Ends a running or the next rl_poller_wait(). Any thread. */
+void rl_poller_wake(struct rl_poller *poller);
+
+#endif

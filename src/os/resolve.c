@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/resolve.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+int rl_resolve_host(const char *host, uint16_t port, struct rl_address *ret)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct addrinfo *list = NULL;
+	char service[8];
+	ret->length = 0;
+	snprintf(service, sizeof service, "%u", port);
+	int code = getaddrinfo(host, service, &hints, &list);
+	if (code != 0)
+		return code;
+	memcpy(ret->bytes, list->ai_addr, list->ai_addrlen);
+	ret->length = list->ai_addrlen;
+	freeaddrinfo(list);
+	return 0;
+}
+
+const char *rl_resolve_error(int code)
+{
+	return gai_strerror(code);
+}
+
+int rl_resolve_path(const char *path, struct rl_address *ret)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	_Static_assert(sizeof address <= RL_ADDRESS_MAX, "a Unix address fits");
+	size_t size = strlen(path);
+	ret->length = 0;
+	if (size >= sizeof address.sun_path)
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, size);
+	memcpy(ret->bytes, &address, sizeof address);
+	ret->length = sizeof address;
+	return 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* One turn of the loop, and the thread that takes it for all. */
+#include <stddef.h>
+
+#include "client.h"
+#include "os/clock.h"
+
+enum { MAX_READY = 64 };
+
+static void collect(redlock_client *c, struct rl_node *node)
+{
+	struct rl_answer answer;
+	while (rl_node_next(node, &answer, c->now_ns))
+		rl_take_answer(c, node, &answer);
+}
+
+/* Sending can break a connection, whose unanswered requests are votes, which can make handles send. It ends
+ * because a node that is down does not take requests. */
+static void send_all(redlock_client *c)
+{
+	bool again = true;
+	while (again) {
+		again = false;
+		for (unsigned i = 0; i < c->node_count; i++) {
+			struct rl_node *node = &c->nodes[i];
+			rl_node_flush(node, c->now_ns);
+			if (node->link != RL_LINK_BROKEN)
+				continue;
+			collect(c, node);
+			again = true;
+		}
+	}
+}
+
+uint64_t rl_next_deadline(const redlock_client *c)
+{
+	const struct rl_timer *first = rl_schedule_first(&c->schedule);
+	uint64_t next = first != NULL ? first->at_ns : UINT64_MAX;
+	for (unsigned i = 0; i < c->node_count; i++)
+		next = rl_time_min(next, rl_node_deadline(&c->nodes[i]));
+	return c->drainers > 0 ? rl_time_min(next, c->drain_until_ns) : next;
+}
+
+static redlock_lock *lock_of(struct rl_timer *timer)
+{
+	return (redlock_lock *)((char *)timer - offsetof(redlock_lock, timer));
+}
+
+/* A handle whose timer fires sets a later one: every tick makes progress. */
+static void run_timers(redlock_client *c)
+{
+	struct rl_timer *timer;
+	while ((timer = rl_schedule_first(&c->schedule)) != NULL && timer->at_ns <= c->now_ns)
+		rl_operate(c, lock_of(timer), (struct rl_event){.kind = RL_EV_TICK});
+	for (unsigned i = 0; i < c->node_count; i++)
+		rl_node_tick(&c->nodes[i], c->now_ns);
+}
+
+void rl_settle(redlock_client *c)
+{
+	send_all(c);
+	(void)rl_poller_arm(&c->poller, rl_next_deadline(c), c->now_ns); /* fails only for a bad descriptor */
+}
+
+void rl_turn(redlock_client *c, const struct rl_ready *ready, int count)
+{
+	c->now_ns = rl_clock_now();
+	for (int i = 0; i < count; i++) {
+		if (ready[i].id >= c->node_count)
+			continue;
+		struct rl_node *node = &c->nodes[ready[i].id];
+		rl_node_ready(node, ready[i].events, c->now_ns);
+		collect(c, node);
+	}
+	run_timers(c);
+	rl_settle(c);
+	if (c->drainers > 0)
+		pthread_cond_broadcast(&c->turned);
+}
+
+int rl_poll_once(redlock_client *c)
+{
+	struct rl_ready ready[MAX_READY];
+	int count = rl_poller_wait(&c->poller, ready, MAX_READY, false);
+	if (count >= 0)
+		rl_turn(c, ready, count);
+	return count < 0 ? count : 0;
+}
+
+int rl_lead(redlock_client *c)
+{
+	struct rl_ready ready[MAX_READY];
+	c->led = true;
+	rl_leave(c);
+	int count = rl_poller_wait(&c->poller, ready, MAX_READY, true);
+	pthread_mutex_lock(&c->mutex);
+	c->led = false;
+	if (count >= 0)
+		rl_turn(c, ready, count);
+	return count < 0 ? count : 0;
+}
+
+void rl_pass_lead(redlock_client *c)
+{
+	if (c->led)
+		return;
+	if (c->waiters != NULL)
+		pthread_cond_signal(&c->waiters->wake);
+	else if (c->drainers > 0)
+		pthread_cond_broadcast(&c->turned);
+	else if (c->keeper_runs)
+		pthread_cond_signal(&c->keeper_wake);
+}
