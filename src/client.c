@@ -210,7 +210,7 @@ void redlock_close(redlock_client *c)
 		c->now_ns = rl_clock_now();
 	}
 	while (c->locks != NULL)
-		rl_handle_detach(c->locks, !child);
+		rl_handle_detach(c->locks, true);
 	if (!child)
 		rl_settle(c);
 	destroy(c);

@@ -111,7 +111,8 @@ redlock_lock *rl_client_find(redlock_client *c, struct rl_tag tag);
 /* Makes room for what a query finds. 0, NOMEM, or what rl_enter_lock() says. Not under the mutex. */
 int rl_handle_prepare_query(redlock_lock *lock);
 
-/* Takes the handle out of the client, releasing what it holds if `release`; its memory stays. */
+/* Takes the handle out of the client, giving back what is half acquired, and what is held if `release`. In a
+ * child process nothing is sent. The memory stays. */
 void rl_handle_detach(redlock_lock *lock, bool release);
 
 /* ---- operate.c ---- */

@@ -130,11 +130,11 @@ int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
 
 /* ---- freeing ---- */
 
-/* Gives up without waiting: what is held or half acquired is released, answers find no handle any more. */
-static void give_up(redlock_client *c, redlock_lock *lock)
+/* Without waiting: what is half acquired is given back in any case, what is held if `release`. */
+static void give_up(redlock_client *c, redlock_lock *lock, bool release)
 {
 	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
-	if (lock->core.phase == RL_HELD || lock->core.phase == RL_LOST)
+	if (release && (lock->core.phase == RL_HELD || lock->core.phase == RL_LOST))
 		rl_operate(c, lock, (struct rl_event){.kind = RL_EV_RELEASE});
 }
 
@@ -155,8 +155,8 @@ static void unlink_handle(redlock_client *c, redlock_lock *lock)
 void rl_handle_detach(redlock_lock *lock, bool release)
 {
 	redlock_client *c = lock->client;
-	if (release)
-		give_up(c, lock);
+	if (!rl_forkmark_is_child(&c->forkmark)) /* a child sends nothing */
+		give_up(c, lock, release);
 	unlink_handle(c, lock);
 }
 
@@ -166,7 +166,7 @@ static void free_handle(redlock_lock *lock, bool release)
 		return;
 	redlock_client *c = lock->client;
 	if (c != NULL && rl_forkmark_is_child(&c->forkmark)) {
-		unlink_handle(c, lock); /* a child has one thread, and the mutex may be taken for ever */
+		rl_handle_detach(lock, false); /* a child has one thread, and the mutex may be taken for ever */
 	} else if (c != NULL) {
 		pthread_mutex_lock(&c->mutex);
 		c->now_ns = rl_clock_now();

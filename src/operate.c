@@ -106,8 +106,8 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 
 /* ---- effects ---- */
 
-/* Asks all nodes. A node that does not take the request has voted; the vote is counted by rl_operate(). */
-static void send_to_all(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
+/* Asks the nodes. A node that does not take the request has voted; the vote is counted by rl_operate(). */
+static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
 	struct rl_request request = {
 	    .operation = fx->send,
@@ -119,6 +119,8 @@ static void send_to_all(redlock_client *c, redlock_lock *lock, const struct rl_e
 	};
 	rl_wire_reset(&c->wire);
 	for (unsigned i = 0; i < c->node_count; i++) {
+		if ((fx->nodes >> i & 1) == 0)
+			continue;
 		enum redlock_vote_code vote = rl_node_submit(&c->nodes[i], &request, &c->wire, c->now_ns);
 		if (vote == REDLOCK_VOTE_PENDING || fx->seq == 0)
 			continue;
@@ -175,7 +177,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		report(c, lock, &fx);
 	} else if (fx.send != REDLOCK_OP_NONE) {
-		send_to_all(c, lock, &fx);
+		send_to_nodes(c, lock, &fx);
 	}
 	rl_schedule_set(&c->schedule, &lock->timer, rl_lock_deadline(&lock->core));
 	return error;

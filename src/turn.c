@@ -23,7 +23,7 @@ static void send_all(redlock_client *c)
 		again = false;
 		for (unsigned i = 0; i < c->node_count; i++) {
 			struct rl_node *node = &c->nodes[i];
-			rl_node_flush(node, c->now_ns);
+			rl_node_flush(node);
 			if (node->link != RL_LINK_BROKEN)
 				continue;
 			collect(c, node);

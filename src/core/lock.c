@@ -56,6 +56,7 @@ static void open_round(struct rl_lock *l, enum redlock_operation op, uint64_t no
 	};
 	memset(l->votes, 0, sizeof l->votes);
 	fx->send = op;
+	fx->nodes = all_nodes(l);
 	fx->seq = l->round.seq;
 	fx->ttl_ns = ttl;
 }
@@ -87,10 +88,13 @@ static void begin_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 	open_round(l, REDLOCK_OP_ACQUIRE, now, until, l->rules.ttl_ns, fx);
 }
 
-/* What an attempt may have left goes from every node, also from those that said no or nothing. */
+/* What an attempt may have left goes from every node, also from those that said no or nothing. But a caller's
+ * own value that was refused may be there from an earlier acquire of the same caller: that key is not ours to
+ * delete. */
 static void give_back(struct rl_lock *l, struct rl_effects *fx)
 {
 	fx->send = REDLOCK_OP_RELEASE;
+	fx->nodes = l->rules.own_token ? l->owed : all_nodes(l);
 	fx->seq = 0;
 	fx->owed = l->owed;
 	l->owed = 0;
@@ -160,7 +164,10 @@ static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct r
 	unsigned fatal;
 	struct rl_count count = count_votes(l, &fatal);
 	uint64_t valid_until = validity_end(l);
-	switch (rl_tally_claim(count)) {
+	enum rl_tally tally = rl_tally_claim(count);
+	if (l->rules.own_token && tally != RL_WON && count.out > 0)
+		return; /* give_back() must know who refused */
+	switch (tally) {
 	case RL_UNDECIDED:
 		break;
 	case RL_WON:

@@ -99,7 +99,8 @@ struct rl_event {
 };
 
 struct rl_effects {
-	enum redlock_operation send; /* to all nodes; NONE: nothing */
+	enum redlock_operation send; /* NONE: nothing */
+	uint32_t nodes;              /* bit per node that it goes to */
 	uint32_t seq;                /* 0: nobody waits for the answers */
 	uint64_t ttl_ns;             /* ACQUIRE, EXTEND */
 	uint32_t owed;               /* RELEASE: bit per node where the key may exist */

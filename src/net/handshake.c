@@ -98,15 +98,14 @@ static void lay_ghost(struct rl_node *n, const struct rl_reply_value *answer)
 	memmove(n->ghosts, n->ghosts + 1, n->ghost_count * sizeof n->ghosts[0]);
 }
 
-void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl_reply *reply,
-                         uint64_t now_ns)
+void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl_reply *reply)
 {
 	const struct rl_reply_value *v = &reply->value;
 	switch (setup) {
 	case RL_SETUP_AUTH:
 	case RL_SETUP_SELECT:
 		if (v->type == RL_REPLY_ERROR) {
-			rl_node_fail(n, rl_vote_of_error(v->text), v->text, now_ns);
+			rl_node_fail(n, rl_vote_of_error(v->text), v->text);
 			return;
 		}
 		n->gate--;

@@ -15,11 +15,14 @@
 #define BACKOFF_FIRST_NS (50 * RL_NS_PER_MS)
 #define BACKOFF_LAST_NS (3000 * RL_NS_PER_MS)
 
-/* What a node that does not answer may pile up: requests until the first limit, releases, which must not be
- * forgotten, until the second, debts until the third. One request is always taken, however large. */
-#define BACKLOG_BYTES ((size_t)256 * 1024)
-#define BACKLOG_RELEASE_BYTES ((size_t)512 * 1024)
-#define DEBT_BYTES ((size_t)256 * 1024)
+/* What may pile up for one node. A node that answers may have much in flight. One that does not is limited
+ * soon: requests first, then releases, which must not be forgotten, then debts. One request is always taken,
+ * however large. */
+#define FRESH_NS (100 * RL_NS_PER_MS)
+#define BACKLOG_FRESH_BYTES ((size_t)4 * 1024 * 1024)
+#define BACKLOG_BYTES ((size_t)128 * 1024)
+#define BACKLOG_RELEASE_BYTES ((size_t)256 * 1024)
+#define DEBT_BYTES ((size_t)128 * 1024)
 
 #define RECEIVE_BYTES 16384
 
@@ -50,9 +53,8 @@ static void remember_failure(struct rl_node *n, enum redlock_vote_code vote, con
 	snprintf(n->failure_text, sizeof n->failure_text, "%.*s", (int)strcspn(text, ",\r\n"), text);
 }
 
-void rl_node_fail(struct rl_node *n, enum redlock_vote_code vote, const char *text, uint64_t now_ns)
+void rl_node_fail(struct rl_node *n, enum redlock_vote_code vote, const char *text)
 {
-	(void)now_ns;
 	if (n->link == RL_LINK_BROKEN)
 		return;
 	remember_failure(n, vote, text);
@@ -72,7 +74,7 @@ static void watch(struct rl_node *n, bool write, bool known)
 	n->watching_write = write;
 	int error = rl_poller_watch(n->poller, n->fd, n->id, RL_READABLE | (write ? RL_WRITABLE : 0u), known);
 	if (error < 0)
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error), 0);
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error));
 }
 
 /* Debts go behind the opening commands, which have ended the connection that they come from. */
@@ -98,12 +100,12 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 	n->progress_ns = now_ns;
 	rl_resp_close(&n->resp);
 	if (!rl_resp_open(&n->resp) || !rl_handshake_begin(n) || !move_debts(n)) {
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory", now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
 		return;
 	}
 	int error = rl_socket_connect(&n->address, &n->fd);
 	if (error < 0)
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error), now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error));
 	else
 		watch(n, true, false);
 }
@@ -185,11 +187,12 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 
 /* ---- requests ---- */
 
-static bool has_room(const struct rl_node *n, const struct rl_entry *entry, size_t size)
+static bool has_room(const struct rl_node *n, const struct rl_entry *entry, size_t size, uint64_t now_ns)
 {
-	size_t used = rl_outbox_size(&n->outbox);
-	size_t limit = entry->operation == REDLOCK_OP_RELEASE ? BACKLOG_RELEASE_BYTES : BACKLOG_BYTES;
-	return n->outbox.count == 0 || used + size <= limit;
+	bool fresh = now_ns - n->progress_ns < FRESH_NS;
+	bool release = entry->operation == REDLOCK_OP_RELEASE;
+	size_t limit = fresh ? BACKLOG_FRESH_BYTES : release ? BACKLOG_RELEASE_BYTES : BACKLOG_BYTES;
+	return n->outbox.count == 0 || rl_outbox_size(&n->outbox) + size <= limit;
 }
 
 static enum redlock_vote_code refuse(struct rl_node *n, enum redlock_vote_code vote,
@@ -222,7 +225,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	};
 	if (n->link == RL_LINK_DOWN || n->link == RL_LINK_BROKEN)
 		return refuse(n, n->failure == REDLOCK_VOTE_CLOSED ? REDLOCK_VOTE_DOWN : n->failure, &entry, form);
-	if (form == NULL || !has_room(n, &entry, form->size))
+	if (form == NULL || !has_room(n, &entry, form->size, now_ns))
 		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, form);
 	if (n->outbox.count == 0)
 		n->progress_ns = now_ns;
@@ -231,12 +234,12 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	return REDLOCK_VOTE_PENDING;
 }
 
-void rl_node_flush(struct rl_node *n, uint64_t now_ns)
+void rl_node_flush(struct rl_node *n)
 {
 	if (n->link != RL_LINK_OPEN)
 		return;
 	if (n->outbox.count == 0 && n->debts.count > 0 && !move_debts(n)) {
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory", now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
 		return;
 	}
 	struct rl_slice unsent = rl_outbox_unsent(&n->outbox);
@@ -248,7 +251,7 @@ void rl_node_flush(struct rl_node *n, uint64_t now_ns)
 	}
 	ssize_t sent = rl_socket_send(n->fd, unsent.bytes, unsent.size);
 	if (sent < 0 && sent != -EAGAIN) {
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-sent), now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-sent));
 		return;
 	}
 	size_t moved = sent > 0 ? (size_t)sent : 0;
@@ -264,7 +267,7 @@ static void finish_connect(struct rl_node *n, uint64_t now_ns)
 {
 	int error = rl_socket_connected(n->fd);
 	if (error < 0) {
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error), now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error));
 		return;
 	}
 	n->link = RL_LINK_OPEN;
@@ -278,11 +281,11 @@ static void receive(struct rl_node *n, uint64_t now_ns)
 	if (got == -EAGAIN)
 		return;
 	if (got == 0)
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "connection closed by the server", now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "connection closed by the server");
 	else if (got < 0)
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-got), now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-got));
 	else if (!rl_resp_feed(&n->resp, bytes, (size_t)got))
-		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol", now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
 	else
 		n->progress_ns = now_ns;
 }
@@ -348,12 +351,12 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 			return false;
 		const struct rl_entry *front = rl_outbox_front(&n->outbox);
 		if (got < 0 || front == NULL || rl_outbox_front_unsent(&n->outbox)) {
-			rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol", now_ns);
+			rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
 			break;
 		}
 		struct rl_entry entry = *front;
 		if (entry.setup != RL_SETUP_NONE) {
-			rl_handshake_answer(n, (enum rl_setup)entry.setup, reply, now_ns);
+			rl_handshake_answer(n, (enum rl_setup)entry.setup, reply);
 			if (n->link == RL_LINK_OPEN)
 				rl_outbox_pop(&n->outbox);
 			continue;
@@ -392,9 +395,9 @@ void rl_node_tick(struct rl_node *n, uint64_t now_ns)
 	if (n->link == RL_LINK_DOWN)
 		rl_node_connect(n, now_ns);
 	else if (n->link == RL_LINK_CONNECTING)
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "connecting timed out", now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, "connecting timed out");
 	else if (n->link == RL_LINK_OPEN)
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds", now_ns);
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds");
 }
 
 unsigned rl_node_owed(const struct rl_node *n)

@@ -89,7 +89,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *node, const struct rl_requ
                                       struct rl_wire *wire, uint64_t now_ns);
 
 /* Sends what can be sent. */
-void rl_node_flush(struct rl_node *node, uint64_t now_ns);
+void rl_node_flush(struct rl_node *node);
 
 /* The socket is ready for `events` (RL_READABLE, RL_WRITABLE). */
 void rl_node_ready(struct rl_node *node, uint32_t events, uint64_t now_ns);
@@ -103,7 +103,7 @@ uint64_t rl_node_deadline(const struct rl_node *node);
 void rl_node_tick(struct rl_node *node, uint64_t now_ns);
 
 /* Breaks the connection for a reason. */
-void rl_node_fail(struct rl_node *node, enum redlock_vote_code vote, const char *text, uint64_t now_ns);
+void rl_node_fail(struct rl_node *node, enum redlock_vote_code vote, const char *text);
 
 /* Releases that must reach this node and have not been answered. */
 unsigned rl_node_owed(const struct rl_node *node);
@@ -114,7 +114,6 @@ unsigned rl_node_owed(const struct rl_node *node);
 bool rl_handshake_begin(struct rl_node *node);
 
 /* Takes the answer to the opening command `setup`. */
-void rl_handshake_answer(struct rl_node *node, enum rl_setup setup, const struct rl_reply *reply,
-                         uint64_t now_ns);
+void rl_handshake_answer(struct rl_node *node, enum rl_setup setup, const struct rl_reply *reply);
 
 #endif
