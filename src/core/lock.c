@@ -16,7 +16,7 @@ static uint32_t all_nodes(const struct rl_lock *l)
 
 static struct rl_count count_votes(const struct rl_lock *l, unsigned *fatal)
 {
-	struct rl_count count = {.quorum = l->rules.quorum};
+	struct rl_count count = {.nodes = l->rules.node_count, .quorum = l->rules.quorum};
 	unsigned by_kind[REDLOCK_KIND_FATAL + 1] = {0};
 	for (unsigned i = 0; i < l->rules.node_count; i++)
 		by_kind[redlock_vote_kind(l->votes[i].code)]++;
@@ -255,14 +255,14 @@ static void decide_extend(struct rl_lock *l, const struct rl_event *e, struct rl
 {
 	unsigned fatal;
 	struct rl_count count = count_votes(l, &fatal);
-	enum rl_tally tally = rl_tally_claim(count);
+	bool held = l->phase == RL_HELD;
+	enum rl_tally tally = held ? rl_tally_claim(count) : rl_tally_check(count);
 	if (tally == RL_WON)
 		confirm_extend(l, e->now_ns, fx);
-	else if (l->phase == RL_HELD && count.no >= count.quorum)
+	else if (held && count.no >= count.quorum)
 		lose(l, fx);
 	else if (tally != RL_UNDECIDED)
-		fail_extend(l, e, l->phase != RL_HELD && tally == RL_REFUSED ? REDLOCK_E_GONE : REDLOCK_E_NOQUORUM,
-		            fx);
+		fail_extend(l, e, !held && tally == RL_REFUSED ? REDLOCK_E_GONE : REDLOCK_E_NOQUORUM, fx);
 }
 
 /* ---- release, query ---- */
@@ -286,7 +286,7 @@ static void decide_query(struct rl_lock *l, struct rl_effects *fx)
 	    [RL_WON] = 0, [RL_REFUSED] = REDLOCK_E_GONE, [RL_NOQUORUM] = REDLOCK_E_NOQUORUM};
 	unsigned fatal;
 	struct rl_count count = count_votes(l, &fatal);
-	enum rl_tally tally = rl_tally_claim(count);
+	enum rl_tally tally = rl_tally_check(count);
 	if (tally == RL_UNDECIDED || (count.out > 0 && !l->rules.own_token))
 		return;
 	finish(l, results[tally], fx);

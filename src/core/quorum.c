@@ -57,6 +57,16 @@ enum rl_tally rl_tally_claim(struct rl_count c)
 	return c.yes + c.no + c.out >= c.quorum ? RL_UNDECIDED : RL_NOQUORUM;
 }
 
+enum rl_tally rl_tally_check(struct rl_count c)
+{
+	unsigned spare = c.nodes - c.quorum;
+	if (c.yes >= c.quorum)
+		return RL_WON;
+	if (c.no > spare)
+		return RL_REFUSED;
+	return c.yes + c.out >= c.quorum || c.no + c.out > spare ? RL_UNDECIDED : RL_NOQUORUM;
+}
+
 enum rl_tally rl_tally_release(struct rl_count c)
 {
 	if (c.yes >= c.quorum)

@@ -30,6 +30,7 @@ uint64_t rl_validity_end(uint64_t t0_ns, uint64_t ttl_ns, uint64_t drift_ns);
 
 /* Votes of one round. yes + no + out + missing = nodes. */
 struct rl_count {
+	unsigned nodes;
 	unsigned quorum;
 	unsigned yes;
 	unsigned no;
@@ -43,9 +44,12 @@ enum rl_tally {
 	RL_NOQUORUM /* fewer than a quorum gave a definite answer */
 };
 
-/* Acquire, extend and query: yes needs a quorum. A round that can no longer be won stays undecided while it
- * is open whether it is refused or has no quorum, so that the two are never mixed up. */
+/* Acquire and extend: yes needs a quorum. A round that can no longer be won stays undecided while it is open
+ * whether it is refused or has no quorum, so that the two are never mixed up. */
 enum rl_tally rl_tally_claim(struct rl_count count);
+
+/* Query, and extend without an acquire before: refused when so many said no that no quorum can have the key. */
+enum rl_tally rl_tally_check(struct rl_count count);
 
 /* Release: won when a quorum deleted the key, refused when a quorum did not have it. When all have answered
  * and neither holds, deleting any key at all counts as released. */

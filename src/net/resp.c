@@ -106,9 +106,11 @@ static void *on_integer(const redisReadTask *task, long long integer)
 	return put(task, (struct rl_reply_value){.integer = integer});
 }
 
+/* The task of a null bulk string says "string": the type is not taken from it. */
 static void *on_nil(const redisReadTask *task)
 {
-	return put(task, (struct rl_reply_value){0});
+	*place(task) = (struct rl_reply_value){.type = RL_REPLY_NIL};
+	return task->privdata;
 }
 
 static void on_free(void *object)
