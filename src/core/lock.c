@@ -267,10 +267,10 @@ static void decide_extend(struct rl_lock *l, const struct rl_event *e, struct rl
 
 /* ---- release, query ---- */
 
+static const int results[] = {[RL_WON] = 0, [RL_REFUSED] = REDLOCK_E_GONE, [RL_NOQUORUM] = REDLOCK_E_NOQUORUM};
+
 static void decide_release(struct rl_lock *l, struct rl_effects *fx)
 {
-	static const int results[] = {
-	    [RL_WON] = 0, [RL_REFUSED] = REDLOCK_E_GONE, [RL_NOQUORUM] = REDLOCK_E_NOQUORUM};
 	unsigned fatal;
 	enum rl_tally tally = rl_tally_release(count_votes(l, &fatal));
 	if (tally == RL_UNDECIDED)
@@ -282,8 +282,6 @@ static void decide_release(struct rl_lock *l, struct rl_effects *fx)
 /* Who asks with a token wants to know whether it holds; who asks without wants to see every node. */
 static void decide_query(struct rl_lock *l, struct rl_effects *fx)
 {
-	static const int results[] = {
-	    [RL_WON] = 0, [RL_REFUSED] = REDLOCK_E_GONE, [RL_NOQUORUM] = REDLOCK_E_NOQUORUM};
 	unsigned fatal;
 	struct rl_count count = count_votes(l, &fatal);
 	enum rl_tally tally = rl_tally_check(count);
