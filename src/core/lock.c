@@ -7,7 +7,7 @@
 #define NEVER UINT64_MAX
 
 /* A further attempt is not worth beginning with less time than this. */
-#define MIN_ROUND_NS (2 * RL_NS_PER_MS)
+#define MIN_ROUND_NS RL_NS_PER_MS
 
 static uint32_t all_nodes(const struct rl_lock *l)
 {
@@ -118,15 +118,29 @@ static uint64_t patience(struct rl_lock *l, int result)
 	return rl_time_min(l->wait_until_ns, l->quorum_until_ns);
 }
 
+/* What an attempt proves. One that the end of the wait cut off before its votes were in proves less than the
+ * one before it: a lock that was busy all the time is not "no quorum" because of a last try that was too
+ * short. */
+static int verdict_of(struct rl_lock *l, const struct rl_event *e, int result)
+{
+	bool cut_off = l->round.deadline_ns < rl_time_add(l->round.t0_ns, l->rules.node_timeout_ns);
+	bool silent = result == REDLOCK_E_NOQUORUM && e->now_ns >= l->round.deadline_ns;
+	if (!cut_off || !silent || l->verdict == 0)
+		l->verdict = result;
+	return l->verdict;
+}
+
 /* The attempt was not granted: give back, then try again after a random delay if there is time for it. The
- * delay is at most half of what is left, so that a last try is made before the deadline and none beyond it.
- */
+ * delay is at most half of what is left, so that a last try is made before the deadline and none beyond it;
+ * the other half must be enough for a round as long as the last one. */
 static void fail_attempt(struct rl_lock *l, const struct rl_event *e, int result, bool hopeless,
                          struct rl_effects *fx)
 {
+	result = verdict_of(l, e, result);
 	give_back(l, fx);
 	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
-	if (hopeless || l->rules.own_token || left < MIN_ROUND_NS) {
+	uint64_t round = rl_time_max(MIN_ROUND_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
+	if (hopeless || l->rules.own_token || left / 2 < round) {
 		end_acquire(l, result, fx);
 		return;
 	}
@@ -267,7 +281,8 @@ static void decide_extend(struct rl_lock *l, const struct rl_event *e, struct rl
 
 /* ---- release, query ---- */
 
-static const int results[] = {[RL_WON] = 0, [RL_REFUSED] = REDLOCK_E_GONE, [RL_NOQUORUM] = REDLOCK_E_NOQUORUM};
+static const int results[] = {
+    [RL_WON] = 0, [RL_REFUSED] = REDLOCK_E_GONE, [RL_NOQUORUM] = REDLOCK_E_NOQUORUM};
 
 static void decide_release(struct rl_lock *l, struct rl_effects *fx)
 {
@@ -318,6 +333,7 @@ static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		return REDLOCK_E_STATE;
 	l->wait_until_ns = rl_time_add(e->now_ns, l->rules.wait_ns);
 	l->quorum_until_ns = 0;
+	l->verdict = 0;
 	begin_attempt(l, e->now_ns, fx);
 	return 0;
 }

@@ -70,6 +70,7 @@ struct rl_lock {
 	uint64_t wait_until_ns;                       /* end of the acquire call */
 	uint64_t quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
 	uint64_t retry_at_ns;
+	int verdict;             /* of the last attempt that had its full time; 0: none yet */
 	uint64_t valid_until_ns; /* 0: not held */
 	uint64_t danger_at_ns;   /* UINT64_MAX: no notice due */
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */

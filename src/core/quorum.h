@@ -48,7 +48,8 @@ enum rl_tally {
  * whether it is refused or has no quorum, so that the two are never mixed up. */
 enum rl_tally rl_tally_claim(struct rl_count count);
 
-/* Query, and extend without an acquire before: refused when so many said no that no quorum can have the key. */
+/* Query, and extend without an acquire before: refused when so many said no that no quorum can have the key.
+ */
 enum rl_tally rl_tally_check(struct rl_count count);
 
 /* Release: won when a quorum deleted the key, refused when a quorum did not have it. When all have answered
