@@ -6,7 +6,8 @@
 
 #define NEVER UINT64_MAX
 
-/* A further attempt is not worth beginning with less time than this. */
+/* A further attempt is not worth beginning with less time than this, and does not begin sooner: what is
+ * retried at once, without time in between, would never end. */
 #define MIN_ROUND_NS RL_NS_PER_MS
 
 static uint32_t all_nodes(const struct rl_lock *l)
@@ -33,9 +34,12 @@ static uint64_t validity_end(const struct rl_lock *l)
 	return rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift);
 }
 
-static uint64_t retry_delay(const struct rl_lock *l, uint64_t entropy)
+/* A random delay, at most half of the time that is left. */
+static uint64_t retry_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left)
 {
-	return l->rules.retry_min_ns + entropy % (l->rules.retry_max_ns - l->rules.retry_min_ns + 1);
+	uint64_t random = e->entropy % (l->rules.retry_max_ns - l->rules.retry_min_ns + 1);
+	uint64_t delay = rl_time_min(l->rules.retry_min_ns + random, left / 2);
+	return rl_time_add(e->now_ns, rl_time_max(delay, MIN_ROUND_NS));
 }
 
 /* ---- rounds ---- */
@@ -146,21 +150,21 @@ static void fail_attempt(struct rl_lock *l, const struct rl_event *e, int result
 	}
 	l->round.open = false;
 	l->phase = RL_PAUSED;
-	l->retry_at_ns = rl_time_add(e->now_ns, rl_time_min(retry_delay(l, e->entropy), left / 2));
+	l->retry_at_ns = retry_at(l, e, left);
 }
 
-static void schedule_notices(struct rl_lock *l)
-{
-	const struct rl_rules *r = &l->rules;
-	l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(l->valid_until_ns, r->danger_ns) : NEVER;
-	l->renew_at_ns = r->renew_ns > 0 ? rl_time_add(l->round.t0_ns, r->renew_ns) : NEVER;
-}
-
+/* Until when the lock is held now. Renewal is due as long before that as it is after a grant, so that an
+ * extend by hand, to a shorter or a longer TTL, moves it along. At the cap there is nothing to renew for. */
 static void hold(struct rl_lock *l, uint64_t valid_until)
 {
-	l->phase = RL_HELD;
+	const struct rl_rules *r = &l->rules;
+	uint64_t granted = r->ttl_ns - rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
+	bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;
+	if (valid_until > l->valid_until_ns)
+		l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(valid_until, r->danger_ns) : NEVER;
+	l->renew_at_ns = r->renew_ns > 0 && !capped ? rl_time_sub(valid_until, granted - r->renew_ns) : NEVER;
 	l->valid_until_ns = valid_until;
-	schedule_notices(l);
+	l->phase = RL_HELD;
 }
 
 static void grant(struct rl_lock *l, uint64_t valid_until, struct rl_effects *fx)
@@ -257,10 +261,8 @@ static void confirm_extend(struct rl_lock *l, uint64_t now, struct rl_effects *f
 /* The old validity stands. A renewal is tried again soon, while there is time. */
 static void fail_extend(struct rl_lock *l, const struct rl_event *e, int result, struct rl_effects *fx)
 {
-	if (l->round.background) {
-		uint64_t left = rl_time_sub(l->valid_until_ns, e->now_ns);
-		l->renew_at_ns = rl_time_add(e->now_ns, rl_time_min(retry_delay(l, e->entropy), left / 2 + 1));
-	}
+	if (l->round.background)
+		l->renew_at_ns = retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));
 	finish(l, result, fx);
 }
 
@@ -327,6 +329,18 @@ static void decide(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 
 /* ---- events ---- */
 
+static bool renewal_due(const struct rl_lock *l, uint64_t now)
+{
+	return l->phase == RL_HELD && (now >= l->renew_at_ns || (l->round.open && l->round.background));
+}
+
+/* At the cap there is no further renewal: the clock runs out. */
+static void begin_renewal(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	l->renew_at_ns = NEVER;
+	(void)begin_extend(l, now, l->rules.ttl_ns, true, fx);
+}
+
 static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	if (l->phase != RL_IDLE || rl_lock_busy(l))
@@ -345,7 +359,9 @@ static int on_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	bool attached = l->phase == RL_IDLE && l->rules.own_token;
 	if (rl_lock_busy(l) || (l->phase != RL_HELD && !attached))
 		return REDLOCK_E_STATE;
-	return begin_extend(l, e->now_ns, e->ttl_ns, false, fx);
+	/* One that takes the place of a renewal asks for no less than the renewal would. */
+	uint64_t ttl = renewal_due(l, e->now_ns) ? rl_time_max(e->ttl_ns, l->rules.ttl_ns) : e->ttl_ns;
+	return begin_extend(l, e->now_ns, ttl, false, fx);
 }
 
 static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -361,12 +377,21 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	return 0;
 }
 
-static int on_query(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+/* A query begins at the end of a step in which nothing else is out: queries in a loop must not starve
+ * renewal. */
+static int on_query(struct rl_lock *l)
 {
 	if (rl_lock_busy(l))
 		return REDLOCK_E_STATE;
-	open_round(l, REDLOCK_OP_QUERY, e->now_ns, NEVER, 0, fx);
+	l->query_waits = true;
 	return 0;
+}
+
+static void end_waiting_query(struct rl_lock *l, int result, struct rl_effects *fx)
+{
+	l->query_waits = false;
+	fx->done = REDLOCK_OP_QUERY;
+	fx->result = result;
 }
 
 static int on_cancel(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -375,6 +400,8 @@ static int on_cancel(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 		give_back(l, fx);
 	if (l->phase == RL_ACQUIRING || l->phase == RL_PAUSED)
 		end_acquire(l, e->result, fx);
+	else if (l->query_waits)
+		end_waiting_query(l, e->result, fx);
 	else if (rl_lock_busy(l) && l->phase != RL_RELEASING)
 		finish(l, e->result, fx);
 	return 0;
@@ -414,11 +441,17 @@ static void tick_held(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 		l->danger_at_ns = NEVER;
 		fx->danger = true;
 	}
-	if (now < l->renew_at_ns || l->round.open)
-		return;
-	l->renew_at_ns = NEVER;
-	(void)begin_extend(l, now, l->rules.ttl_ns, true,
-	                   fx); /* at the cap: no further renewal, the clock runs out */
+	if (now >= l->renew_at_ns && !l->round.open)
+		begin_renewal(l, now, fx);
+}
+
+/* A process that was stopped may come here long after its time. */
+static void tick_paused(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	if (now >= patience(l, l->verdict))
+		end_acquire(l, l->verdict, fx);
+	else
+		begin_attempt(l, now, fx);
 }
 
 static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -428,7 +461,7 @@ static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		decide(l, e, fx);
 	}
 	if (l->phase == RL_PAUSED && e->now_ns >= l->retry_at_ns && fx->send == REDLOCK_OP_NONE)
-		begin_attempt(l, e->now_ns, fx);
+		tick_paused(l, e->now_ns, fx);
 	if (l->phase == RL_HELD)
 		tick_held(l, e->now_ns, fx);
 	return 0;
@@ -444,12 +477,8 @@ void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules)
 	l->danger_at_ns = l->renew_at_ns = l->hold_until_ns = NEVER;
 }
 
-int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	memset(fx, 0, sizeof *fx);
-	/* Validity ends by the clock, whatever the event is: an answer that comes later cannot bring it back. */
-	if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)
-		lose(l, fx);
 	switch (e->kind) {
 	case RL_EV_ACQUIRE:
 		return on_acquire(l, e, fx);
@@ -458,7 +487,7 @@ int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
 	case RL_EV_RELEASE:
 		return on_release(l, e, fx);
 	case RL_EV_QUERY:
-		return on_query(l, e, fx);
+		return on_query(l);
 	case RL_EV_CANCEL:
 		return on_cancel(l, e, fx);
 	case RL_EV_REPLY:
@@ -467,6 +496,22 @@ int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
 		return on_tick(l, e, fx);
 	}
 	return 0;
+}
+
+int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	memset(fx, 0, sizeof *fx);
+	/* Validity ends by the clock, whatever the event is: an answer that comes later cannot bring it back. */
+	if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)
+		lose(l, fx);
+	int error = dispatch(l, e, fx);
+	if (l->query_waits && !l->round.open && renewal_due(l, e->now_ns))
+		begin_renewal(l, e->now_ns, fx);
+	if (l->query_waits && !l->round.open) {
+		l->query_waits = false;
+		open_round(l, REDLOCK_OP_QUERY, e->now_ns, NEVER, 0, fx);
+	}
+	return error;
 }
 
 uint64_t rl_lock_deadline(const struct rl_lock *l)
@@ -490,5 +535,5 @@ uint64_t rl_lock_valid_until(const struct rl_lock *l, uint64_t now_ns)
 bool rl_lock_busy(const struct rl_lock *l)
 {
 	bool acquiring = l->phase == RL_ACQUIRING || l->phase == RL_PAUSED;
-	return acquiring || (l->round.open && !l->round.background);
+	return acquiring || l->query_waits || (l->round.open && !l->round.background);
 }

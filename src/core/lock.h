@@ -76,6 +76,7 @@ struct rl_lock {
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
 	uint64_t hold_until_ns;  /* the cap of max_hold_ns as a point in time */
 	uint32_t extends;
+	bool query_waits; /* a query was asked for and begins behind the renewal that is out */
 };
 
 enum rl_event_kind {

@@ -75,7 +75,5 @@ enum rl_tally rl_tally_release(struct rl_count c)
 		return RL_REFUSED;
 	if (c.yes + c.no + c.out < c.quorum)
 		return RL_NOQUORUM;
-	if (c.out > 0)
-		return RL_UNDECIDED;
-	return c.yes > 0 ? RL_WON : RL_REFUSED;
+	return c.yes + c.no >= c.quorum && c.no + c.out < c.quorum ? RL_WON : RL_UNDECIDED;
 }

@@ -52,8 +52,8 @@ enum rl_tally rl_tally_claim(struct rl_count count);
  */
 enum rl_tally rl_tally_check(struct rl_count count);
 
-/* Release: won when a quorum deleted the key, refused when a quorum did not have it. When all have answered
- * and neither holds, deleting any key at all counts as released. */
+/* Release: won when a quorum deleted the key, refused when a quorum did not have it. Also won when a quorum
+ * has answered, some deleted it, and no quorum can be found that did not have it. */
 enum rl_tally rl_tally_release(struct rl_count count);
 
 #endif

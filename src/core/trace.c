@@ -79,6 +79,8 @@ static void add_effects(struct text *t, const struct rl_effects *fx)
 void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct rl_event *event,
                    const struct rl_lock *lock, const struct rl_effects *effects)
 {
+	if (size == 0)
+		return;
 	struct text t = {line, size, 0};
 	add(&t, "[%5" PRIu64 ".%03u] %s: %s", event->now_ns / RL_NS_PER_MS,
 	    (unsigned)(event->now_ns % RL_NS_PER_MS / 1000), phase_names[before], event_names[event->kind]);

@@ -189,6 +189,8 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 
 static bool has_room(const struct rl_node *n, const struct rl_entry *entry, size_t size, uint64_t now_ns)
 {
+	if (n->debts.count > 0)
+		return false; /* a debt was asked for earlier: nothing may overtake it */
 	bool fresh = now_ns - n->progress_ns < FRESH_NS;
 	bool release = entry->operation == REDLOCK_OP_RELEASE;
 	size_t limit = fresh ? BACKLOG_FRESH_BYTES : release ? BACKLOG_RELEASE_BYTES : BACKLOG_BYTES;
@@ -215,7 +217,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	if (n->link == RL_LINK_DOWN && n->failures == 0)
 		rl_node_connect(n, now_ns);
 	enum rl_script script = rl_script_of(r->operation);
-	bool by_text = script != RL_SCRIPT_COUNT && !n->knows[script];
+	bool by_text = script != RL_SCRIPT_COUNT && (r->by_text || !n->knows[script]);
 	const struct rl_buffer *form = rl_wire_form(wire, r, by_text);
 	struct rl_entry entry = {
 	    .tag = r->tag,

@@ -25,6 +25,8 @@ struct rl_request {
 	struct rl_slice token;
 	uint64_t ttl_ms;
 	uint32_t owed; /* RELEASE: bit per node where the key may exist */
+	bool by_text;  /* never EVALSHA: a caller's own value must not be asked about twice, because the second
+	                * request,  sent after NOSCRIPT, could be overtaken by the next SET of the same value */
 };
 
 /* A request as bytes: scripts have two forms, EVALSHA for a node that knows the script and EVAL for one that
