@@ -5,6 +5,7 @@
  * share each node's connection and its pipeline.
  */
 #include "client.h"
+#include "options.h"
 #include "os/clock.h"
 
 /* After a pause of this length, what came in meanwhile is read first: a connection that was closed while
@@ -28,6 +29,14 @@ static void leave_waiters(redlock_client *c, const redlock_lock *lock)
 	*at = lock->next_waiter;
 }
 
+/* The poller fails only when somebody closed its descriptor. Then nothing can be waited for. */
+static void give_up(redlock_client *c, redlock_lock *lock)
+{
+	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM});
+	lock->done = true;
+	lock->done_result = REDLOCK_E_SYSTEM;
+}
+
 static void wait_done(redlock_client *c, redlock_lock *lock)
 {
 	join_waiters(c, lock);
@@ -35,7 +44,7 @@ static void wait_done(redlock_client *c, redlock_lock *lock)
 		if (c->led)
 			pthread_cond_wait(&lock->wake, &c->mutex);
 		else if (rl_lead(c) < 0)
-			rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM});
+			give_up(c, lock);
 	}
 	leave_waiters(c, lock);
 	rl_pass_lead(c);
@@ -75,10 +84,9 @@ int redlock_acquire(redlock_lock *lock)
 
 int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
-	if (ttl_ms != 0 && (ttl_ms < REDLOCK_MIN_TTL_MS || ttl_ms > REDLOCK_MAX_TTL_MS))
-		return REDLOCK_E_INVAL;
-	uint64_t ttl_ns = ttl_ms != 0 ? rl_ms(ttl_ms) : lock->core.rules.ttl_ns;
-	return run(lock, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
+	uint64_t ttl_ns = rl_extend_ttl(&lock->core.rules, ttl_ms);
+	return ttl_ns == 0 ? REDLOCK_E_INVAL
+	                   : run(lock, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
 }
 
 int redlock_release(redlock_lock *lock)

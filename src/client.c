@@ -138,7 +138,8 @@ static void init(redlock_client *c, const struct redlock_options *o)
 		snprintf(c->owner, sizeof c->owner, "|%s", o->owner);
 }
 
-static void destroy(redlock_client *c)
+/* Conditions are not destroyed in a child process: that waits for waiters, who live in the parent. */
+static void destroy(redlock_client *c, bool child)
 {
 	rl_poller_close(&c->poller);
 	for (unsigned i = 0; i < c->node_count; i++)
@@ -147,9 +148,11 @@ static void destroy(redlock_client *c)
 	rl_wire_free(&c->wire);
 	rl_schedule_free(&c->schedule);
 	rl_forkmark_clear(&c->forkmark);
-	pthread_cond_destroy(&c->keeper_wake);
-	pthread_cond_destroy(&c->turned);
-	pthread_mutex_destroy(&c->mutex);
+	if (!child) {
+		pthread_cond_destroy(&c->keeper_wake);
+		pthread_cond_destroy(&c->turned);
+		pthread_mutex_destroy(&c->mutex);
+	}
 	free(c->nodes);
 	free(c->slots);
 	free(c->prefix);
@@ -175,8 +178,10 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	struct redlock_options o;
 	redlock_options_init(&o);
 	int error = options != NULL ? rl_options_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
-	if (error == 0)
-		error = check_options(&o);
+	if (error < 0)
+		return error;
+	complain(&o, 0, "%s", "");
+	error = check_options(&o);
 	if (error < 0)
 		return error;
 	redlock_client *c = calloc(1, sizeof *c);
@@ -189,7 +194,7 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	if (error < 0) {
 		if (error == REDLOCK_E_NOMEM)
 			complain(&o, error, "out of memory");
-		destroy(c);
+		destroy(c, false);
 		return error;
 	}
 	c->now_ns = rl_clock_now();
@@ -213,5 +218,5 @@ void redlock_close(redlock_client *c)
 		rl_handle_detach(c->locks, true);
 	if (!child)
 		rl_settle(c);
-	destroy(c);
+	destroy(c, child);
 }

@@ -34,6 +34,7 @@ struct redlock_lock {
 	struct rl_lock core;
 	struct rl_timer timer;
 
+	void *user;
 	struct rl_slice name; /* with the prefix; owned */
 	char token[REDLOCK_MAX_TOKEN];
 	size_t token_size;

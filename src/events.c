@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls for event loops: start, process, pull. None of them blocks. */
 #include "client.h"
+#include "options.h"
 #include "os/bell.h"
 #include "os/clock.h"
 
@@ -26,10 +27,9 @@ int redlock_start_acquire(redlock_lock *lock)
 
 int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
-	if (ttl_ms != 0 && (ttl_ms < REDLOCK_MIN_TTL_MS || ttl_ms > REDLOCK_MAX_TTL_MS))
-		return REDLOCK_E_INVAL;
-	uint64_t ttl_ns = ttl_ms != 0 ? rl_ms(ttl_ms) : lock->core.rules.ttl_ns;
-	return start(lock, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
+	uint64_t ttl_ns = rl_extend_ttl(&lock->core.rules, ttl_ms);
+	return ttl_ns == 0 ? REDLOCK_E_INVAL
+	                   : start(lock, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
 }
 
 int redlock_start_release(redlock_lock *lock)

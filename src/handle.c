@@ -74,9 +74,11 @@ static void attach(redlock_client *c, redlock_lock *lock)
 	c->locks = lock;
 }
 
-static void free_memory(redlock_lock *lock)
+/* A condition is not destroyed in a child process: that waits for waiters, who live in the parent. */
+static void free_memory(redlock_lock *lock, bool child)
 {
-	pthread_cond_destroy(&lock->wake);
+	if (!child)
+		pthread_cond_destroy(&lock->wake);
 	free((void *)lock->name.bytes);
 	free(lock->findings);
 	free(lock);
@@ -98,6 +100,7 @@ static int make(redlock_client *c, const void *name, size_t name_len,
 	pthread_cond_init(&lock->wake, NULL);
 	rl_lock_init(&lock->core, &rules);
 	rl_timer_init(&lock->timer);
+	lock->user = options->user;
 	if (options->token != NULL) {
 		memcpy(lock->token, options->token, options->token_len);
 		lock->token_size = options->token_len;
@@ -105,7 +108,7 @@ static int make(redlock_client *c, const void *name, size_t name_len,
 	error = make_name(c, lock, name, name_len);
 	bool room = error == 0 && reserve_slot(c) && rl_schedule_reserve(&c->schedule, c->slot_count);
 	if (!room) {
-		free_memory(lock);
+		free_memory(lock, false);
 		return REDLOCK_E_NOMEM;
 	}
 	attach(c, lock);
@@ -140,7 +143,6 @@ static void give_up(redlock_client *c, redlock_lock *lock, bool release)
 
 static void unlink_handle(redlock_client *c, redlock_lock *lock)
 {
-	rl_drop_events(c, lock);
 	rl_schedule_set(&c->schedule, &lock->timer, UINT64_MAX);
 	free_slot(c, lock);
 	if (lock->previous != NULL)
@@ -155,8 +157,11 @@ static void unlink_handle(redlock_client *c, redlock_lock *lock)
 void rl_handle_detach(redlock_lock *lock, bool release)
 {
 	redlock_client *c = lock->client;
-	if (!rl_forkmark_is_child(&c->forkmark)) /* a child sends nothing */
+	if (!rl_forkmark_is_child(
+	        &c->forkmark)) { /* a child sends nothing, and the notice descriptor is shared */
 		give_up(c, lock, release);
+		rl_drop_events(c, lock);
+	}
 	unlink_handle(c, lock);
 }
 
@@ -165,7 +170,8 @@ static void free_handle(redlock_lock *lock, bool release)
 	if (lock == NULL)
 		return;
 	redlock_client *c = lock->client;
-	if (c != NULL && rl_forkmark_is_child(&c->forkmark)) {
+	bool child = c != NULL && rl_forkmark_is_child(&c->forkmark);
+	if (child) {
 		rl_handle_detach(lock, false); /* a child has one thread, and the mutex may be taken for ever */
 	} else if (c != NULL) {
 		pthread_mutex_lock(&c->mutex);
@@ -174,7 +180,7 @@ static void free_handle(redlock_lock *lock, bool release)
 		rl_settle(c);
 		rl_leave(c);
 	}
-	free_memory(lock);
+	free_memory(lock, child);
 }
 
 void redlock_lock_free(redlock_lock *lock)
@@ -203,6 +209,11 @@ int rl_handle_prepare_query(redlock_lock *lock)
 }
 
 /* ---- queries ---- */
+
+void *redlock_lock_user(const redlock_lock *lock)
+{
+	return lock->user;
+}
 
 uint64_t redlock_deadline_ns(const redlock_lock *lock)
 {

@@ -50,18 +50,30 @@ static uint64_t default_to(uint64_t value, uint64_t mark, uint64_t instead)
 	return value == mark ? instead : value;
 }
 
+/* node timeout + drift < ttl: an answer at the last moment must still leave some validity. */
+static bool ttl_suffices(const struct rl_rules *r, uint64_t ttl_ns, uint64_t other_ns)
+{
+	uint64_t drift = rl_drift(ttl_ns, r->drift_ppm, r->drift_base_ns);
+	return rl_time_add(rl_time_add(r->node_timeout_ns, drift), other_ns) < ttl_ns;
+}
+
 static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
 {
-	uint64_t drift = rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
-	uint64_t spent = rl_time_add(r->node_timeout_ns, drift);
-	bool renewable = r->renew_ns == 0 || rl_time_add(r->renew_ns, spent) < r->ttl_ns;
+	bool ttl_ok = ttl_suffices(r, r->ttl_ns, r->renew_ns);
 	bool token_ok = o->token == NULL || (o->token_len >= 1 && o->token_len <= REDLOCK_MAX_TOKEN);
 	bool retry_ok = o->retry_min_ms <= o->retry_max_ms && o->retry_max_ms <= REDLOCK_MAX_TTL_MS;
 	bool danger_ok = r->danger_ns < r->ttl_ns;
+	uint64_t drift = rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	bool validity_ok = rl_time_add(r->min_validity_ns, drift) < r->ttl_ns;
-	return spent < r->ttl_ns && renewable && token_ok && retry_ok && danger_ok && validity_ok
-	           ? 0
-	           : REDLOCK_E_INVAL;
+	return ttl_ok && token_ok && retry_ok && danger_ok && validity_ok ? 0 : REDLOCK_E_INVAL;
+}
+
+uint64_t rl_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms)
+{
+	if (ttl_ms == 0)
+		return rules->ttl_ns;
+	bool in_range = ttl_ms >= REDLOCK_MIN_TTL_MS && ttl_ms <= REDLOCK_MAX_TTL_MS;
+	return in_range && ttl_suffices(rules, rl_ms(ttl_ms), 0) ? rl_ms(ttl_ms) : 0;
 }
 
 int rl_rules_make(struct rl_rules *ret, const struct redlock_lock_options *o, unsigned node_count,

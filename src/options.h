@@ -17,4 +17,8 @@ int rl_owner_check(const char *owner);
 int rl_rules_make(struct rl_rules *ret, const struct redlock_lock_options *options, unsigned node_count,
                   unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms);
 
+/* The TTL of an extend that asks for `ttl_ms` (0: as acquired), in nanoseconds. 0: it is out of its range, or
+ * too short for node timeout and drift. */
+uint64_t rl_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms);
+
 #endif

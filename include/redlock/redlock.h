@@ -29,8 +29,8 @@
  * which goes on during suspend; REDLOCK_NEVER_NS is a point that never comes.
  *
  * Threads. One client may be used by many threads: every call locks it. Concurrent blocking calls share
- * the same connections. One lock handle belongs to one thread at a time, except redlock_cancel() and the
- * queries of section 5, which any thread may call while the handle lives.
+ * the same connections. One lock handle belongs to one thread at a time, except for the calls that say
+ * "any thread", which may be made while the handle lives.
  *
  * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
  * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks.
@@ -79,7 +79,7 @@ REDLOCK_API const char *redlock_version(void);
 
 /* X(name, value, sentence) */
 #define REDLOCK_ERROR_MAP(X)                                                                           \
-	X(BUSY, -1, "somebody else holds the lock")                                                        \
+	X(BUSY, -1, "somebody else holds the lock, or the votes were split or came too late")              \
 	X(NOQUORUM, -2, "fewer than a quorum of the nodes gave a definite answer")                         \
 	X(LOST, -3, "the lock was lost: its validity has ended, or a quorum of nodes no longer has it")    \
 	X(GONE, -4, "the lock was already gone: a quorum of nodes does not have it under this token")      \
@@ -189,7 +189,8 @@ struct redlock_options {
 	 * must not call the library. Names and tokens are not in the line. NULL: no trace. */
 	void (*trace)(void *trace_user, const char *line);
 	void *trace_user;
-	/* Receives one sentence that names the node and the cause when redlock_open() fails. May be NULL. */
+	/* Receives one sentence that names the node and the cause when redlock_open() fails, "" if there is no more
+	 * to say than the error. May be NULL. */
 	char *error_text;
 	size_t error_text_size;
 };
@@ -201,7 +202,8 @@ REDLOCK_API void redlock_options_init(struct redlock_options *options);
  * Opens a client: checks the options, resolves host names (the only call that may block, in
  * getaddrinfo(3)), and starts connecting to all nodes without waiting for any.
  * A name that does not resolve is not an error: that node's votes are missing (REDLOCK_VOTE_NAME).
- * Errors: INVAL, URL, DUPLICATE (the same address and database twice), NOMEM, SYSTEM.
+ * Errors: INVAL, URL, DUPLICATE (the same address twice: two databases of one server are one server),
+ * NOMEM, SYSTEM.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *options, redlock_client **ret_client);
 
@@ -231,7 +233,7 @@ struct redlock_node_status {
 	int connected;          /* 1: ready for commands */
 	enum redlock_vote_code last_failure; /* why the last connection or command failed; PENDING: never */
 	char last_error[160];   /* its text, "" if none; never has a secret in it */
-	char run_id[41];        /* the server's identity, "" if unknown (not connected, or INFO forbidden) */
+	char run_id[41];        /* the server's identity when last connected, "" if unknown (INFO forbidden) */
 	unsigned waiting;       /* commands sent or queued and not answered */
 	unsigned owed;          /* releases that wait for a connection */
 	unsigned lingering;     /* keys that could not be released for certain: they may linger until their TTL */
@@ -261,6 +263,7 @@ struct redlock_lock_options {
 	                          unique per claimant. acquire makes one attempt; extend, release and query work
 	                          without an acquire before. NULL: fresh random tokens. */
 	size_t token_len;      /* 1 to REDLOCK_MAX_TOKEN */
+	void *user;            /* for the caller: redlock_lock_user() gives it back */
 };
 #define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
 
@@ -276,6 +279,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new(redlock_client *client, cons
                                                     const struct redlock_lock_options *options,
                                                     redlock_lock **ret_lock);
 
+/* What the caller put into the options. Any thread. */
+REDLOCK_API void *redlock_lock_user(const redlock_lock *lock);
+
 /* Frees the handle. A lock that is held, or being acquired, is released without waiting. NULL is allowed. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
@@ -287,31 +293,33 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
  * ttl - elapsed - drift left. Blocks up to wait_ms, or one node timeout when that is 0. What a failed
  * attempt left is released before this returns or retries. Source: design guide section 3; redis.io,
  * "Distributed Locks with Redis".
- * Errors: BUSY, NOQUORUM, DUPLICATE, CANCELLED, STATE (already held), NOMEM, SYSTEM, FORKED.
+ * Errors: BUSY, NOQUORUM, DUPLICATE, CANCELLED, STATE (held, or lost and not released yet), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
 
 /*
  * Extends the lock by compare-and-PEXPIRE on all nodes; it never shortens and never re-creates a key.
- * `ttl_ms` 0: as acquired. The new deadline is the later of the old one and start + ttl - drift.
+ * `ttl_ms` 0: as acquired; else node timeout + drift < ttl as in redlock_lock_new(). The new deadline is the
+ * later of the old one and start + ttl - drift.
  * Errors: NOQUORUM (not confirmed; the old validity still counts), LOST (it ended, or a quorum no longer has
- * the lock; for ever), GONE (own token, never acquired here: a quorum does not have it), LIMIT, STATE (not
- * held), INVAL, FORKED.
+ * the lock; for ever), GONE (own token, never acquired here: no quorum has it), LIMIT, CANCELLED, STATE (not
+ * held), INVAL, SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t ttl_ms);
 
 /*
  * Releases by compare-and-delete on all nodes. Blocks until a quorum has answered, one node timeout at
- * most. The handle is not held afterwards, whatever is returned.
+ * most. The handle is not held afterwards, whatever is returned. 0 says that the keys were there and are gone, not
+ * that the validity had not ended before.
  * Errors: GONE (already expired or taken over), NOQUORUM (too few nodes answered: keys may live until
- * their TTL), STATE (nothing to release), FORKED.
+ * their TTL), STATE (nothing to release), SYSTEM, FORKED.
  */
 REDLOCK_API int redlock_release(redlock_lock *lock);
 
 /*
  * Asks all nodes what they have under this name. Returns 0 when a quorum has it under this handle's token
  * (with its own token: as soon as that is known), GONE when not, NOQUORUM when too few nodes answered.
- * What each node has is in redlock_lock_finding(). Errors: also NOMEM, STATE, FORKED.
+ * What each node has is in redlock_lock_finding(). Errors: also CANCELLED, NOMEM, STATE, SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
 
@@ -330,7 +338,8 @@ REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
                                                       size_t *ret_len);
 
-/* What node `index` voted in the last operation of this handle. Errors: INVAL, STATE, FORKED. */
+/* What node `index` voted in the last operation of this handle, background renewals included. PENDING where the
+ * result did not need that vote; it is filled in when it comes. Any thread. Errors: INVAL, STATE, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, unsigned index,
                                                      struct redlock_vote *ret_vote);
 
@@ -372,8 +381,9 @@ struct redlock_event {
 };
 
 /* As the blocking calls, but only begin: the result comes from redlock_next(). Nothing is sent before the next
- * redlock_process(), so that many operations share one send per node. One operation per handle at a time.
- * Errors at once: STATE, INVAL, LIMIT, NOMEM, SYSTEM, FORKED; then no event follows. */
+ * redlock_process(), so that many operations share one send per node. One operation per handle at a time, and
+ * its event is pulled before the next begins. Errors at once: STATE, INVAL, LOST, LIMIT, NOMEM, FORKED; then no
+ * event follows. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_acquire(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_release(redlock_lock *lock);
