@@ -142,5 +142,5 @@ int redlock_drain(redlock_client *c, uint64_t timeout_ms)
 	unsigned left = owed(c);
 	rl_pass_lead(c);
 	rl_leave(c);
-	return (int)left;
+	return error < 0 ? REDLOCK_E_SYSTEM : (int)left;
 }

@@ -220,7 +220,7 @@ REDLOCK_API void redlock_close(redlock_client *client);
  * Waits until no release is owed to any node, at most `timeout_ms`. A release is owed where a SET was sent
  * and its key may still exist: behind a failed attempt, an abandoned handle or a broken connection.
  * Returns the number of releases that are still owed, 0 when all are settled, or a negative error
- * (FORKED). Those left may linger until their TTL.
+ * (FORKED, SYSTEM). Those left may linger until their TTL.
  */
 REDLOCK_API int redlock_drain(redlock_client *client, uint64_t timeout_ms);
 
