@@ -64,6 +64,7 @@ void rl_node_fail(struct rl_node *n, enum redlock_vote_code vote, const char *te
 	n->fd = -1;
 	n->watching_write = false;
 	n->set_unanswered = false;
+	n->first_unsent = 0;
 	n->link = RL_LINK_BROKEN;
 }
 
@@ -129,6 +130,7 @@ static void keep_debt(struct rl_node *n, const struct rl_entry *entry, struct rl
 {
 	struct rl_entry debt = *entry;
 	debt.tag.seq = 0;
+	debt.set_number = 0;
 	bool room = n->debts.count == 0 || rl_outbox_size(&n->debts) + bytes.size <= DEBT_BYTES;
 	if (!room || !rl_outbox_push(&n->debts, &debt, bytes))
 		n->lingering++;
@@ -169,7 +171,10 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 	while ((front = rl_outbox_front(&n->outbox)) != NULL) {
 		struct rl_entry entry = *front;
 		bool unsent = rl_outbox_front_unsent(&n->outbox);
-		if (entry.owed)
+		if (unsent && n->first_unsent == 0)
+			n->first_unsent = n->outbox.popped + 1;
+		bool set_unsent = n->first_unsent != 0 && entry.set_number >= n->first_unsent;
+		if (entry.owed && !set_unsent)
 			keep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));
 		if (entry.operation == REDLOCK_OP_ACQUIRE && !unsent)
 			n->set_unanswered = true;
@@ -195,6 +200,12 @@ static bool has_room(const struct rl_node *n, const struct rl_entry *entry, size
 	bool release = entry->operation == REDLOCK_OP_RELEASE;
 	size_t limit = fresh ? BACKLOG_FRESH_BYTES : release ? BACKLOG_RELEASE_BYTES : BACKLOG_BYTES;
 	return n->outbox.count == 0 || rl_outbox_size(&n->outbox) + size <= limit;
+}
+
+/* Before a connection is open and its gate is, no operation has left on it. */
+static bool may_have_sent(const struct rl_node *n)
+{
+	return n->link != RL_LINK_CONNECTING && n->gate == 0;
 }
 
 static enum redlock_vote_code refuse(struct rl_node *n, enum redlock_vote_code vote,
@@ -231,6 +242,8 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, form);
 	if (n->outbox.count == 0)
 		n->progress_ns = now_ns;
+	if (entry.owed && !may_have_sent(n))
+		entry.set_number = rl_outbox_find_acquire(&n->outbox, entry.tag);
 	if (!rl_outbox_push(&n->outbox, &entry, (struct rl_slice){form->bytes, form->size}))
 		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, form);
 	return REDLOCK_VOTE_PENDING;
@@ -405,7 +418,9 @@ void rl_node_tick(struct rl_node *n, uint64_t now_ns)
 unsigned rl_node_owed(const struct rl_node *n)
 {
 	unsigned owed = n->debts.count;
-	for (unsigned i = 0; i < n->outbox.count; i++)
-		owed += n->outbox.ring[(n->outbox.first + i) & (n->outbox.ring_capacity - 1)].owed;
+	for (unsigned i = 0; i < n->outbox.count; i++) {
+		const struct rl_entry *e = &n->outbox.ring[(n->outbox.first + i) & (n->outbox.ring_capacity - 1)];
+		owed += e->owed && (e->set_number == 0 || may_have_sent(n));
+	}
 	return owed;
 }

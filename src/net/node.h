@@ -54,6 +54,7 @@ struct rl_node {
 	unsigned ghost_count;
 	bool ghost_stays;       /* one of them could not be killed */
 	bool set_unanswered;    /* BROKEN: a SET was sent and not answered */
+	uint64_t first_unsent;  /* BROKEN: number of the first entry that was never sent; 0: all were */
 	struct rl_outbox debts; /* releases for the next connection */
 	unsigned lingering;
 

@@ -92,8 +92,20 @@ void rl_outbox_pop(struct rl_outbox *o)
 	if (o->sent < o->head)
 		o->sent = o->head;
 	o->first = (o->first + 1) & (o->ring_capacity - 1);
+	o->popped++;
 	if (--o->count == 0)
 		o->head = o->sent = o->tail = 0;
+}
+
+uint64_t rl_outbox_find_acquire(const struct rl_outbox *o, struct rl_tag tag)
+{
+	for (unsigned i = o->count; i-- > 0;) {
+		const struct rl_entry *e = &o->ring[(o->first + i) & (o->ring_capacity - 1)];
+		bool same = e->tag.slot == tag.slot && e->tag.generation == tag.generation;
+		if (same && e->operation == REDLOCK_OP_ACQUIRE)
+			return o->popped + i + 1;
+	}
+	return 0;
 }
 
 struct rl_slice rl_outbox_unsent(const struct rl_outbox *o)

@@ -23,6 +23,8 @@ struct rl_entry {
 	uint8_t setup;
 	bool by_sha; /* an EVALSHA, which the node may not know */
 	bool owed;   /* a release whose key may exist: it must reach the node */
+	uint32_t
+	    set_number; /* a release that was queued before anything was sent: the entry of its own SET; else 0 */
 };
 
 struct rl_outbox {
@@ -35,6 +37,7 @@ struct rl_outbox {
 	unsigned first;
 	unsigned count;
 	unsigned ring_capacity; /* a power of two */
+	uint64_t popped;        /* entries are numbered from 1, in order: the front has the number popped + 1 */
 };
 
 /* Appends a request. False: out of memory, nothing appended. */
@@ -45,6 +48,9 @@ const struct rl_entry *rl_outbox_front(const struct rl_outbox *outbox);
 struct rl_slice rl_outbox_front_bytes(const struct rl_outbox *outbox);
 bool rl_outbox_front_unsent(const struct rl_outbox *outbox);
 void rl_outbox_pop(struct rl_outbox *outbox);
+
+/* The number of the last entry that acquires for the handle of `tag`; 0: there is none. */
+uint64_t rl_outbox_find_acquire(const struct rl_outbox *outbox, struct rl_tag tag);
 
 /* What is not sent yet. rl_outbox_sent() takes the first `size` bytes of it as sent. */
 struct rl_slice rl_outbox_unsent(const struct rl_outbox *outbox);
