@@ -21,6 +21,7 @@ test_packages=(
 	redis-tools    # redis-cli: the classic unlock script
 	python3-redis  # another language's lock on the same keys
 	bats           # tests of the command
+	procps         # ps: what a test has left running
 	valgrind       # memory errors that sanitizers miss
 	clang-format   # layout of the code
 	clang-tidy     # linter
