@@ -23,8 +23,9 @@ struct rl_entry {
 	uint8_t setup;
 	bool by_sha; /* an EVALSHA, which the node may not know */
 	bool owed;   /* a release whose key may exist: it must reach the node */
-	uint64_t
-	    set_number; /* a release that was queued before anything was sent: the entry of its own SET; else 0 */
+	/* A release that was queued before anything was sent: the number of its own SET in this outbox; else 0.
+	 */
+	uint64_t set_number;
 };
 
 struct rl_outbox {
