@@ -60,7 +60,8 @@ static int make_name(redlock_client *c, redlock_lock *lock, const void *name, si
 	if (c->prefix_size > 0)
 		memcpy(bytes, c->prefix, c->prefix_size);
 	memcpy(bytes + c->prefix_size, name, size);
-	lock->name = (struct rl_slice){bytes, whole};
+	lock->name.bytes = bytes;
+	lock->name.size = whole;
 	return 0;
 }
 

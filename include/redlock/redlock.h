@@ -64,9 +64,9 @@ extern "C" {
 #define REDLOCK_VERSION "0.1.0"
 
 #define REDLOCK_MAX_NODES 31
-#define REDLOCK_MAX_NAME 65536           /* bytes of a resource name, prefix included */
-#define REDLOCK_MAX_TOKEN 512            /* bytes of a token, owner label or caller's value included */
-#define REDLOCK_MAX_OWNER 128            /* bytes of an owner label */
+#define REDLOCK_MAX_NAME 65536 /* bytes of a resource name, prefix included */
+#define REDLOCK_MAX_TOKEN 512  /* bytes of a token, owner label or caller's value included */
+#define REDLOCK_MAX_OWNER 128  /* bytes of an owner label */
 #define REDLOCK_MIN_TTL_MS 10
 #define REDLOCK_MAX_TTL_MS 2592000000ull /* 30 days */
 #define REDLOCK_FOREVER UINT64_MAX       /* as a wait: no limit */
@@ -78,19 +78,19 @@ REDLOCK_API const char *redlock_version(void);
 /* ---- 2. Errors -------------------------------------------------------------------------------------- */
 
 /* X(name, value, sentence) */
-#define REDLOCK_ERROR_MAP(X)                                                                           \
-	X(BUSY, -1, "somebody else holds the lock, or the votes were split or came too late")              \
-	X(NOQUORUM, -2, "fewer than a quorum of the nodes gave a definite answer")                         \
-	X(LOST, -3, "the lock was lost: its validity has ended, or a quorum of nodes no longer has it")    \
-	X(GONE, -4, "the lock was already gone: a quorum of nodes does not have it under this token")      \
-	X(CANCELLED, -5, "the operation was cancelled")                                                    \
-	X(INVAL, -6, "an argument is out of its range")                                                    \
-	X(URL, -7, "a node URL cannot be used")                                                            \
-	X(DUPLICATE, -8, "two of the nodes are the same server")                                           \
-	X(STATE, -9, "the lock handle is not in a state that allows this call")                            \
-	X(LIMIT, -10, "the cap on extending this lock is reached")                                         \
-	X(NOMEM, -11, "out of memory")                                                                     \
-	X(SYSTEM, -12, "the operating system refused a descriptor, a timer, a thread or random bytes")     \
+#define REDLOCK_ERROR_MAP(X)                                                                                 \
+	X(BUSY, -1, "somebody else holds the lock, or the votes were split or came too late")                    \
+	X(NOQUORUM, -2, "fewer than a quorum of the nodes gave a definite answer")                               \
+	X(LOST, -3, "the lock was lost: its validity has ended, or a quorum of nodes no longer has it")          \
+	X(GONE, -4, "the lock was already gone: a quorum of nodes does not have it under this token")            \
+	X(CANCELLED, -5, "the operation was cancelled")                                                          \
+	X(INVAL, -6, "an argument is out of its range")                                                          \
+	X(URL, -7, "a node URL cannot be used")                                                                  \
+	X(DUPLICATE, -8, "two of the nodes are the same server")                                                 \
+	X(STATE, -9, "the lock handle is not in a state that allows this call")                                  \
+	X(LIMIT, -10, "the cap on extending this lock is reached")                                               \
+	X(NOMEM, -11, "out of memory")                                                                           \
+	X(SYSTEM, -12, "the operating system refused a descriptor, a timer, a thread or random bytes")           \
 	X(FORKED, -13, "the client belongs to the parent process: open a new one after fork")
 
 enum redlock_error {
@@ -112,36 +112,36 @@ REDLOCK_API const char *redlock_error_name(int error);
  * vote that failed and may work later; FATAL is a vote that needs an operator.
  * Which server answers map to which vote: research of redis.io "distributed locks" and server sources.
  */
-#define REDLOCK_VOTE_MAP(X)                                                                            \
-	X(PENDING, PENDING, "no answer yet")                                                               \
-	X(YES, YES, "yes")                                                                                 \
-	X(NO, NO, "no: the key is missing or is somebody else's")                                          \
-	X(TIMEOUT, MISSING, "no answer in time")                                                           \
-	X(UNSENT, MISSING, "not connected in time, nothing was sent")                                      \
-	X(DOWN, MISSING, "not reachable")                                                                  \
-	X(CLOSED, MISSING, "connection lost before the answer")                                            \
-	X(BACKLOG, MISSING, "not answering, its queue is full")                                            \
-	X(LOADING, MISSING, "loading its data set")                                                        \
-	X(BLOCKED, MISSING, "busy with a script or a failover")                                            \
-	X(OOM, MISSING, "out of memory (maxmemory reached)")                                               \
-	X(MISCONF, MISSING, "cannot persist, refuses writes")                                              \
-	X(REPLICAS, MISSING, "too few replicas, refuses writes")                                           \
-	X(SERVER, MISSING, "answered with an error")                                                       \
-	X(GARBAGE, MISSING, "answered with something that is not the Redis protocol")                      \
-	X(READONLY, FATAL, "is a read-only replica")                                                       \
-	X(CLUSTER, FATAL, "is a cluster node, not an independent master")                                  \
-	X(AUTH, FATAL, "refused the user or password")                                                     \
-	X(NOPERM, FATAL, "the user may not run the command")                                               \
-	X(COMMAND, FATAL, "does not know the command")                                                     \
-	X(DATABASE, FATAL, "has no such database")                                                         \
-	X(NAME, FATAL, "its host name cannot be resolved")                                                 \
+#define REDLOCK_VOTE_MAP(X)                                                                                  \
+	X(PENDING, PENDING, "no answer yet")                                                                     \
+	X(YES, YES, "yes")                                                                                       \
+	X(NO, NO, "no: the key is missing or is somebody else's")                                                \
+	X(TIMEOUT, MISSING, "no answer in time")                                                                 \
+	X(UNSENT, MISSING, "not connected in time, nothing was sent")                                            \
+	X(DOWN, MISSING, "not reachable")                                                                        \
+	X(CLOSED, MISSING, "connection lost before the answer")                                                  \
+	X(BACKLOG, MISSING, "not answering, its queue is full")                                                  \
+	X(LOADING, MISSING, "loading its data set")                                                              \
+	X(BLOCKED, MISSING, "busy with a script or a failover")                                                  \
+	X(OOM, MISSING, "out of memory (maxmemory reached)")                                                     \
+	X(MISCONF, MISSING, "cannot persist, refuses writes")                                                    \
+	X(REPLICAS, MISSING, "too few replicas, refuses writes")                                                 \
+	X(SERVER, MISSING, "answered with an error")                                                             \
+	X(GARBAGE, MISSING, "answered with something that is not the Redis protocol")                            \
+	X(READONLY, FATAL, "is a read-only replica")                                                             \
+	X(CLUSTER, FATAL, "is a cluster node, not an independent master")                                        \
+	X(AUTH, FATAL, "refused the user or password")                                                           \
+	X(NOPERM, FATAL, "the user may not run the command")                                                     \
+	X(COMMAND, FATAL, "does not know the command")                                                           \
+	X(DATABASE, FATAL, "has no such database")                                                               \
+	X(NAME, FATAL, "its host name cannot be resolved")                                                       \
 	X(DUPLICATE, FATAL, "is the same server as another node")
 
 enum redlock_vote_code {
 #define REDLOCK_VOTE_ENUM(name, kind, text) REDLOCK_VOTE_##name,
 	REDLOCK_VOTE_MAP(REDLOCK_VOTE_ENUM)
 #undef REDLOCK_VOTE_ENUM
-	REDLOCK_VOTE_COUNT
+	    REDLOCK_VOTE_COUNT
 };
 
 enum redlock_vote_kind {
@@ -175,13 +175,13 @@ typedef struct redlock_lock redlock_lock;
  */
 struct redlock_options {
 	size_t size;
-	const char *const *urls; /* redis:// valkey:// unix:// , with user, password and database */
-	size_t url_count;        /* 1 to REDLOCK_MAX_NODES; an odd number tolerates most */
-	const char *user;        /* for nodes whose URL names none; NULL: the default user */
-	const char *password;    /* for nodes whose URL has none; NULL: none */
-	const char *prefix;      /* put before every name; NULL: none */
-	const char *owner;       /* label put behind tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none */
-	unsigned quorum;         /* 0: a majority, N/2+1. More may be asked for, less is refused. */
+	const char *const *urls;  /* redis:// valkey:// unix:// , with user, password and database */
+	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; an odd number tolerates most */
+	const char *user;         /* for nodes whose URL names none; NULL: the default user */
+	const char *password;     /* for nodes whose URL has none; NULL: none */
+	const char *prefix;       /* put before every name; NULL: none */
+	const char *owner;        /* label put behind tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none */
+	unsigned quorum;          /* 0: a majority, N/2+1. More may be asked for, less is refused. */
 	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. Only felt when no quorum answers. */
 	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */
 	uint32_t drift_ms;        /* plus this; 2 */
@@ -189,8 +189,8 @@ struct redlock_options {
 	 * must not call the library. Names and tokens are not in the line. NULL: no trace. */
 	void (*trace)(void *trace_user, const char *line);
 	void *trace_user;
-	/* Receives one sentence that names the node and the cause when redlock_open() fails, "" if there is no more
-	 * to say than the error. May be NULL. */
+	/* Receives one sentence that names the node and the cause when redlock_open() fails, "" if there is no
+	 * more to say than the error. May be NULL. */
 	char *error_text;
 	size_t error_text_size;
 };
@@ -205,7 +205,8 @@ REDLOCK_API void redlock_options_init(struct redlock_options *options);
  * Errors: INVAL, URL, DUPLICATE (the same address twice: two databases of one server are one server),
  * NOMEM, SYSTEM.
  */
-REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *options, redlock_client **ret_client);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *options,
+                                                redlock_client **ret_client);
 
 /*
  * Stops the keeper, frees every lock handle's connection to the client as redlock_lock_free() would do
@@ -229,14 +230,14 @@ REDLOCK_API unsigned redlock_node_count(const redlock_client *client);
 REDLOCK_API unsigned redlock_quorum(const redlock_client *client);
 
 struct redlock_node_status {
-	char address[256];      /* as configured, without user and password */
-	int connected;          /* 1: ready for commands */
+	char address[256];                   /* as configured, without user and password */
+	int connected;                       /* 1: ready for commands */
 	enum redlock_vote_code last_failure; /* why the last connection or command failed; PENDING: never */
-	char last_error[160];   /* its text, "" if none; never has a secret in it */
-	char run_id[41];        /* the server's identity when last connected, "" if unknown (INFO forbidden) */
-	unsigned waiting;       /* commands sent or queued and not answered */
-	unsigned owed;          /* releases that wait for a connection */
-	unsigned lingering;     /* keys that could not be released for certain: they may linger until their TTL */
+	char last_error[160];                /* its text, "" if none; never has a secret in it */
+	char run_id[41];    /* the server's identity when last connected, "" if unknown (INFO forbidden) */
+	unsigned waiting;   /* commands sent or queued and not answered */
+	unsigned owed;      /* releases that wait for a connection */
+	unsigned lingering; /* keys that could not be released for certain: they may linger until their TTL */
 };
 
 /* What is known of node `index` (0 to N-1, in the order of the URLs). Errors: INVAL, FORKED. */
@@ -248,22 +249,23 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_node_status(redlock_client *client, u
 /* Options of redlock_lock_new(). Always call redlock_lock_options_init() first. */
 struct redlock_lock_options {
 	size_t size;
-	uint64_t ttl_ms;       /* 30000; REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS */
-	uint64_t wait_ms;      /* how long acquire waits for a busy lock: 0 one try, REDLOCK_FOREVER no limit; 0 */
-	uint64_t noquorum_wait_ms; /* how long of that it waits for an unreachable quorum; REDLOCK_FOREVER: as wait_ms */
+	uint64_t ttl_ms;  /* 30000; REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS */
+	uint64_t wait_ms; /* how long acquire waits for a busy lock: 0 one try, REDLOCK_FOREVER no limit; 0 */
+	uint64_t noquorum_wait_ms; /* how long of that it waits for an unreachable quorum; REDLOCK_FOREVER: as
+	                              wait_ms */
 	uint64_t min_validity_ms;  /* grant only with more than this left; 0 */
-	uint64_t retry_min_ms; /* random delay between attempts: from 50 */
-	uint64_t retry_max_ms; /* to 150 */
-	uint64_t renew_ms;     /* extend in the background this long after each grant; 0: never. Needs a running
-	                          keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
-	uint64_t danger_ms;    /* notice this long before validity ends; 0: no notice. Default ttl/6. */
-	uint64_t max_hold_ms;  /* no extend reaches beyond this long after acquire; 0: no cap */
-	uint32_t max_extends;  /* no more successful extends than this; 0: no cap */
-	const void *token;     /* the caller's own value, used instead of random tokens (LockTake). It must be
-	                          unique per claimant. acquire makes one attempt; extend, release and query work
-	                          without an acquire before. NULL: fresh random tokens. */
-	size_t token_len;      /* 1 to REDLOCK_MAX_TOKEN */
-	void *user;            /* for the caller: redlock_lock_user() gives it back */
+	uint64_t retry_min_ms;     /* random delay between attempts: from 50 */
+	uint64_t retry_max_ms;     /* to 150 */
+	uint64_t renew_ms;    /* extend in the background this long after each grant; 0: never. Needs a running
+	                         keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
+	uint64_t danger_ms;   /* notice this long before validity ends; 0: no notice. Default ttl/6. */
+	uint64_t max_hold_ms; /* no extend reaches beyond this long after acquire; 0: no cap */
+	uint32_t max_extends; /* no more successful extends than this; 0: no cap */
+	const void *token;    /* the caller's own value, used instead of random tokens (LockTake). It must be
+	                         unique per claimant. acquire makes one attempt; extend, release and query work
+	                         without an acquire before. NULL: fresh random tokens. */
+	size_t token_len;     /* 1 to REDLOCK_MAX_TOKEN */
+	void *user;           /* for the caller: redlock_lock_user() gives it back */
 };
 #define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
 
@@ -309,10 +311,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t t
 
 /*
  * Releases by compare-and-delete on all nodes. Blocks until a quorum has answered, one node timeout at
- * most. The handle is not held afterwards, whatever is returned. 0 says that the keys were there and are gone, not
- * that the validity had not ended before.
- * Errors: GONE (already expired or taken over), NOQUORUM (too few nodes answered: keys may live until
- * their TTL), STATE (nothing to release), SYSTEM, FORKED.
+ * most. The handle is not held afterwards, whatever is returned. 0 says that the keys were there and are
+ * gone, not that the validity had not ended before. Errors: GONE (already expired or taken over), NOQUORUM
+ * (too few nodes answered: keys may live until their TTL), STATE (nothing to release), SYSTEM, FORKED.
  */
 REDLOCK_API int redlock_release(redlock_lock *lock);
 
@@ -338,8 +339,9 @@ REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
                                                       size_t *ret_len);
 
-/* What node `index` voted in the last operation of this handle, background renewals included. PENDING where the
- * result did not need that vote; it is filled in when it comes. Any thread. Errors: INVAL, STATE, FORKED. */
+/* What node `index` voted in the last operation of this handle, background renewals included. PENDING where
+ * the result did not need that vote; it is filled in when it comes. Any thread. Errors: INVAL, STATE, FORKED.
+ */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, unsigned index,
                                                      struct redlock_vote *ret_vote);
 
@@ -380,10 +382,10 @@ struct redlock_event {
 	int result;                       /* DONE: 0 or the error that the blocking call would return */
 };
 
-/* As the blocking calls, but only begin: the result comes from redlock_next(). Nothing is sent before the next
- * redlock_process(), so that many operations share one send per node. One operation per handle at a time, and
- * its event is pulled before the next begins. Errors at once: STATE, INVAL, LOST, LIMIT, NOMEM, FORKED; then no
- * event follows. */
+/* As the blocking calls, but only begin: the result comes from redlock_next(). Nothing is sent before the
+ * next redlock_process(), so that many operations share one send per node. One operation per handle at a
+ * time, and its event is pulled before the next begins. Errors at once: STATE, INVAL, LOST, LIMIT, NOMEM,
+ * FORKED; then no event follows. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_acquire(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_release(redlock_lock *lock);

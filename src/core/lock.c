@@ -90,6 +90,7 @@ static void begin_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 	l->phase = RL_ACQUIRING;
 	l->owed = all_nodes(l);
 	open_round(l, REDLOCK_OP_ACQUIRE, now, until, l->rules.ttl_ns, fx);
+	l->claim_seq = l->round.seq;
 }
 
 /* What an attempt may have left goes from every node, also from those that said no or nothing. But a caller's
@@ -253,6 +254,7 @@ static void confirm_extend(struct rl_lock *l, uint64_t now, struct rl_effects *f
 		l->extends = 0;
 		l->hold_until_ns = NEVER;
 		l->owed = all_nodes(l);
+		l->claim_seq = 0;
 	}
 	hold(l, valid_until);
 	finish(l, 0, fx);
@@ -417,6 +419,8 @@ static bool key_may_exist(enum redlock_vote_code vote)
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	assert(e->node < l->rules.node_count && e->vote != REDLOCK_VOTE_PENDING);
+	if (e->seq == l->claim_seq && !key_may_exist(e->vote))
+		l->owed &= ~(1u << e->node); /* also long after the grant */
 	if (e->seq != l->round.seq)
 		return 0; /* a late answer to an operation that was decided long ago */
 	struct redlock_vote *vote = &l->votes[e->node];
@@ -424,8 +428,6 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		return 0;
 	*vote = (struct redlock_vote){e->vote, rl_time_sub(e->now_ns, l->round.t0_ns)};
 	bool acquire = l->round.operation == REDLOCK_OP_ACQUIRE;
-	if (acquire && !key_may_exist(e->vote))
-		l->owed &= ~(1u << e->node);
 	if (!l->round.open)
 		return 0;
 	if (acquire && e->vote == REDLOCK_VOTE_DUPLICATE)

@@ -67,6 +67,7 @@ struct rl_lock {
 	struct rl_round round;
 	struct redlock_vote votes[REDLOCK_MAX_NODES]; /* of `round` */
 	uint32_t owed;                                /* bit per node: the current token's key may exist there */
+	uint32_t claim_seq;                           /* of the attempt that the current token was sent with */
 	uint64_t wait_until_ns;                       /* end of the acquire call */
 	uint64_t quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
 	uint64_t retry_at_ns;

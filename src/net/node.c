@@ -156,12 +156,18 @@ static void end_break(struct rl_node *n, uint64_t now_ns)
 	n->retry_at_ns = rl_time_add(now_ns, backoff(n));
 }
 
+/* Why nothing could be sent: never one of the votes that leave open whether something was executed. */
+static enum redlock_vote_code unsent_vote(const struct rl_node *n, enum redlock_vote_code otherwise)
+{
+	bool open = n->failure == REDLOCK_VOTE_CLOSED || n->failure == REDLOCK_VOTE_GARBAGE;
+	return open ? otherwise : n->failure;
+}
+
 /* What was sent has an unknown outcome; what was not sent did not happen. */
 static enum redlock_vote_code broken_vote(const struct rl_node *n, bool unsent)
 {
 	if (unsent)
-		return n->failure == REDLOCK_VOTE_CLOSED || n->failure == REDLOCK_VOTE_GARBAGE ? REDLOCK_VOTE_UNSENT
-		                                                                               : n->failure;
+		return unsent_vote(n, REDLOCK_VOTE_UNSENT);
 	return n->failure == REDLOCK_VOTE_GARBAGE ? REDLOCK_VOTE_GARBAGE : REDLOCK_VOTE_CLOSED;
 }
 
@@ -237,7 +243,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	    .owed = (r->owed >> n->id & 1) != 0,
 	};
 	if (n->link == RL_LINK_DOWN || n->link == RL_LINK_BROKEN)
-		return refuse(n, n->failure == REDLOCK_VOTE_CLOSED ? REDLOCK_VOTE_DOWN : n->failure, &entry, form);
+		return refuse(n, unsent_vote(n, REDLOCK_VOTE_DOWN), &entry, form);
 	if (form == NULL || !has_room(n, &entry, form->size, now_ns))
 		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, form);
 	if (n->outbox.count == 0)
