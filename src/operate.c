@@ -191,7 +191,12 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event)
 		unsigned node = (unsigned)__builtin_ctz(c->refused_nodes);
 		c->refused_nodes &= c->refused_nodes - 1;
 		struct rl_event vote = {
-		    .kind = RL_EV_REPLY, .seq = c->refused_seq, .node = node, .vote = c->refused_votes[node]};
+		    .kind = RL_EV_REPLY,
+		    .seq = c->refused_seq,
+		    .node = node,
+		    .vote = c->refused_votes[node],
+		    .more = c->refused_nodes != 0,
+		};
 		step(c, lock, &vote);
 	}
 	return error;

@@ -428,7 +428,7 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		return 0;
 	*vote = (struct redlock_vote){e->vote, rl_time_sub(e->now_ns, l->round.t0_ns)};
 	bool acquire = l->round.operation == REDLOCK_OP_ACQUIRE;
-	if (!l->round.open)
+	if (!l->round.open || e->more)
 		return 0;
 	if (acquire && e->vote == REDLOCK_VOTE_DUPLICATE)
 		fail_attempt(l, e, REDLOCK_E_DUPLICATE, true, fx);

@@ -99,6 +99,7 @@ struct rl_event {
 	uint32_t seq;                /* REPLY: of the operation that is answered */
 	unsigned node;               /* REPLY */
 	enum redlock_vote_code vote; /* REPLY; not PENDING */
+	bool more;                   /* REPLY: others of the same moment follow; the last one decides */
 };
 
 struct rl_effects {
