@@ -169,9 +169,9 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		rl_trace_line(line, sizeof line, before, event, &lock->core, &fx);
 		c->trace(c->trace_user, line);
 	}
-	if (event->kind == RL_EV_RELEASE && error == 0)
-		rl_drop_events(c, lock);
 	report(c, lock, &fx);
+	if (event->kind == RL_EV_RELEASE && error == 0)
+		rl_drop_events(c, lock); /* no notice after a release */
 	if (fx.send == REDLOCK_OP_ACQUIRE && !sign(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */

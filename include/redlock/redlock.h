@@ -210,10 +210,10 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *op
 
 /*
  * Stops the keeper, releases what the client's handles hold, closes the connections, and frees the client.
- * NULL is allowed. Never blocks, so call redlock_drain() first: a server that finds its client gone when it
- * answers drops what it has not read yet, and a release that is lost that way leaves its key until the TTL.
- * Lock handles that were not freed stay allocated; any call on them but redlock_lock_free() is
- * REDLOCK_E_STATE. No other thread may be inside a call of this client.
+ * NULL is allowed. Never blocks: free the handles and call redlock_drain() first. A server that finds its
+ * client gone when it answers drops what it has not read yet, and a release that is lost that way leaves its
+ * key until the TTL. Lock handles that were not freed stay allocated; any call on them but
+ * redlock_lock_free() is REDLOCK_E_STATE. No other thread may be inside a call of this client.
  */
 REDLOCK_API void redlock_close(redlock_client *client);
 

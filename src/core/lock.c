@@ -345,7 +345,7 @@ static void begin_renewal(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 
 static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->phase != RL_IDLE || rl_lock_busy(l))
+	if (l->phase != RL_IDLE)
 		return REDLOCK_E_STATE;
 	l->wait_until_ns = rl_time_add(e->now_ns, l->rules.wait_ns);
 	l->quorum_until_ns = 0;
@@ -359,7 +359,7 @@ static int on_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	if (l->phase == RL_LOST)
 		return REDLOCK_E_LOST;
 	bool attached = l->phase == RL_IDLE && l->rules.own_token;
-	if (rl_lock_busy(l) || (l->phase != RL_HELD && !attached))
+	if (l->phase != RL_HELD && !attached)
 		return REDLOCK_E_STATE;
 	/* One that takes the place of a renewal asks for no less than the renewal would. */
 	uint64_t ttl = renewal_due(l, e->now_ns) ? rl_time_max(e->ttl_ns, l->rules.ttl_ns) : e->ttl_ns;
@@ -369,7 +369,7 @@ static int on_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	bool attached = l->phase == RL_IDLE && l->rules.own_token;
-	if (rl_lock_busy(l) || (l->phase != RL_HELD && l->phase != RL_LOST && !attached))
+	if (l->phase != RL_HELD && l->phase != RL_LOST && !attached)
 		return REDLOCK_E_STATE;
 	l->phase = RL_RELEASING;
 	l->valid_until_ns = 0;
@@ -383,8 +383,6 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
  * renewal. */
 static int on_query(struct rl_lock *l)
 {
-	if (rl_lock_busy(l))
-		return REDLOCK_E_STATE;
 	l->query_waits = true;
 	return 0;
 }
@@ -419,13 +417,14 @@ static bool key_may_exist(enum redlock_vote_code vote)
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	assert(e->node < l->rules.node_count && e->vote != REDLOCK_VOTE_PENDING);
+	struct redlock_vote *vote = &l->votes[e->node];
+	bool current = e->seq == l->round.seq;
+	if (current && vote->code != REDLOCK_VOTE_PENDING && vote->code != REDLOCK_VOTE_TIMEOUT)
+		return 0; /* a node has one vote */
 	if (e->seq == l->claim_seq && !key_may_exist(e->vote))
 		l->owed &= ~(1u << e->node); /* also long after the grant */
-	if (e->seq != l->round.seq)
+	if (!current)
 		return 0; /* a late answer to an operation that was decided long ago */
-	struct redlock_vote *vote = &l->votes[e->node];
-	if (vote->code != REDLOCK_VOTE_PENDING && vote->code != REDLOCK_VOTE_TIMEOUT)
-		return 0;
 	*vote = (struct redlock_vote){e->vote, rl_time_sub(e->now_ns, l->round.t0_ns)};
 	bool acquire = l->round.operation == REDLOCK_OP_ACQUIRE;
 	if (!l->round.open || e->more)
@@ -503,10 +502,12 @@ static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	memset(fx, 0, sizeof *fx);
+	bool asks = e->kind != RL_EV_CANCEL && e->kind != RL_EV_REPLY && e->kind != RL_EV_TICK;
+	bool busy = rl_lock_busy(l);
 	/* Validity ends by the clock, whatever the event is: an answer that comes later cannot bring it back. */
 	if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)
 		lose(l, fx);
-	int error = dispatch(l, e, fx);
+	int error = asks && busy ? REDLOCK_E_STATE : dispatch(l, e, fx);
 	if (l->query_waits && !l->round.open && renewal_due(l, e->now_ns))
 		begin_renewal(l, e->now_ns, fx);
 	if (l->query_waits && !l->round.open) {
