@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client application: one process at a time, with an event loop around the library's public calls, and a
+ * few lock handles. The application never blocks. Its process may pause, die, or close the client and start
+ * anew.
+ */
+#ifndef SIM_ACTOR_H
+#define SIM_ACTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <redlock/redlock.h>
+
+#include "check.h"
+#include "drift.h"
+#include "handle.h"
+#include "prng.h"
+
+struct world;
+
+#define SIM_MAX_HANDLES 3
+#define SIM_MAX_FDS 16
+#define SIM_FIRST_FD 3
+
+/* How the application's loop knows when to call redlock_process(). */
+enum loop_style {
+	LOOP_DESCRIPTOR, /* the descriptor becomes readable; timers are inside */
+	LOOP_TIMEOUT,    /* a timer of its own from redlock_timeout_ns(), not the one inside the descriptor */
+	LOOP_STYLES
+};
+
+/* One descriptor of the process: a connection, and what the poller watches of it. */
+struct fd_slot {
+	bool used;
+	bool watched;
+	uint32_t conn;
+	uint32_t watch_id;
+	uint32_t watch_events;
+};
+
+struct actor {
+	uint32_t index;
+	uint32_t life; /* counts the processes of this actor, from 1 */
+	bool alive;
+	bool dying;    /* memory is being freed after a crash: no byte gets out */
+	bool adopted;  /* has used a token of another client: what may be on any node, it owes to every node */
+	bool retiring; /* begins nothing new, then closes its client */
+	bool paused;
+	bool run_planned;
+	enum loop_style style;
+	uint64_t
+	    stumble_ns; /* pauses for so long in its next turn, between redlock_process() and redlock_next() */
+	uint64_t resume_ns;  /* while paused: when it goes on */
+	uint64_t resumed_ns; /* when it last went on */
+	uint64_t retire_by_ns;
+	struct drift clock;
+	struct prng random;
+	redlock_client *client;
+	unsigned node_count;
+	unsigned quorum;
+	unsigned unresolved;           /* nodes whose names did not resolve */
+	unsigned order[SIM_MAX_NODES]; /* the client's node i is the world's node order[i] */
+	/* The poller. */
+	bool poller_open;
+	bool woken;
+	uint64_t armed_ns;   /* own clock */
+	uint64_t timeout_ns; /* own clock; LOOP_TIMEOUT */
+	uint64_t timer_ns;   /* world time at which the loop looks at its timer next */
+	struct fd_slot fds[SIM_MAX_FDS];
+	struct handle handles[SIM_MAX_HANDLES];
+};
+
+/* Puts the actor into the world: its clock, its habits. Its process starts a little later. */
+void actor_init(struct world *w, uint32_t actor);
+
+/* Something may have become ready: run the loop soon if so. */
+void actor_poke(struct world *w, uint32_t actor);
+
+/* The application has called the library and must call redlock_process() soon. */
+void actor_must_run(struct world *w, uint32_t actor);
+
+/* Between the two, the seam serves this actor's process. Leaving checks what the calls have changed. */
+void actor_enter(struct world *w, uint32_t actor);
+void actor_leave(struct world *w);
+
+/* The process stops for a while (at once, or between a grant and seeing it), dies (with its machine: nobody
+ * tells its peers), or settles and closes its client, politely or at once. */
+void actor_pause(struct world *w, uint32_t actor, uint64_t duration_ns);
+void actor_stumble(struct world *w, uint32_t actor, uint64_t duration_ns);
+void actor_crash(struct world *w, uint32_t actor, bool machine);
+void actor_retire(struct world *w, uint32_t actor);
+void actor_close(struct world *w, uint32_t actor);
+
+/* Another rate of the process's clock. */
+void actor_set_rate(struct world *w, uint32_t actor, int32_t rate_ppm);
+
+/* Gives up what the handles have. Then checks the nodes that are owed nothing, and returns whether all are.
+ */
+bool actor_wind_down(struct world *w, uint32_t actor);
+
+/* What the library says that is owed to a node of the world: releases, or keys that may linger. */
+bool actor_owes(struct world *w, uint32_t actor, uint32_t node);
+
+/* The first node of the world that is owed a release; SIM_MAX_NODES: none. */
+uint32_t actor_debt(struct world *w, uint32_t actor);
+
+/* The process begins to acquire: it has not settled any more. */
+void actor_unsettle(struct world *w, uint32_t actor);
+
+/* Own time. */
+uint64_t actor_now(const struct world *w, const struct actor *a);
+
+/* For the poller: plans to look at the timer; what is ready of a watched descriptor. */
+void actor_plan_timer(struct world *w, uint32_t actor);
+unsigned actor_slot_ready(const struct world *w, const struct fd_slot *slot);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checkers: what must be true of every run. They see the whole world, the nodes' data included, and
+ * compare it with what the library claims and with what the applications were told.
+ */
+#ifndef SIM_CHECK_H
+#define SIM_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "keyspace.h"
+
+struct world;
+struct handle;
+struct actor;
+
+#define SIM_MAX_ACTORS 8
+#define SIM_MAX_NODES 7
+
+/* X(name, sentence) */
+#define SIM_VIOLATION_MAP(X)                                                                                 \
+	X(OVERLAP, "two holders of one resource at one time")                                                    \
+	X(DEADLINE, "a claimed deadline is later than the true expiry on a quorum")                              \
+	X(BACKWARDS, "a deadline went back while the lock was held")                                             \
+	X(REVIVED, "a lost lock came back")                                                                      \
+	X(FALSE_LOSS, "a loss was reported while a quorum had the lock")                                         \
+	X(NOTICE, "a notice of danger or loss is missing or late")                                               \
+	X(TOKEN, "a token was set twice, or is not of the form that was promised")                               \
+	X(LATE_SET, "a key was set after its client had settled with that node, and stays")                      \
+	X(ORPHAN, "a key is left on a node that its client believes settled")                                    \
+	X(LEFTOVER, "a key outlived every TTL")                                                                  \
+	X(UNSETTLED, "debts were not settled although all faults were over")                                     \
+	X(STARVED, "a free lock could not be acquired although all faults were over")                            \
+	X(NEGLECTED, "a lock was not renewed although all faults were over")                                     \
+	X(OVERTIME, "a round began after the wait was over")                                                     \
+	X(NO_ANSWER, "an operation did not end in time")                                                         \
+	X(STRAY_ANSWER, "an operation ended that did not run")                                                   \
+	X(RESULT, "an operation ended with a result that it may not have")                                       \
+	X(PROTOCOL, "the library sent a node what it does not understand")                                       \
+	X(DESCRIPTOR, "a descriptor was used after it was closed, or leaked")                                    \
+	X(BLOCKED, "the library would have blocked")                                                             \
+	X(SPIN, "virtual time stood still")
+
+enum violation {
+#define SIM_VIOLATION_ENUM(name, text) VIOLATION_##name,
+	SIM_VIOLATION_MAP(SIM_VIOLATION_ENUM) VIOLATION_COUNT
+#undef SIM_VIOLATION_ENUM
+};
+
+struct seen_token {
+	char text[48]; /* its beginning: tokens differ there */
+	size_t size;
+	uint32_t actor;
+	uint32_t life;
+	uint32_t nodes; /* bit per node that got a SET of it */
+	bool deleted;   /* by a release, on some node */
+	bool left;      /* given away: nobody owes its release any more */
+};
+
+struct check {
+	bool failed;
+	uint64_t found[VIOLATION_COUNT];
+	char first[512]; /* the first violation in words */
+	struct seen_token *tokens;
+	size_t token_count;
+	size_t token_capacity;
+	/* Which processes of each actor (bit per process) have settled with which node: no SET of theirs may come
+	 * any more. */
+	uint64_t settled[SIM_MAX_ACTORS][SIM_MAX_NODES];
+};
+
+const char *violation_name(enum violation kind);
+const char *violation_text(enum violation kind);
+
+/* Reports a violation. The seed ends, unless an assumption is broken on purpose. */
+void check_fail(struct world *w, enum violation kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* After calls into the library: what does it claim now of this handle, of all handles of a client? */
+void check_claim(struct world *w, struct actor *a, struct handle *h);
+void check_claims(struct world *w, struct actor *a);
+
+/* The application has seen its grant and begins to rely on it. */
+void check_grant(struct world *w, struct actor *a, struct handle *h);
+
+/* The library says that the lock is lost, or that a quorum does not have it. */
+void check_loss(struct world *w, struct actor *a, struct handle *h);
+
+/* A node got a SET of `token` from a process of `actor`. */
+void check_set(struct world *w, uint32_t node, uint32_t actor, uint32_t life, struct bytes token);
+
+/* A node is about to answer after a key was removed or its life changed: do all claims on it still hold? */
+void check_key(struct world *w, struct bytes name);
+
+/* A release has deleted a key with this token. Was that so, now that it is reported? */
+void check_deleted(struct world *w, struct bytes token);
+void check_released(struct world *w, const struct handle *h);
+
+/* The token was left to others on purpose. */
+void check_left(struct world *w, const struct handle *h);
+
+/* Whether a quorum of the client's nodes has the token for longer than `until_ns` of world time. */
+bool check_quorum_beyond(const struct world *w, const struct actor *a, const struct handle *h,
+                         uint64_t until_ns);
+
+/* The client of `actor` says that it owes node `node` nothing (any more), or something. */
+void check_settled(struct world *w, uint32_t actor, uint32_t node);
+void check_owes(struct world *w, uint32_t actor, uint32_t node);
+
+/* No key of any client is left anywhere. */
+void check_no_keys(struct world *w);
+
+void check_free(struct check *c);
+
+#endif

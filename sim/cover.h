@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* What can happen in a run, by kind, and how often it did. A long run in which a kind never happened fails.
+ */
+#ifndef SIM_COVER_H
+#define SIM_COVER_H
+
+#include <stdint.h>
+
+/* Faults. Each seed switches every one of them on or off (swarm testing): X(name, text) */
+#define SIM_FAULT_MAP(X)                                                                                     \
+	X(DELAY_SPIKE, "a chunk takes far longer")                                                               \
+	X(SPLIT_CHUNK, "bytes of one send arrive in pieces")                                                     \
+	X(PARTIAL_READ, "receive returns less than has arrived")                                                 \
+	X(PARTIAL_WRITE, "send accepts less than was given")                                                     \
+	X(CONNECT_ERROR, "connect fails at once")                                                                \
+	X(CONNECT_REFUSED, "connect is refused")                                                                 \
+	X(CONNECT_HANG, "connect is never answered")                                                             \
+	X(RESET_LOST, "connection reset, bytes in flight lost")                                                  \
+	X(RESET_LATE, "connection reset behind what is in flight")                                               \
+	X(NODE_CLOSES, "node closes a connection")                                                               \
+	X(HALF_OPEN, "connection silent for a while, then reset")                                                \
+	X(PARTITION, "no bytes between one client and one node")                                                 \
+	X(ONE_WAY, "no bytes from a client to a node, or back")                                                  \
+	X(ISOLATION, "one node cut off from everybody")                                                          \
+	X(CRASH_KEEP, "node crashes, data kept")                                                                 \
+	X(CRASH_WIPE, "node crashes, data lost, delayed restart")                                                \
+	X(CRASH_MACHINE, "node's machine dies, its peers hear nothing")                                          \
+	X(HANG, "node stops executing, then goes on")                                                            \
+	X(SLOW_NODE, "node executes slowly")                                                                     \
+	X(LOADING, "node is loading")                                                                            \
+	X(OUT_OF_MEMORY, "node is out of memory")                                                                \
+	X(MISCONF, "node refuses writes, cannot persist")                                                        \
+	X(READONLY, "node refuses writes, is a replica")                                                         \
+	X(BUSY_SCRIPT, "node is busy with a script")                                                             \
+	X(GARBAGE, "node sends what is not RESP")                                                                \
+	X(SCRIPT_FLUSH, "node forgets its scripts")                                                              \
+	X(KILL_DENIED, "node does not permit CLIENT KILL")                                                       \
+	X(INFO_DENIED, "node does not permit INFO")                                                              \
+	X(NO_LOGIN, "node has another password")                                                                 \
+	X(NO_DATABASE, "node lacks the database")                                                                \
+	X(NO_NAME, "a host name does not resolve")                                                               \
+	X(CLIENT_PAUSE, "client pauses")                                                                         \
+	X(CLIENT_CRASH, "client's process dies")                                                                 \
+	X(HOST_CRASH, "client's machine dies")                                                                   \
+	X(SLOW_LOOP, "client's event loop is slow")                                                              \
+	X(NO_RANDOM, "no random bytes for a client")                                                             \
+	X(CLIENT_DRIFT, "a client's clock changes its rate")                                                     \
+	X(NODE_DRIFT, "a node's clock changes its rate")                                                         \
+	X(FOREIGN_STRING, "another program holds the key on some nodes")                                         \
+	X(FOREIGN_HASH, "another program holds the key as a hash")
+
+/* What the applications do, and what must come up now and then: X(name, text) */
+#define SIM_ACT_MAP(X)                                                                                       \
+	X(GRANTED, "lock granted")                                                                               \
+	X(GRANTED_LATE, "lock granted, seen after its validity")                                                 \
+	X(BUSY, "acquire ended busy")                                                                            \
+	X(NOQUORUM, "acquire ended without a quorum")                                                            \
+	X(CANCELLED, "operation cancelled")                                                                      \
+	X(EXTENDED, "extend confirmed")                                                                          \
+	X(EXTEND_FAILED, "extend not confirmed")                                                                 \
+	X(RENEWED, "lock renewed in the background")                                                             \
+	X(LIMITED, "cap on extending reached")                                                                   \
+	X(RELEASED, "release confirmed")                                                                         \
+	X(RELEASE_FAILED, "release not confirmed")                                                               \
+	X(QUERIED, "query says held")                                                                            \
+	X(QUERY_FAILED, "query says not held, or is not answered")                                               \
+	X(DANGER, "danger notice")                                                                               \
+	X(LOST, "loss notice")                                                                                   \
+	X(FREED_HELD, "held handle freed")                                                                       \
+	X(FREED_RUNNING, "handle freed with an operation running")                                               \
+	X(LEFT, "held handle left")                                                                              \
+	X(TAKEN, "acquired with the caller's own token")                                                         \
+	X(ADOPTED, "token of another client extended or released")                                               \
+	X(CLOSED, "client closed")                                                                               \
+	X(SETTLED, "client settled all debts")                                                                   \
+	X(LATE_EXECUTION, "node executed bytes of an aborted connection")                                        \
+	X(KILLED_UNREAD, "CLIENT KILL dropped unread bytes")                                                     \
+	X(NOSCRIPT, "EVALSHA answered NOSCRIPT")                                                                 \
+	X(WRONGTYPE, "script answered WRONGTYPE")                                                                \
+	X(SEND_FULL, "send would block")                                                                         \
+	X(EXPIRED, "key expired on a node")
+
+enum sim_cover {
+#define SIM_COVER_ENUM(name, text) COVER_##name,
+	SIM_FAULT_MAP(SIM_COVER_ENUM) COVER_FAULTS,
+	COVER_BEFORE_ACTS = COVER_FAULTS - 1,
+	SIM_ACT_MAP(SIM_COVER_ENUM) COVER_COUNT
+#undef SIM_COVER_ENUM
+};
+
+struct cover {
+	uint64_t hits[COVER_COUNT];
+	uint64_t operations; /* operations started by the applications */
+	uint64_t events;     /* events of the world */
+	uint64_t commands;   /* commands executed by the nodes */
+	uint64_t world_ns;   /* virtual time lived through */
+};
+
+const char *cover_name(enum sim_cover kind);
+const char *cover_text(enum sim_cover kind);
+
+#endif

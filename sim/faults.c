@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/* The faults of a time, one small function each, and the table of them. */
+#include "faults.h"
+
+#include <string.h>
+
+#include "resource.h"
+#include "world.h"
+
+static uint64_t between_ms(struct world *w, uint64_t low_ms, uint64_t high_ms)
+{
+	return prng_between(&w->chaos, low_ms, high_ms) * SIM_MS;
+}
+
+static uint32_t any_node(struct world *w)
+{
+	return (uint32_t)prng_below(&w->chaos, w->plan.nodes);
+}
+
+static uint32_t any_actor(struct world *w)
+{
+	return (uint32_t)prng_below(&w->chaos, w->plan.actors);
+}
+
+/* ---- connections ---- */
+
+/* A connection that both sides have; UINT32_MAX: none at hand. */
+static uint32_t any_conn(struct world *w)
+{
+	const struct node *n = &w->nodes[any_node(w)];
+	if (n->open_count == 0)
+		return UINT32_MAX;
+	uint32_t conn = n->open[prng_below(&w->chaos, n->open_count)];
+	const struct conn *c = &w->links.conns[conn];
+	return c->client_gone || c->silent || c->state != CONN_OPEN ? UINT32_MAX : conn;
+}
+
+static bool reset(struct world *w, bool lost)
+{
+	uint32_t conn = any_conn(w);
+	if (conn == UINT32_MAX)
+		return false;
+	TRACE(w, "conn %u is reset%s", conn, lost ? ", bytes in flight are lost" : "");
+	link_reset(w, conn, lost);
+	return true;
+}
+
+static bool reset_lost(struct world *w)
+{
+	return reset(w, true);
+}
+
+static bool reset_late(struct world *w)
+{
+	return reset(w, false);
+}
+
+static bool node_closes(struct world *w)
+{
+	uint32_t conn = any_conn(w);
+	if (conn == UINT32_MAX)
+		return false;
+	TRACE(w, "n%u closes conn %u", w->links.conns[conn].node, conn);
+	link_node_close(w, conn, false);
+	return true;
+}
+
+static void end_silence(struct world *w, uint32_t conn, uint64_t unused)
+{
+	(void)unused;
+	if (w->links.conns[conn].silent)
+		link_reset(w, conn, true);
+}
+
+/* Most are found dead by a reset soon. Of the others the kernels' keepalive finds out at last, and the
+ * library must not wait for that. */
+static bool half_open(struct world *w)
+{
+	uint32_t conn = any_conn(w);
+	if (conn == UINT32_MAX)
+		return false;
+	TRACE(w, "conn %u falls silent", conn);
+	link_silence(w, conn);
+	bool soon = prng_chance(&w->chaos, 600);
+	world_after(w, soon ? between_ms(w, 100, 3000) : KEEPALIVE_NS, end_silence, conn, 0);
+	return true;
+}
+
+/* ---- links ---- */
+
+static void cut(struct world *w, uint32_t actor, uint32_t node, unsigned directions, uint64_t for_ns)
+{
+	TRACE(w, "no bytes between c%u and n%u (%u) for %.3f ms", actor, node, directions,
+	      (double)for_ns / (double)SIM_MS);
+	for (int dir = TO_NODE; dir <= TO_CLIENT; dir++)
+		if ((directions & 1u << dir) != 0)
+			link_cut(w, actor, node, (enum direction)dir, w->now_ns + for_ns);
+}
+
+enum { BOTH_WAYS = 3 };
+
+static bool partition(struct world *w)
+{
+	cut(w, any_actor(w), any_node(w), BOTH_WAYS, between_ms(w, 20, 2000));
+	return true;
+}
+
+static bool one_way(struct world *w)
+{
+	cut(w, any_actor(w), any_node(w), 1u << prng_below(&w->chaos, 2), between_ms(w, 20, 2000));
+	return true;
+}
+
+static bool isolation(struct world *w)
+{
+	uint32_t node = any_node(w);
+	uint64_t for_ns = between_ms(w, 20, 1500);
+	for (uint32_t actor = 0; actor < w->plan.actors; actor++)
+		cut(w, actor, node, BOTH_WAYS, for_ns);
+	return true;
+}
+
+/* ---- nodes ---- */
+
+static void restart(struct world *w, uint32_t node, uint64_t starts)
+{
+	struct node *n = &w->nodes[node];
+	if (n->up || n->starts != starts)
+		return;
+	node_restart(w, node);
+	if (!w->calm && w->plan.gap_ms[COVER_LOADING] != 0 && prng_chance(&w->chaos, 500))
+		n->mode = MODE_LOADING;
+}
+
+static bool crash(struct world *w, bool wipe, bool machine)
+{
+	uint32_t node = any_node(w);
+	if (!w->nodes[node].up)
+		return false;
+	node_crash(w, node, wipe, machine);
+	uint64_t down = between_ms(w, 5, 1500);
+	if (wipe) /* delayed restart, unless that is what is broken */
+		down = w->plan.broken == BREAK_AMNESIA ? between_ms(w, 1, 30) : down + plan_longest_ttl_ns(&w->plan);
+	world_after(w, down, restart, node, w->nodes[node].starts);
+	return true;
+}
+
+static bool crash_keep(struct world *w)
+{
+	return crash(w, false, false);
+}
+
+static bool crash_wipe(struct world *w)
+{
+	return crash(w, true, prng_chance(&w->chaos, 300));
+}
+
+static bool crash_machine(struct world *w)
+{
+	return crash(w, false, true);
+}
+
+static void unhang(struct world *w, uint32_t node, uint64_t starts)
+{
+	if (w->nodes[node].starts == starts && w->nodes[node].hung)
+		node_hang(w, node, false);
+}
+
+static bool hang(struct world *w)
+{
+	uint32_t node = any_node(w);
+	if (!w->nodes[node].up || w->nodes[node].hung)
+		return false;
+	node_hang(w, node, true);
+	world_after(w, between_ms(w, 20, 3000), unhang, node, w->nodes[node].starts);
+	return true;
+}
+
+static void hasten(struct world *w, uint32_t node, uint64_t unused)
+{
+	(void)unused;
+	w->nodes[node].slow_ns = 0;
+}
+
+static bool slow_node(struct world *w)
+{
+	uint32_t node = any_node(w);
+	w->nodes[node].slow_ns = between_ms(w, 1, 200);
+	TRACE(w, "n%u takes %.3f ms more for everything", node, (double)w->nodes[node].slow_ns / (double)SIM_MS);
+	world_after(w, between_ms(w, 100, 2000), hasten, node, 0);
+	return true;
+}
+
+static void normal_again(struct world *w, uint32_t node, uint64_t starts)
+{
+	if (w->nodes[node].starts == starts)
+		w->nodes[node].mode = MODE_NORMAL;
+}
+
+static bool set_mode(struct world *w, enum node_mode mode)
+{
+	uint32_t node = any_node(w);
+	if (!w->nodes[node].up || w->nodes[node].mode != MODE_NORMAL)
+		return false;
+	TRACE(w, "n%u is in mode %d", node, (int)mode);
+	w->nodes[node].mode = mode;
+	world_after(w, between_ms(w, 20, 1000), normal_again, node, w->nodes[node].starts);
+	return true;
+}
+
+static bool loading(struct world *w)
+{
+	return set_mode(w, MODE_LOADING);
+}
+
+static bool out_of_memory(struct world *w)
+{
+	return set_mode(w, MODE_OOM);
+}
+
+static bool misconf(struct world *w)
+{
+	return set_mode(w, MODE_MISCONF);
+}
+
+static bool readonly(struct world *w)
+{
+	return set_mode(w, MODE_READONLY);
+}
+
+static bool busy_script(struct world *w)
+{
+	return set_mode(w, MODE_BUSY);
+}
+
+static bool garbage(struct world *w)
+{
+	return set_mode(w, MODE_GARBAGE);
+}
+
+static bool script_flush(struct world *w)
+{
+	struct node *n = &w->nodes[any_node(w)];
+	memset(n->cached, 0, sizeof n->cached);
+	return true;
+}
+
+static int32_t any_rate(struct world *w)
+{
+	return (int32_t)prng_between(&w->chaos, 0, 2 * (uint64_t)w->plan.rate_ppm) - w->plan.rate_ppm;
+}
+
+static bool node_drift(struct world *w)
+{
+	struct node *n = &w->nodes[any_node(w)];
+	drift_set_rate(&n->clock, w->now_ns, any_rate(w));
+	if (w->plan.broken == BREAK_JUMP)
+		drift_jump(&n->clock, w->now_ns, (int64_t)between_ms(w, w->plan.ttl_ms_min, 3 * w->plan.ttl_ms_max));
+	return true;
+}
+
+/* Another program has the key, on some of the nodes where it is free. */
+static bool foreign(struct world *w, enum key_type type)
+{
+	char buffer[SIM_MAX_KEY];
+	struct bytes name = resource_key(&w->plan, (unsigned)prng_below(&w->chaos, w->plan.resources), buffer);
+	static const char value[] = "1732150000.25", pair[] = "8743c9c0-0795-4907-87fd-6c719a6b4586:1=1";
+	struct bytes content =
+	    type == KEY_HASH ? (struct bytes){pair, sizeof pair - 1} : (struct bytes){value, sizeof value - 1};
+	bool any = false;
+	for (uint32_t i = 0; i < w->plan.nodes; i++) {
+		struct node *n = &w->nodes[i];
+		int64_t now_ms = node_now_ms(w, n);
+		if (!n->up || prng_chance(&w->chaos, 300) ||
+		    keyspace_find(&n->keys, w->plan.database, name, now_ms) != NULL)
+			continue;
+		keyspace_expire(&n->keys, now_ms);
+		struct key *key = keyspace_add(&n->keys, w->plan.database, name, content);
+		key->type = type;
+		key->expires_ms = now_ms + (int64_t)prng_between(&w->chaos, 20, 500);
+		any = true;
+	}
+	TRACE(w, "another program takes '%.*s'", name.size < 10 ? (int)name.size : 10, name.at);
+	return any;
+}
+
+static bool foreign_string(struct world *w)
+{
+	return foreign(w, KEY_STRING);
+}
+
+static bool foreign_hash(struct world *w)
+{
+	return foreign(w, KEY_HASH);
+}
+
+/* ---- clients ---- */
+
+static struct actor *any_process(struct world *w)
+{
+	struct actor *a = &w->actors[any_actor(w)];
+	return a->alive && !a->paused && !a->retiring ? a : NULL;
+}
+
+static bool client_pause(struct world *w)
+{
+	const struct actor *a = any_process(w);
+	if (a == NULL)
+		return false;
+	uint64_t for_ns = between_ms(w, 5, 3 * w->plan.ttl_ms_max);
+	if (prng_chance(&w->chaos, 500))
+		actor_pause(w, a->index, for_ns);
+	else
+		actor_stumble(w, a->index, for_ns);
+	return true;
+}
+
+static bool client_crash(struct world *w)
+{
+	const struct actor *a = any_process(w);
+	if (a != NULL)
+		actor_crash(w, a->index, false);
+	return a != NULL;
+}
+
+static bool host_crash(struct world *w)
+{
+	const struct actor *a = any_process(w);
+	if (a != NULL)
+		actor_crash(w, a->index, true);
+	return a != NULL;
+}
+
+static bool client_drift(struct world *w)
+{
+	actor_set_rate(w, any_actor(w), any_rate(w));
+	return true;
+}
+
+/* ---- the table ---- */
+
+const struct fault faults[] = {
+    {COVER_RESET_LOST, 60, reset_lost},
+    {COVER_RESET_LATE, 60, reset_late},
+    {COVER_NODE_CLOSES, 60, node_closes},
+    {COVER_HALF_OPEN, 150, half_open},
+    {COVER_PARTITION, 200, partition},
+    {COVER_ONE_WAY, 200, one_way},
+    {COVER_ISOLATION, 300, isolation},
+    {COVER_CRASH_KEEP, 300, crash_keep},
+    {COVER_CRASH_WIPE, 1000, crash_wipe},
+    {COVER_CRASH_MACHINE, 400, crash_machine},
+    {COVER_HANG, 200, hang},
+    {COVER_SLOW_NODE, 200, slow_node},
+    {COVER_LOADING, 300, loading},
+    {COVER_OUT_OF_MEMORY, 300, out_of_memory},
+    {COVER_MISCONF, 300, misconf},
+    {COVER_READONLY, 300, readonly},
+    {COVER_BUSY_SCRIPT, 300, busy_script},
+    {COVER_GARBAGE, 300, garbage},
+    {COVER_SCRIPT_FLUSH, 200, script_flush},
+    {COVER_CLIENT_PAUSE, 300, client_pause},
+    {COVER_CLIENT_CRASH, 400, client_crash},
+    {COVER_HOST_CRASH, 400, host_crash},
+    {COVER_CLIENT_DRIFT, 200, client_drift},
+    {COVER_NODE_DRIFT, 200, node_drift},
+    {COVER_FOREIGN_STRING, 300, foreign_string},
+    {COVER_FOREIGN_HASH, 300, foreign_hash},
+};
+const size_t faults_count = sizeof faults / sizeof faults[0];
+
+static void fault_comes(struct world *w, uint32_t index, uint64_t unused);
+
+static void plan_next(struct world *w, uint32_t index)
+{
+	uint64_t gap = w->plan.gap_ms[faults[index].kind];
+	if (gap != 0)
+		world_after(w, between_ms(w, gap / 4, gap * 2), fault_comes, index, 0);
+}
+
+static void fault_comes(struct world *w, uint32_t index, uint64_t unused)
+{
+	(void)unused;
+	if (w->calm)
+		return;
+	if (faults[index].inject(w))
+		world_hit(w, faults[index].kind);
+	plan_next(w, index);
+}
+
+void faults_begin(struct world *w)
+{
+	for (uint32_t i = 0; i < faults_count; i++)
+		plan_next(w, i);
+}
+
+void faults_end(struct world *w)
+{
+	TRACE(w, "the faults are over");
+	w->calm = true;
+	memset(w->cut_until_ns, 0, sizeof w->cut_until_ns);
+	for (uint32_t i = 0; i < w->plan.nodes; i++) {
+		w->nodes[i].mode = MODE_NORMAL;
+		w->nodes[i].slow_ns = 0;
+		if (w->nodes[i].hung)
+			node_hang(w, i, false);
+	}
+	for (uint32_t i = 0; i < w->plan.actors; i++)
+		actor_stumble(w, i, 0);
+}

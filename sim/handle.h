@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What an application does with one lock handle: acquire, work, extend, release, give up, at random times. */
+#ifndef SIM_HANDLE_H
+#define SIM_HANDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <redlock/redlock.h>
+
+struct world;
+
+struct handle {
+	redlock_lock *lock; /* NULL: none */
+	unsigned resource;
+	uint64_t turn; /* counts the plans: an older plan that fires is stale */
+	struct redlock_lock_options options;
+	char own_token[64]; /* options.token points here, or is NULL */
+	bool adopted;       /* the token comes from a lock that was left: no acquire */
+
+	/* The operation that runs. */
+	enum redlock_operation running;
+	uint64_t operation;  /* counts them */
+	uint64_t started_ns; /* own clock */
+	bool cancelled;
+	int results[REDLOCK_OP_QUERY + 1]; /* the last one of each operation */
+
+	/* The claim. */
+	bool held;            /* the application relies on the lock while until_ns has not come */
+	bool owned;           /* granted and not released since: release before the next acquire */
+	bool lost;            /* LOST was reported */
+	bool over;            /* the claim has ended: its token must not come back */
+	uint64_t deadline_ns; /* own clock, as redlock_deadline_ns() told it last; 0: none */
+	uint64_t until_ns;    /* the same in world time */
+	uint64_t claimed_ns;  /* world time at which this deadline was claimed */
+	uint64_t claim;       /* counts deadlines, and ends of claims */
+	bool danger_seen;
+	size_t token_size;
+	char token[REDLOCK_MAX_TOKEN + 1];
+};
+
+/* Plans the next decision of a handle: what to do is drawn when its time comes. */
+void handle_plan(struct world *w, uint32_t actor, uint32_t slot, uint64_t after_ns);
+
+/* An event of the library has been pulled. */
+void handle_event(struct world *w, uint32_t actor, const struct redlock_event *event);
+
+/* A deadline was claimed: the loss must be reported in time, if it comes to that. */
+void handle_expect_notice(struct world *w, uint32_t actor, uint32_t slot);
+
+/* Gives up what there is, without beginning anything new. True when nothing is left to wait for. */
+bool handle_wind_down(struct world *w, uint32_t actor, uint32_t slot);
+
+/* For the end of a seed, on the first handle of a client that has none. The result will be in `results`. */
+void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t wait_ms, bool renewed);
+
+/* Asks for something that a healthy lock in the background must survive: a short extend, a query. */
+void handle_final_disturb(struct world *w, uint32_t actor);
+
+/* The library's handle is gone. */
+void handle_drop(struct handle *h);
+
+#endif

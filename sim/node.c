@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a modelled server. What it does with commands is in command.c. */
+#include "node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "world.h"
+
+int64_t node_now_ms(const struct world *w, const struct node *n)
+{
+	return (int64_t)(drift_local(&n->clock, w->now_ns) / SIM_MS);
+}
+
+uint64_t node_expiry_world(const struct node *n, const struct key *key)
+{
+	if (key->expires_ms == SIM_NO_EXPIRY)
+		return SIM_NEVER;
+	return drift_world(&n->clock, ((uint64_t)key->expires_ms + 1) * SIM_MS);
+}
+
+bool node_has_value(const struct world *w, uint32_t node, struct bytes value)
+{
+	const struct node *n = &w->nodes[node];
+	int64_t now_ms = node_now_ms(w, n);
+	for (size_t i = 0; i < n->keys.count; i++) {
+		const struct key *key = &n->keys.keys[i];
+		if (now_ms <= key->expires_ms && bytes_equal((struct bytes){key->value, key->value_size}, value))
+			return true;
+	}
+	return false;
+}
+
+static void begin_process(struct world *w, struct node *n)
+{
+	static const char digits[] = "0123456789abcdef";
+	for (int i = 0; i < 40; i++)
+		n->run_id[i] = digits[prng_below(&w->chaos, 16)];
+	n->up = true;
+	n->machine_down = false;
+	n->hung = false;
+	n->starts++;
+	n->mode = MODE_NORMAL;
+	n->run_planned = false;
+	n->next_session = 1; /* ids begin anew: CLIENT KILL ID of an old one may hit a stranger */
+	memset(n->cached, 0, sizeof n->cached);
+}
+
+/* A node that is configured wrongly for ever. */
+static bool useless(struct world *w, enum sim_cover fault, bool possible)
+{
+	unsigned quorum = w->plan.quorum != 0 ? w->plan.quorum : w->plan.nodes / 2 + 1;
+	if (!possible || w->useless_nodes + quorum >= w->plan.nodes || !world_mishap(w, fault))
+		return false;
+	w->useless_nodes++;
+	return true;
+}
+
+void node_start(struct world *w, uint32_t node)
+{
+	struct node *n = &w->nodes[node];
+	n->clock = (struct drift){
+	    .base_world_ns = w->now_ns,
+	    .base_local_ns = 1700000000 * SIM_SECOND + prng_below(&w->chaos, 1000 * SIM_SECOND),
+	};
+	if (w->plan.gap_ms[COVER_NODE_DRIFT] != 0)
+		n->clock.rate_ppm =
+		    (int32_t)prng_between(&w->chaos, 0, 2 * (uint64_t)w->plan.rate_ppm) - w->plan.rate_ppm;
+	n->kill_denied = world_mishap(w, COVER_KILL_DENIED);
+	n->info_denied = world_mishap(w, COVER_INFO_DENIED);
+	n->other_password = useless(w, COVER_NO_LOGIN, w->plan.password != NULL);
+	n->no_database = !n->other_password && useless(w, COVER_NO_DATABASE, w->plan.database != 0);
+	begin_process(w, n);
+}
+
+void node_free(struct node *n)
+{
+	keyspace_clear(&n->keys);
+	buffer_free(&n->reply);
+	free(n->open);
+}
+
+/* ---- sessions ---- */
+
+void node_accept(struct world *w, uint32_t node, uint32_t conn)
+{
+	struct node *n = &w->nodes[node];
+	if (n->open_count == n->open_capacity) {
+		n->open_capacity = n->open_capacity ? n->open_capacity * 2 : 16;
+		n->open = sim_realloc(n->open, n->open_capacity * sizeof *n->open);
+	}
+	n->open[n->open_count++] = conn;
+	w->links.conns[conn].session = (struct session){
+	    .open = true,
+	    .greeted = w->plan.password == NULL,
+	    .id = n->next_session++,
+	};
+}
+
+void node_forget(struct world *w, uint32_t node, uint32_t conn)
+{
+	struct node *n = &w->nodes[node];
+	w->links.conns[conn].session.open = false;
+	for (uint32_t i = 0; i < n->open_count; i++)
+		if (n->open[i] == conn) {
+			n->open[i] = n->open[--n->open_count];
+			return;
+		}
+}
+
+bool node_kill_session(struct world *w, uint32_t node, uint64_t id)
+{
+	struct node *n = &w->nodes[node];
+	for (uint32_t i = 0; i < n->open_count; i++) {
+		uint32_t conn = n->open[i];
+		if (w->links.conns[conn].session.id != id)
+			continue;
+		if (w->links.conns[conn].pipe[TO_NODE].inbox.length > 0)
+			world_hit(w, COVER_KILLED_UNREAD);
+		TRACE(w, "n%u kills conn %u", node, conn);
+		link_node_close(w, conn, false);
+		return true;
+	}
+	return false;
+}
+
+/* ---- execution ---- */
+
+static void serve(struct world *w, uint32_t node, uint32_t conn)
+{
+	struct node *n = &w->nodes[node];
+	struct conn *c = &w->links.conns[conn];
+	struct pipe *in = &c->pipe[TO_NODE];
+	if (!c->session.open)
+		return;
+	if (n->mode == MODE_GARBAGE && in->inbox.length > 0) {
+		static const char garbage[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+		link_node_send(w, conn, garbage, sizeof garbage - 1);
+		c->session.stray = true;
+		world_hit(w, COVER_GARBAGE);
+	} else if (in->inbox.length > 0) {
+		command_run_session(w, conn, &n->reply);
+		link_node_send(w, conn, buffer_front(&n->reply), n->reply.length);
+		buffer_drop(&n->reply, n->reply.length);
+		actor_poke(w, c->actor); /* there is room again for what it wants to send */
+	}
+	if (c->session.open && (in->ended || c->session.stray))
+		link_node_close(w, conn, false);
+}
+
+static void node_run(struct world *w, uint32_t node, uint64_t starts)
+{
+	struct node *n = &w->nodes[node];
+	if (starts != n->starts)
+		return;
+	n->run_planned = false;
+	if (!n->up || n->hung)
+		return;
+	size_t expired = keyspace_expire(&n->keys, node_now_ms(w, n));
+	w->cover->hits[COVER_EXPIRED] += expired;
+	uint32_t count = n->open_count;
+	if (count == 0)
+		return;
+	/* The order among the sessions is up to chance; serving one may close others. */
+	uint32_t *order = sim_realloc(NULL, count * sizeof *order);
+	memcpy(order, n->open, count * sizeof *order);
+	uint32_t first = (uint32_t)prng_below(&w->net, count);
+	for (uint32_t i = 0; i < count; i++)
+		serve(w, node, order[(first + i) % count]);
+	free(order);
+}
+
+void node_poke(struct world *w, uint32_t node)
+{
+	struct node *n = &w->nodes[node];
+	if (!n->up || n->hung || n->run_planned)
+		return;
+	n->run_planned = true;
+	world_after(w, prng_between(&w->net, 2, 60) * SIM_US + n->slow_ns, node_run, node, n->starts);
+}
+
+/* ---- faults ---- */
+
+void node_crash(struct world *w, uint32_t node, bool wipe, bool machine)
+{
+	struct node *n = &w->nodes[node];
+	TRACE(w, "n%u crashes%s%s", node, wipe ? ", data lost" : "", machine ? ", with its machine" : "");
+	n->up = false;
+	n->machine_down = machine;
+	n->wipe = n->wipe || wipe;
+	while (n->open_count > 0) {
+		uint32_t conn = n->open[n->open_count - 1];
+		struct buffer *replies = &w->links.conns[conn].pipe[TO_CLIENT].flight;
+		if (machine) {
+			node_forget(w, node, conn);
+			link_silence(w, conn);
+			continue;
+		}
+		if (prng_chance(&w->net, 500))
+			buffer_drop(replies, replies->length);
+		link_node_close(w, conn, prng_chance(&w->net, 500));
+	}
+	/* With delayed restart, data that was lost cannot be told from data that has expired meanwhile. So it
+	 * goes when the node comes back, and till then the checkers can see what was promised on it. */
+	if (n->wipe && w->plan.broken == BREAK_AMNESIA)
+		keyspace_clear(&n->keys);
+}
+
+void node_restart(struct world *w, uint32_t node)
+{
+	struct node *n = &w->nodes[node];
+	if (n->wipe)
+		keyspace_clear(&n->keys);
+	n->wipe = false;
+	begin_process(w, n);
+	TRACE(w, "n%u starts", node);
+	for (uint32_t i = 0; i < w->links.count; i++)
+		if (w->links.conns[i].node == node && w->links.conns[i].silent && !w->links.conns[i].client_gone)
+			link_reset(w, i, true);
+}
+
+void node_hang(struct world *w, uint32_t node, bool hung)
+{
+	TRACE(w, "n%u %s", node, hung ? "hangs" : "goes on");
+	w->nodes[node].hung = hung;
+	node_poke(w, node);
+}

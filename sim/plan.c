@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Drawing a plan. */
+#include "plan.h"
+
+#include "drift.h"
+#include "faults.h"
+#include "prng.h"
+
+enum { STREAM_PLAN = 100 };
+
+/* Two round trips (a script that a node has forgotten) must fit into a node timeout. */
+#define MOST_JITTER_NS (20 * SIM_MS)
+
+/* Faults of an occasion: how often, at most, per thousand occasions. */
+static const struct {
+	enum sim_cover fault;
+	uint16_t most_permille;
+} occasions[] = {
+    {COVER_DELAY_SPIKE, 60},    {COVER_SPLIT_CHUNK, 300},   {COVER_PARTIAL_READ, 300},
+    {COVER_PARTIAL_WRITE, 300}, {COVER_CONNECT_ERROR, 200}, {COVER_CONNECT_REFUSED, 300},
+    {COVER_CONNECT_HANG, 200},  {COVER_KILL_DENIED, 700},   {COVER_INFO_DENIED, 700},
+    {COVER_NO_NAME, 300},       {COVER_NO_LOGIN, 300},      {COVER_NO_DATABASE, 300},
+    {COVER_SLOW_LOOP, 100},     {COVER_NO_RANDOM, 20},
+};
+
+static void draw_faults(struct plan *plan, struct prng *p)
+{
+	unsigned on =
+	    (unsigned)prng_between(p, 100, 700); /* some seeds have few kinds of faults, some most of them */
+	for (size_t i = 0; i < sizeof occasions / sizeof occasions[0]; i++)
+		if (prng_chance(p, on))
+			plan->permille[occasions[i].fault] = (uint16_t)prng_between(p, 1, occasions[i].most_permille);
+	for (size_t i = 0; i < faults_count; i++)
+		if (prng_chance(p, on))
+			plan->gap_ms[faults[i].kind] =
+			    (uint32_t)prng_between(p, faults[i].gap_ms, 6 * (uint64_t)faults[i].gap_ms);
+}
+
+static void draw_login(struct plan *plan, struct prng *p)
+{
+	uint64_t login = prng_below(p, 3);
+	plan->password = login > 0 ? "secret" : NULL;
+	plan->user = login > 1 ? "worker" : NULL;
+	plan->database = prng_chance(p, 300) ? 3 : 0;
+	plan->prefix = prng_chance(p, 300) ? "lock:" : NULL;
+	plan->unix_sockets = prng_chance(p, 250);
+}
+
+static void draw_network(struct plan *plan, struct prng *p)
+{
+	static const uint64_t delays_us[] = {20, 100, 500, 3000, 20000};
+	static const uint64_t rooms[] = {600, 4096, 65536, 1 << 20};
+	plan->delay_ns = delays_us[prng_below(p, 5)] * SIM_US;
+	plan->jitter_ns = plan->delay_ns * prng_below(p, 4);
+	if (plan->jitter_ns > MOST_JITTER_NS)
+		plan->jitter_ns = MOST_JITTER_NS;
+	plan->loop_ns = prng_between(p, 1, 200) * SIM_US;
+	plan->send_room = rooms[prng_below(p, 4)];
+	if (plan->delay_ns >= 10 * SIM_MS && plan->send_room < rooms[1])
+		plan->send_room = rooms[1]; /* a script must get through within a node timeout */
+}
+
+/* What the broken assumption needs to have consequences soon. */
+static void draw_break(struct plan *plan, struct prng *p)
+{
+	switch (plan->broken) {
+	case BREAK_QUORUM:
+		plan->nodes = 4;
+		break;
+	case BREAK_AMNESIA:
+		plan->gap_ms[COVER_CRASH_WIPE] = (uint32_t)prng_between(p, 50, 300);
+		break;
+	case BREAK_LATE_ACTION:
+		plan->gap_ms[COVER_CLIENT_PAUSE] = (uint32_t)prng_between(p, 200, 800);
+		break;
+	case BREAK_DRIFT:
+		plan->rate_ppm = 200000;
+		plan->gap_ms[COVER_CLIENT_DRIFT] = 500;
+		plan->gap_ms[COVER_NODE_DRIFT] = 500;
+		break;
+	case BREAK_JUMP:
+		plan->gap_ms[COVER_NODE_DRIFT] = 300;
+		break;
+	default:
+		break;
+	}
+}
+
+void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
+{
+	static const unsigned nodes[] = {1, 3, 3, 4, 5, 5, 7};
+	static const uint64_t ttls_ms[] = {60, 300, 500, 1000, 3000};
+	struct prng p;
+	prng_seed(&p, seed, STREAM_PLAN);
+	*plan = (struct plan){.seed = seed, .broken = broken, .rate_ppm = 3000};
+	plan->actors = (unsigned)prng_between(&p, 2, 5);
+	plan->nodes = nodes[prng_below(&p, sizeof nodes / sizeof nodes[0])];
+	plan->resources = (unsigned)prng_between(&p, 1, 2);
+	if (plan->nodes > 1 && prng_chance(&p, 100))
+		plan->quorum = plan->nodes / 2 + 1 + (unsigned)prng_below(&p, plan->nodes - plan->nodes / 2);
+	plan->ttl_ms_min = ttls_ms[prng_below(&p, 4)];
+	plan->ttl_ms_max = prng_between(&p, plan->ttl_ms_min, 3 * plan->ttl_ms_min);
+	plan->think_ms = prng_between(&p, 20, 600);
+	plan->busy_ns = prng_between(&p, 1500, 4000) * SIM_MS;
+	draw_login(plan, &p);
+	draw_network(plan, &p);
+	draw_faults(plan, &p);
+	draw_break(plan, &p);
+}
+
+uint64_t plan_longest_ttl_ns(const struct plan *plan)
+{
+	uint64_t ns = SIM_TTL_STRETCH * plan->ttl_ms_max * SIM_MS;
+	return ns + ns / 50 + 2 * SIM_MS;
+}

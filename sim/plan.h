@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* What a seed draws before anything happens: sizes, times, and which faults are on, how often (swarm
+ * testing). */
+#ifndef SIM_PLAN_H
+#define SIM_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cover.h"
+
+/* An assumption of the protocol that is broken on purpose: the checkers must find the consequence. */
+#define SIM_BREAK_MAP(X)                                                                                     \
+	X(NONE, "none", "nothing")                                                                               \
+	X(QUORUM, "quorum", "two clients with different nodes, so that their quorums need not meet")             \
+	X(AMNESIA, "amnesia", "a node that lost its data votes again at once")                                   \
+	X(LATE_ACTION, "late-action", "the application acts on without looking at the deadline")                 \
+	X(DRIFT, "drift", "clocks run faster or slower than the allowance")                                      \
+	X(JUMP, "jump", "clocks of nodes jump forward")
+
+enum sim_break {
+#define SIM_BREAK_ENUM(name, option, text) BREAK_##name,
+	SIM_BREAK_MAP(SIM_BREAK_ENUM) BREAK_COUNT
+#undef SIM_BREAK_ENUM
+};
+
+struct plan {
+	uint64_t seed;
+	enum sim_break broken;
+	unsigned actors;
+	unsigned nodes;
+	unsigned resources;
+	unsigned quorum; /* as option; 0: a majority */
+	uint64_t ttl_ms_min;
+	uint64_t ttl_ms_max;
+	uint64_t think_ms; /* between two uses of a handle, at most */
+	uint64_t busy_ns;  /* how long the applications work and the faults go on */
+	bool unix_sockets;
+	const char *user;
+	const char *password;
+	const char *prefix;
+	unsigned database;
+	uint64_t delay_ns;               /* of a chunk, at least */
+	uint64_t jitter_ns;              /* plus up to this */
+	uint64_t loop_ns;                /* how long an event loop takes to wake up, at most */
+	uint64_t send_room;              /* bytes that a kernel takes before it says EAGAIN */
+	int32_t rate_ppm;                /* clocks of clients and nodes differ from the world's by at most this */
+	uint16_t permille[COVER_FAULTS]; /* faults of an occasion: per occasion; 0: off */
+	uint32_t gap_ms[COVER_FAULTS];   /* faults of a time: mean gap between two; 0: off */
+};
+
+/* No TTL is longer than this many times the TTL of its handle. */
+#define SIM_TTL_STRETCH 2
+
+void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken);
+
+/* The longest time that any key may live, in world time, drift included. */
+uint64_t plan_longest_ttl_ns(const struct plan *plan);
+
+#endif

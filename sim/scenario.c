@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The phases of a seed: work under faults; faults over, everybody gives up what they have and settles;
+ * silence until every TTL is over; each client acquires each resource once more; everybody closes.
+ */
+#include "scenario.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "faults.h"
+#include "world.h"
+
+#define STEP_NS (20 * SIM_MS)
+
+/* How long settling may take beyond the last restart of a node: back-off, stalled connections,
+ * retransmission. */
+#define SETTLE_NS (12 * SIM_SECOND)
+
+/* Until then every node is back, every client has tried it again, and every dead connection is known to be
+ * dead. */
+#define REST_NS (KEEPALIVE_NS + 4 * SIM_SECOND)
+
+#define FINAL_WAIT_MS 10000
+#define RIVAL_WAIT_MS 300
+#define KEEP_STEPS 40
+
+static void begin(struct world *w)
+{
+	for (uint32_t i = 0; i < w->plan.nodes; i++)
+		node_start(w, i);
+	for (uint32_t i = 0; i < w->plan.actors; i++)
+		actor_init(w, i);
+	faults_begin(w);
+}
+
+static bool all_settled(struct world *w)
+{
+	bool all = true;
+	for (uint32_t i = 0; i < w->plan.actors; i++)
+		all &= actor_wind_down(w, i);
+	return all;
+}
+
+static void report_debts(struct world *w)
+{
+	for (uint32_t i = 0; i < w->plan.actors; i++) {
+		uint32_t node = actor_debt(w, i);
+		if (node < SIM_MAX_NODES)
+			check_fail(w, VIOLATION_UNSETTLED, "c%u owes n%u, long after the last fault", i, node);
+	}
+	check_fail(w, VIOLATION_UNSETTLED, "somebody does not come to rest");
+}
+
+static void settle(struct world *w)
+{
+	w->winding_down = true;
+	faults_end(w);
+	uint64_t by = w->now_ns + plan_longest_ttl_ns(&w->plan) + SETTLE_NS;
+	while (!all_settled(w) && !w->check.failed) {
+		if (w->now_ns > by)
+			report_debts(w);
+		world_run(w, w->now_ns + STEP_NS);
+	}
+}
+
+/* Acquires, in a world without faults. */
+static int acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t wait_ms, bool renewed)
+{
+	struct handle *h = &w->actors[actor].handles[0];
+	uint64_t by = w->now_ns + wait_ms * SIM_MS + SIM_SECOND;
+	memset(h->results, 0, sizeof h->results);
+	h->results[REDLOCK_OP_ACQUIRE] = REDLOCK_E_STATE;
+	handle_final_acquire(w, actor, resource, wait_ms, renewed);
+	while (h->running != REDLOCK_OP_NONE && w->now_ns < by && !w->check.failed)
+		world_run(w, w->now_ns + SIM_MS);
+	return h->results[REDLOCK_OP_ACQUIRE];
+}
+
+static void give_back(struct world *w, uint32_t actor)
+{
+	uint64_t by = w->now_ns + SETTLE_NS;
+	while (!actor_wind_down(w, actor) && !w->check.failed) {
+		if (w->now_ns > by)
+			check_fail(w, VIOLATION_UNSETTLED, "c%u after its last release", actor);
+		world_run(w, w->now_ns + SIM_MS);
+	}
+}
+
+static void refuse(struct world *w, uint32_t rival, unsigned resource)
+{
+	int result = acquire(w, rival, resource, RIVAL_WAIT_MS, false);
+	if (result != REDLOCK_E_BUSY)
+		check_fail(w, VIOLATION_RESULT, "a busy resource is %s for c%u", redlock_error_name(result), rival);
+	give_back(w, rival);
+}
+
+/* A client acquires a free resource; a rival is told that it is busy; after the release no key is left. */
+static void once_more(struct world *w, uint32_t actor, unsigned resource)
+{
+	TRACE(w, "c%u acquires resource %u for the last time", actor, resource);
+	int result = acquire(w, actor, resource, FINAL_WAIT_MS, false);
+	if (result != 0 || !w->actors[actor].handles[0].held)
+		check_fail(w, VIOLATION_STARVED, "c%u resource %u: %s", actor, resource, redlock_error_name(result));
+	if (resource == 0)
+		refuse(w, (actor + 1) % w->plan.actors, resource);
+	give_back(w, actor);
+	result = w->actors[actor].handles[0].results[REDLOCK_OP_RELEASE];
+	if (result != 0)
+		check_fail(w, VIOLATION_RESULT, "the release of a lock that is held is %s",
+		           redlock_error_name(result));
+	check_no_keys(w);
+}
+
+/* A lock that is renewed in the background stays, whatever else its owner asks for meanwhile. */
+static void keep(struct world *w, uint32_t actor)
+{
+	const struct handle *h = &w->actors[actor].handles[0];
+	int result = acquire(w, actor, 0, FINAL_WAIT_MS, true);
+	if (result != 0)
+		check_fail(w, VIOLATION_STARVED, "c%u resource 0: %s", actor, redlock_error_name(result));
+	for (int i = 0; i < KEEP_STEPS && !w->check.failed; i++) {
+		handle_final_disturb(w, actor);
+		world_run(w, w->now_ns + prng_between(&w->work, 10, 200) * SIM_MS);
+		if (!h->held || h->results[REDLOCK_OP_EXTEND] != 0 || h->results[REDLOCK_OP_QUERY] != 0)
+			check_fail(w, VIOLATION_NEGLECTED, "c%u: held %d, extend %s, query %s", actor, h->held,
+			           redlock_error_name(h->results[REDLOCK_OP_EXTEND]),
+			           redlock_error_name(h->results[REDLOCK_OP_QUERY]));
+	}
+	give_back(w, actor);
+}
+
+static void end(struct world *w)
+{
+	for (uint32_t i = 0; i < w->plan.actors; i++)
+		if (w->actors[i].alive)
+			actor_close(w, i);
+}
+
+void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, struct cover *cover,
+                  struct outcome *ret)
+{
+	struct plan plan;
+	struct world *w = sim_realloc(NULL, sizeof *w);
+	plan_draw(&plan, seed, broken);
+	world_init(w, &plan, cover, trace, print);
+	begin(w);
+	world_run(w, w->now_ns + plan.busy_ns);
+	if (broken == BREAK_NONE) {
+		settle(w);
+		world_run(w, w->now_ns + plan_longest_ttl_ns(&plan) + REST_NS);
+		check_no_keys(w);
+		for (uint32_t i = 0; i < plan.actors && !w->check.failed; i++)
+			for (unsigned k = 0; k < plan.resources && !w->check.failed; k++)
+				once_more(w, i, k);
+		if (!w->check.failed)
+			keep(w, (uint32_t)(seed % plan.actors));
+	}
+	end(w);
+	cover->events += w->events;
+	cover->world_ns += w->now_ns;
+	*ret = (struct outcome){
+	    .failed = w->check.first[0] != '\0',
+	    .trace_hash = w->trace.hash,
+	    .trace_lines = w->trace.lines,
+	};
+	memcpy(ret->found, w->check.found, sizeof ret->found);
+	memcpy(ret->first, w->check.first, sizeof ret->first);
+	world_free(w);
+	free(w);
+}
