@@ -486,12 +486,12 @@ static size_t read_command(struct call *c, struct bytes in)
 	return at;
 }
 
-void command_run_session(struct world *w, uint32_t conn, struct buffer *out)
+void command_run_session(struct world *w, uint32_t conn, unsigned most, struct buffer *out)
 {
 	struct conn *co = &w->links.conns[conn];
 	struct buffer *in = &co->pipe[TO_NODE].inbox;
 	struct call call = {.w = w, .node = &w->nodes[co->node], .conn = co, .conn_number = conn, .out = out};
-	while (co->session.open && in->length > 0) {
+	while (most-- > 0 && co->session.open && in->length > 0) {
 		size_t size = read_command(&call, (struct bytes){buffer_front(in), in->length});
 		if (size == 0)
 			return;

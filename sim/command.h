@@ -10,8 +10,8 @@
 
 struct world;
 
-/* Executes every whole command in the inbox of `conn` and appends the answers to `out`. Stops early when the
- * session is killed. */
-void command_run_session(struct world *w, uint32_t conn, struct buffer *out);
+/* Executes the whole commands in the inbox of `conn`, at most `most`, and appends the answers to `out`. Stops
+ * early when the session is killed. */
+void command_run_session(struct world *w, uint32_t conn, unsigned most, struct buffer *out);
 
 #endif

@@ -132,6 +132,7 @@ static void serve(struct world *w, uint32_t node, uint32_t conn)
 	struct node *n = &w->nodes[node];
 	struct conn *c = &w->links.conns[conn];
 	struct pipe *in = &c->pipe[TO_NODE];
+	bool gives_up = false;
 	if (!c->session.open)
 		return;
 	if (n->mode == MODE_GARBAGE && in->inbox.length > 0) {
@@ -140,11 +141,15 @@ static void serve(struct world *w, uint32_t node, uint32_t conn)
 		c->session.stray = true;
 		world_hit(w, COVER_GARBAGE);
 	} else if (in->inbox.length > 0) {
-		command_run_session(w, conn, &n->reply);
+		/* A server that cannot write its answers gives up the connection, and what it has not read of it. */
+		gives_up = c->client_gone && prng_chance(&w->net, 300);
+		unsigned most = gives_up ? (unsigned)prng_between(&w->net, 1, 3) : UINT32_MAX;
+		command_run_session(w, conn, most, &n->reply);
 		link_node_send(w, conn, buffer_front(&n->reply), n->reply.length);
 		buffer_drop(&n->reply, n->reply.length);
 		actor_poke(w, c->actor); /* there is room again for what it wants to send */
 	}
+	c->session.stray |= gives_up;
 	if (c->session.open && (in->ended || c->session.stray))
 		link_node_close(w, conn, false);
 }

@@ -60,8 +60,10 @@ int rl_poller_wait(struct rl_poller *poller, struct rl_ready *ready, int max, bo
 	struct actor *a = w->current;
 	int count = 0;
 	(void)poller;
-	if (block)
+	if (block) {
 		check_fail(w, VIOLATION_BLOCKED, "c%u waits", a->index);
+		return -EDEADLK;
+	}
 	a->woken = false;
 	unsigned first = (unsigned)prng_below(&w->net, SIM_MAX_FDS);
 	for (unsigned i = 0; i < SIM_MAX_FDS && count < max; i++) {

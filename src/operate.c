@@ -116,6 +116,7 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .token = {lock->token, lock->token_size},
 	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
 	    .owed = fx->owed,
+	    .by_text = lock->core.rules.own_token,
 	};
 	rl_wire_reset(&c->wire);
 	for (unsigned i = 0; i < c->node_count; i++) {

@@ -59,8 +59,11 @@ static const enum rl_reply_type types[] = {
     [REDIS_REPLY_STATUS] = RL_REPLY_STATUS,   [REDIS_REPLY_ERROR] = RL_REPLY_ERROR,
 };
 
+/* NULL for a type that RESP2 does not have: the reader takes it for out of memory, we for garbage. */
 static void *put(const redisReadTask *task, struct rl_reply_value value)
 {
+	if (task->type < 0 || (size_t)task->type >= sizeof types / sizeof types[0])
+		return NULL;
 	value.type = types[task->type];
 	*place(task) = value;
 	return task->privdata;
@@ -94,6 +97,18 @@ static void *on_array(const redisReadTask *task, size_t count)
 {
 	return put_array(task, count);
 }
+
+static void *on_double(const redisReadTask *task, double value, char *text, size_t length)
+{
+	(void)task, (void)value, (void)text, (void)length;
+	return NULL; /* RESP3, which is never asked for */
+}
+
+static void *on_bool(const redisReadTask *task, int value)
+{
+	(void)task, (void)value;
+	return NULL;
+}
 #else
 static void *on_array(const redisReadTask *task, int count)
 {
@@ -123,6 +138,10 @@ static redisReplyObjectFunctions functions = {
     .createArray = on_array,
     .createInteger = on_integer,
     .createNil = on_nil,
+#if HIREDIS_MAJOR >= 1
+    .createDouble = on_double,
+    .createBool = on_bool,
+#endif
     .freeObject = on_free,
 };
 

@@ -1,0 +1,231 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The local cluster: start, stop, status; what survives, what is refused, what is left behind.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+load helper
+
+setup() {
+	make_sandbox
+}
+
+teardown() {
+	chmod -R u+rwX "$sandbox"
+	stop_cluster
+}
+
+cluster() {
+	"$REDLOCK_BIN" cluster "$@"
+}
+
+# All processes that run in the sandbox.
+servers() {
+	local cwd count=0
+	for cwd in /proc/[0-9]*/cwd; do
+		[[ $(readlink "$cwd" 2>/dev/null) != "$sandbox"/* ]] || count=$((count + 1))
+	done
+	echo "$count"
+}
+
+@test "start, status, stop" {
+	run --separate-stderr cluster start
+	exits 0
+	[ "$(grep -c '^node [1-5]  pid [0-9]*  unix:///.*/redis.sock  port [0-9]*  up$' <<<"$output")" = 5 ]
+	says "REDLOCK_URLS=local"
+	[ "$(servers)" = 5 ]
+	started=$output
+	run --separate-stderr cluster status
+	exits 0
+	[ "$output" = "$started" ]
+	run --separate-stderr cluster status --json
+	exits 0
+	json_is 'len(j["nodes"]) == 5 and all(n["up"] and n["pid"] > 0 and n["port"] > 0 for n in j["nodes"])'
+	run --separate-stderr cluster stop
+	exits 0
+	says "ended 5 servers"
+	[ "$(servers)" = 0 ]
+	[ -z "$(ls -A "$sandbox")" ]
+	run --separate-stderr cluster status
+	exits 69
+	[ -z "$output" ]
+	says "redlock cluster start"
+}
+
+@test "stop without a cluster is well" {
+	run --separate-stderr cluster stop
+	exits 0
+	says "no local cluster"
+	[ -z "$(ls -A "$sandbox")" ]
+}
+
+@test "start again keeps what runs, and starts what is dead" {
+	cluster start -q --nodes 3
+	one=$(node_pid 1) two=$(node_pid 2)
+	run --separate-stderr cluster start
+	exits 0
+	[ "$(node_pid 1) $(node_pid 2)" = "$one $two" ]
+	kill_nodes KILL 2
+	run --separate-stderr cluster status
+	exits 0
+	[ "$(grep -c ' up$' <<<"$output")" = 2 ]
+	[ "$(grep -c '^node 2  pid 0 .* down$' <<<"$output")" = 1 ]
+	run --separate-stderr cluster start --nodes 3
+	exits 0
+	[ "$(grep -c ' up$' <<<"$output")" = 3 ]
+	[ "$(node_pid 1)" = "$one" ]
+	[ "$(node_pid 2)" != "$two" ]
+	[ "$(servers)" = 3 ]
+}
+
+@test "another number of nodes is refused" {
+	cluster start -q --nodes 3
+	run --separate-stderr cluster start --nodes 5
+	exits 78
+	says "cluster stop"
+	[ "$(servers)" = 3 ]
+}
+
+@test "the servers outlive the shell that started them, and keep no pipe open" {
+	# With a pipe left open, this command would not end.
+	started=$(setsid bash -c '"$REDLOCK_BIN" cluster start --nodes 3' 2>/dev/null)
+	[ "$(wc -l <<<"$started")" = 3 ]
+	run --separate-stderr rl acquire -r local -n job
+	exits 0
+	for node in 1 2 3; do
+		pid=$(node_pid "$node")
+		# A session of its own, and only sockets, its log and its own devices open.
+		[ "$(ps -o sid= -p "$pid" | tr -d ' ')" = "$pid" ]
+		for fd in 0 1 2; do
+			[ "$(readlink "/proc/$pid/fd/$fd")" = /dev/null ]
+		done
+	done
+}
+
+@test "hung servers are seen, and ended" {
+	cluster start -q --nodes 3
+	kill_nodes STOP 1 2
+	run --separate-stderr cluster status
+	exits 69
+	[ "$(grep -c 'not answering$' <<<"$output")" = 2 ]
+	run --separate-stderr cluster stop
+	exits 0
+	says "ended 3 servers"
+	[ "$(servers)" = 0 ]
+}
+
+@test "stop ends nothing else, whatever the pid file says" {
+	cluster start -q --nodes 3
+	kill_nodes KILL 2
+	sleep 100 3>&- &
+	bystander=$!
+	echo "$bystander" >"$(node_dir 2)/redis.pid"
+	cluster stop -q
+	kill -0 "$bystander"
+	kill "$bystander"
+	[ "$(servers)" = 0 ]
+}
+
+@test "a server whose pid file or socket is gone is still ended" {
+	cluster start -q --nodes 3
+	rm "$(node_dir 1)/redis.pid" "$(node_dir 2)/redis.sock"
+	cluster stop -q
+	[ "$(servers)" = 0 ]
+	[ -z "$(ls -A "$sandbox")" ]
+}
+
+@test "starts and stops at the same time do not mix" {
+	for _ in 1 2 3 4; do
+		cluster start -q --nodes 3 3>&- &
+	done
+	wait
+	[ "$(servers)" = 3 ]
+	run --separate-stderr cluster status
+	exits 0
+	[ "$(grep -c ' up$' <<<"$output")" = 3 ]
+	for _ in 1 2 3; do
+		cluster stop -q 3>&- &
+		cluster start -q --nodes 3 3>&- &
+	done
+	wait
+	cluster stop -q
+	[ "$(servers)" = 0 ]
+	[ -z "$(ls -A "$sandbox")" ]
+}
+
+@test "a directory that others can touch, or a symlink, is refused" {
+	mkdir -m 755 "$sandbox/redlock"
+	run --separate-stderr cluster start
+	exits 78
+	says "open to other users"
+	run --separate-stderr rl status -r local
+	exits 78
+	rmdir "$sandbox/redlock"
+	mkdir -m 700 "$sandbox/elsewhere"
+	ln -s elsewhere "$sandbox/redlock"
+	run --separate-stderr cluster start
+	exits 78
+	says "not a directory"
+	[ "$(servers)" = 0 ]
+}
+
+@test "without XDG_RUNTIME_DIR: a directory of the user in TMPDIR" {
+	unset XDG_RUNTIME_DIR
+	export TMPDIR=$sandbox
+	cluster start -q --nodes 1
+	[ "$(stat -c %a "$sandbox/redlock-$(id -u)")" = 700 ]
+	rl status -r local
+	cluster stop -q
+	[ -z "$(ls -A "$sandbox")" ]
+	export XDG_RUNTIME_DIR=$sandbox
+}
+
+@test "odd characters in the directory's name" {
+	mkdir "$sandbox/a b,%c?\"#@:é"
+	export XDG_RUNTIME_DIR="$sandbox/a b,%c?\"#@:é"
+	cluster start -q --nodes 3
+	token=$(rl acquire -r local job)
+	rl release -r local job "$token"
+	cluster stop -q
+	[ -z "$(ls -A "$XDG_RUNTIME_DIR")" ]
+	export XDG_RUNTIME_DIR=$sandbox
+}
+
+@test "a directory whose name is too long for sockets is refused" {
+	long=$sandbox/$(printf '%090d' 0)
+	mkdir "$long"
+	XDG_RUNTIME_DIR=$long run --separate-stderr cluster start
+	exits 78
+	says "too long"
+}
+
+@test "without redis-server: how to install it, and nothing left" {
+	run --separate-stderr env PATH=/nowhere "$REDLOCK_BIN" cluster start
+	exits 78
+	says "apt-get install redis-server"
+	[ -z "$(ls -A "$sandbox")" ]
+}
+
+@test "a server that does not start says why, and nothing is left" {
+	mkdir "$sandbox/bin"
+	printf '#!/bin/sh\necho "broken on purpose" >redis.log\nexit 1\n' >"$sandbox/bin/redis-server"
+	chmod +x "$sandbox/bin/redis-server"
+	run --separate-stderr env PATH="$sandbox/bin:$PATH" "$REDLOCK_BIN" cluster start --nodes 3
+	exits 125
+	says "broken on purpose"
+	[ ! -e "$sandbox/redlock" ]
+	[ "$(servers)" = 0 ]
+}
+
+@test "an interrupted start leaves nothing" {
+	mkdir "$sandbox/bin"
+	printf '#!/bin/sh\necho started >"%s/started"\nexec sleep 100\n' "$sandbox" >"$sandbox/bin/redis-server"
+	chmod +x "$sandbox/bin/redis-server"
+	PATH=$sandbox/bin:$PATH "$REDLOCK_BIN" cluster start --nodes 2 3>&- &
+	starter=$!
+	until_true test -e "$sandbox/started"
+	kill -s TERM "$starter"
+	code=0
+	wait "$starter" || code=$?
+	[ "$code" = 143 ]
+	[ ! -e "$sandbox/redlock" ]
+	[ "$(servers)" = 0 ]
+}

@@ -1,0 +1,194 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Nodes that are dead, hung, replicas, out of memory, or that garble: an answer while a quorum lives, and the reason
+# for each that does not.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+load helper
+
+setup() {
+	start_cluster 5
+}
+
+teardown() {
+	stop_cluster
+}
+
+# Milliseconds that a command took.
+timed() { # COMMAND...
+	local begin
+	begin=$(date +%s%N)
+	run --separate-stderr "$@"
+	took=$((($(date +%s%N) - begin) / 1000000))
+}
+
+is_synced() { # N
+	on_node "$1" info replication | grep -q master_link_status:up
+}
+
+@test "one and two of five dead: everything works" {
+	for node in 2 4; do
+		kill_nodes KILL "$node"
+		timed rl acquire -n job
+		exits 0
+		[ "$took" -lt 1500 ]
+		token=$output
+		rl check job "$token"
+		rl extend --node-timeout 500ms job "$token"
+		run --separate-stderr rl release --node-timeout 300ms job "$token"
+		exits 0
+		says "node 2 unix://"
+		says "did not confirm"
+	done
+	run --separate-stderr rl status
+	exits 0
+	[[ $output == *"3 of 5 nodes up"* ]]
+	[ "$(grep -c DOWN <<<"$output")" = 2 ]
+}
+
+@test "three of five dead: 69 at once, each node with its reason, no key left" {
+	kill_nodes KILL 1 3 5
+	timed rl acquire -n job
+	exits 69
+	[ "$took" -lt 1500 ]
+	[ -z "$output" ]
+	says "no quorum: 2 of 5 nodes answered, 3 are needed"
+	for node in 1 3 5; do
+		says "node $node unix://$(node_dir "$node")/redis.sock: "
+	done
+	[[ $stderr != *"node 2 unix"* ]]
+	until_true has_keys 0 "2 4" job
+	for verb in extend release check; do
+		run --separate-stderr rl "$verb" --node-timeout 300ms job token
+		exits 69
+		says "no quorum: 2 of 5"
+	done
+	run --separate-stderr rl status --json
+	exits 69
+	json_is 'j["result"] == "NOQUORUM" and j["up"] == 2'
+	json_is '[n["up"] for n in j["nodes"]] == [False, True, False, True, False]'
+	run --separate-stderr rl status job
+	exits 69
+	[[ $output == "job: unknown: 2 of 5 nodes answered"* ]]
+	run --separate-stderr rl acquire --json -n job
+	exits 69
+	json_is 'j["result"] == "NOQUORUM" and j["nodes"][0]["vote"] == "DOWN" and j["nodes"][0]["detail"] != ""'
+}
+
+@test "without a quorum acquire waits as long as -w says, and is let in when nodes come back" {
+	kill_nodes KILL 1 2 3
+	timed rl acquire -w 800ms job
+	exits 69
+	[ "$took" -ge 400 ]
+	[ "$took" -lt 3000 ]
+	rl acquire -w 20s job >"$sandbox/token" 3>&- &
+	waiter=$!
+	"$REDLOCK_BIN" cluster start -q
+	wait "$waiter"
+	rl check job "$(cat "$sandbox/token")"
+}
+
+@test "two of five hung: no delay for acquire and release" {
+	kill_nodes STOP 1 5
+	timed rl acquire -n job
+	exits 0
+	[ "$took" -lt 1000 ]
+	token=$output
+	timed rl check job "$token"
+	exits 0
+	[ "$took" -lt 1000 ]
+	run --separate-stderr rl release --node-timeout 300ms job "$token"
+	exits 0
+	says "node 1 unix://"
+	says "did not confirm"
+	kill_nodes CONT 1 5
+	until_true has_keys 0 "2 3 4" job
+}
+
+@test "three of five hung: 69 after the node timeout, and what was got is given back" {
+	kill_nodes STOP 1 2 3
+	timed rl acquire -n --node-timeout 300ms job
+	exits 69
+	[ "$took" -ge 250 ]
+	[ "$took" -lt 2500 ]
+	says "no answer in time"
+	says "may keep the key"
+	until_true has_keys 0 "4 5" job
+	kill_nodes CONT 1 2 3
+}
+
+@test "replicas refuse: 76, but not while a quorum of masters answers" {
+	port=$("$REDLOCK_BIN" cluster status | sed -n 's/^node 1 .* port \([0-9]*\) .*/\1/p')
+	on_nodes 1 config set repl-diskless-sync-delay 0
+	on_nodes "2 3" replicaof 127.0.0.1 "$port"
+	until_true is_synced 2
+	until_true is_synced 3
+	run --separate-stderr rl acquire -n job
+	exits 0
+	rl release -q job "$output"
+	on_nodes "4" replicaof 127.0.0.1 "$port"
+	until_true is_synced 4
+	run --separate-stderr rl acquire -n job
+	exits 76
+	says "read-only replica"
+	says "hint: "
+	until_true has_keys 0 "$all" job
+}
+
+@test "out of memory is one missing vote each, with its reason" {
+	on_nodes "1 2" config set maxmemory 1
+	run --separate-stderr rl acquire -n -v job
+	exits 0
+	rl release job "$output"
+	on_nodes "3" config set maxmemory 1
+	run --separate-stderr rl acquire -n job
+	exits 69
+	says "out of memory"
+	until_true has_keys 0 "$all" job
+}
+
+@test "a user without the right to SET is 76, without the right to log in 77" {
+	on_nodes "1 2 3 4 5" acl setuser reader on '>pw' '~*' +info +client +get +select
+	urls=""
+	for node in 1 2 3 4 5; do
+		urls+=",unix://reader:pw@$(node_dir "$node")/redis.sock"
+	done
+	REDLOCK_URLS=${urls#,} run --separate-stderr rl acquire -n job
+	exits 76
+	says "may not run the command"
+	on_nodes "1 2 3 4 5" acl setuser reader off
+	REDLOCK_URLS=${urls#,} run --separate-stderr rl acquire job
+	exits 77
+}
+
+@test "a server that is no Redis is a missing vote" {
+	/usr/bin/python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen(8)
+print("ready", flush=True)
+while True:
+    c, _ = s.accept()
+    c.recv(1)
+    c.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    c.close()
+' "$sandbox/http.sock" >"$sandbox/http" 3>&- &
+	server=$!
+	until_true grep -q ready "$sandbox/http"
+	run --separate-stderr rl acquire -n -v -r "unix://$sandbox/http.sock,$(node_url 1),$(node_url 2)" job
+	exits 0
+	run --separate-stderr rl check -r "unix://$sandbox/http.sock" job token
+	kill "$server"
+	exits 69
+	says "not the Redis protocol"
+}
+
+@test "TTLs end by themselves" {
+	token=$(rl acquire -n -t 400ms --node-timeout 100ms job)
+	[ -n "$token" ]
+	sleep 0.5
+	run --separate-stderr rl check job "$token"
+	exits 1
+	run --separate-stderr rl extend job "$token"
+	exits 1
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154,SC2034 # bats sets output, stderr and status; the tests use `all`
+# What the tests of the command share: a directory and servers of their own, and short words for questions.
+bats_require_minimum_version 1.5.0
+: "${REDLOCK_BIN:?the path of the redlock command; ctest sets it}"
+
+# A directory in /tmp, not in bats' own: its path must be short enough for Unix sockets.
+make_sandbox() {
+	sandbox=$(mktemp -d /tmp/redlock-cli.XXXXXX)
+	export sandbox XDG_RUNTIME_DIR=$sandbox
+	unset REDLOCK_URLS REDIS_URL
+}
+
+start_cluster() { # NODES
+	make_sandbox
+	"$REDLOCK_BIN" cluster start -q --nodes "$1"
+	export REDLOCK_URLS=local
+}
+
+stop_cluster() {
+	[ -n "$sandbox" ] || return 0
+	"$REDLOCK_BIN" cluster stop -q
+	rm -rf "$sandbox"
+}
+
+# The command, with patience for a busy test machine. A later --node-timeout wins.
+rl() { # VERB ...
+	local verb=$1
+	shift
+	"$REDLOCK_BIN" "$verb" --node-timeout 2s "$@"
+}
+
+node_dir() { # N
+	echo "$XDG_RUNTIME_DIR/redlock/cluster/node-$1"
+}
+
+node_pid() { # N
+	cat "$(node_dir "$1")/redis.pid"
+}
+
+node_url() { # N
+	echo "unix://$(node_dir "$1")/redis.sock"
+}
+
+kill_nodes() { # SIGNAL N...
+	local signal=$1 node
+	shift
+	for node; do
+		kill -s "$signal" "$(node_pid "$node")"
+	done
+	[ "$signal" = KILL ] || return 0
+	for node; do
+		until_true is_down "$node"
+	done
+}
+
+is_down() { # N
+	[ "$(redis-cli -s "$(node_dir "$1")/redis.sock" ping 2>&1)" != PONG ]
+}
+
+# redis-cli on one node.
+on_node() { # N COMMAND...
+	local node=$1
+	shift
+	redis-cli -s "$(node_dir "$node")/redis.sock" "$@"
+}
+
+on_nodes() { # "N..." COMMAND...
+	local node nodes=$1
+	shift
+	for node in $nodes; do
+		on_node "$node" "$@" >"$sandbox/on_nodes"
+		if grep -q ERR "$sandbox/on_nodes"; then
+			cat "$sandbox/on_nodes"
+			return 1
+		fi
+	done
+}
+
+# Questions for until_true: an answer that did not have to be waited for may reach its node a moment later.
+has_keys() { # COUNT "N..." KEY: so many of these nodes have the key
+	local node count=0
+	for node in $2; do
+		count=$((count + $(on_node "$node" exists "$3")))
+	done
+	[ "$count" -eq "$1" ]
+}
+
+has_value() { # N KEY VALUE
+	[ "$(on_node "$1" get "$2")" = "$3" ]
+}
+
+lives_longer() { # N KEY MILLISECONDS
+	[ "$(on_node "$1" pttl "$2")" -gt "$3" ]
+}
+
+all='1 2 3 4 5'
+
+# Tries for 10 seconds, which is less than the TTLs in use.
+until_true() { # COMMAND...
+	local try
+	for ((try = 0; try < 500; try++)); do
+		if "$@"; then
+			return 0
+		fi
+		sleep 0.02
+	done
+	echo "never true: $*"
+	return 1
+}
+
+# An expression over the JSON object `j` in $output must be true; python also checks that it is JSON.
+json_is() { # EXPRESSION
+	/usr/bin/python3 -c 'import json, sys
+j = json.loads(sys.argv[1])
+if not eval(sys.argv[2]):
+    sys.exit("not true: %s\n%s" % (sys.argv[2], sys.argv[1]))' "$output" "$1"
+}
+
+# The exit code of the last `run`, with what it printed when it is another one.
+exits() { # CODE
+	if [ "$status" -ne "$1" ]; then
+		echo "exit code $status, not $1"
+		echo "stdout: $output"
+		echo "stderr: ${stderr-}"
+		return 1
+	fi
+}
+
+says() { # TEXT, part of stderr
+	if [[ $stderr != *"$1"* ]]; then
+		echo "not said: $1"
+		echo "stderr: $stderr"
+		return 1
+	fi
+}

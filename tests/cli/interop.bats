@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The same keys, used by others: redis-cli with the classic unlock script, and python3-redis, both ways.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+load helper
+
+unlock='if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end'
+
+setup_file() {
+	start_cluster 3
+	single=$(node_url 1)
+	export single
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+python_lock() { # VERB NAME [TOKEN]
+	/usr/bin/python3 "$BATS_TEST_DIRNAME/python_lock.py" "$(node_dir 1)/redis.sock" "$@"
+}
+
+@test "redis-cli takes, redlock is kept out, redis-cli gives back, redlock gets in" {
+	for node in 1 2 3; do
+		[ "$(on_node "$node" set interop-1 cli-token nx px 60000)" = OK ]
+	done
+	run --separate-stderr rl acquire -n interop-1
+	exits 75
+	run --separate-stderr rl check interop-1 cli-token
+	exits 0
+	for node in 1 2 3; do
+		[ "$(on_node "$node" eval "$unlock" 1 interop-1 other)" = 0 ]
+		[ "$(on_node "$node" eval "$unlock" 1 interop-1 cli-token)" = 1 ]
+	done
+	run --separate-stderr rl acquire -n interop-1
+	exits 0
+	rl release interop-1 "$output"
+}
+
+@test "redlock takes, redis-cli is kept out and can give back by the token" {
+	token=$(rl acquire interop-2)
+	until_true has_keys 3 "1 2 3" interop-2
+	for node in 1 2 3; do
+		[ -z "$(on_node "$node" set interop-2 cli-token nx px 60000)" ]
+		[ "$(on_node "$node" eval "$unlock" 1 interop-2 cli-token)" = 0 ]
+		[ "$(on_node "$node" eval "$unlock" 1 interop-2 "$token")" = 1 ]
+	done
+	run --separate-stderr rl release interop-2 "$token"
+	exits 1
+}
+
+@test "redlock extends and releases what redis-cli took" {
+	for node in 1 2 3; do
+		[ "$(on_node "$node" set interop-3 cli-token nx px 10000)" = OK ]
+	done
+	rl extend -t 1m interop-3 cli-token
+	until_true lives_longer 1 interop-3 50000
+	rl release interop-3 cli-token
+	until_true has_keys 0 "1 2 3" interop-3
+}
+
+@test "python3-redis takes, redlock is kept out until it gives back" {
+	token=$(python_lock acquire interop-4)
+	run --separate-stderr rl acquire -n -r "$single" interop-4
+	exits 75
+	rl check -r "$single" interop-4 "$token"
+	[ "$(python_lock release interop-4 "$token")" = released ]
+	run --separate-stderr rl acquire -n -r "$single" interop-4
+	exits 0
+	rl release -r "$single" interop-4 "$output"
+}
+
+@test "redlock takes, python3-redis is kept out until it gives back" {
+	token=$(rl acquire -r "$single" interop-5)
+	[ "$(python_lock acquire interop-5)" = busy ]
+	rl release -r "$single" interop-5 "$token"
+	other=$(python_lock acquire interop-5)
+	[ "$other" != busy ]
+	rl release -r "$single" interop-5 "$other"
+	until_true has_keys 0 1 interop-5
+}
+
+@test "each releases by the other's token, and by no other" {
+	token=$(rl acquire -r "$single" interop-6)
+	[ "$(python_lock release interop-6 wrong)" = "not owned" ]
+	[ "$(python_lock release interop-6 "$token")" = released ]
+	token=$(python_lock acquire interop-6)
+	run --separate-stderr rl release -r "$single" interop-6 wrong
+	exits 1
+	rl extend -r "$single" -t 2m interop-6 "$token"
+	rl release -r "$single" interop-6 "$token"
+}
+
+@test "a python3-redis lock without expiry is shown as such" {
+	python_lock forever interop-7 >/dev/null
+	run --separate-stderr rl status -r "$single" interop-7
+	exits 0
+	[[ $output == *"warning: on 1 node no expiry"* ]]
+	on_node 1 del interop-7
+}

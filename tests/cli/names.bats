@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Names and values with any bytes that an argument can carry; prefixes.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+load helper
+
+setup_file() {
+	start_cluster 3
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+round_trip() { # NAME
+	local token
+	token=$(rl acquire -n -- "$1")
+	until_true has_value 1 "$1" "$token"
+	rl check -- "$1" "$token"
+	rl extend -- "$1" "$token"
+	rl status -- "$1" >/dev/null
+	rl release -- "$1" "$token"
+	until_true has_keys 0 1 "$1"
+}
+
+@test "blanks, UTF-8, quotes, control characters, bytes that are not UTF-8" {
+	round_trip 'with  blanks and	tabs'
+	round_trip 'Grüße, 世界 🔒'
+	round_trip $'two\nlines'
+	round_trip '"quoted" \back\slash'
+	round_trip $'\xff\xfe\x80 not UTF-8'
+	round_trip '*?[a-z]'
+	round_trip '{tag}:a'
+	round_trip '--help'
+}
+
+@test "64 KiB" {
+	name=$(printf '%065536d' 7)
+	token=$(rl acquire -n "$name")
+	rl release "$name" "$token"
+	[ "$(on_node 1 dbsize)" = 0 ]
+}
+
+@test "--json is valid whatever the name and the token" {
+	name=$'\xff\xfe "q" \\ \n \x01 世界'
+	run --separate-stderr rl acquire --json --token $'t\xc3\x28"' "$name"
+	exits 0
+	json_is 'bytes.fromhex(j["name_hex"]) == b"\xff\xfe \"q\" \\ \n \x01 " + "世界".encode()'
+	json_is 'j["name"] == "\ufffd\ufffd \"q\" \\ \n \x01 世界"'
+	json_is 'bytes.fromhex(j["token_hex"]) == b"t\xc3\x28\""'
+	run --separate-stderr rl status --json "$name"
+	exits 0
+	json_is 'j["state"] == "held" and bytes.fromhex(j["token_hex"]) == b"t\xc3\x28\""'
+	run --separate-stderr rl release --json "$name" $'t\xc3\x28"'
+	exits 0
+	run --separate-stderr rl acquire --json 'Grüße 世界'
+	json_is 'j["name"] == "Grüße 世界" and "name_hex" not in j'
+	on_nodes "1 2 3" flushall
+}
+
+@test "nothing that a name or a value holds controls the terminal" {
+	on_nodes "1 2 3" set $'evil\x1b[31m' $'value\x1b]0;title\x07\xc2\x9b' px 60000
+	run --separate-stderr rl status $'evil\x1b[31m'
+	exits 0
+	[[ $output == *'evil\x1b[31m: held by '* ]]
+	[[ $output != *$'\x1b'* ]]
+	[[ $output != *$'\xc2\x9b'* ]]
+	run --separate-stderr rl acquire -n $'evil\x1b[31m'
+	exits 75
+	[[ $stderr != *$'\x1b'* ]]
+}
+
+@test "a prefix is part of the key" {
+	token=$(rl acquire --prefix locks: job)
+	until_true has_value 1 locks:job "$token"
+	until_true has_keys 0 1 job
+	rl check --prefix locks: job "$token"
+	run --separate-stderr rl check job "$token"
+	exits 1
+	rl release locks:job "$token"
+}

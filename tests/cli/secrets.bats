@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Passwords: given in every way, wrong ones, and never shown.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+load helper
+
+setup_file() {
+	start_cluster 3
+	for node in 1 2 3; do
+		on_node "$node" acl setuser worker on '>wOrk/er@1:x' '~*' '+@all' >/dev/null
+	done
+	# The local cluster itself stays open; REDLOCK_URLS names the user.
+	unset REDLOCK_URLS
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+# URLs of the nodes with a user part.
+urls() { # USERINFO
+	local node all=""
+	for node in 1 2 3; do
+		all+=",unix://$1@$(node_dir "$node")/redis.sock"
+	done
+	echo "${all#,}"
+}
+
+shows_no_secret() {
+	[[ $output$stderr != *wOrk* ]]
+}
+
+@test "user and password in the URL, percent-encoded" {
+	REDLOCK_URLS=$(urls worker:wOrk%2Fer%401:x) run --separate-stderr rl acquire secrets-1 -v
+	exits 0
+	shows_no_secret
+	token=$output
+	REDLOCK_URLS=$(urls worker:wOrk%2Fer%401:x) rl check secrets-1 "$token"
+	REDLOCK_URLS=$(urls worker:wOrk%2Fer%401:x) rl release secrets-1 "$token"
+}
+
+@test "--user and --password-file" {
+	printf 'wOrk/er@1:x\n' >"$sandbox/password"
+	REDLOCK_URLS=local run --separate-stderr rl acquire --user worker --password-file "$sandbox/password" secrets-2
+	exits 0
+	shows_no_secret
+	REDLOCK_URLS=local rl release secrets-2 "$output"
+}
+
+@test "password files that cannot be used are 78" {
+	wrong() { # FILE WHAT
+		REDLOCK_URLS=local run --separate-stderr rl acquire --password-file "$1" secrets-3
+		exits 78
+		says "$2"
+		shows_no_secret
+	}
+	wrong "$sandbox/none" "No such file"
+	: >"$sandbox/empty"
+	wrong "$sandbox/empty" "is empty"
+	wrong "$sandbox" "directory"
+	printf 'wOrk\0x' >"$sandbox/nul"
+	wrong "$sandbox/nul" "NUL"
+	head -c 5000 /dev/zero | tr '\0' w >"$sandbox/long"
+	wrong "$sandbox/long" "longer"
+}
+
+@test "a wrong password is 77, at once, with the nodes and the next step" {
+	REDLOCK_URLS=$(urls worker:wOrkNot) run --separate-stderr rl acquire secrets-4
+	exits 77
+	[ -z "$output" ]
+	shows_no_secret
+	says "node 1 unix://"
+	says "--password-file"
+	for verb in extend release check; do
+		REDLOCK_URLS=$(urls worker:wOrkNot) run --separate-stderr rl "$verb" --node-timeout 300ms secrets-4 token
+		exits 77
+		shows_no_secret
+	done
+	REDLOCK_URLS=$(urls worker:wOrkNot) run --separate-stderr rl status
+	exits 77
+	shows_no_secret
+	REDLOCK_URLS=$(urls worker:wOrkNot) run --separate-stderr rl status --json secrets-4
+	exits 77
+	json_is 'all(n["vote"] == "AUTH" and n["type"] is None for n in j["nodes"])'
+	shows_no_secret
+}
+
+@test "a wrong password on one of three nodes is one missing vote" {
+	right=$(urls worker:wOrk%2Fer%401:x)
+	REDLOCK_URLS=${right/wOrk/wOrkNot} run --separate-stderr rl acquire --json secrets-5
+	exits 0
+	shows_no_secret
+	json_is 'j["nodes"][0]["vote"] in ("AUTH", "PENDING")'
+	on_nodes "1 2 3" del secrets-5
+}
+
+@test "passwords in arguments are blanked in /proc, with a hint" {
+	on_nodes "1 2 3" set secrets-6 somebody px 60000
+	right=$(urls worker:wOrk%2Fer%401:x)
+	one=${right%%,*} rest=${right#*,}
+	"$REDLOCK_BIN" acquire --trace -r "$one" --url="$rest" secrets-6 >"$sandbox/out" 2>"$sandbox/err" 3>&- &
+	waiter=$!
+	until_true grep -q trace "$sandbox/err"
+	tr '\0' ' ' <"/proc/$waiter/cmdline" >"$sandbox/cmdline"
+	kill "$waiter"
+	wait "$waiter" || true
+	grep -q 'worker:\*' "$sandbox/cmdline"
+	grep -q 'secrets-6' "$sandbox/cmdline"
+	run grep -c -e wOrk -e er%401 "$sandbox/cmdline"
+	[ "$output" = 0 ]
+	grep -q "hint: .*--password-file" "$sandbox/err"
+	run grep -c wOrk "$sandbox/err"
+	[ "$output" = 0 ]
+	run --separate-stderr rl status -q -r "$right"
+	exits 0
+	[ -z "$stderr" ]
+	on_nodes "1 2 3" del secrets-6
+}
+
+@test "a URL that cannot be used is not repeated" {
+	for url in "redis://u:wOrk@host:port" "http://u:wOrk@host" "redis://:wOrk@/" "redis://u:wOrk%zz@host" \
+		"unix://u:wOrk@relative" "redis://u:wOrk/y@host" "rediss://u:wOrk@host"; do
+		run --separate-stderr rl status -r "$url"
+		exits 78
+		shows_no_secret
+	done
+}
+
+@test "NOAUTH: no password where one is needed is 77" {
+	for node in 1 2 3; do
+		on_node "$node" config set requirepass wOrkGate >/dev/null
+	done
+	REDLOCK_URLS=local run --separate-stderr rl acquire -n secrets-7
+	code=$status
+	for node in 1 2 3; do
+		redis-cli --no-auth-warning -a wOrkGate -s "$(node_dir "$node")/redis.sock" config set requirepass '' >/dev/null
+	done
+	status=$code exits 77
+	shows_no_secret
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Signals while waiting: an end at once, 128+n, and nothing left behind.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+load helper
+
+setup() {
+	start_cluster 5
+}
+
+teardown() {
+	stop_cluster
+}
+
+# Starts `redlock acquire job` while others hold the nodes given, and waits until it has tried. Background jobs of a
+# script ignore INT and QUIT: env gives them back.
+start_waiter() { # "N..."
+	on_nodes "$1" set job somebody px 600000
+	env --default-signal=INT,QUIT,HUP,TERM "$REDLOCK_BIN" acquire --trace job \
+		>"$sandbox/out" 2>"$sandbox/err" 3>&- &
+	waiter=$!
+	until_true grep -q trace "$sandbox/err"
+	sleep 0.3
+}
+
+end_waiter() { # SIGNAL CODE
+	local code=0
+	kill -s "$1" "$waiter" 2>/dev/null || true # gone already, after a first signal
+	wait "$waiter" || code=$?
+	if [ "$code" -ne "$2" ]; then
+		echo "exit code $code"
+		cat "$sandbox/err"
+		return 1
+	fi
+	[ ! -s "$sandbox/out" ]
+}
+
+@test "INT TERM HUP QUIT while the lock is busy give back partial votes" {
+	for signal in INT:130 TERM:143 HUP:129 QUIT:131; do
+		start_waiter "1 2 3"
+		end_waiter "${signal%:*}" "${signal#*:}"
+		until_true has_keys 0 "4 5" job
+		until_true has_value 1 job somebody
+	done
+}
+
+@test "TERM while there is no quorum" {
+	kill_nodes STOP 1 2 3
+	start_waiter ""
+	end_waiter TERM 143
+	until_true has_keys 0 "4 5" job
+	kill_nodes CONT 1 2 3
+}
+
+@test "a second signal does not cut the way back short" {
+	start_waiter "1 2 3"
+	kill -s TERM "$waiter"
+	end_waiter TERM 143
+	until_true has_keys 0 "4 5" job
+}
+
+@test "an ignored signal stays ignored" {
+	on_nodes "1 2 3" set job somebody px 600000
+	nohup "$REDLOCK_BIN" acquire --trace job >"$sandbox/out" 2>"$sandbox/err" 3>&- &
+	waiter=$!
+	until_true grep -q trace "$sandbox/err"
+	kill -s HUP "$waiter"
+	sleep 0.3
+	kill -0 "$waiter"
+	on_nodes "1 2 3" del job
+	wait "$waiter"
+	[ -s "$sandbox/out" ]
+}
+
+@test "a reader that is gone gets no lock" {
+	run --separate-stderr bash -c '"$REDLOCK_BIN" acquire job | true; exit "${PIPESTATUS[0]}"'
+	# Either the token was written before the reader ended, or the lock was given back.
+	if [ "$status" -ne 0 ]; then
+		exits 125
+		until_true has_keys 0 "$all" job
+	fi
+	# For certain: the reader has closed the pipe before.
+	run --separate-stderr /usr/bin/python3 -c '
+import os, subprocess, sys
+r, w = os.pipe()
+os.close(r)
+sys.exit(subprocess.run([sys.argv[1], "acquire", "-n", "job2"], stdout=w).returncode)' "$REDLOCK_BIN"
+	exits 125
+	until_true has_keys 0 "$all" job2
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# status: what each node has, and what it means; every kind of key that others leave under a name.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+load helper
+
+setup_file() {
+	start_cluster 5
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+setup() {
+	on_nodes "1 2 3 4 5" flushall
+}
+
+show() { # FIRST LINE, then status output must begin with it
+	run --separate-stderr rl status job
+	exits 0
+	if [[ $output != "$1"* ]]; then
+		echo "$output"
+		return 1
+	fi
+}
+
+busy_for_all() {
+	run --separate-stderr rl acquire -n job
+	exits 75
+}
+
+@test "free" {
+	show "job: free"
+	[ "$(grep -c ': no key$' <<<"$output")" = 5 ]
+	run --separate-stderr rl status --json job
+	json_is 'j["state"] == "free" and j["kind"] == "none" and j["token"] is None and j["held_on"] == 0'
+	json_is 'all(n["type"] == "none" and n["pttl_ms"] == -2 for n in j["nodes"])'
+}
+
+@test "held, by whom, on how many nodes, how long" {
+	token=$(rl acquire --owner db1:42 job)
+	until_true has_keys 5 "$all" job
+	show "job: held by ${token%|*}|db1:42 (owner db1:42) on 5 of 5 nodes"
+	[ "$(grep -c 'string: .*expires in [23][0-9]\.[0-9] s$' <<<"$output")" = 5 ]
+	on_node 2 del job
+	show "job: held by ${token%|*}|db1:42 (owner db1:42) on 4 of 5 nodes"
+	run --separate-stderr rl status --json job
+	json_is 'j["state"] == "held" and j["owner"] == "db1:42" and j["kind"] == "token" and j["held_on"] == 4'
+	json_is 'j["token"].endswith("|db1:42") and not j["blocks_for_ever"]'
+	json_is 'all(20000 < n["pttl_ms"] <= 30000 for n in j["nodes"] if n["node"] != 2)'
+}
+
+@test "split between two" {
+	on_nodes "1 2" set job alice px 60000
+	on_nodes "3 4" set job bob px 60000
+	show "job: split: 2 different holders"
+	busy_for_all
+	run --separate-stderr rl status --json job
+	json_is 'j["state"] == "split" and j["token"] is None'
+}
+
+@test "a leftover on a minority blocks nobody" {
+	on_nodes "1 2" set job alice px 60000
+	show "job: held by nobody: a leftover of 'alice' of another client on 2 of 5 nodes, which blocks nobody"
+	run --separate-stderr rl acquire -n job
+	exits 0
+}
+
+@test "a Redisson hash is a holder" {
+	field=6f0829ed-bfd3-4e6f-bba3-6f3d66cd176c:45
+	on_nodes "1 2 3 4 5" hset job "$field" 2
+	on_nodes "1 2 3 4 5" pexpire job 60000
+	busy_for_all
+	show "job: held by Redisson client:thread $field, hold count 2 on 5 of 5 nodes"
+	run --separate-stderr rl status --json job
+	json_is 'j["kind"] == "redisson" and j["nodes"][0]["type"] == "hash" and j["state"] == "held"'
+	run --separate-stderr rl release job sometoken
+	exits 1
+	[ "$(on_node 1 hget job "$field")" = 2 ]
+	run --separate-stderr rl extend job sometoken
+	exits 1
+	run --separate-stderr rl check job sometoken
+	exits 1
+}
+
+@test "the number of an old SETNX client is a holder, without expiry" {
+	until=$(($(date +%s) + 600))
+	on_nodes "1 2 3 4 5" setnx job "$until.25"
+	busy_for_all
+	show "job: held by SETNX time $until.25: its client believes it holds until "
+	[[ $output == *"warning: on 5 nodes no expiry: it blocks until somebody deletes it"* ]]
+	on_nodes "1 2 3 4 5" set job 1000000000
+	busy_for_all
+	show "job: held by SETNX time 1000000000: its client believed it held until 2001-09-09 01:46:40 UTC"
+	run --separate-stderr rl status --json job
+	json_is 'j["kind"] == "setnx-time" and j["blocks_for_ever"] and j["nodes"][0]["pttl_ms"] == -1'
+}
+
+@test "a number that is no time, and other clients' values" {
+	on_nodes "1 2 3 4 5" set job 12345 px 60000
+	show "job: held by '12345' of another client on 5 of 5 nodes"
+	on_nodes "1 2 3 4 5" set job 99999999999999999999 px 60000
+	show "job: held by '99999999999999999999' of another client on 5"
+	on_nodes "1 2 3 4 5" set job 'b64/value==' px 60000
+	show "job: held by 'b64/value==' of another client on 5"
+	[[ $output != *warning* ]]
+}
+
+@test "keys of other types" {
+	on_nodes "1 2 3 4 5" rpush job a b
+	busy_for_all
+	show "job: held by a key of type list, which is not a known lock on 5 of 5 nodes"
+	on_nodes "1 2 3 4 5" del job
+	on_nodes "1 2 3 4 5" zadd job 1 a
+	busy_for_all
+	show "job: held by a key of type zset"
+	run --separate-stderr rl release job token
+	exits 1
+	until_true has_keys 5 "$all" job
+}
+
+@test "large and binary values" {
+	value=$(printf '%02000d' 7)
+	on_nodes "1 2 3 4 5" set job "$value" px 60000
+	run --separate-stderr rl status --json job
+	exits 0
+	json_is 'j["nodes"][0]["value_len"] == 2000 and len(j["nodes"][0]["value"]) == 1024'
+	on_nodes "1 2 3 4 5" set job $'\x80\xff' px 60000
+	show "job: held by '\\x80\\xff' of another client"
+	run --separate-stderr rl status --json job
+	json_is 'j["nodes"][0]["value_hex"] == "80ff"'
+	on_nodes "1 2 3 4 5" set job '' px 60000
+	show "job: held by '' of another client"
+}
+
+@test "the nodes themselves" {
+	run --separate-stderr rl status
+	exits 0
+	[[ $output == "quorum reachable: 5 of 5 nodes up, 3 are needed"* ]]
+	[ "$(grep -c '^  node [1-5] unix://.*: up, [0-9]* us, run_id [0-9a-f]\{40\}$' <<<"$output")" = 5 ]
+	run --separate-stderr rl status --json
+	json_is 'j["verb"] == "status" and j["result"] == "OK" and j["up"] == 5 and j["quorum"] == 3'
+	json_is 'len({n["run_id"] for n in j["nodes"]}) == 5 and all(n["connected"] for n in j["nodes"])'
+	[ "$(on_node 1 dbsize)" = 0 ]
+}
+
+@test "the nodes, for a user who may lock but not look" {
+	for node in 1 2 3 4 5; do
+		on_node "$node" acl setuser tight on nopass '~job:*' '+set' '+eval' '+evalsha' '+get' '+del' >/dev/null
+	done
+	run --separate-stderr rl status --user tight --password-file <(echo x)
+	exits 0
+	[[ $output == *"5 of 5 nodes up"* ]]
+	[[ $output == *"run_id unknown"* ]]
+}

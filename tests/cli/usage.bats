@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What needs no server: help, versions, wrong command lines, wrong URLs.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+load helper
+
+setup() {
+	make_sandbox
+}
+
+teardown() {
+	rm -rf "$sandbox"
+}
+
+@test "help, with and without a command" {
+	run --separate-stderr "$REDLOCK_BIN" --help
+	exits 0
+	for word in acquire extend release check status cluster bench REDLOCK_URLS 69 75 128; do
+		[[ $output == *"$word"* ]]
+	done
+	[ -z "$stderr" ]
+	run --separate-stderr "$REDLOCK_BIN" help acquire
+	exits 0
+	[[ $output == *"--conflict-exit-code CODE"* ]]
+	help=$output
+	run --separate-stderr "$REDLOCK_BIN" acquire --help
+	exits 0
+	[ "$output" = "$help" ]
+	run --separate-stderr "$REDLOCK_BIN" help nosuch
+	exits 64
+}
+
+@test "every command has a help text" {
+	for verb in acquire extend release check status cluster bench; do
+		run --separate-stderr "$REDLOCK_BIN" "$verb" -h
+		exits 0
+		[[ $output == "usage: redlock $verb"* ]]
+	done
+}
+
+@test "version" {
+	run --separate-stderr "$REDLOCK_BIN" --version
+	exits 0
+	[[ $output =~ ^redlock\ [0-9]+\.[0-9]+\.[0-9]+ ]]
+	version=$output
+	run --separate-stderr "$REDLOCK_BIN" version
+	exits 0
+	[ "$output" = "$version" ]
+}
+
+@test "wrong command lines are 64 and say so on stderr alone" {
+	wrong() {
+		run --separate-stderr "$REDLOCK_BIN" "$@"
+		exits 64
+		[ -z "$output" ]
+		[ -n "$stderr" ]
+	}
+	wrong
+	wrong nosuch
+	wrong --nosuch
+	wrong acquire
+	wrong acquire a b
+	wrong acquire --nosuch a
+	says "--nosuch"
+	wrong acquire -Z a
+	says "-Z"
+	wrong acquire a -t
+	says "needs a value"
+	wrong extend a
+	wrong release a
+	wrong check a b c
+	wrong status a b
+	wrong cluster
+	wrong cluster nosuch
+	wrong cluster start --nodes 0
+	wrong cluster start --nodes 32
+	wrong bench --concurrency 0
+	wrong acquire -E 256 a
+	wrong acquire -E x a
+	wrong acquire --quorum -1 a
+}
+
+@test "durations need a unit, and are checked" {
+	wrong() { # WHAT TEXT
+		run --separate-stderr "$REDLOCK_BIN" acquire -r local -t "$2" a
+		exits 64
+		says "$1"
+	}
+	wrong "add a unit" 30
+	wrong "unknown unit" 30x
+	wrong "not a duration" ""
+	wrong "not a duration" -5s
+	wrong "not a duration" s
+	wrong "unknown unit" 1.5s
+	wrong "out of range" 9ms
+	wrong "10ms to 30d" 31d
+	wrong "out of range" 0
+	wrong "not a duration" 99999999999999999999999s
+	wrong "out of range" 18446744073709551615d
+}
+
+@test "no nodes: 78, and how to name them" {
+	run --separate-stderr "$REDLOCK_BIN" acquire job
+	exits 78
+	says REDLOCK_URLS
+	says "redlock cluster start"
+	run --separate-stderr "$REDLOCK_BIN" status -r local
+	exits 78
+	says "redlock cluster start"
+}
+
+@test "URLs that cannot be used are 78" {
+	wrong() {
+		run --separate-stderr "$REDLOCK_BIN" check -r "$1" job token
+		exits 78
+		[ -z "$output" ]
+		[ -n "$stderr" ]
+	}
+	wrong http://127.0.0.1
+	wrong 127.0.0.1:6379
+	wrong redis://
+	wrong redis://127.0.0.1:99999
+	wrong redis://127.0.0.1/x
+	wrong unix://relative/path
+	wrong redis://127.0.0.1:1,
+	says "empty URL"
+	wrong redis://127.0.0.1:1,,redis://127.0.0.1:2
+	wrong local,redis://127.0.0.1:1
+	wrong rediss://127.0.0.1
+	says TLS
+	wrong valkeys://127.0.0.1
+	says TLS
+}
+
+@test "one server listed twice is 78" {
+	run --separate-stderr "$REDLOCK_BIN" check -r redis://127.0.0.1:1,redis://127.0.0.1:1 job token
+	exits 78
+	run --separate-stderr "$REDLOCK_BIN" check -r unix:///a.sock -r unix:///b.sock -r unix:///a.sock?db=3 job token
+	exits 78
+}
+
+@test "a quorum below a majority, or above all nodes, is refused" {
+	run --separate-stderr "$REDLOCK_BIN" check --quorum 1 -r unix:///a,unix:///b,unix:///c job token
+	exits 64
+	run --separate-stderr "$REDLOCK_BIN" check --quorum 4 -r unix:///a,unix:///b,unix:///c job token
+	exits 64
+}
+
+@test "names, tokens, owners and TTLs out of range are 64" {
+	wrong() {
+		run --separate-stderr "$REDLOCK_BIN" "$@"
+		exits 64
+		[ -n "$stderr" ]
+	}
+	wrong acquire -r unix:///none ""
+	says "NAME is empty"
+	wrong acquire -r unix:///none "$(printf '%065537d' 1)"
+	says "65536"
+	wrong acquire -r unix:///none --prefix x "$(printf '%065536d' 1)"
+	wrong check -r unix:///none job ""
+	wrong check -r unix:///none job "$(printf '%0513d' 1)"
+	says "512"
+	wrong acquire -r unix:///none --owner "no blanks" job
+	wrong acquire -r unix:///none --node-timeout 1s -t 1s job
+	says "TTL is too short"
+}

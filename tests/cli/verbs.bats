@@ -1,0 +1,221 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# acquire, extend, release, check on five servers that are well.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+load helper
+
+setup_file() {
+	start_cluster 5
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+@test "acquire prints the token alone, check and release take it" {
+	run --separate-stderr rl acquire verbs-1
+	exits 0
+	[[ $output =~ ^[0-9a-f]{40}\|[A-Za-z0-9._:@/+-]+$ ]]
+	[ -z "$stderr" ]
+	token=$output
+	until_true has_value 1 verbs-1 "$token"
+	run --separate-stderr rl check verbs-1 "$token"
+	exits 0
+	[ -z "$output$stderr" ]
+	run --separate-stderr rl check verbs-1 "${token/|*/}"
+	exits 1
+	run --separate-stderr rl release verbs-1 "$token"
+	exits 0
+	[ -z "$output$stderr" ]
+	until_true has_keys 0 "$all" verbs-1
+	run --separate-stderr rl check verbs-1 "$token"
+	exits 1
+	says "does not have it under this token"
+	run --separate-stderr rl release verbs-1 "$token"
+	exits 1
+}
+
+@test "a busy lock: -n, -w, -E, the waiting time" {
+	token=$(rl acquire verbs-2)
+	run --separate-stderr rl acquire -n verbs-2
+	exits 75
+	[ -z "$output" ]
+	says "redlock status"
+	run --separate-stderr rl acquire -n -q verbs-2
+	exits 75
+	[ -z "$output$stderr" ]
+	run --separate-stderr rl acquire -n -E 0 verbs-2
+	exits 0
+	[ -z "$output" ]
+	run --separate-stderr rl acquire -w 0 -E 42 verbs-2
+	exits 42
+	begin=$(date +%s%N)
+	run --separate-stderr rl acquire -w 700ms verbs-2
+	exits 75
+	waited=$((($(date +%s%N) - begin) / 1000000))
+	[ "$waited" -ge 500 ] # a last try before the end, none after it
+	rl release verbs-2 "$token"
+}
+
+@test "a waiter gets the lock when it is released, and when it expires" {
+	token=$(rl acquire verbs-3)
+	rl acquire -w 20s verbs-3 >"$sandbox/waiter" 3>&- &
+	waiter=$!
+	sleep 0.4
+	[ ! -s "$sandbox/waiter" ]
+	rl release verbs-3 "$token"
+	wait "$waiter"
+	rl release verbs-3 "$(cat "$sandbox/waiter")"
+
+	rl acquire -t 700ms --node-timeout 200ms verbs-3 >/dev/null
+	run --separate-stderr rl acquire verbs-3
+	exits 0
+	rl release verbs-3 "$output"
+}
+
+@test "the TTL is the one asked for, and extend never shortens" {
+	token=$(rl acquire -t 1m verbs-4)
+	until_true lives_longer 3 verbs-4 30000
+	[ "$(on_node 3 pttl verbs-4)" -le 60000 ]
+	run --separate-stderr rl extend verbs-4 "$token" -t 1h
+	exits 0
+	[ -z "$output$stderr" ]
+	until_true lives_longer 3 verbs-4 3500000
+	rl extend -t 10s verbs-4 "$token"
+	until_true lives_longer 3 verbs-4 3500000
+	rl release verbs-4 "$token"
+	run --separate-stderr rl extend verbs-4 "$token"
+	exits 1
+	until_true has_keys 0 "$all" verbs-4
+}
+
+@test "extend, release and check by another token do nothing" {
+	token=$(rl acquire verbs-5)
+	for verb in extend release check; do
+		run --separate-stderr rl "$verb" verbs-5 0123456789012345678901234567890123456789
+		exits 1
+	done
+	run --separate-stderr rl check verbs-5 "$token"
+	exits 0
+	until_true has_keys 5 "$all" verbs-5
+	rl release verbs-5 "$token"
+}
+
+@test "the caller's own token, one try" {
+	run --separate-stderr rl acquire --token 'my own value' verbs-6
+	exits 0
+	[ "$output" = 'my own value' ]
+	until_true has_value 2 verbs-6 'my own value'
+	run --separate-stderr rl acquire --token other verbs-6
+	exits 75
+	rl release verbs-6 'my own value'
+	until_true has_keys 0 "$all" verbs-6
+}
+
+@test "the owner label" {
+	token=$(rl acquire --owner web-1:job/7 verbs-7)
+	[[ $token == *"|web-1:job/7" ]]
+	rl release verbs-7 "$token"
+	token=$(rl acquire --owner '' verbs-7)
+	[[ $token =~ ^[0-9a-f]{40}$ ]]
+	rl release verbs-7 "$token"
+}
+
+@test "options may stand behind the names, and -- ends them" {
+	token=$(rl acquire verbs-8 -t 40s -n)
+	rl release verbs-8 -v "$token" 2>/dev/null
+	token=$(rl acquire -n -- -verbs-8)
+	until_true has_keys 5 "$all" -verbs-8
+	rl release -- -verbs-8 "$token"
+}
+
+@test "-v shows every node's vote and the validity on stderr" {
+	run --separate-stderr rl acquire -v verbs-9
+	exits 0
+	token=$output
+	[[ $token =~ ^[0-9a-f]{40} ]]
+	[ "$(grep -c '^redlock: node [1-5] unix://' <<<"$stderr")" = 5 ]
+	says "valid for 29"
+	run --separate-stderr rl extend -v verbs-9 "$token"
+	says "valid for 29"
+	run --separate-stderr rl release -v verbs-9 "$token"
+	exits 0
+	says "confirmed by 5 of 5 nodes"
+}
+
+@test "--trace shows transitions without name and token" {
+	run --separate-stderr rl acquire --trace verbs-10-secret-name
+	exits 0
+	says "trace:"
+	[[ $stderr != *verbs-10* ]]
+	[[ $stderr != *"${output/|*/}"* ]]
+	rl release verbs-10-secret-name "$output"
+}
+
+@test "--json of all verbs, granted and refused" {
+	run --separate-stderr rl acquire --json -t 20s verbs-11
+	exits 0
+	json_is 'j["verb"] == "acquire" and j["name"] == "verbs-11" and j["result"] == "OK"'
+	json_is 'len(j["token"]) >= 40 and j["ttl_ms"] == 20000 and 0 < j["validity_ms"] < 20000 and j["quorum"] == 3'
+	json_is '[n["node"] for n in j["nodes"]] == [1, 2, 3, 4, 5]'
+	json_is 'sum(n["vote"] == "YES" for n in j["nodes"]) >= 3'
+	json_is 'all(set(n) == {"node", "url", "vote", "rtt_us", "detail"} for n in j["nodes"])'
+	json_is 'all(n["url"].startswith("unix:///") for n in j["nodes"])'
+	json_is 'all(n["rtt_us"] > 0 for n in j["nodes"] if n["vote"] == "YES")'
+	token=$(/usr/bin/python3 -c 'import json, sys; print(json.loads(sys.argv[1])["token"])' "$output")
+
+	run --separate-stderr rl acquire --json -n verbs-11
+	exits 75
+	json_is 'j["result"] == "BUSY" and j["token"] is None and j["validity_ms"] == 0'
+	run --separate-stderr rl check --json verbs-11 "$token"
+	exits 0
+	json_is 'j["verb"] == "check" and j["result"] == "OK"'
+	run --separate-stderr rl extend --json verbs-11 "$token"
+	exits 0
+	json_is 'j["verb"] == "extend" and j["result"] == "OK" and j["validity_ms"] > 20000'
+	run --separate-stderr rl release --json verbs-11 "$token"
+	exits 0
+	json_is 'j["verb"] == "release" and j["result"] == "OK" and j["confirmed"] == 5'
+	run --separate-stderr rl release --json verbs-11 "$token"
+	exits 1
+	json_is 'j["result"] == "GONE" and all(n["vote"] == "NO" for n in j["nodes"])'
+}
+
+@test "a token that cannot be written is given back" {
+	run --separate-stderr bash -c '"$REDLOCK_BIN" acquire verbs-12 >/dev/full'
+	exits 125
+	until_true has_keys 0 "$all" verbs-12
+	run --separate-stderr bash -c '"$REDLOCK_BIN" acquire verbs-12 >&-'
+	exits 125
+	until_true has_keys 0 "$all" verbs-12
+}
+
+@test "sixteen at once: one gets it" {
+	for i in $(seq 16); do
+		rl acquire -n verbs-13 >"$sandbox/claim-$i" 2>/dev/null 3>&- &
+	done
+	wait
+	winners=$(cat "$sandbox"/claim-* | wc -l)
+	[ "$winners" -le 1 ]
+	if [ "$winners" = 1 ]; then
+		run --separate-stderr rl acquire -n verbs-13
+		exits 75
+	else # the votes were split: all were given back
+		run --separate-stderr rl acquire -w 20s verbs-13
+		exits 0
+	fi
+}
+
+@test "one after the other, everybody gets it" {
+	for i in $(seq 6); do
+		(
+			token=$(rl acquire -w 60s verbs-14) || exit 1
+			mkdir "$sandbox/critical" || exit 1 # fails when somebody else is inside
+			sleep 0.02
+			rmdir "$sandbox/critical"
+			rl release verbs-14 "$token" && echo "$i" >>"$sandbox/done"
+		) 3>&- &
+	done
+	wait
+	[ "$(wc -l <"$sandbox/done")" = 6 ]
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# install.sh BUILD_DIRECTORY REDIS_SERVER: installs a build into an empty prefix and uses it as a stranger would:
+# the header in C99 and C++, a program by pkg-config, programs by find_package, the command, the man pages. Also: what
+# the shared library exports is what the header declares.
+set -euo pipefail
+build=$1
+redis_server=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+work=$(mktemp -d)
+server=
+cleanup() {
+	if [[ -n $server ]]; then
+		kill "$server" 2>/dev/null || true
+		wait "$server" 2>/dev/null || true
+	fi
+	rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+fail() {
+	echo "install.sh: $*" >&2
+	exit 1
+}
+
+prefix=$work/prefix
+cmake --install "$build" --prefix "$prefix" >"$work/install.log"
+lib=$(dirname "$(find "$prefix" -name libredlock.so)")
+header=$prefix/include/redlock/redlock.h
+export PKG_CONFIG_PATH=$lib/pkgconfig
+unset LD_LIBRARY_PATH
+
+echo "- the files are there"
+for file in bin/redlock share/man/man1/redlock.1 share/man/man3/redlock.3; do
+	[[ -s $prefix/$file || -s $prefix/$file.gz ]] || fail "$file is not installed"
+done
+[[ $(readlink "$lib/libredlock.so") == libredlock.so.0 ]] || fail "libredlock.so does not lead to libredlock.so.0"
+
+echo "- the header is strict C99, C11, C++11 and C++17"
+for std in c99 c11; do
+	cc -std=$std -pedantic -Wall -Wextra -Werror -fsyntax-only -x c "$header"
+done
+for std in c++11 c++17; do
+	c++ -std=$std -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ "$header"
+done
+
+echo "- exported and declared functions are the same"
+nm -D --defined-only "$lib/libredlock.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$work/exported"
+cc -E -P "$header" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
+[[ -s $work/declared ]] || fail "no function was found in the header"
+diff "$work/declared" "$work/exported" || fail "declared (<) and exported (>) functions differ"
+
+echo "- a server, and a program by pkg-config"
+"$redis_server" --port 0 --unixsocket "$work/redis" --save '' --appendonly no --dir "$work" >"$work/redis.log" &
+server=$!
+for _ in {1..100}; do
+	redis-cli -s "$work/redis" ping >/dev/null 2>&1 && break
+	sleep 0.05
+done
+url=unix://$work/redis
+version=$(sed -n 's/^#define REDLOCK_VERSION "\(.*\)"/\1/p' "$header")
+[[ $(pkg-config --modversion redlock) == "$version" ]] || fail "redlock.pc has another version than the header"
+# shellcheck disable=SC2046 # flags are words
+cc -std=c99 -pedantic -Wall -Wextra -Werror "$here/user/user.c" -o "$work/user" $(pkg-config --cflags --libs redlock)
+LD_LIBRARY_PATH=$lib ldd "$work/user" | grep "libredlock.so.0 => $lib/" >/dev/null || fail "not linked to the installed library"
+LD_LIBRARY_PATH=$lib "$work/user" "$url"
+# shellcheck disable=SC2046
+cc "$here/user/user.c" -o "$work/user_static" -Wl,-Bstatic $(pkg-config --cflags --libs redlock) -Wl,-Bdynamic \
+	$(pkg-config --static --libs redlock | sed 's/-lredlock//')
+"$work/user_static" "$url"
+
+echo "- programs by find_package: shared, static, C++17"
+cmake -G Ninja -S "$here/user" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/cmake.log" ||
+	{ cat "$work/cmake.log"; fail "find_package failed"; }
+cmake --build "$work/cmake" >"$work/build.log" || { cat "$work/build.log"; fail "the user's build failed"; }
+for program in user_shared user_static user_cxx; do
+	"$work/cmake/$program" "$url"
+done
+[[ $(redis-cli -s "$work/redis" dbsize) == 0 ]] || fail "keys were left on the server"
+
+echo "- the command"
+"$prefix/bin/redlock" --version | grep -F "$version" >/dev/null || fail "the command has another version than the header"
+token=$("$prefix/bin/redlock" acquire -r "$url" job --ttl 30s)
+"$prefix/bin/redlock" release -r "$url" job "$token"
+echo ok

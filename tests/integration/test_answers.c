@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Servers that answer badly, by script: each is one missing vote with its reason, and costs nothing else.
+ * Seen in three scenes: a quorum grants beside it; its vote is the one that is waited for; all nodes are like
+ * it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "scripted.h"
+
+enum { SHORT_TIMEOUT_MS = 400 };
+
+/* A bit for each vote that would be right; most behaviours allow exactly one. */
+#define VOTE(name) (1u << REDLOCK_VOTE_##name)
+
+struct behaviour {
+	const char *what;
+	struct scripted_rule rules[3];
+	bool close_on_accept, close_on_command;
+	size_t flood;
+	unsigned votes;
+};
+
+#define SET_SAYS(text)                                                                                       \
+	{                                                                                                        \
+		{                                                                                                    \
+			"SET", text                                                                                      \
+		}                                                                                                    \
+	}
+#define ALL_SAY(text)                                                                                        \
+	{                                                                                                        \
+		{                                                                                                    \
+			"*", text                                                                                        \
+		}                                                                                                    \
+	}
+
+static const struct behaviour behaviours[] = {
+    {"loading", SET_SAYS("-LOADING Redis is loading the dataset in memory\r\n"), .votes = VOTE(LOADING)},
+    {"loading from the start", ALL_SAY("-LOADING Redis is loading\r\n"), .votes = VOTE(LOADING)},
+    {"busy with a script", SET_SAYS("-BUSY Redis is busy running a script.\r\n"), .votes = VOTE(BLOCKED)},
+    {"out of memory", SET_SAYS("-OOM command not allowed when used memory > 'maxmemory'.\r\n"),
+     .votes = VOTE(OOM)},
+    {"cannot persist", SET_SAYS("-MISCONF Errors writing to the AOF file\r\n"), .votes = VOTE(MISCONF)},
+    {"no replicas", SET_SAYS("-NOREPLICAS Not enough good replicas to write.\r\n"), .votes = VOTE(REPLICAS)},
+    {"replica", SET_SAYS("-READONLY You can't write against a read only replica.\r\n"),
+     .votes = VOTE(READONLY)},
+    {"cluster, moved", SET_SAYS("-MOVED 3999 127.0.0.1:6381\r\n"), .votes = VOTE(CLUSTER)},
+    {"cluster, asking", SET_SAYS("-ASK 3999 127.0.0.1:6381\r\n"), .votes = VOTE(CLUSTER)},
+    {"no password", SET_SAYS("-NOAUTH Authentication required.\r\n"), .votes = VOTE(AUTH)},
+    {"no permission", SET_SAYS("-NOPERM this user has no permissions\r\n"), .votes = VOTE(NOPERM)},
+    {"no such command", SET_SAYS("-ERR unknown command 'SET'\r\n"), .votes = VOTE(COMMAND)},
+    {"protected mode", ALL_SAY("-DENIED Redis is running in protected mode\r\n"),
+     .votes = VOTE(AUTH) | VOTE(SERVER)},
+    {"unheard-of error", SET_SAYS("-WHATEVER went wrong\r\n"), .votes = VOTE(SERVER)},
+    {"error without text", SET_SAYS("-\r\n"), .votes = VOTE(SERVER)},
+    {"integer for a status", SET_SAYS(":1\r\n"), .votes = VOTE(GARBAGE)},
+    {"array for a status", SET_SAYS("*2\r\n$2\r\nOK\r\n$2\r\nOK\r\n"), .votes = VOTE(GARBAGE)},
+    {"string for a status", SET_SAYS("$2\r\nOK\r\n"), .votes = VOTE(GARBAGE) | VOTE(YES)},
+    {"other status", SET_SAYS("+QUEUED\r\n"), .votes = VOTE(GARBAGE)},
+    {"web server", ALL_SAY("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"), .votes = VOTE(GARBAGE)},
+    {"zero bytes only", ALL_SAY("\x01\x02\x03\xff"), .votes = VOTE(GARBAGE)},
+    {"bad length", ALL_SAY("$-5\r\n"), .votes = VOTE(GARBAGE)},
+    {"length that is no number", ALL_SAY("$12x\r\n"), .votes = VOTE(GARBAGE)},
+    {"length that overflows", ALL_SAY("$99999999999999999999999\r\n"), .votes = VOTE(GARBAGE)},
+    {"huge array", ALL_SAY("*1000000000\r\n"), .votes = VOTE(GARBAGE)},
+    {"deep arrays", ALL_SAY("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"),
+     .votes = VOTE(GARBAGE)},
+    {"huge string", ALL_SAY("$536870912\r\n"), .flood = 64 << 20, .votes = VOTE(GARBAGE)},
+    {"endless status", ALL_SAY("+"), .flood = 64 << 20, .votes = VOTE(GARBAGE)},
+    {"endless error", SET_SAYS("-ERR "), .flood = 64 << 20, .votes = VOTE(GARBAGE)},
+    {"unasked answers", ALL_SAY("+OK\r\n+OK\r\n+OK\r\n+OK\r\n"), .votes = VOTE(GARBAGE) | VOTE(YES)},
+    {"push message", ALL_SAY(">2\r\n+message\r\n+hello\r\n"), .votes = VOTE(GARBAGE)},
+    {"closes at once", .close_on_accept = true, .votes = VOTE(CLOSED) | VOTE(DOWN)},
+    {"closes at a command", .close_on_command = true, .votes = VOTE(CLOSED) | VOTE(DOWN)},
+    {"silent", ALL_SAY(""), .votes = VOTE(TIMEOUT) | VOTE(UNSENT)},
+    {"silent to SET", SET_SAYS(""), .votes = VOTE(TIMEOUT)},
+    {"half an answer", SET_SAYS("+O"), .votes = VOTE(TIMEOUT)},
+};
+
+enum { BEHAVIOURS = sizeof behaviours / sizeof behaviours[0] };
+
+static struct servers servers;
+
+static bool waits_for_timeout(const struct behaviour *b)
+{
+	return (b->votes & VOTE(TIMEOUT)) != 0;
+}
+
+static void begin(struct scripted *scripted, const struct behaviour *b)
+{
+	struct scripted_plan plan = {
+	    .rules = b->rules[0].command != NULL ? b->rules : NULL,
+	    .close_on_accept = b->close_on_accept,
+	    .close_on_command = b->close_on_command,
+	    .flood = b->flood,
+	};
+	scripted_start(scripted, &plan);
+}
+
+static void expect_reason(const struct behaviour *b, const redlock_lock *lock, unsigned node)
+{
+	enum redlock_vote_code vote = fixture_vote(lock, node);
+	if ((b->votes & (1u << vote)) == 0)
+		fail_msg("%s: vote %s", b->what, redlock_vote_name(vote));
+}
+
+/* ---- a quorum grants beside it ---- */
+
+static void grant_beside(const struct behaviour *b)
+{
+	struct scripted bad[2];
+	begin(&bad[0], b);
+	begin(&bad[1], b);
+	const char *urls[] = {bad[0].url, servers.urls[0], bad[1].url, servers.urls[1], servers.urls[2]};
+	redlock_client *client = fixture_open(urls, 5, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "beside", WAIT_LONG_TTL_MS, 0);
+	for (int i = 0; i < 3; i++) {
+		uint64_t start_ns = wait_now_ns();
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+		if (wait_elapsed_ms(start_ns) > FIXTURE_NODE_TIMEOUT_MS / 2)
+			fail_msg("%s: %d ms", b->what, (int)wait_elapsed_ms(start_ns));
+		assert_soon(servers_with_key(&servers, 3, "beside") == 0);
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+	scripted_stop(&bad[1]);
+	scripted_stop(&bad[0]);
+}
+
+static void test_grant_beside_bad_nodes(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < BEHAVIOURS; i++)
+		grant_beside(&behaviours[i]);
+}
+
+/* ---- the vote that is waited for ---- */
+
+/* One node grants and one refuses, so that the third vote decides between BUSY and a grant. It never grants.
+ */
+static void decide_by(const struct behaviour *b)
+{
+	struct scripted bad;
+	begin(&bad, b);
+	const char *urls[] = {servers.urls[0], bad.url, servers.urls[1]};
+	redlock_client *client =
+	    fixture_open(urls, 3, waits_for_timeout(b) ? SHORT_TIMEOUT_MS : FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "decides", WAIT_LONG_TTL_MS, 0);
+	server_must(&servers.server[1], "OK", "SET", "decides", "somebody else", NULL);
+	int result = redlock_acquire(lock);
+	expect_reason(b, lock, 1);
+	if (fixture_vote(lock, 1) != REDLOCK_VOTE_YES)
+		expect_result(lock, REDLOCK_E_BUSY, result);
+	struct redlock_node_status status;
+	expect_ok(NULL, redlock_node_status(client, 1, &status));
+	assert_true(strlen(status.last_error) < sizeof status.last_error);
+	redlock_lock_free(lock);
+	redlock_close(client);
+	assert_soon(!server_has(&servers.server[0], "decides"));
+	server_must(&servers.server[1], "1", "DEL", "decides", NULL);
+	scripted_stop(&bad);
+}
+
+static void test_reason_of_each_bad_node(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < BEHAVIOURS; i++)
+		decide_by(&behaviours[i]);
+}
+
+/* ---- all nodes are bad ---- */
+
+static void test_all_nodes_bad(void **state)
+{
+	(void)state;
+	enum { NODES = 7 };
+	for (unsigned first = 0; first < BEHAVIOURS; first += NODES) {
+		struct scripted bad[NODES];
+		const char *urls[NODES];
+		const struct behaviour *which[NODES];
+		for (unsigned i = 0; i < NODES; i++) {
+			which[i] = &behaviours[(first + i) % BEHAVIOURS];
+			if (which[i]->votes & VOTE(YES)) /* may be taken for a good one */
+				which[i] = &behaviours[0];
+			begin(&bad[i], which[i]);
+			urls[i] = bad[i].url;
+		}
+		redlock_client *client = fixture_open(urls, NODES, 3000);
+		redlock_lock *lock = fixture_lock(client, "nowhere", WAIT_LONG_TTL_MS, 0);
+		expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+		for (unsigned i = 0; i < NODES; i++)
+			if (fixture_vote(lock, i) != REDLOCK_VOTE_PENDING) /* the result does not wait for all reasons */
+				expect_reason(which[i], lock, i);
+		assert_true(fixture_votes_of_kind(lock, NODES, REDLOCK_KIND_PENDING) < NODES - NODES / 2);
+		redlock_lock_free(lock);
+		redlock_close(client);
+		for (unsigned i = 0; i < NODES; i++)
+			scripted_stop(&bad[i]);
+	}
+}
+
+/* ---- memory ---- */
+
+static long resident_peak_kib(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = -1;
+	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+		if (strncmp(line, "VmHWM:", 6) == 0)
+			kib = strtol(line + 6, NULL, 10);
+	}
+	if (file != NULL)
+		fclose(file);
+	return kib;
+}
+
+/* However much a server promises or sends, the peak of the memory in use hardly moves. */
+static void test_memory_is_bounded(void **state)
+{
+	(void)state;
+	if (wait_is_slow()) {
+		print_message("memory is not judged under a sanitizer or valgrind\n");
+		skip();
+	}
+	decide_by(&behaviours[0]);
+	long before_kib = resident_peak_kib();
+	assert_true(before_kib > 0);
+	for (unsigned i = 0; i < BEHAVIOURS; i++) {
+		if (behaviours[i].flood > 0 || strcmp(behaviours[i].what, "huge array") == 0)
+			decide_by(&behaviours[i]);
+	}
+	assert_in_range(resident_peak_kib(), before_kib, before_kib + 4L * 1024);
+}
+
+/* ---- good answers that come in odd pieces ---- */
+
+static void test_answers_byte_by_byte(void **state)
+{
+	(void)state;
+	struct scripted slow[3];
+	const char *urls[3];
+	struct scripted_plan plan = {.one_byte = true};
+	for (unsigned i = 0; i < 3; i++) {
+		scripted_start(&slow[i], &plan);
+		urls[i] = slow[i].url;
+	}
+	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "pieces", WAIT_LONG_TTL_MS, 0);
+	for (int i = 0; i < 20; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(slow[i].counts->connections, 1);
+		scripted_stop(&slow[i]);
+	}
+}
+
+/* A bad node is not hammered: it is tried again, but not as fast as the machine can. */
+static void test_reconnects_are_spaced(void **state)
+{
+	(void)state;
+	struct scripted bad;
+	struct scripted_plan plan = {.close_on_accept = true};
+	scripted_start(&bad, &plan);
+	const char *urls[] = {bad.url, servers.urls[0], servers.urls[1]};
+	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "spaced", WAIT_LONG_TTL_MS, 0);
+	for (int i = 0; i < 300; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_release(lock));
+	}
+	assert_in_range(bad.counts->connections, 1, 150);
+	redlock_lock_free(lock);
+	redlock_close(client);
+	scripted_stop(&bad);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, 3, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_memory_is_bounded), /* first: the peak never falls */
+	    cmocka_unit_test(test_grant_beside_bad_nodes), cmocka_unit_test(test_reason_of_each_bad_node),
+	    cmocka_unit_test(test_all_nodes_bad),          cmocka_unit_test(test_answers_byte_by_byte),
+	    cmocka_unit_test(test_reconnects_are_spaced),
+	};
+	return cmocka_run_group_tests_name("answers", tests, start, stop);
+}

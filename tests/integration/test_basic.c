@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Acquire, extend, query and release on healthy nodes, for every usual number of nodes. */
+#include <ctype.h>
+#include <string.h>
+
+#include "fixture.h"
+
+static struct servers servers;
+
+static redlock_client *open_nodes(unsigned count)
+{
+	return fixture_open(servers.urls, count, FIXTURE_NODE_TIMEOUT_MS);
+}
+
+static void test_acquire_and_release(void **state)
+{
+	unsigned nodes = *(unsigned *)*state;
+	redlock_client *client = open_nodes(nodes);
+	redlock_lock *lock = fixture_lock(client, "basic", WAIT_LONG_TTL_MS, 0);
+	assert_int_equal(redlock_node_count(client), nodes);
+	assert_int_equal(redlock_quorum(client), nodes / 2 + 1);
+	assert_int_equal(redlock_remaining_ms(lock), 0);
+
+	uint64_t before_ns = wait_now_ns();
+	expect_ok(lock, redlock_acquire(lock));
+	uint64_t latest_ns = wait_now_ns() + WAIT_LONG_TTL_MS * 1000000ull;
+	assert_in_range(redlock_deadline_ns(lock), before_ns, latest_ns);
+	assert_in_range(redlock_remaining_ms(lock), 1, WAIT_LONG_TTL_MS);
+	assert_true(fixture_votes_of_kind(lock, nodes, REDLOCK_KIND_YES) >= nodes / 2 + 1);
+
+	/* The slower minority gets the key too, a little later. */
+	struct fixture_token token = fixture_token(lock);
+	assert_soon(servers_with_value(&servers, nodes, "basic", token.text) == nodes);
+	for (unsigned i = 0; i < nodes; i++)
+		assert_in_range(server_pttl(&servers.server[i], "basic"), 1, WAIT_LONG_TTL_MS);
+
+	expect_ok(lock, redlock_release(lock));
+	assert_int_equal(redlock_remaining_ms(lock), 0);
+	assert_int_equal(redlock_deadline_ns(lock), 0);
+	assert_soon(servers_with_key(&servers, nodes, "basic") == 0);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* For even N too, the drift is taken off: the validity ends before the first key can. */
+static void test_validity_ends_before_the_keys(void **state)
+{
+	unsigned nodes = *(unsigned *)*state;
+	redlock_client *client = open_nodes(nodes);
+	redlock_lock *lock = fixture_lock(client, "drift", 100000, 0);
+	uint64_t before_ns = wait_now_ns();
+	expect_ok(lock, redlock_acquire(lock));
+	/* One percent and 2 ms less than the TTL, counted from before the first byte; never from the answer. */
+	uint64_t validity_ns = (100000 - 1000 - 2) * 1000000ull;
+	uint64_t decided_ns = wait_now_ns();
+	assert_in_range(redlock_deadline_ns(lock), before_ns + validity_ns, decided_ns + validity_ns);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_exclusion_between_handles(void **state)
+{
+	unsigned nodes = *(unsigned *)*state;
+	redlock_client *client = open_nodes(nodes);
+	redlock_lock *first = fixture_lock(client, "pair", WAIT_LONG_TTL_MS, 0);
+	redlock_lock *second = fixture_lock(client, "pair", WAIT_LONG_TTL_MS, 0);
+	expect_ok(first, redlock_acquire(first));
+	expect_result(second, REDLOCK_E_BUSY, redlock_acquire(second));
+	assert_true(fixture_votes_of_kind(second, nodes, REDLOCK_KIND_NO) >= nodes - (nodes / 2 + 1) + 1);
+	assert_int_equal(redlock_remaining_ms(second), 0);
+	/* The refused one gave back nothing of the first one's. */
+	assert_soon(servers_with_value(&servers, nodes, "pair", fixture_token(first).text) == nodes);
+	expect_ok(first, redlock_release(first));
+	expect_ok(second, redlock_acquire(second));
+	redlock_lock_free(second);
+	redlock_lock_free(first);
+	redlock_close(client);
+}
+
+static void test_extend_and_query(void **state)
+{
+	unsigned nodes = *(unsigned *)*state;
+	redlock_client *client = open_nodes(nodes);
+	redlock_lock *lock = fixture_lock(client, "longer", 60000, 0);
+	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock)); /* nobody has it */
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_query(lock));
+	struct redlock_finding finding;
+	expect_ok(lock, redlock_lock_finding(lock, 0, &finding));
+	assert_true(finding.known);
+	assert_string_equal(finding.type, "string");
+	assert_in_range(finding.pttl_ms, 1, 60000);
+	assert_int_equal(finding.value_len, 40);
+
+	expect_ok(lock, redlock_extend(lock, 600000));
+	assert_in_range(redlock_remaining_ms(lock), 300000, 600000);
+	for (unsigned i = 0; i < nodes; i++)
+		assert_soon(server_pttl(&servers.server[i], "longer") > 300000);
+	expect_ok(lock, redlock_release(lock));
+	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_each_acquire_has_a_fresh_token(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 20 };
+	struct fixture_token tokens[ROUNDS];
+	redlock_client *client = open_nodes(3);
+	redlock_lock *lock = fixture_lock(client, "again", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	assert_int_equal(fixture_token(lock).length, 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		tokens[i] = fixture_token(lock);
+		expect_ok(lock, redlock_release(lock));
+		assert_int_equal(tokens[i].length, 40);
+		assert_int_equal(strspn(tokens[i].text, "0123456789abcdef"), 40);
+		for (int j = 0; j < i; j++)
+			assert_string_not_equal(tokens[i].text, tokens[j].text);
+	}
+	char small[40];
+	size_t length = 7;
+	expect_result(lock, REDLOCK_E_INVAL, redlock_lock_token(lock, small, sizeof small, &length));
+	assert_int_equal(length, 7);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_owner_label(void **state)
+{
+	(void)state;
+	struct redlock_options options;
+	redlock_client *client;
+	redlock_options_init(&options);
+	options.urls = servers.urls;
+	options.url_count = 3;
+	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	options.owner = "host-1.example:42/job@x_y+z";
+	expect_ok(NULL, redlock_open(&options, &client));
+	redlock_lock *lock = fixture_lock(client, "owned", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	struct fixture_token token = fixture_token(lock);
+	assert_int_equal(token.length, 41 + strlen(options.owner));
+	assert_int_equal(strspn(token.text, "0123456789abcdef"), 40);
+	assert_int_equal(token.text[40], '|');
+	assert_string_equal(token.text + 41, options.owner);
+	assert_soon(servers_with_value(&servers, 3, "owned", token.text) == 3);
+	expect_ok(lock, redlock_extend(lock, 0));
+	expect_ok(lock, redlock_release(lock));
+	assert_soon(servers_with_key(&servers, 3, "owned") == 0);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_free_releases_and_leave_does_not(void **state)
+{
+	(void)state;
+	redlock_client *client = open_nodes(3);
+	redlock_lock *freed = fixture_lock(client, "freed", WAIT_LONG_TTL_MS, 0);
+	redlock_lock *left = fixture_lock(client, "left", WAIT_LONG_TTL_MS, 0);
+	expect_ok(freed, redlock_acquire(freed));
+	expect_ok(left, redlock_acquire(left));
+	struct fixture_token token = fixture_token(left);
+	redlock_lock_free(freed);
+	redlock_lock_leave(left);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, 3, "freed"), 0);
+	assert_int_equal(servers_with_value(&servers, 3, "left", token.text), 3);
+	redlock_lock_free(NULL);
+	redlock_lock_leave(NULL);
+	redlock_close(client);
+	redlock_close(NULL);
+	assert_int_equal(servers_with_value(&servers, 3, "left", token.text), 3);
+}
+
+/* LockTake, LockExtend, LockQuery and LockRelease: whoever brings the value is the holder. */
+static void test_own_token(void **state)
+{
+	(void)state;
+	redlock_client *client = open_nodes(3);
+	redlock_client *stranger = open_nodes(3);
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.token = "bin\0ary|value \r\n";
+	options.token_len = 16;
+	redlock_lock *taker = fixture_lock_with(client, "taken", &options);
+	redlock_lock *other = fixture_lock_with(stranger, "taken", &options);
+
+	expect_result(other, REDLOCK_E_GONE, redlock_query(other));
+	expect_result(other, REDLOCK_E_GONE, redlock_extend(other, 0));
+	expect_result(other, REDLOCK_E_GONE, redlock_release(other));
+	expect_ok(taker, redlock_acquire(taker));
+	assert_memory_equal(fixture_token(taker).text, options.token, 16);
+	expect_result(other, REDLOCK_E_BUSY, redlock_acquire(other)); /* the same value is no second claim */
+	expect_ok(other, redlock_query(other));
+	assert_int_equal(redlock_remaining_ms(other), 0);
+	expect_ok(other, redlock_extend(other, 2 * WAIT_LONG_TTL_MS));
+	assert_true(redlock_remaining_ms(other) > WAIT_LONG_TTL_MS);
+	expect_ok(other, redlock_release(other));
+	expect_result(taker, REDLOCK_E_LOST, redlock_extend(taker, 0));
+	expect_result(taker, REDLOCK_E_GONE, redlock_release(taker));
+	redlock_lock_free(other);
+	redlock_lock_free(taker);
+	redlock_close(stranger);
+	redlock_close(client);
+}
+
+static void test_wrong_states_are_refused(void **state)
+{
+	(void)state;
+	struct redlock_vote vote;
+	struct redlock_node_status status;
+	redlock_client *client = open_nodes(3);
+	redlock_lock *lock = fixture_lock(client, "state", WAIT_LONG_TTL_MS, 0);
+	expect_result(NULL, REDLOCK_E_STATE, redlock_release(lock));
+	expect_result(NULL, REDLOCK_E_STATE, redlock_extend(lock, 0));
+	expect_ok(lock, redlock_cancel(lock));
+	expect_ok(lock, redlock_acquire(lock));
+	expect_result(lock, REDLOCK_E_STATE, redlock_acquire(lock));
+	assert_true(redlock_remaining_ms(lock) > 0);
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_vote(lock, 3, &vote));
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_node_status(client, 3, &status));
+	expect_ok(lock, redlock_release(lock));
+	expect_result(NULL, REDLOCK_E_STATE, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_status_of_the_nodes(void **state)
+{
+	(void)state;
+	struct redlock_node_status status;
+	redlock_client *client = fixture_open(servers.tcp_urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "status", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		struct raw_reply reply;
+		expect_ok(lock, redlock_query(lock) == REDLOCK_E_GONE ? 0 : 1);
+		expect_ok(NULL, redlock_node_status(client, i, &status));
+		assert_true(status.connected);
+		assert_int_equal(status.owed + status.lingering, 0);
+		server_ask(&servers.server[i], &reply, "INFO", "server", NULL);
+		assert_int_equal(strlen(status.run_id), 40);
+		assert_non_null(strstr(reply.text, status.run_id));
+		assert_non_null(strstr(status.address, "127.0.0.1"));
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, 7, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+#define FOR_EACH_COUNT(test)                                                                                 \
+	{#test " on 1 node", test, NULL, NULL, &counts[0]}, {#test " on 3 nodes", test, NULL, NULL, &counts[1]}, \
+	    {#test " on 5 nodes", test, NULL, NULL, &counts[2]},                                                 \
+	    {#test " on 7 nodes", test, NULL, NULL, &counts[3]},                                                 \
+	{                                                                                                        \
+#test " on 4 nodes", test, NULL, NULL, &counts[4]                                                    \
+	}
+
+int main(void)
+{
+	static unsigned counts[] = {1, 3, 5, 7, 4};
+	const struct CMUnitTest tests[] = {
+	    FOR_EACH_COUNT(test_acquire_and_release),
+	    FOR_EACH_COUNT(test_validity_ends_before_the_keys),
+	    FOR_EACH_COUNT(test_exclusion_between_handles),
+	    FOR_EACH_COUNT(test_extend_and_query),
+	    cmocka_unit_test(test_each_acquire_has_a_fresh_token),
+	    cmocka_unit_test(test_owner_label),
+	    cmocka_unit_test(test_free_releases_and_leave_does_not),
+	    cmocka_unit_test(test_own_token),
+	    cmocka_unit_test(test_wrong_states_are_refused),
+	    cmocka_unit_test(test_status_of_the_nodes),
+	};
+	return cmocka_run_group_tests_name("basic", tests, start, stop);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Ending somebody's wait from another thread, and other calls that any thread may make. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "fixture.h"
+
+enum { NODES = 5, THREADS = 8 };
+
+static struct servers servers;
+
+struct waiter {
+	pthread_t thread;
+	redlock_lock *lock;
+	int result;
+	atomic_bool done;
+};
+
+static void *wait_for_lock(void *argument)
+{
+	struct waiter *waiter = argument;
+	waiter->result = redlock_acquire(waiter->lock);
+	waiter->done = true;
+	return NULL;
+}
+
+static void *query_in_thread(void *argument)
+{
+	struct waiter *waiter = argument;
+	waiter->result = redlock_query(waiter->lock);
+	waiter->done = true;
+	return NULL;
+}
+
+static void begin(struct waiter *waiter, void *(*call)(void *), redlock_lock *lock)
+{
+	waiter->lock = lock;
+	waiter->done = false;
+	assert_int_equal(pthread_create(&waiter->thread, NULL, call, waiter), 0);
+}
+
+/* A cancel that comes before the call does nothing, so it is repeated until the call has ended. */
+static void cancel_until_done(struct waiter *waiter)
+{
+	do {
+		expect_ok(NULL, redlock_cancel(waiter->lock));
+		wait_ms(2);
+	} while (!waiter->done);
+	pthread_join(waiter->thread, NULL);
+}
+
+static redlock_client *open_client(void)
+{
+	return fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+}
+
+static void test_cancel_of_a_wait(void **state)
+{
+	(void)state;
+	struct waiter waiters[THREADS];
+	redlock_client *client = open_client();
+	for (unsigned i = 0; i < NODES; i++)
+		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
+	for (int i = 0; i < THREADS; i++)
+		begin(&waiters[i], wait_for_lock, fixture_lock(client, "busy", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
+	wait_ms(300);
+	for (int i = 0; i < THREADS; i++)
+		assert_false(waiters[i].done);
+	for (int i = 0; i < THREADS; i++) {
+		cancel_until_done(&waiters[i]);
+		expect_result(waiters[i].lock, REDLOCK_E_CANCELLED, waiters[i].result);
+		assert_int_equal(redlock_remaining_ms(waiters[i].lock), 0);
+	}
+	/* A cancelled handle can be used again. */
+	servers_heal(&servers);
+	expect_ok(waiters[0].lock, redlock_acquire(waiters[0].lock));
+	for (int i = 0; i < THREADS; i++)
+		redlock_lock_free(waiters[i].lock);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, NODES, "busy"), 0);
+	redlock_close(client);
+}
+
+/* The attempt is out, and three nodes do not answer: the two that granted are given back. */
+static void test_cancel_of_a_running_attempt(void **state)
+{
+	(void)state;
+	struct waiter waiter;
+	redlock_client *client = open_client();
+	for (unsigned i = 0; i < 3; i++)
+		server_pause(&servers.server[i]);
+	begin(&waiter, wait_for_lock, fixture_lock(client, "partial", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
+	assert_soon(servers_with_key(&servers, NODES, "partial") == 2);
+	cancel_until_done(&waiter);
+	expect_result(waiter.lock, REDLOCK_E_CANCELLED, waiter.result);
+	for (unsigned i = 0; i < 3; i++)
+		server_resume(&servers.server[i]);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, NODES, "partial"), 0);
+	redlock_lock_free(waiter.lock);
+	redlock_close(client);
+}
+
+static void test_cancel_of_a_query(void **state)
+{
+	(void)state;
+	struct waiter waiter;
+	redlock_client *client = open_client();
+	for (unsigned i = 0; i < NODES; i++)
+		server_pause(&servers.server[i]);
+	begin(&waiter, query_in_thread, fixture_lock(client, "asked", WAIT_LONG_TTL_MS, 0));
+	wait_ms(100);
+	cancel_until_done(&waiter);
+	expect_result(waiter.lock, REDLOCK_E_CANCELLED, waiter.result);
+	redlock_lock_free(waiter.lock);
+	redlock_close(client);
+}
+
+/* A thread that waits does not keep another from its own lock, nor from freeing it. */
+static void test_waiting_blocks_nobody(void **state)
+{
+	(void)state;
+	struct waiter waiter;
+	redlock_client *client = open_client();
+	for (unsigned i = 0; i < NODES; i++)
+		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
+	begin(&waiter, wait_for_lock, fixture_lock(client, "busy", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
+	for (int i = 0; i < 20; i++) {
+		redlock_lock *lock = fixture_lock(client, "free", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_extend(lock, 0));
+		if (i % 2 == 0)
+			expect_ok(lock, redlock_release(lock));
+		redlock_lock_free(lock);
+	}
+	assert_false(waiter.done);
+	for (unsigned i = 0; i < NODES; i++)
+		server_must(&servers.server[i], "1", "DEL", "busy", NULL);
+	assert_soon(waiter.done); /* and it is let in */
+	pthread_join(waiter.thread, NULL);
+	expect_ok(waiter.lock, waiter.result);
+	redlock_lock_free(waiter.lock);
+	redlock_close(client);
+}
+
+struct watched {
+	redlock_client *client;
+	redlock_lock *lock;
+	atomic_bool stop;
+	atomic_int wrong;
+};
+
+/* All that any thread may ask about a handle that another thread uses. */
+static void *watch(void *argument)
+{
+	struct watched *watched = argument;
+	while (!watched->stop) {
+		char token[REDLOCK_MAX_TOKEN + 1];
+		size_t length = 0;
+		struct redlock_vote vote;
+		struct redlock_finding finding;
+		struct redlock_node_status status;
+		bool wrong =
+		    redlock_remaining_ms(watched->lock) > WAIT_LONG_TTL_MS ||
+		    (redlock_deadline_ns(watched->lock) != 0 && redlock_deadline_ns(watched->lock) == UINT64_MAX) ||
+		    redlock_lock_token(watched->lock, token, sizeof token, &length) != 0 ||
+		    (length != 0 && length != 40) || redlock_lock_vote(watched->lock, 0, &vote) != 0 ||
+		    redlock_lock_finding(watched->lock, 0, &finding) != 0 ||
+		    redlock_node_status(watched->client, 0, &status) != 0;
+		watched->wrong += wrong;
+	}
+	return NULL;
+}
+
+static void test_questions_from_another_thread(void **state)
+{
+	(void)state;
+	struct watched watched = {.client = open_client()};
+	pthread_t thread;
+	watched.lock = fixture_lock(watched.client, "watched", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	expect_result(watched.lock, REDLOCK_E_GONE,
+	              redlock_query(watched.lock)); /* there is a finding from here on */
+	assert_int_equal(pthread_create(&thread, NULL, watch, &watched), 0);
+	for (int i = 0; i < 100; i++) {
+		expect_ok(watched.lock, redlock_acquire(watched.lock));
+		expect_ok(watched.lock, redlock_query(watched.lock));
+		expect_ok(watched.lock, redlock_release(watched.lock));
+	}
+	watched.stop = true;
+	pthread_join(thread, NULL);
+	assert_int_equal(watched.wrong, 0);
+	redlock_lock_free(watched.lock);
+	redlock_close(watched.client);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	servers_heal(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_cancel_of_a_wait, heal),
+	    cmocka_unit_test_teardown(test_cancel_of_a_running_attempt, heal),
+	    cmocka_unit_test_teardown(test_cancel_of_a_query, heal),
+	    cmocka_unit_test_teardown(test_waiting_blocks_nobody, heal),
+	    cmocka_unit_test_teardown(test_questions_from_another_thread, heal),
+	};
+	return cmocka_run_group_tests_name("cancel", tests, start, stop);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* How nodes are named: users, passwords, databases, and URLs that cannot be used. */
+#include <stdio.h>
+#include <string.h>
+
+#include "fixture.h"
+
+static struct servers servers;
+
+static char text[512]; /* error_text of the last open */
+
+static struct redlock_options options_for(const char *const *urls, unsigned count)
+{
+	struct redlock_options options;
+	redlock_options_init(&options);
+	options.urls = urls;
+	options.url_count = count;
+	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	options.error_text = text;
+	options.error_text_size = sizeof text;
+	text[0] = '\0';
+	return options;
+}
+
+/* One round on one node. Returns the result of the acquire and keeps its vote. */
+static int try_once(const struct redlock_options *options, enum redlock_vote_code *ret_vote)
+{
+	redlock_client *client = NULL;
+	expect_ok(NULL, redlock_open(options, &client));
+	redlock_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
+	int result = redlock_acquire(lock);
+	*ret_vote = fixture_vote(lock, 0);
+	struct redlock_node_status status;
+	expect_ok(NULL, redlock_node_status(client, 0, &status));
+	assert_null(strstr(status.last_error, "s3cret"));
+	assert_null(strstr(status.address, "s3cret"));
+	if (result == 0)
+		expect_ok(lock, redlock_release(lock));
+	else
+		assert_int_equal(status.last_failure, *ret_vote);
+	redlock_lock_free(lock);
+	redlock_close(client);
+	return result;
+}
+
+static void expect_vote(const char *url, const char *user, const char *password, int want_result,
+                        enum redlock_vote_code want_vote)
+{
+	enum redlock_vote_code vote;
+	struct redlock_options options = options_for(&url, 1);
+	options.user = user;
+	options.password = password;
+	int result = try_once(&options, &vote);
+	if (result != want_result || vote != want_vote)
+		fail_msg("%s: %s, vote %s", url, redlock_error_name(result), redlock_vote_name(vote));
+}
+
+/* redis://USERINFO@127.0.0.1:PORT SUFFIX of the first server. */
+static const char *tcp(const char *userinfo, const char *suffix)
+{
+	static char url[256];
+	snprintf(url, sizeof url, "redis://%s127.0.0.1:%d%s", userinfo, servers.server[0].port, suffix);
+	return url;
+}
+
+static const char *local(const char *userinfo, const char *suffix)
+{
+	static char url[256];
+	snprintf(url, sizeof url, "unix://%s%s%s", userinfo, servers.server[0].socket, suffix);
+	return url;
+}
+
+static void test_passwords(void **state)
+{
+	(void)state;
+	server_must(&servers.server[0], "OK", "CONFIG", "SET", "requirepass", "s3cret @:/?#%", NULL);
+	strcpy(servers.server[0].password, "s3cret @:/?#%");
+	const int no = REDLOCK_E_NOQUORUM;
+	expect_vote(tcp("", ""), NULL, NULL, no, REDLOCK_VOTE_AUTH);
+	expect_vote(local("", ""), NULL, NULL, no, REDLOCK_VOTE_AUTH);
+	expect_vote(tcp("", ""), NULL, "wrong s3cret", no, REDLOCK_VOTE_AUTH);
+	expect_vote(tcp(":wrongs3cret@", ""), NULL, NULL, no, REDLOCK_VOTE_AUTH);
+	expect_vote(tcp("", ""), NULL, "s3cret @:/?#%", 0, REDLOCK_VOTE_YES);
+	expect_vote(tcp(":s3cret%20%40%3A%2F%3F%23%25@", ""), NULL, NULL, 0, REDLOCK_VOTE_YES);
+	expect_vote(local(":s3cret%20%40%3a%2f%3f%23%25@", ""), NULL, NULL, 0, REDLOCK_VOTE_YES);
+	/* the URL's own password comes first */
+	expect_vote(tcp(":s3cret%20%40%3A%2F%3F%23%25@", ""), NULL, "wrong", 0, REDLOCK_VOTE_YES);
+	server_must(&servers.server[0], "OK", "CONFIG", "SET", "requirepass", "", NULL);
+	servers.server[0].password[0] = '\0';
+}
+
+static void test_users(void **state)
+{
+	(void)state;
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "alice", "on", ">s3cret", "~*", "&*", "+@all",
+	            NULL);
+	const int no = REDLOCK_E_NOQUORUM;
+	expect_vote(tcp("alice:s3cret@", ""), NULL, NULL, 0, REDLOCK_VOTE_YES);
+	expect_vote(local("alice:s3cret@", ""), NULL, NULL, 0, REDLOCK_VOTE_YES);
+	expect_vote(tcp("", ""), "alice", "s3cret", 0, REDLOCK_VOTE_YES);
+	expect_vote(tcp("alice:wrong-s3cret@", ""), NULL, NULL, no, REDLOCK_VOTE_AUTH);
+	expect_vote(tcp("bob:s3cret@", ""), NULL, NULL, no, REDLOCK_VOTE_AUTH);
+	server_must(&servers.server[0], "1", "ACL", "DELUSER", "alice", NULL);
+}
+
+static const char *key_in_database(const char *database)
+{
+	static struct raw_reply reply;
+	struct raw raw;
+	struct raw_arg select[] = {{"SELECT", 6}, {database, strlen(database)}};
+	struct raw_arg exists[] = {{"EXISTS", 6}, {"job", 3}};
+	assert_int_equal(raw_open(&raw, servers.server[0].socket, WAIT_SOON_MS), 0);
+	assert_int_equal(raw_send(&raw, select, 2), 0);
+	assert_int_equal(raw_receive(&raw, &reply), 0);
+	assert_int_equal(raw_send(&raw, exists, 2), 0);
+	assert_int_equal(raw_receive(&raw, &reply), 0);
+	raw_close(&raw);
+	return reply.text;
+}
+
+static void test_databases(void **state)
+{
+	(void)state;
+	const char *const suffixes[][2] = {{"/5", "?db=5"}, {"/15", "?db=15"}, {"/0", "?db=0"}, {"/", ""}};
+	const char *const databases[] = {"5", "15", "0", "0"};
+	for (unsigned i = 0; i < 8; i++) {
+		const char *url = i % 2 == 0 ? tcp("", suffixes[i / 2][0]) : local("", suffixes[i / 2][1]);
+		redlock_client *client = fixture_open(&url, 1, FIXTURE_NODE_TIMEOUT_MS);
+		redlock_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
+		expect_ok(lock, redlock_acquire(lock));
+		assert_string_equal(key_in_database(databases[i / 2]), "1");
+		assert_string_equal(key_in_database("1"), "0");
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+		assert_string_equal(key_in_database(databases[i / 2]), "0");
+		redlock_lock_free(lock);
+		redlock_close(client);
+	}
+}
+
+/* A database that does not exist is no vote; above all the key is not put into another one. */
+static void test_database_out_of_range(void **state)
+{
+	(void)state;
+	expect_vote(tcp("", "/99"), NULL, NULL, REDLOCK_E_NOQUORUM, REDLOCK_VOTE_DATABASE);
+	expect_vote(local("", "?db=16"), NULL, NULL, REDLOCK_E_NOQUORUM, REDLOCK_VOTE_DATABASE);
+	struct raw_reply reply;
+	assert_null(strstr(server_ask(&servers.server[0], &reply, "INFO", "keyspace", NULL), "keys="));
+	/* Neither does a wrong password let the operations behind it through. */
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "eve", "on", ">other", "~*", "&*", "+@all", NULL);
+	expect_vote(tcp("eve:s3cret@", ""), NULL, NULL, REDLOCK_E_NOQUORUM, REDLOCK_VOTE_AUTH);
+	assert_null(strstr(server_ask(&servers.server[0], &reply, "INFO", "keyspace", NULL), "keys="));
+}
+
+static void test_refused_urls(void **state)
+{
+	(void)state;
+	static const char *const urls[] = {
+	    "",
+	    "redis",
+	    "127.0.0.1",
+	    "127.0.0.1:6379",
+	    "http://127.0.0.1",
+	    "redis:/127.0.0.1",
+	    "redis://",
+	    "redis://:6379",
+	    "redis://user:pw@",
+	    "redis://host:0",
+	    "redis://host:65536",
+	    "redis://host:99999999999999999999",
+	    "redis://host:-1",
+	    "redis://host:port",
+	    "redis://host:",
+	    "redis://host/abc",
+	    "redis://host/-1",
+	    "redis://host/99999999999",
+	    "redis://host/1/2",
+	    "redis://user:%zz@host",
+	    "redis://user:%4@host",
+	    "redis://user:%00@host",
+	    "redis://[::1",
+	    "redis://[::1]x",
+	    "redis://host?timeout=5",
+	    "redis://ho st",
+	    "unix:",
+	    "unix://",
+	    "unix://relative.sock",
+	    "unix:///a?db=x",
+	    "unix:///a?password=x",
+	};
+	for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
+		redlock_client *client = NULL;
+		struct redlock_options options = options_for(&urls[i], 1);
+		int result = redlock_open(&options, &client);
+		if (result != REDLOCK_E_URL || text[0] == '\0')
+			fail_msg("'%s': %s '%s'", urls[i], redlock_error_name(result), text);
+		assert_null(client);
+	}
+	const char *none = NULL;
+	struct redlock_options options = options_for(&none, 1);
+	redlock_client *client = NULL;
+	int result = redlock_open(&options, &client);
+	assert_true(result == REDLOCK_E_URL || result == REDLOCK_E_INVAL);
+}
+
+static void test_refusals_name_the_node_and_no_secret(void **state)
+{
+	(void)state;
+	const char *const urls[] = {"redis://127.0.0.1:7001", "redis://me:s3cret@127.0.0.1:x",
+	                            "redis://127.0.0.1:7003"};
+	const char *const tls[] = {"rediss://:s3cret@127.0.0.1:7001"};
+	struct redlock_options options = options_for(urls, 3);
+	fixture_expect_open(&options, REDLOCK_E_URL);
+	assert_non_null(strstr(text, "port"));
+	assert_true(strstr(text, "2") != NULL || strstr(text, "127.0.0.1:x") != NULL);
+	assert_null(strstr(text, "s3cret"));
+	options = options_for(tls, 1);
+	fixture_expect_open(&options, REDLOCK_E_URL);
+	assert_non_null(strstr(text, "TLS"));
+	assert_null(strstr(text, "s3cret"));
+	char tiny[8];
+	options.error_text = tiny;
+	options.error_text_size = sizeof tiny;
+	fixture_expect_open(&options, REDLOCK_E_URL);
+	assert_true(strlen(tiny) < sizeof tiny);
+	options.error_text = NULL;
+	fixture_expect_open(&options, REDLOCK_E_URL);
+}
+
+static void test_spellings(void **state)
+{
+	(void)state;
+	char url[128];
+	snprintf(url, sizeof url, "valkey://127.0.0.1:%d", servers.server[0].port);
+	expect_vote(url, NULL, NULL, 0, REDLOCK_VOTE_YES);
+	snprintf(url, sizeof url, "REDIS://127.0.0.1:%d/", servers.server[0].port);
+	expect_vote(url, NULL, NULL, 0, REDLOCK_VOTE_YES);
+}
+
+/* A name that does not resolve is that node's missing vote, and no error of the whole. */
+static void test_host_that_does_not_resolve(void **state)
+{
+	(void)state;
+	const char *urls[] = {"redis://no-such-host.invalid", servers.urls[0], servers.urls[1]};
+	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_vote(lock, 0, REDLOCK_VOTE_NAME);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, 2, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_passwords),    cmocka_unit_test(test_users),
+	    cmocka_unit_test(test_databases),    cmocka_unit_test(test_database_out_of_range),
+	    cmocka_unit_test(test_refused_urls), cmocka_unit_test(test_refusals_name_the_node_and_no_secret),
+	    cmocka_unit_test(test_spellings),    cmocka_unit_test(test_host_that_does_not_resolve),
+	};
+	return cmocka_run_group_tests_name("config", tests, start, stop);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* After fork(2) the child's calls are refused and send nothing, and the parent does not notice. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "fixture.h"
+
+enum { NODES = 3 };
+
+static struct servers servers;
+
+/* Every call that a child could make. Returns the number of the first that is not refused, 0 when all are. */
+static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_lock *idle)
+{
+	struct redlock_node_status status;
+	struct redlock_vote vote;
+	struct redlock_finding finding;
+	struct redlock_event event;
+	redlock_lock *made = NULL;
+	char token[REDLOCK_MAX_TOKEN + 1];
+	size_t length;
+	const int results[] = {
+	    redlock_lock_new(client, "child", 5, NULL, &made),
+	    redlock_acquire(idle),
+	    redlock_extend(held, 0),
+	    redlock_release(held),
+	    redlock_query(held),
+	    redlock_cancel(held),
+	    redlock_start_acquire(idle),
+	    redlock_start_extend(held, 0),
+	    redlock_start_release(held),
+	    redlock_start_query(held),
+	    redlock_process(client),
+	    redlock_next(client, &event),
+	    redlock_drain(client, 10),
+	    redlock_node_status(client, 0, &status),
+	    redlock_lock_vote(held, 0, &vote),
+	    redlock_lock_finding(held, 0, &finding),
+	    redlock_lock_token(held, token, sizeof token, &length),
+	    redlock_keeper_start(client),
+	    redlock_notice_fd(client),
+	};
+	for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
+		if (results[i] != REDLOCK_E_FORKED)
+			return (int)i + 1;
+	}
+	if (redlock_remaining_ms(held) != 0 || redlock_deadline_ns(held) != 0)
+		return 50; /* the child holds nothing */
+	return 0;
+}
+
+static long long commands_processed(const struct server *server)
+{
+	struct raw_reply reply;
+	server_ask(server, &reply, "INFO", "stats", NULL);
+	const char *line = strstr(reply.text, "total_commands_processed:");
+	assert_non_null(line);
+	return strtoll(line + strlen("total_commands_processed:"), NULL, 10);
+}
+
+static void child_in_between(redlock_client *client, redlock_lock *held, redlock_lock *idle, bool close_first)
+{
+	pid_t pid = child_fork();
+	if (pid == 0) {
+		int wrong = refused_in_child(client, held, idle);
+		if (close_first)
+			redlock_close(client);
+		redlock_lock_free(held);
+		redlock_lock_leave(idle);
+		if (!close_first)
+			redlock_close(client);
+		_exit(wrong);
+	}
+	assert_int_equal(child_join(pid), 0);
+}
+
+static void expect_untouched(redlock_client *client, redlock_lock *held, redlock_lock *idle, bool close_first)
+{
+	struct fixture_token token = fixture_token(held);
+	long long before[NODES];
+	assert_soon(servers_with_value(&servers, NODES, "parent", token.text) == NODES);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	for (unsigned i = 0; i < NODES; i++)
+		before[i] = commands_processed(&servers.server[i]);
+	child_in_between(client, held, idle, close_first);
+	for (unsigned i = 0; i < NODES; i++) /* one is the question itself */
+		assert_int_equal(commands_processed(&servers.server[i]), before[i] + 1);
+	assert_int_equal(servers_with_value(&servers, NODES, "parent", token.text), NODES);
+	assert_true(redlock_remaining_ms(held) > 0);
+}
+
+static void run(bool keeper, bool close_first)
+{
+	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *held = fixture_lock(client, "parent", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	redlock_lock *idle = fixture_lock(client, "idle", WAIT_LONG_TTL_MS, 0);
+	if (keeper)
+		expect_ok(NULL, redlock_keeper_start(client));
+	expect_ok(held, redlock_acquire(held));
+	expect_untouched(client, held, idle, close_first);
+	/* The parent goes on over the same connections. */
+	struct raw_reply reply;
+	long long connections = 0;
+	for (unsigned i = 0; i < NODES; i++) {
+		server_ask(&servers.server[i], &reply, "CLIENT", "LIST", "TYPE", "normal", NULL);
+		for (const char *line = reply.text; (line = strstr(line, "id=")) != NULL; line++)
+			connections++;
+	}
+	assert_true(connections >= 2LL * NODES);
+	expect_ok(held, redlock_extend(held, 0));
+	expect_ok(idle, redlock_acquire(idle));
+	expect_ok(held, redlock_release(held));
+	redlock_lock_free(idle);
+	redlock_lock_free(held);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(server_key_count(&servers.server[0]), 0);
+	redlock_close(client);
+}
+
+static void test_child_frees_then_closes(void **state)
+{
+	(void)state;
+	run(false, false);
+}
+
+static void test_child_closes_then_frees(void **state)
+{
+	(void)state;
+	run(false, true);
+}
+
+/* The keeper's thread does not exist in the child: its close must not wait for it. */
+static void test_child_of_a_parent_with_keeper(void **state)
+{
+	(void)state;
+	run(true, false);
+	run(true, true);
+}
+
+/* What the child does: drops the parent's, opens its own, and meets the parent's lock as anybody would. */
+static int meet_parent(redlock_client *parents)
+{
+	struct redlock_options options;
+	struct redlock_lock_options lock_options = fixture_options(WAIT_LONG_TTL_MS);
+	redlock_client *own = NULL;
+	redlock_lock *same = NULL;
+	redlock_close(parents);
+	redlock_options_init(&options);
+	options.urls = servers.urls;
+	options.url_count = NODES;
+	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	if (redlock_open(&options, &own) != 0 || redlock_lock_new(own, "shared", 6, &lock_options, &same) != 0)
+		return 1;
+	int result = redlock_acquire(same);
+	redlock_lock_free(same);
+	redlock_close(own);
+	return result == REDLOCK_E_BUSY ? 0 : 2;
+}
+
+static void test_child_opens_a_client_of_its_own(void **state)
+{
+	(void)state;
+	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "shared", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	pid_t pid = child_fork();
+	if (pid == 0) {
+		int wrong = meet_parent(client);
+		redlock_lock_free(lock);
+		_exit(wrong);
+	}
+	assert_int_equal(child_join(pid), 0);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_child_frees_then_closes),
+	    cmocka_unit_test(test_child_closes_then_frees),
+	    cmocka_unit_test(test_child_of_a_parent_with_keeper),
+	    cmocka_unit_test(test_child_opens_a_client_of_its_own),
+	};
+	return cmocka_run_group_tests_name("fork", tests, start, stop);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* One node hangs while thousands of locks come and go: what waits for it is bounded, and nobody else notices.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+
+enum { NODES = 5, HUNG = 2, ALLOWED_KIB = 2048 };
+
+static struct servers servers;
+
+static int pairs(void)
+{
+	return wait_is_slow() ? 500 : 10000;
+}
+
+static long resident_kib(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = -1;
+	assert_non_null(file);
+	while (fgets(line, sizeof line, file) != NULL) {
+		if (strncmp(line, "VmRSS:", 6) == 0)
+			kib = strtol(line + 6, NULL, 10);
+	}
+	fclose(file);
+	return kib;
+}
+
+static void run_pairs(redlock_client *client, const char *name, int count)
+{
+	redlock_lock *lock = fixture_lock(client, name, WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	for (int i = 0; i < count; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_release(lock));
+	}
+	redlock_lock_free(lock);
+}
+
+static struct redlock_node_status hung_status(redlock_client *client)
+{
+	struct redlock_node_status status;
+	expect_ok(NULL, redlock_node_status(client, HUNG, &status));
+	return status;
+}
+
+static void run_beside_hung_node(const char *const *urls, const char *name, uint32_t node_timeout_ms)
+{
+	redlock_client *client = fixture_open(urls, NODES, node_timeout_ms);
+	run_pairs(client, name, 100);
+	server_pause(&servers.server[HUNG]);
+	long before_kib = resident_kib();
+	run_pairs(client, name, pairs());
+	long after_kib = resident_kib();
+	struct redlock_node_status status = hung_status(client);
+	print_message("%d pairs: %ld KiB, then %ld KiB; waiting %u, owed %u, lingering %u\n", pairs(), before_kib,
+	              after_kib, status.waiting, status.owed, status.lingering);
+	if (!wait_is_slow())
+		assert_true(after_kib <= before_kib + ALLOWED_KIB);
+
+	/* When it goes on, all is settled or said not to be. */
+	server_resume(&servers.server[HUNG]);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	if (server_has(&servers.server[HUNG], name))
+		assert_true(hung_status(client).lingering > 0);
+	assert_int_equal(servers_with_key(&servers, HUNG, name), 0);
+	run_pairs(client, name, 100);
+	assert_soon(redlock_drain(client, 20) == 0 && hung_status(client).connected);
+	redlock_close(client);
+}
+
+static void test_with_a_patient_client(void **state)
+{
+	(void)state;
+	run_beside_hung_node(servers.urls, "patient", FIXTURE_NODE_TIMEOUT_MS);
+}
+
+static void test_with_a_hasty_client(void **state)
+{
+	(void)state;
+	run_beside_hung_node(servers.tcp_urls, "hasty", 1000);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	servers_heal(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_with_a_patient_client, heal),
+	    cmocka_unit_test_teardown(test_with_a_hasty_client, heal),
+	};
+	return cmocka_run_group_tests_name("hung_memory", tests, start, stop);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* One server counted twice would be one machine with two votes; and users who may do less than everything. */
+#include <stdio.h>
+#include <string.h>
+
+#include "fixture.h"
+
+static struct servers servers;
+
+static void expect_duplicate_at_open(const char *first, const char *second)
+{
+	const char *urls[] = {first, servers.urls[2], second};
+	char text[256] = "";
+	struct redlock_options options;
+	redlock_options_init(&options);
+	options.urls = urls;
+	options.url_count = 3;
+	options.error_text = text;
+	options.error_text_size = sizeof text;
+	fixture_expect_open(&options, REDLOCK_E_DUPLICATE);
+	assert_true(text[0] != '\0');
+}
+
+static void test_same_url_twice(void **state)
+{
+	(void)state;
+	char slash[128];
+	char zero[128];
+	char password[128];
+	snprintf(slash, sizeof slash, "redis://127.0.0.1:%d/", servers.server[0].port);
+	snprintf(zero, sizeof zero, "valkey://127.0.0.1:%d/0", servers.server[0].port);
+	snprintf(password, sizeof password, "redis://me:pw@127.0.0.1:%d", servers.server[0].port);
+	expect_duplicate_at_open(servers.tcp_urls[0], servers.tcp_urls[0]);
+	expect_duplicate_at_open(servers.tcp_urls[0], slash);
+	expect_duplicate_at_open(servers.tcp_urls[0], zero);
+	expect_duplicate_at_open(servers.tcp_urls[0], password);
+	expect_duplicate_at_open(servers.urls[0], servers.urls[0]);
+	expect_duplicate_at_open("redis://host:6379", "redis://HOST");
+}
+
+/* Refused when the same identity shows behind two addresses, and nothing is left behind. A quorum of the
+ * first two answers may come before the second of the pair has said who it is, so it may take some tries. */
+static void expect_duplicate_when_seen(const char *first, const char *second)
+{
+	const char *urls[] = {first, second, servers.urls[2]};
+	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "twice", WAIT_LONG_TTL_MS, 0);
+	int result = redlock_acquire(lock);
+	for (int i = 0; i < 100 && result != REDLOCK_E_DUPLICATE; i++) {
+		if (result == 0)
+			redlock_release(lock);
+		redlock_drain(client, 50);
+		result = redlock_acquire(lock);
+	}
+	expect_result(lock, REDLOCK_E_DUPLICATE, result);
+	bool first_says = fixture_vote(lock, 0) == REDLOCK_VOTE_DUPLICATE;
+	bool second_says = fixture_vote(lock, 1) == REDLOCK_VOTE_DUPLICATE;
+	assert_true(first_says || second_says);
+	expect_result(lock, REDLOCK_E_DUPLICATE, redlock_acquire(lock)); /* for good */
+	redlock_drain(client, WAIT_SOON_MS);
+	struct raw_reply reply;
+	for (unsigned i = 0; i < 3; i++)
+		assert_null(strstr(server_ask(&servers.server[i], &reply, "INFO", "keyspace", NULL), "keys="));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_same_server_by_two_addresses(void **state)
+{
+	(void)state;
+	expect_duplicate_when_seen(servers.urls[0], servers.tcp_urls[0]);
+	expect_duplicate_when_seen(servers.tcp_urls[0], servers.urls[0]);
+}
+
+static void test_two_databases_of_one_server(void **state)
+{
+	(void)state;
+	char other[64];
+	snprintf(other, sizeof other, "%s/1", servers.tcp_urls[0]);
+	expect_duplicate_at_open(servers.tcp_urls[0], other);
+	snprintf(other, sizeof other, "%s?db=1", servers.urls[0]);
+	expect_duplicate_when_seen(servers.tcp_urls[0], other);
+}
+
+/* A server that is restarted has a new identity, and that alone is no reason to refuse it. */
+static void test_restarted_server_is_no_duplicate(void **state)
+{
+	(void)state;
+	redlock_client *client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "restart", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	for (unsigned i = 0; i < 3; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		server_restart(&servers.server[i]);
+		redlock_release(lock);
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_release(lock));
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* ---- users who may do less ---- */
+
+static redlock_client *open_as(const char *forbidden)
+{
+	char url[128];
+	const char *urls[] = {url, servers.urls[2]};
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "reset", "on", ">pw", "~*", "&*",
+	            "+@all", forbidden, NULL);
+	snprintf(url, sizeof url, "redis://limited:pw@127.0.0.1:%d", servers.server[0].port);
+	return fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+}
+
+static void expect_full_service(redlock_client *client)
+{
+	redlock_lock *lock = fixture_lock(client, "limited", WAIT_LONG_TTL_MS, 0);
+	for (int i = 0; i < 3; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+		assert_false(server_has(&servers.server[0], "limited"));
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* The identity is unknown then, and the node votes all the same. */
+static void test_info_forbidden(void **state)
+{
+	(void)state;
+	struct redlock_node_status status;
+	redlock_client *client = open_as("-info");
+	redlock_lock *lock = fixture_lock(client, "limited", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	expect_ok(NULL, redlock_node_status(client, 0, &status));
+	assert_true(status.connected);
+	assert_string_equal(status.run_id, "");
+	redlock_lock_free(lock);
+	expect_full_service(client);
+}
+
+static void test_client_forbidden(void **state)
+{
+	(void)state;
+	expect_full_service(open_as("-client"));
+}
+
+/* EVALSHA alone may be allowed or not: the library needs one of the two only where the script is not cached.
+ */
+static void test_scripts_forbidden(void **state)
+{
+	(void)state;
+	redlock_client *client = open_as("-@scripting");
+	redlock_lock *lock = fixture_lock(client, "scriptless", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 0));
+	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
+	assert_true(redlock_remaining_ms(lock) > 0);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_release(lock));
+	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
+	assert_true(server_has(&servers.server[0], "scriptless"));
+	/* It cannot be given back, and it is said so: owed for ever would be as wrong as settled. */
+	struct redlock_node_status status;
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	expect_ok(NULL, redlock_node_status(client, 0, &status));
+	assert_true(status.lingering > 0);
+	redlock_lock_free(lock);
+	redlock_close(client);
+	server_must(&servers.server[0], "1", "DEL", "scriptless", NULL);
+}
+
+static void test_set_forbidden(void **state)
+{
+	(void)state;
+	redlock_client *client = open_as("-set");
+	redlock_lock *lock = fixture_lock(client, "setless", WAIT_LONG_TTL_MS, 0);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_key_forbidden(void **state)
+{
+	(void)state;
+	redlock_client *client = open_as("resetkeys");
+	redlock_lock *lock = fixture_lock(client, "keyless", WAIT_LONG_TTL_MS, 0);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, 3, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	servers_heal(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_same_url_twice, heal),
+	    cmocka_unit_test_teardown(test_same_server_by_two_addresses, heal),
+	    cmocka_unit_test_teardown(test_two_databases_of_one_server, heal),
+	    cmocka_unit_test_teardown(test_restarted_server_is_no_duplicate, heal),
+	    cmocka_unit_test_teardown(test_info_forbidden, heal),
+	    cmocka_unit_test_teardown(test_client_forbidden, heal),
+	    cmocka_unit_test_teardown(test_scripts_forbidden, heal),
+	    cmocka_unit_test_teardown(test_set_forbidden, heal),
+	    cmocka_unit_test_teardown(test_key_forbidden, heal),
+	};
+	return cmocka_run_group_tests_name("identity", tests, start, stop);
+}

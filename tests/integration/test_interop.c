@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/* Other programs on the same key: they exclude us and we exclude them, whatever they write as a value. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "fixture.h"
+
+#define UNLOCK_SCRIPT                                                                                        \
+	"if redis.call(\"get\",KEYS[1]) == ARGV[1] then return redis.call(\"del\",KEYS[1]) else return 0 end"
+
+static struct servers servers;
+static redlock_client *client; /* of all three nodes */
+static redlock_client *single; /* of the first alone */
+
+static redlock_lock *new_lock(redlock_client *of, const char *name)
+{
+	return fixture_lock(of, name, WAIT_LONG_TTL_MS, 0);
+}
+
+/* ---- redis-cli ---- */
+
+static void test_others_are_refused_while_we_hold(void **state)
+{
+	(void)state;
+	struct raw_reply reply;
+	redlock_lock *lock = new_lock(client, "ours");
+	expect_ok(lock, redlock_acquire(lock));
+	assert_soon(servers_with_key(&servers, 3, "ours") == 3);
+	for (unsigned i = 0; i < 3; i++) {
+		struct server *server = &servers.server[i];
+		assert_string_equal(server_ask(server, &reply, "SET", "ours", "theirs", "NX", "PX", "1000", NULL),
+		                    "(nil)");
+		assert_string_equal(server_ask(server, &reply, "SETNX", "ours", "1700000000", NULL), "0");
+		assert_string_equal(server_ask(server, &reply, "EVAL", UNLOCK_SCRIPT, "1", "ours", "theirs", NULL),
+		                    "0");
+	}
+	expect_ok(lock, redlock_extend(lock, 0));
+	expect_ok(lock, redlock_release(lock));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_soon(!server_has(&servers.server[i], "ours"));
+		server_must(&servers.server[i], "OK", "SET", "ours", "theirs", "NX", "PX", "100000", NULL);
+	}
+	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
+	for (unsigned i = 0; i < 3; i++)
+		server_must(&servers.server[i], "1", "EVAL", UNLOCK_SCRIPT, "1", "ours", "theirs", NULL);
+	expect_ok(lock, redlock_acquire(lock));
+	redlock_lock_free(lock);
+}
+
+/* An operator with redis-cli and the classic script, who has our token, gives our lock back. */
+static void test_redis_cli_releases_with_our_token(void **state)
+{
+	(void)state;
+	char output[256];
+	redlock_lock *lock = new_lock(client, "cli");
+	expect_ok(lock, redlock_acquire(lock));
+	assert_soon(servers_with_key(&servers, 3, "cli") == 3);
+	struct fixture_token token = fixture_token(lock);
+	for (unsigned i = 0; i < 3; i++) {
+		const char *argv[] = {"redis-cli", "-s", servers.server[i].socket, "EVAL", UNLOCK_SCRIPT, "1", "cli",
+		                      token.text,  NULL};
+		assert_int_equal(child_run(argv, output, sizeof output), 0);
+		assert_string_equal(output, "1");
+	}
+	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
+	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
+	redlock_lock_free(lock);
+}
+
+/* ---- what others write ---- */
+
+struct holder {
+	const char *whose;
+	const char *words[6]; /* the command that makes the key `theirs`; its answer does not matter */
+	const char *type;
+};
+
+static const struct holder holders[] = {
+    {"redsync: base64", {"SET", "theirs", "mB3Ss1mT0l3kVw==", "NX", "PX", "100000"}, "string"},
+    {"node-redlock: hex", {"SET", "theirs", "c6f1a08cbd0dbc8c3d6b6d3b41a0cc6a", "NX"}, "string"},
+    {"redis-py: hex of a UUID",
+     {"SET", "theirs", "5f3a0a9e7a1e11ee8c990242ac120002", "NX", "PX", "100000"},
+     "string"},
+    {"a UUID", {"SET", "theirs", "123e4567-e89b-12d3-a456-426614174000", "NX"}, "string"},
+    {"redlock-cpp: a name", {"SET", "theirs", "host:4711:1", "NX"}, "string"},
+    {"binary", {"SET", "theirs", "\x80\xff\x01\r\n\xfe"}, "string"},
+    {"empty", {"SET", "theirs", ""}, "string"},
+    {"a number", {"SET", "theirs", "42"}, "string"},
+    {"an old SETNX with the time it ends", {"SETNX", "theirs", "1700000000"}, "string"},
+    {"the same, long over", {"SETNX", "theirs", "1"}, "string"},
+    {"Redisson: a hash", {"HSET", "theirs", "d9c4b1a2-2f6e-4b5e-9d0a-1c2d3e4f5a6b:1", "1"}, "hash"},
+    {"a list", {"RPUSH", "theirs", "x"}, "list"},
+    {"a set", {"SADD", "theirs", "x"}, "set"},
+    {"a sorted set", {"ZADD", "theirs", "1", "x"}, "zset"},
+    {"a stream", {"XADD", "theirs", "1-1", "field", "value"}, "stream"},
+};
+
+static void make_key(const struct server *server, const struct holder *holder)
+{
+	struct raw_arg args[6];
+	struct raw_reply reply;
+	size_t count = 0;
+	for (; count < 6 && holder->words[count] != NULL; count++)
+		args[count] = (struct raw_arg){holder->words[count], strlen(holder->words[count])};
+	server_call(server, args, count, &reply);
+	if (reply.type == '-' || !server_has(server, "theirs"))
+		fail_msg("%s: %s", holder->whose, reply.text);
+}
+
+static void respect(const struct holder *holder)
+{
+	struct raw_reply before;
+	struct raw_reply after;
+	redlock_lock *lock = new_lock(client, "theirs");
+	for (unsigned i = 0; i < 3; i++)
+		make_key(&servers.server[i], holder);
+	server_ask(&servers.server[0], &before, "DUMP", "theirs", NULL);
+	int result = redlock_acquire(lock);
+	if (result != REDLOCK_E_BUSY)
+		fail_msg("%s: %s", holder->whose, redlock_error_name(result));
+	assert_true(fixture_votes_of_kind(lock, 3, REDLOCK_KIND_NO) >= 2);
+
+	/* Whose it is can be seen. */
+	struct redlock_finding finding;
+	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
+	expect_ok(lock, redlock_lock_finding(lock, 0, &finding));
+	assert_true(finding.known);
+	assert_string_equal(finding.type, holder->type);
+	bool expires = holder->words[4] != NULL && strcmp(holder->words[4], "PX") == 0;
+	if (expires)
+		assert_in_range(finding.pttl_ms, 1, 100000);
+	else
+		assert_int_equal(finding.pttl_ms, -1);
+	if (strcmp(holder->type, "string") == 0) {
+		assert_int_equal(finding.value_len, strlen(holder->words[2]));
+		assert_int_equal(finding.value_kept, strlen(holder->words[2]));
+		assert_memory_equal(finding.value, holder->words[2], finding.value_kept);
+	} else if (strcmp(holder->type, "hash") == 0) {
+		assert_memory_equal(finding.value, "d9c4b1a2-2f6e-4b5e-9d0a-1c2d3e4f5a6b:1=1", 40);
+	}
+	redlock_lock_free(lock);
+	redlock_drain(client, WAIT_SOON_MS);
+
+	/* And nothing of it was touched. */
+	server_ask(&servers.server[0], &after, "DUMP", "theirs", NULL);
+	assert_int_equal(after.length, before.length);
+	assert_memory_equal(after.text, before.text, before.length);
+	for (unsigned i = 0; i < 3; i++)
+		server_must(&servers.server[i], "1", "DEL", "theirs", NULL);
+}
+
+static void test_other_holders_are_respected(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++)
+		respect(&holders[i]);
+}
+
+/* One foreign value that is far longer than any token. */
+static void test_long_foreign_value(void **state)
+{
+	(void)state;
+	static char value[100001];
+	struct redlock_finding finding;
+	memset(value, 'v', sizeof value - 1);
+	for (unsigned i = 0; i < 3; i++)
+		server_must(&servers.server[i], "OK", "SET", "long", value, NULL);
+	redlock_lock *lock = new_lock(client, "long");
+	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
+	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
+	expect_ok(lock, redlock_lock_finding(lock, 0, &finding));
+	assert_int_equal(finding.value_len, 100000);
+	assert_int_equal(finding.value_kept, sizeof finding.value);
+	assert_memory_equal(finding.value, value, finding.value_kept);
+	redlock_lock_free(lock);
+}
+
+/* A value like ours, but not ours: one more or one less byte makes it another's. */
+static void test_values_are_compared_whole(void **state)
+{
+	(void)state;
+	redlock_lock *lock = new_lock(single, "whole");
+	for (int variant = 0; variant < 4; variant++) {
+		expect_ok(lock, redlock_acquire(lock));
+		struct fixture_token token = fixture_token(lock);
+		char value[64];
+		snprintf(value, sizeof value,
+		         variant == 0   ? "%s "
+		         : variant == 1 ? "%.39s"
+		         : variant == 2 ? "%s|x"
+		                        : "x%.39s",
+		         token.text);
+		server_must(&servers.server[0], "OK", "SET", "whole", value, NULL);
+		expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
+		expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
+		assert_true(server_has_value(&servers.server[0], "whole", value));
+		server_must(&servers.server[0], "1", "DEL", "whole", NULL);
+	}
+	redlock_lock_free(lock);
+}
+
+/* ---- python3-redis ---- */
+
+/* Takes "python" (or fails), says so, waits for a line, releases, says so. */
+static const char python_holder[] =
+    "import redis, sys\n"
+    "lock = redis.Redis(unix_socket_path=sys.argv[1]).lock('python', timeout=250)\n"
+    "print('held' if lock.acquire(blocking=False) else 'refused', flush=True)\n"
+    "sys.stdin.readline()\n"
+    "if lock.local.token: lock.extend(10); lock.release(); print('released', flush=True)\n";
+
+struct python {
+	pid_t pid;
+	int in, out;
+};
+
+static void python_start(struct python *python)
+{
+	int in[2];
+	int out[2];
+	assert_int_equal(pipe(in), 0);
+	assert_int_equal(pipe(out), 0);
+	python->pid = child_fork();
+	if (python->pid == 0) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		close(in[1]);
+		close(out[0]);
+		unsetenv("LD_PRELOAD");
+		execl("/usr/bin/python3", "python3", "-c", python_holder, servers.server[0].socket, (char *)NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	python->in = in[1];
+	python->out = out[0];
+}
+
+static void python_says(struct python *python, const char *want)
+{
+	char line[64] = "";
+	size_t length = 0;
+	while (length + 1 < sizeof line && read(python->out, line + length, 1) == 1 && line[length] != '\n')
+		length++;
+	line[length] = '\0';
+	assert_string_equal(line, want);
+}
+
+static void python_go_on(struct python *python)
+{
+	assert_int_equal(write(python->in, "\n", 1), 1);
+}
+
+static void python_end(struct python *python)
+{
+	close(python->in);
+	close(python->out);
+	assert_int_equal(child_join(python->pid), 0);
+}
+
+static bool python_is_there(void)
+{
+	char output[256];
+	const char *argv[] = {"/usr/bin/python3", "-c", "import redis; redis.lock.Lock", NULL};
+	return child_run(argv, output, sizeof output) == 0;
+}
+
+static void test_python_redis_lock(void **state)
+{
+	(void)state;
+	struct python first;
+	struct python second;
+	if (!python_is_there()) {
+		print_message("python3-redis is not installed\n");
+		skip();
+	}
+	redlock_lock *lock = new_lock(single, "python");
+	python_start(&first);
+	python_says(&first, "held");
+	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
+	python_go_on(&first);
+	python_says(&first, "released");
+	python_end(&first);
+
+	expect_ok(lock, redlock_acquire(lock));
+	python_start(&second);
+	python_says(&second, "refused");
+	python_go_on(&second);
+	python_end(&second);
+	assert_true(server_has_value(&servers.server[0], "python", fixture_token(lock).text));
+	expect_ok(lock, redlock_release(lock));
+	python_start(&second);
+	python_says(&second, "held");
+	python_go_on(&second);
+	python_says(&second, "released");
+	python_end(&second);
+	redlock_lock_free(lock);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, 3, NULL);
+	client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	single = fixture_open(servers.tcp_urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	redlock_close(single);
+	redlock_close(client);
+	servers_stop(&servers);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	servers_heal(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_others_are_refused_while_we_hold, heal),
+	    cmocka_unit_test_teardown(test_redis_cli_releases_with_our_token, heal),
+	    cmocka_unit_test_teardown(test_other_holders_are_respected, heal),
+	    cmocka_unit_test_teardown(test_long_foreign_value, heal),
+	    cmocka_unit_test_teardown(test_values_are_compared_whole, heal),
+	    cmocka_unit_test_teardown(test_python_redis_lock, heal),
+	};
+	return cmocka_run_group_tests_name("interop", tests, start, stop);
+}

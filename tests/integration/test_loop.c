@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* The client inside an event loop: one descriptor for any number of locks, and nothing that blocks. */
+#include <poll.h>
+#include <stdio.h>
+
+#include "fixture.h"
+
+enum { NODES = 5, LOCKS = 64 };
+
+static struct servers servers;
+static redlock_client *client;
+static redlock_lock *locks[LOCKS];
+
+static void make_locks(void)
+{
+	for (int i = 0; i < LOCKS; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "loop-%d", i);
+		locks[i] = fixture_lock(client, name, WAIT_LONG_TTL_MS, 0);
+	}
+}
+
+static void free_locks(void)
+{
+	for (int i = 0; i < LOCKS; i++)
+		redlock_lock_free(locks[i]);
+}
+
+/* What a loop around the client does until there is an event: process, then poll the one descriptor. */
+static struct redlock_event next_event(redlock_client *from)
+{
+	struct redlock_event event = {0};
+	struct pollfd fd = {.fd = redlock_fd(from), .events = POLLIN};
+	for (;;) {
+		expect_ok(NULL, redlock_process(from));
+		int got = redlock_next(from, &event);
+		if (got != 0) {
+			assert_int_equal(got, 1);
+			return event;
+		}
+		assert_int_equal(poll(&fd, 1, WAIT_SOON_MS), 1);
+	}
+}
+
+/* Turns the loop until all locks have reported the end of this operation, each once and with this result. */
+static void collect(enum redlock_operation operation, int want)
+{
+	bool seen[LOCKS] = {false};
+	struct redlock_event event;
+	for (int done = 0; done < LOCKS;) {
+		event = next_event(client);
+		assert_int_equal(event.kind, REDLOCK_EVENT_DONE);
+		assert_int_equal(event.operation, operation);
+		expect_result(event.lock, want, event.result);
+		for (int i = 0; i < LOCKS; i++) {
+			if (event.lock == locks[i]) {
+				assert_false(seen[i]);
+				seen[i] = true;
+				done++;
+			}
+		}
+	}
+	assert_int_equal(redlock_next(client, &event), 0);
+}
+
+static long long keys_everywhere(void)
+{
+	long long keys = 0;
+	for (unsigned i = 0; i < NODES; i++)
+		keys += server_key_count(&servers.server[i]);
+	return keys;
+}
+
+static void start_all(int (*begin)(redlock_lock *))
+{
+	for (int i = 0; i < LOCKS; i++)
+		expect_ok(locks[i], begin(locks[i]));
+}
+
+static int begin_extend(redlock_lock *lock)
+{
+	return redlock_start_extend(lock, 2 * WAIT_LONG_TTL_MS);
+}
+
+static void test_many_locks_in_one_loop(void **state)
+{
+	(void)state;
+	make_locks();
+	start_all(redlock_start_acquire);
+	expect_result(NULL, REDLOCK_E_STATE, redlock_start_acquire(locks[0]));
+	assert_int_equal(keys_everywhere(), 0); /* nothing is sent before redlock_process() */
+	collect(REDLOCK_OP_ACQUIRE, 0);
+	assert_soon(keys_everywhere() == (long long)LOCKS * NODES);
+
+	start_all(begin_extend);
+	assert_int_equal(redlock_timeout_ns(client), 0); /* all are connected, and there is something to send */
+	collect(REDLOCK_OP_EXTEND, 0);
+	for (int i = 0; i < LOCKS; i++)
+		assert_true(redlock_remaining_ms(locks[i]) > WAIT_LONG_TTL_MS);
+	start_all(redlock_start_query);
+	collect(REDLOCK_OP_QUERY, 0);
+	start_all(redlock_start_release);
+	collect(REDLOCK_OP_RELEASE, 0);
+	assert_soon(keys_everywhere() == 0);
+	expect_result(NULL, REDLOCK_E_STATE, redlock_start_release(locks[0]));
+	free_locks();
+}
+
+static void test_busy_in_a_loop(void **state)
+{
+	(void)state;
+	make_locks();
+	for (int i = 0; i < LOCKS; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "loop-%d", i);
+		for (unsigned node = 0; node < 3; node++)
+			server_must(&servers.server[node], "OK", "SET", name, "x", NULL);
+	}
+	start_all(redlock_start_acquire);
+	collect(REDLOCK_OP_ACQUIRE, REDLOCK_E_BUSY);
+	free_locks();
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(keys_everywhere(), 3LL * LOCKS);
+}
+
+/* Timers are in the descriptor: a loop that only polls it sees the retry, the grant, the danger and the loss.
+ */
+static void test_timers_in_the_descriptor(void **state)
+{
+	(void)state;
+	struct redlock_lock_options options = fixture_options(4000);
+	redlock_client *quick = fixture_open(servers.urls, NODES, 1000);
+	options.wait_ms = WAIT_SOON_MS;
+	options.danger_ms = 2000;
+	redlock_lock *lock = fixture_lock_with(quick, "timers", &options);
+	for (unsigned node = 0; node < NODES; node++)
+		server_must(&servers.server[node], "OK", "SET", "timers", "x", "PX", "1000", NULL);
+	expect_ok(lock, redlock_start_acquire(lock));
+	const enum redlock_event_kind kinds[] = {REDLOCK_EVENT_DONE, REDLOCK_EVENT_DANGER, REDLOCK_EVENT_LOST};
+	for (int i = 0; i < 3; i++) {
+		struct redlock_event event = next_event(quick);
+		assert_int_equal(event.kind, kinds[i]);
+		if (i == 0)
+			expect_ok(lock, event.result);
+	}
+	assert_int_equal(redlock_remaining_ms(lock), 0);
+	redlock_lock_free(lock);
+	redlock_close(quick);
+}
+
+static void test_cancel_of_started_acquires(void **state)
+{
+	(void)state;
+	make_locks();
+	for (unsigned node = 0; node < NODES; node++)
+		server_pause(&servers.server[node]);
+	start_all(redlock_start_acquire);
+	expect_ok(NULL, redlock_process(client));
+	for (int i = 0; i < LOCKS; i++)
+		expect_ok(locks[i], redlock_cancel(locks[i]));
+	collect(REDLOCK_OP_ACQUIRE, REDLOCK_E_CANCELLED);
+	for (unsigned node = 0; node < NODES; node++)
+		server_resume(&servers.server[node]);
+	/* What had been sent is taken back. */
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(keys_everywhere(), 0);
+	start_all(redlock_start_acquire);
+	collect(REDLOCK_OP_ACQUIRE, 0);
+	free_locks();
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(keys_everywhere(), 0);
+}
+
+static void test_cancel_before_anything_was_sent(void **state)
+{
+	(void)state;
+	make_locks();
+	start_all(redlock_start_acquire);
+	for (int i = 0; i < LOCKS; i++)
+		expect_ok(locks[i], redlock_cancel(locks[i]));
+	collect(REDLOCK_OP_ACQUIRE, REDLOCK_E_CANCELLED);
+	free_locks();
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(keys_everywhere(), 0);
+}
+
+/* Whatever a handle is doing when it is freed: no event comes, and no key stays. */
+static void test_free_with_operations_in_flight(void **state)
+{
+	(void)state;
+	struct redlock_event event;
+	int (*const second[])(redlock_lock *) = {begin_extend, redlock_start_query, redlock_start_release};
+	for (int round = 0; round < 4; round++) {
+		make_locks();
+		start_all(redlock_start_acquire);
+		if (round > 0) {
+			collect(REDLOCK_OP_ACQUIRE, 0);
+			start_all(second[round - 1]);
+		}
+		expect_ok(NULL, redlock_process(client));
+		free_locks();
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+		assert_int_equal(redlock_next(client, &event), 0);
+		assert_int_equal(keys_everywhere(), 0);
+	}
+}
+
+/* What is held when the client is closed is released, without waiting: sent, that is. (That many releases,
+ * larger than what a server reads at once, arrive too is promised by redlock_drain() alone.) */
+static void test_close_before_free(void **state)
+{
+	(void)state;
+	enum { HELD = 4 };
+	redlock_client *closed = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *held[HELD];
+	for (int i = 0; i < HELD; i++) {
+		char name[] = {'h', (char)('a' + i), '\0'};
+		held[i] = fixture_lock(closed, name, WAIT_LONG_TTL_MS, 0);
+		expect_ok(held[i], redlock_acquire(held[i]));
+	}
+	assert_soon(redlock_process(closed) == 0 && keys_everywhere() == (long long)HELD * NODES);
+	expect_ok(held[0], redlock_start_extend(held[0], 0));
+	expect_ok(held[1], redlock_start_release(held[1]));
+	redlock_close(closed);
+	assert_soon(keys_everywhere() == 0);
+	struct redlock_vote vote;
+	assert_int_equal(redlock_remaining_ms(held[2]), 0);
+	expect_result(NULL, REDLOCK_E_STATE, redlock_acquire(held[2]));
+	expect_result(NULL, REDLOCK_E_STATE, redlock_extend(held[2], 0));
+	expect_result(NULL, REDLOCK_E_STATE, redlock_release(held[2]));
+	expect_result(NULL, REDLOCK_E_STATE, redlock_start_query(held[2]));
+	expect_result(NULL, REDLOCK_E_STATE, redlock_cancel(held[2]));
+	expect_result(NULL, REDLOCK_E_STATE, redlock_lock_vote(held[2], 0, &vote));
+	for (int i = 0; i < HELD; i++)
+		redlock_lock_free(held[i]);
+}
+
+/* Drain counts what is owed, waits no longer than it may, and ends when all is settled. */
+static void test_drain(void **state)
+{
+	(void)state;
+	redlock_client *quick = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(quick, "drain", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	assert_int_equal(redlock_drain(quick, WAIT_SOON_MS), 0);
+	server_pause(&servers.server[0]);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	uint64_t start_ns = wait_now_ns();
+	int owed = redlock_drain(quick, 100);
+	assert_in_range(owed, 1, 2);
+	assert_in_range(wait_elapsed_ms(start_ns), 99, WAIT_SOON_MS);
+	server_resume(&servers.server[0]);
+	assert_int_equal(redlock_drain(quick, WAIT_SOON_MS), 0);
+	assert_false(server_has(&servers.server[0], "drain"));
+	redlock_lock_free(lock);
+	redlock_close(quick);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	redlock_close(client);
+	servers_stop(&servers);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	servers_heal(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_many_locks_in_one_loop, heal),
+	    cmocka_unit_test_teardown(test_busy_in_a_loop, heal),
+	    cmocka_unit_test_teardown(test_timers_in_the_descriptor, heal),
+	    cmocka_unit_test_teardown(test_cancel_of_started_acquires, heal),
+	    cmocka_unit_test_teardown(test_cancel_before_anything_was_sent, heal),
+	    cmocka_unit_test_teardown(test_free_with_operations_in_flight, heal),
+	    cmocka_unit_test_teardown(test_close_before_free, heal),
+	    cmocka_unit_test_teardown(test_drain, heal),
+	};
+	return cmocka_run_group_tests_name("loop", tests, start, stop);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* How a lock ends: by the clock, by somebody who takes its keys, by a cap. What is lost stays lost. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "fixture.h"
+
+enum { NODES = 5 };
+
+static struct servers servers;
+static redlock_client *client;
+
+static redlock_lock *held(const char *name, uint64_t ttl_ms)
+{
+	redlock_lock *lock = fixture_lock(client, name, ttl_ms, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_soon(servers_with_key(&servers, NODES, name) == NODES);
+	return lock;
+}
+
+static void delete_on(unsigned count, const char *key)
+{
+	for (unsigned i = 0; i < count; i++)
+		server_must(&servers.server[i], "1", "DEL", key, NULL);
+}
+
+/* A holder that is stopped for longer than its TTL, as by a suspended laptop. Its exit code tells what it
+ * saw. */
+static int paused_holder(void)
+{
+	struct redlock_lock_options options = fixture_options(1500);
+	redlock_client *own;
+	redlock_lock *lock;
+	struct redlock_options client_options;
+	redlock_options_init(&client_options);
+	client_options.urls = servers.urls;
+	client_options.url_count = NODES;
+	client_options.node_timeout_ms = 1000;
+	options.wait_ms = WAIT_SOON_MS;
+	if (redlock_open(&client_options, &own) != 0 || redlock_lock_new(own, "paused", 6, &options, &lock) != 0)
+		return 1;
+	if (redlock_acquire(lock) != 0)
+		return 2;
+	raise(SIGSTOP);
+	if (redlock_remaining_ms(lock) != 0 || redlock_deadline_ns(lock) != 0)
+		return 3;
+	for (int i = 0; i < 2; i++) { /* for good */
+		if (redlock_extend(lock, 0) != REDLOCK_E_LOST)
+			return 4;
+	}
+	if (redlock_release(lock) != REDLOCK_E_GONE)
+		return 5;
+	redlock_lock_free(lock);
+	redlock_close(own);
+	return 0;
+}
+
+static void test_holder_that_was_paused(void **state)
+{
+	(void)state;
+	int status;
+	pid_t pid = child_fork();
+	if (pid == 0)
+		_exit(paused_holder());
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	assert_soon(servers_with_key(&servers, NODES, "paused") == 0);
+	/* Somebody else comes in meanwhile, and is not harmed by the one who wakes up. */
+	redlock_lock *next = held("paused", WAIT_LONG_TTL_MS);
+	child_resume(pid);
+	assert_int_equal(child_join(pid), 0);
+	assert_int_equal(servers_with_value(&servers, NODES, "paused", fixture_token(next).text), NODES);
+	expect_ok(next, redlock_release(next));
+	redlock_lock_free(next);
+}
+
+static void test_expiry(void **state)
+{
+	(void)state;
+	redlock_client *quick = fixture_open(servers.urls, NODES, 500);
+	redlock_lock *lock = fixture_lock(quick, "expired", 1000, WAIT_SOON_MS);
+	expect_ok(lock, redlock_acquire(lock));
+	struct fixture_token token = fixture_token(lock);
+	assert_soon(redlock_deadline_ns(lock) == 0);
+	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
+	/* Even when the keys come back: what was lost stays lost. */
+	for (unsigned i = 0; i < NODES; i++)
+		server_must(&servers.server[i], "OK", "SET", "expired", token.text, NULL);
+	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
+	assert_int_equal(redlock_remaining_ms(lock), 0);
+	expect_result(lock, REDLOCK_E_STATE, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	assert_soon(servers_with_key(&servers, NODES, "expired") == 0);
+	expect_ok(lock, redlock_acquire(lock)); /* after the release it is a new claim */
+	redlock_lock_free(lock);
+	redlock_close(quick);
+}
+
+static void test_deleted_on_a_quorum(void **state)
+{
+	(void)state;
+	redlock_lock *lock = held("deleted", WAIT_LONG_TTL_MS);
+	delete_on(3, "deleted");
+	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
+	assert_int_equal(redlock_remaining_ms(lock), 0);
+	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(server_has(&servers.server[i], "deleted")); /* an extend re-creates nothing */
+	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
+	assert_soon(servers_with_key(&servers, NODES, "deleted") == 0);
+	redlock_lock_free(lock);
+}
+
+static void test_deleted_on_a_minority(void **state)
+{
+	(void)state;
+	redlock_lock *lock = held("dented", WAIT_LONG_TTL_MS);
+	delete_on(2, "dented");
+	expect_ok(lock, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
+	assert_true(redlock_remaining_ms(lock) > WAIT_LONG_TTL_MS);
+	assert_int_equal(servers_with_key(&servers, NODES, "dented"), 3);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+}
+
+static void test_stolen(void **state)
+{
+	(void)state;
+	redlock_lock *lock = held("stolen", WAIT_LONG_TTL_MS);
+	for (unsigned i = 0; i < 3; i++)
+		server_must(&servers.server[i], "OK", "SET", "stolen", "thief", "PX", "250000", NULL);
+	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
+	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
+	assert_soon(servers_with_key(&servers, NODES, "stolen") == 3);
+	assert_int_equal(servers_with_value(&servers, NODES, "stolen", "thief"), 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_in_range(server_pttl(&servers.server[i], "stolen"), 1, 250000);
+	redlock_lock_free(lock);
+}
+
+/* A key that became another type is somebody else's, as one that was overwritten. */
+static void test_replaced_by_a_hash(void **state)
+{
+	(void)state;
+	redlock_lock *lock = held("hashed", WAIT_LONG_TTL_MS);
+	delete_on(3, "hashed");
+	for (unsigned i = 0; i < 3; i++)
+		server_must(&servers.server[i], "1", "HSET", "hashed", "uuid:1", "1", NULL);
+	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
+	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
+	assert_soon(servers_with_key(&servers, NODES, "hashed") == 3);
+	redlock_lock_free(lock);
+}
+
+static void test_extend_never_shortens(void **state)
+{
+	(void)state;
+	redlock_lock *lock = held("long", WAIT_LONG_TTL_MS);
+	uint64_t deadline_ns = redlock_deadline_ns(lock);
+	expect_ok(lock, redlock_extend(lock, 60000));
+	assert_int_equal(redlock_deadline_ns(lock), deadline_ns);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	for (unsigned i = 0; i < NODES; i++)
+		assert_in_range(server_pttl(&servers.server[i], "long"), 100000, WAIT_LONG_TTL_MS);
+	/* A key that somebody made immortal stays so: never shorter. */
+	server_must(&servers.server[0], "1", "PERSIST", "long", NULL);
+	expect_ok(lock, redlock_extend(lock, 0));
+	assert_int_equal(server_pttl(&servers.server[0], "long"), -1);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+}
+
+static void test_extend_without_a_quorum_keeps_the_validity(void **state)
+{
+	(void)state;
+	redlock_client *quick = fixture_open(servers.urls, NODES, 500);
+	redlock_lock *lock = fixture_lock(quick, "unsure", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	expect_ok(lock, redlock_acquire(lock));
+	uint64_t deadline_ns = redlock_deadline_ns(lock);
+	for (unsigned i = 0; i < 3; i++)
+		server_pause(&servers.server[i]);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
+	assert_int_equal(redlock_deadline_ns(lock), deadline_ns);
+	for (unsigned i = 0; i < 3; i++)
+		server_resume(&servers.server[i]);
+	assert_soon(redlock_extend(lock, 2 * WAIT_LONG_TTL_MS) == 0);
+	assert_true(redlock_deadline_ns(lock) > deadline_ns);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(quick);
+}
+
+static void test_cap_on_the_number_of_extends(void **state)
+{
+	(void)state;
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.max_extends = 2;
+	redlock_lock *lock = fixture_lock_with(client, "capped", &options);
+	for (int claim = 0; claim < 2; claim++) { /* the count begins again with each acquire */
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_extend(lock, 0));
+		uint64_t deadline_ns = redlock_deadline_ns(lock);
+		expect_result(lock, REDLOCK_E_LIMIT, redlock_extend(lock, 0));
+		assert_int_equal(redlock_deadline_ns(lock), deadline_ns);
+		expect_ok(lock, redlock_release(lock));
+		assert_soon(servers_with_key(&servers, NODES, "capped") == 0);
+	}
+	redlock_lock_free(lock);
+}
+
+static void test_cap_on_the_time_held(void **state)
+{
+	(void)state;
+	struct redlock_lock_options options = fixture_options(60000);
+	options.max_hold_ms = 150000;
+	redlock_lock *lock = fixture_lock_with(client, "briefly", &options);
+	uint64_t before_ns = wait_now_ns();
+	expect_ok(lock, redlock_acquire(lock));
+	uint64_t cap_ns = wait_now_ns() + 150000 * 1000000ull;
+	int result = 0;
+	for (int i = 0; i < 1000 && result == 0; i++)
+		result = redlock_extend(lock, 600000); /* asks for more than it may have */
+	expect_result(lock, REDLOCK_E_LIMIT, result);
+	assert_in_range(redlock_deadline_ns(lock), before_ns + 100000 * 1000000ull, cap_ns);
+	for (unsigned i = 0; i < NODES; i++)
+		assert_in_range(server_pttl(&servers.server[i], "briefly"), 1, 150000);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	redlock_close(client);
+	servers_stop(&servers);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	servers_heal(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_holder_that_was_paused, heal),
+	    cmocka_unit_test_teardown(test_expiry, heal),
+	    cmocka_unit_test_teardown(test_deleted_on_a_quorum, heal),
+	    cmocka_unit_test_teardown(test_deleted_on_a_minority, heal),
+	    cmocka_unit_test_teardown(test_stolen, heal),
+	    cmocka_unit_test_teardown(test_replaced_by_a_hash, heal),
+	    cmocka_unit_test_teardown(test_extend_never_shortens, heal),
+	    cmocka_unit_test_teardown(test_extend_without_a_quorum_keeps_the_validity, heal),
+	    cmocka_unit_test_teardown(test_cap_on_the_number_of_extends, heal),
+	    cmocka_unit_test_teardown(test_cap_on_the_time_held, heal),
+	};
+	return cmocka_run_group_tests_name("loss", tests, start, stop);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of any bytes, and every limit of the options: just inside works, just outside is refused. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+
+static struct servers servers;
+
+static redlock_client *open_with(const char *prefix)
+{
+	struct redlock_options options;
+	redlock_client *client = NULL;
+	redlock_options_init(&options);
+	options.urls = servers.urls;
+	options.url_count = 3;
+	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	options.prefix = prefix;
+	expect_ok(NULL, redlock_open(&options, &client));
+	return client;
+}
+
+static bool has_bytes(const struct server *server, const void *name, size_t length)
+{
+	struct raw_reply reply;
+	struct raw_arg args[] = {{"EXISTS", 6}, {name, length}};
+	server_call(server, args, 2, &reply);
+	return reply.type == ':' && reply.integer == 1;
+}
+
+static unsigned count_bytes(const void *name, size_t length)
+{
+	unsigned found = 0;
+	for (unsigned i = 0; i < 3; i++)
+		found += has_bytes(&servers.server[i], name, length);
+	return found;
+}
+
+/* The key on the nodes is the name, byte for byte. */
+static void lock_bytes(redlock_client *client, const void *name, size_t name_len, const void *key,
+                       size_t key_len)
+{
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	redlock_lock *lock = NULL;
+	expect_ok(NULL, redlock_lock_new(client, name, name_len, &options, &lock));
+	expect_ok(lock, redlock_acquire(lock));
+	assert_soon(count_bytes(key, key_len) == 3);
+	expect_ok(lock, redlock_extend(lock, 0));
+	expect_ok(lock, redlock_query(lock));
+	expect_ok(lock, redlock_release(lock));
+	assert_soon(count_bytes(key, key_len) == 0);
+	redlock_lock_free(lock);
+}
+
+static void test_any_bytes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *bytes;
+		size_t length;
+	} names[] = {
+	    {"a b  c", 6},
+	    {"nul\0inside", 10},
+	    {"\0", 1},
+	    {"\r\n$3\r\nfoo\r\n", 12},
+	    {"*1\r\n$8\r\nFLUSHALL\r\n", 18},
+	    {"Gr\xc3\xbc\xc3\x9f"
+	     "e \xe2\x98\x83",
+	     12},
+	    {"\xff\xfe\x80 not utf-8", 13},
+	    {"%s%n%d", 6},
+	};
+	redlock_client *client = open_with(NULL);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		lock_bytes(client, names[i].bytes, names[i].length, names[i].bytes, names[i].length);
+	char all[256];
+	for (int i = 0; i < 256; i++)
+		all[i] = (char)i;
+	lock_bytes(client, all, sizeof all, all, sizeof all);
+	redlock_close(client);
+}
+
+static void test_length_limits(void **state)
+{
+	(void)state;
+	char *name = malloc(REDLOCK_MAX_NAME + 1);
+	redlock_lock *lock = NULL;
+	redlock_client *client = open_with(NULL);
+	assert_non_null(name);
+	memset(name, 'n', REDLOCK_MAX_NAME + 1);
+	lock_bytes(client, name, REDLOCK_MAX_NAME, name, REDLOCK_MAX_NAME);
+	lock_bytes(client, name, 1, name, 1);
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_new(client, name, REDLOCK_MAX_NAME + 1, NULL, &lock));
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_new(client, name, 0, NULL, &lock));
+	assert_null(lock);
+	redlock_close(client);
+	free(name);
+}
+
+static void test_prefix_counts(void **state)
+{
+	(void)state;
+	char *key = malloc(REDLOCK_MAX_NAME + 1);
+	redlock_lock *lock = NULL;
+	redlock_client *client = open_with("app:");
+	assert_non_null(key);
+	memset(key, 'n', REDLOCK_MAX_NAME + 1);
+	memcpy(key, "app:", 4);
+	lock_bytes(client, "job", 3, "app:job", 7);
+	lock_bytes(client, key + 4, REDLOCK_MAX_NAME - 4, key, REDLOCK_MAX_NAME);
+	expect_result(NULL, REDLOCK_E_INVAL,
+	              redlock_lock_new(client, key + 4, REDLOCK_MAX_NAME - 3, NULL, &lock));
+	redlock_close(client);
+	free(key);
+}
+
+static int make_lock(const struct redlock_lock_options *options, uint32_t node_timeout_ms, uint32_t drift_ms)
+{
+	struct redlock_options client_options;
+	redlock_client *client = NULL;
+	redlock_lock *lock = NULL;
+	redlock_options_init(&client_options);
+	client_options.urls = servers.urls;
+	client_options.url_count = 3;
+	client_options.node_timeout_ms = node_timeout_ms;
+	client_options.drift_ms = drift_ms;
+	expect_ok(NULL, redlock_open(&client_options, &client));
+	int result = redlock_lock_new(client, "x", 1, options, &lock);
+	redlock_lock_free(lock);
+	redlock_close(client);
+	return result;
+}
+
+static int make_ttl(uint64_t ttl_ms, uint32_t node_timeout_ms, uint32_t drift_ms)
+{
+	struct redlock_lock_options options = fixture_options(ttl_ms);
+	return make_lock(&options, node_timeout_ms, drift_ms);
+}
+
+static void test_ttl_limits(void **state)
+{
+	(void)state;
+	expect_ok(NULL, make_ttl(REDLOCK_MIN_TTL_MS, 0, 2));
+	expect_ok(NULL, make_ttl(REDLOCK_MAX_TTL_MS, 0, 2));
+	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(REDLOCK_MIN_TTL_MS - 1, 0, 2));
+	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(REDLOCK_MAX_TTL_MS + 1, 0, 2));
+	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(0, 0, 2));
+	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(UINT64_MAX, 0, 2));
+	/* node timeout + drift (a hundredth and drift_ms) must leave something of the TTL */
+	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(1000, 1000, 2));
+	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(600, 0, 500));
+	expect_ok(NULL, make_ttl(600, 0, 100));
+}
+
+static void test_longest_ttl_on_the_nodes(void **state)
+{
+	(void)state;
+	redlock_client *client = open_with(NULL);
+	redlock_lock *lock = fixture_lock(client, "month", REDLOCK_MAX_TTL_MS, 0);
+	const long long day_ms = 86400000;
+	expect_ok(lock, redlock_acquire(lock));
+	assert_in_range(server_pttl(&servers.server[0], "month"), 29 * day_ms, 30 * day_ms);
+	assert_true(redlock_remaining_ms(lock) > 29ull * 86400000);
+	expect_result(lock, REDLOCK_E_INVAL, redlock_extend(lock, REDLOCK_MAX_TTL_MS + 1));
+	expect_result(lock, REDLOCK_E_INVAL, redlock_extend(lock, REDLOCK_MIN_TTL_MS - 1));
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* Whether 10 ms are enough depends on the machine; that nothing stays does not. */
+static void test_shortest_ttl_on_the_nodes(void **state)
+{
+	(void)state;
+	redlock_client *client = fixture_open(servers.urls, 3, 0);
+	redlock_lock *lock = fixture_lock(client, "short", REDLOCK_MIN_TTL_MS, 0);
+	for (int i = 0; i < 20; i++) {
+		int result = redlock_acquire(lock);
+		assert_true(result == 0 || result == REDLOCK_E_BUSY || result == REDLOCK_E_NOQUORUM);
+		assert_true(redlock_remaining_ms(lock) < REDLOCK_MIN_TTL_MS);
+		assert_soon(redlock_remaining_ms(lock) == 0);
+		if (result == 0)
+			redlock_release(lock);
+		assert_soon(servers_with_key(&servers, 3, "short") == 0);
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_lock_options(void **state)
+{
+	(void)state;
+	static const char long_token[REDLOCK_MAX_TOKEN + 1] = "t";
+	struct redlock_lock_options options;
+
+	options = fixture_options(30000);
+	options.token = long_token;
+	options.token_len = REDLOCK_MAX_TOKEN;
+	expect_ok(NULL, make_lock(&options, 0, 2));
+	options.token_len = REDLOCK_MAX_TOKEN + 1;
+	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&options, 0, 2));
+	options.token_len = 0;
+	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&options, 0, 2));
+
+	options = fixture_options(30000); /* renewal + node timeout + drift (302 ms) < TTL */
+	options.renew_ms = 28000;
+	expect_ok(NULL, make_lock(&options, 1000, 2));
+	options.renew_ms = 29000;
+	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&options, 1000, 2));
+	options.renew_ms = UINT64_MAX;
+	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&options, 1000, 2));
+
+	options = fixture_options(30000);
+	options.retry_min_ms = 200;
+	options.retry_max_ms = 100;
+	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&options, 0, 2));
+}
+
+/* An option that this library does not know is refused, never ignored. */
+static void test_sizes_of_option_structs(void **state)
+{
+	(void)state;
+	struct {
+		struct redlock_options known;
+		char unknown[16];
+	} client_options;
+	struct {
+		struct redlock_lock_options known;
+		char unknown[16];
+	} lock_options;
+	memset(&client_options, 0, sizeof client_options);
+	memset(&lock_options, 0, sizeof lock_options);
+	redlock_options_init(&client_options.known);
+	redlock_lock_options_init(&lock_options.known);
+	client_options.known.urls = servers.urls;
+	client_options.known.url_count = 3;
+
+	client_options.known.size = sizeof client_options;
+	fixture_expect_open(&client_options.known, 0);
+	client_options.unknown[15] = 1;
+	fixture_expect_open(&client_options.known, REDLOCK_E_INVAL);
+	client_options.known.size = 0;
+	fixture_expect_open(&client_options.known, REDLOCK_E_INVAL);
+
+	lock_options.known.size = sizeof lock_options;
+	expect_ok(NULL, make_lock(&lock_options.known, 0, 2));
+	lock_options.unknown[15] = 1;
+	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&lock_options.known, 0, 2));
+	lock_options.known.size = 0;
+	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&lock_options.known, 0, 2));
+}
+
+static void expect_options(unsigned quorum, const char *owner, size_t url_count, int want)
+{
+	const char *urls[REDLOCK_MAX_NODES + 1];
+	char text[REDLOCK_MAX_NODES + 1][32];
+	struct redlock_options options;
+	for (size_t i = 0; i <= REDLOCK_MAX_NODES; i++) {
+		snprintf(text[i], sizeof text[i], "unix:///nowhere/%zu", i);
+		urls[i] = text[i];
+	}
+	redlock_options_init(&options);
+	options.urls = urls;
+	options.url_count = url_count;
+	options.quorum = quorum;
+	options.owner = owner;
+	fixture_expect_open(&options, want);
+}
+
+static void test_client_options(void **state)
+{
+	(void)state;
+	char owner[REDLOCK_MAX_OWNER + 2];
+	memset(owner, 'o', sizeof owner);
+	owner[REDLOCK_MAX_OWNER + 1] = '\0';
+	for (unsigned quorum = 0; quorum <= 6; quorum++)
+		expect_options(quorum, NULL, 5, quorum == 0 || (quorum >= 3 && quorum <= 5) ? 0 : REDLOCK_E_INVAL);
+	expect_options(2, NULL, 4, REDLOCK_E_INVAL); /* half is no majority */
+	expect_options(0, NULL, REDLOCK_MAX_NODES, 0);
+	expect_options(0, NULL, REDLOCK_MAX_NODES + 1, REDLOCK_E_INVAL);
+	expect_options(0, NULL, 0, REDLOCK_E_INVAL);
+	expect_options(0, "A-z0.9_:@/+-", 3, 0);
+	expect_options(0, owner, 3, REDLOCK_E_INVAL);
+	expect_options(0, owner + 1, 3, 0);
+	expect_options(0, "two words", 3, REDLOCK_E_INVAL);
+	expect_options(0, "a|b", 3, REDLOCK_E_INVAL);
+	expect_options(0, "line\n", 3, REDLOCK_E_INVAL);
+	expect_options(0, "\xc3\xbc", 3, REDLOCK_E_INVAL);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, 3, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_any_bytes),
+	    cmocka_unit_test(test_length_limits),
+	    cmocka_unit_test(test_prefix_counts),
+	    cmocka_unit_test(test_ttl_limits),
+	    cmocka_unit_test(test_longest_ttl_on_the_nodes),
+	    cmocka_unit_test(test_shortest_ttl_on_the_nodes),
+	    cmocka_unit_test(test_lock_options),
+	    cmocka_unit_test(test_sizes_of_option_structs),
+	    cmocka_unit_test(test_client_options),
+	};
+	return cmocka_run_group_tests_name("names", tests, start, stop);
+}

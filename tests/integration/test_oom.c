@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory runs out at every possible place: at the k-th allocation alone, and at the k-th and all behind it,
+ * for k from 1 until a whole run needs fewer. Whatever happens, nothing crashes, nothing leaks, each call
+ * says what it could not do, and a key stays only where that was said.
+ */
+#include <poll.h>
+
+#include "failmalloc.h"
+#include "fixture.h"
+
+enum { NODES = 3, TTL_MS = 20000, TIMEOUT_MS = 300, MAX_CALLS = 5000 };
+
+static struct servers servers;
+
+struct outcome {
+	int open, made, acquire, extend, query, release, drained;
+	unsigned lingering;
+};
+
+typedef void scenario(redlock_client *client, redlock_lock *lock, struct outcome *outcome);
+
+/* ---- scenarios ---- */
+
+static void by_blocking_calls(redlock_client *client, redlock_lock *lock, struct outcome *outcome)
+{
+	(void)client;
+	outcome->acquire = redlock_acquire(lock);
+	outcome->query = redlock_query(lock);
+	if (outcome->acquire != 0)
+		return;
+	outcome->extend = redlock_extend(lock, 0);
+	outcome->release = redlock_release(lock);
+}
+
+static int finish(redlock_client *client, int started)
+{
+	struct redlock_event event;
+	struct pollfd fd = {.fd = redlock_fd(client), .events = POLLIN};
+	uint64_t start_ns = wait_now_ns();
+	while (started == 0) {
+		int result = redlock_process(client);
+		if (result != 0)
+			return result;
+		if (redlock_next(client, &event) == 1 && event.kind == REDLOCK_EVENT_DONE)
+			return event.result;
+		if (wait_elapsed_ms(start_ns) > WAIT_SOON_MS)
+			return 1; /* no answer and no error: what the test looks for */
+		poll(&fd, 1, 1000);
+	}
+	return started;
+}
+
+static void by_event_loop(redlock_client *client, redlock_lock *lock, struct outcome *outcome)
+{
+	outcome->acquire = finish(client, redlock_start_acquire(lock));
+	outcome->query = finish(client, redlock_start_query(lock));
+	if (outcome->acquire != 0)
+		return;
+	outcome->extend = finish(client, redlock_start_extend(lock, 0));
+	outcome->release = finish(client, redlock_start_release(lock));
+}
+
+/* Many handles at once, and freed while held: the tables inside grow. */
+static void by_many_handles(redlock_client *client, redlock_lock *lock, struct outcome *outcome)
+{
+	enum { MANY = 40 };
+	redlock_lock *many[MANY] = {NULL};
+	(void)lock;
+	for (int i = 0; i < MANY; i++) {
+		char name[] = {'m', (char)('a' + i % 20), (char)('a' + i / 20)};
+		int made = redlock_lock_new(client, name, sizeof name, NULL, &many[i]);
+		if (made != 0)
+			outcome->query = made;
+		else if (redlock_start_acquire(many[i]) != 0)
+			outcome->query = REDLOCK_E_NOMEM;
+	}
+	if (redlock_process(client) != 0)
+		outcome->query = REDLOCK_E_SYSTEM;
+	for (int i = 0; i < MANY; i++)
+		redlock_lock_free(many[i]);
+	outcome->acquire = REDLOCK_E_CANCELLED; /* nothing is held, so nothing but drain tells of what stays */
+}
+
+/* ---- one run ---- */
+
+static struct outcome run(scenario *play)
+{
+	struct outcome outcome = {0};
+	struct redlock_options options;
+	struct redlock_lock_options lock_options;
+	struct redlock_node_status status;
+	redlock_client *client = NULL;
+	redlock_lock *lock = NULL;
+	redlock_options_init(&options);
+	redlock_lock_options_init(&lock_options);
+	options.urls = servers.urls;
+	options.url_count = NODES;
+	options.node_timeout_ms = TIMEOUT_MS;
+	options.prefix = "oom:";
+	options.owner = "tester";
+	lock_options.ttl_ms = TTL_MS;
+	outcome.open = redlock_open(&options, &client);
+	if (outcome.open != 0)
+		return outcome;
+	outcome.made = redlock_lock_new(client, "job", 3, &lock_options, &lock);
+	if (outcome.made == 0)
+		play(client, lock, &outcome);
+	redlock_lock_free(lock);
+	failmalloc_disarm(); /* memory is there again, and what is owed can be settled */
+	outcome.drained = redlock_drain(client, WAIT_SOON_MS);
+	for (unsigned i = 0; i < NODES; i++) {
+		if (redlock_node_status(client, i, &status) == 0)
+			outcome.lingering += status.lingering;
+	}
+	redlock_close(client);
+	return outcome;
+}
+
+static bool is_allowed(int result)
+{
+	return result == 0 || result == REDLOCK_E_NOMEM || result == REDLOCK_E_NOQUORUM ||
+	       result == REDLOCK_E_SYSTEM;
+}
+
+static void judge(const struct outcome *o, unsigned long k, bool all_behind)
+{
+	const char *how = all_behind ? "and all behind" : "alone";
+	if (failmalloc_outstanding() != 0)
+		fail_msg("failure %lu %s: %ld blocks leaked", k, how, failmalloc_outstanding());
+	if (!is_allowed(o->open) || !is_allowed(o->made) || !is_allowed(o->extend) || !is_allowed(o->release) ||
+	    (!is_allowed(o->acquire) && o->acquire != REDLOCK_E_CANCELLED) ||
+	    (!is_allowed(o->query) && o->query != REDLOCK_E_GONE))
+		fail_msg("failure %lu %s: open %d, new %d, acquire %d, query %d, extend %d, release %d", k, how,
+		         o->open, o->made, o->acquire, o->query, o->extend, o->release);
+	bool said = o->release != 0 || o->lingering > 0 || o->drained != 0;
+	for (unsigned i = 0; i < NODES; i++) {
+		if (server_key_count(&servers.server[i]) > 0 && !said)
+			fail_msg("failure %lu %s: a key stays on node %u, and nothing said so (acquire %d)", k, how, i,
+			         o->acquire);
+		server_must(&servers.server[i], "OK", "FLUSHALL", NULL);
+	}
+}
+
+static void sweep(scenario *play, bool all_behind)
+{
+	if (!failmalloc_works()) {
+		print_message("allocations cannot be made to fail under a sanitizer or valgrind\n");
+		skip();
+	}
+	unsigned long complete = 0;
+	for (unsigned long k = 1; k < MAX_CALLS; k++) {
+		failmalloc_arm(k, all_behind);
+		struct outcome outcome = run(play);
+		judge(&outcome, k, all_behind);
+		if (failmalloc_failures() == 0) {
+			complete = k;
+			break;
+		}
+	}
+	assert_in_range(complete, 10, MAX_CALLS); /* a run without a failure came, and not at once */
+	print_message("%lu places where memory may run out\n", complete - 1);
+}
+
+static void test_blocking_one_failure(void **state)
+{
+	(void)state;
+	sweep(by_blocking_calls, false);
+}
+
+static void test_blocking_no_memory_from_then_on(void **state)
+{
+	(void)state;
+	sweep(by_blocking_calls, true);
+}
+
+static void test_loop_one_failure(void **state)
+{
+	(void)state;
+	sweep(by_event_loop, false);
+}
+
+static void test_loop_no_memory_from_then_on(void **state)
+{
+	(void)state;
+	sweep(by_event_loop, true);
+}
+
+static void test_many_handles_one_failure(void **state)
+{
+	(void)state;
+	sweep(by_many_handles, false);
+}
+
+/* Without a failure everything works, or the tests above would prove nothing. */
+static void test_no_failure(void **state)
+{
+	(void)state;
+	failmalloc_arm(0, false);
+	struct outcome outcome = run(by_blocking_calls);
+	assert_int_equal(outcome.open, 0);
+	expect_ok(NULL, outcome.acquire);
+	expect_ok(NULL, outcome.query);
+	expect_ok(NULL, outcome.extend);
+	expect_ok(NULL, outcome.release);
+	assert_int_equal(outcome.drained, 0);
+	assert_int_equal(failmalloc_outstanding(), 0);
+	if (failmalloc_works())
+		assert_in_range(failmalloc_calls(), 10, MAX_CALLS);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_no_failure),
+	    cmocka_unit_test(test_blocking_one_failure),
+	    cmocka_unit_test(test_blocking_no_memory_from_then_on),
+	    cmocka_unit_test(test_loop_one_failure),
+	    cmocka_unit_test(test_loop_no_memory_from_then_on),
+	    cmocka_unit_test(test_many_handles_one_failure),
+	};
+	return cmocka_run_group_tests_name("oom", tests, start, stop);
+}

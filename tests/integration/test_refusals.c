@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Real servers that refuse writes, each for its own reason: a missing vote that says so, until it is over. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fixture.h"
+
+static struct servers servers;
+static redlock_client *client;
+
+#define BAD (&servers.server[0])
+
+/* Node 1 grants and node 2 is held by somebody else, so that the vote of node 0 is waited for. */
+static enum redlock_vote_code vote_of_bad_node(void)
+{
+	redlock_lock *lock = fixture_lock(client, "refused", WAIT_LONG_TTL_MS, 0);
+	server_must(&servers.server[2], "OK", "SET", "refused", "somebody else", NULL);
+	int result = redlock_acquire(lock);
+	enum redlock_vote_code vote = fixture_vote(lock, 0);
+	if (vote != REDLOCK_VOTE_YES)
+		expect_result(lock, REDLOCK_E_BUSY, result);
+	if (result == 0)
+		expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_drain(client, WAIT_SOON_MS);
+	server_must(&servers.server[2], "1", "DEL", "refused", NULL);
+	assert_false(server_has(&servers.server[1], "refused"));
+	return vote;
+}
+
+static void expect_vote(enum redlock_vote_code want)
+{
+	struct redlock_node_status status;
+	assert_string_equal(redlock_vote_name(vote_of_bad_node()), redlock_vote_name(want));
+	expect_ok(NULL, redlock_node_status(client, 0, &status));
+	if (want != REDLOCK_VOTE_YES)
+		assert_int_equal(status.last_failure, want);
+	/* The others are a quorum without it. */
+	redlock_lock *lock = fixture_lock(client, "quorum", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+}
+
+static void test_healthy(void **state)
+{
+	(void)state;
+	expect_vote(REDLOCK_VOTE_YES);
+}
+
+static void test_maxmemory(void **state)
+{
+	(void)state;
+	server_must(BAD, "OK", "CONFIG", "SET", "maxmemory", "1", NULL);
+	expect_vote(REDLOCK_VOTE_OOM);
+	server_must(BAD, "OK", "CONFIG", "SET", "maxmemory", "0", NULL);
+	expect_vote(REDLOCK_VOTE_YES);
+}
+
+/* A lock that is held when the memory runs out can still be extended and released there. */
+static void test_maxmemory_while_held(void **state)
+{
+	(void)state;
+	redlock_lock *lock = fixture_lock(client, "full", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	for (unsigned i = 0; i < 3; i++)
+		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "1", NULL);
+	expect_ok(lock, redlock_extend(lock, 0));
+	expect_ok(lock, redlock_release(lock));
+	assert_soon(servers_with_key(&servers, 3, "full") == 0);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	for (unsigned i = 0; i < 3; i++)
+		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "0", NULL);
+	redlock_lock_free(lock);
+}
+
+static void test_replica(void **state)
+{
+	(void)state;
+	server_must(BAD, "OK", "REPLICAOF", "127.0.0.1", "1", NULL); /* nothing is there */
+	expect_vote(REDLOCK_VOTE_READONLY);
+	server_must(BAD, "OK", "REPLICAOF", "NO", "ONE", NULL);
+	expect_vote(REDLOCK_VOTE_YES);
+}
+
+static void test_too_few_replicas(void **state)
+{
+	(void)state;
+	server_must(BAD, "OK", "CONFIG", "SET", "min-replicas-to-write", "1", NULL);
+	expect_vote(REDLOCK_VOTE_REPLICAS);
+	server_must(BAD, "OK", "CONFIG", "SET", "min-replicas-to-write", "0", NULL);
+	expect_vote(REDLOCK_VOTE_YES);
+}
+
+/* A background save that failed: its file cannot be written, because a directory has the name. */
+static void test_cannot_persist(void **state)
+{
+	(void)state;
+	char path[160];
+	struct raw_reply reply;
+	snprintf(path, sizeof path, "%s/dump.rdb", BAD->dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	server_must(BAD, "OK", "CONFIG", "SET", "save", "3600 1000", NULL);
+	server_must(BAD, "Background saving started", "BGSAVE", NULL);
+	assert_soon(strstr(server_ask(BAD, &reply, "INFO", "persistence", NULL), "rdb_last_bgsave_status:err") !=
+	            NULL);
+	expect_vote(REDLOCK_VOTE_MISCONF);
+	server_must(BAD, "OK", "CONFIG", "SET", "save", "", NULL);
+	expect_vote(REDLOCK_VOTE_YES);
+}
+
+static void test_long_script(void **state)
+{
+	(void)state;
+	struct raw busy;
+	struct raw_reply reply;
+	const char *const words[] = {"EVAL", "while true do end", "0"};
+	struct raw_arg args[3];
+	for (int i = 0; i < 3; i++)
+		args[i] = (struct raw_arg){words[i], strlen(words[i])};
+	server_must(BAD, "OK", "CONFIG", "SET", "busy-reply-threshold", "20", NULL);
+	assert_int_equal(raw_open(&busy, BAD->socket, WAIT_SOON_MS), 0);
+	assert_int_equal(raw_send(&busy, args, 3), 0);
+	assert_soon(strncmp(server_ask(BAD, &reply, "PING", NULL), "BUSY", 4) == 0);
+	expect_vote(REDLOCK_VOTE_BLOCKED);
+	server_must(BAD, "OK", "SCRIPT", "KILL", NULL);
+	raw_close(&busy);
+	assert_soon(strcmp(server_ask(BAD, &reply, "PING", NULL), "PONG") == 0);
+	expect_vote(REDLOCK_VOTE_YES);
+}
+
+/* Writes that a server delays come too late for the attempt; and are taken back when they come. */
+static void test_paused_writes(void **state)
+{
+	(void)state;
+	redlock_client *quick = fixture_open(servers.urls, 3, 500);
+	redlock_lock *lock = fixture_lock(quick, "later", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	redlock_drain(quick, WAIT_SOON_MS);
+	server_must(&servers.server[2], "OK", "SET", "later", "somebody else", NULL);
+	server_must(BAD, "OK", "CLIENT", "PAUSE", "600000", "WRITE", NULL);
+	redlock_lock *once = fixture_lock(quick, "later", WAIT_LONG_TTL_MS, 0);
+	expect_result(once, REDLOCK_E_BUSY, redlock_acquire(once));
+	assert_vote(once, 0, REDLOCK_VOTE_TIMEOUT);
+	server_must(BAD, "OK", "CLIENT", "UNPAUSE", NULL);
+	assert_int_equal(redlock_drain(quick, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, 2, "later"), 0);
+	redlock_lock_free(once);
+	redlock_lock_free(lock);
+	redlock_close(quick);
+}
+
+/* All nodes refuse, each in its way: no quorum, with every reason. */
+static void test_all_refuse(void **state)
+{
+	(void)state;
+	server_must(&servers.server[0], "OK", "CONFIG", "SET", "maxmemory", "1", NULL);
+	server_must(&servers.server[1], "OK", "REPLICAOF", "127.0.0.1", "1", NULL);
+	server_must(&servers.server[2], "OK", "CONFIG", "SET", "min-replicas-to-write", "1", NULL);
+	redlock_lock *lock = fixture_lock(client, "refused", WAIT_LONG_TTL_MS, 0);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	redlock_drain(client, WAIT_SOON_MS); /* late votes are still counted */
+	assert_vote(lock, 0, REDLOCK_VOTE_OOM);
+	assert_vote(lock, 1, REDLOCK_VOTE_READONLY);
+	assert_vote(lock, 2, REDLOCK_VOTE_REPLICAS);
+	redlock_lock_free(lock);
+}
+
+static int repair(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "0", "min-replicas-to-write", "0",
+		            "save", "", NULL);
+		server_must(&servers.server[i], "OK", "REPLICAOF", "NO", "ONE", NULL);
+	}
+	servers_heal(&servers);
+	return 0;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, 3, NULL);
+	client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	redlock_close(client);
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_healthy, repair),
+	    cmocka_unit_test_teardown(test_maxmemory, repair),
+	    cmocka_unit_test_teardown(test_maxmemory_while_held, repair),
+	    cmocka_unit_test_teardown(test_replica, repair),
+	    cmocka_unit_test_teardown(test_too_few_replicas, repair),
+	    cmocka_unit_test_teardown(test_cannot_persist, repair),
+	    cmocka_unit_test_teardown(test_long_script, repair),
+	    cmocka_unit_test_teardown(test_paused_writes, repair),
+	    cmocka_unit_test_teardown(test_all_refuse, repair),
+	};
+	return cmocka_run_group_tests_name("refusals", tests, start, stop);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* The keeper renews held locks in the background, over outages, beside other calls, and up to a cap. */
+#include <pthread.h>
+
+#include "fixture.h"
+
+enum { NODES = 5, TTL_MS = 3000, RENEW_MS = 500, TIMEOUT_MS = 600 };
+
+static struct servers servers;
+
+static redlock_lock *renewed(redlock_client *client, const char *name, uint64_t renew_ms)
+{
+	struct redlock_lock_options options = fixture_options(TTL_MS);
+	options.renew_ms = renew_ms;
+	options.danger_ms = 1000;
+	options.wait_ms = WAIT_SOON_MS;
+	redlock_lock *lock = fixture_lock_with(client, name, &options);
+	expect_ok(lock, redlock_acquire(lock));
+	return lock;
+}
+
+static void test_renewal_over_several_ttls(void **state)
+{
+	(void)state;
+	redlock_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);
+	expect_ok(NULL, redlock_keeper_start(client));
+	expect_result(NULL, REDLOCK_E_STATE, redlock_keeper_start(client));
+	redlock_lock *lock = renewed(client, "kept", RENEW_MS);
+	struct fixture_token token = fixture_token(lock);
+	uint64_t start_ns = wait_now_ns();
+	while (wait_elapsed_ms(start_ns) < 2ull * TTL_MS) {
+		assert_true(redlock_remaining_ms(lock) > 0);
+		assert_true(servers_with_value(&servers, NODES, "kept", token.text) >= 3);
+		wait_ms(100);
+	}
+	assert_true(fixture_no_notice(client));
+
+	/* Without its keeper it ends, with a TTL's delay at most. */
+	expect_ok(NULL, redlock_keeper_stop(client));
+	expect_ok(NULL, redlock_keeper_stop(client));
+	assert_soon(redlock_remaining_ms(lock) == 0);
+	assert_soon(servers_with_key(&servers, NODES, "kept") == 0);
+
+	/* And a new keeper finds out what happened. */
+	expect_ok(NULL, redlock_keeper_start(client));
+	while (fixture_next_notice(client).kind != REDLOCK_EVENT_LOST) {
+	}
+	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client); /* stops the keeper too */
+}
+
+/* A renewal that fails is tried again until the validity ends: a short outage of all nodes is survived. */
+static void test_renewal_over_an_outage(void **state)
+{
+	(void)state;
+	redlock_client *client = fixture_open(servers.urls, NODES, 300);
+	struct redlock_lock_options options = fixture_options(20000);
+	options.renew_ms = 200;
+	options.wait_ms = WAIT_SOON_MS;
+	redlock_lock *lock = fixture_lock_with(client, "outage", &options);
+	expect_ok(NULL, redlock_keeper_start(client));
+	expect_ok(lock, redlock_acquire(lock));
+	for (unsigned i = 0; i < NODES; i++)
+		server_pause(&servers.server[i]);
+	wait_ms(1500);
+	for (unsigned i = 0; i < NODES; i++)
+		server_resume(&servers.server[i]);
+	uint64_t later_ns = redlock_deadline_ns(lock) + 1000000000u;
+	assert_soon(redlock_deadline_ns(lock) > later_ns);
+	assert_true(fixture_no_notice(client));
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void *take_and_give(void *client)
+{
+	redlock_lock *lock = NULL;
+	int failures = redlock_lock_new(client, "busy", 4, NULL, &lock);
+	for (int i = 0; i < 100 && failures == 0; i++) {
+		failures += redlock_acquire(lock) != 0;
+		failures += redlock_release(lock) != 0;
+	}
+	redlock_lock_free(lock);
+	return failures == 0 ? client : NULL;
+}
+
+/* Many renewed locks beside a thread that uses the same client all the time, and a keeper that comes and
+ * goes. */
+static void test_keeper_beside_blocking_calls(void **state)
+{
+	(void)state;
+	enum { LOCKS = 16 };
+	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *locks[LOCKS];
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.renew_ms = 5;
+	for (int i = 0; i < LOCKS; i++) {
+		char name[] = {'k', (char)('a' + i), '\0'};
+		locks[i] = fixture_lock_with(client, name, &options);
+		expect_ok(locks[i], redlock_acquire(locks[i]));
+	}
+	pthread_t thread;
+	void *result = NULL;
+	assert_int_equal(pthread_create(&thread, NULL, take_and_give, client), 0);
+	for (int i = 0; i < 20; i++) {
+		expect_ok(NULL, redlock_keeper_start(client));
+		uint64_t later_ns = redlock_deadline_ns(locks[0]);
+		assert_soon(redlock_deadline_ns(locks[0]) > later_ns);
+		expect_ok(NULL, redlock_keeper_stop(client));
+	}
+	pthread_join(thread, &result);
+	assert_non_null(result);
+	for (int i = 0; i < LOCKS; i++) {
+		assert_true(redlock_remaining_ms(locks[i]) > 0);
+		redlock_lock_free(locks[i]);
+	}
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(server_key_count(&servers.server[0]), 0);
+	redlock_close(client);
+}
+
+/* Renewal stops at the cap, and the clock does the rest. */
+static void test_renewal_up_to_a_cap(void **state)
+{
+	(void)state;
+	redlock_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);
+	struct redlock_lock_options options = fixture_options(TTL_MS);
+	options.renew_ms = RENEW_MS;
+	options.wait_ms = WAIT_SOON_MS;
+	options.max_hold_ms = TTL_MS + TTL_MS / 2;
+	redlock_lock *lock = fixture_lock_with(client, "capped", &options);
+	expect_ok(NULL, redlock_keeper_start(client));
+	expect_ok(lock, redlock_acquire(lock));
+	uint64_t start_ns = wait_now_ns();
+	while (redlock_remaining_ms(lock) > 0)
+		wait_ms(5);
+	assert_in_range(wait_elapsed_ms(start_ns), TTL_MS, 2ull * TTL_MS + WAIT_SOON_MS);
+	assert_int_equal(fixture_next_notice(client).kind, REDLOCK_EVENT_DANGER);
+	assert_int_equal(fixture_next_notice(client).kind, REDLOCK_EVENT_LOST);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	servers_heal(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_renewal_over_several_ttls, heal),
+	    cmocka_unit_test_teardown(test_renewal_over_an_outage, heal),
+	    cmocka_unit_test_teardown(test_keeper_beside_blocking_calls, heal),
+	    cmocka_unit_test_teardown(test_renewal_up_to_a_cap, heal),
+	};
+	return cmocka_run_group_tests_name("renewal", tests, start, stop);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Scripts that a server has forgotten are sent again, and nobody sees it. */
+#include <unistd.h>
+
+#include "child.h"
+#include "fixture.h"
+
+enum { NODES = 5 };
+
+static struct servers servers;
+static redlock_client *client;
+
+static void flush_scripts(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		server_must(&servers.server[i], "OK", "SCRIPT", "FLUSH", NULL);
+}
+
+/* All nodes, a majority or a minority forget between any two calls. What the slower ones are asked again
+ * leaves when the client is driven the next time. */
+static void test_flush_while_held(void **state)
+{
+	(void)state;
+	redlock_lock *lock = fixture_lock(client, "flushed", WAIT_LONG_TTL_MS, 0);
+	const unsigned counts[] = {NODES, 3, 1};
+	for (int i = 0; i < 3; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		flush_scripts(counts[i]);
+		expect_ok(lock, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
+		for (unsigned node = 0; node < NODES; node++)
+			assert_soon(redlock_process(client) == 0 &&
+			            server_pttl(&servers.server[node], "flushed") > WAIT_LONG_TTL_MS);
+		flush_scripts(counts[i]);
+		expect_ok(lock, redlock_query(lock));
+		flush_scripts(counts[i]);
+		expect_ok(lock, redlock_release(lock));
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+		assert_int_equal(servers_with_key(&servers, NODES, "flushed"), 0);
+	}
+	redlock_lock_free(lock);
+}
+
+/* Whether it is the first call of a connection or a late one, and also when it finds the lock gone. */
+static void test_flush_before_a_fresh_client(void **state)
+{
+	(void)state;
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.token = "value";
+	options.token_len = 5;
+	redlock_lock *lock = fixture_lock_with(client, "fresh", &options);
+	for (int i = 0; i < 4; i++) {
+		redlock_client *other = fixture_open(servers.tcp_urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+		redlock_lock *same = fixture_lock_with(other, "fresh", &options);
+		expect_ok(lock, redlock_acquire(lock));
+		assert_soon(servers_with_key(&servers, NODES, "fresh") == NODES);
+		flush_scripts(NODES);
+		expect_ok(same, i % 2 == 0 ? redlock_extend(same, 0) : redlock_query(same));
+		flush_scripts(NODES);
+		expect_ok(same, redlock_release(same));
+		flush_scripts(NODES);
+		expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
+		/* One value, two connections: a late release of one claim would delete the next one's key. */
+		assert_int_equal(redlock_drain(other, WAIT_SOON_MS), 0);
+		redlock_lock_free(same);
+		redlock_close(other);
+	}
+	redlock_lock_free(lock);
+}
+
+/* One handle with a value of its own, claimed again at once: the release that a slower node is asked for must
+ * not come behind the next SET there, since it would delete what that has just set. */
+static void test_flush_before_the_same_value_again(void **state)
+{
+	(void)state;
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.token = "value";
+	options.token_len = 5;
+	redlock_lock *lock = fixture_lock_with(client, "again", &options);
+	for (int i = 0; i < 50; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		assert_soon(redlock_process(client) == 0 && servers_with_key(&servers, NODES, "again") == NODES);
+		flush_scripts(NODES);
+		expect_ok(lock, redlock_release(lock));
+	}
+	redlock_lock_free(lock);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, NODES, "again"), 0);
+}
+
+/* Somebody flushes all the time. A script that is flushed between the check and the repeat is still one call.
+ */
+static void test_flush_all_the_time(void **state)
+{
+	(void)state;
+	pid_t pid = child_fork();
+	if (pid == 0) {
+		for (;;)
+			flush_scripts(NODES);
+	}
+	redlock_lock *lock = fixture_lock(client, "always", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	for (int i = 0; i < (wait_is_slow() ? 30 : 200); i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+	}
+	child_kill(pid);
+	redlock_lock_free(lock);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, NODES, "always"), 0);
+}
+
+/* What a failed attempt owes is paid by a script too. */
+static void test_flush_before_a_give_back(void **state)
+{
+	(void)state;
+	redlock_lock *lock = fixture_lock(client, "partial", WAIT_LONG_TTL_MS, 0);
+	for (unsigned i = 0; i < 3; i++)
+		server_must(&servers.server[i], "OK", "SET", "partial", "x", NULL);
+	for (int i = 0; i < 5; i++) {
+		flush_scripts(NODES);
+		expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+		assert_int_equal(servers_with_key(&servers, NODES, "partial"), 3);
+	}
+	redlock_lock_free(lock);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	redlock_close(client);
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_flush_while_held),
+	    cmocka_unit_test(test_flush_before_a_fresh_client),
+	    cmocka_unit_test(test_flush_before_the_same_value_again),
+	    cmocka_unit_test(test_flush_all_the_time),
+	    cmocka_unit_test(test_flush_before_a_give_back),
+	};
+	return cmocka_run_group_tests_name("script_flush", tests, start, stop);
+}

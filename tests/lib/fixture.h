@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Short forms for what nearly every integration test does with the public API. */
+#ifndef TEST_FIXTURE_H
+#define TEST_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <redlock/redlock.h>
+
+#include "servers.h"
+#include "wait.h"
+
+/* Node timeout of tests in which every node answers: long enough that a busy machine changes no result. */
+#define FIXTURE_NODE_TIMEOUT_MS 20000
+
+/* Opens a client, or fails the test. */
+redlock_client *fixture_open(const char *const *urls, unsigned count, uint32_t node_timeout_ms);
+
+/* Makes a handle, or fails the test. */
+redlock_lock *fixture_lock(redlock_client *client, const char *name, uint64_t ttl_ms, uint64_t wait_ms);
+
+/* The same with options. */
+redlock_lock *fixture_lock_with(redlock_client *client, const char *name,
+                                const struct redlock_lock_options *options);
+
+/* Options with this TTL, and the defaults otherwise. */
+struct redlock_lock_options fixture_options(uint64_t ttl_ms);
+
+struct fixture_token {
+	char text[REDLOCK_MAX_TOKEN + 1];
+	size_t length;
+};
+
+/* The handle's token. */
+struct fixture_token fixture_token(const redlock_lock *lock);
+
+/* What node `index` voted. */
+enum redlock_vote_code fixture_vote(const redlock_lock *lock, unsigned index);
+
+/* How many nodes voted so in the handle's last operation. */
+unsigned fixture_votes_of_kind(const redlock_lock *lock, unsigned count, enum redlock_vote_kind kind);
+
+/* Waits for the next event as a program with its own poll loop would: only by the notice descriptor. */
+struct redlock_event fixture_next_notice(redlock_client *client);
+
+/* True when there is no event to pull. */
+bool fixture_no_notice(redlock_client *client);
+
+/* Opens a client with these options and expects this result. The client is closed again if there is one.
+ * `error_text` of the options is filled in. */
+void fixture_expect_open(struct redlock_options *options, int want);
+
+/* Fails the test unless `got` is `want`; says both by name, and what each node voted when `lock` is given. */
+void fixture_expect(const redlock_lock *lock, int got, int want, const char *what, const char *file,
+                    int line);
+
+#define expect_result(lock, want, call) fixture_expect((lock), (call), (want), #call, __FILE__, __LINE__)
+#define expect_ok(lock, call) expect_result(lock, 0, call)
+
+#define assert_vote(lock, index, want)                                                                       \
+	assert_string_equal(redlock_vote_name(fixture_vote(lock, index)), redlock_vote_name(want))
+
+#endif

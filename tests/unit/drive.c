@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "drive.h"
+
+#include "core/trace.h"
+
+struct rl_rules drive_rules(unsigned node_count)
+{
+	return (struct rl_rules){
+	    .node_count = node_count,
+	    .quorum = rl_majority(node_count),
+	    .ttl_ns = rl_ms(30000),
+	    .node_timeout_ns = rl_ms(200),
+	    .drift_ppm = 10000,
+	    .drift_base_ns = rl_ms(2),
+	    .retry_min_ns = rl_ms(50),
+	    .retry_max_ns = rl_ms(150),
+	};
+}
+
+struct rl_rules drive_waiting_rules(unsigned node_count, uint64_t wait_ms)
+{
+	struct rl_rules rules = drive_rules(node_count);
+	rules.wait_ns = rules.noquorum_wait_ns = rl_ms(wait_ms);
+	return rules;
+}
+
+void drive_init(struct drive *d, const struct rl_rules *rules)
+{
+	memset(d, 0, sizeof *d);
+	rl_lock_init(&d->lock, rules);
+}
+
+void drive_at(struct drive *d, uint64_t ms)
+{
+	d->now_ns = rl_ms(ms);
+}
+
+static void say(struct drive *d, const char *text)
+{
+	int n = snprintf(d->text + d->used, sizeof d->text - d->used, "%s", text);
+	assert_true(n >= 0 && (size_t)n < sizeof d->text - d->used);
+	d->used += (size_t)n;
+}
+
+static void step(struct drive *d, struct rl_event event)
+{
+	char line[RL_TRACE_MAX];
+	enum rl_phase before = d->lock.phase;
+	event.now_ns = d->now_ns;
+	event.entropy = d->entropy;
+	d->error = rl_lock_step(&d->lock, &event, &d->fx);
+	rl_trace_line(line, sizeof line, before, &event, &d->lock, &d->fx);
+	say(d, line);
+	if (d->error != 0) {
+		say(d, " | error ");
+		say(d, redlock_error_name(d->error));
+	}
+	say(d, "\n");
+}
+
+void drive_acquire(struct drive *d)
+{
+	step(d, (struct rl_event){.kind = RL_EV_ACQUIRE});
+}
+
+void drive_extend(struct drive *d, uint64_t ttl_ms)
+{
+	step(d, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_ms(ttl_ms)});
+}
+
+void drive_release(struct drive *d)
+{
+	step(d, (struct rl_event){.kind = RL_EV_RELEASE});
+}
+
+void drive_query(struct drive *d)
+{
+	step(d, (struct rl_event){.kind = RL_EV_QUERY});
+}
+
+void drive_cancel(struct drive *d)
+{
+	step(d, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
+}
+
+void drive_tick(struct drive *d)
+{
+	step(d, (struct rl_event){.kind = RL_EV_TICK});
+}
+
+void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_vote_code vote)
+{
+	step(d, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote = vote});
+}
+
+void drive_reply(struct drive *d, unsigned node, enum redlock_vote_code vote)
+{
+	drive_reply_to(d, d->lock.round.seq, node, vote);
+}
+
+void drive_hold(struct drive *d, const struct rl_rules *rules)
+{
+	drive_init(d, rules);
+	drive_acquire(d);
+	for (unsigned node = 0; node < rules->quorum; node++)
+		drive_reply(d, node, REDLOCK_VOTE_YES);
+	assert_int_equal(d->lock.phase, RL_HELD);
+	drive_forget(d);
+}
+
+static enum redlock_vote_code vote_of_letter(char letter)
+{
+	switch (letter) {
+	case 'Y':
+		return REDLOCK_VOTE_YES;
+	case 'N':
+		return REDLOCK_VOTE_NO;
+	case 'C':
+		return REDLOCK_VOTE_CLOSED;
+	case 'D':
+		return REDLOCK_VOTE_DOWN;
+	case 'O':
+		return REDLOCK_VOTE_OOM;
+	case 'P':
+		return REDLOCK_VOTE_NOPERM;
+	case 'G':
+		return REDLOCK_VOTE_GARBAGE;
+	case '.':
+		return REDLOCK_VOTE_PENDING;
+	default:
+		fail_msg("drive_votes() has no letter %c", letter);
+		return REDLOCK_VOTE_PENDING;
+	}
+}
+
+void drive_votes(struct drive *d, const char *votes)
+{
+	for (unsigned node = 0; votes[node] != '\0'; node++)
+		if (vote_of_letter(votes[node]) != REDLOCK_VOTE_PENDING)
+			drive_reply(d, node, vote_of_letter(votes[node]));
+}
+
+uint64_t drive_deadline_ms(const struct drive *d)
+{
+	uint64_t deadline = rl_lock_deadline(&d->lock);
+	return deadline == UINT64_MAX ? UINT64_MAX : deadline / RL_NS_PER_MS;
+}
+
+void drive_ticks_until(struct drive *d, uint64_t ms)
+{
+	uint64_t due;
+	for (unsigned ticks = 0; (due = rl_lock_deadline(&d->lock)) <= rl_ms(ms); ticks++) {
+		if (ticks > 1000)
+			fail_msg("%u ticks until %llu ms: time stands still", ticks, (unsigned long long)ms);
+		d->now_ns = rl_time_max(d->now_ns, due);
+		drive_tick(d);
+	}
+	drive_at(d, ms);
+}
+
+void drive_forget(struct drive *d)
+{
+	d->used = 0;
+	d->text[0] = '\0';
+}
+
+void drive_expect_(struct drive *d, const char *text, const char *file, int line)
+{
+	if (strcmp(d->text, text) != 0)
+		fprintf(stderr, "%s:%d: the trace is\n%s", file, line, d->text); /* cmocka cuts it */
+	_assert_string_equal(d->text, text, file, line);
+	drive_forget(d);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Drives the core under virtual time and keeps what it says as text: one trace line per step, with the error
+ * of a refused operation behind it. A scenario is a list of calls, then drive_expect() with the whole text.
+ */
+#ifndef TEST_DRIVE_H
+#define TEST_DRIVE_H
+
+#include "core/lock.h"
+#include "unit.h"
+
+struct drive {
+	struct rl_lock lock;
+	struct rl_effects fx; /* of the last step */
+	int error;            /* of the last step */
+	uint64_t now_ns;
+	uint64_t entropy; /* given with every event: the retry delay is retry_min + entropy % (max - min + 1) */
+	char text[16384];
+	size_t used;
+};
+
+/* The rules of most scenarios: a majority of `node_count`, TTL 30 s, node timeout 200 ms, drift 1 % + 2 ms
+ * (so that validity is 29698 ms), retries after 50 to 150 ms, wait 0, no renewal, no danger notice, no caps.
+ */
+struct rl_rules drive_rules(unsigned node_count);
+
+/* `wait_ms` of both kinds: for a busy lock and for an unreachable quorum. */
+struct rl_rules drive_waiting_rules(unsigned node_count, uint64_t wait_ms);
+
+/* Starts at 0 ms with entropy 0. */
+void drive_init(struct drive *d, const struct rl_rules *rules);
+
+/* Starts, and acquires at 0 ms with the votes of a quorum. The text is forgotten; the round is #1. */
+void drive_hold(struct drive *d, const struct rl_rules *rules);
+
+void drive_at(struct drive *d, uint64_t ms); /* what follows happens then */
+
+void drive_acquire(struct drive *d);
+void drive_extend(struct drive *d, uint64_t ttl_ms);
+void drive_release(struct drive *d);
+void drive_query(struct drive *d);
+void drive_cancel(struct drive *d);
+void drive_tick(struct drive *d);
+
+/* A node answers the current round, or an older one. */
+void drive_reply(struct drive *d, unsigned node, enum redlock_vote_code vote);
+void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_vote_code vote);
+
+/* Answers of nodes 0, 1, 2 ... in this order: Y yes, N no, C closed, D down, O out of memory, P no
+ * permission, G garbage, . none. */
+void drive_votes(struct drive *d, const char *votes);
+
+/* Takes every deadline of the core up to `ms`, and stays there. */
+void drive_ticks_until(struct drive *d, uint64_t ms);
+
+/* When the next TICK is due, in ms; UINT64_MAX: never. */
+uint64_t drive_deadline_ms(const struct drive *d);
+
+/* Forgets the text so far. */
+void drive_forget(struct drive *d);
+
+/* The text since the start or the last drive_expect() is exactly `text`. Forgets it. */
+#define drive_expect(d, text) drive_expect_((d), (text), __FILE__, __LINE__)
+void drive_expect_(struct drive *d, const char *text, const char *file, int line);
+
+#endif

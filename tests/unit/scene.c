@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "scene.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "core/quorum.h"
+#include "os/resolve.h"
+
+static void listen_on(struct scene *s)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", s->path);
+	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	assert_true(s->listener >= 0);
+	assert_int_equal(bind(s->listener, (struct sockaddr *)&address, sizeof address), 0);
+	assert_int_equal(listen(s->listener, 4), 0);
+}
+
+void scene_open(struct scene *s, const char *before, const char *after)
+{
+	const char *tmp = getenv("TMPDIR");
+	char url[160];
+	char why[128];
+	struct rl_endpoint endpoint;
+	memset(s, 0, sizeof *s);
+	snprintf(s->dir, sizeof s->dir, "%s/rl-unit.XXXXXX", tmp != NULL && strlen(tmp) < 40 ? tmp : "/tmp");
+	assert_non_null(mkdtemp(s->dir));
+	snprintf(s->path, sizeof s->path, "%s/socket", s->dir);
+	listen_on(s);
+	s->peer = -1;
+	s->now_ns = rl_ms(1000);
+	snprintf(url, sizeof url, "unix://%s%s%s", before, s->path, after);
+	assert_int_equal(rl_url_parse(url, &endpoint, why, sizeof why), 0);
+	assert_int_equal(rl_poller_open(&s->poller), 0);
+	assert_true(rl_node_open(&s->node, &endpoint, &s->poller, 3));
+	assert_int_equal(rl_resolve_path(s->path, &s->node.address), 0);
+}
+
+void scene_close(struct scene *s)
+{
+	rl_node_close(&s->node);
+	rl_poller_close(&s->poller);
+	rl_wire_free(&s->wire);
+	scene_hang_up(s);
+	close(s->listener);
+	unlink(s->path);
+	rmdir(s->dir);
+}
+
+/* ---- the node's side ---- */
+
+static void collect(struct scene *s)
+{
+	static const char *const names[] = {"nothing", "acquire", "extend", "release", "query"};
+	struct rl_answer answer;
+	while (rl_node_next(&s->node, &answer, s->now_ns)) {
+		assert_in_range(answer.operation, REDLOCK_OP_ACQUIRE, REDLOCK_OP_QUERY);
+		size_t room = sizeof s->answers - s->answers_used;
+		int n = snprintf(s->answers + s->answers_used, room, "%s #%u %s\n", names[answer.operation],
+		                 answer.tag.seq, redlock_vote_name(answer.vote));
+		assert_true(n > 0 && (size_t)n < room);
+		s->answers_used += (size_t)n;
+	}
+}
+
+void scene_turn(struct scene *s)
+{
+	for (unsigned turn = 0; turn < 8; turn++) {
+		struct rl_ready ready[4];
+		int count = rl_poller_wait(&s->poller, ready, 4, false);
+		for (int i = 0; i < count; i++) {
+			assert_int_equal(ready[i].id, 3);
+			rl_node_ready(&s->node, ready[i].events, s->now_ns);
+			collect(s);
+		}
+		rl_node_flush(&s->node);
+		if (s->node.link == RL_LINK_BROKEN)
+			collect(s);
+	}
+	assert_int_not_equal(s->node.link, RL_LINK_BROKEN);
+}
+
+void scene_at(struct scene *s, uint64_t ms)
+{
+	s->now_ns = rl_ms(ms);
+	rl_node_tick(&s->node, s->now_ns);
+	scene_turn(s);
+}
+
+const char *scene_answers(struct scene *s)
+{
+	s->answers[s->answers_used] = '\0';
+	s->answers_used = 0;
+	return s->answers;
+}
+
+enum redlock_vote_code scene_request(struct scene *s, const struct rl_request *request)
+{
+	rl_wire_reset(&s->wire);
+	return rl_node_submit(&s->node, request, &s->wire, s->now_ns);
+}
+
+static enum redlock_vote_code submit(struct scene *s, enum redlock_operation operation, unsigned slot,
+                                     uint32_t seq, bool owed)
+{
+	char token[32];
+	struct rl_request request = {.operation = operation,
+	                             .tag = {.slot = slot, .seq = seq},
+	                             .name = {"job", 3},
+	                             .token = {token, (size_t)snprintf(token, sizeof token, "token%u", slot)},
+	                             .ttl_ms = 30000,
+	                             .owed = owed ? 1u << 3 : 0};
+	return scene_request(s, &request);
+}
+
+enum redlock_vote_code scene_submit(struct scene *s, enum redlock_operation operation, unsigned slot,
+                                    uint32_t seq)
+{
+	return submit(s, operation, slot, seq, false);
+}
+
+enum redlock_vote_code scene_owe(struct scene *s, unsigned slot, uint32_t seq)
+{
+	return submit(s, REDLOCK_OP_RELEASE, slot, seq, true);
+}
+
+/* ---- the server's side ---- */
+
+void scene_accept(struct scene *s)
+{
+	scene_turn(s);
+	s->peer = accept(s->listener, NULL, NULL);
+	assert_true(s->peer >= 0);
+	assert_int_equal(fcntl(s->peer, F_SETFL, O_NONBLOCK), 0);
+	s->heard_size = 0;
+	scene_turn(s);
+}
+
+void scene_greet(struct scene *s, int client_id)
+{
+	char bytes[128];
+	scene_accept(s);
+	expect_heard(s, HELLO);
+	snprintf(bytes, sizeof bytes, ":%d\r\n$47\r\nrun_id:%040d\r\n", client_id, 7);
+	scene_say(s, bytes);
+}
+
+void scene_hang_up(struct scene *s)
+{
+	if (s->peer >= 0)
+		close(s->peer);
+	s->peer = -1;
+}
+
+void scene_say(struct scene *s, const char *bytes)
+{
+	size_t size = strlen(bytes);
+	assert_int_equal(send(s->peer, bytes, size, MSG_NOSIGNAL), size);
+	scene_turn(s);
+}
+
+void scene_listen(struct scene *s)
+{
+	ssize_t got;
+	scene_turn(s);
+	while ((got = recv(s->peer, s->heard + s->heard_size, sizeof s->heard - s->heard_size, 0)) > 0) {
+		s->heard_size += (size_t)got;
+		scene_turn(s);
+	}
+	assert_true(got == 0 || errno == EAGAIN || s->heard_size == sizeof s->heard);
+}
+
+/* A number of the form *5\r\n at `at`. Returns what is behind it, NULL if it is not there yet. */
+static const char *number(const char *at, const char *end, char mark, size_t *ret)
+{
+	const char *line = memchr(at, '\n', (size_t)(end - at));
+	if (line == NULL)
+		return NULL;
+	assert_int_equal(*at, mark);
+	assert_int_equal(line[-1], '\r');
+	*ret = strtoul(at + 1, NULL, 10);
+	return line + 1;
+}
+
+static void show_word(char **to, const char *word, size_t size)
+{
+	static const char *const names[] = {"release", "extend", "inspect"};
+	for (unsigned i = 0; i < RL_SCRIPT_COUNT; i++) {
+		const struct rl_script_text *script = &rl_scripts[i];
+		bool text = size == script->length && memcmp(word, script->text, size) == 0;
+		bool sha = size == 40 && memcmp(word, script->sha, 40) == 0;
+		if (text || sha) {
+			word = names[i];
+			size = strlen(word);
+		}
+	}
+	memcpy(*to, word, size);
+	*to += size;
+}
+
+/* One whole command at `at`. Returns what is behind it, NULL if it is not whole. */
+static const char *show_command(char **to, const char *at, const char *end)
+{
+	size_t words;
+	size_t size;
+	char *begin = *to;
+	if ((at = number(at, end, '*', &words)) == NULL)
+		return NULL;
+	for (size_t i = 0; i < words; i++) {
+		at = number(at, end, '$', &size);
+		if (at == NULL || (size_t)(end - at) < size + 2) {
+			*to = begin;
+			return NULL;
+		}
+		if (i > 0)
+			*(*to)++ = ' ';
+		show_word(to, at, size);
+		assert_memory_equal(at + size, "\r\n", 2);
+		at += size + 2;
+	}
+	*(*to)++ = '\n';
+	return at;
+}
+
+const char *scene_heard(struct scene *s)
+{
+	char *to = s->text;
+	scene_listen(s);
+	const char *at = s->heard;
+	const char *end = s->heard + s->heard_size;
+	const char *next;
+	while (at < end && (next = show_command(&to, at, end)) != NULL)
+		at = next;
+	*to = '\0';
+	s->heard_size = (size_t)(end - at);
+	memmove(s->heard, at, s->heard_size);
+	return s->text;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One node under test, a real poller, and at the other end of a real Unix socket the test itself as the
+ * server: it accepts, looks at what was said, and answers by hand. Time is the test's.
+ *
+ * What the node says is shown as one line per command, with scripts by name:
+ *     CLIENT ID
+ *     SET job token1 NX PX 30000
+ *     EVAL release 1 job token1
+ * What it answers to the client is shown as "acquire #1 YES", in the order of the answers.
+ */
+#ifndef TEST_SCENE_H
+#define TEST_SCENE_H
+
+#include "net/node.h"
+#include "unit.h"
+
+struct scene {
+	char dir[64];
+	char path[96];
+	int listener;
+	int peer; /* the accepted connection; -1: none */
+	struct rl_poller poller;
+	struct rl_node node;
+	struct rl_wire wire;
+	uint64_t now_ns;
+	char heard[262144]; /* bytes from the node that were not shown yet */
+	size_t heard_size;
+	char text[65536];    /* what scene_heard() made of them */
+	char answers[65536]; /* of the node, not looked at yet */
+	size_t answers_used;
+};
+
+#define HELLO "CLIENT ID\nINFO server\n"
+
+/* Listens on a fresh socket and opens a node for it; `before` goes before the path in its URL ("user:pw@"),
+ * `after` behind it ("?db=3"). Nothing connects yet. */
+void scene_open(struct scene *s, const char *before, const char *after);
+void scene_close(struct scene *s);
+
+/* Lets the node do all it can do at this time. */
+void scene_turn(struct scene *s);
+
+/* Goes to this time, takes what is due, and lets the node do what it can. */
+void scene_at(struct scene *s, uint64_t ms);
+
+/* Accepts the connection that the node makes, and answers its opening commands (CLIENT ID with `client_id`).
+ */
+void scene_accept(struct scene *s);
+void scene_greet(struct scene *s, int client_id);
+
+/* The peer closes its end. */
+void scene_hang_up(struct scene *s);
+
+/* The peer says this; then the node takes a turn. */
+void scene_say(struct scene *s, const char *bytes);
+
+/* What the node has said since the last time, as text. A part of a command stays for the next time. */
+const char *scene_heard(struct scene *s);
+
+/* The same as bytes, appended to `heard`. */
+void scene_listen(struct scene *s);
+
+/* What the node has answered since the last time. */
+const char *scene_answers(struct scene *s);
+
+/* Asks the node: the name is "job", the token "token" and the slot's number; `seq` 0: nobody waits. Returns
+ * what rl_node_submit() returns. No turn is taken. */
+enum redlock_vote_code scene_submit(struct scene *s, enum redlock_operation operation, unsigned slot,
+                                    uint32_t seq);
+
+/* A release that is owed. */
+enum redlock_vote_code scene_owe(struct scene *s, unsigned slot, uint32_t seq);
+
+/* Any request. */
+enum redlock_vote_code scene_request(struct scene *s, const struct rl_request *request);
+
+#define expect_heard(s, want) assert_string_equal(scene_heard(s), (want))
+#define expect_answers(s, want) assert_string_equal(scene_answers(s), (want))
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Every error code has a name and a sentence of its own; any other number is safe to ask about. */
+#include <limits.h>
+
+#include <redlock/redlock.h>
+
+#include "unit.h"
+
+struct error {
+	int value;
+	const char *name;
+};
+
+static const struct error errors[] = {
+#define ERROR(name, value, text) {value, #name},
+    REDLOCK_ERROR_MAP(ERROR)
+#undef ERROR
+};
+
+static void every_error_is_named(void **state)
+{
+	(void)state;
+	assert_string_equal(redlock_error_name(0), "OK");
+	assert_string_equal(redlock_strerror(0), "success");
+	for (unsigned i = 0; i < COUNT(errors); i++) {
+		assert_true(errors[i].value < 0);
+		assert_string_equal(redlock_error_name(errors[i].value), errors[i].name);
+		assert_true(strlen(redlock_strerror(errors[i].value)) > 10);
+		for (unsigned j = 0; j < i; j++) {
+			assert_int_not_equal(errors[i].value, errors[j].value);
+			assert_string_not_equal(redlock_strerror(errors[i].value), redlock_strerror(errors[j].value));
+		}
+	}
+}
+
+/* The numbers are a promise to programs that were built before. */
+static void numbers_stay(void **state)
+{
+	(void)state;
+	static const struct error promised[] = {
+	    {-1, "BUSY"},   {-2, "NOQUORUM"}, {-3, "LOST"},      {-4, "GONE"},  {-5, "CANCELLED"},
+	    {-6, "INVAL"},  {-7, "URL"},      {-8, "DUPLICATE"}, {-9, "STATE"}, {-10, "LIMIT"},
+	    {-11, "NOMEM"}, {-12, "SYSTEM"},  {-13, "FORKED"},
+	};
+	assert_int_equal(COUNT(promised), COUNT(errors));
+	for (unsigned i = 0; i < COUNT(promised); i++)
+		assert_string_equal(redlock_error_name(promised[i].value), promised[i].name);
+}
+
+static void unknown_numbers_are_safe(void **state)
+{
+	(void)state;
+	static const int unknown[] = {1, -14, -100, INT_MAX, INT_MIN};
+	for (unsigned i = 0; i < COUNT(unknown); i++) {
+		assert_string_equal(redlock_error_name(unknown[i]), "UNKNOWN");
+		assert_string_equal(redlock_strerror(unknown[i]), "unknown error code");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_error_is_named),
+	    cmocka_unit_test(numbers_stay),
+	    cmocka_unit_test(unknown_numbers_are_safe),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

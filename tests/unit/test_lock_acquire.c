@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* Acquiring: one attempt, its votes and its validity. Whole traces are quoted. */
+#include "drive.h"
+
+static void granted_at_a_quorum_with_two_silent_nodes(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(5);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_at(&d, 1);
+	drive_reply(&d, 4, REDLOCK_VOTE_YES);
+	drive_reply(&d, 0, REDLOCK_VOTE_YES);
+	drive_at(&d, 2);
+	drive_reply(&d, 2, REDLOCK_VOTE_YES);
+	drive_expect(
+	    &d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
+	        "[    1.000] acquiring: reply #1 node 4 YES -> acquiring ....Y\n"
+	        "[    1.000] acquiring: reply #1 node 0 YES -> acquiring Y...Y\n"
+	        "[    2.000] acquiring: reply #1 node 2 YES -> held Y.Y.Y until 29698.000 | done acquire OK\n");
+	assert_true(rl_lock_valid_until(&d.lock, rl_ms(2)) == rl_ms(29698));
+	assert_true(rl_lock_valid_until(&d.lock, rl_ms(29698) - 1) == rl_ms(29698));
+	assert_true(rl_lock_valid_until(&d.lock, rl_ms(29698)) == 0);
+	assert_false(rl_lock_busy(&d.lock));
+}
+
+/* What comes after the decision is recorded with its round trip, and changes nothing. */
+static void late_votes_are_recorded(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(5);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "YYY");
+	drive_at(&d, 7);
+	drive_reply(&d, 3, REDLOCK_VOTE_NO);
+	drive_at(&d, 300);
+	drive_reply(&d, 4, REDLOCK_VOTE_YES);
+	drive_reply(&d, 4, REDLOCK_VOTE_NO); /* a node has one vote */
+	drive_expect(
+	    &d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
+	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y....\n"
+	        "[    0.000] acquiring: reply #1 node 1 YES -> acquiring YY...\n"
+	        "[    0.000] acquiring: reply #1 node 2 YES -> held YYY.. until 29698.000 | done acquire OK\n"
+	        "[    7.000] held: reply #1 node 3 NO -> held YYYN. until 29698.000\n"
+	        "[  300.000] held: reply #1 node 4 YES -> held YYYNY until 29698.000\n"
+	        "[  300.000] held: reply #1 node 4 NO -> held YYYNY until 29698.000\n");
+	assert_true(d.lock.votes[3].rtt_ns == rl_ms(7));
+	assert_true(d.lock.votes[4].rtt_ns == rl_ms(300));
+	assert_int_equal(d.lock.owed, 0x17); /* all but the node that said no */
+}
+
+static void one_try(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_at(&d, 1);
+	drive_votes(&d, "NYN");
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	                 "[    1.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
+	                 "[    1.000] acquiring: reply #1 node 1 YES -> acquiring NY.\n"
+	                 "[    1.000] acquiring: reply #1 node 2 NO -> idle NYN | send release #0 owed 2 | done "
+	                 "acquire BUSY\n");
+	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
+	assert_false(rl_lock_busy(&d.lock));
+}
+
+/* Two dead nodes and three that refuse are "busy", in whatever order they are heard. */
+static void busy_in_every_order(void **state)
+{
+	(void)state;
+	static const enum redlock_vote_code votes[5] = {REDLOCK_VOTE_DOWN, REDLOCK_VOTE_DOWN, REDLOCK_VOTE_NO,
+	                                                REDLOCK_VOTE_NO, REDLOCK_VOTE_NO};
+	unsigned orders = 0;
+	for (unsigned code = 0; code < 5 * 5 * 5 * 5 * 5; code++) {
+		unsigned order[5];
+		unsigned seen = 0;
+		for (unsigned i = 0, rest = code; i < 5; i++, rest /= 5) {
+			order[i] = rest % 5;
+			seen |= 1u << order[i];
+		}
+		if (seen != 0x1f)
+			continue;
+		struct drive d;
+		struct rl_rules rules = drive_rules(5);
+		drive_init(&d, &rules);
+		drive_acquire(&d);
+		for (unsigned i = 0; i < 5 && rl_lock_busy(&d.lock); i++)
+			drive_reply(&d, order[i], votes[order[i]]);
+		assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
+		assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+		orders++;
+	}
+	assert_int_equal(orders, 120);
+}
+
+/* Three of five down: decided with the third, whatever the others say. */
+static void no_quorum_without_waiting(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(5);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "DYDYC");
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
+	                 "[    0.000] acquiring: reply #1 node 0 DOWN -> acquiring -....\n"
+	                 "[    0.000] acquiring: reply #1 node 1 YES -> acquiring -Y...\n"
+	                 "[    0.000] acquiring: reply #1 node 2 DOWN -> acquiring -Y-..\n"
+	                 "[    0.000] acquiring: reply #1 node 3 YES -> acquiring -Y-Y.\n"
+	                 "[    0.000] acquiring: reply #1 node 4 CLOSED -> idle -Y-Y- | send release #0 owed 1a "
+	                 "| done acquire NOQUORUM\n");
+}
+
+/* One refuses, one is dead, one is silent: only the silent one can tell busy from no quorum. */
+static void waits_for_the_vote_that_tells_them_apart(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "ND.");
+	drive_at(&d, 150);
+	drive_reply(&d, 2, REDLOCK_VOTE_NO);
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	                 "[    0.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
+	                 "[    0.000] acquiring: reply #1 node 1 DOWN -> acquiring N-.\n"
+	                 "[  150.000] acquiring: reply #1 node 2 NO -> idle N-N | send release #0 owed 0 | done "
+	                 "acquire BUSY\n");
+	drive_acquire(&d);
+	drive_votes(&d, "ND.");
+	drive_ticks_until(&d, 350);
+	drive_expect(
+	    &d, "[  150.000] idle: acquire -> acquiring ... | send acquire #2 ttl 30000.000\n"
+	        "[  150.000] acquiring: reply #2 node 0 NO -> acquiring N..\n"
+	        "[  150.000] acquiring: reply #2 node 1 DOWN -> acquiring N-.\n"
+	        "[  350.000] acquiring: tick -> idle N-T | send release #0 owed 4 | done acquire NOQUORUM\n");
+}
+
+static void attempt_ends_at_the_node_timeout(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "Y");
+	d.now_ns = rl_ms(200) - 1;
+	drive_tick(&d); /* not yet */
+	drive_ticks_until(&d, 200);
+	drive_at(&d, 210);
+	drive_reply(&d, 1, REDLOCK_VOTE_YES); /* too late for the attempt; its release is on the way */
+	drive_expect(&d,
+	             "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	             "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	             "[  199.999] acquiring: tick -> acquiring Y..\n"
+	             "[  200.000] acquiring: tick -> idle YTT | send release #0 owed 7 | done acquire NOQUORUM\n"
+	             "[  210.000] idle: reply #1 node 1 YES -> idle YYT\n");
+}
+
+/* Textbook: the TTL may be eaten by slow answers. 100 ms TTL, drift 3 ms. */
+static void validity_eaten_by_slow_answers(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	rules.ttl_ns = rl_ms(100);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_at(&d, 50);
+	drive_reply(&d, 0, REDLOCK_VOTE_YES);
+	drive_at(&d, 97);
+	drive_reply(&d, 1, REDLOCK_VOTE_YES);
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 100.000\n"
+	                 "[   50.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	                 "[   97.000] acquiring: reply #1 node 1 YES -> idle YY. | send release #0 owed 7 | done "
+	                 "acquire BUSY\n");
+}
+
+static void min_validity_is_asked_for(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(1);
+	rules.min_validity_ns = rl_ms(29600);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_at(&d, 98);
+	drive_reply(&d, 0, REDLOCK_VOTE_YES); /* exactly 29600 left: not more */
+	drive_at(&d, 1000);
+	drive_acquire(&d);
+	d.now_ns = rl_ms(1098) - 1;
+	drive_reply(&d, 0, REDLOCK_VOTE_YES);
+	drive_expect(
+	    &d,
+	    "[    0.000] idle: acquire -> acquiring . | send acquire #1 ttl 30000.000\n"
+	    "[   98.000] acquiring: reply #1 node 0 YES -> idle Y | send release #0 owed 1 | done acquire BUSY\n"
+	    "[ 1000.000] idle: acquire -> acquiring . | send acquire #2 ttl 30000.000\n"
+	    "[ 1097.999] acquiring: reply #2 node 0 YES -> held Y until 30698.000 | done acquire OK\n");
+}
+
+/* Random tokens are given back to every node, whatever it said. */
+static void random_tokens_are_given_back_everywhere(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(5);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	assert_int_equal(d.fx.nodes, 0x1f);
+	drive_votes(&d, "NYDN");
+	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
+	assert_int_equal(d.fx.nodes, 0x1f);
+	assert_int_equal(d.fx.owed, 0x12); /* the one that said yes and the silent one */
+}
+
+static void cancel_while_acquiring(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, REDLOCK_FOREVER);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "YN");
+	drive_at(&d, 3);
+	drive_cancel(&d);
+	drive_cancel(&d); /* nothing runs any more */
+	drive_reply(&d, 2, REDLOCK_VOTE_YES);
+	drive_expect(
+	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	        "[    0.000] acquiring: reply #1 node 1 NO -> acquiring YN.\n"
+	        "[    3.000] acquiring: cancel -> idle YN. | send release #0 owed 5 | done acquire CANCELLED\n"
+	        "[    3.000] idle: cancel -> idle YN.\n"
+	        "[    3.000] idle: reply #1 node 2 YES -> idle YNY\n");
+	drive_acquire(&d); /* the handle can be used again */
+	assert_int_equal(d.error, 0);
+}
+
+/* A release is owed wherever the SET was sent and may have been executed, and nowhere else. */
+static void owed_is_where_the_key_may_be(void **state)
+{
+	(void)state;
+	static const struct {
+		enum redlock_vote_code vote;
+		bool owed;
+	} cases[] = {
+	    {REDLOCK_VOTE_YES, true},       {REDLOCK_VOTE_NO, false},       {REDLOCK_VOTE_UNSENT, false},
+	    {REDLOCK_VOTE_DOWN, false},     {REDLOCK_VOTE_CLOSED, true},    {REDLOCK_VOTE_BACKLOG, false},
+	    {REDLOCK_VOTE_LOADING, false},  {REDLOCK_VOTE_BLOCKED, false},  {REDLOCK_VOTE_OOM, false},
+	    {REDLOCK_VOTE_MISCONF, false},  {REDLOCK_VOTE_REPLICAS, false}, {REDLOCK_VOTE_SERVER, false},
+	    {REDLOCK_VOTE_GARBAGE, true},   {REDLOCK_VOTE_READONLY, false}, {REDLOCK_VOTE_CLUSTER, false},
+	    {REDLOCK_VOTE_AUTH, false},     {REDLOCK_VOTE_NOPERM, false},   {REDLOCK_VOTE_COMMAND, false},
+	    {REDLOCK_VOTE_DATABASE, false}, {REDLOCK_VOTE_NAME, false},     {REDLOCK_VOTE_TIMEOUT, true},
+	    {REDLOCK_VOTE_DUPLICATE, true},
+	};
+	assert_int_equal(COUNT(cases), REDLOCK_VOTE_COUNT - 1); /* PENDING is no vote */
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct drive d;
+		struct rl_rules rules = drive_rules(5);
+		drive_init(&d, &rules);
+		drive_acquire(&d);
+		drive_reply(&d, 3, cases[i].vote);
+		for (unsigned node = 0; d.fx.send == REDLOCK_OP_NONE && node < 3; node++)
+			drive_reply(&d, node, REDLOCK_VOTE_NO);
+		assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
+		assert_int_equal(d.fx.seq, 0);
+		assert_int_equal((d.fx.owed >> 3 & 1) != 0, cases[i].owed);
+		assert_int_equal(d.fx.owed >> 4 & 1, 1); /* the silent one */
+	}
+}
+
+static void duplicate_ends_the_call(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, REDLOCK_FOREVER);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_reply(&d, 0, REDLOCK_VOTE_YES);
+	drive_reply(&d, 1, REDLOCK_VOTE_DUPLICATE);
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	                 "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	                 "[    0.000] acquiring: reply #1 node 1 DUPLICATE -> idle Y!. | send release #0 owed 7 "
+	                 "| done acquire DUPLICATE\n");
+}
+
+static void state_errors(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 1000);
+	drive_init(&d, &rules);
+	drive_extend(&d, 1000);
+	drive_release(&d);
+	drive_cancel(&d);
+	drive_acquire(&d);
+	drive_acquire(&d);
+	drive_query(&d);
+	drive_release(&d);
+	drive_extend(&d, 1000);
+	drive_votes(&d, "NN");
+	drive_acquire(&d);
+	drive_query(&d);
+	drive_release(&d);
+	drive_expect(
+	    &d, "[    0.000] idle: extend -> idle | error STATE\n"
+	        "[    0.000] idle: release -> idle | error STATE\n"
+	        "[    0.000] idle: cancel -> idle\n"
+	        "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	        "[    0.000] acquiring: acquire -> acquiring ... | error STATE\n"
+	        "[    0.000] acquiring: query -> acquiring ... | error STATE\n"
+	        "[    0.000] acquiring: release -> acquiring ... | error STATE\n"
+	        "[    0.000] acquiring: extend -> acquiring ... | error STATE\n"
+	        "[    0.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
+	        "[    0.000] acquiring: reply #1 node 1 NO -> paused NN. until 50.000 | send release #0 owed 4\n"
+	        "[    0.000] paused: acquire -> paused NN. until 50.000 | error STATE\n"
+	        "[    0.000] paused: query -> paused NN. until 50.000 | error STATE\n"
+	        "[    0.000] paused: release -> paused NN. until 50.000 | error STATE\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(granted_at_a_quorum_with_two_silent_nodes),
+	    cmocka_unit_test(late_votes_are_recorded),
+	    cmocka_unit_test(one_try),
+	    cmocka_unit_test(busy_in_every_order),
+	    cmocka_unit_test(no_quorum_without_waiting),
+	    cmocka_unit_test(waits_for_the_vote_that_tells_them_apart),
+	    cmocka_unit_test(attempt_ends_at_the_node_timeout),
+	    cmocka_unit_test(validity_eaten_by_slow_answers),
+	    cmocka_unit_test(min_validity_is_asked_for),
+	    cmocka_unit_test(random_tokens_are_given_back_everywhere),
+	    cmocka_unit_test(cancel_while_acquiring),
+	    cmocka_unit_test(owed_is_where_the_key_may_be),
+	    cmocka_unit_test(duplicate_ends_the_call),
+	    cmocka_unit_test(state_errors),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

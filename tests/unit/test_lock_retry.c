@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* Acquiring: the wait for a lock. Retries, deadlines, patience, and what the call says at its end. */
+#include "drive.h"
+
+static void refused_then_granted(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 10000);
+	drive_init(&d, &rules);
+	d.entropy = 30 * RL_NS_PER_MS; /* 50 + 30 ms */
+	drive_acquire(&d);
+	drive_at(&d, 1);
+	drive_votes(&d, "YNN");
+	drive_at(&d, 2);
+	drive_ticks_until(&d, 81);
+	drive_at(&d, 82);
+	drive_votes(&d, "YY");
+	drive_expect(
+	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	        "[    1.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	        "[    1.000] acquiring: reply #1 node 1 NO -> acquiring YN.\n"
+	        "[    1.000] acquiring: reply #1 node 2 NO -> paused YNN until 81.000 | send release #0 owed 1\n"
+	        "[   81.000] paused: tick -> acquiring ... | send acquire #2 ttl 30000.000\n"
+	        "[   82.000] acquiring: reply #2 node 0 YES -> acquiring Y..\n"
+	        "[   82.000] acquiring: reply #2 node 1 YES -> held YY. until 29779.000 | done acquire OK\n");
+}
+
+/* A last try is made before the end of the wait, and none after it. */
+static void tries_until_the_deadline(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 300);
+	drive_init(&d, &rules);
+	d.entropy = 50 * RL_NS_PER_MS; /* 100 ms */
+	drive_acquire(&d);
+	uint64_t last_send = 0;
+	unsigned attempts = 1;
+	while (rl_lock_busy(&d.lock)) {
+		drive_votes(&d, "NN");
+		if (!rl_lock_busy(&d.lock))
+			break;
+		d.now_ns = rl_lock_deadline(&d.lock);
+		last_send = d.now_ns;
+		drive_tick(&d);
+		assert_int_equal(d.fx.send, REDLOCK_OP_ACQUIRE);
+		attempts++;
+	}
+	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
+	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_in_range(attempts, 4, 12);
+	assert_in_range(last_send, rl_ms(250), rl_ms(300));
+}
+
+/* A process that was stopped while it waited comes back after the deadline: nothing is sent any more. */
+static void no_attempt_begins_after_the_deadline(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 1000);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "NN");
+	drive_at(&d, 1000);
+	drive_tick(&d);
+	assert_int_equal(d.fx.send, REDLOCK_OP_NONE);
+	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
+	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.lock.phase, RL_IDLE);
+}
+
+static void no_attempt_begins_after_the_patience(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 60000);
+	rules.noquorum_wait_ns = rl_ms(1000);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "DD");
+	drive_at(&d, 1001);
+	drive_tick(&d);
+	assert_int_equal(d.fx.send, REDLOCK_OP_NONE);
+	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
+	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+}
+
+/* The attempts at the end have less time than an answer takes: that they got none says nothing of the nodes.
+ */
+static void a_busy_lock_is_busy_to_the_end(void **state)
+{
+	(void)state;
+	for (uint64_t rtt_us = 100; rtt_us <= 40000; rtt_us += 300) {
+		struct drive d;
+		struct rl_rules rules = drive_waiting_rules(3, 300);
+		drive_init(&d, &rules);
+		drive_acquire(&d);
+		while (rl_lock_busy(&d.lock)) {
+			uint64_t answer_ns = d.lock.round.t0_ns + rtt_us * 1000;
+			bool answered = d.lock.phase == RL_ACQUIRING && answer_ns < rl_lock_deadline(&d.lock);
+			d.now_ns = answered ? answer_ns : rl_lock_deadline(&d.lock);
+			if (answered)
+				drive_votes(&d, "NN");
+			else
+				drive_tick(&d);
+			drive_forget(&d);
+		}
+		if (d.fx.result != REDLOCK_E_BUSY)
+			fail_msg("round trip %u us: %s", (unsigned)rtt_us, redlock_error_name(d.fx.result));
+		assert_true(d.now_ns <= rl_ms(300));
+	}
+}
+
+/* A node that dies at the very end does not hide that a quorum was never there. */
+static void an_unreachable_quorum_is_no_quorum_to_the_end(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 500);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	while (rl_lock_busy(&d.lock)) {
+		if (d.lock.phase == RL_ACQUIRING)
+			drive_reply(&d, 0, REDLOCK_VOTE_YES); /* the others are silent */
+		d.now_ns = rl_lock_deadline(&d.lock);
+		drive_tick(&d);
+	}
+	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+	assert_true(d.now_ns <= rl_ms(500));
+}
+
+/* With no delay at all between attempts, time still goes on between them. */
+static void a_retry_lies_in_the_future(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 1000);
+	rules.retry_min_ns = rules.retry_max_ns = 0;
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "DDD"); /* at once, as nodes that are down vote */
+	assert_int_equal(d.lock.phase, RL_PAUSED);
+	assert_true(rl_lock_deadline(&d.lock) > d.now_ns);
+}
+
+static void cancel_while_paused(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, REDLOCK_FOREVER);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "NN");
+	drive_at(&d, 20);
+	drive_cancel(&d);
+	drive_expect(
+	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	        "[    0.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
+	        "[    0.000] acquiring: reply #1 node 1 NO -> paused NN. until 50.000 | send release #0 owed 4\n"
+	        "[   20.000] paused: cancel -> idle NN. | done acquire CANCELLED\n");
+	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
+}
+
+static void patience_with_an_unreachable_quorum(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 60000);
+	rules.noquorum_wait_ns = rl_ms(120);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "DD");
+	drive_ticks_until(&d, 50);
+	drive_votes(&d, "NN"); /* a quorum answers: patience begins anew */
+	drive_ticks_until(&d, 100);
+	drive_at(&d, 110);
+	drive_votes(&d, "DD");
+	drive_ticks_until(&d, 160);
+	drive_at(&d, 220);
+	drive_votes(&d, "DD");
+	drive_expect(
+	    &d,
+	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	    "[    0.000] acquiring: reply #1 node 0 DOWN -> acquiring -..\n"
+	    "[    0.000] acquiring: reply #1 node 1 DOWN -> paused --. until 50.000 | send release #0 owed 4\n"
+	    "[   50.000] paused: tick -> acquiring ... | send acquire #2 ttl 30000.000\n"
+	    "[   50.000] acquiring: reply #2 node 0 NO -> acquiring N..\n"
+	    "[   50.000] acquiring: reply #2 node 1 NO -> paused NN. until 100.000 | send release #0 owed 4\n"
+	    "[  100.000] paused: tick -> acquiring ... | send acquire #3 ttl 30000.000\n"
+	    "[  110.000] acquiring: reply #3 node 0 DOWN -> acquiring -..\n"
+	    "[  110.000] acquiring: reply #3 node 1 DOWN -> paused --. until 160.000 | send release #0 owed 4\n"
+	    "[  160.000] paused: tick -> acquiring ... | send acquire #4 ttl 30000.000\n"
+	    "[  220.000] acquiring: reply #4 node 0 DOWN -> acquiring -..\n"
+	    "[  220.000] acquiring: reply #4 node 1 DOWN -> idle --. | send release #0 owed 4 | done acquire "
+	    "NOQUORUM\n");
+}
+
+static void no_patience_at_all(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 60000);
+	rules.noquorum_wait_ns = 0;
+	drive_init(&d, &rules);
+	drive_at(&d, 5);
+	drive_acquire(&d);
+	drive_votes(&d, "DD");
+	drive_expect(&d, "[    5.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	                 "[    5.000] acquiring: reply #1 node 0 DOWN -> acquiring -..\n"
+	                 "[    5.000] acquiring: reply #1 node 1 DOWN -> idle --. | send release #0 owed 4 | "
+	                 "done acquire NOQUORUM\n");
+}
+
+/* So many nodes need an operator that no quorum can come: waiting is no use. */
+static void hopeless_votes_end_the_wait(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(5, REDLOCK_FOREVER);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "PPYP");
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
+	                 "[    0.000] acquiring: reply #1 node 0 NOPERM -> acquiring !....\n"
+	                 "[    0.000] acquiring: reply #1 node 1 NOPERM -> acquiring !!...\n"
+	                 "[    0.000] acquiring: reply #1 node 2 YES -> acquiring !!Y..\n"
+	                 "[    0.000] acquiring: reply #1 node 3 NOPERM -> idle !!Y!. | send release #0 owed 14 "
+	                 "| done acquire NOQUORUM\n");
+	drive_acquire(&d);
+	drive_votes(&d, "PPDY"); /* the dead one may come back */
+	drive_expect(
+	    &d,
+	    "[    0.000] idle: acquire -> acquiring ..... | send acquire #2 ttl 30000.000\n"
+	    "[    0.000] acquiring: reply #2 node 0 NOPERM -> acquiring !....\n"
+	    "[    0.000] acquiring: reply #2 node 1 NOPERM -> acquiring !!...\n"
+	    "[    0.000] acquiring: reply #2 node 2 DOWN -> paused !!-.. until 50.000 | send release #0 owed 18\n"
+	    "[    0.000] paused: reply #2 node 3 YES -> paused !!-Y. until 50.000\n");
+}
+
+/* A caller's own value is asked for once. Whoever refused it may have it from an earlier claim of the same
+ * caller: the attempt waits to know who did, and gives back only the rest. */
+static void own_token_makes_one_attempt(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(5, 10000);
+	rules.own_token = true;
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "NNNDY");
+	assert_int_equal(d.fx.nodes, 0x10);
+	drive_acquire(&d);
+	drive_votes(&d, "NNNC.");
+	drive_ticks_until(&d, 200);
+	assert_int_equal(d.fx.nodes, 0x18);
+	drive_expect(&d,
+	             "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
+	             "[    0.000] acquiring: reply #1 node 0 NO -> acquiring N....\n"
+	             "[    0.000] acquiring: reply #1 node 1 NO -> acquiring NN...\n"
+	             "[    0.000] acquiring: reply #1 node 2 NO -> acquiring NNN..\n"
+	             "[    0.000] acquiring: reply #1 node 3 DOWN -> acquiring NNN-.\n"
+	             "[    0.000] acquiring: reply #1 node 4 YES -> idle NNN-Y | send release #0 owed 10 | done "
+	             "acquire BUSY\n"
+	             "[    0.000] idle: acquire -> acquiring ..... | send acquire #2 ttl 30000.000\n"
+	             "[    0.000] acquiring: reply #2 node 0 NO -> acquiring N....\n"
+	             "[    0.000] acquiring: reply #2 node 1 NO -> acquiring NN...\n"
+	             "[    0.000] acquiring: reply #2 node 2 NO -> acquiring NNN..\n"
+	             "[    0.000] acquiring: reply #2 node 3 CLOSED -> acquiring NNN-.\n"
+	             "[  200.000] acquiring: tick -> idle NNN-T | send release #0 owed 18 | done acquire BUSY\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(refused_then_granted),
+	    cmocka_unit_test(tries_until_the_deadline),
+	    cmocka_unit_test(no_attempt_begins_after_the_deadline),
+	    cmocka_unit_test(no_attempt_begins_after_the_patience),
+	    cmocka_unit_test(a_busy_lock_is_busy_to_the_end),
+	    cmocka_unit_test(an_unreachable_quorum_is_no_quorum_to_the_end),
+	    cmocka_unit_test(a_retry_lies_in_the_future),
+	    cmocka_unit_test(cancel_while_paused),
+	    cmocka_unit_test(patience_with_an_unreachable_quorum),
+	    cmocka_unit_test(no_patience_at_all),
+	    cmocka_unit_test(hopeless_votes_end_the_wait),
+	    cmocka_unit_test(own_token_makes_one_attempt),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

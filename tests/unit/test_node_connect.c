@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* A node's connection: how it opens, what must be answered before anything else is sent, how it fails and
+ * comes back. */
+#include "scene.h"
+
+#include "core/quorum.h"
+
+#include <unistd.h>
+
+static struct scene scene;
+
+static void opening_bytes(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	static const char want[] =
+	    "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$5\r\np\"w@:\r\n*2\r\n$6\r\nSELECT\r\n$2\r\n15\r\n"
+	    "*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n";
+	scene_open(s, "me:p%22w@:@", "?db=15");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_accept(s);
+	scene_listen(s);
+	assert_int_equal(s->heard_size, sizeof want - 1);
+	assert_memory_equal(s->heard, want, sizeof want - 1);
+	scene_close(s);
+}
+
+/* Without credentials and database nothing is in the way: what was asked goes out behind the greeting. */
+static void no_gate(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING); /* connects */
+	assert_int_equal(s->node.link, RL_LINK_CONNECTING);
+	scene_accept(s);
+	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
+	scene_say(s, ":42\r\n");
+	assert_int_equal(s->node.client_id, 42);
+	scene_say(s, "$47\r\nrun_id:0123456789012345678901234567890123456789\r\n+OK\r\n");
+	assert_string_equal(s->node.run_id, "0123456789012345678901234567890123456789");
+	assert_true(s->node.identified);
+	expect_answers(s, "acquire #1 YES\n");
+	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
+	scene_close(s);
+}
+
+/* No operation leaves before the password and the database are accepted. */
+static void gate(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, ":pw@", "?db=2");
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_accept(s);
+	expect_heard(s, "AUTH pw\nSELECT 2\n" HELLO);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	scene_say(s, "+OK\r\n");
+	expect_heard(s, "");
+	scene_say(s, "+O");
+	expect_heard(s, "");
+	scene_say(s, "K\r\n");
+	expect_heard(s, "SET job token1 NX PX 30000\nSET job token2 NX PX 30000\n");
+	scene_say(s, ":1\r\n$-1\r\n+OK\r\n$-1\r\n");
+	expect_answers(s, "acquire #1 YES\nacquire #2 NO\n");
+	assert_string_equal(s->node.run_id, "");
+	scene_close(s);
+}
+
+static void user_without_password(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "me@", "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_accept(s);
+	expect_heard(s, "AUTH me \n" HELLO);
+	scene_close(s);
+}
+
+/* A refused password: the reason is the vote of all that waited; nothing was sent. */
+static void gate_refused(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	static const struct {
+		const char *reply;
+		const char *answers;
+		const char *text;
+	} cases[] = {
+	    {"-WRONGPASS invalid username-password pair or user is disabled.\r\n", "acquire #1 AUTH\n",
+	     "WRONGPASS invalid username-password pair or user is disabled."},
+	    {"-ERR unknown command 'AUTH', with args beginning with: 'pw' \r\n", "acquire #1 COMMAND\n",
+	     "ERR unknown command 'AUTH'"}, /* without the password */
+	    {"+OK\r\n-ERR DB index is out of range\r\n", "acquire #1 DATABASE\n", "ERR DB index is out of range"},
+	    {"-LOADING Redis is loading the dataset in memory\r\n", "acquire #1 LOADING\n",
+	     "LOADING Redis is loading the dataset in memory"},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		scene_open(s, ":pw@", "?db=2");
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+		scene_owe(s, 1, 0); /* behind a SET that is never sent: no debt */
+		scene_accept(s);
+		scene_heard(s);
+		scene_say(s, cases[i].reply);
+		expect_answers(s, cases[i].answers);
+		assert_string_equal(s->node.failure_text, cases[i].text);
+		assert_int_equal(s->node.link, RL_LINK_DOWN);
+		assert_int_equal(rl_node_owed(&s->node), 0);
+		assert_int_equal(s->node.lingering, 0);
+		/* While it is down, the vote comes at once. */
+		enum redlock_vote_code vote = scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2);
+		assert_int_equal(vote, s->node.failure);
+		assert_int_equal(redlock_vote_kind(vote), i == 3 ? REDLOCK_KIND_MISSING : REDLOCK_KIND_FATAL);
+		scene_close(s);
+	}
+}
+
+static void nobody_listens(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	assert_int_equal(unlink(s->path), 0);
+	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
+	assert_int_equal(rl_node_deadline(&s->node), 0); /* broken: to be collected at once */
+	scene_turn(s);
+	expect_answers(s, "");
+	assert_string_equal(s->node.failure_text, "No such file or directory");
+	scene_close(s);
+}
+
+static void unresolved(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	s->node.address.length = 0;
+	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_NAME);
+	assert_int_equal(scene_owe(s, 1, 0), REDLOCK_VOTE_NAME);
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
+	rl_node_connect(&s->node, s->now_ns);
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	scene_close(s);
+}
+
+/* The delays between connections that fail double up to 3 s, and are random. */
+static void backoff(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	assert_int_equal(unlink(s->path), 0);
+	static const unsigned most_ms[] = {100, 200, 400, 800, 1600, 3000, 3000, 3000};
+	uint64_t delays[COUNT(most_ms)];
+	rl_node_connect(&s->node, s->now_ns);
+	scene_turn(s);
+	for (unsigned i = 0; i < COUNT(most_ms); i++) {
+		assert_int_equal(s->node.link, RL_LINK_DOWN);
+		uint64_t due = rl_node_deadline(&s->node);
+		delays[i] = due - s->now_ns;
+		assert_in_range(delays[i], rl_ms(most_ms[i]) / 2, rl_ms(most_ms[i]));
+		assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN); /* and waits */
+		assert_int_equal(s->node.link, RL_LINK_DOWN);
+		s->now_ns = due - 1;
+		rl_node_tick(&s->node, s->now_ns);
+		assert_int_equal(s->node.link, RL_LINK_DOWN); /* not yet */
+		s->now_ns = due;
+		rl_node_tick(&s->node, s->now_ns);
+		scene_turn(s);
+	}
+	/* The last three had the same limit, and three random numbers in nanoseconds. */
+	assert_true(delays[5] != delays[6] || delays[6] != delays[7]);
+	scene_close(s);
+}
+
+/* A connection that worked comes back at once when it is needed, else soon; its backoff begins anew. */
+static void comes_back_on_demand(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	s->node.failures = 5;
+	rl_node_connect(&s->node, s->now_ns);
+	scene_greet(s, 1);
+	assert_int_equal(s->node.failures, 0);
+	scene_hang_up(s);
+	scene_turn(s);
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.failure, REDLOCK_VOTE_CLOSED);
+	assert_string_equal(s->node.failure_text, "connection closed by the server");
+	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_ms(25), rl_ms(50));
+	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
+	scene_accept(s);
+	expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
+	scene_close(s);
+}
+
+/* An accepted connection that is closed before the greeting is answered does not count as one that worked. */
+static void closed_in_the_greeting(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_accept(s);
+	scene_say(s, ":1\r\n");
+	scene_hang_up(s);
+	scene_turn(s);
+	assert_int_equal(s->node.failures, 1);
+	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
+	scene_close(s);
+}
+
+/* A server that is full says so and closes: that is the reason to be told. */
+static void told_and_closed(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	static const struct {
+		const char *said;
+		enum redlock_vote_code failure;
+		const char *text;
+	} cases[] = {
+	    {"-ERR max number of clients reached\r\n", REDLOCK_VOTE_SERVER, "ERR max number of clients reached"},
+	    {"-DENIED Redis is running in protected mode because protected mode is enabled.\r\n",
+	     REDLOCK_VOTE_AUTH, "DENIED Redis is running in protected mode because protected mode is enabled."},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		scene_open(s, "", "");
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+		scene_accept(s);
+		expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
+		scene_say(s, cases[i].said);
+		scene_hang_up(s);
+		scene_turn(s);
+		assert_int_equal(s->node.link, RL_LINK_DOWN);
+		assert_string_equal(s->node.failure_text, cases[i].text);
+		assert_int_equal(s->node.failure, cases[i].failure);
+		scene_close(s);
+	}
+}
+
+/* A listener whose queue is full, or a host that does not answer: 3 s. */
+static void connecting_times_out(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	assert_int_equal(s->node.link, RL_LINK_CONNECTING); /* no turn yet: as if it were on the way */
+	assert_true(rl_node_deadline(&s->node) == rl_ms(4000));
+	s->now_ns = rl_ms(4000) - 1;
+	rl_node_tick(&s->node, s->now_ns);
+	assert_int_equal(s->node.link, RL_LINK_CONNECTING);
+	s->now_ns = rl_ms(4000);
+	rl_node_tick(&s->node, s->now_ns);
+	scene_turn(s);
+	expect_answers(s, "acquire #1 DOWN\n"); /* not sent: it did not happen */
+	assert_string_equal(s->node.failure_text, "connecting timed out");
+	scene_close(s);
+}
+
+/* A server that goes silent is left after 5 s without a byte, but only while it owes an answer. */
+static void silence(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_greet(s, 1);
+	scene_at(s, 100000);
+	assert_int_equal(s->node.link, RL_LINK_OPEN); /* idle */
+	scene_submit(s, REDLOCK_OP_QUERY, 1, 1);
+	scene_submit(s, REDLOCK_OP_QUERY, 1, 2);
+	scene_heard(s);
+	scene_at(s, 104000);
+	scene_say(s, "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n"); /* a part of the answer */
+	assert_true(rl_node_deadline(&s->node) == rl_ms(109000));
+	scene_at(s, 108999);
+	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	scene_submit(s, REDLOCK_OP_QUERY, 1, 3); /* asking more does not put it off */
+	scene_heard(s);
+	scene_at(s, 109000);
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	expect_answers(s, "query #1 CLOSED\nquery #2 CLOSED\nquery #3 CLOSED\n");
+	assert_string_equal(s->node.failure_text, "no answer for 5 seconds");
+	scene_close(s);
+}
+
+/* The identity of a server that came back on the same address is learnt anew. */
+static void identity_is_learnt_anew(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_greet(s, 1);
+	assert_string_equal(s->node.run_id, "0000000000000000000000000000000000000007");
+	scene_hang_up(s);
+	scene_turn(s);
+	s->node.identified = false;
+	rl_node_connect(&s->node, s->now_ns);
+	scene_accept(s);
+	scene_heard(s);
+	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n");
+	assert_string_equal(s->node.run_id, "");
+	assert_true(s->node.identified);
+	scene_close(s);
+}
+
+static void odd_identities(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	static const char *const infos[] = {
+	    "$0\r\n\r\n",
+	    "$7\r\nrun_id:\r\n",
+	    "$14\r\nrun_id:0123456\r\n",
+	    "$48\r\nrun_id:01234567890123456789012345678901234567890\r\n", /* 41 digits */
+	    "$47\r\nrun_id:012345678901234567890123456789012345678x9\r\n",
+	    ":5\r\n",
+	    "+run_id:0123456789012345678901234567890123456789\r\n",
+	};
+	for (unsigned i = 0; i < COUNT(infos); i++) {
+		scene_open(s, "", "");
+		rl_node_connect(&s->node, s->now_ns);
+		scene_accept(s);
+		scene_say(s, "+what?\r\n");
+		scene_say(s, infos[i]);
+		if (s->node.link != RL_LINK_OPEN)
+			fail_msg("%s: %s", infos[i], s->node.failure_text);
+		assert_int_equal(s->node.client_id, 0);
+		assert_string_equal(s->node.run_id, "");
+		assert_int_equal(s->node.setup_left, 0);
+		scene_close(s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(opening_bytes),
+	    cmocka_unit_test(no_gate),
+	    cmocka_unit_test(gate),
+	    cmocka_unit_test(user_without_password),
+	    cmocka_unit_test(gate_refused),
+	    cmocka_unit_test(nobody_listens),
+	    cmocka_unit_test(unresolved),
+	    cmocka_unit_test(backoff),
+	    cmocka_unit_test(comes_back_on_demand),
+	    cmocka_unit_test(closed_in_the_greeting),
+	    cmocka_unit_test(told_and_closed),
+	    cmocka_unit_test(connecting_times_out),
+	    cmocka_unit_test(silence),
+	    cmocka_unit_test(identity_is_learnt_anew),
+	    cmocka_unit_test(odd_identities),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* Sized options, and the limits of what may be asked for. */
+#include "options.h"
+
+#include "unit.h"
+
+/* ---- structs that grow ---- */
+
+struct today {
+	size_t size;
+	uint64_t first;
+	uint64_t second;
+};
+
+struct tomorrow {
+	struct today today;
+	uint64_t third;
+	char tail[3];
+};
+
+static void options_of_the_same_size(void **state)
+{
+	(void)state;
+	struct today to = {sizeof to, 1, 2};
+	struct today from = {sizeof from, 10, 20};
+	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(to.first, 10);
+	assert_int_equal(to.second, 20);
+	assert_int_equal(to.size, sizeof to);
+}
+
+/* An older caller: what its header did not have keeps its default. */
+static void shorter_options(void **state)
+{
+	(void)state;
+	struct today to = {sizeof to, 1, 2};
+	struct today from = {offsetof(struct today, second), 10, 20};
+	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(to.first, 10);
+	assert_int_equal(to.second, 2);
+	assert_int_equal(to.size, sizeof to);
+	from.size = sizeof from.size; /* nothing but the size */
+	to.first = 1;
+	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(to.first, 1);
+}
+
+/* A newer caller: an option that this library does not know is refused unless it is off. */
+static void longer_options(void **state)
+{
+	(void)state;
+	struct today to = {sizeof to, 1, 2};
+	struct tomorrow from;
+	memset(&from, 0, sizeof from);
+	from.today = (struct today){sizeof from, 10, 20};
+	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(to.second, 20);
+	assert_int_equal(to.size, sizeof to);
+	from.tail[2] = 1;
+	to.first = 1;
+	assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
+	assert_int_equal(to.first, 1); /* untouched */
+	from.tail[2] = 0;
+	from.third = 1;
+	assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
+}
+
+static void options_without_init(void **state)
+{
+	(void)state;
+	struct today to = {sizeof to, 1, 2};
+	struct today from = {0, 10, 20};
+	for (from.size = 0; from.size < sizeof from.size; from.size++)
+		assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
+	assert_int_equal(to.first, 1);
+}
+
+static void defaults(void **state)
+{
+	(void)state;
+	struct redlock_options o;
+	struct redlock_lock_options l;
+	memset(&o, 0xff, sizeof o);
+	memset(&l, 0xff, sizeof l);
+	redlock_options_init(&o);
+	redlock_lock_options_init(&l);
+	assert_int_equal(o.size, sizeof o);
+	assert_null(o.urls);
+	assert_null(o.password);
+	assert_int_equal(o.quorum, 0);
+	assert_int_equal(o.drift_ppm, 10000);
+	assert_int_equal(o.drift_ms, 2);
+	assert_int_equal(l.size, sizeof l);
+	assert_int_equal(l.ttl_ms, 30000);
+	assert_int_equal(l.wait_ms, 0);
+	assert_int_equal(l.renew_ms, 0);
+	assert_null(l.token);
+}
+
+/* ---- rules ---- */
+
+static struct redlock_lock_options options;
+
+static int make(struct rl_rules *rules, uint32_t node_timeout_ms)
+{
+	return rl_rules_make(rules, &options, 5, 3, node_timeout_ms, 10000, 2);
+}
+
+static int make_with(uint64_t ttl_ms, uint32_t node_timeout_ms)
+{
+	struct rl_rules rules;
+	redlock_lock_options_init(&options);
+	options.ttl_ms = ttl_ms;
+	return make(&rules, node_timeout_ms);
+}
+
+static void limits_of_the_ttl(void **state)
+{
+	(void)state;
+	assert_int_equal(make_with(9, 1), REDLOCK_E_INVAL);
+	assert_int_equal(make_with(10, 0), 0);
+	assert_int_equal(make_with(REDLOCK_MAX_TTL_MS, 0), 0);
+	assert_int_equal(make_with(REDLOCK_MAX_TTL_MS + 1, 0), REDLOCK_E_INVAL);
+	assert_int_equal(make_with(UINT64_MAX, 0), REDLOCK_E_INVAL);
+	assert_int_equal(make_with(0, 0), REDLOCK_E_INVAL);
+}
+
+/* node timeout + drift < ttl. At 1000 ms drift is 12 ms. */
+static void node_timeout_and_drift(void **state)
+{
+	(void)state;
+	assert_int_equal(make_with(1000, 987), 0);
+	assert_int_equal(make_with(1000, 988), REDLOCK_E_INVAL);
+	assert_int_equal(make_with(1000, UINT32_MAX), REDLOCK_E_INVAL);
+	struct rl_rules rules;
+	redlock_lock_options_init(&options);
+	assert_int_equal(rl_rules_make(&rules, &options, 5, 3, 0, 1000000, 0), REDLOCK_E_INVAL); /* 100 % */
+	assert_int_equal(rl_rules_make(&rules, &options, 5, 3, 0, UINT32_MAX, UINT32_MAX), REDLOCK_E_INVAL);
+	assert_int_equal(rl_rules_make(&rules, &options, 5, 3, 0, 0, 0), 0);
+}
+
+/* 200 ms, and at most a third of the TTL. */
+static void node_timeout_by_the_ttl(void **state)
+{
+	(void)state;
+	struct rl_rules rules;
+	redlock_lock_options_init(&options);
+	assert_int_equal(make(&rules, 0), 0);
+	assert_true(rules.node_timeout_ns == rl_ms(200));
+	assert_int_equal(make(&rules, 50), 0);
+	assert_true(rules.node_timeout_ns == rl_ms(50));
+	options.ttl_ms = 300;
+	assert_int_equal(make(&rules, 0), 0);
+	assert_true(rules.node_timeout_ns == rl_ms(100));
+	options.ttl_ms = 10;
+	assert_int_equal(make(&rules, 0), 0);
+	assert_true(rules.node_timeout_ns == rl_ms(10) / 3);
+}
+
+static void rules_from_options(void **state)
+{
+	(void)state;
+	struct rl_rules rules;
+	redlock_lock_options_init(&options);
+	assert_int_equal(make(&rules, 0), 0);
+	assert_int_equal(rules.node_count, 5);
+	assert_int_equal(rules.quorum, 3);
+	assert_false(rules.own_token);
+	assert_true(rules.wait_ns == 0 && rules.noquorum_wait_ns == 0);
+	assert_true(rules.danger_ns == rl_ms(5000)); /* ttl/6 */
+	options.wait_ms = REDLOCK_FOREVER;
+	options.danger_ms = 0;
+	options.token = "t";
+	options.token_len = 1;
+	assert_int_equal(make(&rules, 0), 0);
+	assert_true(rules.wait_ns == UINT64_MAX && rules.noquorum_wait_ns == UINT64_MAX);
+	assert_true(rules.danger_ns == 0 && rules.own_token);
+	options.wait_ms = 60000;
+	assert_int_equal(make(&rules, 0), 0);
+	assert_true(rules.noquorum_wait_ns == rl_ms(60000)); /* as wait_ms */
+	options.noquorum_wait_ms = 10;
+	assert_int_equal(make(&rules, 0), 0);
+	assert_true(rules.noquorum_wait_ns == rl_ms(10));
+	options.max_hold_ms = 7;
+	options.max_extends = 8;
+	options.renew_ms = 9;
+	options.min_validity_ms = 11;
+	assert_int_equal(make(&rules, 0), 0);
+	assert_true(rules.max_hold_ns == rl_ms(7) && rules.max_extends == 8 && rules.renew_ns == rl_ms(9));
+	assert_true(rules.min_validity_ns == rl_ms(11));
+}
+
+#define expect_limit(field, most, least_bad)                                                                 \
+	do {                                                                                                     \
+		struct rl_rules rules;                                                                               \
+		redlock_lock_options_init(&options);                                                                 \
+		options.field = (most);                                                                              \
+		assert_int_equal(make(&rules, 0), 0);                                                                \
+		options.field = (least_bad);                                                                         \
+		assert_int_equal(make(&rules, 0), REDLOCK_E_INVAL);                                                  \
+		options.field = UINT64_MAX - 1;                                                                      \
+		assert_int_equal(make(&rules, 0), REDLOCK_E_INVAL);                                                  \
+	} while (0)
+
+/* TTL 30000, node timeout 200, drift 302. */
+static void other_limits(void **state)
+{
+	(void)state;
+	expect_limit(renew_ms, 29497, 29498);
+	expect_limit(danger_ms, 29999, 30000);
+	expect_limit(min_validity_ms, 29697, 29698);
+	expect_limit(retry_max_ms, REDLOCK_MAX_TTL_MS, REDLOCK_MAX_TTL_MS + 1);
+	expect_limit(retry_min_ms, 150, 151); /* not above retry_max_ms */
+	struct rl_rules rules;
+	redlock_lock_options_init(&options);
+	options.token = "t";
+	options.token_len = 0;
+	assert_int_equal(make(&rules, 0), REDLOCK_E_INVAL);
+	options.token_len = REDLOCK_MAX_TOKEN;
+	assert_int_equal(make(&rules, 0), 0);
+	options.token_len = REDLOCK_MAX_TOKEN + 1;
+	assert_int_equal(make(&rules, 0), REDLOCK_E_INVAL);
+}
+
+/* Never a panic for odd numbers, and never rules that the core would refuse. */
+static void random_options(void **state)
+{
+	(void)state;
+	struct rng rng = {5};
+	for (unsigned i = 0; i < 20000; i++) {
+		struct rl_rules rules;
+		redlock_lock_options_init(&options);
+		uint64_t *fields[] = {&options.ttl_ms,          &options.wait_ms,      &options.noquorum_wait_ms,
+		                      &options.min_validity_ms, &options.retry_min_ms, &options.retry_max_ms,
+		                      &options.renew_ms,        &options.danger_ms,    &options.max_hold_ms};
+		for (unsigned n = rng_below(&rng, 5); n > 0; n--)
+			*fields[rng_below(&rng, COUNT(fields))] = rng_next(&rng) >> rng_below(&rng, 64);
+		if (make(&rules, (uint32_t)(rng_next(&rng) >> (32 + rng_below(&rng, 32)))) != 0)
+			continue;
+		struct rl_lock lock;
+		rl_lock_init(&lock, &rules); /* has assertions */
+		assert_true(rules.node_timeout_ns > 0);
+		assert_true(rules.node_timeout_ns + rl_drift(rules.ttl_ns, 10000, rl_ms(2)) < rules.ttl_ns);
+	}
+}
+
+static void ttl_of_an_extend(void **state)
+{
+	(void)state;
+	struct rl_rules rules;
+	redlock_lock_options_init(&options);
+	assert_int_equal(make(&rules, 0), 0);
+	assert_true(rl_extend_ttl(&rules, 0) == rl_ms(30000)); /* as acquired */
+	assert_true(rl_extend_ttl(&rules, 1000) == rl_ms(1000));
+	assert_true(rl_extend_ttl(&rules, REDLOCK_MAX_TTL_MS) == rl_ms(REDLOCK_MAX_TTL_MS));
+	assert_true(rl_extend_ttl(&rules, REDLOCK_MAX_TTL_MS + 1) == 0);
+	assert_true(rl_extend_ttl(&rules, UINT64_MAX) == 0);
+	assert_true(rl_extend_ttl(&rules, 205) == rl_ms(205)); /* 200 + 4.05 < 205 */
+	assert_true(rl_extend_ttl(&rules, 204) == 0);
+	assert_true(rl_extend_ttl(&rules, 1) == 0);
+}
+
+/* ---- owner labels ---- */
+
+static void owners(void **state)
+{
+	(void)state;
+	char label[REDLOCK_MAX_OWNER + 2];
+	assert_int_equal(rl_owner_check(NULL), 0);
+	assert_int_equal(rl_owner_check(""), 0);
+	assert_int_equal(rl_owner_check("host-1.example:42@a/b+C_d"), 0);
+	memset(label, 'x', sizeof label);
+	label[REDLOCK_MAX_OWNER] = '\0';
+	assert_int_equal(rl_owner_check(label), 0);
+	label[REDLOCK_MAX_OWNER] = 'x';
+	label[REDLOCK_MAX_OWNER + 1] = '\0';
+	assert_int_equal(rl_owner_check(label), REDLOCK_E_INVAL);
+	for (int c = 1; c < 256; c++) {
+		bool allowed = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+		               strchr("._:@/+-", c) != NULL;
+		char text[] = {'a', (char)c, 'b', '\0'};
+		assert_int_equal(rl_owner_check(text), allowed ? 0 : REDLOCK_E_INVAL);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(options_of_the_same_size),
+	    cmocka_unit_test(shorter_options),
+	    cmocka_unit_test(longer_options),
+	    cmocka_unit_test(options_without_init),
+	    cmocka_unit_test(defaults),
+	    cmocka_unit_test(limits_of_the_ttl),
+	    cmocka_unit_test(node_timeout_and_drift),
+	    cmocka_unit_test(node_timeout_by_the_ttl),
+	    cmocka_unit_test(rules_from_options),
+	    cmocka_unit_test(other_limits),
+	    cmocka_unit_test(random_options),
+	    cmocka_unit_test(ttl_of_an_extend),
+	    cmocka_unit_test(owners),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

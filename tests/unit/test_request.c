@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* The exact bytes of every command, both forms of the scripts, and what a real server makes of them. */
+#include "net/request.h"
+
+#include "net/resp.h"
+#include "servers.h"
+#include "unit.h"
+
+static struct rl_slice slice(const char *text)
+{
+	return (struct rl_slice){text, strlen(text)};
+}
+
+static struct rl_request request_of(enum redlock_operation operation)
+{
+	return (struct rl_request){
+	    .operation = operation, .name = slice("job"), .token = slice("0123abc|me"), .ttl_ms = 29700};
+}
+
+static void expect_form(enum redlock_operation operation, bool by_text, const char *want)
+{
+	struct rl_wire wire = {0};
+	struct rl_request request = request_of(operation);
+	const struct rl_buffer *form = rl_wire_form(&wire, &request, by_text);
+	assert_non_null(form);
+	assert_int_equal(form->size, strlen(want));
+	assert_memory_equal(form->bytes, want, form->size);
+	rl_wire_free(&wire);
+}
+
+static void set(void **state)
+{
+	(void)state;
+	static const char want[] = "*6\r\n$3\r\nSET\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$2\r\nNX\r\n$2\r\nPX\r\n"
+	                           "$5\r\n29700\r\n";
+	expect_form(REDLOCK_OP_ACQUIRE, false, want);
+	expect_form(REDLOCK_OP_ACQUIRE, true, want); /* a plain command has one form */
+}
+
+static void scripts_by_digest(void **state)
+{
+	(void)state;
+	char want[256];
+	snprintf(want, sizeof want,
+	         "*5\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n",
+	         rl_scripts[RL_SCRIPT_RELEASE].sha);
+	expect_form(REDLOCK_OP_RELEASE, false, want);
+	snprintf(
+	    want, sizeof want,
+	    "*6\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$5\r\n29700\r\n",
+	    rl_scripts[RL_SCRIPT_EXTEND].sha);
+	expect_form(REDLOCK_OP_EXTEND, false, want);
+	snprintf(want, sizeof want, "*4\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n",
+	         rl_scripts[RL_SCRIPT_INSPECT].sha);
+	expect_form(REDLOCK_OP_QUERY, false, want);
+}
+
+static void scripts_by_text(void **state)
+{
+	(void)state;
+	static char want[4096];
+	const struct rl_script_text *release = &rl_scripts[RL_SCRIPT_RELEASE];
+	const struct rl_script_text *extend = &rl_scripts[RL_SCRIPT_EXTEND];
+	const struct rl_script_text *inspect = &rl_scripts[RL_SCRIPT_INSPECT];
+	snprintf(want, sizeof want,
+	         "*5\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n",
+	         release->length, release->text);
+	expect_form(REDLOCK_OP_RELEASE, true, want);
+	snprintf(want, sizeof want,
+	         "*6\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$5\r\n29700\r\n",
+	         extend->length, extend->text);
+	expect_form(REDLOCK_OP_EXTEND, true, want);
+	snprintf(want, sizeof want, "*4\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n", inspect->length,
+	         inspect->text);
+	expect_form(REDLOCK_OP_QUERY, true, want);
+}
+
+/* The unlock script that every Redlock client runs, as redis.io has it. */
+static void release_is_the_classic_script(void **state)
+{
+	(void)state;
+	assert_string_equal(rl_scripts[RL_SCRIPT_RELEASE].text,
+	                    "if redis.call(\"get\", KEYS[1]) == ARGV[1] then return redis.call(\"del\", KEYS[1]) "
+	                    "else return 0 end");
+}
+
+static void scripts_of_operations(void **state)
+{
+	(void)state;
+	assert_int_equal(rl_script_of(REDLOCK_OP_ACQUIRE), RL_SCRIPT_COUNT);
+	assert_int_equal(rl_script_of(REDLOCK_OP_NONE), RL_SCRIPT_COUNT);
+	assert_int_equal(rl_script_of(REDLOCK_OP_RELEASE), RL_SCRIPT_RELEASE);
+	assert_int_equal(rl_script_of(REDLOCK_OP_EXTEND), RL_SCRIPT_EXTEND);
+	assert_int_equal(rl_script_of(REDLOCK_OP_QUERY), RL_SCRIPT_INSPECT);
+	for (unsigned i = 0; i < RL_SCRIPT_COUNT; i++)
+		assert_int_equal(rl_scripts[i].length, strlen(rl_scripts[i].text));
+}
+
+/* Names and tokens of any bytes and lengths: what NOSCRIPT makes of a request is what it would have been. */
+static void by_text_from_by_digest(void **state)
+{
+	(void)state;
+	static const enum redlock_operation operations[] = {REDLOCK_OP_EXTEND, REDLOCK_OP_RELEASE,
+	                                                    REDLOCK_OP_QUERY};
+	static const size_t sizes[] = {1, 9, 10, 99, 100, 65536};
+	static char bytes[65536];
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (char)(i * 7);
+	for (unsigned o = 0; o < COUNT(operations); o++)
+		for (unsigned s = 0; s < COUNT(sizes); s++) {
+			struct rl_wire wire = {0};
+			struct rl_buffer again = {0};
+			struct rl_request request = request_of(operations[o]);
+			request.name = (struct rl_slice){bytes, sizes[s]};
+			request.token = (struct rl_slice){bytes + 5, sizes[s] < 512 ? sizes[s] : 512};
+			const struct rl_buffer *by_sha = rl_wire_form(&wire, &request, false);
+			const struct rl_buffer *by_text = rl_wire_form(&wire, &request, true);
+			assert_true(rl_request_by_text(&again, rl_script_of(operations[o]),
+			                               (struct rl_slice){by_sha->bytes, by_sha->size}));
+			assert_int_equal(again.size, by_text->size);
+			assert_memory_equal(again.bytes, by_text->bytes, again.size);
+			rl_buffer_free(&again);
+			rl_wire_free(&wire);
+		}
+}
+
+/* One request is formatted once, and the memory is used again for the next one. */
+static void a_wire_is_used_again(void **state)
+{
+	(void)state;
+	struct rl_wire wire = {0};
+	struct rl_request request = request_of(REDLOCK_OP_RELEASE);
+	const struct rl_buffer *first = rl_wire_form(&wire, &request, false);
+	const char *bytes = first->bytes;
+	size_t size = first->size;
+	request.name = slice("other, which is not looked at");
+	assert_ptr_equal(rl_wire_form(&wire, &request, false)->bytes, bytes);
+	assert_int_equal(rl_wire_form(&wire, &request, false)->size, size);
+	rl_wire_reset(&wire);
+	request = request_of(REDLOCK_OP_ACQUIRE);
+	request.name = slice("x");
+	const struct rl_buffer *second = rl_wire_form(&wire, &request, false);
+	assert_memory_equal(second->bytes, "*6\r\n$3\r\nSET\r\n$1\r\nx\r\n", 20);
+	rl_wire_free(&wire);
+	rl_wire_free(&wire);
+}
+
+/* ---- a real server ---- */
+
+static struct servers servers;
+
+static void digests_are_what_the_server_says(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < RL_SCRIPT_COUNT; i++) {
+		struct raw_reply reply;
+		server_ask(&servers.server[0], &reply, "SCRIPT", "LOAD", rl_scripts[i].text, NULL);
+		assert_string_equal(reply.text, rl_scripts[i].sha);
+	}
+}
+
+/* What the inspect script says of keys of other clients. */
+static void expect_inspect(const char *key, const char *want)
+{
+	struct raw_reply reply;
+	server_ask(&servers.server[0], &reply, "EVAL", rl_scripts[RL_SCRIPT_INSPECT].text, "1", key, NULL);
+	assert_int_equal(reply.type, '*');
+	assert_string_equal(reply.text, want);
+}
+
+static void inspect(void **state)
+{
+	(void)state;
+	const struct server *s = &servers.server[0];
+	char long_value[2001];
+	struct raw_reply reply;
+	expect_inspect("none", "none\n-2\n0\n");
+	server_must(s, "OK", "SET", "plain", "value", NULL);
+	expect_inspect("plain", "string\n-1\n5\nvalue");
+	server_must(s, "1", "HSET", "redisson", "8743c9c0:1", "1", NULL);
+	expect_inspect("redisson", "hash\n-1\n12\n8743c9c0:1=1");
+	server_must(s, "1", "LPUSH", "list", "x", NULL);
+	expect_inspect("list", "list\n-1\n0\n");
+	memset(long_value, 'v', sizeof long_value - 1);
+	long_value[sizeof long_value - 1] = '\0';
+	server_must(s, "OK", "SET", "long", long_value, NULL);
+	server_ask(s, &reply, "EVAL", rl_scripts[RL_SCRIPT_INSPECT].text, "1", "long", NULL);
+	assert_int_equal(strlen(reply.text), strlen("string\n-1\n2000\n") + 1024);
+}
+
+/* A hash of many fields of which few are left: a scan of it may find nothing in its first steps. */
+static void inspect_a_sparse_hash(void **state)
+{
+	(void)state;
+	const struct server *s = &servers.server[0];
+	struct raw_reply reply;
+	static const char fill[] =
+	    "for i = 1, 3000 do redis.call('hset', KEYS[1], KEYS[1] .. i, i) end "
+	    "for i = 1, 3000 do if i % 7 ~= 0 then redis.call('hdel', KEYS[1], KEYS[1] .. i) end end "
+	    "return redis.call('hlen', KEYS[1])";
+	for (unsigned i = 0; i < 20; i++) {
+		char key[16];
+		snprintf(key, sizeof key, "sparse%u", i);
+		server_must(s, "428", "EVAL", fill, "1", key, NULL);
+		server_ask(s, &reply, "EVAL", rl_scripts[RL_SCRIPT_INSPECT].text, "1", key, NULL);
+		if (reply.type != '*' || strstr(reply.text, key) == NULL)
+			fail_msg("%s", reply.text);
+		server_must(s, "1", "DEL", key, NULL);
+	}
+}
+
+/* An extend never shortens, never makes a key, and touches no other value. */
+static void extend(void **state)
+{
+	(void)state;
+	const struct server *s = &servers.server[0];
+	const char *script = rl_scripts[RL_SCRIPT_EXTEND].text;
+	server_must(s, "0", "EVAL", script, "1", "absent", "token", "10000", NULL);
+	assert_false(server_has(s, "absent"));
+	server_must(s, "OK", "SET", "mine", "token", "PX", "100000", NULL);
+	server_must(s, "0", "EVAL", script, "1", "mine", "other", "900000", NULL);
+	assert_true(server_pttl(s, "mine") <= 100000);
+	server_must(s, "1", "EVAL", script, "1", "mine", "token", "50000", NULL);
+	assert_true(server_pttl(s, "mine") > 50000);
+	server_must(s, "1", "EVAL", script, "1", "mine", "token", "200000", NULL);
+	assert_true(server_pttl(s, "mine") > 100000);
+	server_must(s, "OK", "SET", "forever", "token", NULL); /* without expiry: not shortened either */
+	server_must(s, "1", "EVAL", script, "1", "forever", "token", "10000", NULL);
+	assert_int_equal(server_pttl(s, "forever"), -1);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, 1, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(set),
+	    cmocka_unit_test(scripts_by_digest),
+	    cmocka_unit_test(scripts_by_text),
+	    cmocka_unit_test(release_is_the_classic_script),
+	    cmocka_unit_test(scripts_of_operations),
+	    cmocka_unit_test(by_text_from_by_digest),
+	    cmocka_unit_test(a_wire_is_used_again),
+	    cmocka_unit_test(digests_are_what_the_server_says),
+	    cmocka_unit_test(inspect),
+	    cmocka_unit_test(inspect_a_sparse_hash),
+	    cmocka_unit_test(extend),
+	};
+	return cmocka_run_group_tests(tests, start, stop);
+}

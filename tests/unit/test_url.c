@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* Node URLs: what is understood, what is refused and how, and that no text repeats a password. */
+#include "net/url.h"
+
+#include <redlock/redlock.h>
+
+#include "unit.h"
+
+static const struct good {
+	const char *url;
+	const char *host;
+	unsigned port; /* 0: a Unix socket */
+	unsigned database;
+	const char *user;
+	const char *password;
+	const char *address;
+} good[] = {
+    {"redis://localhost", "localhost", 6379, 0, NULL, NULL, "redis://localhost:6379"},
+    {"redis://localhost/", "localhost", 6379, 0, NULL, NULL, "redis://localhost:6379"},
+    {"REDIS://Host.Example:1", "Host.Example", 1, 0, NULL, NULL, "redis://Host.Example:1"},
+    {"valkey://10.0.0.1:65535/15", "10.0.0.1", 65535, 15, NULL, NULL, "redis://10.0.0.1:65535/15"},
+    {"redis://h:06379/007", "h", 6379, 7, NULL, NULL, "redis://h:6379/7"},
+    {"redis://h/99999", "h", 6379, 99999, NULL, NULL, "redis://h:6379/99999"},
+    {"redis://[::1]", "::1", 6379, 0, NULL, NULL, "redis://[::1]:6379"},
+    {"redis://[::1]:7000/3", "::1", 7000, 3, NULL, NULL, "redis://[::1]:7000/3"},
+    {"redis://u:p@[2001:db8::1]:7000", "2001:db8::1", 7000, 0, "u", "p", "redis://[2001:db8::1]:7000"},
+    {"redis://[fe80::1%eth0]:7000", "fe80::1%eth0", 7000, 0, NULL, NULL, "redis://[fe80::1%eth0]:7000"},
+    {"redis://user:secret@h", "h", 6379, 0, "user", "secret", "redis://h:6379"},
+    {"redis://:secret@h:7", "h", 7, 0, NULL, "secret", "redis://h:7"},
+    {"redis://user@h", "h", 6379, 0, "user", NULL, "redis://h:6379"},
+    {"redis://user:@h", "h", 6379, 0, "user", NULL, "redis://h:6379"},
+    {"redis://@h", "h", 6379, 0, NULL, NULL, "redis://h:6379"},
+    {"redis://:a@b@h", "h", 6379, 0, NULL, "a@b", "redis://h:6379"}, /* an @ that should be %40 */
+    {"redis://:a:b@h", "h", 6379, 0, NULL, "a:b", "redis://h:6379"},
+    {"redis://u:a:b@c:d@h:9/1", "h", 9, 1, "u", "a:b@c:d", "redis://h:9/1"},
+    {"redis://:a?b#c@h", "h", 6379, 0, NULL, "a?b#c", "redis://h:6379"},
+    {"redis://%75%73:%2F%40%3a%25%ff@h", "h", 6379, 0, "us", "/@:%\xff", "redis://h:6379"},
+    {"unix:///run/redis.sock", "/run/redis.sock", 0, 0, NULL, NULL, "unix:///run/redis.sock"},
+    {"unix:///a?db=3", "/a", 0, 3, NULL, NULL, "unix:///a?db=3"},
+    {"unix:///a?db=0", "/a", 0, 0, NULL, NULL, "unix:///a"},
+    {"unix:///with%20space%3F", "/with space?", 0, 0, NULL, NULL, "unix:///with space?"},
+    {"unix://u:p%2Fq@/a@b", "/a@b", 0, 0, "u", "p/q", "unix:///a@b"},
+    {"unix://:p@q@/a", "/a", 0, 0, NULL, "p@q", "unix:///a"},
+};
+
+static const struct bad {
+	const char *url;
+	const char *why;
+} bad[] = {
+    {"", "the scheme must be redis://, valkey:// or unix://"},
+    {"localhost:6379", "the scheme must be redis://, valkey:// or unix://"},
+    {"redis:/h", "the scheme must be redis://, valkey:// or unix://"},
+    {" redis://h", "the scheme must be redis://, valkey:// or unix://"},
+    {"http://h", "the scheme must be redis://, valkey:// or unix://"},
+    {"rediss://h", "TLS (rediss://, valkeys://) is not built in"},
+    {"valkeys://h", "TLS (rediss://, valkeys://) is not built in"},
+    {"redis://", "the host is missing or not valid"},
+    {"redis://:6379", "the host is missing or not valid"},
+    {"redis://u:p@", "the host is missing or not valid"},
+    {"redis:///0", "the host is missing or not valid"},
+    {"redis://[::1", "the host is missing or not valid"},
+    {"redis://[]", "the host is missing or not valid"},
+    {"redis://[::1]x", "the host is missing or not valid"},
+    {"redis://h h", "the host is missing or not valid"},
+    {"redis://h\n", "the host is missing or not valid"},
+    {"redis://a\"b", "the host is missing or not valid"},
+    {"redis://::1", "the host is missing or not valid"},
+    {"redis://h:", "the port must be a number from 1 to 65535"},
+    {"redis://h:0", "the port must be a number from 1 to 65535"},
+    {"redis://h:65536", "the port must be a number from 1 to 65535"},
+    {"redis://h:123456", "the port must be a number from 1 to 65535"},
+    {"redis://h:-1", "the port must be a number from 1 to 65535"},
+    {"redis://h:+1", "the port must be a number from 1 to 65535"},
+    {"redis://h:1x", "the port must be a number from 1 to 65535"},
+    {"redis://[::1]:", "the port must be a number from 1 to 65535"},
+    {"redis://h/x", "the database must be a number from 0 to 99999"},
+    {"redis://h/-1", "the database must be a number from 0 to 99999"},
+    {"redis://h/100000", "the database must be a number from 0 to 99999"},
+    {"redis://h/0/", "the database must be a number from 0 to 99999"},
+    {"redis://:a/b@h", "the database must be a number from 0 to 99999"}, /* a / that should be %2F */
+    {"redis://h?db=1", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
+    {"redis://h#x", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
+    {"redis://h/1?x=y", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
+    {"redis://%zz@h", "the user or password is not valid percent-encoding"},
+    {"redis://:a%4@h", "the user or password is not valid percent-encoding"},
+    {"redis://:a%@h", "the user or password is not valid percent-encoding"},
+    {"redis://:a%00b@h", "the user or password is not valid percent-encoding"}, /* would end there */
+    {"unix://", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
+    {"unix:///", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
+    {"unix://run/redis.sock", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
+    {"unix:///a%0", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
+    {"unix:///a?", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
+    {"unix:///a?x=1", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
+    {"unix:///a?db=", "the database must be a number from 0 to 99999"},
+    {"unix:///a?db=1&x=2", "the database must be a number from 0 to 99999"},
+};
+
+static void assert_text(const char *got, const char *want)
+{
+	if (want == NULL)
+		assert_null(got);
+	else
+		assert_string_equal(got, want);
+}
+
+static void good_urls(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < COUNT(good); i++) {
+		struct rl_endpoint e;
+		char why[128] = "untouched";
+		if (rl_url_parse(good[i].url, &e, why, sizeof why) != 0)
+			fail_msg("%s: %s", good[i].url, why);
+		assert_string_equal(e.host, good[i].host);
+		assert_int_equal(e.is_unix, good[i].port == 0);
+		if (!e.is_unix)
+			assert_int_equal(e.port, good[i].port);
+		assert_int_equal(e.database, good[i].database);
+		assert_text(e.user, good[i].user);
+		assert_text(e.password, good[i].password);
+		assert_string_equal(e.address, good[i].address);
+		assert_string_equal(why, "untouched");
+		rl_endpoint_free(&e);
+		assert_null(e.password);
+		rl_endpoint_free(&e); /* empty: allowed */
+	}
+}
+
+/* The address is a URL too, and means the same. */
+static void addresses_are_urls(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < COUNT(good); i++) {
+		struct rl_endpoint e;
+		struct rl_endpoint again;
+		char why[128];
+		if (strchr(good[i].address, ' ') != NULL)
+			continue; /* shown decoded, for people */
+		assert_int_equal(rl_url_parse(good[i].url, &e, why, sizeof why), 0);
+		assert_int_equal(rl_url_parse(e.address, &again, why, sizeof why), 0);
+		assert_true(rl_endpoint_same(&e, &again));
+		assert_int_equal(e.database, again.database);
+		assert_string_equal(again.address, e.address);
+		rl_endpoint_free(&e);
+		rl_endpoint_free(&again);
+	}
+}
+
+static void bad_urls(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < COUNT(bad); i++) {
+		struct rl_endpoint e;
+		static const struct rl_endpoint nothing;
+		char why[128] = "";
+		if (rl_url_parse(bad[i].url, &e, why, sizeof why) != REDLOCK_E_URL)
+			fail_msg("taken: %s", bad[i].url);
+		if (strcmp(why, bad[i].why) != 0)
+			fail_msg("%s: %s", bad[i].url, why);
+		assert_memory_equal(&e, &nothing, sizeof e);
+	}
+}
+
+/* A mistake anywhere in a URL: what is said never has the password in it. */
+static void no_text_repeats_the_password(void **state)
+{
+	(void)state;
+	static const char *const rests[] = {"h",   "",   "h:x",  "h/x", "[::1", "h?x", "h h",
+	                                    "/a%", "/a", "/a?x", "@",   "h:",   "/",   "h/1/2"};
+	static const char *const schemes[] = {"redis://", "rediss://", "unix://", "foo://", ""};
+	for (unsigned s = 0; s < COUNT(schemes); s++)
+		for (unsigned r = 0; r < COUNT(rests); r++)
+			for (unsigned broken = 0; broken < 2; broken++) {
+				char url[128];
+				char why[128] = "";
+				struct rl_endpoint e;
+				snprintf(url, sizeof url, "%suser:hunter2%s@%s", schemes[s], broken ? "%" : "", rests[r]);
+				int error = rl_url_parse(url, &e, why, sizeof why);
+				assert_null(strstr(why, "hunter2"));
+				if (error == 0)
+					assert_null(strstr(e.address, "hunter2"));
+				rl_endpoint_free(&e);
+			}
+}
+
+static void long_and_small(void **state)
+{
+	(void)state;
+	char url[600] = "redis://";
+	struct rl_endpoint e;
+	char why[8] = "";
+	memset(url + 8, 'h', 253);
+	url[8 + 253] = '\0';
+	assert_int_equal(rl_url_parse(url, &e, why, sizeof why), 0); /* the longest host name */
+	rl_endpoint_free(&e);
+	url[8 + 253] = 'h';
+	url[8 + 254] = '\0';
+	assert_int_equal(rl_url_parse(url, &e, why, sizeof why), REDLOCK_E_URL);
+	assert_string_equal(why, "the hos"); /* cut, with its NUL */
+	assert_int_equal(rl_url_parse("x", &e, NULL, 0), REDLOCK_E_URL);
+}
+
+static bool same(const char *a, const char *b)
+{
+	struct rl_endpoint first;
+	struct rl_endpoint second;
+	char why[128];
+	assert_int_equal(rl_url_parse(a, &first, why, sizeof why), 0);
+	assert_int_equal(rl_url_parse(b, &second, why, sizeof why), 0);
+	bool result = rl_endpoint_same(&first, &second);
+	assert_int_equal(rl_endpoint_same(&second, &first), result);
+	rl_endpoint_free(&first);
+	rl_endpoint_free(&second);
+	return result;
+}
+
+static void same_server(void **state)
+{
+	(void)state;
+	assert_true(same("redis://h", "redis://h:6379"));
+	assert_true(same("redis://h", "valkey://H/5")); /* two databases of one server are one server */
+	assert_true(same("redis://u:p@h", "redis://other@h"));
+	assert_false(same("redis://h", "redis://h:6380"));
+	assert_false(same("redis://h", "redis://i"));
+	assert_true(same("unix:///a", "unix:///a?db=1"));
+	assert_false(same("unix:///a", "unix:///A"));
+	assert_false(same("unix:///a", "redis://a"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(good_urls),      cmocka_unit_test(addresses_are_urls),
+	    cmocka_unit_test(bad_urls),       cmocka_unit_test(no_text_repeats_the_password),
+	    cmocka_unit_test(long_and_small), cmocka_unit_test(same_server),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

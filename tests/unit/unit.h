@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* What every unit test includes first: cmocka and the headers it wants before it. */
+#ifndef TEST_UNIT_H
+#define TEST_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A generator with a seed, so that a failing random test can be run again: xorshift64*, Vigna 2014. */
+struct rng {
+	uint64_t state;
+};
+
+static inline uint64_t rng_next(struct rng *r)
+{
+	r->state ^= r->state >> 12;
+	r->state ^= r->state << 25;
+	r->state ^= r->state >> 27;
+	return r->state * 0x2545F4914F6CDD1Du;
+}
+
+/* 0 to below - 1. */
+static inline unsigned rng_below(struct rng *r, unsigned below)
+{
+	return (unsigned)((rng_next(r) >> 33) % below);
+}
+
+#endif

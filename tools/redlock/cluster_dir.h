@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the files of the local cluster are, and who may touch them: the user alone, one process at a time. */
+#ifndef REDLOCK_TOOL_CLUSTER_DIR_H
+#define REDLOCK_TOOL_CLUSTER_DIR_H
+
+#include <limits.h> /* PATH_MAX */
+
+#include "options.h"
+
+struct cluster_dir {
+	char base[PATH_MAX];      /* $XDG_RUNTIME_DIR/redlock, or /tmp/redlock-UID */
+	char path[PATH_MAX];      /* base/cluster: node-1, node-2, ... and the file `nodes` with their number */
+	unsigned nodes;           /* 0: there is no cluster */
+	int lock_fd;              /* -1: not locked */
+	char lock_path[PATH_MAX]; /* base/cluster.lock */
+};
+
+/* All return an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
+
+/* Finds the directory and reads the number of nodes; makes nothing. A directory that is not the user's alone
+ * is an error: whoever owns it decides which servers `-r local` talks to. */
+int cluster_dir_find(struct cluster_dir *dir);
+
+/* The same, made where it is missing, and locked against other starts and stops. */
+int cluster_dir_lock(struct cluster_dir *dir);
+
+/* Makes the cluster's directory and writes the number of nodes. Needs the lock. */
+int cluster_dir_create(struct cluster_dir *dir, unsigned nodes);
+
+/* Removes everything but the directories of nodes, which must be gone. Needs the lock, and ends it. */
+void cluster_dir_remove(struct cluster_dir *dir);
+
+void cluster_dir_unlock(struct cluster_dir *dir);
+
+/* Appends the URL of every node of the local cluster. */
+int cluster_dir_urls(struct text_list *ret);
+
+#endif

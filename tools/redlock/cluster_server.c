@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* One server of the local cluster: finding, ending and removing it. Starting it is in cluster_spawn.c. */
+#include "cluster_server.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "message.h"
+
+enum { ANSWER_TIMEOUT_MS = 1000, END_PATIENCE_MS = 3000, POLL_MS = 10 };
+
+void cluster_server_init(struct cluster_server *server, const char *cluster_path, unsigned number)
+{
+	memset(server, 0, sizeof(*server));
+	server->number = number;
+	/* cluster_dir.c has made sure that both fit. */
+	snprintf(server->dir, sizeof(server->dir), "%.88s/node-%u", cluster_path, number);
+	snprintf(server->socket, sizeof(server->socket), "%.95s/redis.sock", server->dir);
+}
+
+/* The path in a URL: what has a meaning there is written as %NN. */
+void cluster_server_url(const struct cluster_server *server, char *buffer, size_t size)
+{
+	size_t used = (size_t)snprintf(buffer, size, "unix://");
+
+	for (const unsigned char *c = (const unsigned char *)server->socket; *c && used + 4 < size; c++) {
+		if (*c <= ' ' || *c >= 0x7f || strchr("%?#@,:[]", *c))
+			used += (size_t)snprintf(buffer + used, size - used, "%%%02X", *c);
+		else
+			buffer[used++] = (char)*c;
+	}
+	buffer[used] = '\0';
+}
+
+/* ---- Which process is it --------------------------------------------------------------------------------
+ */
+
+/* A process is this server when it runs in the server's own directory, which nothing else does. A zombie has
+ * no working directory any more, and so is not alive. */
+static bool runs_in(pid_t pid, const char *dir)
+{
+	char path[64];
+	struct stat process, expected;
+
+	if (pid <= 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%ld/cwd", (long)pid);
+	return stat(path, &process) == 0 && stat(dir, &expected) == 0 && process.st_dev == expected.st_dev &&
+	       process.st_ino == expected.st_ino;
+}
+
+bool cluster_server_alive(const struct cluster_server *server)
+{
+	return runs_in(server->pid, server->dir);
+}
+
+static pid_t pid_from_file(const struct cluster_server *server)
+{
+	char path[CLUSTER_SOCKET_MAX + 16];
+	long pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/redis.pid", server->dir);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%9ld", &pid) != 1)
+		pid = 0;
+	fclose(file);
+	return (pid_t)pid;
+}
+
+/* ---- One question over its socket -------------------------------------------------------------------------
+ */
+
+/* A connection with time limits for everything; -1 when there is none. */
+static int connect_to(const struct cluster_server *server)
+{
+	const struct timeval limit = {.tv_sec = ANSWER_TIMEOUT_MS / 1000,
+	                              .tv_usec = (ANSWER_TIMEOUT_MS % 1000) * 1000L};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	memcpy(address.sun_path, server->socket, strlen(server->socket) + 1);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* The process that listens on the socket, also when it hangs. */
+static pid_t pid_from_socket(int fd)
+{
+	struct ucred peer = {.pid = 0};
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
+
+static long number_behind(const char *text, const char *field)
+{
+	const char *at = strstr(text, field);
+
+	return at ? strtol(at + strlen(field), NULL, 10) : 0;
+}
+
+/* Asks INFO until both fields have come. */
+static void ask(struct cluster_server *server, int fd)
+{
+	static const char question[] = "INFO server\r\n";
+	char answer[8192];
+	size_t used = 0;
+
+	if (send(fd, question, sizeof(question) - 1, MSG_NOSIGNAL) < 0)
+		return;
+	while (used + 1 < sizeof(answer)) {
+		ssize_t got = recv(fd, answer + used, sizeof(answer) - 1 - used, 0);
+
+		if (got <= 0)
+			return;
+		used += (size_t)got;
+		answer[used] = '\0';
+		if (strstr(answer, "\r\ntcp_port:") && strstr(strstr(answer, "\r\ntcp_port:") + 2, "\r\n"))
+			break;
+	}
+	server->up = number_behind(answer, "\nprocess_id:") == server->pid;
+	server->port = (int)number_behind(answer, "\ntcp_port:");
+}
+
+void cluster_server_look(struct cluster_server *server)
+{
+	int fd = connect_to(server);
+
+	server->up = false;
+	server->port = 0;
+	server->pid = pid_from_file(server);
+	if (fd >= 0 && !cluster_server_alive(server))
+		server->pid = pid_from_socket(fd);
+	if (!cluster_server_alive(server))
+		server->pid = 0;
+	if (fd >= 0 && server->pid > 0)
+		ask(server, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- Ending and removing
+ * ------------------------------------------------------------------------------------ */
+
+void cluster_server_ask_to_end(const struct cluster_server *server)
+{
+	if (!cluster_server_alive(server))
+		return;
+	kill(server->pid, SIGTERM);
+	kill(server->pid, SIGCONT); /* a stopped process takes no SIGTERM */
+}
+
+static bool gone_within(const struct cluster_server *server, unsigned limit_ms)
+{
+	for (unsigned waited = 0; cluster_server_alive(server); waited += POLL_MS) {
+		if (waited >= limit_ms)
+			return false;
+		clock_sleep_ms(POLL_MS);
+	}
+	return true;
+}
+
+bool cluster_server_end(struct cluster_server *server)
+{
+	cluster_server_ask_to_end(server);
+	if (!gone_within(server, END_PATIENCE_MS)) {
+		kill(server->pid, SIGKILL);
+		if (!gone_within(server, END_PATIENCE_MS)) {
+			complain("node %u: process %ld does not end", server->number, (long)server->pid);
+			return false;
+		}
+	}
+	server->pid = 0;
+	server->up = false;
+	return true;
+}
+
+void cluster_server_remove(const struct cluster_server *server)
+{
+	DIR *dir = opendir(server->dir);
+	struct dirent *entry;
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	closedir(dir);
+	if (rmdir(server->dir) < 0)
+		complain("%s: %s", server->dir, strerror(errno));
+}

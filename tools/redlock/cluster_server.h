@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* One server of the local cluster: its files, its process, and how to tell that process from any other. */
+#ifndef REDLOCK_TOOL_CLUSTER_SERVER_H
+#define REDLOCK_TOOL_CLUSTER_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { CLUSTER_SOCKET_MAX = 108, CLUSTER_URL_MAX = 3 * CLUSTER_SOCKET_MAX + 16 };
+
+struct cluster_server {
+	unsigned number;              /* from 1 */
+	char dir[CLUSTER_SOCKET_MAX]; /* its files, and its working directory */
+	char socket[CLUSTER_SOCKET_MAX];
+	pid_t pid; /* 0: no process */
+	int port;  /* 0: unknown */
+	bool up;   /* answers */
+};
+
+void cluster_server_init(struct cluster_server *server, const char *cluster_path, unsigned number);
+
+/* Its address for redlock_open(). */
+void cluster_server_url(const struct cluster_server *server, char *buffer, size_t size);
+
+/* Finds out pid, port and whether it is up. */
+void cluster_server_look(struct cluster_server *server);
+
+/* True while the process lives. */
+bool cluster_server_alive(const struct cluster_server *server);
+
+/* Writes the configuration with a free port and starts the process. False after it has said what is wrong. */
+bool cluster_server_spawn(struct cluster_server *server, const char *program);
+
+/* Ends the process: asked first, killed when it does not go. False when it is still there. */
+void cluster_server_ask_to_end(const struct cluster_server *server);
+bool cluster_server_end(struct cluster_server *server);
+
+/* Removes its files and its directory. */
+void cluster_server_remove(const struct cluster_server *server);
+
+/* Says on stderr why it did not start: the last line of its log. */
+void cluster_server_complain(const struct cluster_server *server);
+
+#endif

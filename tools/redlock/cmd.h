@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What a subcommand is. To add one: a file cmd_NAME.c that defines its table row, and the row in main.c. */
+#ifndef REDLOCK_TOOL_CMD_H
+#define REDLOCK_TOOL_CMD_H
+
+#include "exit_codes.h"
+#include "options.h"
+
+struct command {
+	const char *name;
+	const char *arguments;                    /* as shown in the usage line */
+	const char *summary;                      /* one line, for the overview */
+	const char *details;                      /* a paragraph for --help, lines broken by hand */
+	const struct option_group *const *groups; /* its options, ends with NULL */
+	int min_args;
+	int max_args;
+	/* Runs with the parsed options and the remaining arguments; returns the exit code. */
+	int (*run)(const struct settings *settings, int argc, char **argv);
+};
+
+extern const struct command cmd_acquire;
+extern const struct command cmd_extend;
+extern const struct command cmd_release;
+extern const struct command cmd_check;
+extern const struct command cmd_status;
+extern const struct command cmd_cluster;
+extern const struct command cmd_bench;
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* redlock acquire NAME: takes the lock, prints its token, and leaves the key on the servers. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "message.h"
+#include "report.h"
+#include "session.h"
+#include "signals.h"
+
+static const struct option_spec specs[] = {
+    {'w', "wait", "TIME", OPTION_DURATION, offsetof(struct settings, wait_ms), 0, REDLOCK_MAX_TTL_MS,
+     "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
+    {'n', "nonblock", NULL, OPTION_ZERO, offsetof(struct settings, wait_ms), 0, 0, "do not wait; as -w 0"},
+    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, offsetof(struct settings, busy_code), 0, 255,
+     "exit code when busy (75)"},
+    {0, "owner", "TEXT", OPTION_TEXT, offsetof(struct settings, owner), 0, 0,
+     "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
+    {0, "token", "VALUE", OPTION_TEXT, offsetof(struct settings, token), 0, 0,
+     "use this unique value as the token; one try"},
+};
+static const struct option_group acquire_options = {"Lock", specs, sizeof(specs) / sizeof(specs[0])};
+static const struct option_group *const groups[] = {&ttl_options, &acquire_options, &node_options,
+                                                    &output_options, NULL};
+
+struct grant {
+	char token[REDLOCK_MAX_TOKEN + 1];
+	size_t token_len;
+	uint64_t validity_ms;
+};
+
+static void print_json(const struct report *report, const struct settings *settings,
+                       const struct grant *grant)
+{
+	struct json json;
+
+	json_init(&json, stdout);
+	report_json_begin(report, &json);
+	if (report->result == 0)
+		json_bytes(&json, "token", grant->token, grant->token_len);
+	else
+		json_null(&json, "token");
+	json_number(&json, "ttl_ms", (int64_t)settings->ttl_ms);
+	json_number(&json, "validity_ms", (int64_t)grant->validity_ms);
+	report_json_end(report, &json);
+}
+
+/* The token is all that can release the key before its TTL: did it reach the reader? */
+static bool print_grant(const struct report *report, const struct settings *settings,
+                        const struct grant *grant)
+{
+	if (settings->json) {
+		print_json(report, settings, grant);
+	} else {
+		fwrite(grant->token, 1, grant->token_len, stdout);
+		putchar('\n');
+	}
+	return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+/* Gives a lock back that nobody can use, because a signal came or because the token could not be printed. */
+static void give_back(struct session *session, redlock_lock *lock, const char *name)
+{
+	redlock_release(lock);
+	session_drain(session);
+	session_warn_lingering(session, name);
+}
+
+static int granted(struct session *session, redlock_lock *lock, struct report *report)
+{
+	const struct settings *settings = session->settings;
+	struct grant grant = {.validity_ms = redlock_remaining_ms(lock)};
+
+	if (redlock_lock_token(lock, grant.token, sizeof(grant.token), &grant.token_len) < 0) {
+		complain("cannot read the token of the lock; it was given back");
+		give_back(session, lock, report->name);
+		return EXIT_INTERNAL;
+	}
+	if (signals_caught()) {
+		give_back(session, lock, report->name);
+		return EXIT_SIGNAL + signals_caught();
+	}
+	if (!print_grant(report, settings, &grant)) {
+		complain("cannot write the token to stdout; the lock was given back");
+		give_back(session, lock, report->name);
+		return EXIT_INTERNAL;
+	}
+	report_duplicates(report, settings);
+	if (settings->verbose) {
+		report_votes(report);
+		say(settings, "valid for %llu ms", (unsigned long long)grant.validity_ms);
+	}
+	return EXIT_OK;
+}
+
+static int refused(struct session *session, const struct report *report)
+{
+	const struct settings *settings = session->settings;
+
+	session_drain(session);
+	if (settings->json)
+		print_json(report, settings, &(struct grant){.token_len = 0});
+	if (settings->verbose)
+		report_votes(report);
+	if (report->result != REDLOCK_E_CANCELLED || !signals_caught())
+		report_failure(report, settings);
+	session_warn_lingering(session, report->name);
+	if (signals_caught() && report->result == REDLOCK_E_CANCELLED)
+		return EXIT_SIGNAL + signals_caught();
+	return report->result == REDLOCK_E_BUSY ? (int)settings->busy_code : report->exit_code;
+}
+
+static int run(const struct settings *settings, int argc, char **argv)
+{
+	struct session session;
+	struct report report;
+	redlock_lock *lock = NULL;
+	int code = session_open(&session, settings);
+
+	(void)argc;
+	if (code == EXIT_OK)
+		code = session_lock(&session, argv[0], settings->token, &lock);
+	if (code == EXIT_OK) {
+		int result = session_run(&session, lock, REDLOCK_OP_ACQUIRE);
+
+		report_collect(&report, "acquire", argv[0], result, &session, lock);
+		code = result == 0 ? granted(&session, lock, &report) : refused(&session, &report);
+		redlock_lock_leave(lock);
+	}
+	session_close(&session);
+	return code;
+}
+
+const struct command cmd_acquire = {
+    .name = "acquire",
+    .arguments = "NAME",
+    .summary = "take the lock, print its token, leave it held",
+    .details =
+        "The token is the only output: T=$(redlock acquire job). Nothing renews the lock: it ends after its "
+        "TTL,\n"
+        "or by redlock release job \"$T\". Without -w and -n a busy lock is waited for without limit.\n",
+    .groups = groups,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

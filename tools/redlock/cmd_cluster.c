@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/* redlock cluster start|stop|status: real servers on this machine, to try locks out. */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <redlock/redlock.h>
+
+#include "clock.h"
+#include "cluster_dir.h"
+#include "cluster_server.h"
+#include "cmd.h"
+#include "json.h"
+#include "message.h"
+#include "signals.h"
+
+enum { DEFAULT_NODES = 5, START_LIMIT_MS = 20000, POLL_MS = 10, MAX_SPAWNS = 4 };
+
+static const struct option_spec specs[] = {
+    {0, "nodes", "N", OPTION_NUMBER, offsetof(struct settings, cluster_nodes), 1, REDLOCK_MAX_NODES,
+     "start: how many servers (5)"},
+    {'q', "quiet", NULL, OPTION_FLAG, offsetof(struct settings, quiet), 0, 0, "no messages"},
+    {0, "json", NULL, OPTION_FLAG, offsetof(struct settings, json), 0, 0, "print one JSON object on stdout"},
+    {'h', "help", NULL, OPTION_FLAG, offsetof(struct settings, help), 0, 0, "this text"},
+};
+static const struct option_group cluster_options = {"Options", specs, sizeof(specs) / sizeof(specs[0])};
+static const struct option_group *const groups[] = {&cluster_options, NULL};
+
+struct cluster {
+	const struct settings *settings;
+	struct cluster_dir dir;
+	struct cluster_server server[REDLOCK_MAX_NODES];
+	unsigned spawns[REDLOCK_MAX_NODES]; /* how often this call started it */
+};
+
+/* ---- Printing ------------------------------------------------------------------------------------------ */
+
+static void print_json(const char *verb, const struct cluster *cluster)
+{
+	struct json json;
+	char url[CLUSTER_URL_MAX];
+
+	json_init(&json, stdout);
+	json_open(&json, NULL, '{');
+	json_text(&json, "verb", verb);
+	json_open(&json, "nodes", '[');
+	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
+		const struct cluster_server *server = &cluster->server[i];
+
+		cluster_server_url(server, url, sizeof(url));
+		json_open(&json, NULL, '{');
+		json_number(&json, "node", server->number);
+		json_number(&json, "pid", server->pid);
+		json_text(&json, "url", url);
+		json_number(&json, "port", server->port);
+		json_bool(&json, "up", server->up);
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	json_close(&json, '}');
+	json_end(&json);
+}
+
+static void print_servers(const char *verb, const struct cluster *cluster)
+{
+	char url[CLUSTER_URL_MAX];
+
+	if (cluster->settings->json) {
+		print_json(verb, cluster);
+		return;
+	}
+	for (unsigned i = 0; i < cluster->dir.nodes && !(cluster->settings->quiet && strcmp(verb, "start") == 0);
+	     i++) {
+		const struct cluster_server *server = &cluster->server[i];
+
+		cluster_server_url(server, url, sizeof(url));
+		printf("node %u  pid %ld  %s  port %d  %s\n", server->number, (long)server->pid, url, server->port,
+		       server->up ? "up" : (server->pid > 0 ? "not answering" : "down"));
+	}
+}
+
+/* ---- Start ----------------------------------------------------------------------------------------------
+ */
+
+/* Looks for the server program along PATH. */
+static bool find_program(char *buffer, size_t size)
+{
+	static const char *const names[] = {"redis-server", "valkey-server"};
+	const char *path = getenv("PATH");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (const char *from = path ? path : "/usr/bin"; from; from = strchr(from, ':')) {
+			from += *from == ':';
+			snprintf(buffer, size, "%.*s/%s", (int)strcspn(from, ":"), from, names[i]);
+			if (buffer[0] == '/' && access(buffer, X_OK) == 0)
+				return true;
+		}
+	complain("redis-server is not installed: apt-get install redis-server");
+	return false;
+}
+
+/* Looks at a server that this call started; starts it again when it has ended, as when its port was taken. */
+static bool watch_start(struct cluster *cluster, unsigned index, const char *program)
+{
+	struct cluster_server *server = &cluster->server[index];
+	pid_t pid = server->pid;
+
+	if (waitpid(pid, NULL, WNOHANG) == pid) {
+		server->pid = 0;
+		if (cluster->spawns[index]++ < MAX_SPAWNS)
+			return cluster_server_spawn(server, program);
+		cluster_server_complain(server);
+		return false;
+	}
+	if (access(server->socket, F_OK) == 0)
+		cluster_server_look(server);
+	server->pid = pid; /* look() finds none until the process runs in its directory */
+	return true;
+}
+
+static bool spawn_missing(struct cluster *cluster, const char *program)
+{
+	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
+		struct cluster_server *server = &cluster->server[i];
+
+		if (server->pid > 0)
+			continue;
+		cluster->spawns[i] = 1;
+		if (!cluster_server_spawn(server, program))
+			return false;
+	}
+	return true;
+}
+
+/* Waits until every server answers. */
+static bool wait_until_up(struct cluster *cluster, const char *program)
+{
+	for (unsigned waited = 0; waited < START_LIMIT_MS && !signals_caught(); waited += POLL_MS) {
+		unsigned up = 0;
+
+		for (unsigned i = 0; i < cluster->dir.nodes; i++) {
+			struct cluster_server *server = &cluster->server[i];
+
+			if (!server->up && cluster->spawns[i] > 0 && !watch_start(cluster, i, program))
+				return false;
+			up += server->up || cluster->spawns[i] == 0;
+		}
+		if (up == cluster->dir.nodes)
+			return true;
+		clock_sleep_ms(POLL_MS);
+	}
+	for (unsigned i = 0; i < cluster->dir.nodes && !signals_caught(); i++)
+		if (!cluster->server[i].up && cluster->spawns[i] > 0)
+			cluster_server_complain(&cluster->server[i]);
+	return false;
+}
+
+/* Ends what this call has started, so that a failed start leaves what was there before. */
+static void undo_start(struct cluster *cluster, bool was_there)
+{
+	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
+		struct cluster_server *server = &cluster->server[i];
+
+		if (cluster->spawns[i] == 0)
+			continue;
+		if (server->pid > 0) { /* a child of ours that was not waited for: the number is still its own */
+			kill(server->pid, SIGKILL);
+			waitpid(server->pid, NULL, 0);
+		}
+		if (!was_there)
+			cluster_server_remove(server);
+	}
+	if (!was_there)
+		cluster_dir_remove(&cluster->dir);
+}
+
+static void look_at_all(struct cluster *cluster)
+{
+	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
+		cluster_server_init(&cluster->server[i], cluster->dir.path, i + 1);
+		cluster_server_look(&cluster->server[i]);
+	}
+}
+
+static int start_servers(struct cluster *cluster, bool was_there)
+{
+	char program[PATH_MAX];
+
+	look_at_all(cluster);
+	if (!find_program(program, sizeof(program))) {
+		undo_start(cluster, was_there);
+		return EXIT_CONFIG;
+	}
+	if (!spawn_missing(cluster, program) || !wait_until_up(cluster, program)) {
+		undo_start(cluster, was_there);
+		return signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_INTERNAL;
+	}
+	print_servers("start", cluster);
+	if (!cluster->settings->json)
+		say(cluster->settings, "to use it: export REDLOCK_URLS=local; to end it: redlock cluster stop");
+	return EXIT_OK;
+}
+
+static int start(struct cluster *cluster)
+{
+	unsigned wanted = (unsigned)cluster->settings->cluster_nodes;
+	bool was_there;
+	int code = cluster_dir_lock(&cluster->dir);
+
+	if (code != EXIT_OK)
+		return code;
+	was_there = cluster->dir.nodes > 0;
+	if (was_there && wanted > 0 && wanted != cluster->dir.nodes) {
+		complain("the local cluster has %u nodes, not %u; first run: redlock cluster stop",
+		         cluster->dir.nodes, wanted);
+		code = EXIT_CONFIG;
+	} else if (!was_there) {
+		code = cluster_dir_create(&cluster->dir, wanted > 0 ? wanted : DEFAULT_NODES);
+	}
+	if (code == EXIT_OK)
+		code = start_servers(cluster, was_there);
+	cluster_dir_unlock(&cluster->dir);
+	return code;
+}
+
+/* ---- Stop -----------------------------------------------------------------------------------------------
+ */
+
+/* All numbers that there can be: a stop that was interrupted may have left any. */
+static bool end_all(struct cluster *cluster, unsigned *ret_ended)
+{
+	bool all_gone = true;
+
+	*ret_ended = 0;
+	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
+		cluster_server_init(&cluster->server[i], cluster->dir.path, i + 1);
+		if (access(cluster->server[i].dir, F_OK) == 0)
+			cluster_server_look(&cluster->server[i]);
+		cluster_server_ask_to_end(&cluster->server[i]);
+	}
+	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
+		struct cluster_server *server = &cluster->server[i];
+
+		*ret_ended += server->pid > 0;
+		if (server->pid > 0 && !cluster_server_end(server))
+			all_gone = false;
+		else
+			cluster_server_remove(server);
+	}
+	return all_gone;
+}
+
+static int stop(struct cluster *cluster)
+{
+	unsigned ended;
+	int code = cluster_dir_lock(&cluster->dir);
+
+	if (code != EXIT_OK)
+		return code;
+	if (!end_all(cluster, &ended)) {
+		cluster_dir_unlock(&cluster->dir);
+		return EXIT_INTERNAL;
+	}
+	cluster_dir_remove(&cluster->dir);
+	cluster->dir.nodes = 0;
+	if (cluster->settings->json)
+		print_json("stop", cluster);
+	else if (ended == 0)
+		say(cluster->settings, "no local cluster was running");
+	else
+		say(cluster->settings, "ended %u server%s, removed %s", ended, ended == 1 ? "" : "s",
+		    cluster->dir.path);
+	return EXIT_OK;
+}
+
+/* ---- Status ---------------------------------------------------------------------------------------------
+ */
+
+static int status(struct cluster *cluster)
+{
+	unsigned up = 0;
+	int code = cluster_dir_find(&cluster->dir);
+
+	if (code != EXIT_OK)
+		return code;
+	look_at_all(cluster);
+	for (unsigned i = 0; i < cluster->dir.nodes; i++)
+		up += cluster->server[i].up;
+	print_servers("status", cluster);
+	if (cluster->dir.nodes == 0)
+		say(cluster->settings, "no local cluster; to start one: redlock cluster start");
+	return up > cluster->dir.nodes / 2 ? EXIT_OK : EXIT_NOQUORUM;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct cluster *cluster);
+} verbs[] = {{"start", start}, {"stop", stop}, {"status", status}};
+
+static int run(const struct settings *settings, int argc, char **argv)
+{
+	struct cluster *cluster = calloc(1, sizeof(*cluster));
+	int code = EXIT_USAGE;
+	size_t i = 0;
+
+	(void)argc;
+	if (!cluster) {
+		complain("out of memory");
+		return EXIT_INTERNAL;
+	}
+	cluster->settings = settings;
+	while (i < sizeof(verbs) / sizeof(verbs[0]) && strcmp(verbs[i].name, argv[0]) != 0)
+		i++;
+	if (i < sizeof(verbs) / sizeof(verbs[0]))
+		code = verbs[i].run(cluster);
+	else
+		complain("cluster: '%s' is none of start, stop, status", argv[0]);
+	free(cluster);
+	return code;
+}
+
+const struct command cmd_cluster = {
+    .name = "cluster",
+    .arguments = "start|stop|status",
+    .summary = "run servers on this machine, to try locks out",
+    .details =
+        "start: real redis-server or valkey-server processes without persistence, that outlive the shell; "
+        "those\n"
+        "that run already are kept. stop: ends exactly these and removes their files. status: one line for "
+        "each;\n"
+        "exit code 0 when a majority is up, 69 when not. Use them by -r local or REDLOCK_URLS=local.\n",
+    .groups = groups,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

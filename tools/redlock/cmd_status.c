@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* redlock status [NAME]: who holds it, or how the nodes are. */
+#include "cmd.h"
+#include "status.h"
+
+static const struct option_group *const groups[] = {&node_options, &output_options, NULL};
+
+static int run(const struct settings *settings, int argc, char **argv)
+{
+	return argc == 1 ? status_of_name(settings, argv[0]) : status_of_nodes(settings);
+}
+
+const struct command cmd_status = {
+    .name = "status",
+    .arguments = "[NAME]",
+    .summary = "show who holds a lock, or how the nodes are",
+    .details =
+        "With NAME: what each node has under it, and what that means. Keys of other clients are shown too.\n"
+        "Without: each node, and whether a quorum can be reached. Nothing is changed on the servers.\n"
+        "Exit code 0: a quorum answered.\n",
+    .groups = groups,
+    .min_args = 0,
+    .max_args = 1,
+    .run = run,
+};

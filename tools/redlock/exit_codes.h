@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Every exit code of the command, in one table: the code, the help text and the man page agree. */
+#ifndef REDLOCK_TOOL_EXIT_CODES_H
+#define REDLOCK_TOOL_EXIT_CODES_H
+
+/* X(name, code, sentence) */
+#define EXIT_CODE_MAP(X)                                                                                     \
+	X(OK, 0, "yes, done")                                                                                    \
+	X(NO, 1, "extend, release, check: not held by this token")                                               \
+	X(USAGE, 64, "usage: an unknown option, a value out of its range")                                       \
+	X(NOQUORUM, 69, "fewer than a quorum of the nodes answered")                                             \
+	X(BUSY, 75, "somebody else holds the lock (-E sets another code)")                                       \
+	X(REFUSED, 76, "a server refuses: replica, cluster node, missing permission or command")                 \
+	X(AUTH, 77, "a server refuses the user or password")                                                     \
+	X(CONFIG, 78, "configuration: no nodes, a wrong URL, one server listed twice")                           \
+	X(INTERNAL, 125, "redlock itself failed: memory, descriptors, output")                                   \
+	X(SIGNAL, 128, "128+N: signal N ended it before it was done; nothing is left locked")
+
+enum exit_code {
+#define EXIT_CODE_ENUM(name, code, text) EXIT_##name = (code),
+	EXIT_CODE_MAP(EXIT_CODE_ENUM)
+#undef EXIT_CODE_ENUM
+};
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Whose key is it? */
+#include "holder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "message.h"
+
+enum { TOKEN_DIGITS = 40, UUID_LENGTH = 36, MAX_TIME_LENGTH = 24 };
+
+/* ---- Recognisers: true when the value is of the kind --------------------------------------------------- */
+
+static bool is_string(const struct redlock_finding *finding)
+{
+	return strcmp(finding->type, "string") == 0;
+}
+
+static bool is_token(const struct redlock_finding *finding)
+{
+	if (!is_string(finding) || finding->value_kept < TOKEN_DIGITS)
+		return false;
+	for (size_t i = 0; i < TOKEN_DIGITS; i++)
+		if (!strchr("0123456789abcdef", finding->value[i]) || finding->value[i] == '\0')
+			return false;
+	return finding->value_kept == TOKEN_DIGITS || finding->value[TOKEN_DIGITS] == '|';
+}
+
+/* The unix time in seconds that a value stands for, 0 when it is none: seconds with or without a fraction, or
+ * milliseconds, of the years 2001 to 2286 (10 digits of seconds). */
+static double unix_time(const struct redlock_finding *finding)
+{
+	char text[MAX_TIME_LENGTH + 1];
+	size_t whole;
+	double seconds;
+
+	if (!is_string(finding) || finding->value_kept > MAX_TIME_LENGTH)
+		return 0;
+	memcpy(text, finding->value, finding->value_kept);
+	text[finding->value_kept] = '\0';
+	whole = strspn(text, "0123456789");
+	if (strlen(text) != finding->value_kept || (whole != 10 && whole != 13))
+		return 0;
+	if (text[whole] && (text[whole] != '.' || text[whole + 1 + strspn(text + whole + 1, "0123456789")]))
+		return 0;
+	seconds = strtod(text, NULL);
+	return whole == 13 ? seconds / 1000 : seconds;
+}
+
+static bool is_time(const struct redlock_finding *finding)
+{
+	return unix_time(finding) >= 1e9;
+}
+
+/* RLock: `<uuid>:<thread>=<count>`; RReadWriteLock: first `mode=read` or `mode=write`. */
+static bool is_redisson(const struct redlock_finding *finding)
+{
+	const char *value = finding->value;
+	size_t kept = finding->value_kept;
+
+	if (strcmp(finding->type, "hash") != 0)
+		return false;
+	if ((kept == 9 && memcmp(value, "mode=read", 9) == 0) ||
+	    (kept == 10 && memcmp(value, "mode=write", 10) == 0))
+		return true;
+	return kept > UUID_LENGTH && value[8] == '-' && value[13] == '-' && value[UUID_LENGTH] == ':' &&
+	       memchr(value, '=', kept);
+}
+
+static bool is_missing(const struct redlock_finding *finding)
+{
+	return strcmp(finding->type, "none") == 0;
+}
+
+static bool is_unknown(const struct redlock_finding *finding)
+{
+	return !finding->known;
+}
+
+static bool is_any(const struct redlock_finding *finding)
+{
+	(void)finding;
+	return true;
+}
+
+/* The first row that fits decides. */
+static const struct {
+	bool (*fits)(const struct redlock_finding *finding);
+	enum holder_kind kind;
+	const char *name;
+} kinds[] = {
+    {is_unknown, HOLDER_UNKNOWN, "unknown"}, {is_missing, HOLDER_NONE, "none"},
+    {is_token, HOLDER_TOKEN, "token"},       {is_time, HOLDER_TIME, "setnx-time"},
+    {is_string, HOLDER_VALUE, "value"},      {is_redisson, HOLDER_REDISSON, "redisson"},
+    {is_any, HOLDER_TYPE, "other-type"},
+};
+
+enum holder_kind holder_kind_of(const struct redlock_finding *finding)
+{
+	size_t i = 0;
+
+	while (!kinds[i].fits(finding))
+		i++;
+	return kinds[i].kind;
+}
+
+const char *holder_kind_name(enum holder_kind kind)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].kind == kind)
+			return kinds[i].name;
+	return "unknown";
+}
+
+/* ---- Words
+ * -------------------------------------------------------------------------------------------------- */
+
+static void time_words(const struct redlock_finding *finding, char *buffer, size_t size)
+{
+	double until = unix_time(finding), left = until - (double)time(NULL);
+	time_t seconds = (time_t)until;
+	char stamp[32] = "?", value[PRINTABLE_MAX];
+	struct tm parts;
+
+	if (gmtime_r(&seconds, &parts))
+		strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S UTC", &parts);
+	printable(finding->value, finding->value_kept, value, sizeof(value));
+	if (left >= 0)
+		snprintf(buffer, size, "SETNX time %s: its client believes it holds until %s (%.0f s from now)",
+		         value, stamp, left);
+	else
+		snprintf(
+		    buffer, size,
+		    "SETNX time %s: its client believed it held until %s (%.0f s ago; such clients may take it over)",
+		    value, stamp, -left);
+}
+
+static void redisson_words(const struct redlock_finding *finding, char *buffer, size_t size)
+{
+	const char *equals = memchr(finding->value, '=', finding->value_kept);
+	char field[PRINTABLE_MAX], count[PRINTABLE_MAX];
+	size_t field_length = (size_t)(equals - finding->value);
+
+	printable(finding->value, field_length, field, sizeof(field));
+	printable(equals + 1, finding->value_kept - field_length - 1, count, sizeof(count));
+	if (strcmp(field, "mode") == 0)
+		snprintf(buffer, size, "Redisson read-write lock, held for %s", count);
+	else
+		snprintf(buffer, size, "Redisson client:thread %s, hold count %s", field, count);
+}
+
+const char *holder_text(const struct redlock_finding *finding, char *buffer, size_t size)
+{
+	char value[PRINTABLE_MAX], owner[REDLOCK_MAX_OWNER * 2];
+	const char *label;
+	size_t length;
+
+	printable(finding->value, finding->value_kept, value, sizeof(value));
+	switch (holder_kind_of(finding)) {
+	case HOLDER_UNKNOWN:
+		snprintf(buffer, size, "unknown");
+		break;
+	case HOLDER_NONE:
+		snprintf(buffer, size, "no key");
+		break;
+	case HOLDER_TOKEN:
+		label = holder_owner(finding, &length);
+		if (label)
+			snprintf(buffer, size, "%s (owner %s)", value, printable(label, length, owner, sizeof(owner)));
+		else
+			snprintf(buffer, size, "%s", value);
+		break;
+	case HOLDER_TIME:
+		time_words(finding, buffer, size);
+		break;
+	case HOLDER_REDISSON:
+		redisson_words(finding, buffer, size);
+		break;
+	case HOLDER_VALUE:
+		snprintf(buffer, size, "'%s' of another client", value);
+		break;
+	case HOLDER_TYPE:
+		snprintf(buffer, size, "a key of type %s, which is not a known lock", finding->type);
+		break;
+	}
+	return buffer;
+}
+
+const char *holder_owner(const struct redlock_finding *finding, size_t *ret_length)
+{
+	if (holder_kind_of(finding) != HOLDER_TOKEN || finding->value_kept <= TOKEN_DIGITS + 1)
+		return NULL;
+	*ret_length = finding->value_kept - TOKEN_DIGITS - 1;
+	return finding->value + TOKEN_DIGITS + 1;
+}
+
+bool holder_same(const struct redlock_finding *a, const struct redlock_finding *b)
+{
+	return a->known && b->known && strcmp(a->type, b->type) == 0 && a->value_len == b->value_len &&
+	       a->value_kept == b->value_kept && memcmp(a->value, b->value, a->value_kept) == 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Whose key is it? Recognises what redlock and other clients write under the name of a lock. */
+#ifndef REDLOCK_TOOL_HOLDER_H
+#define REDLOCK_TOOL_HOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <redlock/redlock.h>
+
+enum holder_kind {
+	HOLDER_UNKNOWN,  /* the node did not answer */
+	HOLDER_NONE,     /* no key */
+	HOLDER_TOKEN,    /* 40 hex digits, maybe |owner: this library */
+	HOLDER_TIME,     /* a number that looks like a unix time: SETNX <unix time> clients */
+	HOLDER_REDISSON, /* a hash of client:thread to hold count */
+	HOLDER_VALUE,    /* any other string: another client's token */
+	HOLDER_TYPE      /* a key of another type */
+};
+
+enum holder_kind holder_kind_of(const struct redlock_finding *finding);
+
+/* "token", "setnx-time", ...: for programs. */
+const char *holder_kind_name(enum holder_kind kind);
+
+/* A sentence part for people: "a1b2... (owner host:17)", "Redisson client ... thread 1". Returns `buffer`. */
+const char *holder_text(const struct redlock_finding *finding, char *buffer, size_t size);
+
+/* The bytes behind the first `|` of a redlock token, NULL when there is none. */
+const char *holder_owner(const struct redlock_finding *finding, size_t *ret_length);
+
+/* True when two nodes have the same thing under the name. */
+bool holder_same(const struct redlock_finding *a, const struct redlock_finding *b);
+
+enum { HOLDER_TEXT_MAX = 640 };
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* The redlock command: the table of subcommands, and the way from argv to one of them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <redlock/redlock.h>
+
+#include "cmd.h"
+#include "message.h"
+#include "signals.h"
+
+static const struct command *const commands[] = {
+    &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check, &cmd_status, &cmd_cluster, &cmd_bench,
+};
+
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+
+static const struct option_spec global_specs[] = {
+    {'h', "help", NULL, OPTION_FLAG, offsetof(struct settings, help), 0, 0, "this text"},
+    {'V', "version", NULL, OPTION_FLAG, offsetof(struct settings, version), 0, 0, "the version"},
+};
+static const struct option_group global_options = {"Options", global_specs, 2};
+static const struct option_group *const global_groups[] = {&global_options, NULL};
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static void print_exit_codes(FILE *out)
+{
+	fputs("\nExit codes:\n", out);
+#define EXIT_CODE_LINE(name, code, text) fprintf(out, "  %-4d %s\n", code, text);
+	EXIT_CODE_MAP(EXIT_CODE_LINE)
+#undef EXIT_CODE_LINE
+}
+
+static void print_overview(FILE *out)
+{
+	fputs("usage: redlock COMMAND [OPTION...] [ARGUMENT...]\n"
+	      "Locks that many machines share, over independent Redis or Valkey servers.\n"
+	      "\nCommands:\n",
+	      out);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		fprintf(out, "  %-8s %-17s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
+	fprintf(out, "  %-8s %-17s %s\n", "help", "[COMMAND]", "this text, or that of a command");
+	fprintf(out, "  %-8s %-17s %s\n", "version", "", "the version");
+	options_help(out, global_groups);
+	fputs("\nNodes: -r URL (repeat it), else REDLOCK_URLS (comma list), else REDIS_URL (one node).\n"
+	      "To try it: redlock cluster start; export REDLOCK_URLS=local; redlock acquire job\n",
+	      out);
+	print_exit_codes(out);
+}
+
+static void print_help(FILE *out, const struct command *command)
+{
+	fprintf(out, "usage: redlock %s [OPTION...] %s\n%s.\n", command->name, command->arguments,
+	        command->summary);
+	if (command->details)
+		fprintf(out, "\n%s", command->details);
+	options_help(out, command->groups);
+	fputs("\nTIME is a whole number with a unit: 500ms 30s 2m 1h 30d. See also redlock(1).\n", out);
+}
+
+static int show_version(void)
+{
+	printf("redlock %s (libredlock %s)\n", REDLOCK_VERSION, redlock_version());
+	return EXIT_OK;
+}
+
+static int show_help(int argc, char **argv)
+{
+	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+
+	if (argc > 1 && !command) {
+		complain("no command '%s'; see `redlock help`", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (command)
+		print_help(stdout, command);
+	else
+		print_overview(stdout);
+	return EXIT_OK;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	struct settings settings;
+	char title[64];
+	int first, count, code = EXIT_USAGE;
+
+	snprintf(title, sizeof(title), "redlock %s", command->name);
+	settings_init(&settings);
+	first = options_parse(&settings, title, command->groups, OPTIONS_ANYWHERE, argc, argv);
+	count = argc - first;
+	if (first >= 0 && settings.help) {
+		print_help(stdout, command);
+		code = EXIT_OK;
+	} else if (first >= 0 && (count < command->min_args || count > command->max_args)) {
+		complain("%s: %s; usage: %s [OPTION...] %s", title,
+		         count < command->min_args ? "an argument is missing" : "too many arguments", title,
+		         command->arguments);
+	} else if (first >= 0) {
+		code = command->run(&settings, count, argv + first);
+	}
+	settings_clear(&settings);
+	return code;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	struct settings settings;
+	const struct command *command;
+	int first;
+
+	settings_init(&settings);
+	first = options_parse(&settings, "redlock", global_groups, OPTIONS_FIRST, argc, argv);
+	if (first < 0)
+		return EXIT_USAGE;
+	argc -= first;
+	argv += first;
+	if (settings.version || (argc > 0 && strcmp(argv[0], "version") == 0))
+		return show_version();
+	if (settings.help)
+		return show_help(0, argv);
+	if (argc > 0 && strcmp(argv[0], "help") == 0)
+		return show_help(argc, argv);
+	if (argc == 0) {
+		print_overview(stderr);
+		return EXIT_USAGE;
+	}
+	command = find_command(argv[0]);
+	if (!command) {
+		complain("no command '%s'; see `redlock help`", argv[0]);
+		return EXIT_USAGE;
+	}
+	return run_command(command, argc, argv);
+}
+
+/* A descriptor 0, 1 or 2 that is closed would be given to the next socket, and a token or a message would be
+ * written to a server. The stand-in cannot be written, so that a lost token is noticed. */
+static int keep_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	int code;
+
+	/* A closed pipe on stdout must not end the process while it holds a lock: writing fails instead. */
+	if (keep_standard_fds() < 0 || sigaction(SIGPIPE, &ignore, NULL) < 0 || signals_catch() < 0) {
+		complain("cannot start: %s", strerror(errno));
+		return EXIT_INTERNAL;
+	}
+	code = dispatch(argc, argv);
+	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) {
+		complain("cannot write the output: %s", strerror(errno));
+		code = EXIT_INTERNAL;
+	}
+	return code;
+}

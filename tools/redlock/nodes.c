@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Which nodes: the command line, else REDLOCK_URLS, else REDIS_URL. */
+#include "nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_dir.h"
+#include "exit_codes.h"
+#include "message.h"
+#include "values.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Adds one element of a list, without the blanks around it. */
+static int add_one(const char *source, char *from, char *end, struct text_list *ret)
+{
+	while (from < end && is_blank(*from))
+		from++;
+	while (end > from && is_blank(end[-1]))
+		end--;
+	if (from == end) {
+		/* Not skipped: one node less is another quorum. */
+		complain("%s: an empty URL in the list; every node must be named", source);
+		return EXIT_CONFIG;
+	}
+	*end = '\0';
+	if (!text_list_add(ret, from)) {
+		complain("out of memory");
+		return EXIT_INTERNAL;
+	}
+	return EXIT_OK;
+}
+
+static int add_list(const char *source, const char *list, struct text_list *ret)
+{
+	char *copy = strdup(list);
+	char *from = copy;
+	int code = copy ? EXIT_OK : EXIT_INTERNAL;
+
+	while (from && code == EXIT_OK) {
+		char *comma = strchr(from, ',');
+
+		code = add_one(source, from, comma ? comma : from + strlen(from), ret);
+		from = comma ? comma + 1 : NULL;
+	}
+	if (copy)
+		memset(copy, 0, strlen(list));
+	free(copy);
+	return code;
+}
+
+/* Puts the nodes of the local cluster in the place of the word `local`. */
+static int expand_local(const char *source, struct text_list *urls)
+{
+	size_t locals = 0;
+
+	for (size_t i = 0; i < urls->count; i++)
+		locals += strcmp(urls->items[i], "local") == 0;
+	if (locals == 0)
+		return EXIT_OK;
+	if (urls->count > 1) {
+		complain("%s: `local` stands for all nodes of the local cluster and cannot be mixed with others",
+		         source);
+		return EXIT_CONFIG;
+	}
+	text_list_free(urls);
+	return cluster_dir_urls(urls);
+}
+
+static int from_option(const struct settings *settings, struct text_list *ret)
+{
+	int code = EXIT_OK;
+
+	for (size_t i = 0; i < settings->urls.count && code == EXIT_OK; i++)
+		code = add_list("--url", settings->urls.items[i], ret);
+	if (settings->password_in_argv)
+		say(settings, "hint: a password on the command line can be seen by other users for a moment; "
+		              "--password-file or REDLOCK_URLS is safer");
+	return code;
+}
+
+int nodes_find(const struct settings *settings, struct text_list *ret)
+{
+	const char *urls = getenv("REDLOCK_URLS");
+	const char *url = getenv("REDIS_URL");
+	const char *source = "--url";
+	int code;
+
+	if (settings->urls.count > 0) {
+		code = from_option(settings, ret);
+	} else if (urls && *urls) {
+		source = "REDLOCK_URLS";
+		code = add_list(source, urls, ret);
+	} else if (url && *url) {
+		source = "REDIS_URL";
+		say(settings, "one node, from REDIS_URL: the lock is only as safe as that server; "
+		              "set REDLOCK_URLS for a quorum");
+		code = text_list_add(ret, url) ? EXIT_OK : EXIT_INTERNAL;
+	} else {
+		complain("no nodes: give -r redis://host:6379 for each, or set REDLOCK_URLS (comma list); "
+		         "to try it here: `redlock cluster start`, then -r local");
+		return EXIT_CONFIG;
+	}
+	return code == EXIT_OK ? expand_local(source, ret) : code;
+}

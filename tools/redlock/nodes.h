@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Which nodes: the command line, else REDLOCK_URLS, else REDIS_URL. */
+#ifndef REDLOCK_TOOL_NODES_H
+#define REDLOCK_TOOL_NODES_H
+
+#include "options.h"
+
+/* Appends the URLs of the nodes to `ret` (text_list_free() it, also after an error). Returns an exit code;
+ * unless it is EXIT_OK, what is wrong was said on stderr. */
+int nodes_find(const struct settings *settings, struct text_list *ret);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* Parses command lines by the option tables, and prints the tables as help. */
+#include "options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <redlock/redlock.h>
+
+#include "exit_codes.h"
+#include "message.h"
+#include "secret.h"
+#include "values.h"
+
+enum { MAX_OPTIONS = 48, FIRST_LONG_ONLY = 256 };
+
+#define FIELD(name) offsetof(struct settings, name)
+
+static const struct option_spec node_specs[] = {
+    {'r', "url", "URL", OPTION_URLS, FIELD(urls), 0, 0,
+     "a node; repeat it, or give a comma list. `local`: the cluster of `redlock cluster start`"},
+    {0, "user", "NAME", OPTION_TEXT, FIELD(user), 0, 0, "user for nodes whose URL names none"},
+    {0, "password-file", "FILE", OPTION_TEXT, FIELD(password_file), 0, 0,
+     "file with the password for nodes whose URL has none"},
+    {0, "prefix", "TEXT", OPTION_TEXT, FIELD(prefix), 0, 0, "put before every name to make the key"},
+    {0, "quorum", "N", OPTION_NUMBER, FIELD(quorum), 1, REDLOCK_MAX_NODES,
+     "ask for more nodes than a majority"},
+    {0, "node-timeout", "TIME", OPTION_DURATION, FIELD(node_timeout_ms), 1, 3600000,
+     "how long a node may take (200ms, at most ttl/3)"},
+    {0, "drift-ppm", "N", OPTION_NUMBER, FIELD(drift_ppm), 0, 500000,
+     "allowance for clock rates, millionths of the TTL (10000)"},
+};
+const struct option_group node_options = {"Nodes", node_specs, sizeof(node_specs) / sizeof(node_specs[0])};
+
+static const struct option_spec output_specs[] = {
+    {'q', "quiet", NULL, OPTION_FLAG, FIELD(quiet), 0, 0, "no messages; the exit code tells"},
+    {'v', "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "show each node's vote on stderr"},
+    {0, "json", NULL, OPTION_FLAG, FIELD(json), 0, 0, "print one JSON object on stdout"},
+    {0, "trace", NULL, OPTION_FLAG, FIELD(trace), 0, 0, "show every transition on stderr"},
+    {'h', "help", NULL, OPTION_FLAG, FIELD(help), 0, 0, "this text"},
+};
+const struct option_group output_options = {"Output", output_specs,
+                                            sizeof(output_specs) / sizeof(output_specs[0])};
+
+static const struct option_spec ttl_specs[] = {
+    {'t', "ttl", "TIME", OPTION_DURATION, FIELD(ttl_ms), REDLOCK_MIN_TTL_MS, REDLOCK_MAX_TTL_MS,
+     "how long the lock lives without renewal (30s)"},
+};
+const struct option_group ttl_options = {"Lock", ttl_specs, 1};
+
+void settings_init(struct settings *settings)
+{
+	memset(settings, 0, sizeof(*settings));
+	settings->drift_ppm = UINT64_MAX; /* not given: the library's default */
+	settings->ttl_ms = 30000;
+	settings->wait_ms = REDLOCK_FOREVER;
+	settings->busy_code = EXIT_BUSY;
+	settings->duration_ms = 3000;
+}
+
+void settings_clear(struct settings *settings)
+{
+	text_list_free(&settings->urls);
+}
+
+/* ---- The tables as getopt_long(3) wants them --------------------------------------------------------- */
+
+struct parser {
+	const struct option_spec *specs[MAX_OPTIONS];
+	struct option longs[MAX_OPTIONS + 1];
+	char shorts[2 * MAX_OPTIONS + 4];
+	int count;
+};
+
+static void parser_add(struct parser *parser, const struct option_spec *spec)
+{
+	size_t end = strlen(parser->shorts);
+	struct option *option = &parser->longs[parser->count];
+
+	option->name = spec->name;
+	option->has_arg = spec->value ? required_argument : no_argument;
+	option->val = FIRST_LONG_ONLY + parser->count;
+	if (spec->letter) {
+		parser->shorts[end++] = spec->letter;
+		if (spec->value)
+			parser->shorts[end++] = ':';
+		parser->shorts[end] = '\0';
+	}
+	parser->specs[parser->count++] = spec;
+}
+
+static void parser_init(struct parser *parser, const struct option_group *const *groups,
+                        enum option_order order)
+{
+	memset(parser, 0, sizeof(*parser));
+	snprintf(parser->shorts, sizeof(parser->shorts), "%s", order == OPTIONS_FIRST ? "+:" : ":");
+	for (; *groups; groups++)
+		for (size_t i = 0; i < (*groups)->count && parser->count < MAX_OPTIONS; i++)
+			parser_add(parser, &(*groups)->specs[i]);
+}
+
+static const struct option_spec *parser_find(const struct parser *parser, int value)
+{
+	if (value >= FIRST_LONG_ONLY && value < FIRST_LONG_ONLY + parser->count)
+		return parser->specs[value - FIRST_LONG_ONLY];
+	for (int i = 0; i < parser->count; i++)
+		if (parser->specs[i]->letter && parser->specs[i]->letter == value)
+			return parser->specs[i];
+	return NULL;
+}
+
+/* ---- Values -------------------------------------------------------------------------------------------- */
+
+static const char *store_urls(struct settings *settings, struct text_list *list, char *text)
+{
+	if (!text_list_add(list, text))
+		return "out of memory";
+	if (secret_blank_urls(text))
+		settings->password_in_argv = true;
+	return NULL;
+}
+
+/* Stores one value. Returns NULL, or what is wrong with it. */
+static const char *store(struct settings *settings, const struct option_spec *spec, char *text)
+{
+	void *field = (char *)settings + spec->field;
+
+	switch (spec->kind) {
+	case OPTION_FLAG:
+		*(bool *)field = true;
+		return NULL;
+	case OPTION_ZERO:
+		*(uint64_t *)field = 0;
+		return NULL;
+	case OPTION_NUMBER:
+		return value_number(text, spec->min, spec->max, field);
+	case OPTION_DURATION:
+		return value_duration(text, spec->min, spec->max, field);
+	case OPTION_TEXT:
+		*(const char **)field = text;
+		return NULL;
+	case OPTION_URLS:
+		return store_urls(settings, field, text);
+	}
+	return "unknown kind of option";
+}
+
+static void complain_range(const char *command, const struct option_spec *spec, const char *text,
+                           const char *problem)
+{
+	char low[32], high[32];
+
+	if (spec->kind == OPTION_DURATION) {
+		duration_text(spec->min, low, sizeof(low));
+		duration_text(spec->max, high, sizeof(high));
+	} else {
+		snprintf(low, sizeof(low), "%llu", (unsigned long long)spec->min);
+		snprintf(high, sizeof(high), "%llu", (unsigned long long)spec->max);
+	}
+	if (problem == value_out_of_range)
+		complain("%s: --%s %s: %s: %s to %s", command, spec->name, text, problem, low, high);
+	else
+		complain("%s: --%s %s: %s", command, spec->name, text, problem);
+}
+
+static void complain_option(const char *command, int code, char **argv)
+{
+	const char *what = code == ':' ? "needs a value" : "is not an option of this command";
+
+	if (optopt > 0 && optopt < FIRST_LONG_ONLY)
+		complain("%s: -%c %s; see `%s --help`", command, optopt, what, command);
+	else
+		complain("%s: %s %s; see `%s --help`", command, argv[optind - 1], what, command);
+}
+
+int options_parse(struct settings *settings, const char *command, const struct option_group *const *groups,
+                  enum option_order order, int argc, char **argv)
+{
+	struct parser parser;
+	int code;
+
+	parser_init(&parser, groups, order);
+	opterr = 0;
+	optind = 0; /* glibc: start over, for the second parse of one process */
+	while ((code = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
+		const struct option_spec *spec = parser_find(&parser, code);
+		const char *problem;
+
+		if (!spec) {
+			complain_option(command, code, argv);
+			return -1;
+		}
+		problem = store(settings, spec, optarg);
+		if (problem) {
+			complain_range(command, spec, optarg, problem);
+			return -1;
+		}
+	}
+	return optind;
+}
+
+/* ---- Help ------------------------------------------------------------------------------------------------
+ */
+
+static void help_line(FILE *out, const struct option_spec *spec)
+{
+	char left[64];
+	const char *value = spec->value ? spec->value : "";
+	const char *space = spec->value ? " " : "";
+
+	if (spec->letter)
+		snprintf(left, sizeof(left), "-%c, --%s%s%s", spec->letter, spec->name, space, value);
+	else
+		snprintf(left, sizeof(left), "    --%s%s%s", spec->name, space, value);
+	fprintf(out, "  %-26s %s\n", left, spec->help);
+}
+
+void options_help(FILE *out, const struct option_group *const *groups)
+{
+	const char *title = NULL;
+
+	for (; *groups; groups++) {
+		if (!title || strcmp(title, (*groups)->title) != 0)
+			fprintf(out, "\n%s:\n", (*groups)->title);
+		title = (*groups)->title;
+		for (size_t i = 0; i < (*groups)->count; i++)
+			help_line(out, &(*groups)->specs[i]);
+	}
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options, declared once: a row of a table is the short and long name, the kind of value, where it is stored
+ * and its help text. getopt_long(3), the parsing of values and --help all read the same rows.
+ */
+#ifndef REDLOCK_TOOL_OPTIONS_H
+#define REDLOCK_TOOL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct text_list {
+	char **items;
+	size_t count;
+};
+
+/* What the command line says. Fields of options that a subcommand does not have keep their default. */
+struct settings {
+	struct text_list urls; /* copies: passwords are blanked in argv */
+	bool password_in_argv;
+	const char *user;
+	const char *password_file;
+	const char *prefix;
+	const char *owner;        /* NULL: host:pid */
+	const char *token;        /* NULL: a fresh random one */
+	uint64_t quorum;          /* 0: a majority */
+	uint64_t node_timeout_ms; /* 0: the library's default */
+	uint64_t drift_ppm;
+	uint64_t ttl_ms;
+	uint64_t wait_ms; /* REDLOCK_FOREVER: no -w, no -n */
+	uint64_t busy_code;
+	uint64_t cluster_nodes; /* 0: not given */
+	uint64_t duration_ms;
+	uint64_t pairs;       /* 0: by duration */
+	uint64_t concurrency; /* 0: one at a time over the blocking calls */
+	bool no_wait;
+	bool quiet;
+	bool verbose;
+	bool json;
+	bool trace;
+	bool help;
+	bool version;
+};
+
+enum option_kind {
+	OPTION_FLAG,     /* no value: the bool becomes true */
+	OPTION_ZERO,     /* no value: the number becomes 0 */
+	OPTION_NUMBER,   /* a number from min to max */
+	OPTION_DURATION, /* 30s 500ms 2m, stored in milliseconds, from min to max */
+	OPTION_TEXT,     /* kept as it is */
+	OPTION_URLS      /* a comma list, appended; passwords are blanked in argv */
+};
+
+struct option_spec {
+	char letter; /* 0: long name only */
+	const char *name;
+	const char *value; /* the name of the value in the help, NULL: none */
+	enum option_kind kind;
+	size_t field; /* offset in struct settings */
+	uint64_t min;
+	uint64_t max;
+	const char *help;
+};
+
+struct option_group {
+	const char *title;
+	const struct option_spec *specs;
+	size_t count;
+};
+
+/* Groups that several subcommands share. */
+extern const struct option_group node_options;   /* which nodes, and how to talk to them */
+extern const struct option_group output_options; /* -q -v --json --trace --help */
+extern const struct option_group ttl_options;    /* -t */
+
+void settings_init(struct settings *settings);
+void settings_clear(struct settings *settings);
+
+/* Where options may stand: anywhere before `--`, or only in front of the first other argument. */
+enum option_order { OPTIONS_ANYWHERE, OPTIONS_FIRST };
+
+/* Parses argv[1..]; `command` is for messages. Returns the index of the first remaining argument, or -1 after
+ * it has said on stderr what is wrong. argv may be reordered. */
+int options_parse(struct settings *settings, const char *command, const struct option_group *const *groups,
+                  enum option_order order, int argc, char **argv);
+
+void options_help(FILE *out, const struct option_group *const *groups);
+
+#endif

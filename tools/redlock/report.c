@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* What an operation gave, node by node. */
+#include "report.h"
+
+#include <string.h>
+
+#include "exit_codes.h"
+#include "message.h"
+#include "outcome.h"
+
+static bool is_definite(enum redlock_vote_code code)
+{
+	enum redlock_vote_kind kind = redlock_vote_kind(code);
+
+	return kind == REDLOCK_KIND_YES || kind == REDLOCK_KIND_NO;
+}
+
+static void collect_node(struct node_report *node, unsigned index, struct session *session,
+                         redlock_lock *lock)
+{
+	char shown[sizeof(node->status.last_error) + 1];
+	const char *error;
+
+	memset(node, 0, sizeof(*node));
+	if (redlock_node_status(session->client, index, &node->status) < 0)
+		node->status.address[0] = '?';
+	if (redlock_lock_vote(lock, index, &node->vote) < 0)
+		node->vote.code = REDLOCK_VOTE_PENDING;
+	if (is_definite(node->vote.code))
+		return;
+	error = printable(node->status.last_error, strlen(node->status.last_error), shown, sizeof(shown));
+	snprintf(node->detail, sizeof(node->detail), "%s%s%s", redlock_vote_text(node->vote.code),
+	         *error ? ": " : "", error);
+}
+
+void report_collect(struct report *report, const char *verb, const char *name, int result,
+                    struct session *session, redlock_lock *lock)
+{
+	struct redlock_vote votes[REDLOCK_MAX_NODES];
+
+	report->verb = verb;
+	report->name = name;
+	report->result = result;
+	report->nodes = redlock_node_count(session->client);
+	report->quorum = redlock_quorum(session->client);
+	report->answered = 0;
+	for (unsigned i = 0; i < report->nodes; i++) {
+		collect_node(&report->node[i], i, session, lock);
+		votes[i] = report->node[i].vote;
+		report->answered += is_definite(votes[i].code);
+	}
+	report->exit_code =
+	    result == REDLOCK_E_NOQUORUM ? outcome_of_votes(votes, report->nodes) : outcome_of_error(result);
+}
+
+static double rtt_us(const struct node_report *node)
+{
+	return (double)node->vote.rtt_ns / 1000.0;
+}
+
+void report_votes(const struct report *report)
+{
+	for (unsigned i = 0; i < report->nodes; i++) {
+		const struct node_report *node = &report->node[i];
+		const char *text = node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
+
+		if (node->vote.rtt_ns == 0)
+			fprintf(stderr, "redlock: node %u %s: %s\n", i + 1, node->status.address, text);
+		else
+			fprintf(stderr, "redlock: node %u %s: %s (%.0f us)\n", i + 1, node->status.address, text,
+			        rtt_us(node));
+	}
+}
+
+static size_t append(char *text, size_t size, size_t used, const char *more)
+{
+	size_t length = strlen(more);
+
+	if (used + length >= size)
+		length = size - used - 1;
+	memcpy(text + used, more, length);
+	text[used + length] = '\0';
+	return used + length;
+}
+
+/* "2 of 5 nodes answered; node 3 unix:/run/x.sock: connection refused; ..." */
+static void say_no_quorum(const struct report *report, const struct settings *settings)
+{
+	char causes[6144] = "", line[600];
+	size_t used = 0;
+
+	for (unsigned i = 0; i < report->nodes; i++) {
+		if (!report->node[i].detail[0])
+			continue;
+		snprintf(line, sizeof(line), "; node %u %s: %s", i + 1, report->node[i].status.address,
+		         report->node[i].detail);
+		used = append(causes, sizeof(causes), used, line);
+	}
+	say(settings, "no quorum: %u of %u nodes answered, %u are needed%s", report->answered, report->nodes,
+	    report->quorum, causes);
+}
+
+void report_duplicates(const struct report *report, const struct settings *settings)
+{
+	for (unsigned i = 0; i < report->nodes; i++)
+		for (unsigned j = i + 1; j < report->nodes; j++) {
+			const struct redlock_node_status *a = &report->node[i].status, *b = &report->node[j].status;
+
+			if (a->run_id[0] && strcmp(a->run_id, b->run_id) == 0)
+				say(settings, "node %u %s and node %u %s are the same server, which has one vote", i + 1,
+				    a->address, j + 1, b->address);
+		}
+}
+
+void report_failure(const struct report *report, const struct settings *settings)
+{
+	const char *hint = outcome_hint(report->exit_code);
+	char shown[PRINTABLE_MAX];
+
+	if (report->result == REDLOCK_E_NOQUORUM)
+		say_no_quorum(report, settings);
+	else if (report->name)
+		say(settings, "%s '%s': %s", report->verb,
+		    printable(report->name, strlen(report->name), shown, sizeof(shown)),
+		    redlock_strerror(report->result));
+	else
+		say(settings, "%s: %s", report->verb, redlock_strerror(report->result));
+	if (report->exit_code == EXIT_CONFIG)
+		report_duplicates(report, settings);
+	if (hint)
+		say(settings, "hint: %s", hint);
+}
+
+void report_json_begin(const struct report *report, struct json *json)
+{
+	json_open(json, NULL, '{');
+	json_text(json, "verb", report->verb);
+	if (report->name)
+		json_bytes(json, "name", report->name, strlen(report->name));
+	json_text(json, "result", redlock_error_name(report->result));
+}
+
+void report_json_node(const struct report *report, unsigned index, struct json *json)
+{
+	const struct node_report *node = &report->node[index];
+
+	json_number(json, "node", index + 1);
+	json_text(json, "url", node->status.address);
+	json_text(json, "vote", redlock_vote_name(node->vote.code));
+	if (node->vote.rtt_ns == 0) /* no answer */
+		json_null(json, "rtt_us");
+	else
+		json_decimal(json, "rtt_us", rtt_us(node));
+	json_text(json, "detail", node->detail);
+}
+
+void report_json_end(const struct report *report, struct json *json)
+{
+	json_number(json, "quorum", report->quorum);
+	json_open(json, "nodes", '[');
+	for (unsigned i = 0; i < report->nodes; i++) {
+		json_open(json, NULL, '{');
+		report_json_node(report, i, json);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+	json_end(json);
+}

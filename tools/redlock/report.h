@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What an operation gave, node by node: as text for people and as JSON for programs. */
+#ifndef REDLOCK_TOOL_REPORT_H
+#define REDLOCK_TOOL_REPORT_H
+
+#include <redlock/redlock.h>
+
+#include "json.h"
+#include "session.h"
+
+struct node_report {
+	struct redlock_node_status status;
+	struct redlock_vote vote;
+	char detail[256]; /* why a vote is missing; "" for definite ones */
+};
+
+struct report {
+	const char *verb;
+	const char *name;
+	int result;    /* 0 or a REDLOCK_E_ code */
+	int exit_code; /* what follows from it */
+	unsigned nodes;
+	unsigned quorum;
+	unsigned answered; /* nodes with a definite vote */
+	struct node_report node[REDLOCK_MAX_NODES];
+};
+
+/* Reads the votes of the operation that ended with `result`. */
+void report_collect(struct report *report, const char *verb, const char *name, int result,
+                    struct session *session, redlock_lock *lock);
+
+/* One line per node on stderr. */
+void report_votes(const struct report *report);
+
+/* Says on stderr, unless -q, what failed, at which node and why, and the next step. */
+void report_failure(const struct report *report, const struct settings *settings);
+
+/* Names nodes that have told the same identity, unless -q. */
+void report_duplicates(const struct report *report, const struct settings *settings);
+
+/* Begins the JSON object with what all verbs have in common, up to the quorum. */
+void report_json_begin(const struct report *report, struct json *json);
+
+/* The members that every node has; the caller opens and closes the node's object. */
+void report_json_node(const struct report *report, unsigned index, struct json *json);
+
+/* The "nodes" array, and the end of the object. */
+void report_json_end(const struct report *report, struct json *json);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Passwords: read from files, and removed from where other users can see them. */
+#include "secret.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+
+enum { MAX_PASSWORD = 4096 };
+
+/* The last `@` of [from, end), or NULL. */
+static char *last_at_sign(const char *from, char *end)
+{
+	while (end > from)
+		if (*--end == '@')
+			return end;
+	return NULL;
+}
+
+/* Blanks the password in `[user][:password]@`. A word without a colon is blanked too: redis-cli takes such a
+ * word as the password, and so may the one who typed it. */
+static bool blank_userinfo(char *from, char *end)
+{
+	char *at = last_at_sign(from, end);
+	char *colon;
+
+	if (!at || at == from || *from == '/')
+		return false;
+	colon = memchr(from, ':', (size_t)(at - from));
+	if (colon)
+		from = colon + 1;
+	memset(from, '*', (size_t)(at - from));
+	return at > from;
+}
+
+bool secret_blank_urls(char *text)
+{
+	char *start = strstr(text, "://");
+	bool found = false;
+
+	/* A URL reaches to the next "://", not to the next comma: an unescaped comma may be in the password. */
+	while (start) {
+		char *from = start + 3;
+		char *next = strstr(from, "://");
+
+		if (blank_userinfo(from, next ? next : from + strlen(from)))
+			found = true;
+		start = next;
+	}
+	return found;
+}
+
+static char *read_text(FILE *file, const char *path)
+{
+	char *text = malloc(MAX_PASSWORD + 1);
+	size_t length;
+
+	if (!text) {
+		complain("out of memory");
+		return NULL;
+	}
+	length = fread(text, 1, MAX_PASSWORD + 1, file);
+	if (ferror(file)) {
+		complain("--password-file %s: %s", path, strerror(errno));
+		goto fail;
+	}
+	if (length > MAX_PASSWORD) {
+		complain("--password-file %s: longer than %d bytes: not a password", path, MAX_PASSWORD);
+		goto fail;
+	}
+	if (length > 0 && text[length - 1] == '\n')
+		length--;
+	if (length > 0 && text[length - 1] == '\r')
+		length--;
+	text[length] = '\0';
+	if (length == 0 || memchr(text, '\0', length)) {
+		complain("--password-file %s: %s", path, length == 0 ? "is empty" : "has a NUL byte in it");
+		goto fail;
+	}
+	return text;
+fail:
+	explicit_bzero(text, MAX_PASSWORD + 1);
+	free(text);
+	return NULL;
+}
+
+char *secret_read(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text;
+
+	if (!file) {
+		complain("--password-file %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	setvbuf(file, NULL, _IONBF, 0); /* no second copy of the secret in a stdio buffer */
+	text = read_text(file, path);
+	fclose(file);
+	return text;
+}
+
+void secret_free(char *secret)
+{
+	if (!secret)
+		return;
+	explicit_bzero(secret, strlen(secret));
+	free(secret);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Passwords: read from files, and removed from where other users can see them. */
+#ifndef REDLOCK_TOOL_SECRET_H
+#define REDLOCK_TOOL_SECRET_H
+
+#include <stdbool.h>
+
+/* Overwrites the password bytes of every URL in the text, in place. The text is part of argv, which every
+ * user can read with ps(1). True when there was one. */
+bool secret_blank_urls(char *text);
+
+/* Reads a password: the file without its last line end. Returns it (secret_free() it), or NULL after it has
+ * said on stderr what is wrong. */
+char *secret_read(const char *path);
+
+/* Wipes and frees. NULL is allowed. */
+void secret_free(char *secret);
+
+#endif

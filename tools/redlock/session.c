@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* A client for the length of one command. */
+#include "session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "exit_codes.h"
+#include "message.h"
+#include "nodes.h"
+#include "outcome.h"
+#include "secret.h"
+#include "signals.h"
+#include "values.h"
+
+enum { DEFAULT_NODE_TIMEOUT_MS = 200, VOTE_STEP_MS = 5, LEAST_PATIENCE_NS = 5000000 };
+
+static void print_trace(void *user, const char *line)
+{
+	(void)user;
+	fprintf(stderr, "redlock: trace: %s\n", line);
+}
+
+/* host:pid, of the characters that an owner label may have. */
+static void default_owner(char *buffer, size_t size)
+{
+	char host[REDLOCK_MAX_OWNER - 24];
+
+	if (gethostname(host, sizeof(host)) < 0)
+		snprintf(host, sizeof(host), "unknown");
+	host[sizeof(host) - 1] = '\0';
+	for (char *c = host; *c; c++)
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@/+-", *c))
+			*c = '-';
+	snprintf(buffer, size, "%s:%ld", host, (long)getpid());
+}
+
+static void fill_options(struct redlock_options *options, const struct settings *settings,
+                         const struct text_list *urls, const char *owner, const char *password)
+{
+	redlock_options_init(options);
+	options->urls = (const char *const *)urls->items;
+	options->url_count = urls->count;
+	options->user = settings->user;
+	options->password = password;
+	options->prefix = settings->prefix;
+	options->owner = owner && *owner ? owner : NULL;
+	options->quorum = (unsigned)settings->quorum;
+	options->node_timeout_ms = (uint32_t)settings->node_timeout_ms;
+	if (settings->drift_ppm != UINT64_MAX)
+		options->drift_ppm = (uint32_t)settings->drift_ppm;
+	options->trace = settings->trace ? print_trace : NULL;
+}
+
+static int open_client(struct session *session, const struct text_list *urls, const char *password)
+{
+	const struct settings *settings = session->settings;
+	char owner[REDLOCK_MAX_OWNER + 1], error_text[512] = "", shown[PRINTABLE_MAX * 4];
+	struct redlock_options options;
+	int error;
+
+	default_owner(owner, sizeof(owner));
+	fill_options(&options, settings, urls, settings->owner ? settings->owner : owner, password);
+	options.error_text = error_text;
+	options.error_text_size = sizeof(error_text);
+	error = redlock_open(&options, &session->client);
+	if (error == 0)
+		return EXIT_OK;
+	complain("%s", error_text[0] ? printable(error_text, strlen(error_text), shown, sizeof(shown))
+	                             : redlock_strerror(error));
+	return outcome_of_error(error);
+}
+
+int session_open(struct session *session, const struct settings *settings)
+{
+	struct text_list urls = {NULL, 0};
+	char *password = NULL;
+	int code;
+
+	session->settings = settings;
+	session->client = NULL;
+	session->node_timeout_ms =
+	    settings->node_timeout_ms ? settings->node_timeout_ms : DEFAULT_NODE_TIMEOUT_MS;
+	code = nodes_find(settings, &urls);
+	if (code != EXIT_OK)
+		goto out;
+	if (settings->password_file) {
+		password = secret_read(settings->password_file);
+		if (!password) {
+			code = EXIT_CONFIG;
+			goto out;
+		}
+	}
+	code = open_client(session, &urls, password);
+out:
+	secret_free(password);
+	text_list_free(&urls);
+	return code;
+}
+
+/* Why the library refuses a handle: the rules are those of redlock_lock_new(). */
+static void explain_refused_lock(const struct settings *settings, const char *name, const char *token)
+{
+	size_t key = strlen(name) + (settings->prefix ? strlen(settings->prefix) : 0);
+
+	if (!*name)
+		complain("NAME is empty");
+	else if (key > REDLOCK_MAX_NAME)
+		complain("NAME and prefix are %zu bytes, at most %d are allowed", key, REDLOCK_MAX_NAME);
+	else if (token && (!*token || strlen(token) > REDLOCK_MAX_TOKEN))
+		complain("TOKEN has %zu bytes, 1 to %d are allowed", strlen(token), REDLOCK_MAX_TOKEN);
+	else
+		complain("the TTL is too short: it must be longer than node timeout and drift together; "
+		         "give a longer --ttl or a shorter --node-timeout");
+}
+
+int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock)
+{
+	const struct settings *settings = session->settings;
+	struct redlock_lock_options options;
+	int error;
+
+	redlock_lock_options_init(&options);
+	options.ttl_ms = settings->ttl_ms;
+	options.wait_ms = settings->wait_ms;
+	/* A busy lock is waited for without limit, servers that do not answer are not. */
+	options.noquorum_wait_ms = settings->wait_ms == REDLOCK_FOREVER ? 10000 : REDLOCK_FOREVER;
+	options.danger_ms = 0;
+	options.token = token;
+	options.token_len = token ? strlen(token) : 0;
+	error = redlock_lock_new(session->client, name, strlen(name), &options, ret_lock);
+	if (error == REDLOCK_E_INVAL)
+		explain_refused_lock(settings, name, token);
+	else if (error)
+		complain("%s", redlock_strerror(error));
+	return error ? outcome_of_error(error) : EXIT_OK;
+}
+
+static int start(redlock_lock *lock, enum redlock_operation operation)
+{
+	switch (operation) {
+	case REDLOCK_OP_ACQUIRE:
+		return redlock_start_acquire(lock);
+	case REDLOCK_OP_EXTEND:
+		return redlock_start_extend(lock, 0);
+	case REDLOCK_OP_RELEASE:
+		return redlock_start_release(lock);
+	case REDLOCK_OP_QUERY:
+		return redlock_start_query(lock);
+	case REDLOCK_OP_NONE:
+		break;
+	}
+	return REDLOCK_E_INVAL;
+}
+
+/* Looks for the end of the operation. True when it has ended, or when the client cannot go on. */
+static bool ended(struct session *session, redlock_lock *lock, int *ret_result)
+{
+	struct redlock_event event;
+	int more = redlock_process(session->client);
+
+	while (more >= 0 && (more = redlock_next(session->client, &event)) > 0)
+		if (event.lock == lock && event.kind == REDLOCK_EVENT_DONE) {
+			*ret_result = event.result;
+			return true;
+		}
+	*ret_result = more;
+	return more < 0;
+}
+
+/* Waits for the end of the operation, or for a signal and then for the end of the cancelled operation. */
+static int wait_for_end(struct session *session, redlock_lock *lock)
+{
+	struct pollfd watched[2] = {{.fd = redlock_fd(session->client), .events = POLLIN},
+	                            {.fd = signals_fd(), .events = POLLIN}};
+	int result;
+
+	while (!ended(session, lock, &result)) {
+		if (signals_caught() && watched[1].fd >= 0) {
+			redlock_cancel(lock);
+			watched[1].fd = -1; /* once is enough */
+			continue;
+		}
+		if (poll(watched, 2, -1) < 0 && errno != EINTR)
+			return REDLOCK_E_SYSTEM;
+	}
+	return result;
+}
+
+static bool votes_are_out(const struct session *session, const redlock_lock *lock)
+{
+	struct redlock_vote vote;
+
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
+		if (redlock_lock_vote(lock, i, &vote) == 0 && vote.code == REDLOCK_VOTE_PENDING)
+			return true;
+	return false;
+}
+
+/* Lets votes come in that the library did not have to wait for, `limit_ns` at most. */
+static void wait_for_votes(struct session *session, redlock_lock *lock, uint64_t limit_ns)
+{
+	struct pollfd watched = {.fd = redlock_fd(session->client), .events = POLLIN};
+	uint64_t until_ns = clock_ns() + limit_ns;
+	int unused;
+
+	while (votes_are_out(session, lock) && clock_ns() < until_ns && !signals_caught()) {
+		(void)poll(&watched, 1, VOTE_STEP_MS);
+		if (ended(session, lock, &unused))
+			return;
+	}
+}
+
+/* How long the last round took until it was decided. */
+static uint64_t slowest_answer_ns(const struct session *session, const redlock_lock *lock)
+{
+	struct redlock_vote vote;
+	uint64_t slowest = 0;
+
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
+		if (redlock_lock_vote(lock, i, &vote) == 0 && vote.rtt_ns > slowest)
+			slowest = vote.rtt_ns;
+	return slowest;
+}
+
+/* The library decides with the first votes that suffice. This process is about to end, and with it its
+ * connections: the slower nodes get as much time again as the quorum took, so that a new or longer key is on
+ * them too. Who reads why there is no quorum wants to see which nodes are well: they get one node timeout. */
+static uint64_t patience_ns(const struct session *session, const redlock_lock *lock,
+                            enum redlock_operation operation, int result)
+{
+	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
+	uint64_t patience = LEAST_PATIENCE_NS;
+
+	if (result == REDLOCK_E_NOQUORUM)
+		return timeout_ns;
+	if (result != 0 || (operation != REDLOCK_OP_ACQUIRE && operation != REDLOCK_OP_EXTEND))
+		return 0;
+	if (slowest_answer_ns(session, lock) > patience)
+		patience = slowest_answer_ns(session, lock);
+	return patience < timeout_ns ? patience : timeout_ns;
+}
+
+int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation)
+{
+	int result = start(lock, operation);
+
+	if (result == 0)
+		result = wait_for_end(session, lock);
+	wait_for_votes(session, lock, patience_ns(session, lock, operation, result));
+	return result;
+}
+
+void session_drain(struct session *session)
+{
+	/* The number that is left is read per node, by those who report it. */
+	(void)redlock_drain(session->client, session->node_timeout_ms);
+}
+
+void session_warn_lingering(struct session *session, const char *name)
+{
+	char shown[PRINTABLE_MAX];
+
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
+		struct redlock_node_status status;
+
+		if (redlock_node_status(session->client, i, &status) < 0 || status.owed + status.lingering == 0)
+			continue;
+		say(session->settings,
+		    "warning: node %u %s may keep the key '%s' until its TTL ends: the release is not confirmed",
+		    i + 1, status.address, printable(name, strlen(name), shown, sizeof(shown)));
+	}
+}
+
+void session_close(struct session *session)
+{
+	redlock_close(session->client);
+	session->client = NULL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* A client for the length of one command: opened from the settings, one operation at a time, ended by
+ * signals. */
+#ifndef REDLOCK_TOOL_SESSION_H
+#define REDLOCK_TOOL_SESSION_H
+
+#include <redlock/redlock.h>
+
+#include "options.h"
+
+struct session {
+	const struct settings *settings;
+	redlock_client *client;
+	uint64_t node_timeout_ms;
+};
+
+/* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
+int session_open(struct session *session, const struct settings *settings);
+
+/* Makes a lock handle, or says what is wrong. Returns an exit code. `token` NULL: random tokens. */
+int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock);
+
+/* Runs an operation to its end and returns its result (0 or a REDLOCK_E_ code). A signal cancels it; then the
+ * result is CANCELLED and signals_caught() is the signal. */
+int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation);
+
+/* Gives releases that are still owed one node timeout. */
+void session_drain(struct session *session);
+
+/* Names the nodes that may keep a key, after session_drain(). */
+void session_warn_lingering(struct session *session, const char *name);
+
+void session_close(struct session *session);
+
+#endif

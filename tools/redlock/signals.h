@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* TERM INT HUP QUIT end a wait instead of the process, so that partial votes can be given back. */
+#ifndef REDLOCK_TOOL_SIGNALS_H
+#define REDLOCK_TOOL_SIGNALS_H
+
+/* Installs the handlers. A signal that is ignored at the start (nohup, background jobs) stays ignored.
+ * Returns 0, or -1 with errno. */
+int signals_catch(void);
+
+/* The first signal that arrived, 0: none. */
+int signals_caught(void);
+
+/* A descriptor that is readable once a signal has arrived. */
+int signals_fd(void);
+
+#endif

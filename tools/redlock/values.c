@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts to values and back. */
+#include "values.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char value_out_of_range[] = "out of range";
+
+static const struct {
+	const char *name;
+	uint64_t ms;
+} units[] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
+
+/* Digits at the start of the text. Returns what follows them, or NULL when there are none or too many. */
+static const char *digits(const char *text, uint64_t *ret)
+{
+	uint64_t value = 0;
+	const char *at = text;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		uint64_t digit = (uint64_t)(*at - '0');
+
+		if (value > (UINT64_MAX - digit) / 10)
+			return NULL;
+		value = value * 10 + digit;
+	}
+	*ret = value;
+	return at == text ? NULL : at;
+}
+
+const char *value_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	uint64_t value;
+	const char *rest = digits(text, &value);
+
+	if (!rest || *rest)
+		return "not a number";
+	if (value < min || value > max)
+		return value_out_of_range;
+	*ret = value;
+	return NULL;
+}
+
+const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms)
+{
+	uint64_t value, unit_ms = 0;
+	const char *unit = digits(text, &value);
+
+	if (!unit)
+		return "not a duration; give a whole number with a unit: 500ms 30s 2m 1h 30d";
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(unit, units[i].name) == 0)
+			unit_ms = units[i].ms;
+	if (!*unit && value == 0)
+		unit_ms = 1;
+	if (unit_ms == 0)
+		return *unit ? "unknown unit; the units are ms s m h d" : "add a unit: ms s m h d";
+	if (value > UINT64_MAX / unit_ms || value * unit_ms < min || value * unit_ms > max)
+		return value_out_of_range;
+	*ret_ms = value * unit_ms;
+	return NULL;
+}
+
+void duration_text(uint64_t ms, char *buffer, size_t size)
+{
+	size_t i = 0;
+
+	while (units[i].ms > 1 && (ms == 0 || ms % units[i].ms != 0))
+		i++;
+	snprintf(buffer, size, "%llu%s", (unsigned long long)(ms / units[i].ms), units[i].name);
+}
+
+bool text_list_add(struct text_list *list, const char *text)
+{
+	char **items = realloc(list->items, (list->count + 1) * sizeof(*items));
+
+	if (!items)
+		return false;
+	list->items = items;
+	items[list->count] = strdup(text);
+	if (!items[list->count])
+		return false;
+	list->count++;
+	return true;
+}
+
+void text_list_free(struct text_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		explicit_bzero(list->items[i], strlen(list->items[i]));
+		free(list->items[i]);
+	}
+	free(list->items);
+	list->items = NULL;
+	list->count = 0;
+}

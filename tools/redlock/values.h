@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts to values and back: durations with units, numbers, lists of texts. */
+#ifndef REDLOCK_TOOL_VALUES_H
+#define REDLOCK_TOOL_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "options.h"
+
+/* Parse a text. Return NULL and write the value, or return what is wrong. */
+const char *value_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
+const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms);
+
+/* The answer of both for a value outside of min to max, by address. */
+extern const char value_out_of_range[];
+
+/* A duration as it would be typed: "30s", "1500ms". */
+void duration_text(uint64_t ms, char *buffer, size_t size);
+
+/* Appends a copy. False: out of memory. */
+bool text_list_add(struct text_list *list, const char *text);
+/* Wipes and frees all: URLs may have passwords in them. */
+void text_list_free(struct text_list *list);
+
+#endif
