@@ -94,6 +94,23 @@ static void check_overlap(struct world *w, const struct actor *a, const struct h
 		}
 }
 
+/* What the options of a handle allow. A round began at its deadline - TTL + drift, with the drift of the
+ * default options. */
+static void check_caps(struct world *w, const struct actor *a, struct handle *h, bool raised)
+{
+	const struct redlock_lock_options *o = &h->options;
+	uint64_t ttl_ns = o->ttl_ms * SIM_MS;
+	h->raised = raised ? h->raised + 1 : 0;
+	if (!raised)
+		h->began_ns = h->deadline_ns - ttl_ns + ttl_ns / 100 + 2 * SIM_MS;
+	if (h->adopted)
+		return;
+	if (o->max_extends != 0 && h->raised > o->max_extends)
+		check_fail(w, VIOLATION_CAP, "c%u extended %u times", a->index, h->raised);
+	if (o->max_hold_ms != 0 && h->deadline_ns > h->began_ns + o->max_hold_ms * SIM_MS)
+		check_fail(w, VIOLATION_CAP, "c%u holds beyond %.3f ms", a->index, (double)o->max_hold_ms);
+}
+
 void check_claim(struct world *w, struct actor *a, struct handle *h)
 {
 	uint64_t deadline = redlock_deadline_ns(h->lock);
@@ -115,6 +132,7 @@ void check_claim(struct world *w, struct actor *a, struct handle *h)
 		check_fail(w, VIOLATION_BACKWARDS, "c%u resource %u", a->index, h->resource);
 	if (before != 0)
 		world_hit(w, h->running == REDLOCK_OP_EXTEND ? COVER_EXTENDED : COVER_RENEWED);
+	check_caps(w, a, h, before != 0);
 	memcpy(h->token, token, size);
 	h->token_size = size;
 	h->until_ns = drift_world(&a->clock, deadline);

@@ -34,6 +34,7 @@ struct actor;
 	X(UNSETTLED, "debts were not settled although all faults were over")                                     \
 	X(STARVED, "a free lock could not be acquired although all faults were over")                            \
 	X(NEGLECTED, "a lock was not renewed although all faults were over")                                     \
+	X(CAP, "a lock was extended more often, or held longer, than its caps allow")                            \
 	X(OVERTIME, "a round began after the wait was over")                                                     \
 	X(NO_ANSWER, "an operation did not end in time")                                                         \
 	X(STRAY_ANSWER, "an operation ended that did not run")                                                   \

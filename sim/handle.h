@@ -34,6 +34,8 @@ struct handle {
 	uint64_t until_ns;    /* the same in world time */
 	uint64_t claimed_ns;  /* world time at which this deadline was claimed */
 	uint64_t claim;       /* counts deadlines, and ends of claims */
+	uint64_t began_ns;    /* own clock: when the round that was granted began, by its deadline */
+	uint32_t raised;      /* how often the deadline rose since */
 	bool danger_seen;
 	size_t token_size;
 	char token[REDLOCK_MAX_TOKEN + 1];

@@ -12,6 +12,9 @@
 /* How long a cut or a full queue makes TCP wait before it tries again, at most. */
 #define RETRANSMIT_NS (200 * SIM_MS)
 
+/* When a kernel gives up a connect that nobody answers. */
+#define CONNECT_GIVE_UP_NS (127 * SIM_SECOND)
+
 /* A pipe in an event: connection number and direction in one number. */
 static uint32_t pipe_name(uint32_t conn, enum direction dir)
 {
@@ -189,7 +192,9 @@ int link_connect(struct world *w, uint32_t actor, uint32_t node, bool local, uin
 	if (!world_mishap(w, COVER_CONNECT_HANG))
 		world_after(w, 2 * delay(w), connected, conn, error);
 	else
-		world_after(w, prng_between(&w->net, 500, 4000) * SIM_MS, connected, conn, ETIMEDOUT);
+		world_after(
+		    w, prng_chance(&w->net, 500) ? prng_between(&w->net, 500, 4000) * SIM_MS : CONNECT_GIVE_UP_NS,
+		    connected, conn, ETIMEDOUT);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "scenario.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,24 @@ static void keep(struct world *w, uint32_t actor)
 	give_back(w, actor);
 }
 
+/* With fewer nodes than a quorum, the answer is "no quorum", and nothing is left on the nodes that do answer.
+ */
+static void outage(struct world *w, uint32_t actor)
+{
+	unsigned down = w->plan.nodes - w->actors[actor].quorum + 1;
+	for (uint32_t i = 0; i < down; i++)
+		node_crash(w, i, false, false);
+	world_run(w, w->now_ns + SIM_SECOND);
+	int result = acquire(w, actor, 0, prng_chance(&w->work, 500) ? 0 : RIVAL_WAIT_MS, false);
+	if (result != REDLOCK_E_NOQUORUM)
+		check_fail(w, VIOLATION_RESULT, "without a quorum of nodes an acquire is %s",
+		           redlock_error_name(result));
+	give_back(w, actor);
+	check_no_keys(w);
+	for (uint32_t i = 0; i < down; i++)
+		node_restart(w, i);
+}
+
 static void end(struct world *w)
 {
 	for (uint32_t i = 0; i < w->plan.actors; i++)
@@ -143,6 +162,7 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	struct plan plan;
 	struct world *w = sim_realloc(NULL, sizeof *w);
 	plan_draw(&plan, seed, broken);
+	assert(plan.actors > 0);
 	world_init(w, &plan, cover, trace, print);
 	begin(w);
 	world_run(w, w->now_ns + plan.busy_ns);
@@ -155,6 +175,8 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 				once_more(w, i, k);
 		if (!w->check.failed)
 			keep(w, (uint32_t)(seed % plan.actors));
+		if (!w->check.failed)
+			outage(w, (uint32_t)(seed % plan.actors));
 	}
 	end(w);
 	cover->events += w->events;

@@ -143,7 +143,7 @@ static void destroy(redlock_client *c, bool child)
 {
 	rl_poller_close(&c->poller);
 	for (unsigned i = 0; i < c->node_count; i++)
-		rl_node_close(&c->nodes[i]);
+		rl_node_close(&c->nodes[i], child);
 	rl_bell_close(c->notice_fd);
 	rl_wire_free(&c->wire);
 	rl_schedule_free(&c->schedule);

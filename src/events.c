@@ -48,14 +48,18 @@ int redlock_fd(const redlock_client *c)
 	return c->poller.fd;
 }
 
-static bool has_unsent(const redlock_client *c)
+static bool can_send(const struct rl_node *n)
 {
-	for (unsigned i = 0; i < c->node_count; i++) {
-		const struct rl_node *n = &c->nodes[i];
-		bool can_send = n->link == RL_LINK_OPEN && !n->watching_write && n->gate == 0;
-		if (n->link == RL_LINK_BROKEN || (can_send && rl_outbox_unsent(&n->outbox).size > 0))
+	if (n->link != RL_LINK_OPEN || n->watching_write)
+		return n->link == RL_LINK_BROKEN;
+	return rl_outbox_unsent(&n->setup).size > 0 || (n->gate == 0 && rl_outbox_unsent(&n->outbox).size > 0);
+}
+
+static bool has_work(const redlock_client *c)
+{
+	for (unsigned i = 0; i < c->node_count; i++)
+		if (can_send(&c->nodes[i]))
 			return true;
-	}
 	return c->queue_head != NULL;
 }
 
@@ -63,7 +67,7 @@ uint64_t redlock_timeout_ns(redlock_client *c)
 {
 	if (rl_enter(c) < 0)
 		return REDLOCK_NEVER_NS;
-	uint64_t next = has_unsent(c) ? 0 : rl_next_deadline(c);
+	uint64_t next = has_work(c) ? 0 : rl_next_deadline(c);
 	rl_leave(c);
 	return next;
 }

@@ -23,7 +23,7 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 	if (index < c->node_count) {
 		const struct rl_node *n = &c->nodes[index];
 		*ret = (struct redlock_node_status){
-		    .connected = n->link == RL_LINK_OPEN && n->setup_left == 0,
+		    .connected = n->link == RL_LINK_OPEN && n->setup.count == 0,
 		    .last_failure = n->failure,
 		    .waiting = n->outbox.count,
 		    .owed = rl_node_owed(n),

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a connection opens: AUTH and SELECT, which must succeed before any operation is sent; then the
- * connection's own id, the server's identity, and an end to earlier connections. The latter three are
- * pipelined with the first operations and may be refused: then something is unknown, and the node still
- * votes.
+ * connection's own id and the server's identity, which are pipelined with the first operations and may be
+ * refused: then something is unknown, and the node still votes. Where an earlier connection may have left a
+ * SET in the server's buffer, operations also wait until the identity is known, and that connection is ended
+ * first: if it is the same server process, whose ids mean what they meant.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "core/quorum.h"
 #include "net/answer.h"
 #include "net/node.h"
+
+/* How long a SET in the buffer of a server that answers again may stay there. Seconds would do. */
+#define GHOST_LIFE_NS (60000 * RL_NS_PER_MS)
 
 #define WORD(text) ((struct rl_slice){text, sizeof(text) - 1})
 #define TEXT(text) ((struct rl_slice){text, strlen(text)})
@@ -20,10 +25,9 @@ static bool push(struct rl_node *n, enum rl_setup setup, const struct rl_slice *
 	bool ok = rl_resp_command(&command, words, count);
 	if (ok) {
 		struct rl_entry entry = {.setup = (uint8_t)setup};
-		ok = rl_outbox_push(&n->outbox, &entry, (struct rl_slice){command.bytes, command.size});
+		ok = rl_outbox_push(&n->setup, &entry, (struct rl_slice){command.bytes, command.size});
 	}
 	rl_buffer_free(&command);
-	n->setup_left += ok;
 	return ok;
 }
 
@@ -49,26 +53,15 @@ static bool push_select(struct rl_node *n)
 	return push(n, RL_SETUP_SELECT, (struct rl_slice[]){WORD("SELECT"), TEXT(number)}, 2);
 }
 
-static bool push_kills(struct rl_node *n)
-{
-	for (unsigned i = 0; i < n->ghost_count; i++) {
-		char number[24];
-		snprintf(number, sizeof number, "%lld", (long long)n->ghosts[i]);
-		struct rl_slice words[] = {WORD("CLIENT"), WORD("KILL"), WORD("ID"), TEXT(number)};
-		if (!push(n, RL_SETUP_KILL, words, 4))
-			return false;
-	}
-	return true;
-}
-
 bool rl_handshake_begin(struct rl_node *n)
 {
-	n->setup_left = n->gate = 0;
-	bool ok = push_auth(n) && push_select(n) &&
-	          push(n, RL_SETUP_ID, (struct rl_slice[]){WORD("CLIENT"), WORD("ID")}, 2) &&
-	          push(n, RL_SETUP_INFO, (struct rl_slice[]){WORD("INFO"), WORD("server")}, 2) && push_kills(n);
-	n->gate_bytes = n->gate > 0 ? rl_outbox_size(&n->outbox) : 0;
-	return ok;
+	rl_outbox_clear(&n->setup);
+	n->client_id = 0;
+	n->run_id_known = false;
+	n->gate = n->ghost_count > 0; /* INFO */
+	return push_auth(n) && push_select(n) &&
+	       push(n, RL_SETUP_ID, (struct rl_slice[]){WORD("CLIENT"), WORD("ID")}, 2) &&
+	       push(n, RL_SETUP_INFO, (struct rl_slice[]){WORD("INFO"), WORD("server")}, 2);
 }
 
 static void learn_identity(struct rl_node *n, const struct rl_reply_value *info)
@@ -84,44 +77,63 @@ static void learn_identity(struct rl_node *n, const struct rl_reply_value *info)
 	if (size == sizeof n->run_id - 1) {
 		memcpy(n->run_id, at, size);
 		n->run_id[size] = '\0';
+		n->run_id_known = true;
 	}
 }
 
-/* The oldest ghost was answered for: the kills are sent in their order. */
-static void lay_ghost(struct rl_node *n, const struct rl_reply_value *answer)
+static bool push_kill(struct rl_node *n, int64_t client_id)
 {
-	if (answer->type != RL_REPLY_INTEGER)
-		n->ghost_stays = true;
-	if (n->ghost_count == 0)
-		return;
-	n->ghost_count--;
-	memmove(n->ghosts, n->ghosts + 1, n->ghost_count * sizeof n->ghosts[0]);
+	char number[24];
+	snprintf(number, sizeof number, "%lld", (long long)client_id);
+	struct rl_slice words[] = {WORD("CLIENT"), WORD("KILL"), WORD("ID"), TEXT(number)};
+	return push(n, RL_SETUP_KILL, words, 4);
 }
 
-void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl_reply *reply)
+/* The ghosts of another process died with it. Those of this one are killed before the first operation is
+ * sent. */
+static void meet_ghosts(struct rl_node *n)
+{
+	for (unsigned i = 0; i < n->ghost_count; i++) {
+		const struct rl_ghost *ghost = &n->ghosts[i];
+		bool same = n->run_id_known && strcmp(ghost->run_id, n->run_id) == 0;
+		if (!n->run_id_known || (same && !push_kill(n, ghost->client_id)))
+			n->ghost_stays = true;
+	}
+	if (n->ghost_count > 0)
+		n->gate--;
+}
+
+/* Some servers tell a client why they close on it, as the answer to whatever it asks first. */
+static bool is_turned_away(const char *text)
+{
+	return strncmp(text, "DENIED", 6) == 0 || strncmp(text, "ERR max number of clients", 25) == 0;
+}
+
+void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl_reply *reply,
+                         uint64_t now_ns)
 {
 	const struct rl_reply_value *v = &reply->value;
-	switch (setup) {
-	case RL_SETUP_AUTH:
-	case RL_SETUP_SELECT:
-		if (v->type == RL_REPLY_ERROR) {
-			rl_node_fail(n, rl_vote_of_error(v->text), v->text);
-			return;
-		}
-		n->gate--;
-		break;
-	case RL_SETUP_ID:
-		n->client_id = v->type == RL_REPLY_INTEGER ? v->integer : 0;
-		break;
-	case RL_SETUP_INFO:
-		learn_identity(n, v);
-		break;
-	case RL_SETUP_KILL:
-		lay_ghost(n, v);
-		break;
-	case RL_SETUP_NONE:
-		break;
+	bool error = v->type == RL_REPLY_ERROR;
+	bool needed = setup == RL_SETUP_AUTH || setup == RL_SETUP_SELECT;
+	if (error && (needed || is_turned_away(v->text))) {
+		rl_node_fail(n, rl_vote_of_error(v->text), v->text);
+		return;
 	}
-	if (--n->setup_left == 0)
-		n->failures = 0;
+	if (needed)
+		n->gate--;
+	if (setup == RL_SETUP_ID)
+		n->client_id = v->type == RL_REPLY_INTEGER ? v->integer : 0;
+	if (setup == RL_SETUP_KILL && v->type != RL_REPLY_INTEGER)
+		n->ghost_stays = true;
+	if (setup == RL_SETUP_INFO) {
+		learn_identity(n, v);
+		meet_ghosts(n);
+	}
+	rl_outbox_pop(&n->setup);
+	if (n->setup.count > 0)
+		return;
+	n->failures = 0;
+	n->ghost_count = 0;
+	if (n->ghost_stays && n->ghost_gone_ns == UINT64_MAX)
+		n->ghost_gone_ns = rl_time_add(now_ns, GHOST_LIFE_NS);
 }

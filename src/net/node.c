@@ -35,11 +35,15 @@ bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct 
 	return rl_resp_open(&n->resp);
 }
 
-void rl_node_close(struct rl_node *n)
+void rl_node_close(struct rl_node *n, bool child)
 {
-	if (n->fd >= 0)
+	bool held_back = rl_outbox_unsent(&n->outbox).size > 0;
+	if (n->fd >= 0 && held_back && !child)
+		rl_socket_abort(n->fd);
+	else if (n->fd >= 0)
 		rl_socket_close(n->fd);
 	rl_resp_close(&n->resp);
+	rl_outbox_free(&n->setup);
 	rl_outbox_free(&n->outbox);
 	rl_outbox_free(&n->debts);
 	rl_endpoint_free(&n->endpoint);
@@ -94,7 +98,6 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 {
 	if (n->link != RL_LINK_DOWN || n->address.length == 0)
 		return;
-	n->client_id = 0;
 	memset(n->knows, 0, sizeof n->knows);
 	n->link = RL_LINK_CONNECTING;
 	n->connect_by_ns = rl_time_add(now_ns, CONNECT_TIMEOUT_NS);
@@ -138,20 +141,25 @@ static void keep_debt(struct rl_node *n, const struct rl_entry *entry, struct rl
 
 static void add_ghost(struct rl_node *n)
 {
-	if (n->client_id > 0 && n->ghost_count < RL_GHOSTS)
-		n->ghosts[n->ghost_count++] = n->client_id;
-	else
+	if (n->client_id > 0 && n->run_id_known && n->ghost_count < RL_GHOSTS) {
+		struct rl_ghost *ghost = &n->ghosts[n->ghost_count++];
+		ghost->client_id = n->client_id;
+		memcpy(ghost->run_id, n->run_id, sizeof ghost->run_id);
+	} else {
 		n->ghost_stays = true;
+		n->ghost_gone_ns = UINT64_MAX;
+	}
 }
 
 /* Everything unanswered was handed out: the node is down until the next connection. */
 static void end_break(struct rl_node *n, uint64_t now_ns)
 {
-	n->ghost_stays = n->ghost_stays && n->debts.count > 0;
+	n->ghost_stays = n->ghost_stays && now_ns < n->ghost_gone_ns;
 	if (n->set_unanswered)
 		add_ghost(n);
-	if (n->setup_left > 0 || n->failures > 0)
+	if (n->setup.count > 0 || n->failures > 0)
 		n->failures++;
+	rl_outbox_clear(&n->setup);
 	n->link = RL_LINK_DOWN;
 	n->retry_at_ns = rl_time_add(now_ns, backoff(n));
 }
@@ -255,6 +263,22 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	return REDLOCK_VOTE_PENDING;
 }
 
+/* Sends what it can of one outbox. Returns whether all of it is sent. */
+static bool send_from(struct rl_node *n, struct rl_outbox *outbox)
+{
+	struct rl_slice unsent = rl_outbox_unsent(outbox);
+	if (unsent.size == 0)
+		return true;
+	ssize_t sent = rl_socket_send(n->fd, unsent.bytes, unsent.size);
+	if (sent < 0 && sent != -EAGAIN) {
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-sent));
+		return false;
+	}
+	size_t moved = sent > 0 ? (size_t)sent : 0;
+	rl_outbox_sent(outbox, moved);
+	return moved == unsent.size;
+}
+
 void rl_node_flush(struct rl_node *n)
 {
 	if (n->link != RL_LINK_OPEN)
@@ -263,23 +287,9 @@ void rl_node_flush(struct rl_node *n)
 		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
 		return;
 	}
-	struct rl_slice unsent = rl_outbox_unsent(&n->outbox);
-	if (n->gate > 0 && unsent.size > n->gate_bytes)
-		unsent.size = n->gate_bytes;
-	if (unsent.size == 0) {
-		watch(n, false, true);
-		return;
-	}
-	ssize_t sent = rl_socket_send(n->fd, unsent.bytes, unsent.size);
-	if (sent < 0 && sent != -EAGAIN) {
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-sent));
-		return;
-	}
-	size_t moved = sent > 0 ? (size_t)sent : 0;
-	rl_outbox_sent(&n->outbox, moved);
-	if (n->gate > 0)
-		n->gate_bytes -= moved;
-	watch(n, moved < unsent.size, true);
+	bool all = send_from(n, &n->setup) && (n->gate > 0 || send_from(n, &n->outbox));
+	if (n->link == RL_LINK_OPEN)
+		watch(n, !all, true);
 }
 
 /* ---- the socket ---- */
@@ -341,15 +351,16 @@ static bool ask_by_text(struct rl_node *n, const struct rl_entry *entry)
 
 /* A release that was answered with an error, or "not there" while a late SET may still come, settles nothing.
  */
-static bool may_linger(const struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote)
+static bool may_linger(const struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
+                       uint64_t now_ns)
 {
 	if (!entry->owed || vote == REDLOCK_VOTE_YES)
 		return false;
-	return vote == REDLOCK_VOTE_NO ? n->ghost_stays : true;
+	return vote == REDLOCK_VOTE_NO ? n->ghost_stays && now_ns < n->ghost_gone_ns : true;
 }
 
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
-                        struct rl_answer *ret)
+                        struct rl_answer *ret, uint64_t now_ns)
 {
 	enum redlock_operation operation = (enum redlock_operation)entry->operation;
 	enum redlock_vote_code vote = rl_vote_of_reply(operation, reply);
@@ -358,9 +369,14 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		remember_failure(n, vote, reply->value.text);
 	else if (script != RL_SCRIPT_COUNT)
 		n->knows[script] = true;
-	if (may_linger(n, entry, vote))
+	if (may_linger(n, entry, vote, now_ns))
 		n->lingering++;
 	*ret = (struct rl_answer){.tag = entry->tag, .operation = operation, .vote = vote, .reply = reply};
+}
+
+static void take_garbage(struct rl_node *n)
+{
+	rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
 }
 
 bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
@@ -370,21 +386,21 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 		int got = rl_resp_next(&n->resp, &reply);
 		if (got == 0)
 			return false;
-		const struct rl_entry *front = rl_outbox_front(&n->outbox);
-		if (got < 0 || front == NULL || rl_outbox_front_unsent(&n->outbox)) {
-			rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
+		bool opening = n->setup.count > 0;
+		const struct rl_outbox *asked = opening ? &n->setup : &n->outbox;
+		const struct rl_entry *front = rl_outbox_front(asked);
+		if (got < 0 || front == NULL || rl_outbox_front_unsent(asked)) {
+			take_garbage(n);
 			break;
 		}
 		struct rl_entry entry = *front;
-		if (entry.setup != RL_SETUP_NONE) {
-			rl_handshake_answer(n, (enum rl_setup)entry.setup, reply);
-			if (n->link == RL_LINK_OPEN)
-				rl_outbox_pop(&n->outbox);
+		if (opening) {
+			rl_handshake_answer(n, (enum rl_setup)entry.setup, reply, now_ns);
 			continue;
 		}
 		bool again = entry.by_sha && is_noscript(reply) && ask_by_text(n, &entry);
 		if (!again)
-			take_answer(n, &entry, reply, ret);
+			take_answer(n, &entry, reply, ret, now_ns);
 		rl_outbox_pop(&n->outbox);
 		if (!again && entry.tag.seq != 0)
 			return true;
@@ -402,7 +418,8 @@ uint64_t rl_node_deadline(const struct rl_node *n)
 	case RL_LINK_CONNECTING:
 		return n->connect_by_ns;
 	case RL_LINK_OPEN:
-		return n->outbox.count > 0 ? rl_time_add(n->progress_ns, STALL_LIMIT_NS) : UINT64_MAX;
+		return n->outbox.count + n->setup.count > 0 ? rl_time_add(n->progress_ns, STALL_LIMIT_NS)
+		                                            : UINT64_MAX;
 	case RL_LINK_BROKEN:
 		return 0;
 	}

@@ -30,6 +30,13 @@ enum rl_link {
 
 #define RL_GHOSTS 4
 
+/* A connection that broke with a SET unanswered: the SET may still sit in the server's buffer. Ids begin at 1
+ * in every server process, so that an id means nothing without the run_id. */
+struct rl_ghost {
+	int64_t client_id;
+	char run_id[41];
+};
+
 struct rl_node {
 	struct rl_endpoint endpoint;
 	struct rl_address address;
@@ -44,15 +51,16 @@ struct rl_node {
 	struct rl_outbox outbox;
 	uint64_t progress_ns; /* when the oldest request was queued, or bytes last came */
 
-	unsigned setup_left; /* opening commands without an answer */
-	unsigned gate;       /* of these, those that must succeed before an operation may be sent: AUTH, SELECT */
-	size_t gate_bytes;   /* unsent bytes of the opening commands, while the gate is shut */
+	struct rl_outbox setup;      /* opening commands: on the wire before everything in the outbox */
+	unsigned gate;               /* of these, how many must be answered before an operation may be sent */
 	bool knows[RL_SCRIPT_COUNT]; /* scripts that this connection has run: EVALSHA will find them */
 
-	int64_t client_id;         /* of this connection at the server; 0: unknown */
-	int64_t ghosts[RL_GHOSTS]; /* connections that may still have a SET of ours in the server's buffer */
+	int64_t client_id; /* of this connection at the server; 0: unknown */
+	bool run_id_known; /* on this connection */
+	struct rl_ghost ghosts[RL_GHOSTS];
 	unsigned ghost_count;
-	bool ghost_stays;       /* one of them could not be killed */
+	bool ghost_stays;       /* there was one that could not be killed */
+	uint64_t ghost_gone_ns; /* when it is presumed gone: some time after the server has answered again */
 	bool set_unanswered;    /* BROKEN: a SET was sent and not answered */
 	uint64_t first_unsent;  /* BROKEN: number of the first entry that was never sent; 0: all were */
 	struct rl_outbox debts; /* releases for the next connection */
@@ -79,7 +87,10 @@ struct rl_answer {
 /* The node owns what `endpoint` points to from now on. Nothing is sent. False: out of memory. */
 bool rl_node_open(struct rl_node *node, const struct rl_endpoint *endpoint, struct rl_poller *poller,
                   uint32_t id);
-void rl_node_close(struct rl_node *node);
+
+/* Closes in order if everything was sent, else abortively: what the kernel holds back must not be delivered
+ * without the release behind it. A `child` process does not touch what it shares with its parent. */
+void rl_node_close(struct rl_node *node, bool child);
 
 /* Begins to connect. */
 void rl_node_connect(struct rl_node *node, uint64_t now_ns);
@@ -111,10 +122,11 @@ unsigned rl_node_owed(const struct rl_node *node);
 
 /* ---- handshake.c ---- */
 
-/* Puts the opening commands into the empty outbox. False: out of memory. */
+/* Puts the opening commands into node->setup. False: out of memory. */
 bool rl_handshake_begin(struct rl_node *node);
 
 /* Takes the answer to the opening command `setup`. */
-void rl_handshake_answer(struct rl_node *node, enum rl_setup setup, const struct rl_reply *reply);
+void rl_handshake_answer(struct rl_node *node, enum rl_setup setup, const struct rl_reply *reply,
+                         uint64_t now_ns);
 
 #endif

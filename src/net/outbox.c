@@ -124,6 +124,12 @@ size_t rl_outbox_size(const struct rl_outbox *o)
 	return o->tail - o->head;
 }
 
+void rl_outbox_clear(struct rl_outbox *o)
+{
+	while (o->count > 0)
+		rl_outbox_pop(o);
+}
+
 void rl_outbox_free(struct rl_outbox *o)
 {
 	free(o->bytes);

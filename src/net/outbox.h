@@ -59,6 +59,9 @@ void rl_outbox_sent(struct rl_outbox *outbox, size_t size);
 
 /* Bytes kept, sent or not. */
 size_t rl_outbox_size(const struct rl_outbox *outbox);
+
+/* Forgets all entries, keeps the memory. */
+void rl_outbox_clear(struct rl_outbox *outbox);
 void rl_outbox_free(struct rl_outbox *outbox);
 
 #endif

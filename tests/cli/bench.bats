@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # bench: the shape of its results, and that it leaves nothing on the servers. Not how fast: that depends on the machine.
-# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup_file() {
@@ -73,10 +73,9 @@ schema=${schema//$'\n'/ }
 		until_true is_locked
 		sleep 0.5
 		kill -s INT "$bench"
-		code=0
-		wait "$bench" || code=$?
-		[ "$code" = 130 ]
+		await "$bench"
 		output=$(cat "$sandbox/out")
+		exits 130
 		json_is 'j["pairs"] > 0'
 		until_true no_key_left
 		on_node 1 config resetstat

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # The local cluster: start, stop, status; what survives, what is refused, what is left behind.
-# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup() {
@@ -17,13 +17,8 @@ cluster() {
 	"$REDLOCK_BIN" cluster "$@"
 }
 
-# All processes that run in the sandbox.
 servers() {
-	local cwd count=0
-	for cwd in /proc/[0-9]*/cwd; do
-		[[ $(readlink "$cwd" 2>/dev/null) != "$sandbox"/* ]] || count=$((count + 1))
-	done
-	echo "$count"
+	sandbox_pids | wc -l
 }
 
 @test "start, status, stop" {
@@ -85,18 +80,20 @@ servers() {
 }
 
 @test "the servers outlive the shell that started them, and keep no pipe open" {
-	# With a pipe left open, this command would not end.
-	started=$(setsid bash -c '"$REDLOCK_BIN" cluster start --nodes 3' 2>/dev/null)
+	# With its output left open, this command would not end.
+	started=$(setsid bash -c 'exec 7>"$sandbox/open"; "$REDLOCK_BIN" cluster start --nodes 3' 2>/dev/null)
 	[ "$(wc -l <<<"$started")" = 3 ]
 	run --separate-stderr rl acquire -r local -n job
 	exits 0
 	for node in 1 2 3; do
 		pid=$(node_pid "$node")
-		# A session of its own, and only sockets, its log and its own devices open.
+		# A session of its own, and nothing of the caller's open.
 		[ "$(ps -o sid= -p "$pid" | tr -d ' ')" = "$pid" ]
 		for fd in 0 1 2; do
 			[ "$(readlink "/proc/$pid/fd/$fd")" = /dev/null ]
 		done
+		run readlink /proc/"$pid"/fd/*
+		[[ $output != *"$sandbox/open"* ]]
 	done
 }
 
@@ -141,7 +138,7 @@ servers() {
 	run --separate-stderr cluster status
 	exits 0
 	[ "$(grep -c ' up$' <<<"$output")" = 3 ]
-	for _ in 1 2 3; do
+	for _ in 1 2 3 4 5; do
 		cluster stop -q 3>&- &
 		cluster start -q --nodes 3 3>&- &
 	done
@@ -165,6 +162,7 @@ servers() {
 	exits 78
 	says "not a directory"
 	[ "$(servers)" = 0 ]
+	rm "$sandbox/redlock"
 }
 
 @test "without XDG_RUNTIME_DIR: a directory of the user in TMPDIR" {
@@ -223,9 +221,8 @@ servers() {
 	starter=$!
 	until_true test -e "$sandbox/started"
 	kill -s TERM "$starter"
-	code=0
-	wait "$starter" || code=$?
-	[ "$code" = 143 ]
+	await "$starter"
+	exits 143
 	[ ! -e "$sandbox/redlock" ]
 	[ "$(servers)" = 0 ]
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Nodes that are dead, hung, replicas, out of memory, or that garble: an answer while a quorum lives, and the reason
 # for each that does not.
-# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup() {
@@ -83,8 +83,17 @@ is_synced() { # N
 	rl acquire -w 20s job >"$sandbox/token" 3>&- &
 	waiter=$!
 	"$REDLOCK_BIN" cluster start -q
-	wait "$waiter"
+	await "$waiter"
+	exits 0
 	rl check job "$(cat "$sandbox/token")"
+}
+
+@test "without -w and a quorum acquire gives up after 10 seconds" {
+	kill_nodes KILL 1 2 3
+	timed rl acquire job
+	exits 69
+	[ "$took" -ge 9000 ]
+	[ "$took" -lt 15000 ]
 }
 
 @test "two of five hung: no delay for acquire and release" {
@@ -167,11 +176,11 @@ s = socket.socket(socket.AF_UNIX)
 s.bind(sys.argv[1])
 s.listen(8)
 print("ready", flush=True)
+open_ones = []  # a close with unread bytes would be seen before the answer
 while True:
     c, _ = s.accept()
-    c.recv(1)
     c.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-    c.close()
+    open_ones.append(c)
 ' "$sandbox/http.sock" >"$sandbox/http" 3>&- &
 	server=$!
 	until_true grep -q ready "$sandbox/http"

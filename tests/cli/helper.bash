@@ -17,10 +17,29 @@ start_cluster() { # NODES
 	export REDLOCK_URLS=local
 }
 
+# The processes that run in the sandbox, one id per line.
+sandbox_pids() {
+	local cwd
+	for cwd in /proc/[0-9]*/cwd; do
+		if [[ $(readlink "$cwd" 2>/dev/null) == "$sandbox"/* ]]; then
+			cut -d/ -f3 <<<"$cwd"
+		fi
+	done
+}
+
+# Leaves nothing behind, also when `cluster stop` is what failed.
 stop_cluster() {
+	local pid left code=0
 	[ -n "$sandbox" ] || return 0
-	"$REDLOCK_BIN" cluster stop -q
+	"$REDLOCK_BIN" cluster stop -q || code=$?
+	left=$(sandbox_pids)
+	for pid in $left; do
+		echo "still running after cluster stop: $pid"
+		kill -s KILL "$pid"
+		code=1
+	done
 	rm -rf "$sandbox"
+	return "$code"
 }
 
 # The command, with patience for a busy test machine. A later --node-timeout wins.
@@ -98,8 +117,8 @@ all='1 2 3 4 5'
 
 # Tries for 10 seconds, which is less than the TTLs in use.
 until_true() { # COMMAND...
-	local try
-	for ((try = 0; try < 500; try++)); do
+	local end=$((SECONDS + 10))
+	while [ "$SECONDS" -lt "$end" ]; do
 		if "$@"; then
 			return 0
 		fi
@@ -107,6 +126,17 @@ until_true() { # COMMAND...
 	done
 	echo "never true: $*"
 	return 1
+}
+
+# Waits for a background job for 10 seconds. Its exit code is in $status.
+await() { # PID
+	until_true is_gone "$1" || kill -s KILL "$1"
+	status=0
+	wait "$1" || status=$?
+}
+
+is_gone() { # PID, which may be a zombie
+	! grep -q '^State:	[^Z]' "/proc/$1/status" 2>/dev/null
 }
 
 # An expression over the JSON object `j` in $output must be true; python also checks that it is JSON.

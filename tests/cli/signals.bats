@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Signals while waiting: an end at once, 128+n, and nothing left behind.
-# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup() {
@@ -24,14 +24,10 @@ start_waiter() { # "N..."
 }
 
 end_waiter() { # SIGNAL CODE
-	local code=0
 	kill -s "$1" "$waiter" 2>/dev/null || true # gone already, after a first signal
-	wait "$waiter" || code=$?
-	if [ "$code" -ne "$2" ]; then
-		echo "exit code $code"
-		cat "$sandbox/err"
-		return 1
-	fi
+	await "$waiter"
+	stderr=$(cat "$sandbox/err")
+	exits "$2"
 	[ ! -s "$sandbox/out" ]
 }
 
@@ -68,7 +64,8 @@ end_waiter() { # SIGNAL CODE
 	sleep 0.3
 	kill -0 "$waiter"
 	on_nodes "1 2 3" del job
-	wait "$waiter"
+	await "$waiter"
+	exits 0
 	[ -s "$sandbox/out" ]
 }
 

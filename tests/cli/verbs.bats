@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # acquire, extend, release, check on five servers that are well.
-# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # helper.bash and bats set variables; each test is a subshell
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup_file() {
@@ -64,7 +64,8 @@ teardown_file() {
 	sleep 0.4
 	[ ! -s "$sandbox/waiter" ]
 	rl release verbs-3 "$token"
-	wait "$waiter"
+	await "$waiter"
+	exits 0
 	rl release verbs-3 "$(cat "$sandbox/waiter")"
 
 	rl acquire -t 700ms --node-timeout 200ms verbs-3 >/dev/null
@@ -185,7 +186,7 @@ teardown_file() {
 	run --separate-stderr bash -c '"$REDLOCK_BIN" acquire verbs-12 >/dev/full'
 	exits 125
 	until_true has_keys 0 "$all" verbs-12
-	run --separate-stderr bash -c '"$REDLOCK_BIN" acquire verbs-12 >&-'
+	run --separate-stderr bash -c '"$REDLOCK_BIN" acquire verbs-12 <&- >&-'
 	exits 125
 	until_true has_keys 0 "$all" verbs-12
 }

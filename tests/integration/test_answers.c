@@ -19,6 +19,7 @@ enum { SHORT_TIMEOUT_MS = 400 };
 struct behaviour {
 	const char *what;
 	struct scripted_rule rules[3];
+	const char *greeting;
 	bool close_on_accept, close_on_command;
 	size_t flood;
 	unsigned votes;
@@ -52,8 +53,10 @@ static const struct behaviour behaviours[] = {
     {"no password", SET_SAYS("-NOAUTH Authentication required.\r\n"), .votes = VOTE(AUTH)},
     {"no permission", SET_SAYS("-NOPERM this user has no permissions\r\n"), .votes = VOTE(NOPERM)},
     {"no such command", SET_SAYS("-ERR unknown command 'SET'\r\n"), .votes = VOTE(COMMAND)},
-    {"protected mode", ALL_SAY("-DENIED Redis is running in protected mode\r\n"),
-     .votes = VOTE(AUTH) | VOTE(SERVER)},
+    {"protected mode", ALL_SAY("-DENIED Redis is running in protected mode\r\n"), .votes = VOTE(AUTH)},
+    {"turned away: protected mode", .greeting = "-DENIED Redis is running in protected mode\r\n",
+     .votes = VOTE(AUTH)},
+    {"turned away: too many", .greeting = "-ERR max number of clients reached\r\n", .votes = VOTE(SERVER)},
     {"unheard-of error", SET_SAYS("-WHATEVER went wrong\r\n"), .votes = VOTE(SERVER)},
     {"error without text", SET_SAYS("-\r\n"), .votes = VOTE(SERVER)},
     {"integer for a status", SET_SAYS(":1\r\n"), .votes = VOTE(GARBAGE)},
@@ -93,6 +96,7 @@ static void begin(struct scripted *scripted, const struct behaviour *b)
 {
 	struct scripted_plan plan = {
 	    .rules = b->rules[0].command != NULL ? b->rules : NULL,
+	    .greeting = b->greeting,
 	    .close_on_accept = b->close_on_accept,
 	    .close_on_command = b->close_on_command,
 	    .flood = b->flood,
@@ -124,7 +128,7 @@ static void grant_beside(const struct behaviour *b)
 		expect_ok(lock, redlock_release(lock));
 		if (wait_elapsed_ms(start_ns) > FIXTURE_NODE_TIMEOUT_MS / 2)
 			fail_msg("%s: %d ms", b->what, (int)wait_elapsed_ms(start_ns));
-		assert_soon(servers_with_key(&servers, 3, "beside") == 0);
+		assert_driven(client, servers_with_key(&servers, 3, "beside") == 0);
 	}
 	redlock_lock_free(lock);
 	redlock_close(client);

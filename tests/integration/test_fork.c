@@ -80,7 +80,7 @@ static void expect_untouched(redlock_client *client, redlock_lock *held, redlock
 {
 	struct fixture_token token = fixture_token(held);
 	long long before[NODES];
-	assert_soon(servers_with_value(&servers, NODES, "parent", token.text) == NODES);
+	assert_driven(client, servers_with_value(&servers, NODES, "parent", token.text) == NODES);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	for (unsigned i = 0; i < NODES; i++)
 		before[i] = commands_processed(&servers.server[i]);

@@ -22,7 +22,7 @@ static struct servers servers;
 /* ---- nothing is left behind ---- */
 
 struct found {
-	pid_t pids[5];
+	pid_t pids[4];
 	char dir[64];
 };
 
@@ -53,7 +53,7 @@ static void start_and_report(int report)
 	proxy_start(&proxy, own.server[0].socket);
 	scripted_start(&scripted, &plan);
 	memcpy(found.dir, own.dir, sizeof found.dir);
-	const pid_t pids[] = {own.server[0].pid, own.server[1].pid, own.janitor, proxy.pid, scripted.pid};
+	const pid_t pids[] = {own.server[0].pid, own.server[1].pid, proxy.pid, scripted.pid};
 	memcpy(found.pids, pids, sizeof pids);
 	if (write(report, &found, sizeof found) != (ssize_t)sizeof found)
 		_exit(1);
@@ -71,11 +71,11 @@ static void test_nothing_outlives_a_killed_test(void **state)
 	if (pid == 0)
 		start_and_report(ends[1]);
 	assert_int_equal(read(ends[0], &found, sizeof found), sizeof found);
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 4; i++)
 		assert_false(is_gone(found.pids[i]));
 	assert_int_equal(stat(found.dir, &info), 0);
 	child_kill(pid);
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 4; i++)
 		assert_soon(is_gone(found.pids[i]));
 	assert_soon(stat(found.dir, &info) != 0);
 	close(ends[0]);
@@ -196,20 +196,31 @@ static void test_proxy_closes(void **state)
 	proxy_start(&proxy, servers.server[0].socket);
 	dialog_open(&dialog, &proxy);
 	assert_soon(proxy.faults->open == 1);
-	proxy_cut(&proxy);
+	proxy_close(&proxy, PROXY_CUT);
 	assert_int_equal(dialog_read(&dialog, WAIT_SOON_MS), 0);
 	close(dialog.fd);
 	dialog_open(&dialog, &proxy);
 	assert_soon(proxy.faults->open == 1);
-	proxy_reset(&proxy);
+	proxy_close(&proxy, PROXY_RESET);
 	assert_int_equal(dialog_read(&dialog, WAIT_SOON_MS), -2);
 	close(dialog.fd);
-	assert_int_equal(proxy.faults->accepted, 2);
+	/* What an abandoned connection had said arrives, late. */
+	proxy_set(&proxy, &proxy.faults->delay_up_ms, 200);
+	dialog_open(&dialog, &proxy);
+	assert_int_equal(send(dialog.fd, "SET abandoned 1\r\n", 17, MSG_NOSIGNAL), 17);
+	assert_int_equal(dialog_read(&dialog, 50), -1);
+	proxy_close(&proxy, PROXY_ABANDON);
+	assert_int_equal(dialog_read(&dialog, WAIT_SOON_MS), -2);
+	close(dialog.fd);
+	proxy_set(&proxy, &proxy.faults->delay_up_ms, 0);
+	assert_soon(server_has(&servers.server[0], "abandoned"));
+
+	assert_int_equal(proxy.faults->accepted, 3);
 	proxy_set(&proxy, &proxy.faults->refuse, 1);
 	dialog_open(&dialog, &proxy);
 	assert_int_equal(dialog_read(&dialog, WAIT_SOON_MS), 0);
 	close(dialog.fd);
-	assert_int_equal(proxy.faults->accepted, 2);
+	assert_int_equal(proxy.faults->accepted, 3);
 	proxy_stop(&proxy);
 }
 

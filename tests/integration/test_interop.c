@@ -29,7 +29,7 @@ static void test_others_are_refused_while_we_hold(void **state)
 	struct raw_reply reply;
 	redlock_lock *lock = new_lock(client, "ours");
 	expect_ok(lock, redlock_acquire(lock));
-	assert_soon(servers_with_key(&servers, 3, "ours") == 3);
+	assert_driven(client, servers_with_key(&servers, 3, "ours") == 3);
 	for (unsigned i = 0; i < 3; i++) {
 		struct server *server = &servers.server[i];
 		assert_string_equal(server_ask(server, &reply, "SET", "ours", "theirs", "NX", "PX", "1000", NULL),
@@ -41,7 +41,7 @@ static void test_others_are_refused_while_we_hold(void **state)
 	expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_release(lock));
 	for (unsigned i = 0; i < 3; i++) {
-		assert_soon(!server_has(&servers.server[i], "ours"));
+		assert_driven(client, !server_has(&servers.server[i], "ours"));
 		server_must(&servers.server[i], "OK", "SET", "ours", "theirs", "NX", "PX", "100000", NULL);
 	}
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
@@ -58,7 +58,7 @@ static void test_redis_cli_releases_with_our_token(void **state)
 	char output[256];
 	redlock_lock *lock = new_lock(client, "cli");
 	expect_ok(lock, redlock_acquire(lock));
-	assert_soon(servers_with_key(&servers, 3, "cli") == 3);
+	assert_driven(client, servers_with_key(&servers, 3, "cli") == 3);
 	struct fixture_token token = fixture_token(lock);
 	for (unsigned i = 0; i < 3; i++) {
 		const char *argv[] = {"redis-cli", "-s", servers.server[i].socket, "EVAL", UNLOCK_SCRIPT, "1", "cli",

@@ -90,7 +90,7 @@ static void test_many_locks_in_one_loop(void **state)
 	expect_result(NULL, REDLOCK_E_STATE, redlock_start_acquire(locks[0]));
 	assert_int_equal(keys_everywhere(), 0); /* nothing is sent before redlock_process() */
 	collect(REDLOCK_OP_ACQUIRE, 0);
-	assert_soon(keys_everywhere() == (long long)LOCKS * NODES);
+	assert_driven(client, keys_everywhere() == (long long)LOCKS * NODES);
 
 	start_all(begin_extend);
 	assert_int_equal(redlock_timeout_ns(client), 0); /* all are connected, and there is something to send */
@@ -101,7 +101,7 @@ static void test_many_locks_in_one_loop(void **state)
 	collect(REDLOCK_OP_QUERY, 0);
 	start_all(redlock_start_release);
 	collect(REDLOCK_OP_RELEASE, 0);
-	assert_soon(keys_everywhere() == 0);
+	assert_driven(client, keys_everywhere() == 0);
 	expect_result(NULL, REDLOCK_E_STATE, redlock_start_release(locks[0]));
 	free_locks();
 }
@@ -218,7 +218,7 @@ static void test_close_before_free(void **state)
 		held[i] = fixture_lock(closed, name, WAIT_LONG_TTL_MS, 0);
 		expect_ok(held[i], redlock_acquire(held[i]));
 	}
-	assert_soon(redlock_process(closed) == 0 && keys_everywhere() == (long long)HELD * NODES);
+	assert_driven(closed, keys_everywhere() == (long long)HELD * NODES);
 	expect_ok(held[0], redlock_start_extend(held[0], 0));
 	expect_ok(held[1], redlock_start_release(held[1]));
 	redlock_close(closed);

@@ -45,11 +45,11 @@ static void lock_bytes(redlock_client *client, const void *name, size_t name_len
 	redlock_lock *lock = NULL;
 	expect_ok(NULL, redlock_lock_new(client, name, name_len, &options, &lock));
 	expect_ok(lock, redlock_acquire(lock));
-	assert_soon(count_bytes(key, key_len) == 3);
+	assert_driven(client, count_bytes(key, key_len) == 3);
 	expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_query(lock));
 	expect_ok(lock, redlock_release(lock));
-	assert_soon(count_bytes(key, key_len) == 0);
+	assert_driven(client, count_bytes(key, key_len) == 0);
 	redlock_lock_free(lock);
 }
 
@@ -182,7 +182,7 @@ static void test_shortest_ttl_on_the_nodes(void **state)
 		assert_soon(redlock_remaining_ms(lock) == 0);
 		if (result == 0)
 			redlock_release(lock);
-		assert_soon(servers_with_key(&servers, 3, "short") == 0);
+		assert_driven(client, servers_with_key(&servers, 3, "short") == 0);
 	}
 	redlock_lock_free(lock);
 	redlock_close(client);

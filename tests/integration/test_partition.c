@@ -3,6 +3,13 @@
  * SETs that arrive late: a node that was hung, or cut off, executes what it was sent long after the attempt
  * was decided. Its key must not stay, or it must be said that it may.
  */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "child.h"
 #include "fixture.h"
 #include "proxy.h"
@@ -118,7 +125,7 @@ static void test_cut_off_with_a_set_in_flight(void **state)
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
 	redlock_drain(client, 50);
 	assert_soon(proxy.faults->up_bytes > passed);
-	proxy_reset(&proxy);
+	proxy_close(&proxy, PROXY_RESET);
 	redlock_drain(client, 200);
 	server_resume(&servers.server[LATE]);
 	expect_gone_or_reported(client, "cut");
@@ -135,17 +142,127 @@ static void test_cut_off_between_set_and_release(void **state)
 	assert_soon(connected(client));
 	proxy_set(&proxy, &proxy.faults->drop_down, 1);
 	expect_ok(lock, redlock_acquire(lock));
-	assert_soon(server_has(&servers.server[LATE], "between"));
+	assert_driven(client, server_has(&servers.server[LATE], "between"));
 	proxy_set(&proxy, &proxy.faults->hold_up, 1);
 	expect_ok(lock, redlock_release(lock));
 	assert_true(redlock_drain(client, 50) > 0);
-	proxy_reset(&proxy);
+	proxy_close(&proxy, PROXY_RESET);
 	proxy_set(&proxy, &proxy.faults->drop_down, 0);
 	proxy_set(&proxy, &proxy.faults->hold_up, 0);
 	/* This server can still be asked, so here it must be gone, not just be reported. */
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(late_status(client).owed, 0);
 	assert_false(server_has(&servers.server[LATE], "between"));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* The same for what a failed attempt gives back. The loop is turned by hand: the SET is on the node before
+ * the release of it is sent. */
+static void test_cut_off_before_a_give_back(void **state)
+{
+	(void)state;
+	struct redlock_event event = {0};
+	redlock_client *client = open_through_proxy();
+	redlock_lock *lock = fixture_lock(client, "give-back", WAIT_LONG_TTL_MS, 0);
+	assert_soon(connected(client));
+	hold_elsewhere("give-back");
+	proxy_set(&proxy, &proxy.faults->drop_down, 1);
+	expect_ok(lock, redlock_start_acquire(lock));
+	expect_ok(NULL, redlock_process(client));
+	assert_soon(server_has(&servers.server[LATE], "give-back"));
+	proxy_set(&proxy, &proxy.faults->hold_up, 1);
+	assert_driven(client, redlock_next(client, &event) == 1);
+	expect_result(lock, REDLOCK_E_BUSY, event.result);
+	assert_true(redlock_drain(client, 50) > 0);
+	proxy_close(&proxy, PROXY_RESET);
+	proxy_set(&proxy, &proxy.faults->drop_down, 0);
+	proxy_set(&proxy, &proxy.faults->hold_up, 0);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(late_status(client).lingering, 0);
+	assert_false(server_has(&servers.server[LATE], "give-back"));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* The worst of all: the client's end is gone, and the network still has the SET and delivers it to the server
+ * after the release on the next connection. Returns whether the key is there in the end. */
+static bool late_set_after_the_release(const char *url, const char *key, unsigned *ret_lingering)
+{
+	enum { DELAY_MS = 2000 };
+	const char *urls[NODES] = {servers.urls[0], servers.urls[1], servers.urls[2], servers.urls[3], url};
+	redlock_client *client = fixture_open(urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, key, WAIT_LONG_TTL_MS, 0);
+	assert_soon(connected(client));
+	proxy_set(&proxy, &proxy.faults->delay_up_ms, DELAY_MS);
+	uint64_t start_ns = wait_now_ns();
+	expect_ok(lock, redlock_acquire(lock));
+	wait_ms(200); /* the proxy has got it */
+	proxy_set(&proxy, &proxy.faults->delay_up_ms, 0);
+	proxy_close(&proxy, PROXY_ABANDON);
+	expect_ok(lock, redlock_release(lock));
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	if (wait_elapsed_ms(start_ns) > DELAY_MS)
+		skip(); /* too slow a machine for this scene: the SET came before the release */
+	while (wait_elapsed_ms(start_ns) < DELAY_MS + 500)
+		wait_ms(10);
+	*ret_lingering = late_status(client).lingering;
+	redlock_lock_free(lock);
+	redlock_close(client);
+	return server_has(&servers.server[LATE], key);
+}
+
+static void test_late_set_of_a_lost_connection(void **state)
+{
+	(void)state;
+	unsigned lingering;
+	assert_false(late_set_after_the_release(proxy.url, "ghost", &lingering)); /* it was CLIENT KILLed */
+	assert_int_equal(lingering, 0);
+}
+
+static void test_late_set_that_cannot_be_prevented(void **state)
+{
+	(void)state;
+	unsigned lingering;
+	char url[128];
+	server_must(&servers.server[LATE], "OK", "ACL", "SETUSER", "limited", "on", ">pw", "~*", "&*", "+@all",
+	            "-client", NULL);
+	snprintf(url, sizeof url, "redis://limited:pw@127.0.0.1:%d", proxy.port);
+	assert_true(
+	    late_set_after_the_release(url, "ghost", &lingering)); /* the scene is what it is meant to be */
+	assert_true(lingering > 0);                                /* and it is said */
+}
+
+/* A connection on which nothing is answered is given up, abortively: what the kernel still keeps of it is not
+ * delivered later. */
+static void test_connection_is_given_up_abortively(void **state)
+{
+	(void)state;
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof address;
+	char url[64];
+	char bytes[4096];
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
+	assert_int_equal(listen(listener, 16), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+	snprintf(url, sizeof url, "redis://127.0.0.1:%d", ntohs(address.sin_port));
+	const char *urls[] = {servers.urls[0], servers.urls[1], url};
+	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "mute", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	int fd = accept(listener, NULL, NULL);
+	struct redlock_node_status status = {.connected = 1};
+	assert_driven(client, redlock_node_status(client, 2, &status) == 0 &&
+	                          status.last_failure != REDLOCK_VOTE_PENDING);
+	ssize_t got;
+	do
+		got = recv(fd, bytes, sizeof bytes, 0);
+	while (got > 0);
+	assert_int_equal(got, -1);
+	assert_int_equal(errno, ECONNRESET);
+	close(fd);
+	close(listener);
 	redlock_lock_free(lock);
 	redlock_close(client);
 }
@@ -159,7 +276,7 @@ static void test_cut_off_before_the_set_arrives(void **state)
 	assert_soon(connected(client));
 	proxy_set(&proxy, &proxy.faults->hold_up, 1);
 	expect_ok(lock, redlock_acquire(lock));
-	proxy_cut(&proxy);
+	proxy_close(&proxy, PROXY_CUT);
 	proxy_set(&proxy, &proxy.faults->hold_up, 0);
 	expect_ok(lock, redlock_release(lock));
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
@@ -176,8 +293,8 @@ static void test_release_after_a_reconnect(void **state)
 	redlock_lock *lock = fixture_lock(client, "reconnect", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
 	expect_ok(lock, redlock_acquire(lock));
-	assert_soon(server_has(&servers.server[LATE], "reconnect"));
-	proxy_reset(&proxy);
+	assert_driven(client, server_has(&servers.server[LATE], "reconnect"));
+	proxy_close(&proxy, PROXY_RESET);
 	expect_ok(lock, redlock_release(lock));
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "reconnect"), 0);
@@ -195,10 +312,10 @@ static void test_connection_that_keeps_breaking(void **state)
 	for (int i = 0; i < 60; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		if (i % 3 == 0)
-			proxy_reset(&proxy);
+			proxy_close(&proxy, PROXY_RESET);
 		expect_ok(lock, redlock_release(lock));
 		if (i % 3 == 1)
-			proxy_cut(&proxy);
+			proxy_close(&proxy, PROXY_CUT);
 	}
 	expect_gone_or_reported(client, "flaky");
 	redlock_lock_free(lock);
@@ -262,6 +379,10 @@ int main(void)
 	    cmocka_unit_test_teardown(test_closed_before_the_late_node_answers, heal),
 	    cmocka_unit_test_teardown(test_cut_off_with_a_set_in_flight, heal),
 	    cmocka_unit_test_teardown(test_cut_off_between_set_and_release, heal),
+	    cmocka_unit_test_teardown(test_cut_off_before_a_give_back, heal),
+	    cmocka_unit_test_teardown(test_late_set_of_a_lost_connection, heal),
+	    cmocka_unit_test_teardown(test_late_set_that_cannot_be_prevented, heal),
+	    cmocka_unit_test_teardown(test_connection_is_given_up_abortively, heal),
 	    cmocka_unit_test_teardown(test_cut_off_before_the_set_arrives, heal),
 	    cmocka_unit_test_teardown(test_release_after_a_reconnect, heal),
 	    cmocka_unit_test_teardown(test_connection_that_keeps_breaking, heal),

@@ -32,7 +32,7 @@ static enum redlock_vote_code vote_of_bad_node(void)
 static void expect_vote(enum redlock_vote_code want)
 {
 	struct redlock_node_status status;
-	assert_string_equal(redlock_vote_name(vote_of_bad_node()), redlock_vote_name(want));
+	assert_vote_is(vote_of_bad_node(), want);
 	expect_ok(NULL, redlock_node_status(client, 0, &status));
 	if (want != REDLOCK_VOTE_YES)
 		assert_int_equal(status.last_failure, want);
@@ -68,7 +68,7 @@ static void test_maxmemory_while_held(void **state)
 		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "1", NULL);
 	expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_release(lock));
-	assert_soon(servers_with_key(&servers, 3, "full") == 0);
+	assert_driven(client, servers_with_key(&servers, 3, "full") == 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	for (unsigned i = 0; i < 3; i++)
 		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "0", NULL);
@@ -152,6 +152,35 @@ static void test_paused_writes(void **state)
 	redlock_close(quick);
 }
 
+/* A server that takes no more connections says so and closes, maybe before the reason can be read. Those that
+ * it has stay, and new ones come in when there is room again. */
+static void test_too_many_clients(void **state)
+{
+	(void)state;
+	struct raw control;
+	struct raw_reply reply;
+	const char *const limits[] = {"1", "1000"};
+	assert_int_equal(raw_open(&control, BAD->socket, WAIT_SOON_MS), 0);
+	for (int i = 0; i < 2; i++) {
+		struct raw_arg args[] = {
+		    {"CONFIG", 6}, {"SET", 3}, {"maxclients", 10}, {limits[i], strlen(limits[i])}};
+		assert_int_equal(raw_send(&control, args, 4), 0);
+		assert_int_equal(raw_receive(&control, &reply), 0);
+		assert_string_equal(reply.text, "OK");
+		redlock_client *old = client;
+		client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+		enum redlock_vote_code vote = vote_of_bad_node();
+		if (i == 0)
+			assert_int_equal(redlock_vote_kind(vote), REDLOCK_KIND_MISSING);
+		else
+			assert_vote_is(vote, REDLOCK_VOTE_YES);
+		redlock_close(client);
+		client = old;
+		assert_vote_is(vote_of_bad_node(), REDLOCK_VOTE_YES);
+	}
+	raw_close(&control);
+}
+
 /* All nodes refuse, each in its way: no quorum, with every reason. */
 static void test_all_refuse(void **state)
 {
@@ -207,6 +236,7 @@ int main(void)
 	    cmocka_unit_test_teardown(test_cannot_persist, repair),
 	    cmocka_unit_test_teardown(test_long_script, repair),
 	    cmocka_unit_test_teardown(test_paused_writes, repair),
+	    cmocka_unit_test_teardown(test_too_many_clients, repair),
 	    cmocka_unit_test_teardown(test_all_refuse, repair),
 	};
 	return cmocka_run_group_tests_name("refusals", tests, start, stop);

@@ -28,8 +28,7 @@ static void test_flush_while_held(void **state)
 		flush_scripts(counts[i]);
 		expect_ok(lock, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
 		for (unsigned node = 0; node < NODES; node++)
-			assert_soon(redlock_process(client) == 0 &&
-			            server_pttl(&servers.server[node], "flushed") > WAIT_LONG_TTL_MS);
+			assert_driven(client, server_pttl(&servers.server[node], "flushed") > WAIT_LONG_TTL_MS);
 		flush_scripts(counts[i]);
 		expect_ok(lock, redlock_query(lock));
 		flush_scripts(counts[i]);
@@ -52,7 +51,7 @@ static void test_flush_before_a_fresh_client(void **state)
 		redlock_client *other = fixture_open(servers.tcp_urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 		redlock_lock *same = fixture_lock_with(other, "fresh", &options);
 		expect_ok(lock, redlock_acquire(lock));
-		assert_soon(servers_with_key(&servers, NODES, "fresh") == NODES);
+		assert_driven(client, servers_with_key(&servers, NODES, "fresh") == NODES);
 		flush_scripts(NODES);
 		expect_ok(same, i % 2 == 0 ? redlock_extend(same, 0) : redlock_query(same));
 		flush_scripts(NODES);
@@ -78,7 +77,7 @@ static void test_flush_before_the_same_value_again(void **state)
 	redlock_lock *lock = fixture_lock_with(client, "again", &options);
 	for (int i = 0; i < 50; i++) {
 		expect_ok(lock, redlock_acquire(lock));
-		assert_soon(redlock_process(client) == 0 && servers_with_key(&servers, NODES, "again") == NODES);
+		assert_driven(client, servers_with_key(&servers, NODES, "again") == NODES);
 		flush_scripts(NODES);
 		expect_ok(lock, redlock_release(lock));
 	}

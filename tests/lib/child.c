@@ -139,25 +139,33 @@ void child_remove_tree(const char *path)
 	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-pid_t child_janitor(const char *path, int *ret_fd)
+static void wait_and_remove(int fd, const char *path)
+{
+	char byte;
+	child_detach(&fd, 1);
+	while (read(fd, &byte, 1) < 0 && errno == EINTR) {
+	}
+	child_remove_tree(path);
+	_exit(0);
+}
+
+/* Not a child of the test but of nobody: ctest ends a test that takes too long with all its descendants. */
+int child_janitor(const char *path)
 {
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		child_die("pipe2");
-	pid_t pid = fork(); /* not child_fork(): this one is there to outlive the test for a moment */
+	pid_t pid = fork();
 	if (pid < 0)
 		child_die("fork");
 	if (pid == 0) {
-		char byte;
 		setsid();
 		signal(SIGTERM, SIG_IGN);
-		child_detach(&ends[0], 1);
-		while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {
-		}
-		child_remove_tree(path);
+		if (fork() == 0)
+			wait_and_remove(ends[0], path);
 		_exit(0);
 	}
 	close(ends[0]);
-	*ret_fd = ends[1];
-	return pid;
+	wait_status(pid, 0);
+	return ends[1];
 }

@@ -22,7 +22,7 @@ int child_join(pid_t pid);
 /* SIGKILLs a child and waits for it. 0 and below are ignored. */
 void child_kill(pid_t pid);
 
-/* Stops and continues a child, and waits until it is so. */
+/* Stops and continues a child that does not end by itself, and waits until it is so. */
 void child_pause(pid_t pid);
 void child_resume(pid_t pid);
 
@@ -33,8 +33,8 @@ int child_run(const char *const *argv, char *output, size_t size);
 /* Removes a directory and all in it. */
 void child_remove_tree(const char *path);
 
-/* Starts a process that removes `path` when this process and its forks have ended. Its descriptor must stay
- * open until then. Ended by child_kill(). */
-pid_t child_janitor(const char *path, int *ret_fd);
+/* Starts a process that removes `path` when this process and its forks have ended or closed the descriptor
+ * that is returned. */
+int child_janitor(const char *path);
 
 #endif

@@ -63,7 +63,11 @@ void fixture_expect(const redlock_lock *lock, int got, int want, const char *wha
 #define expect_result(lock, want, call) fixture_expect((lock), (call), (want), #call, __FILE__, __LINE__)
 #define expect_ok(lock, call) expect_result(lock, 0, call)
 
-#define assert_vote(lock, index, want)                                                                       \
-	assert_string_equal(redlock_vote_name(fixture_vote(lock, index)), redlock_vote_name(want))
+/* Waits for what the client still has to send: after a blocking call has returned with the answers of a
+ * quorum, the slower nodes are served when the client is driven the next time. */
+#define assert_driven(client, condition) assert_soon(redlock_process(client) == 0 && (condition))
+
+#define assert_vote_is(vote, want) assert_string_equal(redlock_vote_name(vote), redlock_vote_name(want))
+#define assert_vote(lock, index, want) assert_vote_is(fixture_vote(lock, index), want)
 
 #endif

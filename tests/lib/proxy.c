@@ -47,11 +47,23 @@ static void accept_pair(int listener, const char *server_socket, struct relay *r
 	close(client);
 }
 
+static void count_open(const struct relay *relays, struct proxy_faults *faults)
+{
+	unsigned open = 0;
+	for (int i = 0; i < MAX_PAIRS; i++)
+		open += relays[i].open && relays[i].fd[RELAY_UP] >= 0;
+	faults->open = open;
+}
+
 static void close_all(struct relay *relays, struct proxy_faults *faults)
 {
-	for (int i = 0; i < MAX_PAIRS; i++)
-		relay_close(&relays[i], faults->close_all == 2);
-	faults->open = 0;
+	for (int i = 0; i < MAX_PAIRS; i++) {
+		if (faults->close_all == PROXY_ABANDON)
+			relay_abandon(&relays[i]);
+		else
+			relay_close(&relays[i], faults->close_all == PROXY_RESET);
+	}
+	count_open(relays, faults);
 	faults->close_all = 0;
 }
 
@@ -84,10 +96,7 @@ static void serve_once(int listener, int wake_fd, const char *server_socket, str
 		relay_move(&relays[i], faults, &fds[2 + 2 * i]);
 	if (fds[0].revents != 0)
 		accept_pair(listener, server_socket, relays, faults);
-	unsigned open = 0;
-	for (int i = 0; i < MAX_PAIRS; i++)
-		open += relays[i].open;
-	faults->open = open;
+	count_open(relays, faults);
 }
 
 void proxy_start(struct proxy *proxy, const char *server_socket)
@@ -125,7 +134,7 @@ void proxy_set(struct proxy *proxy, atomic_uint *fault, unsigned value)
 		child_die("the proxy cannot be woken");
 }
 
-static void close_and_wait(struct proxy *proxy, unsigned how)
+void proxy_close(struct proxy *proxy, enum proxy_close how)
 {
 	uint64_t start_ns = wait_now_ns();
 	proxy_set(proxy, &proxy->faults->close_all, how);
@@ -134,14 +143,4 @@ static void close_and_wait(struct proxy *proxy, unsigned how)
 			child_die("the proxy does not close its connections");
 		wait_ms(1);
 	}
-}
-
-void proxy_cut(struct proxy *proxy)
-{
-	close_and_wait(proxy, 1);
-}
-
-void proxy_reset(struct proxy *proxy)
-{
-	close_and_wait(proxy, 2);
 }

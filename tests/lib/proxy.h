@@ -9,6 +9,12 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+enum proxy_close {
+	PROXY_CUT = 1, /* closes both ends in order */
+	PROXY_RESET,   /* resets both ends */
+	PROXY_ABANDON  /* resets the client's end; what it said before still gets to the server, when it is due */
+};
+
 /* Shared with the proxy process. "Up" is from the client to the server. Set these through proxy_set(). */
 struct proxy_faults {
 	atomic_uint delay_up_ms;
@@ -18,9 +24,9 @@ struct proxy_faults {
 	atomic_uint drop_down;  /* 1: throw away what the server says */
 	atomic_uint trickle;    /* 1: one byte per send, at most one per millisecond */
 	atomic_uint refuse;     /* 1: close new connections at once */
-	atomic_uint close_all;  /* 1: close all connections in order; 2: reset them. 0 again when done */
+	atomic_uint close_all;  /* an enum proxy_close; 0 again when it is done */
 	atomic_uint accepted;   /* how many connections there have been */
-	atomic_uint open;       /* how many there are */
+	atomic_uint open;       /* how many clients are connected */
 	atomic_uint up_bytes;   /* what was passed to the server */
 	atomic_uint down_bytes; /* what was passed to the client */
 };
@@ -40,9 +46,8 @@ void proxy_stop(struct proxy *proxy);
 /* Sets one of the faults: proxy_set(&p, &p.faults->hold_up, 1). */
 void proxy_set(struct proxy *proxy, atomic_uint *fault, unsigned value);
 
-/* Closes or resets all connections and returns when that is done. What the proxy keeps back is dropped; what
- * it passed to the server before is with the server. */
-void proxy_cut(struct proxy *proxy);
-void proxy_reset(struct proxy *proxy);
+/* Ends all connections and returns when that is done. What the proxy keeps back is dropped, but for
+ * PROXY_ABANDON; what it passed to the server before is with the server. */
+void proxy_close(struct proxy *proxy, enum proxy_close how);
 
 #endif

@@ -38,18 +38,35 @@ static void drop_queue(struct relay_queue *queue)
 	*queue = (struct relay_queue){.ended = queue->ended};
 }
 
-void relay_close(struct relay *relay, bool reset)
+static void close_end(struct relay *relay, int end, bool reset)
 {
 	struct linger abort = {.l_onoff = 1, .l_linger = 0};
+	if (relay->fd[end] < 0)
+		return;
+	if (reset)
+		setsockopt(relay->fd[end], SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
+	close(relay->fd[end]);
+	relay->fd[end] = -1;
+}
+
+void relay_close(struct relay *relay, bool reset)
+{
 	if (!relay->open)
 		return;
 	for (int end = 0; end < 2; end++) {
-		if (reset)
-			setsockopt(relay->fd[end], SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
-		close(relay->fd[end]);
+		close_end(relay, end, reset);
 		drop_queue(&relay->queue[end]);
 	}
 	relay->open = false;
+}
+
+void relay_abandon(struct relay *relay)
+{
+	if (!relay->open)
+		return;
+	close_end(relay, RELAY_UP, true);
+	drop_queue(&relay->queue[RELAY_DOWN]);
+	relay->queue[RELAY_UP].ended = true;
 }
 
 static bool held(const struct proxy_faults *faults, int direction)
@@ -97,7 +114,8 @@ static bool take_in(struct relay *relay, const struct proxy_faults *faults, int 
 	if (chunk == NULL)
 		child_die("out of memory in the proxy");
 	ssize_t got = recv(relay->fd[direction], chunk->bytes, sizeof chunk->bytes, 0);
-	if (got <= 0 || (direction == RELAY_DOWN && faults->drop_down)) {
+	bool dropped = direction == RELAY_DOWN && (faults->drop_down || relay->fd[RELAY_UP] < 0);
+	if (got <= 0 || dropped) {
 		free(chunk);
 		queue->ended = queue->ended || got == 0;
 		return got >= 0 || errno == EAGAIN || errno == EINTR;

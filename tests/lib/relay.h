@@ -29,7 +29,7 @@ struct relay_queue {
 
 struct relay {
 	bool open;
-	int fd[2]; /* [RELAY_UP] the client, [RELAY_DOWN] the server */
+	int fd[2]; /* [RELAY_UP] the client, -1 if abandoned; [RELAY_DOWN] the server */
 	struct relay_queue queue[2];
 };
 
@@ -38,6 +38,9 @@ int relay_open(struct relay *relay, int client, const char *server_socket);
 
 /* Closes both ends, by a reset when asked for. What is queued is dropped. */
 void relay_close(struct relay *relay, bool reset);
+
+/* Resets the client's end. The server's stays until it has got what the client had said, or closes. */
+void relay_abandon(struct relay *relay);
 
 /* Fills in what to poll for both ends, and lowers `wake_ns` to when a chunk becomes due. */
 void relay_prepare(struct relay *relay, const struct proxy_faults *faults, struct pollfd fds[2],

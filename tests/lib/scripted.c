@@ -142,6 +142,16 @@ static void serve_connection(struct talk *talk)
 	}
 }
 
+/* Says why and ends, in order: what the client says meanwhile is read, so that no reset overtakes the reason.
+ */
+static void turn_away(struct talk *talk)
+{
+	talk_send(talk, talk->plan->greeting, strlen(talk->plan->greeting), SIZE_MAX);
+	shutdown(talk->fd, SHUT_WR);
+	for (;;)
+		talk_byte(talk);
+}
+
 static void serve(int listener, const struct scripted_plan *plan, struct scripted_counts *counts)
 {
 	struct talk talk = {.plan = plan, .counts = counts};
@@ -155,6 +165,8 @@ static void serve(int listener, const struct scripted_plan *plan, struct scripte
 		counts->connections++;
 		if (!plan->close_on_accept && child_fork() == 0) {
 			close(listener);
+			if (plan->greeting != NULL)
+				turn_away(&talk);
 			serve_connection(&talk);
 		}
 		close(talk.fd);

@@ -18,7 +18,8 @@ struct scripted_rule {
 
 struct scripted_plan {
 	const struct scripted_rule
-	    *rules; /* the first that matches counts; ended by a NULL command. NULL: none */
+	    *rules;           /* the first that matches counts; ended by a NULL command. NULL: none */
+	const char *greeting; /* said at once to who connects, and the end; NULL: nothing */
 	bool close_on_accept;
 	bool close_on_command; /* closes at the first command instead of answering */
 	bool one_byte;         /* sends each reply byte by byte */

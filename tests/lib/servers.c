@@ -119,7 +119,7 @@ void servers_start(struct servers *servers, unsigned count, const char *const *e
 	         base != NULL && *base != '\0' && strlen(base) < 30 ? base : "/tmp");
 	if (count > SERVERS_MAX || mkdtemp(servers->dir) == NULL)
 		child_die("mkdtemp");
-	servers->janitor = child_janitor(servers->dir, &servers->janitor_fd);
+	servers->janitor_fd = child_janitor(servers->dir);
 	servers->count = count;
 	for (unsigned i = 0; i < count; i++) {
 		name_paths(servers, i);
@@ -145,7 +145,6 @@ void servers_stop(struct servers *servers)
 		close(servers->server[i].port_fd);
 	}
 	child_remove_tree(servers->dir);
-	child_kill(servers->janitor);
 	close(servers->janitor_fd);
 	servers->count = 0;
 }

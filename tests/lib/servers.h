@@ -30,8 +30,7 @@ struct server {
 struct servers {
 	unsigned count;
 	char dir[64];
-	pid_t janitor;
-	int janitor_fd;
+	int janitor_fd;                    /* open while the directory is needed */
 	const char *urls[SERVERS_MAX];     /* Unix sockets */
 	const char *tcp_urls[SERVERS_MAX]; /* TCP */
 	struct server server[SERVERS_MAX];

@@ -42,7 +42,7 @@ void scene_open(struct scene *s, const char *before, const char *after)
 
 void scene_close(struct scene *s)
 {
-	rl_node_close(&s->node);
+	rl_node_close(&s->node, false);
 	rl_poller_close(&s->poller);
 	rl_wire_free(&s->wire);
 	scene_hang_up(s);

@@ -26,7 +26,7 @@ struct scene {
 	uint64_t now_ns;
 	char heard[262144]; /* bytes from the node that were not shown yet */
 	size_t heard_size;
-	char text[65536];    /* what scene_heard() made of them */
+	char text[262144];   /* what scene_heard() made of them */
 	char answers[65536]; /* of the node, not looked at yet */
 	size_t answers_used;
 };

@@ -304,12 +304,12 @@ static void queries_do_not_starve_the_renewal(void **state)
 	struct drive d;
 	struct rl_rules rules = renewing_rules(3);
 	drive_hold(&d, &rules);
-	/* One millisecond round trips, a query whenever none runs. */
+	/* Round trips of 10 ms, a query whenever none runs. */
 	while (d.now_ns < rl_ms(100000)) {
 		if (!rl_lock_busy(&d.lock))
 			drive_query(&d);
 		assert_true(d.lock.round.open);
-		d.now_ns += rl_ms(1);
+		d.now_ns += rl_ms(10);
 		drive_votes(&d, "YYY");
 		assert_int_equal(d.lock.phase, RL_HELD);
 		drive_forget(&d);

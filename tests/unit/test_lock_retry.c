@@ -112,6 +112,22 @@ static void a_busy_lock_is_busy_to_the_end(void **state)
 	}
 }
 
+/* An attempt that nobody answers ends with the wait, not at its node timeout. */
+static void the_wait_ends_an_attempt(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 120);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "Y");
+	drive_ticks_until(&d, 1000);
+	drive_expect(
+	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	        "[  120.000] acquiring: tick -> idle YTT | send release #0 owed 7 | done acquire NOQUORUM\n");
+}
+
 /* A node that dies at the very end does not hide that a quorum was never there. */
 static void an_unreachable_quorum_is_no_quorum_to_the_end(void **state)
 {
@@ -278,6 +294,7 @@ int main(void)
 	    cmocka_unit_test(no_attempt_begins_after_the_deadline),
 	    cmocka_unit_test(no_attempt_begins_after_the_patience),
 	    cmocka_unit_test(a_busy_lock_is_busy_to_the_end),
+	    cmocka_unit_test(the_wait_ends_an_attempt),
 	    cmocka_unit_test(an_unreachable_quorum_is_no_quorum_to_the_end),
 	    cmocka_unit_test(a_retry_lies_in_the_future),
 	    cmocka_unit_test(cancel_while_paused),

@@ -3,9 +3,12 @@
  * comes back. */
 #include "scene.h"
 
-#include "core/quorum.h"
-
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include "core/quorum.h"
+#include "os/resolve.h"
 
 static struct scene scene;
 
@@ -129,6 +132,37 @@ static void nobody_listens(void **state)
 	expect_answers(s, "");
 	assert_string_equal(s->node.failure_text, "No such file or directory");
 	scene_close(s);
+}
+
+/* Over TCP a refusal comes later, as the outcome of the connect. */
+static void refused_over_tcp(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	int bound = socket(AF_INET, SOCK_STREAM, 0); /* takes a port, and does not listen */
+	assert_int_equal(bind(bound, (struct sockaddr *)&address, sizeof address), 0);
+	assert_int_equal(getsockname(bound, (struct sockaddr *)&address, &size), 0);
+	scene_open(s, "", "");
+	assert_int_equal(rl_resolve_host("127.0.0.1", ntohs(address.sin_port), &s->node.address), 0);
+	enum redlock_vote_code vote = scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	for (unsigned i = 0; i < 1000 && s->node.link != RL_LINK_DOWN; i++) {
+		struct rl_ready ready;
+		if (s->node.link == RL_LINK_CONNECTING)
+			assert_true(rl_poller_wait(&s->poller, &ready, 1, true) >= 0);
+		if (s->node.link == RL_LINK_CONNECTING)
+			rl_node_ready(&s->node, RL_READABLE | RL_WRITABLE, s->now_ns);
+		scene_turn(s);
+	}
+	if (vote == REDLOCK_VOTE_PENDING)
+		expect_answers(s, "acquire #1 DOWN\n");
+	else
+		assert_int_equal(vote, REDLOCK_VOTE_DOWN);
+	assert_string_equal(s->node.failure_text, "Connection refused");
+	assert_int_equal(s->node.failures, 1);
+	scene_close(s);
+	close(bound);
 }
 
 static void unresolved(void **state)
@@ -320,7 +354,7 @@ static void odd_identities(void **state)
 	    "$7\r\nrun_id:\r\n",
 	    "$14\r\nrun_id:0123456\r\n",
 	    "$48\r\nrun_id:01234567890123456789012345678901234567890\r\n", /* 41 digits */
-	    "$47\r\nrun_id:012345678901234567890123456789012345678x9\r\n",
+	    "$48\r\nrun_id:012345678901234567890123456789012345678x9\r\n",
 	    ":5\r\n",
 	    "+run_id:0123456789012345678901234567890123456789\r\n",
 	};
@@ -334,7 +368,7 @@ static void odd_identities(void **state)
 			fail_msg("%s: %s", infos[i], s->node.failure_text);
 		assert_int_equal(s->node.client_id, 0);
 		assert_string_equal(s->node.run_id, "");
-		assert_int_equal(s->node.setup_left, 0);
+		assert_int_equal(s->node.setup.count, 0);
 		scene_close(s);
 	}
 }
@@ -348,6 +382,7 @@ int main(void)
 	    cmocka_unit_test(user_without_password),
 	    cmocka_unit_test(gate_refused),
 	    cmocka_unit_test(nobody_listens),
+	    cmocka_unit_test(refused_over_tcp),
 	    cmocka_unit_test(unresolved),
 	    cmocka_unit_test(backoff),
 	    cmocka_unit_test(comes_back_on_demand),

@@ -15,7 +15,7 @@ struct today {
 struct tomorrow {
 	struct today today;
 	uint64_t third;
-	char tail[3];
+	char tail[8]; /* no padding behind it */
 };
 
 static void options_of_the_same_size(void **state)
@@ -56,11 +56,11 @@ static void longer_options(void **state)
 	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
 	assert_int_equal(to.second, 20);
 	assert_int_equal(to.size, sizeof to);
-	from.tail[2] = 1;
+	from.tail[7] = 1; /* the very last byte */
 	to.first = 1;
 	assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
 	assert_int_equal(to.first, 1); /* untouched */
-	from.tail[2] = 0;
+	from.tail[7] = 0;
 	from.third = 1;
 	assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
 }

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a client's process: it starts, pauses, dies, or closes its client, and starts anew. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "world.h"
+
+#define URL_SIZE 128
+
+static void trace_line(void *world, const char *line)
+{
+	struct world *w = world;
+	TRACE(w, "c%u | %s", w->current->index, line);
+}
+
+static void write_url(const struct plan *plan, unsigned node, char url[URL_SIZE])
+{
+	char login[48] = "";
+	if (plan->password != NULL)
+		snprintf(login, sizeof login, "%s:%s@", plan->user != NULL ? plan->user : "", plan->password);
+	if (plan->unix_sockets)
+		snprintf(url, URL_SIZE, "unix://%s/run/node%u.sock?db=%u", login, node, plan->database);
+	else
+		snprintf(url, URL_SIZE, "redis://%snode%u:%u/%u", login, node, 7000 + node, plan->database);
+}
+
+/* Some programs end themselves: most release what they have and wait until no node is owed anything, as a
+ * one-shot command does; some just close. */
+static void retire(struct world *w, uint32_t actor, uint64_t life)
+{
+	struct actor *a = &w->actors[actor];
+	if (a->life != life || !a->alive || w->winding_down)
+		return;
+	if (prng_chance(&w->work, 700))
+		actor_retire(w, actor);
+	else if (!a->paused)
+		actor_close(w, actor);
+}
+
+/* Every client has the same nodes, in an order of its own. */
+static void choose_nodes(struct world *w, struct actor *a)
+{
+	unsigned all[SIM_MAX_NODES] = {0};
+	assert(w->plan.nodes > 0);
+	a->node_count = w->plan.nodes;
+	for (unsigned i = 0; i < w->plan.nodes; i++)
+		all[i] = i;
+	for (unsigned i = w->plan.nodes; i > 1; i--) {
+		unsigned k = (unsigned)prng_below(&w->work, i), kept = all[i - 1];
+		all[i - 1] = all[k];
+		all[k] = kept;
+	}
+	if (w->plan.broken == BREAK_QUORUM) { /* each leaves out one node */
+		a->node_count = w->plan.nodes - 1;
+		for (unsigned i = 0; i < a->node_count; i++)
+			all[i] = (a->index + i) % w->plan.nodes;
+	}
+	memcpy(a->order, all, sizeof all);
+}
+
+static void actor_start(struct world *w, uint32_t actor, uint64_t life)
+{
+	struct actor *a = &w->actors[actor];
+	if (a->alive || life != a->life + 1)
+		return;
+	char urls[SIM_MAX_NODES][URL_SIZE];
+	const char *list[SIM_MAX_NODES];
+	a->life = (uint32_t)life;
+	a->alive = true;
+	a->dying = a->adopted = a->retiring = a->paused = a->run_planned = false;
+	a->style = (enum loop_style)prng_below(&w->work, LOOP_STYLES);
+	a->timeout_ns = a->timer_ns = a->stumble_ns = 0;
+	a->unresolved = 0;
+	memset(a->fds, 0, sizeof a->fds);
+	prng_seed(&a->random, w->plan.seed, 1000 + actor * 100 + life);
+	choose_nodes(w, a);
+	a->quorum = w->plan.quorum != 0 ? w->plan.quorum : a->node_count / 2 + 1;
+	for (unsigned i = 0; i < a->node_count; i++) {
+		write_url(&w->plan, a->order[i], urls[i]);
+		list[i] = urls[i];
+	}
+	struct redlock_options options;
+	char why[256] = "";
+	redlock_options_init(&options);
+	options.urls = list;
+	options.url_count = a->node_count;
+	options.prefix = w->plan.prefix;
+	options.quorum = w->plan.quorum;
+	options.owner = actor % 2 == 0 ? "app@sim" : NULL;
+	options.trace = w->trace.on ? trace_line : NULL;
+	options.trace_user = w;
+	options.error_text = why;
+	options.error_text_size = sizeof why;
+	TRACE(w, "c%u starts, process %u", actor, a->life);
+	actor_enter(w, actor);
+	int error = redlock_open(&options, &a->client);
+	if (error != 0) {
+		a->alive = false;
+		w->current = NULL;
+		if (error != REDLOCK_E_SYSTEM) /* there were no random bytes */
+			check_fail(w, VIOLATION_RESULT, "redlock_open() says %s: %s", redlock_error_name(error), why);
+		a->life = (uint32_t)life;
+		world_after(w, 100 * SIM_MS, actor_start, actor, life + 1);
+		return;
+	}
+	actor_leave(w);
+	actor_must_run(w, actor);
+	if (prng_chance(&w->work, 400))
+		world_after(w, prng_between(&w->work, 100, 3000) * SIM_MS, retire, actor, life);
+	for (uint32_t i = 0; i < SIM_MAX_HANDLES; i++)
+		handle_plan(w, actor, i, prng_below(&w->work, w->plan.think_ms + 1) * SIM_MS);
+}
+
+void actor_init(struct world *w, uint32_t actor)
+{
+	struct actor *a = &w->actors[actor];
+	a->index = actor;
+	a->clock = (struct drift){
+	    .base_world_ns = w->now_ns,
+	    .base_local_ns = SIM_SECOND + prng_below(&w->chaos, 1000000) * SIM_SECOND,
+	};
+	if (w->plan.gap_ms[COVER_CLIENT_DRIFT] != 0)
+		a->clock.rate_ppm =
+		    (int32_t)prng_between(&w->chaos, 0, 2 * (uint64_t)w->plan.rate_ppm) - w->plan.rate_ppm;
+	world_after(w, prng_below(&w->work, 200) * SIM_MS, actor_start, actor, 1);
+}
+
+/* Frees the process's memory as the library does it, checks that it kept no descriptor, and lets the next
+ * process start. */
+static void end_process(struct world *w, struct actor *a)
+{
+	redlock_lock *locks[SIM_MAX_HANDLES];
+	for (unsigned i = 0; i < SIM_MAX_HANDLES; i++) {
+		locks[i] = a->handles[i].lock;
+		handle_drop(&a->handles[i]);
+	}
+	actor_enter(w, a->index);
+	bool handles_first = prng_chance(&w->work, 500);
+	for (unsigned i = 0; handles_first && i < SIM_MAX_HANDLES; i++)
+		redlock_lock_free(locks[i]);
+	redlock_close(a->client);
+	for (unsigned i = 0; !handles_first && i < SIM_MAX_HANDLES; i++)
+		redlock_lock_free(locks[i]);
+	w->current = NULL;
+	a->client = NULL;
+	a->alive = false;
+	for (unsigned i = 0; i < SIM_MAX_FDS; i++)
+		if (a->fds[i].used)
+			check_fail(w, VIOLATION_DESCRIPTOR, "c%u closed its client and left descriptor %u", a->index,
+			           i + SIM_FIRST_FD);
+	if (a->poller_open)
+		check_fail(w, VIOLATION_DESCRIPTOR, "c%u closed its client and left its poller", a->index);
+	world_after(w, prng_between(&w->work, 1, 500) * SIM_MS, actor_start, a->index, a->life + 1);
+}
+
+void actor_crash(struct world *w, uint32_t actor, bool machine)
+{
+	struct actor *a = &w->actors[actor];
+	TRACE(w, "c%u dies%s", actor, machine ? ", with its machine" : "");
+	for (unsigned i = 0; i < SIM_MAX_FDS; i++)
+		if (a->fds[i].used)
+			link_client_die(w, a->fds[i].conn, machine);
+	a->dying = true;
+	end_process(w, a);
+}
+
+void actor_close(struct world *w, uint32_t actor)
+{
+	TRACE(w, "c%u closes its client", actor);
+	world_hit(w, COVER_CLOSED);
+	end_process(w, &w->actors[actor]);
+}
+
+void actor_stumble(struct world *w, uint32_t actor, uint64_t duration_ns)
+{
+	w->actors[actor].stumble_ns = duration_ns;
+}
+
+static void go_on(struct world *w, uint32_t actor, uint64_t life)
+{
+	struct actor *a = &w->actors[actor];
+	if (a->life != life || !a->paused)
+		return;
+	a->paused = false;
+	a->resumed_ns = w->now_ns;
+	TRACE(w, "c%u goes on", actor);
+	actor_must_run(w, actor);
+}
+
+void actor_pause(struct world *w, uint32_t actor, uint64_t duration_ns)
+{
+	struct actor *a = &w->actors[actor];
+	TRACE(w, "c%u pauses for %.3f ms", actor, (double)duration_ns / (double)SIM_MS);
+	a->paused = true;
+	a->resume_ns = w->now_ns + duration_ns;
+	world_at(w, a->resume_ns, go_on, actor, a->life);
+}
+
+void actor_set_rate(struct world *w, uint32_t actor, int32_t rate_ppm)
+{
+	struct actor *a = &w->actors[actor];
+	drift_set_rate(&a->clock, w->now_ns, rate_ppm);
+	for (unsigned i = 0; i < SIM_MAX_HANDLES; i++)
+		a->handles[i].until_ns = drift_world(&a->clock, a->handles[i].deadline_ns);
+	if (a->alive)
+		actor_plan_timer(w, actor);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* The library's scripts. They are known by their text or SHA1, and run as C here; the originals are in
+ * scripts/. */
+#include "call.h"
+
+/* The first line of release and extend: 1 ours, 0 not; -1: an answer was given. */
+static int ours(struct call *c, const struct key *key)
+{
+	if (key != NULL && key->type != KEY_STRING) {
+		world_hit(c->w, COVER_WRONGTYPE);
+		call_reply(c, call_wrongtype);
+		return -1;
+	}
+	return key != NULL && bytes_equal(key_value(key), c->words[SCRIPT_TOKEN]) ? 1 : 0;
+}
+
+static void script_release(struct call *c)
+{
+	struct key *key = call_find(c, c->words[SCRIPT_KEY]);
+	int mine = ours(c, key);
+	if (mine < 0)
+		return;
+	if (mine == 1 && call_write_refused(c) != NULL) {
+		call_reply(c, call_write_refused(c));
+		return;
+	}
+	if (mine == 1)
+		call_delete(c, key);
+	call_reply_number(c, mine);
+}
+
+static void script_extend(struct call *c)
+{
+	struct key *key = call_find(c, c->words[SCRIPT_KEY]);
+	int mine = ours(c, key);
+	if (mine < 0)
+		return;
+	int64_t left = call_life(c, key), wanted = word_number(c->words[SCRIPT_TTL]);
+	if (mine == 1 && left >= 0 && left < wanted) {
+		if (call_write_refused(c) != NULL) {
+			call_reply(c, call_write_refused(c));
+			return;
+		}
+		key->expires_ms += wanted - left;
+	}
+	call_reply_number(c, mine);
+}
+
+static void script_inspect(struct call *c)
+{
+	const struct key *key = call_find(c, c->words[SCRIPT_KEY]);
+	struct bytes value = key != NULL ? key_value(key) : (struct bytes){"", 0};
+	call_reply(c, "*4");
+	call_reply_bulk(c, text_bytes(key == NULL ? "none" : key->type == KEY_STRING ? "string" : "hash"));
+	call_reply_number(c, call_life(c, key));
+	call_reply_number(c, (int64_t)value.size);
+	call_reply_bulk(c, (struct bytes){value.at, value.size < 1024 ? value.size : 1024});
+}
+
+static void run_script(struct call *c, enum rl_script script)
+{
+	static const struct {
+		unsigned words;
+		void (*run)(struct call *c);
+	} scripts[RL_SCRIPT_COUNT] = {
+	    [RL_SCRIPT_RELEASE] = {5, script_release},
+	    [RL_SCRIPT_EXTEND] = {6, script_extend},
+	    [RL_SCRIPT_INSPECT] = {4, script_inspect},
+	};
+	if (c->count != scripts[script].words || word_number(c->words[2]) != 1)
+		check_fail(c->w, VIOLATION_PROTOCOL, "script %d with %u words", (int)script, c->count);
+	else
+		scripts[script].run(c);
+}
+
+void run_eval(struct call *c)
+{
+	for (int i = 0; i < RL_SCRIPT_COUNT; i++) {
+		if (!bytes_equal(c->words[1], (struct bytes){rl_scripts[i].text, rl_scripts[i].length}))
+			continue;
+		c->node->cached[i] = true;
+		run_script(c, (enum rl_script)i);
+		return;
+	}
+	check_fail(c->w, VIOLATION_PROTOCOL, "EVAL of an unknown script");
+}
+
+void run_evalsha(struct call *c)
+{
+	for (int i = 0; i < RL_SCRIPT_COUNT; i++) {
+		if (!c->node->cached[i] || !word_is(c->words[1], rl_scripts[i].sha))
+			continue;
+		run_script(c, (enum rl_script)i);
+		return;
+	}
+	world_hit(c->w, COVER_NOSCRIPT);
+	call_reply(c, "-NOSCRIPT No matching script. Please use EVAL.");
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/* What a node owes when its connection breaks: releases become debts, SETs without an answer become ghosts
+ * that are killed before the debts are paid, and what cannot be made certain is counted. */
+#include "scene.h"
+
+#include <sys/socket.h>
+
+#include "core/quorum.h"
+
+static struct scene scene;
+
+/* A connection that is open, with SCRIPTs unknown. */
+static struct scene *open_scene(int client_id)
+{
+	scene_open(&scene, "", "");
+	rl_node_connect(&scene.node, scene.now_ns);
+	scene_greet(&scene, client_id);
+	return &scene;
+}
+
+static void cut(struct scene *s)
+{
+	scene_hang_up(s);
+	scene_turn(s);
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+}
+
+/* Accepts the next connection. Returns what the node said on it: no more than its greeting while there are
+ * ghosts to be met, because only the identity of the server says what their ids mean. */
+static const char *next_connection(struct scene *s)
+{
+	s->now_ns = rl_node_deadline(&s->node);
+	rl_node_tick(&s->node, s->now_ns);
+	scene_accept(s);
+	return scene_heard(s);
+}
+
+#define RUN_ID "$47\r\nrun_id:0000000000000000000000000000000000000007\r\n"
+#define GREETING ":2\r\n" RUN_ID
+
+/* The whole way: SET in flight, cut, the release is owed; then kill, release, settled. */
+static void set_in_flight(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	expect_heard(s, "SET job token1 NX PX 30000\n");
+	scene_owe(s, 1, 0);
+	expect_heard(s, "EVAL release 1 job token1\n"); /* behind its SET */
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	cut(s);
+	expect_answers(s, "acquire #1 CLOSED\n");
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	assert_string_equal(next_connection(s), HELLO);
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	scene_say(s, GREETING);
+	expect_heard(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\n");
+	scene_say(s, ":1\r\n:1\r\n");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_int_equal(s->node.lingering, 0);
+	expect_answers(s, ""); /* nobody waits for it any more */
+	cut(s);
+	assert_string_equal(next_connection(s), HELLO); /* all is settled */
+	scene_close(s);
+}
+
+/* Not there, and the old connection is gone: settled too. 0: it was gone already. */
+static void not_there_after_the_kill(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_heard(s);
+	cut(s);
+	next_connection(s);
+	scene_say(s, GREETING);
+	scene_heard(s);
+	scene_say(s, ":0\r\n:0\r\n");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_int_equal(s->node.lingering, 0);
+	scene_close(s);
+}
+
+/* The kill is refused: "not there" proves nothing, for the SET may still come. */
+static void kill_refused(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	scene_owe(s, 2, 0);
+	scene_heard(s);
+	cut(s);
+	next_connection(s);
+	scene_say(s, GREETING);
+	expect_heard(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\nEVAL release 1 job token2\n");
+	scene_say(s, "-NOPERM this user has no permissions to run the 'client|kill' command\r\n:0\r\n:1\r\n");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_int_equal(s->node.lingering, 1); /* the second was there and is deleted */
+	scene_close(s);
+}
+
+/* The server was started again: the ids of the old process mean somebody else now, and its buffers are gone.
+ */
+static void another_process(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_heard(s);
+	cut(s);
+	next_connection(s);
+	scene_say(s, ":2\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n");
+	expect_heard(s, "EVAL release 1 job token1\n");
+	scene_say(s, ":0\r\n");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_int_equal(s->node.lingering, 0);
+	scene_close(s);
+}
+
+/* The identity is not told: nobody is killed on suspicion. */
+static void identity_refused(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_heard(s);
+	cut(s);
+	next_connection(s);
+	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n");
+	expect_heard(s, "EVAL release 1 job token1\n");
+	scene_say(s, ":0\r\n");
+	assert_int_equal(s->node.lingering, 1);
+	scene_close(s);
+}
+
+/* A ghost that could not be killed is gone by itself some time after the server answers again: what sat in
+ * its buffer has been read by then. */
+static void ghosts_do_not_stay_for_ever(void **state)
+{
+	(void)state;
+	scene_open(&scene, "", "");
+	struct scene *s = &scene;
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_accept(s);
+	scene_heard(s);
+	cut(s); /* its id is not known */
+	next_connection(s);
+	scene_say(s, GREETING);
+	s->now_ns += rl_ms(50000);
+	scene_owe(s, 1, 2);
+	scene_heard(s);
+	scene_say(s, ":0\r\n");
+	assert_int_equal(s->node.lingering, 1);
+	s->now_ns += rl_ms(20000);
+	scene_owe(s, 1, 3);
+	scene_heard(s);
+	scene_say(s, ":0\r\n");
+	assert_int_equal(s->node.lingering, 1); /* no more */
+	expect_answers(s, "acquire #1 CLOSED\nrelease #2 NO\nrelease #3 NO\n");
+	scene_close(s);
+}
+
+/* The id of the old connection is not known: it cannot be killed. */
+static void id_unknown(void **state)
+{
+	(void)state;
+	scene_open(&scene, "", "");
+	struct scene *s = &scene;
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_accept(s);
+	expect_heard(s, HELLO "SET job token1 NX PX 30000\nEVAL release 1 job token1\n");
+	cut(s);
+	expect_answers(s, "acquire #1 CLOSED\n");
+	assert_string_equal(next_connection(s), HELLO "EVAL release 1 job token1\n");
+	scene_say(s, GREETING ":0\r\n");
+	assert_int_equal(s->node.lingering, 1);
+	scene_close(s);
+}
+
+/* A lock is granted by the others while this node owes the answer to its SET; the release comes later, after
+ * further connections came and went. The ghost is not forgotten because nothing was owed at the time. */
+static void ghost_without_a_debt(void **state)
+{
+	(void)state;
+	scene_open(&scene, "", "");
+	struct scene *s = &scene;
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_accept(s);
+	scene_heard(s);
+	cut(s); /* its id is not known */
+	next_connection(s);
+	scene_say(s, GREETING);
+	cut(s);
+	next_connection(s);
+	scene_say(s, GREETING);
+	scene_owe(s, 1, 2);
+	scene_heard(s);
+	scene_say(s, ":0\r\n");
+	expect_answers(s, "acquire #1 CLOSED\nrelease #2 NO\n");
+	assert_int_equal(s->node.lingering, 1);
+	scene_close(s);
+}
+
+/* A ghost whose kill was not answered is killed again by the next connection. */
+static void kill_is_repeated(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_heard(s);
+	cut(s);
+	next_connection(s);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	scene_say(s, ":78\r\n" RUN_ID); /* cut before the kill is answered */
+	expect_heard(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\nSET job token2 NX PX 30000\n");
+	cut(s);
+	expect_answers(s, "acquire #1 CLOSED\nacquire #2 CLOSED\n");
+	assert_string_equal(next_connection(s), HELLO);
+	scene_say(s, ":79\r\n" RUN_ID);
+	expect_heard(s, "CLIENT KILL ID 77\nCLIENT KILL ID 78\nEVAL release 1 job token1\n");
+	scene_say(s, ":0\r\n:0\r\n:0\r\n");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_int_equal(s->node.lingering, 0);
+	cut(s);
+	next_connection(s);
+	scene_say(s, ":80\r\n" RUN_ID);
+	expect_heard(s, ""); /* they are laid */
+	scene_close(s);
+}
+
+/* No more ghosts are remembered than there is room for: the rest cannot be killed, and that is known. */
+static void too_many_ghosts(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(100);
+	char text[64];
+	for (unsigned i = 0; i < RL_GHOSTS + 1; i++) {
+		scene_submit(s, REDLOCK_OP_ACQUIRE, i, i + 1);
+		expect_answers(s, "");
+		scene_heard(s);
+		cut(s);
+		snprintf(text, sizeof text, "acquire #%u CLOSED\n", i + 1);
+		expect_answers(s, text);
+		assert_int_equal(s->node.ghost_count, i + 1 <= RL_GHOSTS ? i + 1 : RL_GHOSTS);
+		next_connection(s);
+		snprintf(text, sizeof text, ":%u\r\n" RUN_ID, 101 + i);
+		scene_say(s, text); /* the kills are not answered */
+	}
+	scene_heard(s);
+	for (unsigned i = 0; i < RL_GHOSTS; i++)
+		scene_say(s, ":1\r\n");
+	scene_owe(s, 1, 9);
+	scene_heard(s);
+	scene_say(s, ":0\r\n");
+	expect_answers(s, "release #9 NO\n");
+	assert_int_equal(s->node.lingering, 1);
+	scene_close(s);
+}
+
+/* What was not sent did not happen: no ghost, no debt, and another word for the vote. */
+static void unsent_set(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_hang_up(s);
+	scene_turn(s);
+	expect_answers(s, "acquire #1 UNSENT\n");
+	assert_int_equal(s->node.ghost_count, 0);
+	assert_false(s->node.ghost_stays);
+	assert_string_equal(next_connection(s), HELLO);
+	scene_close(s);
+}
+
+/* Before the connection is open nothing can have been sent: a release behind its own SET is no debt. */
+static void release_behind_its_unsent_set(void **state)
+{
+	(void)state;
+	scene_open(&scene, ":pw@", "");
+	struct scene *s = &scene;
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_owe(s, 2, 0); /* of an earlier connection: its SET is not here */
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	scene_accept(s);
+	expect_heard(s, "AUTH pw\n" HELLO);
+	cut(s);
+	expect_answers(s, "acquire #1 UNSENT\n");
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	next_connection(s);
+	scene_say(s, "+OK\r\n");
+	expect_heard(s, "EVAL release 1 job token2\n");
+	scene_close(s);
+}
+
+/* The same pair, but the gate opened and the SET went out before the cut: then it is a debt. */
+static void release_behind_its_sent_set(void **state)
+{
+	(void)state;
+	scene_open(&scene, ":pw@", "");
+	struct scene *s = &scene;
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_accept(s);
+	scene_heard(s);
+	scene_say(s, "+OK\r\n:5\r\n" RUN_ID);
+	expect_heard(s, "SET job token1 NX PX 30000\nEVAL release 1 job token1\n");
+	cut(s);
+	expect_answers(s, "acquire #1 CLOSED\n");
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	assert_string_equal(next_connection(s), "AUTH pw\n" HELLO);
+	scene_say(s, "+OK\r\n:6\r\n");
+	expect_heard(s, "");
+	scene_say(s, RUN_ID);
+	expect_heard(s, "CLIENT KILL ID 5\nEVAL release 1 job token1\n");
+	scene_close(s);
+}
+
+/* The SET went out in part, its release not at all: the rest of the SET may have been in the same packet. */
+static void release_behind_a_half_sent_set(void **state)
+{
+	(void)state;
+	scene_open(&scene, ":pw@", "");
+	struct scene *s = &scene;
+	static char name[60000];
+	int small = 4608;
+	memset(name, 'n', sizeof name);
+	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
+	                         .tag = {.slot = 1, .seq = 1},
+	                         .name = {name, sizeof name},
+	                         .token = {"token1", 6},
+	                         .ttl_ms = 1};
+	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+	scene_owe(s, 1, 0);
+	scene_accept(s);
+	scene_heard(s);
+	assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	scene_say(s, "+OK\r\n");
+	assert_false(rl_outbox_front_unsent(&s->node.outbox));
+	assert_true(rl_outbox_unsent(&s->node.outbox).size > 0);
+	cut(s);
+	expect_answers(s, "acquire #1 CLOSED\n");
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	scene_close(s);
+}
+
+/* A release that is asked for while the node is down is kept, and paid by the next connection. */
+static void release_while_down(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	cut(s);
+	s->node.failures = 3; /* no connection on demand */
+	assert_int_equal(scene_owe(s, 1, 5), REDLOCK_VOTE_DOWN);
+	assert_int_equal(scene_submit(s, REDLOCK_OP_RELEASE, 2, 6), REDLOCK_VOTE_DOWN); /* not owed: not kept */
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	assert_string_equal(next_connection(s), HELLO "EVAL release 1 job token1\n");
+	scene_say(s, GREETING ":1\r\n");
+	expect_answers(s, "");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	scene_close(s);
+}
+
+/* A debt that was an EVALSHA meets a server that does not know the script. */
+static void debt_by_digest(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_owe(s, 1, 1);
+	scene_heard(s);
+	scene_say(s, ":1\r\n"); /* now the script is known */
+	scene_owe(s, 2, 2);
+	expect_heard(s, "EVALSHA release 1 job token2\n");
+	cut(s);
+	expect_answers(s, "release #1 YES\nrelease #2 CLOSED\n");
+	assert_string_equal(next_connection(s), HELLO "EVALSHA release 1 job token2\n");
+	scene_say(s, GREETING "-NOSCRIPT No matching script. Please use EVAL.\r\n");
+	expect_heard(s, "EVAL release 1 job token2\n");
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	scene_say(s, ":1\r\n");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_int_equal(s->node.lingering, 0);
+	scene_close(s);
+}
+
+/* A release that is answered with an error settles nothing. */
+static void release_refused(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_owe(s, 1, 1);
+	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2); /* not owed: nothing can linger */
+	scene_heard(s);
+	scene_say(s, "-MISCONF Redis is configured to save RDB snapshots\r\n-MISCONF x\r\n");
+	expect_answers(s, "release #1 MISCONF\nrelease #2 MISCONF\n");
+	assert_int_equal(s->node.lingering, 1);
+	assert_string_equal(s->node.failure_text, "MISCONF x");
+	scene_close(s);
+}
+
+/* Debts are kept through a connection that never gets anywhere. */
+static void debts_survive_failed_connections(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_owe(s, 1, 0);
+	scene_owe(s, 2, 0);
+	scene_heard(s);
+	cut(s);
+	for (unsigned i = 0; i < 5; i++) {
+		next_connection(s);
+		cut(s);
+		assert_int_equal(rl_node_owed(&s->node), 2);
+	}
+	assert_string_equal(next_connection(s), HELLO "EVAL release 1 job token1\nEVAL release 1 job token2\n");
+	scene_say(s, GREETING ":1\r\n:1\r\n");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	scene_close(s);
+}
+
+/* Debts are bounded; what does not fit is counted as lingering. */
+static void debts_are_bounded(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	static char name[60000];
+	memset(name, 'n', sizeof name);
+	cut(s);
+	s->node.failures = 3;
+	for (unsigned i = 0; i < 100; i++) {
+		struct rl_request release = {.operation = REDLOCK_OP_RELEASE,
+		                             .tag = {.slot = i},
+		                             .name = {name, sizeof name},
+		                             .token = {"t", 1},
+		                             .owed = 1u << 3};
+		assert_int_equal(scene_request(s, &release), REDLOCK_VOTE_DOWN);
+	}
+	assert_true(rl_outbox_size(&s->node.debts) <= 256 * 1024);
+	assert_int_equal(rl_node_owed(&s->node) + s->node.lingering, 100);
+	assert_true(rl_node_owed(&s->node) >= 2);
+	scene_close(s);
+}
+
+/* Garbage in answer to a SET: nobody knows whether it was executed. */
+static void garbage_for_a_set(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(77);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_heard(s);
+	scene_say(s, "HTTP/1.1 400 Bad Request\r\n\r\n");
+	expect_answers(s, "acquire #1 GARBAGE\n");
+	assert_string_equal(s->node.failure_text, "the answer is not the Redis protocol");
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	/* Nothing is sent while it is down: that is no open outcome. */
+	s->node.failures = 3;
+	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 3, 3), REDLOCK_VOTE_DOWN);
+	scene_hang_up(s);
+	next_connection(s);
+	scene_say(s, GREETING);
+	expect_heard(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\n");
+	scene_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(set_in_flight),
+	    cmocka_unit_test(not_there_after_the_kill),
+	    cmocka_unit_test(kill_refused),
+	    cmocka_unit_test(another_process),
+	    cmocka_unit_test(identity_refused),
+	    cmocka_unit_test(ghosts_do_not_stay_for_ever),
+	    cmocka_unit_test(id_unknown),
+	    cmocka_unit_test(ghost_without_a_debt),
+	    cmocka_unit_test(kill_is_repeated),
+	    cmocka_unit_test(too_many_ghosts),
+	    cmocka_unit_test(unsent_set),
+	    cmocka_unit_test(release_behind_its_unsent_set),
+	    cmocka_unit_test(release_behind_its_sent_set),
+	    cmocka_unit_test(release_behind_a_half_sent_set),
+	    cmocka_unit_test(release_while_down),
+	    cmocka_unit_test(debt_by_digest),
+	    cmocka_unit_test(release_refused),
+	    cmocka_unit_test(debts_survive_failed_connections),
+	    cmocka_unit_test(debts_are_bounded),
+	    cmocka_unit_test(garbage_for_a_set),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/* What flows over an open connection: order, partial sends, scripts that are not known, limits of what piles
+ * up, and answers that nobody asked for. */
+#include "scene.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/quorum.h"
+#include "os/resolve.h"
+
+static struct scene scene;
+
+static struct scene *open_scene(void)
+{
+	scene_open(&scene, "", "");
+	rl_node_connect(&scene.node, scene.now_ns);
+	scene_greet(&scene, 9);
+	return &scene;
+}
+
+static void pipelined_in_order(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_submit(s, REDLOCK_OP_EXTEND, 1, 2);
+	scene_submit(s, REDLOCK_OP_QUERY, 1, 3);
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 4);
+	expect_heard(s, "SET job token1 NX PX 30000\nEVAL extend 1 job token1 30000\nEVAL inspect 1 job\n"
+	                "EVAL release 1 job token1\n");
+	scene_say(s, "+OK\r\n:1\r\n*4\r\n$6\r\nstring\r\n:5\r\n:1\r\n$1\r\nx\r\n:0\r\n");
+	expect_answers(s, "acquire #1 YES\nextend #2 YES\nquery #3 YES\nrelease #4 NO\n");
+	scene_close(s);
+}
+
+/* Nobody waits for the answer to number 0: it is taken, and not handed out. */
+static void nobody_waits(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_owe(s, 1, 0);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	scene_heard(s);
+	scene_say(s, ":1\r\n+OK\r\n");
+	expect_answers(s, "acquire #2 YES\n");
+	scene_close(s);
+}
+
+/* ---- scripts ---- */
+
+/* By text until the connection has run it once, then by digest; a script of another kind is not known by
+ * that. */
+static void scripts_are_learnt(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
+	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2); /* not known yet */
+	expect_heard(s, "EVAL release 1 job token1\nEVAL release 1 job token2\n");
+	scene_say(s, ":1\r\n:1\r\n");
+	scene_submit(s, REDLOCK_OP_RELEASE, 3, 3);
+	scene_submit(s, REDLOCK_OP_EXTEND, 3, 4);
+	expect_heard(s, "EVALSHA release 1 job token3\nEVAL extend 1 job token3 30000\n");
+	scene_hang_up(s);
+	scene_turn(s);
+	rl_node_connect(&s->node, s->now_ns);
+	scene_greet(s, 10); /* a server that was started again knows none */
+	scene_submit(s, REDLOCK_OP_RELEASE, 3, 5);
+	expect_heard(s, "EVAL release 1 job token3\n");
+	scene_close(s);
+}
+
+/* An error does not teach a script; a key of another type does: the script has run. */
+static void errors_teach_nothing(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
+	scene_heard(s);
+	scene_say(s, "-LOADING Redis is loading the dataset in memory\r\n");
+	expect_answers(s, "release #1 LOADING\n");
+	assert_int_equal(s->node.failure, REDLOCK_VOTE_LOADING);
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 2);
+	expect_heard(s, "EVAL release 1 job token1\n");
+	scene_say(s, "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+	expect_answers(s, "release #2 NO\n");
+	assert_int_equal(s->node.failure, REDLOCK_VOTE_LOADING); /* no failure */
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 3);
+	expect_heard(s, "EVALSHA release 1 job token1\n");
+	scene_close(s);
+}
+
+/* The server forgot its scripts: each is asked for again with its text, in order, and answered once. */
+static void forgotten_scripts(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
+	scene_submit(s, REDLOCK_OP_EXTEND, 1, 2);
+	scene_heard(s);
+	scene_say(s, ":0\r\n:0\r\n");
+	scene_answers(s);
+	scene_submit(s, REDLOCK_OP_EXTEND, 2, 3);
+	scene_submit(s, REDLOCK_OP_RELEASE, 2, 4);
+	scene_owe(s, 3, 0);
+	expect_heard(s, "EVALSHA extend 1 job token2 30000\nEVALSHA release 1 job token2\n"
+	                "EVALSHA release 1 job token3\n");
+	scene_say(s, "-NOSCRIPT No matching script. Please use EVAL.\r\n-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
+	expect_answers(s, "");
+	expect_heard(s, "EVAL extend 1 job token2 30000\nEVAL release 1 job token2\nEVAL release 1 job token3\n");
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	scene_say(s, ":1\r\n:1\r\n:1\r\n");
+	expect_answers(s, "extend #3 YES\nrelease #4 YES\n");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_int_equal(s->node.lingering, 0);
+	/* A server that does not know an EVAL either is broken; it is not asked for ever. */
+	scene_submit(s, REDLOCK_OP_RELEASE, 4, 5);
+	scene_heard(s);
+	scene_say(s, "-NOSCRIPT x\r\n");
+	scene_heard(s);
+	scene_say(s, "-NOSCRIPT x\r\n");
+	expect_answers(s, "release #5 SERVER\n");
+	scene_close(s);
+}
+
+/* A caller's own value is never asked about twice: its requests go by text, always. */
+static void by_text_on_demand(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	struct rl_request release = {.operation = REDLOCK_OP_RELEASE,
+	                             .tag = {.slot = 1, .seq = 1},
+	                             .name = {"job", 3},
+	                             .token = {"own", 3},
+	                             .by_text = true};
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(scene_request(s, &release), REDLOCK_VOTE_PENDING);
+		expect_heard(s, "EVAL release 1 job own\n");
+		scene_say(s, ":1\r\n");
+	}
+	scene_close(s);
+}
+
+/* ---- partial sends ---- */
+
+/* A small socket buffer and a slow reader: every byte arrives, once and in order. */
+static void partial_sends(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	static char name[30000];
+	char want[256];
+	int small = 4608;
+	assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	for (unsigned i = 0; i < 8; i++) {
+		memset(name, 'a' + (int)i, sizeof name);
+		struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
+		                         .tag = {.slot = i, .seq = i + 1},
+		                         .name = {name, 1000 + 3000 * i},
+		                         .token = {"t", 1},
+		                         .ttl_ms = 1};
+		assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+	}
+	rl_node_flush(&s->node);
+	assert_true(s->node.watching_write); /* it did not fit */
+	assert_true(rl_outbox_unsent(&s->node.outbox).size > 0);
+	const char *heard = scene_heard(s);
+	for (unsigned i = 0; i < 8; i++) {
+		size_t size = 1000 + 3000 * i;
+		memset(name, 'a' + (int)i, size);
+		assert_memory_equal(heard, "SET ", 4);
+		assert_memory_equal(heard + 4, name, size);
+		snprintf(want, sizeof want, " t NX PX 1\n");
+		assert_memory_equal(heard + 4 + size, want, strlen(want));
+		heard += 4 + size + strlen(want);
+	}
+	assert_string_equal(heard, "");
+	assert_false(s->node.watching_write);
+	assert_int_equal(s->heard_size, 0);
+	scene_close(s);
+}
+
+/* Of a request that was sent in part nobody knows whether the rest was needed. */
+static void cut_in_the_middle(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	static char name[60000];
+	int small = 4608;
+	memset(name, 'n', sizeof name);
+	assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
+	                         .tag = {.seq = 1},
+	                         .name = {name, sizeof name},
+	                         .token = {"t", 1},
+	                         .ttl_ms = 1};
+	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	scene_turn(s);
+	assert_false(rl_outbox_front_unsent(&s->node.outbox));
+	scene_hang_up(s);
+	scene_turn(s);
+	expect_answers(s, "acquire #1 CLOSED\nacquire #2 UNSENT\n");
+	assert_int_equal(s->node.ghost_count, 1);
+	scene_close(s);
+}
+
+/* One byte of an answer per turn. */
+static void answers_byte_by_byte(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	static const char stream[] = "+OK\r\n-NOSCRIPT x\r\n$-1\r\n:1\r\n";
+	s->node.knows[RL_SCRIPT_RELEASE] = true;
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 2);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
+	scene_heard(s);
+	for (unsigned i = 0; i < sizeof stream - 1; i++) {
+		char byte[2] = {stream[i], '\0'};
+		scene_say(s, byte);
+	}
+	expect_answers(s, "acquire #1 YES\nacquire #3 NO\nrelease #2 YES\n");
+	scene_close(s);
+}
+
+/* ---- the end ---- */
+
+/* A node over TCP, where it matters how a connection is closed. The test is the server. */
+static struct scene *open_tcp_scene(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	scene_open(&scene, "", "");
+	assert_int_equal(rl_resolve_host("127.0.0.1", ntohs(address.sin_port), &scene.node.address), 0);
+	rl_node_connect(&scene.node, scene.now_ns);
+	scene.peer = accept(listener, NULL, NULL);
+	assert_true(scene.peer >= 0);
+	close(listener);
+	for (unsigned i = 0; i < 1000 && scene.node.link != RL_LINK_OPEN; i++)
+		scene_turn(&scene);
+	return &scene;
+}
+
+/* Closes the node and reads to the end. Returns the errno of the end: 0 when it is in order. */
+static int close_and_read(struct scene *s, bool child, size_t *ret_size)
+{
+	static char bytes[65536];
+	ssize_t got;
+	*ret_size = 0;
+	rl_node_close(&s->node, child);
+	while ((got = recv(s->peer, bytes, sizeof bytes, 0)) > 0)
+		*ret_size += (size_t)got;
+	int error = got < 0 ? errno : 0;
+	assert_true(rl_node_open(&s->node, &(struct rl_endpoint){0}, &s->poller, 3)); /* for scene_close() */
+	scene_close(s);
+	return error;
+}
+
+/* All is sent: it is delivered, the release with it. */
+static void close_in_order(void **state)
+{
+	(void)state;
+	size_t size;
+	struct scene *s = open_tcp_scene();
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_owe(s, 1, 0);
+	scene_turn(s);
+	size_t sent = s->node.setup.tail + s->node.outbox.tail;
+	assert_int_equal(close_and_read(s, false, &size), 0);
+	assert_int_equal(size, sent);
+}
+
+/* The release behind a SET is held back: then the SET must not be delivered alone. */
+static void close_abortively(void **state)
+{
+	(void)state;
+	for (unsigned child = 0; child < 2; child++) {
+		struct scene *s = open_tcp_scene();
+		static char name[65536];
+		size_t size;
+		int small = 8192;
+		assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+		struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
+		                         .tag = {.seq = 1},
+		                         .name = {name, sizeof name},
+		                         .token = {"t", 1},
+		                         .ttl_ms = 1};
+		for (unsigned i = 0; i < 60; i++) /* more than the sockets hold */
+			assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+		scene_turn(s);
+		assert_true(rl_outbox_unsent(&s->node.outbox).size > 0);
+		/* A child shares the connection with its parent, who goes on with it. */
+		assert_int_equal(close_and_read(s, child, &size), child ? 0 : ECONNRESET);
+	}
+}
+
+/* ---- what piles up ---- */
+
+static enum redlock_vote_code submit_large(struct scene *s, enum redlock_operation operation, bool owed)
+{
+	static char name[10000];
+	memset(name, 'n', sizeof name);
+	struct rl_request request = {.operation = operation,
+	                             .tag = {.seq = 1},
+	                             .name = {name, sizeof name},
+	                             .token = {"t", 1},
+	                             .ttl_ms = 1,
+	                             .owed = owed ? 1u << 3 : 0};
+	return scene_request(s, &request);
+}
+
+/* A node that does not answer: requests are refused first, releases later, then they become debts; all is
+ * bounded. */
+static void backlog(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	unsigned taken = 0;
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 7);
+	s->now_ns += rl_ms(150); /* since then nothing came */
+	while (submit_large(s, REDLOCK_OP_ACQUIRE, false) == REDLOCK_VOTE_PENDING)
+		assert_true(++taken < 1000);
+	assert_int_equal(submit_large(s, REDLOCK_OP_QUERY, false), REDLOCK_VOTE_BACKLOG);
+	size_t requests = rl_outbox_size(&s->node.outbox);
+	assert_in_range(requests, 100000, 256 * 1024);
+	while (submit_large(s, REDLOCK_OP_RELEASE, true) == REDLOCK_VOTE_PENDING)
+		assert_true(++taken < 1000);
+	assert_in_range(rl_outbox_size(&s->node.outbox), requests + 50000, 512 * 1024);
+	assert_int_equal(s->node.debts.count, 1);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_int_equal(submit_large(s, REDLOCK_OP_RELEASE, true), REDLOCK_VOTE_BACKLOG);
+	assert_true(rl_outbox_size(&s->node.debts) <= 256 * 1024);
+	assert_true(s->node.lingering > 900);
+	assert_true(s->node.outbox.capacity + s->node.debts.capacity <= 4 * 1024 * 1024);
+	scene_close(s);
+}
+
+/* A node that answers may have more in flight. */
+static void backlog_of_a_busy_node(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	for (unsigned i = 0; i < 100; i++) /* a million bytes in one moment */
+		assert_int_equal(submit_large(s, REDLOCK_OP_ACQUIRE, false), REDLOCK_VOTE_PENDING);
+	unsigned taken = 100;
+	while (submit_large(s, REDLOCK_OP_ACQUIRE, false) == REDLOCK_VOTE_PENDING)
+		assert_true(++taken < 10000);
+	assert_true(rl_outbox_size(&s->node.outbox) <= 5 * 1024 * 1024);
+	scene_close(s);
+}
+
+/* A request is taken by an idle node, however large. */
+static void one_large_request(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	static char name[65536];
+	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
+	                         .tag = {.seq = 1},
+	                         .name = {name, sizeof name},
+	                         .token = {name, 512},
+	                         .ttl_ms = 1};
+	s->now_ns += rl_ms(500);
+	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+	scene_listen(s);
+	assert_int_equal(s->heard_size, s->node.outbox.tail);
+	scene_close(s);
+}
+
+/* A release that did not fit while the node was slow is paid when it answers again, also under load: nothing
+ * that is asked for later overtakes it, and it does not wait for ever. */
+static void debts_of_an_open_connection(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	s->now_ns += rl_ms(150);
+	unsigned taken = 0;
+	while (submit_large(s, REDLOCK_OP_RELEASE, false) == REDLOCK_VOTE_PENDING)
+		taken++;
+	while (scene_submit(s, REDLOCK_OP_RELEASE, 9, 9) == REDLOCK_VOTE_PENDING)
+		taken++;
+	assert_int_equal(scene_owe(s, 1, 0), REDLOCK_VOTE_BACKLOG);
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	scene_heard(s);
+	scene_say(s, "+OK\r\n");
+	for (; taken > 1; taken--)
+		scene_say(s, ":0\r\n");
+	/* The load: two are asked for whenever one is answered, so that there is always something in flight. */
+	char asked[512] = "r";
+	size_t answered = 0;
+	for (unsigned i = 0; i < 100 && rl_node_owed(&s->node) > 0; i++) {
+		(void)scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+		(void)scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+		for (const char *line = scene_heard(s); *line != '\0'; line = strchr(line, '\n') + 1)
+			strcat(asked, line[0] == 'S' ? "s" : "r");
+		assert_true(asked[answered] != '\0');
+		scene_say(s, asked[answered++] == 's' ? "$-1\r\n" : ":1\r\n");
+	}
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_int_equal(s->node.lingering, 0);
+	scene_close(s);
+}
+
+/* ---- answers that nobody asked for ---- */
+
+static void unasked(void **state)
+{
+	(void)state;
+	static const char *const said[] = {
+	    "+OK\r\n", /* nothing is out */
+	    "$3\r\nabc\r\n",    "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n",
+	    "\x01\x02\x03\r\n", "HTTP/1.1 200 OK\r\n",
+	};
+	for (unsigned i = 0; i < COUNT(said); i++) {
+		struct scene *s = open_scene();
+		scene_say(s, said[i]);
+		assert_int_equal(s->node.link, RL_LINK_DOWN);
+		assert_int_equal(s->node.failure, REDLOCK_VOTE_GARBAGE);
+		scene_close(s);
+	}
+}
+
+/* An answer before its question was sent is not one. */
+static void too_early(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1); /* in the outbox: the answer is read before it goes out */
+	scene_say(s, "+OK\r\n");
+	expect_answers(s, "acquire #1 UNSENT\n");
+	assert_int_equal(s->node.failure, REDLOCK_VOTE_GARBAGE);
+	scene_close(s);
+}
+
+/* One answer too many: the good ones before it count. */
+static void one_too_many(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_heard(s);
+	scene_say(s, "+OK\r\n+OK\r\n");
+	expect_answers(s, "acquire #1 YES\n");
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	scene_close(s);
+}
+
+/* What comes before the end of the stream is still read. */
+static void answers_before_the_end(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	scene_heard(s);
+	assert_int_equal(send(s->peer, "+OK\r\n$-", 7, 0), 7);
+	scene_hang_up(s);
+	scene_turn(s);
+	expect_answers(s, "acquire #1 YES\nacquire #2 CLOSED\n");
+	scene_close(s);
+}
+
+/* The end is met while sending: what was not sent did not happen. */
+static void sending_fails(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_hang_up(s);
+	rl_node_flush(&s->node);
+	assert_int_equal(s->node.link, RL_LINK_BROKEN);
+	assert_string_equal(s->node.failure_text, "Broken pipe");
+	scene_turn(s);
+	expect_answers(s, "acquire #1 UNSENT\n");
+	scene_close(s);
+}
+
+/* The poller may be wrong; a node that is not open is not touched. */
+static void ready_without_cause(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	rl_node_ready(&s->node, RL_READABLE | RL_WRITABLE, s->now_ns);
+	rl_node_tick(&s->node, s->now_ns);
+	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	scene_hang_up(s);
+	scene_turn(s);
+	rl_node_ready(&s->node, RL_READABLE | RL_WRITABLE, s->now_ns);
+	rl_node_flush(&s->node);
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	expect_answers(s, "");
+	scene_close(s);
+}
+
+/* Failing twice is failing once. */
+static void fail_twice(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	rl_node_fail(&s->node, REDLOCK_VOTE_DOWN, "first, with more");
+	rl_node_fail(&s->node, REDLOCK_VOTE_GARBAGE, "second");
+	assert_string_equal(s->node.failure_text, "first");
+	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN); /* while it is broken */
+	scene_turn(s);
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	scene_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(pipelined_in_order),
+	    cmocka_unit_test(nobody_waits),
+	    cmocka_unit_test(scripts_are_learnt),
+	    cmocka_unit_test(errors_teach_nothing),
+	    cmocka_unit_test(forgotten_scripts),
+	    cmocka_unit_test(by_text_on_demand),
+	    cmocka_unit_test(partial_sends),
+	    cmocka_unit_test(cut_in_the_middle),
+	    cmocka_unit_test(answers_byte_by_byte),
+	    cmocka_unit_test(close_in_order),
+	    cmocka_unit_test(close_abortively),
+	    cmocka_unit_test(backlog),
+	    cmocka_unit_test(backlog_of_a_busy_node),
+	    cmocka_unit_test(one_large_request),
+	    cmocka_unit_test(debts_of_an_open_connection),
+	    cmocka_unit_test(unasked),
+	    cmocka_unit_test(too_early),
+	    cmocka_unit_test(one_too_many),
+	    cmocka_unit_test(answers_before_the_end),
+	    cmocka_unit_test(sending_fails),
+	    cmocka_unit_test(ready_without_cause),
+	    cmocka_unit_test(fail_twice),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
