@@ -507,8 +507,11 @@ int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
 	/* Validity ends by the clock, whatever the event is: an answer that comes later cannot bring it back. */
 	if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)
 		lose(l, fx);
+	uint32_t extends = l->extends;
 	int error = asks && busy ? REDLOCK_E_STATE : dispatch(l, e, fx);
-	if (l->query_waits && !l->round.open && renewal_due(l, e->now_ns))
+	/* Renewals go before a waiting query, but not two in a row: neither starves the other. */
+	bool renewed = l->extends != extends;
+	if (l->query_waits && !l->round.open && renewal_due(l, e->now_ns) && !renewed)
 		begin_renewal(l, e->now_ns, fx);
 	if (l->query_waits && !l->round.open) {
 		l->query_waits = false;

@@ -97,7 +97,7 @@ static void meet_ghosts(struct rl_node *n)
 		const struct rl_ghost *ghost = &n->ghosts[i];
 		bool same = n->run_id_known && strcmp(ghost->run_id, n->run_id) == 0;
 		if (!n->run_id_known || (same && !push_kill(n, ghost->client_id)))
-			n->ghost_stays = true;
+			rl_node_ghost_stays(n);
 	}
 	if (n->ghost_count > 0)
 		n->gate--;
@@ -124,7 +124,7 @@ void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl
 	if (setup == RL_SETUP_ID)
 		n->client_id = v->type == RL_REPLY_INTEGER ? v->integer : 0;
 	if (setup == RL_SETUP_KILL && v->type != RL_REPLY_INTEGER)
-		n->ghost_stays = true;
+		rl_node_ghost_stays(n);
 	if (setup == RL_SETUP_INFO) {
 		learn_identity(n, v);
 		meet_ghosts(n);

@@ -139,6 +139,12 @@ static void keep_debt(struct rl_node *n, const struct rl_entry *entry, struct rl
 		n->lingering++;
 }
 
+void rl_node_ghost_stays(struct rl_node *n)
+{
+	n->ghost_stays = true;
+	n->ghost_gone_ns = UINT64_MAX;
+}
+
 static void add_ghost(struct rl_node *n)
 {
 	if (n->client_id > 0 && n->run_id_known && n->ghost_count < RL_GHOSTS) {
@@ -146,8 +152,7 @@ static void add_ghost(struct rl_node *n)
 		ghost->client_id = n->client_id;
 		memcpy(ghost->run_id, n->run_id, sizeof ghost->run_id);
 	} else {
-		n->ghost_stays = true;
-		n->ghost_gone_ns = UINT64_MAX;
+		rl_node_ghost_stays(n);
 	}
 }
 
@@ -164,19 +169,27 @@ static void end_break(struct rl_node *n, uint64_t now_ns)
 	n->retry_at_ns = rl_time_add(now_ns, backoff(n));
 }
 
+/* The votes that leave open whether something was executed. */
+static bool is_unknown(enum redlock_vote_code vote)
+{
+	return vote == REDLOCK_VOTE_CLOSED || vote == REDLOCK_VOTE_GARBAGE;
+}
+
 /* Why nothing could be sent: never one of the votes that leave open whether something was executed. */
 static enum redlock_vote_code unsent_vote(const struct rl_node *n, enum redlock_vote_code otherwise)
 {
-	bool open = n->failure == REDLOCK_VOTE_CLOSED || n->failure == REDLOCK_VOTE_GARBAGE;
-	return open ? otherwise : n->failure;
+	return is_unknown(n->failure) ? otherwise : n->failure;
 }
 
-/* What was sent has an unknown outcome; what was not sent did not happen. */
+/* What was sent has an unknown outcome; what was not sent did not happen, nor what came behind an opening
+ * command that the server refused. */
 static enum redlock_vote_code broken_vote(const struct rl_node *n, bool unsent)
 {
 	if (unsent)
 		return unsent_vote(n, REDLOCK_VOTE_UNSENT);
-	return n->failure == REDLOCK_VOTE_GARBAGE ? REDLOCK_VOTE_GARBAGE : REDLOCK_VOTE_CLOSED;
+	bool garbage = n->failure == REDLOCK_VOTE_GARBAGE;
+	enum redlock_vote_code unknown = garbage ? REDLOCK_VOTE_GARBAGE : REDLOCK_VOTE_CLOSED;
+	return n->setup.count > 0 ? unsent_vote(n, unknown) : unknown;
 }
 
 static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
@@ -184,20 +197,19 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 	const struct rl_entry *front;
 	while ((front = rl_outbox_front(&n->outbox)) != NULL) {
 		struct rl_entry entry = *front;
-		bool unsent = rl_outbox_front_unsent(&n->outbox);
-		if (unsent && n->first_unsent == 0)
+		enum redlock_vote_code vote = broken_vote(n, rl_outbox_front_unsent(&n->outbox));
+		if (!is_unknown(vote) && n->first_unsent == 0)
 			n->first_unsent = n->outbox.popped + 1;
 		bool set_unsent = n->first_unsent != 0 && entry.set_number >= n->first_unsent;
 		if (entry.owed && !set_unsent)
 			keep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));
-		if (entry.operation == REDLOCK_OP_ACQUIRE && !unsent)
+		if (entry.operation == REDLOCK_OP_ACQUIRE && is_unknown(vote))
 			n->set_unanswered = true;
 		rl_outbox_pop(&n->outbox);
 		if (entry.tag.seq == 0)
 			continue;
-		*ret = (struct rl_answer){.tag = entry.tag,
-		                          .operation = (enum redlock_operation)entry.operation,
-		                          .vote = broken_vote(n, unsent)};
+		*ret = (struct rl_answer){
+		    .tag = entry.tag, .operation = (enum redlock_operation)entry.operation, .vote = vote};
 		return true;
 	}
 	end_break(n, now_ns);
@@ -222,10 +234,17 @@ static bool may_have_sent(const struct rl_node *n)
 	return n->link != RL_LINK_CONNECTING && n->gate == 0;
 }
 
+/* Whether the SET that this release belongs to is still waiting to be handed out as never sent. */
+static bool behind_unsent_set(const struct rl_node *n, const struct rl_entry *entry)
+{
+	uint64_t set = n->link == RL_LINK_BROKEN ? rl_outbox_find_acquire(&n->outbox, entry->tag) : 0;
+	return set != 0 && !is_unknown(broken_vote(n, rl_outbox_is_unsent(&n->outbox, set)));
+}
+
 static enum redlock_vote_code refuse(struct rl_node *n, enum redlock_vote_code vote,
                                      const struct rl_entry *entry, const struct rl_buffer *form)
 {
-	if (!entry->owed)
+	if (!entry->owed || behind_unsent_set(n, entry))
 		return vote;
 	if (form != NULL)
 		keep_debt(n, entry, (struct rl_slice){form->bytes, form->size});
@@ -256,24 +275,21 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, form);
 	if (n->outbox.count == 0)
 		n->progress_ns = now_ns;
-	if (entry.owed && !may_have_sent(n))
+	if (entry.owed && n->setup.count > 0)
 		entry.set_number = rl_outbox_find_acquire(&n->outbox, entry.tag);
 	if (!rl_outbox_push(&n->outbox, &entry, (struct rl_slice){form->bytes, form->size}))
 		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, form);
 	return REDLOCK_VOTE_PENDING;
 }
 
-/* Sends what it can of one outbox. Returns whether all of it is sent. */
+/* Sends what it can of one outbox. Returns whether all of it is sent. An error is not acted on: the socket is
+ * then readable, and what the server said before it closed comes first. */
 static bool send_from(struct rl_node *n, struct rl_outbox *outbox)
 {
 	struct rl_slice unsent = rl_outbox_unsent(outbox);
 	if (unsent.size == 0)
 		return true;
 	ssize_t sent = rl_socket_send(n->fd, unsent.bytes, unsent.size);
-	if (sent < 0 && sent != -EAGAIN) {
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-sent));
-		return false;
-	}
 	size_t moved = sent > 0 ? (size_t)sent : 0;
 	rl_outbox_sent(outbox, moved);
 	return moved == unsent.size;
@@ -288,8 +304,7 @@ void rl_node_flush(struct rl_node *n)
 		return;
 	}
 	bool all = send_from(n, &n->setup) && (n->gate > 0 || send_from(n, &n->outbox));
-	if (n->link == RL_LINK_OPEN)
-		watch(n, !all, true);
+	watch(n, !all, true);
 }
 
 /* ---- the socket ---- */

@@ -120,6 +120,10 @@ void rl_node_fail(struct rl_node *node, enum redlock_vote_code vote, const char 
 /* Releases that must reach this node and have not been answered. */
 unsigned rl_node_owed(const struct rl_node *node);
 
+/* A SET of ours may still come, from a connection that could not be ended: until some time after the server
+ * answers. */
+void rl_node_ghost_stays(struct rl_node *node);
+
 /* ---- handshake.c ---- */
 
 /* Puts the opening commands into node->setup. False: out of memory. */

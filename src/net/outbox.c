@@ -108,6 +108,14 @@ uint64_t rl_outbox_find_acquire(const struct rl_outbox *o, struct rl_tag tag)
 	return 0;
 }
 
+bool rl_outbox_is_unsent(const struct rl_outbox *o, uint64_t number)
+{
+	size_t begin = o->head;
+	for (uint64_t i = 0; o->popped + i + 1 < number; i++)
+		begin += o->ring[(o->first + i) & (o->ring_capacity - 1)].size;
+	return o->sent <= begin;
+}
+
 struct rl_slice rl_outbox_unsent(const struct rl_outbox *o)
 {
 	return (struct rl_slice){o->bytes != NULL ? o->bytes + o->sent : "", o->tail - o->sent};

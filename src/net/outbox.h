@@ -53,6 +53,9 @@ void rl_outbox_pop(struct rl_outbox *outbox);
 /* The number of the last entry that acquires for the handle of `tag`; 0: there is none. */
 uint64_t rl_outbox_find_acquire(const struct rl_outbox *outbox, struct rl_tag tag);
 
+/* Whether no byte of the entry with this number was sent. The entry must be in the outbox. */
+bool rl_outbox_is_unsent(const struct rl_outbox *outbox, uint64_t number);
+
 /* What is not sent yet. rl_outbox_sent() takes the first `size` bytes of it as sent. */
 struct rl_slice rl_outbox_unsent(const struct rl_outbox *outbox);
 void rl_outbox_sent(struct rl_outbox *outbox, size_t size);
