@@ -328,7 +328,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
  * released. Any thread. 0, also when nothing was running. Errors: FORKED, STATE. */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
-/* How long the lock may still be relied on, by the clock; 0: not held or lost. Any thread. */
+/* How long the lock may still be relied on, by the clock; 0: less than a millisecond, not held, or lost. Any
+ * thread. */
 REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);
 
 /* The same as a point in time: CLOCK_BOOTTIME in nanoseconds, 0 when not held. Any thread. */
