@@ -41,9 +41,14 @@ static void wait_done(redlock_client *c, redlock_lock *lock)
 {
 	join_waiters(c, lock);
 	while (!lock->done) {
-		if (c->led)
+		if (c->led) {
 			pthread_cond_wait(&lock->wake, &c->mutex);
-		else if (rl_lead(c) < 0)
+			continue;
+		}
+		c->leader = lock;
+		int error = rl_lead(c);
+		c->leader = NULL;
+		if (error < 0)
 			give_up(c, lock);
 	}
 	leave_waiters(c, lock);
@@ -60,7 +65,7 @@ static int run(redlock_lock *lock, struct rl_event event)
 	c->now_ns = rl_clock_now();
 	if (c->now_ns - idle_since > IDLE_NS && !c->led)
 		(void)rl_poll_once(c);
-	if (lock->waited || (lock->pending & RL_PENDING_DONE) != 0) {
+	if (lock->waited || (lock->pending & RL_PENDING_DONE) != 0 || rl_lock_busy(&lock->core)) {
 		rl_leave(c);
 		return REDLOCK_E_STATE;
 	}
@@ -109,8 +114,6 @@ int redlock_cancel(redlock_lock *lock)
 	c->now_ns = rl_clock_now();
 	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	rl_settle(c);
-	if (c->led)
-		rl_poller_wake(&c->poller); /* the leader may be the one that waits for this result */
 	rl_leave(c);
 	return 0;
 }
@@ -133,6 +136,8 @@ int redlock_drain(redlock_client *c, uint64_t timeout_ms)
 	c->drain_until_ns = c->drainers++ == 0 ? until : rl_time_min(until, c->drain_until_ns);
 	rl_settle(c);
 	while (owed(c) > 0 && c->now_ns < until && error == 0) {
+		if (c->drain_until_ns <= c->now_ns || until < c->drain_until_ns)
+			c->drain_until_ns = until; /* the drainer whose time it was has gone */
 		if (c->led)
 			pthread_cond_wait(&c->turned, &c->mutex);
 		else

@@ -92,7 +92,8 @@ struct redlock_client {
 	redlock_lock *queue_tail;
 	int notice_fd; /* -1: nobody asked */
 
-	bool led; /* a thread waits in the poller for all */
+	bool led;                   /* a thread waits in the poller for all */
+	const redlock_lock *leader; /* whose result that thread waits for; NULL: none in particular */
 	redlock_lock *waiters;
 	unsigned drainers;
 	uint64_t drain_until_ns;
@@ -141,7 +142,8 @@ void rl_settle(redlock_client *c);
 /* When the next turn is due; UINT64_MAX: when a socket is ready. */
 uint64_t rl_next_deadline(const redlock_client *c);
 
-/* Looks at the sockets without waiting, and takes a turn. -errno if the poller fails. */
+/* Looks at the sockets without waiting, unless a leader does that anyway, and takes a turn. -errno if the
+ * poller fails. */
 int rl_poll_once(redlock_client *c);
 
 /* Waits in the poller without the mutex, on behalf of all threads, then takes a turn. */

@@ -10,9 +10,12 @@ static void *keep(void *argument)
 	redlock_client *c = argument;
 	pthread_mutex_lock(&c->mutex);
 	while (!c->keeper_stops) {
-		if (c->led || rl_lead(c) < 0)
-			pthread_cond_wait(&c->keeper_wake, &c->mutex);
+		if (!c->led && rl_lead(c) >= 0)
+			continue;
+		rl_pass_lead(c);
+		pthread_cond_wait(&c->keeper_wake, &c->mutex);
 	}
+	rl_pass_lead(c); /* somebody may have waited behind this thread */
 	rl_leave(c);
 	return NULL;
 }
@@ -33,7 +36,6 @@ int redlock_keeper_start(redlock_client *c)
 	int error = rl_enter(c);
 	if (error < 0)
 		return error;
-	c->keeper_stops = false;
 	error = c->keeper_runs ? REDLOCK_E_STATE : start_thread(c);
 	if (error == 0)
 		c->keeper_runs = true;
@@ -41,18 +43,24 @@ int redlock_keeper_start(redlock_client *c)
 	return error;
 }
 
+/* It runs until it is joined, so that no second one is started meanwhile; only one caller joins it. */
 void rl_keeper_end(redlock_client *c)
 {
 	pthread_mutex_lock(&c->mutex);
-	bool runs = c->keeper_runs;
-	c->keeper_stops = true;
-	c->keeper_runs = false;
-	pthread_cond_signal(&c->keeper_wake);
-	if (runs)
+	bool ours = c->keeper_runs && !c->keeper_stops;
+	pthread_t keeper = c->keeper;
+	if (ours) {
+		c->keeper_stops = true;
+		pthread_cond_signal(&c->keeper_wake);
 		rl_poller_wake(&c->poller);
+	}
 	rl_leave(c);
-	if (runs)
-		pthread_join(c->keeper, NULL);
+	if (!ours)
+		return;
+	pthread_join(keeper, NULL);
+	pthread_mutex_lock(&c->mutex);
+	c->keeper_runs = c->keeper_stops = false;
+	rl_leave(c);
 }
 
 int redlock_keeper_stop(redlock_client *c)

@@ -146,7 +146,10 @@ static void report(redlock_client *c, redlock_lock *lock, const struct rl_effect
 		return;
 	}
 	lock->done = true;
-	pthread_cond_signal(&lock->wake);
+	if (c->led && c->leader == lock)
+		rl_poller_wake(&c->poller); /* decided by another thread's turn, a cancel or a timer */
+	else
+		pthread_cond_signal(&lock->wake);
 }
 
 /* Steele, Lea, Flood: SplitMix64. Spreads retries; nothing depends on its quality. */

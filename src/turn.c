@@ -81,7 +81,7 @@ void rl_turn(redlock_client *c, const struct rl_ready *ready, int count)
 int rl_poll_once(redlock_client *c)
 {
 	struct rl_ready ready[MAX_READY];
-	int count = rl_poller_wait(&c->poller, ready, MAX_READY, false);
+	int count = c->led ? 0 : rl_poller_wait(&c->poller, ready, MAX_READY, false);
 	if (count >= 0)
 		rl_turn(c, ready, count);
 	return count < 0 ? count : 0;

@@ -110,7 +110,7 @@ REDLOCK_API const char *redlock_error_name(int error);
 /*
  * X(name, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is a
  * vote that failed and may work later; FATAL is a vote that needs an operator.
- * Which server answers map to which vote: research of redis.io "distributed locks" and server sources.
+ * Which server answers map to which vote: src/net/answer.c, from the servers' sources.
  */
 #define REDLOCK_VOTE_MAP(X)                                                                                  \
 	X(PENDING, PENDING, "no answer yet")                                                                     \
@@ -293,7 +293,7 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
 /*
  * Acquires the lock: SET name token NX PX ttl on all nodes at once, granted at a quorum with validity
  * ttl - elapsed - drift left. Blocks up to wait_ms, or one node timeout when that is 0. What a failed
- * attempt left is released before this returns or retries. Source: design guide section 3; redis.io,
+ * attempt left is released before this returns or retries. Source: redis.io,
  * "Distributed Locks with Redis".
  * Errors: BUSY, NOQUORUM, DUPLICATE, CANCELLED, STATE (held, or lost and not released yet), SYSTEM, FORKED.
  */

@@ -9,7 +9,7 @@
  * no memory allocation and no randomness in here: time and entropy come with the event. Every operation that
  * is sent has a sequence number, and a reply that carries an older one is ignored in one place.
  *
- * Rules: design guide section 3 (norm); redis.io, "Distributed Locks with Redis".
+ * Rules: docs/design.md; redis.io, "Distributed Locks with Redis".
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H

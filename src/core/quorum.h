@@ -21,7 +21,7 @@ uint64_t rl_time_max(uint64_t a, uint64_t b);
 uint64_t rl_ms(uint64_t ms);
 
 /* What clocks may differ by during `ttl_ns`: ttl * ppm / 1e6, rounded up, plus `base_ns`.
- * Source: redis.io "Distributed Locks with Redis", clock drift; design guide section 3. */
+ * Source: redis.io "Distributed Locks with Redis", clock drift. */
 uint64_t rl_drift(uint64_t ttl_ns, uint32_t ppm, uint64_t base_ns);
 
 /* Until when a lock may be relied on whose first SET was sent not before `t0_ns`: t0 + ttl - drift.

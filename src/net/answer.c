@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* First words of error replies. Sources: server.c, script.c and replication.c of Redis 6 to 8 and Valkey;
- * section 1.3 of the correctness report. A key of another type is somebody else's lock, not a broken node. */
+ * the error texts of running servers. A key of another type is somebody else's lock, not a broken node. */
 static const struct {
 	const char *prefix;
 	enum redlock_vote_code vote;

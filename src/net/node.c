@@ -63,8 +63,10 @@ void rl_node_fail(struct rl_node *n, enum redlock_vote_code vote, const char *te
 		return;
 	remember_failure(n, vote, text);
 	/* Abortively: a SET that the kernel still holds back must not be delivered later. */
-	if (n->fd >= 0)
+	if (n->fd >= 0) {
+		rl_poller_forget(n->poller, n->fd);
 		rl_socket_abort(n->fd);
+	}
 	n->fd = -1;
 	n->watching_write = false;
 	n->set_unanswered = false;
@@ -79,7 +81,7 @@ static void watch(struct rl_node *n, bool write, bool known)
 	n->watching_write = write;
 	int error = rl_poller_watch(n->poller, n->fd, n->id, RL_READABLE | (write ? RL_WRITABLE : 0u), known);
 	if (error < 0)
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error));
+		rl_node_fail(n, n->link == RL_LINK_OPEN ? REDLOCK_VOTE_CLOSED : REDLOCK_VOTE_DOWN, strerror(-error));
 }
 
 /* Debts go behind the opening commands, which have ended the connection that they come from. */

@@ -28,9 +28,11 @@ struct rl_ready {
 int rl_poller_open(struct rl_poller *poller);
 void rl_poller_close(struct rl_poller *poller);
 
-/* Watches `fd` (level-triggered), or changes what is watched when `known`. A descriptor that is closed
- * is no longer watched. */
+/* Watches `fd` (level-triggered), or changes what is watched when `known`. */
 int rl_poller_watch(struct rl_poller *poller, int fd, uint32_t id, uint32_t events, bool known);
+
+/* No longer watches `fd`. To be called before it is closed: a child process may have it open still. */
+void rl_poller_forget(struct rl_poller *poller, int fd);
 
 /* Arms the timer so that the poller is ready at `deadline_ns` at the latest. It may be ready earlier: a timer
  * that is set to an earlier time and has not fired at `now_ns` is left alone, which saves a system call per

@@ -32,7 +32,6 @@ int rl_poller_open(struct rl_poller *p)
 	return error;
 }
 
-/* The epoll descriptor goes first: closing what it watches must not change it in a parent process. */
 void rl_poller_close(struct rl_poller *p)
 {
 	int *fds[] = {&p->fd, &p->timer_fd, &p->wake_fd};
@@ -51,6 +50,11 @@ int rl_poller_watch(struct rl_poller *p, int fd, uint32_t id, uint32_t events, b
 	if ((events & RL_WRITABLE) != 0)
 		event.events |= EPOLLOUT;
 	return epoll_ctl(p->fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+void rl_poller_forget(struct rl_poller *p, int fd)
+{
+	(void)epoll_ctl(p->fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
 int rl_poller_arm(struct rl_poller *p, uint64_t deadline_ns, uint64_t now_ns)

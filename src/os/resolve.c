@@ -18,8 +18,13 @@ int rl_resolve_host(const char *host, uint16_t port, struct rl_address *ret)
 	int code = getaddrinfo(host, service, &hints, &list);
 	if (code != 0)
 		return code;
-	memcpy(ret->bytes, list->ai_addr, list->ai_addrlen);
-	ret->length = list->ai_addrlen;
+	const struct addrinfo *chosen = list;
+	while (chosen != NULL && chosen->ai_family != AF_INET)
+		chosen = chosen->ai_next;
+	if (chosen == NULL)
+		chosen = list;
+	memcpy(ret->bytes, chosen->ai_addr, chosen->ai_addrlen);
+	ret->length = chosen->ai_addrlen;
 	freeaddrinfo(list);
 	return 0;
 }
