@@ -393,7 +393,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_release(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_query(redlock_lock *lock);
 
 /* A descriptor that is readable when redlock_process() has something to do, timers included. Never read or
- * close it. It stays the same for the life of the client. */
+ * close it. It stays the same for the life of the client. While another thread is in a blocking call or a
+ * keeper runs, that thread does the work: then watch redlock_notice_fd() instead. */
 REDLOCK_API int redlock_fd(const redlock_client *client);
 
 /* When redlock_process() wants to be called at the latest (CLOCK_BOOTTIME ns): 0 when there is something to

@@ -193,6 +193,67 @@ static void test_questions_from_another_thread(void **state)
 	redlock_close(watched.client);
 }
 
+/* The keeper leads, the waiter follows: when the keeper ends, the waiter must lead itself. */
+static void test_keeper_ends_while_somebody_waits(void **state)
+{
+	(void)state;
+	redlock_client *client = open_client();
+	redlock_lock *holder = fixture_lock(client, "kept", WAIT_LONG_TTL_MS, 0);
+	redlock_lock *other = fixture_lock(client, "kept", WAIT_LONG_TTL_MS, 500);
+	struct waiter waiter;
+	expect_ok(holder, redlock_acquire(holder));
+	for (int i = 0; i < 5; i++) {
+		expect_ok(NULL, redlock_keeper_start(client));
+		wait_ms(20);
+		begin(&waiter, wait_for_lock, other);
+		wait_ms(50);
+		expect_ok(NULL, redlock_keeper_stop(client));
+		assert_soon(waiter.done);
+		pthread_join(waiter.thread, NULL);
+		expect_result(other, REDLOCK_E_BUSY, waiter.result);
+	}
+	redlock_lock_free(other);
+	redlock_lock_free(holder);
+	redlock_close(client);
+}
+
+struct processor {
+	redlock_client *client;
+	atomic_bool stop;
+	atomic_int wrong;
+};
+
+static void *process(void *argument)
+{
+	struct processor *processor = argument;
+	while (!processor->stop)
+		processor->wrong += redlock_process(processor->client) != 0;
+	return NULL;
+}
+
+/* Another thread's redlock_process() must not take the answers that a blocking call sleeps for. */
+static void test_process_beside_a_blocking_call(void **state)
+{
+	(void)state;
+	struct processor processor = {.client = open_client()};
+	struct waiter waiter;
+	pthread_t thread;
+	redlock_lock *lock = fixture_lock(processor.client, "beside", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	assert_int_equal(pthread_create(&thread, NULL, process, &processor), 0);
+	for (int i = 0; i < 100; i++) {
+		begin(&waiter, wait_for_lock, lock);
+		assert_within(WAIT_SOON_MS / 3, waiter.done);
+		pthread_join(waiter.thread, NULL);
+		expect_ok(lock, waiter.result);
+		expect_ok(lock, redlock_release(lock));
+	}
+	processor.stop = true;
+	pthread_join(thread, NULL);
+	assert_int_equal(processor.wrong, 0);
+	redlock_lock_free(lock);
+	redlock_close(processor.client);
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -222,6 +283,8 @@ int main(void)
 	    cmocka_unit_test_teardown(test_cancel_of_a_query, heal),
 	    cmocka_unit_test_teardown(test_waiting_blocks_nobody, heal),
 	    cmocka_unit_test_teardown(test_questions_from_another_thread, heal),
+	    cmocka_unit_test_teardown(test_keeper_ends_while_somebody_waits, heal),
+	    cmocka_unit_test_teardown(test_process_beside_a_blocking_call, heal),
 	};
 	return cmocka_run_group_tests_name("cancel", tests, start, stop);
 }
