@@ -16,13 +16,17 @@ int rl_resolve_host(const char *host, uint16_t port, struct rl_address *ret)
 	ret->length = 0;
 	snprintf(service, sizeof service, "%u", port);
 	int code = getaddrinfo(host, service, &hints, &list);
+	if (code == 0 && list == NULL)
+		code = EAI_NONAME;
 	if (code != 0)
 		return code;
 	const struct addrinfo *chosen = list;
-	while (chosen != NULL && chosen->ai_family != AF_INET)
-		chosen = chosen->ai_next;
-	if (chosen == NULL)
-		chosen = list;
+	for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) {
+		if (at->ai_family != AF_INET)
+			continue;
+		chosen = at;
+		break;
+	}
 	memcpy(ret->bytes, chosen->ai_addr, chosen->ai_addrlen);
 	ret->length = chosen->ai_addrlen;
 	freeaddrinfo(list);
