@@ -2,14 +2,33 @@
 /* The one clock of the command. */
 #include "clock.h"
 
+#include <sys/timerfd.h>
 #include <time.h>
 
 uint64_t clock_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_BOOTTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int clock_timer(void)
+{
+	return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+}
+
+void clock_alarm(int timer, uint64_t when_ns)
+{
+	struct itimerspec alarm = {.it_value = {0, 0}}; /* zero: disarmed */
+
+	if (when_ns != UINT64_MAX) {
+		if (when_ns == 0)
+			when_ns = 1;
+		alarm.it_value.tv_sec = (time_t)(when_ns / 1000000000);
+		alarm.it_value.tv_nsec = (long)(when_ns % 1000000000);
+	}
+	(void)timerfd_settime(timer, TFD_TIMER_ABSTIME, &alarm, NULL);
 }
 
 void clock_sleep_ms(unsigned ms)

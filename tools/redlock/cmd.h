@@ -12,12 +12,14 @@ struct command {
 	const char *summary;                      /* one line, for the overview */
 	const char *details;                      /* a paragraph for --help, lines broken by hand */
 	const struct option_group *const *groups; /* its options, ends with NULL */
+	enum option_order order;                  /* 0: options anywhere */
 	int min_args;
 	int max_args;
 	/* Runs with the parsed options and the remaining arguments; returns the exit code. */
 	int (*run)(const struct settings *settings, int argc, char **argv);
 };
 
+extern const struct command cmd_run;
 extern const struct command cmd_acquire;
 extern const struct command cmd_extend;
 extern const struct command cmd_release;

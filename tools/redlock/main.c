@@ -2,7 +2,6 @@
 /* The redlock command: the table of subcommands, and the way from argv to one of them. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +13,7 @@
 #include "signals.h"
 
 static const struct command *const commands[] = {
-    &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check, &cmd_status, &cmd_cluster, &cmd_bench,
+    &cmd_run, &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check, &cmd_status, &cmd_cluster, &cmd_bench,
 };
 
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
@@ -98,7 +97,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 
 	snprintf(title, sizeof(title), "redlock %s", command->name);
 	settings_init(&settings);
-	first = options_parse(&settings, title, command->groups, OPTIONS_ANYWHERE, argc, argv);
+	first = options_parse(&settings, title, command->groups, command->order, argc, argv);
 	count = argc - first;
 	if (first >= 0 && settings.help) {
 		print_help(stdout, command);
@@ -160,11 +159,9 @@ static int keep_standard_fds(void)
 
 int main(int argc, char **argv)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int code;
 
-	/* A closed pipe on stdout must not end the process while it holds a lock: writing fails instead. */
-	if (keep_standard_fds() < 0 || sigaction(SIGPIPE, &ignore, NULL) < 0 || signals_catch() < 0) {
+	if (keep_standard_fds() < 0 || signals_catch() < 0) {
 		complain("cannot start: %s", strerror(errno));
 		return EXIT_INTERNAL;
 	}

@@ -2,9 +2,11 @@
 /* Messages for people, and bytes made safe to show. */
 #include "message.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 __attribute__((format(printf, 1, 0))) static void message(const char *format, va_list arguments)
 {
@@ -29,6 +31,18 @@ void say(const struct settings *settings, const char *format, ...)
 	va_list arguments;
 
 	if (settings->quiet)
+		return;
+	va_start(arguments, format);
+	message(format, arguments);
+	va_end(arguments);
+}
+
+void say_now(const struct settings *settings, const char *format, ...)
+{
+	struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
+	va_list arguments;
+
+	if (settings->quiet || poll(&errors, 1, 0) != 1 || !(errors.revents & POLLOUT))
 		return;
 	va_start(arguments, format);
 	message(format, arguments);

@@ -14,6 +14,10 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Printed unless -q. */
 void say(const struct settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same, but dropped when stderr cannot take it at once: a reader that has stopped must not stop this
+ * process, which has a lock to renew. */
+void say_now(const struct settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Any bytes as printable text into `buffer`: UTF-8 stays, control and invalid bytes become \xNN, and what
  * does not fit is cut with "...". Returns `buffer`. A terminal never sees a byte that a server chose to
  * control it. */

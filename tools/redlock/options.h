@@ -29,6 +29,13 @@ struct settings {
 	uint64_t node_timeout_ms; /* 0: the library's default */
 	uint64_t drift_ppm;
 	uint64_t ttl_ms;
+	uint64_t renew_ms;      /* 0: ttl/3 */
+	uint64_t kill_after_ms; /* 0: the smaller of 5s and ttl/6 */
+	uint64_t min_hold_ms;
+	uint64_t max_hold_ms; /* 0: no limit */
+	uint64_t report_fd;   /* 0: none */
+	const char *on_loss;  /* NULL: kill */
+	bool foreground;
 	uint64_t wait_ms; /* REDLOCK_FOREVER: no -w, no -n */
 	uint64_t busy_code;
 	uint64_t cluster_nodes; /* 0: not given */

@@ -118,26 +118,36 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 		         "give a longer --ttl or a shorter --node-timeout");
 }
 
-int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock)
+void session_lock_options(const struct settings *settings, struct redlock_lock_options *options)
 {
-	const struct settings *settings = session->settings;
-	struct redlock_lock_options options;
-	int error;
-
-	redlock_lock_options_init(&options);
-	options.ttl_ms = settings->ttl_ms;
-	options.wait_ms = settings->wait_ms;
+	redlock_lock_options_init(options);
+	options->ttl_ms = settings->ttl_ms;
+	options->wait_ms = settings->wait_ms;
 	/* A busy lock is waited for without limit, servers that do not answer are not. */
-	options.noquorum_wait_ms = settings->wait_ms == REDLOCK_FOREVER ? 10000 : REDLOCK_FOREVER;
-	options.danger_ms = 0;
-	options.token = token;
-	options.token_len = token ? strlen(token) : 0;
-	error = redlock_lock_new(session->client, name, strlen(name), &options, ret_lock);
+	options->noquorum_wait_ms = settings->wait_ms == REDLOCK_FOREVER ? 10000 : REDLOCK_FOREVER;
+	options->danger_ms = 0;
+}
+
+int session_lock_with(struct session *session, const char *name, const struct redlock_lock_options *options,
+                      redlock_lock **ret_lock)
+{
+	int error = redlock_lock_new(session->client, name, strlen(name), options, ret_lock);
+
 	if (error == REDLOCK_E_INVAL)
-		explain_refused_lock(settings, name, token);
+		explain_refused_lock(session->settings, name, options->token);
 	else if (error)
 		complain("%s", redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;
+}
+
+int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock)
+{
+	struct redlock_lock_options options;
+
+	session_lock_options(session->settings, &options);
+	options.token = token;
+	options.token_len = token ? strlen(token) : 0;
+	return session_lock_with(session, name, &options, ret_lock);
 }
 
 static int start(redlock_lock *lock, enum redlock_operation operation)

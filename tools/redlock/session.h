@@ -17,7 +17,14 @@ struct session {
 /* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
 int session_open(struct session *session, const struct settings *settings);
 
-/* Makes a lock handle, or says what is wrong. Returns an exit code. `token` NULL: random tokens. */
+/* What the settings say of a lock. */
+void session_lock_options(const struct settings *settings, struct redlock_lock_options *options);
+
+/* Makes a lock handle, or says what is wrong. Returns an exit code. */
+int session_lock_with(struct session *session, const char *name, const struct redlock_lock_options *options,
+                      redlock_lock **ret_lock);
+
+/* The same with the options of the settings. `token` NULL: random tokens. */
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock);
 
 /* Runs an operation to its end and returns its result (0 or a REDLOCK_E_ code). A signal cancels it; then the

@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
+
+static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
 /* Signal handlers have no argument for state: these are the only writable globals of the command. */
 static volatile sig_atomic_t caught;
 static int pipe_fds[2] = {-1, -1};
+static bool restore_pipe_signal;
 
 static void handler(int number)
 {
@@ -25,23 +29,36 @@ static void handler(int number)
 	errno = saved;
 }
 
+bool signal_is_ignored(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 int signals_catch(void)
 {
-	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
 
 	if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -1;
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		struct sigaction old;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!signal_is_ignored(numbers[i]) && sigaction(numbers[i], &action, NULL) < 0)
+			return -1;
+	/* A closed pipe must not end the process while it holds a lock: writing fails instead. */
+	restore_pipe_signal = !signal_is_ignored(SIGPIPE);
+	return sigaction(SIGPIPE, &ignore, NULL);
+}
 
-		if (sigaction(numbers[i], NULL, &old) < 0)
-			return -1;
-		if (old.sa_handler != SIG_IGN && sigaction(numbers[i], &action, NULL) < 0)
-			return -1;
-	}
-	return 0;
+void signals_restore(void)
+{
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!signal_is_ignored(numbers[i]))
+			signal(numbers[i], SIG_DFL);
+	if (restore_pipe_signal)
+		signal(SIGPIPE, SIG_DFL);
 }
 
 int signals_caught(void)

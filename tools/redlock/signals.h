@@ -3,9 +3,16 @@
 #ifndef REDLOCK_TOOL_SIGNALS_H
 #define REDLOCK_TOOL_SIGNALS_H
 
-/* Installs the handlers. A signal that is ignored at the start (nohup, background jobs) stays ignored.
- * Returns 0, or -1 with errno. */
+#include <stdbool.h>
+
+/* Installs the handlers, and ignores SIGPIPE. A signal that is ignored at the start (nohup, background jobs)
+ * stays ignored. Returns 0, or -1 with errno. */
 int signals_catch(void);
+
+/* In a child: makes the signals what they were when redlock was started. */
+void signals_restore(void);
+
+bool signal_is_ignored(int number);
 
 /* The first signal that arrived, 0: none. */
 int signals_caught(void);

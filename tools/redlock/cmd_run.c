@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* redlock run NAME COMMAND: a job under a lock, supervised to its end. docs/run.md is its whole behaviour. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "message.h"
+#include "run/run.h"
+
+#define FIELD(name) offsetof(struct settings, name)
+
+static const struct option_spec lock_specs[] = {
+    {'t', "ttl", "TIME", OPTION_DURATION, FIELD(ttl_ms), REDLOCK_MIN_TTL_MS, REDLOCK_MAX_TTL_MS,
+     "how long the lock outlives its renewals (30s)"},
+    {0, "renew", "TIME", OPTION_DURATION, FIELD(renew_ms), 1, REDLOCK_MAX_TTL_MS,
+     "renew so long after each grant (ttl/3)"},
+    {'w', "wait", "TIME", OPTION_DURATION, FIELD(wait_ms), 0, REDLOCK_MAX_TTL_MS,
+     "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
+    {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "do not wait; as -w 0"},
+    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(busy_code), 0, 255, "exit code when busy (75)"},
+    {0, "min-hold", "TIME", OPTION_DURATION, FIELD(min_hold_ms), 0, REDLOCK_MAX_TTL_MS,
+     "keep the lock at least so long, also when the command is done (0)"},
+    {0, "max-hold", "TIME", OPTION_DURATION, FIELD(max_hold_ms), 1, REDLOCK_MAX_TTL_MS,
+     "stop the command after so long: TERM, then KILL; exit code 124 (no limit)"},
+    {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
+};
+static const struct option_group lock_options = {"Lock", lock_specs,
+                                                 sizeof(lock_specs) / sizeof(lock_specs[0])};
+
+static const struct option_spec command_specs[] = {
+    {'k', "kill-after", "TIME", OPTION_DURATION, FIELD(kill_after_ms), 1, REDLOCK_MAX_TTL_MS,
+     "time from TERM to KILL (the smaller of 5s and ttl/6)"},
+    {0, "on-loss", "WHAT", OPTION_TEXT, FIELD(on_loss), 0, 0,
+     "when the lock ends: kill (TERM, then KILL), term, or warn (kill)"},
+    {0, "foreground", NULL, OPTION_FLAG, FIELD(foreground), 0, 0,
+     "without a terminal too, leave the command in redlock's process group"},
+    {0, "report-fd", "N", OPTION_NUMBER, FIELD(report_fd), 3, 1048575,
+     "write one JSON object to this descriptor at the end"},
+};
+static const struct option_group command_options = {"Command", command_specs,
+                                                    sizeof(command_specs) / sizeof(command_specs[0])};
+static const struct option_group *const groups[] = {&lock_options, &command_options, &node_options,
+                                                    &output_options, NULL};
+
+static const char title[] = "redlock run";
+
+static const struct {
+	const char *word;
+	enum on_loss on_loss;
+} loss_words[] = {{"kill", ON_LOSS_KILL}, {"term", ON_LOSS_TERM}, {"warn", ON_LOSS_WARN}};
+
+static bool read_on_loss(const struct settings *settings, enum on_loss *ret)
+{
+	for (size_t i = 0; i < sizeof(loss_words) / sizeof(loss_words[0]); i++)
+		if (!settings->on_loss || strcmp(settings->on_loss, loss_words[i].word) == 0) {
+			*ret = loss_words[i].on_loss;
+			return true;
+		}
+	complain("%s: --on-loss %s: give kill, term or warn", title, settings->on_loss);
+	return false;
+}
+
+/* NAME COMMAND..., NAME -- COMMAND..., or NAME -c LINE. `shell` is filled in and used for the last. */
+static char **read_command(int argc, char **argv, char **shell)
+{
+	if (argc >= 2 && strcmp(argv[1], "-c") == 0) {
+		if (argc != 3) {
+			complain("%s: -c needs exactly one argument, the shell line", title);
+			return NULL;
+		}
+		shell[2] = argv[2];
+		return shell;
+	}
+	if (argc >= 2 && strcmp(argv[1], "--") == 0) {
+		argv++;
+		argc--;
+	} else if (argc >= 2 && argv[1][0] == '-') {
+		complain("%s: options go in front of NAME; a command that begins with '-' goes behind `--`: %s",
+		         title, argv[1]);
+		return NULL;
+	}
+	if (argc < 2) {
+		complain("%s: the command is missing; usage: %s [OPTION...] NAME [--] COMMAND [ARG...]", title,
+		         title);
+		return NULL;
+	}
+	return argv + 1;
+}
+
+static bool read_report_fd(const struct settings *settings, int *ret)
+{
+	*ret = settings->report_fd == 0 ? -1 : (int)settings->report_fd;
+	if (settings->json && *ret < 0) {
+		complain("%s: --json: the command has stdout; say with --report-fd N where the report goes", title);
+		return false;
+	}
+	if (*ret >= 0 && (fcntl(*ret, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		errno = EBADF;
+	else if (*ret < 0 || fcntl(*ret, F_SETFD, FD_CLOEXEC) == 0)
+		return true;
+	complain("%s: --report-fd %d: %s; open it: --report-fd 3 3>FILE", title, *ret, strerror(errno));
+	return false;
+}
+
+static bool times_work(const struct settings *settings)
+{
+	struct run_times times;
+	char why[256];
+
+	run_times_init(&times, settings);
+	if (!run_times_work(&times, why, sizeof(why))) {
+		complain("%s: these times cannot work: %s; give a longer --ttl, or a shorter --renew or --kill-after",
+		         title, why);
+		return false;
+	}
+	if (settings->max_hold_ms != 0 && settings->min_hold_ms > settings->max_hold_ms) {
+		complain("%s: --min-hold is longer than --max-hold", title);
+		return false;
+	}
+	return true;
+}
+
+static int run(const struct settings *settings, int argc, char **argv)
+{
+	char path[] = "/bin/sh", option[] = "-c";
+	char *shell[] = {path, option, NULL, NULL};
+	struct run_order order = {
+	    .name = argv[0], .not_found_code = EXIT_NOT_FOUND, .cannot_execute_code = EXIT_CANNOT_EXECUTE};
+
+	order.argv = read_command(argc, argv, shell);
+	if (!order.argv || !read_on_loss(settings, &order.on_loss) ||
+	    !read_report_fd(settings, &order.report_fd) || !times_work(settings))
+		return EXIT_USAGE;
+	return run_supervise(settings, &order);
+}
+
+const struct command cmd_run = {
+    .name = "run",
+    .arguments = "NAME COMMAND",
+    .summary = "run a command while the lock is held",
+    .details = "NAME [--] COMMAND [ARG...], or NAME -c 'SHELL LINE'. The command has stdin, stdout, stderr "
+               "and the exit "
+               "code\n"
+               "as without redlock. It is stopped, with all that it started, before the lock can end. "
+               "Without -w and -n\n"
+               "a busy lock is waited for without limit. The command sees REDLOCK_NAME, REDLOCK_TOKEN, "
+               "REDLOCK_TTL_MS.\n",
+    .groups = groups,
+    .order = OPTIONS_FIRST,
+    .min_args = 2,
+    .max_args = INT_MAX,
+    .run = run,
+};

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* The guard's process: the shell around watch.c. */
+#include "guard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../clock.h"
+#include "../exit_codes.h"
+#include "../signals.h"
+#include "../streams.h"
+#include "family.h"
+
+struct post { /* the guard's place to work */
+	struct watch watch;
+	const struct launch *launch;
+	struct run_share *share;
+	pid_t supervisor;
+	pid_t command; /* 0: none, or it has ended */
+	int link;      /* -1: the supervisor is gone */
+	int children;  /* signalfd of SIGCHLD */
+	int timer;
+};
+
+/* ---- Actions ----------------------------------------------------------------------------------------------
+ */
+
+static void launch(struct post *post)
+{
+	const pid_t guard = getpid();
+	pid_t pid = fork();
+
+	if (pid == 0)
+		launch_command(post->launch, post->share, guard);
+	if (pid < 0) {
+		atomic_store(&post->share->exec_error, errno);
+		atomic_store(&post->share->wait_status, EXIT_CANNOT_EXECUTE << 8);
+		atomic_store(&post->share->exited, true);
+	}
+	post->command = pid < 0 ? 0 : pid;
+	/* Only the command has its standard streams now: who reads its output sees the end when it closes them.
+	 */
+	streams_drop(STDERR_FILENO);
+}
+
+static void forward(const struct post *post, int number)
+{
+	if (post->command > 0)
+		(void)kill(post->command, number);
+	else
+		(void)family_signal(getpid(), &number, 1);
+}
+
+static void act(struct post *post, unsigned actions, int value)
+{
+	static const int term[] = {SIGTERM, SIGCONT}, kill_now[] = {SIGKILL};
+
+	if (actions & GUARD_DO_LAUNCH)
+		launch(post);
+	if (actions & GUARD_DO_FORWARD)
+		forward(post, value);
+	if (actions & GUARD_DO_TERM)
+		(void)family_signal(getpid(), term, 2);
+	if (actions & GUARD_DO_KILL)
+		(void)family_signal(getpid(), kill_now, 1);
+	if (actions & GUARD_DO_TELL && post->link >= 0)
+		link_send(post->link, LINK_LOOK, 0);
+	if (actions & GUARD_DO_WAKE)
+		(void)kill(post->supervisor, SIGCONT);
+	if (actions & GUARD_DO_EXIT)
+		_exit(0);
+}
+
+/* What the supervisor is told stands in the page before the message goes out. */
+static void step(struct post *post, enum guard_event event, int value)
+{
+	act(post, watch_step(&post->watch, event, clock_ns()), value);
+}
+
+/* ---- Events -----------------------------------------------------------------------------------------------
+ */
+
+static void child_changed(struct post *post, pid_t pid, int status)
+{
+	struct run_share *share = post->share;
+
+	if (pid != post->command)
+		return; /* an orphan of the command: reaped, that is all */
+	if (WIFSTOPPED(status)) {
+		atomic_store(&share->stop_signal, WSTOPSIG(status));
+		step(post, GUARD_ON_CHILD_STOPPED, 0);
+	} else if (WIFCONTINUED(status)) {
+		atomic_store(&share->stop_signal, 0);
+		step(post, GUARD_ON_CHILD_CONTINUED, 0);
+	} else {
+		post->command = 0;
+		atomic_store(&share->wait_status, status);
+		atomic_store(&share->exited, true);
+		step(post, GUARD_ON_CHILD_EXITED, 0);
+	}
+}
+
+static void reap(struct post *post)
+{
+	struct signalfd_siginfo unused[8];
+	int status;
+	pid_t pid;
+
+	while (read(post->children, unused, sizeof(unused)) > 0)
+		;
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0)
+		child_changed(post, pid, status);
+	if (pid < 0 && errno == ECHILD && post->watch.state != GUARD_READY) {
+		atomic_store(&post->share->all_gone, true);
+		step(post, GUARD_ON_ALL_GONE, 0);
+	}
+}
+
+static void listen_to_supervisor(struct post *post)
+{
+	struct link_message message;
+	int got;
+
+	while ((got = link_receive(post->link, &message)) > 0) {
+		if (message.kind == LINK_LAUNCH)
+			step(post, GUARD_ON_LAUNCH, 0);
+		else if (message.kind == LINK_SIGNAL)
+			step(post, GUARD_ON_SIGNAL, message.value);
+		else if (message.kind == LINK_STOP)
+			step(post, GUARD_ON_STOP, 0);
+	}
+	if (got == 0)
+		return;
+	close(post->link);
+	post->link = -1;
+	step(post, watch_orphaned(&post->watch), 0);
+}
+
+static void keep_time(struct post *post)
+{
+	const uint64_t deadline_ns = atomic_load(&post->share->deadline_ns);
+	enum guard_event event;
+
+	if (!watch_is_due(&post->watch, clock_ns(), deadline_ns, &event))
+		return;
+	if (post->watch.state == GUARD_RUNNING)
+		atomic_store(&post->share->near_end, true);
+	step(post, event, 0);
+}
+
+/* ---- The process
+ * ------------------------------------------------------------------------------------------- */
+
+static void watch_over(struct post *post)
+{
+	for (;;) {
+		struct pollfd watched[] = {{.fd = post->timer, .events = POLLIN},
+		                           {.fd = post->children, .events = POLLIN},
+		                           {.fd = post->link, .events = POLLIN}};
+
+		clock_alarm(post->timer, watch_due(&post->watch, atomic_load(&post->share->deadline_ns)));
+		(void)poll(watched, 3, -1);
+		/* The time first: after a suspend it is what matters. */
+		keep_time(post);
+		if (post->link >= 0 && watched[2].revents)
+			listen_to_supervisor(post);
+		reap(post);
+	}
+}
+
+static _Noreturn void be_guard(struct post *post)
+{
+	sigset_t all, children;
+
+	/* In a group of its own it is not stopped by Ctrl-Z, nor killed with redlock's group. */
+	(void)setpgid(0, 0);
+	(void)prctl(PR_SET_NAME, "redlock-guard");
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigfillset(&all);
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	post->children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+	post->timer = clock_timer();
+	if (post->children < 0 || post->timer < 0)
+		_exit(EXIT_INTERNAL);
+	watch_over(post);
+	_exit(EXIT_INTERNAL);
+}
+
+static struct run_share *make_share(void)
+{
+	struct run_share *share =
+	    mmap(NULL, sizeof(*share), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (share == MAP_FAILED)
+		return NULL;
+	atomic_store(&share->deadline_ns, UINT64_MAX);
+	return share;
+}
+
+int guard_start(struct guard *guard, const struct launch *launch, const struct watch *watch)
+{
+	struct post post = {.watch = *watch, .launch = launch, .supervisor = getpid()};
+	int ends[2];
+
+	guard->share = post.share = make_share();
+	if (!guard->share || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -1;
+	guard->pid = fork();
+	if (guard->pid == 0) {
+		close(ends[0]);
+		post.link = ends[1];
+		be_guard(&post);
+	}
+	close(ends[1]);
+	guard->link = ends[0];
+	return guard->pid < 0 ? -1 : 0;
+}
+
+void guard_close(struct guard *guard)
+{
+	close(guard->link);
+	(void)kill(guard->pid, SIGKILL); /* if it is stopped; it has nothing to do any more */
+	(void)waitpid(guard->pid, NULL, 0);
+}

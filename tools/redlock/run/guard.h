@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guard: a child of redlock, the parent of the command, and the foster parent of all its descendants. It
+ * stops them before the lock ends, also when redlock itself was killed or is stopped. It needs no network.
+ */
+#ifndef REDLOCK_TOOL_RUN_GUARD_H
+#define REDLOCK_TOOL_RUN_GUARD_H
+
+#include "launch.h"
+#include "watch.h"
+
+struct guard {
+	pid_t pid;
+	int link; /* the supervisor's end of the socket; readable without a message: the guard is gone */
+	struct run_share *share;
+};
+
+/* Forks the guard, which waits for LINK_LAUNCH. Make it before there are connections: it must not hold any of
+ * them open. Returns 0, or -1 with errno. */
+int guard_start(struct guard *guard, const struct launch *launch, const struct watch *watch);
+
+/* Ends the guard. Nothing of the command may be left. */
+void guard_close(struct guard *guard);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells systemd what the service is doing. */
+#include "notify.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void notify(const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	socklen_t length;
+	int fd;
+
+	if (!path || !*path || strlen(path) >= sizeof(address.sun_path))
+		return;
+	memcpy(address.sun_path, path, strlen(path));
+	length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+	if (path[0] == '@')
+		address.sun_path[0] = '\0'; /* an abstract address */
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address, length);
+	close(fd);
+}
+
+void notify_status(const char *state, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+	size_t used;
+
+	if (!getenv("NOTIFY_SOCKET"))
+		return;
+	used = (size_t)snprintf(text, sizeof(text), "%s%sSTATUS=", state, *state ? "\n" : "");
+	va_start(arguments, format);
+	vsnprintf(text + used, sizeof(text) - used, format, arguments);
+	va_end(arguments);
+	notify(text);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of a run as one JSON object. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../json.h"
+#include "../message.h"
+#include "run.h"
+
+static int64_t since_ms(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (int64_t)((to_ns - from_ns) / 1000000) : 0;
+}
+
+/* The command's own end: its exit code or its signal. */
+static void json_command(struct json *json, const struct run *run)
+{
+	const bool executed = run->exited && atomic_load(&run->guard.share->exec_error) == 0;
+
+	if (executed && WIFEXITED(run->wait_status))
+		json_number(json, "command_exit_code", WEXITSTATUS(run->wait_status));
+	else
+		json_null(json, "command_exit_code");
+	if (executed && WIFSIGNALED(run->wait_status))
+		json_number(json, "command_signal", WTERMSIG(run->wait_status));
+	else
+		json_null(json, "command_signal");
+}
+
+void record_write(const struct run *run, const struct report *report)
+{
+	const char *token = run->guard.share->token;
+	FILE *out = fdopen(run->order->report_fd, "w");
+	struct json json;
+
+	if (!out)
+		return;
+	json_init(&json, out);
+	report_json_begin(report, &json);
+	json_bool(&json, "acquired", run->acquired_ns != 0);
+	json_number(&json, "exit_code", run->code);
+	json_command(&json, run);
+	if (run->acquired_ns != 0)
+		json_text(&json, "token", token);
+	else
+		json_null(&json, "token");
+	json_number(&json, "ttl_ms", (int64_t)run->settings->ttl_ms);
+	json_number(&json, "waited_ms",
+	            since_ms(run->begin_ns, run->acquired_ns ? run->acquired_ns : run->ended_ns));
+	json_number(&json, "held_ms", run->acquired_ns ? since_ms(run->acquired_ns, run->ended_ns) : 0);
+	report_json_end(report, &json);
+	if (fclose(out) != 0)
+		say(run->settings, "--report-fd %d: the report could not be written", run->order->report_fd);
+}

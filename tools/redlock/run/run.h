@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* One `redlock run`: what its parts share. supervisor.c moves it, tell.c speaks of it, record.c writes it
+ * down. */
+#ifndef REDLOCK_TOOL_RUN_RUN_H
+#define REDLOCK_TOOL_RUN_RUN_H
+
+#include "../report.h"
+#include "../session.h"
+#include "guard.h"
+#include "inbox.h"
+#include "rules.h"
+#include "times.h"
+#include "waiting.h"
+
+/* What is to be run, and how. */
+struct run_order {
+	const char *name;
+	char *const *argv; /* the command, ends with NULL */
+	enum on_loss on_loss;
+	int report_fd;      /* -1: none */
+	int not_found_code; /* exit codes when the command cannot be executed */
+	int cannot_execute_code;
+};
+
+struct run {
+	const struct settings *settings;
+	const struct run_order *order;
+	struct run_times times;
+
+	struct session session;
+	redlock_lock *lock;
+	struct waiting waiting;
+	struct inbox inbox;
+	struct guard guard;
+	int timer;
+
+	enum run_state state;
+	int code;                   /* the exit code, as far as it is known */
+	int result;                 /* of acquire, later of release */
+	struct inbox_signal signal; /* the one that is being handled */
+	int stop_signal;            /* the command was stopped by it */
+	int die_of;                 /* end by this signal, as the command did; 0: by exit code */
+	int end_signal_of_terminal; /* the last one; 0: none */
+
+	bool has_terminal;
+	bool exited;     /* the command has ended */
+	int wait_status; /* and so */
+	bool near_end;
+	bool all_gone;
+	bool guard_gone;
+	bool taken_over; /* the guard is gone, this process does its work */
+	bool late;       /* a renewal was late, and not made up for */
+	bool self_wait;  /* it would have waited for itself */
+	bool capped;     /* --max-hold was reached */
+
+	uint64_t begin_ns;    /* of the wait */
+	uint64_t acquired_ns; /* 0: not yet */
+	uint64_t ended_ns;    /* of the release, or of the wait */
+	uint64_t deadline_ns; /* as the guard knows it */
+	uint64_t kill_by_ns;  /* the guard should have killed everything; UINT64_MAX: not yet */
+};
+
+/* tell.c: lines for people. None of them waits for a reader: the lock has to be renewed meanwhile. */
+void tell_refused(const struct run *run, const struct report *report);
+void tell_granted(const struct run *run);
+void tell_event(const struct run *run, enum run_event event);
+void tell_renewed(const struct run *run);
+void tell_cannot_execute(const struct run *run, int error);
+
+/* record.c: one JSON object on --report-fd, at the end. */
+void record_write(const struct run *run, const struct report *report);
+
+/* supervisor.c: runs the command under the lock. Returns the exit code. */
+int run_supervise(const struct settings *settings, const struct run_order *order);
+
+#endif

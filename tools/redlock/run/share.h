@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What supervisor and guard share: one page of memory, which stays readable when either is stopped or killed,
+ * and a socket. What the guard has to tell is in the page, so that none of it can be lost; a message only
+ * says that there is something to look at.
+ */
+#ifndef REDLOCK_TOOL_RUN_SHARE_H
+#define REDLOCK_TOOL_RUN_SHARE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <redlock/redlock.h>
+
+struct run_share {
+	/* Written by the supervisor. */
+	_Atomic uint64_t deadline_ns;      /* when the validity ends, CLOCK_BOOTTIME */
+	char token[REDLOCK_MAX_TOKEN + 1]; /* before LINK_LAUNCH is sent */
+
+	/* Written by the guard, or by the command's process before it is the command. */
+	_Atomic int stop_signal; /* the command was stopped by it; the supervisor sets it back to 0 */
+	_Atomic int exec_error;  /* errno of an execve that failed */
+	_Atomic int wait_status; /* as of waitpid; valid once `exited` */
+	atomic_bool exited;      /* the command has ended */
+	atomic_bool near_end;    /* TERM was sent because the deadline is near */
+	atomic_bool all_gone;    /* no process of the command is left */
+};
+
+enum link_kind {
+	LINK_LOOK,   /* either way: look at the page */
+	LINK_LAUNCH, /* to the guard: execute the command */
+	LINK_SIGNAL, /* to the guard: forward signal `value` */
+	LINK_STOP    /* to the guard: stop everything */
+};
+
+struct link_message {
+	int32_t kind;
+	int32_t value;
+};
+
+/* Sends without waiting. What does not fit is dropped: then the other side has enough to read already. */
+void link_send(int fd, enum link_kind kind, int value);
+
+/* Receives one message. 1, 0 when there is none, -1 when the other side is gone. */
+int link_receive(int fd, struct link_message *ret_message);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* What `redlock run` says on stderr, and to systemd. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../clock.h"
+#include "../message.h"
+#include "notify.h"
+#include "run.h"
+
+static const char *name_of(const struct run *run, char *buffer, size_t size)
+{
+	return printable(run->order->name, strlen(run->order->name), buffer, size);
+}
+
+static double seconds(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
+}
+
+void tell_refused(const struct run *run, const struct report *report)
+{
+	if (run->settings->verbose)
+		report_votes(report);
+	if (run->result != REDLOCK_E_CANCELLED)
+		report_failure(report, run->settings);
+}
+
+void tell_granted(const struct run *run)
+{
+	const double waited = seconds(run->begin_ns, run->acquired_ns);
+	char name[PRINTABLE_MAX];
+
+	name_of(run, name, sizeof(name));
+	notify_status("READY=1", "holding '%s'", name);
+	if (run->settings->verbose || run->waiting.said)
+		say_now(run->settings, "got '%s' after %.3f s", name, waited);
+}
+
+void tell_renewed(const struct run *run)
+{
+	char name[PRINTABLE_MAX];
+
+	say_now(run->settings, "'%s' is renewed", name_of(run, name, sizeof(name)));
+}
+
+void tell_cannot_execute(const struct run *run, int error)
+{
+	const char *command = run->order->argv[0];
+	char shown[PRINTABLE_MAX];
+
+	say_now(run->settings, "cannot execute '%s': %s",
+	        printable(command, strlen(command), shown, sizeof(shown)), strerror(error));
+}
+
+/* Why there is no renewal: what the nodes said to the last one. */
+static void tell_votes(const struct run *run)
+{
+	struct redlock_vote vote;
+
+	for (unsigned i = 0; i < redlock_node_count(run->session.client); i++) {
+		struct redlock_node_status status;
+
+		if (redlock_lock_vote(run->lock, i, &vote) < 0 || vote.code == REDLOCK_VOTE_YES ||
+		    redlock_node_status(run->session.client, i, &status) < 0)
+			continue;
+		say_now(run->settings, "node %u %s: %s", i + 1, status.address, redlock_vote_text(vote.code));
+	}
+}
+
+static void tell_late(const struct run *run, const char *name)
+{
+	const double left = seconds(clock_ns(), run->deadline_ns);
+	const double grace = (double)run->times.kill_after_ms / 1e3;
+
+	if (run->order->on_loss == ON_LOSS_WARN)
+		say_now(run->settings, "'%s' could not be renewed so far; it ends in %.1f s", name, left);
+	else
+		say_now(run->settings, "'%s' could not be renewed so far; the command gets TERM in %.1f s", name,
+		        left > grace ? left - grace : 0);
+	tell_votes(run);
+}
+
+/* What follows for the command. */
+static const char *consequence(const struct run *run)
+{
+	switch (run->order->on_loss) {
+	case ON_LOSS_KILL:
+		return "it is stopped: TERM, then KILL before the lock ends";
+	case ON_LOSS_TERM:
+		return "it got TERM, and nothing more (--on-loss term)";
+	case ON_LOSS_WARN:
+		break;
+	}
+	return "it runs on without the lock (--on-loss warn)";
+}
+
+static void tell_loss(const struct run *run, const char *name)
+{
+	if (run->state == RUN_ENDED) { /* while resting */
+		say_now(run->settings, "'%s' was lost before --min-hold was over; the command was done", name);
+		return;
+	}
+	say_now(run->settings, "the lock '%s' is lost; %s", name,
+	        run->order->on_loss == ON_LOSS_KILL ? "the command is killed" : consequence(run));
+	tell_votes(run);
+}
+
+void tell_event(const struct run *run, enum run_event event)
+{
+	char name[PRINTABLE_MAX];
+
+	name_of(run, name, sizeof(name));
+	switch (event) {
+	case RUN_ON_LATE:
+		tell_late(run, name);
+		break;
+	case RUN_ON_NEAR_END:
+		notify_status("STOPPING=1", "losing '%s', stopping the command", name);
+		say_now(run->settings, "'%s' was not renewed in time, the command cannot be let run on: %s", name,
+		        consequence(run));
+		break;
+	case RUN_ON_LOSS:
+		notify_status("STOPPING=1", "lost '%s'", name);
+		tell_loss(run, name);
+		break;
+	case RUN_ON_MAX_HOLD:
+		notify_status("STOPPING=1", "--max-hold is reached, stopping the command");
+		say_now(run->settings, "--max-hold is reached: the command gets TERM, and KILL in %.1f s",
+		        (double)run->times.kill_after_ms / 1e3);
+		break;
+	case RUN_ON_OVERDUE:
+		say_now(run->settings, "the guard process did not stop the command in time: everything is killed");
+		break;
+	case RUN_ON_GUARD_GONE:
+		say_now(run->settings, "the guard process was killed: the command is killed, the lock given back");
+		break;
+	case RUN_ON_RELEASE_GONE:
+		say_now(run->settings,
+		        "the lock '%s' was lost before it was given back: somebody else may have held it", name);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* When to renew, to warn, to TERM and to KILL. */
+#include "times.h"
+
+#include <stdio.h>
+
+#include "../values.h"
+
+enum { NODE_TIMEOUT_MS = 200, KILL_AFTER_MS = 5000, DRIFT_PPM = 10000, DRIFT_MS = 2, MARGIN_NS = 100000000 };
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void run_times_init(struct run_times *times, const struct settings *settings)
+{
+	const uint64_t ttl = settings->ttl_ms;
+	const uint64_t ppm = settings->drift_ppm == UINT64_MAX ? DRIFT_PPM : settings->drift_ppm;
+
+	times->ttl_ms = ttl;
+	times->renew_ms = settings->renew_ms ? settings->renew_ms : ttl / 3;
+	times->node_timeout_ms =
+	    settings->node_timeout_ms ? settings->node_timeout_ms : least(NODE_TIMEOUT_MS, ttl / 3);
+	times->kill_after_ms = settings->kill_after_ms ? settings->kill_after_ms : least(KILL_AFTER_MS, ttl / 6);
+	times->drift_ms = (ttl * ppm + 999999) / 1000000 + DRIFT_MS;
+	times->margin_ns = least(MARGIN_NS, times->kill_after_ms * 1000000 / 2);
+}
+
+bool run_times_work(const struct run_times *times, char *why, size_t size)
+{
+	const struct {
+		const char *name;
+		uint64_t ms;
+	} parts[] = {{"renew ", times->renew_ms},
+	             {" + node timeout ", times->node_timeout_ms},
+	             {" + kill-after ", times->kill_after_ms},
+	             {" + drift ", times->drift_ms}};
+	char value[32];
+	uint64_t sum = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && used < size; i++) {
+		sum += parts[i].ms;
+		duration_text(parts[i].ms, value, sizeof(value));
+		used += (size_t)snprintf(why + used, size - used, "%s%s", parts[i].name, value);
+	}
+	if (used < size) {
+		duration_text(sum, value, sizeof(value));
+		used += (size_t)snprintf(why + used, size - used, " = %s, which must be less than the ttl ", value);
+	}
+	duration_text(times->ttl_ms, value, sizeof(value));
+	if (used < size)
+		snprintf(why + used, size - used, "%s", value);
+	return sum < times->ttl_ms;
+}
+
+uint64_t run_times_late_ms(const struct run_times *times)
+{
+	const uint64_t due_ms = times->ttl_ms - times->drift_ms - times->renew_ms; /* before the end */
+
+	return times->kill_after_ms + (due_ms - times->kill_after_ms) / 2;
+}
