@@ -46,8 +46,9 @@ int rl_socket_connected(int fd)
 	return c->state == CONN_CONNECTING ? 0 : -c->connect_error;
 }
 
-ssize_t rl_socket_send(int fd, const void *bytes, size_t size)
+ssize_t rl_socket_send(int fd, const void *bytes, size_t size, bool more)
 {
+	(void)more;
 	const struct fd_slot *slot = slot_of(fd);
 	if (slot == NULL)
 		return -EBADF;

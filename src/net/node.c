@@ -284,14 +284,14 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	return REDLOCK_VOTE_PENDING;
 }
 
-/* Sends what it can of one outbox. Returns whether all of it is sent. An error is not acted on: the socket is
- * then readable, and what the server said before it closed comes first. */
-static bool send_from(struct rl_node *n, struct rl_outbox *outbox)
+/* Sends what it can of one outbox; `more` follows. Returns whether all of it is sent. An error is not acted on:
+ * the socket is then readable, and what the server said before it closed comes first. */
+static bool send_from(struct rl_node *n, struct rl_outbox *outbox, bool more)
 {
 	struct rl_slice unsent = rl_outbox_unsent(outbox);
 	if (unsent.size == 0)
 		return true;
-	ssize_t sent = rl_socket_send(n->fd, unsent.bytes, unsent.size);
+	ssize_t sent = rl_socket_send(n->fd, unsent.bytes, unsent.size, more);
 	size_t moved = sent > 0 ? (size_t)sent : 0;
 	rl_outbox_sent(outbox, moved);
 	return moved == unsent.size;
@@ -305,7 +305,8 @@ void rl_node_flush(struct rl_node *n)
 		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
 		return;
 	}
-	bool all = send_from(n, &n->setup) && (n->gate > 0 || send_from(n, &n->outbox));
+	bool both = n->gate == 0 && rl_outbox_unsent(&n->outbox).size > 0;
+	bool all = send_from(n, &n->setup, both) && (!both || send_from(n, &n->outbox, false));
 	watch(n, !all, true);
 }
 
@@ -406,7 +407,9 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 		bool opening = n->setup.count > 0;
 		const struct rl_outbox *asked = opening ? &n->setup : &n->outbox;
 		const struct rl_entry *front = rl_outbox_front(asked);
-		if (got < 0 || front == NULL || rl_outbox_front_unsent(asked)) {
+		/* Nobody can know the answer to half a request. Its other half would be dropped with it, and the
+		 * server would read the next requests as a part of it. */
+		if (got < 0 || front == NULL || !rl_outbox_front_sent(asked)) {
 			take_garbage(n);
 			break;
 		}

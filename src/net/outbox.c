@@ -85,6 +85,11 @@ bool rl_outbox_front_unsent(const struct rl_outbox *o)
 	return o->sent <= o->head;
 }
 
+bool rl_outbox_front_sent(const struct rl_outbox *o)
+{
+	return o->sent >= o->head + o->ring[o->first].size;
+}
+
 void rl_outbox_pop(struct rl_outbox *o)
 {
 	assert(o->count > 0);

@@ -47,7 +47,8 @@ bool rl_outbox_push(struct rl_outbox *outbox, const struct rl_entry *entry, stru
 /* The oldest entry, NULL if there is none, and its bytes. */
 const struct rl_entry *rl_outbox_front(const struct rl_outbox *outbox);
 struct rl_slice rl_outbox_front_bytes(const struct rl_outbox *outbox);
-bool rl_outbox_front_unsent(const struct rl_outbox *outbox);
+bool rl_outbox_front_unsent(const struct rl_outbox *outbox); /* no byte of it was sent */
+bool rl_outbox_front_sent(const struct rl_outbox *outbox);   /* all of them were */
 void rl_outbox_pop(struct rl_outbox *outbox);
 
 /* The number of the last entry that acquires for the handle of `tag`; 0: there is none. */

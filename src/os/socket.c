@@ -61,9 +61,9 @@ static ssize_t result(ssize_t moved)
 	return errno == EWOULDBLOCK || errno == EINTR ? -EAGAIN : -errno;
 }
 
-ssize_t rl_socket_send(int fd, const void *bytes, size_t size)
+ssize_t rl_socket_send(int fd, const void *bytes, size_t size, bool more)
 {
-	return result(send(fd, bytes, size, MSG_NOSIGNAL));
+	return result(send(fd, bytes, size, MSG_NOSIGNAL | (more ? MSG_MORE : 0)));
 }
 
 ssize_t rl_socket_receive(int fd, void *bytes, size_t size)

@@ -3,6 +3,7 @@
 #ifndef RL_OS_SOCKET_H
 #define RL_OS_SOCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,8 +24,9 @@ int rl_socket_connect(const struct rl_address *address, int *ret_fd);
 int rl_socket_connected(int fd);
 
 /* Sends or receives what is possible now. Returns the bytes moved, 0 at the end of the stream (receive only),
- * -EAGAIN when nothing can be moved now, else -errno. */
-ssize_t rl_socket_send(int fd, const void *bytes, size_t size);
+ * -EAGAIN when nothing can be moved now, else -errno. `more`: another send follows at once, and the bytes of
+ * both may leave together. */
+ssize_t rl_socket_send(int fd, const void *bytes, size_t size, bool more);
 ssize_t rl_socket_receive(int fd, void *bytes, size_t size);
 
 /* Closes in order: what was sent is still delivered. */

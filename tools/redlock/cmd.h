@@ -19,6 +19,9 @@ struct command {
 	int (*run)(const struct settings *settings, int argc, char **argv);
 };
 
+/* `redlock` under the name of rflock: takes argv as flock(1) does, and returns the exit code. */
+int rflock(int argc, char **argv);
+
 extern const struct command cmd_run;
 extern const struct command cmd_acquire;
 extern const struct command cmd_extend;

@@ -113,6 +113,14 @@ static int run_command(const struct command *command, int argc, char **argv)
 	return code;
 }
 
+/* A script that says `rflock` instead of `flock`. */
+static bool is_rflock(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return path && strcmp(slash ? slash + 1 : path, "rflock") == 0;
+}
+
 static int dispatch(int argc, char **argv)
 {
 	struct settings settings;
@@ -165,7 +173,7 @@ int main(int argc, char **argv)
 		complain("cannot start: %s", strerror(errno));
 		return EXIT_INTERNAL;
 	}
-	code = dispatch(argc, argv);
+	code = is_rflock(argv[0]) ? rflock(argc, argv) : dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) {
 		complain("cannot write the output: %s", strerror(errno));
 		code = EXIT_INTERNAL;

@@ -135,6 +135,8 @@ static const char *store(struct settings *settings, const struct option_spec *sp
 		return NULL;
 	case OPTION_NUMBER:
 		return value_number(text, spec->min, spec->max, field);
+	case OPTION_SECONDS:
+		return value_seconds(text, spec->min, spec->max, field);
 	case OPTION_DURATION:
 		return value_duration(text, spec->min, spec->max, field);
 	case OPTION_TEXT:
@@ -151,7 +153,7 @@ static void complain_range(const char *command, const struct option_spec *spec, 
 {
 	char low[32], high[32];
 
-	if (spec->kind == OPTION_DURATION) {
+	if (spec->kind == OPTION_DURATION || spec->kind == OPTION_SECONDS) {
 		duration_text(spec->min, low, sizeof(low));
 		duration_text(spec->max, high, sizeof(high));
 	} else {

@@ -36,6 +36,9 @@ struct settings {
 	uint64_t report_fd;   /* 0: none */
 	const char *on_loss;  /* NULL: kill */
 	bool foreground;
+	bool shared;      /* rflock -s */
+	bool unlock;      /* rflock -u */
+	bool unused;      /* options that change nothing */
 	uint64_t wait_ms; /* REDLOCK_FOREVER: no -w, no -n */
 	uint64_t busy_code;
 	uint64_t cluster_nodes; /* 0: not given */
@@ -55,6 +58,7 @@ enum option_kind {
 	OPTION_FLAG,     /* no value: the bool becomes true */
 	OPTION_ZERO,     /* no value: the number becomes 0 */
 	OPTION_NUMBER,   /* a number from min to max */
+	OPTION_SECONDS,  /* 5 0.25, stored in milliseconds, from min to max */
 	OPTION_DURATION, /* 30s 500ms 2m, stored in milliseconds, from min to max */
 	OPTION_TEXT,     /* kept as it is */
 	OPTION_URLS      /* a comma list, appended; passwords are blanked in argv */

@@ -14,7 +14,7 @@ static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 /* Signal handlers have no argument for state: these are the only writable globals of the command. */
 static volatile sig_atomic_t caught;
 static int pipe_fds[2] = {-1, -1};
-static bool restore_pipe_signal;
+static bool restore_pipe_signal, restore_child_signal;
 
 static void handler(int number)
 {
@@ -49,6 +49,10 @@ int signals_catch(void)
 			return -1;
 	/* A closed pipe must not end the process while it holds a lock: writing fails instead. */
 	restore_pipe_signal = !signal_is_ignored(SIGPIPE);
+	/* Where it is ignored the kernel throws the exit codes of children away. */
+	restore_child_signal = signal_is_ignored(SIGCHLD);
+	if (restore_child_signal)
+		signal(SIGCHLD, SIG_DFL);
 	return sigaction(SIGPIPE, &ignore, NULL);
 }
 
@@ -59,6 +63,8 @@ void signals_restore(void)
 			signal(numbers[i], SIG_DFL);
 	if (restore_pipe_signal)
 		signal(SIGPIPE, SIG_DFL);
+	if (restore_child_signal)
+		signal(SIGCHLD, SIG_IGN);
 }
 
 int signals_caught(void)

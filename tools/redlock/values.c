@@ -43,6 +43,31 @@ const char *value_number(const char *text, uint64_t min, uint64_t max, uint64_t 
 	return NULL;
 }
 
+const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms)
+{
+	uint64_t whole = 0, ms = 0;
+	const char *rest = *text == '.' ? text : digits(text, &whole);
+	bool beyond = false; /* digits behind the milliseconds that are not 0 */
+
+	if (!rest || (*rest != '\0' && *rest != '.'))
+		return "not a number of seconds, as 5 or 0.25";
+	if (*rest == '.') {
+		uint64_t unit = 100;
+
+		for (rest++; *rest >= '0' && *rest <= '9'; rest++, unit /= 10) {
+			ms += unit * (uint64_t)(*rest - '0');
+			beyond = beyond || (unit == 0 && *rest != '0');
+		}
+		if (*rest != '\0')
+			return "not a number of seconds, as 5 or 0.25";
+	}
+	ms += beyond;
+	if (whole > (UINT64_MAX - ms) / 1000 || whole * 1000 + ms < min || whole * 1000 + ms > max)
+		return value_out_of_range;
+	*ret_ms = whole * 1000 + ms;
+	return NULL;
+}
+
 const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms)
 {
 	uint64_t value, unit_ms = 0;

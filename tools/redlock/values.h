@@ -13,7 +13,10 @@
 const char *value_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms);
 
-/* The answer of both for a value outside of min to max, by address. */
+/* Seconds with or without a fraction, without a unit, as flock(1) takes them; rounded up to milliseconds. */
+const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms);
+
+/* The answer of all for a value outside of min to max, by address. */
 extern const char value_out_of_range[];
 
 /* A duration as it would be typed: "30s", "1500ms". */

@@ -10,14 +10,16 @@
 #include "watch.h"
 
 struct guard {
-	pid_t pid;
-	int link; /* the supervisor's end of the socket; readable without a message: the guard is gone */
+	pid_t pid; /* 0: it has ended and was waited for */
+	int link;  /* the supervisor's end of the socket; readable without a message: the guard is gone */
 	struct run_share *share;
 };
 
-/* Forks the guard, which waits for LINK_LAUNCH. Make it before there are connections: it must not hold any of
- * them open. Returns 0, or -1 with errno. */
+/* Forks the guard, which waits for LINK_LAUNCH. Returns 0, or -1 with errno. */
 int guard_start(struct guard *guard, const struct launch *launch, const struct watch *watch);
+
+/* Kills it: then its children are this process's, which must be a subreaper. */
+void guard_kill(const struct guard *guard);
 
 /* Ends the guard. Nothing of the command may be left. */
 void guard_close(struct guard *guard);

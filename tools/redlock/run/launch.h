@@ -19,8 +19,9 @@ struct launch {
 	bool die_with_guard; /* KILL from the kernel when the guard ends */
 };
 
-/* In the child of the guard. Puts REDLOCK_NAME, REDLOCK_TOKEN and REDLOCK_TTL_MS into the environment. If the
- * command cannot be executed, errno is in the page and the process ends with 127 (not found) or 126. */
+/* In the guard's child, which may share its memory (vfork). Puts REDLOCK_NAME, REDLOCK_TOKEN and
+ * REDLOCK_TTL_MS into the environment and executes the command. If that fails, errno is in the page and the
+ * process ends with 127 (not found) or 126. */
 _Noreturn void launch_command(const struct launch *launch, struct run_share *share, pid_t guard);
 
 #endif

@@ -17,6 +17,7 @@ struct run_order {
 	const char *name;
 	char *const *argv; /* the command, ends with NULL */
 	enum on_loss on_loss;
+	bool silent_when_busy;
 	int report_fd;      /* -1: none */
 	int not_found_code; /* exit codes when the command cannot be executed */
 	int cannot_execute_code;

@@ -159,7 +159,7 @@ static void act(struct run *run, unsigned actions, enum run_event event)
 	if (actions & RUN_DO_DISOWN)
 		disown(run);
 	if (actions & RUN_DO_TAKE_OVER) {
-		(void)kill(run->guard.pid, SIGKILL);
+		guard_kill(&run->guard);
 		run->taken_over = true;
 	}
 	if (actions & RUN_DO_RELEASE)
@@ -202,15 +202,10 @@ static bool news(atomic_bool *flag, bool *known)
 	return true;
 }
 
-static void look_at_guard(struct run *run)
+static void take_news(struct run *run, struct run_share *share)
 {
-	struct run_share *share = run->guard.share;
-	struct link_message message;
-	int stopped_by, got = 1;
+	const int stopped_by = atomic_exchange(&share->stop_signal, 0);
 
-	while (!run->guard_gone && (got = link_receive(run->guard.link, &message)) > 0)
-		;
-	stopped_by = atomic_exchange(&share->stop_signal, 0);
 	if (news(&share->near_end, &run->near_end)) {
 		if (run->order->on_loss == ON_LOSS_KILL)
 			kill_by(run, clock_ns() + run->times.kill_after_ms * 1000000);
@@ -220,18 +215,29 @@ static void look_at_guard(struct run *run)
 		run->stop_signal = stopped_by;
 		apply(run, RUN_ON_CHILD_STOPPED);
 	}
-	if (atomic_load(&share->exited) && !run->exited) {
-		run->exited = true;
+	if (news(&share->exited, &run->exited)) {
 		run->wait_status = atomic_load(&share->wait_status);
 		apply(run, RUN_ON_CHILD_EXITED);
 	}
 	if (news(&share->all_gone, &run->all_gone))
 		apply(run, RUN_ON_ALL_GONE);
-	if (got < 0) {
-		run->guard_gone = true;
-		if (!run->all_gone)
-			apply(run, RUN_ON_GUARD_GONE);
-	}
+}
+
+static void look_at_guard(struct run *run)
+{
+	struct link_message message;
+	int got = 1;
+
+	if (run->guard_gone)
+		return;
+	while ((got = link_receive(run->guard.link, &message)) > 0)
+		;
+	/* Read after the messages: what one of them announced is seen now. */
+	if (is_supervising(run))
+		take_news(run, run->guard.share);
+	run->guard_gone = got < 0;
+	if (run->guard_gone && !run->all_gone)
+		apply(run, RUN_ON_GUARD_GONE);
 }
 
 /* The guard's work, after its end: what it had in its care are this process's children now. */
@@ -242,7 +248,8 @@ static void finish_off(struct run *run)
 
 	(void)family_signal(getpid(), kill_now, 1);
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-		;
+		if (pid == run->guard.pid)
+			run->guard.pid = 0;
 	if (pid < 0 && errno == ECHILD && !run->all_gone) {
 		run->all_gone = true;
 		apply(run, RUN_ON_ALL_GONE);
@@ -424,34 +431,41 @@ static bool has_terminal(void)
 	return fd >= 0;
 }
 
-/* The guard first: it has no part in connections and passwords. */
-static int prepare(struct run *run)
+static int cannot_start(void)
 {
-	struct launch launch = {
-	    .argv = run->order->argv, .name = run->order->name, .ttl_ms = run->settings->ttl_ms};
-	struct watch watch;
-
-	run->has_terminal = has_terminal();
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* in case the guard is killed */
-	if (inbox_open(&run->inbox) < 0 || (run->timer = clock_timer()) < 0)
-		goto fail;
-	launch.mask = run->inbox.mask;
-	launch.group = getpgrp();
-	launch.own_group = !run->has_terminal && !run->settings->foreground;
-	launch.die_with_guard = run->order->on_loss == ON_LOSS_KILL;
-	watch_init(&watch, run->order->on_loss, run->times.kill_after_ms * 1000000, run->times.margin_ns);
-	if (guard_start(&run->guard, &launch, &watch) < 0)
-		goto fail;
-	return EXIT_OK;
-fail:
 	complain("cannot start: %s", strerror(errno));
 	return EXIT_INTERNAL;
 }
 
+/* Before there are connections and passwords: the guard has no part in them. */
+static int make_guard(struct run *run)
+{
+	struct launch launch = {.argv = run->order->argv,
+	                        .name = run->order->name,
+	                        .ttl_ms = run->settings->ttl_ms,
+	                        .mask = run->inbox.mask,
+	                        .own_group = !run->has_terminal && !run->settings->foreground,
+	                        .group = getpgrp(),
+	                        .die_with_guard = run->order->on_loss == ON_LOSS_KILL};
+	struct watch watch;
+
+	watch_init(&watch, run->order->on_loss, run->times.kill_after_ms * 1000000, run->times.margin_ns);
+	if (guard_start(&run->guard, &launch, &watch) < 0)
+		return cannot_start();
+	return EXIT_OK;
+}
+
 static int begin(struct run *run)
 {
-	int code = session_open(&run->session, run->settings);
+	int code;
 
+	run->has_terminal = has_terminal();
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* in case the guard is killed */
+	if (inbox_open(&run->inbox) < 0 || (run->timer = clock_timer()) < 0)
+		return cannot_start();
+	code = make_guard(run);
+	if (code == EXIT_OK)
+		code = session_open(&run->session, run->settings);
 	if (code == EXIT_OK)
 		code = make_lock(run);
 	if (code != EXIT_OK)
@@ -475,7 +489,7 @@ static void end(struct run *run)
 		session_drain(&run->session);
 		session_warn_lingering(&run->session, run->order->name);
 	}
-	if (run->lock && run->order->report_fd >= 0) {
+	if (run->guard.share && run->order->report_fd >= 0) {
 		report_collect(&report, "run", run->order->name, run->result, &run->session, run->lock);
 		record_write(run, &report);
 	}
@@ -483,19 +497,17 @@ static void end(struct run *run)
 	redlock_lock_free(run->lock);
 	session_close(&run->session);
 	guard_close(&run->guard);
-	close(run->timer);
+	if (run->timer >= 0)
+		close(run->timer);
 	inbox_close(&run->inbox);
 }
 
 int run_supervise(const struct settings *settings, const struct run_order *order)
 {
-	struct run run = {.settings = settings, .order = order, .state = RUN_WAITING, .timer = -1};
+	struct run run = {.settings = settings, .order = order, .state = RUN_WAITING, .kill_by_ns = UINT64_MAX};
 
-	run.kill_by_ns = UINT64_MAX;
+	run.timer = run.inbox.fd = run.guard.link = -1;
 	run_times_init(&run.times, settings);
-	run.code = prepare(&run);
-	if (run.code != EXIT_OK)
-		return run.code;
 	run.code = begin(&run);
 	if (run.code == EXIT_OK || run.state != RUN_WAITING)
 		supervise(&run);

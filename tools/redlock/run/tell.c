@@ -22,6 +22,8 @@ void tell_refused(const struct run *run, const struct report *report)
 {
 	if (run->settings->verbose)
 		report_votes(report);
+	if (run->result == REDLOCK_E_BUSY && run->order->silent_when_busy && !run->settings->verbose)
+		return;
 	if (run->result != REDLOCK_E_CANCELLED)
 		report_failure(report, run->settings);
 }

@@ -40,10 +40,11 @@ bool run_times_work(const struct run_times *times, char *why, size_t size)
 	uint64_t sum = 0;
 	size_t used = 0;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && used < size; i++) {
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		sum += parts[i].ms;
 		duration_text(parts[i].ms, value, sizeof(value));
-		used += (size_t)snprintf(why + used, size - used, "%s%s", parts[i].name, value);
+		if (used < size)
+			used += (size_t)snprintf(why + used, size - used, "%s%s", parts[i].name, value);
 	}
 	if (used < size) {
 		duration_text(sum, value, sizeof(value));

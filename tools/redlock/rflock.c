@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rflock: `redlock run` with the command line and the exit codes of flock(1) of util-linux, so that a script
+ * changes one word. The path of the lock file is the name of the lock. The nodes come from the environment.
+ */
+#include <limits.h>
+#include <paths.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "message.h"
+#include "run/run.h"
+
+/* As flock(1): 1 busy, 69 (EX_UNAVAILABLE) when the command cannot be executed. */
+enum { FLOCK_BUSY = 1, FLOCK_CANNOT_EXECUTE = 69 };
+
+#define FIELD(name) offsetof(struct settings, name)
+#define SECONDS_MAX REDLOCK_MAX_TTL_MS
+
+static const struct option_spec specs[] = {
+    {'x', "exclusive", NULL, OPTION_FLAG, FIELD(unused), 0, 0, "an exclusive lock; every lock is one"},
+    {'e', "exclusive", NULL, OPTION_FLAG, FIELD(unused), 0, 0, "the same"},
+    {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "fail rather than wait"},
+    {0, "nb", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "the same"},
+    {'w', "timeout", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "wait so long at most"},
+    {0, "wait", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "the same"},
+    {'E', "conflict-exit-code", "NUMBER", OPTION_NUMBER, FIELD(busy_code), 0, 255,
+     "exit code after a conflict or timeout (1)"},
+    {'o', "close", NULL, OPTION_FLAG, FIELD(unused), 0, 0,
+     "the command inherits nothing of the lock; always so"},
+    {'F', "no-fork", NULL, OPTION_FLAG, FIELD(unused), 0, 0, "ignored: the command has to be supervised"},
+    {'s', "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0, "refused: there are no shared locks yet"},
+    {'u', "unlock", NULL, OPTION_FLAG, FIELD(unlock), 0, 0, "refused: the end of the command unlocks"},
+    {0, "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "tell more"},
+    {'h', "help", NULL, OPTION_FLAG, FIELD(help), 0, 0, "this text"},
+    {'V', "version", NULL, OPTION_FLAG, FIELD(version), 0, 0, "the version"},
+};
+static const struct option_group flock_options = {"Options", specs, sizeof(specs) / sizeof(specs[0])};
+static const struct option_group *const groups[] = {&flock_options, NULL};
+
+static const char usage[] =
+    "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
+    "       rflock [OPTION...] FILE -c 'SHELL LINE'\n"
+    "flock(1) across machines: FILE is the name of a lock that all of them share. See "
+    "redlock(1).\n"
+    "The nodes: REDLOCK_URLS (comma list), else REDIS_URL (one node).\n";
+
+/* What flock(1) can do and this cannot. False: nothing of it is asked for. */
+static bool is_beyond(const struct settings *settings, int argc, char **argv)
+{
+	if (settings->shared)
+		complain("rflock: -s: there are no shared locks; nothing was run");
+	else if (settings->unlock)
+		complain("rflock: -u: the lock ends with the command; give a command");
+	else if (argc == 1 && strspn(argv[0], "0123456789") == strlen(argv[0]))
+		complain("rflock: %s: a lock of many machines cannot be held by a file descriptor; give a command",
+		         argv[0]);
+	else
+		return false;
+	return true;
+}
+
+static int run(const struct settings *settings, int argc, char **argv)
+{
+	const char *shell = getenv("SHELL");
+	char path[PATH_MAX], option[] = "-c";
+	char *line[] = {path, option, NULL, NULL};
+	struct run_order order = {.name = argv[0],
+	                          .argv = argv + 1,
+	                          .report_fd = -1,
+	                          .silent_when_busy = true,
+	                          .not_found_code = FLOCK_CANNOT_EXECUTE,
+	                          .cannot_execute_code = FLOCK_CANNOT_EXECUTE};
+
+	if (strcmp(argv[1], "-c") == 0 || strcmp(argv[1], "--command") == 0) {
+		if (argc != 3) {
+			complain("rflock: %s requires exactly one command argument", argv[1]);
+			return EXIT_USAGE;
+		}
+		snprintf(path, sizeof(path), "%s", shell && *shell ? shell : _PATH_BSHELL);
+		line[2] = argv[2];
+		order.argv = line;
+	}
+	return run_supervise(settings, &order);
+}
+
+int rflock(int argc, char **argv)
+{
+	struct settings settings;
+	int first, code = EXIT_USAGE;
+
+	settings_init(&settings);
+	settings.busy_code = FLOCK_BUSY;
+	first = options_parse(&settings, "rflock", groups, OPTIONS_FIRST, argc, argv);
+	if (first >= 0 && settings.help) {
+		fputs(usage, stdout);
+		options_help(stdout, groups);
+		code = EXIT_OK;
+	} else if (first >= 0 && settings.version) {
+		printf("rflock (redlock %s)\n", REDLOCK_VERSION);
+		code = EXIT_OK;
+	} else if (first >= 0 && !is_beyond(&settings, argc - first, argv + first)) {
+		if (argc - first < 2)
+			fputs(usage, stderr);
+		else
+			code = run(&settings, argc - first, argv + first);
+	}
+	settings_clear(&settings);
+	return code;
+}
