@@ -4,8 +4,7 @@
 
 #include "unit.h"
 
-/* ---- Words ------------------------------------------------------------------------------------------------
- */
+/* ---- Words ---- */
 
 #define WORDS(name, words, text) words,
 static const char *const run_states[] = {RUN_STATE_MAP(WORDS)};
@@ -52,8 +51,7 @@ static void guard_row(const struct guard_rule *rule, char *line, size_t size)
 	         guard_states[rule->next]);
 }
 
-/* ---- The page ---------------------------------------------------------------------------------------------
- */
+/* ---- The page ---- */
 
 static FILE *open_page(const char *section)
 {
@@ -110,8 +108,7 @@ static void guard_is_as_the_page_says(void **state)
 	fclose(page);
 }
 
-/* ---- The whole --------------------------------------------------------------------------------------------
- */
+/* ---- The whole ---- */
 
 static bool has_processes(enum run_state state)
 {

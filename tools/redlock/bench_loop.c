@@ -30,7 +30,7 @@ struct loop {
 	int code; /* what ended it early */
 };
 
-/* ---- Locks and slots ---------------------------------------------------------------------------------- */
+/* ---- Locks and slots ---- */
 
 static struct slot **bucket_of(struct loop *loop, const redlock_lock *lock)
 {
@@ -70,8 +70,7 @@ static void renew_slot(struct loop *loop, struct slot *slot)
 	fill_slot(loop, slot);
 }
 
-/* ---- One pair after the other in each slot ---------------------------------------------------------------
- */
+/* ---- One pair after the other in each slot ---- */
 
 static void failed(struct loop *loop, struct slot *slot, int result)
 {

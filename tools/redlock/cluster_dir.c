@@ -27,7 +27,7 @@ static int path_error(const char *path, const char *problem)
 	return EXIT_CONFIG;
 }
 
-/* ---- The directory ------------------------------------------------------------------------------------- */
+/* ---- The directory ---- */
 
 /* The user's runtime directory where there is one, else a directory with the user's number in its name. */
 static int choose_base(struct cluster_dir *dir)
@@ -110,8 +110,7 @@ int cluster_dir_find(struct cluster_dir *dir)
 	return code == EXIT_OK ? read_nodes(dir) : code;
 }
 
-/* ---- The lock
- * ---------------------------------------------------------------------------------------------- */
+/* ---- The lock ---- */
 
 /* Waits for the lock, but not through a signal. */
 static int wait_for_lock(int fd)
@@ -174,8 +173,7 @@ void cluster_dir_unlock(struct cluster_dir *dir)
 	dir->lock_fd = -1;
 }
 
-/* ---- Contents
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Contents ---- */
 
 int cluster_dir_create(struct cluster_dir *dir, unsigned nodes)
 {

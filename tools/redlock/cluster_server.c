@@ -43,8 +43,7 @@ void cluster_server_url(const struct cluster_server *server, char *buffer, size_
 	buffer[used] = '\0';
 }
 
-/* ---- Which process is it --------------------------------------------------------------------------------
- */
+/* ---- Which process is it ---- */
 
 /* A process is this server when it runs in the server's own directory, which nothing else does. A zombie has
  * no working directory any more, and so is not alive. */
@@ -81,8 +80,7 @@ static pid_t pid_from_file(const struct cluster_server *server)
 	return (pid_t)pid;
 }
 
-/* ---- One question over its socket -------------------------------------------------------------------------
- */
+/* ---- One question over its socket ---- */
 
 /* A connection with time limits for everything; -1 when there is none. */
 static int connect_to(const struct cluster_server *server)
@@ -159,8 +157,7 @@ void cluster_server_look(struct cluster_server *server)
 		close(fd);
 }
 
-/* ---- Ending and removing
- * ------------------------------------------------------------------------------------ */
+/* ---- Ending and removing ---- */
 
 void cluster_server_ask_to_end(const struct cluster_server *server)
 {

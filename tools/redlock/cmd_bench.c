@@ -73,8 +73,7 @@ bool bench_over(struct bench *bench, uint64_t running)
 	return now_ns - bench->begin_ns >= bench->duration_ns;
 }
 
-/* ---- Results --------------------------------------------------------------------------------------------
- */
+/* ---- Results ---- */
 
 static const struct {
 	const char *name, *key;
@@ -135,8 +134,7 @@ static void print_text(const struct bench *bench, double seconds)
 	print_stats("pair", &bench->pair);
 }
 
-/* ---- The run ----------------------------------------------------------------------------------------------
- */
+/* ---- The run ---- */
 
 static int measure(struct bench *bench, uint64_t pairs, uint64_t duration_ns)
 {

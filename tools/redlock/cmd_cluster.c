@@ -37,7 +37,7 @@ struct cluster {
 	unsigned spawns[REDLOCK_MAX_NODES]; /* how often this call started it */
 };
 
-/* ---- Printing ------------------------------------------------------------------------------------------ */
+/* ---- Printing ---- */
 
 static void print_json(const char *verb, const struct cluster *cluster)
 {
@@ -83,8 +83,7 @@ static void print_servers(const char *verb, const struct cluster *cluster)
 	}
 }
 
-/* ---- Start ----------------------------------------------------------------------------------------------
- */
+/* ---- Start ---- */
 
 /* Looks for the server program along PATH. */
 static bool find_program(char *buffer, size_t size)
@@ -227,8 +226,7 @@ static int start(struct cluster *cluster)
 	return code;
 }
 
-/* ---- Stop -----------------------------------------------------------------------------------------------
- */
+/* ---- Stop ---- */
 
 /* All numbers that there can be: a stop that was interrupted may have left any. */
 static bool end_all(struct cluster *cluster, unsigned *ret_ended)
@@ -277,8 +275,7 @@ static int stop(struct cluster *cluster)
 	return EXIT_OK;
 }
 
-/* ---- Status ---------------------------------------------------------------------------------------------
- */
+/* ---- Status ---- */
 
 static int status(struct cluster *cluster)
 {

@@ -126,10 +126,13 @@ static bool times_work(const struct settings *settings)
 
 static int run(const struct settings *settings, int argc, char **argv)
 {
+	/* -E 0: busy is as good as done, and nothing to speak of. */
 	char path[] = "/bin/sh", option[] = "-c";
 	char *shell[] = {path, option, NULL, NULL};
-	struct run_order order = {
-	    .name = argv[0], .not_found_code = EXIT_NOT_FOUND, .cannot_execute_code = EXIT_CANNOT_EXECUTE};
+	struct run_order order = {.name = argv[0],
+	                          .silent_when_busy = settings->busy_code == 0,
+	                          .not_found_code = EXIT_NOT_FOUND,
+	                          .cannot_execute_code = EXIT_CANNOT_EXECUTE};
 
 	order.argv = read_command(argc, argv, shell);
 	if (!order.argv || !read_on_loss(settings, &order.on_loss) ||

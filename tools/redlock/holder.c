@@ -11,7 +11,7 @@
 
 enum { TOKEN_DIGITS = 40, UUID_LENGTH = 36, MAX_TIME_LENGTH = 24 };
 
-/* ---- Recognisers: true when the value is of the kind --------------------------------------------------- */
+/* ---- Recognisers: true when the value is of the kind ---- */
 
 static bool is_string(const struct redlock_finding *finding)
 {
@@ -114,8 +114,7 @@ const char *holder_kind_name(enum holder_kind kind)
 	return "unknown";
 }
 
-/* ---- Words
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Words ---- */
 
 static void time_words(const struct redlock_finding *finding, char *buffer, size_t size)
 {

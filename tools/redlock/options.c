@@ -64,7 +64,7 @@ void settings_clear(struct settings *settings)
 	text_list_free(&settings->urls);
 }
 
-/* ---- The tables as getopt_long(3) wants them --------------------------------------------------------- */
+/* ---- The tables as getopt_long(3) wants them ---- */
 
 struct parser {
 	const struct option_spec *specs[MAX_OPTIONS];
@@ -110,7 +110,7 @@ static const struct option_spec *parser_find(const struct parser *parser, int va
 	return NULL;
 }
 
-/* ---- Values -------------------------------------------------------------------------------------------- */
+/* ---- Values ---- */
 
 static const char *store_urls(struct settings *settings, struct text_list *list, char *text)
 {
@@ -202,8 +202,7 @@ int options_parse(struct settings *settings, const char *command, const struct o
 	return optind;
 }
 
-/* ---- Help ------------------------------------------------------------------------------------------------
- */
+/* ---- Help ---- */
 
 static void help_line(FILE *out, const struct option_spec *spec)
 {

@@ -30,7 +30,7 @@ struct picture {
 	unsigned endless; /* keys without expiry */
 };
 
-/* ---- From findings to a verdict ---------------------------------------------------------------------- */
+/* ---- From findings to a verdict ---- */
 
 static void count_node(struct picture *picture, unsigned index)
 {
@@ -79,7 +79,7 @@ static void look(struct picture *picture, redlock_lock *lock)
 	picture->state = judge(picture);
 }
 
-/* ---- Text --------------------------------------------------------------------------------------------- */
+/* ---- Text ---- */
 
 static const char *life_text(int64_t pttl_ms, char *buffer, size_t size)
 {
@@ -147,7 +147,7 @@ static void print_text(const struct picture *picture)
 		       endless_warning);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static void json_holder(const struct picture *picture, struct json *json)
 {
@@ -205,8 +205,7 @@ static void print_json(const struct picture *picture)
 	json_end(&json);
 }
 
-/* ---- The command ----------------------------------------------------------------------------------------
- */
+/* ---- The command ---- */
 
 static int show(struct picture *picture, const struct settings *settings)
 {

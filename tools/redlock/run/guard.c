@@ -28,8 +28,7 @@ struct post { /* the guard's place to work */
 	int timer;
 };
 
-/* ---- Actions ----------------------------------------------------------------------------------------------
- */
+/* ---- Actions ---- */
 
 /* vfork: the guard waits until the command is executed, which saves copying its memory for nothing. Of that
  * memory the child changes only the environment, which the guard does not use. */
@@ -39,7 +38,7 @@ static void launch(struct post *post)
 	pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
 
 	if (pid == 0)
-		launch_command(post->launch, post->share, guard);
+		launch_command(post->launch, post->share, guard); /* NOLINT(clang-analyzer-unix.Vfork) */
 	if (pid < 0) {
 		atomic_store(&post->share->exec_error, errno);
 		atomic_store(&post->share->wait_status, EXIT_CANNOT_EXECUTE << 8);
@@ -85,8 +84,7 @@ static void step(struct post *post, enum guard_event event, int value)
 	act(post, watch_step(&post->watch, event, clock_ns()), value);
 }
 
-/* ---- Events -----------------------------------------------------------------------------------------------
- */
+/* ---- Events ---- */
 
 static void child_changed(struct post *post, pid_t pid, int status)
 {
@@ -156,8 +154,7 @@ static void keep_time(struct post *post)
 	step(post, event, 0);
 }
 
-/* ---- The process
- * ------------------------------------------------------------------------------------------- */
+/* ---- The process ---- */
 
 static void watch_over(struct post *post)
 {

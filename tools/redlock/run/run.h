@@ -61,6 +61,26 @@ struct run {
 	uint64_t kill_by_ns;  /* the guard should have killed everything; UINT64_MAX: not yet */
 };
 
+/* From grant to the end of the last process of the command. */
+static inline bool run_has_processes(const struct run *run)
+{
+	return run->state >= RUN_HELD && run->state <= RUN_LOST;
+}
+
+/* actions.c: takes an event by the rules. */
+void run_apply(struct run *run, enum run_event event);
+
+/* The guard is told until when the lock may be relied on; it should have killed everything by `when_ns`. */
+void run_publish(struct run *run, uint64_t deadline_ns);
+void run_kill_by(struct run *run, uint64_t when_ns);
+
+/* events.c: each takes what has come from one side. */
+void run_take_signals(struct run *run);
+void run_look_at_guard(struct run *run);
+void run_drive_client(struct run *run);
+void run_follow_deadline(struct run *run); /* tells the guard of a renewal */
+void run_finish_off(struct run *run);      /* the guard's work, after its end */
+
 /* tell.c: lines for people. None of them waits for a reader: the lock has to be renewed meanwhile. */
 void tell_refused(const struct run *run, const struct report *report);
 void tell_granted(const struct run *run);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rules of the supervisor say, done. */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "../clock.h"
+#include "../exit_codes.h"
+#include "run.h"
+
+/* ---- Exit codes ---- */
+
+static int command_code(struct run *run)
+{
+	int error = atomic_load(&run->guard.share->exec_error);
+
+	if (error != 0) {
+		tell_cannot_execute(run, error);
+		return error == ENOENT ? run->order->not_found_code : run->order->cannot_execute_code;
+	}
+	if (!WIFSIGNALED(run->wait_status))
+		return WEXITSTATUS(run->wait_status);
+	/* Ctrl-C ends the command and redlock in the same way, so that a shell's loop around it ends too. */
+	if (run->end_signal_of_terminal == WTERMSIG(run->wait_status))
+		run->die_of = run->end_signal_of_terminal;
+	return EXIT_SIGNAL + WTERMSIG(run->wait_status);
+}
+
+static int refusal_code(struct run *run)
+{
+	struct report report;
+
+	if (run->self_wait)
+		return (int)run->settings->busy_code;
+	report_collect(&report, "run", run->order->name, run->result, &run->session, run->lock);
+	tell_refused(run, &report);
+	return run->result == REDLOCK_E_BUSY ? (int)run->settings->busy_code : report.exit_code;
+}
+
+static int code_of(struct run *run, enum run_code code)
+{
+	switch (code) {
+	case RUN_CODE_KEEP:
+		break;
+	case RUN_CODE_OF_REFUSAL:
+		return refusal_code(run);
+	case RUN_CODE_OF_SIGNAL:
+		run->die_of = run->signal.from_terminal ? run->signal.number : 0;
+		return EXIT_SIGNAL + run->signal.number;
+	case RUN_CODE_OF_COMMAND:
+		return command_code(run);
+	case RUN_CODE_LOST:
+		return EXIT_LOST;
+	case RUN_CODE_MAX_HOLD:
+		return EXIT_MAX_HOLD;
+	case RUN_CODE_INTERNAL:
+		return EXIT_INTERNAL;
+	}
+	return run->code;
+}
+
+/* ---- Actions ---- */
+
+void run_kill_by(struct run *run, uint64_t when_ns)
+{
+	if (when_ns < run->kill_by_ns)
+		run->kill_by_ns = when_ns;
+}
+
+void run_publish(struct run *run, uint64_t deadline_ns)
+{
+	run->deadline_ns = deadline_ns;
+	atomic_store(&run->guard.share->deadline_ns, deadline_ns);
+}
+
+static void start_command(struct run *run)
+{
+	struct run_share *share = run->guard.share;
+	size_t length;
+
+	run->acquired_ns = clock_ns();
+	run_publish(run, redlock_deadline_ns(run->lock));
+	if (redlock_lock_token(run->lock, share->token, sizeof(share->token), &length) < 0)
+		share->token[0] = '\0';
+	link_send(run->guard.link, LINK_LAUNCH, 0);
+	tell_granted(run);
+}
+
+static void stop_self(const struct run *run, enum run_event event)
+{
+	/* Without a terminal, who stopped the command does not know of this process: the lock is kept. */
+	if (run->has_terminal || event != RUN_ON_CHILD_STOPPED)
+		inbox_default(run->stop_signal);
+}
+
+static void disown(struct run *run)
+{
+	run_publish(run, 0);
+	link_send(run->guard.link, LINK_LOOK, 0);
+	if (run->order->on_loss == ON_LOSS_KILL)
+		run_kill_by(run, clock_ns());
+}
+
+static void stop_all(struct run *run)
+{
+	link_send(run->guard.link, LINK_STOP, 0);
+	run_kill_by(run, clock_ns() + run->times.kill_after_ms * 1000000);
+}
+
+/* Returns the event that follows at once, RUN_EVENT_COUNT for none. */
+static enum run_event start_release(struct run *run)
+{
+	run->result = redlock_start_release(run->lock);
+	if (run->result == 0)
+		return RUN_EVENT_COUNT;
+	return run->result == REDLOCK_E_STATE ? RUN_ON_RELEASE_GONE : RUN_ON_RELEASED;
+}
+
+static enum run_event act(struct run *run, unsigned actions, enum run_event event)
+{
+	if (actions & RUN_DO_START)
+		start_command(run);
+	if (actions & RUN_DO_FORWARD)
+		link_send(run->guard.link, LINK_SIGNAL, run->signal.number);
+	if (actions & RUN_DO_STOP_SELF)
+		stop_self(run, event);
+	if (actions & RUN_DO_CANCEL)
+		redlock_cancel(run->lock);
+	if (actions & RUN_DO_STOP_ALL)
+		stop_all(run);
+	if (actions & RUN_DO_DISOWN)
+		disown(run);
+	if (actions & RUN_DO_TAKE_OVER) {
+		guard_kill(&run->guard);
+		run->taken_over = true;
+	}
+	if (actions & RUN_DO_WARN)
+		tell_event(run, event);
+	return actions & RUN_DO_RELEASE ? start_release(run) : RUN_EVENT_COUNT;
+}
+
+void run_apply(struct run *run, enum run_event event)
+{
+	const struct run_rule *rule;
+
+	while ((rule = run_step(run->state, event)) != NULL) {
+		run->code = code_of(run, rule->code);
+		run->state = rule->next;
+		event = act(run, rule->actions, event);
+	}
+}

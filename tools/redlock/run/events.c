@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* What reaches the supervisor, from signals, guard and client, as events of its rules. */
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../clock.h"
+#include "../message.h"
+#include "family.h"
+#include "run.h"
+
+void run_take_signals(struct run *run)
+{
+	while (inbox_next(&run->inbox, &run->signal)) {
+		if (run->signal.sender == run->guard.pid && run->signal.number == SIGCONT)
+			continue; /* it only wakes this process */
+		if (run->signal.event == RUN_ON_TTY_END)
+			run->end_signal_of_terminal = run->signal.number;
+		if (run->signal.event == RUN_ON_STOP_SIGNAL || run->signal.event == RUN_ON_TTY_STOP)
+			run->stop_signal = run->signal.number;
+		run_apply(run, run->signal.event);
+	}
+}
+
+/* True when the flag of the page is seen for the first time. */
+static bool news(atomic_bool *flag, bool *known)
+{
+	if (*known || !atomic_load(flag))
+		return false;
+	*known = true;
+	return true;
+}
+
+static void take_news(struct run *run, struct run_share *share)
+{
+	const int stopped_by = atomic_exchange(&share->stop_signal, 0);
+
+	if (news(&share->near_end, &run->near_end)) {
+		if (run->order->on_loss == ON_LOSS_KILL)
+			run_kill_by(run, clock_ns() + run->times.kill_after_ms * 1000000);
+		run_apply(run, RUN_ON_NEAR_END);
+	}
+	if (stopped_by != 0) {
+		run->stop_signal = stopped_by;
+		run_apply(run, RUN_ON_CHILD_STOPPED);
+	}
+	if (news(&share->exited, &run->exited)) {
+		run->wait_status = atomic_load(&share->wait_status);
+		run_apply(run, RUN_ON_CHILD_EXITED);
+	}
+	if (news(&share->all_gone, &run->all_gone))
+		run_apply(run, RUN_ON_ALL_GONE);
+}
+
+void run_look_at_guard(struct run *run)
+{
+	struct link_message message;
+	int got = 1;
+
+	if (run->guard_gone)
+		return;
+	while ((got = link_receive(run->guard.link, &message)) > 0)
+		;
+	/* Read after the messages: what one of them announced is seen now. */
+	if (run_has_processes(run))
+		take_news(run, run->guard.share);
+	run->guard_gone = got < 0;
+	if (run->guard_gone && !run->all_gone)
+		run_apply(run, RUN_ON_GUARD_GONE);
+}
+
+/* The guard's work, after its end: what it had in its care are this process's children now. */
+void run_finish_off(struct run *run)
+{
+	static const int kill_now[] = {SIGKILL};
+	pid_t pid;
+
+	(void)family_signal(getpid(), kill_now, 1);
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		if (pid == run->guard.pid)
+			run->guard.pid = 0;
+	if (pid < 0 && errno == ECHILD && !run->all_gone) {
+		run->all_gone = true;
+		run_apply(run, RUN_ON_ALL_GONE);
+	}
+}
+
+static enum run_event lock_event(const struct redlock_event *event)
+{
+	if (event->kind == REDLOCK_EVENT_DANGER)
+		return RUN_ON_LATE;
+	if (event->kind == REDLOCK_EVENT_LOST)
+		return RUN_ON_LOSS;
+	if (event->operation == REDLOCK_OP_ACQUIRE)
+		return event->result == 0 ? RUN_ON_GRANTED : RUN_ON_REFUSED;
+	return event->result == REDLOCK_E_GONE ? RUN_ON_RELEASE_GONE : RUN_ON_RELEASED;
+}
+
+static void take_lock_event(struct run *run, const struct redlock_event *event)
+{
+	if (event->lock == run->waiting.question) {
+		run->self_wait =
+		    run->state == RUN_WAITING && !waiting_tell(&run->waiting, &run->session, run->order->name);
+		if (run->self_wait)
+			redlock_cancel(run->lock);
+		return;
+	}
+	if (event->kind == REDLOCK_EVENT_DONE)
+		run->result = event->result;
+	if (event->kind == REDLOCK_EVENT_DANGER)
+		run->late = true;
+	run_apply(run, lock_event(event));
+}
+
+/* A client that cannot go on can neither renew nor release: the lock is as good as lost. */
+static void client_failed(struct run *run, int error)
+{
+	complain("%s", redlock_strerror(error));
+	run->result = error;
+	if (run->state == RUN_WAITING || run->state == RUN_GIVING_UP)
+		run_apply(run, RUN_ON_REFUSED);
+	else if (run->state == RUN_RELEASING)
+		run_apply(run, RUN_ON_RELEASED);
+	else
+		run_apply(run, RUN_ON_LOSS);
+}
+
+void run_drive_client(struct run *run)
+{
+	struct redlock_event event;
+	int more = redlock_process(run->session.client);
+
+	while (more >= 0 && run->state != RUN_ENDED && (more = redlock_next(run->session.client, &event)) > 0)
+		take_lock_event(run, &event);
+	if (more < 0)
+		client_failed(run, more);
+}
+
+void run_follow_deadline(struct run *run)
+{
+	const uint64_t deadline_ns = redlock_deadline_ns(run->lock);
+
+	if (!run_has_processes(run) || deadline_ns <= run->deadline_ns)
+		return;
+	run_publish(run, deadline_ns);
+	if (run->late)
+		tell_renewed(run);
+	run->late = false;
+}
