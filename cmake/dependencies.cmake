@@ -12,6 +12,20 @@ find_package(Threads REQUIRED)
 # `redlock run`. The library itself is linked to the shared one, for updates.
 find_library(HIREDIS_ARCHIVE libhiredis.a HINTS ${HIREDIS_LIBRARY_DIRS})
 
+# Configuration files of the command: inih, from its archive for the same reason.
+pkg_check_modules(INIH IMPORTED_TARGET inih)
+if(NOT INIH_FOUND)
+	message(FATAL_ERROR "inih was not found by pkg-config. On Debian: apt-get install libinih-dev")
+endif()
+find_library(INIH_ARCHIVE libinih.a HINTS ${INIH_LIBRARY_DIRS})
+add_library(rl_inih INTERFACE)
+target_include_directories(rl_inih SYSTEM INTERFACE ${INIH_INCLUDE_DIRS})
+if(INIH_ARCHIVE)
+	target_link_libraries(rl_inih INTERFACE ${INIH_ARCHIVE})
+else()
+	target_link_libraries(rl_inih INTERFACE PkgConfig::INIH)
+endif()
+
 # The sources say <hiredis/read.h>, while hiredis.pc of 0.14 points into that folder: add its parent.
 add_library(rl_hiredis INTERFACE)
 foreach(dir IN LISTS HIREDIS_INCLUDE_DIRS)

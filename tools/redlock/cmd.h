@@ -30,5 +30,6 @@ extern const struct command cmd_check;
 extern const struct command cmd_status;
 extern const struct command cmd_cluster;
 extern const struct command cmd_bench;
+extern const struct command cmd_config;
 
 #endif

@@ -11,19 +11,12 @@
 #include "signals.h"
 
 static const struct option_spec specs[] = {
-    {'w', "wait", "TIME", OPTION_DURATION, offsetof(struct settings, wait_ms), 0, REDLOCK_MAX_TTL_MS,
-     "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
-    {'n', "nonblock", NULL, OPTION_ZERO, offsetof(struct settings, wait_ms), 0, 0, "do not wait; as -w 0"},
-    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, offsetof(struct settings, busy_code), 0, 255,
-     "exit code when busy (75)"},
-    {0, "owner", "TEXT", OPTION_TEXT, offsetof(struct settings, owner), 0, 0,
-     "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
     {0, "token", "VALUE", OPTION_TEXT, offsetof(struct settings, token), 0, 0,
      "use this unique value as the token; one try"},
 };
 static const struct option_group acquire_options = {"Lock", specs, sizeof(specs) / sizeof(specs[0])};
-static const struct option_group *const groups[] = {&ttl_options, &acquire_options, &node_options,
-                                                    &output_options, NULL};
+static const struct option_group *const groups[] = {&ttl_options,  &wait_options,   &acquire_options,
+                                                    &node_options, &output_options, NULL};
 
 struct grant {
 	char token[REDLOCK_MAX_TOKEN + 1];

@@ -14,19 +14,12 @@
 #define FIELD(name) offsetof(struct settings, name)
 
 static const struct option_spec lock_specs[] = {
-    {'t', "ttl", "TIME", OPTION_DURATION, FIELD(ttl_ms), REDLOCK_MIN_TTL_MS, REDLOCK_MAX_TTL_MS,
-     "how long the lock outlives its renewals (30s)"},
     {0, "renew", "TIME", OPTION_DURATION, FIELD(renew_ms), 1, REDLOCK_MAX_TTL_MS,
      "renew so long after each grant (ttl/3)"},
-    {'w', "wait", "TIME", OPTION_DURATION, FIELD(wait_ms), 0, REDLOCK_MAX_TTL_MS,
-     "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
-    {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "do not wait; as -w 0"},
-    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(busy_code), 0, 255, "exit code when busy (75)"},
     {0, "min-hold", "TIME", OPTION_DURATION, FIELD(min_hold_ms), 0, REDLOCK_MAX_TTL_MS,
      "keep the lock at least so long, also when the command is done (0)"},
     {0, "max-hold", "TIME", OPTION_DURATION, FIELD(max_hold_ms), 1, REDLOCK_MAX_TTL_MS,
      "stop the command after so long: TERM, then KILL; exit code 124 (no limit)"},
-    {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
 };
 static const struct option_group lock_options = {"Lock", lock_specs,
                                                  sizeof(lock_specs) / sizeof(lock_specs[0])};
@@ -43,8 +36,8 @@ static const struct option_spec command_specs[] = {
 };
 static const struct option_group command_options = {"Command", command_specs,
                                                     sizeof(command_specs) / sizeof(command_specs[0])};
-static const struct option_group *const groups[] = {&lock_options, &command_options, &node_options,
-                                                    &output_options, NULL};
+static const struct option_group *const groups[] = {
+    &ttl_options, &wait_options, &lock_options, &command_options, &node_options, &output_options, NULL};
 
 static const char title[] = "redlock run";
 

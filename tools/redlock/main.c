@@ -9,11 +9,13 @@
 #include <redlock/redlock.h>
 
 #include "cmd.h"
+#include "config.h"
 #include "message.h"
 #include "signals.h"
 
 static const struct command *const commands[] = {
-    &cmd_run, &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check, &cmd_status, &cmd_cluster, &cmd_bench,
+    &cmd_run,    &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,
+    &cmd_status, &cmd_cluster, &cmd_bench,  &cmd_config,
 };
 
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
@@ -89,6 +91,14 @@ static int show_help(int argc, char **argv)
 	return EXIT_OK;
 }
 
+static bool talks_to_nodes(const struct command *command)
+{
+	for (const struct option_group *const *group = command->groups; *group; group++)
+		if (*group == &node_options)
+			return true;
+	return false;
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
 	struct settings settings;
@@ -107,7 +117,9 @@ static int run_command(const struct command *command, int argc, char **argv)
 		         count < command->min_args ? "an argument is missing" : "too many arguments", title,
 		         command->arguments);
 	} else if (first >= 0) {
-		code = command->run(&settings, count, argv + first);
+		code = talks_to_nodes(command) ? config_apply(&settings) : EXIT_OK;
+		if (code == EXIT_OK)
+			code = command->run(&settings, count, argv + first);
 	}
 	settings_clear(&settings);
 	return code;

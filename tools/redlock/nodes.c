@@ -71,39 +71,24 @@ static int expand_local(const char *source, struct text_list *urls)
 	return cluster_dir_urls(urls);
 }
 
-static int from_option(const struct settings *settings, struct text_list *ret)
+int nodes_find(const struct settings *settings, struct text_list *ret)
 {
+	const struct setting_source *source = settings_source(settings, offsetof(struct settings, urls));
 	int code = EXIT_OK;
 
+	if (settings->urls.count == 0 || !source) {
+		complain(
+		    "no nodes: give -r redis://host:6379 for each, or set REDLOCK_URLS (comma list), or `url` in "
+		    "the configuration; to try it here: `redlock cluster start`, then -r local");
+		return EXIT_CONFIG;
+	}
 	for (size_t i = 0; i < settings->urls.count && code == EXIT_OK; i++)
-		code = add_list("--url", settings->urls.items[i], ret);
+		code = add_list(settings->url_sources.items[i], settings->urls.items[i], ret);
 	if (settings->password_in_argv)
 		say(settings, "hint: a password on the command line can be seen by other users for a moment; "
 		              "--password-file or REDLOCK_URLS is safer");
-	return code;
-}
-
-int nodes_find(const struct settings *settings, struct text_list *ret)
-{
-	const char *urls = getenv("REDLOCK_URLS");
-	const char *url = getenv("REDIS_URL");
-	const char *source = "--url";
-	int code;
-
-	if (settings->urls.count > 0) {
-		code = from_option(settings, ret);
-	} else if (urls && *urls) {
-		source = "REDLOCK_URLS";
-		code = add_list(source, urls, ret);
-	} else if (url && *url) {
-		source = "REDIS_URL";
+	if (strcmp(source->where, "REDIS_URL") == 0)
 		say(settings, "one node, from REDIS_URL: the lock is only as safe as that server; "
 		              "set REDLOCK_URLS for a quorum");
-		code = text_list_add(ret, url) ? EXIT_OK : EXIT_INTERNAL;
-	} else {
-		complain("no nodes: give -r redis://host:6379 for each, or set REDLOCK_URLS (comma list); "
-		         "to try it here: `redlock cluster start`, then -r local");
-		return EXIT_CONFIG;
-	}
-	return code == EXIT_OK ? expand_local(source, ret) : code;
+	return code == EXIT_OK ? expand_local(source->where, ret) : code;
 }

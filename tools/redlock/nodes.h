@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which nodes: the command line, else REDLOCK_URLS, else REDIS_URL. */
+/* Which nodes: what the settings say, with `local` expanded. */
 #ifndef REDLOCK_TOOL_NODES_H
 #define REDLOCK_TOOL_NODES_H
 

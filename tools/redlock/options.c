@@ -20,6 +20,9 @@ enum { MAX_OPTIONS = 48, FIRST_LONG_ONLY = 256 };
 static const struct option_spec node_specs[] = {
     {'r', "url", "URL", OPTION_URLS, FIELD(urls), 0, 0,
      "a node; repeat it, or give a comma list. `local`: the cluster of `redlock cluster start`"},
+    {'C', "cluster", "NAME", OPTION_TEXT, FIELD(cluster), 0, 0,
+     "the nodes of this section of the configuration"},
+    {0, "config", "FILE", OPTION_TEXT, FIELD(config), 0, 0, "read this configuration, and no other"},
     {0, "user", "NAME", OPTION_TEXT, FIELD(user), 0, 0, "user for nodes whose URL names none"},
     {0, "password-file", "FILE", OPTION_TEXT, FIELD(password_file), 0, 0,
      "file with the password for nodes whose URL has none"},
@@ -49,6 +52,15 @@ static const struct option_spec ttl_specs[] = {
 };
 const struct option_group ttl_options = {"Lock", ttl_specs, 1};
 
+static const struct option_spec wait_specs[] = {
+    {'w', "wait", "TIME", OPTION_DURATION, FIELD(wait_ms), 0, REDLOCK_MAX_TTL_MS,
+     "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
+    {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "do not wait; as -w 0"},
+    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(busy_code), 0, 255, "exit code when busy (75)"},
+    {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
+};
+const struct option_group wait_options = {"Lock", wait_specs, sizeof(wait_specs) / sizeof(wait_specs[0])};
+
 void settings_init(struct settings *settings)
 {
 	memset(settings, 0, sizeof(*settings));
@@ -62,6 +74,8 @@ void settings_init(struct settings *settings)
 void settings_clear(struct settings *settings)
 {
 	text_list_free(&settings->urls);
+	text_list_free(&settings->url_sources);
+	text_list_free(&settings->texts);
 }
 
 /* ---- The tables as getopt_long(3) wants them ---- */
@@ -112,17 +126,15 @@ static const struct option_spec *parser_find(const struct parser *parser, int va
 
 /* ---- Values ---- */
 
-static const char *store_urls(struct settings *settings, struct text_list *list, char *text)
+/* A copy that lives as long as the settings. NULL: out of memory. */
+static const char *keep(struct settings *settings, const char *text)
 {
-	if (!text_list_add(list, text))
-		return "out of memory";
-	if (secret_blank_urls(text))
-		settings->password_in_argv = true;
-	return NULL;
+	if (!text_list_add(&settings->texts, text))
+		return NULL;
+	return settings->texts.items[settings->texts.count - 1];
 }
 
-/* Stores one value. Returns NULL, or what is wrong with it. */
-static const char *store(struct settings *settings, const struct option_spec *spec, char *text)
+static const char *parse(struct settings *settings, const struct option_spec *spec, const char *text)
 {
 	void *field = (char *)settings + spec->field;
 
@@ -140,16 +152,58 @@ static const char *store(struct settings *settings, const struct option_spec *sp
 	case OPTION_DURATION:
 		return value_duration(text, spec->min, spec->max, field);
 	case OPTION_TEXT:
-		*(const char **)field = text;
-		return NULL;
+		*(const char **)field = keep(settings, text);
+		return *(const char **)field ? NULL : "out of memory";
 	case OPTION_URLS:
-		return store_urls(settings, field, text);
+		return text_list_add(&settings->urls, text) ? NULL : "out of memory";
 	}
 	return "unknown kind of option";
 }
 
-static void complain_range(const char *command, const struct option_spec *spec, const char *text,
-                           const char *problem)
+const struct setting_source *settings_source(const struct settings *settings, size_t field)
+{
+	for (size_t i = 0; i < settings->source_count; i++)
+		if (settings->sources[i].field == field)
+			return &settings->sources[i];
+	return NULL;
+}
+
+/* The source of the field, to be overwritten. NULL: no room, which the number of options excludes. */
+static struct setting_source *source_of(struct settings *settings, size_t field)
+{
+	for (size_t i = 0; i < settings->source_count; i++)
+		if (settings->sources[i].field == field)
+			return &settings->sources[i];
+	if (settings->source_count == MAX_SOURCES)
+		return NULL;
+	settings->sources[settings->source_count] = (struct setting_source){.field = field};
+	return &settings->sources[settings->source_count++];
+}
+
+const char *settings_store(struct settings *settings, const struct option_spec *spec, const char *text,
+                           enum setting_rank rank, const char *where)
+{
+	struct setting_source *source = source_of(settings, spec->field);
+	const char *problem;
+
+	if (!source || source->rank > rank)
+		return NULL;
+	if (spec->kind == OPTION_URLS && source->rank < rank) {
+		text_list_free(&settings->urls);
+		text_list_free(&settings->url_sources);
+	}
+	problem = parse(settings, spec, text);
+	if (problem)
+		return problem;
+	source->rank = rank;
+	source->where = keep(settings, where);
+	if (spec->kind == OPTION_URLS && !text_list_add(&settings->url_sources, where))
+		return "out of memory";
+	return source->where ? NULL : "out of memory";
+}
+
+const char *settings_problem(const struct option_spec *spec, const char *text, const char *problem,
+                             char *buffer, size_t size)
 {
 	char low[32], high[32];
 
@@ -161,9 +215,19 @@ static void complain_range(const char *command, const struct option_spec *spec, 
 		snprintf(high, sizeof(high), "%llu", (unsigned long long)spec->max);
 	}
 	if (problem == value_out_of_range)
-		complain("%s: --%s %s: %s: %s to %s", command, spec->name, text, problem, low, high);
+		snprintf(buffer, size, "%s: %s: %s to %s", text, problem, low, high);
 	else
-		complain("%s: --%s %s: %s", command, spec->name, text, problem);
+		snprintf(buffer, size, "%s: %s", text, problem);
+	return buffer;
+}
+
+const struct option_spec *options_find(const struct option_group *const *groups, const char *name)
+{
+	for (; *groups; groups++)
+		for (size_t i = 0; i < (*groups)->count; i++)
+			if (strcmp((*groups)->specs[i].name, name) == 0)
+				return &(*groups)->specs[i];
+	return NULL;
 }
 
 static void complain_option(const char *command, int code, char **argv)
@@ -176,10 +240,25 @@ static void complain_option(const char *command, int code, char **argv)
 		complain("%s: %s %s; see `%s --help`", command, argv[optind - 1], what, command);
 }
 
+/* From argv, where every user can see it. */
+static const char *take(struct settings *settings, const struct option_spec *spec, char *text)
+{
+	const char *problem;
+	char where[64];
+
+	snprintf(where, sizeof(where), "--%s", spec->name);
+	problem = settings_store(settings, spec, text ? text : "", RANK_COMMAND_LINE, where);
+
+	if (spec->kind == OPTION_URLS && secret_blank_urls(text))
+		settings->password_in_argv = true;
+	return problem;
+}
+
 int options_parse(struct settings *settings, const char *command, const struct option_group *const *groups,
                   enum option_order order, int argc, char **argv)
 {
 	struct parser parser;
+	char text[512];
 	int code;
 
 	parser_init(&parser, groups, order);
@@ -193,9 +272,10 @@ int options_parse(struct settings *settings, const char *command, const struct o
 			complain_option(command, code, argv);
 			return -1;
 		}
-		problem = store(settings, spec, optarg);
+		problem = take(settings, spec, optarg);
 		if (problem) {
-			complain_range(command, spec, optarg, problem);
+			complain("%s: --%s %s", command, spec->name,
+			         settings_problem(spec, optarg, problem, text, sizeof(text)));
 			return -1;
 		}
 	}

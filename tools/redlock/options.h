@@ -16,9 +16,40 @@ struct text_list {
 	size_t count;
 };
 
-/* What the command line says. Fields of options that a subcommand does not have keep their default. */
+/* Where a value comes from. Of two, the later one in this list counts: a file of the user before that of the
+ * system, what a cluster says before what is said for all, and a cluster that was asked for on the command
+ * line before the environment. */
+enum setting_rank {
+	RANK_DEFAULT,
+	RANK_SYSTEM_FILE,
+	RANK_USER_FILE,
+	RANK_SYSTEM_CLUSTER,
+	RANK_USER_CLUSTER,
+	RANK_ENVIRONMENT,
+	RANK_CHOSEN_SYSTEM_CLUSTER,
+	RANK_CHOSEN_USER_CLUSTER,
+	RANK_COMMAND_LINE
+};
+
+/* The source of one field of the settings. */
+struct setting_source {
+	size_t field;
+	enum setting_rank rank;
+	const char *where; /* "/etc/redlock/redlock.conf:3", "REDLOCK_TTL", "--ttl" */
+};
+
+enum { MAX_SOURCES = 64 };
+
+/* What the command line, the environment and the configuration say. Fields of options that a subcommand does
+ * not have keep their default. */
 struct settings {
-	struct text_list urls; /* copies: passwords are blanked in argv */
+	struct text_list urls;        /* copies: passwords are blanked in argv */
+	struct text_list url_sources; /* of each of them */
+	struct text_list texts;       /* what other fields point to */
+	struct setting_source sources[MAX_SOURCES];
+	size_t source_count;
+	const char *cluster; /* a section of the configuration; NULL: none */
+	const char *config;  /* the only file to read; NULL: system's and user's */
 	bool password_in_argv;
 	const char *user;
 	const char *password_file;
@@ -85,6 +116,7 @@ struct option_group {
 extern const struct option_group node_options;   /* which nodes, and how to talk to them */
 extern const struct option_group output_options; /* -q -v --json --trace --help */
 extern const struct option_group ttl_options;    /* -t */
+extern const struct option_group wait_options;   /* -w -n -E --owner */
 
 void settings_init(struct settings *settings);
 void settings_clear(struct settings *settings);
@@ -96,6 +128,21 @@ enum option_order { OPTIONS_ANYWHERE, OPTIONS_FIRST };
  * it has said on stderr what is wrong. argv may be reordered. */
 int options_parse(struct settings *settings, const char *command, const struct option_group *const *groups,
                   enum option_order order, int argc, char **argv);
+
+/* Stores the text as the value of an option, unless what is there ranks higher. Of the same rank, URLs are
+ * appended, other values are replaced. Returns NULL, or what is wrong with the text. */
+const char *settings_store(struct settings *settings, const struct option_spec *spec, const char *text,
+                           enum setting_rank rank, const char *where);
+
+/* Where the value of a field comes from; NULL: it is the default. */
+const struct setting_source *settings_source(const struct settings *settings, size_t field);
+
+/* "15s: out of range: 1ms to 10s": what settings_store() found wrong, for people. Returns `buffer`. */
+const char *settings_problem(const struct option_spec *spec, const char *text, const char *problem,
+                             char *buffer, size_t size);
+
+/* The option with this long name in the groups, NULL: none. */
+const struct option_spec *options_find(const struct option_group *const *groups, const char *name);
 
 void options_help(FILE *out, const struct option_group *const *groups);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "config.h"
 #include "message.h"
 #include "run/run.h"
 
@@ -62,7 +63,7 @@ static bool is_beyond(const struct settings *settings, int argc, char **argv)
 	return true;
 }
 
-static int run(const struct settings *settings, int argc, char **argv)
+static int run(struct settings *settings, int argc, char **argv)
 {
 	const char *shell = getenv("SHELL");
 	char path[PATH_MAX], option[] = "-c";
@@ -74,6 +75,8 @@ static int run(const struct settings *settings, int argc, char **argv)
 	                          .not_found_code = FLOCK_CANNOT_EXECUTE,
 	                          .cannot_execute_code = FLOCK_CANNOT_EXECUTE};
 
+	int code;
+
 	if (strcmp(argv[1], "-c") == 0 || strcmp(argv[1], "--command") == 0) {
 		if (argc != 3) {
 			complain("rflock: %s requires exactly one command argument", argv[1]);
@@ -83,7 +86,8 @@ static int run(const struct settings *settings, int argc, char **argv)
 		line[2] = argv[2];
 		order.argv = line;
 	}
-	return run_supervise(settings, &order);
+	code = config_apply(settings);
+	return code == EXIT_OK ? run_supervise(settings, &order) : code;
 }
 
 int rflock(int argc, char **argv)

@@ -46,6 +46,7 @@ static void take_news(struct run *run, struct run_share *share)
 	}
 	if (news(&share->exited, &run->exited)) {
 		run->wait_status = atomic_load(&share->wait_status);
+		run->exited_ns = clock_ns();
 		run_apply(run, RUN_ON_CHILD_EXITED);
 	}
 	if (news(&share->all_gone, &run->all_gone))

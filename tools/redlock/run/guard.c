@@ -23,6 +23,7 @@ struct post { /* the guard's place to work */
 	struct run_share *share;
 	pid_t supervisor;
 	pid_t command; /* 0: none, or it has ended */
+	bool stopped;  /* the command, as the supervisor was told */
 	int link;      /* -1: the supervisor is gone */
 	int children;  /* signalfd of SIGCHLD */
 	int timer;
@@ -93,15 +94,19 @@ static void child_changed(struct post *post, pid_t pid, int status)
 	if (pid != post->command)
 		return; /* an orphan of the command: reaped, that is all */
 	if (WIFSTOPPED(status)) {
+		post->stopped = true;
 		atomic_store(&share->stop_signal, WSTOPSIG(status));
 		step(post, GUARD_ON_CHILD_STOPPED, 0);
 	} else if (WIFCONTINUED(status)) {
+		post->stopped = false;
 		atomic_store(&share->stop_signal, 0);
 		step(post, GUARD_ON_CHILD_CONTINUED, 0);
 	} else {
 		post->command = 0;
 		atomic_store(&share->wait_status, status);
 		atomic_store(&share->exited, true);
+		if (post->stopped) /* killed, or by TERM before it was seen to go on: the supervisor stopped with it */
+			step(post, GUARD_ON_CHILD_CONTINUED, 0);
 		step(post, GUARD_ON_CHILD_EXITED, 0);
 	}
 }

@@ -49,13 +49,15 @@ struct run {
 	bool near_end;
 	bool all_gone;
 	bool guard_gone;
-	bool taken_over; /* the guard is gone, this process does its work */
-	bool late;       /* a renewal was late, and not made up for */
-	bool self_wait;  /* it would have waited for itself */
-	bool capped;     /* --max-hold was reached */
+	bool taken_over;     /* the guard is gone, this process does its work */
+	bool late;           /* a renewal was late, and not made up for */
+	bool self_wait;      /* it would have waited for itself */
+	bool capped;         /* --max-hold was reached */
+	bool leftovers_told; /* that processes of the command are still there */
 
 	uint64_t begin_ns;    /* of the wait */
 	uint64_t acquired_ns; /* 0: not yet */
+	uint64_t exited_ns;   /* when the command had ended */
 	uint64_t ended_ns;    /* of the release, or of the wait */
 	uint64_t deadline_ns; /* as the guard knows it */
 	uint64_t kill_by_ns;  /* the guard should have killed everything; UINT64_MAX: not yet */
@@ -86,6 +88,7 @@ void tell_refused(const struct run *run, const struct report *report);
 void tell_granted(const struct run *run);
 void tell_event(const struct run *run, enum run_event event);
 void tell_renewed(const struct run *run);
+void tell_leftovers(const struct run *run);
 void tell_cannot_execute(const struct run *run, int error);
 
 /* record.c: one JSON object on --report-fd, at the end. */

@@ -19,8 +19,9 @@
 #include "run.h"
 
 enum {
-	ASK_WHO_AFTER_NS = 300000000, /* a shorter wait is none that a person would ask about */
-	OVERDUE_NS = 100000000,       /* the guard gets so much time to kill what it has to kill */
+	ASK_WHO_AFTER_NS = 300000000,    /* a shorter wait is none that a person would ask about */
+	OVERDUE_NS = 100000000,          /* the guard gets so much time to kill what it has to kill */
+	LEFTOVERS_AFTER_NS = 1000000000, /* most are on their way out */
 	KILL_AGAIN_NS = 5000000
 };
 
@@ -56,6 +57,12 @@ static uint64_t min_hold_ns(const struct run *run)
 	return run->state == RUN_RESTING ? run->acquired_ns + run->settings->min_hold_ms * 1000000 : UINT64_MAX;
 }
 
+static uint64_t leftovers_ns(const struct run *run)
+{
+	return run->state == RUN_CHILD_GONE && !run->leftovers_told ? run->exited_ns + LEFTOVERS_AFTER_NS
+	                                                            : UINT64_MAX;
+}
+
 static uint64_t finish_off_ns(const struct run *run)
 {
 	return run->taken_over && run_has_processes(run) ? clock_ns() + KILL_AGAIN_NS : UINT64_MAX;
@@ -63,8 +70,8 @@ static uint64_t finish_off_ns(const struct run *run)
 
 static void arm(const struct run *run)
 {
-	const uint64_t times[] = {overdue_ns(run), ask_ns(run), max_hold_ns(run), min_hold_ns(run),
-	                          finish_off_ns(run)};
+	const uint64_t times[] = {overdue_ns(run),  ask_ns(run),       max_hold_ns(run),
+	                          min_hold_ns(run), leftovers_ns(run), finish_off_ns(run)};
 	uint64_t first = UINT64_MAX;
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
@@ -84,6 +91,10 @@ static void keep_time(struct run *run)
 	if (now_ns >= max_hold_ns(run)) {
 		run->capped = true;
 		run_apply(run, RUN_ON_MAX_HOLD);
+	}
+	if (now_ns >= leftovers_ns(run)) {
+		run->leftovers_told = true;
+		tell_leftovers(run);
 	}
 	if (now_ns >= min_hold_ns(run))
 		run_apply(run, RUN_ON_MIN_HOLD);

@@ -46,6 +46,15 @@ void tell_renewed(const struct run *run)
 	say_now(run->settings, "'%s' is renewed", name_of(run, name, sizeof(name)));
 }
 
+void tell_leftovers(const struct run *run)
+{
+	char name[PRINTABLE_MAX];
+
+	say_now(run->settings,
+	        "the command has ended, processes that it started have not: '%s' is held until they are gone",
+	        name_of(run, name, sizeof(name)));
+}
+
 void tell_cannot_execute(const struct run *run, int error)
 {
 	const char *command = run->order->argv[0];

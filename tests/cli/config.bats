@@ -1,0 +1,173 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Configuration: files, environment, flags, their order, and errors with file and line.
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
+load helper
+
+setup() {
+	make_sandbox
+	unset REDLOCK_TTL REDLOCK_WAIT REDLOCK_CLUSTER REDLOCK_CONFIG REDLOCK_PREFIX REDLOCK_USER
+	file=$sandbox/config/redlock/redlock.conf
+	mkdir -p "$sandbox/config/redlock"
+	install -m 600 /dev/null "$file"
+}
+
+teardown() {
+	rm -rf "$sandbox"
+}
+
+show() { # OPTION...
+	run --separate-stderr "$REDLOCK_BIN" config show "$@"
+}
+
+shows() { # KEY VALUE SOURCE
+	if ! grep -qE "^$1 += $2 +# $3\$" <<<"$output"; then
+		echo "not shown: $1 = $2 # $3"
+		echo "$output"
+		return 1
+	fi
+}
+
+# The file with this text must be refused, with line and reason.
+refused() { # TEXT LINE REASON
+	printf '%b' "$1" >"$file"
+	show
+	exits 78
+	says "$file:$2: $3"
+	[ -z "$output" ]
+}
+
+@test "defaults, file, environment, flags: the later one counts" {
+	show
+	exits 0
+	shows ttl 30s default
+	echo 'ttl = 1m' >"$file"
+	show
+	shows ttl 1m "$file:1"
+	REDLOCK_TTL=2m show
+	shows ttl 2m REDLOCK_TTL
+	REDLOCK_TTL=2m show --ttl 3m
+	shows ttl 3m --ttl
+}
+
+@test "a cluster is chosen by flag, environment or file" {
+	cat >"$file" <<-'END'
+		ttl = 1m
+		cluster = two
+		[cluster one]
+		url = redis://127.0.0.1:1
+		url = redis://127.0.0.1:2, redis://127.0.0.1:3
+		ttl = 11s
+		[cluster two]
+		url = redis://127.0.0.2
+	END
+	show
+	shows url redis://127.0.0.2 "$file:8"
+	shows ttl 1m "$file:1"
+	REDLOCK_CLUSTER=one show
+	shows url redis://127.0.0.1:1 "$file:4"
+	shows url 'redis://127.0.0.1:2, redis://127.0.0.1:3' "$file:5"
+	shows ttl 11s "$file:6"
+	# The environment is above a cluster of a file, and below one that was asked for by a flag.
+	REDLOCK_URLS=redis://h REDLOCK_CLUSTER=one show
+	shows url redis://h REDLOCK_URLS
+	REDLOCK_URLS=redis://h show -C one
+	shows url redis://127.0.0.1:1 "$file:4"
+	show -C one -r redis://g -t 5s
+	shows url redis://g --url
+	shows ttl 5s --ttl
+	show -C three
+	exits 78
+	says "no section [cluster three]"
+}
+
+@test "what is wrong is named with file and line" {
+	refused 'ttl = 1m\ntll = 2m\n' 2 "unknown key 'tll'"
+	refused '# x\n\nttl = 30\n' 3 "ttl: 30: add a unit"
+	refused 'ttl = 1ms\n' 1 "ttl: 1ms: out of range: 10ms to 30d"
+	refused 'quorum = many\n' 1 "quorum: many: not a number"
+	refused 'words\n' 1 "neither [section] nor key = value"
+	refused '[nodes]\nurl = redis://a\n' 2 "unknown section [nodes]"
+	refused '[cluster a]\ncluster = b\n' 2 "unknown key 'cluster'"
+	refused 'json = yes\n' 1 "unknown key 'json'"
+	refused "user = $(printf 'x%.0s' {1..300})\n" 1 "the line is longer than"
+	show --config "$sandbox/none"
+	exits 78
+	says "$sandbox/none: No such file or directory"
+}
+
+@test "a node twice in one cluster is refused, whatever its user, database or spelling" {
+	refused '[cluster a]\nurl = redis://h\nurl = valkey://u:p@H:6379/3\n' 3 "url: this node is listed twice"
+	refused 'url = redis://h:1,redis://h:2,redis://h:1\n' 1 "url: this node is listed twice"
+	refused 'url = unix:///a.sock\nurl = unix:///a.sock\n' 2 "url: this node is listed twice"
+	refused 'url = redis://[::1]\nurl = redis://[::1]:6379\n' 2 "url: this node is listed twice"
+	printf '[cluster a]\nurl = redis://h\n[cluster b]\nurl = redis://h\n' >"$file"
+	show
+	exits 0
+}
+
+@test "passwords are not shown, and a file that others can read is warned of" {
+	echo 'url = redis://me:hunter2@127.0.0.1:1,redis://127.0.0.1:2' >"$file"
+	show
+	exits 0
+	shows url 'redis://me:\*\*\*@127.0.0.1:1,redis://127.0.0.1:2' "$file:1"
+	[[ $output$stderr != *hunter2* ]]
+	[ -z "$stderr" ]
+	show --json
+	json_is 'next(s for s in j["settings"] if s["key"] == "url")["value"] == "redis://me:***@127.0.0.1:1,redis://127.0.0.1:2"'
+	chmod 644 "$file"
+	show
+	says "can be read by others"
+	# An error about a URL does not show it either.
+	echo 'url = redis://me:hunter2@127.0.0.1:1x' >"$file"
+	run --separate-stderr "$REDLOCK_BIN" status
+	exits 78
+	[[ $output$stderr != *hunter2* ]]
+}
+
+@test "REDLOCK_CONFIG and --config read one file only" {
+	echo 'ttl = 1m' >"$file"
+	echo 'wait = 7s' >"$sandbox/other.conf"
+	REDLOCK_CONFIG=$sandbox/other.conf show
+	shows wait 7s "$sandbox/other.conf:1"
+	shows ttl 30s default
+	show --config "$sandbox/other.conf"
+	shows wait 7s "$sandbox/other.conf:1"
+}
+
+@test "REDIS_URL is for when nothing else names a node" {
+	REDIS_URL=redis://one show
+	shows url redis://one REDIS_URL
+	echo 'url = redis://two' >"$file"
+	REDIS_URL=redis://one show
+	shows url redis://two "$file:1"
+}
+
+@test "the system's file is read, below the user's" {
+	unshare -m true 2>/dev/null || skip "mount namespaces are not permitted"
+	echo 'ttl = 1m' >"$file"
+	mkdir "$sandbox/etc"
+	printf 'ttl = 9m\nwait = 3s\n' >"$sandbox/etc/redlock.conf"
+	# A file system of its own over /etc, for this command only.
+	run --separate-stderr unshare -m sh -c '
+		mkdir "$1/upper" "$1/work" && mkdir -p "$1/upper/redlock" && cp "$1/etc/redlock.conf" "$1/upper/redlock/" &&
+		mount -t overlay overlay -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/work" /etc && exec "$2" config show' \
+		sh "$sandbox" "$REDLOCK_BIN"
+	[ "$status" -eq 0 ] || skip "overlay mounts are not permitted: $stderr"
+	shows ttl 1m "$file:1"
+	shows wait 3s /etc/redlock/redlock.conf:2
+}
+
+@test "a job runs with the nodes of its cluster" {
+	"$REDLOCK_BIN" cluster start -q --nodes 3
+	printf 'ttl = 17s\n[cluster here]\nurl = local\n' >"$file"
+	run --separate-stderr "$REDLOCK_BIN" run -C here job -c 'echo $REDLOCK_TTL_MS'
+	exits 0
+	[ "$output" = 17000 ]
+	REDLOCK_CLUSTER=here run --separate-stderr "${REDLOCK_BIN%/*}/rflock" job echo flocked
+	exits 0
+	[ "$output" = flocked ]
+	run --separate-stderr "$REDLOCK_BIN" run job true
+	exits 78
+	stop_cluster
+}

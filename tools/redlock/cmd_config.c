@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* redlock config show: what holds, and where each value comes from. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <redlock/redlock.h>
+
+#include "cmd.h"
+#include "config.h"
+#include "json.h"
+#include "message.h"
+#include "secret.h"
+#include "values.h"
+
+static const struct option_group *const groups[] = {&ttl_options, &wait_options, &node_options,
+                                                    &output_options, NULL};
+
+enum { VALUE_MAX = 1024 };
+
+/* A URL with *** in the place of its password, however long that is. */
+static void hidden_url(const char *url, char *buffer, size_t size)
+{
+	char *copy = strdup(url);
+	size_t out = 0, stars = 0;
+
+	buffer[0] = '\0';
+	if (!copy)
+		return;
+	if (!secret_blank_urls(copy)) {
+		snprintf(buffer, size, "%s", copy);
+	} else {
+		for (const char *c = copy; *c && out + 1 < size; c++) {
+			stars = *c == '*' ? stars + 1 : 0;
+			if (stars <= 3)
+				buffer[out++] = *c;
+		}
+		buffer[out] = '\0';
+	}
+	secret_free(copy);
+}
+
+/* The value of a field as it would be typed, "" when there is none. */
+static const char *value_text(const struct settings *settings, const struct option_spec *spec, char *buffer)
+{
+	const void *field = (const char *)settings + spec->field;
+	const uint64_t number =
+	    spec->kind == OPTION_TEXT || spec->kind == OPTION_URLS ? 0 : *(const uint64_t *)field;
+
+	buffer[0] = '\0';
+	if (spec->kind == OPTION_TEXT && *(const char *const *)field)
+		snprintf(buffer, VALUE_MAX, "%s", *(const char *const *)field);
+	else if (spec->kind == OPTION_DURATION && number != REDLOCK_FOREVER && (number != 0 || spec->min == 0))
+		duration_text(number, buffer, VALUE_MAX);
+	else if (spec->kind == OPTION_NUMBER && number != UINT64_MAX && number >= spec->min)
+		snprintf(buffer, VALUE_MAX, "%llu", (unsigned long long)number);
+	return buffer;
+}
+
+static void show_value(const struct option_spec *spec, const char *value, const char *where,
+                       struct json *json)
+{
+	if (json) {
+		json_open(json, NULL, '{');
+		json_text(json, "key", spec->name);
+		if (*value)
+			json_bytes(json, "value", value, strlen(value));
+		else
+			json_null(json, "value");
+		json_text(json, "from", where);
+		json_close(json, '}');
+	} else if (*value) {
+		printf("%-18s = %-32s  # %s\n", spec->name, value, where);
+	} else {
+		printf("# %-16s   not set\n", spec->name);
+	}
+}
+
+static void show_option(const struct settings *settings, const struct option_spec *spec, struct json *json)
+{
+	const struct setting_source *source = settings_source(settings, spec->field);
+	const char *where = source && source->where ? source->where : "default";
+	char text[VALUE_MAX];
+
+	if (spec->kind != OPTION_URLS) {
+		show_value(spec, value_text(settings, spec, text), where, json);
+		return;
+	}
+	for (size_t i = 0; i < settings->urls.count; i++) {
+		hidden_url(settings->urls.items[i], text, sizeof(text));
+		show_value(spec, text, settings->url_sources.items[i], json);
+	}
+	if (settings->urls.count == 0)
+		show_value(spec, "", where, json);
+}
+
+/* -n is a shorter way to write -w 0: it has no line of its own. */
+static void show_all(const struct settings *settings, struct json *json)
+{
+	for (const struct option_group *const *group = config_groups; *group; group++)
+		for (size_t i = 0; i < (*group)->count; i++)
+			if ((*group)->specs[i].value)
+				show_option(settings, &(*group)->specs[i], json);
+}
+
+static int run(const struct settings *settings, int argc, char **argv)
+{
+	struct json json;
+
+	(void)argc;
+	if (strcmp(argv[0], "show") != 0) {
+		complain("redlock config: '%s' is not an action; give show", argv[0]);
+		return EXIT_USAGE;
+	}
+	if (!settings->json) {
+		show_all(settings, NULL);
+		return EXIT_OK;
+	}
+	json_init(&json, stdout);
+	json_open(&json, NULL, '{');
+	json_text(&json, "verb", "config");
+	json_open(&json, "settings", '[');
+	show_all(settings, &json);
+	json_close(&json, ']');
+	json_close(&json, '}');
+	json_end(&json);
+	return EXIT_OK;
+}
+
+const struct command cmd_config = {
+    .name = "config",
+    .arguments = "show",
+    .summary = "what is configured, and where",
+    .details =
+        "Each value with its source: the command line, the environment, a file and line, or the default. "
+        "Passwords\nare not shown. Files: /etc/redlock/redlock.conf, then redlock/redlock.conf in "
+        "$XDG_CONFIG_HOME or ~/.config.\n",
+    .groups = groups,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};
