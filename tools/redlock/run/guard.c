@@ -31,12 +31,14 @@ struct post { /* the guard's place to work */
 
 /* ---- Actions ---- */
 
-/* vfork: the guard waits until the command is executed, which saves copying its memory for nothing. Of that
- * memory the child changes only the environment, which the guard does not use. */
+/* vfork saves copying memory for nothing: of it the child changes only the environment, which the guard does
+ * not use. But the guard waits until the command is executed; on a terminal, where Ctrl-Z may stop the child
+ * before that, it must not. */
 static void launch(struct post *post)
 {
 	const pid_t guard = getpid();
-	pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+	pid_t pid =
+	    post->launch->own_group ? vfork() : fork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
 
 	if (pid == 0)
 		launch_command(post->launch, post->share, guard); /* NOLINT(clang-analyzer-unix.Vfork) */
@@ -59,9 +61,19 @@ static void forward(const struct post *post, int number)
 		(void)family_signal(getpid(), &number, 1);
 }
 
+/* The command and its group at once, the rest when /proc has been read. */
+static void kill_all(const struct post *post)
+{
+	static const int kill_now[] = {SIGKILL};
+
+	if (post->command > 0)
+		(void)kill(post->launch->own_group ? -post->command : post->command, SIGKILL);
+	(void)family_signal(getpid(), kill_now, 1);
+}
+
 static void act(struct post *post, unsigned actions, int value)
 {
-	static const int term[] = {SIGTERM, SIGCONT}, kill_now[] = {SIGKILL};
+	static const int term[] = {SIGTERM, SIGCONT};
 
 	if (actions & GUARD_DO_LAUNCH)
 		launch(post);
@@ -70,7 +82,7 @@ static void act(struct post *post, unsigned actions, int value)
 	if (actions & GUARD_DO_TERM)
 		(void)family_signal(getpid(), term, 2);
 	if (actions & GUARD_DO_KILL)
-		(void)family_signal(getpid(), kill_now, 1);
+		kill_all(post);
 	if (actions & GUARD_DO_TELL && post->link >= 0)
 		link_send(post->link, LINK_LOOK, 0);
 	if (actions & GUARD_DO_WAKE)
@@ -105,7 +117,8 @@ static void child_changed(struct post *post, pid_t pid, int status)
 		post->command = 0;
 		atomic_store(&share->wait_status, status);
 		atomic_store(&share->exited, true);
-		if (post->stopped) /* killed, or by TERM before it was seen to go on: the supervisor stopped with it */
+		/* Killed while it was stopped: the supervisor stopped with it, and has to go on. */
+		if (post->stopped)
 			step(post, GUARD_ON_CHILD_CONTINUED, 0);
 		step(post, GUARD_ON_CHILD_EXITED, 0);
 	}

@@ -73,6 +73,8 @@ void inbox_default(int number)
 
 	if (number == SIGQUIT)
 		(void)setrlimit(RLIMIT_CORE, &no_core);
+	if (sigpending(&old) == 0 && sigismember(&old, SIGCONT))
+		return; /* continued already: a stop now would outlast it */
 	signal(number, SIG_DFL);
 	sigemptyset(&only);
 	sigaddset(&only, number);
