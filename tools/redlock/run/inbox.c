@@ -73,14 +73,20 @@ void inbox_default(int number)
 
 	if (number == SIGQUIT)
 		(void)setrlimit(RLIMIT_CORE, &no_core);
-	if (sigpending(&old) == 0 && sigismember(&old, SIGCONT))
-		return; /* continued already: a stop now would outlast it */
 	signal(number, SIG_DFL);
 	sigemptyset(&only);
 	sigaddset(&only, number);
 	sigprocmask(SIG_UNBLOCK, &only, &old);
 	raise(number);
 	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+void inbox_stop(int number)
+{
+	sigset_t pending;
+
+	if (sigpending(&pending) < 0 || !sigismember(&pending, SIGCONT))
+		inbox_default(number);
 }
 
 void inbox_close(struct inbox *inbox)
