@@ -122,7 +122,9 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 /* A client that cannot go on can neither renew nor release: the lock is as good as lost. */
 static void client_failed(struct run *run, int error)
 {
-	complain("%s", redlock_strerror(error));
+	if (!run->client_failed)
+		say_now(run->settings, "%s", redlock_strerror(error));
+	run->client_failed = true;
 	run->result = error;
 	if (run->state == RUN_WAITING || run->state == RUN_GIVING_UP)
 		run_apply(run, RUN_ON_REFUSED);
