@@ -53,6 +53,7 @@ struct settings {
 	bool password_in_argv;
 	const char *user;
 	const char *password_file;
+	bool ask_password;
 	const char *prefix;
 	const char *owner;        /* NULL: host:pid */
 	const char *token;        /* NULL: a fresh random one */
