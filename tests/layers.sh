@@ -88,7 +88,7 @@ c_files() { # FOLDER [FIND OPTION...]
 }
 
 own_headers() { # FOLDER: the headers in it, as an expression
-	find "$1" -name '*.h' -printf '"%P"|' | sed 's/\./\\./g'
+	find "$1" -name '*.h' -printf '"(\\.\\./|[a-z]+/)?%f"|' | sed 's/\.h"/\\.h"/g'
 }
 
 # shellcheck disable=SC2046 # names of files are words
