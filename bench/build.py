@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Builds the library, the command and the measuring programs, as they are installed: Release."""
+import os
+
+import process
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, "build", "bench")
+
+
+def build():
+	os.makedirs(BUILD, exist_ok=True)
+	process.run_quietly(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+		"-DBUILD_TESTING=OFF"])
+	process.run_quietly(["cmake", "--build", BUILD, "--target", "bench", "redlock-command"])
+
+
+def program(name):
+	return os.path.join(BUILD, "bin" if name == "redlock" else "bench", name)
+
+
+def commit():
+	"""The commit that is measured; with a + when the checkout differs from it. Empty outside of git."""
+	try:
+		name = process.output(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]).strip()
+		return name + ("+" if process.output(["git", "-C", ROOT, "status", "--porcelain"]) else "")
+	except (process.Failed, OSError):
+		return ""

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* A client for the nodes of the command line. See client.h. */
+#include "client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void client_check(int result, const char *what)
+{
+	if (result >= 0)
+		return;
+	fprintf(stderr, "%s: %s\n", what, redlock_strerror(result));
+	exit(1);
+}
+
+redlock_client *client_open(const struct options *o)
+{
+	char text[MAX_NODES][256];
+	const char *urls[MAX_NODES];
+	struct redlock_options options;
+	redlock_client *client = NULL;
+	for (unsigned i = 0; i < o->node_count; i++) {
+		bool path = strchr(o->nodes[i], '/') != NULL;
+		snprintf(text[i], sizeof text[i], "%s%s", path ? "unix://" : "redis://127.0.0.1:", o->nodes[i]);
+		urls[i] = text[i];
+	}
+	redlock_options_init(&options);
+	options.urls = urls;
+	options.url_count = o->node_count;
+	client_check(redlock_open(&options, &client), "open");
+	return client;
+}
+
+redlock_lock *client_lock(redlock_client *client, const struct options *o, unsigned number,
+                          const struct redlock_lock_options *lock_options)
+{
+	static _Thread_local char name[REDLOCK_MAX_NAME];
+	redlock_lock *lock = NULL;
+	options_name(o, number, name);
+	client_check(redlock_lock_new(client, name, o->name_size, lock_options, &lock), "lock_new");
+	return lock;
+}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Runs of the measuring programs: what they do, on which nodes, under which fault."""
+import array
+import dataclasses
+import json
+import os
+
+import build
+import noise
+import process
+
+FAR_US = 500  # each way
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+	program: str
+	pairs: int = 0  # at most
+	seconds: float = 0  # at most
+	count: int = 1  # in flight, or threads
+	wire: str = "tcp"  # tcp, unix, far
+	no_wait: bool = False
+	hung: int = 0  # nodes that hang once all is warm
+	killed: int = 0
+	name_size: int = 0  # 0: the usual
+	nodes: int = 5
+
+	def shorter(self, factor):
+		"""The same in less time. Faults need their pairs: what piles up for a node depends on them."""
+		fault = self.hung + self.killed > 0 and self.pairs > 0
+		return self if fault else dataclasses.replace(self, pairs=self.pairs // factor, seconds=self.seconds / factor)
+
+
+def _nodes(run, servers):
+	if run.wire == "unix":
+		return servers.paths()
+	if run.wire == "far":
+		return servers.far_ports(build.program("delayproxy"), FAR_US)
+	return servers.ports()
+
+
+def _arguments(run):
+	options = {"-n": run.pairs, "-t": run.seconds, "-c": run.count, "-k": run.name_size}
+	words = [word for option, value in options.items() if value for word in (option, value)]
+	return words + ["-w"] * run.no_wait + ["-g"] * bool(run.hung or run.killed)
+
+
+def _break(run, servers):
+	for server in servers.all[:run.hung]:
+		server.hang()
+	for server in servers.all[run.hung:run.hung + run.killed]:
+		server.kill()
+
+
+def _command(run, servers, samples):
+	start = [build.program(run.program), "-o", samples] + _arguments(run)
+	return start + _nodes(run, servers)[:run.nodes]
+
+
+def _whole_command(run, servers, samples):
+	"""`redlock run` and its probe: timed as processes, from outside."""
+	ports = [str(port) for port in servers.ports()]
+	start = [build.program("repeat"), "-n", run.pairs, "-t", run.seconds, "-o", samples]
+	if run.program == "rawrun":
+		return start + [build.program("rawrun"), ",".join(ports), "bench-run", "true"]
+	return start + [build.program("redlock"), "run", "bench-run", "--", "true"]
+
+
+def _environment(servers):
+	return dict(os.environ, REDLOCK_URLS=",".join("redis://127.0.0.1:%d" % port for port in servers.ports()))
+
+
+def do(run, servers, directory):
+	"""Runs it. Returns what it printed, with the sorted times of its pairs (ns) and what others took meanwhile."""
+	samples = os.path.join(directory, "samples")
+	as_process = run.program in ("rawrun", "redlock")
+	command = (_whole_command if as_process else _command)(run, servers, samples)
+	broken = run.hung + run.killed > 0
+	meter = noise.Meter()
+	try:
+		printed = process.output(command, at_gate=(lambda: _break(run, servers)) if broken else None,
+			environment=_environment(servers))
+	finally:
+		foreign = meter.foreign_percent()
+		if broken:
+			servers.heal()
+	times = array.array("I")
+	with open(samples, "rb") as f:
+		times.frombytes(f.read())
+	return dict(json.loads(printed), samples_ns=times, foreign_percent=foreign)
