@@ -23,6 +23,9 @@ test_packages=(
 	redis-tools    # redis-cli: the classic unlock script
 	python3-redis  # another language's lock on the same keys
 	bats           # tests of the command
+	python3        # fault tests, measurements
+	iproute2       # hosts of the fault tests
+	nftables       # partitions of the fault tests
 	procps         # ps: what a test has left running
 	valgrind       # memory errors that sanitizers miss
 	clang-format   # layout of the code

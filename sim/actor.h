@@ -15,6 +15,7 @@
 #include "check.h"
 #include "drift.h"
 #include "handle.h"
+#include "memory.h"
 #include "prng.h"
 
 struct world;
@@ -55,7 +56,9 @@ struct actor {
 	uint64_t resumed_ns; /* when it last went on */
 	uint64_t retire_by_ns;
 	struct drift clock;
+	uint64_t frozen_ns; /* when its clock last began to stand still */
 	struct prng random;
+	struct memory memory;
 	redlock_client *client;
 	unsigned node_count;
 	unsigned quorum;
@@ -92,8 +95,10 @@ void actor_crash(struct world *w, uint32_t actor, bool machine);
 void actor_retire(struct world *w, uint32_t actor);
 void actor_close(struct world *w, uint32_t actor);
 
-/* Another rate of the process's clock. */
+/* The process's clock: another rate, a jump forward; or it stands still, and the process with it. */
 void actor_set_rate(struct world *w, uint32_t actor, int32_t rate_ppm);
+void actor_jump(struct world *w, uint32_t actor, uint64_t step_ns);
+void actor_freeze(struct world *w, uint32_t actor, uint64_t for_ns);
 
 /* Gives up what the handles have. Then checks the nodes that are owed nothing, and returns whether all are.
  */

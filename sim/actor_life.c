@@ -51,12 +51,22 @@ static void choose_nodes(struct world *w, struct actor *a)
 		all[i - 1] = all[k];
 		all[k] = kept;
 	}
-	if (w->plan.broken == BREAK_QUORUM) { /* each leaves out one node */
+	if (w->plan.broken == BREAK_MEMBERS) { /* each leaves out one node */
 		a->node_count = w->plan.nodes - 1;
 		for (unsigned i = 0; i < a->node_count; i++)
 			all[i] = (a->index + i) % w->plan.nodes;
 	}
 	memcpy(a->order, all, sizeof all);
+}
+
+static void check_memory_given_back(struct world *w, struct actor *a)
+{
+	if (a->memory.blocks != 0)
+		check_fail(w, VIOLATION_LEAK, "c%u closed its client and left %u blocks, %zu bytes", a->index,
+		           a->memory.blocks, a->memory.bytes);
+	if (a->memory.most_bytes > w->cover->most_memory)
+		w->cover->most_memory = a->memory.most_bytes;
+	a->memory = (struct memory){0};
 }
 
 static void actor_start(struct world *w, uint32_t actor, uint64_t life)
@@ -75,7 +85,7 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	memset(a->fds, 0, sizeof a->fds);
 	prng_seed(&a->random, w->plan.seed, 1000 + actor * 100 + life);
 	choose_nodes(w, a);
-	a->quorum = w->plan.quorum != 0 ? w->plan.quorum : a->node_count / 2 + 1;
+	a->quorum = w->plan.quorum != 0 ? w->plan.quorum : rl_majority(a->node_count);
 	for (unsigned i = 0; i < a->node_count; i++) {
 		write_url(&w->plan, a->order[i], urls[i]);
 		list[i] = urls[i];
@@ -98,6 +108,7 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	if (error != 0) {
 		a->alive = false;
 		w->current = NULL;
+		check_memory_given_back(w, a);
 		if (error != REDLOCK_E_SYSTEM) /* there were no random bytes */
 			check_fail(w, VIOLATION_RESULT, "redlock_open() says %s: %s", redlock_error_name(error), why);
 		a->life = (uint32_t)life;
@@ -145,6 +156,7 @@ static void end_process(struct world *w, struct actor *a)
 	w->current = NULL;
 	a->client = NULL;
 	a->alive = false;
+	check_memory_given_back(w, a);
 	for (unsigned i = 0; i < SIM_MAX_FDS; i++)
 		if (a->fds[i].used)
 			check_fail(w, VIOLATION_DESCRIPTOR, "c%u closed its client and left descriptor %u", a->index,
@@ -197,12 +209,41 @@ void actor_pause(struct world *w, uint32_t actor, uint64_t duration_ns)
 	world_at(w, a->resume_ns, go_on, actor, a->life);
 }
 
+/* ---- the clock ---- */
+
+static void clock_changed(struct world *w, struct actor *a)
+{
+	for (unsigned i = 0; i < SIM_MAX_HANDLES; i++)
+		if (a->handles[i].until_ns > w->now_ns)
+			a->handles[i].until_ns = drift_world(&a->clock, a->handles[i].deadline_ns);
+	check_clocks(w);
+	if (!a->alive)
+		return;
+	actor_plan_timer(w, a->index);
+	actor_poke(w, a->index);
+}
+
 void actor_set_rate(struct world *w, uint32_t actor, int32_t rate_ppm)
 {
 	struct actor *a = &w->actors[actor];
 	drift_set_rate(&a->clock, w->now_ns, rate_ppm);
-	for (unsigned i = 0; i < SIM_MAX_HANDLES; i++)
-		a->handles[i].until_ns = drift_world(&a->clock, a->handles[i].deadline_ns);
-	if (a->alive)
-		actor_plan_timer(w, actor);
+	clock_changed(w, a);
+}
+
+void actor_jump(struct world *w, uint32_t actor, uint64_t step_ns)
+{
+	struct actor *a = &w->actors[actor];
+	TRACE(w, "c%u's clock jumps by %.3f ms", actor, (double)step_ns / (double)SIM_MS);
+	drift_jump(&a->clock, w->now_ns, (int64_t)step_ns);
+	a->resumed_ns = w->now_ns; /* for its timers it is as if it had been away */
+	clock_changed(w, a);
+}
+
+void actor_freeze(struct world *w, uint32_t actor, uint64_t for_ns)
+{
+	struct actor *a = &w->actors[actor];
+	TRACE(w, "c%u's clock stands still for %.3f ms", actor, (double)for_ns / (double)SIM_MS);
+	drift_freeze(&a->clock, w->now_ns, for_ns);
+	actor_pause(w, actor, for_ns);
+	clock_changed(w, a);
 }

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 void *sim_realloc(void *old, size_t size)
 {
-	void *fresh = realloc(old, size);
+	void *fresh = memory_system_realloc(old, size);
 	if (fresh == NULL) {
 		fputs("redlock-sim: out of memory\n", stderr);
 		abort();

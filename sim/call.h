@@ -32,6 +32,8 @@ struct bytes text_bytes(const char *text);
 bool word_is(struct bytes word, const char *text);
 /* A decimal number; -1 if it is none. */
 int64_t word_number(struct bytes word);
+/* A number as servers read them, with a sign: false if it is none. */
+bool word_integer(struct bytes word, int64_t *ret_number);
 
 /* command.c: looks the command up and runs it. */
 void call_execute(struct call *c);
@@ -43,8 +45,11 @@ void run_del(struct call *c);
 void run_pexpire(struct call *c);
 void run_pttl(struct call *c);
 void run_type(struct call *c);
+void run_hset(struct call *c);
+void run_rpush(struct call *c);
 
 /* command_script.c */
+void run_script_flush(struct call *c);
 void run_eval(struct call *c);
 void run_evalsha(struct call *c);
 
@@ -56,5 +61,6 @@ struct bytes key_value(const struct key *key);
 const char *call_write_refused(const struct call *c);
 void call_delete(struct call *c, struct key *key);
 extern const char call_wrongtype[];
+extern const char *const key_type_names[KEY_TYPES];
 
 #endif

@@ -4,14 +4,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "resource.h"
 #include "world.h"
-
-/* A client's idea of when a key is gone may be off by the drift between its clock and the node's. */
-#define EXPIRY_TOLERANCE_NS (100 * SIM_MS)
 
 static const struct {
 	const char *name;
@@ -48,11 +44,6 @@ void check_fail(struct world *w, enum violation kind, const char *format, ...)
 	/* Where an assumption is broken on purpose, the first consequence is not always the one that is wanted.
 	 */
 	c->failed = w->plan.broken == BREAK_NONE || kind == VIOLATION_SPIN || kind == VIOLATION_BLOCKED;
-}
-
-void check_free(struct check *c)
-{
-	free(c->tokens);
 }
 
 /* ---- claims ---- */
@@ -132,10 +123,13 @@ void check_claim(struct world *w, struct actor *a, struct handle *h)
 		check_fail(w, VIOLATION_BACKWARDS, "c%u resource %u", a->index, h->resource);
 	if (before != 0)
 		world_hit(w, h->running == REDLOCK_OP_EXTEND ? COVER_EXTENDED : COVER_RENEWED);
+	else
+		h->first_ns = w->now_ns;
 	check_caps(w, a, h, before != 0);
 	memcpy(h->token, token, size);
 	h->token_size = size;
 	h->until_ns = drift_world(&a->clock, deadline);
+	h->validity_ns = h->until_ns > w->now_ns ? h->until_ns - w->now_ns : 0;
 	h->danger_seen = false;
 	handle_expect_notice(w, a->index, (uint32_t)(h - a->handles));
 	TRACE(w, "c%u claims resource %u until %.6f ms", a->index, h->resource,
@@ -143,6 +137,8 @@ void check_claim(struct world *w, struct actor *a, struct handle *h)
 	if (!check_quorum_beyond(w, a, h, h->until_ns))
 		check_fail(w, VIOLATION_DEADLINE, "c%u claims resource %u until %.6f ms", a->index, h->resource,
 		           (double)h->until_ns / (double)SIM_MS);
+	if (before != 0)
+		check_continuity(w, a, h);
 	if (h->held)
 		check_overlap(w, a, h);
 }
@@ -168,139 +164,34 @@ void check_loss(struct world *w, struct actor *a, struct handle *h)
 		           (double)h->until_ns / (double)SIM_MS);
 }
 
+/* Whether a claim that goes on is still good. */
+static void check_standing(struct world *w, const struct actor *a, const struct handle *h)
+{
+	if (!check_quorum_beyond(w, a, h, h->until_ns))
+		check_fail(w, VIOLATION_DEADLINE, "the key of c%u's claim on resource %u until %.6f ms goes early",
+		           a->index, h->resource, (double)h->until_ns / (double)SIM_MS);
+}
+
+static bool stands(const struct world *w, const struct handle *h)
+{
+	return h->lock != NULL && h->deadline_ns != 0 && h->until_ns > w->now_ns;
+}
+
 void check_key(struct world *w, struct bytes name)
 {
 	char buffer[SIM_MAX_KEY];
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
-			struct actor *a = &w->actors[i];
-			struct handle *h = &a->handles[k];
-			if (h->lock == NULL || h->deadline_ns == 0 || h->until_ns <= w->now_ns)
-				continue;
-			if (!bytes_equal(resource_key(&w->plan, h->resource, buffer), name))
-				continue;
-			if (!check_quorum_beyond(w, a, h, h->until_ns))
-				check_fail(w, VIOLATION_DEADLINE, "the key of c%u's claim on resource %u went early", i,
-				           h->resource);
+			const struct handle *h = &w->actors[i].handles[k];
+			if (stands(w, h) && bytes_equal(resource_key(&w->plan, h->resource, buffer), name))
+				check_standing(w, &w->actors[i], h);
 		}
 }
 
-/* ---- tokens ---- */
-
-static struct seen_token *token_row(struct check *c, struct bytes token)
+void check_clocks(struct world *w)
 {
-	for (size_t i = c->token_count; i-- > 0;) {
-		struct seen_token *row = &c->tokens[i];
-		if (bytes_equal((struct bytes){row->text, row->size}, token))
-			return row;
-	}
-	if (c->token_count == c->token_capacity) {
-		c->token_capacity = c->token_capacity ? c->token_capacity * 2 : 64;
-		c->tokens = sim_realloc(c->tokens, c->token_capacity * sizeof *c->tokens);
-	}
-	struct seen_token *row = &c->tokens[c->token_count++];
-	*row = (struct seen_token){.size = token.size, .actor = SIM_NOBODY};
-	memcpy(row->text, token.at, token.size);
-	return row;
-}
-
-/* 40 lower-case hex digits, then the owner label if there is one; or a value that the application made. */
-static bool well_formed(struct bytes token)
-{
-	static const char own[] = "own-";
-	if (token.size > sizeof own - 1 && memcmp(token.at, own, sizeof own - 1) == 0)
-		return true;
-	for (size_t i = 0; i < 40 && i < token.size; i++)
-		if ((token.at[i] < '0' || token.at[i] > '9') && (token.at[i] < 'a' || token.at[i] > 'f'))
-			return false;
-	return token.size == 40 || (token.size > 41 && token.at[40] == '|');
-}
-
-static bool settled(const struct world *w, uint32_t actor, uint32_t life, uint32_t node)
-{
-	return (w->check.settled[actor][node] >> (life & 63) & 1) != 0;
-}
-
-/* A SET that waited in the client may still come together with its release. The key must not stay longer than
- * the client knows that it owes something again. */
-static void check_late_set(struct world *w, uint32_t node, uint64_t row_index)
-{
-	const struct seen_token *row = &w->check.tokens[row_index];
-	if (!node_has_value(w, node, (struct bytes){row->text, row->size}) ||
-	    !settled(w, row->actor, row->life, node))
-		return;
-	bool alive = w->actors[row->actor].alive && w->actors[row->actor].life == row->life;
-	if (alive && actor_owes(w, row->actor, node))
-		world_after(w, 5 * SIM_MS, check_late_set, node, row_index);
-	else
-		check_fail(w, VIOLATION_LATE_SET, "c%u set %.8s on n%u", row->actor, row->text, node);
-}
-
-void check_set(struct world *w, uint32_t node, uint32_t actor, uint32_t life, struct bytes token)
-{
-	if (token.size > sizeof w->check.tokens->text || !well_formed(token)) {
-		check_fail(w, VIOLATION_TOKEN, "c%u set '%.*s'", actor, (int)token.size, token.at);
-		return;
-	}
-	struct seen_token *row = token_row(&w->check, token);
-	if (row->actor == SIM_NOBODY) {
-		row->actor = actor;
-		row->life = life;
-	}
-	if (row->actor != actor || row->life != life || (row->nodes & 1u << node) != 0)
-		check_fail(w, VIOLATION_TOKEN, "c%u set %.8s on n%u again", actor, token.at, node);
-	row->nodes |= 1u << node;
-	if (!row->left && settled(w, actor, life, node))
-		world_after(w, 0, check_late_set, node, (uint64_t)(row - w->check.tokens));
-}
-
-void check_deleted(struct world *w, struct bytes token)
-{
-	token_row(&w->check, token)->deleted = true;
-}
-
-void check_released(struct world *w, const struct handle *h)
-{
-	if (h->token_size > 0 && !token_row(&w->check, (struct bytes){h->token, h->token_size})->deleted)
-		check_fail(w, VIOLATION_RESULT, "%.8s was released, they say, but it was never deleted", h->token);
-}
-
-void check_left(struct world *w, const struct handle *h)
-{
-	token_row(&w->check, (struct bytes){h->token, h->token_size})->left = true;
-}
-
-/* ---- what is left behind ---- */
-
-void check_settled(struct world *w, uint32_t actor, uint32_t node)
-{
-	const struct node *n = &w->nodes[node];
-	uint32_t life = w->actors[actor].life;
-	w->check.settled[actor][node] |= 1ull << (life & 63);
-	for (size_t i = 0; i < n->keys.count; i++) {
-		const struct key *key = &n->keys.keys[i];
-		if (key->actor != actor || key->life != life ||
-		    node_expiry_world(n, key) <= w->now_ns + EXPIRY_TOLERANCE_NS)
-			continue;
-		if (token_row(&w->check, (struct bytes){key->value, key->value_size})->left)
-			continue;
-		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value, actor,
-		           (double)(node_expiry_world(n, key) - w->now_ns) / (double)SIM_MS);
-	}
-}
-
-void check_owes(struct world *w, uint32_t actor, uint32_t node)
-{
-	w->check.settled[actor][node] &= ~(1ull << (w->actors[actor].life & 63));
-}
-
-void check_no_keys(struct world *w)
-{
-	for (unsigned i = 0; i < w->plan.nodes; i++) {
-		struct node *n = &w->nodes[i];
-		keyspace_expire(&n->keys, node_now_ms(w, n));
-		for (size_t k = 0; k < n->keys.count; k++)
-			check_fail(w, VIOLATION_LEFTOVER, "n%u has %.8s of c%u", i, n->keys.keys[k].value,
-			           n->keys.keys[k].actor);
-	}
+	for (unsigned i = 0; i < w->plan.actors; i++)
+		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++)
+			if (stands(w, &w->actors[i].handles[k]))
+				check_standing(w, &w->actors[i], &w->actors[i].handles[k]);
 }

@@ -23,6 +23,7 @@ struct actor;
 #define SIM_VIOLATION_MAP(X)                                                                                 \
 	X(OVERLAP, "two holders of one resource at one time")                                                    \
 	X(DEADLINE, "a claimed deadline is later than the true expiry on a quorum")                              \
+	X(CONTINUITY, "an extend was confirmed although no quorum had held the key all along")                   \
 	X(BACKWARDS, "a deadline went back while the lock was held")                                             \
 	X(REVIVED, "a lost lock came back")                                                                      \
 	X(FALSE_LOSS, "a loss was reported while a quorum had the lock")                                         \
@@ -33,6 +34,7 @@ struct actor;
 	X(LEFTOVER, "a key outlived every TTL")                                                                  \
 	X(UNSETTLED, "debts were not settled although all faults were over")                                     \
 	X(STARVED, "a free lock could not be acquired although all faults were over")                            \
+	X(STANDSTILL, "nobody acquired a lock in time after the faults were over")                               \
 	X(NEGLECTED, "a lock was not renewed although all faults were over")                                     \
 	X(CAP, "a lock was extended more often, or held longer, than its caps allow")                            \
 	X(OVERTIME, "a round began after the wait was over")                                                     \
@@ -41,13 +43,21 @@ struct actor;
 	X(RESULT, "an operation ended with a result that it may not have")                                       \
 	X(PROTOCOL, "the library sent a node what it does not understand")                                       \
 	X(DESCRIPTOR, "a descriptor was used after it was closed, or leaked")                                    \
+	X(LEAK, "a closed client has left memory, or one at rest has too much")                                  \
 	X(BLOCKED, "the library would have blocked")                                                             \
+	X(TRANSITION, "the core took a step that is not in the table")                                           \
 	X(SPIN, "virtual time stood still")
 
 enum violation {
 #define SIM_VIOLATION_ENUM(name, text) VIOLATION_##name,
 	SIM_VIOLATION_MAP(SIM_VIOLATION_ENUM) VIOLATION_COUNT
 #undef SIM_VIOLATION_ENUM
+};
+
+/* From when to when a node had a key, in world time. */
+struct stay {
+	uint64_t from_ns;
+	uint64_t to_ns; /* 0: it never had it; SIM_NEVER: it still has it, though it may have expired */
 };
 
 struct seen_token {
@@ -58,6 +68,7 @@ struct seen_token {
 	uint32_t nodes; /* bit per node that got a SET of it */
 	bool deleted;   /* by a release, on some node */
 	bool left;      /* given away: nobody owes its release any more */
+	struct stay stay[SIM_MAX_NODES];
 };
 
 struct check {
@@ -94,6 +105,16 @@ void check_set(struct world *w, uint32_t node, uint32_t actor, uint32_t life, st
 
 /* A node is about to answer after a key was removed or its life changed: do all claims on it still hold? */
 void check_key(struct world *w, struct bytes name);
+
+/* A clock has changed its rate, or jumped: do all claims still hold? */
+void check_clocks(struct world *w);
+
+/* A node has stored a key; it has gone. */
+void check_stored(struct world *w, uint32_t node, const struct key *key);
+void check_gone(struct world *w, uint32_t node, const struct key *key, uint64_t at_ns);
+
+/* A claim was raised: has a quorum had the key ever since the claim began? */
+void check_continuity(struct world *w, const struct actor *a, const struct handle *h);
 
 /* A release has deleted a key with this token. Was that so, now that it is reported? */
 void check_deleted(struct world *w, struct bytes token);

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "call.h"
 
@@ -13,28 +14,44 @@
 
 static void run_ping(struct call *c)
 {
-	call_reply(c, "+PONG");
+	if (c->node->mode == MODE_MISCONF) /* tells who only looks */
+		call_reply(c, call_write_refused(c));
+	else if (c->count == 2)
+		call_reply_bulk(c, c->words[1]);
+	else
+		call_reply(c, "+PONG");
 }
 
 static void run_auth(struct call *c)
 {
+	static const char wrong_password[] = "-WRONGPASS invalid username-password pair or user is disabled.";
 	const struct plan *plan = &c->w->plan;
 	struct bytes user = c->count == 3 ? c->words[1] : text_bytes("default");
 	struct bytes password = c->words[c->count - 1];
-	if (plan->password == NULL) {
-		call_reply(c, "-ERR AUTH <password> called without any password configured for the default user.");
+	if (plan->password == NULL && c->count == 2) {
+		call_reply(
+		    c, "-ERR AUTH <password> called without any password configured for the default user. Are you "
+		       "sure your configuration is correct?");
+	} else if (plan->password == NULL && word_is(user, "default")) {
+		call_reply(c, "+OK"); /* any will do */
+	} else if (plan->password == NULL) {
+		call_reply(c, wrong_password);
 	} else if (word_is(user, plan->user != NULL ? plan->user : "default") &&
 	           bytes_equal(password, text_bytes(plan->password)) && !c->node->other_password) {
 		c->conn->session.greeted = true;
 		call_reply(c, "+OK");
 	} else {
-		call_reply(c, "-WRONGPASS invalid username-password pair or user is disabled.");
+		call_reply(c, wrong_password);
 	}
 }
 
 static void run_select(struct call *c)
 {
-	int64_t number = word_number(c->words[1]);
+	int64_t number;
+	if (!word_integer(c->words[1], &number)) {
+		call_reply(c, "-ERR value is not an integer or out of range");
+		return;
+	}
 	if (number < 0 || number > 15 || c->node->no_database) {
 		call_reply(c, "-ERR DB index is out of range");
 		return;
@@ -43,21 +60,27 @@ static void run_select(struct call *c)
 	call_reply(c, "+OK");
 }
 
-static void run_client(struct call *c)
+static void run_client_id(struct call *c)
 {
-	if (word_is(c->words[1], "ID") && c->count == 2) {
-		call_reply_number(c, (int64_t)c->conn->session.id);
-	} else if (word_is(c->words[1], "KILL") && c->count == 4 && word_is(c->words[2], "ID")) {
-		uint64_t id = (uint64_t)word_number(c->words[3]);
-		if (c->node->kill_denied)
-			call_reply(c, "-NOPERM this user has no permissions to run the 'client|kill' command");
-		else if (id == c->conn->session.id) /* SKIPME is the default */
-			call_reply_number(c, 0);
-		else
-			call_reply_number(c, node_kill_session(c->w, c->conn->node, id) ? 1 : 0);
-	} else {
-		check_fail(c->w, VIOLATION_PROTOCOL, "CLIENT with unknown words");
+	call_reply_number(c, (int64_t)c->conn->session.id);
+}
+
+static void run_client_kill(struct call *c)
+{
+	if (c->count != 4 || !word_is(c->words[2], "ID")) {
+		check_fail(c->w, VIOLATION_PROTOCOL, "CLIENT KILL without ID");
+		call_reply(c, "-ERR syntax error");
+		return;
 	}
+	int64_t id = word_number(c->words[3]);
+	if (c->node->kill_denied)
+		call_reply(c, "-NOPERM this user has no permissions to run the 'client|kill' command");
+	else if (id <= 0)
+		call_reply(c, "-ERR client-id should be greater than 0");
+	else if ((uint64_t)id == c->conn->session.id) /* SKIPME is the default */
+		call_reply_number(c, 0);
+	else
+		call_reply_number(c, node_kill_session(c->w, c->conn->node, (uint64_t)id) ? 1 : 0);
 }
 
 static void run_info(struct call *c)
@@ -75,38 +98,43 @@ static void run_info(struct call *c)
 
 /* ---- the table ---- */
 
-enum { ANYBODY = 1, WHILE_LOADING = 2, WHILE_BUSY = 4 };
+/* FOREIGN: the library never sends it. */
+enum { ANYBODY = 1, WHILE_LOADING = 2, WHILE_BUSY = 4, FOREIGN = 8 };
 
 static const struct command {
-	const char *name;
+	const char *name; /* in lower case, with the subcommand as servers write it */
 	unsigned words_min;
 	unsigned words_max;
-	unsigned allowed;
+	unsigned flags;
 	void (*run)(struct call *c);
 } commands[] = {
-    {"SET", 6, 6, 0, run_set},
-    {"EVALSHA", 4, 6, 0, run_evalsha},
-    {"EVAL", 4, 6, 0, run_eval},
-    {"PING", 1, 1, 0, run_ping},
-    {"CLIENT", 2, 4, WHILE_LOADING, run_client},
-    {"INFO", 1, 2, WHILE_LOADING, run_info},
-    {"AUTH", 2, 3, ANYBODY | WHILE_LOADING | WHILE_BUSY, run_auth},
-    {"SELECT", 2, 2, WHILE_LOADING, run_select},
-    {"GET", 2, 2, 0, run_get},
-    {"DEL", 2, 2, 0, run_del},
-    {"PEXPIRE", 3, 3, 0, run_pexpire},
-    {"PTTL", 2, 2, 0, run_pttl},
-    {"TYPE", 2, 2, 0, run_type},
+    {"set", 3, MAX_WORDS, 0, run_set},
+    {"evalsha", 3, 6, 0, run_evalsha},
+    {"eval", 3, 6, 0, run_eval},
+    {"client|id", 2, 2, WHILE_LOADING, run_client_id},
+    {"client|kill", 3, 4, WHILE_LOADING, run_client_kill},
+    {"info", 1, 2, WHILE_LOADING, run_info},
+    {"auth", 2, 3, ANYBODY | WHILE_LOADING | WHILE_BUSY, run_auth},
+    {"select", 2, 2, WHILE_LOADING, run_select},
+    {"ping", 1, 2, FOREIGN, run_ping},
+    {"get", 2, 2, FOREIGN, run_get},
+    {"del", 2, 2, FOREIGN, run_del},
+    {"pexpire", 3, 3, FOREIGN, run_pexpire},
+    {"pttl", 2, 2, FOREIGN, run_pttl},
+    {"type", 2, 2, FOREIGN, run_type},
+    {"hset", 4, 4, FOREIGN, run_hset},
+    {"rpush", 3, 3, FOREIGN, run_rpush},
+    {"script|flush", 2, 2, FOREIGN, run_script_flush},
 };
 
 /* A command that is refused before it is looked at; NULL: it may run. */
 static const char *refusal(const struct call *c, const struct command *command)
 {
-	if (!c->conn->session.greeted && (command->allowed & ANYBODY) == 0)
+	if (!c->conn->session.greeted && (command->flags & ANYBODY) == 0)
 		return "-NOAUTH Authentication required.";
-	if (c->node->mode == MODE_LOADING && (command->allowed & WHILE_LOADING) == 0)
+	if (c->node->mode == MODE_LOADING && (command->flags & WHILE_LOADING) == 0)
 		return "-LOADING Redis is loading the dataset in memory";
-	if (c->node->mode == MODE_BUSY && (command->allowed & WHILE_BUSY) == 0)
+	if (c->node->mode == MODE_BUSY && (command->flags & WHILE_BUSY) == 0)
 		return "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
 	return NULL;
 }
@@ -122,34 +150,76 @@ static void trace_call(struct call *c, const char *name, size_t replied_from)
 	answer[size] = '\0';
 	answer[strcspn(answer, "\r\n")] = '\0';
 	struct bytes token = {"", 0};
-	if (strcmp(name, "SET") == 0)
+	if (strcmp(name, "set") == 0)
 		token = c->words[2];
-	else if (strncmp(name, "EVAL", 4) == 0 && c->count > SCRIPT_TOKEN)
+	else if (strncmp(name, "eval", 4) == 0 && c->count > SCRIPT_TOKEN)
 		token = c->words[SCRIPT_TOKEN];
 	TRACE(c->w, "n%u conn %u of c%u: %s%s %.8s -> %s", c->conn->node, c->conn_number, c->conn->actor, name,
-	      c->count > SCRIPT_TTL && strncmp(name, "EVAL", 4) == 0 ? " (extend)" : "",
+	      c->count > SCRIPT_TTL && strncmp(name, "eval", 4) == 0 ? " (extend)" : "",
 	      token.size >= 8 ? token.at : "-", answer);
+}
+
+static bool has_name(const struct call *c, const struct command *command)
+{
+	const char *bar = strchr(command->name, '|');
+	if (bar == NULL)
+		return word_is(c->words[0], command->name);
+	return c->words[0].size == (size_t)(bar - command->name) &&
+	       strncasecmp(c->words[0].at, command->name, c->words[0].size) == 0 && c->count > 1 &&
+	       word_is(c->words[1], bar + 1);
+}
+
+static const struct command *look_up(const struct call *c)
+{
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+		if (has_name(c, &commands[i]))
+			return &commands[i];
+	return NULL;
+}
+
+/* For the differential test: what a server says to what the library never sends. */
+static void refuse_unknown(struct call *c)
+{
+	char text[128];
+	struct bytes name = c->words[0], sub = c->count > 1 ? c->words[1] : (struct bytes){"", 0};
+	bool container = word_is(name, "CLIENT") || word_is(name, "SCRIPT");
+	if (container && c->count == 1)
+		snprintf(text, sizeof text, "-ERR wrong number of arguments for '%s' command",
+		         word_is(name, "CLIENT") ? "client" : "script");
+	else if (container)
+		snprintf(text, sizeof text, "-ERR unknown subcommand '%.*s'. Try %s HELP.", (int)sub.size, sub.at,
+		         word_is(name, "CLIENT") ? "CLIENT" : "SCRIPT");
+	else
+		snprintf(text, sizeof text, "-ERR unknown command '%.*s', with args beginning with: %s%.*s%s",
+		         (int)name.size, name.at, c->count > 1 ? "'" : "", (int)sub.size, sub.at,
+		         c->count > 1 ? "' " : "");
+	call_reply(c, text);
+}
+
+static void refuse_count(struct call *c, const struct command *command)
+{
+	char text[96];
+	snprintf(text, sizeof text, "-ERR wrong number of arguments for '%s' command", command->name);
+	call_reply(c, text);
 }
 
 void call_execute(struct call *c)
 {
-	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-		const struct command *command = &commands[i];
-		if (!word_is(c->words[0], command->name))
-			continue;
-		if (c->count < command->words_min || c->count > command->words_max)
-			break;
-		size_t replied_from = c->out->length;
-		const char *refused = refusal(c, command);
-		if (refused != NULL)
-			call_reply(c, refused);
-		else
-			command->run(c);
-		c->w->cover->commands++;
-		if (c->w->trace.on)
-			trace_call(c, command->name, replied_from);
-		return;
-	}
-	check_fail(c->w, VIOLATION_PROTOCOL, "command '%.*s' with %u words", (int)c->words[0].size,
-	           c->words[0].at, c->count);
+	const struct command *command = look_up(c);
+	bool counted = command != NULL && c->count >= command->words_min && c->count <= command->words_max;
+	size_t replied_from = c->out->length;
+	if (!counted || (command->flags & FOREIGN) != 0)
+		check_fail(c->w, VIOLATION_PROTOCOL, "command '%.*s' with %u words", (int)c->words[0].size,
+		           c->words[0].at, c->count);
+	c->w->cover->commands++;
+	if (command == NULL)
+		refuse_unknown(c);
+	else if (!counted)
+		refuse_count(c, command);
+	else if (refusal(c, command) != NULL)
+		call_reply(c, refusal(c, command));
+	else
+		command->run(c);
+	if (c->w->trace.on && command != NULL)
+		trace_call(c, command->name, replied_from);
 }

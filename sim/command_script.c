@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* The library's scripts. They are known by their text or SHA1, and run as C here; the originals are in
  * scripts/. */
+#include <stdio.h>
+#include <string.h>
+
 #include "call.h"
 
+/* An error of a command inside a script: the server says where. */
+static void fail_at(struct call *c, const char *error, enum rl_script script, unsigned line)
+{
+	char text[512];
+	snprintf(text, sizeof text, "%s script: %s, on @user_script:%u.", error, rl_scripts[script].sha, line);
+	call_reply(c, text);
+}
+
 /* The first line of release and extend: 1 ours, 0 not; -1: an answer was given. */
-static int ours(struct call *c, const struct key *key)
+static int ours(struct call *c, const struct key *key, enum rl_script script)
 {
 	if (key != NULL && key->type != KEY_STRING) {
 		world_hit(c->w, COVER_WRONGTYPE);
-		call_reply(c, call_wrongtype);
+		fail_at(c, call_wrongtype, script, 1);
 		return -1;
 	}
 	return key != NULL && bytes_equal(key_value(key), c->words[SCRIPT_TOKEN]) ? 1 : 0;
@@ -17,11 +28,11 @@ static int ours(struct call *c, const struct key *key)
 static void script_release(struct call *c)
 {
 	struct key *key = call_find(c, c->words[SCRIPT_KEY]);
-	int mine = ours(c, key);
+	int mine = ours(c, key, RL_SCRIPT_RELEASE);
 	if (mine < 0)
 		return;
 	if (mine == 1 && call_write_refused(c) != NULL) {
-		call_reply(c, call_write_refused(c));
+		fail_at(c, call_write_refused(c), RL_SCRIPT_RELEASE, 1);
 		return;
 	}
 	if (mine == 1)
@@ -32,13 +43,15 @@ static void script_release(struct call *c)
 static void script_extend(struct call *c)
 {
 	struct key *key = call_find(c, c->words[SCRIPT_KEY]);
-	int mine = ours(c, key);
+	int mine = ours(c, key, RL_SCRIPT_EXTEND);
 	if (mine < 0)
 		return;
+	if (key == NULL && c->w->plan.broken == BREAK_EXTEND)
+		mine = 1;
 	int64_t left = call_life(c, key), wanted = word_number(c->words[SCRIPT_TTL]);
 	if (mine == 1 && left >= 0 && left < wanted) {
 		if (call_write_refused(c) != NULL) {
-			call_reply(c, call_write_refused(c));
+			fail_at(c, call_write_refused(c), RL_SCRIPT_EXTEND, 3);
 			return;
 		}
 		key->expires_ms += wanted - left;
@@ -49,9 +62,9 @@ static void script_extend(struct call *c)
 static void script_inspect(struct call *c)
 {
 	const struct key *key = call_find(c, c->words[SCRIPT_KEY]);
-	struct bytes value = key != NULL ? key_value(key) : (struct bytes){"", 0};
+	struct bytes value = key != NULL && key->type != KEY_LIST ? key_value(key) : (struct bytes){"", 0};
 	call_reply(c, "*4");
-	call_reply_bulk(c, text_bytes(key == NULL ? "none" : key->type == KEY_STRING ? "string" : "hash"));
+	call_reply_bulk(c, text_bytes(key == NULL ? "none" : key_type_names[key->type]));
 	call_reply_number(c, call_life(c, key));
 	call_reply_number(c, (int64_t)value.size);
 	call_reply_bulk(c, (struct bytes){value.at, value.size < 1024 ? value.size : 1024});
@@ -95,4 +108,10 @@ void run_evalsha(struct call *c)
 	}
 	world_hit(c->w, COVER_NOSCRIPT);
 	call_reply(c, "-NOSCRIPT No matching script. Please use EVAL.");
+}
+
+void run_script_flush(struct call *c)
+{
+	memset(c->node->cached, 0, sizeof c->node->cached);
+	call_reply(c, "+OK");
 }

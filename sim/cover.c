@@ -11,6 +11,21 @@ static const struct {
 #undef SIM_COVER_ROW
 };
 
+void cover_add(struct cover *sum, const struct cover *more)
+{
+	for (int i = 0; i < COVER_COUNT; i++)
+		sum->hits[i] += more->hits[i];
+	transitions_add(&sum->transitions, &more->transitions);
+	sum->operations += more->operations;
+	sum->events += more->events;
+	sum->commands += more->commands;
+	sum->world_ns += more->world_ns;
+	if (more->slowest_heal_ns > sum->slowest_heal_ns)
+		sum->slowest_heal_ns = more->slowest_heal_ns;
+	if (more->most_memory > sum->most_memory)
+		sum->most_memory = more->most_memory;
+}
+
 const char *cover_name(enum sim_cover kind)
 {
 	return kinds[kind].name;

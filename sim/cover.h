@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "transitions.h"
+
 /* Faults. Each seed switches every one of them on or off (swarm testing): X(name, text) */
 #define SIM_FAULT_MAP(X)                                                                                     \
 	X(DELAY_SPIKE, "a chunk takes far longer")                                                               \
@@ -42,10 +44,15 @@
 	X(CLIENT_PAUSE, "client pauses")                                                                         \
 	X(CLIENT_CRASH, "client's process dies")                                                                 \
 	X(HOST_CRASH, "client's machine dies")                                                                   \
+	X(SUSPEND, "client's machine is suspended, its clock goes on")                                           \
 	X(SLOW_LOOP, "client's event loop is slow")                                                              \
 	X(NO_RANDOM, "no random bytes for a client")                                                             \
 	X(CLIENT_DRIFT, "a client's clock changes its rate")                                                     \
 	X(NODE_DRIFT, "a node's clock changes its rate")                                                         \
+	X(CLIENT_JUMP, "a client's clock jumps forward")                                                         \
+	X(CLIENT_FREEZE, "a client and its clock stand still, within the allowance")                             \
+	X(NODE_JUMP, "a node's clock jumps forward, within the allowance")                                       \
+	X(NODE_STEP_BACK, "a node's clock is set back")                                                          \
 	X(FOREIGN_STRING, "another program holds the key on some nodes")                                         \
 	X(FOREIGN_HASH, "another program holds the key as a hash")
 
@@ -77,6 +84,8 @@
 	X(KILLED_UNREAD, "CLIENT KILL dropped unread bytes")                                                     \
 	X(NOSCRIPT, "EVALSHA answered NOSCRIPT")                                                                 \
 	X(WRONGTYPE, "script answered WRONGTYPE")                                                                \
+	X(REORDERED, "bytes overtook older ones of another connection")                                          \
+	X(MISUSE, "an operation that cannot begin is refused")                                                   \
 	X(SEND_FULL, "send would block")                                                                         \
 	X(EXPIRED, "key expired on a node")
 
@@ -90,12 +99,16 @@ enum sim_cover {
 
 struct cover {
 	uint64_t hits[COVER_COUNT];
-	uint64_t operations; /* operations started by the applications */
-	uint64_t events;     /* events of the world */
-	uint64_t commands;   /* commands executed by the nodes */
-	uint64_t world_ns;   /* virtual time lived through */
+	struct transitions transitions;
+	uint64_t operations;      /* operations started by the applications */
+	uint64_t events;          /* events of the world */
+	uint64_t commands;        /* commands executed by the nodes */
+	uint64_t world_ns;        /* virtual time lived through */
+	uint64_t slowest_heal_ns; /* until every resource was acquired after the faults */
+	uint64_t most_memory;     /* bytes that a client ever had */
 };
 
+void cover_add(struct cover *sum, const struct cover *more);
 const char *cover_name(enum sim_cover kind);
 const char *cover_text(enum sim_cover kind);
 

@@ -36,8 +36,10 @@ uint64_t drift_world(const struct drift *clock, uint64_t local_ns)
 
 void drift_set_rate(struct drift *clock, uint64_t world_ns, int32_t rate_ppm)
 {
-	clock->base_local_ns = drift_local(clock, world_ns);
-	clock->base_world_ns = world_ns;
+	if (world_ns > clock->base_world_ns) { /* else it stands still: that goes on */
+		clock->base_local_ns = drift_local(clock, world_ns);
+		clock->base_world_ns = world_ns;
+	}
 	clock->rate_ppm = rate_ppm;
 }
 
@@ -45,4 +47,11 @@ void drift_jump(struct drift *clock, uint64_t world_ns, int64_t step_ns)
 {
 	drift_set_rate(clock, world_ns, clock->rate_ppm);
 	clock->base_local_ns = (uint64_t)((int64_t)clock->base_local_ns + step_ns);
+}
+
+/* Before its base a clock shows what it shows there. */
+void drift_freeze(struct drift *clock, uint64_t world_ns, uint64_t for_ns)
+{
+	drift_set_rate(clock, world_ns, clock->rate_ppm);
+	clock->base_world_ns += for_ns;
 }

@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The faults of a time, one small function each, and the table of them. */
-#include "faults.h"
-
 #include <string.h>
 
+#include "faults_inside.h"
 #include "resource.h"
-#include "world.h"
-
-static uint64_t between_ms(struct world *w, uint64_t low_ms, uint64_t high_ms)
-{
-	return prng_between(&w->chaos, low_ms, high_ms) * SIM_MS;
-}
-
-static uint32_t any_node(struct world *w)
-{
-	return (uint32_t)prng_below(&w->chaos, w->plan.nodes);
-}
-
-static uint32_t any_actor(struct world *w)
-{
-	return (uint32_t)prng_below(&w->chaos, w->plan.actors);
-}
 
 /* ---- connections ---- */
 
@@ -101,13 +84,17 @@ enum { BOTH_WAYS = 3 };
 
 static bool partition(struct world *w)
 {
-	cut(w, any_actor(w), any_node(w), BOTH_WAYS, between_ms(w, 20, 2000));
+	uint32_t actor = any_actor(w),
+	         node = any_node(w); /* one draw at a time: compilers order arguments as they like */
+	cut(w, actor, node, BOTH_WAYS, between_ms(w, 20, 2000));
 	return true;
 }
 
 static bool one_way(struct world *w)
 {
-	cut(w, any_actor(w), any_node(w), 1u << prng_below(&w->chaos, 2), between_ms(w, 20, 2000));
+	uint32_t actor = any_actor(w), node = any_node(w);
+	unsigned direction = 1u << prng_below(&w->chaos, 2);
+	cut(w, actor, node, direction, between_ms(w, 20, 2000));
 	return true;
 }
 
@@ -140,7 +127,7 @@ static bool crash(struct world *w, bool wipe, bool machine)
 	node_crash(w, node, wipe, machine);
 	uint64_t down = between_ms(w, 5, 1500);
 	if (wipe) /* delayed restart, unless that is what is broken */
-		down = w->plan.broken == BREAK_AMNESIA ? between_ms(w, 1, 30) : down + plan_longest_ttl_ns(&w->plan);
+		down = plan_forgets(&w->plan) ? between_ms(w, 1, 30) : down + plan_longest_ttl_ns(&w->plan);
 	world_after(w, down, restart, node, w->nodes[node].starts);
 	return true;
 }
@@ -245,20 +232,6 @@ static bool script_flush(struct world *w)
 	return true;
 }
 
-static int32_t any_rate(struct world *w)
-{
-	return (int32_t)prng_between(&w->chaos, 0, 2 * (uint64_t)w->plan.rate_ppm) - w->plan.rate_ppm;
-}
-
-static bool node_drift(struct world *w)
-{
-	struct node *n = &w->nodes[any_node(w)];
-	drift_set_rate(&n->clock, w->now_ns, any_rate(w));
-	if (w->plan.broken == BREAK_JUMP)
-		drift_jump(&n->clock, w->now_ns, (int64_t)between_ms(w, w->plan.ttl_ms_min, 3 * w->plan.ttl_ms_max));
-	return true;
-}
-
 /* Another program has the key, on some of the nodes where it is free. */
 static bool foreign(struct world *w, enum key_type type)
 {
@@ -274,7 +247,7 @@ static bool foreign(struct world *w, enum key_type type)
 		if (!n->up || prng_chance(&w->chaos, 300) ||
 		    keyspace_find(&n->keys, w->plan.database, name, now_ms) != NULL)
 			continue;
-		keyspace_expire(&n->keys, now_ms);
+		node_expire(w, i);
 		struct key *key = keyspace_add(&n->keys, w->plan.database, name, content);
 		key->type = type;
 		key->expires_ms = now_ms + (int64_t)prng_between(&w->chaos, 20, 500);
@@ -296,12 +269,6 @@ static bool foreign_hash(struct world *w)
 
 /* ---- clients ---- */
 
-static struct actor *any_process(struct world *w)
-{
-	struct actor *a = &w->actors[any_actor(w)];
-	return a->alive && !a->paused && !a->retiring ? a : NULL;
-}
-
 static bool client_pause(struct world *w)
 {
 	const struct actor *a = any_process(w);
@@ -312,6 +279,19 @@ static bool client_pause(struct world *w)
 		actor_pause(w, a->index, for_ns);
 	else
 		actor_stumble(w, a->index, for_ns);
+	return true;
+}
+
+/* The whole machine stands still, and what is on its way to it waits. Its clock goes on. */
+static bool suspend(struct world *w)
+{
+	const struct actor *a = any_process(w);
+	if (a == NULL)
+		return false;
+	uint64_t for_ns = between_ms(w, 5, 3 * w->plan.ttl_ms_max);
+	for (uint32_t node = 0; node < w->plan.nodes; node++)
+		cut(w, a->index, node, BOTH_WAYS, for_ns);
+	actor_pause(w, a->index, for_ns);
 	return true;
 }
 
@@ -329,12 +309,6 @@ static bool host_crash(struct world *w)
 	if (a != NULL)
 		actor_crash(w, a->index, true);
 	return a != NULL;
-}
-
-static bool client_drift(struct world *w)
-{
-	actor_set_rate(w, any_actor(w), any_rate(w));
-	return true;
 }
 
 /* ---- the table ---- */
@@ -362,8 +336,13 @@ const struct fault faults[] = {
     {COVER_CLIENT_PAUSE, 300, client_pause},
     {COVER_CLIENT_CRASH, 400, client_crash},
     {COVER_HOST_CRASH, 400, host_crash},
-    {COVER_CLIENT_DRIFT, 200, client_drift},
-    {COVER_NODE_DRIFT, 200, node_drift},
+    {COVER_SUSPEND, 500, suspend},
+    {COVER_CLIENT_DRIFT, 200, fault_client_drift},
+    {COVER_NODE_DRIFT, 200, fault_node_drift},
+    {COVER_CLIENT_JUMP, 500, fault_client_jump},
+    {COVER_CLIENT_FREEZE, 200, fault_client_freeze},
+    {COVER_NODE_JUMP, 200, fault_node_jump},
+    {COVER_NODE_STEP_BACK, 300, fault_node_step_back},
     {COVER_FOREIGN_STRING, 300, foreign_string},
     {COVER_FOREIGN_HASH, 300, foreign_hash},
 };

@@ -7,6 +7,9 @@
 #include "handle_inside.h"
 #include "resource.h"
 
+/* A third of it is longer than a round trip in the slowest of networks. */
+#define HEAL_TTL_MS 600
+
 /* For the end of a seed. Long enough for the slowest of networks. */
 #define FINAL_TTL_MS 3000
 #define RENEWED_TTL_MS 1200
@@ -88,6 +91,15 @@ static void draw_options(struct world *w, struct handle *h)
 		o->max_extends = (uint32_t)prng_between(&w->work, 1, 3);
 }
 
+static void open_lock(struct world *w, uint32_t subject)
+{
+	struct handle *h = handle_of(w, subject);
+	struct bytes name = resource_name(h->resource);
+	int error = redlock_lock_new(w->current->client, name.at, name.size, &h->options, &h->lock);
+	if (error != 0)
+		check_fail(w, VIOLATION_RESULT, "redlock_lock_new() says %s", redlock_error_name(error));
+}
+
 static void make(struct world *w, uint32_t subject)
 {
 	struct actor *a = &w->actors[subject >> 8];
@@ -102,10 +114,7 @@ static void make(struct world *w, uint32_t subject)
 		h->options.token = h->own_token;
 	}
 	h->options.token_len = h->options.token != NULL ? strlen(h->own_token) : 0;
-	struct bytes name = resource_name(h->resource);
-	int error = redlock_lock_new(a->client, name.at, name.size, &h->options, &h->lock);
-	if (error != 0)
-		check_fail(w, VIOLATION_RESULT, "redlock_lock_new() says %s", redlock_error_name(error));
+	open_lock(w, subject);
 	h->over = !h->adopted;
 }
 
@@ -146,6 +155,29 @@ static void cancel(struct world *w, uint32_t subject)
 	actor_must_run(w, subject >> 8);
 }
 
+/* What the handle's state does not allow must be refused at once, and change nothing. */
+static void misuse(struct world *w, uint32_t subject)
+{
+	struct handle *h = handle_of(w, subject);
+	bool running = h->running != REDLOCK_OP_NONE, fresh = !h->owned && h->options.token == NULL;
+	uint64_t pick = prng_below(&w->work, 4);
+	int error = REDLOCK_E_STATE;
+	if (pick == 0 && (running || h->owned))
+		error = redlock_start_acquire(h->lock);
+	else if (pick == 1 && (running || fresh || h->lost))
+		error = redlock_start_extend(h->lock, 0);
+	else if (pick == 2 && (running || fresh))
+		error = redlock_start_release(h->lock);
+	else if (pick == 3 && running)
+		error = redlock_start_query(h->lock);
+	else
+		return;
+	world_hit(w, COVER_MISUSE);
+	if (error != (pick == 1 && h->lost && !running ? REDLOCK_E_LOST : REDLOCK_E_STATE))
+		check_fail(w, VIOLATION_RESULT, "c%u: operation %d that cannot begin is %s", subject >> 8,
+		           (int)pick + 1, redlock_error_name(error));
+}
+
 /* ---- decisions ---- */
 
 static void act_running(struct world *w, uint32_t subject)
@@ -163,7 +195,10 @@ static void act_held(struct world *w, uint32_t subject)
 {
 	struct handle *h = handle_of(w, subject);
 	uint64_t pick = prng_below(&w->work, 100);
-	if (pick < 35)
+	bool ended = h->until_ns <= w->now_ns; /* and nobody has noticed */
+	if (ended && chance(w, 300))
+		start(w, subject, REDLOCK_OP_QUERY, 0);
+	else if (pick < 35)
 		start(w, subject, REDLOCK_OP_EXTEND,
 		      chance(w, 500)
 		          ? 0
@@ -191,16 +226,41 @@ static void act_free(struct world *w, uint32_t subject)
 		handle_plan(w, subject >> 8, subject & 0xff, draw_ms(w, 1, w->plan.think_ms));
 		return;
 	}
-	if (h->owned)
-		start(w, subject, REDLOCK_OP_RELEASE, 0);
-	else if (chance(w, 50))
+	if (chance(w, h->owned ? 200 : 50))
 		start(w, subject, REDLOCK_OP_QUERY, 0);
+	else if (h->owned)
+		start(w, subject, REDLOCK_OP_RELEASE, 0);
 	else if (!h->adopted)
 		start(w, subject, REDLOCK_OP_ACQUIRE, 0);
 	else
 		start(w, subject, chance(w, 700) ? REDLOCK_OP_EXTEND : REDLOCK_OP_RELEASE, 0);
 	uint64_t patience = draw_ms(w, 5, 3 * w->plan.ttl_ms_max);
 	handle_plan(w, subject >> 8, subject & 0xff, patience);
+}
+
+/* After the faults: every client wants one of the locks, and whoever has one gives it back. */
+static void act_healing(struct world *w, uint32_t subject)
+{
+	struct handle *h = handle_of(w, subject);
+	bool wants = (subject & 0xff) == 0;
+	if (h->running == REDLOCK_OP_ACQUIRE && !h->cancelled && !h->healing)
+		cancel(w, subject);
+	else if (h->running == REDLOCK_OP_NONE && h->lock != NULL && !h->owned)
+		let_go(w, subject);
+	if (h->lock == NULL && !wants)
+		return;
+	if (h->lock == NULL) {
+		h->healing = true;
+		h->resource = (subject >> 8) % w->plan.resources;
+		redlock_lock_options_init(&h->options);
+		h->options.ttl_ms = w->plan.ttl_ms_max > HEAL_TTL_MS ? w->plan.ttl_ms_max : HEAL_TTL_MS;
+		h->options.wait_ms = REDLOCK_FOREVER;
+		open_lock(w, subject);
+		start(w, subject, REDLOCK_OP_ACQUIRE, 0);
+	} else if (h->running == REDLOCK_OP_NONE) {
+		start(w, subject, REDLOCK_OP_RELEASE, 0);
+	}
+	handle_plan(w, subject >> 8, subject & 0xff, draw_ms(w, 10, 100));
 }
 
 static void handle_act(struct world *w, uint32_t subject, uint64_t turn)
@@ -210,16 +270,23 @@ static void handle_act(struct world *w, uint32_t subject, uint64_t turn)
 	if (h->turn != turn || !a->alive || a->retiring || w->winding_down)
 		return;
 	if (a->paused) {
-		world_at(w, a->resume_ns + SIM_MS, handle_act, subject, turn);
+		world_at(w, a->resume_ns + prng_below(&w->work, SIM_MS), handle_act, subject, turn);
 		return;
 	}
 	actor_enter(w, a->index);
-	if (h->running != REDLOCK_OP_NONE)
+	bool ended = h->held && h->until_ns <= w->now_ns; /* and nobody has noticed */
+	if (h->lock != NULL && chance(w, ended ? 500 : 30))
+		misuse(w, subject);
+	if (w->heal.on)
+		act_healing(w, subject);
+	else if (h->running != REDLOCK_OP_NONE)
 		act_running(w, subject);
 	else if (h->held)
 		act_held(w, subject);
 	else
 		act_free(w, subject);
+	if (h->lock != NULL && h->running != REDLOCK_OP_NONE && chance(w, 50))
+		misuse(w, subject);
 	actor_leave(w);
 }
 
@@ -249,19 +316,15 @@ bool handle_wind_down(struct world *w, uint32_t actor, uint32_t slot)
 
 void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t wait_ms, bool renewed)
 {
-	struct actor *a = &w->actors[actor];
-	struct handle *h = &a->handles[0];
-	struct bytes name = resource_name(resource);
+	struct handle *h = &w->actors[actor].handles[0];
 	h->resource = resource;
 	redlock_lock_options_init(&h->options);
 	h->options.ttl_ms = renewed ? RENEWED_TTL_MS : FINAL_TTL_MS;
 	h->options.renew_ms = renewed ? RENEWED_TTL_MS / 3 : 0;
 	h->options.wait_ms = wait_ms;
 	actor_enter(w, actor);
-	int error = redlock_lock_new(a->client, name.at, name.size, &h->options, &h->lock);
-	if (error != 0)
-		check_fail(w, VIOLATION_RESULT, "redlock_lock_new() says %s", redlock_error_name(error));
-	else
+	open_lock(w, subject_of(actor, 0));
+	if (h->lock != NULL)
 		start(w, subject_of(actor, 0), REDLOCK_OP_ACQUIRE, 0);
 	actor_leave(w);
 }

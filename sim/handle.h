@@ -17,6 +17,7 @@ struct handle {
 	struct redlock_lock_options options;
 	char own_token[64]; /* options.token points here, or is NULL */
 	bool adopted;       /* the token comes from a lock that was left: no acquire */
+	bool healing;       /* made after the faults */
 
 	/* The operation that runs. */
 	enum redlock_operation running;
@@ -32,7 +33,9 @@ struct handle {
 	bool over;            /* the claim has ended: its token must not come back */
 	uint64_t deadline_ns; /* own clock, as redlock_deadline_ns() told it last; 0: none */
 	uint64_t until_ns;    /* the same in world time */
+	uint64_t first_ns;    /* world time at which the claim began */
 	uint64_t claimed_ns;  /* world time at which this deadline was claimed */
+	uint64_t validity_ns; /* how much was left then */
 	uint64_t claim;       /* counts deadlines, and ends of claims */
 	uint64_t began_ns;    /* own clock: when the round that was granted began, by its deadline */
 	uint32_t raised;      /* how often the deadline rose since */

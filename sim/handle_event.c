@@ -6,9 +6,9 @@
 static void check_validity(struct world *w, const struct handle *h)
 {
 	uint64_t least_ns = h->options.min_validity_ms * SIM_MS;
-	if (h->deadline_ns != 0 && !h->adopted && h->until_ns - h->claimed_ns < least_ns - least_ns / 100)
+	if (h->deadline_ns != 0 && !h->adopted && h->validity_ns < least_ns - least_ns / 100)
 		check_fail(w, VIOLATION_RESULT, "granted with %.3f ms left, not %.3f",
-		           (double)(h->until_ns - h->claimed_ns) / (double)SIM_MS, (double)least_ns / (double)SIM_MS);
+		           (double)h->validity_ns / (double)SIM_MS, (double)least_ns / (double)SIM_MS);
 }
 
 /* A wait that is over is not overshot by a further round. What the lock's deadline says about its round:
@@ -33,9 +33,10 @@ static void granted(struct world *w, uint32_t subject)
 	check_in_time(w, h);
 	check_validity(w, h);
 	h->owned = true;
-	if (redlock_remaining_ms(h->lock) > 0)
+	if (redlock_remaining_ms(h->lock) > 0) {
 		check_grant(w, a, h);
-	else
+		heal_granted(w, h->resource);
+	} else
 		world_hit(w, COVER_GRANTED_LATE);
 	handle_plan(w, a->index, subject & 0xff, draw_ms(w, 0, h->options.ttl_ms));
 }

@@ -60,20 +60,15 @@ struct key *keyspace_add(struct keyspace *ks, unsigned database, struct bytes na
 	return key;
 }
 
+void keyspace_set_value(struct key *key, struct bytes value)
+{
+	free(key->value);
+	key->value = copied(value);
+	key->value_size = value.size;
+}
+
 void keyspace_remove(struct keyspace *ks, struct key *key)
 {
 	key_free(key);
 	*key = ks->keys[--ks->count];
-}
-
-size_t keyspace_expire(struct keyspace *ks, int64_t now_ms)
-{
-	size_t removed = 0;
-	for (size_t i = ks->count; i-- > 0;) {
-		if (now_ms <= ks->keys[i].expires_ms)
-			continue;
-		keyspace_remove(ks, &ks->keys[i]);
-		removed++;
-	}
-	return removed;
 }

@@ -77,9 +77,29 @@ static void send_end(struct world *w, uint32_t conn, enum direction dir, int err
 	world_at(w, next_arrival(w, &c->pipe[dir], w->now_ns), finish, pipe_name(conn, dir), (uint64_t)error);
 }
 
-/* A chunk's time has come. */
-static void deliver(struct world *w, uint32_t name, uint64_t size)
+/* A chunk in an event: its size, and when it was sent. */
+#define CHUNK_SIZE_BITS 24
+
+static uint64_t chunk_name(const struct world *w, size_t size)
 {
+	return w->now_ns / SIM_US << CHUNK_SIZE_BITS | size;
+}
+
+static void note_order(struct world *w, uint32_t conn, uint64_t sent_us)
+{
+	struct node *n = &w->nodes[conn_of(w, conn)->node];
+	if (sent_us < n->newest_us && n->newest_conn != conn)
+		world_hit(w, COVER_REORDERED);
+	if (sent_us <= n->newest_us)
+		return;
+	n->newest_us = sent_us;
+	n->newest_conn = conn;
+}
+
+/* A chunk's time has come. */
+static void deliver(struct world *w, uint32_t name, uint64_t chunk)
+{
+	size_t size = chunk & ((1u << CHUNK_SIZE_BITS) - 1);
 	uint32_t conn = name >> 1;
 	enum direction dir = (enum direction)(name & 1);
 	struct conn *c = conn_of(w, conn);
@@ -89,7 +109,7 @@ static void deliver(struct world *w, uint32_t name, uint64_t size)
 		buffer_drop(&p->flight, size);
 	} else if (cut != 0) {
 		uint64_t again = cut + prng_below(&w->net, RETRANSMIT_NS);
-		world_at(w, next_arrival(w, p, again), deliver, name, size);
+		world_at(w, next_arrival(w, p, again), deliver, name, chunk);
 	} else if (dir == TO_NODE && !c->session.open) {
 		buffer_drop(&p->flight, size); /* nobody has this connection any more: the answer is a reset */
 		send_end(w, conn, TO_CLIENT, ECONNRESET);
@@ -97,6 +117,8 @@ static void deliver(struct world *w, uint32_t name, uint64_t size)
 		buffer_drop(&p->flight, size);
 	} else {
 		buffer_move(&p->inbox, &p->flight, size);
+		if (dir == TO_NODE)
+			note_order(w, conn, chunk >> CHUNK_SIZE_BITS);
 		tell_receiver(w, c, dir);
 	}
 }
@@ -134,7 +156,7 @@ static void push(struct world *w, uint32_t conn, enum direction dir, const void 
 		size_t piece = size;
 		if (size > 1 && world_mishap(w, COVER_SPLIT_CHUNK))
 			piece = prng_between(&w->net, 1, size - 1);
-		world_at(w, next_arrival(w, p, w->now_ns), deliver, pipe_name(conn, dir), piece);
+		world_at(w, next_arrival(w, p, w->now_ns), deliver, pipe_name(conn, dir), chunk_name(w, piece));
 		size -= piece;
 	}
 }

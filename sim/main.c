@@ -6,45 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "scenario.h"
-
-enum { EXIT_FOUND = 1, EXIT_USAGE = 64 };
-
-struct arguments {
-	uint64_t first;
-	uint64_t last;
-	enum sim_break broken;
-	bool trace;
-	bool twice;
-	bool cover;
-	bool hash;
-};
-
-static const char *const break_options[BREAK_COUNT] = {
-#define SIM_BREAK_OPTION(name, option, text) [BREAK_##name] = option,
-    SIM_BREAK_MAP(SIM_BREAK_OPTION)
-#undef SIM_BREAK_OPTION
-};
-
-static const char *const break_texts[BREAK_COUNT] = {
-#define SIM_BREAK_TEXT(name, option, text) [BREAK_##name] = text,
-    SIM_BREAK_MAP(SIM_BREAK_TEXT)
-#undef SIM_BREAK_TEXT
-};
+#include "runner.h"
 
 static void print_usage(FILE *out)
 {
 	fputs("usage: redlock-sim --seed N [--trace]\n"
-	      "       redlock-sim --seeds A..B [--cover] [--twice] [--break ASSUMPTION]\n"
+	      "       redlock-sim --seeds A..B [--jobs N] [--cover] [--twice] [--hash]\n"
+	      "       redlock-sim --operations N [--seeds A..] [--jobs N] [--cover]\n"
+	      "       redlock-sim --seeds A..B --break ASSUMPTION\n"
 	      "\n"
-	      "  --seed N      run one seed\n"
-	      "  --seeds A..B  run a range of seeds, until one fails\n"
-	      "  --trace       print what happens, line by line\n"
-	      "  --hash        print the hash of every seed's trace\n"
-	      "  --twice       run every seed twice: the traces must be the same\n"
-	      "  --cover       fail if a kind of fault or act never happened\n"
-	      "  --break ASSUMPTION  break an assumption: succeed only if two holders overlap\n",
+	      "  --seed N        run one seed\n"
+	      "  --seeds A..B    run a range of seeds, until one fails\n"
+	      "  --operations N  run seeds until the applications have started N operations; 1e8 takes a night\n"
+	      "  --jobs N        in so many processes; as many as there are processors otherwise\n"
+	      "  --trace         print what happens, line by line\n"
+	      "  --hash          print the hash of every seed's trace\n"
+	      "  --twice         run every seed twice: the traces must be the same\n"
+	      "  --cover         fail if a kind of fault or act, or a transition of the core, never happened\n"
+	      "  --break ASSUMPTION  break an assumption: succeed only if the consequence is found\n",
 	      out);
 	for (int i = 1; i < BREAK_COUNT; i++)
 		fprintf(out, "      %-12s %s\n", break_options[i], break_texts[i]);
@@ -74,84 +55,31 @@ static void print_summary(const struct cover *cover, uint64_t seeds, double took
 	       " commands on nodes, %.0f s of virtual time\n",
 	       cover->operations, cover->hits[COVER_GRANTED] + cover->hits[COVER_TAKEN], cover->commands,
 	       (double)cover->world_ns / 1e9);
+	printf("after the faults every lock was acquired within %.3f s; a client never had more than %" PRIu64
+	       " bytes\n",
+	       (double)cover->slowest_heal_ns / 1e9, cover->most_memory);
 	printf("faults:\n");
 	print_counts(cover, 0, COVER_FAULTS);
 	printf("acts:\n");
 	print_counts(cover, COVER_FAULTS, COVER_COUNT);
+	printf("transitions of the core (and why no others follow):\n");
+	transitions_print(&cover->transitions);
 }
 
 static int check_cover(const struct cover *cover)
 {
-	int missing = 0;
+	int missing = transitions_missing(&cover->transitions);
 	for (int i = 0; i < COVER_COUNT; i++)
 		if (cover->hits[i] == 0) {
 			printf("never happened: %s, %s\n", cover_name((enum sim_cover)i), cover_text((enum sim_cover)i));
-			missing = EXIT_FOUND;
+			missing++;
 		}
-	return missing;
+	return missing == 0 ? 0 : EXIT_FOUND;
 }
 
-static void print_failure(uint64_t seed, const char *what)
-{
-	printf("seed %" PRIu64 " failed: %s\n", seed, what);
-	printf("replay it with: redlock-sim --seed %" PRIu64 " --trace\n", seed);
-}
+/* ---- arguments ---- */
 
-/* ---- runs ---- */
-
-static int run_twice(const struct arguments *a, uint64_t seed, const struct outcome *once)
-{
-	struct cover unused = {0};
-	struct outcome again;
-	scenario_run(seed, a->broken, true, false, &unused, &again);
-	if (again.trace_hash == once->trace_hash && again.trace_lines == once->trace_lines)
-		return 0;
-	print_failure(seed, "two runs differ");
-	return EXIT_FOUND;
-}
-
-static int run_range(const struct arguments *a, struct cover *cover)
-{
-	for (uint64_t seed = a->first; seed <= a->last; seed++) {
-		struct outcome outcome;
-		scenario_run(seed, BREAK_NONE, a->trace || a->twice || a->hash, a->trace, cover, &outcome);
-		if (a->hash)
-			printf("%" PRIu64 " %016" PRIx64 " %" PRIu64 "\n", seed, outcome.trace_hash, outcome.trace_lines);
-		if (outcome.failed) {
-			print_failure(seed, outcome.first);
-			return EXIT_FOUND;
-		}
-		if (a->twice && run_twice(a, seed, &outcome) != 0)
-			return EXIT_FOUND;
-	}
-	return 0;
-}
-
-/* A negative control: the checkers are worth something only if they can fail. */
-static int run_broken(const struct arguments *a, struct cover *cover)
-{
-	uint64_t found[VIOLATION_COUNT] = {0};
-	uint64_t overlap_seed = 0;
-	for (uint64_t seed = a->first; seed <= a->last && found[VIOLATION_OVERLAP] == 0; seed++) {
-		struct outcome outcome;
-		scenario_run(seed, a->broken, a->trace, a->trace, cover, &outcome);
-		for (int i = 0; i < VIOLATION_COUNT; i++)
-			found[i] += outcome.found[i];
-		overlap_seed = seed;
-	}
-	for (int i = 0; i < VIOLATION_COUNT; i++)
-		if (found[i] != 0)
-			printf("  %-12s %8" PRIu64 "  %s\n", violation_name((enum violation)i), found[i],
-			       violation_text((enum violation)i));
-	if (found[VIOLATION_OVERLAP] == 0) {
-		printf("no overlap was found although this is broken: %s\n", break_texts[a->broken]);
-		return EXIT_FOUND;
-	}
-	printf("found, as it must be, in seed %" PRIu64 ": holders overlap with %s\n", overlap_seed,
-	       break_texts[a->broken]);
-	return 0;
-}
-
+/* N, A..B, or A.. */
 static bool parse_range(const char *text, struct arguments *a)
 {
 	char *end;
@@ -162,9 +90,20 @@ static bool parse_range(const char *text, struct arguments *a)
 		const char *second = end + 2;
 		a->last = strtoull(second, &end, 10);
 		if (end == second)
-			return false;
+			a->last = UINT64_MAX;
 	}
-	return *end == '\0' && a->first <= a->last && a->last < UINT64_MAX;
+	return *end == '\0' && a->first <= a->last;
+}
+
+/* 100000000 or 1e8 */
+static bool parse_count(const char *text, uint64_t *ret)
+{
+	char *end;
+	double number = strtod(text, &end);
+	if (end == text || *end != '\0' || !(number >= 1) || number > 1e18)
+		return false;
+	*ret = (uint64_t)number;
+	return true;
 }
 
 static bool parse_break(const char *text, struct arguments *a)
@@ -175,11 +114,44 @@ static bool parse_break(const char *text, struct arguments *a)
 	return a->broken != BREAK_NONE;
 }
 
+static bool parse_option(int option, const char *value, struct arguments *a)
+{
+	uint64_t jobs = 0;
+	switch (option) {
+	case 's':
+		return parse_range(value, a);
+	case 'o':
+		return parse_count(value, &a->operations);
+	case 'b':
+		return parse_break(value, a);
+	case 'j':
+		if (!parse_count(value, &jobs) || jobs > 1000)
+			return false;
+		a->jobs = (unsigned)jobs;
+		return true;
+	case 't':
+		return a->trace = true;
+	case '2':
+		return a->twice = true;
+	case 'c':
+		return a->cover = true;
+	case 'x':
+		return a->hash = true;
+	case 'h':
+		print_usage(stdout);
+		exit(EXIT_SUCCESS);
+	default:
+		return false;
+	}
+}
+
 static bool parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option options[] = {
 	    {"seed", required_argument, NULL, 's'},
 	    {"seeds", required_argument, NULL, 's'},
+	    {"operations", required_argument, NULL, 'o'},
+	    {"jobs", required_argument, NULL, 'j'},
 	    {"trace", no_argument, NULL, 't'},
 	    {"twice", no_argument, NULL, '2'},
 	    {"cover", no_argument, NULL, 'c'},
@@ -188,40 +160,38 @@ static bool parse(int argc, char **argv, struct arguments *a)
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};
-	bool seeds = false;
 	int option;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option == 'h') {
-			print_usage(stdout);
-			exit(EXIT_SUCCESS);
-		} else if (option == 's') {
-			seeds = parse_range(optarg, a);
-		} else if (option == 'b') {
-			if (!parse_break(optarg, a))
-				return false;
-		} else if (option == '?') {
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
+		if (!parse_option(option, optarg, a))
 			return false;
-		}
-		a->trace |= option == 't';
-		a->twice |= option == '2';
-		a->cover |= option == 'c';
-		a->hash |= option == 'x';
+	if (a->first == 0 && a->last == 0 && a->operations != UINT64_MAX) {
+		a->first = 1;
+		a->last = UINT64_MAX;
 	}
-	return seeds && optind == argc;
+	bool endless = a->last == UINT64_MAX && a->operations == UINT64_MAX;
+	bool ordered = a->trace || a->hash; /* what is printed must not be mixed */
+	if (ordered || a->first == a->last)
+		a->jobs = 1;
+	return optind == argc && a->last != 0 && !endless;
 }
 
 int main(int argc, char **argv)
 {
-	struct arguments a = {0};
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	struct arguments a = {
+	    .program = argv[0], .operations = UINT64_MAX, .jobs = processors > 1 ? (unsigned)processors : 1};
 	struct cover cover = {0};
+	uint64_t seeds;
 	if (!parse(argc, argv, &a)) {
 		print_usage(stderr);
 		return EXIT_USAGE;
 	}
+	if (a.broken != BREAK_NONE)
+		return run_broken(&a);
 	double began = seconds();
-	int status = a.broken != BREAK_NONE ? run_broken(&a, &cover) : run_range(&a, &cover);
-	if (!a.trace && !a.hash && a.broken == BREAK_NONE && status == 0)
-		print_summary(&cover, a.last - a.first + 1, seconds() - began);
+	int status = run_seeds(&a, &cover, &seeds);
+	if (!a.trace && !a.hash)
+		print_summary(&cover, seeds, seconds() - began);
 	if (status == 0 && a.cover)
 		status = check_cover(&cover);
 	return status;

@@ -32,6 +32,28 @@ bool node_has_value(const struct world *w, uint32_t node, struct bytes value)
 	return false;
 }
 
+void node_expire(struct world *w, uint32_t node)
+{
+	struct node *n = &w->nodes[node];
+	int64_t now_ms = node_now_ms(w, n);
+	for (size_t i = n->keys.count; i-- > 0;) {
+		struct key *key = &n->keys.keys[i];
+		if (now_ms <= key->expires_ms)
+			continue;
+		check_gone(w, node, key, node_expiry_world(n, key));
+		keyspace_remove(&n->keys, key);
+		world_hit(w, COVER_EXPIRED);
+	}
+}
+
+static void lose_data(struct world *w, uint32_t node)
+{
+	struct node *n = &w->nodes[node];
+	for (size_t i = 0; i < n->keys.count; i++)
+		check_gone(w, node, &n->keys.keys[i], w->now_ns);
+	keyspace_clear(&n->keys);
+}
+
 static void begin_process(struct world *w, struct node *n)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -162,8 +184,7 @@ static void node_run(struct world *w, uint32_t node, uint64_t starts)
 	n->run_planned = false;
 	if (!n->up || n->hung)
 		return;
-	size_t expired = keyspace_expire(&n->keys, node_now_ms(w, n));
-	w->cover->hits[COVER_EXPIRED] += expired;
+	node_expire(w, node);
 	uint32_t count = n->open_count;
 	if (count == 0)
 		return;
@@ -208,15 +229,15 @@ void node_crash(struct world *w, uint32_t node, bool wipe, bool machine)
 	}
 	/* With delayed restart, data that was lost cannot be told from data that has expired meanwhile. So it
 	 * goes when the node comes back, and till then the checkers can see what was promised on it. */
-	if (n->wipe && w->plan.broken == BREAK_AMNESIA)
-		keyspace_clear(&n->keys);
+	if (n->wipe && plan_forgets(&w->plan))
+		lose_data(w, node);
 }
 
 void node_restart(struct world *w, uint32_t node)
 {
 	struct node *n = &w->nodes[node];
 	if (n->wipe)
-		keyspace_clear(&n->keys);
+		lose_data(w, node);
 	n->wipe = false;
 	begin_process(w, n);
 	TRACE(w, "n%u starts", node);

@@ -27,6 +27,8 @@ enum node_mode {
 
 struct node {
 	struct drift clock;
+	uint64_t jumped_ns;       /* when it last jumped forward */
+	uint64_t stepped_back_ns; /* when it was last set back */
 	struct keyspace keys;
 	char run_id[41];
 	uint32_t starts;   /* how often it was started */
@@ -49,6 +51,8 @@ struct node {
 	uint32_t open_count;
 	uint32_t open_capacity;
 	struct buffer reply; /* of the session that is served */
+	uint64_t newest_us;  /* when the newest bytes that have arrived were sent, and on which connection */
+	uint32_t newest_conn;
 };
 
 void node_start(struct world *w, uint32_t node);
@@ -59,6 +63,9 @@ int64_t node_now_ms(const struct world *w, const struct node *n);
 
 /* The point of world time from which on the key is not there. */
 uint64_t node_expiry_world(const struct node *n, const struct key *key);
+
+/* Removes the keys that have expired. */
+void node_expire(struct world *w, uint32_t node);
 
 /* Whether a key of the node has this value. */
 bool node_has_value(const struct world *w, uint32_t node, struct bytes value);

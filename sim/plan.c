@@ -2,6 +2,7 @@
 /* Drawing a plan. */
 #include "plan.h"
 
+#include "check.h"
 #include "drift.h"
 #include "faults.h"
 #include "prng.h"
@@ -60,14 +61,26 @@ static void draw_network(struct plan *plan, struct prng *p)
 		plan->send_room = rooms[1]; /* a script must get through within a node timeout */
 }
 
+/* In most seeds a round fits into a node timeout, which is a third of the TTL at most: two round trips. */
+static void fit_ttl(struct plan *plan, struct prng *p)
+{
+	uint64_t rounds_ms = 12 * (plan->delay_ns + plan->jitter_ns) / SIM_MS;
+	if (prng_chance(p, 800) && plan->ttl_ms_min < rounds_ms)
+		plan->ttl_ms_min = rounds_ms;
+	plan->ttl_ms_max = prng_between(p, plan->ttl_ms_min, 3 * plan->ttl_ms_min);
+}
+
 /* What the broken assumption needs to have consequences soon. */
 static void draw_break(struct plan *plan, struct prng *p)
 {
 	switch (plan->broken) {
 	case BREAK_QUORUM:
+	case BREAK_MEMBERS:
 		plan->nodes = 4;
+		plan->quorum = 0;
 		break;
 	case BREAK_AMNESIA:
+	case BREAK_EXTEND:
 		plan->gap_ms[COVER_CRASH_WIPE] = (uint32_t)prng_between(p, 50, 300);
 		break;
 	case BREAK_LATE_ACTION:
@@ -78,12 +91,37 @@ static void draw_break(struct plan *plan, struct prng *p)
 		plan->gap_ms[COVER_CLIENT_DRIFT] = 500;
 		plan->gap_ms[COVER_NODE_DRIFT] = 500;
 		break;
-	case BREAK_JUMP:
-		plan->gap_ms[COVER_NODE_DRIFT] = 300;
+	case BREAK_NODE_JUMP:
+		plan->gap_ms[COVER_NODE_JUMP] = 300;
+		break;
+	case BREAK_CLIENT_JUMP:
+		plan->gap_ms[COVER_CLIENT_FREEZE] = 300;
+		break;
+	case BREAK_VALIDITY: /* slow rounds, or the beginning and the end are the same */
+		plan->delay_ns = plan->jitter_ns = MOST_JITTER_NS;
+		plan->ttl_ms_min = plan->ttl_ms_max = 300;
 		break;
 	default:
 		break;
 	}
+}
+
+/* The library allows for 2 ms and 1 % of the TTL. Rates take at most 0.6 % of that: jumps of both clocks have
+ * the 2 ms, less what rounding may take. */
+#define JUMPS_NS (1900 * SIM_US)
+#define MOST_STEP_BACK_NS (400 * SIM_MS)
+
+static void draw_jumps(struct plan *plan, struct prng *p)
+{
+	plan->node_jump_ns = prng_below(p, JUMPS_NS + 1);
+	plan->client_freeze_ns = JUMPS_NS - plan->node_jump_ns;
+	if (plan->gap_ms[COVER_NODE_STEP_BACK] != 0)
+		plan->step_back_ns = prng_between(p, 1, MOST_STEP_BACK_NS / SIM_MS) * SIM_MS;
+}
+
+bool plan_forgets(const struct plan *plan)
+{
+	return plan->broken == BREAK_AMNESIA || plan->broken == BREAK_EXTEND;
 }
 
 void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
@@ -93,23 +131,24 @@ void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
 	struct prng p;
 	prng_seed(&p, seed, STREAM_PLAN);
 	*plan = (struct plan){.seed = seed, .broken = broken, .rate_ppm = 3000};
-	plan->actors = (unsigned)prng_between(&p, 2, 5);
+	plan->actors = (unsigned)prng_between(&p, 2, SIM_MAX_ACTORS);
 	plan->nodes = nodes[prng_below(&p, sizeof nodes / sizeof nodes[0])];
 	plan->resources = (unsigned)prng_between(&p, 1, 2);
 	if (plan->nodes > 1 && prng_chance(&p, 100))
 		plan->quorum = plan->nodes / 2 + 1 + (unsigned)prng_below(&p, plan->nodes - plan->nodes / 2);
 	plan->ttl_ms_min = ttls_ms[prng_below(&p, 4)];
-	plan->ttl_ms_max = prng_between(&p, plan->ttl_ms_min, 3 * plan->ttl_ms_min);
 	plan->think_ms = prng_between(&p, 20, 600);
 	plan->busy_ns = prng_between(&p, 1500, 4000) * SIM_MS;
 	draw_login(plan, &p);
 	draw_network(plan, &p);
+	fit_ttl(plan, &p);
 	draw_faults(plan, &p);
+	draw_jumps(plan, &p);
 	draw_break(plan, &p);
 }
 
 uint64_t plan_longest_ttl_ns(const struct plan *plan)
 {
 	uint64_t ns = SIM_TTL_STRETCH * plan->ttl_ms_max * SIM_MS;
-	return ns + ns / 50 + 2 * SIM_MS;
+	return ns + ns / 50 + 2 * SIM_MS + plan->step_back_ns;
 }

@@ -9,17 +9,23 @@
 
 #include "cover.h"
 
-/* An assumption of the protocol that is broken on purpose: the checkers must find the consequence. */
+/* An assumption of the protocol, or a rule, that is broken on purpose, and what the checkers must find:
+ * X(name, option, violation, text) */
 #define SIM_BREAK_MAP(X)                                                                                     \
-	X(NONE, "none", "nothing")                                                                               \
-	X(QUORUM, "quorum", "two clients with different nodes, so that their quorums need not meet")             \
-	X(AMNESIA, "amnesia", "a node that lost its data votes again at once")                                   \
-	X(LATE_ACTION, "late-action", "the application acts on without looking at the deadline")                 \
-	X(DRIFT, "drift", "clocks run faster or slower than the allowance")                                      \
-	X(JUMP, "jump", "clocks of nodes jump forward")
+	X(NONE, "none", OVERLAP, "nothing")                                                                      \
+	X(AMNESIA, "amnesia", OVERLAP, "a node that lost its data votes again at once")                          \
+	X(NODE_JUMP, "node-jump", OVERLAP, "clocks of nodes jump forward by more than the allowance")            \
+	X(CLIENT_JUMP, "client-jump", OVERLAP, "clocks of clients stand still for longer than the allowance")    \
+	X(DRIFT, "drift", OVERLAP, "clocks run faster or slower than the allowance")                             \
+	X(LATE_ACTION, "late-action", OVERLAP, "the application acts on without looking at the deadline")        \
+	X(TOKEN, "token", OVERLAP, "a process uses one token for everything")                                    \
+	X(VALIDITY, "validity", OVERLAP, "validity is counted from the end of a round, not from its beginning")  \
+	X(QUORUM, "quorum", OVERLAP, "N/2 nodes are a quorum")                                                   \
+	X(MEMBERS, "members", OVERLAP, "clients have different nodes, so that their quorums need not meet")      \
+	X(EXTEND, "extend", CONTINUITY, "a node that lost its data confirms extends of keys that it lacks")
 
 enum sim_break {
-#define SIM_BREAK_ENUM(name, option, text) BREAK_##name,
+#define SIM_BREAK_ENUM(name, option, violation, text) BREAK_##name,
 	SIM_BREAK_MAP(SIM_BREAK_ENUM) BREAK_COUNT
 #undef SIM_BREAK_ENUM
 };
@@ -45,6 +51,9 @@ struct plan {
 	uint64_t loop_ns;                /* how long an event loop takes to wake up, at most */
 	uint64_t send_room;              /* bytes that a kernel takes before it says EAGAIN */
 	int32_t rate_ppm;                /* clocks of clients and nodes differ from the world's by at most this */
+	uint64_t node_jump_ns;           /* a node's clock jumps forward by at most this during any lease */
+	uint64_t client_freeze_ns;       /* a client's clock stands still for at most this during any lease */
+	uint64_t step_back_ns;           /* a node's clock is set back by at most this during any lease */
 	uint16_t permille[COVER_FAULTS]; /* faults of an occasion: per occasion; 0: off */
 	uint32_t gap_ms[COVER_FAULTS];   /* faults of a time: mean gap between two; 0: off */
 };
@@ -52,9 +61,12 @@ struct plan {
 /* No TTL is longer than this many times the TTL of its handle. */
 #define SIM_TTL_STRETCH 2
 
+/* Whether nodes that lose their data come back at once. */
+bool plan_forgets(const struct plan *plan);
+
 void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken);
 
-/* The longest time that any key may live, in world time, drift included. */
+/* The longest time that any key may live, in world time, drift and set-back clocks included. */
 uint64_t plan_longest_ttl_ns(const struct plan *plan);
 
 #endif

@@ -18,5 +18,5 @@ compare() {
 for seed in 1 2 3 5 8 13 21 34; do
 	compare --seed "$seed" --trace
 done
-compare --seeds 100..199 --hash
+compare --seeds 100..139 --hash
 echo "same seed, same trace"

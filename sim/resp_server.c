@@ -56,6 +56,16 @@ int64_t word_number(struct bytes word)
 	return number;
 }
 
+bool word_integer(struct bytes word, int64_t *ret_number)
+{
+	bool negative = word.size > 1 && word.at[0] == '-';
+	struct bytes digits = {word.at + negative, word.size - negative};
+	int64_t number = word_number(digits);
+	bool padded = digits.size > 0 && digits.at[0] == '0' && (digits.size > 1 || negative);
+	*ret_number = negative ? -number : number;
+	return number >= 0 && !padded;
+}
+
 /* ---- RESP ---- */
 
 /* Reads a line that begins with `mark` and a number. Its end; 0: not all there; -1 in *ret_number: not RESP.

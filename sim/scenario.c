@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The phases of a seed: work under faults; faults over, everybody gives up what they have and settles;
- * silence until every TTL is over; each client acquires each resource once more; everybody closes.
+ * The phases of a seed: work under faults; faults over, somebody acquires each resource (heal.c); everybody
+ * gives up what they have and settles; silence until every TTL is over; each client acquires each resource
+ * once more; everybody closes.
  */
 #include "scenario.h"
 
@@ -21,6 +22,13 @@
 /* Until then every node is back, every client has tried it again, and every dead connection is known to be
  * dead. */
 #define REST_NS (KEEPALIVE_NS + 4 * SIM_SECOND)
+
+/* The same without faults: before any TTL could help. */
+#define GIVE_BACK_NS SIM_SECOND
+
+/* Blocks of memory that a client at rest may have. */
+#define CLIENT_BLOCKS 16
+#define NODE_BLOCKS 12
 
 #define FINAL_WAIT_MS 10000
 #define RIVAL_WAIT_MS 300
@@ -56,7 +64,6 @@ static void report_debts(struct world *w)
 static void settle(struct world *w)
 {
 	w->winding_down = true;
-	faults_end(w);
 	uint64_t by = w->now_ns + plan_longest_ttl_ns(&w->plan) + SETTLE_NS;
 	while (!all_settled(w) && !w->check.failed) {
 		if (w->now_ns > by)
@@ -78,14 +85,24 @@ static int acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t 
 	return h->results[REDLOCK_OP_ACQUIRE];
 }
 
+/* A client that has no handle and owes nothing keeps its connections with their buffers, and nothing else. */
+static void check_at_rest(struct world *w, const struct actor *a)
+{
+	uint32_t most = CLIENT_BLOCKS + NODE_BLOCKS * a->node_count;
+	if (!w->check.failed && a->memory.blocks > most)
+		check_fail(w, VIOLATION_LEAK, "c%u is at rest and has %u blocks, %zu bytes", a->index,
+		           a->memory.blocks, a->memory.bytes);
+}
+
 static void give_back(struct world *w, uint32_t actor)
 {
-	uint64_t by = w->now_ns + SETTLE_NS;
+	uint64_t by = w->now_ns + GIVE_BACK_NS;
 	while (!actor_wind_down(w, actor) && !w->check.failed) {
 		if (w->now_ns > by)
 			check_fail(w, VIOLATION_UNSETTLED, "c%u after its last release", actor);
 		world_run(w, w->now_ns + SIM_MS);
 	}
+	check_at_rest(w, &w->actors[actor]);
 }
 
 static void refuse(struct world *w, uint32_t rival, unsigned resource)
@@ -167,6 +184,7 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	begin(w);
 	world_run(w, w->now_ns + plan.busy_ns);
 	if (broken == BREAK_NONE) {
+		heal_run(w);
 		settle(w);
 		world_run(w, w->now_ns + plan_longest_ttl_ns(&plan) + REST_NS);
 		check_no_keys(w);

@@ -10,6 +10,7 @@
 #include "adoption.h"
 #include "check.h"
 #include "cover.h"
+#include "heal.h"
 #include "heap.h"
 #include "link.h"
 #include "node.h"
@@ -32,6 +33,7 @@ struct world {
 	struct prng chaos; /* faults */
 	struct prng work;  /* applications */
 	bool calm;         /* the faults are over */
+	struct heal heal;
 	bool winding_down; /* the applications begin nothing new */
 	struct node nodes[SIM_MAX_NODES];
 	unsigned useless_nodes; /* that never serve: always less than what a quorum can do without */

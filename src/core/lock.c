@@ -48,7 +48,8 @@ static void open_round(struct rl_lock *l, enum redlock_operation op, uint64_t no
                        uint64_t ttl, struct rl_effects *fx)
 {
 	uint32_t seq = l->round.seq + 1;
-	if (l->round.open && l->round.background)
+	assert(!l->round.open || l->round.background); /* one caller at a time */
+	if (l->round.open)
 		l->renew_at_ns = now; /* the caller's operation takes the renewal's place: renew behind it */
 	l->round = (struct rl_round){
 	    .operation = op,
@@ -288,8 +289,9 @@ static void decide_extend(struct rl_lock *l, const struct rl_event *e, struct rl
 static const int results[] = {
     [RL_WON] = 0, [RL_REFUSED] = REDLOCK_E_GONE, [RL_NOQUORUM] = REDLOCK_E_NOQUORUM};
 
-static void decide_release(struct rl_lock *l, struct rl_effects *fx)
+static void decide_release(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
+	(void)e;
 	unsigned fatal;
 	enum rl_tally tally = rl_tally_release(count_votes(l, &fatal));
 	if (tally == RL_UNDECIDED)
@@ -299,8 +301,9 @@ static void decide_release(struct rl_lock *l, struct rl_effects *fx)
 }
 
 /* Who asks with a token wants to know whether it holds; who asks without wants to see every node. */
-static void decide_query(struct rl_lock *l, struct rl_effects *fx)
+static void decide_query(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
+	(void)e;
 	unsigned fatal;
 	struct rl_count count = count_votes(l, &fatal);
 	enum rl_tally tally = rl_tally_check(count);
@@ -309,31 +312,24 @@ static void decide_query(struct rl_lock *l, struct rl_effects *fx)
 	finish(l, results[tally], fx);
 }
 
+/* An open round is one of these four. */
 static void decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	switch (l->round.operation) {
-	case REDLOCK_OP_ACQUIRE:
-		decide_acquire(l, e, fx);
-		break;
-	case REDLOCK_OP_EXTEND:
-		decide_extend(l, e, fx);
-		break;
-	case REDLOCK_OP_RELEASE:
-		decide_release(l, fx);
-		break;
-	case REDLOCK_OP_QUERY:
-		decide_query(l, fx);
-		break;
-	case REDLOCK_OP_NONE:
-		break;
-	}
+	static void (*const decisions[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
+	    [REDLOCK_OP_ACQUIRE] = decide_acquire,
+	    [REDLOCK_OP_EXTEND] = decide_extend,
+	    [REDLOCK_OP_RELEASE] = decide_release,
+	    [REDLOCK_OP_QUERY] = decide_query,
+	};
+	decisions[l->round.operation](l, e, fx);
 }
 
 /* ---- events ---- */
 
 static bool renewal_due(const struct rl_lock *l, uint64_t now)
 {
-	return l->phase == RL_HELD && (now >= l->renew_at_ns || (l->round.open && l->round.background));
+	assert(!l->round.open || l->round.background);
+	return l->phase == RL_HELD && (now >= l->renew_at_ns || l->round.open);
 }
 
 /* At the cap there is no further renewal: the clock runs out. */
@@ -461,8 +457,10 @@ static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		silence_votes(l);
 		decide(l, e, fx);
 	}
-	if (l->phase == RL_PAUSED && e->now_ns >= l->retry_at_ns && fx->send == REDLOCK_OP_NONE)
+	if (l->phase == RL_PAUSED && e->now_ns >= l->retry_at_ns) {
+		assert(fx->send == REDLOCK_OP_NONE); /* a pause that begins in this step does not end in it */
 		tick_paused(l, e->now_ns, fx);
+	}
 	if (l->phase == RL_HELD)
 		tick_held(l, e->now_ns, fx);
 	return 0;

@@ -7,7 +7,7 @@ bats_require_minimum_version 1.5.0
 # A directory in /tmp, not in bats' own: its path must be short enough for Unix sockets.
 make_sandbox() {
 	sandbox=$(mktemp -d /tmp/redlock-cli.XXXXXX)
-	export sandbox XDG_RUNTIME_DIR=$sandbox
+	export sandbox XDG_RUNTIME_DIR=$sandbox XDG_CONFIG_HOME=$sandbox/config
 	unset REDLOCK_URLS REDIS_URL
 }
 

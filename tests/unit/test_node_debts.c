@@ -162,6 +162,8 @@ static void ghosts_do_not_stay_for_ever(void **state)
 	scene_say(s, ":0\r\n");
 	assert_int_equal(s->node.lingering, 1); /* no more */
 	expect_answers(s, "acquire #1 CLOSED\nrelease #2 NO\nrelease #3 NO\n");
+	cut(s); /* the next connection does not hear of it either */
+	assert_false(s->node.ghost_stays);
 	scene_close(s);
 }
 
@@ -470,6 +472,30 @@ static void garbage_for_a_set(void **state)
 	scene_close(s);
 }
 
+/* A release that is asked for while the answers of a broken connection are still being handed out: behind a
+ * SET that never left it is not owed, behind one that did it is. */
+static void release_while_breaking(void **state)
+{
+	(void)state;
+	for (unsigned sent = 0; sent < 2; sent++) {
+		struct scene *s = open_scene(77);
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+		if (sent)
+			rl_node_flush(&s->node);
+		rl_node_fail(&s->node, REDLOCK_VOTE_CLOSED, "cut");
+		assert_int_equal(s->node.link, RL_LINK_BROKEN);
+		assert_int_equal(scene_owe(s, 2, 0), REDLOCK_VOTE_DOWN);
+		assert_int_equal(scene_owe(s, 9, 0), REDLOCK_VOTE_DOWN); /* its SET was answered long ago */
+		assert_int_equal(rl_node_owed(&s->node), sent ? 2 : 1);
+		scene_turn(s);
+		expect_answers(s, sent ? "acquire #1 CLOSED\nacquire #2 CLOSED\n"
+		                       : "acquire #1 UNSENT\nacquire #2 UNSENT\n");
+		assert_int_equal(rl_node_owed(&s->node), sent ? 2 : 1);
+		scene_close(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -493,6 +519,7 @@ int main(void)
 	    cmocka_unit_test(debts_survive_failed_connections),
 	    cmocka_unit_test(debts_are_bounded),
 	    cmocka_unit_test(garbage_for_a_set),
+	    cmocka_unit_test(release_while_breaking),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,6 +208,30 @@ static void cut_in_the_middle(void **state)
 	scene_close(s);
 }
 
+/* An answer to a request that was sent in part is none: the bytes that are not sent yet would be dropped, and
+ * what comes behind them would be read in their place. */
+static void answered_in_the_middle(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	static char name[60000];
+	int small = 4608;
+	memset(name, 'n', sizeof name);
+	assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
+	                         .tag = {.seq = 1},
+	                         .name = {name, sizeof name},
+	                         .token = {"t", 1},
+	                         .ttl_ms = 1};
+	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+	rl_node_flush(&s->node);
+	assert_false(rl_outbox_front_unsent(&s->node.outbox));
+	assert_false(rl_outbox_front_sent(&s->node.outbox));
+	scene_say(s, "+OK\r\n");
+	expect_answers(s, "acquire #1 GARBAGE\n");
+	scene_close(s);
+}
+
 /* One byte of an answer per turn. */
 static void answers_byte_by_byte(void **state)
 {
@@ -525,6 +549,7 @@ int main(void)
 	    cmocka_unit_test(forgotten_scripts),
 	    cmocka_unit_test(by_text_on_demand),
 	    cmocka_unit_test(partial_sends),
+	    cmocka_unit_test(answered_in_the_middle),
 	    cmocka_unit_test(cut_in_the_middle),
 	    cmocka_unit_test(answers_byte_by_byte),
 	    cmocka_unit_test(close_in_order),

@@ -114,6 +114,28 @@ static void numbers_of_acquires(void **state)
 	rl_outbox_free(&o);
 }
 
+/* Which of several entries went out, in part or in full. */
+static void unsent_by_number(void **state)
+{
+	(void)state;
+	struct rl_outbox o = {0};
+	push(&o, 1, "gone");
+	rl_outbox_sent(&o, 4);
+	rl_outbox_pop(&o);
+	push(&o, 2, "two");
+	push(&o, 3, "three");
+	push(&o, 4, "four");
+	for (uint64_t number = 2; number <= 4; number++)
+		assert_true(rl_outbox_is_unsent(&o, number));
+	rl_outbox_sent(&o, 3);
+	assert_false(rl_outbox_is_unsent(&o, 2));
+	assert_true(rl_outbox_is_unsent(&o, 3));
+	rl_outbox_sent(&o, 1);
+	assert_false(rl_outbox_is_unsent(&o, 3));
+	assert_true(rl_outbox_is_unsent(&o, 4));
+	rl_outbox_free(&o);
+}
+
 /* ---- against a list ---- */
 
 struct item {
@@ -160,6 +182,7 @@ static void model_pop(struct model *m, struct rl_outbox *o)
 		if ((unsigned char)got.bytes[i] != (unsigned char)(front.first + i))
 			fail_msg("byte %zu of request %u is wrong", i, front.seq);
 	assert_int_equal(rl_outbox_front_unsent(o), m->unsent == m->size);
+	assert_int_equal(rl_outbox_front_sent(o), m->unsent <= m->size - front.size);
 	rl_outbox_pop(o);
 	m->count--;
 	memmove(m->items, m->items + 1, m->count * sizeof m->items[0]);
@@ -211,6 +234,31 @@ static void random_use(void **state)
 	rl_outbox_free(&o);
 }
 
+/* A stream that never stands still, with two requests in flight, takes the room of a few requests: what was
+ * answered is reclaimed, and what is kept moves down with all its marks. */
+static void bytes_are_reclaimed(void **state)
+{
+	(void)state;
+	struct rl_outbox o = {0};
+	char text[101];
+	for (unsigned i = 0; i < 500; i++) {
+		snprintf(text, sizeof text, "%0100u", i);
+		push(&o, i + 1, text);
+		if (i < 2)
+			continue;
+		snprintf(text, sizeof text, "%0100u", i - 2);
+		expect_slice(rl_outbox_front_bytes(&o), text);
+		assert_false(rl_outbox_front_sent(&o));
+		rl_outbox_sent(&o, 100); /* the front; what comes behind it is not sent yet */
+		assert_true(rl_outbox_front_sent(&o));
+		rl_outbox_pop(&o);
+		assert_true(rl_outbox_front_unsent(&o));
+		assert_int_equal(rl_outbox_unsent(&o).size, 200);
+		assert_int_equal(o.capacity, 1024);
+	}
+	rl_outbox_free(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +266,8 @@ int main(void)
 	    cmocka_unit_test(sent_and_answered),
 	    cmocka_unit_test(entries_are_kept),
 	    cmocka_unit_test(numbers_of_acquires),
+	    cmocka_unit_test(unsent_by_number),
+	    cmocka_unit_test(bytes_are_reclaimed),
 	    cmocka_unit_test(random_use),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,12 +37,18 @@ void say(const struct settings *settings, const char *format, ...)
 	va_end(arguments);
 }
 
-void say_now(const struct settings *settings, const char *format, ...)
+bool message_is_taken(void)
 {
 	struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	return poll(&errors, 1, 0) == 1 && (errors.revents & POLLOUT) != 0;
+}
+
+void say_now(const struct settings *settings, const char *format, ...)
+{
 	va_list arguments;
 
-	if (settings->quiet || poll(&errors, 1, 0) != 1 || !(errors.revents & POLLOUT))
+	if (settings->quiet || !message_is_taken())
 		return;
 	va_start(arguments, format);
 	message(format, arguments);

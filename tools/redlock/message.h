@@ -14,6 +14,9 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Printed unless -q. */
 void say(const struct settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Whether stderr takes some lines at once. */
+bool message_is_taken(void);
+
 /* The same, but dropped when stderr cannot take it at once: a reader that has stopped must not stop this
  * process, which has a lock to renew. */
 void say_now(const struct settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));

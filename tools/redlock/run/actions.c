@@ -89,8 +89,11 @@ static void start_command(struct run *run)
 static void stop_self(const struct run *run, enum run_event event)
 {
 	/* Without a terminal, who stopped the command does not know of this process: the lock is kept. */
-	if (run->has_terminal || event != RUN_ON_CHILD_STOPPED)
-		inbox_default(run->stop_signal);
+	if (!run->has_terminal && event == RUN_ON_CHILD_STOPPED)
+		return;
+	atomic_store(&run->guard.share->stopping, true);
+	inbox_stop(run->stop_signal);
+	atomic_store(&run->guard.share->stopping, false);
 }
 
 static void disown(struct run *run)

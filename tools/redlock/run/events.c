@@ -22,35 +22,41 @@ void run_take_signals(struct run *run)
 	}
 }
 
-/* True when the flag of the page is seen for the first time. */
-static bool news(atomic_bool *flag, bool *known)
+/* True when it is seen for the first time. */
+static bool is_news(bool seen, bool *known)
 {
-	if (*known || !atomic_load(flag))
-		return false;
-	*known = true;
-	return true;
+	const bool first = seen && !*known;
+
+	*known = *known || seen;
+	return first;
 }
 
+/* The guard writes near_end, exited, all_gone in this order: read the other way round, none is seen without
+ * those before it. */
 static void take_news(struct run *run, struct run_share *share)
 {
 	const int stopped_by = atomic_exchange(&share->stop_signal, 0);
+	const bool all_gone = atomic_load(&share->all_gone);
+	const bool exited = atomic_load(&share->exited);
+	const bool near_end = atomic_load(&share->near_end);
 
-	if (news(&share->near_end, &run->near_end)) {
+	if (is_news(near_end, &run->near_end)) {
 		if (run->order->on_loss == ON_LOSS_KILL)
 			run_kill_by(run, clock_ns() + run->times.kill_after_ms * 1000000);
 		run_apply(run, RUN_ON_NEAR_END);
 	}
-	if (stopped_by != 0) {
-		run->stop_signal = stopped_by;
-		run_apply(run, RUN_ON_CHILD_STOPPED);
-	}
-	if (news(&share->exited, &run->exited)) {
+	if (is_news(exited, &run->exited)) {
 		run->wait_status = atomic_load(&share->wait_status);
 		run->exited_ns = clock_ns();
 		run_apply(run, RUN_ON_CHILD_EXITED);
 	}
-	if (news(&share->all_gone, &run->all_gone))
+	if (is_news(all_gone, &run->all_gone))
 		run_apply(run, RUN_ON_ALL_GONE);
+	/* At last: this process may stop here, and then what it has read is old. */
+	if (stopped_by != 0 && !run->exited) {
+		run->stop_signal = stopped_by;
+		run_apply(run, RUN_ON_CHILD_STOPPED);
+	}
 }
 
 void run_look_at_guard(struct run *run)
@@ -116,7 +122,9 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 /* A client that cannot go on can neither renew nor release: the lock is as good as lost. */
 static void client_failed(struct run *run, int error)
 {
-	complain("%s", redlock_strerror(error));
+	if (!run->client_failed)
+		say_now(run->settings, "%s", redlock_strerror(error));
+	run->client_failed = true;
 	run->result = error;
 	if (run->state == RUN_WAITING || run->state == RUN_GIVING_UP)
 		run_apply(run, RUN_ON_REFUSED);

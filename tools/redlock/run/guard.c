@@ -17,6 +17,8 @@
 #include "../streams.h"
 #include "family.h"
 
+enum { WAKE_AGAIN_NS = 5000000 };
+
 struct post { /* the guard's place to work */
 	struct watch watch;
 	const struct launch *launch;
@@ -27,16 +29,19 @@ struct post { /* the guard's place to work */
 	int link;      /* -1: the supervisor is gone */
 	int children;  /* signalfd of SIGCHLD */
 	int timer;
+	bool waking; /* the supervisor may be stopped, and must not be */
 };
 
 /* ---- Actions ---- */
 
-/* vfork: the guard waits until the command is executed, which saves copying its memory for nothing. Of that
- * memory the child changes only the environment, which the guard does not use. */
+/* vfork saves copying memory for nothing: of it the child changes only the environment, which the guard does
+ * not use. But the guard waits until the command is executed; on a terminal, where Ctrl-Z may stop the child
+ * before that, it must not. */
 static void launch(struct post *post)
 {
 	const pid_t guard = getpid();
-	pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+	pid_t pid =
+	    post->launch->own_group ? vfork() : fork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
 
 	if (pid == 0)
 		launch_command(post->launch, post->share, guard); /* NOLINT(clang-analyzer-unix.Vfork) */
@@ -59,9 +64,43 @@ static void forward(const struct post *post, int number)
 		(void)family_signal(getpid(), &number, 1);
 }
 
+/* The command and its group at once, the rest when /proc has been read. */
+static void kill_all(const struct post *post)
+{
+	static const int kill_now[] = {SIGKILL};
+
+	if (post->command > 0)
+		(void)kill(post->launch->own_group ? -post->command : post->command, SIGKILL);
+	(void)family_signal(getpid(), kill_now, 1);
+}
+
+/* The supervisor may have read that the command is stopped, and not be stopped yet: one CONT could come too
+ * early for that stop. It is repeated until the supervisor says that it is on its way again. */
+static void wake(struct post *post)
+{
+	post->waking = getppid() == post->supervisor;
+	if (post->waking)
+		(void)kill(post->supervisor, SIGCONT);
+}
+
+static void wake_again(struct post *post)
+{
+	if (post->waking && atomic_load(&post->share->stopping))
+		wake(post);
+	else
+		post->waking = false;
+}
+
+static _Noreturn void leave(struct post *post)
+{
+	for (wake_again(post); post->waking; wake_again(post))
+		clock_sleep_ms(1);
+	_exit(EXIT_OK);
+}
+
 static void act(struct post *post, unsigned actions, int value)
 {
-	static const int term[] = {SIGTERM, SIGCONT}, kill_now[] = {SIGKILL};
+	static const int term[] = {SIGTERM, SIGCONT};
 
 	if (actions & GUARD_DO_LAUNCH)
 		launch(post);
@@ -70,13 +109,13 @@ static void act(struct post *post, unsigned actions, int value)
 	if (actions & GUARD_DO_TERM)
 		(void)family_signal(getpid(), term, 2);
 	if (actions & GUARD_DO_KILL)
-		(void)family_signal(getpid(), kill_now, 1);
+		kill_all(post);
 	if (actions & GUARD_DO_TELL && post->link >= 0)
 		link_send(post->link, LINK_LOOK, 0);
 	if (actions & GUARD_DO_WAKE)
-		(void)kill(post->supervisor, SIGCONT);
+		wake(post);
 	if (actions & GUARD_DO_EXIT)
-		_exit(0);
+		leave(post);
 }
 
 /* What the supervisor is told stands in the page before the message goes out. */
@@ -105,7 +144,9 @@ static void child_changed(struct post *post, pid_t pid, int status)
 		post->command = 0;
 		atomic_store(&share->wait_status, status);
 		atomic_store(&share->exited, true);
-		if (post->stopped) /* killed, or by TERM before it was seen to go on: the supervisor stopped with it */
+		/* Killed while it was stopped: the supervisor stopped with it, and has to go on. */
+		atomic_store(&share->stop_signal, 0);
+		if (post->stopped)
 			step(post, GUARD_ON_CHILD_CONTINUED, 0);
 		step(post, GUARD_ON_CHILD_EXITED, 0);
 	}
@@ -161,6 +202,14 @@ static void keep_time(struct post *post)
 
 /* ---- The process ---- */
 
+static uint64_t next_time(const struct post *post)
+{
+	const uint64_t due_ns = watch_due(&post->watch, atomic_load(&post->share->deadline_ns));
+	const uint64_t wake_ns = post->waking ? clock_ns() + WAKE_AGAIN_NS : UINT64_MAX;
+
+	return due_ns < wake_ns ? due_ns : wake_ns;
+}
+
 static void watch_over(struct post *post)
 {
 	for (;;) {
@@ -168,13 +217,14 @@ static void watch_over(struct post *post)
 		                           {.fd = post->children, .events = POLLIN},
 		                           {.fd = post->link, .events = POLLIN}};
 
-		clock_alarm(post->timer, watch_due(&post->watch, atomic_load(&post->share->deadline_ns)));
+		clock_alarm(post->timer, next_time(post));
 		(void)poll(watched, 3, -1);
 		/* The time first: after a suspend it is what matters. */
 		keep_time(post);
 		if (post->link >= 0)
 			listen_to_supervisor(post);
 		reap(post);
+		wake_again(post);
 	}
 }
 

@@ -81,6 +81,14 @@ void inbox_default(int number)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
+void inbox_stop(int number)
+{
+	sigset_t pending;
+
+	if (sigpending(&pending) < 0 || !sigismember(&pending, SIGCONT))
+		inbox_default(number);
+}
+
 void inbox_close(struct inbox *inbox)
 {
 	if (inbox->fd >= 0)

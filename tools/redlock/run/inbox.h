@@ -28,9 +28,12 @@ int inbox_open(struct inbox *inbox);
 /* The next signal that means something. False: none. */
 bool inbox_next(const struct inbox *inbox, struct inbox_signal *ret);
 
-/* Does what the signal does by default, now: stops this process until SIGCONT, or ends it. A stop that nobody
- * could end, in an orphaned process group, is ignored by the kernel. */
+/* Does what the signal does by default, now. */
 void inbox_default(int number);
+
+/* Stops this process until SIGCONT, unless that has come already. A stop that nobody could end, in an
+ * orphaned process group, is ignored by the kernel. */
+void inbox_stop(int number);
 
 void inbox_close(struct inbox *inbox);
 

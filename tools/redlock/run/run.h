@@ -50,6 +50,7 @@ struct run {
 	bool all_gone;
 	bool guard_gone;
 	bool taken_over;     /* the guard is gone, this process does its work */
+	bool client_failed;  /* it can neither renew nor release */
 	bool late;           /* a renewal was late, and not made up for */
 	bool self_wait;      /* it would have waited for itself */
 	bool capped;         /* --max-hold was reached */
@@ -85,7 +86,7 @@ void run_finish_off(struct run *run);      /* the guard's work, after its end */
 
 /* tell.c: lines for people. None of them waits for a reader: the lock has to be renewed meanwhile. */
 void tell_refused(const struct run *run, const struct report *report);
-void tell_granted(const struct run *run);
+void tell_granted(struct run *run);
 void tell_event(const struct run *run, enum run_event event);
 void tell_renewed(const struct run *run);
 void tell_leftovers(const struct run *run);

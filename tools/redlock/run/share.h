@@ -16,6 +16,7 @@
 struct run_share {
 	/* Written by the supervisor. */
 	_Atomic uint64_t deadline_ns;      /* when the validity ends, CLOCK_BOOTTIME */
+	atomic_bool stopping;              /* it stops itself, or is stopped since */
 	char token[REDLOCK_MAX_TOKEN + 1]; /* before LINK_LAUNCH is sent */
 
 	/* Written by the guard, or by the command's process before it is the command. */

@@ -28,7 +28,7 @@ void tell_refused(const struct run *run, const struct report *report)
 		report_failure(report, run->settings);
 }
 
-void tell_granted(const struct run *run)
+void tell_granted(struct run *run)
 {
 	const double waited = seconds(run->begin_ns, run->acquired_ns);
 	char name[PRINTABLE_MAX];
@@ -37,6 +37,12 @@ void tell_granted(const struct run *run)
 	notify_status("READY=1", "holding '%s'", name);
 	if (run->settings->verbose || run->waiting.said)
 		say_now(run->settings, "got '%s' after %.3f s", name, waited);
+	if (run->settings->verbose && message_is_taken()) {
+		struct report report;
+
+		report_collect(&report, "run", run->order->name, 0, &run->session, run->lock);
+		report_votes(&report);
+	}
 }
 
 void tell_renewed(const struct run *run)

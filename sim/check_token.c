@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* The checkers of tokens and keys: each token is set once per node, stays for as long as it is claimed, and
+ * goes when nobody needs it any more. See check.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "world.h"
+
+/* A client's idea of when a key is gone may be off by the drift between its clock and the node's. */
+#define EXPIRY_TOLERANCE_NS (100 * SIM_MS)
+
+void check_free(struct check *c)
+{
+	free(c->tokens);
+}
+
+/* ---- tokens ---- */
+
+/* Tokens differ in their beginning. */
+static struct seen_token *token_row(struct check *c, struct bytes token)
+{
+	if (token.size > sizeof c->tokens->text)
+		token.size = sizeof c->tokens->text;
+	for (size_t i = c->token_count; i-- > 0;) {
+		struct seen_token *row = &c->tokens[i];
+		if (bytes_equal((struct bytes){row->text, row->size}, token))
+			return row;
+	}
+	if (c->token_count == c->token_capacity) {
+		c->token_capacity = c->token_capacity ? c->token_capacity * 2 : 64;
+		c->tokens = sim_realloc(c->tokens, c->token_capacity * sizeof *c->tokens);
+	}
+	struct seen_token *row = &c->tokens[c->token_count++];
+	*row = (struct seen_token){.size = token.size, .actor = SIM_NOBODY};
+	memcpy(row->text, token.at, token.size);
+	return row;
+}
+
+/* 40 lower-case hex digits, then the owner label if there is one; or a value that the application made. */
+static bool well_formed(struct bytes token)
+{
+	static const char own[] = "own-";
+	if (token.size > sizeof own - 1 && memcmp(token.at, own, sizeof own - 1) == 0)
+		return true;
+	for (size_t i = 0; i < 40 && i < token.size; i++)
+		if ((token.at[i] < '0' || token.at[i] > '9') && (token.at[i] < 'a' || token.at[i] > 'f'))
+			return false;
+	return token.size == 40 || (token.size > 41 && token.at[40] == '|');
+}
+
+static bool settled(const struct world *w, uint32_t actor, uint32_t life, uint32_t node)
+{
+	return (w->check.settled[actor][node] >> (life & 63) & 1) != 0;
+}
+
+/* A SET that waited in the client may still come together with its release. The key must not stay longer than
+ * the client knows that it owes something again. */
+static void check_late_set(struct world *w, uint32_t node, uint64_t row_index)
+{
+	const struct seen_token *row = &w->check.tokens[row_index];
+	if (!node_has_value(w, node, (struct bytes){row->text, row->size}) ||
+	    !settled(w, row->actor, row->life, node))
+		return;
+	bool alive = w->actors[row->actor].alive && w->actors[row->actor].life == row->life;
+	if (alive && actor_owes(w, row->actor, node))
+		world_after(w, 5 * SIM_MS, check_late_set, node, row_index);
+	else
+		check_fail(w, VIOLATION_LATE_SET, "c%u set %.8s on n%u", row->actor, row->text, node);
+}
+
+void check_set(struct world *w, uint32_t node, uint32_t actor, uint32_t life, struct bytes token)
+{
+	if (token.size > sizeof w->check.tokens->text || !well_formed(token)) {
+		check_fail(w, VIOLATION_TOKEN, "c%u set '%.*s'", actor, (int)token.size, token.at);
+		return;
+	}
+	struct seen_token *row = token_row(&w->check, token);
+	if (row->actor == SIM_NOBODY) {
+		row->actor = actor;
+		row->life = life;
+	}
+	if (row->actor != actor || row->life != life || (row->nodes & 1u << node) != 0)
+		check_fail(w, VIOLATION_TOKEN, "c%u set %.8s on n%u again", actor, token.at, node);
+	row->nodes |= 1u << node;
+	if (!row->left && settled(w, actor, life, node))
+		world_after(w, 0, check_late_set, node, (uint64_t)(row - w->check.tokens));
+}
+
+void check_deleted(struct world *w, struct bytes token)
+{
+	token_row(&w->check, token)->deleted = true;
+}
+
+void check_released(struct world *w, const struct handle *h)
+{
+	if (h->token_size > 0 && !token_row(&w->check, (struct bytes){h->token, h->token_size})->deleted)
+		check_fail(w, VIOLATION_RESULT, "%.8s was released, they say, but it was never deleted", h->token);
+}
+
+void check_left(struct world *w, const struct handle *h)
+{
+	token_row(&w->check, (struct bytes){h->token, h->token_size})->left = true;
+}
+
+/* ---- how long a key was there ---- */
+
+void check_stored(struct world *w, uint32_t node, const struct key *key)
+{
+	struct seen_token *row = token_row(&w->check, (struct bytes){key->value, key->value_size});
+	row->stay[node] = (struct stay){.from_ns = w->now_ns, .to_ns = SIM_NEVER};
+}
+
+void check_gone(struct world *w, uint32_t node, const struct key *key, uint64_t at_ns)
+{
+	if (key->actor != SIM_NOBODY)
+		token_row(&w->check, (struct bytes){key->value, key->value_size})->stay[node].to_ns = at_ns;
+}
+
+/* When the key of a row went, or goes by what is known now. 0: it never was there. */
+static uint64_t end_of_stay(const struct world *w, const struct seen_token *row, uint32_t node)
+{
+	const struct node *n = &w->nodes[node];
+	if (row->stay[node].to_ns != SIM_NEVER)
+		return row->stay[node].to_ns;
+	for (size_t i = 0; i < n->keys.count; i++) {
+		const struct key *key = &n->keys.keys[i];
+		if (bytes_equal((struct bytes){key->value, key->value_size}, (struct bytes){row->text, row->size}))
+			return node_expiry_world(n, key);
+	}
+	return 0;
+}
+
+static unsigned holders_at(const struct world *w, const struct actor *a, const struct seen_token *row,
+                           uint64_t at_ns)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < a->node_count; i++)
+		count += row->stay[a->order[i]].from_ns <= at_ns && at_ns < end_of_stay(w, row, a->order[i]);
+	return count;
+}
+
+/* The number of nodes that have the key falls only where one loses it: to look there, and at the beginning,
+ * is enough. */
+void check_continuity(struct world *w, const struct actor *a, const struct handle *h)
+{
+	const struct seen_token *row = token_row(&w->check, (struct bytes){h->token, h->token_size});
+	unsigned least = holders_at(w, a, row, h->first_ns);
+	for (unsigned i = 0; i < a->node_count; i++) {
+		uint64_t at_ns = end_of_stay(w, row, a->order[i]);
+		if (at_ns <= h->first_ns || at_ns > w->now_ns)
+			continue;
+		unsigned count = holders_at(w, a, row, at_ns);
+		least = count < least ? count : least;
+	}
+	if (least < a->quorum)
+		check_fail(w, VIOLATION_CONTINUITY,
+		           "c%u extended resource %u, held since %.3f ms, once by %u nodes only", a->index,
+		           h->resource, (double)h->first_ns / (double)SIM_MS, least);
+}
+
+/* ---- what is left behind ---- */
+
+void check_settled(struct world *w, uint32_t actor, uint32_t node)
+{
+	const struct node *n = &w->nodes[node];
+	uint32_t life = w->actors[actor].life;
+	w->check.settled[actor][node] |= 1ull << (life & 63);
+	for (size_t i = 0; i < n->keys.count; i++) {
+		const struct key *key = &n->keys.keys[i];
+		if (key->actor != actor || key->life != life ||
+		    node_expiry_world(n, key) <= w->now_ns + EXPIRY_TOLERANCE_NS + w->plan.step_back_ns)
+			continue;
+		if (token_row(&w->check, (struct bytes){key->value, key->value_size})->left)
+			continue;
+		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value, actor,
+		           (double)(node_expiry_world(n, key) - w->now_ns) / (double)SIM_MS);
+	}
+}
+
+void check_owes(struct world *w, uint32_t actor, uint32_t node)
+{
+	w->check.settled[actor][node] &= ~(1ull << (w->actors[actor].life & 63));
+}
+
+void check_no_keys(struct world *w)
+{
+	for (unsigned i = 0; i < w->plan.nodes; i++) {
+		const struct node *n = &w->nodes[i];
+		node_expire(w, i);
+		for (size_t k = 0; k < n->keys.count; k++)
+			check_fail(w, VIOLATION_LEFTOVER, "n%u has %.8s of c%u", i, n->keys.keys[k].value,
+			           n->keys.keys[k].actor);
+	}
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls between the library's own files that the linker leads through here (--wrap, see CMakeLists.txt), so
+ * that its objects stay as they are shipped: transitions of the core are counted, and some assumptions are
+ * broken on purpose.
+ */
+#include "core/lock.h"
+#include "core/quorum.h"
+#include "world.h"
+
+int real_step(struct rl_lock *lock, const struct rl_event *event,
+              struct rl_effects *effects) __asm__("__real_rl_lock_step");
+uint64_t real_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
+                           uint64_t drift_ns) __asm__("__real_rl_validity_end");
+unsigned real_majority(unsigned node_count) __asm__("__real_rl_majority");
+
+int hooked_step(struct rl_lock *lock, const struct rl_event *event,
+                struct rl_effects *effects) __asm__("__wrap_rl_lock_step");
+uint64_t hooked_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
+                             uint64_t drift_ns) __asm__("__wrap_rl_validity_end");
+unsigned hooked_majority(unsigned node_count) __asm__("__wrap_rl_majority");
+
+int hooked_step(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects)
+{
+	struct world *w = sim_world;
+	enum rl_phase before = lock->phase;
+	int error = real_step(lock, event, effects);
+	w->cover->transitions.seen[before][event->kind][lock->phase]++;
+	if (!transition_expected(before, event->kind, lock->phase))
+		check_fail(w, VIOLATION_TRANSITION, "phase %d, event %d -> phase %d", (int)before, (int)event->kind,
+		           (int)lock->phase);
+	return error;
+}
+
+/* The mistake of measuring after the answers have come. */
+uint64_t hooked_validity_end(uint64_t t0_ns, uint64_t ttl_ns, uint64_t drift_ns)
+{
+	const struct world *w = sim_world;
+	uint64_t from_ns = w->plan.broken == BREAK_VALIDITY ? actor_now(w, w->current) : t0_ns;
+	return real_validity_end(from_ns, ttl_ns, drift_ns);
+}
+
+/* The mistake of leaving out the + 1. */
+unsigned hooked_majority(unsigned node_count)
+{
+	bool broken = sim_world->plan.broken == BREAK_QUORUM && node_count > 1;
+	return broken ? node_count / 2 : real_majority(node_count);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of redlock-sim-differential: random commands (differential_steps.c), what the server and the
+ * model are like (differential_phases.c), comparing (differential.c). */
+#ifndef SIM_DIFFERENTIAL_H
+#define SIM_DIFFERENTIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "prng.h"
+#include "real_server.h"
+#include "world.h"
+
+enum { STEP_WORDS = 8, STEP_WORD_SIZE = 48, STEP_IDS = 5 };
+
+struct step {
+	struct word words[STEP_WORDS];
+	unsigned count;
+	unsigned key;    /* which word is the key; 0: none */
+	bool tells_life; /* the answer may have the rest of a key's life in it */
+	char text[STEP_WORDS][STEP_WORD_SIZE];
+};
+
+/* `ids`: what CLIENT KILL may be asked for. */
+void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS]);
+
+/* The words, for people. */
+void step_print(const struct step *s);
+
+/* Counts what came up; and prints what did not: how many kinds that is. */
+void step_count(const struct step *s, const struct buffer *answer);
+int steps_missing(void);
+
+/* What the server and the modelled node are like for some steps. */
+enum phase { PHASE_NORMAL, PHASE_OOM, PHASE_MISCONF, PHASE_READONLY, PHASE_BUSY, PHASE_PASSWORD, PHASES };
+
+enum { SESSIONS = 3 };
+
+/* A session that both have. */
+struct pair {
+	int fd;        /* to the server */
+	uint32_t conn; /* of the model */
+	struct buffer in;
+};
+
+struct diff {
+	const char *program; /* as it was typed */
+	const char *server_program;
+	uint64_t seed;
+	uint64_t steps;
+	struct world world;
+	struct cover cover;
+	struct prng prng;
+	struct real_server server;
+	struct pair sessions[SESSIONS];
+	int control;
+	int script; /* runs an endless script while the server is to be busy */
+	enum phase phase;
+	uint64_t number; /* of the step */
+	uint64_t unclear;
+	uint64_t kills;
+	struct buffer out, first, answer, expiry, last, model;
+};
+
+static inline struct node *node(struct diff *d)
+{
+	return &d->world.nodes[0];
+}
+
+static inline struct conn *conn_of(struct diff *d, const struct pair *s)
+{
+	return &d->world.links.conns[s->conn];
+}
+
+/* differential_phases.c */
+int connect_real(struct diff *d);
+void open_session(struct diff *d, struct pair *s);
+void begin_phase(struct diff *d, enum phase phase);
+void end_phase(struct diff *d);
+void pause_ms(long ms);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the library has allocated, by client process. Its calls of malloc(3) and of hiredis's reader are led
+ * through memory.c by the linker (--wrap, see CMakeLists.txt), so that the library's objects stay as they are
+ * shipped.
+ */
+#ifndef SIM_MEMORY_H
+#define SIM_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of one client process. */
+struct memory {
+	uint32_t blocks;
+	size_t bytes;
+	size_t most_bytes;
+};
+
+/* What is known of all blocks is forgotten: a new seed begins. */
+void memory_forget(void);
+
+/* malloc(3) and free(3) of the C library, for the simulator's own use. */
+void *memory_system_realloc(void *old, size_t size) __asm__("__real_realloc");
+void memory_system_free(void *block) __asm__("__real_free");
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of the core's transitions. */
+#include "transitions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define BIT(phase) (1u << (phase))
+#define IDLE BIT(RL_IDLE)
+#define ACQUIRING BIT(RL_ACQUIRING)
+#define PAUSED BIT(RL_PAUSED)
+#define HELD BIT(RL_HELD)
+#define LOST BIT(RL_LOST)
+#define RELEASING BIT(RL_RELEASING)
+
+/* For each phase and event: the phases that may follow, and why the others cannot. */
+static const struct {
+	unsigned after;
+	const char *never;
+} table[SIM_PHASES][SIM_EVENTS] = {
+    [RL_IDLE] =
+        {
+            [RL_EV_ACQUIRE] = {IDLE | ACQUIRING,
+                               "idle: refused while a query runs; else the first attempt begins, "
+                               "and no vote has come yet"},
+            [RL_EV_EXTEND] = {IDLE, "with an own token the claim begins when the votes are in"},
+            [RL_EV_RELEASE] = {IDLE | RELEASING, "idle: refused without an own token"},
+            [RL_EV_QUERY] = {IDLE, "a query changes nothing"},
+            [RL_EV_CANCEL] = {IDLE, "a query or extend ends, nothing was held"},
+            [RL_EV_REPLY] = {IDLE | HELD,
+                             "held: an extend with an own token is confirmed; no attempt is out"},
+            [RL_EV_TICK] = {IDLE,
+                            "at the end of a round there is no vote that grants; votes grant when they come"},
+        },
+    [RL_ACQUIRING] =
+        {
+            [RL_EV_ACQUIRE] = {ACQUIRING, "refused: one operation at a time"},
+            [RL_EV_EXTEND] = {ACQUIRING, "refused: one operation at a time"},
+            [RL_EV_RELEASE] = {ACQUIRING, "refused: one operation at a time"},
+            [RL_EV_QUERY] = {ACQUIRING, "refused: one operation at a time"},
+            [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
+            [RL_EV_REPLY] = {IDLE | ACQUIRING | PAUSED | HELD,
+                             "nothing is lost or released that was not held"},
+            [RL_EV_TICK] = {IDLE | PAUSED,
+                            "the end of a round decides it, and a further attempt needs a pause; "
+                            "votes grant when they come"},
+        },
+    [RL_PAUSED] =
+        {
+            [RL_EV_ACQUIRE] = {PAUSED, "refused: one operation at a time"},
+            [RL_EV_EXTEND] = {PAUSED, "refused: one operation at a time"},
+            [RL_EV_RELEASE] = {PAUSED, "refused: one operation at a time"},
+            [RL_EV_QUERY] = {PAUSED, "refused: one operation at a time"},
+            [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
+            [RL_EV_REPLY] = {PAUSED, "votes of an attempt that is over decide nothing"},
+            [RL_EV_TICK] = {IDLE | ACQUIRING,
+                            "the pause is over: another attempt, or no time is left for one"},
+        },
+    [RL_HELD] =
+        {
+            [RL_EV_ACQUIRE] = {HELD | LOST, "refused; lost: the validity has ended unnoticed"},
+            [RL_EV_EXTEND] = {HELD | LOST, "begins a round; lost: the validity has ended unnoticed"},
+            [RL_EV_RELEASE] = {HELD | RELEASING,
+                               "held: refused while an operation runs; else begins a round, also "
+                               "when the validity has ended"},
+            [RL_EV_QUERY] = {HELD | LOST, "begins a round; lost: the validity has ended unnoticed"},
+            [RL_EV_CANCEL] = {HELD | LOST,
+                              "ends an extend or query, not the lock; lost: the validity has ended"},
+            [RL_EV_REPLY] = {HELD | LOST, "votes confirm or lose what is held, they do not end the claim"},
+            [RL_EV_TICK] = {HELD | LOST, "time renews or loses what is held, it does not end the claim"},
+        },
+    [RL_LOST] =
+        {
+            [RL_EV_ACQUIRE] = {LOST, "refused: release first"},
+            [RL_EV_EXTEND] = {LOST, "a lost lock stays lost"},
+            [RL_EV_RELEASE] = {LOST | RELEASING, "lost: refused while an operation runs"},
+            [RL_EV_QUERY] = {LOST, "a query changes nothing"},
+            [RL_EV_CANCEL] = {LOST, "a lost lock stays lost"},
+            [RL_EV_REPLY] = {LOST, "a lost lock stays lost, whatever votes come late"},
+            [RL_EV_TICK] = {LOST, "a lost lock stays lost"},
+        },
+    [RL_RELEASING] =
+        {
+            [RL_EV_ACQUIRE] = {RELEASING, "refused: one operation at a time"},
+            [RL_EV_EXTEND] = {RELEASING, "refused: one operation at a time"},
+            [RL_EV_RELEASE] = {RELEASING, "refused: one operation at a time"},
+            [RL_EV_QUERY] = {RELEASING, "refused: one operation at a time"},
+            [RL_EV_CANCEL] = {RELEASING, "a release is not cancelled"},
+            [RL_EV_REPLY] = {IDLE | RELEASING, "a release ends in idle"},
+            [RL_EV_TICK] = {IDLE, "the end of the round decides it"},
+        },
+};
+
+static const char *const phases[SIM_PHASES] = {
+    [RL_IDLE] = "idle", [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
+    [RL_HELD] = "held", [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
+};
+
+static const char *const events[SIM_EVENTS] = {
+    [RL_EV_ACQUIRE] = "acquire", [RL_EV_EXTEND] = "extend", [RL_EV_RELEASE] = "release",
+    [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
+    [RL_EV_TICK] = "tick",
+};
+
+bool transition_expected(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
+{
+	return (table[before][event].after & BIT(after)) != 0;
+}
+
+void transitions_add(struct transitions *sum, const struct transitions *more)
+{
+	for (int before = 0; before < SIM_PHASES; before++)
+		for (int event = 0; event < SIM_EVENTS; event++)
+			for (int after = 0; after < SIM_PHASES; after++)
+				sum->seen[before][event][after] += more->seen[before][event][after];
+}
+
+void transitions_print(const struct transitions *t)
+{
+	for (int before = 0; before < SIM_PHASES; before++)
+		for (int event = 0; event < SIM_EVENTS; event++) {
+			printf("  %-9s  %-7s ", phases[before], events[event]);
+			for (int after = 0; after < SIM_PHASES; after++)
+				if (t->seen[before][event][after] != 0 ||
+				    transition_expected((enum rl_phase)before, (enum rl_event_kind)event,
+				                        (enum rl_phase)after))
+					printf(" -> %s %" PRIu64, phases[after], t->seen[before][event][after]);
+			printf("   (%s)\n", table[before][event].never);
+		}
+}
+
+int transitions_missing(const struct transitions *t)
+{
+	int missing = 0;
+	for (int before = 0; before < SIM_PHASES; before++)
+		for (int event = 0; event < SIM_EVENTS; event++)
+			for (int after = 0; after < SIM_PHASES; after++) {
+				if (!transition_expected((enum rl_phase)before, (enum rl_event_kind)event,
+				                         (enum rl_phase)after) ||
+				    t->seen[before][event][after] != 0)
+					continue;
+				printf("never happened: the core's transition %s, %s -> %s\n", phases[before], events[event],
+				       phases[after]);
+				missing++;
+			}
+	return missing;
+}

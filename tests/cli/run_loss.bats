@@ -1,0 +1,192 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The lock is lost, or cannot be renewed, in each phase of `redlock run`.
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
+load helper
+load run_helper
+
+setup_file() {
+	start_cluster 5
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+setup() {
+	begin_edge
+}
+
+teardown() {
+	kill_nodes CONT 1 2 3
+	end_edge
+}
+
+# Stops the majority of the nodes between two renewals; $end is when the lock ends.
+cut_off() {
+	kill -s STOP "$run_pid"
+	end=$(quorum_end "$job")
+	kill_nodes STOP 1 2 3
+	kill -s CONT "$run_pid"
+}
+
+# The end of start_run's while the nodes are cut off.
+ends_cut_off() { # CODE
+	await "$run_pid"
+	stderr=$(cat "$place/err")
+	kill_nodes CONT 1 2 3
+	exits "$1"
+	until_true nobody_left
+	until_true has_keys 0 "$all" "$job"
+}
+
+@test "no quorum before the lock is had: 69, the command is not started, votes are given back" {
+	kill_nodes STOP 1 2 3
+	start_run --node-timeout 300ms -w 700ms "$job" -- touch "$place/ran"
+	ends_cut_off 69
+	[ ! -e "$place/ran" ]
+	says "no quorum: 2 of 5 nodes answered, 3 are needed"
+}
+
+@test "no quorum while the lock is held: TERM, then KILL before its end, 79" {
+	start_family tree,deaf 7 -t 4s
+	cut_off
+	ends_cut_off 79
+	died_before "$end"
+	[ "$(first_term)" -lt "$(last_beat)" ]
+	says "could not be renewed so far; the command gets TERM in"
+	says "node 1 unix:"
+	says "was not renewed in time"
+	says "may keep the key '$job' until its TTL ends"
+}
+
+@test "no quorum while the lock is held: a command that ends by TERM" {
+	start_family tree 7
+	cut_off
+	ends_cut_off 79
+	died_before "$end"
+}
+
+@test "no quorum while everything is being stopped: 124 stays 124" {
+	start_family one,deaf 1 --max-hold 2s
+	hears "--max-hold is reached"
+	kill_nodes STOP 1 2 3
+	ends_cut_off 124
+}
+
+@test "no quorum when the lock is given back: the command's exit code, and a warning" {
+	start_run --node-timeout 300ms "$job" -c "kill -s STOP $(node_pid 1) $(node_pid 2) $(node_pid 3); exit 5"
+	ends_cut_off 5
+	says "may keep the key '$job' until its TTL ends"
+}
+
+@test "a quorum that is back in time: the lock is renewed, the command runs on" {
+	start_run -t 5s --renew 300ms -k 300ms --node-timeout 500ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.1; done"
+	until_true has_keys 5 "$all" "$job"
+	kill_nodes STOP 1 2 3
+	hears "could not be renewed so far"
+	kill_nodes CONT 1 2 3
+	hears "'$job' is renewed"
+	touch "$place/end"
+	ends 0
+}
+
+@test "two nodes of five away: nothing is said, nothing happens" {
+	kill_nodes STOP 1 2
+	start_run -t 2s --node-timeout 400ms "$job" -- sleep 1.5
+	await "$run_pid"
+	kill_nodes CONT 1 2
+	exits 0
+	run grep -v "may keep the key" "$place/err"
+	[ -z "$output" ]
+}
+
+@test "--on-loss term, no quorum: TERM and nothing more, 79" {
+	start_family one,deaf 1 -t 3s --on-loss term
+	cut_off
+	hears "it got TERM, and nothing more"
+	hears "is lost"
+	[ -n "$(first_term)" ]
+	[ "$(now_ms)" -ge $((end - 250)) ]
+	before=$(last_beat)
+	until_true eval '[ "$(last_beat)" -gt "$before" ]'
+	kill -s KILL "$(child_of "$guard_pid")"
+	ends_cut_off 79
+}
+
+@test "--on-loss warn, no quorum: the command runs on, and 79 tells" {
+	start_run -t 2s --node-timeout 400ms --on-loss warn "$job" -c "trap 'exit 9' TERM; while [ ! -e $place/end ]; do sleep 0.1; done"
+	until_true has_keys 5 "$all" "$job"
+	kill_nodes STOP 1 2 3
+	hears "it runs on without the lock (--on-loss warn)"
+	touch "$place/end"
+	ends_cut_off 79
+}
+
+@test "the keys are gone on a majority: everything is killed at once, 79" {
+	start_family tree,deaf 7 -t 6s --renew 300ms
+	on_nodes "1 2 3" flushall
+	ends 79
+	says "the lock '$job' is lost; the command is killed"
+	[ -z "$(first_term)" ]
+}
+
+@test "the keys are gone on a minority: nothing is said, no key is made again" {
+	start_run -t 6s --renew 300ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.1; done"
+	until_true has_keys 5 "$all" "$job"
+	on_nodes "1 2" flushall
+	sleep 0.8 # two renewals
+	has_keys 0 "1 2" "$job"
+	has_keys 3 "3 4 5" "$job"
+	touch "$place/end"
+	ends 0
+	[ -z "$stderr" ]
+}
+
+@test "--on-loss term, the keys are gone: TERM, 79" {
+	start_family tree 7 -t 6s --renew 300ms --on-loss term
+	on_nodes "1 2 3" flushall
+	hears "is lost"
+	until_true eval '[ -n "$(first_term)" ]'
+	# The one that was stopped got CONT as well, or TERM would not reach it.
+	ends 79
+}
+
+@test "--on-loss warn, somebody else has the lock: it stays theirs" {
+	start_run -t 6s --renew 300ms --on-loss warn "$job" -c "while [ ! -e $place/end ]; do sleep 0.1; done"
+	until_true has_keys 5 "$all" "$job"
+	on_nodes "$all" set "$job" somebody
+	hears "it runs on without the lock"
+	touch "$place/end"
+	await "$run_pid"
+	exits 79
+	has_keys 5 "$all" "$job"
+	on_nodes "$all" del "$job"
+}
+
+@test "a command that succeeded under a lock that was gone: 79" {
+	start_run "$job" -c "for s in $(for n in $all; do echo "$(node_dir "$n")/redis.sock"; done | xargs); do
+		redis-cli -s \$s del $job; done"
+	ends 79
+	says "was lost before it was given back: somebody else may have held it"
+}
+
+@test "lost while it is kept for --min-hold: the command was done, its exit code stays" {
+	start_run -t 6s --renew 300ms --min-hold 30s "$job" -c "exit 3"
+	until_true has_keys 5 "$all" "$job"
+	until_true eval '[ "$(marked_pids)" = "$run_pid" ]' # the guard has left
+	on_nodes "1 2 3" flushall
+	ends 3
+	says "was lost before --min-hold was over; the command was done"
+}
+
+@test "redlock itself too slow to renew, --on-loss warn: it says so when it goes on" {
+	start_run -t 1s --on-loss warn --node-timeout 300ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.1; done"
+	until_true has_keys 5 "$all" "$job"
+	kill -s STOP "$run_pid"
+	until_true has_keys 0 "$all" "$job"
+	kill -s CONT "$run_pid"
+	hears "is lost"
+	touch "$place/end"
+	ends 79
+}

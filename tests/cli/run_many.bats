@@ -1,0 +1,49 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Many at once on one resource: one at a time, and every one of them gets its turn.
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
+load helper
+load run_helper
+
+setup_file() {
+	start_cluster 5
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+setup() {
+	begin_edge
+	cd "$place" || return
+}
+
+teardown() {
+	end_edge
+}
+
+# Reads, waits a moment for others to do the same, and writes. Inside, the lock's file is this run's alone.
+cat_and_count='set -e
+	mkdir inside
+	read -r n <counter
+	echo $((n + 1)) >counter
+	rmdir inside'
+
+@test "200 runs at once: the counter that they share is exact" {
+	echo 0 >counter
+	pids=()
+	for ((i = 0; i < 200; i++)); do
+		env "$mark" setsid "$REDLOCK_BIN" run --node-timeout 2s "$job" -c "$cat_and_count" >>out 2>&1 3>&- &
+		pids+=($!)
+	done
+	failed=0
+	for pid in "${pids[@]}"; do
+		wait "$pid" || failed=$((failed + 1))
+	done
+	cat out
+	[ "$failed" -eq 0 ]
+	[ ! -s out ]
+	[ "$(<counter)" -eq 200 ]
+	until_true nobody_left
+	until_true has_keys 0 "$all" "$job"
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What redlock run tells: its report, the command's environment, messages for people and for service managers.
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
+load helper
+load run_helper
+
+setup_file() {
+	start_cluster 5
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+setup() {
+	begin_edge
+	cd "$place" || return
+}
+
+teardown() {
+	end_edge
+}
+
+@test "busy without -w: it waits until the lock is free, and says for whom when it is asked to" {
+	busy
+	start_run -v "$job" -- touch ran
+	hears "waiting for '$job', held by 'somebody' of another client"
+	[ ! -e ran ]
+	free
+	ends 0
+	[ -e ran ]
+	says "got '$job' after"
+}
+
+@test "-q: not a word, also when there is something to say" {
+	start_run -q --max-hold 200ms "$job" -- sleep 30
+	ends 124
+	[ -z "$stderr" ]
+	start_run -q "$job" -c "for n in $all; do redis-cli -s $(dirname "$(node_dir 1)")/node-\$n/redis.sock del $job; done >&2"
+	ends 79
+	[[ $stderr != *redlock* ]]
+}
+
+@test "a descriptor for the report that can only be read is refused" {
+	capture rl_run --report-fd 8 "$job" -- touch ran 8</dev/null
+	exits 64
+	says "Bad file descriptor; open it: --report-fd 3 3>FILE"
+	[ ! -e ran ]
+}
+
+@test "--report-fd: one JSON object at the end, not the command's" {
+	capture rl_run --json --report-fd 7 "$job" -c 'echo to stdout; ls /proc/$$/fd; exit 6' 7>report
+	exits 6
+	[[ $output = "to stdout"* ]]
+	[[ $output != *7* ]]
+	output=$(<report)
+	json_is 'j["verb"] == "run" and j["name"].startswith("job-") and j["result"] == "OK" and j["acquired"] is True'
+	json_is 'j["exit_code"] == 6 and j["command_exit_code"] == 6 and j["command_signal"] is None'
+	json_is 'len(j["token"]) >= 40 and j["ttl_ms"] == 30000 and j["held_ms"] >= 0 and j["waited_ms"] >= 0'
+	json_is 'j["quorum"] == 3 and len(j["nodes"]) == 5'
+	capture rl_run --report-fd 7 "$job" -c 'kill -9 $$' 7>report
+	exits 137
+	output=$(<report)
+	json_is 'j["exit_code"] == 137 and j["command_exit_code"] is None and j["command_signal"] == 9'
+	capture rl_run --report-fd 7 "$job" -- none-such 7>report
+	exits 127
+	output=$(<report)
+	json_is 'j["exit_code"] == 127 and j["command_exit_code"] is None and j["acquired"] is True'
+	busy
+	capture rl_run -n --report-fd 7 "$job" -- true 7>report
+	exits 75
+	output=$(<report)
+	json_is 'j["exit_code"] == 75 and j["acquired"] is False and j["token"] is None and j["result"] == "BUSY"'
+	free
+}
+
+@test "no password in the environment or the arguments of any process of the run" {
+	for node in $all; do
+		on_node "$node" acl setuser worker on '>S3cretWord' '~*' '+@all' >/dev/null
+	done
+	urls=$(for node in $all; do echo "unix://worker:S3cretWord@$(node_dir "$node")/redis.sock"; done | paste -sd,)
+	printf 'S3cretWord\n' >password
+	start_run --trace -r "$urls" "$job" -- sh -c 'env >env.txt; exec sleep 30'
+	until_true test -s env.txt
+	[ "$(marked_pids | wc -l)" -eq 3 ]
+	for pid in $(marked_pids); do
+		run grep -a -c S3cretWord "/proc/$pid/cmdline" "/proc/$pid/environ"
+		[[ $output == *cmdline:0*environ:0 ]]
+	done
+	kill -s TERM "$run_pid"
+	ends 143
+	[[ $stderr$(<env.txt) != *S3cretWord* ]]
+	urls=$(for node in $all; do node_url "$node"; done | paste -sd,)
+	REDLOCK_URLS=$urls start_run --trace --user worker --password-file password "$job" -- env
+	ends 0
+	[[ $stderr$output != *S3cretWord* ]]
+}
+
+@test "REDIS_URL: one node, which is said" {
+	unset REDLOCK_URLS
+	REDIS_URL=$(node_url 1) capture rl_run "$job" -- echo ran
+	exits 0
+	[ "$output" = ran ]
+	says REDIS_URL
+}
+
+@test "a run inside a run of the same name says so, and does not wait for itself" {
+	capture rl_run "$job" -- "$REDLOCK_BIN" run -E 33 "$job" -- touch ran
+	exits 33
+	says "'$job' is held by the command that this one runs under: it would wait for itself"
+	[ ! -e ran ]
+	# Another name is no problem.
+	capture rl_run "$job" -- "$REDLOCK_BIN" run "$job-inner" -- sh -c 'echo "$REDLOCK_NAME"'
+	exits 0
+	[ "$output" = "$job-inner" ]
+	until_true has_keys 0 "$all" "$job"
+}
+
+@test "the token of a run works with the other verbs" {
+	capture rl_run -t 60s "$job" -c '"$REDLOCK_BIN" check "$REDLOCK_NAME" "$REDLOCK_TOKEN" && "$REDLOCK_BIN" status "$REDLOCK_NAME"'
+	exits 0
+	capture rl_run --owner me@here "$job" -c 'echo "$REDLOCK_TOKEN"'
+	exits 0
+	[[ $output == *'|me@here' ]]
+}
+
+@test "sd_notify: READY=1 when the lock is had, not before, and a status line for each step" {
+	listen() { # SOCKET LAST
+		/usr/bin/python3 "$BATS_TEST_DIRNAME/notify_listener.py" "$1" "$2" >notes 3>&- &
+		listener=$!
+		until_true grep -q listening notes
+	}
+	busy
+	listen "$place/notify" READY=1
+	NOTIFY_SOCKET=$place/notify start_run "$job" -- true
+	until_true grep -q "STATUS=waiting for '$job', held by 'somebody' of another client" notes
+	run ! grep -q READY=1 notes
+	free
+	await "$listener"
+	exits 0
+	grep -q "STATUS=holding '$job'" notes
+	ends 0
+	# An abstract address, as containers have it.
+	listen "@$place/notify" STOPPING=1
+	NOTIFY_SOCKET=@$place/notify start_run --max-hold 200ms "$job" -- sleep 30
+	await "$listener"
+	exits 0
+	grep -q "READY=1" notes
+	ends 124
+	# Nobody listens: nothing happens.
+	NOTIFY_SOCKET=$place/none start_run "$job" -- true
+	ends 0
+}
+
+@test "-v: the wait and the votes are told; --trace shows every step" {
+	busy
+	capture rl_run -v -n "$job" -- true
+	exits 75
+	says "node 5 unix:"
+	free
+	capture rl_run -v "$job" -- true
+	exits 0
+	says "got '$job' after"
+	capture rl_run --trace "$job" -- true
+	exits 0
+	says "trace:"
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Signals to `redlock run`: while it waits they end the wait, while it holds they are the command's.
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
+load helper
+load run_helper
+
+setup_file() {
+	start_cluster 5
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+setup() {
+	begin_edge
+}
+
+teardown() {
+	kill_nodes CONT 1 2 3
+	end_edge
+}
+
+# A waiter for a lock that others have on these nodes.
+start_waiter() { # "N..."
+	on_nodes "$1" set "$job" somebody px 600000
+	start_run --node-timeout 300ms --trace "$job" -- touch "$place/ran"
+	hears trace:
+	sleep 0.2
+}
+
+# The command and all that it started are gone, the lock is kept for --min-hold: the guard has left.
+is_resting() {
+	[ "$(marked_pids)" = "$run_pid" ]
+}
+
+# A command that writes down the signals it gets, as does its child. TERM ends both.
+start_listener() {
+	cat >"$place/listen.sh" <<-'END'
+		who=$1
+		for signal in INT HUP QUIT USR1 USR2 WINCH CONT; do
+			trap "echo $who $signal >>\$place/heard" $signal
+		done
+		trap "echo $who TERM >>\$place/heard; exit 23" TERM
+		if [ "$who" = command ]; then bash "$place/listen.sh" child & fi
+		echo "$who $$" >>"$place/ready"
+		while :; do sleep 0.05; done
+	END
+	start_run "$job" -- env place="$place" bash "$place/listen.sh" command
+	until_true eval '[ "$(cat "$place/ready" 2>/dev/null | wc -l)" -eq 2 ]'
+}
+
+@test "TERM INT HUP QUIT while the lock is busy: 128+n at once, partial votes given back" {
+	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
+		start_waiter "1 2 3"
+		kill -s "${signal%:*}" "$run_pid"
+		await "$run_pid"
+		exits "${signal#*:}"
+		[ ! -e "$place/ran" ]
+		until_true has_keys 0 "4 5" "$job"
+		until_true nobody_left
+		has_value 1 "$job" somebody
+	done
+	on_nodes "$all" del "$job"
+}
+
+@test "TERM INT HUP QUIT while there is no quorum" {
+	kill_nodes STOP 1 2 3
+	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
+		start_waiter ""
+		kill -s "${signal%:*}" "$run_pid"
+		await "$run_pid"
+		exits "${signal#*:}"
+		until_true has_keys 0 "4 5" "$job"
+	done
+	kill_nodes CONT 1 2 3
+	[ ! -e "$place/ran" ]
+	until_true has_keys 0 "$all" "$job"
+}
+
+@test "a second signal does not cut the way back short" {
+	start_waiter "1 2 3"
+	# Of two that are pending the kernel gives the lower number first.
+	kill -s INT "$run_pid"
+	kill -s TERM "$run_pid" 2>/dev/null || true
+	await "$run_pid"
+	exits 130
+	until_true has_keys 0 "4 5" "$job"
+	on_nodes "1 2 3" del "$job"
+}
+
+@test "TERM at any moment: the command's end or that of the wait, and nothing is left" {
+	for ((i = 0; i < 25; i++)); do
+		start_run "$job" -- sleep 20
+		sleep 0.0$((i * 2 + 10))
+		kill -s TERM "$run_pid" 2>/dev/null || true
+		await "$run_pid"
+		exits 143
+	done
+	until_true nobody_left
+	until_true has_keys 0 "$all" "$job"
+}
+
+@test "while it holds: every signal goes to the command, and to it alone" {
+	start_listener
+	for signal in INT HUP QUIT USR1 USR2 WINCH CONT; do
+		kill -s "$signal" "$run_pid"
+		until_true grep -qx "command $signal" "$place/heard"
+	done
+	# Each just once, none to the child, and the lock is still held.
+	[ "$(wc -l <"$place/heard")" -eq 7 ]
+	has_keys 5 "$all" "$job"
+	# What the command leaves behind when it ends gets the next TERM.
+	kill -s TERM "$run_pid"
+	until_true grep -qx "command TERM" "$place/heard"
+	child_pid=$(sed -n 's/^child //p' "$place/ready") guard_pid=$(child_of "$run_pid")
+	until_true eval '[ "$(child_of "$guard_pid")" = "$child_pid" ]'
+	sleep 0.2
+	kill -0 "$run_pid"
+	has_keys 5 "$all" "$job"
+	kill -s TERM "$run_pid"
+	ends 23
+	grep -qx "child TERM" "$place/heard"
+}
+
+@test "the command's own way to end by a signal decides the exit code" {
+	for signal in TERM:143 INT:130 HUP:129 QUIT:131 USR1:138; do
+		start_run "$job" -- sh -c "ulimit -c 0; : >$place/begun; exec sleep 30"
+		until_true test -e "$place/begun"
+		kill -s "${signal%:*}" "$run_pid"
+		ends "${signal#*:}"
+		rm "$place/begun"
+	done
+}
+
+@test "TSTP stops the command, the lock is kept, CONT continues it" {
+	start_run -t 1s --node-timeout 300ms "$job" -c "while :; do date >>$place/alive; sleep 0.02; done"
+	until_true test -s "$place/alive"
+	kill -s TSTP "$run_pid"
+	command_pid=$(child_of "$(child_of "$run_pid")")
+	until_true is_stopped "$command_pid"
+	sleep 1.2
+	has_keys 5 "$all" "$job"
+	is_stopped "$command_pid"
+	run ! is_stopped "$run_pid"
+	kill -s CONT "$run_pid"
+	until_true eval '! is_stopped "$command_pid"'
+	kill -s TERM "$run_pid"
+	ends 143
+}
+
+@test "the command stopped by somebody else: the lock is kept" {
+	start_run -t 1s --node-timeout 300ms "$job" -- sleep 30
+	until_true has_keys 5 "$all" "$job"
+	command_pid=$(child_of "$(child_of "$run_pid")")
+	kill -s STOP "$command_pid"
+	sleep 1.2
+	has_keys 5 "$all" "$job"
+	run ! is_stopped "$run_pid"
+	kill -s CONT "$command_pid"
+	kill -s TERM "$run_pid"
+	ends 143
+}
+
+is_stopped() { # PID
+	grep -q '^State:	T' "/proc/$1/status"
+}
+
+@test "nohup: HUP is ignored, by the command too" {
+	env "$mark" setsid nohup "$REDLOCK_BIN" run "$job" -- sleep 30 >"$place/out" 2>"$place/err" 3>&- &
+	run_pid=$!
+	until_true has_keys 5 "$all" "$job"
+	command_pid=$(child_of "$(child_of "$run_pid")")
+	until_true grep -qx sleep "/proc/$command_pid/comm"
+	kill -s HUP "$run_pid" "$command_pid"
+	sleep 0.3
+	run ! is_gone "$command_pid"
+	kill -s TERM "$run_pid"
+	ends 143
+}
+
+@test "TERM while the lock is kept for --min-hold: given back at once, the command's exit code" {
+	start_run --min-hold 60s "$job" -c "exit 4"
+	until_true has_keys 5 "$all" "$job"
+	until_true is_resting
+	sleep 0.2
+	has_keys 5 "$all" "$job"
+	kill -s TERM "$run_pid"
+	ends 4
+}
+
+@test "TERM to the whole group, as timeout(1) and systemd do" {
+	start_run "$job" -- sleep 30
+	until_true has_keys 5 "$all" "$job"
+	kill -s TERM -- "-$run_pid"
+	ends 143
+	run timeout -s TERM 0.5 env "$mark" "$REDLOCK_BIN" run --foreground "$job" -- sleep 30 3>&-
+	exits 124
+	until_true nobody_left
+	until_true has_keys 0 "$all" "$job"
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# redlock run at a terminal, under an interactive bash: what is seen and typed there is as with `env` in its place.
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
+load helper
+load run_helper
+
+setup_file() {
+	start_cluster 5
+}
+
+teardown_file() {
+	stop_cluster
+}
+
+setup() {
+	begin_edge
+}
+
+teardown() {
+	end_edge
+}
+
+@test "a command that ends: the prompt comes back" {
+	same_terminal_as_env '
+		> $X sh -c "echo out; exit 3"; echo "code $?"
+		< code 3
+		> $X tty -s; $X stty size; $X sh -c "test -t 0 && test -t 1 && test -t 2"; echo "code $?"
+		< code 0
+	'
+}
+
+@test "it reads what is typed" {
+	same_terminal_as_env '
+		> $X sh -c "read -r a; read -r b < /dev/tty; echo got \$a \$b"
+		> first
+		> second
+		< got first second
+		> $X cat; echo "code $?"
+		> line
+		< line
+		^D
+		< code 0
+	'
+}
+
+@test "Ctrl-C ends the command and redlock, by INT" {
+	same_terminal_as_env '
+		> $X sh -c ": > $P/on; exec sleep 60"; echo "not reached"
+		? test -e "$P/on"
+		^C
+		< @
+		> echo "code $?"
+		< code 130
+	'
+}
+
+@test "Ctrl-C ends a loop around it" {
+	same_terminal_as_env '
+		> for i in 1 2 3; do echo "round $i"; $X sh -c ": > $P/on; exec sleep 60"; done; echo "not reached"
+		? test -e "$P/on"
+		^C
+		< @
+		> echo "code $?"
+		< code 130
+	'
+}
+
+@test "Ctrl-C to a command that takes it: its own exit code, the loop goes on" {
+	same_terminal_as_env '
+		> for i in 1 2; do $X bash -c "trap \"echo caught; exit 5\" INT; : > $P/on$i; while :; do sleep 0.02; done"; echo "$i: $?"; done
+		? test -e "$P/on1"
+		^C
+		< caught
+		< 1: 5
+		? test -e "$P/on2"
+		^C
+		< caught
+		< 2: 5
+	'
+}
+
+@test "Ctrl-\\ ends both by QUIT" {
+	same_terminal_as_env '
+		> ulimit -c 0
+		> $X sh -c ": > $P/on; exec sleep 60"
+		? test -e "$P/on"
+		^\
+		< Quit
+		> echo "code $?"
+		< code 131
+	'
+}
+
+@test "a pipeline: to a reader that ends, from a writer, and to one that reads the terminal" {
+	same_terminal_as_env '
+		> $X yes | head -n 2; echo "codes ${PIPESTATUS[*]}"
+		< codes 141 0
+		> printf "a\nb\n" | $X cat | tr ab cd; echo "codes ${PIPESTATUS[*]}"
+		< codes 0 0 0
+		> $X seq 3 | sh -c "cat; read -r key < /dev/tty; echo \"key \$key\""; echo "codes ${PIPESTATUS[*]}"
+		< 3
+		> q
+		< key q
+		< codes 0 0
+		> $X sh -c ": > $P/on; exec sleep 60" | cat; echo "not reached"
+		? test -e "$P/on"
+		^C
+		< @
+		> echo "code $?"
+		< code 130
+	'
+}
+
+@test "Ctrl-C while it waits for the lock: 130, partial votes given back, a loop ends" {
+	on_nodes "1 2 3" set "$job" somebody px 600000
+	run at_terminal "$REDLOCK_BIN run $job --" '
+		> for i in 1 2; do $X touch "$P/ran"; done; echo "not reached"
+		< waiting for
+		^C
+		< @
+		> echo "code $?"
+		< code 130
+	'
+	exits 0
+	[[ $output != *$'\nnot reached'* ]]
+	[ ! -e "$place/ran" ]
+	until_true has_keys 0 "4 5" "$job"
+	on_nodes "1 2 3" del "$job"
+}
+
+@test "the terminal closed: the command gets HUP, the lock is given back" {
+	run at_terminal "$REDLOCK_BIN run $job --" '
+		> $X bash -c "trap \"echo HUP > $P/heard; exit 1\" HUP; : > $P/on; while :; do sleep 0.02; done"
+		? test -e "$P/on"
+		hangup
+	'
+	exits 0
+	until_true test -s "$place/heard"
+	until_true nobody_left
+	until_true has_keys 0 "$all" "$job"
+}
+
+@test "the terminal closed, HUP ignored: the command runs on, and so does the lock" {
+	run at_terminal "nohup $REDLOCK_BIN run -t 1s --node-timeout 300ms $job --" '
+		> $X sh -c ": > $P/on; while [ ! -e $P/end ]; do sleep 0.02; done; : > $P/done" >/dev/null 2>&1
+		? test -e "$P/on"
+		hangup
+	'
+	exits 0
+	sleep 1.2
+	has_keys 5 "$all" "$job"
+	touch "$place/end"
+	until_true nobody_left
+	[ -e "$place/done" ]
+	until_true has_keys 0 "$all" "$job"
+}
+
+@test "the terminal closed while it waits: partial votes are given back" {
+	on_nodes "1 2 3" set "$job" somebody px 600000
+	run at_terminal "$REDLOCK_BIN run $job --" '
+		> $X touch "$P/ran"
+		< waiting for
+		hangup
+	'
+	exits 0
+	until_true nobody_left
+	until_true has_keys 0 "4 5" "$job"
+	on_nodes "1 2 3" del "$job"
+}

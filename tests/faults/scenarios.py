@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""The scenarios, and how a seed becomes a plan of faults."""
+import random
+
+from faults import KINDS, Shape
+
+
+class Scenario:
+	def __init__(self, name, faults, text, breaks="", ttl_ms=600, hold=(5, 150), bridge=False, proxies=False,
+			shims=(), fsync="always", careless=False, streams=1, clients=None):
+		self.name = name
+		self.faults = faults
+		self.text = text
+		self.breaks = breaks  # the assumption of docs/design.md that is broken on purpose
+		self.ttl_ms = ttl_ms
+		self.hold = hold  # how long a client works under the lock, ms
+		# Half of the clients reach the first quorum of nodes, the others the last one. The one node in the
+		# middle decides alone who gets in: if it forgets, two get in.
+		self.bridge = bridge
+		self.proxies = proxies  # clients go through proxies
+		self.shims = shims  # preloaded into the servers
+		self.fsync = fsync
+		self.careless = careless  # clients do not look at the time that is left
+		self.streams = streams  # so many faults at the same time
+		self.clients = clients  # None: as the command line says
+
+
+def breaking(name, fault, breaks, text, **more):
+	"""The one node that decides forgets a lock while it is held, and one rival waits on the other side."""
+	return Scenario(name, (fault,), text, breaks=breaks, ttl_ms=2000, hold=(800, 1800), bridge=True,
+		clients=2, **more)
+
+
+REFUSALS = ("busy", "misconf", "acl")
+PARTITIONS = ("cut_minority", "cut_majority", "cut_all", "cut_up", "cut_down", "cut_pairs")
+LINKS = ("reset", "blackhole", "loss", "close")
+PROXY = ("delay", "trickle", "hold", "deaf", "proxy_end")
+
+SCENARIOS = (
+	# The assumptions hold: never two holders, never a lost update.
+	Scenario("calm", (), "no faults at all"),
+	Scenario("crash", ("kill", "wipe_delayed", "client_kill"),
+		"nodes are killed and come back with their data, or without them but late; clients are killed"),
+	Scenario("durable", ("kill", "power_loss"),
+		"the one node that decides is killed, or loses power, with appendfsync always",
+		bridge=True, shims=("power",), hold=(50, 400)),
+	Scenario("stop", ("hang", "pause"), "nodes and clients stand still for up to three TTLs"),
+	Scenario("partition", PARTITIONS, "the network is cut: minority, majority, all, one-way, pair by pair"),
+	Scenario("links", LINKS, "connections are reset, closed, swallowed; packets get lost"),
+	Scenario("proxy", PROXY, "delays that reorder between connections, trickling, half-dead connections",
+		proxies=True),
+	Scenario("refuse", REFUSALS, "nodes refuse: a script is running, they cannot persist, rights are revoked"),
+	Scenario("clock", ("jump_small", "jump_back"),
+		"the clock of the node that decides steps within the allowance, and back",
+		bridge=True, shims=("clock",), hold=(50, 400)),
+	Scenario("storm",
+		("kill", "wipe_delayed", "client_kill", "hang", "pause") + PARTITIONS + LINKS + PROXY + REFUSALS,
+		"all of these at the same time", proxies=True, streams=3),
+	# An assumption is broken on purpose: violations are counted, and must show.
+	breaking("wipe", "wipe_now", "A1", "a node loses its data and votes at once"),
+	breaking("power", "power_loss", "A1", "a node loses power, with appendfsync everysec", shims=("power",),
+		fsync="everysec"),
+	breaking("flush", "flushall", "A1", "somebody says FLUSHALL"),
+	breaking("jump", "jump_far", "A2", "a node's clock jumps forward by one to ten TTLs", shims=("clock",)),
+	breaking("evict", "evict", "A5", "a node evicts locks under maxmemory and volatile-ttl"),
+	Scenario("late", ("pause_holder",), "clients that stood still write without a look at the time",
+		breaks="A3", hold=(200, 500), careless=True),
+)
+BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
+
+
+def group(name):
+	"""The scenarios that a word on the command line means."""
+	if name in BY_NAME:
+		return [BY_NAME[name]]
+	if name in ("all", "clean", "broken"):
+		return [s for s in SCENARIOS if name == "all" or (s.breaks != "") == (name == "broken")]
+	raise KeyError(name)
+
+
+def plan(scenario, seed, seconds, nodes, clients):
+	"""The events of one run in order of time. The same arguments give the same plan."""
+	rng = random.Random(f"{seed} {scenario.name}")
+	focus = nodes // 2 if scenario.bridge else None
+	shape = Shape(nodes, scenario.clients or clients, scenario.ttl_ms, focus)
+	events = []
+	for _ in range(scenario.streams if scenario.faults else 0):
+		at_ms, kinds = 300, []
+		while True:
+			if not kinds:  # every kind once, in another order each time
+				kinds = rng.sample(scenario.faults, len(scenario.faults))
+			kind = kinds.pop()
+			event = KINDS[kind].draw(rng, shape, at_ms, kind)
+			if event.at_ms + event.lasts_ms > seconds * 1000:
+				break
+			events.append(event)
+			at_ms = event.at_ms + event.lasts_ms + int(rng.uniform(0.1, 0.6) * scenario.ttl_ms)
+			if KINDS[kind].aimed:
+				at_ms += scenario.ttl_ms // 2  # let somebody acquire
+	return sorted(events, key=lambda event: event.at_ms)

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Unit tests of the checker: what it must accept, and planted violations that it must find."""
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import checker  # noqa: E402
+
+MS = 1_000_000
+TTL_MS = 1000
+
+
+class Story:
+	"""Histories written line by line, times in milliseconds, and the verdict on them."""
+
+	def __init__(self):
+		self.lines = {}
+		self.tokens = 0
+		self.facts = {
+			"scenario": "story", "breaks": "", "counter": 0, "healed_ns": None, "bound_ms": 500,
+			"survivors": [], "clock_step_ms": 0, "must_show": False, "complaints": []}
+
+	def line(self, client, at_ms, text):
+		lines = self.lines.setdefault(client, [f"0 start mode=plain ttl_ms={TTL_MS}"])
+		lines.append(f"{int(at_ms * MS)} {text}")
+
+	def grant(self, client, at_ms, deadline_ms, token=None):
+		self.tokens += 1
+		self.line(client, at_ms, "invoke round=1")
+		deadline = int(deadline_ms * MS)
+		self.line(client, at_ms, f"grant round=1 deadline={deadline} token={token or self.tokens}")
+
+	def release(self, client, at_ms, result="OK"):
+		self.line(client, at_ms, "release round=1")
+		self.line(client, at_ms + 1, f"released round=1 result={result}")
+
+	def update(self, client, read_ms, done_ms, value):
+		self.line(client, done_ms, f"writes round=1 read_at={read_ms * MS} value={value}")
+		self.line(client, done_ms, f"wrote round=1 value={value}")
+
+	def hold(self, client, from_ms, to_ms):
+		self.grant(client, from_ms, from_ms + TTL_MS - 12)
+		self.release(client, to_ms)
+
+	def write_to(self, directory):
+		for client, lines in self.lines.items():
+			with open(os.path.join(directory, client + ".history"), "w", encoding="ascii") as file:
+				file.write("\n".join(lines) + "\n")
+		with open(os.path.join(directory, "facts.json"), "w", encoding="ascii") as file:
+			json.dump(self.facts, file)
+
+	def report(self):
+		with tempfile.TemporaryDirectory() as directory:
+			self.write_to(directory)
+			return checker.check_directory(directory)
+
+
+class StoryTest(unittest.TestCase):
+	def setUp(self):
+		self.story = Story()
+
+	def assert_clean(self):
+		report = self.story.report()
+		self.assertEqual(report.failures, [])
+		self.assertEqual(report.shown, [])
+		return report
+
+	def assert_failure(self, text):
+		report = self.story.report()
+		found = any(text in failure for failure in report.failures)
+		self.assertTrue(found, f"no {text!r} in {report.failures}")
+		return report
+
+
+class Overlaps(StoryTest):
+	def test_one_after_the_other(self):
+		self.story.hold("a", 0, 100)
+		self.story.hold("b", 100, 200)
+		self.story.hold("a", 201, 300)
+		self.assertEqual(self.assert_clean().figures["grants"], 3)
+
+	def test_planted_overlap(self):
+		self.story.hold("a", 0, 100)
+		self.story.hold("b", 99.999, 200)
+		self.assertEqual(self.assert_failure("overlap").figures["overlaps"], 1)
+
+	def test_long_hold_behind_short_ones(self):
+		self.story.hold("a", 0, 900)
+		self.story.hold("b", 910, 920)
+		self.story.grant("c", 930, 1900)
+		self.story.release("c", 1800)
+		self.story.hold("a", 1700, 1705)
+		self.story.hold("b", 1710, 1720)
+		self.assertEqual(self.assert_failure("overlap").figures["overlaps"], 2)
+
+	def test_deadline_ends_a_hold(self):
+		self.story.grant("a", 0, 500)
+		self.story.release("a", 900, "GONE")
+		self.story.hold("b", 500, 600)
+		self.assert_clean()
+
+	def test_killed_holder_holds_until_its_deadline(self):
+		self.story.grant("a", 0, 500)
+		self.story.hold("b", 499, 600)
+		self.assert_failure("overlap")
+
+	def test_extension_counts(self):
+		self.story.grant("a", 0, 500)
+		self.story.line("a", 300, f"extended round=1 deadline={1200 * MS}")
+		self.story.release("a", 1190)
+		self.story.hold("b", 1100, 1110)
+		self.assert_failure("overlap")
+
+	def test_loss_that_was_noticed_ends_a_hold(self):
+		self.story.grant("a", 0, 900)
+		self.story.line("a", 300, "lost round=1")
+		self.story.release("a", 700, "GONE")
+		self.story.hold("b", 310, 400)
+		self.assertEqual(self.assert_clean().figures["lost_locks"], 1)
+
+	def test_hold_that_was_over_when_it_was_seen(self):
+		self.story.grant("a", 600, 500)
+		self.story.release("a", 700, "GONE")
+		self.story.hold("b", 550, 650)
+		self.assert_clean()
+
+	def test_broken_assumption_is_shown_and_does_not_fail(self):
+		for breaks in ("A1", "A2", "A5"):
+			self.story = Story()
+			self.story.facts["breaks"] = breaks
+			self.story.hold("a", 0, 100)
+			self.story.hold("b", 50, 200)
+			report = self.story.report()
+			self.assertEqual((report.failures, len(report.shown)), ([], 1))
+
+	def test_late_application_does_not_excuse_an_overlap(self):
+		self.story.facts["breaks"] = "A3"
+		self.story.hold("a", 0, 100)
+		self.story.hold("b", 50, 200)
+		self.assert_failure("overlap")
+
+	def test_step_of_the_hosts_clock_is_a_broken_assumption(self):
+		self.story.facts["clock_step_ms"] = 50
+		self.story.hold("a", 0, 100)
+		self.story.hold("b", 50, 200)
+		self.assertEqual(self.story.report().failures, [])
+
+
+class Counter(StoryTest):
+	def test_updates_in_order(self):
+		self.story.facts["counter"] = 2
+		self.story.grant("a", 0, 900)
+		self.story.update("a", 10, 20, 1)
+		self.story.release("a", 30)
+		self.story.grant("b", 40, 900)
+		self.story.update("b", 50, 60, 2)
+		self.story.release("b", 70)
+		self.assertEqual(self.assert_clean().figures["updates"], 2)
+
+	def conflict(self, a_deadline_ms):
+		self.story.facts["counter"] = 1
+		self.story.grant("a", 0, a_deadline_ms)
+		self.story.update("a", 10, 60, 1)
+		self.story.release("a", 70)
+		self.story.grant("b", a_deadline_ms if a_deadline_ms < 50 else 40, 900)
+		self.story.update("b", 50, 65, 1)
+		self.story.release("b", 80)
+
+	def test_planted_conflict(self):
+		self.conflict(900)
+		report = self.assert_failure("conflict")
+		self.assertTrue(any(failure.startswith("lost") for failure in report.failures))
+		self.assertEqual(report.figures["lost_updates"], 1)
+
+	def test_late_write_is_counted_and_is_not_the_locks_fault(self):
+		self.conflict(45)
+		report = self.assert_clean()
+		self.assertEqual((report.figures["late_writes"], report.figures["lost_updates"]), (1, 1))
+
+	def test_write_after_a_noticed_loss_is_late(self):
+		self.story.facts["counter"] = 1
+		self.story.grant("a", 0, 900)
+		self.story.line("a", 20, "lost round=1")
+		self.story.update("a", 10, 30, 1)
+		self.story.release("a", 40, "GONE")
+		self.assertEqual(self.assert_clean().figures["late_writes"], 1)
+
+	def test_planted_loss_without_a_conflict(self):
+		self.story.grant("a", 0, 900)
+		self.story.update("a", 10, 20, 1)
+		self.story.release("a", 30)
+		self.assert_failure("1 of 1 updates are lost")
+
+	def test_counter_that_nobody_raised(self):
+		self.story.facts["counter"] = 1
+		self.story.hold("a", 0, 30)
+		self.assert_failure("the counter is 1 after 0 updates")
+
+	def test_killed_in_the_middle_of_a_write(self):
+		for counter in (0, 1):
+			self.story = Story()
+			self.story.facts["counter"] = counter
+			self.story.grant("a", 0, 900)
+			self.story.line("a", 20, f"writes round=1 read_at={10 * MS} value=1")
+			self.assert_clean()
+
+
+class Library(StoryTest):
+	def test_token_twice(self):
+		self.story.grant("a", 0, 900, token="x")
+		self.story.release("a", 10)
+		self.story.grant("b", 20, 900, token="x")
+		self.story.release("b", 30)
+		self.assert_failure("token was used twice")
+
+	def test_claim_beyond_the_ttl(self):
+		self.story.grant("a", 0, TTL_MS + 1)
+		self.assert_failure("more than the TTL")
+
+	def test_extension_beyond_the_ttl(self):
+		self.story.grant("a", 0, 900)
+		self.story.line("a", 300, f"extended round=1 deadline={1301 * MS}")
+		self.assert_failure("more than the TTL")
+
+	def test_lost_lock_that_comes_back(self):
+		self.story.grant("a", 0, 900)
+		self.story.line("a", 300, "lost round=1")
+		self.story.line("a", 310, f"extended round=1 deadline={1200 * MS}")
+		self.assert_failure("came back")
+
+	def test_errors_that_must_not_be(self):
+		for line in ("refused round=1 error=SYSTEM votes=DOWN", "not_extended round=1 error=STATE"):
+			self.story = Story()
+			self.story.grant("a", 0, 900)
+			self.story.line("a", 10, line)
+			self.assert_failure("says S")
+
+	def test_release_that_must_not_be(self):
+		self.story.grant("a", 0, 900)
+		self.story.release("a", 10, "STATE")
+		self.assert_failure("release says STATE")
+
+	def test_acquire_while_holding(self):
+		self.story.grant("a", 0, 900)
+		self.story.line("a", 10, "invoke round=2")
+		self.assert_failure("acquires while it holds")
+
+	def test_nobody_ever_held(self):
+		self.story.line("a", 0, "invoke round=1")
+		self.assert_failure("proves nothing")
+
+	def test_broken_assumption_that_must_show(self):
+		self.story.facts.update(breaks="A1", must_show=True)
+		self.story.hold("a", 0, 100)
+		self.story.hold("b", 100, 200)
+		self.assert_failure("is anybody looking")
+
+	def test_complaint_of_the_director(self):
+		self.story.hold("a", 0, 10)
+		self.story.facts["complaints"] = ["a key is left"]
+		self.assert_failure("a key is left")
+
+
+class Healing(StoryTest):
+	def setUp(self):
+		super().setUp()
+		self.story.facts["healed_ns"] = 1000 * MS
+		self.story.facts["survivors"] = ["a", "b"]
+
+	def finish(self, *clients):
+		for client in clients:
+			self.story.line(client, 5000, "end owed=0")
+
+	def test_all_recover(self):
+		self.story.hold("a", 1400, 1500)
+		self.story.hold("b", 3000, 3010)
+		self.finish("a", "b")
+		self.assertEqual(self.assert_clean().figures["heal_ms"], 400)
+
+	def test_too_late(self):
+		self.story.hold("a", 900, 950)
+		self.story.hold("a", 1501, 1600)
+		self.story.hold("b", 3000, 3010)
+		self.finish("a", "b")
+		self.assert_failure("only after 501 ms")
+
+	def test_nobody(self):
+		self.story.hold("a", 900, 950)
+		self.assert_failure("nobody acquired")
+
+	def test_one_client_is_stuck(self):
+		self.story.hold("a", 1400, 1500)
+		self.story.hold("b", 900, 950)
+		self.finish("a", "b")
+		self.assert_failure("b never acquired again")
+
+	def test_one_client_does_not_end(self):
+		self.story.hold("a", 1400, 1500)
+		self.story.hold("b", 1600, 1650)
+		self.finish("a")
+		self.assert_failure("b did not end")
+
+
+class Reading(StoryTest):
+	def test_lines_that_no_client_writes(self):
+		for line in ("grant round=1", "grunt round=1", "invoke", "invoke round=x", "lost round=1",
+				"wrote round=1 value=1", "release round=1 more=1", "invoke round"):
+			self.story = Story()
+			self.story.line("a", 0, line)
+			self.assert_failure("unreadable history")
+
+	def test_time_that_runs_backward(self):
+		self.story.hold("a", 100, 200)
+		self.story.line("a", 150, "invoke round=2")
+		self.assert_failure("time runs backward")
+
+	def test_line_that_a_killed_client_did_not_finish(self):
+		self.story.hold("a", 0, 10)
+		with tempfile.TemporaryDirectory() as directory:
+			self.story.write_to(directory)
+			with open(os.path.join(directory, "a.history"), "a", encoding="ascii") as file:
+				file.write("20000000 gra")
+			self.assertEqual(checker.check_directory(directory).failures, [])
+
+	def test_exit_codes(self):
+		for to_ms, code in ((100, 0), (101, 1)):
+			story = Story()
+			story.hold("a", 0, to_ms)
+			story.hold("b", 100, 200)
+			with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(io.StringIO()):
+				story.write_to(directory)
+				self.assertEqual(checker.main([directory]), code)
+
+
+if __name__ == "__main__":
+	unittest.main()
