@@ -21,6 +21,7 @@ test_packages=(
 	g++            # the header in C++
 	libcmocka-dev  # unit tests
 	redis-tools    # redis-cli: the classic unlock script
+	openssl        # certificates of the TLS tests
 	python3-redis  # another language's lock on the same keys
 	bats           # tests of the command
 	python3        # fault tests, measurements
