@@ -132,12 +132,12 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(READONLY, FATAL, "is a read-only replica")                                                             \
 	X(CLUSTER, FATAL, "is a cluster node, not an independent master")                                        \
 	X(AUTH, FATAL, "refused the user or password")                                                           \
-	X(TLS, FATAL, "no secure connection")                                                                    \
 	X(NOPERM, FATAL, "the user may not run the command")                                                     \
 	X(COMMAND, FATAL, "does not know the command")                                                           \
 	X(DATABASE, FATAL, "has no such database")                                                               \
 	X(NAME, FATAL, "its host name cannot be resolved")                                                       \
-	X(DUPLICATE, FATAL, "is the same server as another node")
+	X(DUPLICATE, FATAL, "is the same server as another node")                                                \
+	X(TLS, FATAL, "no secure connection")
 
 enum redlock_vote_code {
 #define REDLOCK_VOTE_ENUM(name, kind, text) REDLOCK_VOTE_##name,
@@ -177,8 +177,8 @@ typedef struct redlock_lock redlock_lock;
  */
 struct redlock_options {
 	size_t size;
-	const char *const *urls;  /* redis:// valkey:// unix:// , with user, password and database; in TLS: rediss://
-	                             valkeys:// */
+	const char *const *urls;  /* redis:// valkey:// unix:// , with user, password and database; in TLS:
+	                             rediss://  valkeys:// */
 	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; an odd number tolerates most */
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */

@@ -317,13 +317,14 @@ void rl_node_flush(struct rl_node *n)
 
 /* ---- the stream ---- */
 
-/* What went wrong before or after the stream was open. TLS that fails needs an operator: the next connection
- * will fail in the same way. */
-static void fail_stream(struct rl_node *n, ssize_t error, enum redlock_vote_code otherwise)
+/* TLS that fails while the connection opens needs an operator, as the next one will fail in the same way.
+ * Later it is a connection that was lost like any other: what was sent may have been executed. */
+static void fail_stream(struct rl_node *n, ssize_t error, enum redlock_vote_code vote,
+                        enum redlock_vote_code tls_vote)
 {
 	char text[sizeof n->failure_text];
 	snprintf(text, sizeof text, "%s", rl_stream_error(&n->stream, error)); /* it ends with the stream */
-	rl_node_fail(n, error == -EPROTO ? REDLOCK_VOTE_TLS : otherwise, text);
+	rl_node_fail(n, error == -EPROTO ? tls_vote : vote, text);
 }
 
 static void finish_connect(struct rl_node *n, uint64_t now_ns)
@@ -332,7 +333,7 @@ static void finish_connect(struct rl_node *n, uint64_t now_ns)
 	if (error == -EAGAIN) {
 		watch(n, rl_stream_wants_write(&n->stream), true);
 	} else if (error < 0) {
-		fail_stream(n, error, REDLOCK_VOTE_DOWN);
+		fail_stream(n, error, REDLOCK_VOTE_DOWN, REDLOCK_VOTE_TLS);
 	} else {
 		n->link = RL_LINK_OPEN;
 		n->progress_ns = now_ns;
@@ -352,7 +353,7 @@ static void receive(struct rl_node *n, uint64_t now_ns)
 	else if (got > 0 && n->tls == NULL && bytes[0] == TLS_ALERT)
 		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "answers in TLS: use rediss:// for it");
 	else if (got < 0)
-		fail_stream(n, got, REDLOCK_VOTE_CLOSED);
+		fail_stream(n, got, REDLOCK_VOTE_CLOSED, REDLOCK_VOTE_CLOSED);
 	else if (!rl_resp_feed(&n->resp, bytes, (size_t)got))
 		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
 	else

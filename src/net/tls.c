@@ -121,7 +121,7 @@ struct rl_tls *rl_tls_new(struct rl_tls_context *c, struct rl_tls_peer *peer, in
 	if (o->X509_VERIFY_PARAM_set1_ip_asc(o->SSL_get0_param(t->ssl), host) != 1 &&
 	    (o->SSL_set1_host(t->ssl, host) != 1 ||
 	     o->SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-	                 (void *)(uintptr_t)host) != 1))
+	                 (void *)(uintptr_t)host) != 1)) /* NOLINT(performance-no-int-to-ptr): it is only read */
 		goto fail;
 	if (peer->session != NULL)
 		(void)o->SSL_set_session(t->ssl, peer->session);
