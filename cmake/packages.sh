@@ -28,6 +28,7 @@ test_packages=(
 	iproute2       # hosts of the fault tests
 	nftables       # partitions of the fault tests
 	procps         # ps: what a test has left running
+	spin           # model checker
 	valgrind       # memory errors that sanitizers miss
 	clang-format   # layout of the code
 	clang-tidy     # linter

@@ -52,6 +52,7 @@ static void print_overview(FILE *out)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		fprintf(out, "  %-8s %-17s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
 	fprintf(out, "  %-8s %-17s %s\n", "help", "[COMMAND]", "this text, or that of a command");
+	fprintf(out, "  %-8s %-17s %s\n", "help", "acl", "the rights that redlock needs on the servers");
 	fprintf(out, "  %-8s %-17s %s\n", "version", "", "the version");
 	options_help(out, global_groups);
 	fputs("\nNodes: -r URL (repeat it), else REDLOCK_URLS (comma list), else REDIS_URL (one node).\n"
@@ -76,10 +77,28 @@ static int show_version(void)
 	return EXIT_OK;
 }
 
+/* What the library sends, as the server's access rules name it: src/net/request.c, handshake.c, scripts/. */
+static int show_acl(void)
+{
+	fputs(
+	    "A user that may do what redlock does, and nothing else (Redis 6, Valkey, or newer):\n\n"
+	    "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +get +del +pttl +pexpire +eval +evalsha "
+	    "+select +client|id +client|kill +info +type +strlen +getrange +hscan\n\n"
+	    "PREFIX is that of your locks (--prefix), or leave it empty. Needed for locks: set to evalsha; "
+	    "select\n"
+	    "for a database other than 0. Without client|id, client|kill and info a key may stay until its TTL\n"
+	    "behind a broken connection, and one server behind two names is not noticed. The last four are for\n"
+	    "`redlock status` and `redlock check`.\n",
+	    stdout);
+	return EXIT_OK;
+}
+
 static int show_help(int argc, char **argv)
 {
 	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 
+	if (argc > 1 && strcmp(argv[1], "acl") == 0)
+		return show_acl();
 	if (argc > 1 && !command) {
 		complain("no command '%s'; see `redlock help`", argv[1]);
 		return EXIT_USAGE;

@@ -59,6 +59,7 @@ struct settings {
 	const char *key_file;
 	const char *tls_name;
 	bool insecure;
+	bool ask_password;
 	const char *prefix;
 	const char *owner;        /* NULL: host:pid */
 	const char *token;        /* NULL: a fresh random one */

@@ -37,8 +37,8 @@ static const struct {
 } hints[] = {
     {EXIT_BUSY, "`redlock status NAME` shows who holds it"},
     {EXIT_NOQUORUM, "start or reach the nodes that are down; `redlock status` shows each"},
-    {EXIT_REFUSED, "mend what the server refuses: give independent masters, and a user that may run "
-                   "SET GET DEL PTTL PEXPIRE TYPE EVAL EVALSHA"},
+    {EXIT_REFUSED, "mend what the server refuses: give independent masters, and a user with the rights of "
+                   "`redlock help acl`"},
     {EXIT_AUTH, "check user and password (in the URL, or --user and --password-file), or certificates "
                 "(--cacert, --cert)"},
     {EXIT_CONFIG, "list every server once; two databases of one server are one server"},

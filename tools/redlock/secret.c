@@ -3,9 +3,12 @@
 #include "secret.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "message.h"
 
@@ -100,6 +103,60 @@ char *secret_read(const char *path)
 	text = read_text(file, path);
 	fclose(file);
 	return text;
+}
+
+/* Echo is off only as long as this takes; a signal ends the read, not the program. */
+static char *read_unseen(int terminal)
+{
+	struct termios shown, unseen;
+	char *text = malloc(MAX_PASSWORD + 1);
+	ssize_t length = -1;
+
+	if (text && tcgetattr(terminal, &shown) == 0) {
+		unseen = shown;
+		unseen.c_lflag &= ~(tcflag_t)ECHO;
+		(void)tcsetattr(terminal, TCSAFLUSH, &unseen);
+		(void)dprintf(terminal, "Password: ");
+		length = read(terminal, text, MAX_PASSWORD);
+		(void)tcsetattr(terminal, TCSAFLUSH, &shown);
+		(void)dprintf(terminal, "\n");
+	}
+	if (length > 1 && text[length - 1] == '\n') {
+		text[length - 1] = '\0';
+		return text;
+	}
+	complain("--askpass: no password was given");
+	if (text)
+		explicit_bzero(text, MAX_PASSWORD + 1);
+	free(text);
+	return NULL;
+}
+
+char *secret_ask(void)
+{
+	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	char *text;
+
+	if (terminal < 0) {
+		complain("--askpass: there is no terminal; give --password-file");
+		return NULL;
+	}
+	text = read_unseen(terminal);
+	close(terminal);
+	return text;
+}
+
+char *secret_of_environment(void)
+{
+	static const char *const names[] = {"REDLOCK_AUTH", "REDISCLI_AUTH", "VALKEYCLI_AUTH"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return strdup(value);
+	}
+	return NULL;
 }
 
 void secret_free(char *secret)

@@ -13,6 +13,13 @@ bool secret_blank_urls(char *text);
  * said on stderr what is wrong. */
 char *secret_read(const char *path);
 
+/* Asks for a password on the terminal, without showing it. Returns as secret_read(). */
+char *secret_ask(void);
+
+/* The password in the environment, as redis-cli finds it: $REDLOCK_AUTH, $REDISCLI_AUTH, $VALKEYCLI_AUTH.
+ * Returns a copy, or NULL: there is none. */
+char *secret_of_environment(void);
+
 /* Wipes and frees. NULL is allowed. */
 void secret_free(char *secret);
 

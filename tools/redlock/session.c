@@ -84,6 +84,18 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	return outcome_of_error(error);
 }
 
+/* False: it was asked for and not had. */
+static bool find_password(const struct settings *settings, char **ret)
+{
+	if (settings->ask_password)
+		*ret = secret_ask();
+	else if (settings->password_file)
+		*ret = secret_read(settings->password_file);
+	else
+		*ret = secret_of_environment();
+	return *ret || (!settings->ask_password && !settings->password_file);
+}
+
 int session_open(struct session *session, const struct settings *settings)
 {
 	struct text_list urls = {NULL, 0};
@@ -97,12 +109,9 @@ int session_open(struct session *session, const struct settings *settings)
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)
 		goto out;
-	if (settings->password_file) {
-		password = secret_read(settings->password_file);
-		if (!password) {
-			code = EXIT_CONFIG;
-			goto out;
-		}
+	if (!find_password(settings, &password)) {
+		code = EXIT_CONFIG;
+		goto out;
 	}
 	code = open_client(session, &urls, password);
 out:

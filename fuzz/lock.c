@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The core, fed with any sequence of events that its callers can make, under any rules that the library
+ * accepts. tests/unit/ledger.c keeps its own books and says what must hold after each step: a deadline never
+ * later than start + TTL - drift, grants by a quorum of this round's votes alone, releases wherever a key may
+ * be, a loss that stays a loss, calls that end once, time that goes on.
+ *
+ * Input: the options of the lock (struct redlock_lock_options), then events: one byte that says which, and
+ * what it needs.
+ */
+#include "fuzz.h"
+
+#include "core/quorum.h"
+#include "ledger.h"
+#include "options.h"
+
+enum { MOST_EVENTS = 400 };
+
+#define TIME_LIMIT_NS ((uint64_t)1 << 62) /* a clock that counts since boot does not get there */
+
+static void report(const struct ledger *ledger, const char *what, int line, const char *trace)
+{
+	(void)ledger;
+	fprintf(stderr, "ledger.c:%d: not true: %s\n%s\n", line, what, trace);
+	abort();
+}
+
+/* ---- rules ---- */
+
+/* A duration in milliseconds: small ones are as likely as any. */
+static uint64_t any_ms(struct feed *f)
+{
+	unsigned kind = feed_below(f, 4);
+	if (kind == 0)
+		return 0;
+	return kind == 1 ? feed_byte(f) : kind == 2 ? (uint64_t)feed_byte(f) * 100 : feed_number(f);
+}
+
+/* False: the library would refuse these. Whatever it accepts must be safe. */
+static bool make_rules(struct feed *f, struct rl_rules *ret)
+{
+	struct redlock_lock_options o;
+	redlock_lock_options_init(&o);
+	unsigned nodes = 1 + feed_below(f, REDLOCK_MAX_NODES);
+	unsigned quorum = rl_majority(nodes) + feed_below(f, nodes - rl_majority(nodes) + 1);
+	unsigned given = feed_byte(f); /* which options are not the default */
+	if (given & 1) {
+		o.token = "own";
+		o.token_len = 3;
+	}
+	o.ttl_ms = given & 2 ? REDLOCK_MIN_TTL_MS + any_ms(f) : 1000;
+	o.wait_ms = any_ms(f);
+	if (given & 4)
+		o.noquorum_wait_ms = any_ms(f);
+	if (given & 8)
+		o.min_validity_ms = any_ms(f);
+	if (given & 16) {
+		o.retry_min_ms = any_ms(f);
+		o.retry_max_ms = rl_time_add(o.retry_min_ms, any_ms(f));
+	}
+	o.renew_ms = any_ms(f);
+	if (given & 32)
+		o.danger_ms = any_ms(f);
+	if (given & 64)
+		o.max_hold_ms = any_ms(f);
+	if (given & 128)
+		o.max_extends = feed_byte(f);
+	uint32_t timeout_ms = (uint32_t)rl_time_min(any_ms(f), UINT32_MAX);
+	uint32_t drift_ppm = feed_bool(f) ? 10000 : (uint32_t)feed_number(f);
+	uint32_t drift_ms = feed_bool(f) ? 2 : feed_byte(f);
+	return rl_rules_make(ret, &o, nodes, quorum, timeout_ms, drift_ppm, drift_ms) == 0;
+}
+
+/* ---- events ---- */
+
+static void step(struct ledger *l, struct feed *f, struct rl_event event)
+{
+	event.entropy = l->fx.send != REDLOCK_OP_NONE ? feed_number(f) : feed_byte(f);
+	ledger_step(l, event);
+}
+
+static enum redlock_vote_code any_vote(struct feed *f)
+{
+	unsigned code = 1 + feed_below(f, REDLOCK_VOTE_COUNT - 1);
+	return code == REDLOCK_VOTE_TIMEOUT ? REDLOCK_VOTE_CLOSED : (enum redlock_vote_code)code;
+}
+
+/* One node answers the round that is out, or one of those before it. */
+static void answer(struct ledger *l, struct feed *f, enum redlock_vote_code vote)
+{
+	unsigned where = feed_byte(f);
+	uint32_t seq = l->seq - (where >> 5) % LEDGER_ROUNDS;
+	unsigned node = where % 32 % l->lock.rules.node_count;
+	if (ledger_may_answer(l, seq, node))
+		step(l, f, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote = vote});
+}
+
+/* All nodes of a mask answer the round that is out in one moment, or one after another. */
+static void answer_all(struct ledger *l, struct feed *f, enum redlock_vote_code vote, bool at_once)
+{
+	uint32_t nodes = 0;
+	uint32_t seq = l->seq;
+	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+		nodes |= (uint32_t)ledger_may_answer(l, seq, i) << i;
+	nodes &= at_once ? (uint32_t)feed_u64(f) : UINT32_MAX;
+	while (nodes != 0) {
+		unsigned node = (unsigned)__builtin_ctz(nodes);
+		nodes &= nodes - 1;
+		ledger_step(
+		    l,
+		    (struct rl_event){
+		        .kind = RL_EV_REPLY, .seq = seq, .node = node, .vote = vote, .more = at_once && nodes != 0});
+	}
+}
+
+static bool same(const struct rl_lock *a, const struct rl_lock *b)
+{
+	bool votes = true;
+	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++)
+		votes = votes && a->votes[i].code == b->votes[i].code && a->votes[i].rtt_ns == b->votes[i].rtt_ns;
+	return votes && a->phase == b->phase && a->round.seq == b->round.seq && a->round.open == b->round.open &&
+	       a->owed == b->owed && a->valid_until_ns == b->valid_until_ns && a->renew_at_ns == b->renew_at_ns &&
+	       a->danger_at_ns == b->danger_at_ns && a->retry_at_ns == b->retry_at_ns && a->extends == b->extends;
+}
+
+/* An answer to a round that there never was. It changes nothing. */
+static void answer_nothing(struct ledger *l, struct feed *f)
+{
+	uint32_t seq = l->seq + 1 + feed_byte(f);
+	struct rl_lock before = l->lock;
+	ledger_step(l, (struct rl_event){.kind = RL_EV_REPLY,
+	                                 .seq = seq,
+	                                 .node = feed_below(f, l->lock.rules.node_count),
+	                                 .vote = any_vote(f)});
+	must(l->before.phase == RL_HELD || same(&before, &l->lock));
+}
+
+/* A second answer to the round that is out. The first one stands. */
+static void answer_again(struct ledger *l, struct feed *f)
+{
+	unsigned node = feed_below(f, l->lock.rules.node_count);
+	bool answered = l->seq != 0 && !ledger_may_answer(l, l->seq, node);
+	struct rl_lock before = l->lock;
+	if (!answered || l->votes[node] == REDLOCK_VOTE_PENDING)
+		return;
+	ledger_step(l, (struct rl_event){.kind = RL_EV_REPLY, .seq = l->seq, .node = node, .vote = any_vote(f)});
+	must(l->before.phase == RL_HELD || same(&before, &l->lock));
+}
+
+/* After a few TICKs at one time, the next one is due later: the loop that drives it goes on. */
+static void tick(struct ledger *l, struct feed *f)
+{
+	for (unsigned i = 0; i < 5; i++) {
+		step(l, f, (struct rl_event){.kind = RL_EV_TICK});
+		if (rl_lock_deadline(&l->lock) > l->now_ns)
+			return;
+	}
+	ledger_stuck(l);
+}
+
+static void pass(struct ledger *l, uint64_t ns)
+{
+	l->now_ns = rl_time_min(rl_time_add(l->now_ns, ns), TIME_LIMIT_NS);
+}
+
+static void pass_until_deadline(struct ledger *l, uint64_t late_ns)
+{
+	uint64_t deadline = rl_lock_deadline(&l->lock);
+	if (deadline < TIME_LIMIT_NS)
+		l->now_ns = rl_time_max(l->now_ns, deadline);
+	pass(l, late_ns);
+}
+
+static void call(struct ledger *l, struct feed *f, enum rl_event_kind kind)
+{
+	uint64_t ttl_ns = kind == RL_EV_EXTEND ? rl_extend_ttl(&l->lock.rules, any_ms(f)) : 0;
+	if (kind == RL_EV_EXTEND && ttl_ns == 0)
+		return; /* the library refuses it */
+	step(l, f, (struct rl_event){.kind = kind, .ttl_ns = ttl_ns, .result = REDLOCK_E_CANCELLED});
+}
+
+static void event(struct ledger *l, struct feed *f)
+{
+	switch (feed_below(f, 19)) {
+	case 0:
+		call(l, f, RL_EV_ACQUIRE);
+		break;
+	case 1:
+		call(l, f, RL_EV_EXTEND);
+		break;
+	case 2:
+		call(l, f, RL_EV_RELEASE);
+		break;
+	case 3:
+		call(l, f, RL_EV_QUERY);
+		break;
+	case 4:
+		call(l, f, RL_EV_CANCEL);
+		break;
+	case 5:
+		answer(l, f, REDLOCK_VOTE_YES);
+		break;
+	case 6:
+		answer(l, f, REDLOCK_VOTE_NO);
+		break;
+	case 7:
+		answer(l, f, any_vote(f));
+		break;
+	case 8:
+		answer_all(l, f, REDLOCK_VOTE_YES, false);
+		break;
+	case 9:
+		answer_all(l, f, REDLOCK_VOTE_NO, false);
+		break;
+	case 10:
+		answer_all(l, f, any_vote(f), true);
+		break;
+	case 11:
+		answer_nothing(l, f);
+		break;
+	case 12:
+		tick(l, f);
+		break;
+	case 13: /* the deadline is met */
+		pass_until_deadline(l, 0);
+		tick(l, f);
+		break;
+	case 14: /* the process was stopped */
+		pass_until_deadline(l, rl_ms(any_ms(f)));
+		tick(l, f);
+		break;
+	case 15: /* time passes, and nobody looks at the clock */
+		pass(l, rl_ms(feed_byte(f)));
+		break;
+	case 16:
+		pass(l, feed_number(f));
+		break;
+	case 17: /* to the nanosecond before the deadline */
+		pass_until_deadline(l, 0);
+		l->now_ns = l->now_ns > l->event.now_ns ? l->now_ns - 1 : l->now_ns;
+		break;
+	case 18:
+		answer_again(l, f);
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct feed feed = {bytes, size};
+	struct rl_rules rules;
+	struct ledger ledger = {.fail = report};
+	if (!make_rules(&feed, &rules))
+		return 0;
+	ledger_begin(&ledger, &rules, 1 + feed_byte(&feed));
+	for (unsigned i = 0; i < MOST_EVENTS && feed.left > 0; i++)
+		event(&ledger, &feed);
+	return 0;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "peer.h"
+
+#include "fake_os.h"
+#include "words.h"
+
+/* ---- what is heard ---- */
+
+static void check_set(struct peer *p, unsigned token)
+{
+	must(token < p->token_count && !p->tokens[token].set_on_wire); /* sent once, by no retry */
+	must(!p->tokens[token].release_on_wire);                       /* nothing overtakes it */
+	p->tokens[token].set_on_wire = true;
+}
+
+static unsigned token_of(const struct words *w, unsigned i)
+{
+	unsigned number = 0;
+	must(i < w->count && w->at[i].size >= 2 && w->at[i].bytes[0] == 't');
+	for (size_t at = 1; at < w->at[i].size; at++)
+		number = number * 10 + (unsigned)(w->at[i].bytes[at] - '0');
+	return number;
+}
+
+/* Connections that may still have a SET in the server's buffer were ended before the first operation, if this
+ * is the same server. */
+static void check_ghosts(const struct peer *p)
+{
+	if (p->node->ghost_stays)
+		return; /* not all could be ended, and it is known: "not there" proves nothing for a while */
+	for (unsigned i = 0; i < p->ghost_count; i++)
+		must(p->ghosts[i].killed || !p->node->run_id_known ||
+		     strcmp(p->ghosts[i].run_id, p->node->run_id) != 0);
+}
+
+static enum peer_command heard_operation(struct peer *p, const struct words *w)
+{
+	must(p->commands >= p->opening + 2);              /* behind CLIENT ID and INFO */
+	must(p->opening == 0 || fake_os.bytes_read >= 4); /* behind the answers to AUTH and SELECT */
+	must(p->node->gate == 0);
+	check_ghosts(p);
+	if (words_is(w, 0, "SET")) {
+		check_set(p, token_of(w, 2));
+		return PEER_SET;
+	}
+	bool by_sha = words_is(w, 0, "EVALSHA");
+	must((by_sha || words_is(w, 0, "EVAL")) && w->count >= 4);
+	const struct rl_script_text *release = &rl_scripts[RL_SCRIPT_RELEASE];
+	if (words_is(w, 1, by_sha ? release->sha : release->text) && token_of(w, 4) < p->token_count)
+		p->tokens[token_of(w, 4)].release_on_wire = true;
+	if (by_sha)
+		return PEER_EVALSHA;
+	return words_is(w, 1, rl_scripts[RL_SCRIPT_INSPECT].text) ? PEER_INSPECT : PEER_COMPARE;
+}
+
+static enum peer_command heard_kill(struct peer *p, const struct words *w)
+{
+	char id[24];
+	must(words_is(w, 2, "ID"));
+	for (unsigned i = 0; i < p->ghost_count; i++) {
+		snprintf(id, sizeof id, "%lld", (long long)p->ghosts[i].client_id);
+		if (words_is(w, 3, id))
+			p->ghosts[i].killed = true;
+	}
+	return PEER_KILL;
+}
+
+static enum peer_command heard(struct peer *p, const struct words *w)
+{
+	unsigned number = p->commands++;
+	trace("  heard: %.*s %.40s\n", (int)w->at[0].size, w->at[0].bytes, w->count > 1 ? w->at[1].bytes : "");
+	if (words_is(w, 0, "AUTH")) {
+		must(number == 0 && p->opening > 0);
+		return PEER_AUTH;
+	}
+	if (words_is(w, 0, "SELECT")) {
+		must(number + 1 == p->opening);
+		return PEER_SELECT;
+	}
+	if (number == p->opening) {
+		must(words_is(w, 0, "CLIENT") && words_is(w, 1, "ID"));
+		return PEER_ID;
+	}
+	if (number == p->opening + 1) {
+		must(words_is(w, 0, "INFO") && words_is(w, 1, "server"));
+		return PEER_INFO;
+	}
+	return words_is(w, 0, "CLIENT") ? heard_kill(p, w) : heard_operation(p, w);
+}
+
+void peer_listen(struct peer *p)
+{
+	struct words words;
+	size_t at = 0;
+	size_t size;
+	if (p->connection != fake_os.connections) {
+		p->connection = fake_os.connections;
+		p->commands = p->queued = p->answered = 0;
+	}
+	while (fake_os.out.size > at &&
+	       (size = words_parse(fake_os.out.bytes + at, fake_os.out.size - at, &words)) > 0) {
+		enum peer_command command = heard(p, &words);
+		if (p->queued < PEER_QUEUE)
+			p->queue[p->queued++] = command;
+		at += size;
+	}
+	if (at > 0)
+		memmove(fake_os.out.bytes, fake_os.out.bytes + at, fake_os.out.size - at);
+	fake_os.out.size -= at;
+	bool opened = p->node->link == RL_LINK_OPEN && p->node->setup.count == 0;
+	bool was_open = p->node->link == RL_LINK_DOWN && p->node->ghost_count == 0;
+	if (opened || (was_open && p->ghost_connection != fake_os.connections))
+		p->ghost_count = 0; /* the handshake is over: they are dead, or known to stay */
+}
+
+/* ---- what is said ---- */
+
+#define RUN_ID_A "run_id:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"
+#define RUN_ID_B "run_id:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\r\n"
+
+/* For each command: the answer that is most likely, then others. */
+static const char *const answers[][4] = {
+    [PEER_AUTH] = {"+OK\r\n", "+OK\r\n", "-WRONGPASS invalid\r\n", "-ERR AUTH <password> called\r\n"},
+    [PEER_SELECT] = {"+OK\r\n", "+OK\r\n", "-ERR DB index is out of range\r\n", "-NOAUTH\r\n"},
+    [PEER_ID] = {NULL, ":77\r\n", "-NOPERM no\r\n", "-DENIED Redis is running in protected mode\r\n"},
+    [PEER_INFO] = {"$49\r\n" RUN_ID_A "\r\n", "$49\r\n" RUN_ID_B "\r\n", "-NOPERM no\r\n", "$-1\r\n"},
+    [PEER_KILL] = {":1\r\n", ":0\r\n", "-ERR No such client\r\n", "+OK\r\n"},
+    [PEER_SET] = {"+OK\r\n", "$-1\r\n", "-OOM command not allowed\r\n", "-LOADING\r\n"},
+    [PEER_EVALSHA] = {":1\r\n", ":0\r\n", "-NOSCRIPT No matching script.\r\n", "-BUSY Redis is busy\r\n"},
+    [PEER_COMPARE] = {":1\r\n", ":0\r\n", "-NOSCRIPT x\r\n", "-MISCONF x, y\r\n"},
+    [PEER_INSPECT] = {"*4\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
+                      "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n", "-WRONGTYPE x\r\n", "*-1\r\n"},
+};
+
+void peer_answer(struct peer *p, struct feed *f)
+{
+	unsigned which = feed_below(f, 4);
+	char own_id[32];
+	if (p->answered >= p->queued)
+		return;
+	const char *text = answers[p->queue[p->answered++]][which];
+	if (text == NULL) { /* CLIENT ID: of this connection */
+		snprintf(own_id, sizeof own_id, ":%u\r\n", 1000 + p->connection);
+		text = own_id;
+	}
+	fake_os_say(text, strlen(text));
+}
+
+void peer_say(struct feed *f)
+{
+	static const char *const lines[] = {
+	    "+OK\r\n",
+	    ":1\r\n",
+	    ":0\r\n",
+	    "$-1\r\n",
+	    "*-1\r\n",
+	    "$0\r\n\r\n",
+	    ":-1\r\n",
+	    "*0\r\n",
+	    "-NOSCRIPT\r\n",
+	    "-DENIED\r\n",
+	    "-ERR max number of clients reached\r\n",
+	    "-ERR unknown command 'X', with args beginning with: 'secret'\r\n",
+	    "-MOVED 1 h:1\r\n",
+	    "*9\r\n",
+	    "*2\r\n*1\r\n:1\r\n:2\r\n",
+	    "$536870913\r\n",
+	    "+",
+	    "$5\r\nab",
+	    "%1\r\n+a\r\n:1\r\n",
+	    "_\r\n",
+	};
+	const char *text = lines[feed_below(f, COUNT(lines))];
+	fake_os_say(text, strlen(text));
+}
+
+/* ---- what must hold ---- */
+
+void peer_note_ghost(struct peer *p)
+{
+	const struct rl_node *n = p->node;
+	bool known = n->client_id > 0 && n->run_id_known && n->ghost_count < RL_GHOSTS;
+	if (p->ghost_connection == fake_os.connections)
+		return;
+	if (n->ghost_count == 0)
+		p->ghost_count = 0;
+	if (!known || p->ghost_count == PEER_GHOSTS)
+		return;
+	struct peer_ghost *ghost = &p->ghosts[p->ghost_count++];
+	*ghost = (struct peer_ghost){.client_id = n->client_id};
+	memcpy(ghost->run_id, n->run_id, sizeof ghost->run_id);
+	p->ghost_connection = fake_os.connections;
+	trace("  ghost: id %lld of %s\n", (long long)ghost->client_id, ghost->run_id);
+}
+
+/* Where the server may have executed the SET. */
+static bool may_exist(const struct peer_token *t)
+{
+	bool open = t->vote == REDLOCK_VOTE_PENDING || t->vote == REDLOCK_VOTE_YES;
+	return t->set_on_wire && (open || t->vote == REDLOCK_VOTE_CLOSED || t->vote == REDLOCK_VOTE_GARBAGE);
+}
+
+/* No release is forgotten: where a key may be, its release was sent, or is still owed, or is counted as
+ * lingering. */
+void peer_check(struct peer *p)
+{
+	unsigned missing = 0;
+	if (p->node->link == RL_LINK_BROKEN)
+		return; /* answers are still being handed out */
+	for (unsigned i = 0; i < p->token_count; i++) {
+		const struct peer_token *t = &p->tokens[i];
+		missing += may_exist(t) && t->release_asked && !t->release_on_wire;
+	}
+	must(missing <= rl_node_owed(p->node) + p->node->lingering);
+}

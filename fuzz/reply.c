@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One node's connection against a server that says anything, cut into reads anyhow, while operations come in,
+ * time passes, sends are cut short, and the connection breaks. Every request is answered once, a yes has the
+ * answer that makes it one, what was never sent is not in doubt, no release overtakes its SET or is forgotten
+ * (peer.c), and time goes on.
+ *
+ * Input: one byte of settings, then steps: a letter that says which (`a` is the first), and what it needs.
+ */
+#include "fuzz.h"
+
+#include <errno.h>
+
+#include "core/quorum.h"
+#include "fake_os.h"
+#include "peer.h"
+
+enum { MOST_STEPS = 400, MOST_REQUESTS = 512, SLOTS = 4, NODE_ID = 3 };
+
+struct question {
+	enum redlock_operation operation;
+	unsigned slot;
+	unsigned token;
+	bool answered;
+};
+
+struct world {
+	struct feed feed;
+	struct rl_node node;
+	struct rl_wire wire;
+	struct peer peer;
+	uint64_t now_ns;
+	unsigned settings;
+	struct question questions[MOST_REQUESTS];
+	uint32_t asked; /* questions so far; their seq is the number + 1 */
+	unsigned tokens[SLOTS];
+	bool claimed[SLOTS]; /* the slot has a token that was not released */
+};
+
+/* ---- questions ---- */
+
+static bool may_exist(enum redlock_vote_code vote)
+{
+	return vote == REDLOCK_VOTE_PENDING || vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_CLOSED ||
+	       vote == REDLOCK_VOTE_GARBAGE;
+}
+
+static void ask(struct world *w, enum redlock_operation operation, unsigned slot, bool waits, unsigned style)
+{
+	static char name[REDLOCK_MAX_NAME];
+	static const size_t sizes[] = {3, 3, 3, 3, 3, 3, 1000, sizeof name};
+	char token[16];
+	unsigned number = w->tokens[slot];
+	struct peer_token *t = &w->peer.tokens[number];
+	if (w->asked == MOST_REQUESTS)
+		return;
+	if (name[0] == '\0')
+		memset(name, 'n', sizeof name);
+	struct rl_request request = {
+	    .operation = operation,
+	    .tag = {.slot = slot, .seq = waits ? w->asked + 1 : 0},
+	    .name = {name, sizes[style >> 1 & 7]},
+	    .token = {token, (size_t)snprintf(token, sizeof token, "t%u", number)},
+	    .ttl_ms = 30000,
+	    .by_text = (style & 1) != 0,
+	};
+	if (operation == REDLOCK_OP_RELEASE && may_exist(t->vote)) {
+		request.owed = 1u << NODE_ID;
+		t->release_asked = true;
+	}
+	rl_wire_reset(&w->wire);
+	enum redlock_vote_code vote = rl_node_submit(&w->node, &request, &w->wire, w->now_ns);
+	must(vote < REDLOCK_VOTE_COUNT && vote != REDLOCK_VOTE_YES && vote != REDLOCK_VOTE_NO);
+	must(vote != REDLOCK_VOTE_CLOSED && vote != REDLOCK_VOTE_GARBAGE && vote != REDLOCK_VOTE_TIMEOUT);
+	if (vote != REDLOCK_VOTE_PENDING && operation == REDLOCK_OP_ACQUIRE)
+		t->vote = vote;
+	if (vote == REDLOCK_VOTE_PENDING && waits)
+		w->questions[w->asked++] = (struct question){operation, slot, number, false};
+}
+
+static void release(struct world *w, unsigned slot, bool waits, unsigned style)
+{
+	if (!w->claimed[slot])
+		return;
+	w->claimed[slot] = false;
+	ask(w, REDLOCK_OP_RELEASE, slot, waits, style);
+}
+
+/* A handle has one token at a time: it gives back before it tries again. */
+static void acquire(struct world *w, unsigned slot, unsigned style)
+{
+	release(w, slot, false, style);
+	if (w->peer.token_count == PEER_TOKENS || w->asked == MOST_REQUESTS)
+		return;
+	w->tokens[slot] = w->peer.token_count++;
+	w->peer.tokens[w->tokens[slot]] = (struct peer_token){0};
+	w->claimed[slot] = true;
+	ask(w, REDLOCK_OP_ACQUIRE, slot, true, style);
+}
+
+/* ---- answers ---- */
+
+static void check_value(const struct rl_reply_value *v)
+{
+	bool text = v->type == RL_REPLY_STATUS || v->type == RL_REPLY_ERROR || v->type == RL_REPLY_STRING;
+	if (text)
+		must(v->kept <= v->length && strlen(v->text) <= v->kept && v->text[v->kept] == '\0');
+}
+
+static void check_reply(const struct rl_answer *a)
+{
+	const struct rl_reply *r = a->reply;
+	check_value(&r->value);
+	if (a->vote != REDLOCK_VOTE_YES)
+		return;
+	if (a->operation == REDLOCK_OP_ACQUIRE)
+		must(r->value.type == RL_REPLY_STATUS && strcmp(r->value.text, "OK") == 0);
+	else if (a->operation == REDLOCK_OP_QUERY)
+		must(r->value.type == RL_REPLY_ARRAY && r->count == 4);
+	else
+		must(r->value.type == RL_REPLY_INTEGER && r->value.integer == 1);
+	for (unsigned i = 0; a->operation == REDLOCK_OP_QUERY && i < r->count; i++)
+		check_value(&r->items[i]);
+}
+
+/* A SET of which the outcome is unknown was sent, and its connection is the next one's ghost. */
+static void take_set_vote(struct world *w, struct peer_token *t, enum redlock_vote_code vote)
+{
+	t->vote = vote;
+	if (w->node.link == RL_LINK_BROKEN && may_exist(vote))
+		peer_note_ghost(&w->peer);
+	if (vote == REDLOCK_VOTE_UNSENT)
+		must(!t->set_on_wire || w->node.setup.count > 0);
+}
+
+static bool pull(struct world *w)
+{
+	struct rl_answer a;
+	if (!rl_node_next(&w->node, &a, w->now_ns))
+		return false;
+	must(a.tag.seq >= 1 && a.tag.seq <= w->asked);
+	struct question *q = &w->questions[a.tag.seq - 1];
+	trace("  answer #%u: operation %d, vote %s\n", a.tag.seq, (int)a.operation, redlock_vote_name(a.vote));
+	must(!q->answered && a.operation == q->operation && a.tag.slot == q->slot);
+	must(a.vote > REDLOCK_VOTE_PENDING && a.vote < REDLOCK_VOTE_COUNT && a.vote != REDLOCK_VOTE_TIMEOUT);
+	q->answered = true;
+	if (a.reply != NULL)
+		check_reply(&a);
+	else
+		must(a.vote != REDLOCK_VOTE_YES && a.vote != REDLOCK_VOTE_NO);
+	if (a.operation == REDLOCK_OP_ACQUIRE)
+		take_set_vote(w, &w->peer.tokens[q->token], a.vote);
+	return true;
+}
+
+static void pull_all(struct world *w)
+{
+	while (pull(w)) {
+	}
+}
+
+/* ---- steps ---- */
+
+/* What an event loop does: what is ready, then the answers, then what is to be sent. */
+static void turn(struct world *w)
+{
+	uint32_t events = fake_os_readable() ? RL_READABLE : 0;
+	if (w->node.link == RL_LINK_CONNECTING || fake_os.send_most > 0)
+		events |= RL_WRITABLE;
+	if (w->node.stream.fd >= 0)
+		rl_node_ready(&w->node, events, w->now_ns);
+	pull_all(w);
+	rl_node_flush(&w->node);
+}
+
+static void say_bytes(struct world *w)
+{
+	const uint8_t *bytes;
+	size_t size = feed_take(&w->feed, feed_byte(&w->feed), &bytes);
+	fake_os_say(bytes, size);
+}
+
+static void say_much(struct world *w)
+{
+	static char many[4096];
+	memset(many, feed_byte(&w->feed), sizeof many);
+	for (unsigned i = feed_below(&w->feed, 32); i > 0; i--)
+		fake_os_say(many, sizeof many);
+}
+
+static void pass_time(struct world *w)
+{
+	uint64_t deadline = rl_node_deadline(&w->node);
+	unsigned how = feed_byte(&w->feed);
+	if (how == 255 && deadline != UINT64_MAX)
+		w->now_ns = rl_time_max(w->now_ns, deadline);
+	else
+		w->now_ns += rl_ms((uint64_t)how * how);
+	bool due = rl_node_deadline(&w->node) <= w->now_ns;
+	enum rl_link before = w->node.link;
+	rl_node_tick(&w->node, w->now_ns);
+	must(!due || w->node.link != before || before == RL_LINK_BROKEN);
+}
+
+static void break_something(struct world *w)
+{
+	static const int errors[] = {0, ECONNREFUSED, EMFILE, ECONNRESET};
+	unsigned how = feed_byte(&w->feed);
+	int error = errors[how >> 3 & 3];
+	switch (how & 7) {
+	case 0:
+		fake_os.ended = true;
+		break;
+	case 1:
+		fake_os.read_error = error;
+		break;
+	case 2:
+		fake_os.connect_error = error;
+		break;
+	case 3:
+		fake_os.connected_error = error;
+		break;
+	case 4:
+		fake_os.watch_error = error;
+		break;
+	case 5:
+		fake_os.random_error = error;
+		break;
+	case 6:
+		fake_os.send_broken = true;
+		break;
+	case 7:
+		if (w->node.link != RL_LINK_DOWN)
+			rl_node_fail(&w->node, REDLOCK_VOTE_DOWN, "the client gives up, for a reason");
+		break;
+	}
+}
+
+static void step(struct world *w)
+{
+	unsigned which = (feed_byte(&w->feed) + 256u - 'a') % 16;
+	unsigned more = which < 4 ? feed_byte(&w->feed) : 0;
+	unsigned slot = more % SLOTS;
+	trace("step %c: link %d, %u opening, %u asked, %u debts, %u ghosts\n", (int)('a' + which),
+	      (int)w->node.link, w->node.setup.count, w->node.outbox.count, w->node.debts.count,
+	      w->node.ghost_count);
+	switch (which) {
+	case 0: /* a */
+		acquire(w, slot, more >> 2);
+		break;
+	case 1: /* b */
+		release(w, slot, (more & 0x80) != 0, more >> 2);
+		break;
+	case 2: /* c */
+		if (w->claimed[slot])
+			ask(w, REDLOCK_OP_EXTEND, slot, true, more >> 2);
+		break;
+	case 3: /* d */
+		ask(w, REDLOCK_OP_QUERY, slot, true, more >> 2);
+		break;
+	case 4: /* e */
+		turn(w);
+		break;
+	case 5: /* f */
+		peer_answer(&w->peer, &w->feed);
+		turn(w);
+		break;
+	case 6: /* g */
+		peer_answer(&w->peer, &w->feed);
+		break;
+	case 7: /* h */
+		peer_say(&w->feed);
+		break;
+	case 8: /* i */
+		say_bytes(w);
+		break;
+	case 9: /* j */
+		fake_os.read_most = 1 + feed_byte(&w->feed);
+		break;
+	case 10: /* k */
+		fake_os.send_most = (size_t)feed_byte(&w->feed) * 3;
+		break;
+	case 11: /* l */
+		fake_os.send_most = fake_os.read_most = SIZE_MAX;
+		break;
+	case 12: /* m */
+		pass_time(w);
+		break;
+	case 13: /* n */
+		break_something(w);
+		break;
+	case 14: /* o */
+		rl_node_connect(&w->node, w->now_ns);
+		break;
+	case 15: /* p: one part of a turn alone */
+		more = feed_byte(&w->feed);
+		if ((more & 1) != 0 && w->node.stream.fd >= 0)
+			rl_node_ready(&w->node, more >> 1 & 3, w->now_ns);
+		if ((more & 8) != 0)
+			(void)pull(w);
+		if ((more & 16) != 0)
+			rl_node_flush(&w->node);
+		if ((more & 32) != 0)
+			say_much(w);
+		break;
+	}
+	peer_listen(&w->peer);
+	peer_check(&w->peer);
+}
+
+/* ---- begin and end ---- */
+
+static void begin(struct world *w)
+{
+	static const char *const urls[] = {"unix:///n", "unix://:secret@/n", "unix:///n?db=3",
+	                                   "unix://u:secret@/n?db=9"};
+	static struct rl_poller poller;
+	struct rl_endpoint endpoint;
+	char why[128];
+	unsigned settings = w->settings = feed_byte(&w->feed);
+	fake_os_begin();
+	must(rl_url_parse(urls[settings & 3], &endpoint, why, sizeof why) == 0);
+	w->peer.node = &w->node;
+	w->peer.opening = (endpoint.password != NULL ? 1u : 0u) + (endpoint.database > 0 ? 1u : 0u);
+	w->now_ns = rl_ms(1000);
+	must(rl_node_open(&w->node, &endpoint, NULL, &poller, NODE_ID));
+	w->node.address.length = (settings & 0x1c) == 0x1c ? 0 : 8;
+	rl_node_connect(&w->node, w->now_ns);
+}
+
+/* As when a client is closed: at once, whatever is out. */
+static void end_at_once(struct world *w)
+{
+	rl_node_close(&w->node, (w->settings & 0x40) != 0);
+	rl_wire_free(&w->wire);
+	fake_os_end();
+}
+
+static void end(struct world *w)
+{
+	if (w->node.link != RL_LINK_DOWN)
+		rl_node_fail(&w->node, REDLOCK_VOTE_CLOSED, "the end");
+	pull_all(w);
+	must(w->node.link == RL_LINK_DOWN);
+	peer_check(&w->peer);
+	for (uint32_t i = 0; i < w->asked; i++)
+		must(w->questions[i].answered);
+	must(strspn(w->node.run_id, "0123456789abcdefABCDEF") == strlen(w->node.run_id));
+	must(strpbrk(w->node.failure_text, ",\r\n") == NULL);
+	rl_node_close(&w->node, false);
+	rl_wire_free(&w->wire);
+	fake_os_end();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static struct world w;
+	memset(&w, 0, sizeof w);
+	w.feed = (struct feed){bytes, size};
+	begin(&w);
+	for (unsigned i = 0; i < MOST_STEPS && w.feed.left > 0; i++)
+		step(&w);
+	if ((w.settings & 0x20) != 0)
+		end_at_once(&w);
+	else
+		end(&w);
+	return 0;
+}

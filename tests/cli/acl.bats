@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The rule that `redlock help acl` prints suffices for everything, and each right that it calls needed is.
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
+load helper
+
+setup() {
+	start_cluster 3
+	unset REDLOCK_URLS REDISCLI_AUTH REDLOCK_AUTH
+	nodes=(--user redlock --prefix app:)
+	for node in 1 2 3; do
+		nodes+=(-r "$(node_url "$node")")
+	done
+	rule=$("$REDLOCK_BIN" help acl | sed -n 's/^  ACL SETUSER redlock //p')
+	rule=${rule/>PASSWORD/>pw}
+	rule=${rule/PREFIX/app:}
+	export REDLOCK_AUTH=pw
+}
+
+teardown() {
+	stop_cluster
+}
+
+give() { # RULE
+	local word words
+	read -ra words <<<"$1"
+	on_nodes "1 2 3" acl setuser redlock "${words[@]}"
+}
+
+@test "everything works with just that rule" {
+	give "$rule"
+	run --separate-stderr rl acquire "${nodes[@]}" job
+	exits 0
+	token=$output
+	run --separate-stderr rl check "${nodes[@]}" job "$token"
+	exits 0
+	run --separate-stderr rl extend "${nodes[@]}" -t 50s job "$token"
+	exits 0
+	run --separate-stderr rl status "${nodes[@]}" job
+	exits 0
+	[[ $output == "job: held by"* ]]
+	run --separate-stderr rl release "${nodes[@]}" job "$token"
+	exits 0
+	[ -z "$stderr" ]
+	run --separate-stderr rl run "${nodes[@]}" -t 6s --renew 200ms job -- sleep 0.7
+	exits 0
+	[ -z "$stderr" ]
+	run --separate-stderr rl status "${nodes[@]}"
+	exits 0
+	[[ $output != *unknown* ]]
+	run --separate-stderr rl bench "${nodes[@]}" --pairs 100
+	exits 0
+	on_nodes "1 2 3" hset app:hash 8743c9c0-1111-2222-3333-444455556666:1 1
+	run --separate-stderr rl status "${nodes[@]}" hash
+	exits 0
+	[[ $output == *Redisson* ]]
+	run --separate-stderr rl acquire "${nodes[@]/.sock/.sock?db=1}" -n job
+	exits 0
+}
+
+@test "keys outside of the prefix are out of reach" {
+	give "$rule"
+	run --separate-stderr rl acquire --user redlock -r "$(node_url 1)" -n job
+	exits 76
+	says "help acl"
+}
+
+@test "each right that is called needed is" {
+	give "$rule"
+	rl run "${nodes[@]}" -n -t 3s --node-timeout 500ms --renew 200ms job -- sleep 2.3 2>"$sandbox/err"
+	[ ! -s "$sandbox/err" ]
+	for right in +set +get +del +pttl +pexpire +eval +evalsha; do
+		give "${rule/$right /}"
+		if rl run "${nodes[@]}" -n -t 3s --node-timeout 500ms --renew 200ms job -- sleep 2.3 2>"$sandbox/err" && [ ! -s "$sandbox/err" ]; then
+			echo "not needed: $right"
+			return 1
+		fi
+		on_nodes "1 2 3" flushall
+	done
+}
+
+@test "the others are not" {
+	for right in '+client|id' '+client|kill' +info +select +type +strlen +getrange +hscan; do
+		give "${rule/$right/}"
+		rl run "${nodes[@]}" -n job -- true
+	done
+}
+
+@test "passwords from a file, the environment and the terminal; the wrong one is told" {
+	give "$rule"
+	echo pw >"$sandbox/password"
+	REDLOCK_AUTH=wrong rl run "${nodes[@]}" --password-file "$sandbox/password" -n job true
+	unset REDLOCK_AUTH
+	REDISCLI_AUTH=pw rl run "${nodes[@]}" -n job true
+	REDLOCK_AUTH=wrong run --separate-stderr rl run "${nodes[@]}" -n job true
+	exits 77
+	run --separate-stderr setsid "$REDLOCK_BIN" run "${nodes[@]}" --askpass -n job true
+	exits 78
+	says "there is no terminal"
+	/usr/bin/python3 - "$REDLOCK_BIN" run --askpass "${nodes[@]}" -n job -- echo in <<-'END'
+		import os, pty, sys
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execv(sys.argv[1], sys.argv[1:])
+		seen = b""
+		while b"Password: " not in seen:
+		    seen += os.read(fd, 100)
+		os.write(fd, b"pw\n")
+		try:
+		    while data := os.read(fd, 1000):
+		        seen += data
+		except OSError:
+		    pass
+		code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+		assert code == 0 and b"in" in seen and b"pw" not in seen, (code, seen)
+	END
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger.h"
+
+#include <string.h>
+
+#include "core/trace.h"
+
+#define must(l, condition)                                                                                   \
+	do {                                                                                                     \
+		if (!(condition))                                                                                    \
+			report(l, #condition, __LINE__);                                                                 \
+	} while (0)
+
+static void report(const struct ledger *l, const char *what, int line)
+{
+	char text[RL_TRACE_MAX];
+	rl_trace_line(text, sizeof text, l->before.phase, &l->event, &l->lock, &l->fx);
+	l->fail(l, what, line, text);
+}
+
+static uint64_t validity_by_hand(const struct ledger *l)
+{
+	const struct rl_rules *r = &l->lock.rules;
+	uint64_t drift =
+	    (uint64_t)(((unsigned __int128)l->ttl_ns * r->drift_ppm + 999999) / 1000000) + r->drift_base_ns;
+	return drift >= l->ttl_ns ? l->t0_ns : l->t0_ns + l->ttl_ns - drift;
+}
+
+static unsigned votes_of(const struct ledger *l, enum redlock_vote_kind kind)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+		count += redlock_vote_kind(l->votes[i]) == kind;
+	return count;
+}
+
+/* ---- the books ---- */
+
+static bool executed(enum redlock_vote_code vote)
+{
+	return vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_CLOSED || vote == REDLOCK_VOTE_GARBAGE ||
+	       vote == REDLOCK_VOTE_DUPLICATE;
+}
+
+static void note_vote(struct ledger *l)
+{
+	const struct rl_event *e = &l->event;
+	if (e->kind != RL_EV_REPLY)
+		return;
+	if (!ledger_may_answer(l, e->seq, e->node))
+		return; /* a node has one vote, in a round that there was */
+	l->answered[e->seq % LEDGER_ROUNDS] |= 1u << e->node;
+	if (e->seq == l->seq)
+		l->votes[e->node] = e->vote;
+	if (e->seq == l->claim_seq && !executed(e->vote))
+		l->may_exist &= ~(1u << e->node);
+}
+
+static void note_send(struct ledger *l)
+{
+	if (l->fx.send == REDLOCK_OP_RELEASE) {
+		l->may_exist = 0; /* the release sees to it */
+		l->claim_seq = 0;
+	}
+	if (l->fx.send == REDLOCK_OP_NONE || l->fx.seq == 0)
+		return;
+	l->asked = l->fx.send;
+	l->seq = l->fx.seq;
+	l->t0_ns = l->now_ns;
+	l->ttl_ns = l->fx.ttl_ns;
+	memset(l->votes, 0, sizeof l->votes);
+	l->answered[l->seq % LEDGER_ROUNDS] = 0;
+	if (l->asked == REDLOCK_OP_ACQUIRE) {
+		l->may_exist = l->fx.nodes;
+		l->claim_seq = l->seq;
+	}
+}
+
+static void note_call(struct ledger *l)
+{
+	static const enum redlock_operation operations[] = {
+	    [RL_EV_ACQUIRE] = REDLOCK_OP_ACQUIRE,
+	    [RL_EV_EXTEND] = REDLOCK_OP_EXTEND,
+	    [RL_EV_RELEASE] = REDLOCK_OP_RELEASE,
+	    [RL_EV_QUERY] = REDLOCK_OP_QUERY,
+	};
+	if (l->event.kind > RL_EV_QUERY)
+		return;
+	if (l->waited != REDLOCK_OP_NONE) /* one at a time */
+		must(l, l->error != 0);
+	if (l->error != 0)
+		return;
+	l->waited = operations[l->event.kind];
+	if (l->waited == REDLOCK_OP_ACQUIRE) {
+		l->call_ns = l->now_ns;
+	}
+}
+
+/* ---- what must hold ---- */
+
+/* A call ends once, and with a result that its votes support. */
+static void check_done(struct ledger *l)
+{
+	unsigned yes = votes_of(l, REDLOCK_KIND_YES);
+	unsigned no = votes_of(l, REDLOCK_KIND_NO);
+	unsigned quorum = l->lock.rules.quorum;
+	must(l, rl_lock_busy(&l->lock) == (l->waited != REDLOCK_OP_NONE && l->fx.done == REDLOCK_OP_NONE));
+	if (l->fx.done == REDLOCK_OP_NONE)
+		return;
+	must(l, l->fx.done == l->waited);
+	/* Votes of one moment decide with the last of them. Only the clock waits for none. */
+	must(l, l->fx.lost || l->event.kind != RL_EV_REPLY || !l->event.more);
+	l->waited = REDLOCK_OP_NONE;
+	l->done[l->fx.done][l->fx.result == 0]++;
+	if (l->fx.result == REDLOCK_E_CANCELLED) {
+		must(l, l->event.kind == RL_EV_CANCEL && l->fx.done != REDLOCK_OP_RELEASE);
+		return;
+	}
+	switch (l->fx.done) {
+	case REDLOCK_OP_ACQUIRE:
+		must(l, (l->fx.result == 0) == (l->lock.phase == RL_HELD));
+		must(l, l->fx.result != 0 || yes >= quorum);
+		break;
+	case REDLOCK_OP_RELEASE:
+		must(l, l->fx.result != 0 || (yes > 0 && yes + no >= quorum));
+		must(l, l->fx.result != REDLOCK_E_GONE || no >= quorum);
+		must(l, l->fx.result != REDLOCK_E_NOQUORUM || yes + no < quorum);
+		must(l, l->lock.phase == RL_IDLE);
+		break;
+	case REDLOCK_OP_QUERY:
+		must(l, (l->fx.result == 0) == (yes >= quorum));
+		must(l, (l->fx.result == REDLOCK_E_GONE) == (no > l->lock.rules.node_count - quorum));
+		break;
+	default:
+		must(l, l->fx.result != 0 || yes >= quorum);
+		must(l, l->fx.result != REDLOCK_E_GONE || l->lock.phase == RL_IDLE);
+		must(l, l->fx.result != REDLOCK_E_LOST || l->lock.phase == RL_LOST);
+	}
+}
+
+/* The result of an acquire that was cut short by its deadline may be that of an attempt before; any other is
+ * that of this attempt. */
+static void check_refusal(const struct ledger *l)
+{
+	if (l->fx.done != REDLOCK_OP_ACQUIRE || l->fx.result == 0 || l->fx.result == REDLOCK_E_CANCELLED)
+		return;
+	if (l->before.phase == RL_PAUSED) { /* no further attempt: that of the last one, without late votes */
+		must(l, l->fx.result == REDLOCK_E_BUSY || l->fx.result == REDLOCK_E_NOQUORUM);
+		return;
+	}
+	unsigned definite = votes_of(l, REDLOCK_KIND_YES) + votes_of(l, REDLOCK_KIND_NO);
+	uint64_t end = rl_time_add(l->call_ns, l->lock.rules.wait_ns);
+	bool full = l->lock.rules.wait_ns == 0 || l->t0_ns + l->lock.rules.node_timeout_ns <= end;
+	if (l->fx.result == REDLOCK_E_DUPLICATE)
+		must(l, l->event.vote == REDLOCK_VOTE_DUPLICATE);
+	else if (definite >= l->lock.rules.quorum)
+		must(l, l->fx.result == REDLOCK_E_BUSY);
+	else if (full)
+		must(l, l->fx.result == REDLOCK_E_NOQUORUM);
+}
+
+/* Validity grows only by a quorum of this very round, and counts from its start. */
+static void check_validity(struct ledger *l)
+{
+	uint64_t was = l->before.phase == RL_HELD ? l->before.valid_until_ns : 0;
+	uint64_t is = l->lock.phase == RL_HELD ? l->lock.valid_until_ns : 0;
+	must(l, l->lock.phase == RL_HELD || rl_lock_valid_until(&l->lock, l->now_ns) == 0);
+	must(l, is == 0 || is > l->now_ns);
+	if (is == 0 || is == was)
+		return;
+	must(l, is > was); /* an extend never shortens */
+	must(l, l->event.kind == RL_EV_REPLY && l->event.seq == l->seq);
+	must(l, l->event.vote == REDLOCK_VOTE_YES);
+	must(l, votes_of(l, REDLOCK_KIND_YES) >= l->lock.rules.quorum);
+	must(l, l->asked == REDLOCK_OP_ACQUIRE || l->asked == REDLOCK_OP_EXTEND);
+	must(l, is == validity_by_hand(l) && is > l->now_ns);
+	must(l, was == 0 || was > l->now_ns); /* what had ended does not come back */
+	if (l->asked == REDLOCK_OP_ACQUIRE) {
+		must(l, is > l->now_ns + l->lock.rules.min_validity_ns);
+		l->grant_ns = l->t0_ns;
+		l->extends = 0;
+		return;
+	}
+	must(l, was != 0 || (l->lock.rules.own_token && l->before.phase == RL_IDLE));
+	if (was == 0) { /* an own token: no acquire, no cap on holding */
+		l->grant_ns = UINT64_MAX;
+		l->extends = 0;
+		return;
+	}
+	must(l, l->lock.rules.max_hold_ns == 0 || is <= rl_time_add(l->grant_ns, l->lock.rules.max_hold_ns));
+}
+
+static void check_extends(struct ledger *l)
+{
+	bool confirmed = l->before.phase == RL_HELD && l->before.round.open && !l->lock.round.open &&
+	                 l->asked == REDLOCK_OP_EXTEND && l->event.kind == RL_EV_REPLY &&
+	                 votes_of(l, REDLOCK_KIND_YES) >= l->lock.rules.quorum;
+	if (confirmed)
+		l->extends++;
+	must(l, l->lock.rules.max_extends == 0 || l->extends <= l->lock.rules.max_extends);
+}
+
+/* The loss is told once for each hold, and is final until the release. */
+static void check_loss(struct ledger *l)
+{
+	bool held = l->before.phase == RL_HELD;
+	bool went = held && l->lock.phase != RL_HELD;
+	must(l, !l->fx.lost || held);
+	must(l, !went || l->fx.lost || l->event.kind == RL_EV_RELEASE);
+	must(l, !(held && l->now_ns >= l->before.valid_until_ns) || l->fx.lost);
+	if (l->fx.lost) {
+		bool by_clock = l->now_ns >= l->before.valid_until_ns;
+		must(l, by_clock || votes_of(l, REDLOCK_KIND_NO) >= l->lock.rules.quorum);
+		must(l, l->lock.phase != RL_HELD);
+		l->lost++;
+	}
+	if (l->before.phase == RL_LOST)
+		must(l, l->lock.phase == RL_LOST || l->lock.phase == RL_RELEASING);
+	if (!held)
+		l->warned_ns = 0; /* another hold may end at the same time */
+	if (l->fx.danger) {   /* once for each end of validity */
+		must(l, l->lock.phase == RL_HELD && l->lock.valid_until_ns != l->warned_ns);
+		must(l, rl_time_sub(l->lock.valid_until_ns, l->lock.rules.danger_ns) <= l->now_ns);
+		l->warned_ns = l->lock.valid_until_ns;
+	}
+}
+
+/* What is sent, when, and to whom. */
+static void check_send(const struct ledger *l)
+{
+	uint32_t all = (1u << l->lock.rules.node_count) - 1;
+	const struct rl_effects *fx = &l->fx;
+	must(l, (fx->owed & ~all) == 0 && (fx->nodes & ~all) == 0);
+	must(l, fx->send != REDLOCK_OP_NONE || (fx->nodes == 0 && fx->seq == 0 && fx->owed == 0));
+	switch (fx->send) {
+	case REDLOCK_OP_ACQUIRE:
+		must(l, fx->nodes == all && fx->seq == l->lock.round.seq && fx->seq != 0);
+		must(l, l->before.phase == RL_IDLE || l->before.phase == RL_PAUSED);
+		must(l, l->now_ns == l->call_ns || l->now_ns < rl_time_add(l->call_ns, l->lock.rules.wait_ns));
+		must(l, !l->lock.rules.own_token || l->before.phase == RL_IDLE); /* one attempt */
+		must(l, fx->ttl_ns == l->lock.rules.ttl_ns);
+		break;
+	case REDLOCK_OP_EXTEND:
+		must(l, fx->nodes == all && fx->seq != 0 && fx->ttl_ns > 0 && fx->ttl_ns % RL_NS_PER_MS == 0);
+		must(l, l->lock.phase == RL_HELD || (l->lock.phase == RL_IDLE && l->lock.rules.own_token));
+		must(l, l->lock.phase != RL_HELD || l->now_ns < l->lock.valid_until_ns);
+		break;
+	case REDLOCK_OP_RELEASE:
+		must(l, (l->may_exist & ~fx->owed) == 0);
+		must(l, (fx->owed & ~fx->nodes) == 0);
+		must(l, fx->nodes == all || (l->lock.rules.own_token && fx->seq == 0));
+		must(l, (fx->seq == 0) == (l->event.kind != RL_EV_RELEASE));
+		break;
+	default:
+		break;
+	}
+}
+
+/* Every failed or abandoned attempt is given back, in the step in which it ends. */
+static void check_given_back(const struct ledger *l)
+{
+	bool ended = l->before.phase == RL_ACQUIRING && l->lock.phase != RL_ACQUIRING;
+	if (ended && l->lock.phase != RL_HELD)
+		must(l, l->fx.send == REDLOCK_OP_RELEASE);
+}
+
+static void check_time(const struct ledger *l)
+{
+	uint64_t deadline = rl_lock_deadline(&l->lock);
+	bool waits = l->waited != REDLOCK_OP_NONE;
+	must(l, !waits || deadline != UINT64_MAX); /* a call ends by itself */
+	must(l, l->lock.phase != RL_HELD || deadline <= l->lock.valid_until_ns);
+	if (l->lock.phase == RL_PAUSED && l->before.phase != RL_PAUSED)
+		must(l, deadline > l->now_ns);
+}
+
+void ledger_begin(struct ledger *l, const struct rl_rules *rules, uint64_t now_ns)
+{
+	rl_lock_init(&l->lock, rules);
+	l->now_ns = now_ns;
+	l->waited = REDLOCK_OP_NONE;
+	l->asked = REDLOCK_OP_NONE;
+	l->call_ns = l->grant_ns = l->warned_ns = l->t0_ns = l->ttl_ns = 0;
+	l->seq = l->claim_seq = l->may_exist = l->extends = 0;
+	memset(l->votes, 0, sizeof l->votes);
+	memset(l->answered, 0, sizeof l->answered);
+}
+
+void ledger_step(struct ledger *l, struct rl_event event)
+{
+	event.now_ns = l->now_ns;
+	l->event = event;
+	l->before = l->lock;
+	l->error = rl_lock_step(&l->lock, &event, &l->fx);
+	l->counts[l->lock.phase]++;
+	must(l, l->error <= 0 && (l->error == 0 || event.kind <= RL_EV_QUERY));
+	note_call(l);
+	note_vote(l);
+	check_send(l);
+	check_given_back(l);
+	check_validity(l);
+	check_loss(l);
+	check_refusal(l);
+	check_extends(l);
+	check_done(l);
+	note_send(l);
+	check_time(l);
+}
+
+bool ledger_may_answer(const struct ledger *l, uint32_t seq, unsigned node)
+{
+	bool known = seq != 0 && seq <= l->seq && l->seq - seq < LEDGER_ROUNDS;
+	return known && (l->answered[seq % LEDGER_ROUNDS] >> node & 1) == 0;
+}
+
+void ledger_stuck(const struct ledger *l)
+{
+	report(l, "the next TICK is due later", __LINE__);
+}

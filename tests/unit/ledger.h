@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What must hold after every step of the core, whatever came before. The ledger keeps its own books of
+ * tokens, votes and calls, and does its own arithmetic; whoever throws the dice (a seeded generator, a
+ * fuzzer) steps the core through it. It needs nothing but the core: no test framework, no clock.
+ */
+#ifndef TEST_LEDGER_H
+#define TEST_LEDGER_H
+
+#include "core/lock.h"
+
+#define LEDGER_ROUNDS 8 /* so many rounds back a late answer may go */
+
+struct ledger {
+	/* Called with what is not true and the last step; does not return. */
+	void (*fail)(const struct ledger *ledger, const char *what, int line, const char *trace);
+
+	struct rl_lock lock;
+	struct rl_lock before; /* the state before the last step */
+	struct rl_event event;
+	struct rl_effects fx;
+	int error;
+	uint64_t now_ns;
+
+	enum redlock_operation waited; /* what somebody waits for */
+	uint64_t call_ns;              /* when the acquire was called */
+	uint64_t grant_ns;             /* start of the attempt that was granted */
+	uint32_t extends;              /* that were confirmed since the grant */
+	uint64_t warned_ns;            /* the end of validity that the last danger notice was for */
+
+	enum redlock_operation asked; /* of the round with number `seq` */
+	uint32_t seq;
+	uint64_t t0_ns;
+	uint64_t ttl_ns;
+	enum redlock_vote_code votes[REDLOCK_MAX_NODES];
+	uint32_t answered[LEDGER_ROUNDS]; /* bit per node, for each of the last rounds */
+	uint32_t claim_seq;               /* of the SET of this token */
+	uint32_t may_exist;               /* bit per node: that SET may have been executed there */
+
+	/* What was visited, over all runs. */
+	unsigned long counts[RL_RELEASING + 1]; /* steps by phase */
+	unsigned long done[REDLOCK_OP_QUERY + 1][2];
+	unsigned long lost;
+};
+
+/* Starts a run. `fail` and the counts stay. */
+void ledger_begin(struct ledger *ledger, const struct rl_rules *rules, uint64_t now_ns);
+
+/* One step at `now_ns`, and all checks. */
+void ledger_step(struct ledger *ledger, struct rl_event event);
+
+/* Whether `node` may answer the round `seq`: it was asked, not too long ago, and has not answered yet. */
+bool ledger_may_answer(const struct ledger *ledger, uint32_t seq, unsigned node);
+
+/* Fails: the next TICK is due now, again and again. */
+void ledger_stuck(const struct ledger *ledger);
+
+#endif

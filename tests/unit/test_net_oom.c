@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory runs out at every possible place of src/net: at the k-th allocation alone, and at the k-th and all
+ * behind it, for k from 1 until a run needs fewer. Nothing crashes or leaks, every request that was taken is
+ * answered once, and a release that cannot be kept is counted.
+ */
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "core/quorum.h"
+#include "failmalloc.h"
+#include "scene.h"
+
+enum { MAX_CALLS = 2000 };
+
+static struct scene scene;
+
+static void need_failmalloc(void)
+{
+	if (!failmalloc_works()) {
+		print_message("allocations cannot be made to fail under a sanitizer or valgrind\n");
+		skip();
+	}
+}
+
+/* ---- a connection ---- */
+
+#define RUN_ID "$49\r\nrun_id:0123456789012345678901234567890123456789\r\n\r\n"
+
+struct books {
+	unsigned taken; /* requests that somebody waits for */
+	unsigned answered;
+};
+
+/* As scene_accept(), but there may be no connection. */
+static void accept_if_any(struct scene *s)
+{
+	scene_hang_up(s);
+	scene_turn(s);
+	s->peer = accept(s->listener, NULL, NULL);
+	if (s->peer >= 0)
+		assert_int_equal(fcntl(s->peer, F_SETFL, O_NONBLOCK), 0);
+	s->heard_size = 0;
+	scene_turn(s);
+}
+
+static void say(struct scene *s, const char *bytes)
+{
+	if (s->peer >= 0)
+		(void)!send(s->peer, bytes, strlen(bytes), MSG_NOSIGNAL);
+	scene_turn(s);
+}
+
+/* Whether the peer has received these bytes since the last time. */
+static bool has_heard(struct scene *s, const char *bytes)
+{
+	ssize_t got = s->peer >= 0 ? recv(s->peer, s->heard, sizeof s->heard, 0) : 0;
+	return got > 0 && memmem(s->heard, (size_t)got, bytes, strlen(bytes)) != NULL;
+}
+
+static void submit(struct scene *s, struct books *b, enum redlock_operation operation, unsigned slot)
+{
+	enum redlock_vote_code vote = scene_submit(s, operation, slot, b->taken + 1);
+	assert_int_not_equal(vote, REDLOCK_VOTE_YES);
+	assert_int_not_equal(vote, REDLOCK_VOTE_NO);
+	b->taken += vote == REDLOCK_VOTE_PENDING;
+}
+
+/* A SET and its release, whose script the server does not know; then a SET whose answer is lost, its release,
+ * and a connection that kills the one before it and pays the debts. In between, enough for everything to
+ * grow. */
+static void play(struct scene *s, struct books *b)
+{
+	rl_node_connect(&s->node, s->now_ns);
+	accept_if_any(s);
+	say(s, "+OK\r\n+OK\r\n:9\r\n" RUN_ID);
+	s->node.knows[RL_SCRIPT_RELEASE] = true;
+	submit(s, b, REDLOCK_OP_ACQUIRE, 1);
+	scene_owe(s, 1, 0);
+	scene_turn(s);
+	say(s, "+OK\r\n-NOSCRIPT x\r\n");
+	say(s, ":1\r\n");
+	for (unsigned i = 0; i < 20; i++)
+		submit(s, b, REDLOCK_OP_EXTEND, 1);
+	scene_turn(s);
+	has_heard(s, "");
+	submit(s, b, REDLOCK_OP_ACQUIRE, 2);
+	scene_turn(s);
+	bool owes = has_heard(s, "token2");
+	scene_hang_up(s);
+	scene_turn(s);
+	s->node.failures = 1; /* do not connect yet: the releases become debts at once */
+	for (unsigned slot = 2; slot < 60; slot++)
+		scene_owe(s, slot, 0);
+	assert_true(rl_node_owed(&s->node) + s->node.lingering >= (owes ? 1u : 0u));
+	s->node.failures = 0;
+	scene_at(s, 5000);
+	accept_if_any(s);
+	assert_true(rl_node_owed(&s->node) + s->node.lingering >= (owes ? 1u : 0u));
+	say(s, "+OK\r\n+OK\r\n:10\r\n" RUN_ID);
+	say(s, ":1\r\n");
+	say(s, ":1\r\n:1\r\n:1\r\n");
+	submit(s, b, REDLOCK_OP_QUERY, 4);
+	scene_turn(s);
+}
+
+static long run(unsigned long n, bool and_all_behind)
+{
+	struct scene *s = &scene;
+	struct books books = {0};
+	scene_open(s, "user:secret@", "?db=3");
+	failmalloc_arm(n, and_all_behind);
+	play(s, &books);
+	failmalloc_disarm();
+	if (s->node.link != RL_LINK_DOWN)
+		rl_node_fail(&s->node, REDLOCK_VOTE_DOWN, "the end");
+	scene_turn(s);
+	for (const char *at = scene_answers(s); *at != '\0'; at++)
+		books.answered += *at == '\n';
+	assert_int_equal(books.answered, books.taken);
+	scene_close(s);
+	return failmalloc_outstanding();
+}
+
+static void connection(void **state)
+{
+	(void)state;
+	need_failmalloc();
+	long before = run(0, false); /* what was allocated before the counting began */
+	assert_int_equal(failmalloc_failures(), 0);
+	for (unsigned behind = 0; behind < 2; behind++) {
+		unsigned long n = 0;
+		do {
+			assert_true(++n < MAX_CALLS);
+			assert_int_equal(run(n, behind != 0), before);
+		} while (failmalloc_failures() > 0);
+		assert_true(n > 10);
+	}
+}
+
+/* ---- URLs ---- */
+
+static void url(const char *text)
+{
+	unsigned long n = 0;
+	int error;
+	do {
+		struct rl_endpoint endpoint;
+		char why[64] = "";
+		assert_true(++n < MAX_CALLS);
+		failmalloc_arm(n, false);
+		error = rl_url_parse(text, &endpoint, why, sizeof why);
+		assert_int_equal(error, failmalloc_failures() > 0 ? REDLOCK_E_NOMEM : 0);
+		if (error != 0)
+			assert_string_equal(why, "out of memory");
+		rl_endpoint_free(&endpoint);
+		failmalloc_disarm();
+		assert_int_equal(failmalloc_outstanding(), 0);
+	} while (error != 0);
+	assert_true(n > 2);
+}
+
+static void urls(void **state)
+{
+	(void)state;
+	need_failmalloc();
+	url("redis://user:secret@host:1/2");
+	url("unix://user:secret@/path?db=3");
+}
+
+/* ---- requests ---- */
+
+/* A form of a request, and the one that is made of it: all or nothing. */
+static void requests(void **state)
+{
+	(void)state;
+	need_failmalloc();
+	struct rl_request r = {
+	    .operation = REDLOCK_OP_EXTEND, .name = {"job", 3}, .token = {"t", 1}, .ttl_ms = 7};
+	unsigned long n = 0;
+	bool ok;
+	do {
+		struct rl_wire wire = {0};
+		struct rl_buffer again = {0};
+		assert_true(++n < MAX_CALLS);
+		failmalloc_arm(n, false);
+		const struct rl_buffer *form = rl_wire_form(&wire, &r, false);
+		ok = form != NULL &&
+		     rl_request_by_text(&again, RL_SCRIPT_EXTEND, (struct rl_slice){form->bytes, form->size});
+		assert_int_equal(ok, failmalloc_failures() == 0);
+		assert_int_equal(form != NULL, wire.by_sha.size > 0);
+		assert_int_equal(ok, again.size > 0);
+		rl_buffer_free(&again);
+		rl_wire_free(&wire);
+		failmalloc_disarm();
+		assert_int_equal(failmalloc_outstanding(), 0);
+	} while (!ok);
+	assert_int_equal(n, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(connection),
+	    cmocka_unit_test(urls),
+	    cmocka_unit_test(requests),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
