@@ -12,6 +12,16 @@ find_package(Threads REQUIRED)
 # `redlock run`. The library itself is linked to the shared one, for updates.
 find_library(HIREDIS_ARCHIVE libhiredis.a HINTS ${HIREDIS_LIBRARY_DIRS})
 
+# TLS: the headers of OpenSSL 3; the library is loaded at run time by who uses TLS.
+pkg_check_modules(OPENSSL libssl>=3)
+if(NOT DEFINED REDLOCK_TLS)
+	set(REDLOCK_TLS ${OPENSSL_FOUND} CACHE BOOL "TLS by OpenSSL")
+endif()
+if(REDLOCK_TLS AND NOT OPENSSL_FOUND)
+	message(FATAL_ERROR "REDLOCK_TLS is on, and pkg-config does not find libssl >= 3. On Debian: "
+		"apt-get install libssl-dev, or -DREDLOCK_TLS=OFF")
+endif()
+
 # Configuration files of the command: inih, from its archive for the same reason.
 pkg_check_modules(INIH IMPORTED_TARGET inih)
 if(NOT INIH_FOUND)

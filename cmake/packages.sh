@@ -10,6 +10,7 @@ build_packages=(
 	ninja-build    # runs it
 	pkg-config     # finds hiredis
 	libhiredis-dev # parser of the Redis protocol
+	libssl-dev     # TLS; loaded only when it is used
 	libinih-dev    # parser of configuration files
 	redis-server   # the nodes of the local cluster
 	scdoc          # man pages
@@ -20,6 +21,7 @@ test_packages=(
 	g++            # the header in C++
 	libcmocka-dev  # unit tests
 	redis-tools    # redis-cli: the classic unlock script
+	openssl        # certificates of the TLS tests
 	python3-redis  # another language's lock on the same keys
 	bats           # tests of the command
 	python3        # fault tests, measurements

@@ -167,7 +167,7 @@ static void turn(struct world *w)
 	uint32_t events = fake_os_readable() ? RL_READABLE : 0;
 	if (w->node.link == RL_LINK_CONNECTING || fake_os.send_most > 0)
 		events |= RL_WRITABLE;
-	if (w->node.fd >= 0)
+	if (w->node.stream.fd >= 0)
 		rl_node_ready(&w->node, events, w->now_ns);
 	pull_all(w);
 	rl_node_flush(&w->node);
@@ -294,7 +294,7 @@ static void step(struct world *w)
 		break;
 	case 15: /* p: one part of a turn alone */
 		more = feed_byte(&w->feed);
-		if ((more & 1) != 0 && w->node.fd >= 0)
+		if ((more & 1) != 0 && w->node.stream.fd >= 0)
 			rl_node_ready(&w->node, more >> 1 & 3, w->now_ns);
 		if ((more & 8) != 0)
 			(void)pull(w);
@@ -323,7 +323,7 @@ static void begin(struct world *w)
 	w->peer.node = &w->node;
 	w->peer.opening = (endpoint.password != NULL ? 1u : 0u) + (endpoint.database > 0 ? 1u : 0u);
 	w->now_ns = rl_ms(1000);
-	must(rl_node_open(&w->node, &endpoint, &poller, NODE_ID));
+	must(rl_node_open(&w->node, &endpoint, NULL, &poller, NODE_ID));
 	w->node.address.length = (settings & 0x1c) == 0x1c ? 0 : 8;
 	rl_node_connect(&w->node, w->now_ns);
 }

@@ -60,8 +60,8 @@ static void check_accepted(const struct rl_endpoint *e, const char *url)
 /* Refusals say one of a few fixed sentences: no byte of the URL is in them. */
 static void check_refused(const struct rl_endpoint *e, const char *why)
 {
-	static const char *const marks[] = {"scheme", "TLS", "user or password", "host", "port", "database",
-	                                    "?db=N",  "path"};
+	static const char *const marks[] = {"scheme", "user or password", "host", "port", "database", "?db=N",
+	                                    "path"};
 	bool known = false;
 	must(is_empty(e));
 	for (size_t i = 0; i < COUNT(marks); i++)

@@ -80,6 +80,22 @@ static bool same_address(const struct rl_node *a, const struct rl_node *b)
 	       (resolved && memcmp(a->address.bytes, b->address.bytes, a->address.length) == 0);
 }
 
+static int need_tls(redlock_client *c, const struct redlock_options *o)
+{
+	char why[160] = "";
+	const struct rl_tls_options tls = {
+	    .ca_file = o->tls_ca_file,
+	    .ca_dir = o->tls_ca_dir,
+	    .cert_file = o->tls_cert_file,
+	    .key_file = o->tls_key_file,
+	    .name = o->tls_name,
+	    .insecure = o->tls_insecure != 0,
+	};
+	if (c->tls == NULL)
+		c->tls = rl_tls_context_new(&tls, why, sizeof why);
+	return c->tls != NULL ? 0 : complain(o, REDLOCK_E_TLS, "%s", why);
+}
+
 static int add_node(redlock_client *c, const struct redlock_options *o, const char *url)
 {
 	char why[128] = "";
@@ -90,12 +106,15 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 	int error = rl_url_parse(url, &endpoint, why, sizeof why);
 	if (error < 0)
 		return complain(o, error, "the URL of node %u: %s", number, why);
-	if (!add_credentials(&endpoint, o)) {
+	error = add_credentials(&endpoint, o) ? 0 : REDLOCK_E_NOMEM;
+	if (error == 0 && endpoint.tls)
+		error = need_tls(c, o);
+	if (error < 0) {
 		rl_endpoint_free(&endpoint);
-		return REDLOCK_E_NOMEM;
+		return error;
 	}
 	struct rl_node *n = &c->nodes[c->node_count++]; /* it owns the endpoint from here on */
-	if (!rl_node_open(n, &endpoint, &c->poller, number - 1))
+	if (!rl_node_open(n, &endpoint, c->tls, &c->poller, number - 1))
 		return REDLOCK_E_NOMEM;
 	resolve(n);
 	for (unsigned i = 0; i + 1 < number; i++)
@@ -144,6 +163,7 @@ static void destroy(redlock_client *c, bool child)
 	rl_poller_close(&c->poller);
 	for (unsigned i = 0; i < c->node_count; i++)
 		rl_node_close(&c->nodes[i], child);
+	rl_tls_context_free(c->tls);
 	rl_bell_close(c->notice_fd);
 	rl_wire_free(&c->wire);
 	rl_schedule_free(&c->schedule);

@@ -63,6 +63,7 @@ struct redlock_client {
 	pthread_mutex_t mutex;
 	struct rl_forkmark forkmark;
 	struct rl_poller poller;
+	struct rl_tls_context *tls; /* NULL: no node is in TLS */
 	unsigned node_count;
 	unsigned quorum;
 	struct rl_node *nodes;

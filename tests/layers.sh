@@ -95,7 +95,9 @@ own_headers() { # FOLDER: the headers in it, as an expression
 check_includes() {
 	local folder
 	includes core-includes "\"core/[a-z_]+\\.h\"|$public|$pure" $(c_files src/core)
-	includes net-includes "\"(core|net|os)/[a-z_]+\\.h\"|$public|$plain" $(c_files src/net ! -name 'resp.c')
+	includes net-includes "\"(core|net|os)/[a-z_]+\\.h\"|<sys/types\.h>|$public|$plain" \
+		$(c_files src/net ! -name 'resp.c' ! -name 'openssl.*')
+	includes net-includes "\"net/openssl\\.h\"|<openssl/[a-z0-9]+\\.h>|<(dlfcn|pthread)\.h>|$plain" $(c_files src/net -name 'openssl.*')
 	includes net-includes "\"(core|net)/[a-z_]+\\.h\"|<hiredis/(hiredis|read)\\.h>|$public|$plain" src/net/resp.c
 	includes os-includes '"os/[a-z_]+\.h"|<[a-z0-9_/]+\.h>' $(c_files src/os)
 	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(pthread|signal|sys/types)\\.h>|$public|$plain" \

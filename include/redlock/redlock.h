@@ -91,7 +91,8 @@ REDLOCK_API const char *redlock_version(void);
 	X(LIMIT, -10, "the cap on extending this lock is reached")                                               \
 	X(NOMEM, -11, "out of memory")                                                                           \
 	X(SYSTEM, -12, "the operating system refused a descriptor, a timer, a thread or random bytes")           \
-	X(FORKED, -13, "the client belongs to the parent process: open a new one after fork")
+	X(FORKED, -13, "the client belongs to the parent process: open a new one after fork")                    \
+	X(TLS, -14, "TLS cannot be used: OpenSSL, a certificate or a key is missing or wrong")
 
 enum redlock_error {
 #define REDLOCK_ERROR_ENUM(name, value, text) REDLOCK_E_##name = (value),
@@ -135,7 +136,8 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(COMMAND, FATAL, "does not know the command")                                                           \
 	X(DATABASE, FATAL, "has no such database")                                                               \
 	X(NAME, FATAL, "its host name cannot be resolved")                                                       \
-	X(DUPLICATE, FATAL, "is the same server as another node")
+	X(DUPLICATE, FATAL, "is the same server as another node")                                                \
+	X(TLS, FATAL, "no secure connection")
 
 enum redlock_vote_code {
 #define REDLOCK_VOTE_ENUM(name, kind, text) REDLOCK_VOTE_##name,
@@ -175,7 +177,8 @@ typedef struct redlock_lock redlock_lock;
  */
 struct redlock_options {
 	size_t size;
-	const char *const *urls;  /* redis:// valkey:// unix:// , with user, password and database */
+	const char *const *urls;  /* redis:// valkey:// unix:// , with user, password and database; in TLS:
+	                             rediss://  valkeys:// */
 	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; an odd number tolerates most */
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */
@@ -193,6 +196,14 @@ struct redlock_options {
 	 * more to say than the error. May be NULL. */
 	char *error_text;
 	size_t error_text_size;
+	/* For nodes in TLS. Certificates are verified against the system's authorities and the host of the URL,
+	 * unless said otherwise here. TLS 1.2 or newer. Files are PEM, and are read in redlock_open(). */
+	const char *tls_ca_file;   /* authorities, instead of the system's; NULL */
+	const char *tls_ca_dir;    /* the same as a directory of hashed names (openssl-rehash(1)); NULL */
+	const char *tls_cert_file; /* our certificate with its chain, for servers that ask for one; NULL: none */
+	const char *tls_key_file;  /* its key; NULL: in tls_cert_file */
+	const char *tls_name;      /* the name that certificates must have; NULL: the host of the URL */
+	int tls_insecure;          /* 1: accept any certificate. Whoever sits on the way can be the server. */
 };
 
 /* Fills in the defaults. Thread-safe. */
@@ -203,7 +214,7 @@ REDLOCK_API void redlock_options_init(struct redlock_options *options);
  * getaddrinfo(3)), and starts connecting to all nodes without waiting for any.
  * A name that does not resolve is not an error: that node's votes are missing (REDLOCK_VOTE_NAME).
  * Errors: INVAL, URL, DUPLICATE (the same address twice: two databases of one server are one server),
- * NOMEM, SYSTEM.
+ * TLS (a certificate or key that cannot be read, no OpenSSL), NOMEM, SYSTEM.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *options,
                                                 redlock_client **ret_client);

@@ -26,28 +26,34 @@
 
 #define RECEIVE_BYTES 16384
 
+#define TLS_ALERT 0x15 /* the first byte of one: never of a reply */
+
 /* ---- life ---- */
 
-bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct rl_poller *poller,
-                  uint32_t id)
+bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
+                  struct rl_poller *poller, uint32_t id)
 {
-	*n = (struct rl_node){.endpoint = *endpoint, .poller = poller, .id = id, .fd = -1};
+	*n = (struct rl_node){.endpoint = *endpoint, .poller = poller, .id = id, .stream = {.fd = -1}};
+	n->tls = endpoint->tls ? tls : NULL;
+	n->tls_peer.host = n->endpoint.host;
 	return rl_resp_open(&n->resp);
 }
 
 void rl_node_close(struct rl_node *n, bool child)
 {
 	bool held_back = rl_outbox_unsent(&n->outbox).size > 0;
-	if (n->fd >= 0 && held_back && !child)
-		rl_socket_abort(n->fd);
-	else if (n->fd >= 0)
-		rl_socket_close(n->fd);
+	if (child)
+		rl_stream_leave(&n->stream);
+	else if (held_back)
+		rl_stream_abort(&n->stream);
+	else
+		rl_stream_close(&n->stream);
+	rl_tls_peer_free(&n->tls_peer);
 	rl_resp_close(&n->resp);
 	rl_outbox_free(&n->setup);
 	rl_outbox_free(&n->outbox);
 	rl_outbox_free(&n->debts);
 	rl_endpoint_free(&n->endpoint);
-	n->fd = -1;
 }
 
 static void remember_failure(struct rl_node *n, enum redlock_vote_code vote, const char *text)
@@ -63,11 +69,9 @@ void rl_node_fail(struct rl_node *n, enum redlock_vote_code vote, const char *te
 		return;
 	remember_failure(n, vote, text);
 	/* Abortively: a SET that the kernel still holds back must not be delivered later. */
-	if (n->fd >= 0) {
-		rl_poller_forget(n->poller, n->fd);
-		rl_socket_abort(n->fd);
-	}
-	n->fd = -1;
+	if (n->stream.fd >= 0)
+		rl_poller_forget(n->poller, n->stream.fd);
+	rl_stream_abort(&n->stream);
 	n->watching_write = false;
 	n->set_unanswered = false;
 	n->first_unsent = 0;
@@ -79,7 +83,8 @@ static void watch(struct rl_node *n, bool write, bool known)
 	if (known && n->watching_write == write)
 		return;
 	n->watching_write = write;
-	int error = rl_poller_watch(n->poller, n->fd, n->id, RL_READABLE | (write ? RL_WRITABLE : 0u), known);
+	int error =
+	    rl_poller_watch(n->poller, n->stream.fd, n->id, RL_READABLE | (write ? RL_WRITABLE : 0u), known);
 	if (error < 0)
 		rl_node_fail(n, n->link == RL_LINK_OPEN ? REDLOCK_VOTE_CLOSED : REDLOCK_VOTE_DOWN, strerror(-error));
 }
@@ -109,7 +114,7 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
 		return;
 	}
-	int error = rl_socket_connect(&n->address, &n->fd);
+	int error = rl_stream_connect(&n->stream, &n->address);
 	if (error < 0)
 		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error));
 	else
@@ -284,14 +289,14 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	return REDLOCK_VOTE_PENDING;
 }
 
-/* Sends what it can of one outbox; `more` follows. Returns whether all of it is sent. An error is not acted on:
- * the socket is then readable, and what the server said before it closed comes first. */
+/* Sends what it can of one outbox; `more` follows. Returns whether all of it is sent. An error is not acted
+ * on: the socket is then readable, and what the server said before it closed comes first. */
 static bool send_from(struct rl_node *n, struct rl_outbox *outbox, bool more)
 {
 	struct rl_slice unsent = rl_outbox_unsent(outbox);
 	if (unsent.size == 0)
 		return true;
-	ssize_t sent = rl_socket_send(n->fd, unsent.bytes, unsent.size, more);
+	ssize_t sent = rl_stream_send(&n->stream, unsent.bytes, unsent.size, more);
 	size_t moved = sent > 0 ? (size_t)sent : 0;
 	rl_outbox_sent(outbox, moved);
 	return moved == unsent.size;
@@ -307,32 +312,48 @@ void rl_node_flush(struct rl_node *n)
 	}
 	bool both = n->gate == 0 && rl_outbox_unsent(&n->outbox).size > 0;
 	bool all = send_from(n, &n->setup, both) && (!both || send_from(n, &n->outbox, false));
-	watch(n, !all, true);
+	watch(n, !all || rl_stream_wants_write(&n->stream), true);
 }
 
-/* ---- the socket ---- */
+/* ---- the stream ---- */
+
+/* TLS that fails while the connection opens needs an operator, as the next one will fail in the same way.
+ * Later it is a connection that was lost like any other: what was sent may have been executed. */
+static void fail_stream(struct rl_node *n, ssize_t error, enum redlock_vote_code vote,
+                        enum redlock_vote_code tls_vote)
+{
+	char text[sizeof n->failure_text];
+	snprintf(text, sizeof text, "%s", rl_stream_error(&n->stream, error)); /* it ends with the stream */
+	rl_node_fail(n, error == -EPROTO ? tls_vote : vote, text);
+}
 
 static void finish_connect(struct rl_node *n, uint64_t now_ns)
 {
-	int error = rl_socket_connected(n->fd);
-	if (error < 0) {
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error));
-		return;
+	int error = rl_stream_go_on(&n->stream, n->tls, &n->tls_peer);
+	if (error == -EAGAIN) {
+		watch(n, rl_stream_wants_write(&n->stream), true);
+	} else if (error < 0) {
+		fail_stream(n, error, REDLOCK_VOTE_DOWN, REDLOCK_VOTE_TLS);
+	} else {
+		n->link = RL_LINK_OPEN;
+		n->progress_ns = now_ns;
 	}
-	n->link = RL_LINK_OPEN;
-	n->progress_ns = now_ns;
 }
 
 static void receive(struct rl_node *n, uint64_t now_ns)
 {
 	char bytes[RECEIVE_BYTES];
-	ssize_t got = rl_socket_receive(n->fd, bytes, sizeof bytes);
-	if (got == -EAGAIN)
+	ssize_t got = rl_stream_receive(&n->stream, bytes, sizeof bytes);
+	if (got == -EAGAIN) {
+		watch(n, n->watching_write || rl_stream_wants_write(&n->stream), true);
 		return;
+	}
 	if (got == 0)
 		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "connection closed by the server");
+	else if (got > 0 && n->tls == NULL && bytes[0] == TLS_ALERT)
+		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "answers in TLS: use rediss:// for it");
 	else if (got < 0)
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, strerror((int)-got));
+		fail_stream(n, got, REDLOCK_VOTE_CLOSED, REDLOCK_VOTE_CLOSED);
 	else if (!rl_resp_feed(&n->resp, bytes, (size_t)got))
 		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
 	else
@@ -341,9 +362,10 @@ static void receive(struct rl_node *n, uint64_t now_ns)
 
 void rl_node_ready(struct rl_node *n, uint32_t events, uint64_t now_ns)
 {
-	if (n->link == RL_LINK_CONNECTING && (events & RL_WRITABLE) != 0)
+	bool wakes = (events & RL_WRITABLE) != 0 || n->stream.connected;
+	if (n->link == RL_LINK_CONNECTING && wakes)
 		finish_connect(n, now_ns);
-	else if (n->link == RL_LINK_OPEN && (events & RL_READABLE) != 0)
+	else if (n->link == RL_LINK_OPEN && ((events & RL_READABLE) != 0 || rl_stream_wants_write(&n->stream)))
 		receive(n, now_ns);
 }
 
@@ -453,7 +475,9 @@ void rl_node_tick(struct rl_node *n, uint64_t now_ns)
 	if (n->link == RL_LINK_DOWN)
 		rl_node_connect(n, now_ns);
 	else if (n->link == RL_LINK_CONNECTING)
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "connecting timed out");
+		rl_node_fail(n, REDLOCK_VOTE_DOWN,
+		             n->stream.connected ? "no answer to the TLS handshake: is it a TLS port?"
+		                                 : "connecting timed out");
 	else if (n->link == RL_LINK_OPEN)
 		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds");
 }

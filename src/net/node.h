@@ -17,13 +17,13 @@
 
 #include "net/outbox.h"
 #include "net/resp.h"
+#include "net/stream.h"
 #include "net/url.h"
 #include "os/poller.h"
-#include "os/socket.h"
 
 enum rl_link {
 	RL_LINK_DOWN,       /* no connection; the next one is made at retry_at_ns, or sooner on demand */
-	RL_LINK_CONNECTING, /* requests wait in the outbox */
+	RL_LINK_CONNECTING, /* or in the TLS handshake: requests wait in the outbox */
 	RL_LINK_OPEN,
 	RL_LINK_BROKEN /* closed; what was not answered is being handed out by rl_node_next() */
 };
@@ -44,8 +44,11 @@ struct rl_node {
 	uint32_t id; /* for the poller */
 	uint64_t entropy;
 
+	struct rl_tls_context *tls; /* the client's; NULL: this node is not in TLS */
+	struct rl_tls_peer tls_peer;
+
 	enum rl_link link;
-	int fd;
+	struct rl_stream stream;
 	bool watching_write;
 	struct rl_resp resp;
 	struct rl_outbox outbox;
@@ -84,9 +87,10 @@ struct rl_answer {
 	const struct rl_reply *reply; /* until the next call; NULL when there was none */
 };
 
-/* The node owns what `endpoint` points to from now on. Nothing is sent. False: out of memory. */
-bool rl_node_open(struct rl_node *node, const struct rl_endpoint *endpoint, struct rl_poller *poller,
-                  uint32_t id);
+/* The node owns what `endpoint` points to from now on. `tls` is used if the endpoint says so. Nothing is
+ * sent. False: out of memory. */
+bool rl_node_open(struct rl_node *node, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
+                  struct rl_poller *poller, uint32_t id);
 
 /* Closes in order if everything was sent, else abortively: what the kernel holds back must not be delivered
  * without the release behind it. A `child` process does not touch what it shares with its parent. */

@@ -25,8 +25,7 @@ static const struct scheme schemes[] = {
     {"rediss://", false, true}, {"valkeys://", false, true},
 };
 
-static const char bad_scheme[] = "the scheme must be redis://, valkey:// or unix://";
-static const char bad_tls[] = "TLS (rediss://, valkeys://) is not built in";
+static const char bad_scheme[] = "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://";
 static const char bad_user[] = "the user or password is not valid percent-encoding";
 static const char bad_host[] = "the host is missing or not valid";
 static const char bad_port[] = "the port must be a number from 1 to 65535";
@@ -192,7 +191,8 @@ static const char *describe(struct rl_endpoint *e)
 	if (text == NULL)
 		return no_memory;
 	int used = e->is_unix ? snprintf(text, size, "unix://%s", e->host)
-	                      : snprintf(text, size, v6 ? "redis://[%s]:%u" : "redis://%s:%u", e->host, e->port);
+	                      : snprintf(text, size, v6 ? "redis%s://[%s]:%u" : "redis%s://%s:%u",
+	                                 e->tls ? "s" : "", e->host, e->port);
 	if (e->database > 0)
 		snprintf(text + used, size - (size_t)used, e->is_unix ? "?db=%u" : "/%u", e->database);
 	e->address = text;
@@ -208,9 +208,8 @@ static const char *parse(const char *url, struct rl_endpoint *e)
 			scheme = &schemes[i];
 	if (scheme == NULL)
 		return bad_scheme;
-	if (scheme->tls)
-		return bad_tls;
 	e->is_unix = scheme->is_unix;
+	e->tls = scheme->tls;
 	const char *begin = url + strlen(scheme->name);
 	struct rl_slice rest = {begin, strlen(begin)};
 	/* The user part ends at the last @ before the path: an @ inside a password is met in the wild. */

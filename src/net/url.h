@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Node URLs: redis://[[user][:password]@]host[:port][/db] and unix://[[user][:password]@]/path[?db=n]. */
+/* Node URLs: redis://[[user][:password]@]host[:port][/db], rediss:// for TLS, and
+ * unix://[[user][:password]@]/path[?db=n]. */
 #ifndef RL_NET_URL_H
 #define RL_NET_URL_H
 
@@ -11,6 +12,7 @@
  * password. */
 struct rl_endpoint {
 	bool is_unix;
+	bool tls;
 	char *host; /* or the path of the Unix socket */
 	uint16_t port;
 	unsigned database;

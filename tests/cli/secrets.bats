@@ -119,7 +119,7 @@ shows_no_secret() {
 
 @test "a URL that cannot be used is not repeated" {
 	for url in "redis://u:wOrk@host:port" "http://u:wOrk@host" "redis://:wOrk@/" "redis://u:wOrk%zz@host" \
-		"unix://u:wOrk@relative" "redis://u:wOrk/y@host" "rediss://u:wOrk@host"; do
+		"unix://u:wOrk@relative" "redis://u:wOrk/y@host" "rediss://u:wOrk@host:x"; do
 		run --separate-stderr rl status -r "$url"
 		exits 78
 		shows_no_secret

@@ -126,10 +126,8 @@ teardown() {
 	says "empty URL"
 	wrong redis://127.0.0.1:1,,redis://127.0.0.1:2
 	wrong local,redis://127.0.0.1:1
-	wrong rediss://127.0.0.1
-	says TLS
-	wrong valkeys://127.0.0.1
-	says TLS
+	wrong rediss://
+	wrong redisss://127.0.0.1
 }
 
 @test "one server listed twice is 78" {

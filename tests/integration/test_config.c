@@ -215,9 +215,10 @@ static void test_refusals_name_the_node_and_no_secret(void **state)
 	assert_true(strstr(text, "2") != NULL || strstr(text, "127.0.0.1:x") != NULL);
 	assert_null(strstr(text, "s3cret"));
 	options = options_for(tls, 1);
-	fixture_expect_open(&options, REDLOCK_E_URL);
-	assert_non_null(strstr(text, "TLS"));
+	options.tls_ca_file = "/nowhere/ca.pem";
+	fixture_expect_open(&options, REDLOCK_E_TLS);
 	assert_null(strstr(text, "s3cret"));
+	options = options_for(urls, 3);
 	char tiny[8];
 	options.error_text = tiny;
 	options.error_text_size = sizeof tiny;

@@ -36,7 +36,7 @@ void scene_open(struct scene *s, const char *before, const char *after)
 	snprintf(url, sizeof url, "unix://%s%s%s", before, s->path, after);
 	assert_int_equal(rl_url_parse(url, &endpoint, why, sizeof why), 0);
 	assert_int_equal(rl_poller_open(&s->poller), 0);
-	assert_true(rl_node_open(&s->node, &endpoint, &s->poller, 3));
+	assert_true(rl_node_open(&s->node, &endpoint, NULL, &s->poller, 3));
 	assert_int_equal(rl_resolve_path(s->path, &s->node.address), 0);
 }
 

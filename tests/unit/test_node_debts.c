@@ -343,7 +343,7 @@ static void release_behind_a_half_sent_set(void **state)
 	scene_owe(s, 1, 0);
 	scene_accept(s);
 	scene_heard(s);
-	assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 	scene_say(s, "+OK\r\n");
 	assert_false(rl_outbox_front_unsent(&s->node.outbox));
 	assert_true(rl_outbox_unsent(&s->node.outbox).size > 0);

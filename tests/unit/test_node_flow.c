@@ -154,7 +154,7 @@ static void partial_sends(void **state)
 	static char name[30000];
 	char want[256];
 	int small = 4608;
-	assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 	for (unsigned i = 0; i < 8; i++) {
 		memset(name, 'a' + (int)i, sizeof name);
 		struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
@@ -191,7 +191,7 @@ static void cut_in_the_middle(void **state)
 	static char name[60000];
 	int small = 4608;
 	memset(name, 'n', sizeof name);
-	assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
 	                         .tag = {.seq = 1},
 	                         .name = {name, sizeof name},
@@ -217,7 +217,7 @@ static void answered_in_the_middle(void **state)
 	static char name[60000];
 	int small = 4608;
 	memset(name, 'n', sizeof name);
-	assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
 	                         .tag = {.seq = 1},
 	                         .name = {name, sizeof name},
@@ -283,7 +283,7 @@ static int close_and_read(struct scene *s, bool child, size_t *ret_size)
 	while ((got = recv(s->peer, bytes, sizeof bytes, 0)) > 0)
 		*ret_size += (size_t)got;
 	int error = got < 0 ? errno : 0;
-	assert_true(rl_node_open(&s->node, &(struct rl_endpoint){0}, &s->poller, 3)); /* for scene_close() */
+	assert_true(rl_node_open(&s->node, &(struct rl_endpoint){0}, NULL, &s->poller, 3)); /* for scene_close() */
 	scene_close(s);
 	return error;
 }
@@ -311,7 +311,7 @@ static void close_abortively(void **state)
 		static char name[65536];
 		size_t size;
 		int small = 8192;
-		assert_int_equal(setsockopt(s->node.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+		assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 		struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
 		                         .tag = {.seq = 1},
 		                         .name = {name, sizeof name},

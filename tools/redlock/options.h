@@ -53,6 +53,12 @@ struct settings {
 	bool password_in_argv;
 	const char *user;
 	const char *password_file;
+	const char *ca_file;
+	const char *ca_dir;
+	const char *cert_file;
+	const char *key_file;
+	const char *tls_name;
+	bool insecure;
 	bool ask_password;
 	const char *prefix;
 	const char *owner;        /* NULL: host:pid */

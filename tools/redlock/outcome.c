@@ -16,6 +16,7 @@ static const struct {
     {REDLOCK_E_INVAL, EXIT_USAGE},
     {REDLOCK_E_URL, EXIT_CONFIG},
     {REDLOCK_E_DUPLICATE, EXIT_CONFIG},
+    {REDLOCK_E_TLS, EXIT_AUTH},
 };
 
 /* The first row that any node matches decides: a wrong password has to be mended before a permission shows.
@@ -24,10 +25,10 @@ static const struct {
 	enum redlock_vote_code vote;
 	int code;
 } by_vote[] = {
-    {REDLOCK_VOTE_AUTH, EXIT_AUTH},        {REDLOCK_VOTE_DUPLICATE, EXIT_CONFIG},
-    {REDLOCK_VOTE_READONLY, EXIT_REFUSED}, {REDLOCK_VOTE_CLUSTER, EXIT_REFUSED},
-    {REDLOCK_VOTE_NOPERM, EXIT_REFUSED},   {REDLOCK_VOTE_COMMAND, EXIT_REFUSED},
-    {REDLOCK_VOTE_DATABASE, EXIT_REFUSED},
+    {REDLOCK_VOTE_AUTH, EXIT_AUTH},        {REDLOCK_VOTE_TLS, EXIT_AUTH},
+    {REDLOCK_VOTE_DUPLICATE, EXIT_CONFIG}, {REDLOCK_VOTE_READONLY, EXIT_REFUSED},
+    {REDLOCK_VOTE_CLUSTER, EXIT_REFUSED},  {REDLOCK_VOTE_NOPERM, EXIT_REFUSED},
+    {REDLOCK_VOTE_COMMAND, EXIT_REFUSED},  {REDLOCK_VOTE_DATABASE, EXIT_REFUSED},
 };
 
 static const struct {
@@ -38,7 +39,8 @@ static const struct {
     {EXIT_NOQUORUM, "start or reach the nodes that are down; `redlock status` shows each"},
     {EXIT_REFUSED, "mend what the server refuses: give independent masters, and a user with the rights of "
                    "`redlock help acl`"},
-    {EXIT_AUTH, "check user and password: in the URL, or --user and --password-file"},
+    {EXIT_AUTH, "check user and password (in the URL, or --user and --password-file), or certificates "
+                "(--cacert, --cert)"},
     {EXIT_CONFIG, "list every server once; two databases of one server are one server"},
 };
 

@@ -54,6 +54,12 @@ static void fill_options(struct redlock_options *options, const struct settings 
 	if (settings->drift_ppm != UINT64_MAX)
 		options->drift_ppm = (uint32_t)settings->drift_ppm;
 	options->trace = settings->trace ? print_trace : NULL;
+	options->tls_ca_file = settings->ca_file;
+	options->tls_ca_dir = settings->ca_dir;
+	options->tls_cert_file = settings->cert_file;
+	options->tls_key_file = settings->key_file;
+	options->tls_name = settings->tls_name;
+	options->tls_insecure = settings->insecure;
 }
 
 static int open_client(struct session *session, const struct text_list *urls, const char *password)
@@ -67,6 +73,9 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	fill_options(&options, settings, urls, settings->owner ? settings->owner : owner, password);
 	options.error_text = error_text;
 	options.error_text_size = sizeof(error_text);
+	if (settings->insecure)
+		say(settings,
+		    "warning: --insecure: whoever is on the way to a node can read and change what is sent");
 	error = redlock_open(&options, &session->client);
 	if (error == 0)
 		return EXIT_OK;

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/tls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/openssl.h"
+#include "os/socket.h"
+
+struct rl_tls_context {
+	SSL_CTX *ctx;
+	BIO_METHOD *socket_method;
+	char *name; /* instead of each host; NULL: none */
+	bool insecure;
+};
+
+struct rl_tls {
+	struct rl_tls_context *context;
+	SSL *ssl;
+	int fd;
+	ssize_t socket_error; /* of the socket under the last call */
+	bool wants_write;
+	char error[160];
+};
+
+/* ---- the socket, as OpenSSL sees it ---- */
+
+static int moved(BIO *bio, struct rl_tls *t, ssize_t result, int direction)
+{
+	rl_openssl()->BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+	if (result >= 0)
+		return (int)result;
+	if (result == -EAGAIN)
+		rl_openssl()->BIO_set_flags(bio, direction | BIO_FLAGS_SHOULD_RETRY);
+	else
+		t->socket_error = result;
+	return -1;
+}
+
+static int socket_write(BIO *bio, const char *bytes, int size)
+{
+	struct rl_tls *t = rl_openssl()->BIO_get_data(bio);
+	return moved(bio, t, rl_socket_send(t->fd, bytes, (size_t)size, false), BIO_FLAGS_WRITE);
+}
+
+static int socket_read(BIO *bio, char *bytes, int size)
+{
+	struct rl_tls *t = rl_openssl()->BIO_get_data(bio);
+	return moved(bio, t, rl_socket_receive(t->fd, bytes, (size_t)size), BIO_FLAGS_READ);
+}
+
+static long socket_control(BIO *bio, int command, long number, void *pointer)
+{
+	(void)bio;
+	(void)number;
+	(void)pointer;
+	return command == BIO_CTRL_FLUSH;
+}
+
+/* ---- errors ---- */
+
+/* Empties the queue; its first entry names the cause. */
+static void take_error(struct rl_tls *t)
+{
+	const struct rl_openssl *o = rl_openssl();
+	long verified = o->SSL_get_verify_result(t->ssl);
+	unsigned long code = o->ERR_get_error();
+	const char *reason = code != 0 ? o->ERR_reason_error_string(code) : NULL;
+	if (verified != X509_V_OK && !t->context->insecure)
+		snprintf(t->error, sizeof t->error, "its certificate is not accepted: %s",
+		         o->X509_verify_cert_error_string(verified));
+	else if (code != 0 && ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER)
+		snprintf(t->error, sizeof t->error, "does not speak TLS: use redis:// for it");
+	else
+		snprintf(t->error, sizeof t->error, "TLS: %s", reason != NULL ? reason : "failed");
+	o->ERR_clear_error();
+}
+
+/* From the return value of an SSL_ function to ours. */
+static ssize_t outcome(struct rl_tls *t, int result)
+{
+	const struct rl_openssl *o = rl_openssl();
+	int error = o->SSL_get_error(t->ssl, result);
+	t->wants_write = error == SSL_ERROR_WANT_WRITE;
+	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
+		return -EAGAIN;
+	if (error == SSL_ERROR_ZERO_RETURN)
+		return 0;
+	if (t->socket_error < 0 || error == SSL_ERROR_SYSCALL) {
+		o->ERR_clear_error();
+		return t->socket_error;
+	}
+	take_error(t);
+	return -EPROTO;
+}
+
+/* ---- connections ---- */
+
+struct rl_tls *rl_tls_new(struct rl_tls_context *c, struct rl_tls_peer *peer, int fd)
+{
+	const struct rl_openssl *o = rl_openssl();
+	const char *host = c->name != NULL ? c->name : peer->host;
+	struct rl_tls *t = calloc(1, sizeof *t);
+	if (t == NULL)
+		return NULL;
+	t->context = c;
+	t->fd = fd;
+	t->ssl = o->SSL_new(c->ctx);
+	BIO *bio = t->ssl != NULL ? o->BIO_new(c->socket_method) : NULL;
+	if (bio == NULL)
+		goto fail;
+	o->BIO_set_data(bio, t);
+	o->BIO_set_init(bio, 1);
+	o->SSL_set_bio(t->ssl, bio, bio);
+	o->SSL_set_ex_data(t->ssl, 0, peer);
+	o->SSL_ctrl(t->ssl, SSL_CTRL_MODE, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
+	            NULL);
+	/* An address is checked as one, and not sent as a name. */
+	if (o->X509_VERIFY_PARAM_set1_ip_asc(o->SSL_get0_param(t->ssl), host) != 1 &&
+	    (o->SSL_set1_host(t->ssl, host) != 1 ||
+	     o->SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+	                 (void *)(uintptr_t)host) != 1)) /* NOLINT(performance-no-int-to-ptr): it is only read */
+		goto fail;
+	if (peer->session != NULL)
+		(void)o->SSL_set_session(t->ssl, peer->session);
+	o->ERR_clear_error();
+	return t;
+fail:
+	o->ERR_clear_error();
+	o->SSL_free(t->ssl);
+	free(t);
+	return NULL;
+}
+
+static void prepare(struct rl_tls *t)
+{
+	rl_openssl()->ERR_clear_error();
+	t->socket_error = 0;
+	t->wants_write = false;
+}
+
+int rl_tls_handshake(struct rl_tls *t)
+{
+	prepare(t);
+	int result = rl_openssl()->SSL_connect(t->ssl);
+	if (result == 1)
+		return 0;
+	ssize_t error = outcome(t, result);
+	return error != 0 ? (int)error : -ECONNRESET; /* closed in the middle */
+}
+
+static int limited(size_t size)
+{
+	return size > INT32_MAX ? INT32_MAX : (int)size;
+}
+
+ssize_t rl_tls_send(struct rl_tls *t, const void *bytes, size_t size)
+{
+	prepare(t);
+	int result = rl_openssl()->SSL_write(t->ssl, bytes, limited(size));
+	ssize_t error = result > 0 ? 0 : outcome(t, result);
+	if (result > 0)
+		return result;
+	return error != 0 ? error : -EPIPE;
+}
+
+ssize_t rl_tls_receive(struct rl_tls *t, void *bytes, size_t size)
+{
+	prepare(t);
+	int result = rl_openssl()->SSL_read(t->ssl, bytes, limited(size));
+	return result > 0 ? result : outcome(t, result);
+}
+
+bool rl_tls_wants_write(const struct rl_tls *t)
+{
+	return t->wants_write;
+}
+
+const char *rl_tls_error(const struct rl_tls *t)
+{
+	return t->error;
+}
+
+void rl_tls_free(struct rl_tls *t, bool orderly)
+{
+	if (t == NULL)
+		return;
+	const struct rl_openssl *o = rl_openssl();
+	prepare(t);
+	if (orderly)
+		(void)o->SSL_shutdown(t->ssl);
+	o->SSL_free(t->ssl);
+	o->ERR_clear_error();
+	free(t);
+}
+
+/* ---- context ---- */
+
+/* Keeps the newest session of a server; 1: it is ours now. */
+static int new_session(SSL *ssl, SSL_SESSION *session)
+{
+	struct rl_tls_peer *peer = rl_openssl()->SSL_get_ex_data(ssl, 0);
+	rl_tls_peer_free(peer);
+	peer->session = session;
+	return 1;
+}
+
+static bool load_files(struct rl_tls_context *c, const struct rl_tls_options *options, const char **ret_wrong)
+{
+	const struct rl_openssl *o = rl_openssl();
+	const char *key = options->key_file != NULL ? options->key_file : options->cert_file;
+	if (options->ca_file == NULL && options->ca_dir == NULL)
+		(void)o->SSL_CTX_set_default_verify_paths(c->ctx);
+	*ret_wrong = options->ca_file;
+	if (options->ca_file != NULL && o->SSL_CTX_load_verify_file(c->ctx, options->ca_file) != 1)
+		return false;
+	*ret_wrong = options->ca_dir;
+	if (options->ca_dir != NULL && o->SSL_CTX_load_verify_dir(c->ctx, options->ca_dir) != 1)
+		return false;
+	*ret_wrong = options->cert_file;
+	if (options->cert_file != NULL && o->SSL_CTX_use_certificate_chain_file(c->ctx, options->cert_file) != 1)
+		return false;
+	*ret_wrong = key;
+	if (key != NULL && (o->SSL_CTX_use_PrivateKey_file(c->ctx, key, SSL_FILETYPE_PEM) != 1 ||
+	                    o->SSL_CTX_check_private_key(c->ctx) != 1))
+		return false;
+	*ret_wrong = NULL;
+	return true;
+}
+
+static bool set_up(struct rl_tls_context *c, const struct rl_tls_options *options)
+{
+	const struct rl_openssl *o = rl_openssl();
+	c->ctx = o->SSL_CTX_new(o->TLS_client_method());
+	c->socket_method = o->BIO_meth_new(BIO_TYPE_SOURCE_SINK, "redlock socket");
+	if (c->ctx == NULL || c->socket_method == NULL)
+		return false;
+	o->BIO_meth_set_write(c->socket_method, socket_write);
+	o->BIO_meth_set_read(c->socket_method, socket_read);
+	o->BIO_meth_set_ctrl(c->socket_method, socket_control);
+	o->SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
+	/* Many servers close without a word: the end of the stream is told by the protocol above. */
+	o->SSL_CTX_set_options(c->ctx, SSL_OP_IGNORE_UNEXPECTED_EOF);
+	o->SSL_CTX_set_verify(c->ctx, options->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
+	o->SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_SESS_CACHE_MODE,
+	                SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE, NULL);
+	o->SSL_CTX_sess_set_new_cb(c->ctx, new_session);
+	c->insecure = options->insecure;
+	c->name = options->name != NULL ? strdup(options->name) : NULL;
+	return options->name == NULL || c->name != NULL;
+}
+
+static void explain_file(const char *file, char *why, size_t why_size)
+{
+	unsigned long code = rl_openssl()->ERR_get_error();
+	const char *reason = code != 0 ? rl_openssl()->ERR_reason_error_string(code) : NULL;
+	snprintf(why, why_size, "%s: %s", file, reason != NULL ? reason : "cannot be used for TLS");
+}
+
+struct rl_tls_context *rl_tls_context_new(const struct rl_tls_options *options, char *why, size_t why_size)
+{
+	const char *wrong = NULL;
+	if (!rl_openssl_load(why, why_size))
+		return NULL;
+	struct rl_tls_context *c = calloc(1, sizeof *c);
+	bool made = c != NULL && set_up(c, options);
+	if (!made)
+		snprintf(why, why_size, "out of memory");
+	else if (!load_files(c, options, &wrong))
+		explain_file(wrong, why, why_size);
+	bool usable = made && wrong == NULL;
+	rl_openssl()->ERR_clear_error();
+	if (usable)
+		return c;
+	rl_tls_context_free(c);
+	return NULL;
+}
+
+void rl_tls_context_free(struct rl_tls_context *c)
+{
+	if (c == NULL)
+		return;
+	rl_openssl()->SSL_CTX_free(c->ctx);
+	rl_openssl()->BIO_meth_free(c->socket_method);
+	free(c->name);
+	free(c);
+}
+
+void rl_tls_peer_free(struct rl_tls_peer *peer)
+{
+	if (peer->session != NULL)
+		rl_openssl()->SSL_SESSION_free(peer->session);
+	peer->session = NULL;
+}

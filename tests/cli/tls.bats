@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# rediss:// against real servers: what is accepted, what is refused, and that the reason is told.
+# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
+load helper
+load tls_helper
+
+setup() {
+	make_sandbox
+	servers=()
+	make_pki
+}
+
+teardown() {
+	stop_servers
+	rm -rf "$sandbox"
+}
+
+lock() { # OPTION...
+	run --separate-stderr "$REDLOCK_BIN" run -n --node-timeout 2s "$@" job -- echo done
+}
+
+works() { # OPTION...
+	lock "$@"
+	exits 0
+	[ "$output" = "done" ]
+}
+
+# The lock is not had, with this exit code and reason.
+fails() { # CODE REASON OPTION...
+	local code=$1 reason=$2
+	shift 2
+	lock -w 300ms "$@"
+	exits "$code"
+	says "$reason"
+}
+
+@test "three nodes in TLS: a job runs, and the keys are given back" {
+	local urls=() sockets=()
+	for _ in 1 2 3; do
+		tls_server good
+		urls+=(-r "rediss://127.0.0.1:$port")
+		sockets+=("$socket")
+	done
+	works --cacert "$pki/ca.crt" "${urls[@]}"
+	[ -z "$stderr" ]
+	for socket in "${sockets[@]}"; do
+		[ "$(redis-cli -s "$socket" exists job)" = 0 ]
+	done
+	run --separate-stderr "$REDLOCK_BIN" status --cacert "$pki/ca.crt" "${urls[@]}"
+	exits 0
+	[[ $output == *"rediss://127.0.0.1:$port"* ]]
+}
+
+@test "a name is checked as a name, valkeys:// is the same, a directory of authorities does as well" {
+	tls_server good
+	works --cacert "$pki/ca.crt" -r "valkeys://localhost:$port"
+	mkdir "$pki/dir"
+	cp "$pki/ca.crt" "$pki/dir/"
+	openssl rehash "$pki/dir"
+	works --cacertdir "$pki/dir" -r "rediss://127.0.0.1:$port"
+}
+
+@test "an authority that is not known is refused, unless --insecure, which says so" {
+	tls_server good
+	fails 77 "certificate is not accepted: self-signed certificate in certificate chain" -r "rediss://127.0.0.1:$port"
+	works --insecure -r "rediss://127.0.0.1:$port"
+	says "--insecure: whoever is on the way"
+}
+
+@test "a certificate for another name is refused, --sni names the one that is wanted" {
+	tls_server other
+	fails 77 "certificate is not accepted: IP address mismatch" --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
+	fails 77 "certificate is not accepted: hostname mismatch" --cacert "$pki/ca.crt" -r "rediss://localhost:$port"
+	works --cacert "$pki/ca.crt" --sni elsewhere.example -r "rediss://127.0.0.1:$port"
+}
+
+@test "an expired certificate is refused" {
+	tls_server old
+	fails 77 "certificate is not accepted: certificate has expired" --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
+}
+
+@test "a server that asks for our certificate gets it" {
+	tls_server good --tls-auth-clients yes
+	lock -w 300ms --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
+	[ "$status" -ne 0 ]
+	works --cacert "$pki/ca.crt" --cert "$pki/client.crt" --key "$pki/client.key" -r "rediss://127.0.0.1:$port"
+	cat "$pki/client.crt" "$pki/client.key" >"$pki/both.pem"
+	works --cacert "$pki/ca.crt" --cert "$pki/both.pem" -r "rediss://127.0.0.1:$port"
+}
+
+@test "files that cannot be used are named at once" {
+	fails 77 "$pki/none.crt: " --cacert "$pki/none.crt" -r rediss://127.0.0.1:1
+	fails 77 "$pki/ca.key: " --cacert "$pki/ca.key" -r rediss://127.0.0.1:1
+	fails 77 "$pki/other.key: " --cert "$pki/client.crt" --key "$pki/other.key" -r rediss://127.0.0.1:1
+}
+
+@test "TLS 1.1 is not spoken" {
+	tls_server good --tls-protocols TLSv1.1 --tls-ciphers 'ALL:@SECLEVEL=0'
+	lock -w 300ms --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
+	exits 77
+	says "TLS"
+	tls_server good --tls-protocols TLSv1.2
+	works --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
+}
+
+@test "a plain server behind rediss:// and a TLS server behind redis:// are told apart" {
+	local dir=$sandbox/plain
+	mkdir "$dir"
+	port=$(free_port)
+	redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$dir" --unixsocket "$dir/s" >"$dir/log" 2>&1 3>&- &
+	servers+=($!)
+	until_true test -S "$dir/s"
+	lock -w 5s --node-timeout 500ms --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
+	exits 69
+	says "is it a TLS port?"
+	tls_server good
+	lock -w 300ms -r "redis://127.0.0.1:$port"
+	exits 69
+	# The server answers with an alert and resets the connection at once: it depends which is seen first.
+	[[ $stderr == *"answers in TLS: use rediss://"* || $stderr == *"reset by peer"* ]]
+}
+
+@test "a peer that stalls in the handshake costs its vote, nothing else" {
+	local urls=() begin
+	/usr/bin/python3 -c '
+import socket, sys, time
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+print(s.getsockname()[1], flush=True)
+c = s.accept()[0]
+c.recv(4096)
+c.sendall(b"\x16\x03\x03")  # the beginning of a record
+time.sleep(60)' >"$sandbox/stalled" 3>&- &
+	servers+=($!)
+	until_true test -s "$sandbox/stalled"
+	urls+=(-r "rediss://127.0.0.1:$(cat "$sandbox/stalled")")
+	for _ in 1 2; do
+		tls_server good
+		urls+=(-r "rediss://127.0.0.1:$port")
+	done
+	begin=$EPOCHREALTIME
+	works --cacert "$pki/ca.crt" "${urls[@]}"
+	# The release waits one node timeout (2 s) for what the stalled node may have got: it got nothing.
+	[ "$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))" -lt 1500 ]
+}
+
+@test "a lock is kept over many renewals, and a server that is restarted is met again" {
+	tls_server good
+	run --separate-stderr "$REDLOCK_BIN" run -n -t 600ms --node-timeout 100ms -k 50ms --cacert "$pki/ca.crt" \
+		-r "rediss://127.0.0.1:$port" job -- sleep 2
+	exits 0
+	[ -z "$stderr" ]
+}
+
+@test "names as long as they may be pass through TLS" {
+	local name
+	name=$(printf 'n%.0s' {1..60000})
+	tls_server good
+	run --separate-stderr "$REDLOCK_BIN" run -n --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port" "$name" -- echo done
+	exits 0
+	[ "$(redis-cli -s "$socket" dbsize)" = 0 ]
+}
