@@ -120,8 +120,10 @@ static void supervise(struct run *run)
 		arm(run);
 		if (redlock_timeout_ns(run->session.client) > 0)
 			(void)poll(watched, 4, -1);
-		run_take_signals(run);
-		run_look_at_guard(run);
+		if (watched[1].revents)
+			run_take_signals(run);
+		if (watched[2].revents)
+			run_look_at_guard(run);
 	}
 }
 
