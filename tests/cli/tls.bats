@@ -17,7 +17,7 @@ teardown() {
 }
 
 lock() { # OPTION...
-	run --separate-stderr "$REDLOCK_BIN" run -n --node-timeout 2s "$@" job -- echo done
+	run --separate-stderr "$REDLOCK_BIN" run -n --node-timeout 2s "$@" job -- echo "done"
 }
 
 works() { # OPTION...
@@ -158,7 +158,7 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 	local name
 	name=$(printf 'n%.0s' {1..60000})
 	tls_server good
-	run --separate-stderr "$REDLOCK_BIN" run -n --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port" "$name" -- echo done
+	run --separate-stderr "$REDLOCK_BIN" run -n --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port" "$name" -- echo "done"
 	exits 0
 	[ "$(redis-cli -s "$socket" dbsize)" = 0 ]
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash disable=SC2154 # helper.bash sets sandbox
+# shellcheck shell=bash disable=SC2154,SC2034 # helper.bash sets sandbox; tests use port and socket
 # Certificates of an authority of our own, and redis-servers that use them.
 
 # certificate NAME SUBJECT-ALT-NAME [OPTION...]: NAME.crt and NAME.key, signed by ca.crt

@@ -283,7 +283,8 @@ static int close_and_read(struct scene *s, bool child, size_t *ret_size)
 	while ((got = recv(s->peer, bytes, sizeof bytes, 0)) > 0)
 		*ret_size += (size_t)got;
 	int error = got < 0 ? errno : 0;
-	assert_true(rl_node_open(&s->node, &(struct rl_endpoint){0}, NULL, &s->poller, 3)); /* for scene_close() */
+	assert_true(
+	    rl_node_open(&s->node, &(struct rl_endpoint){0}, NULL, &s->poller, 3)); /* for scene_close() */
 	scene_close(s);
 	return error;
 }

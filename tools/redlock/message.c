@@ -13,7 +13,7 @@ __attribute__((format(printf, 1, 0))) static void message(const char *format, va
 	char line[8192];
 
 	/* One write per message: lines of several processes on one terminal do not mix. */
-	vsnprintf(line, sizeof(line), format, arguments); /* NOLINT(clang-analyzer-valist.Uninitialized) */
+	vsnprintf(line, sizeof(line), format, arguments);
 	fprintf(stderr, "redlock: %s\n", line);
 }
 

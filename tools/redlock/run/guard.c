@@ -37,14 +37,14 @@ struct post { /* the guard's place to work */
 /* vfork saves copying memory for nothing: of it the child changes only the environment, which the guard does
  * not use. But the guard waits until the command is executed; on a terminal, where Ctrl-Z may stop the child
  * before that, it must not. */
+/* NOLINTBEGIN(clang-analyzer-unix.Vfork,clang-analyzer-security.insecureAPI.vfork) */
 static void launch(struct post *post)
 {
 	const pid_t guard = getpid();
-	pid_t pid =
-	    post->launch->own_group ? vfork() : fork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+	pid_t pid = post->launch->own_group ? vfork() : fork();
 
 	if (pid == 0)
-		launch_command(post->launch, post->share, guard); /* NOLINT(clang-analyzer-unix.Vfork) */
+		launch_command(post->launch, post->share, guard);
 	if (pid < 0) {
 		atomic_store(&post->share->exec_error, errno);
 		atomic_store(&post->share->wait_status, EXIT_CANNOT_EXECUTE << 8);
@@ -55,6 +55,7 @@ static void launch(struct post *post)
 	 */
 	streams_drop(STDERR_FILENO);
 }
+/* NOLINTEND(clang-analyzer-unix.Vfork,clang-analyzer-security.insecureAPI.vfork) */
 
 static void forward(const struct post *post, int number)
 {
