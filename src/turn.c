@@ -5,7 +5,8 @@
 #include "client.h"
 #include "os/clock.h"
 
-enum { MAX_READY = 64 };
+/* With many handles due at once, answers must be read in between: they would look late, and pile up. */
+enum { MAX_READY = 64, MAX_TIMERS = 256 };
 
 static void collect(redlock_client *c, struct rl_node *node)
 {
@@ -46,12 +47,17 @@ static redlock_lock *lock_of(struct rl_timer *timer)
 	return (redlock_lock *)((char *)timer - offsetof(redlock_lock, timer));
 }
 
-/* A handle whose timer fires sets a later one: every tick makes progress. */
+/* A handle whose timer fires sets a later one: every tick makes progress. What is left is due in the next
+ * turn. */
 static void run_timers(redlock_client *c)
 {
 	struct rl_timer *timer;
-	while ((timer = rl_schedule_first(&c->schedule)) != NULL && timer->at_ns <= c->now_ns)
+	for (unsigned i = 0; i < MAX_TIMERS; i++) {
+		timer = rl_schedule_first(&c->schedule);
+		if (timer == NULL || timer->at_ns > c->now_ns)
+			break;
 		rl_operate(c, lock_of(timer), (struct rl_event){.kind = RL_EV_TICK});
+	}
 	for (unsigned i = 0; i < c->node_count; i++)
 		rl_node_tick(&c->nodes[i], c->now_ns);
 }

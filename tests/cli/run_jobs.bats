@@ -185,6 +185,7 @@ teardown() {
 			^Z
 			< Stopped
 			? pkill -KILL -f "^job-in-$P"
+			? [ -z "$(pgrep -f "[j]ob-in-$P")" ]
 			> wait %1; echo "code $?"
 			< code 137
 		'
