@@ -55,9 +55,11 @@ static void print_overview(FILE *out)
 	fprintf(out, "  %-8s %-17s %s\n", "help", "acl", "the rights that redlock needs on the servers");
 	fprintf(out, "  %-8s %-17s %s\n", "version", "", "the version");
 	options_help(out, global_groups);
-	fputs("\nNodes: -r URL (repeat it), else REDLOCK_URLS (comma list), else REDIS_URL (one node).\n"
-	      "To try it: redlock cluster start; export REDLOCK_URLS=local; redlock acquire job\n",
-	      out);
+	fputs(
+	    "\nNodes: -r URL (repeat it), else REDLOCK_URLS (comma list), else `url` in the configuration, else\n"
+	    "REDIS_URL (one node).\n"
+	    "To try it: redlock cluster start; export REDLOCK_URLS=local; redlock acquire job\n",
+	    out);
 	print_exit_codes(out);
 }
 
@@ -152,21 +154,14 @@ static bool is_rflock(const char *path)
 	return path && strcmp(slash ? slash + 1 : path, "rflock") == 0;
 }
 
-static int dispatch(int argc, char **argv)
+/* What stands behind the options of redlock itself: a subcommand, or a word of its own. */
+static int dispatch_word(const struct settings *settings, int argc, char **argv)
 {
-	struct settings settings;
 	const struct command *command;
-	int first;
 
-	settings_init(&settings);
-	first = options_parse(&settings, "redlock", global_groups, OPTIONS_FIRST, argc, argv);
-	if (first < 0)
-		return EXIT_USAGE;
-	argc -= first;
-	argv += first;
-	if (settings.version || (argc > 0 && strcmp(argv[0], "version") == 0))
+	if (settings->version || (argc > 0 && strcmp(argv[0], "version") == 0))
 		return show_version();
-	if (settings.help)
+	if (settings->help)
 		return show_help(0, argv);
 	if (argc > 0 && strcmp(argv[0], "help") == 0)
 		return show_help(argc, argv);
@@ -180,6 +175,19 @@ static int dispatch(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	return run_command(command, argc, argv);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	struct settings settings;
+	int first, code = EXIT_USAGE;
+
+	settings_init(&settings);
+	first = options_parse(&settings, "redlock", global_groups, OPTIONS_FIRST, argc, argv);
+	if (first >= 0)
+		code = dispatch_word(&settings, argc - first, argv + first);
+	settings_clear(&settings);
+	return code;
 }
 
 /* A descriptor 0, 1 or 2 that is closed would be given to the next socket, and a token or a message would be
