@@ -266,6 +266,33 @@ static int start(void **state)
 	return 0;
 }
 
+/* A drain that is over leaves no time behind at which the loop would have to run again and again. */
+static void test_quiet_after_a_drain(void **state)
+{
+	(void)state;
+	redlock_client *own = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(own, "quiet", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	assert_int_equal(redlock_drain(own, WAIT_SOON_MS), 0);
+	redlock_lock_free(lock);
+	for (int i = 0; i < 3; i++)
+		expect_ok(NULL, redlock_process(own));
+	assert_true(redlock_timeout_ns(own) == REDLOCK_NEVER_NS);
+	redlock_close(own);
+}
+
+/* A handle that was never acquired has no token: an empty value is not its own. */
+static void test_an_empty_value_is_nobodys(void **state)
+{
+	(void)state;
+	redlock_lock *lock = fixture_lock(client, "empty", WAIT_LONG_TTL_MS, 0);
+	for (unsigned node = 0; node < NODES; node++)
+		server_must(&servers.server[node], "OK", "SET", "empty", "", NULL);
+	assert_int_equal(redlock_query(lock), REDLOCK_E_GONE);
+	redlock_lock_free(lock);
+}
+
 static int stop(void **state)
 {
 	(void)state;
@@ -292,6 +319,8 @@ int main(void)
 	    cmocka_unit_test_teardown(test_free_with_operations_in_flight, heal),
 	    cmocka_unit_test_teardown(test_close_before_free, heal),
 	    cmocka_unit_test_teardown(test_drain, heal),
+	    cmocka_unit_test_teardown(test_quiet_after_a_drain, heal),
+	    cmocka_unit_test_teardown(test_an_empty_value_is_nobodys, heal),
 	};
 	return cmocka_run_group_tests_name("loop", tests, start, stop);
 }

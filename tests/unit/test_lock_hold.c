@@ -315,6 +315,23 @@ static void cap_on_holding(void **state)
 	assert_true(d.lock.valid_until_ns <= rl_ms(40000));
 }
 
+/* At the cap, a further extend of the same moment gains nothing, to the nanosecond. */
+static void cap_on_holding_twice_at_once(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(1);
+	rules.max_hold_ns = rl_ms(40000);
+	drive_hold(&d, &rules);
+	drive_at(&d, 15000);
+	drive_extend(&d, 30000);
+	drive_votes(&d, "Y");
+	drive_extend(&d, 30000);
+	drive_expect(&d, "[15000.000] held: extend -> held . until 29698.000 | send extend #2 ttl 25000.000\n"
+	                 "[15000.000] held: reply #2 node 0 YES -> held Y until 39748.000 | done extend OK\n"
+	                 "[15000.000] held: extend -> held Y until 39748.000 | error LIMIT\n");
+}
+
 /* The caps begin anew with the next acquire. */
 static void caps_begin_anew(void **state)
 {
@@ -418,6 +435,7 @@ int main(void)
 	    cmocka_unit_test(cap_on_extends),
 	    cmocka_unit_test(failed_extends_do_not_count),
 	    cmocka_unit_test(cap_on_holding),
+	    cmocka_unit_test(cap_on_holding_twice_at_once),
 	    cmocka_unit_test(caps_begin_anew),
 	    cmocka_unit_test(cancel_an_extend),
 	    cmocka_unit_test(attached_extend),

@@ -26,6 +26,30 @@ static void refused_then_granted(void **state)
 	        "[   82.000] acquiring: reply #2 node 1 YES -> held YY. until 29779.000 | done acquire OK\n");
 }
 
+/* A quorum that came too late to leave enough validity is no reason to give up. */
+static void granted_too_late_then_granted(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 10000);
+	rules.min_validity_ns = rl_ms(29600);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_at(&d, 98); /* 29600 ms are left: not more */
+	drive_votes(&d, "YY");
+	drive_ticks_until(&d, 148);
+	drive_at(&d, 149);
+	drive_votes(&d, "YY");
+	drive_expect(
+	    &d,
+	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	    "[   98.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	    "[   98.000] acquiring: reply #1 node 1 YES -> paused YY. until 148.000 | send release #0 owed 7\n"
+	    "[  148.000] paused: tick -> acquiring ... | send acquire #2 ttl 30000.000\n"
+	    "[  149.000] acquiring: reply #2 node 0 YES -> acquiring Y..\n"
+	    "[  149.000] acquiring: reply #2 node 1 YES -> held YY. until 29846.000 | done acquire OK\n");
+}
+
 /* A last try is made before the end of the wait, and none after it. */
 static void tries_until_the_deadline(void **state)
 {
@@ -290,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(refused_then_granted),
+	    cmocka_unit_test(granted_too_late_then_granted),
 	    cmocka_unit_test(tries_until_the_deadline),
 	    cmocka_unit_test(no_attempt_begins_after_the_deadline),
 	    cmocka_unit_test(no_attempt_begins_after_the_patience),

@@ -364,6 +364,9 @@ static void backlog(void **state)
 		assert_int_equal(submit_large(s, REDLOCK_OP_RELEASE, true), REDLOCK_VOTE_BACKLOG);
 	assert_true(rl_outbox_size(&s->node.debts) <= 256 * 1024);
 	assert_true(s->node.lingering > 900);
+	unsigned debts = s->node.debts.count;
+	scene_turn(s); /* they wait for what was asked before them */
+	assert_int_equal(s->node.debts.count, debts);
 	assert_true(s->node.outbox.capacity + s->node.debts.capacity <= 4 * 1024 * 1024);
 	scene_close(s);
 }

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: MIT
+"""
+The hand-written mutants: mistakes that other lock libraries have made, planted in this one.
+
+Each row: name, defect, file, old text, new text; further files and texts may follow. The old text must be there
+exactly once. Defects 1 to 31 are those that a survey of fourteen lock libraries found; DEFECTS says what each is. 0
+is for questions that came up here.
+"""
+from mutant import Mutant, replace_once
+
+DEFECTS = {
+	0: "a question that came up here",
+	1: "an even split of the votes is never decided",
+	2: "no check of what validity is left after an acquire, or it is computed wrong",
+	3: "keys of a failed attempt stay and block the next ones",
+	4: "released only where SET said OK",
+	5: "a release overtakes a late SET",
+	6: "cleaning up ends with the operation that was cancelled",
+	7: "a hung node blocks for ever",
+	8: "one bad node fails the lot",
+	9: "an extend succeeds on another's lock",
+	10: "an extend makes a lost lock anew",
+	11: "an option has no effect",
+	12: "a failed extend throws away a valid lock, or is not tried again",
+	13: "an extend does not compute the validity anew, or counts it from the reply",
+	14: "the loss is told only when the renewal ends",
+	15: "a late success counts for a later operation",
+	16: "PEXPIRE without asking who the owner is",
+	17: "renewal lives longer or shorter than the lock",
+	18: "a counting semaphore over quorums admits too many",
+	19: "a read-write lock checks, then acts",
+	20: "a latch is reset, or read without a quorum",
+	21: "a queue by the clients' clocks, or with waiters that have no lease",
+	22: "the quorum is below a majority, or is one of the reachable nodes",
+	23: "wall clock, overflow",
+	24: "weak tokens, or one token for several attempts",
+	25: "unsigned underflow; a path that fails without a release; 0 taken for a default",
+	26: "a try that retries, a wait that overshoots",
+	27: "the library prints or exits",
+	28: "the release of an expired lock is skipped or is a failure",
+	29: "the clock stops while the machine is suspended",
+	30: "what Redis asks of its clients: extensions are limited, restarts are delayed",
+	31: "a fencing counter goes back",
+}
+
+# Defects of what this library does not have, or has no part in.
+NOT_HERE = {
+	18: "there is no counting semaphore",
+	19: "there is no read-write lock",
+	20: "there is no latch",
+	21: "there is no queue; waiters are not known to the nodes",
+	31: "there are no fencing tokens",
+}
+
+LOCK = "src/core/lock.c"
+QUORUM = "src/core/quorum.c"
+NODE = "src/net/node.c"
+HANDSHAKE = "src/net/handshake.c"
+EXTEND = "scripts/extend.lua"
+OWNER_CHECK = 'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end\n'
+
+ROWS = [
+	# ---- 1 ----
+	("even split: refused only by a quorum of no", 1, QUORUM,
+		"if (c.yes + c.no >= c.quorum)\n\t\treturn RL_REFUSED;", "if (c.no >= c.quorum)\n\t\treturn RL_REFUSED;"),
+	("no quorum: undecided until all have answered yes or no", 1, QUORUM,
+		"return c.yes + c.no + c.out >= c.quorum ? RL_UNDECIDED : RL_NOQUORUM;", "return RL_UNDECIDED;"),
+	("release: an even split is undecided", 1, QUORUM,
+		"return c.yes + c.no >= c.quorum && c.no + c.out < c.quorum ? RL_WON : RL_UNDECIDED;",
+		"return RL_UNDECIDED;"),
+	("acquire: decided only when all have answered", 1, QUORUM,
+		"if (c.yes + c.out >= c.quorum)\n\t\treturn RL_UNDECIDED;\n\tif (c.yes + c.no >= c.quorum)",
+		"if (c.out > 0)\n\t\treturn RL_UNDECIDED;\n\tif (c.yes + c.no >= c.quorum)"),
+	# ---- 2 ----
+	("acquire: no check of the validity", 2, LOCK,
+		"if (valid_until > rl_time_add(e->now_ns, l->rules.min_validity_ns))", "if (valid_until > 0)"),
+	("acquire: validity from the last reply", 2, LOCK,
+		"uint64_t valid_until = validity_end(l);\n\tenum rl_tally tally = rl_tally_claim(count);",
+		"uint64_t valid_until = validity_end(l) + (e->now_ns - l->round.t0_ns);\n"
+		"\tenum rl_tally tally = rl_tally_claim(count);"),
+	("validity without drift", 2, QUORUM,
+		"return drift_ns >= ttl_ns ? t0_ns : rl_time_add(t0_ns, ttl_ns - drift_ns);",
+		"(void)drift_ns;\n\treturn rl_time_add(t0_ns, ttl_ns);"),
+	("drift without its constant part", 2, QUORUM,
+		"return rl_time_add(rl_time_add(whole, rest), base_ns);", "(void)base_ns;\n\treturn rl_time_add(whole, rest);"),
+	("the minimum of validity is not asked for", 2, LOCK,
+		"if (valid_until > rl_time_add(e->now_ns, l->rules.min_validity_ns))", "if (valid_until > e->now_ns)"),
+	# ---- 3 ----
+	("failed attempt: nothing given back", 3, LOCK,
+		"result = verdict_of(l, e, result);\n\tgive_back(l, fx);", "result = verdict_of(l, e, result);"),
+	("failed attempt: given back only when it is the last", 3, LOCK,
+		"\tgive_back(l, fx);\n\tuint64_t left =", "\tuint64_t left =",
+		LOCK, "left / 2 < round) {\n\t\tend_acquire(l, result, fx);",
+		"left / 2 < round) {\n\t\tgive_back(l, fx);\n\t\tend_acquire(l, result, fx);"),
+	# ---- 4 ----
+	("failed attempt: given back only where it was granted", 4, LOCK,
+		"fx->nodes = l->rules.own_token ? l->owed : all_nodes(l);",
+		"fx->nodes = 0;\n\tfor (unsigned i = 0; i < l->rules.node_count; i++)\n"
+		"\t\tfx->nodes |= l->votes[i].code == REDLOCK_VOTE_YES ? 1u << i : 0u;"),
+	("silent nodes owe nothing", 4, LOCK,
+		"return vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_CLOSED ||",
+		"return vote == REDLOCK_VOTE_YES ||"),
+	("release: sent only where the key is owed", 4, LOCK,
+		"fx->owed = attached ? all_nodes(l) : l->owed;",
+		"fx->nodes = fx->owed = attached ? all_nodes(l) : l->owed;"),
+	("an own token's refused key is deleted too", 4, LOCK,
+		"fx->nodes = l->rules.own_token ? l->owed : all_nodes(l);", "fx->nodes = all_nodes(l);"),
+	# ---- 5 ----
+	("broken connection: releases are forgotten", 5, NODE,
+		"if (entry.owed && !set_unsent)\n\t\t\tkeep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));",
+		"(void)set_unsent;"),
+	("node down: releases are forgotten", 5, NODE,
+		"if (form != NULL)\n\t\tkeep_debt(n, entry, (struct rl_slice){form->bytes, form->size});\n\telse\n\t\tn->lingering++;\n\treturn vote;",
+		"(void)form;\n\treturn vote;"),
+	("the old connection is not killed", 5, HANDSHAKE,
+		"(same && !push_kill(n, ghost->client_id))", "(same && ghost->client_id == 0)"),
+	("operations do not wait for the kill", 5, HANDSHAKE,
+		"n->gate = n->ghost_count > 0; /* INFO */", "n->gate = 0;",
+		HANDSHAKE, "if (n->ghost_count > 0)\n\t\tn->gate--;", ""),
+	("what was asked later overtakes a debt", 5, NODE,
+		"if (n->debts.count > 0)\n\t\treturn false; /* a debt was asked for earlier: nothing may overtake it */", ""),
+	("a broken connection is closed in order", 5, NODE,
+		"rl_stream_abort(&n->stream);\n\tn->watching_write = false;",
+		"rl_stream_close(&n->stream);\n\tn->watching_write = false;"),
+	("close: what is held back is delivered", 5, NODE,
+		"else if (held_back)\n\t\trl_stream_abort(&n->stream);",
+		"else if (held_back)\n\t\trl_stream_close(&n->stream);"),
+	("a refused release is taken for done", 5, NODE,
+		"if (may_linger(n, entry, vote, now_ns))\n\t\tn->lingering++;",
+		"(void)may_linger(n, entry, vote, now_ns);"),
+	("a connection that cannot be killed is forgotten", 5, NODE,
+		"\tn->ghost_stays = true;\n", ""),
+	# ---- 6 ----
+	("cancel: nothing given back", 6, LOCK,
+		"if (l->phase == RL_ACQUIRING)\n\t\tgive_back(l, fx);", ""),
+	("freeing a handle does not cancel", 6, "src/handle.c",
+		"rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});\n\tif (release",
+		"if (release"),
+	("freeing a handle does not release", 6, "src/handle.c",
+		"rl_operate(c, lock, (struct rl_event){.kind = RL_EV_RELEASE});", ";"),
+	("close: what was asked last is not sent", 6, "src/client.c",
+		"if (!child)\n\t\trl_settle(c);", ""),
+	# ---- 7 ----
+	("a round has no deadline", 7, LOCK,
+		".deadline_ns = rl_time_min(rl_time_add(now, l->rules.node_timeout_ns), until),",
+		".deadline_ns = rl_time_max(until, NEVER),"),
+	("a silent connection is kept for ever", 7, NODE,
+		"return n->outbox.count + n->setup.count > 0 ? rl_time_add(n->progress_ns, STALL_LIMIT_NS)\n"
+		"\t\t                                            : UINT64_MAX;", "return UINT64_MAX;"),
+	("connecting has no limit", 7, NODE, "return n->connect_by_ns;", "return UINT64_MAX;"),
+	("no reconnect", 7, NODE,
+		"return n->address.length > 0 ? n->retry_at_ns : UINT64_MAX;", "return UINT64_MAX;"),
+	("the loop waits for the slowest node: no fail-fast", 7, LOCK,
+		"if (l->rules.own_token && tally != RL_WON && count.out > 0)", "if (tally != RL_WON && count.out > 0)"),
+	# ---- 8 ----
+	("a node that cannot work ends the acquire", 8, LOCK,
+		"if (acquire && e->vote == REDLOCK_VOTE_DUPLICATE)",
+		"if (acquire && redlock_vote_kind(e->vote) == REDLOCK_KIND_FATAL)"),
+	("hopeless with one bad node", 8, LOCK,
+		"fatal > l->rules.node_count - l->rules.quorum", "fatal > 0"),
+	("nodes behind one that is down are not asked", 8, "src/operate.c",
+		"c->refused_votes[i] = vote;", "c->refused_votes[i] = vote;\n\t\tbreak;"),
+	("an error of an earlier attempt is the result", 8, LOCK,
+		"if (!cut_off || !silent || l->verdict == 0)", "(void)cut_off, (void)silent;\n\tif (l->verdict == 0)"),
+	# ---- 9 ----
+	("script: another's lock is extended", 9, EXTEND, OWNER_CHECK,
+		'if redis.call("exists", KEYS[1]) == 0 then return 0 end\n'),
+	("0 counts as a yes", 9, "src/net/answer.c",
+		"return v->integer == 1 ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO;", "return REDLOCK_VOTE_YES;"),
+	("release: the name in place of the token", 9, "src/net/request.c",
+		"r->name, r->token, ttl};", "r->name, r->operation == REDLOCK_OP_RELEASE ? r->name : r->token, ttl};"),
+	# ---- 10 ----
+	("script: a lost key is made anew", 10, EXTEND, OWNER_CHECK,
+		'if redis.call("exists", KEYS[1]) == 0 then redis.call("set", KEYS[1], ARGV[1], "px", ARGV[2]) return 1 end\n'
+		+ OWNER_CHECK),
+	("a quorum of no is not a loss", 10, LOCK,
+		"else if (held && count.no >= count.quorum)\n\t\tlose(l, fx);\n\t", ""),
+	("an answer after the end revives the lock", 10, LOCK,
+		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\tlose(l, fx);",
+		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns && !l->round.open)\n\t\tlose(l, fx);"),
+	# ---- 11 ----
+	("option: max_extends", 11, "src/options.c", ".max_extends = o->max_extends,", ""),
+	("option: max_hold_ms", 11, "src/options.c", ".max_hold_ns = rl_ms(o->max_hold_ms),", ""),
+	("option: min_validity_ms", 11, "src/options.c", ".min_validity_ns = rl_ms(o->min_validity_ms),", ""),
+	("option: quorum", 11, "src/client.c",
+		"c->quorum = o->quorum != 0 ? o->quorum : rl_majority(c->node_count);",
+		"c->quorum = rl_majority(c->node_count);"),
+	("option: node_timeout_ms", 11, "src/client.c", "c->node_timeout_ms = o->node_timeout_ms;", ""),
+	("option: drift", 11, "src/client.c", "c->drift_ppm = o->drift_ppm;\n\tc->drift_ms = o->drift_ms;", ""),
+	("option: noquorum_wait_ms", 11, LOCK, "return rl_time_min(l->wait_until_ns, l->quorum_until_ns);",
+		"return l->wait_until_ns;"),
+	# ---- 12 ----
+	("a failed extend loses the lock", 12, LOCK,
+		"else if (held && count.no >= count.quorum)", "else if (held && tally != RL_UNDECIDED)"),
+	("a failed renewal is not tried again", 12, LOCK,
+		"if (l->round.background)\n\t\tl->renew_at_ns = retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));",
+		"(void)e;"),
+	("an extend of a shorter TTL shortens", 12, LOCK,
+		"uint64_t valid_until = rl_time_max(l->valid_until_ns, validity_end(l));",
+		"uint64_t valid_until = validity_end(l);"),
+	# ---- 13 ----
+	("extend: validity from the reply, without drift", 13, LOCK,
+		"rl_time_max(l->valid_until_ns, validity_end(l))", "rl_time_add(now, l->round.ttl_ns)"),
+	("extend: validity from the reply", 13, LOCK,
+		"rl_time_max(l->valid_until_ns, validity_end(l))", "validity_end(l) + (now - l->round.t0_ns)"),
+	("extend: the old validity stays", 13, LOCK, "hold(l, valid_until);\n\tfinish(l, 0, fx);\n}\n\n/* The old",
+		"hold(l, rl_time_max(l->valid_until_ns, l->phase == RL_HELD ? 0 : valid_until));\n"
+		"\tfinish(l, 0, fx);\n}\n\n/* The old"),
+	# ---- 14 ----
+	("no timer at the end of validity", 14, LOCK,
+		"next = rl_time_min(next, rl_time_min(l->valid_until_ns, l->danger_at_ns));",
+		"next = rl_time_min(next, l->danger_at_ns);"),
+	("loss and danger wait for the open round", 14, LOCK,
+		"if (l->phase == RL_HELD) {\n\t\tnext = rl_time_min(next, rl_time_min(l->valid_until_ns",
+		"if (l->phase == RL_HELD && !l->round.open) {\n\t\tnext = rl_time_min(next, rl_time_min(l->valid_until_ns"),
+	("expiry is not looked at", 14, LOCK,
+		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)\n\t\tlose(l, fx);", ""),
+	("held by the phase, not by the clock", 14, LOCK,
+		"return l->phase == RL_HELD && now_ns < l->valid_until_ns ? l->valid_until_ns : 0;",
+		"return l->phase == RL_HELD && now_ns > 0 ? l->valid_until_ns : 0;"),
+	("no danger notice", 14, LOCK, "fx->danger = true;", ";"),
+	# ---- 15 ----
+	("answers to earlier operations count", 15, LOCK, "bool current = e->seq == l->round.seq;",
+		"bool current = e->seq <= l->round.seq;"),
+	("answers to an earlier handle count", 15, "src/handle.c",
+		"return slot->generation == tag.generation ? slot->lock : NULL;", "return slot->lock;"),
+	("a node has several votes", 15, LOCK,
+		"if (current && vote->code != REDLOCK_VOTE_PENDING && vote->code != REDLOCK_VOTE_TIMEOUT)\n\t\treturn 0; /* a node has one vote */\n",
+		""),
+	# ---- 16 ----
+	("script: PEXPIRE without the owner", 16, EXTEND, OWNER_CHECK, ""),
+	("script: PEXPIRE shortens", 16, EXTEND, "if left >= 0 and left < tonumber(ARGV[2]) then", "if left >= 0 then"),
+	("script: release without the owner", 16, "scripts/release.lua",
+		'if redis.call("get", KEYS[1]) == ARGV[1] then', 'if redis.call("exists", KEYS[1]) == 1 then'),
+	# ---- 17 ----
+	("a release leaves the lock held", 17, LOCK, "l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n", ""),
+	("the timer outlives the handle", 17, "src/handle.c",
+		"rl_schedule_set(&c->schedule, &lock->timer, UINT64_MAX);\n", ""),
+	("the keeper outlives the client", 17, "src/client.c", "rl_keeper_end(c);\n", ";\n"),
+	("one renewal, then none", 17, LOCK,
+		"l->renew_at_ns = r->renew_ns > 0 && !capped ?", "l->renew_at_ns = r->renew_ns > 0 && l->extends == 0 ?"),
+	("renewal too late", 17, LOCK, "rl_time_sub(valid_until, granted - r->renew_ns) : NEVER;",
+		"rl_time_add(valid_until, r->renew_ns) : NEVER;"),
+	# ---- 22 ----
+	("a quorum below the majority may be set", 22, "src/client.c",
+		"(o->quorum < rl_majority((unsigned)o->url_count) || o->quorum > o->url_count)",
+		"o->quorum > o->url_count", LOCK,
+		"assert(rules->quorum >= rl_majority(rules->node_count) && rules->quorum <= rules->node_count);", ""),
+	("quorum of the reachable nodes", 22, LOCK, "*fatal = by_kind[REDLOCK_KIND_FATAL];",
+		"*fatal = by_kind[REDLOCK_KIND_FATAL];\n\tcount.quorum = rl_majority(count.yes + count.no + count.out);"),
+	("half is a majority", 22, QUORUM, "return node_count / 2 + 1;", "return (node_count + 1) / 2;"),
+	("two URLs of one server have two votes", 22, "src/operate.c", "a->duplicate = true;", ";"),
+	# ---- 23 ----
+	("wall clock", 23, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_REALTIME"),
+	("drift overflows", 23, QUORUM,
+		"uint64_t whole = ttl_ns / 1000000 * ppm;\n\tuint64_t rest = (ttl_ns % 1000000 * ppm + 999999) / 1000000;",
+		"uint64_t whole = 0;\n\tuint64_t rest = (ttl_ns * ppm + 999999) / 1000000;"),
+	("time overflows", 23, QUORUM, "return a > UINT64_MAX - b ? UINT64_MAX : a + b;", "return a + b;"),
+	("milliseconds in 32 bits", 23, QUORUM,
+		"return ms > UINT64_MAX / RL_NS_PER_MS ? UINT64_MAX : ms * RL_NS_PER_MS;",
+		"return (uint32_t)ms * RL_NS_PER_MS;"),
+	# ---- 24 ----
+	("tokens of the generator for delays", 24, "src/operate.c",
+		"static bool sign(redlock_client *c, redlock_lock *lock)",
+		"static uint64_t next_entropy(redlock_client *c);\nstatic bool sign(redlock_client *c, redlock_lock *lock)",
+		"src/operate.c", "if (rl_random_bytes(random, sizeof random) < 0)\n\t\treturn false;",
+		"for (size_t i = 0; i < sizeof random; i++)\n\t\trandom[i] = (unsigned char)next_entropy(c);"),
+	("one token for all attempts of a handle", 24, "src/operate.c",
+		"if (lock->core.rules.own_token)\n\t\treturn true;", "if (lock->core.rules.own_token || lock->token_size > 0)\n\t\treturn true;"),
+	("tokens of 4 random bytes", 24, "src/operate.c",
+		"if (rl_random_bytes(random, sizeof random) < 0)",
+		"memset(random, 0, sizeof random);\n\tif (rl_random_bytes(random, 4) < 0)"),
+	("a token although no random bytes were had", 24, "src/operate.c",
+		"if (rl_random_bytes(random, sizeof random) < 0)\n\t\treturn false;",
+		"(void)rl_random_bytes(random, sizeof random);"),
+	# ---- 25 ----
+	("time underflows", 25, QUORUM, "return a > b ? a - b : 0;", "return a - b;"),
+	("validity underflows", 25, QUORUM,
+		"return drift_ns >= ttl_ns ? t0_ns : rl_time_add(t0_ns, ttl_ns - drift_ns);",
+		"return rl_time_add(t0_ns, ttl_ns - drift_ns);"),
+	("granted too late: no release", 25, LOCK,
+		"else\n\t\t\tfail_attempt(l, e, REDLOCK_E_BUSY, false, fx);", "else\n\t\t\tend_acquire(l, REDLOCK_E_BUSY, fx);"),
+	("wait 0 means a default", 25, "src/options.c", ".wait_ns = rl_ms(o->wait_ms),",
+		".wait_ns = rl_ms(o->wait_ms != 0 ? o->wait_ms : 1000),"),
+	# ---- 26 ----
+	("a last round may end beyond the wait", 26, LOCK,
+		"uint64_t until = l->rules.wait_ns == 0 ? NEVER : l->wait_until_ns;", "uint64_t until = NEVER;"),
+	("a retry may begin at the end of the wait", 26, LOCK,
+		"rl_time_min(l->rules.retry_min_ns + random, left / 2)", "l->rules.retry_min_ns + random"),
+	("a try with wait 0 retries", 26, LOCK, "l->rules.own_token || left / 2 < round)", "l->rules.own_token)"),
+	("after a pause of the process one more attempt", 26, LOCK, "if (now >= patience(l, l->verdict))",
+		"if (now > NEVER - 1)"),
+	# ---- 27 ----
+	("a failure is printed", 27, NODE, "n->failure = vote;\n",
+		"n->failure = vote;\n\tfprintf(stderr, \"redlock: %s\\n\", text);\n"),
+	("out of memory exits", 27, "src/net/buffer.c", "if (bytes == NULL)\n\t\treturn false;", "if (bytes == NULL)\n\t\texit(1);"),
+	# ---- 28 ----
+	("a lost lock is not released", 28, LOCK,
+		"if (l->phase != RL_HELD && l->phase != RL_LOST && !attached)", "if (l->phase != RL_HELD && !attached)"),
+	("already gone is an unreachable quorum", 28, LOCK, "[RL_REFUSED] = REDLOCK_E_GONE,",
+		"[RL_REFUSED] = REDLOCK_E_NOQUORUM,"),
+	("the release of an expired lock sends nothing", 28, LOCK,
+		"l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n\topen_round(l, REDLOCK_OP_RELEASE, e->now_ns, NEVER, 0, fx);",
+		"bool lost = l->phase == RL_LOST;\n\tl->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n"
+		"\topen_round(l, REDLOCK_OP_RELEASE, e->now_ns, NEVER, 0, fx);\n\tif (lost)\n\t\tfx->nodes = 0;"),
+	# ---- 29 ----
+	("CLOCK_MONOTONIC", 29, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_MONOTONIC"),
+	("timer of CLOCK_MONOTONIC", 29, "src/os/poller_epoll.c", "timerfd_create(CLOCK_BOOTTIME,",
+		"timerfd_create(CLOCK_MONOTONIC,"),
+	# ---- 30 ----
+	("extensions are not counted", 30, LOCK, "\t\tl->extends++;\n", "\t\t;\n"),
+	("extensions are not limited in time", 30, LOCK, "uint64_t room = rl_time_sub(l->hold_until_ns, now);",
+		"uint64_t room = NEVER;"),
+	# ---- 0 ----
+	("renewal at the cap goes on (capped = false)", 0, LOCK,
+		"bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;", "bool capped = false;"),
+	("reconnects up to 60 s apart", 0, NODE, "#define BACKOFF_LAST_NS (3000 * RL_NS_PER_MS)",
+		"#define BACKOFF_LAST_NS (60000 * RL_NS_PER_MS)"),
+	("a connect may take 60 s", 0, NODE, "#define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)",
+		"#define CONNECT_TIMEOUT_NS (60000 * RL_NS_PER_MS)"),
+	("a stall may take 60 s", 0, NODE, "#define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)",
+		"#define STALL_LIMIT_NS (60000 * RL_NS_PER_MS)"),
+	("a late SET is feared for no time", 0, HANDSHAKE, "#define GHOST_LIFE_NS (60000 * RL_NS_PER_MS)",
+		"#define GHOST_LIFE_NS (0 * RL_NS_PER_MS)"),
+]
+
+
+def hand_written():
+	ret = []
+	for name, defect, *rest in ROWS:
+		edits = [(rest[i], replace_once(rest[i + 1], rest[i + 2])) for i in range(0, len(rest), 3)]
+		ret.append(Mutant(name, "hand", str(defect), edits, rest[0]))
+	return ret

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* The client without any server: tokens, handles, its thread, and that it prints nothing. */
+#include <dirent.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "os/random.h"
+#include "unit.h"
+
+/* The linker leads the library's calls here (--wrap): the bytes are known, and can run out. */
+int __wrap_rl_random_bytes(void *buffer, size_t size);
+
+static unsigned char next_byte;
+static bool no_random_bytes;
+
+int __wrap_rl_random_bytes(void *buffer, size_t size)
+{
+	if (no_random_bytes)
+		return -1;
+	for (size_t i = 0; i < size; i++)
+		((unsigned char *)buffer)[i] = next_byte++;
+	return 0;
+}
+
+static redlock_client *open_client(const char *owner)
+{
+	static const char *const urls[] = {"unix:///nonexistent/redis.sock"};
+	struct redlock_options options;
+	redlock_client *client = NULL;
+	redlock_options_init(&options);
+	options.urls = urls;
+	options.url_count = 1;
+	options.owner = owner;
+	assert_int_equal(redlock_open(&options, &client), 0);
+	return client;
+}
+
+static redlock_lock *new_lock(redlock_client *client)
+{
+	redlock_lock *lock = NULL;
+	assert_int_equal(redlock_lock_new(client, "job", 3, NULL, &lock), 0);
+	return lock;
+}
+
+static void expect_token(const redlock_lock *lock, unsigned char first, const char *behind)
+{
+	char want[128];
+	char token[128] = "";
+	size_t size = 0;
+	for (unsigned i = 0; i < 20; i++)
+		snprintf(want + 2 * i, 3, "%02x", (unsigned char)(first + i));
+	snprintf(want + 40, sizeof want - 40, "%s", behind);
+	assert_int_equal(redlock_lock_token(lock, token, sizeof token, &size), 0);
+	assert_string_equal(token, want);
+	assert_int_equal(size, strlen(want));
+}
+
+/* 20 random bytes, all of them used, and others for each attempt. */
+static void tokens_are_random_bytes(void **state)
+{
+	(void)state;
+	redlock_client *client = open_client("host-7");
+	redlock_lock *lock = new_lock(client);
+	for (unsigned i = 0; i < 3; i++) {
+		next_byte = (unsigned char)(50 * i + 3);
+		assert_int_equal(redlock_acquire(lock), REDLOCK_E_NOQUORUM);
+		expect_token(lock, (unsigned char)(50 * i + 3), "|host-7");
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* Without random bytes nothing is sent, and the handle can be used again. */
+static void no_token_without_random_bytes(void **state)
+{
+	(void)state;
+	redlock_client *client = open_client(NULL);
+	redlock_lock *lock = new_lock(client);
+	no_random_bytes = true;
+	assert_int_equal(redlock_acquire(lock), REDLOCK_E_SYSTEM);
+	no_random_bytes = false;
+	next_byte = 7;
+	assert_int_equal(redlock_acquire(lock), REDLOCK_E_NOQUORUM);
+	expect_token(lock, 7, "");
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static unsigned count_threads(void)
+{
+	unsigned count = 0;
+	DIR *tasks = opendir("/proc/self/task");
+	assert_non_null(tasks);
+	for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;)
+		count += entry->d_name[0] != '.';
+	closedir(tasks);
+	return count;
+}
+
+static void close_ends_the_keeper(void **state)
+{
+	(void)state;
+	unsigned before = count_threads();
+	redlock_client *client = open_client(NULL);
+	assert_int_equal(redlock_keeper_start(client), 0);
+	assert_int_equal(redlock_keeper_start(client), REDLOCK_E_STATE);
+	assert_int_equal(count_threads(), before + 1);
+	redlock_close(client);
+	assert_int_equal(count_threads(), before);
+}
+
+/* However many handles there are, none takes the place of another, also after some were freed. */
+static void each_handle_has_a_slot(void **state)
+{
+	(void)state;
+	enum { MANY = 100 };
+	redlock_client *client = open_client(NULL);
+	redlock_lock *locks[MANY];
+	for (unsigned i = 0; i < MANY; i++)
+		locks[i] = new_lock(client);
+	for (unsigned i = 0; i < MANY; i += 3) {
+		redlock_lock_free(locks[i]);
+		locks[i] = new_lock(client);
+	}
+	for (unsigned i = 0; i < MANY; i++) {
+		struct rl_tag tag = {.slot = locks[i]->slot, .generation = client->slots[locks[i]->slot].generation};
+		assert_ptr_equal(rl_client_find(client, tag), locks[i]);
+	}
+	redlock_close(client); /* handles outlive it */
+	for (unsigned i = 0; i < MANY; i++)
+		redlock_lock_free(locks[i]);
+}
+
+/* What is wrong is said in the caller's buffer, if there is one, and nothing else is. */
+static void error_text(void **state)
+{
+	(void)state;
+	static const char *const twice[] = {"unix:///nonexistent/a", "unix:///nonexistent/b",
+	                                    "unix:///nonexistent/b"};
+	char text[128] = "old";
+	struct redlock_options options;
+	redlock_client *client = NULL;
+	redlock_options_init(&options);
+	options.urls = twice;
+	options.url_count = COUNT(twice);
+	options.error_text = text;
+	options.error_text_size = sizeof text;
+	assert_int_equal(redlock_open(&options, &client), REDLOCK_E_DUPLICATE);
+	assert_string_equal(text, "node 2 and node 3 are the same server, unix:///nonexistent/b");
+	options.error_text_size = 0;
+	assert_int_equal(redlock_open(&options, &client), REDLOCK_E_DUPLICATE);
+	assert_int_equal(text[0], 'n'); /* no room: untouched */
+	options.error_text = NULL;
+	options.error_text_size = sizeof text;
+	assert_int_equal(redlock_open(&options, &client), REDLOCK_E_DUPLICATE);
+	options.url_count = 2;
+	options.error_text = text;
+	assert_int_equal(redlock_open(&options, &client), 0);
+	assert_string_equal(text, "");
+	redlock_close(client);
+}
+
+/* A library says nothing by itself, whatever goes wrong. */
+static void nothing_is_printed(void **state)
+{
+	(void)state;
+	FILE *said = tmpfile();
+	assert_non_null(said);
+	int saved[] = {dup(1), dup(2)};
+	fflush(NULL);
+	dup2(fileno(said), 1);
+	dup2(fileno(said), 2);
+	redlock_client *client = open_client(NULL);
+	redlock_lock *lock = new_lock(client);
+	int error = redlock_acquire(lock);
+	redlock_lock_free(lock);
+	redlock_close(client);
+	fflush(NULL);
+	for (int fd = 1; fd <= 2; fd++) {
+		dup2(saved[fd - 1], fd);
+		close(saved[fd - 1]);
+	}
+	assert_int_equal(error, REDLOCK_E_NOQUORUM);
+	assert_int_equal(lseek(fileno(said), 0, SEEK_END), 0);
+	fclose(said);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(tokens_are_random_bytes),
+	    cmocka_unit_test(no_token_without_random_bytes),
+	    cmocka_unit_test(close_ends_the_keeper),
+	    cmocka_unit_test(each_handle_has_a_slot),
+	    cmocka_unit_test(error_text),
+	    cmocka_unit_test(nothing_is_printed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

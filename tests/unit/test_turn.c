@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* The client's turns, with the test as its servers and as its clock: what is sent when, and when the next
+ * turn is due. */
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "os/clock.h"
+#include "unit.h"
+
+enum { NODES = 2 };
+
+struct stage {
+	char dir[64];
+	char paths[NODES][96];
+	int listeners[NODES];
+	int peers[NODES];
+	redlock_client *client;
+};
+
+/* The linker leads the library's calls here (--wrap). */
+uint64_t __wrap_rl_clock_now(void);
+
+static uint64_t now_ns;
+
+uint64_t __wrap_rl_clock_now(void)
+{
+	return now_ns;
+}
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	return fd;
+}
+
+/* Two servers, connected; what the client asks them first is read and answered. */
+static void open_stage(struct stage *s)
+{
+	static char urls[NODES][128];
+	const char *list[NODES];
+	struct redlock_options options;
+	now_ns = rl_ms(1000000);
+	const char *tmp = getenv("TMPDIR");
+	snprintf(s->dir, sizeof s->dir, "%s/rl-turn.XXXXXX", tmp != NULL && strlen(tmp) < 40 ? tmp : "/tmp");
+	assert_non_null(mkdtemp(s->dir));
+	for (unsigned i = 0; i < NODES; i++) {
+		snprintf(s->paths[i], sizeof s->paths[i], "%s/%u", s->dir, i);
+		snprintf(urls[i], sizeof urls[i], "unix://%s", s->paths[i]);
+		list[i] = urls[i];
+		s->listeners[i] = listen_at(s->paths[i]);
+	}
+	redlock_options_init(&options);
+	options.urls = list;
+	options.url_count = NODES;
+	options.node_timeout_ms = 8000;
+	assert_int_equal(redlock_open(&options, &s->client), 0);
+	assert_int_equal(redlock_process(s->client), 0);
+	for (unsigned i = 0; i < NODES; i++) {
+		char hello[256];
+		s->peers[i] = accept4(s->listeners[i], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		assert_true(s->peers[i] >= 0);
+		assert_true(read(s->peers[i], hello, sizeof hello) > 0);
+		assert_int_equal(write(s->peers[i], ":7\r\n-ERR no\r\n", 13), 13);
+	}
+	assert_int_equal(redlock_process(s->client), 0);
+}
+
+static void close_stage(struct stage *s)
+{
+	redlock_close(s->client);
+	for (unsigned i = 0; i < NODES; i++) {
+		close(s->peers[i]);
+		close(s->listeners[i]);
+		unlink(s->paths[i]);
+	}
+	rmdir(s->dir);
+}
+
+static redlock_lock *new_lock(redlock_client *client)
+{
+	redlock_lock *lock = NULL;
+	assert_int_equal(redlock_lock_new(client, "job", 3, NULL, &lock), 0);
+	return lock;
+}
+
+/* What a server was sent since the last time, up to its first NUL. */
+static const char *heard(int peer)
+{
+	static char text[4096];
+	ssize_t got = read(peer, text, sizeof text - 1);
+	text[got > 0 ? got : 0] = '\0';
+	return text;
+}
+
+/* A connection that is given up by a timer decides an acquire: what is given back leaves in the same turn,
+ * also to nodes that come first. */
+static void a_stall_is_acted_on_at_once(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_stage(&s);
+	redlock_lock *lock = new_lock(s.client);
+	assert_int_equal(redlock_start_acquire(lock), 0);
+	assert_int_equal(redlock_process(s.client), 0);
+	assert_non_null(strstr(heard(s.peers[0]), "SET"));
+	assert_int_equal(write(s.peers[0], "+OK\r\n", 5), 5);
+	assert_int_equal(redlock_process(s.client), 0);
+	assert_string_equal(heard(s.peers[0]), "");
+	now_ns += rl_ms(5000);
+	assert_int_equal(redlock_process(s.client), 0);
+	assert_non_null(strstr(heard(s.peers[0]), "EVAL"));
+	struct redlock_event event;
+	assert_int_equal(redlock_next(s.client, &event), 1);
+	assert_int_equal(event.result, REDLOCK_E_NOQUORUM);
+	redlock_lock_free(lock);
+	close_stage(&s);
+}
+
+/* The end of a drain that is over wakes nobody. */
+static void a_drain_leaves_no_deadline(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_stage(&s);
+	assert_int_equal(redlock_drain(s.client, 10), 0);
+	now_ns += rl_ms(20);
+	assert_true(redlock_timeout_ns(s.client) == REDLOCK_NEVER_NS);
+	close_stage(&s);
+}
+
+/* Who asks without a token is told of every key that it is not theirs, also of an empty one. */
+static void an_empty_value_is_not_ours(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_stage(&s);
+	redlock_lock *lock = new_lock(s.client);
+	assert_int_equal(redlock_start_query(lock), 0);
+	assert_int_equal(redlock_process(s.client), 0);
+	static const char answer[] = "*4\r\n$6\r\nstring\r\n:500\r\n:0\r\n$0\r\n\r\n";
+	for (unsigned i = 0; i < NODES; i++)
+		assert_int_equal(write(s.peers[i], answer, sizeof answer - 1), sizeof answer - 1);
+	assert_int_equal(redlock_process(s.client), 0);
+	for (unsigned i = 0; i < NODES; i++) {
+		struct redlock_vote vote;
+		assert_int_equal(redlock_lock_vote(lock, i, &vote), 0);
+		assert_int_equal(vote.code, REDLOCK_VOTE_NO);
+	}
+	redlock_lock_free(lock);
+	close_stage(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_stall_is_acted_on_at_once),
+	    cmocka_unit_test(a_drain_leaves_no_deadline),
+	    cmocka_unit_test(an_empty_value_is_not_ours),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
