@@ -47,8 +47,8 @@ static void expect_token(const redlock_lock *lock, unsigned char first, const ch
 	char want[128];
 	char token[128] = "";
 	size_t size = 0;
-	for (unsigned i = 0; i < 20; i++)
-		snprintf(want + 2 * i, 3, "%02x", (unsigned char)(first + i));
+	for (size_t i = 0; i < 20; i++)
+		snprintf(want + 2 * i, 3, "%02x", (unsigned)(unsigned char)(first + i));
 	snprintf(want + 40, sizeof want - 40, "%s", behind);
 	assert_int_equal(redlock_lock_token(lock, token, sizeof token, &size), 0);
 	assert_string_equal(token, want);
