@@ -51,16 +51,6 @@ static int check_options(const struct redlock_options *o)
 
 /* ---- nodes ---- */
 
-/* What the URL does not say comes from the options. */
-static bool add_credentials(struct rl_endpoint *e, const struct redlock_options *o)
-{
-	if (e->user == NULL && o->user != NULL && (e->user = strdup(o->user)) == NULL)
-		return false;
-	if (e->password == NULL && o->password != NULL && (e->password = strdup(o->password)) == NULL)
-		return false;
-	return true;
-}
-
 static void resolve(struct rl_node *n)
 {
 	const struct rl_endpoint *e = &n->endpoint;
@@ -106,7 +96,7 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 	int error = rl_url_parse(url, &endpoint, why, sizeof why);
 	if (error < 0)
 		return complain(o, error, "the URL of node %u: %s", number, why);
-	error = add_credentials(&endpoint, o) ? 0 : REDLOCK_E_NOMEM;
+	error = rl_credentials_lend(&endpoint, o->user, o->password) ? 0 : REDLOCK_E_NOMEM;
 	if (error == 0 && endpoint.tls)
 		error = need_tls(c, o);
 	if (error < 0) {

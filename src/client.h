@@ -7,6 +7,7 @@
  *   blocking.c blocking calls         schedule.c  which handle's deadline comes first
  *   events.c   the event-loop calls   inspect.c   what is known of nodes and votes
  *   keeper.c   the thread             options.c   sized options, checked and copied
+ *   credentials.c  user and password, also new ones
  *
  * Everything here is under the client's mutex, but for what is said otherwise.
  */
@@ -152,6 +153,11 @@ int rl_lead(redlock_client *c);
 
 /* Hands the lead to a thread that waits. */
 void rl_pass_lead(redlock_client *c);
+
+/* ---- credentials.c ---- */
+
+/* Gives the endpoint what its URL does not say. False: out of memory. */
+bool rl_credentials_lend(struct rl_endpoint *endpoint, const char *user, const char *password);
 
 /* ---- keeper.c ---- */
 

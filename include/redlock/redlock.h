@@ -220,6 +220,19 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *op
                                                 redlock_client **ret_client);
 
 /*
+ * Changes user and password of the nodes whose URL names none, as `user` and `password` of the options; what
+ * a URL says stays that node's own. NULL user: the default user; NULL password: none. Both are copied, the
+ * old copies are wiped. New connections use the new ones; open ones log in again behind what they were asked
+ * before, without a pause; a node that refused the old ones is tried again at once. A server that refuses the
+ * new ones leaves the connection as it was, and no vote is lost by that alone: redlock_node_status() has
+ * `last_failure` AUTH then, and PENDING again once a login is accepted. Without both user and password open
+ * connections stay as they are. Never blocks. Any thread.
+ * Errors: FORKED, NOMEM (nothing has changed, or an open connection was not told: call again).
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_set_credentials(redlock_client *client, const char *user,
+                                                           const char *password);
+
+/*
  * Stops the keeper, releases what the client's handles hold, closes the connections, and frees the client.
  * NULL is allowed. Never blocks: free the handles and call redlock_drain() first. A server that finds its
  * client gone when it answers drops what it has not read yet, and a release that is lost that way leaves its

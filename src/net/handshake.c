@@ -33,14 +33,9 @@ static bool push(struct rl_node *n, enum rl_setup setup, const struct rl_slice *
 
 static bool push_auth(struct rl_node *n)
 {
-	const struct rl_endpoint *e = &n->endpoint;
-	if (e->user == NULL && e->password == NULL)
-		return true;
-	struct rl_slice password = TEXT(e->password != NULL ? e->password : "");
-	n->gate++;
-	if (e->user == NULL)
-		return push(n, RL_SETUP_AUTH, (struct rl_slice[]){WORD("AUTH"), password}, 2);
-	return push(n, RL_SETUP_AUTH, (struct rl_slice[]){WORD("AUTH"), TEXT(e->user), password}, 3);
+	n->new_credentials = false;
+	n->gate += rl_endpoint_logs_in(&n->endpoint);
+	return rl_auth_push(&n->setup, &n->endpoint);
 }
 
 static bool push_select(struct rl_node *n)
@@ -121,6 +116,8 @@ void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl
 	}
 	if (needed)
 		n->gate--;
+	if (setup == RL_SETUP_AUTH)
+		rl_auth_accepted(n);
 	if (setup == RL_SETUP_ID)
 		n->client_id = v->type == RL_REPLY_INTEGER ? v->integer : 0;
 	if (setup == RL_SETUP_KILL && v->type != RL_REPLY_INTEGER)
@@ -132,7 +129,7 @@ void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl
 	rl_outbox_pop(&n->setup);
 	if (n->setup.count > 0)
 		return;
-	n->failures = 0;
+	n->opened_ns = now_ns;
 	n->ghost_count = 0;
 	if (n->ghost_stays && n->ghost_gone_ns == UINT64_MAX)
 		n->ghost_gone_ns = rl_time_add(now_ns, GHOST_LIFE_NS);

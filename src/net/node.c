@@ -8,12 +8,9 @@
 
 #include "core/quorum.h"
 #include "net/answer.h"
-#include "os/random.h"
 
 #define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)
 #define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)
-#define BACKOFF_FIRST_NS (50 * RL_NS_PER_MS)
-#define BACKOFF_LAST_NS (3000 * RL_NS_PER_MS)
 
 /* What may pile up for one node. A node that answers may have much in flight. One that does not is limited
  * soon: requests first, then releases, which must not be forgotten, then debts. One request is always taken,
@@ -121,19 +118,6 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 		watch(n, true, false);
 }
 
-/* A random delay, doubled with every connection that never worked, so that many clients that lose one node do
- * not come back together. */
-static uint64_t backoff(struct rl_node *n)
-{
-	uint64_t most = BACKOFF_FIRST_NS;
-	for (unsigned i = 0; i < n->failures && most < BACKOFF_LAST_NS; i++)
-		most *= 2;
-	most = rl_time_min(most, BACKOFF_LAST_NS);
-	if (rl_random_bytes(&n->entropy, sizeof n->entropy) < 0)
-		n->entropy = most / 2;
-	return most / 2 + n->entropy % (most / 2);
-}
-
 /* ---- debts ---- */
 
 static void keep_debt(struct rl_node *n, const struct rl_entry *entry, struct rl_slice bytes)
@@ -169,11 +153,9 @@ static void end_break(struct rl_node *n, uint64_t now_ns)
 	n->ghost_stays = n->ghost_stays && now_ns < n->ghost_gone_ns;
 	if (n->set_unanswered)
 		add_ghost(n);
-	if (n->setup.count > 0 || n->failures > 0)
-		n->failures++;
+	rl_backoff_begin(n, now_ns);
 	rl_outbox_clear(&n->setup);
 	n->link = RL_LINK_DOWN;
-	n->retry_at_ns = rl_time_add(now_ns, backoff(n));
 }
 
 /* The votes that leave open whether something was executed. */
@@ -441,7 +423,9 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 			continue;
 		}
 		bool again = entry.by_sha && is_noscript(reply) && ask_by_text(n, &entry);
-		if (!again)
+		if (entry.setup == RL_SETUP_AUTH)
+			rl_auth_answer(n, reply);
+		else if (!again)
 			take_answer(n, &entry, reply, ret, now_ns);
 		rl_outbox_pop(&n->outbox);
 		if (!again && entry.tag.seq != 0)

@@ -69,7 +69,10 @@ struct rl_node {
 	struct rl_outbox debts; /* releases for the next connection */
 	unsigned lingering;
 
-	unsigned failures; /* connections in a row that never worked */
+	unsigned failures;    /* connections in a row that did not work, see backoff.c */
+	bool brief;           /* the last one opened and ended soon */
+	bool new_credentials; /* since this connection was begun */
+	uint64_t opened_ns;   /* when the opening commands were answered */
 	uint64_t retry_at_ns;
 	uint64_t connect_by_ns;
 	enum redlock_vote_code failure; /* the last one; PENDING: none yet */
@@ -127,6 +130,37 @@ unsigned rl_node_owed(const struct rl_node *node);
 /* A SET of ours may still come, from a connection that could not be ended: until some time after the server
  * answers. */
 void rl_node_ghost_stays(struct rl_node *node);
+
+/* ---- backoff.c ---- */
+
+/* A connection has ended: decides when the next one is made. To be called before node->setup is cleared. */
+void rl_backoff_begin(struct rl_node *node, uint64_t now_ns);
+
+/* How long to wait at least and at most; a random time in between is taken. */
+struct rl_backoff {
+	uint64_t least_ns;
+	uint64_t most_ns;
+};
+struct rl_backoff rl_backoff_range(unsigned failures, bool needed);
+
+/* ---- auth.c ---- */
+
+/* Whether connections begin with AUTH. */
+bool rl_endpoint_logs_in(const struct rl_endpoint *endpoint);
+
+/* Appends the AUTH of the endpoint, if it logs in. False: out of memory. */
+bool rl_auth_push(struct rl_outbox *outbox, const struct rl_endpoint *endpoint);
+
+/* The endpoint has new credentials: an open connection logs in with them behind what was asked before, and a
+ * node that refused the old ones is tried again at once. False: out of memory, this connection was not told.
+ */
+bool rl_auth_renew(struct rl_node *node, uint64_t now_ns);
+
+/* Takes the answer to the AUTH of an open connection, which stays as the server left it. */
+void rl_auth_answer(struct rl_node *node, const struct rl_reply *reply);
+
+/* A login succeeded: an older one that was refused says nothing any more. */
+void rl_auth_accepted(struct rl_node *node);
 
 /* ---- handshake.c ---- */
 

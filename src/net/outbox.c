@@ -27,6 +27,8 @@ static void move_down(struct rl_outbox *o)
 	if (o->head == 0)
 		return;
 	memmove(o->bytes, o->bytes + o->head, o->tail - o->head);
+	if (o->secrets > 0)
+		explicit_bzero(o->bytes + o->tail - o->head, o->head);
 	o->tail -= o->head;
 	o->sent -= o->head;
 	o->head = 0;
@@ -52,6 +54,8 @@ static bool reserve_bytes(struct rl_outbox *o, size_t more)
 	move_down(o);
 	if (o->tail > 0)
 		memcpy(bytes, o->bytes, o->tail);
+	if (o->secrets > 0)
+		explicit_bzero(o->bytes, o->capacity);
 	free(o->bytes);
 	o->bytes = bytes;
 	o->capacity = capacity;
@@ -67,6 +71,7 @@ bool rl_outbox_push(struct rl_outbox *o, const struct rl_entry *entry, struct rl
 	struct rl_entry *slot = &o->ring[(o->first + o->count++) & (o->ring_capacity - 1)];
 	*slot = *entry;
 	slot->size = (uint32_t)bytes.size;
+	o->secrets += entry->setup == RL_SETUP_AUTH;
 	return true;
 }
 
@@ -93,6 +98,10 @@ bool rl_outbox_front_sent(const struct rl_outbox *o)
 void rl_outbox_pop(struct rl_outbox *o)
 {
 	assert(o->count > 0);
+	if (o->ring[o->first].setup == RL_SETUP_AUTH) {
+		explicit_bzero(o->bytes + o->head, o->ring[o->first].size);
+		o->secrets--;
+	}
 	o->head += o->ring[o->first].size;
 	if (o->sent < o->head)
 		o->sent = o->head;
@@ -145,6 +154,7 @@ void rl_outbox_clear(struct rl_outbox *o)
 
 void rl_outbox_free(struct rl_outbox *o)
 {
+	rl_outbox_clear(o); /* wipes */
 	free(o->bytes);
 	free(o->ring);
 	*o = (struct rl_outbox){0};

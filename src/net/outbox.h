@@ -38,6 +38,7 @@ struct rl_outbox {
 	unsigned first;
 	unsigned count;
 	unsigned ring_capacity; /* a power of two */
+	unsigned secrets;       /* entries whose bytes are wiped when they go: AUTH */
 	uint64_t popped;        /* entries are numbered from 1, in order: the front has the number popped + 1 */
 };
 

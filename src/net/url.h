@@ -18,7 +18,9 @@ struct rl_endpoint {
 	unsigned database;
 	char *user;     /* NULL: the default user */
 	char *password; /* NULL: none */
-	char *address;  /* for people: the URL without user and password */
+	bool lent_user; /* not from the URL: it changes with redlock_set_credentials() */
+	bool lent_password;
+	char *address; /* for people: the URL without user and password */
 };
 
 /* Parses a URL. Returns 0, REDLOCK_E_URL with a sentence in `why` that does not repeat the password, or

@@ -55,6 +55,7 @@ NOT_HERE = {
 LOCK = "src/core/lock.c"
 QUORUM = "src/core/quorum.c"
 NODE = "src/net/node.c"
+BACKOFF = "src/net/backoff.c"
 HANDSHAKE = "src/net/handshake.c"
 EXTEND = "scripts/extend.lua"
 OWNER_CHECK = 'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end\n'
@@ -314,8 +315,8 @@ ROWS = [
 	# ---- 0 ----
 	("renewal at the cap goes on (capped = false)", 0, LOCK,
 		"bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;", "bool capped = false;"),
-	("reconnects up to 60 s apart", 0, NODE, "#define BACKOFF_LAST_NS (3000 * RL_NS_PER_MS)",
-		"#define BACKOFF_LAST_NS (60000 * RL_NS_PER_MS)"),
+	("reconnects up to 60 s apart", 0, BACKOFF, "#define LAST_NS (3000 * RL_NS_PER_MS)",
+		"#define LAST_NS (60000 * RL_NS_PER_MS)"),
 	("a connect may take 60 s", 0, NODE, "#define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)",
 		"#define CONNECT_TIMEOUT_NS (60000 * RL_NS_PER_MS)"),
 	("a stall may take 60 s", 0, NODE, "#define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)",

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* User and password of the nodes whose URL has none: given when the client is opened, and changed later. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "os/clock.h"
+
+struct login {
+	char *user;
+	char *password;
+};
+
+static void wipe(char *text)
+{
+	if (text != NULL)
+		explicit_bzero(text, strlen(text));
+	free(text);
+}
+
+/* Copies what the URL of a node does not say. False: out of memory. */
+static bool copy_for(const struct rl_endpoint *e, const char *user, const char *password, struct login *ret)
+{
+	bool has_user = e->lent_user && user != NULL;
+	bool has_password = e->lent_password && password != NULL;
+	ret->user = has_user ? strdup(user) : NULL;
+	ret->password = has_password ? strdup(password) : NULL;
+	return (!has_user || ret->user != NULL) && (!has_password || ret->password != NULL);
+}
+
+/* `login` has the old ones afterwards. */
+static void exchange(struct rl_endpoint *e, struct login *login)
+{
+	struct login old = {e->lent_user ? e->user : NULL, e->lent_password ? e->password : NULL};
+	if (e->lent_user)
+		e->user = login->user;
+	if (e->lent_password)
+		e->password = login->password;
+	*login = old;
+}
+
+bool rl_credentials_lend(struct rl_endpoint *e, const char *user, const char *password)
+{
+	struct login login;
+	e->lent_user = e->user == NULL;
+	e->lent_password = e->password == NULL;
+	bool ok = copy_for(e, user, password, &login);
+	if (ok)
+		exchange(e, &login);
+	wipe(login.user);
+	wipe(login.password);
+	return ok;
+}
+
+/* All nodes or none: `logins` has the old ones afterwards. */
+static bool exchange_all(redlock_client *c, const char *user, const char *password, struct login *logins)
+{
+	for (unsigned i = 0; i < c->node_count; i++)
+		if (!copy_for(&c->nodes[i].endpoint, user, password, &logins[i]))
+			return false;
+	for (unsigned i = 0; i < c->node_count; i++)
+		exchange(&c->nodes[i].endpoint, &logins[i]);
+	return true;
+}
+
+static bool tell_nodes(redlock_client *c)
+{
+	bool told = true;
+	for (unsigned i = 0; i < c->node_count; i++) {
+		const struct rl_endpoint *e = &c->nodes[i].endpoint;
+		if (e->lent_user || e->lent_password)
+			told = rl_auth_renew(&c->nodes[i], c->now_ns) && told;
+	}
+	return told;
+}
+
+int redlock_set_credentials(redlock_client *c, const char *user, const char *password)
+{
+	struct login logins[REDLOCK_MAX_NODES] = {{NULL, NULL}};
+	int error = rl_enter(c);
+	if (error < 0)
+		return error;
+	c->now_ns = rl_clock_now();
+	if (!exchange_all(c, user, password, logins) || !tell_nodes(c))
+		error = REDLOCK_E_NOMEM;
+	rl_settle(c);
+	rl_leave(c);
+	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
+		wipe(logins[i].user);
+		wipe(logins[i].password);
+	}
+	return error;
+}

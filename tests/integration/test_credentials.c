@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* Passwords that change on running servers: open connections log in again, lost ones come back, secrets go.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "fixture.h"
+
+static struct servers servers;
+
+static const char *url_of(unsigned i)
+{
+	return servers.urls[i];
+}
+
+/* The user "worker" may log in with `add` from now on, and no longer with `remove`. */
+static void change_password(const char *add, const char *remove)
+{
+	char more[64], less[64];
+	snprintf(more, sizeof more, ">%s", add);
+	snprintf(less, sizeof less, "<%s", remove);
+	for (unsigned i = 0; i < servers.count; i++) {
+		server_must(&servers.server[i], "OK", "ACL", "SETUSER", "worker", "on", "~*", "+@all", more, NULL);
+		if (remove[0] != '\0')
+			server_must(&servers.server[i], "OK", "ACL", "SETUSER", "worker", less, NULL);
+	}
+}
+
+static void kill_connections(unsigned first, unsigned count)
+{
+	struct raw_reply reply;
+	for (unsigned i = first; i < first + count; i++)
+		assert_true(atoi(server_ask(&servers.server[i], &reply, "CLIENT", "KILL", "USER", "worker", NULL)) >
+		            0);
+}
+
+static redlock_client *open_as(const char *user, const char *password)
+{
+	const char *urls[] = {url_of(0), url_of(1), url_of(2)};
+	struct redlock_options options;
+	redlock_client *client = NULL;
+	redlock_options_init(&options);
+	options.urls = urls;
+	options.url_count = 3;
+	options.user = user;
+	options.password = password;
+	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	expect_ok(NULL, redlock_open(&options, &client));
+	return client;
+}
+
+static struct redlock_node_status status_of(redlock_client *client, unsigned node)
+{
+	struct redlock_node_status status;
+	expect_ok(NULL, redlock_process(client));
+	expect_ok(NULL, redlock_node_status(client, node, &status));
+	return status;
+}
+
+static bool all_connected(redlock_client *client)
+{
+	for (unsigned i = 0; i < 3; i++)
+		if (!status_of(client, i).connected || status_of(client, i).waiting > 0)
+			return false;
+	return true;
+}
+
+static bool logins_refused(redlock_client *client)
+{
+	for (unsigned i = 0; i < 3; i++)
+		if (status_of(client, i).last_failure != REDLOCK_VOTE_AUTH)
+			return false;
+	return true;
+}
+
+/* What redis-server counts per command. */
+static int logins(unsigned node)
+{
+	struct raw_reply reply;
+	const char *at = strstr(server_ask(&servers.server[node], &reply, "INFO", "commandstats", NULL),
+	                        "cmdstat_auth:calls=");
+	return at != NULL ? atoi(at + 19) : 0;
+}
+
+/* The lock is kept over the change, on the same connections; and over their end. */
+static void test_rotation(void **state)
+{
+	(void)state;
+	change_password("first", "");
+	redlock_client *client = open_as("worker", "first");
+	redlock_lock *lock = fixture_lock(client, "rotated", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_soon(all_connected(client));
+	char run_id[41];
+	memcpy(run_id, status_of(client, 0).run_id, sizeof run_id);
+	int before = logins(0);
+	change_password("second", "first");
+	expect_ok(lock, redlock_extend(lock, 0)); /* a connection that is open stays logged in */
+	expect_ok(NULL, redlock_set_credentials(client, "worker", "second"));
+	expect_ok(lock, redlock_extend(lock, 0));
+	assert_soon(all_connected(client));
+	assert_int_equal(logins(0), before + 1);
+	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_PENDING);
+	kill_connections(0, 3);
+	assert_soon(redlock_extend(lock, 0) == 0);
+	assert_soon(all_connected(client));
+	expect_ok(lock, redlock_extend(lock, 0));
+	assert_int_equal(servers_with_key(&servers, 3, "rotated"), 3);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* Refused on open connections: no vote is lost, it is told; new connections are refused until the right ones
+ * come. */
+static void test_refused(void **state)
+{
+	(void)state;
+	change_password("third", "second");
+	redlock_client *client = open_as("worker", "third");
+	redlock_lock *lock = fixture_lock(client, "refused", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_soon(all_connected(client));
+	expect_ok(NULL, redlock_set_credentials(client, "worker", "half-wri"));
+	for (int i = 0; i < 5; i++)
+		expect_ok(lock, redlock_extend(lock, 0));
+	assert_soon(logins_refused(client));
+	struct redlock_node_status status = status_of(client, 1);
+	assert_int_equal(status.connected, 1);
+	assert_non_null(strstr(status.last_error, "the new credentials are refused: WRONGPASS"));
+	assert_null(strstr(status.last_error, "half"));
+	/* They come back with the wrong ones, and are backed off. */
+	kill_connections(0, 3);
+	assert_soon(!status_of(client, 0).connected && !status_of(client, 1).connected &&
+	            !status_of(client, 2).connected && logins_refused(client));
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 0));
+	expect_ok(NULL, redlock_set_credentials(client, "worker", "third"));
+	assert_soon(redlock_extend(lock, 0) == 0); /* a login with the wrong ones may be under way */
+	assert_soon(all_connected(client) && !logins_refused(client));
+	assert_string_equal(status_of(client, 1).last_error, "");
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* What the URL of a node says stays its own. */
+static void test_own_credentials_stay(void **state)
+{
+	(void)state;
+	char own[256];
+	change_password("fourth", "third");
+	snprintf(own, sizeof own, "unix://worker:fourth@%s", servers.server[0].socket);
+	const char *urls[] = {own, url_of(1), url_of(2)};
+	struct redlock_options options;
+	redlock_client *client = NULL;
+	redlock_options_init(&options);
+	options.urls = urls;
+	options.url_count = 3;
+	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	expect_ok(NULL, redlock_open(&options, &client));
+	assert_soon(all_connected(client));
+	int before = logins(0);
+	expect_ok(NULL, redlock_set_credentials(client, "worker", "wrong"));
+	assert_soon(status_of(client, 1).last_failure == REDLOCK_VOTE_AUTH);
+	assert_soon(status_of(client, 2).last_failure == REDLOCK_VOTE_AUTH);
+	assert_int_equal(logins(0), before);
+	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_PENDING);
+	/* From the default user to the worker, on connections that began without a login; and back to none. */
+	expect_ok(NULL, redlock_set_credentials(client, "worker", "fourth"));
+	assert_soon(status_of(client, 2).last_failure == REDLOCK_VOTE_PENDING && all_connected(client));
+	kill_connections(1, 2);
+	expect_ok(NULL, redlock_set_credentials(client, NULL, NULL));
+	redlock_lock *lock = fixture_lock(client, "own", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* ---- threads ---- */
+
+struct worker {
+	redlock_client *client;
+	char name[16];
+	atomic_bool *stop;
+	unsigned failures, rounds;
+};
+
+static void *work(void *argument)
+{
+	struct worker *w = argument;
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	redlock_lock *lock = NULL;
+	options.wait_ms = WAIT_SOON_MS;
+	if (redlock_lock_new(w->client, w->name, strlen(w->name), &options, &lock) < 0) {
+		w->failures++;
+		return NULL;
+	}
+	while (!*w->stop) {
+		w->rounds++;
+		w->failures += redlock_acquire(lock) != 0 || redlock_release(lock) != 0;
+	}
+	redlock_lock_free(lock);
+	return NULL;
+}
+
+/* Others work on while it is changed, to and fro. */
+static void test_any_thread(void **state)
+{
+	(void)state;
+	enum { WORKERS = 3, CHANGES = 100 };
+	change_password("fifth", "fourth");
+	change_password("sixth", "");
+	redlock_client *client = open_as("worker", "fifth");
+	atomic_bool stop = false;
+	struct worker workers[WORKERS];
+	pthread_t threads[WORKERS];
+	for (unsigned i = 0; i < WORKERS; i++) {
+		workers[i] = (struct worker){.client = client, .stop = &stop};
+		snprintf(workers[i].name, sizeof workers[i].name, "thread-%u", i);
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+	}
+	for (unsigned i = 0; i < CHANGES; i++) {
+		expect_ok(NULL, redlock_set_credentials(client, "worker", i % 2 == 0 ? "sixth" : "fifth"));
+		wait_ms(1);
+	}
+	stop = true;
+	for (unsigned i = 0; i < WORKERS; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(workers[i].failures, 0);
+		assert_true(workers[i].rounds > 0);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(status_of(client, i).last_failure, REDLOCK_VOTE_PENDING);
+	redlock_close(client);
+}
+
+/* ---- memory ---- */
+
+/* How often the secret, given XOR 1, is in this process's heap: all but its beginning. */
+static unsigned heap_count(const char *hidden)
+{
+	hidden += 16;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	unsigned count = 0;
+	size_t size = strlen(hidden);
+	while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+		unsigned long begin, end;
+		if (strstr(line, "[heap]") == NULL || sscanf(line, "%lx-%lx", &begin, &end) != 2)
+			continue;
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address of our own */
+		const volatile char *at = (const volatile char *)begin;
+		for (size_t left = end - begin; left >= size; left--, at++) {
+			size_t same = 0;
+			while (same < size && at[same] == (hidden[same] ^ 1))
+				same++;
+			count += same == size;
+		}
+	}
+	if (maps != NULL)
+		fclose(maps);
+	return count;
+}
+
+static void reveal(char *secret)
+{
+	for (char *c = secret; *c != '\0'; c++)
+		*c ^= 1;
+}
+
+/* After a change nothing of the old password is in the heap, and after redlock_close() nothing of the new
+ * one. */
+static void test_nothing_is_left(void **state)
+{
+	(void)state;
+	if (wait_is_slow())
+		skip(); /* their heaps are elsewhere */
+	static char old_hidden[] = "PmeR`bsgu8831-free(3) writes over its beginning, this is looked for",
+	            new_hidden[] = "Ofv^RdbseuX7-and this is the end of another one, of the same kind";
+	char secret[96];
+	snprintf(secret, sizeof secret, "%s", old_hidden);
+	reveal(secret);
+	redlock_client *client = open_as("worker", secret);
+	assert_soon(status_of(client, 0).last_failure == REDLOCK_VOTE_AUTH);
+	assert_true(heap_count(old_hidden) >= 3); /* one for each node: the search finds what is there */
+	snprintf(secret, sizeof secret, "%s", new_hidden);
+	reveal(secret);
+	expect_ok(NULL, redlock_set_credentials(client, "worker", secret));
+	explicit_bzero(secret, sizeof secret);
+	assert_int_equal(heap_count(old_hidden), 0);
+	assert_true(heap_count(new_hidden) >= 3);
+	redlock_close(client);
+	assert_int_equal(heap_count(new_hidden), 0);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, 3, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_rotation),
+	    cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_own_credentials_stay),
+	    cmocka_unit_test(test_any_thread),
+	    cmocka_unit_test(test_nothing_is_left),
+	};
+	return cmocka_run_group_tests_name("credentials", tests, start, stop);
+}

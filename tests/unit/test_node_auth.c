@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* New credentials for a node: what is sent, when, and what an answer changes; and that old ones leave
+ * nothing. */
+#include "core/quorum.h"
+#include "scene.h"
+
+static struct scene scene;
+
+/* As redlock_set_credentials() does it. */
+static void renew(struct scene *s, const char *user, const char *password)
+{
+	struct rl_endpoint *e = &s->node.endpoint;
+	free(e->user);
+	free(e->password);
+	e->user = user != NULL ? strdup(user) : NULL;
+	e->password = password != NULL ? strdup(password) : NULL;
+	assert_true(rl_auth_renew(&s->node, s->now_ns));
+	scene_turn(s);
+}
+
+/* Opened as `before` says, with the greeting answered. */
+static void open_with(struct scene *s, const char *before, const char *auth)
+{
+	scene_open(s, before, "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_accept(s);
+	assert_non_null(strstr(scene_heard(s), auth));
+	scene_say(s, "+OK\r\n:1\r\n$-1\r\n");
+}
+
+/* Behind what was asked before, in front of what comes later. Its answer is nobody's. */
+static void in_order(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	open_with(s, "me:old@", "AUTH me old\n");
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	renew(s, "me", "new");
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	expect_heard(s, "SET job token1 NX PX 30000\nAUTH me new\nSET job token2 NX PX 30000\n");
+	scene_say(s, "+OK\r\n+OK\r\n$-1\r\n");
+	expect_answers(s, "acquire #1 YES\nacquire #2 NO\n");
+	assert_int_equal(s->node.failure, REDLOCK_VOTE_PENDING);
+	scene_close(s);
+}
+
+/* A refused login leaves the connection and costs no vote. It is remembered, without a secret, until one
+ * succeeds. */
+static void refused(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *reply;
+		enum redlock_vote_code failure;
+		const char *text;
+	} cases[] = {
+	    {"-WRONGPASS invalid username-password pair or user is disabled.\r\n", REDLOCK_VOTE_AUTH,
+	     "the new credentials are refused: WRONGPASS invalid username-password pair or user is disabled."},
+	    {"-ERR unknown command 'AUTH', with args beginning with: 'me' 'new'\r\n", REDLOCK_VOTE_COMMAND,
+	     "the new credentials are refused: ERR unknown command 'AUTH'"},
+	};
+	struct scene *s = &scene;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		open_with(s, "me:old@", "AUTH me old\n");
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+		renew(s, "me", "new");
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+		scene_say(s, "+OK\r\n");
+		scene_say(s, cases[i].reply);
+		scene_say(s, "+OK\r\n");
+		expect_answers(s, "acquire #1 YES\nacquire #2 YES\n");
+		assert_int_equal(s->node.link, RL_LINK_OPEN);
+		assert_int_equal(s->node.failure, cases[i].failure);
+		assert_string_equal(s->node.failure_text, cases[i].text);
+		scene_heard(s);
+		if (cases[i].failure == REDLOCK_VOTE_AUTH) {
+			renew(s, "me", "newer"); /* what was refused is not in force any more */
+			assert_int_equal(s->node.failure, REDLOCK_VOTE_PENDING);
+			expect_heard(s, "AUTH me newer\n");
+			scene_say(s, "+OK\r\n");
+			assert_string_equal(s->node.failure_text, "");
+		}
+		scene_close(s);
+	}
+}
+
+/* While the connection is made no byte has left: it opens with the new ones. */
+static void while_connecting(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "me:old@", "?db=3");
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	assert_int_equal(s->node.link, RL_LINK_CONNECTING);
+	free(s->node.endpoint.password);
+	s->node.endpoint.password = strdup("new");
+	assert_true(rl_auth_renew(&s->node, s->now_ns));
+	scene_accept(s);
+	expect_heard(s, "AUTH me new\nSELECT 3\n" HELLO);
+	scene_say(s, "+OK\r\n+OK\r\n");
+	expect_heard(s, "SET job token1 NX PX 30000\n"); /* the gate is the same */
+	scene_close(s);
+}
+
+/* When the first login is under way and refused, the next connection is made at once with the new ones. */
+static void while_logging_in(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "me:old@", "");
+	s->node.failures = 4;
+	rl_node_connect(&s->node, s->now_ns);
+	scene_accept(s);
+	expect_heard(s, "AUTH me old\n" HELLO);
+	renew(s, "me", "new");
+	expect_heard(s, ""); /* nothing leaves before the first is answered */
+	scene_say(s, "-WRONGPASS no\r\n");
+	assert_true(s->node.link == RL_LINK_DOWN);
+	assert_true(rl_node_deadline(&s->node) <= s->now_ns);
+	rl_node_tick(&s->node, s->now_ns);
+	scene_turn(s);
+	scene_accept(s);
+	expect_heard(s, "AUTH me new\n" HELLO);
+	scene_say(s, "-WRONGPASS no\r\n"); /* these are refused too: now it waits */
+	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_ms(50), rl_ms(100));
+	scene_close(s);
+}
+
+/* And when it is accepted, the second follows on the same connection. */
+static void while_logging_in_accepted(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "me:old@", "");
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_accept(s);
+	scene_heard(s);
+	renew(s, "me", "new");
+	scene_say(s, "+OK\r\n");
+	expect_heard(s, "SET job token1 NX PX 30000\nAUTH me new\n");
+	scene_say(s, ":1\r\n$-1\r\n+OK\r\n-WRONGPASS no\r\n");
+	expect_answers(s, "acquire #1 YES\n");
+	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	scene_close(s);
+}
+
+/* A node that refused the old ones does not wait for the end of its backoff; one that is down for another
+ * reason does. */
+static void while_backed_off(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, "me:old@", "");
+	for (unsigned i = 0; i < 5; i++) {
+		s->now_ns = rl_time_max(s->now_ns, s->node.retry_at_ns);
+		rl_node_connect(&s->node, s->now_ns);
+		scene_accept(s);
+		scene_heard(s);
+		scene_say(s, "-WRONGPASS no\r\n");
+	}
+	assert_int_equal(s->node.failures, 5);
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	renew(s, "me", "new");
+	scene_accept(s);
+	expect_heard(s, "AUTH me new\n" HELLO);
+	scene_say(s, "+OK\r\n");
+	assert_int_equal(s->node.failure, REDLOCK_VOTE_PENDING); /* nothing is wrong with it */
+	scene_close(s);
+
+	scene_open(s, "me:old@", "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_accept(s);
+	scene_hang_up(s);
+	scene_turn(s);
+	uint64_t retry_at_ns = s->node.retry_at_ns;
+	renew(s, "me", "new");
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_true(s->node.retry_at_ns == retry_at_ns);
+	scene_close(s);
+}
+
+/* An AUTH that is not answered is a stall like any other, and one that breaks with the connection is
+ * nobody's. */
+static void unanswered(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	open_with(s, "me:old@", "AUTH me old\n");
+	s->now_ns = rl_ms(100000);
+	renew(s, "me", "new");
+	assert_true(rl_node_deadline(&s->node) == rl_ms(105000));
+	scene_at(s, 105000);
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	expect_answers(s, "");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	scene_close(s);
+}
+
+/* ---- what is left in memory ---- */
+
+static bool contains(const struct rl_outbox *o, const char *text)
+{
+	for (size_t i = 0; i + strlen(text) <= o->capacity; i++)
+		if (memcmp(o->bytes + i, text, strlen(text)) == 0)
+			return true;
+	return false;
+}
+
+/* The bytes of an AUTH are wiped when it is answered, also where they have been moved meanwhile. */
+static void wiped_when_answered(void **state)
+{
+	(void)state;
+	struct rl_endpoint e = {.password = strdup("hunter22")};
+	struct rl_outbox o = {0};
+	char filler[200];
+	memset(filler, '.', sizeof filler);
+	const struct rl_entry plain = {.operation = REDLOCK_OP_ACQUIRE};
+	/* To be shifted down, the AUTH stands behind what is answered, and the buffer is nearly full. */
+	for (unsigned i = 0; i < 4; i++)
+		assert_true(rl_outbox_push(&o, &plain, (struct rl_slice){filler, sizeof filler}));
+	assert_true(rl_auth_push(&o, &e));
+	char *first = o.bytes;
+	size_t old_at = o.tail - 10;
+	for (unsigned i = 0; i < 4; i++)
+		rl_outbox_pop(&o);
+	assert_true(contains(&o, "hunter22"));
+	assert_true(rl_outbox_push(&o, &plain, (struct rl_slice){filler, sizeof filler}));
+	assert_true(rl_outbox_push(&o, &plain, (struct rl_slice){filler, 100}));
+	assert_ptr_equal(o.bytes, first);
+	assert_true(o.head == 0 && o.tail < old_at); /* it was moved */
+	rl_outbox_pop(&o);
+	assert_false(contains(&o, "hunter22"));
+	rl_outbox_free(&o);
+	free(e.password);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(in_order),
+	    cmocka_unit_test(refused),
+	    cmocka_unit_test(while_connecting),
+	    cmocka_unit_test(while_logging_in),
+	    cmocka_unit_test(while_logging_in_accepted),
+	    cmocka_unit_test(while_backed_off),
+	    cmocka_unit_test(unanswered),
+	    cmocka_unit_test(wiped_when_answered),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
