@@ -138,3 +138,114 @@ shows_no_secret() {
 	status=$code exits 77
 	shows_no_secret
 }
+
+# ---- passwords that change while a command runs ----
+
+secret_to() { # FILE TEXT, at once
+	printf '%s\n' "$2" >"$1.new"
+	mv "$1.new" "$1"
+}
+
+said() { # TEXT
+	grep -qF -e "$1" "$sandbox/err"
+}
+
+# A command under --password-file that ends when $sandbox/stop is there: $runner.
+start_rotated() { # NAME OPTION...
+	local name=$1
+	shift
+	rm -f "$sandbox/stop" "$sandbox/began"
+	: >"$sandbox/err"
+	REDLOCK_URLS=local "$REDLOCK_BIN" run --trace -v -t 3s --renew 200ms -k 100ms --node-timeout 1s --user rotor \
+		--password-file "$sandbox/rotated" "$@" "$name" -- sh -c '
+		env >"$0/env"; tr "\0" "\n" <"/proc/$PPID/cmdline" >"$0/guard"; touch "$0/began"; until [ -e "$0/stop" ]; do sleep 0.05; done' \
+		"$sandbox" >"$sandbox/out" 2>"$sandbox/err" 3>&- &
+	runner=$!
+	until_true test -e "$sandbox/began"
+}
+
+stop_rotated() {
+	tr '\0' ' ' <"/proc/$runner/cmdline" >"$sandbox/cmdline"
+	touch "$sandbox/stop"
+	await "$runner"
+	exits 0
+	run cat "$sandbox/out" "$sandbox/err" "$sandbox/env" "$sandbox/guard" "$sandbox/cmdline"
+	[[ $output == *rotated* ]] # it was looked at
+	[[ $output != *wOrk* ]]
+}
+
+logged_in() { # N
+	on_node "$1" client list | grep -q 'user=rotor'
+}
+
+@test "run: a new password is noticed, and connections that are killed afterwards come back" {
+	for node in 1 2 3; do
+		on_node "$node" acl setuser rotor reset on '>wOrkOld' '~*' '+@all' >/dev/null
+	done
+	secret_to "$sandbox/rotated" wOrkOld
+	start_rotated secrets-8
+	for node in 1 2 3; do
+		on_node "$node" acl setuser rotor '>wOrkNew' '<wOrkOld' >/dev/null
+	done
+	rm "$sandbox/rotated" # the lock is kept meanwhile
+	sleep 0.5
+	secret_to "$sandbox/rotated" wOrkNew
+	until_true said "rotated has changed: the nodes are told"
+	for node in 1 2 3; do
+		[ "$(on_node "$node" client kill user rotor)" -ge 1 ]
+	done
+	until_true logged_in 1
+	until_true logged_in 2
+	until_true logged_in 3
+	sleep 3.2 # longer than the TTL: it was renewed since
+	[ "$(on_node 2 exists secrets-8)" = 1 ]
+	! said "refused"
+	stop_rotated
+}
+
+@test "run: a password that is not the server's, or not in the file, changes nothing" {
+	for node in 1 2 3; do
+		on_node "$node" acl setuser rotor reset on '>wOrkOld' '~*' '+@all' >/dev/null
+	done
+	secret_to "$sandbox/rotated" wOrkOld
+	start_rotated secrets-9
+	secret_to "$sandbox/rotated" wOrkHalf
+	until_true said "the new credentials are refused: WRONGPASS"
+	: >"$sandbox/rotated"
+	until_true said "is empty; the password stays the old one"
+	# Killed now, they would come back with what the file said last; and do with what it says in time.
+	secret_to "$sandbox/rotated" wOrkOld
+	until_true two_changes
+	for node in 1 2 3; do
+		[ "$(on_node "$node" client kill user rotor)" -ge 1 ]
+	done
+	until_true logged_in 2
+	sleep 3.2
+	[ "$(on_node 2 exists secrets-9)" = 1 ]
+	stop_rotated
+}
+
+two_changes() {
+	[ "$(grep -c 'has changed: the nodes are told' "$sandbox/err")" -ge 2 ]
+}
+
+@test "run: servers that are ahead of the password file are met again when it follows" {
+	for node in 1 2 3; do
+		on_node "$node" acl setuser rotor reset on '>wOrkOld' '~*' '+@all' >/dev/null
+	done
+	secret_to "$sandbox/rotated" wOrkOld
+	start_rotated secrets-10 -t 20s
+	for node in 1 2 3; do
+		on_node "$node" acl setuser rotor '>wOrkNew' '<wOrkOld' >/dev/null
+		on_node "$node" client kill user rotor >/dev/null
+	done
+	sleep 0.5
+	for node in 1 2 3; do
+		! logged_in "$node"
+	done
+	secret_to "$sandbox/rotated" wOrkNew
+	until_true logged_in 1
+	until_true logged_in 2
+	until_true logged_in 3
+	stop_rotated
+}

@@ -162,3 +162,23 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 	exits 0
 	[ "$(redis-cli -s "$socket" dbsize)" = 0 ]
 }
+
+@test "a password that changes while a command runs: in TLS too" {
+	local at="127.0.0.1" err=$sandbox/err
+	tls_server good --requirepass wOrkOld
+	echo wOrkOld >"$sandbox/password"
+	"$REDLOCK_BIN" run -n -v -t 3s --renew 200ms -k 100ms --node-timeout 1s --cacert "$pki/ca.crt" --password-file "$sandbox/password" \
+		-r "rediss://$at:$port" job -- sh -c 'until [ -e "$0/stop" ]; do sleep 0.05; done' "$sandbox" 2>"$err" 3>&- &
+	local runner=$!
+	until_true grep -q "got 'job'" "$err"
+	redis-cli --no-auth-warning -a wOrkOld -s "$socket" config set requirepass wOrkNew
+	echo wOrkNew >"$sandbox/password"
+	until_true grep -q "has changed: the nodes are told" "$err"
+	redis-cli --no-auth-warning -a wOrkNew -s "$socket" client kill type normal skipme yes
+	sleep 3.2
+	[ "$(redis-cli --no-auth-warning -a wOrkNew -s "$socket" exists job)" = 1 ]
+	touch "$sandbox/stop"
+	await "$runner"
+	exits 0
+	run ! grep wOrk "$err"
+}

@@ -56,52 +56,60 @@ bool secret_blank_urls(char *text)
 	return found;
 }
 
-static char *read_text(FILE *file, const char *path)
+/* NULL: what is wrong with it. */
+static const char *check_text(char *text, size_t length)
 {
-	char *text = malloc(MAX_PASSWORD + 1);
-	size_t length;
-
-	if (!text) {
-		complain("out of memory");
-		return NULL;
-	}
-	length = fread(text, 1, MAX_PASSWORD + 1, file);
-	if (ferror(file)) {
-		complain("--password-file %s: %s", path, strerror(errno));
-		goto fail;
-	}
-	if (length > MAX_PASSWORD) {
-		complain("--password-file %s: longer than %d bytes: not a password", path, MAX_PASSWORD);
-		goto fail;
-	}
+	if (length > MAX_PASSWORD)
+		return "longer than 4096 bytes: not a password";
 	if (length > 0 && text[length - 1] == '\n')
 		length--;
 	if (length > 0 && text[length - 1] == '\r')
 		length--;
 	text[length] = '\0';
-	if (length == 0 || memchr(text, '\0', length)) {
-		complain("--password-file %s: %s", path, length == 0 ? "is empty" : "has a NUL byte in it");
-		goto fail;
-	}
-	return text;
-fail:
+	if (length == 0)
+		return "is empty";
+	return memchr(text, '\0', length) ? "has a NUL byte in it" : NULL;
+}
+
+static char *read_text(FILE *file, const char **ret_problem)
+{
+	char *text = malloc(MAX_PASSWORD + 1);
+	size_t length;
+
+	*ret_problem = "out of memory";
+	if (!text)
+		return NULL;
+	length = fread(text, 1, MAX_PASSWORD + 1, file);
+	*ret_problem = ferror(file) ? strerror(errno) : check_text(text, length);
+	if (!*ret_problem)
+		return text;
 	explicit_bzero(text, MAX_PASSWORD + 1);
 	free(text);
 	return NULL;
 }
 
-char *secret_read(const char *path)
+char *secret_load(const char *path, const char **ret_problem)
 {
 	FILE *file = fopen(path, "re");
 	char *text;
 
 	if (!file) {
-		complain("--password-file %s: %s", path, strerror(errno));
+		*ret_problem = strerror(errno);
 		return NULL;
 	}
 	setvbuf(file, NULL, _IONBF, 0); /* no second copy of the secret in a stdio buffer */
-	text = read_text(file, path);
+	text = read_text(file, ret_problem);
 	fclose(file);
+	return text;
+}
+
+char *secret_read(const char *path)
+{
+	const char *problem;
+	char *text = secret_load(path, &problem);
+
+	if (!text)
+		complain("--password-file %s: %s", path, problem);
 	return text;
 }
 

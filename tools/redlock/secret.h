@@ -13,6 +13,9 @@ bool secret_blank_urls(char *text);
  * said on stderr what is wrong. */
 char *secret_read(const char *path);
 
+/* The same without a word: NULL and a sentence in `ret_problem`. */
+char *secret_load(const char *path, const char **ret_problem);
+
 /* Asks for a password on the terminal, without showing it. Returns as secret_read(). */
 char *secret_ask(void);
 

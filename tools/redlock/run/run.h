@@ -8,6 +8,7 @@
 #include "../session.h"
 #include "guard.h"
 #include "inbox.h"
+#include "password.h"
 #include "rules.h"
 #include "times.h"
 #include "waiting.h"
@@ -29,6 +30,7 @@ struct run {
 	struct run_times times;
 
 	struct session session;
+	struct password_watch password;
 	redlock_lock *lock;
 	struct waiting waiting;
 	struct inbox inbox;

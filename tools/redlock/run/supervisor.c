@@ -114,6 +114,7 @@ static void supervise(struct run *run)
 
 		run_drive_client(run);
 		run_follow_deadline(run);
+		password_watch_look(&run->password, run->session.client);
 		keep_time(run);
 		if (run->state == RUN_ENDED)
 			break;
@@ -180,6 +181,7 @@ static int begin(struct run *run)
 	if (inbox_open(&run->inbox) < 0 || (run->timer = clock_timer()) < 0)
 		return cannot_start();
 	code = make_guard(run);
+	password_watch_begin(&run->password, run->settings);
 	if (code == EXIT_OK)
 		code = session_open(&run->session, run->settings);
 	if (code == EXIT_OK)
