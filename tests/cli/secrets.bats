@@ -199,7 +199,7 @@ logged_in() { # N
 	until_true logged_in 3
 	sleep 3.2 # longer than the TTL: it was renewed since
 	[ "$(on_node 2 exists secrets-8)" = 1 ]
-	! said "refused"
+	run ! said "refused"
 	stop_rotated
 }
 
@@ -241,7 +241,7 @@ two_changes() {
 	done
 	sleep 0.5
 	for node in 1 2 3; do
-		! logged_in "$node"
+		run ! logged_in "$node"
 	done
 	secret_to "$sandbox/rotated" wOrkNew
 	until_true logged_in 1
