@@ -110,35 +110,37 @@ static const char *healthy_reply(const struct talk *talk, const char *word, char
 	return buffer;
 }
 
-static const char *reply_to(const struct talk *talk, const char *word, char *buffer, size_t size,
-                            bool *ret_ruled)
+/* NULL: no rule matches. */
+static const struct scripted_rule *rule_for(const struct talk *talk, const char *word)
 {
 	const struct scripted_rule *rule = talk->plan->rules;
-	*ret_ruled = true;
 	for (; rule != NULL && rule->command != NULL; rule++) {
 		if (strcmp(rule->command, "*") == 0 || strcmp(rule->command, word) == 0)
-			return rule->reply;
+			return rule;
 	}
-	*ret_ruled = false;
-	return healthy_reply(talk, word, buffer, size);
+	return NULL;
 }
 
 static void serve_connection(struct talk *talk)
 {
 	int on = 1;
 	setsockopt(talk->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	if (talk->plan->early != NULL)
+		talk_send(talk, talk->plan->early, strlen(talk->plan->early), SIZE_MAX);
 	for (;;) {
 		char word[32] = "";
 		char buffer[128];
-		bool ruled;
 		talk_command(talk, word, sizeof word);
 		talk->counts->commands++;
 		if (talk->plan->close_on_command)
 			_exit(0);
-		const char *reply = reply_to(talk, word, buffer, sizeof buffer, &ruled);
+		const struct scripted_rule *rule = rule_for(talk, word);
+		const char *reply = rule != NULL ? rule->reply : healthy_reply(talk, word, buffer, sizeof buffer);
 		talk_send(talk, reply, strlen(reply), talk->plan->one_byte ? 1 : SIZE_MAX);
-		if (ruled && talk->plan->flood > 0)
+		if (rule != NULL && talk->plan->flood > 0)
 			talk_flood(talk);
+		if (rule != NULL && rule->close)
+			_exit(0);
 	}
 }
 

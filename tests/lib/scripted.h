@@ -14,12 +14,14 @@
 struct scripted_rule {
 	const char *command; /* in capitals; "*": any */
 	const char *reply;   /* its bytes; "": silence */
+	bool close;          /* and the end */
 };
 
 struct scripted_plan {
 	const struct scripted_rule
 	    *rules;           /* the first that matches counts; ended by a NULL command. NULL: none */
 	const char *greeting; /* said at once to who connects, and the end; NULL: nothing */
+	const char *early;    /* said at once to who connects, and then as usual; NULL: nothing */
 	bool close_on_accept;
 	bool close_on_command; /* closes at the first command instead of answering */
 	bool one_byte;         /* sends each reply byte by byte */
