@@ -19,15 +19,21 @@
 #define FIRST_NS (100 * RL_NS_PER_MS)
 #define LAST_NS (3000 * RL_NS_PER_MS)
 
-struct rl_backoff rl_backoff_range(unsigned failures, bool needed)
+/* How long to wait at least and at most; a random time in between is taken. */
+struct range {
+	uint64_t least_ns;
+	uint64_t most_ns;
+};
+
+static struct range range_of(unsigned failures, bool needed)
 {
 	if (failures == 0)
-		return (struct rl_backoff){0, needed ? NEEDED_NS : IDLE_NS};
+		return (struct range){0, needed ? NEEDED_NS : IDLE_NS};
 	uint64_t most = FIRST_NS;
 	for (unsigned i = 1; i < failures && most < LAST_NS; i++)
 		most *= 2;
 	most = rl_time_min(most, LAST_NS);
-	return (struct rl_backoff){most / 2, most};
+	return (struct range){most / 2, most};
 }
 
 static void count_failure(struct rl_node *n, uint64_t now_ns)
@@ -44,7 +50,7 @@ static void count_failure(struct rl_node *n, uint64_t now_ns)
 
 static uint64_t delay(struct rl_node *n)
 {
-	struct rl_backoff range = rl_backoff_range(n->failures, n->debts.count > 0);
+	struct range range = range_of(n->failures, n->debts.count > 0);
 	uint64_t width = range.most_ns - range.least_ns;
 	if (rl_random_bytes(&n->entropy, sizeof n->entropy) < 0)
 		n->entropy = width / 2;

@@ -136,13 +136,6 @@ void rl_node_ghost_stays(struct rl_node *node);
 /* A connection has ended: decides when the next one is made. To be called before node->setup is cleared. */
 void rl_backoff_begin(struct rl_node *node, uint64_t now_ns);
 
-/* How long to wait at least and at most; a random time in between is taken. */
-struct rl_backoff {
-	uint64_t least_ns;
-	uint64_t most_ns;
-};
-struct rl_backoff rl_backoff_range(unsigned failures, bool needed);
-
 /* ---- auth.c ---- */
 
 /* Whether connections begin with AUTH. */
