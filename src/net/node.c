@@ -306,7 +306,11 @@ static void fail_stream(struct rl_node *n, ssize_t error, enum redlock_vote_code
 {
 	char text[sizeof n->failure_text];
 	snprintf(text, sizeof text, "%s", rl_stream_error(&n->stream, error)); /* it ends with the stream */
-	rl_node_fail(n, error == -EPROTO ? tls_vote : vote, text);
+	if (error ==
+	    -EKEYREJECTED) /* our certificate: TLS 1.3 says so behind the handshake, and nothing was executed */
+		rl_node_fail(n, REDLOCK_VOTE_TLS, text);
+	else
+		rl_node_fail(n, error == -EPROTO ? tls_vote : vote, text);
 }
 
 static void finish_connect(struct rl_node *n, uint64_t now_ns)

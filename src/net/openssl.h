@@ -56,6 +56,7 @@
 	X(SSL_set_bio)                                                                                           \
 	X(SSL_set_ex_data)                                                                                       \
 	X(SSL_set_session)                                                                                       \
+	X(SSL_set_shutdown)                                                                                      \
 	X(SSL_shutdown)                                                                                          \
 	X(SSL_write)                                                                                             \
 	X(TLS_client_method)                                                                                     \

@@ -40,7 +40,8 @@ ssize_t rl_stream_receive(struct rl_stream *s, void *bytes, size_t size)
 
 const char *rl_stream_error(const struct rl_stream *s, ssize_t error)
 {
-	return s->tls != NULL && error == -EPROTO ? rl_tls_error(s->tls) : strerror((int)-error);
+	bool of_tls = error == -EPROTO || error == -EKEYREJECTED;
+	return s->tls != NULL && of_tls ? rl_tls_error(s->tls) : strerror((int)-error);
 }
 
 static void forget(struct rl_stream *s, bool orderly)

@@ -61,21 +61,53 @@ static long socket_control(BIO *bio, int command, long number, void *pointer)
 
 /* ---- errors ---- */
 
-/* Empties the queue; its first entry names the cause. */
-static void take_error(struct rl_tls *t)
+/* Alerts by which a server refuses our certificate, or that we have none. In TLS 1.3 they come behind the
+ * handshake, when the first commands may have been sent: it has executed none of them. */
+static bool is_refusal(int reason)
+{
+	static const int refusals[] = {
+	    SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, SSL_R_TLSV1_ALERT_UNKNOWN_CA,
+	    SSL_R_TLSV1_ALERT_ACCESS_DENIED,         SSL_R_SSLV3_ALERT_BAD_CERTIFICATE,
+	    SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,   SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED,
+	    SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN,   SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
+	    SSL_R_SSLV3_ALERT_NO_CERTIFICATE,
+	};
+	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+		if (refusals[i] == reason)
+			return true;
+	return false;
+}
+
+static bool is_too_old(int reason)
+{
+	return reason == SSL_R_TLSV1_ALERT_PROTOCOL_VERSION || reason == SSL_R_UNSUPPORTED_PROTOCOL ||
+	       reason == SSL_R_UNKNOWN_SSL_VERSION;
+}
+
+/* Empties the queue; its first entry names the cause. Returns -EPROTO, or -EKEYREJECTED. */
+static ssize_t take_error(struct rl_tls *t)
 {
 	const struct rl_openssl *o = rl_openssl();
 	long verified = o->SSL_get_verify_result(t->ssl);
 	unsigned long code = o->ERR_get_error();
+	int number = ERR_GET_REASON(code);
 	const char *reason = code != 0 ? o->ERR_reason_error_string(code) : NULL;
+	bool refused = code != 0 && is_refusal(number);
 	if (verified != X509_V_OK && !t->context->insecure)
 		snprintf(t->error, sizeof t->error, "its certificate is not accepted: %s",
 		         o->X509_verify_cert_error_string(verified));
-	else if (code != 0 && ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER)
+	else if (refused)
+		snprintf(t->error, sizeof t->error, "does not accept our certificate: %s",
+		         reason != NULL ? reason : "");
+	else if (code != 0 && is_too_old(number))
+		snprintf(t->error, sizeof t->error, "does not speak TLS 1.2 or newer: %s",
+		         reason != NULL ? reason : "");
+	else if (code != 0 && number == SSL_R_WRONG_VERSION_NUMBER)
 		snprintf(t->error, sizeof t->error, "does not speak TLS: use redis:// for it");
 	else
 		snprintf(t->error, sizeof t->error, "TLS: %s", reason != NULL ? reason : "failed");
 	o->ERR_clear_error();
+	return refused ? -EKEYREJECTED : -EPROTO;
 }
 
 /* From the return value of an SSL_ function to ours. */
@@ -92,8 +124,7 @@ static ssize_t outcome(struct rl_tls *t, int result)
 		o->ERR_clear_error();
 		return t->socket_error;
 	}
-	take_error(t);
-	return -EPROTO;
+	return take_error(t);
 }
 
 /* ---- connections ---- */
@@ -191,6 +222,8 @@ void rl_tls_free(struct rl_tls *t, bool orderly)
 	prepare(t);
 	if (orderly)
 		(void)o->SSL_shutdown(t->ssl);
+	else
+		o->SSL_set_shutdown(t->ssl, SSL_SENT_SHUTDOWN); /* else its session could not be taken up again */
 	o->SSL_free(t->ssl);
 	o->ERR_clear_error();
 	free(t);

@@ -43,17 +43,18 @@ void rl_tls_peer_free(struct rl_tls_peer *peer);
 struct rl_tls *rl_tls_new(struct rl_tls_context *context, struct rl_tls_peer *peer, int fd);
 
 /* Goes on with the handshake. 0: done; -EAGAIN: call again when the socket is ready; -EPROTO: it has failed,
- * see rl_tls_error(); other values: the socket has. */
+ * see rl_tls_error(); -EKEYREJECTED: because the server does not accept our certificate; other values: the
+ * socket has. */
 int rl_tls_handshake(struct rl_tls *tls);
 
-/* As rl_socket_send() and rl_socket_receive(); -EPROTO as above. */
+/* As rl_socket_send() and rl_socket_receive(); -EPROTO and -EKEYREJECTED as above. */
 ssize_t rl_tls_send(struct rl_tls *tls, const void *bytes, size_t size);
 ssize_t rl_tls_receive(struct rl_tls *tls, void *bytes, size_t size);
 
 /* Whether the last call waits for the socket to be writable, not readable. */
 bool rl_tls_wants_write(const struct rl_tls *tls);
 
-/* A sentence about the last -EPROTO. */
+/* A sentence about the last -EPROTO or -EKEYREJECTED. */
 const char *rl_tls_error(const struct rl_tls *tls);
 
 /* Frees. `orderly`: tells the server that nothing more will come, if that can be sent at once. */

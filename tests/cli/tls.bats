@@ -82,8 +82,11 @@ fails() { # CODE REASON OPTION...
 
 @test "a server that asks for our certificate gets it" {
 	tls_server good --tls-auth-clients yes
-	lock -w 300ms --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
-	[ "$status" -ne 0 ]
+	fails 77 "does not accept our certificate: " --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$pki/stranger.key" -out "$pki/stranger.crt" \
+		-subj /CN=stranger -days 2 2>/dev/null
+	fails 77 "does not accept our certificate: " --cacert "$pki/ca.crt" --cert "$pki/stranger.crt" --key "$pki/stranger.key" \
+		-r "rediss://127.0.0.1:$port"
 	works --cacert "$pki/ca.crt" --cert "$pki/client.crt" --key "$pki/client.key" -r "rediss://127.0.0.1:$port"
 	cat "$pki/client.crt" "$pki/client.key" >"$pki/both.pem"
 	works --cacert "$pki/ca.crt" --cert "$pki/both.pem" -r "rediss://127.0.0.1:$port"
@@ -99,7 +102,7 @@ fails() { # CODE REASON OPTION...
 	tls_server good --tls-protocols TLSv1.1 --tls-ciphers 'ALL:@SECLEVEL=0'
 	lock -w 300ms --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
 	exits 77
-	says "TLS"
+	says "does not speak TLS 1.2 or newer"
 	tls_server good --tls-protocols TLSv1.2
 	works --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
 }
