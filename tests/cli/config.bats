@@ -96,6 +96,27 @@ refused() { # TEXT LINE REASON
 	says "$sandbox/none: No such file or directory"
 }
 
+@test "what only the library can refuse is named with file and line too" {
+	cannot() { # TEXT LINE REASON
+		printf '%b' "$1" >"$file"
+		run --separate-stderr "$REDLOCK_BIN" status -C a
+		exits 78
+		says "$file:$2: $3"
+	}
+	cannot '[cluster a]\nurl = redis://h, redis://i\nurl = redis://j:99999\n' 3 "the URL of node 3: the port must be"
+	cannot '[cluster a]\nurl = redis://h, htp://i\nurl = redis://j\n' 2 "the URL of node 2: "
+	cannot '[cluster a]\nurl = redis://h\nquorum = 2\n' 3 "a quorum of 2 among 1 nodes is not between"
+	refused 'ttl = 1m\nurl =\n' 2 "url: is empty"
+	: >"$file"
+	REDLOCK_URLS=redis://u:hunter2@h:x run --separate-stderr "$REDLOCK_BIN" status
+	exits 78
+	says "REDLOCK_URLS: the URL of node 1: "
+	[[ $output$stderr != *hunter2* ]]
+	run --separate-stderr "$REDLOCK_BIN" status -r redis://h --quorum 2
+	exits 64
+	says "--quorum: a quorum of 2 among 1 nodes"
+}
+
 @test "a node twice in one cluster is refused, whatever its user, database or spelling" {
 	refused '[cluster a]\nurl = redis://h\nurl = valkey://u:p@H:6379/3\n' 3 "url: this node is listed twice"
 	refused 'url = redis://h:1,redis://h:2,redis://h:1\n' 1 "url: this node is listed twice"

@@ -140,6 +140,8 @@ static int take_line(void *user, const char *section, const char *name, const ch
 	settings_clear(&scratch);
 	if (problem)
 		return wrong(reading, "%s: %s", name, settings_problem(spec, value, problem, text, sizeof(text)));
+	if (spec->kind == OPTION_URLS && !*value)
+		return wrong(reading, "%s: is empty", name);
 	if (spec->kind == OPTION_URLS && is_listed(reading, cluster, value))
 		return wrong(reading, "%s: this node is listed twice", name);
 	if (spec->kind == OPTION_URLS && endpoint_has_password(value))

@@ -62,10 +62,60 @@ static void fill_options(struct redlock_options *options, const struct settings 
 	options->tls_insecure = settings->insecure;
 }
 
+/* The source of the list that names the node with this number, from 1. */
+static const char *url_source(const struct settings *settings, unsigned number)
+{
+	for (size_t i = 0; i < settings->urls.count && i < settings->url_sources.count; i++) {
+		unsigned commas = 0;
+
+		for (const char *c = settings->urls.items[i]; *c; c++)
+			commas += *c == ',';
+		if (number <= commas + 1)
+			return settings->url_sources.items[i];
+		number -= commas + 1;
+	}
+	return NULL;
+}
+
+/* Where the setting stands that the library refuses: a file and its line, a variable or an option. NULL:
+ * unknown. */
+static const char *refused_source(const struct settings *settings, const char *error_text)
+{
+	static const struct {
+		const char *begin;
+		size_t field;
+	} texts[] = {{"a quorum of ", offsetof(struct settings, quorum)},
+	             {"the owner label ", offsetof(struct settings, owner)},
+	             {"the prefix ", offsetof(struct settings, prefix)}};
+	unsigned number;
+
+	if (sscanf(error_text, "the URL of node %u", &number) == 1)
+		return url_source(settings, number);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strncmp(error_text, texts[i].begin, strlen(texts[i].begin)) == 0) {
+			const struct setting_source *source = settings_source(settings, texts[i].field);
+
+			return source ? source->where : NULL;
+		}
+	return NULL;
+}
+
+static int refused(const struct settings *settings, int error, const char *error_text)
+{
+	const char *where = refused_source(settings, error_text);
+	char shown[PRINTABLE_MAX * 4];
+
+	complain("%s%s%s", where ? where : "", where ? ": " : "",
+	         error_text[0] ? printable(error_text, strlen(error_text), shown, sizeof(shown))
+	                       : redlock_strerror(error));
+	/* A wrong option is a mistake of usage, a wrong line one of configuration. */
+	return error == REDLOCK_E_INVAL && where && where[0] != '-' ? EXIT_CONFIG : outcome_of_error(error);
+}
+
 static int open_client(struct session *session, const struct text_list *urls, const char *password)
 {
 	const struct settings *settings = session->settings;
-	char owner[REDLOCK_MAX_OWNER + 1], error_text[512] = "", shown[PRINTABLE_MAX * 4];
+	char owner[REDLOCK_MAX_OWNER + 1], error_text[512] = "";
 	struct redlock_options options;
 	int error;
 
@@ -77,11 +127,7 @@ static int open_client(struct session *session, const struct text_list *urls, co
 		say(settings,
 		    "warning: --insecure: whoever is on the way to a node can read and change what is sent");
 	error = redlock_open(&options, &session->client);
-	if (error == 0)
-		return EXIT_OK;
-	complain("%s", error_text[0] ? printable(error_text, strlen(error_text), shown, sizeof(shown))
-	                             : redlock_strerror(error));
-	return outcome_of_error(error);
+	return error == 0 ? EXIT_OK : refused(settings, error, error_text);
 }
 
 /* False: it was asked for and not had. */
