@@ -359,7 +359,7 @@ static void test_answers_byte_by_byte(void **state)
 	redlock_lock_free(lock);
 	redlock_close(client);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(slow[i].counts->connections, 1);
+		assert_soon(slow[i].counts->connections == 1); /* one may be late: two suffice */
 		scripted_stop(&slow[i]);
 	}
 }
@@ -426,7 +426,7 @@ static void test_reconnects_back_off(void **state)
 	for (unsigned i = 0; i < BAD; i++)
 		scripted_stop(&bad[i]);
 	for (unsigned i = 0; i < GOOD; i++) {
-		assert_int_equal(good[i].counts->connections, 1);
+		assert_soon(good[i].counts->connections == 1);
 		scripted_stop(&good[i]);
 	}
 }
