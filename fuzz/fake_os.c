@@ -5,6 +5,7 @@
 
 #include "fuzz.h"
 #include "os/random.h"
+#include "os/resolve.h"
 
 enum { FIRST_FD = 100 };
 
@@ -17,7 +18,7 @@ void fake_os_begin(void)
 
 void fake_os_end(void)
 {
-	must(fake_os.fd == -1); /* no descriptor is left */
+	must(fake_os.fd == -1 && !fake_os.looking_up); /* no descriptor is left, and no lookup */
 	rl_buffer_free(&fake_os.in);
 	rl_buffer_free(&fake_os.out);
 }
@@ -108,12 +109,13 @@ void rl_socket_abort(int fd)
 
 int rl_poller_watch(struct rl_poller *poller, int fd, uint32_t id, uint32_t events, bool known)
 {
-	(void)poller, (void)id;
+	(void)poller;
 	must(fd == fake_os.fd && fake_os.watched == known && (events & RL_READABLE) != 0);
 	if (fake_os.watch_error != 0)
 		return -fake_os.watch_error;
 	fake_os.watched = true;
 	fake_os.watched_events = events;
+	fake_os.watch_id = id;
 	return 0;
 }
 
@@ -122,6 +124,52 @@ void rl_poller_forget(struct rl_poller *poller, int fd)
 	(void)poller;
 	must(fd == fake_os.fd); /* before it is closed */
 	fake_os.watched = false;
+}
+
+bool rl_resolve_literal(const char *host, uint16_t port, struct rl_address *ret)
+{
+	(void)host, (void)port, (void)ret;
+	return false;
+}
+
+int rl_resolve_path(const char *path, struct rl_address *ret)
+{
+	(void)path;
+	ret->length = 8;
+	return 0;
+}
+
+int rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, uint32_t id,
+                    struct rl_lookup **ret)
+{
+	(void)host, (void)port, (void)poller;
+	must(!fake_os.looking_up); /* one at a time */
+	if (fake_os.watch_error != 0)
+		return -fake_os.watch_error;
+	fake_os.looking_up = true;
+	fake_os.lookup_watch_id = id;
+	*ret = (struct rl_lookup *)&fake_os; /* any pointer */
+	return 0;
+}
+
+bool rl_lookup_take(struct rl_lookup *lookup, struct rl_poller *poller, struct rl_lookup_result *ret)
+{
+	(void)poller;
+	must(lookup == (struct rl_lookup *)&fake_os && fake_os.looking_up);
+	fake_os.looking_up = false;
+	*ret = (struct rl_lookup_result){.why = "no such name", .certain = fake_os.lookup_certain};
+	if (fake_os.lookup_fails)
+		return true;
+	ret->addresses.count = 1;
+	ret->addresses.list[0] = (struct rl_address){.length = 8, .bytes = {fake_os.lookup_address}};
+	return true;
+}
+
+void rl_lookup_leave(struct rl_lookup *lookup, bool child)
+{
+	(void)child;
+	must(lookup == (struct rl_lookup *)&fake_os && fake_os.looking_up);
+	fake_os.looking_up = false;
 }
 
 int rl_random_bytes(void *buffer, size_t size)

@@ -16,12 +16,19 @@ struct fake_os {
 	unsigned connections; /* made so far */
 	bool watched;
 	uint32_t watched_events;
+	uint32_t watch_id;
+
+	bool looking_up; /* a lookup has ended, and its result was not taken */
+	uint32_t lookup_watch_id;
 
 	/* What the next calls do: 0, or the error they fail with. */
 	int connect_error;
 	int connected_error;
 	int watch_error;
 	int random_error;
+	bool lookup_fails;
+	bool lookup_certain; /* and says that there is no such name */
+	unsigned char lookup_address;
 
 	/* From the peer: bytes that were not read yet, then the end or an error. */
 	struct rl_buffer in;

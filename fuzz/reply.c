@@ -167,8 +167,10 @@ static void turn(struct world *w)
 	uint32_t events = fake_os_readable() ? RL_READABLE : 0;
 	if (w->node.link == RL_LINK_CONNECTING || fake_os.send_most > 0)
 		events |= RL_WRITABLE;
-	if (w->node.stream.fd >= 0)
-		rl_node_ready(&w->node, events, w->now_ns);
+	if (fake_os.looking_up)
+		rl_node_ready(&w->node, fake_os.lookup_watch_id, RL_READABLE, w->now_ns);
+	if (fake_os.fd >= 0)
+		rl_node_ready(&w->node, fake_os.watch_id, events, w->now_ns);
 	pull_all(w);
 	rl_node_flush(&w->node);
 }
@@ -199,7 +201,8 @@ static void pass_time(struct world *w)
 	bool due = rl_node_deadline(&w->node) <= w->now_ns;
 	enum rl_link before = w->node.link;
 	rl_node_tick(&w->node, w->now_ns);
-	must(!due || w->node.link != before || before == RL_LINK_BROKEN);
+	must(!due || w->node.link != before || before == RL_LINK_BROKEN ||
+	     rl_node_deadline(&w->node) > w->now_ns);
 }
 
 static void break_something(struct world *w)
@@ -207,6 +210,9 @@ static void break_something(struct world *w)
 	static const int errors[] = {0, ECONNREFUSED, EMFILE, ECONNRESET};
 	unsigned how = feed_byte(&w->feed);
 	int error = errors[how >> 3 & 3];
+	fake_os.lookup_fails = (how & 0x20) != 0;
+	fake_os.lookup_certain = (how & 0x40) != 0;
+	fake_os.lookup_address = (how & 0x80) != 0;
 	switch (how & 7) {
 	case 0:
 		fake_os.ended = true;
@@ -294,8 +300,8 @@ static void step(struct world *w)
 		break;
 	case 15: /* p: one part of a turn alone */
 		more = feed_byte(&w->feed);
-		if ((more & 1) != 0 && w->node.stream.fd >= 0)
-			rl_node_ready(&w->node, more >> 1 & 3, w->now_ns);
+		if ((more & 1) != 0 && fake_os.fd >= 0)
+			rl_node_ready(&w->node, fake_os.watch_id, more >> 1 & 3, w->now_ns);
 		if ((more & 8) != 0)
 			(void)pull(w);
 		if ((more & 16) != 0)
@@ -319,12 +325,14 @@ static void begin(struct world *w)
 	char why[128];
 	unsigned settings = w->settings = feed_byte(&w->feed);
 	fake_os_begin();
-	must(rl_url_parse(urls[settings & 3], &endpoint, why, sizeof why) == 0);
+	bool by_name = (settings & 0x1c) == 0x18;
+	must(rl_url_parse(by_name ? "redis://n" : urls[settings & 3], &endpoint, why, sizeof why) == 0);
 	w->peer.node = &w->node;
 	w->peer.opening = (endpoint.password != NULL ? 1u : 0u) + (endpoint.database > 0 ? 1u : 0u);
 	w->now_ns = rl_ms(1000);
 	must(rl_node_open(&w->node, &endpoint, NULL, &poller, NODE_ID));
-	w->node.address.length = (settings & 0x1c) == 0x1c ? 0 : 8;
+	if ((settings & 0x1c) == 0x1c)
+		w->node.dial.known.count = 0;
 	rl_node_connect(&w->node, w->now_ns);
 }
 

@@ -29,6 +29,9 @@ static bool loop_ready(const struct world *w, const struct actor *a)
 	for (unsigned i = 0; i < SIM_MAX_FDS; i++)
 		if (actor_slot_ready(w, &a->fds[i]) != 0)
 			return true;
+	for (unsigned i = 0; i < SIM_MAX_NODES; i++)
+		if (a->lookups[i].runs && a->lookups[i].ends_ns <= w->now_ns)
+			return true;
 	return false;
 }
 

@@ -21,7 +21,7 @@
 struct world;
 
 #define SIM_MAX_HANDLES 3
-#define SIM_MAX_FDS 16
+#define SIM_MAX_FDS 32 /* two for each node, while two of its addresses race */
 #define SIM_FIRST_FD 3
 
 /* How the application's loop knows when to call redlock_process(). */
@@ -38,6 +38,17 @@ struct fd_slot {
 	uint32_t conn;
 	uint32_t watch_id;
 	uint32_t watch_events;
+};
+
+/* Addresses are a kind and the node's number. */
+enum { SIM_ADDRESS_TCP = 'T', SIM_ADDRESS_UNIX = 'U', SIM_ADDRESS_NOBODY = 'N', SIM_ADDRESS_LENGTH = 2 };
+
+/* One name that the process looks up, or has. */
+struct rl_lookup {
+	bool runs;
+	unsigned node; /* of the world */
+	uint32_t watch_id;
+	uint64_t ends_ns; /* world time */
 };
 
 struct actor {
@@ -62,7 +73,6 @@ struct actor {
 	redlock_client *client;
 	unsigned node_count;
 	unsigned quorum;
-	unsigned unresolved;           /* nodes whose names did not resolve */
 	unsigned order[SIM_MAX_NODES]; /* the client's node i is the world's node order[i] */
 	/* The poller. */
 	bool poller_open;
@@ -71,6 +81,7 @@ struct actor {
 	uint64_t timeout_ns; /* own clock; LOOP_TIMEOUT */
 	uint64_t timer_ns;   /* world time at which the loop looks at its timer next */
 	struct fd_slot fds[SIM_MAX_FDS];
+	struct rl_lookup lookups[SIM_MAX_NODES];
 	struct handle handles[SIM_MAX_HANDLES];
 };
 

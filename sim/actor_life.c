@@ -81,8 +81,8 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	a->dying = a->adopted = a->retiring = a->paused = a->run_planned = false;
 	a->style = (enum loop_style)prng_below(&w->work, LOOP_STYLES);
 	a->timeout_ns = a->timer_ns = a->stumble_ns = 0;
-	a->unresolved = 0;
 	memset(a->fds, 0, sizeof a->fds);
+	memset(a->lookups, 0, sizeof a->lookups);
 	prng_seed(&a->random, w->plan.seed, 1000 + actor * 100 + life);
 	choose_nodes(w, a);
 	a->quorum = w->plan.quorum != 0 ? w->plan.quorum : rl_majority(a->node_count);
@@ -161,6 +161,9 @@ static void end_process(struct world *w, struct actor *a)
 		if (a->fds[i].used)
 			check_fail(w, VIOLATION_DESCRIPTOR, "c%u closed its client and left descriptor %u", a->index,
 			           i + SIM_FIRST_FD);
+	for (unsigned i = 0; i < SIM_MAX_NODES; i++)
+		if (a->lookups[i].runs)
+			check_fail(w, VIOLATION_LEAK, "c%u closed its client and left a lookup", a->index);
 	if (a->poller_open)
 		check_fail(w, VIOLATION_DESCRIPTOR, "c%u closed its client and left its poller", a->index);
 	world_after(w, prng_between(&w->work, 1, 500) * SIM_MS, actor_start, a->index, a->life + 1);

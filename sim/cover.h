@@ -41,6 +41,8 @@
 	X(NO_LOGIN, "node has another password")                                                                 \
 	X(NO_DATABASE, "node lacks the database")                                                                \
 	X(NO_NAME, "a host name does not resolve")                                                               \
+	X(SLOW_NAME, "the name server takes its time")                                                           \
+	X(DEAD_ADDRESS, "a host name has a second address, at which nobody is")                                  \
 	X(CLIENT_PAUSE, "client pauses")                                                                         \
 	X(CLIENT_CRASH, "client's process dies")                                                                 \
 	X(HOST_CRASH, "client's machine dies")                                                                   \

@@ -220,6 +220,18 @@ int link_connect(struct world *w, uint32_t actor, uint32_t node, bool local, uin
 	return 0;
 }
 
+/* An address of a node at which nobody is: no way to it, refused, or silence. */
+int link_connect_nobody(struct world *w, uint32_t actor, uint32_t node, uint32_t *ret_conn)
+{
+	uint64_t how = prng_below(&w->net, 3);
+	if (how == 0)
+		return -ENETUNREACH;
+	*ret_conn = conn_new(w, actor, node);
+	world_after(w, how == 1 ? 2 * delay(w) : CONNECT_GIVE_UP_NS, connected, *ret_conn,
+	            how == 1 ? ECONNREFUSED : ETIMEDOUT);
+	return 0;
+}
+
 /* ---- the client's side ---- */
 
 ssize_t link_client_send(struct world *w, uint32_t conn, const void *bytes, size_t size)

@@ -65,6 +65,7 @@ void links_free(struct links *links);
 
 /* The client's side, as socket calls see it. Errors are negative errno values. `local`: a Unix socket. */
 int link_connect(struct world *w, uint32_t actor, uint32_t node, bool local, uint32_t *ret_conn);
+int link_connect_nobody(struct world *w, uint32_t actor, uint32_t node, uint32_t *ret_conn);
 ssize_t link_client_send(struct world *w, uint32_t conn, const void *bytes, size_t size);
 ssize_t link_client_receive(struct world *w, uint32_t conn, void *bytes, size_t size);
 void link_client_close(struct world *w, uint32_t conn);

@@ -78,6 +78,11 @@ int rl_poller_wait(struct rl_poller *poller, struct rl_ready *ready, int max, bo
 		if (events != 0)
 			ready[count++] = (struct rl_ready){.id = slot->watch_id, .events = events};
 	}
+	for (unsigned i = 0; i < SIM_MAX_NODES && count < max; i++) {
+		const struct rl_lookup *l = &a->lookups[i];
+		if (l->runs && l->ends_ns <= w->now_ns)
+			ready[count++] = (struct rl_ready){.id = l->watch_id, .events = RL_READABLE};
+	}
 	return count;
 }
 

@@ -29,7 +29,10 @@ int rl_socket_connect(const struct rl_address *address, int *ret_fd)
 	if (address->length == 0)
 		return -EINVAL;
 	uint32_t conn;
-	int error = link_connect(w, a->index, address->bytes[1], address->bytes[0] == 'U', &conn);
+	bool nobody = address->bytes[0] == SIM_ADDRESS_NOBODY;
+	bool local = address->bytes[0] == SIM_ADDRESS_UNIX;
+	int error = nobody ? link_connect_nobody(w, a->index, address->bytes[1], &conn)
+	                   : link_connect(w, a->index, address->bytes[1], local, &conn);
 	if (error != 0)
 		return error;
 	a->fds[i] = (struct fd_slot){.used = true, .conn = conn};

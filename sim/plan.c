@@ -21,7 +21,8 @@ static const struct {
     {COVER_PARTIAL_WRITE, 300}, {COVER_CONNECT_ERROR, 200}, {COVER_CONNECT_REFUSED, 300},
     {COVER_CONNECT_HANG, 200},  {COVER_KILL_DENIED, 700},   {COVER_INFO_DENIED, 700},
     {COVER_NO_NAME, 300},       {COVER_NO_LOGIN, 300},      {COVER_NO_DATABASE, 300},
-    {COVER_SLOW_LOOP, 100},     {COVER_NO_RANDOM, 20},
+    {COVER_SLOW_LOOP, 100},     {COVER_NO_RANDOM, 20},      {COVER_SLOW_NAME, 300},
+    {COVER_DEAD_ADDRESS, 500},
 };
 
 static void draw_faults(struct plan *plan, struct prng *p)

@@ -243,23 +243,38 @@ void rl_bell_silence(int fd)
 	(void)fd;
 }
 
-int rl_resolve_host(const char *host, uint16_t port, struct rl_address *ret)
+/* Nodes are addresses here: nothing is looked up. */
+bool rl_resolve_literal(const char *host, uint16_t port, struct rl_address *ret)
 {
 	unsigned node = 0;
 	(void)port;
 	(void)sscanf(host, "node%u", &node);
 	*ret = (struct rl_address){.length = 1};
 	ret->bytes[0] = (unsigned char)node;
-	return 0;
+	return true;
 }
 
 int rl_resolve_path(const char *path, struct rl_address *ret)
 {
-	return rl_resolve_host(path, 0, ret);
+	(void)path;
+	(void)ret;
+	return -ENOSYS;
 }
 
-const char *rl_resolve_error(int code)
+int rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, uint32_t id,
+                    struct rl_lookup **ret)
 {
-	(void)code;
-	return "no such name";
+	(void)host, (void)port, (void)poller, (void)id, (void)ret;
+	return -ENOSYS;
+}
+
+bool rl_lookup_take(struct rl_lookup *lookup, struct rl_poller *poller, struct rl_lookup_result *ret)
+{
+	(void)lookup, (void)poller, (void)ret;
+	return false;
+}
+
+void rl_lookup_leave(struct rl_lookup *lookup, bool child)
+{
+	(void)lookup, (void)child;
 }

@@ -11,7 +11,6 @@
 #include "os/bell.h"
 #include "os/clock.h"
 #include "os/random.h"
-#include "os/resolve.h"
 
 const char *redlock_version(void)
 {
@@ -51,25 +50,6 @@ static int check_options(const struct redlock_options *o)
 
 /* ---- nodes ---- */
 
-static void resolve(struct rl_node *n)
-{
-	const struct rl_endpoint *e = &n->endpoint;
-	int code =
-	    e->is_unix ? rl_resolve_path(e->host, &n->address) : rl_resolve_host(e->host, e->port, &n->address);
-	if (code == 0)
-		return;
-	n->failure = REDLOCK_VOTE_NAME;
-	snprintf(n->failure_text, sizeof n->failure_text, "%s",
-	         e->is_unix ? "the path is too long for a Unix socket" : rl_resolve_error(code));
-}
-
-static bool same_address(const struct rl_node *a, const struct rl_node *b)
-{
-	bool resolved = a->address.length > 0 && a->address.length == b->address.length;
-	return rl_endpoint_same(&a->endpoint, &b->endpoint) ||
-	       (resolved && memcmp(a->address.bytes, b->address.bytes, a->address.length) == 0);
-}
-
 static int need_tls(redlock_client *c, const struct redlock_options *o)
 {
 	char why[160] = "";
@@ -106,9 +86,8 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 	struct rl_node *n = &c->nodes[c->node_count++]; /* it owns the endpoint from here on */
 	if (!rl_node_open(n, &endpoint, c->tls, &c->poller, number - 1))
 		return REDLOCK_E_NOMEM;
-	resolve(n);
 	for (unsigned i = 0; i + 1 < number; i++)
-		if (same_address(&c->nodes[i], n))
+		if (rl_dial_same(&c->nodes[i].dial, &n->dial))
 			return complain(o, REDLOCK_E_DUPLICATE, "node %u and node %u are the same server, %s", i + 1,
 			                number, n->endpoint.address);
 	return 0;

@@ -208,18 +208,26 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event)
 
 /* ---- answers ---- */
 
-/* Two nodes with one identity are one server, which must not have two votes. */
+/* Whether two nodes are one server: by identity, or where one of them tells none, by address. */
+static bool same_server(const struct rl_node *a, const struct rl_node *b)
+{
+	if (a->link != RL_LINK_OPEN || b->link != RL_LINK_OPEN)
+		return false;
+	if (a->run_id[0] != '\0' && b->run_id[0] != '\0')
+		return strcmp(a->run_id, b->run_id) == 0;
+	bool told = a->setup.count == 0 && b->setup.count == 0; /* or would have */
+	return told && rl_address_same(&a->dial.peer, &b->dial.peer);
+}
+
+/* One server must not have two votes. */
 static void compare_identities(redlock_client *c)
 {
 	for (unsigned i = 0; i < c->node_count; i++) {
 		struct rl_node *a = &c->nodes[i];
 		a->identified = a->duplicate = false;
-		for (unsigned j = 0; j < c->node_count; j++) {
-			const struct rl_node *b = &c->nodes[j];
-			bool both_known = a->run_id[0] != '\0' && b->link == RL_LINK_OPEN && a->link == RL_LINK_OPEN;
-			if (i != j && both_known && strcmp(a->run_id, b->run_id) == 0)
+		for (unsigned j = 0; j < c->node_count; j++)
+			if (i != j && same_server(a, &c->nodes[j]))
 				a->duplicate = true;
-		}
 	}
 }
 

@@ -72,10 +72,10 @@ void rl_turn(redlock_client *c, const struct rl_ready *ready, int count)
 {
 	c->now_ns = rl_clock_now();
 	for (int i = 0; i < count; i++) {
-		if (ready[i].id >= c->node_count)
+		if (RL_WATCH_NODE(ready[i].id) >= c->node_count)
 			continue;
-		struct rl_node *node = &c->nodes[ready[i].id];
-		rl_node_ready(node, ready[i].events, c->now_ns);
+		struct rl_node *node = &c->nodes[RL_WATCH_NODE(ready[i].id)];
+		rl_node_ready(node, ready[i].id, ready[i].events, c->now_ns);
 		collect(c, node);
 	}
 	run_timers(c);

@@ -30,7 +30,10 @@
  *
  * Threads. One client may be used by many threads: every call locks it. Concurrent blocking calls share
  * the same connections. One lock handle belongs to one thread at a time, except for the calls that say
- * "any thread", which may be made while the handle lives.
+ * "any thread", which may be made while the handle lives. The library starts no thread but the keeper, if
+ * asked to, and while the name of a node is looked up one around getaddrinfo(3), with all signals blocked;
+ * there is none for nodes that are addresses or paths. Nobody waits for it, redlock_close() neither: it ends
+ * when getaddrinfo(3) does, and then frees what it has.
  *
  * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
  * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks.
@@ -135,7 +138,7 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(NOPERM, FATAL, "the user may not run the command")                                                     \
 	X(COMMAND, FATAL, "does not know the command")                                                           \
 	X(DATABASE, FATAL, "has no such database")                                                               \
-	X(NAME, FATAL, "its host name cannot be resolved")                                                       \
+	X(NAME, MISSING, "its host name cannot be resolved")                                                     \
 	X(DUPLICATE, FATAL, "is the same server as another node")                                                \
 	X(TLS, FATAL, "no secure connection")
 
@@ -210,10 +213,12 @@ struct redlock_options {
 REDLOCK_API void redlock_options_init(struct redlock_options *options);
 
 /*
- * Opens a client: checks the options, resolves host names (the only call that may block, in
- * getaddrinfo(3)), and starts connecting to all nodes without waiting for any.
- * A name that does not resolve is not an error: that node's votes are missing (REDLOCK_VOTE_NAME).
- * Errors: INVAL, URL, DUPLICATE (the same address twice: two databases of one server are one server),
+ * Opens a client: checks the options, and starts connecting to all nodes without waiting for any, nor for
+ * their names, which are looked up in the background (see "Threads" above). A name that does not resolve is
+ * not an error: that node's votes are missing (REDLOCK_VOTE_NAME), and it is looked up again. So it is for
+ * each new connection, and when the node says that it is read-only: a node is what its name points to.
+ * Two names that turn out to be one server are found when both are connected: REDLOCK_VOTE_DUPLICATE.
+ * Errors: INVAL, URL, DUPLICATE (the same host or address twice: two databases of one server are one server),
  * TLS (a certificate or key that cannot be read, no OpenSSL), NOMEM, SYSTEM.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *options,

@@ -57,6 +57,12 @@ static uint64_t delay(struct rl_node *n)
 	return range.least_ns + n->entropy % width;
 }
 
+void rl_backoff_again(struct rl_node *n, uint64_t now_ns)
+{
+	n->failures++;
+	n->retry_at_ns = rl_time_add(now_ns, delay(n));
+}
+
 void rl_backoff_begin(struct rl_node *n, uint64_t now_ns)
 {
 	count_failure(n, now_ns);

@@ -76,6 +76,17 @@ static void learn_identity(struct rl_node *n, const struct rl_reply_value *info)
 	}
 }
 
+/* Another server, by address and identity, has taken over the name. What is owed follows the name, as the
+ * votes do: that server may have a copy of the keys, and the one before no longer counts. But its "not there"
+ * says nothing of the one before, which may live on with its keys, and come back. */
+static void meet_successor(struct rl_node *n, const char *run_id_before)
+{
+	bool same = n->run_id_known && strcmp(n->run_id, run_id_before) == 0;
+	if (n->dial.elsewhere && !same)
+		rl_node_ghost_stays(n);
+	n->dial.elsewhere = false;
+}
+
 static bool push_kill(struct rl_node *n, int64_t client_id)
 {
 	char number[24];
@@ -123,7 +134,10 @@ void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl
 	if (setup == RL_SETUP_KILL && v->type != RL_REPLY_INTEGER)
 		rl_node_ghost_stays(n);
 	if (setup == RL_SETUP_INFO) {
+		char run_id_before[sizeof n->run_id];
+		memcpy(run_id_before, n->run_id, sizeof run_id_before);
 		learn_identity(n, v);
+		meet_successor(n, run_id_before);
 		meet_ghosts(n);
 	}
 	rl_outbox_pop(&n->setup);

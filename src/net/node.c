@@ -9,9 +9,6 @@
 #include "core/quorum.h"
 #include "net/answer.h"
 
-#define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)
-#define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)
-
 /* What may pile up for one node. A node that answers may have much in flight. One that does not is limited
  * soon: requests first, then releases, which must not be forgotten, then debts. One request is always taken,
  * however large. */
@@ -21,11 +18,14 @@
 #define BACKLOG_RELEASE_BYTES ((size_t)256 * 1024)
 #define DEBT_BYTES ((size_t)128 * 1024)
 
-#define RECEIVE_BYTES 16384
-
-#define TLS_ALERT 0x15 /* the first byte of one: never of a reply */
-
 /* ---- life ---- */
+
+void rl_node_remember_failure(struct rl_node *n, enum redlock_vote_code vote, const char *text)
+{
+	n->failure = vote;
+	/* "unknown command 'X', with args beginning with: ..." would repeat a token */
+	snprintf(n->failure_text, sizeof n->failure_text, "%.*s", (int)strcspn(text, ",\r\n"), text);
+}
 
 bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
                   struct rl_poller *poller, uint32_t id)
@@ -33,6 +33,9 @@ bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct 
 	*n = (struct rl_node){.endpoint = *endpoint, .poller = poller, .id = id, .stream = {.fd = -1}};
 	n->tls = endpoint->tls ? tls : NULL;
 	n->tls_peer.host = n->endpoint.host;
+	rl_dial_open(&n->dial, &n->endpoint, poller, id);
+	if (n->dial.failure != REDLOCK_VOTE_PENDING)
+		rl_node_remember_failure(n, n->dial.failure, n->dial.failure_text);
 	return rl_resp_open(&n->resp);
 }
 
@@ -45,6 +48,7 @@ void rl_node_close(struct rl_node *n, bool child)
 		rl_stream_abort(&n->stream);
 	else
 		rl_stream_close(&n->stream);
+	rl_dial_close(&n->dial, child);
 	rl_tls_peer_free(&n->tls_peer);
 	rl_resp_close(&n->resp);
 	rl_outbox_free(&n->setup);
@@ -53,41 +57,24 @@ void rl_node_close(struct rl_node *n, bool child)
 	rl_endpoint_free(&n->endpoint);
 }
 
-static void remember_failure(struct rl_node *n, enum redlock_vote_code vote, const char *text)
-{
-	n->failure = vote;
-	/* "unknown command 'X', with args beginning with: ..." would repeat a token */
-	snprintf(n->failure_text, sizeof n->failure_text, "%.*s", (int)strcspn(text, ",\r\n"), text);
-}
-
 void rl_node_fail(struct rl_node *n, enum redlock_vote_code vote, const char *text)
 {
 	if (n->link == RL_LINK_BROKEN)
 		return;
-	remember_failure(n, vote, text);
+	rl_node_remember_failure(n, vote, text);
 	/* Abortively: a SET that the kernel still holds back must not be delivered later. */
 	if (n->stream.fd >= 0)
 		rl_poller_forget(n->poller, n->stream.fd);
 	rl_stream_abort(&n->stream);
+	rl_dial_end(&n->dial);
 	n->watching_write = false;
 	n->set_unanswered = false;
 	n->first_unsent = 0;
 	n->link = RL_LINK_BROKEN;
 }
 
-static void watch(struct rl_node *n, bool write, bool known)
-{
-	if (known && n->watching_write == write)
-		return;
-	n->watching_write = write;
-	int error =
-	    rl_poller_watch(n->poller, n->stream.fd, n->id, RL_READABLE | (write ? RL_WRITABLE : 0u), known);
-	if (error < 0)
-		rl_node_fail(n, n->link == RL_LINK_OPEN ? REDLOCK_VOTE_CLOSED : REDLOCK_VOTE_DOWN, strerror(-error));
-}
-
 /* Debts go behind the opening commands, which have ended the connection that they come from. */
-static bool move_debts(struct rl_node *n)
+bool rl_node_move_debts(struct rl_node *n)
 {
 	const struct rl_entry *debt;
 	while ((debt = rl_outbox_front(&n->debts)) != NULL) {
@@ -96,26 +83,6 @@ static bool move_debts(struct rl_node *n)
 		rl_outbox_pop(&n->debts);
 	}
 	return true;
-}
-
-void rl_node_connect(struct rl_node *n, uint64_t now_ns)
-{
-	if (n->link != RL_LINK_DOWN || n->address.length == 0)
-		return;
-	memset(n->knows, 0, sizeof n->knows);
-	n->link = RL_LINK_CONNECTING;
-	n->connect_by_ns = rl_time_add(now_ns, CONNECT_TIMEOUT_NS);
-	n->progress_ns = now_ns;
-	rl_resp_close(&n->resp);
-	if (!rl_resp_open(&n->resp) || !rl_handshake_begin(n) || !move_debts(n)) {
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
-		return;
-	}
-	int error = rl_stream_connect(&n->stream, &n->address);
-	if (error < 0)
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, strerror(-error));
-	else
-		watch(n, true, false);
 }
 
 /* ---- debts ---- */
@@ -245,7 +212,7 @@ static enum redlock_vote_code refuse(struct rl_node *n, enum redlock_vote_code v
 enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
                                       uint64_t now_ns)
 {
-	if (n->address.length == 0)
+	if (n->dial.known.count == 0 && !n->dial.by_name)
 		return REDLOCK_VOTE_NAME;
 	if (n->link == RL_LINK_DOWN && n->failures == 0)
 		rl_node_connect(n, now_ns);
@@ -288,71 +255,13 @@ void rl_node_flush(struct rl_node *n)
 {
 	if (n->link != RL_LINK_OPEN)
 		return;
-	if (n->outbox.count == 0 && n->debts.count > 0 && !move_debts(n)) {
+	if (n->outbox.count == 0 && n->debts.count > 0 && !rl_node_move_debts(n)) {
 		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
 		return;
 	}
 	bool both = n->gate == 0 && rl_outbox_unsent(&n->outbox).size > 0;
 	bool all = send_from(n, &n->setup, both) && (!both || send_from(n, &n->outbox, false));
-	watch(n, !all || rl_stream_wants_write(&n->stream), true);
-}
-
-/* ---- the stream ---- */
-
-/* TLS that fails while the connection opens needs an operator, as the next one will fail in the same way.
- * Later it is a connection that was lost like any other: what was sent may have been executed. */
-static void fail_stream(struct rl_node *n, ssize_t error, enum redlock_vote_code vote,
-                        enum redlock_vote_code tls_vote)
-{
-	char text[sizeof n->failure_text];
-	snprintf(text, sizeof text, "%s", rl_stream_error(&n->stream, error)); /* it ends with the stream */
-	if (error ==
-	    -EKEYREJECTED) /* our certificate: TLS 1.3 says so behind the handshake, and nothing was executed */
-		rl_node_fail(n, REDLOCK_VOTE_TLS, text);
-	else
-		rl_node_fail(n, error == -EPROTO ? tls_vote : vote, text);
-}
-
-static void finish_connect(struct rl_node *n, uint64_t now_ns)
-{
-	int error = rl_stream_go_on(&n->stream, n->tls, &n->tls_peer);
-	if (error == -EAGAIN) {
-		watch(n, rl_stream_wants_write(&n->stream), true);
-	} else if (error < 0) {
-		fail_stream(n, error, REDLOCK_VOTE_DOWN, REDLOCK_VOTE_TLS);
-	} else {
-		n->link = RL_LINK_OPEN;
-		n->progress_ns = now_ns;
-	}
-}
-
-static void receive(struct rl_node *n, uint64_t now_ns)
-{
-	char bytes[RECEIVE_BYTES];
-	ssize_t got = rl_stream_receive(&n->stream, bytes, sizeof bytes);
-	if (got == -EAGAIN) {
-		watch(n, n->watching_write || rl_stream_wants_write(&n->stream), true);
-		return;
-	}
-	if (got == 0)
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "connection closed by the server");
-	else if (got > 0 && n->tls == NULL && bytes[0] == TLS_ALERT)
-		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "answers in TLS: use rediss:// for it");
-	else if (got < 0)
-		fail_stream(n, got, REDLOCK_VOTE_CLOSED, REDLOCK_VOTE_CLOSED);
-	else if (!rl_resp_feed(&n->resp, bytes, (size_t)got))
-		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
-	else
-		n->progress_ns = now_ns;
-}
-
-void rl_node_ready(struct rl_node *n, uint32_t events, uint64_t now_ns)
-{
-	bool wakes = (events & RL_WRITABLE) != 0 || n->stream.connected;
-	if (n->link == RL_LINK_CONNECTING && wakes)
-		finish_connect(n, now_ns);
-	else if (n->link == RL_LINK_OPEN && ((events & RL_READABLE) != 0 || rl_stream_wants_write(&n->stream)))
-		receive(n, now_ns);
+	rl_node_watch(n, !all || rl_stream_wants_write(&n->stream));
 }
 
 /* ---- answers ---- */
@@ -392,8 +301,10 @@ static bool take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	enum redlock_operation operation = (enum redlock_operation)entry->operation;
 	enum redlock_vote_code vote = rl_vote_of_reply(operation, reply);
 	enum rl_script script = rl_script_of(operation);
+	if (vote == REDLOCK_VOTE_READONLY)
+		rl_dial_doubt(&n->dial, now_ns);
 	if (reply->value.type == RL_REPLY_ERROR && vote != REDLOCK_VOTE_NO)
-		remember_failure(n, vote, reply->value.text);
+		rl_node_remember_failure(n, vote, reply->value.text);
 	else if (script != RL_SCRIPT_COUNT)
 		n->knows[script] = true;
 	if (may_linger(n, entry, vote, now_ns))
@@ -449,38 +360,6 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 			return true;
 	}
 	return n->link == RL_LINK_BROKEN && next_broken(n, ret, now_ns);
-}
-
-/* ---- time ---- */
-
-uint64_t rl_node_deadline(const struct rl_node *n)
-{
-	switch (n->link) {
-	case RL_LINK_DOWN:
-		return n->address.length > 0 ? n->retry_at_ns : UINT64_MAX;
-	case RL_LINK_CONNECTING:
-		return n->connect_by_ns;
-	case RL_LINK_OPEN:
-		return n->outbox.count + n->setup.count > 0 ? rl_time_add(n->progress_ns, STALL_LIMIT_NS)
-		                                            : UINT64_MAX;
-	case RL_LINK_BROKEN:
-		return 0;
-	}
-	return UINT64_MAX;
-}
-
-void rl_node_tick(struct rl_node *n, uint64_t now_ns)
-{
-	if (now_ns < rl_node_deadline(n))
-		return;
-	if (n->link == RL_LINK_DOWN)
-		rl_node_connect(n, now_ns);
-	else if (n->link == RL_LINK_CONNECTING)
-		rl_node_fail(n, REDLOCK_VOTE_DOWN,
-		             n->stream.connected ? "no answer to the TLS handshake: is it a TLS port?"
-		                                 : "connecting timed out");
-	else if (n->link == RL_LINK_OPEN)
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds");
 }
 
 unsigned rl_node_owed(const struct rl_node *n)

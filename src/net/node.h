@@ -15,6 +15,7 @@
 #ifndef RL_NET_NODE_H
 #define RL_NET_NODE_H
 
+#include "net/dial.h"
 #include "net/outbox.h"
 #include "net/resp.h"
 #include "net/stream.h"
@@ -23,7 +24,7 @@
 
 enum rl_link {
 	RL_LINK_DOWN,       /* no connection; the next one is made at retry_at_ns, or sooner on demand */
-	RL_LINK_CONNECTING, /* or in the TLS handshake: requests wait in the outbox */
+	RL_LINK_CONNECTING, /* or looking up its name, or in the TLS handshake: requests wait in the outbox */
 	RL_LINK_OPEN,
 	RL_LINK_BROKEN /* closed; what was not answered is being handed out by rl_node_next() */
 };
@@ -39,9 +40,9 @@ struct rl_ghost {
 
 struct rl_node {
 	struct rl_endpoint endpoint;
-	struct rl_address address;
 	struct rl_poller *poller;
-	uint32_t id; /* for the poller */
+	uint32_t id; /* the node's number */
+	struct rl_dial dial;
 	uint64_t entropy;
 
 	struct rl_tls_context *tls; /* the client's; NULL: this node is not in TLS */
@@ -49,6 +50,7 @@ struct rl_node {
 
 	enum rl_link link;
 	struct rl_stream stream;
+	uint32_t watch_id; /* of the stream in the poller */
 	bool watching_write;
 	struct rl_resp resp;
 	struct rl_outbox outbox;
@@ -110,8 +112,9 @@ enum redlock_vote_code rl_node_submit(struct rl_node *node, const struct rl_requ
 /* Sends what can be sent. */
 void rl_node_flush(struct rl_node *node);
 
-/* The socket is ready for `events` (RL_READABLE, RL_WRITABLE). */
-void rl_node_ready(struct rl_node *node, uint32_t events, uint64_t now_ns);
+/* What the poller says: what is watched as `watch_id` is ready for `events` (RL_READABLE, RL_WRITABLE). The
+ * node is the one with the number RL_WATCH_NODE(watch_id). */
+void rl_node_ready(struct rl_node *node, uint32_t watch_id, uint32_t events, uint64_t now_ns);
 
 /* Pulls the next answer. False: none at present. */
 bool rl_node_next(struct rl_node *node, struct rl_answer *ret_answer, uint64_t now_ns);
@@ -136,6 +139,9 @@ void rl_node_ghost_stays(struct rl_node *node);
 /* A connection has ended: decides when the next one is made. To be called before node->setup is cleared. */
 void rl_backoff_begin(struct rl_node *node, uint64_t now_ns);
 
+/* There is no connection to be had: decides when the next is tried. */
+void rl_backoff_again(struct rl_node *node, uint64_t now_ns);
+
 /* ---- auth.c ---- */
 
 /* Whether connections begin with AUTH. */
@@ -154,6 +160,23 @@ void rl_auth_answer(struct rl_node *node, const struct rl_reply *reply);
 
 /* A login succeeded: an older one that was refused says nothing any more. */
 void rl_auth_accepted(struct rl_node *node);
+
+/* ---- between node.c and link.c, which has the life of the connection ---- */
+
+/* Notes why the node has no vote at present. What servers add behind a comma is left out. */
+void rl_node_remember_failure(struct rl_node *node, enum redlock_vote_code vote, const char *text);
+
+/* Puts the debts into the outbox of a new connection. False: out of memory. */
+bool rl_node_move_debts(struct rl_node *node);
+
+/* Watches the stream for reading, and for writing if `write`. Asked at every send, seldom something new. */
+void rl_node_watch_again(struct rl_node *node, bool write);
+
+static inline void rl_node_watch(struct rl_node *node, bool write)
+{
+	if (node->watching_write != write)
+		rl_node_watch_again(node, write);
+}
 
 /* ---- handshake.c ---- */
 

@@ -4,18 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-int rl_stream_connect(struct rl_stream *s, const struct rl_address *address)
-{
-	*s = (struct rl_stream){.fd = -1};
-	return rl_socket_connect(address, &s->fd);
-}
-
 int rl_stream_go_on(struct rl_stream *s, struct rl_tls_context *context, struct rl_tls_peer *peer)
 {
-	int error = s->connected ? 0 : rl_socket_connected(s->fd);
-	if (error < 0)
-		return error;
-	s->connected = true;
 	if (context == NULL)
 		return 0;
 	if (s->tls == NULL)
@@ -25,7 +15,7 @@ int rl_stream_go_on(struct rl_stream *s, struct rl_tls_context *context, struct 
 
 bool rl_stream_wants_write(const struct rl_stream *s)
 {
-	return s->tls != NULL ? rl_tls_wants_write(s->tls) : !s->connected;
+	return s->tls != NULL ? rl_tls_wants_write(s->tls) : false;
 }
 
 ssize_t rl_stream_send(struct rl_stream *s, const void *bytes, size_t size, bool more)

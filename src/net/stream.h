@@ -11,16 +11,13 @@
 #include "os/socket.h"
 
 struct rl_stream {
-	int fd; /* -1: none */
-	bool connected;
+	int fd;             /* connected; -1: none */
 	struct rl_tls *tls; /* NULL: plain */
 };
 
-/* Begins to connect. 0 or -errno. */
-int rl_stream_connect(struct rl_stream *stream, const struct rl_address *address);
-
-/* Goes on with it when the socket is ready: the connect, then the handshake, if there is a `context`. 0: the
- * stream is open; -EAGAIN: not yet; else an error, of which rl_stream_error() tells more. */
+/* Opens a stream over a socket that is connected, and goes on with it when the socket is ready: the
+ * handshake, if there is a `context`. 0: the stream is open; -EAGAIN: not yet; else an error, of which
+ * rl_stream_error() tells more. */
 int rl_stream_go_on(struct rl_stream *stream, struct rl_tls_context *context, struct rl_tls_peer *peer);
 
 /* Which readiness the stream waits for, besides what its user wants to send: while it is opened, and when TLS

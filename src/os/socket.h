@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/types.h>
 
 #define RL_ADDRESS_MAX 128
@@ -14,6 +15,11 @@ struct rl_address {
 	unsigned length; /* 0: not resolved */
 	_Alignas(8) unsigned char bytes[RL_ADDRESS_MAX];
 };
+
+static inline bool rl_address_same(const struct rl_address *a, const struct rl_address *b)
+{
+	return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
 
 /* Starts to connect. Writes the descriptor; the connection is made, or has failed, when it is writable.
  * TCP connections are set to no delay and to keepalive, so that a peer that vanished is found dead while the

@@ -56,6 +56,7 @@ LOCK = "src/core/lock.c"
 QUORUM = "src/core/quorum.c"
 NODE = "src/net/node.c"
 BACKOFF = "src/net/backoff.c"
+LINK = "src/net/link.c"
 HANDSHAKE = "src/net/handshake.c"
 EXTEND = "scripts/extend.lua"
 OWNER_CHECK = 'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end\n'
@@ -121,8 +122,8 @@ ROWS = [
 	("what was asked later overtakes a debt", 5, NODE,
 		"if (n->debts.count > 0)\n\t\treturn false; /* a debt was asked for earlier: nothing may overtake it */", ""),
 	("a broken connection is closed in order", 5, NODE,
-		"rl_stream_abort(&n->stream);\n\tn->watching_write = false;",
-		"rl_stream_close(&n->stream);\n\tn->watching_write = false;"),
+		"rl_stream_abort(&n->stream);\n\trl_dial_end(&n->dial);",
+		"rl_stream_close(&n->stream);\n\trl_dial_end(&n->dial);"),
 	("close: what is held back is delivered", 5, NODE,
 		"else if (held_back)\n\t\trl_stream_abort(&n->stream);",
 		"else if (held_back)\n\t\trl_stream_close(&n->stream);"),
@@ -145,12 +146,13 @@ ROWS = [
 	("a round has no deadline", 7, LOCK,
 		".deadline_ns = rl_time_min(rl_time_add(now, l->rules.node_timeout_ns), until),",
 		".deadline_ns = rl_time_max(until, NEVER),"),
-	("a silent connection is kept for ever", 7, NODE,
+	("a silent connection is kept for ever", 7, LINK,
 		"return n->outbox.count + n->setup.count > 0 ? rl_time_add(n->progress_ns, STALL_LIMIT_NS)\n"
 		"\t\t                                            : UINT64_MAX;", "return UINT64_MAX;"),
-	("connecting has no limit", 7, NODE, "return n->connect_by_ns;", "return UINT64_MAX;"),
-	("no reconnect", 7, NODE,
-		"return n->address.length > 0 ? n->retry_at_ns : UINT64_MAX;", "return UINT64_MAX;"),
+	("connecting has no limit", 7, LINK, "return rl_time_min(n->connect_by_ns, rl_dial_deadline(&n->dial));",
+		"return rl_dial_deadline(&n->dial);"),
+	("no reconnect", 7, LINK,
+		"return rl_dial_may_begin(&n->dial) ? n->retry_at_ns : UINT64_MAX;", "return UINT64_MAX;"),
 	("the loop waits for the slowest node: no fail-fast", 7, LOCK,
 		"if (l->rules.own_token && tally != RL_WON && count.out > 0)", "if (tally != RL_WON && count.out > 0)"),
 	# ---- 8 ----
@@ -317,9 +319,9 @@ ROWS = [
 		"bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;", "bool capped = false;"),
 	("reconnects up to 60 s apart", 0, BACKOFF, "#define LAST_NS (3000 * RL_NS_PER_MS)",
 		"#define LAST_NS (60000 * RL_NS_PER_MS)"),
-	("a connect may take 60 s", 0, NODE, "#define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)",
+	("a connect may take 60 s", 0, LINK, "#define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)",
 		"#define CONNECT_TIMEOUT_NS (60000 * RL_NS_PER_MS)"),
-	("a stall may take 60 s", 0, NODE, "#define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)",
+	("a stall may take 60 s", 0, LINK, "#define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)",
 		"#define STALL_LIMIT_NS (60000 * RL_NS_PER_MS)"),
 	("a late SET is feared for no time", 0, HANDSHAKE, "#define GHOST_LIFE_NS (60000 * RL_NS_PER_MS)",
 		"#define GHOST_LIFE_NS (0 * RL_NS_PER_MS)"),

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "core/quorum.h"
-#include "os/resolve.h"
 
 static void listen_on(struct scene *s)
 {
@@ -37,7 +36,6 @@ void scene_open(struct scene *s, const char *before, const char *after)
 	assert_int_equal(rl_url_parse(url, &endpoint, why, sizeof why), 0);
 	assert_int_equal(rl_poller_open(&s->poller), 0);
 	assert_true(rl_node_open(&s->node, &endpoint, NULL, &s->poller, 3));
-	assert_int_equal(rl_resolve_path(s->path, &s->node.address), 0);
 }
 
 void scene_close(struct scene *s)
@@ -73,8 +71,8 @@ void scene_turn(struct scene *s)
 		struct rl_ready ready[4];
 		int count = rl_poller_wait(&s->poller, ready, 4, false);
 		for (int i = 0; i < count; i++) {
-			assert_int_equal(ready[i].id, 3);
-			rl_node_ready(&s->node, ready[i].events, s->now_ns);
+			assert_int_equal(RL_WATCH_NODE(ready[i].id), 3);
+			rl_node_ready(&s->node, ready[i].id, ready[i].events, s->now_ns);
 			collect(s);
 		}
 		rl_node_flush(&s->node);

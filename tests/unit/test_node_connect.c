@@ -145,14 +145,12 @@ static void refused_over_tcp(void **state)
 	assert_int_equal(bind(bound, (struct sockaddr *)&address, sizeof address), 0);
 	assert_int_equal(getsockname(bound, (struct sockaddr *)&address, &size), 0);
 	scene_open(s, "", "");
-	assert_int_equal(rl_resolve_host("127.0.0.1", ntohs(address.sin_port), &s->node.address), 0);
+	assert_true(rl_resolve_literal("127.0.0.1", ntohs(address.sin_port), &s->node.dial.known.list[0]));
 	enum redlock_vote_code vote = scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	for (unsigned i = 0; i < 1000 && s->node.link != RL_LINK_DOWN; i++) {
 		struct rl_ready ready;
-		if (s->node.link == RL_LINK_CONNECTING)
-			assert_true(rl_poller_wait(&s->poller, &ready, 1, true) >= 0);
-		if (s->node.link == RL_LINK_CONNECTING)
-			rl_node_ready(&s->node, RL_READABLE | RL_WRITABLE, s->now_ns);
+		if (s->node.link == RL_LINK_CONNECTING && rl_poller_wait(&s->poller, &ready, 1, true) == 1)
+			rl_node_ready(&s->node, ready.id, ready.events, s->now_ns);
 		scene_turn(s);
 	}
 	if (vote == REDLOCK_VOTE_PENDING)
@@ -170,7 +168,7 @@ static void unresolved(void **state)
 	(void)state;
 	struct scene *s = &scene;
 	scene_open(s, "", "");
-	s->node.address.length = 0;
+	s->node.dial.known.count = 0;
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_NAME);
 	assert_int_equal(scene_owe(s, 1, 0), REDLOCK_VOTE_NAME);
 	assert_int_equal(rl_node_owed(&s->node), 0);

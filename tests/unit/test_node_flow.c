@@ -263,7 +263,7 @@ static struct scene *open_tcp_scene(void)
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
 	assert_int_equal(listen(listener, 1), 0);
 	scene_open(&scene, "", "");
-	assert_int_equal(rl_resolve_host("127.0.0.1", ntohs(address.sin_port), &scene.node.address), 0);
+	assert_true(rl_resolve_literal("127.0.0.1", ntohs(address.sin_port), &scene.node.dial.known.list[0]));
 	rl_node_connect(&scene.node, scene.now_ns);
 	scene.peer = accept(listener, NULL, NULL);
 	assert_true(scene.peer >= 0);
@@ -283,8 +283,8 @@ static int close_and_read(struct scene *s, bool child, size_t *ret_size)
 	while ((got = recv(s->peer, bytes, sizeof bytes, 0)) > 0)
 		*ret_size += (size_t)got;
 	int error = got < 0 ? errno : 0;
-	assert_true(
-	    rl_node_open(&s->node, &(struct rl_endpoint){0}, NULL, &s->poller, 3)); /* for scene_close() */
+	assert_true(rl_node_open(&s->node, &(struct rl_endpoint){.host = strdup("::1")}, NULL, &s->poller,
+	                         3)); /* for scene_close() */
 	scene_close(s);
 	return error;
 }
@@ -517,12 +517,12 @@ static void ready_without_cause(void **state)
 {
 	(void)state;
 	struct scene *s = open_scene();
-	rl_node_ready(&s->node, RL_READABLE | RL_WRITABLE, s->now_ns);
+	rl_node_ready(&s->node, s->node.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(s->node.link, RL_LINK_OPEN);
 	scene_hang_up(s);
 	scene_turn(s);
-	rl_node_ready(&s->node, RL_READABLE | RL_WRITABLE, s->now_ns);
+	rl_node_ready(&s->node, s->node.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
 	rl_node_flush(&s->node);
 	assert_int_equal(s->node.link, RL_LINK_DOWN);
 	expect_answers(s, "");
