@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of nodes, on real servers. getaddrinfo(3) is the test's for names that end in ".test": they have the
+ * addresses and ports that the test gives them, may be silent for as long as it likes, and may move.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "fixture.h"
+
+enum { NODES = 3, NAMES = 3 };
+
+int __real_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret);
+int __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret);
+
+static struct servers servers;
+
+/* ---- the name server ---- */
+
+static struct name {
+	atomic_bool held; /* silent */
+	atomic_int code;
+	atomic_int ports[2]; /* at 127.0.0.1; 0: none */
+	atomic_uint asked;
+} names[NAMES]; /* a.test, b.test, c.test */
+
+static atomic_uint waiting;
+static pthread_t main_thread;
+
+static struct addrinfo *make_list(const struct name *n, const struct addrinfo *hints)
+{
+	struct addrinfo *list = NULL;
+	for (unsigned i = 2; i-- > 0;) {
+		struct addrinfo *one;
+		char port[8];
+		snprintf(port, sizeof port, "%d", n->ports[i]);
+		if (n->ports[i] == 0 || __real_getaddrinfo("127.0.0.1", port, hints, &one) != 0)
+			continue;
+		one->ai_next = list;
+		list = one;
+	}
+	return list;
+}
+
+int __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret)
+{
+	if (pthread_equal(pthread_self(), main_thread))
+		abort(); /* the caller of the library would wait */
+	if (strstr(host, ".test") == NULL)
+		return __real_getaddrinfo(host, service, hints, ret);
+	struct name *n = &names[host[0] - 'a'];
+	n->asked++;
+	waiting++;
+	while (n->held)
+		usleep(1000);
+	waiting--;
+	int code = n->code;
+	*ret = code == 0 ? make_list(n, hints) : NULL;
+	return code;
+}
+
+static void all_names(bool held, int code)
+{
+	for (unsigned i = 0; i < NAMES; i++) {
+		names[i].code = code;
+		names[i].held = held;
+	}
+}
+
+static int reset(void **state)
+{
+	(void)state;
+	all_names(false, 0);
+	for (unsigned i = 0; i < NAMES; i++) {
+		names[i].ports[0] = servers.server[i].port;
+		names[i].ports[1] = 0;
+	}
+	assert_soon(waiting == 0);
+	servers_heal(&servers);
+	return 0;
+}
+
+static const char *const named[NODES] = {"redis://a.test:1", "redis://b.test:1", "redis://c.test:1"};
+
+static struct redlock_node_status status_of(redlock_client *client, unsigned node)
+{
+	struct redlock_node_status status;
+	expect_ok(NULL, redlock_node_status(client, node, &status));
+	return status;
+}
+
+static bool connected(redlock_client *client, unsigned node)
+{
+	return status_of(client, node).connected != 0;
+}
+
+/* ---- silent, failing ---- */
+
+static void test_one_name_hangs(void **state)
+{
+	(void)state;
+	names[0].held = true;
+	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "one", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_vote(lock, 0, REDLOCK_VOTE_PENDING);
+	assert_driven(client, servers_with_key(&servers, NODES, "one") == 2);
+	expect_ok(lock, redlock_extend(lock, 0));
+	expect_ok(lock, redlock_release(lock));
+	assert_true(names[0].held); /* and nobody waited for it */
+	redlock_lock_free(lock);
+	redlock_close(client);
+	assert_int_equal(waiting, 1);
+}
+
+static void test_a_name_that_comes_late(void **state)
+{
+	(void)state;
+	names[0].held = true;
+	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	names[0].held = false;
+	assert_driven(client, fixture_vote(lock, 0) == REDLOCK_VOTE_YES); /* what waited is sent */
+	assert_int_equal(names[0].asked >= 1, 1);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* Within the node timeout, then with the reason. */
+static void test_all_names_hang(void **state)
+{
+	(void)state;
+	all_names(true, 0);
+	unsigned before = names[0].asked;
+	redlock_client *client = fixture_open(named, NODES, 200);
+	redlock_lock *lock = fixture_lock(client, "all", WAIT_LONG_TTL_MS, 0);
+	uint64_t began = wait_now_ns();
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	assert_true(wait_elapsed_ms(began) >= 200);
+	assert_int_equal(fixture_votes_of_kind(lock, NODES, REDLOCK_KIND_MISSING), NODES);
+	assert_driven(client, status_of(client, 2).last_failure == REDLOCK_VOTE_NAME);
+	assert_true(wait_elapsed_ms(began) >= 3000);
+	assert_string_equal(status_of(client, 2).last_error, "the name server does not answer");
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock)); /* at once */
+	for (unsigned i = 0; i < NODES; i++)
+		assert_vote(lock, i, REDLOCK_VOTE_NAME);
+	assert_int_equal(names[0].asked, before + 1); /* one lookup at a time */
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	all_names(false, 0);
+	assert_driven(client, connected(client, 0) && connected(client, 1) && connected(client, 2));
+	expect_ok(lock, redlock_acquire(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void *heal_names(void *unused)
+{
+	wait_ms(400);
+	all_names(false, 0);
+	return unused;
+}
+
+/* Whoever waits for a lock goes on waiting: names may come back, as they do when a whole cluster starts. */
+static void test_names_that_come_back(void **state)
+{
+	(void)state;
+	static const int codes[] = {EAI_AGAIN, EAI_NONAME};
+	for (unsigned i = 0; i < 2; i++) {
+		pthread_t thread;
+		all_names(false, codes[i]);
+		unsigned before = names[0].asked;
+		redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+		redlock_lock *lock = fixture_lock(client, "back", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+		assert_driven(client, status_of(client, 0).last_failure == REDLOCK_VOTE_NAME);
+		assert_string_equal(status_of(client, 0).last_error, gai_strerror(codes[i]));
+		assert_int_equal(pthread_create(&thread, NULL, heal_names, NULL), 0);
+		expect_ok(lock, redlock_acquire(lock));
+		pthread_join(thread, NULL);
+		assert_true(names[0].asked - before < 20); /* the backoff of connections */
+		redlock_lock_free(lock);
+		redlock_close(client);
+	}
+}
+
+static void test_closed_during_lookups(void **state)
+{
+	(void)state;
+	all_names(true, 0);
+	unsigned before = waiting;
+	for (unsigned i = 0; i < 20; i++) {
+		redlock_client *client = fixture_open(named, NODES, 200);
+		redlock_lock *lock = fixture_lock(client, "closed", WAIT_LONG_TTL_MS, 0);
+		expect_ok(NULL, redlock_start_acquire(lock));
+		expect_ok(NULL, redlock_process(client));
+		redlock_close(client);
+		redlock_lock_free(lock);
+	}
+	assert_soon(waiting == before + 60); /* nobody has waited for them */
+}
+
+/* The descriptor of the event loop tells that a name is there. */
+static void test_event_loop(void **state)
+{
+	(void)state;
+	all_names(true, 0);
+	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "loop", WAIT_LONG_TTL_MS, 0);
+	struct pollfd watched = {.fd = redlock_fd(client), .events = POLLIN};
+	struct redlock_event event;
+	expect_ok(NULL, redlock_start_acquire(lock));
+	expect_ok(NULL, redlock_process(client));
+	assert_int_equal(poll(&watched, 1, 0), 0);
+	all_names(false, 0);
+	while (redlock_next(client, &event) == 0) {
+		assert_int_equal(poll(&watched, 1, WAIT_SOON_MS), 1);
+		expect_ok(NULL, redlock_process(client));
+	}
+	assert_int_equal(event.result, 0);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_fork_during_lookups(void **state)
+{
+	(void)state;
+	all_names(true, 0);
+	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "fork", WAIT_LONG_TTL_MS, 0);
+	pid_t child = child_fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		int refused = redlock_process(client);
+		redlock_close(client);
+		_exit(refused == REDLOCK_E_FORKED ? 0 : 1);
+	}
+	assert_int_equal(child_join(child), 0);
+	all_names(false, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* ---- addresses ---- */
+
+/* Takes a port without listening on it. */
+static int bind_port(int *ret_port)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+	*ret_port = ntohs(address.sin_port);
+	return fd;
+}
+
+static void test_first_address_refuses(void **state)
+{
+	(void)state;
+	int port;
+	int bound = bind_port(&port);
+	names[0].ports[1] = servers.server[0].port;
+	names[0].ports[0] = port;
+	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	assert_driven(client, connected(client, 0));
+	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_PENDING); /* no failure at all */
+	redlock_close(client);
+	close(bound);
+}
+
+/* A listener whose queue is full drops what comes: silence. */
+static void test_first_address_is_silent(void **state)
+{
+	(void)state;
+	enum { FILLERS = 4 };
+	int port;
+	int fillers[FILLERS];
+	int listener = bind_port(&port);
+	assert_int_equal(listen(listener, 0), 0);
+	for (unsigned i = 0; i < FILLERS; i++) {
+		struct sockaddr_in to = {.sin_family = AF_INET,
+		                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		                         .sin_port = htons((uint16_t)port)};
+		fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		(void)connect(fillers[i], (struct sockaddr *)&to, sizeof to);
+	}
+	wait_ms(50);
+	names[0].ports[1] = servers.server[0].port;
+	names[0].ports[0] = port;
+	uint64_t began = wait_now_ns();
+	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	assert_driven(client, connected(client, 0));
+	assert_in_range(wait_elapsed_ms(began), 250, 2900); /* not by the end of patience with connecting */
+	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_PENDING);
+	redlock_close(client);
+	for (unsigned i = 0; i < FILLERS; i++)
+		close(fillers[i]);
+	close(listener);
+}
+
+static void test_localhost(void **state)
+{
+	(void)state;
+	char url[64];
+	snprintf(url, sizeof url, "redis://localhost:%d", servers.server[0].port);
+	const char *urls[] = {url};
+	redlock_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "localhost", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* ---- names that move ---- */
+
+/* a.test, which is the first server at first, and the third server by its path. */
+static redlock_client *open_pair(void)
+{
+	const char *urls[] = {named[0], servers.urls[2]};
+	redlock_client *client = fixture_open(urls, 2, FIXTURE_NODE_TIMEOUT_MS);
+	assert_driven(client, connected(client, 0) && connected(client, 1));
+	return client;
+}
+
+static bool answers(redlock_client *client, redlock_lock *lock, const struct server *server)
+{
+	bool granted = redlock_acquire(lock) == 0;
+	bool there = granted && server_has(server, "moved");
+	if (granted)
+		redlock_release(lock);
+	return redlock_process(client) == 0 && there;
+}
+
+static void test_moves_when_read_only(void **state)
+{
+	(void)state;
+	redlock_client *client = open_pair();
+	redlock_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	server_must(&servers.server[0], "OK", "REPLICAOF", "127.0.0.1", "1", NULL);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	assert_vote(lock, 0, REDLOCK_VOTE_READONLY);
+	names[0].ports[0] = servers.server[1].port;
+	assert_soon(answers(client, lock, &servers.server[1]));
+	server_must(&servers.server[0], "OK", "REPLICAOF", "NO", "ONE", NULL);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* Read-only and still at its address: the connection stays. */
+static void test_stays_when_read_only(void **state)
+{
+	(void)state;
+	redlock_client *client = open_pair();
+	redlock_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
+	server_must(&servers.server[0], "OK", "REPLICAOF", "127.0.0.1", "1", NULL);
+	unsigned before = names[0].asked;
+	wait_ms(1000); /* what was found a moment ago is not doubted */
+	for (unsigned i = 0; i < 20; i++) {
+		expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+		assert_vote(lock, 0, REDLOCK_VOTE_READONLY);
+	}
+	assert_soon(names[0].asked == before + 1);
+	server_must(&servers.server[0], "OK", "REPLICAOF", "NO", "ONE", NULL);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_READONLY); /* no break since */
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_moves_when_dead(void **state)
+{
+	(void)state;
+	redlock_client *client = open_pair();
+	redlock_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	wait_ms(1000);
+	names[0].ports[0] = servers.server[1].port;
+	server_kill(&servers.server[0]);
+	assert_soon(answers(client, lock, &servers.server[1]));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* The name moves, and the connection to the server before breaks. */
+static void move(redlock_client *client, unsigned from, unsigned to)
+{
+	struct raw_reply reply;
+	char before[41];
+	memcpy(before, status_of(client, 0).run_id, sizeof before);
+	wait_ms(1000); /* what was found a moment ago is not looked up again */
+	names[0].ports[0] = servers.server[to].port;
+	server_ask(&servers.server[from], &reply, "CLIENT", "KILL", "TYPE", "normal", NULL);
+	assert_driven(client, connected(client, 0) && strcmp(before, status_of(client, 0).run_id) != 0);
+}
+
+/* A release follows the name. Where the next server has a copy of the key, all is well; the key at a server
+ * that is left behind without one lingers, and that is told. */
+static void test_debts_follow_the_name(void **state)
+{
+	(void)state;
+	redlock_client *client = open_pair();
+	redlock_lock *lock = fixture_lock(client, "debt", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	server_must(&servers.server[1], "OK", "SET", "debt", fixture_token(lock).text, "PX", "60000", NULL);
+	move(client, 0, 1);
+	redlock_release(lock);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_driven(client, !server_has(&servers.server[1], "debt"));
+	assert_int_equal(status_of(client, 0).lingering, 0);
+
+	expect_ok(lock, redlock_acquire(lock));
+	assert_driven(client, server_has(&servers.server[1], "debt"));
+	server_must(&servers.server[0], "OK", "FLUSHALL", NULL);
+	move(client, 1, 0);
+	redlock_release(lock);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_driven(client, status_of(client, 0).lingering == 1);
+	assert_true(server_has(&servers.server[1], "debt"));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* ---- two names of one server ---- */
+
+static void expect_duplicate(const char *first, const char *second)
+{
+	const char *urls[] = {first, second, servers.urls[2]};
+	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "twice", WAIT_LONG_TTL_MS, 0);
+	assert_driven(client, connected(client, 0) && connected(client, 1) && connected(client, 2));
+	bool seen = false; /* a quorum may come before both of the pair have said who they are */
+	for (unsigned i = 0; i < 100 && !seen; i++) {
+		seen = redlock_acquire(lock) == REDLOCK_E_DUPLICATE;
+		if (!seen)
+			redlock_release(lock);
+		redlock_drain(client, 50);
+	}
+	assert_true(seen);
+	expect_result(lock, REDLOCK_E_DUPLICATE, redlock_acquire(lock)); /* for good */
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_two_names_of_one_server(void **state)
+{
+	(void)state;
+	char literal[64];
+	snprintf(literal, sizeof literal, "redis://127.0.0.1:%d/1", servers.server[0].port);
+	names[1].ports[0] = servers.server[0].port;
+	expect_duplicate(named[0], named[1]);
+	expect_duplicate(literal, named[1]);
+}
+
+/* Servers that do not tell who they are are told apart by their addresses. */
+static void test_two_names_without_identity(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		server_must(&servers.server[i], "OK", "ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-info",
+		            NULL);
+	names[1].ports[0] = servers.server[0].port;
+	expect_duplicate("redis://mute:pw@a.test:1", "redis://mute:pw@b.test:1");
+	names[1].ports[0] = servers.server[1].port;
+	const char *urls[] = {"redis://mute:pw@a.test:1", "redis://mute:pw@b.test:1", servers.urls[2]};
+	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "mute", WAIT_LONG_TTL_MS, 0);
+	for (unsigned i = 0; i < 5; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		assert_driven(client, fixture_votes_of_kind(lock, 3, REDLOCK_KIND_YES) == 3);
+		expect_ok(lock, redlock_release(lock));
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	main_thread = pthread_self();
+	servers_start(&servers, NODES, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	all_names(false, 0);
+	assert_soon(waiting == 0);
+	servers_stop(&servers);
+	wait_ms(50); /* the last threads free what is theirs, before a leak checker looks */
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, reset)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_one_name_hangs),          TEST(test_a_name_that_comes_late),
+	    TEST(test_all_names_hang),          TEST(test_names_that_come_back),
+	    TEST(test_closed_during_lookups),   TEST(test_event_loop),
+	    TEST(test_fork_during_lookups),     TEST(test_first_address_refuses),
+	    TEST(test_first_address_is_silent), TEST(test_localhost),
+	    TEST(test_moves_when_read_only),    TEST(test_stays_when_read_only),
+	    TEST(test_moves_when_dead),         TEST(test_debts_follow_the_name),
+	    TEST(test_two_names_of_one_server), TEST(test_two_names_without_identity),
+	};
+	return cmocka_run_group_tests_name("resolve", tests, start, stop);
+}
