@@ -147,9 +147,9 @@ static void test_all_names_hang(void **state)
 	(void)state;
 	all_names(true, 0);
 	unsigned before = names[0].asked;
+	uint64_t began = wait_now_ns();
 	redlock_client *client = fixture_open(named, NODES, 200);
 	redlock_lock *lock = fixture_lock(client, "all", WAIT_LONG_TTL_MS, 0);
-	uint64_t began = wait_now_ns();
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	assert_true(wait_elapsed_ms(began) >= 200);
 	assert_int_equal(fixture_votes_of_kind(lock, NODES, REDLOCK_KIND_MISSING), NODES);

@@ -70,7 +70,8 @@ int __wrap_getaddrinfo(const char *host, const char *service, const struct addri
 	asked++;
 	while (held)
 		usleep(1000);
-	struct addrinfo *list = code == 0 && addresses != NULL ? calloc(MOST, sizeof *list) : NULL;
+	int result = code;
+	struct addrinfo *list = result == 0 && addresses != NULL ? calloc(MOST, sizeof *list) : NULL;
 	unsigned count = 0;
 	for (const char *at = list != NULL ? addresses : NULL; at != NULL; count++)
 		at = take_one(at, &list[count]);
@@ -79,7 +80,7 @@ int __wrap_getaddrinfo(const char *host, const char *service, const struct addri
 	*ret = list;
 	errno = EMFILE; /* for EAI_SYSTEM */
 	answered++;
-	return code;
+	return result;
 }
 
 void __wrap_freeaddrinfo(struct addrinfo *list)
