@@ -185,6 +185,55 @@ static void nothing_is_printed(void **state)
 	fclose(said);
 }
 
+/* Two nodes are one server by identity; by address only where one of them tells no identity, and only when
+ * both have had the time to: an address may be a gate to many servers. */
+static void duplicates(void **state)
+{
+	(void)state;
+	static const char *const urls[] = {"unix:///nonexistent/1", "unix:///nonexistent/2"};
+	static const struct {
+		const char *run_ids[2];
+		bool same_address;
+		bool open;     /* the second one */
+		bool greeting; /* it has not told its identity, or that it does not */
+		bool duplicate;
+	} cases[] = {
+	    {{"x", "x"}, false, true, false, true}, {{"x", "x"}, true, true, false, true},
+	    {{"x", "y"}, true, true, false, false}, {{"x", "y"}, false, true, false, false},
+	    {{"", ""}, true, true, false, true},    {{"x", ""}, true, true, false, true},
+	    {{"", ""}, false, true, false, false},  {{"x", ""}, true, true, true, false},
+	    {{"", ""}, true, false, false, false},  {{"x", "x"}, true, false, false, false},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct redlock_options options;
+		redlock_client *client = NULL;
+		redlock_options_init(&options);
+		options.urls = urls;
+		options.url_count = 2;
+		assert_int_equal(redlock_open(&options, &client), 0);
+		redlock_lock *lock = new_lock(client);
+		for (unsigned k = 0; k < 2; k++) {
+			struct rl_node *n = &client->nodes[k];
+			n->link = k == 0 || cases[i].open ? RL_LINK_OPEN : RL_LINK_DOWN;
+			n->setup.count = k == 1 && cases[i].greeting ? 1 : 0;
+			snprintf(n->run_id, sizeof n->run_id, "%s", cases[i].run_ids[k]);
+			n->dial.peer =
+			    (struct rl_address){.length = 1, .bytes = {cases[i].same_address ? 7 : (unsigned char)k}};
+			n->identified = true;
+		}
+		rl_take_answer(client, &client->nodes[0],
+		               &(struct rl_answer){.tag = {.slot = lock->slot, .generation = 99}});
+		assert_int_equal(client->nodes[0].duplicate, cases[i].duplicate);
+		assert_int_equal(client->nodes[1].duplicate, cases[i].duplicate);
+		for (unsigned k = 0; k < 2; k++) {
+			client->nodes[k].link = RL_LINK_DOWN;
+			client->nodes[k].setup.count = 0;
+		}
+		redlock_lock_free(lock);
+		redlock_close(client);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +243,7 @@ int main(void)
 	    cmocka_unit_test(each_handle_has_a_slot),
 	    cmocka_unit_test(error_text),
 	    cmocka_unit_test(nothing_is_printed),
+	    cmocka_unit_test(duplicates),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
