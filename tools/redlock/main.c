@@ -89,7 +89,7 @@ static int show_acl(void)
 	    "PREFIX is that of your locks (--prefix), or leave it empty. Needed for locks: set to evalsha; "
 	    "select\n"
 	    "for a database other than 0. Without client|id, client|kill and info a key may stay until its TTL\n"
-	    "behind a broken connection, and one server behind two names is not noticed. The last four are for\n"
+	    "behind a broken connection, and one server by two addresses is not noticed. The last four are for\n"
 	    "`redlock status` and `redlock check`.\n",
 	    stdout);
 	return EXIT_OK;
