@@ -25,7 +25,7 @@ bool rl_auth_push(struct rl_outbox *outbox, const struct rl_endpoint *e)
 		words[count++] = TEXT(e->user);
 	words[count++] = TEXT(e->password != NULL ? e->password : "");
 	bool ok = rl_resp_command(&command, words, count) &&
-	          rl_outbox_push(outbox, &entry, (struct rl_slice){command.bytes, command.size});
+	          rl_outbox_push_secret(outbox, &entry, (struct rl_slice){command.bytes, command.size});
 	if (command.bytes != NULL)
 		explicit_bzero(command.bytes, command.capacity);
 	rl_buffer_free(&command);

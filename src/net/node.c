@@ -294,8 +294,15 @@ static bool may_linger(const struct rl_node *n, const struct rl_entry *entry, en
 	return vote == REDLOCK_VOTE_NO ? n->ghost_stays && now_ns < n->ghost_gone_ns : true;
 }
 
-/* False: it is no answer to what was asked. */
-static bool take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
+/* An answer that no server gives to this question belongs to another one: those behind it would be taken for
+ * the wrong ones too, and what became of this request is not known. */
+static void go_astray(struct rl_node *n, const struct rl_entry *entry)
+{
+	rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
+	n->set_unanswered = entry->operation == REDLOCK_OP_ACQUIRE;
+}
+
+static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
                         struct rl_answer *ret, uint64_t now_ns)
 {
 	enum redlock_operation operation = (enum redlock_operation)entry->operation;
@@ -310,20 +317,13 @@ static bool take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	if (may_linger(n, entry, vote, now_ns))
 		n->lingering++;
 	*ret = (struct rl_answer){.tag = entry->tag, .operation = operation, .vote = vote, .reply = reply};
-	return vote != REDLOCK_VOTE_GARBAGE;
+	if (vote == REDLOCK_VOTE_GARBAGE)
+		go_astray(n, entry);
 }
 
 static void take_garbage(struct rl_node *n)
 {
 	rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
-}
-
-/* An answer that no server gives to this question belongs to another one: those behind it would be taken for
- * the wrong ones too, and what became of this request is not known. */
-static void go_astray(struct rl_node *n, const struct rl_entry *entry)
-{
-	rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
-	n->set_unanswered = entry->operation == REDLOCK_OP_ACQUIRE;
 }
 
 bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
@@ -348,14 +348,11 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 			continue;
 		}
 		bool again = entry.by_sha && is_noscript(reply) && ask_by_text(n, &entry);
-		bool astray = false;
 		if (entry.setup == RL_SETUP_AUTH)
 			rl_auth_answer(n, reply);
 		else if (!again)
-			astray = !take_answer(n, &entry, reply, ret, now_ns);
+			take_answer(n, &entry, reply, ret, now_ns);
 		rl_outbox_pop(&n->outbox);
-		if (astray)
-			go_astray(n, &entry);
 		if (!again && entry.tag.seq != 0)
 			return true;
 	}

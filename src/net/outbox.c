@@ -71,7 +71,6 @@ bool rl_outbox_push(struct rl_outbox *o, const struct rl_entry *entry, struct rl
 	struct rl_entry *slot = &o->ring[(o->first + o->count++) & (o->ring_capacity - 1)];
 	*slot = *entry;
 	slot->size = (uint32_t)bytes.size;
-	o->secrets += entry->setup == RL_SETUP_AUTH;
 	return true;
 }
 
@@ -95,13 +94,26 @@ bool rl_outbox_front_sent(const struct rl_outbox *o)
 	return o->sent >= o->head + o->ring[o->first].size;
 }
 
+bool rl_outbox_push_secret(struct rl_outbox *o, const struct rl_entry *entry, struct rl_slice bytes)
+{
+	bool ok = rl_outbox_push(o, entry, bytes);
+	o->secrets += ok;
+	return ok;
+}
+
+static void wipe_front(struct rl_outbox *o)
+{
+	if (o->ring[o->first].setup != RL_SETUP_AUTH)
+		return;
+	explicit_bzero(o->bytes + o->head, o->ring[o->first].size);
+	o->secrets--;
+}
+
 void rl_outbox_pop(struct rl_outbox *o)
 {
 	assert(o->count > 0);
-	if (o->ring[o->first].setup == RL_SETUP_AUTH) {
-		explicit_bzero(o->bytes + o->head, o->ring[o->first].size);
-		o->secrets--;
-	}
+	if (o->secrets > 0)
+		wipe_front(o);
 	o->head += o->ring[o->first].size;
 	if (o->sent < o->head)
 		o->sent = o->head;

@@ -45,6 +45,9 @@ struct rl_outbox {
 /* Appends a request. False: out of memory, nothing appended. */
 bool rl_outbox_push(struct rl_outbox *outbox, const struct rl_entry *entry, struct rl_slice bytes);
 
+/* The same for an AUTH, whose bytes are wiped when it goes. */
+bool rl_outbox_push_secret(struct rl_outbox *outbox, const struct rl_entry *entry, struct rl_slice bytes);
+
 /* The oldest entry, NULL if there is none, and its bytes. */
 const struct rl_entry *rl_outbox_front(const struct rl_outbox *outbox);
 struct rl_slice rl_outbox_front_bytes(const struct rl_outbox *outbox);
