@@ -244,8 +244,10 @@ static void left_when_it_has_ended(void **state)
 {
 	(void)state;
 	struct rl_poller poller;
+	unsigned before = answered;
 	struct rl_lookup *lookup = start(&poller);
 	wait_for(&poller);
+	assert_int_equal(answered, before + 1);
 	rl_lookup_leave(lookup, false);
 	rl_poller_close(&poller);
 }
