@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The blocking calls. Whoever waits drives the loop for all: one thread leads, that is, it waits in the
- * poller; the others sleep until their result is there or the lead is passed to them. So concurrent callers
- * share each node's connection and its pipeline.
- */
+/* The blocking calls. How they wait is in waiters.c. */
 #include "client.h"
 #include "options.h"
 #include "os/clock.h"
@@ -12,52 +8,23 @@
  * nobody looked must not cost a vote, and an answer that waits in the socket is not a stall. */
 #define IDLE_NS (100 * RL_NS_PER_MS)
 
-static void join_waiters(redlock_client *c, redlock_lock *lock)
+/* Enters. Whoever is about to send meanwhile leaves it to this thread. */
+static int come_in(const redlock_lock *lock)
 {
-	redlock_lock **at = &c->waiters;
-	while (*at != NULL)
-		at = &(*at)->next_waiter;
-	lock->next_waiter = NULL;
-	*at = lock;
-}
-
-static void leave_waiters(redlock_client *c, const redlock_lock *lock)
-{
-	redlock_lock **at = &c->waiters;
-	while (*at != lock)
-		at = &(*at)->next_waiter;
-	*at = lock->next_waiter;
-}
-
-/* The poller fails only when somebody closed its descriptor. Then nothing can be waited for. */
-static void give_up(redlock_client *c, redlock_lock *lock)
-{
-	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM});
-	lock->done = true;
-	lock->done_result = REDLOCK_E_SYSTEM;
-}
-
-static void wait_done(redlock_client *c, redlock_lock *lock)
-{
-	join_waiters(c, lock);
-	while (!lock->done) {
-		if (c->led) {
-			pthread_cond_wait(&lock->wake, &c->mutex);
-			continue;
-		}
-		c->leader = lock;
-		int error = rl_lead(c);
-		c->leader = NULL;
-		if (error < 0)
-			give_up(c, lock);
-	}
-	leave_waiters(c, lock);
-	rl_pass_lead(c);
+	redlock_client *c = lock->client;
+	if (c == NULL)
+		return REDLOCK_E_STATE;
+	if (rl_forkmark_is_child(&c->forkmark))
+		return REDLOCK_E_FORKED;
+	atomic_fetch_add(&c->coming, 1);
+	pthread_mutex_lock(&c->mutex);
+	atomic_fetch_sub(&c->coming, 1);
+	return 0;
 }
 
 static int run(redlock_lock *lock, struct rl_event event)
 {
-	int error = rl_enter_lock(lock);
+	int error = come_in(lock);
 	if (error < 0)
 		return error;
 	redlock_client *c = lock->client;
@@ -65,20 +32,21 @@ static int run(redlock_lock *lock, struct rl_event event)
 	c->now_ns = rl_clock_now();
 	if (c->now_ns - idle_since > IDLE_NS && !c->led)
 		(void)rl_poll_once(c);
-	if (lock->waited || (lock->pending & RL_PENDING_DONE) != 0 || rl_lock_busy(&lock->core)) {
+	bool busy = lock->waited || (lock->pending & RL_PENDING_DONE) != 0 || rl_lock_busy(&lock->core);
+	if (!busy) {
+		lock->waited = true;
+		lock->done = false;
+		error = rl_operate(c, lock, event);
+	}
+	rl_settle_together(c);
+	if (busy || error < 0) {
+		lock->waited = busy;
 		rl_leave(c);
-		return REDLOCK_E_STATE;
+		return busy ? REDLOCK_E_STATE : error;
 	}
-	lock->waited = true;
-	lock->done = false;
-	error = rl_operate(c, lock, event);
-	rl_settle(c);
-	if (error == 0) {
-		wait_done(c, lock);
-		error = lock->done_result;
-	}
+	rl_wait_done(c, lock);
+	error = lock->done_result;
 	lock->waited = false;
-	rl_leave(c);
 	return error;
 }
 
@@ -139,7 +107,7 @@ int redlock_drain(redlock_client *c, uint64_t timeout_ms)
 		if (c->drain_until_ns <= c->now_ns || until < c->drain_until_ns)
 			c->drain_until_ns = until; /* the drainer whose time it was has gone */
 		if (c->led)
-			pthread_cond_wait(&c->turned, &c->mutex);
+			rl_wait(c, &c->turned);
 		else
 			error = rl_lead(c);
 	}

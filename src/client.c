@@ -115,6 +115,7 @@ static void init(redlock_client *c, const struct redlock_options *o)
 	pthread_cond_init(&c->turned, NULL);
 	pthread_cond_init(&c->keeper_wake, NULL);
 	c->poller = (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1};
+	c->to_wake_end = &c->to_wake;
 	c->notice_fd = -1;
 	c->free_slot = UINT32_MAX;
 	c->node_timeout_ms = o->node_timeout_ms;

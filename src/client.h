@@ -4,10 +4,10 @@
  *
  *   client.c   opens and closes       turn.c      one turn of the loop: receive, decide, run timers, send
  *   handle.c   lock handles           operate.c   effects of the core: tokens, requests, answers, notices
- *   blocking.c blocking calls         schedule.c  which handle's deadline comes first
- *   events.c   the event-loop calls   inspect.c   what is known of nodes and votes
- *   keeper.c   the thread             options.c   sized options, checked and copied
- *   credentials.c  user and password, also new ones
+ *   waiters.c  threads that sleep     schedule.c  which handle's deadline comes first
+ *   blocking.c blocking calls         inspect.c   what is known of nodes and votes
+ *   events.c   the event-loop calls   options.c   sized options, checked and copied
+ *   keeper.c   the thread             credentials.c  user and password, also new ones
  *
  * Everything here is under the client's mutex, but for what is said otherwise.
  */
@@ -15,6 +15,8 @@
 #define RL_CLIENT_H
 
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 
 #include <redlock/redlock.h>
 
@@ -47,10 +49,14 @@ struct redlock_lock {
 	enum redlock_operation done_operation;
 	int done_result;
 
-	bool waited; /* a blocking call waits for the result */
+	atomic_bool waited; /* a blocking call waits for the result; the one field that it writes without the mutex */
 	bool done;
-	pthread_cond_t wake;
+	bool asleep; /* it waits for `wake`: nobody has posted it, or is about to */
+	bool served; /* woken with its result: nothing is left to be done for it under the mutex */
+	sem_t wake;
+	redlock_lock *previous_waiter;
 	redlock_lock *next_waiter;
+	redlock_lock *next_wake;
 };
 
 /* A slot outlives the handle in it: its generation tells late answers from those of the next handle. */
@@ -96,10 +102,17 @@ struct redlock_client {
 
 	bool led;                   /* a thread waits in the poller for all */
 	const redlock_lock *leader; /* whose result that thread waits for; NULL: none in particular */
-	redlock_lock *waiters;
+	redlock_lock *waiters; /* the longest first */
+	redlock_lock *last_waiter;
+	redlock_lock *to_wake; /* by whoever leaves the mutex */
+	redlock_lock **to_wake_end;
 	unsigned drainers;
 	uint64_t drain_until_ns;
 	pthread_cond_t turned; /* for drainers: a turn has ended */
+
+	atomic_uint coming; /* threads that are on their way into the mutex, or woken and not out of the library */
+	atomic_bool left;   /* there may be bytes that are left for one of them to send */
+	uint64_t left_by_ns;
 
 	bool keeper_runs;
 	bool keeper_stops;
@@ -135,11 +148,11 @@ void rl_drop_events(redlock_client *c, redlock_lock *lock);
 
 /* ---- turn.c ---- */
 
-/* One turn: receives from the `count` ready nodes, runs timers, sends, arms the timer. */
-void rl_turn(redlock_client *c, const struct rl_ready *ready, int count);
-
 /* Sends what the last operations queued, and arms the timer. */
 void rl_settle(redlock_client *c);
+
+/* The same, unless another thread is about to come, which does it for both. */
+void rl_settle_together(redlock_client *c);
 
 /* When the next turn is due; UINT64_MAX: when a socket is ready. */
 uint64_t rl_next_deadline(const redlock_client *c);
@@ -151,8 +164,19 @@ int rl_poll_once(redlock_client *c);
 /* Waits in the poller without the mutex, on behalf of all threads, then takes a turn. */
 int rl_lead(redlock_client *c);
 
+/* ---- waiters.c ---- */
+
+/* Waits for the result of `lock`, leading or sleeping. Leaves the mutex. */
+void rl_wait_done(redlock_client *c, redlock_lock *lock);
+
+/* Tells the thread that waits for `lock` that its result is there. */
+void rl_wake_done(redlock_client *c, redlock_lock *lock);
+
 /* Hands the lead to a thread that waits. */
 void rl_pass_lead(redlock_client *c);
+
+/* Waits for one of the client's conditions. */
+void rl_wait(redlock_client *c, pthread_cond_t *condition);
 
 /* ---- credentials.c ---- */
 
@@ -180,9 +204,7 @@ static inline int rl_enter_lock(const redlock_lock *lock)
 	return lock->client != NULL ? rl_enter(lock->client) : REDLOCK_E_STATE;
 }
 
-static inline void rl_leave(redlock_client *c)
-{
-	pthread_mutex_unlock(&c->mutex);
-}
+/* Unlocks, then wakes: who is woken finds the mutex free. */
+void rl_leave(redlock_client *c);
 
 #endif

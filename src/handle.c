@@ -75,11 +75,9 @@ static void attach(redlock_client *c, redlock_lock *lock)
 	c->locks = lock;
 }
 
-/* A condition is not destroyed in a child process: that waits for waiters, who live in the parent. */
-static void free_memory(redlock_lock *lock, bool child)
+static void free_memory(redlock_lock *lock)
 {
-	if (!child)
-		pthread_cond_destroy(&lock->wake);
+	sem_destroy(&lock->wake);
 	free((void *)lock->name.bytes);
 	free(lock->findings);
 	free(lock);
@@ -98,7 +96,7 @@ static int make(redlock_client *c, const void *name, size_t name_len,
 	redlock_lock *lock = calloc(1, sizeof *lock);
 	if (lock == NULL)
 		return REDLOCK_E_NOMEM;
-	pthread_cond_init(&lock->wake, NULL);
+	sem_init(&lock->wake, 0, 0);
 	rl_lock_init(&lock->core, &rules);
 	rl_timer_init(&lock->timer);
 	lock->user = options->user;
@@ -109,7 +107,7 @@ static int make(redlock_client *c, const void *name, size_t name_len,
 	error = make_name(c, lock, name, name_len);
 	bool room = error == 0 && reserve_slot(c) && rl_schedule_reserve(&c->schedule, c->slot_count);
 	if (!room) {
-		free_memory(lock, false);
+		free_memory(lock);
 		return REDLOCK_E_NOMEM;
 	}
 	attach(c, lock);
@@ -171,8 +169,7 @@ static void free_handle(redlock_lock *lock, bool release)
 	if (lock == NULL)
 		return;
 	redlock_client *c = lock->client;
-	bool child = c != NULL && rl_forkmark_is_child(&c->forkmark);
-	if (child) {
+	if (c != NULL && rl_forkmark_is_child(&c->forkmark)) {
 		rl_handle_detach(lock, false); /* a child has one thread, and the mutex may be taken for ever */
 	} else if (c != NULL) {
 		pthread_mutex_lock(&c->mutex);
@@ -181,7 +178,7 @@ static void free_handle(redlock_lock *lock, bool release)
 		rl_settle(c);
 		rl_leave(c);
 	}
-	free_memory(lock, child);
+	free_memory(lock);
 }
 
 void redlock_lock_free(redlock_lock *lock)

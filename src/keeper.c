@@ -13,7 +13,7 @@ static void *keep(void *argument)
 		if (!c->led && rl_lead(c) >= 0)
 			continue;
 		rl_pass_lead(c);
-		pthread_cond_wait(&c->keeper_wake, &c->mutex);
+		rl_wait(c, &c->keeper_wake);
 	}
 	rl_pass_lead(c); /* somebody may have waited behind this thread */
 	rl_leave(c);

@@ -146,10 +146,7 @@ static void report(redlock_client *c, redlock_lock *lock, const struct rl_effect
 		return;
 	}
 	lock->done = true;
-	if (c->led && c->leader == lock)
-		rl_poller_wake(&c->poller); /* decided by another thread's turn, a cancel or a timer */
-	else
-		pthread_cond_signal(&lock->wake);
+	rl_wake_done(c, lock);
 }
 
 /* Steele, Lea, Flood: SplitMix64. Spreads retries; nothing depends on its quality. */

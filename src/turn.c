@@ -8,6 +8,9 @@
 /* With many handles due at once, answers must be read in between: they would look late, and pile up. */
 enum { MAX_READY = 64, MAX_TIMERS = 256 };
 
+/* So long bytes may be left for another thread to send, should it not get a processor. */
+#define LEFT_NS RL_NS_PER_MS
+
 static void collect(redlock_client *c, struct rl_node *node)
 {
 	struct rl_answer answer;
@@ -39,6 +42,8 @@ uint64_t rl_next_deadline(const redlock_client *c)
 	uint64_t next = first != NULL ? first->at_ns : UINT64_MAX;
 	for (unsigned i = 0; i < c->node_count; i++)
 		next = rl_time_min(next, rl_node_deadline(&c->nodes[i]));
+	if (atomic_load(&c->left))
+		next = rl_time_min(next, c->left_by_ns);
 	return c->drainers > 0 ? rl_time_min(next, c->drain_until_ns) : next;
 }
 
@@ -62,13 +67,30 @@ static void run_timers(redlock_client *c)
 		rl_node_tick(&c->nodes[i], c->now_ns);
 }
 
-void rl_settle(redlock_client *c)
+static void arm(redlock_client *c)
 {
-	send_all(c);
 	(void)rl_poller_arm(&c->poller, rl_next_deadline(c), c->now_ns); /* fails only for a bad descriptor */
 }
 
-void rl_turn(redlock_client *c, const struct rl_ready *ready, int count)
+void rl_settle(redlock_client *c)
+{
+	atomic_store(&c->left, false);
+	send_all(c);
+	arm(c);
+}
+
+void rl_settle_together(redlock_client *c)
+{
+	if (!atomic_exchange(&c->left, true))
+		c->left_by_ns = rl_time_add(c->now_ns, LEFT_NS);
+	if (atomic_load(&c->coming) == 0 || c->left_by_ns <= c->now_ns)
+		rl_settle(c);
+	else
+		arm(c);
+}
+
+/* One turn: receives from the ready nodes and runs timers. */
+static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 {
 	c->now_ns = rl_clock_now();
 	for (int i = 0; i < count; i++) {
@@ -79,7 +101,6 @@ void rl_turn(redlock_client *c, const struct rl_ready *ready, int count)
 		collect(c, node);
 	}
 	run_timers(c);
-	rl_settle(c);
 	if (c->drainers > 0)
 		pthread_cond_broadcast(&c->turned);
 }
@@ -88,9 +109,11 @@ int rl_poll_once(redlock_client *c)
 {
 	struct rl_ready ready[MAX_READY];
 	int count = c->led ? 0 : rl_poller_wait(&c->poller, ready, MAX_READY, false);
-	if (count >= 0)
-		rl_turn(c, ready, count);
-	return count < 0 ? count : 0;
+	if (count < 0)
+		return count;
+	turn(c, ready, count);
+	rl_settle(c);
+	return 0;
 }
 
 int rl_lead(redlock_client *c)
@@ -101,19 +124,9 @@ int rl_lead(redlock_client *c)
 	int count = rl_poller_wait(&c->poller, ready, MAX_READY, true);
 	pthread_mutex_lock(&c->mutex);
 	c->led = false;
-	if (count >= 0)
-		rl_turn(c, ready, count);
-	return count < 0 ? count : 0;
-}
-
-void rl_pass_lead(redlock_client *c)
-{
-	if (c->led)
-		return;
-	if (c->waiters != NULL)
-		pthread_cond_signal(&c->waiters->wake);
-	else if (c->drainers > 0)
-		pthread_cond_broadcast(&c->turned);
-	else if (c->keeper_runs)
-		pthread_cond_signal(&c->keeper_wake);
+	if (count < 0)
+		return count;
+	turn(c, ready, count);
+	rl_settle_together(c);
+	return 0;
 }

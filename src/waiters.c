@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that wait for a result. Whoever waits drives the loop for all: one thread leads, that is, it waits
+ * in the poller; the others sleep until their result is there or the lead is passed to them. So concurrent
+ * callers share each node's connection, its pipeline, and the system calls of a turn.
+ */
+#include <errno.h>
+
+#include "client.h"
+
+/* ---- the list ---- */
+
+static void join(redlock_client *c, redlock_lock *lock)
+{
+	lock->next_waiter = NULL;
+	lock->previous_waiter = c->last_waiter;
+	if (c->last_waiter != NULL)
+		c->last_waiter->next_waiter = lock;
+	else
+		c->waiters = lock;
+	c->last_waiter = lock;
+}
+
+static void quit(redlock_client *c, const redlock_lock *lock)
+{
+	if (lock->previous_waiter != NULL)
+		lock->previous_waiter->next_waiter = lock->next_waiter;
+	else
+		c->waiters = lock->next_waiter;
+	if (lock->next_waiter != NULL)
+		lock->next_waiter->previous_waiter = lock->previous_waiter;
+	else
+		c->last_waiter = lock->previous_waiter;
+}
+
+/* ---- waking ---- */
+
+/* Once somebody is posted, the handle is its own again, and may be gone. */
+static void wake_all(redlock_lock *first)
+{
+	while (first != NULL) {
+		redlock_lock *next = first->next_wake;
+		sem_post(&first->wake);
+		first = next;
+	}
+}
+
+static void will_wake(redlock_client *c, redlock_lock *lock)
+{
+	lock->asleep = false;
+	lock->next_wake = NULL;
+	*c->to_wake_end = lock;
+	c->to_wake_end = &lock->next_wake;
+}
+
+static redlock_lock *take_to_wake(redlock_client *c)
+{
+	redlock_lock *first = c->to_wake;
+	c->to_wake = NULL;
+	c->to_wake_end = &c->to_wake;
+	return first;
+}
+
+void rl_leave(redlock_client *c)
+{
+	redlock_lock *woken = take_to_wake(c);
+	pthread_mutex_unlock(&c->mutex);
+	wake_all(woken);
+}
+
+void rl_wait(redlock_client *c, pthread_cond_t *condition)
+{
+	wake_all(take_to_wake(c));
+	pthread_cond_wait(condition, &c->mutex);
+}
+
+void rl_wake_done(redlock_client *c, redlock_lock *lock)
+{
+	if (lock->asleep) {
+		quit(c, lock);
+		lock->served = true;
+		atomic_fetch_add(&c->coming, 1);
+		will_wake(c, lock);
+	} else if (c->led && c->leader == lock) {
+		rl_poller_wake(&c->poller); /* decided by another thread's turn, a cancel or a timer */
+	}
+}
+
+void rl_pass_lead(redlock_client *c)
+{
+	if (c->led)
+		return;
+	if (c->waiters != NULL) {
+		if (c->waiters->asleep)
+			will_wake(c, c->waiters);
+	} else if (c->drainers > 0) {
+		pthread_cond_broadcast(&c->turned);
+	} else if (c->keeper_runs) {
+		pthread_cond_signal(&c->keeper_wake);
+	}
+}
+
+/* ---- waiting ---- */
+
+/* The poller fails only when somebody closed its descriptor. Then nothing can be waited for. */
+static void give_up(redlock_client *c, redlock_lock *lock)
+{
+	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM});
+	lock->done = true;
+	lock->done_result = REDLOCK_E_SYSTEM;
+}
+
+static void lead(redlock_client *c, redlock_lock *lock)
+{
+	c->leader = lock;
+	int error = rl_lead(c);
+	c->leader = NULL;
+	if (error < 0)
+		give_up(c, lock);
+}
+
+/* Returns without the mutex. */
+static void sleep_until_woken(redlock_client *c, redlock_lock *lock)
+{
+	lock->served = false;
+	lock->asleep = true;
+	rl_leave(c);
+	while (sem_wait(&lock->wake) < 0 && errno == EINTR)
+		;
+}
+
+/* A thread that was woken with its result may be the one that the others have left their bytes to. */
+static void go(redlock_client *c)
+{
+	if (atomic_fetch_sub(&c->coming, 1) > 1 || !atomic_load(&c->left))
+		return;
+	pthread_mutex_lock(&c->mutex);
+	if (atomic_load(&c->left))
+		rl_settle_together(c);
+	rl_leave(c);
+}
+
+void rl_wait_done(redlock_client *c, redlock_lock *lock)
+{
+	join(c, lock);
+	while (!lock->done) {
+		if (!c->led) {
+			lead(c, lock);
+			continue;
+		}
+		sleep_until_woken(c, lock);
+		if (lock->served) {
+			go(c);
+			return;
+		}
+		pthread_mutex_lock(&c->mutex);
+	}
+	quit(c, lock);
+	rl_pass_lead(c);
+	rl_leave(c);
+}
