@@ -69,6 +69,13 @@ int rl_random_bytes(void *buffer, size_t size)
 	return 0;
 }
 
+int rl_random_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size)
+{
+	(void)pool;
+	(void)now_ns;
+	return rl_random_bytes(buffer, size);
+}
+
 /* The library's backoff, or none worth the name. */
 void real_backoff(struct rl_node *node, uint64_t now_ns) __asm__("__real_rl_backoff_begin");
 void hooked_backoff(struct rl_node *node, uint64_t now_ns) __asm__("__wrap_rl_backoff_begin");

@@ -24,6 +24,7 @@
 #include "net/node.h"
 #include "os/forkmark.h"
 #include "os/poller.h"
+#include "os/random.h"
 #include "schedule.h"
 
 /* Bits of redlock_lock.pending: one event of each kind may wait to be pulled. */
@@ -49,7 +50,8 @@ struct redlock_lock {
 	enum redlock_operation done_operation;
 	int done_result;
 
-	atomic_bool waited; /* a blocking call waits for the result; the one field that it writes without the mutex */
+	atomic_bool
+	    waited; /* a blocking call waits for the result; the one field that it writes without the mutex */
 	bool done;
 	bool asleep; /* it waits for `wake`: nobody has posted it, or is about to */
 	bool served; /* woken with its result: nothing is left to be done for it under the mutex */
@@ -84,8 +86,9 @@ struct redlock_client {
 	void (*trace)(void *trace_user, const char *line);
 	void *trace_user;
 
-	uint64_t now_ns;  /* of this turn */
-	uint64_t entropy; /* state of the generator for retry delays; tokens do not come from it */
+	uint64_t now_ns;              /* of this turn */
+	uint64_t entropy;             /* state of the generator for retry delays; tokens do not come from it */
+	struct rl_random_pool random; /* tokens do from here */
 	struct rl_wire wire;
 	uint32_t refused_seq; /* requests that a node did not take: votes that are still to be counted */
 	uint32_t refused_nodes;
@@ -102,7 +105,7 @@ struct redlock_client {
 
 	bool led;                   /* a thread waits in the poller for all */
 	const redlock_lock *leader; /* whose result that thread waits for; NULL: none in particular */
-	redlock_lock *waiters; /* the longest first */
+	redlock_lock *waiters;      /* the longest first */
 	redlock_lock *last_waiter;
 	redlock_lock *to_wake; /* by whoever leaves the mutex */
 	redlock_lock **to_wake_end;
@@ -110,8 +113,9 @@ struct redlock_client {
 	uint64_t drain_until_ns;
 	pthread_cond_t turned; /* for drainers: a turn has ended */
 
-	atomic_uint coming; /* threads that are on their way into the mutex, or woken and not out of the library */
-	atomic_bool left;   /* there may be bytes that are left for one of them to send */
+	atomic_uint
+	    coming;       /* threads that are on their way into the mutex, or woken and not out of the library */
+	atomic_bool left; /* there may be bytes that are left for one of them to send */
 	uint64_t left_by_ns;
 
 	bool keeper_runs;

@@ -6,7 +6,6 @@
 #include "client.h"
 #include "core/trace.h"
 #include "os/bell.h"
-#include "os/random.h"
 
 /* ---- events to be pulled ---- */
 
@@ -91,7 +90,7 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	unsigned char random[20];
 	if (lock->core.rules.own_token)
 		return true;
-	if (rl_random_bytes(random, sizeof random) < 0)
+	if (rl_random_take(&c->random, c->now_ns, random, sizeof random) < 0)
 		return false;
 	char *at = lock->token;
 	for (size_t i = 0; i < sizeof random; i++) {

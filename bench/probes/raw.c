@@ -4,8 +4,8 @@
  * thread, one connection per server, -c locks in flight, whose commands share one send per server and turn.
  * No library, no timers, no error handling worth the name: what this takes, the kernel and the servers take.
  * A server that hangs is not waited for, and what queues for it is capped; one that is gone is left out.
- * Figures of redlock are ratios to it, measured in the same run (bench/run). Options: common/options.h,
- * but for -w: it always waits.
+ * Figures of redlock are ratios to it, measured in the same run (bench/run). Options: common/options.h;
+ * with -w a release is sent and not waited for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,6 +52,8 @@ static unsigned alive, quorum;
 static int poller;
 static struct lock *locks;
 static uint64_t running;
+
+static void flush_all(void);
 
 /* ---- One lock ---- */
 
@@ -108,6 +110,10 @@ static void vote(struct lock *l, bool yes)
 		result.failed += l->yes < quorum;
 		l->held_ns = clock_now();
 		begin_round(l, RELEASING);
+		if (options.no_wait) {
+			flush_all();
+			end_pair(l);
+		}
 	} else if (l->state == RELEASING && decided) {
 		end_pair(l);
 	}

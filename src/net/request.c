@@ -21,8 +21,7 @@ enum rl_script rl_script_of(enum redlock_operation operation)
 static bool format(struct rl_buffer *out, const struct rl_request *r, bool by_text)
 {
 	char digits[24];
-	int digit_count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)r->ttl_ms);
-	struct rl_slice ttl = {digits, (size_t)digit_count};
+	struct rl_slice ttl = {digits, rl_resp_digits(digits, r->ttl_ms)};
 	if (r->operation == REDLOCK_OP_ACQUIRE) {
 		struct rl_slice set[] = {WORD("SET"), r->name, r->token, WORD("NX"), WORD("PX"), ttl};
 		return rl_resp_command(out, set, 6);

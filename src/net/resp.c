@@ -4,22 +4,28 @@
 #include <hiredis/hiredis.h>
 #include <string.h>
 
+#include "net/short_reply.h"
+
 /* ---- writing ---- */
+
+size_t rl_resp_digits(char *at, uint64_t number)
+{
+	char digits[20];
+	size_t count = 0;
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	for (size_t i = 0; i < count; i++)
+		at[i] = digits[count - 1 - i];
+	return count;
+}
 
 static size_t put_number(char *at, char mark, size_t number)
 {
-	char digits[24];
-	size_t n = 0;
-	do
-		digits[n++] = (char)('0' + number % 10);
-	while ((number /= 10) > 0);
-	size_t used = 0;
-	at[used++] = mark;
-	while (n > 0)
-		at[used++] = digits[--n];
-	at[used++] = '\r';
-	at[used++] = '\n';
-	return used;
+	at[0] = mark;
+	size_t used = 1 + rl_resp_digits(at + 1, number);
+	memcpy(at + used, "\r\n", 2);
+	return used + 2;
 }
 
 bool rl_resp_command(struct rl_buffer *out, const struct rl_slice *words, unsigned count)
@@ -152,6 +158,7 @@ bool rl_resp_open(struct rl_resp *r)
 		return false;
 	reader->privdata = r;
 	r->reader = reader;
+	r->ahead_used = r->ahead_size = 0;
 	return true;
 }
 
@@ -162,21 +169,55 @@ void rl_resp_close(struct rl_resp *r)
 	r->reader = NULL;
 }
 
+/* ---- reading: short replies are told by their bytes, as long as the reader has nothing to finish ---- */
+
+static bool reader_is_idle(const struct rl_resp *r)
+{
+	const redisReader *reader = r->reader;
+	return reader->err == 0 && reader->ridx == -1 && reader->pos == reader->len;
+}
+
+static bool give_to_reader(struct rl_resp *r)
+{
+	size_t size = r->ahead_size - r->ahead_used;
+	const char *bytes = r->ahead + r->ahead_used;
+	r->ahead_used = r->ahead_size;
+	return size == 0 || redisReaderFeed(r->reader, bytes, size) == REDIS_OK;
+}
+
 bool rl_resp_feed(struct rl_resp *r, const char *bytes, size_t size)
 {
-	return redisReaderFeed(r->reader, bytes, size) == REDIS_OK;
+	if (r->ahead_used < r->ahead_size || size > sizeof r->ahead || !reader_is_idle(r))
+		return give_to_reader(r) && redisReaderFeed(r->reader, bytes, size) == REDIS_OK;
+	memcpy(r->ahead, bytes, size);
+	r->ahead_used = 0;
+	r->ahead_size = size;
+	return true;
+}
+
+static bool next_short(struct rl_resp *r)
+{
+	size_t used = rl_short_reply(r->ahead + r->ahead_used, r->ahead_size - r->ahead_used, &r->reply.value);
+	r->ahead_used += used;
+	return used > 0;
 }
 
 int rl_resp_next(struct rl_resp *r, const struct rl_reply **ret_reply)
 {
 	redisReader *reader = r->reader;
 	void *object = NULL;
+	*ret_reply = &r->reply;
+	if (next_short(r))
+		return 1;
+	if (!give_to_reader(r))
+		return -1;
+	if (reader_is_idle(r))
+		return 0; /* asked without a byte, it would begin a reply */
 	if (reader->ridx == -1)
 		r->arena_used = 0; /* a new reply begins */
 	if (redisReaderGetReply(reader, &object) != REDIS_OK)
 		return -1;
 	if (object == NULL)
 		return reader->len - reader->pos > RL_RESP_UNPARSED ? -1 : 0;
-	*ret_reply = &r->reply;
 	return 1;
 }

@@ -16,6 +16,7 @@
 #define RL_RESP_ITEMS 8        /* elements of an array reply */
 #define RL_RESP_ARENA 4096     /* bytes of text kept per reply; what is longer is cut, its length is kept */
 #define RL_RESP_UNPARSED 65536 /* bytes of an unfinished reply */
+#define RL_RESP_AHEAD 16384    /* bytes that are looked at before hiredis sees them */
 
 enum rl_reply_type {
 	RL_REPLY_STATUS,
@@ -45,6 +46,9 @@ struct rl_resp {
 	struct rl_reply reply;
 	size_t arena_used;
 	char arena[RL_RESP_ARENA];
+	size_t ahead_used; /* of the bytes that the reader was not given */
+	size_t ahead_size;
+	char ahead[RL_RESP_AHEAD];
 };
 
 /* Appends one command, an array of bulk strings. False: out of memory, nothing appended. */
@@ -53,6 +57,9 @@ bool rl_resp_command(struct rl_buffer *out, const struct rl_slice *words, unsign
 /* False: out of memory. */
 bool rl_resp_open(struct rl_resp *resp);
 void rl_resp_close(struct rl_resp *resp);
+
+/* Appends the digits of a number; returns how many. */
+size_t rl_resp_digits(char *at, uint64_t number);
 
 /* Takes received bytes. False: out of memory, or garbage. */
 bool rl_resp_feed(struct rl_resp *resp, const char *bytes, size_t size);
