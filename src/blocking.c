@@ -22,27 +22,34 @@ static int come_in(const redlock_lock *lock)
 	return 0;
 }
 
+/* 0: the operation has begun. */
+static int begin(redlock_client *c, redlock_lock *lock, struct rl_event event)
+{
+	uint64_t idle_since = c->now_ns;
+	c->now_ns = rl_clock_now();
+	if (c->now_ns - idle_since > IDLE_NS && !c->led)
+		(void)rl_poll_once(c);
+	if (lock->waited || (lock->pending & RL_PENDING_DONE) != 0 || rl_lock_busy(&lock->core))
+		return REDLOCK_E_STATE;
+	lock->waited = true;
+	lock->done = false;
+	int error = rl_operate(c, lock, event);
+	if (error < 0)
+		lock->waited = false;
+	return error;
+}
+
 static int run(redlock_lock *lock, struct rl_event event)
 {
 	int error = come_in(lock);
 	if (error < 0)
 		return error;
 	redlock_client *c = lock->client;
-	uint64_t idle_since = c->now_ns;
-	c->now_ns = rl_clock_now();
-	if (c->now_ns - idle_since > IDLE_NS && !c->led)
-		(void)rl_poll_once(c);
-	bool busy = lock->waited || (lock->pending & RL_PENDING_DONE) != 0 || rl_lock_busy(&lock->core);
-	if (!busy) {
-		lock->waited = true;
-		lock->done = false;
-		error = rl_operate(c, lock, event);
-	}
+	error = begin(c, lock, event);
 	rl_settle_together(c);
-	if (busy || error < 0) {
-		lock->waited = busy;
+	if (error < 0) {
 		rl_leave(c);
-		return busy ? REDLOCK_E_STATE : error;
+		return error;
 	}
 	rl_wait_done(c, lock);
 	error = lock->done_result;

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "client.h"
+#include "os/clock.h"
 
 /* ---- the list ---- */
 
@@ -135,6 +136,7 @@ static void go(redlock_client *c)
 	if (atomic_fetch_sub(&c->coming, 1) > 1 || !atomic_load(&c->left))
 		return;
 	pthread_mutex_lock(&c->mutex);
+	c->now_ns = rl_clock_now();
 	if (atomic_load(&c->left))
 		rl_settle_together(c);
 	rl_leave(c);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many threads on one client, who leave their bytes to each other to send. The poller's timer is taken away,
+ * and all timeouts are far: a request that nobody sends, or a thread that nobody wakes, hangs for ever, and
+ * shows as a crowd that makes no progress.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "client.h"
+#include "fixture.h"
+
+enum { NODES = 3, MOST = 24 };
+
+/* The linker leads the library's calls here (--wrap). */
+int __real_rl_poller_arm(struct rl_poller *poller, uint64_t deadline_ns, uint64_t now_ns);
+int __wrap_rl_poller_arm(struct rl_poller *poller, uint64_t deadline_ns, uint64_t now_ns);
+
+static atomic_bool no_timer;
+
+int __wrap_rl_poller_arm(struct rl_poller *poller, uint64_t deadline_ns, uint64_t now_ns)
+{
+	if (no_timer)
+		deadline_ns = now_ns = UINT64_MAX; /* a timer that was set, or has fired, is taken back */
+	return __real_rl_poller_arm(poller, deadline_ns, now_ns);
+}
+
+static struct servers servers;
+
+struct crowd {
+	redlock_client *client;
+	unsigned size;
+	atomic_bool stop;
+	atomic_uint failures;
+	pthread_barrier_t meeting;
+};
+
+struct member {
+	struct crowd *crowd;
+	pthread_t thread;
+	redlock_lock *lock;
+	uint32_t dice;
+	atomic_uint pairs;
+	atomic_bool ended;
+};
+
+static struct member members[MOST];
+
+static redlock_client *open_warm(unsigned nodes)
+{
+	redlock_client *client = fixture_open(servers.urls, nodes, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "warm", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0); /* all nodes are connected */
+	redlock_lock_free(lock);
+	return client;
+}
+
+static void pair(struct member *m)
+{
+	bool ok = redlock_acquire(m->lock) == 0 && redlock_release(m->lock) == 0;
+	m->crowd->failures += !ok;
+	m->pairs++;
+}
+
+static unsigned roll(struct member *m, unsigned sides)
+{
+	m->dice = m->dice * 1664525u + 1013904223u;
+	return (m->dice >> 16) % sides;
+}
+
+/* Between two meetings some do one pair, and some more: those who are ready early do not come to the rescue
+ * of bytes that are left. */
+static void *meet(void *argument)
+{
+	struct member *m = argument;
+	unsigned rounds = wait_is_slow() ? 60 : 400;
+	for (unsigned i = 0; i < rounds; i++) {
+		for (unsigned n = 1 + roll(m, 3); n > 0; n--)
+			pair(m);
+		if (roll(m, 4) == 0)
+			sched_yield();
+		pthread_barrier_wait(&m->crowd->meeting);
+	}
+	m->ended = true;
+	return NULL;
+}
+
+static void *hurry(void *argument)
+{
+	struct member *m = argument;
+	while (!m->crowd->stop)
+		pair(m);
+	m->ended = true;
+	return NULL;
+}
+
+static void begin(struct crowd *crowd, unsigned nodes, unsigned size, void *(*work)(void *))
+{
+	char name[32];
+	*crowd = (struct crowd){.client = open_warm(nodes), .size = size};
+	pthread_barrier_init(&crowd->meeting, NULL, size);
+	no_timer = true;
+	for (unsigned i = 0; i < size; i++) {
+		snprintf(name, sizeof name, "crowd-%u", i);
+		members[i] = (struct member){.crowd = crowd, .dice = i};
+		members[i].lock = fixture_lock(crowd->client, name, WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	}
+	for (unsigned i = 0; i < size; i++)
+		assert_int_equal(pthread_create(&members[i].thread, NULL, work, &members[i]), 0);
+}
+
+static unsigned pairs_of_all(const struct crowd *crowd)
+{
+	unsigned pairs = 0;
+	for (unsigned i = 0; i < crowd->size; i++)
+		pairs += members[i].pairs;
+	return pairs;
+}
+
+/* It may take as long as it likes, as long as there is progress. */
+static void wait_for(const struct crowd *crowd, const struct member *m)
+{
+	while (!m->ended) {
+		unsigned before = pairs_of_all(crowd);
+		assert_soon(m->ended || pairs_of_all(crowd) != before);
+	}
+}
+
+static void end(struct crowd *crowd)
+{
+	for (unsigned i = 0; i < crowd->size; i++) {
+		wait_for(crowd, &members[i]);
+		pthread_join(members[i].thread, NULL);
+		redlock_lock_free(members[i].lock);
+	}
+	no_timer = false;
+	assert_int_equal(crowd->failures, 0);
+	pthread_barrier_destroy(&crowd->meeting);
+	redlock_close(crowd->client);
+}
+
+/* With one node there are no late answers, which would make somebody look by chance. */
+static void test_nothing_is_left_behind(void **state)
+{
+	(void)state;
+	static const unsigned sizes[] = {1, 2, 3, 4, 8, MOST};
+	for (unsigned i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
+		struct crowd crowd;
+		begin(&crowd, i % 2 == 0 ? 1 : NODES, sizes[i / 2], meet);
+		end(&crowd);
+	}
+}
+
+static bool all_have(const struct crowd *crowd, unsigned pairs)
+{
+	for (unsigned i = 0; i < crowd->size; i++)
+		if (members[i].pairs < pairs)
+			return false;
+	return true;
+}
+
+/* However fast the others are, each gets its turn: the last has a tenth of the pairs of the first, or more.
+ */
+static void test_nobody_starves(void **state)
+{
+	(void)state;
+	struct crowd crowd;
+	unsigned least = wait_is_slow() ? 20 : 200;
+	unsigned most = 0;
+	begin(&crowd, NODES, MOST, hurry);
+	assert_soon(all_have(&crowd, least));
+	for (unsigned i = 0; i < MOST; i++)
+		most = members[i].pairs > most ? members[i].pairs : most;
+	crowd.stop = true;
+	assert_in_range(most, least, 10 * least);
+	end(&crowd);
+}
+
+/* Who is on the way need not arrive: it may be stopped for long. The others wait a millisecond for it. */
+static void test_somebody_does_not_come(void **state)
+{
+	(void)state;
+	redlock_client *client = open_warm(NODES);
+	redlock_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
+	uint64_t since_ns = wait_now_ns();
+	client->coming++;
+	for (int i = 0; i < 20; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_release(lock));
+	}
+	client->coming--;
+	assert_in_range(wait_elapsed_ms(since_ns), 0,
+	                WAIT_SOON_MS); /* not seconds for each, when other timers fire */
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_nothing_is_left_behind),
+	    cmocka_unit_test(test_nobody_starves),
+	    cmocka_unit_test(test_somebody_does_not_come),
+	};
+	return cmocka_run_group_tests_name("crowd", tests, start, stop);
+}
