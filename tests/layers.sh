@@ -100,7 +100,7 @@ check_includes() {
 	includes net-includes "\"net/openssl\\.h\"|<openssl/[a-z0-9]+\\.h>|<(dlfcn|pthread)\.h>|$plain" $(c_files src/net -name 'openssl.*')
 	includes net-includes "\"(core|net)/[a-z_]+\\.h\"|<hiredis/(hiredis|read)\\.h>|$public|$plain" src/net/resp.c
 	includes os-includes '"os/[a-z_]+\.h"|<[a-z0-9_/]+\.h>' $(c_files src/os)
-	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(pthread|signal|sys/types)\\.h>|$public|$plain" \
+	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(pthread|semaphore|signal|stdatomic|sys/types)\\.h>|$public|$plain" \
 		$(c_files src -maxdepth 1)
 	for folder in tools/redlock examples; do
 		includes "${folder%%/*}-includes" "$(own_headers "$folder")$public|<[a-z0-9_/]+\\.h>" $(c_files "$folder")
