@@ -98,6 +98,8 @@ void rl_pass_lead(redlock_client *c)
 		pthread_cond_broadcast(&c->turned);
 	} else if (c->keeper_runs) {
 		pthread_cond_signal(&c->keeper_wake);
+	} else if (atomic_load(&c->left)) {
+		rl_settle(c); /* nobody sees to it that they are sent in time */
 	}
 }
 
