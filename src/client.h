@@ -39,7 +39,7 @@ struct redlock_lock {
 	struct rl_timer timer;
 
 	void *user;
-	struct rl_slice name; /* with the prefix; owned */
+	struct rl_slice name; /* with the prefix: name_bytes */
 	char token[REDLOCK_MAX_TOKEN];
 	size_t token_size;
 	struct redlock_finding *findings; /* one per node, made by the first query */
@@ -59,6 +59,8 @@ struct redlock_lock {
 	redlock_lock *previous_waiter;
 	redlock_lock *next_waiter;
 	redlock_lock *next_wake;
+
+	char name_bytes[];
 };
 
 /* A slot outlives the handle in it: its generation tells late answers from those of the next handle. */
@@ -113,10 +115,9 @@ struct redlock_client {
 	uint64_t drain_until_ns;
 	pthread_cond_t turned; /* for drainers: a turn has ended */
 
-	atomic_uint
-	    coming;       /* threads that are on their way into the mutex, or woken and not out of the library */
-	atomic_bool left; /* there may be bytes that are left for one of them to send */
-	uint64_t left_by_ns;
+	atomic_uint coming; /* threads on their way into the mutex, or woken with a result and not out yet */
+	atomic_bool left;   /* there may be bytes that are left for one of them to send */
+	uint64_t left_since_ns;
 
 	bool keeper_runs;
 	bool keeper_stops;

@@ -51,18 +51,16 @@ redlock_lock *rl_client_find(redlock_client *c, struct rl_tag tag)
 
 /* ---- making ---- */
 
-static int make_name(redlock_client *c, redlock_lock *lock, const void *name, size_t size)
+static redlock_lock *allocate(const redlock_client *c, const void *name, size_t size)
 {
-	size_t whole = c->prefix_size + size;
-	char *bytes = malloc(whole);
-	if (bytes == NULL)
-		return REDLOCK_E_NOMEM;
+	redlock_lock *lock = calloc(1, sizeof *lock + c->prefix_size + size);
+	if (lock == NULL)
+		return NULL;
 	if (c->prefix_size > 0)
-		memcpy(bytes, c->prefix, c->prefix_size);
-	memcpy(bytes + c->prefix_size, name, size);
-	lock->name.bytes = bytes;
-	lock->name.size = whole;
-	return 0;
+		memcpy(lock->name_bytes, c->prefix, c->prefix_size);
+	memcpy(lock->name_bytes + c->prefix_size, name, size);
+	lock->name = (struct rl_slice){lock->name_bytes, c->prefix_size + size};
+	return lock;
 }
 
 static void attach(redlock_client *c, redlock_lock *lock)
@@ -78,7 +76,6 @@ static void attach(redlock_client *c, redlock_lock *lock)
 static void free_memory(redlock_lock *lock)
 {
 	sem_destroy(&lock->wake);
-	free((void *)lock->name.bytes);
 	free(lock->findings);
 	free(lock);
 }
@@ -93,7 +90,7 @@ static int make(redlock_client *c, const void *name, size_t name_len,
 		return error;
 	if (name == NULL || name_len == 0 || name_len > REDLOCK_MAX_NAME - c->prefix_size)
 		return REDLOCK_E_INVAL;
-	redlock_lock *lock = calloc(1, sizeof *lock);
+	redlock_lock *lock = allocate(c, name, name_len);
 	if (lock == NULL)
 		return REDLOCK_E_NOMEM;
 	sem_init(&lock->wake, 0, 0);
@@ -104,9 +101,7 @@ static int make(redlock_client *c, const void *name, size_t name_len,
 		memcpy(lock->token, options->token, options->token_len);
 		lock->token_size = options->token_len;
 	}
-	error = make_name(c, lock, name, name_len);
-	bool room = error == 0 && reserve_slot(c) && rl_schedule_reserve(&c->schedule, c->slot_count);
-	if (!room) {
+	if (!reserve_slot(c) || !rl_schedule_reserve(&c->schedule, c->slot_count)) {
 		free_memory(lock);
 		return REDLOCK_E_NOMEM;
 	}

@@ -8,7 +8,10 @@
 /* With many handles due at once, answers must be read in between: they would look late, and pile up. */
 enum { MAX_READY = 64, MAX_TIMERS = 256 };
 
-/* So long bytes may be left for another thread to send, should it not get a processor. */
+/* Bytes that are left for another thread to send: whoever comes that much later sends them at once, since a
+ * group that is still growing costs more time than it saves system calls; and so long they wait when nobody
+ * comes, because the thread gets no processor. */
+#define GROUP_NS (RL_NS_PER_MS / 20)
 #define LEFT_NS RL_NS_PER_MS
 
 static void collect(redlock_client *c, struct rl_node *node)
@@ -43,7 +46,7 @@ uint64_t rl_next_deadline(const redlock_client *c)
 	for (unsigned i = 0; i < c->node_count; i++)
 		next = rl_time_min(next, rl_node_deadline(&c->nodes[i]));
 	if (atomic_load(&c->left))
-		next = rl_time_min(next, c->left_by_ns);
+		next = rl_time_min(next, rl_time_add(c->left_since_ns, LEFT_NS));
 	return c->drainers > 0 ? rl_time_min(next, c->drain_until_ns) : next;
 }
 
@@ -82,8 +85,9 @@ void rl_settle(redlock_client *c)
 void rl_settle_together(redlock_client *c)
 {
 	if (!atomic_exchange(&c->left, true))
-		c->left_by_ns = rl_time_add(c->now_ns, LEFT_NS);
-	if (atomic_load(&c->coming) == 0 || c->left_by_ns <= c->now_ns)
+		c->left_since_ns = c->now_ns;
+	bool late = rl_time_sub(c->now_ns, c->left_since_ns) >= GROUP_NS;
+	if (late || atomic_load(&c->coming) == 0)
 		rl_settle(c);
 	else
 		arm(c);
