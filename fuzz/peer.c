@@ -33,18 +33,91 @@ static void check_ghosts(const struct peer *p)
 		     strcmp(p->ghosts[i].run_id, p->node->run_id) != 0);
 }
 
+static void note_release(struct peer *p, unsigned token)
+{
+	if (token < p->token_count)
+		p->tokens[token].release_on_wire = true;
+}
+
+static unsigned token_in(struct rl_slice token)
+{
+	unsigned number = 0;
+	must(token.size >= 2 && token.bytes[0] == 't');
+	for (size_t at = 1; at < token.size; at++)
+		number = number * 10 + (unsigned)(token.bytes[at] - '0');
+	return number;
+}
+
+/* A transaction names no token: it is read from what the node has in hand. */
+static enum peer_command heard_watch(struct peer *p, const struct words *w)
+{
+	const struct rl_transaction *t = &p->node->transaction;
+	must(!p->in_multi && t->step == RL_STEP_READ && w->count == t->count + 1);
+	for (unsigned i = 0; i < t->count; i++)
+		if (t->parts[i].operation == REDLOCK_OP_RELEASE)
+			note_release(p, token_in(t->parts[i].token));
+	p->valued = 0;
+	return PEER_OK;
+}
+
+/* Nothing that changes a key is ever sent outside of MULTI, and nothing else inside. */
+static enum peer_command heard_in_multi(struct peer *p, const struct words *w)
+{
+	static const char *const may[] = {"DEL", "PEXPIRE", "PTTL", "TYPE", "STRLEN", "GETRANGE"};
+	bool known = false;
+	if (words_is(w, 0, "EXEC")) {
+		p->in_multi = false;
+		p->detail[p->queued] = p->multi;
+		return p->looks ? PEER_LOOK : PEER_EXEC;
+	}
+	for (unsigned i = 0; i < COUNT(may); i++)
+		known |= words_is(w, 0, may[i]);
+	must(known);
+	must(words_is(w, 0, "TYPE") == (p->multi == 0 && p->node->transaction.step == RL_STEP_LOOK) ||
+	     p->multi > 0);
+	p->looks |= words_is(w, 0, "TYPE");
+	p->multi++;
+	return PEER_QUEUED;
+}
+
+static enum peer_command heard_transaction(struct peer *p, const struct words *w)
+{
+	if (words_is(w, 0, "WATCH"))
+		return heard_watch(p, w);
+	if (words_is(w, 0, "MULTI")) {
+		p->in_multi = true;
+		p->multi = p->looks = 0;
+		return PEER_OK;
+	}
+	if (words_is(w, 0, "PTTL"))
+		return PEER_LEFT;
+	must(words_is(w, 0, "GETRANGE") && p->valued < p->node->transaction.count);
+	p->detail[p->queued] = token_in(p->node->transaction.parts[p->valued++].token);
+	return PEER_VALUE;
+}
+
 static enum peer_command heard_operation(struct peer *p, const struct words *w)
 {
-	must(p->commands >= p->opening + 2);              /* behind CLIENT ID and INFO */
+	must(p->commands >= p->opening + 3);              /* behind CLIENT ID, INFO and COMMAND INFO */
 	must(p->opening == 0 || fake_os.bytes_read >= 4); /* behind the answers to AUTH and SELECT */
 	must(p->node->gate == 0);
 	check_ghosts(p);
+	if (p->in_multi)
+		return heard_in_multi(p, w);
+	if (words_is(w, 0, "SET") && words_is(w, 3, "IFEQ"))
+		return PEER_SET_IFEQ;
 	if (words_is(w, 0, "SET")) {
 		check_set(p, token_of(w, 2));
 		return PEER_SET;
 	}
+	if (words_is(w, 0, "DELEX") || words_is(w, 0, "DELIFEQ")) {
+		note_release(p, token_of(w, words_is(w, 0, "DELEX") ? 3 : 2));
+		return PEER_COMPARE;
+	}
+	if (!words_is(w, 0, "EVAL") && !words_is(w, 0, "EVALSHA"))
+		return heard_transaction(p, w);
 	bool by_sha = words_is(w, 0, "EVALSHA");
-	must((by_sha || words_is(w, 0, "EVAL")) && w->count >= 4);
+	must(w->count >= 4);
 	const struct rl_script_text *release = &rl_scripts[RL_SCRIPT_RELEASE];
 	if (words_is(w, 1, by_sha ? release->sha : release->text) && token_of(w, 4) < p->token_count)
 		p->tokens[token_of(w, 4)].release_on_wire = true;
@@ -85,6 +158,10 @@ static enum peer_command heard(struct peer *p, const struct words *w)
 		must(words_is(w, 0, "INFO") && words_is(w, 1, "server"));
 		return PEER_INFO;
 	}
+	if (number == p->opening + 2) {
+		must(words_is(w, 0, "COMMAND") && words_is(w, 1, "INFO"));
+		return PEER_PROBE;
+	}
 	return words_is(w, 0, "CLIENT") ? heard_kill(p, w) : heard_operation(p, w);
 }
 
@@ -96,12 +173,12 @@ void peer_listen(struct peer *p)
 	if (p->connection != fake_os.connections) {
 		p->connection = fake_os.connections;
 		p->commands = p->queued = p->answered = 0;
+		p->in_multi = false;
 	}
-	while (fake_os.out.size > at &&
+	while (fake_os.out.size > at && p->queued < PEER_QUEUE &&
 	       (size = words_parse(fake_os.out.bytes + at, fake_os.out.size - at, &words)) > 0) {
 		enum peer_command command = heard(p, &words);
-		if (p->queued < PEER_QUEUE)
-			p->queue[p->queued++] = command;
+		p->queue[p->queued++] = command;
 		at += size;
 	}
 	if (at > 0)
@@ -124,26 +201,56 @@ static const char *const answers[][4] = {
     [PEER_SELECT] = {"+OK\r\n", "+OK\r\n", "-ERR DB index is out of range\r\n", "-NOAUTH\r\n"},
     [PEER_ID] = {NULL, ":77\r\n", "-NOPERM no\r\n", "-DENIED Redis is running in protected mode\r\n"},
     [PEER_INFO] = {"$49\r\n" RUN_ID_A "\r\n", "$49\r\n" RUN_ID_B "\r\n", "-NOPERM no\r\n", "$-1\r\n"},
+    [PEER_PROBE] = {"*2\r\n*-1\r\n*-1\r\n", "*2\r\n*2\r\n$5\r\ndelex\r\n*1\r\n:4\r\n*-1\r\n",
+                    "*2\r\n$-1\r\n*1\r\n+delifeq\r\n", "-NOPERM no\r\n"},
     [PEER_KILL] = {":1\r\n", ":0\r\n", "-ERR No such client\r\n", "+OK\r\n"},
     [PEER_SET] = {"+OK\r\n", "$-1\r\n", "-OOM command not allowed\r\n", "-LOADING\r\n"},
-    [PEER_EVALSHA] = {":1\r\n", ":0\r\n", "-NOSCRIPT No matching script.\r\n", "-BUSY Redis is busy\r\n"},
-    [PEER_COMPARE] = {":1\r\n", ":0\r\n", "-NOSCRIPT x\r\n", "-MISCONF x, y\r\n"},
+    [PEER_EVALSHA] = {":1\r\n", ":0\r\n", "-NOSCRIPT No matching script.\r\n",
+                      "-NOPERM you may not like to run the 'evalsha'\r\n"},
+    [PEER_COMPARE] = {":1\r\n", ":0\r\n", "-ERR unknown command 'X', with\r\n", "-MISCONF x, y\r\n"},
     [PEER_INSPECT] = {"*4\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
-                      "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n", "-WRONGTYPE x\r\n", "*-1\r\n"},
+                      "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n",
+                      "-NOPERM no permission to run the 'eval'\r\n", "*-1\r\n"},
+    [PEER_SET_IFEQ] = {"+OK\r\n", "$-1\r\n", "-OOM command not allowed\r\n", "-ERR syntax error\r\n"},
+    [PEER_OK] = {"+OK\r\n", "+OK\r\n", "+OK\r\n", "-NOPERM no permission to run the 'multi'\r\n"},
+    [PEER_QUEUED] = {"+QUEUED\r\n", "+QUEUED\r\n", "+QUEUED\r\n", "-READONLY x\r\n"},
+    [PEER_VALUE] = {NULL, NULL, "$0\r\n\r\n", "-WRONGTYPE x\r\n"},
+    [PEER_LEFT] = {":100\r\n", ":40000\r\n", ":-1\r\n", ":-2\r\n"},
+    [PEER_EXEC] = {NULL, NULL, "*-1\r\n", "-EXECABORT Transaction discarded because of previous errors.\r\n"},
+    [PEER_LOOK] = {"*4\r\n+string\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
+                   "*4\r\n+hash\r\n:-1\r\n-WRONGTYPE\r\n-WRONGTYPE\r\n", "*-1\r\n", "-EXECABORT x\r\n"},
 };
+
+/* The answers that depend on what was asked. */
+static void say_detail(const struct peer *p, enum peer_command command, unsigned detail)
+{
+	char text[256];
+	char token[16];
+	size_t used = 0;
+	if (command == PEER_ID) {
+		snprintf(text, sizeof text, ":%u\r\n", 1000 + p->connection);
+	} else if (command == PEER_VALUE) {
+		int size = snprintf(token, sizeof token, "t%u", detail);
+		snprintf(text, sizeof text, "$%d\r\n%s\r\n", size, token);
+	} else {
+		used = (size_t)snprintf(text, sizeof text, "*%u\r\n", detail);
+		for (unsigned i = 0; i < detail; i++)
+			used += (size_t)snprintf(text + used, sizeof text - used, ":1\r\n");
+	}
+	fake_os_say(text, strlen(text));
+}
 
 void peer_answer(struct peer *p, struct feed *f)
 {
 	unsigned which = feed_below(f, 4);
-	char own_id[32];
 	if (p->answered >= p->queued)
 		return;
-	const char *text = answers[p->queue[p->answered++]][which];
-	if (text == NULL) { /* CLIENT ID: of this connection */
-		snprintf(own_id, sizeof own_id, ":%u\r\n", 1000 + p->connection);
-		text = own_id;
-	}
-	fake_os_say(text, strlen(text));
+	unsigned at = p->answered++;
+	const char *text = answers[p->queue[at]][which];
+	if (text == NULL)
+		say_detail(p, p->queue[at], p->detail[at]);
+	else
+		fake_os_say(text, strlen(text));
 }
 
 void peer_say(struct feed *f)
@@ -167,6 +274,8 @@ void peer_say(struct feed *f)
 	    "$536870913\r\n",
 	    "+",
 	    "$5\r\nab",
+	    "+QUEUED\r\n",
+	    "-NOPERM this user has no permissions to run the 'x' command\r\n",
 	    "%1\r\n+a\r\n:1\r\n",
 	    "_\r\n",
 	};

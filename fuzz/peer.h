@@ -34,11 +34,19 @@ enum peer_command {
 	PEER_SELECT,
 	PEER_ID,
 	PEER_INFO,
+	PEER_PROBE,
 	PEER_KILL,
 	PEER_SET,
 	PEER_EVALSHA,
 	PEER_COMPARE,
-	PEER_INSPECT
+	PEER_INSPECT,
+	PEER_SET_IFEQ,
+	PEER_OK, /* MULTI, WATCH */
+	PEER_QUEUED,
+	PEER_VALUE, /* GETRANGE; `detail` is the token that is asked about */
+	PEER_LEFT,  /* PTTL */
+	PEER_EXEC,  /* `detail` commands */
+	PEER_LOOK   /* EXEC of a query */
 };
 
 struct peer {
@@ -47,6 +55,11 @@ struct peer {
 	unsigned connection;
 	unsigned commands; /* on this connection */
 	enum peer_command queue[PEER_QUEUE];
+	unsigned detail[PEER_QUEUE];
+	bool in_multi;
+	bool looks;      /* TYPE was queued */
+	unsigned multi;  /* commands that were queued */
+	unsigned valued; /* GETRANGEs behind the last WATCH */
 	unsigned queued;
 	unsigned answered;
 	struct peer_token tokens[PEER_TOKENS];

@@ -34,7 +34,8 @@ struct world {
 	struct question questions[MOST_REQUESTS];
 	uint32_t asked; /* questions so far; their seq is the number + 1 */
 	unsigned tokens[SLOTS];
-	bool claimed[SLOTS]; /* the slot has a token that was not released */
+	bool claimed[SLOTS];   /* the slot has a token that was not released */
+	unsigned names[SLOTS]; /* how long its name is */
 };
 
 /* ---- questions ---- */
@@ -58,11 +59,14 @@ static void ask(struct world *w, enum redlock_operation operation, unsigned slot
 		memset(name, 'n', sizeof name);
 	struct rl_request request = {
 	    .operation = operation,
-	    .tag = {.slot = slot, .seq = waits ? w->asked + 1 : 0},
-	    .name = {name, sizes[style >> 1 & 7]},
+	    .tag = {.slot = slot,
+	            .generation = w->names[slot],
+	            .seq = waits ? w->asked + 1 : 0}, /* a handle has one name */
+	    .name = {name, sizes[w->names[slot]]},
 	    .token = {token, (size_t)snprintf(token, sizeof token, "t%u", number)},
 	    .ttl_ms = 30000,
 	    .by_text = (style & 1) != 0,
+	    .longest = (style & 1) == 0,
 	};
 	if (operation == REDLOCK_OP_RELEASE && may_exist(t->vote)) {
 		request.owed = 1u << NODE_ID;
@@ -95,6 +99,7 @@ static void acquire(struct world *w, unsigned slot, unsigned style)
 	w->tokens[slot] = w->peer.token_count++;
 	w->peer.tokens[w->tokens[slot]] = (struct peer_token){0};
 	w->claimed[slot] = true;
+	w->names[slot] = style >> 1 & 7;
 	ask(w, REDLOCK_OP_ACQUIRE, slot, true, style);
 }
 
@@ -117,6 +122,8 @@ static void check_reply(const struct rl_answer *a)
 		must(r->value.type == RL_REPLY_STATUS && strcmp(r->value.text, "OK") == 0);
 	else if (a->operation == REDLOCK_OP_QUERY)
 		must(r->value.type == RL_REPLY_ARRAY && r->count == 4);
+	else if (r->value.type == RL_REPLY_STATUS) /* SET ... IFEQ */
+		must(a->operation == REDLOCK_OP_EXTEND && strcmp(r->value.text, "OK") == 0);
 	else
 		must(r->value.type == RL_REPLY_INTEGER && r->value.integer == 1);
 	for (unsigned i = 0; a->operation == REDLOCK_OP_QUERY && i < r->count; i++)
@@ -146,8 +153,8 @@ static bool pull(struct world *w)
 	q->answered = true;
 	if (a.reply != NULL)
 		check_reply(&a);
-	else
-		must(a.vote != REDLOCK_VOTE_YES && a.vote != REDLOCK_VOTE_NO);
+	else if (a.operation == REDLOCK_OP_ACQUIRE || w->node.transaction.count == 0)
+		must(a.vote != REDLOCK_VOTE_YES && a.vote != REDLOCK_VOTE_NO); /* others: by a transaction */
 	if (a.operation == REDLOCK_OP_ACQUIRE)
 		take_set_vote(w, &w->peer.tokens[q->token], a.vote);
 	return true;

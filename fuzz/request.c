@@ -54,6 +54,31 @@ static void check_form(const struct rl_request *r, const struct rl_buffer *form,
 	                                                          : 6u));
 }
 
+/* The forms that each operation has. */
+static const unsigned forms_of[] = {
+    [REDLOCK_OP_ACQUIRE] = 1u << RL_FORM_SHA,
+    [REDLOCK_OP_EXTEND] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_SET_IFEQ,
+    [REDLOCK_OP_RELEASE] =
+        1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_DELEX | 1u << RL_FORM_DELIFEQ,
+    [REDLOCK_OP_QUERY] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,
+};
+
+static bool same(struct rl_slice a, struct rl_slice b)
+{
+	return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+}
+
+/* What is read from any form is what was written. */
+static void check_read(const struct rl_request *r, const struct rl_buffer *bytes, enum rl_form form)
+{
+	struct rl_request got = {.operation = r->operation};
+	must(bytes != NULL);
+	rl_request_read((struct rl_slice){bytes->bytes, bytes->size}, form, &got);
+	must(same(got.name, r->name));
+	must(r->operation == REDLOCK_OP_QUERY || same(got.token, r->token));
+	must(r->operation == REDLOCK_OP_QUERY || r->operation == REDLOCK_OP_RELEASE || got.ttl_ms == r->ttl_ms);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct feed feed = {bytes, size};
@@ -67,20 +92,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	r.token = (struct rl_slice){token_size > 0 ? (const char *)token : "", token_size};
 
 	struct rl_wire wire = {0};
-	const struct rl_buffer *by_sha = rl_wire_form(&wire, &r, false);
-	const struct rl_buffer *by_text = rl_wire_form(&wire, &r, true);
-	must(by_sha != NULL && by_text != NULL);
+	const struct rl_buffer *by_sha = rl_wire_form(&wire, &r, RL_FORM_SHA);
+	must(by_sha != NULL);
 	check_form(&r, by_sha, false);
-	if (r.operation == REDLOCK_OP_ACQUIRE) {
-		must(by_sha == by_text);
-	} else {
-		struct rl_buffer again = {0};
-		check_form(&r, by_text, true);
-		must(rl_request_by_text(&again, rl_script_of(r.operation),
-		                        (struct rl_slice){by_sha->bytes, by_sha->size}));
-		must(again.size == by_text->size && memcmp(again.bytes, by_text->bytes, again.size) == 0);
-		rl_buffer_free(&again);
-	}
+	check_read(&r, by_sha, RL_FORM_SHA);
+	if (r.operation != REDLOCK_OP_ACQUIRE)
+		check_form(&r, rl_wire_form(&wire, &r, RL_FORM_TEXT), true);
+	for (unsigned form = RL_FORM_TEXT; form < RL_FORM_WATCH; form++)
+		if ((forms_of[r.operation] >> form & 1) != 0)
+			check_read(&r, rl_wire_form(&wire, &r, (enum rl_form)form), (enum rl_form)form);
 	rl_wire_free(&wire);
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 #include "net/buffer.h"
 
-#define WORDS_MAX 8
+#define WORDS_MAX 12
 
 struct words {
 	struct rl_slice at[WORDS_MAX];

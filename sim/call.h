@@ -20,6 +20,7 @@ struct call {
 	struct buffer *out;
 	struct bytes words[MAX_WORDS];
 	unsigned count;
+	bool in_exec; /* it was queued, and is executed now */
 };
 
 /* RESP: a whole line (status, error, nil, head of an array), a number, a bulk string. */
@@ -38,6 +39,9 @@ bool word_integer(struct bytes word, int64_t *ret_number);
 /* command.c: looks the command up and runs it. */
 void call_execute(struct call *c);
 
+/* resp_server.c: runs the commands that EXEC has taken out of the queue. */
+void call_run_queued(struct call *c, struct buffer *queue);
+
 /* command_keys.c */
 void run_set(struct call *c);
 void run_get(struct call *c);
@@ -45,8 +49,15 @@ void run_del(struct call *c);
 void run_pexpire(struct call *c);
 void run_pttl(struct call *c);
 void run_type(struct call *c);
+void run_strlen(struct call *c);
+void run_getrange(struct call *c);
+void run_delex(struct call *c);
+void run_delifeq(struct call *c);
 void run_hset(struct call *c);
 void run_rpush(struct call *c);
+
+/* command_native.c: whether it is a SET ... IFEQ, which is answered then; `refused`: with what. */
+bool call_set_ifeq(struct call *c, const char *refused);
 
 /* command_script.c */
 void run_script_flush(struct call *c);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "call.h"
+#include "command_multi.h"
 
 /* ---- commands on connections ---- */
 
@@ -96,10 +96,24 @@ static void run_info(struct call *c)
 	call_reply_bulk(c, text_bytes(text));
 }
 
+/* How many elements, and that they are there, is all that the library reads. */
+static void run_command_info(struct call *c)
+{
+	char head[16];
+	snprintf(head, sizeof head, "*%u", c->count - 2);
+	call_reply(c, head);
+	for (unsigned i = 2; i < c->count; i++) {
+		bool has = (word_is(c->words[i], "delex") && c->node->native == NATIVE_DELEX) ||
+		           (word_is(c->words[i], "delifeq") && c->node->native == NATIVE_DELIFEQ);
+		call_reply(c, has ? "*3\r\n$5\r\ndelex\r\n:-2\r\n*2\r\n+write\r\n+fast" : "$-1");
+	}
+}
+
 /* ---- the table ---- */
 
-/* FOREIGN: the library never sends it. */
-enum { ANYBODY = 1, WHILE_LOADING = 2, WHILE_BUSY = 4, FOREIGN = 8 };
+/* FOREIGN: the library never sends it. AT_ONCE: never queued. */
+/* INSIDE: it sends it only in a transaction. */
+enum { ANYBODY = 1, WHILE_LOADING = 2, WHILE_BUSY = 4, FOREIGN = 8, INSIDE = 16, WRITES = 32, AT_ONCE = 64 };
 
 static const struct command {
 	const char *name; /* in lower case, with the subcommand as servers write it */
@@ -108,7 +122,15 @@ static const struct command {
 	unsigned flags;
 	void (*run)(struct call *c);
 } commands[] = {
-    {"set", 3, MAX_WORDS, 0, run_set},
+    {"set", 3, MAX_WORDS, WRITES, run_set},
+    {"multi", 1, 1, WHILE_LOADING | WHILE_BUSY | AT_ONCE, run_multi},
+    {"exec", 1, 1, WHILE_LOADING | AT_ONCE, run_exec},
+    {"watch", 2, MAX_WORDS, WHILE_LOADING | WHILE_BUSY | AT_ONCE, run_watch},
+    {"getrange", 4, 4, 0, run_getrange},
+    {"strlen", 2, 2, INSIDE, run_strlen},
+    {"command|info", 2, MAX_WORDS, WHILE_LOADING, run_command_info},
+    {"delex", 4, 4, WRITES, run_delex},
+    {"delifeq", 3, 3, WRITES, run_delifeq},
     {"evalsha", 3, 6, 0, run_evalsha},
     {"eval", 3, 6, 0, run_eval},
     {"client|id", 2, 2, WHILE_LOADING, run_client_id},
@@ -118,24 +140,33 @@ static const struct command {
     {"select", 2, 2, WHILE_LOADING, run_select},
     {"ping", 1, 2, FOREIGN, run_ping},
     {"get", 2, 2, FOREIGN, run_get},
-    {"del", 2, 2, FOREIGN, run_del},
-    {"pexpire", 3, 3, FOREIGN, run_pexpire},
-    {"pttl", 2, 2, FOREIGN, run_pttl},
-    {"type", 2, 2, FOREIGN, run_type},
-    {"hset", 4, 4, FOREIGN, run_hset},
-    {"rpush", 3, 3, FOREIGN, run_rpush},
+    {"del", 2, 2, INSIDE | WRITES, run_del},
+    {"pexpire", 3, 3, INSIDE | WRITES, run_pexpire},
+    {"pttl", 2, 2, 0, run_pttl},
+    {"type", 2, 2, INSIDE, run_type},
+    {"hset", 4, 4, FOREIGN | WRITES, run_hset},
+    {"rpush", 3, 3, FOREIGN | WRITES, run_rpush},
     {"script|flush", 2, 2, FOREIGN, run_script_flush},
 };
 
 /* A command that is refused before it is looked at; NULL: it may run. */
 static const char *refusal(const struct call *c, const struct command *command)
 {
+	bool exec = command->run == run_exec;
+	bool queues = multi_is_open(c) && !exec;
+	if (c->in_exec)
+		return NULL;
 	if (!c->conn->session.greeted && (command->flags & ANYBODY) == 0)
 		return "-NOAUTH Authentication required.";
-	if (c->node->mode == MODE_LOADING && (command->flags & WHILE_LOADING) == 0)
+	if (c->node->mode == MODE_LOADING &&
+	    ((command->flags & WHILE_LOADING) == 0 || (exec && multi_has_commands(c))))
 		return "-LOADING Redis is loading the dataset in memory";
 	if (c->node->mode == MODE_BUSY && (command->flags & WHILE_BUSY) == 0)
 		return "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
+	if (queues && c->node->mode == MODE_OOM) /* a queue needs memory */
+		return "-OOM command not allowed when used memory > 'maxmemory'.";
+	if ((queues && (command->flags & WRITES) != 0) || (exec && multi_writes(c)))
+		return call_write_refused(c);
 	return NULL;
 }
 
@@ -183,6 +214,7 @@ static void refuse_unknown(struct call *c)
 	char text[128];
 	struct bytes name = c->words[0], sub = c->count > 1 ? c->words[1] : (struct bytes){"", 0};
 	bool container = word_is(name, "CLIENT") || word_is(name, "SCRIPT");
+	multi_fail(c);
 	if (container && c->count == 1)
 		snprintf(text, sizeof text, "-ERR wrong number of arguments for '%s' command",
 		         word_is(name, "CLIENT") ? "client" : "script");
@@ -199,16 +231,37 @@ static void refuse_unknown(struct call *c)
 static void refuse_count(struct call *c, const struct command *command)
 {
 	char text[96];
+	multi_fail(c);
 	snprintf(text, sizeof text, "-ERR wrong number of arguments for '%s' command", command->name);
 	call_reply(c, text);
+}
+
+static void refuse(struct call *c, const struct command *command, const char *why)
+{
+	if (command->run == run_exec) {
+		multi_abort(c, why);
+		return;
+	}
+	multi_fail(c);
+	call_reply(c, why);
+}
+
+/* Newer servers have more commands. */
+static bool is_missing(const struct call *c, const struct command *command)
+{
+	return (command->run == run_delex && c->node->native != NATIVE_DELEX) ||
+	       (command->run == run_delifeq && c->node->native != NATIVE_DELIFEQ);
 }
 
 void call_execute(struct call *c)
 {
 	const struct command *command = look_up(c);
+	if (command != NULL && is_missing(c, command))
+		command = NULL;
 	bool counted = command != NULL && c->count >= command->words_min && c->count <= command->words_max;
 	size_t replied_from = c->out->length;
-	if (!counted || (command->flags & FOREIGN) != 0)
+	bool inside = counted && (c->in_exec || multi_is_open(c));
+	if (!counted || (command->flags & FOREIGN) != 0 || ((command->flags & INSIDE) != 0 && !inside))
 		check_fail(c->w, VIOLATION_PROTOCOL, "command '%.*s' with %u words", (int)c->words[0].size,
 		           c->words[0].at, c->count);
 	c->w->cover->commands++;
@@ -217,7 +270,9 @@ void call_execute(struct call *c)
 	else if (!counted)
 		refuse_count(c, command);
 	else if (refusal(c, command) != NULL)
-		call_reply(c, refusal(c, command));
+		refuse(c, command, refusal(c, command));
+	else if (multi_is_open(c) && !c->in_exec && (command->flags & AT_ONCE) == 0)
+		multi_queue(c, (command->flags & WRITES) != 0);
 	else
 		command->run(c);
 	if (c->w->trace.on && command != NULL)

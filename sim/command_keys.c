@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
+#include "command_multi.h"
 
 struct key *call_find(struct call *c, struct bytes name)
 {
@@ -44,6 +44,7 @@ void call_delete(struct call *c, struct key *key)
 	check_deleted(c->w, key_value(key));
 	check_gone(c->w, c->conn->node, key, c->w->now_ns);
 	keyspace_remove(&c->node->keys, key);
+	multi_touch(c->w, c->node, c->conn->session.database, (struct bytes){copy, name.size});
 	check_key(c->w, (struct bytes){copy, name.size});
 	free(copy);
 }
@@ -104,6 +105,7 @@ static void store(struct call *c, const struct set_options *o)
 		key->expires_ms = node_now_ms(c->w, c->node) + o->ttl_ms;
 	key->actor = c->conn->actor;
 	key->life = c->conn->life;
+	multi_touch(c->w, c->node, c->conn->session.database, c->words[1]);
 	check_stored(c->w, c->conn->node, key);
 }
 
@@ -117,8 +119,10 @@ static const char *refused_for_memory(const struct call *c)
 void run_set(struct call *c)
 {
 	struct set_options o = {0};
-	check_library_set(c);
 	const char *refused = refused_for_memory(c);
+	if (call_set_ifeq(c, refused))
+		return;
+	check_library_set(c);
 	if (refused == NULL)
 		refused = parse_set(c, &o);
 	if (refused != NULL) {
@@ -156,6 +160,8 @@ void run_del(struct call *c)
 	}
 	if (key != NULL)
 		call_delete(c, key);
+	if (key != NULL && c->in_exec)
+		world_hit(c->w, COVER_EXEC_DELETED);
 	call_reply_number(c, key != NULL ? 1 : 0);
 }
 
@@ -176,6 +182,10 @@ void run_pexpire(struct call *c)
 		call_delete(c, key);
 	else if (key != NULL)
 		key->expires_ms = node_now_ms(c->w, c->node) + ttl_ms;
+	if (key != NULL && ttl_ms > 0)
+		multi_touch(c->w, c->node, c->conn->session.database, c->words[1]);
+	if (key != NULL && c->in_exec)
+		world_hit(c->w, COVER_EXEC_EXTENDED);
 	check_key(c->w, c->words[1]);
 	call_reply_number(c, key != NULL ? 1 : 0);
 }
@@ -191,6 +201,41 @@ void run_type(struct call *c)
 	char line[16];
 	snprintf(line, sizeof line, "+%s", key == NULL ? "none" : key_type_names[key->type]);
 	call_reply(c, line);
+}
+
+/* The string of a key; what has another type was answered. */
+static bool string_of(struct call *c, struct bytes *ret)
+{
+	const struct key *key = call_find(c, c->words[1]);
+	*ret = key != NULL ? key_value(key) : (struct bytes){"", 0};
+	if (key != NULL && key->type != KEY_STRING)
+		call_reply(c, call_wrongtype);
+	return key == NULL || key->type == KEY_STRING;
+}
+
+void run_strlen(struct call *c)
+{
+	struct bytes value;
+	if (string_of(c, &value))
+		call_reply_number(c, (int64_t)value.size);
+}
+
+/* The library counts from the front only. */
+void run_getrange(struct call *c)
+{
+	struct bytes value;
+	int64_t from, to;
+	if (!word_integer(c->words[2], &from) || !word_integer(c->words[3], &to)) {
+		call_reply(c, "-ERR value is not an integer or out of range");
+		return;
+	}
+	if (from < 0 || to < 0)
+		check_fail(c->w, VIOLATION_PROTOCOL, "GETRANGE from the end");
+	if (!string_of(c, &value))
+		return;
+	size_t begin = (size_t)from < value.size ? (size_t)from : value.size;
+	size_t end = (size_t)to < value.size ? (size_t)to + 1 : value.size;
+	call_reply_bulk(c, begin < end ? (struct bytes){value.at + begin, end - begin} : (struct bytes){"", 0});
 }
 
 const char *const key_type_names[KEY_TYPES] = {"string", "hash", "list"};
@@ -225,6 +270,7 @@ void run_hset(struct call *c)
 	int size = snprintf(pair, sizeof pair, "%.*s=%.*s", (int)c->words[2].size, c->words[2].at,
 	                    (int)c->words[3].size, c->words[3].at);
 	keyspace_set_value(key, (struct bytes){pair, (size_t)size});
+	multi_touch(c->w, c->node, c->conn->session.database, c->words[1]);
 	call_reply_number(c, fresh);
 }
 
@@ -236,5 +282,6 @@ void run_rpush(struct call *c)
 		return;
 	size_t size = key->value_size < sizeof elements ? key->value_size + 1 : key->value_size;
 	keyspace_set_value(key, (struct bytes){elements, size});
+	multi_touch(c->w, c->node, c->conn->session.database, c->words[1]);
 	call_reply_number(c, (int64_t)size);
 }

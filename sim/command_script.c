@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "call.h"
+#include "command_multi.h"
 
 /* An error of a command inside a script: the server says where. */
 static void fail_at(struct call *c, const char *error, enum rl_script script, unsigned line)
@@ -55,6 +55,7 @@ static void script_extend(struct call *c)
 			return;
 		}
 		key->expires_ms += wanted - left;
+		multi_touch(c->w, c->node, c->conn->session.database, c->words[SCRIPT_KEY]);
 	}
 	call_reply_number(c, mine);
 }
@@ -86,8 +87,19 @@ static void run_script(struct call *c, enum rl_script script)
 		scripts[script].run(c);
 }
 
+static bool is_denied(struct call *c, const char *command)
+{
+	char text[96];
+	snprintf(text, sizeof text, "-NOPERM this user has no permissions to run the '%s' command", command);
+	if (c->node->eval_denied)
+		call_reply(c, text);
+	return c->node->eval_denied;
+}
+
 void run_eval(struct call *c)
 {
+	if (is_denied(c, "eval"))
+		return;
 	for (int i = 0; i < RL_SCRIPT_COUNT; i++) {
 		if (!bytes_equal(c->words[1], (struct bytes){rl_scripts[i].text, rl_scripts[i].length}))
 			continue;
@@ -100,6 +112,8 @@ void run_eval(struct call *c)
 
 void run_evalsha(struct call *c)
 {
+	if (is_denied(c, "evalsha"))
+		return;
 	for (int i = 0; i < RL_SCRIPT_COUNT; i++) {
 		if (!c->node->cached[i] || !word_is(c->words[1], rl_scripts[i].sha))
 			continue;

@@ -38,6 +38,8 @@
 	X(SCRIPT_FLUSH, "node forgets its scripts")                                                              \
 	X(KILL_DENIED, "node does not permit CLIENT KILL")                                                       \
 	X(INFO_DENIED, "node does not permit INFO")                                                              \
+	X(EVAL_DENIED, "node does not permit scripts")                                                           \
+	X(NATIVE, "node has compare commands of its own")                                                        \
 	X(NO_LOGIN, "node has another password")                                                                 \
 	X(NO_DATABASE, "node lacks the database")                                                                \
 	X(NO_NAME, "a host name does not resolve")                                                               \
@@ -86,6 +88,11 @@
 	X(KILLED_UNREAD, "CLIENT KILL dropped unread bytes")                                                     \
 	X(NOSCRIPT, "EVALSHA answered NOSCRIPT")                                                                 \
 	X(WRONGTYPE, "script answered WRONGTYPE")                                                                \
+	X(EXEC_NIL, "EXEC answered nil")                                                                         \
+	X(NATIVE_DELETED, "key deleted by DELEX or DELIFEQ")                                                     \
+	X(NATIVE_EXTENDED, "key extended by SET IFEQ")                                                           \
+	X(EXEC_DELETED, "key deleted by a transaction")                                                          \
+	X(EXEC_EXTENDED, "key extended by a transaction")                                                        \
 	X(REORDERED, "bytes overtook older ones of another connection")                                          \
 	X(MISUSE, "an operation that cannot begin is refused")                                                   \
 	X(SEND_FULL, "send would block")                                                                         \

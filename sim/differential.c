@@ -83,21 +83,37 @@ static struct key *model_key(struct diff *d, const struct pair *s, const struct 
 
 /* ---- one command ---- */
 
+static void write_step(struct buffer *out, const struct step *step)
+{
+	static const struct word multi[] = {{"MULTI", 5}}, exec[] = {{"EXEC", 4}};
+	if (step->in_multi)
+		real_write_command(out, multi, 1);
+	real_write_command(out, step->words, step->count);
+	if (step->in_multi)
+		real_write_command(out, exec, 1);
+}
+
+static unsigned commands_of(const struct step *step)
+{
+	return step->in_multi ? 3 : 1;
+}
+
 static void run_real(struct diff *d, struct pair *s, const struct step *step)
 {
 	static const struct word time_words[] = {{"TIME", 4}};
 	buffer_drop(&d->out, d->out.length);
 	real_write_command(&d->out, time_words, 1);
-	real_write_command(&d->out, step->words, step->count);
+	write_step(&d->out, step);
 	if (step->key != 0) {
 		struct word words[] = {{"PEXPIRETIME", 11}, step->words[step->key]};
 		real_write_command(&d->out, words, 2);
 	}
 	real_write_command(&d->out, time_words, 1);
-	bool ok = real_send(s->fd, &d->out) && real_receive(s->fd, &s->in, &d->first) &&
-	          real_receive(s->fd, &s->in, &d->answer) &&
-	          (step->key == 0 || real_receive(s->fd, &s->in, &d->expiry)) &&
-	          real_receive(s->fd, &s->in, &d->last);
+	bool ok = real_send(s->fd, &d->out) && real_receive(s->fd, &s->in, &d->first);
+	for (unsigned i = 0; ok && i < commands_of(step); i++)
+		ok = real_receive(s->fd, &s->in, &d->answer);
+	ok = ok && (step->key == 0 || real_receive(s->fd, &s->in, &d->expiry)) &&
+	     real_receive(s->fd, &s->in, &d->last);
 	if (!ok)
 		differ(d, step, "the server has closed the connection");
 }
@@ -106,9 +122,9 @@ static void run_model(struct diff *d, const struct pair *s, const struct step *s
 {
 	struct buffer *inbox = &conn_of(d, s)->pipe[TO_NODE].inbox;
 	buffer_drop(&d->out, d->out.length);
-	real_write_command(&d->out, step->words, step->count);
+	write_step(&d->out, step);
 	buffer_append(inbox, buffer_front(&d->out), d->out.length);
-	command_run_session(&d->world, s->conn, 1, &d->model);
+	command_run_session(&d->world, s->conn, commands_of(step), &d->model);
 }
 
 /* Line by line; numbers of `slack_ms` less than the model's are the same. */
@@ -188,6 +204,14 @@ static void forget_key(struct diff *d, struct pair *s, const struct step *step)
 	run_model(d, s, &del);
 }
 
+/* Nobody can say either whether the keys that this session watches were there: it watches nothing now. */
+static void forget_watched(struct diff *d, struct pair *s)
+{
+	struct step nothing = {.count = 1, .in_multi = true, .words = {{"PING", 4}}};
+	run_real(d, s, &nothing);
+	run_model(d, s, &nothing);
+}
+
 static void drop_replies(struct diff *d)
 {
 	struct buffer *all[] = {&d->first, &d->answer, &d->expiry, &d->last, &d->model};
@@ -225,14 +249,18 @@ static void run_step(struct diff *d)
 	step_count(&step, &d->answer);
 	unclear |= timed &&
 	           ends_within(model_key(d, s, &step), from_ms, to_ms); /* it may have been set to end at once */
-	if (unclear) {
+	/* A transaction depends on all keys that are watched. */
+	bool watches = word_is((struct bytes){step.words[0].at, step.words[0].size}, "WATCH") || step.in_multi;
+	if (unclear || (step.in_multi && step.key != 0 && from_ms != to_ms)) {
 		forget_key(d, s, &step);
-	} else {
+	} else if (!watches || from_ms == to_ms) {
 		if (!same_answer(d, &step, to_ms - from_ms))
 			differ(d, &step, "the answers differ");
 		if (timed && step.key != 0)
 			compare_expiry(d, s, &step, to_ms - from_ms);
 	}
+	if (watches && (from_ms != to_ms || !timed)) /* a busy server watches, and does not tell the time */
+		forget_watched(d, s);
 	follow_kills(d, &step);
 }
 

@@ -17,6 +17,7 @@ struct step {
 	struct word words[STEP_WORDS];
 	unsigned count;
 	unsigned key;    /* which word is the key; 0: none */
+	bool in_multi;   /* MULTI goes before it and EXEC behind */
 	bool tells_life; /* the answer may have the rest of a key's life in it */
 	char text[STEP_WORDS][STEP_WORD_SIZE];
 };

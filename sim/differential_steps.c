@@ -79,6 +79,27 @@ static const struct {
     {"AUTH", "-WRONGPASS"},
     {"AUTH", "-ERR AUTH"},
     {"FOO", "-ERR unknown command"},
+    {"GETRANGE", "$7"},
+    {"GETRANGE", "$3"},
+    {"GETRANGE", "$0"},
+    {"GETRANGE", "-WRONGTYPE"},
+    {"STRLEN", ":7"},
+    {"STRLEN", ":0"},
+    {"STRLEN", "-WRONGTYPE"},
+    {"COMMAND", "*2\r\n$-1\r\n$-1\r\n"},
+    {"WATCH", "+OK"},
+    {"WATCH", "-ERR wrong number"},
+    {"EXEC", "-ERR EXEC without MULTI"},
+    {"MULTI", "+OK\r\n+QUEUED\r\n*1\r\n:1"},
+    {"MULTI", "+OK\r\n+QUEUED\r\n*1\r\n$-1"},
+    {"MULTI", "+OK\r\n+QUEUED\r\n*1\r\n-WRONGTYPE"},
+    {"MULTI", "+OK\r\n+QUEUED\r\n*-1\r\n"},
+    {"MULTI", "+OK\r\n-ERR wrong number"},
+    {"MULTI", "+OK\r\n-OOM"},
+    {"MULTI", "+OK\r\n-MISCONF"},
+    {"MULTI", "+OK\r\n-READONLY"},
+    {"MULTI", "+OK\r\n-BUSY"},
+    {"MULTI", "-NOAUTH"},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -176,6 +197,25 @@ static void draw_of_key(struct step *s, struct prng *p)
 	add_key(s, p);
 }
 
+static void draw_of_string(struct step *s, struct prng *p)
+{
+	bool range = prng_chance(p, 700);
+	add(s, range ? "GETRANGE" : "STRLEN");
+	add_key(s, p);
+	if (range) {
+		add(s, PICK(p, "0", "0", "3", "9"));
+		add(s, PICK(p, "2", "6", "7", "1023"));
+	}
+}
+
+static void draw_watch(struct step *s, struct prng *p)
+{
+	add(s, "WATCH");
+	for (uint64_t i = prng_below(p, 3); i > 0; i--)
+		add_key(s, p);
+	s->key = 0; /* several: nothing is asked of them */
+}
+
 static void draw_other_type(struct step *s, struct prng *p)
 {
 	bool hash = prng_chance(p, 500);
@@ -210,6 +250,7 @@ static void draw_of_connection(struct step *s, struct prng *p, const uint64_t id
 {
 	static const char *const plain[][3] = {
 	    {"PING"},
+	    {"EXEC"},
 	    {"PING", "hello"},
 	    {"INFO", "server"},
 	    {"SCRIPT", "FLUSH"},
@@ -239,6 +280,13 @@ static void draw_of_connection(struct step *s, struct prng *p, const uint64_t id
 			add(s, plain[form][i]);
 		return;
 	}
+	if (prng_chance(p, 100)) {
+		add(s, "COMMAND");
+		add(s, "INFO");
+		add(s, "delex");
+		add(s, "delifeq");
+		return;
+	}
 	add(s, "CLIENT");
 	add(s, "KILL");
 	add(s, "ID");
@@ -253,12 +301,18 @@ void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
 	uint64_t kind = prng_below(p, 100);
 	s->count = s->key = 0;
 	s->tells_life = false;
-	if (kind < 25)
+	s->in_multi =
+	    prng_chance(p, 250) && (kind < 20 || (kind >= 40 && kind < 70) || (kind >= 75 && kind < 88));
+	if (kind < 20)
 		draw_set(s, p);
-	else if (kind < 50)
+	else if (kind < 40)
 		draw_script(s, p);
-	else if (kind < 75)
+	else if (kind < 66)
 		draw_of_key(s, p);
+	else if (kind < 70)
+		draw_of_string(s, p);
+	else if (kind < 75)
+		draw_watch(s, p);
 	else if (kind < 82)
 		draw_pexpire(s, p);
 	else if (kind < 88)
@@ -280,9 +334,10 @@ void step_print(const struct step *s)
 
 void step_count(const struct step *s, const struct buffer *answer)
 {
+	const char *command = s->in_multi ? "MULTI" : s->text[0];
 	for (int i = 0; i < KINDS; i++) {
 		size_t size = strlen(kinds[i].answer);
-		if (strcasecmp(s->text[0], kinds[i].command) == 0 && answer->length >= size &&
+		if (strcasecmp(command, kinds[i].command) == 0 && answer->length >= size &&
 		    memcmp(buffer_front(answer), kinds[i].answer, size) == 0)
 			seen[i]++;
 	}

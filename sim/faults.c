@@ -2,6 +2,7 @@
 /* The faults of a time, one small function each, and the table of them. */
 #include <string.h>
 
+#include "command_multi.h"
 #include "faults_inside.h"
 #include "resource.h"
 
@@ -251,6 +252,7 @@ static bool foreign(struct world *w, enum key_type type)
 		struct key *key = keyspace_add(&n->keys, w->plan.database, name, content);
 		key->type = type;
 		key->expires_ms = now_ms + (int64_t)prng_between(&w->chaos, 20, 500);
+		multi_touch(w, n, w->plan.database, name);
 		any = true;
 	}
 	TRACE(w, "another program takes '%.*s'", name.size < 10 ? (int)name.size : 10, name.at);

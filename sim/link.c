@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_multi.h"
 #include "os/poller.h"
 #include "world.h"
 
@@ -28,11 +29,13 @@ static struct conn *conn_of(struct world *w, uint32_t conn)
 
 void links_free(struct links *links)
 {
-	for (uint32_t i = 0; i < links->count; i++)
+	for (uint32_t i = 0; i < links->count; i++) {
+		multi_free(&links->conns[i].session);
 		for (int dir = TO_NODE; dir <= TO_CLIENT; dir++) {
 			buffer_free(&links->conns[i].pipe[dir].flight);
 			buffer_free(&links->conns[i].pipe[dir].inbox);
 		}
+	}
 	free(links->conns);
 	*links = (struct links){0};
 }

@@ -19,6 +19,7 @@
 #include "buffer.h"
 
 struct world;
+struct multi;
 
 enum direction { TO_NODE, TO_CLIENT };
 
@@ -39,6 +40,7 @@ struct session {
 	bool stray;   /* garbage was sent on it: it is closed next */
 	uint64_t id;  /* CLIENT ID */
 	unsigned database;
+	struct multi *multi; /* MULTI and WATCH; NULL: none was ever sent */
 };
 
 struct conn {

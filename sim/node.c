@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "command_multi.h"
 #include "world.h"
 
 int64_t node_now_ms(const struct world *w, const struct node *n)
@@ -91,6 +92,8 @@ void node_start(struct world *w, uint32_t node)
 		    (int32_t)prng_between(&w->chaos, 0, 2 * (uint64_t)w->plan.rate_ppm) - w->plan.rate_ppm;
 	n->kill_denied = world_mishap(w, COVER_KILL_DENIED);
 	n->info_denied = world_mishap(w, COVER_INFO_DENIED);
+	n->eval_denied = world_mishap(w, COVER_EVAL_DENIED);
+	n->native = world_mishap(w, COVER_NATIVE) ? (enum node_native)prng_between(&w->chaos, 1, 2) : NATIVE_NONE;
 	n->other_password = useless(w, COVER_NO_LOGIN, w->plan.password != NULL);
 	n->no_database = !n->other_password && useless(w, COVER_NO_DATABASE, w->plan.database != 0);
 	begin_process(w, n);
@@ -124,6 +127,7 @@ void node_forget(struct world *w, uint32_t node, uint32_t conn)
 {
 	struct node *n = &w->nodes[node];
 	w->links.conns[conn].session.open = false;
+	multi_free(&w->links.conns[conn].session);
 	for (uint32_t i = 0; i < n->open_count; i++)
 		if (n->open[i] == conn) {
 			n->open[i] = n->open[--n->open_count];

@@ -25,6 +25,9 @@ enum node_mode {
 	MODE_COUNT
 };
 
+/* Commands of newer servers, in place of scripts. */
+enum node_native { NATIVE_NONE, NATIVE_DELEX, NATIVE_DELIFEQ };
+
 struct node {
 	struct drift clock;
 	uint64_t jumped_ns;       /* when it last jumped forward */
@@ -44,6 +47,8 @@ struct node {
 	/* Constant for a seed. */
 	bool kill_denied;
 	bool info_denied;
+	bool eval_denied;
+	enum node_native native;
 	bool other_password;
 	bool no_database;
 	/* Connections that the node has a socket for. */

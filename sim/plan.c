@@ -22,7 +22,7 @@ static const struct {
     {COVER_CONNECT_HANG, 200},  {COVER_KILL_DENIED, 700},   {COVER_INFO_DENIED, 700},
     {COVER_NO_NAME, 300},       {COVER_NO_LOGIN, 300},      {COVER_NO_DATABASE, 300},
     {COVER_SLOW_LOOP, 100},     {COVER_NO_RANDOM, 20},      {COVER_SLOW_NAME, 300},
-    {COVER_DEAD_ADDRESS, 500},
+    {COVER_DEAD_ADDRESS, 500},  {COVER_EVAL_DENIED, 900},   {COVER_NATIVE, 900},
 };
 
 static void draw_faults(struct plan *plan, struct prng *p)
@@ -47,6 +47,9 @@ static void draw_login(struct plan *plan, struct prng *p)
 	plan->prefix = prng_chance(p, 300) ? "lock:" : NULL;
 	plan->unix_sockets = prng_chance(p, 250);
 }
+
+/* A transaction takes two round trips, and may have to wait for another one. */
+#define MOST_SCRIPTLESS_NS (4 * SIM_MS)
 
 static void draw_network(struct plan *plan, struct prng *p)
 {
@@ -144,6 +147,8 @@ void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
 	draw_network(plan, &p);
 	fit_ttl(plan, &p);
 	draw_faults(plan, &p);
+	if (plan->delay_ns + plan->jitter_ns > MOST_SCRIPTLESS_NS)
+		plan->permille[COVER_EVAL_DENIED] = 0;
 	draw_jumps(plan, &p);
 	draw_break(plan, &p);
 }

@@ -109,6 +109,17 @@ static size_t read_command(struct call *c, struct bytes in)
 	return at;
 }
 
+void call_run_queued(struct call *c, struct buffer *queue)
+{
+	struct call inner = *c;
+	inner.in_exec = true;
+	while (queue->length > 0) {
+		size_t size = read_command(&inner, (struct bytes){buffer_front(queue), queue->length});
+		call_execute(&inner);
+		buffer_drop(queue, size);
+	}
+}
+
 void command_run_session(struct world *w, uint32_t conn, unsigned most, struct buffer *out)
 {
 	struct conn *co = &w->links.conns[conn];

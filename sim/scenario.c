@@ -27,8 +27,8 @@
 #define GIVE_BACK_NS SIM_SECOND
 
 /* Blocks of memory that a client at rest may have. */
-#define CLIENT_BLOCKS 16
-#define NODE_BLOCKS 12
+#define CLIENT_BLOCKS 19
+#define NODE_BLOCKS 15
 
 #define FINAL_WAIT_MS 10000
 #define RIVAL_WAIT_MS 300

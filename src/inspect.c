@@ -25,7 +25,7 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 		*ret = (struct redlock_node_status){
 		    .connected = n->link == RL_LINK_OPEN && n->setup.count == 0,
 		    .last_failure = n->failure,
-		    .waiting = n->outbox.count,
+		    .waiting = n->outbox.count + n->parked.count,
 		    .owed = rl_node_owed(n),
 		    .lingering = n->lingering,
 		};

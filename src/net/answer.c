@@ -10,6 +10,7 @@ static const struct {
 	enum redlock_vote_code vote;
 } errors[] = {
     {"WRONGTYPE", REDLOCK_VOTE_NO},
+    {"ERR Key should be of string type", REDLOCK_VOTE_NO}, /* DELEX */
     {"LOADING", REDLOCK_VOTE_LOADING},
     {"BUSY ", REDLOCK_VOTE_BLOCKED},
     {"MASTERDOWN", REDLOCK_VOTE_BLOCKED},

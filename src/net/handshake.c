@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a connection opens: AUTH and SELECT, which must succeed before any operation is sent; then the
- * connection's own id and the server's identity, which are pipelined with the first operations and may be
- * refused: then something is unknown, and the node still votes. Where an earlier connection may have left a
- * SET in the server's buffer, operations also wait until the identity is known, and that connection is ended
- * first: if it is the same server process, whose ids mean what they meant.
+ * connection's own id, the server's identity and what commands it has, which are pipelined with the first
+ * operations and may be refused: then something is unknown, and the node still votes. Where an earlier
+ * connection may have left a SET in the server's buffer, operations also wait until the identity is known,
+ * and that connection is ended first: if it is the same server process, whose ids mean what they meant.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +48,13 @@ static bool push_select(struct rl_node *n)
 	return push(n, RL_SETUP_SELECT, (struct rl_slice[]){WORD("SELECT"), TEXT(number)}, 2);
 }
 
+/* Which commands of its own it has for what the scripts do. Behind INFO, which says whose answer it is. */
+static bool push_probe(struct rl_node *n)
+{
+	struct rl_slice words[] = {WORD("COMMAND"), WORD("INFO"), WORD("delex"), WORD("delifeq")};
+	return push(n, RL_SETUP_PROBE, words, 4);
+}
+
 bool rl_handshake_begin(struct rl_node *n)
 {
 	rl_outbox_clear(&n->setup);
@@ -56,7 +63,7 @@ bool rl_handshake_begin(struct rl_node *n)
 	n->gate = n->ghost_count > 0; /* INFO */
 	return push_auth(n) && push_select(n) &&
 	       push(n, RL_SETUP_ID, (struct rl_slice[]){WORD("CLIENT"), WORD("ID")}, 2) &&
-	       push(n, RL_SETUP_INFO, (struct rl_slice[]){WORD("INFO"), WORD("server")}, 2);
+	       push(n, RL_SETUP_INFO, (struct rl_slice[]){WORD("INFO"), WORD("server")}, 2) && push_probe(n);
 }
 
 static void learn_identity(struct rl_node *n, const struct rl_reply_value *info)
@@ -137,9 +144,12 @@ void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl
 		char run_id_before[sizeof n->run_id];
 		memcpy(run_id_before, n->run_id, sizeof run_id_before);
 		learn_identity(n, v);
+		rl_methods_meet(&n->methods, n->run_id);
 		meet_successor(n, run_id_before);
 		meet_ghosts(n);
 	}
+	if (setup == RL_SETUP_PROBE)
+		rl_methods_probed(&n->methods, reply);
 	rl_outbox_pop(&n->setup);
 	if (n->setup.count > 0)
 		return;

@@ -83,12 +83,12 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 {
 	if (n->link != RL_LINK_DOWN || !rl_dial_may_begin(&n->dial))
 		return;
-	memset(n->knows, 0, sizeof n->knows);
+	rl_methods_connect(&n->methods);
 	n->link = RL_LINK_CONNECTING;
 	n->connect_by_ns = rl_time_add(now_ns, CONNECT_TIMEOUT_NS);
 	n->progress_ns = now_ns;
 	rl_resp_close(&n->resp);
-	if (!rl_resp_open(&n->resp) || !rl_handshake_begin(n) || !rl_node_move_debts(n)) {
+	if (!rl_resp_open(&n->resp) || !rl_handshake_begin(n) || !rl_ask_debts(n)) {
 		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
 		return;
 	}

@@ -16,9 +16,11 @@
 #define RL_NET_NODE_H
 
 #include "net/dial.h"
+#include "net/method.h"
 #include "net/outbox.h"
 #include "net/resp.h"
 #include "net/stream.h"
+#include "net/transaction.h"
 #include "net/url.h"
 #include "os/poller.h"
 
@@ -56,9 +58,17 @@ struct rl_node {
 	struct rl_outbox outbox;
 	uint64_t progress_ns; /* when the oldest request was queued, or bytes last came */
 
-	struct rl_outbox setup;      /* opening commands: on the wire before everything in the outbox */
-	unsigned gate;               /* of these, how many must be answered before an operation may be sent */
-	bool knows[RL_SCRIPT_COUNT]; /* scripts that this connection has run: EVALSHA will find them */
+	struct rl_outbox setup; /* opening commands: on the wire before everything in the outbox */
+	unsigned gate;          /* of these, how many must be answered before an operation may be sent */
+
+	struct rl_methods methods;
+	struct rl_outbox parked;           /* requests that wait for their turn in a transaction: talk.c */
+	struct rl_transaction transaction; /* with the first of them */
+	unsigned talk_resolved;            /* of these, how many have a vote that is to be handed out */
+	unsigned talk_handed;
+	unsigned talk_tries;                 /* of the first one, that ended with EXEC nil */
+	enum redlock_vote_code talk_refused; /* the vote of those that are not in the transaction */
+	uint64_t parked_popped;              /* BROKEN: entries of `parked` above this number were never sent */
 
 	int64_t client_id; /* of this connection at the server; 0: unknown */
 	bool run_id_known; /* on this connection */
@@ -166,9 +176,6 @@ void rl_auth_accepted(struct rl_node *node);
 /* Notes why the node has no vote at present. What servers add behind a comma is left out. */
 void rl_node_remember_failure(struct rl_node *node, enum redlock_vote_code vote, const char *text);
 
-/* Puts the debts into the outbox of a new connection. False: out of memory. */
-bool rl_node_move_debts(struct rl_node *node);
-
 /* Watches the stream for reading, and for writing if `write`. Asked at every send, seldom something new. */
 void rl_node_watch_again(struct rl_node *node, bool write);
 
@@ -177,6 +184,62 @@ static inline void rl_node_watch(struct rl_node *node, bool write)
 	if (node->watching_write != write)
 		rl_node_watch_again(node, write);
 }
+
+/* ---- node.c, for the others ---- */
+
+/* Counts the answer to a request: what it says of the node, and of a key that was owed. `error`: what the
+ * server said, NULL if it was no error. */
+void rl_node_settle(struct rl_node *node, const struct rl_entry *entry, enum redlock_vote_code vote,
+                    const char *error, uint64_t now_ns);
+
+/* Keeps a release for the next connection, or counts its key as lingering. */
+void rl_node_keep_debt(struct rl_node *node, const struct rl_entry *entry, struct rl_slice bytes);
+
+/* The vote of what was asked on a connection that broke. */
+enum redlock_vote_code rl_node_broken_vote(const struct rl_node *node, bool unsent);
+
+/* Why nothing could be sent; `otherwise` if what is known leaves open whether something was executed. */
+enum redlock_vote_code rl_node_unsent_vote(const struct rl_node *node, enum redlock_vote_code otherwise);
+
+/* Before a connection is open and its gate is, no operation has left on it. */
+bool rl_node_may_have_sent(const struct rl_node *node);
+
+/* ---- ask.c: requests, and the forms in which they are asked ---- */
+
+/* The request that an entry stands for; its parts point into `bytes`. */
+struct rl_request rl_ask_request(const struct rl_entry *entry, struct rl_slice bytes);
+
+/* The reply, an error, refuses the form of the front entry, or does not know the script: asks again in
+ * another one. False: the reply is the answer, or there is no memory. */
+bool rl_ask_again(struct rl_node *node, const struct rl_entry *entry, const struct rl_reply *reply);
+
+/* Puts the debts where they are asked for. They go behind the opening commands, which have ended the
+ * connection that they come from. False: out of memory. */
+bool rl_ask_debts(struct rl_node *node);
+
+/* ---- talk.c: requests that need a transaction ---- */
+
+/* Parks a request. False: out of memory. */
+bool rl_talk_park(struct rl_node *node, const struct rl_entry *entry, struct rl_slice name,
+                  struct rl_slice bytes);
+
+/* Whether a request with this name would overtake a parked one. */
+bool rl_talk_is_parked(const struct rl_node *node, struct rl_slice name);
+
+/* Begins the next transaction, if it is time. */
+void rl_talk_go_on(struct rl_node *node);
+
+/* Takes a reply to a step. True: it was the last one. */
+bool rl_talk_take(struct rl_node *node, const struct rl_reply *reply);
+
+/* Pulls an answer that a transaction has given. False: none at present. */
+bool rl_talk_next(struct rl_node *node, struct rl_answer *ret_answer, uint64_t now_ns);
+
+/* The same once the connection is broken, for all that is parked. */
+bool rl_talk_next_broken(struct rl_node *node, struct rl_answer *ret_answer);
+
+/* Nothing is parked any more. */
+void rl_talk_end(struct rl_node *node);
 
 /* ---- handshake.c ---- */
 

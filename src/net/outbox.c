@@ -123,10 +123,29 @@ void rl_outbox_pop(struct rl_outbox *o)
 		o->head = o->sent = o->tail = 0;
 }
 
+const struct rl_entry *rl_outbox_at(const struct rl_outbox *o, unsigned index)
+{
+	return &o->ring[(o->first + index) & (o->ring_capacity - 1)];
+}
+
+/* Where the bytes of the entry number `index` begin. */
+static size_t begin_of(const struct rl_outbox *o, uint64_t index)
+{
+	size_t begin = o->head;
+	for (unsigned i = 0; i < index; i++)
+		begin += rl_outbox_at(o, i)->size;
+	return begin;
+}
+
+struct rl_slice rl_outbox_bytes_at(const struct rl_outbox *o, unsigned index)
+{
+	return (struct rl_slice){o->bytes + begin_of(o, index), rl_outbox_at(o, index)->size};
+}
+
 uint64_t rl_outbox_find_acquire(const struct rl_outbox *o, struct rl_tag tag)
 {
 	for (unsigned i = o->count; i-- > 0;) {
-		const struct rl_entry *e = &o->ring[(o->first + i) & (o->ring_capacity - 1)];
+		const struct rl_entry *e = rl_outbox_at(o, i);
 		bool same = e->tag.slot == tag.slot && e->tag.generation == tag.generation;
 		if (same && e->operation == REDLOCK_OP_ACQUIRE)
 			return o->popped + i + 1;
@@ -136,10 +155,7 @@ uint64_t rl_outbox_find_acquire(const struct rl_outbox *o, struct rl_tag tag)
 
 bool rl_outbox_is_unsent(const struct rl_outbox *o, uint64_t number)
 {
-	size_t begin = o->head;
-	for (uint64_t i = 0; o->popped + i + 1 < number; i++)
-		begin += o->ring[(o->first + i) & (o->ring_capacity - 1)].size;
-	return o->sent <= begin;
+	return o->sent <= begin_of(o, number - o->popped - 1);
 }
 
 struct rl_slice rl_outbox_unsent(const struct rl_outbox *o)

@@ -14,17 +14,29 @@
 #include "net/request.h"
 
 /* Commands that open a connection; they are answered to the node itself. */
-enum rl_setup { RL_SETUP_NONE, RL_SETUP_AUTH, RL_SETUP_SELECT, RL_SETUP_ID, RL_SETUP_INFO, RL_SETUP_KILL };
+enum rl_setup {
+	RL_SETUP_NONE,
+	RL_SETUP_AUTH,
+	RL_SETUP_SELECT,
+	RL_SETUP_ID,
+	RL_SETUP_INFO,
+	RL_SETUP_PROBE,
+	RL_SETUP_KILL
+};
 
 struct rl_entry {
 	struct rl_tag tag;
 	uint32_t size; /* bytes of the request */
 	uint8_t operation;
 	uint8_t setup;
-	bool by_sha; /* an EVALSHA, which the node may not know */
-	bool owed;   /* a release whose key may exist: it must reach the node */
-	/* A release that was queued before anything was sent: the number of its own SET in this outbox; else 0.
-	 */
+	uint8_t form; /* enum rl_form, of the bytes */
+	uint8_t step; /* enum rl_step: one of a transaction, with several replies, rather than a request */
+	bool owed;    /* a release whose key may exist: it must reach the node */
+	bool own;     /* the value is the caller's own: not to be asked about behind a later SET of its name */
+	bool set_parked;
+	uint32_t name_hash; /* of parked requests */
+	/* A release that was queued before its own SET was sent: the number of that in this outbox, or among the
+	 * parked requests if `set_parked`; else 0. */
 	uint64_t set_number;
 };
 
@@ -54,6 +66,10 @@ struct rl_slice rl_outbox_front_bytes(const struct rl_outbox *outbox);
 bool rl_outbox_front_unsent(const struct rl_outbox *outbox); /* no byte of it was sent */
 bool rl_outbox_front_sent(const struct rl_outbox *outbox);   /* all of them were */
 void rl_outbox_pop(struct rl_outbox *outbox);
+
+/* The entry number `index` from the front, which must be there, and its bytes. */
+const struct rl_entry *rl_outbox_at(const struct rl_outbox *outbox, unsigned index);
+struct rl_slice rl_outbox_bytes_at(const struct rl_outbox *outbox, unsigned index);
 
 /* The number of the last entry that acquires for the handle of `tag`; 0: there is none. */
 uint64_t rl_outbox_find_acquire(const struct rl_outbox *outbox, struct rl_tag tag);

@@ -2,7 +2,6 @@
 #include "net/request.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "net/resp.h"
 
@@ -18,7 +17,7 @@ enum rl_script rl_script_of(enum redlock_operation operation)
 	return scripts[operation];
 }
 
-static bool format(struct rl_buffer *out, const struct rl_request *r, bool by_text)
+bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl_form form)
 {
 	char digits[24];
 	struct rl_slice ttl = {digits, rl_resp_digits(digits, r->ttl_ms)};
@@ -26,9 +25,17 @@ static bool format(struct rl_buffer *out, const struct rl_request *r, bool by_te
 		struct rl_slice set[] = {WORD("SET"), r->name, r->token, WORD("NX"), WORD("PX"), ttl};
 		return rl_resp_command(out, set, 6);
 	}
+	if (form == RL_FORM_DELEX)
+		return rl_resp_command(out, (struct rl_slice[]){WORD("DELEX"), r->name, WORD("IFEQ"), r->token}, 4);
+	if (form == RL_FORM_DELIFEQ)
+		return rl_resp_command(out, (struct rl_slice[]){WORD("DELIFEQ"), r->name, r->token}, 3);
+	if (form == RL_FORM_SET_IFEQ) {
+		struct rl_slice set[] = {WORD("SET"), r->name, r->token, WORD("IFEQ"), r->token, WORD("PX"), ttl};
+		return rl_resp_command(out, set, 7);
+	}
 	const struct rl_script_text *script = &rl_scripts[rl_script_of(r->operation)];
 	struct rl_slice eval[] = {WORD("EVALSHA"), {script->sha, 40}, WORD("1"), r->name, r->token, ttl};
-	if (by_text) {
+	if (form == RL_FORM_TEXT) {
 		eval[0] = WORD("EVAL");
 		eval[1] = (struct rl_slice){script->text, script->length};
 	}
@@ -39,43 +46,66 @@ static bool format(struct rl_buffer *out, const struct rl_request *r, bool by_te
 
 void rl_wire_reset(struct rl_wire *wire)
 {
-	wire->by_sha.size = 0;
-	wire->by_text.size = 0;
+	for (unsigned i = 0; i < RL_FORM_COUNT; i++)
+		wire->forms[i].size = 0;
 }
 
 void rl_wire_free(struct rl_wire *wire)
 {
-	rl_buffer_free(&wire->by_sha);
-	rl_buffer_free(&wire->by_text);
+	for (unsigned i = 0; i < RL_FORM_COUNT; i++)
+		rl_buffer_free(&wire->forms[i]);
 }
 
-const struct rl_buffer *rl_wire_form(struct rl_wire *wire, const struct rl_request *request, bool by_text)
+const struct rl_buffer *rl_wire_form(struct rl_wire *wire, const struct rl_request *request,
+                                     enum rl_form form)
 {
-	if (rl_script_of(request->operation) == RL_SCRIPT_COUNT)
-		by_text = false;
-	struct rl_buffer *form = by_text ? &wire->by_text : &wire->by_sha;
-	if (form->size == 0 && !format(form, request, by_text))
+	struct rl_buffer *bytes = &wire->forms[form];
+	if (bytes->size == 0 && !rl_request_write(bytes, request, form))
 		return NULL;
-	return form;
+	return bytes;
 }
 
-bool rl_request_by_text(struct rl_buffer *out, enum rl_script script, struct rl_slice by_sha)
+/* ---- reading what was written ---- */
+
+enum { MOST_WORDS = 7 };
+
+static size_t read_number(const char **at)
 {
-	/* "*N" stays, the command and the digest are replaced, the rest stays. N has one digit. */
-	enum { COUNT = sizeof "*5\r\n" - 1, HEAD = COUNT + sizeof "$7\r\nEVALSHA\r\n$40\r\n" - 1 + 40 + 2 };
-	const struct rl_script_text *s = &rl_scripts[script];
-	size_t rest = by_sha.size - HEAD;
-	if (!rl_buffer_reserve(out, COUNT + 64 + s->length + rest))
-		return false;
-	char *at = out->bytes + out->size;
-	memcpy(at, by_sha.bytes, COUNT);
-	at += COUNT;
-	at += sprintf(at, "$4\r\nEVAL\r\n$%zu\r\n", s->length);
-	memcpy(at, s->text, s->length);
-	at += s->length;
-	memcpy(at, "\r\n", 2);
-	at += 2;
-	memcpy(at, by_sha.bytes + HEAD, rest);
-	out->size = (size_t)(at - out->bytes) + rest;
-	return true;
+	size_t number = 0;
+	for ((*at)++; **at != '\r'; (*at)++)
+		number = number * 10 + (size_t)(**at - '0');
+	*at += 2;
+	return number;
+}
+
+/* Only ever what rl_resp_command() wrote: whole, and well formed. Returns how many words. */
+static unsigned read_words(struct rl_slice bytes, struct rl_slice *words)
+{
+	const char *at = bytes.bytes;
+	unsigned count = (unsigned)read_number(&at);
+	for (unsigned i = 0; i < count; i++) {
+		size_t size = read_number(&at);
+		words[i] = (struct rl_slice){at, size};
+		at += size + 2;
+	}
+	return count;
+}
+
+void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request *r)
+{
+	static const struct {
+		uint8_t name, token, ttl;
+	} places[RL_FORM_COUNT] = {
+	    [RL_FORM_SHA] = {3, 4, 5},     [RL_FORM_TEXT] = {3, 4, 5},     [RL_FORM_DELEX] = {1, 3, 0},
+	    [RL_FORM_DELIFEQ] = {1, 2, 0}, [RL_FORM_SET_IFEQ] = {1, 2, 6},
+	};
+	struct rl_slice words[MOST_WORDS];
+	bool set = r->operation == REDLOCK_OP_ACQUIRE;
+	unsigned count = read_words(bytes, words);
+	unsigned token = set ? 2 : places[form].token, ttl = set ? 5 : places[form].ttl;
+	r->name = words[set ? 1 : places[form].name];
+	r->token = token < count ? words[token] : (struct rl_slice){"", 0};
+	r->ttl_ms = 0;
+	for (size_t i = 0; ttl > 0 && ttl < count && i < words[ttl].size; i++)
+		r->ttl_ms = r->ttl_ms * 10 + (uint64_t)(words[ttl].bytes[i] - '0');
 }

@@ -51,6 +51,12 @@ bool rl_resp_command(struct rl_buffer *out, const struct rl_slice *words, unsign
 
 /* ---- reading: hiredis calls these for each element; everything goes into the one reply of the resp ---- */
 
+/* A value inside of an element: it is dropped. */
+static bool is_nested(const redisReadTask *task)
+{
+	return task->parent != NULL && task->parent->parent != NULL;
+}
+
 static struct rl_reply_value *place(const redisReadTask *task)
 {
 	struct rl_resp *r = task->privdata;
@@ -71,7 +77,8 @@ static void *put(const redisReadTask *task, struct rl_reply_value value)
 	if (task->type < 0 || (size_t)task->type >= sizeof types / sizeof types[0])
 		return NULL;
 	value.type = types[task->type];
-	*place(task) = value;
+	if (!is_nested(task))
+		*place(task) = value;
 	return task->privdata;
 }
 
@@ -79,6 +86,8 @@ static void *on_string(const redisReadTask *task, char *text, size_t length)
 {
 	struct rl_resp *r = task->privdata;
 	size_t room = sizeof r->arena - r->arena_used;
+	if (is_nested(task))
+		return r;
 	if (room == 0)
 		return NULL;
 	size_t kept = length < room ? length : room - 1;
@@ -92,9 +101,14 @@ static void *on_string(const redisReadTask *task, char *text, size_t length)
 static void *put_array(const redisReadTask *task, unsigned long long count)
 {
 	struct rl_resp *r = task->privdata;
-	if (task->parent != NULL || count > RL_RESP_ITEMS)
+	bool inside = task->parent != NULL;
+	unsigned long long most = inside ? RL_RESP_NESTED - r->nested_values : RL_RESP_ITEMS;
+	if ((inside && !r->nested) || count > most)
 		return NULL; /* the reader takes this for out of memory, we for garbage */
-	r->reply.count = (unsigned)count;
+	if (!inside)
+		r->reply.count = (unsigned)count;
+	else
+		r->nested_values += (unsigned)count;
 	return put(task, (struct rl_reply_value){0});
 }
 
@@ -130,7 +144,8 @@ static void *on_integer(const redisReadTask *task, long long integer)
 /* The task of a null bulk string says "string": the type is not taken from it. */
 static void *on_nil(const redisReadTask *task)
 {
-	*place(task) = (struct rl_reply_value){.type = RL_REPLY_NIL};
+	if (!is_nested(task))
+		*place(task) = (struct rl_reply_value){.type = RL_REPLY_NIL};
 	return task->privdata;
 }
 
@@ -214,7 +229,7 @@ int rl_resp_next(struct rl_resp *r, const struct rl_reply **ret_reply)
 	if (reader_is_idle(r))
 		return 0; /* asked without a byte, it would begin a reply */
 	if (reader->ridx == -1)
-		r->arena_used = 0; /* a new reply begins */
+		r->arena_used = r->nested_values = 0; /* a new reply begins */
 	if (redisReaderGetReply(reader, &object) != REDIS_OK)
 		return -1;
 	if (object == NULL)

@@ -15,6 +15,7 @@
 
 #define RL_RESP_ITEMS 8        /* elements of an array reply */
 #define RL_RESP_ARENA 4096     /* bytes of text kept per reply; what is longer is cut, its length is kept */
+#define RL_RESP_NESTED 1024    /* values inside of the elements of a nested reply, all together */
 #define RL_RESP_UNPARSED 65536 /* bytes of an unfinished reply */
 #define RL_RESP_AHEAD 16384    /* bytes that are looked at before hiredis sees them */
 
@@ -43,6 +44,8 @@ struct rl_reply {
 
 struct rl_resp {
 	void *reader;
+	bool nested; /* the next reply may have arrays inside; of each only that it is one is kept */
+	unsigned nested_values;
 	struct rl_reply reply;
 	size_t arena_used;
 	char arena[RL_RESP_ARENA];

@@ -27,6 +27,8 @@ static void answer(struct server *s, const char *command)
 	} else if (strncmp(command, "IN", 2) == 0) { /* its identity: no two servers have the same */
 		snprintf(info, sizeof info, "$49\r\nrun_id:%040u\r\n\r\n", s->number);
 		say(s, info);
+	} else if (strncmp(command, "CO", 2) == 0) { /* it has neither of the commands that are asked for */
+		say(s, "*2\r\n*-1\r\n*-1\r\n");
 	} else {
 		abort(); /* a command that the library did not use when this was written */
 	}

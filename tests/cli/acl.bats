@@ -11,9 +11,10 @@ setup() {
 	for node in 1 2 3; do
 		nodes+=(-r "$(node_url "$node")")
 	done
-	rule=$("$REDLOCK_BIN" help acl | sed -n 's/^  ACL SETUSER redlock //p')
-	rule=${rule/>PASSWORD/>pw}
-	rule=${rule/PREFIX/app:}
+	mapfile -t rules < <("$REDLOCK_BIN" help acl | sed -n 's/^  ACL SETUSER redlock //p')
+	rules=("${rules[@]/>PASSWORD/>pw}")
+	rules=("${rules[@]/PREFIX/app:}")
+	rule=${rules[0]} scriptless=${rules[1]}
 	export REDLOCK_AUTH=pw
 }
 
@@ -27,8 +28,7 @@ give() { # RULE
 	on_nodes "1 2 3" acl setuser redlock "${words[@]}"
 }
 
-@test "everything works with just that rule" {
-	give "$rule"
+everything_works() {
 	run --separate-stderr rl acquire "${nodes[@]}" job
 	exits 0
 	token=$output
@@ -53,9 +53,20 @@ give() { # RULE
 	on_nodes "1 2 3" hset app:hash 8743c9c0-1111-2222-3333-444455556666:1 1
 	run --separate-stderr rl status "${nodes[@]}" hash
 	exits 0
-	[[ $output == *Redisson* ]]
+	[[ $output == *Redisson* || $output == *"type hash"* ]] # its fields are read by script only
 	run --separate-stderr rl acquire "${nodes[@]/.sock/.sock?db=1}" -n job
 	exits 0
+}
+
+@test "everything works with just that rule" {
+	give "$rule"
+	everything_works
+}
+
+@test "everything works without scripts, with just that rule" {
+	[[ $scriptless != *eval* ]]
+	give "$scriptless"
+	everything_works
 }
 
 @test "keys outside of the prefix are out of reach" {
@@ -65,12 +76,12 @@ give() { # RULE
 	says "help acl"
 }
 
-@test "each right that is called needed is" {
-	give "$rule"
+each_is_needed() { # RULE RIGHT...
+	give "$1"
 	rl run "${nodes[@]}" -n -t 3s --node-timeout 500ms --renew 200ms job -- sleep 2.3 2>"$sandbox/err"
 	[ ! -s "$sandbox/err" ]
-	for right in +set +get +del +pttl +pexpire +eval +evalsha; do
-		give "${rule/$right /}"
+	for right in "${@:2}"; do
+		give "${1/$right /}"
 		if rl run "${nodes[@]}" -n -t 3s --node-timeout 500ms --renew 200ms job -- sleep 2.3 2>"$sandbox/err" && [ ! -s "$sandbox/err" ]; then
 			echo "not needed: $right"
 			return 1
@@ -79,9 +90,21 @@ give() { # RULE
 	done
 }
 
+@test "each right that is called needed is" {
+	each_is_needed "$rule" +set +get +del +pttl +pexpire +eval
+}
+
+@test "each right that is called needed without scripts is" {
+	each_is_needed "$scriptless" +set +watch +multi +exec +getrange +del +pttl +pexpire
+}
+
 @test "the others are not" {
-	for right in '+client|id' '+client|kill' +info +select +type +strlen +getrange +hscan; do
+	for right in +evalsha '+client|id' '+client|kill' +info '+command|info' +select +type +strlen +getrange +hscan; do
 		give "${rule/$right/}"
+		rl run "${nodes[@]}" -n job -- true
+	done
+	for right in '+client|id' '+client|kill' ' +info' '+command|info' +select +type +strlen; do
+		give "${scriptless/$right/}"
 		rl run "${nodes[@]}" -n job -- true
 	done
 }

@@ -146,12 +146,12 @@ static void test_client_forbidden(void **state)
 	expect_full_service(open_as("-client"));
 }
 
-/* EVALSHA alone may be allowed or not: the library needs one of the two only where the script is not cached.
- */
-static void test_scripts_forbidden(void **state)
+/* Neither scripts nor what replaces them: the reason says what to permit. */
+static void test_scripts_and_watch_forbidden(void **state)
 {
 	(void)state;
 	redlock_client *client = open_as("-@scripting");
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "-watch", NULL);
 	redlock_lock *lock = fixture_lock(client, "scriptless", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 0));
@@ -165,9 +165,13 @@ static void test_scripts_forbidden(void **state)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	expect_ok(NULL, redlock_node_status(client, 0, &status));
 	assert_true(status.lingering > 0);
-	redlock_lock_free(lock);
-	redlock_close(client);
+	assert_non_null(strstr(status.last_error, "'watch'"));
+	assert_non_null(strstr(status.last_error, "permit +eval +evalsha or +watch +multi +exec +getrange"));
+	/* Once that is permitted, it works on the same connection. */
 	server_must(&servers.server[0], "1", "DEL", "scriptless", NULL);
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "+watch", NULL);
+	redlock_lock_free(lock);
+	expect_full_service(client);
 }
 
 static void test_set_forbidden(void **state)
@@ -222,7 +226,7 @@ int main(void)
 	    cmocka_unit_test_teardown(test_restarted_server_is_no_duplicate, heal),
 	    cmocka_unit_test_teardown(test_info_forbidden, heal),
 	    cmocka_unit_test_teardown(test_client_forbidden, heal),
-	    cmocka_unit_test_teardown(test_scripts_forbidden, heal),
+	    cmocka_unit_test_teardown(test_scripts_and_watch_forbidden, heal),
 	    cmocka_unit_test_teardown(test_set_forbidden, heal),
 	    cmocka_unit_test_teardown(test_key_forbidden, heal),
 	};

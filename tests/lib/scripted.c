@@ -96,9 +96,10 @@ static void talk_flood(struct talk *talk)
 static const char *healthy_reply(const struct talk *talk, const char *word, char *buffer, size_t size)
 {
 	static const char *const table[][2] = {
-	    {"SET", "+OK\r\n"},  {"EVAL", ":1\r\n"},    {"EVALSHA", ":1\r\n"}, {"CLIENT", ":1\r\n"},
-	    {"AUTH", "+OK\r\n"}, {"SELECT", "+OK\r\n"}, {"PING", "+PONG\r\n"}, {"GET", "$-1\r\n"},
-	    {"PTTL", ":-2\r\n"}, {"TYPE", "+none\r\n"}, {"EXISTS", ":0\r\n"},
+	    {"SET", "+OK\r\n"},    {"EVAL", ":1\r\n"},   {"EVALSHA", ":1\r\n"},
+	    {"CLIENT", ":1\r\n"},  {"AUTH", "+OK\r\n"},  {"SELECT", "+OK\r\n"},
+	    {"PING", "+PONG\r\n"}, {"GET", "$-1\r\n"},   {"PTTL", ":-2\r\n"},
+	    {"TYPE", "+none\r\n"}, {"EXISTS", ":0\r\n"}, {"COMMAND", "*2\r\n*-1\r\n*-1\r\n"},
 	};
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
 		if (strcmp(table[i][0], word) == 0)

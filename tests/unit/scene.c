@@ -143,7 +143,7 @@ void scene_greet(struct scene *s, int client_id)
 	char bytes[128];
 	scene_accept(s);
 	expect_heard(s, HELLO);
-	snprintf(bytes, sizeof bytes, ":%d\r\n$47\r\nrun_id:%040d\r\n", client_id, 7);
+	snprintf(bytes, sizeof bytes, ":%d\r\n$47\r\nrun_id:%040d\r\n" NO_NATIVE, client_id, 7);
 	scene_say(s, bytes);
 }
 

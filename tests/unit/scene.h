@@ -31,7 +31,8 @@ struct scene {
 	size_t answers_used;
 };
 
-#define HELLO "CLIENT ID\nINFO server\n"
+#define HELLO "CLIENT ID\nINFO server\nCOMMAND INFO delex delifeq\n"
+#define NO_NATIVE "*2\r\n*-1\r\n*-1\r\n" /* to the last of these: it has neither */
 
 /* Listens on a fresh socket and opens a node for it; `before` goes before the path in its URL ("user:pw@"),
  * `after` behind it ("?db=3"). Nothing connects yet. */

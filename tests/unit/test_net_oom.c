@@ -25,7 +25,7 @@ static void need_failmalloc(void)
 
 /* ---- a connection ---- */
 
-#define RUN_ID "$49\r\nrun_id:0123456789012345678901234567890123456789\r\n\r\n"
+#define RUN_ID "$49\r\nrun_id:0123456789012345678901234567890123456789\r\n\r\n*2\r\n*-1\r\n*-1\r\n"
 
 struct books {
 	unsigned taken; /* requests that somebody waits for */
@@ -74,7 +74,7 @@ static void play(struct scene *s, struct books *b)
 	rl_node_connect(&s->node, s->now_ns);
 	accept_if_any(s);
 	say(s, "+OK\r\n+OK\r\n:9\r\n" RUN_ID);
-	s->node.knows[RL_SCRIPT_RELEASE] = true;
+	s->node.methods.knows[RL_SCRIPT_RELEASE] = true;
 	submit(s, b, REDLOCK_OP_ACQUIRE, 1);
 	scene_owe(s, 1, 0);
 	scene_turn(s);
@@ -184,11 +184,10 @@ static void requests(void **state)
 		struct rl_buffer again = {0};
 		assert_true(++n < MAX_CALLS);
 		failmalloc_arm(n, false);
-		const struct rl_buffer *form = rl_wire_form(&wire, &r, false);
-		ok = form != NULL &&
-		     rl_request_by_text(&again, RL_SCRIPT_EXTEND, (struct rl_slice){form->bytes, form->size});
+		const struct rl_buffer *form = rl_wire_form(&wire, &r, RL_FORM_SHA);
+		ok = form != NULL && rl_request_write(&again, &r, RL_FORM_TEXT);
 		assert_int_equal(ok, failmalloc_failures() == 0);
-		assert_int_equal(form != NULL, wire.by_sha.size > 0);
+		assert_int_equal(form != NULL, wire.forms[RL_FORM_SHA].size > 0);
 		assert_int_equal(ok, again.size > 0);
 		rl_buffer_free(&again);
 		rl_wire_free(&wire);

@@ -18,7 +18,8 @@ static void opening_bytes(void **state)
 	struct scene *s = &scene;
 	static const char want[] =
 	    "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$5\r\np\"w@:\r\n*2\r\n$6\r\nSELECT\r\n$2\r\n15\r\n"
-	    "*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n";
+	    "*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n"
+	    "*4\r\n$7\r\nCOMMAND\r\n$4\r\nINFO\r\n$5\r\ndelex\r\n$7\r\ndelifeq\r\n";
 	scene_open(s, "me:p%22w@:@", "?db=15");
 	rl_node_connect(&s->node, s->now_ns);
 	scene_accept(s);
@@ -41,7 +42,7 @@ static void no_gate(void **state)
 	expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
 	scene_say(s, ":42\r\n");
 	assert_int_equal(s->node.client_id, 42);
-	scene_say(s, "$47\r\nrun_id:0123456789012345678901234567890123456789\r\n+OK\r\n");
+	scene_say(s, "$47\r\nrun_id:0123456789012345678901234567890123456789\r\n" NO_NATIVE "+OK\r\n");
 	assert_string_equal(s->node.run_id, "0123456789012345678901234567890123456789");
 	assert_true(s->node.identified);
 	expect_answers(s, "acquire #1 YES\n");
@@ -65,7 +66,7 @@ static void gate(void **state)
 	expect_heard(s, "");
 	scene_say(s, "K\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\nSET job token2 NX PX 30000\n");
-	scene_say(s, ":1\r\n$-1\r\n+OK\r\n$-1\r\n");
+	scene_say(s, ":1\r\n$-1\r\n" NO_NATIVE "+OK\r\n$-1\r\n");
 	expect_answers(s, "acquire #1 YES\nacquire #2 NO\n");
 	assert_string_equal(s->node.run_id, "");
 	scene_close(s);
@@ -410,6 +411,7 @@ static void odd_identities(void **state)
 		scene_accept(s);
 		scene_say(s, "+what?\r\n");
 		scene_say(s, infos[i]);
+		scene_say(s, NO_NATIVE);
 		if (s->node.link != RL_LINK_OPEN)
 			fail_msg("%s: %s", infos[i], s->node.failure_text);
 		assert_int_equal(s->node.client_id, 0);

@@ -35,7 +35,7 @@ static const char *next_connection(struct scene *s)
 	return scene_heard(s);
 }
 
-#define RUN_ID "$47\r\nrun_id:0000000000000000000000000000000000000007\r\n"
+#define RUN_ID "$47\r\nrun_id:0000000000000000000000000000000000000007\r\n" NO_NATIVE
 #define GREETING ":2\r\n" RUN_ID
 
 /* The whole way: SET in flight, cut, the release is owed; then kill, release, settled. */
@@ -113,7 +113,7 @@ static void another_process(void **state)
 	scene_heard(s);
 	cut(s);
 	next_connection(s);
-	scene_say(s, ":2\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n");
+	scene_say(s, ":2\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
 	expect_heard(s, "EVAL release 1 job token1\n");
 	scene_say(s, ":0\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
@@ -131,7 +131,7 @@ static void identity_refused(void **state)
 	scene_heard(s);
 	cut(s);
 	next_connection(s);
-	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n");
+	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n" NO_NATIVE);
 	expect_heard(s, "EVAL release 1 job token1\n");
 	scene_say(s, ":0\r\n");
 	assert_int_equal(s->node.lingering, 1);
@@ -242,7 +242,7 @@ static void too_many_ghosts(void **state)
 {
 	(void)state;
 	struct scene *s = open_scene(100);
-	char text[64];
+	char text[96];
 	for (unsigned i = 0; i < RL_GHOSTS + 1; i++) {
 		scene_submit(s, REDLOCK_OP_ACQUIRE, i, i + 1);
 		expect_answers(s, "");

@@ -71,7 +71,7 @@ static void entries_are_kept(void **state)
 	struct rl_entry entry = {.tag = {3, 4, 5},
 	                         .operation = REDLOCK_OP_RELEASE,
 	                         .setup = RL_SETUP_INFO,
-	                         .by_sha = true,
+	                         .form = RL_FORM_DELEX,
 	                         .owed = true,
 	                         .set_number = 99};
 	assert_true(rl_outbox_push(&o, &entry, slice("bytes")));
@@ -81,7 +81,7 @@ static void entries_are_kept(void **state)
 	assert_int_equal(front->tag.seq, 5);
 	assert_int_equal(front->operation, REDLOCK_OP_RELEASE);
 	assert_int_equal(front->setup, RL_SETUP_INFO);
-	assert_true(front->by_sha && front->owed);
+	assert_true(front->form == RL_FORM_DELEX && front->owed);
 	assert_int_equal(front->set_number, 99);
 	assert_int_equal(front->size, 5);
 	rl_outbox_free(&o);

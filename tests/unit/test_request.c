@@ -17,14 +17,14 @@ static struct rl_request request_of(enum redlock_operation operation)
 	    .operation = operation, .name = slice("job"), .token = slice("0123abc|me"), .ttl_ms = 29700};
 }
 
-static void expect_form(enum redlock_operation operation, bool by_text, const char *want)
+static void expect_form(enum redlock_operation operation, enum rl_form form, const char *want)
 {
 	struct rl_wire wire = {0};
 	struct rl_request request = request_of(operation);
-	const struct rl_buffer *form = rl_wire_form(&wire, &request, by_text);
-	assert_non_null(form);
-	assert_int_equal(form->size, strlen(want));
-	assert_memory_equal(form->bytes, want, form->size);
+	const struct rl_buffer *bytes = rl_wire_form(&wire, &request, form);
+	assert_non_null(bytes);
+	assert_int_equal(bytes->size, strlen(want));
+	assert_memory_equal(bytes->bytes, want, bytes->size);
 	rl_wire_free(&wire);
 }
 
@@ -33,8 +33,8 @@ static void set(void **state)
 	(void)state;
 	static const char want[] = "*6\r\n$3\r\nSET\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$2\r\nNX\r\n$2\r\nPX\r\n"
 	                           "$5\r\n29700\r\n";
-	expect_form(REDLOCK_OP_ACQUIRE, false, want);
-	expect_form(REDLOCK_OP_ACQUIRE, true, want); /* a plain command has one form */
+	expect_form(REDLOCK_OP_ACQUIRE, RL_FORM_SHA, want);
+	expect_form(REDLOCK_OP_ACQUIRE, RL_FORM_TEXT, want); /* a plain command has one form */
 }
 
 static void scripts_by_digest(void **state)
@@ -44,15 +44,15 @@ static void scripts_by_digest(void **state)
 	snprintf(want, sizeof want,
 	         "*5\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n",
 	         rl_scripts[RL_SCRIPT_RELEASE].sha);
-	expect_form(REDLOCK_OP_RELEASE, false, want);
+	expect_form(REDLOCK_OP_RELEASE, RL_FORM_SHA, want);
 	snprintf(
 	    want, sizeof want,
 	    "*6\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$5\r\n29700\r\n",
 	    rl_scripts[RL_SCRIPT_EXTEND].sha);
-	expect_form(REDLOCK_OP_EXTEND, false, want);
+	expect_form(REDLOCK_OP_EXTEND, RL_FORM_SHA, want);
 	snprintf(want, sizeof want, "*4\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n",
 	         rl_scripts[RL_SCRIPT_INSPECT].sha);
-	expect_form(REDLOCK_OP_QUERY, false, want);
+	expect_form(REDLOCK_OP_QUERY, RL_FORM_SHA, want);
 }
 
 static void scripts_by_text(void **state)
@@ -65,14 +65,14 @@ static void scripts_by_text(void **state)
 	snprintf(want, sizeof want,
 	         "*5\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n",
 	         release->length, release->text);
-	expect_form(REDLOCK_OP_RELEASE, true, want);
+	expect_form(REDLOCK_OP_RELEASE, RL_FORM_TEXT, want);
 	snprintf(want, sizeof want,
 	         "*6\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$5\r\n29700\r\n",
 	         extend->length, extend->text);
-	expect_form(REDLOCK_OP_EXTEND, true, want);
+	expect_form(REDLOCK_OP_EXTEND, RL_FORM_TEXT, want);
 	snprintf(want, sizeof want, "*4\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n", inspect->length,
 	         inspect->text);
-	expect_form(REDLOCK_OP_QUERY, true, want);
+	expect_form(REDLOCK_OP_QUERY, RL_FORM_TEXT, want);
 }
 
 /* The unlock script that every Redlock client runs, as redis.io has it. */
@@ -96,30 +96,59 @@ static void scripts_of_operations(void **state)
 		assert_int_equal(rl_scripts[i].length, strlen(rl_scripts[i].text));
 }
 
-/* Names and tokens of any bytes and lengths: what NOSCRIPT makes of a request is what it would have been. */
-static void by_text_from_by_digest(void **state)
+static void native_forms(void **state)
 {
 	(void)state;
-	static const enum redlock_operation operations[] = {REDLOCK_OP_EXTEND, REDLOCK_OP_RELEASE,
-	                                                    REDLOCK_OP_QUERY};
+	expect_form(REDLOCK_OP_RELEASE, RL_FORM_DELEX,
+	            "*4\r\n$5\r\nDELEX\r\n$3\r\njob\r\n$4\r\nIFEQ\r\n$10\r\n0123abc|me\r\n");
+	expect_form(REDLOCK_OP_RELEASE, RL_FORM_DELIFEQ,
+	            "*3\r\n$7\r\nDELIFEQ\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n");
+	expect_form(REDLOCK_OP_EXTEND, RL_FORM_SET_IFEQ,
+	            "*7\r\n$3\r\nSET\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$4\r\nIFEQ\r\n$10\r\n0123abc|me\r\n"
+	            "$2\r\nPX\r\n$5\r\n29700\r\n");
+}
+
+/* The forms that each operation has. */
+static const unsigned forms_of[] = {
+    [REDLOCK_OP_ACQUIRE] = 1u << RL_FORM_SHA,
+    [REDLOCK_OP_EXTEND] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_SET_IFEQ,
+    [REDLOCK_OP_RELEASE] =
+        1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_DELEX | 1u << RL_FORM_DELIFEQ,
+    [REDLOCK_OP_QUERY] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,
+};
+
+static void expect_read(const struct rl_request *want, const struct rl_buffer *bytes, enum rl_form form)
+{
+	struct rl_request got = {.operation = want->operation};
+	rl_request_read((struct rl_slice){bytes->bytes, bytes->size}, form, &got);
+	assert_int_equal(got.name.size, want->name.size);
+	assert_memory_equal(got.name.bytes, want->name.bytes, want->name.size);
+	if (want->operation != REDLOCK_OP_QUERY) {
+		assert_int_equal(got.token.size, want->token.size);
+		assert_memory_equal(got.token.bytes, want->token.bytes, want->token.size);
+	}
+	if (want->operation == REDLOCK_OP_ACQUIRE || want->operation == REDLOCK_OP_EXTEND)
+		assert_true(got.ttl_ms == want->ttl_ms);
+}
+
+/* Names and tokens of any bytes and lengths: what is read from any form is what was written. */
+static void read_back(void **state)
+{
+	(void)state;
 	static const size_t sizes[] = {1, 9, 10, 99, 100, 65536};
 	static char bytes[65536];
 	for (size_t i = 0; i < sizeof bytes; i++)
 		bytes[i] = (char)(i * 7);
-	for (unsigned o = 0; o < COUNT(operations); o++)
-		for (unsigned s = 0; s < COUNT(sizes); s++) {
+	for (unsigned o = REDLOCK_OP_ACQUIRE; o <= REDLOCK_OP_QUERY; o++)
+		for (unsigned s = 0; s < COUNT(sizes) * RL_FORM_COUNT; s++) {
 			struct rl_wire wire = {0};
-			struct rl_buffer again = {0};
-			struct rl_request request = request_of(operations[o]);
-			request.name = (struct rl_slice){bytes, sizes[s]};
-			request.token = (struct rl_slice){bytes + 5, sizes[s] < 512 ? sizes[s] : 512};
-			const struct rl_buffer *by_sha = rl_wire_form(&wire, &request, false);
-			const struct rl_buffer *by_text = rl_wire_form(&wire, &request, true);
-			assert_true(rl_request_by_text(&again, rl_script_of(operations[o]),
-			                               (struct rl_slice){by_sha->bytes, by_sha->size}));
-			assert_int_equal(again.size, by_text->size);
-			assert_memory_equal(again.bytes, by_text->bytes, again.size);
-			rl_buffer_free(&again);
+			struct rl_request request = request_of((enum redlock_operation)o);
+			enum rl_form form = (enum rl_form)(s % RL_FORM_COUNT);
+			size_t size = sizes[s / RL_FORM_COUNT];
+			request.name = (struct rl_slice){bytes, size};
+			request.token = (struct rl_slice){bytes + 5, size < 512 ? size : 512};
+			if ((forms_of[o] >> form & 1) != 0)
+				expect_read(&request, rl_wire_form(&wire, &request, form), form);
 			rl_wire_free(&wire);
 		}
 }
@@ -130,16 +159,16 @@ static void a_wire_is_used_again(void **state)
 	(void)state;
 	struct rl_wire wire = {0};
 	struct rl_request request = request_of(REDLOCK_OP_RELEASE);
-	const struct rl_buffer *first = rl_wire_form(&wire, &request, false);
+	const struct rl_buffer *first = rl_wire_form(&wire, &request, RL_FORM_SHA);
 	const char *bytes = first->bytes;
 	size_t size = first->size;
 	request.name = slice("other, which is not looked at");
-	assert_ptr_equal(rl_wire_form(&wire, &request, false)->bytes, bytes);
-	assert_int_equal(rl_wire_form(&wire, &request, false)->size, size);
+	assert_ptr_equal(rl_wire_form(&wire, &request, RL_FORM_SHA)->bytes, bytes);
+	assert_int_equal(rl_wire_form(&wire, &request, RL_FORM_SHA)->size, size);
 	rl_wire_reset(&wire);
 	request = request_of(REDLOCK_OP_ACQUIRE);
 	request.name = slice("x");
-	const struct rl_buffer *second = rl_wire_form(&wire, &request, false);
+	const struct rl_buffer *second = rl_wire_form(&wire, &request, RL_FORM_SHA);
 	assert_memory_equal(second->bytes, "*6\r\n$3\r\nSET\r\n$1\r\nx\r\n", 20);
 	rl_wire_free(&wire);
 	rl_wire_free(&wire);
@@ -251,7 +280,8 @@ int main(void)
 	    cmocka_unit_test(scripts_by_text),
 	    cmocka_unit_test(release_is_the_classic_script),
 	    cmocka_unit_test(scripts_of_operations),
-	    cmocka_unit_test(by_text_from_by_digest),
+	    cmocka_unit_test(native_forms),
+	    cmocka_unit_test(read_back),
 	    cmocka_unit_test(a_wire_is_used_again),
 	    cmocka_unit_test(digests_are_what_the_server_says),
 	    cmocka_unit_test(inspect),

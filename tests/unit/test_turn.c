@@ -66,7 +66,7 @@ static void open_stage(struct stage *s)
 		s->peers[i] = accept4(s->listeners[i], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		assert_true(s->peers[i] >= 0);
 		assert_true(read(s->peers[i], hello, sizeof hello) > 0);
-		assert_int_equal(write(s->peers[i], ":7\r\n-ERR no\r\n", 13), 13);
+		assert_int_equal(write(s->peers[i], ":7\r\n-ERR no\r\n-ERR no\r\n", 22), 22);
 	}
 	assert_int_equal(redlock_process(s->client), 0);
 }

@@ -79,18 +79,24 @@ static int show_version(void)
 	return EXIT_OK;
 }
 
-/* What the library sends, as the server's access rules name it: src/net/request.c, handshake.c, scripts/. */
+/* What the library sends, as the server's access rules name it: src/net/request.c, transaction.c,
+ * handshake.c, scripts/. */
 static int show_acl(void)
 {
 	fputs(
 	    "A user that may do what redlock does, and nothing else (Redis 6, Valkey, or newer):\n\n"
 	    "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +get +del +pttl +pexpire +eval +evalsha "
-	    "+select +client|id +client|kill +info +type +strlen +getrange +hscan\n\n"
-	    "PREFIX is that of your locks (--prefix), or leave it empty. Needed for locks: set to evalsha; "
-	    "select\n"
+	    "+select +client|id +client|kill +info +command|info +type +strlen +getrange +hscan\n\n"
+	    "PREFIX is that of your locks (--prefix), or leave it empty. Needed for locks: set to eval; select\n"
 	    "for a database other than 0. Without client|id, client|kill and info a key may stay until its TTL\n"
 	    "behind a broken connection, and one server by two addresses is not noticed. The last four are for\n"
-	    "`redlock status` and `redlock check`.\n",
+	    "`redlock status` and `redlock check`.\n\n"
+	    "A user that may not run scripts. Release and renewal take two round trips then:\n\n"
+	    "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +watch +multi +exec +getrange +del +pttl "
+	    "+pexpire +select +client|id +client|kill +info +command|info +type +strlen\n\n"
+	    "Needed: set to pexpire. On servers that have DELEX (Redis 8.4) or DELIFEQ (Valkey 9) permit that "
+	    "as\n"
+	    "well, in both rules: it takes the place of the script, and of the transaction, for releasing.\n",
 	    stdout);
 	return EXIT_OK;
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Release, extend and query without scripts: WATCH and MULTI. Pure: it says what to send and takes the
+ * replies, in order.
+ *
+ *   READ    MULTI EXEC WATCH k... then for each request: GETRANGE k 0 <token size>, and PTTL k to extend
+ *   CHANGE  MULTI, for each request whose value was its token: DEL k, or PEXPIRE k ttl if that is later (else
+ *           PTTL k, to see that it is still there); EXEC
+ *   LOOK    MULTI EXEC MULTI TYPE k PTTL k STRLEN k GETRANGE k 0 1023 EXEC, for a query: one step, all at
+ * once
+ *
+ * EXEC answers nil when one of the keys was touched, by whomever, since WATCH: then nothing has happened, and
+ * the requests are asked again. So a value that matched still matches when it is deleted, and an expiry is
+ * never shortened. The value is read with GETRANGE, because a foreign one may have megabytes.
+ *
+ * EXEC also ends every WATCH of the connection. So there is one conversation at a time on it, which serves up
+ * to RL_BATCH requests at once; ordinary SETs may go in between the steps, but each step is one piece.
+ *
+ * If MULTI were refused in CHANGE, the DEL behind it would be executed alone. So READ begins with an empty
+ * transaction, and nothing is changed on a connection that could not do one a round trip ago. It also ends
+ * what an earlier READ watched and had nothing to change for.
+ */
+#ifndef RL_NET_TRANSACTION_H
+#define RL_NET_TRANSACTION_H
+
+#include "net/request.h"
+#include "net/resp.h"
+
+#define RL_BATCH RL_RESP_ITEMS /* EXEC answers with one array */
+
+enum rl_step { RL_STEP_NONE, RL_STEP_READ, RL_STEP_CHANGE, RL_STEP_LOOK };
+
+struct rl_part {
+	enum redlock_operation operation;
+	struct rl_slice name;
+	struct rl_slice token;
+	uint64_t ttl_ms;
+	bool valued;                 /* READ: the value was answered */
+	bool ours;                   /* and it is the token */
+	int64_t left;                /* READ, to extend: PTTL */
+	bool changes;                /* has a command in CHANGE */
+	enum redlock_vote_code vote; /* PENDING: to be asked again */
+};
+
+struct rl_transaction {
+	enum rl_step step; /* whose replies are awaited */
+	unsigned replies;  /* of this step, so far */
+	unsigned count;
+	struct rl_part parts[RL_BATCH];
+	struct rl_buffer kept;   /* what the slices of the parts point into */
+	struct rl_reply finding; /* what a query has found, in the shape of scripts/inspect.lua */
+	unsigned reading;        /* READ: the part whose reply is next */
+	bool unopened;           /* MULTI, EXEC or WATCH was refused */
+	bool aborted;            /* a command between MULTI and EXEC was */
+	char error[160];         /* what the server said; "": nothing */
+};
+
+enum rl_progress {
+	RL_TALK_MORE,    /* replies to come */
+	RL_TALK_GO_ON,   /* send the next step: rl_transaction_change() */
+	RL_TALK_DONE,    /* every part has its vote, or is PENDING */
+	RL_TALK_REFUSED, /* transactions are not to be had here; `error` says why */
+	RL_TALK_STUCK,   /* MULTI is there and EXEC is not: this connection is of no use any more */
+	RL_TALK_GARBAGE
+};
+
+/* Begins with up to RL_BATCH requests that release or extend, or one that queries; takes copies, and appends
+ * the first step to `out`. False: out of memory. */
+bool rl_transaction_begin(struct rl_transaction *transaction, const struct rl_request *requests,
+                          unsigned count, struct rl_buffer *out);
+
+/* Appends the second step. False: out of memory. */
+bool rl_transaction_change(struct rl_transaction *transaction, struct rl_buffer *out);
+
+/* Takes the next reply. After RL_TALK_DONE and RL_TALK_REFUSED the step is NONE. */
+enum rl_progress rl_transaction_take(struct rl_transaction *transaction, const struct rl_reply *reply);
+
+/* The connection is gone, and with it all that was begun. */
+void rl_transaction_drop(struct rl_transaction *transaction);
+void rl_transaction_free(struct rl_transaction *transaction);
+
+#endif

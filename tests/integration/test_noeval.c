@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Servers that run no scripts for us: EVAL denied by ACL, renamed away, denied on some nodes only, and denied
+ * while the library is at work. Everything must be as with scripts. Commands that replace scripts on newer
+ * servers (DELEX, DELIFEQ, SET ... IFEQ) are tested on scripted servers, as no such server is packaged here.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "scripted.h"
+
+enum { NODES = 5, THREADS = 8, NAMES = 3 };
+
+static struct servers servers; /* a test says what they permit */
+static struct servers renamed; /* no EVAL for anybody */
+
+static void permit(unsigned first, unsigned count, const char *rule)
+{
+	for (unsigned i = first; i < first + count; i++)
+		server_must(&servers.server[i], "OK", "ACL", "SETUSER", "default", rule, NULL);
+}
+
+static long long calls(const struct server *server, const char *command)
+{
+	struct raw_reply reply;
+	char mark[64];
+	server_ask(server, &reply, "INFO", "commandstats", NULL);
+	snprintf(mark, sizeof mark, "cmdstat_%s:calls=", command);
+	const char *at = strstr(reply.text, mark);
+	return at != NULL ? strtoll(at + strlen(mark), NULL, 10) : 0;
+}
+
+/* ---- the main path ---- */
+
+static void expect_main_path(struct servers *on, unsigned count, const char *name)
+{
+	redlock_client *client = fixture_open(on->urls, count, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, name, 60000, 0);
+	redlock_lock *rival = fixture_lock(client, name, 60000, 0);
+	struct redlock_finding finding;
+	for (int i = 0; i < 3; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		expect_result(rival, REDLOCK_E_BUSY, redlock_acquire(rival));
+		expect_ok(lock, redlock_query(lock));
+		struct fixture_token token = fixture_token(lock);
+		expect_ok(NULL, redlock_lock_finding(lock, 0, &finding));
+		assert_string_equal(finding.type, "string");
+		assert_int_equal(finding.value_len, token.length);
+		assert_memory_equal(finding.value, token.text, token.length);
+		assert_in_range(finding.pttl_ms, 30000, 60000);
+		expect_ok(lock, redlock_extend(lock, 600000));
+		assert_driven(client, server_pttl(&on->server[count - 1], name) > 500000);
+		expect_ok(lock, redlock_extend(lock, 60000)); /* never shortens */
+		for (unsigned n = 0; n < count; n++)
+			assert_driven(client, server_pttl(&on->server[n], name) > 500000);
+		expect_ok(lock, redlock_release(lock));
+		for (unsigned n = 0; n < count; n++)
+			assert_driven(client, !server_has(&on->server[n], name));
+	}
+	/* somebody else's, and of another type */
+	expect_ok(lock, redlock_acquire(lock));
+	for (unsigned n = 0; n < count; n++)
+		assert_driven(client, server_has(&on->server[n], name));
+	for (unsigned n = 0; n < count; n++)
+		server_must(&on->server[n], "OK", "SET", name, "another", NULL);
+	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
+	redlock_release(lock);
+	for (unsigned n = 0; n < count; n++) {
+		assert_true(server_has_value(&on->server[n], name, "another"));
+		server_must(&on->server[n], "1", "DEL", name, NULL);
+		server_must(&on->server[n], "1", "HSET", name, "a", "b", NULL);
+	}
+	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
+	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
+	expect_ok(NULL, redlock_lock_finding(lock, 0, &finding));
+	assert_string_equal(finding.type, "hash");
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	for (unsigned n = 0; n < count; n++)
+		server_must(&on->server[n], "1", "DEL", name, NULL);
+	redlock_lock_free(rival);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_denied_by_acl(void **state)
+{
+	(void)state;
+	permit(0, NODES, "-@scripting");
+	long long evals = calls(&servers.server[0], "eval"), execs = calls(&servers.server[0], "exec");
+	expect_main_path(&servers, NODES, "acl");
+	assert_int_equal(calls(&servers.server[0], "eval"), evals);
+	assert_true(calls(&servers.server[0], "exec") > execs);
+}
+
+static void test_renamed(void **state)
+{
+	(void)state;
+	expect_main_path(&renamed, 3, "renamed");
+}
+
+static void test_mixed(void **state)
+{
+	(void)state;
+	permit(0, 2, "+@all");
+	permit(2, 3, "-eval");
+	expect_main_path(&servers, NODES, "mixed");
+	permit(0, NODES, "-@scripting");
+	permit(1, 2, "-evalsha");
+	permit(1, 2, "+eval");
+	expect_main_path(&servers, NODES, "mixed");
+}
+
+/* The rights change under open connections, in both directions. */
+static void test_changed_at_work(void **state)
+{
+	(void)state;
+	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "changing", 60000, 0);
+	permit(0, NODES, "+@all");
+	for (int i = 0; i < 6; i++) {
+		static const char *const rules[] = {"-eval", "-evalsha", "+@all", "-@scripting", "+evalsha", "+eval"};
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_extend(lock, 0));
+		permit(0, NODES, rules[i]);
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+		for (unsigned n = 0; n < NODES; n++)
+			assert_driven(client, !server_has(&servers.server[n], "changing"));
+	}
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* ---- the caller's own value, which is the same each time ---- */
+
+static void test_own_value(void **state)
+{
+	(void)state;
+	permit(0, NODES, "+@all");
+	permit(1, 3, "-@scripting");
+	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	struct redlock_lock_options options = fixture_options(60000);
+	options.token = "mine";
+	options.token_len = 4;
+	redlock_lock *lock = fixture_lock_with(client, "own", &options);
+	for (int i = 0; i < 100; i++) {
+		/* A late release of the round before would delete this round's key. */
+		expect_ok(lock, redlock_acquire(lock));
+		assert_driven(client, servers_with_value(&servers, NODES, "own", "mine") == NODES);
+		expect_ok(lock, redlock_release(lock));
+	}
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, NODES, "own"), 0);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* ---- contention ---- */
+
+static struct {
+	redlock_client *client;
+	atomic_int inside[NAMES], overlaps, failures;
+	atomic_long rounds;
+} arena;
+
+static void *contend(void *argument)
+{
+	unsigned number = *(const unsigned *)argument;
+	static const char *const names[NAMES] = {"one", "two", "three"};
+	redlock_lock *locks[NAMES];
+	struct redlock_lock_options options = fixture_options(60000);
+	options.wait_ms = 200000;
+	options.retry_min_ms = 1;
+	options.retry_max_ms = 20;
+	for (unsigned i = 0; i < NAMES; i++)
+		arena.failures +=
+		    redlock_lock_new(arena.client, names[i], strlen(names[i]), &options, &locks[i]) != 0;
+	int rounds = wait_is_slow() ? 20 : 60;
+	for (int i = 0; i < rounds; i++) {
+		unsigned which = (number + (unsigned)i) % NAMES;
+		if (redlock_acquire(locks[which]) != 0) {
+			arena.failures++;
+			continue;
+		}
+		arena.overlaps += atomic_fetch_add(&arena.inside[which], 1) != 0;
+		if (i % 4 == 0)
+			arena.failures += redlock_extend(locks[which], 0) != 0;
+		atomic_fetch_sub(&arena.inside[which], 1);
+		arena.failures += redlock_release(locks[which]) != 0;
+		arena.rounds++;
+	}
+	for (unsigned i = 0; i < NAMES; i++)
+		redlock_lock_free(locks[i]);
+	return NULL;
+}
+
+static void test_contention(void **state)
+{
+	(void)state;
+	pthread_t threads[THREADS];
+	unsigned numbers[THREADS];
+	permit(0, NODES, "-@scripting");
+	permit(0, 1, "+@all");
+	memset(&arena, 0, sizeof arena);
+	arena.client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	for (unsigned i = 0; i < THREADS; i++) {
+		numbers[i] = i;
+		assert_int_equal(pthread_create(&threads[i], NULL, contend, &numbers[i]), 0);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(arena.overlaps, 0);
+	assert_int_equal(arena.failures, 0);
+	assert_int_equal(arena.rounds, THREADS * (wait_is_slow() ? 20 : 60));
+	assert_int_equal(redlock_drain(arena.client, WAIT_SOON_MS), 0);
+	for (unsigned n = 0; n < NODES; n++)
+		assert_int_equal(server_key_count(&servers.server[n]), 0);
+	redlock_close(arena.client);
+}
+
+static int next_result(redlock_client *client)
+{
+	struct redlock_event event = {0};
+	assert_driven(client, redlock_next(client, &event) == 1);
+	return event.result;
+}
+
+/* Many at once on one client: what is parked goes in batches, and nothing is mixed up. */
+static void test_many_in_flight(void **state)
+{
+	(void)state;
+	enum { MANY = 200 };
+	static redlock_lock *locks[MANY];
+	permit(0, NODES, "-@scripting");
+	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	for (unsigned i = 0; i < MANY; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "many%u", i);
+		locks[i] = fixture_lock(client, name, 60000, 0);
+		expect_ok(NULL, redlock_start_acquire(locks[i]));
+	}
+	for (unsigned i = 0; i < MANY; i++)
+		assert_int_equal(next_result(client), 0);
+	for (unsigned i = 0; i < MANY; i++)
+		expect_ok(NULL, i % 2 == 0 ? redlock_start_extend(locks[i], 90000) : redlock_start_release(locks[i]));
+	for (unsigned i = 0; i < MANY; i++)
+		assert_int_equal(next_result(client), 0);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	for (unsigned n = 0; n < NODES; n++)
+		assert_driven(client, server_pttl(&servers.server[n], "many198") > 60000 &&
+		                          server_key_count(&servers.server[n]) == MANY / 2);
+	for (unsigned i = 0; i < MANY; i += 2)
+		expect_ok(NULL, redlock_release(locks[i]));
+	for (unsigned i = 0; i < MANY; i++)
+		redlock_lock_free(locks[i]);
+	redlock_close(client);
+}
+
+/* ---- debts, renewal ---- */
+
+/* The connections are cut while a node hangs with a SET and its release: it is released in the end. */
+static void test_debts(void **state)
+{
+	(void)state;
+	permit(0, NODES, "-@scripting");
+	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "debt", 600000, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	for (int i = 0; i < 5; i++) {
+		struct raw_reply reply;
+		server_pause(&servers.server[i]);
+		expect_ok(lock, redlock_acquire(lock));
+		if (i % 2 == 0)
+			expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+		server_resume(&servers.server[i]);
+		server_ask(&servers.server[i], &reply, "CLIENT", "KILL", "TYPE", "normal", NULL);
+		assert_driven(client, !server_has(&servers.server[i], "debt"));
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	}
+	assert_int_equal(servers_with_key(&servers, NODES, "debt"), 0);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+static void test_renewal(void **state)
+{
+	(void)state;
+	permit(0, NODES, "-@scripting");
+	redlock_client *client = fixture_open(servers.urls, NODES, 0);
+	struct redlock_lock_options options = fixture_options(30000);
+	options.renew_ms = 200;
+	redlock_lock *lock = fixture_lock_with(client, "renewed", &options);
+	expect_ok(NULL, redlock_keeper_start(client));
+	expect_ok(lock, redlock_acquire(lock));
+	long long before = calls(&servers.server[0], "pexpire");
+	assert_soon(calls(&servers.server[0], "pexpire") >= before + 3);
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+/* ---- newer servers, by script ---- */
+
+#define NO_SCRIPTS                                                                                           \
+	{.command = "EVAL", .reply = "-ERR not this\r\n"}, {.command = "EVALSHA", .reply = "-ERR not this\r\n"}, \
+	{                                                                                                        \
+		.command = "MULTI", .reply = "-ERR not this\r\n"                                                     \
+	}
+
+static void expect_served(const struct scripted_rule *rules)
+{
+	struct scripted server;
+	const struct scripted_plan plan = {.rules = rules};
+	scripted_start(&server, &plan);
+	const char *urls[] = {server.url};
+	redlock_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "native", 60000, 0);
+	for (int i = 0; i < 3; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+	scripted_stop(&server);
+}
+
+static void test_native(void **state)
+{
+	(void)state;
+	static const char delex[] = "*2\r\n*3\r\n$5\r\ndelex\r\n:-2\r\n*2\r\n+write\r\n+fast\r\n*-1\r\n";
+	static const char delifeq[] = "*2\r\n$-1\r\n*2\r\n$7\r\ndelifeq\r\n:3\r\n";
+	static const char both[] = "*2\r\n*1\r\n$5\r\ndelex\r\n*1\r\n$7\r\ndelifeq\r\n";
+	static const char unknown[] = "-ERR unknown command 'X', with args beginning with: 'native'\r\n";
+	static const char denied[] = "-NOPERM this user has no permissions to run the 'delex' command\r\n";
+	static const struct scripted_rule plans[][7] = {
+	    {{.command = "COMMAND", .reply = delex}, {.command = "DELEX", .reply = ":1\r\n"}, NO_SCRIPTS},
+	    {{.command = "COMMAND", .reply = delifeq}, {.command = "DELIFEQ", .reply = ":1\r\n"}, NO_SCRIPTS},
+	    {{.command = "COMMAND", .reply = both},
+	     {.command = "DELEX", .reply = denied},
+	     {.command = "DELIFEQ", .reply = ":1\r\n"},
+	     NO_SCRIPTS},
+	    /* said to be there, and not: the scripts do it */
+	    {{.command = "COMMAND", .reply = both},
+	     {.command = "DELEX", .reply = unknown},
+	     {.command = "DELIFEQ", .reply = unknown},
+	     {.command = "EVAL", .reply = ":1\r\n"}},
+	    {{.command = "COMMAND", .reply = "-NOPERM x\r\n"},
+	     {.command = "DELEX", .reply = "-ERR not this\r\n"}},
+	    {{.command = "COMMAND", .reply = "+what?\r\n"}, {.command = "DELEX", .reply = "-ERR not this\r\n"}},
+	};
+	for (unsigned i = 0; i < sizeof plans / sizeof plans[0]; i++)
+		expect_served(plans[i]);
+}
+
+/* Somebody who knows the token may have extended it further: it is asked for in a form that never shortens.
+ */
+static void test_native_never_shortens(void **state)
+{
+	(void)state;
+	static const struct scripted_rule rules[] = {
+	    {.command = "COMMAND", .reply = "*2\r\n*1\r\n$5\r\ndelex\r\n*-1\r\n"},
+	    {.command = "DELEX", .reply = ":1\r\n"},
+	    {.command = "EVAL", .reply = "-MISCONF this is the script\r\n"},
+	    {.command = NULL},
+	};
+	struct scripted server;
+	const struct scripted_plan plan = {.rules = rules};
+	scripted_start(&server, &plan);
+	const char *urls[] = {server.url};
+	redlock_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "native", 60000, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_extend(lock, 60000));
+	expect_ok(lock, redlock_extend(lock, 90000));
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 60000)); /* less than before: by script */
+	assert_vote(lock, 0, REDLOCK_VOTE_MISCONF);
+	expect_ok(lock, redlock_extend(lock, 90000));
+	fixture_token(lock); /* now it is known outside */
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 90000));
+	expect_ok(lock, redlock_release(lock));
+	expect_ok(lock, redlock_acquire(lock)); /* a fresh token is known to nobody */
+	expect_ok(lock, redlock_extend(lock, 60000));
+	redlock_lock_free(lock);
+	struct redlock_lock_options options = fixture_options(60000);
+	options.token = "mine";
+	options.token_len = 4;
+	lock = fixture_lock_with(client, "native", &options);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 60000));
+	redlock_lock_free(lock);
+	redlock_close(client);
+	scripted_stop(&server);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	static const char *const without[] = {"--rename-command", "EVAL", "",  "--rename-command",
+	                                      "EVALSHA",          "",     NULL};
+	servers_start(&servers, NODES, NULL);
+	servers_start(&renamed, 3, without);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	servers_stop(&renamed);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	permit(0, NODES, "+@all");
+	servers_heal(&servers);
+	servers_heal(&renamed);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_denied_by_acl, heal),
+	    cmocka_unit_test_teardown(test_renamed, heal),
+	    cmocka_unit_test_teardown(test_mixed, heal),
+	    cmocka_unit_test_teardown(test_changed_at_work, heal),
+	    cmocka_unit_test_teardown(test_own_value, heal),
+	    cmocka_unit_test_teardown(test_contention, heal),
+	    cmocka_unit_test_teardown(test_many_in_flight, heal),
+	    cmocka_unit_test_teardown(test_debts, heal),
+	    cmocka_unit_test_teardown(test_renewal, heal),
+	    cmocka_unit_test_teardown(test_native, heal),
+	    cmocka_unit_test_teardown(test_native_never_shortens, heal),
+	};
+	return cmocka_run_group_tests_name("noeval", tests, start, stop);
+}

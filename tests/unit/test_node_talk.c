@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/* A node that runs no scripts, or has commands of its own for them: in which form it is asked, what is asked
+ * again, what waits behind what, and what a broken connection leaves. */
+#include "scene.h"
+
+#include "core/quorum.h"
+
+static struct scene scene;
+
+#define RUN_ID "$47\r\nrun_id:0000000000000000000000000000000000000007\r\n"
+#define NO_EVAL "-NOPERM this user has no permissions to run the 'eval' command\r\n"
+#define NO_MULTI "-NOPERM this user has no permissions to run the 'multi' command\r\n"
+#define OPENED "+OK\r\n*0\r\n+OK\r\n"
+#define READ "MULTI\nEXEC\nWATCH job\nGETRANGE job 0 6\n"
+#define VALUE(token) "$6\r\n" token "\r\n"
+
+/* A connection that is open; the server answers the probe so. */
+static struct scene *open_scene(const char *probe)
+{
+	struct scene *s = &scene;
+	char bytes[256];
+	scene_open(s, "", "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_accept(s);
+	expect_heard(s, HELLO);
+	snprintf(bytes, sizeof bytes, ":7\r\n" RUN_ID "%s", probe);
+	scene_say(s, bytes);
+	return s;
+}
+
+/* One that has refused EVAL: its first release was asked again under WATCH, and has found nothing. */
+static struct scene *without_scripts(void)
+{
+	struct scene *s = open_scene(NO_NATIVE);
+	scene_submit(s, REDLOCK_OP_RELEASE, 0, 1);
+	expect_heard(s, "EVAL release 1 job token0\n");
+	scene_say(s, NO_EVAL);
+	expect_answers(s, ""); /* a refusal is no vote */
+	expect_heard(s, READ);
+	scene_say(s, OPENED "$0\r\n\r\n");
+	expect_answers(s, "release #1 NO\n");
+	expect_heard(s, "");
+	return s;
+}
+
+static const char *next_connection(struct scene *s)
+{
+	scene_hang_up(s);
+	scene_turn(s);
+	s->now_ns = rl_node_deadline(&s->node);
+	rl_node_tick(&s->node, s->now_ns);
+	scene_accept(s);
+	return scene_heard(s);
+}
+
+static enum redlock_vote_code submit(struct scene *s, enum redlock_operation operation, const char *name,
+                                     unsigned slot, uint32_t seq, bool own)
+{
+	char token[32];
+	struct rl_request request = {
+	    .operation = operation,
+	    .tag = {.slot = slot, .seq = seq},
+	    .name = {name, strlen(name)},
+	    .token = {token, (size_t)snprintf(token, sizeof token, "token%u", slot)},
+	    .ttl_ms = 30000,
+	    .owed = operation == REDLOCK_OP_RELEASE ? 1u << 3 : 0,
+	    .by_text = own,
+	};
+	return scene_request(s, &request);
+}
+
+static void native_commands(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *probe;
+		const char *heard;
+	} cases[] = {
+	    {"*2\r\n*3\r\n$5\r\ndelex\r\n:-2\r\n*2\r\n+write\r\n+fast\r\n*-1\r\n", "DELEX job IFEQ token1\n"},
+	    {"*2\r\n*-1\r\n*2\r\n$7\r\ndelifeq\r\n*1\r\n*1\r\n*1\r\n$5\r\nflags\r\n", "DELIFEQ job token1\n"},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct scene *s = open_scene(cases[i].probe);
+		scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
+		expect_heard(s, cases[i].heard);
+		scene_say(s, ":1\r\n");
+		expect_answers(s, "release #1 YES\n");
+		scene_submit(s, REDLOCK_OP_RELEASE, 1, 2);
+		scene_submit(s, REDLOCK_OP_RELEASE, 1, 3);
+		scene_heard(s);
+		scene_say(s, ":0\r\n-ERR Key should be of string type if conditions are specified\r\n");
+		expect_answers(s, "release #2 NO\nrelease #3 NO\n");
+		scene_submit(s, REDLOCK_OP_EXTEND, 1, 4); /* somebody else may have extended further */
+		expect_heard(s, "EVAL extend 1 job token1 30000\n");
+		scene_say(s, ":1\r\n");
+		struct rl_request extend = {.operation = REDLOCK_OP_EXTEND,
+		                            .tag = {.slot = 1, .seq = 5},
+		                            .name = {"job", 3},
+		                            .token = {"t", 1},
+		                            .ttl_ms = 9,
+		                            .longest = true};
+		scene_request(s, &extend);
+		extend.tag.seq = 6;
+		scene_request(s, &extend);
+		extend.tag.seq = 7;
+		scene_request(s, &extend);
+		expect_heard(s, "SET job t IFEQ t PX 9\nSET job t IFEQ t PX 9\nSET job t IFEQ t PX 9\n");
+		scene_say(s, "+OK\r\n$-1\r\n:1\r\n");
+		expect_answers(s, "extend #4 YES\nextend #5 YES\nextend #6 NO\nextend #7 GARBAGE\n");
+		scene_close(s);
+	}
+}
+
+/* A server behind a name is exchanged for an older one: what it lacks is asked for in the next form. */
+static void native_lost(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene("*2\r\n*1\r\n$5\r\ndelex\r\n*1\r\n$7\r\ndelifeq\r\n");
+	struct rl_request extend = {.operation = REDLOCK_OP_EXTEND,
+	                            .tag = {.slot = 1, .seq = 1},
+	                            .name = {"job", 3},
+	                            .token = {"token1", 6},
+	                            .ttl_ms = 9,
+	                            .longest = true};
+	scene_request(s, &extend);
+	scene_owe(s, 1, 2);
+	expect_heard(s, "SET job token1 IFEQ token1 PX 9\nDELEX job IFEQ token1\n");
+	scene_say(s, "-ERR syntax error\r\n-ERR unknown command 'DELEX', with args beginning with: 'job'\r\n");
+	expect_answers(s, "");
+	expect_heard(s, "EVAL extend 1 job token1 9\nDELIFEQ job token1\n");
+	scene_say(s, "-NOSCRIPT x\r\n-ERR unknown command 'DELIFEQ'\r\n");
+	expect_answers(s, "extend #1 SERVER\n"); /* EVAL cannot lack a script */
+	expect_heard(s, "EVAL release 1 job token1\n");
+	scene_say(s, NO_EVAL);
+	expect_heard(s, READ);
+	scene_say(s, OPENED VALUE("token1"));
+	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	expect_answers(s, "release #2 YES\n");
+	assert_int_equal(rl_node_owed(&s->node) + s->node.lingering, 0);
+	scene_close(s);
+}
+
+/* EVALSHA may be denied, and EVAL not; after NOSCRIPT too. */
+static void digest_refused(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(NO_NATIVE);
+	s->node.methods.knows[RL_SCRIPT_RELEASE] = true;
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
+	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2);
+	scene_heard(s);
+	scene_say(s, "-NOSCRIPT x\r\n-NOPERM no right to run the 'evalsha' command\r\n");
+	expect_heard(s, "EVAL release 1 job token1\nEVAL release 1 job token2\n");
+	scene_say(s, ":1\r\n:0\r\n");
+	expect_answers(s, "release #1 YES\nrelease #2 NO\n");
+	scene_submit(s, REDLOCK_OP_RELEASE, 3, 3);
+	expect_heard(s, "EVAL release 1 job token3\n");
+	scene_close(s);
+}
+
+/* What is about the key is a vote, and the form stays. */
+static void key_forbidden(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(NO_NATIVE);
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
+	scene_heard(s);
+	scene_say(s, "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n");
+	expect_answers(s, "release #1 NOPERM\n");
+	expect_heard(s, "");
+	scene_close(s);
+}
+
+static void by_transaction(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2);
+	scene_submit(s, REDLOCK_OP_EXTEND, 1, 3);
+	expect_heard(s, "SET job token1 NX PX 30000\nMULTI\nEXEC\nWATCH job\nGETRANGE job 0 6\nPTTL job\n");
+	submit(s, REDLOCK_OP_ACQUIRE, "other", 2, 4, false); /* goes on meanwhile */
+	expect_heard(s, "SET other token2 NX PX 30000\n");
+	scene_say(s, "+OK\r\n" OPENED VALUE("token1") ":20000\r\n+OK\r\n");
+	expect_heard(s, "MULTI\nPEXPIRE job 30000\nEXEC\n");
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	expect_answers(s, "acquire #2 YES\nacquire #4 YES\nextend #3 YES\n");
+	scene_submit(s, REDLOCK_OP_QUERY, 1, 5);
+	expect_heard(s, "MULTI\nEXEC\nMULTI\nTYPE job\nPTTL job\nSTRLEN job\nGETRANGE job 0 1023\nEXEC\n");
+	scene_say(s, "+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n"
+	             "*4\r\n+string\r\n:9\r\n:6\r\n" VALUE("token1"));
+	expect_answers(s, "query #5 YES\n");
+	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
+	scene_close(s);
+}
+
+/* A request with the name of a parked one goes behind it. */
+static void order_of_one_name(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	scene_owe(s, 1, 2);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
+	scene_owe(s, 2, 4);
+	expect_heard(s, READ);
+	scene_say(s, OPENED VALUE("token1"));
+	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
+	assert_int_equal(rl_node_owed(&s->node), 2);
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	expect_answers(s, "release #2 YES\n");
+	expect_heard(s, "SET job token2 NX PX 30000\n" READ);
+	scene_say(s, "+OK\r\n" OPENED VALUE("token2"));
+	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	expect_answers(s, "acquire #3 YES\nrelease #4 YES\n");
+	assert_int_equal(rl_node_owed(&s->node) + s->node.lingering, 0);
+	scene_close(s);
+}
+
+/* Eight at a time; when a key was touched, the first one alone. */
+static void batches(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	for (unsigned i = 1; i <= 9; i++)
+		scene_submit(s, REDLOCK_OP_RELEASE, i, i);
+	scene_heard(s);
+	scene_say(s, OPENED);
+	for (unsigned i = 1; i <= 8; i++)
+		scene_say(s, i == 2 ? VALUE("token2") : "$0\r\n\r\n");
+	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
+	expect_answers(s, "");
+	scene_say(s, "+OK\r\n+QUEUED\r\n*-1\r\n");
+	expect_answers(s, "release #1 NO\n");
+	expect_heard(s, READ); /* #2 */
+	scene_say(s, OPENED "$0\r\n\r\n");
+	expect_answers(s, "release #2 NO\n");
+	assert_non_null(strstr(scene_heard(s), "WATCH job job job job job job job\n"));
+	scene_close(s);
+}
+
+static void touched_for_ever(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	unsigned rounds = 0;
+	scene_owe(s, 1, 2);
+	scene_turn(s);
+	for (; s->answers_used == 0; rounds++) {
+		assert_true(rounds < 100);
+		scene_say(s, OPENED VALUE("token1"));
+		scene_say(s, "+OK\r\n+QUEUED\r\n*-1\r\n");
+	}
+	assert_in_range(rounds, 5, 50);
+	expect_answers(s, "release #2 BLOCKED\n");
+	assert_int_equal(s->node.lingering, 1);
+	assert_non_null(strstr(s->node.failure_text, "touched"));
+	scene_close(s);
+}
+
+/* No way is left: that is the vote of all that wait, and the next one tries anew. */
+static void nothing_permitted(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	for (unsigned i = 1; i <= 10; i++)
+		scene_submit(s, REDLOCK_OP_RELEASE, i, i);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 11, 11); /* waits with them, and is not refused */
+	scene_heard(s);
+	scene_say(s, NO_MULTI "-ERR EXEC without MULTI\r\n+OK\r\n");
+	for (unsigned i = 1; i <= 8; i++)
+		scene_say(s, i == 1 ? "-WRONGTYPE x\r\n" : "$0\r\n\r\n");
+	expect_answers(s, "release #1 NO\nrelease #2 NOPERM\nrelease #3 NOPERM\nrelease #4 NOPERM\n"
+	                  "release #5 NOPERM\nrelease #6 NOPERM\nrelease #7 NOPERM\nrelease #8 NOPERM\n"
+	                  "release #9 NOPERM\nrelease #10 NOPERM\n");
+	assert_non_null(strstr(s->node.failure_text, "permit +eval +evalsha or +watch"));
+	expect_heard(s, "SET job token11 NX PX 30000\n");
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 12);
+	expect_heard(s, "EVAL release 1 job token1\n");
+	scene_close(s);
+}
+
+/* A release that finds no room becomes a debt. It is not paid before its SET has left. */
+static void debt_behind_a_parked_set(void **state)
+{
+	(void)state;
+	static char name[65536];
+	memset(name, 'n', sizeof name - 1);
+	struct scene *s = without_scripts();
+	scene_owe(s, 1, 2);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3); /* parked */
+	scene_turn(s);
+	s->now_ns += rl_ms(200); /* no answer for a while: less is kept */
+	for (unsigned i = 0; i < 6; i++)
+		submit(s, REDLOCK_OP_RELEASE, name, 10 + i, 0, false);
+	assert_int_equal(scene_owe(s, 2, 4), REDLOCK_VOTE_BACKLOG);
+	s->node.methods.has[RL_FORM_DELEX] = true; /* as if it had become possible */
+	expect_heard(s, READ);
+	scene_say(s, OPENED VALUE("token1"));
+	scene_heard(s);
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	const char *heard = scene_heard(s);
+	assert_memory_equal(heard, "SET job token2 NX PX 30000\n", 27);
+	assert_null(strstr(heard, "DELEX job IFEQ token2"));
+	scene_close(s);
+}
+
+/* MULTI without EXEC, and answers that no transaction has. */
+static void useless_connection(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
+	scene_turn(s);
+	scene_say(s,
+	          "+OK\r\n-ERR unknown command 'EXEC'\r\n-ERR WATCH inside MULTI is not allowed\r\n+QUEUED\r\n");
+	expect_answers(s, "release #1 COMMAND\n");
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	scene_close(s);
+	s = without_scripts();
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	scene_turn(s);
+	scene_say(s, "+OK\r\n:1\r\n");
+	expect_answers(s, "release #1 UNSENT\nacquire #2 UNSENT\n");
+	assert_int_equal(s->node.failure, REDLOCK_VOTE_GARBAGE);
+	scene_close(s);
+}
+
+/* The connection breaks behind each reply. What may have been changed is in doubt, nothing else; and the
+ * release is owed in any case. */
+static void broken_in_between(void **state)
+{
+	(void)state;
+	static const char *const replies[] = {"+OK\r\n", "*0\r\n",      "+OK\r\n", VALUE("token1"),
+	                                      "+OK\r\n", "+QUEUED\r\n", "*1\r"};
+	for (unsigned said = 0; said <= COUNT(replies); said++) {
+		struct scene *s = without_scripts();
+		scene_owe(s, 1, 2);
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3); /* parked behind it */
+		scene_owe(s, 2, 0);                        /* its SET is never sent: nothing to give back */
+		scene_turn(s);
+		for (unsigned i = 0; i < said; i++)
+			scene_say(s, replies[i]);
+		scene_hang_up(s);
+		scene_turn(s);
+		expect_answers(s, said < 4 ? "release #2 UNSENT\nacquire #3 UNSENT\n"
+		                           : "release #2 CLOSED\nacquire #3 UNSENT\n");
+		assert_int_equal(rl_node_owed(&s->node), 1);
+		assert_int_equal(s->node.lingering, 0);
+		assert_string_equal(next_connection(s), HELLO); /* what is known of it waits for its identity */
+		scene_say(s, ":8\r\n" RUN_ID NO_NATIVE);
+		expect_heard(s, READ);
+		scene_say(s, OPENED VALUE("token1"));
+		scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+		assert_int_equal(rl_node_owed(&s->node), 0);
+		scene_close(s);
+	}
+}
+
+/* Another server at the same address: what the old one refused is not held against it. */
+static void another_server(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	scene_owe(s, 1, 2);
+	scene_turn(s);
+	assert_string_equal(next_connection(s), HELLO);
+	expect_answers(s, "release #2 UNSENT\n");
+	scene_submit(s, REDLOCK_OP_QUERY, 1, 3);
+	expect_heard(s, "");
+	scene_say(s, ":8\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
+	expect_heard(s, "EVAL release 1 job token1\nEVAL inspect 1 job\n");
+	scene_close(s);
+}
+
+/* A new login between reading and changing: it may be that of a user without MULTI. */
+static void login_in_between(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	scene_open(s, ":pw@", "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_accept(s);
+	expect_heard(s, "AUTH pw\n" HELLO);
+	scene_say(s, "+OK\r\n:7\r\n" RUN_ID NO_NATIVE);
+	s->node.methods.refused[RL_FORM_TEXT] = true;
+	scene_owe(s, 1, 2);
+	expect_heard(s, READ);
+	assert_true(rl_auth_renew(&s->node, s->now_ns));
+	expect_heard(s, "AUTH pw\n");
+	scene_say(s, OPENED VALUE("token1"));
+	expect_heard(s, READ);
+	scene_say(s, "+OK\r\n" OPENED VALUE("token1"));
+	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	expect_answers(s, "release #2 YES\n");
+	scene_close(s);
+}
+
+/* A caller's own value is not asked about again where a SET of its name waits behind it. */
+static void own_value(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(NO_NATIVE);
+	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
+	submit(s, REDLOCK_OP_ACQUIRE, "other", 1, 2, true);
+	expect_heard(s, "EVAL release 1 job token1\nSET other token1 NX PX 30000\n");
+	scene_say(s, NO_EVAL "+OK\r\n");
+	expect_heard(s, READ);
+	scene_say(s, OPENED "$0\r\n\r\n");
+	expect_answers(s, "acquire #2 YES\nrelease #1 NO\n");
+	scene_close(s);
+
+	s = open_scene(NO_NATIVE);
+	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
+	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 2, true);
+	expect_heard(s, "EVAL release 1 job token1\nSET job token1 NX PX 30000\n");
+	scene_say(s, NO_EVAL "+OK\r\n");
+	expect_answers(s, "release #1 NOPERM\nacquire #2 YES\n");
+	expect_heard(s, "");
+	assert_int_equal(s->node.lingering, 1);
+	submit(s, REDLOCK_OP_RELEASE, "job", 1, 3,
+	       true); /* now it is known: under WATCH, and the SET behind it */
+	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 4, true);
+	expect_heard(s, READ);
+	scene_say(s, OPENED VALUE("token1"));
+	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	expect_heard(s, "SET job token1 NX PX 30000\n");
+	scene_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(native_commands),
+	    cmocka_unit_test(native_lost),
+	    cmocka_unit_test(digest_refused),
+	    cmocka_unit_test(key_forbidden),
+	    cmocka_unit_test(by_transaction),
+	    cmocka_unit_test(order_of_one_name),
+	    cmocka_unit_test(batches),
+	    cmocka_unit_test(touched_for_ever),
+	    cmocka_unit_test(nothing_permitted),
+	    cmocka_unit_test(debt_behind_a_parked_set),
+	    cmocka_unit_test(useless_connection),
+	    cmocka_unit_test(broken_in_between),
+	    cmocka_unit_test(another_server),
+	    cmocka_unit_test(login_in_between),
+	    cmocka_unit_test(own_value),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

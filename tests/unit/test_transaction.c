@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* Release, extend and query by WATCH and MULTI: what is sent, and what each answer leads to. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/transaction.h"
+#include "unit.h"
+
+static struct rl_transaction t;
+static struct rl_resp resp;
+static struct rl_buffer out;
+static char text[4096];
+
+#define REQUEST(op, key, value)                                                                              \
+	((struct rl_request){.operation = REDLOCK_OP_##op,                                                       \
+	                     .name = {key, sizeof key - 1},                                                      \
+	                     .token = {value, sizeof value - 1},                                                 \
+	                     .ttl_ms = 5000})
+
+#define OPENED "+OK\r\n*0\r\n+OK\r\n"
+
+/* What was written, one command on a line; forgets it. */
+static const char *written(void)
+{
+	char *to = text;
+	const char *at = out.bytes, *end = out.bytes + out.size;
+	while (at < end) {
+		long words = strtol(at + 1, (char **)&at, 10);
+		at += 2;
+		for (long i = 0; i < words; i++) {
+			long size = strtol(at + 1, (char **)&at, 10);
+			to += sprintf(to, "%s%.*s", i > 0 ? " " : "", (int)size, at + 2);
+			at += 2 + size + 2;
+		}
+		*to++ = '\n';
+	}
+	*to = '\0';
+	out.size = 0;
+	return text;
+}
+
+static const char *begin(const struct rl_request *requests, unsigned count)
+{
+	assert_true(rl_transaction_begin(&t, requests, count, &out));
+	return written();
+}
+
+static const char *change(void)
+{
+	assert_true(rl_transaction_change(&t, &out));
+	return written();
+}
+
+/* All replies but the last lead to MORE; returns what the last one leads to. */
+static enum rl_progress say(const char *bytes)
+{
+	const struct rl_reply *reply;
+	enum rl_progress progress = RL_TALK_MORE;
+	assert_true(rl_resp_feed(&resp, bytes, strlen(bytes)));
+	while (rl_resp_next(&resp, &reply) == 1) {
+		assert_int_equal(progress, RL_TALK_MORE);
+		progress = rl_transaction_take(&t, reply);
+	}
+	return progress;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&t, 0, sizeof t);
+	return rl_resp_open(&resp) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rl_resp_close(&resp);
+	rl_transaction_free(&t);
+	rl_buffer_free(&out);
+	out = (struct rl_buffer){0};
+	return 0;
+}
+
+static void release(void **state)
+{
+	(void)state;
+	struct rl_request r = REQUEST(RELEASE, "job", "token");
+	assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nWATCH job\nGETRANGE job 0 5\n");
+	assert_int_equal(say(OPENED "$5\r\ntoken\r\n"), RL_TALK_GO_ON);
+	assert_string_equal(change(), "MULTI\nDEL job\nEXEC\n");
+	assert_int_equal(say("+OK\r\n+QUEUED\r\n*1\r\n:1\r\n"), RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
+	assert_int_equal(t.step, RL_STEP_NONE);
+}
+
+/* What is not the token, to the byte, is not deleted. */
+static void others_values(void **state)
+{
+	(void)state;
+	static const char *const values[] = {"$0\r\n\r\n", "$6\r\ntokenx\r\n", "$4\r\ntoke\r\n",
+	                                     "$5\r\ntokem\r\n", "-WRONGTYPE Operation against\r\n"};
+	for (unsigned i = 0; i < COUNT(values); i++) {
+		struct rl_request r = REQUEST(RELEASE, "job", "token");
+		begin(&r, 1);
+		assert_int_equal(say(OPENED), RL_TALK_MORE);
+		assert_int_equal(say(values[i]), RL_TALK_DONE);
+		assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
+		assert_string_equal(t.error, "");
+	}
+}
+
+static void extend(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *left;
+		const char *sent;
+		const char *result;
+		enum redlock_vote_code vote;
+	} cases[] = {
+	    {":4999\r\n", "MULTI\nPEXPIRE job 5000\nEXEC\n", ":1\r\n", REDLOCK_VOTE_YES},
+	    {":0\r\n", "MULTI\nPEXPIRE job 5000\nEXEC\n", ":0\r\n", REDLOCK_VOTE_NO},
+	    {":5000\r\n", "MULTI\nPTTL job\nEXEC\n", ":4990\r\n", REDLOCK_VOTE_YES}, /* never shortened */
+	    {":-1\r\n", "MULTI\nPTTL job\nEXEC\n", ":-1\r\n", REDLOCK_VOTE_YES},
+	    {":9000\r\n", "MULTI\nPTTL job\nEXEC\n", ":-2\r\n", REDLOCK_VOTE_NO},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		char replies[64];
+		struct rl_request r = REQUEST(EXTEND, "job", "token");
+		assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nWATCH job\nGETRANGE job 0 5\nPTTL job\n");
+		assert_int_equal(say(OPENED "$5\r\ntoken\r\n"), RL_TALK_MORE);
+		assert_int_equal(say(cases[i].left), RL_TALK_GO_ON);
+		assert_string_equal(change(), cases[i].sent);
+		snprintf(replies, sizeof replies, "+OK\r\n+QUEUED\r\n*1\r\n%s", cases[i].result);
+		assert_int_equal(say(replies), RL_TALK_DONE);
+		assert_int_equal(t.parts[0].vote, cases[i].vote);
+	}
+	struct rl_request r = REQUEST(EXTEND, "job", "token");
+	begin(&r, 1);
+	assert_int_equal(say(OPENED "$5\r\ntoken\r\n:-2\r\n"), RL_TALK_DONE); /* expired in between */
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
+}
+
+/* Several at once: each has its own vote, and only those that match take part in the change. */
+static void batch(void **state)
+{
+	(void)state;
+	struct rl_request r[] = {REQUEST(RELEASE, "a", "one"), REQUEST(EXTEND, "b", "two"),
+	                         REQUEST(RELEASE, "c", "three"), REQUEST(EXTEND, "d", "four")};
+	assert_string_equal(begin(r, 4), "MULTI\nEXEC\nWATCH a b c d\nGETRANGE a 0 3\nGETRANGE b 0 3\nPTTL b\n"
+	                                 "GETRANGE c 0 5\nGETRANGE d 0 4\nPTTL d\n");
+	assert_int_equal(
+	    say(OPENED "$3\r\none\r\n$3\r\ntwo\r\n:7\r\n$5\r\nother\r\n-LOADING x\r\n-LOADING x\r\n"),
+	    RL_TALK_GO_ON);
+	assert_string_equal(change(), "MULTI\nDEL a\nPEXPIRE b 5000\nEXEC\n");
+	assert_int_equal(say("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:0\r\n:1\r\n"), RL_TALK_DONE);
+	static const enum redlock_vote_code votes[] = {REDLOCK_VOTE_NO, REDLOCK_VOTE_YES, REDLOCK_VOTE_NO,
+	                                               REDLOCK_VOTE_LOADING};
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(t.parts[i].vote, votes[i]);
+	assert_string_equal(t.error, "LOADING x");
+}
+
+/* A key was touched: nothing has happened, what matched is to be asked again. */
+static void touched(void **state)
+{
+	(void)state;
+	struct rl_request r[] = {REQUEST(RELEASE, "a", "one"), REQUEST(RELEASE, "b", "two")};
+	begin(r, 2);
+	assert_int_equal(say(OPENED "$0\r\n\r\n$3\r\ntwo\r\n"), RL_TALK_GO_ON);
+	change();
+	assert_int_equal(say("+OK\r\n+QUEUED\r\n*-1\r\n"), RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
+	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_PENDING);
+	begin(&r[1], 1);
+	assert_int_equal(say("+OK\r\n*-1\r\n+OK\r\n$0\r\n\r\n"),
+	                 RL_TALK_DONE); /* an EXEC of nothing may be nil */
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
+}
+
+/* Transactions are not to be had, or not now. */
+static void opening_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *replies;
+		enum rl_progress progress;
+		enum redlock_vote_code vote;
+		const char *error;
+	} cases[] = {
+	    {"-NOPERM this user has no permissions to run the 'multi' command\r\n-ERR EXEC without "
+	     "MULTI\r\n+OK\r\n",
+	     RL_TALK_REFUSED, REDLOCK_VOTE_NOPERM,
+	     "NOPERM this user has no permissions to run the 'multi' command"},
+	    {"+OK\r\n-EXECABORT Transaction discarded because of: NOPERM no right to run the 'exec'\r\n+OK\r\n",
+	     RL_TALK_REFUSED, REDLOCK_VOTE_NOPERM, "NOPERM no right to run the 'exec'"},
+	    {"+OK\r\n*0\r\n-ERR unknown command 'WATCH', with args\r\n", RL_TALK_REFUSED, REDLOCK_VOTE_COMMAND,
+	     "ERR unknown command 'WATCH', with args"},
+	    {"-LOADING x\r\n-LOADING x\r\n-LOADING x\r\n", RL_TALK_DONE, REDLOCK_VOTE_LOADING, "LOADING x"},
+	    {"+OK\r\n*0\r\n-NOPERM No permissions to access a key\r\n", RL_TALK_DONE, REDLOCK_VOTE_NOPERM,
+	     "NOPERM No permissions to access a key"},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct rl_request r = REQUEST(RELEASE, "job", "token");
+		begin(&r, 1);
+		assert_int_equal(say(cases[i].replies), RL_TALK_MORE);
+		assert_int_equal(say("$5\r\ntoken\r\n"), cases[i].progress);
+		assert_int_equal(t.parts[0].vote, cases[i].vote);
+		assert_string_equal(t.error, cases[i].error);
+		struct rl_request q = REQUEST(QUERY, "job", "");
+		begin(&q, 1);
+		if (strstr(cases[i].replies, "WATCH") != NULL || strstr(cases[i].replies, "a key") != NULL)
+			continue; /* a query watches nothing */
+		say(cases[i].replies);
+		assert_int_equal(say("+none\r\n:-2\r\n:0\r\n$0\r\n\r\n"), RL_TALK_MORE); /* alone, and harmless */
+		assert_int_equal(say("-ERR EXEC without MULTI\r\n"), cases[i].progress);
+		assert_int_equal(t.parts[0].vote, cases[i].vote);
+	}
+	/* MULTI without EXEC: nothing can be asked on this connection any more. */
+	struct rl_request r = REQUEST(EXTEND, "job", "token");
+	begin(&r, 1);
+	assert_int_equal(say("+OK\r\n-ERR unknown command 'EXEC'\r\n-ERR WATCH inside MULTI is not allowed\r\n"
+	                     "+QUEUED\r\n"),
+	                 RL_TALK_STUCK);
+}
+
+/* Something between MULTI and EXEC is refused: it has its vote, the others are asked again. */
+static void refused_inside(void **state)
+{
+	(void)state;
+	struct rl_request r[] = {REQUEST(RELEASE, "a", "one"), REQUEST(EXTEND, "b", "two")};
+	static const char read[] = OPENED "$3\r\none\r\n$3\r\ntwo\r\n:7\r\n";
+	begin(r, 2);
+	assert_int_equal(say(read), RL_TALK_GO_ON);
+	change();
+	assert_int_equal(say("+OK\r\n-NOPERM no right to run the 'del'\r\n+QUEUED\r\n"
+	                     "-EXECABORT Transaction discarded because of previous errors.\r\n"),
+	                 RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NOPERM);
+	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_PENDING);
+	/* EXEC itself */
+	begin(r, 2);
+	assert_int_equal(say(read), RL_TALK_GO_ON);
+	change();
+	assert_int_equal(
+	    say("+OK\r\n+QUEUED\r\n+QUEUED\r\n-EXECABORT Transaction discarded because of: MISCONF y\r\n"),
+	    RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_MISCONF);
+	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_MISCONF);
+	assert_string_equal(t.error, "MISCONF y");
+	/* a command, when it is executed */
+	begin(r, 2);
+	assert_int_equal(say(read), RL_TALK_GO_ON);
+	change();
+	assert_int_equal(say("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n-WRONGTYPE x\r\n-OOM y\r\n"), RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
+	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_OOM);
+	/* MULTI: what is behind it was executed alone, and nobody is told that it was done */
+	begin(r, 2);
+	assert_int_equal(say(read), RL_TALK_GO_ON);
+	change();
+	assert_int_equal(say("-NOPERM x\r\n:1\r\n:1\r\n-ERR EXEC without MULTI\r\n"), RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NOPERM);
+	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_NOPERM);
+}
+
+static void query(void **state)
+{
+	(void)state;
+	static const char queued[] = "+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n";
+	struct rl_request r = REQUEST(QUERY, "job", "");
+	assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nMULTI\nTYPE job\nPTTL job\nSTRLEN job\n"
+	                                  "GETRANGE job 0 1023\nEXEC\n");
+	assert_int_equal(say(queued), RL_TALK_MORE);
+	assert_int_equal(say("*4\r\n+string\r\n:77\r\n:5\r\n$5\r\ntoken\r\n"), RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
+	assert_string_equal(t.finding.items[0].text, "string");
+	assert_int_equal(t.finding.items[1].integer, 77);
+	assert_int_equal(t.finding.items[2].integer, 5);
+	assert_string_equal(t.finding.items[3].text, "token");
+	begin(&r, 1);
+	say(queued);
+	assert_int_equal(say("*4\r\n+hash\r\n:-1\r\n-WRONGTYPE x\r\n-WRONGTYPE x\r\n"), RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
+	assert_string_equal(t.finding.items[0].text, "hash");
+	assert_int_equal(t.finding.items[2].integer, 0);
+	assert_int_equal(t.finding.items[3].kept, 0);
+	begin(&r, 1);
+	say(queued);
+	assert_int_equal(say("*4\r\n+string\r\n:-1\r\n-LOADING x\r\n-LOADING x\r\n"), RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_LOADING);
+	begin(&r, 1);
+	say("+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n-NOPERM no right to run the 'strlen'\r\n+QUEUED\r\n");
+	assert_int_equal(say("-EXECABORT Transaction discarded because of previous errors.\r\n"), RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NOPERM);
+	begin(&r, 1);
+	say(queued);
+	assert_int_equal(say("*-1\r\n"), RL_TALK_DONE);
+	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_PENDING);
+}
+
+/* At every reply: what no server says there. */
+static void garbage(void **state)
+{
+	(void)state;
+	static const char *const good[] = {"+OK\r\n", "*0\r\n",  "+OK\r\n",     "$3\r\none\r\n",
+	                                   ":9\r\n",  "+OK\r\n", "+QUEUED\r\n", "*1\r\n:1\r\n"};
+	static const char *const bad[] = {":1\r\n",      "+OK\r\n", "+QUEUED\r\n", ":5\r\n",
+	                                  "$1\r\nx\r\n", "*0\r\n",  ":1\r\n",      "*1\r\n:2\r\n"};
+	for (unsigned at = 0; at < COUNT(good); at++) {
+		struct rl_request r = REQUEST(EXTEND, "a", "one");
+		begin(&r, 1);
+		for (unsigned i = 0; i < at; i++)
+			if (say(good[i]) == RL_TALK_GO_ON)
+				change();
+		assert_int_equal(say(bad[at]), RL_TALK_GARBAGE);
+	}
+	static const char *const execs[] = {"*0\r\n", "*2\r\n:1\r\n:1\r\n", "+OK\r\n", ":1\r\n",
+	                                    "*1\r\n$1\r\n1\r\n"};
+	for (unsigned i = 0; i < COUNT(execs); i++) {
+		struct rl_request r = REQUEST(RELEASE, "a", "one");
+		begin(&r, 1);
+		say(OPENED "$3\r\none\r\n");
+		change();
+		say("+OK\r\n+QUEUED\r\n");
+		assert_int_equal(say(execs[i]), RL_TALK_GARBAGE);
+	}
+	static const char *const looks[] = {"*3\r\n+string\r\n:1\r\n:1\r\n", ":1\r\n",
+	                                    "*4\r\n:1\r\n:1\r\n:1\r\n$1\r\nx\r\n",
+	                                    "*4\r\n+string\r\n+x\r\n:1\r\n$1\r\nx\r\n"};
+	for (unsigned i = 0; i < COUNT(looks); i++) {
+		struct rl_request r = REQUEST(QUERY, "a", "");
+		begin(&r, 1);
+		say("+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n");
+		assert_int_equal(say(looks[i]), RL_TALK_GARBAGE);
+	}
+	rl_transaction_drop(&t);
+	assert_int_equal(say("+OK\r\n"), RL_TALK_GARBAGE); /* nobody asked */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(release, setup, teardown),
+	    cmocka_unit_test_setup_teardown(others_values, setup, teardown),
+	    cmocka_unit_test_setup_teardown(extend, setup, teardown),
+	    cmocka_unit_test_setup_teardown(batch, setup, teardown),
+	    cmocka_unit_test_setup_teardown(touched, setup, teardown),
+	    cmocka_unit_test_setup_teardown(opening_refused, setup, teardown),
+	    cmocka_unit_test_setup_teardown(refused_inside, setup, teardown),
+	    cmocka_unit_test_setup_teardown(query, setup, teardown),
+	    cmocka_unit_test_setup_teardown(garbage, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
