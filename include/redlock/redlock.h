@@ -365,7 +365,8 @@ REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);
 REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
 
 /* The token that signs the current or last acquisition: REDLOCK_MAX_TOKEN+1 bytes suffice. Copies it with a
- * NUL behind and writes its length, 0 before the first acquire. Errors: INVAL (buffer too small), FORKED. */
+ * NUL behind and writes its length, 0 before the first acquire. Somebody else may extend with it from then on:
+ * the handle does so itself only in ways that never shorten. Errors: INVAL (buffer too small), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
                                                       size_t *ret_len);
 
