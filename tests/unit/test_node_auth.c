@@ -25,7 +25,7 @@ static void open_with(struct scene *s, const char *before, const char *auth)
 	rl_node_connect(&s->node, s->now_ns);
 	scene_accept(s);
 	assert_non_null(strstr(scene_heard(s), auth));
-	scene_say(s, "+OK\r\n:1\r\n$-1\r\n");
+	scene_say(s, "+OK\r\n:1\r\n$-1\r\n" NO_NATIVE);
 }
 
 /* Behind what was asked before, in front of what comes later. Its answer is nobody's. */
@@ -138,7 +138,7 @@ static void while_logging_in_accepted(void **state)
 	renew(s, "me", "new");
 	scene_say(s, "+OK\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\nAUTH me new\n");
-	scene_say(s, ":1\r\n$-1\r\n+OK\r\n-WRONGPASS no\r\n");
+	scene_say(s, ":1\r\n$-1\r\n" NO_NATIVE "+OK\r\n-WRONGPASS no\r\n");
 	expect_answers(s, "acquire #1 YES\n");
 	assert_int_equal(s->node.link, RL_LINK_OPEN);
 	scene_close(s);
