@@ -234,7 +234,7 @@ static void elsewhere(void **state)
 		found(s, other);
 		scene_accept(s);
 		expect_heard(s, HELLO "EVAL release 1 job token1\n");
-		snprintf(text, sizeof text, ":2\r\n$%zu\r\nrun_id:%s\r\n%s",
+		snprintf(text, sizeof text, ":2\r\n$%zu\r\nrun_id:%s\r\n" NO_NATIVE "%s",
 		         strlen("run_id:") + strlen(cases[i].run_id), cases[i].run_id, cases[i].answer);
 		scene_say(s, text);
 		assert_int_equal(rl_node_owed(&s->node), 0);
