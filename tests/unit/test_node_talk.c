@@ -295,7 +295,8 @@ static void debt_behind_a_parked_set(void **state)
 	for (unsigned i = 0; i < 6; i++)
 		submit(s, REDLOCK_OP_RELEASE, name, 10 + i, 0, false);
 	assert_int_equal(scene_owe(s, 2, 4), REDLOCK_VOTE_BACKLOG);
-	s->node.methods.has[RL_FORM_DELEX] = true; /* as if it had become possible */
+	s->node.methods.has[RL_FORM_DELEX] = s->node.methods.has[RL_FORM_SET_IFEQ] =
+	    true; /* as if it had become possible */
 	expect_heard(s, READ);
 	scene_say(s, OPENED VALUE("token1"));
 	scene_heard(s);
