@@ -51,9 +51,11 @@ def output(command, at_gate=None, environment=None):
 	child = subprocess.Popen(_whole(command), preexec_fn=_die_with_parent, text=True,
 		stdin=subprocess.PIPE if at_gate else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
 		env=environment)
+	first, out, errors = "", "", ""
 	try:
 		if at_gate:
-			if child.stderr.readline() == "READY\n":
+			first = child.stderr.readline()
+			if first == "READY\n":
 				at_gate()
 			out, errors = child.communicate("\n")
 		else:
@@ -63,7 +65,10 @@ def output(command, at_gate=None, environment=None):
 			child.kill()
 			child.wait()
 	if child.returncode != 0:
-		raise Failed("%s: exit code %d, %s" % (" ".join(map(str, command)), child.returncode, errors.strip()))
+		raise Failed("%s: exit code %d, %s" % (" ".join(map(str, command)), child.returncode,
+			(first + errors).strip()))
+	if at_gate and first != "READY\n":
+		raise Failed("%s: did not wait at the gate, but wrote %r" % (" ".join(map(str, command)), first))
 	return out
 
 

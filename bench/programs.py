@@ -4,6 +4,7 @@ import array
 import dataclasses
 import json
 import os
+import typing
 
 import build
 import noise
@@ -14,7 +15,7 @@ FAR_US = 500  # each way
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-	program: str
+	program: typing.Any  # its name, or the words that start somebody else's
 	pairs: int = 0  # at most
 	seconds: float = 0  # at most
 	count: int = 1  # in flight, or threads
@@ -24,6 +25,8 @@ class Run:
 	killed: int = 0
 	name_size: int = 0  # 0: the usual
 	nodes: int = 5
+	rest_ms: int = 0  # between two turns
+	operands: tuple = ()  # instead of the servers
 
 	def shorter(self, factor):
 		"""The same in less time. Faults need their pairs: what piles up for a node depends on them."""
@@ -32,15 +35,18 @@ class Run:
 
 
 def _nodes(run, servers):
+	if run.operands:
+		return list(run.operands)
 	if run.wire == "unix":
-		return servers.paths()
+		return servers.paths()[:run.nodes]
 	if run.wire == "far":
-		return servers.far_ports(build.program("delayproxy"), FAR_US)
-	return servers.ports()
+		return servers.far_ports(build.program("delayproxy"), FAR_US)[:run.nodes]
+	return servers.ports()[:run.nodes]
 
 
 def _arguments(run):
-	options = {"-n": run.pairs, "-t": run.seconds, "-c": run.count, "-k": run.name_size}
+	options = {"-n": run.pairs, "-t": run.seconds, "-c": run.count, "-k": run.name_size,
+		"-r": run.rest_ms}
 	words = [word for option, value in options.items() if value for word in (option, value)]
 	return words + ["-w"] * run.no_wait + ["-g"] * bool(run.hung or run.killed)
 
@@ -53,21 +59,22 @@ def _break(run, servers):
 
 
 def _command(run, servers, samples):
-	start = [build.program(run.program), "-o", samples] + _arguments(run)
-	return start + _nodes(run, servers)[:run.nodes]
+	start = [build.program(run.program)] if isinstance(run.program, str) else list(run.program)
+	return start + ["-o", samples] + _arguments(run) + _nodes(run, servers)
 
 
 def _whole_command(run, servers, samples):
 	"""`redlock run` and its probe: timed as processes, from outside."""
-	ports = [str(port) for port in servers.ports()]
+	ports = [str(port) for port in servers.ports()[:run.nodes]]
 	start = [build.program("repeat"), "-n", run.pairs, "-t", run.seconds, "-o", samples]
 	if run.program == "rawrun":
 		return start + [build.program("rawrun"), ",".join(ports), "bench-run", "true"]
 	return start + [build.program("redlock"), "run", "bench-run", "--", "true"]
 
 
-def _environment(servers):
-	return dict(os.environ, REDLOCK_URLS=",".join("redis://127.0.0.1:%d" % port for port in servers.ports()))
+def _environment(run, servers):
+	urls = ("redis://127.0.0.1:%d" % port for port in servers.ports()[:run.nodes])
+	return dict(os.environ, REDLOCK_URLS=",".join(urls))
 
 
 def do(run, servers, directory):
@@ -79,7 +86,7 @@ def do(run, servers, directory):
 	meter = noise.Meter()
 	try:
 		printed = process.output(command, at_gate=(lambda: _break(run, servers)) if broken else None,
-			environment=_environment(servers))
+			environment=_environment(run, servers))
 	finally:
 		foreign = meter.foreign_percent()
 		if broken:

@@ -11,7 +11,7 @@ import process
 START_LIMIT_S = 15
 
 
-def _free_port():
+def free_port():
 	with socket.socket() as s:
 		s.bind(("127.0.0.1", 0))
 		return s.getsockname()[1]
@@ -27,7 +27,7 @@ class Server:
 	def start(self):
 		"""On a new port: a killed one is measured as gone, not as coming back."""
 		for _ in range(5):  # somebody else may take the port first
-			self.port = _free_port()
+			self.port = free_port()
 			self.child = process.start([self.program, "--port", self.port, "--bind", "127.0.0.1",
 				"--unixsocket", self.path, "--save", "", "--appendonly", "no", "--daemonize", "no",
 				"--maxclients", "4000", "--tcp-backlog", "511", "--loglevel", "warning",

@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 import tempfile
+import time
 
 import build
 import process
@@ -28,6 +29,16 @@ def session(node_count):
 			yield Servers(node_count, directory), directory
 		finally:
 			process.end_all()
+
+
+def rounds(count, end, one_round):
+	"""The results of so many rounds, fewer when another one would not end in time (time.monotonic())."""
+	done, longest = [], 0.0
+	while len(done) < count and time.monotonic() + longest < end:
+		start = time.monotonic()
+		done.append(one_round(len(done)))
+		longest = max(longest, time.monotonic() - start)
+	return done
 
 
 def facts(servers):

@@ -15,7 +15,8 @@ void die(const char *what)
 
 static void usage(const char *program)
 {
-	fprintf(stderr, "usage: %s [-n PAIRS] [-t SECONDS] [-c COUNT] [-k BYTES] [-w] [-g] [-o FILE] NODE...\n",
+	fprintf(stderr,
+	        "usage: %s [-n PAIRS] [-t SECONDS] [-c COUNT] [-k BYTES] [-r MS] [-w] [-g] [-o FILE] NODE...\n",
 	        program);
 	exit(64);
 }
@@ -35,6 +36,9 @@ static void take(struct options *o, int option, const char *program)
 	case 'k':
 		o->name_size = strtoul(optarg, NULL, 10);
 		break;
+	case 'r':
+		o->rest_ms = (unsigned)strtoul(optarg, NULL, 10);
+		break;
 	case 'w':
 		o->no_wait = true;
 		break;
@@ -53,7 +57,7 @@ static struct options parse(int argc, char **argv)
 {
 	struct options o = {.pairs = UINT64_MAX, .count = 1, .name_size = MIN_NAME};
 	int option;
-	while ((option = getopt(argc, argv, "+n:t:c:k:wgo:")) != -1)
+	while ((option = getopt(argc, argv, "+n:t:c:k:r:wgo:")) != -1)
 		take(&o, option, argv[0]);
 	o.nodes = argv + optind;
 	o.node_count = (unsigned)(argc - optind);

@@ -10,6 +10,7 @@
  *     -k BYTES     the length of names
  *     -w           releases are sent and not waited for
  *     -g           after warming up, write "READY" to stderr and wait for a line on stdin
+ *     -r MS        one name, many claimants: what each does between two turns
  *     -o FILE      write the time of each pair, as 32-bit nanoseconds of this machine
  */
 #ifndef BENCH_OPTIONS_H
@@ -26,6 +27,7 @@ struct options {
 	double seconds; /* 0: no limit */
 	unsigned count;
 	size_t name_size;
+	unsigned rest_ms;
 	bool no_wait;
 	bool gate;
 	const char *samples_path;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// npm redlock 4. Defaults: 200 ms + up to 100 ms between attempts. retryCount is 10; to wait it is -1.
+import Redis from 'ioredis';
+import Redlock from 'redlock4';
+import { clients, measure } from './measure.mjs';
+
+measure(({ nodes, ttlMs, wait }) => {
+	const redlock = new Redlock(clients(Redis, nodes), wait ? { retryCount: -1 } : {});
+	redlock.on('clientError', () => {});
+	return (name) => {
+		let lock;
+		return {
+			async acquire() {
+				lock = await redlock.lock(name, ttlMs);
+			},
+			release: () => lock.unlock(),
+		};
+	};
+});
