@@ -45,7 +45,8 @@ def _npm(installed):
 			"--loglevel=error"])
 	except process.Failed as failure:
 		shutil.rmtree(path("node_modules"), ignore_errors=True)
-		return "npm ci failed: " + str(failure).strip().splitlines()[-1]
+		first = next((line for line in str(failure).splitlines() if line.startswith("npm error")), str(failure))
+		return "npm ci failed: " + first
 	return ""
 
 
