@@ -42,14 +42,17 @@ ONE_AT_A_TIME = {"pairs": 10000, "seconds": 4}
 FAULT = {"pairs": 10000, "seconds": 3}
 WORKS = (
 	Work("latency", "latency", "Acquire + release, one at a time", ONE_AT_A_TIME, svg=True),
-	Work("hung", "fault", "The same while one of five nodes hangs (SIGSTOP)", dict(FAULT, hung=1), svg=True),
+	Work("hung", "fault", "The same while one of five nodes hangs (SIGSTOP)", dict(FAULT, hung=1),
+		svg=True),
 	Work("killed", "fault", "The same after one of five nodes was killed", dict(FAULT, killed=1)),
 	Work("flow16", "flow", "16 locks of different names in flight", {"count": 16, "seconds": 2}),
 	Work("flow256", "flow", "256 locks of different names in flight", {"count": 256, "seconds": 2}),
-	Work("greedy", "contend", "16 claimants of one name, 1 ms each, who ask again at once", {"count": 16, "seconds": 3}),
+	Work("greedy", "contend", "16 claimants of one name, 1 ms each, who ask again at once",
+		{"count": 16, "seconds": 3}),
 	Work("polite", "contend", "16 claimants of one name, 1 ms each, who ask again after 10 ms",
 		{"count": 16, "seconds": 3, "rest_ms": 10}, svg=True),
-	Work("command", "command", "A command that locks, runs `true` and unlocks, start to end", {"pairs": 200, "seconds": 2}),
+	Work("command", "command", "A command that locks, runs `true` and unlocks, start to end",
+		{"pairs": 200, "seconds": 2}),
 )
 
 NO_COMMAND = {"command": "has no command"}

@@ -45,6 +45,17 @@ def print_table(table):
 			_number(line["must"]), _number(line["aim"]), line["verdict"]))
 
 
+def markdown(run):
+	"""The table from the JSON of an earlier run."""
+	yield "| | what | measured | rounds from - to | must | aim | |"
+	yield "|---|---|--:|--:|--:|--:|---|"
+	for line in run["table"]:
+		yield "| %s | %s | %s | %s - %s | %s | %s | %s |" % (line["id"], line["what"],
+			" ".join([_number(line["value"]), line["unit"]]).strip(), _number(min(line["values"])),
+			_number(max(line["values"])), _number(line["must"]), _number(line["aim"]), line["verdict"])
+	yield "\n%(date)s, commit %(commit)s, `%(command)s`, rounds: %(rounds_done)d; %(noise)s." % run
+
+
 def print_latencies(rounds):
 	"""The figures themselves, of what was run one at a time."""
 	print("\nmicroseconds per acquire + release (medians of the rounds)")

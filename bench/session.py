@@ -64,6 +64,11 @@ def _processor():
 def main(function):
 	"""Runs the program and turns what can go wrong into a sentence and an exit code."""
 	try:
-		sys.exit(function())
+		code = function()
+		sys.stdout.flush()
+		sys.exit(code)
+	except BrokenPipeError:  # whoever read what is printed has seen enough
+		os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+		sys.exit(128 + signal.SIGPIPE)
 	except process.Failed as failure:
 		sys.exit("%s: %s" % (os.path.basename(sys.argv[0]), failure))

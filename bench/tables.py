@@ -59,7 +59,9 @@ def number(value):
 		return "-"
 	if value == 0:
 		return "0"
-	return "%.2f" % value if value < 10 else "%.1f" % value if value < 100 else "{:,.0f}".format(value).replace(",", " ")
+	if value < 100:
+		return ("%.2f" if value < 10 else "%.1f") % value
+	return "{:,.0f}".format(value).replace(",", " ")
 
 
 def _ratio(theirs, ours, shape):
