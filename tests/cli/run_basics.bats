@@ -92,6 +92,17 @@ same_as_env() { # COMMAND...
 	[ "$output" = "$job 20000" ]
 }
 
+@test "the variables of an outer redlock run are replaced, not doubled; all others stay" {
+	REDLOCK_NAME=outer REDLOCK_TOKEN=outer REDLOCK_TTL_MS=1 REDLOCK_NAMES=kept capture rl_run "$job" env
+	exits 0
+	for name in NAME TOKEN TTL_MS NAMES; do
+		[ "$(grep -c "^REDLOCK_$name=" <<<"$output")" = 1 ]
+	done
+	grep -qx "REDLOCK_NAME=$job" <<<"$output"
+	grep -qx "REDLOCK_NAMES=kept" <<<"$output"
+	[ "$(grep -c "=outer" <<<"$output")" = 0 ]
+}
+
 @test "nothing else of the environment changes" {
 	diff <(env -u _ HOME=/ sh -c 'env | sort' 3>&- | grep -v ^_=) \
 		<(HOME=/ rl_run "$job" -- sh -c 'env | sort' | grep -v -e ^REDLOCK_NAME= -e ^REDLOCK_TO -e ^REDLOCK_TTL \

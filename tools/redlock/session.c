@@ -329,10 +329,10 @@ int session_run(struct session *session, redlock_lock *lock, enum redlock_operat
 	return result;
 }
 
-void session_drain(struct session *session)
+bool session_drain(struct session *session)
 {
 	/* The number that is left is read per node, by those who report it. */
-	(void)redlock_drain(session->client, session->node_timeout_ms);
+	return redlock_drain(session->client, session->node_timeout_ms) == 0;
 }
 
 void session_warn_lingering(struct session *session, const char *name)

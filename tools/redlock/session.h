@@ -31,8 +31,8 @@ int session_lock(struct session *session, const char *name, const char *token, r
  * result is CANCELLED and signals_caught() is the signal. */
 int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation);
 
-/* Gives releases that are still owed one node timeout. */
-void session_drain(struct session *session);
+/* Gives releases that are still owed one node timeout. True: no node owes an answer to one. */
+bool session_drain(struct session *session);
 
 /* Names the nodes that may keep a key, after session_drain(). */
 void session_warn_lingering(struct session *session, const char *name);

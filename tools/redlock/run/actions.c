@@ -80,8 +80,8 @@ static void start_command(struct run *run)
 
 	run->acquired_ns = clock_ns();
 	run_publish(run, redlock_deadline_ns(run->lock));
-	if (redlock_lock_token(run->lock, share->token, sizeof(share->token), &length) < 0)
-		share->token[0] = '\0';
+	if (redlock_lock_token(run->lock, share_token(share), REDLOCK_MAX_TOKEN + 1, &length) < 0)
+		*share_token(share) = '\0';
 	link_send(run->guard.link, LINK_LAUNCH, 0);
 	tell_granted(run);
 }

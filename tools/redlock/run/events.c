@@ -114,6 +114,8 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 	}
 	if (event->kind == REDLOCK_EVENT_DONE)
 		run->result = event->result;
+	if (event->kind == REDLOCK_EVENT_DONE && event->operation == REDLOCK_OP_RELEASE)
+		run->given_back = event->result == 0;
 	if (event->kind == REDLOCK_EVENT_DANGER)
 		run->late = true;
 	run_apply(run, lock_event(event));

@@ -28,15 +28,14 @@ struct post { /* the guard's place to work */
 	bool stopped;  /* the command, as the supervisor was told */
 	int link;      /* -1: the supervisor is gone */
 	int children;  /* signalfd of SIGCHLD */
-	int timer;
+	struct clock_alarm alarm;
 	bool waking; /* the supervisor may be stopped, and must not be */
 };
 
 /* ---- Actions ---- */
 
-/* vfork saves copying memory for nothing: of it the child changes only the environment, which the guard does
- * not use. But the guard waits until the command is executed; on a terminal, where Ctrl-Z may stop the child
- * before that, it must not. */
+/* vfork saves copying memory for nothing: the child changes none of it. But the guard waits until the command
+ * is executed; on a terminal, where Ctrl-Z may stop the child before that, it must not. */
 /* NOLINTBEGIN(clang-analyzer-unix.Vfork,clang-analyzer-security.insecureAPI.vfork) */
 static void launch(struct post *post)
 {
@@ -214,11 +213,11 @@ static uint64_t next_time(const struct post *post)
 static void watch_over(struct post *post)
 {
 	for (;;) {
-		struct pollfd watched[] = {{.fd = post->timer, .events = POLLIN},
+		struct pollfd watched[] = {{.fd = post->alarm.fd, .events = POLLIN},
 		                           {.fd = post->children, .events = POLLIN},
 		                           {.fd = post->link, .events = POLLIN}};
 
-		clock_alarm(post->timer, next_time(post));
+		clock_alarm_set(&post->alarm, next_time(post));
 		(void)poll(watched, 3, -1);
 		/* The time first: after a suspend it is what matters. */
 		keep_time(post);
@@ -242,8 +241,7 @@ static _Noreturn void be_guard(struct post *post)
 	sigaddset(&children, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	post->children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-	post->timer = clock_timer();
-	if (post->children < 0 || post->timer < 0)
+	if (post->children < 0 || !clock_alarm_open(&post->alarm))
 		_exit(EXIT_INTERNAL);
 	watch_over(post);
 	_exit(EXIT_INTERNAL);
@@ -260,13 +258,14 @@ static struct run_share *make_share(void)
 	return share;
 }
 
-int guard_start(struct guard *guard, const struct launch *launch, const struct watch *watch)
+int guard_start(struct guard *guard, struct launch *launch, const struct watch *watch)
 {
 	struct post post = {.watch = *watch, .launch = launch, .supervisor = getpid()};
 	int link[2];
 
 	guard->share = post.share = make_share();
-	if (!guard->share || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) < 0)
+	if (!guard->share || !launch_prepare(launch, guard->share) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) < 0)
 		return -1;
 	guard->pid = fork();
 	if (guard->pid == 0) {

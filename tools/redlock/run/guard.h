@@ -16,7 +16,7 @@ struct guard {
 };
 
 /* Forks the guard, which waits for LINK_LAUNCH. Returns 0, or -1 with errno. */
-int guard_start(struct guard *guard, const struct launch *launch, const struct watch *watch);
+int guard_start(struct guard *guard, struct launch *launch, const struct watch *watch);
 
 /* Kills it: then its children are this process's, which must be a subreaper. */
 void guard_kill(const struct guard *guard);

@@ -5,19 +5,63 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "../exit_codes.h"
 #include "../signals.h"
 
-static bool set_environment(const struct launch *launch, const struct run_share *share)
+static bool is_ours(const char *variable)
 {
-	char ttl[24];
+	static const char *const names[] = {"REDLOCK_NAME=", SHARE_TOKEN_IS, "REDLOCK_TTL_MS="};
 
-	snprintf(ttl, sizeof(ttl), "%llu", (unsigned long long)launch->ttl_ms);
-	return setenv("REDLOCK_NAME", launch->name, 1) == 0 && setenv("REDLOCK_TOKEN", share->token, 1) == 0 &&
-	       setenv("REDLOCK_TTL_MS", ttl, 1) == 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(variable, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Those of an outer `redlock run` are left out. */
+static size_t copy_others(char **ret)
+{
+	size_t count = 0;
+
+	for (char **variable = environ; variable && *variable; variable++)
+		if (!is_ours(*variable))
+			ret[count++] = *variable;
+	return count;
+}
+
+bool launch_prepare(struct launch *launch, struct run_share *share)
+{
+	enum { OURS = 3, NUMBER_MAX = 20 };
+	const size_t text_size =
+	    sizeof("REDLOCK_NAME=") + strlen(launch->name) + sizeof("REDLOCK_TTL_MS=") + NUMBER_MAX;
+	size_t count = OURS + 1;
+	char **all, *text;
+
+	for (char **variable = environ; variable && *variable; variable++)
+		count++;
+	all = malloc(count * sizeof(*all) + text_size);
+	if (!all)
+		return false;
+	launch->environment = all;
+	text = (char *)(all + count);
+	all += copy_others(all);
+	*all++ = text;
+	text += sprintf(text, "REDLOCK_NAME=%s", launch->name) + 1;
+	*all++ = text;
+	sprintf(text, "REDLOCK_TTL_MS=%llu", (unsigned long long)launch->ttl_ms);
+	*all++ = strcpy(share->token_variable, SHARE_TOKEN_IS);
+	*all = NULL;
+	return true;
+}
+
+void launch_free(struct launch *launch)
+{
+	free(launch->environment);
+	launch->environment = NULL;
 }
 
 _Noreturn void launch_command(const struct launch *launch, struct run_share *share, pid_t guard)
@@ -26,11 +70,9 @@ _Noreturn void launch_command(const struct launch *launch, struct run_share *sha
 	(void)setpgid(0, launch->own_group ? 0 : launch->group);
 	if (launch->die_with_guard && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() != guard)
 		_exit(EXIT_INTERNAL);
-	if (set_environment(launch, share)) {
-		signals_restore();
-		sigprocmask(SIG_SETMASK, &launch->mask, NULL);
-		execvp(launch->argv[0], launch->argv);
-	}
+	signals_restore();
+	sigprocmask(SIG_SETMASK, &launch->mask, NULL);
+	execvpe(launch->argv[0], launch->argv, launch->environment);
 	atomic_store(&share->exec_error, errno);
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
 }

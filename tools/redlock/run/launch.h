@@ -17,11 +17,17 @@ struct launch {
 	bool own_group;      /* else the group of redlock, which gets the signals of a terminal */
 	pid_t group;         /* that group */
 	bool die_with_guard; /* KILL from the kernel when the guard ends */
+	char **environment;  /* by launch_prepare() */
 };
 
-/* In the guard's child, which may share its memory (vfork). Puts REDLOCK_NAME, REDLOCK_TOKEN and
- * REDLOCK_TTL_MS into the environment and executes the command. If that fails, errno is in the page and the
- * process ends with 127 (not found) or 126. */
+/* Makes the command's environment: ours with REDLOCK_NAME, REDLOCK_TTL_MS and, from the page, REDLOCK_TOKEN.
+ * Ahead of need, because the new process would begin with the page faults of snprintf() and setenv(), a
+ * dozen. False: out of memory. */
+bool launch_prepare(struct launch *launch, struct run_share *share);
+void launch_free(struct launch *launch);
+
+/* In the guard's child, which may share its memory (vfork). Executes the command. If that fails, errno is in
+ * the page and the process ends with 127 (not found) or 126. */
 _Noreturn void launch_command(const struct launch *launch, struct run_share *share, pid_t guard);
 
 #endif

@@ -31,7 +31,7 @@ static void json_command(struct json *json, const struct run *run)
 
 void record_write(const struct run *run, const struct report *report)
 {
-	const char *token = run->guard.share->token;
+	const char *token = share_token(run->guard.share);
 	FILE *out = fdopen(run->order->report_fd, "w");
 	struct json json;
 

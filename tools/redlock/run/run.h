@@ -4,6 +4,7 @@
 #ifndef REDLOCK_TOOL_RUN_RUN_H
 #define REDLOCK_TOOL_RUN_RUN_H
 
+#include "../clock.h"
 #include "../report.h"
 #include "../session.h"
 #include "guard.h"
@@ -35,7 +36,7 @@ struct run {
 	struct waiting waiting;
 	struct inbox inbox;
 	struct guard guard;
-	int timer;
+	struct clock_alarm alarm;
 
 	enum run_state state;
 	int code;                   /* the exit code, as far as it is known */
@@ -53,6 +54,7 @@ struct run {
 	bool guard_gone;
 	bool taken_over;     /* the guard is gone, this process does its work */
 	bool client_failed;  /* it can neither renew nor release */
+	bool given_back;     /* the lock, by a quorum of nodes */
 	bool late;           /* a renewal was late, and not made up for */
 	bool self_wait;      /* it would have waited for itself */
 	bool capped;         /* --max-hold was reached */

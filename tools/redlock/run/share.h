@@ -13,11 +13,13 @@
 
 #include <redlock/redlock.h>
 
+#define SHARE_TOKEN_IS "REDLOCK_TOKEN=" /* so it stands in the command's environment */
+
 struct run_share {
 	/* Written by the supervisor. */
-	_Atomic uint64_t deadline_ns;      /* when the validity ends, CLOCK_BOOTTIME */
-	atomic_bool stopping;              /* it stops itself, or is stopped since */
-	char token[REDLOCK_MAX_TOKEN + 1]; /* before LINK_LAUNCH is sent */
+	_Atomic uint64_t deadline_ns; /* when the validity ends, CLOCK_BOOTTIME */
+	atomic_bool stopping;         /* it stops itself, or is stopped since */
+	char token_variable[sizeof(SHARE_TOKEN_IS) + REDLOCK_MAX_TOKEN]; /* before LINK_LAUNCH is sent */
 
 	/* Written by the guard, or by the command's process before it is the command. */
 	_Atomic int stop_signal; /* the command was stopped by it; the supervisor sets it back to 0 */
@@ -27,6 +29,11 @@ struct run_share {
 	atomic_bool near_end;    /* TERM was sent because the deadline is near */
 	atomic_bool all_gone;    /* no process of the command is left */
 };
+
+static inline char *share_token(struct run_share *share)
+{
+	return share->token_variable + sizeof(SHARE_TOKEN_IS) - 1;
+}
 
 enum link_kind {
 	LINK_LOOK,   /* either way: look at the page */

@@ -27,7 +27,8 @@ void run_times_init(struct run_times *times, const struct settings *settings)
 	times->margin_ns = least(MARGIN_NS, times->kill_after_ms * 1000000 / 2);
 }
 
-bool run_times_work(const struct run_times *times, char *why, size_t size)
+/* The sum, in words. */
+static void show_sum(const struct run_times *times, uint64_t sum, char *why, size_t size)
 {
 	const struct {
 		const char *name;
@@ -35,24 +36,24 @@ bool run_times_work(const struct run_times *times, char *why, size_t size)
 	} parts[] = {{"renew ", times->renew_ms},
 	             {" + node timeout ", times->node_timeout_ms},
 	             {" + kill-after ", times->kill_after_ms},
-	             {" + drift ", times->drift_ms}};
+	             {" + drift ", times->drift_ms},
+	             {" = ", sum},
+	             {", which must be less than the ttl ", times->ttl_ms}};
 	char value[32];
-	uint64_t sum = 0;
 	size_t used = 0;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		sum += parts[i].ms;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && used < size; i++) {
 		duration_text(parts[i].ms, value, sizeof(value));
-		if (used < size)
-			used += (size_t)snprintf(why + used, size - used, "%s%s", parts[i].name, value);
+		used += (size_t)snprintf(why + used, size - used, "%s%s", parts[i].name, value);
 	}
-	if (used < size) {
-		duration_text(sum, value, sizeof(value));
-		used += (size_t)snprintf(why + used, size - used, " = %s, which must be less than the ttl ", value);
-	}
-	duration_text(times->ttl_ms, value, sizeof(value));
-	if (used < size)
-		snprintf(why + used, size - used, "%s", value);
+}
+
+bool run_times_work(const struct run_times *times, char *why, size_t size)
+{
+	const uint64_t sum = times->renew_ms + times->node_timeout_ms + times->kill_after_ms + times->drift_ms;
+
+	if (sum >= times->ttl_ms)
+		show_sum(times, sum, why, size);
 	return sum < times->ttl_ms;
 }
 
