@@ -10,7 +10,8 @@ target_compile_options(rl_flags INTERFACE
 	-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
 	-Wvla -Wwrite-strings -Wformat=2
 	$<$<BOOL:${REDLOCK_WERROR}>:-Werror>
-	-fstack-protector-strong)
+	-fstack-protector-strong
+	-ffunction-sections -fdata-sections) # the command is linked without what it does not use
 
 if(REDLOCK_SANITIZE STREQUAL "address")
 	set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)

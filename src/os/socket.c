@@ -14,14 +14,13 @@ static void set_option(int fd, int level, int name, int value)
 }
 
 /* A peer that is gone without a word (power, NAT) is found out within about 30 s while idle, and within 10 s
- * when data is unacknowledged. tcp(7). */
+ * when data is unacknowledged. TCP_KEEPCNT would do nothing: TCP_USER_TIMEOUT ends the probes too. tcp(7). */
 static void tune_tcp(int fd)
 {
 	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 15);
 	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
 	set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 10000);
 }
 
