@@ -36,6 +36,22 @@ else()
 	target_link_libraries(rl_inih INTERFACE PkgConfig::INIH)
 endif()
 
+# The command as a static program: its processes start a seventh faster, see tools/redlock/handover.h.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fPIE)
+set(CMAKE_REQUIRED_LINK_OPTIONS -static-pie)
+check_c_source_compiles("int main(void) { return 0; }" STATIC_LINKS)
+unset(CMAKE_REQUIRED_FLAGS)
+unset(CMAKE_REQUIRED_LINK_OPTIONS)
+set(can_be_static OFF)
+if(STATIC_LINKS AND HIREDIS_ARCHIVE AND INIH_ARCHIVE AND REDLOCK_SANITIZE STREQUAL "" AND NOT REDLOCK_COVERAGE)
+	set(can_be_static ON)
+endif()
+set(REDLOCK_STATIC ${can_be_static} CACHE BOOL "The command is a static program; host names and TLS are another's")
+if(REDLOCK_STATIC AND NOT can_be_static)
+	message(FATAL_ERROR "REDLOCK_STATIC is on, which needs libc.a, libhiredis.a and libinih.a, and no sanitizer")
+endif()
+
 # The sources say <hiredis/read.h>, while hiredis.pc of 0.14 points into that folder: add its parent.
 add_library(rl_hiredis INTERFACE)
 foreach(dir IN LISTS HIREDIS_INCLUDE_DIRS)

@@ -84,4 +84,9 @@ echo "- the command"
 "$prefix/bin/redlock" --version | grep -F "$version" >/dev/null || fail "the command has another version than the header"
 token=$("$prefix/bin/redlock" acquire -r "$url" job --ttl 30s)
 "$prefix/bin/redlock" release -r "$url" job "$token"
+# A host name may need another program (REDLOCK_STATIC), which must be found in a tree that was moved, too.
+mv "$prefix" "$work/moved"
+code=0
+"$work/moved/bin/redlock" check -r redis://localhost:1 job "$token" 2>"$work/moved.log" || code=$?
+[[ $code == 69 ]] || fail "a host name: exit code $code, not 69: $(<"$work/moved.log")"
 echo ok

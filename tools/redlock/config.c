@@ -13,6 +13,7 @@
 
 #include "endpoint.h"
 #include "exit_codes.h"
+#include "handover.h"
 #include "message.h"
 #include "secret.h"
 
@@ -38,6 +39,7 @@ struct reading {
 	bool of_user;
 	bool failed;
 	bool has_password;
+	char *readable[2];     /* files with a password that others can read */
 	struct entry *entries; /* of both files */
 	size_t count;
 };
@@ -149,13 +151,20 @@ static int take_line(void *user, const char *section, const char *name, const ch
 	return add_entry(reading, spec, cluster, value);
 }
 
-static void warn_readable(const struct reading *reading)
+static void check_readable(struct reading *reading)
 {
 	struct stat status;
 
 	if (reading->has_password && fstat(fileno(reading->file), &status) == 0 && (status.st_mode & 077) != 0)
-		say(reading->settings, "warning: %s has a password in it and can be read by others; chmod 600 it",
-		    reading->path);
+		reading->readable[reading->of_user] = strdup(reading->path);
+}
+
+static void warn_readable(const struct reading *reading)
+{
+	for (size_t i = 0; i < sizeof(reading->readable) / sizeof(reading->readable[0]); i++)
+		if (reading->readable[i])
+			say(reading->settings, "warning: %s has a password in it and can be read by others; chmod 600 it",
+			    reading->readable[i]);
 }
 
 /* A file that is not there is empty, unless it was asked for. */
@@ -179,7 +188,7 @@ static int read_file(struct reading *reading, const char *path, bool of_user, bo
 		reading->line = (unsigned)line;
 		wrong(reading, "neither [section] nor key = value");
 	}
-	warn_readable(reading);
+	check_readable(reading);
 	fclose(reading->file);
 	reading->file = NULL;
 	reading->path = NULL;
@@ -306,6 +315,8 @@ static void clear(struct reading *reading)
 		secret_free(reading->entries[i].value);
 	}
 	free(reading->entries);
+	for (size_t i = 0; i < sizeof(reading->readable) / sizeof(reading->readable[0]); i++)
+		free(reading->readable[i]);
 }
 
 int config_apply(struct settings *settings)
@@ -321,6 +332,9 @@ int config_apply(struct settings *settings)
 		code = apply_cluster(&reading);
 	if (code == EXIT_OK)
 		code = apply_fallback(settings);
+	if (code == EXIT_OK)
+		code = handover(settings); /* before anything is said that the other program would say again */
+	warn_readable(&reading);
 	clear(&reading);
 	return code;
 }

@@ -10,6 +10,7 @@
 
 #include "cmd.h"
 #include "config.h"
+#include "handover.h"
 #include "message.h"
 #include "signals.h"
 
@@ -218,6 +219,7 @@ int main(int argc, char **argv)
 		complain("cannot start: %s", strerror(errno));
 		return EXIT_INTERNAL;
 	}
+	handover_remember(argc, argv);
 	code = is_rflock(argv[0]) ? rflock(argc, argv) : dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) {
 		complain("cannot write the output: %s", strerror(errno));
