@@ -109,7 +109,7 @@ static bool find_program(char path[PATH_MAX])
 		return false;
 	path[length] = '\0';
 	slash = strrchr(path, '/');
-	strcpy(slash ? slash + 1 : path, REDLOCK_HANDOVER);
+	memcpy(slash ? slash + 1 : path, REDLOCK_HANDOVER, sizeof(REDLOCK_HANDOVER));
 	return true;
 }
 

@@ -53,7 +53,7 @@ bool launch_prepare(struct launch *launch, struct run_share *share)
 	text += sprintf(text, "REDLOCK_NAME=%s", launch->name) + 1;
 	*all++ = text;
 	sprintf(text, "REDLOCK_TTL_MS=%llu", (unsigned long long)launch->ttl_ms);
-	*all++ = strcpy(share->token_variable, SHARE_TOKEN_IS);
+	*all++ = memcpy(share->token_variable, SHARE_TOKEN_IS, sizeof(SHARE_TOKEN_IS));
 	*all = NULL;
 	return true;
 }
