@@ -99,7 +99,7 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	    [RL_FORM_SHA] = {3, 4, 5},     [RL_FORM_TEXT] = {3, 4, 5},     [RL_FORM_DELEX] = {1, 3, 0},
 	    [RL_FORM_DELIFEQ] = {1, 2, 0}, [RL_FORM_SET_IFEQ] = {1, 2, 6},
 	};
-	struct rl_slice words[MOST_WORDS];
+	struct rl_slice words[MOST_WORDS] = {{NULL, 0}};
 	bool set = r->operation == REDLOCK_OP_ACQUIRE;
 	unsigned count = read_words(bytes, words);
 	unsigned token = set ? 2 : places[form].token, ttl = set ? 5 : places[form].ttl;

@@ -339,9 +339,12 @@ static enum rl_progress take_finding(struct rl_transaction *t, const struct rl_r
 		items[2] = (struct rl_reply_value){.type = RL_REPLY_INTEGER};
 		items[3] = (struct rl_reply_value){.type = RL_REPLY_STRING, .text = ""};
 	}
-	for (unsigned i = 0; i < 4; i++)
-		if (items[i].type == RL_REPLY_ERROR)
-			return fail_part(t, &t->parts[0], items[i].text), finish(t, REDLOCK_VOTE_NO);
+	for (unsigned i = 0; i < 4; i++) {
+		if (items[i].type != RL_REPLY_ERROR)
+			continue;
+		fail_part(t, &t->parts[0], items[i].text);
+		return finish(t, REDLOCK_VOTE_NO);
+	}
 	enum redlock_vote_code vote = rl_vote_of_reply(REDLOCK_OP_QUERY, &t->finding);
 	return vote == REDLOCK_VOTE_GARBAGE ? RL_TALK_GARBAGE : finish(t, vote);
 }

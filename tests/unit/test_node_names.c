@@ -167,7 +167,7 @@ static void read_only(void **state)
 	(void)state;
 	char other[128];
 	struct scene *s = open_scene();
-	snprintf(other, sizeof other, "%s.other", s->path);
+	assert_in_range(snprintf(other, sizeof other, "%s.other", s->path), 1, sizeof other - 1);
 	rl_node_connect(&s->node, s->now_ns);
 	found(s, s->path);
 	scene_greet(s, 1);
@@ -226,7 +226,7 @@ static void elsewhere(void **state)
 		scene_hang_up(s);
 		scene_turn(s);
 		assert_int_equal(rl_node_owed(&s->node), 1);
-		snprintf(other, sizeof other, "%s.other", s->path);
+		assert_in_range(snprintf(other, sizeof other, "%s.other", s->path), 1, sizeof other - 1);
 		assert_int_equal(symlink(s->path, other), 0);
 		s->now_ns += rl_ms(5000);
 		rl_node_tick(&s->node, s->now_ns);
