@@ -285,8 +285,9 @@ struct redlock_lock_options {
 	uint64_t min_validity_ms;  /* grant only with more than this left; 0 */
 	uint64_t retry_min_ms;     /* random delay between attempts: from 50 */
 	uint64_t retry_max_ms;     /* to 150 */
-	uint64_t renew_ms;    /* extend in the background this long after each grant; 0: never. Needs a running
-	                         keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
+	uint64_t renew_ms;    /* extend in the background this long after each grant, or up to a quarter of it
+	                         sooner,    by chance, so that not all locks are renewed at once; 0: never. Needs a
+	                         running    keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
 	uint64_t danger_ms;   /* notice this long before validity ends; 0: no notice. Default ttl/6. */
 	uint64_t max_hold_ms; /* no extend reaches beyond this long after acquire; 0: no cap */
 	uint32_t max_extends; /* no more successful extends than this; 0: no cap */
@@ -365,8 +366,8 @@ REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);
 REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
 
 /* The token that signs the current or last acquisition: REDLOCK_MAX_TOKEN+1 bytes suffice. Copies it with a
- * NUL behind and writes its length, 0 before the first acquire. Somebody else may extend with it from then on:
- * the handle does so itself only in ways that never shorten. Errors: INVAL (buffer too small), FORKED. */
+ * NUL behind and writes its length, 0 before the first acquire. Somebody else may extend with it from then
+ * on: the handle does so itself only in ways that never shorten. Errors: INVAL (buffer too small), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
                                                       size_t *ret_len);
 

@@ -10,6 +10,10 @@
  * retried at once, without time in between, would never end. */
 #define MIN_ROUND_NS RL_NS_PER_MS
 
+/* Parts of a whole: a renewal begins sooner by up to this part of its time, and is waited for, where the node
+ * timeout is less, this part of the validity that is left. */
+enum { EARLY_RENEWAL = 4, RENEWAL_PATIENCE = 8 };
+
 static uint32_t all_nodes(const struct rl_lock *l)
 {
 	return (uint32_t)((1ull << l->rules.node_count) - 1);
@@ -156,26 +160,29 @@ static void fail_attempt(struct rl_lock *l, const struct rl_event *e, int result
 }
 
 /* Until when the lock is held now. Renewal is due as long before that as it is after a grant, so that an
- * extend by hand, to a shorter or a longer TTL, moves it along. At the cap there is nothing to renew for. */
-static void hold(struct rl_lock *l, uint64_t valid_until)
+ * extend by hand, to a shorter or a longer TTL, moves it along; and a random time sooner, so that locks that
+ * were acquired together are not renewed together for ever. At the cap there is nothing to renew for. */
+static void hold(struct rl_lock *l, const struct rl_event *e, uint64_t valid_until)
 {
 	const struct rl_rules *r = &l->rules;
 	uint64_t granted = r->ttl_ns - rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;
 	if (valid_until > l->valid_until_ns)
 		l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(valid_until, r->danger_ns) : NEVER;
-	l->renew_at_ns = r->renew_ns > 0 && !capped ? rl_time_sub(valid_until, granted - r->renew_ns) : NEVER;
+	uint64_t sooner = e->entropy % (r->renew_ns / EARLY_RENEWAL + 1);
+	l->renew_at_ns =
+	    r->renew_ns > 0 && !capped ? rl_time_sub(valid_until, granted - r->renew_ns + sooner) : NEVER;
 	l->valid_until_ns = valid_until;
 	l->phase = RL_HELD;
 }
 
-static void grant(struct rl_lock *l, uint64_t valid_until, struct rl_effects *fx)
+static void grant(struct rl_lock *l, const struct rl_event *e, uint64_t valid_until, struct rl_effects *fx)
 {
 	const struct rl_rules *r = &l->rules;
 	l->extends = 0;
 	l->hold_until_ns = r->max_hold_ns > 0 ? rl_time_add(l->round.t0_ns, r->max_hold_ns) : NEVER;
 	l->quorum_until_ns = 0;
-	hold(l, valid_until);
+	hold(l, e, valid_until);
 	finish(l, 0, fx);
 }
 
@@ -192,7 +199,7 @@ static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct r
 		break;
 	case RL_WON:
 		if (valid_until > rl_time_add(e->now_ns, l->rules.min_validity_ns))
-			grant(l, valid_until, fx);
+			grant(l, e, valid_until, fx);
 		else
 			fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
 		break;
@@ -242,10 +249,10 @@ static int begin_extend(struct rl_lock *l, uint64_t now, uint64_t asked, bool ba
 	return 0;
 }
 
-static void confirm_extend(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+static void confirm_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	uint64_t valid_until = rl_time_max(l->valid_until_ns, validity_end(l));
-	if (valid_until <= now) { /* only without an acquire before: a held lock is lost by then */
+	if (valid_until <= e->now_ns) { /* only without an acquire before: a held lock is lost by then */
 		finish(l, REDLOCK_E_NOQUORUM, fx);
 		return;
 	}
@@ -257,7 +264,7 @@ static void confirm_extend(struct rl_lock *l, uint64_t now, struct rl_effects *f
 		l->owed = all_nodes(l);
 		l->claim_seq = 0;
 	}
-	hold(l, valid_until);
+	hold(l, e, valid_until);
 	finish(l, 0, fx);
 }
 
@@ -277,7 +284,7 @@ static void decide_extend(struct rl_lock *l, const struct rl_event *e, struct rl
 	bool held = l->phase == RL_HELD;
 	enum rl_tally tally = held ? rl_tally_claim(count) : rl_tally_check(count);
 	if (tally == RL_WON)
-		confirm_extend(l, e->now_ns, fx);
+		confirm_extend(l, e, fx);
 	else if (held && count.no >= count.quorum)
 		lose(l, fx);
 	else if (tally != RL_UNDECIDED)
@@ -332,11 +339,15 @@ static bool renewal_due(const struct rl_lock *l, uint64_t now)
 	return l->phase == RL_HELD && (now >= l->renew_at_ns || l->round.open);
 }
 
-/* At the cap there is no further renewal: the clock runs out. */
+/* At the cap there is no further renewal: the clock runs out. Nobody waits for a renewal, and a connection
+ * answers in order: one that is asked again soon is answered no sooner, and servers that are slow would have
+ * more and more to do. */
 static void begin_renewal(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
+	uint64_t patience = rl_time_sub(l->valid_until_ns, now) / RENEWAL_PATIENCE;
 	l->renew_at_ns = NEVER;
-	(void)begin_extend(l, now, l->rules.ttl_ns, true, fx);
+	if (begin_extend(l, now, l->rules.ttl_ns, true, fx) == 0)
+		l->round.deadline_ns = rl_time_max(l->round.deadline_ns, rl_time_add(now, patience));
 }
 
 static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -376,10 +387,12 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 }
 
 /* A query begins at the end of a step in which nothing else is out: queries in a loop must not starve
- * renewal. */
-static int on_query(struct rl_lock *l)
+ * renewal. From now on somebody waits for the renewal. */
+static int on_query(struct rl_lock *l, uint64_t now)
 {
 	l->query_waits = true;
+	if (l->round.open)
+		l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(now, l->rules.node_timeout_ns));
 	return 0;
 }
 
@@ -486,7 +499,7 @@ static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	case RL_EV_RELEASE:
 		return on_release(l, e, fx);
 	case RL_EV_QUERY:
-		return on_query(l);
+		return on_query(l, e->now_ns);
 	case RL_EV_CANCEL:
 		return on_cancel(l, e, fx);
 	case RL_EV_REPLY:

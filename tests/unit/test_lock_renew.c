@@ -31,6 +31,59 @@ static void schedule(void **state)
 	                 "[20000.000] held: reply #3 node 2 YES -> held YNY until 49698.000\n");
 }
 
+/* Locks that were acquired together part: each renewal comes up to a quarter of its time sooner, by chance.
+ */
+static void not_all_at_once(void **state)
+{
+	(void)state;
+	const struct {
+		uint64_t entropy, due_ms;
+	} cases[] = {
+	    {0, 10000}, {rl_ms(2500), 7500}, {rl_ms(2500) + 1, 10000}, {rl_ms(5000) + 1 + rl_ms(1), 9999}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct drive d;
+		struct rl_rules rules = renewing_rules(3);
+		drive_init(&d, &rules);
+		d.entropy = cases[i].entropy;
+		drive_acquire(&d);
+		drive_votes(&d, "YY");
+		assert_int_equal(drive_deadline_ms(&d), cases[i].due_ms);
+	}
+}
+
+/* Servers that are slow for a while are not asked again meanwhile: an answer counts that comes after the node
+ * timeout. So it goes up to an eighth of the validity that is left. */
+static void patient(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = renewing_rules(3);
+	drive_hold(&d, &rules);
+	drive_ticks_until(&d, 12000);
+	drive_votes(&d, "YY");
+	drive_ticks_until(&d, 22465);
+	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	                 "[12000.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
+	                 "[12000.000] held: reply #2 node 1 YES -> held YY. until 39698.000\n"
+	                 "[20000.000] held: tick -> held ... until 39698.000 | send extend #3 ttl 30000.000\n"
+	                 "[22462.250] held: tick -> held TTT until 39698.000\n");
+}
+
+/* As soon as somebody waits for it, it has a node timeout. */
+static void hurried_by_a_query(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = renewing_rules(3);
+	drive_hold(&d, &rules);
+	drive_ticks_until(&d, 10500);
+	drive_forget(&d);
+	drive_query(&d);
+	drive_ticks_until(&d, 10700);
+	drive_expect(&d, "[10500.000] held: query -> held ... until 29698.000\n"
+	                 "[10700.000] held: tick -> held ... until 29698.000 | send query #3\n");
+}
+
 /* A renewal that fails is tried again until the end; then the loss is told, once. */
 static void retried_until_the_end(void **state)
 {
@@ -388,6 +441,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(schedule),
+	    cmocka_unit_test(not_all_at_once),
+	    cmocka_unit_test(patient),
+	    cmocka_unit_test(hurried_by_a_query),
 	    cmocka_unit_test(retried_until_the_end),
 	    cmocka_unit_test(silent_nodes),
 	    cmocka_unit_test(saved_at_the_last_moment),
