@@ -286,8 +286,8 @@ struct redlock_lock_options {
 	uint64_t retry_min_ms;     /* random delay between attempts: from 50 */
 	uint64_t retry_max_ms;     /* to 150 */
 	uint64_t renew_ms;    /* extend in the background this long after each grant, or up to a quarter of it
-	                         sooner,    by chance, so that not all locks are renewed at once; 0: never. Needs a
-	                         running    keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
+	                         sooner, by chance, so that not all locks are renewed at once; 0: never. Needs a
+	                         running keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
 	uint64_t danger_ms;   /* notice this long before validity ends; 0: no notice. Default ttl/6. */
 	uint64_t max_hold_ms; /* no extend reaches beyond this long after acquire; 0: no cap */
 	uint32_t max_extends; /* no more successful extends than this; 0: no cap */
