@@ -55,6 +55,7 @@ NOT_HERE = {
 LOCK = "src/core/lock.c"
 QUORUM = "src/core/quorum.c"
 NODE = "src/net/node.c"
+ASK = "src/net/ask.c"
 BACKOFF = "src/net/backoff.c"
 LINK = "src/net/link.c"
 HANDSHAKE = "src/net/handshake.c"
@@ -109,17 +110,17 @@ ROWS = [
 		"fx->nodes = l->rules.own_token ? l->owed : all_nodes(l);", "fx->nodes = all_nodes(l);"),
 	# ---- 5 ----
 	("broken connection: releases are forgotten", 5, NODE,
-		"if (entry.owed && !set_unsent)\n\t\t\tkeep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));",
+		"if (entry.owed && !set_unsent)\n\t\t\trl_node_keep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));",
 		"(void)set_unsent;"),
-	("node down: releases are forgotten", 5, NODE,
-		"if (form != NULL)\n\t\tkeep_debt(n, entry, (struct rl_slice){form->bytes, form->size});\n\telse\n\t\tn->lingering++;\n\treturn vote;",
+	("node down: releases are forgotten", 5, ASK,
+		"if (form != NULL)\n\t\trl_node_keep_debt(n, entry, (struct rl_slice){form->bytes, form->size});\n\telse\n\t\tn->lingering++;\n\treturn vote;",
 		"(void)form;\n\treturn vote;"),
 	("the old connection is not killed", 5, HANDSHAKE,
 		"(same && !push_kill(n, ghost->client_id))", "(same && ghost->client_id == 0)"),
 	("operations do not wait for the kill", 5, HANDSHAKE,
 		"n->gate = n->ghost_count > 0; /* INFO */", "n->gate = 0;",
 		HANDSHAKE, "if (n->ghost_count > 0)\n\t\tn->gate--;", ""),
-	("what was asked later overtakes a debt", 5, NODE,
+	("what was asked later overtakes a debt", 5, ASK,
 		"if (n->debts.count > 0)\n\t\treturn false; /* a debt was asked for earlier: nothing may overtake it */", ""),
 	("a broken connection is closed in order", 5, NODE,
 		"rl_stream_abort(&n->stream);\n\trl_dial_end(&n->dial);",
