@@ -3,10 +3,11 @@
 The hand-written mutants: mistakes that other lock libraries have made, planted in this one.
 
 Each row: name, defect, file, old text, new text; further files and texts may follow. The old text must be there
-exactly once. Defects 1 to 31 are those that a survey of fourteen lock libraries found; DEFECTS says what each is. 0
-is for questions that came up here.
+exactly once. Defects 1 to 31 are those that a survey of fourteen lock libraries found; DEFECTS says what each is. Those above
+are of what only this one has: patches_own.py. 0 is for questions that came up here.
 """
 from mutant import Mutant, replace_once
+from patches_own import OWN_DEFECTS, OWN_ROWS
 
 DEFECTS = {
 	0: "a question that came up here",
@@ -41,6 +42,7 @@ DEFECTS = {
 	29: "the clock stops while the machine is suspended",
 	30: "what Redis asks of its clients: extensions are limited, restarts are delayed",
 	31: "a fencing counter goes back",
+	**OWN_DEFECTS,
 }
 
 # Defects of what this library does not have, or has no part in.
@@ -331,7 +333,7 @@ ROWS = [
 
 def hand_written():
 	ret = []
-	for name, defect, *rest in ROWS:
+	for name, defect, *rest in [*ROWS, *OWN_ROWS]:
 		edits = [(rest[i], replace_once(rest[i + 1], rest[i + 2])) for i in range(0, len(rest), 3)]
 		ret.append(Mutant(name, "hand", str(defect), edits, rest[0]))
 	return ret
