@@ -167,12 +167,11 @@ static void flush_all(void)
 		if (n->fd < 0 || n->out_size == 0)
 			continue;
 		ssize_t sent = send(n->fd, n->out, n->out_size, MSG_NOSIGNAL);
-		if (sent < 0 && errno != EAGAIN) {
-			lose(n);
-		} else if (sent > 0) {
-			n->out_size -= (size_t)sent;
-			memmove(n->out, n->out + sent, n->out_size);
-		}
+		size_t gone = sent > 0          ? (size_t)sent
+		              : errno == EAGAIN ? 0
+		                                : n->out_size; /* lost: recv() will say so */
+		n->out_size -= gone;
+		memmove(n->out, n->out + gone, n->out_size);
 	}
 }
 
