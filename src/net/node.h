@@ -226,6 +226,9 @@ bool rl_talk_park(struct rl_node *node, const struct rl_entry *entry, struct rl_
 /* Whether a request with this name would overtake a parked one. */
 bool rl_talk_is_parked(const struct rl_node *node, struct rl_slice name);
 
+/* Whether something is parked whose time has come. */
+bool rl_talk_may_go_on(const struct rl_node *node);
+
 /* Begins the next transaction, if it is time. */
 void rl_talk_go_on(struct rl_node *node);
 

@@ -106,11 +106,16 @@ static bool begin(struct rl_node *n)
 }
 
 /* Not before the opening commands are answered: they may say that this is another server. */
-void rl_talk_go_on(struct rl_node *n)
+bool rl_talk_may_go_on(const struct rl_node *n)
 {
 	bool ready = n->link == RL_LINK_OPEN && n->setup.count == 0 && n->talk_resolved == 0;
+	return ready && n->parked.count > 0 && n->transaction.step == RL_STEP_NONE;
+}
+
+void rl_talk_go_on(struct rl_node *n)
+{
 	bool ok = true;
-	while (ok && ready && n->parked.count > 0 && n->transaction.step == RL_STEP_NONE)
+	while (ok && rl_talk_may_go_on(n))
 		ok = begin(n);
 	if (!ok)
 		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");

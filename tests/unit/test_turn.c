@@ -134,6 +134,35 @@ static void a_drain_leaves_no_deadline(void **state)
 	close_stage(&s);
 }
 
+/* What waits for a transaction is something to send. */
+static void parked_requests_are_sent_now(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_stage(&s);
+	redlock_lock *lock = new_lock(s.client);
+	struct redlock_event event;
+	for (unsigned i = 0; i < NODES; i++)
+		s.client->nodes[i].methods.refused[RL_FORM_TEXT] = true;
+	assert_int_equal(redlock_start_acquire(lock), 0);
+	assert_int_equal(redlock_timeout_ns(s.client), 0);
+	assert_int_equal(redlock_process(s.client), 0);
+	for (unsigned i = 0; i < NODES; i++)
+		assert_int_equal(write(s.peers[i], "+OK\r\n", 5), 5);
+	assert_int_equal(redlock_process(s.client), 0);
+	assert_int_equal(redlock_next(s.client, &event), 1);
+	assert_int_equal(event.result, 0);
+	assert_true(redlock_timeout_ns(s.client) > now_ns);
+	assert_int_equal(redlock_start_release(lock), 0);
+	assert_int_equal(redlock_timeout_ns(s.client), 0);
+	heard(s.peers[0]);
+	assert_int_equal(redlock_process(s.client), 0);
+	assert_non_null(strstr(heard(s.peers[0]), "WATCH"));
+	assert_true(redlock_timeout_ns(s.client) > now_ns); /* an answer is due first */
+	redlock_lock_free(lock);
+	close_stage(&s);
+}
+
 /* Who asks without a token is told of every key that it is not theirs, also of an empty one. */
 static void an_empty_value_is_not_ours(void **state)
 {
@@ -161,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_stall_is_acted_on_at_once),
 	    cmocka_unit_test(a_drain_leaves_no_deadline),
+	    cmocka_unit_test(parked_requests_are_sent_now),
 	    cmocka_unit_test(an_empty_value_is_not_ours),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
