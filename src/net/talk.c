@@ -67,6 +67,19 @@ static struct rl_request parked_request(const struct rl_node *n, unsigned index)
 	return rl_ask_request(rl_outbox_at(&n->parked, index), rl_outbox_bytes_at(&n->parked, index));
 }
 
+/* Whether one of the first `count` extends the key that this one extends. Each would be compared with the
+ * expiry that was read: a shorter one behind a longer one, of two handles with one value, would undo it. */
+static bool extends_again(const struct rl_node *n, unsigned count)
+{
+	const struct rl_entry *last = rl_outbox_at(&n->parked, count);
+	for (unsigned i = 0; i < count && last->operation == REDLOCK_OP_EXTEND; i++) {
+		const struct rl_entry *e = rl_outbox_at(&n->parked, i);
+		if (e->operation == REDLOCK_OP_EXTEND && e->name_hash == last->name_hash)
+			return true;
+	}
+	return false;
+}
+
 /* After an EXEC that was for nothing the first request goes alone, so that others do not suffer for it. */
 static unsigned gather(const struct rl_node *n, struct rl_request *requests)
 {
@@ -75,7 +88,7 @@ static unsigned gather(const struct rl_node *n, struct rl_request *requests)
 		requests[count] = parked_request(n, count);
 		bool query = requests[count].operation == REDLOCK_OP_QUERY;
 		bool fits = rl_methods_choose(&n->methods, &requests[count]) == RL_FORM_WATCH;
-		if (!fits || (query && count > 0))
+		if (!fits || (query && count > 0) || extends_again(n, count))
 			break;
 		count++;
 		if (query)

@@ -64,8 +64,8 @@ enum rl_progress {
 	RL_TALK_GARBAGE
 };
 
-/* Begins with up to RL_BATCH requests that release or extend, or one that queries; takes copies, and appends
- * the first step to `out`. False: out of memory. */
+/* Begins with up to RL_BATCH requests that release or extend, no key twice the latter, or one that queries;
+ * takes copies, and appends the first step to `out`. False: out of memory. */
 bool rl_transaction_begin(struct rl_transaction *transaction, const struct rl_request *requests,
                           unsigned count, struct rl_buffer *out);
 

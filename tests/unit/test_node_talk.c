@@ -433,6 +433,32 @@ static void own_value(void **state)
 	scene_close(s);
 }
 
+/* Two handles with one value of the caller's, in one batch: the later, shorter extend must not undo the
+ * first, which has its vote. */
+static void extends_of_one_key(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	struct rl_request extend = {
+	    .operation = REDLOCK_OP_EXTEND, .name = {"job", 3}, .token = {"token1", 6}, .by_text = true};
+	for (unsigned i = 1; i <= 2; i++) {
+		extend.tag = (struct rl_tag){.slot = i, .seq = i};
+		extend.ttl_ms = i == 1 ? 60000 : 5000;
+		scene_request(s, &extend);
+	}
+	expect_heard(s, READ "PTTL job\n");
+	scene_say(s, OPENED VALUE("token1") ":1000\r\n");
+	expect_heard(s, "MULTI\nPEXPIRE job 60000\nEXEC\n");
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	expect_answers(s, "extend #1 YES\n");
+	expect_heard(s, READ "PTTL job\n");
+	scene_say(s, OPENED VALUE("token1") ":59999\r\n");
+	expect_heard(s, "MULTI\nPTTL job\nEXEC\n");
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:59999\r\n");
+	expect_answers(s, "extend #2 YES\n");
+	scene_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +477,7 @@ int main(void)
 	    cmocka_unit_test(another_server),
 	    cmocka_unit_test(login_in_between),
 	    cmocka_unit_test(own_value),
+	    cmocka_unit_test(extends_of_one_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
