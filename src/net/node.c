@@ -64,7 +64,7 @@ void rl_node_fail(struct rl_node *n, enum redlock_vote_code vote, const char *te
 	rl_stream_abort(&n->stream);
 	rl_dial_end(&n->dial);
 	n->watching_write = false;
-	n->set_unanswered = false;
+	n->left_ghost = false;
 	n->first_unsent = 0;
 	n->parked_popped = n->parked.popped;
 	n->link = RL_LINK_BROKEN;
@@ -99,11 +99,20 @@ static void add_ghost(struct rl_node *n)
 	}
 }
 
+/* Whether a request that was sent would do harm if the server executed it behind those of the next
+ * connection: a SET would come back when it was released, a native extend would undo a longer one, and the
+ * release of a value that is used again would delete the key of the next acquisition. */
+static bool leaves_ghost(const struct rl_entry *entry)
+{
+	bool again = entry->own && entry->operation == REDLOCK_OP_RELEASE;
+	return again || entry->operation == REDLOCK_OP_ACQUIRE || entry->form == RL_FORM_SET_IFEQ;
+}
+
 /* Everything unanswered was handed out: the node is down until the next connection. */
 static void end_break(struct rl_node *n, uint64_t now_ns)
 {
 	n->ghost_stays = n->ghost_stays && now_ns < n->ghost_gone_ns;
-	if (n->set_unanswered)
+	if (n->left_ghost)
 		add_ghost(n);
 	rl_backoff_begin(n, now_ns);
 	rl_outbox_clear(&n->setup);
@@ -147,8 +156,8 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 		bool set_unsent = n->first_unsent != 0 && entry.set_number >= n->first_unsent;
 		if (entry.owed && !set_unsent)
 			rl_node_keep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));
-		if (entry.operation == REDLOCK_OP_ACQUIRE && is_unknown(vote))
-			n->set_unanswered = true;
+		if (leaves_ghost(&entry) && is_unknown(vote))
+			n->left_ghost = true;
 		rl_outbox_pop(&n->outbox);
 		if (entry.tag.seq == 0)
 			continue;
@@ -228,7 +237,7 @@ void rl_node_settle(struct rl_node *n, const struct rl_entry *entry, enum redloc
 static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 {
 	rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
-	n->set_unanswered = entry->operation == REDLOCK_OP_ACQUIRE;
+	n->left_ghost = leaves_ghost(entry);
 }
 
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,

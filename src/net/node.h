@@ -33,8 +33,8 @@ enum rl_link {
 
 #define RL_GHOSTS 4
 
-/* A connection that broke with a SET unanswered: the SET may still sit in the server's buffer. Ids begin at 1
- * in every server process, so that an id means nothing without the run_id. */
+/* A connection that broke with a SET unanswered, or what else must not be late: it may still sit in the
+ * server's buffer. Ids begin at 1 in every server process, so that an id means nothing without the run_id. */
 struct rl_ghost {
 	int64_t client_id;
 	char run_id[41];
@@ -76,7 +76,7 @@ struct rl_node {
 	unsigned ghost_count;
 	bool ghost_stays;       /* there was one that could not be killed */
 	uint64_t ghost_gone_ns; /* when it is presumed gone: some time after the server has answered again */
-	bool set_unanswered;    /* BROKEN: a SET was sent and not answered */
+	bool left_ghost;        /* BROKEN: a SET, or the like, was sent and not answered */
 	uint64_t first_unsent;  /* BROKEN: number of the first entry that was never sent; 0: all were */
 	struct rl_outbox debts; /* releases for the next connection */
 	unsigned lingering;

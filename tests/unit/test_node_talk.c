@@ -459,6 +459,40 @@ static void extends_of_one_key(void **state)
 	scene_close(s);
 }
 
+/* What may still wait in the server's buffer when its connection is gone: an extend that would undo a longer
+ * one, and the release of a value that is used again. That connection is ended first, as for a SET. */
+static void ghosts_without_a_set(void **state)
+{
+	(void)state;
+	struct rl_request extend = {.operation = REDLOCK_OP_EXTEND,
+	                            .tag = {.slot = 1, .seq = 1},
+	                            .name = {"job", 3},
+	                            .token = {"token1", 6},
+	                            .ttl_ms = 5000,
+	                            .longest = true};
+	struct scene *s = open_scene("*2\r\n*1\r\n$5\r\ndelex\r\n*-1\r\n");
+	scene_request(s, &extend);
+	expect_heard(s, "SET job token1 IFEQ token1 PX 5000\n");
+	assert_string_equal(next_connection(s), HELLO);
+	expect_answers(s, "extend #1 CLOSED\n");
+	extend.ttl_ms = 60000;
+	scene_request(s, &extend);
+	expect_heard(s, "");
+	scene_say(s, ":8\r\n" RUN_ID "*2\r\n*1\r\n$5\r\ndelex\r\n*-1\r\n");
+	expect_heard(s, "CLIENT KILL ID 7\nSET job token1 IFEQ token1 PX 60000\n");
+	scene_close(s);
+
+	s = open_scene(NO_NATIVE);
+	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
+	expect_heard(s, "EVAL release 1 job token1\n");
+	assert_string_equal(next_connection(s), HELLO);
+	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 2, true);
+	expect_heard(s, "");
+	scene_say(s, ":8\r\n" RUN_ID NO_NATIVE);
+	expect_heard(s, "CLIENT KILL ID 7\nEVAL release 1 job token1\nSET job token1 NX PX 30000\n");
+	scene_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +512,7 @@ int main(void)
 	    cmocka_unit_test(login_in_between),
 	    cmocka_unit_test(own_value),
 	    cmocka_unit_test(extends_of_one_key),
+	    cmocka_unit_test(ghosts_without_a_set),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
