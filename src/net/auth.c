@@ -45,7 +45,10 @@ bool rl_auth_renew(struct rl_node *n, uint64_t now_ns)
 		rl_node_connect(n, now_ns);
 		return true;
 	case RL_LINK_CONNECTING:
-		return rl_handshake_begin(n);
+		if (rl_handshake_begin(n))
+			return true;
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory"); /* half of it must not be said */
+		return false;
 	case RL_LINK_OPEN:
 		rl_auth_accepted(n); /* what was refused before were the old ones */
 		if (n->outbox.count == 0)

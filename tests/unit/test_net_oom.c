@@ -197,10 +197,37 @@ static void requests(void **state)
 	assert_int_equal(n, 3);
 }
 
+/* New credentials while connecting: the opening commands are written anew, all of them or none. Without AUTH,
+ * or without the INFO that the gate waits for, nothing must be said. */
+static void new_credentials_while_connecting(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	need_failmalloc();
+	bool told = false;
+	for (unsigned long n = 1; !told; n++) {
+		assert_true(n < 100);
+		scene_open(s, "user:secret@", "?db=3");
+		rl_node_connect(&s->node, s->now_ns);
+		assert_int_equal(s->node.link, RL_LINK_CONNECTING);
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+		failmalloc_arm(n, false);
+		told = rl_auth_renew(&s->node, s->now_ns);
+		failmalloc_disarm();
+		assert_true(told == (failmalloc_failures() == 0));
+		accept_if_any(s);
+		if (s->peer >= 0)
+			expect_heard(s, told ? "AUTH user secret\nSELECT 3\n" HELLO : "");
+		expect_answers(s, told ? "" : "acquire #1 DOWN\n");
+		scene_close(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(connection),
+	    cmocka_unit_test(new_credentials_while_connecting),
 	    cmocka_unit_test(urls),
 	    cmocka_unit_test(requests),
 	};
