@@ -207,7 +207,7 @@ static enum rl_dial_news lookup_ended(struct rl_dial *d, uint64_t now_ns)
 		rl_dial_end(d);
 		d->state = RL_DIAL_RACING;
 	}
-	if (found || r.certain)
+	if (other || (found && d->begun == 0)) /* attempts go by number: not in another order under them */
 		d->known = r.addresses;
 	switch (d->state) {
 	case RL_DIAL_IDLE:

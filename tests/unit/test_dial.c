@@ -470,7 +470,7 @@ static void known_address_is_tried(void **state)
 	now_ns += rl_ms(5000);
 	begin();
 	lookup_fails("Temporary failure in name resolution", false);
-	expect("look up\n> nothing\ntry b\n> nothing\n");
+	expect("look up\n> nothing\ntry a\n> nothing\n");
 }
 
 /* A lookup that goes on for long is not waited for a second time. */
@@ -514,6 +514,26 @@ static void all_known_fail_before_the_lookup(void **state)
 		expect(i < 2 ? "look up\n> nothing\ntry a\n> nothing\ndrop a\n> nothing\n> failed\n"
 		             : "look up\n> nothing\ntry a\n> nothing\ndrop a\n> nothing\ntry b\n> nothing\n");
 	}
+}
+
+/* A name server turns the addresses round while the first of them is being tried: each is tried once, and the
+ * one that wins is the one that is known to have won. */
+static void turned_round_while_connecting(void **state)
+{
+	(void)state;
+	connect_to("ab");
+	now_ns += rl_ms(10000);
+	rl_dial_end(&dial);
+	begin();
+	pass(250);
+	expect("look up\n> nothing\ntry a\n> nothing\n");
+	lookup_says("ba");
+	pass(250);
+	expect("> nothing\ntry b\n> nothing\n");
+	ready('b', 0);
+	expect("drop a\n> connected\nb\n");
+	assert_int_equal(dial.peer.bytes[0], 'b');
+	assert_true(dial.elsewhere);
 }
 
 /* New addresses end the race for the old ones. */
@@ -675,6 +695,7 @@ int main(void)
 	    cmocka_unit_test(known_address_is_tried),
 	    cmocka_unit_test(known_address_is_tried_at_once),
 	    cmocka_unit_test(all_known_fail_before_the_lookup),
+	    cmocka_unit_test(turned_round_while_connecting),
 	    cmocka_unit_test(moved_while_connecting),
 	    cmocka_unit_test(name_is_gone),
 	    cmocka_unit_test(doubt),
