@@ -25,9 +25,8 @@ static int come_in(const redlock_lock *lock)
 /* 0: the operation has begun. */
 static int begin(redlock_client *c, redlock_lock *lock, struct rl_event event)
 {
-	uint64_t idle_since = c->now_ns;
 	c->now_ns = rl_clock_now();
-	if (c->now_ns - idle_since > IDLE_NS && !c->led)
+	if (c->now_ns - c->looked_ns > IDLE_NS && !c->led)
 		(void)rl_poll_once(c);
 	if (lock->waited || (lock->pending & RL_PENDING_DONE) != 0 || rl_lock_busy(&lock->core))
 		return REDLOCK_E_STATE;

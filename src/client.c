@@ -187,7 +187,7 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 		destroy(c, false);
 		return error;
 	}
-	c->now_ns = rl_clock_now();
+	c->now_ns = c->looked_ns = rl_clock_now();
 	for (unsigned i = 0; i < c->node_count; i++)
 		rl_node_connect(&c->nodes[i], c->now_ns);
 	rl_settle(c);

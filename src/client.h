@@ -91,6 +91,7 @@ struct redlock_client {
 	void *trace_user;
 
 	uint64_t now_ns;              /* of this turn */
+	uint64_t looked_ns;           /* when the sockets were last looked at */
 	uint64_t entropy;             /* state of the generator for retry delays; tokens do not come from it */
 	struct rl_random_pool random; /* tokens do from here */
 	struct rl_wire wire;

@@ -96,7 +96,7 @@ void rl_settle_together(redlock_client *c)
 /* One turn: receives from the ready nodes and runs timers. */
 static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 {
-	c->now_ns = rl_clock_now();
+	c->now_ns = c->looked_ns = rl_clock_now();
 	for (int i = 0; i < count; i++) {
 		if (RL_WATCH_NODE(ready[i].id) >= c->node_count)
 			continue;

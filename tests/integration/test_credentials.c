@@ -112,6 +112,30 @@ static void test_rotation(void **state)
 	redlock_close(client);
 }
 
+/* Connections that were closed while nobody looked cost no vote, also when new credentials come before the
+ * next operation, or a handle is freed: neither of them reads. */
+static void test_closed_while_idle(void **state)
+{
+	(void)state;
+	change_password("second", "");
+	redlock_client *client = open_as("worker", "second");
+	for (int i = 0; i < 2; i++) {
+		redlock_lock *lock = fixture_lock(client, "idle", WAIT_LONG_TTL_MS, 0);
+		redlock_lock *other = fixture_lock(client, "other", WAIT_LONG_TTL_MS, 0);
+		expect_ok(lock, redlock_acquire(lock));
+		assert_soon(all_connected(client));
+		wait_ms(1200); /* they count as connections that worked */
+		kill_connections(0, 3);
+		if (i == 0)
+			expect_ok(NULL, redlock_set_credentials(client, "worker", "second"));
+		redlock_lock_free(other);
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+		redlock_lock_free(lock);
+	}
+	redlock_close(client);
+}
+
 /* Refused on open connections: no vote is lost, it is told; new connections are refused until the right ones
  * come. */
 static void test_refused(void **state)
@@ -312,11 +336,9 @@ static int stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_rotation),
-	    cmocka_unit_test(test_refused),
-	    cmocka_unit_test(test_own_credentials_stay),
-	    cmocka_unit_test(test_any_thread),
-	    cmocka_unit_test(test_nothing_is_left),
+	    cmocka_unit_test(test_rotation),   cmocka_unit_test(test_closed_while_idle),
+	    cmocka_unit_test(test_refused),    cmocka_unit_test(test_own_credentials_stay),
+	    cmocka_unit_test(test_any_thread), cmocka_unit_test(test_nothing_is_left),
 	};
 	return cmocka_run_group_tests_name("credentials", tests, start, stop);
 }
