@@ -221,7 +221,7 @@ static bool same_server(const struct rl_node *a, const struct rl_node *b)
 {
 	if (a->link != RL_LINK_OPEN || b->link != RL_LINK_OPEN)
 		return false;
-	if (a->run_id[0] != '\0' && b->run_id[0] != '\0')
+	if (a->run_id_known && b->run_id_known)
 		return strcmp(a->run_id, b->run_id) == 0;
 	bool told = a->setup.count == 0 && b->setup.count == 0; /* or would have */
 	return told && rl_address_same(&a->dial.peer, &b->dial.peer);

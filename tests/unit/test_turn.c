@@ -134,6 +134,33 @@ static void a_drain_leaves_no_deadline(void **state)
 	close_stage(&s);
 }
 
+/* Two names change places: one of them is connected anew and has not said yet who it is. What it was before
+ * is not compared with what the other one is now. */
+static void names_that_change_places(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_stage(&s);
+	redlock_lock *lock = new_lock(s.client);
+	struct redlock_event event;
+	static const char id[] = "0123456789012345678901234567890123456789";
+	for (unsigned i = 0; i < NODES; i++) {
+		struct rl_node *node = &s.client->nodes[i];
+		assert_false(node->run_id_known);
+		memcpy(node->run_id, id, sizeof id);
+	}
+	s.client->nodes[0].run_id_known = s.client->nodes[0].identified = true;
+	assert_int_equal(redlock_start_acquire(lock), 0);
+	assert_int_equal(redlock_process(s.client), 0);
+	for (unsigned i = 0; i < NODES; i++)
+		assert_int_equal(write(s.peers[i], "+OK\r\n", 5), 5);
+	assert_int_equal(redlock_process(s.client), 0);
+	assert_int_equal(redlock_next(s.client, &event), 1);
+	assert_int_equal(event.result, 0);
+	redlock_lock_free(lock);
+	close_stage(&s);
+}
+
 /* What waits for a transaction is something to send. */
 static void parked_requests_are_sent_now(void **state)
 {
@@ -188,9 +215,8 @@ static void an_empty_value_is_not_ours(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_stall_is_acted_on_at_once),
-	    cmocka_unit_test(a_drain_leaves_no_deadline),
-	    cmocka_unit_test(parked_requests_are_sent_now),
+	    cmocka_unit_test(a_stall_is_acted_on_at_once), cmocka_unit_test(a_drain_leaves_no_deadline),
+	    cmocka_unit_test(names_that_change_places),    cmocka_unit_test(parked_requests_are_sent_now),
 	    cmocka_unit_test(an_empty_value_is_not_ours),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
