@@ -75,24 +75,113 @@ program_for() { # URL...
 	[ "$(REDLOCK_URLS=redis://localhost:$port "${REDLOCK_BIN%/*}/rflock" job-rflock echo ran)" = ran ]
 }
 
+# A shell line in a mount namespace in which redlock is not installed.
+elsewhere() { # LINE [ARGUMENT...]
+	local folder=$REDLOCK_LIBEXEC
+	unshare --mount --map-root-user true 2>/dev/null || skip "needs a mount namespace"
+	# The nearest folder that is there hides what may be installed below it.
+	while [ ! -d "$folder" ]; do
+		folder=${folder%/*}
+	done
+	FOLDER=$folder unshare --mount --map-root-user bash -c 'mount -t tmpfs none "$FOLDER" && '"$1" bash "${@:2}"
+}
+
+install_other='install -D "${REDLOCK_BIN%/bin/*}/libexec/redlock/redlock" "$REDLOCK_LIBEXEC/redlock/redlock" && '
+
 @test "without the other program, what does not need it works" {
 	cp "$REDLOCK_BIN" "$sandbox/alone"
-	"$sandbox/alone" run -r "$one" job-alone -- true
-	run --separate-stderr "$sandbox/alone" run -r "redis://localhost:$port" job-alone -- true
+	run --separate-stderr elsewhere '"$@"' "$sandbox/alone" run -r "$one" job-alone -- true
+	exits 0
+	run --separate-stderr elsewhere '"$@"' "$sandbox/alone" config show -r "redis://localhost:$port"
+	exits 0
+	run --separate-stderr elsewhere 'echo "url = $2" | "$1" status --config /dev/stdin' "$sandbox/alone" "$one"
+	exits 0
+	run --separate-stderr elsewhere '"$@"' "$sandbox/alone" run -r "redis://localhost:$port" job-alone -- true
 	exits 125
-	says "cannot start the program for host names and TLS"
+	says "a node is given by a host name or has TLS, which is the work of $REDLOCK_LIBEXEC/redlock/redlock"
+	says "No such file"
+}
+
+@test "a copy finds the other program where that is installed" {
+	cp "$REDLOCK_BIN" "$sandbox/copy"
+	run --separate-stderr elsewhere "$install_other"'"$@"' "$sandbox/copy" status -r "redis://localhost:$port"
+	exits 0
+}
+
+@test "a symbolic link elsewhere, also by PATH, finds the other program" {
+	mkdir "$sandbox/links"
+	ln -s "$REDLOCK_BIN" "$sandbox/links/redlock"
+	run --separate-stderr elsewhere 'PATH=$1:$PATH && cd / && redlock status -r "$2"' "$sandbox/links" "redis://localhost:$port"
+	exits 0
+}
+
+@test "without /proc the installed program is found" {
+	hide_proc='mount -t tmpfs none /proc && '
+	run --separate-stderr elsewhere "$install_other$hide_proc"'"$@"' "$REDLOCK_BIN" status -r "redis://localhost:$port"
+	exits 0
+	run --separate-stderr elsewhere "$hide_proc"'"$@"' "$REDLOCK_BIN" status -r "redis://localhost:$port"
+	exits 125
+	says "the work of $REDLOCK_LIBEXEC/redlock/redlock"
+}
+
+@test "this program in the other one's place does not execute itself for ever" {
+	run --separate-stderr elsewhere 'install -D "$REDLOCK_BIN" "$REDLOCK_LIBEXEC/redlock/redlock" &&
+		timeout 60 "$REDLOCK_LIBEXEC/redlock/redlock" status -r "$1"' "redis://localhost:$port"
+	exits 125
+}
+
+@test "a program with another user's rights does not look beside itself" {
+	[ "$EUID" = 0 ] || skip "needs root"
+	mkdir -p "$sandbox/tree/bin" "$sandbox/tree/libexec/redlock"
+	chmod 755 "$sandbox"
+	cp "$REDLOCK_BIN" "$(command -v id)" "$sandbox/tree/bin/"
+	printf '#!/bin/sh\necho chosen\n' >"$sandbox/tree/libexec/redlock/redlock"
+	chmod 755 "$sandbox/tree/libexec/redlock/redlock"
+	as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	[ "$("${as_nobody[@]}" "$sandbox/tree/bin/redlock" status -r redis://localhost:1)" = chosen ]
+	chmod 4755 "$sandbox/tree/bin/redlock" "$sandbox/tree/bin/id"
+	[ "$("${as_nobody[@]}" "$sandbox/tree/bin/id" -u)" = 0 ] || skip "the file system knows no setuid"
+	run --separate-stderr "${as_nobody[@]}" "$sandbox/tree/bin/redlock" status -r redis://localhost:1
+	[ "$status" -ne 0 ]
+	[[ $output != *chosen* ]]
+}
+
+@test "what is only shown needs no other program" {
+	command -v strace >/dev/null || skip "needs strace"
+	strace -f -qq -e trace=execve -o "$sandbox/calls" "$REDLOCK_BIN" config show -r redis://example.org
+	[ "$(grep -c execve "$sandbox/calls")" = 1 ]
+}
+
+@test "a configuration that can be read only once is read by one program" {
+	for host in localhost 127.0.0.1; do
+		run --separate-stderr rl status --config <(echo "url = redis://$host:$port")
+		exits 0
+		echo "url = redis://$host:$port" | REDLOCK_CONFIG=/dev/stdin rl status
+	done
+	REDLOCK_CONFIG=/dev/null rl status -r "redis://localhost:$port"
+}
+
+@test "a password that can be read only once is read by one program" {
+	on_node 2 config set requirepass s3cret
+	run --separate-stderr rl status -r "redis://localhost:$port" --password-file <(echo s3cret)
+	echo s3cret | rl status -r "redis://localhost:$port" --password-file /dev/stdin || status=$?
+	redis-cli -s "$(node_dir 2)/redis.sock" -a s3cret --no-auth-warning config set requirepass ''
+	exits 0
 }
 
 @test "which forms of a URL are addresses" {
 	cp "$REDLOCK_BIN" "$sandbox/lonely"
+	alone() {
+		elsewhere '"$@"' "$sandbox/lonely" status --node-timeout 2s -r "$1"
+	}
 	for url in "redis://[::1]:1" "redis://127.0.0.1:1/3" "valkey://user:p@127.0.0.1:1" "redis://:p%40@[::1]:1" \
 		"unix:///nowhere" "redis://127.0.0.1:1,unix:///nowhere"; do
-		run "$sandbox/lonely" status --node-timeout 2s -r "$url"
+		run alone "$url"
 		exits 69
 	done
 	for url in "redis://[::1%lo]:1" "rediss://127.0.0.1:1" "valkeys://[::1]:1" "redis://127.0.0.1.example:1" \
 		"redis://127.0.0.1@localhost:1" "redis://127.1:1" "unix:///nowhere,redis://localhost:1"; do
-		run "$sandbox/lonely" status --node-timeout 2s -r "$url"
+		run alone "$url"
 		exits 125
 	done
 }

@@ -136,6 +136,7 @@ const struct command cmd_config = {
         "Passwords\nare not shown. Files: /etc/redlock/redlock.conf, then redlock/redlock.conf in "
         "$XDG_CONFIG_HOME or ~/.config.\n",
     .groups = groups,
+    .offline = true,
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -39,6 +39,7 @@ struct reading {
 	bool of_user;
 	bool failed;
 	bool has_password;
+	bool connects;
 	char *readable[2];     /* files with a password that others can read */
 	struct entry *entries; /* of both files */
 	size_t count;
@@ -213,10 +214,13 @@ static int read_user_file(struct reading *reading)
 static int read_files(struct reading *reading)
 {
 	const char *only = reading->settings->config ? reading->settings->config : getenv("REDLOCK_CONFIG");
-	int code;
+	int code = EXIT_OK;
 
-	if (only && *only)
-		return read_file(reading, only, true, true);
+	if (only && *only) {
+		if (reading->connects)
+			code = handover_unread(only);
+		return code == EXIT_OK ? read_file(reading, only, true, true) : code;
+	}
 	code = read_file(reading, SYSTEM_FILE, false, false);
 	return code == EXIT_OK ? read_user_file(reading) : code;
 }
@@ -319,9 +323,9 @@ static void clear(struct reading *reading)
 		free(reading->readable[i]);
 }
 
-int config_apply(struct settings *settings)
+int config_apply(struct settings *settings, bool connects)
 {
-	struct reading reading = {.settings = settings};
+	struct reading reading = {.settings = settings, .connects = connects};
 	int code = read_files(&reading);
 
 	if (code == EXIT_OK)
@@ -332,7 +336,9 @@ int config_apply(struct settings *settings)
 		code = apply_cluster(&reading);
 	if (code == EXIT_OK)
 		code = apply_fallback(settings);
-	if (code == EXIT_OK)
+	if (!connects)
+		handover_forget();
+	else if (code == EXIT_OK)
 		code = handover(settings); /* before anything is said that the other program would say again */
 	warn_readable(&reading);
 	clear(&reading);

@@ -10,12 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "exit_codes.h"
 #include "message.h"
 #include "secret.h"
 #include "signals.h"
+
+#define SELF "/proc/self/exe"
 
 static char **remembered; /* like signals, argv belongs to the process */
 
@@ -29,7 +34,7 @@ void handover_remember(int argc, char **argv)
 	}
 }
 
-static void forget(void)
+void handover_forget(void)
 {
 	for (char **word = remembered; word && *word; word++)
 		secret_free(*word);
@@ -99,18 +104,96 @@ static bool is_needed(const struct settings *settings)
 	return false;
 }
 
-/* False, with errno: it cannot be told. */
-static bool find_program(char path[PATH_MAX])
+/* Where the other program may be: from the folder of this one, so that a tree can be moved; then where it
+ * gets installed, so that this one can be copied. */
+static const char *const places[] = {REDLOCK_HANDOVER};
+
+enum { PLACE_COUNT = sizeof(places) / sizeof(places[0]) };
+
+/* The folder of this program with a slash behind it, or NULL. Without /proc it is not known, and a program
+ * with the rights of another user does not look at it: who may make a link to it could choose what is
+ * executed. */
+static const char *own_folder(char path[PATH_MAX])
 {
-	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - sizeof(REDLOCK_HANDOVER) - 1);
+	ssize_t length = getauxval(AT_SECURE) ? -1 : readlink(SELF, path, PATH_MAX - 1);
 	char *slash;
 
 	if (length <= 0)
-		return false;
+		return NULL;
 	path[length] = '\0';
 	slash = strrchr(path, '/');
-	memcpy(slash ? slash + 1 : path, REDLOCK_HANDOVER, sizeof(REDLOCK_HANDOVER));
-	return true;
+	if (!slash)
+		return NULL;
+	slash[1] = '\0';
+	return path;
+}
+
+/* A copy of this program in the other one's place would execute itself for ever. */
+static bool is_self(const char *path)
+{
+	struct stat self, other;
+
+	return stat(SELF, &self) == 0 && stat(path, &other) == 0 && self.st_dev == other.st_dev &&
+	       self.st_ino == other.st_ino;
+}
+
+/* False, with errno and the last place in the path: there is none. */
+static bool find_program(char path[PATH_MAX])
+{
+	char buffer[PATH_MAX];
+	const char *folder = own_folder(buffer);
+
+	for (size_t i = 0; i < PLACE_COUNT; i++) {
+		const char *before = places[i][0] == '/' ? "" : folder;
+
+		if (!before || snprintf(path, PATH_MAX, "%s%s", before, places[i]) >= PATH_MAX)
+			continue;
+		if (access(path, X_OK) == 0 && !is_self(path))
+			return true;
+	}
+	if (errno == 0)
+		errno = ENOENT;
+	return false;
+}
+
+/* With errno. */
+static int refused(const char *path)
+{
+	complain(
+	    "a node is given by a host name or has TLS, which is the work of %s, and that cannot be started: %s; "
+	    "install the whole of redlock, libexec too",
+	    path, strerror(errno));
+	handover_forget();
+	return EXIT_INTERNAL;
+}
+
+/* Comes back only if there is no such program: an exit code. */
+static int become(const char *path)
+{
+	signals_restore();
+	if (signals_caught())
+		(void)raise(signals_caught()); /* it came for this command, whichever program that is */
+	execv(path, remembered);
+	return refused(path);
+}
+
+/* A pipe or a terminal: what this program reads there is gone for the other one. */
+static bool can_be_read_once(const char *path)
+{
+	enum { MEMORY_DEVICES = 1 }; /* /dev/null */
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return false;
+	return S_ISFIFO(status.st_mode) || (S_ISCHR(status.st_mode) && major(status.st_rdev) != MEMORY_DEVICES);
+}
+
+int handover_unread(const char *path)
+{
+	char program[PATH_MAX];
+
+	/* Without the other program this one reads it: perhaps it is enough. */
+	return remembered && can_be_read_once(path) && find_program(program) ? become(program) : EXIT_OK;
 }
 
 int handover(const struct settings *settings)
@@ -118,18 +201,9 @@ int handover(const struct settings *settings)
 	char path[PATH_MAX] = "";
 
 	if (!is_needed(settings)) {
-		forget();
+		handover_forget();
 		return EXIT_OK;
 	}
-	if (!remembered)
-		errno = ENOMEM;
-	if (remembered && find_program(path)) {
-		signals_restore();
-		if (signals_caught())
-			(void)raise(signals_caught()); /* it came for this command, whichever program that is */
-		execv(path, remembered);
-	}
-	complain("cannot start the program for host names and TLS, %s: %s", path, strerror(errno));
-	forget();
-	return EXIT_INTERNAL;
+	errno = remembered ? 0 : ENOMEM;
+	return remembered && find_program(path) ? become(path) : refused(places[PLACE_COUNT - 1]);
 }

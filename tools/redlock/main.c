@@ -119,7 +119,7 @@ static int show_help(int argc, char **argv)
 	return EXIT_OK;
 }
 
-static bool talks_to_nodes(const struct command *command)
+static bool names_nodes(const struct command *command)
 {
 	for (const struct option_group *const *group = command->groups; *group; group++)
 		if (*group == &node_options)
@@ -145,7 +145,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 		         count < command->min_args ? "an argument is missing" : "too many arguments", title,
 		         command->arguments);
 	} else if (first >= 0) {
-		code = talks_to_nodes(command) ? config_apply(&settings) : EXIT_OK;
+		code = names_nodes(command) ? config_apply(&settings, !command->offline) : EXIT_OK;
 		if (code == EXIT_OK)
 			code = command->run(&settings, count, argv + first);
 	}

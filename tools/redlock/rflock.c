@@ -86,7 +86,7 @@ static int run(struct settings *settings, int argc, char **argv)
 		line[2] = argv[2];
 		order.argv = line;
 	}
-	code = config_apply(settings);
+	code = config_apply(settings, true);
 	return code == EXIT_OK ? run_supervise(settings, &order) : code;
 }
 
