@@ -260,6 +260,33 @@ static void test_many_in_flight(void **state)
 	redlock_close(client);
 }
 
+/* What has to wait for its transaction to begin is something to send, also while nothing else is. */
+static void test_loop_is_told(void **state)
+{
+	(void)state;
+	permit(0, NODES, "-@scripting");
+	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "told", 60000, 0);
+	for (int i = 0; i < 3; i++) { /* the first round finds out that there are no scripts */
+		expect_ok(lock, redlock_acquire(lock));
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+		assert_driven(client, redlock_timeout_ns(client) > 0);
+		expect_ok(lock, redlock_start_extend(lock, 0));
+		assert_int_equal(redlock_timeout_ns(client), 0);
+		assert_int_equal(next_result(client), 0);
+		assert_driven(client, redlock_timeout_ns(client) > 0);
+		expect_ok(lock, redlock_start_query(lock));
+		assert_int_equal(redlock_timeout_ns(client), 0);
+		assert_int_equal(next_result(client), 0);
+		assert_driven(client, redlock_timeout_ns(client) > 0);
+		expect_ok(lock, redlock_start_release(lock));
+		assert_int_equal(redlock_timeout_ns(client), 0);
+		assert_int_equal(next_result(client), 0);
+	}
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
 /* ---- debts, renewal ---- */
 
 /* The connections are cut while a node hangs with a SET and its release: it is released in the end. */
@@ -436,6 +463,7 @@ int main(void)
 	    cmocka_unit_test_teardown(test_own_value, heal),
 	    cmocka_unit_test_teardown(test_contention, heal),
 	    cmocka_unit_test_teardown(test_many_in_flight, heal),
+	    cmocka_unit_test_teardown(test_loop_is_told, heal),
 	    cmocka_unit_test_teardown(test_debts, heal),
 	    cmocka_unit_test_teardown(test_renewal, heal),
 	    cmocka_unit_test_teardown(test_native, heal),
