@@ -52,6 +52,16 @@ cc -E -P "$header" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u 
 [[ -s $work/declared ]] || fail "no function was found in the header"
 diff "$work/declared" "$work/exported" || fail "declared (<) and exported (>) functions differ"
 
+echo "- redlock(3) has all errors and votes of the header, with their values and kinds"
+cells() { # the first two columns of the tables, as "CODE SECOND"
+	awk '/^\|  [A-Z]+$/ { code = $2; getline; print code, $2 }' "$manual"
+}
+manual=$here/../../docs/man/redlock.3.scd
+sed -nE 's/^\tX\(([A-Z]+), (-[0-9]+|[A-Z]+), .*/\1 \2/p' "$header" | sort >"$work/codes"
+(($(wc -l <"$work/codes") > 30)) || fail "the codes were not found in the header"
+cells | grep -xE '[A-Z]+ (-[0-9]+|PENDING|YES|NO|MISSING|FATAL)' | sort >"$work/manual"
+diff "$work/codes" "$work/manual" || fail "the header's codes (<) and the manual's (>) differ"
+
 echo "- a server, and a program by pkg-config"
 "$redis_server" --port 0 --unixsocket "$work/redis" --save '' --appendonly no --dir "$work" >"$work/redis.log" &
 server=$!
