@@ -10,9 +10,9 @@
  * retried at once, without time in between, would never end. */
 #define MIN_ROUND_NS RL_NS_PER_MS
 
-/* Parts of a whole: a renewal begins sooner by up to this part of its time, and is waited for, where the node
- * timeout is less, this part of the validity that is left. */
-enum { EARLY_RENEWAL = 4, RENEWAL_PATIENCE = 8 };
+/* Parts of a whole: a renewal begins sooner by up to this part of its time, and at multiples of that part of
+ * it; and it is waited for, where the node timeout is less, this part of the validity that is left. */
+enum { EARLY_RENEWAL = 4, COMMON_TIMES = 256, RENEWAL_PATIENCE = 8 };
 
 static uint32_t all_nodes(const struct rl_lock *l)
 {
@@ -159,19 +159,27 @@ static void fail_attempt(struct rl_lock *l, const struct rl_event *e, int result
 	l->retry_at_ns = retry_at(l, e, left);
 }
 
-/* Until when the lock is held now. Renewal is due as long before that as it is after a grant, so that an
- * extend by hand, to a shorter or a longer TTL, moves it along; and a random time sooner, so that locks that
- * were acquired together are not renewed together for ever. At the cap there is nothing to renew for. */
+/* When to renew: as long before the end of validity as it is after a grant, so that an extend by hand, to a
+ * shorter or a longer TTL, moves it along. Up to a quarter of its time sooner, by chance, so that locks that
+ * were acquired together are not renewed together for ever; but at times that locks have in common, so that
+ * what is due about now shares its system calls. */
+static uint64_t renewal_at(const struct rl_rules *r, uint64_t valid_until, uint64_t entropy)
+{
+	uint64_t granted = r->ttl_ns - rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
+	uint64_t sooner = entropy % (r->renew_ns / EARLY_RENEWAL + 1);
+	uint64_t at = rl_time_sub(valid_until, granted - r->renew_ns + sooner);
+	return at - at % (r->renew_ns / COMMON_TIMES);
+}
+
+/* Until when the lock is held now. At the cap there is nothing to renew for. */
 static void hold(struct rl_lock *l, const struct rl_event *e, uint64_t valid_until)
 {
 	const struct rl_rules *r = &l->rules;
-	uint64_t granted = r->ttl_ns - rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;
+	bool renews = r->renew_ns > 0 && !capped;
 	if (valid_until > l->valid_until_ns)
 		l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(valid_until, r->danger_ns) : NEVER;
-	uint64_t sooner = e->entropy % (r->renew_ns / EARLY_RENEWAL + 1);
-	l->renew_at_ns =
-	    r->renew_ns > 0 && !capped ? rl_time_sub(valid_until, granted - r->renew_ns + sooner) : NEVER;
+	l->renew_at_ns = renews ? renewal_at(r, valid_until, e->entropy) : NEVER;
 	l->valid_until_ns = valid_until;
 	l->phase = RL_HELD;
 }

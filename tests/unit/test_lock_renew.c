@@ -32,14 +32,18 @@ static void schedule(void **state)
 }
 
 /* Locks that were acquired together part: each renewal comes up to a quarter of its time sooner, by chance.
- */
+ * But at common times, 256 of them in renew_ms, so that what is due about now goes out together. */
 static void not_all_at_once(void **state)
 {
 	(void)state;
 	const struct {
-		uint64_t entropy, due_ms;
-	} cases[] = {
-	    {0, 10000}, {rl_ms(2500), 7500}, {rl_ms(2500) + 1, 10000}, {rl_ms(5000) + 1 + rl_ms(1), 9999}};
+		uint64_t entropy, due_ns;
+	} cases[] = {{0, rl_ms(10000)},
+	             {1, 255 * 39062500ull},
+	             {39062500, 255 * 39062500ull},
+	             {39062501, 254 * 39062500ull},
+	             {rl_ms(2500), rl_ms(7500)},
+	             {rl_ms(2500) + 1, rl_ms(10000)}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct drive d;
 		struct rl_rules rules = renewing_rules(3);
@@ -47,7 +51,7 @@ static void not_all_at_once(void **state)
 		d.entropy = cases[i].entropy;
 		drive_acquire(&d);
 		drive_votes(&d, "YY");
-		assert_int_equal(drive_deadline_ms(&d), cases[i].due_ms);
+		assert_true(rl_lock_deadline(&d.lock) == cases[i].due_ns);
 	}
 }
 
@@ -125,14 +129,14 @@ static void silent_nodes(void **state)
 	struct drive d;
 	struct rl_rules rules = renewing_rules(3);
 	rules.ttl_ns = rl_ms(1000);
-	rules.renew_ns = rl_ms(333);
+	rules.renew_ns = rl_ms(320);
 	drive_hold(&d, &rules);
 	drive_ticks_until(&d, 5000);
-	drive_expect(&d, "[  333.000] held: tick -> held ... until 988.000 | send extend #2 ttl 1000.000\n"
-	                 "[  533.000] held: tick -> held TTT until 988.000\n"
-	                 "[  583.000] held: tick -> held ... until 988.000 | send extend #3 ttl 1000.000\n"
-	                 "[  783.000] held: tick -> held TTT until 988.000\n"
-	                 "[  833.000] held: tick -> held ... until 988.000 | send extend #4 ttl 1000.000\n"
+	drive_expect(&d, "[  320.000] held: tick -> held ... until 988.000 | send extend #2 ttl 1000.000\n"
+	                 "[  520.000] held: tick -> held TTT until 988.000\n"
+	                 "[  570.000] held: tick -> held ... until 988.000 | send extend #3 ttl 1000.000\n"
+	                 "[  770.000] held: tick -> held TTT until 988.000\n"
+	                 "[  820.000] held: tick -> held ... until 988.000 | send extend #4 ttl 1000.000\n"
 	                 "[  988.000] held: tick -> lost ... | lost\n");
 }
 
@@ -206,7 +210,7 @@ static void extend_in_place_of_a_renewal(void **state)
 	                 "[10001.000] held: reply #2 node 1 YES -> held ... until 29698.000\n"
 	                 "[10001.000] held: reply #3 node 0 YES -> held Y.. until 29698.000\n"
 	                 "[10001.000] held: reply #3 node 1 YES -> held YY. until 59499.000 | done extend OK\n");
-	assert_int_equal(drive_deadline_ms(&d), 59499 - 19698);
+	assert_true(rl_lock_deadline(&d.lock) == 1018 * 39062500ull); /* the common time before 59499 - 19698 */
 }
 
 /* If it fails, the renewal follows at once. */
