@@ -204,6 +204,7 @@ static void duplicates(void **state)
 	    {{"", ""}, true, true, false, true},    {{"x", ""}, true, true, false, true},
 	    {{"", ""}, false, true, false, false},  {{"x", ""}, true, true, true, false},
 	    {{"", ""}, true, false, false, false},  {{"x", "x"}, true, false, false, false},
+	    {{"x", "x"}, true, true, true, false}, /* it was that one, and may be another now */
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct redlock_options options;
@@ -218,6 +219,7 @@ static void duplicates(void **state)
 			n->link = k == 0 || cases[i].open ? RL_LINK_OPEN : RL_LINK_DOWN;
 			n->setup.count = k == 1 && cases[i].greeting ? 1 : 0;
 			snprintf(n->run_id, sizeof n->run_id, "%s", cases[i].run_ids[k]);
+			n->run_id_known = n->run_id[0] != '\0' && n->setup.count == 0;
 			n->dial.peer =
 			    (struct rl_address){.length = 1, .bytes = {cases[i].same_address ? 7 : (unsigned char)k}};
 			n->identified = true;
