@@ -102,9 +102,16 @@ static const char *const events[SIM_EVENTS] = {
     [RL_EV_TICK] = "tick",
 };
 
+/* A release that is refused, because an extend runs, in the very step that notices that the validity has
+ * ended: possible, but too seldom to be waited for. */
+static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
+{
+	return before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST;
+}
+
 bool transition_expected(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
 {
-	return (table[before][event].after & BIT(after)) != 0;
+	return (table[before][event].after & BIT(after)) != 0 || seldom(before, event, after);
 }
 
 void transitions_add(struct transitions *sum, const struct transitions *more)
@@ -135,9 +142,7 @@ int transitions_missing(const struct transitions *t)
 	for (int before = 0; before < SIM_PHASES; before++)
 		for (int event = 0; event < SIM_EVENTS; event++)
 			for (int after = 0; after < SIM_PHASES; after++) {
-				if (!transition_expected((enum rl_phase)before, (enum rl_event_kind)event,
-				                         (enum rl_phase)after) ||
-				    t->seen[before][event][after] != 0)
+				if ((table[before][event].after & BIT(after)) == 0 || t->seen[before][event][after] != 0)
 					continue;
 				printf("never happened: the core's transition %s, %s -> %s\n", phases[before], events[event],
 				       phases[after]);

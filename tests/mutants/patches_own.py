@@ -120,9 +120,9 @@ OWN_ROWS = [
 		"return found && !contains(&d->known, &d->peer) ? RL_DIAL_MOVED : RL_DIAL_NOTHING;",
 		"return RL_DIAL_NOTHING;"),
 	("a name server that cannot be asked makes forget the address", 34, DIAL,
-		"if (found || r.certain)\n\t\td->known = r.addresses;", "d->known = r.addresses;"),
+		"if (other || (found && d->begun == 0)) /* attempts go by number: not in another order under them */\n\t\td->known = r.addresses;", "d->known = r.addresses;"),
 	("a denied name keeps its address", 34, DIAL,
-		"if (found || r.certain)\n\t\td->known = r.addresses;", "if (found)\n\t\td->known = r.addresses;"),
+		"if (other || (found && d->begun == 0)) /* attempts go by number: not in another order under them */\n\t\td->known = r.addresses;", "if (found && (other || d->begun == 0))\n\t\td->known = r.addresses;"),
 	("a name is looked up but once", 34, DIAL, "(d->known.count == 0 || !is_fresh(d, now_ns))", "d->known.count == 0"),
 	# ---- 35 ----
 	("bytes are left for somebody who never comes", 35, WAITERS,
@@ -180,7 +180,7 @@ OWN_ROWS = [
 	# ---- 38 ----
 	("an answer that is none is passed over", 38, NODE, "if (vote == REDLOCK_VOTE_GARBAGE)\n\t\tgo_astray(n, entry);", ""),
 	("a SET with an answer that is none did not happen", 38, NODE,
-		"n->set_unanswered = entry->operation == REDLOCK_OP_ACQUIRE;", "n->set_unanswered = false;"),
+		"n->left_ghost = leaves_ghost(entry);", "n->left_ghost = false;"),
 	("half a request is answered", 38, NODE,
 		"!rl_outbox_front_unsent(asked) : rl_outbox_front_sent(asked);", "!rl_outbox_front_unsent(asked) : !rl_outbox_front_unsent(asked);"),
 	("all clients come back together", 38, BACKOFF, "return range.least_ns + n->entropy % width;", "return range.least_ns;"),
