@@ -312,6 +312,12 @@ static void no_way_says_least(void **state)
 		expect("look up\n> nothing\ntry a\ntry b\n> failed\n");
 		assert_string_equal(dial.failure_text, cases[i].why);
 	}
+	named();
+	begin();
+	lookup_says("a");
+	ready('a', ENETUNREACH); /* a router said so: it is all that is known */
+	expect("look up\n> nothing\ntry a\n> nothing\ndrop a\n> failed\n");
+	assert_string_equal(dial.failure_text, "Network is unreachable");
 }
 
 static void cannot_be_watched(void **state)

@@ -326,6 +326,12 @@ static void garbage(void **state)
 		say("+OK\r\n+QUEUED\r\n");
 		assert_int_equal(say(execs[i]), RL_TALK_GARBAGE);
 	}
+	struct rl_request refused = REQUEST(RELEASE, "a", "one");
+	begin(&refused, 1);
+	say(OPENED "$3\r\none\r\n");
+	change();
+	say("+OK\r\n-ERR no\r\n");
+	assert_int_equal(say("*1\r\n:1\r\n"), RL_TALK_GARBAGE); /* the result of what it has refused */
 	static const char *const looks[] = {"*3\r\n+string\r\n:1\r\n:1\r\n", ":1\r\n",
 	                                    "*4\r\n:1\r\n:1\r\n:1\r\n$1\r\nx\r\n",
 	                                    "*4\r\n+string\r\n+x\r\n:1\r\n$1\r\nx\r\n"};
