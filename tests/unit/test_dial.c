@@ -345,6 +345,9 @@ static void stale_reports(void **state)
 	told(rl_dial_ready(&dial, lookup_id, RL_READABLE, now_ns));
 	expect(
 	    "look up\n> nothing\ntry a\n> nothing\n> nothing\ndrop a\ntry b\n> nothing\n> nothing\n> nothing\n");
+	connect_to("a");
+	told(rl_dial_ready(&dial, ids['a'], RL_READABLE | RL_WRITABLE, now_ns)); /* the stream's, by now */
+	expect("> nothing\n");
 }
 
 static void literal(void **state)
