@@ -199,6 +199,46 @@ static void test_somebody_does_not_come(void **state)
 	redlock_close(client);
 }
 
+static void *wait_alone(void *argument)
+{
+	struct member *m = argument;
+	m->crowd->failures += redlock_acquire(m->lock) != REDLOCK_E_CANCELLED;
+	m->ended = true;
+	return NULL;
+}
+
+static bool leads(const struct member *m)
+{
+	redlock_client *c = m->crowd->client;
+	pthread_mutex_lock(&c->mutex);
+	bool ret = c->led && c->leader == m->lock;
+	pthread_mutex_unlock(&c->mutex);
+	return ret;
+}
+
+/* The one that leads waits for the servers, which are hung. What another thread decides for it wakes it. */
+static void test_a_leader_is_told(void **state)
+{
+	(void)state;
+	struct crowd crowd = {.client = open_warm(NODES)};
+	struct member *m = &members[0];
+	*m = (struct member){.crowd = &crowd};
+	m->lock = fixture_lock(crowd.client, "cancelled", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	for (unsigned i = 0; i < NODES; i++)
+		server_pause(&servers.server[i]);
+	no_timer = true;
+	assert_int_equal(pthread_create(&m->thread, NULL, wait_alone, m), 0);
+	assert_soon(leads(m));
+	assert_int_equal(redlock_cancel(m->lock), 0);
+	assert_soon(m->ended);
+	pthread_join(m->thread, NULL);
+	no_timer = false;
+	assert_int_equal(crowd.failures, 0);
+	servers_heal(&servers);
+	redlock_lock_free(m->lock);
+	redlock_close(crowd.client);
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -219,6 +259,7 @@ int main(void)
 	    cmocka_unit_test(test_nothing_is_left_behind),
 	    cmocka_unit_test(test_nobody_starves),
 	    cmocka_unit_test(test_somebody_does_not_come),
+	    cmocka_unit_test(test_a_leader_is_told),
 	};
 	return cmocka_run_group_tests_name("crowd", tests, start, stop);
 }
