@@ -239,6 +239,50 @@ static void test_a_leader_is_told(void **state)
 	redlock_close(crowd.client);
 }
 
+static void *drain_alone(void *argument)
+{
+	struct member *m = argument;
+	m->crowd->failures += redlock_drain(m->crowd->client, 300) < 0;
+	m->ended = true;
+	return NULL;
+}
+
+static bool drain_leads(const struct crowd *crowd)
+{
+	redlock_client *c = crowd->client;
+	pthread_mutex_lock(&c->mutex);
+	bool ret = c->led && c->leader == NULL;
+	pthread_mutex_unlock(&c->mutex);
+	return ret;
+}
+
+/* A drain that leads, and gives up, leaves the lead to the one that sleeps. */
+static void test_a_drain_passes_the_lead(void **state)
+{
+	(void)state;
+	struct crowd crowd = {.client = open_warm(NODES)};
+	struct member *drainer = &members[0], *m = &members[1];
+	*drainer = *m = (struct member){.crowd = &crowd};
+	redlock_lock *owed = fixture_lock(crowd.client, "owed", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	m->lock = fixture_lock(crowd.client, "cancelled", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	expect_ok(owed, redlock_acquire(owed));
+	for (unsigned i = 0; i < NODES; i++)
+		server_pause(&servers.server[i]);
+	redlock_lock_free(owed);
+	assert_int_equal(pthread_create(&drainer->thread, NULL, drain_alone, drainer), 0);
+	assert_soon(drain_leads(&crowd) || drainer->ended);
+	assert_int_equal(pthread_create(&m->thread, NULL, wait_alone, m), 0);
+	assert_soon(drainer->ended);
+	assert_soon(leads(m));
+	assert_int_equal(redlock_cancel(m->lock), 0);
+	pthread_join(m->thread, NULL);
+	pthread_join(drainer->thread, NULL);
+	assert_int_equal(crowd.failures, 0);
+	servers_heal(&servers);
+	redlock_lock_free(m->lock);
+	redlock_close(crowd.client);
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -256,10 +300,9 @@ static int stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_nothing_is_left_behind),
-	    cmocka_unit_test(test_nobody_starves),
-	    cmocka_unit_test(test_somebody_does_not_come),
-	    cmocka_unit_test(test_a_leader_is_told),
+	    cmocka_unit_test(test_nothing_is_left_behind),  cmocka_unit_test(test_nobody_starves),
+	    cmocka_unit_test(test_somebody_does_not_come),  cmocka_unit_test(test_a_leader_is_told),
+	    cmocka_unit_test(test_a_drain_passes_the_lead),
 	};
 	return cmocka_run_group_tests_name("crowd", tests, start, stop);
 }
