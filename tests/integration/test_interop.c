@@ -231,7 +231,8 @@ static void python_start(struct python *python)
 		close(in[1]);
 		close(out[0]);
 		unsetenv("LD_PRELOAD");
-		execl("/usr/bin/python3", "python3", "-c", python_holder, servers.server[0].socket, (char *)NULL);
+		execl("/usr/bin/python3", "/usr/bin/python3", "-c", python_holder, servers.server[0].socket,
+		      (char *)NULL);
 		_exit(127);
 	}
 	close(in[0]);
