@@ -490,70 +490,72 @@ static void ghosts_without_a_set(void **state)
 	expect_heard(s, "");
 	scene_say(s, ":8\r\n" RUN_ID NO_NATIVE);
 	expect_heard(s, "CLIENT KILL ID 7\nEVAL release 1 job token1\nSET job token1 NX PX 30000\n");
+	scene_close(s);
+}
 
-	/* Nor where that SET is parked, behind a release that was asked again before it. */
-	static void own_value_behind_a_parked_set(void **state)
-	{
-		(void)state;
-		struct scene *s = open_scene(NO_NATIVE);
-		submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
-		submit(s, REDLOCK_OP_RELEASE, "job", 1, 2, true);
-		expect_heard(s, "EVAL release 1 job token1\nEVAL release 1 job token1\n");
-		scene_say(s, NO_EVAL);
-		expect_heard(s, READ);
-		submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 3, true);
-		scene_say(s, NO_EVAL);
-		expect_answers(s, "release #2 NOPERM\n");
-		scene_say(s, OPENED VALUE("token1"));
-		expect_heard(s, "MULTI\nDEL job\nEXEC\n");
-		scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
-		expect_answers(s, "release #1 YES\n");
-		expect_heard(s, "SET job token1 NX PX 30000\n"); /* and nothing that would delete it */
-		scene_say(s, "+OK\r\n");
-		expect_answers(s, "acquire #3 YES\n");
-		expect_heard(s, "");
-		scene_close(s);
-	}
+/* Nor where that SET is parked, behind a release that was asked again before it. */
+static void own_value_behind_a_parked_set(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene(NO_NATIVE);
+	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
+	submit(s, REDLOCK_OP_RELEASE, "job", 1, 2, true);
+	expect_heard(s, "EVAL release 1 job token1\nEVAL release 1 job token1\n");
+	scene_say(s, NO_EVAL);
+	expect_heard(s, READ);
+	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 3, true);
+	scene_say(s, NO_EVAL);
+	expect_answers(s, "release #2 NOPERM\n");
+	scene_say(s, OPENED VALUE("token1"));
+	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	expect_answers(s, "release #1 YES\n");
+	expect_heard(s, "SET job token1 NX PX 30000\n"); /* and nothing that would delete it */
+	scene_say(s, "+OK\r\n");
+	expect_answers(s, "acquire #3 YES\n");
+	expect_heard(s, "");
+	scene_close(s);
+}
 
-	/* A release that is asked for while a broken connection is still handed out: its SET was parked, and
-	 * never left. */
-	static void release_while_breaking(void **state)
-	{
-		(void)state;
-		struct scene *s = without_scripts();
-		scene_owe(s, 1, 2);
-		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
-		rl_node_flush(&s->node);
-		rl_node_fail(&s->node, REDLOCK_VOTE_CLOSED, "cut");
-		assert_int_equal(scene_owe(s, 2, 0), REDLOCK_VOTE_DOWN);
-		scene_turn(s);
-		expect_answers(s, "release #2 UNSENT\nacquire #3 UNSENT\n");
-		assert_int_equal(rl_node_owed(&s->node), 1);
-		scene_close(s);
-	}
+/* A release that is asked for while a broken connection is still handed out: its SET was parked, and never
+ * left. */
+static void release_while_breaking(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	scene_owe(s, 1, 2);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
+	rl_node_flush(&s->node);
+	rl_node_fail(&s->node, REDLOCK_VOTE_CLOSED, "cut");
+	assert_int_equal(scene_owe(s, 2, 0), REDLOCK_VOTE_DOWN);
+	scene_turn(s);
+	expect_answers(s, "release #2 UNSENT\nacquire #3 UNSENT\n");
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	scene_close(s);
+}
 
-	int main(void)
-	{
-		const struct CMUnitTest tests[] = {
-		    cmocka_unit_test(native_commands),
-		    cmocka_unit_test(native_lost),
-		    cmocka_unit_test(digest_refused),
-		    cmocka_unit_test(key_forbidden),
-		    cmocka_unit_test(by_transaction),
-		    cmocka_unit_test(order_of_one_name),
-		    cmocka_unit_test(batches),
-		    cmocka_unit_test(touched_for_ever),
-		    cmocka_unit_test(nothing_permitted),
-		    cmocka_unit_test(debt_behind_a_parked_set),
-		    cmocka_unit_test(useless_connection),
-		    cmocka_unit_test(broken_in_between),
-		    cmocka_unit_test(another_server),
-		    cmocka_unit_test(login_in_between),
-		    cmocka_unit_test(own_value),
-		    cmocka_unit_test(extends_of_one_key),
-		    cmocka_unit_test(ghosts_without_a_set),
-		    cmocka_unit_test(own_value_behind_a_parked_set),
-		    cmocka_unit_test(release_while_breaking),
-		};
-		return cmocka_run_group_tests(tests, NULL, NULL);
-	}
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(native_commands),
+	    cmocka_unit_test(native_lost),
+	    cmocka_unit_test(digest_refused),
+	    cmocka_unit_test(key_forbidden),
+	    cmocka_unit_test(by_transaction),
+	    cmocka_unit_test(order_of_one_name),
+	    cmocka_unit_test(batches),
+	    cmocka_unit_test(touched_for_ever),
+	    cmocka_unit_test(nothing_permitted),
+	    cmocka_unit_test(debt_behind_a_parked_set),
+	    cmocka_unit_test(useless_connection),
+	    cmocka_unit_test(broken_in_between),
+	    cmocka_unit_test(another_server),
+	    cmocka_unit_test(login_in_between),
+	    cmocka_unit_test(own_value),
+	    cmocka_unit_test(extends_of_one_key),
+	    cmocka_unit_test(ghosts_without_a_set),
+	    cmocka_unit_test(own_value_behind_a_parked_set),
+	    cmocka_unit_test(release_while_breaking),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -144,7 +144,7 @@ static void names_that_change_places(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_stage(&s);
+	open_stage(&s, OLD);
 	redlock_lock *lock = new_lock(s.client);
 	struct redlock_event event;
 	static const char id[] = "0123456789012345678901234567890123456789";
@@ -170,7 +170,7 @@ static void parked_requests_are_sent_now(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_stage(&s);
+	open_stage(&s, OLD);
 	redlock_lock *lock = new_lock(s.client);
 	struct redlock_event event;
 	for (unsigned i = 0; i < NODES; i++)
