@@ -8,6 +8,7 @@
  * before the SET that was asked for after it, and behind its own. SETs of other names go on meanwhile.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "net/answer.h"
 #include "net/node.h"
@@ -15,6 +16,9 @@
 /* How often one request is asked again because its key was touched. Whoever holds a lock is the only one to
  * touch its key, but for its expiry and strangers. */
 enum { MOST_TRIES = 16 };
+
+/* Of what a server refuses with: the hint behind it needs room too. */
+enum { MOST_OF_REFUSAL = 70 };
 
 /* ---- parking ---- */
 
@@ -160,7 +164,10 @@ static void give_up(struct rl_node *n)
 	struct rl_transaction *t = &n->transaction;
 	char text[sizeof t->error];
 	n->talk_refused = rl_vote_of_error(t->error);
-	snprintf(text, sizeof text, "%.70s; permit +eval +evalsha or +watch +multi +exec +getrange", t->error);
+	/* of "unknown command 'X', with args ..." only the first part is shown: see rl_node_remember_failure() */
+	int length = (int)strcspn(t->error, ",\r\n");
+	snprintf(text, sizeof text, "%.*s; permit +eval +evalsha or +watch +multi +exec +getrange",
+	         length < MOST_OF_REFUSAL ? length : MOST_OF_REFUSAL, t->error);
 	snprintf(t->error, sizeof t->error, "%s", text);
 	n->talk_resolved = n->parked.count;
 	n->talk_handed = 0;

@@ -281,6 +281,23 @@ static void nothing_permitted(void **state)
 	scene_close(s);
 }
 
+/* A command that was renamed away: the hint is not lost behind the arguments that the server repeats. */
+static void nothing_known(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
+	scene_heard(s);
+	scene_say(s,
+	          "-ERR unknown command 'MULTI', with args beginning with: \r\n-ERR EXEC without MULTI\r\n+OK\r\n"
+	          "$0\r\n\r\n");
+	expect_answers(s, "release #1 COMMAND\n");
+	assert_string_equal(s->node.failure_text,
+	                    "ERR unknown command 'MULTI'; permit +eval +evalsha or +watch +multi "
+	                    "+exec +getrange");
+	scene_close(s);
+}
+
 /* A release that finds no room becomes a debt. It is not paid before its SET has left. */
 static void debt_behind_a_parked_set(void **state)
 {
@@ -546,6 +563,7 @@ int main(void)
 	    cmocka_unit_test(batches),
 	    cmocka_unit_test(touched_for_ever),
 	    cmocka_unit_test(nothing_permitted),
+	    cmocka_unit_test(nothing_known),
 	    cmocka_unit_test(debt_behind_a_parked_set),
 	    cmocka_unit_test(useless_connection),
 	    cmocka_unit_test(broken_in_between),
