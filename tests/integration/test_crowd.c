@@ -8,9 +8,11 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "client.h"
 #include "fixture.h"
+#include "os/clock.h"
 
 enum { NODES = 3, MOST = 24 };
 
@@ -199,6 +201,29 @@ static void test_somebody_does_not_come(void **state)
 	redlock_close(client);
 }
 
+static bool is_free(unsigned server, const char *name)
+{
+	struct raw_reply reply;
+	return strcmp(server_ask(&servers.server[server], &reply, "EXISTS", name, NULL), "0") == 0;
+}
+
+/* What a failed acquire gives back leaves with the last thread, though somebody else is on the way. */
+static void test_the_last_leaves_nothing(void **state)
+{
+	(void)state;
+	redlock_client *client = open_warm(NODES);
+	redlock_lock *lock = fixture_lock(client, "half", WAIT_LONG_TTL_MS, 0);
+	for (unsigned i = 0; i < NODES - 1; i++)
+		server_must(&servers.server[i], "OK", "SET", "half", "another", NULL);
+	client->coming++;
+	assert_int_equal(redlock_acquire(lock), REDLOCK_E_BUSY);
+	assert_soon(is_free(NODES - 1, "half"));
+	client->coming--;
+	redlock_lock_free(lock);
+	redlock_close(client);
+	servers_heal(&servers);
+}
+
 static void *wait_alone(void *argument)
 {
 	struct member *m = argument;
@@ -283,6 +308,56 @@ static void test_a_drain_passes_the_lead(void **state)
 	redlock_close(crowd.client);
 }
 
+static void *wait_shortly(void *argument)
+{
+	struct member *m = argument;
+	m->crowd->failures += redlock_acquire(m->lock) != REDLOCK_E_NOQUORUM;
+	m->ended = true;
+	return NULL;
+}
+
+static bool sleeps(const struct member *m)
+{
+	redlock_client *c = m->crowd->client;
+	pthread_mutex_lock(&c->mutex);
+	bool ret = m->lock->asleep && rl_lock_deadline(&m->lock->core) <= rl_clock_now();
+	pthread_mutex_unlock(&c->mutex);
+	return ret;
+}
+
+/* A drain finds that somebody's time is over, and tells it before it sleeps itself. */
+static void test_a_drain_wakes_others(void **state)
+{
+	(void)state;
+	struct crowd crowd = {.client = open_warm(NODES)};
+	struct member *leader = &members[0], *m = &members[1], *drainer = &members[2];
+	redlock_lock *owed = fixture_lock(crowd.client, "owed", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	*leader = *m = *drainer = (struct member){.crowd = &crowd};
+	leader->lock = fixture_lock(crowd.client, "leader", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	m->lock = fixture_lock(crowd.client, "shortly", WAIT_LONG_TTL_MS, 50);
+	expect_ok(owed, redlock_acquire(owed));
+	for (unsigned i = 0; i < NODES; i++)
+		server_pause(&servers.server[i]);
+	redlock_lock_free(owed);
+	no_timer = true;
+	assert_int_equal(pthread_create(&leader->thread, NULL, wait_alone, leader), 0);
+	assert_soon(leads(leader));
+	assert_int_equal(pthread_create(&m->thread, NULL, wait_shortly, m), 0);
+	assert_soon(sleeps(m)); /* its time is over, and nobody has looked */
+	assert_int_equal(pthread_create(&drainer->thread, NULL, drain_alone, drainer), 0);
+	assert_soon(m->ended);
+	no_timer = false;
+	assert_int_equal(redlock_cancel(leader->lock), 0);
+	pthread_join(m->thread, NULL);
+	pthread_join(leader->thread, NULL);
+	pthread_join(drainer->thread, NULL);
+	assert_int_equal(crowd.failures, 0);
+	servers_heal(&servers);
+	redlock_lock_free(m->lock);
+	redlock_lock_free(leader->lock);
+	redlock_close(crowd.client);
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -302,7 +377,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_nothing_is_left_behind),  cmocka_unit_test(test_nobody_starves),
 	    cmocka_unit_test(test_somebody_does_not_come),  cmocka_unit_test(test_a_leader_is_told),
-	    cmocka_unit_test(test_a_drain_passes_the_lead),
+	    cmocka_unit_test(test_a_drain_passes_the_lead), cmocka_unit_test(test_the_last_leaves_nothing),
+	    cmocka_unit_test(test_a_drain_wakes_others),
 	};
 	return cmocka_run_group_tests_name("crowd", tests, start, stop);
 }
