@@ -450,17 +450,16 @@ static void debts_are_bounded(void **state)
 	scene_close(s);
 }
 
-/* Garbage in answer to a SET: nobody knows whether it was executed. */
-static void garbage_for_a_set(void **state)
+/* Garbage in answer to a SET, or an answer that SET does not give: nobody knows whether it was executed. */
+static void garbage_for(const char *reply, const char *failure)
 {
-	(void)state;
 	struct scene *s = open_scene(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_heard(s);
-	scene_say(s, "HTTP/1.1 400 Bad Request\r\n\r\n");
+	scene_say(s, reply);
 	expect_answers(s, "acquire #1 GARBAGE\n");
-	assert_string_equal(s->node.failure_text, "the answer is not the Redis protocol");
+	assert_string_equal(s->node.failure_text, failure);
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	/* Nothing is sent while it is down: that is no open outcome. */
 	s->node.failures = 3;
@@ -470,6 +469,13 @@ static void garbage_for_a_set(void **state)
 	scene_say(s, GREETING);
 	expect_heard(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\n");
 	scene_close(s);
+}
+
+static void garbage_for_a_set(void **state)
+{
+	(void)state;
+	garbage_for("HTTP/1.1 400 Bad Request\r\n\r\n", "the answer is not the Redis protocol");
+	garbage_for(":5\r\n", "the answer is not one to what was asked");
 }
 
 /* A release that is asked for while the answers of a broken connection are still being handed out: behind a
