@@ -180,6 +180,23 @@ static void while_backed_off(void **state)
 	scene_close(s);
 }
 
+/* The first ones are refused when the second ones are on their way: those count. */
+static void refused_before_the_last(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	open_with(s, "me:old@", "AUTH me old\n");
+	renew(s, "me", "new");
+	renew(s, "me", "newer");
+	expect_heard(s, "AUTH me new\nAUTH me newer\n");
+	scene_say(s, "-WRONGPASS no\r\n");
+	assert_int_equal(s->node.failure, REDLOCK_VOTE_AUTH);
+	scene_say(s, "+OK\r\n");
+	assert_int_equal(s->node.failure, REDLOCK_VOTE_PENDING);
+	assert_string_equal(s->node.failure_text, "");
+	scene_close(s);
+}
+
 /* An AUTH that is not answered is a stall like any other, and one that breaks with the connection is
  * nobody's. */
 static void unanswered(void **state)
@@ -244,6 +261,7 @@ int main(void)
 	    cmocka_unit_test(while_logging_in),
 	    cmocka_unit_test(while_logging_in_accepted),
 	    cmocka_unit_test(while_backed_off),
+	    cmocka_unit_test(refused_before_the_last),
 	    cmocka_unit_test(unanswered),
 	    cmocka_unit_test(wiped_when_answered),
 	};

@@ -324,6 +324,28 @@ static void debt_behind_a_parked_set(void **state)
 	scene_close(s);
 }
 
+/* What was parked may be asked natively in the end, and be refused so. */
+static void parked_then_refused(void **state)
+{
+	(void)state;
+	struct scene *s = without_scripts();
+	scene_owe(s, 1, 2);
+	expect_heard(s, READ);
+	scene_owe(s, 2, 3);
+	s->node.methods.has[RL_FORM_DELEX] = s->node.methods.has[RL_FORM_SET_IFEQ] =
+	    true; /* as if it had become possible */
+	scene_say(s, OPENED "$0\r\n\r\n");
+	expect_answers(s, "release #2 NO\n");
+	expect_heard(s, "DELEX job IFEQ token2\n");
+	scene_say(s, "-ERR unknown command 'DELEX', with args beginning with: 'job'\r\n");
+	expect_heard(s, READ);
+	scene_say(s, OPENED VALUE("token2"));
+	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
+	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	expect_answers(s, "release #3 YES\n");
+	scene_close(s);
+}
+
 /* MULTI without EXEC, and answers that no transaction has. */
 static void useless_connection(void **state)
 {
@@ -565,6 +587,7 @@ int main(void)
 	    cmocka_unit_test(nothing_permitted),
 	    cmocka_unit_test(nothing_known),
 	    cmocka_unit_test(debt_behind_a_parked_set),
+	    cmocka_unit_test(parked_then_refused),
 	    cmocka_unit_test(useless_connection),
 	    cmocka_unit_test(broken_in_between),
 	    cmocka_unit_test(another_server),

@@ -197,6 +197,7 @@ static void opening_refused(void **state)
 	     RL_TALK_REFUSED, REDLOCK_VOTE_NOPERM, "NOPERM no right to run the 'exec'"},
 	    {"+OK\r\n*0\r\n-ERR unknown command 'WATCH', with args\r\n", RL_TALK_REFUSED, REDLOCK_VOTE_COMMAND,
 	     "ERR unknown command 'WATCH', with args"},
+	    {"-ERR x\r\n-ERR x\r\n-ERR x\r\n", RL_TALK_DONE, REDLOCK_VOTE_SERVER, "ERR x"},
 	    {"-LOADING x\r\n-LOADING x\r\n-LOADING x\r\n", RL_TALK_DONE, REDLOCK_VOTE_LOADING, "LOADING x"},
 	    {"+OK\r\n*0\r\n-NOPERM No permissions to access a key\r\n", RL_TALK_DONE, REDLOCK_VOTE_NOPERM,
 	     "NOPERM No permissions to access a key"},
