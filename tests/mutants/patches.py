@@ -206,9 +206,9 @@ ROWS = [
 		"uint64_t valid_until = validity_end(l);"),
 	# ---- 13 ----
 	("extend: validity from the reply, without drift", 13, LOCK,
-		"rl_time_max(l->valid_until_ns, validity_end(l))", "rl_time_add(now, l->round.ttl_ns)"),
+		"rl_time_max(l->valid_until_ns, validity_end(l))", "rl_time_add(e->now_ns, l->round.ttl_ns)"),
 	("extend: validity from the reply", 13, LOCK,
-		"rl_time_max(l->valid_until_ns, validity_end(l))", "validity_end(l) + (now - l->round.t0_ns)"),
+		"rl_time_max(l->valid_until_ns, validity_end(l))", "validity_end(l) + (e->now_ns - l->round.t0_ns)"),
 	("extend: the old validity stays", 13, LOCK, "hold(l, e, valid_until);\n\tfinish(l, 0, fx);\n}\n\n/* The old",
 		"hold(l, e, rl_time_max(l->valid_until_ns, l->phase == RL_HELD ? 0 : valid_until));\n"
 		"\tfinish(l, 0, fx);\n}\n\n/* The old"),
