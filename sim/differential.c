@@ -226,6 +226,14 @@ static bool ends_within(const struct key *key, int64_t from_ms, int64_t to_ms)
 	return key != NULL && from_ms != to_ms && key->expires_ms >= from_ms && key->expires_ms <= to_ms;
 }
 
+/* A script may lengthen an expiry, or see that it need not: where nothing may be written, the answer tells
+ * which, and that may have changed between the two. */
+static bool weighs_life(struct diff *d, const struct step *step)
+{
+	struct bytes name = {step->words[0].at, step->words[0].size};
+	return !may_write(d) && (word_is(name, "EVAL") || word_is(name, "EVALSHA"));
+}
+
 static void run_step(struct diff *d)
 {
 	struct pair *s = &d->sessions[prng_below(&d->prng, SESSIONS)];
@@ -249,6 +257,7 @@ static void run_step(struct diff *d)
 	step_count(&step, &d->answer);
 	unclear |= timed &&
 	           ends_within(model_key(d, s, &step), from_ms, to_ms); /* it may have been set to end at once */
+	unclear |= timed && from_ms != to_ms && weighs_life(d, &step);
 	/* A transaction depends on all keys that are watched. */
 	bool watches = word_is((struct bytes){step.words[0].at, step.words[0].size}, "WATCH") || step.in_multi;
 	if (unclear || (step.in_multi && step.key != 0 && from_ms != to_ms)) {
