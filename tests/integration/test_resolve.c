@@ -124,7 +124,7 @@ static void test_one_name_hangs(void **state)
 	assert_true(names[0].held); /* and nobody waited for it */
 	redlock_lock_free(lock);
 	redlock_close(client);
-	assert_int_equal(waiting, 1);
+	assert_soon(waiting == 1); /* its thread may begin late */
 }
 
 static void test_a_name_that_comes_late(void **state)
