@@ -4,11 +4,10 @@
 
 #include <errno.h>
 
-#include "os/bell.h"
 #include "world.h"
 
 /* Descriptors that are never asked for bytes. */
-enum { POLLER_FD = 1000, TIMER_FD, WAKE_FD, BELL_FD };
+enum { POLLER_FD = 1000, TIMER_FD, WAKE_FD };
 
 int rl_poller_open(struct rl_poller *poller)
 {
@@ -91,25 +90,4 @@ void rl_poller_wake(struct rl_poller *poller)
 	(void)poller;
 	sim_world->current->woken = true;
 	actor_poke(sim_world, sim_world->current->index);
-}
-
-/* The applications of the simulator pull events after every redlock_process(): nobody listens to the bell. */
-int rl_bell_open(void)
-{
-	return BELL_FD;
-}
-
-void rl_bell_close(int fd)
-{
-	(void)fd;
-}
-
-void rl_bell_ring(int fd)
-{
-	(void)fd;
-}
-
-void rl_bell_silence(int fd)
-{
-	(void)fd;
 }

@@ -7,13 +7,12 @@
 
 #include "memory.h"
 #include "net/node.h"
-#include "os/bell.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "os/resolve.h"
 #include "storm.h"
 
-enum { FIRST_FD = 10, POLLER_FD = 1000, TIMER_FD, WAKE_FD, BELL_FD };
+enum { FIRST_FD = 10, POLLER_FD = 1000, TIMER_FD, WAKE_FD };
 
 static struct storm_fd *fd_of(int fd)
 {
@@ -229,26 +228,6 @@ void rl_poller_wake(struct rl_poller *poller)
 }
 
 /* ---- the rest ---- */
-
-int rl_bell_open(void)
-{
-	return BELL_FD;
-}
-
-void rl_bell_close(int fd)
-{
-	(void)fd;
-}
-
-void rl_bell_ring(int fd)
-{
-	(void)fd;
-}
-
-void rl_bell_silence(int fd)
-{
-	(void)fd;
-}
 
 /* Nodes are addresses here: nothing is looked up. */
 bool rl_resolve_literal(const char *host, uint16_t port, struct rl_address *ret)

@@ -11,13 +11,6 @@ struct login {
 	char *password;
 };
 
-static void wipe(char *text)
-{
-	if (text != NULL)
-		explicit_bzero(text, strlen(text));
-	free(text);
-}
-
 /* Copies what the URL of a node does not say. False: out of memory. */
 static bool copy_for(const struct rl_endpoint *e, const char *user, const char *password, struct login *ret)
 {
@@ -47,8 +40,8 @@ bool rl_credentials_lend(struct rl_endpoint *e, const char *user, const char *pa
 	bool ok = copy_for(e, user, password, &login);
 	if (ok)
 		exchange(e, &login);
-	wipe(login.user);
-	wipe(login.password);
+	rl_secret_free(login.user);
+	rl_secret_free(login.password);
 	return ok;
 }
 
@@ -86,8 +79,8 @@ int redlock_set_credentials(redlock_client *c, const char *user, const char *pas
 	rl_settle(c);
 	rl_leave(c);
 	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
-		wipe(logins[i].user);
-		wipe(logins[i].password);
+		rl_secret_free(logins[i].user);
+		rl_secret_free(logins[i].password);
 	}
 	return error;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The one opt-in thread. It leads while nobody else does, which is all that renewals and notices need: what
  * to renew and when is decided by the core. */
-#include <signal.h>
-
 #include "client.h"
+#include "os/thread.h"
 
 static void *keep(void *argument)
 {
@@ -20,24 +19,16 @@ static void *keep(void *argument)
 	return NULL;
 }
 
-static int start_thread(redlock_client *c)
-{
-	sigset_t all;
-	sigset_t before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&c->keeper, NULL, keep, c);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error == 0 ? 0 : REDLOCK_E_SYSTEM;
-}
-
 int redlock_keeper_start(redlock_client *c)
 {
 	int error = rl_enter(c);
 	if (error < 0)
 		return error;
-	error = c->keeper_runs ? REDLOCK_E_STATE : start_thread(c);
-	if (error == 0)
+	if (c->keeper_runs)
+		error = REDLOCK_E_STATE;
+	else if (rl_thread_start(&c->keeper, NULL, keep, c) < 0)
+		error = REDLOCK_E_SYSTEM;
+	else
 		c->keeper_runs = true;
 	rl_leave(c);
 	return error;

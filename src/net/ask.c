@@ -130,8 +130,7 @@ static bool has_set_of(const struct rl_outbox *outbox, struct rl_slice name)
 	return false;
 }
 
-static bool push_as(struct rl_node *n, const struct rl_entry *entry, const struct rl_request *r,
-                    enum rl_form form)
+bool rl_ask_as(struct rl_node *n, const struct rl_entry *entry, const struct rl_request *r, enum rl_form form)
 {
 	struct rl_buffer bytes = {0};
 	struct rl_entry again = *entry;
@@ -159,7 +158,7 @@ bool rl_ask_again(struct rl_node *n, const struct rl_entry *entry, const struct 
 	if (entry->own && (has_set_of(&n->outbox, r.name) || has_set_of(&n->parked, r.name)))
 		return false;
 	r.by_text |= noscript;
-	return push_as(n, entry, &r, rl_methods_choose(&n->methods, &r));
+	return rl_ask_as(n, entry, &r, rl_methods_choose(&n->methods, &r));
 }
 
 bool rl_ask_debts(struct rl_node *n)

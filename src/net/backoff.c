@@ -48,13 +48,14 @@ static void count_failure(struct rl_node *n, uint64_t now_ns)
 	n->brief = opened && !steady;
 }
 
-static uint64_t delay(struct rl_node *n)
+static uint64_t delay(const struct rl_node *n)
 {
 	struct range range = range_of(n->failures, n->debts.count > 0);
 	uint64_t width = range.most_ns - range.least_ns;
-	if (rl_random_bytes(&n->entropy, sizeof n->entropy) < 0)
-		n->entropy = width / 2;
-	return range.least_ns + n->entropy % width;
+	uint64_t entropy;
+	if (rl_random_bytes(&entropy, sizeof entropy) < 0)
+		entropy = width / 2;
+	return range.least_ns + entropy % width;
 }
 
 void rl_backoff_again(struct rl_node *n, uint64_t now_ns)

@@ -61,13 +61,12 @@ enum rl_form rl_methods_choose(const struct rl_methods *m, const struct rl_reque
 {
 	enum rl_script script = rl_script_of(r->operation);
 	if (script == RL_SCRIPT_COUNT)
-		return RL_FORM_SHA;                 /* a plain command has one form */
-	bool native = m->has[RL_FORM_SET_IFEQ]; /* any */
-	if (native && r->operation == REDLOCK_OP_RELEASE && usable(m, RL_FORM_DELEX))
+		return RL_FORM_SHA; /* a plain command has one form */
+	if (r->operation == REDLOCK_OP_RELEASE && usable(m, RL_FORM_DELEX))
 		return RL_FORM_DELEX;
-	if (native && r->operation == REDLOCK_OP_RELEASE && usable(m, RL_FORM_DELIFEQ))
+	if (r->operation == REDLOCK_OP_RELEASE && usable(m, RL_FORM_DELIFEQ))
 		return RL_FORM_DELIFEQ;
-	if (native && r->operation == REDLOCK_OP_EXTEND && r->longest && usable(m, RL_FORM_SET_IFEQ))
+	if (r->operation == REDLOCK_OP_EXTEND && r->longest && usable(m, RL_FORM_SET_IFEQ))
 		return RL_FORM_SET_IFEQ;
 	if (m->refused[RL_FORM_TEXT])
 		return RL_FORM_WATCH;

@@ -45,7 +45,6 @@ struct rl_node {
 	struct rl_poller *poller;
 	uint32_t id; /* the node's number */
 	struct rl_dial dial;
-	uint64_t entropy;
 
 	struct rl_tls_context *tls; /* the client's; NULL: this node is not in TLS */
 	struct rl_tls_peer tls_peer;
@@ -208,6 +207,10 @@ bool rl_node_may_have_sent(const struct rl_node *node);
 
 /* The request that an entry stands for; its parts point into `bytes`. */
 struct rl_request rl_ask_request(const struct rl_entry *entry, struct rl_slice bytes);
+
+/* Asks for what an entry stands for, in this form, behind all that was asked before. False: out of memory. */
+bool rl_ask_as(struct rl_node *node, const struct rl_entry *entry, const struct rl_request *request,
+               enum rl_form form);
 
 /* The reply, an error, refuses the form of the front entry, or does not know the script: asks again in
  * another one. False: the reply is the answer, or there is no memory. */

@@ -53,14 +53,7 @@ bool rl_talk_is_parked(const struct rl_node *n, struct rl_slice name)
 /* What needs no transaction (any more) is asked in the ordinary way. */
 static bool move_front(struct rl_node *n, const struct rl_request *r, enum rl_form form)
 {
-	struct rl_buffer bytes = {0};
-	struct rl_entry entry = *rl_outbox_front(&n->parked);
-	entry.form = (uint8_t)form;
-	entry.set_number = 0;
-	entry.set_parked = false;
-	bool ok = rl_request_write(&bytes, r, form) &&
-	          rl_outbox_push(&n->outbox, &entry, (struct rl_slice){bytes.bytes, bytes.size});
-	rl_buffer_free(&bytes);
+	bool ok = rl_ask_as(n, rl_outbox_front(&n->parked), r, form);
 	if (ok)
 		rl_outbox_pop(&n->parked);
 	return ok;

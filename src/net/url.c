@@ -242,7 +242,7 @@ int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why
 	return bad == no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_URL;
 }
 
-static void wipe(char *secret)
+void rl_secret_free(char *secret)
 {
 	if (secret != NULL)
 		explicit_bzero(secret, strlen(secret));
@@ -251,8 +251,8 @@ static void wipe(char *secret)
 
 void rl_endpoint_free(struct rl_endpoint *e)
 {
-	wipe(e->user);
-	wipe(e->password);
+	rl_secret_free(e->user);
+	rl_secret_free(e->password);
 	free(e->host);
 	free(e->address);
 	*e = (struct rl_endpoint){0};

@@ -27,6 +27,9 @@ struct rl_endpoint {
  * REDLOCK_E_NOMEM; then `ret` is empty. */
 int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why_size);
 
+/* Wipes and frees a text. NULL is allowed. */
+void rl_secret_free(char *secret);
+
 /* Frees and wipes. An empty endpoint is allowed. */
 void rl_endpoint_free(struct rl_endpoint *endpoint);
 

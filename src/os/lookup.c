@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 
 #include "os/bell.h"
 #include "os/resolve.h"
+#include "os/thread.h"
 
 /* What is not touched costs nothing, and NSS modules differ in what they want. */
 #define STACK_BYTES ((size_t)256 * 1024)
@@ -127,11 +127,8 @@ static struct rl_lookup *make(const char *host, uint16_t port)
 	return NULL;
 }
 
-/* Signals of the process are none of its business. */
 static int start_thread(struct rl_lookup *l)
 {
-	sigset_t all;
-	sigset_t before;
 	pthread_attr_t attributes;
 	pthread_t thread;
 	if (pthread_attr_init(&attributes) != 0)
@@ -139,12 +136,9 @@ static int start_thread(struct rl_lookup *l)
 	long least = sysconf(_SC_THREAD_STACK_MIN); /* with what thread-local variables of the program need */
 	(void)pthread_attr_setstacksize(&attributes, STACK_BYTES + (least > 0 ? (size_t)least : 0));
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&thread, &attributes, run, l);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int error = rl_thread_start(&thread, &attributes, run, l);
 	pthread_attr_destroy(&attributes);
-	return -error;
+	return error;
 }
 
 int rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, uint32_t id,

@@ -162,7 +162,7 @@ OWN_ROWS = [
 		"explicit_bzero(o->bytes + o->head, o->ring[o->first].size);\n", ";\n"),
 	("credentials take the place of those in the URL", 36, "src/credentials.c",
 		"e->lent_password = e->password == NULL;", "e->lent_password = true;"),
-	("the old password stays in memory", 36, "src/credentials.c", "explicit_bzero(text, strlen(text));", ";"),
+	("the old password stays in memory", 36, "src/net/url.c", "explicit_bzero(secret, strlen(secret));", ";"),
 	("new credentials: half of the nodes", 36, "src/credentials.c",
 		"told = rl_auth_renew(&c->nodes[i], c->now_ns) && told;", "told = told && i % 2 == 0 && rl_auth_renew(&c->nodes[i], c->now_ns);"),
 	# ---- 37 ----
@@ -183,7 +183,7 @@ OWN_ROWS = [
 		"n->left_ghost = leaves_ghost(entry);", "n->left_ghost = false;"),
 	("half a request is answered", 38, NODE,
 		"!rl_outbox_front_unsent(asked) : rl_outbox_front_sent(asked);", "!rl_outbox_front_unsent(asked) : !rl_outbox_front_unsent(asked);"),
-	("all clients come back together", 38, BACKOFF, "return range.least_ns + n->entropy % width;", "return range.least_ns;"),
+	("all clients come back together", 38, BACKOFF, "return range.least_ns + entropy % width;", "return range.least_ns;"),
 	("a server that closes on every command is asked at once, for ever", 38, BACKOFF,
 		"bool excused = opened && n->failures == 0 && !n->brief;", "bool excused = opened && n->failures == 0;"),
 	("a connection is steady as soon as it opens", 38, BACKOFF,
