@@ -38,6 +38,8 @@
  * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
  * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks.
  *
+ * Numbers. The values of all enums are a promise to programs that were built before: they stay.
+ *
  * Errors are negative, 0 is success. Out-parameters are last and are written only on success. The library
  * prints nothing, touches no signal, and never exits or aborts the process because of what a server says.
  */
@@ -112,49 +114,51 @@ REDLOCK_API const char *redlock_error_name(int error);
 /* ---- 3. Votes: what one node said ------------------------------------------------------------------- */
 
 /*
- * X(name, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is a
- * vote that failed and may work later; FATAL is a vote that needs an operator.
+ * X(name, value, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is
+ * a vote that failed and may work later; FATAL is a vote that needs an operator. Values are a promise to
+ * programs that were built before: none changes, new ones come behind the last, and a program treats a code
+ * that it does not know by its redlock_vote_kind(). REDLOCK_VOTE_COUNT grows with them.
  * Which server answers map to which vote: src/net/answer.c, from the servers' sources.
  */
 #define REDLOCK_VOTE_MAP(X)                                                                                  \
-	X(PENDING, PENDING, "no answer yet")                                                                     \
-	X(YES, YES, "yes")                                                                                       \
-	X(NO, NO, "no: the key is missing or is somebody else's")                                                \
-	X(TIMEOUT, MISSING, "no answer in time")                                                                 \
-	X(UNSENT, MISSING, "not connected in time, nothing was sent")                                            \
-	X(DOWN, MISSING, "not reachable")                                                                        \
-	X(CLOSED, MISSING, "connection lost before the answer")                                                  \
-	X(BACKLOG, MISSING, "not answering, its queue is full")                                                  \
-	X(LOADING, MISSING, "loading its data set")                                                              \
-	X(BLOCKED, MISSING, "busy with a script or a failover")                                                  \
-	X(OOM, MISSING, "out of memory (maxmemory reached)")                                                     \
-	X(MISCONF, MISSING, "cannot persist, refuses writes")                                                    \
-	X(REPLICAS, MISSING, "too few replicas, refuses writes")                                                 \
-	X(SERVER, MISSING, "answered with an error")                                                             \
-	X(GARBAGE, MISSING, "answered with something that is not the Redis protocol")                            \
-	X(READONLY, FATAL, "is a read-only replica")                                                             \
-	X(CLUSTER, FATAL, "is a cluster node, not an independent master")                                        \
-	X(AUTH, FATAL, "refused the user or password")                                                           \
-	X(NOPERM, FATAL, "the user may not run the command")                                                     \
-	X(COMMAND, FATAL, "does not know the command")                                                           \
-	X(DATABASE, FATAL, "has no such database")                                                               \
-	X(NAME, MISSING, "its host name cannot be resolved")                                                     \
-	X(DUPLICATE, FATAL, "is the same server as another node")                                                \
-	X(TLS, FATAL, "no secure connection")
+	X(PENDING, 0, PENDING, "no answer yet")                                                                  \
+	X(YES, 1, YES, "yes")                                                                                    \
+	X(NO, 2, NO, "no: the key is missing or is somebody else's")                                             \
+	X(TIMEOUT, 3, MISSING, "no answer in time")                                                              \
+	X(UNSENT, 4, MISSING, "not connected in time, nothing was sent")                                         \
+	X(DOWN, 5, MISSING, "not reachable")                                                                     \
+	X(CLOSED, 6, MISSING, "connection lost before the answer")                                               \
+	X(BACKLOG, 7, MISSING, "not answering, its queue is full")                                               \
+	X(LOADING, 8, MISSING, "loading its data set")                                                           \
+	X(BLOCKED, 9, MISSING, "busy with a script or a failover")                                               \
+	X(OOM, 10, MISSING, "out of memory (maxmemory reached)")                                                 \
+	X(MISCONF, 11, MISSING, "cannot persist, refuses writes")                                                \
+	X(REPLICAS, 12, MISSING, "too few replicas, refuses writes")                                             \
+	X(SERVER, 13, MISSING, "answered with an error")                                                         \
+	X(GARBAGE, 14, MISSING, "answered with something that is not the Redis protocol")                        \
+	X(READONLY, 15, FATAL, "is a read-only replica")                                                         \
+	X(CLUSTER, 16, FATAL, "is a cluster node, not an independent master")                                    \
+	X(AUTH, 17, FATAL, "refused the user or password")                                                       \
+	X(NOPERM, 18, FATAL, "the user may not run the command")                                                 \
+	X(COMMAND, 19, FATAL, "does not know the command")                                                       \
+	X(DATABASE, 20, FATAL, "has no such database")                                                           \
+	X(NAME, 21, MISSING, "its host name cannot be resolved")                                                 \
+	X(DUPLICATE, 22, FATAL, "is the same server as another node")                                            \
+	X(TLS, 23, FATAL, "no secure connection")
 
 enum redlock_vote_code {
-#define REDLOCK_VOTE_ENUM(name, kind, text) REDLOCK_VOTE_##name,
+#define REDLOCK_VOTE_ENUM(name, value, kind, text) REDLOCK_VOTE_##name = (value),
 	REDLOCK_VOTE_MAP(REDLOCK_VOTE_ENUM)
 #undef REDLOCK_VOTE_ENUM
 	    REDLOCK_VOTE_COUNT
 };
 
 enum redlock_vote_kind {
-	REDLOCK_KIND_PENDING,
-	REDLOCK_KIND_YES,
-	REDLOCK_KIND_NO,
-	REDLOCK_KIND_MISSING,
-	REDLOCK_KIND_FATAL
+	REDLOCK_KIND_PENDING = 0,
+	REDLOCK_KIND_YES = 1,
+	REDLOCK_KIND_NO = 2,
+	REDLOCK_KIND_MISSING = 3,
+	REDLOCK_KIND_FATAL = 4
 };
 
 struct redlock_vote {
@@ -394,17 +398,17 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock
 /* ---- 6. Event loops ----------------------------------------------------------------------------------- */
 
 enum redlock_operation {
-	REDLOCK_OP_NONE,
-	REDLOCK_OP_ACQUIRE,
-	REDLOCK_OP_EXTEND,
-	REDLOCK_OP_RELEASE,
-	REDLOCK_OP_QUERY
+	REDLOCK_OP_NONE = 0,
+	REDLOCK_OP_ACQUIRE = 1,
+	REDLOCK_OP_EXTEND = 2,
+	REDLOCK_OP_RELEASE = 3,
+	REDLOCK_OP_QUERY = 4
 };
 
 enum redlock_event_kind {
-	REDLOCK_EVENT_DONE = 1, /* an operation that was started with redlock_start_*() has ended */
-	REDLOCK_EVENT_DANGER,   /* validity ends in danger_ms and was not extended */
-	REDLOCK_EVENT_LOST      /* the lock is lost; not sent after a release */
+	REDLOCK_EVENT_DONE = 1,   /* an operation that was started with redlock_start_*() has ended */
+	REDLOCK_EVENT_DANGER = 2, /* validity ends in danger_ms and was not extended */
+	REDLOCK_EVENT_LOST = 3    /* the lock is lost; not sent after a release */
 };
 
 struct redlock_event {

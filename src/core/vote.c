@@ -9,7 +9,7 @@ struct meaning {
 };
 
 static const struct meaning meanings[REDLOCK_VOTE_COUNT] = {
-#define MEANING(name, kind, text) {REDLOCK_KIND_##kind, #name, text},
+#define MEANING(name, value, kind, text) [value] = {REDLOCK_KIND_##kind, #name, text},
     REDLOCK_VOTE_MAP(MEANING)
 #undef MEANING
 };

@@ -12,7 +12,7 @@ static void every_vote_is_named(void **state)
 		enum redlock_vote_kind kind;
 		const char *name;
 	} votes[] = {
-#define VOTE(name, kind, text) {REDLOCK_VOTE_##name, REDLOCK_KIND_##kind, #name},
+#define VOTE(name, value, kind, text) {REDLOCK_VOTE_##name, REDLOCK_KIND_##kind, #name},
 	    REDLOCK_VOTE_MAP(VOTE)
 #undef VOTE
 	};
@@ -25,6 +25,30 @@ static void every_vote_is_named(void **state)
 		for (unsigned j = 0; j < i; j++)
 			assert_string_not_equal(redlock_vote_text(votes[i].code), redlock_vote_text(votes[j].code));
 	}
+}
+
+/* The numbers are a promise to programs that were built before, and to bindings, which copy them. A new one
+ * is added here too. */
+static void numbers_stay(void **state)
+{
+	(void)state;
+	static const char *const promised[] = {
+	    "PENDING", "YES",     "NO",     "TIMEOUT", "UNSENT",   "DOWN",   "CLOSED",    "BACKLOG",
+	    "LOADING", "BLOCKED", "OOM",    "MISCONF", "REPLICAS", "SERVER", "GARBAGE",   "READONLY",
+	    "CLUSTER", "AUTH",    "NOPERM", "COMMAND", "DATABASE", "NAME",   "DUPLICATE", "TLS",
+	};
+	assert_int_equal(COUNT(promised), REDLOCK_VOTE_COUNT);
+	for (unsigned i = 0; i < COUNT(promised); i++)
+		assert_string_equal(redlock_vote_name((enum redlock_vote_code)i), promised[i]);
+
+	static const int others[][5] = {
+	    {REDLOCK_KIND_PENDING, REDLOCK_KIND_YES, REDLOCK_KIND_NO, REDLOCK_KIND_MISSING, REDLOCK_KIND_FATAL},
+	    {REDLOCK_OP_NONE, REDLOCK_OP_ACQUIRE, REDLOCK_OP_EXTEND, REDLOCK_OP_RELEASE, REDLOCK_OP_QUERY},
+	    {0, REDLOCK_EVENT_DONE, REDLOCK_EVENT_DANGER, REDLOCK_EVENT_LOST, 4},
+	};
+	for (unsigned i = 0; i < COUNT(others); i++)
+		for (int value = 0; value < 5; value++)
+			assert_int_equal(others[i][value], value);
 }
 
 /* Only YES counts for a claim, and only YES and NO are definite. */
@@ -54,6 +78,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_vote_is_named),
+	    cmocka_unit_test(numbers_stay),
 	    cmocka_unit_test(few_votes_are_definite),
 	    cmocka_unit_test(unknown_votes_are_missing),
 	};
