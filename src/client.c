@@ -206,7 +206,9 @@ void redlock_close(redlock_client *c)
 	}
 	while (c->locks != NULL)
 		rl_handle_detach(c->locks, true);
-	if (!child)
+	if (!child) {
+		rl_credentials_end(c);
 		rl_settle(c);
+	}
 	destroy(c, child);
 }

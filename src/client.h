@@ -80,6 +80,7 @@ struct redlock_client {
 	unsigned node_count;
 	unsigned quorum;
 	struct rl_node *nodes;
+	bool new_credentials; /* there may be nodes that are to log in again */
 
 	uint32_t node_timeout_ms; /* 0: by the TTL */
 	uint32_t drift_ppm;
@@ -190,6 +191,12 @@ void rl_wait(redlock_client *c, pthread_cond_t *condition);
 
 /* Gives the endpoint what its URL does not say. False: out of memory. */
 bool rl_credentials_lend(struct rl_endpoint *endpoint, const char *user, const char *password);
+
+/* New credentials: lets the next node log in with them, unless one does. */
+void rl_credentials_go_on(redlock_client *c);
+
+/* No node logs in any more, and what waits for that may be sent, unless the AUTH has left. */
+void rl_credentials_end(redlock_client *c);
 
 /* ---- keeper.c ---- */
 

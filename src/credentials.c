@@ -56,15 +56,40 @@ static bool exchange_all(redlock_client *c, const char *user, const char *passwo
 	return true;
 }
 
-static bool tell_nodes(redlock_client *c)
+static void tell_nodes(redlock_client *c)
 {
-	bool told = true;
 	for (unsigned i = 0; i < c->node_count; i++) {
 		const struct rl_endpoint *e = &c->nodes[i].endpoint;
 		if (e->lent_user || e->lent_password)
-			told = rl_auth_renew(&c->nodes[i], c->now_ns) && told;
+			rl_auth_renew(&c->nodes[i], c->now_ns);
 	}
-	return told;
+	c->new_credentials = true;
+}
+
+/* One node after the other: what it is asked waits meanwhile, and a quorum must be there for renewals. */
+void rl_credentials_go_on(redlock_client *c)
+{
+	struct rl_node *next = NULL;
+	bool any = false;
+	for (unsigned i = c->node_count; i-- > 0;) {
+		struct rl_node *n = &c->nodes[i];
+		if (n->login_by_ns != 0)
+			return;
+		any |= n->new_credentials;
+		if (rl_auth_is_due(n))
+			next = n;
+	}
+	c->new_credentials = any;
+	if (next != NULL)
+		rl_auth_begin(next, c->now_ns);
+}
+
+void rl_credentials_end(redlock_client *c)
+{
+	c->new_credentials = false;
+	for (unsigned i = 0; i < c->node_count; i++)
+		if (c->nodes[i].setup.count == 0)
+			rl_auth_end(&c->nodes[i]);
 }
 
 int redlock_set_credentials(redlock_client *c, const char *user, const char *password)
@@ -74,7 +99,9 @@ int redlock_set_credentials(redlock_client *c, const char *user, const char *pas
 	if (error < 0)
 		return error;
 	c->now_ns = rl_clock_now();
-	if (!exchange_all(c, user, password, logins) || !tell_nodes(c))
+	if (exchange_all(c, user, password, logins))
+		tell_nodes(c);
+	else
 		error = REDLOCK_E_NOMEM;
 	rl_settle(c);
 	rl_leave(c);

@@ -52,8 +52,8 @@ static bool can_send(const struct rl_node *n)
 {
 	if (n->link != RL_LINK_OPEN || n->watching_write)
 		return n->link == RL_LINK_BROKEN;
-	return rl_outbox_unsent(&n->setup).size > 0 || (n->gate == 0 && rl_outbox_unsent(&n->outbox).size > 0) ||
-	       rl_talk_may_go_on(n);
+	return rl_outbox_unsent(&n->setup).size > 0 ||
+	       (rl_node_may_send(n) && rl_outbox_unsent(&n->outbox).size > 0) || rl_talk_may_go_on(n);
 }
 
 static bool has_work(const redlock_client *c)

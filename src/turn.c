@@ -78,6 +78,8 @@ static void arm(redlock_client *c)
 void rl_settle(redlock_client *c)
 {
 	atomic_store(&c->left, false);
+	if (c->new_credentials)
+		rl_credentials_go_on(c);
 	send_all(c);
 	arm(c);
 }

@@ -231,12 +231,13 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *op
 /*
  * Changes user and password of the nodes whose URL names none, as `user` and `password` of the options; what
  * a URL says stays that node's own. NULL user: the default user; NULL password: none. Both are copied, the
- * old copies are wiped. New connections use the new ones; open ones log in again behind what they were asked
- * before, without a pause; a node that refused the old ones is tried again at once. A server that refuses the
- * new ones leaves the connection as it was, and no vote is lost by that alone: redlock_node_status() has
- * `last_failure` AUTH then, and PENDING again once a login is accepted. Without both user and password open
- * connections stay as they are. Never blocks. Any thread.
- * Errors: FORKED, NOMEM (nothing has changed, or an open connection was not told: call again).
+ * old copies are wiped. New connections use the new ones; a node that refused the old ones is tried again at
+ * once; open connections log in again, one node after the other, as the client is driven (by calls, the event
+ * loop or the keeper): each when all that it was asked is answered, and what it is asked meanwhile waits for
+ * the login, 5 s at most. A server that refuses the new ones leaves the connection as it was, and no vote is
+ * lost by that alone: redlock_node_status() has `last_failure` AUTH then, and PENDING again once a login is
+ * accepted. Without both user and password open connections stay as they are. Never blocks. Any thread.
+ * Errors: FORKED, NOMEM (nothing has changed).
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_set_credentials(redlock_client *client, const char *user,
                                                            const char *password);

@@ -77,7 +77,7 @@ static void find_set(const struct rl_node *n, struct rl_entry *entry, bool parks
 {
 	entry->set_number = parks ? rl_outbox_find_acquire(&n->parked, entry->tag) : 0;
 	entry->set_parked = entry->set_number != 0;
-	if (entry->set_number == 0 && n->setup.count > 0)
+	if (entry->set_number == 0 && (n->setup.count > 0 || n->login_holds))
 		entry->set_number = rl_outbox_find_acquire(&n->outbox, entry->tag);
 }
 
@@ -107,7 +107,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
 	if (n->outbox.count == 0)
 		n->progress_ns = now_ns;
-	if (entry.owed && (parks || n->setup.count > 0))
+	if (entry.owed && (parks || n->setup.count > 0 || n->login_holds))
 		find_set(n, &entry, parks);
 	struct rl_slice all = {bytes->bytes, bytes->size};
 	if (!(parks ? rl_talk_park(n, &entry, r->name, all) : rl_outbox_push(&n->outbox, &entry, all)))

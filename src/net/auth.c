@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Logging in: when a connection opens, and again on an open one when the credentials change. */
+/*
+ * Logging in: when a connection opens, and again on an open one when the credentials change.
+ *
+ * Redis from 7.2 on and Valkey 8 do not answer an AUTH that they refuse while replies of the connection are
+ * unsent (addAuthErrReply() in their acl.c): each later answer would be taken for the one before it, and
+ * somebody's release for a grant. So the second login is a barrier: all that was asked is answered when AUTH
+ * is sent, nothing is sent until it is answered, and where no answer comes the connection ends. Requests wait
+ * in the outbox meanwhile. The client lets one node do so at a time (credentials.c), and the others vote.
+ */
 #include <stdio.h>
 #include <string.h>
 
+#include "core/quorum.h"
 #include "net/answer.h"
 #include "net/node.h"
+
+/* For all of it, from its beginning: the server must answer what it was asked before, then the AUTH. */
+#define LOGIN_LIMIT_NS (5000 * RL_NS_PER_MS)
 
 #define TEXT(text) ((struct rl_slice){text, strlen(text)})
 
@@ -32,45 +44,75 @@ bool rl_auth_push(struct rl_outbox *outbox, const struct rl_endpoint *e)
 	return ok;
 }
 
-/* No byte of a connection that is being made has left. One that is open is told behind all that it was asked:
- * also when its first login is not answered yet, which is then followed by this one. */
-bool rl_auth_renew(struct rl_node *n, uint64_t now_ns)
+/* No byte of a connection that is being made has left: it opens with the new ones. */
+void rl_auth_renew(struct rl_node *n, uint64_t now_ns)
 {
 	n->new_credentials = true;
 	switch (n->link) {
 	case RL_LINK_DOWN:
 		if (n->failure != REDLOCK_VOTE_AUTH)
-			return true;
+			break;
 		n->failures = 0;
 		rl_node_connect(n, now_ns);
-		return true;
+		break;
 	case RL_LINK_CONNECTING:
-		if (rl_handshake_begin(n))
-			return true;
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory"); /* half of it must not be said */
-		return false;
+		if (!rl_handshake_begin(n))
+			rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory"); /* half of it must not be said */
+		break;
 	case RL_LINK_OPEN:
 		rl_auth_accepted(n); /* what was refused before were the old ones */
-		if (n->outbox.count == 0)
-			n->progress_ns = now_ns;
-		return rl_auth_push(&n->outbox, &n->endpoint);
+		break;
 	case RL_LINK_BROKEN:
 		break; /* rl_backoff_begin() comes */
 	}
-	return true;
+}
+
+bool rl_auth_is_due(const struct rl_node *n)
+{
+	bool open = n->link == RL_LINK_OPEN && n->setup.count == 0;
+	return open && n->new_credentials && rl_endpoint_logs_in(&n->endpoint);
+}
+
+void rl_auth_begin(struct rl_node *n, uint64_t now_ns)
+{
+	n->login_by_ns = rl_time_add(now_ns, LOGIN_LIMIT_NS);
+}
+
+void rl_auth_end(struct rl_node *n)
+{
+	n->login_by_ns = 0;
+	n->login_holds = false;
+}
+
+/* What a WATCH has seen counts for one user only: between the two steps of a transaction nobody logs in. */
+bool rl_auth_go_on(struct rl_node *n)
+{
+	if (n->setup.count > 0 || n->transaction.step != RL_STEP_NONE)
+		return false;
+	n->login_holds = true;
+	if (n->outbox.count > 0 && !rl_outbox_front_unsent(&n->outbox))
+		return false; /* not all answered */
+	n->new_credentials = false;
+	if (!rl_endpoint_logs_in(&n->endpoint))
+		rl_auth_end(n); /* they were taken back */
+	else if (!rl_auth_push(&n->setup, &n->endpoint))
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
+	return n->link == RL_LINK_OPEN;
 }
 
 void rl_auth_answer(struct rl_node *n, const struct rl_reply *reply)
 {
 	const struct rl_reply_value *v = &reply->value;
+	rl_outbox_pop(&n->setup);
+	rl_auth_end(n);
 	if (v->type != RL_REPLY_ERROR) {
 		rl_auth_accepted(n);
-		return;
+	} else if (!n->new_credentials) { /* else there are newer ones, which nobody has refused */
+		n->failure = rl_vote_of_error(v->text);
+		/* "unknown command 'AUTH', with args beginning with: ..." would repeat the password */
+		snprintf(n->failure_text, sizeof n->failure_text, "the new credentials are refused: %.*s",
+		         (int)strcspn(v->text, ",\r\n"), v->text);
 	}
-	n->failure = rl_vote_of_error(v->text);
-	/* "unknown command 'AUTH', with args beginning with: ..." would repeat the password */
-	snprintf(n->failure_text, sizeof n->failure_text, "the new credentials are refused: %.*s",
-	         (int)strcspn(v->text, ",\r\n"), v->text);
 }
 
 void rl_auth_accepted(struct rl_node *n)

@@ -38,7 +38,7 @@ static struct range range_of(unsigned failures, bool needed)
 
 static void count_failure(struct rl_node *n, uint64_t now_ns)
 {
-	bool opened = n->setup.count == 0;
+	bool opened = n->setup.count == 0 || n->login_by_ns != 0;
 	bool steady = opened && now_ns - n->opened_ns >= STEADY_NS;
 	bool excused = opened && n->failures == 0 && !n->brief;
 	if (steady)

@@ -122,6 +122,19 @@ static bool is_turned_away(const char *text)
 	return strncmp(text, "DENIED", 6) == 0 || strncmp(text, "ERR max number of clients", 25) == 0;
 }
 
+bool rl_handshake_fits(enum rl_setup setup, const struct rl_reply *reply)
+{
+	static const enum rl_reply_type types[] = {
+	    [RL_SETUP_AUTH] = RL_REPLY_STATUS, [RL_SETUP_SELECT] = RL_REPLY_STATUS,
+	    [RL_SETUP_ID] = RL_REPLY_INTEGER,  [RL_SETUP_INFO] = RL_REPLY_STRING,
+	    [RL_SETUP_PROBE] = RL_REPLY_ARRAY, [RL_SETUP_KILL] = RL_REPLY_INTEGER,
+	};
+	const struct rl_reply_value *v = &reply->value;
+	if (v->type == RL_REPLY_ERROR)
+		return true;
+	return v->type == types[setup] && (v->type != RL_REPLY_STATUS || strcmp(v->text, "OK") == 0);
+}
+
 void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl_reply *reply,
                          uint64_t now_ns)
 {
@@ -137,8 +150,8 @@ void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl
 	if (setup == RL_SETUP_AUTH)
 		rl_auth_accepted(n);
 	if (setup == RL_SETUP_ID)
-		n->client_id = v->type == RL_REPLY_INTEGER ? v->integer : 0;
-	if (setup == RL_SETUP_KILL && v->type != RL_REPLY_INTEGER)
+		n->client_id = error ? 0 : v->integer;
+	if (setup == RL_SETUP_KILL && error)
 		rl_node_ghost_stays(n);
 	if (setup == RL_SETUP_INFO) {
 		char run_id_before[sizeof n->run_id];

@@ -137,6 +137,8 @@ uint64_t rl_node_deadline(const struct rl_node *n)
 	case RL_LINK_CONNECTING:
 		return rl_time_min(n->connect_by_ns, rl_dial_deadline(&n->dial));
 	case RL_LINK_OPEN:
+		if (n->login_by_ns != 0)
+			return n->login_by_ns;
 		return n->outbox.count + n->setup.count > 0 ? rl_time_add(n->progress_ns, STALL_LIMIT_NS)
 		                                            : UINT64_MAX;
 	case RL_LINK_BROKEN:

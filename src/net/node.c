@@ -116,6 +116,7 @@ static void end_break(struct rl_node *n, uint64_t now_ns)
 		add_ghost(n);
 	rl_backoff_begin(n, now_ns);
 	rl_outbox_clear(&n->setup);
+	rl_auth_end(n);
 	rl_talk_end(n);
 	n->link = RL_LINK_DOWN;
 }
@@ -191,6 +192,13 @@ static bool send_from(struct rl_node *n, struct rl_outbox *outbox, bool more)
 	return moved == unsent.size;
 }
 
+/* Opening commands come first. */
+static bool send_queued(struct rl_node *n)
+{
+	bool both = rl_node_may_send(n) && rl_outbox_unsent(&n->outbox).size > 0;
+	return send_from(n, &n->setup, both) && (!both || send_from(n, &n->outbox, false));
+}
+
 void rl_node_flush(struct rl_node *n)
 {
 	if (n->link != RL_LINK_OPEN)
@@ -204,8 +212,12 @@ void rl_node_flush(struct rl_node *n)
 		rl_talk_go_on(n);
 	if (n->link != RL_LINK_OPEN)
 		return;
-	bool both = n->gate == 0 && rl_outbox_unsent(&n->outbox).size > 0;
-	bool all = send_from(n, &n->setup, both) && (!both || send_from(n, &n->outbox, false));
+	bool all = send_queued(n);
+	if (all && n->login_by_ns != 0) {
+		all = !rl_auth_go_on(n) || send_queued(n);
+		if (n->link != RL_LINK_OPEN)
+			return;
+	}
 	rl_node_watch(n, !all || rl_stream_wants_write(&n->stream));
 }
 
@@ -287,14 +299,24 @@ static bool take_reply(struct rl_node *n, const struct rl_entry *front, const st
 			rl_outbox_pop(&n->outbox);
 		return false;
 	}
-	bool error = reply->value.type == RL_REPLY_ERROR, login = entry.setup == RL_SETUP_AUTH;
-	bool again = error && !login && rl_ask_again(n, &entry, reply);
-	if (login)
-		rl_auth_answer(n, reply);
-	else if (!again)
+	bool error = reply->value.type == RL_REPLY_ERROR;
+	bool again = error && rl_ask_again(n, &entry, reply);
+	if (!again)
 		take_answer(n, &entry, reply, ret, now_ns);
 	rl_outbox_pop(&n->outbox);
 	return !again && entry.tag.seq != 0;
+}
+
+static void take_setup(struct rl_node *n, const struct rl_entry *front, const struct rl_reply *reply,
+                       uint64_t now_ns)
+{
+	enum rl_setup setup = (enum rl_setup)front->setup;
+	if (!rl_handshake_fits(setup, reply))
+		go_astray(n, front);
+	else if (n->login_by_ns != 0)
+		rl_auth_answer(n, reply);
+	else
+		rl_handshake_answer(n, setup, reply, now_ns);
 }
 
 bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
@@ -315,7 +337,7 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 			break;
 		}
 		if (opening)
-			rl_handshake_answer(n, (enum rl_setup)front->setup, reply, now_ns);
+			take_setup(n, front, reply, now_ns);
 		else if (take_reply(n, front, reply, ret, now_ns))
 			return true;
 	}

@@ -82,7 +82,9 @@ struct rl_node {
 
 	unsigned failures;    /* connections in a row that did not work, see backoff.c */
 	bool brief;           /* the last one opened and ended soon */
-	bool new_credentials; /* since this connection was begun */
+	bool new_credentials; /* since this connection logged in */
+	bool login_holds;     /* a login waits for answers: nothing else is sent before it has its own */
+	uint64_t login_by_ns; /* when that is given up; 0: none has begun */
 	uint64_t opened_ns;   /* when the opening commands were answered */
 	uint64_t retry_at_ns;
 	uint64_t connect_by_ns;
@@ -159,13 +161,23 @@ bool rl_endpoint_logs_in(const struct rl_endpoint *endpoint);
 /* Appends the AUTH of the endpoint, if it logs in. False: out of memory. */
 bool rl_auth_push(struct rl_outbox *outbox, const struct rl_endpoint *endpoint);
 
-/* The endpoint has new credentials: an open connection logs in with them behind what was asked before, and a
- * node that refused the old ones is tried again at once. False: out of memory, this connection was not told.
- */
-bool rl_auth_renew(struct rl_node *node, uint64_t now_ns);
+/* The endpoint has new credentials: an open connection is due to log in with them, and a node that refused
+ * the old ones is tried again at once. */
+void rl_auth_renew(struct rl_node *node, uint64_t now_ns);
+
+/* Whether an open connection is due to log in again, and begins to. The barrier comes down in
+ * rl_node_flush(), and node->login_by_ns is 0 again when it is over. */
+bool rl_auth_is_due(const struct rl_node *node);
+void rl_auth_begin(struct rl_node *node, uint64_t now_ns);
+
+/* All that was asked is sent: nothing else is before the login. True: there is more to send now. */
+bool rl_auth_go_on(struct rl_node *node);
 
 /* Takes the answer to the AUTH of an open connection, which stays as the server left it. */
 void rl_auth_answer(struct rl_node *node, const struct rl_reply *reply);
+
+/* It is over, or the connection is. */
+void rl_auth_end(struct rl_node *node);
 
 /* A login succeeded: an older one that was refused says nothing any more. */
 void rl_auth_accepted(struct rl_node *node);
@@ -199,6 +211,12 @@ enum redlock_vote_code rl_node_broken_vote(const struct rl_node *node, bool unse
 
 /* Why nothing could be sent; `otherwise` if what is known leaves open whether something was executed. */
 enum redlock_vote_code rl_node_unsent_vote(const struct rl_node *node, enum redlock_vote_code otherwise);
+
+/* Whether operations may be sent on an open connection: neither opening commands nor a login come first. */
+static inline bool rl_node_may_send(const struct rl_node *node)
+{
+	return node->gate == 0 && !node->login_holds;
+}
 
 /* Before a connection is open and its gate is, no operation has left on it. */
 bool rl_node_may_have_sent(const struct rl_node *node);
@@ -252,7 +270,10 @@ void rl_talk_end(struct rl_node *node);
 /* Puts the opening commands into node->setup. False: out of memory. */
 bool rl_handshake_begin(struct rl_node *node);
 
-/* Takes the answer to the opening command `setup`. */
+/* Whether this is an answer to the command `setup` at all, and not to another one. */
+bool rl_handshake_fits(enum rl_setup setup, const struct rl_reply *reply);
+
+/* Takes the answer to the opening command `setup`, which fits. */
 void rl_handshake_answer(struct rl_node *node, enum rl_setup setup, const struct rl_reply *reply,
                          uint64_t now_ns);
 

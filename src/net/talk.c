@@ -115,11 +115,12 @@ static bool begin(struct rl_node *n)
 	return ok;
 }
 
-/* Not before the opening commands are answered: they may say that this is another server. */
+/* Not before the opening commands are answered, which may say that this is another server; nor when a login
+ * waits for the one that is under way. */
 bool rl_talk_may_go_on(const struct rl_node *n)
 {
-	bool ready = n->link == RL_LINK_OPEN && n->setup.count == 0 && n->talk_resolved == 0;
-	return ready && n->parked.count > 0 && n->transaction.step == RL_STEP_NONE;
+	bool ready = n->link == RL_LINK_OPEN && n->setup.count == 0 && n->login_by_ns == 0;
+	return ready && n->talk_resolved == 0 && n->parked.count > 0 && n->transaction.step == RL_STEP_NONE;
 }
 
 void rl_talk_go_on(struct rl_node *n)
@@ -168,15 +169,9 @@ static void give_up(struct rl_node *n)
 	rl_methods_forgive(&n->methods);
 }
 
-/* A login that was queued behind READ may be that of a user who has no MULTI: then its DEL would be executed
- * alone. So what was read counts for nothing, and is read again behind the login. */
 static bool push_change(struct rl_node *n)
 {
 	struct rl_buffer bytes = {0};
-	if (n->outbox.secrets > 0) {
-		rl_transaction_drop(&n->transaction);
-		return true;
-	}
 	bool ok = rl_transaction_change(&n->transaction, &bytes) && push_step(n, &bytes);
 	rl_buffer_free(&bytes);
 	return ok;

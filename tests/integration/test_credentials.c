@@ -168,6 +168,49 @@ static void test_refused(void **state)
 	redlock_close(client);
 }
 
+/* Servers from Redis 7.2 to 8.6 and Valkey 8 leave out the answer to an AUTH that they refuse while answers
+ * to what came before are unsent. What somebody else holds is never granted by the answers behind it: the
+ * first of them is sent together with what the login would have been. */
+static void test_refused_with_answers_pending(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 10, FREE = 4 };
+	change_password("pending", "");
+	redlock_client *client = open_as("worker", "pending"), *rival = open_as("worker", "pending");
+	redlock_lock *taken = fixture_lock(rival, "taken", WAIT_LONG_TTL_MS, 0);
+	redlock_lock *locks[FREE + 1] = {fixture_lock(client, "taken", WAIT_LONG_TTL_MS, 0)};
+	for (unsigned i = 1; i <= FREE; i++)
+		locks[i] = fixture_lock(client, (char[]){'f', (char)('0' + i), '\0'}, WAIT_LONG_TTL_MS, 0);
+	expect_ok(taken, redlock_acquire(taken));
+	assert_soon(all_connected(client));
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		expect_ok(locks[1], redlock_start_acquire(locks[1]));
+		expect_ok(NULL, redlock_set_credentials(client, "worker", "wrong"));
+		expect_ok(locks[0], redlock_start_acquire(locks[0]));
+		for (unsigned i = 2; i <= FREE; i++)
+			expect_ok(locks[i], redlock_start_acquire(locks[i]));
+		for (unsigned done = 0; done <= FREE; done++) {
+			struct redlock_event event;
+			int got = 0;
+			assert_soon(redlock_process(client) == 0 && (got = redlock_next(client, &event)) == 1);
+			assert_int_equal(event.kind, REDLOCK_EVENT_DONE);
+			expect_result(event.lock, event.lock == locks[0] ? REDLOCK_E_BUSY : 0, event.result);
+		}
+		assert_soon(logins_refused(client));
+		for (unsigned i = 1; i <= FREE; i++)
+			expect_ok(locks[i], redlock_release(locks[i]));
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(status_of(client, i).connected, 1);
+	expect_ok(taken, redlock_release(taken));
+	for (unsigned i = 0; i <= FREE; i++)
+		redlock_lock_free(locks[i]);
+	redlock_lock_free(taken);
+	redlock_close(client);
+	redlock_close(rival);
+}
+
 /* What the URL of a node says stays its own. */
 static void test_own_credentials_stay(void **state)
 {
@@ -313,7 +356,7 @@ static void test_nothing_is_left(void **state)
 	reveal(secret);
 	expect_ok(NULL, redlock_set_credentials(client, "worker", secret));
 	explicit_bzero(secret, sizeof secret);
-	assert_int_equal(heap_count(old_hidden), 0);
+	assert_driven(client, heap_count(old_hidden) == 0); /* a login with it may be under way */
 	assert_true(heap_count(new_hidden) >= 3);
 	redlock_close(client);
 	assert_int_equal(heap_count(new_hidden), 0);
@@ -336,9 +379,13 @@ static int stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_rotation),   cmocka_unit_test(test_closed_while_idle),
-	    cmocka_unit_test(test_refused),    cmocka_unit_test(test_own_credentials_stay),
-	    cmocka_unit_test(test_any_thread), cmocka_unit_test(test_nothing_is_left),
+	    cmocka_unit_test(test_rotation),
+	    cmocka_unit_test(test_closed_while_idle),
+	    cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_own_credentials_stay),
+	    cmocka_unit_test(test_refused_with_answers_pending),
+	    cmocka_unit_test(test_any_thread),
+	    cmocka_unit_test(test_nothing_is_left),
 	};
 	return cmocka_run_group_tests_name("credentials", tests, start, stop);
 }

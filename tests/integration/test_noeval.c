@@ -380,7 +380,7 @@ static void test_native(void **state)
 	     {.command = "EVAL", .reply = ":1\r\n"}},
 	    {{.command = "COMMAND", .reply = "-NOPERM x\r\n"},
 	     {.command = "DELEX", .reply = "-ERR not this\r\n"}},
-	    {{.command = "COMMAND", .reply = "+what?\r\n"}, {.command = "DELEX", .reply = "-ERR not this\r\n"}},
+	    {{.command = "COMMAND", .reply = "*0\r\n"}, {.command = "DELEX", .reply = "-ERR not this\r\n"}},
 	};
 	for (unsigned i = 0; i < sizeof plans / sizeof plans[0]; i++)
 		expect_served(plans[i]);

@@ -144,7 +144,7 @@ static void flush(struct talk *t)
 	}
 }
 
-/* The size of the first command, and its first letter; 0: not all there. */
+/* The size of the first command, and its first letter, but 'O' for COMMAND; 0: not all there. */
 static size_t first_command(const struct talk *t, char *ret_letter)
 {
 	const char *at = t->text, *end = t->text + t->size;
@@ -161,7 +161,7 @@ static size_t first_command(const struct talk *t, char *ret_letter)
 		if (end - stop < length + 3)
 			return 0;
 		if (i == 0)
-			*ret_letter = stop[1];
+			*ret_letter = stop[1] == 'C' && stop[2] == 'O' ? 'O' : stop[1];
 		at = stop + 1 + length + 2;
 	}
 	return (size_t)(at - t->text);
@@ -171,6 +171,8 @@ static void answer(struct talk *t, char letter)
 {
 	char info[96];
 	const char *text = letter == 'S' || letter == 'A' ? "+OK\r\n" : letter == 'I' ? info : ":1\r\n";
+	if (letter == 'O') /* COMMAND INFO */
+		text = "*2\r\n*-1\r\n*-1\r\n";
 	snprintf(info, sizeof info, "$47\r\nrun_id:%040d\r\n", t->peer->port);
 	if (t->answers == 0 && t->peer->plan.stall_in_answer)
 		t->stall_after = t->sent + 10;

@@ -212,9 +212,9 @@ static void new_credentials_while_connecting(void **state)
 		assert_int_equal(s->node.link, RL_LINK_CONNECTING);
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		failmalloc_arm(n, false);
-		told = rl_auth_renew(&s->node, s->now_ns);
+		rl_auth_renew(&s->node, s->now_ns);
 		failmalloc_disarm();
-		assert_true(told == (failmalloc_failures() == 0));
+		told = failmalloc_failures() == 0;
 		accept_if_any(s);
 		if (s->peer >= 0)
 			expect_heard(s, told ? "AUTH user secret\nSELECT 3\n" HELLO : "");

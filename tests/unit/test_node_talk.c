@@ -415,7 +415,8 @@ static void another_server(void **state)
 	scene_close(s);
 }
 
-/* A new login between reading and changing: it may be that of a user without MULTI. */
+/* A new login waits for the second step: it may be that of a user without MULTI. No other begins meanwhile.
+ */
 static void login_in_between(void **state)
 {
 	(void)state;
@@ -428,14 +429,18 @@ static void login_in_between(void **state)
 	s->node.methods.refused[RL_FORM_TEXT] = true;
 	scene_owe(s, 1, 2);
 	expect_heard(s, READ);
-	assert_true(rl_auth_renew(&s->node, s->now_ns));
-	expect_heard(s, "AUTH pw\n");
+	rl_auth_renew(&s->node, s->now_ns);
+	rl_auth_begin(&s->node, s->now_ns);
+	scene_owe(s, 1, 3);
+	expect_heard(s, "");
 	scene_say(s, OPENED VALUE("token1"));
-	expect_heard(s, READ);
-	scene_say(s, "+OK\r\n" OPENED VALUE("token1"));
 	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
 	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
-	expect_answers(s, "release #2 YES\n");
+	expect_heard(s, "AUTH pw\n");
+	scene_say(s, "+OK\r\n");
+	expect_heard(s, READ);
+	scene_say(s, OPENED "$0\r\n\r\n");
+	expect_answers(s, "release #2 YES\nrelease #3 NO\n");
 	scene_close(s);
 }
 
