@@ -104,8 +104,6 @@ static enum peer_command heard_operation(struct peer *p, const struct words *w)
 	check_ghosts(p);
 	if (p->in_multi)
 		return heard_in_multi(p, w);
-	if (words_is(w, 0, "SET") && words_is(w, 3, "IFEQ"))
-		return PEER_SET_IFEQ;
 	if (words_is(w, 0, "SET")) {
 		check_set(p, token_of(w, 2));
 		return PEER_SET;
@@ -211,7 +209,6 @@ static const char *const answers[][4] = {
     [PEER_INSPECT] = {"*4\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
                       "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n",
                       "-NOPERM no permission to run the 'eval'\r\n", "*-1\r\n"},
-    [PEER_SET_IFEQ] = {"+OK\r\n", "$-1\r\n", "-OOM command not allowed\r\n", "-ERR syntax error\r\n"},
     [PEER_OK] = {"+OK\r\n", "+OK\r\n", "+OK\r\n", "-NOPERM no permission to run the 'multi'\r\n"},
     [PEER_QUEUED] = {"+QUEUED\r\n", "+QUEUED\r\n", "+QUEUED\r\n", "-READONLY x\r\n"},
     [PEER_VALUE] = {NULL, NULL, "$0\r\n\r\n", "-WRONGTYPE x\r\n"},

@@ -40,7 +40,6 @@ enum peer_command {
 	PEER_EVALSHA,
 	PEER_COMPARE,
 	PEER_INSPECT,
-	PEER_SET_IFEQ,
 	PEER_OK, /* MULTI, WATCH */
 	PEER_QUEUED,
 	PEER_VALUE, /* GETRANGE; `detail` is the token that is asked about */

@@ -66,7 +66,6 @@ static void ask(struct world *w, enum redlock_operation operation, unsigned slot
 	    .token = {token, (size_t)snprintf(token, sizeof token, "t%u", number)},
 	    .ttl_ms = 30000,
 	    .by_text = (style & 1) != 0,
-	    .longest = (style & 1) == 0,
 	};
 	if (operation == REDLOCK_OP_RELEASE && may_exist(t->vote)) {
 		request.owed = 1u << NODE_ID;
@@ -122,8 +121,6 @@ static void check_reply(const struct rl_answer *a)
 		must(r->value.type == RL_REPLY_STATUS && strcmp(r->value.text, "OK") == 0);
 	else if (a->operation == REDLOCK_OP_QUERY)
 		must(r->value.type == RL_REPLY_ARRAY && r->count == 4);
-	else if (r->value.type == RL_REPLY_STATUS) /* SET ... IFEQ */
-		must(a->operation == REDLOCK_OP_EXTEND && strcmp(r->value.text, "OK") == 0);
 	else
 		must(r->value.type == RL_REPLY_INTEGER && r->value.integer == 1);
 	for (unsigned i = 0; a->operation == REDLOCK_OP_QUERY && i < r->count; i++)

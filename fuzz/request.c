@@ -57,7 +57,7 @@ static void check_form(const struct rl_request *r, const struct rl_buffer *form,
 /* The forms that each operation has. */
 static const unsigned forms_of[] = {
     [REDLOCK_OP_ACQUIRE] = 1u << RL_FORM_SHA,
-    [REDLOCK_OP_EXTEND] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_SET_IFEQ,
+    [REDLOCK_OP_EXTEND] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,
     [REDLOCK_OP_RELEASE] =
         1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_DELEX | 1u << RL_FORM_DELIFEQ,
     [REDLOCK_OP_QUERY] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,

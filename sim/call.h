@@ -56,9 +56,6 @@ void run_delifeq(struct call *c);
 void run_hset(struct call *c);
 void run_rpush(struct call *c);
 
-/* command_native.c: whether it is a SET ... IFEQ, which is answered then; `refused`: with what. */
-bool call_set_ifeq(struct call *c, const char *refused);
-
 /* command_script.c */
 void run_script_flush(struct call *c);
 void run_eval(struct call *c);

@@ -120,8 +120,6 @@ void run_set(struct call *c)
 {
 	struct set_options o = {0};
 	const char *refused = refused_for_memory(c);
-	if (call_set_ifeq(c, refused))
-		return;
 	check_library_set(c);
 	if (refused == NULL)
 		refused = parse_set(c, &o);

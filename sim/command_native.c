@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands of newer servers that compare: DELEX (Redis 8.4), DELIFEQ (Valkey 9), SET ... IFEQ (both). By the
- * sources of those servers: none is there to be compared with. */
+/* Commands of newer servers that compare and delete: DELEX (Redis 8.4), DELIFEQ (Valkey 9). */
 #include "command_multi.h"
 
 /* The key if its value is this one. NULL: an answer was given. */
@@ -42,32 +41,4 @@ void run_delex(struct call *c)
 void run_delifeq(struct call *c)
 {
 	delete_value(c, c->words[2], call_wrongtype);
-}
-
-static bool is_set_ifeq(const struct call *c)
-{
-	return c->node->native != NATIVE_NONE && c->count == 7 && word_is(c->words[3], "IFEQ") &&
-	       word_is(c->words[5], "PX");
-}
-
-/* SET key value IFEQ value PX ttl: it may shorten. */
-bool call_set_ifeq(struct call *c, const char *refused)
-{
-	if (!is_set_ifeq(c))
-		return false;
-	if (!bytes_equal(c->words[2], c->words[4]) || c->conn->session.database != c->w->plan.database)
-		check_fail(c->w, VIOLATION_PROTOCOL, "SET IFEQ changes the value, or another database");
-	if (refused != NULL) {
-		call_reply(c, refused);
-		return true;
-	}
-	struct key *key = of_value(c, c->words[4], call_wrongtype, "$-1");
-	if (key == NULL)
-		return true;
-	key->expires_ms = node_now_ms(c->w, c->node) + word_number(c->words[6]);
-	multi_touch(c->w, c->node, c->conn->session.database, c->words[1]);
-	check_key(c->w, c->words[1]);
-	world_hit(c->w, COVER_NATIVE_EXTENDED);
-	call_reply(c, "+OK");
-	return true;
 }

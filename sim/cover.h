@@ -90,7 +90,6 @@
 	X(WRONGTYPE, "script answered WRONGTYPE")                                                                \
 	X(EXEC_NIL, "EXEC answered nil")                                                                         \
 	X(NATIVE_DELETED, "key deleted by DELEX or DELIFEQ")                                                     \
-	X(NATIVE_EXTENDED, "key extended by SET IFEQ")                                                           \
 	X(EXEC_DELETED, "key deleted by a transaction")                                                          \
 	X(EXEC_EXTENDED, "key extended by a transaction")                                                        \
 	X(REORDERED, "bytes overtook older ones of another connection")                                          \

@@ -42,8 +42,6 @@ struct redlock_lock {
 	struct rl_slice name; /* with the prefix: name_bytes */
 	char token[REDLOCK_MAX_TOKEN];
 	size_t token_size;
-	bool token_told;                  /* somebody else may know it, and extend with it */
-	uint64_t longest_ttl_ms;          /* that was sent under it */
 	struct redlock_finding *findings; /* one per node, made by the first query */
 
 	bool queued;      /* in the client's queue of events */

@@ -231,7 +231,6 @@ int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size, size
 		memcpy(buffer, lock->token, lock->token_size);
 		((char *)buffer)[lock->token_size] = '\0';
 		*ret_len = lock->token_size;
-		((redlock_lock *)lock)->token_told = true;
 	} else {
 		error = REDLOCK_E_INVAL;
 	}

@@ -100,21 +100,10 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	size_t owner_size = strlen(c->owner);
 	memcpy(at, c->owner, owner_size);
 	lock->token_size = 2 * sizeof random + owner_size;
-	lock->token_told = false;
-	lock->longest_ttl_ms = 0;
 	return true;
 }
 
 /* ---- effects ---- */
-
-/* Whether an expiry that counts from now is later than any that this token has: if it is known here alone. */
-static bool is_longest(redlock_lock *lock, uint64_t ttl_ms)
-{
-	bool longest = ttl_ms >= lock->longest_ttl_ms;
-	if (longest)
-		lock->longest_ttl_ms = ttl_ms;
-	return longest && !lock->token_told && !lock->core.rules.own_token;
-}
 
 /* Asks the nodes. A node that does not take the request has voted; the vote is counted by rl_operate(). */
 static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
@@ -128,7 +117,6 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .owed = fx->owed,
 	    .by_text = lock->core.rules.own_token,
 	};
-	request.longest = is_longest(lock, request.ttl_ms);
 	rl_wire_reset(&c->wire);
 	for (unsigned i = 0; i < c->node_count; i++) {
 		if ((fx->nodes >> i & 1) == 0)

@@ -6,14 +6,13 @@
 #define BIT(form) (1u << (form))
 
 enum {
-	NATIVE = BIT(RL_FORM_DELEX) | BIT(RL_FORM_DELIFEQ) | BIT(RL_FORM_SET_IFEQ),
+	NATIVE = BIT(RL_FORM_DELEX) | BIT(RL_FORM_DELIFEQ),
 	SCRIPT = BIT(RL_FORM_SHA) | BIT(RL_FORM_TEXT),
 	ANY = NATIVE | SCRIPT | BIT(RL_FORM_WATCH),
 };
 
 /* What servers say of a command that they do not have or do not let this user run. "NOPERM ... access one of
- * the keys" is about the key, and a vote. SET ... IFEQ is refused by a full server, where a script may still
- * extend: PEXPIRE needs no memory. */
+ * the keys" is about the key, and a vote. */
 static const struct {
 	const char *prefix;
 	const char *inside;
@@ -21,7 +20,7 @@ static const struct {
 } refusals[] = {
     {"ERR unknown command", "", ANY},           {"NOPERM", "to run the '", ANY},
     {"ERR", "not allowed from script", SCRIPT}, {"ERR wrong number of arguments", "", NATIVE},
-    {"ERR syntax error", "", NATIVE},           {"OOM", "", BIT(RL_FORM_SET_IFEQ)},
+    {"ERR syntax error", "", NATIVE},
 };
 
 void rl_methods_connect(struct rl_methods *m)
@@ -48,8 +47,6 @@ void rl_methods_probed(struct rl_methods *m, const struct rl_reply *reply)
 	bool whole = reply->value.type == RL_REPLY_ARRAY && reply->count == 2;
 	m->has[RL_FORM_DELEX] = whole && reply->items[0].type == RL_REPLY_ARRAY;
 	m->has[RL_FORM_DELIFEQ] = whole && reply->items[1].type == RL_REPLY_ARRAY;
-	/* Whoever has one of them has SET ... IFEQ, which came before both. */
-	m->has[RL_FORM_SET_IFEQ] = m->has[RL_FORM_DELEX] || m->has[RL_FORM_DELIFEQ];
 }
 
 static bool usable(const struct rl_methods *m, enum rl_form form)
@@ -66,8 +63,6 @@ enum rl_form rl_methods_choose(const struct rl_methods *m, const struct rl_reque
 		return RL_FORM_DELEX;
 	if (r->operation == REDLOCK_OP_RELEASE && usable(m, RL_FORM_DELIFEQ))
 		return RL_FORM_DELIFEQ;
-	if (r->operation == REDLOCK_OP_EXTEND && r->longest && usable(m, RL_FORM_SET_IFEQ))
-		return RL_FORM_SET_IFEQ;
 	if (m->refused[RL_FORM_TEXT])
 		return RL_FORM_WATCH;
 	bool by_text = r->by_text || !m->knows[script] || m->refused[RL_FORM_SHA];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * By which commands a node compares and deletes, extends or looks: the server's own where it says that it has
- * them (DELEX of Redis 8.4, DELIFEQ of Valkey 9, SET ... IFEQ of both), else the scripts, by EVALSHA then by
- * EVAL, else a transaction under WATCH (transaction.h). Never by version: the server is asked once for each
+ * By which commands a node compares and deletes, extends or looks: the server's own for deleting where it
+ * says that it has one (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else the scripts, by EVALSHA then by EVAL,
+ * else a transaction under WATCH (transaction.h). Never by version: the server is asked once for each
  * connection (COMMAND INFO), and what it refuses in use is not tried again until it is another process, or
  * until nothing is left to try.
  *

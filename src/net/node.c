@@ -100,12 +100,12 @@ static void add_ghost(struct rl_node *n)
 }
 
 /* Whether a request that was sent would do harm if the server executed it behind those of the next
- * connection: a SET would come back when it was released, a native extend would undo a longer one, and the
- * release of a value that is used again would delete the key of the next acquisition. */
+ * connection: a SET would come back when it was released, and the release of a value that is used again would
+ * delete the key of the next acquisition. */
 static bool leaves_ghost(const struct rl_entry *entry)
 {
 	bool again = entry->own && entry->operation == REDLOCK_OP_RELEASE;
-	return again || entry->operation == REDLOCK_OP_ACQUIRE || entry->form == RL_FORM_SET_IFEQ;
+	return again || entry->operation == REDLOCK_OP_ACQUIRE;
 }
 
 /* Everything unanswered was handed out: the node is down until the next connection. */
@@ -256,9 +256,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
                         struct rl_answer *ret, uint64_t now_ns)
 {
 	enum redlock_operation operation = (enum redlock_operation)entry->operation;
-	/* SET ... IFEQ answers as SET ... NX does. */
-	enum redlock_operation asked = entry->form == RL_FORM_SET_IFEQ ? REDLOCK_OP_ACQUIRE : operation;
-	enum redlock_vote_code vote = rl_vote_of_reply(asked, reply);
+	enum redlock_vote_code vote = rl_vote_of_reply(operation, reply);
 	bool error = reply->value.type == RL_REPLY_ERROR;
 	bool script = entry->form <= RL_FORM_TEXT && operation != REDLOCK_OP_ACQUIRE;
 	if (script && (!error || vote == REDLOCK_VOTE_NO))

@@ -29,10 +29,6 @@ bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl
 		return rl_resp_command(out, (struct rl_slice[]){WORD("DELEX"), r->name, WORD("IFEQ"), r->token}, 4);
 	if (form == RL_FORM_DELIFEQ)
 		return rl_resp_command(out, (struct rl_slice[]){WORD("DELIFEQ"), r->name, r->token}, 3);
-	if (form == RL_FORM_SET_IFEQ) {
-		struct rl_slice set[] = {WORD("SET"), r->name, r->token, WORD("IFEQ"), r->token, WORD("PX"), ttl};
-		return rl_resp_command(out, set, 7);
-	}
 	const struct rl_script_text *script = &rl_scripts[rl_script_of(r->operation)];
 	struct rl_slice eval[] = {WORD("EVALSHA"), {script->sha, 40}, WORD("1"), r->name, r->token, ttl};
 	if (form == RL_FORM_TEXT) {
@@ -67,7 +63,7 @@ const struct rl_buffer *rl_wire_form(struct rl_wire *wire, const struct rl_reque
 
 /* ---- reading what was written ---- */
 
-enum { MOST_WORDS = 7 };
+enum { MOST_WORDS = 6 };
 
 static size_t read_number(const char **at)
 {
@@ -96,8 +92,10 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	static const struct {
 		uint8_t name, token, ttl;
 	} places[RL_FORM_COUNT] = {
-	    [RL_FORM_SHA] = {3, 4, 5},     [RL_FORM_TEXT] = {3, 4, 5},     [RL_FORM_DELEX] = {1, 3, 0},
-	    [RL_FORM_DELIFEQ] = {1, 2, 0}, [RL_FORM_SET_IFEQ] = {1, 2, 6},
+	    [RL_FORM_SHA] = {3, 4, 5},
+	    [RL_FORM_TEXT] = {3, 4, 5},
+	    [RL_FORM_DELEX] = {1, 3, 0},
+	    [RL_FORM_DELIFEQ] = {1, 2, 0},
 	};
 	struct rl_slice words[MOST_WORDS] = {{NULL, 0}};
 	bool set = r->operation == REDLOCK_OP_ACQUIRE;

@@ -27,17 +27,15 @@ struct rl_request {
 	uint32_t owed; /* RELEASE: bit per node where the key may exist */
 	bool by_text;  /* the caller's own value: never EVALSHA. A second request, sent after NOSCRIPT, could be
 	                * overtaken by the next SET of the same value, and delete its key */
-	bool longest;  /* EXTEND: nobody can have set a later expiry under this token */
 };
 
 /* The forms of a request as bytes. Those that a node does not have are told from use: method.h. */
 enum rl_form {
-	RL_FORM_SHA,      /* EVALSHA, for a node that knows the script; the one form of ACQUIRE, which is SET */
-	RL_FORM_TEXT,     /* EVAL */
-	RL_FORM_DELEX,    /* RELEASE: DELEX name IFEQ token */
-	RL_FORM_DELIFEQ,  /* RELEASE: DELIFEQ name token */
-	RL_FORM_SET_IFEQ, /* EXTEND: SET name token IFEQ token PX ttl. It may shorten: only where `longest` */
-	RL_FORM_WATCH,    /* no bytes of its own: what is asked in several steps, see transaction.h */
+	RL_FORM_SHA,     /* EVALSHA, for a node that knows the script; the one form of ACQUIRE, which is SET */
+	RL_FORM_TEXT,    /* EVAL */
+	RL_FORM_DELEX,   /* RELEASE: DELEX name IFEQ token */
+	RL_FORM_DELIFEQ, /* RELEASE: DELIFEQ name token */
+	RL_FORM_WATCH,   /* no bytes of its own: what is asked in several steps, see transaction.h */
 	RL_FORM_COUNT
 };
 

@@ -27,7 +27,6 @@ WAITERS = "src/waiters.c"
 TURN = "src/turn.c"
 POOL = "src/os/random_pool.c"
 REQUEST = "src/net/request.c"
-OPERATE = "src/operate.c"
 
 OWN_ROWS = [
 	# ---- 32 ----
@@ -86,15 +85,6 @@ OWN_ROWS = [
 		"\tn->talk_tries = 0;\n\trl_methods_forgive(&n->methods);\n", "\tn->talk_tries = 0;\n"),
 	("another server's commands are expected", 33, METHOD,
 		"\tmemset(m->has, 0, sizeof m->has);\n", ""),
-	("a native extend shortens", 33, METHOD, "r->operation == REDLOCK_OP_EXTEND && r->longest && usable(",
-		"r->operation == REDLOCK_OP_EXTEND && usable("),
-	("a token that was told is extended natively", 33, OPERATE,
-		"return longest && !lock->token_told && !lock->core.rules.own_token;",
-		"return longest && !lock->core.rules.own_token;"),
-	("an own value is extended natively", 33, OPERATE,
-		"return longest && !lock->token_told && !lock->core.rules.own_token;",
-		"return longest && !lock->token_told;"),
-	("a full server cannot extend", 33, METHOD, '{"OOM", "", BIT(RL_FORM_SET_IFEQ)}', '{"OOM", "", 0}'),
 	("an own value is asked again although a SET waits", 33, ASK,
 		"if (entry->own && (has_set_of(&n->outbox, r.name) || has_set_of(&n->parked, r.name)))\n\t\treturn false;",
 		"(void)has_set_of;"),
@@ -102,7 +92,6 @@ OWN_ROWS = [
 		"(has_set_of(&n->outbox, r.name) || has_set_of(&n->parked, r.name))", "has_set_of(&n->outbox, r.name)"),
 	("a release behind a SET that is never sent is owed", 33, ASK,
 		"if (rl_outbox_find_acquire(&n->parked, entry->tag) != 0)\n\t\treturn true;\n", ""),
-	("asked again with the wrong TTL", 33, REQUEST, "[RL_FORM_SET_IFEQ] = {1, 2, 6},", "[RL_FORM_SET_IFEQ] = {1, 2, 4},"),
 	("asked again with the wrong token", 33, REQUEST, "[RL_FORM_DELEX] = {1, 3, 0},", "[RL_FORM_DELEX] = {1, 2, 0},"),
 	# ---- 34 ----
 	("connections that lost the race stay open", 34, DIAL, "if (k != i)\n\t\t\tdrop_attempt(d, k);", ";"),

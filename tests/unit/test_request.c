@@ -103,15 +103,12 @@ static void native_forms(void **state)
 	            "*4\r\n$5\r\nDELEX\r\n$3\r\njob\r\n$4\r\nIFEQ\r\n$10\r\n0123abc|me\r\n");
 	expect_form(REDLOCK_OP_RELEASE, RL_FORM_DELIFEQ,
 	            "*3\r\n$7\r\nDELIFEQ\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n");
-	expect_form(REDLOCK_OP_EXTEND, RL_FORM_SET_IFEQ,
-	            "*7\r\n$3\r\nSET\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$4\r\nIFEQ\r\n$10\r\n0123abc|me\r\n"
-	            "$2\r\nPX\r\n$5\r\n29700\r\n");
 }
 
 /* The forms that each operation has. */
 static const unsigned forms_of[] = {
     [REDLOCK_OP_ACQUIRE] = 1u << RL_FORM_SHA,
-    [REDLOCK_OP_EXTEND] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_SET_IFEQ,
+    [REDLOCK_OP_EXTEND] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,
     [REDLOCK_OP_RELEASE] =
         1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_DELEX | 1u << RL_FORM_DELIFEQ,
     [REDLOCK_OP_QUERY] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,
