@@ -31,7 +31,8 @@ static const struct {
     {"ERR Client sent AUTH", REDLOCK_VOTE_AUTH},
     {"DENIED", REDLOCK_VOTE_AUTH},
     {"NOPERM", REDLOCK_VOTE_NOPERM},
-    {"ERR The user executing the script can't run", REDLOCK_VOTE_NOPERM},
+    {"ERR The user executing the script can't run", REDLOCK_VOTE_NOPERM}, /* Redis 7.0 */
+    {"ERR ACL failure in script", REDLOCK_VOTE_NOPERM},                   /* Redis 7.2, Valkey */
     {"ERR unknown command", REDLOCK_VOTE_COMMAND},
     {"ERR DB index", REDLOCK_VOTE_DATABASE},
     {"ERR invalid DB index", REDLOCK_VOTE_DATABASE},

@@ -65,6 +65,11 @@ static const struct {
     {"ERR The user executing the script can't run this command or subcommand script: "
      "cf0e94b2e9ffc7e04395cf88f7583fc309985910, on @user_script:1.",
      REDLOCK_VOTE_NOPERM},
+    {"ERR ACL failure in script: User default has no permissions to run the 'del' command script: on "
+     "@user_script:1.",
+     REDLOCK_VOTE_NOPERM}, /* Valkey 9.1; with the script's digest before: Redis 7.2, Valkey 8 */
+    {"ERR ACL failure in script: No permissions to access a key script: on @user_script:1.",
+     REDLOCK_VOTE_NOPERM},
     {"ERR unknown command 'EVALSHA', with args beginning with: 'x' ", REDLOCK_VOTE_COMMAND},
     {"ERR unknown command `EVALSHA`, with args beginning with: ", REDLOCK_VOTE_COMMAND}, /* Redis 5, 6 */
     {"ERR DB index is out of range", REDLOCK_VOTE_DATABASE},
