@@ -126,7 +126,7 @@ is_synced() { # N
 }
 
 @test "replicas refuse: 76, but not while a quorum of masters answers" {
-	port=$("$REDLOCK_BIN" cluster status | sed -n 's/^node 1 .* port \([0-9]*\) .*/\1/p')
+	port=$(node_port 1)
 	on_nodes 1 config set repl-diskless-sync-delay 0
 	on_nodes "2 3" replicaof 127.0.0.1 "$port"
 	until_true is_synced 2

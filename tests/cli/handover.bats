@@ -8,7 +8,7 @@ load helper
 setup_file() {
 	start_cluster 2
 	unset REDLOCK_URLS
-	one=$(node_url 1) port=$("$REDLOCK_BIN" cluster status | sed -n 's/^node 2 .* port \([0-9]*\) .*/\1/p')
+	one=$(node_url 1) port=$(node_port 2)
 	export one port
 }
 

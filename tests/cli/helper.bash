@@ -84,6 +84,17 @@ on_node() { # N COMMAND...
 	redis-cli -s "$(node_dir "$node")/redis.sock" "$@"
 }
 
+# A free port of 127.0.0.1. Nobody else binds it for the moment that it takes to start a server.
+free_port() {
+	/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# The TCP port of a node, which it opens at the first question: `cluster start` opens none.
+node_port() { # N
+	[ "$(on_node "$1" config get port | tail -n 1)" != 0 ] || on_node "$1" config set port "$(free_port)" >&2
+	on_node "$1" config get port | tail -n 1
+}
+
 on_nodes() { # "N..." COMMAND...
 	local node nodes=$1
 	shift

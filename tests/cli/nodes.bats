@@ -15,10 +15,6 @@ teardown_file() {
 	stop_cluster
 }
 
-port_of() { # N
-	"$REDLOCK_BIN" cluster status | sed -n "s/^node $1 .* port \([0-9]*\) .*/\1/p"
-}
-
 nodes_seen() {
 	grep -c '^  node ' <<<"$output"
 }
@@ -70,7 +66,7 @@ nodes_seen() {
 }
 
 @test "redis:// and valkey://, by port, by name, with a database" {
-	port=$(port_of 1)
+	port=$(node_port 1)
 	for url in "redis://127.0.0.1:$port" "valkey://127.0.0.1:$port" "redis://localhost:$port/0" "$one?db=0"; do
 		token=$(rl acquire -r "$url" nodes-2)
 		until_true has_value 1 nodes-2 "$token"
@@ -86,7 +82,7 @@ nodes_seen() {
 }
 
 @test "one server by two addresses has no two votes" {
-	again=redis://127.0.0.1:$(port_of 1)
+	again=redis://127.0.0.1:$(node_port 1)
 	run --separate-stderr rl acquire -n -r "$one,$again" nodes-3
 	exits 78
 	[ -z "$output" ]

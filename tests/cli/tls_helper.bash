@@ -26,11 +26,6 @@ make_pki() {
 	cp "$pki/good.key" "$pki/old.key"
 }
 
-# A free port of 127.0.0.1. Nobody else binds it for the moment that it takes to start a server.
-free_port() {
-	/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 # tls_server CERTIFICATE [OPTION...]: starts one, its port is in $port, its process in $server. Options of redis-server.
 tls_server() {
 	local cert=$1 dir

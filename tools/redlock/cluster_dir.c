@@ -16,78 +16,84 @@
 #include "cluster_server.h"
 #include "exit_codes.h"
 #include "message.h"
+#include "safe_dir.h"
 #include "signals.h"
 #include "values.h"
 
 enum { LOCK_RETRY_MS = 20 };
 
-static int path_error(const char *path, const char *problem)
+static const char lock_name[] = "cluster.lock";
+
+static int dir_error(const char *path, const char *name, const char *problem)
 {
-	complain("%s: %s", path, problem);
+	complain("%s%s: %s", path, name, problem);
 	return EXIT_CONFIG;
 }
 
 /* ---- The directory ---- */
 
-/* The user's runtime directory where there is one, else a directory with the user's number in its name. */
-static int choose_base(struct cluster_dir *dir)
+static bool is_directory(const char *path)
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	const char *tmp = getenv("TMPDIR");
 	struct stat info;
+
+	return path && *path == '/' && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The user's runtime directory where there is one, else a directory with the user's number in its name. */
+static int open_parent(struct cluster_dir *dir)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+	bool own = is_directory(runtime);
+	char parent[PATH_MAX], name[32] = "redlock";
 	int length;
 
-	if (runtime && *runtime == '/' && stat(runtime, &info) == 0 && S_ISDIR(info.st_mode))
-		length = snprintf(dir->base, sizeof(dir->base), "%s/redlock", runtime);
-	else
-		length = snprintf(dir->base, sizeof(dir->base), "%s/redlock-%lu", tmp && *tmp == '/' ? tmp : "/tmp",
-		                  (unsigned long)getuid());
+	dir->parent_fd = safe_dir_open(own ? runtime : tmp && *tmp == '/' ? tmp : "/tmp", own, parent);
+	if (dir->parent_fd < 0)
+		return EXIT_CONFIG;
+	if (!own)
+		snprintf(name, sizeof(name), "redlock-%lu", (unsigned long)getuid());
+	length = snprintf(dir->base, sizeof(dir->base), "%s/%s", parent, name);
 	if (length < 0 || (size_t)length >= CLUSTER_SOCKET_MAX - sizeof("/cluster/node-31/redis.sock"))
-		return path_error(dir->base, "this directory's name is too long for Unix sockets; "
-		                             "set TMPDIR or XDG_RUNTIME_DIR to a shorter one");
+		return dir_error(dir->base, "",
+		                 "this directory's name is too long for Unix sockets; "
+		                 "set TMPDIR or XDG_RUNTIME_DIR to a shorter one");
 	snprintf(dir->path, sizeof(dir->path), "%.*s/cluster", length, dir->base);
-	snprintf(dir->lock_path, sizeof(dir->lock_path), "%.*s/cluster.lock", length, dir->base);
 	return EXIT_OK;
 }
 
-/* A directory of this user that nobody else can write to or look into. No symlink is followed. */
-static int check_private(const char *path)
+static const char *base_name(const struct cluster_dir *dir)
 {
-	struct stat info;
-
-	if (lstat(path, &info) < 0)
-		return path_error(path, strerror(errno));
-	if (!S_ISDIR(info.st_mode))
-		return path_error(path, "is not a directory; remove it");
-	if (info.st_uid != getuid())
-		return path_error(path,
-		                  "belongs to another user; set TMPDIR or XDG_RUNTIME_DIR to a directory of yours");
-	if (info.st_mode & 077)
-		return path_error(path, "is open to other users; chmod 700 it, after a look at what is in it");
-	return EXIT_OK;
+	return strrchr(dir->base, '/') + 1;
 }
 
-static int make_private(const char *path)
+/* Opens a directory that nobody else can write to or look into, if it is there; with `make` it is made. */
+static int open_private(int *fd, int at, const char *name, const char *path, bool make)
 {
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return path_error(path, strerror(errno));
-	return check_private(path);
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	if (make && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
+		return dir_error(path, "", strerror(errno));
+	*fd = safe_dir_private(at, name, path);
+	return *fd >= 0 || errno == ENOENT ? EXIT_OK : EXIT_CONFIG;
 }
 
 static int read_nodes(struct cluster_dir *dir)
 {
-	char path[PATH_MAX + 8];
 	FILE *file;
 	unsigned nodes = 0;
+	int code = open_private(&dir->path_fd, dir->base_fd, "cluster", dir->path, false);
 
 	dir->nodes = 0;
-	snprintf(path, sizeof(path), "%s/nodes", dir->path);
-	file = fopen(path, "re");
+	if (code != EXIT_OK || dir->path_fd < 0)
+		return code;
+	file = safe_file(dir->path_fd, "nodes", O_RDONLY);
 	if (!file)
-		return errno == ENOENT ? EXIT_OK : path_error(path, strerror(errno));
+		return errno == ENOENT ? EXIT_OK : dir_error(dir->path, "/nodes", strerror(errno));
 	if (fscanf(file, "%3u", &nodes) != 1 || nodes < 1 || nodes > REDLOCK_MAX_NODES) {
 		fclose(file);
-		return path_error(path, "does not say how many nodes there are; run `redlock cluster stop`");
+		return dir_error(dir->path, "/nodes",
+		                 "does not say how many nodes there are; run `redlock cluster stop`");
 	}
 	fclose(file);
 	dir->nodes = nodes;
@@ -96,18 +102,25 @@ static int read_nodes(struct cluster_dir *dir)
 
 int cluster_dir_find(struct cluster_dir *dir)
 {
-	struct stat info;
 	int code;
 
 	memset(dir, 0, sizeof(*dir));
-	dir->lock_fd = -1;
-	code = choose_base(dir);
-	if (code != EXIT_OK)
-		return code;
-	if (lstat(dir->base, &info) < 0 && errno == ENOENT)
-		return EXIT_OK;
-	code = check_private(dir->base);
-	return code == EXIT_OK ? read_nodes(dir) : code;
+	dir->parent_fd = dir->base_fd = dir->path_fd = dir->lock_fd = -1;
+	code = open_parent(dir);
+	if (code == EXIT_OK)
+		code = open_private(&dir->base_fd, dir->parent_fd, base_name(dir), dir->base, false);
+	return code == EXIT_OK && dir->base_fd >= 0 ? read_nodes(dir) : code;
+}
+
+void cluster_dir_close(struct cluster_dir *dir)
+{
+	int *fds[] = {&dir->lock_fd, &dir->path_fd, &dir->base_fd, &dir->parent_fd};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
 }
 
 /* ---- The lock ---- */
@@ -126,34 +139,36 @@ static int wait_for_lock(int fd)
 }
 
 /* `stop` removes the lock file while others wait for it: what was locked then is a file without a name. */
-static bool is_current(int fd, const char *path)
+static bool is_current(const struct cluster_dir *dir)
 {
-	struct stat by_fd, by_path;
+	struct stat by_fd, by_name;
 
-	return fstat(fd, &by_fd) == 0 && stat(path, &by_path) == 0 && by_fd.st_dev == by_path.st_dev &&
-	       by_fd.st_ino == by_path.st_ino;
+	return fstat(dir->lock_fd, &by_fd) == 0 &&
+	       fstatat(dir->base_fd, lock_name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       by_fd.st_dev == by_name.st_dev && by_fd.st_ino == by_name.st_ino;
 }
 
 static int lock_once(struct cluster_dir *dir, bool *ret_again)
 {
-	int error, code = make_private(dir->base);
+	int error, code = open_private(&dir->base_fd, dir->parent_fd, base_name(dir), dir->base, true);
 
 	*ret_again = false;
 	if (code != EXIT_OK)
 		return code;
-	dir->lock_fd = open(dir->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	dir->lock_fd = openat(dir->base_fd, lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (dir->lock_fd < 0) {
-		*ret_again = errno == ENOENT;
-		return *ret_again ? EXIT_OK : path_error(dir->lock_path, strerror(errno));
+		*ret_again = dir->base_fd < 0 || errno == ENOENT; /* `stop` has removed the directory */
+		return *ret_again ? EXIT_OK : dir_error(dir->base, "/cluster.lock", strerror(errno));
 	}
 	error = wait_for_lock(dir->lock_fd);
-	*ret_again = error == 0 && !is_current(dir->lock_fd, dir->lock_path);
+	*ret_again = error == 0 && !is_current(dir);
 	if (error == 0 && !*ret_again)
 		return EXIT_OK;
-	cluster_dir_unlock(dir);
+	close(dir->lock_fd);
+	dir->lock_fd = -1;
 	if (error == EINTR && signals_caught())
 		return EXIT_SIGNAL + signals_caught();
-	return error ? path_error(dir->lock_path, strerror(error)) : EXIT_OK;
+	return error ? dir_error(dir->base, "/cluster.lock", strerror(error)) : EXIT_OK;
 }
 
 int cluster_dir_lock(struct cluster_dir *dir)
@@ -166,48 +181,34 @@ int cluster_dir_lock(struct cluster_dir *dir)
 	return code == EXIT_OK ? read_nodes(dir) : code;
 }
 
-void cluster_dir_unlock(struct cluster_dir *dir)
-{
-	if (dir->lock_fd >= 0)
-		close(dir->lock_fd);
-	dir->lock_fd = -1;
-}
-
 /* ---- Contents ---- */
 
 int cluster_dir_create(struct cluster_dir *dir, unsigned nodes)
 {
-	char path[PATH_MAX + 8], temporary[PATH_MAX + 16];
 	FILE *file;
-	int code = make_private(dir->path);
+	bool written;
+	int code = open_private(&dir->path_fd, dir->base_fd, "cluster", dir->path, true);
 
 	if (code != EXIT_OK)
 		return code;
-	snprintf(path, sizeof(path), "%s/nodes", dir->path);
-	snprintf(temporary, sizeof(temporary), "%s.new", path);
-	file = fopen(temporary, "we");
-	if (!file)
-		return path_error(temporary, strerror(errno));
-	fprintf(file, "%u\n", nodes);
+	file = safe_file(dir->path_fd, "nodes.new", O_WRONLY | O_CREAT | O_TRUNC);
+	written = file && fprintf(file, "%u\n", nodes) > 0;
+	if (file && fclose(file) != 0)
+		written = false;
 	/* By rename, so that a reader never sees half of it. */
-	if (fclose(file) != 0 || rename(temporary, path) < 0)
-		return path_error(path, strerror(errno));
+	if (!written || renameat(dir->path_fd, "nodes.new", dir->path_fd, "nodes") < 0)
+		return dir_error(dir->path, "/nodes", strerror(errno));
 	dir->nodes = nodes;
 	return EXIT_OK;
 }
 
 void cluster_dir_remove(struct cluster_dir *dir)
 {
-	char path[PATH_MAX + 16];
-
-	snprintf(path, sizeof(path), "%s/nodes.new", dir->path);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/nodes", dir->path);
-	unlink(path);
-	rmdir(dir->path);
-	unlink(dir->lock_path);
-	cluster_dir_unlock(dir);
-	rmdir(dir->base); /* stays when something else is in it */
+	unlinkat(dir->path_fd, "nodes.new", 0);
+	unlinkat(dir->path_fd, "nodes", 0);
+	unlinkat(dir->base_fd, "cluster", AT_REMOVEDIR);
+	unlinkat(dir->base_fd, lock_name, 0);
+	unlinkat(dir->parent_fd, base_name(dir), AT_REMOVEDIR); /* stays when something else is in it */
 }
 
 int cluster_dir_urls(struct text_list *ret)
@@ -223,12 +224,13 @@ int cluster_dir_urls(struct text_list *ret)
 		struct cluster_server server;
 		char url[CLUSTER_URL_MAX];
 
-		cluster_server_init(&server, dir.path, i);
+		cluster_server_init(&server, dir.path_fd, dir.path, i);
 		cluster_server_url(&server, url, sizeof(url));
 		if (!text_list_add(ret, url)) {
 			complain("out of memory");
 			code = EXIT_INTERNAL;
 		}
 	}
+	cluster_dir_close(&dir);
 	return code;
 }

@@ -8,17 +8,18 @@
 #include "options.h"
 
 struct cluster_dir {
-	char base[PATH_MAX];      /* $XDG_RUNTIME_DIR/redlock, or /tmp/redlock-UID */
-	char path[PATH_MAX];      /* base/cluster: node-1, node-2, ... and the file `nodes` with their number */
-	unsigned nodes;           /* 0: there is no cluster */
-	int lock_fd;              /* -1: not locked */
-	char lock_path[PATH_MAX]; /* base/cluster.lock */
+	char base[PATH_MAX]; /* $XDG_RUNTIME_DIR/redlock, or /tmp/redlock-UID */
+	char path[PATH_MAX]; /* base/cluster: node-1, node-2, ... and the file `nodes` with their number */
+	unsigned nodes;      /* 0: there is no cluster */
+	/* Everything is done below these, so that no name is looked up twice. -1: is not there, or not open. */
+	int parent_fd, base_fd, path_fd;
+	int lock_fd; /* base/cluster.lock; -1: not locked */
 };
 
 /* All return an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
 
 /* Finds the directory and reads the number of nodes; makes nothing. A directory that is not the user's alone
- * is an error: whoever owns it decides which servers `-r local` talks to. */
+ * is an error: whoever owns it decides which servers `-r local` talks to. To be closed in any case. */
 int cluster_dir_find(struct cluster_dir *dir);
 
 /* The same, made where it is missing, and locked against other starts and stops. */
@@ -27,10 +28,11 @@ int cluster_dir_lock(struct cluster_dir *dir);
 /* Makes the cluster's directory and writes the number of nodes. Needs the lock. */
 int cluster_dir_create(struct cluster_dir *dir, unsigned nodes);
 
-/* Removes everything but the directories of nodes, which must be gone. Needs the lock, and ends it. */
+/* Removes everything but the directories of nodes, which must be gone. Needs the lock. */
 void cluster_dir_remove(struct cluster_dir *dir);
 
-void cluster_dir_unlock(struct cluster_dir *dir);
+/* Ends the lock too. */
+void cluster_dir_close(struct cluster_dir *dir);
 
 /* Appends the URL of every node of the local cluster. */
 int cluster_dir_urls(struct text_list *ret);

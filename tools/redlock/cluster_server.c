@@ -17,16 +17,27 @@
 
 #include "clock.h"
 #include "message.h"
+#include "safe_dir.h"
 
 enum { ANSWER_TIMEOUT_MS = 1000, END_PATIENCE_MS = 3000, POLL_MS = 10 };
 
-void cluster_server_init(struct cluster_server *server, const char *cluster_path, unsigned number)
+void cluster_server_init(struct cluster_server *server, int cluster_fd, const char *cluster_path,
+                         unsigned number)
 {
 	memset(server, 0, sizeof(*server));
 	server->number = number;
-	/* cluster_dir.c has made sure that both fit. */
-	snprintf(server->dir, sizeof(server->dir), "%.88s/node-%u", cluster_path, number);
-	snprintf(server->socket, sizeof(server->socket), "%.95s/redis.sock", server->dir);
+	server->cluster_fd = cluster_fd;
+	snprintf(server->dir, sizeof(server->dir), "node-%u", number);
+	/* cluster_dir.c has made sure that it fits. */
+	snprintf(server->socket, sizeof(server->socket), "%.80s/%s/redis.sock", cluster_path, server->dir);
+}
+
+FILE *cluster_server_file(const struct cluster_server *server, const char *name, int flags)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%s", server->dir, name);
+	return safe_file(server->cluster_fd, path, flags);
 }
 
 /* The path in a URL: what has a meaning there is written as %NN. */
@@ -47,31 +58,23 @@ void cluster_server_url(const struct cluster_server *server, char *buffer, size_
 
 /* A process is this server when it runs in the server's own directory, which nothing else does. A zombie has
  * no working directory any more, and so is not alive. */
-static bool runs_in(pid_t pid, const char *dir)
+bool cluster_server_alive(const struct cluster_server *server)
 {
 	char path[64];
 	struct stat process, expected;
 
-	if (pid <= 0)
+	if (server->pid <= 0)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%ld/cwd", (long)pid);
-	return stat(path, &process) == 0 && stat(dir, &expected) == 0 && process.st_dev == expected.st_dev &&
-	       process.st_ino == expected.st_ino;
-}
-
-bool cluster_server_alive(const struct cluster_server *server)
-{
-	return runs_in(server->pid, server->dir);
+	snprintf(path, sizeof(path), "/proc/%ld/cwd", (long)server->pid);
+	return stat(path, &process) == 0 && fstatat(server->cluster_fd, server->dir, &expected, 0) == 0 &&
+	       process.st_dev == expected.st_dev && process.st_ino == expected.st_ino;
 }
 
 static pid_t pid_from_file(const struct cluster_server *server)
 {
-	char path[CLUSTER_SOCKET_MAX + 16];
 	long pid = 0;
-	FILE *file;
+	FILE *file = cluster_server_file(server, "redis.pid", O_RDONLY);
 
-	snprintf(path, sizeof(path), "%s/redis.pid", server->dir);
-	file = fopen(path, "re");
 	if (!file)
 		return 0;
 	if (fscanf(file, "%9ld", &pid) != 1)
@@ -110,18 +113,12 @@ static pid_t pid_from_socket(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
-static long number_behind(const char *text, const char *field)
-{
-	const char *at = strstr(text, field);
-
-	return at ? strtol(at + strlen(field), NULL, 10) : 0;
-}
-
-/* Asks INFO until both fields have come. */
+/* Asks INFO until the process id has come. */
 static void ask(struct cluster_server *server, int fd)
 {
 	static const char question[] = "INFO server\r\n";
 	char answer[8192];
+	const char *field;
 	size_t used = 0;
 
 	if (send(fd, question, sizeof(question) - 1, MSG_NOSIGNAL) < 0)
@@ -133,11 +130,12 @@ static void ask(struct cluster_server *server, int fd)
 			return;
 		used += (size_t)got;
 		answer[used] = '\0';
-		if (strstr(answer, "\r\ntcp_port:") && strstr(strstr(answer, "\r\ntcp_port:") + 2, "\r\n"))
-			break;
+		field = strstr(answer, "\nprocess_id:");
+		if (field && strchr(field + 1, '\n')) {
+			server->up = strtol(strchr(field, ':') + 1, NULL, 10) == server->pid;
+			return;
+		}
 	}
-	server->up = number_behind(answer, "\nprocess_id:") == server->pid;
-	server->port = (int)number_behind(answer, "\ntcp_port:");
 }
 
 void cluster_server_look(struct cluster_server *server)
@@ -145,7 +143,6 @@ void cluster_server_look(struct cluster_server *server)
 	int fd = connect_to(server);
 
 	server->up = false;
-	server->port = 0;
 	server->pid = pid_from_file(server);
 	if (fd >= 0 && !cluster_server_alive(server))
 		server->pid = pid_from_socket(fd);
@@ -194,15 +191,18 @@ bool cluster_server_end(struct cluster_server *server)
 
 void cluster_server_remove(const struct cluster_server *server)
 {
-	DIR *dir = opendir(server->dir);
+	int fd = openat(server->cluster_fd, server->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
 
+	if (fd >= 0 && !dir)
+		close(fd);
 	if (!dir)
 		return;
 	while ((entry = readdir(dir)) != NULL)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	closedir(dir);
-	if (rmdir(server->dir) < 0)
-		complain("%s: %s", server->dir, strerror(errno));
+	if (unlinkat(server->cluster_fd, server->dir, AT_REMOVEDIR) < 0)
+		complain("node %u: its directory stays: %s", server->number, strerror(errno));
 }

@@ -5,31 +5,36 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 enum { CLUSTER_SOCKET_MAX = 108, CLUSTER_URL_MAX = 3 * CLUSTER_SOCKET_MAX + 16 };
 
 struct cluster_server {
-	unsigned number;              /* from 1 */
-	char dir[CLUSTER_SOCKET_MAX]; /* its files, and its working directory */
-	char socket[CLUSTER_SOCKET_MAX];
-	pid_t pid; /* 0: no process */
-	int port;  /* 0: unknown */
-	bool up;   /* answers */
+	unsigned number; /* from 1 */
+	int cluster_fd;  /* the cluster's directory, lent; the names of files are relative to it */
+	char dir[16];    /* its files, and its working directory */
+	char socket[CLUSTER_SOCKET_MAX]; /* with the whole path */
+	pid_t pid;                       /* 0: no process */
+	bool up;                         /* answers */
 };
 
-void cluster_server_init(struct cluster_server *server, const char *cluster_path, unsigned number);
+void cluster_server_init(struct cluster_server *server, int cluster_fd, const char *cluster_path,
+                         unsigned number);
 
 /* Its address for redlock_open(). */
 void cluster_server_url(const struct cluster_server *server, char *buffer, size_t size);
 
-/* Finds out pid, port and whether it is up. */
+/* Finds out its pid and whether it is up. */
 void cluster_server_look(struct cluster_server *server);
 
 /* True while the process lives. */
 bool cluster_server_alive(const struct cluster_server *server);
 
-/* Writes the configuration with a free port and starts the process. False after it has said what is wrong. */
+/* Opens one of its files, with the flags of open(2). */
+FILE *cluster_server_file(const struct cluster_server *server, const char *name, int flags);
+
+/* Writes the configuration and starts the process. False after it has said what is wrong. */
 bool cluster_server_spawn(struct cluster_server *server, const char *program);
 
 /* Ends the process: asked first, killed when it does not go. False when it is still there. */

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts one server of the local cluster: its configuration, a free port, and a process of its own session.
- */
+/* Starts one server of the local cluster: its configuration, and a process of its own session. */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,46 +12,22 @@
 #include "cluster_server.h"
 #include "message.h"
 
-/* A port that is free at this moment. When somebody else takes it, the server ends and is started again. */
-static int free_port(void)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int port = -1;
-
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 &&
-	    getsockname(fd, (struct sockaddr *)&address, &size) == 0)
-		port = ntohs(address.sin_port);
-	if (fd >= 0)
-		close(fd);
-	return port;
-}
-
-/* A path as a word of redis.conf. */
-static void conf_path(FILE *file, const char *name, const char *dir, const char *base)
-{
-	fprintf(file, "%s \"", name);
-	for (const char *part = dir; *part; part++)
-		fprintf(file, "\\x%02x", (unsigned char)*part);
-	fprintf(file, "%s%s\"\n", *base ? "/" : "", base);
-}
-
-/* No persistence: a lock is a lease, and a server of a trial cluster that restarts has forgotten all of them.
+/* No TCP port: every user of this machine could reach it. No persistence: a lock is a lease, and a server of
+ * a trial cluster that restarts has forgotten all of them. The files are in the server's working directory.
  */
-static bool write_conf(const struct cluster_server *server, const char *path)
+static const char conf[] = "# Written by `redlock cluster start`, removed by `redlock cluster stop`.\n"
+                           "port 0\nbind 127.0.0.1\nprotected-mode yes\n"
+                           "unixsocket redis.sock\nunixsocketperm 700\n"
+                           "pidfile redis.pid\nlogfile redis.log\ndaemonize no\n"
+                           "save \"\"\nappendonly no\nmaxmemory-policy noeviction\n";
+
+static bool write_conf(const struct cluster_server *server)
 {
-	FILE *file = fopen(path, "we");
+	FILE *file = cluster_server_file(server, "redis.conf", O_WRONLY | O_CREAT | O_TRUNC);
 
 	if (!file)
 		return false;
-	fprintf(file, "# Written by `redlock cluster start`, removed by `redlock cluster stop`.\n");
-	fprintf(file, "bind 127.0.0.1\nport %d\nprotected-mode yes\nunixsocketperm 700\n", server->port);
-	conf_path(file, "unixsocket", server->dir, "redis.sock");
-	conf_path(file, "pidfile", server->dir, "redis.pid");
-	conf_path(file, "logfile", server->dir, "redis.log");
-	conf_path(file, "dir", server->dir, "");
-	fprintf(file, "daemonize no\nsave \"\"\nappendonly no\nmaxmemory-policy noeviction\n");
+	fputs(conf, file);
 	return fclose(file) == 0;
 }
 
@@ -67,9 +40,10 @@ static void close_other_fds(void)
 		close(fd);
 }
 
-static void become_server(const struct cluster_server *server, const char *program, const char *conf)
+static void become_server(const struct cluster_server *server, const char *program)
 {
 	static const int reset[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
+	int dir = openat(server->cluster_fd, server->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	sigset_t none;
 	int null;
 
@@ -79,46 +53,38 @@ static void become_server(const struct cluster_server *server, const char *progr
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	umask(077);
 	null = open("/dev/null", O_RDWR);
-	if (setsid() < 0 || chdir(server->dir) < 0 || null < 0)
+	if (setsid() < 0 || dir < 0 || fchdir(dir) < 0 || null < 0)
 		_exit(126);
 	for (int fd = 0; fd <= 2; fd++)
 		if (dup2(null, fd) < 0)
 			_exit(126);
 	close_other_fds();
-	execl(program, program, conf, (char *)NULL);
+	execl(program, program, "redis.conf", (char *)NULL);
 	_exit(127);
 }
 
 static void remove_stale(const struct cluster_server *server)
 {
 	static const char *const names[] = {"redis.pid", "redis.log", "redis.sock"};
-	char path[CLUSTER_SOCKET_MAX + 16];
+	char path[64];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", server->dir, names[i]);
-		unlink(path);
+		unlinkat(server->cluster_fd, path, 0);
 	}
 }
 
 bool cluster_server_spawn(struct cluster_server *server, const char *program)
 {
-	char conf[CLUSTER_SOCKET_MAX + 16];
-
-	snprintf(conf, sizeof(conf), "%s/redis.conf", server->dir);
-	server->port = free_port();
-	if (server->port < 0) {
-		complain("node %u: no free port on 127.0.0.1: %s", server->number, strerror(errno));
-		return false;
-	}
-	if ((mkdir(server->dir, 0700) < 0 && errno != EEXIST) || !write_conf(server, conf)) {
-		complain("%s: %s", conf, strerror(errno));
+	if ((mkdirat(server->cluster_fd, server->dir, 0700) < 0 && errno != EEXIST) || !write_conf(server)) {
+		complain("node %u: cannot write its configuration: %s", server->number, strerror(errno));
 		return false;
 	}
 	remove_stale(server);
 	server->up = false;
 	server->pid = fork();
 	if (server->pid == 0)
-		become_server(server, program, conf);
+		become_server(server, program);
 	if (server->pid < 0)
 		complain("node %u: cannot start a process: %s", server->number, strerror(errno));
 	return server->pid > 0;
@@ -126,11 +92,9 @@ bool cluster_server_spawn(struct cluster_server *server, const char *program)
 
 void cluster_server_complain(const struct cluster_server *server)
 {
-	char path[CLUSTER_SOCKET_MAX + 16], line[512], last[512] = "it wrote no log", shown[PRINTABLE_MAX * 2];
-	FILE *file;
+	char line[512], last[512] = "it wrote no log", shown[PRINTABLE_MAX * 2];
+	FILE *file = cluster_server_file(server, "redis.log", O_RDONLY);
 
-	snprintf(path, sizeof(path), "%s/redis.log", server->dir);
-	file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (line[0])

@@ -18,7 +18,7 @@
 #include "message.h"
 #include "signals.h"
 
-enum { DEFAULT_NODES = 5, START_LIMIT_MS = 20000, POLL_MS = 10, MAX_SPAWNS = 4 };
+enum { DEFAULT_NODES = 5, START_LIMIT_MS = 20000, POLL_MS = 10 };
 
 static const struct option_spec specs[] = {
     {0, "nodes", "N", OPTION_NUMBER, offsetof(struct settings, cluster_nodes), 1, REDLOCK_MAX_NODES,
@@ -34,7 +34,7 @@ struct cluster {
 	const struct settings *settings;
 	struct cluster_dir dir;
 	struct cluster_server server[REDLOCK_MAX_NODES];
-	unsigned spawns[REDLOCK_MAX_NODES]; /* how often this call started it */
+	bool started[REDLOCK_MAX_NODES]; /* by this call */
 };
 
 /* ---- Printing ---- */
@@ -56,7 +56,6 @@ static void print_json(const char *verb, const struct cluster *cluster)
 		json_number(&json, "node", server->number);
 		json_number(&json, "pid", server->pid);
 		json_text(&json, "url", url);
-		json_number(&json, "port", server->port);
 		json_bool(&json, "up", server->up);
 		json_close(&json, '}');
 	}
@@ -78,7 +77,7 @@ static void print_servers(const char *verb, const struct cluster *cluster)
 		const struct cluster_server *server = &cluster->server[i];
 
 		cluster_server_url(server, url, sizeof(url));
-		printf("node %u  pid %ld  %s  port %d  %s\n", server->number, (long)server->pid, url, server->port,
+		printf("node %u  pid %ld  %s  %s\n", server->number, (long)server->pid, url,
 		       server->up ? "up" : (server->pid > 0 ? "not answering" : "down"));
 	}
 }
@@ -102,16 +101,13 @@ static bool find_program(char *buffer, size_t size)
 	return false;
 }
 
-/* Looks at a server that this call started; starts it again when it has ended, as when its port was taken. */
-static bool watch_start(struct cluster *cluster, unsigned index, const char *program)
+/* Looks at a server that this call started. False when it has ended. */
+static bool watch_start(struct cluster_server *server)
 {
-	struct cluster_server *server = &cluster->server[index];
 	pid_t pid = server->pid;
 
 	if (waitpid(pid, NULL, WNOHANG) == pid) {
 		server->pid = 0;
-		if (cluster->spawns[index]++ < MAX_SPAWNS)
-			return cluster_server_spawn(server, program);
 		cluster_server_complain(server);
 		return false;
 	}
@@ -128,7 +124,7 @@ static bool spawn_missing(struct cluster *cluster, const char *program)
 
 		if (server->pid > 0)
 			continue;
-		cluster->spawns[i] = 1;
+		cluster->started[i] = true;
 		if (!cluster_server_spawn(server, program))
 			return false;
 	}
@@ -136,7 +132,7 @@ static bool spawn_missing(struct cluster *cluster, const char *program)
 }
 
 /* Waits until every server answers. */
-static bool wait_until_up(struct cluster *cluster, const char *program)
+static bool wait_until_up(struct cluster *cluster)
 {
 	for (unsigned waited = 0; waited < START_LIMIT_MS && !signals_caught(); waited += POLL_MS) {
 		unsigned up = 0;
@@ -144,16 +140,16 @@ static bool wait_until_up(struct cluster *cluster, const char *program)
 		for (unsigned i = 0; i < cluster->dir.nodes; i++) {
 			struct cluster_server *server = &cluster->server[i];
 
-			if (!server->up && cluster->spawns[i] > 0 && !watch_start(cluster, i, program))
+			if (!server->up && cluster->started[i] && !watch_start(server))
 				return false;
-			up += server->up || cluster->spawns[i] == 0;
+			up += server->up || !cluster->started[i];
 		}
 		if (up == cluster->dir.nodes)
 			return true;
 		clock_sleep_ms(POLL_MS);
 	}
 	for (unsigned i = 0; i < cluster->dir.nodes && !signals_caught(); i++)
-		if (!cluster->server[i].up && cluster->spawns[i] > 0)
+		if (!cluster->server[i].up && cluster->started[i])
 			cluster_server_complain(&cluster->server[i]);
 	return false;
 }
@@ -164,7 +160,7 @@ static void undo_start(struct cluster *cluster, bool was_there)
 	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
 		struct cluster_server *server = &cluster->server[i];
 
-		if (cluster->spawns[i] == 0)
+		if (!cluster->started[i])
 			continue;
 		if (server->pid > 0) { /* a child of ours that was not waited for: the number is still its own */
 			kill(server->pid, SIGKILL);
@@ -180,7 +176,7 @@ static void undo_start(struct cluster *cluster, bool was_there)
 static void look_at_all(struct cluster *cluster)
 {
 	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
-		cluster_server_init(&cluster->server[i], cluster->dir.path, i + 1);
+		cluster_server_init(&cluster->server[i], cluster->dir.path_fd, cluster->dir.path, i + 1);
 		cluster_server_look(&cluster->server[i]);
 	}
 }
@@ -194,7 +190,7 @@ static int start_servers(struct cluster *cluster, bool was_there)
 		undo_start(cluster, was_there);
 		return EXIT_CONFIG;
 	}
-	if (!spawn_missing(cluster, program) || !wait_until_up(cluster, program)) {
+	if (!spawn_missing(cluster, program) || !wait_until_up(cluster)) {
 		undo_start(cluster, was_there);
 		return signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_INTERNAL;
 	}
@@ -222,7 +218,6 @@ static int start(struct cluster *cluster)
 	}
 	if (code == EXIT_OK)
 		code = start_servers(cluster, was_there);
-	cluster_dir_unlock(&cluster->dir);
 	return code;
 }
 
@@ -235,9 +230,8 @@ static bool end_all(struct cluster *cluster, unsigned *ret_ended)
 
 	*ret_ended = 0;
 	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
-		cluster_server_init(&cluster->server[i], cluster->dir.path, i + 1);
-		if (access(cluster->server[i].dir, F_OK) == 0)
-			cluster_server_look(&cluster->server[i]);
+		cluster_server_init(&cluster->server[i], cluster->dir.path_fd, cluster->dir.path, i + 1);
+		cluster_server_look(&cluster->server[i]);
 		cluster_server_ask_to_end(&cluster->server[i]);
 	}
 	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
@@ -259,10 +253,8 @@ static int stop(struct cluster *cluster)
 
 	if (code != EXIT_OK)
 		return code;
-	if (!end_all(cluster, &ended)) {
-		cluster_dir_unlock(&cluster->dir);
+	if (!end_all(cluster, &ended))
 		return EXIT_INTERNAL;
-	}
 	cluster_dir_remove(&cluster->dir);
 	cluster->dir.nodes = 0;
 	if (cluster->settings->json)
@@ -312,10 +304,12 @@ static int run(const struct settings *settings, int argc, char **argv)
 	cluster->settings = settings;
 	while (i < sizeof(verbs) / sizeof(verbs[0]) && strcmp(verbs[i].name, argv[0]) != 0)
 		i++;
-	if (i < sizeof(verbs) / sizeof(verbs[0]))
+	if (i < sizeof(verbs) / sizeof(verbs[0])) {
 		code = verbs[i].run(cluster);
-	else
+		cluster_dir_close(&cluster->dir);
+	} else {
 		complain("cluster: '%s' is none of start, stop, status", argv[0]);
+	}
 	free(cluster);
 	return code;
 }

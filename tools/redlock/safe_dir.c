@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Directories that no other user can read, write, move or replace. */
+#include "safe_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "message.h"
+
+enum { DIR_FLAGS = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, OTHERS = 077, OTHERS_WRITE = 022 };
+
+/* Root, or whoever has "/" where a user namespace hides root. */
+static bool is_system(uid_t user)
+{
+	struct stat top;
+
+	return user == 0 || (stat("/", &top) == 0 && user == top.st_uid);
+}
+
+/* What is wrong with a directory, or NULL. On the way to ours the sticky bit is enough: others make entries
+ * of their own there, and cannot touch ours. */
+static const char *problem_of(int fd, bool own)
+{
+	struct stat info;
+
+	if (fd < 0 || fstat(fd, &info) < 0)
+		return strerror(errno);
+	if (info.st_uid != getuid() && (own || !is_system(info.st_uid)))
+		return "belongs to another user";
+	if ((info.st_mode & OTHERS_WRITE) && (own || !(info.st_mode & S_ISVTX)))
+		return "can be written to by other users";
+	return NULL;
+}
+
+static int open_part(int at, const char *name, size_t length)
+{
+	char part[NAME_MAX + 1];
+	int fd;
+
+	snprintf(part, sizeof(part), "%.*s", (int)length, name);
+	fd = openat(at, part, DIR_FLAGS);
+	close(at);
+	return fd;
+}
+
+int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX])
+{
+	const char *rest = ret_real + 1, *problem;
+	int fd;
+
+	if (!realpath(path, ret_real)) {
+		complain("%s: %s", path, strerror(errno));
+		return -1;
+	}
+	/* From "/" down. A real name has no links; what is one by now was put there in this moment. */
+	fd = open("/", DIR_FLAGS);
+	while (!(problem = problem_of(fd, own && !*rest)) && *rest) {
+		size_t length = strcspn(rest, "/");
+
+		fd = open_part(fd, rest, length);
+		rest += length + strspn(rest + length, "/");
+	}
+	if (!problem)
+		return fd;
+	while (rest > ret_real + 1 && rest[-1] == '/')
+		rest--;
+	complain("%.*s: %s; set XDG_RUNTIME_DIR or TMPDIR to a directory of yours", (int)(rest - ret_real),
+	         ret_real, problem);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int safe_dir_private(int at, const char *name, const char *path)
+{
+	int fd = openat(at, name, DIR_FLAGS);
+	const char *problem = NULL;
+	struct stat info;
+
+	if (fd < 0 && errno == ENOENT)
+		return -1;
+	if (fd < 0)
+		problem = errno == ENOTDIR || errno == ELOOP ? "is not a directory; remove it" : strerror(errno);
+	else if (fstat(fd, &info) < 0)
+		problem = strerror(errno);
+	else if (info.st_uid != getuid())
+		problem = "belongs to another user; set XDG_RUNTIME_DIR or TMPDIR to a directory of yours";
+	else if (info.st_mode & OTHERS)
+		problem = "is open to other users; chmod 700 it, after a look at what is in it";
+	if (!problem)
+		return fd;
+	complain("%s: %s", path, problem);
+	if (fd >= 0)
+		close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+FILE *safe_file(int at, const char *name, int flags)
+{
+	int fd = openat(at, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+	FILE *file = fd >= 0 ? fdopen(fd, (flags & O_ACCMODE) == O_RDONLY ? "r" : "w") : NULL;
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
