@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes made safe for a terminal. Whatever a server says, what is shown is valid UTF-8 without control
- * characters, fits, and, unless it was cut, can be turned back into the same bytes.
+ * Bytes made safe for a terminal. Whatever a server says, what is shown is valid UTF-8 without
+ * characters that control or hide, fits, and, unless it was cut, can be turned back into the same bytes.
  *
  * Input: one byte for the size of the buffer, then the bytes.
  */
@@ -55,10 +55,12 @@ static void check_safe(const char *text)
 	const unsigned char *at = (const unsigned char *)text;
 	size_t left = strlen(text);
 	while (left > 0) {
-		size_t step = utf8_length(at, left);
+		uint32_t point = 0;
+		size_t step = utf8_decode(at, left, &point);
 		must(step > 0 && step <= left);
-		must(step > 1 || (at[0] >= 0x20 && at[0] < 0x7f));
-		must(step != 2 || at[0] != 0xc2 || at[1] >= 0xa0); /* C1 */
+		must(point >= 0x20 && point != 0x7f && (point < 0x80 || point >= 0xa0)); /* C0, DEL, C1 */
+		must(point < 0x2028 || point > 0x202e);                                  /* line ends, turned text */
+		must(!is_unseen(point));
 		at += step;
 		left -= step;
 	}

@@ -267,7 +267,8 @@ struct redlock_node_status {
 	char address[256];                   /* as configured, without user and password */
 	int connected;                       /* 1: ready for commands */
 	enum redlock_vote_code last_failure; /* why the last connection or command failed; PENDING: never */
-	char last_error[160];                /* its text, "" if none; never has a secret in it */
+	char last_error[160];                /* its text, "" if none; never has a secret in it. A server may
+	                                        have chosen it: escape it before a terminal or a log sees it */
 	char run_id[41];    /* the server's identity when last connected, "" if unknown (INFO forbidden) */
 	unsigned waiting;   /* commands sent or queued and not answered */
 	unsigned owed;      /* releases that wait for a connection */
@@ -385,7 +386,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, u
 /* What one node has under the name. */
 struct redlock_finding {
 	int known;          /* 0: the node did not answer the last query; see its vote */
-	char type[16];      /* "none", "string", "hash", ... as TYPE says */
+	char type[16];      /* "none", "string", "hash", ... as TYPE says: a server may say any bytes */
 	int64_t pttl_ms;    /* remaining life; -1: no expiry, blocks for ever; -2: no key */
 	uint64_t value_len; /* whole length of a string value */
 	char value[1024];   /* its first bytes, any bytes; for a hash: its first "field=value" */

@@ -77,8 +77,8 @@ static void print_servers(const char *verb, const struct cluster *cluster)
 		const struct cluster_server *server = &cluster->server[i];
 
 		cluster_server_url(server, url, sizeof(url));
-		printf("node %u  pid %ld  %s  %s\n", server->number, (long)server->pid, url,
-		       server->up ? "up" : (server->pid > 0 ? "not answering" : "down"));
+		put_line("node %u  pid %ld  %s  %s", server->number, (long)server->pid, url,
+		         server->up ? "up" : (server->pid > 0 ? "not answering" : "down"));
 	}
 }
 

@@ -70,9 +70,9 @@ static void show_value(const struct option_spec *spec, const char *value, const 
 		json_text(json, "from", where);
 		json_close(json, '}');
 	} else if (*value) {
-		printf("%-18s = %-32s  # %s\n", spec->name, value, where);
+		put_line("%-18s = %-32s  # %s", spec->name, value, where);
 	} else {
-		printf("# %-16s   not set\n", spec->name);
+		put_line("# %-16s   not set", spec->name);
 	}
 }
 

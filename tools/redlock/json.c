@@ -12,20 +12,30 @@ void json_init(struct json *json, FILE *out)
 	json->comma = false;
 }
 
+/* What is not seen is escaped as well: JSON is looked at in terminals too. */
+static void put_unseen(FILE *out, uint32_t point)
+{
+	if (point > 0xffff)
+		fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (unsigned)(point >> 10), 0xdc00 + (unsigned)(point & 0x3ff));
+	else
+		fprintf(out, "\\u%04x", (unsigned)point);
+}
+
 /* Writes a string; returns whether all of it was valid UTF-8. */
 static bool quoted(FILE *out, const unsigned char *text, size_t length)
 {
 	bool valid = true;
+	uint32_t point = 0;
 
 	putc('"', out);
 	for (size_t i = 0, step; i < length; i += step) {
-		step = utf8_length(text + i, length - i);
+		step = utf8_decode(text + i, length - i, &point);
 		if (step == 0) {
 			fputs("\\ufffd", out);
 			valid = false;
 			step = 1;
-		} else if (step == 1 && (text[i] < 0x20 || text[i] == 0x7f)) {
-			fprintf(out, "\\u%04x", text[i]);
+		} else if (is_unseen(point)) {
+			put_unseen(out, point);
 		} else {
 			if (text[i] == '"' || text[i] == '\\')
 				putc('\\', out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tiny JSON writer: one object, written as it is built, always valid UTF-8. */
+/* A tiny JSON writer: one object, written as it is built; always valid UTF-8, what is not seen is escaped. */
 #ifndef REDLOCK_TOOL_JSON_H
 #define REDLOCK_TOOL_JSON_H
 

@@ -8,13 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LINE_MAX_BYTES = 8192 };
+
+/* The last gate: whatever a line is made of, no byte of it moves a cursor or begins another line. One write
+ * per message: lines of several processes on one terminal do not mix. */
+__attribute__((format(printf, 3, 0))) static void put(FILE *out, const char *begin, const char *format,
+                                                      va_list arguments)
+{
+	char line[LINE_MAX_BYTES], shown[2 * LINE_MAX_BYTES];
+
+	vsnprintf(line, sizeof(line), format, arguments);
+	fprintf(out, "%s%s\n", begin, harmless(line, shown, sizeof(shown)));
+}
+
 __attribute__((format(printf, 1, 0))) static void message(const char *format, va_list arguments)
 {
-	char line[8192];
-
-	/* One write per message: lines of several processes on one terminal do not mix. */
-	vsnprintf(line, sizeof(line), format, arguments);
-	fprintf(stderr, "redlock: %s\n", line);
+	put(stderr, "redlock: ", format, arguments);
 }
 
 void complain(const char *format, ...)
@@ -37,6 +46,15 @@ void say(const struct settings *settings, const char *format, ...)
 	va_end(arguments);
 }
 
+void put_line(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	put(stdout, "", format, arguments);
+	va_end(arguments);
+}
+
 bool message_is_taken(void)
 {
 	struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -55,7 +73,9 @@ void say_now(const struct settings *settings, const char *format, ...)
 	va_end(arguments);
 }
 
-size_t utf8_length(const unsigned char *text, size_t available)
+/* ---- Bytes made safe ---- */
+
+size_t utf8_decode(const unsigned char *text, size_t available, uint32_t *ret_point)
 {
 	/* lead byte range, length, smallest code point (longer forms of smaller ones are invalid) */
 	static const struct {
@@ -77,35 +97,49 @@ size_t utf8_length(const unsigned char *text, size_t available)
 		}
 		if (point < forms[f].least || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
 			return 0;
+		*ret_point = point;
 		return forms[f].length;
 	}
 	return 0;
 }
 
-/* C0, DEL and, in UTF-8, C1 control characters. */
-static int is_control(const unsigned char *text, size_t length)
+bool is_unseen(uint32_t point)
 {
-	return (length == 1 && (text[0] < 0x20 || text[0] == 0x7f)) ||
-	       (length == 2 && text[0] == 0xc2 && text[1] < 0xa0);
+	/* Unicode's categories Cc, Cf, Zl and Zp: what controls a terminal, turns or hides text, ends a line. */
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+	    {0x0000, 0x001f},   {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x0600, 0x0605},   {0x061c, 0x061c},
+	    {0x06dd, 0x06dd},   {0x070f, 0x070f},   {0x0890, 0x0891},   {0x08e2, 0x08e2},   {0x180e, 0x180e},
+	    {0x200b, 0x200f},   {0x2028, 0x202e},   {0x2060, 0x206f},   {0xfeff, 0xfeff},   {0xfff9, 0xfffb},
+	    {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+	    {0xe0000, 0xe0fff},
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]) && point >= ranges[i].first; i++)
+		if (point <= ranges[i].last)
+			return true;
+	return false;
 }
 
-const char *printable(const void *bytes, size_t length, char *buffer, size_t size)
+static const char *escape(const void *bytes, size_t length, bool backslashes, char *buffer, size_t size)
 {
 	const unsigned char *text = bytes;
 	size_t out = 0, in = 0;
+	uint32_t point = 0;
 
 	while (in < length) {
-		size_t step = utf8_length(text + in, length - in);
+		size_t step = utf8_decode(text + in, length - in, &point);
 
 		if (out + 5 + sizeof("...") > size) {
 			memcpy(buffer + out, "...", sizeof("..."));
 			return buffer;
 		}
-		if (step == 0 || is_control(text + in, step)) {
+		if (step == 0 || is_unseen(point)) {
 			out += (size_t)snprintf(buffer + out, size - out, "\\x%02x", text[in]);
-			in++;
+			in++; /* alone, the bytes behind it are no characters */
 		} else {
-			if (text[in] == '\\')
+			if (text[in] == '\\' && backslashes)
 				buffer[out++] = '\\';
 			memcpy(buffer + out, text + in, step);
 			out += step;
@@ -114,4 +148,14 @@ const char *printable(const void *bytes, size_t length, char *buffer, size_t siz
 	}
 	buffer[out] = '\0';
 	return buffer;
+}
+
+const char *printable(const void *bytes, size_t length, char *buffer, size_t size)
+{
+	return escape(bytes, length, true, buffer, size);
+}
+
+const char *harmless(const char *text, char *buffer, size_t size)
+{
+	return escape(text, strlen(text), false, buffer, size);
 }

@@ -65,10 +65,9 @@ void report_votes(const struct report *report)
 		const char *text = node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
 
 		if (node->vote.rtt_ns == 0)
-			fprintf(stderr, "redlock: node %u %s: %s\n", i + 1, node->status.address, text);
+			complain("node %u %s: %s", i + 1, node->status.address, text);
 		else
-			fprintf(stderr, "redlock: node %u %s: %s (%.0f us)\n", i + 1, node->status.address, text,
-			        rtt_us(node));
+			complain("node %u %s: %s (%.0f us)", i + 1, node->status.address, text, rtt_us(node));
 	}
 }
 

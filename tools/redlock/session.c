@@ -22,7 +22,7 @@ enum { DEFAULT_NODE_TIMEOUT_MS = 200, VOTE_STEP_MS = 5, LEAST_PATIENCE_NS = 5000
 static void print_trace(void *user, const char *line)
 {
 	(void)user;
-	fprintf(stderr, "redlock: trace: %s\n", line);
+	complain("trace: %s", line);
 }
 
 /* host:pid, of the characters that an owner label may have. */

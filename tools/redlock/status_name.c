@@ -122,29 +122,34 @@ static void verdict_text(const struct picture *picture, char *buffer, size_t siz
 
 static const char endless_warning[] = "no expiry: it blocks until somebody deletes it";
 
+static const char *node_text(const struct picture *picture, unsigned index, char *buffer, size_t size)
+{
+	const struct redlock_finding *finding = &picture->finding[index];
+	const struct node_report *node = &picture->report.node[index];
+	char holder[HOLDER_TEXT_MAX], life[48];
+
+	if (!finding->known)
+		return node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
+	if (holder_kind_of(finding) == HOLDER_NONE)
+		return "no key";
+	snprintf(buffer, size, "%s: %s, %s", finding->type, holder_text(finding, holder, sizeof(holder)),
+	         life_text(finding->pttl_ms, life, sizeof(life)));
+	return buffer;
+}
+
 static void print_text(const struct picture *picture)
 {
 	const struct report *report = &picture->report;
-	char name[PRINTABLE_MAX], verdict[HOLDER_TEXT_MAX + 160], holder[HOLDER_TEXT_MAX], life[48];
+	char name[PRINTABLE_MAX], verdict[HOLDER_TEXT_MAX + 160], text[HOLDER_TEXT_MAX + 80];
 
 	verdict_text(picture, verdict, sizeof(verdict));
-	printf("%s: %s\n", printable(report->name, strlen(report->name), name, sizeof(name)), verdict);
-	for (unsigned i = 0; i < report->nodes; i++) {
-		const struct redlock_finding *finding = &picture->finding[i];
-		const struct node_report *node = &report->node[i];
-
-		printf("  node %u %s: ", i + 1, node->status.address);
-		if (!finding->known)
-			printf("%s\n", node->detail[0] ? node->detail : redlock_vote_text(node->vote.code));
-		else if (holder_kind_of(finding) == HOLDER_NONE)
-			printf("no key\n");
-		else
-			printf("%s: %s, %s\n", finding->type, holder_text(finding, holder, sizeof(holder)),
-			       life_text(finding->pttl_ms, life, sizeof(life)));
-	}
+	put_line("%s: %s", printable(report->name, strlen(report->name), name, sizeof(name)), verdict);
+	for (unsigned i = 0; i < report->nodes; i++)
+		put_line("  node %u %s: %s", i + 1, report->node[i].status.address,
+		         node_text(picture, i, text, sizeof(text)));
 	if (picture->endless > 0)
-		printf("warning: on %u node%s %s\n", picture->endless, picture->endless == 1 ? "" : "s",
-		       endless_warning);
+		put_line("warning: on %u node%s %s", picture->endless, picture->endless == 1 ? "" : "s",
+		         endless_warning);
 }
 
 /* ---- JSON ---- */

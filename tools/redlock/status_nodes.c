@@ -32,18 +32,18 @@ static void print_text(const struct report *report)
 {
 	unsigned up = count_up(report);
 
-	printf("quorum %s: %u of %u nodes up, %u are needed\n",
-	       up >= report->quorum ? "reachable" : "NOT reachable", up, report->nodes, report->quorum);
+	put_line("quorum %s: %u of %u nodes up, %u are needed",
+	         up >= report->quorum ? "reachable" : "NOT reachable", up, report->nodes, report->quorum);
 	for (unsigned i = 0; i < report->nodes; i++) {
 		const struct node_report *node = &report->node[i];
 
-		printf("  node %u %s: ", i + 1, node->status.address);
 		if (is_up(node))
-			printf("up, %.0f us, run_id %s%s%s\n", (double)node->vote.rtt_ns / 1000,
-			       node->status.run_id[0] ? node->status.run_id : "unknown (INFO is not allowed)",
-			       node->detail[0] ? "; " : "", node->detail);
+			put_line("  node %u %s: up, %.0f us, run_id %s%s%s", i + 1, node->status.address,
+			         (double)node->vote.rtt_ns / 1000,
+			         node->status.run_id[0] ? node->status.run_id : "unknown (INFO is not allowed)",
+			         node->detail[0] ? "; " : "", node->detail);
 		else
-			printf("DOWN, %s\n", node->detail);
+			put_line("  node %u %s: DOWN, %s", i + 1, node->status.address, node->detail);
 	}
 }
 

@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../message.h"
+
 static void notify(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -33,15 +35,16 @@ static void notify(const char *state)
 
 void notify_status(const char *state, const char *format, ...)
 {
-	char text[1024];
+	char text[1024], shown[2 * sizeof(text)], told[sizeof(shown) + 64];
 	va_list arguments;
-	size_t used;
 
 	if (!getenv("NOTIFY_SOCKET"))
 		return;
-	used = (size_t)snprintf(text, sizeof(text), "%s%sSTATUS=", state, *state ? "\n" : "");
 	va_start(arguments, format);
-	vsnprintf(text + used, sizeof(text) - used, format, arguments);
+	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	notify(text);
+	/* A line end in it would begin another assignment, as MAINPID=. */
+	snprintf(told, sizeof(told), "%s%sSTATUS=%s", state, *state ? "\n" : "",
+	         harmless(text, shown, sizeof(shown)));
+	notify(told);
 }
