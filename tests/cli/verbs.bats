@@ -30,7 +30,7 @@ teardown_file() {
 	until_true has_keys 0 "$all" verbs-1
 	run --separate-stderr rl check verbs-1 "$token"
 	exits 1
-	says "does not have it under this token"
+	says "not held by this token: nobody holds it"
 	run --separate-stderr rl release verbs-1 "$token"
 	exits 1
 }
@@ -40,7 +40,7 @@ teardown_file() {
 	run --separate-stderr rl acquire -n verbs-2
 	exits 75
 	[ -z "$output" ]
-	says "redlock status"
+	says "busy: held by $HOSTNAME:"
 	run --separate-stderr rl acquire -n -q verbs-2
 	exits 75
 	[ -z "$output$stderr" ]
@@ -151,6 +151,56 @@ teardown_file() {
 	[[ $stderr != *verbs-10* ]]
 	[[ $stderr != *"${output/|*/}"* ]]
 	rl release verbs-10-secret-name "$output"
+}
+
+@test "who has it instead is named, in one line and in JSON" {
+	token=$(rl acquire --owner web-1:42 verbs-15)
+	until_true has_keys 5 "$all" verbs-15
+	held="held by web-1:42 on 5 of 5 nodes,"
+	named() { # CODE TEXT COMMAND...: all that stderr says
+		run --separate-stderr "${@:3}"
+		exits "$1"
+		[[ $stderr =~ ^redlock:\ $2\ its\ key\ expires\ in\ [23][0-9]\.[0-9]\ s$ ]]
+		[[ $stderr != *" or "* ]]
+	}
+	named 75 "acquire 'verbs-15': busy: $held" rl acquire -n verbs-15
+	named 75 "acquire 'verbs-15': busy: $held" rl acquire -w 500ms verbs-15
+	named 75 "run 'verbs-15': busy: $held" rl run -n verbs-15 -- true
+	named 75 "run 'verbs-15': busy: $held for [0-9].[0-9] s at least," rl run -w 1s verbs-15 -- true
+	for verb in check extend release; do
+		named 1 "$verb 'verbs-15': not held by this token: $held" rl "$verb" verbs-15 wrong
+		run --separate-stderr rl "$verb" --json verbs-15 wrong
+		json_is 'j["result"] == "GONE" and j["holder"]["state"] == "held" and j["holder"]["owner"] == "web-1:42"'
+		json_is 'j["holder"]["held_on"] == 5 and 20000 < j["holder"]["pttl_ms"] <= 30000 and j.get("confirmed", 0) == 0'
+		run --separate-stderr rl "$verb" -v verbs-15 wrong
+		[ "$(grep -c ': no: somebody else has the key (' <<<"$stderr")" -ge 3 ]
+	done
+	run --separate-stderr rl acquire -n --json verbs-15
+	json_is 'j["holder"]["who"] == "web-1:42" and j["holder"]["kind"] == "token" and not j["holder"]["blocks_for_ever"]'
+	rl run -w 1s --report-fd 3 verbs-15 -- true 3>"$sandbox/report" 2>/dev/null || true
+	output=$(<"$sandbox/report")
+	json_is 'j["result"] == "BUSY" and j["holder"]["owner"] == "web-1:42" and 0 < j["holder"]["held_for_ms"] < 30000'
+	run --separate-stderr rl run -n -E 0 verbs-15 -- true
+	[ -z "$stderr" ]
+	on_nodes "1 2 3" del verbs-15
+	run --separate-stderr rl check verbs-15 "$token"
+	says "it is on 2 of 5 nodes only, 3 are needed"
+	run --separate-stderr rl release --json verbs-15 "$token"
+	json_is 'j["result"] == "GONE" and j["confirmed"] == 2 and j["holder"]["state"] == "free"'
+}
+
+@test "a split vote is called that, an endless key too" {
+	on_nodes "1 2" set verbs-16 alice px 60000
+	on_nodes "3 4" set verbs-16 bob px 60000
+	run --separate-stderr rl acquire -n verbs-16
+	exits 75
+	says "busy: split: 2 different holders, none on a quorum"
+	on_nodes "1 2" set verbs-16 bob
+	run --separate-stderr rl acquire -n verbs-16
+	says "busy: held by 'bob' of another client on 4 of 5 nodes, its key has no expiry"
+	run --separate-stderr rl acquire -n --token bob verbs-16
+	says "busy: held by this token already"
+	on_nodes "1 2 3 4" del verbs-16
 }
 
 @test "--json of all verbs, granted and refused" {

@@ -88,11 +88,14 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 	return EXIT_OK;
 }
 
-static int refused(struct session *session, const struct report *report)
+static int refused(struct session *session, redlock_lock *lock, struct report *report)
 {
 	const struct settings *settings = session->settings;
 
 	session_drain(session);
+	report->token = settings->token;
+	if (!settings->quiet || settings->json)
+		report_find_holder(report, session, lock);
 	if (settings->json)
 		print_json(report, settings, &(struct grant){.token_len = 0});
 	if (settings->verbose)
@@ -119,7 +122,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 		int result = session_run(&session, lock, REDLOCK_OP_ACQUIRE);
 
 		report_collect(&report, "acquire", argv[0], result, &session, lock);
-		code = result == 0 ? granted(&session, lock, &report) : refused(&session, &report);
+		code = result == 0 ? granted(&session, lock, &report) : refused(&session, lock, &report);
 		redlock_lock_leave(lock);
 	}
 	session_close(&session);

@@ -35,7 +35,6 @@ static const struct {
 	int code;
 	const char *hint;
 } hints[] = {
-    {EXIT_BUSY, "`redlock status NAME` shows who holds it"},
     {EXIT_NOQUORUM, "start or reach the nodes that are down; `redlock status` shows each"},
     {EXIT_REFUSED, "mend what the server refuses: give independent masters, and a user with the rights of "
                    "`redlock help acl`"},

@@ -44,6 +44,8 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	report->nodes = redlock_node_count(session->client);
 	report->quorum = redlock_quorum(session->client);
 	report->answered = 0;
+	report->token = NULL;
+	report->has_standing = false;
 	for (unsigned i = 0; i < report->nodes; i++) {
 		collect_node(&report->node[i], i, session, lock);
 		votes[i] = report->node[i].vote;
@@ -53,16 +55,38 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	    result == REDLOCK_E_NOQUORUM ? outcome_of_votes(votes, report->nodes) : outcome_of_error(result);
 }
 
+void report_find_holder(struct report *report, struct session *session, redlock_lock *lock)
+{
+	if (report->result != REDLOCK_E_BUSY && report->result != REDLOCK_E_GONE)
+		return;
+	standing_ask(&report->standing, session, lock);
+	report->has_standing = true;
+}
+
 static double rtt_us(const struct node_report *node)
 {
 	return (double)node->vote.rtt_ns / 1000.0;
+}
+
+/* A NO to a SET is a key of somebody else; a NO to the others may be none at all, unless that was asked. */
+static const char *vote_words(const struct report *report, unsigned index)
+{
+	const struct node_report *node = &report->node[index];
+	const struct redlock_finding *finding = &report->standing.finding[index];
+
+	if (node->detail[0] || node->vote.code != REDLOCK_VOTE_NO)
+		return node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
+	if (!report->has_standing || !finding->known)
+		return redlock_vote_text(node->vote.code);
+	return holder_kind_of(finding) == HOLDER_NONE ? "no: it has no such key"
+	                                              : "no: somebody else has the key";
 }
 
 void report_votes(const struct report *report)
 {
 	for (unsigned i = 0; i < report->nodes; i++) {
 		const struct node_report *node = &report->node[i];
-		const char *text = node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
+		const char *text = vote_words(report, i);
 
 		if (node->vote.rtt_ns == 0)
 			complain("node %u %s: %s", i + 1, node->status.address, text);
@@ -111,17 +135,46 @@ void report_duplicates(const struct report *report, const struct settings *setti
 		}
 }
 
+/* BUSY and GONE name who has it instead. */
+static void say_holder(const struct report *report, const struct settings *settings, const char *name)
+{
+	const struct standing *standing = &report->standing;
+	const bool busy = report->result == REDLOCK_E_BUSY;
+	const unsigned own = report->token ? standing_count(standing, report->token, strlen(report->token)) : 0;
+	char words[STANDING_TEXT_MAX];
+
+	standing_words(standing, words, sizeof(words));
+	if (busy && standing->free >= standing->quorum)
+		say(settings, "%s '%s': was busy, and is free now", report->verb, name);
+	else if (busy && standing->state == STANDING_UNKNOWN)
+		say(settings, "%s '%s': busy: somebody else holds it; who is not known: %u of %u nodes answered that",
+		    report->verb, name, standing->known, standing->nodes);
+	else if (busy && own >= standing->quorum)
+		say(settings, "%s '%s': busy: held by this token already", report->verb, name);
+	else if (busy)
+		say(settings, "%s '%s': busy: %s", report->verb, name, words);
+	else if (own > 0)
+		say(settings, "%s '%s': not held by this token: it is on %u of %u nodes only, %u are needed",
+		    report->verb, name, own, standing->nodes, standing->quorum);
+	else if (standing->state == STANDING_FREE)
+		say(settings, "%s '%s': not held by this token: nobody holds it", report->verb, name);
+	else
+		say(settings, "%s '%s': not held by this token: %s", report->verb, name, words);
+}
+
 void report_failure(const struct report *report, const struct settings *settings)
 {
-	const char *hint = outcome_hint(report->exit_code);
-	char shown[PRINTABLE_MAX];
+	const char *hint = report->has_standing ? NULL : outcome_hint(report->exit_code);
+	char name[PRINTABLE_MAX] = "";
 
+	if (report->name)
+		printable(report->name, strlen(report->name), name, sizeof(name));
 	if (report->result == REDLOCK_E_NOQUORUM)
 		say_no_quorum(report, settings);
+	else if (report->has_standing)
+		say_holder(report, settings, name);
 	else if (report->name)
-		say(settings, "%s '%s': %s", report->verb,
-		    printable(report->name, strlen(report->name), shown, sizeof(shown)),
-		    redlock_strerror(report->result));
+		say(settings, "%s '%s': %s", report->verb, name, redlock_strerror(report->result));
 	else
 		say(settings, "%s: %s", report->verb, redlock_strerror(report->result));
 	if (report->exit_code == EXIT_CONFIG)
@@ -155,6 +208,8 @@ void report_json_node(const struct report *report, unsigned index, struct json *
 
 void report_json_end(const struct report *report, struct json *json)
 {
+	if (report->has_standing)
+		standing_json(&report->standing, "holder", json);
 	json_number(json, "quorum", report->quorum);
 	json_open(json, "nodes", '[');
 	for (unsigned i = 0; i < report->nodes; i++) {

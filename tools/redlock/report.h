@@ -7,6 +7,7 @@
 
 #include "json.h"
 #include "session.h"
+#include "standing.h"
 
 struct node_report {
 	struct redlock_node_status status;
@@ -22,12 +23,19 @@ struct report {
 	unsigned nodes;
 	unsigned quorum;
 	unsigned answered; /* nodes with a definite vote */
+	const char *token; /* the caller's, NULL: none; for who fills it in */
+	bool has_standing; /* who has it instead is known */
+	struct standing standing;
 	struct node_report node[REDLOCK_MAX_NODES];
 };
 
 /* Reads the votes of the operation that ended with `result`. */
 void report_collect(struct report *report, const char *verb, const char *name, int result,
                     struct session *session, redlock_lock *lock);
+
+/* After BUSY and GONE: finds out who has the lock instead, as the messages and the JSON of the report then
+ * say. May ask the nodes, and waits for them as any operation does. */
+void report_find_holder(struct report *report, struct session *session, redlock_lock *lock);
 
 /* One line per node on stderr. */
 void report_votes(const struct report *report);
@@ -44,7 +52,7 @@ void report_json_begin(const struct report *report, struct json *json);
 /* The members that every node has; the caller opens and closes the node's object. */
 void report_json_node(const struct report *report, unsigned index, struct json *json);
 
-/* The "nodes" array, and the end of the object. */
+/* The member "holder", the "nodes" array, and the end of the object. */
 void report_json_end(const struct report *report, struct json *json);
 
 #endif

@@ -303,7 +303,8 @@ static uint64_t slowest_answer_ns(const struct session *session, const redlock_l
 
 /* The library decides with the first votes that suffice. This process is about to end, and with it its
  * connections: the slower nodes get as much time again as the quorum took, so that a new or longer key is on
- * them too. Who reads why there is no quorum wants to see which nodes are well: they get one node timeout. */
+ * them too, and who has the lock instead is counted on all. Who reads why there is no quorum wants to see
+ * which nodes are well: they get one node timeout. */
 static uint64_t patience_ns(const struct session *session, const redlock_lock *lock,
                             enum redlock_operation operation, int result)
 {
@@ -312,7 +313,7 @@ static uint64_t patience_ns(const struct session *session, const redlock_lock *l
 
 	if (result == REDLOCK_E_NOQUORUM)
 		return timeout_ns;
-	if (result != 0 || (operation != REDLOCK_OP_ACQUIRE && operation != REDLOCK_OP_EXTEND))
+	if (result != (operation == REDLOCK_OP_QUERY ? REDLOCK_E_GONE : 0) || operation == REDLOCK_OP_RELEASE)
 		return 0;
 	if (slowest_answer_ns(session, lock) > patience)
 		patience = slowest_answer_ns(session, lock);

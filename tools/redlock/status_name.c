@@ -4,80 +4,17 @@
 #include <string.h>
 
 #include "exit_codes.h"
-#include "holder.h"
 #include "message.h"
 #include "report.h"
 #include "session.h"
 #include "signals.h"
+#include "standing.h"
 #include "status.h"
-
-enum state { STATE_FREE, STATE_HELD, STATE_SPLIT, STATE_LEFTOVER, STATE_UNKNOWN };
-
-static const char *const state_names[] = {
-    [STATE_FREE] = "free",         [STATE_HELD] = "held",       [STATE_SPLIT] = "split",
-    [STATE_LEFTOVER] = "leftover", [STATE_UNKNOWN] = "unknown",
-};
 
 struct picture {
 	struct report report;
-	struct redlock_finding finding[REDLOCK_MAX_NODES];
-	enum state state;
-	unsigned known;   /* nodes that answered */
-	unsigned free;    /* of these, without a key */
-	unsigned holders; /* different things under the name */
-	unsigned most;    /* nodes that have the most frequent one */
-	unsigned best;    /* one of these nodes */
-	unsigned endless; /* keys without expiry */
+	struct standing standing;
 };
-
-/* ---- From findings to a verdict ---- */
-
-static void count_node(struct picture *picture, unsigned index)
-{
-	const struct redlock_finding *finding = &picture->finding[index];
-	unsigned same = 0;
-	bool first = true;
-
-	if (!finding->known)
-		return;
-	picture->known++;
-	if (holder_kind_of(finding) == HOLDER_NONE) {
-		picture->free++;
-		return;
-	}
-	picture->endless += finding->pttl_ms == -1;
-	for (unsigned i = 0; i < picture->report.nodes; i++)
-		if (holder_same(finding, &picture->finding[i])) {
-			same++;
-			first = first && i >= index;
-		}
-	picture->holders += first;
-	if (same > picture->most) {
-		picture->most = same;
-		picture->best = index;
-	}
-}
-
-static enum state judge(const struct picture *picture)
-{
-	if (picture->most >= picture->report.quorum)
-		return STATE_HELD;
-	if (picture->known < picture->report.quorum)
-		return STATE_UNKNOWN;
-	if (picture->holders == 0)
-		return STATE_FREE;
-	return picture->holders == 1 ? STATE_LEFTOVER : STATE_SPLIT;
-}
-
-static void look(struct picture *picture, redlock_lock *lock)
-{
-	for (unsigned i = 0; i < picture->report.nodes; i++)
-		if (redlock_lock_finding(lock, i, &picture->finding[i]) < 0)
-			memset(&picture->finding[i], 0, sizeof(picture->finding[i]));
-	for (unsigned i = 0; i < picture->report.nodes; i++)
-		count_node(picture, i);
-	picture->state = judge(picture);
-}
 
 /* ---- Text ---- */
 
@@ -90,41 +27,9 @@ static const char *life_text(int64_t pttl_ms, char *buffer, size_t size)
 	return buffer;
 }
 
-static void verdict_text(const struct picture *picture, char *buffer, size_t size)
-{
-	const struct report *report = &picture->report;
-	char holder[HOLDER_TEXT_MAX];
-
-	holder_text(&picture->finding[picture->best], holder, sizeof(holder));
-	switch (picture->state) {
-	case STATE_FREE:
-		snprintf(buffer, size, "free");
-		break;
-	case STATE_HELD:
-		snprintf(buffer, size, "held by %s on %u of %u nodes", holder, picture->most, report->nodes);
-		break;
-	case STATE_SPLIT:
-		snprintf(buffer, size,
-		         "split: %u different holders, none on a quorum (%u of %u); it resolves by retries or TTL",
-		         picture->holders, report->quorum, report->nodes);
-		break;
-	case STATE_LEFTOVER:
-		snprintf(buffer, size, "held by nobody: a leftover of %s on %u of %u nodes, which %s", holder,
-		         picture->most, report->nodes,
-		         picture->free >= report->quorum ? "blocks nobody" : "blocks others until it expires");
-		break;
-	case STATE_UNKNOWN:
-		snprintf(buffer, size, "unknown: %u of %u nodes answered, %u are needed", picture->known,
-		         report->nodes, report->quorum);
-		break;
-	}
-}
-
-static const char endless_warning[] = "no expiry: it blocks until somebody deletes it";
-
 static const char *node_text(const struct picture *picture, unsigned index, char *buffer, size_t size)
 {
-	const struct redlock_finding *finding = &picture->finding[index];
+	const struct redlock_finding *finding = &picture->standing.finding[index];
 	const struct node_report *node = &picture->report.node[index];
 	char holder[HOLDER_TEXT_MAX], life[48];
 
@@ -137,41 +42,53 @@ static const char *node_text(const struct picture *picture, unsigned index, char
 	return buffer;
 }
 
+/* What keys without expiry mean is not the same everywhere: one on a minority blocks nobody. */
+static void warn_endless(const struct standing *standing)
+{
+	const char *plural = standing->endless == 1 ? "" : "s";
+
+	if (standing_blocks_for_ever(standing))
+		put_line("warning: on %u node%s no expiry: it blocks until somebody deletes it", standing->endless,
+		         plural);
+	else if (standing->endless > 0)
+		put_line("warning: on %u node%s no expiry: not to be had there until somebody deletes it",
+		         standing->endless, plural);
+}
+
 static void print_text(const struct picture *picture)
 {
 	const struct report *report = &picture->report;
-	char name[PRINTABLE_MAX], verdict[HOLDER_TEXT_MAX + 160], text[HOLDER_TEXT_MAX + 80];
+	char name[PRINTABLE_MAX], verdict[STANDING_TEXT_MAX], text[HOLDER_TEXT_MAX + 80];
 
-	verdict_text(picture, verdict, sizeof(verdict));
-	put_line("%s: %s", printable(report->name, strlen(report->name), name, sizeof(name)), verdict);
+	put_line("%s: %s", printable(report->name, strlen(report->name), name, sizeof(name)),
+	         standing_text(&picture->standing, verdict, sizeof(verdict)));
 	for (unsigned i = 0; i < report->nodes; i++)
 		put_line("  node %u %s: %s", i + 1, report->node[i].status.address,
 		         node_text(picture, i, text, sizeof(text)));
-	if (picture->endless > 0)
-		put_line("warning: on %u node%s %s", picture->endless, picture->endless == 1 ? "" : "s",
-		         endless_warning);
+	warn_endless(&picture->standing);
 }
 
 /* ---- JSON ---- */
 
-static void json_holder(const struct picture *picture, struct json *json)
+static void json_holder(const struct standing *standing, struct json *json)
 {
-	const struct redlock_finding *best = &picture->finding[picture->best];
+	const struct redlock_finding *best = &standing->finding[standing->best];
+	const bool held = standing->state == STANDING_HELD;
 	const char *owner;
 	size_t length = 0;
 
-	json_text(json, "state", state_names[picture->state]);
-	json_text(json, "kind", holder_kind_name(picture->most ? holder_kind_of(best) : HOLDER_NONE));
-	if (picture->state == STATE_HELD && (owner = holder_owner(best, &length)) != NULL)
+	json_text(json, "state", standing_name(standing->state));
+	json_text(json, "kind", holder_kind_name(standing->most ? holder_kind_of(best) : HOLDER_NONE));
+	if (held && (owner = holder_owner(best, &length)) != NULL)
 		json_bytes(json, "owner", owner, length);
 	else
 		json_null(json, "owner");
-	if (picture->state == STATE_HELD && strcmp(best->type, "string") == 0)
+	if (held && strcmp(best->type, "string") == 0)
 		json_bytes(json, "token", best->value, best->value_kept);
 	else
 		json_null(json, "token");
-	json_number(json, "held_on", picture->most);
-	json_bool(json, "blocks_for_ever", picture->endless > 0);
+	json_number(json, "held_on", standing->most);
+	json_bool(json, "blocks_for_ever", standing_blocks_for_ever(standing));
 }
 
 static void json_finding(const struct redlock_finding *finding, struct json *json)
@@ -196,13 +113,13 @@ static void print_json(const struct picture *picture)
 
 	json_init(&json, stdout);
 	report_json_begin(report, &json);
-	json_holder(picture, &json);
+	json_holder(&picture->standing, &json);
 	json_number(&json, "quorum", report->quorum);
 	json_open(&json, "nodes", '[');
 	for (unsigned i = 0; i < report->nodes; i++) {
 		json_open(&json, NULL, '{');
 		report_json_node(report, i, &json);
-		json_finding(&picture->finding[i], &json);
+		json_finding(&picture->standing.finding[i], &json);
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
@@ -227,7 +144,7 @@ static int show(struct picture *picture, const struct settings *settings)
 
 int status_of_name(const struct settings *settings, const char *name)
 {
-	struct picture picture = {.known = 0};
+	struct picture picture;
 	struct session session;
 	redlock_lock *lock = NULL;
 	int code = session_open(&session, settings);
@@ -244,7 +161,7 @@ int status_of_name(const struct settings *settings, const char *name)
 		if (result == REDLOCK_E_CANCELLED && signals_caught()) {
 			code = EXIT_SIGNAL + signals_caught();
 		} else {
-			look(&picture, lock);
+			standing_read(&picture.standing, &session, lock);
 			code = show(&picture, settings);
 		}
 		redlock_lock_free(lock);

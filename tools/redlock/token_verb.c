@@ -10,8 +10,8 @@
 #include "session.h"
 #include "signals.h"
 
-/* True when nothing is left to hope for on this node: it answered, or the release behind it is settled. */
-static bool is_confirmed(const struct node_report *node)
+/* Whether the node's key is gone for certain: it answered, or the release behind it is settled. */
+static bool is_settled(const struct node_report *node)
 {
 	const struct redlock_node_status *status = &node->status;
 
@@ -20,12 +20,13 @@ static bool is_confirmed(const struct node_report *node)
 	return status->connected && status->waiting + status->owed + status->lingering == 0;
 }
 
+/* Nodes that deleted the key. One that says that it has none confirms nothing. */
 static unsigned confirmed_count(const struct report *report)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < report->nodes; i++)
-		count += is_confirmed(&report->node[i]);
+		count += is_settled(&report->node[i]) && report->node[i].vote.code != REDLOCK_VOTE_NO;
 	return count;
 }
 
@@ -53,7 +54,7 @@ static void warn_unconfirmed(const struct report *report, const struct settings 
 	if (settings->verbose)
 		say(settings, "confirmed by %u of %u nodes", count, report->nodes);
 	for (unsigned i = 0; i < report->nodes; i++)
-		if (!is_confirmed(&report->node[i]))
+		if (!is_settled(&report->node[i]))
 			say(settings, "warning: node %u %s did not confirm and may keep the key until its TTL ends: %s",
 			    i + 1, report->node[i].status.address, report->node[i].detail);
 }
@@ -89,6 +90,9 @@ int token_verb_run(const struct token_verb *verb, const struct settings *setting
 		if (verb->deletes)
 			session_drain(&session);
 		report_collect(&report, verb->name, argv[0], result, &session, lock);
+		report.token = argv[1];
+		if (!settings->quiet || settings->json)
+			report_find_holder(&report, &session, lock);
 		code = report.exit_code;
 		if (result == REDLOCK_E_CANCELLED && signals_caught())
 			code = EXIT_SIGNAL + signals_caught();

@@ -26,15 +26,28 @@ static int command_code(struct run *run)
 	return EXIT_SIGNAL + WTERMSIG(run->wait_status);
 }
 
+/* Who has it instead, and for how long it was seen to. */
+static void find_holder(struct run *run)
+{
+	struct standing *standing = &run->report->standing;
+
+	report_find_holder(run->report, &run->session, run->lock);
+	if (run->report->has_standing && standing->state == STANDING_HELD &&
+	    waiting_saw(&run->waiting, &run->session, &standing->finding[standing->best]))
+		standing->seen_ms = (clock_ns() - run->waiting.seen_ns) / 1000000;
+}
+
 static int refusal_code(struct run *run)
 {
-	struct report report;
+	const bool silent = run->settings->quiet || (run->order->silent_when_busy && !run->settings->verbose);
 
 	if (run->self_wait)
 		return (int)run->settings->busy_code;
-	report_collect(&report, "run", run->order->name, run->result, &run->session, run->lock);
-	tell_refused(run, &report);
-	return run->result == REDLOCK_E_BUSY ? (int)run->settings->busy_code : report.exit_code;
+	report_collect(run->report, "run", run->order->name, run->result, &run->session, run->lock);
+	if (!silent || run->order->report_fd >= 0)
+		find_holder(run);
+	tell_refused(run);
+	return run->result == REDLOCK_E_BUSY ? (int)run->settings->busy_code : run->report->exit_code;
 }
 
 static int code_of(struct run *run, enum run_code code)

@@ -38,6 +38,8 @@ struct run {
 	struct guard guard;
 	struct clock_alarm alarm;
 
+	struct report *report; /* of the acquisition that failed, or of the end; its verb is NULL: not yet */
+
 	enum run_state state;
 	int code;                   /* the exit code, as far as it is known */
 	int result;                 /* of acquire, later of release */
@@ -89,7 +91,7 @@ void run_follow_deadline(struct run *run); /* tells the guard of a renewal */
 void run_finish_off(struct run *run);      /* the guard's work, after its end */
 
 /* tell.c: lines for people. None of them waits for a reader: the lock has to be renewed meanwhile. */
-void tell_refused(const struct run *run, const struct report *report);
+void tell_refused(const struct run *run);
 void tell_granted(struct run *run);
 void tell_event(const struct run *run, enum run_event event);
 void tell_renewed(const struct run *run);

@@ -212,7 +212,6 @@ static void close_all(struct run *run)
 
 static void end(struct run *run)
 {
-	struct report report;
 	bool settled = false;
 
 	run->ended_ns = clock_ns();
@@ -221,8 +220,9 @@ static void end(struct run *run)
 		session_warn_lingering(&run->session, run->order->name);
 	}
 	if (run->guard.share && run->order->report_fd >= 0) {
-		report_collect(&report, "run", run->order->name, run->result, &run->session, run->lock);
-		record_write(run, &report);
+		if (!run->report->verb)
+			report_collect(run->report, "run", run->order->name, run->result, &run->session, run->lock);
+		record_write(run, run->report);
 	}
 	guard_close(&run->guard);
 	/* When the servers have nothing to be told any more, the kernel is quicker: servers that hear of the end
@@ -234,8 +234,13 @@ static void end(struct run *run)
 int run_supervise(const struct settings *settings, const struct run_order *order)
 {
 	static struct run run; /* what is not closed at the end stays reachable, for those who look for leaks */
+	static struct report report; /* large, and mostly not used: pages that are not touched cost nothing */
 
-	run = (struct run){.settings = settings, .order = order, .state = RUN_WAITING, .kill_by_ns = UINT64_MAX};
+	run = (struct run){.settings = settings,
+	                   .order = order,
+	                   .report = &report,
+	                   .state = RUN_WAITING,
+	                   .kill_by_ns = UINT64_MAX};
 	run.alarm.fd = run.inbox.fd = run.guard.link = -1;
 	run_times_init(&run.times, settings);
 	run.code = begin(&run);

@@ -18,14 +18,14 @@ static double seconds(uint64_t from_ns, uint64_t to_ns)
 	return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
 }
 
-void tell_refused(const struct run *run, const struct report *report)
+void tell_refused(const struct run *run)
 {
 	if (run->settings->verbose)
-		report_votes(report);
+		report_votes(run->report);
 	if (run->result == REDLOCK_E_BUSY && run->order->silent_when_busy && !run->settings->verbose)
 		return;
 	if (run->result != REDLOCK_E_CANCELLED)
-		report_failure(report, run->settings);
+		report_failure(run->report, run->settings);
 }
 
 void tell_granted(struct run *run)

@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../clock.h"
 #include "../exit_codes.h"
-#include "../holder.h"
 #include "../message.h"
+#include "../standing.h"
 #include "notify.h"
 
 int waiting_ask(struct waiting *waiting, struct session *session, const char *name)
@@ -21,28 +22,6 @@ int waiting_ask(struct waiting *waiting, struct session *session, const char *na
 	return code;
 }
 
-/* What most nodes have. False: none has a key. */
-static bool most_frequent(const struct waiting *waiting, unsigned nodes, struct redlock_finding *ret)
-{
-	struct redlock_finding one, other;
-	unsigned most = 0;
-
-	for (unsigned i = 0; i < nodes; i++) {
-		unsigned same = 0;
-
-		if (redlock_lock_finding(waiting->question, i, &one) < 0 || !one.known ||
-		    holder_kind_of(&one) == HOLDER_NONE)
-			continue;
-		for (unsigned j = 0; j < nodes; j++)
-			same += redlock_lock_finding(waiting->question, j, &other) == 0 && holder_same(&one, &other);
-		if (same > most) {
-			most = same;
-			*ret = one;
-		}
-	}
-	return most > 0;
-}
-
 static bool is_own(const struct redlock_finding *finding, const char *name)
 {
 	const char *own_name = getenv("REDLOCK_NAME"), *own_token = getenv("REDLOCK_TOKEN");
@@ -51,37 +30,43 @@ static bool is_own(const struct redlock_finding *finding, const char *name)
 	       memcmp(finding->value, own_token, finding->value_kept) == 0;
 }
 
-/* The owner label alone where there is one: the token is of no use to who waits. */
-static const char *holder_words(const struct redlock_finding *finding, char *buffer, size_t size)
-{
-	size_t length;
-	const char *owner = holder_owner(finding, &length);
-
-	return owner ? printable(owner, length, buffer, size) : holder_text(finding, buffer, size);
-}
-
 bool waiting_tell(struct waiting *waiting, const struct session *session, const char *name)
 {
-	char shown[PRINTABLE_MAX], holder[HOLDER_TEXT_MAX], left[48] = "";
-	struct redlock_finding finding;
+	char shown[PRINTABLE_MAX], holder[HOLDER_TEXT_MAX];
+	const struct redlock_finding *best;
+	struct standing standing;
+	const char *left;
 
 	printable(name, strlen(name), shown, sizeof(shown));
-	if (!most_frequent(waiting, redlock_node_count(session->client), &finding))
+	waiting->seen_ns = clock_ns();
+	standing_read(&standing, session, waiting->question);
+	best = &standing.finding[standing.best];
+	if (standing.most == 0)
 		return true; /* free again: there is nobody to name */
-	if (is_own(&finding, name)) {
+	if (is_own(best, name)) {
 		say(session->settings,
 		    "'%s' is held by the command that this one runs under: it would wait for itself", shown);
 		return false;
 	}
-	if (finding.pttl_ms == -1)
-		snprintf(left, sizeof(left), "; its key has no expiry");
-	holder_words(&finding, holder, sizeof(holder));
+	left = best->pttl_ms == -1 ? "; its key has no expiry" : "";
+	standing_who(best, holder, sizeof(holder));
 	notify_status("", "waiting for '%s', held by %s%s", shown, holder, left);
 	if (session->settings->verbose || isatty(STDERR_FILENO)) {
 		say(session->settings, "waiting for '%s', held by %s%s", shown, holder, left);
 		waiting->said = true;
 	}
 	return true;
+}
+
+bool waiting_saw(const struct waiting *waiting, const struct session *session,
+                 const struct redlock_finding *holder)
+{
+	struct standing standing;
+
+	if (waiting->seen_ns == 0)
+		return false;
+	standing_read(&standing, session, waiting->question);
+	return standing.most > 0 && holder_same(&standing.finding[standing.best], holder);
 }
 
 void waiting_end(struct waiting *waiting)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Who has a lock. */
+#include "standing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "message.h"
+
+static const char *const names[] = {
+#define STANDING_NAME(name, word) word,
+    STANDING_MAP(STANDING_NAME)
+#undef STANDING_NAME
+};
+
+const char *standing_name(enum standing_state state)
+{
+	return names[state];
+}
+
+/* ---- From findings to a verdict ---- */
+
+/* No expiry is the longest life. */
+static bool lives_longer(const struct redlock_finding *a, const struct redlock_finding *b)
+{
+	return (uint64_t)a->pttl_ms > (uint64_t)b->pttl_ms;
+}
+
+static void count_node(struct standing *standing, unsigned index)
+{
+	const struct redlock_finding *finding = &standing->finding[index];
+	unsigned same = 0, longest = index;
+	bool first = true;
+
+	if (!finding->known)
+		return;
+	standing->known++;
+	if (holder_kind_of(finding) == HOLDER_NONE) {
+		standing->free++;
+		return;
+	}
+	standing->endless += finding->pttl_ms == -1;
+	for (unsigned i = 0; i < standing->nodes; i++) {
+		if (!holder_same(finding, &standing->finding[i]))
+			continue;
+		same++;
+		first = first && i >= index;
+		if (lives_longer(&standing->finding[i], &standing->finding[longest]))
+			longest = i;
+	}
+	standing->holders += first;
+	if (same > standing->most) {
+		standing->most = same;
+		standing->best = longest;
+	}
+}
+
+static enum standing_state judge(const struct standing *standing)
+{
+	if (standing->most >= standing->quorum)
+		return STANDING_HELD;
+	if (standing->known < standing->quorum)
+		return STANDING_UNKNOWN;
+	if (standing->holders == 0)
+		return STANDING_FREE;
+	return standing->holders == 1 ? STANDING_LEFTOVER : STANDING_SPLIT;
+}
+
+void standing_read(struct standing *standing, const struct session *session, const redlock_lock *lock)
+{
+	memset(standing, 0, sizeof(*standing));
+	standing->nodes = redlock_node_count(session->client);
+	standing->quorum = redlock_quorum(session->client);
+	for (unsigned i = 0; i < standing->nodes; i++)
+		if (redlock_lock_finding(lock, i, &standing->finding[i]) < 0)
+			standing->finding[i].known = 0;
+	for (unsigned i = 0; i < standing->nodes; i++)
+		count_node(standing, i);
+	standing->state = judge(standing);
+}
+
+void standing_ask(struct standing *standing, struct session *session, redlock_lock *lock)
+{
+	standing_read(standing, session, lock);
+	if (standing->known >= standing->quorum)
+		return;
+	(void)session_run(session, lock, REDLOCK_OP_QUERY); /* the findings tell what became of it */
+	standing_read(standing, session, lock);
+}
+
+unsigned standing_count(const struct standing *standing, const char *value, size_t length)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < standing->nodes; i++) {
+		const struct redlock_finding *finding = &standing->finding[i];
+
+		count += finding->known && strcmp(finding->type, "string") == 0 && finding->value_len == length &&
+		         memcmp(finding->value, value, length) == 0;
+	}
+	return count;
+}
+
+bool standing_blocks_for_ever(const struct standing *standing)
+{
+	return standing->endless > standing->nodes - standing->quorum;
+}
+
+/* ---- Words ---- */
+
+static const char *leftover_consequence(const struct standing *standing)
+{
+	if (standing->free >= standing->quorum)
+		return "blocks nobody";
+	return standing_blocks_for_ever(standing) ? "blocks others until somebody deletes it"
+	                                          : "blocks others until it expires";
+}
+
+static void verdict(const struct standing *standing, const char *holder, char *buffer, size_t size)
+{
+	switch (standing->state) {
+	case STANDING_FREE:
+		snprintf(buffer, size, "free");
+		break;
+	case STANDING_HELD:
+		snprintf(buffer, size, "held by %s on %u of %u nodes", holder, standing->most, standing->nodes);
+		break;
+	case STANDING_SPLIT:
+		snprintf(buffer, size,
+		         "split: %u different holders, none on a quorum (%u of %u); it resolves by retries or TTL",
+		         standing->holders, standing->quorum, standing->nodes);
+		break;
+	case STANDING_LEFTOVER:
+		snprintf(buffer, size, "held by nobody: a leftover of %s on %u of %u nodes, which %s", holder,
+		         standing->most, standing->nodes, leftover_consequence(standing));
+		break;
+	case STANDING_UNKNOWN:
+		snprintf(buffer, size, "unknown: %u of %u nodes answered, %u are needed", standing->known,
+		         standing->nodes, standing->quorum);
+		break;
+	}
+}
+
+const char *standing_text(const struct standing *standing, char *buffer, size_t size)
+{
+	char holder[HOLDER_TEXT_MAX];
+
+	verdict(standing, holder_text(&standing->finding[standing->best], holder, sizeof(holder)), buffer, size);
+	return buffer;
+}
+
+const char *standing_who(const struct redlock_finding *finding, char *buffer, size_t size)
+{
+	size_t length;
+	const char *owner = holder_owner(finding, &length);
+
+	return owner ? printable(owner, length, buffer, size) : holder_text(finding, buffer, size);
+}
+
+const char *standing_words(const struct standing *standing, char *buffer, size_t size)
+{
+	const struct redlock_finding *best = &standing->finding[standing->best];
+	char holder[HOLDER_TEXT_MAX];
+	size_t used;
+
+	verdict(standing, standing_who(best, holder, sizeof(holder)), buffer, size);
+	used = strlen(buffer);
+	if (standing->state != STANDING_HELD)
+		return buffer;
+	if (standing->seen_ms > 0)
+		used += (size_t)snprintf(buffer + used, size - used, ", for %.1f s at least",
+		                         (double)standing->seen_ms / 1000);
+	if (best->pttl_ms < 0)
+		snprintf(buffer + used, size - used, ", its key has no expiry");
+	else
+		snprintf(buffer + used, size - used, ", its key expires in %.1f s", (double)best->pttl_ms / 1000);
+	return buffer;
+}
+
+void standing_json(const struct standing *standing, const char *key, struct json *json)
+{
+	const struct redlock_finding *best = &standing->finding[standing->best];
+	const bool any = standing->most > 0;
+	char who[HOLDER_TEXT_MAX];
+	const char *owner;
+	size_t length;
+
+	json_open(json, key, '{');
+	json_text(json, "state", standing_name(standing->state));
+	json_text(json, "kind", holder_kind_name(any ? holder_kind_of(best) : HOLDER_NONE));
+	if (any)
+		json_text(json, "who", standing_who(best, who, sizeof(who)));
+	else
+		json_null(json, "who");
+	if (any && (owner = holder_owner(best, &length)) != NULL)
+		json_bytes(json, "owner", owner, length);
+	else
+		json_null(json, "owner");
+	json_number(json, "held_on", standing->most);
+	if (any)
+		json_number(json, "pttl_ms", best->pttl_ms);
+	else
+		json_null(json, "pttl_ms");
+	if (standing->seen_ms > 0)
+		json_number(json, "held_for_ms", (int64_t)standing->seen_ms);
+	else
+		json_null(json, "held_for_ms");
+	json_bool(json, "blocks_for_ever", standing_blocks_for_ever(standing));
+	json_close(json, '}');
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Who has a lock: what the nodes have under its name, taken together. */
+#ifndef REDLOCK_TOOL_STANDING_H
+#define REDLOCK_TOOL_STANDING_H
+
+#include "holder.h"
+#include "json.h"
+#include "session.h"
+
+/* X(NAME, word for programs) */
+#define STANDING_MAP(X)                                                                                      \
+	X(FREE, "free")         /* no key on a quorum */                                                         \
+	X(HELD, "held")         /* by one, on a quorum */                                                        \
+	X(SPLIT, "split")       /* between several, none of them on a quorum */                                  \
+	X(LEFTOVER, "leftover") /* one, on less than a quorum */                                                 \
+	X(UNKNOWN, "unknown")   /* too few nodes answered */
+
+enum standing_state {
+#define STANDING_ENUM(name, word) STANDING_##name,
+	STANDING_MAP(STANDING_ENUM)
+#undef STANDING_ENUM
+};
+
+struct standing {
+	struct redlock_finding finding[REDLOCK_MAX_NODES];
+	enum standing_state state;
+	unsigned nodes;
+	unsigned quorum;
+	unsigned known;   /* nodes that answered */
+	unsigned free;    /* of these, without a key */
+	unsigned holders; /* different things under the name */
+	unsigned most;    /* nodes that have the most frequent one */
+	unsigned best;    /* one of these nodes: the one where it lives longest */
+	unsigned endless; /* keys without expiry */
+	uint64_t
+	    seen_ms; /* the holder is known to have it for so long at least; 0: unknown. For who fills it in. */
+};
+
+enum { STANDING_TEXT_MAX = HOLDER_TEXT_MAX + 160 };
+
+/* Reads the findings of the handle's last operation. */
+void standing_read(struct standing *standing, const struct session *session, const redlock_lock *lock);
+
+/* The same, and where a quorum of findings is not known asks the nodes; the handle's votes are then of that
+ * query. */
+void standing_ask(struct standing *standing, struct session *session, redlock_lock *lock);
+
+/* "free", "held by TOKEN (owner web-1:42) on 5 of 5 nodes", "split: ...". Returns `buffer`. */
+const char *standing_text(const struct standing *standing, char *buffer, size_t size);
+
+/* The same for who wanted the lock, with the time that is left: "held by web-1:42 on 5 of 5 nodes, for 4.7 s
+ * at least, its key expires in 21.3 s". The token is of no use to them, and left out where there is an owner.
+ */
+const char *standing_words(const struct standing *standing, char *buffer, size_t size);
+
+/* The owner label alone where there is one, else as holder_text(). */
+const char *standing_who(const struct redlock_finding *finding, char *buffer, size_t size);
+
+/* How many nodes have this value. */
+unsigned standing_count(const struct standing *standing, const char *value, size_t length);
+
+/* Whether keys without expiry keep everybody from a quorum, until somebody deletes them. */
+bool standing_blocks_for_ever(const struct standing *standing);
+
+const char *standing_name(enum standing_state state);
+
+/* A member with what standing_words() says, for programs. */
+void standing_json(const struct standing *standing, const char *key, struct json *json);
+
+#endif
