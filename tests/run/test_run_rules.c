@@ -163,6 +163,8 @@ static void nothing_keeps_running_without_the_lock(void **state)
 		                                             : run_step(s, RUN_ON_CHILD_EXITED));
 		assert_true(run_step(s, RUN_ON_OVERDUE)->actions & RUN_DO_TAKE_OVER);
 		assert_true(run_step(s, RUN_ON_GUARD_GONE)->actions & RUN_DO_TAKE_OVER);
+		if (s != RUN_CHILD_GONE)
+			assert_int_equal(run_step(s, RUN_ON_TOO_LATE)->next, RUN_LOST);
 		if (s != RUN_LOST)
 			assert_true(run_step(s, RUN_ON_LOSS)->actions & RUN_DO_DISOWN);
 	}

@@ -170,6 +170,20 @@ static void without_a_command_there_is_nothing_to_stop(void **state)
 	assert_int_equal(watch_step(&watch, watch_orphaned(&watch), 0), GUARD_DO_EXIT);
 }
 
+/* Not when it would get TERM at once; with warn, not behind the end. */
+static void a_command_is_not_started_to_be_stopped(void **state)
+{
+	(void)state;
+	for (enum on_loss mode = ON_LOSS_KILL; mode <= ON_LOSS_WARN; mode++) {
+		struct watch watch = running(mode);
+		const uint64_t by = watch_start_by(&watch, 30000 * ms) / ms;
+
+		assert_int_equal(by, mode == ON_LOSS_WARN ? 30000 : 25000);
+		assert_int_equal(watch_start_by(&watch, 0), 0);
+		assert_int_equal(at(&watch, by - 1, 30000), 0);
+	}
+}
+
 /* A deadline of a few milliseconds since boot does not wrap around. */
 static void early_deadlines_do_not_wrap(void **state)
 {
@@ -194,6 +208,7 @@ int main(void)
 	    cmocka_unit_test(term_only),
 	    cmocka_unit_test(warn_only),
 	    cmocka_unit_test(without_a_command_there_is_nothing_to_stop),
+	    cmocka_unit_test(a_command_is_not_started_to_be_stopped),
 	    cmocka_unit_test(early_deadlines_do_not_wrap),
 	};
 

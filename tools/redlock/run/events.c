@@ -31,15 +31,18 @@ static bool is_news(bool seen, bool *known)
 	return first;
 }
 
-/* The guard writes near_end, exited, all_gone in this order: read the other way round, none is seen without
- * those before it. */
+/* The guard writes too_late or near_end, exited, all_gone in this order: read the other way round, none is
+ * seen without those before it. */
 static void take_news(struct run *run, struct run_share *share)
 {
 	const int stopped_by = atomic_exchange(&share->stop_signal, 0);
 	const bool all_gone = atomic_load(&share->all_gone);
 	const bool exited = atomic_load(&share->exited);
 	const bool near_end = atomic_load(&share->near_end);
+	const bool too_late = atomic_load(&share->too_late);
 
+	if (is_news(too_late, &run->too_late))
+		run_apply(run, RUN_ON_TOO_LATE);
 	if (is_news(near_end, &run->near_end)) {
 		if (run->order->on_loss == ON_LOSS_KILL)
 			run_kill_by(run, clock_ns() + run->times.kill_after_ms * 1000000);

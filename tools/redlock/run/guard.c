@@ -43,7 +43,7 @@ static void launch(struct post *post)
 	pid_t pid = post->launch->own_group ? vfork() : fork();
 
 	if (pid == 0)
-		launch_command(post->launch, post->share, guard);
+		launch_command(post->launch, post->share, &post->watch, guard);
 	if (pid < 0) {
 		atomic_store(&post->share->exec_error, errno);
 		atomic_store(&post->share->wait_status, EXIT_CANNOT_EXECUTE << 8);

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "../clock.h"
 #include "../exit_codes.h"
 #include "../signals.h"
 
@@ -64,7 +65,8 @@ void launch_free(struct launch *launch)
 	launch->environment = NULL;
 }
 
-_Noreturn void launch_command(const struct launch *launch, struct run_share *share, pid_t guard)
+_Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,
+                              pid_t guard)
 {
 	/* The group of redlock cannot be joined when redlock has just ended: the guard knows it too, and acts. */
 	(void)setpgid(0, launch->own_group ? 0 : launch->group);
@@ -72,6 +74,11 @@ _Noreturn void launch_command(const struct launch *launch, struct run_share *sha
 		_exit(EXIT_INTERNAL);
 	signals_restore();
 	sigprocmask(SIG_SETMASK, &launch->mask, NULL);
+	/* At last: all of this may have stood still since the grant. */
+	if (clock_ns() >= watch_start_by(watch, atomic_load(&share->deadline_ns))) {
+		atomic_store(&share->too_late, true);
+		_exit(EXIT_LOST);
+	}
 	execvpe(launch->argv[0], launch->argv, launch->environment);
 	atomic_store(&share->exec_error, errno);
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "share.h"
+#include "watch.h"
 
 struct launch {
 	char *const *argv;
@@ -26,8 +27,10 @@ struct launch {
 bool launch_prepare(struct launch *launch, struct run_share *share);
 void launch_free(struct launch *launch);
 
-/* In the guard's child, which may share its memory (vfork). Executes the command. If that fails, errno is in
- * the page and the process ends with 127 (not found) or 126. */
-_Noreturn void launch_command(const struct launch *launch, struct run_share *share, pid_t guard);
+/* In the guard's child, which may share its memory (vfork). Executes the command, unless the watch says that
+ * it is too late; then that is in the page. If it cannot be executed, errno is in the page and the process
+ * ends with 127 (not found) or 126. */
+_Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,
+                              pid_t guard);
 
 #endif

@@ -17,7 +17,7 @@ static int64_t since_ms(uint64_t from_ns, uint64_t to_ns)
 /* The command's own end: its exit code or its signal. */
 static void json_command(struct json *json, const struct run *run)
 {
-	const bool executed = run->exited && atomic_load(&run->guard.share->exec_error) == 0;
+	const bool executed = run->exited && !run->too_late && atomic_load(&run->guard.share->exec_error) == 0;
 
 	if (executed && WIFEXITED(run->wait_status))
 		json_number(json, "command_exit_code", WEXITSTATUS(run->wait_status));

@@ -51,6 +51,7 @@ struct run {
 	bool has_terminal;
 	bool exited;     /* the command has ended */
 	int wait_status; /* and so */
+	bool too_late;   /* the command was not executed */
 	bool near_end;
 	bool all_gone;
 	bool guard_gone;

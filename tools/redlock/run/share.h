@@ -24,6 +24,7 @@ struct run_share {
 	/* Written by the guard, or by the command's process before it is the command. */
 	_Atomic int stop_signal; /* the command was stopped by it; the supervisor sets it back to 0 */
 	_Atomic int exec_error;  /* errno of an execve that failed */
+	atomic_bool too_late;    /* the command was not executed: the lock has ended, or is about to */
 	_Atomic int wait_status; /* as of waitpid; valid once `exited` */
 	atomic_bool exited;      /* the command has ended */
 	atomic_bool near_end;    /* TERM was sent because the deadline is near */

@@ -132,6 +132,12 @@ void tell_event(const struct run *run, enum run_event event)
 	case RUN_ON_LATE:
 		tell_late(run, name);
 		break;
+	case RUN_ON_TOO_LATE:
+		notify_status("STOPPING=1", "'%s' ended before the command was started", name);
+		say_now(run->settings,
+		        "'%s' had no time left when the command could be executed: the command was not started",
+		        name);
+		break;
 	case RUN_ON_NEAR_END:
 		notify_status("STOPPING=1", "losing '%s', stopping the command", name);
 		say_now(run->settings, "'%s' was not renewed in time, the command cannot be let run on: %s", name,

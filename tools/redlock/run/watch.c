@@ -20,6 +20,11 @@ void watch_init(struct watch *watch, enum on_loss on_loss, uint64_t kill_after_n
 	                        .kill_ns = UINT64_MAX};
 }
 
+uint64_t watch_start_by(const struct watch *watch, uint64_t deadline_ns)
+{
+	return watch->on_loss == ON_LOSS_WARN ? deadline_ns : before(deadline_ns, watch->kill_after_ns);
+}
+
 uint64_t watch_due(const struct watch *watch, uint64_t deadline_ns)
 {
 	const uint64_t end_ns =
@@ -27,7 +32,7 @@ uint64_t watch_due(const struct watch *watch, uint64_t deadline_ns)
 
 	switch (watch->state) {
 	case GUARD_RUNNING:
-		return watch->on_loss == ON_LOSS_WARN ? UINT64_MAX : before(deadline_ns, watch->kill_after_ns);
+		return watch->on_loss == ON_LOSS_WARN ? UINT64_MAX : watch_start_by(watch, deadline_ns);
 	case GUARD_TERMED:
 		return end_ns < watch->kill_ns ? end_ns : watch->kill_ns;
 	case GUARD_KILLING:

@@ -25,6 +25,10 @@ struct watch {
 
 void watch_init(struct watch *watch, enum on_loss on_loss, uint64_t kill_after_ns, uint64_t margin_ns);
 
+/* The command is not started from this time on: with ON_LOSS_WARN when the lock has ended, else when the
+ * command would get TERM at once. */
+uint64_t watch_start_by(const struct watch *watch, uint64_t deadline_ns);
+
 /* When the guard has to act if nothing else happens, given the end of the validity. UINT64_MAX: never. */
 uint64_t watch_due(const struct watch *watch, uint64_t deadline_ns);
 

@@ -36,6 +36,7 @@
 	X(CHILD_EXITED, "command ended", "told by the guard; also when it could not be executed")                \
 	X(ALL_GONE, "all gone", "no process of the command is left")                                             \
 	X(LATE, "renewal failed", "the renewal that was due has not succeeded so far")                           \
+	X(TOO_LATE, "too late to start", "told by the guard: the command was not executed")                      \
 	X(NEAR_END, "deadline near", "the guard has sent TERM, kill-after before the validity ends")             \
 	X(LOSS, "lock lost", "the validity has ended, or a quorum does not have the lock any more")              \
 	X(OVERDUE, "guard overdue", "the guard should have killed everything, and has not")                      \
@@ -117,7 +118,7 @@ enum run_code {
 	X(ALL_GONE, "all gone", "no child is left; orphans of the command become the guard's children")
 
 #define GUARD_ACTION_MAP(X)                                                                                  \
-	X(LAUNCH, 0, "execute the command")                                                                      \
+	X(LAUNCH, 0, "execute the command, unless it is too late")                                               \
 	X(FORWARD, 1, "signal the command; when it has ended, what is left of it")                               \
 	X(TERM, 2, "TERM and CONT to everything")                                                                \
 	X(KILL, 3, "KILL to everything")                                                                         \

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loaded into redlock by LD_PRELOAD: a process stops itself (SIGSTOP) at the step of a launch that
+ * FREEZE_AT names. What does the rest of its time is the test's affair.
+ *
+ *   send   the supervisor has the lock, and is about to tell the guard
+ *   got    the guard has heard
+ *   born   the guard's child is there, and begins to become the command
+ *   clock  the child is about to look at the clock
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "run/share.h"
+
+static pid_t child;       /* of the guard */
+static unsigned in_group; /* calls of setpgid: by the guard, then by its child */
+
+static void freeze(const char *step)
+{
+	const char *at = getenv("FREEZE_AT");
+
+	if (at && strcmp(at, step) == 0)
+		(void)raise(SIGSTOP);
+}
+
+static int is_launch(const void *message, ssize_t length)
+{
+	return length == sizeof(struct link_message) &&
+	       ((const struct link_message *)message)->kind == LINK_LAUNCH;
+}
+
+ssize_t send(int fd, const void *bytes, size_t length, int flags)
+{
+	ssize_t (*next)(int, const void *, size_t, int) =
+	    (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
+
+	if (is_launch(bytes, (ssize_t)length))
+		freeze("send");
+	return next(fd, bytes, length, flags);
+}
+
+ssize_t recv(int fd, void *bytes, size_t size, int flags)
+{
+	ssize_t (*next)(int, void *, size_t, int) =
+	    (ssize_t(*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv");
+	ssize_t got = next(fd, bytes, size, flags);
+
+	if (is_launch(bytes, got))
+		freeze("got");
+	return got;
+}
+
+int setpgid(pid_t pid, pid_t group)
+{
+	int (*next)(pid_t, pid_t) = (int (*)(pid_t, pid_t))dlsym(RTLD_NEXT, "setpgid");
+
+	if (++in_group == 2) {
+		child = getpid();
+		freeze("born");
+	}
+	return next(pid, group);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	static int (*next)(clockid_t, struct timespec *);
+
+	if (!next)
+		next = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+	if (child != 0 && getpid() == child)
+		freeze("clock");
+	return next(clock, ret);
+}
