@@ -41,6 +41,8 @@ static void take_news(struct run *run, struct run_share *share)
 	const bool near_end = atomic_load(&share->near_end);
 	const bool too_late = atomic_load(&share->too_late);
 
+	if (is_news(atomic_load(&share->unseen), &run->unseen))
+		tell_unseen(run);
 	if (is_news(too_late, &run->too_late))
 		run_apply(run, RUN_ON_TOO_LATE);
 	if (is_news(near_end, &run->near_end)) {
@@ -85,7 +87,8 @@ void run_finish_off(struct run *run)
 	static const int kill_now[] = {SIGKILL};
 	pid_t pid;
 
-	(void)family_signal(getpid(), kill_now, 1);
+	if (is_news(!family_signal(run->guard.proc, 0, kill_now, 1), &run->unseen))
+		tell_unseen(run);
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		if (pid == run->guard.pid)
 			run->guard.pid = 0;

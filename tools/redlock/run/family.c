@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All descendants of a process. */
+/* All descendants of the calling process. */
 #include "family.h"
 
 #include <dirent.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct process {
@@ -25,15 +26,15 @@ struct processes {
 
 /* The parent of a process: the second field behind the name, which is in parentheses and may have any
  * character in it. 0: the process is gone. */
-static pid_t parent_of(const char *pid)
+static pid_t parent_of(int proc, const char *pid)
 {
 	char path[64], text[512];
 	const char *name_end;
 	ssize_t length;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%.20s/stat", pid);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	length = read(fd, text, sizeof(text) - 1);
@@ -63,24 +64,25 @@ static bool add(struct processes *all, pid_t pid, pid_t parent)
 }
 
 /* All processes of the machine that can be seen. Out of memory: those that fit. */
-static int list_all(struct processes *all)
+static void list_all(struct processes *all, int proc)
 {
-	DIR *proc = opendir("/proc");
+	int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
-	if (!proc)
-		return -1;
-	while ((entry = readdir(proc)) != NULL) {
+	if (!directory && fd >= 0)
+		close(fd);
+	while (directory && (entry = readdir(directory)) != NULL) {
 		pid_t parent;
 
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
-		parent = parent_of(entry->d_name);
+		parent = parent_of(proc, entry->d_name);
 		if (parent > 0 && !add(all, (pid_t)strtol(entry->d_name, NULL, 10), parent))
 			break;
 	}
-	closedir(proc);
-	return 0;
+	if (directory)
+		closedir(directory);
 }
 
 static bool is_descendant(const struct processes *all, pid_t parent, pid_t ancestor)
@@ -111,16 +113,55 @@ static int signal_more(struct processes *all, pid_t ancestor, const int *signals
 	return found;
 }
 
-int family_signal(pid_t ancestor, const int *signals, size_t count)
+/* No zombie: that needs no signal. */
+static bool has_living_child(void)
+{
+	siginfo_t ended = {.si_pid = 0};
+
+	return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+}
+
+static bool is_shown(const struct processes *all, pid_t pid)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->items[i].pid == pid)
+			return true;
+	return false;
+}
+
+int family_open(void)
+{
+	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char self[32] = "", seen[32] = "";
+
+	snprintf(self, sizeof(self), "%ld", (long)getpid());
+	if (proc >= 0 && (readlinkat(proc, "self", seen, sizeof(seen) - 1) < 0 || strcmp(self, seen) != 0)) {
+		close(proc);
+		proc = -1;
+	}
+	return proc;
+}
+
+bool family_shows(int proc, pid_t child)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%ld", (long)child);
+	return proc >= 0 && parent_of(proc, name) == getpid();
+}
+
+bool family_signal(int proc, pid_t child, const int *signals, size_t count)
 {
 	struct processes all = {NULL, 0, 0};
-	int found = 0, more;
+	int found, more;
 
-	if (list_all(&all) < 0)
-		return -1;
+	list_all(&all, proc);
+	found = child > 0 && !is_shown(&all, child);
+	for (size_t s = 0; s < count && found > 0; s++)
+		(void)kill(child, signals[s]);
 	do
-		found += more = signal_more(&all, ancestor, signals, count);
+		found += more = signal_more(&all, getpid(), signals, count);
 	while (more > 0);
 	free(all.items);
-	return found;
+	return found > 0 || !has_living_child();
 }

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All descendants of a process, found in /proc. Process groups and sessions do not hold them together: a
- * daemon leaves both. A child whose parent has ended belongs to its nearest ancestor that is a child
- * subreaper (prctl(2)), so that none of them gets lost.
+ * All descendants of the calling process, found in /proc. Process groups and sessions do not hold them
+ * together: a daemon leaves both. A child whose parent has ended belongs to its nearest ancestor that is a
+ * child subreaper (prctl(2)), so that none of them gets lost.
  */
 #ifndef REDLOCK_TOOL_RUN_FAMILY_H
 #define REDLOCK_TOOL_RUN_FAMILY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Sends the signals, in this order, to each descendant, parents first. Processes may be born meanwhile: who
- * wants all of them repeats it. Returns how many were found, -1 when /proc cannot be read. */
-int family_signal(pid_t ancestor, const int *signals, size_t count);
+/* Opens /proc, once: what is mounted over it or taken away later changes nothing. -1: there is none, or it is
+ * that of another PID namespace, whose numbers mean others here. */
+int family_open(void);
+
+/* True when this /proc shows that child of the calling process. */
+bool family_shows(int proc, pid_t child);
+
+/* Sends the signals, in this order, to each descendant of the calling process, parents first. `child`: one of
+ * them that gets them also where /proc does not show it; 0: none. Processes may be born meanwhile: who wants
+ * all of them repeats it. False: nobody was found, and yet there is a child that has not ended. */
+bool family_signal(int proc, pid_t child, const int *signals, size_t count);
 
 #endif

@@ -26,8 +26,9 @@ struct post { /* the guard's place to work */
 	pid_t supervisor;
 	pid_t command; /* 0: none, or it has ended */
 	bool stopped;  /* the command, as the supervisor was told */
-	int link;      /* -1: the supervisor is gone */
-	int children;  /* signalfd of SIGCHLD */
+	int proc;
+	int link;     /* -1: the supervisor is gone */
+	int children; /* signalfd of SIGCHLD */
 	struct clock_alarm alarm;
 	bool waking; /* the supervisor may be stopped, and must not be */
 };
@@ -56,12 +57,21 @@ static void launch(struct post *post)
 }
 /* NOLINTEND(clang-analyzer-unix.Vfork,clang-analyzer-security.insecureAPI.vfork) */
 
+/* To all that is there. */
+static void signal_all(const struct post *post, const int *signals, size_t count)
+{
+	if (family_signal(post->proc, post->command, signals, count) ||
+	    atomic_exchange(&post->share->unseen, true) || post->link < 0)
+		return;
+	link_send(post->link, LINK_LOOK, 0);
+}
+
 static void forward(const struct post *post, int number)
 {
 	if (post->command > 0)
 		(void)kill(post->command, number);
 	else
-		(void)family_signal(getpid(), &number, 1);
+		signal_all(post, &number, 1);
 }
 
 /* The command and its group at once, the rest when /proc has been read. */
@@ -71,7 +81,7 @@ static void kill_all(const struct post *post)
 
 	if (post->command > 0)
 		(void)kill(post->launch->own_group ? -post->command : post->command, SIGKILL);
-	(void)family_signal(getpid(), kill_now, 1);
+	signal_all(post, kill_now, 1);
 }
 
 /* The supervisor may have read that the command is stopped, and not be stopped yet: one CONT could come too
@@ -107,7 +117,7 @@ static void act(struct post *post, unsigned actions, int value)
 	if (actions & GUARD_DO_FORWARD)
 		forward(post, value);
 	if (actions & GUARD_DO_TERM)
-		(void)family_signal(getpid(), term, 2);
+		signal_all(post, term, 2);
 	if (actions & GUARD_DO_KILL)
 		kill_all(post);
 	if (actions & GUARD_DO_TELL && post->link >= 0)
@@ -263,6 +273,7 @@ int guard_start(struct guard *guard, struct launch *launch, const struct watch *
 	struct post post = {.watch = *watch, .launch = launch, .supervisor = getpid()};
 	int link[2];
 
+	guard->proc = post.proc = family_open();
 	guard->share = post.share = make_share();
 	if (!guard->share || !launch_prepare(launch, guard->share) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) < 0)

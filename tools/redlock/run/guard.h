@@ -12,6 +12,7 @@
 struct guard {
 	pid_t pid; /* 0: it has ended and was waited for */
 	int link;  /* the supervisor's end of the socket; readable without a message: the guard is gone */
+	int proc;  /* family_open() */
 	struct run_share *share;
 };
 

@@ -61,6 +61,7 @@ struct run {
 	bool late;           /* a renewal was late, and not made up for */
 	bool self_wait;      /* it would have waited for itself */
 	bool capped;         /* --max-hold was reached */
+	bool unseen;         /* processes of the command are there that /proc does not show */
 	bool leftovers_told; /* that processes of the command are still there */
 
 	uint64_t begin_ns;    /* of the wait */
@@ -97,6 +98,7 @@ void tell_granted(struct run *run);
 void tell_event(const struct run *run, enum run_event event);
 void tell_renewed(const struct run *run);
 void tell_leftovers(const struct run *run);
+void tell_unseen(const struct run *run);
 void tell_cannot_execute(const struct run *run, int error);
 
 /* record.c: one JSON object on --report-fd, at the end. */

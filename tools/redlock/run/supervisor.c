@@ -16,6 +16,7 @@
 #include "../outcome.h"
 #include "../signals.h"
 #include "../streams.h"
+#include "family.h"
 #include "run.h"
 
 enum {
@@ -154,6 +155,13 @@ static int cannot_start(void)
 	return EXIT_INTERNAL;
 }
 
+static int cannot_find(void)
+{
+	complain("/proc does not show the processes of this PID namespace: what the command starts could not be "
+	         "stopped when the lock ends; nothing was run. `mount -t proc proc /proc` makes one");
+	return EXIT_CONFIG;
+}
+
 /* Before there are connections and passwords: the guard has no part in them. */
 static int make_guard(struct run *run)
 {
@@ -170,6 +178,8 @@ static int make_guard(struct run *run)
 	watch_init(&watch, run->order->on_loss, run->times.kill_after_ms * 1000000, run->times.margin_ns);
 	if (guard_start(&run->guard, &launch, &watch) < 0)
 		code = cannot_start();
+	else if (!family_shows(run->guard.proc, run->guard.pid))
+		code = cannot_find();
 	launch_free(&launch); /* the guard has its own */
 	return code;
 }
@@ -241,7 +251,7 @@ int run_supervise(const struct settings *settings, const struct run_order *order
 	                   .report = &report,
 	                   .state = RUN_WAITING,
 	                   .kill_by_ns = UINT64_MAX};
-	run.alarm.fd = run.inbox.fd = run.guard.link = -1;
+	run.alarm.fd = run.inbox.fd = run.guard.link = run.guard.proc = -1;
 	run_times_init(&run.times, settings);
 	run.code = begin(&run);
 	if (run.code == EXIT_OK || run.state != RUN_WAITING)

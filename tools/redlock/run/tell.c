@@ -61,6 +61,13 @@ void tell_leftovers(const struct run *run)
 	        name_of(run, name, sizeof(name)));
 }
 
+void tell_unseen(const struct run *run)
+{
+	say_now(run->settings,
+	        "a process that the command started cannot be stopped, as /proc does not show it; its "
+	        "end is waited for");
+}
+
 void tell_cannot_execute(const struct run *run, int error)
 {
 	const char *command = run->order->argv[0];
