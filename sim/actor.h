@@ -56,6 +56,8 @@ struct actor {
 	uint32_t life; /* counts the processes of this actor, from 1 */
 	bool alive;
 	bool dying;    /* memory is being freed after a crash: no byte gets out */
+	bool lends;    /* its URLs have no user and password: they can change */
+	bool refused;  /* those that it has are */
 	bool adopted;  /* has used a token of another client: what may be on any node, it owes to every node */
 	bool retiring; /* begins nothing new, then closes its client */
 	bool paused;
@@ -105,6 +107,9 @@ void actor_stumble(struct world *w, uint32_t actor, uint64_t duration_ns);
 void actor_crash(struct world *w, uint32_t actor, bool machine);
 void actor_retire(struct world *w, uint32_t actor);
 void actor_close(struct world *w, uint32_t actor);
+
+/* It gets other credentials: those of the nodes, or such as they refuse. */
+void actor_log_in(struct world *w, uint32_t actor, bool refused);
 
 /* The process's clock: another rate, a jump forward; or it stands still, and the process with it. */
 void actor_set_rate(struct world *w, uint32_t actor, int32_t rate_ppm);

@@ -14,10 +14,10 @@ static void trace_line(void *world, const char *line)
 	TRACE(w, "c%u | %s", w->current->index, line);
 }
 
-static void write_url(const struct plan *plan, unsigned node, char url[URL_SIZE])
+static void write_url(const struct plan *plan, unsigned node, bool lends, char url[URL_SIZE])
 {
 	char login[48] = "";
-	if (plan->password != NULL)
+	if (plan->password != NULL && !lends)
 		snprintf(login, sizeof login, "%s:%s@", plan->user != NULL ? plan->user : "", plan->password);
 	if (plan->unix_sockets)
 		snprintf(url, URL_SIZE, "unix://%s/run/node%u.sock?db=%u", login, node, plan->database);
@@ -78,16 +78,17 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	const char *list[SIM_MAX_NODES];
 	a->life = (uint32_t)life;
 	a->alive = true;
-	a->dying = a->adopted = a->retiring = a->paused = a->run_planned = false;
+	a->dying = a->refused = a->adopted = a->retiring = a->paused = a->run_planned = false;
 	a->style = (enum loop_style)prng_below(&w->work, LOOP_STYLES);
 	a->timeout_ns = a->timer_ns = a->stumble_ns = 0;
 	memset(a->fds, 0, sizeof a->fds);
 	memset(a->lookups, 0, sizeof a->lookups);
 	prng_seed(&a->random, w->plan.seed, 1000 + actor * 100 + life);
 	choose_nodes(w, a);
+	a->lends = w->plan.gap_ms[COVER_NEW_LOGIN] != 0;
 	a->quorum = w->plan.quorum != 0 ? w->plan.quorum : rl_majority(a->node_count);
 	for (unsigned i = 0; i < a->node_count; i++) {
-		write_url(&w->plan, a->order[i], urls[i]);
+		write_url(&w->plan, a->order[i], a->lends, urls[i]);
 		list[i] = urls[i];
 	}
 	struct redlock_options options;
@@ -95,6 +96,8 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	redlock_options_init(&options);
 	options.urls = list;
 	options.url_count = a->node_count;
+	options.user = a->lends ? w->plan.user : NULL;
+	options.password = a->lends ? w->plan.password : NULL;
 	options.prefix = w->plan.prefix;
 	options.quorum = w->plan.quorum;
 	options.owner = actor % 2 == 0 ? "app@sim" : NULL;
@@ -185,6 +188,20 @@ void actor_close(struct world *w, uint32_t actor)
 	TRACE(w, "c%u closes its client", actor);
 	world_hit(w, COVER_CLOSED);
 	end_process(w, &w->actors[actor]);
+}
+
+void actor_log_in(struct world *w, uint32_t actor, bool refused)
+{
+	struct actor *a = &w->actors[actor];
+	TRACE(w, "c%u gets credentials that are %s", actor, refused ? "refused" : "accepted");
+	a->refused = refused;
+	actor_enter(w, actor);
+	int error = redlock_set_credentials(a->client, refused ? "nobody" : w->plan.user,
+	                                    refused ? "wrong" : w->plan.password);
+	actor_leave(w);
+	if (error != 0)
+		check_fail(w, VIOLATION_RESULT, "redlock_set_credentials() says %s", redlock_error_name(error));
+	actor_must_run(w, actor);
 }
 
 void actor_stumble(struct world *w, uint32_t actor, uint64_t duration_ns)

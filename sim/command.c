@@ -22,9 +22,15 @@ static void run_ping(struct call *c)
 		call_reply(c, "+PONG");
 }
 
+/* Some servers do so without a word while answers of the connection are unsent (addAuthErrReply()). */
+static void refuse_login(struct call *c)
+{
+	if (!c->node->quiet_login || c->out->length == 0)
+		call_reply(c, "-WRONGPASS invalid username-password pair or user is disabled.");
+}
+
 static void run_auth(struct call *c)
 {
-	static const char wrong_password[] = "-WRONGPASS invalid username-password pair or user is disabled.";
 	const struct plan *plan = &c->w->plan;
 	struct bytes user = c->count == 3 ? c->words[1] : text_bytes("default");
 	struct bytes password = c->words[c->count - 1];
@@ -35,13 +41,13 @@ static void run_auth(struct call *c)
 	} else if (plan->password == NULL && word_is(user, "default")) {
 		call_reply(c, "+OK"); /* any will do */
 	} else if (plan->password == NULL) {
-		call_reply(c, wrong_password);
+		refuse_login(c);
 	} else if (word_is(user, plan->user != NULL ? plan->user : "default") &&
 	           bytes_equal(password, text_bytes(plan->password)) && !c->node->other_password) {
 		c->conn->session.greeted = true;
 		call_reply(c, "+OK");
 	} else {
-		call_reply(c, wrong_password);
+		refuse_login(c);
 	}
 }
 
@@ -277,4 +283,6 @@ void call_execute(struct call *c)
 		command->run(c);
 	if (c->w->trace.on && command != NULL)
 		trace_call(c, command->name, replied_from);
+	if (c->w->plan.broken == BREAK_ANSWERS && !inside && prng_chance(&c->w->chaos, 10))
+		c->out->length = replied_from;
 }

@@ -6,6 +6,7 @@
  */
 #include "core/lock.h"
 #include "core/quorum.h"
+#include "net/node.h"
 #include "world.h"
 
 int real_step(struct rl_lock *lock, const struct rl_event *event,
@@ -13,12 +14,14 @@ int real_step(struct rl_lock *lock, const struct rl_event *event,
 uint64_t real_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
                            uint64_t drift_ns) __asm__("__real_rl_validity_end");
 unsigned real_majority(unsigned node_count) __asm__("__real_rl_majority");
+bool real_auth_go_on(struct rl_node *node) __asm__("__real_rl_auth_go_on");
 
 int hooked_step(struct rl_lock *lock, const struct rl_event *event,
                 struct rl_effects *effects) __asm__("__wrap_rl_lock_step");
 uint64_t hooked_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
                              uint64_t drift_ns) __asm__("__wrap_rl_validity_end");
 unsigned hooked_majority(unsigned node_count) __asm__("__wrap_rl_majority");
+bool hooked_auth_go_on(struct rl_node *node) __asm__("__wrap_rl_auth_go_on");
 
 int hooked_step(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects)
 {
@@ -45,4 +48,20 @@ unsigned hooked_majority(unsigned node_count)
 {
 	bool broken = sim_world->plan.broken == BREAK_QUORUM && node_count > 1;
 	return broken ? node_count / 2 : real_majority(node_count);
+}
+
+/* The mistake of the first version: AUTH is a request like any other, whose answer is nobody's. */
+bool hooked_auth_go_on(struct rl_node *n)
+{
+	struct rl_outbox auth = {0};
+	const struct rl_entry entry = {
+	    .setup = RL_SETUP_AUTH, .operation = REDLOCK_OP_ACQUIRE, .tag.slot = UINT32_MAX};
+	if (sim_world->plan.broken != BREAK_LOGIN)
+		return real_auth_go_on(n);
+	rl_auth_end(n);
+	n->new_credentials = false;
+	if (rl_auth_push(&auth, &n->endpoint) && auth.count > 0)
+		(void)rl_outbox_push_secret(&n->outbox, &entry, rl_outbox_front_bytes(&auth));
+	rl_outbox_free(&auth);
+	return true;
 }

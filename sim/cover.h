@@ -41,6 +41,8 @@
 	X(EVAL_DENIED, "node does not permit scripts")                                                           \
 	X(NATIVE, "node has compare commands of its own")                                                        \
 	X(NO_LOGIN, "node has another password")                                                                 \
+	X(QUIET_LOGIN, "node does not answer a login that it refuses behind other answers")                      \
+	X(NEW_LOGIN, "client has credentials for a while that are refused")                                      \
 	X(NO_DATABASE, "node lacks the database")                                                                \
 	X(NO_NAME, "a host name does not resolve")                                                               \
 	X(SLOW_NAME, "the name server takes its time")                                                           \

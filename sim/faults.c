@@ -297,6 +297,28 @@ static bool suspend(struct world *w)
 	return true;
 }
 
+static void log_in_again(struct world *w, uint32_t actor, uint64_t life)
+{
+	const struct actor *a = &w->actors[actor];
+	if (!a->alive || a->life != life || !a->refused)
+		return;
+	if (a->paused)
+		world_at(w, a->resume_ns, log_in_again, actor, life);
+	else
+		actor_log_in(w, actor, false);
+}
+
+/* A password file is ahead of the nodes. */
+static bool new_login(struct world *w)
+{
+	const struct actor *a = any_process(w);
+	if (a == NULL || !a->lends)
+		return false;
+	actor_log_in(w, a->index, true);
+	world_after(w, between_ms(w, 1, 500), log_in_again, a->index, a->life);
+	return true;
+}
+
 static bool client_crash(struct world *w)
 {
 	const struct actor *a = any_process(w);
@@ -335,6 +357,7 @@ const struct fault faults[] = {
     {COVER_BUSY_SCRIPT, 300, busy_script},
     {COVER_GARBAGE, 300, garbage},
     {COVER_SCRIPT_FLUSH, 200, script_flush},
+    {COVER_NEW_LOGIN, 300, new_login},
     {COVER_CLIENT_PAUSE, 300, client_pause},
     {COVER_CLIENT_CRASH, 400, client_crash},
     {COVER_HOST_CRASH, 400, host_crash},
@@ -386,6 +409,8 @@ void faults_end(struct world *w)
 		if (w->nodes[i].hung)
 			node_hang(w, i, false);
 	}
-	for (uint32_t i = 0; i < w->plan.actors; i++)
+	for (uint32_t i = 0; i < w->plan.actors; i++) {
 		actor_stumble(w, i, 0);
+		log_in_again(w, i, w->actors[i].life);
+	}
 }

@@ -50,6 +50,7 @@ struct node {
 	bool eval_denied;
 	enum node_native native;
 	bool other_password;
+	bool quiet_login; /* as Redis 7.2 to 8.6 and Valkey 8: see run_auth() */
 	bool no_database;
 	/* Connections that the node has a socket for. */
 	uint32_t *open;

@@ -23,6 +23,7 @@ static const struct {
     {COVER_NO_NAME, 300},       {COVER_NO_LOGIN, 300},      {COVER_NO_DATABASE, 300},
     {COVER_SLOW_LOOP, 100},     {COVER_NO_RANDOM, 20},      {COVER_SLOW_NAME, 300},
     {COVER_DEAD_ADDRESS, 500},  {COVER_EVAL_DENIED, 900},   {COVER_NATIVE, 900},
+    {COVER_QUIET_LOGIN, 900},
 };
 
 static void draw_faults(struct plan *plan, struct prng *p)
@@ -100,6 +101,10 @@ static void draw_break(struct plan *plan, struct prng *p)
 		break;
 	case BREAK_CLIENT_JUMP:
 		plan->gap_ms[COVER_CLIENT_FREEZE] = 300;
+		break;
+	case BREAK_LOGIN:
+		plan->permille[COVER_QUIET_LOGIN] = 1000;
+		plan->gap_ms[COVER_NEW_LOGIN] = 200;
 		break;
 	case BREAK_VALIDITY: /* slow rounds, or the beginning and the end are the same */
 		plan->delay_ns = plan->jitter_ns = MOST_JITTER_NS;

@@ -22,7 +22,10 @@
 	X(VALIDITY, "validity", OVERLAP, "validity is counted from the end of a round, not from its beginning")  \
 	X(QUORUM, "quorum", OVERLAP, "N/2 nodes are a quorum")                                                   \
 	X(MEMBERS, "members", OVERLAP, "clients have different nodes, so that their quorums need not meet")      \
-	X(EXTEND, "extend", CONTINUITY, "a node that lost its data confirms extends of keys that it lacks")
+	X(EXTEND, "extend", CONTINUITY, "a node that lost its data confirms extends of keys that it lacks")      \
+	X(LOGIN, "login", OVERLAP,                                                                               \
+	  "a login is sent behind what is not answered yet, and other things behind it")                         \
+	X(ANSWERS, "answers", OVERLAP, "nodes leave out an answer now and then")
 
 enum sim_break {
 #define SIM_BREAK_ENUM(name, option, violation, text) BREAK_##name,
