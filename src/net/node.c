@@ -268,6 +268,15 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		go_astray(n, entry);
 }
 
+/* CLIENT UNBLOCK says so to a request that waits for the end of CLIENT PAUSE, and Redis 7.0 executes and
+ * answers it even so, later: a second answer, which would be taken for that to the next request. */
+static bool announces_another(const struct rl_reply *reply)
+{
+	static const char unblocked[] = "UNBLOCKED ";
+	const struct rl_reply_value *v = &reply->value;
+	return v->type == RL_REPLY_ERROR && strncmp(v->text, unblocked, sizeof unblocked - 1) == 0;
+}
+
 static void take_garbage(struct rl_node *n)
 {
 	rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
@@ -332,6 +341,10 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 			return false;
 		if (got < 0 || !may_answer(asked, front)) {
 			take_garbage(n);
+			break;
+		}
+		if (announces_another(reply)) {
+			rl_node_fail(n, REDLOCK_VOTE_GARBAGE, reply->value.text);
 			break;
 		}
 		if (opening)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Real servers that refuse writes, each for its own reason: a missing vote that says so, until it is over. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -152,6 +153,51 @@ static void test_paused_writes(void **state)
 	redlock_close(quick);
 }
 
+/* The connection whose last command is SET. */
+static long setter(void)
+{
+	struct raw_reply reply;
+	const char *list = server_ask(BAD, &reply, "CLIENT", "LIST", NULL), *at = strstr(list, " cmd=set ");
+	while (at != NULL && at > list && at[-1] != '\n')
+		at--;
+	return at != NULL ? strtol(at + 3, NULL, 10) : 0; /* id=5 addr=... */
+}
+
+/* Redis 7.0 answers a request twice that CLIENT UNBLOCK frees from a CLIENT PAUSE: with an error, and when it
+ * executes it. The second answer is not one to the next request. */
+static void test_unblocked_while_paused(void **state)
+{
+	(void)state;
+	struct raw_reply reply;
+	char id[24];
+	redlock_client *one = fixture_open(servers.urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *locks[] = {fixture_lock(one, "unblocked", WAIT_LONG_TTL_MS, 0),
+	                         fixture_lock(one, "taken", WAIT_LONG_TTL_MS, 0)};
+	expect_ok(locks[0], redlock_acquire(locks[0]));
+	expect_ok(locks[0], redlock_release(locks[0]));
+	server_must(BAD, "OK", "SET", "taken", "somebody else", NULL);
+	server_must(BAD, "OK", "CLIENT", "PAUSE", "600000", "WRITE", NULL);
+	for (unsigned i = 0; i < 2; i++)
+		expect_ok(locks[i], redlock_start_acquire(locks[i]));
+	assert_driven(one, setter() != 0);
+	snprintf(id, sizeof id, "%ld", setter());
+	server_ask(BAD, &reply, "CLIENT", "UNBLOCK", id, "ERROR", NULL);
+	server_must(BAD, "OK", "CLIENT", "UNPAUSE", NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		struct redlock_event event;
+		assert_soon(redlock_process(one) == 0 && redlock_next(one, &event) == 1);
+		assert_true(event.lock == locks[0] || event.result < 0);
+		if (event.result == 0)
+			expect_ok(locks[0], redlock_release(locks[0]));
+	}
+	assert_int_equal(redlock_drain(one, WAIT_SOON_MS), 0);
+	for (unsigned i = 0; i < 2; i++)
+		redlock_lock_free(locks[i]);
+	redlock_close(one);
+	server_must(BAD, "1", "DEL", "taken", NULL);
+	assert_false(server_has(BAD, "unblocked"));
+}
+
 /* A server that takes no more connections says so and closes, maybe before the reason can be read. Those that
  * it has stay, and new ones come in when there is room again. */
 static void test_too_many_clients(void **state)
@@ -236,6 +282,7 @@ int main(void)
 	    cmocka_unit_test_teardown(test_cannot_persist, repair),
 	    cmocka_unit_test_teardown(test_long_script, repair),
 	    cmocka_unit_test_teardown(test_paused_writes, repair),
+	    cmocka_unit_test_teardown(test_unblocked_while_paused, repair),
 	    cmocka_unit_test_teardown(test_too_many_clients, repair),
 	    cmocka_unit_test_teardown(test_all_refuse, repair),
 	};

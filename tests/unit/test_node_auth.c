@@ -155,6 +155,23 @@ static void too_many(void **state)
 	}
 }
 
+/* CLIENT UNBLOCK ends a CLIENT PAUSE for one client with an error, behind which Redis 7.0 answers the request
+ * as well: nothing that comes later is an answer to what was asked next. */
+static void unblocked(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	open_with(s, ":old@", "AUTH old\n");
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	scene_turn(s);
+	scene_say(s, "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n+OK\r\n");
+	expect_answers(s, "acquire #1 GARBAGE\nacquire #2 GARBAGE\n");
+	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_true(s->node.ghost_stays || s->node.ghost_count > 0); /* they may be executed */
+	scene_close(s);
+}
+
 /* An answer to an opening command that is left out is missed by the next one: no operation gets a vote. */
 static void left_out_of_the_opening(void **state)
 {
@@ -404,6 +421,7 @@ int main(void)
 	    cmocka_unit_test(in_order),
 	    cmocka_unit_test(left_out),
 	    cmocka_unit_test(left_out_of_the_opening),
+	    cmocka_unit_test(unblocked),
 	    cmocka_unit_test(never_quiet),
 	    cmocka_unit_test(too_many),
 	    cmocka_unit_test(changed_meanwhile),
