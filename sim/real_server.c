@@ -99,7 +99,7 @@ int real_connect(const struct real_server *s)
 
 void real_write_command(struct buffer *out, const struct word *words, unsigned count)
 {
-	char head[32];
+	char head[32] = "";
 	buffer_append(out, head, (size_t)snprintf(head, sizeof head, "*%u\r\n", count));
 	for (unsigned i = 0; i < count; i++) {
 		buffer_append(out, head, (size_t)snprintf(head, sizeof head, "$%zu\r\n", words[i].size));

@@ -165,16 +165,16 @@ refused() { # TEXT LINE REASON
 }
 
 @test "the system's file is read, below the user's" {
-	unshare -m true 2>/dev/null || skip "mount namespaces are not permitted"
 	echo 'ttl = 1m' >"$file"
 	mkdir "$sandbox/etc"
 	printf 'ttl = 9m\nwait = 3s\n' >"$sandbox/etc/redlock.conf"
 	# A file system of its own over /etc, for this command only.
 	run --separate-stderr unshare -m sh -c '
 		mkdir "$1/upper" "$1/work" && mkdir -p "$1/upper/redlock" && cp "$1/etc/redlock.conf" "$1/upper/redlock/" &&
-		mount -t overlay overlay -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/work" /etc && exec "$2" config show' \
-		sh "$sandbox" "$REDLOCK_BIN"
-	[ "$status" -eq 0 ] || skip "overlay mounts are not permitted: $stderr"
+		mount -t overlay overlay -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/work" /etc && : >"$1/mounted" &&
+		exec "$2" config show' sh "$sandbox" "$REDLOCK_BIN"
+	[ -e "$sandbox/mounted" ] || skip "mounts are not permitted: $stderr"
+	exits 0
 	shows ttl 1m "$file:1"
 	shows wait 3s /etc/redlock/redlock.conf:2
 }

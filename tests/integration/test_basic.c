@@ -272,13 +272,14 @@ static int stop(void **state)
 	return 0;
 }
 
-#define FOR_EACH_COUNT(test)                                                                                 \
-	{#test " on 1 node", test, NULL, NULL, &counts[0]}, {#test " on 3 nodes", test, NULL, NULL, &counts[1]}, \
-	    {#test " on 5 nodes", test, NULL, NULL, &counts[2]},                                                 \
-	    {#test " on 7 nodes", test, NULL, NULL, &counts[3]},                                                 \
-	{                                                                                                        \
-#test " on 4 nodes", test, NULL, NULL, &counts[4]                                                    \
-	}
+/* clang-format off */
+#define FOR_EACH_COUNT(test) \
+	{#test " on 1 node", test, NULL, NULL, &counts[0]}, \
+	{#test " on 3 nodes", test, NULL, NULL, &counts[1]}, \
+	{#test " on 5 nodes", test, NULL, NULL, &counts[2]}, \
+	{#test " on 7 nodes", test, NULL, NULL, &counts[3]}, \
+	{#test " on 4 nodes", test, NULL, NULL, &counts[4]}
+/* clang-format on */
 
 int main(void)
 {

@@ -336,11 +336,12 @@ static void test_renewal(void **state)
 
 /* ---- newer servers, by script ---- */
 
-#define NO_SCRIPTS                                                                                           \
-	{.command = "EVAL", .reply = "-ERR not this\r\n"}, {.command = "EVALSHA", .reply = "-ERR not this\r\n"}, \
-	{                                                                                                        \
-		.command = "MULTI", .reply = "-ERR not this\r\n"                                                     \
-	}
+/* clang-format off */
+#define NO_SCRIPTS \
+	{.command = "EVAL", .reply = "-ERR not this\r\n"}, \
+	{.command = "EVALSHA", .reply = "-ERR not this\r\n"}, \
+	{.command = "MULTI", .reply = "-ERR not this\r\n"}
+/* clang-format on */
 
 static void expect_served(const struct scripted_rule *rules)
 {

@@ -192,7 +192,7 @@ static const struct failure {
      {.wants_client = true, .max_version = TLS1_2_VERSION},
      NULL,
      REDLOCK_VOTE_TLS,
-     "TLS: sslv3 alert handshake failure"},
+     "alert handshake failure"},
     {"wants another certificate",
      {.wants_client = true},
      TLSPEER_STRANGER,

@@ -129,7 +129,7 @@ static char *read_unseen(int terminal)
 		(void)tcsetattr(terminal, TCSAFLUSH, &shown);
 		(void)dprintf(terminal, "\n");
 	}
-	if (length > 1 && text[length - 1] == '\n') {
+	if (text && length > 1 && text[length - 1] == '\n') {
 		text[length - 1] = '\0';
 		return text;
 	}

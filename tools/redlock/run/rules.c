@@ -2,13 +2,10 @@
 /* The two tables. One row a line: it is read as a table, and laid out by hand. */
 #include "rules.h"
 
-#define DO(action) RUN_DO_##action
-#define RULE(state, event, actions, next, code)                                                              \
-	{                                                                                                        \
-		RUN_##state, RUN_ON_##event, actions, RUN_##next, RUN_CODE_##code                                    \
-	}
-
 /* clang-format off */
+#define DO(action) RUN_DO_##action
+#define RULE(state, event, actions, next, code) {RUN_##state, RUN_ON_##event, actions, RUN_##next, RUN_CODE_##code}
+
 const struct run_rule run_rules[] = {
 	RULE(WAITING,    GRANTED,       DO(START),     HELD,       KEEP),
 	RULE(WAITING,    REFUSED,       DO(EXIT),      ENDED,      OF_REFUSAL),
@@ -90,13 +87,10 @@ const struct run_rule run_rules[] = {
 
 const size_t run_rule_count = sizeof(run_rules) / sizeof(run_rules[0]);
 
-#define DO(action) GUARD_DO_##action
-#define RULE(state, event, actions, next)                                                                    \
-	{                                                                                                        \
-		GUARD_##state, GUARD_ON_##event, actions, GUARD_##next                                               \
-	}
-
 /* clang-format off */
+#define DO(action) GUARD_DO_##action
+#define RULE(state, event, actions, next) {GUARD_##state, GUARD_ON_##event, actions, GUARD_##next}
+
 const struct guard_rule guard_rules[] = {
 	RULE(READY,   LAUNCH,          DO(LAUNCH),  RUNNING),
 	RULE(READY,   ORPHANED,        DO(EXIT),    DONE),
