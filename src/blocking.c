@@ -11,6 +11,8 @@
 /* Enters. Whoever is about to send meanwhile leaves it to this thread. */
 static int come_in(const redlock_lock *lock)
 {
+	if (lock == NULL)
+		return REDLOCK_E_INVAL;
 	redlock_client *c = lock->client;
 	if (c == NULL)
 		return REDLOCK_E_STATE;
@@ -40,6 +42,7 @@ static int begin(redlock_client *c, redlock_lock *lock, struct rl_event event)
 
 static int run(redlock_lock *lock, struct rl_event event)
 {
+	RL_NO_CANCEL;
 	int error = come_in(lock);
 	if (error < 0)
 		return error;
@@ -63,7 +66,7 @@ int redlock_acquire(redlock_lock *lock)
 
 int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
-	uint64_t ttl_ns = rl_extend_ttl(&lock->core.rules, ttl_ms);
+	uint64_t ttl_ns = lock != NULL ? rl_extend_ttl(&lock->core.rules, ttl_ms) : 0;
 	return ttl_ns == 0 ? REDLOCK_E_INVAL
 	                   : run(lock, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
 }
@@ -81,6 +84,7 @@ int redlock_query(redlock_lock *lock)
 
 int redlock_cancel(redlock_lock *lock)
 {
+	RL_NO_CANCEL;
 	int error = rl_enter_lock(lock);
 	if (error < 0)
 		return error;
@@ -102,6 +106,7 @@ static unsigned owed(const redlock_client *c)
 
 int redlock_drain(redlock_client *c, uint64_t timeout_ms)
 {
+	RL_NO_CANCEL;
 	int error = rl_enter(c);
 	if (error < 0)
 		return error;
@@ -112,14 +117,13 @@ int redlock_drain(redlock_client *c, uint64_t timeout_ms)
 	while (owed(c) > 0 && c->now_ns < until && error == 0) {
 		if (c->drain_until_ns <= c->now_ns || until < c->drain_until_ns)
 			c->drain_until_ns = until; /* the drainer whose time it was has gone */
-		if (c->led)
-			rl_wait(c, &c->turned);
-		else
-			error = rl_lead(c);
+		error = c->led ? rl_wait_turn(c) : rl_lead(c);
 	}
 	c->drainers--;
-	unsigned left = owed(c);
+	int left = (int)owed(c);
 	rl_pass_lead(c);
 	rl_leave(c);
-	return error < 0 ? REDLOCK_E_SYSTEM : (int)left;
+	if (error < 0)
+		return REDLOCK_E_SYSTEM;
+	return error > 0 && left > 0 ? REDLOCK_E_INTERRUPTED : left;
 }

@@ -112,7 +112,6 @@ static int add_nodes(redlock_client *c, const struct redlock_options *o)
 static void init(redlock_client *c, const struct redlock_options *o)
 {
 	pthread_mutex_init(&c->mutex, NULL);
-	pthread_cond_init(&c->turned, NULL);
 	pthread_cond_init(&c->keeper_wake, NULL);
 	c->poller = (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1};
 	c->to_wake_end = &c->to_wake;
@@ -123,6 +122,7 @@ static void init(redlock_client *c, const struct redlock_options *o)
 	c->drift_ms = o->drift_ms;
 	c->trace = o->trace;
 	c->trace_user = o->trace_user;
+	c->interruptible = o->interruptible != 0;
 	if (o->owner != NULL && o->owner[0] != '\0')
 		snprintf(c->owner, sizeof c->owner, "|%s", o->owner);
 }
@@ -140,7 +140,6 @@ static void destroy(redlock_client *c, bool child)
 	rl_forkmark_clear(&c->forkmark);
 	if (!child) {
 		pthread_cond_destroy(&c->keeper_wake);
-		pthread_cond_destroy(&c->turned);
 		pthread_mutex_destroy(&c->mutex);
 	}
 	free(c->nodes);
@@ -165,9 +164,11 @@ static int open_resources(redlock_client *c, const struct redlock_options *o)
 
 int redlock_open(const struct redlock_options *options, redlock_client **ret_client)
 {
+	RL_NO_CANCEL;
 	struct redlock_options o;
 	redlock_options_init(&o);
-	int error = options != NULL ? rl_options_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
+	int error =
+	    options != NULL && ret_client != NULL ? rl_options_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	complain(&o, 0, "%s", "");
@@ -197,6 +198,7 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 
 void redlock_close(redlock_client *c)
 {
+	RL_NO_CANCEL;
 	if (c == NULL)
 		return;
 	bool child = rl_forkmark_is_child(&c->forkmark);

@@ -25,6 +25,7 @@
 #include "os/forkmark.h"
 #include "os/poller.h"
 #include "os/random.h"
+#include "os/thread.h"
 #include "schedule.h"
 
 /* Bits of redlock_lock.pending: one event of each kind may wait to be pulled. */
@@ -61,6 +62,12 @@ struct redlock_lock {
 	redlock_lock *next_wake;
 
 	char name_bytes[];
+};
+
+/* A thread that waits in redlock_drain() for the turns of another one. */
+struct rl_drainer {
+	struct rl_drainer *next;
+	sem_t wake;
 };
 
 /* A slot outlives the handle in it: its generation tells late answers from those of the next handle. */
@@ -115,7 +122,8 @@ struct redlock_client {
 	redlock_lock **to_wake_end;
 	unsigned drainers;
 	uint64_t drain_until_ns;
-	pthread_cond_t turned; /* for drainers: a turn has ended */
+	struct rl_drainer *asleep_drainers;
+	bool interruptible; /* blocking calls end when a signal handler has run in their thread */
 
 	atomic_uint coming; /* threads on their way into the mutex, or woken with a result and not out yet */
 	atomic_bool left;   /* there may be bytes that are left for one of them to send */
@@ -168,7 +176,8 @@ uint64_t rl_next_deadline(const redlock_client *c);
  * poller fails. */
 int rl_poll_once(redlock_client *c);
 
-/* Waits in the poller without the mutex, on behalf of all threads, then takes a turn. */
+/* Waits in the poller without the mutex, on behalf of all threads, then takes a turn. 1: a signal came
+ * meanwhile, and the calls of this client want to know. -errno if the poller fails. */
 int rl_lead(redlock_client *c);
 
 /* ---- waiters.c ---- */
@@ -184,6 +193,12 @@ void rl_pass_lead(redlock_client *c);
 
 /* Waits for one of the client's conditions. */
 void rl_wait(redlock_client *c, pthread_cond_t *condition);
+
+/* Waits for a turn that another thread takes. As rl_lead(). */
+int rl_wait_turn(redlock_client *c);
+
+/* A turn has ended, or the lead is free. */
+void rl_wake_drainers(redlock_client *c);
 
 /* ---- credentials.c ---- */
 
@@ -205,6 +220,8 @@ void rl_keeper_end(redlock_client *c);
 /* Locks the client of a call. FORKED in a child process: then the mutex is not touched. */
 static inline int rl_enter(redlock_client *c)
 {
+	if (c == NULL)
+		return REDLOCK_E_INVAL;
 	if (rl_forkmark_is_child(&c->forkmark))
 		return REDLOCK_E_FORKED;
 	pthread_mutex_lock(&c->mutex);
@@ -214,6 +231,8 @@ static inline int rl_enter(redlock_client *c)
 /* The same for a call on a handle. */
 static inline int rl_enter_lock(const redlock_lock *lock)
 {
+	if (lock == NULL)
+		return REDLOCK_E_INVAL;
 	return lock->client != NULL ? rl_enter(lock->client) : REDLOCK_E_STATE;
 }
 

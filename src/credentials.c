@@ -94,6 +94,7 @@ void rl_credentials_end(redlock_client *c)
 
 int redlock_set_credentials(redlock_client *c, const char *user, const char *password)
 {
+	RL_NO_CANCEL;
 	struct login logins[REDLOCK_MAX_NODES] = {{NULL, NULL}};
 	int error = rl_enter(c);
 	if (error < 0)

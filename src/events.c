@@ -7,6 +7,7 @@
 
 static int start(redlock_lock *lock, struct rl_event event)
 {
+	RL_NO_CANCEL;
 	int error = rl_enter_lock(lock);
 	if (error < 0)
 		return error;
@@ -27,7 +28,7 @@ int redlock_start_acquire(redlock_lock *lock)
 
 int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
-	uint64_t ttl_ns = rl_extend_ttl(&lock->core.rules, ttl_ms);
+	uint64_t ttl_ns = lock != NULL ? rl_extend_ttl(&lock->core.rules, ttl_ms) : 0;
 	return ttl_ns == 0 ? REDLOCK_E_INVAL
 	                   : start(lock, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
 }
@@ -45,7 +46,7 @@ int redlock_start_query(redlock_lock *lock)
 
 int redlock_fd(const redlock_client *c)
 {
-	return c->poller.fd;
+	return c != NULL ? c->poller.fd : REDLOCK_E_INVAL;
 }
 
 static bool can_send(const struct rl_node *n)
@@ -75,6 +76,7 @@ uint64_t redlock_timeout_ns(redlock_client *c)
 
 int redlock_process(redlock_client *c)
 {
+	RL_NO_CANCEL;
 	int error = rl_enter(c);
 	if (error < 0)
 		return error;
@@ -85,7 +87,7 @@ int redlock_process(redlock_client *c)
 
 int redlock_next(redlock_client *c, struct redlock_event *ret_event)
 {
-	int error = rl_enter(c);
+	int error = ret_event != NULL ? rl_enter(c) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	bool got = rl_next_event(c, ret_event);
@@ -95,6 +97,7 @@ int redlock_next(redlock_client *c, struct redlock_event *ret_event)
 
 int redlock_notice_fd(redlock_client *c)
 {
+	RL_NO_CANCEL;
 	int error = rl_enter(c);
 	if (error < 0)
 		return error;

@@ -115,7 +115,9 @@ int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
 {
 	struct redlock_lock_options o;
 	redlock_lock_options_init(&o);
-	int error = options != NULL ? rl_options_copy(&o, sizeof o, options) : 0;
+	int error = ret_lock == NULL ? REDLOCK_E_INVAL : 0;
+	if (error == 0 && options != NULL)
+		error = rl_options_copy(&o, sizeof o, options);
 	if (error == 0)
 		error = rl_enter(client);
 	if (error < 0)
@@ -161,6 +163,7 @@ void rl_handle_detach(redlock_lock *lock, bool release)
 
 static void free_handle(redlock_lock *lock, bool release)
 {
+	RL_NO_CANCEL;
 	if (lock == NULL)
 		return;
 	redlock_client *c = lock->client;
@@ -205,7 +208,7 @@ int rl_handle_prepare_query(redlock_lock *lock)
 
 void *redlock_lock_user(const redlock_lock *lock)
 {
-	return lock->user;
+	return lock != NULL ? lock->user : NULL;
 }
 
 uint64_t redlock_deadline_ns(const redlock_lock *lock)
@@ -224,7 +227,7 @@ uint64_t redlock_remaining_ms(const redlock_lock *lock)
 
 int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size, size_t *ret_len)
 {
-	int error = rl_enter_lock(lock);
+	int error = buffer != NULL && ret_len != NULL ? rl_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	if (lock->token_size < size) {

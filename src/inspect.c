@@ -7,17 +7,17 @@
 
 unsigned redlock_node_count(const redlock_client *c)
 {
-	return c->node_count;
+	return c != NULL ? c->node_count : 0;
 }
 
 unsigned redlock_quorum(const redlock_client *c)
 {
-	return c->quorum;
+	return c != NULL ? c->quorum : 0;
 }
 
 int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_status *ret)
 {
-	int error = rl_enter(c);
+	int error = ret != NULL ? rl_enter(c) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	if (index < c->node_count) {
@@ -41,7 +41,7 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 
 int redlock_lock_vote(const redlock_lock *lock, unsigned index, struct redlock_vote *ret)
 {
-	int error = rl_enter_lock(lock);
+	int error = ret != NULL ? rl_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	if (index < lock->client->node_count)
@@ -54,7 +54,7 @@ int redlock_lock_vote(const redlock_lock *lock, unsigned index, struct redlock_v
 
 int redlock_lock_finding(const redlock_lock *lock, unsigned index, struct redlock_finding *ret)
 {
-	int error = rl_enter_lock(lock);
+	int error = ret != NULL ? rl_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	if (index >= lock->client->node_count)

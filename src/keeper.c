@@ -56,6 +56,9 @@ void rl_keeper_end(redlock_client *c)
 
 int redlock_keeper_stop(redlock_client *c)
 {
+	RL_NO_CANCEL;
+	if (c == NULL)
+		return REDLOCK_E_INVAL;
 	if (rl_forkmark_is_child(&c->forkmark))
 		return REDLOCK_E_FORKED;
 	rl_keeper_end(c);

@@ -7,11 +7,14 @@
 
 void redlock_options_init(struct redlock_options *o)
 {
-	*o = (struct redlock_options){.size = sizeof *o, .drift_ppm = 10000, .drift_ms = 2};
+	if (o != NULL)
+		*o = (struct redlock_options){.size = sizeof *o, .drift_ppm = 10000, .drift_ms = 2};
 }
 
 void redlock_lock_options_init(struct redlock_lock_options *o)
 {
+	if (o == NULL)
+		return;
 	*o = (struct redlock_lock_options){
 	    .size = sizeof *o,
 	    .ttl_ms = 30000,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One turn of the loop, and the thread that takes it for all. */
+#include <errno.h>
 #include <stddef.h>
 
 #include "client.h"
@@ -107,8 +108,7 @@ static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 		collect(c, node);
 	}
 	run_timers(c);
-	if (c->drainers > 0)
-		pthread_cond_broadcast(&c->turned);
+	rl_wake_drainers(c);
 }
 
 int rl_poll_once(redlock_client *c)
@@ -130,9 +130,10 @@ int rl_lead(redlock_client *c)
 	int count = rl_poller_wait(&c->poller, ready, MAX_READY, true);
 	pthread_mutex_lock(&c->mutex);
 	c->led = false;
-	if (count < 0)
+	bool signalled = count == -EINTR;
+	if (count < 0 && !signalled)
 		return count;
-	turn(c, ready, count);
+	turn(c, ready, signalled ? 0 : count);
 	rl_settle_together(c);
-	return 0;
+	return signalled && c->interruptible ? 1 : 0;
 }

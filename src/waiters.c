@@ -4,8 +4,6 @@
  * in the poller; the others sleep until their result is there or the lead is passed to them. So concurrent
  * callers share each node's connection, its pipeline, and the system calls of a turn.
  */
-#include <errno.h>
-
 #include "client.h"
 #include "os/clock.h"
 
@@ -95,7 +93,7 @@ void rl_pass_lead(redlock_client *c)
 		if (c->waiters->asleep)
 			will_wake(c, c->waiters);
 	} else if (c->drainers > 0) {
-		pthread_cond_broadcast(&c->turned);
+		rl_wake_drainers(c);
 	} else if (c->keeper_runs) {
 		pthread_cond_signal(&c->keeper_wake);
 	} else if (atomic_load(&c->left)) {
@@ -113,23 +111,43 @@ static void give_up(redlock_client *c, redlock_lock *lock)
 	lock->done_result = REDLOCK_E_SYSTEM;
 }
 
+/* What is there already, counts; and a release goes on, as it ends by itself. */
+static void interrupt(redlock_client *c, redlock_lock *lock)
+{
+	if (lock->done)
+		return;
+	c->now_ns = rl_clock_now();
+	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_INTERRUPTED});
+	rl_settle(c);
+}
+
 static void lead(redlock_client *c, redlock_lock *lock)
 {
 	c->leader = lock;
-	int error = rl_lead(c);
+	int got = rl_lead(c);
 	c->leader = NULL;
-	if (error < 0)
+	if (got < 0)
 		give_up(c, lock);
+	else if (got > 0)
+		interrupt(c, lock);
 }
 
-/* Returns without the mutex. */
-static void sleep_until_woken(redlock_client *c, redlock_lock *lock)
+/* Returns without the mutex. True: a signal came. Then the handle is no longer asleep either: whoever has
+ * taken that word back before has posted, or is about to, and the post must not meet the next sleep. */
+static bool sleep_until_woken(redlock_client *c, redlock_lock *lock)
 {
 	lock->served = false;
 	lock->asleep = true;
 	rl_leave(c);
-	while (sem_wait(&lock->wake) < 0 && errno == EINTR)
-		;
+	if (rl_semaphore_wait(&lock->wake, c->interruptible))
+		return false;
+	pthread_mutex_lock(&c->mutex);
+	bool posted = !lock->asleep;
+	lock->asleep = false;
+	rl_leave(c);
+	if (posted)
+		rl_semaphore_wait(&lock->wake, false);
+	return true;
 }
 
 /* A thread that was woken with its result may be the one that the others have left their bytes to. */
@@ -152,14 +170,44 @@ void rl_wait_done(redlock_client *c, redlock_lock *lock)
 			lead(c, lock);
 			continue;
 		}
-		sleep_until_woken(c, lock);
+		bool signalled = sleep_until_woken(c, lock);
 		if (lock->served) {
 			go(c);
 			return;
 		}
 		pthread_mutex_lock(&c->mutex);
+		if (signalled)
+			interrupt(c, lock);
 	}
 	quit(c, lock);
 	rl_pass_lead(c);
 	rl_leave(c);
+}
+
+/* ---- drainers ---- */
+
+void rl_wake_drainers(redlock_client *c)
+{
+	while (c->asleep_drainers != NULL) {
+		struct rl_drainer *drainer = c->asleep_drainers;
+		c->asleep_drainers = drainer->next;
+		sem_post(&drainer->wake); /* under the mutex, without which it does not go on, and end */
+	}
+}
+
+int rl_wait_turn(redlock_client *c)
+{
+	struct rl_drainer drainer = {.next = c->asleep_drainers};
+	sem_init(&drainer.wake, 0, 0);
+	c->asleep_drainers = &drainer;
+	rl_leave(c);
+	bool woken = rl_semaphore_wait(&drainer.wake, c->interruptible);
+	pthread_mutex_lock(&c->mutex);
+	for (struct rl_drainer **at = &c->asleep_drainers; *at != NULL; at = &(*at)->next)
+		if (*at == &drainer) {
+			*at = drainer.next;
+			break;
+		}
+	sem_destroy(&drainer.wake);
+	return woken ? 0 : 1;
 }

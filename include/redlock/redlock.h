@@ -35,6 +35,21 @@
  * there is none for nodes that are addresses or paths. Nobody waits for it, redlock_close() neither: it ends
  * when getaddrinfo(3) does, and then frees what it has.
  *
+ * A thread that pthread_cancel(3) is for ends behind the call that it is in, which no call lets it leave in
+ * the middle; redlock_cancel() ends one that waits.
+ *
+ * Signals. A blocking call goes on when a signal handler has run in its thread. Where the client was opened
+ * with `interruptible`, as it should be under an interpreter that runs its own handlers later (Python), that
+ * ends redlock_acquire(), _extend(), _query() and _drain() with REDLOCK_E_INTERRUPTED while they wait: as
+ * redlock_cancel() would, for handlers with SA_RESTART too, and also when the process was stopped and
+ * continues. redlock_release() goes on, for a node timeout at most. A handler that runs before the thread
+ * waits, or in another thread, ends nothing: who cannot miss a signal uses the calls of section 6, and
+ * ppoll(2).
+ *
+ * NULL as client or handle, or where a result is to be written, is REDLOCK_E_INVAL; 0, REDLOCK_NEVER_NS or
+ * NULL from a function that has no error to return. What frees something takes NULL, and what fills in
+ * defaults does nothing.
+ *
  * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
  * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks.
  *
@@ -97,7 +112,8 @@ REDLOCK_API const char *redlock_version(void);
 	X(NOMEM, -11, "out of memory")                                                                           \
 	X(SYSTEM, -12, "the operating system refused a descriptor, a timer, a thread or random bytes")           \
 	X(FORKED, -13, "the client belongs to the parent process: open a new one after fork")                    \
-	X(TLS, -14, "TLS cannot be used: OpenSSL, a certificate or a key is missing or wrong")
+	X(TLS, -14, "TLS cannot be used: OpenSSL, a certificate or a key is missing or wrong")                   \
+	X(INTERRUPTED, -15, "a signal came while the call waited")
 
 enum redlock_error {
 #define REDLOCK_ERROR_ENUM(name, value, text) REDLOCK_E_##name = (value),
@@ -211,6 +227,7 @@ struct redlock_options {
 	const char *tls_key_file;  /* its key; NULL: in tls_cert_file */
 	const char *tls_name;      /* the name that certificates must have; NULL: the host of the URL */
 	int tls_insecure;          /* 1: accept any certificate. Whoever sits on the way can be the server. */
+	int interruptible;         /* 1: signals end blocking calls, see "Signals" above; 0 */
 };
 
 /* Fills in the defaults. Thread-safe. */
@@ -255,7 +272,7 @@ REDLOCK_API void redlock_close(redlock_client *client);
  * Waits until no release is owed to any node, at most `timeout_ms`. A release is owed where a SET was sent
  * and its key may still exist: behind a failed attempt, an abandoned handle or a broken connection.
  * Returns the number of releases that are still owed, 0 when all are settled, or a negative error
- * (FORKED, SYSTEM). Those left may linger until their TTL.
+ * (INTERRUPTED, FORKED, SYSTEM). Those left may linger until their TTL.
  */
 REDLOCK_API int redlock_drain(redlock_client *client, uint64_t timeout_ms);
 
@@ -331,7 +348,8 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
  * ttl - elapsed - drift left. Blocks up to wait_ms, or one node timeout when that is 0. What a failed
  * attempt left is released before this returns or retries. Source: redis.io,
  * "Distributed Locks with Redis".
- * Errors: BUSY, NOQUORUM, DUPLICATE, CANCELLED, STATE (held, or lost and not released yet), SYSTEM, FORKED.
+ * Errors: BUSY, NOQUORUM, DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet),
+ * SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
 
@@ -340,8 +358,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
  * `ttl_ms` 0: as acquired; else node timeout + drift < ttl as in redlock_lock_new(). The new deadline is the
  * later of the old one and start + ttl - drift.
  * Errors: NOQUORUM (not confirmed; the old validity still counts), LOST (it ended, or a quorum no longer has
- * the lock; for ever), GONE (own token, never acquired here: no quorum has it), LIMIT, CANCELLED, STATE (not
- * held), INVAL, SYSTEM, FORKED.
+ * the lock; for ever), GONE (own token, never acquired here: no quorum has it), LIMIT, CANCELLED and
+ * INTERRUPTED (not confirmed), STATE (not held), INVAL, SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t ttl_ms);
 
@@ -356,7 +374,8 @@ REDLOCK_API int redlock_release(redlock_lock *lock);
 /*
  * Asks all nodes what they have under this name. Returns 0 when a quorum has it under this handle's token
  * (with its own token: as soon as that is known), GONE when not, NOQUORUM when too few nodes answered.
- * What each node has is in redlock_lock_finding(). Errors: also CANCELLED, NOMEM, STATE, SYSTEM, FORKED.
+ * What each node has is in redlock_lock_finding(). Errors: also CANCELLED, INTERRUPTED, NOMEM, STATE, SYSTEM,
+ * FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
 

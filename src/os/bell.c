@@ -6,6 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "os/thread.h"
+
 int rl_bell_open(void)
 {
 	return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -20,13 +22,19 @@ void rl_bell_close(int fd)
 void rl_bell_ring(int fd)
 {
 	uint64_t one = 1;
-	while (fd >= 0 && write(fd, &one, sizeof one) < 0 && errno == EINTR)
+	if (fd < 0)
+		return;
+	RL_NO_CANCEL;
+	while (write(fd, &one, sizeof one) < 0 && errno == EINTR)
 		continue;
 }
 
 void rl_bell_silence(int fd)
 {
 	uint64_t count;
-	while (fd >= 0 && read(fd, &count, sizeof count) < 0 && errno == EINTR)
+	if (fd < 0)
+		return;
+	RL_NO_CANCEL;
+	while (read(fd, &count, sizeof count) < 0 && errno == EINTR)
 		continue;
 }

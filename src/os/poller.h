@@ -41,7 +41,8 @@ int rl_poller_arm(struct rl_poller *poller, uint64_t deadline_ns, uint64_t now_n
 
 /* Waits until something is ready, or just looks when `block` is false. Writes up to `max` ready sockets and
  * returns their number; timers and wake-ups end the wait but are not in the list. May return 0 early.
- * May be called while another thread uses the other calls. -errno on failure (never -EINTR). */
+ * May be called while another thread uses the other calls. -errno on failure; -EINTR: a signal came, and only
+ * when it blocks. */
 int rl_poller_wait(struct rl_poller *poller, struct rl_ready *ready, int max, bool block);
 
 /* Ends a running or the next rl_poller_wait(). Any thread. */

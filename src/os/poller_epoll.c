@@ -78,7 +78,7 @@ int rl_poller_wait(struct rl_poller *p, struct rl_ready *ready, int max, bool bl
 	struct epoll_event events[MAX_READY];
 	int count = epoll_wait(p->fd, events, max < MAX_READY ? max : MAX_READY, block ? -1 : 0);
 	if (count < 0)
-		return errno == EINTR ? 0 : -errno;
+		return errno == EINTR && !block ? 0 : -errno;
 	int used = 0;
 	for (int i = 0; i < count; i++) {
 		uint32_t id = events[i].data.u32;

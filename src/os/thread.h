@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of the library: signals of the process are none of their business. */
+/* Threads of the library, for which signals of the process are none of their business; and what the threads
+ * of others need that come by. */
 #ifndef RL_OS_THREAD_H
 #define RL_OS_THREAD_H
 
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 
 /* As pthread_create(), with all signals blocked in the new thread. Returns 0 or -errno. */
 static inline int rl_thread_start(pthread_t *ret, const pthread_attr_t *attributes, void *(*run)(void *),
@@ -18,5 +22,34 @@ static inline int rl_thread_start(pthread_t *ret, const pthread_attr_t *attribut
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -error;
 }
+
+/* Waits for a post. False: a signal handler has run instead, which counts only if `interruptible`. With a
+ * timeout (in 30 000 years) that is so for handlers with SA_RESTART too: signal(7). */
+static inline bool rl_semaphore_wait(sem_t *semaphore, bool interruptible)
+{
+	static const struct timespec late = {.tv_sec = (time_t)1 << 40};
+	int error;
+	do
+		error = interruptible ? sem_timedwait(semaphore, &late) : sem_wait(semaphore);
+	while (error < 0 && !(interruptible && errno == EINTR));
+	return error == 0;
+}
+
+static inline int rl_cancel_defer(void)
+{
+	int state;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	return state;
+}
+
+static inline void rl_cancel_restore(const int *state)
+{
+	pthread_setcancelstate(*state, NULL);
+}
+
+/* pthread_cancel(3) waits until the function that has this among its variables returns. A thread that was
+ * ended in the middle would take the mutex with it, or the lead. */
+#define RL_NO_CANCEL                                                                                         \
+	int rl_cancel_state __attribute__((cleanup(rl_cancel_restore), unused)) = rl_cancel_defer()
 
 #endif

@@ -85,3 +85,18 @@ sys.exit(subprocess.run([sys.argv[1], "acquire", "-n", "job2"], stdout=w).return
 	exits 125
 	until_true has_keys 0 "$all" job2
 }
+
+@test "Ctrl-C in Python, whose thread waits in the library: at once, and nothing stays" {
+	[ -n "$REDLOCK_LIBRARY" ] || skip "a sanitizer is in the library"
+	on_nodes "1 2 3" set busy somebody px 600000
+	on_nodes "$all" set held somebody px 600000
+	for place in leads follows; do
+		urls=$(for node in $all; do node_url "$node"; done)
+		# shellcheck disable=SC2086 # one word each
+		run --separate-stderr timeout 20 /usr/bin/python3 "$BATS_TEST_DIRNAME/python_ctrl_c.py" "$REDLOCK_LIBRARY" $place $urls
+		exits 0
+		[[ $output =~ ^interrupted\ after\ ([0-9]+)\ ms$ ]]
+		[ "${BASH_REMATCH[1]}" -lt 3000 ]
+		until_true has_keys 0 "4 5" busy
+	done
+}

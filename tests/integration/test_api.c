@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* What holds for every function of the header: NULL is an error and no crash, and pthread_cancel(3) ends no
+ * thread inside. */
+#include <pthread.h>
+#include <regex.h>
+#include <stdio.h>
+
+#include "fixture.h"
+
+enum { NODES = 3, WAITERS = 6 };
+
+static struct servers servers;
+
+struct scene {
+	redlock_client *client;
+	redlock_client *to_close;
+	redlock_lock *lock;
+	redlock_lock *to_free;
+	redlock_lock *to_leave;
+	redlock_lock *made;
+};
+
+static redlock_client *open_client(void)
+{
+	return fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+}
+
+/* ---- the whole API ---- */
+
+/* Space for what is written to, and for handles that are there but not used. */
+static union {
+	redlock_client *client;
+	redlock_lock *lock;
+	struct redlock_options options;
+	struct redlock_lock_options lock_options;
+	struct redlock_node_status status;
+	struct redlock_vote vote;
+	struct redlock_finding finding;
+	struct redlock_event event;
+	size_t size;
+	char bytes[REDLOCK_MAX_TOKEN + 1];
+} to;
+
+static struct redlock_options usable(void)
+{
+	struct redlock_options options;
+	redlock_options_init(&options);
+	options.urls = servers.urls;
+	options.url_count = NODES;
+	return options;
+}
+
+#define NOTHING(call) ((call), 0)
+
+/* X(name, what a NULL gives, a call with a NULL, a call as it should be). A function with several pointers
+ * has a row for each. */
+#define API(X)                                                                                               \
+	X(version, 1, redlock_version() != NULL, 0)                                                              \
+	X(strerror, 1, redlock_strerror(0) != NULL, 0)                                                           \
+	X(error_name, 1, redlock_error_name(0) != NULL, 0)                                                       \
+	X(vote_kind, 0, redlock_vote_kind(REDLOCK_VOTE_PENDING), 0)                                              \
+	X(vote_name, 1, redlock_vote_name(REDLOCK_VOTE_PENDING) != NULL, 0)                                      \
+	X(vote_text, 1, redlock_vote_text(REDLOCK_VOTE_PENDING) != NULL, 0)                                      \
+	X(options_init, 0, NOTHING(redlock_options_init(NULL)), 0)                                               \
+	X(lock_options_init, 0, NOTHING(redlock_lock_options_init(NULL)), 0)                                     \
+	X(open, REDLOCK_E_INVAL, redlock_open(NULL, &to.client), 0)                                              \
+	X(open, REDLOCK_E_INVAL, redlock_open(&o, NULL), redlock_open(&o, &s->to_close))                         \
+	X(close, 0, NOTHING(redlock_close(NULL)), NOTHING(redlock_close(s->to_close)))                           \
+	X(set_credentials, REDLOCK_E_INVAL, redlock_set_credentials(NULL, "", ""),                               \
+	  redlock_set_credentials(s->client, NULL, NULL))                                                        \
+	X(drain, REDLOCK_E_INVAL, redlock_drain(NULL, 0), redlock_drain(s->client, 0))                           \
+	X(node_count, 0, redlock_node_count(NULL), redlock_node_count(s->client))                                \
+	X(quorum, 0, redlock_quorum(NULL), redlock_quorum(s->client))                                            \
+	X(node_status, REDLOCK_E_INVAL, redlock_node_status(NULL, 0, &to.status), 0)                             \
+	X(node_status, REDLOCK_E_INVAL, redlock_node_status(s->client, 0, NULL),                                 \
+	  redlock_node_status(s->client, 0, &to.status))                                                         \
+	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(NULL, "a", 1, NULL, &to.lock), 0)                          \
+	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, NULL, 1, NULL, &to.lock), 0)                    \
+	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, "a", 1, NULL, NULL),                            \
+	  redlock_lock_new(s->client, "a", 1, NULL, &s->made))                                                   \
+	X(lock_user, 0, redlock_lock_user(NULL) != NULL, redlock_lock_user(s->lock) != NULL)                     \
+	X(lock_free, 0, NOTHING(redlock_lock_free(NULL)), NOTHING(redlock_lock_free(s->to_free)))                \
+	X(lock_leave, 0, NOTHING(redlock_lock_leave(NULL)), NOTHING(redlock_lock_leave(s->to_leave)))            \
+	X(acquire, REDLOCK_E_INVAL, redlock_acquire(NULL), redlock_acquire(s->lock))                             \
+	X(extend, REDLOCK_E_INVAL, redlock_extend(NULL, 0), redlock_extend(s->lock, 0))                          \
+	X(query, REDLOCK_E_INVAL, redlock_query(NULL), redlock_query(s->lock))                                   \
+	X(release, REDLOCK_E_INVAL, redlock_release(NULL), redlock_release(s->lock))                             \
+	X(cancel, REDLOCK_E_INVAL, redlock_cancel(NULL), redlock_cancel(s->lock))                                \
+	X(remaining_ms, 0, redlock_remaining_ms(NULL), redlock_remaining_ms(s->lock))                            \
+	X(deadline_ns, 0, redlock_deadline_ns(NULL), redlock_deadline_ns(s->lock))                               \
+	X(lock_token, REDLOCK_E_INVAL, redlock_lock_token(NULL, to.bytes, sizeof to.bytes, &size), 0)            \
+	X(lock_token, REDLOCK_E_INVAL, redlock_lock_token(s->lock, NULL, sizeof to.bytes, &size), 0)             \
+	X(lock_token, REDLOCK_E_INVAL, redlock_lock_token(s->lock, to.bytes, sizeof to.bytes, NULL),             \
+	  redlock_lock_token(s->lock, to.bytes, sizeof to.bytes, &size))                                         \
+	X(lock_vote, REDLOCK_E_INVAL, redlock_lock_vote(NULL, 0, &to.vote), 0)                                   \
+	X(lock_vote, REDLOCK_E_INVAL, redlock_lock_vote(s->lock, 0, NULL),                                       \
+	  redlock_lock_vote(s->lock, 0, &to.vote))                                                               \
+	X(lock_finding, REDLOCK_E_INVAL, redlock_lock_finding(NULL, 0, &to.finding), 0)                          \
+	X(lock_finding, REDLOCK_E_INVAL, redlock_lock_finding(s->lock, 0, NULL),                                 \
+	  redlock_lock_finding(s->lock, 0, &to.finding))                                                         \
+	X(start_acquire, REDLOCK_E_INVAL, redlock_start_acquire(NULL), redlock_start_acquire(s->lock))           \
+	X(process, REDLOCK_E_INVAL, redlock_process(NULL), redlock_process(s->client))                           \
+	X(start_extend, REDLOCK_E_INVAL, redlock_start_extend(NULL, 0), redlock_start_extend(s->lock, 0))        \
+	X(start_query, REDLOCK_E_INVAL, redlock_start_query(NULL), redlock_start_query(s->lock))                 \
+	X(start_release, REDLOCK_E_INVAL, redlock_start_release(NULL), redlock_start_release(s->lock))           \
+	X(fd, REDLOCK_E_INVAL, redlock_fd(NULL), redlock_fd(s->client))                                          \
+	X(timeout_ns, (long long)REDLOCK_NEVER_NS, redlock_timeout_ns(NULL), redlock_timeout_ns(s->client))      \
+	X(notice_fd, REDLOCK_E_INVAL, redlock_notice_fd(NULL), redlock_notice_fd(s->client))                     \
+	X(next, REDLOCK_E_INVAL, redlock_next(NULL, &to.event), 0)                                               \
+	X(next, REDLOCK_E_INVAL, redlock_next(s->client, NULL), redlock_next(s->client, &to.event))              \
+	X(keeper_start, REDLOCK_E_INVAL, redlock_keeper_start(NULL), redlock_keeper_start(s->client))            \
+	X(keeper_stop, REDLOCK_E_INVAL, redlock_keeper_stop(NULL), redlock_keeper_stop(s->client))
+
+static const char *const names[] = {
+#define NAME(name, want, null, real) #name,
+    API(NAME)
+#undef NAME
+};
+
+enum { ROWS = sizeof names / sizeof names[0] };
+
+static long long call(unsigned row, bool null, struct scene *s)
+{
+	struct redlock_options o = usable();
+	size_t size;
+	unsigned at = 0;
+#define CALL(name, want, null_call, real_call)                                                               \
+	if (row == at++)                                                                                         \
+		return null ? (long long)(null_call) : (long long)(real_call);
+	API(CALL)
+#undef CALL
+	return -1;
+}
+
+static void open_scene(struct scene *s)
+{
+	*s = (struct scene){.client = open_client()};
+	s->lock = fixture_lock(s->client, "lock", WAIT_LONG_TTL_MS, 0);
+	s->to_free = fixture_lock(s->client, "free", WAIT_LONG_TTL_MS, 0);
+	s->to_leave = fixture_lock(s->client, "leave", WAIT_LONG_TTL_MS, 0);
+}
+
+static void test_null_is_an_error(void **state)
+{
+	(void)state;
+	static const long long want[] = {
+#define WANT(name, want, null, real) want,
+	    API(WANT)
+#undef WANT
+	};
+	struct scene s;
+	open_scene(&s);
+	for (unsigned i = 0; i < ROWS; i++) {
+		long long got = call(i, true, &s);
+		if (got != want[i])
+			fail_msg("row %u, redlock_%s: %lld, not %lld", i, names[i], got, want[i]);
+	}
+	redlock_lock_free(s.lock);
+	redlock_lock_free(s.to_free);
+	redlock_lock_free(s.to_leave);
+	redlock_close(s.client);
+}
+
+/* A function that is in the header is in the table. */
+static void test_table_is_complete(void **state)
+{
+	(void)state;
+	char line[256], name[64];
+	unsigned found = 0;
+	regex_t declared;
+	regmatch_t match[2];
+	assert_int_equal(regcomp(&declared, "^REDLOCK_API .*redlock_([a-z_]+)\\(", REG_EXTENDED), 0);
+	FILE *header = fopen(HEADER, "r");
+	assert_non_null(header);
+	while (fgets(line, sizeof line, header) != NULL) {
+		if (regexec(&declared, line, 2, match, 0) != 0)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)(match[1].rm_eo - match[1].rm_so), line + match[1].rm_so);
+		unsigned row = 0;
+		while (row < ROWS && strcmp(names[row], name) != 0)
+			row++;
+		if (row == ROWS)
+			fail_msg("redlock_%s has no row", name);
+		found++;
+	}
+	fclose(header);
+	regfree(&declared);
+	assert_true(found >= 35);
+}
+
+/* ---- pthread_cancel ---- */
+
+struct cancelled {
+	struct scene *scene;
+	unsigned row;
+	bool returned;
+};
+
+static void *call_with_cancel_pending(void *argument)
+{
+	struct cancelled *c = argument;
+	pthread_cancel(pthread_self());
+	call(c->row, false, c->scene);
+	c->returned = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+static void test_no_call_is_left_in_the_middle(void **state)
+{
+	(void)state;
+	struct scene s;
+	open_scene(&s);
+	for (unsigned i = 0; i < ROWS; i++) {
+		struct cancelled c = {.scene = &s, .row = i};
+		pthread_t thread;
+		void *end = NULL;
+		assert_int_equal(pthread_create(&thread, NULL, call_with_cancel_pending, &c), 0);
+		pthread_join(thread, &end);
+		if (!c.returned)
+			fail_msg("redlock_%s did not return", names[i]);
+		assert_ptr_equal(end, PTHREAD_CANCELED);
+	}
+	redlock_lock_free(s.lock);
+	redlock_lock_free(s.made);
+	redlock_close(s.client);
+}
+
+static void *acquire(void *lock)
+{
+	int result = redlock_acquire(lock);
+	pthread_testcancel();
+	return result == 0 ? NULL : lock;
+}
+
+/* Those that are cancelled while they lead or sleep do not take the others with them, and are not torn out
+ * of their own call either: they have the lock when they end. */
+static void expect_others_go_on(bool keeper)
+{
+	redlock_client *client = open_client();
+	redlock_lock *locks[WAITERS];
+	pthread_t threads[WAITERS];
+	char name[] = "busy-0";
+	if (keeper)
+		expect_ok(NULL, redlock_keeper_start(client));
+	for (unsigned i = 0; i < WAITERS; i++, name[5]++) {
+		for (unsigned n = 0; n < NODES; n++)
+			server_must(&servers.server[n], "OK", "SET", name, "x", NULL);
+		locks[i] = fixture_lock(client, name, WAIT_LONG_TTL_MS, REDLOCK_FOREVER);
+		assert_int_equal(pthread_create(&threads[i], NULL, acquire, locks[i]), 0);
+		wait_ms(20); /* so that the first one leads */
+	}
+	wait_ms(100);
+	for (unsigned i = 0; i < WAITERS; i += 2)
+		pthread_cancel(threads[i]);
+	wait_ms(100);
+	servers_heal(&servers);
+	for (unsigned i = 0; i < WAITERS; i++) {
+		void *end = NULL;
+		assert_soon(redlock_remaining_ms(locks[i]) > 0);
+		pthread_join(threads[i], &end);
+		assert_ptr_equal(end, i % 2 == 0 ? PTHREAD_CANCELED : NULL);
+		redlock_lock_free(locks[i]);
+	}
+	redlock_close(client);
+}
+
+static void test_others_go_on(void **state)
+{
+	(void)state;
+	expect_others_go_on(false);
+	expect_others_go_on(true);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	servers_start(&servers, NODES, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	servers_heal(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_null_is_an_error, heal),
+	    cmocka_unit_test(test_table_is_complete),
+	    cmocka_unit_test_teardown(test_no_call_is_left_in_the_middle, heal),
+	    cmocka_unit_test_teardown(test_others_go_on, heal),
+	};
+	return cmocka_run_group_tests_name("api", tests, start, stop);
+}

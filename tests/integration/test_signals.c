@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals that come while a thread waits: they end its call if the client was opened so, and nobody else's.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "fixture.h"
+
+enum { NODES = 5, WAITERS = 6 };
+
+static struct servers servers;
+static _Thread_local unsigned handled;
+
+static void handler(int signal)
+{
+	(void)signal;
+	handled++;
+}
+
+static redlock_client *open_client(int interruptible, uint32_t node_timeout_ms)
+{
+	struct redlock_options options;
+	redlock_client *client = NULL;
+	redlock_options_init(&options);
+	options.urls = servers.urls;
+	options.url_count = NODES;
+	options.node_timeout_ms = node_timeout_ms;
+	options.interruptible = interruptible;
+	expect_ok(NULL, redlock_open(&options, &client));
+	return client;
+}
+
+struct waiter {
+	pthread_t thread;
+	redlock_client *client;
+	redlock_lock *lock;
+	int result;
+	unsigned handled;
+	atomic_bool done;
+};
+
+#define WAITING_IN(name, call)                                                                               \
+	static void *name(void *argument)                                                                        \
+	{                                                                                                        \
+		struct waiter *w = argument;                                                                         \
+		w->result = (call);                                                                                  \
+		w->handled = handled;                                                                                \
+		w->done = true;                                                                                      \
+		return NULL;                                                                                         \
+	}
+
+WAITING_IN(in_acquire, redlock_acquire(w->lock))
+WAITING_IN(in_extend, redlock_extend(w->lock, 0))
+WAITING_IN(in_query, redlock_query(w->lock))
+WAITING_IN(in_release, redlock_release(w->lock))
+WAITING_IN(in_drain, redlock_drain(w->client, WAIT_LONG_TTL_MS))
+
+static void begin(struct waiter *w, void *(*call)(void *), redlock_client *client, redlock_lock *lock)
+{
+	*w = (struct waiter){.client = client, .lock = lock};
+	assert_int_equal(pthread_create(&w->thread, NULL, call, w), 0);
+	wait_ms(20);
+}
+
+/* One signal suffices for a thread that waits. One that comes just before, or in between two waits, does not:
+ * so there is another one after a second. */
+static void interrupt(struct waiter *w)
+{
+	do {
+		pthread_kill(w->thread, SIGUSR1);
+		for (unsigned i = 0; i < 500 && !w->done; i++)
+			wait_ms(2);
+	} while (!w->done);
+	pthread_join(w->thread, NULL);
+	assert_true(w->handled >= 1 && w->handled <= 3);
+}
+
+/* Who leads and who sleeps; and each of them in any order, so that the lead is passed on by one who was
+ * interrupted, and the others still get their locks. */
+static void expect_threads_to_be_interrupted(bool keeper)
+{
+	struct waiter waiters[WAITERS];
+	redlock_client *client = open_client(1, FIXTURE_NODE_TIMEOUT_MS);
+	for (unsigned i = 0; i < NODES; i++)
+		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
+	if (keeper)
+		expect_ok(NULL, redlock_keeper_start(client));
+	for (unsigned i = 0; i < WAITERS; i++)
+		begin(&waiters[i], in_acquire, client,
+		      fixture_lock(client, "busy", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
+	wait_ms(100);
+	static const unsigned order[] = {3, 0, 5, 1}; /* 2 and 4 stay */
+	for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++) {
+		struct waiter *w = &waiters[order[i]];
+		assert_false(w->done);
+		interrupt(w);
+		expect_result(w->lock, REDLOCK_E_INTERRUPTED, w->result);
+	}
+	servers_heal(&servers);
+	assert_soon(waiters[2].done || waiters[4].done);
+	unsigned first = waiters[2].done ? 2 : 4;
+	expect_ok(waiters[first].lock, redlock_release(waiters[first].lock));
+	assert_soon(waiters[6 - first].done);
+	for (unsigned i = 2; i <= 4; i += 2) {
+		pthread_join(waiters[i].thread, NULL);
+		expect_ok(waiters[i].lock, waiters[i].result);
+	}
+	for (unsigned i = 0; i < WAITERS; i++)
+		redlock_lock_free(waiters[i].lock);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, NODES, "busy"), 0);
+	redlock_close(client);
+}
+
+static void test_waiting_threads_are_interrupted(void **state)
+{
+	(void)state;
+	expect_threads_to_be_interrupted(false);
+	expect_threads_to_be_interrupted(true);
+}
+
+/* What was got is given back, an extend changes nothing, and all that can wait is told; a release goes on. */
+static void test_each_operation(void **state)
+{
+	(void)state;
+	struct waiter w, other;
+	redlock_client *client = open_client(1, 2000);
+	redlock_lock *held = fixture_lock(client, "held", WAIT_LONG_TTL_MS, 0);
+	redlock_lock *partial = fixture_lock(client, "partial", WAIT_LONG_TTL_MS, REDLOCK_FOREVER);
+	expect_ok(held, redlock_acquire(held));
+	for (unsigned i = 0; i < 3; i++)
+		server_pause(&servers.server[i]);
+	static void *(*const calls[])(void *) = {in_extend, in_query};
+	for (unsigned i = 0; i < 2; i++) {
+		begin(&w, calls[i], client, held);
+		interrupt(&w);
+		expect_result(held, REDLOCK_E_INTERRUPTED, w.result);
+		assert_true(redlock_remaining_ms(held) > 0);
+	}
+	begin(&w, in_acquire, client, partial);
+	assert_soon(servers_with_key(&servers, NODES, "partial") == 2);
+	interrupt(&w);
+	expect_result(partial, REDLOCK_E_INTERRUPTED, w.result);
+	begin(&w, in_release, client, held);
+	interrupt(&w);
+	expect_result(held, REDLOCK_E_NOQUORUM, w.result);
+	begin(&w, in_drain, client, NULL);
+	begin(&other, in_drain, client, NULL);
+	wait_ms(50);
+	interrupt(&other); /* it sleeps while the first one leads */
+	assert_false(w.done);
+	interrupt(&w);
+	assert_int_equal(w.result, REDLOCK_E_INTERRUPTED);
+	assert_int_equal(other.result, REDLOCK_E_INTERRUPTED);
+	for (unsigned i = 0; i < 3; i++)
+		server_resume(&servers.server[i]);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, NODES, "partial"), 0);
+	redlock_lock_free(partial);
+	redlock_lock_free(held);
+	redlock_close(client);
+}
+
+static void test_without_being_asked_calls_go_on(void **state)
+{
+	(void)state;
+	struct waiter waiters[2];
+	redlock_client *client = open_client(0, FIXTURE_NODE_TIMEOUT_MS);
+	for (unsigned i = 0; i < NODES; i++)
+		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
+	for (unsigned i = 0; i < 2; i++)
+		begin(&waiters[i], in_acquire, client,
+		      fixture_lock(client, i == 0 ? "busy" : "busy too", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
+	server_must(&servers.server[0], "OK", "SET", "busy too", "x", NULL);
+	for (unsigned i = 0; i < 20; i++) {
+		pthread_kill(waiters[i % 2].thread, SIGUSR1);
+		wait_ms(5);
+	}
+	assert_false(waiters[0].done);
+	servers_heal(&servers);
+	for (unsigned i = 0; i < 2; i++) {
+		pthread_join(waiters[i].thread, NULL);
+		expect_ok(waiters[i].lock, waiters[i].result);
+		redlock_lock_free(waiters[i].lock);
+	}
+	assert_true(waiters[0].handled > 0);
+	redlock_close(client);
+}
+
+/* Signals as fast as they can be sent, at threads that are granted, interrupted and wait in turns: whatever
+ * they meet, no thread is left asleep, no post goes astray, and nothing stays locked. */
+struct busy_thread {
+	pthread_t thread;
+	redlock_lock *lock;
+	atomic_bool done;
+	int wrong;
+	unsigned granted, interrupted;
+};
+
+static void *work(void *argument)
+{
+	struct busy_thread *b = argument;
+	unsigned rounds = wait_is_slow() ? 100 : 500;
+	for (unsigned i = 0; i < rounds; i++) {
+		int result = redlock_acquire(b->lock);
+		if (result == 0 && redlock_release(b->lock) != 0)
+			b->wrong++;
+		b->granted += result == 0;
+		b->interrupted += result == REDLOCK_E_INTERRUPTED;
+		b->wrong += result != 0 && result != REDLOCK_E_INTERRUPTED;
+	}
+	b->done = true;
+	return NULL;
+}
+
+static void test_storm(void **state)
+{
+	(void)state;
+	struct busy_thread threads[WAITERS] = {{0}};
+	redlock_client *client = open_client(1, FIXTURE_NODE_TIMEOUT_MS);
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.wait_ms = REDLOCK_FOREVER;
+	options.retry_min_ms = 0;
+	options.retry_max_ms = 2;
+	for (unsigned i = 0; i < WAITERS; i++) {
+		threads[i].lock = fixture_lock_with(client, i < 2 ? "alone" : "shared", &options);
+		assert_int_equal(pthread_create(&threads[i].thread, NULL, work, &threads[i]), 0);
+	}
+	unsigned running = WAITERS;
+	uint64_t start = wait_now_ns();
+	while (running > 0) {
+		running = 0;
+		for (unsigned i = 0; i < WAITERS; i++)
+			if (!threads[i].done) {
+				pthread_kill(threads[i].thread, SIGUSR1);
+				running++;
+			}
+		if (wait_elapsed_ms(start) > UINT64_C(3) * WAIT_SOON_MS)
+			fail_msg("%u threads do not come back", running);
+		wait_ms(1);
+	}
+	unsigned granted = 0, interrupted = 0;
+	for (unsigned i = 0; i < WAITERS; i++) {
+		pthread_join(threads[i].thread, NULL);
+		assert_int_equal(threads[i].wrong, 0);
+		granted += threads[i].granted;
+		interrupted += threads[i].interrupted;
+		redlock_lock_free(threads[i].lock);
+	}
+	print_message("%u granted, %u interrupted\n", granted, interrupted);
+	assert_true(granted > 0 && interrupted > 0);
+	int left = REDLOCK_E_INTERRUPTED;
+	while (left == REDLOCK_E_INTERRUPTED)
+		left = redlock_drain(client, WAIT_SOON_MS);
+	assert_int_equal(left, 0);
+	for (unsigned i = 0; i < NODES; i++)
+		assert_int_equal(server_key_count(&servers.server[i]), 0);
+	redlock_close(client);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	sigaction(SIGUSR1, &action, NULL);
+	servers_start(&servers, NODES, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	servers_stop(&servers);
+	return 0;
+}
+
+static int heal(void **state)
+{
+	(void)state;
+	servers_heal(&servers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_waiting_threads_are_interrupted, heal),
+	    cmocka_unit_test_teardown(test_each_operation, heal),
+	    cmocka_unit_test_teardown(test_without_being_asked_calls_go_on, heal),
+	    cmocka_unit_test_teardown(test_storm, heal),
+	};
+	return cmocka_run_group_tests_name("signals", tests, start, stop);
+}
