@@ -367,7 +367,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t t
  * Releases by compare-and-delete on all nodes. Blocks until a quorum has answered, one node timeout at
  * most. The handle is not held afterwards, whatever is returned. 0 says that the keys were there and are
  * gone, not that the validity had not ended before. Errors: GONE (already expired or taken over), NOQUORUM
- * (too few nodes answered: keys may live until their TTL), STATE (nothing to release), SYSTEM, FORKED.
+ * (too few nodes answered to know that: keys may live until their TTL), STATE (nothing to release), SYSTEM,
+ * FORKED.
  */
 REDLOCK_API int redlock_release(redlock_lock *lock);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/quorum.h"
 
+#include <stdbool.h>
+
 unsigned rl_majority(unsigned node_count)
 {
 	return node_count / 2 + 1;
@@ -69,11 +71,11 @@ enum rl_tally rl_tally_check(struct rl_count c)
 
 enum rl_tally rl_tally_release(struct rl_count c)
 {
-	if (c.yes >= c.quorum)
-		return RL_WON;
+	unsigned spare = c.nodes - c.quorum;
 	if (c.no >= c.quorum)
 		return RL_REFUSED;
-	if (c.yes + c.no + c.out < c.quorum)
-		return RL_NOQUORUM;
-	return c.yes + c.no >= c.quorum && c.no + c.out < c.quorum ? RL_WON : RL_UNDECIDED;
+	if (c.yes > spare && c.yes + c.no >= c.quorum)
+		return RL_WON;
+	bool may_win = c.yes + c.out > spare && c.yes + c.no + c.out >= c.quorum;
+	return may_win || c.no + c.out >= c.quorum ? RL_UNDECIDED : RL_NOQUORUM;
 }

@@ -53,7 +53,8 @@ enum rl_tally rl_tally_claim(struct rl_count count);
 enum rl_tally rl_tally_check(struct rl_count count);
 
 /* Release: won when a quorum deleted the key, refused when a quorum did not have it. Also won when a quorum
- * has answered, some deleted it, and no quorum can be found that did not have it. */
+ * has answered, and so many deleted it that no quorum can be found that did not have it, whatever the silent
+ * ones have. */
 enum rl_tally rl_tally_release(struct rl_count count);
 
 #endif

@@ -104,6 +104,7 @@ static void check_done(struct ledger *l)
 	unsigned yes = votes_of(l, REDLOCK_KIND_YES);
 	unsigned no = votes_of(l, REDLOCK_KIND_NO);
 	unsigned quorum = l->lock.rules.quorum;
+	bool was_there = yes + no >= quorum && l->lock.rules.node_count - yes < quorum;
 	must(l, rl_lock_busy(&l->lock) == (l->waited != REDLOCK_OP_NONE && l->fx.done == REDLOCK_OP_NONE));
 	if (l->fx.done == REDLOCK_OP_NONE)
 		return;
@@ -122,9 +123,8 @@ static void check_done(struct ledger *l)
 		must(l, l->fx.result != 0 || yes >= quorum);
 		break;
 	case REDLOCK_OP_RELEASE:
-		must(l, l->fx.result != 0 || (yes > 0 && yes + no >= quorum));
-		must(l, l->fx.result != REDLOCK_E_GONE || no >= quorum);
-		must(l, l->fx.result != REDLOCK_E_NOQUORUM || yes + no < quorum);
+		must(l, (l->fx.result == 0) == was_there);
+		must(l, (l->fx.result == REDLOCK_E_GONE) == (no >= quorum));
 		must(l, l->lock.phase == RL_IDLE);
 		break;
 	case REDLOCK_OP_QUERY:

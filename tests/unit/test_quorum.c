@@ -125,9 +125,10 @@ static enum rl_tally final_check(struct rl_count c)
 
 static enum rl_tally final_release(struct rl_count c)
 {
+	bool was_there = c.nodes - c.yes < c.quorum; /* no quorum can lack it, whatever the silent ones have */
 	if (c.no >= c.quorum)
 		return RL_REFUSED;
-	return c.yes + c.no >= c.quorum ? RL_WON : RL_NOQUORUM;
+	return was_there && c.yes + c.no >= c.quorum ? RL_WON : RL_NOQUORUM;
 }
 
 /* Bit per verdict that some way to complete the round leads to. */
