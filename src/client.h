@@ -47,6 +47,7 @@ struct redlock_lock {
 
 	bool queued;      /* in the client's queue of events */
 	unsigned pending; /* RL_PENDING_ bits */
+	redlock_lock *previous_queued;
 	redlock_lock *next_queued;
 	enum redlock_operation done_operation;
 	int done_result;

@@ -16,6 +16,7 @@ static void push_event(redlock_client *c, redlock_lock *lock, unsigned bit)
 		return;
 	lock->queued = true;
 	lock->next_queued = NULL;
+	lock->previous_queued = c->queue_tail;
 	if (c->queue_tail != NULL)
 		c->queue_tail->next_queued = lock;
 	else
@@ -24,15 +25,15 @@ static void push_event(redlock_client *c, redlock_lock *lock, unsigned bit)
 	rl_bell_ring(c->notice_fd);
 }
 
-static void pop_queue(redlock_client *c)
+static void unqueue(redlock_client *c, redlock_lock *lock)
 {
-	redlock_lock *lock = c->queue_head;
 	lock->queued = false;
-	c->queue_head = lock->next_queued;
-	if (c->queue_head == NULL) {
-		c->queue_tail = NULL;
+	*(lock->previous_queued != NULL ? &lock->previous_queued->next_queued : &c->queue_head) =
+	    lock->next_queued;
+	*(lock->next_queued != NULL ? &lock->next_queued->previous_queued : &c->queue_tail) =
+	    lock->previous_queued;
+	if (c->queue_head == NULL)
 		rl_bell_silence(c->notice_fd);
-	}
 }
 
 bool rl_next_event(redlock_client *c, struct redlock_event *ret)
@@ -58,26 +59,15 @@ bool rl_next_event(redlock_client *c, struct redlock_event *ret)
 		ret->result = lock->done_result;
 	}
 	if (lock->pending == 0)
-		pop_queue(c);
+		unqueue(c, lock);
 	return true;
 }
 
 void rl_drop_events(redlock_client *c, redlock_lock *lock)
 {
 	lock->pending = 0;
-	if (!lock->queued)
-		return;
-	if (c->queue_head == lock) {
-		pop_queue(c);
-		return;
-	}
-	redlock_lock *before = c->queue_head;
-	while (before->next_queued != lock)
-		before = before->next_queued;
-	before->next_queued = lock->next_queued;
-	if (c->queue_tail == lock)
-		c->queue_tail = before;
-	lock->queued = false;
+	if (lock->queued)
+		unqueue(c, lock);
 }
 
 /* ---- tokens ---- */

@@ -71,6 +71,49 @@ static void tokens_are_random_bytes(void **state)
 	redlock_close(client);
 }
 
+/* Handles whose results nobody has pulled, freed one by one, the newest first: as quick as the oldest first.
+ */
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t free_many(bool newest_first)
+{
+	enum { MANY = 20000 };
+	static redlock_lock *locks[MANY];
+	redlock_client *client = open_client(NULL);
+	struct redlock_event event;
+	for (unsigned i = 0; i < MANY; i++) {
+		locks[i] = new_lock(client);
+		assert_int_equal(redlock_start_acquire(locks[i]), 0);
+	}
+	redlock_lock_free(locks[1]); /* from the middle: the others stay, in order */
+	locks[1] = NULL;
+	assert_int_equal(redlock_next(client, &event), 1);
+	assert_ptr_equal(event.lock, locks[0]);
+	assert_int_equal(redlock_next(client, &event), 1);
+	assert_ptr_equal(event.lock, locks[2]);
+	uint64_t begun_ns = cpu_ns();
+	for (unsigned i = 0; i < MANY; i++)
+		redlock_lock_free(locks[newest_first ? MANY - 1 - i : i]);
+	uint64_t took_ns = cpu_ns() - begun_ns;
+	assert_int_equal(redlock_next(client, &event), 0);
+	redlock_close(client);
+	return took_ns;
+}
+
+static void results_are_dropped_at_once(void **state)
+{
+	(void)state;
+	uint64_t oldest_first_ns = free_many(false);
+	uint64_t newest_first_ns = free_many(true);
+	print_message("%u us, %u us\n", (unsigned)(oldest_first_ns / 1000), (unsigned)(newest_first_ns / 1000));
+	assert_true(newest_first_ns < 4 * oldest_first_ns);
+}
+
 /* Without random bytes nothing is sent, and the handle can be used again. */
 static void no_token_without_random_bytes(void **state)
 {
@@ -241,6 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(tokens_are_random_bytes),
+	    cmocka_unit_test(results_are_dropped_at_once),
 	    cmocka_unit_test(no_token_without_random_bytes),
 	    cmocka_unit_test(close_ends_the_keeper),
 	    cmocka_unit_test(each_handle_has_a_slot),
