@@ -133,6 +133,16 @@ beats_on() { # behind $before
 	says "the guard process was killed"
 }
 
+@test "the guard cannot be told to execute the command: 125, and no lock that is renewed for nothing" {
+	[ -n "$REDLOCK_SHIM" ] || skip "a sanitizer must come first"
+	program=$(dirname "$REDLOCK_BIN")/../libexec/redlock/redlock # nothing is loaded into a static program
+	[ -x "$program" ] || program=$REDLOCK_BIN
+	REDLOCK_BIN=$program LD_PRELOAD=$REDLOCK_SHIM start_run -t 3s "$job" -- touch "$place/executed"
+	ends 125
+	says "the guard process was killed"
+	[ ! -e "$place/executed" ]
+}
+
 @test "the guard killed while redlock waits: the wait ends, 125" {
 	on_nodes "1 2 3" set "$job" somebody px 600000
 	start_run -v "$job" -- touch "$place/ran"

@@ -95,7 +95,9 @@ static void start_command(struct run *run)
 	run_publish(run, redlock_deadline_ns(run->lock));
 	if (redlock_lock_token(run->lock, share_token(share), REDLOCK_MAX_TOKEN + 1, &length) < 0)
 		*share_token(share) = '\0';
-	link_send(run->guard.link, LINK_LAUNCH, 0);
+	/* Only this message is not made up for later, by a time that comes or by who waits for it. */
+	if (!link_send(run->guard.link, LINK_LAUNCH, 0))
+		guard_kill(&run->guard);
 	tell_granted(run);
 }
 

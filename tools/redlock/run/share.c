@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-void link_send(int fd, enum link_kind kind, int value)
+bool link_send(int fd, enum link_kind kind, int value)
 {
 	const struct link_message message = {.kind = (int32_t)kind, .value = value};
 
-	(void)send(fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
+	return send(fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
 int link_receive(int fd, struct link_message *ret_message)

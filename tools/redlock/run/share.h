@@ -49,8 +49,9 @@ struct link_message {
 	int32_t value;
 };
 
-/* Sends without waiting. What does not fit is dropped: then the other side has enough to read already. */
-void link_send(int fd, enum link_kind kind, int value);
+/* Sends without waiting. What does not fit is dropped: then the other side has enough to read already. False:
+ * it was dropped, for that or for want of memory. */
+bool link_send(int fd, enum link_kind kind, int value);
 
 /* Receives one message. 1, 0 when there is none, -1 when the other side is gone. */
 int link_receive(int fd, struct link_message *ret_message);
