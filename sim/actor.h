@@ -53,7 +53,8 @@ struct rl_lookup {
 
 struct actor {
 	uint32_t index;
-	uint32_t life; /* counts the processes of this actor, from 1 */
+	uint32_t life;   /* counts the processes of this actor, from 1 */
+	uint32_t values; /* how often its own ones had to be new ones: actor_spoil() */
 	bool alive;
 	bool dying;    /* memory is being freed after a crash: no byte gets out */
 	bool lends;    /* its URLs have no user and password: they can change */
@@ -128,6 +129,10 @@ uint32_t actor_debt(struct world *w, uint32_t actor);
 
 /* The process begins to acquire: it has not settled any more. */
 void actor_unsettle(struct world *w, uint32_t actor);
+
+/* The process ends: if a release of one of its own values is on its way, or sent because it `closes`, then
+ * these values must not be used again. SETs that are on their way do no harm. */
+void actor_spoil(struct world *w, uint32_t actor, bool closes);
 
 /* Own time. */
 uint64_t actor_now(const struct world *w, const struct actor *a);

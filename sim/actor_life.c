@@ -180,6 +180,7 @@ void actor_crash(struct world *w, uint32_t actor, bool machine)
 		if (a->fds[i].used)
 			link_client_die(w, a->fds[i].conn, machine);
 	a->dying = true;
+	actor_spoil(w, actor, false);
 	end_process(w, a);
 }
 
@@ -187,6 +188,7 @@ void actor_close(struct world *w, uint32_t actor)
 {
 	TRACE(w, "c%u closes its client", actor);
 	world_hit(w, COVER_CLOSED);
+	actor_spoil(w, actor, true);
 	end_process(w, &w->actors[actor]);
 }
 

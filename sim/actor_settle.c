@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a client gives up what it has and pays its debts, as a one-shot command does before it exits. */
+#include "client.h"
 #include "world.h"
 
 #define RETIRE_STEP_NS (10 * SIM_MS)
@@ -43,6 +44,29 @@ void actor_unsettle(struct world *w, uint32_t actor)
 {
 	for (uint32_t i = 0; i < w->plan.nodes; i++)
 		check_owes(w, actor, i);
+}
+
+static bool has_own_release(const struct rl_outbox *outbox)
+{
+	for (unsigned i = 0; i < outbox->count; i++)
+		if (rl_outbox_at(outbox, i)->own && rl_outbox_at(outbox, i)->operation == REDLOCK_OP_RELEASE)
+			return true;
+	return false;
+}
+
+void actor_spoil(struct world *w, uint32_t actor, bool closes)
+{
+	struct actor *a = &w->actors[actor];
+	bool late = false;
+	for (unsigned i = 0; i < a->client->node_count; i++) {
+		const struct rl_node *n = &a->client->nodes[i];
+		late |= n->ghost_own || has_own_release(&n->outbox) || has_own_release(&n->parked) ||
+		        has_own_release(&n->debts);
+	}
+	for (unsigned i = 0; i < SIM_MAX_HANDLES && closes; i++)
+		late |= a->handles[i].options.token != NULL &&
+		        (a->handles[i].owned || a->handles[i].running != REDLOCK_OP_NONE);
+	a->values += late && w->plan.broken != BREAK_OWN_VALUE;
 }
 
 bool actor_wind_down(struct world *w, uint32_t actor)

@@ -80,7 +80,12 @@ void check_set(struct world *w, uint32_t node, uint32_t actor, uint32_t life, st
 		row->actor = actor;
 		row->life = life;
 	}
-	if (row->actor != actor || row->life != life || (row->nodes & 1u << node) != 0)
+	bool own = token.at[0] == 'o';
+	if (own) /* it may be used again, also by the next process */
+		row->life = life;
+	if (own && (row->nodes & 1u << node) != 0)
+		world_hit(w, COVER_TAKEN_AGAIN);
+	else if (row->actor != actor || row->life != life || (row->nodes & 1u << node) != 0)
 		check_fail(w, VIOLATION_TOKEN, "c%u set %.8s on n%u again", actor, token.at, node);
 	row->nodes |= 1u << node;
 	if (!row->left && settled(w, actor, life, node))

@@ -28,6 +28,8 @@ int hooked_step(struct rl_lock *lock, const struct rl_event *event, struct rl_ef
 	struct world *w = sim_world;
 	enum rl_phase before = lock->phase;
 	int error = real_step(lock, event, effects);
+	if (w->plan.broken == BREAK_OWN_VALUE && effects->seq == 0)
+		effects->owed = effects->nodes; /* the mistake of deleting what may be another attempt's */
 	w->cover->transitions.seen[before][event->kind][lock->phase]++;
 	if (!transition_expected(before, event->kind, lock->phase))
 		check_fail(w, VIOLATION_TRANSITION, "phase %d, event %d -> phase %d", (int)before, (int)event->kind,

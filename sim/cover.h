@@ -83,6 +83,8 @@
 	X(FREED_RUNNING, "handle freed with an operation running")                                               \
 	X(LEFT, "held handle left")                                                                              \
 	X(TAKEN, "acquired with the caller's own token")                                                         \
+	X(TAKEN_AGAIN, "a node got the caller's own token once more")                                            \
+	X(ONE_AT_A_TIME, "the caller's own token is in use by another handle")                                   \
 	X(ADOPTED, "token of another client extended or released")                                               \
 	X(CLOSED, "client closed")                                                                               \
 	X(SETTLED, "client settled all debts")                                                                   \

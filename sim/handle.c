@@ -54,6 +54,8 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 		h->started_ns = actor_now(w, w->current);
 		handle_expect_answer(w, subject, operation);
 		actor_must_run(w, subject >> 8);
+	} else if (error == REDLOCK_E_BUSY && operation == REDLOCK_OP_ACQUIRE && h->options.token != NULL) {
+		world_hit(w, COVER_ONE_AT_A_TIME);
 	} else if (error == REDLOCK_E_LIMIT && operation == REDLOCK_OP_EXTEND) {
 		world_hit(w, COVER_LIMITED);
 	} else if (error == REDLOCK_E_LOST && operation == REDLOCK_OP_EXTEND) {
@@ -108,9 +110,8 @@ static void make(struct world *w, uint32_t subject)
 	draw_options(w, h);
 	if (adoption_take(w, h)) {
 		h->adopted = a->adopted = true;
-	} else if (chance(w, 100)) {
-		snprintf(h->own_token, sizeof h->own_token, "own-%u-%u-%u-%llu", a->index, a->life, subject & 0xff,
-		         (unsigned long long)h->turn);
+	} else if (chance(w, w->plan.broken == BREAK_OWN_VALUE ? 900 : 150)) {
+		snprintf(h->own_token, sizeof h->own_token, "own-%u-%u-%u", a->index, a->values, h->resource);
 		h->options.token = h->own_token;
 	}
 	h->options.token_len = h->options.token != NULL ? strlen(h->own_token) : 0;
@@ -139,6 +140,7 @@ static void leave(struct world *w, uint32_t subject)
 	world_hit(w, COVER_LEFT);
 	TRACE(w, "c%u leaves resource %u", subject >> 8, h->resource);
 	check_left(w, h);
+	w->actors[subject >> 8].values++; /* it is somebody else's now */
 	adoption_offer(w, h);
 	handle_drop(h);
 	redlock_lock_leave(lock);

@@ -91,6 +91,14 @@ static void draw_break(struct plan *plan, struct prng *p)
 	case BREAK_LATE_ACTION:
 		plan->gap_ms[COVER_CLIENT_PAUSE] = (uint32_t)prng_between(p, 200, 800);
 		break;
+	case BREAK_OWN_VALUE: /* attempts that fail, and processes that end with bytes on their way */
+		plan->resources = 1;
+		plan->actors = 5;
+		plan->think_ms = 20;
+		plan->ttl_ms_min = plan->ttl_ms_max = 300;
+		plan->permille[COVER_DELAY_SPIKE] = 200;
+		plan->gap_ms[COVER_CLIENT_CRASH] = 40;
+		break;
 	case BREAK_DRIFT:
 		plan->rate_ppm = 200000;
 		plan->gap_ms[COVER_CLIENT_DRIFT] = 500;

@@ -23,6 +23,8 @@
 	X(QUORUM, "quorum", OVERLAP, "N/2 nodes are a quorum")                                                   \
 	X(MEMBERS, "members", OVERLAP, "clients have different nodes, so that their quorums need not meet")      \
 	X(EXTEND, "extend", CONTINUITY, "a node that lost its data confirms extends of keys that it lacks")      \
+	X(OWN_VALUE, "own-value", DEADLINE,                                                                      \
+	  "the release of a failed attempt with the caller's own value follows its SET")                         \
 	X(LOGIN, "login", OVERLAP,                                                                               \
 	  "a login is sent behind what is not answered yet, and other things behind it")                         \
 	X(ANSWERS, "answers", OVERLAP, "nodes leave out an answer now and then")

@@ -98,6 +98,7 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 /* Asks the nodes. A node that does not take the request has voted; the vote is counted by rl_operate(). */
 static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
+	bool own = lock->core.rules.own_token;
 	struct rl_request request = {
 	    .operation = fx->send,
 	    .tag = {lock->slot, c->slots[lock->slot].generation, fx->seq},
@@ -105,12 +106,13 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .token = {lock->token, lock->token_size},
 	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
 	    .owed = fx->owed,
-	    .by_text = lock->core.rules.own_token,
+	    .by_text = own,
 	};
 	rl_wire_reset(&c->wire);
 	for (unsigned i = 0; i < c->node_count; i++) {
 		if ((fx->nodes >> i & 1) == 0)
 			continue;
+		request.unproven = own && fx->seq == 0 && (fx->owed >> i & 1) == 0;
 		enum redlock_vote_code vote = rl_node_submit(&c->nodes[i], &request, &c->wire, c->now_ns);
 		if (vote == REDLOCK_VOTE_PENDING || fx->seq == 0)
 			continue;
@@ -173,8 +175,25 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	return error;
 }
 
+/* Whether another handle claims the same value of the caller under the same name. What that one still has to
+ * release would be the key of this one: so a value is claimed by one handle at a time. */
+static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
+{
+	if (!lock->core.rules.own_token || lock->core.phase != RL_IDLE || rl_lock_busy(&lock->core))
+		return false;
+	for (const redlock_lock *l = c->locks; l != NULL; l = l->next)
+		if (l != lock && l->core.rules.own_token && l->core.phase != RL_IDLE &&
+		    rl_slice_same(l->name, lock->name) &&
+		    rl_slice_same((struct rl_slice){l->token, l->token_size},
+		                  (struct rl_slice){lock->token, lock->token_size}))
+			return true;
+	return false;
+}
+
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event)
 {
+	if (event.kind == RL_EV_ACQUIRE && value_is_claimed(c, lock))
+		return REDLOCK_E_BUSY;
 	int error = step(c, lock, &event);
 	/* Only one round of a handle waits for votes, so that these are all of it. */
 	while (c->refused_nodes != 0) {

@@ -160,7 +160,8 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(DATABASE, 20, FATAL, "has no such database")                                                           \
 	X(NAME, 21, MISSING, "its host name cannot be resolved")                                                 \
 	X(DUPLICATE, 22, FATAL, "is the same server as another node")                                            \
-	X(TLS, 23, FATAL, "no secure connection")
+	X(TLS, 23, FATAL, "no secure connection")                                                                \
+	X(STALE, 24, MISSING, "an older request with the same value of the caller may still arrive there")
 
 enum redlock_vote_code {
 #define REDLOCK_VOTE_ENUM(name, value, kind, text) REDLOCK_VOTE_##name = (value),
@@ -271,6 +272,7 @@ REDLOCK_API void redlock_close(redlock_client *client);
 /*
  * Waits until no release is owed to any node, at most `timeout_ms`. A release is owed where a SET was sent
  * and its key may still exist: behind a failed attempt, an abandoned handle or a broken connection.
+ * `timeout_ms` 0: does what can be done at once, and tells.
  * Returns the number of releases that are still owed, 0 when all are settled, or a negative error
  * (INTERRUPTED, FORKED, SYSTEM). Those left may linger until their TTL.
  */
@@ -314,13 +316,32 @@ struct redlock_lock_options {
 	uint64_t danger_ms;   /* notice this long before validity ends; 0: no notice. Default ttl/6. */
 	uint64_t max_hold_ms; /* no extend reaches beyond this long after acquire; 0: no cap */
 	uint32_t max_extends; /* no more successful extends than this; 0: no cap */
-	const void *token;    /* the caller's own value, used instead of random tokens (LockTake). It must be
-	                         unique per claimant. acquire makes one attempt; extend, release and query work
-	                         without an acquire before. NULL: fresh random tokens. */
-	size_t token_len;     /* 1 to REDLOCK_MAX_TOKEN */
-	void *user;           /* for the caller: redlock_lock_user() gives it back */
+	const void *token; /* the caller's own value, used instead of random tokens (LockTake); see "Own values"
+	                      below. acquire makes one attempt; extend, release and query work without an
+	                      acquire before. NULL: fresh random tokens. */
+	size_t token_len;  /* 1 to REDLOCK_MAX_TOKEN */
+	void *user;        /* for the caller: redlock_lock_user() gives it back */
 };
 #define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
+
+/*
+ * Own values. "Unique per claimant" is not enough: a value should be unique per acquisition. A release that
+ * is still on its way to a slow node when the value is acquired again would delete the new key, and let
+ * somebody else in. So, for a value that is used again:
+ *
+ * In one client it is safe. One handle at a time uses it: acquire is BUSY while another one of that name and
+ * value has not been released. A failed attempt deletes a key only where the node said that this attempt made
+ * it; other keys stay until their TTL (`lingering`). A node on which an older request of the value may still
+ * arrive has no vote (REDLOCK_VOTE_STALE): an older attempt there is not answered yet, or a connection that
+ * broke could not be ended by CLIENT KILL; it is presumed gone a minute after the node answers again.
+ *
+ * By another client or process it may be acquired again once this one has returned 0 from redlock_drain(),
+ * with no node `lingering`; or has ended without a release of the value, and without a handle that held it.
+ *
+ * A process that was killed while it released leaves no bound: then take a new value.
+ *
+ * Whoever releases a value does so for all that use it, also when its own validity is over.
+ */
 
 /* Fills in the defaults. Thread-safe. */
 REDLOCK_API void redlock_lock_options_init(struct redlock_lock_options *options);
@@ -348,8 +369,8 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
  * ttl - elapsed - drift left. Blocks up to wait_ms, or one node timeout when that is 0. What a failed
  * attempt left is released before this returns or retries. Source: redis.io,
  * "Distributed Locks with Redis".
- * Errors: BUSY, NOQUORUM, DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet),
- * SYSTEM, FORKED.
+ * Errors: BUSY (also at once, if another handle of this client claims the same own value), NOQUORUM,
+ * DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
 

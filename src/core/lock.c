@@ -98,15 +98,26 @@ static void begin_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 	l->claim_seq = l->round.seq;
 }
 
-/* What an attempt may have left goes from every node, also from those that said no or nothing. But a caller's
- * own value that was refused may be there from an earlier acquire of the same caller: that key is not ours to
- * delete. */
+/* The nodes that said that this attempt made their key. */
+static uint32_t proven(const struct rl_lock *l)
+{
+	uint32_t nodes = 0;
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		nodes |= (uint32_t)(l->votes[i].code == REDLOCK_VOTE_YES) << i;
+	return nodes;
+}
+
+/* What an attempt may have left goes from every node, also from those that said no or nothing. But a key with
+ * a caller's own value may be that of another acquisition of the same caller, an earlier or a later one: it
+ * is ours to delete only where it is known that this attempt made it. A node that has not said so yet finds
+ * out by itself (net/ask.c). */
 static void give_back(struct rl_lock *l, struct rl_effects *fx)
 {
+	bool own = l->rules.own_token;
 	fx->send = REDLOCK_OP_RELEASE;
-	fx->nodes = l->rules.own_token ? l->owed : all_nodes(l);
+	fx->nodes = own ? l->owed : all_nodes(l);
 	fx->seq = 0;
-	fx->owed = l->owed;
+	fx->owed = own ? l->owed & proven(l) : l->owed;
 	l->owed = 0;
 }
 
@@ -200,8 +211,6 @@ static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct r
 	struct rl_count count = count_votes(l, &fatal);
 	uint64_t valid_until = validity_end(l);
 	enum rl_tally tally = rl_tally_claim(count);
-	if (l->rules.own_token && tally != RL_WON && count.out > 0)
-		return; /* give_back() must know who refused */
 	switch (tally) {
 	case RL_UNDECIDED:
 		break;

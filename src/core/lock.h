@@ -107,7 +107,8 @@ struct rl_effects {
 	uint32_t nodes;              /* bit per node that it goes to */
 	uint32_t seq;                /* 0: nobody waits for the answers */
 	uint64_t ttl_ns;             /* ACQUIRE, EXTEND */
-	uint32_t owed;               /* RELEASE: bit per node where the key may exist */
+	uint32_t owed; /* RELEASE: bit per node where the key may exist. With the caller's own value,
+	                * of those that nobody waits for: where it does */
 	enum redlock_operation done; /* NONE: nothing ended */
 	int result;
 	bool danger;

@@ -8,6 +8,12 @@
  * the release does not match the new one. With the caller's own value it would delete the key of the next
  * acquisition. Such a request is asked again only if no SET of its name waits behind it; else the refusal is
  * its vote, and the key is counted as lingering.
+ *
+ * And the release of an attempt with the caller's own value that has failed is not sent behind its SET: that
+ * may find the key of an earlier acquisition, or be executed before a later one, and the release would delete
+ * that. It waits for the SET to say that it made the key, and is sent then. Until it has said so, the node
+ * takes no other SET of that name and value. A SET whose connection ends first says nothing: what it may have
+ * made is counted as lingering.
  */
 #include <string.h>
 
@@ -31,6 +37,37 @@ struct rl_request rl_ask_request(const struct rl_entry *entry, struct rl_slice b
 	};
 	rl_request_read(bytes, (enum rl_form)entry->form, &r);
 	return r;
+}
+
+/* ---- the caller's own value ---- */
+
+static void give_up_claim(struct rl_node *n, struct rl_tag tag)
+{
+	if (!rl_outbox_give_up(&n->parked, tag) && !rl_outbox_give_up(&n->outbox, tag))
+		n->lingering++;
+}
+
+/* Whether an older SET that was given up is not answered. */
+static bool has_given_up(const struct rl_outbox *outbox, const struct rl_request *r)
+{
+	for (unsigned i = 0; i < outbox->count; i++) {
+		const struct rl_entry *e = rl_outbox_at(outbox, i);
+		if (!e->given_up)
+			continue;
+		struct rl_request old = rl_ask_request(e, rl_outbox_bytes_at(outbox, i));
+		if (rl_slice_same(old.name, r->name) && rl_slice_same(old.token, r->token))
+			return true;
+	}
+	return false;
+}
+
+bool rl_ask_to_give_back(struct rl_node *n, const struct rl_entry *set)
+{
+	struct rl_request r = rl_ask_request(set, rl_outbox_front_bytes(&n->outbox));
+	struct rl_entry release = {.tag = set->tag, .operation = REDLOCK_OP_RELEASE, .owed = true, .own = true};
+	r.operation = REDLOCK_OP_RELEASE;
+	release.tag.seq = 0;
+	return rl_ask_as(n, &release, &r, rl_methods_choose(&n->methods, &r));
 }
 
 /* ---- submitting ---- */
@@ -86,9 +123,15 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 {
 	if (n->dial.known.count == 0 && !n->dial.by_name)
 		return REDLOCK_VOTE_NAME;
+	if (r->unproven) {
+		give_up_claim(n, r->tag);
+		return REDLOCK_VOTE_PENDING;
+	}
 	if (n->link == RL_LINK_DOWN && n->failures == 0)
 		rl_node_connect(n, now_ns);
 	bool set = r->operation == REDLOCK_OP_ACQUIRE;
+	if (set && r->by_text && (has_given_up(&n->outbox, r) || has_given_up(&n->parked, r)))
+		return REDLOCK_VOTE_STALE;
 	enum rl_form form = set ? RL_FORM_SHA : rl_methods_choose(&n->methods, r);
 	bool parks = form == RL_FORM_WATCH || (n->parked.count > 0 && rl_talk_is_parked(n, r->name));
 	if (parks)
@@ -124,7 +167,7 @@ static bool has_set_of(const struct rl_outbox *outbox, struct rl_slice name)
 		if (e->operation != REDLOCK_OP_ACQUIRE)
 			continue;
 		struct rl_request r = rl_ask_request(e, rl_outbox_bytes_at(outbox, i));
-		if (r.name.size == name.size && memcmp(r.name.bytes, name.bytes, name.size) == 0)
+		if (rl_slice_same(r.name, name))
 			return true;
 	}
 	return false;

@@ -168,6 +168,7 @@ void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl
 		return;
 	n->opened_ns = now_ns;
 	n->ghost_count = 0;
+	n->ghost_own = n->ghost_own && n->ghost_stays;
 	if (n->ghost_stays && n->ghost_gone_ns == UINT64_MAX)
 		n->ghost_gone_ns = rl_time_add(now_ns, GHOST_LIFE_NS);
 }

@@ -108,6 +108,13 @@ static bool leaves_ghost(const struct rl_entry *entry)
 	return again || entry->operation == REDLOCK_OP_ACQUIRE;
 }
 
+static void leave_ghost(struct rl_node *n, const struct rl_entry *entry)
+{
+	bool leaves = leaves_ghost(entry);
+	n->left_ghost = n->left_ghost || leaves;
+	n->ghost_own = n->ghost_own || (leaves && entry->own);
+}
+
 /* Everything unanswered was handed out: the node is down until the next connection. */
 static void end_break(struct rl_node *n, uint64_t now_ns)
 {
@@ -157,8 +164,10 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 		bool set_unsent = n->first_unsent != 0 && entry.set_number >= n->first_unsent;
 		if (entry.owed && !set_unsent)
 			rl_node_keep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));
-		if (leaves_ghost(&entry) && is_unknown(vote))
-			n->left_ghost = true;
+		if (is_unknown(vote))
+			leave_ghost(n, &entry);
+		if (entry.given_up && is_unknown(vote))
+			n->lingering++;
 		rl_outbox_pop(&n->outbox);
 		if (entry.tag.seq == 0)
 			continue;
@@ -223,6 +232,11 @@ void rl_node_flush(struct rl_node *n)
 
 /* ---- answers ---- */
 
+static bool has_ghost(const struct rl_node *n, uint64_t now_ns)
+{
+	return n->ghost_stays && now_ns < n->ghost_gone_ns;
+}
+
 /* A release that was answered with an error, or "not there" while a late SET may still come, settles nothing.
  */
 static bool may_linger(const struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
@@ -230,7 +244,7 @@ static bool may_linger(const struct rl_node *n, const struct rl_entry *entry, en
 {
 	if (!entry->owed || vote == REDLOCK_VOTE_YES)
 		return false;
-	return vote == REDLOCK_VOTE_NO ? n->ghost_stays && now_ns < n->ghost_gone_ns : true;
+	return vote == REDLOCK_VOTE_NO ? has_ghost(n, now_ns) : true;
 }
 
 void rl_node_settle(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
@@ -249,7 +263,7 @@ void rl_node_settle(struct rl_node *n, const struct rl_entry *entry, enum redloc
 static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 {
 	rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
-	n->left_ghost = leaves_ghost(entry);
+	leave_ghost(n, entry);
 }
 
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
@@ -263,6 +277,12 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		n->methods.knows[rl_script_of(operation)] = true;
 	if (error || (entry->owed && vote != REDLOCK_VOTE_YES))
 		rl_node_settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
+	bool made = operation == REDLOCK_OP_ACQUIRE && entry->own && vote == REDLOCK_VOTE_YES;
+	bool stale = made && n->ghost_own && has_ghost(n, now_ns);
+	if ((stale || (made && entry->given_up)) && !rl_ask_to_give_back(n, entry))
+		n->lingering++;
+	if (stale)
+		vote = REDLOCK_VOTE_STALE;
 	*ret = (struct rl_answer){.tag = entry->tag, .operation = operation, .vote = vote, .reply = reply};
 	if (vote == REDLOCK_VOTE_GARBAGE)
 		go_astray(n, entry);
@@ -360,7 +380,8 @@ static unsigned owed_in(const struct rl_node *n, const struct rl_outbox *outbox)
 	unsigned owed = 0;
 	for (unsigned i = 0; i < outbox->count; i++) {
 		const struct rl_entry *e = rl_outbox_at(outbox, i);
-		owed += e->owed && (e->set_number == 0 || rl_node_may_have_sent(n));
+		bool certain = e->owed && e->set_number == 0;
+		owed += certain || ((e->owed || e->given_up) && rl_node_may_have_sent(n));
 	}
 	return owed;
 }

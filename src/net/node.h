@@ -11,6 +11,9 @@
  * (CLIENT KILL ID), so that no SET that still waits in the server's buffer can be executed later, then pays
  * the debts. Where that is not possible, an answer "not there" proves nothing, and the key is counted as
  * lingering. Design guide section 3.
+ *
+ * A caller's own value may be used again. While a ghost with one stays, a SET of such a value that says YES
+ * is no vote, and is given back: the ghost may be the release of an older claim, which would delete the key.
  */
 #ifndef RL_NET_NODE_H
 #define RL_NET_NODE_H
@@ -74,6 +77,7 @@ struct rl_node {
 	struct rl_ghost ghosts[RL_GHOSTS];
 	unsigned ghost_count;
 	bool ghost_stays;       /* there was one that could not be killed */
+	bool ghost_own;         /* one of them has a value of the caller: it may be used again */
 	uint64_t ghost_gone_ns; /* when it is presumed gone: some time after the server has answered again */
 	bool left_ghost;        /* BROKEN: a SET, or the like, was sent and not answered */
 	uint64_t first_unsent;  /* BROKEN: number of the first entry that was never sent; 0: all were */
@@ -233,6 +237,9 @@ bool rl_ask_as(struct rl_node *node, const struct rl_entry *entry, const struct 
 /* The reply, an error, refuses the form of the front entry, or does not know the script: asks again in
  * another one. False: the reply is the answer, or there is no memory. */
 bool rl_ask_again(struct rl_node *node, const struct rl_entry *entry, const struct rl_reply *reply);
+
+/* The front entry, a SET that nobody wants, has made its key: asks for the release. False: out of memory. */
+bool rl_ask_to_give_back(struct rl_node *node, const struct rl_entry *set);
 
 /* Puts the debts where they are asked for. They go behind the opening commands, which have ended the
  * connection that they come from. False: out of memory. */

@@ -153,6 +153,16 @@ uint64_t rl_outbox_find_acquire(const struct rl_outbox *o, struct rl_tag tag)
 	return 0;
 }
 
+bool rl_outbox_give_up(struct rl_outbox *o, struct rl_tag tag)
+{
+	uint64_t number = rl_outbox_find_acquire(o, tag);
+	if (number == 0)
+		return false;
+	uint64_t index = number - o->popped - 1;
+	o->ring[(o->first + index) & (o->ring_capacity - 1)].given_up = true;
+	return true;
+}
+
 bool rl_outbox_is_unsent(const struct rl_outbox *o, uint64_t number)
 {
 	return o->sent <= begin_of(o, number - o->popped - 1);

@@ -29,10 +29,12 @@ struct rl_entry {
 	uint32_t size; /* bytes of the request */
 	uint8_t operation;
 	uint8_t setup;
-	uint8_t form; /* enum rl_form, of the bytes */
-	uint8_t step; /* enum rl_step: one of a transaction, with several replies, rather than a request */
-	bool owed;    /* a release whose key may exist: it must reach the node */
-	bool own;     /* the value is the caller's own: not to be asked about behind a later SET of its name */
+	uint8_t form;  /* enum rl_form, of the bytes */
+	uint8_t step;  /* enum rl_step: one of a transaction, with several replies, rather than a request */
+	bool owed;     /* a release whose key may exist: it must reach the node */
+	bool own;      /* the value is the caller's own: not to be asked about behind a later SET of its name */
+	bool given_up; /* a SET of the caller's own value that nobody wants any more: to be released if it is YES
+	                */
 	bool set_parked;
 	uint32_t name_hash; /* of parked requests */
 	/* A release that was queued before its own SET was sent: the number of that in this outbox, or among the
@@ -73,6 +75,9 @@ struct rl_slice rl_outbox_bytes_at(const struct rl_outbox *outbox, unsigned inde
 
 /* The number of the last entry that acquires for the handle of `tag`; 0: there is none. */
 uint64_t rl_outbox_find_acquire(const struct rl_outbox *outbox, struct rl_tag tag);
+
+/* Marks that entry as given up. False: there is none. */
+bool rl_outbox_give_up(struct rl_outbox *outbox, struct rl_tag tag);
 
 /* Whether no byte of the entry with this number was sent. The entry must be in the outbox. */
 bool rl_outbox_is_unsent(const struct rl_outbox *outbox, uint64_t number);

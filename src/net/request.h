@@ -27,6 +27,7 @@ struct rl_request {
 	uint32_t owed; /* RELEASE: bit per node where the key may exist */
 	bool by_text;  /* the caller's own value: never EVALSHA. A second request, sent after NOSCRIPT, could be
 	                * overtaken by the next SET of the same value, and delete its key */
+	bool unproven; /* RELEASE: only of a key that the SET with this tag has made, if it says so */
 };
 
 /* The forms of a request as bytes. Those that a node does not have are told from use: method.h. */

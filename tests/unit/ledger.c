@@ -225,11 +225,21 @@ static void check_loss(struct ledger *l)
 	}
 }
 
+/* With the caller's own value, what nobody waits for deletes keys only where they are known to be ours. */
+static uint32_t proven(const struct ledger *l)
+{
+	uint32_t nodes = 0;
+	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+		nodes |= (uint32_t)(l->votes[i] == REDLOCK_VOTE_YES) << i;
+	return nodes;
+}
+
 /* What is sent, when, and to whom. */
 static void check_send(const struct ledger *l)
 {
 	uint32_t all = (1u << l->lock.rules.node_count) - 1;
 	const struct rl_effects *fx = &l->fx;
+	bool by_proof = l->lock.rules.own_token && fx->seq == 0;
 	must(l, (fx->owed & ~all) == 0 && (fx->nodes & ~all) == 0);
 	must(l, fx->send != REDLOCK_OP_NONE || (fx->nodes == 0 && fx->seq == 0 && fx->owed == 0));
 	switch (fx->send) {
@@ -246,9 +256,11 @@ static void check_send(const struct ledger *l)
 		must(l, l->lock.phase != RL_HELD || l->now_ns < l->lock.valid_until_ns);
 		break;
 	case REDLOCK_OP_RELEASE:
-		must(l, (l->may_exist & ~fx->owed) == 0);
+		must(l, (l->may_exist & ~fx->nodes) == 0);
+		must(l, (l->may_exist & ~fx->owed & (by_proof ? proven(l) : all)) == 0);
+		must(l, !by_proof || (fx->owed & ~proven(l)) == 0);
 		must(l, (fx->owed & ~fx->nodes) == 0);
-		must(l, fx->nodes == all || (l->lock.rules.own_token && fx->seq == 0));
+		must(l, fx->nodes == all || by_proof);
 		must(l, (fx->seq == 0) == (l->event.kind != RL_EV_RELEASE));
 		break;
 	default:

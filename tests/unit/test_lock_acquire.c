@@ -258,7 +258,7 @@ static void owed_is_where_the_key_may_be(void **state)
 	    {REDLOCK_VOTE_GARBAGE, true},   {REDLOCK_VOTE_READONLY, false}, {REDLOCK_VOTE_CLUSTER, false},
 	    {REDLOCK_VOTE_AUTH, false},     {REDLOCK_VOTE_NOPERM, false},   {REDLOCK_VOTE_COMMAND, false},
 	    {REDLOCK_VOTE_DATABASE, false}, {REDLOCK_VOTE_NAME, false},     {REDLOCK_VOTE_TIMEOUT, true},
-	    {REDLOCK_VOTE_DUPLICATE, true}, {REDLOCK_VOTE_TLS, false},
+	    {REDLOCK_VOTE_DUPLICATE, true}, {REDLOCK_VOTE_TLS, false},      {REDLOCK_VOTE_STALE, false},
 	};
 	assert_int_equal(COUNT(cases), REDLOCK_VOTE_COUNT - 1); /* PENDING is no vote */
 	for (unsigned i = 0; i < COUNT(cases); i++) {

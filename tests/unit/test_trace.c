@@ -49,7 +49,7 @@ static void letters_of_votes(void **state)
 	lock.round.operation = REDLOCK_OP_QUERY;
 	for (unsigned i = 0; i < REDLOCK_VOTE_COUNT; i++)
 		lock.votes[i].code = (enum redlock_vote_code)i;
-	expect(RL_IDLE, &event, &lock, &fx, "[    0.000] idle: tick -> idle .YNT-----------!!!!!!-!!");
+	expect(RL_IDLE, &event, &lock, &fx, "[    0.000] idle: tick -> idle .YNT-----------!!!!!!-!!-");
 }
 
 static void effects(void **state)

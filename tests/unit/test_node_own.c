@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* The caller's own value at one node: what an attempt has left is released only where it is known to have
+ * made the key, and a SET is no vote while an older request with such a value may still arrive. */
+#include "scene.h"
+
+static struct scene scene;
+
+static enum redlock_vote_code ask(enum redlock_operation operation, uint32_t seq, bool unproven)
+{
+	struct rl_request request = {.operation = operation,
+	                             .tag = {.slot = 1, .seq = seq},
+	                             .name = {"job", 3},
+	                             .token = {"own", 3},
+	                             .ttl_ms = 30000,
+	                             .owed = operation == REDLOCK_OP_RELEASE && !unproven ? 1u << 3 : 0,
+	                             .by_text = true,
+	                             .unproven = unproven};
+	return scene_request(&scene, &request);
+}
+
+#define try_set(seq) ask(REDLOCK_OP_ACQUIRE, (seq), false)
+#define give_up() ask(REDLOCK_OP_RELEASE, 0, true)
+#define owe_release(seq) ask(REDLOCK_OP_RELEASE, (seq), false)
+
+static struct scene *open_scene(void)
+{
+	scene_open(&scene, "", "");
+	rl_node_connect(&scene.node, scene.now_ns);
+	scene_greet(&scene, 77);
+	return &scene;
+}
+
+#define SET "SET job own NX PX 30000\n"
+#define RELEASE "EVAL release 1 job own\n"
+
+/* The answer to the SET decides, as late as it comes. */
+static void the_set_says_what_to_release(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *reply, *heard, *answers;
+	} cases[] = {
+	    {"+OK\r\n", RELEASE, "acquire #1 YES\n"},
+	    {"$-1\r\n", "", "acquire #1 NO\n"},
+	    {"-OOM x\r\n", "", "acquire #1 OOM\n"},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct scene *s = open_scene();
+		assert_int_equal(try_set(1), REDLOCK_VOTE_PENDING);
+		give_up();
+		expect_heard(s, SET);
+		assert_int_equal(rl_node_owed(&s->node), 1);
+		scene_say(s, cases[i].reply);
+		expect_heard(s, cases[i].heard);
+		expect_answers(s, cases[i].answers);
+		assert_int_equal(rl_node_owed(&s->node), cases[i].heard[0] != '\0');
+		assert_int_equal(s->node.lingering, 0);
+		scene_close(s);
+	}
+}
+
+/* Until then the value is not asked for again: its release would come behind the next SET. Another name or
+ * another value is none of its business. */
+static void no_second_claim_before_that(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	try_set(1);
+	assert_int_equal(try_set(2), REDLOCK_VOTE_PENDING); /* the first one is still wanted */
+	give_up();                                          /* the last one of this handle: the second */
+	assert_int_equal(try_set(3), REDLOCK_VOTE_STALE);
+	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 4, 4), REDLOCK_VOTE_PENDING);
+	scene_heard(s);
+	scene_say(s, "$-1\r\n+OK\r\n");
+	expect_heard(s, RELEASE);
+	assert_int_equal(try_set(5), REDLOCK_VOTE_PENDING); /* behind the release: in order */
+	expect_heard(s, SET);
+	scene_close(s);
+}
+
+/* A SET whose connection ends says nothing: its key may be anybody's, and stays. One that was not sent has
+ * made none. */
+static void the_connection_ends_first(void **state)
+{
+	(void)state;
+	for (unsigned sent = 0; sent < 2; sent++) {
+		struct scene *s = open_scene();
+		try_set(1);
+		if (sent)
+			rl_node_flush(&s->node);
+		rl_node_fail(&s->node, REDLOCK_VOTE_CLOSED, "cut");
+		if (sent)
+			give_up(); /* while it breaks, or before */
+		scene_turn(s);
+		expect_answers(s, sent ? "acquire #1 CLOSED\n" : "acquire #1 UNSENT\n");
+		assert_int_equal(rl_node_owed(&s->node), 0);
+		assert_int_equal(s->node.lingering, sent);
+		scene_hang_up(s);
+		if (sent) {
+			give_up(); /* after the vote was CLOSED */
+			assert_int_equal(s->node.lingering, 2);
+		}
+		scene_close(s);
+	}
+}
+
+/* A release of the value was on the old connection. Where that cannot be ended, the next SET is no vote, and
+ * is given back. */
+static void a_ghost(const char *killed, const char *vote, const char *heard)
+{
+	struct scene *s = open_scene();
+	assert_int_equal(owe_release(1), REDLOCK_VOTE_PENDING);
+	expect_heard(s, RELEASE);
+	scene_hang_up(s);
+	scene_turn(s);
+	expect_answers(s, "release #1 CLOSED\n");
+	s->now_ns = rl_node_deadline(&s->node);
+	rl_node_tick(&s->node, s->now_ns);
+	scene_accept(s);
+	assert_int_equal(try_set(2), REDLOCK_VOTE_PENDING);
+	scene_say(s, ":78\r\n$47\r\nrun_id:0000000000000000000000000000000000000007\r\n" NO_NATIVE);
+	scene_heard(s);
+	scene_say(s, killed);
+	scene_say(s, ":0\r\n+OK\r\n"); /* to the debt and the SET */
+	expect_answers(s, vote);
+	expect_heard(s, heard);
+	if (heard[0] != '\0') { /* but not for ever */
+		scene_say(s, ":1\r\n");
+		s->now_ns += 61000 * UINT64_C(1000000);
+		try_set(3);
+		expect_heard(s, SET);
+		scene_say(s, "+OK\r\n");
+		expect_answers(s, "acquire #3 YES\n");
+	}
+	scene_close(s);
+}
+
+static void a_ghost_of_the_value(void **state)
+{
+	(void)state;
+	a_ghost(":1\r\n", "acquire #2 YES\n", "");
+	a_ghost("-NOPERM this user has no permissions to run the 'client|kill' command\r\n", "acquire #2 STALE\n",
+	        RELEASE);
+}
+
+/* Whose ghost it is counts: that of a random value, which is never used again, does no harm. */
+static void a_ghost_of_a_random_value(void **state)
+{
+	(void)state;
+	struct scene *s = open_scene();
+	scene_submit(s, REDLOCK_OP_ACQUIRE, 9, 9);
+	scene_heard(s);
+	scene_hang_up(s);
+	scene_turn(s);
+	rl_node_ghost_stays(&s->node);
+	assert_false(s->node.ghost_own);
+	expect_answers(s, "acquire #9 CLOSED\n");
+	scene_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_set_says_what_to_release), cmocka_unit_test(no_second_claim_before_that),
+	    cmocka_unit_test(the_connection_ends_first),    cmocka_unit_test(a_ghost_of_the_value),
+	    cmocka_unit_test(a_ghost_of_a_random_value),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
