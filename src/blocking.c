@@ -78,7 +78,13 @@ int redlock_release(redlock_lock *lock)
 
 int redlock_query(redlock_lock *lock)
 {
-	int error = rl_handle_prepare_query(lock);
+	int error = rl_handle_prepare_query(lock, false);
+	return error < 0 ? error : run(lock, (struct rl_event){.kind = RL_EV_QUERY});
+}
+
+int redlock_probe(redlock_lock *lock)
+{
+	int error = rl_handle_prepare_query(lock, true);
 	return error < 0 ? error : run(lock, (struct rl_event){.kind = RL_EV_QUERY});
 }
 

@@ -44,6 +44,7 @@ struct redlock_lock {
 	char token[REDLOCK_MAX_TOKEN];
 	size_t token_size;
 	struct redlock_finding *findings; /* one per node, made by the first query */
+	bool probes;                      /* what the core calls a query is a probe */
 
 	bool queued;      /* in the client's queue of events */
 	unsigned pending; /* RL_PENDING_ bits */
@@ -141,8 +142,9 @@ struct redlock_client {
 /* The handle in a slot, NULL if the answer comes too late for it. */
 redlock_lock *rl_client_find(redlock_client *c, struct rl_tag tag);
 
-/* Makes room for what a query finds. 0, NOMEM, or what rl_enter_lock() says. Not under the mutex. */
-int rl_handle_prepare_query(redlock_lock *lock);
+/* Makes room for what a query finds, or a probe, which finds nothing. 0, NOMEM, STATE, or what
+ * rl_enter_lock() says. Not under the mutex. */
+int rl_handle_prepare_query(redlock_lock *lock, bool probe);
 
 /* Takes the handle out of the client, giving back what is half acquired, and what is held if `release`. In a
  * child process nothing is sent. The memory stays. */

@@ -189,12 +189,18 @@ void redlock_lock_leave(redlock_lock *lock)
 	free_handle(lock, false);
 }
 
-int rl_handle_prepare_query(redlock_lock *lock)
+int rl_handle_prepare_query(redlock_lock *lock, bool probe)
 {
 	int error = rl_enter_lock(lock);
 	if (error < 0)
 		return error;
+	if (probe && (lock->core.rules.own_token || lock->core.phase != RL_IDLE)) {
+		rl_leave(lock->client);
+		return REDLOCK_E_STATE; /* it needs a random token of its own */
+	}
 	size_t count = lock->client->node_count;
+	if (!rl_lock_busy(&lock->core))
+		lock->probes = probe;
 	if (lock->findings == NULL)
 		lock->findings = calloc(count, sizeof *lock->findings);
 	else if (!rl_lock_busy(&lock->core))

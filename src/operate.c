@@ -72,12 +72,19 @@ void rl_drop_events(redlock_client *c, redlock_lock *lock)
 
 /* ---- tokens ---- */
 
+enum { TOKEN_BYTES = 20, TOKEN_DIGITS = 2 * TOKEN_BYTES };
+
+static bool is_probe(const redlock_lock *lock, enum redlock_operation operation)
+{
+	return operation == REDLOCK_OP_QUERY && lock->probes;
+}
+
 /* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
  * random bytes to be had. */
 static bool sign(redlock_client *c, redlock_lock *lock)
 {
 	static const char digits[] = "0123456789abcdef";
-	unsigned char random[20];
+	unsigned char random[TOKEN_BYTES];
 	if (lock->core.rules.own_token)
 		return true;
 	if (rl_random_take(&c->random, c->now_ns, random, sizeof random) < 0)
@@ -89,11 +96,32 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	}
 	size_t owner_size = strlen(c->owner);
 	memcpy(at, c->owner, owner_size);
-	lock->token_size = 2 * sizeof random + owner_size;
+	lock->token_size = TOKEN_DIGITS + owner_size;
 	return true;
 }
 
 /* ---- effects ---- */
+
+/* A key that nobody has: the name and the digits of the fresh token behind it. */
+static bool name_probe(const redlock_lock *lock, struct rl_buffer *ret)
+{
+	if (!rl_buffer_reserve(ret, lock->name.size + TOKEN_DIGITS))
+		return false;
+	memcpy(ret->bytes, lock->name.bytes, lock->name.size);
+	memcpy(ret->bytes + lock->name.size, lock->token, TOKEN_DIGITS);
+	ret->size = lock->name.size + TOKEN_DIGITS;
+	return true;
+}
+
+/* Makes a probe of a query. */
+static bool turn_into_probe(const redlock_lock *lock, struct rl_request *request, struct rl_buffer *name)
+{
+	request->operation = REDLOCK_OP_PROBE;
+	request->ttl_ms = lock->core.rules.ttl_ns / RL_NS_PER_MS;
+	bool named = name_probe(lock, name);
+	request->name = (struct rl_slice){name->bytes, name->size};
+	return named;
+}
 
 /* Asks the nodes. A node that does not take the request has voted; the vote is counted by rl_operate(). */
 static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
@@ -108,18 +136,22 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .owed = fx->owed,
 	    .by_text = own,
 	};
+	struct rl_buffer probe_name = {0};
+	bool named = !is_probe(lock, fx->send) || turn_into_probe(lock, &request, &probe_name);
 	rl_wire_reset(&c->wire);
 	for (unsigned i = 0; i < c->node_count; i++) {
 		if ((fx->nodes >> i & 1) == 0)
 			continue;
 		request.unproven = own && fx->seq == 0 && (fx->owed >> i & 1) == 0;
-		enum redlock_vote_code vote = rl_node_submit(&c->nodes[i], &request, &c->wire, c->now_ns);
+		enum redlock_vote_code vote =
+		    named ? rl_node_submit(&c->nodes[i], &request, &c->wire, c->now_ns) : REDLOCK_VOTE_BACKLOG;
 		if (vote == REDLOCK_VOTE_PENDING || fx->seq == 0)
 			continue;
 		c->refused_seq = fx->seq;
 		c->refused_nodes |= 1u << i;
 		c->refused_votes[i] = vote;
 	}
+	rl_buffer_free(&probe_name);
 }
 
 static void report(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
@@ -130,7 +162,7 @@ static void report(redlock_client *c, redlock_lock *lock, const struct rl_effect
 		push_event(c, lock, RL_PENDING_DANGER);
 	if (fx->done == REDLOCK_OP_NONE)
 		return;
-	lock->done_operation = fx->done;
+	lock->done_operation = is_probe(lock, fx->done) ? REDLOCK_OP_PROBE : fx->done;
 	lock->done_result = fx->result;
 	if (!lock->waited) {
 		push_event(c, lock, RL_PENDING_DONE);
@@ -164,7 +196,8 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	report(c, lock, &fx);
 	if (event->kind == RL_EV_RELEASE && error == 0)
 		rl_drop_events(c, lock); /* no notice after a release */
-	if (fx.send == REDLOCK_OP_ACQUIRE && !sign(c, lock)) {
+	bool signs = fx.send == REDLOCK_OP_ACQUIRE || is_probe(lock, fx.send);
+	if (signs && !sign(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		report(c, lock, &fx);
@@ -269,7 +302,7 @@ void rl_take_answer(redlock_client *c, struct rl_node *node, const struct rl_ans
 	if (lock == NULL)
 		return;
 	enum redlock_vote_code vote = answer->vote;
-	bool claim = answer->operation == REDLOCK_OP_ACQUIRE || answer->operation == REDLOCK_OP_EXTEND;
+	bool claim = answer->operation != REDLOCK_OP_RELEASE && answer->operation != REDLOCK_OP_QUERY;
 	if (answer->operation == REDLOCK_OP_QUERY)
 		vote = vote_of_finding(lock, node->id, answer);
 	else if (claim && node->duplicate && redlock_vote_kind(vote) < REDLOCK_KIND_MISSING)

@@ -401,7 +401,18 @@ REDLOCK_API int redlock_release(redlock_lock *lock);
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
 
-/* Ends a waiting or running acquire, extend or query of this handle with CANCELLED; a partial acquisition is
+/*
+ * Asks all nodes whether they would take this lock now, without taking it or leaving anything: each is sent
+ * SET ... XX, which writes to existing keys alone, for a key that does not exist (the name and 40 random digits
+ * behind it). So a replica, a server that is full or refuses writes, and a user without the right to SET or to
+ * such names are found; whether the name itself is free is not asked. For health checks.
+ * Returns 0 when a quorum would, NOQUORUM when not; each node's reason is its vote. Waits for all nodes, one
+ * node timeout at most. Errors: also CANCELLED, STATE (the lock is held, or has its own token), NOMEM, SYSTEM,
+ * FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
+
+/* Ends a waiting or running acquire, extend, query or probe of this handle with CANCELLED; a partial acquisition is
  * released. Any thread. 0, also when nothing was running. Errors: FORKED, STATE. */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
@@ -445,7 +456,8 @@ enum redlock_operation {
 	REDLOCK_OP_ACQUIRE = 1,
 	REDLOCK_OP_EXTEND = 2,
 	REDLOCK_OP_RELEASE = 3,
-	REDLOCK_OP_QUERY = 4
+	REDLOCK_OP_QUERY = 4,
+	REDLOCK_OP_PROBE = 5
 };
 
 enum redlock_event_kind {
@@ -469,6 +481,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_acquire(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_release(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_query(redlock_lock *lock);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_probe(redlock_lock *lock);
 
 /* A descriptor that is readable when redlock_process() has something to do, timers included. Never read or
  * close it. It stays the same for the life of the client. While another thread is in a blocking call or a

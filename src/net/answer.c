@@ -15,11 +15,11 @@ static const struct {
     {"BUSY ", REDLOCK_VOTE_BLOCKED},
     {"MASTERDOWN", REDLOCK_VOTE_BLOCKED},
     {"TRYAGAIN", REDLOCK_VOTE_BLOCKED},
-    {"CLUSTERDOWN", REDLOCK_VOTE_BLOCKED},
     {"OOM", REDLOCK_VOTE_OOM},
     {"MISCONF", REDLOCK_VOTE_MISCONF},
     {"NOREPLICAS", REDLOCK_VOTE_REPLICAS},
     {"READONLY", REDLOCK_VOTE_READONLY},
+    {"CLUSTERDOWN", REDLOCK_VOTE_CLUSTER},
     {"MOVED", REDLOCK_VOTE_CLUSTER},
     {"ASK ", REDLOCK_VOTE_CLUSTER},
     {"CROSSSLOT", REDLOCK_VOTE_CLUSTER},
@@ -56,6 +56,12 @@ static enum redlock_vote_code vote_of_set(const struct rl_reply_value *v)
 	return REDLOCK_VOTE_GARBAGE;
 }
 
+/* SET ... XX of a key that nobody has. */
+static enum redlock_vote_code vote_of_probe(const struct rl_reply_value *v)
+{
+	return v->type == RL_REPLY_NIL ? REDLOCK_VOTE_YES : REDLOCK_VOTE_GARBAGE;
+}
+
 static enum redlock_vote_code vote_of_compare(const struct rl_reply_value *v)
 {
 	if (v->type != RL_REPLY_INTEGER || v->integer < 0 || v->integer > 1)
@@ -81,6 +87,8 @@ enum redlock_vote_code rl_vote_of_reply(enum redlock_operation operation, const 
 		return rl_vote_of_error(reply->value.text);
 	if (operation == REDLOCK_OP_ACQUIRE)
 		return vote_of_set(&reply->value);
+	if (operation == REDLOCK_OP_PROBE)
+		return vote_of_probe(&reply->value);
 	if (operation == REDLOCK_OP_QUERY)
 		return vote_of_inspect(reply);
 	return vote_of_compare(&reply->value);

@@ -11,7 +11,7 @@
 enum redlock_vote_code rl_vote_of_error(const char *text);
 
 /* The vote that a reply to an operation stands for. QUERY: YES means that the reply has the right shape;
- * whose key it is decides who knows the token. */
+ * whose key it is decides who knows the token. PROBE: YES means that nothing stands in the way of a SET. */
 enum redlock_vote_code rl_vote_of_reply(enum redlock_operation operation, const struct rl_reply *reply);
 
 #endif

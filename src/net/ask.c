@@ -192,7 +192,7 @@ bool rl_ask_again(struct rl_node *n, const struct rl_entry *entry, const struct 
 {
 	const char *error = reply->value.text;
 	enum rl_form form = (enum rl_form)entry->form;
-	if (entry->operation == REDLOCK_OP_ACQUIRE)
+	if (rl_script_of((enum redlock_operation)entry->operation) == RL_SCRIPT_COUNT)
 		return false;
 	bool noscript = form == RL_FORM_SHA && strncmp(error, "NOSCRIPT", 8) == 0;
 	if (!noscript && !rl_methods_refuse(&n->methods, form, error))

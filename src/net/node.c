@@ -272,7 +272,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	enum redlock_operation operation = (enum redlock_operation)entry->operation;
 	enum redlock_vote_code vote = rl_vote_of_reply(operation, reply);
 	bool error = reply->value.type == RL_REPLY_ERROR;
-	bool script = entry->form <= RL_FORM_TEXT && operation != REDLOCK_OP_ACQUIRE;
+	bool script = entry->form <= RL_FORM_TEXT && rl_script_of(operation) != RL_SCRIPT_COUNT;
 	if (script && (!error || vote == REDLOCK_VOTE_NO))
 		n->methods.knows[rl_script_of(operation)] = true;
 	if (error || (entry->owed && vote != REDLOCK_VOTE_YES))

@@ -12,7 +12,7 @@ enum rl_script rl_script_of(enum redlock_operation operation)
 	static const enum rl_script scripts[] = {
 	    [REDLOCK_OP_NONE] = RL_SCRIPT_COUNT,    [REDLOCK_OP_ACQUIRE] = RL_SCRIPT_COUNT,
 	    [REDLOCK_OP_EXTEND] = RL_SCRIPT_EXTEND, [REDLOCK_OP_RELEASE] = RL_SCRIPT_RELEASE,
-	    [REDLOCK_OP_QUERY] = RL_SCRIPT_INSPECT,
+	    [REDLOCK_OP_QUERY] = RL_SCRIPT_INSPECT, [REDLOCK_OP_PROBE] = RL_SCRIPT_COUNT,
 	};
 	return scripts[operation];
 }
@@ -21,8 +21,10 @@ bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl
 {
 	char digits[24];
 	struct rl_slice ttl = {digits, rl_resp_digits(digits, r->ttl_ms)};
-	if (r->operation == REDLOCK_OP_ACQUIRE) {
-		struct rl_slice set[] = {WORD("SET"), r->name, r->token, WORD("NX"), WORD("PX"), ttl};
+	if (rl_script_of(r->operation) == RL_SCRIPT_COUNT) {
+		struct rl_slice if_not = WORD("NX"), if_there = WORD("XX");
+		struct rl_slice when = r->operation == REDLOCK_OP_PROBE ? if_there : if_not;
+		struct rl_slice set[] = {WORD("SET"), r->name, r->token, when, WORD("PX"), ttl};
 		return rl_resp_command(out, set, 6);
 	}
 	if (form == RL_FORM_DELEX)
@@ -98,7 +100,7 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	    [RL_FORM_DELIFEQ] = {1, 2, 0},
 	};
 	struct rl_slice words[MOST_WORDS] = {{NULL, 0}};
-	bool set = r->operation == REDLOCK_OP_ACQUIRE;
+	bool set = rl_script_of(r->operation) == RL_SCRIPT_COUNT;
 	unsigned count = read_words(bytes, words);
 	unsigned token = set ? 2 : places[form].token, ttl = set ? 5 : places[form].ttl;
 	r->name = words[set ? 1 : places[form].name];

@@ -149,8 +149,82 @@ busy_for_all() {
 	for node in 1 2 3 4 5; do
 		on_node "$node" acl setuser tight on nopass '~job:*' '+set' '+eval' '+evalsha' '+get' '+del' >/dev/null
 	done
-	run --separate-stderr rl status --user tight --password-file <(echo x)
+	run --separate-stderr rl status --prefix job: --user tight --password-file <(echo x)
 	exits 0
 	[[ $output == *"5 of 5 nodes up"* ]]
 	[[ $output == *"run_id unknown"* ]]
+	run --separate-stderr rl status --user tight --password-file <(echo x)
+	exits 76
+	says "give the --prefix that its names have"
+}
+
+# As a health check sees the servers: what would not take a lock is not up. Nothing is written.
+health() { # CODE FIRST-LINE [OPTION...]
+	run --separate-stderr rl status "${@:3}"
+	exits "$1"
+	[[ $output == "quorum $2, 3 are needed"* ]] || { echo "$output" && return 1; }
+	[ "$(on_node 5 dbsize)" = 0 ]
+}
+
+refuses() { # NODE REASON
+	grep "^  node $1 .*: REFUSES, .*$2" <<<"$output"
+}
+
+@test "a server that would not take a lock is not up, whatever it answers to questions" {
+	on_nodes 1 config set maxmemory 1
+	on_nodes 2 replicaof 127.0.0.1 1
+	health 0 "reachable, DEGRADED: 3 of 5 nodes up"
+	refuses 1 "OOM command not allowed"
+	refuses 2 "read-only replica"
+	run --separate-stderr rl status --json
+	json_is 'j["result"] == "OK" and j["state"] == "degraded" and j["up"] == 3'
+	json_is '[(n["vote"], n["up"]) for n in j["nodes"]][:3] == [("OOM", False), ("READONLY", False), ("YES", True)]'
+	run --separate-stderr rl status --quorum 4
+	exits 76
+	on_nodes 3 config set min-replicas-to-write 1
+	health 76 "NOT reachable: 2 of 5 nodes up"
+	refuses 3 NOREPLICAS
+	run --separate-stderr rl status --json
+	exits 76
+	json_is 'j["result"] == "NOQUORUM" and j["state"] == "unreachable"'
+	on_nodes 2 replicaof no one
+	health 0 "reachable, DEGRADED: 3 of 5 nodes up"
+	on_nodes 2 config set maxmemory 1
+	health 69 "NOT reachable: 2 of 5 nodes up"
+	says "hint: free memory on the nodes that are full"
+	on_nodes "1 2" config set maxmemory 0
+	on_nodes 3 config set min-replicas-to-write 0
+	health 0 "reachable: 5 of 5 nodes up"
+}
+
+@test "a user who could take a lock and not renew or release it is not let pass" {
+	for missing in -set "-eval -evalsha -watch"; do
+		# shellcheck disable=SC2086 # a list
+		on_nodes "1 2 3 4 5" acl setuser part reset on nopass '~*' +@all $missing
+		health 76 "NOT reachable: 0 of 5 nodes up" --user part --password-file <(echo x)
+		refuses 4 "NOPERM"
+		says "redlock help acl"
+	done
+	on_nodes "1 2 3 4 5" acl setuser part +eval
+	health 0 "reachable: 5 of 5 nodes up" --user part --password-file <(echo x)
+}
+
+@test "what a node answers about a name is no vote" {
+	on_nodes "1 2 3 4" set job somebody px 60000
+	run --separate-stderr rl status --json job
+	json_is '[n["answer"] for n in j["nodes"]] == ["held"] * 4 + ["free"] and not any("vote" in n for n in j["nodes"])'
+}
+
+@test "a list on one node, without expiry: what is said of it agrees" {
+	on_nodes 1 rpush job a
+	show "job: held by nobody: a leftover of a key of type list, which is not a known lock on 1 of 5 nodes, which blocks nobody"
+	[[ $output == *"warning: on 1 node no expiry: not to be had there until somebody deletes it"* ]]
+	[[ $output != *"it blocks"* ]]
+	[ "$(grep -c list <<<"$output")" = 2 ] && [[ $output != *"list: a key of type list"* ]]
+	run --separate-stderr rl status --json job
+	json_is 'j["state"] == "leftover" and not j["blocks_for_ever"]'
+	rl release job "$(rl acquire -n job)"
+	on_nodes "2 3" rpush job a
+	show "job: held by a key of type list, which is not a known lock on 3 of 5 nodes"
+	[[ $output == *"warning: on 3 nodes no expiry: it blocks until somebody deletes it"* ]]
 }

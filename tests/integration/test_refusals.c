@@ -30,8 +30,22 @@ static enum redlock_vote_code vote_of_bad_node(void)
 	return vote;
 }
 
+/* A probe finds the same reason, and writes nothing anywhere. */
+static void expect_probe(enum redlock_vote_code want)
+{
+	redlock_lock *lock = fixture_lock(client, "probed", WAIT_LONG_TTL_MS, 0);
+	long long before = server_key_count(&servers.server[1]);
+	expect_ok(lock, redlock_probe(lock));
+	assert_vote_is(fixture_vote(lock, 0), want);
+	assert_vote_is(fixture_vote(lock, 1), REDLOCK_VOTE_YES);
+	expect_result(lock, REDLOCK_E_STATE, redlock_release(lock)); /* it holds nothing */
+	assert_int_equal(server_key_count(&servers.server[1]), before);
+	redlock_lock_free(lock);
+}
+
 static void expect_vote(enum redlock_vote_code want)
 {
+	expect_probe(want);
 	struct redlock_node_status status;
 	assert_vote_is(vote_of_bad_node(), want);
 	expect_ok(NULL, redlock_node_status(client, 0, &status));

@@ -29,7 +29,7 @@ static const struct {
     {"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
      REDLOCK_VOTE_BLOCKED},
     {"TRYAGAIN Multiple keys request during rehashing of slot", REDLOCK_VOTE_BLOCKED},
-    {"CLUSTERDOWN Hash slot not served", REDLOCK_VOTE_BLOCKED},
+    {"CLUSTERDOWN Hash slot not served", REDLOCK_VOTE_CLUSTER},
     {"OOM command not allowed when used memory > 'maxmemory'.", REDLOCK_VOTE_OOM},
     {"OOM command not allowed when used memory > 'maxmemory'. script: "
      "cf0e94b2e9ffc7e04395cf88f7583fc309985910, on @user_script:1.",

@@ -31,7 +31,7 @@ int bench_run_blocking(struct bench *bench)
 		if (result == 0)
 			bench_count(bench, begin_ns, held_ns);
 		else if (!bench_failure(bench, lock, result))
-			code = bench->report.exit_code;
+			code = bench->report.outcome.code;
 	}
 	redlock_lock_free(lock);
 	return code;

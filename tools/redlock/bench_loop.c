@@ -77,7 +77,7 @@ static void failed(struct loop *loop, struct slot *slot, int result)
 	slot->idle = true;
 	loop->running--;
 	if (!bench_failure(loop->bench, slot->lock, result))
-		loop->code = loop->bench->report.exit_code;
+		loop->code = loop->bench->report.outcome.code;
 }
 
 static void begin_pair(struct loop *loop, struct slot *slot)

@@ -105,7 +105,7 @@ static int refused(struct session *session, redlock_lock *lock, struct report *r
 	session_warn_lingering(session, report->name);
 	if (signals_caught() && report->result == REDLOCK_E_CANCELLED)
 		return EXIT_SIGNAL + signals_caught();
-	return report->result == REDLOCK_E_BUSY ? (int)settings->busy_code : report->exit_code;
+	return report->result == REDLOCK_E_BUSY ? (int)settings->busy_code : report->outcome.code;
 }
 
 static int run(const struct settings *settings, int argc, char **argv)

@@ -16,8 +16,9 @@ const struct command cmd_status = {
     .summary = "show who holds a lock, or how the nodes are",
     .details =
         "With NAME: what each node has under it, and what that means. Keys of other clients are shown too.\n"
-        "Without: each node, and whether a quorum can be reached. Nothing is changed on the servers.\n"
-        "Exit code 0: a quorum answered.\n",
+        "Without: each node, and whether locks can be had: each is asked for all that a lock needs, under\n"
+        "names that begin with --prefix. Nothing is changed on the servers.\n"
+        "Exit code 0: a quorum is up (for a name: a quorum answered). --quorum asks for more of them.\n",
     .groups = groups,
     .min_args = 0,
     .max_args = 1,

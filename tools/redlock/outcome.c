@@ -1,46 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-/* From results of the library and votes of the nodes to exit codes: three tables. */
+/* From results of the library and votes of the nodes to exit codes and hints: two tables. */
 #include "outcome.h"
 
 #include "exit_codes.h"
 
+static const char list_once[] = "list every server once; two databases of one server are one server";
+
 static const struct {
 	int error;
 	int code;
+	const char *hint;
 } by_error[] = {
-    {0, EXIT_OK},
-    {REDLOCK_E_BUSY, EXIT_BUSY},
-    {REDLOCK_E_NOQUORUM, EXIT_NOQUORUM},
-    {REDLOCK_E_LOST, EXIT_NO},
-    {REDLOCK_E_GONE, EXIT_NO},
-    {REDLOCK_E_INVAL, EXIT_USAGE},
-    {REDLOCK_E_URL, EXIT_CONFIG},
-    {REDLOCK_E_DUPLICATE, EXIT_CONFIG},
-    {REDLOCK_E_TLS, EXIT_AUTH},
+    {0, EXIT_OK, NULL},
+    {REDLOCK_E_BUSY, EXIT_BUSY, NULL},
+    {REDLOCK_E_NOQUORUM, EXIT_NOQUORUM, NULL},
+    {REDLOCK_E_LOST, EXIT_NO, NULL},
+    {REDLOCK_E_GONE, EXIT_NO, NULL},
+    {REDLOCK_E_INVAL, EXIT_USAGE, NULL},
+    {REDLOCK_E_URL, EXIT_CONFIG, NULL},
+    {REDLOCK_E_DUPLICATE, EXIT_CONFIG, list_once},
+    {REDLOCK_E_TLS, EXIT_CONFIG, NULL}, /* files, or no OpenSSL; what a server refuses is a vote */
 };
 
-/* The first row that any node matches decides: a wrong password has to be mended before a permission shows.
- * A host name that does not resolve is a node that did not answer, not one that refuses. */
+/* The first row that any node matches decides: a wrong password has to be mended before a permission shows,
+ * and a node that is down before one that is full. A host name that does not resolve is a node that did not
+ * answer, not one that refuses. */
 static const struct {
 	enum redlock_vote_code vote;
 	int code;
-} by_vote[] = {
-    {REDLOCK_VOTE_AUTH, EXIT_AUTH},        {REDLOCK_VOTE_TLS, EXIT_AUTH},
-    {REDLOCK_VOTE_DUPLICATE, EXIT_CONFIG}, {REDLOCK_VOTE_READONLY, EXIT_REFUSED},
-    {REDLOCK_VOTE_CLUSTER, EXIT_REFUSED},  {REDLOCK_VOTE_NOPERM, EXIT_REFUSED},
-    {REDLOCK_VOTE_COMMAND, EXIT_REFUSED},  {REDLOCK_VOTE_DATABASE, EXIT_REFUSED},
-};
-
-static const struct {
-	int code;
 	const char *hint;
-} hints[] = {
-    {EXIT_NOQUORUM, "start or reach the nodes that are down; `redlock status` shows each"},
-    {EXIT_REFUSED, "mend what the server refuses: give independent masters, and a user with the rights of "
-                   "`redlock help acl`"},
-    {EXIT_AUTH, "check user and password (in the URL, or --user and --password-file), or certificates "
-                "(--cacert, --cert)"},
-    {EXIT_CONFIG, "list every server once; two databases of one server are one server"},
+} by_vote[] = {
+    {REDLOCK_VOTE_AUTH, EXIT_AUTH, "check user and password (in the URL, or --user and --password-file)"},
+    {REDLOCK_VOTE_TLS, EXIT_AUTH,
+     "check the certificates (--cacert, --cert, --key, --sni), and that the port is one for TLS"},
+    {REDLOCK_VOTE_DUPLICATE, EXIT_CONFIG, list_once},
+    {REDLOCK_VOTE_READONLY, EXIT_REFUSED, "give the masters: a replica has no vote of its own"},
+    {REDLOCK_VOTE_CLUSTER, EXIT_REFUSED,
+     "give independent masters: nodes of a Redis Cluster cannot vote on every name"},
+    {REDLOCK_VOTE_NOPERM, EXIT_REFUSED,
+     "give the user the rights of `redlock help acl`, and give the --prefix that its names have"},
+    {REDLOCK_VOTE_COMMAND, EXIT_REFUSED, "`redlock help acl` shows the commands that a server must have"},
+    {REDLOCK_VOTE_DATABASE, EXIT_REFUSED, "give the number of a database that the server has"},
+    {REDLOCK_VOTE_DOWN, EXIT_NOQUORUM, "start the nodes that are down, or make them reachable"},
+    {REDLOCK_VOTE_NAME, EXIT_NOQUORUM, "check the host names, and the name server"},
+    {REDLOCK_VOTE_OOM, EXIT_NOQUORUM, "free memory on the nodes that are full, or raise their maxmemory"},
+    {REDLOCK_VOTE_MISCONF, EXIT_NOQUORUM,
+     "make room for the node's files, or mend its persistence: its log says why"},
+    {REDLOCK_VOTE_REPLICAS, EXIT_NOQUORUM, "connect the node's replicas, or lower its min-replicas-to-write"},
+    {REDLOCK_VOTE_GARBAGE, EXIT_NOQUORUM, "check host, port and scheme: rediss:// is for ports with TLS"},
+    {REDLOCK_VOTE_LOADING, EXIT_NOQUORUM, "wait until the node has loaded its data"},
+    {REDLOCK_VOTE_BLOCKED, EXIT_NOQUORUM, "wait for the end of the script, or end it there with SCRIPT KILL"},
+    {REDLOCK_VOTE_UNSENT, EXIT_NOQUORUM, "make the nodes reachable that do not accept connections"},
+    {REDLOCK_VOTE_TIMEOUT, EXIT_NOQUORUM,
+     "look at the nodes that hang; where they are only far away, give a longer --node-timeout"},
+    {REDLOCK_VOTE_CLOSED, EXIT_NOQUORUM, "look at the nodes that end the connection, and what is in between"},
 };
 
 int outcome_of_error(int error)
@@ -51,19 +64,21 @@ int outcome_of_error(int error)
 	return EXIT_INTERNAL;
 }
 
-int outcome_of_votes(const struct redlock_vote *votes, size_t count)
+static struct outcome of_votes(const struct redlock_vote *votes, size_t count)
 {
 	for (size_t row = 0; row < sizeof(by_vote) / sizeof(by_vote[0]); row++)
 		for (size_t i = 0; i < count; i++)
 			if (votes[i].code == by_vote[row].vote)
-				return by_vote[row].code;
-	return EXIT_NOQUORUM;
+				return (struct outcome){by_vote[row].code, by_vote[row].hint};
+	return (struct outcome){EXIT_NOQUORUM, NULL};
 }
 
-const char *outcome_hint(int exit_code)
+struct outcome outcome_of(int result, const struct redlock_vote *votes, size_t count)
 {
-	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
-		if (hints[i].code == exit_code)
-			return hints[i].hint;
-	return NULL;
+	if (result == REDLOCK_E_NOQUORUM)
+		return of_votes(votes, count);
+	for (size_t i = 0; i < sizeof(by_error) / sizeof(by_error[0]); i++)
+		if (by_error[i].error == result)
+			return (struct outcome){by_error[i].code, by_error[i].hint};
+	return (struct outcome){EXIT_INTERNAL, NULL};
 }

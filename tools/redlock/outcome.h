@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From results of the library and votes of the nodes to exit codes. */
+/* From results of the library and votes of the nodes to exit codes and hints. */
 #ifndef REDLOCK_TOOL_OUTCOME_H
 #define REDLOCK_TOOL_OUTCOME_H
 
@@ -10,10 +10,13 @@
 /* The exit code for a result, without a look at the votes. */
 int outcome_of_error(int error);
 
-/* The exit code when too few nodes gave a definite answer: what their operator has to mend first. */
-int outcome_of_votes(const struct redlock_vote *votes, size_t count);
+struct outcome {
+	int code;
+	const char *hint; /* the next step for the user, NULL when there is nothing to say */
+};
 
-/* The next step for the user after this exit code, NULL when there is nothing to say. */
-const char *outcome_hint(int exit_code);
+/* What follows from a result. When too few nodes gave a definite answer, their votes say what has to be
+ * mended first. */
+struct outcome outcome_of(int result, const struct redlock_vote *votes, size_t count);
 
 #endif

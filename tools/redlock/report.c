@@ -6,11 +6,10 @@
 
 #include "exit_codes.h"
 #include "message.h"
-#include "outcome.h"
 
-static bool is_definite(enum redlock_vote_code code)
+bool report_is_definite(const struct node_report *node)
 {
-	enum redlock_vote_kind kind = redlock_vote_kind(code);
+	enum redlock_vote_kind kind = redlock_vote_kind(node->vote.code);
 
 	return kind == REDLOCK_KIND_YES || kind == REDLOCK_KIND_NO;
 }
@@ -26,33 +25,38 @@ static void collect_node(struct node_report *node, unsigned index, struct sessio
 		node->status.address[0] = '?';
 	if (redlock_lock_vote(lock, index, &node->vote) < 0)
 		node->vote.code = REDLOCK_VOTE_PENDING;
-	if (is_definite(node->vote.code))
+	if (report_is_definite(node))
 		return;
 	error = printable(node->status.last_error, strlen(node->status.last_error), shown, sizeof(shown));
 	snprintf(node->detail, sizeof(node->detail), "%s%s%s", redlock_vote_text(node->vote.code),
 	         *error ? ": " : "", error);
 }
 
-void report_collect(struct report *report, const char *verb, const char *name, int result,
-                    struct session *session, redlock_lock *lock)
+void report_conclude(struct report *report, int result)
 {
 	struct redlock_vote votes[REDLOCK_MAX_NODES];
 
+	report->result = result;
+	report->answered = 0;
+	for (unsigned i = 0; i < report->nodes; i++) {
+		votes[i] = report->node[i].vote;
+		report->answered += report_is_definite(&report->node[i]);
+	}
+	report->outcome = outcome_of(result, votes, report->nodes);
+}
+
+void report_collect(struct report *report, const char *verb, const char *name, int result,
+                    struct session *session, redlock_lock *lock)
+{
 	report->verb = verb;
 	report->name = name;
-	report->result = result;
 	report->nodes = redlock_node_count(session->client);
 	report->quorum = redlock_quorum(session->client);
-	report->answered = 0;
 	report->token = NULL;
 	report->has_standing = false;
-	for (unsigned i = 0; i < report->nodes; i++) {
+	for (unsigned i = 0; i < report->nodes; i++)
 		collect_node(&report->node[i], i, session, lock);
-		votes[i] = report->node[i].vote;
-		report->answered += is_definite(votes[i].code);
-	}
-	report->exit_code =
-	    result == REDLOCK_E_NOQUORUM ? outcome_of_votes(votes, report->nodes) : outcome_of_error(result);
+	report_conclude(report, result);
 }
 
 void report_find_holder(struct report *report, struct session *session, redlock_lock *lock)
@@ -164,7 +168,6 @@ static void say_holder(const struct report *report, const struct settings *setti
 
 void report_failure(const struct report *report, const struct settings *settings)
 {
-	const char *hint = report->has_standing ? NULL : outcome_hint(report->exit_code);
 	char name[PRINTABLE_MAX] = "";
 
 	if (report->name)
@@ -177,10 +180,10 @@ void report_failure(const struct report *report, const struct settings *settings
 		say(settings, "%s '%s': %s", report->verb, name, redlock_strerror(report->result));
 	else
 		say(settings, "%s: %s", report->verb, redlock_strerror(report->result));
-	if (report->exit_code == EXIT_CONFIG)
+	if (report->outcome.code == EXIT_CONFIG)
 		report_duplicates(report, settings);
-	if (hint)
-		say(settings, "hint: %s", hint);
+	if (report->outcome.hint)
+		say(settings, "hint: %s", report->outcome.hint);
 }
 
 void report_json_begin(const struct report *report, struct json *json)
@@ -194,11 +197,17 @@ void report_json_begin(const struct report *report, struct json *json)
 
 void report_json_node(const struct report *report, unsigned index, struct json *json)
 {
+	report_json_node_as(report, index, "vote", redlock_vote_name(report->node[index].vote.code), json);
+}
+
+void report_json_node_as(const struct report *report, unsigned index, const char *key, const char *word,
+                         struct json *json)
+{
 	const struct node_report *node = &report->node[index];
 
 	json_number(json, "node", index + 1);
 	json_text(json, "url", node->status.address);
-	json_text(json, "vote", redlock_vote_name(node->vote.code));
+	json_text(json, key, word);
 	if (node->vote.rtt_ns == 0) /* no answer */
 		json_null(json, "rtt_us");
 	else

@@ -6,6 +6,7 @@
 #include <redlock/redlock.h>
 
 #include "json.h"
+#include "outcome.h"
 #include "session.h"
 #include "standing.h"
 
@@ -18,8 +19,8 @@ struct node_report {
 struct report {
 	const char *verb;
 	const char *name;
-	int result;    /* 0 or a REDLOCK_E_ code */
-	int exit_code; /* what follows from it */
+	int result;             /* 0 or a REDLOCK_E_ code */
+	struct outcome outcome; /* what follows from it */
 	unsigned nodes;
 	unsigned quorum;
 	unsigned answered; /* nodes with a definite vote */
@@ -28,6 +29,12 @@ struct report {
 	struct standing standing;
 	struct node_report node[REDLOCK_MAX_NODES];
 };
+
+/* Whether the vote of a node is an answer to what was asked. */
+bool report_is_definite(const struct node_report *node);
+
+/* The result becomes another one: the outcome follows from it and the votes. */
+void report_conclude(struct report *report, int result);
 
 /* Reads the votes of the operation that ended with `result`. */
 void report_collect(struct report *report, const char *verb, const char *name, int result,
@@ -51,6 +58,10 @@ void report_json_begin(const struct report *report, struct json *json);
 
 /* The members that every node has; the caller opens and closes the node's object. */
 void report_json_node(const struct report *report, unsigned index, struct json *json);
+
+/* The same, with another word than the vote's under another key. */
+void report_json_node_as(const struct report *report, unsigned index, const char *key, const char *word,
+                         struct json *json);
 
 /* The member "holder", the "nodes" array, and the end of the object. */
 void report_json_end(const struct report *report, struct json *json);

@@ -225,6 +225,8 @@ static int start(redlock_lock *lock, enum redlock_operation operation)
 		return redlock_start_release(lock);
 	case REDLOCK_OP_QUERY:
 		return redlock_start_query(lock);
+	case REDLOCK_OP_PROBE:
+		return redlock_start_probe(lock);
 	case REDLOCK_OP_NONE:
 		break;
 	}
@@ -313,8 +315,10 @@ static uint64_t patience_ns(const struct session *session, const redlock_lock *l
 
 	if (result == REDLOCK_E_NOQUORUM)
 		return timeout_ns;
-	if (result != (operation == REDLOCK_OP_QUERY ? REDLOCK_E_GONE : 0) || operation == REDLOCK_OP_RELEASE)
+	if (result != 0 && result != REDLOCK_E_GONE)
 		return 0;
+	if (operation == REDLOCK_OP_RELEASE || (operation == REDLOCK_OP_QUERY && result == 0))
+		return 0; /* the one is drained, the other only wants to know */
 	if (slowest_answer_ns(session, lock) > patience)
 		patience = slowest_answer_ns(session, lock);
 	return patience < timeout_ns ? patience : timeout_ns;

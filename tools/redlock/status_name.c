@@ -37,8 +37,12 @@ static const char *node_text(const struct picture *picture, unsigned index, char
 		return node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
 	if (holder_kind_of(finding) == HOLDER_NONE)
 		return "no key";
-	snprintf(buffer, size, "%s: %s, %s", finding->type, holder_text(finding, holder, sizeof(holder)),
-	         life_text(finding->pttl_ms, life, sizeof(life)));
+	holder_text(finding, holder, sizeof(holder));
+	life_text(finding->pttl_ms, life, sizeof(life));
+	if (holder_kind_of(finding) == HOLDER_TYPE) /* its words name the type */
+		snprintf(buffer, size, "%s, %s", holder, life);
+	else
+		snprintf(buffer, size, "%s: %s, %s", finding->type, holder, life);
 	return buffer;
 }
 
@@ -106,6 +110,16 @@ static void json_finding(const struct redlock_finding *finding, struct json *jso
 	json_number(json, "value_len", (int64_t)finding->value_len);
 }
 
+/* Nobody has voted: whose key a node has says nothing of what the node is willing to do. */
+static const char *answer_word(const struct picture *picture, unsigned index)
+{
+	const struct redlock_finding *finding = &picture->standing.finding[index];
+
+	if (!finding->known)
+		return redlock_vote_name(picture->report.node[index].vote.code);
+	return holder_kind_of(finding) == HOLDER_NONE ? "free" : "held";
+}
+
 static void print_json(const struct picture *picture)
 {
 	const struct report *report = &picture->report;
@@ -118,7 +132,7 @@ static void print_json(const struct picture *picture)
 	json_open(&json, "nodes", '[');
 	for (unsigned i = 0; i < report->nodes; i++) {
 		json_open(&json, NULL, '{');
-		report_json_node(report, i, &json);
+		report_json_node_as(report, i, "answer", answer_word(picture, i), &json);
 		json_finding(&picture->standing.finding[i], &json);
 		json_close(&json, '}');
 	}
@@ -139,7 +153,7 @@ static int show(struct picture *picture, const struct settings *settings)
 		report_votes(&picture->report);
 	if (picture->report.result != 0)
 		report_failure(&picture->report, settings);
-	return picture->report.exit_code;
+	return picture->report.outcome.code;
 }
 
 int status_of_name(const struct settings *settings, const char *name)

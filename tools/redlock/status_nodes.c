@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* redlock status: each node, and whether a quorum can be reached. */
+/*
+ * redlock status: each node, and whether locks can be had. A node is up when it would do all that a lock
+ * needs: it is asked for a SET of a key that does not exist and stays so, and for an extend of a lock that
+ * nobody has. Nothing is written.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,40 +14,41 @@
 #include "signals.h"
 #include "status.h"
 
-/* A name to ask about: the answer does not matter, that there is one does. */
-static const char probe_name[] = "redlock-status";
+/* Begins the names that are asked about; they have the prefix in front, and what a probe puts behind it. */
+static const char probe_name[] = "redlock-status-";
+/* No lock has it: it has blanks. */
+static const char probe_token[] = "no token";
 
-/* A user that may not read this key may still be allowed to lock others. */
 static bool is_up(const struct node_report *node)
 {
-	return !node->detail[0] || (node->vote.code == REDLOCK_VOTE_NOPERM && node->status.connected);
+	return report_is_definite(node);
 }
 
-static unsigned count_up(const struct report *report)
+static const char *state_word(const struct report *report)
 {
-	unsigned up = 0;
-
-	for (unsigned i = 0; i < report->nodes; i++)
-		up += is_up(&report->node[i]);
-	return up;
+	if (report->answered < report->quorum)
+		return "unreachable";
+	return report->answered < report->nodes ? "degraded" : "ok";
 }
 
 static void print_text(const struct report *report)
 {
-	unsigned up = count_up(report);
+	const char *state = report->answered < report->quorum  ? "NOT reachable"
+	                    : report->answered < report->nodes ? "reachable, DEGRADED"
+	                                                       : "reachable";
 
-	put_line("quorum %s: %u of %u nodes up, %u are needed",
-	         up >= report->quorum ? "reachable" : "NOT reachable", up, report->nodes, report->quorum);
+	put_line("quorum %s: %u of %u nodes up, %u are needed", state, report->answered, report->nodes,
+	         report->quorum);
 	for (unsigned i = 0; i < report->nodes; i++) {
 		const struct node_report *node = &report->node[i];
+		const char *run_id = node->status.run_id[0] ? node->status.run_id : "unknown (INFO is not allowed)";
 
 		if (is_up(node))
-			put_line("  node %u %s: up, %.0f us, run_id %s%s%s", i + 1, node->status.address,
-			         (double)node->vote.rtt_ns / 1000,
-			         node->status.run_id[0] ? node->status.run_id : "unknown (INFO is not allowed)",
-			         node->detail[0] ? "; " : "", node->detail);
+			put_line("  node %u %s: up, %.0f us, run_id %s", i + 1, node->status.address,
+			         (double)node->vote.rtt_ns / 1000, run_id);
 		else
-			put_line("  node %u %s: DOWN, %s", i + 1, node->status.address, node->detail);
+			put_line("  node %u %s: %s, %s", i + 1, node->status.address,
+			         node->status.connected ? "REFUSES" : "DOWN", node->detail);
 	}
 }
 
@@ -53,7 +58,8 @@ static void print_json(const struct report *report)
 
 	json_init(&json, stdout);
 	report_json_begin(report, &json);
-	json_number(&json, "up", count_up(report));
+	json_text(&json, "state", state_word(report));
+	json_number(&json, "up", report->answered);
 	json_number(&json, "quorum", report->quorum);
 	json_open(&json, "nodes", '[');
 	for (unsigned i = 0; i < report->nodes; i++) {
@@ -74,41 +80,56 @@ static void print_json(const struct report *report)
 	json_end(&json);
 }
 
-/* The answer to the probe is not the result: a quorum of nodes that are up is. */
-static int judge(struct report *report, int result)
+/* What a node would do for an acquire; then, where that is all, for what comes after it. */
+static int ask(struct session *session, struct report *report)
 {
-	if (result == REDLOCK_E_GONE || count_up(report) >= report->quorum) {
-		report->result = 0;
-		report->exit_code = EXIT_OK;
+	static const struct {
+		enum redlock_operation operation;
+		const char *token;
+	} questions[] = {{REDLOCK_OP_PROBE, NULL}, {REDLOCK_OP_EXTEND, probe_token}};
+	int code = EXIT_OK, result = 0;
+
+	for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]) && code == EXIT_OK; q++) {
+		redlock_lock *lock = NULL;
+		struct report answer;
+
+		code = session_lock(session, probe_name, questions[q].token, &lock);
+		if (code != EXIT_OK)
+			break;
+		result = session_run(session, lock, questions[q].operation);
+		report_collect(&answer, "status", NULL, result, session, lock);
+		redlock_lock_free(lock);
+		if (q == 0)
+			*report = answer;
+		for (unsigned i = 0; i < report->nodes; i++)
+			if (is_up(&report->node[i]) && !is_up(&answer.node[i]) &&
+			    answer.node[i].vote.code != REDLOCK_VOTE_PENDING)
+				report->node[i] = answer.node[i];
+		if (result == REDLOCK_E_CANCELLED && signals_caught())
+			code = EXIT_SIGNAL + signals_caught();
 	}
-	return report->exit_code;
+	return code;
 }
 
 int status_of_nodes(const struct settings *settings)
 {
 	struct session session;
 	struct report report;
-	redlock_lock *lock = NULL;
 	int code = session_open(&session, settings);
 
 	if (code == EXIT_OK)
-		code = session_lock(&session, probe_name, NULL, &lock);
+		code = ask(&session, &report);
 	if (code == EXIT_OK) {
-		int result = session_run(&session, lock, REDLOCK_OP_QUERY);
-
-		report_collect(&report, "status", NULL, result, &session, lock);
-		code = judge(&report, result);
-		if (result == REDLOCK_E_CANCELLED && signals_caught()) {
-			code = EXIT_SIGNAL + signals_caught();
-		} else {
-			if (settings->json)
-				print_json(&report);
-			else
-				print_text(&report);
-			if (report.result != 0)
-				report_failure(&report, settings);
-		}
-		redlock_lock_free(lock);
+		report_conclude(&report, 0);
+		if (report.answered < report.quorum)
+			report_conclude(&report, REDLOCK_E_NOQUORUM);
+		code = report.outcome.code;
+		if (settings->json)
+			print_json(&report);
+		else
+			print_text(&report);
+		if (report.result != 0)
+			report_failure(&report, settings);
 	}
 	session_close(&session);
 	return code;

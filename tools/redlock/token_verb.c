@@ -70,7 +70,7 @@ static void print_result(const struct token_verb *verb, const struct report *rep
 		report_failure(report, settings);
 	else if (verb->has_validity && settings->verbose)
 		say(settings, "valid for %llu ms", (unsigned long long)validity_ms);
-	if (verb->deletes && report->exit_code <= EXIT_NO)
+	if (verb->deletes && report->outcome.code <= EXIT_NO)
 		warn_unconfirmed(report, settings);
 }
 
@@ -93,7 +93,7 @@ int token_verb_run(const struct token_verb *verb, const struct settings *setting
 		report.token = argv[1];
 		if (!settings->quiet || settings->json)
 			report_find_holder(&report, &session, lock);
-		code = report.exit_code;
+		code = report.outcome.code;
 		if (result == REDLOCK_E_CANCELLED && signals_caught())
 			code = EXIT_SIGNAL + signals_caught();
 		else
