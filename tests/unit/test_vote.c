@@ -33,22 +33,24 @@ static void numbers_stay(void **state)
 {
 	(void)state;
 	static const char *const promised[] = {
-	    "PENDING", "YES",     "NO",     "TIMEOUT", "UNSENT",   "DOWN",   "CLOSED",    "BACKLOG",
-	    "LOADING", "BLOCKED", "OOM",    "MISCONF", "REPLICAS", "SERVER", "GARBAGE",   "READONLY",
-	    "CLUSTER", "AUTH",    "NOPERM", "COMMAND", "DATABASE", "NAME",   "DUPLICATE", "TLS",
+	    "PENDING", "YES",       "NO",      "TIMEOUT", "UNSENT",  "DOWN",     "CLOSED",
+	    "BACKLOG", "LOADING",   "BLOCKED", "OOM",     "MISCONF", "REPLICAS", "SERVER",
+	    "GARBAGE", "READONLY",  "CLUSTER", "AUTH",    "NOPERM",  "COMMAND",  "DATABASE",
+	    "NAME",    "DUPLICATE", "TLS",     "STALE",
 	};
 	assert_int_equal(COUNT(promised), REDLOCK_VOTE_COUNT);
 	for (unsigned i = 0; i < COUNT(promised); i++)
 		assert_string_equal(redlock_vote_name((enum redlock_vote_code)i), promised[i]);
 
-	static const int others[][5] = {
-	    {REDLOCK_KIND_PENDING, REDLOCK_KIND_YES, REDLOCK_KIND_NO, REDLOCK_KIND_MISSING, REDLOCK_KIND_FATAL},
+	static const int others[][6] = {
+	    {REDLOCK_KIND_PENDING, REDLOCK_KIND_YES, REDLOCK_KIND_NO, REDLOCK_KIND_MISSING, REDLOCK_KIND_FATAL,
+	     5},
 	    {REDLOCK_OP_NONE, REDLOCK_OP_ACQUIRE, REDLOCK_OP_EXTEND, REDLOCK_OP_RELEASE, REDLOCK_OP_QUERY,
 	     REDLOCK_OP_PROBE},
-	    {0, REDLOCK_EVENT_DONE, REDLOCK_EVENT_DANGER, REDLOCK_EVENT_LOST, 4},
+	    {0, REDLOCK_EVENT_DONE, REDLOCK_EVENT_DANGER, REDLOCK_EVENT_LOST, 4, 5},
 	};
 	for (unsigned i = 0; i < COUNT(others); i++)
-		for (int value = 0; value < 5; value++)
+		for (int value = 0; value < 6; value++)
 			assert_int_equal(others[i][value], value);
 }
 
