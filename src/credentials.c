@@ -5,6 +5,7 @@
 
 #include "client.h"
 #include "os/clock.h"
+#include "os/secret.h"
 
 struct login {
 	char *user;
@@ -16,8 +17,8 @@ static bool copy_for(const struct rl_endpoint *e, const char *user, const char *
 {
 	bool has_user = e->lent_user && user != NULL;
 	bool has_password = e->lent_password && password != NULL;
-	ret->user = has_user ? strdup(user) : NULL;
-	ret->password = has_password ? strdup(password) : NULL;
+	ret->user = has_user ? rl_secret_copy(user, strlen(user)) : NULL;
+	ret->password = has_password ? rl_secret_copy(password, strlen(password)) : NULL;
 	return (!has_user || ret->user != NULL) && (!has_password || ret->password != NULL);
 }
 

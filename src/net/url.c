@@ -10,6 +10,7 @@
 #include <redlock/redlock.h>
 
 #include "net/buffer.h"
+#include "os/secret.h"
 
 #define DEFAULT_PORT 6379
 #define MAX_DATABASE 99999
@@ -73,12 +74,12 @@ static bool decode(char *text)
 	return true;
 }
 
-static const char *copy_decoded(struct rl_slice s, char **ret, const char *bad)
+static const char *copy_secret(struct rl_slice s, char **ret)
 {
-	*ret = copy(s);
+	*ret = rl_secret_copy(s.bytes, s.size);
 	if (*ret == NULL)
 		return no_memory;
-	return decode(*ret) ? NULL : bad;
+	return decode(*ret) ? NULL : bad_user;
 }
 
 static bool parse_number(struct rl_slice s, unsigned most, unsigned *ret)
@@ -112,9 +113,9 @@ static const char *parse_user(struct rl_slice info, struct rl_endpoint *e)
 	bool has_password = split(&info, ':', &password);
 	const char *bad = NULL;
 	if (info.size > 0)
-		bad = copy_decoded(info, &e->user, bad_user);
+		bad = copy_secret(info, &e->user);
 	if (bad == NULL && has_password && password.size > 0)
-		bad = copy_decoded(password, &e->password, bad_user);
+		bad = copy_secret(password, &e->password);
 	return bad;
 }
 
@@ -180,7 +181,10 @@ static const char *parse_unix(struct rl_slice path, struct rl_endpoint *e)
 	}
 	if (path.size < 2 || path.bytes[0] != '/')
 		return bad_path;
-	return copy_decoded(path, &e->host, bad_path);
+	e->host = copy(path);
+	if (e->host == NULL)
+		return no_memory;
+	return decode(e->host) ? NULL : bad_path;
 }
 
 static const char *describe(struct rl_endpoint *e)
@@ -240,13 +244,6 @@ int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why
 	if (why_size > 0)
 		snprintf(why, why_size, "%s", bad);
 	return bad == no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_URL;
-}
-
-void rl_secret_free(char *secret)
-{
-	if (secret != NULL)
-		explicit_bzero(secret, strlen(secret));
-	free(secret);
 }
 
 void rl_endpoint_free(struct rl_endpoint *e)

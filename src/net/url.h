@@ -16,7 +16,7 @@ struct rl_endpoint {
 	char *host; /* or the path of the Unix socket */
 	uint16_t port;
 	unsigned database;
-	char *user;     /* NULL: the default user */
+	char *user;     /* NULL: the default user; it and the password are rl_secret_copy()'s */
 	char *password; /* NULL: none */
 	bool lent_user; /* not from the URL: it changes with redlock_set_credentials() */
 	bool lent_password;
@@ -26,9 +26,6 @@ struct rl_endpoint {
 /* Parses a URL. Returns 0, REDLOCK_E_URL with a sentence in `why` that does not repeat the password, or
  * REDLOCK_E_NOMEM; then `ret` is empty. */
 int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why_size);
-
-/* Wipes and frees a text. NULL is allowed. */
-void rl_secret_free(char *secret);
 
 /* Frees and wipes. An empty endpoint is allowed. */
 void rl_endpoint_free(struct rl_endpoint *endpoint);

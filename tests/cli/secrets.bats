@@ -249,3 +249,125 @@ two_changes() {
 	until_true logged_in 3
 	stop_rotated
 }
+
+# ---- where else a password may be found ----
+
+@test "no usage error repeats a URL, wherever it was written" {
+	url=redis://worker:wOrk@10.0.0.1
+	for verb in run acquire extend release check status bench config cluster; do
+		for words in "$url" "--url$url" "--nothing=$url" "-x$url" "--ttl $url" "-C $url -r" "$url $url $url $url" "-q --json x -r$url $url"; do
+			# shellcheck disable=SC2086 # words
+			run --separate-stderr timeout 5 "$REDLOCK_BIN" "$verb" $words
+			[[ $stderr != *wOrk* ]] || { echo "$verb $words: $stderr"; false; } # a NAME is in a result
+		done
+	done
+	for words in "$url" "--url=$url" "help $url" "--$url acquire" "run -n --config $url x true" "acquire -r $url -w x y"; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr "$REDLOCK_BIN" $words
+		[ "$status" -ne 0 ]
+		shows_no_secret || { echo "$words"; false; }
+	done
+	for line in "$url" "url $url" "urls = $url" "[$url]" "[cluster x]
+$url = 1" "ttl = $url" "cluster = $url"; do
+		echo "$line" >"$sandbox/wrong.conf"
+		run --separate-stderr "$REDLOCK_BIN" acquire --config "$sandbox/wrong.conf" x
+		exits 78
+		shows_no_secret || { echo "$line"; false; }
+	done
+}
+
+start_laden() { # [VARIABLE=VALUE...] redlock run OPTION... NAME
+	rm -f "$sandbox/stop" "$sandbox/began"
+	env "$@" sh -c '
+		env >"$0/env"; touch "$0/began"; until [ -e "$0/stop" ]; do sleep 0.05; done' \
+		"$sandbox" >"$sandbox/out" 2>"$sandbox/err" 3>&- &
+	runner=$!
+	until_true test -e "$sandbox/began"
+	guard=$(pgrep -P "$runner")
+}
+
+stop_laden() {
+	touch "$sandbox/stop"
+	await "$runner"
+	exits 0
+}
+
+# Neither redlock nor its guard would leave the password in a core dump.
+dumps_no_secret() { # NAME, which they have
+	local pid
+	for pid in $runner $guard; do
+		status=0
+		/usr/bin/python3 "$BATS_TEST_DIRNAME/dump.py" "$pid" "$sandbox/core" || status=$?
+		[ "$status" -ne 77 ] || skip "the memory of a process may not be read here"
+		exits 0
+		grep -qF -e "$1" "$sandbox/core" # it is that memory
+		run grep -c -aF -e wOrk -e 'er%401' -e 'er@1' "$sandbox/core"
+		[ "$output" = 0 ] || { echo "$pid: $(strings "$sandbox/core" | grep -F -e wOrk -e er%401 -e er@1)"; false; }
+	done
+}
+
+in_environment() { # TEXT of the command's
+	grep -qF -e "$1" "$sandbox/env"
+}
+
+@test "run: the command does not inherit what redlock logs in with, nor would a core dump show it" {
+	start_laden REDLOCK_URLS="$(urls worker:wOrk%2Fer%401:x)" REDLOCK_AUTH=wOrkUnused REDISCLI_AUTH=other \
+		REDIS_URL=redis://:app@10.0.0.1 "$REDLOCK_BIN" run secrets-20
+	dumps_no_secret secrets-20
+	stop_laden
+	in_environment "REDLOCK_URLS=$(urls worker)"
+	run ! in_environment wOrk
+	run ! in_environment REDLOCK_AUTH
+	# These are the command's own, and those of other programs.
+	in_environment REDISCLI_AUTH=other
+	in_environment REDIS_URL=redis://:app@10.0.0.1
+}
+
+@test "run: REDLOCK_AUTH is not inherited, nor in a core dump" {
+	start_laden REDLOCK_URLS=local REDLOCK_USER=worker REDLOCK_AUTH=wOrk/er@1:x "$REDLOCK_BIN" run secrets-21
+	dumps_no_secret secrets-21
+	stop_laden
+	run ! in_environment wOrk
+}
+
+@test "run: passwords of arguments and files are not in a core dump" {
+	start_laden "$REDLOCK_BIN" run -r "$(urls worker:wOrk%2Fer%401:x)" secrets-22
+	dumps_no_secret secrets-22
+	stop_laden
+	printf 'wOrk/er@1:x\n' >"$sandbox/password"
+	start_laden REDLOCK_URLS=local "$REDLOCK_BIN" run --user worker --password-file "$sandbox/password" secrets-23
+	dumps_no_secret secrets-23
+	stop_laden
+	# A line of a configuration has 197 bytes at most.
+	: >"$sandbox/secret.conf"
+	for url in $(urls worker:wOrk%2Fer%401:x | tr , ' '); do
+		echo "url = $url" >>"$sandbox/secret.conf"
+	done
+	start_laden "$REDLOCK_BIN" run --config "$sandbox/secret.conf" secrets-24
+	dumps_no_secret secrets-24
+	stop_laden
+}
+
+@test "a password file that others can read is warned about" {
+	printf 'wOrk/er@1:x\n' >"$sandbox/open"
+	warns_at() { # MODE OWNER
+		chmod "$1" "$sandbox/open"
+		[ "$(id -u)" -ne 0 ] || chown "$2" "$sandbox/open"
+		REDLOCK_URLS=local run --separate-stderr rl status --user worker --password-file "$sandbox/open"
+		exits 0
+		[[ $stderr == *"open can be read by others"* ]]
+	}
+	warns_at 644 0
+	run ! warns_at 600 0
+	warns_at 604 0
+	# A file of root's for one group is meant so.
+	if [ "$(id -u)" -eq 0 ]; then
+		run ! warns_at 640 0
+		warns_at 640 65534
+	else
+		warns_at 640 0
+	fi
+	run --separate-stderr env REDLOCK_URLS=local "$REDLOCK_BIN" status --user worker --password-file <(printf 'wOrk/er@1:x\n')
+	exits 0
+	[ -z "$stderr" ]
+}

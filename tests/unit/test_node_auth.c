@@ -2,6 +2,7 @@
 /* New credentials for a node: what is sent, when, and what an answer changes; and that old ones leave
  * nothing. */
 #include "core/quorum.h"
+#include "os/secret.h"
 #include "scene.h"
 
 static struct scene scene;
@@ -23,10 +24,10 @@ static void say(struct scene *s, const char *bytes)
 static void change(struct scene *s, const char *user, const char *password)
 {
 	struct rl_endpoint *e = &s->node.endpoint;
-	free(e->user);
-	free(e->password);
-	e->user = user != NULL ? strdup(user) : NULL;
-	e->password = password != NULL ? strdup(password) : NULL;
+	rl_secret_free(e->user);
+	rl_secret_free(e->password);
+	e->user = user != NULL ? rl_secret_copy(user, strlen(user)) : NULL;
+	e->password = password != NULL ? rl_secret_copy(password, strlen(password)) : NULL;
 	rl_auth_renew(&s->node, s->now_ns);
 }
 
@@ -391,7 +392,7 @@ static bool contains(const struct rl_outbox *o, size_t used, const char *text)
 static void wiped_when_answered(void **state)
 {
 	(void)state;
-	struct rl_endpoint e = {.password = strdup("hunter22")};
+	struct rl_endpoint e = {.password = rl_secret_copy("hunter22", 8)};
 	struct rl_outbox o = {0};
 	char filler[200];
 	memset(filler, '.', sizeof filler);
@@ -412,7 +413,7 @@ static void wiped_when_answered(void **state)
 	rl_outbox_pop(&o);
 	assert_false(contains(&o, used, "hunter22"));
 	rl_outbox_free(&o);
-	free(e.password);
+	rl_secret_free(e.password);
 }
 
 int main(void)

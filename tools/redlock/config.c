@@ -156,7 +156,7 @@ static void check_readable(struct reading *reading)
 {
 	struct stat status;
 
-	if (reading->has_password && fstat(fileno(reading->file), &status) == 0 && (status.st_mode & 077) != 0)
+	if (reading->has_password && fstat(fileno(reading->file), &status) == 0 && secret_is_exposed(&status))
 		reading->readable[reading->of_user] = strdup(reading->path);
 }
 
@@ -171,6 +171,7 @@ static void warn_readable(const struct reading *reading)
 /* A file that is not there is empty, unless it was asked for. */
 static int read_file(struct reading *reading, const char *path, bool of_user, bool asked)
 {
+	char buffer[4096]; /* of the stream; it is wiped here */
 	int line;
 
 	reading->path = path;
@@ -184,6 +185,7 @@ static int read_file(struct reading *reading, const char *path, bool of_user, bo
 		complain("%s: %s", path, strerror(errno));
 		return EXIT_CONFIG;
 	}
+	setvbuf(reading->file, buffer, _IOFBF, sizeof(buffer));
 	line = ini_parse_stream(read_line, reading, take_line, reading);
 	if (line != 0 && !reading->failed) {
 		reading->line = (unsigned)line;
@@ -191,6 +193,7 @@ static int read_file(struct reading *reading, const char *path, bool of_user, bo
 	}
 	check_readable(reading);
 	fclose(reading->file);
+	explicit_bzero(buffer, sizeof(buffer));
 	reading->file = NULL;
 	reading->path = NULL;
 	return reading->failed ? EXIT_CONFIG : EXIT_OK;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "secret.h"
+
 enum { LINE_MAX_BYTES = 8192 };
 
 /* The last gate: whatever a line is made of, no byte of it moves a cursor or begins another line. One write
@@ -18,6 +20,7 @@ __attribute__((format(printf, 3, 0))) static void put(FILE *out, const char *beg
 	char line[LINE_MAX_BYTES], shown[2 * LINE_MAX_BYTES];
 
 	vsnprintf(line, sizeof(line), format, arguments);
+	secret_blank_words(line); /* whatever was quoted: a URL in the wrong place, say */
 	fprintf(out, "%s%s\n", begin, harmless(line, shown, sizeof(shown)));
 }
 

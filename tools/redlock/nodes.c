@@ -48,7 +48,7 @@ static int add_list(const char *source, const char *list, struct text_list *ret)
 		from = comma ? comma + 1 : NULL;
 	}
 	if (copy)
-		memset(copy, 0, strlen(list));
+		explicit_bzero(copy, strlen(list)); /* it has been cut in pieces */
 	free(copy);
 	return code;
 }

@@ -56,6 +56,75 @@ bool secret_blank_urls(char *text)
 	return found;
 }
 
+void secret_blank_words(char *line)
+{
+	for (char *at = strstr(line, "://"); at; at = strstr(at, "://")) {
+		at += 3;
+		(void)blank_userinfo(at, at + strcspn(at, " \t\r\n\'\""));
+	}
+}
+
+/* Cuts [from, to) out of its text, and leaves nothing behind its new end. */
+static void cut(char *from, const char *to)
+{
+	const size_t rest = strlen(to), gone = (size_t)(to - from);
+
+	memmove(from, to, rest);
+	explicit_bzero(from + rest, gone);
+}
+
+void secret_strip_urls(char *text)
+{
+	for (char *from = strstr(text, "://"); from; from = strstr(from, "://")) {
+		char *next, *at, *colon;
+
+		from += 3;
+		next = strstr(from, "://");
+		at = *from == '/' ? NULL : last_at_sign(from, next ? next : from + strlen(from));
+		colon = at ? memchr(from, ':', (size_t)(at - from)) : NULL;
+		if (colon)
+			cut(colon, colon == from ? at + 1 : at);
+	}
+}
+
+static const struct {
+	const char *name;
+	bool is_urls; /* else a password */
+	bool is_ours; /* else another program's, which the command may be */
+} secret_variables[] = {{"REDLOCK_AUTH", false, true},
+                        {"REDLOCK_URLS", true, true},
+                        {"REDISCLI_AUTH", false, false},
+                        {"VALKEYCLI_AUTH", false, false},
+                        {"REDIS_URL", true, false}};
+
+void secret_wipe_environment(bool heirs)
+{
+	for (size_t i = 0; i < sizeof(secret_variables) / sizeof(secret_variables[0]); i++) {
+		char *value = getenv(secret_variables[i].name);
+
+		if (!value || (heirs && !secret_variables[i].is_ours))
+			continue;
+		if (secret_variables[i].is_urls)
+			secret_strip_urls(value);
+		else
+			explicit_bzero(value, strlen(value));
+	}
+}
+
+__attribute__((noinline)) void secret_wipe_stack(void)
+{
+	char deep[16384];
+
+	explicit_bzero(deep, sizeof(deep));
+}
+
+bool secret_is_exposed(const struct stat *status)
+{
+	const mode_t closed = status->st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+
+	return S_ISREG(status->st_mode) && (status->st_mode & closed) != 0;
+}
+
 /* NULL: what is wrong with it. */
 static const char *check_text(char *text, size_t length)
 {

@@ -4,10 +4,29 @@
 #define REDLOCK_TOOL_SECRET_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* Overwrites the password bytes of every URL in the text, in place. The text is part of argv, which every
  * user can read with ps(1). True when there was one. */
 bool secret_blank_urls(char *text);
+
+/* The same for a message, in which a URL ends with its word. */
+void secret_blank_words(char *line);
+
+/* Takes the passwords, with their colons, out of the URLs in the text, in place. */
+void secret_strip_urls(char *text);
+
+/* Overwrites what the environment of this process says of passwords, once it was read: /proc and a core dump
+ * show it. `heirs`: variables that the command inherits stay; those are the ones of other programs, and
+ * REDLOCK_URLS without its passwords. */
+void secret_wipe_environment(bool heirs);
+
+/* Overwrites the part of the stack that is not in use: system libraries leave lines of files there. */
+void secret_wipe_stack(void);
+
+/* Whether a file with a password can be read by too many: by its group, unless it is root's, or by all. What
+ * is not a file has no such thing. */
+bool secret_is_exposed(const struct stat *status);
 
 /* Reads a password: the file without its last line end. Returns it (secret_free() it), or NULL after it has
  * said on stderr what is wrong. */

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -130,16 +131,35 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	return error == 0 ? EXIT_OK : refused(settings, error, error_text);
 }
 
+static void warn_exposed(const struct settings *settings)
+{
+	struct stat status;
+
+	if (stat(settings->password_file, &status) == 0 && secret_is_exposed(&status))
+		say(settings, "warning: --password-file %s can be read by others; chmod 600 it",
+		    settings->password_file);
+}
+
 /* False: it was asked for and not had. */
 static bool find_password(const struct settings *settings, char **ret)
 {
 	if (settings->ask_password)
 		*ret = secret_ask();
-	else if (settings->password_file)
+	else if (settings->password_file) {
 		*ret = secret_read(settings->password_file);
-	else
+		warn_exposed(settings);
+	} else
 		*ret = secret_of_environment();
 	return *ret || (!settings->ask_password && !settings->password_file);
+}
+
+/* The client has them now. Who asks later what the settings say wants no password. */
+static void forget_secrets(const struct settings *settings)
+{
+	for (size_t i = 0; i < settings->urls.count; i++)
+		(void)secret_blank_urls(settings->urls.items[i]);
+	secret_wipe_environment(false);
+	secret_wipe_stack();
 }
 
 int session_open(struct session *session, const struct settings *settings)
@@ -163,6 +183,7 @@ int session_open(struct session *session, const struct settings *settings)
 out:
 	secret_free(password);
 	text_list_free(&urls);
+	forget_secrets(settings);
 	return code;
 }
 

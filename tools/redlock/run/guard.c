@@ -14,6 +14,7 @@
 
 #include "../clock.h"
 #include "../exit_codes.h"
+#include "../secret.h"
 #include "../streams.h"
 #include "family.h"
 
@@ -242,6 +243,10 @@ static _Noreturn void be_guard(struct post *post)
 {
 	sigset_t all, children;
 
+	for (size_t i = 0; i < post->launch->urls->count; i++)
+		(void)secret_blank_urls(post->launch->urls->items[i]);
+	secret_wipe_environment(true);
+	secret_wipe_stack();
 	/* In a group of its own it is not stopped by Ctrl-Z, nor killed with redlock's group. */
 	(void)setpgid(0, 0);
 	(void)prctl(PR_SET_NAME, "redlock-guard");

@@ -15,7 +15,7 @@
 
 static bool is_ours(const char *variable)
 {
-	static const char *const names[] = {"REDLOCK_NAME=", SHARE_TOKEN_IS, "REDLOCK_TTL_MS="};
+	static const char *const names[] = {"REDLOCK_NAME=", SHARE_TOKEN_IS, "REDLOCK_TTL_MS=", "REDLOCK_AUTH="};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(variable, names[i], strlen(names[i])) == 0)
@@ -23,7 +23,7 @@ static bool is_ours(const char *variable)
 	return false;
 }
 
-/* Those of an outer `redlock run` are left out. */
+/* Those of an outer `redlock run` are left out, and the password. */
 static size_t copy_others(char **ret)
 {
 	size_t count = 0;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "../options.h"
 #include "share.h"
 #include "watch.h"
 
@@ -14,16 +15,17 @@ struct launch {
 	char *const *argv;
 	const char *name;
 	uint64_t ttl_ms;
-	sigset_t mask;       /* as redlock found it */
-	bool own_group;      /* else the group of redlock, which gets the signals of a terminal */
-	pid_t group;         /* that group */
-	bool die_with_guard; /* KILL from the kernel when the guard ends */
-	char **environment;  /* by launch_prepare() */
+	sigset_t mask;                /* as redlock found it */
+	bool own_group;               /* else the group of redlock, which gets the signals of a terminal */
+	pid_t group;                  /* that group */
+	bool die_with_guard;          /* KILL from the kernel when the guard ends */
+	const struct text_list *urls; /* of the nodes: the guard forgets their passwords */
+	char **environment;           /* by launch_prepare() */
 };
 
-/* Makes the command's environment: ours with REDLOCK_NAME, REDLOCK_TTL_MS and, from the page, REDLOCK_TOKEN.
- * Ahead of need, because the new process would begin with the page faults of snprintf() and setenv(), a
- * dozen. False: out of memory. */
+/* Makes the command's environment: ours without REDLOCK_AUTH, and with REDLOCK_NAME, REDLOCK_TTL_MS and, from
+ * the page, REDLOCK_TOKEN. Ahead of need, because the new process would begin with the page faults of
+ * snprintf() and setenv(), a dozen. False: out of memory. */
 bool launch_prepare(struct launch *launch, struct run_share *share);
 void launch_free(struct launch *launch);
 

@@ -168,6 +168,7 @@ static int make_guard(struct run *run)
 	struct launch launch = {.argv = run->order->argv,
 	                        .name = run->order->name,
 	                        .ttl_ms = run->settings->ttl_ms,
+	                        .urls = &run->settings->urls,
 	                        .mask = run->inbox.mask,
 	                        .own_group = !run->has_terminal && !run->settings->foreground,
 	                        .group = getpgrp(),
