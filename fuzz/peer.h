@@ -18,6 +18,7 @@ enum { PEER_TOKENS = 256, PEER_GHOSTS = 16, PEER_QUEUE = 1024 };
 struct peer_token {
 	enum redlock_vote_code vote; /* of its SET; PENDING: none yet */
 	bool set_on_wire;            /* all bytes of it */
+	bool said_yes;               /* to it */
 	bool release_asked;          /* as owed */
 	bool release_on_wire;
 };
@@ -61,6 +62,8 @@ struct peer {
 	unsigned valued; /* GETRANGEs behind the last WATCH */
 	unsigned queued;
 	unsigned answered;
+	unsigned login; /* how many were, with the last AUTH on an open connection; 0: none was heard */
+	bool odd;       /* it has said what was not asked for, or left an answer out */
 	struct peer_token tokens[PEER_TOKENS];
 	unsigned token_count;
 	struct peer_ghost ghosts[PEER_GHOSTS];
@@ -74,8 +77,11 @@ void peer_listen(struct peer *peer);
 /* Answers the oldest command in the right shape; two bytes of the feed say what. */
 void peer_answer(struct peer *peer, struct feed *feed);
 
+/* Leaves out the answer to the oldest command. */
+void peer_leave_out(struct peer *peer);
+
 /* Says one of the lines that servers say, whatever was asked. */
-void peer_say(struct feed *feed);
+void peer_say(struct peer *peer, struct feed *feed);
 
 /* The SET of a token has an unknown outcome: the connection has become a ghost. */
 void peer_note_ghost(struct peer *peer);

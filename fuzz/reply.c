@@ -130,6 +130,7 @@ static void check_reply(const struct rl_answer *a)
 /* A SET of which the outcome is unknown was sent, and its connection is the next one's ghost. */
 static void take_set_vote(struct world *w, struct peer_token *t, enum redlock_vote_code vote)
 {
+	must(vote != REDLOCK_VOTE_YES || t->said_yes || w->peer.odd);
 	t->vote = vote;
 	if (w->node.link == RL_LINK_BROKEN && may_exist(vote))
 		peer_note_ghost(&w->peer);
@@ -176,6 +177,8 @@ static void turn(struct world *w)
 	if (fake_os.fd >= 0)
 		rl_node_ready(&w->node, fake_os.watch_id, events, w->now_ns);
 	pull_all(w);
+	if (w->node.login_by_ns == 0 && rl_auth_is_due(&w->node))
+		rl_auth_begin(&w->node, w->now_ns);
 	rl_node_flush(&w->node);
 }
 
@@ -183,6 +186,7 @@ static void say_bytes(struct world *w)
 {
 	const uint8_t *bytes;
 	size_t size = feed_take(&w->feed, feed_byte(&w->feed), &bytes);
+	w->peer.odd = true;
 	fake_os_say(bytes, size);
 }
 
@@ -190,6 +194,7 @@ static void say_much(struct world *w)
 {
 	static char many[4096];
 	memset(many, feed_byte(&w->feed), sizeof many);
+	w->peer.odd = true;
 	for (unsigned i = feed_below(&w->feed, 32); i > 0; i--)
 		fake_os_say(many, sizeof many);
 }
@@ -279,7 +284,7 @@ static void step(struct world *w)
 		peer_answer(&w->peer, &w->feed);
 		break;
 	case 7: /* h */
-		peer_say(&w->feed);
+		peer_say(&w->peer, &w->feed);
 		break;
 	case 8: /* i */
 		say_bytes(w);
@@ -302,7 +307,7 @@ static void step(struct world *w)
 	case 14: /* o */
 		rl_node_connect(&w->node, w->now_ns);
 		break;
-	case 15: /* p: one part of a turn alone */
+	case 15: /* p: one part of a turn alone, new credentials, an answer that is left out */
 		more = feed_byte(&w->feed);
 		if ((more & 1) != 0 && fake_os.fd >= 0)
 			rl_node_ready(&w->node, fake_os.watch_id, more >> 1 & 3, w->now_ns);
@@ -312,6 +317,10 @@ static void step(struct world *w)
 			rl_node_flush(&w->node);
 		if ((more & 32) != 0)
 			say_much(w);
+		if ((more & 64) != 0)
+			rl_auth_renew(&w->node, w->now_ns);
+		if ((more & 128) != 0)
+			peer_leave_out(&w->peer);
 		break;
 	}
 	peer_listen(&w->peer);

@@ -211,6 +211,43 @@ static void test_refused_with_answers_pending(void **state)
 	redlock_close(rival);
 }
 
+/* One node after the other, so that a server that hangs costs its own vote only; and not for ever. What waits
+ * for its login is sent before the client is closed. */
+static void test_one_after_the_other(void **state)
+{
+	(void)state;
+	change_password("one", "");
+	change_password("two", "");
+	redlock_client *client = open_as("worker", "one");
+	redlock_lock *lock = fixture_lock(client, "one-by-one", WAIT_LONG_TTL_MS, 0);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_soon(all_connected(client));
+	int before = logins(1);
+	server_pause(&servers.server[0]);
+	uint64_t start_ns = wait_now_ns();
+	expect_ok(NULL, redlock_set_credentials(client, "worker", "two"));
+	expect_ok(lock, redlock_extend(lock, 0));
+	int after = logins(1);
+	if (wait_elapsed_ms(start_ns) < 4000)
+		assert_int_equal(after, before);
+	assert_driven(client, logins(1) == before + 1 && logins(2) > 0);
+	assert_true(wait_elapsed_ms(start_ns) >= 4000);
+	server_resume(&servers.server[0]);
+	assert_soon(all_connected(client));
+	expect_ok(lock, redlock_release(lock));
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+
+	server_pause(&servers.server[0]);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(NULL, redlock_set_credentials(client, "worker", "one"));
+	expect_ok(lock, redlock_release(lock));
+	assert_true(redlock_drain(client, 10) > 0);
+	redlock_lock_free(lock);
+	redlock_close(client);
+	server_resume(&servers.server[0]);
+	assert_soon(servers_with_key(&servers, 3, "one-by-one") == 0);
+}
+
 /* What the URL of a node says stays its own. */
 static void test_own_credentials_stay(void **state)
 {
@@ -384,6 +421,7 @@ int main(void)
 	    cmocka_unit_test(test_refused),
 	    cmocka_unit_test(test_own_credentials_stay),
 	    cmocka_unit_test(test_refused_with_answers_pending),
+	    cmocka_unit_test(test_one_after_the_other),
 	    cmocka_unit_test(test_any_thread),
 	    cmocka_unit_test(test_nothing_is_left),
 	};

@@ -144,7 +144,7 @@ ROWS = [
 	("freeing a handle does not release", 6, "src/handle.c",
 		"rl_operate(c, lock, (struct rl_event){.kind = RL_EV_RELEASE});", ";"),
 	("close: what was asked last is not sent", 6, "src/client.c",
-		"if (!child)\n\t\trl_settle(c);", ""),
+		"rl_credentials_end(c);\n\t\trl_settle(c);", ""),
 	# ---- 7 ----
 	("a round has no deadline", 7, LOCK,
 		".deadline_ns = rl_time_min(rl_time_add(now, l->rules.node_timeout_ns), until),",
