@@ -119,7 +119,18 @@ static void run_command_info(struct call *c)
 
 /* FOREIGN: the library never sends it. AT_ONCE: never queued. */
 /* INSIDE: it sends it only in a transaction. */
-enum { ANYBODY = 1, WHILE_LOADING = 2, WHILE_BUSY = 4, FOREIGN = 8, INSIDE = 16, WRITES = 32, AT_ONCE = 64 };
+/* GROWS: what it writes needs memory. BESIDE: Valkey 9.1 runs it beside a script. */
+enum {
+	ANYBODY = 1,
+	WHILE_LOADING = 2,
+	WHILE_BUSY = 4,
+	FOREIGN = 8,
+	INSIDE = 16,
+	WRITES = 32,
+	AT_ONCE = 64,
+	GROWS = 128,
+	BESIDE = 256
+};
 
 static const struct command {
 	const char *name; /* in lower case, with the subcommand as servers write it */
@@ -128,7 +139,7 @@ static const struct command {
 	unsigned flags;
 	void (*run)(struct call *c);
 } commands[] = {
-    {"set", 3, MAX_WORDS, WRITES, run_set},
+    {"set", 3, MAX_WORDS, WRITES | GROWS, run_set},
     {"multi", 1, 1, WHILE_LOADING | WHILE_BUSY | AT_ONCE, run_multi},
     {"exec", 1, 1, WHILE_LOADING | AT_ONCE, run_exec},
     {"watch", 2, MAX_WORDS, WHILE_LOADING | WHILE_BUSY | AT_ONCE, run_watch},
@@ -139,19 +150,19 @@ static const struct command {
     {"delifeq", 3, 3, WRITES, run_delifeq},
     {"evalsha", 3, 6, 0, run_evalsha},
     {"eval", 3, 6, 0, run_eval},
-    {"client|id", 2, 2, WHILE_LOADING, run_client_id},
+    {"client|id", 2, 2, WHILE_LOADING | BESIDE, run_client_id},
     {"client|kill", 3, 4, WHILE_LOADING, run_client_kill},
     {"info", 1, 2, WHILE_LOADING, run_info},
     {"auth", 2, 3, ANYBODY | WHILE_LOADING | WHILE_BUSY, run_auth},
-    {"select", 2, 2, WHILE_LOADING, run_select},
+    {"select", 2, 2, WHILE_LOADING | BESIDE, run_select},
     {"ping", 1, 2, FOREIGN, run_ping},
     {"get", 2, 2, FOREIGN, run_get},
     {"del", 2, 2, INSIDE | WRITES, run_del},
     {"pexpire", 3, 3, INSIDE | WRITES, run_pexpire},
     {"pttl", 2, 2, 0, run_pttl},
     {"type", 2, 2, INSIDE, run_type},
-    {"hset", 4, 4, FOREIGN | WRITES, run_hset},
-    {"rpush", 3, 3, FOREIGN | WRITES, run_rpush},
+    {"hset", 4, 4, FOREIGN | WRITES | GROWS, run_hset},
+    {"rpush", 3, 3, FOREIGN | WRITES | GROWS, run_rpush},
     {"script|flush", 2, 2, FOREIGN, run_script_flush},
 };
 
@@ -167,9 +178,11 @@ static const char *refusal(const struct call *c, const struct command *command)
 	if (c->node->mode == MODE_LOADING &&
 	    ((command->flags & WHILE_LOADING) == 0 || (exec && multi_has_commands(c))))
 		return "-LOADING Redis is loading the dataset in memory";
-	if (c->node->mode == MODE_BUSY && (command->flags & WHILE_BUSY) == 0)
+	unsigned beside = WHILE_BUSY | (c->node->is_valkey_9 ? BESIDE : 0);
+	if (c->node->mode == MODE_BUSY && (command->flags & beside) == 0)
 		return "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
-	if (queues && c->node->mode == MODE_OOM) /* a queue needs memory */
+	bool needs_memory = !c->node->queues_when_full || (command->flags & GROWS) != 0;
+	if (queues && c->node->mode == MODE_OOM && needs_memory) /* so does the queue */
 		return "-OOM command not allowed when used memory > 'maxmemory'.";
 	if ((queues && (command->flags & WRITES) != 0) || (exec && multi_writes(c)))
 		return call_write_refused(c);
@@ -214,10 +227,25 @@ static const struct command *look_up(const struct call *c)
 	return NULL;
 }
 
+/* The words behind a command, as servers quote them: in 128 characters, and on one line. */
+static const char *quoted_words(const struct call *c)
+{
+	static char text[256];
+	size_t used = 0;
+	text[0] = '\0';
+	for (unsigned i = 1; i < c->count && used < 128; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "'%.*s' ",
+		                         (int)(c->words[i].size < 128 - used ? c->words[i].size : 128 - used),
+		                         c->words[i].at);
+	for (char *at = text; (at = strpbrk(at, "\r\n")) != NULL; at++)
+		*at = ' ';
+	return text;
+}
+
 /* For the differential test: what a server says to what the library never sends. */
 static void refuse_unknown(struct call *c)
 {
-	char text[128];
+	char text[384];
 	struct bytes name = c->words[0], sub = c->count > 1 ? c->words[1] : (struct bytes){"", 0};
 	bool container = word_is(name, "CLIENT") || word_is(name, "SCRIPT");
 	multi_fail(c);
@@ -228,9 +256,8 @@ static void refuse_unknown(struct call *c)
 		snprintf(text, sizeof text, "-ERR unknown subcommand '%.*s'. Try %s HELP.", (int)sub.size, sub.at,
 		         word_is(name, "CLIENT") ? "CLIENT" : "SCRIPT");
 	else
-		snprintf(text, sizeof text, "-ERR unknown command '%.*s', with args beginning with: %s%.*s%s",
-		         (int)name.size, name.at, c->count > 1 ? "'" : "", (int)sub.size, sub.at,
-		         c->count > 1 ? "' " : "");
+		snprintf(text, sizeof text, "-ERR unknown command '%.*s', with args beginning with: %s",
+		         (int)name.size, name.at, quoted_words(c));
 	call_reply(c, text);
 }
 
@@ -271,7 +298,10 @@ void call_execute(struct call *c)
 		check_fail(c->w, VIOLATION_PROTOCOL, "command '%.*s' with %u words", (int)c->words[0].size,
 		           c->words[0].at, c->count);
 	c->w->cover->commands++;
-	if (command == NULL)
+	bool anybody = c->conn->session.greeted || (command != NULL && (command->flags & ANYBODY) != 0);
+	if (c->node->is_valkey_9 && !anybody && !counted)
+		call_reply(c, "-NOAUTH Authentication required.");
+	else if (command == NULL)
 		refuse_unknown(c);
 	else if (!counted)
 		refuse_count(c, command);

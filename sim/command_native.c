@@ -33,9 +33,8 @@ static void delete_value(struct call *c, struct bytes value, const char *wrongty
 void run_delex(struct call *c)
 {
 	if (!word_is(c->words[2], "IFEQ"))
-		call_reply(c, "-ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE");
-	else
-		delete_value(c, c->words[3], "-ERR Key should be of string type if conditions are specified");
+		check_fail(c->w, VIOLATION_PROTOCOL, "DELEX without IFEQ");
+	delete_value(c, c->words[3], "-ERR Key should be of string type if conditions are specified");
 }
 
 void run_delifeq(struct call *c)

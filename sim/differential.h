@@ -29,8 +29,8 @@ void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS]);
 void step_print(const struct step *s);
 
 /* Counts what came up; and prints what did not: how many kinds that is. */
-void step_count(const struct step *s, const struct buffer *answer);
-int steps_missing(void);
+void step_count(const struct step *s, const struct buffer *answer, enum node_native native);
+int steps_missing(enum node_native native);
 
 /* What the server and the modelled node are like for some steps. */
 enum phase { PHASE_NORMAL, PHASE_OOM, PHASE_MISCONF, PHASE_READONLY, PHASE_BUSY, PHASE_PASSWORD, PHASES };
@@ -47,6 +47,9 @@ struct pair {
 struct diff {
 	const char *program; /* as it was typed */
 	const char *server_program;
+	char server_name[32]; /* "redis-7.0.15" */
+	int64_t off_ms;       /* its clock, of what it says */
+	bool modelled;        /* the very server that the model is made after */
 	uint64_t seed;
 	uint64_t steps;
 	struct world world;

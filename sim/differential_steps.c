@@ -10,10 +10,12 @@
 #include "net/script.h"
 
 /* The first word of a command, and how the answer began. */
-static const struct {
+struct kind {
 	const char *command;
 	const char *answer;
-} kinds[] = {
+};
+
+static const struct kind kinds[] = {
     {"SET", "+OK"},
     {"SET", "$-1"},
     {"SET", "-ERR syntax"},
@@ -86,7 +88,6 @@ static const struct {
     {"STRLEN", ":7"},
     {"STRLEN", ":0"},
     {"STRLEN", "-WRONGTYPE"},
-    {"COMMAND", "*2\r\n$-1\r\n$-1\r\n"},
     {"WATCH", "+OK"},
     {"WATCH", "-ERR wrong number"},
     {"EXEC", "-ERR EXEC without MULTI"},
@@ -101,9 +102,28 @@ static const struct {
     {"MULTI", "+OK\r\n-BUSY"},
     {"MULTI", "-NOAUTH"},
 };
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+enum { KINDS = sizeof kinds / sizeof kinds[0], NATIVE_KINDS = 6 };
 
-static uint64_t seen[KINDS];
+/* What a server answers that has none of the comparing commands, or one. */
+static const struct kind native_kinds[][NATIVE_KINDS] = {
+    [NATIVE_NONE] = {{"COMMAND", "*2\r\n$-1\r\n$-1\r\n"},
+                     {"DELEX", "-ERR unknown command"},
+                     {"DELIFEQ", "-ERR unknown command"}},
+    [NATIVE_DELEX] = {{"COMMAND", "*2\r\n*"},
+                      {"DELEX", ":1"},
+                      {"DELEX", ":0"},
+                      {"DELEX", "-ERR Key should be of string type"},
+                      {"DELEX", "-READONLY"},
+                      {"DELIFEQ", "-ERR unknown command"}},
+    [NATIVE_DELIFEQ] = {{"COMMAND", "*2\r\n$-1\r\n*"},
+                        {"DELIFEQ", ":1"},
+                        {"DELIFEQ", ":0"},
+                        {"DELIFEQ", "-WRONGTYPE"},
+                        {"DELIFEQ", "-READONLY"},
+                        {"DELEX", "-ERR unknown command"}},
+};
+
+static uint64_t seen[KINDS], native_seen[NATIVE_KINDS];
 
 /* ---- words ---- */
 
@@ -226,6 +246,16 @@ static void draw_other_type(struct step *s, struct prng *p)
 	add_value(s, p);
 }
 
+static void draw_native(struct step *s, struct prng *p)
+{
+	bool delex = prng_chance(p, 500);
+	add(s, delex ? "DELEX" : "DELIFEQ");
+	add_key(s, p);
+	if (delex)
+		add(s, "IFEQ");
+	add_value(s, p);
+}
+
 static void draw_script(struct step *s, struct prng *p)
 {
 	enum rl_script script = (enum rl_script)prng_below(p, RL_SCRIPT_COUNT);
@@ -307,6 +337,8 @@ void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
 		draw_set(s, p);
 	else if (kind < 40)
 		draw_script(s, p);
+	else if (kind < 46)
+		draw_native(s, p);
 	else if (kind < 66)
 		draw_of_key(s, p);
 	else if (kind < 70)
@@ -332,24 +364,36 @@ void step_print(const struct step *s)
 
 /* ---- what came up ---- */
 
-void step_count(const struct step *s, const struct buffer *answer)
+static void count(const struct kind *of, int size, uint64_t *counts, const struct step *s,
+                  const struct buffer *answer)
 {
 	const char *command = s->in_multi ? "MULTI" : s->text[0];
-	for (int i = 0; i < KINDS; i++) {
-		size_t size = strlen(kinds[i].answer);
-		if (strcasecmp(command, kinds[i].command) == 0 && answer->length >= size &&
-		    memcmp(buffer_front(answer), kinds[i].answer, size) == 0)
-			seen[i]++;
+	for (int i = 0; i < size && of[i].command != NULL; i++) {
+		size_t length = strlen(of[i].answer);
+		if (strcasecmp(command, of[i].command) == 0 && answer->length >= length &&
+		    memcmp(buffer_front(answer), of[i].answer, length) == 0)
+			counts[i]++;
 	}
 }
 
-int steps_missing(void)
+void step_count(const struct step *s, const struct buffer *answer, enum node_native native)
 {
-	int missing = 0;
-	for (int i = 0; i < KINDS; i++)
-		if (seen[i] == 0) {
-			printf("never happened: %s answered %s\n", kinds[i].command, kinds[i].answer);
-			missing++;
+	count(kinds, KINDS, seen, s, answer);
+	count(native_kinds[native], NATIVE_KINDS, native_seen, s, answer);
+}
+
+static int missing(const struct kind *of, int size, const uint64_t *counts)
+{
+	int count = 0;
+	for (int i = 0; i < size && of[i].command != NULL; i++)
+		if (counts[i] == 0) {
+			printf("never happened: %s answered %s\n", of[i].command, of[i].answer);
+			count++;
 		}
-	return missing;
+	return count;
+}
+
+int steps_missing(enum node_native native)
+{
+	return missing(kinds, KINDS, seen) + missing(native_kinds[native], NATIVE_KINDS, native_seen);
 }

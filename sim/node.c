@@ -95,6 +95,8 @@ void node_start(struct world *w, uint32_t node)
 	n->eval_denied = world_mishap(w, COVER_EVAL_DENIED);
 	n->native = world_mishap(w, COVER_NATIVE) ? (enum node_native)prng_between(&w->chaos, 1, 2) : NATIVE_NONE;
 	n->quiet_login = world_mishap(w, COVER_QUIET_LOGIN);
+	n->queues_when_full = n->native != NATIVE_NONE;
+	n->is_valkey_9 = n->native == NATIVE_DELIFEQ;
 	n->other_password = useless(w, COVER_NO_LOGIN, w->plan.password != NULL);
 	n->no_database = !n->other_password && useless(w, COVER_NO_DATABASE, w->plan.database != 0);
 	begin_process(w, n);

@@ -49,6 +49,8 @@ struct node {
 	bool info_denied;
 	bool eval_denied;
 	enum node_native native;
+	bool is_valkey_9;      /* what runs beside a script; who has not logged in is told so first */
+	bool queues_when_full; /* Redis 7.2, Valkey 8: only what needs memory is refused behind MULTI */
 	bool other_password;
 	bool quiet_login; /* as Redis 7.2 to 8.6 and Valkey 8: see run_auth() */
 	bool no_database;

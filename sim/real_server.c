@@ -32,9 +32,9 @@ static void run_server(const struct real_server *s, const char *path, pid_t pare
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
-	execl(path, path, "--port", "0", "--unixsocket", s->socket, "--dir", s->data, "--save", "",
-	      "--appendonly", "no", "--loglevel", "warning", "--logfile", "/dev/null", "--busy-reply-threshold",
-	      "1", "--databases", "16", (char *)NULL);
+	execlp(path, path, "--port", "0", "--unixsocket", s->socket, "--dir", s->data, "--save", "",
+	       "--appendonly", "no", "--loglevel", "warning", "--logfile", "/dev/null", "--busy-reply-threshold",
+	       "1", "--databases", "16", (char *)NULL);
 	_exit(EXIT_FAILURE);
 }
 
