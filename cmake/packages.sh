@@ -22,6 +22,8 @@ test_packages=(
 	libcmocka-dev  # unit tests
 	redis-tools    # redis-cli: the classic unlock script
 	openssl        # certificates of the TLS tests
+	mmdebstrap     # other servers, from other suites of Debian
+	patchelf       # runs them with their own libraries
 	python3-redis  # another language's lock on the same keys
 	bats           # tests of the command
 	python3        # fault tests, measurements

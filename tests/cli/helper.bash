@@ -15,6 +15,21 @@ start_cluster() { # NODES
 	make_sandbox
 	"$REDLOCK_BIN" cluster start -q --nodes "$1"
 	export REDLOCK_URLS=local
+	expect_wanted "$1"
+}
+
+# tests/servers says which servers the tests are for, as "valkey-9.1 redis-8.6": another one proves nothing.
+expect_wanted() { # NODES
+	local node name wanted
+	read -ra wanted <<<"${REDLOCK_TEST_SERVERS-}"
+	((${#wanted[@]})) || return 0
+	for ((node = 1; node <= $1; node++)); do
+		name=${wanted[node % ${#wanted[@]}]}
+		on_node "$node" info server | grep -q "^${name%-*}_version:${name#*-}\\." || {
+			echo "node $node is not $name"
+			return 1
+		}
+	done
 }
 
 # The processes that run in the sandbox, one id per line.

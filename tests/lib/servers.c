@@ -97,6 +97,27 @@ static bool wait_for_answer(struct server *server)
 	return true;
 }
 
+/* tests/servers says which servers the tests are for, as "valkey-9.1 redis-8.6": another one proves nothing.
+ */
+static void expect_wanted(const struct server *server, unsigned index)
+{
+	char names[256], line[64], *word[SERVERS_MAX], *rest = NULL;
+	const char *wanted = getenv("REDLOCK_TEST_SERVERS");
+	unsigned count = 0;
+	struct raw_reply reply;
+	if (wanted == NULL)
+		return;
+	snprintf(names, sizeof names, "%s", wanted);
+	for (char *at = strtok_r(names, " ", &rest); at != NULL && count < SERVERS_MAX;
+	     at = strtok_r(NULL, " ", &rest))
+		word[count++] = at;
+	/* Valkey tells a version of Redis too, which is none that is asked for. */
+	const char *name = word[index % count], *dash = strchr(name, '-');
+	snprintf(line, sizeof line, "\n%.*s_version:%s.", (int)(dash - name), name, dash + 1);
+	if (strstr(server_ask(server, &reply, "INFO", "server", NULL), line) == NULL)
+		child_die("a redis-server is not the one that REDLOCK_TEST_SERVERS names");
+}
+
 static void name_paths(struct servers *servers, unsigned index)
 {
 	struct server *server = &servers->server[index];
@@ -135,6 +156,7 @@ void servers_start(struct servers *servers, unsigned count, const char *const *e
 			take_port(&servers->server[i]);
 			spawn(&servers->server[i]);
 		}
+		expect_wanted(&servers->server[i], i);
 	}
 }
 
