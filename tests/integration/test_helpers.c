@@ -106,6 +106,22 @@ static void test_server_is_dead_and_alive_again(void **state)
 	assert_int_equal(strtol(strchr(reply.text, '\n'), NULL, 10), port);
 }
 
+/* A run that is to be with another server must not pass with this one. */
+static void test_another_server_than_wanted(void **state)
+{
+	(void)state;
+	int status;
+	pid_t pid = child_fork();
+	if (pid == 0) {
+		struct servers own;
+		setenv("REDLOCK_TEST_SERVERS", "redis-1.0", 1);
+		servers_start(&own, 1, NULL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 99);
+}
+
 /* ---- the proxy ---- */
 
 /* A plain TCP connection through the proxy, which says PING and waits a little for what comes back. */
@@ -243,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_nothing_outlives_a_killed_test),
 	    cmocka_unit_test(test_server_is_dead_and_alive_again),
+	    cmocka_unit_test(test_another_server_than_wanted),
 	    cmocka_unit_test(test_proxy_holds_and_drops),
 	    cmocka_unit_test(test_proxy_delays),
 	    cmocka_unit_test(test_proxy_closes),

@@ -192,7 +192,7 @@ static const struct failure {
      {.wants_client = true, .max_version = TLS1_2_VERSION},
      NULL,
      REDLOCK_VOTE_TLS,
-     "alert handshake failure"},
+     "alert handshake failure"}, /* behind "sslv3", from OpenSSL 3.5 on "ssl/tls" */
     {"wants another certificate",
      {.wants_client = true},
      TLSPEER_STRANGER,
