@@ -30,6 +30,8 @@ test_packages=(
 	iproute2       # hosts of the fault tests
 	nftables       # partitions of the fault tests
 	procps         # ps: what a test has left running
+	bsdextrautils  # column: the table of the model
+	binutils       # readelf, objdump: what hardening has left in the binaries
 	spin           # model checker
 	valgrind       # memory errors that sanitizers miss
 	clang-format   # layout of the code
