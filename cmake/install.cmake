@@ -34,3 +34,6 @@ if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} AND NOT IS_ABSOLUTE ${CMAKE_INSTALL_I
 endif()
 configure_file(cmake/redlock.pc.in redlock.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/redlock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(CODE "set(libdir \"${CMAKE_INSTALL_LIBDIR}\")")
+install(SCRIPT cmake/ldconfig.cmake)

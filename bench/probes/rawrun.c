@@ -42,6 +42,7 @@ static void connect_node(unsigned short port)
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	/* NOLINTNEXTLINE(bugprone-unused-return-value): it goes on while others are connected */
 	(void)connect(fd, (struct sockaddr *)&address, sizeof(address));
 	fds[node_count++] = fd;
 }

@@ -38,6 +38,27 @@ for file in bin/redlock share/man/man1/redlock.1 share/man/man3/redlock.3; do
 done
 [[ $(readlink "$lib/libredlock.so") == libredlock.so.0 ]] || fail "libredlock.so does not lead to libredlock.so.0"
 
+echo "- it is said when programs would not find the library"
+tells() { # TEXT, or "" for silence: what installing says, where ldconfig prints what is in $work/bin/says
+	PATH=$work/bin:$PATH cmake --install "$build" --prefix "$prefix" >"$work/again.log"
+	if [[ -z $1 ]]; then
+		! grep -F ldconfig "$work/again.log" || fail "it was said though programs find it"
+	else
+		grep -F "$1" "$work/again.log" >/dev/null || fail "it was not said: $1"
+	fi
+}
+grep -F "set LD_LIBRARY_PATH=$lib for them" "$work/install.log" >/dev/null || fail "nothing was said of ldconfig"
+mkdir "$work/bin"
+printf '#!/bin/sh\ncat "%s"\n' "$work/bin/says" >"$work/bin/ldconfig"
+chmod +x "$work/bin/ldconfig"
+echo "/usr/lib: (from <builtin>:0)" >"$work/bin/says"
+tells "set LD_LIBRARY_PATH=$lib for them"
+echo "$lib: (from /etc/ld.so.conf.d/libc.conf:2)" >>"$work/bin/says"
+tells "as root. Until then programs do not find $lib/libredlock.so"
+DESTDIR=$work/destination tells "" # a package is made
+echo "	libredlock.so.0 (libc6,x86-64) => $lib/libredlock.so.0" >>"$work/bin/says"
+tells ""
+
 echo "- the header is strict C99, C11, C++11 and C++17"
 for std in c99 c11; do
 	cc -std=$std -pedantic -Wall -Wextra -Werror -fsyntax-only -x c "$header"
