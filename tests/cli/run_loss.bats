@@ -97,8 +97,7 @@ ends_cut_off() { # CODE
 	await "$run_pid"
 	kill_nodes CONT 1 2
 	exits 0
-	run grep -v "may keep the key" "$place/err"
-	[ -z "$output" ]
+	[ ! -s "$place/err" ] # their keys keep nobody out
 }
 
 @test "--on-loss term, no quorum: TERM and nothing more, 79" {

@@ -226,7 +226,7 @@ teardown_file() {
 	json_is 'j["verb"] == "extend" and j["result"] == "OK" and j["validity_ms"] > 20000'
 	run --separate-stderr rl release --json verbs-11 "$token"
 	exits 0
-	json_is 'j["verb"] == "release" and j["result"] == "OK" and j["confirmed"] == 5'
+	json_is 'j["verb"] == "release" and j["result"] == "OK" and 3 <= j["confirmed"] <= 5'
 	run --separate-stderr rl release --json verbs-11 "$token"
 	exits 1
 	json_is 'j["result"] == "GONE" and all(n["vote"] == "NO" for n in j["nodes"])'

@@ -12,7 +12,7 @@
 
 static const struct option_spec specs[] = {
     {0, "token", "VALUE", OPTION_TEXT, offsetof(struct settings, token), 0, 0,
-     "use this unique value as the token; one try"},
+     "use this value as the token, a new one for each acquire; one try"},
 };
 static const struct option_group acquire_options = {"Lock", specs, sizeof(specs) / sizeof(specs[0])};
 static const struct option_group *const groups[] = {&ttl_options,  &wait_options,   &acquire_options,
@@ -57,42 +57,15 @@ static bool print_grant(const struct report *report, const struct settings *sett
 static void give_back(struct session *session, redlock_lock *lock, const char *name)
 {
 	redlock_release(lock);
-	session_drain(session);
+	session_drain(session, lock);
 	session_warn_lingering(session, name);
-}
-
-static int granted(struct session *session, redlock_lock *lock, struct report *report)
-{
-	const struct settings *settings = session->settings;
-	struct grant grant = {.validity_ms = redlock_remaining_ms(lock)};
-
-	if (redlock_lock_token(lock, grant.token, sizeof(grant.token), &grant.token_len) < 0) {
-		complain("cannot read the token of the lock; it was given back");
-		give_back(session, lock, report->name);
-		return EXIT_INTERNAL;
-	}
-	if (signals_caught()) {
-		give_back(session, lock, report->name);
-		return EXIT_SIGNAL + signals_caught();
-	}
-	if (!print_grant(report, settings, &grant)) {
-		complain("cannot write the token to stdout; the lock was given back");
-		give_back(session, lock, report->name);
-		return EXIT_INTERNAL;
-	}
-	report_duplicates(report, settings);
-	if (settings->verbose) {
-		report_votes(report);
-		say(settings, "valid for %llu ms", (unsigned long long)grant.validity_ms);
-	}
-	return EXIT_OK;
 }
 
 static int refused(struct session *session, redlock_lock *lock, struct report *report)
 {
 	const struct settings *settings = session->settings;
 
-	session_drain(session);
+	session_drain(session, lock);
 	report->token = settings->token;
 	if (!settings->quiet || settings->json)
 		report_find_holder(report, session, lock);
@@ -106,6 +79,45 @@ static int refused(struct session *session, redlock_lock *lock, struct report *r
 	if (signals_caught() && report->result == REDLOCK_E_CANCELLED)
 		return EXIT_SIGNAL + signals_caught();
 	return report->result == REDLOCK_E_BUSY ? (int)settings->busy_code : report->outcome.code;
+}
+
+/* It was granted, and this process could not say so in time: it was stopped, or the machine was. */
+static int too_late(struct session *session, redlock_lock *lock, struct report *report)
+{
+	redlock_release(lock);
+	report_conclude(report, REDLOCK_E_LOST);
+	report->outcome.code = EXIT_LOST;
+	return refused(session, lock, report);
+}
+
+static int granted(struct session *session, redlock_lock *lock, struct report *report)
+{
+	const struct settings *settings = session->settings;
+	struct grant grant = {.token_len = 0};
+
+	if (redlock_lock_token(lock, grant.token, sizeof(grant.token), &grant.token_len) < 0) {
+		complain("cannot read the token of the lock; it was given back");
+		give_back(session, lock, report->name);
+		return EXIT_INTERNAL;
+	}
+	if (signals_caught()) {
+		give_back(session, lock, report->name);
+		return EXIT_SIGNAL + signals_caught();
+	}
+	grant.validity_ms = redlock_remaining_ms(lock);
+	if (grant.validity_ms == 0)
+		return too_late(session, lock, report);
+	if (!print_grant(report, settings, &grant)) {
+		complain("cannot write the token to stdout; the lock was given back");
+		give_back(session, lock, report->name);
+		return EXIT_INTERNAL;
+	}
+	report_duplicates(report, settings);
+	if (settings->verbose) {
+		report_votes(report);
+		say(settings, "valid for %llu ms", (unsigned long long)grant.validity_ms);
+	}
+	return EXIT_OK;
 }
 
 static int run(const struct settings *settings, int argc, char **argv)

@@ -159,7 +159,7 @@ static int run_bench(struct bench *bench)
 	seconds = (double)(clock_ns() - bench->begin_ns) / 1e9;
 	if (!settings->quiet && isatty(2))
 		fputs("\r\x1b[K", stderr);
-	session_drain(bench->session);
+	session_drain(bench->session, NULL);
 	if (code != EXIT_OK) {
 		if (bench->failed_in_row > 0)
 			report_failure(&bench->report, settings);

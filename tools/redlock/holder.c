@@ -18,14 +18,19 @@ static bool is_string(const struct redlock_finding *finding)
 	return strcmp(finding->type, "string") == 0;
 }
 
-static bool is_token(const struct redlock_finding *finding)
+bool holder_made_here(const char *token, size_t length)
 {
-	if (!is_string(finding) || finding->value_kept < TOKEN_DIGITS)
+	if (length < TOKEN_DIGITS)
 		return false;
 	for (size_t i = 0; i < TOKEN_DIGITS; i++)
-		if (!strchr("0123456789abcdef", finding->value[i]) || finding->value[i] == '\0')
+		if (!strchr("0123456789abcdef", token[i]) || token[i] == '\0')
 			return false;
-	return finding->value_kept == TOKEN_DIGITS || finding->value[TOKEN_DIGITS] == '|';
+	return length == TOKEN_DIGITS || token[TOKEN_DIGITS] == '|';
+}
+
+static bool is_token(const struct redlock_finding *finding)
+{
+	return is_string(finding) && holder_made_here(finding->value, finding->value_kept);
 }
 
 /* The unix time in seconds that a value stands for, 0 when it is none: seconds with or without a fraction, or

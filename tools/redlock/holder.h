@@ -29,6 +29,9 @@ const char *holder_text(const struct redlock_finding *finding, char *buffer, siz
 /* The bytes behind the first `|` of a redlock token, NULL when there is none. */
 const char *holder_owner(const struct redlock_finding *finding, size_t *ret_length);
 
+/* Whether a token looks like those that this library makes, which are never used again. */
+bool holder_made_here(const char *token, size_t length);
+
 /* True when two nodes have the same thing under the name. */
 bool holder_same(const struct redlock_finding *a, const struct redlock_finding *b);
 

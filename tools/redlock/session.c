@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "exit_codes.h"
+#include "holder.h"
 #include "message.h"
 #include "nodes.h"
 #include "outcome.h"
@@ -18,7 +19,17 @@
 #include "signals.h"
 #include "values.h"
 
-enum { DEFAULT_NODE_TIMEOUT_MS = 200, VOTE_STEP_MS = 5, LEAST_PATIENCE_NS = 5000000 };
+enum {
+	DEFAULT_NODE_TIMEOUT_MS = 200,
+	LEAST_PATIENCE_NS = 1000000, /* for votes that were not needed */
+	PART_FOR_VOTES = 10,         /* and at most this part of the validity */
+	LEAST_DRAIN_NS = 2000000,    /* for releases, or so many round trips */
+	DRAIN_ROUND_TRIPS = 4
+};
+
+/* For releases of a value that may be used again. A silent connection is given up after 5 s, the next one is
+ * up soon after that. */
+#define VALUE_PATIENCE_NS 10000000000u
 
 static void print_trace(void *user, const char *line)
 {
@@ -170,6 +181,7 @@ int session_open(struct session *session, const struct settings *settings)
 
 	session->settings = settings;
 	session->client = NULL;
+	session->value_returns = false;
 	session->node_timeout_ms =
 	    settings->node_timeout_ms ? settings->node_timeout_ms : DEFAULT_NODE_TIMEOUT_MS;
 	code = nodes_find(settings, &urls);
@@ -230,6 +242,7 @@ int session_lock(struct session *session, const char *name, const char *token, r
 	struct redlock_lock_options options;
 
 	session_lock_options(session->settings, &options);
+	session->value_returns = token && !holder_made_here(token, strlen(token));
 	options.token = token;
 	options.token_len = token ? strlen(token) : 0;
 	return session_lock_with(session, name, &options, ret_lock);
@@ -298,17 +311,38 @@ static bool votes_are_out(const struct session *session, const redlock_lock *loc
 	return false;
 }
 
-/* Lets votes come in that the library did not have to wait for, `limit_ns` at most. */
-static void wait_for_votes(struct session *session, redlock_lock *lock, uint64_t limit_ns)
+static bool releases_are_owed(const struct session *session, const redlock_lock *lock)
 {
-	struct pollfd watched = {.fd = redlock_fd(session->client), .events = POLLIN};
-	uint64_t until_ns = clock_ns() + limit_ns;
-	int unused;
+	struct redlock_node_status status;
 
-	while (votes_are_out(session, lock) && clock_ns() < until_ns && !signals_caught()) {
-		(void)poll(&watched, 1, VOTE_STEP_MS);
-		if (ended(session, lock, &unused))
+	(void)lock;
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
+		if (redlock_node_status(session->client, i, &status) == 0 && status.owed > 0)
+			return true;
+	return false;
+}
+
+/* Goes on while something is awaited, for `limit_ns` at most, and until a signal comes. */
+static void wait_while(struct session *session, const redlock_lock *lock,
+                       bool (*awaits)(const struct session *session, const redlock_lock *lock),
+                       uint64_t limit_ns)
+{
+	const bool interrupted = signals_caught() != 0;
+	const uint64_t until_ns = clock_ns() + limit_ns;
+	struct pollfd watched[2] = {{.fd = redlock_fd(session->client), .events = POLLIN},
+	                            {.fd = interrupted ? -1 : signals_fd(), .events = POLLIN}};
+	struct redlock_event unused;
+
+	while (redlock_process(session->client) >= 0 && awaits(session, lock)) {
+		const uint64_t now_ns = clock_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+		const struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
+		                              .tv_nsec = (long)(left_ns % 1000000000)};
+
+		while (redlock_next(session->client, &unused) > 0)
+			;
+		if (left_ns == 0 || (!interrupted && signals_caught()))
 			return;
+		(void)ppoll(watched, 2, &left, NULL);
 	}
 }
 
@@ -324,15 +358,22 @@ static uint64_t slowest_answer_ns(const struct session *session, const redlock_l
 	return slowest;
 }
 
+static uint64_t at_most(uint64_t value, uint64_t limit)
+{
+	return value < limit ? value : limit;
+}
+
 /* The library decides with the first votes that suffice. This process is about to end, and with it its
  * connections: the slower nodes get as much time again as the quorum took, so that a new or longer key is on
- * them too, and who has the lock instead is counted on all. Who reads why there is no quorum wants to see
- * which nodes are well: they get one node timeout. */
+ * them too, and who has the lock instead is counted on all; but no more than a tenth of the validity, which
+ * is the caller's. Who reads why there is no quorum wants to see which nodes are well: they get one node
+ * timeout.
+ */
 static uint64_t patience_ns(const struct session *session, const redlock_lock *lock,
                             enum redlock_operation operation, int result)
 {
 	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
-	uint64_t patience = LEAST_PATIENCE_NS;
+	uint64_t patience = slowest_answer_ns(session, lock);
 
 	if (result == REDLOCK_E_NOQUORUM)
 		return timeout_ns;
@@ -340,9 +381,11 @@ static uint64_t patience_ns(const struct session *session, const redlock_lock *l
 		return 0;
 	if (operation == REDLOCK_OP_RELEASE || (operation == REDLOCK_OP_QUERY && result == 0))
 		return 0; /* the one is drained, the other only wants to know */
-	if (slowest_answer_ns(session, lock) > patience)
-		patience = slowest_answer_ns(session, lock);
-	return patience < timeout_ns ? patience : timeout_ns;
+	if (patience < LEAST_PATIENCE_NS)
+		patience = LEAST_PATIENCE_NS;
+	if (result == 0)
+		patience = at_most(patience, redlock_remaining_ms(lock) * 1000000 / PART_FOR_VOTES);
+	return at_most(patience, timeout_ns);
 }
 
 int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation)
@@ -351,29 +394,69 @@ int session_run(struct session *session, redlock_lock *lock, enum redlock_operat
 
 	if (result == 0)
 		result = wait_for_end(session, lock);
-	wait_for_votes(session, lock, patience_ns(session, lock, operation, result));
+	wait_while(session, lock, votes_are_out, patience_ns(session, lock, operation, result));
 	return result;
 }
 
-bool session_drain(struct session *session)
+/* A node that is well answers within a few round trips of the others. One that hangs finds the release behind
+ * its SET in its buffer, also when this process is gone. But where the value may be used again, a release
+ * that comes late would delete the next key: it is waited for, in that time also for a new connection, by
+ * which the library ends an old one. */
+static uint64_t drain_limit_ns(const struct session *session, const redlock_lock *lock)
 {
-	/* The number that is left is read per node, by those who report it. */
-	return redlock_drain(session->client, session->node_timeout_ms) == 0;
+	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
+	uint64_t limit;
+
+	if (session->value_returns && !signals_caught())
+		return VALUE_PATIENCE_NS;
+	if (!lock || session->settings->verbose)
+		return timeout_ns;
+	limit = slowest_answer_ns(session, lock) * DRAIN_ROUND_TRIPS;
+	return at_most(limit > LEAST_DRAIN_NS ? limit : LEAST_DRAIN_NS, timeout_ns);
 }
 
-void session_warn_lingering(struct session *session, const char *name)
+bool session_drain(struct session *session, const redlock_lock *lock)
 {
-	char shown[PRINTABLE_MAX];
+	wait_while(session, lock, releases_are_owed, drain_limit_ns(session, lock));
+	return !releases_are_owed(session, lock);
+}
 
+/* "node 2 unix:/run/x.sock, node 4 ...". Returns how many. */
+static unsigned list_debtors(const struct session *session, char *text, size_t size)
+{
+	unsigned count = 0;
+	size_t used = 0;
+
+	*text = '\0';
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
 		struct redlock_node_status status;
 
 		if (redlock_node_status(session->client, i, &status) < 0 || status.owed + status.lingering == 0)
 			continue;
-		say(session->settings,
-		    "warning: node %u %s may keep the key '%s' until its TTL ends: the release is not confirmed",
-		    i + 1, status.address, printable(name, strlen(name), shown, sizeof(shown)));
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "%snode %u %s", count ? ", " : "", i + 1,
+			                         status.address);
+		count++;
 	}
+	return count;
+}
+
+void session_warn_lingering(const struct session *session, const char *name)
+{
+	const unsigned spare = redlock_node_count(session->client) - redlock_quorum(session->client);
+	char shown[PRINTABLE_MAX], nodes[4096];
+	const unsigned count = list_debtors(session, nodes, sizeof(nodes));
+
+	if (count > 0 && session->value_returns)
+		say(session->settings,
+		    "warning: a release of this value may still be on its way and would delete the next key: do not "
+		    "use the value again, take a new one; not confirmed: %s",
+		    nodes);
+	else if (count > spare || (count > 0 && session->settings->verbose))
+		say(session->settings, "%s%u of %u nodes may keep the key '%s' until its TTL ends%s: %s",
+		    count > spare ? "warning: " : "", count, redlock_node_count(session->client),
+		    printable(name, strlen(name), shown, sizeof(shown)),
+		    count > spare ? " and keep others out" : ", which keeps nobody out", nodes);
 }
 
 void session_close(struct session *session)

@@ -12,6 +12,7 @@ struct session {
 	const struct settings *settings;
 	redlock_client *client;
 	uint64_t node_timeout_ms;
+	bool value_returns; /* the token is the caller's own value, which may be used again */
 };
 
 /* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
@@ -31,11 +32,13 @@ int session_lock(struct session *session, const char *name, const char *token, r
  * result is CANCELLED and signals_caught() is the signal. */
 int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation);
 
-/* Gives releases that are still owed one node timeout. True: no node owes an answer to one. */
-bool session_drain(struct session *session);
+/* Gives releases that are still owed a few round trips of the last operation; one node timeout with -v, and
+ * without a lock; as long as it takes, up to 10 s, where a late one would do harm. True: none is owed. */
+bool session_drain(struct session *session, const redlock_lock *lock);
 
-/* Names the nodes that may keep a key, after session_drain(). */
-void session_warn_lingering(struct session *session, const char *name);
+/* Names the nodes that may keep a key, after session_drain(): if they keep others out, if a late release
+ * would do harm, or with -v. */
+void session_warn_lingering(const struct session *session, const char *name);
 
 void session_close(struct session *session);
 

@@ -47,16 +47,15 @@ static void print_json(const struct token_verb *verb, const struct report *repor
 	report_json_end(report, &json);
 }
 
-static void warn_unconfirmed(const struct report *report, const struct settings *settings)
+static void say_unconfirmed(const struct report *report, const struct settings *settings)
 {
 	unsigned count = confirmed_count(report);
 
-	if (settings->verbose)
-		say(settings, "confirmed by %u of %u nodes", count, report->nodes);
+	say(settings, "confirmed by %u of %u nodes", count, report->nodes);
 	for (unsigned i = 0; i < report->nodes; i++)
 		if (!is_settled(&report->node[i]))
-			say(settings, "warning: node %u %s did not confirm and may keep the key until its TTL ends: %s",
-			    i + 1, report->node[i].status.address, report->node[i].detail);
+			say(settings, "node %u %s did not confirm and may keep the key until its TTL ends: %s", i + 1,
+			    report->node[i].status.address, report->node[i].detail);
 }
 
 static void print_result(const struct token_verb *verb, const struct report *report,
@@ -70,8 +69,8 @@ static void print_result(const struct token_verb *verb, const struct report *rep
 		report_failure(report, settings);
 	else if (verb->has_validity && settings->verbose)
 		say(settings, "valid for %llu ms", (unsigned long long)validity_ms);
-	if (verb->deletes && report->outcome.code <= EXIT_NO)
-		warn_unconfirmed(report, settings);
+	if (verb->deletes && report->outcome.code <= EXIT_NO && settings->verbose)
+		say_unconfirmed(report, settings);
 }
 
 int token_verb_run(const struct token_verb *verb, const struct settings *settings, char **argv)
@@ -85,10 +84,13 @@ int token_verb_run(const struct token_verb *verb, const struct settings *setting
 		code = session_lock(&session, argv[0], argv[1], &lock);
 	if (code == EXIT_OK) {
 		int result = session_run(&session, lock, verb->operation);
-		uint64_t validity_ms = verb->has_validity ? redlock_remaining_ms(lock) : 0;
+		uint64_t validity_ms;
 
 		if (verb->deletes)
-			session_drain(&session);
+			session_drain(&session, lock);
+		validity_ms = verb->has_validity ? redlock_remaining_ms(lock) : 0;
+		if (verb->has_validity && result == 0 && validity_ms == 0)
+			result = REDLOCK_E_LOST; /* while this process was stopped */
 		report_collect(&report, verb->name, argv[0], result, &session, lock);
 		report.token = argv[1];
 		if (!settings->quiet || settings->json)
@@ -98,6 +100,8 @@ int token_verb_run(const struct token_verb *verb, const struct settings *setting
 			code = EXIT_SIGNAL + signals_caught();
 		else
 			print_result(verb, &report, settings, argv[1], validity_ms);
+		if (verb->deletes && (session.value_returns || report.outcome.code > EXIT_NO))
+			session_warn_lingering(&session, argv[0]);
 		redlock_lock_leave(lock);
 	}
 	session_close(&session);

@@ -227,7 +227,7 @@ static void end(struct run *run)
 
 	run->ended_ns = clock_ns();
 	if (run->session.client) {
-		settled = session_drain(&run->session) && run->given_back;
+		settled = session_drain(&run->session, run->lock) && run->given_back;
 		session_warn_lingering(&run->session, run->order->name);
 	}
 	if (run->guard.share && run->order->report_fd >= 0) {
