@@ -138,6 +138,61 @@ static void connection(void **state)
 	}
 }
 
+/* SETs leave with the opening commands, of which one is answered and the rest never: what fails on such a
+ * connection was sent all the same, and its release is owed, or the key counts as lingering. */
+static unsigned sets_heard(struct scene *s)
+{
+	unsigned sets = 0;
+	scene_listen(s);
+	const char *at = s->heard, *end = s->heard + s->heard_size;
+	while ((at = memmem(at, (size_t)(end - at), "NX", 2)) != NULL) {
+		at += 2;
+		sets++;
+	}
+	return sets;
+}
+
+static unsigned open_without_answers(unsigned long n, bool and_all_behind)
+{
+	struct scene *s = &scene;
+	scene_open(s, "", "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_turn(s);
+	scene_accept(s);
+	failmalloc_arm(n, and_all_behind);
+	for (unsigned slot = 1; slot < 40; slot++) {
+		scene_submit(s, REDLOCK_OP_ACQUIRE, slot, slot);
+		scene_turn(s);
+		scene_owe(s, slot, 0);
+		scene_turn(s);
+	}
+	(void)rl_auth_renew(&s->node, s->now_ns);
+	say(s, ":9\r\n");
+	unsigned sets = s->peer >= 0 ? sets_heard(s) : 0;
+	scene_hang_up(s);
+	scene_turn(s);
+	failmalloc_disarm();
+	scene_turn(s);
+	assert_true(rl_node_owed(&s->node) + s->node.lingering >= sets);
+	scene_close(s);
+	return sets;
+}
+
+static void no_debt_is_forgotten(void **state)
+{
+	(void)state;
+	need_failmalloc();
+	assert_int_equal(open_without_answers(0, false), 39);
+	for (unsigned behind = 0; behind < 2; behind++) {
+		unsigned long n = 0;
+		do {
+			assert_true(++n < MAX_CALLS);
+			open_without_answers(n, behind != 0);
+		} while (failmalloc_failures() > 0);
+		assert_true(n > 5);
+	}
+}
+
 /* ---- URLs ---- */
 
 static void url(const char *text)
@@ -228,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(connection),
 	    cmocka_unit_test(new_credentials_while_connecting),
+	    cmocka_unit_test(no_debt_is_forgotten),
 	    cmocka_unit_test(urls),
 	    cmocka_unit_test(requests),
 	};
