@@ -43,6 +43,7 @@ struct redlock_lock {
 	struct rl_slice name; /* with the prefix: name_bytes */
 	char token[REDLOCK_MAX_TOKEN];
 	size_t token_size;
+	uint32_t refused;                 /* bit per node whose answer to its SET was no */
 	struct redlock_finding *findings; /* one per node, made by the first query */
 	bool probes;                      /* what the core calls a query is a probe */
 

@@ -97,6 +97,7 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	size_t owner_size = strlen(c->owner);
 	memcpy(at, c->owner, owner_size);
 	lock->token_size = TOKEN_DIGITS + owner_size;
+	lock->refused = 0;
 	return true;
 }
 
@@ -294,6 +295,30 @@ static enum redlock_vote_code vote_of_finding(redlock_lock *lock, unsigned node,
 	return ours ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO;
 }
 
+static bool all_identified(const redlock_client *c)
+{
+	for (unsigned i = 0; i < c->node_count; i++)
+		if (!c->nodes[i].run_id_known)
+			return false;
+	return true;
+}
+
+/* Where INFO is forbidden, one server under two names is found by what it has: a fresh token, which is sent
+ * to each node once, is not there where it was refused, unless the server took it under another name. Not so
+ * with a caller's own value. */
+static bool has_what_it_refused(redlock_lock *lock, unsigned node, const struct rl_answer *answer,
+                                enum redlock_vote_code vote)
+{
+	uint32_t bit = 1u << node;
+	bool claim = answer->operation == REDLOCK_OP_ACQUIRE;
+	if (vote == REDLOCK_VOTE_YES)
+		return (lock->refused & bit) != 0 && !claim;
+	if (vote == REDLOCK_VOTE_NO && claim && answer->tag.seq == lock->core.claim_seq &&
+	    !lock->core.rules.own_token)
+		lock->refused |= bit;
+	return false;
+}
+
 void rl_take_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer)
 {
 	if (node->identified)
@@ -305,7 +330,9 @@ void rl_take_answer(redlock_client *c, struct rl_node *node, const struct rl_ans
 	bool claim = answer->operation != REDLOCK_OP_RELEASE && answer->operation != REDLOCK_OP_QUERY;
 	if (answer->operation == REDLOCK_OP_QUERY)
 		vote = vote_of_finding(lock, node->id, answer);
-	else if (claim && node->duplicate && redlock_vote_kind(vote) < REDLOCK_KIND_MISSING)
+	if (has_what_it_refused(lock, node->id, answer, vote) && !all_identified(c))
+		node->duplicate = true; /* until a new connection says who it is, or does not */
+	if (claim && node->duplicate && redlock_vote_kind(vote) < REDLOCK_KIND_MISSING)
 		vote = REDLOCK_VOTE_DUPLICATE;
 	rl_operate(
 	    c, lock,

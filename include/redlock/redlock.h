@@ -239,9 +239,11 @@ REDLOCK_API void redlock_options_init(struct redlock_options *options);
  * their names, which are looked up in the background (see "Threads" above). A name that does not resolve is
  * not an error: that node's votes are missing (REDLOCK_VOTE_NAME), and it is looked up again. So it is for
  * each new connection, and when the node says that it is read-only: a node is what its name points to.
- * Two names that turn out to be one server are found when both are connected: REDLOCK_VOTE_DUPLICATE.
- * Errors: INVAL, URL, DUPLICATE (the same host or address twice: two databases of one server are one server),
- * TLS (a certificate or key that cannot be read, no OpenSSL), NOMEM, SYSTEM.
+ * Two names that turn out to be one server are found when both are connected: REDLOCK_VOTE_DUPLICATE. Where a
+ * server does not tell who it is (INFO forbidden; `run_id` of the node's status is ""), they may be found
+ * late, when one has a token that it refused under the other name, or not at all: then both vote. Errors:
+ * INVAL, URL, DUPLICATE (the same host or address twice: two databases of one server are one server), TLS (a
+ * certificate or key that cannot be read, no OpenSSL), NOMEM, SYSTEM.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *options,
                                                 redlock_client **ret_client);

@@ -58,6 +58,19 @@ everything_works() {
 	exits 0
 }
 
+@test "a server that may not say who it is: status warns that it cannot be told from another name of it" {
+	give "$rule"
+	run --separate-stderr rl status "${nodes[@]}"
+	exits 0
+	[ -z "$stderr" ]
+	on_node 2 acl setuser redlock -info
+	run --separate-stderr rl status "${nodes[@]}"
+	exits 0
+	says "warning: 1 of the nodes do not say who they are (permit +info)"
+	run --separate-stderr rl status -q "${nodes[@]}"
+	[ -z "$stderr" ]
+}
+
 @test "everything works with just that rule" {
 	give "$rule"
 	everything_works

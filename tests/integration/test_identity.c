@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "proxy.h"
 
 static struct servers servers;
 
@@ -140,6 +141,72 @@ static void test_info_forbidden(void **state)
 	expect_full_service(client);
 }
 
+/* And one server with three names has one vote, as soon as an answer proves it: under two of them it refused
+ * the token, and has it all the same. */
+static void test_info_forbidden_under_three_names(void **state)
+{
+	(void)state;
+	struct proxy proxy;
+	char unix_url[160], tcp_url[96], proxy_url[96];
+	proxy_start(&proxy, servers.server[0].socket);
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "reset", "on", ">pw", "~*", "&*",
+	            "+@all", "-info", NULL);
+	snprintf(unix_url, sizeof unix_url, "unix://limited:pw@%s", servers.server[0].socket);
+	snprintf(tcp_url, sizeof tcp_url, "redis://limited:pw@127.0.0.1:%d", servers.server[0].port);
+	snprintf(proxy_url, sizeof proxy_url, "redis://limited:pw@127.0.0.1:%d", proxy.port);
+	const char *urls[] = {unix_url, tcp_url, proxy_url, servers.urls[1], servers.urls[2]};
+	redlock_client *client = fixture_open(urls, 5, FIXTURE_NODE_TIMEOUT_MS);
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	redlock_lock *lock = fixture_lock_with(client, "thrice", &options);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_driven(client, fixture_votes_of_kind(lock, 5, REDLOCK_KIND_NO) == 2);
+	expect_ok(lock, redlock_extend(lock, 0));
+	assert_driven(client, fixture_votes_of_kind(lock, 5, REDLOCK_KIND_PENDING) == 0);
+	assert_int_equal(fixture_votes_of_kind(lock, 5, REDLOCK_KIND_YES), 3);
+	unsigned duplicates = 0;
+	for (unsigned i = 0; i < 5; i++)
+		duplicates += fixture_vote(lock, i) == REDLOCK_VOTE_DUPLICATE;
+	assert_int_equal(duplicates, 2);
+	/* Without the other two there is no quorum: three names are no three servers. */
+	server_must(&servers.server[1], "1", "DEL", "thrice", NULL);
+	server_must(&servers.server[2], "1", "DEL", "thrice", NULL);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 0));
+	redlock_release(lock);
+	expect_result(lock, REDLOCK_E_DUPLICATE, redlock_acquire(lock));
+	redlock_lock_free(lock);
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	redlock_close(client);
+	proxy_stop(&proxy);
+}
+
+/* A refusal alone proves nothing: the key of somebody else may go, and ours comes with the next token. */
+static void test_refusal_is_no_proof(void **state)
+{
+	(void)state;
+	struct redlock_vote vote;
+	char url[160];
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "reset", "on", ">pw", "~*", "&*",
+	            "+@all", "-info", NULL);
+	snprintf(url, sizeof url, "unix://limited:pw@%s", servers.server[0].socket);
+	const char *urls[] = {url, servers.urls[1], servers.urls[2]};
+	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	redlock_lock *lock = fixture_lock(client, "once", WAIT_LONG_TTL_MS, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		server_must(&servers.server[i], "OK", "SET", "once", "x", NULL);
+		expect_ok(lock, redlock_acquire(lock));
+		assert_driven(client, redlock_lock_vote(lock, i, &vote) == 0 && vote.code == REDLOCK_VOTE_NO);
+		server_must(&servers.server[i], "1", "DEL", "once", NULL);
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	}
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_extend(lock, 0));
+	assert_driven(client, fixture_votes_of_kind(lock, 3, REDLOCK_KIND_YES) == 3);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
 static void test_client_forbidden(void **state)
 {
 	(void)state;
@@ -226,6 +293,8 @@ int main(void)
 	    cmocka_unit_test_teardown(test_two_databases_of_one_server, heal),
 	    cmocka_unit_test_teardown(test_restarted_server_is_no_duplicate, heal),
 	    cmocka_unit_test_teardown(test_info_forbidden, heal),
+	    cmocka_unit_test_teardown(test_info_forbidden_under_three_names, heal),
+	    cmocka_unit_test_teardown(test_refusal_is_no_proof, heal),
 	    cmocka_unit_test_teardown(test_client_forbidden, heal),
 	    cmocka_unit_test_teardown(test_scripts_and_watch_forbidden, heal),
 	    cmocka_unit_test_teardown(test_set_forbidden, heal),

@@ -80,6 +80,19 @@ static void print_json(const struct report *report)
 	json_end(&json);
 }
 
+static void warn_unidentified(const struct report *report, const struct settings *settings)
+{
+	unsigned unknown = 0;
+
+	for (unsigned i = 0; i < report->nodes; i++)
+		unknown += report->node[i].status.connected && !report->node[i].status.run_id[0];
+	if (unknown > 0 && report->nodes > 1)
+		say(settings,
+		    "warning: %u of the nodes do not say who they are (permit +info): one server under two names "
+		    "would have two votes",
+		    unknown);
+}
+
 /* What a node would do for an acquire; then, where that is all, for what comes after it. */
 static int ask(struct session *session, struct report *report)
 {
@@ -128,6 +141,7 @@ int status_of_nodes(const struct settings *settings)
 			print_json(&report);
 		else
 			print_text(&report);
+		warn_unidentified(&report, settings);
 		if (report.result != 0)
 			report_failure(&report, settings);
 	}
