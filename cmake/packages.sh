@@ -32,6 +32,7 @@ test_packages=(
 	procps         # ps: what a test has left running
 	bsdextrautils  # column: the table of the model
 	binutils       # readelf, objdump: what hardening has left in the binaries
+	systemd        # the unit files of examples, under it
 	spin           # model checker
 	valgrind       # memory errors that sanitizers miss
 	clang-format   # layout of the code
