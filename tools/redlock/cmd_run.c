@@ -124,6 +124,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 	char *shell[] = {path, option, NULL, NULL};
 	struct run_order order = {.name = argv[0],
 	                          .silent_when_busy = settings->busy_code == 0,
+	                          .no_quorum_code = EXIT_NOQUORUM,
 	                          .not_found_code = EXIT_NOT_FOUND,
 	                          .cannot_execute_code = EXIT_CANNOT_EXECUTE};
 

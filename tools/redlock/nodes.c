@@ -77,9 +77,10 @@ int nodes_find(const struct settings *settings, struct text_list *ret)
 	int code = EXIT_OK;
 
 	if (settings->urls.count == 0 || !source) {
-		complain(
-		    "no nodes: give -r redis://host:6379 for each, or set REDLOCK_URLS (comma list), or `url` in "
-		    "the configuration; to try it here: `redlock cluster start`, then -r local");
+		complain("no nodes: %sset REDLOCK_URLS (comma list of redis://host:6379), or `url` in the "
+		         "configuration; to try it here: `redlock cluster start`, then %slocal",
+		         settings->has_no_node_options ? "" : "give -r redis://host:6379 for each, or ",
+		         settings->has_no_node_options ? "REDLOCK_URLS=" : "-r ");
 		return EXIT_CONFIG;
 	}
 	for (size_t i = 0; i < settings->urls.count && code == EXIT_OK; i++)

@@ -74,10 +74,11 @@ struct settings {
 	uint64_t report_fd;   /* 0: none */
 	const char *on_loss;  /* NULL: kill */
 	bool foreground;
-	bool shared;      /* rflock -s */
-	bool unlock;      /* rflock -u */
-	bool unused;      /* options that change nothing */
-	uint64_t wait_ms; /* REDLOCK_FOREVER: no -w, no -n */
+	bool shared;              /* rflock -s */
+	bool unlock;              /* rflock -u */
+	bool unused;              /* options that change nothing */
+	bool has_no_node_options; /* rflock: messages do not speak of -r */
+	uint64_t wait_ms;         /* REDLOCK_FOREVER: no -w, no -n */
 	uint64_t busy_code;
 	uint64_t cluster_nodes; /* 0: not given */
 	uint64_t duration_ms;

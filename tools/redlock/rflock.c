@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rflock: `redlock run` with the command line and the exit codes of flock(1) of util-linux, so that a script
- * changes one word. The path of the lock file is the name of the lock. The nodes come from the environment.
+ * changes one word. The real path of the lock file is the name of the lock. The nodes come from the
+ * environment.
  */
+#include <errno.h>
 #include <limits.h>
 #include <paths.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "config.h"
 #include "message.h"
 #include "run/run.h"
 
-/* As flock(1): 1 busy, 69 (EX_UNAVAILABLE) when the command cannot be executed. */
-enum { FLOCK_BUSY = 1, FLOCK_CANNOT_EXECUTE = 69 };
+/* As flock(1), which takes EX_OSERR where the system has no lock to give (ENOLCK): here that is no quorum,
+ * which is EX_UNAVAILABLE elsewhere in redlock. */
+enum { FLOCK_BUSY = 1, FLOCK_NO_FILE = 66, FLOCK_CANNOT_EXECUTE = 69, FLOCK_NO_LOCK = 71 };
+
+enum { MAX_LINKS = 40 }; /* as the kernel follows */
 
 #define FIELD(name) offsetof(struct settings, name)
 #define SECONDS_MAX REDLOCK_MAX_TTL_MS
@@ -44,9 +50,10 @@ static const struct option_group *const groups[] = {&flock_options, NULL};
 static const char usage[] =
     "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
     "       rflock [OPTION...] FILE -c 'SHELL LINE'\n"
-    "flock(1) across machines: FILE is the name of a lock that all of them share. See "
-    "redlock(1).\n"
-    "The nodes: REDLOCK_URLS (comma list), else REDIS_URL (one node).\n";
+    "flock(1) across machines: the real path of FILE is the name of a lock that all of them\n"
+    "share. See redlock(1).\n"
+    "The nodes: REDLOCK_URLS (comma list), else `url` in the configuration, else REDIS_URL\n"
+    "(one node).\n";
 
 /* What flock(1) can do and this cannot. False: nothing of it is asked for. */
 static bool is_beyond(const struct settings *settings, int argc, char **argv)
@@ -63,15 +70,68 @@ static bool is_beyond(const struct settings *settings, int argc, char **argv)
 	return true;
 }
 
+/* Puts the last word of the path, the file that need not be there, behind the real path of its directory. */
+static bool join(const char *path, char real[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+	char directory[PATH_MAX];
+	size_t length;
+
+	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(last - path) : 1, slash ? path : ".");
+	if (!*last) { /* "name/" is a directory, and there is none: realpath() said so */
+		errno = ENOENT;
+		return false;
+	}
+	if (!realpath(directory, real))
+		return false;
+	length = strlen(real);
+	if (snprintf(real + length, PATH_MAX - length, "%s%s", length > 1 ? "/" : "", last) <
+	    (int)(PATH_MAX - length))
+		return true;
+	errno = ENAMETOOLONG;
+	return false;
+}
+
+/* The file that flock(1) would open, or make: also behind a link that points to nothing yet. False, with
+ * errno. */
+static bool find_file(const char *path, char real[PATH_MAX])
+{
+	char next[PATH_MAX], target[PATH_MAX];
+
+	if (snprintf(next, sizeof(next), "%s", path) >= (int)sizeof(next)) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	for (int links = 0; links < MAX_LINKS; links++) {
+		ssize_t length;
+		int before;
+
+		if (realpath(next, real))
+			return true;
+		if (errno != ENOENT || !join(next, real))
+			return false;
+		length = readlink(real, target, sizeof(target) - 1);
+		if (length < 0)
+			return errno == ENOENT;
+		target[length] = '\0';
+		before = *target == '/' ? 0 : (int)(strrchr(real, '/') + 1 - real);
+		if (snprintf(next, sizeof(next), "%.*s%s", before, real, target) >= (int)sizeof(next))
+			break;
+	}
+	errno = ELOOP;
+	return false;
+}
+
 static int run(struct settings *settings, int argc, char **argv)
 {
 	const char *shell = getenv("SHELL");
-	char path[PATH_MAX], option[] = "-c";
+	char file[PATH_MAX], path[PATH_MAX], option[] = "-c";
 	char *line[] = {path, option, NULL, NULL};
-	struct run_order order = {.name = argv[0],
+	struct run_order order = {.name = file,
 	                          .argv = argv + 1,
 	                          .report_fd = -1,
 	                          .silent_when_busy = true,
+	                          .no_quorum_code = FLOCK_NO_LOCK,
 	                          .not_found_code = FLOCK_CANNOT_EXECUTE,
 	                          .cannot_execute_code = FLOCK_CANNOT_EXECUTE};
 
@@ -86,6 +146,13 @@ static int run(struct settings *settings, int argc, char **argv)
 		line[2] = argv[2];
 		order.argv = line;
 	}
+	if (!find_file(argv[0], file)) {
+		char shown[PRINTABLE_MAX];
+
+		complain("rflock: cannot open lock file %s: %s",
+		         printable(argv[0], strlen(argv[0]), shown, sizeof(shown)), strerror(errno));
+		return FLOCK_NO_FILE;
+	}
 	code = config_apply(settings, true);
 	return code == EXIT_OK ? run_supervise(settings, &order) : code;
 }
@@ -97,6 +164,7 @@ int rflock(int argc, char **argv)
 
 	settings_init(&settings);
 	settings.busy_code = FLOCK_BUSY;
+	settings.has_no_node_options = true;
 	first = options_parse(&settings, "rflock", groups, OPTIONS_FIRST, argc, argv);
 	if (first >= 0 && settings.help) {
 		fputs(usage, stdout);

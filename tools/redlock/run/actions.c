@@ -47,7 +47,9 @@ static int refusal_code(struct run *run)
 	if (!silent || run->order->report_fd >= 0)
 		find_holder(run);
 	tell_refused(run);
-	return run->result == REDLOCK_E_BUSY ? (int)run->settings->busy_code : run->report->outcome.code;
+	if (run->result == REDLOCK_E_BUSY)
+		return (int)run->settings->busy_code;
+	return run->report->outcome.code == EXIT_NOQUORUM ? run->order->no_quorum_code : run->report->outcome.code;
 }
 
 static int code_of(struct run *run, enum run_code code)
