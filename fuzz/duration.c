@@ -39,11 +39,20 @@ static void check_duration(const char *text, uint64_t min, uint64_t max)
 	size_t count;
 	uint64_t got = 7;
 	wide value = digits_of(text, &count);
-	wide unit = unit_of(text + count, value);
-	bool good = count > 0 && unit > 0 && value <= UINT64_MAX && value * unit >= min && value * unit <= max;
+	wide part = 0, scale = 1;
+	if (count > 0 && text[count] == '.') { /* a fraction of 1 to 9 digits */
+		size_t more;
+		part = digits_of(text + count + 1, &more);
+		for (size_t i = 0; i < more && i < 9; i++)
+			scale *= 10;
+		count = more > 0 && more <= 9 ? count + 1 + more : 0;
+	}
+	wide unit = unit_of(text + count, value + part);
+	wide ms = value * unit + (part * unit + scale - 1) / scale;
+	bool good = count > 0 && unit > 0 && value <= UINT64_MAX && ms >= min && ms <= max;
 	const char *problem = value_duration(text, min, max, &got);
 	must((problem == NULL) == good);
-	must(good ? got == (uint64_t)(value * unit) : got == 7 && problem[0] != '\0');
+	must(good ? got == (uint64_t)ms : got == 7 && problem[0] != '\0');
 }
 
 static void check_number(const char *text, uint64_t min, uint64_t max)

@@ -11,7 +11,8 @@ setup() {
 	for node in 1 2 3; do
 		nodes+=(-r "$(node_url "$node")")
 	done
-	mapfile -t rules < <("$REDLOCK_BIN" help acl | sed -n 's/^  ACL SETUSER redlock //p')
+	# A rule is some lines, each of which adds to the user; the first one resets it.
+	mapfile -t rules < <("$REDLOCK_BIN" help acl | sed -n 's/^  ACL SETUSER redlock //p' | tr '\n' ' ' | sed 's/ *reset/\nreset/g' | sed 1d)
 	rules=("${rules[@]/>PASSWORD/>pw}")
 	rules=("${rules[@]/PREFIX/app:}")
 	rule=${rules[0]} scriptless=${rules[1]}
@@ -120,6 +121,39 @@ each_is_needed() { # RULE RIGHT...
 		give "${scriptless/$right/}"
 		rl run "${nodes[@]}" -n job -- true
 	done
+}
+
+not_started() { # RULE WORD...: what is said
+	give "$1"
+	run --separate-stderr rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
+	exits 76
+	[ ! -e "$sandbox/started" ]
+	says "not started: the lock could be had, but neither renewed nor released"
+	for word in "${@:2}"; do says "$word"; done
+	[[ $stderr != *": yes"* ]]
+	on_nodes "1 2 3" flushall
+}
+
+@test "a user who could neither renew nor release is found before the command starts" {
+	not_started "${rule/+eval +evalsha/}" "NOPERM" "'multi' command" "permit +eval +evalsha or +watch +multi +exec +getrange" "redlock help acl"
+	not_started "${scriptless/+watch/}" "'watch' command"
+	# Also while somebody else has the lock: it is hopeless to wait.
+	give "${rule/+eval +evalsha/}"
+	on_nodes "1 2 3" set app:job somebody
+	run --separate-stderr timeout 5 "$REDLOCK_BIN" run "${nodes[@]}" job -- true
+	exits 76
+	# A minority that refuses is no reason.
+	on_nodes "1 2 3" flushall
+	give "$rule"
+	on_nodes 1 acl setuser redlock -eval -evalsha
+	rl run "${nodes[@]}" -n job -- touch "$sandbox/started" 2>/dev/null
+	[ -e "$sandbox/started" ]
+	# The user in the URL.
+	on_nodes 1 flushall
+	give "${rule/+eval +evalsha/}"
+	run --separate-stderr rl run -n --prefix app: -r "unix://redlock:pw@$(node_dir 1)/redis.sock" job -- true
+	exits 76
+	says "not started"
 }
 
 @test "passwords from a file, the environment and the terminal; the wrong one is told" {

@@ -38,6 +38,47 @@ teardown() {
 	done
 }
 
+@test "no line of any help text is longer than 80 columns" {
+	for verb in "" run acquire extend release check status cluster bench config acl; do
+		# shellcheck disable=SC2086 # nothing, or a word
+		"$REDLOCK_BIN" help $verb >"$sandbox/help"
+		[ "$(wc -l <"$sandbox/help")" -gt 8 ]
+		run ! grep -nE '^.{81}' "$sandbox/help"
+	done
+	"$(dirname "$REDLOCK_BIN")/rflock" --help >"$sandbox/help"
+	run ! grep -nE '^.{81}' "$sandbox/help"
+}
+
+@test "a word that is nearly right is told" {
+	for pair in aquire:acquire acquier:acquire relase:release stauts:status rnu:run chekc:check; do
+		run --separate-stderr "$REDLOCK_BIN" "${pair%:*}" job
+		exits 64
+		says "did you mean \`${pair#*:}\`?"
+	done
+	run --separate-stderr "$REDLOCK_BIN" help aquire
+	says "did you mean \`acquire\`?"
+	for word in frobnicate x ""; do
+		run --separate-stderr "$REDLOCK_BIN" "$word"
+		exits 64
+		[[ $stderr != *"did you mean"* ]]
+	done
+	run --separate-stderr "$REDLOCK_BIN" acquire --node-timeuot=1s job
+	exits 64
+	says "did you mean \`node-timeout\`?"
+}
+
+@test "nobody's name is said twice, and a directory is no configuration" {
+	for options in "run --on-loss x a true" "acquire --nosuch a" "--nosuch" "config nosuch" "cluster nosuch"; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr "$REDLOCK_BIN" $options
+		exits 64
+		[[ $stderr == "redlock"* && $stderr != "redlock: redlock"* ]]
+	done
+	run --separate-stderr "$REDLOCK_BIN" acquire --config "$sandbox" -r unix:///none job
+	exits 78
+	says "$sandbox: is a directory, not a configuration file"
+}
+
 @test "version" {
 	run --separate-stderr "$REDLOCK_BIN" --version
 	exits 0
@@ -91,12 +132,21 @@ teardown() {
 	wrong "not a duration" ""
 	wrong "not a duration" -5s
 	wrong "not a duration" s
-	wrong "unknown unit" 1.5s
+	wrong "not a duration" 1.s
+	wrong "not a duration" .5s
+	wrong "not a duration" 1.0000000001s
+	wrong "add a unit" 1.5
+	wrong "unknown unit" 1.5.2s
 	wrong "out of range" 9ms
 	wrong "10ms to 30d" 31d
 	wrong "out of range" 0
 	wrong "not a duration" 99999999999999999999999s
 	wrong "out of range" 18446744073709551615d
+	for pair in 1.5s:1500ms 0.25m:15s 1.0005s:1001ms 1.5d:36h; do
+		run --separate-stderr "$REDLOCK_BIN" config show -t "${pair%:*}"
+		exits 0
+		[[ $output == *"= ${pair#*:} "* ]]
+	done
 }
 
 @test "no nodes: 78, and how to name them" {

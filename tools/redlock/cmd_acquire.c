@@ -147,7 +147,7 @@ const struct command cmd_acquire = {
     .summary = "take the lock, print its token, leave it held",
     .details =
         "The token is the only output: T=$(redlock acquire job). Nothing renews the lock: it ends after its "
-        "TTL,\n"
+        "TTL, "
         "or by redlock release job \"$T\". Without -w and -n a busy lock is waited for without limit.\n",
     .groups = groups,
     .min_args = 1,

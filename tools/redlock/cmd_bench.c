@@ -206,7 +206,7 @@ const struct command cmd_bench = {
     .arguments = "",
     .summary = "measure acquire and release on these nodes",
     .details = "Pairs of acquire and release of names of its own (redlock-bench:PID:N), one at a time over "
-               "the blocking calls,\n"
+               "the blocking calls, "
                "or many in flight by --concurrency. All are released at the end, also after Ctrl-C.\n",
     .groups = groups,
     .min_args = 0,

@@ -320,9 +320,9 @@ const struct command cmd_cluster = {
     .summary = "run servers on this machine, to try locks out",
     .details =
         "start: real redis-server or valkey-server processes without persistence, that outlive the shell; "
-        "those\n"
+        "those "
         "that run already are kept. stop: ends exactly these and removes their files. status: one line for "
-        "each;\n"
+        "each; "
         "exit code 0 when a majority is up, 69 when not. Use them by -r local or REDLOCK_URLS=local.\n",
     .groups = groups,
     .min_args = 1,

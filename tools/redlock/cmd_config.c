@@ -133,7 +133,7 @@ const struct command cmd_config = {
     .summary = "what is configured, and where",
     .details =
         "Each value with its source: the command line, the environment, a file and line, or the default. "
-        "Passwords\nare not shown. Files: /etc/redlock/redlock.conf, then redlock/redlock.conf in "
+        "Passwords are not shown. Files: /etc/redlock/redlock.conf, then redlock/redlock.conf in "
         "$XDG_CONFIG_HOME or ~/.config.\n",
     .groups = groups,
     .offline = true,

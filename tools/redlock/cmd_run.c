@@ -141,9 +141,9 @@ const struct command cmd_run = {
     .summary = "run a command while the lock is held",
     .details = "NAME [--] COMMAND [ARG...], or NAME -c 'SHELL LINE'. The command has stdin, stdout, stderr "
                "and the exit "
-               "code\n"
+               "code "
                "as without redlock. It is stopped, with all that it started, before the lock can end. "
-               "Without -w and -n\n"
+               "Without -w and -n "
                "a busy lock is waited for without limit. The command sees REDLOCK_NAME, REDLOCK_TOKEN, "
                "REDLOCK_TTL_MS.\n",
     .groups = groups,

@@ -172,6 +172,7 @@ static void warn_readable(const struct reading *reading)
 static int read_file(struct reading *reading, const char *path, bool of_user, bool asked)
 {
 	char buffer[4096]; /* of the stream; it is wiped here */
+	struct stat status;
 	int line;
 
 	reading->path = path;
@@ -183,6 +184,13 @@ static int read_file(struct reading *reading, const char *path, bool of_user, bo
 		if (!asked && (errno == ENOENT || errno == ENOTDIR))
 			return EXIT_OK;
 		complain("%s: %s", path, strerror(errno));
+		return EXIT_CONFIG;
+	}
+	if (fstat(fileno(reading->file), &status) == 0 && S_ISDIR(status.st_mode)) {
+		complain("%s: is a directory, not a configuration file", path);
+		fclose(reading->file);
+		reading->file = NULL;
+		reading->path = NULL;
 		return EXIT_CONFIG;
 	}
 	setvbuf(reading->file, buffer, _IOFBF, sizeof(buffer));

@@ -62,3 +62,15 @@ bool endpoint_has_password(const char *list)
 	free(copy);
 	return found;
 }
+
+bool endpoint_has_user(const char *list)
+{
+	for (const char *url = list; *url; url += strcspn(url, ","), url += *url == ',') {
+		const char *end = url + strcspn(url, ","), *authority = strstr(url, "://");
+
+		if (authority && authority < end && authority[3] != ':' && authority[3] != '@' &&
+		    memchr(authority, '@', (size_t)(end - authority)))
+			return true;
+	}
+	return false;
+}

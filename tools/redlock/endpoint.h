@@ -11,4 +11,7 @@ bool endpoint_repeats(const char *list, const char *other);
 
 bool endpoint_has_password(const char *list);
 
+/* Whether a URL of the list names a user; maybe also of a path that has an @ in it. */
+bool endpoint_has_user(const char *list);
+
 #endif

@@ -13,6 +13,7 @@
 #include "handover.h"
 #include "message.h"
 #include "signals.h"
+#include "suggest.h"
 
 static const struct command *const commands[] = {
     &cmd_run,    &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,
@@ -36,10 +37,22 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static int no_command(const char *name)
+{
+	struct suggestion suggestion = {.word = name};
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		suggest(&suggestion, commands[i]->name);
+	complain("no command '%s'%s; see `redlock help`", name, suggestion_text(&suggestion));
+	return EXIT_USAGE;
+}
+
 static void print_exit_codes(FILE *out)
 {
 	fputs("\nExit codes:\n", out);
-#define EXIT_CODE_LINE(name, code, text) fprintf(out, "  %-4d %s\n", code, text);
+#define EXIT_CODE_LINE(name, code, text)                                                                     \
+	fprintf(out, "  %-4d ", code);                                                                           \
+	help_wrap(out, 7, 7, text);
 	EXIT_CODE_MAP(EXIT_CODE_LINE)
 #undef EXIT_CODE_LINE
 }
@@ -56,11 +69,10 @@ static void print_overview(FILE *out)
 	fprintf(out, "  %-8s %-17s %s\n", "help", "acl", "the rights that redlock needs on the servers");
 	fprintf(out, "  %-8s %-17s %s\n", "version", "", "the version");
 	options_help(out, global_groups);
-	fputs(
-	    "\nNodes: -r URL (repeat it), else REDLOCK_URLS (comma list), else `url` in the configuration, else\n"
-	    "REDIS_URL (one node).\n"
-	    "To try it: redlock cluster start; export REDLOCK_URLS=local; redlock acquire job\n",
-	    out);
+	fputs("\nNodes: -r URL (repeat it), else REDLOCK_URLS (comma list), else `url` in the\n"
+	      "configuration, else REDIS_URL (one node).\n"
+	      "To try it: redlock cluster start; export REDLOCK_URLS=local; redlock acquire job\n",
+	      out);
 	print_exit_codes(out);
 }
 
@@ -68,10 +80,12 @@ static void print_help(FILE *out, const struct command *command)
 {
 	fprintf(out, "usage: redlock %s [OPTION...] %s\n%s.\n", command->name, command->arguments,
 	        command->summary);
-	if (command->details)
-		fprintf(out, "\n%s", command->details);
+	if (command->details) {
+		fputs("\n", out);
+		help_wrap(out, 0, 0, command->details);
+	}
 	options_help(out, command->groups);
-	fputs("\nTIME is a whole number with a unit: 500ms 30s 2m 1h 30d. See also redlock(1).\n", out);
+	fputs("\nTIME is a number with a unit: 500ms 1.5s 2m 1h 30d. See also redlock(1).\n", out);
 }
 
 static int show_version(void)
@@ -84,23 +98,25 @@ static int show_version(void)
  * handshake.c, scripts/. */
 static int show_acl(void)
 {
-	fputs(
-	    "A user that may do what redlock does, and nothing else (Redis 6, Valkey, or newer):\n\n"
-	    "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +get +del +pttl +pexpire +eval +evalsha "
-	    "+select +client|id +client|kill +info +command|info +type +strlen +getrange +hscan\n\n"
-	    "PREFIX is that of your locks (--prefix), or leave it empty. Needed for locks: set to eval; select\n"
-	    "for a database other than 0. Without client|id, client|kill and info a key may stay until its TTL\n"
-	    "behind a broken connection, and one server by two addresses is not noticed; and a value of your "
-	    "own\n"
-	    "(--token) that is used again is not safe: what is late on such a connection may delete its next\n"
-	    "key. The last four are for `redlock status` and `redlock check`.\n\n"
-	    "A user that may not run scripts. Release and renewal take two round trips then:\n\n"
-	    "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +watch +multi +exec +getrange +del +pttl "
-	    "+pexpire +select +client|id +client|kill +info +command|info +type +strlen\n\n"
-	    "Needed: set to pexpire. On servers that have DELEX (Redis 8.4) or DELIFEQ (Valkey 9) permit that "
-	    "as\n"
-	    "well, in both rules: it takes the place of the script, and of the transaction, for releasing.\n",
-	    stdout);
+	fputs("A user that may do what redlock does, and nothing else (Redis 6, Valkey, or\n"
+	      "newer):\n\n"
+	      "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +get +del +pttl\n"
+	      "  ACL SETUSER redlock +pexpire +eval +evalsha +select +client|id +client|kill\n"
+	      "  ACL SETUSER redlock +info +command|info +type +strlen +getrange +hscan\n\n"
+	      "PREFIX is that of your locks (--prefix), or leave it empty. Needed for locks:\n"
+	      "set to eval; select for a database other than 0. Without client|id, client|kill\n"
+	      "and info a key may stay until its TTL behind a broken connection, one server by\n"
+	      "two addresses is noticed late, and a value of your own (--token) that is used\n"
+	      "again is not safe: what is late on such a connection may delete its next key.\n"
+	      "The last four are for `redlock status NAME` and `redlock check`.\n\n"
+	      "A user that may not run scripts. Release and renewal take two round trips then:\n\n"
+	      "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +watch +multi +exec\n"
+	      "  ACL SETUSER redlock +getrange +del +pttl +pexpire +select +client|id\n"
+	      "  ACL SETUSER redlock +client|kill +info +command|info +type +strlen\n\n"
+	      "Needed: set to pexpire. On servers that have DELEX (Redis 8.4) or DELIFEQ\n"
+	      "(Valkey 9) permit that as well, in both rules: it takes the place of the script,\n"
+	      "and of the transaction, for releasing.\n",
+	      stdout);
 	return EXIT_OK;
 }
 
@@ -110,10 +126,8 @@ static int show_help(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "acl") == 0)
 		return show_acl();
-	if (argc > 1 && !command) {
-		complain("no command '%s'; see `redlock help`", argv[1]);
-		return EXIT_USAGE;
-	}
+	if (argc > 1 && !command)
+		return no_command(argv[1]);
 	if (command)
 		print_help(stdout, command);
 	else
@@ -179,10 +193,8 @@ static int dispatch_word(const struct settings *settings, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	command = find_command(argv[0]);
-	if (!command) {
-		complain("no command '%s'; see `redlock help`", argv[0]);
-		return EXIT_USAGE;
-	}
+	if (!command)
+		return no_command(argv[0]);
 	return run_command(command, argc, argv);
 }
 

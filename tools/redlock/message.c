@@ -14,19 +14,31 @@ enum { LINE_MAX_BYTES = 8192 };
 
 /* The last gate: whatever a line is made of, no byte of it moves a cursor or begins another line. One write
  * per message: lines of several processes on one terminal do not mix. */
-__attribute__((format(printf, 3, 0))) static void put(FILE *out, const char *begin, const char *format,
-                                                      va_list arguments)
+static void put(FILE *out, const char *begin, char *line)
 {
-	char line[LINE_MAX_BYTES], shown[2 * LINE_MAX_BYTES];
+	char shown[2 * LINE_MAX_BYTES];
 
-	vsnprintf(line, sizeof(line), format, arguments);
 	secret_blank_words(line); /* whatever was quoted: a URL in the wrong place, say */
 	fprintf(out, "%s%s\n", begin, harmless(line, shown, sizeof(shown)));
 }
 
+/* Whether a line says by itself who speaks: "redlock run: ...". */
+static bool has_title(const char *line)
+{
+	static const char *const titles[] = {"redlock ", "redlock: ", "rflock: "};
+
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+		if (strncmp(line, titles[i], strlen(titles[i])) == 0)
+			return true;
+	return false;
+}
+
 __attribute__((format(printf, 1, 0))) static void message(const char *format, va_list arguments)
 {
-	put(stderr, "redlock: ", format, arguments);
+	char line[LINE_MAX_BYTES];
+
+	vsnprintf(line, sizeof(line), format, arguments);
+	put(stderr, has_title(line) ? "" : "redlock: ", line);
 }
 
 void complain(const char *format, ...)
@@ -51,11 +63,13 @@ void say(const struct settings *settings, const char *format, ...)
 
 void put_line(const char *format, ...)
 {
+	char line[LINE_MAX_BYTES];
 	va_list arguments;
 
 	va_start(arguments, format);
-	put(stdout, "", format, arguments);
+	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
+	put(stdout, "", line);
 }
 
 bool message_is_taken(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages for people: on stderr, each one line that starts with "redlock: ", and lines of stdout. A server,
- * a file or a command line may choose parts of them. No byte of these controls the terminal, and none begins
- * another line: all that is printed for people passes through here, all JSON through json.h.
+ * Messages for people: on stderr, each one line that starts with "redlock: " or the command's name, and lines
+ * of stdout. A server, a file or a command line may choose parts of them. No byte of these controls the
+ * terminal, and none begins another line: all that is printed for people passes through here, all JSON
+ * through json.h.
  */
 #ifndef REDLOCK_TOOL_MESSAGE_H
 #define REDLOCK_TOOL_MESSAGE_H

@@ -11,6 +11,7 @@
 #include "exit_codes.h"
 #include "message.h"
 #include "secret.h"
+#include "suggest.h"
 #include "values.h"
 
 enum { MAX_OPTIONS = 48, FIRST_LONG_ONLY = 256 };
@@ -240,14 +241,23 @@ const struct option_spec *options_find(const struct option_group *const *groups,
 	return NULL;
 }
 
-static void complain_option(const char *command, int code, char **argv)
+static void complain_option(const struct parser *parser, const char *command, int code, char **argv)
 {
 	const char *what = code == ':' ? "needs a value" : "is not an option of this command";
+	char typed[32] = "";
+	struct suggestion suggestion = {.word = typed};
 
 	if (optopt > 0 && optopt < FIRST_LONG_ONLY)
 		complain("%s: -%c %s; see `%s --help`", command, optopt, what, command);
-	else
-		complain("%s: %s %s; see `%s --help`", command, argv[optind - 1], what, command);
+	else {
+		if (code != ':' && strncmp(argv[optind - 1], "--", 2) == 0)
+			snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(argv[optind - 1] + 2, "="),
+			         argv[optind - 1] + 2);
+		for (int i = 0; i < parser->count; i++)
+			suggest(&suggestion, parser->longs[i].name);
+		complain("%s: %s %s%s; see `%s --help`", command, argv[optind - 1], what,
+		         suggestion_text(&suggestion), command);
+	}
 }
 
 /* From argv, where every user can see it. */
@@ -279,7 +289,7 @@ int options_parse(struct settings *settings, const char *command, const struct o
 		const char *problem;
 
 		if (!spec) {
-			complain_option(command, code, argv);
+			complain_option(&parser, command, code, argv);
 			return -1;
 		}
 		problem = take(settings, spec, optarg);
@@ -294,6 +304,32 @@ int options_parse(struct settings *settings, const char *command, const struct o
 
 /* ---- Help ---- */
 
+enum { HELP_COLUMNS = 80, HELP_INDENT = 29 };
+
+void help_wrap(FILE *out, size_t at, size_t indent, const char *text)
+{
+	for (bool first = true; *text; first = false) {
+		const size_t word = strcspn(text, " \n");
+
+		if (!first && at + 1 + word > HELP_COLUMNS) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (!first && at > indent) {
+			putc(' ', out);
+			at++;
+		}
+		fwrite(text, 1, word, out);
+		at += word;
+		text += word;
+		if (*text == '\n' && text[1]) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		}
+		text += *text != '\0';
+	}
+	putc('\n', out);
+}
+
 static void help_line(FILE *out, const struct option_spec *spec)
 {
 	char left[64];
@@ -304,7 +340,11 @@ static void help_line(FILE *out, const struct option_spec *spec)
 		snprintf(left, sizeof(left), "-%c, --%s%s%s", spec->letter, spec->name, space, value);
 	else
 		snprintf(left, sizeof(left), "    --%s%s%s", spec->name, space, value);
-	fprintf(out, "  %-26s %s\n", left, spec->help);
+	if (strlen(left) > 26)
+		fprintf(out, "  %s\n%*s", left, HELP_INDENT, "");
+	else
+		fprintf(out, "  %-26s ", left);
+	help_wrap(out, HELP_INDENT, HELP_INDENT, spec->help);
 }
 
 void options_help(FILE *out, const struct option_group *const *groups)

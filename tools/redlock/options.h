@@ -152,6 +152,10 @@ const char *settings_problem(const struct option_spec *spec, const char *text, c
 /* The option with this long name in the groups, NULL: none. */
 const struct option_spec *options_find(const struct option_group *const *groups, const char *name);
 
+/* Writes a text that begins at column `at`, in lines of at most 80 columns; those behind the first begin at
+ * `indent`. It may have line ends of its own. */
+void help_wrap(FILE *out, size_t at, size_t indent, const char *text);
+
 void options_help(FILE *out, const struct option_group *const *groups);
 
 #endif

@@ -47,13 +47,12 @@ static const struct option_spec specs[] = {
 static const struct option_group flock_options = {"Options", specs, sizeof(specs) / sizeof(specs[0])};
 static const struct option_group *const groups[] = {&flock_options, NULL};
 
-static const char usage[] =
-    "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
-    "       rflock [OPTION...] FILE -c 'SHELL LINE'\n"
-    "flock(1) across machines: the real path of FILE is the name of a lock that all of them\n"
-    "share. See redlock(1).\n"
-    "The nodes: REDLOCK_URLS (comma list), else `url` in the configuration, else REDIS_URL\n"
-    "(one node).\n";
+static const char usage[] = "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
+                            "       rflock [OPTION...] FILE -c 'SHELL LINE'\n"
+                            "flock(1) across machines: the real path of FILE is the name of a lock that all\n"
+                            "of them share. See redlock(1).\n"
+                            "The nodes: REDLOCK_URLS (comma list), else `url` in the configuration, else\n"
+                            "REDIS_URL (one node).\n";
 
 /* What flock(1) can do and this cannot. False: nothing of it is asked for. */
 static bool is_beyond(const struct settings *settings, int argc, char **argv)

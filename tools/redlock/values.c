@@ -68,23 +68,40 @@ const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t
 	return NULL;
 }
 
+/* What stands behind the point of a number, as `part` of `scale`. Returns what follows, NULL when there is
+ * none, or more than anybody measures. */
+static const char *fraction(const char *text, uint64_t *ret_part, uint64_t *ret_scale)
+{
+	const char *rest = digits(text, ret_part);
+
+	if (!rest || rest - text > 9)
+		return NULL;
+	for (const char *at = text; at < rest; at++)
+		*ret_scale *= 10;
+	return rest;
+}
+
 const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms)
 {
-	uint64_t value, unit_ms = 0;
+	static const char wrong[] = "not a duration; give a number with a unit: 500ms 1.5s 2m 1h 30d";
+	uint64_t value, part = 0, scale = 1, unit_ms = 0;
 	const char *unit = digits(text, &value);
 
+	if (unit && *unit == '.')
+		unit = fraction(unit + 1, &part, &scale);
 	if (!unit)
-		return "not a duration; give a whole number with a unit: 500ms 30s 2m 1h 30d";
+		return wrong;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (strcmp(unit, units[i].name) == 0)
 			unit_ms = units[i].ms;
-	if (!*unit && value == 0)
+	if (!*unit && value == 0 && part == 0)
 		unit_ms = 1;
 	if (unit_ms == 0)
 		return *unit ? "unknown unit; the units are ms s m h d" : "add a unit: ms s m h d";
-	if (value > UINT64_MAX / unit_ms || value * unit_ms < min || value * unit_ms > max)
+	part = (part * unit_ms + scale - 1) / scale; /* up, to whole milliseconds */
+	if (value > (UINT64_MAX - part) / unit_ms || value * unit_ms + part < min || value * unit_ms + part > max)
 		return value_out_of_range;
-	*ret_ms = value * unit_ms;
+	*ret_ms = value * unit_ms + part;
 	return NULL;
 }
 

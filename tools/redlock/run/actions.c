@@ -43,7 +43,10 @@ static int refusal_code(struct run *run)
 
 	if (run->self_wait)
 		return (int)run->settings->busy_code;
-	report_collect(run->report, "run", run->order->name, run->result, &run->session, run->lock);
+	if (run->rights.refused)
+		run->result = REDLOCK_E_NOQUORUM;
+	report_collect(run->report, "run", run->order->name, run->result, &run->session,
+	               run->rights.refused ? run->rights.question : run->lock);
 	if (!silent || run->order->report_fd >= 0)
 		find_holder(run);
 	tell_refused(run);

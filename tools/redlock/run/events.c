@@ -109,8 +109,31 @@ static enum run_event lock_event(const struct redlock_event *event)
 	return event->result == REDLOCK_E_GONE ? RUN_ON_RELEASE_GONE : RUN_ON_RELEASED;
 }
 
+/* The command must not begin under a lock that cannot be renewed. What was got is given back as far as that
+ * goes. */
+static void take_rights(struct run *run, int result)
+{
+	const bool granted = run->grant_waits;
+
+	rights_take(&run->rights, &run->session, result);
+	run->grant_waits = false;
+	if (run->rights.refused && run->state == RUN_WAITING) {
+		if (granted)
+			run->result = redlock_start_release(run->lock);
+		else
+			(void)redlock_cancel(run->lock);
+		run_apply(run, RUN_ON_REFUSED);
+	} else if (granted) {
+		run_apply(run, RUN_ON_GRANTED);
+	}
+}
+
 static void take_lock_event(struct run *run, const struct redlock_event *event)
 {
+	if (event->lock == run->rights.question) {
+		take_rights(run, event->result);
+		return;
+	}
 	if (event->lock == run->waiting.question) {
 		run->self_wait =
 		    run->state == RUN_WAITING && !waiting_tell(&run->waiting, &run->session, run->order->name);
@@ -124,7 +147,10 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 		run->given_back = event->result == 0;
 	if (event->kind == REDLOCK_EVENT_DANGER)
 		run->late = true;
-	run_apply(run, lock_event(event));
+	run->grant_waits = lock_event(event) == RUN_ON_GRANTED && run->state == RUN_WAITING &&
+	                   rights_are_open(&run->rights, &run->session, run->order->name);
+	if (!run->grant_waits)
+		run_apply(run, lock_event(event));
 }
 
 /* A client that cannot go on can neither renew nor release: the lock is as good as lost. */

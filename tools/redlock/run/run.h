@@ -10,6 +10,7 @@
 #include "guard.h"
 #include "inbox.h"
 #include "password.h"
+#include "rights.h"
 #include "rules.h"
 #include "times.h"
 #include "waiting.h"
@@ -35,6 +36,7 @@ struct run {
 	struct password_watch password;
 	redlock_lock *lock;
 	struct waiting waiting;
+	struct rights rights;
 	struct inbox inbox;
 	struct guard guard;
 	struct clock_alarm alarm;
@@ -60,6 +62,7 @@ struct run {
 	bool client_failed;  /* it can neither renew nor release */
 	bool given_back;     /* the lock, by a quorum of nodes */
 	bool late;           /* a renewal was late, and not made up for */
+	bool grant_waits;    /* the lock is had, whether it could be renewed is not known yet */
 	bool self_wait;      /* it would have waited for itself */
 	bool capped;         /* --max-hold was reached */
 	bool unseen;         /* processes of the command are there that /proc does not show */

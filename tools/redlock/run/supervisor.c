@@ -204,7 +204,10 @@ static int begin(struct run *run)
 	streams_drop(STDOUT_FILENO); /* the command's, not ours; the guard keeps them for it */
 	run->begin_ns = clock_ns();
 	run->result = redlock_start_acquire(run->lock);
-	if (run->result == 0 && signals_caught()) { /* before the inbox was there */
+	rights_init(&run->rights, run->settings);
+	if (run->result == 0 && run->rights.named)
+		(void)rights_ask(&run->rights, &run->session, run->order->name); /* else it is asked later */
+	if (run->result == 0 && signals_caught()) {                          /* before the inbox was there */
 		run->signal = (struct inbox_signal){.number = signals_caught()};
 		run_apply(run, RUN_ON_END_SIGNAL);
 	}
@@ -214,6 +217,7 @@ static int begin(struct run *run)
 static void close_all(struct run *run)
 {
 	waiting_end(&run->waiting);
+	rights_end(&run->rights);
 	redlock_lock_free(run->lock);
 	session_close(&run->session);
 	if (run->alarm.fd >= 0)

@@ -24,6 +24,8 @@ void tell_refused(const struct run *run)
 		report_votes(run->report);
 	if (run->result == REDLOCK_E_BUSY && run->order->silent_when_busy && !run->settings->verbose)
 		return;
+	if (run->rights.refused)
+		say(run->settings, "not started: the lock could be had, but neither renewed nor released");
 	if (run->result != REDLOCK_E_CANCELLED)
 		report_failure(run->report, run->settings);
 }

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the lock could be renewed and released. */
+#include "rights.h"
+
+#include "../endpoint.h"
+#include "../exit_codes.h"
+
+/* No lock has it: it has blanks. An extend under it finds somebody else's key, or none, and changes nothing.
+ */
+static const char no_token[] = "no token";
+
+void rights_init(struct rights *rights, const struct settings *settings)
+{
+	rights->named = settings->user != NULL;
+	for (size_t i = 0; i < settings->urls.count && !rights->named; i++)
+		rights->named = endpoint_has_user(settings->urls.items[i]);
+}
+
+int rights_ask(struct rights *rights, struct session *session, const char *name)
+{
+	int code = rights->question ? EXIT_OK : session_lock(session, name, no_token, &rights->question);
+
+	if (code == EXIT_OK && redlock_start_extend(rights->question, 0) < 0)
+		code = EXIT_INTERNAL;
+	rights->asking = code == EXIT_OK;
+	return code;
+}
+
+/* The server's rules: not whether it is busy, or in reach. */
+static unsigned refusing_count(const struct rights *rights, const struct session *session)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
+		struct redlock_vote vote;
+
+		if (redlock_lock_vote(rights->question, i, &vote) == 0)
+			count += vote.code == REDLOCK_VOTE_NOPERM || vote.code == REDLOCK_VOTE_COMMAND;
+	}
+	return count;
+}
+
+void rights_take(struct rights *rights, const struct session *session, int result)
+{
+	const unsigned left = redlock_node_count(session->client) - refusing_count(rights, session);
+
+	rights->asking = false;
+	rights->proven = result == REDLOCK_E_GONE;
+	rights->refused = !rights->proven && left < redlock_quorum(session->client);
+}
+
+bool rights_are_open(struct rights *rights, struct session *session, const char *name)
+{
+	if (rights->asking)
+		return true;
+	if (!rights->named || rights->proven || rights->refused || rights->again)
+		return false;
+	rights->again = true;
+	return rights_ask(rights, session, name) == EXIT_OK;
+}
+
+void rights_end(struct rights *rights)
+{
+	redlock_lock_free(rights->question);
+	rights->question = NULL;
+}
