@@ -7,6 +7,7 @@ import struct
 import time
 
 import checker
+from claims import ClaimWatch
 from faults import KINDS, Cut
 from history import BadHistory
 from process import now_ns, reap, wait_until
@@ -61,6 +62,7 @@ class Director:
 		self.begun = {}  # kind -> how often
 		self.complaints = []
 		self.clock = ClockWatch()
+		self.claims = ClaimWatch(self.stage)
 		self.healed_ns = None
 		self.log_file = open(os.path.join(folder, "director.log"), "w", encoding="ascii")
 
@@ -117,6 +119,8 @@ class Director:
 				self.stage.other_writes()
 			reap()
 			self.clock.look()
+			if self.scenario.breaks == "":
+				self.claims.look()
 			time.sleep(0.01)
 
 	# ---- After the faults ----
@@ -182,6 +186,13 @@ class Director:
 			self.complaints.append("the bridge let everything through")
 		self.log(f"begun {self.begun} seen {seen}")
 
+	def check_claims(self):
+		self.log(f"claims compared with what the servers have: {self.claims.compared}")
+		if self.scenario.breaks == "" and self.clock.step_ms == 0:
+			self.complaints += self.claims.complaints
+			if self.claims.compared == 0:
+				self.complaints.append("no claim was compared with what the servers have")
+
 	def write_facts(self):
 		with open(self.stage.counter, "rb") as file:
 			(counter,) = struct.unpack("Q", file.read(8))
@@ -209,6 +220,7 @@ class Director:
 			self.stop_clients()
 			self.check_keys()
 			self.check_bites()
+			self.check_claims()
 		except (RuntimeError, OSError, ServerError, BadHistory) as error:
 			self.complaints.append(f"{type(error).__name__}: {error}")
 			self.log(f"gave up: {error}")

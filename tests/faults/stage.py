@@ -30,6 +30,7 @@ class ClientRun:
 		self.name = f"client-{self.index}.{self.life}"
 		self.rest = ""
 		self.claim = None  # (since, deadline) while it holds
+		self.token = ""
 		self.last_grant = 0
 		path = os.path.join(self.stage.folder, self.name + ".history")
 		open(path, "x", encoding="ascii").close()
@@ -59,6 +60,7 @@ class ClientRun:
 			if word == "grant":
 				self.claim = (at, fields["deadline"])
 				self.last_grant = at
+				self.token = fields["token"]
 			elif word == "extended":
 				self.claim = (self.claim[0], fields["deadline"])
 			elif word in ("lost", "release"):

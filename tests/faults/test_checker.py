@@ -12,6 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import checker  # noqa: E402
+from claims import is_backed  # noqa: E402
 
 MS = 1_000_000
 TTL_MS = 1000
@@ -337,6 +338,27 @@ class Reading(StoryTest):
 			with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(io.StringIO()):
 				story.write_to(directory)
 				self.assertEqual(checker.main([directory]), code)
+
+
+class Claims(unittest.TestCase):
+	"""A claim until 1000 ms, and what five servers said at 100 ms."""
+
+	def backed(self, *pttls, nodes=5):
+		answers = [(100 * MS, pttl is not None, -2 if pttl is None else pttl) for pttl in pttls]
+		return is_backed(1000 * MS, nodes, answers)
+
+	def test_a_quorum_has_it_until_then(self):
+		self.assertTrue(self.backed(900, 900, 899, None, 5))
+		self.assertTrue(self.backed(900, -1, 2000))
+		self.assertTrue(self.backed(None, None))  # the other three may have it
+
+	def test_planted_claims_that_are_too_long(self):
+		self.assertFalse(self.backed(900, 900, 898, 898, 898))
+		self.assertFalse(self.backed(None, None, None))
+		self.assertFalse(self.backed(900, 100, nodes=2))
+
+	def test_the_key_of_somebody_else_does_not_count(self):
+		self.assertFalse(is_backed(1000 * MS, 3, [(100 * MS, False, 5000)] * 2))
 
 
 if __name__ == "__main__":
