@@ -176,8 +176,15 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$REDLOCK_BIN" run -q "$job-2" -- sh -c 'e
 
 @test "a command that fills its output waits, and redlock goes on" {
 	# Nobody reads; stderr is the same full pipe. The lock lives through many renewals, and TERM ends it all.
+	fills_its_output -v
+	# Nor do lines of a trace wait, of which each renewal has some.
+	fills_its_output --trace
+}
+
+fills_its_output() { # OPTION
+	rm -f pid read
 	env "$mark" bash -c 'setsid "$@" 2>&1 | { until [ -e '"$place"'/read ]; do sleep 0.05; done; wc -c; }' - \
-		"$REDLOCK_BIN" run -v -t 1s --node-timeout 300ms "$job" -- sh -c 'echo $$ >'"$place"'/pid; exec yes' \
+		"$REDLOCK_BIN" run "$1" -t 1s --node-timeout 300ms "$job" -- sh -c 'echo $$ >'"$place"'/pid; exec yes' \
 		>out 2>err 3>&- &
 	run_pid=$!
 	until_true test -s pid

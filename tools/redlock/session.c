@@ -34,7 +34,8 @@ enum {
 static void print_trace(void *user, const char *line)
 {
 	(void)user;
-	complain("trace: %s", line);
+	if (message_is_taken()) /* as say_now() */
+		complain("trace: %s", line);
 }
 
 /* host:pid, of the characters that an owner label may have. */
