@@ -278,12 +278,43 @@ static void new_credentials_while_connecting(void **state)
 	}
 }
 
+/* New credentials on an open connection: what waits for them is sent behind them, or not at all. */
+static void new_credentials_while_open(void **state)
+{
+	(void)state;
+	struct scene *s = &scene;
+	need_failmalloc();
+	bool told = false;
+	for (unsigned long n = 1; !told; n++) {
+		assert_true(n < 100);
+		scene_open(s, "user:secret@", "");
+		rl_node_connect(&s->node, s->now_ns);
+		scene_accept(s);
+		scene_say(s, "+OK\r\n:1\r\n-NOPERM no\r\n" NO_NATIVE);
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
+		scene_turn(s);
+		rl_auth_renew(&s->node, s->now_ns);
+		rl_auth_begin(&s->node, s->now_ns);
+		scene_turn(s);
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+		scene_heard(s);
+		failmalloc_arm(n, false);
+		scene_say(s, "+OK\r\n");
+		failmalloc_disarm();
+		told = failmalloc_failures() == 0;
+		expect_heard(s, told ? "AUTH user secret\n" : "");
+		expect_answers(s, told ? "acquire #1 YES\n" : "acquire #1 YES\nacquire #2 DOWN\n");
+		scene_close(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(connection),
 	    cmocka_unit_test(new_credentials_while_connecting),
 	    cmocka_unit_test(no_debt_is_forgotten),
+	    cmocka_unit_test(new_credentials_while_open),
 	    cmocka_unit_test(urls),
 	    cmocka_unit_test(requests),
 	};
