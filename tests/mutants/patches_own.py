@@ -150,7 +150,7 @@ OWN_ROWS = [
 	("what waits for a login is lost at the end", 36, "src/credentials.c",
 		"if (c->nodes[i].setup.count == 0)", "if (c->nodes[i].setup.count > 99)"),
 	("an opening command may have any answer", 36, HANDSHAKE,
-		"return v->type == types[setup] && (v->type != RL_REPLY_STATUS", "return true || (v->type != RL_REPLY_STATUS"),
+		"return v->type == types[setup] && (v->type != RL_REPLY_STATUS", "return types[setup] <= RL_REPLY_ARRAY && (v->type != RL_REPLY_STATUS"),
 	("a second answer is not expected behind UNBLOCKED", 36, NODE,
 		"if (announces_another(reply)) {", "if (announces_another(reply) && n->link != RL_LINK_OPEN) {"),
 	("new credentials: a node that refused the old ones waits", 36, AUTH,
