@@ -31,6 +31,8 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 		};
 		snprintf(ret->address, sizeof ret->address, "%s", n->endpoint.address);
 		memcpy(ret->last_error, n->failure_text, sizeof ret->last_error);
+		if (rl_node_hears_nothing_in_tls(n))
+			snprintf(ret->last_error, sizeof ret->last_error, "%s", RL_NO_TLS_ANSWER);
 		memcpy(ret->run_id, n->run_id, sizeof ret->run_id);
 	} else {
 		error = REDLOCK_E_INVAL;

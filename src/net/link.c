@@ -69,10 +69,16 @@ static void take_news(struct rl_node *n, enum rl_dial_news news, uint64_t now_ns
 	}
 }
 
+/* A plain server waits for the end of a line in what it takes for a command, and says nothing. */
+bool rl_node_hears_nothing_in_tls(const struct rl_node *n)
+{
+	return n->link == RL_LINK_CONNECTING && n->stream.fd >= 0;
+}
+
 static void connect_timed_out(struct rl_node *n)
 {
 	if (n->stream.fd >= 0) {
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "no answer to the TLS handshake: is it a TLS port?");
+		rl_node_fail(n, REDLOCK_VOTE_DOWN, RL_NO_TLS_ANSWER);
 		return;
 	}
 	rl_dial_time_out(&n->dial);
@@ -97,6 +103,18 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 
 /* ---- what comes in ---- */
 
+/* A plain connection to a host that ended before the first of the opening commands was answered: a server
+ * that speaks TLS does so, whose alert may get lost with the end. */
+static bool is_unheard(const struct rl_node *n)
+{
+	const struct rl_endpoint *e = &n->endpoint;
+	const struct rl_entry *front = rl_outbox_front(&n->setup);
+	enum rl_setup first = rl_endpoint_logs_in(e) ? RL_SETUP_AUTH
+	                      : e->database != 0     ? RL_SETUP_SELECT
+	                                             : RL_SETUP_ID;
+	return n->tls == NULL && !e->is_unix && front != NULL && front->setup == first;
+}
+
 static void receive(struct rl_node *n, uint64_t now_ns)
 {
 	char bytes[RECEIVE_BYTES];
@@ -105,7 +123,10 @@ static void receive(struct rl_node *n, uint64_t now_ns)
 		rl_node_watch(n, n->watching_write || rl_stream_wants_write(&n->stream));
 		return;
 	}
-	if (got == 0)
+	bool ended = got == 0 || got == -ECONNRESET;
+	if (ended && is_unheard(n))
+		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "closed without a word: a port with TLS needs rediss://");
+	else if (got == 0)
 		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "connection closed by the server");
 	else if (got > 0 && n->tls == NULL && bytes[0] == TLS_ALERT)
 		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "answers in TLS: use rediss:// for it");

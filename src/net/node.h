@@ -140,6 +140,11 @@ uint64_t rl_node_deadline(const struct rl_node *node);
 void rl_node_tick(struct rl_node *node, uint64_t now_ns);
 
 /* Breaks the connection for a reason. */
+#define RL_NO_TLS_ANSWER "no answer to the TLS handshake: a port without TLS needs redis://"
+
+/* Connected in TLS, and nothing has come back so far. */
+bool rl_node_hears_nothing_in_tls(const struct rl_node *node);
+
 void rl_node_fail(struct rl_node *node, enum redlock_vote_code vote, const char *text);
 
 /* Releases that must reach this node and have not been answered. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "net/openssl.h"
+#include "os/path.h"
 #include "os/socket.h"
 
 struct rl_tls_context {
@@ -240,27 +241,61 @@ static int new_session(SSL *ssl, SSL_SESSION *session)
 	return 1;
 }
 
-static bool load_files(struct rl_tls_context *c, const struct rl_tls_options *options, const char **ret_wrong)
+/* A key does not load: none is there, it is that of another certificate, or it has a passphrase, say. */
+static void explain_key(const struct rl_openssl *o, const struct rl_tls_options *options, const char *key,
+                        char *why, size_t size)
+{
+	unsigned long code = o->ERR_get_error();
+	const char *reason = code != 0 ? o->ERR_reason_error_string(code) : NULL;
+	bool mismatch = ERR_GET_LIB(code) == ERR_LIB_X509 && ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH;
+	if (mismatch && options->key_file != NULL)
+		snprintf(why, size, "%s: is not the key of the certificate %s", key, options->cert_file);
+	else if (options->key_file == NULL)
+		snprintf(why, size, "%s: has no private key in it: give the file of the key as well", key);
+	else
+		snprintf(why, size, "%s: has no private key that can be read: %s", key, reason != NULL ? reason : "");
+}
+
+/* What is wrong with the files, as a sentence: OpenSSL's own reasons ("no start line") speak of no file, and
+ * it says nothing of a directory in which it will find no authority. */
+static bool load_files(const struct rl_tls_context *c, const struct rl_tls_options *options, char *why,
+                       size_t size)
 {
 	const struct rl_openssl *o = rl_openssl();
-	const char *key = options->key_file != NULL ? options->key_file : options->cert_file;
+	const char *cert = options->cert_file;
+	const char *key = options->key_file != NULL ? options->key_file : cert;
+	const struct {
+		const char *path;
+		bool directory;
+	} paths[] = {
+	    {options->ca_file, false}, {options->ca_dir, true}, {cert, false}, {options->key_file, false}};
+	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+		const char *problem =
+		    paths[i].path != NULL ? rl_path_problem(paths[i].path, paths[i].directory) : NULL;
+		if (problem != NULL) {
+			snprintf(why, size, "%s: %s", paths[i].path, problem);
+			return false;
+		}
+	}
 	if (options->ca_file == NULL && options->ca_dir == NULL)
 		(void)o->SSL_CTX_set_default_verify_paths(c->ctx);
-	*ret_wrong = options->ca_file;
 	if (options->ca_file != NULL && o->SSL_CTX_load_verify_file(c->ctx, options->ca_file) != 1)
-		return false;
-	*ret_wrong = options->ca_dir;
-	if (options->ca_dir != NULL && o->SSL_CTX_load_verify_dir(c->ctx, options->ca_dir) != 1)
-		return false;
-	*ret_wrong = options->cert_file;
-	if (options->cert_file != NULL && o->SSL_CTX_use_certificate_chain_file(c->ctx, options->cert_file) != 1)
-		return false;
-	*ret_wrong = key;
-	if (key != NULL && (o->SSL_CTX_use_PrivateKey_file(c->ctx, key, SSL_FILETYPE_PEM) != 1 ||
-	                    o->SSL_CTX_check_private_key(c->ctx) != 1))
-		return false;
-	*ret_wrong = NULL;
-	return true;
+		snprintf(why, size, "%s: has no certificate of an authority in it", options->ca_file);
+	else if (options->ca_dir != NULL && (!rl_path_has_hashed_names(options->ca_dir) ||
+	                                     o->SSL_CTX_load_verify_dir(c->ctx, options->ca_dir) != 1))
+		snprintf(why, size, "%s: has no certificate under a hashed name: run `openssl rehash` on it",
+		         options->ca_dir);
+	else if (cert != NULL && o->SSL_CTX_use_certificate_chain_file(c->ctx, cert) != 1)
+		snprintf(why, size, "%s: has no certificate in it", cert);
+	else if (key != NULL && o->SSL_CTX_use_PrivateKey_file(c->ctx, key, SSL_FILETYPE_PEM) != 1)
+		explain_key(o, options, key, why, size);
+	else if (key != NULL && cert == NULL)
+		snprintf(why, size, "%s: a key without a certificate: give that as well", key);
+	else if (key != NULL && o->SSL_CTX_check_private_key(c->ctx) != 1)
+		snprintf(why, size, "%s: is not the key of the certificate %s", key, cert);
+	else
+		return true;
+	return false;
 }
 
 static bool set_up(struct rl_tls_context *c, const struct rl_tls_options *options)
@@ -285,25 +320,15 @@ static bool set_up(struct rl_tls_context *c, const struct rl_tls_options *option
 	return options->name == NULL || c->name != NULL;
 }
 
-static void explain_file(const char *file, char *why, size_t why_size)
-{
-	unsigned long code = rl_openssl()->ERR_get_error();
-	const char *reason = code != 0 ? rl_openssl()->ERR_reason_error_string(code) : NULL;
-	snprintf(why, why_size, "%s: %s", file, reason != NULL ? reason : "cannot be used for TLS");
-}
-
 struct rl_tls_context *rl_tls_context_new(const struct rl_tls_options *options, char *why, size_t why_size)
 {
-	const char *wrong = NULL;
 	if (!rl_openssl_load(why, why_size))
 		return NULL;
 	struct rl_tls_context *c = calloc(1, sizeof *c);
 	bool made = c != NULL && set_up(c, options);
 	if (!made)
 		snprintf(why, why_size, "out of memory");
-	else if (!load_files(c, options, &wrong))
-		explain_file(wrong, why, why_size);
-	bool usable = made && wrong == NULL;
+	bool usable = made && load_files(c, options, why, why_size);
 	rl_openssl()->ERR_clear_error();
 	if (usable)
 		return c;

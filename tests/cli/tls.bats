@@ -92,10 +92,23 @@ fails() { # CODE REASON OPTION...
 	works --cacert "$pki/ca.crt" --cert "$pki/both.pem" -r "rediss://127.0.0.1:$port"
 }
 
-@test "files that cannot be used are named at once" {
-	fails 77 "$pki/none.crt: " --cacert "$pki/none.crt" -r rediss://127.0.0.1:1
-	fails 77 "$pki/ca.key: " --cacert "$pki/ca.key" -r rediss://127.0.0.1:1
-	fails 77 "$pki/other.key: " --cert "$pki/client.crt" --key "$pki/other.key" -r rediss://127.0.0.1:1
+@test "files that cannot be used are named at once, each with its reason" {
+	local at=(-r rediss://127.0.0.1:1)
+	cp "$pki/client.crt" "$pki/unreadable.key"
+	mkdir "$pki/empty"
+	fails 78 "$pki/none.crt: No such file" --cacert "$pki/none.crt" "${at[@]}"
+	fails 78 "$pki: is a directory, not a PEM file" --cacert "$pki" "${at[@]}"
+	fails 78 "$pki/ca.key: has no certificate of an authority" --cacert "$pki/ca.key" "${at[@]}"
+	fails 78 "$pki/none: No such file" --cacertdir "$pki/none" "${at[@]}"
+	fails 78 "$pki/ca.crt: is not a directory" --cacertdir "$pki/ca.crt" "${at[@]}"
+	fails 78 "$pki/empty: has no certificate under a hashed name" --cacertdir "$pki/empty" "${at[@]}"
+	fails 78 "$pki/none.crt: No such file" --cert "$pki/none.crt" --key "$pki/client.key" "${at[@]}"
+	fails 78 "$pki/client.key: has no certificate in it" --cert "$pki/client.key" "${at[@]}"
+	fails 78 "$pki/none.key: No such file" --cert "$pki/client.crt" --key "$pki/none.key" "${at[@]}"
+	fails 78 "$pki/client.crt: has no private key in it" --cert "$pki/client.crt" "${at[@]}"
+	fails 78 "$pki/unreadable.key: has no private key that can be read" --cert "$pki/client.crt" --key "$pki/unreadable.key" "${at[@]}"
+	fails 78 "$pki/other.key: is not the key of the certificate $pki/client.crt" --cert "$pki/client.crt" --key "$pki/other.key" "${at[@]}"
+	fails 78 "$pki/client.key: a key without a certificate" --key "$pki/client.key" "${at[@]}"
 }
 
 @test "TLS 1.1 is not spoken" {
@@ -114,14 +127,19 @@ fails() { # CODE REASON OPTION...
 	redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$dir" --unixsocket "$dir/s" >"$dir/log" 2>&1 3>&- &
 	servers+=($!)
 	until_true test -S "$dir/s"
-	lock -w 5s --node-timeout 500ms --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
-	exits 69
-	says "is it a TLS port?"
+	for options in "-n --node-timeout 500ms" "-w 5s --node-timeout 500ms"; do
+		# shellcheck disable=SC2086 # words
+		lock $options --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
+		[[ $status == 69 && $stderr == *"a port without TLS needs redis://"* || $status == 77 && $stderr == *"does not speak TLS: use redis://"* ]]
+	done
 	tls_server good
-	lock -w 300ms -r "redis://127.0.0.1:$port"
-	exits 69
-	# The server answers with an alert and resets the connection at once: it depends which is seen first.
-	[[ $stderr == *"answers in TLS: use rediss://"* || $stderr == *"reset by peer"* ]]
+	for options in "-n" "-w 300ms"; do
+		# shellcheck disable=SC2086 # words
+		lock $options -r "redis://127.0.0.1:$port"
+		exits 69
+		# The server answers with an alert and resets the connection at once: it depends which is seen first.
+		[[ $stderr == *"use rediss:// for it"* || $stderr == *"a port with TLS needs rediss://"* ]]
+	done
 }
 
 @test "a peer that stalls in the handshake costs its vote, nothing else" {

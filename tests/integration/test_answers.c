@@ -115,7 +115,7 @@ static const struct behaviour behaviours[] = {
     {"half an answer", SET_SAYS("+O"), .votes = VOTE(TIMEOUT)},
     {"replica without its master", SET_SAYS("-MASTERDOWN Link with MASTER is down\r\n"),
      .votes = VOTE(BLOCKED), .text = "MASTERDOWN Link with MASTER is down"},
-    {"cluster, down", SET_SAYS("-CLUSTERDOWN The cluster is down\r\n"), .votes = VOTE(BLOCKED),
+    {"cluster, down", SET_SAYS("-CLUSTERDOWN The cluster is down\r\n"), .votes = VOTE(CLUSTER),
      .text = "CLUSTERDOWN The cluster is down"},
     {"wrong password",
      {{.command = "AUTH", .reply = "-WRONGPASS invalid username-password pair\r\n"}},

@@ -12,7 +12,7 @@
 	X(BUSY, 75, "somebody else holds the lock (-E sets another code)")                                       \
 	X(REFUSED, 76, "a server refuses: replica, cluster node, missing permission or command")                 \
 	X(AUTH, 77, "a server refuses the user or password, or TLS fails")                                       \
-	X(CONFIG, 78, "configuration: no nodes, a wrong URL, one server listed twice")                           \
+	X(CONFIG, 78, "configuration: no nodes, a wrong URL or file, one server listed twice")                   \
 	X(LOST, 79, "run: the lock was lost before the command was done")                                        \
 	X(MAX_HOLD, 124, "run: --max-hold was reached, the command was stopped")                                 \
 	X(INTERNAL, 125, "redlock itself failed: memory, descriptors, output")                                   \
