@@ -63,8 +63,8 @@ static void queue(struct node *n, const char *bytes, size_t size, uint32_t lock)
 		return;
 	if (n->out_size + size > n->out_capacity) {
 		n->out_capacity = 2 * (n->out_size + size);
-		n->out =
-		    realloc(n->out, n->out_capacity); /* NOLINT(bugprone-suspicious-realloc-usage): ends without it */
+		/* NOLINTNEXTLINE(bugprone-suspicious-realloc-usage): without memory this ends */
+		n->out = realloc(n->out, n->out_capacity);
 		if (n->out == NULL)
 			die("realloc");
 	}

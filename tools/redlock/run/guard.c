@@ -38,8 +38,7 @@ struct post { /* the guard's place to work */
 
 /* vfork saves copying memory for nothing: the child changes none of it. But the guard waits until the command
  * is executed; on a terminal, where Ctrl-Z may stop the child before that, it must not. */
-/* NOLINTBEGIN(clang-analyzer-unix.Vfork,clang-analyzer-security.insecureAPI.vfork,bugprone-unsafe-functions)
- */
+/* NOLINTBEGIN(clang-analyzer-unix.Vfork,clang-analyzer-*.vfork,bugprone-unsafe-functions) */
 static void launch(struct post *post)
 {
 	const pid_t guard = getpid();
@@ -57,7 +56,7 @@ static void launch(struct post *post)
 	 */
 	streams_drop(STDERR_FILENO);
 }
-/* NOLINTEND(clang-analyzer-unix.Vfork,clang-analyzer-security.insecureAPI.vfork,bugprone-unsafe-functions) */
+/* NOLINTEND(clang-analyzer-unix.Vfork,clang-analyzer-*.vfork,bugprone-unsafe-functions) */
 
 /* To all that is there. */
 static void signal_all(const struct post *post, const int *signals, size_t count)
