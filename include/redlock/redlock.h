@@ -405,17 +405,17 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
 
 /*
  * Asks all nodes whether they would take this lock now, without taking it or leaving anything: each is sent
- * SET ... XX, which writes to existing keys alone, for a key that does not exist (the name and 40 random digits
- * behind it). So a replica, a server that is full or refuses writes, and a user without the right to SET or to
- * such names are found; whether the name itself is free is not asked. For health checks.
- * Returns 0 when a quorum would, NOQUORUM when not; each node's reason is its vote. Waits for all nodes, one
- * node timeout at most. Errors: also CANCELLED, STATE (the lock is held, or has its own token), NOMEM, SYSTEM,
+ * SET ... XX, which writes to existing keys alone, for a key that does not exist (the name and 40 random
+ * digits behind it). So a replica, a server that is full or refuses writes, and a user without the right to
+ * SET or to such names are found; whether the name itself is free is not asked. For health checks. Returns 0
+ * when a quorum would, NOQUORUM when not; each node's reason is its vote. Waits for all nodes, one node
+ * timeout at most. Errors: also CANCELLED, STATE (the lock is held, or has its own token), NOMEM, SYSTEM,
  * FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
 
-/* Ends a waiting or running acquire, extend, query or probe of this handle with CANCELLED; a partial acquisition is
- * released. Any thread. 0, also when nothing was running. Errors: FORKED, STATE. */
+/* Ends a waiting or running acquire, extend, query or probe of this handle with CANCELLED; a partial
+ * acquisition is released. Any thread. 0, also when nothing was running. Errors: FORKED, STATE. */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /* How long the lock may still be relied on, by the clock; 0: less than a millisecond, not held, or lost. Any

@@ -39,7 +39,7 @@ void suggest(struct suggestion *suggestion, const char *candidate)
 	if (size > WORD_MAX || other > WORD_MAX)
 		return;
 	found = distance(suggestion->word, size, candidate, other);
-	if (found > 2 || found * 2 > other || (suggestion->nearest && found >= suggestion->distance))
+	if (found > 2 || found > other / 2 || (suggestion->nearest && found >= suggestion->distance))
 		return;
 	suggestion->nearest = candidate;
 	suggestion->distance = found;
