@@ -81,7 +81,7 @@ shows_no_secret() {
 	shows_no_secret
 	REDLOCK_URLS=$(urls worker:wOrkNot) run --separate-stderr rl status --json secrets-4
 	exits 77
-	json_is 'all(n["vote"] == "AUTH" and n["type"] is None for n in j["nodes"])'
+	json_is 'all(n["answer"] == "AUTH" and n["type"] is None for n in j["nodes"])'
 	shows_no_secret
 }
 
