@@ -221,7 +221,10 @@ print("ready", flush=True)
 open_ones = []  # a close with unread bytes would be seen before the answer
 while True:
     c, _ = s.accept()
-    c.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    try:
+        c.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    except OSError:
+        pass  # redlock has gone already
     open_ones.append(c)
 ' "$sandbox/http.sock" >"$sandbox/http" 3>&- &
 	server=$!

@@ -154,6 +154,14 @@ until_true() { # COMMAND...
 	return 1
 }
 
+# Until a background job is no copy of bash any more: between fork and exec bash catches a signal and forgets it.
+until_executed() { # PID
+	local name=bash
+	while [ "$name" = bash ]; do
+		read -r name 2>/dev/null <"/proc/$1/comm" || name=gone
+	done
+}
+
 # Waits for a background job for 10 seconds. Its exit code is in $status.
 await() { # PID
 	until_true is_gone "$1" || kill -s KILL "$1"

@@ -36,6 +36,7 @@ start_run() { # OPTION... NAME [--] COMMAND...
 	env "$mark" setsid env --default-signal=INT,QUIT,HUP,TERM "$REDLOCK_BIN" run --node-timeout 1s "$@" \
 		>"$place/out" 2>"$place/err" 3>&- &
 	run_pid=$!
+	until_executed "$run_pid"
 }
 
 # The end of start_run's, with its exit code. Wants nothing left of it, and the lock given back.
