@@ -35,6 +35,7 @@ struct actor;
 	X(UNSETTLED, "debts were not settled although all faults were over")                                     \
 	X(STARVED, "a free lock could not be acquired although all faults were over")                            \
 	X(STANDSTILL, "nobody acquired a lock in time after the faults were over")                               \
+	X(SPLIT, "of clients that tried a free lock at the same moment not exactly one got it")                  \
 	X(NEGLECTED, "a lock was not renewed although all faults were over")                                     \
 	X(CAP, "a lock was extended more often, or held longer, than its caps allow")                            \
 	X(OVERTIME, "a round began after the wait was over")                                                     \

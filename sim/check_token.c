@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checkers of tokens and keys: each token is set once per node, stays for as long as it is claimed, and
+/* The checkers of tokens and keys: a node has each token once, stays for as long as it is claimed, and
  * goes when nobody needs it any more. See check.h. */
 #include <stdlib.h>
 #include <string.h>
@@ -80,12 +80,14 @@ void check_set(struct world *w, uint32_t node, uint32_t actor, uint32_t life, st
 		row->actor = actor;
 		row->life = life;
 	}
-	bool own = token.at[0] == 'o';
-	if (own) /* it may be used again, also by the next process */
+	/* An own value may be used again, also by the next process. Where votes are split, a node that refused a
+	 * token is asked for it again; one that had it is not. */
+	bool own = token.at[0] == 'o', had_it = row->stay[node].to_ns != 0;
+	if (own)
 		row->life = life;
 	if (own && (row->nodes & 1u << node) != 0)
 		world_hit(w, COVER_TAKEN_AGAIN);
-	else if (row->actor != actor || row->life != life || (row->nodes & 1u << node) != 0)
+	else if (row->actor != actor || row->life != life || had_it)
 		check_fail(w, VIOLATION_TOKEN, "c%u set %.8s on n%u again", actor, token.at, node);
 	row->nodes |= 1u << node;
 	if (!row->left && settled(w, actor, life, node))

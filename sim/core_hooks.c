@@ -4,6 +4,7 @@
  * that its objects stay as they are shipped: transitions of the core are counted, and some assumptions are
  * broken on purpose.
  */
+#include "core/contend.h"
 #include "core/lock.h"
 #include "core/quorum.h"
 #include "net/node.h"
@@ -22,6 +23,10 @@ uint64_t hooked_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
                              uint64_t drift_ns) __asm__("__wrap_rl_validity_end");
 unsigned hooked_majority(unsigned node_count) __asm__("__wrap_rl_majority");
 bool hooked_auth_go_on(struct rl_node *node) __asm__("__wrap_rl_auth_go_on");
+void real_contend(struct rl_lock *lock, const struct rl_event *event,
+                  struct rl_effects *effects) __asm__("__real_rl_contend_begin");
+void hooked_contend(struct rl_lock *lock, const struct rl_event *event,
+                    struct rl_effects *effects) __asm__("__wrap_rl_contend_begin");
 
 int hooked_step(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects)
 {
@@ -66,4 +71,13 @@ bool hooked_auth_go_on(struct rl_node *n)
 		(void)rl_outbox_push_secret(&n->outbox, &entry, rl_outbox_front_bytes(&auth));
 	rl_outbox_free(&auth);
 	return true;
+}
+
+/* The mistake of calling any refusal "busy". */
+void hooked_contend(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects)
+{
+	if (sim_world->plan.broken == BREAK_SPLIT)
+		rl_fail_attempt(lock, event, REDLOCK_E_BUSY, false, effects);
+	else
+		real_contend(lock, event, effects);
 }

@@ -27,7 +27,8 @@
 	  "the release of a failed attempt with the caller's own value follows its SET")                         \
 	X(LOGIN, "login", OVERLAP,                                                                               \
 	  "a login is sent behind what is not answered yet, and other things behind it")                         \
-	X(ANSWERS, "answers", OVERLAP, "nodes leave out an answer now and then")
+	X(ANSWERS, "answers", OVERLAP, "nodes leave out an answer now and then")                                 \
+	X(SPLIT, "split", SPLIT, "votes that are split are taken for a lock that is held")
 
 enum sim_break {
 #define SIM_BREAK_ENUM(name, option, violation, text) BREAK_##name,

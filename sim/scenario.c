@@ -61,6 +61,9 @@ static void report_debts(struct world *w)
 	check_fail(w, VIOLATION_UNSETTLED, "somebody does not come to rest");
 }
 
+/* The bound of split votes, and the time of one stage more, with the node timeout of these locks. */
+#define CONTEST_NS (6 * 200 * SIM_MS)
+
 static void settle(struct world *w)
 {
 	w->winding_down = true;
@@ -130,6 +133,28 @@ static void once_more(struct world *w, uint32_t actor, unsigned resource)
 	check_no_keys(w);
 }
 
+/* All clients try a free resource at the same moment, without waiting: exactly one gets it. */
+static void contest(struct world *w)
+{
+	unsigned winners = 0;
+	TRACE(w, "all try resource %u at once", 0);
+	for (uint32_t i = 0; i < w->plan.actors; i++)
+		handle_final_acquire(w, i, 0, 0, false);
+	world_run(w, w->now_ns + CONTEST_NS);
+	for (uint32_t i = 0; i < w->plan.actors; i++) {
+		const struct handle *h = &w->actors[i].handles[0];
+		bool answered = h->running == REDLOCK_OP_NONE && h->results[REDLOCK_OP_ACQUIRE] != REDLOCK_E_NOQUORUM;
+		winners += answered && h->results[REDLOCK_OP_ACQUIRE] == 0;
+		if (!answered)
+			check_fail(w, VIOLATION_SPLIT, "c%u has no answer, or no quorum", i);
+	}
+	if (winners != 1)
+		check_fail(w, VIOLATION_SPLIT, "%u of %u clients got it", winners, w->plan.actors);
+	for (uint32_t i = 0; i < w->plan.actors; i++)
+		give_back(w, i);
+	check_no_keys(w);
+}
+
 /* A lock that is renewed in the background stays, whatever else its owner asks for meanwhile. */
 static void keep(struct world *w, uint32_t actor)
 {
@@ -183,7 +208,7 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	world_init(w, &plan, cover, trace, print);
 	begin(w);
 	world_run(w, w->now_ns + plan.busy_ns);
-	if (broken == BREAK_NONE) {
+	if (broken == BREAK_NONE || broken == BREAK_SPLIT) {
 		heal_run(w);
 		settle(w);
 		world_run(w, w->now_ns + plan_longest_ttl_ns(&plan) + REST_NS);
@@ -191,6 +216,8 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 		for (uint32_t i = 0; i < plan.actors && !w->check.failed; i++)
 			for (unsigned k = 0; k < plan.resources && !w->check.failed; k++)
 				once_more(w, i, k);
+		if (!w->check.failed)
+			contest(w);
 		if (!w->check.failed)
 			keep(w, (uint32_t)(seed % plan.actors));
 		if (!w->check.failed)

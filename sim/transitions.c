@@ -12,6 +12,9 @@
 #define HELD BIT(RL_HELD)
 #define LOST BIT(RL_LOST)
 #define RELEASING BIT(RL_RELEASING)
+#define LOOKING BIT(RL_LOOKING)
+#define INSISTING BIT(RL_INSISTING)
+#define WATCHING BIT(RL_WATCHING)
 
 /* For each phase and event: the phases that may follow, and why the others cannot. */
 static const struct {
@@ -39,9 +42,9 @@ static const struct {
             [RL_EV_RELEASE] = {ACQUIRING, "refused: one operation at a time"},
             [RL_EV_QUERY] = {ACQUIRING, "refused: one operation at a time"},
             [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
-            [RL_EV_REPLY] = {IDLE | ACQUIRING | PAUSED | HELD,
-                             "nothing is lost or released that was not held"},
-            [RL_EV_TICK] = {IDLE | PAUSED,
+            [RL_EV_REPLY] = {IDLE | ACQUIRING | PAUSED | HELD | LOOKING,
+                             "nothing is lost or released that was not held; who leads is seen by a look"},
+            [RL_EV_TICK] = {IDLE | PAUSED | LOOKING,
                             "the end of a round decides it, and a further attempt needs a pause; "
                             "votes grant when they come"},
         },
@@ -89,11 +92,44 @@ static const struct {
             [RL_EV_REPLY] = {IDLE | RELEASING, "a release ends in idle"},
             [RL_EV_TICK] = {IDLE, "the end of the round decides it"},
         },
+    [RL_LOOKING] =
+        {
+            [RL_EV_ACQUIRE] = {LOOKING, "refused: one operation at a time"},
+            [RL_EV_EXTEND] = {LOOKING, "refused: one operation at a time"},
+            [RL_EV_RELEASE] = {LOOKING, "refused: one operation at a time"},
+            [RL_EV_QUERY] = {LOOKING, "refused: one operation at a time"},
+            [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
+            [RL_EV_REPLY] = {IDLE | ACQUIRING | HELD | LOOKING | INSISTING | WATCHING,
+                             "nothing is lost or released that was not held"},
+            [RL_EV_TICK] = {IDLE | ACQUIRING | INSISTING | WATCHING,
+                            "its time is over; votes grant when they come"},
+        },
+    [RL_INSISTING] =
+        {
+            [RL_EV_ACQUIRE] = {INSISTING, "refused: one operation at a time"},
+            [RL_EV_EXTEND] = {INSISTING, "refused: one operation at a time"},
+            [RL_EV_RELEASE] = {INSISTING, "refused: one operation at a time"},
+            [RL_EV_QUERY] = {INSISTING, "refused: one operation at a time"},
+            [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
+            [RL_EV_REPLY] = {IDLE | HELD | INSISTING | WATCHING, "who leads insists again only after a look"},
+            [RL_EV_TICK] = {IDLE | WATCHING, "its time is over; votes grant when they come"},
+        },
+    [RL_WATCHING] =
+        {
+            [RL_EV_ACQUIRE] = {WATCHING, "refused: one operation at a time"},
+            [RL_EV_EXTEND] = {WATCHING, "refused: one operation at a time"},
+            [RL_EV_RELEASE] = {WATCHING, "refused: one operation at a time"},
+            [RL_EV_QUERY] = {WATCHING, "refused: one operation at a time"},
+            [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
+            [RL_EV_REPLY] = {WATCHING, "only the clock goes on, but for a late vote that grants"},
+            [RL_EV_TICK] = {IDLE | LOOKING, "the pause is over, or the bound is reached"},
+        },
 };
 
 static const char *const phases[SIM_PHASES] = {
-    [RL_IDLE] = "idle", [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
-    [RL_HELD] = "held", [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
+    [RL_IDLE] = "idle",       [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
+    [RL_HELD] = "held",       [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
+    [RL_LOOKING] = "looking", [RL_INSISTING] = "insisting", [RL_WATCHING] = "watching",
 };
 
 static const char *const events[SIM_EVENTS] = {
@@ -102,11 +138,13 @@ static const char *const events[SIM_EVENTS] = {
     [RL_EV_TICK] = "tick",
 };
 
-/* A release that is refused, because an extend runs, in the very step that notices that the validity has
- * ended: possible, but too seldom to be waited for. */
+/* Possible, but too seldom to be waited for: a release that is refused, because an extend runs, in the very
+ * step that notices that the validity has ended; and split votes that are decided by one that comes between
+ * two looks. */
 static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
 {
-	return before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST;
+	return (before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST) ||
+	       (before == RL_WATCHING && event == RL_EV_REPLY && after == RL_HELD);
 }
 
 bool transition_expected(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)

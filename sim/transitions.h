@@ -12,7 +12,7 @@
 
 #include "core/lock.h"
 
-#define SIM_PHASES (RL_RELEASING + 1)
+#define SIM_PHASES (RL_WATCHING + 1)
 #define SIM_EVENTS (RL_EV_TICK + 1)
 
 struct transitions {

@@ -86,8 +86,22 @@
 #define RELEASE_DELETES(c, n) (released[c] && owner[n] != NOBODY)
 #elif defined(TOKEN_REUSED)	/* an old release finds the token of the new attempt */
 #define RELEASE_DELETES(c, n) (released[c] && owner[n] == c)
+#elif defined(INSISTS_AFTER_RELEASE)	/* and an old release finds it */
+#define RELEASE_DELETES(c, n) (owner[n] == OVER || (released[c] && owner[n] == c))
 #else
 #define RELEASE_DELETES(c, n) (owner[n] == OVER)
+#endif
+
+#ifdef INSISTS_AFTER_RELEASE	/* an attempt gives back, and goes on with the same token */
+#define INSIST
+#define GO_ON(c) \
+	released[c] = true; \
+	NO_VOTES(c); \
+	for (k : 0 .. NODES - 1) { \
+		refused[k] = refused[k] | BIT(c) \
+	} \
+	k = 0; \
+	printf("client %d: release to all nodes, and on with the token\n", c)
 #endif
 
 #ifdef EXTEND_COUNTS_ANY_KEY	/* PEXPIRE is answered, whosever key it is */
@@ -141,6 +155,18 @@ byte down[NODES];		/* ticks until a node that was restarted takes part again */
 byte calm[NODES];		/* ticks until its clock may jump again */
 byte set_out[NODES];		/* one bit per client: its SET has not arrived yet. It may never arrive. */
 byte extend_out[NODES];		/* and its extend */
+
+#ifdef INSIST			/* split votes: who leads asks again where it was refused */
+byte refused[NODES];		/* one bit per client: its SET was refused */
+#define REFUSE(c, n) refused[n] = refused[n] | (phase[c] == ACQUIRING -> BIT(c) : 0)
+#define REFUSED_NO_MORE(c, n) refused[n] = refused[n] & ~BIT(c)
+#define MAY_INSIST(c, n) (phase[c] == ACQUIRING && (refused[n] & BIT(c)) != 0)
+#define REFUSED_RANK(n) refused[n]
+#else
+#define REFUSE(c, n) skip
+#define REFUSED_NO_MORE(c, n) skip
+#define REFUSED_RANK(n) 0
+#endif
 
 #define SET_IS_OUT(c, n) ((set_out[n] & BIT(c)) != 0)
 #define EXTEND_IS_OUT(c, n) ((extend_out[n] & BIT(c)) != 0)
@@ -208,7 +234,7 @@ c_decl {
  * leaves it out. */
 #ifndef UNSORTED
 #define RANK(n) ((owner[n] << 24) | (left[n] << 20) | (down[n] << 16) | (calm[n] << 12) | \
-                 (set_out[n] << 6) | extend_out[n])
+                 (set_out[n] << 8) | (REFUSED_RANK(n) << 4) | extend_out[n])
 #define SWAP(array, n) spare = array[n]; array[n] = array[n + 1]; array[n + 1] = spare
 
 inline sort_nodes()
@@ -225,6 +251,9 @@ inline sort_nodes()
 			SWAP(calm, i);
 			SWAP(set_out, i);
 			SWAP(extend_out, i);
+#ifdef INSIST
+			SWAP(refused, i);
+#endif
 			i = (i > 0 -> i - 1 : 0)
 		:: else ->
 			i++
@@ -259,6 +288,10 @@ inline grant(c)
 {
 	phase[c] = HELD;
 	lease[c] = REMAINING(c);
+	for (k : 0 .. NODES - 1) {
+		REFUSED_NO_MORE(c, k)
+	}
+	k = 0;
 	printf("client %d: %d votes, held for %d ticks\n", c, yes[c], lease[c]);
 	NO_VOTES(c);
 	age[c] = 0;
@@ -283,6 +316,7 @@ inline give_back(c)
 	for (k : 0 .. NODES - 1) {
 		set_out[k] = set_out[k] & ~BIT(c);
 		extend_out[k] = extend_out[k] & ~BIT(c);
+		REFUSED_NO_MORE(c, k);
 #ifndef TOKEN_REUSED
 		if
 		:: owner[k] == c ->
@@ -302,6 +336,8 @@ inline give_back(c)
 	ttl[c] = 0;
 #if defined(RELEASE_ANY_KEY) || defined(TOKEN_REUSED)
 	released[c] = true;
+#elif defined(INSISTS_AFTER_RELEASE)
+	released[c] = false;		/* the next token is another one */
 #endif
 	intruded[c] = false
 }
@@ -385,6 +421,9 @@ end:	do
 	:: STEP(phase[c] == IDLE, begin_attempt(c))
 	:: STEP(phase[c] == ACQUIRING && yes[c] >= QUORUM && age[c] < VALIDITY, grant(c))
 	:: STEP(phase[c] == ACQUIRING, fail_attempt(c))	/* refused, timed out, cancelled: at any time */
+#ifdef INSISTS_AFTER_RELEASE
+	:: STEP(phase[c] == ACQUIRING && !released[c], GO_ON(c))
+#endif
 	:: STEP(phase[c] == HELD || phase[c] == LOST, release(c))
 	:: STEP(phase[c] == HELD, lose(c))
 #ifdef EXTEND
@@ -427,8 +466,21 @@ inline set_arrives(c, n)
 		printf("node %d: the SET of client %d is executed\n", n, c)
 	:: else ->
 		SEEN;
+		REFUSE(c, n);
 		printf("node %d: the SET of client %d is refused\n", n, c)
 	fi
+}
+
+/* The same token again, where it was refused: the first SET was answered there, and no release of the token was
+ * sent, so it is as if the first one had come later. The time is counted from the first one. */
+inline insist(c, n)
+{
+	set_out[n] = set_out[n] | BIT(c);
+	REFUSED_NO_MORE(c, n);
+#ifdef VALID_FROM_INSISTING	/* instead of: from before the first SET of the token */
+	age[c] = 0;
+#endif
+	printf("client %d: the same token again to node %d\n", c, n)
 }
 
 inline extend_key(c, n)
@@ -476,6 +528,9 @@ proctype link(byte c; byte n)
 end:	do
 	:: STEP(SET_IS_OUT(c, n) && down[n] == 0, set_arrives(c, n))
 	:: STEP(RELEASE_DELETES(c, n) && down[n] == 0, old_release_arrives(c, n))
+#ifdef INSIST
+	:: STEP(MAY_INSIST(c, n), insist(c, n))
+#endif
 #ifdef EXTEND
 	:: STEP(EXTEND_IS_OUT(c, n) && down[n] == 0, extend_arrives(c, n))
 	:: STEP(MAY_HAVE_EXTENDED(c) && owner[n] == c && down[n] == 0, old_extend_arrives(c, n))

@@ -189,6 +189,7 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 		return error;
 	}
 	c->now_ns = c->looked_ns = rl_clock_now();
+	rl_order_nodes(c);
 	for (unsigned i = 0; i < c->node_count; i++)
 		rl_node_connect(&c->nodes[i], c->now_ns);
 	rl_settle(c);

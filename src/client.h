@@ -8,6 +8,7 @@
  *   blocking.c blocking calls         inspect.c   what is known of nodes and votes
  *   events.c   the event-loop calls   options.c   sized options, checked and copied
  *   keeper.c   the thread             credentials.c  user and password, also new ones
+ *   findings.c what the nodes have
  *
  * Everything here is under the client's mutex, but for what is said otherwise.
  */
@@ -44,7 +45,7 @@ struct redlock_lock {
 	char token[REDLOCK_MAX_TOKEN];
 	size_t token_size;
 	uint32_t refused;                 /* bit per node whose answer to its SET was no */
-	struct redlock_finding *findings; /* one per node, made by the first query */
+	struct redlock_finding *findings; /* one per node, made by the first query or split of votes */
 	bool probes;                      /* what the core calls a query is a probe */
 
 	bool queued;      /* in the client's queue of events */
@@ -88,7 +89,8 @@ struct redlock_client {
 	unsigned node_count;
 	unsigned quorum;
 	struct rl_node *nodes;
-	bool new_credentials; /* there may be nodes that are to log in again */
+	bool new_credentials;             /* there may be nodes that are to log in again */
+	uint8_t order[REDLOCK_MAX_NODES]; /* their numbers in an order that other clients have too */
 
 	uint32_t node_timeout_ms; /* 0: by the TTL */
 	uint32_t drift_ppm;
@@ -153,6 +155,9 @@ void rl_handle_detach(redlock_lock *lock, bool release);
 
 /* ---- operate.c ---- */
 
+/* Puts the nodes into the order that all clients share. */
+void rl_order_nodes(redlock_client *c);
+
 /* Feeds one event to the core of `lock` and does what it decides. Returns what rl_lock_step() returns. */
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event);
 
@@ -164,6 +169,16 @@ bool rl_next_event(redlock_client *c, struct redlock_event *ret_event);
 
 /* Forgets the events of `lock`. */
 void rl_drop_events(redlock_client *c, redlock_lock *lock);
+
+/* ---- findings.c ---- */
+
+/* Forgets what the nodes had. `make`: there will be answers, so that memory is needed. False: there is none.
+ */
+bool rl_findings_clear(redlock_lock *lock, bool make);
+
+/* Keeps what a node has, and tells the event whose key it is. Without memory that stays unknown. */
+void rl_findings_take(redlock_lock *lock, unsigned node, const struct rl_answer *answer,
+                      struct rl_event *event);
 
 /* ---- turn.c ---- */
 

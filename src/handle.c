@@ -198,14 +198,11 @@ int rl_handle_prepare_query(redlock_lock *lock, bool probe)
 		rl_leave(lock->client);
 		return REDLOCK_E_STATE; /* it needs a random token of its own */
 	}
-	size_t count = lock->client->node_count;
-	if (!rl_lock_busy(&lock->core))
+	if (!rl_lock_busy(&lock->core)) {
 		lock->probes = probe;
-	if (lock->findings == NULL)
-		lock->findings = calloc(count, sizeof *lock->findings);
-	else if (!rl_lock_busy(&lock->core))
-		memset(lock->findings, 0, count * sizeof *lock->findings);
-	error = lock->findings != NULL ? 0 : REDLOCK_E_NOMEM;
+		if (!rl_findings_clear(lock, true))
+			error = REDLOCK_E_NOMEM;
+	}
 	rl_leave(lock->client);
 	return error;
 }

@@ -76,7 +76,7 @@ enum { TOKEN_BYTES = 20, TOKEN_DIGITS = 2 * TOKEN_BYTES };
 
 static bool is_probe(const redlock_lock *lock, enum redlock_operation operation)
 {
-	return operation == REDLOCK_OP_QUERY && lock->probes;
+	return operation == REDLOCK_OP_QUERY && lock->probes && lock->core.phase != RL_LOOKING;
 }
 
 /* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
@@ -188,6 +188,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	enum rl_phase before = lock->core.phase;
 	event->now_ns = c->now_ns;
 	event->entropy = next_entropy(c);
+	event->order = c->order;
 	int error = rl_lock_step(&lock->core, event, &fx);
 	if (c->trace != NULL) {
 		char line[RL_TRACE_MAX];
@@ -197,8 +198,11 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	report(c, lock, &fx);
 	if (event->kind == RL_EV_RELEASE && error == 0)
 		rl_drop_events(c, lock); /* no notice after a release */
-	bool signs = fx.send == REDLOCK_OP_ACQUIRE || is_probe(lock, fx.send);
-	if (signs && !sign(c, lock)) {
+	bool fresh = (fx.send == REDLOCK_OP_ACQUIRE && !fx.again) || is_probe(lock, fx.send);
+	bool look = fx.send == REDLOCK_OP_QUERY && lock->core.phase == RL_LOOKING;
+	if (look || (fresh && fx.send == REDLOCK_OP_ACQUIRE))
+		(void)rl_findings_clear(lock, look);
+	if (fresh && !sign(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		report(c, lock, &fx);
@@ -247,6 +251,22 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event)
 
 /* ---- answers ---- */
 
+/* Its identity, which it has under all of its addresses. */
+static const char *known_as(const struct rl_node *n)
+{
+	return n->run_id[0] != '\0' ? n->run_id : n->endpoint.address;
+}
+
+void rl_order_nodes(redlock_client *c)
+{
+	for (unsigned i = 0; i < c->node_count; i++) {
+		unsigned at = i;
+		for (; at > 0 && strcmp(known_as(&c->nodes[c->order[at - 1]]), known_as(&c->nodes[i])) > 0; at--)
+			c->order[at] = c->order[at - 1];
+		c->order[at] = (uint8_t)i;
+	}
+}
+
 /* Whether two nodes are one server: by identity, or where one of them tells none, by address. */
 static bool same_server(const struct rl_node *a, const struct rl_node *b)
 {
@@ -268,31 +288,7 @@ static void compare_identities(redlock_client *c)
 			if (i != j && same_server(a, &c->nodes[j]))
 				a->duplicate = true;
 	}
-}
-
-static void copy_finding(struct redlock_finding *f, const struct rl_reply *reply)
-{
-	const struct rl_reply_value *type = &reply->items[0];
-	const struct rl_reply_value *value = &reply->items[3];
-	*f = (struct redlock_finding){
-	    .known = 1, .pttl_ms = reply->items[1].integer, .value_len = (uint64_t)reply->items[2].integer};
-	size_t type_size = type->kept < sizeof f->type - 1 ? type->kept : sizeof f->type - 1;
-	memcpy(f->type, type->text, type_size);
-	f->value_kept = value->kept < sizeof f->value ? value->kept : sizeof f->value;
-	memcpy(f->value, value->text, f->value_kept);
-}
-
-/* Whose key a node has decides its vote. */
-static enum redlock_vote_code vote_of_finding(redlock_lock *lock, unsigned node,
-                                              const struct rl_answer *answer)
-{
-	if (answer->vote != REDLOCK_VOTE_YES || lock->findings == NULL)
-		return answer->vote;
-	struct redlock_finding *f = &lock->findings[node];
-	copy_finding(f, answer->reply);
-	bool ours = strcmp(f->type, "string") == 0 && lock->token_size > 0 && f->value_len == lock->token_size &&
-	            memcmp(f->value, lock->token, lock->token_size) == 0;
-	return ours ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO;
+	rl_order_nodes(c);
 }
 
 static bool all_identified(const redlock_client *c)
@@ -311,8 +307,10 @@ static bool has_what_it_refused(redlock_lock *lock, unsigned node, const struct 
 {
 	uint32_t bit = 1u << node;
 	bool claim = answer->operation == REDLOCK_OP_ACQUIRE;
-	if (vote == REDLOCK_VOTE_YES)
-		return (lock->refused & bit) != 0 && !claim;
+	if (vote == REDLOCK_VOTE_YES && claim)
+		lock->refused &= ~bit; /* it was asked again, as the votes were split */
+	else if (vote == REDLOCK_VOTE_YES)
+		return (lock->refused & bit) != 0;
 	if (vote == REDLOCK_VOTE_NO && claim && answer->tag.seq == lock->core.claim_seq &&
 	    !lock->core.rules.own_token)
 		lock->refused |= bit;
@@ -326,15 +324,14 @@ void rl_take_answer(redlock_client *c, struct rl_node *node, const struct rl_ans
 	redlock_lock *lock = rl_client_find(c, answer->tag);
 	if (lock == NULL)
 		return;
-	enum redlock_vote_code vote = answer->vote;
+	struct rl_event event = {
+	    .kind = RL_EV_REPLY, .seq = answer->tag.seq, .node = node->id, .vote = answer->vote};
 	bool claim = answer->operation != REDLOCK_OP_RELEASE && answer->operation != REDLOCK_OP_QUERY;
 	if (answer->operation == REDLOCK_OP_QUERY)
-		vote = vote_of_finding(lock, node->id, answer);
-	if (has_what_it_refused(lock, node->id, answer, vote) && !all_identified(c))
+		rl_findings_take(lock, node->id, answer, &event);
+	if (has_what_it_refused(lock, node->id, answer, event.vote) && !all_identified(c))
 		node->duplicate = true; /* until a new connection says who it is, or does not */
-	if (claim && node->duplicate && redlock_vote_kind(vote) < REDLOCK_KIND_MISSING)
-		vote = REDLOCK_VOTE_DUPLICATE;
-	rl_operate(
-	    c, lock,
-	    (struct rl_event){.kind = RL_EV_REPLY, .seq = answer->tag.seq, .node = node->id, .vote = vote});
+	if (claim && node->duplicate && redlock_vote_kind(event.vote) < REDLOCK_KIND_MISSING)
+		event.vote = REDLOCK_VOTE_DUPLICATE;
+	rl_operate(c, lock, event);
 }

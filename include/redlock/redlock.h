@@ -306,7 +306,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_node_status(redlock_client *client, u
 struct redlock_lock_options {
 	size_t size;
 	uint64_t ttl_ms;  /* 30000; REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS */
-	uint64_t wait_ms; /* how long acquire waits for a busy lock: 0 one try, REDLOCK_FOREVER no limit; 0 */
+	uint64_t wait_ms; /* how long acquire waits for a busy lock: 0 not at all, REDLOCK_FOREVER no limit; 0 */
 	uint64_t noquorum_wait_ms; /* how long of that it waits for an unreachable quorum; REDLOCK_FOREVER: as
 	                              wait_ms */
 	uint64_t min_validity_ms;  /* grant only with more than this left; 0 */
@@ -368,10 +368,14 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
 
 /*
  * Acquires the lock: SET name token NX PX ttl on all nodes at once, granted at a quorum with validity
- * ttl - elapsed - drift left. Blocks up to wait_ms, or one node timeout when that is 0. What a failed
- * attempt left is released before this returns or retries. Source: redis.io,
- * "Distributed Locks with Redis".
- * Errors: BUSY (also at once, if another handle of this client claims the same own value), NOQUORUM,
+ * ttl - elapsed - drift left. What a failed attempt left is released before this returns or retries. Source:
+ * redis.io, "Distributed Locks with Redis".
+ * Blocks up to wait_ms. When that is 0: one node timeout for the attempt, and one more at most to ask who
+ * holds the lock. BUSY means that a quorum of nodes has the same key of somebody else. If they do not, the
+ * votes are split among contenders: these agree on one of them, who gets the lock, and try on for up to five
+ * node timeouts. Then BUSY says that the votes stayed split, maybe by keys of a client that died.
+ * redlock_lock_finding() tells which of the two it was. The caller's own value is tried once, and not asked
+ * for. Errors: BUSY (also at once, if another handle of this client claims the same own value), NOQUORUM,
  * DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
@@ -447,7 +451,10 @@ struct redlock_finding {
 	size_t value_kept;  /* bytes in `value` */
 };
 
-/* What node `index` answered to the last redlock_query() of this handle. Errors: INVAL, STATE, FORKED. */
+/* What node `index` answered to the last redlock_query() of this handle; after an acquire that returned BUSY,
+ * what it had of others when it was last asked during the acquire (a quorum with the same value: the holder;
+ * else the votes were split). `known` is 0 where it was not asked, as when wait_ms is not 0, or did not
+ * answer. Errors: INVAL, STATE (never asked), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock, unsigned index,
                                                         struct redlock_finding *ret_finding);
 

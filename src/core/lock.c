@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/contend.h"
+
 #define NEVER UINT64_MAX
 
 /* A further attempt is not worth beginning with less time than this, and does not begin sooner: what is
@@ -14,12 +16,12 @@
  * it; and it is waited for, where the node timeout is less, this part of the validity that is left. */
 enum { EARLY_RENEWAL = 4, COMMON_TIMES = 256, RENEWAL_PATIENCE = 8 };
 
-static uint32_t all_nodes(const struct rl_lock *l)
+uint32_t rl_all_nodes(const struct rl_lock *l)
 {
 	return (uint32_t)((1ull << l->rules.node_count) - 1);
 }
 
-static struct rl_count count_votes(const struct rl_lock *l, unsigned *fatal)
+struct rl_count rl_count_votes(const struct rl_lock *l, unsigned *fatal)
 {
 	struct rl_count count = {.nodes = l->rules.node_count, .quorum = l->rules.quorum};
 	unsigned by_kind[REDLOCK_KIND_FATAL + 1] = {0};
@@ -32,7 +34,7 @@ static struct rl_count count_votes(const struct rl_lock *l, unsigned *fatal)
 	return count;
 }
 
-static uint64_t validity_end(const struct rl_lock *l)
+uint64_t rl_round_validity_end(const struct rl_lock *l)
 {
 	uint64_t drift = rl_drift(l->round.ttl_ns, l->rules.drift_ppm, l->rules.drift_base_ns);
 	return rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift);
@@ -48,24 +50,29 @@ static uint64_t retry_at(const struct rl_lock *l, const struct rl_event *e, uint
 
 /* ---- rounds ---- */
 
+uint32_t rl_next_seq(struct rl_lock *l)
+{
+	l->last_seq += l->last_seq != UINT32_MAX ? 1 : 2; /* 0 is nobody's */
+	return l->last_seq;
+}
+
 static void open_round(struct rl_lock *l, enum redlock_operation op, uint64_t now, uint64_t until,
                        uint64_t ttl, struct rl_effects *fx)
 {
-	uint32_t seq = l->round.seq + 1;
 	assert(!l->round.open || l->round.background); /* one caller at a time */
 	if (l->round.open)
 		l->renew_at_ns = now; /* the caller's operation takes the renewal's place: renew behind it */
 	l->round = (struct rl_round){
 	    .operation = op,
 	    .open = true,
-	    .seq = seq != 0 ? seq : 1,
+	    .seq = rl_next_seq(l),
 	    .t0_ns = now,
 	    .deadline_ns = rl_time_min(rl_time_add(now, l->rules.node_timeout_ns), until),
 	    .ttl_ns = ttl,
 	};
 	memset(l->votes, 0, sizeof l->votes);
 	fx->send = op;
-	fx->nodes = all_nodes(l);
+	fx->nodes = rl_all_nodes(l);
 	fx->seq = l->round.seq;
 	fx->ttl_ns = ttl;
 }
@@ -89,11 +96,12 @@ static void silence_votes(struct rl_lock *l)
 
 /* ---- acquire ---- */
 
-static void begin_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+void rl_begin_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	uint64_t until = l->rules.wait_ns == 0 ? NEVER : l->wait_until_ns;
 	l->phase = RL_ACQUIRING;
-	l->owed = all_nodes(l);
+	l->claims = true;
+	l->owed = rl_all_nodes(l);
 	open_round(l, REDLOCK_OP_ACQUIRE, now, until, l->rules.ttl_ns, fx);
 	l->claim_seq = l->round.seq;
 }
@@ -111,11 +119,14 @@ static uint32_t proven(const struct rl_lock *l)
  * a caller's own value may be that of another acquisition of the same caller, an earlier or a later one: it
  * is ours to delete only where it is known that this attempt made it. A node that has not said so yet finds
  * out by itself (net/ask.c). */
-static void give_back(struct rl_lock *l, struct rl_effects *fx)
+void rl_give_back(struct rl_lock *l, struct rl_effects *fx)
 {
 	bool own = l->rules.own_token;
+	if (!l->claims)
+		return;
+	l->claims = false;
 	fx->send = REDLOCK_OP_RELEASE;
-	fx->nodes = own ? l->owed : all_nodes(l);
+	fx->nodes = own ? l->owed : rl_all_nodes(l);
 	fx->seq = 0;
 	fx->owed = own ? l->owed & proven(l) : l->owed;
 	l->owed = 0;
@@ -154,11 +165,11 @@ static int verdict_of(struct rl_lock *l, const struct rl_event *e, int result)
 /* The attempt was not granted: give back, then try again after a random delay if there is time for it. The
  * delay is at most half of what is left, so that a last try is made before the deadline and none beyond it;
  * the other half must be enough for a round as long as the last one. */
-static void fail_attempt(struct rl_lock *l, const struct rl_event *e, int result, bool hopeless,
-                         struct rl_effects *fx)
+void rl_fail_attempt(struct rl_lock *l, const struct rl_event *e, int result, bool hopeless,
+                     struct rl_effects *fx)
 {
 	result = verdict_of(l, e, result);
-	give_back(l, fx);
+	rl_give_back(l, fx);
 	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
 	uint64_t round = rl_time_max(MIN_ROUND_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (hopeless || l->rules.own_token || left / 2 < round) {
@@ -195,9 +206,10 @@ static void hold(struct rl_lock *l, const struct rl_event *e, uint64_t valid_unt
 	l->phase = RL_HELD;
 }
 
-static void grant(struct rl_lock *l, const struct rl_event *e, uint64_t valid_until, struct rl_effects *fx)
+void rl_grant(struct rl_lock *l, const struct rl_event *e, uint64_t valid_until, struct rl_effects *fx)
 {
 	const struct rl_rules *r = &l->rules;
+	l->claims = false;
 	l->extends = 0;
 	l->hold_until_ns = r->max_hold_ns > 0 ? rl_time_add(l->round.t0_ns, r->max_hold_ns) : NEVER;
 	l->quorum_until_ns = 0;
@@ -208,23 +220,27 @@ static void grant(struct rl_lock *l, const struct rl_event *e, uint64_t valid_un
 static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	unsigned fatal;
-	struct rl_count count = count_votes(l, &fatal);
-	uint64_t valid_until = validity_end(l);
+	struct rl_count count = rl_count_votes(l, &fatal);
+	uint64_t valid_until = rl_round_validity_end(l);
 	enum rl_tally tally = rl_tally_claim(count);
+	if (l->phase != RL_ACQUIRING) {
+		rl_contend_decide(l, e, fx);
+		return;
+	}
 	switch (tally) {
 	case RL_UNDECIDED:
 		break;
 	case RL_WON:
 		if (valid_until > rl_time_add(e->now_ns, l->rules.min_validity_ns))
-			grant(l, e, valid_until, fx);
+			rl_grant(l, e, valid_until, fx);
 		else
-			fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+			rl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
 		break;
 	case RL_REFUSED:
-		fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+		rl_contend_begin(l, e, fx);
 		break;
 	case RL_NOQUORUM:
-		fail_attempt(l, e, REDLOCK_E_NOQUORUM, fatal > l->rules.node_count - l->rules.quorum, fx);
+		rl_fail_attempt(l, e, REDLOCK_E_NOQUORUM, fatal > l->rules.node_count - l->rules.quorum, fx);
 		break;
 	}
 }
@@ -268,7 +284,7 @@ static int begin_extend(struct rl_lock *l, uint64_t now, uint64_t asked, bool ba
 
 static void confirm_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	uint64_t valid_until = rl_time_max(l->valid_until_ns, validity_end(l));
+	uint64_t valid_until = rl_time_max(l->valid_until_ns, rl_round_validity_end(l));
 	if (valid_until <= e->now_ns) { /* only without an acquire before: a held lock is lost by then */
 		finish(l, REDLOCK_E_NOQUORUM, fx);
 		return;
@@ -278,7 +294,7 @@ static void confirm_extend(struct rl_lock *l, const struct rl_event *e, struct r
 	} else {
 		l->extends = 0;
 		l->hold_until_ns = NEVER;
-		l->owed = all_nodes(l);
+		l->owed = rl_all_nodes(l);
 		l->claim_seq = 0;
 	}
 	hold(l, e, valid_until);
@@ -297,7 +313,7 @@ static void fail_extend(struct rl_lock *l, const struct rl_event *e, int result,
 static void decide_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	unsigned fatal;
-	struct rl_count count = count_votes(l, &fatal);
+	struct rl_count count = rl_count_votes(l, &fatal);
 	bool held = l->phase == RL_HELD;
 	enum rl_tally tally = held ? rl_tally_claim(count) : rl_tally_check(count);
 	if (tally == RL_WON)
@@ -317,7 +333,7 @@ static void decide_release(struct rl_lock *l, const struct rl_event *e, struct r
 {
 	(void)e;
 	unsigned fatal;
-	enum rl_tally tally = rl_tally_release(count_votes(l, &fatal));
+	enum rl_tally tally = rl_tally_release(rl_count_votes(l, &fatal));
 	if (tally == RL_UNDECIDED)
 		return;
 	l->phase = RL_IDLE;
@@ -329,7 +345,7 @@ static void decide_query(struct rl_lock *l, const struct rl_event *e, struct rl_
 {
 	(void)e;
 	unsigned fatal;
-	struct rl_count count = count_votes(l, &fatal);
+	struct rl_count count = rl_count_votes(l, &fatal);
 	enum rl_tally tally = rl_tally_check(count);
 	if (tally == RL_UNDECIDED || (count.out > 0 && !l->rules.own_token))
 		return;
@@ -374,7 +390,8 @@ static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->wait_until_ns = rl_time_add(e->now_ns, l->rules.wait_ns);
 	l->quorum_until_ns = 0;
 	l->verdict = 0;
-	begin_attempt(l, e->now_ns, fx);
+	l->look.pause_ns = 0;
+	rl_begin_attempt(l, e->now_ns, fx);
 	return 0;
 }
 
@@ -398,7 +415,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->phase = RL_RELEASING;
 	l->valid_until_ns = 0;
 	open_round(l, REDLOCK_OP_RELEASE, e->now_ns, NEVER, 0, fx);
-	fx->owed = attached ? all_nodes(l) : l->owed;
+	fx->owed = attached ? rl_all_nodes(l) : l->owed;
 	l->owed = 0;
 	return 0;
 }
@@ -422,9 +439,8 @@ static void end_waiting_query(struct rl_lock *l, int result, struct rl_effects *
 
 static int on_cancel(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->phase == RL_ACQUIRING)
-		give_back(l, fx);
-	if (l->phase == RL_ACQUIRING || l->phase == RL_PAUSED)
+	rl_give_back(l, fx);
+	if (rl_lock_acquires(l))
 		end_acquire(l, e->result, fx);
 	else if (l->query_waits)
 		end_waiting_query(l, e->result, fx);
@@ -444,6 +460,11 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 {
 	assert(e->node < l->rules.node_count && e->vote != REDLOCK_VOTE_PENDING);
 	struct redlock_vote *vote = &l->votes[e->node];
+	if (e->seq == l->look.seq) {
+		if (l->phase == RL_LOOKING)
+			rl_contend_found(l, e, fx);
+		return 0;
+	}
 	bool current = e->seq == l->round.seq;
 	if (current && vote->code != REDLOCK_VOTE_PENDING && vote->code != REDLOCK_VOTE_TIMEOUT)
 		return 0; /* a node has one vote */
@@ -456,7 +477,7 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	if (!l->round.open || e->more)
 		return 0;
 	if (acquire && e->vote == REDLOCK_VOTE_DUPLICATE)
-		fail_attempt(l, e, REDLOCK_E_DUPLICATE, true, fx);
+		rl_fail_attempt(l, e, REDLOCK_E_DUPLICATE, true, fx);
 	else
 		decide(l, e, fx);
 	return 0;
@@ -478,7 +499,7 @@ static void tick_paused(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 	if (now >= patience(l, l->verdict))
 		end_acquire(l, l->verdict, fx);
 	else
-		begin_attempt(l, now, fx);
+		rl_begin_attempt(l, now, fx);
 }
 
 static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -566,8 +587,12 @@ uint64_t rl_lock_valid_until(const struct rl_lock *l, uint64_t now_ns)
 	return l->phase == RL_HELD && now_ns < l->valid_until_ns ? l->valid_until_ns : 0;
 }
 
+bool rl_lock_acquires(const struct rl_lock *l)
+{
+	return l->phase == RL_ACQUIRING || l->phase == RL_PAUSED || l->phase >= RL_LOOKING;
+}
+
 bool rl_lock_busy(const struct rl_lock *l)
 {
-	bool acquiring = l->phase == RL_ACQUIRING || l->phase == RL_PAUSED;
-	return acquiring || l->query_waits || (l->round.open && !l->round.background);
+	return rl_lock_acquires(l) || l->query_waits || (l->round.open && !l->round.background);
 }

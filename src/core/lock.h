@@ -9,6 +9,8 @@
  * no memory allocation and no randomness in here: time and entropy come with the event. Every operation that
  * is sent has a sequence number, and a reply that carries an older one is ignored in one place.
  *
+ * What follows an attempt whose votes are split is in contend.h.
+ *
  * Rules: docs/design.md; redis.io, "Distributed Locks with Redis".
  */
 #ifndef RL_CORE_LOCK_H
@@ -47,10 +49,28 @@ enum rl_phase {
 	RL_PAUSED,    /* between two attempts */
 	RL_HELD,      /* granted, and the clock has not reached valid_until_ns */
 	RL_LOST,      /* was held; terminal until released */
-	RL_RELEASING  /* a release is out */
+	RL_RELEASING, /* a release is out */
+	RL_LOOKING,   /* an attempt was refused, and the nodes are asked by whom */
+	RL_INSISTING, /* its votes are split, and some are asked for again */
+	RL_WATCHING   /* between two looks */
 };
 
-/* One operation asked of all nodes. It stays, closed, after its decision, so that late votes are recorded. */
+/* Whose key a node has under the name. Keys of others: RL_KEY_OTHERS + a number below REDLOCK_MAX_NODES that
+ * is the same for those that cannot be told apart. */
+enum rl_whose { RL_KEY_UNKNOWN, RL_KEY_NONE, RL_KEY_OURS, RL_KEY_OTHERS };
+
+/* The last look that an attempt had at the keys. */
+struct rl_look {
+	uint32_t seq;
+	uint32_t out; /* bit per node: no answer yet */
+	uint8_t whose[REDLOCK_MAX_NODES];
+	uint32_t before;   /* bit per node: its value comes before our token */
+	uint8_t place;     /* of the first node that had a key, in the order that contenders share */
+	uint64_t pause_ns; /* before the next one */
+};
+
+/* One operation asked of all nodes. It stays, closed, after its decision, so that late votes are recorded. An
+ * acquire whose votes are split stays open, with the deadline of each stage in turn. */
 struct rl_round {
 	enum redlock_operation operation;
 	bool open;
@@ -65,10 +85,13 @@ struct rl_lock {
 	struct rl_rules rules;
 	enum rl_phase phase;
 	struct rl_round round;
+	uint32_t last_seq;
 	struct redlock_vote votes[REDLOCK_MAX_NODES]; /* of `round` */
-	uint32_t owed;                                /* bit per node: the current token's key may exist there */
-	uint32_t claim_seq;                           /* of the attempt that the current token was sent with */
-	uint64_t wait_until_ns;                       /* end of the acquire call */
+	struct rl_look look;
+	bool claims;              /* an attempt is out and was not given back: its votes count */
+	uint32_t owed;            /* bit per node: the current token's key may exist there */
+	uint32_t claim_seq;       /* of the attempt that the current token was sent with */
+	uint64_t wait_until_ns;   /* end of the acquire call */
 	uint64_t quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
 	uint64_t retry_at_ns;
 	int verdict;             /* of the last attempt that had its full time; 0: none yet */
@@ -99,6 +122,9 @@ struct rl_event {
 	uint32_t seq;                /* REPLY: of the operation that is answered */
 	unsigned node;               /* REPLY */
 	enum redlock_vote_code vote; /* REPLY; not PENDING */
+	unsigned whose;              /* REPLY to a query: enum rl_whose */
+	bool before;                 /* the same: that key's value comes before our token, in any fixed order */
+	const uint8_t *order;        /* the nodes in the order that all contenders share; NULL: as numbered */
 	bool more;                   /* REPLY: others of the same moment follow; the last one decides */
 };
 
@@ -107,6 +133,7 @@ struct rl_effects {
 	uint32_t nodes;              /* bit per node that it goes to */
 	uint32_t seq;                /* 0: nobody waits for the answers */
 	uint64_t ttl_ns;             /* ACQUIRE, EXTEND */
+	bool again;                  /* ACQUIRE: the token that was sent before */
 	uint32_t owed; /* RELEASE: bit per node where the key may exist. With the caller's own value,
 	                * of those that nobody waits for: where it does */
 	enum redlock_operation done; /* NONE: nothing ended */
@@ -119,7 +146,7 @@ void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules);
 
 /* Takes one event and fills `effects`, which count in any case. Returns 0, or the error of an operation that
  * cannot begin (STATE, LOST, LIMIT); then nothing is to be sent. An ACQUIRE to send wants a fresh token
- * (unless the token is the caller's own). */
+ * (unless the token is the caller's own, or it is sent again). */
 int rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
 /* When the next TICK is due; UINT64_MAX: never. */
@@ -127,6 +154,9 @@ uint64_t rl_lock_deadline(const struct rl_lock *lock);
 
 /* Until when the lock may be relied on; 0 when it is not held at `now_ns`. */
 uint64_t rl_lock_valid_until(const struct rl_lock *lock, uint64_t now_ns);
+
+/* Whether an attempt is out, or one is paused for. */
+bool rl_lock_acquires(const struct rl_lock *lock);
 
 /* Whether an operation that somebody waits for is under way. */
 bool rl_lock_busy(const struct rl_lock *lock);

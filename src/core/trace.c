@@ -6,8 +6,9 @@
 #include <stdio.h>
 
 static const char *const phase_names[] = {
-    [RL_IDLE] = "idle", [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
-    [RL_HELD] = "held", [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
+    [RL_IDLE] = "idle",       [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
+    [RL_HELD] = "held",       [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
+    [RL_LOOKING] = "looking", [RL_INSISTING] = "insisting", [RL_WATCHING] = "watching",
 };
 
 static const char *const event_names[] = {
@@ -60,6 +61,14 @@ static void add_votes(struct text *t, const struct rl_lock *lock)
 		add(t, "%c", vote_letter(lock->votes[i].code));
 }
 
+static void add_keys(struct text *t, const struct rl_lock *lock)
+{
+	static const char letters[] = "?_*0123456789abcdefghijklmnopqrstuvw";
+	add(t, " keys ");
+	for (unsigned i = 0; i < lock->rules.node_count; i++)
+		add(t, "%c", letters[lock->look.whose[i]]);
+}
+
 static void add_effects(struct text *t, const struct rl_effects *fx)
 {
 	if (fx->danger)
@@ -68,6 +77,8 @@ static void add_effects(struct text *t, const struct rl_effects *fx)
 		add(t, " | lost");
 	if (fx->send != REDLOCK_OP_NONE)
 		add(t, " | send %s #%" PRIu32, operation_names[fx->send], fx->seq);
+	if (fx->again)
+		add(t, " again to %" PRIx32, fx->nodes);
 	if (fx->send == REDLOCK_OP_ACQUIRE || fx->send == REDLOCK_OP_EXTEND)
 		add_time(t, " ttl ", fx->ttl_ns);
 	if (fx->send == REDLOCK_OP_RELEASE)
@@ -92,5 +103,9 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 		add_time(&t, " until ", lock->valid_until_ns);
 	if (lock->phase == RL_PAUSED)
 		add_time(&t, " until ", lock->retry_at_ns);
+	if (event->kind == RL_EV_REPLY && event->seq != 0 && event->seq == lock->look.seq)
+		add_keys(&t, lock);
+	if (lock->phase == RL_WATCHING)
+		add_time(&t, " until ", lock->round.deadline_ns);
 	add_effects(&t, effects);
 }

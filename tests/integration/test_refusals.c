@@ -12,10 +12,14 @@ static redlock_client *client;
 
 #define BAD (&servers.server[0])
 
-/* Node 1 grants and node 2 is held by somebody else, so that the vote of node 0 is waited for. */
+/* Node 1 grants and node 2 is held by somebody else, so that the vote of node 0 is waited for. A value of its
+ * own makes the handle try once, whatever the others might still give back. */
 static enum redlock_vote_code vote_of_bad_node(void)
 {
-	redlock_lock *lock = fixture_lock(client, "refused", WAIT_LONG_TTL_MS, 0);
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.token = "ours";
+	options.token_len = 4;
+	redlock_lock *lock = fixture_lock_with(client, "refused", &options);
 	server_must(&servers.server[2], "OK", "SET", "refused", "somebody else", NULL);
 	int result = redlock_acquire(lock);
 	enum redlock_vote_code vote = fixture_vote(lock, 0);

@@ -81,8 +81,8 @@ ROWS = [
 	("acquire: no check of the validity", 2, LOCK,
 		"if (valid_until > rl_time_add(e->now_ns, l->rules.min_validity_ns))", "if (valid_until > 0)"),
 	("acquire: validity from the last reply", 2, LOCK,
-		"uint64_t valid_until = validity_end(l);\n\tenum rl_tally tally = rl_tally_claim(count);",
-		"uint64_t valid_until = validity_end(l) + (e->now_ns - l->round.t0_ns);\n"
+		"uint64_t valid_until = rl_round_validity_end(l);\n\tenum rl_tally tally = rl_tally_claim(count);",
+		"uint64_t valid_until = rl_round_validity_end(l) + (e->now_ns - l->round.t0_ns);\n"
 		"\tenum rl_tally tally = rl_tally_claim(count);"),
 	("validity without drift", 2, QUORUM,
 		"return drift_ns >= ttl_ns ? t0_ns : rl_time_add(t0_ns, ttl_ns - drift_ns);",
@@ -93,24 +93,24 @@ ROWS = [
 		"if (valid_until > rl_time_add(e->now_ns, l->rules.min_validity_ns))", "if (valid_until > e->now_ns)"),
 	# ---- 3 ----
 	("failed attempt: nothing given back", 3, LOCK,
-		"result = verdict_of(l, e, result);\n\tgive_back(l, fx);", "result = verdict_of(l, e, result);"),
+		"result = verdict_of(l, e, result);\n\trl_give_back(l, fx);", "result = verdict_of(l, e, result);"),
 	("failed attempt: given back only when it is the last", 3, LOCK,
-		"\tgive_back(l, fx);\n\tuint64_t left =", "\tuint64_t left =",
+		"\trl_give_back(l, fx);\n\tuint64_t left =", "\tuint64_t left =",
 		LOCK, "left / 2 < round) {\n\t\tend_acquire(l, result, fx);",
-		"left / 2 < round) {\n\t\tgive_back(l, fx);\n\t\tend_acquire(l, result, fx);"),
+		"left / 2 < round) {\n\t\trl_give_back(l, fx);\n\t\tend_acquire(l, result, fx);"),
 	# ---- 4 ----
 	("failed attempt: given back only where it was granted", 4, LOCK,
-		"fx->nodes = l->rules.own_token ? l->owed : all_nodes(l);",
+		"fx->nodes = own ? l->owed : rl_all_nodes(l);",
 		"fx->nodes = 0;\n\tfor (unsigned i = 0; i < l->rules.node_count; i++)\n"
 		"\t\tfx->nodes |= l->votes[i].code == REDLOCK_VOTE_YES ? 1u << i : 0u;"),
 	("silent nodes owe nothing", 4, LOCK,
 		"return vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_CLOSED ||",
 		"return vote == REDLOCK_VOTE_YES ||"),
 	("release: sent only where the key is owed", 4, LOCK,
-		"fx->owed = attached ? all_nodes(l) : l->owed;",
-		"fx->nodes = fx->owed = attached ? all_nodes(l) : l->owed;"),
+		"fx->owed = attached ? rl_all_nodes(l) : l->owed;",
+		"fx->nodes = fx->owed = attached ? rl_all_nodes(l) : l->owed;"),
 	("an own token's refused key is deleted too", 4, LOCK,
-		"fx->nodes = l->rules.own_token ? l->owed : all_nodes(l);", "fx->nodes = all_nodes(l);"),
+		"fx->nodes = own ? l->owed : rl_all_nodes(l);", "fx->nodes = rl_all_nodes(l);"),
 	# ---- 5 ----
 	("broken connection: releases are forgotten", 5, NODE,
 		"if (entry.owed && !set_unsent)\n\t\t\trl_node_keep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));",
@@ -138,7 +138,7 @@ ROWS = [
 		"\tn->ghost_stays = true;\n", ""),
 	# ---- 6 ----
 	("cancel: nothing given back", 6, LOCK,
-		"if (l->phase == RL_ACQUIRING)\n\t\tgive_back(l, fx);", ""),
+		"rl_give_back(l, fx);\n\tif (rl_lock_acquires(l))", "if (rl_lock_acquires(l))"),
 	("freeing a handle does not cancel", 6, "src/handle.c",
 		"rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});\n\tif (release",
 		"if (release"),
@@ -146,6 +146,13 @@ ROWS = [
 		"rl_operate(c, lock, (struct rl_event){.kind = RL_EV_RELEASE});", ";"),
 	("close: what was asked last is not sent", 6, "src/client.c",
 		"rl_credentials_end(c);\n\t\trl_settle(c);", ""),
+	("split votes: the leader forgets that it gave back", 6, "src/core/contend.c",
+		"if (vanished && !l->claims) {\n\t\tl->round.open = false;\n\t\trl_begin_attempt(l, e->now_ns, fx);",
+		"if (vanished && !l->claims) {\n\t\tl->claims = true;\n\t\tinsist(l, e->now_ns, fx);"),
+	("split votes: validity is counted from the last SET", 6, "src/core/contend.c",
+		"l->owed |= nodes;\n", "l->owed |= nodes;\n\tl->round.t0_ns = now;\n"),
+	("split votes: a minority names a holder", 6, "src/core/contend.c",
+		"++count[l->look.whose[i]] >= l->rules.quorum", "++count[l->look.whose[i]] >= 1"),
 	# ---- 7 ----
 	("a round has no deadline", 7, LOCK,
 		".deadline_ns = rl_time_min(rl_time_add(now, l->rules.node_timeout_ns), until),",
@@ -158,7 +165,9 @@ ROWS = [
 	("no reconnect", 7, LINK,
 		"return rl_dial_may_begin(&n->dial) ? n->retry_at_ns : UINT64_MAX;", "return UINT64_MAX;"),
 	("the loop waits for the slowest node: no fail-fast", 7, LOCK,
-		"if (l->rules.own_token && tally != RL_WON && count.out > 0)", "if (tally != RL_WON && count.out > 0)"),
+		"switch (tally) {\n\tcase RL_UNDECIDED:\n\t\tbreak;\n\tcase RL_WON:\n\t\tif (valid_until",
+		"switch (tally != RL_WON && count.out > 0 ? RL_UNDECIDED : tally) {\n\tcase RL_UNDECIDED:\n\t\tbreak;\n"
+		"\tcase RL_WON:\n\t\tif (valid_until"),
 	# ---- 8 ----
 	("a node that cannot work ends the acquire", 8, LOCK,
 		"if (acquire && e->vote == REDLOCK_VOTE_DUPLICATE)",
@@ -203,13 +212,13 @@ ROWS = [
 		"if (l->round.background)\n\t\tl->renew_at_ns = retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));",
 		"(void)e;"),
 	("an extend of a shorter TTL shortens", 12, LOCK,
-		"uint64_t valid_until = rl_time_max(l->valid_until_ns, validity_end(l));",
-		"uint64_t valid_until = validity_end(l);"),
+		"uint64_t valid_until = rl_time_max(l->valid_until_ns, rl_round_validity_end(l));",
+		"uint64_t valid_until = rl_round_validity_end(l);"),
 	# ---- 13 ----
 	("extend: validity from the reply, without drift", 13, LOCK,
-		"rl_time_max(l->valid_until_ns, validity_end(l))", "rl_time_add(e->now_ns, l->round.ttl_ns)"),
+		"rl_time_max(l->valid_until_ns, rl_round_validity_end(l))", "rl_time_add(e->now_ns, l->round.ttl_ns)"),
 	("extend: validity from the reply", 13, LOCK,
-		"rl_time_max(l->valid_until_ns, validity_end(l))", "validity_end(l) + (e->now_ns - l->round.t0_ns)"),
+		"rl_time_max(l->valid_until_ns, rl_round_validity_end(l))", "rl_round_validity_end(l) + (e->now_ns - l->round.t0_ns)"),
 	("extend: the old validity stays", 13, LOCK, "hold(l, e, valid_until);\n\tfinish(l, 0, fx);\n}\n\n/* The old",
 		"hold(l, e, rl_time_max(l->valid_until_ns, l->phase == RL_HELD ? 0 : valid_until));\n"
 		"\tfinish(l, 0, fx);\n}\n\n/* The old"),
@@ -291,7 +300,7 @@ ROWS = [
 		"return drift_ns >= ttl_ns ? t0_ns : rl_time_add(t0_ns, ttl_ns - drift_ns);",
 		"return rl_time_add(t0_ns, ttl_ns - drift_ns);"),
 	("granted too late: no release", 25, LOCK,
-		"else\n\t\t\tfail_attempt(l, e, REDLOCK_E_BUSY, false, fx);", "else\n\t\t\tend_acquire(l, REDLOCK_E_BUSY, fx);"),
+		"else\n\t\t\trl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);", "else\n\t\t\tend_acquire(l, REDLOCK_E_BUSY, fx);"),
 	("wait 0 means a default", 25, "src/options.c", ".wait_ns = rl_ms(o->wait_ms),",
 		".wait_ns = rl_ms(o->wait_ms != 0 ? o->wait_ms : 1000),"),
 	# ---- 26 ----

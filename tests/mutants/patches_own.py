@@ -166,7 +166,8 @@ OWN_ROWS = [
 		"explicit_bzero(o->bytes + o->head, o->ring[o->first].size);\n", ";\n"),
 	("credentials take the place of those in the URL", 36, "src/credentials.c",
 		"e->lent_password = e->password == NULL;", "e->lent_password = true;"),
-	("the old password stays in memory", 36, "src/net/url.c", "explicit_bzero(secret, strlen(secret));", ";"),
+	("the old password stays in memory", 36, "src/os/secret.c",
+		"explicit_bzero(pages, whole);\n\t(void)munmap(pages, whole);", "(void)whole;"),
 	("new credentials: half of the nodes", 36, "src/credentials.c",
 		"if (e->lent_user || e->lent_password)", "if (i % 2 == 0 && (e->lent_user || e->lent_password))"),
 	# ---- 37 ----
@@ -184,7 +185,7 @@ OWN_ROWS = [
 	# ---- 38 ----
 	("an answer that is none is passed over", 38, NODE, "if (vote == REDLOCK_VOTE_GARBAGE)\n\t\tgo_astray(n, entry);", ""),
 	("a SET with an answer that is none did not happen", 38, NODE,
-		"n->left_ghost = leaves_ghost(entry);", "n->left_ghost = false;"),
+		"n->left_ghost = n->left_ghost || leaves;", "(void)leaves;"),
 	("half a request is answered", 38, NODE,
 		"!rl_outbox_front_unsent(asked) : rl_outbox_front_sent(asked);", "!rl_outbox_front_unsent(asked) : !rl_outbox_front_unsent(asked);"),
 	("all clients come back together", 38, BACKOFF, "return range.least_ns + entropy % width;", "return range.least_ns;"),

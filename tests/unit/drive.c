@@ -30,6 +30,13 @@ void drive_init(struct drive *d, const struct rl_rules *rules)
 	rl_lock_init(&d->lock, rules);
 }
 
+static unsigned whose_of_letter(char letter)
+{
+	if (letter >= '0' && letter <= '9')
+		return RL_KEY_OTHERS + (unsigned)(letter - '0');
+	return letter == '_' ? RL_KEY_NONE : letter == '*' ? RL_KEY_OURS : RL_KEY_UNKNOWN;
+}
+
 void drive_at(struct drive *d, uint64_t ms)
 {
 	d->now_ns = rl_ms(ms);
@@ -130,6 +137,21 @@ static enum redlock_vote_code vote_of_letter(char letter)
 	default:
 		fail_msg("drive_votes() has no letter %c", letter);
 		return REDLOCK_VOTE_PENDING;
+	}
+}
+
+void drive_keys(struct drive *d, const char *keys)
+{
+	for (unsigned i = 0; keys[i] != '\0'; i++) {
+		unsigned whose = whose_of_letter(keys[i]);
+		enum redlock_vote_code vote = whose == RL_KEY_OURS ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO;
+		if (keys[i] != '.')
+			step(d, (struct rl_event){.kind = RL_EV_REPLY,
+			                          .seq = d->lock.look.seq,
+			                          .node = i,
+			                          .vote = keys[i] == '?' ? REDLOCK_VOTE_NOPERM : vote,
+			                          .whose = whose,
+			                          .before = keys[i] >= '5' && keys[i] <= '9'});
 	}
 }
 

@@ -50,6 +50,10 @@ void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_v
  * permission, G garbage, . none. */
 void drive_votes(struct drive *d, const char *votes);
 
+/* The last look is answered by nodes 0, 1, 2 ...: _ no key, * ours, a digit for one of somebody else (from 5
+ * on: it comes before ours), ? no permission, . no answer. */
+void drive_keys(struct drive *d, const char *keys);
+
 /* Takes every deadline of the core up to `ms`, and stays there. */
 void drive_ticks_until(struct drive *d, uint64_t ms);
 

@@ -56,6 +56,21 @@ static void note_vote(struct ledger *l)
 		l->may_exist &= ~(1u << e->node);
 }
 
+static bool is_look(const struct ledger *l)
+{
+	return l->fx.send == REDLOCK_OP_QUERY && l->lock.phase == RL_LOOKING;
+}
+
+/* The nodes that refused the token are asked for it once more. */
+static void note_again(struct ledger *l)
+{
+	l->answered[l->seq % LEDGER_ROUNDS] &= ~l->fx.nodes;
+	l->may_exist |= l->fx.nodes;
+	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+		if ((l->fx.nodes >> i & 1) != 0)
+			l->votes[i] = REDLOCK_VOTE_PENDING;
+}
+
 static void note_send(struct ledger *l)
 {
 	if (l->fx.send == REDLOCK_OP_RELEASE) {
@@ -64,12 +79,19 @@ static void note_send(struct ledger *l)
 	}
 	if (l->fx.send == REDLOCK_OP_NONE || l->fx.seq == 0)
 		return;
+	if (l->fx.again) {
+		note_again(l);
+		return;
+	}
+	l->last_seq = l->fx.seq;
+	l->answered[l->fx.seq % LEDGER_ROUNDS] = 0;
+	if (is_look(l))
+		return;
 	l->asked = l->fx.send;
 	l->seq = l->fx.seq;
 	l->t0_ns = l->now_ns;
 	l->ttl_ns = l->fx.ttl_ns;
 	memset(l->votes, 0, sizeof l->votes);
-	l->answered[l->seq % LEDGER_ROUNDS] = 0;
 	if (l->asked == REDLOCK_OP_ACQUIRE) {
 		l->may_exist = l->fx.nodes;
 		l->claim_seq = l->seq;
@@ -138,6 +160,27 @@ static void check_done(struct ledger *l)
 	}
 }
 
+static uint64_t contention_end(const struct ledger *l)
+{
+	const struct rl_rules *r = &l->lock.rules;
+	return rl_time_add(l->call_ns, r->wait_ns == 0 ? 5 * r->node_timeout_ns : r->wait_ns);
+}
+
+/* A try is busy when a quorum names one holder, or no node says whose its key is; or time is over. */
+static bool is_busy(const struct ledger *l)
+{
+	unsigned named = 0, known = 0;
+	for (unsigned i = 0; i < l->lock.rules.node_count; i++) {
+		unsigned same = 0, whose = l->lock.look.whose[i];
+		for (unsigned j = 0; j < l->lock.rules.node_count; j++)
+			same += whose >= RL_KEY_OTHERS && l->lock.look.whose[j] == whose;
+		named = same > named ? same : named;
+		known += whose != RL_KEY_UNKNOWN;
+	}
+	return l->fx.result == REDLOCK_E_BUSY && (named >= l->lock.rules.quorum || known == 0 ||
+	                                          l->lock.rules.wait_ns > 0 || l->now_ns >= contention_end(l));
+}
+
 /* The result of an acquire that was cut short by its deadline may be that of an attempt before; any other is
  * that of this attempt. */
 static void check_refusal(const struct ledger *l)
@@ -146,6 +189,10 @@ static void check_refusal(const struct ledger *l)
 		return;
 	if (l->before.phase == RL_PAUSED) { /* no further attempt: that of the last one, without late votes */
 		must(l, l->fx.result == REDLOCK_E_BUSY || l->fx.result == REDLOCK_E_NOQUORUM);
+		return;
+	}
+	if (l->before.phase >= RL_LOOKING) {
+		must(l, l->fx.result == REDLOCK_E_DUPLICATE ? l->event.vote == REDLOCK_VOTE_DUPLICATE : is_busy(l));
 		return;
 	}
 	unsigned definite = votes_of(l, REDLOCK_KIND_YES) + votes_of(l, REDLOCK_KIND_NO);
@@ -234,6 +281,16 @@ static uint32_t proven(const struct ledger *l)
 	return nodes;
 }
 
+/* The same token once more: never behind a release of it, nor where a SET of it may be on its way. */
+static void check_again(const struct ledger *l)
+{
+	must(l, l->before.phase == RL_LOOKING && l->claim_seq == l->fx.seq && !l->lock.rules.own_token);
+	must(l, validity_by_hand(l) > l->now_ns + l->lock.rules.min_validity_ns);
+	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+		if ((l->fx.nodes >> i & 1) != 0)
+			must(l, redlock_vote_kind(l->votes[i]) == REDLOCK_KIND_NO);
+}
+
 /* What is sent, when, and to whom. */
 static void check_send(const struct ledger *l)
 {
@@ -244,9 +301,13 @@ static void check_send(const struct ledger *l)
 	must(l, fx->send != REDLOCK_OP_NONE || (fx->nodes == 0 && fx->seq == 0 && fx->owed == 0));
 	switch (fx->send) {
 	case REDLOCK_OP_ACQUIRE:
-		must(l, fx->nodes == all && fx->seq == l->lock.round.seq && fx->seq != 0);
-		must(l, l->before.phase == RL_IDLE || l->before.phase == RL_PAUSED);
-		must(l, l->now_ns == l->call_ns || l->now_ns < rl_time_add(l->call_ns, l->lock.rules.wait_ns));
+		must(l, fx->seq == l->lock.round.seq && fx->seq != 0);
+		must(l, l->now_ns == l->call_ns || l->now_ns < contention_end(l));
+		if (fx->again) {
+			check_again(l);
+			break;
+		}
+		must(l, fx->nodes == all && (l->before.phase == RL_IDLE || l->claim_seq == 0));
 		must(l, !l->lock.rules.own_token || l->before.phase == RL_IDLE); /* one attempt */
 		must(l, fx->ttl_ns == l->lock.rules.ttl_ns);
 		break;
@@ -271,8 +332,9 @@ static void check_send(const struct ledger *l)
 /* Every failed or abandoned attempt is given back, in the step in which it ends. */
 static void check_given_back(const struct ledger *l)
 {
-	bool ended = l->before.phase == RL_ACQUIRING && l->lock.phase != RL_ACQUIRING;
-	if (ended && l->lock.phase != RL_HELD)
+	bool ended = rl_lock_acquires(&l->before) && l->before.phase != RL_PAUSED && l->claim_seq != 0 &&
+	             (l->lock.phase == RL_IDLE || l->lock.phase == RL_PAUSED);
+	if (ended)
 		must(l, l->fx.send == REDLOCK_OP_RELEASE);
 }
 
@@ -282,7 +344,7 @@ static void check_time(const struct ledger *l)
 	bool waits = l->waited != REDLOCK_OP_NONE;
 	must(l, !waits || deadline != UINT64_MAX); /* a call ends by itself */
 	must(l, l->lock.phase != RL_HELD || deadline <= l->lock.valid_until_ns);
-	if (l->lock.phase == RL_PAUSED && l->before.phase != RL_PAUSED)
+	if (l->lock.phase != l->before.phase && (l->lock.phase == RL_PAUSED || l->lock.phase == RL_WATCHING))
 		must(l, deadline > l->now_ns);
 }
 
@@ -293,7 +355,7 @@ void ledger_begin(struct ledger *l, const struct rl_rules *rules, uint64_t now_n
 	l->waited = REDLOCK_OP_NONE;
 	l->asked = REDLOCK_OP_NONE;
 	l->call_ns = l->grant_ns = l->warned_ns = l->t0_ns = l->ttl_ns = 0;
-	l->seq = l->claim_seq = l->may_exist = l->extends = 0;
+	l->seq = l->last_seq = l->claim_seq = l->may_exist = l->extends = 0;
 	memset(l->votes, 0, sizeof l->votes);
 	memset(l->answered, 0, sizeof l->answered);
 }
@@ -321,7 +383,7 @@ void ledger_step(struct ledger *l, struct rl_event event)
 
 bool ledger_may_answer(const struct ledger *l, uint32_t seq, unsigned node)
 {
-	bool known = seq != 0 && seq <= l->seq && l->seq - seq < LEDGER_ROUNDS;
+	bool known = seq != 0 && seq <= l->last_seq && l->last_seq - seq < LEDGER_ROUNDS;
 	return known && (l->answered[seq % LEDGER_ROUNDS] >> node & 1) == 0;
 }
 

@@ -9,7 +9,7 @@
 
 #include "core/lock.h"
 
-#define LEDGER_ROUNDS 8 /* so many rounds back a late answer may go */
+#define LEDGER_ROUNDS 64 /* so many rounds back a late answer may go */
 
 struct ledger {
 	/* Called with what is not true and the last step; does not return. */
@@ -28,8 +28,9 @@ struct ledger {
 	uint32_t extends;              /* that were confirmed since the grant */
 	uint64_t warned_ns;            /* the end of validity that the last danger notice was for */
 
-	enum redlock_operation asked; /* of the round with number `seq` */
+	enum redlock_operation asked; /* of the round with number `seq`; looks are not counted as rounds */
 	uint32_t seq;
+	uint32_t last_seq; /* the highest that was sent */
 	uint64_t t0_ns;
 	uint64_t ttl_ns;
 	enum redlock_vote_code votes[REDLOCK_MAX_NODES];
@@ -38,7 +39,7 @@ struct ledger {
 	uint32_t may_exist;               /* bit per node: that SET may have been executed there */
 
 	/* What was visited, over all runs. */
-	unsigned long counts[RL_RELEASING + 1]; /* steps by phase */
+	unsigned long counts[RL_WATCHING + 1]; /* steps by phase */
 	unsigned long done[REDLOCK_OP_QUERY + 1][2];
 	unsigned long lost;
 };

@@ -13,6 +13,7 @@ struct world {
 	struct ledger ledger;
 	uint64_t seed;
 	struct rng rng;
+	const uint8_t *order; /* NULL, or the nodes backwards */
 };
 
 static const struct world *current;
@@ -74,14 +75,29 @@ static enum redlock_vote_code random_vote(struct world *w)
 	return rare || code == REDLOCK_VOTE_TIMEOUT ? REDLOCK_VOTE_CLOSED : code;
 }
 
+static unsigned random_key(struct world *w)
+{
+	if (chance(w, 30))
+		return chance(w, 30) ? RL_KEY_UNKNOWN : RL_KEY_NONE;
+	return chance(w, 40) ? RL_KEY_OURS : RL_KEY_OTHERS + rng_below(&w->rng, 3);
+}
+
 /* The answer of a node that has not answered yet: to this round, or late, to one of the last. */
 static void reply(struct world *w)
 {
-	uint32_t seq = chance(w, 90) ? w->ledger.seq : w->ledger.seq - rng_below(&w->rng, 3);
+	bool looks = w->ledger.lock.phase == RL_LOOKING && chance(w, 80);
+	uint32_t seq = looks           ? w->ledger.lock.look.seq
+	               : chance(w, 90) ? w->ledger.seq
+	                               : w->ledger.last_seq - rng_below(&w->rng, 4);
 	unsigned node = rng_below(&w->rng, w->ledger.lock.rules.node_count);
 	if (!ledger_may_answer(&w->ledger, seq, node))
 		return;
-	step(w, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote = random_vote(w)});
+	step(w, (struct rl_event){.kind = RL_EV_REPLY,
+	                          .seq = seq,
+	                          .node = node,
+	                          .vote = random_vote(w),
+	                          .whose = random_key(w),
+	                          .order = w->order});
 }
 
 /* Nodes that do not take a request have voted at once, all in one moment. */
@@ -144,6 +160,10 @@ static void play(struct world *w, uint64_t seed, unsigned steps)
 	w->seed = seed;
 	w->rng.state = seed * 0x9E3779B97F4A7C15u + 1;
 	struct rl_rules rules = random_rules(w);
+	uint8_t backwards[NODES_MAX];
+	for (unsigned i = 0; i < rules.node_count; i++)
+		backwards[i] = (uint8_t)(rules.node_count - 1 - i);
+	w->order = chance(w, 50) ? backwards : NULL;
 	ledger_begin(&w->ledger, &rules, 1 + any_ms(w, 1000));
 	for (unsigned i = 0; i < steps; i++) {
 		unsigned dice = rng_below(&w->rng, 100);
@@ -170,7 +190,7 @@ static void random_events(void **state)
 	for (uint64_t seed = 1; seed <= seeds; seed++)
 		play(&w, seed, 300);
 	/* The dice reach everything: a test that visits nothing proves nothing. */
-	for (unsigned phase = RL_IDLE; phase <= RL_RELEASING; phase++)
+	for (unsigned phase = RL_IDLE; phase <= RL_WATCHING; phase++)
 		assert_true(w.ledger.counts[phase] > 100);
 	for (unsigned operation = REDLOCK_OP_ACQUIRE; operation <= REDLOCK_OP_QUERY; operation++)
 		assert_true(w.ledger.done[operation][0] > 20 && w.ledger.done[operation][1] > 20);

@@ -226,22 +226,24 @@ static void one_node(void **state)
 	drive_votes(&d, "Y");
 	drive_acquire(&d);
 	drive_votes(&d, "N");
+	drive_keys(&d, "0");
 	drive_acquire(&d);
 	drive_votes(&d, "D");
 	drive_expect(
-	    &d,
-	    "[    0.000] idle: acquire -> acquiring . | send acquire #1 ttl 30000.000\n"
-	    "[    0.000] acquiring: reply #1 node 0 YES -> held Y until 29698.000 | done acquire OK\n"
-	    "[    0.000] held: release -> releasing . | send release #2 owed 1\n"
-	    "[    0.000] releasing: reply #2 node 0 YES -> idle Y | done release OK\n"
-	    "[    0.000] idle: acquire -> acquiring . | send acquire #3 ttl 30000.000\n"
-	    "[    0.000] acquiring: reply #3 node 0 NO -> idle N | send release #0 owed 0 | done acquire BUSY\n"
-	    "[    0.000] idle: acquire -> acquiring . | send acquire #4 ttl 30000.000\n"
-	    "[    0.000] acquiring: reply #4 node 0 DOWN -> idle - | send release #0 owed 0 | done acquire "
-	    "NOQUORUM\n");
+	    &d, "[    0.000] idle: acquire -> acquiring . | send acquire #1 ttl 30000.000\n"
+	        "[    0.000] acquiring: reply #1 node 0 YES -> held Y until 29698.000 | done acquire OK\n"
+	        "[    0.000] held: release -> releasing . | send release #2 owed 1\n"
+	        "[    0.000] releasing: reply #2 node 0 YES -> idle Y | done release OK\n"
+	        "[    0.000] idle: acquire -> acquiring . | send acquire #3 ttl 30000.000\n"
+	        "[    0.000] acquiring: reply #3 node 0 NO -> looking N | send query #4\n"
+	        "[    0.000] looking: reply #4 node 0 NO -> idle N keys 0 | send release #0 owed 0 | done "
+	        "acquire BUSY\n"
+	        "[    0.000] idle: acquire -> acquiring . | send acquire #5 ttl 30000.000\n"
+	        "[    0.000] acquiring: reply #5 node 0 DOWN -> idle - | send release #0 owed 0 | done acquire "
+	        "NOQUORUM\n");
 }
 
-/* Four nodes need three: a split is lost at once, on both sides. */
+/* Four nodes need three: two each are a split, on both sides. */
 static void even_number(void **state)
 {
 	(void)state;
@@ -250,8 +252,10 @@ static void even_number(void **state)
 	drive_init(&d, &rules);
 	drive_acquire(&d);
 	drive_votes(&d, "YYNN");
+	drive_cancel(&d);
 	drive_acquire(&d);
 	drive_votes(&d, "NNYY");
+	drive_cancel(&d);
 	drive_acquire(&d);
 	drive_votes(&d, "YYNY");
 	drive_expect(
@@ -259,19 +263,19 @@ static void even_number(void **state)
 	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y...\n"
 	        "[    0.000] acquiring: reply #1 node 1 YES -> acquiring YY..\n"
 	        "[    0.000] acquiring: reply #1 node 2 NO -> acquiring YYN.\n"
-	        "[    0.000] acquiring: reply #1 node 3 NO -> idle YYNN | send release #0 owed 3 | done acquire "
-	        "BUSY\n"
-	        "[    0.000] idle: acquire -> acquiring .... | send acquire #2 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #2 node 0 NO -> acquiring N...\n"
-	        "[    0.000] acquiring: reply #2 node 1 NO -> acquiring NN..\n"
-	        "[    0.000] acquiring: reply #2 node 2 YES -> idle NNY. | send release #0 owed c | done acquire "
-	        "BUSY\n"
-	        "[    0.000] idle: reply #2 node 3 YES -> idle NNYY\n"
+	        "[    0.000] acquiring: reply #1 node 3 NO -> looking YYNN | send query #2\n"
+	        "[    0.000] looking: cancel -> idle YYNN | send release #0 owed 3 | done acquire CANCELLED\n"
 	        "[    0.000] idle: acquire -> acquiring .... | send acquire #3 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #3 node 0 YES -> acquiring Y...\n"
-	        "[    0.000] acquiring: reply #3 node 1 YES -> acquiring YY..\n"
-	        "[    0.000] acquiring: reply #3 node 2 NO -> acquiring YYN.\n"
-	        "[    0.000] acquiring: reply #3 node 3 YES -> held YYNY until 29698.000 | done acquire OK\n");
+	        "[    0.000] acquiring: reply #3 node 0 NO -> acquiring N...\n"
+	        "[    0.000] acquiring: reply #3 node 1 NO -> acquiring NN..\n"
+	        "[    0.000] acquiring: reply #3 node 2 YES -> looking NNY. | send query #4\n"
+	        "[    0.000] looking: reply #3 node 3 YES -> looking NNYY\n"
+	        "[    0.000] looking: cancel -> idle NNYY | send release #0 owed c | done acquire CANCELLED\n"
+	        "[    0.000] idle: acquire -> acquiring .... | send acquire #5 ttl 30000.000\n"
+	        "[    0.000] acquiring: reply #5 node 0 YES -> acquiring Y...\n"
+	        "[    0.000] acquiring: reply #5 node 1 YES -> acquiring YY..\n"
+	        "[    0.000] acquiring: reply #5 node 2 NO -> acquiring YYN.\n"
+	        "[    0.000] acquiring: reply #5 node 3 YES -> held YYNY until 29698.000 | done acquire OK\n");
 }
 
 static void most_nodes(void **state)
@@ -314,6 +318,7 @@ static void raised_quorum(void **state)
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
 	drive_acquire(&d);
 	drive_votes(&d, "YYN");
+	drive_keys(&d, "000");
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
 }
 
@@ -328,7 +333,7 @@ static void old_answers_are_ignored(void **state)
 	drive_init(&d, &rules);
 	drive_reply_to(&d, 0, 1, REDLOCK_VOTE_YES); /* nothing was asked yet */
 	drive_acquire(&d);
-	drive_votes(&d, "NN");
+	drive_cancel(&d);
 	drive_acquire(&d);
 	drive_reply_to(&d, 1, 2, REDLOCK_VOTE_YES);
 	drive_reply_to(&d, 1, 1, REDLOCK_VOTE_YES);
@@ -346,7 +351,7 @@ static void sequence_wraps(void **state)
 	struct drive d;
 	struct rl_rules rules = drive_rules(1);
 	drive_init(&d, &rules);
-	d.lock.round.seq = UINT32_MAX - 1;
+	d.lock.last_seq = UINT32_MAX - 1;
 	drive_acquire(&d);
 	drive_votes(&d, "Y");
 	drive_release(&d);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/contend.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Votes that stay split for so many node timeouts are an answer: "busy". The slowest contender needs one for
+ * its attempt and one for its look, then its release is on the way; the rest is for those who came late. */
+enum { CONTENTION = 5 };
+
+/* By then those that agree on the order of nodes agree on the leader, too. From then on tokens decide. */
+enum { AGREEMENT = 2 };
+
+/* Looks follow each other after 1 ms, 2 ms, 4 ms ..., up to this part of a node timeout: the leader gets what
+ * is given back within about the time that this takes. */
+#define FIRST_PAUSE_NS RL_NS_PER_MS
+enum { LONGEST_PAUSE = 8 };
+
+/* Places in the order of nodes that no node has. */
+enum { NO_KEY = REDLOCK_MAX_NODES, NOT_LOOKED };
+
+/* ---- time ---- */
+
+/* So many node timeouts after the acquire was called. */
+static uint64_t after(const struct rl_lock *l, unsigned node_timeouts)
+{
+	return rl_time_add(l->wait_until_ns, node_timeouts * l->rules.node_timeout_ns);
+}
+
+/* ---- whose keys there are ---- */
+
+/* A node that was not heard this time has what it said of the SET. A key of ours that was given back is on
+ * its way out, and stands in the way like any other until then. */
+static unsigned whose_key(const struct rl_lock *l, unsigned node)
+{
+	unsigned whose = l->look.whose[node];
+	enum redlock_vote_kind vote = redlock_vote_kind(l->votes[node].code);
+	if (whose == RL_KEY_UNKNOWN && vote == REDLOCK_KIND_NO)
+		return RL_KEY_OTHERS;
+	if (whose == RL_KEY_UNKNOWN && vote == REDLOCK_KIND_YES && l->claims)
+		return RL_KEY_OURS;
+	return whose == RL_KEY_OURS && !l->claims ? RL_KEY_OTHERS : whose;
+}
+
+/* A quorum of nodes has the same key of somebody else. */
+static bool holder_is_named(const struct rl_lock *l)
+{
+	unsigned count[RL_KEY_OTHERS + REDLOCK_MAX_NODES] = {0};
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		if (l->look.whose[i] >= RL_KEY_OTHERS && ++count[l->look.whose[i]] >= l->rules.quorum)
+			return true;
+	return false;
+}
+
+/* Nodes that failed when they were asked for a vote are not waited for. */
+static bool misses_an_answer(const struct rl_lock *l)
+{
+	uint32_t out = l->look.out;
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		if (redlock_vote_kind(l->votes[i].code) >= REDLOCK_KIND_MISSING)
+			out &= ~(1u << i);
+	return out != 0;
+}
+
+static bool nobody_tells(const struct rl_lock *l)
+{
+	unsigned known = 0;
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		known += l->look.whose[i] != RL_KEY_UNKNOWN;
+	return known == 0;
+}
+
+/* The place of the first node that has a key, and in `whose` the one that it has. */
+static unsigned first_key(const struct rl_lock *l, const uint8_t *order, unsigned *whose)
+{
+	for (unsigned place = 0; place < l->rules.node_count; place++) {
+		*whose = whose_key(l, order != NULL ? order[place] : place);
+		if (*whose > RL_KEY_NONE)
+			return place;
+	}
+	*whose = RL_KEY_NONE;
+	return NO_KEY;
+}
+
+/* ---- stages ---- */
+
+static void look(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	l->phase = RL_LOOKING;
+	l->round.deadline_ns = rl_time_add(now, l->rules.node_timeout_ns);
+	l->look.seq = rl_next_seq(l);
+	l->look.out = rl_all_nodes(l);
+	l->look.before = 0;
+	memset(l->look.whose, RL_KEY_UNKNOWN, sizeof l->look.whose);
+	fx->send = REDLOCK_OP_QUERY;
+	fx->nodes = l->look.out;
+	fx->seq = l->look.seq;
+}
+
+static void watch(struct rl_lock *l, uint64_t now)
+{
+	uint64_t pause = rl_time_max(l->look.pause_ns, FIRST_PAUSE_NS);
+	l->phase = RL_WATCHING;
+	l->round.deadline_ns = rl_time_min(rl_time_add(now, pause), after(l, CONTENTION));
+	l->look.pause_ns = rl_time_min(2 * pause, l->rules.node_timeout_ns / LONGEST_PAUSE);
+}
+
+/* The same token again, where it was refused for certain. No release of it was sent, and no SET of it is on
+ * its way to these nodes: it is as if the first one had come later. So validity counts from the first one. */
+static void insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	uint32_t nodes = 0;
+	assert(l->claims);
+	for (unsigned i = 0; i < l->rules.node_count; i++) {
+		if (redlock_vote_kind(l->votes[i].code) != REDLOCK_KIND_NO)
+			continue;
+		nodes |= 1u << i;
+		l->votes[i] = (struct redlock_vote){REDLOCK_VOTE_PENDING, 0};
+	}
+	if (nodes == 0) {
+		watch(l, now);
+		return;
+	}
+	l->phase = RL_INSISTING;
+	l->round.deadline_ns = rl_time_add(now, l->rules.node_timeout_ns);
+	l->owed |= nodes;
+	fx->send = REDLOCK_OP_ACQUIRE;
+	fx->nodes = nodes;
+	fx->seq = l->round.seq;
+	fx->ttl_ns = l->round.ttl_ns;
+	fx->again = true;
+}
+
+/* Somebody else leads. When the first key has gone without a holder, it is everybody's turn again. */
+static void step_aside(struct rl_lock *l, const struct rl_event *e, unsigned place, struct rl_effects *fx)
+{
+	bool vanished = place == NO_KEY || (place > l->look.place && e->now_ns < after(l, AGREEMENT));
+	l->look.place = (uint8_t)place;
+	if (vanished && !l->claims) {
+		l->round.open = false;
+		rl_begin_attempt(l, e->now_ns, fx);
+		return;
+	}
+	rl_give_back(l, fx);
+	watch(l, e->now_ns);
+}
+
+/* ---- decisions ---- */
+
+static void decide_look(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	unsigned whose;
+	bool over = e->now_ns >= l->round.deadline_ns;
+	bool named = holder_is_named(l);
+	if (!named && !over && misses_an_answer(l))
+		return;
+	unsigned place = first_key(l, e->order, &whose);
+	bool leads = e->now_ns >= after(l, AGREEMENT) ? l->claims && l->look.before == 0 : whose == RL_KEY_OURS;
+	bool in_time = rl_round_validity_end(l) > rl_time_add(e->now_ns, l->rules.min_validity_ns);
+	if (named || e->now_ns >= after(l, CONTENTION) || (!leads && nobody_tells(l)))
+		rl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+	else if (leads && in_time)
+		insist(l, e->now_ns, fx);
+	else
+		step_aside(l, e, place, fx);
+}
+
+static void decide_insisting(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	unsigned fatal;
+	if (rl_count_votes(l, &fatal).out > 0)
+		return;
+	if (e->now_ns < after(l, CONTENTION))
+		watch(l, e->now_ns);
+	else
+		rl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+}
+
+static void decide_watching(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (e->kind != RL_EV_TICK)
+		return; /* a vote that comes late */
+	if (e->now_ns < after(l, CONTENTION))
+		look(l, e->now_ns, fx);
+	else
+		rl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+}
+
+/* A vote of any stage is one for our token. */
+static bool is_granted(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	unsigned fatal;
+	uint64_t valid_until = rl_round_validity_end(l);
+	bool won = l->claims && rl_tally_claim(rl_count_votes(l, &fatal)) == RL_WON &&
+	           valid_until > rl_time_add(e->now_ns, l->rules.min_validity_ns);
+	if (won)
+		rl_grant(l, e, valid_until, fx);
+	return won;
+}
+
+void rl_contend_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	static void (*const stages[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
+	    [RL_LOOKING] = decide_look, [RL_INSISTING] = decide_insisting, [RL_WATCHING] = decide_watching};
+	if (!is_granted(l, e, fx))
+		stages[l->phase](l, e, fx);
+}
+
+void rl_contend_found(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	uint32_t bit = 1u << e->node;
+	if ((l->look.out & bit) == 0)
+		return;
+	l->look.out &= ~bit;
+	l->look.whose[e->node] = (uint8_t)e->whose;
+	l->look.before |= e->before ? bit : 0;
+	if (!e->more)
+		decide_look(l, e, fx);
+}
+
+/* An attempt with the caller's own value is made once. Who may wait for a holder gives back and tries again
+ * after a random time: with eight that waited, looks brought nothing at 10 ms, and cost a third at 50 ms. */
+void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->rules.own_token || l->rules.wait_ns > 0 || e->now_ns >= after(l, CONTENTION)) {
+		rl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+		return;
+	}
+	l->look.place = NOT_LOOKED;
+	look(l, e->now_ns, fx);
+}

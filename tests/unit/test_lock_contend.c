@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* Split votes: looks, who insists, who steps aside, and when it is over. Whole traces are quoted. */
+#include "drive.h"
+
+/* Tries with wait 0 at 0 ms, gets these votes at 10 ms and these keys at 20 ms. The text is forgotten. */
+static void split(struct drive *d, const struct rl_rules *rules, const char *votes, const char *keys)
+{
+	drive_init(d, rules);
+	drive_acquire(d);
+	drive_at(d, 10);
+	drive_votes(d, votes);
+	drive_at(d, 20);
+	drive_keys(d, keys);
+	drive_forget(d);
+}
+
+/* The owner of the first node insists where it was refused, until it has a quorum. */
+static void the_leader_insists(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_at(&d, 10);
+	drive_votes(&d, "YNN");
+	drive_at(&d, 20);
+	drive_keys(&d, "*12");
+	drive_at(&d, 30);
+	drive_votes(&d, ".NN");
+	drive_ticks_until(&d, 31);
+	drive_at(&d, 40);
+	drive_keys(&d, "*1_");
+	drive_at(&d, 50);
+	drive_votes(&d, "..Y");
+	drive_expect(
+	    &d,
+	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	    "[   10.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+	    "[   10.000] acquiring: reply #1 node 1 NO -> acquiring YN.\n"
+	    "[   10.000] acquiring: reply #1 node 2 NO -> looking YNN | send query #2\n"
+	    "[   20.000] looking: reply #2 node 0 YES -> looking YNN keys *??\n"
+	    "[   20.000] looking: reply #2 node 1 NO -> looking YNN keys *1?\n"
+	    "[   20.000] looking: reply #2 node 2 NO -> insisting Y.. keys *12 | send acquire #1 again to 6 ttl "
+	    "30000.000\n"
+	    "[   30.000] insisting: reply #1 node 1 NO -> insisting YN.\n"
+	    "[   30.000] insisting: reply #1 node 2 NO -> watching YNN until 31.000\n"
+	    "[   31.000] watching: tick -> looking YNN | send query #3\n"
+	    "[   40.000] looking: reply #3 node 0 YES -> looking YNN keys *??\n"
+	    "[   40.000] looking: reply #3 node 1 NO -> looking YNN keys *1?\n"
+	    "[   40.000] looking: reply #3 node 2 NO -> insisting Y.. keys *1_ | send acquire #1 again to 6 ttl "
+	    "30000.000\n"
+	    "[   50.000] insisting: reply #1 node 2 YES -> held Y.Y until 29698.000 | done acquire OK\n");
+	assert_int_equal(d.lock.owed, 7); /* the node that has not answered, too */
+}
+
+/* Who does not lead gives back, and looks on until a quorum names one holder. */
+static void the_others_step_aside(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "NYN", "0*2");
+	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
+	assert_int_equal(d.fx.owed, 2);
+	drive_ticks_until(&d, 21);
+	drive_at(&d, 30);
+	drive_keys(&d, "0_2"); /* the leader has not got it yet */
+	drive_ticks_until(&d, 32);
+	drive_at(&d, 40);
+	drive_keys(&d, "0.0");
+	drive_expect(&d, "[   21.000] watching: tick -> looking NYN | send query #3\n"
+	                 "[   30.000] looking: reply #3 node 0 NO -> looking NYN keys 0??\n"
+	                 "[   30.000] looking: reply #3 node 1 NO -> looking NYN keys 0_?\n"
+	                 "[   30.000] looking: reply #3 node 2 NO -> watching NYN keys 0_2 until 32.000\n"
+	                 "[   32.000] watching: tick -> looking NYN | send query #4\n"
+	                 "[   40.000] looking: reply #4 node 0 NO -> looking NYN keys 0??\n"
+	                 "[   40.000] looking: reply #4 node 2 NO -> idle NYN keys 0?0 | done acquire BUSY\n");
+}
+
+/* A leader that has gone without a holder leaves the lock to all: the next attempt has a fresh token. */
+static void a_leader_vanishes(void **state)
+{
+	(void)state;
+	static const char *const left[] = {"___", "_1_"};
+	for (unsigned i = 0; i < COUNT(left); i++) {
+		struct drive d;
+		struct rl_rules rules = drive_rules(3);
+		split(&d, &rules, "NNY", "01*");
+		drive_ticks_until(&d, 21);
+		drive_keys(&d, left[i]);
+		assert_int_equal(d.lock.phase, RL_ACQUIRING);
+		assert_false(d.fx.again);
+		assert_int_equal(d.fx.seq, 4);
+		drive_reply_to(&d, 1, 0, REDLOCK_VOTE_YES); /* of the token that was given back */
+		drive_votes(&d, "Y.Y");
+		assert_int_equal(d.fx.result, 0);
+		assert_true(d.lock.valid_until_ns == rl_ms(21 + 29698)); /* counted anew */
+	}
+}
+
+/* A node before the leader's has a key now: it leads, and there is no hurry. */
+static void another_leads(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "NYN", "_12");
+	drive_ticks_until(&d, 21);
+	drive_keys(&d, "0_2");
+	assert_int_equal(d.lock.phase, RL_WATCHING);
+}
+
+/* Contenders may have their nodes in any order: they lead by one that is the same for all. */
+static void the_order_is_shared(void **state)
+{
+	(void)state;
+	static const uint8_t order[] = {2, 0, 1};
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	struct rl_event last = {.kind = RL_EV_REPLY, .vote = REDLOCK_VOTE_YES, .whose = RL_KEY_OURS};
+	split(&d, &rules, "NNY", "01.");
+	last.seq = d.lock.look.seq;
+	last.node = 2;
+	last.order = order;
+	assert_int_equal(rl_lock_step(&d.lock, &last, &d.fx), 0);
+	assert_int_equal(d.lock.phase, RL_INSISTING);
+	assert_int_equal(d.fx.nodes, 3);
+}
+
+/* Contenders that do not agree on the order are told apart by their tokens, after two node timeouts. */
+static void tokens_decide_in_the_end(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *votes, *keys;
+		enum rl_phase early, late;
+	} cases[] = {
+	    {"YNN", "*1_", RL_INSISTING, RL_INSISTING}, /* ours is the first of both */
+	    {"YNN", "*5_", RL_INSISTING, RL_WATCHING},  /* the other token comes first */
+	    {"NYN", "1*_", RL_WATCHING, RL_INSISTING},  /* or ours, while the other has the first node */
+	};
+	for (unsigned i = 0; i < 2 * COUNT(cases); i++) {
+		struct drive d;
+		struct rl_rules rules = drive_rules(3);
+		drive_init(&d, &rules);
+		drive_acquire(&d);
+		drive_at(&d, 201);
+		drive_votes(&d, cases[i / 2].votes);
+		drive_at(&d, i % 2 == 0 ? 398 : 400);
+		drive_keys(&d, cases[i / 2].keys);
+		assert_int_equal(d.lock.phase, i % 2 == 0 ? cases[i / 2].early : cases[i / 2].late);
+	}
+}
+
+/* Who has given back then does not come back because the first node has changed hands. */
+static void nobody_comes_back_late(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "NYN", "0*2");
+	drive_at(&d, 390);
+	drive_tick(&d);
+	drive_at(&d, 400);
+	drive_keys(&d, "_12");
+	assert_int_equal(d.lock.phase, RL_WATCHING);
+}
+
+/* A partial claim of a client that died: it stays, and after five node timeouts that is the answer. */
+static void split_votes_have_a_bound(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "NYN", "0*2");
+	unsigned looks = 0;
+	for (; d.lock.phase != RL_IDLE; drive_forget(&d)) {
+		drive_ticks_until(&d, drive_deadline_ms(&d));
+		looks += d.lock.phase == RL_LOOKING;
+		if (d.lock.phase == RL_LOOKING)
+			drive_keys(&d, "0_2");
+	}
+	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_true(d.now_ns == rl_ms(1000));
+	assert_in_range(looks, 40, 50);
+}
+
+/* The leader has the same bound. It gives back what it had then. */
+static void insisting_has_a_bound(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "YNN", "*12");
+	for (; d.lock.phase != RL_IDLE; drive_forget(&d)) {
+		if (d.lock.phase == RL_INSISTING)
+			drive_votes(&d, ".NN");
+		drive_ticks_until(&d, drive_deadline_ms(&d));
+		if (d.lock.phase == RL_LOOKING)
+			drive_keys(&d, "*12");
+	}
+	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
+	assert_int_equal(d.fx.owed, 1);
+}
+
+/* A process that was stopped meanwhile looks no more. So it is with answers that come too late. */
+static void a_late_process(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "NYN", "0*2");
+	drive_at(&d, 2000);
+	drive_tick(&d);
+	drive_expect(&d, "[ 2000.000] watching: tick -> idle NYN | done acquire BUSY\n");
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_at(&d, 1000);
+	drive_votes(&d, "NN");
+	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+}
+
+/* A vote of the first SETs counts in each stage, and with the validity that they have. */
+static void late_votes_count(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(5);
+	split(&d, &rules, "YNNN", "*1");
+	drive_reply(&d, 4, REDLOCK_VOTE_YES);
+	drive_keys(&d, "..234");
+	drive_at(&d, 30);
+	drive_votes(&d, ".NYN");
+	drive_expect(
+	    &d, "[   20.000] looking: reply #1 node 4 YES -> looking YNNNY\n"
+	        "[   20.000] looking: reply #2 node 2 NO -> looking YNNNY keys *12??\n"
+	        "[   20.000] looking: reply #2 node 3 NO -> looking YNNNY keys *123?\n"
+	        "[   20.000] looking: reply #2 node 4 NO -> insisting Y...Y keys *1234 | send acquire #1 again "
+	        "to e ttl 30000.000\n"
+	        "[   30.000] insisting: reply #1 node 1 NO -> insisting YN..Y\n"
+	        "[   30.000] insisting: reply #1 node 2 YES -> held YNY.Y until 29698.000 | done acquire OK\n"
+	        "[   30.000] held: reply #1 node 3 NO -> held YNYNY until 29698.000\n");
+	split(&d, &rules, "YYNN", "*1");
+	drive_reply(&d, 4, REDLOCK_VOTE_YES); /* while looking */
+	assert_int_equal(d.lock.phase, RL_HELD);
+	drive_keys(&d, "..2"); /* nobody waits for it any more */
+	assert_int_equal(d.lock.phase, RL_HELD);
+}
+
+/* One that was hung when it was asked for its vote costs no further node timeout; one that becomes silent
+ * costs one, and counts as what it voted. */
+static void silent_nodes(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "YN");
+	drive_ticks_until(&d, 200);
+	drive_forget(&d);
+	drive_keys(&d, "*1");
+	drive_ticks_until(&d, 400);
+	drive_expect(
+	    &d, "[  200.000] looking: reply #2 node 0 YES -> looking YNT keys *??\n"
+	        "[  200.000] looking: reply #2 node 1 NO -> insisting Y.T keys *1? | send acquire #1 again to 2 "
+	        "ttl 30000.000\n"
+	        "[  400.000] insisting: tick -> watching YTT until 401.000\n");
+	drive_ticks_until(&d, 401);
+	drive_forget(&d);
+	drive_keys(&d, "*"); /* nobody refused, nobody is asked again */
+	drive_expect(&d, "[  401.000] looking: reply #3 node 0 YES -> watching YTT keys *?? until 403.000\n");
+	split(&d, &rules, "YNN", ".12");
+	drive_ticks_until(&d, 210);
+	drive_expect(&d,
+	             "[  210.000] looking: tick -> insisting Y.. | send acquire #1 again to 6 ttl 30000.000\n");
+}
+
+/* Without an answer from anywhere votes tell who leads: it insists, the others are busy. */
+static void nobody_may_query(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "YNN", "???");
+	assert_int_equal(d.lock.phase, RL_INSISTING);
+	split(&d, &rules, "NYN", "???");
+	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.fx.owed, 2);
+	drive_init(&d, &rules);
+	drive_acquire(&d);
+	drive_votes(&d, "NYN");
+	for (unsigned node = 0; node < 3; node++) { /* no node takes the question: the last one decides */
+		struct rl_event refused = {.kind = RL_EV_REPLY,
+		                           .seq = d.lock.look.seq,
+		                           .node = node,
+		                           .vote = REDLOCK_VOTE_DOWN,
+		                           .more = node < 2};
+		assert_true(rl_lock_busy(&d.lock));
+		rl_lock_step(&d.lock, &refused, &d.fx);
+	}
+	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+}
+
+/* Validity counts from the first SET. What can no longer be granted is given back, for a fresh token. */
+static void validity_runs_out(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	rules.min_validity_ns = rl_ms(29698 - 20); /* granted before 20 ms, not at 20 ms */
+	split(&d, &rules, "YNN", "*12");
+	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
+	assert_int_equal(d.lock.phase, RL_WATCHING);
+	drive_ticks_until(&d, 21);
+	drive_keys(&d, "_12");
+	assert_int_equal(d.lock.phase, RL_ACQUIRING);
+	rules.min_validity_ns = rl_ms(29698 - 30);
+	split(&d, &rules, "YNN", "*12");
+	drive_at(&d, 30);
+	drive_votes(&d, ".Y"); /* a quorum, too late */
+	assert_int_equal(d.lock.phase, RL_INSISTING);
+}
+
+/* Who may wait for a holder, or has an own value, does not look. */
+static void some_do_not_look(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_waiting_rules(3, 1000);
+	split(&d, &rules, "YNN", "");
+	assert_int_equal(d.lock.phase, RL_PAUSED);
+	rules = drive_rules(3);
+	rules.own_token = true;
+	split(&d, &rules, "YNN", "");
+	assert_int_equal(d.lock.phase, RL_IDLE);
+}
+
+static void cancelled_in_each_stage(void **state)
+{
+	(void)state;
+	static const struct {
+		enum rl_phase phase;
+		const char *votes, *keys;
+		unsigned owed; /* 0: nothing is sent */
+	} stages[] = {
+	    {RL_LOOKING, "NYN", "0", 2}, {RL_INSISTING, "YNN", "*12", 7}, {RL_WATCHING, "NYN", "0*2", 0}};
+	for (unsigned i = 0; i < COUNT(stages); i++) {
+		struct drive d;
+		struct rl_rules rules = drive_rules(3);
+		split(&d, &rules, stages[i].votes, stages[i].keys);
+		assert_int_equal(d.lock.phase, stages[i].phase);
+		drive_cancel(&d);
+		assert_int_equal(d.lock.phase, RL_IDLE);
+		assert_int_equal(d.fx.result, REDLOCK_E_CANCELLED);
+		assert_int_equal(d.fx.owed, stages[i].owed);
+		assert_int_equal(d.fx.send != REDLOCK_OP_NONE, stages[i].owed != 0);
+	}
+}
+
+static void a_duplicate_is_found_late(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "YNN", "*12");
+	drive_reply(&d, 1, REDLOCK_VOTE_DUPLICATE);
+	assert_int_equal(d.fx.result, REDLOCK_E_DUPLICATE);
+	assert_int_equal(d.fx.owed, 7);
+}
+
+/* A key of ours that was given back may be there for a while: it is in the way like any other. And one that
+ * was refused is not lost by a node that says nothing. */
+static void what_was_given_back_is_not_ours(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "NYN", "0*2");
+	drive_ticks_until(&d, 21);
+	drive_keys(&d, "**2");
+	assert_int_equal(d.lock.phase, RL_WATCHING);
+	drive_ticks_until(&d, 23);
+	drive_keys(&d, "_??"); /* node 1 was ours, node 2 refused */
+	assert_int_equal(d.lock.phase, RL_ACQUIRING);
+	split(&d, &rules, "YNN", "*12");
+	drive_votes(&d, ".NN");
+	drive_ticks_until(&d, 21);
+	drive_keys(&d, "_*"); /* a key that we have lost, and one that a vote does not know of */
+	drive_keys(&d, "..2");
+	assert_int_equal(d.lock.phase, RL_INSISTING);
+	drive_reply_to(&d, d.lock.look.seq, 2, REDLOCK_VOTE_YES); /* a node answers once */
+	assert_int_equal(d.lock.phase, RL_INSISTING);
+}
+
+static void a_node_answers_a_look_once(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	split(&d, &rules, "NYN", "0");
+	drive_keys(&d, "1*");
+	assert_int_equal(d.lock.look.whose[0], RL_KEY_OTHERS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_leader_insists),         cmocka_unit_test(the_others_step_aside),
+	    cmocka_unit_test(a_leader_vanishes),          cmocka_unit_test(another_leads),
+	    cmocka_unit_test(the_order_is_shared),        cmocka_unit_test(tokens_decide_in_the_end),
+	    cmocka_unit_test(nobody_comes_back_late),     cmocka_unit_test(split_votes_have_a_bound),
+	    cmocka_unit_test(insisting_has_a_bound),      cmocka_unit_test(a_late_process),
+	    cmocka_unit_test(late_votes_count),           cmocka_unit_test(silent_nodes),
+	    cmocka_unit_test(nobody_may_query),           cmocka_unit_test(validity_runs_out),
+	    cmocka_unit_test(some_do_not_look),           cmocka_unit_test(cancelled_in_each_stage),
+	    cmocka_unit_test(a_duplicate_is_found_late),  cmocka_unit_test(what_was_given_back_is_not_ours),
+	    cmocka_unit_test(a_node_answers_a_look_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
