@@ -201,7 +201,7 @@ void cluster_server_remove(const struct cluster_server *server)
 		return;
 	while ((entry = readdir(dir)) != NULL)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			unlinkat(dirfd(dir), entry->d_name, 0);
+			unlinkat(fd, entry->d_name, 0);
 	closedir(dir);
 	if (unlinkat(server->cluster_fd, server->dir, AT_REMOVEDIR) < 0)
 		complain("node %u: its directory stays: %s", server->number, strerror(errno));

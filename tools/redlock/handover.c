@@ -142,17 +142,19 @@ static bool find_program(char path[PATH_MAX])
 {
 	char buffer[PATH_MAX];
 	const char *folder = own_folder(buffer);
+	int error = ENOENT;
 
 	for (size_t i = 0; i < PLACE_COUNT; i++) {
 		const char *before = places[i][0] == '/' ? "" : folder;
 
 		if (!before || snprintf(path, PATH_MAX, "%s%s", before, places[i]) >= PATH_MAX)
 			continue;
-		if (access(path, X_OK) == 0 && !is_self(path))
+		if (access(path, X_OK) < 0)
+			error = errno;
+		else if (!is_self(path))
 			return true;
 	}
-	if (errno == 0)
-		errno = ENOENT;
+	errno = error;
 	return false;
 }
 

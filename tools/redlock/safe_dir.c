@@ -58,7 +58,7 @@ int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX])
 	}
 	/* From "/" down. A real name has no links; what is one by now was put there in this moment. */
 	fd = open("/", DIR_FLAGS);
-	while (!(problem = problem_of(fd, own && !*rest)) && *rest) {
+	while (!(problem = problem_of(fd, own && !*rest)) && fd >= 0 && *rest) {
 		size_t length = strcspn(rest, "/");
 
 		fd = open_part(fd, rest, length);
