@@ -62,7 +62,7 @@ static void report_debts(struct world *w)
 }
 
 /* The bound of split votes, and the time of one stage more, with the node timeout of these locks. */
-#define CONTEST_NS (6 * 200 * SIM_MS)
+#define CONTEST_NS (1200 * SIM_MS)
 
 static void settle(struct world *w)
 {

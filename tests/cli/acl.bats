@@ -156,6 +156,21 @@ not_started() { # RULE WORD...: what is said
 	says "not started"
 }
 
+@test "who may not ask whose a key is gets an answer all the same" {
+	give "$rule"
+	token=$(rl acquire "${nodes[@]}" job)
+	for right in +type +strlen +getrange +pttl; do
+		give "${rule/$right/}"
+		run --separate-stderr rl acquire "${nodes[@]}" -n job
+		exits 75
+		run rl run "${nodes[@]}" -n -E 0 job -- echo ran
+		exits 0
+		[ -z "$output" ]
+	done
+	give "$rule"
+	rl release "${nodes[@]}" job "$token"
+}
+
 @test "passwords from a file, the environment and the terminal; the wrong one is told" {
 	give "$rule"
 	echo pw >"$sandbox/password"

@@ -47,3 +47,30 @@ cat_and_count='set -e
 	until_true nobody_left
 	until_true has_keys 0 "$all" "$job"
 }
+
+busy_are() { # N
+	[ "$(grep -c 75 codes)" -eq "$1" ]
+}
+
+@test "of eight that do not wait exactly one runs, each time" {
+	for round in {1..10}; do
+		rm -f answered ran
+		: >codes
+		pids=()
+		for ((i = 0; i < 8; i++)); do
+			(
+				code=0
+				env "$mark" setsid "$REDLOCK_BIN" run -n --node-timeout 2s "$job" \
+					-c 'echo x >>ran; until [ -e answered ]; do sleep 0.02; done' 2>/dev/null 3>&- || code=$?
+				echo "$code" >>codes
+			) 3>&- &
+			pids+=($!)
+		done
+		until_true busy_are 7
+		touch answered
+		wait "${pids[@]}"
+		[ "$(grep -c '^0$' codes)" -eq 1 ]
+		[ "$(<ran)" = x ]
+	done
+	until_true nobody_left
+}

@@ -249,7 +249,10 @@ static void decide_by(const struct behaviour *b)
 	const char *urls[] = {servers.urls[0], bad.url, servers.urls[1]};
 	redlock_client *client =
 	    fixture_open(urls, 3, waits_for_timeout(b) ? SHORT_TIMEOUT_MS : FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "decides", WAIT_LONG_TTL_MS, 0);
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.token = "ours"; /* is tried once, whatever the others might still give back */
+	options.token_len = 4;
+	redlock_lock *lock = fixture_lock_with(client, "decides", &options);
 	server_must(&servers.server[1], "OK", "SET", "decides", "somebody else", NULL);
 	int result = redlock_acquire(lock);
 	expect_reason(b, lock, 1);

@@ -155,10 +155,10 @@ static bool next(struct contest *c)
 
 static void shuffle(struct contest *c, unsigned client)
 {
-	for (uint8_t i = 0; i < c->nodes; i++) {
-		unsigned at = rng_below(&c->rng, i + 1u);
+	for (unsigned i = 0; i < c->nodes; i++) {
+		unsigned at = rng_below(&c->rng, i + 1);
 		c->real[client][i] = c->real[client][at];
-		c->real[client][at] = i;
+		c->real[client][at] = (uint8_t)i;
 	}
 	for (unsigned i = 0; i < c->nodes; i++)
 		c->order[client][c->disagree ? i : c->real[client][i]] = (uint8_t)i;

@@ -181,7 +181,7 @@ static uint64_t only_seed; /* 0: all */
 static void random_events(void **state)
 {
 	(void)state;
-	unsigned seeds = wait_is_slow() ? 300 : 5000;
+	unsigned seeds = wait_is_slow() ? 1000 : 5000;
 	struct world w = {.ledger.fail = report};
 	if (only_seed != 0) {
 		play(&w, only_seed, 300);

@@ -52,7 +52,8 @@ static int refusal_code(struct run *run)
 	tell_refused(run);
 	if (run->result == REDLOCK_E_BUSY)
 		return (int)run->settings->busy_code;
-	return run->report->outcome.code == EXIT_NOQUORUM ? run->order->no_quorum_code : run->report->outcome.code;
+	return run->report->outcome.code == EXIT_NOQUORUM ? run->order->no_quorum_code
+	                                                  : run->report->outcome.code;
 }
 
 static int code_of(struct run *run, enum run_code code)
