@@ -238,12 +238,15 @@ static bool has_ghost(const struct rl_node *n, uint64_t now_ns)
 }
 
 /* A release that was answered with an error, or "not there" while a late SET may still come, settles nothing.
+ * Nor does one that deleted the key, while an earlier copy of it may still come and the value is used again.
  */
 static bool may_linger(const struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
                        uint64_t now_ns)
 {
-	if (!entry->owed || vote == REDLOCK_VOTE_YES)
+	if (!entry->owed)
 		return false;
+	if (vote == REDLOCK_VOTE_YES)
+		return entry->own && n->ghost_own && has_ghost(n, now_ns);
 	return vote == REDLOCK_VOTE_NO ? has_ghost(n, now_ns) : true;
 }
 
@@ -275,7 +278,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	bool script = entry->form <= RL_FORM_TEXT && rl_script_of(operation) != RL_SCRIPT_COUNT;
 	if (script && (!error || vote == REDLOCK_VOTE_NO))
 		n->methods.knows[rl_script_of(operation)] = true;
-	if (error || (entry->owed && vote != REDLOCK_VOTE_YES))
+	if (error || entry->owed)
 		rl_node_settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = operation == REDLOCK_OP_ACQUIRE && entry->own && vote == REDLOCK_VOTE_YES;
 	bool stale = made && n->ghost_own && has_ghost(n, now_ns);

@@ -143,6 +143,36 @@ static void a_ghost_of_the_value(void **state)
 	        RELEASE);
 }
 
+/* What the next connection is asked deletes the key, and the copy on the old one, which could not be ended,
+ * would delete the next: it is told, for whoever else uses the value again. */
+static void an_earlier_copy_of_the_release(const char *killed, unsigned lingering)
+{
+	struct scene *s = open_scene();
+	owe_release(1);
+	scene_heard(s);
+	scene_hang_up(s);
+	scene_turn(s);
+	s->now_ns = rl_node_deadline(&s->node);
+	rl_node_tick(&s->node, s->now_ns);
+	scene_accept(s);
+	scene_say(s, ":78\r\n$47\r\nrun_id:0000000000000000000000000000000000000007\r\n" NO_NATIVE);
+	scene_heard(s);
+	scene_say(s, killed);
+	scene_say(s, ":1\r\n"); /* to the debt */
+	expect_answers(s, "release #1 CLOSED\n");
+	assert_int_equal(rl_node_owed(&s->node), 0);
+	assert_int_equal(s->node.lingering, lingering);
+	scene_close(s);
+}
+
+static void an_earlier_copy_may_come(void **state)
+{
+	(void)state;
+	an_earlier_copy_of_the_release(":1\r\n", 0);
+	an_earlier_copy_of_the_release(
+	    "-NOPERM this user has no permissions to run the 'client|kill' command\r\n", 1);
+}
+
 /* Whose ghost it is counts: that of a random value, which is never used again, does no harm. */
 static void a_ghost_of_a_random_value(void **state)
 {
@@ -163,7 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_set_says_what_to_release), cmocka_unit_test(no_second_claim_before_that),
 	    cmocka_unit_test(the_connection_ends_first),    cmocka_unit_test(a_ghost_of_the_value),
-	    cmocka_unit_test(a_ghost_of_a_random_value),
+	    cmocka_unit_test(a_ghost_of_a_random_value),    cmocka_unit_test(an_earlier_copy_may_come),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
