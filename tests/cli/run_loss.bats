@@ -189,3 +189,28 @@ ends_cut_off() { # CODE
 	touch "$place/end"
 	ends 79
 }
+
+# redlock alone is stopped until the command has ended. It hears of both ends at once.
+stopped_until_the_end() { # BEFORE|AFTER the end of the lock, MODE
+	start_run -t 1s --on-loss "$2" --node-timeout 300ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.02; done; touch $place/ended"
+	until_true has_keys 5 "$all" "$job"
+	kill -s STOP "$run_pid"
+	[ "$1" = BEFORE ] || until_true has_keys 0 "$all" "$job"
+	touch "$place/end"
+	[ "$2" = kill ] || until_true test -e "$place/ended"
+	until_true eval '[ "$(marked_pids)" = "$run_pid" ]' # the guard has left
+	until_true has_keys 0 "$all" "$job"
+	kill -s CONT "$run_pid"
+}
+
+@test "the command ends after its lock, while redlock is stopped: 79, --on-loss warn as well" {
+	stopped_until_the_end AFTER warn
+	ends 79
+	says "the lock '$job' is lost; it ended before the command did"
+}
+
+@test "the command ends before its lock, while redlock is stopped: its exit code" {
+	stopped_until_the_end BEFORE warn
+	ends 0
+	says "'$job' was lost before it was given back; the command was done"
+}

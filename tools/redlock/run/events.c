@@ -31,13 +31,14 @@ static bool is_news(bool seen, bool *known)
 	return first;
 }
 
-/* The guard writes too_late or near_end, exited, all_gone in this order: read the other way round, none is
- * seen without those before it. */
+/* The guard writes too_late or near_end, outlived, exited, all_gone in this order: read the other way round,
+ * none is seen without those before it. */
 static void take_news(struct run *run, struct run_share *share)
 {
 	const int stopped_by = atomic_exchange(&share->stop_signal, 0);
 	const bool all_gone = atomic_load(&share->all_gone);
 	const bool exited = atomic_load(&share->exited);
+	const bool outlived = atomic_load(&share->outlived);
 	const bool near_end = atomic_load(&share->near_end);
 	const bool too_late = atomic_load(&share->too_late);
 
@@ -50,6 +51,8 @@ static void take_news(struct run *run, struct run_share *share)
 			run_kill_by(run, clock_ns() + run->times.kill_after_ms * 1000000);
 		run_apply(run, RUN_ON_NEAR_END);
 	}
+	if (is_news(outlived, &run->outlived))
+		run_apply(run, RUN_ON_LOSS);
 	if (is_news(exited, &run->exited)) {
 		run->wait_status = atomic_load(&share->wait_status);
 		run->exited_ns = clock_ns();
@@ -147,6 +150,9 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 		run->given_back = event->result == 0;
 	if (event->kind == REDLOCK_EVENT_DANGER)
 		run->late = true;
+	/* The command may have ended before that: the guard knows. */
+	if (event->kind == REDLOCK_EVENT_LOST)
+		run_look_at_guard(run);
 	run->grant_waits = lock_event(event) == RUN_ON_GRANTED && run->state == RUN_WAITING &&
 	                   rights_are_open(&run->rights, &run->session, run->order->name);
 	if (!run->grant_waits)

@@ -137,6 +137,14 @@ static void step(struct post *post, enum guard_event event, int value)
 
 /* ---- Events ---- */
 
+/* Before an end is told: the supervisor may hear of it long after the lock has ended, as when it was stopped,
+ * and cannot know then which of them was first. */
+static void compare_end(const struct post *post)
+{
+	if (clock_ns() >= atomic_load(&post->share->deadline_ns))
+		atomic_store(&post->share->outlived, true);
+}
+
 static void child_changed(struct post *post, pid_t pid, int status)
 {
 	struct run_share *share = post->share;
@@ -153,6 +161,7 @@ static void child_changed(struct post *post, pid_t pid, int status)
 		step(post, GUARD_ON_CHILD_CONTINUED, 0);
 	} else {
 		post->command = 0;
+		compare_end(post);
 		atomic_store(&share->wait_status, status);
 		atomic_store(&share->exited, true);
 		/* Killed while it was stopped: the supervisor stopped with it, and has to go on. */
@@ -174,6 +183,7 @@ static void reap(struct post *post)
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0)
 		child_changed(post, pid, status);
 	if (pid < 0 && errno == ECHILD && post->watch.state != GUARD_READY) {
+		compare_end(post);
 		atomic_store(&post->share->all_gone, true);
 		step(post, GUARD_ON_ALL_GONE, 0);
 	}

@@ -56,6 +56,7 @@ struct run {
 	int wait_status; /* and so */
 	bool too_late;   /* the command was not executed */
 	bool near_end;
+	bool outlived; /* the lock, by a process of the command */
 	bool all_gone;
 	bool guard_gone;
 	bool taken_over;     /* the guard is gone, this process does its work */

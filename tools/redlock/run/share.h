@@ -28,6 +28,7 @@ struct run_share {
 	_Atomic int wait_status; /* as of waitpid; valid once `exited` */
 	atomic_bool exited;      /* the command has ended */
 	atomic_bool near_end;    /* TERM was sent because the deadline is near */
+	atomic_bool outlived;    /* a process of the command was there when the lock ended */
 	atomic_bool unseen;      /* a process of the command is left that /proc does not show */
 	atomic_bool all_gone;    /* no process of the command is left */
 };

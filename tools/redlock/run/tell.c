@@ -124,11 +124,15 @@ static const char *consequence(const struct run *run)
 static void tell_loss(const struct run *run, const char *name)
 {
 	if (run->state == RUN_ENDED) { /* while resting */
-		say_now(run->settings, "'%s' was lost before --min-hold was over; the command was done", name);
+		say_now(run->settings, "'%s' was lost before %s; the command was done", name,
+		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "it was given back");
 		return;
 	}
-	say_now(run->settings, "the lock '%s' is lost; %s", name,
-	        run->order->on_loss == ON_LOSS_KILL ? "the command is killed" : consequence(run));
+	if (atomic_load(&run->guard.share->all_gone))
+		say_now(run->settings, "the lock '%s' is lost; it ended before the command did", name);
+	else
+		say_now(run->settings, "the lock '%s' is lost; %s", name,
+		        run->order->on_loss == ON_LOSS_KILL ? "the command is killed" : consequence(run));
 	tell_votes(run);
 }
 
