@@ -276,6 +276,24 @@ $url = 1" "ttl = $url" "cluster = $url"; do
 	done
 }
 
+@test "nor where the password has blanks and quotes; nodes and owners are shown as they are" {
+	for url in "redis://u:a wOrk@h" "redis://u:wOrk a@h" "redis://u:it's wOrk@h" 'redis://u:"wOrk"@h' $'redis://u:a\twOrk@h' "redis://:a wOrk@h"; do
+		for words in acquire help --; do
+			run --separate-stderr "$REDLOCK_BIN" "${words[@]}" -t "$url" x
+			[ "$status" -ne 0 ]
+			shows_no_secret || { echo "$words $url: $stderr"; false; }
+		done
+		run --separate-stderr "$REDLOCK_BIN" "$url"
+		exits 64
+		shows_no_secret
+	done
+	run --separate-stderr "$REDLOCK_BIN" acquire -n -r redis://127.0.0.1:1,redis://[::1]:1,unix:///none,redis://127.0.0.2:1/3 --cacert 'a@b' x
+	says "node 1 redis://127.0.0.1:1: "
+	says "node 2 redis://[::1]:1: "
+	says "node 3 unix:///none: "
+	says "node 4 redis://127.0.0.2:1/3: "
+}
+
 start_laden() { # [VARIABLE=VALUE...] redlock run OPTION... NAME
 	rm -f "$sandbox/stop" "$sandbox/began"
 	env "$@" sh -c '

@@ -56,11 +56,35 @@ bool secret_blank_urls(char *text)
 	return found;
 }
 
+/* "host:port" or the like, and not the "user:pass" of "user:pass word@host". */
+static bool is_place(const char *from, const char *end)
+{
+	const char *colon = memchr(from, ':', (size_t)(end - from));
+
+	if (!colon || *from == '/' || *from == '[' || memchr(from, '/', (size_t)(colon - from)))
+		return true;
+	colon++;
+	if (colon == end) /* "host: why", or a password that begins with a quote */
+		return *end != '"' && *end != '\'';
+	while (colon < end && *colon >= '0' && *colon <= '9')
+		colon++;
+	return colon == end || strchr(":,;.)/?", *colon) != NULL;
+}
+
 void secret_blank_words(char *line)
 {
 	for (char *at = strstr(line, "://"); at; at = strstr(at, "://")) {
+		char *end, *next, *behind;
+
 		at += 3;
-		(void)blank_userinfo(at, at + strcspn(at, " \t\r\n\'\""));
+		end = at + strcspn(at, " \t\r\n\'\"");
+		/* A password may have blanks and quotes: then its end is far. */
+		if (!memchr(at, '@', (size_t)(end - at)) && !is_place(at, end)) {
+			next = strstr(end, "://");
+			behind = last_at_sign(end, next ? next : end + strlen(end));
+			end = behind ? behind + 1 : end;
+		}
+		(void)blank_userinfo(at, end);
 	}
 }
 
