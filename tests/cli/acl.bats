@@ -171,6 +171,17 @@ not_started() { # RULE WORD...: what is said
 	rl release "${nodes[@]}" job "$token"
 }
 
+@test "a named user: a node that hangs at the end is neither waited for nor spoken of" {
+	give "$rule"
+	SECONDS=0
+	run --separate-stderr rl run "${nodes[@]}" -n job -- sh -c "sleep 0.2; kill -s STOP $(node_pid 3)"
+	kill_nodes CONT 3
+	exits 0
+	[ "$SECONDS" -lt 5 ]
+	[ -z "$stderr" ]
+	has_keys 0 "1 2" app:job
+}
+
 @test "passwords from a file, the environment and the terminal; the wrong one is told" {
 	give "$rule"
 	echo pw >"$sandbox/password"

@@ -16,9 +16,20 @@ void rights_init(struct rights *rights, const struct settings *settings)
 		rights->named = endpoint_has_user(settings->urls.items[i]);
 }
 
+/* Not by session_lock(): this value is nobody's, and so no release of it has to be waited for. */
+static int make_question(struct rights *rights, struct session *session, const char *name)
+{
+	struct redlock_lock_options options;
+
+	session_lock_options(session->settings, &options);
+	options.token = no_token;
+	options.token_len = sizeof(no_token) - 1;
+	return session_lock_with(session, name, &options, &rights->question);
+}
+
 int rights_ask(struct rights *rights, struct session *session, const char *name)
 {
-	int code = rights->question ? EXIT_OK : session_lock(session, name, no_token, &rights->question);
+	int code = rights->question ? EXIT_OK : make_question(rights, session, name);
 
 	if (code == EXIT_OK && redlock_start_extend(rights->question, 0) < 0)
 		code = EXIT_INTERNAL;
