@@ -171,6 +171,36 @@ not_started() { # RULE WORD...: what is said
 	rl release "${nodes[@]}" job "$token"
 }
 
+@test "the default user may have rules too: with a password, or where a node does not let INFO" {
+	on_nodes "1 2 3" acl setuser admin on nopass '~*' '&*' +@all
+	admin() { for node in 1 2 3; do redis-cli -s "$(node_dir "$node")/redis.sock" --user admin --pass x "$@" >/dev/null 2>&1; done; }
+	nodes=(--prefix app: "${nodes[@]:4}")
+	# With a password from the environment, then in the URLs; then without one.
+	admin acl setuser default reset on '>pw' '~*' +@all -eval -evalsha -multi
+	run --separate-stderr rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
+	exits 76
+	says "not started: the lock could be had, but neither renewed nor released"
+	unset REDLOCK_AUTH
+	admin flushall
+	run --separate-stderr rl run "${nodes[@]/unix:\/\//unix://:pw@}" -n job -- touch "$sandbox/started"
+	exits 76
+	says "not started"
+	admin flushall
+	admin acl setuser default reset on nopass '~*' +set
+	run --separate-stderr rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
+	exits 76
+	says "not started"
+	says "permit +eval +evalsha or +watch +multi +exec +getrange"
+	[ ! -e "$sandbox/started" ]
+	# Rules that suffice.
+	admin flushall
+	admin acl setuser default reset on nopass '~*' +set +get +del +pttl +pexpire +eval +evalsha
+	run --separate-stderr rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
+	exits 0
+	[ -e "$sandbox/started" ]
+	admin acl setuser default reset on nopass '~*' '&*' +@all
+}
+
 @test "a named user: a node that hangs at the end is neither waited for nor spoken of" {
 	give "$rule"
 	SECONDS=0

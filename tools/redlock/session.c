@@ -166,10 +166,13 @@ static bool find_password(const struct settings *settings, char **ret)
 }
 
 /* The client has them now. Who asks later what the settings say wants no password. */
-static void forget_secrets(const struct settings *settings)
+static void forget_secrets(struct session *session)
 {
-	for (size_t i = 0; i < settings->urls.count; i++)
-		(void)secret_blank_urls(settings->urls.items[i]);
+	const struct text_list *urls = &session->settings->urls;
+
+	for (size_t i = 0; i < urls->count; i++)
+		if (secret_blank_urls(urls->items[i]))
+			session->has_password = true;
 	secret_wipe_environment(false);
 	secret_wipe_stack();
 }
@@ -182,7 +185,7 @@ int session_open(struct session *session, const struct settings *settings)
 
 	session->settings = settings;
 	session->client = NULL;
-	session->value_returns = false;
+	session->has_password = session->value_returns = false;
 	session->node_timeout_ms =
 	    settings->node_timeout_ms ? settings->node_timeout_ms : DEFAULT_NODE_TIMEOUT_MS;
 	code = nodes_find(settings, &urls);
@@ -192,11 +195,12 @@ int session_open(struct session *session, const struct settings *settings)
 		code = EXIT_CONFIG;
 		goto out;
 	}
+	session->has_password = password != NULL;
 	code = open_client(session, &urls, password);
 out:
 	secret_free(password);
 	text_list_free(&urls);
-	forget_secrets(settings);
+	forget_secrets(session);
 	return code;
 }
 

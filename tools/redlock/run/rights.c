@@ -9,9 +9,11 @@
  */
 static const char no_token[] = "no token";
 
-void rights_init(struct rights *rights, const struct settings *settings)
+void rights_init(struct rights *rights, const struct session *session)
 {
-	rights->named = settings->user != NULL;
+	const struct settings *settings = session->settings;
+
+	rights->named = settings->user != NULL || session->has_password;
 	for (size_t i = 0; i < settings->urls.count && !rights->named; i++)
 		rights->named = endpoint_has_user(settings->urls.items[i]);
 }
@@ -60,11 +62,22 @@ void rights_take(struct rights *rights, const struct session *session, int resul
 	rights->refused = !rights->proven && left < redlock_quorum(session->client);
 }
 
+/* A node that took the SET and did not say who it is: there are rules for the user that has no name too. */
+static bool has_rules(const struct session *session)
+{
+	struct redlock_node_status status;
+
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
+		if (redlock_node_status(session->client, i, &status) == 0 && status.connected && !status.run_id[0])
+			return true;
+	return false;
+}
+
 bool rights_are_open(struct rights *rights, struct session *session, const char *name)
 {
 	if (rights->asking)
 		return true;
-	if (!rights->named || rights->proven || rights->refused || rights->again)
+	if (!(rights->named || has_rules(session)) || rights->proven || rights->refused || rights->again)
 		return false;
 	rights->again = true;
 	return rights_ask(rights, session, name) == EXIT_OK;

@@ -6,8 +6,10 @@
  * Where that told nothing, as nodes were not connected yet, it is asked again when the lock is had, and
  * waited for.
  *
- * Only where a user is named, as rules are made for those: a script in a server that has run none for a while
- * takes it 50 us, a tenth of the whole `redlock run NAME -- true` on five servers of one machine.
+ * Only where a user is named or a password is given, as rules are made there: a script in a server that has
+ * run none for a while takes it 50 us, a tenth of the whole `redlock run NAME -- true` on five servers of one
+ * machine. Without both there may be rules for the default user all the same: it is asked when the lock is
+ * had and a node did not let INFO.
  */
 #ifndef REDLOCK_TOOL_RUN_RIGHTS_H
 #define REDLOCK_TOOL_RUN_RIGHTS_H
@@ -16,7 +18,7 @@
 
 struct rights {
 	redlock_lock *question; /* NULL: not asked yet */
-	bool named;             /* there is a user who may have rules; else nothing is asked */
+	bool named;             /* there is a user who may have rules */
 	bool asking;
 	bool proven;  /* a quorum does it */
 	bool refused; /* too few nodes are left that might */
@@ -24,7 +26,7 @@ struct rights {
 };
 
 /* Whether there is anything to be asked. */
-void rights_init(struct rights *rights, const struct settings *settings);
+void rights_init(struct rights *rights, const struct session *session);
 
 /* Asks; the answer is an event of `question`. Returns an exit code. */
 int rights_ask(struct rights *rights, struct session *session, const char *name);

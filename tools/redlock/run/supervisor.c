@@ -204,7 +204,7 @@ static int begin(struct run *run)
 	streams_drop(STDOUT_FILENO); /* the command's, not ours; the guard keeps them for it */
 	run->begin_ns = clock_ns();
 	run->result = redlock_start_acquire(run->lock);
-	rights_init(&run->rights, run->settings);
+	rights_init(&run->rights, &run->session);
 	if (run->result == 0 && run->rights.named)
 		(void)rights_ask(&run->rights, &run->session, run->order->name); /* else it is asked later */
 	if (run->result == 0 && signals_caught()) {                          /* before the inbox was there */
