@@ -197,6 +197,27 @@ refuses() { # NODE REASON
 	health 0 "reachable: 5 of 5 nodes up"
 }
 
+# At night it makes a difference whether to look for a password, a process or a network.
+@test "a node that hangs is silent, one that refuses the password refuses, one that is dead is down" {
+	on_nodes 1 config set requirepass secret
+	kill_nodes STOP 2
+	rl status -r "unix://$sandbox/nobody.sock" -r "$(node_url 1)" -r "$(node_url 2)" --node-timeout 1s \
+		>"$sandbox/out" 2>/dev/null && exit 1
+	REDLOCK_AUTH=wrong rl status -r "$(node_url 1)" >>"$sandbox/out" 2>/dev/null && exit 1
+	# It hangs while it is connected.
+	kill_nodes CONT 2
+	on_nodes 2 client pause 1500 write
+	rl status -r "$(node_url 2)" --node-timeout 300ms >>"$sandbox/out" 2>/dev/null && exit 1
+	redis-cli -s "$(node_dir 1)/redis.sock" -a secret config set requirepass "" 2>/dev/null
+	on_nodes 2 client unpause
+	cat "$sandbox/out"
+	grep "node 1 .*: DOWN, not reachable" "$sandbox/out"
+	grep "node 2 .*: REFUSES, refused the user or password" "$sandbox/out"
+	grep "node 1 .*: REFUSES, refused the user or password" "$sandbox/out"
+	grep "node 3 .*: SILENT, no answer in time" "$sandbox/out"
+	grep "node 1 .*: SILENT, no answer in time" "$sandbox/out"
+}
+
 @test "a user who could take a lock and not renew or release it is not let pass" {
 	for missing in -set "-eval -evalsha -watch"; do
 		# shellcheck disable=SC2086 # a list

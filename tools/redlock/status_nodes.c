@@ -31,6 +31,28 @@ static const char *state_word(const struct report *report)
 	return report->answered < report->nodes ? "degraded" : "ok";
 }
 
+/* Whether it said no, said nothing, or is not there: three errands for whoever has to mend it. A wrong
+ * password is refused before there is a connection for commands, and a connection stays where a node hangs.
+ */
+static const char *trouble_word(const struct node_report *node)
+{
+	switch (node->vote.code) {
+	case REDLOCK_VOTE_PENDING:
+	case REDLOCK_VOTE_TIMEOUT:
+	case REDLOCK_VOTE_BACKLOG:
+	case REDLOCK_VOTE_STALE:
+		return "SILENT";
+	case REDLOCK_VOTE_UNSENT:
+	case REDLOCK_VOTE_DOWN:
+	case REDLOCK_VOTE_CLOSED:
+	case REDLOCK_VOTE_NAME:
+	case REDLOCK_VOTE_TLS:
+		return "DOWN";
+	default:
+		return "REFUSES";
+	}
+}
+
 static void print_text(const struct report *report)
 {
 	const char *state = report->answered < report->quorum  ? "NOT reachable"
@@ -47,8 +69,7 @@ static void print_text(const struct report *report)
 			put_line("  node %u %s: up, %.0f us, run_id %s", i + 1, node->status.address,
 			         (double)node->vote.rtt_ns / 1000, run_id);
 		else
-			put_line("  node %u %s: %s, %s", i + 1, node->status.address,
-			         node->status.connected ? "REFUSES" : "DOWN", node->detail);
+			put_line("  node %u %s: %s, %s", i + 1, node->status.address, trouble_word(node), node->detail);
 	}
 }
 
