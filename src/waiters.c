@@ -199,6 +199,7 @@ int rl_wait_turn(redlock_client *c)
 {
 	struct rl_drainer drainer = {.next = c->asleep_drainers};
 	sem_init(&drainer.wake, 0, 0);
+	// cppcheck-suppress autoVariables ; it leaves the list below, before it ends
 	c->asleep_drainers = &drainer;
 	rl_leave(c);
 	bool woken = rl_semaphore_wait(&drainer.wake, c->interruptible);
