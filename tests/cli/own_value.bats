@@ -85,3 +85,19 @@ still_excluded() {
 	says "node 3 unix:"
 	[ "$(grep -c warning <<<"$stderr")" = 1 ]
 }
+
+@test "nodes that cannot be reached, or that refuse the user, are not waited for, and the value can be used again" {
+	on_node 2 config set requirepass secret
+	dead=$(node_url 1),$(node_url 3),unix://$sandbox/nobody
+	for urls in "$dead" "$(node_url 1),$(node_url 2),$(node_url 3)"; do
+		rl acquire -r "$urls" --token V job
+		SECONDS=0
+		run --separate-stderr rl release -r "$urls" job V
+		exits 0
+		[ -z "$stderr" ]
+		[ "$SECONDS" -lt 5 ]
+	done
+	run --separate-stderr rl release -v -r "$dead" job V
+	exits 1
+	says "which keeps nobody out"
+}

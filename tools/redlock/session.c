@@ -186,6 +186,7 @@ int session_open(struct session *session, const struct settings *settings)
 	session->settings = settings;
 	session->client = NULL;
 	session->has_password = session->value_returns = false;
+	session->told = session->told_late = 0;
 	session->node_timeout_ms =
 	    settings->node_timeout_ms ? settings->node_timeout_ms : DEFAULT_NODE_TIMEOUT_MS;
 	code = nodes_find(settings, &urls);
@@ -306,7 +307,7 @@ static int wait_for_end(struct session *session, redlock_lock *lock)
 	return result;
 }
 
-static bool votes_are_out(const struct session *session, const redlock_lock *lock)
+static bool votes_are_out(struct session *session, const redlock_lock *lock)
 {
 	struct redlock_vote vote;
 
@@ -316,21 +317,62 @@ static bool votes_are_out(const struct session *session, const redlock_lock *loc
 	return false;
 }
 
-static bool releases_are_owed(const struct session *session, const redlock_lock *lock)
+static bool releases_are_owed(const struct session *session)
 {
 	struct redlock_node_status status;
 
-	(void)lock;
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_node_status(session->client, i, &status) == 0 && status.owed > 0)
 			return true;
 	return false;
 }
 
+/* Whether the vote leaves open that a release, or the SET in front of it, is on its way. The others say that
+ * nothing was sent, or that the server refused it. */
+static bool leaves_open(enum redlock_vote_code vote)
+{
+	const enum redlock_vote_kind kind = redlock_vote_kind(vote);
+
+	return kind < REDLOCK_KIND_MISSING || vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_CLOSED ||
+	       vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_BACKLOG || vote == REDLOCK_VOTE_STALE;
+}
+
+/* What is owed to a node that could not be reached ends with this process, unless there is a connection
+ * meanwhile, or was one. Commands wait for a connection as well as for answers: while they do, nobody knows.
+ */
+static bool is_told(struct session *session, const redlock_lock *lock, unsigned node,
+                    const struct redlock_node_status *status)
+{
+	struct redlock_vote vote;
+
+	if (redlock_lock_vote(lock, node, &vote) < 0 || leaves_open(vote.code))
+		return true;
+	if (status->owed > 0 && (status->connected || status->last_failure == REDLOCK_VOTE_CLOSED ||
+	                         status->last_failure == REDLOCK_VOTE_GARBAGE))
+		session->told_late |= 1U << node;
+	return (session->told_late >> node & 1) != 0 || (status->owed > 0 && status->waiting > 0);
+}
+
+static bool releases_are_awaited(struct session *session, const redlock_lock *lock)
+{
+	struct redlock_node_status status;
+	bool awaited = false;
+
+	if (!session->value_returns || !lock)
+		return releases_are_owed(session);
+	session->told = 0;
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
+		if (redlock_node_status(session->client, i, &status) < 0 || !is_told(session, lock, i, &status))
+			continue;
+		session->told |= 1U << i;
+		awaited = awaited || status.owed > 0;
+	}
+	return awaited;
+}
+
 /* Goes on while something is awaited, for `limit_ns` at most, and until a signal comes. */
 static void wait_while(struct session *session, const redlock_lock *lock,
-                       bool (*awaits)(const struct session *session, const redlock_lock *lock),
-                       uint64_t limit_ns)
+                       bool (*awaits)(struct session *session, const redlock_lock *lock), uint64_t limit_ns)
 {
 	const bool interrupted = signals_caught() != 0;
 	const uint64_t until_ns = clock_ns() + limit_ns;
@@ -422,12 +464,12 @@ static uint64_t drain_limit_ns(const struct session *session, const redlock_lock
 
 bool session_drain(struct session *session, const redlock_lock *lock)
 {
-	wait_while(session, lock, releases_are_owed, drain_limit_ns(session, lock));
-	return !releases_are_owed(session, lock);
+	wait_while(session, lock, releases_are_awaited, drain_limit_ns(session, lock));
+	return !releases_are_owed(session);
 }
 
-/* "node 2 unix:/run/x.sock, node 4 ...". Returns how many. */
-static unsigned list_debtors(const struct session *session, char *text, size_t size)
+/* "node 2 unix:/run/x.sock, node 4 ...", of the nodes in the mask. Returns how many. */
+static unsigned list_debtors(const struct session *session, uint32_t nodes, char *text, size_t size)
 {
 	unsigned count = 0;
 	size_t used = 0;
@@ -436,7 +478,8 @@ static unsigned list_debtors(const struct session *session, char *text, size_t s
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
 		struct redlock_node_status status;
 
-		if (redlock_node_status(session->client, i, &status) < 0 || status.owed + status.lingering == 0)
+		if ((nodes >> i & 1) == 0 || redlock_node_status(session->client, i, &status) < 0 ||
+		    status.owed + status.lingering == 0)
 			continue;
 		if (used < size)
 			used += (size_t)snprintf(text + used, size - used, "%snode %u %s", count ? ", " : "", i + 1,
@@ -450,14 +493,17 @@ void session_warn_lingering(const struct session *session, const char *name)
 {
 	const unsigned spare = redlock_node_count(session->client) - redlock_quorum(session->client);
 	char shown[PRINTABLE_MAX], nodes[4096];
-	const unsigned count = list_debtors(session, nodes, sizeof(nodes));
+	unsigned count;
 
-	if (count > 0 && session->value_returns)
+	if (session->value_returns && list_debtors(session, session->told, nodes, sizeof(nodes)) > 0) {
 		say(session->settings,
 		    "warning: a release of this value may still be on its way and would delete the next key: do not "
 		    "use the value again, take a new one; not confirmed: %s",
 		    nodes);
-	else if (count > spare || (count > 0 && session->settings->verbose))
+		return;
+	}
+	count = list_debtors(session, UINT32_MAX, nodes, sizeof(nodes));
+	if (count > spare || (count > 0 && session->settings->verbose))
 		say(session->settings, "%s%u of %u nodes may keep the key '%s' until its TTL ends%s: %s",
 		    count > spare ? "warning: " : "", count, redlock_node_count(session->client),
 		    printable(name, strlen(name), shown, sizeof(shown)),

@@ -4,6 +4,8 @@
 #ifndef REDLOCK_TOOL_SESSION_H
 #define REDLOCK_TOOL_SESSION_H
 
+#include <stdint.h>
+
 #include <redlock/redlock.h>
 
 #include "options.h"
@@ -14,6 +16,8 @@ struct session {
 	uint64_t node_timeout_ms;
 	bool has_password;  /* one was given, in whatever way */
 	bool value_returns; /* the token is the caller's own value, which may be used again */
+	uint32_t told;      /* nodes that may have been sent a release of it, after session_drain() */
+	uint32_t told_late; /* of these, those that could not be reached at first */
 };
 
 /* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
@@ -34,7 +38,8 @@ int session_lock(struct session *session, const char *name, const char *token, r
 int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation);
 
 /* Gives releases that are still owed a few round trips of the last operation; one node timeout with -v, and
- * without a lock; as long as it takes, up to 10 s, where a late one would do harm. True: none is owed. */
+ * without a lock; as long as it takes, up to 10 s, where one that was sent would do harm later. True: none is
+ * owed. */
 bool session_drain(struct session *session, const redlock_lock *lock);
 
 /* Names the nodes that may keep a key, after session_drain(): if they keep others out, if a late release
