@@ -156,7 +156,7 @@ teardown_file() {
 @test "who has it instead is named, in one line and in JSON" {
 	token=$(rl acquire --owner web-1:42 verbs-15)
 	until_true has_keys 5 "$all" verbs-15
-	held="held by web-1:42 on 5 of 5 nodes,"
+	held="held by web-1:42 on [345] of 5 nodes," # the slowest are not waited for
 	named() { # CODE TEXT COMMAND...: all that stderr says
 		run --separate-stderr "${@:3}"
 		exits "$1"
@@ -171,7 +171,7 @@ teardown_file() {
 		named 1 "$verb 'verbs-15': not held by this token: $held" rl "$verb" verbs-15 wrong
 		run --separate-stderr rl "$verb" --json verbs-15 wrong
 		json_is 'j["result"] == "GONE" and j["holder"]["state"] == "held" and j["holder"]["owner"] == "web-1:42"'
-		json_is 'j["holder"]["held_on"] == 5 and 0 < j["holder"]["pttl_ms"] <= 30000 and j.get("confirmed", 0) == 0'
+		json_is 'j["holder"]["held_on"] >= 3 and 0 < j["holder"]["pttl_ms"] <= 30000 and j.get("confirmed", 0) == 0'
 		run --separate-stderr rl "$verb" -v verbs-15 wrong
 		[ "$(grep -c ': no: somebody else has the key (' <<<"$stderr")" -ge 3 ]
 	done

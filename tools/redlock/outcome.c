@@ -53,7 +53,8 @@ static const struct {
     {REDLOCK_VOTE_UNSENT, EXIT_NOQUORUM, "make the nodes reachable that do not accept connections"},
     {REDLOCK_VOTE_TIMEOUT, EXIT_NOQUORUM,
      "look at the nodes that hang; where they are only far away, give a longer --node-timeout"},
-    {REDLOCK_VOTE_CLOSED, EXIT_NOQUORUM, "look at the nodes that end the connection, and what is in between"},
+    {REDLOCK_VOTE_CLOSED, EXIT_NOQUORUM,
+     "look at the nodes that end the connection, what is in between, and whether the port is one for TLS"},
 };
 
 int outcome_of_error(int error)

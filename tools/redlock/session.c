@@ -468,9 +468,11 @@ bool session_drain(struct session *session, const redlock_lock *lock)
 	return !releases_are_owed(session);
 }
 
-/* "node 2 unix:/run/x.sock, node 4 ...", of the nodes in the mask. Returns how many. */
+/* "node 2 unix:/run/x.sock (last error: NOPERM ...), node 4 ...", of the nodes in the mask. Returns how many.
+ */
 static unsigned list_debtors(const struct session *session, uint32_t nodes, char *text, size_t size)
 {
+	char error[PRINTABLE_MAX];
 	unsigned count = 0;
 	size_t used = 0;
 
@@ -481,9 +483,11 @@ static unsigned list_debtors(const struct session *session, uint32_t nodes, char
 		if ((nodes >> i & 1) == 0 || redlock_node_status(session->client, i, &status) < 0 ||
 		    status.owed + status.lingering == 0)
 			continue;
+		printable(status.last_error, strlen(status.last_error), error, sizeof(error));
 		if (used < size)
-			used += (size_t)snprintf(text + used, size - used, "%snode %u %s", count ? ", " : "", i + 1,
-			                         status.address);
+			used +=
+			    (size_t)snprintf(text + used, size - used, "%snode %u %s%s%s%s", count ? ", " : "", i + 1,
+			                     status.address, *error ? " (last error: " : "", error, *error ? ")" : "");
 		count++;
 	}
 	return count;
