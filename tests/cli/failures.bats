@@ -99,6 +99,7 @@ is_synced() { # N
 @test "two of five hung: no delay and no message, for any command" {
 	kill_nodes STOP 1 5
 	for command in "acquire -n job" "check job TOKEN" "extend job TOKEN" "acquire -n -E 0 -q job" "release job TOKEN" "run job true"; do
+		# shellcheck disable=SC2086 # a list
 		timed rl ${command/TOKEN/$token} --node-timeout 8s
 		exits 0
 		[ -z "$stderr" ]
@@ -121,6 +122,7 @@ is_synced() { # N
 	rl acquire -q --token V held >"$sandbox/token"
 	for command in "acquire -n job" "extend held V"; do
 		kill_nodes STOP 1 2 3
+		# shellcheck disable=SC2086 # a list
 		rl ${command} --json -t 4s --node-timeout 3900ms >"$sandbox/out" 3>&- &
 		pid=$!
 		sleep 2.3

@@ -66,7 +66,7 @@ still_excluded() {
 	release=$!
 	until_true has_keys 0 "1 2" job
 	sleep 1
-	! is_gone "$release"
+	run ! is_gone "$release"
 	kill_nodes CONT 3
 	await "$release"
 	exits 0

@@ -93,22 +93,22 @@ fails() { # CODE REASON OPTION...
 }
 
 @test "files that cannot be used are named at once, each with its reason" {
-	local at=(-r rediss://127.0.0.1:1)
+	local where=(-r rediss://127.0.0.1:1)
 	cp "$pki/client.crt" "$pki/unreadable.key"
 	mkdir "$pki/empty"
-	fails 78 "$pki/none.crt: No such file" --cacert "$pki/none.crt" "${at[@]}"
-	fails 78 "$pki: is a directory, not a PEM file" --cacert "$pki" "${at[@]}"
-	fails 78 "$pki/ca.key: has no certificate of an authority" --cacert "$pki/ca.key" "${at[@]}"
-	fails 78 "$pki/none: No such file" --cacertdir "$pki/none" "${at[@]}"
-	fails 78 "$pki/ca.crt: is not a directory" --cacertdir "$pki/ca.crt" "${at[@]}"
-	fails 78 "$pki/empty: has no certificate under a hashed name" --cacertdir "$pki/empty" "${at[@]}"
-	fails 78 "$pki/none.crt: No such file" --cert "$pki/none.crt" --key "$pki/client.key" "${at[@]}"
-	fails 78 "$pki/client.key: has no certificate in it" --cert "$pki/client.key" "${at[@]}"
-	fails 78 "$pki/none.key: No such file" --cert "$pki/client.crt" --key "$pki/none.key" "${at[@]}"
-	fails 78 "$pki/client.crt: has no private key in it" --cert "$pki/client.crt" "${at[@]}"
-	fails 78 "$pki/unreadable.key: has no private key that can be read" --cert "$pki/client.crt" --key "$pki/unreadable.key" "${at[@]}"
-	fails 78 "$pki/other.key: is not the key of the certificate $pki/client.crt" --cert "$pki/client.crt" --key "$pki/other.key" "${at[@]}"
-	fails 78 "$pki/client.key: a key without a certificate" --key "$pki/client.key" "${at[@]}"
+	fails 78 "$pki/none.crt: No such file" --cacert "$pki/none.crt" "${where[@]}"
+	fails 78 "$pki: is a directory, not a PEM file" --cacert "$pki" "${where[@]}"
+	fails 78 "$pki/ca.key: has no certificate of an authority" --cacert "$pki/ca.key" "${where[@]}"
+	fails 78 "$pki/none: No such file" --cacertdir "$pki/none" "${where[@]}"
+	fails 78 "$pki/ca.crt: is not a directory" --cacertdir "$pki/ca.crt" "${where[@]}"
+	fails 78 "$pki/empty: has no certificate under a hashed name" --cacertdir "$pki/empty" "${where[@]}"
+	fails 78 "$pki/none.crt: No such file" --cert "$pki/none.crt" --key "$pki/client.key" "${where[@]}"
+	fails 78 "$pki/client.key: has no certificate in it" --cert "$pki/client.key" "${where[@]}"
+	fails 78 "$pki/none.key: No such file" --cert "$pki/client.crt" --key "$pki/none.key" "${where[@]}"
+	fails 78 "$pki/client.crt: has no private key in it" --cert "$pki/client.crt" "${where[@]}"
+	fails 78 "$pki/unreadable.key: has no private key that can be read" --cert "$pki/client.crt" --key "$pki/unreadable.key" "${where[@]}"
+	fails 78 "$pki/other.key: is not the key of the certificate $pki/client.crt" --cert "$pki/client.crt" --key "$pki/other.key" "${where[@]}"
+	fails 78 "$pki/client.key: a key without a certificate" --key "$pki/client.key" "${where[@]}"
 }
 
 @test "TLS 1.1 is not spoken" {
