@@ -84,6 +84,7 @@ static struct redlock_options usable(void)
 	X(acquire, REDLOCK_E_INVAL, redlock_acquire(NULL), redlock_acquire(s->lock))                             \
 	X(extend, REDLOCK_E_INVAL, redlock_extend(NULL, 0), redlock_extend(s->lock, 0))                          \
 	X(query, REDLOCK_E_INVAL, redlock_query(NULL), redlock_query(s->lock))                                   \
+	X(probe, REDLOCK_E_INVAL, redlock_probe(NULL), redlock_probe(s->lock))                                   \
 	X(release, REDLOCK_E_INVAL, redlock_release(NULL), redlock_release(s->lock))                             \
 	X(cancel, REDLOCK_E_INVAL, redlock_cancel(NULL), redlock_cancel(s->lock))                                \
 	X(remaining_ms, 0, redlock_remaining_ms(NULL), redlock_remaining_ms(s->lock))                            \
@@ -102,6 +103,7 @@ static struct redlock_options usable(void)
 	X(process, REDLOCK_E_INVAL, redlock_process(NULL), redlock_process(s->client))                           \
 	X(start_extend, REDLOCK_E_INVAL, redlock_start_extend(NULL, 0), redlock_start_extend(s->lock, 0))        \
 	X(start_query, REDLOCK_E_INVAL, redlock_start_query(NULL), redlock_start_query(s->lock))                 \
+	X(start_probe, REDLOCK_E_INVAL, redlock_start_probe(NULL), redlock_start_probe(s->lock))                 \
 	X(start_release, REDLOCK_E_INVAL, redlock_start_release(NULL), redlock_start_release(s->lock))           \
 	X(fd, REDLOCK_E_INVAL, redlock_fd(NULL), redlock_fd(s->client))                                          \
 	X(timeout_ns, (long long)REDLOCK_NEVER_NS, redlock_timeout_ns(NULL), redlock_timeout_ns(s->client))      \
