@@ -200,6 +200,8 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		rl_drop_events(c, lock); /* no notice after a release */
 	bool fresh = (fx.send == REDLOCK_OP_ACQUIRE && !fx.again) || is_probe(lock, fx.send);
 	bool look = fx.send == REDLOCK_OP_QUERY && lock->core.phase == RL_LOOKING;
+	if (fx.again)
+		lock->refused &= ~fx.nodes; /* they may have it from now on, also if the answer gets lost */
 	if (look || (fresh && fx.send == REDLOCK_OP_ACQUIRE))
 		(void)rl_findings_clear(lock, look);
 	if (fresh && !sign(c, lock)) {
@@ -307,10 +309,9 @@ static bool has_what_it_refused(redlock_lock *lock, unsigned node, const struct 
 {
 	uint32_t bit = 1u << node;
 	bool claim = answer->operation == REDLOCK_OP_ACQUIRE;
-	if (vote == REDLOCK_VOTE_YES && claim)
-		lock->refused &= ~bit; /* it was asked again, as the votes were split */
-	else if (vote == REDLOCK_VOTE_YES)
-		return (lock->refused & bit) != 0;
+	bool later = (int32_t)(answer->tag.seq - lock->core.claim_seq) > 0; /* not of the token before */
+	if (vote == REDLOCK_VOTE_YES)
+		return (lock->refused & bit) != 0 && !claim && later;
 	if (vote == REDLOCK_VOTE_NO && claim && answer->tag.seq == lock->core.claim_seq &&
 	    !lock->core.rules.own_token)
 		lock->refused |= bit;

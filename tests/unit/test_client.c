@@ -261,6 +261,29 @@ static void duplicates(void **state)
 	}
 }
 
+/* Where a node does not say who it is: what it refused, and has all the same, it took under another name. Not
+ * if the answer is that to a release of the token before. */
+static void has_what_it_refused(void **state)
+{
+	(void)state;
+	enum { BEFORE = 4, CLAIM, LATER };
+	redlock_client *client = open_client(NULL);
+	redlock_lock *lock = new_lock(client);
+	struct rl_node *n = &client->nodes[0];
+	lock->core.claim_seq = CLAIM;
+	lock->refused = 1;
+	struct rl_answer answer = {.operation = REDLOCK_OP_RELEASE,
+	                           .vote = REDLOCK_VOTE_YES,
+	                           .tag = {lock->slot, client->slots[lock->slot].generation, BEFORE}};
+	rl_take_answer(client, n, &answer);
+	assert_false(n->duplicate);
+	answer.tag.seq = LATER;
+	rl_take_answer(client, n, &answer);
+	assert_true(n->duplicate);
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +295,7 @@ int main(void)
 	    cmocka_unit_test(error_text),
 	    cmocka_unit_test(nothing_is_printed),
 	    cmocka_unit_test(duplicates),
+	    cmocka_unit_test(has_what_it_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
