@@ -331,6 +331,13 @@ void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, ui
 	actor_leave(w);
 }
 
+void handle_final_misuse(struct world *w, uint32_t actor)
+{
+	actor_enter(w, actor);
+	misuse(w, actor << 8);
+	actor_leave(w);
+}
+
 void handle_final_disturb(struct world *w, uint32_t actor)
 {
 	const struct handle *h = &w->actors[actor].handles[0];

@@ -62,6 +62,9 @@ void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, ui
 /* Asks for something that a healthy lock in the background must survive: a short extend, a query. */
 void handle_final_disturb(struct world *w, uint32_t actor);
 
+/* Asks for what the state of its handle does not allow: it must be refused, and change nothing. */
+void handle_final_misuse(struct world *w, uint32_t actor);
+
 /* The library's handle is gone. */
 void handle_drop(struct handle *h);
 

@@ -63,6 +63,7 @@ static void report_debts(struct world *w)
 
 /* The bound of split votes, and the time of one stage more, with the node timeout of these locks. */
 #define CONTEST_NS (1200 * SIM_MS)
+enum { MISUSES = 64 };
 
 static void settle(struct world *w)
 {
@@ -140,7 +141,10 @@ static void contest(struct world *w)
 	TRACE(w, "all try resource %u at once", 0);
 	for (uint32_t i = 0; i < w->plan.actors; i++)
 		handle_final_acquire(w, i, 0, 0, false);
-	world_run(w, w->now_ns + CONTEST_NS);
+	for (uint32_t i = 0; i < MISUSES; i++) {
+		world_run(w, w->now_ns + CONTEST_NS / MISUSES);
+		handle_final_misuse(w, i % w->plan.actors);
+	}
 	for (uint32_t i = 0; i < w->plan.actors; i++) {
 		const struct handle *h = &w->actors[i].handles[0];
 		bool answered = h->running == REDLOCK_OP_NONE && h->results[REDLOCK_OP_ACQUIRE] != REDLOCK_E_NOQUORUM;
