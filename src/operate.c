@@ -202,7 +202,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	bool look = fx.send == REDLOCK_OP_QUERY && lock->core.phase == RL_LOOKING;
 	if (fx.again)
 		lock->refused &= ~fx.nodes; /* they may have it from now on, also if the answer gets lost */
-	if (look || (fresh && fx.send == REDLOCK_OP_ACQUIRE))
+	if (fresh || look)
 		(void)rl_findings_clear(lock, look);
 	if (fresh && !sign(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
@@ -301,9 +301,9 @@ static bool all_identified(const redlock_client *c)
 	return true;
 }
 
-/* Where INFO is forbidden, one server under two names is found by what it has: a fresh token, which is sent
- * to each node once, is not there where it was refused, unless the server took it under another name. Not so
- * with a caller's own value. */
+/* Where INFO is forbidden, one server under two names is found by what it has: a fresh token is not there
+ * where it was refused, unless the server took it under another name, or was asked for it again. Not so with
+ * a caller's own value. */
 static bool has_what_it_refused(redlock_lock *lock, unsigned node, const struct rl_answer *answer,
                                 enum redlock_vote_code vote)
 {
