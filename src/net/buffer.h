@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that are borrowed (slice) and bytes that grow (buffer). */
+/* Bytes that grow. Borrowed ones are slices. */
 #ifndef RL_NET_BUFFER_H
 #define RL_NET_BUFFER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
-
-struct rl_slice {
-	const char *bytes;
-	size_t size;
-};
-
-static inline bool rl_slice_same(struct rl_slice a, struct rl_slice b)
-{
-	return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
-}
+#include "core/slice.h"
 
 struct rl_buffer {
 	char *bytes;
