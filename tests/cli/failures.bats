@@ -51,7 +51,7 @@ is_synced() { # N
 	exits 69
 	[ "$took" -lt 1500 ]
 	[ -z "$output" ]
-	says "no quorum: 2 of 5 nodes answered, 3 are needed"
+	says "no quorum: 2 of 5 nodes voted, 3 are needed"
 	for node in 1 3 5; do
 		says "node $node unix://$(node_dir "$node")/redis.sock: "
 	done

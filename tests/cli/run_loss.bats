@@ -45,7 +45,7 @@ ends_cut_off() { # CODE
 	start_run --node-timeout 300ms -w 700ms "$job" -- touch "$place/ran"
 	ends_cut_off 69
 	[ ! -e "$place/ran" ]
-	says "no quorum: 2 of 5 nodes answered, 3 are needed"
+	says "no quorum: 2 of 5 nodes voted, 3 are needed"
 }
 
 @test "no quorum while the lock is held: TERM, then KILL before its end, 79" {

@@ -145,7 +145,7 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 @test "refusals of the nodes: 69 76 77 78" {
 	capture rl_run -w 300ms -r unix:///tmp/none-1 -r unix:///tmp/none-2 "$job" -- touch ran
 	exits 69
-	says "no quorum: 0 of 2 nodes answered, 2 are needed"
+	says "no quorum: 0 of 2 nodes voted, 2 are needed"
 	for node in $all; do
 		on_node "$node" acl setuser reader on '>Nw4y' '~*' '+@read' '+ping' '+hello' >/dev/null
 	done

@@ -64,7 +64,7 @@ teardown() {
 	done
 	run --separate-stderr "$REDLOCK_BIN" acquire --node-timeuot=1s job
 	exits 64
-	says "did you mean \`node-timeout\`?"
+	says "did you mean \`--node-timeout\`?"
 }
 
 @test "nobody's name is said twice, and a directory is no configuration" {

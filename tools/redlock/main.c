@@ -43,7 +43,7 @@ static int no_command(const char *name)
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		suggest(&suggestion, commands[i]->name);
-	complain("no command '%s'%s; see `redlock help`", name, suggestion_text(&suggestion));
+	complain("no command '%s'%s; see `redlock help`", name, suggestion_text(&suggestion, ""));
 	return EXIT_USAGE;
 }
 

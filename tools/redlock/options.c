@@ -256,7 +256,7 @@ static void complain_option(const struct parser *parser, const char *command, in
 		for (int i = 0; i < parser->count; i++)
 			suggest(&suggestion, parser->longs[i].name);
 		complain("%s: %s %s%s; see `%s --help`", command, argv[optind - 1], what,
-		         suggestion_text(&suggestion), command);
+		         suggestion_text(&suggestion, "--"), command);
 	}
 }
 

@@ -110,7 +110,7 @@ static size_t append(char *text, size_t size, size_t used, const char *more)
 	return used + length;
 }
 
-/* "2 of 5 nodes answered; node 3 unix:/run/x.sock: connection refused; ..." */
+/* "2 of 5 nodes voted, 3 are needed; node 3 unix:/run/x.sock: connection refused; ..." */
 static void say_no_quorum(const struct report *report, const struct settings *settings)
 {
 	char causes[6144] = "", line[600];
@@ -123,7 +123,7 @@ static void say_no_quorum(const struct report *report, const struct settings *se
 		         report->node[i].detail);
 		used = append(causes, sizeof(causes), used, line);
 	}
-	say(settings, "no quorum: %u of %u nodes answered, %u are needed%s", report->answered, report->nodes,
+	say(settings, "no quorum: %u of %u nodes voted, %u are needed%s", report->answered, report->nodes,
 	    report->quorum, causes);
 }
 

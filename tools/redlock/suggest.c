@@ -45,12 +45,12 @@ void suggest(struct suggestion *suggestion, const char *candidate)
 	suggestion->distance = found;
 }
 
-const char *suggestion_text(const struct suggestion *suggestion)
+const char *suggestion_text(const struct suggestion *suggestion, const char *dashes)
 {
 	static char text[WORD_MAX + 32];
 
 	if (!suggestion->nearest)
 		return "";
-	snprintf(text, sizeof(text), ", did you mean `%s`?", suggestion->nearest);
+	snprintf(text, sizeof(text), ", did you mean `%s%s`?", dashes, suggestion->nearest);
 	return text;
 }

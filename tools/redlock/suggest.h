@@ -12,7 +12,7 @@ struct suggestion {
 /* Takes a word that exists into account; letters that are wrong, missing, too many or swapped count one. */
 void suggest(struct suggestion *suggestion, const char *candidate);
 
-/* ", did you mean `acquire`?", or "". Valid until the next call. */
-const char *suggestion_text(const struct suggestion *suggestion);
+/* ", did you mean `acquire`?", or "". `dashes`: "--" for an option, else "". Valid until the next call. */
+const char *suggestion_text(const struct suggestion *suggestion, const char *dashes);
 
 #endif
