@@ -26,6 +26,7 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 		    .connected = n->link == RL_LINK_OPEN && n->setup.count == 0,
 		    .last_failure = n->failure,
 		    .waiting = n->outbox.count + n->parked.count,
+		    .unsent = rl_node_has_unsent(n),
 		    .owed = rl_node_owed(n),
 		    .lingering = n->lingering,
 		};

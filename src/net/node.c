@@ -393,3 +393,8 @@ unsigned rl_node_owed(const struct rl_node *n)
 {
 	return n->debts.count + owed_in(n, &n->outbox) + owed_in(n, &n->parked);
 }
+
+bool rl_node_has_unsent(const struct rl_node *n)
+{
+	return n->debts.count > 0 || n->parked.count > 0 || rl_outbox_unsent(&n->outbox).size > 0;
+}

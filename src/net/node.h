@@ -150,6 +150,9 @@ void rl_node_fail(struct rl_node *node, enum redlock_vote_code vote, const char 
 /* Releases that must reach this node and have not been answered. */
 unsigned rl_node_owed(const struct rl_node *node);
 
+/* Whether something it was asked, or is owed, has not left. */
+bool rl_node_has_unsent(const struct rl_node *node);
+
 /* A SET of ours may still come, from a connection that could not be ended: until some time after the server
  * answers. */
 void rl_node_ghost_stays(struct rl_node *node);

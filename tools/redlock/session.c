@@ -23,8 +23,8 @@ enum {
 	DEFAULT_NODE_TIMEOUT_MS = 200,
 	LEAST_PATIENCE_NS = 1000000, /* for votes that were not needed */
 	PART_FOR_VOTES = 10,         /* and at most this part of the validity */
-	LEAST_DRAIN_NS = 2000000,    /* for releases, or so many round trips */
-	DRAIN_ROUND_TRIPS = 4
+	LEAST_DRAIN_NS = 2000000,    /* for releases */
+	SEND_ROUND_TRIPS = 4         /* for those that have not left */
 };
 
 /* For releases of a value that may be used again. A silent connection is given up after 5 s, the next one is
@@ -327,6 +327,17 @@ static bool releases_are_owed(const struct session *session)
 	return false;
 }
 
+static bool releases_are_unsent(struct session *session, const redlock_lock *lock)
+{
+	struct redlock_node_status status;
+
+	(void)lock;
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
+		if (redlock_node_status(session->client, i, &status) == 0 && status.owed > 0 && status.unsent)
+			return true;
+	return false;
+}
+
 /* Whether the vote leaves open that a release, or the SET in front of it, is on its way. The others say that
  * nothing was sent, or that the server refused it. */
 static bool leaves_open(enum redlock_vote_code vote)
@@ -411,16 +422,16 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 }
 
 /* The library decides with the first votes that suffice. This process is about to end, and with it its
- * connections: the slower nodes get as much time again as the quorum took, so that a new or longer key is on
- * them too, and who has the lock instead is counted on all; but no more than a tenth of the validity, which
- * is the caller's. Who reads why there is no quorum wants to see which nodes are well: they get one node
- * timeout.
+ * connections: the slower nodes get half as much time again as the quorum took, so that a new or longer key
+ * is on them too, and who has the lock instead is counted on all; but no more than a tenth of the validity,
+ * which is the caller's. Who reads why there is no quorum wants to see which nodes are well: they get one
+ * node timeout.
  */
 static uint64_t patience_ns(const struct session *session, const redlock_lock *lock,
                             enum redlock_operation operation, int result)
 {
 	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
-	uint64_t patience = slowest_answer_ns(session, lock);
+	uint64_t patience = slowest_answer_ns(session, lock) / 2;
 
 	if (result == REDLOCK_E_NOQUORUM)
 		return timeout_ns;
@@ -445,26 +456,33 @@ int session_run(struct session *session, redlock_lock *lock, enum redlock_operat
 	return result;
 }
 
-/* A node that is well answers within a few round trips of the others. One that hangs finds the release behind
- * its SET in its buffer, also when this process is gone. But where the value may be used again, a release
- * that comes late would delete the next key: it is waited for, in that time also for a new connection, by
- * which the library ends an old one. */
-static uint64_t drain_limit_ns(const struct session *session, const redlock_lock *lock)
+/* Where the value may be used again, a release that comes late would delete the next key: it is waited for,
+ * in that time also for a new connection, by which the library ends an old one. */
+static uint64_t drain_limit_ns(const struct session *session, const redlock_lock *lock,
+                               uint64_t round_trip_ns)
 {
 	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
-	uint64_t limit;
 
 	if (session->value_returns && !signals_caught())
 		return VALUE_PATIENCE_NS;
 	if (!lock || session->settings->verbose)
 		return timeout_ns;
-	limit = slowest_answer_ns(session, lock) * DRAIN_ROUND_TRIPS;
-	return at_most(limit > LEAST_DRAIN_NS ? limit : LEAST_DRAIN_NS, timeout_ns);
+	return at_most(LEAST_DRAIN_NS + round_trip_ns / 2, timeout_ns);
 }
 
+/* A release that has left needs this process no more: a node that hangs finds it behind its SET, and a
+ * distant one executes it. For their answers there is half a round trip. One that waits for its connection
+ * would be lost with the process, so that a distant node gets a few.
+ */
 bool session_drain(struct session *session, const redlock_lock *lock)
 {
-	wait_while(session, lock, releases_are_awaited, drain_limit_ns(session, lock));
+	const uint64_t round_trip_ns = lock ? slowest_answer_ns(session, lock) : 0;
+	const uint64_t limit_ns = drain_limit_ns(session, lock, round_trip_ns);
+	const uint64_t sending_ns = at_most(round_trip_ns * SEND_ROUND_TRIPS, session->node_timeout_ms * 1000000);
+
+	wait_while(session, lock, releases_are_awaited, limit_ns);
+	if (sending_ns > limit_ns)
+		wait_while(session, lock, releases_are_unsent, sending_ns - limit_ns);
 	return !releases_are_owed(session);
 }
 
