@@ -129,7 +129,8 @@ teardown() {
 	on_nodes "1 2 3" del "$job"
 }
 
-# LeakSanitizer stops the process that ends by ptrace(2), which the end of its session can disturb.
+# LeakSanitizer stops the process that ends by PTRACE_ATTACH. The kernel sends HUP and CONT when the session ends, and
+# CONT takes back the STOP that the tracer waits for: both hang.
 @test "the terminal closed: the command gets HUP, the lock is given back" {
 	run at_terminal "env ASAN_OPTIONS=detect_leaks=0 $REDLOCK_BIN run $job --" '
 		> $X bash -c "trap \"echo HUP > $P/heard; exit 1\" HUP; : > $P/on; while :; do sleep 0.02; done"
