@@ -169,6 +169,18 @@ is_synced() { # N
 	kill_nodes CONT 1 2 3
 }
 
+@test "four nodes, two of them somebody else's: busy, nothing left" {
+	four=$(node_url 1),$(node_url 2),$(node_url 3),$(node_url 4)
+	on_nodes "1 2" set even somebody px 60000
+	for wait in -n "-w 700ms"; do
+		# shellcheck disable=SC2086 # an option and its value
+		run --separate-stderr timeout 10 "$REDLOCK_BIN" acquire -r "$four" $wait even
+		exits 75
+		until_true has_keys 0 "3 4" even
+		has_keys 2 "1 2" even
+	done
+}
+
 @test "replicas refuse: 76, but not while a quorum of masters answers" {
 	port=$(node_port 1)
 	on_nodes 1 config set repl-diskless-sync-delay 0
