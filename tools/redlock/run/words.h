@@ -49,9 +49,9 @@
 #define RUN_ACTION_MAP(X)                                                                                    \
 	X(START, 0, "start the command")                                                                         \
 	X(FORWARD, 1, "forward the signal")                                                                      \
-	X(STOP_SELF, 2, "stop with the command, where somebody can continue it")                                 \
+	X(STOP_SELF, 2, "stop with the command, if somebody can continue it")                                    \
 	X(CANCEL, 3, "cancel the wait")                                                                          \
-	X(WARN, 4, "say it")                                                                                     \
+	X(WARN, 4, "print a message")                                                                            \
 	X(STOP_ALL, 5, "have the guard stop everything: TERM, kill-after later KILL")                            \
 	X(DISOWN, 6, "tell the guard that the lock has ended")                                                   \
 	X(TAKE_OVER, 7, "kill the guard, then everything")                                                       \
