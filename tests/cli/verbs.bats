@@ -186,7 +186,8 @@ teardown_file() {
 	run --separate-stderr rl check verbs-15 "$token"
 	says "it is on 2 of 5 nodes only, 3 are needed"
 	run --separate-stderr rl release --json verbs-15 "$token"
-	json_is 'j["result"] == "GONE" and j["confirmed"] == 2 and j["holder"]["state"] == "free"'
+	json_is 'j["result"] == "GONE" and j["confirmed"] == sum(n["vote"] == "YES" for n in j["nodes"])'
+	json_is 'j["confirmed"] <= 2 and j["holder"]["state"] == "free"' # three decide, the slowest are not waited for
 }
 
 @test "a split vote is called that, an endless key too" {
