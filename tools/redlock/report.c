@@ -158,8 +158,9 @@ static void say_holder(const struct report *report, const struct settings *setti
 	else if (busy)
 		say(settings, "%s '%s': busy: %s", report->verb, name, words);
 	else if (own > 0)
-		say(settings, "%s '%s': not held by this token: it is on %u of %u nodes only, %u are needed",
-		    report->verb, name, own, standing->nodes, standing->quorum);
+		say(settings,
+		    "%s '%s': not held by this token: it is on %u of the %u nodes that answered, %u are needed",
+		    report->verb, name, own, standing->known, standing->quorum);
 	else if (standing->state == STANDING_FREE)
 		say(settings, "%s '%s': not held by this token: nobody holds it", report->verb, name);
 	else
