@@ -22,11 +22,13 @@ static struct proxy proxies[CLIENTS][NODES];
 static int rounds;
 
 /* The contenders of a round begin together, and go on when all have their answer. */
-static struct arena {
+struct arena {
 	pthread_barrier_t begin, answered, settled;
 	int result[CLIENTS];
 	unsigned findings[CLIENTS]; /* how many nodes named the same holder */
-} * arena;
+};
+
+static struct arena *arena;
 
 static unsigned draw(unsigned *state, unsigned below)
 {
