@@ -163,8 +163,6 @@ static const struct behaviour behaviours[] = {
 
 enum { BEHAVIOURS = sizeof behaviours / sizeof behaviours[0] };
 
-static struct servers servers;
-
 static bool waits_for_timeout(const struct behaviour *b)
 {
 	return (b->votes & VOTE(TIMEOUT)) != 0;
@@ -218,13 +216,6 @@ static void grant_beside(const struct behaviour *b)
 	scripted_stop(&bad[0]);
 }
 
-static void test_grant_beside_bad_nodes(void **state)
-{
-	(void)state;
-	for (unsigned i = 0; i < BEHAVIOURS; i++)
-		grant_beside(&behaviours[i]);
-}
-
 /* ---- the vote that is waited for ---- */
 
 /* One node grants and one refuses, so that the third vote decides between BUSY and a grant. It never grants.
@@ -244,7 +235,7 @@ static bool took_little(const struct scripted *bad)
 
 static void decide_by(const struct behaviour *b)
 {
-	struct scripted bad;
+	own_scripted bad;
 	begin(&bad, b);
 	const char *urls[] = {servers.urls[0], bad.url, servers.urls[1]};
 	redlock_client *client =
@@ -265,21 +256,57 @@ static void decide_by(const struct behaviour *b)
 	redlock_close(client);
 	assert_soon(!server_has(&servers.server[0], "decides"));
 	server_must(&servers.server[1], "1", "DEL", "decides", NULL);
-	scripted_stop(&bad);
 }
 
-static void test_reason_of_each_bad_node(void **state)
+/* ---- memory: first of all, as the peak never falls ---- */
+
+static long resident_peak_kib(void)
 {
-	(void)state;
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = -1;
+	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+		if (strncmp(line, "VmHWM:", 6) == 0)
+			kib = strtol(line + 6, NULL, 10);
+	}
+	if (file != NULL)
+		fclose(file);
+	return kib;
+}
+
+/* However much a server promises or sends, the peak of the memory in use hardly moves. */
+TEST(memory_is_bounded)
+{
+	if (wait_is_slow()) {
+		print_message("memory is not judged under a sanitizer or valgrind\n");
+		skip();
+	}
+	decide_by(&behaviours[0]);
+	long before_kib = resident_peak_kib();
+	assert_true(before_kib > 0);
+	for (unsigned i = 0; i < BEHAVIOURS; i++) {
+		if (behaviours[i].flood > 0 || strstr(behaviours[i].what, "array") != NULL)
+			decide_by(&behaviours[i]);
+	}
+	assert_in_range(resident_peak_kib(), before_kib, before_kib + 4L * 1024);
+}
+
+TEST(grant_beside_bad_nodes)
+{
+	for (unsigned i = 0; i < BEHAVIOURS; i++)
+		grant_beside(&behaviours[i]);
+}
+
+TEST(reason_of_each_bad_node)
+{
 	for (unsigned i = 0; i < BEHAVIOURS; i++)
 		decide_by(&behaviours[i]);
 }
 
 /* ---- all nodes are bad ---- */
 
-static void test_all_nodes_bad(void **state)
+TEST(all_nodes_bad)
 {
-	(void)state;
 	enum { NODES = 7 };
 	for (unsigned first = 0; first < BEHAVIOURS; first += NODES) {
 		struct scripted bad[NODES];
@@ -306,45 +333,10 @@ static void test_all_nodes_bad(void **state)
 	}
 }
 
-/* ---- memory ---- */
-
-static long resident_peak_kib(void)
-{
-	FILE *file = fopen("/proc/self/status", "r");
-	char line[256];
-	long kib = -1;
-	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-		if (strncmp(line, "VmHWM:", 6) == 0)
-			kib = strtol(line + 6, NULL, 10);
-	}
-	if (file != NULL)
-		fclose(file);
-	return kib;
-}
-
-/* However much a server promises or sends, the peak of the memory in use hardly moves. */
-static void test_memory_is_bounded(void **state)
-{
-	(void)state;
-	if (wait_is_slow()) {
-		print_message("memory is not judged under a sanitizer or valgrind\n");
-		skip();
-	}
-	decide_by(&behaviours[0]);
-	long before_kib = resident_peak_kib();
-	assert_true(before_kib > 0);
-	for (unsigned i = 0; i < BEHAVIOURS; i++) {
-		if (behaviours[i].flood > 0 || strstr(behaviours[i].what, "array") != NULL)
-			decide_by(&behaviours[i]);
-	}
-	assert_in_range(resident_peak_kib(), before_kib, before_kib + 4L * 1024);
-}
-
 /* ---- good answers that come in odd pieces ---- */
 
-static void test_answers_byte_by_byte(void **state)
+TEST(answers_byte_by_byte)
 {
-	(void)state;
 	struct scripted slow[3];
 	const char *urls[3];
 	struct scripted_plan plan = {.one_byte = true};
@@ -381,9 +373,8 @@ static unsigned most_connections(uint64_t elapsed_ms)
 }
 
 /* However a node breaks its connections, it is tried again, and not with every operation. */
-static void test_reconnects_back_off(void **state)
+TEST(reconnects_back_off)
 {
-	(void)state;
 	static const char *const names[] = {"closes at once",
 	                                    "closes at a command",
 	                                    "closes after AUTH",
@@ -434,27 +425,4 @@ static void test_reconnects_back_off(void **state)
 	}
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, 3, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_memory_is_bounded), /* first: the peak never falls */
-	    cmocka_unit_test(test_grant_beside_bad_nodes), cmocka_unit_test(test_reason_of_each_bad_node),
-	    cmocka_unit_test(test_all_nodes_bad),          cmocka_unit_test(test_answers_byte_by_byte),
-	    cmocka_unit_test(test_reconnects_back_off),
-	};
-	return cmocka_run_group_tests_name("answers", tests, start, stop);
-}
+SERVER_TESTS(3)

@@ -9,8 +9,6 @@
 
 enum { NODES = 3, WAITERS = 6 };
 
-static struct servers servers;
-
 struct scene {
 	redlock_client *client;
 	redlock_client *to_close;
@@ -43,10 +41,7 @@ static union {
 
 static struct redlock_options usable(void)
 {
-	struct redlock_options options;
-	redlock_options_init(&options);
-	options.urls = servers.urls;
-	options.url_count = NODES;
+	struct redlock_options options = fixture_client(servers.urls, NODES);
 	return options;
 }
 
@@ -142,9 +137,8 @@ static void open_scene(struct scene *s)
 	s->to_leave = fixture_lock(s->client, "leave", WAIT_LONG_TTL_MS, 0);
 }
 
-static void test_null_is_an_error(void **state)
+TEST(null_is_an_error)
 {
-	(void)state;
 	static const long long want[] = {
 #define WANT(name, want, null, real) want,
 	    API(WANT)
@@ -164,9 +158,8 @@ static void test_null_is_an_error(void **state)
 }
 
 /* A function that is in the header is in the table. */
-static void test_table_is_complete(void **state)
+TEST(table_is_complete)
 {
-	(void)state;
 	char line[256], name[64];
 	unsigned found = 0;
 	regex_t declared;
@@ -208,9 +201,8 @@ static void *call_with_cancel_pending(void *argument)
 	return NULL;
 }
 
-static void test_no_call_is_left_in_the_middle(void **state)
+TEST(no_call_is_left_in_the_middle)
 {
-	(void)state;
 	struct scene s;
 	open_scene(&s);
 	for (unsigned i = 0; i < ROWS; i++) {
@@ -239,7 +231,7 @@ static void *acquire(void *lock)
  * of their own call either: they have the lock when they end. */
 static void expect_others_go_on(bool keeper)
 {
-	redlock_client *client = open_client();
+	own_client *client = open_client();
 	redlock_lock *locks[WAITERS];
 	pthread_t threads[WAITERS];
 	char name[] = "busy-0";
@@ -264,44 +256,12 @@ static void expect_others_go_on(bool keeper)
 		assert_ptr_equal(end, i % 2 == 0 ? PTHREAD_CANCELED : NULL);
 		redlock_lock_free(locks[i]);
 	}
-	redlock_close(client);
 }
 
-static void test_others_go_on(void **state)
+TEST(others_go_on)
 {
-	(void)state;
 	expect_others_go_on(false);
 	expect_others_go_on(true);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, NODES, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_null_is_an_error, heal),
-	    cmocka_unit_test(test_table_is_complete),
-	    cmocka_unit_test_teardown(test_no_call_is_left_in_the_middle, heal),
-	    cmocka_unit_test_teardown(test_others_go_on, heal),
-	};
-	return cmocka_run_group_tests_name("api", tests, start, stop);
-}
+SERVER_TESTS(NODES)

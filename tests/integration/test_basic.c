@@ -5,8 +5,6 @@
 
 #include "fixture.h"
 
-static struct servers servers;
-
 static redlock_client *open_nodes(unsigned count)
 {
 	return fixture_open(servers.urls, count, FIXTURE_NODE_TIMEOUT_MS);
@@ -19,9 +17,8 @@ static void close_settled(redlock_client *client)
 	redlock_close(client);
 }
 
-static void test_acquire_and_release(void **state)
+static void acquire_and_release(unsigned nodes)
 {
-	unsigned nodes = *(unsigned *)*state;
 	redlock_client *client = open_nodes(nodes);
 	redlock_lock *lock = fixture_lock(client, "basic", WAIT_LONG_TTL_MS, 0);
 	assert_int_equal(redlock_node_count(client), nodes);
@@ -50,9 +47,8 @@ static void test_acquire_and_release(void **state)
 }
 
 /* For even N too, the drift is taken off: the validity ends before the first key can. */
-static void test_validity_ends_before_the_keys(void **state)
+static void validity_ends_before_the_keys(unsigned nodes)
 {
-	unsigned nodes = *(unsigned *)*state;
 	redlock_client *client = open_nodes(nodes);
 	redlock_lock *lock = fixture_lock(client, "drift", 100000, 0);
 	uint64_t before_ns = wait_now_ns();
@@ -66,9 +62,8 @@ static void test_validity_ends_before_the_keys(void **state)
 	close_settled(client);
 }
 
-static void test_exclusion_between_handles(void **state)
+static void exclusion_between_handles(unsigned nodes)
 {
-	unsigned nodes = *(unsigned *)*state;
 	redlock_client *client = open_nodes(nodes);
 	redlock_lock *first = fixture_lock(client, "pair", WAIT_LONG_TTL_MS, 0);
 	redlock_lock *second = fixture_lock(client, "pair", WAIT_LONG_TTL_MS, 0);
@@ -85,9 +80,8 @@ static void test_exclusion_between_handles(void **state)
 	close_settled(client);
 }
 
-static void test_extend_and_query(void **state)
+static void extend_and_query(unsigned nodes)
 {
-	unsigned nodes = *(unsigned *)*state;
 	redlock_client *client = open_nodes(nodes);
 	redlock_lock *lock = fixture_lock(client, "longer", 60000, 0);
 	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock)); /* nobody has it */
@@ -110,9 +104,8 @@ static void test_extend_and_query(void **state)
 	close_settled(client);
 }
 
-static void test_each_acquire_has_a_fresh_token(void **state)
+TEST(each_acquire_has_a_fresh_token)
 {
-	(void)state;
 	enum { ROUNDS = 20 };
 	struct fixture_token tokens[ROUNDS];
 	redlock_client *client = open_nodes(3);
@@ -135,17 +128,11 @@ static void test_each_acquire_has_a_fresh_token(void **state)
 	close_settled(client);
 }
 
-static void test_owner_label(void **state)
+TEST(owner_label)
 {
-	(void)state;
-	struct redlock_options options;
-	redlock_client *client;
-	redlock_options_init(&options);
-	options.urls = servers.urls;
-	options.url_count = 3;
-	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	struct redlock_options options = fixture_client(servers.urls, 3);
 	options.owner = "host-1.example:42/job@x_y+z";
-	expect_ok(NULL, redlock_open(&options, &client));
+	redlock_client *client = fixture_open_with(&options);
 	redlock_lock *lock = fixture_lock(client, "owned", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	struct fixture_token token = fixture_token(lock);
@@ -161,9 +148,8 @@ static void test_owner_label(void **state)
 	close_settled(client);
 }
 
-static void test_free_releases_and_leave_does_not(void **state)
+TEST(free_releases_and_leave_does_not)
 {
-	(void)state;
 	redlock_client *client = open_nodes(3);
 	redlock_lock *freed = fixture_lock(client, "freed", WAIT_LONG_TTL_MS, 0);
 	redlock_lock *left = fixture_lock(client, "left", WAIT_LONG_TTL_MS, 0);
@@ -183,9 +169,8 @@ static void test_free_releases_and_leave_does_not(void **state)
 }
 
 /* LockTake, LockExtend, LockQuery and LockRelease: whoever brings the value is the holder. */
-static void test_own_token(void **state)
+TEST(own_token)
 {
-	(void)state;
 	redlock_client *client = open_nodes(3);
 	redlock_client *stranger = open_nodes(3);
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
@@ -213,9 +198,8 @@ static void test_own_token(void **state)
 	close_settled(client);
 }
 
-static void test_wrong_states_are_refused(void **state)
+TEST(wrong_states_are_refused)
 {
-	(void)state;
 	struct redlock_vote vote;
 	struct redlock_node_status status;
 	redlock_client *client = open_nodes(3);
@@ -234,9 +218,8 @@ static void test_wrong_states_are_refused(void **state)
 	close_settled(client);
 }
 
-static void test_status_of_the_nodes(void **state)
+TEST(status_of_the_nodes)
 {
-	(void)state;
 	struct redlock_node_status status;
 	redlock_client *client = fixture_open(servers.tcp_urls, 3, FIXTURE_NODE_TIMEOUT_MS);
 	redlock_lock *lock = fixture_lock(client, "status", WAIT_LONG_TTL_MS, 0);
@@ -258,43 +241,15 @@ static void test_status_of_the_nodes(void **state)
 	close_settled(client);
 }
 
-static int start(void **state)
+TEST(each_count_of_nodes)
 {
-	(void)state;
-	servers_start(&servers, 7, NULL);
-	return 0;
+	static const unsigned counts[] = {1, 3, 5, 7, 4};
+	for (unsigned i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+		acquire_and_release(counts[i]);
+		validity_ends_before_the_keys(counts[i]);
+		exclusion_between_handles(counts[i]);
+		extend_and_query(counts[i]);
+	}
 }
 
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-/* clang-format off */
-#define FOR_EACH_COUNT(test) \
-	{#test " on 1 node", test, NULL, NULL, &counts[0]}, \
-	{#test " on 3 nodes", test, NULL, NULL, &counts[1]}, \
-	{#test " on 5 nodes", test, NULL, NULL, &counts[2]}, \
-	{#test " on 7 nodes", test, NULL, NULL, &counts[3]}, \
-	{#test " on 4 nodes", test, NULL, NULL, &counts[4]}
-/* clang-format on */
-
-int main(void)
-{
-	static unsigned counts[] = {1, 3, 5, 7, 4};
-	const struct CMUnitTest tests[] = {
-	    FOR_EACH_COUNT(test_acquire_and_release),
-	    FOR_EACH_COUNT(test_validity_ends_before_the_keys),
-	    FOR_EACH_COUNT(test_exclusion_between_handles),
-	    FOR_EACH_COUNT(test_extend_and_query),
-	    cmocka_unit_test(test_each_acquire_has_a_fresh_token),
-	    cmocka_unit_test(test_owner_label),
-	    cmocka_unit_test(test_free_releases_and_leave_does_not),
-	    cmocka_unit_test(test_own_token),
-	    cmocka_unit_test(test_wrong_states_are_refused),
-	    cmocka_unit_test(test_status_of_the_nodes),
-	};
-	return cmocka_run_group_tests_name("basic", tests, start, stop);
-}
+SERVER_TESTS(7)

@@ -7,8 +7,6 @@
 
 enum { NODES = 5, THREADS = 8 };
 
-static struct servers servers;
-
 struct waiter {
 	pthread_t thread;
 	redlock_lock *lock;
@@ -54,11 +52,10 @@ static redlock_client *open_client(void)
 	return fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 }
 
-static void test_cancel_of_a_wait(void **state)
+TEST(cancel_of_a_wait)
 {
-	(void)state;
 	struct waiter waiters[THREADS];
-	redlock_client *client = open_client();
+	own_client *client = open_client();
 	for (unsigned i = 0; i < NODES; i++)
 		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
 	for (int i = 0; i < THREADS; i++)
@@ -78,15 +75,13 @@ static void test_cancel_of_a_wait(void **state)
 		redlock_lock_free(waiters[i].lock);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "busy"), 0);
-	redlock_close(client);
 }
 
 /* The attempt is out, and three nodes do not answer: the two that granted are given back. */
-static void test_cancel_of_a_running_attempt(void **state)
+TEST(cancel_of_a_running_attempt)
 {
-	(void)state;
 	struct waiter waiter;
-	redlock_client *client = open_client();
+	own_client *client = open_client();
 	for (unsigned i = 0; i < 3; i++)
 		server_pause(&servers.server[i]);
 	begin(&waiter, wait_for_lock, fixture_lock(client, "partial", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
@@ -98,14 +93,12 @@ static void test_cancel_of_a_running_attempt(void **state)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "partial"), 0);
 	redlock_lock_free(waiter.lock);
-	redlock_close(client);
 }
 
-static void test_cancel_of_a_query(void **state)
+TEST(cancel_of_a_query)
 {
-	(void)state;
 	struct waiter waiter;
-	redlock_client *client = open_client();
+	own_client *client = open_client();
 	for (unsigned i = 0; i < NODES; i++)
 		server_pause(&servers.server[i]);
 	begin(&waiter, query_in_thread, fixture_lock(client, "asked", WAIT_LONG_TTL_MS, 0));
@@ -113,25 +106,22 @@ static void test_cancel_of_a_query(void **state)
 	cancel_until_done(&waiter);
 	expect_result(waiter.lock, REDLOCK_E_CANCELLED, waiter.result);
 	redlock_lock_free(waiter.lock);
-	redlock_close(client);
 }
 
 /* A thread that waits does not keep another from its own lock, nor from freeing it. */
-static void test_waiting_blocks_nobody(void **state)
+TEST(waiting_blocks_nobody)
 {
-	(void)state;
 	struct waiter waiter;
-	redlock_client *client = open_client();
+	own_client *client = open_client();
 	for (unsigned i = 0; i < NODES; i++)
 		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
 	begin(&waiter, wait_for_lock, fixture_lock(client, "busy", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
 	for (int i = 0; i < 20; i++) {
-		redlock_lock *lock = fixture_lock(client, "free", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+		own_lock *lock = fixture_lock(client, "free", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 		expect_ok(lock, redlock_acquire(lock));
 		expect_ok(lock, redlock_extend(lock, 0));
 		if (i % 2 == 0)
 			expect_ok(lock, redlock_release(lock));
-		redlock_lock_free(lock);
 	}
 	assert_false(waiter.done);
 	for (unsigned i = 0; i < NODES; i++)
@@ -140,7 +130,6 @@ static void test_waiting_blocks_nobody(void **state)
 	pthread_join(waiter.thread, NULL);
 	expect_ok(waiter.lock, waiter.result);
 	redlock_lock_free(waiter.lock);
-	redlock_close(client);
 }
 
 struct watched {
@@ -172,9 +161,8 @@ static void *watch(void *argument)
 	return NULL;
 }
 
-static void test_questions_from_another_thread(void **state)
+TEST(questions_from_another_thread)
 {
-	(void)state;
 	struct watched watched = {.client = open_client()};
 	pthread_t thread;
 	watched.lock = fixture_lock(watched.client, "watched", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
@@ -194,12 +182,11 @@ static void test_questions_from_another_thread(void **state)
 }
 
 /* The keeper leads, the waiter follows: when the keeper ends, the waiter must lead itself. */
-static void test_keeper_ends_while_somebody_waits(void **state)
+TEST(keeper_ends_while_somebody_waits)
 {
-	(void)state;
-	redlock_client *client = open_client();
-	redlock_lock *holder = fixture_lock(client, "kept", WAIT_LONG_TTL_MS, 0);
-	redlock_lock *other = fixture_lock(client, "kept", WAIT_LONG_TTL_MS, 500);
+	own_client *client = open_client();
+	own_lock *holder = fixture_lock(client, "kept", WAIT_LONG_TTL_MS, 0);
+	own_lock *other = fixture_lock(client, "kept", WAIT_LONG_TTL_MS, 500);
 	struct waiter waiter;
 	expect_ok(holder, redlock_acquire(holder));
 	for (int i = 0; i < 5; i++) {
@@ -212,9 +199,6 @@ static void test_keeper_ends_while_somebody_waits(void **state)
 		pthread_join(waiter.thread, NULL);
 		expect_result(other, REDLOCK_E_BUSY, waiter.result);
 	}
-	redlock_lock_free(other);
-	redlock_lock_free(holder);
-	redlock_close(client);
 }
 
 struct processor {
@@ -232,9 +216,8 @@ static void *process(void *argument)
 }
 
 /* Another thread's redlock_process() must not take the answers that a blocking call sleeps for. */
-static void test_process_beside_a_blocking_call(void **state)
+TEST(process_beside_a_blocking_call)
 {
-	(void)state;
 	struct processor processor = {.client = open_client()};
 	struct waiter waiter;
 	pthread_t thread;
@@ -254,37 +237,4 @@ static void test_process_beside_a_blocking_call(void **state)
 	redlock_close(processor.client);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, NODES, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_cancel_of_a_wait, heal),
-	    cmocka_unit_test_teardown(test_cancel_of_a_running_attempt, heal),
-	    cmocka_unit_test_teardown(test_cancel_of_a_query, heal),
-	    cmocka_unit_test_teardown(test_waiting_blocks_nobody, heal),
-	    cmocka_unit_test_teardown(test_questions_from_another_thread, heal),
-	    cmocka_unit_test_teardown(test_keeper_ends_while_somebody_waits, heal),
-	    cmocka_unit_test_teardown(test_process_beside_a_blocking_call, heal),
-	};
-	return cmocka_run_group_tests_name("cancel", tests, start, stop);
-}
+SERVER_TESTS(NODES)

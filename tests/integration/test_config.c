@@ -5,17 +5,11 @@
 
 #include "fixture.h"
 
-static struct servers servers;
-
 static char text[512]; /* error_text of the last open */
 
 static struct redlock_options options_for(const char *const *urls, unsigned count)
 {
-	struct redlock_options options;
-	redlock_options_init(&options);
-	options.urls = urls;
-	options.url_count = count;
-	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	struct redlock_options options = fixture_client(urls, count);
 	options.error_text = text;
 	options.error_text_size = sizeof text;
 	text[0] = '\0';
@@ -70,9 +64,8 @@ static const char *local(const char *userinfo, const char *suffix)
 	return url;
 }
 
-static void test_passwords(void **state)
+TEST(passwords)
 {
-	(void)state;
 	server_must(&servers.server[0], "OK", "CONFIG", "SET", "requirepass", "s3cret @:/?#%", NULL);
 	strcpy(servers.server[0].password, "s3cret @:/?#%");
 	const int no = REDLOCK_E_NOQUORUM;
@@ -89,9 +82,8 @@ static void test_passwords(void **state)
 	servers.server[0].password[0] = '\0';
 }
 
-static void test_users(void **state)
+TEST(users)
 {
-	(void)state;
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "alice", "on", ">s3cret", "~*", "&*", "+@all",
 	            NULL);
 	const int no = REDLOCK_E_NOQUORUM;
@@ -118,30 +110,26 @@ static const char *key_in_database(const char *database)
 	return reply.text;
 }
 
-static void test_databases(void **state)
+TEST(databases)
 {
-	(void)state;
 	const char *const suffixes[][2] = {{"/5", "?db=5"}, {"/15", "?db=15"}, {"/0", "?db=0"}, {"/", ""}};
 	const char *const databases[] = {"5", "15", "0", "0"};
 	for (unsigned i = 0; i < 8; i++) {
 		const char *url = i % 2 == 0 ? tcp("", suffixes[i / 2][0]) : local("", suffixes[i / 2][1]);
-		redlock_client *client = fixture_open(&url, 1, FIXTURE_NODE_TIMEOUT_MS);
-		redlock_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
+		own_client *client = fixture_open(&url, 1, FIXTURE_NODE_TIMEOUT_MS);
+		own_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
 		expect_ok(lock, redlock_acquire(lock));
 		assert_string_equal(key_in_database(databases[i / 2]), "1");
 		assert_string_equal(key_in_database("1"), "0");
 		expect_ok(lock, redlock_extend(lock, 0));
 		expect_ok(lock, redlock_release(lock));
 		assert_string_equal(key_in_database(databases[i / 2]), "0");
-		redlock_lock_free(lock);
-		redlock_close(client);
 	}
 }
 
 /* A database that does not exist is no vote; above all the key is not put into another one. */
-static void test_database_out_of_range(void **state)
+TEST(database_out_of_range)
 {
-	(void)state;
 	expect_vote(tcp("", "/99"), NULL, NULL, REDLOCK_E_NOQUORUM, REDLOCK_VOTE_DATABASE);
 	expect_vote(local("", "?db=16"), NULL, NULL, REDLOCK_E_NOQUORUM, REDLOCK_VOTE_DATABASE);
 	struct raw_reply reply;
@@ -152,9 +140,8 @@ static void test_database_out_of_range(void **state)
 	assert_null(strstr(server_ask(&servers.server[0], &reply, "INFO", "keyspace", NULL), "keys="));
 }
 
-static void test_refused_urls(void **state)
+TEST(refused_urls)
 {
-	(void)state;
 	static const char *const urls[] = {
 	    "",
 	    "redis",
@@ -203,9 +190,8 @@ static void test_refused_urls(void **state)
 	assert_true(result == REDLOCK_E_URL || result == REDLOCK_E_INVAL);
 }
 
-static void test_refusals_name_the_node_and_no_secret(void **state)
+TEST(refusals_name_the_node_and_no_secret)
 {
-	(void)state;
 	const char *const urls[] = {"redis://127.0.0.1:7001", "redis://me:s3cret@127.0.0.1:x",
 	                            "redis://127.0.0.1:7003"};
 	const char *const tls[] = {"rediss://:s3cret@127.0.0.1:7001"};
@@ -228,9 +214,8 @@ static void test_refusals_name_the_node_and_no_secret(void **state)
 	fixture_expect_open(&options, REDLOCK_E_URL);
 }
 
-static void test_spellings(void **state)
+TEST(spellings)
 {
-	(void)state;
 	char url[128];
 	snprintf(url, sizeof url, "valkey://127.0.0.1:%d", servers.server[0].port);
 	expect_vote(url, NULL, NULL, 0, REDLOCK_VOTE_YES);
@@ -239,40 +224,14 @@ static void test_spellings(void **state)
 }
 
 /* A name that does not resolve is that node's missing vote, and no error of the whole. */
-static void test_host_that_does_not_resolve(void **state)
+TEST(host_that_does_not_resolve)
 {
-	(void)state;
 	const char *urls[] = {"redis://no-such-host.invalid", servers.urls[0], servers.urls[1]};
-	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	assert_driven(client, fixture_vote(lock, 0) == REDLOCK_VOTE_NAME);
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, 2, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_passwords),    cmocka_unit_test(test_users),
-	    cmocka_unit_test(test_databases),    cmocka_unit_test(test_database_out_of_range),
-	    cmocka_unit_test(test_refused_urls), cmocka_unit_test(test_refusals_name_the_node_and_no_secret),
-	    cmocka_unit_test(test_spellings),    cmocka_unit_test(test_host_that_does_not_resolve),
-	};
-	return cmocka_run_group_tests_name("config", tests, start, stop);
-}
+SERVER_TESTS(2)

@@ -7,8 +7,6 @@
 
 #include "fixture.h"
 
-static struct servers servers;
-
 static const char *url_of(unsigned i)
 {
 	return servers.urls[i];
@@ -38,16 +36,10 @@ static void kill_connections(unsigned first, unsigned count)
 static redlock_client *open_as(const char *user, const char *password)
 {
 	const char *urls[] = {url_of(0), url_of(1), url_of(2)};
-	struct redlock_options options;
-	redlock_client *client = NULL;
-	redlock_options_init(&options);
-	options.urls = urls;
-	options.url_count = 3;
+	struct redlock_options options = fixture_client(urls, 3);
 	options.user = user;
 	options.password = password;
-	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
-	expect_ok(NULL, redlock_open(&options, &client));
-	return client;
+	return fixture_open_with(&options);
 }
 
 static struct redlock_node_status status_of(redlock_client *client, unsigned node)
@@ -84,12 +76,11 @@ static int logins(unsigned node)
 }
 
 /* The lock is kept over the change, on the same connections; and over their end. */
-static void test_rotation(void **state)
+TEST(rotation)
 {
-	(void)state;
 	change_password("first", "");
-	redlock_client *client = open_as("worker", "first");
-	redlock_lock *lock = fixture_lock(client, "rotated", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_as("worker", "first");
+	own_lock *lock = fixture_lock(client, "rotated", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	assert_soon(all_connected(client));
 	char run_id[41];
@@ -108,19 +99,16 @@ static void test_rotation(void **state)
 	expect_ok(lock, redlock_extend(lock, 0));
 	assert_int_equal(servers_with_key(&servers, 3, "rotated"), 3);
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* Connections that were closed while nobody looked cost no vote, also when new credentials come before the
  * next operation, or a handle is freed: neither of them reads. */
-static void test_closed_while_idle(void **state)
+TEST(closed_while_idle)
 {
-	(void)state;
 	change_password("second", "");
-	redlock_client *client = open_as("worker", "second");
+	own_client *client = open_as("worker", "second");
 	for (int i = 0; i < 2; i++) {
-		redlock_lock *lock = fixture_lock(client, "idle", WAIT_LONG_TTL_MS, 0);
+		own_lock *lock = fixture_lock(client, "idle", WAIT_LONG_TTL_MS, 0);
 		redlock_lock *other = fixture_lock(client, "other", WAIT_LONG_TTL_MS, 0);
 		expect_ok(lock, redlock_acquire(lock));
 		assert_soon(all_connected(client));
@@ -131,19 +119,16 @@ static void test_closed_while_idle(void **state)
 		redlock_lock_free(other);
 		expect_ok(lock, redlock_extend(lock, 0));
 		expect_ok(lock, redlock_release(lock));
-		redlock_lock_free(lock);
 	}
-	redlock_close(client);
 }
 
 /* Refused on open connections: no vote is lost, it is told; new connections are refused until the right ones
  * come. */
-static void test_refused(void **state)
+TEST(refused)
 {
-	(void)state;
 	change_password("third", "second");
-	redlock_client *client = open_as("worker", "third");
-	redlock_lock *lock = fixture_lock(client, "refused", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_as("worker", "third");
+	own_lock *lock = fixture_lock(client, "refused", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	assert_soon(all_connected(client));
 	expect_ok(NULL, redlock_set_credentials(client, "worker", "half-wri"));
@@ -164,16 +149,13 @@ static void test_refused(void **state)
 	assert_soon(all_connected(client) && !logins_refused(client));
 	assert_string_equal(status_of(client, 1).last_error, "");
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* Servers from Redis 7.2 to 8.6 and Valkey 8 leave out the answer to an AUTH that they refuse while answers
  * to what came before are unsent. What somebody else holds is never granted by the answers behind it: the
  * first of them is sent together with what the login would have been. */
-static void test_refused_with_answers_pending(void **state)
+TEST(refused_with_answers_pending)
 {
-	(void)state;
 	enum { ROUNDS = 10, FREE = 4 };
 	change_password("pending", "");
 	redlock_client *client = open_as("worker", "pending"), *rival = open_as("worker", "pending");
@@ -213,9 +195,8 @@ static void test_refused_with_answers_pending(void **state)
 
 /* One node after the other, so that a server that hangs costs its own vote only; and not for ever. What waits
  * for its login is sent before the client is closed. */
-static void test_one_after_the_other(void **state)
+TEST(one_after_the_other)
 {
-	(void)state;
 	change_password("one", "");
 	change_password("two", "");
 	redlock_client *client = open_as("worker", "one");
@@ -249,20 +230,14 @@ static void test_one_after_the_other(void **state)
 }
 
 /* What the URL of a node says stays its own. */
-static void test_own_credentials_stay(void **state)
+TEST(own_credentials_stay)
 {
-	(void)state;
 	char own[256];
 	change_password("fourth", "third");
 	snprintf(own, sizeof own, "unix://worker:fourth@%s", servers.server[0].socket);
 	const char *urls[] = {own, url_of(1), url_of(2)};
-	struct redlock_options options;
-	redlock_client *client = NULL;
-	redlock_options_init(&options);
-	options.urls = urls;
-	options.url_count = 3;
-	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
-	expect_ok(NULL, redlock_open(&options, &client));
+	struct redlock_options options = fixture_client(urls, 3);
+	own_client *client = fixture_open_with(&options);
 	assert_soon(all_connected(client));
 	int before = logins(0);
 	expect_ok(NULL, redlock_set_credentials(client, "worker", "wrong"));
@@ -275,11 +250,9 @@ static void test_own_credentials_stay(void **state)
 	assert_soon(status_of(client, 2).last_failure == REDLOCK_VOTE_PENDING && all_connected(client));
 	kill_connections(1, 2);
 	expect_ok(NULL, redlock_set_credentials(client, NULL, NULL));
-	redlock_lock *lock = fixture_lock(client, "own", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_lock *lock = fixture_lock(client, "own", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* ---- threads ---- */
@@ -310,13 +283,12 @@ static void *work(void *argument)
 }
 
 /* Others work on while it is changed, to and fro. */
-static void test_any_thread(void **state)
+TEST(any_thread)
 {
-	(void)state;
 	enum { WORKERS = 3, CHANGES = 100 };
 	change_password("fifth", "fourth");
 	change_password("sixth", "");
-	redlock_client *client = open_as("worker", "fifth");
+	own_client *client = open_as("worker", "fifth");
 	atomic_bool stop = false;
 	struct worker workers[WORKERS];
 	pthread_t threads[WORKERS];
@@ -337,7 +309,6 @@ static void test_any_thread(void **state)
 	}
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(status_of(client, i).last_failure, REDLOCK_VOTE_PENDING);
-	redlock_close(client);
 }
 
 /* ---- memory ---- */
@@ -383,9 +354,8 @@ static void reveal(char *secret)
 
 /* After a change nothing of the old password is in memory, and after redlock_close() nothing of the new
  * one. */
-static void test_nothing_is_left(void **state)
+TEST(nothing_is_left)
 {
-	(void)state;
 	if (wait_is_slow())
 		skip(); /* their heaps are elsewhere */
 	static char old_hidden[] = "PmeR`bsgu8831-free(3) writes over its beginning, this is looked for",
@@ -406,31 +376,4 @@ static void test_nothing_is_left(void **state)
 	assert_int_equal(heap_count(new_hidden), 0);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, 3, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_rotation),
-	    cmocka_unit_test(test_closed_while_idle),
-	    cmocka_unit_test(test_refused),
-	    cmocka_unit_test(test_own_credentials_stay),
-	    cmocka_unit_test(test_refused_with_answers_pending),
-	    cmocka_unit_test(test_one_after_the_other),
-	    cmocka_unit_test(test_any_thread),
-	    cmocka_unit_test(test_nothing_is_left),
-	};
-	return cmocka_run_group_tests_name("credentials", tests, start, stop);
-}
+SERVER_TESTS(3)

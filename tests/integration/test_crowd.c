@@ -29,8 +29,6 @@ int __wrap_rl_poller_arm(struct rl_poller *poller, uint64_t deadline_ns, uint64_
 	return __real_rl_poller_arm(poller, deadline_ns, now_ns);
 }
 
-static struct servers servers;
-
 struct crowd {
 	redlock_client *client;
 	unsigned size;
@@ -146,9 +144,8 @@ static void end(struct crowd *crowd)
 }
 
 /* With one node there are no late answers, which would make somebody look by chance. */
-static void test_nothing_is_left_behind(void **state)
+TEST(nothing_is_left_behind)
 {
-	(void)state;
 	static const unsigned sizes[] = {1, 2, 3, 4, 8, MOST};
 	for (unsigned i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
 		struct crowd crowd;
@@ -167,9 +164,8 @@ static bool all_have(const struct crowd *crowd, unsigned pairs)
 
 /* However fast the others are, each gets its turn: the last has a tenth of the pairs of the first, or more.
  */
-static void test_nobody_starves(void **state)
+TEST(nobody_starves)
 {
-	(void)state;
 	struct crowd crowd;
 	unsigned least = wait_is_slow() ? 20 : 200;
 	unsigned most = 0;
@@ -183,11 +179,10 @@ static void test_nobody_starves(void **state)
 }
 
 /* Who is on the way need not arrive: it may be stopped for long. The others wait a millisecond for it. */
-static void test_somebody_does_not_come(void **state)
+TEST(somebody_does_not_come)
 {
-	(void)state;
-	redlock_client *client = open_warm(NODES);
-	redlock_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_warm(NODES);
+	own_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
 	uint64_t since_ns = wait_now_ns();
 	client->coming++;
 	for (int i = 0; i < 20; i++) {
@@ -197,8 +192,6 @@ static void test_somebody_does_not_come(void **state)
 	client->coming--;
 	assert_in_range(wait_elapsed_ms(since_ns), 0,
 	                WAIT_SOON_MS); /* not seconds for each, when other timers fire */
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 static bool is_free(unsigned server, const char *name)
@@ -208,20 +201,16 @@ static bool is_free(unsigned server, const char *name)
 }
 
 /* What a failed acquire gives back leaves with the last thread, though somebody else is on the way. */
-static void test_the_last_leaves_nothing(void **state)
+TEST(the_last_leaves_nothing)
 {
-	(void)state;
-	redlock_client *client = open_warm(NODES);
-	redlock_lock *lock = fixture_lock(client, "half", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_warm(NODES);
+	own_lock *lock = fixture_lock(client, "half", WAIT_LONG_TTL_MS, 0);
 	for (unsigned i = 0; i < NODES - 1; i++)
 		server_must(&servers.server[i], "OK", "SET", "half", "another", NULL);
 	client->coming++;
 	assert_int_equal(redlock_acquire(lock), REDLOCK_E_BUSY);
 	assert_soon(is_free(NODES - 1, "half"));
 	client->coming--;
-	redlock_lock_free(lock);
-	redlock_close(client);
-	servers_heal(&servers);
 }
 
 static void *wait_alone(void *argument)
@@ -242,9 +231,8 @@ static bool leads(const struct member *m)
 }
 
 /* The one that leads waits for the servers, which are hung. What another thread decides for it wakes it. */
-static void test_a_leader_is_told(void **state)
+TEST(a_leader_is_told)
 {
-	(void)state;
 	struct crowd crowd = {.client = open_warm(NODES)};
 	struct member *m = &members[0];
 	*m = (struct member){.crowd = &crowd};
@@ -282,9 +270,8 @@ static bool drain_leads(const struct crowd *crowd)
 }
 
 /* A drain that leads, and gives up, leaves the lead to the one that sleeps. */
-static void test_a_drain_passes_the_lead(void **state)
+TEST(a_drain_passes_the_lead)
 {
-	(void)state;
 	struct crowd crowd = {.client = open_warm(NODES)};
 	struct member *drainer = &members[0], *m = &members[1];
 	*drainer = *m = (struct member){.crowd = &crowd};
@@ -326,9 +313,8 @@ static bool sleeps(const struct member *m)
 }
 
 /* A drain finds that somebody's time is over, and tells it before it sleeps itself. */
-static void test_a_drain_wakes_others(void **state)
+TEST(a_drain_wakes_others)
 {
-	(void)state;
 	struct crowd crowd = {.client = open_warm(NODES)};
 	struct member *leader = &members[0], *m = &members[1], *drainer = &members[2];
 	redlock_lock *owed = fixture_lock(crowd.client, "owed", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
@@ -358,27 +344,4 @@ static void test_a_drain_wakes_others(void **state)
 	redlock_close(crowd.client);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, NODES, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_nothing_is_left_behind),  cmocka_unit_test(test_nobody_starves),
-	    cmocka_unit_test(test_somebody_does_not_come),  cmocka_unit_test(test_a_leader_is_told),
-	    cmocka_unit_test(test_a_drain_passes_the_lead), cmocka_unit_test(test_the_last_leaves_nothing),
-	    cmocka_unit_test(test_a_drain_wakes_others),
-	};
-	return cmocka_run_group_tests_name("crowd", tests, start, stop);
-}
+SERVER_TESTS(NODES)

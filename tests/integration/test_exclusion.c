@@ -26,7 +26,6 @@ struct arena {
 	atomic_long rounds;
 };
 
-static struct servers servers;
 static struct arena *arena;
 
 static int rounds_each(void)
@@ -62,7 +61,7 @@ static void critical_section(const redlock_lock *lock)
 
 static void run_rounds(redlock_client *client, const char *name, int rounds)
 {
-	redlock_lock *lock = contend_for(client, name);
+	own_lock *lock = contend_for(client, name);
 	for (int i = 0; i < rounds && lock != NULL; i++) {
 		if (redlock_acquire(lock) != 0) {
 			arena->failures++;
@@ -72,7 +71,6 @@ static void run_rounds(redlock_client *client, const char *name, int rounds)
 		if (redlock_release(lock) != 0)
 			arena->failures++;
 	}
-	redlock_lock_free(lock);
 }
 
 static void expect_exact(long total)
@@ -89,11 +87,7 @@ static void expect_exact(long total)
 static int contend_in_process(int index)
 {
 	redlock_client *client;
-	struct redlock_options options;
-	redlock_options_init(&options);
-	options.urls = index % 2 == 0 ? servers.urls : servers.tcp_urls;
-	options.url_count = NODES;
-	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	struct redlock_options options = fixture_client(index % 2 == 0 ? servers.urls : servers.tcp_urls, NODES);
 	if (redlock_open(&options, &client) != 0)
 		return 1;
 	run_rounds(client, "processes", rounds_each());
@@ -102,9 +96,8 @@ static int contend_in_process(int index)
 	return owed == 0 ? 0 : 2;
 }
 
-static void test_processes(void **state)
+TEST(processes)
 {
-	(void)state;
 	pid_t pids[CONTENDERS];
 	for (int i = 0; i < CONTENDERS; i++) {
 		pids[i] = child_fork();
@@ -126,11 +119,7 @@ static int contend_in_minority(int index)
 	                           servers.urls[4]};
 	redlock_client *client;
 	redlock_lock *lock;
-	struct redlock_options options;
-	redlock_options_init(&options);
-	options.urls = urls;
-	options.url_count = NODES;
-	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	struct redlock_options options = fixture_client(urls, NODES);
 	if (index % 2 == 0)
 		return contend_in_process(index);
 	if (redlock_open(&options, &client) != 0 || redlock_lock_new(client, "processes", 9, NULL, &lock) != 0)
@@ -146,9 +135,8 @@ static int contend_in_minority(int index)
 	return wrong == 0 ? 0 : 3;
 }
 
-static void test_processes_beside_a_minority(void **state)
+TEST(processes_beside_a_minority)
 {
-	(void)state;
 	pid_t pids[CONTENDERS];
 	for (int i = 0; i < CONTENDERS; i++) {
 		pids[i] = child_fork();
@@ -179,21 +167,17 @@ static void run_threads(redlock_client *client)
 	expect_exact((long)CONTENDERS * rounds_each());
 }
 
-static void test_threads_on_one_client(void **state)
+TEST(threads_on_one_client)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	run_threads(client);
-	redlock_close(client);
 }
 
-static void test_threads_beside_a_keeper(void **state)
+TEST(threads_beside_a_keeper)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.tcp_urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(servers.tcp_urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	expect_ok(NULL, redlock_keeper_start(client));
 	run_threads(client);
-	redlock_close(client);
 }
 
 static void *own_resource_in_thread(void *client)
@@ -210,10 +194,9 @@ static void *own_resource_in_thread(void *client)
 }
 
 /* Threads on different resources share the connections, and none of them sees another's answers. */
-static void test_threads_on_own_resources(void **state)
+TEST(threads_on_own_resources)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	pthread_t threads[CONTENDERS];
 	for (int i = 0; i < CONTENDERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, own_resource_in_thread, client), 0);
@@ -223,39 +206,22 @@ static void test_threads_on_own_resources(void **state)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	for (unsigned i = 0; i < NODES; i++)
 		assert_int_equal(server_key_count(&servers.server[i]), 0);
-	redlock_close(client);
 }
 
-static int reset(void **state)
+static void reset(void)
 {
-	(void)state;
 	*arena = (struct arena){0};
-	return 0;
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
 	arena = mmap(NULL, sizeof *arena, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	servers_start(&servers, NODES, NULL);
-	return arena == MAP_FAILED ? -1 : 0;
+	assert_true(arena != MAP_FAILED);
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
-	servers_stop(&servers);
-	return munmap(arena, sizeof *arena);
+	munmap(arena, sizeof *arena);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup(test_processes, reset),
-	    cmocka_unit_test_setup(test_processes_beside_a_minority, reset),
-	    cmocka_unit_test_setup(test_threads_on_one_client, reset),
-	    cmocka_unit_test_setup(test_threads_beside_a_keeper, reset),
-	    cmocka_unit_test_setup(test_threads_on_own_resources, reset),
-	};
-	return cmocka_run_group_tests_name("exclusion", tests, start, stop);
-}
+SERVER_TESTS(NODES, .start = start, .stop = stop, .before = reset)

@@ -9,8 +9,6 @@
 
 enum { NODES = 5, HANG_MS = 16000 };
 
-static struct servers servers;
-
 #define expect_at_once(lock, want, call)                                                                     \
 	do {                                                                                                     \
 		uint64_t since_ns_ = wait_now_ns();                                                                  \
@@ -36,59 +34,50 @@ static redlock_client *open_warm(void)
 
 static void pairs_at_once(redlock_client *client)
 {
-	redlock_lock *lock = fixture_lock(client, "fault", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "fault", WAIT_LONG_TTL_MS, 0);
 	for (int i = 0; i < 3; i++) {
 		expect_at_once(lock, 0, redlock_acquire(lock));
 		expect_at_once(lock, 0, redlock_extend(lock, 0));
 		expect_at_once(lock, 0, redlock_release(lock));
 		assert_driven(client, servers_with_key(&servers, NODES, "fault") == 0);
 	}
-	redlock_lock_free(lock);
 }
 
 /* Applies a fault to the last `bad` nodes of a warm client and of a fresh one. */
 static void survive(void (*fault)(struct server *), unsigned bad)
 {
-	redlock_client *warm = open_warm();
+	own_client *warm = open_warm();
 	for (unsigned i = 0; i < bad; i++)
 		fault(&servers.server[NODES - 1 - i]);
-	redlock_client *fresh = fixture_open(servers.urls, NODES, HANG_MS);
-	redlock_client *fresh_tcp = fixture_open(servers.tcp_urls, NODES, HANG_MS);
+	own_client *fresh = fixture_open(servers.urls, NODES, HANG_MS);
+	own_client *fresh_tcp = fixture_open(servers.tcp_urls, NODES, HANG_MS);
 	pairs_at_once(warm);
 	pairs_at_once(fresh);
 	pairs_at_once(fresh_tcp);
-	redlock_close(fresh_tcp);
-	redlock_close(fresh);
-	redlock_close(warm);
 }
 
-static void test_one_killed(void **state)
+TEST(one_killed)
 {
-	(void)state;
 	survive(server_kill, 1);
 }
 
-static void test_two_killed(void **state)
+TEST(two_killed)
 {
-	(void)state;
 	survive(server_kill, 2);
 }
 
-static void test_one_hung(void **state)
+TEST(one_hung)
 {
-	(void)state;
 	survive(server_pause, 1);
 }
 
-static void test_two_hung(void **state)
+TEST(two_hung)
 {
-	(void)state;
 	survive(server_pause, 2);
 }
 
-static void test_two_slow(void **state)
+TEST(two_slow)
 {
-	(void)state;
 	struct proxy slow[2];
 	const char *urls[NODES] = {servers.urls[0], servers.urls[1], servers.urls[2]};
 	for (unsigned i = 0; i < 2; i++) {
@@ -105,27 +94,23 @@ static void test_two_slow(void **state)
 }
 
 /* Who asks with a token of its own wants to know whether it holds: as soon as a quorum says so. */
-static void test_query_by_token_beside_a_hung_node(void **state)
+TEST(query_by_token_beside_a_hung_node)
 {
-	(void)state;
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.token = "mine";
 	options.token_len = 4;
 	server_pause(&servers.server[0]);
-	redlock_client *client = fixture_open(servers.urls, NODES, HANG_MS);
-	redlock_lock *lock = fixture_lock_with(client, "asked", &options);
+	own_client *client = fixture_open(servers.urls, NODES, HANG_MS);
+	own_lock *lock = fixture_lock_with(client, "asked", &options);
 	expect_at_once(lock, REDLOCK_E_GONE, redlock_query(lock));
 	expect_at_once(lock, 0, redlock_acquire(lock));
 	expect_at_once(lock, 0, redlock_query(lock));
 	expect_at_once(lock, 0, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* What comes in single bytes is still an answer. */
-static void test_answers_in_single_bytes(void **state)
+TEST(answers_in_single_bytes)
 {
-	(void)state;
 	struct proxy trickle[3];
 	const char *urls[3];
 	for (unsigned i = 0; i < 3; i++) {
@@ -149,40 +134,35 @@ static void test_answers_in_single_bytes(void **state)
 /* Without a quorum the refusal is as quick as the answers, and the two nodes that granted are given back. */
 static void no_quorum_at_once(redlock_client *client)
 {
-	redlock_lock *lock = fixture_lock(client, "lonely", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "lonely", WAIT_LONG_TTL_MS, 0);
 	expect_at_once(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	assert_true(fixture_votes_of_kind(lock, NODES, REDLOCK_KIND_MISSING) >= 3);
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 	assert_soon(redlock_drain(client, 10) >= 0 && servers_with_key(&servers, NODES, "lonely") == 0);
-	redlock_lock_free(lock);
 }
 
-static void test_three_killed_is_no_quorum(void **state)
+TEST(three_killed_is_no_quorum)
 {
-	(void)state;
-	redlock_client *warm = open_warm();
+	own_client *warm = open_warm();
 	for (unsigned i = 0; i < 3; i++)
 		server_kill(&servers.server[i]);
-	redlock_client *fresh = fixture_open(servers.urls, NODES, HANG_MS);
+	own_client *fresh = fixture_open(servers.urls, NODES, HANG_MS);
 	no_quorum_at_once(warm);
 	no_quorum_at_once(fresh);
 	no_quorum_at_once(fresh);
 	assert_int_equal(server_key_count(&servers.server[3]) + server_key_count(&servers.server[4]), 0);
-	redlock_close(fresh);
-	redlock_close(warm);
 }
 
 /* With three hung ones it takes the node timeout, no more; and nothing stays once they go on. */
-static void test_three_hung_is_no_quorum(void **state)
+TEST(three_hung_is_no_quorum)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, 500);
-	redlock_lock *lock = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_client *client = fixture_open(servers.urls, NODES, 500);
+	own_lock *lock = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
 	for (unsigned i = 0; i < 3; i++)
 		server_pause(&servers.server[i]);
-	redlock_lock *once = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, 0);
+	own_lock *once = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, 0);
 	expect_result(once, REDLOCK_E_NOQUORUM, redlock_acquire(once));
 	for (unsigned i = 0; i < 3; i++)
 		assert_vote(once, i, REDLOCK_VOTE_TIMEOUT);
@@ -190,49 +170,39 @@ static void test_three_hung_is_no_quorum(void **state)
 		server_resume(&servers.server[i]);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "hung"), 0);
-	redlock_lock_free(once);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* A wait for a quorum that is not there ends at its own limit, not at the limit for a busy lock. */
-static void test_wait_for_a_quorum_has_its_own_limit(void **state)
+TEST(wait_for_a_quorum_has_its_own_limit)
 {
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		server_kill(&servers.server[i]);
-	redlock_client *client = fixture_open(servers.urls, NODES, 500);
+	own_client *client = fixture_open(servers.urls, NODES, 500);
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.wait_ms = REDLOCK_FOREVER;
 	options.noquorum_wait_ms = 300;
-	redlock_lock *lock = fixture_lock_with(client, "patience", &options);
+	own_lock *lock = fixture_lock_with(client, "patience", &options);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_held_with_two_dead_is_busy(void **state)
+TEST(held_with_two_dead_is_busy)
 {
-	(void)state;
 	server_kill(&servers.server[0]);
 	server_pause(&servers.server[1]);
 	for (unsigned i = 2; i < NODES; i++)
 		server_must(&servers.server[i], "OK", "SET", "held", "by somebody else", NULL);
-	redlock_client *client = fixture_open(servers.urls, NODES, HANG_MS);
-	redlock_lock *lock = fixture_lock(client, "held", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(servers.urls, NODES, HANG_MS);
+	own_lock *lock = fixture_lock(client, "held", WAIT_LONG_TTL_MS, 0);
 	expect_at_once(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
 	assert_int_equal(servers_with_value(&servers, NODES, "held", "by somebody else"), 3);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* A wait that is given ends soon after the holder is gone, and not long after its limit when it is not. */
-static void test_wait_for_a_busy_lock(void **state)
+TEST(wait_for_a_busy_lock)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, HANG_MS);
-	redlock_lock *waiter = fixture_lock(client, "awaited", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	redlock_lock *hasty = fixture_lock(client, "awaited", WAIT_LONG_TTL_MS, 200);
+	own_client *client = fixture_open(servers.urls, NODES, HANG_MS);
+	own_lock *waiter = fixture_lock(client, "awaited", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_lock *hasty = fixture_lock(client, "awaited", WAIT_LONG_TTL_MS, 200);
 	for (unsigned i = 0; i < NODES; i++)
 		server_must(&servers.server[i], "OK", "SET", "awaited", "x", "PX", "2000", NULL);
 	uint64_t start_ns = wait_now_ns();
@@ -240,9 +210,6 @@ static void test_wait_for_a_busy_lock(void **state)
 	assert_true(wait_elapsed_ms(start_ns) >= 100); /* it did try for most of the time it was given */
 	expect_ok(waiter, redlock_acquire(waiter));
 	expect_ok(waiter, redlock_release(waiter));
-	redlock_lock_free(hasty);
-	redlock_lock_free(waiter);
-	redlock_close(client);
 }
 
 static bool votes_again(redlock_client *client, unsigned node)
@@ -257,10 +224,9 @@ static bool votes_again(redlock_client *client, unsigned node)
 	return result == 0 && status.connected;
 }
 
-static void test_restarted_nodes_vote_again(void **state)
+TEST(restarted_nodes_vote_again)
 {
-	(void)state;
-	redlock_client *client = open_warm();
+	own_client *client = open_warm();
 	for (unsigned i = 0; i < 3; i++)
 		server_kill(&servers.server[i]);
 	no_quorum_at_once(client);
@@ -272,50 +238,9 @@ static void test_restarted_nodes_vote_again(void **state)
 	/* Their votes count: without them there is no quorum. */
 	server_kill(&servers.server[3]);
 	server_kill(&servers.server[4]);
-	redlock_lock *lock = fixture_lock(client, "fault", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_lock *lock = fixture_lock(client, "fault", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, NODES, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_one_killed, heal),
-	    cmocka_unit_test_teardown(test_two_killed, heal),
-	    cmocka_unit_test_teardown(test_one_hung, heal),
-	    cmocka_unit_test_teardown(test_two_hung, heal),
-	    cmocka_unit_test_teardown(test_two_slow, heal),
-	    cmocka_unit_test_teardown(test_query_by_token_beside_a_hung_node, heal),
-	    cmocka_unit_test_teardown(test_answers_in_single_bytes, heal),
-	    cmocka_unit_test_teardown(test_three_killed_is_no_quorum, heal),
-	    cmocka_unit_test_teardown(test_three_hung_is_no_quorum, heal),
-	    cmocka_unit_test_teardown(test_wait_for_a_quorum_has_its_own_limit, heal),
-	    cmocka_unit_test_teardown(test_held_with_two_dead_is_busy, heal),
-	    cmocka_unit_test_teardown(test_wait_for_a_busy_lock, heal),
-	    cmocka_unit_test_teardown(test_restarted_nodes_vote_again, heal),
-	};
-	return cmocka_run_group_tests_name("faults", tests, start, stop);
-}
+SERVER_TESTS(NODES)

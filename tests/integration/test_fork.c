@@ -9,8 +9,6 @@
 
 enum { NODES = 3 };
 
-static struct servers servers;
-
 /* Every call that a child could make. Returns the number of the first that is not refused, 0 when all are. */
 static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_lock *idle)
 {
@@ -93,7 +91,7 @@ static void expect_untouched(redlock_client *client, redlock_lock *held, redlock
 
 static void run(bool keeper, bool close_first)
 {
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	redlock_lock *held = fixture_lock(client, "parent", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	redlock_lock *idle = fixture_lock(client, "idle", WAIT_LONG_TTL_MS, 0);
 	if (keeper)
@@ -116,25 +114,21 @@ static void run(bool keeper, bool close_first)
 	redlock_lock_free(held);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(server_key_count(&servers.server[0]), 0);
-	redlock_close(client);
 }
 
-static void test_child_frees_then_closes(void **state)
+TEST(child_frees_then_closes)
 {
-	(void)state;
 	run(false, false);
 }
 
-static void test_child_closes_then_frees(void **state)
+TEST(child_closes_then_frees)
 {
-	(void)state;
 	run(false, true);
 }
 
 /* The keeper's thread does not exist in the child: its close must not wait for it. */
-static void test_child_of_a_parent_with_keeper(void **state)
+TEST(child_of_a_parent_with_keeper)
 {
-	(void)state;
 	run(true, false);
 	run(true, true);
 }
@@ -142,15 +136,11 @@ static void test_child_of_a_parent_with_keeper(void **state)
 /* What the child does: drops the parent's, opens its own, and meets the parent's lock as anybody would. */
 static int meet_parent(redlock_client *parents)
 {
-	struct redlock_options options;
 	struct redlock_lock_options lock_options = fixture_options(WAIT_LONG_TTL_MS);
 	redlock_client *own = NULL;
 	redlock_lock *same = NULL;
 	redlock_close(parents);
-	redlock_options_init(&options);
-	options.urls = servers.urls;
-	options.url_count = NODES;
-	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	struct redlock_options options = fixture_client(servers.urls, NODES);
 	if (redlock_open(&options, &own) != 0 || redlock_lock_new(own, "shared", 6, &lock_options, &same) != 0)
 		return 1;
 	int result = redlock_acquire(same);
@@ -159,10 +149,9 @@ static int meet_parent(redlock_client *parents)
 	return result == REDLOCK_E_BUSY ? 0 : 2;
 }
 
-static void test_child_opens_a_client_of_its_own(void **state)
+TEST(child_opens_a_client_of_its_own)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	redlock_lock *lock = fixture_lock(client, "shared", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	pid_t pid = child_fork();
@@ -174,30 +163,6 @@ static void test_child_opens_a_client_of_its_own(void **state)
 	assert_int_equal(child_join(pid), 0);
 	expect_ok(lock, redlock_release(lock));
 	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, NODES, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_child_frees_then_closes),
-	    cmocka_unit_test(test_child_closes_then_frees),
-	    cmocka_unit_test(test_child_of_a_parent_with_keeper),
-	    cmocka_unit_test(test_child_opens_a_client_of_its_own),
-	};
-	return cmocka_run_group_tests_name("fork", tests, start, stop);
-}
+SERVER_TESTS(NODES)

@@ -17,8 +17,6 @@
 #include "proxy.h"
 #include "scripted.h"
 
-static struct servers servers;
-
 /* ---- nothing is left behind ---- */
 
 struct found {
@@ -60,9 +58,8 @@ static void start_and_report(int report)
 	pause();
 }
 
-static void test_nothing_outlives_a_killed_test(void **state)
+TEST(nothing_outlives_a_killed_test)
 {
-	(void)state;
 	struct found found;
 	struct stat info;
 	int ends[2];
@@ -84,9 +81,8 @@ static void test_nothing_outlives_a_killed_test(void **state)
 
 /* ---- servers ---- */
 
-static void test_server_is_dead_and_alive_again(void **state)
+TEST(server_is_dead_and_alive_again)
 {
-	(void)state;
 	struct server *server = &servers.server[0];
 	struct raw_reply reply;
 	int port = server->port;
@@ -107,9 +103,8 @@ static void test_server_is_dead_and_alive_again(void **state)
 }
 
 /* A run that is to be with another server must not pass with this one. */
-static void test_another_server_than_wanted(void **state)
+TEST(another_server_than_wanted)
 {
-	(void)state;
 	int status;
 	pid_t pid = child_fork();
 	if (pid == 0) {
@@ -153,10 +148,9 @@ static int dialog_read(struct dialog *dialog, int limit_ms)
 	return got < 0 && errno == ECONNRESET ? -2 : (int)got;
 }
 
-static void test_proxy_holds_and_drops(void **state)
+TEST(proxy_holds_and_drops)
 {
-	(void)state;
-	struct proxy proxy;
+	own_proxy proxy;
 	struct dialog dialog;
 	proxy_start(&proxy, servers.server[0].socket);
 	dialog_open(&dialog, &proxy);
@@ -178,13 +172,11 @@ static void test_proxy_holds_and_drops(void **state)
 	assert_int_equal(dialog_read(&dialog, 100), -1); /* gone for good */
 	close(dialog.fd);
 	assert_soon(proxy.faults->open == 0);
-	proxy_stop(&proxy);
 }
 
-static void test_proxy_delays(void **state)
+TEST(proxy_delays)
 {
-	(void)state;
-	struct proxy proxy;
+	own_proxy proxy;
 	struct dialog dialog;
 	proxy_start(&proxy, servers.server[0].socket);
 	dialog_open(&dialog, &proxy);
@@ -201,13 +193,11 @@ static void test_proxy_delays(void **state)
 	dialog_ping(&dialog);
 	assert_int_equal(dialog_read(&dialog, WAIT_SOON_MS), 1);
 	close(dialog.fd);
-	proxy_stop(&proxy);
 }
 
-static void test_proxy_closes(void **state)
+TEST(proxy_closes)
 {
-	(void)state;
-	struct proxy proxy;
+	own_proxy proxy;
 	struct dialog dialog;
 	proxy_start(&proxy, servers.server[0].socket);
 	dialog_open(&dialog, &proxy);
@@ -237,32 +227,6 @@ static void test_proxy_closes(void **state)
 	assert_int_equal(dialog_read(&dialog, WAIT_SOON_MS), 0);
 	close(dialog.fd);
 	assert_int_equal(proxy.faults->accepted, 3);
-	proxy_stop(&proxy);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, 1, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_nothing_outlives_a_killed_test),
-	    cmocka_unit_test(test_server_is_dead_and_alive_again),
-	    cmocka_unit_test(test_another_server_than_wanted),
-	    cmocka_unit_test(test_proxy_holds_and_drops),
-	    cmocka_unit_test(test_proxy_delays),
-	    cmocka_unit_test(test_proxy_closes),
-	};
-	return cmocka_run_group_tests_name("helpers", tests, start, stop);
-}
+SERVER_TESTS(1)

@@ -9,8 +9,6 @@
 
 enum { NODES = 5, HUNG = 2, ALLOWED_KIB = 2048 };
 
-static struct servers servers;
-
 static int pairs(void)
 {
 	return wait_is_slow() ? 500 : 10000;
@@ -32,23 +30,21 @@ static long resident_kib(void)
 
 static void run_pairs(redlock_client *client, const char *name, int count)
 {
-	redlock_lock *lock = fixture_lock(client, name, WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_lock *lock = fixture_lock(client, name, WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	for (int i = 0; i < count; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		expect_ok(lock, redlock_release(lock));
 	}
-	redlock_lock_free(lock);
 }
 
 /* Requests that owe no release pile up by themselves. */
 static void run_extends(redlock_client *client, const char *name, int count)
 {
-	redlock_lock *lock = fixture_lock(client, name, WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_lock *lock = fixture_lock(client, name, WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(lock, redlock_acquire(lock));
 	for (int i = 0; i < count; i++)
 		expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
 }
 
 typedef void load(redlock_client *client, const char *name, int count);
@@ -63,7 +59,7 @@ static struct redlock_node_status hung_status(redlock_client *client)
 static void run_beside_hung_node(const char *const *urls, const char *name, uint32_t node_timeout_ms,
                                  load *run)
 {
-	redlock_client *client = fixture_open(urls, NODES, node_timeout_ms);
+	own_client *client = fixture_open(urls, NODES, node_timeout_ms);
 	run(client, name, 100);
 	server_pause(&servers.server[HUNG]);
 	long before_kib = resident_kib();
@@ -85,54 +81,21 @@ static void run_beside_hung_node(const char *const *urls, const char *name, uint
 	assert_int_equal(servers_with_key(&servers, HUNG, name), 0);
 	run_pairs(client, name, 100);
 	assert_soon(redlock_drain(client, 20) == 0 && hung_status(client).connected);
-	redlock_close(client);
 }
 
-static void test_with_a_patient_client(void **state)
+TEST(with_a_patient_client)
 {
-	(void)state;
 	run_beside_hung_node(servers.urls, "patient", FIXTURE_NODE_TIMEOUT_MS, run_pairs);
 }
 
-static void test_with_a_hasty_client(void **state)
+TEST(with_a_hasty_client)
 {
-	(void)state;
 	run_beside_hung_node(servers.tcp_urls, "hasty", 1000, run_pairs);
 }
 
-static void test_with_a_long_holder(void **state)
+TEST(with_a_long_holder)
 {
-	(void)state;
 	run_beside_hung_node(servers.urls, "holder", FIXTURE_NODE_TIMEOUT_MS, run_extends);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, NODES, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_with_a_patient_client, heal),
-	    cmocka_unit_test_teardown(test_with_a_hasty_client, heal),
-	    cmocka_unit_test_teardown(test_with_a_long_holder, heal),
-	};
-	return cmocka_run_group_tests_name("hung_memory", tests, start, stop);
-}
+SERVER_TESTS(NODES)

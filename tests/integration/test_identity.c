@@ -6,25 +6,19 @@
 #include "fixture.h"
 #include "proxy.h"
 
-static struct servers servers;
-
 static void expect_duplicate_at_open(const char *first, const char *second)
 {
 	const char *urls[] = {first, servers.urls[2], second};
 	char text[256] = "";
-	struct redlock_options options;
-	redlock_options_init(&options);
-	options.urls = urls;
-	options.url_count = 3;
+	struct redlock_options options = fixture_client(urls, 3);
 	options.error_text = text;
 	options.error_text_size = sizeof text;
 	fixture_expect_open(&options, REDLOCK_E_DUPLICATE);
 	assert_true(text[0] != '\0');
 }
 
-static void test_same_url_twice(void **state)
+TEST(same_url_twice)
 {
-	(void)state;
 	char slash[128];
 	char zero[128];
 	char password[128];
@@ -44,8 +38,8 @@ static void test_same_url_twice(void **state)
 static void expect_duplicate_when_seen(const char *first, const char *second)
 {
 	const char *urls[] = {first, second, servers.urls[2]};
-	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "twice", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "twice", WAIT_LONG_TTL_MS, 0);
 	int result = redlock_acquire(lock);
 	for (int i = 0; i < 100 && result != REDLOCK_E_DUPLICATE; i++) {
 		if (result == 0)
@@ -62,20 +56,16 @@ static void expect_duplicate_when_seen(const char *first, const char *second)
 	struct raw_reply reply;
 	for (unsigned i = 0; i < 3; i++)
 		assert_null(strstr(server_ask(&servers.server[i], &reply, "INFO", "keyspace", NULL), "keys="));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_same_server_by_two_addresses(void **state)
+TEST(same_server_by_two_addresses)
 {
-	(void)state;
 	expect_duplicate_when_seen(servers.urls[0], servers.tcp_urls[0]);
 	expect_duplicate_when_seen(servers.tcp_urls[0], servers.urls[0]);
 }
 
-static void test_two_databases_of_one_server(void **state)
+TEST(two_databases_of_one_server)
 {
-	(void)state;
 	char other[64];
 	snprintf(other, sizeof other, "%s/1", servers.tcp_urls[0]);
 	expect_duplicate_at_open(servers.tcp_urls[0], other);
@@ -84,11 +74,10 @@ static void test_two_databases_of_one_server(void **state)
 }
 
 /* A server that is restarted has a new identity, and that alone is no reason to refuse it. */
-static void test_restarted_server_is_no_duplicate(void **state)
+TEST(restarted_server_is_no_duplicate)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "restart", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_client *client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "restart", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	for (unsigned i = 0; i < 3; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		server_restart(&servers.server[i]);
@@ -96,8 +85,6 @@ static void test_restarted_server_is_no_duplicate(void **state)
 		expect_ok(lock, redlock_acquire(lock));
 		expect_ok(lock, redlock_release(lock));
 	}
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* ---- users who may do less ---- */
@@ -126,9 +113,8 @@ static void expect_full_service(redlock_client *client)
 }
 
 /* The identity is unknown then, and the node votes all the same. */
-static void test_info_forbidden(void **state)
+TEST(info_forbidden)
 {
-	(void)state;
 	struct redlock_node_status status;
 	redlock_client *client = open_as("-info");
 	redlock_lock *lock = fixture_lock(client, "limited", WAIT_LONG_TTL_MS, 0);
@@ -143,10 +129,9 @@ static void test_info_forbidden(void **state)
 
 /* And one server with three names has one vote, as soon as an answer proves it: under two of them it refused
  * the token, and has it all the same. */
-static void test_info_forbidden_under_three_names(void **state)
+TEST(info_forbidden_under_three_names)
 {
-	(void)state;
-	struct proxy proxy;
+	own_proxy proxy;
 	char unix_url[160], tcp_url[96], proxy_url[96];
 	proxy_start(&proxy, servers.server[0].socket);
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "reset", "on", ">pw", "~*", "&*",
@@ -155,7 +140,7 @@ static void test_info_forbidden_under_three_names(void **state)
 	snprintf(tcp_url, sizeof tcp_url, "redis://limited:pw@127.0.0.1:%d", servers.server[0].port);
 	snprintf(proxy_url, sizeof proxy_url, "redis://limited:pw@127.0.0.1:%d", proxy.port);
 	const char *urls[] = {unix_url, tcp_url, proxy_url, servers.urls[1], servers.urls[2]};
-	redlock_client *client = fixture_open(urls, 5, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(urls, 5, FIXTURE_NODE_TIMEOUT_MS);
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	redlock_lock *lock = fixture_lock_with(client, "thrice", &options);
 	expect_ok(lock, redlock_acquire(lock));
@@ -179,22 +164,19 @@ static void test_info_forbidden_under_three_names(void **state)
 	server_resume(&servers.server[2]);
 	redlock_lock_free(lock);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	redlock_close(client);
-	proxy_stop(&proxy);
 }
 
 /* A refusal alone proves nothing: the key of somebody else may go, and ours comes with the next token. */
-static void test_refusal_is_no_proof(void **state)
+TEST(refusal_is_no_proof)
 {
-	(void)state;
 	struct redlock_vote vote;
 	char url[160];
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "reset", "on", ">pw", "~*", "&*",
 	            "+@all", "-info", NULL);
 	snprintf(url, sizeof url, "unix://limited:pw@%s", servers.server[0].socket);
 	const char *urls[] = {url, servers.urls[1], servers.urls[2]};
-	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "once", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "once", WAIT_LONG_TTL_MS, 0);
 	for (unsigned i = 0; i < 3; i++) {
 		server_must(&servers.server[i], "OK", "SET", "once", "x", NULL);
 		expect_ok(lock, redlock_acquire(lock));
@@ -207,20 +189,16 @@ static void test_refusal_is_no_proof(void **state)
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_extend(lock, 0));
 	assert_driven(client, fixture_votes_of_kind(lock, 3, REDLOCK_KIND_YES) == 3);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_client_forbidden(void **state)
+TEST(client_forbidden)
 {
-	(void)state;
 	expect_full_service(open_as("-client"));
 }
 
 /* Neither scripts nor what replaces them: the reason says what to permit. */
-static void test_scripts_and_watch_forbidden(void **state)
+TEST(scripts_and_watch_forbidden)
 {
-	(void)state;
 	redlock_client *client = open_as("-@scripting");
 	/* WATCH, and what newer servers have instead: DELEX, DELIFEQ. */
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "-@fast", "+multi", NULL);
@@ -246,63 +224,20 @@ static void test_scripts_and_watch_forbidden(void **state)
 	expect_full_service(client);
 }
 
-static void test_set_forbidden(void **state)
+TEST(set_forbidden)
 {
-	(void)state;
-	redlock_client *client = open_as("-set");
-	redlock_lock *lock = fixture_lock(client, "setless", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_as("-set");
+	own_lock *lock = fixture_lock(client, "setless", WAIT_LONG_TTL_MS, 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_key_forbidden(void **state)
+TEST(key_forbidden)
 {
-	(void)state;
-	redlock_client *client = open_as("resetkeys");
-	redlock_lock *lock = fixture_lock(client, "keyless", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_as("resetkeys");
+	own_lock *lock = fixture_lock(client, "keyless", WAIT_LONG_TTL_MS, 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, 3, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_same_url_twice, heal),
-	    cmocka_unit_test_teardown(test_same_server_by_two_addresses, heal),
-	    cmocka_unit_test_teardown(test_two_databases_of_one_server, heal),
-	    cmocka_unit_test_teardown(test_restarted_server_is_no_duplicate, heal),
-	    cmocka_unit_test_teardown(test_info_forbidden, heal),
-	    cmocka_unit_test_teardown(test_info_forbidden_under_three_names, heal),
-	    cmocka_unit_test_teardown(test_refusal_is_no_proof, heal),
-	    cmocka_unit_test_teardown(test_client_forbidden, heal),
-	    cmocka_unit_test_teardown(test_scripts_and_watch_forbidden, heal),
-	    cmocka_unit_test_teardown(test_set_forbidden, heal),
-	    cmocka_unit_test_teardown(test_key_forbidden, heal),
-	};
-	return cmocka_run_group_tests_name("identity", tests, start, stop);
-}
+SERVER_TESTS(3)

@@ -12,7 +12,6 @@
 #define UNLOCK_SCRIPT                                                                                        \
 	"if redis.call(\"get\",KEYS[1]) == ARGV[1] then return redis.call(\"del\",KEYS[1]) else return 0 end"
 
-static struct servers servers;
 static redlock_client *client; /* of all three nodes */
 static redlock_client *single; /* of the first alone */
 
@@ -23,11 +22,10 @@ static redlock_lock *new_lock(redlock_client *of, const char *name)
 
 /* ---- redis-cli ---- */
 
-static void test_others_are_refused_while_we_hold(void **state)
+TEST(others_are_refused_while_we_hold)
 {
-	(void)state;
 	struct raw_reply reply;
-	redlock_lock *lock = new_lock(client, "ours");
+	own_lock *lock = new_lock(client, "ours");
 	expect_ok(lock, redlock_acquire(lock));
 	assert_driven(client, servers_with_key(&servers, 3, "ours") == 3);
 	for (unsigned i = 0; i < 3; i++) {
@@ -48,15 +46,13 @@ static void test_others_are_refused_while_we_hold(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		server_must(&servers.server[i], "1", "EVAL", UNLOCK_SCRIPT, "1", "ours", "theirs", NULL);
 	expect_ok(lock, redlock_acquire(lock));
-	redlock_lock_free(lock);
 }
 
 /* An operator with redis-cli and the classic script, who has our token, gives our lock back. */
-static void test_redis_cli_releases_with_our_token(void **state)
+TEST(redis_cli_releases_with_our_token)
 {
-	(void)state;
 	char output[256];
-	redlock_lock *lock = new_lock(client, "cli");
+	own_lock *lock = new_lock(client, "cli");
 	expect_ok(lock, redlock_acquire(lock));
 	assert_driven(client, servers_with_key(&servers, 3, "cli") == 3);
 	struct fixture_token token = fixture_token(lock);
@@ -68,7 +64,6 @@ static void test_redis_cli_releases_with_our_token(void **state)
 	}
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
 	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
-	redlock_lock_free(lock);
 }
 
 /* ---- what others write ---- */
@@ -153,37 +148,33 @@ static void respect(const struct holder *holder)
 		server_must(&servers.server[i], "1", "DEL", "theirs", NULL);
 }
 
-static void test_other_holders_are_respected(void **state)
+TEST(other_holders_are_respected)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++)
 		respect(&holders[i]);
 }
 
 /* One foreign value that is far longer than any token. */
-static void test_long_foreign_value(void **state)
+TEST(long_foreign_value)
 {
-	(void)state;
 	static char value[100001];
 	struct redlock_finding finding;
 	memset(value, 'v', sizeof value - 1);
 	for (unsigned i = 0; i < 3; i++)
 		server_must(&servers.server[i], "OK", "SET", "long", value, NULL);
-	redlock_lock *lock = new_lock(client, "long");
+	own_lock *lock = new_lock(client, "long");
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
 	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
 	expect_ok(lock, redlock_lock_finding(lock, 0, &finding));
 	assert_int_equal(finding.value_len, 100000);
 	assert_int_equal(finding.value_kept, sizeof finding.value);
 	assert_memory_equal(finding.value, value, finding.value_kept);
-	redlock_lock_free(lock);
 }
 
 /* A value like ours, but not ours: one more or one less byte makes it another's. */
-static void test_values_are_compared_whole(void **state)
+TEST(values_are_compared_whole)
 {
-	(void)state;
-	redlock_lock *lock = new_lock(single, "whole");
+	own_lock *lock = new_lock(single, "whole");
 	for (int variant = 0; variant < 4; variant++) {
 		expect_ok(lock, redlock_acquire(lock));
 		struct fixture_token token = fixture_token(lock);
@@ -200,7 +191,6 @@ static void test_values_are_compared_whole(void **state)
 		assert_true(server_has_value(&servers.server[0], "whole", value));
 		server_must(&servers.server[0], "1", "DEL", "whole", NULL);
 	}
-	redlock_lock_free(lock);
 }
 
 /* ---- python3-redis ---- */
@@ -270,16 +260,15 @@ static bool python_is_there(void)
 	return child_run(argv, output, sizeof output) == 0;
 }
 
-static void test_python_redis_lock(void **state)
+TEST(python_redis_lock)
 {
-	(void)state;
 	struct python first;
 	struct python second;
 	if (!python_is_there()) {
 		print_message("python3-redis is not installed\n");
 		skip();
 	}
-	redlock_lock *lock = new_lock(single, "python");
+	own_lock *lock = new_lock(single, "python");
 	python_start(&first);
 	python_says(&first, "held");
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
@@ -299,43 +288,18 @@ static void test_python_redis_lock(void **state)
 	python_go_on(&second);
 	python_says(&second, "released");
 	python_end(&second);
-	redlock_lock_free(lock);
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
-	servers_start(&servers, 3, NULL);
 	client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
 	single = fixture_open(servers.tcp_urls, 1, FIXTURE_NODE_TIMEOUT_MS);
-	return 0;
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
 	redlock_close(single);
 	redlock_close(client);
-	servers_stop(&servers);
-	return 0;
 }
 
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_others_are_refused_while_we_hold, heal),
-	    cmocka_unit_test_teardown(test_redis_cli_releases_with_our_token, heal),
-	    cmocka_unit_test_teardown(test_other_holders_are_respected, heal),
-	    cmocka_unit_test_teardown(test_long_foreign_value, heal),
-	    cmocka_unit_test_teardown(test_values_are_compared_whole, heal),
-	    cmocka_unit_test_teardown(test_python_redis_lock, heal),
-	};
-	return cmocka_run_group_tests_name("interop", tests, start, stop);
-}
+SERVER_TESTS(3, .start = start, .stop = stop)

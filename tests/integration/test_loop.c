@@ -7,7 +7,6 @@
 
 enum { NODES = 5, LOCKS = 64 };
 
-static struct servers servers;
 static redlock_client *client;
 static redlock_lock *locks[LOCKS];
 
@@ -82,9 +81,8 @@ static int begin_extend(redlock_lock *lock)
 	return redlock_start_extend(lock, 2 * WAIT_LONG_TTL_MS);
 }
 
-static void test_many_locks_in_one_loop(void **state)
+TEST(many_locks_in_one_loop)
 {
-	(void)state;
 	make_locks();
 	start_all(redlock_start_acquire);
 	expect_result(NULL, REDLOCK_E_STATE, redlock_start_acquire(locks[0]));
@@ -106,9 +104,8 @@ static void test_many_locks_in_one_loop(void **state)
 	free_locks();
 }
 
-static void test_busy_in_a_loop(void **state)
+TEST(busy_in_a_loop)
 {
-	(void)state;
 	make_locks();
 	for (int i = 0; i < LOCKS; i++) {
 		char name[32];
@@ -125,14 +122,13 @@ static void test_busy_in_a_loop(void **state)
 
 /* Timers are in the descriptor: a loop that only polls it sees the retry, the grant, the danger and the loss.
  */
-static void test_timers_in_the_descriptor(void **state)
+TEST(timers_in_the_descriptor)
 {
-	(void)state;
 	struct redlock_lock_options options = fixture_options(4000);
-	redlock_client *quick = fixture_open(servers.urls, NODES, 1000);
+	own_client *quick = fixture_open(servers.urls, NODES, 1000);
 	options.wait_ms = WAIT_SOON_MS;
 	options.danger_ms = 2000;
-	redlock_lock *lock = fixture_lock_with(quick, "timers", &options);
+	own_lock *lock = fixture_lock_with(quick, "timers", &options);
 	for (unsigned node = 0; node < NODES; node++)
 		server_must(&servers.server[node], "OK", "SET", "timers", "x", "PX", "1000", NULL);
 	expect_ok(lock, redlock_start_acquire(lock));
@@ -144,13 +140,10 @@ static void test_timers_in_the_descriptor(void **state)
 			expect_ok(lock, event.result);
 	}
 	assert_int_equal(redlock_remaining_ms(lock), 0);
-	redlock_lock_free(lock);
-	redlock_close(quick);
 }
 
-static void test_cancel_of_started_acquires(void **state)
+TEST(cancel_of_started_acquires)
 {
-	(void)state;
 	make_locks();
 	for (unsigned node = 0; node < NODES; node++)
 		server_pause(&servers.server[node]);
@@ -171,9 +164,8 @@ static void test_cancel_of_started_acquires(void **state)
 	assert_int_equal(keys_everywhere(), 0);
 }
 
-static void test_cancel_before_anything_was_sent(void **state)
+TEST(cancel_before_anything_was_sent)
 {
-	(void)state;
 	make_locks();
 	start_all(redlock_start_acquire);
 	for (int i = 0; i < LOCKS; i++)
@@ -185,9 +177,8 @@ static void test_cancel_before_anything_was_sent(void **state)
 }
 
 /* Whatever a handle is doing when it is freed: no event comes, and no key stays. */
-static void test_free_with_operations_in_flight(void **state)
+TEST(free_with_operations_in_flight)
 {
-	(void)state;
 	struct redlock_event event;
 	int (*const second[])(redlock_lock *) = {begin_extend, redlock_start_query, redlock_start_release};
 	for (int round = 0; round < 4; round++) {
@@ -207,9 +198,8 @@ static void test_free_with_operations_in_flight(void **state)
 
 /* What is held when the client is closed is released, without waiting: sent, that is. (That many releases,
  * larger than what a server reads at once, arrive too is promised by redlock_drain() alone.) */
-static void test_close_before_free(void **state)
+TEST(close_before_free)
 {
-	(void)state;
 	enum { HELD = 4 };
 	redlock_client *closed = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	redlock_lock *held[HELD];
@@ -236,11 +226,10 @@ static void test_close_before_free(void **state)
 }
 
 /* Drain counts what is owed, waits no longer than it may, and ends when all is settled. */
-static void test_drain(void **state)
+TEST(drain)
 {
-	(void)state;
-	redlock_client *quick = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(quick, "drain", WAIT_LONG_TTL_MS, 0);
+	own_client *quick = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(quick, "drain", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
 	assert_int_equal(redlock_drain(quick, WAIT_SOON_MS), 0);
@@ -254,23 +243,17 @@ static void test_drain(void **state)
 	server_resume(&servers.server[0]);
 	assert_int_equal(redlock_drain(quick, WAIT_SOON_MS), 0);
 	assert_false(server_has(&servers.server[0], "drain"));
-	redlock_lock_free(lock);
-	redlock_close(quick);
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
-	servers_start(&servers, NODES, NULL);
 	client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	return 0;
 }
 
 /* A drain that is over leaves no time behind at which the loop would have to run again and again. */
-static void test_quiet_after_a_drain(void **state)
+TEST(quiet_after_a_drain)
 {
-	(void)state;
-	redlock_client *own = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *own = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	redlock_lock *lock = fixture_lock(own, "quiet", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
@@ -279,48 +262,20 @@ static void test_quiet_after_a_drain(void **state)
 	for (int i = 0; i < 3; i++)
 		expect_ok(NULL, redlock_process(own));
 	assert_true(redlock_timeout_ns(own) == REDLOCK_NEVER_NS);
-	redlock_close(own);
 }
 
 /* A handle that was never acquired has no token: an empty value is not its own. */
-static void test_an_empty_value_is_nobodys(void **state)
+TEST(an_empty_value_is_nobodys)
 {
-	(void)state;
-	redlock_lock *lock = fixture_lock(client, "empty", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "empty", WAIT_LONG_TTL_MS, 0);
 	for (unsigned node = 0; node < NODES; node++)
 		server_must(&servers.server[node], "OK", "SET", "empty", "", NULL);
 	assert_int_equal(redlock_query(lock), REDLOCK_E_GONE);
-	redlock_lock_free(lock);
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
 	redlock_close(client);
-	servers_stop(&servers);
-	return 0;
 }
 
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_many_locks_in_one_loop, heal),
-	    cmocka_unit_test_teardown(test_busy_in_a_loop, heal),
-	    cmocka_unit_test_teardown(test_timers_in_the_descriptor, heal),
-	    cmocka_unit_test_teardown(test_cancel_of_started_acquires, heal),
-	    cmocka_unit_test_teardown(test_cancel_before_anything_was_sent, heal),
-	    cmocka_unit_test_teardown(test_free_with_operations_in_flight, heal),
-	    cmocka_unit_test_teardown(test_close_before_free, heal),
-	    cmocka_unit_test_teardown(test_drain, heal),
-	    cmocka_unit_test_teardown(test_quiet_after_a_drain, heal),
-	    cmocka_unit_test_teardown(test_an_empty_value_is_nobodys, heal),
-	};
-	return cmocka_run_group_tests_name("loop", tests, start, stop);
-}
+SERVER_TESTS(NODES, .start = start, .stop = stop)

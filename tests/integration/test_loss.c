@@ -10,7 +10,6 @@
 
 enum { NODES = 5 };
 
-static struct servers servers;
 static redlock_client *client;
 
 static redlock_lock *held(const char *name, uint64_t ttl_ms)
@@ -34,10 +33,7 @@ static int paused_holder(void)
 	struct redlock_lock_options options = fixture_options(1500);
 	redlock_client *own;
 	redlock_lock *lock;
-	struct redlock_options client_options;
-	redlock_options_init(&client_options);
-	client_options.urls = servers.urls;
-	client_options.url_count = NODES;
+	struct redlock_options client_options = fixture_client(servers.urls, NODES);
 	client_options.node_timeout_ms = 1000;
 	options.wait_ms = WAIT_SOON_MS;
 	if (redlock_open(&client_options, &own) != 0 || redlock_lock_new(own, "paused", 6, &options, &lock) != 0)
@@ -58,9 +54,8 @@ static int paused_holder(void)
 	return 0;
 }
 
-static void test_holder_that_was_paused(void **state)
+TEST(holder_that_was_paused)
 {
-	(void)state;
 	int status;
 	pid_t pid = child_fork();
 	if (pid == 0)
@@ -69,19 +64,17 @@ static void test_holder_that_was_paused(void **state)
 	assert_true(WIFSTOPPED(status));
 	assert_soon(servers_with_key(&servers, NODES, "paused") == 0);
 	/* Somebody else comes in meanwhile, and is not harmed by the one who wakes up. */
-	redlock_lock *next = held("paused", WAIT_LONG_TTL_MS);
+	own_lock *next = held("paused", WAIT_LONG_TTL_MS);
 	kill(pid, SIGCONT);
 	assert_int_equal(child_join(pid), 0);
 	assert_int_equal(servers_with_value(&servers, NODES, "paused", fixture_token(next).text), NODES);
 	expect_ok(next, redlock_release(next));
-	redlock_lock_free(next);
 }
 
-static void test_expiry(void **state)
+TEST(expiry)
 {
-	(void)state;
-	redlock_client *quick = fixture_open(servers.urls, NODES, 500);
-	redlock_lock *lock = fixture_lock(quick, "expired", 1000, WAIT_SOON_MS);
+	own_client *quick = fixture_open(servers.urls, NODES, 500);
+	own_lock *lock = fixture_lock(quick, "expired", 1000, WAIT_SOON_MS);
 	expect_ok(lock, redlock_acquire(lock));
 	struct fixture_token token = fixture_token(lock);
 	assert_soon(redlock_deadline_ns(lock) == 0);
@@ -95,14 +88,11 @@ static void test_expiry(void **state)
 	expect_ok(lock, redlock_release(lock));
 	assert_driven(quick, servers_with_key(&servers, NODES, "expired") == 0);
 	expect_ok(lock, redlock_acquire(lock)); /* after the release it is a new claim */
-	redlock_lock_free(lock);
-	redlock_close(quick);
 }
 
-static void test_deleted_on_a_quorum(void **state)
+TEST(deleted_on_a_quorum)
 {
-	(void)state;
-	redlock_lock *lock = held("deleted", WAIT_LONG_TTL_MS);
+	own_lock *lock = held("deleted", WAIT_LONG_TTL_MS);
 	delete_on(3, "deleted");
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
 	assert_int_equal(redlock_remaining_ms(lock), 0);
@@ -111,25 +101,21 @@ static void test_deleted_on_a_quorum(void **state)
 		assert_false(server_has(&servers.server[i], "deleted")); /* an extend re-creates nothing */
 	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
 	assert_driven(client, servers_with_key(&servers, NODES, "deleted") == 0);
-	redlock_lock_free(lock);
 }
 
-static void test_deleted_on_a_minority(void **state)
+TEST(deleted_on_a_minority)
 {
-	(void)state;
-	redlock_lock *lock = held("dented", WAIT_LONG_TTL_MS);
+	own_lock *lock = held("dented", WAIT_LONG_TTL_MS);
 	delete_on(2, "dented");
 	expect_ok(lock, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
 	assert_true(redlock_remaining_ms(lock) > WAIT_LONG_TTL_MS);
 	assert_int_equal(servers_with_key(&servers, NODES, "dented"), 3);
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
 }
 
-static void test_stolen(void **state)
+TEST(stolen)
 {
-	(void)state;
-	redlock_lock *lock = held("stolen", WAIT_LONG_TTL_MS);
+	own_lock *lock = held("stolen", WAIT_LONG_TTL_MS);
 	for (unsigned i = 0; i < 3; i++)
 		server_must(&servers.server[i], "OK", "SET", "stolen", "thief", "PX", "250000", NULL);
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
@@ -138,27 +124,23 @@ static void test_stolen(void **state)
 	assert_int_equal(servers_with_value(&servers, NODES, "stolen", "thief"), 3);
 	for (unsigned i = 0; i < 3; i++)
 		assert_in_range(server_pttl(&servers.server[i], "stolen"), 1, 250000);
-	redlock_lock_free(lock);
 }
 
 /* A key that became another type is somebody else's, as one that was overwritten. */
-static void test_replaced_by_a_hash(void **state)
+TEST(replaced_by_a_hash)
 {
-	(void)state;
-	redlock_lock *lock = held("hashed", WAIT_LONG_TTL_MS);
+	own_lock *lock = held("hashed", WAIT_LONG_TTL_MS);
 	delete_on(3, "hashed");
 	for (unsigned i = 0; i < 3; i++)
 		server_must(&servers.server[i], "1", "HSET", "hashed", "uuid:1", "1", NULL);
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
 	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
 	assert_driven(client, servers_with_key(&servers, NODES, "hashed") == 3);
-	redlock_lock_free(lock);
 }
 
-static void test_extend_never_shortens(void **state)
+TEST(extend_never_shortens)
 {
-	(void)state;
-	redlock_lock *lock = held("long", WAIT_LONG_TTL_MS);
+	own_lock *lock = held("long", WAIT_LONG_TTL_MS);
 	uint64_t deadline_ns = redlock_deadline_ns(lock);
 	expect_ok(lock, redlock_extend(lock, 60000));
 	assert_int_equal(redlock_deadline_ns(lock), deadline_ns);
@@ -170,14 +152,12 @@ static void test_extend_never_shortens(void **state)
 	expect_ok(lock, redlock_extend(lock, 0));
 	assert_int_equal(server_pttl(&servers.server[0], "long"), -1);
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
 }
 
-static void test_extend_without_a_quorum_keeps_the_validity(void **state)
+TEST(extend_without_a_quorum_keeps_the_validity)
 {
-	(void)state;
-	redlock_client *quick = fixture_open(servers.urls, NODES, 500);
-	redlock_lock *lock = fixture_lock(quick, "unsure", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_client *quick = fixture_open(servers.urls, NODES, 500);
+	own_lock *lock = fixture_lock(quick, "unsure", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(lock, redlock_acquire(lock));
 	uint64_t deadline_ns = redlock_deadline_ns(lock);
 	for (unsigned i = 0; i < 3; i++)
@@ -189,16 +169,13 @@ static void test_extend_without_a_quorum_keeps_the_validity(void **state)
 	assert_soon(redlock_extend(lock, 2 * WAIT_LONG_TTL_MS) == 0);
 	assert_true(redlock_deadline_ns(lock) > deadline_ns);
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(quick);
 }
 
-static void test_cap_on_the_number_of_extends(void **state)
+TEST(cap_on_the_number_of_extends)
 {
-	(void)state;
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.max_extends = 2;
-	redlock_lock *lock = fixture_lock_with(client, "capped", &options);
+	own_lock *lock = fixture_lock_with(client, "capped", &options);
 	for (int claim = 0; claim < 2; claim++) { /* the count begins again with each acquire */
 		expect_ok(lock, redlock_acquire(lock));
 		expect_ok(lock, redlock_extend(lock, 0));
@@ -209,15 +186,13 @@ static void test_cap_on_the_number_of_extends(void **state)
 		expect_ok(lock, redlock_release(lock));
 		assert_driven(client, servers_with_key(&servers, NODES, "capped") == 0);
 	}
-	redlock_lock_free(lock);
 }
 
-static void test_cap_on_the_time_held(void **state)
+TEST(cap_on_the_time_held)
 {
-	(void)state;
 	struct redlock_lock_options options = fixture_options(60000);
 	options.max_hold_ms = 150000;
-	redlock_lock *lock = fixture_lock_with(client, "briefly", &options);
+	own_lock *lock = fixture_lock_with(client, "briefly", &options);
 	uint64_t before_ns = wait_now_ns();
 	expect_ok(lock, redlock_acquire(lock));
 	uint64_t cap_ns = wait_now_ns() + 150000 * 1000000ull;
@@ -229,45 +204,16 @@ static void test_cap_on_the_time_held(void **state)
 	for (unsigned i = 0; i < NODES; i++)
 		assert_in_range(server_pttl(&servers.server[i], "briefly"), 1, 150000);
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
-	servers_start(&servers, NODES, NULL);
 	client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	return 0;
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
 	redlock_close(client);
-	servers_stop(&servers);
-	return 0;
 }
 
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_holder_that_was_paused, heal),
-	    cmocka_unit_test_teardown(test_expiry, heal),
-	    cmocka_unit_test_teardown(test_deleted_on_a_quorum, heal),
-	    cmocka_unit_test_teardown(test_deleted_on_a_minority, heal),
-	    cmocka_unit_test_teardown(test_stolen, heal),
-	    cmocka_unit_test_teardown(test_replaced_by_a_hash, heal),
-	    cmocka_unit_test_teardown(test_extend_never_shortens, heal),
-	    cmocka_unit_test_teardown(test_extend_without_a_quorum_keeps_the_validity, heal),
-	    cmocka_unit_test_teardown(test_cap_on_the_number_of_extends, heal),
-	    cmocka_unit_test_teardown(test_cap_on_the_time_held, heal),
-	};
-	return cmocka_run_group_tests_name("loss", tests, start, stop);
-}
+SERVER_TESTS(NODES, .start = start, .stop = stop)

@@ -6,19 +6,11 @@
 
 #include "fixture.h"
 
-static struct servers servers;
-
 static redlock_client *open_with(const char *prefix)
 {
-	struct redlock_options options;
-	redlock_client *client = NULL;
-	redlock_options_init(&options);
-	options.urls = servers.urls;
-	options.url_count = 3;
-	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	struct redlock_options options = fixture_client(servers.urls, 3);
 	options.prefix = prefix;
-	expect_ok(NULL, redlock_open(&options, &client));
-	return client;
+	return fixture_open_with(&options);
 }
 
 static bool has_bytes(const struct server *server, const void *name, size_t length)
@@ -42,7 +34,7 @@ static void lock_bytes(redlock_client *client, const void *name, size_t name_len
                        size_t key_len)
 {
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-	redlock_lock *lock = NULL;
+	own_lock *lock = NULL;
 	expect_ok(NULL, redlock_lock_new(client, name, name_len, &options, &lock));
 	expect_ok(lock, redlock_acquire(lock));
 	assert_driven(client, count_bytes(key, key_len) == 3);
@@ -50,12 +42,10 @@ static void lock_bytes(redlock_client *client, const void *name, size_t name_len
 	expect_ok(lock, redlock_query(lock));
 	expect_ok(lock, redlock_release(lock));
 	assert_driven(client, count_bytes(key, key_len) == 0);
-	redlock_lock_free(lock);
 }
 
-static void test_any_bytes(void **state)
+TEST(any_bytes)
 {
-	(void)state;
 	static const struct {
 		const char *bytes;
 		size_t length;
@@ -71,19 +61,17 @@ static void test_any_bytes(void **state)
 	    {"\xff\xfe\x80 not utf-8", 13},
 	    {"%s%n%d", 6},
 	};
-	redlock_client *client = open_with(NULL);
+	own_client *client = open_with(NULL);
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		lock_bytes(client, names[i].bytes, names[i].length, names[i].bytes, names[i].length);
 	char all[256];
 	for (int i = 0; i < 256; i++)
 		all[i] = (char)i;
 	lock_bytes(client, all, sizeof all, all, sizeof all);
-	redlock_close(client);
 }
 
-static void test_length_limits(void **state)
+TEST(length_limits)
 {
-	(void)state;
 	char *name = malloc(REDLOCK_MAX_NAME + 1);
 	redlock_lock *lock = NULL;
 	redlock_client *client = open_with(NULL);
@@ -98,9 +86,8 @@ static void test_length_limits(void **state)
 	free(name);
 }
 
-static void test_prefix_counts(void **state)
+TEST(prefix_counts)
 {
-	(void)state;
 	char *key = malloc(REDLOCK_MAX_NAME + 1);
 	redlock_lock *lock = NULL;
 	redlock_client *client = open_with("app:");
@@ -117,15 +104,11 @@ static void test_prefix_counts(void **state)
 
 static int make_lock(const struct redlock_lock_options *options, uint32_t node_timeout_ms, uint32_t drift_ms)
 {
-	struct redlock_options client_options;
-	redlock_client *client = NULL;
 	redlock_lock *lock = NULL;
-	redlock_options_init(&client_options);
-	client_options.urls = servers.urls;
-	client_options.url_count = 3;
+	struct redlock_options client_options = fixture_client(servers.urls, 3);
 	client_options.node_timeout_ms = node_timeout_ms;
 	client_options.drift_ms = drift_ms;
-	expect_ok(NULL, redlock_open(&client_options, &client));
+	redlock_client *client = fixture_open_with(&client_options);
 	int result = redlock_lock_new(client, "x", 1, options, &lock);
 	redlock_lock_free(lock);
 	redlock_close(client);
@@ -138,9 +121,8 @@ static int make_ttl(uint64_t ttl_ms, uint32_t node_timeout_ms, uint32_t drift_ms
 	return make_lock(&options, node_timeout_ms, drift_ms);
 }
 
-static void test_ttl_limits(void **state)
+TEST(ttl_limits)
 {
-	(void)state;
 	expect_ok(NULL, make_ttl(REDLOCK_MIN_TTL_MS, 0, 2));
 	expect_ok(NULL, make_ttl(REDLOCK_MAX_TTL_MS, 0, 2));
 	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(REDLOCK_MIN_TTL_MS - 1, 0, 2));
@@ -153,11 +135,10 @@ static void test_ttl_limits(void **state)
 	expect_ok(NULL, make_ttl(600, 0, 100));
 }
 
-static void test_longest_ttl_on_the_nodes(void **state)
+TEST(longest_ttl_on_the_nodes)
 {
-	(void)state;
-	redlock_client *client = open_with(NULL);
-	redlock_lock *lock = fixture_lock(client, "month", REDLOCK_MAX_TTL_MS, 0);
+	own_client *client = open_with(NULL);
+	own_lock *lock = fixture_lock(client, "month", REDLOCK_MAX_TTL_MS, 0);
 	const long long day_ms = 86400000;
 	expect_ok(lock, redlock_acquire(lock));
 	assert_in_range(server_pttl(&servers.server[0], "month"), 29 * day_ms, 30 * day_ms);
@@ -165,16 +146,13 @@ static void test_longest_ttl_on_the_nodes(void **state)
 	expect_result(lock, REDLOCK_E_INVAL, redlock_extend(lock, REDLOCK_MAX_TTL_MS + 1));
 	expect_result(lock, REDLOCK_E_INVAL, redlock_extend(lock, REDLOCK_MIN_TTL_MS - 1));
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* Whether 10 ms are enough depends on the machine; that nothing stays does not. */
-static void test_shortest_ttl_on_the_nodes(void **state)
+TEST(shortest_ttl_on_the_nodes)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, 3, 0);
-	redlock_lock *lock = fixture_lock(client, "short", REDLOCK_MIN_TTL_MS, 0);
+	own_client *client = fixture_open(servers.urls, 3, 0);
+	own_lock *lock = fixture_lock(client, "short", REDLOCK_MIN_TTL_MS, 0);
 	for (int i = 0; i < 20; i++) {
 		int result = redlock_acquire(lock);
 		assert_true(result == 0 || result == REDLOCK_E_BUSY || result == REDLOCK_E_NOQUORUM);
@@ -184,13 +162,10 @@ static void test_shortest_ttl_on_the_nodes(void **state)
 			redlock_release(lock);
 		assert_driven(client, servers_with_key(&servers, 3, "short") == 0);
 	}
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_lock_options(void **state)
+TEST(lock_options)
 {
-	(void)state;
 	static const char long_token[REDLOCK_MAX_TOKEN + 1] = "t";
 	struct redlock_lock_options options;
 
@@ -218,9 +193,8 @@ static void test_lock_options(void **state)
 }
 
 /* An option that this library does not know is refused, never ignored. */
-static void test_sizes_of_option_structs(void **state)
+TEST(sizes_of_option_structs)
 {
-	(void)state;
 	struct {
 		struct redlock_options known;
 		char unknown[16];
@@ -255,22 +229,18 @@ static void expect_options(unsigned quorum, const char *owner, size_t url_count,
 {
 	const char *urls[REDLOCK_MAX_NODES + 1];
 	char text[REDLOCK_MAX_NODES + 1][32];
-	struct redlock_options options;
 	for (size_t i = 0; i <= REDLOCK_MAX_NODES; i++) {
 		snprintf(text[i], sizeof text[i], "unix:///nowhere/%zu", i);
 		urls[i] = text[i];
 	}
-	redlock_options_init(&options);
-	options.urls = urls;
-	options.url_count = url_count;
+	struct redlock_options options = fixture_client(urls, url_count);
 	options.quorum = quorum;
 	options.owner = owner;
 	fixture_expect_open(&options, want);
 }
 
-static void test_client_options(void **state)
+TEST(client_options)
 {
-	(void)state;
 	char owner[REDLOCK_MAX_OWNER + 2];
 	memset(owner, 'o', sizeof owner);
 	owner[REDLOCK_MAX_OWNER + 1] = '\0';
@@ -289,32 +259,4 @@ static void test_client_options(void **state)
 	expect_options(0, "\xc3\xbc", 3, REDLOCK_E_INVAL);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, 3, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_any_bytes),
-	    cmocka_unit_test(test_length_limits),
-	    cmocka_unit_test(test_prefix_counts),
-	    cmocka_unit_test(test_ttl_limits),
-	    cmocka_unit_test(test_longest_ttl_on_the_nodes),
-	    cmocka_unit_test(test_shortest_ttl_on_the_nodes),
-	    cmocka_unit_test(test_lock_options),
-	    cmocka_unit_test(test_sizes_of_option_structs),
-	    cmocka_unit_test(test_client_options),
-	};
-	return cmocka_run_group_tests_name("names", tests, start, stop);
-}
+SERVER_TESTS(3)

@@ -15,7 +15,6 @@
 
 enum { NODES = 5, THREADS = 8, NAMES = 3 };
 
-static struct servers servers; /* a test says what they permit */
 static struct servers renamed; /* no EVAL for anybody */
 
 static void permit(unsigned first, unsigned count, const char *rule)
@@ -38,9 +37,9 @@ static long long calls(const struct server *server, const char *command)
 
 static void expect_main_path(struct servers *on, unsigned count, const char *name)
 {
-	redlock_client *client = fixture_open(on->urls, count, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, name, 60000, 0);
-	redlock_lock *rival = fixture_lock(client, name, 60000, 0);
+	own_client *client = fixture_open(on->urls, count, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, name, 60000, 0);
+	own_lock *rival = fixture_lock(client, name, 60000, 0);
 	struct redlock_finding finding;
 	for (int i = 0; i < 3; i++) {
 		expect_ok(lock, redlock_acquire(lock));
@@ -81,14 +80,10 @@ static void expect_main_path(struct servers *on, unsigned count, const char *nam
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	for (unsigned n = 0; n < count; n++)
 		server_must(&on->server[n], "1", "DEL", name, NULL);
-	redlock_lock_free(rival);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_denied_by_acl(void **state)
+TEST(denied_by_acl)
 {
-	(void)state;
 	permit(0, NODES, "-@scripting");
 	long long evals = calls(&servers.server[0], "eval"), execs = calls(&servers.server[0], "exec");
 	expect_main_path(&servers, NODES, "acl");
@@ -96,15 +91,13 @@ static void test_denied_by_acl(void **state)
 	assert_true(calls(&servers.server[0], "exec") > execs);
 }
 
-static void test_renamed(void **state)
+TEST(renamed)
 {
-	(void)state;
 	expect_main_path(&renamed, 3, "renamed");
 }
 
-static void test_mixed(void **state)
+TEST(mixed)
 {
-	(void)state;
 	permit(0, 2, "+@all");
 	permit(2, 3, "-eval");
 	expect_main_path(&servers, NODES, "mixed");
@@ -115,11 +108,10 @@ static void test_mixed(void **state)
 }
 
 /* The rights change under open connections, in both directions. */
-static void test_changed_at_work(void **state)
+TEST(changed_at_work)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "changing", 60000, 0);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "changing", 60000, 0);
 	permit(0, NODES, "+@all");
 	for (int i = 0; i < 6; i++) {
 		static const char *const rules[] = {"-eval", "-evalsha", "+@all", "-@scripting", "+evalsha", "+eval"};
@@ -132,22 +124,19 @@ static void test_changed_at_work(void **state)
 			assert_driven(client, !server_has(&servers.server[n], "changing"));
 	}
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* ---- the caller's own value, which is the same each time ---- */
 
-static void test_own_value(void **state)
+TEST(own_value)
 {
-	(void)state;
 	permit(0, NODES, "+@all");
 	permit(1, 3, "-@scripting");
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	struct redlock_lock_options options = fixture_options(60000);
 	options.token = "mine";
 	options.token_len = 4;
-	redlock_lock *lock = fixture_lock_with(client, "own", &options);
+	own_lock *lock = fixture_lock_with(client, "own", &options);
 	for (int i = 0; i < 100; i++) {
 		/* A late release of the round before would delete this round's key. */
 		expect_ok(lock, redlock_acquire(lock));
@@ -156,8 +145,6 @@ static void test_own_value(void **state)
 	}
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "own"), 0);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* ---- contention ---- */
@@ -199,9 +186,8 @@ static void *contend(void *argument)
 	return NULL;
 }
 
-static void test_contention(void **state)
+TEST(contention)
 {
-	(void)state;
 	pthread_t threads[THREADS];
 	unsigned numbers[THREADS];
 	permit(0, NODES, "-@scripting");
@@ -231,13 +217,12 @@ static int next_result(redlock_client *client)
 }
 
 /* Many at once on one client: what is parked goes in batches, and nothing is mixed up. */
-static void test_many_in_flight(void **state)
+TEST(many_in_flight)
 {
-	(void)state;
 	enum { MANY = 200 };
 	static redlock_lock *locks[MANY];
 	permit(0, NODES, "-@scripting");
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	for (unsigned i = 0; i < MANY; i++) {
 		char name[16];
 		snprintf(name, sizeof name, "many%u", i);
@@ -258,16 +243,14 @@ static void test_many_in_flight(void **state)
 		expect_ok(NULL, redlock_release(locks[i]));
 	for (unsigned i = 0; i < MANY; i++)
 		redlock_lock_free(locks[i]);
-	redlock_close(client);
 }
 
 /* What has to wait for its transaction to begin is something to send, also while nothing else is. */
-static void test_loop_is_told(void **state)
+TEST(loop_is_told)
 {
-	(void)state;
 	permit(0, NODES, "-@scripting");
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "told", 60000, 0);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "told", 60000, 0);
 	for (int i = 0; i < 3; i++) { /* the first round finds out that there are no scripts */
 		expect_ok(lock, redlock_acquire(lock));
 		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
@@ -284,19 +267,16 @@ static void test_loop_is_told(void **state)
 		assert_int_equal(redlock_timeout_ns(client), 0);
 		assert_int_equal(next_result(client), 0);
 	}
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* ---- debts, renewal ---- */
 
 /* The connections are cut while a node hangs with a SET and its release: it is released in the end. */
-static void test_debts(void **state)
+TEST(debts)
 {
-	(void)state;
 	permit(0, NODES, "-@scripting");
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "debt", 600000, 0);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "debt", 600000, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0); /* each node's rules are known now */
@@ -313,25 +293,20 @@ static void test_debts(void **state)
 		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	}
 	assert_int_equal(servers_with_key(&servers, NODES, "debt"), 0);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_renewal(void **state)
+TEST(renewal)
 {
-	(void)state;
 	permit(0, NODES, "-@scripting");
-	redlock_client *client = fixture_open(servers.urls, NODES, 0);
+	own_client *client = fixture_open(servers.urls, NODES, 0);
 	struct redlock_lock_options options = fixture_options(30000);
 	options.renew_ms = 200;
-	redlock_lock *lock = fixture_lock_with(client, "renewed", &options);
+	own_lock *lock = fixture_lock_with(client, "renewed", &options);
 	expect_ok(NULL, redlock_keeper_start(client));
 	expect_ok(lock, redlock_acquire(lock));
 	long long before = calls(&servers.server[0], "pexpire");
 	assert_soon(calls(&servers.server[0], "pexpire") >= before + 3);
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* ---- newer servers, by script ---- */
@@ -345,24 +320,20 @@ static void test_renewal(void **state)
 
 static void expect_served(const struct scripted_rule *rules)
 {
-	struct scripted server;
+	own_scripted server;
 	const struct scripted_plan plan = {.rules = rules};
 	scripted_start(&server, &plan);
 	const char *urls[] = {server.url};
-	redlock_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "native", 60000, 0);
+	own_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "native", 60000, 0);
 	for (int i = 0; i < 3; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		expect_ok(lock, redlock_release(lock));
 	}
-	redlock_lock_free(lock);
-	redlock_close(client);
-	scripted_stop(&server);
 }
 
-static void test_native(void **state)
+TEST(native)
 {
-	(void)state;
 	static const char delex[] = "*2\r\n*3\r\n$5\r\ndelex\r\n:-2\r\n*2\r\n+write\r\n+fast\r\n*-1\r\n";
 	static const char delifeq[] = "*2\r\n$-1\r\n*2\r\n$7\r\ndelifeq\r\n:3\r\n";
 	static const char both[] = "*2\r\n*1\r\n$5\r\ndelex\r\n*1\r\n$7\r\ndelifeq\r\n";
@@ -388,47 +359,22 @@ static void test_native(void **state)
 		expect_served(plans[i]);
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
 	static const char *const without[] = {"--rename-command", "EVAL", "",  "--rename-command",
 	                                      "EVALSHA",          "",     NULL};
-	servers_start(&servers, NODES, NULL);
 	servers_start(&renamed, 3, without);
-	return 0;
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
-	servers_stop(&servers);
 	servers_stop(&renamed);
-	return 0;
 }
 
-static int heal(void **state)
+static void heal(void)
 {
-	(void)state;
-	servers_heal(&servers);
 	servers_heal(&renamed);
 	permit(0, NODES, "+@all");
-	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_denied_by_acl, heal),
-	    cmocka_unit_test_teardown(test_renamed, heal),
-	    cmocka_unit_test_teardown(test_mixed, heal),
-	    cmocka_unit_test_teardown(test_changed_at_work, heal),
-	    cmocka_unit_test_teardown(test_own_value, heal),
-	    cmocka_unit_test_teardown(test_contention, heal),
-	    cmocka_unit_test_teardown(test_many_in_flight, heal),
-	    cmocka_unit_test_teardown(test_loop_is_told, heal),
-	    cmocka_unit_test_teardown(test_debts, heal),
-	    cmocka_unit_test_teardown(test_renewal, heal),
-	    cmocka_unit_test_teardown(test_native, heal),
-	};
-	return cmocka_run_group_tests_name("noeval", tests, start, stop);
-}
+SERVER_TESTS(NODES, .start = start, .stop = stop, .after = heal)

@@ -4,8 +4,6 @@
 
 enum { NODES = 5, TTL_MS = 3000, RENEW_MS = 500, TIMEOUT_MS = 600 };
 
-static struct servers servers;
-
 static redlock_lock *renewed(redlock_client *client, const char *name, uint64_t renew_ms)
 {
 	struct redlock_lock_options options = fixture_options(TTL_MS);
@@ -23,12 +21,11 @@ static void pause_all(void)
 		server_pause(&servers.server[i]);
 }
 
-static void test_danger_and_loss_while_all_nodes_hang(void **state)
+TEST(danger_and_loss_while_all_nodes_hang)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);
 	expect_ok(NULL, redlock_keeper_start(client));
-	redlock_lock *lock = renewed(client, "hang", RENEW_MS);
+	own_lock *lock = renewed(client, "hang", RENEW_MS);
 	pause_all();
 	struct redlock_event event = fixture_next_notice(client);
 	assert_int_equal(event.kind, REDLOCK_EVENT_DANGER);
@@ -45,17 +42,14 @@ static void test_danger_and_loss_while_all_nodes_hang(void **state)
 	wait_ms(2ull * RENEW_MS);
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* The notice comes from the clock alone: without renewals, and with nothing else going on. */
-static void test_notice_of_expiry(void **state)
+TEST(notice_of_expiry)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);
-	redlock_lock *lock = renewed(client, "plain", 0);
-	redlock_lock *released = renewed(client, "released", 0);
+	own_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);
+	own_lock *lock = renewed(client, "plain", 0);
+	own_lock *released = renewed(client, "released", 0);
 	expect_ok(NULL, redlock_keeper_start(client));
 	expect_ok(released, redlock_release(released));
 	assert_int_equal(fixture_next_notice(client).kind, REDLOCK_EVENT_DANGER);
@@ -63,19 +57,15 @@ static void test_notice_of_expiry(void **state)
 	assert_int_equal(event.kind, REDLOCK_EVENT_LOST);
 	assert_ptr_equal(event.lock, lock);
 	assert_true(fixture_no_notice(client)); /* none for the one that was released */
-	redlock_lock_free(released);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* A renewal that finds a quorum of the keys gone is a loss at once, long before the TTL is over. */
-static void test_notice_of_a_stolen_lock(void **state)
+TEST(notice_of_a_stolen_lock)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.renew_ms = 100;
-	redlock_lock *lock = fixture_lock_with(client, "stolen", &options);
+	own_lock *lock = fixture_lock_with(client, "stolen", &options);
 	expect_ok(NULL, redlock_keeper_start(client));
 	expect_ok(lock, redlock_acquire(lock));
 	for (unsigned i = 0; i < 3; i++)
@@ -84,37 +74,6 @@ static void test_notice_of_a_stolen_lock(void **state)
 	assert_int_equal(event.kind, REDLOCK_EVENT_LOST);
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 	assert_int_equal(servers_with_value(&servers, NODES, "stolen", "thief"), 3);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, NODES, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_danger_and_loss_while_all_nodes_hang, heal),
-	    cmocka_unit_test_teardown(test_notice_of_expiry, heal),
-	    cmocka_unit_test_teardown(test_notice_of_a_stolen_lock, heal),
-	};
-	return cmocka_run_group_tests_name("notice", tests, start, stop);
-}
+SERVER_TESTS(NODES)

@@ -11,8 +11,6 @@
 
 enum { NODES = 3, TTL_MS = 20000, TIMEOUT_MS = 300, MAX_CALLS = 5000 };
 
-static struct servers servers;
-
 struct outcome {
 	int open, made, acquire, extend, query, release, drained;
 	unsigned lingering;
@@ -87,15 +85,12 @@ static void by_many_handles(redlock_client *client, redlock_lock *lock, struct o
 static struct outcome run(scenario *play)
 {
 	struct outcome outcome = {0};
-	struct redlock_options options;
 	struct redlock_lock_options lock_options;
 	struct redlock_node_status status;
 	redlock_client *client = NULL;
 	redlock_lock *lock = NULL;
-	redlock_options_init(&options);
+	struct redlock_options options = fixture_client(servers.urls, NODES);
 	redlock_lock_options_init(&lock_options);
-	options.urls = servers.urls;
-	options.url_count = NODES;
 	options.node_timeout_ms = TIMEOUT_MS;
 	options.prefix = "oom:";
 	options.owner = "tester";
@@ -162,40 +157,34 @@ static void sweep(scenario *play, bool all_behind)
 	print_message("%lu places where memory may run out\n", complete - 1);
 }
 
-static void test_blocking_one_failure(void **state)
+TEST(blocking_one_failure)
 {
-	(void)state;
 	sweep(by_blocking_calls, false);
 }
 
-static void test_blocking_no_memory_from_then_on(void **state)
+TEST(blocking_no_memory_from_then_on)
 {
-	(void)state;
 	sweep(by_blocking_calls, true);
 }
 
-static void test_loop_one_failure(void **state)
+TEST(loop_one_failure)
 {
-	(void)state;
 	sweep(by_event_loop, false);
 }
 
-static void test_loop_no_memory_from_then_on(void **state)
+TEST(loop_no_memory_from_then_on)
 {
-	(void)state;
 	sweep(by_event_loop, true);
 }
 
-static void test_many_handles_one_failure(void **state)
+TEST(many_handles_one_failure)
 {
-	(void)state;
 	sweep(by_many_handles, false);
 }
 
 /* Without a failure everything works, or the tests above would prove nothing. */
-static void test_no_failure(void **state)
+TEST(no_failure)
 {
-	(void)state;
 	failmalloc_arm(0, false);
 	struct outcome outcome = run(by_blocking_calls);
 	assert_int_equal(outcome.open, 0);
@@ -209,29 +198,4 @@ static void test_no_failure(void **state)
 		assert_in_range(failmalloc_calls(), 10, MAX_CALLS);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, NODES, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_no_failure),
-	    cmocka_unit_test(test_blocking_one_failure),
-	    cmocka_unit_test(test_blocking_no_memory_from_then_on),
-	    cmocka_unit_test(test_loop_one_failure),
-	    cmocka_unit_test(test_loop_no_memory_from_then_on),
-	    cmocka_unit_test(test_many_handles_one_failure),
-	};
-	return cmocka_run_group_tests_name("oom", tests, start, stop);
-}
+SERVER_TESTS(NODES)

@@ -16,7 +16,6 @@
 
 enum { NODES = 5, LATE = 4 };
 
-static struct servers servers;
 static struct proxy proxy; /* in front of node LATE */
 
 static redlock_client *open_through_proxy(void)
@@ -57,11 +56,10 @@ static void expect_gone_or_reported(redlock_client *client, const char *key)
 	assert_false(server_has(&servers.server[3], key));
 }
 
-static void test_granted_without_the_late_node(void **state)
+TEST(granted_without_the_late_node)
 {
-	(void)state;
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_through_proxy();
+	own_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
 	server_pause(&servers.server[LATE]);
 	expect_ok(lock, redlock_acquire(lock));
@@ -71,15 +69,12 @@ static void test_granted_without_the_late_node(void **state)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(late_status(client).lingering, 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "late"), 0);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_lost_without_the_late_node(void **state)
+TEST(lost_without_the_late_node)
 {
-	(void)state;
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "lost", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_through_proxy();
+	own_lock *lock = fixture_lock(client, "lost", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
 	hold_elsewhere("lost");
 	server_pause(&servers.server[LATE]);
@@ -90,14 +85,11 @@ static void test_lost_without_the_late_node(void **state)
 	assert_false(server_has(&servers.server[3], "lost"));
 	assert_false(server_has(&servers.server[LATE], "lost"));
 	assert_int_equal(servers_with_value(&servers, NODES, "lost", "somebody else"), 3);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* The client closes without waiting; a process that ends would do the same. What it sent is in order. */
-static void test_closed_before_the_late_node_answers(void **state)
+TEST(closed_before_the_late_node_answers)
 {
-	(void)state;
 	redlock_client *client = open_through_proxy();
 	redlock_lock *lock = fixture_lock(client, "closed", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
@@ -113,11 +105,10 @@ static void test_closed_before_the_late_node_answers(void **state)
 
 /* The SET is with the server, which is stopped, when the connection is reset. The server goes on, and
  * executes what it has: whatever the client did meanwhile, the key must go or be reported. */
-static void test_cut_off_with_a_set_in_flight(void **state)
+TEST(cut_off_with_a_set_in_flight)
 {
-	(void)state;
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "cut", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_through_proxy();
+	own_lock *lock = fixture_lock(client, "cut", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
 	hold_elsewhere("cut");
 	unsigned passed = proxy.faults->up_bytes;
@@ -129,16 +120,13 @@ static void test_cut_off_with_a_set_in_flight(void **state)
 	redlock_drain(client, 200);
 	server_resume(&servers.server[LATE]);
 	expect_gone_or_reported(client, "cut");
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* The same with the SET alone at the server: the release behind it is kept back by the network and lost. */
-static void test_cut_off_between_set_and_release(void **state)
+TEST(cut_off_between_set_and_release)
 {
-	(void)state;
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "between", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_through_proxy();
+	own_lock *lock = fixture_lock(client, "between", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
 	proxy_set(&proxy, &proxy.faults->drop_down, 1);
 	expect_ok(lock, redlock_acquire(lock));
@@ -153,18 +141,15 @@ static void test_cut_off_between_set_and_release(void **state)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(late_status(client).owed, 0);
 	assert_false(server_has(&servers.server[LATE], "between"));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* The same for what a failed attempt gives back. The loop is turned by hand: the SET is on the node before
  * the release of it is sent. */
-static void test_cut_off_before_a_give_back(void **state)
+TEST(cut_off_before_a_give_back)
 {
-	(void)state;
 	struct redlock_event event = {0};
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "give-back", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_through_proxy();
+	own_lock *lock = fixture_lock(client, "give-back", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
 	hold_elsewhere("give-back");
 	proxy_set(&proxy, &proxy.faults->drop_down, 1);
@@ -181,8 +166,6 @@ static void test_cut_off_before_a_give_back(void **state)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(late_status(client).lingering, 0);
 	assert_false(server_has(&servers.server[LATE], "give-back"));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* The worst of all: the client's end is gone, and the network still has the SET and delivers it to the server
@@ -212,17 +195,15 @@ static bool late_set_after_the_release(const char *url, const char *key, unsigne
 	return server_has(&servers.server[LATE], key);
 }
 
-static void test_late_set_of_a_lost_connection(void **state)
+TEST(late_set_of_a_lost_connection)
 {
-	(void)state;
 	unsigned lingering;
 	assert_false(late_set_after_the_release(proxy.url, "ghost", &lingering)); /* it was CLIENT KILLed */
 	assert_int_equal(lingering, 0);
 }
 
-static void test_late_set_that_cannot_be_prevented(void **state)
+TEST(late_set_that_cannot_be_prevented)
 {
-	(void)state;
 	unsigned lingering;
 	char url[128];
 	server_must(&servers.server[LATE], "OK", "ACL", "SETUSER", "limited", "on", ">pw", "~*", "&*", "+@all",
@@ -235,9 +216,8 @@ static void test_late_set_that_cannot_be_prevented(void **state)
 
 /* A connection on which nothing is answered is given up, abortively: what the kernel still keeps of it is not
  * delivered later. */
-static void test_connection_is_given_up_abortively(void **state)
+TEST(connection_is_given_up_abortively)
 {
-	(void)state;
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof address;
 	char url[64];
@@ -248,8 +228,8 @@ static void test_connection_is_given_up_abortively(void **state)
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
 	snprintf(url, sizeof url, "redis://127.0.0.1:%d", ntohs(address.sin_port));
 	const char *urls[] = {servers.urls[0], servers.urls[1], url};
-	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "mute", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "mute", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	int fd = accept(listener, NULL, NULL);
 	struct redlock_node_status status = {.connected = 1};
@@ -263,16 +243,13 @@ static void test_connection_is_given_up_abortively(void **state)
 	assert_int_equal(errno, ECONNRESET);
 	close(fd);
 	close(listener);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* Closed in order by the server's side, with the SET kept back and never passed: nothing can linger. */
-static void test_cut_off_before_the_set_arrives(void **state)
+TEST(cut_off_before_the_set_arrives)
 {
-	(void)state;
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "before", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_through_proxy();
+	own_lock *lock = fixture_lock(client, "before", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
 	proxy_set(&proxy, &proxy.faults->hold_up, 1);
 	expect_ok(lock, redlock_acquire(lock));
@@ -281,16 +258,13 @@ static void test_cut_off_before_the_set_arrives(void **state)
 	expect_ok(lock, redlock_release(lock));
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "before"), 0);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* A lock that is held through a break of one connection is still released on that node. */
-static void test_release_after_a_reconnect(void **state)
+TEST(release_after_a_reconnect)
 {
-	(void)state;
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "reconnect", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_through_proxy();
+	own_lock *lock = fixture_lock(client, "reconnect", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
 	expect_ok(lock, redlock_acquire(lock));
 	assert_driven(client, server_has(&servers.server[LATE], "reconnect"));
@@ -298,16 +272,13 @@ static void test_release_after_a_reconnect(void **state)
 	expect_ok(lock, redlock_release(lock));
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "reconnect"), 0);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* Connections that break all the time, on one node, harm no acquisition and leave nothing. */
-static void test_connection_that_keeps_breaking(void **state)
+TEST(connection_that_keeps_breaking)
 {
-	(void)state;
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "flaky", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_client *client = open_through_proxy();
+	own_lock *lock = fixture_lock(client, "flaky", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	assert_soon(connected(client));
 	for (int i = 0; i < 60; i++) {
 		expect_ok(lock, redlock_acquire(lock));
@@ -318,16 +289,13 @@ static void test_connection_that_keeps_breaking(void **state)
 			proxy_close(&proxy, PROXY_CUT);
 	}
 	expect_gone_or_reported(client, "flaky");
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* A node behind a network that swallows everything costs nothing, and is found again when it is back. */
-static void test_black_hole(void **state)
+TEST(black_hole)
 {
-	(void)state;
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "hole", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_through_proxy();
+	own_lock *lock = fixture_lock(client, "hole", WAIT_LONG_TTL_MS, 0);
 	assert_soon(connected(client));
 	proxy_set(&proxy, &proxy.faults->hold_up, 1);
 	proxy_set(&proxy, &proxy.faults->hold_down, 1);
@@ -342,51 +310,22 @@ static void test_black_hole(void **state)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "hole"), 0);
 	assert_soon(connected(client));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
-	servers_start(&servers, NODES, NULL);
 	proxy_start(&proxy, servers.server[LATE].socket);
-	return 0;
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
 	proxy_stop(&proxy);
-	servers_stop(&servers);
-	return 0;
 }
 
-static int heal(void **state)
+static void heal(void)
 {
-	(void)state;
 	proxy_stop(&proxy);
-	servers_heal(&servers);
 	proxy_start(&proxy, servers.server[LATE].socket);
-	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_granted_without_the_late_node, heal),
-	    cmocka_unit_test_teardown(test_lost_without_the_late_node, heal),
-	    cmocka_unit_test_teardown(test_closed_before_the_late_node_answers, heal),
-	    cmocka_unit_test_teardown(test_cut_off_with_a_set_in_flight, heal),
-	    cmocka_unit_test_teardown(test_cut_off_between_set_and_release, heal),
-	    cmocka_unit_test_teardown(test_cut_off_before_a_give_back, heal),
-	    cmocka_unit_test_teardown(test_late_set_of_a_lost_connection, heal),
-	    cmocka_unit_test_teardown(test_late_set_that_cannot_be_prevented, heal),
-	    cmocka_unit_test_teardown(test_connection_is_given_up_abortively, heal),
-	    cmocka_unit_test_teardown(test_cut_off_before_the_set_arrives, heal),
-	    cmocka_unit_test_teardown(test_release_after_a_reconnect, heal),
-	    cmocka_unit_test_teardown(test_connection_that_keeps_breaking, heal),
-	    cmocka_unit_test_teardown(test_black_hole, heal),
-	};
-	return cmocka_run_group_tests_name("partition", tests, start, stop);
-}
+SERVER_TESTS(NODES, .start = start, .stop = stop, .after = heal)

@@ -7,7 +7,6 @@
 
 #include "fixture.h"
 
-static struct servers servers;
 static redlock_client *client;
 
 #define BAD (&servers.server[0])
@@ -37,14 +36,13 @@ static enum redlock_vote_code vote_of_bad_node(void)
 /* A probe finds the same reason, and writes nothing anywhere. */
 static void expect_probe(enum redlock_vote_code want)
 {
-	redlock_lock *lock = fixture_lock(client, "probed", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "probed", WAIT_LONG_TTL_MS, 0);
 	long long before = server_key_count(&servers.server[1]);
 	expect_ok(lock, redlock_probe(lock));
 	assert_vote_is(fixture_vote(lock, 0), want);
 	assert_vote_is(fixture_vote(lock, 1), REDLOCK_VOTE_YES);
 	expect_result(lock, REDLOCK_E_STATE, redlock_release(lock)); /* it holds nothing */
 	assert_int_equal(server_key_count(&servers.server[1]), before);
-	redlock_lock_free(lock);
 }
 
 static void expect_vote(enum redlock_vote_code want)
@@ -56,21 +54,18 @@ static void expect_vote(enum redlock_vote_code want)
 	if (want != REDLOCK_VOTE_YES)
 		assert_int_equal(status.last_failure, want);
 	/* The others are a quorum without it. */
-	redlock_lock *lock = fixture_lock(client, "quorum", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "quorum", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
 }
 
-static void test_healthy(void **state)
+TEST(healthy)
 {
-	(void)state;
 	expect_vote(REDLOCK_VOTE_YES);
 }
 
-static void test_maxmemory(void **state)
+TEST(maxmemory)
 {
-	(void)state;
 	server_must(BAD, "OK", "CONFIG", "SET", "maxmemory", "1", NULL);
 	expect_vote(REDLOCK_VOTE_OOM);
 	server_must(BAD, "OK", "CONFIG", "SET", "maxmemory", "0", NULL);
@@ -78,10 +73,9 @@ static void test_maxmemory(void **state)
 }
 
 /* A lock that is held when the memory runs out can still be extended and released there. */
-static void test_maxmemory_while_held(void **state)
+TEST(maxmemory_while_held)
 {
-	(void)state;
-	redlock_lock *lock = fixture_lock(client, "full", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "full", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	for (unsigned i = 0; i < 3; i++)
 		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "1", NULL);
@@ -91,21 +85,18 @@ static void test_maxmemory_while_held(void **state)
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	for (unsigned i = 0; i < 3; i++)
 		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "0", NULL);
-	redlock_lock_free(lock);
 }
 
-static void test_replica(void **state)
+TEST(replica)
 {
-	(void)state;
 	server_must(BAD, "OK", "REPLICAOF", "127.0.0.1", "1", NULL); /* nothing is there */
 	expect_vote(REDLOCK_VOTE_READONLY);
 	server_must(BAD, "OK", "REPLICAOF", "NO", "ONE", NULL);
 	expect_vote(REDLOCK_VOTE_YES);
 }
 
-static void test_too_few_replicas(void **state)
+TEST(too_few_replicas)
 {
-	(void)state;
 	server_must(BAD, "OK", "CONFIG", "SET", "min-replicas-to-write", "1", NULL);
 	expect_vote(REDLOCK_VOTE_REPLICAS);
 	server_must(BAD, "OK", "CONFIG", "SET", "min-replicas-to-write", "0", NULL);
@@ -113,9 +104,8 @@ static void test_too_few_replicas(void **state)
 }
 
 /* A background save that failed: its file cannot be written, because a directory has the name. */
-static void test_cannot_persist(void **state)
+TEST(cannot_persist)
 {
-	(void)state;
 	char path[160];
 	struct raw_reply reply;
 	snprintf(path, sizeof path, "%s/dump.rdb", BAD->dir);
@@ -129,9 +119,8 @@ static void test_cannot_persist(void **state)
 	expect_vote(REDLOCK_VOTE_YES);
 }
 
-static void test_long_script(void **state)
+TEST(long_script)
 {
-	(void)state;
 	struct raw busy;
 	struct raw_reply reply;
 	const char *const words[] = {"EVAL", "while true do end", "0"};
@@ -150,25 +139,21 @@ static void test_long_script(void **state)
 }
 
 /* Writes that a server delays come too late for the attempt; and are taken back when they come. */
-static void test_paused_writes(void **state)
+TEST(paused_writes)
 {
-	(void)state;
-	redlock_client *quick = fixture_open(servers.urls, 3, 500);
-	redlock_lock *lock = fixture_lock(quick, "later", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_client *quick = fixture_open(servers.urls, 3, 500);
+	own_lock *lock = fixture_lock(quick, "later", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
 	redlock_drain(quick, WAIT_SOON_MS);
 	server_must(&servers.server[2], "OK", "SET", "later", "somebody else", NULL);
 	server_must(BAD, "OK", "CLIENT", "PAUSE", "600000", "WRITE", NULL);
-	redlock_lock *once = fixture_lock(quick, "later", WAIT_LONG_TTL_MS, 0);
+	own_lock *once = fixture_lock(quick, "later", WAIT_LONG_TTL_MS, 0);
 	expect_result(once, REDLOCK_E_BUSY, redlock_acquire(once));
 	assert_vote(once, 0, REDLOCK_VOTE_TIMEOUT);
 	server_must(BAD, "OK", "CLIENT", "UNPAUSE", NULL);
 	assert_int_equal(redlock_drain(quick, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, 2, "later"), 0);
-	redlock_lock_free(once);
-	redlock_lock_free(lock);
-	redlock_close(quick);
 }
 
 /* The connection whose last command is SET. */
@@ -183,9 +168,8 @@ static long setter(void)
 
 /* Redis 7.0 answers a request twice that CLIENT UNBLOCK frees from a CLIENT PAUSE: with an error, and when it
  * executes it. The second answer is not one to the next request. */
-static void test_unblocked_while_paused(void **state)
+TEST(unblocked_while_paused)
 {
-	(void)state;
 	struct raw_reply reply;
 	char id[24];
 	redlock_client *one = fixture_open(servers.urls, 1, FIXTURE_NODE_TIMEOUT_MS);
@@ -218,9 +202,8 @@ static void test_unblocked_while_paused(void **state)
 
 /* A server that takes no more connections says so and closes, maybe before the reason can be read. Those that
  * it has stay, and new ones come in when there is room again. */
-static void test_too_many_clients(void **state)
+TEST(too_many_clients)
 {
-	(void)state;
 	struct raw control;
 	struct raw_reply reply;
 	const char *const limits[] = {"1", "1000"};
@@ -246,63 +229,36 @@ static void test_too_many_clients(void **state)
 }
 
 /* All nodes refuse, each in its way: no quorum, with every reason. */
-static void test_all_refuse(void **state)
+TEST(all_refuse)
 {
-	(void)state;
 	server_must(&servers.server[0], "OK", "CONFIG", "SET", "maxmemory", "1", NULL);
 	server_must(&servers.server[1], "OK", "REPLICAOF", "127.0.0.1", "1", NULL);
 	server_must(&servers.server[2], "OK", "CONFIG", "SET", "min-replicas-to-write", "1", NULL);
-	redlock_lock *lock = fixture_lock(client, "refused", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "refused", WAIT_LONG_TTL_MS, 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	redlock_drain(client, WAIT_SOON_MS); /* late votes are still counted */
 	assert_vote(lock, 0, REDLOCK_VOTE_OOM);
 	assert_vote(lock, 1, REDLOCK_VOTE_READONLY);
 	assert_vote(lock, 2, REDLOCK_VOTE_REPLICAS);
-	redlock_lock_free(lock);
 }
 
-static int repair(void **state)
+static void repair(void)
 {
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "0", "min-replicas-to-write", "0",
 		            "save", "", NULL);
 		server_must(&servers.server[i], "OK", "REPLICAOF", "NO", "ONE", NULL);
 	}
-	servers_heal(&servers);
-	return 0;
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
-	servers_start(&servers, 3, NULL);
 	client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	return 0;
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
 	redlock_close(client);
-	servers_stop(&servers);
-	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_healthy, repair),
-	    cmocka_unit_test_teardown(test_maxmemory, repair),
-	    cmocka_unit_test_teardown(test_maxmemory_while_held, repair),
-	    cmocka_unit_test_teardown(test_replica, repair),
-	    cmocka_unit_test_teardown(test_too_few_replicas, repair),
-	    cmocka_unit_test_teardown(test_cannot_persist, repair),
-	    cmocka_unit_test_teardown(test_long_script, repair),
-	    cmocka_unit_test_teardown(test_paused_writes, repair),
-	    cmocka_unit_test_teardown(test_unblocked_while_paused, repair),
-	    cmocka_unit_test_teardown(test_too_many_clients, repair),
-	    cmocka_unit_test_teardown(test_all_refuse, repair),
-	};
-	return cmocka_run_group_tests_name("refusals", tests, start, stop);
-}
+SERVER_TESTS(3, .start = start, .stop = stop, .after = repair)

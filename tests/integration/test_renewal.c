@@ -6,8 +6,6 @@
 
 enum { NODES = 5, TTL_MS = 3000, RENEW_MS = 500, TIMEOUT_MS = 600 };
 
-static struct servers servers;
-
 static redlock_lock *renewed(redlock_client *client, const char *name, uint64_t renew_ms)
 {
 	struct redlock_lock_options options = fixture_options(TTL_MS);
@@ -19,9 +17,8 @@ static redlock_lock *renewed(redlock_client *client, const char *name, uint64_t 
 	return lock;
 }
 
-static void test_renewal_over_several_ttls(void **state)
+TEST(renewal_over_several_ttls)
 {
-	(void)state;
 	redlock_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);
 	expect_ok(NULL, redlock_keeper_start(client));
 	expect_result(NULL, REDLOCK_E_STATE, redlock_keeper_start(client));
@@ -51,14 +48,13 @@ static void test_renewal_over_several_ttls(void **state)
 }
 
 /* A renewal that fails is tried again until the validity ends: a short outage of all nodes is survived. */
-static void test_renewal_over_an_outage(void **state)
+TEST(renewal_over_an_outage)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, 300);
+	own_client *client = fixture_open(servers.urls, NODES, 300);
 	struct redlock_lock_options options = fixture_options(20000);
 	options.renew_ms = 200;
 	options.wait_ms = WAIT_SOON_MS;
-	redlock_lock *lock = fixture_lock_with(client, "outage", &options);
+	own_lock *lock = fixture_lock_with(client, "outage", &options);
 	expect_ok(NULL, redlock_keeper_start(client));
 	expect_ok(lock, redlock_acquire(lock));
 	for (unsigned i = 0; i < NODES; i++)
@@ -70,8 +66,6 @@ static void test_renewal_over_an_outage(void **state)
 	assert_soon(redlock_deadline_ns(lock) > later_ns);
 	assert_true(fixture_no_notice(client));
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 static void *take_and_give(void *client)
@@ -88,11 +82,10 @@ static void *take_and_give(void *client)
 
 /* Many renewed locks beside a thread that uses the same client all the time, and a keeper that comes and
  * goes. */
-static void test_keeper_beside_blocking_calls(void **state)
+TEST(keeper_beside_blocking_calls)
 {
-	(void)state;
 	enum { LOCKS = 16 };
-	redlock_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	redlock_lock *locks[LOCKS];
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.renew_ms = 5;
@@ -118,19 +111,17 @@ static void test_keeper_beside_blocking_calls(void **state)
 	}
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(server_key_count(&servers.server[0]), 0);
-	redlock_close(client);
 }
 
 /* Renewal stops at the cap, and the clock does the rest. */
-static void test_renewal_up_to_a_cap(void **state)
+TEST(renewal_up_to_a_cap)
 {
-	(void)state;
-	redlock_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);
+	own_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);
 	struct redlock_lock_options options = fixture_options(TTL_MS);
 	options.renew_ms = RENEW_MS;
 	options.wait_ms = WAIT_SOON_MS;
 	options.max_hold_ms = TTL_MS + TTL_MS / 2;
-	redlock_lock *lock = fixture_lock_with(client, "capped", &options);
+	own_lock *lock = fixture_lock_with(client, "capped", &options);
 	expect_ok(NULL, redlock_keeper_start(client));
 	expect_ok(lock, redlock_acquire(lock));
 	uint64_t start_ns = wait_now_ns();
@@ -139,38 +130,6 @@ static void test_renewal_up_to_a_cap(void **state)
 	assert_in_range(wait_elapsed_ms(start_ns), TTL_MS, 2ull * TTL_MS + WAIT_SOON_MS);
 	assert_int_equal(fixture_next_notice(client).kind, REDLOCK_EVENT_DANGER);
 	assert_int_equal(fixture_next_notice(client).kind, REDLOCK_EVENT_LOST);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, NODES, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_renewal_over_several_ttls, heal),
-	    cmocka_unit_test_teardown(test_renewal_over_an_outage, heal),
-	    cmocka_unit_test_teardown(test_keeper_beside_blocking_calls, heal),
-	    cmocka_unit_test_teardown(test_renewal_up_to_a_cap, heal),
-	};
-	return cmocka_run_group_tests_name("renewal", tests, start, stop);
-}
+SERVER_TESTS(NODES)

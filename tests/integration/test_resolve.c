@@ -26,8 +26,6 @@ int __real_getaddrinfo(const char *host, const char *service, const struct addri
 int __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
                        struct addrinfo **ret);
 
-static struct servers servers;
-
 /* ---- the name server ---- */
 
 static struct name {
@@ -81,17 +79,14 @@ static void all_names(bool held, int code)
 	}
 }
 
-static int reset(void **state)
+static void reset(void)
 {
-	(void)state;
 	all_names(false, 0);
 	for (unsigned i = 0; i < NAMES; i++) {
 		names[i].ports[0] = servers.server[i].port;
 		names[i].ports[1] = 0;
 	}
 	assert_soon(waiting == 0);
-	servers_heal(&servers);
-	return 0;
 }
 
 static const char *const named[NODES] = {"redis://a.test:1", "redis://b.test:1", "redis://c.test:1"};
@@ -110,9 +105,8 @@ static bool connected(redlock_client *client, unsigned node)
 
 /* ---- silent, failing ---- */
 
-static void test_one_name_hangs(void **state)
+TEST(one_name_hangs)
 {
-	(void)state;
 	names[0].held = true;
 	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	redlock_lock *lock = fixture_lock(client, "one", WAIT_LONG_TTL_MS, 0);
@@ -127,29 +121,25 @@ static void test_one_name_hangs(void **state)
 	assert_soon(waiting == 1); /* its thread may begin late */
 }
 
-static void test_a_name_that_comes_late(void **state)
+TEST(a_name_that_comes_late)
 {
-	(void)state;
 	names[0].held = true;
-	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	names[0].held = false;
 	assert_driven(client, fixture_vote(lock, 0) == REDLOCK_VOTE_YES); /* what waited is sent */
 	assert_int_equal(names[0].asked >= 1, 1);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* Within the node timeout, then with the reason. */
-static void test_all_names_hang(void **state)
+TEST(all_names_hang)
 {
-	(void)state;
 	all_names(true, 0);
 	unsigned before = names[0].asked;
 	uint64_t began = wait_now_ns();
-	redlock_client *client = fixture_open(named, NODES, 200);
-	redlock_lock *lock = fixture_lock(client, "all", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(named, NODES, 200);
+	own_lock *lock = fixture_lock(client, "all", WAIT_LONG_TTL_MS, 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	assert_true(wait_elapsed_ms(began) >= 200);
 	assert_int_equal(fixture_votes_of_kind(lock, NODES, REDLOCK_KIND_MISSING), NODES);
@@ -164,8 +154,6 @@ static void test_all_names_hang(void **state)
 	all_names(false, 0);
 	assert_driven(client, connected(client, 0) && connected(client, 1) && connected(client, 2));
 	expect_ok(lock, redlock_acquire(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 static void *heal_names(void *unused)
@@ -176,50 +164,44 @@ static void *heal_names(void *unused)
 }
 
 /* Whoever waits for a lock goes on waiting: names may come back, as they do when a whole cluster starts. */
-static void test_names_that_come_back(void **state)
+TEST(names_that_come_back)
 {
-	(void)state;
 	static const int codes[] = {EAI_AGAIN, EAI_NONAME};
 	for (unsigned i = 0; i < 2; i++) {
 		pthread_t thread;
 		all_names(false, codes[i]);
 		unsigned before = names[0].asked;
-		redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
-		redlock_lock *lock = fixture_lock(client, "back", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+		own_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+		own_lock *lock = fixture_lock(client, "back", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 		assert_driven(client, status_of(client, 0).last_failure == REDLOCK_VOTE_NAME);
 		assert_string_equal(status_of(client, 0).last_error, gai_strerror(codes[i]));
 		assert_int_equal(pthread_create(&thread, NULL, heal_names, NULL), 0);
 		expect_ok(lock, redlock_acquire(lock));
 		pthread_join(thread, NULL);
 		assert_true(names[0].asked - before < 20); /* the backoff of connections */
-		redlock_lock_free(lock);
-		redlock_close(client);
 	}
 }
 
-static void test_closed_during_lookups(void **state)
+TEST(closed_during_lookups)
 {
-	(void)state;
 	all_names(true, 0);
 	unsigned before = waiting;
 	for (unsigned i = 0; i < 20; i++) {
 		redlock_client *client = fixture_open(named, NODES, 200);
-		redlock_lock *lock = fixture_lock(client, "closed", WAIT_LONG_TTL_MS, 0);
+		own_lock *lock = fixture_lock(client, "closed", WAIT_LONG_TTL_MS, 0);
 		expect_ok(NULL, redlock_start_acquire(lock));
 		expect_ok(NULL, redlock_process(client));
 		redlock_close(client);
-		redlock_lock_free(lock);
 	}
 	assert_soon(waiting == before + 60); /* nobody has waited for them */
 }
 
 /* The descriptor of the event loop tells that a name is there. */
-static void test_event_loop(void **state)
+TEST(event_loop)
 {
-	(void)state;
 	all_names(true, 0);
-	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "loop", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "loop", WAIT_LONG_TTL_MS, 0);
 	struct pollfd watched = {.fd = redlock_fd(client), .events = POLLIN};
 	struct redlock_event event;
 	expect_ok(NULL, redlock_start_acquire(lock));
@@ -231,13 +213,10 @@ static void test_event_loop(void **state)
 		expect_ok(NULL, redlock_process(client));
 	}
 	assert_int_equal(event.result, 0);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_fork_during_lookups(void **state)
+TEST(fork_during_lookups)
 {
-	(void)state;
 	all_names(true, 0);
 	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	redlock_lock *lock = fixture_lock(client, "fork", WAIT_LONG_TTL_MS, 0);
@@ -269,9 +248,8 @@ static int bind_port(int *ret_port)
 	return fd;
 }
 
-static void test_first_address_refuses(void **state)
+TEST(first_address_refuses)
 {
-	(void)state;
 	int port;
 	int bound = bind_port(&port);
 	names[0].ports[1] = servers.server[0].port;
@@ -284,9 +262,8 @@ static void test_first_address_refuses(void **state)
 }
 
 /* A listener whose queue is full drops what comes: silence. */
-static void test_first_address_is_silent(void **state)
+TEST(first_address_is_silent)
 {
-	(void)state;
 	enum { FILLERS = 4 };
 	int port;
 	int fillers[FILLERS];
@@ -313,17 +290,14 @@ static void test_first_address_is_silent(void **state)
 	close(listener);
 }
 
-static void test_localhost(void **state)
+TEST(localhost)
 {
-	(void)state;
 	char url[64];
 	snprintf(url, sizeof url, "redis://localhost:%d", servers.server[0].port);
 	const char *urls[] = {url};
-	redlock_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "localhost", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "localhost", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* ---- names that move ---- */
@@ -346,11 +320,10 @@ static bool answers(redlock_client *client, redlock_lock *lock, const struct ser
 	return redlock_process(client) == 0 && there;
 }
 
-static void test_moves_when_read_only(void **state)
+TEST(moves_when_read_only)
 {
-	(void)state;
-	redlock_client *client = open_pair();
-	redlock_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_pair();
+	own_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
 	server_must(&servers.server[0], "OK", "REPLICAOF", "127.0.0.1", "1", NULL);
@@ -359,16 +332,13 @@ static void test_moves_when_read_only(void **state)
 	names[0].ports[0] = servers.server[1].port;
 	assert_soon(answers(client, lock, &servers.server[1]));
 	server_must(&servers.server[0], "OK", "REPLICAOF", "NO", "ONE", NULL);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* Read-only and still at its address: the connection stays. */
-static void test_stays_when_read_only(void **state)
+TEST(stays_when_read_only)
 {
-	(void)state;
-	redlock_client *client = open_pair();
-	redlock_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_pair();
+	own_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
 	server_must(&servers.server[0], "OK", "REPLICAOF", "127.0.0.1", "1", NULL);
 	unsigned before = names[0].asked;
 	wait_ms(1000); /* what was found a moment ago is not doubted */
@@ -380,23 +350,18 @@ static void test_stays_when_read_only(void **state)
 	server_must(&servers.server[0], "OK", "REPLICAOF", "NO", "ONE", NULL);
 	expect_ok(lock, redlock_acquire(lock));
 	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_READONLY); /* no break since */
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_moves_when_dead(void **state)
+TEST(moves_when_dead)
 {
-	(void)state;
-	redlock_client *client = open_pair();
-	redlock_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_pair();
+	own_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
 	wait_ms(1000);
 	names[0].ports[0] = servers.server[1].port;
 	server_kill(&servers.server[0]);
 	assert_soon(answers(client, lock, &servers.server[1]));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* The name moves, and the connection to the server before breaks. */
@@ -413,11 +378,10 @@ static void move(redlock_client *client, unsigned from, unsigned to)
 
 /* A release follows the name. Where the next server has a copy of the key, all is well; the key at a server
  * that is left behind without one lingers, and that is told. */
-static void test_debts_follow_the_name(void **state)
+TEST(debts_follow_the_name)
 {
-	(void)state;
-	redlock_client *client = open_pair();
-	redlock_lock *lock = fixture_lock(client, "debt", WAIT_LONG_TTL_MS, 0);
+	own_client *client = open_pair();
+	own_lock *lock = fixture_lock(client, "debt", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	server_must(&servers.server[1], "OK", "SET", "debt", fixture_token(lock).text, "PX", "60000", NULL);
 	move(client, 0, 1);
@@ -434,8 +398,6 @@ static void test_debts_follow_the_name(void **state)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_driven(client, status_of(client, 0).lingering == 1);
 	assert_true(server_has(&servers.server[1], "debt"));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* ---- two names of one server ---- */
@@ -443,8 +405,8 @@ static void test_debts_follow_the_name(void **state)
 static void expect_duplicate(const char *first, const char *second)
 {
 	const char *urls[] = {first, second, servers.urls[2]};
-	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "twice", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "twice", WAIT_LONG_TTL_MS, 0);
 	assert_driven(client, connected(client, 0) && connected(client, 1) && connected(client, 2));
 	bool seen = false; /* a quorum may come before both of the pair have said who they are */
 	for (unsigned i = 0; i < 100 && !seen; i++) {
@@ -455,13 +417,10 @@ static void expect_duplicate(const char *first, const char *second)
 	}
 	assert_true(seen);
 	expect_result(lock, REDLOCK_E_DUPLICATE, redlock_acquire(lock)); /* for good */
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static void test_two_names_of_one_server(void **state)
+TEST(two_names_of_one_server)
 {
-	(void)state;
 	char literal[64];
 	snprintf(literal, sizeof literal, "redis://127.0.0.1:%d/1", servers.server[0].port);
 	names[1].ports[0] = servers.server[0].port;
@@ -470,9 +429,8 @@ static void test_two_names_of_one_server(void **state)
 }
 
 /* Servers that do not tell who they are are told apart by their addresses. */
-static void test_two_names_without_identity(void **state)
+TEST(two_names_without_identity)
 {
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		server_must(&servers.server[i], "OK", "ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-info",
 		            NULL);
@@ -480,48 +438,25 @@ static void test_two_names_without_identity(void **state)
 	expect_duplicate("redis://mute:pw@a.test:1", "redis://mute:pw@b.test:1");
 	names[1].ports[0] = servers.server[1].port;
 	const char *urls[] = {"redis://mute:pw@a.test:1", "redis://mute:pw@b.test:1", servers.urls[2]};
-	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "mute", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "mute", WAIT_LONG_TTL_MS, 0);
 	for (unsigned i = 0; i < 5; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		assert_driven(client, fixture_votes_of_kind(lock, 3, REDLOCK_KIND_YES) == 3);
 		expect_ok(lock, redlock_release(lock));
 	}
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
 	main_thread = pthread_self();
-	servers_start(&servers, NODES, NULL);
-	return 0;
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
 	all_names(false, 0);
 	assert_soon(waiting == 0);
-	servers_stop(&servers);
 	wait_ms(50); /* the last threads free what is theirs, before a leak checker looks */
-	return 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, reset)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    TEST(test_one_name_hangs),          TEST(test_a_name_that_comes_late),
-	    TEST(test_all_names_hang),          TEST(test_names_that_come_back),
-	    TEST(test_closed_during_lookups),   TEST(test_event_loop),
-	    TEST(test_fork_during_lookups),     TEST(test_first_address_refuses),
-	    TEST(test_first_address_is_silent), TEST(test_localhost),
-	    TEST(test_moves_when_read_only),    TEST(test_stays_when_read_only),
-	    TEST(test_moves_when_dead),         TEST(test_debts_follow_the_name),
-	    TEST(test_two_names_of_one_server), TEST(test_two_names_without_identity),
-	};
-	return cmocka_run_group_tests_name("resolve", tests, start, stop);
-}
+SERVER_TESTS(NODES, .start = start, .stop = stop, .before = reset)

@@ -7,7 +7,6 @@
 
 enum { NODES = 5 };
 
-static struct servers servers;
 static redlock_client *client;
 
 static void flush_scripts(unsigned count)
@@ -18,10 +17,9 @@ static void flush_scripts(unsigned count)
 
 /* All nodes, a majority or a minority forget between any two calls. What the slower ones are asked again
  * leaves when the client is driven the next time. */
-static void test_flush_while_held(void **state)
+TEST(flush_while_held)
 {
-	(void)state;
-	redlock_lock *lock = fixture_lock(client, "flushed", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "flushed", WAIT_LONG_TTL_MS, 0);
 	const unsigned counts[] = {NODES, 3, 1};
 	for (int i = 0; i < 3; i++) {
 		expect_ok(lock, redlock_acquire(lock));
@@ -36,20 +34,18 @@ static void test_flush_while_held(void **state)
 		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 		assert_int_equal(servers_with_key(&servers, NODES, "flushed"), 0);
 	}
-	redlock_lock_free(lock);
 }
 
 /* Whether it is the first call of a connection or a late one, and also when it finds the lock gone. */
-static void test_flush_before_a_fresh_client(void **state)
+TEST(flush_before_a_fresh_client)
 {
-	(void)state;
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.token = "value";
 	options.token_len = 5;
-	redlock_lock *lock = fixture_lock_with(client, "fresh", &options);
+	own_lock *lock = fixture_lock_with(client, "fresh", &options);
 	for (int i = 0; i < 4; i++) {
-		redlock_client *other = fixture_open(servers.tcp_urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-		redlock_lock *same = fixture_lock_with(other, "fresh", &options);
+		own_client *other = fixture_open(servers.tcp_urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+		own_lock *same = fixture_lock_with(other, "fresh", &options);
 		expect_ok(lock, redlock_acquire(lock));
 		assert_driven(client, servers_with_key(&servers, NODES, "fresh") == NODES);
 		flush_scripts(NODES);
@@ -60,17 +56,13 @@ static void test_flush_before_a_fresh_client(void **state)
 		expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
 		/* One value, two connections: a late release of one claim would delete the next one's key. */
 		assert_int_equal(redlock_drain(other, WAIT_SOON_MS), 0);
-		redlock_lock_free(same);
-		redlock_close(other);
 	}
-	redlock_lock_free(lock);
 }
 
 /* One handle with a value of its own, claimed again at once: the release that a slower node is asked for must
  * not come behind the next SET there, since it would delete what that has just set. */
-static void test_flush_before_the_same_value_again(void **state)
+TEST(flush_before_the_same_value_again)
 {
-	(void)state;
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.token = "value";
 	options.token_len = 5;
@@ -88,9 +80,8 @@ static void test_flush_before_the_same_value_again(void **state)
 
 /* Somebody flushes all the time. A script that is flushed between the check and the repeat is still one call.
  */
-static void test_flush_all_the_time(void **state)
+TEST(flush_all_the_time)
 {
-	(void)state;
 	pid_t pid = child_fork();
 	if (pid == 0) {
 		for (;;)
@@ -109,10 +100,9 @@ static void test_flush_all_the_time(void **state)
 }
 
 /* What a failed attempt owes is paid by a script too. */
-static void test_flush_before_a_give_back(void **state)
+TEST(flush_before_a_give_back)
 {
-	(void)state;
-	redlock_lock *lock = fixture_lock(client, "partial", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "partial", WAIT_LONG_TTL_MS, 0);
 	for (unsigned i = 0; i < 3; i++)
 		server_must(&servers.server[i], "OK", "SET", "partial", "x", NULL);
 	for (int i = 0; i < 5; i++) {
@@ -121,33 +111,16 @@ static void test_flush_before_a_give_back(void **state)
 		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 		assert_int_equal(servers_with_key(&servers, NODES, "partial"), 3);
 	}
-	redlock_lock_free(lock);
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
-	servers_start(&servers, NODES, NULL);
 	client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	return 0;
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
 	redlock_close(client);
-	servers_stop(&servers);
-	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_flush_while_held),
-	    cmocka_unit_test(test_flush_before_a_fresh_client),
-	    cmocka_unit_test(test_flush_before_the_same_value_again),
-	    cmocka_unit_test(test_flush_all_the_time),
-	    cmocka_unit_test(test_flush_before_a_give_back),
-	};
-	return cmocka_run_group_tests_name("script_flush", tests, start, stop);
-}
+SERVER_TESTS(NODES, .start = start, .stop = stop)

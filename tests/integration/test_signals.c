@@ -9,7 +9,6 @@
 
 enum { NODES = 5, WAITERS = 6 };
 
-static struct servers servers;
 static _Thread_local unsigned handled;
 
 static void handler(int signal)
@@ -20,15 +19,10 @@ static void handler(int signal)
 
 static redlock_client *open_client(int interruptible, uint32_t node_timeout_ms)
 {
-	struct redlock_options options;
-	redlock_client *client = NULL;
-	redlock_options_init(&options);
-	options.urls = servers.urls;
-	options.url_count = NODES;
+	struct redlock_options options = fixture_client(servers.urls, NODES);
 	options.node_timeout_ms = node_timeout_ms;
 	options.interruptible = interruptible;
-	expect_ok(NULL, redlock_open(&options, &client));
-	return client;
+	return fixture_open_with(&options);
 }
 
 struct waiter {
@@ -81,7 +75,7 @@ static void interrupt(struct waiter *w)
 static void expect_threads_to_be_interrupted(bool keeper)
 {
 	struct waiter waiters[WAITERS];
-	redlock_client *client = open_client(1, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = open_client(1, FIXTURE_NODE_TIMEOUT_MS);
 	for (unsigned i = 0; i < NODES; i++)
 		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
 	if (keeper)
@@ -110,24 +104,21 @@ static void expect_threads_to_be_interrupted(bool keeper)
 		redlock_lock_free(waiters[i].lock);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "busy"), 0);
-	redlock_close(client);
 }
 
-static void test_waiting_threads_are_interrupted(void **state)
+TEST(waiting_threads_are_interrupted)
 {
-	(void)state;
 	expect_threads_to_be_interrupted(false);
 	expect_threads_to_be_interrupted(true);
 }
 
 /* What was got is given back, an extend changes nothing, and all that can wait is told; a release goes on. */
-static void test_each_operation(void **state)
+TEST(each_operation)
 {
-	(void)state;
 	struct waiter w, other;
-	redlock_client *client = open_client(1, 2000);
-	redlock_lock *held = fixture_lock(client, "held", WAIT_LONG_TTL_MS, 0);
-	redlock_lock *partial = fixture_lock(client, "partial", WAIT_LONG_TTL_MS, REDLOCK_FOREVER);
+	own_client *client = open_client(1, 2000);
+	own_lock *held = fixture_lock(client, "held", WAIT_LONG_TTL_MS, 0);
+	own_lock *partial = fixture_lock(client, "partial", WAIT_LONG_TTL_MS, REDLOCK_FOREVER);
 	expect_ok(held, redlock_acquire(held));
 	for (unsigned i = 0; i < 3; i++)
 		server_pause(&servers.server[i]);
@@ -157,16 +148,12 @@ static void test_each_operation(void **state)
 		server_resume(&servers.server[i]);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "partial"), 0);
-	redlock_lock_free(partial);
-	redlock_lock_free(held);
-	redlock_close(client);
 }
 
-static void test_without_being_asked_calls_go_on(void **state)
+TEST(without_being_asked_calls_go_on)
 {
-	(void)state;
 	struct waiter waiters[2];
-	redlock_client *client = open_client(0, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = open_client(0, FIXTURE_NODE_TIMEOUT_MS);
 	for (unsigned i = 0; i < NODES; i++)
 		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
 	for (unsigned i = 0; i < 2; i++)
@@ -185,7 +172,6 @@ static void test_without_being_asked_calls_go_on(void **state)
 		redlock_lock_free(waiters[i].lock);
 	}
 	assert_true(waiters[0].handled > 0);
-	redlock_close(client);
 }
 
 /* Signals as fast as they can be sent, at threads that are granted, interrupted and wait in turns: whatever
@@ -214,11 +200,10 @@ static void *work(void *argument)
 	return NULL;
 }
 
-static void test_storm(void **state)
+TEST(storm)
 {
-	(void)state;
 	struct busy_thread threads[WAITERS] = {{0}};
-	redlock_client *client = open_client(1, FIXTURE_NODE_TIMEOUT_MS);
+	own_client *client = open_client(1, FIXTURE_NODE_TIMEOUT_MS);
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.wait_ms = REDLOCK_FOREVER;
 	options.retry_min_ms = 0;
@@ -256,39 +241,12 @@ static void test_storm(void **state)
 	assert_int_equal(left, 0);
 	for (unsigned i = 0; i < NODES; i++)
 		assert_int_equal(server_key_count(&servers.server[i]), 0);
-	redlock_close(client);
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
 	sigaction(SIGUSR1, &action, NULL);
-	servers_start(&servers, NODES, NULL);
-	return 0;
 }
 
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-static int heal(void **state)
-{
-	(void)state;
-	servers_heal(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(test_waiting_threads_are_interrupted, heal),
-	    cmocka_unit_test_teardown(test_each_operation, heal),
-	    cmocka_unit_test_teardown(test_without_being_asked_calls_go_on, heal),
-	    cmocka_unit_test_teardown(test_storm, heal),
-	};
-	return cmocka_run_group_tests_name("signals", tests, start, stop);
-}
+SERVER_TESTS(NODES, .start = start)

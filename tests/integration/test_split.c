@@ -17,7 +17,6 @@
 
 enum { NODES = 5, CLIENTS = 8 };
 
-static struct servers servers;
 static struct proxy proxies[CLIENTS][NODES];
 static int rounds;
 
@@ -139,9 +138,8 @@ static void play(unsigned clients, unsigned nodes)
 		assert_int_equal(child_join(pids[i]), 0);
 }
 
-static void exactly_one_wins(void **state)
+TEST(exactly_one_wins)
 {
-	(void)state;
 	static const unsigned clients[] = {2, 3, 5, CLIENTS};
 	for (unsigned i = 0; i < 4; i++) {
 		play(clients[i], 3);
@@ -149,30 +147,22 @@ static void exactly_one_wins(void **state)
 	}
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
+	rounds = group.argument != NULL ? atoi(group.argument) : wait_is_slow() ? 6 : 12;
 	arena = mmap(NULL, sizeof *arena, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	servers_start(&servers, NODES, NULL);
 	for (unsigned c = 0; c < CLIENTS; c++)
 		for (unsigned n = 0; n < NODES; n++)
 			proxy_start(&proxies[c][n], servers.server[n].socket);
-	return arena == MAP_FAILED ? -1 : 0;
+	assert_true(arena != MAP_FAILED);
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
 	for (unsigned c = 0; c < CLIENTS; c++)
 		for (unsigned n = 0; n < NODES; n++)
 			proxy_stop(&proxies[c][n]);
-	servers_stop(&servers);
-	return munmap(arena, sizeof *arena);
+	munmap(arena, sizeof *arena);
 }
 
-int main(int argc, char **argv)
-{
-	rounds = argc > 1 ? atoi(argv[1]) : wait_is_slow() ? 6 : 12;
-	const struct CMUnitTest tests[] = {cmocka_unit_test(exactly_one_wins)};
-	return cmocka_run_group_tests_name("split", tests, start, stop);
-}
+SERVER_TESTS(NODES, .start = start, .stop = stop)

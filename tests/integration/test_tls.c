@@ -17,12 +17,7 @@ static char ca_file[96];
 static redlock_client *open_with(const char *const *urls, unsigned count, const char *client_name)
 {
 	char cert[96], key[96];
-	struct redlock_options options;
-	redlock_client *client = NULL;
-	redlock_options_init(&options);
-	options.urls = urls;
-	options.url_count = count;
-	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	struct redlock_options options = fixture_client(urls, count);
 	options.tls_ca_file = ca_file;
 	if (client_name != NULL) {
 		snprintf(cert, sizeof cert, "%s/%s.crt", dir, client_name);
@@ -30,8 +25,7 @@ static redlock_client *open_with(const char *const *urls, unsigned count, const 
 		options.tls_cert_file = cert;
 		options.tls_key_file = key;
 	}
-	expect_ok(NULL, redlock_open(&options, &client));
-	return client;
+	return fixture_open_with(&options);
 }
 
 static struct redlock_node_status status_of(redlock_client *client, unsigned node)
@@ -50,39 +44,34 @@ static bool says(redlock_client *client, unsigned node, const char *text)
 
 static void lock_three_times(redlock_client *client)
 {
-	redlock_lock *lock = fixture_lock(client, "tls", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "tls", WAIT_LONG_TTL_MS, 0);
 	for (int i = 0; i < 3; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		expect_ok(lock, redlock_extend(lock, 0));
 		expect_ok(lock, redlock_release(lock));
 		assert_int_equal(ERR_peek_error(), 0);
 	}
-	redlock_lock_free(lock);
 }
 
 /* The second connection to a server takes up the session of the first. */
-static void test_sessions_are_reused(void **state)
+TEST(sessions_are_reused)
 {
-	(void)state;
 	static const int versions[] = {0, TLS1_2_VERSION};
 	for (unsigned i = 0; i < 2; i++) {
-		struct tlspeer peer;
+		own_tlspeer peer;
 		tlspeer_start(&peer,
 		              &(struct tlspeer_plan){.dir = dir, .max_version = versions[i], .close_after = 2});
 		const char *urls[] = {peer.url};
-		redlock_client *client = open_with(urls, 1, NULL);
+		own_client *client = open_with(urls, 1, NULL);
 		assert_soon(redlock_process(client) == 0 && peer.resumed >= 2);
 		assert_true(peer.resumed < peer.connections); /* the first one cannot be */
-		redlock_close(client);
-		tlspeer_stop(&peer);
 	}
 }
 
 /* A client that closes says so to the server. */
-static void test_close_is_told(void **state)
+TEST(close_is_told)
 {
-	(void)state;
-	struct tlspeer peer;
+	own_tlspeer peer;
 	tlspeer_start(&peer, &(struct tlspeer_plan){.dir = dir});
 	const char *urls[] = {peer.url};
 	redlock_client *client = open_with(urls, 1, NULL);
@@ -93,16 +82,14 @@ static void test_close_is_told(void **state)
 	assert_soon(peer.ended_in_order == 1);
 	assert_int_equal(peer.ended_otherwise, 0);
 	assert_int_equal(ERR_peek_error(), 0);
-	tlspeer_stop(&peer);
 }
 
 /* However the bytes are cut, both ways. */
-static void test_pieces_of_any_size(void **state)
+TEST(pieces_of_any_size)
 {
-	(void)state;
 	static const size_t sizes[] = {1, 2, 3, 5, 16, 127, 1000};
 	for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-		struct tlspeer peer;
+		own_tlspeer peer;
 		tlspeer_start(&peer, &(struct tlspeer_plan){
 		                         .dir = dir, .chunk = sizes[i], .max_version = i % 2 ? TLS1_2_VERSION : 0});
 		const char *urls[] = {peer.url};
@@ -111,7 +98,6 @@ static void test_pieces_of_any_size(void **state)
 		redlock_close(client);
 		assert_soon(peer.ended_in_order == 1);
 		assert_int_equal(peer.connections, 1);
-		tlspeer_stop(&peer);
 	}
 }
 
@@ -129,9 +115,8 @@ static size_t bytes_of_a_handshake(void)
 }
 
 /* Peers that fall silent at some byte of the handshake, or within an answer: each is one missing vote. */
-static void test_stalls(void **state)
+TEST(stalls)
 {
-	(void)state;
 	enum { STALLED = 9, ALL = 2 * STALLED + 1 };
 	/* nothing, half a header, a header, in the ServerHello (about 130 bytes), behind it, in the certificate
 	 */
@@ -239,18 +224,16 @@ static void fail_in(const struct failure *f)
 	tlspeer_stop(&good[1]);
 }
 
-static void test_failures(void **state)
+TEST(failures)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof failures / sizeof failures[0]; i++)
 		fail_in(&failures[i]);
 }
 
 /* A connection that works and is then damaged is lost, as any other; what it was asked may have been done. */
-static void test_damage_later(void **state)
+TEST(damage_later)
 {
-	(void)state;
-	struct tlspeer peer;
+	own_tlspeer peer;
 	size_t whole = bytes_of_a_handshake();
 	tlspeer_start(&peer, &(struct tlspeer_plan){.dir = dir, .damage_at = AFTER(whole + 15)});
 	const char *urls[] = {peer.url};
@@ -262,58 +245,37 @@ static void test_damage_later(void **state)
 	redlock_lock_free(lock);
 	redlock_close(client);
 	assert_int_equal(ERR_peek_error(), 0);
-	tlspeer_stop(&peer);
 }
 
 /* Files that cannot be used leave nothing either. */
-static void test_bad_files(void **state)
+TEST(bad_files)
 {
-	(void)state;
 	static const char *const names[] = {"none.crt", "good.key"};
 	const char *urls[] = {"rediss://127.0.0.1:1"};
 	for (unsigned i = 0; i < 2; i++) {
 		char path[96];
-		struct redlock_options options;
 		redlock_client *client = NULL;
-		redlock_options_init(&options);
+		struct redlock_options options = fixture_client(urls, 1);
 		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-		options.urls = urls;
-		options.url_count = 1;
 		options.tls_ca_file = path;
 		expect_result(NULL, REDLOCK_E_TLS, redlock_open(&options, &client));
 		assert_int_equal(ERR_peek_error(), 0);
 	}
 }
 
-static int start(void **state)
+static void start(void)
 {
-	(void)state;
 	snprintf(dir, sizeof dir, "/tmp/redlock-tls.XXXXXX");
 	if (mkdtemp(dir) == NULL)
 		child_die(dir);
 	snprintf(ca_file, sizeof ca_file, "%s/ca.crt", dir);
 	tlspeer_pki(dir);
 	ERR_clear_error();
-	return 0;
 }
 
-static int stop(void **state)
+static void stop(void)
 {
-	(void)state;
 	child_remove_tree(dir);
-	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_sessions_are_reused),
-	    cmocka_unit_test(test_close_is_told),
-	    cmocka_unit_test(test_pieces_of_any_size),
-	    cmocka_unit_test(test_stalls),
-	    cmocka_unit_test(test_failures),
-	    cmocka_unit_test(test_bad_files),
-	    cmocka_unit_test(test_damage_later),
-	};
-	return cmocka_run_group_tests_name("tls", tests, start, stop);
-}
+TESTS(.start = start, .stop = stop)

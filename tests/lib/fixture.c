@@ -5,21 +5,75 @@
 #include <poll.h>
 #include <string.h>
 
-redlock_client *fixture_open(const char *const *urls, unsigned count, uint32_t node_timeout_ms)
+struct servers servers;
+static struct group own; /* hooks of the program */
+static unsigned count_of_servers;
+
+static void start(void)
+{
+	servers_start(&servers, count_of_servers, NULL);
+	group_hook(own.start);
+}
+
+static void stop(void)
+{
+	group_hook(own.stop);
+	servers_stop(&servers);
+}
+
+static void heal(void)
+{
+	group_hook(own.after);
+	servers_heal(&servers);
+}
+
+void fixture_wrap(struct group *group_, unsigned server_count)
+{
+	own = *group_;
+	count_of_servers = server_count;
+	group_->start = start;
+	group_->stop = stop;
+	group_->after = heal;
+}
+
+void fixture_free(redlock_lock **lock)
+{
+	redlock_lock_free(*lock);
+}
+
+void fixture_close(redlock_client **client)
+{
+	redlock_close(*client);
+}
+
+struct redlock_options fixture_client(const char *const *urls, size_t count)
 {
 	struct redlock_options options;
-	char text[256] = "";
-	redlock_client *client = NULL;
 	redlock_options_init(&options);
 	options.urls = urls;
 	options.url_count = count;
-	options.node_timeout_ms = node_timeout_ms;
-	options.error_text = text;
-	options.error_text_size = sizeof text;
-	int result = redlock_open(&options, &client);
+	options.node_timeout_ms = FIXTURE_NODE_TIMEOUT_MS;
+	return options;
+}
+
+redlock_client *fixture_open_with(const struct redlock_options *options)
+{
+	char text[256] = "";
+	redlock_client *client = NULL;
+	struct redlock_options copy = *options;
+	copy.error_text = text;
+	copy.error_text_size = sizeof text;
+	int result = redlock_open(&copy, &client);
 	if (result != 0)
 		fail_msg("redlock_open: %s (%s)", redlock_error_name(result), text);
 	return client;
+}
+
+redlock_client *fixture_open(const char *const *urls, unsigned count, uint32_t node_timeout_ms)
+{
+	struct redlock_options options = fixture_client(urls, count);
+	options.node_timeout_ms = node_timeout_ms;
+	return fixture_open_with(&options);
 }
 
 struct redlock_lock_options fixture_options(uint64_t ttl_ms)

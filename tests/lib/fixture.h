@@ -3,24 +3,45 @@
 #ifndef TEST_FIXTURE_H
 #define TEST_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <redlock/redlock.h>
 
+#include "group.h"
 #include "servers.h"
 #include "wait.h"
 
 /* Node timeout of tests in which every node answers: long enough that a busy machine changes no result. */
 #define FIXTURE_NODE_TIMEOUT_MS 20000
 
+/* The servers of the program: SERVER_TESTS(5, .after = hook) is TESTS with five of them, which are healed
+ * behind each test, after the hook. */
+extern struct servers servers;
+void fixture_wrap(struct group *group, unsigned server_count);
+
+#define SERVER_TESTS(server_count, ...)                                                                      \
+	int main(int argc, char **argv)                                                                          \
+	{                                                                                                        \
+		GROUP_SET(argc, argv, __VA_ARGS__);                                                                  \
+		fixture_wrap(&group, server_count);                                                                  \
+		return group_run(__FILE__);                                                                          \
+	}
+
+/* A variable that is freed, closed or stopped at the end of its block; the last declared is the first. */
+#define own_lock __attribute__((cleanup(fixture_free))) redlock_lock
+#define own_client __attribute__((cleanup(fixture_close))) redlock_client
+#define own_scripted __attribute__((cleanup(scripted_stop))) struct scripted
+#define own_proxy __attribute__((cleanup(proxy_stop))) struct proxy
+#define own_tlspeer __attribute__((cleanup(tlspeer_stop))) struct tlspeer
+void fixture_free(redlock_lock **lock);
+void fixture_close(redlock_client **client);
+
 /* Opens a client, or fails the test. */
 redlock_client *fixture_open(const char *const *urls, unsigned count, uint32_t node_timeout_ms);
+
+/* The same with options, which begin as these: FIXTURE_NODE_TIMEOUT_MS, and the defaults otherwise. */
+redlock_client *fixture_open_with(const struct redlock_options *options);
+struct redlock_options fixture_client(const char *const *urls, size_t count);
 
 /* Makes a handle, or fails the test. */
 redlock_lock *fixture_lock(redlock_client *client, const char *name, uint64_t ttl_ms, uint64_t wait_ms);

@@ -95,7 +95,7 @@ class _SmallTree(Tree):
 		os.makedirs(self.build_dir(build), exist_ok=True)
 
 	def compile(self, build, targets, stop=None):
-		words = ["-I", "src", "-I", "include", "-I", "tests/unit", "src/core/quorum.c", "tests/unit/test_quorum.c"]
+		words = ["-I", "src", "-I", "include", "-I", "tests/unit", "-I", "tests/lib", "src/core/quorum.c", "tests/unit/test_quorum.c"]
 		return run(["cc", "-std=c11", "-D_GNU_SOURCE", "-w", *words, "-o", self.build_dir(build) + "/quorum",
 			"-lcmocka"], 60, cwd=self.path, stop=stop)
 
@@ -107,7 +107,7 @@ def _kill(root, work):
 	"""A known mutant is killed, one that changes nothing survives, one that hangs is killed by the limit."""
 	layer = Layer("unit", "plain", {"unit"}, 1, text="one unit test")
 	tree = _SmallTree(os.path.join(work, "tree"), os.path.join(work, "t"))
-	for folder in ("src/core", "include", "tests/unit"):
+	for folder in ("src/core", "include", "tests/unit", "tests/lib"):
 		shutil.copytree(os.path.join(root, folder), os.path.join(tree.path, folder))
 	suite = Suite(tree, [layer])
 	suite._find = lambda _: [Test("quorum", [tree.build_dir("plain") + "/quorum"], {})]

@@ -78,12 +78,11 @@ static bool next_row(FILE *page, char *line, size_t size)
 	return false;
 }
 
-static void supervisor_is_as_the_page_says(void **state)
+TEST(supervisor_is_as_the_page_says)
 {
 	FILE *page = open_page("## The supervisor, row by row\n");
 	char wanted[512], row[512];
 
-	(void)state;
 	for (size_t i = 0; i < run_rule_count; i++) {
 		assert_true(next_row(page, wanted, sizeof(wanted)));
 		run_row(run_step(run_rules[i].state, run_rules[i].event), row, sizeof(row));
@@ -93,12 +92,11 @@ static void supervisor_is_as_the_page_says(void **state)
 	fclose(page);
 }
 
-static void guard_is_as_the_page_says(void **state)
+TEST(guard_is_as_the_page_says)
 {
 	FILE *page = open_page("## The guard, row by row\n");
 	char wanted[512], row[512];
 
-	(void)state;
 	for (size_t i = 0; i < guard_rule_count; i++) {
 		assert_true(next_row(page, wanted, sizeof(wanted)));
 		guard_row(guard_step(guard_rules[i].state, guard_rules[i].event), row, sizeof(row));
@@ -115,9 +113,8 @@ static bool has_processes(enum run_state state)
 	return state >= RUN_HELD && state <= RUN_LOST;
 }
 
-static void no_rule_is_hidden_by_another(void **state)
+TEST(no_rule_is_hidden_by_another)
 {
-	(void)state;
 	for (size_t i = 0; i < run_rule_count; i++)
 		assert_ptr_equal(run_step(run_rules[i].state, run_rules[i].event), &run_rules[i]);
 	for (size_t i = 0; i < guard_rule_count; i++)
@@ -127,9 +124,8 @@ static void no_rule_is_hidden_by_another(void **state)
 }
 
 /* The lock is given back, and redlock exits, only when no process of the command is left. */
-static void release_waits_for_the_last_process(void **state)
+TEST(release_waits_for_the_last_process)
 {
-	(void)state;
 	for (size_t i = 0; i < run_rule_count; i++) {
 		const struct run_rule *rule = &run_rules[i];
 
@@ -141,9 +137,8 @@ static void release_waits_for_the_last_process(void **state)
 	}
 }
 
-static void the_command_starts_once_and_only_under_the_lock(void **state)
+TEST(the_command_starts_once_and_only_under_the_lock)
 {
-	(void)state;
 	for (size_t i = 0; i < run_rule_count; i++) {
 		const struct run_rule *rule = &run_rules[i];
 
@@ -155,9 +150,8 @@ static void the_command_starts_once_and_only_under_the_lock(void **state)
 }
 
 /* From each state with processes the events that mean danger are answered by stopping them. */
-static void nothing_keeps_running_without_the_lock(void **state)
+TEST(nothing_keeps_running_without_the_lock)
 {
-	(void)state;
 	for (enum run_state s = RUN_HELD; s <= RUN_LOST; s++) {
 		assert_non_null(run_step(s, RUN_ON_ALL_GONE) ? run_step(s, RUN_ON_ALL_GONE)
 		                                             : run_step(s, RUN_ON_CHILD_EXITED));
@@ -176,11 +170,10 @@ static bool is_stopped_for_loss(enum run_state state)
 }
 
 /* Random walks: a loss is told by 79 whatever comes after it, and every walk can come to its end. */
-static void a_loss_is_never_forgotten(void **state)
+TEST(a_loss_is_never_forgotten)
 {
 	struct rng rng = {.state = 88172645463325252u};
 
-	(void)state;
 	for (int walk = 0; walk < 20000; walk++) {
 		enum run_state now = RUN_WAITING;
 		enum run_code code = RUN_CODE_KEEP;
@@ -203,11 +196,10 @@ static void a_loss_is_never_forgotten(void **state)
 	}
 }
 
-static void every_state_leads_to_the_end(void **state)
+TEST(every_state_leads_to_the_end)
 {
 	bool ends[RUN_STATE_COUNT] = {[RUN_ENDED] = true};
 
-	(void)state;
 	for (int round = 0; round < RUN_STATE_COUNT; round++)
 		for (size_t i = 0; i < run_rule_count; i++)
 			ends[run_rules[i].state] |= ends[run_rules[i].next];
@@ -235,18 +227,7 @@ static int print_tables(void)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(supervisor_is_as_the_page_says),
-	    cmocka_unit_test(guard_is_as_the_page_says),
-	    cmocka_unit_test(no_rule_is_hidden_by_another),
-	    cmocka_unit_test(release_waits_for_the_last_process),
-	    cmocka_unit_test(the_command_starts_once_and_only_under_the_lock),
-	    cmocka_unit_test(nothing_keeps_running_without_the_lock),
-	    cmocka_unit_test(a_loss_is_never_forgotten),
-	    cmocka_unit_test(every_state_leads_to_the_end),
-	};
-
 	if (argc > 1 && strcmp(argv[1], "--print") == 0)
 		return print_tables();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return group_run(__FILE__);
 }

@@ -14,11 +14,10 @@ static struct run_times times_of(uint64_t ttl_ms, uint64_t renew_ms, uint64_t ki
 	return times;
 }
 
-static void defaults_follow_the_ttl(void **state)
+TEST(defaults_follow_the_ttl)
 {
 	struct run_times times = times_of(30000, 0, 0);
 
-	(void)state;
 	assert_int_equal(times.renew_ms, 10000);
 	assert_int_equal(times.kill_after_ms, 5000);
 	assert_int_equal(times.node_timeout_ms, 200);
@@ -33,21 +32,19 @@ static void defaults_follow_the_ttl(void **state)
 	assert_int_equal(times.drift_ms, 4); /* 1.01 is rounded up, plus 2 */
 }
 
-static void default_times_work_for_every_ttl_above_some_milliseconds(void **state)
+TEST(default_times_work_for_every_ttl_above_some_milliseconds)
 {
 	char why[256];
 
-	(void)state;
 	for (uint64_t ttl = 60; ttl < 100000; ttl += 7)
 		assert_true(run_times_work(&(struct run_times[]){times_of(ttl, 0, 0)}[0], why, sizeof(why)));
 }
 
-static void the_sum_is_shown(void **state)
+TEST(the_sum_is_shown)
 {
 	struct run_times times = times_of(30000, 10000, 20000);
 	char why[256];
 
-	(void)state;
 	assert_false(run_times_work(&times, why, sizeof(why)));
 	assert_string_equal(why,
 	                    "renew 10s + node timeout 200ms + kill-after 20s + drift 302ms = 30502ms, which must "
@@ -58,12 +55,11 @@ static void the_sum_is_shown(void **state)
 	assert_false(run_times_work(&times, why, sizeof(why))); /* 30000: not less */
 }
 
-static void a_short_buffer_is_not_overrun(void **state)
+TEST(a_short_buffer_is_not_overrun)
 {
 	struct run_times times = times_of(30000, 10000, 20000);
 	char why[256];
 
-	(void)state;
 	for (size_t size = 1; size < sizeof(why); size++) {
 		memset(why, 'x', sizeof(why));
 		assert_false(run_times_work(&times, why, size));
@@ -72,23 +68,11 @@ static void a_short_buffer_is_not_overrun(void **state)
 }
 
 /* Late is told between the moment a renewal was due and TERM. */
-static void late_lies_between_due_and_term(void **state)
+TEST(late_lies_between_due_and_term)
 {
 	struct run_times times = times_of(30000, 0, 0);
 
-	(void)state;
 	assert_int_equal(run_times_late_ms(&times), 5000 + (30000 - 302 - 10000 - 5000) / 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(defaults_follow_the_ttl),
-	    cmocka_unit_test(default_times_work_for_every_ttl_above_some_milliseconds),
-	    cmocka_unit_test(the_sum_is_shown),
-	    cmocka_unit_test(a_short_buffer_is_not_overrun),
-	    cmocka_unit_test(late_lies_between_due_and_term),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -35,11 +35,10 @@ static unsigned at(struct watch *watch, uint64_t now, uint64_t deadline)
 	return watch_step(watch, event, now * ms);
 }
 
-static void term_then_kill_before_the_end(void **state)
+TEST(term_then_kill_before_the_end)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
-	(void)state;
 	assert_int_equal(due(&watch, 30000), 25000);
 	assert_int_equal(at(&watch, 24999, 30000), 0);
 	assert_int_equal(at(&watch, 25000, 30000), GUARD_DO_TERM | GUARD_DO_TELL);
@@ -53,31 +52,28 @@ static void term_then_kill_before_the_end(void **state)
 	assert_int_equal(due(&watch, 30000), NEVER);
 }
 
-static void a_renewal_moves_both(void **state)
+TEST(a_renewal_moves_both)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
-	(void)state;
 	assert_int_equal(at(&watch, 25000, 40000), 0);
 	assert_int_equal(due(&watch, 40000), 35000);
 }
 
-static void a_renewal_behind_term_does_not_delay_kill(void **state)
+TEST(a_renewal_behind_term_does_not_delay_kill)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
-	(void)state;
 	assert_int_equal(at(&watch, 25000, 30000), GUARD_DO_TERM | GUARD_DO_TELL);
 	assert_int_equal(due(&watch, 60000), 29900);
 	assert_int_equal(at(&watch, 29900, 60000), GUARD_DO_KILL);
 }
 
 /* A guard that did not get to run begins where it should be. */
-static void too_late_for_term(void **state)
+TEST(too_late_for_term)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
-	(void)state;
 	assert_int_equal(at(&watch, 29900, 30000), GUARD_DO_KILL | GUARD_DO_TELL);
 	assert_int_equal(watch.state, GUARD_KILLING);
 	watch = running(ON_LOSS_KILL);
@@ -85,40 +81,36 @@ static void too_late_for_term(void **state)
 }
 
 /* TERM came late: KILL does not, because the end of the lock counts. */
-static void late_term_shortens_the_grace(void **state)
+TEST(late_term_shortens_the_grace)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
-	(void)state;
 	assert_int_equal(at(&watch, 28000, 30000), GUARD_DO_TERM | GUARD_DO_TELL);
 	assert_int_equal(due(&watch, 30000), 29900);
 }
 
 /* The lock is gone: the deadline is 0. */
-static void a_lost_lock_kills_at_once(void **state)
+TEST(a_lost_lock_kills_at_once)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
-	(void)state;
 	assert_int_equal(at(&watch, 1000, 0), GUARD_DO_KILL | GUARD_DO_TELL);
 	watch = running(ON_LOSS_KILL);
 	assert_int_equal(at(&watch, 25000, 30000), GUARD_DO_TERM | GUARD_DO_TELL);
 	assert_int_equal(at(&watch, 25001, 0), GUARD_DO_KILL);
 }
 
-static void a_killed_supervisor_is_term_then_kill(void **state)
+TEST(a_killed_supervisor_is_term_then_kill)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
-	(void)state;
 	assert_int_equal(watch_step(&watch, watch_orphaned(&watch), 1000 * ms), GUARD_DO_TERM);
 	assert_int_equal(due(&watch, 30000), 1000 + KILL_AFTER - MARGIN);
 	assert_int_equal(due(&watch, 3000), 2900); /* the earlier of both */
 }
 
-static void a_stop_kills_in_every_mode(void **state)
+TEST(a_stop_kills_in_every_mode)
 {
-	(void)state;
 	for (enum on_loss mode = ON_LOSS_KILL; mode <= ON_LOSS_WARN; mode++) {
 		struct watch watch = running(mode);
 
@@ -131,11 +123,10 @@ static void a_stop_kills_in_every_mode(void **state)
 	}
 }
 
-static void term_only(void **state)
+TEST(term_only)
 {
 	struct watch watch = running(ON_LOSS_TERM);
 
-	(void)state;
 	assert_int_equal(due(&watch, 30000), 25000);
 	assert_int_equal(at(&watch, 99999, 30000), GUARD_DO_TERM | GUARD_DO_TELL);
 	assert_int_equal(due(&watch, 30000), NEVER);
@@ -148,21 +139,19 @@ static void term_only(void **state)
 	assert_int_equal(due(&watch, 30000), 2000 + KILL_AFTER - MARGIN);
 }
 
-static void warn_only(void **state)
+TEST(warn_only)
 {
 	struct watch watch = running(ON_LOSS_WARN);
 
-	(void)state;
 	assert_int_equal(due(&watch, 30000), NEVER);
 	assert_int_equal(due(&watch, 0), NEVER);
 	assert_int_equal(watch_step(&watch, watch_orphaned(&watch), 0), GUARD_DO_EXIT);
 }
 
-static void without_a_command_there_is_nothing_to_stop(void **state)
+TEST(without_a_command_there_is_nothing_to_stop)
 {
 	struct watch watch;
 
-	(void)state;
 	watch_init(&watch, ON_LOSS_KILL, KILL_AFTER * ms, MARGIN * ms);
 	assert_int_equal(due(&watch, 1), NEVER);
 	assert_int_equal(watch_step(&watch, GUARD_ON_SIGNAL, 0), 0);
@@ -171,9 +160,8 @@ static void without_a_command_there_is_nothing_to_stop(void **state)
 }
 
 /* Not when it would get TERM at once; with warn, not behind the end. */
-static void a_command_is_not_started_to_be_stopped(void **state)
+TEST(a_command_is_not_started_to_be_stopped)
 {
-	(void)state;
 	for (enum on_loss mode = ON_LOSS_KILL; mode <= ON_LOSS_WARN; mode++) {
 		struct watch watch = running(mode);
 		const uint64_t by = watch_start_by(&watch, 30000 * ms) / ms;
@@ -185,32 +173,12 @@ static void a_command_is_not_started_to_be_stopped(void **state)
 }
 
 /* A deadline of a few milliseconds since boot does not wrap around. */
-static void early_deadlines_do_not_wrap(void **state)
+TEST(early_deadlines_do_not_wrap)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
-	(void)state;
 	assert_int_equal(due(&watch, 10), 0);
 	assert_int_equal(watch_due(&watch, UINT64_MAX), UINT64_MAX);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(term_then_kill_before_the_end),
-	    cmocka_unit_test(a_renewal_moves_both),
-	    cmocka_unit_test(a_renewal_behind_term_does_not_delay_kill),
-	    cmocka_unit_test(too_late_for_term),
-	    cmocka_unit_test(late_term_shortens_the_grace),
-	    cmocka_unit_test(a_lost_lock_kills_at_once),
-	    cmocka_unit_test(a_killed_supervisor_is_term_then_kill),
-	    cmocka_unit_test(a_stop_kills_in_every_mode),
-	    cmocka_unit_test(term_only),
-	    cmocka_unit_test(warn_only),
-	    cmocka_unit_test(without_a_command_there_is_nothing_to_stop),
-	    cmocka_unit_test(a_command_is_not_started_to_be_stopped),
-	    cmocka_unit_test(early_deadlines_do_not_wrap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

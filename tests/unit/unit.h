@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What every unit test includes first: cmocka and the headers it wants before it. */
+/* What every unit test includes first. */
 #ifndef TEST_UNIT_H
 #define TEST_UNIT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "group.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
