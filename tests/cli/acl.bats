@@ -19,10 +19,6 @@ setup() {
 	export REDLOCK_AUTH=pw
 }
 
-teardown() {
-	stop_cluster
-}
-
 give() { # RULE
 	local word words
 	read -ra words <<<"$1"
@@ -30,43 +26,31 @@ give() { # RULE
 }
 
 everything_works() {
-	run --separate-stderr rl acquire "${nodes[@]}" job
-	exits 0
+	want 0 rl acquire "${nodes[@]}" job
 	token=$output
-	run --separate-stderr rl check "${nodes[@]}" job "$token"
-	exits 0
-	run --separate-stderr rl extend "${nodes[@]}" -t 50s job "$token"
-	exits 0
-	run --separate-stderr rl status "${nodes[@]}" job
-	exits 0
+	want 0 rl check "${nodes[@]}" job "$token"
+	want 0 rl extend "${nodes[@]}" -t 50s job "$token"
+	want 0 rl status "${nodes[@]}" job
 	[[ $output == "job: held by"* ]]
-	run --separate-stderr rl release "${nodes[@]}" job "$token"
-	exits 0
+	want 0 rl release "${nodes[@]}" job "$token"
 	[ -z "$stderr" ]
-	run --separate-stderr rl run "${nodes[@]}" -t 6s --renew 200ms job -- sleep 0.7
-	exits 0
+	want 0 rl run "${nodes[@]}" -t 6s --renew 200ms job -- sleep 0.7
 	[ -z "$stderr" ]
-	run --separate-stderr rl status "${nodes[@]}"
-	exits 0
+	want 0 rl status "${nodes[@]}"
 	[[ $output != *unknown* ]]
-	run --separate-stderr rl bench "${nodes[@]}" --pairs 100
-	exits 0
+	want 0 rl bench "${nodes[@]}" --pairs 100
 	on_nodes "1 2 3" hset app:hash 8743c9c0-1111-2222-3333-444455556666:1 1
-	run --separate-stderr rl status "${nodes[@]}" hash
-	exits 0
+	want 0 rl status "${nodes[@]}" hash
 	[[ $output == *Redisson* || $output == *"type hash"* ]] # its fields are read by script only
-	run --separate-stderr rl acquire "${nodes[@]/.sock/.sock?db=1}" -n job
-	exits 0
+	want 0 rl acquire "${nodes[@]/.sock/.sock?db=1}" -n job
 }
 
 @test "a server that may not say who it is: status warns that it cannot be told from another name of it" {
 	give "$rule"
-	run --separate-stderr rl status "${nodes[@]}"
-	exits 0
+	want 0 rl status "${nodes[@]}"
 	[ -z "$stderr" ]
 	on_node 2 acl setuser redlock -info
-	run --separate-stderr rl status "${nodes[@]}"
-	exits 0
+	want 0 rl status "${nodes[@]}"
 	says "warning: 1 of the nodes do not say who they are (permit +info)"
 	run --separate-stderr rl status -q "${nodes[@]}"
 	[ -z "$stderr" ]
@@ -85,8 +69,7 @@ everything_works() {
 
 @test "keys outside of the prefix are out of reach" {
 	give "$rule"
-	run --separate-stderr rl acquire --user redlock -r "$(node_url 1)" -n job
-	exits 76
+	want 76 rl acquire --user redlock -r "$(node_url 1)" -n job
 	says "help acl"
 }
 
@@ -125,8 +108,7 @@ each_is_needed() { # RULE RIGHT...
 
 not_started() { # RULE WORD...: what is said
 	give "$1"
-	run --separate-stderr rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
-	exits 76
+	want 76 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
 	[ ! -e "$sandbox/started" ]
 	says "not started: the lock could be had, but neither renewed nor released"
 	for word in "${@:2}"; do says "$word"; done
@@ -140,8 +122,7 @@ not_started() { # RULE WORD...: what is said
 	# Also while somebody else has the lock: it is hopeless to wait.
 	give "${rule/+eval +evalsha/}"
 	on_nodes "1 2 3" set app:job somebody
-	run --separate-stderr timeout 5 "$REDLOCK_BIN" run "${nodes[@]}" job -- true
-	exits 76
+	want 76 timeout 5 "$REDLOCK_BIN" run "${nodes[@]}" job -- true
 	# A minority that refuses is no reason.
 	on_nodes "1 2 3" flushall
 	give "$rule"
@@ -151,8 +132,7 @@ not_started() { # RULE WORD...: what is said
 	# The user in the URL.
 	on_nodes 1 flushall
 	give "${rule/+eval +evalsha/}"
-	run --separate-stderr rl run -n --prefix app: -r "unix://redlock:pw@$(node_dir 1)/redis.sock" job -- true
-	exits 76
+	want 76 rl run -n --prefix app: -r "unix://redlock:pw@$(node_dir 1)/redis.sock" job -- true
 	says "not started"
 }
 
@@ -161,8 +141,7 @@ not_started() { # RULE WORD...: what is said
 	token=$(rl acquire "${nodes[@]}" job)
 	for right in +type +strlen +getrange +pttl; do
 		give "${rule/$right/}"
-		run --separate-stderr rl acquire "${nodes[@]}" -n job
-		exits 75
+		want 75 rl acquire "${nodes[@]}" -n job
 		run rl run "${nodes[@]}" -n -E 0 job -- echo ran
 		exits 0
 		[ -z "$output" ]
@@ -177,32 +156,27 @@ not_started() { # RULE WORD...: what is said
 	nodes=(--prefix app: "${nodes[@]:4}")
 	# With a password from the environment, then in the URLs; then without one.
 	admin acl setuser default reset on '>pw' '~*' +@all -eval -evalsha -multi
-	run --separate-stderr rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
-	exits 76
+	want 76 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
 	says "not started: the lock could be had, but neither renewed nor released"
 	unset REDLOCK_AUTH
 	admin flushall
-	run --separate-stderr rl run "${nodes[@]/unix:\/\//unix://:pw@}" -n job -- touch "$sandbox/started"
-	exits 76
+	want 76 rl run "${nodes[@]/unix:\/\//unix://:pw@}" -n job -- touch "$sandbox/started"
 	says "not started"
 	admin flushall
 	admin acl setuser default reset on nopass '~*' +set
-	run --separate-stderr rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
-	exits 76
+	want 76 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
 	says "not started"
 	says "permit +eval +evalsha or +watch +multi +exec +getrange"
 	[ ! -e "$sandbox/started" ]
 	# Rules that suffice.
 	admin flushall
 	admin acl setuser default reset on nopass '~*' +set +get +del +pttl +pexpire +eval +evalsha
-	run --separate-stderr rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
-	exits 0
+	want 0 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
 	[ -e "$sandbox/started" ]
 	# What is not found before is told at the end, with the reason. Newer servers have commands of their own.
 	admin flushall
 	admin acl setuser default reset on nopass '~*' +@all -eval -evalsha -multi
-	run --separate-stderr rl run "${nodes[@]}" -n job -- true
-	exits 0
+	want 0 rl run "${nodes[@]}" -n job -- true
 	if [ "$(on_node 1 exists app:job)" = 1 ]; then
 		says "3 of 3 nodes may keep the key 'job' until its TTL ends and keep others out: node 1 unix://"
 		says "(last error: NOPERM "
@@ -227,10 +201,8 @@ not_started() { # RULE WORD...: what is said
 	REDLOCK_AUTH=wrong rl run "${nodes[@]}" --password-file "$sandbox/password" -n job true
 	unset REDLOCK_AUTH
 	REDISCLI_AUTH=pw rl run "${nodes[@]}" -n job true
-	REDLOCK_AUTH=wrong run --separate-stderr rl run "${nodes[@]}" -n job true
-	exits 77
-	run --separate-stderr setsid "$REDLOCK_BIN" run "${nodes[@]}" --askpass -n job true
-	exits 78
+	REDLOCK_AUTH=wrong want 77 rl run "${nodes[@]}" -n job true
+	want 78 setsid "$REDLOCK_BIN" run "${nodes[@]}" --askpass -n job true
 	says "there is no terminal"
 	/usr/bin/python3 - "$REDLOCK_BIN" run --askpass "${nodes[@]}" -n job -- echo in <<-'END'
 		import os, pty, sys

@@ -4,13 +4,7 @@
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
-setup_file() {
-	start_cluster 3
-}
-
-teardown_file() {
-	stop_cluster
-}
+setup_file() { start_cluster 3; }
 
 is_locked() {
 	on_node 1 info commandstats | grep -q cmdstat_set
@@ -27,27 +21,23 @@ schema='set(j) == {"mode", "nodes", "concurrency", "pairs", "pairs_per_s", "acqu
 schema=${schema//$'\n'/ }
 
 @test "--json, one at a time" {
-	run --separate-stderr rl bench --json --pairs 200
-	exits 0
+	want 0 rl bench --json --pairs 200
 	json_is "$schema"
 	json_is 'j["mode"] == "blocking" and j["concurrency"] == 1 and j["pairs"] == 200'
 	until_true no_key_left
 }
 
 @test "--json, many in flight" {
-	run --separate-stderr rl bench --json --pairs 3000 --concurrency 64
-	exits 0
+	want 0 rl bench --json --pairs 3000 --concurrency 64
 	json_is "$schema"
 	json_is 'j["mode"] == "event-loop" and j["concurrency"] == 64 and j["pairs"] == 3000'
 	until_true no_key_left
 }
 
 @test "--no-wait, in both ways" {
-	run --separate-stderr rl bench --json --pairs 500 --no-wait
-	exits 0
+	want 0 rl bench --json --pairs 500 --no-wait
 	json_is 'j["mode"] == "blocking-no-wait" and j["pairs"] == 500'
-	run --separate-stderr rl bench --json --pairs 2000 --no-wait --concurrency 16
-	exits 0
+	want 0 rl bench --json --pairs 2000 --no-wait --concurrency 16
 	json_is 'j["mode"] == "event-loop-no-wait" and j["pairs"] == 2000'
 	until_true no_key_left
 }
@@ -83,9 +73,7 @@ schema=${schema//$'\n'/ }
 }
 
 @test "no quorum ends it with the reason" {
-	run --separate-stderr rl bench --node-timeout 100ms --pairs 10 -r unix:///nowhere/a,unix:///nowhere/b
-	exits 69
+	want 69 rl bench --node-timeout 100ms --pairs 10 -r unix:///nowhere/a,unix:///nowhere/b
 	says "no quorum: 0 of 2"
-	run --separate-stderr rl bench --node-timeout 100ms --pairs 10 --concurrency 8 -r unix:///nowhere/a
-	exits 69
+	want 69 rl bench --node-timeout 100ms --pairs 10 --concurrency 8 -r unix:///nowhere/a
 }

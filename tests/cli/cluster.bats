@@ -4,9 +4,7 @@
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
-setup() {
-	make_sandbox
-}
+setup() { make_sandbox; }
 
 teardown() {
 	chmod -R u+rwX "$sandbox"
@@ -22,32 +20,26 @@ servers() {
 }
 
 @test "start, status, stop" {
-	run --separate-stderr cluster start
-	exits 0
+	want 0 cluster start
 	[ "$(grep -c '^node [1-5]  pid [0-9]*  unix:///.*/redis.sock  up$' <<<"$output")" = 5 ]
 	says "REDLOCK_URLS=local"
 	[ "$(servers)" = 5 ]
 	started=$output
-	run --separate-stderr cluster status
-	exits 0
+	want 0 cluster status
 	[ "$output" = "$started" ]
-	run --separate-stderr cluster status --json
-	exits 0
+	want 0 cluster status --json
 	json_is 'len(j["nodes"]) == 5 and all(n["up"] and n["pid"] > 0 for n in j["nodes"])'
-	run --separate-stderr cluster stop
-	exits 0
+	want 0 cluster stop
 	says "ended 5 servers"
 	[ "$(servers)" = 0 ]
 	[ -z "$(ls -A "$sandbox")" ]
-	run --separate-stderr cluster status
-	exits 69
+	want 69 cluster status
 	[ -z "$output" ]
 	says "redlock cluster start"
 }
 
 @test "stop without a cluster is well" {
-	run --separate-stderr cluster stop
-	exits 0
+	want 0 cluster stop
 	says "no local cluster"
 	[ -z "$(ls -A "$sandbox")" ]
 }
@@ -55,16 +47,13 @@ servers() {
 @test "start again keeps what runs, and starts what is dead" {
 	cluster start -q --nodes 3
 	one=$(node_pid 1) two=$(node_pid 2)
-	run --separate-stderr cluster start
-	exits 0
+	want 0 cluster start
 	[ "$(node_pid 1) $(node_pid 2)" = "$one $two" ]
 	kill_nodes KILL 2
-	run --separate-stderr cluster status
-	exits 0
+	want 0 cluster status
 	[ "$(grep -c ' up$' <<<"$output")" = 2 ]
 	[ "$(grep -c '^node 2  pid 0 .* down$' <<<"$output")" = 1 ]
-	run --separate-stderr cluster start --nodes 3
-	exits 0
+	want 0 cluster start --nodes 3
 	[ "$(grep -c ' up$' <<<"$output")" = 3 ]
 	[ "$(node_pid 1)" = "$one" ]
 	[ "$(node_pid 2)" != "$two" ]
@@ -73,8 +62,7 @@ servers() {
 
 @test "another number of nodes is refused" {
 	cluster start -q --nodes 3
-	run --separate-stderr cluster start --nodes 5
-	exits 78
+	want 78 cluster start --nodes 5
 	says "cluster stop"
 	[ "$(servers)" = 3 ]
 }
@@ -83,8 +71,7 @@ servers() {
 	# With its output left open, this command would not end.
 	started=$(setsid bash -c 'exec 7>"$sandbox/open"; "$REDLOCK_BIN" cluster start --nodes 3' 2>/dev/null)
 	[ "$(wc -l <<<"$started")" = 3 ]
-	run --separate-stderr rl acquire -r local -n job
-	exits 0
+	want 0 rl acquire -r local -n job
 	for node in 1 2 3; do
 		pid=$(node_pid "$node")
 		# A session of its own, and nothing of the caller's open.
@@ -100,11 +87,9 @@ servers() {
 @test "hung servers are seen, and ended" {
 	cluster start -q --nodes 3
 	kill_nodes STOP 1 2
-	run --separate-stderr cluster status
-	exits 69
+	want 69 cluster status
 	[ "$(grep -c 'not answering$' <<<"$output")" = 2 ]
-	run --separate-stderr cluster stop
-	exits 0
+	want 0 cluster stop
 	says "ended 3 servers"
 	[ "$(servers)" = 0 ]
 }
@@ -135,8 +120,7 @@ servers() {
 	done
 	wait
 	[ "$(servers)" = 3 ]
-	run --separate-stderr cluster status
-	exits 0
+	want 0 cluster status
 	[ "$(grep -c ' up$' <<<"$output")" = 3 ]
 	for _ in 1 2 3 4 5; do
 		cluster stop -q 3>&- &
@@ -150,16 +134,13 @@ servers() {
 
 @test "a directory that others can touch, or a symlink, is refused" {
 	mkdir -m 755 "$sandbox/redlock"
-	run --separate-stderr cluster start
-	exits 78
+	want 78 cluster start
 	says "open to other users"
-	run --separate-stderr rl status -r local
-	exits 78
+	want 78 rl status -r local
 	rmdir "$sandbox/redlock"
 	mkdir -m 700 "$sandbox/elsewhere"
 	ln -s elsewhere "$sandbox/redlock"
-	run --separate-stderr cluster start
-	exits 78
+	want 78 cluster start
 	says "not a directory"
 	[ "$(servers)" = 0 ]
 	rm "$sandbox/redlock"
@@ -190,14 +171,12 @@ servers() {
 @test "a directory whose name is too long for sockets is refused" {
 	long=$sandbox/$(printf '%090d' 0)
 	mkdir "$long"
-	XDG_RUNTIME_DIR=$long run --separate-stderr cluster start
-	exits 78
+	XDG_RUNTIME_DIR=$long want 78 cluster start
 	says "too long"
 }
 
 @test "without redis-server: how to install it, and nothing left" {
-	run --separate-stderr env PATH=/nowhere "$REDLOCK_BIN" cluster start
-	exits 78
+	want 78 env PATH=/nowhere "$REDLOCK_BIN" cluster start
 	says "apt-get install redis-server"
 	[ -z "$(ls -A "$sandbox")" ]
 }
@@ -206,8 +185,7 @@ servers() {
 	mkdir "$sandbox/bin"
 	printf '#!/bin/sh\necho "broken on purpose" >redis.log\nexit 1\n' >"$sandbox/bin/redis-server"
 	chmod +x "$sandbox/bin/redis-server"
-	run --separate-stderr env PATH="$sandbox/bin:$PATH" "$REDLOCK_BIN" cluster start --nodes 3
-	exits 125
+	want 125 env PATH="$sandbox/bin:$PATH" "$REDLOCK_BIN" cluster start --nodes 3
 	says "broken on purpose"
 	[ ! -e "$sandbox/redlock" ]
 	[ "$(servers)" = 0 ]
@@ -221,8 +199,7 @@ servers() {
 	starter=$!
 	until_true test -e "$sandbox/started"
 	kill -s TERM "$starter"
-	await "$starter"
-	exits 143
+	await "$starter" 143
 	[ ! -e "$sandbox/redlock" ]
 	[ "$(servers)" = 0 ]
 }

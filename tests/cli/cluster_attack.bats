@@ -15,10 +15,6 @@ setup() {
 	stranger=(setpriv --reuid 65534 --regid 65534 --clear-groups env -u XDG_RUNTIME_DIR)
 }
 
-teardown() {
-	stop_cluster
-}
-
 needs_stranger() {
 	"${stranger[@]}" true 2>/dev/null || skip "needs root: nobody may become another user"
 }
@@ -28,8 +24,7 @@ refused() { # TEXT
 	local verb
 	for verb in "cluster start" "cluster status" "cluster stop" "status -r local"; do
 		# shellcheck disable=SC2086 # two words
-		run --separate-stderr timeout 10 "$REDLOCK_BIN" $verb
-		exits 78
+		want 78 timeout 10 "$REDLOCK_BIN" $verb
 		says "$1"
 	done
 	[ -z "$(sandbox_pids)" ]
@@ -88,8 +83,7 @@ refused() { # TEXT
 	rm "$base"
 	# The stranger's own cluster is in another place, and none of ours.
 	"${stranger[@]}" env TMPDIR="$TMPDIR" "$REDLOCK_BIN" cluster start -q --nodes 1
-	run --separate-stderr "$REDLOCK_BIN" status -r local
-	exits 78
+	want 78 "$REDLOCK_BIN" status -r local
 	says "no local cluster"
 	"${stranger[@]}" env TMPDIR="$TMPDIR" "$REDLOCK_BIN" cluster stop -q
 }

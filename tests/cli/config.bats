@@ -99,8 +99,7 @@ refused() { # TEXT LINE REASON
 @test "what only the library can refuse is named with file and line too" {
 	cannot() { # TEXT LINE REASON
 		printf '%b' "$1" >"$file"
-		run --separate-stderr "$REDLOCK_BIN" status -C a
-		exits 78
+		want 78 "$REDLOCK_BIN" status -C a
 		says "$file:$2: $3"
 	}
 	cannot '[cluster a]\nurl = redis://h, redis://i\nurl = redis://j:99999\n' 3 "the URL of node 3: the port must be"
@@ -108,12 +107,10 @@ refused() { # TEXT LINE REASON
 	cannot '[cluster a]\nurl = redis://h\nquorum = 2\n' 3 "a quorum of 2 among 1 nodes is not between"
 	refused 'ttl = 1m\nurl =\n' 2 "url: is empty"
 	: >"$file"
-	REDLOCK_URLS=redis://u:hunter2@h:x run --separate-stderr "$REDLOCK_BIN" status
-	exits 78
+	REDLOCK_URLS=redis://u:hunter2@h:x want 78 "$REDLOCK_BIN" status
 	says "REDLOCK_URLS: the URL of node 1: "
 	[[ $output$stderr != *hunter2* ]]
-	run --separate-stderr "$REDLOCK_BIN" status -r redis://h --quorum 2
-	exits 64
+	want 64 "$REDLOCK_BIN" status -r redis://h --quorum 2
 	says "--quorum: a quorum of 2 among 1 nodes"
 }
 
@@ -141,8 +138,7 @@ refused() { # TEXT LINE REASON
 	says "can be read by others"
 	# An error about a URL does not show it either.
 	echo 'url = redis://me:hunter2@127.0.0.1:1x' >"$file"
-	run --separate-stderr "$REDLOCK_BIN" status
-	exits 78
+	want 78 "$REDLOCK_BIN" status
 	[[ $output$stderr != *hunter2* ]]
 }
 
@@ -182,13 +178,10 @@ refused() { # TEXT LINE REASON
 @test "a job runs with the nodes of its cluster" {
 	"$REDLOCK_BIN" cluster start -q --nodes 3
 	printf 'ttl = 17s\n[cluster here]\nurl = local\n' >"$file"
-	run --separate-stderr "$REDLOCK_BIN" run -C here job -c 'echo $REDLOCK_TTL_MS'
-	exits 0
+	want 0 "$REDLOCK_BIN" run -C here job -c 'echo $REDLOCK_TTL_MS'
 	[ "$output" = 17000 ]
-	REDLOCK_CLUSTER=here run --separate-stderr "${REDLOCK_BIN%/*}/rflock" job echo flocked
-	exits 0
+	REDLOCK_CLUSTER=here want 0 "${REDLOCK_BIN%/*}/rflock" job echo flocked
 	[ "$output" = flocked ]
-	run --separate-stderr "$REDLOCK_BIN" run job true
-	exits 78
+	want 78 "$REDLOCK_BIN" run job true
 	stop_cluster
 }

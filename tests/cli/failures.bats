@@ -5,13 +5,7 @@
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
-setup() {
-	start_cluster 5
-}
-
-teardown() {
-	stop_cluster
-}
+setup() { start_cluster 5; }
 
 # Milliseconds that a command took.
 timed() { # COMMAND...
@@ -34,13 +28,11 @@ is_synced() { # N
 		token=$output
 		rl check job "$token"
 		rl extend --node-timeout 500ms job "$token"
-		run --separate-stderr rl release -v --node-timeout 300ms job "$token"
-		exits 0
+		want 0 rl release -v --node-timeout 300ms job "$token"
 		says "node 2 unix://"
 		says "did not confirm"
 	done
-	run --separate-stderr rl status
-	exits 0
+	want 0 rl status
 	[[ $output == *"3 of 5 nodes up"* ]]
 	[ "$(grep -c DOWN <<<"$output")" = 2 ]
 }
@@ -58,19 +50,15 @@ is_synced() { # N
 	[[ $stderr != *"node 2 unix"* ]]
 	until_true has_keys 0 "2 4" job
 	for verb in extend release check; do
-		run --separate-stderr rl "$verb" --node-timeout 300ms job token
-		exits 69
+		want 69 rl "$verb" --node-timeout 300ms job token
 		says "no quorum: 2 of 5"
 	done
-	run --separate-stderr rl status --json
-	exits 69
+	want 69 rl status --json
 	json_is 'j["result"] == "NOQUORUM" and j["up"] == 2'
 	json_is '[n["up"] for n in j["nodes"]] == [False, True, False, True, False]'
-	run --separate-stderr rl status job
-	exits 69
+	want 69 rl status job
 	[[ $output == "job: unknown: 2 of 5 nodes answered"* ]]
-	run --separate-stderr rl acquire --json -n job
-	exits 69
+	want 69 rl acquire --json -n job
 	json_is 'j["result"] == "NOQUORUM" and j["nodes"][0]["vote"] == "DOWN" and j["nodes"][0]["detail"] != ""'
 }
 
@@ -83,8 +71,7 @@ is_synced() { # N
 	rl acquire -w 20s job >"$sandbox/token" 3>&- &
 	waiter=$!
 	"$REDLOCK_BIN" cluster start -q
-	await "$waiter"
-	exits 0
+	await "$waiter" 0
 	rl check job "$(cat "$sandbox/token")"
 }
 
@@ -107,8 +94,7 @@ is_synced() { # N
 		token=${token:-$output}
 	done
 	token=$(rl acquire -n job)
-	run --separate-stderr rl release -v --node-timeout 300ms job "$token"
-	exits 0
+	want 0 rl release -v --node-timeout 300ms job "$token"
 	says "confirmed by 3 of 5 nodes"
 	says "node 1 unix://"
 	says "did not confirm"
@@ -187,13 +173,11 @@ is_synced() { # N
 	on_nodes "2 3" replicaof 127.0.0.1 "$port"
 	until_true is_synced 2
 	until_true is_synced 3
-	run --separate-stderr rl acquire -n job
-	exits 0
+	want 0 rl acquire -n job
 	rl release -q job "$output"
 	on_nodes "4" replicaof 127.0.0.1 "$port"
 	until_true is_synced 4
-	run --separate-stderr rl acquire -n job
-	exits 76
+	want 76 rl acquire -n job
 	says "read-only replica"
 	says "hint: "
 	until_true has_keys 0 "$all" job
@@ -201,12 +185,10 @@ is_synced() { # N
 
 @test "out of memory is one missing vote each, with its reason" {
 	on_nodes "1 2" config set maxmemory 1
-	run --separate-stderr rl acquire -n -v job
-	exits 0
+	want 0 rl acquire -n -v job
 	rl release job "$output"
 	on_nodes "3" config set maxmemory 1
-	run --separate-stderr rl acquire -n job
-	exits 69
+	want 69 rl acquire -n job
 	says "out of memory"
 	until_true has_keys 0 "$all" job
 }
@@ -217,12 +199,10 @@ is_synced() { # N
 	for node in 1 2 3 4 5; do
 		urls+=",unix://reader:pw@$(node_dir "$node")/redis.sock"
 	done
-	REDLOCK_URLS=${urls#,} run --separate-stderr rl acquire -n job
-	exits 76
+	REDLOCK_URLS=${urls#,} want 76 rl acquire -n job
 	says "may not run the command"
 	on_nodes "1 2 3 4 5" acl setuser reader off
-	REDLOCK_URLS=${urls#,} run --separate-stderr rl acquire job
-	exits 77
+	REDLOCK_URLS=${urls#,} want 77 rl acquire job
 }
 
 @test "a server that is no Redis is a missing vote" {
@@ -243,8 +223,7 @@ while True:
 ' "$sandbox/http.sock" >"$sandbox/http" 3>&- &
 	server=$!
 	until_true grep -q ready "$sandbox/http"
-	run --separate-stderr rl acquire -n -v -r "unix://$sandbox/http.sock,$(node_url 1),$(node_url 2)" job
-	exits 0
+	want 0 rl acquire -n -v -r "unix://$sandbox/http.sock,$(node_url 1),$(node_url 2)" job
 	run --separate-stderr rl check -r "unix://$sandbox/http.sock" job token
 	kill "$server"
 	exits 69
@@ -255,8 +234,6 @@ while True:
 	token=$(rl acquire -n -t 400ms --node-timeout 100ms job)
 	[ -n "$token" ]
 	sleep 0.5
-	run --separate-stderr rl check job "$token"
-	exits 1
-	run --separate-stderr rl extend job "$token"
-	exits 1
+	want 1 rl check job "$token"
+	want 1 rl extend job "$token"
 }

@@ -6,6 +6,7 @@ bats_require_minimum_version 1.5.0
 
 # A directory in /tmp, not in bats' own: its path must be short enough for Unix sockets.
 make_sandbox() {
+	made_here=1 # not exported: known to the teardown that belongs to this setup
 	sandbox=$(mktemp -d /tmp/redlock-cli.XXXXXX)
 	export sandbox XDG_RUNTIME_DIR=$sandbox XDG_CONFIG_HOME=$sandbox/config
 	unset REDLOCK_URLS REDIS_URL
@@ -55,6 +56,15 @@ stop_cluster() {
 	done
 	rm -rf "$sandbox"
 	return "$code"
+}
+
+# What a file need not say itself: the cluster of setup_file ends with the file, that of setup with each test.
+teardown() {
+	[ -z "${made_here-}" ] || stop_cluster
+}
+
+teardown_file() {
+	[ -z "${made_here-}" ] || stop_cluster
 }
 
 # The command, with patience for a busy test machine. A later --node-timeout wins.
@@ -162,11 +172,12 @@ until_executed() { # PID
 	done
 }
 
-# Waits for a background job for 10 seconds. Its exit code is in $status.
-await() { # PID
+# Waits for a background job for 10 seconds. Its exit code is in $status, and is this one.
+await() { # PID [CODE]
 	until_true is_gone "$1" || kill -s KILL "$1"
 	status=0
 	wait "$1" || status=$?
+	[ $# -eq 1 ] || exits "$2"
 }
 
 is_gone() { # PID, which may be a zombie
@@ -194,6 +205,12 @@ exits() { # CODE
 		echo "stderr: ${stderr-}"
 		return 1
 	fi
+}
+
+# Runs a command that ends with this code: $output, $stderr.
+want() { # CODE COMMAND...
+	run --separate-stderr "${@:2}"
+	exits "$1"
 }
 
 says() { # TEXT, part of stderr

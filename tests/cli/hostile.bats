@@ -68,8 +68,7 @@ clean() { # VERB ARGUMENT...
 		urls=()
 		hostile "$mode"
 		"$REDLOCK_BIN" run -w 800ms "${urls[@]}" job -- true 2>/dev/null || true
-		await "$listener"
-		exits 0
+		await "$listener" 0
 		"${judge[@]}" judge text "$sandbox/told"
 		[ "$(wc -l <"$sandbox/told")" = 2 ]
 		rm "$NOTIFY_SOCKET"

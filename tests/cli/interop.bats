@@ -12,10 +12,6 @@ setup_file() {
 	export single
 }
 
-teardown_file() {
-	stop_cluster
-}
-
 python_lock() { # VERB NAME [TOKEN]
 	/usr/bin/python3 "$BATS_TEST_DIRNAME/python_lock.py" "$(node_dir 1)/redis.sock" "$@"
 }
@@ -24,16 +20,13 @@ python_lock() { # VERB NAME [TOKEN]
 	for node in 1 2 3; do
 		[ "$(on_node "$node" set interop-1 cli-token nx px 60000)" = OK ]
 	done
-	run --separate-stderr rl acquire -n interop-1
-	exits 75
-	run --separate-stderr rl check interop-1 cli-token
-	exits 0
+	want 75 rl acquire -n interop-1
+	want 0 rl check interop-1 cli-token
 	for node in 1 2 3; do
 		[ "$(on_node "$node" eval "$unlock" 1 interop-1 other)" = 0 ]
 		[ "$(on_node "$node" eval "$unlock" 1 interop-1 cli-token)" = 1 ]
 	done
-	run --separate-stderr rl acquire -n interop-1
-	exits 0
+	want 0 rl acquire -n interop-1
 	rl release interop-1 "$output"
 }
 
@@ -45,8 +38,7 @@ python_lock() { # VERB NAME [TOKEN]
 		[ "$(on_node "$node" eval "$unlock" 1 interop-2 cli-token)" = 0 ]
 		[ "$(on_node "$node" eval "$unlock" 1 interop-2 "$token")" = 1 ]
 	done
-	run --separate-stderr rl release interop-2 "$token"
-	exits 1
+	want 1 rl release interop-2 "$token"
 }
 
 @test "redlock extends and releases what redis-cli took" {
@@ -61,12 +53,10 @@ python_lock() { # VERB NAME [TOKEN]
 
 @test "python3-redis takes, redlock is kept out until it gives back" {
 	token=$(python_lock acquire interop-4)
-	run --separate-stderr rl acquire -n -r "$single" interop-4
-	exits 75
+	want 75 rl acquire -n -r "$single" interop-4
 	rl check -r "$single" interop-4 "$token"
 	[ "$(python_lock release interop-4 "$token")" = released ]
-	run --separate-stderr rl acquire -n -r "$single" interop-4
-	exits 0
+	want 0 rl acquire -n -r "$single" interop-4
 	rl release -r "$single" interop-4 "$output"
 }
 
@@ -85,16 +75,14 @@ python_lock() { # VERB NAME [TOKEN]
 	[ "$(python_lock release interop-6 wrong)" = "not owned" ]
 	[ "$(python_lock release interop-6 "$token")" = released ]
 	token=$(python_lock acquire interop-6)
-	run --separate-stderr rl release -r "$single" interop-6 wrong
-	exits 1
+	want 1 rl release -r "$single" interop-6 wrong
 	rl extend -r "$single" -t 2m interop-6 "$token"
 	rl release -r "$single" interop-6 "$token"
 }
 
 @test "a python3-redis lock without expiry is shown as such" {
 	python_lock forever interop-7 >/dev/null
-	run --separate-stderr rl status -r "$single" interop-7
-	exits 0
+	want 0 rl status -r "$single" interop-7
 	[[ $output == *"warning: on 1 node no expiry"* ]]
 	on_node 1 del interop-7
 }

@@ -4,13 +4,7 @@
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
-setup_file() {
-	start_cluster 3
-}
-
-teardown_file() {
-	stop_cluster
-}
+setup_file() { start_cluster 3; }
 
 round_trip() { # NAME
 	local token
@@ -43,16 +37,13 @@ round_trip() { # NAME
 
 @test "--json is valid whatever the name and the token" {
 	name=$'\xff\xfe "q" \\ \n \x01 世界'
-	run --separate-stderr rl acquire --json --token $'t\xc3\x28"' "$name"
-	exits 0
+	want 0 rl acquire --json --token $'t\xc3\x28"' "$name"
 	json_is 'bytes.fromhex(j["name_hex"]) == b"\xff\xfe \"q\" \\ \n \x01 " + "世界".encode()'
 	json_is 'j["name"] == "\ufffd\ufffd \"q\" \\ \n \x01 世界"'
 	json_is 'bytes.fromhex(j["token_hex"]) == b"t\xc3\x28\""'
-	run --separate-stderr rl status --json "$name"
-	exits 0
+	want 0 rl status --json "$name"
 	json_is 'j["state"] == "held" and bytes.fromhex(j["token_hex"]) == b"t\xc3\x28\""'
-	run --separate-stderr rl release --json "$name" $'t\xc3\x28"'
-	exits 0
+	want 0 rl release --json "$name" $'t\xc3\x28"'
 	run --separate-stderr rl acquire --json 'Grüße 世界'
 	json_is 'j["name"] == "Grüße 世界" and "name_hex" not in j'
 	on_nodes "1 2 3" flushall
@@ -60,13 +51,11 @@ round_trip() { # NAME
 
 @test "nothing that a name or a value holds controls the terminal" {
 	on_nodes "1 2 3" set $'evil\x1b[31m' $'value\x1b]0;title\x07\xc2\x9b' px 60000
-	run --separate-stderr rl status $'evil\x1b[31m'
-	exits 0
+	want 0 rl status $'evil\x1b[31m'
 	[[ $output == *'evil\x1b[31m: held by '* ]]
 	[[ $output != *$'\x1b'* ]]
 	[[ $output != *$'\xc2\x9b'* ]]
-	run --separate-stderr rl acquire -n $'evil\x1b[31m'
-	exits 75
+	want 75 rl acquire -n $'evil\x1b[31m'
 	[[ $stderr != *$'\x1b'* ]]
 }
 
@@ -75,7 +64,6 @@ round_trip() { # NAME
 	until_true has_value 1 locks:job "$token"
 	until_true has_keys 0 1 job
 	rl check --prefix locks: job "$token"
-	run --separate-stderr rl check job "$token"
-	exits 1
+	want 1 rl check job "$token"
 	rl release locks:job "$token"
 }

@@ -11,20 +11,14 @@ setup_file() {
 	export one two three
 }
 
-teardown_file() {
-	stop_cluster
-}
-
 nodes_seen() {
 	grep -c '^  node ' <<<"$output"
 }
 
 @test "-r, repeated and as a list" {
-	run --separate-stderr rl status -r "$one" --url "$two" --url="$three"
-	exits 0
+	want 0 rl status -r "$one" --url "$two" --url="$three"
 	[ "$(nodes_seen)" = 3 ]
-	run --separate-stderr rl status -r "$one,$two" -r "$three"
-	exits 0
+	want 0 rl status -r "$one,$two" -r "$three"
 	[ "$(nodes_seen)" = 3 ]
 	[ -z "$stderr" ]
 }
@@ -37,22 +31,18 @@ nodes_seen() {
 }
 
 @test "REDIS_URL is one node and says so" {
-	REDIS_URL=$one run --separate-stderr rl status
-	exits 0
+	REDIS_URL=$one want 0 rl status
 	[ "$(nodes_seen)" = 1 ]
 	says REDIS_URL
-	REDIS_URL=$one run --separate-stderr rl acquire -q nodes-1
-	exits 0
+	REDIS_URL=$one want 0 rl acquire -q nodes-1
 	[ -z "$stderr" ]
 	rl release -r "$one" nodes-1 "$output"
 }
 
 @test "local, by option and by environment" {
-	run --separate-stderr rl status -r local
-	exits 0
+	want 0 rl status -r local
 	[ "$(nodes_seen)" = 3 ]
-	REDLOCK_URLS=local run --separate-stderr rl status
-	exits 0
+	REDLOCK_URLS=local want 0 rl status
 	[ "$(nodes_seen)" = 3 ]
 }
 
@@ -75,54 +65,45 @@ nodes_seen() {
 	token=$(rl acquire -r "redis://127.0.0.1:$port/5" nodes-2)
 	until_true has_keys 0 1 nodes-2
 	[ "$(on_node 1 -n 5 get nodes-2)" = "$token" ]
-	run --separate-stderr rl check -r "$one?db=5" nodes-2 "$token"
-	exits 0
+	want 0 rl check -r "$one?db=5" nodes-2 "$token"
 	rl release -r "$one?db=5" nodes-2 "$token"
 	[ "$(on_node 1 -n 5 exists nodes-2)" = 0 ]
 }
 
 @test "one server by two addresses has no two votes" {
 	again=redis://127.0.0.1:$(node_port 1)
-	run --separate-stderr rl acquire -n -r "$one,$again" nodes-3
-	exits 78
+	want 78 rl acquire -n -r "$one,$again" nodes-3
 	[ -z "$output" ]
 	says "node 1 $one and node 2 $again are the same server"
 	until_true has_keys 0 "1 2 3" nodes-3
 }
 
 @test "a database that does not exist is refused by the server" {
-	run --separate-stderr rl check -r "$one?db=99" nodes-4 token
-	exits 76
+	want 76 rl check -r "$one?db=99" nodes-4 token
 	says "node 1"
 	[[ $stderr == *"DB index"* ]]
 }
 
 @test "a single node, and an even number" {
-	run --separate-stderr rl acquire -r "$one" nodes-5
-	exits 0
+	want 0 rl acquire -r "$one" nodes-5
 	rl release -r "$one" nodes-5 "$output"
-	run --separate-stderr rl acquire --json -r "$one,$two" nodes-5
-	exits 0
+	want 0 rl acquire --json -r "$one,$two" nodes-5
 	json_is 'j["quorum"] == 2'
 	on_nodes "1 2" del nodes-5
 }
 
 @test "--quorum asks for more than a majority" {
 	on_node 3 set nodes-6 somebody px 60000
-	run --separate-stderr rl acquire -n -r local nodes-6
-	exits 0
+	want 0 rl acquire -n -r local nodes-6
 	on_nodes "1 2" del nodes-6
-	run --separate-stderr rl acquire -n --quorum 3 -r local nodes-6
-	exits 75
+	want 75 rl acquire -n --quorum 3 -r local nodes-6
 	until_true has_keys 1 "1 2 3" nodes-6
 	on_node 3 del nodes-6
 }
 
 @test "a host name that does not resolve is a node without an answer" {
-	run --separate-stderr rl check -r redis://no-such-host.invalid nodes-7 token
-	exits 69
+	want 69 rl check -r redis://no-such-host.invalid nodes-7 token
 	says "no-such-host.invalid"
-	run --separate-stderr rl acquire -r "redis://no-such-host.invalid,$one,$two" nodes-7
-	exits 0
+	want 0 rl acquire -r "redis://no-such-host.invalid,$one,$two" nodes-7
 	on_nodes "1 2" del nodes-7
 }

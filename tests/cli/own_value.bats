@@ -28,25 +28,21 @@ teardown() {
 still_excluded() {
 	rm "$hold"
 	sleep 0.3
-	run --separate-stderr rl acquire -n job
-	exits 75
+	want 75 rl acquire -n job
 	rl check job V
 }
 
 @test "the second try has the lock, the requests of the first one come late" {
 	touch "$hold"
-	run --separate-stderr rl acquire -r "$far" --node-timeout 300ms --token V job
-	exits 69
-	run --separate-stderr rl acquire --token V -t 1m job
-	exits 0
+	want 69 rl acquire -r "$far" --node-timeout 300ms --token V job
+	want 0 rl acquire --token V -t 1m job
 	still_excluded
 }
 
 @test "the value is in use: the second try leaves its key where it is" {
 	rl acquire --token V -t 1m job
 	touch "$hold"
-	run --separate-stderr rl acquire -r "$far" --node-timeout 300ms --token V job
-	exits 69
+	want 69 rl acquire -r "$far" --node-timeout 300ms --token V job
 	still_excluded
 }
 
@@ -54,8 +50,7 @@ still_excluded() {
 	token=$(rl acquire job)
 	kill_nodes STOP 3
 	SECONDS=0
-	run --separate-stderr rl release job "$token"
-	exits 0
+	want 0 rl release job "$token"
 	[ -z "$stderr" ]
 	[ "$SECONDS" -lt 4 ]
 	kill_nodes CONT 3
@@ -68,8 +63,7 @@ still_excluded() {
 	sleep 1
 	run ! is_gone "$release"
 	kill_nodes CONT 3
-	await "$release"
-	exits 0
+	await "$release" 0
 	[ ! -s "$sandbox/err" ]
 	has_keys 0 "1 2 3" job
 }
@@ -92,12 +86,10 @@ still_excluded() {
 	for urls in "$dead" "$(node_url 1),$(node_url 2),$(node_url 3)"; do
 		rl acquire -r "$urls" --token V job
 		SECONDS=0
-		run --separate-stderr rl release -r "$urls" job V
-		exits 0
+		want 0 rl release -r "$urls" job V
 		[ -z "$stderr" ]
 		[ "$SECONDS" -lt 5 ]
 	done
-	run --separate-stderr rl release -v -r "$dead" job V
-	exits 1
+	want 1 rl release -v -r "$dead" job V
 	says "which keeps nobody out"
 }

@@ -20,10 +20,6 @@ setup_file() {
 	)
 }
 
-teardown_file() {
-	stop_cluster
-}
-
 setup() {
 	cd "$sandbox/files" || return 1
 	rflock="${REDLOCK_BIN%/*}/rflock"
@@ -94,13 +90,11 @@ code_of() { # COMMAND...
 
 @test "without nodes nothing is said of options that rflock does not have" {
 	unset REDLOCK_URLS
-	run --separate-stderr "$rflock" there true
-	exits 78
+	want 78 "$rflock" there true
 	says "no nodes: set REDLOCK_URLS"
 	says "REDLOCK_URLS=local"
 	[[ $stderr != *" -r "* ]]
-	run --separate-stderr "$REDLOCK_BIN" run there true
-	exits 78
+	want 78 "$REDLOCK_BIN" run there true
 	says "no nodes: give -r redis://"
 	says "then -r local"
 }

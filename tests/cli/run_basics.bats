@@ -5,19 +5,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-	cd "$place" || return
-}
-
 teardown() {
 	end_edge
 	has_keys 0 "$all" "$job"
@@ -28,8 +15,7 @@ same_as_env() { # COMMAND...
 	local env_status env_output env_stderr
 	capture env -- "$@"
 	env_status=$status env_output=$output env_stderr=$stderr
-	capture rl_run "$job" -- "$@"
-	exits "$env_status"
+	gives "$env_status" rl_run "$job" -- "$@"
 	[ "$output" = "$env_output" ]
 	# Why a command cannot be executed is told in redlock's words.
 	[ "$status" -eq 126 ] || [ "$status" -eq 127 ] || [ "$stderr" = "$env_stderr" ]
@@ -43,8 +29,7 @@ same_as_env() { # COMMAND...
 
 @test "ended by a signal: 128 + its number" {
 	for signal in TERM:143 INT:130 HUP:129 KILL:137 USR1:138 PIPE:141 ALRM:142; do
-		capture rl_run "$job" -c "kill -s ${signal%:*} \$\$"
-		exits "${signal#*:}"
+		gives "${signal#*:}" rl_run "$job" -c "kill -s ${signal%:*} \$\$"
 		[ -z "$stderr" ]
 	done
 }
@@ -52,14 +37,12 @@ same_as_env() { # COMMAND...
 @test "arguments arrive as they are" {
 	same_as_env printf '[%s]\n' '' ' a  b ' -n -- --ttl '*' $'new\nline' '$HOME' "it's"
 	same_as_env sh -c 'echo "$0 $# $*"' zero one -E 3
-	capture rl_run "$job" echo -n no separator
-	exits 0
+	gives 0 rl_run "$job" echo -n no separator
 	[ "$output" = "no separator" ]
 }
 
 @test "-c runs a line in the shell" {
-	capture rl_run "$job" -c 'echo "$0: $((6 * 7))" | tr 4 5; exit 3'
-	exits 3
+	gives 3 rl_run "$job" -c 'echo "$0: $((6 * 7))" | tr 4 5; exit 3'
 	[ "$output" = "/bin/sh: 52" ]
 }
 
@@ -73,11 +56,9 @@ same_as_env() { # COMMAND...
 	for file in plain badly denied . ./none none-in-the-path plain/file ''; do
 		same_as_env "${file:+./}$file"
 	done
-	capture rl_run "$job" -- none-in-the-path
-	exits 127
+	gives 127 rl_run "$job" -- none-in-the-path
 	says "cannot execute 'none-in-the-path': No such file or directory"
-	capture rl_run "$job" -- ./denied
-	exits 126
+	gives 126 rl_run "$job" -- ./denied
 	says "cannot execute './denied': Permission denied"
 }
 
@@ -93,8 +74,7 @@ same_as_env() { # COMMAND...
 }
 
 @test "the variables of an outer redlock run are replaced, not doubled; all others stay" {
-	REDLOCK_NAME=outer REDLOCK_TOKEN=outer REDLOCK_TTL_MS=1 REDLOCK_NAMES=kept capture rl_run "$job" env
-	exits 0
+	REDLOCK_NAME=outer REDLOCK_TOKEN=outer REDLOCK_TTL_MS=1 REDLOCK_NAMES=kept gives 0 rl_run "$job" env
 	for name in NAME TOKEN TTL_MS NAMES; do
 		[ "$(grep -c "^REDLOCK_$name=" <<<"$output")" = 1 ]
 	done
@@ -143,16 +123,14 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$REDLOCK_BIN" run -q "$job-2" -- sh -c 'e
 	cmp random copy
 	rl_run "$job" -- sh -c 'cat >&2' <random 2>copy
 	cmp random copy
-	capture rl_run "$job" -- sh -c 'read -r line; echo "$line"; echo err >&2' <<<"one line"
-	exits 0
+	gives 0 rl_run "$job" -- sh -c 'read -r line; echo "$line"; echo err >&2' <<<"one line"
 	[ "$output" = "one line" ]
 	[ "$stderr" = err ]
 }
 
 @test "what the command does not read is left for the next" {
-	capture bash -c '(env -- "$@"; cat)' - "$REDLOCK_BIN" run "$job" -- sh -c 'read -r a; echo "got $a"' \
+	gives 0 bash -c '(env -- "$@"; cat)' - "$REDLOCK_BIN" run "$job" -- sh -c 'read -r a; echo "got $a"' \
 		<<<$'first\nsecond'
-	exits 0
 	[ "$output" = $'got first\nsecond' ]
 }
 
@@ -170,8 +148,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$REDLOCK_BIN" run -q "$job-2" -- sh -c 'e
 	[ "$(timeout 10 cat pipe)" = first ]
 	kill -0 "$run_pid"
 	touch end2
-	await "$run_pid"
-	exits 0
+	await "$run_pid" 0
 }
 
 @test "a command that fills its output waits, and redlock goes on" {
@@ -193,8 +170,7 @@ fills_its_output() { # OPTION
 	kill "$(<pid)"
 	until_true has_keys 0 "$all" "$job"
 	touch read
-	await "$run_pid"
-	exits 0
+	await "$run_pid" 0
 	[ "$(<out)" -ge 4096 ]
 }
 
@@ -209,14 +185,12 @@ fills_its_output() { # OPTION
 	on_nodes "1 2 3" flushall
 	until_true is_gone "$pid"
 	touch read
-	await "$run_pid"
-	exits 79
+	await "$run_pid" 79
 }
 
 @test "a reader that ends ends the command, not the lock" {
-	capture bash -c '"$@" | head -n 1; exit ${PIPESTATUS[0]}' - \
+	gives 141 bash -c '"$@" | head -n 1; exit ${PIPESTATUS[0]}' - \
 		env "$mark" setsid -w "$REDLOCK_BIN" run "$job" -- yes
-	exits 141
 	[ "$output" = y ]
 	[ -z "$stderr" ]
 }
@@ -228,8 +202,7 @@ fills_its_output() { # OPTION
 	start_run -v "$job" -- sh -c "echo second >>$place/order"
 	hears "waiting for '$job', held by"
 	touch end
-	await "$first_pid"
-	exits 0
+	await "$first_pid" 0
 	ends 0
 	[ "$(<order)" = $'end\nsecond' ]
 	says "got '$job' after"

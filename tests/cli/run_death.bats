@@ -5,22 +5,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-}
-
-teardown() {
-	end_edge
-}
-
 @test "redlock killed: everything gets TERM at once, and is gone before the lock ends" {
 	start_family tree 7 -t 12s
 	kill -s KILL "$run_pid"
@@ -148,8 +132,7 @@ beats_on() { # behind $before
 	start_run -v "$job" -- touch "$place/ran"
 	hears "waiting for"
 	kill -s KILL "$(child_of "$run_pid")"
-	await "$run_pid"
-	exits 125
+	await "$run_pid" 125
 	[ ! -e "$place/ran" ]
 	until_true has_keys 0 "4 5" "$job"
 	on_nodes "1 2 3" del "$job"

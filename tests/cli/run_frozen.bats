@@ -14,19 +14,6 @@ setup_file() {
 	export program
 }
 
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-}
-
-teardown() {
-	kill_nodes CONT 1 2 3
-	end_edge
-}
-
 steps='send got born clock'
 modes='kill term warn'
 

@@ -3,6 +3,21 @@
 # What the tests of `redlock run` share. They start it in a session of its own, without a terminal, so that it does
 # not matter where they are started themselves; run_tty.bats has the terminals.
 
+# What a file need not say itself. teardown_file is helper.bash's.
+setup_file() {
+	start_cluster 5
+}
+
+setup() {
+	begin_edge
+	cd "$place" || return
+}
+
+teardown() {
+	kill_nodes CONT 1 2 3
+	end_edge
+}
+
 # Call it in setup: a place for this test alone, and a mark by which every process of it is found.
 begin_edge() {
 	place=$sandbox/$BATS_TEST_NUMBER
@@ -53,6 +68,11 @@ capture() { # COMMAND...
 	status=0
 	"$@" >"$place/stdout" 2>"$place/stderr" 3>&- || status=$?
 	output=$(<"$place/stdout") stderr=$(<"$place/stderr")
+}
+
+gives() { # CODE COMMAND...
+	capture "${@:2}"
+	exits "$1"
 }
 
 # redlock run, in the foreground.

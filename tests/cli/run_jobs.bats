@@ -5,22 +5,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-}
-
-teardown() {
-	end_edge
-}
-
 @test "Ctrl-Z stops the job, fg continues it, Ctrl-C ends it" {
 	same_terminal_as_env '
 		> $X bash -c "echo go; exec -a job-in-$P sleep 60"

@@ -5,23 +5,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-}
-
-teardown() {
-	kill_nodes CONT 1 2 3
-	end_edge
-}
-
 # Stops the majority of the nodes between two renewals; $end is when the lock ends.
 cut_off() {
 	kill -s STOP "$run_pid"
@@ -157,8 +140,7 @@ ends_cut_off() { # CODE
 	on_nodes "$all" set "$job" somebody
 	hears "it runs on without the lock"
 	touch "$place/end"
-	await "$run_pid"
-	exits 79
+	await "$run_pid" 79
 	has_keys 5 "$all" "$job"
 	on_nodes "$all" del "$job"
 }

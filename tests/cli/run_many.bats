@@ -5,23 +5,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-	cd "$place" || return
-}
-
-teardown() {
-	end_edge
-}
-
 # Reads, waits a moment for others to do the same, and writes. Inside, the lock's file is this run's alone.
 cat_and_count='set -e
 	mkdir inside

@@ -5,23 +5,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-	cd "$place" || return
-}
-
-teardown() {
-	end_edge
-}
-
 now_and() { # COMMAND..., and how long it took: $took, milliseconds
 	local begin
 	begin=$(now_ms)
@@ -31,18 +14,14 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 
 @test "busy: -n and -w give 75, -E another code; the command is not started" {
 	busy
-	capture rl_run -n "$job" -- touch ran
-	exits 75
+	gives 75 rl_run -n "$job" -- touch ran
 	says "'$job'"
-	capture rl_run -w 0 "$job" -- touch ran
-	exits 75
+	gives 75 rl_run -w 0 "$job" -- touch ran
 	now_and capture rl_run -w 300ms "$job" -- touch ran
 	exits 75
 	[ "$took" -ge 300 ]
-	capture rl_run -n -E 9 "$job" -- touch ran
-	exits 9
-	capture rl_run --nonblock --conflict-exit-code 0 -q "$job" -- touch ran
-	exits 0
+	gives 9 rl_run -n -E 9 "$job" -- touch ran
+	gives 0 rl_run --nonblock --conflict-exit-code 0 -q "$job" -- touch ran
 	[ -z "$stderr" ]
 	[ ! -e ran ]
 	free
@@ -52,8 +31,7 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 	usage() { # WHAT, ARGUMENT...
 		local what=$1
 		shift
-		capture "$REDLOCK_BIN" run "$@"
-		exits 64
+		gives 64 "$REDLOCK_BIN" run "$@"
 		says "$what"
 		[ ! -e ran ]
 	}
@@ -80,8 +58,7 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 	refused() { # SUM OPTION...
 		local sum=$1
 		shift
-		capture "$REDLOCK_BIN" run "$@" "$job" -- touch ran
-		exits 64
+		gives 64 "$REDLOCK_BIN" run "$@" "$job" -- touch ran
 		says "these times cannot work: $sum"
 		says "give a longer --ttl, or a shorter --renew or --kill-after"
 		[ ! -e ran ]
@@ -97,8 +74,7 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 	# One millisecond less than what is refused works.
 	refused "renew 2268ms + node timeout 200ms + kill-after 500ms + drift 32ms = 3s, which must be less than the ttl 3s" \
 		-t 3s --renew 2268ms
-	capture "$REDLOCK_BIN" run -t 3s --renew 2267ms "$job" -- true
-	exits 0
+	gives 0 "$REDLOCK_BIN" run -t 3s --renew 2267ms "$job" -- true
 }
 
 @test "--renew: so often, no less" {
@@ -125,11 +101,9 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 }
 
 @test "--max-hold: 124, whatever the command does about TERM; not when it is done before" {
-	capture rl_run --max-hold 100ms "$job" -c 'trap "exit 0" TERM; while :; do sleep 0.02; done'
-	exits 124
+	gives 124 rl_run --max-hold 100ms "$job" -c 'trap "exit 0" TERM; while :; do sleep 0.02; done'
 	says "--max-hold is reached: the command gets TERM, and KILL in 5.0 s"
-	capture rl_run --max-hold 30s "$job" -c 'exit 3'
-	exits 3
+	gives 3 rl_run --max-hold 30s "$job" -c 'exit 3'
 	[ -z "$stderr" ]
 }
 
@@ -143,19 +117,15 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 }
 
 @test "refusals of the nodes: 69 76 77 78" {
-	capture rl_run -w 300ms -r unix:///tmp/none-1 -r unix:///tmp/none-2 "$job" -- touch ran
-	exits 69
+	gives 69 rl_run -w 300ms -r unix:///tmp/none-1 -r unix:///tmp/none-2 "$job" -- touch ran
 	says "no quorum: 0 of 2 nodes voted, 2 are needed"
 	for node in $all; do
 		on_node "$node" acl setuser reader on '>Nw4y' '~*' '+@read' '+ping' '+hello' >/dev/null
 	done
 	urls=$(for node in $all; do echo "unix://reader:Nw4y@$(node_dir "$node")/redis.sock"; done | paste -sd,)
-	REDLOCK_URLS=$urls capture rl_run -w 2s "$job" -- touch ran
-	exits 76
-	REDLOCK_URLS=${urls//Nw4y/wrong} capture rl_run -w 2s "$job" -- touch ran
-	exits 77
-	REDLOCK_URLS="" capture rl_run "$job" -- touch ran
-	exits 78
+	REDLOCK_URLS=$urls gives 76 rl_run -w 2s "$job" -- touch ran
+	REDLOCK_URLS=${urls//Nw4y/wrong} gives 77 rl_run -w 2s "$job" -- touch ran
+	REDLOCK_URLS="" gives 78 rl_run "$job" -- touch ran
 	REDLOCK_URLS="$(node_url 1),$(node_url 1)" capture rl_run "$job" -- touch ran
 	exits 78
 	[ ! -e ran ]
@@ -167,11 +137,9 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 	kill_nodes CONT 5
 	exits 69
 	[ ! -e ran ]
-	capture rl_run --prefix p: "$job" -- redis-cli -s "$(node_dir 1)/redis.sock" exists "p:$job"
-	exits 0
+	gives 0 rl_run --prefix p: "$job" -- redis-cli -s "$(node_dir 1)/redis.sock" exists "p:$job"
 	[ "$output" = 1 ]
-	capture "$REDLOCK_BIN" run --help
-	exits 0
+	gives 0 "$REDLOCK_BIN" run --help
 	for option in --ttl --renew --wait --nonblock --conflict-exit-code --min-hold --max-hold --owner --kill-after \
 		--on-loss --foreground --report-fd --url --quiet --verbose --json; do
 		[[ $output == *"$option"* ]]

@@ -6,23 +6,11 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
 setup() {
 	begin_edge
 	export ASAN_OPTIONS=detect_leaks=0
 	program=$REDLOCK_BIN
 	unshare -m true 2>/dev/null || skip "no mount namespace can be made here (unshare -m)"
-}
-
-teardown() {
-	end_edge
 }
 
 # From here on redlock is started in new namespaces, behind this shell line, which has mounts to itself.
@@ -34,8 +22,7 @@ inside() { # "OPTION..." SHELL LINE
 
 refuses() {
 	on_nodes "$all" config resetstat
-	capture rl_run --on-loss warn "$job" -- touch "$place/ran"
-	exits 78
+	gives 78 rl_run --on-loss warn "$job" -- touch "$place/ran"
 	says "/proc does not show"
 	[ ! -e "$place/ran" ]
 	on_node 1 info commandstats >"$place/asked"

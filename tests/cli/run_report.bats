@@ -5,23 +5,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-	cd "$place" || return
-}
-
-teardown() {
-	end_edge
-}
-
 @test "busy without -w: it waits until the lock is free, and says for whom when it is asked to" {
 	busy
 	start_run -v "$job" -- touch ran
@@ -43,15 +26,13 @@ teardown() {
 }
 
 @test "a descriptor for the report that can only be read is refused" {
-	capture rl_run --report-fd 8 "$job" -- touch ran 8</dev/null
-	exits 64
+	gives 64 rl_run --report-fd 8 "$job" -- touch ran 8</dev/null
 	says "Bad file descriptor; open it: --report-fd 3 3>FILE"
 	[ ! -e ran ]
 }
 
 @test "--report-fd: one JSON object at the end, not the command's" {
-	capture rl_run --json --report-fd 7 "$job" -c 'echo to stdout; ls /proc/$$/fd; exit 6' 7>report
-	exits 6
+	gives 6 rl_run --json --report-fd 7 "$job" -c 'echo to stdout; ls /proc/$$/fd; exit 6' 7>report
 	[[ $output = "to stdout"* ]]
 	[[ $output != *7* ]]
 	output=$(<report)
@@ -59,17 +40,14 @@ teardown() {
 	json_is 'j["exit_code"] == 6 and j["command_exit_code"] == 6 and j["command_signal"] is None'
 	json_is 'len(j["token"]) >= 40 and j["ttl_ms"] == 30000 and j["held_ms"] >= 0 and j["waited_ms"] >= 0'
 	json_is 'j["quorum"] == 3 and len(j["nodes"]) == 5'
-	capture rl_run --report-fd 7 "$job" -c 'kill -9 $$' 7>report
-	exits 137
+	gives 137 rl_run --report-fd 7 "$job" -c 'kill -9 $$' 7>report
 	output=$(<report)
 	json_is 'j["exit_code"] == 137 and j["command_exit_code"] is None and j["command_signal"] == 9'
-	capture rl_run --report-fd 7 "$job" -- none-such 7>report
-	exits 127
+	gives 127 rl_run --report-fd 7 "$job" -- none-such 7>report
 	output=$(<report)
 	json_is 'j["exit_code"] == 127 and j["command_exit_code"] is None and j["acquired"] is True'
 	busy
-	capture rl_run -n --report-fd 7 "$job" -- true 7>report
-	exits 75
+	gives 75 rl_run -n --report-fd 7 "$job" -- true 7>report
 	output=$(<report)
 	json_is 'j["exit_code"] == 75 and j["acquired"] is False and j["token"] is None and j["result"] == "BUSY"'
 	free
@@ -106,22 +84,18 @@ teardown() {
 }
 
 @test "a run inside a run of the same name says so, and does not wait for itself" {
-	capture rl_run "$job" -- "$REDLOCK_BIN" run -E 33 "$job" -- touch ran
-	exits 33
+	gives 33 rl_run "$job" -- "$REDLOCK_BIN" run -E 33 "$job" -- touch ran
 	says "'$job' is held by the command that this one runs under: it would wait for itself"
 	[ ! -e ran ]
 	# Another name is no problem.
-	capture rl_run "$job" -- "$REDLOCK_BIN" run "$job-inner" -- sh -c 'echo "$REDLOCK_NAME"'
-	exits 0
+	gives 0 rl_run "$job" -- "$REDLOCK_BIN" run "$job-inner" -- sh -c 'echo "$REDLOCK_NAME"'
 	[ "$output" = "$job-inner" ]
 	until_true has_keys 0 "$all" "$job"
 }
 
 @test "the token of a run works with the other verbs" {
-	capture rl_run -t 60s "$job" -c '"$REDLOCK_BIN" check "$REDLOCK_NAME" "$REDLOCK_TOKEN" && "$REDLOCK_BIN" status "$REDLOCK_NAME"'
-	exits 0
-	capture rl_run --owner me@here "$job" -c 'echo "$REDLOCK_TOKEN"'
-	exits 0
+	gives 0 rl_run -t 60s "$job" -c '"$REDLOCK_BIN" check "$REDLOCK_NAME" "$REDLOCK_TOKEN" && "$REDLOCK_BIN" status "$REDLOCK_NAME"'
+	gives 0 rl_run --owner me@here "$job" -c 'echo "$REDLOCK_TOKEN"'
 	[[ $output == *'|me@here' ]]
 }
 
@@ -137,15 +111,13 @@ teardown() {
 	until_true grep -q "STATUS=waiting for '$job', held by 'somebody' of another client" notes
 	run ! grep -q READY=1 notes
 	free
-	await "$listener"
-	exits 0
+	await "$listener" 0
 	grep -q "STATUS=holding '$job'" notes
 	ends 0
 	# An abstract address, as containers have it.
 	listen "@$place/notify" STOPPING=1
 	NOTIFY_SOCKET=@$place/notify start_run --max-hold 200ms "$job" -- sleep 30
-	await "$listener"
-	exits 0
+	await "$listener" 0
 	grep -q "READY=1" notes
 	ends 124
 	# Nobody listens: nothing happens.
@@ -155,14 +127,11 @@ teardown() {
 
 @test "-v: the wait and the votes are told; --trace shows every step" {
 	busy
-	capture rl_run -v -n "$job" -- true
-	exits 75
+	gives 75 rl_run -v -n "$job" -- true
 	says "node 5 unix:"
 	free
-	capture rl_run -v "$job" -- true
-	exits 0
+	gives 0 rl_run -v "$job" -- true
 	says "got '$job' after"
-	capture rl_run --trace "$job" -- true
-	exits 0
+	gives 0 rl_run --trace "$job" -- true
 	says "trace:"
 }

@@ -5,23 +5,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-}
-
-teardown() {
-	kill_nodes CONT 1 2 3
-	end_edge
-}
-
 # A waiter for a lock that others have on these nodes.
 start_waiter() { # "N..."
 	on_nodes "$1" set "$job" somebody px 600000
@@ -55,8 +38,7 @@ start_listener() {
 	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
 		start_waiter "1 2 3"
 		kill -s "${signal%:*}" "$run_pid"
-		await "$run_pid"
-		exits "${signal#*:}"
+		await "$run_pid" "${signal#*:}"
 		[ ! -e "$place/ran" ]
 		until_true has_keys 0 "4 5" "$job"
 		until_true nobody_left
@@ -70,8 +52,7 @@ start_listener() {
 	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
 		start_waiter ""
 		kill -s "${signal%:*}" "$run_pid"
-		await "$run_pid"
-		exits "${signal#*:}"
+		await "$run_pid" "${signal#*:}"
 		until_true has_keys 0 "4 5" "$job"
 	done
 	kill_nodes CONT 1 2 3
@@ -84,8 +65,7 @@ start_listener() {
 	# Of two that are pending the kernel gives the lower number first.
 	kill -s INT "$run_pid"
 	kill -s TERM "$run_pid" 2>/dev/null || true
-	await "$run_pid"
-	exits 130
+	await "$run_pid" 130
 	until_true has_keys 0 "4 5" "$job"
 	on_nodes "1 2 3" del "$job"
 }
@@ -95,8 +75,7 @@ start_listener() {
 		start_run "$job" -- sleep 20
 		sleep 0.0$((i * 2 + 10))
 		kill -s TERM "$run_pid" 2>/dev/null || true
-		await "$run_pid"
-		exits 143
+		await "$run_pid" 143
 	done
 	until_true nobody_left
 	until_true has_keys 0 "$all" "$job"

@@ -6,22 +6,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-}
-
-teardown() {
-	end_edge
-}
-
 # The one process of the family whose parent is not the command.
 family_pid() {
 	basename "$place"/beat.* | cut -d. -f2
@@ -79,8 +63,7 @@ leaves_behind() { # SHAPE CODE
 		pids[$shape]=$run_pid
 	done
 	for shape in "${!pids[@]}"; do
-		await "${pids[$shape]}"
-		exits 124
+		await "${pids[$shape]}" 124
 		until_true has_keys 0 "$all" "$job-$shape"
 		(
 			place=$place/$shape

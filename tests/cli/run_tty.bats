@@ -5,22 +5,6 @@
 load helper
 load run_helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
-
-setup() {
-	begin_edge
-}
-
-teardown() {
-	end_edge
-}
-
 @test "a command that ends: the prompt comes back" {
 	same_terminal_as_env '
 		> $X sh -c "echo out; exit 3"; echo "code $?"

@@ -6,15 +6,9 @@ load helper
 
 setup_file() {
 	start_cluster 3
-	for node in 1 2 3; do
-		on_node "$node" acl setuser worker on '>wOrk/er@1:x' '~*' '+@all' >/dev/null
-	done
+	on_nodes "1 2 3" acl setuser worker on '>wOrk/er@1:x' '~*' '+@all'
 	# The local cluster itself stays open; REDLOCK_URLS names the user.
 	unset REDLOCK_URLS
-}
-
-teardown_file() {
-	stop_cluster
 }
 
 # URLs of the nodes with a user part.
@@ -41,16 +35,14 @@ shows_no_secret() {
 
 @test "--user and --password-file" {
 	printf 'wOrk/er@1:x\n' >"$sandbox/password"
-	REDLOCK_URLS=local run --separate-stderr rl acquire --user worker --password-file "$sandbox/password" secrets-2
-	exits 0
+	REDLOCK_URLS=local want 0 rl acquire --user worker --password-file "$sandbox/password" secrets-2
 	shows_no_secret
 	REDLOCK_URLS=local rl release secrets-2 "$output"
 }
 
 @test "password files that cannot be used are 78" {
 	wrong() { # FILE WHAT
-		REDLOCK_URLS=local run --separate-stderr rl acquire --password-file "$1" secrets-3
-		exits 78
+		REDLOCK_URLS=local want 78 rl acquire --password-file "$1" secrets-3
 		says "$2"
 		shows_no_secret
 	}
@@ -87,8 +79,7 @@ shows_no_secret() {
 
 @test "a wrong password on one of three nodes is one missing vote" {
 	right=$(urls worker:wOrk%2Fer%401:x)
-	REDLOCK_URLS=${right/wOrk/wOrkNot} run --separate-stderr rl acquire --json secrets-5
-	exits 0
+	REDLOCK_URLS=${right/wOrk/wOrkNot} want 0 rl acquire --json secrets-5
 	shows_no_secret
 	json_is 'j["nodes"][0]["vote"] in ("AUTH", "PENDING")'
 	on_nodes "1 2 3" del secrets-5
@@ -111,8 +102,7 @@ shows_no_secret() {
 	grep -q "hint: .*--password-file" "$sandbox/err"
 	run grep -c wOrk "$sandbox/err"
 	[ "$output" = 0 ]
-	run --separate-stderr rl status -q -r "$right"
-	exits 0
+	want 0 rl status -q -r "$right"
 	[ -z "$stderr" ]
 	on_nodes "1 2 3" del secrets-6
 }
@@ -120,16 +110,13 @@ shows_no_secret() {
 @test "a URL that cannot be used is not repeated" {
 	for url in "redis://u:wOrk@host:port" "http://u:wOrk@host" "redis://:wOrk@/" "redis://u:wOrk%zz@host" \
 		"unix://u:wOrk@relative" "redis://u:wOrk/y@host" "rediss://u:wOrk@host:x"; do
-		run --separate-stderr rl status -r "$url"
-		exits 78
+		want 78 rl status -r "$url"
 		shows_no_secret
 	done
 }
 
 @test "NOAUTH: no password where one is needed is 77" {
-	for node in 1 2 3; do
-		on_node "$node" config set requirepass wOrkGate >/dev/null
-	done
+	on_nodes "1 2 3" config set requirepass wOrkGate
 	REDLOCK_URLS=local run --separate-stderr rl acquire -n secrets-7
 	code=$status
 	for node in 1 2 3; do
@@ -167,8 +154,7 @@ start_rotated() { # NAME OPTION...
 stop_rotated() {
 	tr '\0' ' ' <"/proc/$runner/cmdline" >"$sandbox/cmdline"
 	touch "$sandbox/stop"
-	await "$runner"
-	exits 0
+	await "$runner" 0
 	run cat "$sandbox/out" "$sandbox/err" "$sandbox/env" "$sandbox/guard" "$sandbox/cmdline"
 	[[ $output == *rotated* ]] # it was looked at
 	[[ $output != *wOrk* ]]
@@ -179,14 +165,10 @@ logged_in() { # N
 }
 
 @test "run: a new password is noticed, and connections that are killed afterwards come back" {
-	for node in 1 2 3; do
-		on_node "$node" acl setuser rotor reset on '>wOrkOld' '~*' '+@all' >/dev/null
-	done
+	on_nodes "1 2 3" acl setuser rotor reset on '>wOrkOld' '~*' '+@all'
 	secret_to "$sandbox/rotated" wOrkOld
 	start_rotated secrets-8
-	for node in 1 2 3; do
-		on_node "$node" acl setuser rotor '>wOrkNew' '<wOrkOld' >/dev/null
-	done
+	on_nodes "1 2 3" acl setuser rotor '>wOrkNew' '<wOrkOld'
 	rm "$sandbox/rotated" # the lock is kept meanwhile
 	sleep 0.5
 	secret_to "$sandbox/rotated" wOrkNew
@@ -204,9 +186,7 @@ logged_in() { # N
 }
 
 @test "run: a password that is not the server's, or not in the file, changes nothing" {
-	for node in 1 2 3; do
-		on_node "$node" acl setuser rotor reset on '>wOrkOld' '~*' '+@all' >/dev/null
-	done
+	on_nodes "1 2 3" acl setuser rotor reset on '>wOrkOld' '~*' '+@all'
 	secret_to "$sandbox/rotated" wOrkOld
 	start_rotated secrets-9
 	secret_to "$sandbox/rotated" wOrkHalf
@@ -230,9 +210,7 @@ two_changes() {
 }
 
 @test "run: servers that are ahead of the password file are met again when it follows" {
-	for node in 1 2 3; do
-		on_node "$node" acl setuser rotor reset on '>wOrkOld' '~*' '+@all' >/dev/null
-	done
+	on_nodes "1 2 3" acl setuser rotor reset on '>wOrkOld' '~*' '+@all'
 	secret_to "$sandbox/rotated" wOrkOld
 	start_rotated secrets-10 -t 20s
 	for node in 1 2 3; do
@@ -270,8 +248,7 @@ two_changes() {
 	for line in "$url" "url $url" "urls = $url" "[$url]" "[cluster x]
 $url = 1" "ttl = $url" "cluster = $url"; do
 		echo "$line" >"$sandbox/wrong.conf"
-		run --separate-stderr "$REDLOCK_BIN" acquire --config "$sandbox/wrong.conf" x
-		exits 78
+		want 78 "$REDLOCK_BIN" acquire --config "$sandbox/wrong.conf" x
 		shows_no_secret || { echo "$line"; false; }
 	done
 }
@@ -283,8 +260,7 @@ $url = 1" "ttl = $url" "cluster = $url"; do
 			[ "$status" -ne 0 ]
 			shows_no_secret || { echo "$words $url: $stderr"; false; }
 		done
-		run --separate-stderr "$REDLOCK_BIN" "$url"
-		exits 64
+		want 64 "$REDLOCK_BIN" "$url"
 		shows_no_secret
 	done
 	run --separate-stderr "$REDLOCK_BIN" acquire -n -r "redis://127.0.0.1:1,redis://[::1]:1,unix:///none,redis://127.0.0.2:1/3" --cacert 'a@b' x
@@ -306,8 +282,7 @@ start_laden() { # [VARIABLE=VALUE...] redlock run OPTION... NAME
 
 stop_laden() {
 	touch "$sandbox/stop"
-	await "$runner"
-	exits 0
+	await "$runner" 0
 }
 
 # Neither redlock nor its guard would leave the password in a core dump.
@@ -374,8 +349,7 @@ in_environment() { # TEXT of the command's
 	warns_at() { # MODE OWNER
 		chmod "$1" "$sandbox/open"
 		[ "$(id -u)" -ne 0 ] || chown "$2" "$sandbox/open"
-		REDLOCK_URLS=local run --separate-stderr rl status --user worker --password-file "$sandbox/open"
-		exits 0
+		REDLOCK_URLS=local want 0 rl status --user worker --password-file "$sandbox/open"
 		[[ $stderr == *"open can be read by others"* ]]
 	}
 	warns_at 644 0
@@ -388,7 +362,6 @@ in_environment() { # TEXT of the command's
 	else
 		warns_at 640 0
 	fi
-	run --separate-stderr env REDLOCK_URLS=local "$REDLOCK_BIN" status --user worker --password-file <(printf 'wOrk/er@1:x\n')
-	exits 0
+	want 0 env REDLOCK_URLS=local "$REDLOCK_BIN" status --user worker --password-file <(printf 'wOrk/er@1:x\n')
 	[ -z "$stderr" ]
 }

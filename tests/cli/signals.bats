@@ -4,13 +4,7 @@
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
-setup() {
-	start_cluster 5
-}
-
-teardown() {
-	stop_cluster
-}
+setup() { start_cluster 5; }
 
 # Starts `redlock acquire job` while others hold the nodes given, and waits until it has tried. Background jobs of a
 # script ignore INT and QUIT: env gives them back.
@@ -64,8 +58,7 @@ end_waiter() { # SIGNAL CODE
 	sleep 0.3
 	kill -0 "$waiter"
 	on_nodes "1 2 3" del job
-	await "$waiter"
-	exits 0
+	await "$waiter" 0
 	[ -s "$sandbox/out" ]
 }
 
@@ -93,8 +86,7 @@ sys.exit(subprocess.run([sys.argv[1], "acquire", "-n", "job2"], stdout=w).return
 	for place in leads follows; do
 		urls=$(for node in $all; do node_url "$node"; done)
 		# shellcheck disable=SC2086 # one word each
-		run --separate-stderr timeout 20 /usr/bin/python3 "$BATS_TEST_DIRNAME/python_ctrl_c.py" "$REDLOCK_LIBRARY" $place $urls
-		exits 0
+		want 0 timeout 20 /usr/bin/python3 "$BATS_TEST_DIRNAME/python_ctrl_c.py" "$REDLOCK_LIBRARY" $place $urls
 		[[ $output =~ ^interrupted\ after\ ([0-9]+)\ ms$ ]]
 		[ "${BASH_REMATCH[1]}" -lt 3000 ]
 		until_true has_keys 0 "4 5" busy

@@ -4,21 +4,14 @@
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
+setup_file() { start_cluster 5; }
 
 setup() {
 	on_nodes "1 2 3 4 5" flushall
 }
 
 show() { # FIRST LINE, then status output must begin with it
-	run --separate-stderr rl status job
-	exits 0
+	want 0 rl status job
 	if [[ $output != "$1"* ]]; then
 		echo "$output"
 		return 1
@@ -26,8 +19,7 @@ show() { # FIRST LINE, then status output must begin with it
 }
 
 busy_for_all() {
-	run --separate-stderr rl acquire -n job
-	exits 75
+	want 75 rl acquire -n job
 }
 
 @test "free" {
@@ -63,8 +55,7 @@ busy_for_all() {
 @test "a leftover on a minority blocks nobody" {
 	on_nodes "1 2" set job alice px 60000
 	show "job: held by nobody: a leftover of 'alice' of another client on 2 of 5 nodes, which blocks nobody"
-	run --separate-stderr rl acquire -n job
-	exits 0
+	want 0 rl acquire -n job
 }
 
 @test "a Redisson hash is a holder" {
@@ -75,13 +66,10 @@ busy_for_all() {
 	show "job: held by Redisson client:thread $field, hold count 2 on 5 of 5 nodes"
 	run --separate-stderr rl status --json job
 	json_is 'j["kind"] == "redisson" and j["nodes"][0]["type"] == "hash" and j["state"] == "held"'
-	run --separate-stderr rl release job sometoken
-	exits 1
+	want 1 rl release job sometoken
 	[ "$(on_node 1 hget job "$field")" = 2 ]
-	run --separate-stderr rl extend job sometoken
-	exits 1
-	run --separate-stderr rl check job sometoken
-	exits 1
+	want 1 rl extend job sometoken
+	want 1 rl check job sometoken
 }
 
 @test "the number of an old SETNX client is a holder, without expiry" {
@@ -115,16 +103,14 @@ busy_for_all() {
 	on_nodes "1 2 3 4 5" zadd job 1 a
 	busy_for_all
 	show "job: held by a key of type zset"
-	run --separate-stderr rl release job token
-	exits 1
+	want 1 rl release job token
 	until_true has_keys 5 "$all" job
 }
 
 @test "large and binary values" {
 	value=$(printf '%02000d' 7)
 	on_nodes "1 2 3 4 5" set job "$value" px 60000
-	run --separate-stderr rl status --json job
-	exits 0
+	want 0 rl status --json job
 	json_is 'j["nodes"][0]["value_len"] == 2000 and len(j["nodes"][0]["value"]) == 1024'
 	on_nodes "1 2 3 4 5" set job $'\x80\xff' px 60000
 	show "job: held by '\\x80\\xff' of another client"
@@ -135,8 +121,7 @@ busy_for_all() {
 }
 
 @test "the nodes themselves" {
-	run --separate-stderr rl status
-	exits 0
+	want 0 rl status
 	[[ $output == "quorum reachable: 5 of 5 nodes up, 3 are needed"* ]]
 	[ "$(grep -c '^  node [1-5] unix://.*: up, [0-9]* us, run_id [0-9a-f]\{40\}$' <<<"$output")" = 5 ]
 	run --separate-stderr rl status --json
@@ -146,22 +131,17 @@ busy_for_all() {
 }
 
 @test "the nodes, for a user who may lock but not look" {
-	for node in 1 2 3 4 5; do
-		on_node "$node" acl setuser tight on nopass '~job:*' '+set' '+eval' '+evalsha' '+get' '+del' >/dev/null
-	done
-	run --separate-stderr rl status --prefix job: --user tight --password-file <(echo x)
-	exits 0
+	on_nodes "1 2 3 4 5" acl setuser tight on nopass '~job:*' '+set' '+eval' '+evalsha' '+get' '+del'
+	want 0 rl status --prefix job: --user tight --password-file <(echo x)
 	[[ $output == *"5 of 5 nodes up"* ]]
 	[[ $output == *"run_id unknown"* ]]
-	run --separate-stderr rl status --user tight --password-file <(echo x)
-	exits 76
+	want 76 rl status --user tight --password-file <(echo x)
 	says "give the --prefix that its names have"
 }
 
 # As a health check sees the servers: what would not take a lock is not up. Nothing is written.
 health() { # CODE FIRST-LINE [OPTION...]
-	run --separate-stderr rl status "${@:3}"
-	exits "$1"
+	want "$1" rl status "${@:3}"
 	[[ $output == "quorum $2, 3 are needed"* ]] || { echo "$output" && return 1; }
 	[ "$(on_node 5 dbsize)" = 0 ]
 }
@@ -179,13 +159,11 @@ refuses() { # NODE REASON
 	run --separate-stderr rl status --json
 	json_is 'j["result"] == "OK" and j["state"] == "degraded" and j["up"] == 3'
 	json_is '[(n["vote"], n["up"]) for n in j["nodes"]][:3] == [("OOM", False), ("READONLY", False), ("YES", True)]'
-	run --separate-stderr rl status --quorum 4
-	exits 76
+	want 76 rl status --quorum 4
 	on_nodes 3 config set min-replicas-to-write 1
 	health 76 "NOT reachable: 2 of 5 nodes up"
 	refuses 3 NOREPLICAS
-	run --separate-stderr rl status --json
-	exits 76
+	want 76 rl status --json
 	json_is 'j["result"] == "NOQUORUM" and j["state"] == "unreachable"'
 	on_nodes 2 replicaof no one
 	health 0 "reachable, DEGRADED: 3 of 5 nodes up"

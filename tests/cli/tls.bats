@@ -47,8 +47,7 @@ fails() { # CODE REASON OPTION...
 	for socket in "${sockets[@]}"; do
 		[ "$(redis-cli -s "$socket" exists job)" = 0 ]
 	done
-	run --separate-stderr "$REDLOCK_BIN" status --cacert "$pki/ca.crt" "${urls[@]}"
-	exits 0
+	want 0 "$REDLOCK_BIN" status --cacert "$pki/ca.crt" "${urls[@]}"
 	[[ $output == *"rediss://127.0.0.1:$port"* ]]
 }
 
@@ -169,9 +168,8 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 
 @test "a lock is kept over many renewals, and a server that is restarted is met again" {
 	tls_server good
-	run --separate-stderr "$REDLOCK_BIN" run -n -t 600ms --node-timeout 100ms -k 50ms --cacert "$pki/ca.crt" \
+	want 0 "$REDLOCK_BIN" run -n -t 600ms --node-timeout 100ms -k 50ms --cacert "$pki/ca.crt" \
 		-r "rediss://127.0.0.1:$port" job -- sleep 2
-	exits 0
 	[ -z "$stderr" ]
 }
 
@@ -179,8 +177,7 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 	local name
 	name=$(printf 'n%.0s' {1..60000})
 	tls_server good
-	run --separate-stderr "$REDLOCK_BIN" run -n --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port" "$name" -- echo "done"
-	exits 0
+	want 0 "$REDLOCK_BIN" run -n --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port" "$name" -- echo "done"
 	[ "$(redis-cli -s "$socket" dbsize)" = 0 ]
 }
 
@@ -199,7 +196,6 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 	sleep 3.2
 	[ "$(redis-cli --no-auth-warning -a wOrkNew -s "$socket" exists job)" = 1 ]
 	touch "$sandbox/stop"
-	await "$runner"
-	exits 0
+	await "$runner" 0
 	run ! grep wOrk "$err"
 }

@@ -4,36 +4,29 @@
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
-setup() {
-	make_sandbox
-}
+setup() { make_sandbox; }
 
 teardown() {
 	rm -rf "$sandbox"
 }
 
 @test "help, with and without a command" {
-	run --separate-stderr "$REDLOCK_BIN" --help
-	exits 0
+	want 0 "$REDLOCK_BIN" --help
 	for word in acquire extend release check status cluster bench REDLOCK_URLS 69 75 128; do
 		[[ $output == *"$word"* ]]
 	done
 	[ -z "$stderr" ]
-	run --separate-stderr "$REDLOCK_BIN" help acquire
-	exits 0
+	want 0 "$REDLOCK_BIN" help acquire
 	[[ $output == *"--conflict-exit-code CODE"* ]]
 	help=$output
-	run --separate-stderr "$REDLOCK_BIN" acquire --help
-	exits 0
+	want 0 "$REDLOCK_BIN" acquire --help
 	[ "$output" = "$help" ]
-	run --separate-stderr "$REDLOCK_BIN" help nosuch
-	exits 64
+	want 64 "$REDLOCK_BIN" help nosuch
 }
 
 @test "every command has a help text" {
 	for verb in acquire extend release check status cluster bench; do
-		run --separate-stderr "$REDLOCK_BIN" "$verb" -h
-		exits 0
+		want 0 "$REDLOCK_BIN" "$verb" -h
 		[[ $output == "usage: redlock $verb"* ]]
 	done
 }
@@ -51,48 +44,40 @@ teardown() {
 
 @test "a word that is nearly right is told" {
 	for pair in aquire:acquire acquier:acquire relase:release stauts:status rnu:run chekc:check; do
-		run --separate-stderr "$REDLOCK_BIN" "${pair%:*}" job
-		exits 64
+		want 64 "$REDLOCK_BIN" "${pair%:*}" job
 		says "did you mean \`${pair#*:}\`?"
 	done
 	run --separate-stderr "$REDLOCK_BIN" help aquire
 	says "did you mean \`acquire\`?"
 	for word in frobnicate x ""; do
-		run --separate-stderr "$REDLOCK_BIN" "$word"
-		exits 64
+		want 64 "$REDLOCK_BIN" "$word"
 		[[ $stderr != *"did you mean"* ]]
 	done
-	run --separate-stderr "$REDLOCK_BIN" acquire --node-timeuot=1s job
-	exits 64
+	want 64 "$REDLOCK_BIN" acquire --node-timeuot=1s job
 	says "did you mean \`--node-timeout\`?"
 }
 
 @test "nobody's name is said twice, and a directory is no configuration" {
 	for options in "run --on-loss x a true" "acquire --nosuch a" "--nosuch" "config nosuch" "cluster nosuch"; do
 		# shellcheck disable=SC2086 # words
-		run --separate-stderr "$REDLOCK_BIN" $options
-		exits 64
+		want 64 "$REDLOCK_BIN" $options
 		[[ $stderr == "redlock"* && $stderr != "redlock: redlock"* ]]
 	done
-	run --separate-stderr "$REDLOCK_BIN" acquire --config "$sandbox" -r unix:///none job
-	exits 78
+	want 78 "$REDLOCK_BIN" acquire --config "$sandbox" -r unix:///none job
 	says "$sandbox: is a directory, not a configuration file"
 }
 
 @test "version" {
-	run --separate-stderr "$REDLOCK_BIN" --version
-	exits 0
+	want 0 "$REDLOCK_BIN" --version
 	[[ $output =~ ^redlock\ [0-9]+\.[0-9]+\.[0-9]+ ]]
 	version=$output
-	run --separate-stderr "$REDLOCK_BIN" version
-	exits 0
+	want 0 "$REDLOCK_BIN" version
 	[ "$output" = "$version" ]
 }
 
 @test "wrong command lines are 64 and say so on stderr alone" {
 	wrong() {
-		run --separate-stderr "$REDLOCK_BIN" "$@"
-		exits 64
+		want 64 "$REDLOCK_BIN" "$@"
 		[ -z "$output" ]
 		[ -n "$stderr" ]
 	}
@@ -123,8 +108,7 @@ teardown() {
 
 @test "durations need a unit, and are checked" {
 	wrong() { # WHAT TEXT
-		run --separate-stderr "$REDLOCK_BIN" acquire -r local -t "$2" a
-		exits 64
+		want 64 "$REDLOCK_BIN" acquire -r local -t "$2" a
 		says "$1"
 	}
 	wrong "add a unit" 30
@@ -143,26 +127,22 @@ teardown() {
 	wrong "not a duration" 99999999999999999999999s
 	wrong "out of range" 18446744073709551615d
 	for pair in 1.5s:1500ms 0.25m:15s 1.0005s:1001ms 1.5d:36h; do
-		run --separate-stderr "$REDLOCK_BIN" config show -t "${pair%:*}"
-		exits 0
+		want 0 "$REDLOCK_BIN" config show -t "${pair%:*}"
 		[[ $output == *"= ${pair#*:} "* ]]
 	done
 }
 
 @test "no nodes: 78, and how to name them" {
-	run --separate-stderr "$REDLOCK_BIN" acquire job
-	exits 78
+	want 78 "$REDLOCK_BIN" acquire job
 	says REDLOCK_URLS
 	says "redlock cluster start"
-	run --separate-stderr "$REDLOCK_BIN" status -r local
-	exits 78
+	want 78 "$REDLOCK_BIN" status -r local
 	says "redlock cluster start"
 }
 
 @test "URLs that cannot be used are 78" {
 	wrong() {
-		run --separate-stderr "$REDLOCK_BIN" check -r "$1" job token
-		exits 78
+		want 78 "$REDLOCK_BIN" check -r "$1" job token
 		[ -z "$output" ]
 		[ -n "$stderr" ]
 	}
@@ -181,23 +161,18 @@ teardown() {
 }
 
 @test "one server listed twice is 78" {
-	run --separate-stderr "$REDLOCK_BIN" check -r redis://127.0.0.1:1,redis://127.0.0.1:1 job token
-	exits 78
-	run --separate-stderr "$REDLOCK_BIN" check -r unix:///a.sock -r unix:///b.sock -r unix:///a.sock?db=3 job token
-	exits 78
+	want 78 "$REDLOCK_BIN" check -r redis://127.0.0.1:1,redis://127.0.0.1:1 job token
+	want 78 "$REDLOCK_BIN" check -r unix:///a.sock -r unix:///b.sock -r unix:///a.sock?db=3 job token
 }
 
 @test "a quorum below a majority, or above all nodes, is refused" {
-	run --separate-stderr "$REDLOCK_BIN" check --quorum 1 -r unix:///a,unix:///b,unix:///c job token
-	exits 64
-	run --separate-stderr "$REDLOCK_BIN" check --quorum 4 -r unix:///a,unix:///b,unix:///c job token
-	exits 64
+	want 64 "$REDLOCK_BIN" check --quorum 1 -r unix:///a,unix:///b,unix:///c job token
+	want 64 "$REDLOCK_BIN" check --quorum 4 -r unix:///a,unix:///b,unix:///c job token
 }
 
 @test "names, tokens, owners and TTLs out of range are 64" {
 	wrong() {
-		run --separate-stderr "$REDLOCK_BIN" "$@"
-		exits 64
+		want 64 "$REDLOCK_BIN" "$@"
 		[ -n "$stderr" ]
 	}
 	wrong acquire -r unix:///none ""

@@ -4,54 +4,37 @@
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
-setup_file() {
-	start_cluster 5
-}
-
-teardown_file() {
-	stop_cluster
-}
+setup_file() { start_cluster 5; }
 
 @test "acquire prints the token alone, check and release take it" {
-	run --separate-stderr rl acquire verbs-1
-	exits 0
+	want 0 rl acquire verbs-1
 	[[ $output =~ ^[0-9a-f]{40}\|[A-Za-z0-9._:@/+-]+$ ]]
 	[ -z "$stderr" ]
 	token=$output
 	until_true has_value 1 verbs-1 "$token"
-	run --separate-stderr rl check verbs-1 "$token"
-	exits 0
+	want 0 rl check verbs-1 "$token"
 	[ -z "$output$stderr" ]
-	run --separate-stderr rl check verbs-1 "${token/|*/}"
-	exits 1
-	run --separate-stderr rl release verbs-1 "$token"
-	exits 0
+	want 1 rl check verbs-1 "${token/|*/}"
+	want 0 rl release verbs-1 "$token"
 	[ -z "$output$stderr" ]
 	until_true has_keys 0 "$all" verbs-1
-	run --separate-stderr rl check verbs-1 "$token"
-	exits 1
+	want 1 rl check verbs-1 "$token"
 	says "not held by this token: nobody holds it"
-	run --separate-stderr rl release verbs-1 "$token"
-	exits 1
+	want 1 rl release verbs-1 "$token"
 }
 
 @test "a busy lock: -n, -w, -E, the waiting time" {
 	token=$(rl acquire verbs-2)
-	run --separate-stderr rl acquire -n verbs-2
-	exits 75
+	want 75 rl acquire -n verbs-2
 	[ -z "$output" ]
 	says "busy: held by $HOSTNAME:"
-	run --separate-stderr rl acquire -n -q verbs-2
-	exits 75
+	want 75 rl acquire -n -q verbs-2
 	[ -z "$output$stderr" ]
-	run --separate-stderr rl acquire -n -E 0 verbs-2
-	exits 0
+	want 0 rl acquire -n -E 0 verbs-2
 	[ -z "$output" ]
-	run --separate-stderr rl acquire -w 0 -E 42 verbs-2
-	exits 42
+	want 42 rl acquire -w 0 -E 42 verbs-2
 	begin=$(date +%s%N)
-	run --separate-stderr rl acquire -w 700ms verbs-2
-	exits 75
+	want 75 rl acquire -w 700ms verbs-2
 	waited=$((($(date +%s%N) - begin) / 1000000))
 	[ "$waited" -ge 500 ] # a last try before the end, none after it
 	rl release verbs-2 "$token"
@@ -64,13 +47,11 @@ teardown_file() {
 	sleep 0.4
 	[ ! -s "$sandbox/waiter" ]
 	rl release verbs-3 "$token"
-	await "$waiter"
-	exits 0
+	await "$waiter" 0
 	rl release verbs-3 "$(cat "$sandbox/waiter")"
 
 	rl acquire -t 700ms --node-timeout 200ms verbs-3 >/dev/null
-	run --separate-stderr rl acquire verbs-3
-	exits 0
+	want 0 rl acquire verbs-3
 	rl release verbs-3 "$output"
 }
 
@@ -78,37 +59,31 @@ teardown_file() {
 	token=$(rl acquire -t 1m verbs-4)
 	until_true lives_longer 3 verbs-4 30000
 	[ "$(on_node 3 pttl verbs-4)" -le 60000 ]
-	run --separate-stderr rl extend verbs-4 "$token" -t 1h
-	exits 0
+	want 0 rl extend verbs-4 "$token" -t 1h
 	[ -z "$output$stderr" ]
 	until_true lives_longer 3 verbs-4 3500000
 	rl extend -t 10s verbs-4 "$token"
 	until_true lives_longer 3 verbs-4 3500000
 	rl release verbs-4 "$token"
-	run --separate-stderr rl extend verbs-4 "$token"
-	exits 1
+	want 1 rl extend verbs-4 "$token"
 	until_true has_keys 0 "$all" verbs-4
 }
 
 @test "extend, release and check by another token do nothing" {
 	token=$(rl acquire verbs-5)
 	for verb in extend release check; do
-		run --separate-stderr rl "$verb" verbs-5 0123456789012345678901234567890123456789
-		exits 1
+		want 1 rl "$verb" verbs-5 0123456789012345678901234567890123456789
 	done
-	run --separate-stderr rl check verbs-5 "$token"
-	exits 0
+	want 0 rl check verbs-5 "$token"
 	until_true has_keys 5 "$all" verbs-5
 	rl release verbs-5 "$token"
 }
 
 @test "the caller's own token, one try" {
-	run --separate-stderr rl acquire --token 'my own value' verbs-6
-	exits 0
+	want 0 rl acquire --token 'my own value' verbs-6
 	[ "$output" = 'my own value' ]
 	until_true has_value 2 verbs-6 'my own value'
-	run --separate-stderr rl acquire --token other verbs-6
-	exits 75
+	want 75 rl acquire --token other verbs-6
 	rl release verbs-6 'my own value'
 	until_true has_keys 0 "$all" verbs-6
 }
@@ -131,22 +106,19 @@ teardown_file() {
 }
 
 @test "-v shows every node's vote and the validity on stderr" {
-	run --separate-stderr rl acquire -v verbs-9
-	exits 0
+	want 0 rl acquire -v verbs-9
 	token=$output
 	[[ $token =~ ^[0-9a-f]{40} ]]
 	[ "$(grep -c '^redlock: node [1-5] unix://' <<<"$stderr")" = 5 ]
 	says "valid for 29"
 	run --separate-stderr rl extend -v verbs-9 "$token"
 	says "valid for 29"
-	run --separate-stderr rl release -v verbs-9 "$token"
-	exits 0
+	want 0 rl release -v verbs-9 "$token"
 	says "confirmed by 5 of 5 nodes"
 }
 
 @test "--trace shows transitions without name and token" {
-	run --separate-stderr rl acquire --trace verbs-10-secret-name
-	exits 0
+	want 0 rl acquire --trace verbs-10-secret-name
 	says "trace:"
 	[[ $stderr != *verbs-10* ]]
 	[[ $stderr != *"${output/|*/}"* ]]
@@ -158,8 +130,7 @@ teardown_file() {
 	until_true has_keys 5 "$all" verbs-15
 	held="held by web-1:42 on [345] of 5 nodes," # the slowest are not waited for
 	named() { # CODE TEXT COMMAND...: all that stderr says
-		run --separate-stderr "${@:3}"
-		exits "$1"
+		want "$1" "${@:3}"
 		[[ $stderr =~ ^redlock:\ $2\ its\ key\ expires\ in\ [0-9]+\.[0-9]\ s$ ]]
 		[[ $stderr != *" or "* ]]
 	}
@@ -193,8 +164,7 @@ teardown_file() {
 @test "a split vote is called that, an endless key too" {
 	on_nodes "1 2" set verbs-16 alice px 60000
 	on_nodes "3 4" set verbs-16 bob px 60000
-	run --separate-stderr rl acquire -n verbs-16
-	exits 75
+	want 75 rl acquire -n verbs-16
 	says "busy: split: 2 different holders, none on a quorum"
 	on_nodes "1 2" set verbs-16 bob
 	run --separate-stderr rl acquire -n verbs-16
@@ -205,8 +175,7 @@ teardown_file() {
 }
 
 @test "--json of all verbs, granted and refused" {
-	run --separate-stderr rl acquire --json -t 20s verbs-11
-	exits 0
+	want 0 rl acquire --json -t 20s verbs-11
 	json_is 'j["verb"] == "acquire" and j["name"] == "verbs-11" and j["result"] == "OK"'
 	json_is 'len(j["token"]) >= 40 and j["ttl_ms"] == 20000 and 0 < j["validity_ms"] < 20000 and j["quorum"] == 3'
 	json_is '[n["node"] for n in j["nodes"]] == [1, 2, 3, 4, 5]'
@@ -216,29 +185,22 @@ teardown_file() {
 	json_is 'all(n["rtt_us"] > 0 for n in j["nodes"] if n["vote"] == "YES")'
 	token=$(/usr/bin/python3 -c 'import json, sys; print(json.loads(sys.argv[1])["token"])' "$output")
 
-	run --separate-stderr rl acquire --json -n verbs-11
-	exits 75
+	want 75 rl acquire --json -n verbs-11
 	json_is 'j["result"] == "BUSY" and j["token"] is None and j["validity_ms"] == 0'
-	run --separate-stderr rl check --json verbs-11 "$token"
-	exits 0
+	want 0 rl check --json verbs-11 "$token"
 	json_is 'j["verb"] == "check" and j["result"] == "OK"'
-	run --separate-stderr rl extend --json verbs-11 "$token"
-	exits 0
+	want 0 rl extend --json verbs-11 "$token"
 	json_is 'j["verb"] == "extend" and j["result"] == "OK" and j["validity_ms"] > 20000'
-	run --separate-stderr rl release --json verbs-11 "$token"
-	exits 0
+	want 0 rl release --json verbs-11 "$token"
 	json_is 'j["verb"] == "release" and j["result"] == "OK" and 3 <= j["confirmed"] <= 5'
-	run --separate-stderr rl release --json verbs-11 "$token"
-	exits 1
+	want 1 rl release --json verbs-11 "$token"
 	json_is 'j["result"] == "GONE" and all(n["vote"] == "NO" for n in j["nodes"])'
 }
 
 @test "a token that cannot be written is given back" {
-	run --separate-stderr bash -c '"$REDLOCK_BIN" acquire verbs-12 >/dev/full'
-	exits 125
+	want 125 bash -c '"$REDLOCK_BIN" acquire verbs-12 >/dev/full'
 	until_true has_keys 0 "$all" verbs-12
-	run --separate-stderr bash -c '"$REDLOCK_BIN" acquire verbs-12 <&- >&-'
-	exits 125
+	want 125 bash -c '"$REDLOCK_BIN" acquire verbs-12 <&- >&-'
 	until_true has_keys 0 "$all" verbs-12
 }
 
@@ -250,11 +212,9 @@ teardown_file() {
 	winners=$(cat "$sandbox"/claim-* | wc -l)
 	[ "$winners" -le 1 ]
 	if [ "$winners" = 1 ]; then
-		run --separate-stderr rl acquire -n verbs-13
-		exits 75
+		want 75 rl acquire -n verbs-13
 	else # the votes were split: all were given back
-		run --separate-stderr rl acquire -w 20s verbs-13
-		exits 0
+		want 0 rl acquire -w 20s verbs-13
 	fi
 }
 
