@@ -1,10 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The same keys, used by others: redis-cli with the classic unlock script, and python3-redis, both ways.
+# The same keys, used by others: redis-cli, and python3-redis, both ways. (More of them: integration_interop.)
 # shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
-
-unlock='if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end'
 
 setup_file() {
 	start_cluster 3
@@ -16,35 +14,11 @@ python_lock() { # VERB NAME [TOKEN]
 	/usr/bin/python3 "$BATS_TEST_DIRNAME/python_lock.py" "$(node_dir 1)/redis.sock" "$@"
 }
 
-@test "redis-cli takes, redlock is kept out, redis-cli gives back, redlock gets in" {
-	for node in 1 2 3; do
-		[ "$(on_node "$node" set interop-1 cli-token nx px 60000)" = OK ]
-	done
-	want 75 rl acquire -n interop-1
-	want 0 rl check interop-1 cli-token
-	for node in 1 2 3; do
-		[ "$(on_node "$node" eval "$unlock" 1 interop-1 other)" = 0 ]
-		[ "$(on_node "$node" eval "$unlock" 1 interop-1 cli-token)" = 1 ]
-	done
-	want 0 rl acquire -n interop-1
-	rl release interop-1 "$output"
-}
-
-@test "redlock takes, redis-cli is kept out and can give back by the token" {
-	token=$(rl acquire interop-2)
-	until_true has_keys 3 "1 2 3" interop-2
-	for node in 1 2 3; do
-		[ -z "$(on_node "$node" set interop-2 cli-token nx px 60000)" ]
-		[ "$(on_node "$node" eval "$unlock" 1 interop-2 cli-token)" = 0 ]
-		[ "$(on_node "$node" eval "$unlock" 1 interop-2 "$token")" = 1 ]
-	done
-	want 1 rl release interop-2 "$token"
-}
-
 @test "redlock extends and releases what redis-cli took" {
 	for node in 1 2 3; do
 		[ "$(on_node "$node" set interop-3 cli-token nx px 10000)" = OK ]
 	done
+	rl check interop-3 cli-token
 	rl extend -t 1m interop-3 cli-token
 	until_true lives_longer 1 interop-3 50000
 	rl release interop-3 cli-token

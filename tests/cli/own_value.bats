@@ -1,50 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# A caller's own value that is used again, by one process after the other: what the first one left on its way must
-# not delete the key of the second.
+# A caller's own value that is used again: when the command says that it may be. (What is still on its way when it is:
+# integration_own_value.)
 # shellcheck disable=SC2154,SC2034 # helper.bash and bats share variables
 load helper
 
-setup() {
-	start_cluster 3
-	hold=$sandbox/hold
-	for node in 1 2; do
-		/usr/bin/python3 "$BATS_TEST_DIRNAME/hold_relay.py" "$sandbox/relay-$node" "$(node_dir "$node")/redis.sock" "$hold" \
-			>"$sandbox/relay-$node.out" 3>&- &
-		relays[node]=$!
-		until_true grep -q ready "$sandbox/relay-$node.out"
-	done
-	far="unix://$sandbox/relay-1,unix://$sandbox/relay-2,$(node_url 3)"
-}
-
-teardown() {
-	for relay in "${relays[@]}"; do
-		kill "$relay"
-	done
-	stop_cluster
-}
-
-# What was held back arrives; somebody else still does not get the lock.
-still_excluded() {
-	rm "$hold"
-	sleep 0.3
-	want 75 rl acquire -n job
-	rl check job V
-}
-
-@test "the second try has the lock, the requests of the first one come late" {
-	touch "$hold"
-	want 69 rl acquire -r "$far" --node-timeout 300ms --token V job
-	want 0 rl acquire --token V -t 1m job
-	still_excluded
-}
-
-@test "the value is in use: the second try leaves its key where it is" {
-	rl acquire --token V -t 1m job
-	touch "$hold"
-	want 69 rl acquire -r "$far" --node-timeout 300ms --token V job
-	still_excluded
-}
+setup() { start_cluster 3; }
 
 @test "the release of a value that may be used again is waited for; of a token of redlock it is not" {
 	token=$(rl acquire job)

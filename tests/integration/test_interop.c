@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Other programs on the same key: they exclude us and we exclude them, whatever they write as a value. */
+/* Other programs on the same key: they exclude us and we exclude them, whatever they write as a value.
+ * (python3-redis: tests/cli/interop.bats.) */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "child.h"
 #include "fixture.h"
@@ -191,103 +189,6 @@ TEST(values_are_compared_whole)
 		assert_true(server_has_value(&servers.server[0], "whole", value));
 		server_must(&servers.server[0], "1", "DEL", "whole", NULL);
 	}
-}
-
-/* ---- python3-redis ---- */
-
-/* Takes "python" (or fails), says so, waits for a line, releases, says so. */
-static const char python_holder[] =
-    "import redis, sys\n"
-    "lock = redis.Redis(unix_socket_path=sys.argv[1]).lock('python', timeout=250)\n"
-    "print('held' if lock.acquire(blocking=False) else 'refused', flush=True)\n"
-    "sys.stdin.readline()\n"
-    "if lock.local.token: lock.extend(10); lock.release(); print('released', flush=True)\n";
-
-struct python {
-	pid_t pid;
-	int in, out;
-};
-
-static void python_start(struct python *python)
-{
-	int in[2];
-	int out[2];
-	assert_int_equal(pipe(in), 0);
-	assert_int_equal(pipe(out), 0);
-	python->pid = child_fork();
-	if (python->pid == 0) {
-		dup2(in[0], 0);
-		dup2(out[1], 1);
-		close(in[1]);
-		close(out[0]);
-		unsetenv("LD_PRELOAD");
-		execl("/usr/bin/python3", "/usr/bin/python3", "-c", python_holder, servers.server[0].socket,
-		      (char *)NULL);
-		_exit(127);
-	}
-	close(in[0]);
-	close(out[1]);
-	python->in = in[1];
-	python->out = out[0];
-}
-
-static void python_says(struct python *python, const char *want)
-{
-	char line[64] = "";
-	size_t length = 0;
-	while (length + 1 < sizeof line && read(python->out, line + length, 1) == 1 && line[length] != '\n')
-		length++;
-	line[length] = '\0';
-	assert_string_equal(line, want);
-}
-
-static void python_go_on(struct python *python)
-{
-	assert_int_equal(write(python->in, "\n", 1), 1);
-}
-
-static void python_end(struct python *python)
-{
-	close(python->in);
-	close(python->out);
-	assert_int_equal(child_join(python->pid), 0);
-}
-
-static bool python_is_there(void)
-{
-	char output[256];
-	const char *argv[] = {"/usr/bin/python3", "-c", "import redis; redis.lock.Lock", NULL};
-	return child_run(argv, output, sizeof output) == 0;
-}
-
-TEST(python_redis_lock)
-{
-	struct python first;
-	struct python second;
-	if (!python_is_there()) {
-		print_message("python3-redis is not installed\n");
-		skip();
-	}
-	own_lock *lock = new_lock(single, "python");
-	python_start(&first);
-	python_says(&first, "held");
-	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
-	python_go_on(&first);
-	python_says(&first, "released");
-	python_end(&first);
-
-	expect_ok(lock, redlock_acquire(lock));
-	python_start(&second);
-	python_says(&second, "refused");
-	python_go_on(&second);
-	python_end(&second);
-	assert_true(server_has_value(&servers.server[0], "python", fixture_token(lock).text));
-	expect_ok(lock, redlock_release(lock));
-	python_start(&second);
-	python_says(&second, "held");
-	python_go_on(&second);
-	python_says(&second, "released");
-	python_end(&second);
 }
 
 static void start(void)
