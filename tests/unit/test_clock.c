@@ -28,29 +28,20 @@ int __wrap_timerfd_create(int clock, int flags)
 	return __real_timerfd_create(clock, flags);
 }
 
-static void time_goes_on_in_suspend(void **state)
+TEST(time_goes_on_in_suspend)
 {
-	(void)state;
 	uint64_t before = rl_clock_now();
 	assert_true(before > 0);
 	assert_int_equal(read_last, CLOCK_BOOTTIME);
 	assert_true(rl_clock_now() >= before);
 }
 
-static void timers_go_on_in_suspend(void **state)
+TEST(timers_go_on_in_suspend)
 {
-	(void)state;
 	struct rl_poller poller;
 	assert_int_equal(rl_poller_open(&poller), 0);
 	assert_int_equal(timer_last, CLOCK_BOOTTIME);
 	rl_poller_close(&poller);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(time_goes_on_in_suspend),
-	    cmocka_unit_test(timers_go_on_in_suspend),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

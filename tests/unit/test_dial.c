@@ -9,127 +9,8 @@
 #include <errno.h>
 
 #include "core/quorum.h"
-#include "os/random.h"
+#include "dial_world.h"
 #include "unit.h"
-
-#define NODE 5u
-#define FIRST_FD 100
-
-/* What -Wl,--wrap makes of the names. */
-int __wrap_rl_socket_connect(const struct rl_address *address, int *ret_fd);
-int __wrap_rl_socket_connected(int fd);
-void __wrap_rl_socket_abort(int fd);
-void __wrap_rl_socket_close(int fd);
-int __wrap_rl_poller_watch(struct rl_poller *poller, int fd, uint32_t id, uint32_t events, bool known);
-void __wrap_rl_poller_forget(struct rl_poller *poller, int fd);
-int __wrap_rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, uint32_t id,
-                           struct rl_lookup **ret);
-bool __wrap_rl_lookup_take(struct rl_lookup *lookup, struct rl_poller *poller, struct rl_lookup_result *ret);
-void __wrap_rl_lookup_leave(struct rl_lookup *lookup, bool child);
-
-static struct rl_dial dial;
-static struct rl_endpoint endpoint;
-static struct rl_poller poller;
-static uint64_t now_ns;
-static char log_text[2048];
-
-static uint32_t ids[128]; /* in the poller, by address; 0: not watched */
-static int connect_errors[128];
-static int connected_errors[128];
-static int watch_error;
-static int lookup_error;
-static bool looking_up;
-static uint32_t lookup_id;
-static struct rl_lookup_result found; /* what the lookup will say */
-
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
-{
-	va_list args;
-	size_t used = strlen(log_text);
-	va_start(args, format);
-	vsnprintf(log_text + used, sizeof log_text - used, format, args);
-	va_end(args);
-}
-
-/* ---- the world below ---- */
-
-int __wrap_rl_socket_connect(const struct rl_address *address, int *ret_fd)
-{
-	unsigned char letter = address->bytes[0];
-	assert_int_equal(address->length, 1);
-	say("try %c\n", letter);
-	*ret_fd = connect_errors[letter] == 0 ? FIRST_FD + letter : -1;
-	return -connect_errors[letter];
-}
-
-int __wrap_rl_socket_connected(int fd)
-{
-	return -connected_errors[fd - FIRST_FD];
-}
-
-void __wrap_rl_socket_abort(int fd)
-{
-	assert_int_equal(ids[fd - FIRST_FD], 0); /* a child process may have it open still */
-	say("drop %c\n", fd - FIRST_FD);
-}
-
-void __wrap_rl_socket_close(int fd)
-{
-	say("close %c\n", fd - FIRST_FD);
-}
-
-int __wrap_rl_poller_watch(struct rl_poller *p, int fd, uint32_t id, uint32_t events, bool known)
-{
-	assert_ptr_equal(p, &poller);
-	assert_false(known);
-	assert_int_equal(events, RL_READABLE | RL_WRITABLE);
-	assert_int_equal(RL_WATCH_NODE(id), NODE);
-	for (unsigned i = 0; i < COUNT(ids); i++)
-		assert_true(ids[i] != id && id != lookup_id);
-	if (watch_error == 0)
-		ids[fd - FIRST_FD] = id;
-	return -watch_error;
-}
-
-void __wrap_rl_poller_forget(struct rl_poller *p, int fd)
-{
-	assert_ptr_equal(p, &poller);
-	ids[fd - FIRST_FD] = 0;
-}
-
-int __wrap_rl_lookup_start(const char *host, uint16_t port, struct rl_poller *p, uint32_t id,
-                           struct rl_lookup **ret)
-{
-	assert_string_equal(host, "name.example");
-	assert_int_equal(port, 6380);
-	assert_ptr_equal(p, &poller);
-	assert_int_equal(RL_WATCH_NODE(id), NODE);
-	assert_false(looking_up);
-	say("look up\n");
-	if (lookup_error != 0)
-		return -lookup_error;
-	looking_up = true;
-	lookup_id = id;
-	*ret = (struct rl_lookup *)&found;
-	return 0;
-}
-
-bool __wrap_rl_lookup_take(struct rl_lookup *lookup, struct rl_poller *p, struct rl_lookup_result *ret)
-{
-	assert_ptr_equal(lookup, &found);
-	assert_ptr_equal(p, &poller);
-	assert_true(looking_up);
-	*ret = found;
-	looking_up = found.why[0] == '?'; /* not yet */
-	return !looking_up;
-}
-
-void __wrap_rl_lookup_leave(struct rl_lookup *lookup, bool child)
-{
-	assert_ptr_equal(lookup, &found);
-	say(child ? "free the lookup\n" : "leave the lookup\n");
-	looking_up = false;
-}
 
 /* ---- what the tests do ---- */
 
@@ -185,6 +66,27 @@ static void lookup_fails(const char *why, bool certain)
 	told(rl_dial_ready(&dial, lookup_id, RL_READABLE, now_ns));
 }
 
+/* What is known of the name is this: the race for it begins. */
+static void race(const char *letters)
+{
+	named();
+	begin();
+	lookup_says(letters);
+}
+
+static void again(unsigned ms)
+{
+	rl_dial_end(&dial);
+	now_ns += rl_ms(ms);
+	begin();
+}
+
+static void doubt_later(void)
+{
+	now_ns += rl_ms(1000);
+	rl_dial_doubt(&dial, now_ns);
+}
+
 static void ready(char letter, int error)
 {
 	assert_int_not_equal(ids[(unsigned char)letter], 0);
@@ -216,9 +118,8 @@ static void connect_to(const char *letters)
 
 /* ---- the race ---- */
 
-static void one_address(void **state)
+TEST(one_address)
 {
-	(void)state;
 	named();
 	begin();
 	expect("look up\n> nothing\n");
@@ -230,12 +131,9 @@ static void one_address(void **state)
 	expect("> connected\na\n");
 }
 
-static void refused_goes_on_at_once(void **state)
+TEST(refused_goes_on_at_once)
 {
-	(void)state;
-	named();
-	begin();
-	lookup_says("abc");
+	race("abc");
 	ready('a', ECONNREFUSED);
 	ready('b', ECONNREFUSED);
 	ready('c', 0);
@@ -243,12 +141,9 @@ static void refused_goes_on_at_once(void **state)
 	       "> connected\nc\n");
 }
 
-static void silent_goes_on_soon(void **state)
+TEST(silent_goes_on_soon)
 {
-	(void)state;
-	named();
-	begin();
-	lookup_says("abc");
+	race("abc");
 	expect("look up\n> nothing\ntry a\n> nothing\n");
 	pass(249);
 	expect("> nothing\n");
@@ -261,12 +156,9 @@ static void silent_goes_on_soon(void **state)
 }
 
 /* The first one may still win. */
-static void late_winner(void **state)
+TEST(late_winner)
 {
-	(void)state;
-	named();
-	begin();
-	lookup_says("abc");
+	race("abc");
 	pass(250);
 	pass(250);
 	pass(10000);
@@ -276,9 +168,8 @@ static void late_winner(void **state)
 	expect("drop b\n> nothing\ndrop c\n> connected\na\n");
 }
 
-static void all_fail(void **state)
+TEST(all_fail)
 {
-	(void)state;
 	named();
 	connect_errors['b'] = ENETUNREACH;
 	begin();
@@ -291,9 +182,8 @@ static void all_fail(void **state)
 }
 
 /* A family that this host does not have is no reason, where there is another. */
-static void no_way_says_least(void **state)
+TEST(no_way_says_least)
 {
-	(void)state;
 	static const struct {
 		int a, b;
 		const char *why;
@@ -312,17 +202,14 @@ static void no_way_says_least(void **state)
 		expect("look up\n> nothing\ntry a\ntry b\n> failed\n");
 		assert_string_equal(dial.failure_text, cases[i].why);
 	}
-	named();
-	begin();
-	lookup_says("a");
+	race("a");
 	ready('a', ENETUNREACH); /* a router said so: it is all that is known */
 	expect("look up\n> nothing\ntry a\n> nothing\ndrop a\n> failed\n");
 	assert_string_equal(dial.failure_text, "Network is unreachable");
 }
 
-static void cannot_be_watched(void **state)
+TEST(cannot_be_watched)
 {
-	(void)state;
 	named();
 	watch_error = ENOMEM;
 	begin();
@@ -332,12 +219,9 @@ static void cannot_be_watched(void **state)
 }
 
 /* What was reported of a descriptor that is closed by now, and readiness that says nothing. */
-static void stale_reports(void **state)
+TEST(stale_reports)
 {
-	(void)state;
-	named();
-	begin();
-	lookup_says("ab");
+	race("ab");
 	uint32_t a = ids['a'];
 	told(rl_dial_ready(&dial, a, RL_READABLE, now_ns)); /* not yet */
 	ready('a', ECONNREFUSED);
@@ -350,9 +234,8 @@ static void stale_reports(void **state)
 	expect("> nothing\n");
 }
 
-static void literal(void **state)
+TEST(literal)
 {
-	(void)state;
 	begin_test("redis://127.0.0.1:6380");
 	assert_false(dial.by_name);
 	assert_int_equal(dial.known.count, 1);
@@ -373,9 +256,8 @@ static void literal(void **state)
 
 /* ---- lookups ---- */
 
-static void no_such_name(void **state)
+TEST(no_such_name)
 {
-	(void)state;
 	named();
 	assert_true(rl_dial_may_begin(&dial));
 	begin();
@@ -389,9 +271,8 @@ static void no_such_name(void **state)
 	expect("look up\n> nothing\n");
 }
 
-static void no_thread(void **state)
+TEST(no_thread)
 {
-	(void)state;
 	named();
 	lookup_error = EAGAIN;
 	begin();
@@ -401,9 +282,8 @@ static void no_thread(void **state)
 }
 
 /* Nobody waits for ever, and the lookup goes on: when it ends, there is something to do. */
-static void name_server_is_silent(void **state)
+TEST(name_server_is_silent)
 {
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		named();
 		begin();
@@ -428,25 +308,19 @@ static void name_server_is_silent(void **state)
 	}
 }
 
-static void connecting_takes_too_long(void **state)
+TEST(connecting_takes_too_long)
 {
-	(void)state;
-	named();
-	begin();
-	lookup_says("a");
+	race("a");
 	rl_dial_time_out(&dial);
 	assert_int_equal(dial.failure, REDLOCK_VOTE_DOWN);
 	assert_string_equal(dial.failure_text, "connecting timed out");
 }
 
 /* Each new connection looks the name up, but not twice in a second. */
-static void looked_up_again(void **state)
+TEST(looked_up_again)
 {
-	(void)state;
 	connect_to("a");
-	rl_dial_end(&dial); /* the connection breaks */
-	now_ns += rl_ms(999);
-	begin();
+	again(999); /* the connection breaks */
 	ready('a', ECONNREFUSED);
 	expect("try a\n> nothing\ndrop a\n> failed\n");
 	now_ns += rl_ms(1);
@@ -458,13 +332,10 @@ static void looked_up_again(void **state)
 }
 
 /* A name server that is slow or fails costs a quarter of a second where the address was known. */
-static void known_address_is_tried(void **state)
+TEST(known_address_is_tried)
 {
-	(void)state;
 	connect_to("ab");
-	rl_dial_end(&dial);
-	now_ns += rl_ms(5000);
-	begin();
+	again(5000);
 	assert_true(rl_dial_may_begin(&dial));
 	pass(249);
 	expect("look up\n> nothing\n> nothing\n");
@@ -475,43 +346,33 @@ static void known_address_is_tried(void **state)
 	ready('a', 0);
 	expect("> connected\na\n");
 
-	rl_dial_end(&dial);
-	now_ns += rl_ms(5000);
-	begin();
+	again(5000);
 	lookup_fails("Temporary failure in name resolution", false);
 	expect("look up\n> nothing\ntry a\n> nothing\n");
 }
 
 /* A lookup that goes on for long is not waited for a second time. */
-static void known_address_is_tried_at_once(void **state)
+TEST(known_address_is_tried_at_once)
 {
-	(void)state;
 	connect_to("a");
-	rl_dial_end(&dial);
-	now_ns += rl_ms(5000);
-	begin();
+	again(5000);
 	pass(250);
 	ready('a', ECONNREFUSED);
 	expect("look up\n> nothing\ntry a\n> nothing\ndrop a\n> nothing\n"); /* the lookup may bring another */
 	rl_dial_time_out(&dial);
 	assert_string_equal(dial.failure_text, "connecting timed out");
-	rl_dial_end(&dial);
-	now_ns += rl_ms(3000);
-	begin();
+	again(3000);
 	ready('a', 0);
 	expect("try a\n> nothing\n> connected\na\n");
 	lookup_says("b");
 	expect("> moved\n");
 }
 
-static void all_known_fail_before_the_lookup(void **state)
+TEST(all_known_fail_before_the_lookup)
 {
-	(void)state;
 	connect_to("a");
 	for (unsigned i = 0; i < 3; i++) {
-		rl_dial_end(&dial);
-		now_ns += rl_ms(5000);
-		begin();
+		again(5000);
 		pass(250);
 		ready('a', ECONNREFUSED);
 		if (i == 0)
@@ -527,13 +388,10 @@ static void all_known_fail_before_the_lookup(void **state)
 
 /* A name server turns the addresses round while the first of them is being tried: each is tried once, and the
  * one that wins is the one that is known to have won. */
-static void turned_round_while_connecting(void **state)
+TEST(turned_round_while_connecting)
 {
-	(void)state;
 	connect_to("ab");
-	now_ns += rl_ms(10000);
-	rl_dial_end(&dial);
-	begin();
+	again(10000);
 	pass(250);
 	expect("look up\n> nothing\ntry a\n> nothing\n");
 	lookup_says("ba");
@@ -546,13 +404,10 @@ static void turned_round_while_connecting(void **state)
 }
 
 /* New addresses end the race for the old ones. */
-static void moved_while_connecting(void **state)
+TEST(moved_while_connecting)
 {
-	(void)state;
 	connect_to("ab");
-	rl_dial_end(&dial);
-	now_ns += rl_ms(5000);
-	begin();
+	again(5000);
 	pass(250);
 	pass(250);
 	lookup_says("bc");
@@ -562,13 +417,10 @@ static void moved_while_connecting(void **state)
 }
 
 /* What was denied is not tried any more. */
-static void name_is_gone(void **state)
+TEST(name_is_gone)
 {
-	(void)state;
 	connect_to("a");
-	rl_dial_end(&dial);
-	now_ns += rl_ms(5000);
-	begin();
+	again(5000);
 	pass(250);
 	lookup_fails("Name or service not known", true);
 	expect("look up\n> nothing\ntry a\n> nothing\ndrop a\n> failed\n");
@@ -577,68 +429,55 @@ static void name_is_gone(void **state)
 
 /* ---- doubt ---- */
 
-static void doubt(void **state)
+TEST(doubt)
 {
-	(void)state;
 	connect_to("ab");
 	rl_dial_doubt(&dial, now_ns + rl_ms(999)); /* it was looked up just now */
 	expect("");
-	now_ns += rl_ms(1000);
-	rl_dial_doubt(&dial, now_ns);
+	doubt_later();
 	rl_dial_doubt(&dial, now_ns);
 	expect("look up\n");
 	lookup_says("ca");
 	expect("> nothing\n"); /* the address is among them still */
 	rl_dial_doubt(&dial, now_ns);
 	expect("");
-	now_ns += rl_ms(1000);
-	rl_dial_doubt(&dial, now_ns);
+	doubt_later();
 	lookup_fails("Temporary failure in name resolution", false);
 	rl_dial_doubt(&dial, now_ns); /* a failure counts as asked, too */
 	expect("look up\n> nothing\n");
-	now_ns += rl_ms(1000);
-	rl_dial_doubt(&dial, now_ns);
+	doubt_later();
 	lookup_fails("Name or service not known", true); /* there is no other server */
 	expect("look up\n> nothing\n");
-	now_ns += rl_ms(1000);
-	rl_dial_doubt(&dial, now_ns);
+	doubt_later();
 	lookup_says("bc");
 	expect("look up\n> moved\n");
-	rl_dial_end(&dial);
-	begin();
+	again(0);
 	expect("try b\n> nothing\n");
 }
 
-static void elsewhere(void **state)
+TEST(elsewhere)
 {
-	(void)state;
 	connect_to("ab");
 	assert_false(dial.elsewhere);
-	rl_dial_end(&dial);
-	begin();
+	again(0);
 	ready('a', 0);
 	assert_false(dial.elsewhere);
-	rl_dial_end(&dial);
-	begin();
+	again(0);
 	ready('a', ECONNREFUSED);
 	ready('b', 0);
 	assert_true(dial.elsewhere);
-	rl_dial_end(&dial);
-	begin();
+	again(0);
 	ready('a', 0);
 	assert_true(dial.elsewhere); /* until somebody has seen it */
 }
 
 /* ---- the rest ---- */
 
-static void closing(void **state)
+TEST(closing)
 {
-	(void)state;
 	for (unsigned child = 0; child < 2; child++) {
 		connect_to("abc");
-		rl_dial_end(&dial);
-		now_ns += rl_ms(5000);
-		begin();
+		again(5000);
 		pass(250);
 		pass(250);
 		log_text[0] = '\0';
@@ -649,9 +488,8 @@ static void closing(void **state)
 	}
 }
 
-static void same(void **state)
+TEST(same)
 {
-	(void)state;
 	static const struct {
 		const char *a, *b;
 		bool same;
@@ -677,40 +515,9 @@ static void same(void **state)
 	}
 }
 
-static int end(void **state)
+static void end(void)
 {
-	(void)state;
 	rl_endpoint_free(&endpoint);
-	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(one_address),
-	    cmocka_unit_test(refused_goes_on_at_once),
-	    cmocka_unit_test(silent_goes_on_soon),
-	    cmocka_unit_test(late_winner),
-	    cmocka_unit_test(all_fail),
-	    cmocka_unit_test(no_way_says_least),
-	    cmocka_unit_test(cannot_be_watched),
-	    cmocka_unit_test(stale_reports),
-	    cmocka_unit_test(literal),
-	    cmocka_unit_test(no_such_name),
-	    cmocka_unit_test(no_thread),
-	    cmocka_unit_test(name_server_is_silent),
-	    cmocka_unit_test(connecting_takes_too_long),
-	    cmocka_unit_test(looked_up_again),
-	    cmocka_unit_test(known_address_is_tried),
-	    cmocka_unit_test(known_address_is_tried_at_once),
-	    cmocka_unit_test(all_known_fail_before_the_lookup),
-	    cmocka_unit_test(turned_round_while_connecting),
-	    cmocka_unit_test(moved_while_connecting),
-	    cmocka_unit_test(name_is_gone),
-	    cmocka_unit_test(doubt),
-	    cmocka_unit_test(elsewhere),
-	    cmocka_unit_test(closing),
-	    cmocka_unit_test(same),
-	};
-	return cmocka_run_group_tests(tests, NULL, end);
-}
+TESTS(.stop = end)

@@ -17,9 +17,8 @@ static const struct error errors[] = {
 #undef ERROR
 };
 
-static void every_error_is_named(void **state)
+TEST(every_error_is_named)
 {
-	(void)state;
 	assert_string_equal(redlock_error_name(0), "OK");
 	assert_string_equal(redlock_strerror(0), "success");
 	for (unsigned i = 0; i < COUNT(errors); i++) {
@@ -34,9 +33,8 @@ static void every_error_is_named(void **state)
 }
 
 /* The numbers are a promise to programs that were built before. */
-static void numbers_stay(void **state)
+TEST(numbers_stay)
 {
-	(void)state;
 	static const struct error promised[] = {
 	    {-1, "BUSY"},   {-2, "NOQUORUM"}, {-3, "LOST"},      {-4, "GONE"},  {-5, "CANCELLED"},
 	    {-6, "INVAL"},  {-7, "URL"},      {-8, "DUPLICATE"}, {-9, "STATE"}, {-10, "LIMIT"},
@@ -47,9 +45,8 @@ static void numbers_stay(void **state)
 		assert_string_equal(redlock_error_name(promised[i].value), promised[i].name);
 }
 
-static void unknown_numbers_are_safe(void **state)
+TEST(unknown_numbers_are_safe)
 {
-	(void)state;
 	static const int unknown[] = {1, -16, -100, INT_MAX, INT_MIN};
 	for (unsigned i = 0; i < COUNT(unknown); i++) {
 		assert_string_equal(redlock_error_name(unknown[i]), "UNKNOWN");
@@ -57,12 +54,4 @@ static void unknown_numbers_are_safe(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(every_error_is_named),
-	    cmocka_unit_test(numbers_stay),
-	    cmocka_unit_test(unknown_numbers_are_safe),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -146,9 +146,8 @@ static const char *show(const struct rl_addresses *all)
 
 /* ---- tests ---- */
 
-static void order(void **state)
+TEST(order)
 {
-	(void)state;
 	static const struct {
 		const char *said, *want;
 	} cases[] = {
@@ -169,9 +168,8 @@ static void order(void **state)
 	}
 }
 
-static void failures(void **state)
+TEST(failures)
 {
-	(void)state;
 	static const struct {
 		int code;
 		bool certain;
@@ -195,9 +193,8 @@ static void failures(void **state)
 	}
 }
 
-static void not_yet(void **state)
+TEST(not_yet)
 {
-	(void)state;
 	struct rl_poller poller;
 	struct rl_ready ready;
 	struct rl_lookup_result r;
@@ -219,9 +216,8 @@ static void not_yet(void **state)
 }
 
 /* The client goes away first, also with its descriptors: a new one of the same number must not be rung. */
-static void left_alone(void **state)
+TEST(left_alone)
 {
-	(void)state;
 	struct rl_poller poller;
 	held = true;
 	unsigned before = answered;
@@ -240,9 +236,8 @@ static void left_alone(void **state)
 }
 
 /* And when it had ended already. */
-static void left_when_it_has_ended(void **state)
+TEST(left_when_it_has_ended)
 {
-	(void)state;
 	struct rl_poller poller;
 	unsigned before = answered;
 	struct rl_lookup *lookup = start(&poller);
@@ -253,9 +248,8 @@ static void left_when_it_has_ended(void **state)
 }
 
 /* A child has no such thread: it frees the lookup, and the parent's goes on. */
-static void forked(void **state)
+TEST(forked)
 {
-	(void)state;
 	struct rl_poller poller;
 	struct rl_lookup_result r;
 	held = true;
@@ -279,9 +273,8 @@ static void forked(void **state)
 	rl_poller_close(&poller);
 }
 
-static void no_thread(void **state)
+TEST(no_thread)
 {
-	(void)state;
 	struct rl_poller poller;
 	struct rl_lookup *lookup = NULL;
 	struct rl_ready ready;
@@ -295,9 +288,8 @@ static void no_thread(void **state)
 	assert_null(lookup);
 }
 
-static void literals(void **state)
+TEST(literals)
 {
-	(void)state;
 	static const struct {
 		const char *host;
 		bool literal;
@@ -313,24 +305,9 @@ static void literals(void **state)
 }
 
 /* The last threads have freed what was theirs before a leak checker looks. */
-static int settle(void **state)
+static void settle(void)
 {
-	(void)state;
 	usleep(50000);
-	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(order),
-	    cmocka_unit_test(failures),
-	    cmocka_unit_test(not_yet),
-	    cmocka_unit_test(left_alone),
-	    cmocka_unit_test(left_when_it_has_ended),
-	    cmocka_unit_test(forked),
-	    cmocka_unit_test(no_thread),
-	    cmocka_unit_test(literals),
-	};
-	return cmocka_run_group_tests(tests, NULL, settle);
-}
+TESTS(.stop = settle)

@@ -7,9 +7,8 @@
 
 #include "unit.h"
 
-static void two_majorities_share_a_node(void **state)
+TEST(two_majorities_share_a_node)
 {
-	(void)state;
 	for (unsigned n = 1; n <= REDLOCK_MAX_NODES; n++) {
 		assert_true(2 * rl_majority(n) > n);
 		assert_true(2 * (rl_majority(n) - 1) <= n); /* one less would not need to */
@@ -17,9 +16,8 @@ static void two_majorities_share_a_node(void **state)
 	}
 }
 
-static void time_saturates(void **state)
+TEST(time_saturates)
 {
-	(void)state;
 	const uint64_t never = UINT64_MAX;
 	assert_int_equal(rl_time_add(1, 2), 3);
 	assert_true(rl_time_add(never, 0) == never);
@@ -40,9 +38,8 @@ static void time_saturates(void **state)
 	assert_true(rl_time_max(never, 2) == never);
 }
 
-static void milliseconds_saturate(void **state)
+TEST(milliseconds_saturate)
 {
-	(void)state;
 	const uint64_t most = UINT64_MAX / 1000000;
 	assert_true(rl_ms(0) == 0);
 	assert_true(rl_ms(1) == 1000000);
@@ -59,9 +56,8 @@ static uint64_t drift_by_hand(uint64_t ttl_ns, uint32_t ppm, uint64_t base_ns)
 	return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
 
-static void drift_rounds_up(void **state)
+TEST(drift_rounds_up)
 {
-	(void)state;
 	assert_true(rl_drift(1, 1, 0) == 1);
 	assert_true(rl_drift(1000000, 1, 0) == 1);
 	assert_true(rl_drift(1000001, 1, 0) == 2);
@@ -71,9 +67,8 @@ static void drift_rounds_up(void **state)
 	assert_true(rl_drift(rl_ms(10), 10000, rl_ms(2)) == rl_ms(2) + 100000);
 }
 
-static void drift_does_not_overflow(void **state)
+TEST(drift_does_not_overflow)
 {
-	(void)state;
 	static const uint64_t bases[] = {0, 1, 2000000, UINT64_MAX - 1, UINT64_MAX};
 	const uint64_t month = rl_ms(REDLOCK_MAX_TTL_MS);
 	const uint64_t ttls[] = {0,         1,         999999,    1000000,       1000001,
@@ -93,9 +88,8 @@ static void drift_does_not_overflow(void **state)
 	}
 }
 
-static void validity_ends_before_the_key(void **state)
+TEST(validity_ends_before_the_key)
 {
-	(void)state;
 	assert_true(rl_validity_end(100, 50, 10) == 140);
 	assert_true(rl_validity_end(100, 50, 50) == 100); /* nothing is left */
 	assert_true(rl_validity_end(100, 50, 51) == 100);
@@ -167,28 +161,24 @@ static void check_tally(tally_function tally, tally_function final)
 	assert_int_equal(checked, 1024);
 }
 
-static void claim_tally_is_exact(void **state)
+TEST(claim_tally_is_exact)
 {
-	(void)state;
 	check_tally(rl_tally_claim, final_claim);
 }
 
-static void check_tally_is_exact(void **state)
+TEST(check_tally_is_exact)
 {
-	(void)state;
 	check_tally(rl_tally_check, final_check);
 }
 
-static void release_tally_is_exact(void **state)
+TEST(release_tally_is_exact)
 {
-	(void)state;
 	check_tally(rl_tally_release, final_release);
 }
 
 /* Two claimants who ask the same nodes cannot both win: no node says yes to both. */
-static void two_claimants_cannot_both_win(void **state)
+TEST(two_claimants_cannot_both_win)
 {
-	(void)state;
 	for (unsigned n = 1; n <= 7; n++)
 		for (unsigned a = 0; a <= n; a++) {
 			struct rl_count first = {.nodes = n, .quorum = rl_majority(n), .yes = a, .no = n - a};
@@ -197,14 +187,4 @@ static void two_claimants_cannot_both_win(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(two_majorities_share_a_node), cmocka_unit_test(time_saturates),
-	    cmocka_unit_test(milliseconds_saturate),       cmocka_unit_test(drift_rounds_up),
-	    cmocka_unit_test(drift_does_not_overflow),     cmocka_unit_test(validity_ends_before_the_key),
-	    cmocka_unit_test(claim_tally_is_exact),        cmocka_unit_test(check_tally_is_exact),
-	    cmocka_unit_test(release_tally_is_exact),      cmocka_unit_test(two_claimants_cannot_both_win),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -23,11 +23,9 @@ int __wrap_rl_random_bytes(void *buffer, size_t size)
 	return draw_error;
 }
 
-static int begin(void **state)
+static void begin(void)
 {
-	(void)state;
 	draws = draw_error = 0;
-	return 0;
 }
 
 static int take(struct rl_random_pool *pool, uint64_t now_ns, size_t size)
@@ -47,9 +45,8 @@ static size_t count_zero(const struct rl_random_pool *pool)
 	return count;
 }
 
-static void one_draw_serves_many(void **state)
+TEST(one_draw_serves_many)
 {
-	(void)state;
 	struct rl_random_pool pool = {0};
 	for (size_t i = 1; i <= POOL / TOKEN; i++) {
 		assert_int_equal(take(&pool, 7, TOKEN), 0);
@@ -60,9 +57,8 @@ static void one_draw_serves_many(void **state)
 	assert_int_equal(draws, 2);
 }
 
-static void what_is_too_little_is_not_stretched(void **state)
+TEST(what_is_too_little_is_not_stretched)
 {
-	(void)state;
 	struct rl_random_pool pool = {0};
 	assert_int_equal(take(&pool, 7, POOL - TOKEN + 1), 0);
 	assert_int_equal(take(&pool, 7, TOKEN), 0);
@@ -71,9 +67,8 @@ static void what_is_too_little_is_not_stretched(void **state)
 	assert_int_equal(draws, 2);
 }
 
-static void what_is_old_is_drawn_again(void **state)
+TEST(what_is_old_is_drawn_again)
 {
-	(void)state;
 	struct rl_random_pool pool = {0};
 	assert_int_equal(take(&pool, FRESH_NS / 2, TOKEN), 0); /* early in the life of the machine, too */
 	assert_int_equal(take(&pool, FRESH_NS / 2 + FRESH_NS - 1, TOKEN), 0);
@@ -84,9 +79,8 @@ static void what_is_old_is_drawn_again(void **state)
 	assert_int_equal(draws, 3);
 }
 
-static void a_failed_draw_gives_nothing(void **state)
+TEST(a_failed_draw_gives_nothing)
 {
-	(void)state;
 	struct rl_random_pool pool = {0};
 	draw_error = -ENOSYS;
 	assert_int_equal(take(&pool, 7, TOKEN), -ENOSYS);
@@ -96,13 +90,4 @@ static void a_failed_draw_gives_nothing(void **state)
 	assert_int_equal(draws, 3);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup(one_draw_serves_many, begin),
-	    cmocka_unit_test_setup(what_is_too_little_is_not_stretched, begin),
-	    cmocka_unit_test_setup(what_is_old_is_drawn_again, begin),
-	    cmocka_unit_test_setup(a_failed_draw_gives_nothing, begin),
-	};
-	return cmocka_run_group_tests_name("random_pool", tests, NULL, NULL);
-}
+TESTS(.before = begin)

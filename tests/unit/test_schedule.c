@@ -25,9 +25,8 @@ static void expect_first(const struct rl_schedule *s, const struct rl_timer *tim
 		assert_true(got != NULL && got->at_ns == want->at_ns);
 }
 
-static void empty(void **state)
+TEST(empty)
 {
-	(void)state;
 	struct rl_schedule s = {0};
 	struct rl_timer timer;
 	rl_timer_init(&timer);
@@ -37,9 +36,8 @@ static void empty(void **state)
 	rl_schedule_free(&s);
 }
 
-static void room_grows(void **state)
+TEST(room_grows)
 {
-	(void)state;
 	struct rl_schedule s = {0};
 	struct rl_timer timers[TIMERS];
 	for (unsigned i = 0; i < TIMERS; i++) {
@@ -56,9 +54,8 @@ static void room_grows(void **state)
 	assert_int_equal(s.count, 0);
 }
 
-static void taken_out_in_order(void **state)
+TEST(taken_out_in_order)
 {
-	(void)state;
 	struct rl_schedule s = {0};
 	struct rl_timer timers[TIMERS];
 	struct rng rng = {42};
@@ -78,9 +75,8 @@ static void taken_out_in_order(void **state)
 	rl_schedule_free(&s);
 }
 
-static void random_changes(void **state)
+TEST(random_changes)
 {
-	(void)state;
 	struct rl_schedule s = {0};
 	struct rl_timer timers[TIMERS];
 	struct rng rng = {7};
@@ -102,13 +98,4 @@ static void random_changes(void **state)
 	rl_schedule_free(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(empty),
-	    cmocka_unit_test(room_grows),
-	    cmocka_unit_test(taken_out_in_order),
-	    cmocka_unit_test(random_changes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

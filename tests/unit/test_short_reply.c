@@ -5,9 +5,8 @@
 
 #include "unit.h"
 
-static void whole_replies(void **state)
+TEST(whole_replies)
 {
-	(void)state;
 	struct rl_reply_value value;
 	assert_int_equal(rl_short_reply("+OK\r\n:1", 7, &value), 5);
 	assert_int_equal(value.type, RL_REPLY_STATUS);
@@ -24,9 +23,8 @@ static void whole_replies(void **state)
 	assert_int_equal(value.type, RL_REPLY_NIL);
 }
 
-static void everything_else(void **state)
+TEST(everything_else)
 {
-	(void)state;
 	static const char *const others[] = {
 	    "",          "+",        "+OK",    "+OK\r",       "+OK\n",       "+ok\r\n",
 	    "+OKAY\r\n", ":",        ":1",     ":1\r",        ":2\r\n",      ":10\r\n",
@@ -93,9 +91,8 @@ static void read_bytes(const char *stream, char *text)
 	rl_resp_close(&resp);
 }
 
-static void the_same_as_the_parser(void **state)
+TEST(the_same_as_the_parser)
 {
-	(void)state;
 	static const char *const streams[] = {
 	    "+OK\r\n:1\r\n:0\r\n$-1\r\n+OK\r\n",
 	    "+OK\r\n$3\r\nabc\r\n:1\r\n:1234\r\n+OK\r\n-ERR no\r\n$-1\r\n:0\r\n",
@@ -119,9 +116,8 @@ static void the_same_as_the_parser(void **state)
 }
 
 /* Bytes that are fed before the ones before them were looked at. */
-static void fed_twice(void **state)
+TEST(fed_twice)
 {
-	(void)state;
 	char text[MOST_TEXT] = "";
 	struct rl_resp resp = {0};
 	assert_true(rl_resp_open(&resp));
@@ -132,13 +128,4 @@ static void fed_twice(void **state)
 	rl_resp_close(&resp);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(whole_replies),
-	    cmocka_unit_test(everything_else),
-	    cmocka_unit_test(the_same_as_the_parser),
-	    cmocka_unit_test(fed_twice),
-	};
-	return cmocka_run_group_tests_name("short_reply", tests, NULL, NULL);
-}
+TESTS()

@@ -106,9 +106,8 @@ static void assert_text(const char *got, const char *want)
 		assert_string_equal(got, want);
 }
 
-static void good_urls(void **state)
+TEST(good_urls)
 {
-	(void)state;
 	for (unsigned i = 0; i < COUNT(good); i++) {
 		struct rl_endpoint e;
 		char why[128] = "untouched";
@@ -130,9 +129,8 @@ static void good_urls(void **state)
 }
 
 /* The address is a URL too, and means the same. */
-static void addresses_are_urls(void **state)
+TEST(addresses_are_urls)
 {
-	(void)state;
 	for (unsigned i = 0; i < COUNT(good); i++) {
 		struct rl_endpoint e;
 		struct rl_endpoint again;
@@ -149,9 +147,8 @@ static void addresses_are_urls(void **state)
 	}
 }
 
-static void bad_urls(void **state)
+TEST(bad_urls)
 {
-	(void)state;
 	for (unsigned i = 0; i < COUNT(bad); i++) {
 		struct rl_endpoint e;
 		static const struct rl_endpoint nothing;
@@ -165,9 +162,8 @@ static void bad_urls(void **state)
 }
 
 /* A mistake anywhere in a URL: what is said never has the password in it. */
-static void no_text_repeats_the_password(void **state)
+TEST(no_text_repeats_the_password)
 {
-	(void)state;
 	static const char *const rests[] = {"h",   "",   "h:x",  "h/x", "[::1", "h?x", "h h",
 	                                    "/a%", "/a", "/a?x", "@",   "h:",   "/",   "h/1/2"};
 	static const char *const schemes[] = {"redis://", "rediss://", "unix://", "foo://", ""};
@@ -186,9 +182,8 @@ static void no_text_repeats_the_password(void **state)
 			}
 }
 
-static void long_and_small(void **state)
+TEST(long_and_small)
 {
-	(void)state;
 	char url[600] = "redis://";
 	struct rl_endpoint e;
 	char why[8] = "";
@@ -217,9 +212,8 @@ static bool same(const char *a, const char *b)
 	return result;
 }
 
-static void same_server(void **state)
+TEST(same_server)
 {
-	(void)state;
 	assert_true(same("redis://h", "redis://h:6379"));
 	assert_true(same("redis://h", "valkey://H/5")); /* two databases of one server are one server */
 	assert_true(same("redis://u:p@h", "redis://other@h"));
@@ -230,12 +224,4 @@ static void same_server(void **state)
 	assert_false(same("unix:///a", "redis://a"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(good_urls),      cmocka_unit_test(addresses_are_urls),
-	    cmocka_unit_test(bad_urls),       cmocka_unit_test(no_text_repeats_the_password),
-	    cmocka_unit_test(long_and_small), cmocka_unit_test(same_server),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

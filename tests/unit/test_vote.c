@@ -4,9 +4,8 @@
 
 #include "unit.h"
 
-static void every_vote_is_named(void **state)
+TEST(every_vote_is_named)
 {
-	(void)state;
 	static const struct {
 		enum redlock_vote_code code;
 		enum redlock_vote_kind kind;
@@ -29,9 +28,8 @@ static void every_vote_is_named(void **state)
 
 /* The numbers are a promise to programs that were built before, and to bindings, which copy them. A new one
  * is added here too. */
-static void numbers_stay(void **state)
+TEST(numbers_stay)
 {
-	(void)state;
 	static const char *const promised[] = {
 	    "PENDING", "YES",       "NO",      "TIMEOUT", "UNSENT",  "DOWN",     "CLOSED",
 	    "BACKLOG", "LOADING",   "BLOCKED", "OOM",     "MISCONF", "REPLICAS", "SERVER",
@@ -55,9 +53,8 @@ static void numbers_stay(void **state)
 }
 
 /* Only YES counts for a claim, and only YES and NO are definite. */
-static void few_votes_are_definite(void **state)
+TEST(few_votes_are_definite)
 {
-	(void)state;
 	assert_int_equal(redlock_vote_kind(REDLOCK_VOTE_PENDING), REDLOCK_KIND_PENDING);
 	assert_int_equal(redlock_vote_kind(REDLOCK_VOTE_YES), REDLOCK_KIND_YES);
 	assert_int_equal(redlock_vote_kind(REDLOCK_VOTE_NO), REDLOCK_KIND_NO);
@@ -65,9 +62,8 @@ static void few_votes_are_definite(void **state)
 		assert_true(redlock_vote_kind((enum redlock_vote_code)code) >= REDLOCK_KIND_MISSING);
 }
 
-static void unknown_votes_are_missing(void **state)
+TEST(unknown_votes_are_missing)
 {
-	(void)state;
 	static const int unknown[] = {REDLOCK_VOTE_COUNT, REDLOCK_VOTE_COUNT + 1, 1000, -1};
 	for (unsigned i = 0; i < COUNT(unknown); i++) {
 		enum redlock_vote_code code = (enum redlock_vote_code)unknown[i];
@@ -77,13 +73,4 @@ static void unknown_votes_are_missing(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(every_vote_is_named),
-	    cmocka_unit_test(numbers_stay),
-	    cmocka_unit_test(few_votes_are_definite),
-	    cmocka_unit_test(unknown_votes_are_missing),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()
