@@ -240,10 +240,8 @@ static void decide_by(const struct behaviour *b)
 	const char *urls[] = {servers.urls[0], bad.url, servers.urls[1]};
 	redlock_client *client =
 	    fixture_open(urls, 3, waits_for_timeout(b) ? SHORT_TIMEOUT_MS : FIXTURE_NODE_TIMEOUT_MS);
-	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-	options.token = "ours"; /* is tried once, whatever the others might still give back */
-	options.token_len = 4;
-	redlock_lock *lock = fixture_lock_with(client, "decides", &options);
+	/* One's own value is tried once, whatever the others might still give back. */
+	redlock_lock *lock = fixture_value_lock(client, "decides", WAIT_LONG_TTL_MS, "ours");
 	server_must(&servers.server[1], "OK", "SET", "decides", "somebody else", NULL);
 	int result = redlock_acquire(lock);
 	expect_reason(b, lock, 1);

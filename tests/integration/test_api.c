@@ -238,8 +238,7 @@ static void expect_others_go_on(bool keeper)
 	if (keeper)
 		expect_ok(NULL, redlock_keeper_start(client));
 	for (unsigned i = 0; i < WAITERS; i++, name[5]++) {
-		for (unsigned n = 0; n < NODES; n++)
-			server_must(&servers.server[n], "OK", "SET", name, "x", NULL);
+		on_servers(0, NODES, server_must(it, "OK", "SET", name, "x", NULL));
 		locks[i] = fixture_lock(client, name, WAIT_LONG_TTL_MS, REDLOCK_FOREVER);
 		assert_int_equal(pthread_create(&threads[i], NULL, acquire, locks[i]), 0);
 		wait_ms(20); /* so that the first one leads */

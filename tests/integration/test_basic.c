@@ -35,8 +35,7 @@ static void acquire_and_release(unsigned nodes)
 	/* The slower minority gets the key too, a little later. */
 	struct fixture_token token = fixture_token(lock);
 	assert_driven(client, servers_with_value(&servers, nodes, "basic", token.text) == nodes);
-	for (unsigned i = 0; i < nodes; i++)
-		assert_in_range(server_pttl(&servers.server[i], "basic"), 1, WAIT_LONG_TTL_MS);
+	on_servers(0, nodes, assert_in_range(server_pttl(it, "basic"), 1, WAIT_LONG_TTL_MS));
 
 	expect_ok(lock, redlock_release(lock));
 	assert_int_equal(redlock_remaining_ms(lock), 0);
@@ -96,8 +95,7 @@ static void extend_and_query(unsigned nodes)
 
 	expect_ok(lock, redlock_extend(lock, 600000));
 	assert_in_range(redlock_remaining_ms(lock), 300000, 600000);
-	for (unsigned i = 0; i < nodes; i++)
-		assert_driven(client, server_pttl(&servers.server[i], "longer") > 300000);
+	on_servers(0, nodes, assert_driven(client, server_pttl(it, "longer") > 300000));
 	expect_ok(lock, redlock_release(lock));
 	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
 	redlock_lock_free(lock);

@@ -56,8 +56,7 @@ TEST(cancel_of_a_wait)
 {
 	struct waiter waiters[THREADS];
 	own_client *client = open_client();
-	for (unsigned i = 0; i < NODES; i++)
-		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
+	on_servers(0, NODES, server_must(it, "OK", "SET", "busy", "x", NULL));
 	for (int i = 0; i < THREADS; i++)
 		begin(&waiters[i], wait_for_lock, fixture_lock(client, "busy", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
 	wait_ms(300);
@@ -82,14 +81,12 @@ TEST(cancel_of_a_running_attempt)
 {
 	struct waiter waiter;
 	own_client *client = open_client();
-	for (unsigned i = 0; i < 3; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, 3, server_pause(it));
 	begin(&waiter, wait_for_lock, fixture_lock(client, "partial", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
 	assert_soon(servers_with_key(&servers, NODES, "partial") == 2);
 	cancel_until_done(&waiter);
 	expect_result(waiter.lock, REDLOCK_E_CANCELLED, waiter.result);
-	for (unsigned i = 0; i < 3; i++)
-		server_resume(&servers.server[i]);
+	on_servers(0, 3, server_resume(it));
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "partial"), 0);
 	redlock_lock_free(waiter.lock);
@@ -99,8 +96,7 @@ TEST(cancel_of_a_query)
 {
 	struct waiter waiter;
 	own_client *client = open_client();
-	for (unsigned i = 0; i < NODES; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, NODES, server_pause(it));
 	begin(&waiter, query_in_thread, fixture_lock(client, "asked", WAIT_LONG_TTL_MS, 0));
 	wait_ms(100);
 	cancel_until_done(&waiter);
@@ -113,8 +109,7 @@ TEST(waiting_blocks_nobody)
 {
 	struct waiter waiter;
 	own_client *client = open_client();
-	for (unsigned i = 0; i < NODES; i++)
-		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
+	on_servers(0, NODES, server_must(it, "OK", "SET", "busy", "x", NULL));
 	begin(&waiter, wait_for_lock, fixture_lock(client, "busy", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
 	for (int i = 0; i < 20; i++) {
 		own_lock *lock = fixture_lock(client, "free", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
@@ -124,8 +119,7 @@ TEST(waiting_blocks_nobody)
 			expect_ok(lock, redlock_release(lock));
 	}
 	assert_false(waiter.done);
-	for (unsigned i = 0; i < NODES; i++)
-		server_must(&servers.server[i], "1", "DEL", "busy", NULL);
+	on_servers(0, NODES, server_must(it, "1", "DEL", "busy", NULL));
 	assert_soon(waiter.done); /* and it is let in */
 	pthread_join(waiter.thread, NULL);
 	expect_ok(waiter.lock, waiter.result);

@@ -28,9 +28,8 @@ static void change_password(const char *add, const char *remove)
 static void kill_connections(unsigned first, unsigned count)
 {
 	struct raw_reply reply;
-	for (unsigned i = first; i < first + count; i++)
-		assert_true(atoi(server_ask(&servers.server[i], &reply, "CLIENT", "KILL", "USER", "worker", NULL)) >
-		            0);
+	on_servers(first, first + count,
+	           assert_true(atoi(server_ask(it, &reply, "CLIENT", "KILL", "USER", "worker", NULL)) > 0));
 }
 
 static redlock_client *open_as(const char *user, const char *password)

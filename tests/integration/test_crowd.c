@@ -205,8 +205,7 @@ TEST(the_last_leaves_nothing)
 {
 	own_client *client = open_warm(NODES);
 	own_lock *lock = fixture_lock(client, "half", WAIT_LONG_TTL_MS, 0);
-	for (unsigned i = 0; i < NODES - 1; i++)
-		server_must(&servers.server[i], "OK", "SET", "half", "another", NULL);
+	on_servers(0, NODES - 1, server_must(it, "OK", "SET", "half", "another", NULL));
 	client->coming++;
 	assert_int_equal(redlock_acquire(lock), REDLOCK_E_BUSY);
 	assert_soon(is_free(NODES - 1, "half"));
@@ -237,8 +236,7 @@ TEST(a_leader_is_told)
 	struct member *m = &members[0];
 	*m = (struct member){.crowd = &crowd};
 	m->lock = fixture_lock(crowd.client, "cancelled", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	for (unsigned i = 0; i < NODES; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, NODES, server_pause(it));
 	no_timer = true;
 	assert_int_equal(pthread_create(&m->thread, NULL, wait_alone, m), 0);
 	assert_soon(leads(m));
@@ -278,8 +276,7 @@ TEST(a_drain_passes_the_lead)
 	redlock_lock *owed = fixture_lock(crowd.client, "owed", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	m->lock = fixture_lock(crowd.client, "cancelled", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(owed, redlock_acquire(owed));
-	for (unsigned i = 0; i < NODES; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, NODES, server_pause(it));
 	redlock_lock_free(owed);
 	assert_int_equal(pthread_create(&drainer->thread, NULL, drain_alone, drainer), 0);
 	assert_soon(drain_leads(&crowd) || drainer->ended);
@@ -322,8 +319,7 @@ TEST(a_drain_wakes_others)
 	leader->lock = fixture_lock(crowd.client, "leader", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	m->lock = fixture_lock(crowd.client, "shortly", WAIT_LONG_TTL_MS, 50);
 	expect_ok(owed, redlock_acquire(owed));
-	for (unsigned i = 0; i < NODES; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, NODES, server_pause(it));
 	redlock_lock_free(owed);
 	no_timer = true;
 	assert_int_equal(pthread_create(&leader->thread, NULL, wait_alone, leader), 0);

@@ -80,8 +80,7 @@ static void expect_exact(long total)
 	assert_int_equal(arena->late, 0);
 	assert_int_equal(arena->rounds, total);
 	assert_int_equal(arena->counter, total);
-	for (unsigned i = 0; i < NODES; i++)
-		assert_soon(server_key_count(&servers.server[i]) == 0);
+	on_servers(0, NODES, assert_soon(server_key_count(it) == 0));
 }
 
 static int contend_in_process(int index)
@@ -204,8 +203,7 @@ TEST(threads_on_own_resources)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(arena->failures, 0);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	for (unsigned i = 0; i < NODES; i++)
-		assert_int_equal(server_key_count(&servers.server[i]), 0);
+	on_servers(0, NODES, assert_int_equal(server_key_count(it), 0));
 }
 
 static void reset(void)

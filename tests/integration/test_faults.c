@@ -144,8 +144,7 @@ static void no_quorum_at_once(redlock_client *client)
 TEST(three_killed_is_no_quorum)
 {
 	own_client *warm = open_warm();
-	for (unsigned i = 0; i < 3; i++)
-		server_kill(&servers.server[i]);
+	on_servers(0, 3, server_kill(it));
 	own_client *fresh = fixture_open(servers.urls, NODES, HANG_MS);
 	no_quorum_at_once(warm);
 	no_quorum_at_once(fresh);
@@ -160,14 +159,12 @@ TEST(three_hung_is_no_quorum)
 	own_lock *lock = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
-	for (unsigned i = 0; i < 3; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, 3, server_pause(it));
 	own_lock *once = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, 0);
 	expect_result(once, REDLOCK_E_NOQUORUM, redlock_acquire(once));
 	for (unsigned i = 0; i < 3; i++)
 		assert_vote(once, i, REDLOCK_VOTE_TIMEOUT);
-	for (unsigned i = 0; i < 3; i++)
-		server_resume(&servers.server[i]);
+	on_servers(0, 3, server_resume(it));
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "hung"), 0);
 }
@@ -175,8 +172,7 @@ TEST(three_hung_is_no_quorum)
 /* A wait for a quorum that is not there ends at its own limit, not at the limit for a busy lock. */
 TEST(wait_for_a_quorum_has_its_own_limit)
 {
-	for (unsigned i = 0; i < 3; i++)
-		server_kill(&servers.server[i]);
+	on_servers(0, 3, server_kill(it));
 	own_client *client = fixture_open(servers.urls, NODES, 500);
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.wait_ms = REDLOCK_FOREVER;
@@ -189,8 +185,7 @@ TEST(held_with_two_dead_is_busy)
 {
 	server_kill(&servers.server[0]);
 	server_pause(&servers.server[1]);
-	for (unsigned i = 2; i < NODES; i++)
-		server_must(&servers.server[i], "OK", "SET", "held", "by somebody else", NULL);
+	on_servers(2, NODES, server_must(it, "OK", "SET", "held", "by somebody else", NULL));
 	own_client *client = fixture_open(servers.urls, NODES, HANG_MS);
 	own_lock *lock = fixture_lock(client, "held", WAIT_LONG_TTL_MS, 0);
 	expect_at_once(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
@@ -203,8 +198,7 @@ TEST(wait_for_a_busy_lock)
 	own_client *client = fixture_open(servers.urls, NODES, HANG_MS);
 	own_lock *waiter = fixture_lock(client, "awaited", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	own_lock *hasty = fixture_lock(client, "awaited", WAIT_LONG_TTL_MS, 200);
-	for (unsigned i = 0; i < NODES; i++)
-		server_must(&servers.server[i], "OK", "SET", "awaited", "x", "PX", "2000", NULL);
+	on_servers(0, NODES, server_must(it, "OK", "SET", "awaited", "x", "PX", "2000", NULL));
 	uint64_t start_ns = wait_now_ns();
 	expect_at_once(hasty, REDLOCK_E_BUSY, redlock_acquire(hasty));
 	assert_true(wait_elapsed_ms(start_ns) >= 100); /* it did try for most of the time it was given */
@@ -227,8 +221,7 @@ static bool votes_again(redlock_client *client, unsigned node)
 TEST(restarted_nodes_vote_again)
 {
 	own_client *client = open_warm();
-	for (unsigned i = 0; i < 3; i++)
-		server_kill(&servers.server[i]);
+	on_servers(0, 3, server_kill(it));
 	no_quorum_at_once(client);
 	server_restart(&servers.server[0]);
 	assert_soon(votes_again(client, 0));

@@ -54,8 +54,7 @@ static void expect_duplicate_when_seen(const char *first, const char *second)
 	expect_result(lock, REDLOCK_E_DUPLICATE, redlock_acquire(lock)); /* for good */
 	redlock_drain(client, WAIT_SOON_MS);
 	struct raw_reply reply;
-	for (unsigned i = 0; i < 3; i++)
-		assert_null(strstr(server_ask(&servers.server[i], &reply, "INFO", "keyspace", NULL), "keys="));
+	on_servers(0, 3, assert_null(strstr(server_ask(it, &reply, "INFO", "keyspace", NULL), "keys=")));
 }
 
 TEST(same_server_by_two_addresses)

@@ -41,8 +41,7 @@ TEST(others_are_refused_while_we_hold)
 		server_must(&servers.server[i], "OK", "SET", "ours", "theirs", "NX", "PX", "100000", NULL);
 	}
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "1", "EVAL", UNLOCK_SCRIPT, "1", "ours", "theirs", NULL);
+	on_servers(0, 3, server_must(it, "1", "EVAL", UNLOCK_SCRIPT, "1", "ours", "theirs", NULL));
 	expect_ok(lock, redlock_acquire(lock));
 }
 
@@ -142,8 +141,7 @@ static void respect(const struct holder *holder)
 	server_ask(&servers.server[0], &after, "DUMP", "theirs", NULL);
 	assert_int_equal(after.length, before.length);
 	assert_memory_equal(after.text, before.text, before.length);
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "1", "DEL", "theirs", NULL);
+	on_servers(0, 3, server_must(it, "1", "DEL", "theirs", NULL));
 }
 
 TEST(other_holders_are_respected)
@@ -158,8 +156,7 @@ TEST(long_foreign_value)
 	static char value[100001];
 	struct redlock_finding finding;
 	memset(value, 'v', sizeof value - 1);
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "OK", "SET", "long", value, NULL);
+	on_servers(0, 3, server_must(it, "OK", "SET", "long", value, NULL));
 	own_lock *lock = new_lock(client, "long");
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
 	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));

@@ -110,8 +110,7 @@ TEST(busy_in_a_loop)
 	for (int i = 0; i < LOCKS; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "loop-%d", i);
-		for (unsigned node = 0; node < 3; node++)
-			server_must(&servers.server[node], "OK", "SET", name, "x", NULL);
+		on_servers(0, 3, server_must(it, "OK", "SET", name, "x", NULL));
 	}
 	start_all(redlock_start_acquire);
 	collect(REDLOCK_OP_ACQUIRE, REDLOCK_E_BUSY);
@@ -129,8 +128,7 @@ TEST(timers_in_the_descriptor)
 	options.wait_ms = WAIT_SOON_MS;
 	options.danger_ms = 2000;
 	own_lock *lock = fixture_lock_with(quick, "timers", &options);
-	for (unsigned node = 0; node < NODES; node++)
-		server_must(&servers.server[node], "OK", "SET", "timers", "x", "PX", "1000", NULL);
+	on_servers(0, NODES, server_must(it, "OK", "SET", "timers", "x", "PX", "1000", NULL));
 	expect_ok(lock, redlock_start_acquire(lock));
 	const enum redlock_event_kind kinds[] = {REDLOCK_EVENT_DONE, REDLOCK_EVENT_DANGER, REDLOCK_EVENT_LOST};
 	for (int i = 0; i < 3; i++) {
@@ -145,15 +143,13 @@ TEST(timers_in_the_descriptor)
 TEST(cancel_of_started_acquires)
 {
 	make_locks();
-	for (unsigned node = 0; node < NODES; node++)
-		server_pause(&servers.server[node]);
+	on_servers(0, NODES, server_pause(it));
 	start_all(redlock_start_acquire);
 	expect_ok(NULL, redlock_process(client));
 	for (int i = 0; i < LOCKS; i++)
 		expect_ok(locks[i], redlock_cancel(locks[i]));
 	collect(REDLOCK_OP_ACQUIRE, REDLOCK_E_CANCELLED);
-	for (unsigned node = 0; node < NODES; node++)
-		server_resume(&servers.server[node]);
+	on_servers(0, NODES, server_resume(it));
 	/* What had been sent is taken back. */
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(keys_everywhere(), 0);
@@ -268,8 +264,7 @@ TEST(quiet_after_a_drain)
 TEST(an_empty_value_is_nobodys)
 {
 	own_lock *lock = fixture_lock(client, "empty", WAIT_LONG_TTL_MS, 0);
-	for (unsigned node = 0; node < NODES; node++)
-		server_must(&servers.server[node], "OK", "SET", "empty", "", NULL);
+	on_servers(0, NODES, server_must(it, "OK", "SET", "empty", "", NULL));
 	assert_int_equal(redlock_query(lock), REDLOCK_E_GONE);
 }
 

@@ -22,8 +22,7 @@ static redlock_lock *held(const char *name, uint64_t ttl_ms)
 
 static void delete_on(unsigned count, const char *key)
 {
-	for (unsigned i = 0; i < count; i++)
-		server_must(&servers.server[i], "1", "DEL", key, NULL);
+	on_servers(0, count, server_must(it, "1", "DEL", key, NULL));
 }
 
 /* A holder that is stopped for longer than its TTL, as by a suspended laptop. Its exit code tells what it
@@ -80,8 +79,7 @@ TEST(expiry)
 	assert_soon(redlock_deadline_ns(lock) == 0);
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
 	/* Even when the keys come back: what was lost stays lost. */
-	for (unsigned i = 0; i < NODES; i++)
-		server_must(&servers.server[i], "OK", "SET", "expired", token.text, NULL);
+	on_servers(0, NODES, server_must(it, "OK", "SET", "expired", token.text, NULL));
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 	expect_result(lock, REDLOCK_E_STATE, redlock_acquire(lock));
@@ -97,9 +95,8 @@ TEST(deleted_on_a_quorum)
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
-	for (unsigned i = 0; i < 3; i++)
-		assert_false(server_has(&servers.server[i], "deleted")); /* an extend re-creates nothing */
-	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
+	on_servers(0, 3, assert_false(server_has(it, "deleted"));
+	           /* an extend re-creates nothing */ expect_result(lock, REDLOCK_E_GONE, redlock_release(lock)));
 	assert_driven(client, servers_with_key(&servers, NODES, "deleted") == 0);
 }
 
@@ -116,14 +113,12 @@ TEST(deleted_on_a_minority)
 TEST(stolen)
 {
 	own_lock *lock = held("stolen", WAIT_LONG_TTL_MS);
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "OK", "SET", "stolen", "thief", "PX", "250000", NULL);
+	on_servers(0, 3, server_must(it, "OK", "SET", "stolen", "thief", "PX", "250000", NULL));
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
 	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
 	assert_driven(client, servers_with_key(&servers, NODES, "stolen") == 3);
 	assert_int_equal(servers_with_value(&servers, NODES, "stolen", "thief"), 3);
-	for (unsigned i = 0; i < 3; i++)
-		assert_in_range(server_pttl(&servers.server[i], "stolen"), 1, 250000);
+	on_servers(0, 3, assert_in_range(server_pttl(it, "stolen"), 1, 250000));
 }
 
 /* A key that became another type is somebody else's, as one that was overwritten. */
@@ -131,8 +126,7 @@ TEST(replaced_by_a_hash)
 {
 	own_lock *lock = held("hashed", WAIT_LONG_TTL_MS);
 	delete_on(3, "hashed");
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "1", "HSET", "hashed", "uuid:1", "1", NULL);
+	on_servers(0, 3, server_must(it, "1", "HSET", "hashed", "uuid:1", "1", NULL));
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
 	expect_result(lock, REDLOCK_E_GONE, redlock_release(lock));
 	assert_driven(client, servers_with_key(&servers, NODES, "hashed") == 3);
@@ -145,8 +139,7 @@ TEST(extend_never_shortens)
 	expect_ok(lock, redlock_extend(lock, 60000));
 	assert_int_equal(redlock_deadline_ns(lock), deadline_ns);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	for (unsigned i = 0; i < NODES; i++)
-		assert_in_range(server_pttl(&servers.server[i], "long"), 100000, WAIT_LONG_TTL_MS);
+	on_servers(0, NODES, assert_in_range(server_pttl(it, "long"), 100000, WAIT_LONG_TTL_MS));
 	/* A key that somebody made immortal stays so: never shorter. */
 	server_must(&servers.server[0], "1", "PERSIST", "long", NULL);
 	expect_ok(lock, redlock_extend(lock, 0));
@@ -160,12 +153,10 @@ TEST(extend_without_a_quorum_keeps_the_validity)
 	own_lock *lock = fixture_lock(quick, "unsure", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(lock, redlock_acquire(lock));
 	uint64_t deadline_ns = redlock_deadline_ns(lock);
-	for (unsigned i = 0; i < 3; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, 3, server_pause(it));
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
 	assert_int_equal(redlock_deadline_ns(lock), deadline_ns);
-	for (unsigned i = 0; i < 3; i++)
-		server_resume(&servers.server[i]);
+	on_servers(0, 3, server_resume(it));
 	assert_soon(redlock_extend(lock, 2 * WAIT_LONG_TTL_MS) == 0);
 	assert_true(redlock_deadline_ns(lock) > deadline_ns);
 	expect_ok(lock, redlock_release(lock));
@@ -201,8 +192,7 @@ TEST(cap_on_the_time_held)
 		result = redlock_extend(lock, 600000); /* asks for more than it may have */
 	expect_result(lock, REDLOCK_E_LIMIT, result);
 	assert_in_range(redlock_deadline_ns(lock), before_ns + 100000 * 1000000ull, cap_ns);
-	for (unsigned i = 0; i < NODES; i++)
-		assert_in_range(server_pttl(&servers.server[i], "briefly"), 1, 150000);
+	on_servers(0, NODES, assert_in_range(server_pttl(it, "briefly"), 1, 150000));
 	expect_ok(lock, redlock_release(lock));
 }
 

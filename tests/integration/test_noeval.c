@@ -19,8 +19,7 @@ static struct servers renamed; /* no EVAL for anybody */
 
 static void permit(unsigned first, unsigned count, const char *rule)
 {
-	for (unsigned i = first; i < first + count; i++)
-		server_must(&servers.server[i], "OK", "ACL", "SETUSER", "default", rule, NULL);
+	on_servers(first, first + count, server_must(it, "OK", "ACL", "SETUSER", "default", rule, NULL));
 }
 
 static long long calls(const struct server *server, const char *command)
@@ -120,8 +119,7 @@ TEST(changed_at_work)
 		permit(0, NODES, rules[i]);
 		expect_ok(lock, redlock_extend(lock, 0));
 		expect_ok(lock, redlock_release(lock));
-		for (unsigned n = 0; n < NODES; n++)
-			assert_driven(client, !server_has(&servers.server[n], "changing"));
+		on_servers(0, NODES, assert_driven(client, !server_has(it, "changing")));
 	}
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 }
@@ -133,10 +131,7 @@ TEST(own_value)
 	permit(0, NODES, "+@all");
 	permit(1, 3, "-@scripting");
 	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	struct redlock_lock_options options = fixture_options(60000);
-	options.token = "mine";
-	options.token_len = 4;
-	own_lock *lock = fixture_lock_with(client, "own", &options);
+	own_lock *lock = fixture_value_lock(client, "own", 60000, "mine");
 	for (int i = 0; i < 100; i++) {
 		/* A late release of the round before would delete this round's key. */
 		expect_ok(lock, redlock_acquire(lock));
@@ -204,8 +199,7 @@ TEST(contention)
 	assert_int_equal(arena.failures, 0);
 	assert_int_equal(arena.rounds, THREADS * (wait_is_slow() ? 20 : 60));
 	assert_int_equal(redlock_drain(arena.client, WAIT_SOON_MS), 0);
-	for (unsigned n = 0; n < NODES; n++)
-		assert_int_equal(server_key_count(&servers.server[n]), 0);
+	on_servers(0, NODES, assert_int_equal(server_key_count(it), 0));
 	redlock_close(arena.client);
 }
 

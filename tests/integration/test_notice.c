@@ -17,8 +17,7 @@ static redlock_lock *renewed(redlock_client *client, const char *name, uint64_t 
 
 static void pause_all(void)
 {
-	for (unsigned i = 0; i < NODES; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, NODES, server_pause(it));
 }
 
 TEST(danger_and_loss_while_all_nodes_hang)
@@ -37,8 +36,7 @@ TEST(danger_and_loss_while_all_nodes_hang)
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 	assert_true(fixture_no_notice(client));
 	/* Nodes that go on do not bring it back. */
-	for (unsigned i = 0; i < NODES; i++)
-		server_resume(&servers.server[i]);
+	on_servers(0, NODES, server_resume(it));
 	wait_ms(2ull * RENEW_MS);
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
@@ -68,8 +66,7 @@ TEST(notice_of_a_stolen_lock)
 	own_lock *lock = fixture_lock_with(client, "stolen", &options);
 	expect_ok(NULL, redlock_keeper_start(client));
 	expect_ok(lock, redlock_acquire(lock));
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "OK", "SET", "stolen", "thief", NULL);
+	on_servers(0, 3, server_must(it, "OK", "SET", "stolen", "thief", NULL));
 	struct redlock_event event = fixture_next_notice(client);
 	assert_int_equal(event.kind, REDLOCK_EVENT_LOST);
 	assert_int_equal(redlock_remaining_ms(lock), 0);

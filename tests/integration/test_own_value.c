@@ -19,10 +19,7 @@ static void set_all(size_t fault, unsigned value)
 
 static redlock_lock *mine(redlock_client *client, const char *name)
 {
-	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-	options.token = "mine";
-	options.token_len = 4;
-	return fixture_lock_with(client, name, &options);
+	return fixture_value_lock(client, name, WAIT_LONG_TTL_MS, "mine");
 }
 
 /* An attempt of a client whose process ends behind it, while a quorum has not heard of it. */
@@ -100,8 +97,7 @@ TEST(two_handles)
 	expect_result(one, REDLOCK_E_STATE, redlock_acquire(one));
 	expect_ok(elsewhere, redlock_acquire(elsewhere));
 	/* Lost, but not given back: its release is still to come. */
-	for (unsigned i = 0; i < NODES; i++)
-		server_must(&servers.server[i], "OK", "FLUSHALL", NULL);
+	on_servers(0, NODES, server_must(it, "OK", "FLUSHALL", NULL));
 	expect_result(one, REDLOCK_E_LOST, redlock_extend(one, 0));
 	expect_result(other, REDLOCK_E_BUSY, redlock_acquire(other));
 	redlock_release(one);

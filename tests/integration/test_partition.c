@@ -43,8 +43,7 @@ static bool connected(redlock_client *client)
 
 static void hold_elsewhere(const char *key)
 {
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "OK", "SET", key, "somebody else", NULL);
+	on_servers(0, 3, server_must(it, "OK", "SET", key, "somebody else", NULL));
 }
 
 /* The key is gone from the late node, or the client says that it may linger. Never neither. */

@@ -15,10 +15,7 @@ static redlock_client *client;
  * own makes the handle try once, whatever the others might still give back. */
 static enum redlock_vote_code vote_of_bad_node(void)
 {
-	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-	options.token = "ours";
-	options.token_len = 4;
-	redlock_lock *lock = fixture_lock_with(client, "refused", &options);
+	redlock_lock *lock = fixture_value_lock(client, "refused", WAIT_LONG_TTL_MS, "ours");
 	server_must(&servers.server[2], "OK", "SET", "refused", "somebody else", NULL);
 	int result = redlock_acquire(lock);
 	enum redlock_vote_code vote = fixture_vote(lock, 0);
@@ -77,14 +74,12 @@ TEST(maxmemory_while_held)
 {
 	own_lock *lock = fixture_lock(client, "full", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "1", NULL);
+	on_servers(0, 3, server_must(it, "OK", "CONFIG", "SET", "maxmemory", "1", NULL));
 	expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_release(lock));
 	assert_driven(client, servers_with_key(&servers, 3, "full") == 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "OK", "CONFIG", "SET", "maxmemory", "0", NULL);
+	on_servers(0, 3, server_must(it, "OK", "CONFIG", "SET", "maxmemory", "0", NULL));
 }
 
 TEST(replica)

@@ -57,11 +57,9 @@ TEST(renewal_over_an_outage)
 	own_lock *lock = fixture_lock_with(client, "outage", &options);
 	expect_ok(NULL, redlock_keeper_start(client));
 	expect_ok(lock, redlock_acquire(lock));
-	for (unsigned i = 0; i < NODES; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, NODES, server_pause(it));
 	wait_ms(1500);
-	for (unsigned i = 0; i < NODES; i++)
-		server_resume(&servers.server[i]);
+	on_servers(0, NODES, server_resume(it));
 	uint64_t later_ns = redlock_deadline_ns(lock) + 1000000000u;
 	assert_soon(redlock_deadline_ns(lock) > later_ns);
 	assert_true(fixture_no_notice(client));

@@ -431,9 +431,8 @@ TEST(two_names_of_one_server)
 /* Servers that do not tell who they are are told apart by their addresses. */
 TEST(two_names_without_identity)
 {
-	for (unsigned i = 0; i < 2; i++)
-		server_must(&servers.server[i], "OK", "ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-info",
-		            NULL);
+	on_servers(0, 2,
+	           server_must(it, "OK", "ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-info", NULL));
 	names[1].ports[0] = servers.server[0].port;
 	expect_duplicate("redis://mute:pw@a.test:1", "redis://mute:pw@b.test:1");
 	names[1].ports[0] = servers.server[1].port;

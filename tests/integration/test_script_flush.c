@@ -11,8 +11,7 @@ static redlock_client *client;
 
 static void flush_scripts(unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
-		server_must(&servers.server[i], "OK", "SCRIPT", "FLUSH", NULL);
+	on_servers(0, count, server_must(it, "OK", "SCRIPT", "FLUSH", NULL));
 }
 
 /* All nodes, a majority or a minority forget between any two calls. What the slower ones are asked again
@@ -25,8 +24,7 @@ TEST(flush_while_held)
 		expect_ok(lock, redlock_acquire(lock));
 		flush_scripts(counts[i]);
 		expect_ok(lock, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));
-		for (unsigned node = 0; node < NODES; node++)
-			assert_driven(client, server_pttl(&servers.server[node], "flushed") > WAIT_LONG_TTL_MS);
+		on_servers(0, NODES, assert_driven(client, server_pttl(it, "flushed") > WAIT_LONG_TTL_MS));
 		flush_scripts(counts[i]);
 		expect_ok(lock, redlock_query(lock));
 		flush_scripts(counts[i]);
@@ -39,13 +37,10 @@ TEST(flush_while_held)
 /* Whether it is the first call of a connection or a late one, and also when it finds the lock gone. */
 TEST(flush_before_a_fresh_client)
 {
-	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-	options.token = "value";
-	options.token_len = 5;
-	own_lock *lock = fixture_lock_with(client, "fresh", &options);
+	own_lock *lock = fixture_value_lock(client, "fresh", WAIT_LONG_TTL_MS, "value");
 	for (int i = 0; i < 4; i++) {
 		own_client *other = fixture_open(servers.tcp_urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-		own_lock *same = fixture_lock_with(other, "fresh", &options);
+		own_lock *same = fixture_value_lock(other, "fresh", WAIT_LONG_TTL_MS, "value");
 		expect_ok(lock, redlock_acquire(lock));
 		assert_driven(client, servers_with_key(&servers, NODES, "fresh") == NODES);
 		flush_scripts(NODES);
@@ -63,10 +58,7 @@ TEST(flush_before_a_fresh_client)
  * not come behind the next SET there, since it would delete what that has just set. */
 TEST(flush_before_the_same_value_again)
 {
-	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-	options.token = "value";
-	options.token_len = 5;
-	redlock_lock *lock = fixture_lock_with(client, "again", &options);
+	redlock_lock *lock = fixture_value_lock(client, "again", WAIT_LONG_TTL_MS, "value");
 	for (int i = 0; i < 50; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		assert_driven(client, servers_with_key(&servers, NODES, "again") == NODES);
@@ -103,8 +95,7 @@ TEST(flush_all_the_time)
 TEST(flush_before_a_give_back)
 {
 	own_lock *lock = fixture_lock(client, "partial", WAIT_LONG_TTL_MS, 0);
-	for (unsigned i = 0; i < 3; i++)
-		server_must(&servers.server[i], "OK", "SET", "partial", "x", NULL);
+	on_servers(0, 3, server_must(it, "OK", "SET", "partial", "x", NULL));
 	for (int i = 0; i < 5; i++) {
 		flush_scripts(NODES);
 		expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));

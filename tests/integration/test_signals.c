@@ -76,8 +76,7 @@ static void expect_threads_to_be_interrupted(bool keeper)
 {
 	struct waiter waiters[WAITERS];
 	own_client *client = open_client(1, FIXTURE_NODE_TIMEOUT_MS);
-	for (unsigned i = 0; i < NODES; i++)
-		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
+	on_servers(0, NODES, server_must(it, "OK", "SET", "busy", "x", NULL));
 	if (keeper)
 		expect_ok(NULL, redlock_keeper_start(client));
 	for (unsigned i = 0; i < WAITERS; i++)
@@ -120,8 +119,7 @@ TEST(each_operation)
 	own_lock *held = fixture_lock(client, "held", WAIT_LONG_TTL_MS, 0);
 	own_lock *partial = fixture_lock(client, "partial", WAIT_LONG_TTL_MS, REDLOCK_FOREVER);
 	expect_ok(held, redlock_acquire(held));
-	for (unsigned i = 0; i < 3; i++)
-		server_pause(&servers.server[i]);
+	on_servers(0, 3, server_pause(it));
 	static void *(*const calls[])(void *) = {in_extend, in_query};
 	for (unsigned i = 0; i < 2; i++) {
 		begin(&w, calls[i], client, held);
@@ -144,8 +142,7 @@ TEST(each_operation)
 	interrupt(&w);
 	assert_int_equal(w.result, REDLOCK_E_INTERRUPTED);
 	assert_int_equal(other.result, REDLOCK_E_INTERRUPTED);
-	for (unsigned i = 0; i < 3; i++)
-		server_resume(&servers.server[i]);
+	on_servers(0, 3, server_resume(it));
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(servers_with_key(&servers, NODES, "partial"), 0);
 }
@@ -154,8 +151,7 @@ TEST(without_being_asked_calls_go_on)
 {
 	struct waiter waiters[2];
 	own_client *client = open_client(0, FIXTURE_NODE_TIMEOUT_MS);
-	for (unsigned i = 0; i < NODES; i++)
-		server_must(&servers.server[i], "OK", "SET", "busy", "x", NULL);
+	on_servers(0, NODES, server_must(it, "OK", "SET", "busy", "x", NULL));
 	for (unsigned i = 0; i < 2; i++)
 		begin(&waiters[i], in_acquire, client,
 		      fixture_lock(client, i == 0 ? "busy" : "busy too", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
@@ -239,8 +235,7 @@ TEST(storm)
 	while (left == REDLOCK_E_INTERRUPTED)
 		left = redlock_drain(client, WAIT_SOON_MS);
 	assert_int_equal(left, 0);
-	for (unsigned i = 0; i < NODES; i++)
-		assert_int_equal(server_key_count(&servers.server[i]), 0);
+	on_servers(0, NODES, assert_int_equal(server_key_count(it), 0));
 }
 
 static void start(void)

@@ -101,6 +101,14 @@ redlock_lock *fixture_lock(redlock_client *client, const char *name, uint64_t tt
 	return fixture_lock_with(client, name, &options);
 }
 
+redlock_lock *fixture_value_lock(redlock_client *client, const char *name, uint64_t ttl_ms, const char *value)
+{
+	struct redlock_lock_options options = fixture_options(ttl_ms);
+	options.token = value;
+	options.token_len = strlen(value);
+	return fixture_lock_with(client, name, &options);
+}
+
 struct fixture_token fixture_token(const redlock_lock *lock)
 {
 	struct fixture_token token;

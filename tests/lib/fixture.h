@@ -19,6 +19,11 @@
 extern struct servers servers;
 void fixture_wrap(struct group *group, unsigned server_count);
 
+/* Does this with some of them; each is `it`: on_servers(0, 3, server_pause(it)). */
+#define on_servers(first, end, call)                                                                         \
+	for (struct server *it = &servers.server[first]; it < &servers.server[end]; it++)                        \
+	call
+
 #define SERVER_TESTS(server_count, ...)                                                                      \
 	int main(int argc, char **argv)                                                                          \
 	{                                                                                                        \
@@ -49,6 +54,10 @@ redlock_lock *fixture_lock(redlock_client *client, const char *name, uint64_t tt
 /* The same with options. */
 redlock_lock *fixture_lock_with(redlock_client *client, const char *name,
                                 const struct redlock_lock_options *options);
+
+/* One with a value of the caller's own as its token. */
+redlock_lock *fixture_value_lock(redlock_client *client, const char *name, uint64_t ttl_ms,
+                                 const char *value);
 
 /* Options with this TTL, and the defaults otherwise. */
 struct redlock_lock_options fixture_options(uint64_t ttl_ms);
