@@ -67,6 +67,12 @@ class StoryTest(unittest.TestCase):
 	def setUp(self):
 		self.story = Story()
 
+	def tell(self, lines):
+		"""Calls of the story: "hold a 0 100; release b 150 GONE"."""
+		for words in lines.split("; "):
+			what, client, *rest = words.split(" ", 3 if words.startswith("line") else -1)
+			getattr(self.story, what)(client, *[json.loads(x) if x[0].isdigit() else x for x in rest])
+
 	def assert_clean(self):
 		report = self.story.report()
 		self.assertEqual(report.failures, [])
@@ -82,97 +88,71 @@ class StoryTest(unittest.TestCase):
 
 class Overlaps(StoryTest):
 	def test_one_after_the_other(self):
-		self.story.hold("a", 0, 100)
-		self.story.hold("b", 100, 200)
-		self.story.hold("a", 201, 300)
+		self.tell("hold a 0 100; hold b 100 200; hold a 201 300")
 		self.assertEqual(self.assert_clean().figures["grants"], 3)
 
 	def test_planted_overlap(self):
-		self.story.hold("a", 0, 100)
-		self.story.hold("b", 99.999, 200)
+		self.tell("hold a 0 100; hold b 99.999 200")
 		self.assertEqual(self.assert_failure("overlap").figures["overlaps"], 1)
 
 	def test_long_hold_behind_short_ones(self):
-		self.story.hold("a", 0, 900)
-		self.story.hold("b", 910, 920)
-		self.story.grant("c", 930, 1900)
-		self.story.release("c", 1800)
-		self.story.hold("a", 1700, 1705)
-		self.story.hold("b", 1710, 1720)
+		self.tell("hold a 0 900; hold b 910 920; grant c 930 1900; release c 1800; hold a 1700 1705")
+		self.tell("hold b 1710 1720")
 		self.assertEqual(self.assert_failure("overlap").figures["overlaps"], 2)
 
 	def test_deadline_ends_a_hold(self):
-		self.story.grant("a", 0, 500)
-		self.story.release("a", 900, "GONE")
-		self.story.hold("b", 500, 600)
+		self.tell("grant a 0 500; release a 900 GONE; hold b 500 600")
 		self.assert_clean()
 
 	def test_killed_holder_holds_until_its_deadline(self):
-		self.story.grant("a", 0, 500)
-		self.story.hold("b", 499, 600)
+		self.tell("grant a 0 500; hold b 499 600")
 		self.assert_failure("overlap")
 
 	def test_extension_counts(self):
-		self.story.grant("a", 0, 500)
-		self.story.line("a", 300, f"extended round=1 deadline={1200 * MS}")
-		self.story.release("a", 1190)
-		self.story.hold("b", 1100, 1110)
+		self.tell("grant a 0 500; line a 300 extended round=1 deadline=1200000000; release a 1190")
+		self.tell("hold b 1100 1110")
 		self.assert_failure("overlap")
 
 	def test_loss_that_was_noticed_ends_a_hold(self):
-		self.story.grant("a", 0, 900)
-		self.story.line("a", 300, "lost round=1")
-		self.story.release("a", 700, "GONE")
-		self.story.hold("b", 310, 400)
+		self.tell("grant a 0 900; line a 300 lost round=1; release a 700 GONE; hold b 310 400")
 		self.assertEqual(self.assert_clean().figures["lost_locks"], 1)
 
 	def test_hold_that_was_over_when_it_was_seen(self):
-		self.story.grant("a", 600, 500)
-		self.story.release("a", 700, "GONE")
-		self.story.hold("b", 550, 650)
+		self.tell("grant a 600 500; release a 700 GONE; hold b 550 650")
 		self.assert_clean()
 
 	def test_broken_assumption_is_shown_and_does_not_fail(self):
 		for breaks in ("A1", "A2", "A5"):
 			self.story = Story()
 			self.story.facts["breaks"] = breaks
-			self.story.hold("a", 0, 100)
-			self.story.hold("b", 50, 200)
+			self.tell("hold a 0 100; hold b 50 200")
 			report = self.story.report()
 			self.assertEqual((report.failures, len(report.shown)), ([], 1))
 
 	def test_late_application_does_not_excuse_an_overlap(self):
 		self.story.facts["breaks"] = "A3"
-		self.story.hold("a", 0, 100)
-		self.story.hold("b", 50, 200)
+		self.tell("hold a 0 100; hold b 50 200")
 		self.assert_failure("overlap")
 
 	def test_step_of_the_hosts_clock_is_a_broken_assumption(self):
 		self.story.facts["clock_step_ms"] = 50
-		self.story.hold("a", 0, 100)
-		self.story.hold("b", 50, 200)
+		self.tell("hold a 0 100; hold b 50 200")
 		self.assertEqual(self.story.report().failures, [])
 
 
 class Counter(StoryTest):
 	def test_updates_in_order(self):
 		self.story.facts["counter"] = 2
-		self.story.grant("a", 0, 900)
-		self.story.update("a", 10, 20, 1)
-		self.story.release("a", 30)
-		self.story.grant("b", 40, 900)
-		self.story.update("b", 50, 60, 2)
-		self.story.release("b", 70)
+		self.tell("grant a 0 900; update a 10 20 1; release a 30; grant b 40 900; update b 50 60 2")
+		self.tell("release b 70")
 		self.assertEqual(self.assert_clean().figures["updates"], 2)
 
 	def conflict(self, a_deadline_ms):
 		self.story.facts["counter"] = 1
 		self.story.grant("a", 0, a_deadline_ms)
-		self.story.update("a", 10, 60, 1)
-		self.story.release("a", 70)
+		self.tell("update a 10 60 1; release a 70")
 		self.story.grant("b", a_deadline_ms if a_deadline_ms < 50 else 40, 900)
-		self.story.update("b", 50, 65, 1)
-		self.story.release("b", 80)
+		self.tell("update b 50 65 1; release b 80")
 
 	def test_planted_conflict(self):
 		self.conflict(900)
@@ -187,84 +167,69 @@ class Counter(StoryTest):
 
 	def test_write_after_a_noticed_loss_is_late(self):
 		self.story.facts["counter"] = 1
-		self.story.grant("a", 0, 900)
-		self.story.line("a", 20, "lost round=1")
-		self.story.update("a", 10, 30, 1)
-		self.story.release("a", 40, "GONE")
+		self.tell("grant a 0 900; line a 20 lost round=1; update a 10 30 1; release a 40 GONE")
 		self.assertEqual(self.assert_clean().figures["late_writes"], 1)
 
 	def test_planted_loss_without_a_conflict(self):
-		self.story.grant("a", 0, 900)
-		self.story.update("a", 10, 20, 1)
-		self.story.release("a", 30)
+		self.tell("grant a 0 900; update a 10 20 1; release a 30")
 		self.assert_failure("1 of 1 updates are lost")
 
 	def test_counter_that_nobody_raised(self):
 		self.story.facts["counter"] = 1
-		self.story.hold("a", 0, 30)
+		self.tell("hold a 0 30")
 		self.assert_failure("the counter is 1 after 0 updates")
 
 	def test_killed_in_the_middle_of_a_write(self):
 		for counter in (0, 1):
 			self.story = Story()
 			self.story.facts["counter"] = counter
-			self.story.grant("a", 0, 900)
-			self.story.line("a", 20, f"writes round=1 read_at={10 * MS} value=1")
+			self.tell("grant a 0 900; line a 20 writes round=1 read_at=10000000 value=1")
 			self.assert_clean()
 
 
 class Library(StoryTest):
 	def test_token_twice(self):
-		self.story.grant("a", 0, 900, token="x")
-		self.story.release("a", 10)
-		self.story.grant("b", 20, 900, token="x")
-		self.story.release("b", 30)
+		self.tell("grant a 0 900 x; release a 10; grant b 20 900 x; release b 30")
 		self.assert_failure("token was used twice")
 
 	def test_claim_beyond_the_ttl(self):
-		self.story.grant("a", 0, TTL_MS + 1)
+		self.tell("grant a 0 1001")
 		self.assert_failure("more than the TTL")
 
 	def test_extension_beyond_the_ttl(self):
-		self.story.grant("a", 0, 900)
-		self.story.line("a", 300, f"extended round=1 deadline={1301 * MS}")
+		self.tell("grant a 0 900; line a 300 extended round=1 deadline=1301000000")
 		self.assert_failure("more than the TTL")
 
 	def test_lost_lock_that_comes_back(self):
-		self.story.grant("a", 0, 900)
-		self.story.line("a", 300, "lost round=1")
-		self.story.line("a", 310, f"extended round=1 deadline={1200 * MS}")
+		self.tell("grant a 0 900; line a 300 lost round=1; line a 310 extended round=1 deadline=1200000000")
 		self.assert_failure("came back")
 
 	def test_errors_that_must_not_be(self):
 		for line in ("refused round=1 error=SYSTEM votes=DOWN", "not_extended round=1 error=STATE"):
 			self.story = Story()
-			self.story.grant("a", 0, 900)
+			self.tell("grant a 0 900")
 			self.story.line("a", 10, line)
 			self.assert_failure("says S")
 
 	def test_release_that_must_not_be(self):
-		self.story.grant("a", 0, 900)
-		self.story.release("a", 10, "STATE")
+		self.tell("grant a 0 900; release a 10 STATE")
 		self.assert_failure("release says STATE")
 
 	def test_acquire_while_holding(self):
-		self.story.grant("a", 0, 900)
-		self.story.line("a", 10, "invoke round=2")
+		self.tell("grant a 0 900; line a 10 invoke round=2")
 		self.assert_failure("acquires while it holds")
 
 	def test_nobody_ever_held(self):
-		self.story.line("a", 0, "invoke round=1")
+		self.tell("line a 0 invoke round=1")
 		self.assert_failure("proves nothing")
 
 	def test_broken_assumption_that_must_show(self):
 		self.story.facts.update(breaks="A1", must_show=True)
-		self.story.hold("a", 0, 100)
-		self.story.hold("b", 100, 200)
+		self.tell("hold a 0 100; hold b 100 200")
 		self.assert_failure("is anybody looking")
 
 	def test_complaint_of_the_director(self):
-		self.story.hold("a", 0, 10)
+		self.tell("hold a 0 10")
 		self.story.facts["complaints"] = ["a key is left"]
 		self.assert_failure("a key is left")
 
@@ -280,31 +245,26 @@ class Healing(StoryTest):
 			self.story.line(client, 5000, "end owed=0")
 
 	def test_all_recover(self):
-		self.story.hold("a", 1400, 1500)
-		self.story.hold("b", 3000, 3010)
+		self.tell("hold a 1400 1500; hold b 3000 3010")
 		self.finish("a", "b")
 		self.assertEqual(self.assert_clean().figures["heal_ms"], 400)
 
 	def test_too_late(self):
-		self.story.hold("a", 900, 950)
-		self.story.hold("a", 1501, 1600)
-		self.story.hold("b", 3000, 3010)
+		self.tell("hold a 900 950; hold a 1501 1600; hold b 3000 3010")
 		self.finish("a", "b")
 		self.assert_failure("only after 501 ms")
 
 	def test_nobody(self):
-		self.story.hold("a", 900, 950)
+		self.tell("hold a 900 950")
 		self.assert_failure("nobody acquired")
 
 	def test_one_client_is_stuck(self):
-		self.story.hold("a", 1400, 1500)
-		self.story.hold("b", 900, 950)
+		self.tell("hold a 1400 1500; hold b 900 950")
 		self.finish("a", "b")
 		self.assert_failure("b never acquired again")
 
 	def test_one_client_does_not_end(self):
-		self.story.hold("a", 1400, 1500)
-		self.story.hold("b", 1600, 1650)
+		self.tell("hold a 1400 1500; hold b 1600 1650")
 		self.finish("a")
 		self.assert_failure("b did not end")
 
@@ -318,12 +278,11 @@ class Reading(StoryTest):
 			self.assert_failure("unreadable history")
 
 	def test_time_that_runs_backward(self):
-		self.story.hold("a", 100, 200)
-		self.story.line("a", 150, "invoke round=2")
+		self.tell("hold a 100 200; line a 150 invoke round=2")
 		self.assert_failure("time runs backward")
 
 	def test_line_that_a_killed_client_did_not_finish(self):
-		self.story.hold("a", 0, 10)
+		self.tell("hold a 0 10")
 		with tempfile.TemporaryDirectory() as directory:
 			self.story.write_to(directory)
 			with open(os.path.join(directory, "a.history"), "a", encoding="ascii") as file:
