@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loaded into redlock by LD_PRELOAD: a process stops itself (SIGSTOP) at the step of a launch that
- * FREEZE_AT names. What does the rest of its time is the test's affair.
+ * FREEZE_AT names. What does the rest of its time is the test's affair. At the step "refused" nothing stops:
+ * the kernel has no memory for the message that tells the guard.
  *
  *   send   the supervisor has the lock, and is about to tell the guard
  *   got    the guard has heard
@@ -10,6 +11,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,11 +25,16 @@
 static pid_t child;       /* of the guard */
 static unsigned in_group; /* calls of setpgid: by the guard, then by its child */
 
-static void freeze(const char *step)
+static int is_step(const char *step)
 {
 	const char *at = getenv("FREEZE_AT");
 
-	if (at && strcmp(at, step) == 0)
+	return at && strcmp(at, step) == 0;
+}
+
+static void freeze(const char *step)
+{
+	if (is_step(step))
 		(void)raise(SIGSTOP);
 }
 
@@ -42,8 +49,13 @@ ssize_t send(int fd, const void *bytes, size_t length, int flags)
 	ssize_t (*next)(int, const void *, size_t, int) =
 	    (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
 
-	if (is_launch(bytes, (ssize_t)length))
+	if (is_launch(bytes, (ssize_t)length)) {
 		freeze("send");
+		if (is_step("refused")) {
+			errno = ENOBUFS;
+			return -1;
+		}
+	}
 	return next(fd, bytes, length, flags);
 }
 
