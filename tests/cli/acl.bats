@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # The rule that `redlock help acl` prints suffices for everything, and each right that it calls needed is.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup() {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # bench: the shape of its results, and that it leaves nothing on the servers. Not how fast: that depends on the machine.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup_file() { start_cluster 3; }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Nodes that are dead, hung, replicas, out of memory, or that garble: an answer while a quorum lives, and the reason
 # for each that does not.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup() { start_cluster 5; }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Where the command is two programs: which of them does the work, and that nobody sees the change from one to the
 # other. The other test files run on both without knowing.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup_file() {

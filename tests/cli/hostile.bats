@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Servers that answer with what controls a terminal: nothing of it reaches one, nor a log, nor systemd, nor JSON.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 judge=("/usr/bin/python3" "$BATS_TEST_DIRNAME/hostile.py")

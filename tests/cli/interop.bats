@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # The same keys, used by others: redis-cli, and python3-redis, both ways. (More of them: integration_interop.)
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup_file() {

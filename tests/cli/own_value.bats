@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # A caller's own value that is used again: when the command says that it may be. (What is still on its way when it is:
 # integration_own_value.)
-# shellcheck disable=SC2154,SC2034 # helper.bash and bats share variables
 load helper
 
 setup() { start_cluster 3; }

@@ -1,8 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # redlock or its guard is killed or stopped while the command runs: nothing of the command outlives the lock.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 @test "redlock killed: everything gets TERM at once, and is gone before the lock ends" {

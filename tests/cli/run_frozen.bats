@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 # redlock and its guard stand still between the grant and the command, for longer than the lock lives: as in a
 # suspended machine. The command is not started then, whatever --on-loss says.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 setup_file() {

@@ -3,6 +3,8 @@
 # What the tests of `redlock run` share. They start it in a session of its own, without a terminal, so that it does
 # not matter where they are started themselves; run_tty.bats has the terminals.
 
+load helper
+
 # What a file need not say itself. teardown_file is helper.bash's.
 setup_file() {
 	start_cluster 5

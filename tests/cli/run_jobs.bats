@@ -1,8 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # redlock run as a job of an interactive bash: stopped, continued, in the background, in a pipeline, killed.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 @test "Ctrl-Z stops the job, fg continues it, Ctrl-C ends it" {

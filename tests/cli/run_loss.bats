@@ -1,8 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # The lock is lost, or cannot be renewed, in each phase of `redlock run`.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 # Stops the majority of the nodes between two renewals; $end is when the lock ends.

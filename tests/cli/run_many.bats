@@ -1,8 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Many at once on one resource: one at a time, and every one of them gets its turn.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 # Reads, waits a moment for others to do the same, and writes. Inside, the lock's file is this run's alone.

@@ -1,8 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Options and exit codes of redlock run.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 now_and() { # COMMAND..., and how long it took: $took, milliseconds

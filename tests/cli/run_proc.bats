@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 # /proc is how the guard finds what a command has started: without it, with one of other processes, with one that is
 # taken away, and with one that does not show everything.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 setup() {

@@ -1,8 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # What redlock run tells: its report, the command's environment, messages for people and for service managers.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 @test "busy without -w: it waits until the lock is free, and says for whom when it is asked to" {

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Commands that fork, leave their group or session, ignore TERM or are stopped: the lock is held while any of them
 # lives, and all of them are stopped when it ends.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 # The one process of the family whose parent is not the command.

@@ -1,8 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # redlock run at a terminal, under an interactive bash: what is seen and typed there is as with `env` in its place.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
-load helper
 load run_helper
 
 @test "a command that ends: the prompt comes back" {

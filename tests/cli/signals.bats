@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Signals while waiting: an end at once, 128+n, and nothing left behind.
-# shellcheck disable=SC2154,SC2034,SC2016,SC2030,SC2031 # helper.bash and bats share variables; tests are subshells
 load helper
 
 setup() { start_cluster 5; }
