@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of nodes, on real servers. getaddrinfo(3) is the test's for names that end in ".test": they have the
- * addresses and ports that the test gives them, may be silent for as long as it likes, and may move.
+ * addresses and ports that the test gives them, may be silent for as long as it likes, and may move. Which of
+ * several addresses is taken, and whom a name that has moved leads to: unit_dial, and tests/dns with libc's
+ * own resolver.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -234,72 +234,6 @@ TEST(fork_during_lookups)
 	redlock_close(client);
 }
 
-/* ---- addresses ---- */
-
-/* Takes a port without listening on it. */
-static int bind_port(int *ret_port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof address;
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-	*ret_port = ntohs(address.sin_port);
-	return fd;
-}
-
-TEST(first_address_refuses)
-{
-	int port;
-	int bound = bind_port(&port);
-	names[0].ports[1] = servers.server[0].port;
-	names[0].ports[0] = port;
-	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	assert_driven(client, connected(client, 0));
-	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_PENDING); /* no failure at all */
-	redlock_close(client);
-	close(bound);
-}
-
-/* A listener whose queue is full drops what comes: silence. */
-TEST(first_address_is_silent)
-{
-	enum { FILLERS = 4 };
-	int port;
-	int fillers[FILLERS];
-	int listener = bind_port(&port);
-	assert_int_equal(listen(listener, 0), 0);
-	for (unsigned i = 0; i < FILLERS; i++) {
-		struct sockaddr_in to = {.sin_family = AF_INET,
-		                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-		                         .sin_port = htons((uint16_t)port)};
-		fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-		(void)connect(fillers[i], (struct sockaddr *)&to, sizeof to);
-	}
-	wait_ms(50);
-	names[0].ports[1] = servers.server[0].port;
-	names[0].ports[0] = port;
-	uint64_t began = wait_now_ns();
-	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	assert_driven(client, connected(client, 0));
-	assert_in_range(wait_elapsed_ms(began), 250, 2900); /* not by the end of patience with connecting */
-	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_PENDING);
-	redlock_close(client);
-	for (unsigned i = 0; i < FILLERS; i++)
-		close(fillers[i]);
-	close(listener);
-}
-
-TEST(localhost)
-{
-	char url[64];
-	snprintf(url, sizeof url, "redis://localhost:%d", servers.server[0].port);
-	const char *urls[] = {url};
-	own_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
-	own_lock *lock = fixture_lock(client, "localhost", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-}
-
 /* ---- names that move ---- */
 
 /* a.test, which is the first server at first, and the third server by its path. */
@@ -309,29 +243,6 @@ static redlock_client *open_pair(void)
 	redlock_client *client = fixture_open(urls, 2, FIXTURE_NODE_TIMEOUT_MS);
 	assert_driven(client, connected(client, 0) && connected(client, 1));
 	return client;
-}
-
-static bool answers(redlock_client *client, redlock_lock *lock, const struct server *server)
-{
-	bool granted = redlock_acquire(lock) == 0;
-	bool there = granted && server_has(server, "moved");
-	if (granted)
-		redlock_release(lock);
-	return redlock_process(client) == 0 && there;
-}
-
-TEST(moves_when_read_only)
-{
-	own_client *client = open_pair();
-	own_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
-	server_must(&servers.server[0], "OK", "REPLICAOF", "127.0.0.1", "1", NULL);
-	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
-	assert_vote(lock, 0, REDLOCK_VOTE_READONLY);
-	names[0].ports[0] = servers.server[1].port;
-	assert_soon(answers(client, lock, &servers.server[1]));
-	server_must(&servers.server[0], "OK", "REPLICAOF", "NO", "ONE", NULL);
 }
 
 /* Read-only and still at its address: the connection stays. */
@@ -350,18 +261,6 @@ TEST(stays_when_read_only)
 	server_must(&servers.server[0], "OK", "REPLICAOF", "NO", "ONE", NULL);
 	expect_ok(lock, redlock_acquire(lock));
 	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_READONLY); /* no break since */
-}
-
-TEST(moves_when_dead)
-{
-	own_client *client = open_pair();
-	own_lock *lock = fixture_lock(client, "moved", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
-	wait_ms(1000);
-	names[0].ports[0] = servers.server[1].port;
-	server_kill(&servers.server[0]);
-	assert_soon(answers(client, lock, &servers.server[1]));
 }
 
 /* The name moves, and the connection to the server before breaks. */
@@ -417,15 +316,6 @@ static void expect_duplicate(const char *first, const char *second)
 	}
 	assert_true(seen);
 	expect_result(lock, REDLOCK_E_DUPLICATE, redlock_acquire(lock)); /* for good */
-}
-
-TEST(two_names_of_one_server)
-{
-	char literal[64];
-	snprintf(literal, sizeof literal, "redis://127.0.0.1:%d/1", servers.server[0].port);
-	names[1].ports[0] = servers.server[0].port;
-	expect_duplicate(named[0], named[1]);
-	expect_duplicate(literal, named[1]);
 }
 
 /* Servers that do not tell who they are are told apart by their addresses. */
