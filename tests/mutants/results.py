@@ -2,6 +2,7 @@
 """What became of the mutants: a file of JSON lines, which a later run goes on with, and a page of it."""
 import json
 import os
+from collections import Counter
 
 from patches import DEFECTS, NOT_HERE
 
@@ -65,7 +66,7 @@ def _plain(text):
 
 def _fate(row, explanations):
 	if row["status"] == KILLED:
-		return f"{row['layer']}: {row['test']}" + (" (hang)" if row["how"] == "timeout" else "")
+		return row["test"] + (", by a hang" if row["how"] == "timeout" else "")
 	if row["status"] == EQUIVALENT:
 		return "the same object code"
 	if row["status"] == SURVIVED:
@@ -88,15 +89,13 @@ def _totals(rows, layers, explanations):
 
 
 def _by_hand(rows, explanations):
-	lines = ["| defect | planted as | killed by |", "|---|---|---|"]
+	lines = ["| defect | planted | killed by |", "|---|---|---|"]
 	for number in [*range(1, len(DEFECTS)), 0]:
 		text = f"{number}. {DEFECTS[number]}" if number else DEFECTS[number]
 		mine = [r for r in rows if r["source"] == "hand" and r["kind"] == str(number)]
-		for row in mine:
-			lines.append(f"| {text} | {_plain(row['name'])} | {_fate(row, explanations)} |")
-			text = ""
-		if not mine:
-			lines.append(f"| {text} | not planted: {NOT_HERE.get(number, 'not run')} | |")
+		fates = Counter(_fate(row, explanations) for row in mine).most_common()
+		by = ", ".join(f"{fate} ({count})" for fate, count in fates) or NOT_HERE.get(number, "not run")
+		lines.append(f"| {text} | {len(mine)} | {by} |")
 	return lines
 
 
