@@ -331,32 +331,6 @@ TEST(all_nodes_bad)
 	}
 }
 
-/* ---- good answers that come in odd pieces ---- */
-
-TEST(answers_byte_by_byte)
-{
-	struct scripted slow[3];
-	const char *urls[3];
-	struct scripted_plan plan = {.one_byte = true};
-	for (unsigned i = 0; i < 3; i++) {
-		scripted_start(&slow[i], &plan);
-		urls[i] = slow[i].url;
-	}
-	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "pieces", WAIT_LONG_TTL_MS, 0);
-	for (int i = 0; i < 20; i++) {
-		expect_ok(lock, redlock_acquire(lock));
-		expect_ok(lock, redlock_extend(lock, 0));
-		expect_ok(lock, redlock_release(lock));
-	}
-	redlock_lock_free(lock);
-	redlock_close(client);
-	for (unsigned i = 0; i < 3; i++) {
-		assert_soon(slow[i].counts->connections == 1); /* one may be late: two suffice */
-		scripted_stop(&slow[i]);
-	}
-}
-
 /* ---- reconnects ---- */
 
 /* How many connections there can be within this time: the first; one that is excused because it opened; then

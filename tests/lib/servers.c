@@ -40,6 +40,7 @@ static void spawn(struct server *server)
 {
 	char port[16];
 	snprintf(port, sizeof port, "%d", server->port);
+	/* clang-format off: an option and its value stand together */
 	const char *argv[MAX_ARGUMENTS] = {"redis-server",
 	                                   "--port",
 	                                   port,
@@ -57,6 +58,7 @@ static void spawn(struct server *server)
 	                                   "no",
 	                                   "--daemonize",
 	                                   "no"};
+	/* clang-format on */
 	size_t count = 0;
 	while (argv[count] != NULL)
 		count++;
@@ -209,8 +211,7 @@ void server_restart(struct server *server)
 		spawn(server);
 		if (wait_for_answer(server))
 			return;
-		wait_ms(
-		    50); /* the port is ours, but what the kernel keeps of the old server may hold it for a moment */
+		wait_ms(50); /* what the kernel keeps of the old server may hold our port for a moment */
 	}
 	child_die("redis-server does not start again");
 }
