@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int code, fd = write_file(bytes, size);
 	complaints = 0;
 	settings_init(&settings);
-	code = config_apply(&settings, true);
+	code = config_apply(&settings);
 	must(code == EXIT_OK || code == EXIT_CONFIG);
 	must(complaints == (code == EXIT_OK ? 0 : 1));
 	if (code == EXIT_OK)

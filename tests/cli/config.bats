@@ -184,3 +184,10 @@ refused() { # TEXT LINE REASON
 	want 78 "$REDLOCK_BIN" run job true
 	stop_cluster
 }
+
+@test "a configuration may be a pipe" {
+	show --config <(echo "ttl = 77s")
+	shows ttl 77s '.*:1'
+	show --config /dev/null
+	shows ttl 30s default
+}

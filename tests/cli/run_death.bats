@@ -116,9 +116,7 @@ beats_on() { # behind $before
 }
 
 @test "the guard cannot be told to execute the command: 125, and no lock that is renewed for nothing" {
-	program=$(dirname "$REDLOCK_BIN")/../libexec/redlock/redlock # nothing is loaded into a static program
-	[ -x "$program" ] || program=$REDLOCK_BIN
-	ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 FREEZE_AT=refused REDLOCK_BIN=$program LD_PRELOAD=$REDLOCK_FREEZE \
+	ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 FREEZE_AT=refused LD_PRELOAD=$REDLOCK_FREEZE \
 		start_run -t 3s "$job" -- touch "$place/executed"
 	ends 125
 	says "the guard process was killed"

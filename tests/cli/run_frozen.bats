@@ -6,10 +6,6 @@ load run_helper
 
 setup_file() {
 	start_cluster 5
-	# The program with shared libraries, where there are two: freeze.c is loaded into it.
-	program=$(dirname "$REDLOCK_BIN")/../libexec/redlock/redlock
-	[ -x "$program" ] || program=$REDLOCK_BIN
-	export program
 }
 
 steps='send got born clock'
@@ -21,7 +17,7 @@ start_frozen() { # STEP MODE OPTION...
 	shift 2
 	mkdir "$dir"
 	env "$mark" LD_PRELOAD="$REDLOCK_FREEZE" FREEZE_AT="$step" ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
-		setsid "$program" run --node-timeout 1s --on-loss "$mode" --report-fd 3 "$@" "$job-$step-$mode" -- touch "$dir/ran" \
+		setsid "$REDLOCK_BIN" run --node-timeout 1s --on-loss "$mode" --report-fd 3 "$@" "$job-$step-$mode" -- touch "$dir/ran" \
 		>"$dir/out" 2>"$dir/err" 3>"$dir/report" &
 	echo $! >"$dir/pid"
 }

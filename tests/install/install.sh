@@ -115,7 +115,7 @@ echo "- the command"
 "$prefix/bin/redlock" --version | grep -F "$version" >/dev/null || fail "the command has another version than the header"
 token=$("$prefix/bin/redlock" acquire -r "$url" job --ttl 30s)
 "$prefix/bin/redlock" release -r "$url" job "$token"
-# A host name may need another program (REDLOCK_STATIC), which must be found in a tree that was moved, too.
+# It needs nothing of the tree that it was installed with.
 mv "$prefix" "$work/moved"
 code=0
 "$work/moved/bin/redlock" check -r redis://localhost:1 job "$token" 2>"$work/moved.log" || code=$?

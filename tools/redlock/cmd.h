@@ -13,7 +13,6 @@ struct command {
 	const char *details;                      /* a paragraph for --help, lines broken by hand */
 	const struct option_group *const *groups; /* its options, ends with NULL */
 	enum option_order order;                  /* 0: options anywhere */
-	bool offline;                             /* takes the names of nodes, and talks to none */
 	int min_args;
 	int max_args;
 	/* Runs with the parsed options and the remaining arguments; returns the exit code. */

@@ -136,7 +136,6 @@ const struct command cmd_config = {
         "Passwords are not shown. Files: /etc/redlock/redlock.conf, then redlock/redlock.conf in "
         "$XDG_CONFIG_HOME or ~/.config.\n",
     .groups = groups,
-    .offline = true,
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -13,7 +13,6 @@
 
 #include "endpoint.h"
 #include "exit_codes.h"
-#include "handover.h"
 #include "message.h"
 #include "secret.h"
 
@@ -39,7 +38,6 @@ struct reading {
 	bool of_user;
 	bool failed;
 	bool has_password;
-	bool connects;
 	char *readable[2];     /* files with a password that others can read */
 	struct entry *entries; /* of both files */
 	size_t count;
@@ -225,13 +223,10 @@ static int read_user_file(struct reading *reading)
 static int read_files(struct reading *reading)
 {
 	const char *only = reading->settings->config ? reading->settings->config : getenv("REDLOCK_CONFIG");
-	int code = EXIT_OK;
+	int code;
 
-	if (only && *only) {
-		if (reading->connects)
-			code = handover_unread(only);
-		return code == EXIT_OK ? read_file(reading, only, true, true) : code;
-	}
+	if (only && *only)
+		return read_file(reading, only, true, true);
 	code = read_file(reading, SYSTEM_FILE, false, false);
 	return code == EXIT_OK ? read_user_file(reading) : code;
 }
@@ -334,9 +329,9 @@ static void clear(struct reading *reading)
 		free(reading->readable[i]);
 }
 
-int config_apply(struct settings *settings, bool connects)
+int config_apply(struct settings *settings)
 {
-	struct reading reading = {.settings = settings, .connects = connects};
+	struct reading reading = {.settings = settings};
 	int code = read_files(&reading);
 
 	if (code == EXIT_OK)
@@ -347,10 +342,6 @@ int config_apply(struct settings *settings, bool connects)
 		code = apply_cluster(&reading);
 	if (code == EXIT_OK)
 		code = apply_fallback(settings);
-	if (!connects)
-		handover_forget();
-	else if (code == EXIT_OK)
-		code = handover(settings); /* before anything is said that the other program would say again */
 	warn_readable(&reading);
 	clear(&reading);
 	secret_wipe_stack(); /* here, before longer calls leave what is in it between their own variables */

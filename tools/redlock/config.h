@@ -19,8 +19,7 @@
 extern const struct option_group *const config_groups[];
 
 /* Adds to the settings what files and environment say. Returns an exit code; unless it is EXIT_OK, file, line
- * and what is wrong there were said on stderr. Where nodes are going to be talked to (connects), that may
- * become the work of another program: see handover.h. */
-int config_apply(struct settings *settings, bool connects);
+ * and what is wrong there were said on stderr. */
+int config_apply(struct settings *settings);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "cmd.h"
 #include "config.h"
-#include "handover.h"
 #include "message.h"
 #include "signals.h"
 #include "suggest.h"
@@ -161,7 +160,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 		         count < command->min_args ? "an argument is missing" : "too many arguments", title,
 		         command->arguments);
 	} else if (first >= 0) {
-		code = names_nodes(command) ? config_apply(&settings, !command->offline) : EXIT_OK;
+		code = names_nodes(command) ? config_apply(&settings) : EXIT_OK;
 		if (code == EXIT_OK)
 			code = command->run(&settings, count, argv + first);
 	}
@@ -233,7 +232,6 @@ int main(int argc, char **argv)
 		complain("cannot start: %s", strerror(errno));
 		return EXIT_INTERNAL;
 	}
-	handover_remember(argc, argv);
 	code = is_rflock(argv[0]) ? rflock(argc, argv) : dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) {
 		complain("cannot write the output: %s", strerror(errno));

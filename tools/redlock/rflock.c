@@ -152,7 +152,7 @@ static int run(struct settings *settings, int argc, char **argv)
 		         printable(argv[0], strlen(argv[0]), shown, sizeof(shown)), strerror(errno));
 		return FLOCK_NO_FILE;
 	}
-	code = config_apply(settings, true);
+	code = config_apply(settings);
 	return code == EXIT_OK ? run_supervise(settings, &order) : code;
 }
 

@@ -13,14 +13,13 @@
 
 #include "../message.h"
 
-static void notify(const char *state)
+static void notify(const char *path, const char *state)
 {
-	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	socklen_t length;
 	int fd;
 
-	if (!path || !*path || strlen(path) >= sizeof(address.sun_path))
+	if (!*path || strlen(path) >= sizeof(address.sun_path))
 		return;
 	memcpy(address.sun_path, path, strlen(path));
 	length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
@@ -33,18 +32,27 @@ static void notify(const char *state)
 	close(fd);
 }
 
-void notify_status(const char *state, const char *format, ...)
+/* By itself, as its frame takes two pages. */
+__attribute__((noinline, format(printf, 3, 0))) static void compose(const char *path, const char *state,
+                                                                    const char *format, va_list arguments)
 {
 	char text[1024], shown[2 * sizeof(text)], told[sizeof(shown) + 64];
-	va_list arguments;
 
-	if (!getenv("NOTIFY_SOCKET"))
-		return;
-	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
 	/* A line end in it would begin another assignment, as MAINPID=. */
 	snprintf(told, sizeof(told), "%s%sSTATUS=%s", state, *state ? "\n" : "",
 	         harmless(text, shown, sizeof(shown)));
-	notify(told);
+	notify(path, told);
+}
+
+void notify_status(const char *state, const char *format, ...)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	va_list arguments;
+
+	if (!path)
+		return;
+	va_start(arguments, format);
+	compose(path, state, format, arguments);
+	va_end(arguments);
 }
