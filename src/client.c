@@ -29,22 +29,30 @@ __attribute__((format(printf, 3, 4))) static int complain(const struct redlock_o
 	return error;
 }
 
+/* For programs: the option that is wrong. */
+static const struct redlock_options *blame(const struct redlock_options *o, const char *option)
+{
+	if (o->error_option != NULL)
+		*o->error_option = option;
+	return o;
+}
+
 static int check_options(const struct redlock_options *o)
 {
 	if (o->urls == NULL || o->url_count < 1 || o->url_count > REDLOCK_MAX_NODES)
-		return complain(o, REDLOCK_E_INVAL, "1 to %d node URLs are needed, not %zu", REDLOCK_MAX_NODES,
-		                o->url_count);
+		return complain(blame(o, "urls"), REDLOCK_E_INVAL, "1 to %d node URLs are needed, not %zu",
+		                REDLOCK_MAX_NODES, o->url_count);
 	if (o->quorum != 0 && (o->quorum < rl_majority((unsigned)o->url_count) || o->quorum > o->url_count))
-		return complain(o, REDLOCK_E_INVAL,
+		return complain(blame(o, "quorum"), REDLOCK_E_INVAL,
 		                "a quorum of %u among %zu nodes is not between a majority (%u) and all", o->quorum,
 		                o->url_count, rl_majority((unsigned)o->url_count));
 	if (rl_owner_check(o->owner) < 0)
-		return complain(o, REDLOCK_E_INVAL,
+		return complain(blame(o, "owner"), REDLOCK_E_INVAL,
 		                "the owner label is longer than %d bytes or has other characters than "
 		                "A-Z a-z 0-9 . _ : @ / + -",
 		                REDLOCK_MAX_OWNER);
 	if (o->prefix != NULL && strlen(o->prefix) >= REDLOCK_MAX_NAME)
-		return complain(o, REDLOCK_E_INVAL, "the prefix is too long");
+		return complain(blame(o, "prefix"), REDLOCK_E_INVAL, "the prefix is too long");
 	return 0;
 }
 
@@ -72,10 +80,10 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 	struct rl_endpoint endpoint;
 	unsigned number = c->node_count + 1;
 	if (url == NULL)
-		return complain(o, REDLOCK_E_URL, "node %u has no URL", number);
+		return complain(blame(o, "urls"), REDLOCK_E_URL, "node %u has no URL", number);
 	int error = rl_url_parse(url, &endpoint, why, sizeof why);
 	if (error < 0)
-		return complain(o, error, "the URL of node %u: %s", number, why);
+		return complain(blame(o, "urls"), error, "the URL of node %u: %s", number, why);
 	error = rl_credentials_lend(&endpoint, o->user, o->password) ? 0 : REDLOCK_E_NOMEM;
 	if (error == 0 && endpoint.tls)
 		error = need_tls(c, o);
@@ -88,8 +96,9 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 		return REDLOCK_E_NOMEM;
 	for (unsigned i = 0; i + 1 < number; i++)
 		if (rl_dial_same(&c->nodes[i].dial, &n->dial))
-			return complain(o, REDLOCK_E_DUPLICATE, "node %u and node %u are the same server, %s", i + 1,
-			                number, n->endpoint.address);
+			return complain(blame(o, "urls"), REDLOCK_E_DUPLICATE,
+			                "node %u and node %u are the same server, %s", i + 1, number,
+			                n->endpoint.address);
 	return 0;
 }
 
@@ -100,6 +109,8 @@ static int add_nodes(redlock_client *c, const struct redlock_options *o)
 		return REDLOCK_E_NOMEM;
 	for (size_t i = 0; i < o->url_count; i++) {
 		int error = add_node(c, o, o->urls[i]);
+		if (error < 0 && o->error_node != NULL)
+			*o->error_node = (int)i;
 		if (error < 0)
 			return error;
 	}
@@ -171,7 +182,9 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	    options != NULL && ret_client != NULL ? rl_options_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	complain(&o, 0, "%s", "");
+	complain(blame(&o, NULL), 0, "%s", "");
+	if (o.error_node != NULL)
+		*o.error_node = -1;
 	error = check_options(&o);
 	if (error < 0)
 		return error;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "options.h"
 
 unsigned redlock_node_count(const redlock_client *c)
 {
@@ -39,6 +40,27 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 		error = REDLOCK_E_INVAL;
 	}
 	rl_leave(c);
+	return error;
+}
+
+int redlock_client_terms(redlock_client *c, const struct redlock_lock_options *options,
+                         struct redlock_terms *ret)
+{
+	int error = rl_enter(c);
+	if (error < 0)
+		return error;
+	error = rl_options_terms(options, c->node_timeout_ms, c->drift_ppm, c->drift_ms, ret);
+	rl_leave(c);
+	return error;
+}
+
+int redlock_lock_terms(const redlock_lock *lock, struct redlock_terms *ret)
+{
+	int error = ret != NULL ? rl_enter_lock(lock) : REDLOCK_E_INVAL;
+	if (error < 0)
+		return error;
+	error = rl_rules_terms(&lock->core.rules, ret);
+	rl_leave(lock->client);
 	return error;
 }
 

@@ -3,26 +3,26 @@
 
 #include <string.h>
 
+#include "core/sized.h"
+
 #define DEFAULT_NODE_TIMEOUT_MS 200
 
-void redlock_options_init(struct redlock_options *o)
+void redlock_options_init_sized(struct redlock_options *o, size_t size)
 {
-	if (o != NULL)
-		*o = (struct redlock_options){.size = sizeof *o, .drift_ppm = 10000, .drift_ms = 2};
+	static const struct redlock_options defaults = {.drift_ppm = 10000, .drift_ms = 2};
+	rl_sized_fill(o, size, &defaults, sizeof defaults);
 }
 
-void redlock_lock_options_init(struct redlock_lock_options *o)
+void redlock_lock_options_init_sized(struct redlock_lock_options *o, size_t size)
 {
-	if (o == NULL)
-		return;
-	*o = (struct redlock_lock_options){
-	    .size = sizeof *o,
+	static const struct redlock_lock_options defaults = {
 	    .ttl_ms = 30000,
 	    .noquorum_wait_ms = REDLOCK_FOREVER,
 	    .retry_min_ms = 50,
 	    .retry_max_ms = 150,
 	    .danger_ms = REDLOCK_DEFAULT_DANGER,
 	};
+	rl_sized_fill(o, size, &defaults, sizeof defaults);
 }
 
 int rl_options_copy(void *to, size_t to_size, const void *from)
@@ -53,6 +53,11 @@ static uint64_t default_to(uint64_t value, uint64_t mark, uint64_t instead)
 	return value == mark ? instead : value;
 }
 
+static bool ttl_in_range(uint64_t ttl_ms)
+{
+	return ttl_ms >= REDLOCK_MIN_TTL_MS && ttl_ms <= REDLOCK_MAX_TTL_MS;
+}
+
 /* node timeout + drift < ttl: an answer at the last moment must still leave some validity. */
 static bool ttl_suffices(const struct rl_rules *r, uint64_t ttl_ns, uint64_t other_ns)
 {
@@ -75,18 +80,15 @@ uint64_t rl_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms)
 {
 	if (ttl_ms == 0)
 		return rules->ttl_ns;
-	bool in_range = ttl_ms >= REDLOCK_MIN_TTL_MS && ttl_ms <= REDLOCK_MAX_TTL_MS;
-	return in_range && ttl_suffices(rules, rl_ms(ttl_ms), 0) ? rl_ms(ttl_ms) : 0;
+	return ttl_in_range(ttl_ms) && ttl_suffices(rules, rl_ms(ttl_ms), 0) ? rl_ms(ttl_ms) : 0;
 }
 
-int rl_rules_make(struct rl_rules *ret, const struct redlock_lock_options *o, unsigned node_count,
-                  unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms)
+static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned node_count, unsigned quorum,
+                                uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms)
 {
-	if (o->ttl_ms < REDLOCK_MIN_TTL_MS || o->ttl_ms > REDLOCK_MAX_TTL_MS)
-		return REDLOCK_E_INVAL;
 	/* Only felt when no quorum answers; a third of the TTL leaves time for the work. */
 	uint64_t by_ttl_ns = rl_time_min(rl_ms(DEFAULT_NODE_TIMEOUT_MS), rl_ms(o->ttl_ms) / 3);
-	struct rl_rules rules = {
+	return (struct rl_rules){
 	    .node_count = node_count,
 	    .quorum = quorum,
 	    .own_token = o->token != NULL,
@@ -104,6 +106,54 @@ int rl_rules_make(struct rl_rules *ret, const struct redlock_lock_options *o, un
 	    .max_hold_ns = rl_ms(o->max_hold_ms),
 	    .max_extends = o->max_extends,
 	};
-	*ret = rules;
-	return check(o, &rules);
+}
+
+int rl_rules_make(struct rl_rules *ret, const struct redlock_lock_options *o, unsigned node_count,
+                  unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms)
+{
+	if (!ttl_in_range(o->ttl_ms))
+		return REDLOCK_E_INVAL;
+	*ret = rules_of(o, node_count, quorum, node_timeout_ms, drift_ppm, drift_ms);
+	return check(o, ret);
+}
+
+/* ---- terms ---- */
+
+int rl_rules_terms(const struct rl_rules *r, struct redlock_terms *ret)
+{
+	uint64_t drift_ns = rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
+	bool forever = r->noquorum_wait_ns == UINT64_MAX;
+	const struct redlock_terms terms = {
+	    .ttl_ms = r->ttl_ns / RL_NS_PER_MS,
+	    .node_timeout_ms = r->node_timeout_ns / RL_NS_PER_MS,
+	    .drift_ms = rl_time_add(drift_ns, RL_NS_PER_MS - 1) / RL_NS_PER_MS,
+	    .validity_ms = rl_time_sub(r->ttl_ns, drift_ns) / RL_NS_PER_MS,
+	    .noquorum_wait_ms = forever ? REDLOCK_FOREVER : r->noquorum_wait_ns / RL_NS_PER_MS,
+	    .renew_ms = r->renew_ns / RL_NS_PER_MS,
+	    .danger_ms = r->danger_ns / RL_NS_PER_MS,
+	};
+	return rl_sized_return(ret, &terms, sizeof terms);
+}
+
+int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_timeout_ms, uint32_t drift_ppm,
+                     uint32_t drift_ms, struct redlock_terms *ret)
+{
+	struct redlock_lock_options o;
+	redlock_lock_options_init(&o);
+	if (options != NULL && rl_options_copy(&o, sizeof o, options) < 0)
+		return REDLOCK_E_INVAL;
+	if (ret == NULL || !ttl_in_range(o.ttl_ms))
+		return REDLOCK_E_INVAL;
+	struct rl_rules rules = rules_of(&o, 1, 1, node_timeout_ms, drift_ppm, drift_ms);
+	return rl_rules_terms(&rules, ret);
+}
+
+int redlock_terms(const struct redlock_options *options, const struct redlock_lock_options *lock_options,
+                  struct redlock_terms *ret)
+{
+	struct redlock_options o;
+	redlock_options_init(&o);
+	if (options != NULL && rl_options_copy(&o, sizeof o, options) < 0)
+		return REDLOCK_E_INVAL;
+	return rl_options_terms(lock_options, o.node_timeout_ms, o.drift_ppm, o.drift_ms, ret);
 }

@@ -50,6 +50,10 @@
  * NULL from a function that has no error to return. What frees something takes NULL, and what fills in
  * defaults does nothing.
  *
+ * Structs that begin with their size may grow at their end. The caller sets `size` to the sizeof that it was
+ * built with, by redlock_options_init() and redlock_lock_options_init() or by hand where a result is written.
+ * The library never reads or writes beyond it. Too small a size to be one is REDLOCK_E_INVAL.
+ *
  * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
  * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks.
  *
@@ -229,10 +233,21 @@ struct redlock_options {
 	const char *tls_name;      /* the name that certificates must have; NULL: the host of the URL */
 	int tls_insecure;          /* 1: accept any certificate. Whoever sits on the way can be the server. */
 	int interruptible;         /* 1: signals end blocking calls, see "Signals" above; 0 */
+	/* What redlock_open() failed for, for programs; error_text is for people. Each may be NULL. */
+	int *error_node;           /* receives the index of the node, from 0; -1: none in particular */
+	const char **error_option; /* receives the name of the option in this struct, "urls" or "quorum"; NULL:
+	                              none in particular. It is a constant, and never freed. */
 };
 
-/* Fills in the defaults. Thread-safe. */
-REDLOCK_API void redlock_options_init(struct redlock_options *options);
+/* Fills in the defaults of the first `size` bytes of the struct, those that the caller knows, and sets its
+ * `size`. For other languages; in C it is called by redlock_options_init(). Any thread. */
+REDLOCK_API void redlock_options_init_sized(struct redlock_options *options, size_t size);
+
+/* Fills in the defaults. Any thread. */
+static inline void redlock_options_init(struct redlock_options *options)
+{
+	redlock_options_init_sized(options, sizeof(*options));
+}
 
 /*
  * Opens a client: checks the options, and starts connecting to all nodes without waiting for any, nor for
@@ -301,6 +316,29 @@ struct redlock_node_status {
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_node_status(redlock_client *client, unsigned index,
                                                        struct redlock_node_status *ret_status);
 
+/* What the URL of a node says, without its secrets. */
+struct redlock_url {
+	size_t size;        /* the caller's: sizeof(struct redlock_url) */
+	const char *scheme; /* "redis", "rediss" or "unix": valkey:// means redis://. A constant, never freed */
+	int tls;            /* 1: rediss:// or valkeys:// */
+	char host[256];     /* name or address, IPv6 without brackets; "" of a Unix socket */
+	unsigned port;      /* 0 of a Unix socket */
+	char path[256];     /* of a Unix socket, else "". Decoded; what is longer is cut, and is no path of one */
+	unsigned database;
+	int has_user;
+	int has_password;
+	char address[320]; /* as messages and redlock_node_status() show it: without user and password */
+};
+
+/*
+ * Reads the URL of a node as redlock_open() does. Nothing is looked up. Two URLs name the same server if host
+ * (in upper or lower case), port and path are equal, whatever the database is. When it fails, error_text
+ * receives a sentence that says what is wrong and never repeats the password; it may be NULL. Any thread.
+ * Errors: URL, INVAL, NOMEM.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_url_parse(const char *url, char *error_text,
+                                                     size_t error_text_size, struct redlock_url *ret_url);
+
 /* ---- 5. Lock handles ---------------------------------------------------------------------------------- */
 
 /* Options of redlock_lock_new(). Always call redlock_lock_options_init() first. */
@@ -346,8 +384,41 @@ struct redlock_lock_options {
  * Whoever releases a value does so for all that use it, also when its own validity is over.
  */
 
-/* Fills in the defaults. Thread-safe. */
-REDLOCK_API void redlock_lock_options_init(struct redlock_lock_options *options);
+/* As redlock_options_init_sized() and redlock_options_init(). Any thread. */
+REDLOCK_API void redlock_lock_options_init_sized(struct redlock_lock_options *options, size_t size);
+static inline void redlock_lock_options_init(struct redlock_lock_options *options)
+{
+	redlock_lock_options_init_sized(options, sizeof(*options));
+}
+
+/* The terms of a lock: the options in force, with the defaults filled in, and what follows from them. */
+struct redlock_terms {
+	size_t size; /* the caller's: sizeof(struct redlock_terms) */
+	uint64_t ttl_ms;
+	uint64_t node_timeout_ms; /* at this TTL; rounded down to whole milliseconds */
+	uint64_t drift_ms;        /* of this TTL; rounded up */
+	uint64_t validity_ms; /* ttl - drift: how long a lock may be relied on that takes no time to acquire */
+	uint64_t noquorum_wait_ms; /* REDLOCK_FOREVER: no limit */
+	uint64_t renew_ms;         /* 0: never */
+	uint64_t danger_ms;        /* 0: no notice */
+};
+
+/*
+ * The terms that a lock would have: by options that no client was opened with yet, and of this client. NULL
+ * options are the defaults. Nothing is sent. Whether these times leave room for an answer, node timeout +
+ * drift < ttl, is not looked at: redlock_lock_new() does. Any thread. Errors: INVAL (a TTL out of its range,
+ * an option that this library does not know), of a client also FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_terms(const struct redlock_options *options,
+                                                 const struct redlock_lock_options *lock_options,
+                                                 struct redlock_terms *ret_terms);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_client_terms(redlock_client *client,
+                                                        const struct redlock_lock_options *options,
+                                                        struct redlock_terms *ret_terms);
+
+/* The terms of a handle. Any thread. Errors: INVAL, STATE, FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_terms(const redlock_lock *lock,
+                                                      struct redlock_terms *ret_terms);
 
 /*
  * Makes a handle for the resource `name` (1 to REDLOCK_MAX_NAME bytes with the prefix, any bytes).

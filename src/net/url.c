@@ -9,6 +9,7 @@
 
 #include <redlock/redlock.h>
 
+#include "core/sized.h"
 #include "net/buffer.h"
 #include "os/secret.h"
 
@@ -261,4 +262,30 @@ bool rl_endpoint_same(const struct rl_endpoint *a, const struct rl_endpoint *b)
 		return false;
 	return a->is_unix ? strcmp(a->host, b->host) == 0
 	                  : a->port == b->port && strcasecmp(a->host, b->host) == 0;
+}
+
+/* ---- what a caller may know ---- */
+
+int redlock_url_parse(const char *url, char *error_text, size_t error_text_size, struct redlock_url *ret)
+{
+	struct rl_endpoint e;
+	if (url == NULL || ret == NULL)
+		return REDLOCK_E_INVAL;
+	int error = rl_url_parse(url, &e, error_text, error_text != NULL ? error_text_size : 0);
+	if (error < 0)
+		return error;
+	struct redlock_url parts = {
+	    .scheme = e.is_unix ? "unix"
+	              : e.tls   ? "rediss"
+	                        : "redis",
+	    .tls = e.tls,
+	    .port = e.port,
+	    .database = e.database,
+	    .has_user = e.user != NULL,
+	    .has_password = e.password != NULL,
+	};
+	snprintf(e.is_unix ? parts.path : parts.host, sizeof parts.path, "%s", e.host);
+	snprintf(parts.address, sizeof parts.address, "%s", e.address);
+	rl_endpoint_free(&e);
+	return rl_sized_return(ret, &parts, sizeof parts);
 }

@@ -34,7 +34,7 @@ def acquire(lock):
 
 def new_lock(name):
 	options, lock = LockOptions(), ctypes.c_void_p()
-	lib.redlock_lock_options_init(ctypes.byref(options))
+	lib.redlock_lock_options_init_sized(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
 	options.wait_ms = FOREVER
 	assert lib.redlock_lock_new(client, name, len(name), ctypes.byref(options), ctypes.byref(lock)) == 0
 	return lock
@@ -44,7 +44,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a test may run with 
 lib = ctypes.CDLL(sys.argv[1])
 urls = [url.encode() for url in sys.argv[3:]]
 options, client = Options(), ctypes.c_void_p()
-lib.redlock_options_init(ctypes.byref(options))
+lib.redlock_options_init_sized(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
 options.urls, options.url_count, options.interruptible = (ctypes.c_char_p * len(urls))(*urls), len(urls), 1
 assert lib.redlock_open(ctypes.byref(options), ctypes.byref(client)) == 0
 if sys.argv[2] == "follows":

@@ -57,7 +57,24 @@ static struct redlock_options usable(void)
 	X(vote_name, 1, redlock_vote_name(REDLOCK_VOTE_PENDING) != NULL, 0)                                      \
 	X(vote_text, 1, redlock_vote_text(REDLOCK_VOTE_PENDING) != NULL, 0)                                      \
 	X(options_init, 0, NOTHING(redlock_options_init(NULL)), 0)                                               \
+	X(options_init_sized, 0, NOTHING(redlock_options_init_sized(NULL, sizeof o)), 0)                         \
+	X(options_init_sized, 0, NOTHING(redlock_options_init_sized(&o, sizeof o.size - 1)), 0)                  \
 	X(lock_options_init, 0, NOTHING(redlock_lock_options_init(NULL)), 0)                                     \
+	X(lock_options_init_sized, 0, NOTHING(redlock_lock_options_init_sized(NULL, sizeof o)), 0)               \
+	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse(NULL, NULL, 0, &url), 0)                                 \
+	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse("redis://h", NULL, 0, NULL), 0)                          \
+	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse("redis://h", NULL, 0, &no_url),                          \
+	  redlock_url_parse("redis://:p@h", to.bytes, sizeof to.bytes, &url))                                    \
+	X(terms, REDLOCK_E_INVAL, redlock_terms(NULL, NULL, NULL), 0)                                            \
+	X(terms, REDLOCK_E_INVAL, redlock_terms(NULL, NULL, &no_terms), redlock_terms(NULL, NULL, &terms))       \
+	X(client_terms, REDLOCK_E_INVAL, redlock_client_terms(NULL, NULL, &terms), 0)                            \
+	X(client_terms, REDLOCK_E_INVAL, redlock_client_terms(s->client, NULL, NULL), 0)                         \
+	X(client_terms, REDLOCK_E_INVAL, redlock_client_terms(s->client, NULL, &no_terms),                       \
+	  redlock_client_terms(s->client, NULL, &terms))                                                         \
+	X(lock_terms, REDLOCK_E_INVAL, redlock_lock_terms(NULL, &terms), 0)                                      \
+	X(lock_terms, REDLOCK_E_INVAL, redlock_lock_terms(s->lock, NULL), 0)                                     \
+	X(lock_terms, REDLOCK_E_INVAL, redlock_lock_terms(s->lock, &no_terms),                                   \
+	  redlock_lock_terms(s->lock, &terms))                                                                   \
 	X(open, REDLOCK_E_INVAL, redlock_open(NULL, &to.client), 0)                                              \
 	X(open, REDLOCK_E_INVAL, redlock_open(&o, NULL), redlock_open(&o, &s->to_close))                         \
 	X(close, 0, NOTHING(redlock_close(NULL)), NOTHING(redlock_close(s->to_close)))                           \
@@ -119,6 +136,10 @@ enum { ROWS = sizeof names / sizeof names[0] };
 static long long call(unsigned row, bool null, struct scene *s)
 {
 	struct redlock_options o = usable();
+	struct redlock_terms terms = {.size = sizeof terms};
+	struct redlock_terms no_terms = {.size = sizeof no_terms.size - 1};
+	struct redlock_url url = {.size = sizeof url};
+	struct redlock_url no_url = {.size = 0};
 	size_t size;
 	unsigned at = 0;
 #define CALL(name, want, null_call, real_call)                                                               \

@@ -214,6 +214,83 @@ TEST(refusals_name_the_node_and_no_secret)
 	fixture_expect_open(&options, REDLOCK_E_URL);
 }
 
+/* For programs, which need not read the sentence. */
+TEST(what_an_open_failed_for)
+{
+	static const char *const wrong[] = {"redis://127.0.0.1:7001", "unix:///b", "redis://127.0.0.1:x"};
+	static const char *const twice[] = {"redis://127.0.0.1:7001", "redis://127.0.0.1:7001/1"};
+	static const char *const right[] = {"unix:///a", "unix:///b", "unix:///c"};
+	static const struct {
+		const char *const *urls;
+		unsigned count;
+		unsigned quorum;
+		const char *owner;
+		int error;
+		int node;
+		const char *option;
+	} cases[] = {
+	    {wrong, 3, 0, NULL, REDLOCK_E_URL, 2, "urls"},
+	    {twice, 2, 0, NULL, REDLOCK_E_DUPLICATE, 1, "urls"},
+	    {right, 3, 1, NULL, REDLOCK_E_INVAL, -1, "quorum"},
+	    {right, 3, 0, "a b", REDLOCK_E_INVAL, -1, "owner"},
+	    {right, 0, 0, NULL, REDLOCK_E_INVAL, -1, "urls"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *option = "none";
+		int node = 99;
+		struct redlock_options options = options_for(cases[i].urls, cases[i].count);
+		options.quorum = cases[i].quorum;
+		options.owner = cases[i].owner;
+		fixture_expect_open(&options, cases[i].error); /* with neither of them */
+		options.error_node = &node;
+		options.error_option = &option;
+		fixture_expect_open(&options, cases[i].error);
+		assert_int_equal(node, cases[i].node);
+		assert_string_equal(option, cases[i].option);
+	}
+	const char *option = "none";
+	int node = 99;
+	redlock_client *client = NULL;
+	struct redlock_options options = options_for(servers.urls, 2);
+	options.error_node = &node;
+	options.error_option = &option;
+	expect_ok(NULL, redlock_open(&options, &client));
+	assert_int_equal(node, -1);
+	assert_null(option);
+	redlock_close(client);
+}
+
+TEST(terms)
+{
+	struct redlock_options options = options_for(servers.urls, 2);
+	options.node_timeout_ms = 0;
+	options.drift_ms = 10;
+	redlock_client *client = NULL;
+	expect_ok(NULL, redlock_open(&options, &client));
+	struct redlock_lock_options lock_options;
+	redlock_lock_options_init(&lock_options);
+	lock_options.ttl_ms = 300;
+	struct redlock_terms before = {.size = sizeof before};
+	struct redlock_terms of_client = before;
+	struct redlock_terms of_lock = before;
+	redlock_lock *lock = NULL;
+	expect_ok(NULL, redlock_terms(&options, &lock_options, &before));
+	expect_ok(NULL, redlock_client_terms(client, &lock_options, &of_client));
+	expect_ok(NULL, redlock_lock_new(client, "job", 3, &lock_options, &lock));
+	expect_ok(NULL, redlock_lock_terms(lock, &of_lock));
+	assert_int_equal(of_lock.node_timeout_ms, 100);
+	assert_int_equal(of_lock.drift_ms, 13);
+	assert_memory_equal(&before, &of_lock, sizeof of_lock);
+	assert_memory_equal(&of_client, &of_lock, sizeof of_lock);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_true(redlock_remaining_ms(lock) <= of_lock.validity_ms);
+	expect_ok(NULL, redlock_client_terms(client, NULL, &of_client));
+	assert_int_equal(of_client.ttl_ms, 30000);
+	redlock_close(client);
+	assert_int_equal(redlock_lock_terms(lock, &of_lock), REDLOCK_E_STATE);
+	redlock_lock_free(lock);
+}
+
 TEST(spellings)
 {
 	char url[128];

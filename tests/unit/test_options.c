@@ -97,6 +97,120 @@ static void defaults(void **state)
 	assert_null(l.token);
 }
 
+/* What an older caller does not have is not written to, and what a newer one has is off. */
+static void defaults_of_other_sizes(void **state)
+{
+	(void)state;
+	union {
+		struct redlock_lock_options known;
+		unsigned char bytes[sizeof(struct redlock_lock_options) + 64];
+	} to;
+	struct redlock_lock_options all;
+	redlock_lock_options_init(&all);
+	for (size_t size = sizeof to.known.size; size <= sizeof to; size++) {
+		memset(&to, 0xff, sizeof to);
+		redlock_lock_options_init_sized(&to.known, size);
+		assert_int_equal(to.known.size, size);
+		for (size_t i = sizeof size; i < sizeof to; i++) {
+			unsigned byte = i < sizeof all ? ((unsigned char *)&all)[i] : 0;
+			assert_int_equal(to.bytes[i], i < size ? byte : 0xff);
+		}
+		if (size <= sizeof all)
+			continue;
+		struct redlock_lock_options copy = all;
+		assert_int_equal(rl_options_copy(&copy, sizeof copy, &to), 0);
+	}
+	memset(&to, 0xff, sizeof to);
+	redlock_lock_options_init_sized(&to.known, sizeof to.known.size - 1); /* too small to say so */
+	assert_true(to.known.size == SIZE_MAX);
+}
+
+/* ---- terms ---- */
+
+static struct redlock_terms terms_of(const struct redlock_options *o, uint64_t ttl_ms)
+{
+	struct redlock_terms terms = {.size = sizeof terms};
+	struct redlock_lock_options l;
+	redlock_lock_options_init(&l);
+	l.ttl_ms = ttl_ms;
+	assert_int_equal(redlock_terms(o, &l, &terms), 0);
+	return terms;
+}
+
+static void terms_by_default(void **state)
+{
+	(void)state;
+	struct redlock_terms terms = {.size = sizeof terms};
+	assert_int_equal(redlock_terms(NULL, NULL, &terms), 0);
+	assert_int_equal(terms.size, sizeof terms);
+	assert_int_equal(terms.ttl_ms, 30000);
+	assert_int_equal(terms.node_timeout_ms, 200);
+	assert_int_equal(terms.drift_ms, 302);
+	assert_int_equal(terms.validity_ms, 29698);
+	assert_int_equal(terms.noquorum_wait_ms, 0); /* as wait_ms */
+	assert_int_equal(terms.renew_ms, 0);
+	assert_int_equal(terms.danger_ms, 5000);
+}
+
+static void terms_follow_the_options(void **state)
+{
+	(void)state;
+	struct redlock_options o;
+	redlock_options_init(&o);
+	struct redlock_terms terms = terms_of(&o, 101);
+	assert_int_equal(terms.node_timeout_ms, 33); /* a third of the TTL, rounded down */
+	assert_int_equal(terms.drift_ms, 4);         /* 3.01, rounded up */
+	assert_int_equal(terms.validity_ms, 97);     /* what is left, rounded down */
+	o.node_timeout_ms = 77;
+	o.drift_ppm = 0;
+	o.drift_ms = 5;
+	terms = terms_of(&o, 101);
+	assert_int_equal(terms.node_timeout_ms, 77);
+	assert_int_equal(terms.drift_ms, 5);
+	assert_int_equal(terms.validity_ms, 96);
+	o.drift_ms = 500; /* such a lock is refused, its terms can be told */
+	assert_int_equal(terms_of(&o, 101).validity_ms, 0);
+	struct redlock_lock_options l;
+	redlock_lock_options_init(&l);
+	l.wait_ms = REDLOCK_FOREVER;
+	l.renew_ms = 7;
+	l.danger_ms = 0;
+	assert_int_equal(redlock_terms(NULL, &l, &terms), 0);
+	assert_true(terms.noquorum_wait_ms == REDLOCK_FOREVER);
+	assert_int_equal(terms.renew_ms, 7);
+	assert_int_equal(terms.danger_ms, 0);
+}
+
+static void terms_that_cannot_be_told(void **state)
+{
+	(void)state;
+	struct redlock_terms terms = {.size = sizeof terms};
+	struct redlock_options o;
+	struct redlock_lock_options l;
+	redlock_options_init(&o);
+	redlock_lock_options_init(&l);
+	l.ttl_ms = REDLOCK_MAX_TTL_MS + 1;
+	assert_int_equal(redlock_terms(&o, &l, &terms), REDLOCK_E_INVAL);
+	l.ttl_ms = REDLOCK_MIN_TTL_MS - 1;
+	assert_int_equal(redlock_terms(&o, &l, &terms), REDLOCK_E_INVAL);
+	l.size = 0;
+	assert_int_equal(redlock_terms(&o, &l, &terms), REDLOCK_E_INVAL);
+	o.size = 0;
+	assert_int_equal(redlock_terms(&o, NULL, &terms), REDLOCK_E_INVAL);
+	assert_int_equal(terms.ttl_ms, 0); /* untouched */
+}
+
+/* An older caller's result is not written beyond its end. */
+static void terms_of_an_older_caller(void **state)
+{
+	(void)state;
+	struct redlock_terms terms = {.size = offsetof(struct redlock_terms, drift_ms), .drift_ms = 9};
+	assert_int_equal(redlock_terms(NULL, NULL, &terms), 0);
+	assert_int_equal(terms.node_timeout_ms, 200);
+	assert_int_equal(terms.drift_ms, 9);
+	assert_int_equal(terms.size, offsetof(struct redlock_terms, drift_ms));
+}
+
 /* ---- rules ---- */
 
 static struct redlock_lock_options options;
@@ -291,6 +405,11 @@ int main(void)
 	    cmocka_unit_test(longer_options),
 	    cmocka_unit_test(options_without_init),
 	    cmocka_unit_test(defaults),
+	    cmocka_unit_test(defaults_of_other_sizes),
+	    cmocka_unit_test(terms_by_default),
+	    cmocka_unit_test(terms_follow_the_options),
+	    cmocka_unit_test(terms_that_cannot_be_told),
+	    cmocka_unit_test(terms_of_an_older_caller),
 	    cmocka_unit_test(limits_of_the_ttl),
 	    cmocka_unit_test(node_timeout_and_drift),
 	    cmocka_unit_test(node_timeout_by_the_ttl),

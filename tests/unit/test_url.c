@@ -198,6 +198,41 @@ TEST(long_and_small)
 	assert_int_equal(rl_url_parse("x", &e, NULL, 0), REDLOCK_E_URL);
 }
 
+/* The public face says the same, and nothing of the secrets. */
+TEST(what_a_caller_is_told)
+{
+	for (unsigned i = 0; i < COUNT(good); i++) {
+		struct redlock_url u = {.size = sizeof u};
+		bool is_unix = good[i].port == 0;
+		assert_int_equal(redlock_url_parse(good[i].url, NULL, 0, &u), 0);
+		assert_int_equal(u.size, sizeof u);
+		assert_string_equal(u.host, is_unix ? "" : good[i].host);
+		assert_string_equal(u.path, is_unix ? good[i].host : "");
+		assert_int_equal(u.port, good[i].port);
+		assert_int_equal(u.database, good[i].database);
+		assert_int_equal(u.has_user, good[i].user != NULL);
+		assert_int_equal(u.has_password, good[i].password != NULL);
+		assert_string_equal(u.address, good[i].address);
+		assert_memory_equal(u.address, u.scheme, strlen(u.scheme));
+		assert_int_equal(u.tls, strcmp(u.scheme, "rediss") == 0);
+		assert_true(is_unix == (strcmp(u.scheme, "unix") == 0));
+	}
+	for (unsigned i = 0; i < COUNT(bad); i++) {
+		struct redlock_url u = {.size = sizeof u, .port = 1};
+		char why[128] = "";
+		assert_int_equal(redlock_url_parse(bad[i].url, why, sizeof why, &u), REDLOCK_E_URL);
+		assert_string_equal(why, bad[i].why);
+		assert_int_equal(redlock_url_parse(bad[i].url, NULL, 9, &u), REDLOCK_E_URL);
+		assert_int_equal(u.port, 1); /* untouched */
+	}
+	struct redlock_url older = {.size = offsetof(struct redlock_url, port), .port = 1};
+	assert_int_equal(redlock_url_parse("redis://h:7", NULL, 0, &older), 0);
+	assert_string_equal(older.host, "h");
+	assert_int_equal(older.port, 1);
+	older.size = sizeof older.size - 1;
+	assert_int_equal(redlock_url_parse("redis://h:7", NULL, 0, &older), REDLOCK_E_INVAL);
+}
+
 static bool same(const char *a, const char *b)
 {
 	struct rl_endpoint first;
