@@ -6,11 +6,15 @@
 
 static struct run_times times_of(uint64_t ttl_ms, uint64_t renew_ms, uint64_t kill_after_ms)
 {
-	const struct settings settings = {
-	    .ttl_ms = ttl_ms, .renew_ms = renew_ms, .kill_after_ms = kill_after_ms, .drift_ppm = UINT64_MAX};
+	const struct settings settings = {.renew_ms = renew_ms, .kill_after_ms = kill_after_ms};
+	struct redlock_terms terms = {.size = sizeof(terms)};
+	struct redlock_lock_options options;
 	struct run_times times;
 
-	run_times_init(&times, &settings);
+	redlock_lock_options_init(&options);
+	options.ttl_ms = ttl_ms;
+	assert_int_equal(redlock_terms(NULL, &options, &terms), 0);
+	run_times_init(&times, &settings, &terms);
 	return times;
 }
 

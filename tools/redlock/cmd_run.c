@@ -101,10 +101,12 @@ static bool read_report_fd(const struct settings *settings, int *ret)
 
 static bool times_work(const struct settings *settings)
 {
+	struct redlock_terms terms;
 	struct run_times times;
 	char why[256];
 
-	run_times_init(&times, settings);
+	session_terms(settings, &terms);
+	run_times_init(&times, settings, &terms);
 	if (!run_times_work(&times, why, sizeof(why))) {
 		complain("%s: these times cannot work: %s; give a longer --ttl, or a shorter --renew or --kill-after",
 		         title, why);

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "endpoint.h"
 #include "exit_codes.h"
 #include "message.h"
 #include "secret.h"
+#include "url_list.h"
 
 #define SYSTEM_FILE "/etc/redlock/redlock.conf"
 #define SECTION "cluster "
@@ -87,13 +87,13 @@ static const char *cluster_of(const char *section)
 /* The same node twice in one section: found here, where the line is known. */
 static bool is_listed(const struct reading *reading, const char *cluster, const char *value)
 {
-	if (endpoint_repeats(value, value))
+	if (url_list_repeats(value, value))
 		return true;
 	for (size_t i = 0; i < reading->count; i++) {
 		const struct entry *entry = &reading->entries[i];
 
 		if (entry->spec->kind == OPTION_URLS && entry->of_user == reading->of_user &&
-		    strcmp(entry->cluster, cluster) == 0 && endpoint_repeats(entry->value, value))
+		    strcmp(entry->cluster, cluster) == 0 && url_list_repeats(entry->value, value))
 			return true;
 	}
 	return false;
@@ -145,7 +145,7 @@ static int take_line(void *user, const char *section, const char *name, const ch
 		return wrong(reading, "%s: is empty", name);
 	if (spec->kind == OPTION_URLS && is_listed(reading, cluster, value))
 		return wrong(reading, "%s: this node is listed twice", name);
-	if (spec->kind == OPTION_URLS && endpoint_has_password(value))
+	if (spec->kind == OPTION_URLS && secret_is_in(value))
 		reading->has_password = true;
 	return add_entry(reading, spec, cluster, value);
 }

@@ -2,54 +2,31 @@
 /* Which nodes: the command line, else REDLOCK_URLS, else REDIS_URL. */
 #include "nodes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cluster_dir.h"
 #include "exit_codes.h"
 #include "message.h"
+#include "secret.h"
+#include "url_list.h"
 #include "values.h"
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* Adds one element of a list, without the blanks around it. */
-static int add_one(const char *source, char *from, char *end, struct text_list *ret)
-{
-	while (from < end && is_blank(*from))
-		from++;
-	while (end > from && is_blank(end[-1]))
-		end--;
-	if (from == end) {
-		/* Not skipped: one node less is another quorum. */
-		complain("%s: an empty URL in the list; every node must be named", source);
-		return EXIT_CONFIG;
-	}
-	*end = '\0';
-	if (!text_list_add(ret, from)) {
-		complain("out of memory");
-		return EXIT_INTERNAL;
-	}
-	return EXIT_OK;
-}
 
 static int add_list(const char *source, const char *list, struct text_list *ret)
 {
-	char *copy = strdup(list);
-	char *from = copy;
-	int code = copy ? EXIT_OK : EXIT_INTERNAL;
+	int code = EXIT_OK;
+	char *url;
 
-	while (from && code == EXIT_OK) {
-		char *comma = strchr(from, ',');
-
-		code = add_one(source, from, comma ? comma : from + strlen(from), ret);
-		from = comma ? comma + 1 : NULL;
+	while (code == EXIT_OK && url_list_next(&list, &url)) {
+		if (url && !*url) {
+			/* Not skipped: one node less is another quorum. */
+			complain("%s: an empty URL in the list; every node must be named", source);
+			code = EXIT_CONFIG;
+		} else if (!url || !text_list_add(ret, url)) {
+			complain("out of memory");
+			code = EXIT_INTERNAL;
+		}
+		secret_free(url);
 	}
-	if (copy)
-		explicit_bzero(copy, strlen(list)); /* it has been cut in pieces */
-	free(copy);
 	return code;
 }
 
@@ -92,4 +69,19 @@ int nodes_find(const struct settings *settings, struct text_list *ret)
 		say(settings, "one node, from REDIS_URL: the lock is only as safe as that server; "
 		              "set REDLOCK_URLS for a quorum");
 	return code == EXIT_OK ? expand_local(source->where, ret) : code;
+}
+
+const char *nodes_source(const struct settings *settings, unsigned node)
+{
+	for (size_t i = 0; i < settings->urls.count && i < settings->url_sources.count; i++) {
+		const char *list = settings->urls.items[i];
+		char *url;
+
+		while (url_list_next(&list, &url)) {
+			secret_free(url);
+			if (node-- == 0)
+				return settings->url_sources.items[i];
+		}
+	}
+	return NULL;
 }

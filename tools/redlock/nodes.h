@@ -9,4 +9,7 @@
  * unless it is EXIT_OK, what is wrong was said on stderr. */
 int nodes_find(const struct settings *settings, struct text_list *ret);
 
+/* Where the node with this index is named: a file and its line, a variable or an option. NULL: unknown. */
+const char *nodes_source(const struct settings *settings, unsigned node);
+
 #endif

@@ -56,6 +56,15 @@ bool secret_blank_urls(char *text)
 	return found;
 }
 
+bool secret_is_in(const char *text)
+{
+	char *copy = strdup(text);
+	bool found = copy && secret_blank_urls(copy);
+
+	secret_free(copy);
+	return found;
+}
+
 /* "host:port" or the like, and not the "user:pass" of "user:pass word@host". */
 static bool is_place(const char *from, const char *end)
 {

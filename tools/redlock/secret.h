@@ -10,7 +10,10 @@
  * user can read with ps(1). True when there was one. */
 bool secret_blank_urls(char *text);
 
-/* The same for a message, in which a URL ends with its word. */
+/* Whether secret_blank_urls() would find a password. */
+bool secret_is_in(const char *text);
+
+/* As secret_blank_urls() for a message, in which a URL ends with its word. */
 void secret_blank_words(char *line);
 
 /* Takes the passwords, with their colons, out of the URLs in the text, in place. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "config.h"
 #include "exit_codes.h"
 #include "holder.h"
 #include "message.h"
@@ -20,7 +21,6 @@
 #include "values.h"
 
 enum {
-	DEFAULT_NODE_TIMEOUT_MS = 200,
 	LEAST_PATIENCE_NS = 1000000, /* for votes that were not needed */
 	PART_FOR_VOTES = 10,         /* and at most this part of the validity */
 	LEAST_DRAIN_NS = 2000000,    /* for releases */
@@ -52,10 +52,18 @@ static void default_owner(char *buffer, size_t size)
 	snprintf(buffer, size, "%s:%ld", host, (long)getpid());
 }
 
+static void fill_times(struct redlock_options *options, const struct settings *settings)
+{
+	redlock_options_init(options);
+	options->node_timeout_ms = (uint32_t)settings->node_timeout_ms;
+	if (settings->drift_ppm != UINT64_MAX)
+		options->drift_ppm = (uint32_t)settings->drift_ppm;
+}
+
 static void fill_options(struct redlock_options *options, const struct settings *settings,
                          const struct text_list *urls, const char *owner, const char *password)
 {
-	redlock_options_init(options);
+	fill_times(options, settings);
 	options->urls = (const char *const *)urls->items;
 	options->url_count = urls->count;
 	options->user = settings->user;
@@ -63,9 +71,6 @@ static void fill_options(struct redlock_options *options, const struct settings 
 	options->prefix = settings->prefix;
 	options->owner = owner && *owner ? owner : NULL;
 	options->quorum = (unsigned)settings->quorum;
-	options->node_timeout_ms = (uint32_t)settings->node_timeout_ms;
-	if (settings->drift_ppm != UINT64_MAX)
-		options->drift_ppm = (uint32_t)settings->drift_ppm;
 	options->trace = settings->trace ? print_trace : NULL;
 	options->tls_ca_file = settings->ca_file;
 	options->tls_ca_dir = settings->ca_dir;
@@ -75,47 +80,20 @@ static void fill_options(struct redlock_options *options, const struct settings 
 	options->tls_insecure = settings->insecure;
 }
 
-/* The source of the list that names the node with this number, from 1. */
-static const char *url_source(const struct settings *settings, unsigned number)
-{
-	for (size_t i = 0; i < settings->urls.count && i < settings->url_sources.count; i++) {
-		unsigned commas = 0;
-
-		for (const char *c = settings->urls.items[i]; *c; c++)
-			commas += *c == ',';
-		if (number <= commas + 1)
-			return settings->url_sources.items[i];
-		number -= commas + 1;
-	}
-	return NULL;
-}
-
 /* Where the setting stands that the library refuses: a file and its line, a variable or an option. NULL:
  * unknown. */
-static const char *refused_source(const struct settings *settings, const char *error_text)
+static const char *refused_source(const struct settings *settings, int error, int node, const char *option)
 {
-	static const struct {
-		const char *begin;
-		size_t field;
-	} texts[] = {{"a quorum of ", offsetof(struct settings, quorum)},
-	             {"the owner label ", offsetof(struct settings, owner)},
-	             {"the prefix ", offsetof(struct settings, prefix)}};
-	unsigned number;
+	const struct option_spec *spec = option ? options_find(config_groups, option) : NULL;
+	const struct setting_source *source = spec ? settings_source(settings, spec->field) : NULL;
 
-	if (sscanf(error_text, "the URL of node %u", &number) == 1)
-		return url_source(settings, number);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (strncmp(error_text, texts[i].begin, strlen(texts[i].begin)) == 0) {
-			const struct setting_source *source = settings_source(settings, texts[i].field);
-
-			return source ? source->where : NULL;
-		}
-	return NULL;
+	if (error == REDLOCK_E_URL && node >= 0)
+		return nodes_source(settings, (unsigned)node);
+	return source ? source->where : NULL;
 }
 
-static int refused(const struct settings *settings, int error, const char *error_text)
+static int refused(const char *where, int error, const char *error_text)
 {
-	const char *where = refused_source(settings, error_text);
 	char shown[PRINTABLE_MAX * 4];
 
 	complain("%s%s%s", where ? where : "", where ? ": " : "",
@@ -130,17 +108,25 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	const struct settings *settings = session->settings;
 	char owner[REDLOCK_MAX_OWNER + 1], error_text[512] = "";
 	struct redlock_options options;
-	int error;
+	struct redlock_terms terms;
+	const char *option;
+	int error, node;
 
 	default_owner(owner, sizeof(owner));
 	fill_options(&options, settings, urls, settings->owner ? settings->owner : owner, password);
 	options.error_text = error_text;
 	options.error_text_size = sizeof(error_text);
+	options.error_node = &node;
+	options.error_option = &option;
 	if (settings->insecure)
 		say(settings,
 		    "warning: --insecure: whoever is on the way to a node can read and change what is sent");
 	error = redlock_open(&options, &session->client);
-	return error == 0 ? EXIT_OK : refused(settings, error, error_text);
+	if (error)
+		return refused(refused_source(settings, error, node, option), error, error_text);
+	session_terms(settings, &terms);
+	session->node_timeout_ms = terms.node_timeout_ms;
+	return EXIT_OK;
 }
 
 static void warn_exposed(const struct settings *settings)
@@ -187,8 +173,6 @@ int session_open(struct session *session, const struct settings *settings)
 	session->client = NULL;
 	session->has_password = session->value_returns = false;
 	session->told = session->told_late = 0;
-	session->node_timeout_ms =
-	    settings->node_timeout_ms ? settings->node_timeout_ms : DEFAULT_NODE_TIMEOUT_MS;
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)
 		goto out;
@@ -229,6 +213,18 @@ void session_lock_options(const struct settings *settings, struct redlock_lock_o
 	/* A busy lock is waited for without limit, servers that do not answer are not. */
 	options->noquorum_wait_ms = settings->wait_ms == REDLOCK_FOREVER ? 10000 : REDLOCK_FOREVER;
 	options->danger_ms = 0;
+}
+
+void session_terms(const struct settings *settings, struct redlock_terms *ret)
+{
+	struct redlock_options options;
+	struct redlock_lock_options lock_options;
+
+	fill_times(&options, settings);
+	session_lock_options(settings, &lock_options);
+	*ret = (struct redlock_terms){.size = sizeof(*ret)};
+	if (redlock_terms(&options, &lock_options, ret) < 0)
+		ret->ttl_ms = 0; /* out of its range: no lock handle can be made of it */
 }
 
 int session_lock_with(struct session *session, const char *name, const struct redlock_lock_options *options,

@@ -26,6 +26,9 @@ int session_open(struct session *session, const struct settings *settings);
 /* What the settings say of a lock. */
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options);
 
+/* What follows from that: the times in force. Needs no session. */
+void session_terms(const struct settings *settings, struct redlock_terms *ret);
+
 /* Makes a lock handle, or says what is wrong. Returns an exit code. */
 int session_lock_with(struct session *session, const char *name, const struct redlock_lock_options *options,
                       redlock_lock **ret_lock);

@@ -2,8 +2,8 @@
 /* Whether the lock could be renewed and released. */
 #include "rights.h"
 
-#include "../endpoint.h"
 #include "../exit_codes.h"
+#include "../url_list.h"
 
 /* No lock has it: it has blanks. An extend under it finds somebody else's key, or none, and changes nothing.
  */
@@ -15,7 +15,7 @@ void rights_init(struct rights *rights, const struct session *session)
 
 	rights->named = settings->user != NULL || session->has_password;
 	for (size_t i = 0; i < settings->urls.count && !rights->named; i++)
-		rights->named = endpoint_has_user(settings->urls.items[i]);
+		rights->named = url_list_has_user(settings->urls.items[i]);
 }
 
 /* Not by session_lock(): this value is nobody's, and so no release of it has to be waited for. */

@@ -249,6 +249,7 @@ static void end(struct run *run)
 int run_supervise(const struct settings *settings, const struct run_order *order)
 {
 	static struct run run; /* what is not closed at the end stays reachable, for those who look for leaks */
+	struct redlock_terms terms;
 	static struct report report; /* large, and mostly not used: pages that are not touched cost nothing */
 
 	run = (struct run){.settings = settings,
@@ -257,7 +258,8 @@ int run_supervise(const struct settings *settings, const struct run_order *order
 	                   .state = RUN_WAITING,
 	                   .kill_by_ns = UINT64_MAX};
 	run.alarm.fd = run.inbox.fd = run.guard.link = run.guard.proc = -1;
-	run_times_init(&run.times, settings);
+	session_terms(settings, &terms);
+	run_times_init(&run.times, settings, &terms);
 	run.code = begin(&run);
 	if (run.code == EXIT_OK || run.state != RUN_WAITING)
 		supervise(&run);

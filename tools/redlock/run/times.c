@@ -6,24 +6,23 @@
 
 #include "../values.h"
 
-enum { NODE_TIMEOUT_MS = 200, KILL_AFTER_MS = 5000, DRIFT_PPM = 10000, DRIFT_MS = 2, MARGIN_NS = 100000000 };
+enum { KILL_AFTER_MS = 5000, MARGIN_NS = 100000000 };
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-void run_times_init(struct run_times *times, const struct settings *settings)
+void run_times_init(struct run_times *times, const struct settings *settings,
+                    const struct redlock_terms *terms)
 {
-	const uint64_t ttl = settings->ttl_ms;
-	const uint64_t ppm = settings->drift_ppm == UINT64_MAX ? DRIFT_PPM : settings->drift_ppm;
+	const uint64_t ttl = terms->ttl_ms;
 
 	times->ttl_ms = ttl;
 	times->renew_ms = settings->renew_ms ? settings->renew_ms : ttl / 3;
-	times->node_timeout_ms =
-	    settings->node_timeout_ms ? settings->node_timeout_ms : least(NODE_TIMEOUT_MS, ttl / 3);
+	times->node_timeout_ms = terms->node_timeout_ms;
 	times->kill_after_ms = settings->kill_after_ms ? settings->kill_after_ms : least(KILL_AFTER_MS, ttl / 6);
-	times->drift_ms = (ttl * ppm + 999999) / 1000000 + DRIFT_MS;
+	times->drift_ms = terms->drift_ms;
 	times->margin_ns = least(MARGIN_NS, times->kill_after_ms * 1000000 / 2);
 }
 

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <redlock/redlock.h>
+
 #include "../options.h"
 
 struct run_times {
@@ -18,8 +20,9 @@ struct run_times {
 	uint64_t margin_ns; /* KILL so long before the validity ends */
 };
 
-/* Fills in what the settings leave open. */
-void run_times_init(struct run_times *times, const struct settings *settings);
+/* Fills in what the settings leave open; the library's `terms` are those of session_terms(). */
+void run_times_init(struct run_times *times, const struct settings *settings,
+                    const struct redlock_terms *terms);
 
 /* True when a renewal can still fail in time to stop the command before the validity ends:
  * renew + node timeout + kill-after + drift < ttl. Else `why` shows the sum. */
