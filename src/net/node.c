@@ -24,7 +24,12 @@ void rl_node_remember_failure(struct rl_node *n, enum redlock_vote_code vote, co
 bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
                   struct rl_poller *poller, uint32_t id)
 {
-	*n = (struct rl_node){.endpoint = *endpoint, .poller = poller, .id = id, .stream = {.fd = -1}};
+	/* All but the buffer at its end, of which a short-lived client touches no page. */
+	memset(n, 0, offsetof(struct rl_node, resp.ahead));
+	n->endpoint = *endpoint;
+	n->poller = poller;
+	n->id = id;
+	n->stream.fd = -1;
 	n->tls = endpoint->tls ? tls : NULL;
 	n->tls_peer.host = n->endpoint.host;
 	rl_dial_open(&n->dial, &n->endpoint, poller, id);

@@ -56,7 +56,6 @@ struct rl_node {
 	struct rl_stream stream;
 	uint32_t watch_id; /* of the stream in the poller */
 	bool watching_write;
-	struct rl_resp resp;
 	struct rl_outbox outbox;
 	uint64_t progress_ns; /* when the oldest request was queued, or bytes last came */
 
@@ -98,6 +97,8 @@ struct rl_node {
 	char run_id[41]; /* the server's identity; "": unknown */
 	bool identified; /* set when run_id was learnt; whoever compares it with other nodes clears it */
 	bool duplicate;  /* is the same server as another node: its votes do not count */
+
+	struct rl_resp resp; /* the last: it ends with a large buffer */
 };
 
 struct rl_answer {

@@ -160,7 +160,8 @@ static void forget_secrets(struct session *session)
 		if (secret_blank_urls(urls->items[i]))
 			session->has_password = true;
 	secret_wipe_environment(false);
-	secret_wipe_stack();
+	if (session->has_password)
+		secret_wipe_stack();
 }
 
 int session_open(struct session *session, const struct settings *settings)

@@ -252,11 +252,13 @@ static void watch_over(struct post *post)
 static _Noreturn void be_guard(struct post *post)
 {
 	sigset_t all, children;
+	bool has_password = false;
 
 	for (size_t i = 0; i < post->launch->urls->count; i++)
-		(void)secret_blank_urls(post->launch->urls->items[i]);
+		has_password |= secret_blank_urls(post->launch->urls->items[i]);
 	secret_wipe_environment(true);
-	secret_wipe_stack();
+	if (has_password)
+		secret_wipe_stack();
 	/* In a group of its own it is not stopped by Ctrl-Z, nor killed with redlock's group. */
 	(void)setpgid(0, 0);
 	(void)prctl(PR_SET_NAME, "redlock-guard");
