@@ -28,27 +28,27 @@
  * Time. Durations are milliseconds (`_ms`). Points in time are nanoseconds of CLOCK_BOOTTIME (`_ns`),
  * which goes on during suspend; REDLOCK_NEVER_NS is a point that never comes.
  *
- * Threads. One client may be used by many threads: every call locks it. Concurrent blocking calls share
- * the same connections. One lock handle belongs to one thread at a time, except for the calls that say
- * "any thread", which may be made while the handle lives. The library starts no thread but the keeper, if
- * asked to, and while the name of a node is looked up one around getaddrinfo(3), with all signals blocked;
- * there is none for nodes that are addresses or paths. Nobody waits for it, redlock_close() neither: it ends
- * when getaddrinfo(3) does, and then frees what it has.
+ * Threads. One client may be used by many threads: every call locks it. Concurrent blocking calls share the
+ * same connections. One lock handle belongs to one thread at a time, except for the calls that say "any
+ * thread", which may be made while the handle lives. The library starts no thread but the keeper, if asked
+ * to, and while the name of a node is looked up one around getaddrinfo(3), with all signals blocked; there
+ * is none for nodes that are addresses or paths. Nothing waits for this thread, not even redlock_close():
+ * it ends when getaddrinfo(3) returns, and frees its own memory.
  *
- * A thread that pthread_cancel(3) is for ends behind the call that it is in, which no call lets it leave in
- * the middle; redlock_cancel() ends one that waits.
+ * No call is a cancellation point: after pthread_cancel(3) a thread finishes the call that it is in.
+ * redlock_cancel() ends a call that waits.
  *
  * Signals. A blocking call goes on when a signal handler has run in its thread. Where the client was opened
- * with `interruptible`, as it should be under an interpreter that runs its own handlers later (Python), that
- * ends redlock_acquire(), _extend(), _query() and _drain() with REDLOCK_E_INTERRUPTED while they wait: as
- * redlock_cancel() would, for handlers with SA_RESTART too, and also when the process was stopped and
+ * with `interruptible`, as it should be under an interpreter that runs its own handlers later (Python),
+ * that ends redlock_acquire(), _extend(), _query() and _drain() with REDLOCK_E_INTERRUPTED while they wait:
+ * as redlock_cancel() would, for handlers with SA_RESTART too, and also when the process was stopped and
  * continues. redlock_release() goes on, for a node timeout at most. A handler that runs before the thread
- * waits, or in another thread, ends nothing: who cannot miss a signal uses the calls of section 6, and
- * ppoll(2).
+ * waits, or in another thread, ends nothing: a program that must not miss a signal uses the calls of
+ * section 6 and ppoll(2).
  *
  * NULL as client or handle, or where a result is to be written, is REDLOCK_E_INVAL; 0, REDLOCK_NEVER_NS or
- * NULL from a function that has no error to return. What frees something takes NULL, and what fills in
- * defaults does nothing.
+ * NULL from a function that has no error to return. Functions that free accept NULL; functions that fill in
+ * defaults do nothing with NULL.
  *
  * Structs that begin with their size may grow at their end. The caller sets `size` to the sizeof that it was
  * built with, by redlock_options_init() and redlock_lock_options_init() or by hand where a result is written.
@@ -264,15 +264,15 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *op
                                                 redlock_client **ret_client);
 
 /*
- * Changes user and password of the nodes whose URL names none, as `user` and `password` of the options; what
- * a URL says stays that node's own. NULL user: the default user; NULL password: none. Both are copied, the
- * old copies are wiped. New connections use the new ones; a node that refused the old ones is tried again at
- * once; open connections log in again, one node after the other, as the client is driven (by calls, the event
- * loop or the keeper): each when all that it was asked is answered, and what it is asked meanwhile waits for
- * the login, 5 s at most. A server that refuses the new ones leaves the connection as it was, and no vote is
- * lost by that alone: redlock_node_status() has `last_failure` AUTH then, and PENDING again once a login is
- * accepted. Without both user and password open connections stay as they are. Never blocks. Any thread.
- * Errors: FORKED, NOMEM (nothing has changed).
+ * Changes user and password of the nodes whose URL names none, as `user` and `password` of the options; a
+ * URL with a user or password keeps its own. NULL user: the default user; NULL password: none. Both are
+ * copied, the old copies are wiped. New connections use the new ones; a node that refused the old ones is
+ * tried again at once; open connections log in again, one node after the other, as the client is driven (by
+ * calls, the event loop or the keeper): a node logs in when it has answered all requests, and new requests
+ * to it wait for the login, 5 s at most. A server that refuses the new ones leaves the connection as it
+ * was, and no vote is lost by that alone: redlock_node_status() has `last_failure` AUTH then, and PENDING
+ * again once a login is accepted. Without both user and password open connections stay as they are. Never
+ * blocks. Any thread. Errors: FORKED, NOMEM (nothing has changed).
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_set_credentials(redlock_client *client, const char *user,
                                                            const char *password);
@@ -289,9 +289,8 @@ REDLOCK_API void redlock_close(redlock_client *client);
 /*
  * Waits until no release is owed to any node, at most `timeout_ms`. A release is owed where a SET was sent
  * and its key may still exist: behind a failed attempt, an abandoned handle or a broken connection.
- * `timeout_ms` 0: does what can be done at once, and tells.
- * Returns the number of releases that are still owed, 0 when all are settled, or a negative error
- * (INTERRUPTED, FORKED, SYSTEM). Those left may linger until their TTL.
+ * `timeout_ms` 0: does not wait. Returns the number of releases that are still owed, 0 when all are
+ * settled, or a negative error (INTERRUPTED, FORKED, SYSTEM). Those left may linger until their TTL.
  */
 REDLOCK_API int redlock_drain(redlock_client *client, uint64_t timeout_ms);
 
@@ -381,7 +380,8 @@ struct redlock_lock_options {
  *
  * A process that was killed while it released leaves no bound: then take a new value.
  *
- * Whoever releases a value does so for all that use it, also when its own validity is over.
+ * A release of a value releases it for all clients that use the value, also after the validity of the
+ * releasing client.
  */
 
 /* As redlock_options_init_sized() and redlock_options_init(). Any thread. */
@@ -480,18 +480,18 @@ REDLOCK_API int redlock_release(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
 
 /*
- * Asks all nodes whether they would take this lock now, without taking it or leaving anything: each is sent
- * SET ... XX, which writes to existing keys alone, for a key that does not exist (the name and 40 random
- * digits behind it). So a replica, a server that is full or refuses writes, and a user without the right to
- * SET or to such names are found; whether the name itself is free is not asked. For health checks. Returns 0
- * when a quorum would, NOQUORUM when not; each node's reason is its vote. Waits for all nodes, one node
- * timeout at most. Errors: also CANCELLED, STATE (the lock is held, or has its own token), NOMEM, SYSTEM,
- * FORKED.
+ * Asks all nodes whether they would grant this lock now, without acquiring it or leaving a key: each is
+ * sent SET ... XX, which writes to existing keys alone, for a key that does not exist (the name and 40
+ * random digits behind it). So a replica, a server that is full or refuses writes, and a user without the
+ * right to SET or to such names are found; whether the name itself is free is not asked. For health checks.
+ * Returns 0 when a quorum would, NOQUORUM when not; each node's reason is its vote. Waits for all nodes,
+ * one node timeout at most. Errors: also CANCELLED, STATE (the lock is held, or has its own token), NOMEM,
+ * SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
 
-/* Ends a waiting or running acquire, extend, query or probe of this handle with CANCELLED; a partial
- * acquisition is released. Any thread. 0, also when nothing was running. Errors: FORKED, STATE. */
+/* Ends a waiting or running acquire, extend, query or probe of this handle with CANCELLED, and releases
+ * partial votes. Any thread. 0, also when nothing was running. Errors: FORKED, STATE. */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /* How long the lock may still be relied on, by the clock; 0: less than a millisecond, not held, or lost. Any
@@ -502,8 +502,8 @@ REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);
 REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
 
 /* The token that signs the current or last acquisition: REDLOCK_MAX_TOKEN+1 bytes suffice. Copies it with a
- * NUL behind and writes its length, 0 before the first acquire. Somebody else may extend with it from then
- * on: the handle does so itself only in ways that never shorten. Errors: INVAL (buffer too small), FORKED. */
+ * NUL behind and writes its length, 0 before the first acquire. Another client that knows the token may
+ * extend the lock; an extend by this handle never shortens it. Errors: INVAL (buffer too small), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
                                                       size_t *ret_len);
 
@@ -564,9 +564,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_release(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_query(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_probe(redlock_lock *lock);
 
-/* A descriptor that is readable when redlock_process() has something to do, timers included. Never read or
- * close it. It stays the same for the life of the client. While another thread is in a blocking call or a
- * keeper runs, that thread does the work: then watch redlock_notice_fd() instead. */
+/* A descriptor that is readable when redlock_process() has work to do; it includes the timers. Never read
+ * or close it. It stays the same for the life of the client. While another thread is in a blocking call or
+ * a keeper runs, that thread does the work: then watch redlock_notice_fd() instead. */
 REDLOCK_API int redlock_fd(const redlock_client *client);
 
 /* When redlock_process() wants to be called at the latest (CLOCK_BOOTTIME ns): 0 when there is something to

@@ -109,7 +109,7 @@ not_started() { # RULE WORD...: what is said
 	give "$1"
 	want 76 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
 	[ ! -e "$sandbox/started" ]
-	says "not started: the lock could be had, but neither renewed nor released"
+	says "not started: this user could take the lock, but not renew or release it"
 	for word in "${@:2}"; do says "$word"; done
 	[[ $stderr != *": yes"* ]]
 	on_nodes "1 2 3" flushall
@@ -156,7 +156,7 @@ not_started() { # RULE WORD...: what is said
 	# With a password from the environment, then in the URLs; then without one.
 	admin acl setuser default reset on '>pw' '~*' +@all -eval -evalsha -multi
 	want 76 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
-	says "not started: the lock could be had, but neither renewed nor released"
+	says "not started: this user could take the lock, but not renew or release it"
 	unset REDLOCK_AUTH
 	admin flushall
 	want 76 rl run "${nodes[@]/unix:\/\//unix://:pw@}" -n job -- touch "$sandbox/started"

@@ -147,7 +147,7 @@ ends_cut_off() { # CODE
 	start_run "$job" -c "for s in $(for n in $all; do echo "$(node_dir "$n")/redis.sock"; done | xargs); do
 		redis-cli -s \$s del $job; done"
 	ends 79
-	says "was lost before it was given back: somebody else may have held it"
+	says "was lost before its release: another client may have held it"
 }
 
 @test "lost while it is kept for --min-hold: the command was done, its exit code stays" {
@@ -192,5 +192,5 @@ stopped_until_the_end() { # BEFORE|AFTER the end of the lock, MODE
 @test "the command ends before its lock, while redlock is stopped: its exit code" {
 	stopped_until_the_end BEFORE warn
 	ends 0
-	says "'$job' was lost before it was given back; the command was done"
+	says "'$job' was lost before its release; the command was done"
 }

@@ -171,7 +171,7 @@ logged_in() { # N
 	rm "$sandbox/rotated" # the lock is kept meanwhile
 	sleep 0.5
 	secret_to "$sandbox/rotated" wOrkNew
-	until_true said "rotated has changed: the nodes are told"
+	until_true said "rotated has changed: logging in again"
 	for node in 1 2 3; do
 		[ "$(on_node "$node" client kill user rotor)" -ge 1 ]
 	done
@@ -205,7 +205,7 @@ logged_in() { # N
 }
 
 two_changes() {
-	[ "$(grep -c 'has changed: the nodes are told' "$sandbox/err")" -ge 2 ]
+	[ "$(grep -c 'has changed: logging in again' "$sandbox/err")" -ge 2 ]
 }
 
 @test "run: servers that are ahead of the password file are met again when it follows" {

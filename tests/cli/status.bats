@@ -216,7 +216,7 @@ refuses() { # NODE REASON
 @test "a list on one node, without expiry: what is said of it agrees" {
 	on_nodes 1 rpush job a
 	show "job: held by nobody: a leftover of a key of type list, which is not a known lock on 1 of 5 nodes, which blocks nobody"
-	[[ $output == *"warning: on 1 node no expiry: not to be had there until somebody deletes it"* ]]
+	[[ $output == *"warning: on 1 node no expiry: the key stays there until somebody deletes it"* ]]
 	[[ $output != *"it blocks"* ]]
 	[ "$(grep -c list <<<"$output")" = 2 ] && [[ $output != *"list: a key of type list"* ]]
 	run --separate-stderr rl status --json job

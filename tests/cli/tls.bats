@@ -63,7 +63,7 @@ fails() { # CODE REASON OPTION...
 	tls_server good
 	fails 77 "certificate is not accepted: self-signed certificate in certificate chain" -r "rediss://127.0.0.1:$port"
 	works --insecure -r "rediss://127.0.0.1:$port"
-	says "--insecure: whoever is on the way"
+	says "--insecure: anybody between here"
 }
 
 @test "a certificate for another name is refused, --sni names the one that is wanted" {
@@ -190,7 +190,7 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 	until_true grep -q "got 'job'" "$err"
 	redis-cli --no-auth-warning -a wOrkOld -s "$socket" config set requirepass wOrkNew
 	echo wOrkNew >"$sandbox/password"
-	until_true grep -q "has changed: the nodes are told" "$err"
+	until_true grep -q "has changed: logging in again" "$err"
 	redis-cli --no-auth-warning -a wOrkNew -s "$socket" client kill type normal skipme yes
 	sleep 3.2
 	[ "$(redis-cli --no-auth-warning -a wOrkNew -s "$socket" exists job)" = 1 ]

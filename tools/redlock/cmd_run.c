@@ -15,11 +15,11 @@
 
 static const struct option_spec lock_specs[] = {
     {0, "renew", "TIME", OPTION_DURATION, FIELD(renew_ms), 1, REDLOCK_MAX_TTL_MS,
-     "renew so long after each grant (ttl/3)"},
+     "when to renew, after each grant (ttl/3)"},
     {0, "min-hold", "TIME", OPTION_DURATION, FIELD(min_hold_ms), 0, REDLOCK_MAX_TTL_MS,
-     "keep the lock at least so long, also when the command is done (0)"},
+     "hold the lock at least this long, also after the command's end (0)"},
     {0, "max-hold", "TIME", OPTION_DURATION, FIELD(max_hold_ms), 1, REDLOCK_MAX_TTL_MS,
-     "stop the command after so long: TERM, then KILL; exit code 124 (no limit)"},
+     "stop the command after this time: TERM, then KILL; exit code 124 (no limit)"},
 };
 static const struct option_group lock_options = {"Lock", lock_specs,
                                                  sizeof(lock_specs) / sizeof(lock_specs[0])};

@@ -107,7 +107,7 @@ static int show_acl(void)
 	      "set to eval; select for a database other than 0. Without client|id, client|kill\n"
 	      "and info a key may stay until its TTL behind a broken connection, one server by\n"
 	      "two addresses is noticed late, and a value of your own (--token) that is used\n"
-	      "again is not safe: what is late on such a connection may delete its next key.\n"
+	      "again is not safe: a late release on such a connection may delete its next key.\n"
 	      "The last four are for `redlock status NAME` and `redlock check`.\n\n"
 	      "A user that may not run scripts. Release and renewal take two round trips then:\n\n"
 	      "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +watch +multi +exec\n"

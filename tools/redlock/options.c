@@ -36,7 +36,7 @@ static const struct option_spec node_specs[] = {
     {0, "sni", "NAME", OPTION_TEXT, FIELD(tls_name), 0, 0,
      "the name that certificates must have (the URL's host)"},
     {0, "insecure", NULL, OPTION_FLAG, FIELD(insecure), 0, 0,
-     "accept any certificate: no protection from who is on the way"},
+     "accept any certificate: no protection from anybody in between"},
     {0, "prefix", "TEXT", OPTION_TEXT, FIELD(prefix), 0, 0, "put before every name to make the key"},
     {0, "quorum", "N", OPTION_NUMBER, FIELD(quorum), 1, REDLOCK_MAX_NODES,
      "ask for more nodes than a majority"},
@@ -48,7 +48,7 @@ static const struct option_spec node_specs[] = {
 const struct option_group node_options = {"Nodes", node_specs, sizeof(node_specs) / sizeof(node_specs[0])};
 
 static const struct option_spec output_specs[] = {
-    {'q', "quiet", NULL, OPTION_FLAG, FIELD(quiet), 0, 0, "no messages; the exit code tells"},
+    {'q', "quiet", NULL, OPTION_FLAG, FIELD(quiet), 0, 0, "print no messages, only exit"},
     {'v', "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "show each node's vote on stderr"},
     {0, "json", NULL, OPTION_FLAG, FIELD(json), 0, 0, "print one JSON object on stdout"},
     {0, "trace", NULL, OPTION_FLAG, FIELD(trace), 0, 0, "show every transition on stderr"},

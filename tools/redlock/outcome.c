@@ -52,9 +52,9 @@ static const struct {
     {REDLOCK_VOTE_BLOCKED, EXIT_NOQUORUM, "wait for the end of the script, or end it there with SCRIPT KILL"},
     {REDLOCK_VOTE_UNSENT, EXIT_NOQUORUM, "make the nodes reachable that do not accept connections"},
     {REDLOCK_VOTE_TIMEOUT, EXIT_NOQUORUM,
-     "look at the nodes that hang; where they are only far away, give a longer --node-timeout"},
+     "check the nodes that hang; if they are only far away, use a longer --node-timeout"},
     {REDLOCK_VOTE_CLOSED, EXIT_NOQUORUM,
-     "look at the nodes that end the connection, what is in between, and whether the port is one for TLS"},
+     "check the nodes that end the connection, any proxy in between, and whether the port is for TLS"},
 };
 
 int outcome_of_error(int error)

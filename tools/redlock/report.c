@@ -151,7 +151,8 @@ static void say_holder(const struct report *report, const struct settings *setti
 	if (busy && standing->free >= standing->quorum)
 		say(settings, "%s '%s': was busy, and is free now", report->verb, name);
 	else if (busy && standing->state == STANDING_UNKNOWN)
-		say(settings, "%s '%s': busy: somebody else holds it; who is not known: %u of %u nodes answered that",
+		say(settings,
+		    "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes said",
 		    report->verb, name, standing->known, standing->nodes);
 	else if (busy && own >= standing->quorum)
 		say(settings, "%s '%s': busy: held by this token already", report->verb, name);

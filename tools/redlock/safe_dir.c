@@ -90,7 +90,7 @@ int safe_dir_private(int at, const char *name, const char *path)
 	else if (info.st_uid != getuid())
 		problem = "belongs to another user; set XDG_RUNTIME_DIR or TMPDIR to a directory of yours";
 	else if (info.st_mode & OTHERS)
-		problem = "is open to other users; chmod 700 it, after a look at what is in it";
+		problem = "is open to other users; check its contents, then chmod 700 it";
 	if (!problem)
 		return fd;
 	complain("%s: %s", path, problem);

@@ -119,8 +119,7 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	options.error_node = &node;
 	options.error_option = &option;
 	if (settings->insecure)
-		say(settings,
-		    "warning: --insecure: whoever is on the way to a node can read and change what is sent");
+		say(settings, "warning: --insecure: anybody between here and a node can read and change the traffic");
 	error = redlock_open(&options, &session->client);
 	if (error)
 		return refused(refused_source(settings, error, node, option), error, error_text);

@@ -55,7 +55,7 @@ static void warn_endless(const struct standing *standing)
 		put_line("warning: on %u node%s no expiry: it blocks until somebody deletes it", standing->endless,
 		         plural);
 	else if (standing->endless > 0)
-		put_line("warning: on %u node%s no expiry: not to be had there until somebody deletes it",
+		put_line("warning: on %u node%s no expiry: the key stays there until somebody deletes it",
 		         standing->endless, plural);
 }
 

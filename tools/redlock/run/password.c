@@ -62,8 +62,7 @@ static void tell_refusals(struct password_watch *watch, redlock_client *client, 
 		if (redlock_node_status(client, i, &status) < 0 || !status.connected ||
 		    status.last_failure != REDLOCK_VOTE_AUTH)
 			continue;
-		say_now(watch->settings, "node %u %s: %s; this connection goes on with the old ones", i + 1,
-		        status.address,
+		say_now(watch->settings, "node %u %s: %s; this connection keeps the old ones", i + 1, status.address,
 		        printable(status.last_error, strlen(status.last_error), shown, sizeof(shown)));
 		watch->told_ns = 0;
 	}
@@ -99,7 +98,7 @@ static void use(struct password_watch *watch, redlock_client *client, uint64_t n
 	secret_free(password);
 	watch->told_ns = now_ns;
 	if (watch->settings->verbose)
-		say_now(watch->settings, "--password-file %s has changed: the nodes are told", watch->path);
+		say_now(watch->settings, "--password-file %s has changed: logging in again", watch->path);
 }
 
 void password_watch_look(struct password_watch *watch, redlock_client *client)

@@ -25,7 +25,7 @@ void tell_refused(const struct run *run)
 	if (run->result == REDLOCK_E_BUSY && run->order->silent_when_busy && !run->settings->verbose)
 		return;
 	if (run->rights.refused)
-		say(run->settings, "not started: the lock could be had, but neither renewed nor released");
+		say(run->settings, "not started: this user could take the lock, but not renew or release it");
 	if (run->result != REDLOCK_E_CANCELLED)
 		report_failure(run->report, run->settings);
 }
@@ -131,7 +131,7 @@ static void tell_loss(const struct run *run, const char *name)
 {
 	if (run->state == RUN_ENDED) { /* while resting */
 		say_now(run->settings, "'%s' was lost before %s; the command was done", name,
-		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "it was given back");
+		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "its release");
 		return;
 	}
 	if (atomic_load(&run->guard.share->all_gone))
@@ -153,13 +153,11 @@ void tell_event(const struct run *run, enum run_event event)
 		break;
 	case RUN_ON_TOO_LATE:
 		notify_status("STOPPING=1", "'%s' ended before the command was started", name);
-		say_now(run->settings,
-		        "'%s' had no time left when the command could be executed: the command was not started",
-		        name);
+		say_now(run->settings, "the lock '%s' had no time left: the command was not started", name);
 		break;
 	case RUN_ON_NEAR_END:
 		notify_status("STOPPING=1", "losing '%s', stopping the command", name);
-		say_now(run->settings, "'%s' was not renewed in time, the command cannot be let run on: %s", name,
+		say_now(run->settings, "'%s' was not renewed in time, so the command must stop: %s", name,
 		        consequence(run));
 		break;
 	case RUN_ON_LOSS:
@@ -178,8 +176,8 @@ void tell_event(const struct run *run, enum run_event event)
 		say_now(run->settings, "the guard process was killed: the command is killed, the lock given back");
 		break;
 	case RUN_ON_RELEASE_GONE:
-		say_now(run->settings,
-		        "the lock '%s' was lost before it was given back: somebody else may have held it", name);
+		say_now(run->settings, "the lock '%s' was lost before its release: another client may have held it",
+		        name);
 		break;
 	default:
 		break;
