@@ -167,7 +167,7 @@ setup_file() { start_cluster 5; }
 	says "busy: split: 2 different holders, none on a quorum"
 	on_nodes "1 2" set verbs-16 bob
 	run --separate-stderr rl acquire -n verbs-16
-	says "busy: held by 'bob' of another client on 4 of 5 nodes, its key has no expiry"
+	[[ $stderr == *"busy: held by 'bob' of another client on "[34]" of 5 nodes, its key has no expiry"* ]]
 	run --separate-stderr rl acquire -n --token bob verbs-16
 	says "busy: held by this token already"
 	on_nodes "1 2 3 4" del verbs-16

@@ -427,7 +427,7 @@ static uint64_t patience_ns(const struct session *session, const redlock_lock *l
                             enum redlock_operation operation, int result)
 {
 	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
-	uint64_t patience = slowest_answer_ns(session, lock) / 2;
+	uint64_t patience = session->settings->verbose ? timeout_ns : slowest_answer_ns(session, lock) / 2;
 
 	if (result == REDLOCK_E_NOQUORUM)
 		return timeout_ns;
