@@ -28,10 +28,10 @@ if(REDLOCK_COVERAGE)
 	target_link_options(rl_flags INTERFACE --coverage)
 endif()
 
-# rl_test_flags: the same, and assert() is never compiled out.
+# rl_test_flags: the same, and assert() is never compiled out; hooks and fakes take what their interface gives.
 add_library(rl_test_flags INTERFACE)
 target_link_libraries(rl_test_flags INTERFACE rl_flags)
-target_compile_options(rl_test_flags INTERFACE -UNDEBUG)
+target_compile_options(rl_test_flags INTERFACE -UNDEBUG -Wno-unused-parameter)
 
 # rl_private: the library's own headers ("core/quorum.h"). Not for tools and examples.
 add_library(rl_private INTERFACE)

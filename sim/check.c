@@ -58,8 +58,8 @@ bool check_quorum_beyond(const struct world *w, const struct actor *a, const str
 	unsigned yes = 0;
 	for (unsigned i = 0; i < a->node_count; i++) {
 		const struct node *n = &w->nodes[a->order[i]];
-		const struct key *key = keyspace_find(&n->keys, w->plan.database, name, node_now_ms(w, n));
-		if (key != NULL && bytes_equal((struct bytes){key->value, key->value_size}, token) &&
+		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
+		if (key != NULL && bytes_equal(key->value, token) &&
 		    node_expiry_world(n, key) >= until_ns)
 			yes++;
 	}

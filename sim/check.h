@@ -19,6 +19,9 @@ struct actor;
 #define SIM_MAX_ACTORS 8
 #define SIM_MAX_NODES 7
 
+/* Whose keys they are: an actor's, and which of its processes. */
+#define KEY_OWNER(actor, life) ((uint64_t)(actor) << 32 | (life))
+
 /* X(name, sentence) */
 #define SIM_VIOLATION_MAP(X)                                                                                 \
 	X(OVERLAP, "two holders of one resource at one time")                                                    \

@@ -29,10 +29,10 @@ static struct seen_token *token_row(struct check *c, struct bytes token)
 	}
 	if (c->token_count == c->token_capacity) {
 		c->token_capacity = c->token_capacity ? c->token_capacity * 2 : 64;
-		c->tokens = sim_realloc(c->tokens, c->token_capacity * sizeof *c->tokens);
+		c->tokens = buffer_realloc(c->tokens, c->token_capacity * sizeof *c->tokens);
 	}
 	struct seen_token *row = &c->tokens[c->token_count++];
-	*row = (struct seen_token){.size = token.size, .actor = SIM_NOBODY};
+	*row = (struct seen_token){.size = token.size, .actor = UINT32_MAX};
 	memcpy(row->text, token.at, token.size);
 	return row;
 }
@@ -76,7 +76,7 @@ void check_set(struct world *w, uint32_t node, uint32_t actor, uint32_t life, st
 		return;
 	}
 	struct seen_token *row = token_row(&w->check, token);
-	if (row->actor == SIM_NOBODY) {
+	if (row->actor == UINT32_MAX) {
 		row->actor = actor;
 		row->life = life;
 	}
@@ -114,14 +114,14 @@ void check_left(struct world *w, const struct handle *h)
 
 void check_stored(struct world *w, uint32_t node, const struct key *key)
 {
-	struct seen_token *row = token_row(&w->check, (struct bytes){key->value, key->value_size});
+	struct seen_token *row = token_row(&w->check, key->value);
 	row->stay[node] = (struct stay){.from_ns = w->now_ns, .to_ns = SIM_NEVER};
 }
 
 void check_gone(struct world *w, uint32_t node, const struct key *key, uint64_t at_ns)
 {
-	if (key->actor != SIM_NOBODY)
-		token_row(&w->check, (struct bytes){key->value, key->value_size})->stay[node].to_ns = at_ns;
+	if (key->owner != KEY_NOBODY)
+		token_row(&w->check, key->value)->stay[node].to_ns = at_ns;
 }
 
 /* When the key of a row went, or goes by what is known now. 0: it never was there. */
@@ -130,9 +130,9 @@ static uint64_t end_of_stay(const struct world *w, const struct seen_token *row,
 	const struct node *n = &w->nodes[node];
 	if (row->stay[node].to_ns != SIM_NEVER)
 		return row->stay[node].to_ns;
-	for (size_t i = 0; i < n->keys.count; i++) {
-		const struct key *key = &n->keys.keys[i];
-		if (bytes_equal((struct bytes){key->value, key->value_size}, (struct bytes){row->text, row->size}))
+	for (size_t i = 0; i < n->redis.keys.count; i++) {
+		const struct key *key = &n->redis.keys.keys[i];
+		if (bytes_equal(key->value, (struct bytes){row->text, row->size}))
 			return node_expiry_world(n, key);
 	}
 	return 0;
@@ -173,14 +173,14 @@ void check_settled(struct world *w, uint32_t actor, uint32_t node)
 	const struct node *n = &w->nodes[node];
 	uint32_t life = w->actors[actor].life;
 	w->check.settled[actor][node] |= 1ull << (life & 63);
-	for (size_t i = 0; i < n->keys.count; i++) {
-		const struct key *key = &n->keys.keys[i];
-		if (key->actor != actor || key->life != life ||
+	for (size_t i = 0; i < n->redis.keys.count; i++) {
+		const struct key *key = &n->redis.keys.keys[i];
+		if (key->owner != KEY_OWNER(actor, life) ||
 		    node_expiry_world(n, key) <= w->now_ns + EXPIRY_TOLERANCE_NS + w->plan.step_back_ns)
 			continue;
-		if (token_row(&w->check, (struct bytes){key->value, key->value_size})->left)
+		if (token_row(&w->check, key->value)->left)
 			continue;
-		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value, actor,
+		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value.at, actor,
 		           (double)(node_expiry_world(n, key) - w->now_ns) / (double)SIM_MS);
 	}
 }
@@ -195,8 +195,8 @@ void check_no_keys(struct world *w)
 	for (unsigned i = 0; i < w->plan.nodes; i++) {
 		const struct node *n = &w->nodes[i];
 		node_expire(w, i);
-		for (size_t k = 0; k < n->keys.count; k++)
-			check_fail(w, VIOLATION_LEFTOVER, "n%u has %.8s of c%u", i, n->keys.keys[k].value,
-			           n->keys.keys[k].actor);
+		for (size_t k = 0; k < n->redis.keys.count; k++)
+			check_fail(w, VIOLATION_LEFTOVER, "n%u has %.8s of c%u", i, n->redis.keys.keys[k].value.at,
+			           (unsigned)(n->redis.keys.keys[k].owner >> 32));
 	}
 }

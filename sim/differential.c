@@ -22,10 +22,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "call.h"
-#include "command.h"
 #include "net/answer.h"
 #include "net/method.h"
+#include "resp.h"
 
 enum { PHASE_STEPS = 40, EXIT_DIFFERS = 1, EXIT_USAGE = 64 };
 
@@ -48,7 +47,7 @@ static void follow_kills(struct diff *d, const struct step *step)
 	for (int i = 0; i < SESSIONS; i++) {
 		struct pair *s = &d->sessions[i];
 		char byte;
-		bool closed = !conn_of(d, s)->session.open;
+		bool closed = s->session == NULL;
 		ssize_t got = recv(s->fd, &byte, 1, closed ? 0 : MSG_DONTWAIT);
 		bool gone = got == 0 || (got < 0 && errno == ECONNRESET);
 		if (gone != closed)
@@ -79,23 +78,21 @@ static int64_t server_ms(struct buffer *reply)
 
 static struct key *model_key(struct diff *d, const struct pair *s, const struct step *step)
 {
-	struct bytes name = {step->words[step->key].at, step->words[step->key].size};
 	if (step->key == 0 || step->key >= step->count)
 		return NULL;
-	return keyspace_find(&node(d)->keys, conn_of(d, s)->session.database, name,
-	                     node_now_ms(&d->world, node(d)));
+	return keyspace_find(&d->redis.keys, s->session->database, step->words[step->key], d->redis.now_ms);
 }
 
 /* ---- one command ---- */
 
 static void write_step(struct buffer *out, const struct step *step)
 {
-	static const struct word multi[] = {{"MULTI", 5}}, exec[] = {{"EXEC", 4}};
+	static const struct bytes multi[] = {{"MULTI", 5}}, exec[] = {{"EXEC", 4}};
 	if (step->in_multi)
-		real_write_command(out, multi, 1);
-	real_write_command(out, step->words, step->count);
+		resp_write(out, multi, 1);
+	resp_write(out, step->words, step->count);
 	if (step->in_multi)
-		real_write_command(out, exec, 1);
+		resp_write(out, exec, 1);
 }
 
 static unsigned commands_of(const struct step *step)
@@ -105,26 +102,26 @@ static unsigned commands_of(const struct step *step)
 
 static bool is_command(const struct step *step, const char *name)
 {
-	return word_is((struct bytes){step->words[0].at, step->words[0].size}, name);
+	return word_is(step->words[0], name);
 }
 
 /* Redis from 7.2 on and Valkey 8 send no reply to a refused AUTH while earlier ones are unsent: so all
  * of those are awaited. */
 static void run_real(struct diff *d, struct pair *s, const struct step *step)
 {
-	static const struct word time_words[] = {{"TIME", 4}};
+	static const struct bytes time_words[] = {{"TIME", 4}};
 	buffer_drop(&d->out, d->out.length);
-	real_write_command(&d->out, time_words, 1);
+	resp_write(&d->out, time_words, 1);
 	bool alone =
 	    is_command(step, "AUTH") && real_send(s->fd, &d->out) && real_receive(s->fd, &s->in, &d->first);
 	if (alone)
 		buffer_drop(&d->out, d->out.length);
 	write_step(&d->out, step);
 	if (step->key != 0) {
-		struct word words[] = {{"PEXPIRETIME", 11}, step->words[step->key]};
-		real_write_command(&d->out, words, 2);
+		struct bytes words[] = {{"PEXPIRETIME", 11}, step->words[step->key]};
+		resp_write(&d->out, words, 2);
 	}
-	real_write_command(&d->out, time_words, 1);
+	resp_write(&d->out, time_words, 1);
 	bool ok = real_send(s->fd, &d->out) && (alone || real_receive(s->fd, &s->in, &d->first));
 	for (unsigned i = 0; ok && i < commands_of(step); i++)
 		ok = real_receive(s->fd, &s->in, &d->answer);
@@ -134,13 +131,10 @@ static void run_real(struct diff *d, struct pair *s, const struct step *step)
 		differ(d, step, "the server has closed the connection");
 }
 
-static void run_model(struct diff *d, const struct pair *s, const struct step *step)
+static void run_model(struct diff *d, struct pair *s, const struct step *step)
 {
-	struct buffer *inbox = &conn_of(d, s)->pipe[TO_NODE].inbox;
-	buffer_drop(&d->out, d->out.length);
-	write_step(&d->out, step);
-	buffer_append(inbox, buffer_front(&d->out), d->out.length);
-	command_run_session(&d->world, s->conn, commands_of(step), &d->model);
+	write_step(&s->inbox, step);
+	redis_serve(&d->redis, s->session, &s->inbox, commands_of(step), &d->model);
 }
 
 /* Another server says the same in other words: what counts is what the library makes of it. */
@@ -192,7 +186,7 @@ static bool same_info(struct diff *d)
 	char identity[64];
 	memcpy(info, buffer_front(&d->answer), size);
 	info[size] = '\0';
-	snprintf(identity, sizeof identity, "\r\nrun_id:%s\r\n", node(d)->run_id);
+	snprintf(identity, sizeof identity, "\r\nrun_id:%s\r\n", d->redis.run_id);
 	return info[0] == '$' && *buffer_front(&d->model) == '$' && strstr(info, "# Server\r\n") != NULL &&
 	       strstr(info, "_mode:standalone\r\n") != NULL && strstr(info, identity) != NULL;
 }
@@ -226,7 +220,7 @@ static bool same_expiry(struct diff *d, const struct pair *s, const struct step 
 {
 	struct key *key = model_key(d, s, step);
 	int64_t real_ms = strtoll(buffer_front(&d->expiry) + 1, NULL, 10);
-	int64_t model_ms = key == NULL ? -2 : key->expires_ms == SIM_NO_EXPIRY ? -1 : key->expires_ms;
+	int64_t model_ms = key == NULL ? -2 : key->expires_ms == KEY_FOREVER ? -1 : key->expires_ms;
 	bool ends = real_ms >= 0 && model_ms >= 0;
 	bool same = ends ? real_ms >= model_ms - d->off_ms && real_ms <= model_ms + slack_ms + d->off_ms
 	                 : real_ms == model_ms;
@@ -243,7 +237,7 @@ static bool may_write(struct diff *d)
 /* Nobody can say what the key was when the command came. */
 static void forget_key(struct diff *d, struct pair *s, const struct step *step)
 {
-	struct word words[] = {{"DEL", 3}, step->words[step->key]};
+	struct bytes words[] = {{"DEL", 3}, step->words[step->key]};
 	struct step del = {.count = 2, .key = 1};
 	d->unclear++;
 	if (!may_write(d))
@@ -280,8 +274,8 @@ static bool ends_within(const struct key *key, int64_t from_ms, int64_t to_ms)
 static bool ends_nearby(struct diff *d, int64_t from_ms, int64_t to_ms)
 {
 	bool found = false;
-	for (size_t i = 0; d->off_ms > 0 && i < node(d)->keys.count; i++)
-		found |= ends_within(&node(d)->keys.keys[i], from_ms - d->off_ms, to_ms + d->off_ms);
+	for (size_t i = 0; d->off_ms > 0 && i < d->redis.keys.count; i++)
+		found |= ends_within(&d->redis.keys.keys[i], from_ms - d->off_ms, to_ms + d->off_ms);
 	return found;
 }
 
@@ -298,7 +292,7 @@ static void run_step(struct diff *d)
 	uint64_t ids[STEP_IDS] = {1000000000};
 	struct step step;
 	for (int i = 0; i < SESSIONS; i++)
-		ids[1 + i] = conn_of(d, &d->sessions[i])->session.id;
+		ids[1 + i] = d->sessions[i].session->id;
 	step_draw(&step, &d->prng, ids);
 	ids[1 + SESSIONS] = ids[1];
 	if (prng_chance(&d->prng, 10))
@@ -308,12 +302,12 @@ static void run_step(struct diff *d)
 	int64_t from_ms = server_ms(&d->first), to_ms = server_ms(&d->last);
 	bool timed = from_ms != 0 && to_ms != 0;
 	if (timed)
-		d->world.now_ns = (uint64_t)from_ms * SIM_MS;
+		d->redis.now_ms = from_ms;
 	bool nearby = timed && ends_nearby(d, from_ms, to_ms);
-	node_expire(&d->world, 0);
+	redis_expire(&d->redis);
 	bool unclear = timed && ends_within(model_key(d, s, &step), from_ms, to_ms);
 	run_model(d, s, &step);
-	step_count(&step, &d->answer, node(d)->native);
+	step_count(&step, &d->answer, d->redis.native);
 	unclear |= timed &&
 	           ends_within(model_key(d, s, &step), from_ms, to_ms); /* it may have been set to end at once */
 	unclear |= timed && from_ms != to_ms && weighs_life(d, &step);
@@ -351,29 +345,40 @@ static void meet_server(struct diff *d)
 	}
 	const char *commands = REAL_ASK(d->control, "COMMAND", "INFO", "delex", "delifeq");
 	d->off_ms = d->modelled ? 0 : 1;
-	node(d)->queues_when_full = !d->modelled;
-	node(d)->native = strstr(commands, "delex") != NULL     ? NATIVE_DELEX
+	d->redis.queues_when_full = !d->modelled;
+	d->redis.native = strstr(commands, "delex") != NULL     ? NATIVE_DELEX
 	                  : strstr(commands, "delifeq") != NULL ? NATIVE_DELIFEQ
 	                                                        : NATIVE_NONE;
-	node(d)->is_valkey_9 = node(d)->native == NATIVE_DELIFEQ;
+	d->redis.is_valkey_9 = d->redis.native == NATIVE_DELIFEQ;
+}
+
+static void count_expired(struct redis *r, const struct key *key, bool deleted)
+{
+	((struct diff *)r->world)->expired += !deleted;
+}
+
+static void kill_session(struct redis *r, struct session *s)
+{
+	struct diff *d = r->world;
+	for (int i = 0; i < SESSIONS; i++)
+		if (d->sessions[i].session == s)
+			d->sessions[i].session = NULL;
+	redis_forget(r, s);
 }
 
 static void begin(struct diff *d)
 {
-	struct plan plan = {.seed = d->seed, .nodes = 1, .actors = 1};
+	static const struct redis_ears ears = {.goes = count_expired, .killed = kill_session};
 	prng_seed(&d->prng, d->seed, 1);
 	real_server_start(&d->server, d->server_program);
-	world_init(&d->world, &plan, &d->cover, false, false);
-	d->world.calm = true;
-	node_start(&d->world, 0);
-	node(d)->clock = (struct drift){0};
+	d->redis = (struct redis){.ears = &ears, .world = d};
 	d->control = connect_real(d);
 	d->script = connect_real(d);
 	for (int i = 0; i < SESSIONS; i++)
 		open_session(d, &d->sessions[i]);
 	const char *identity = strstr(REAL_ASK(d->control, "INFO", "server"), "run_id:");
 	if (identity != NULL)
-		memcpy(node(d)->run_id, identity + 7, 40);
+		memcpy(d->redis.run_id, identity + 7, 40);
 	meet_server(d);
 }
 
@@ -385,10 +390,11 @@ static void end(struct diff *d)
 	for (int i = 0; i < SESSIONS; i++) {
 		close(d->sessions[i].fd);
 		buffer_free(&d->sessions[i].in);
+		buffer_free(&d->sessions[i].inbox);
 	}
 	close(d->control);
 	close(d->script);
-	world_free(&d->world);
+	redis_free(&d->redis);
 	real_server_stop(&d->server);
 }
 
@@ -397,12 +403,12 @@ static int report(struct diff *d)
 {
 	printf("%s: %" PRIu64 " commands, %" PRIu64 " keys expired, %" PRIu64 " sessions killed, %" PRIu64
 	       " answers left open\n",
-	       d->server_name, d->steps, d->cover.hits[COVER_EXPIRED], d->kills, d->unclear);
-	int missing = steps_missing(node(d)->native);
+	       d->server_name, d->steps, d->expired, d->kills, d->unclear);
+	int missing = steps_missing(d->redis.native);
 	bool rare = d->unclear * 100 <= d->steps;
 	if (!rare)
 		printf("too many answers were left open\n");
-	return missing == 0 && rare && d->cover.hits[COVER_EXPIRED] > 0 && d->kills > 0 ? 0 : EXIT_DIFFERS;
+	return missing == 0 && rare && d->expired > 0 && d->kills > 0 ? 0 : EXIT_DIFFERS;
 }
 
 static int compare(struct diff *d)

@@ -9,12 +9,12 @@
 
 #include "prng.h"
 #include "real_server.h"
-#include "world.h"
+#include "redis.h"
 
 enum { STEP_WORDS = 8, STEP_WORD_SIZE = 48, STEP_IDS = 5 };
 
 struct step {
-	struct word words[STEP_WORDS];
+	struct bytes words[STEP_WORDS];
 	unsigned count;
 	unsigned key;    /* which word is the key; 0: none */
 	bool in_multi;   /* MULTI goes before it and EXEC behind */
@@ -29,8 +29,8 @@ void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS]);
 void step_print(const struct step *s);
 
 /* Counts what came up; and prints what did not: how many kinds that is. */
-void step_count(const struct step *s, const struct buffer *answer, enum node_native native);
-int steps_missing(enum node_native native);
+void step_count(const struct step *s, const struct buffer *answer, enum redis_native native);
+int steps_missing(enum redis_native native);
 
 /* What the server and the modelled node are like for some steps. */
 enum phase { PHASE_NORMAL, PHASE_OOM, PHASE_MISCONF, PHASE_READONLY, PHASE_BUSY, PHASE_PASSWORD, PHASES };
@@ -40,8 +40,8 @@ enum { SESSIONS = 3 };
 /* A session that both have. */
 struct pair {
 	int fd;        /* to the server */
-	uint32_t conn; /* of the model */
-	struct buffer in;
+	struct session *session; /* of the model; NULL: it was closed */
+	struct buffer in, inbox;
 };
 
 struct diff {
@@ -52,8 +52,7 @@ struct diff {
 	bool modelled;        /* the very server that the model is made after */
 	uint64_t seed;
 	uint64_t steps;
-	struct world world;
-	struct cover cover;
+	struct redis redis;
 	struct prng prng;
 	struct real_server server;
 	struct pair sessions[SESSIONS];
@@ -63,18 +62,9 @@ struct diff {
 	uint64_t number; /* of the step */
 	uint64_t unclear;
 	uint64_t kills;
+	uint64_t expired;
 	struct buffer out, first, answer, expiry, last, model;
 };
-
-static inline struct node *node(struct diff *d)
-{
-	return &d->world.nodes[0];
-}
-
-static inline struct conn *conn_of(struct diff *d, const struct pair *s)
-{
-	return &d->world.links.conns[s->conn];
-}
 
 /* differential_phases.c */
 int connect_real(struct diff *d);

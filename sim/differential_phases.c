@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "differential.h"
+#include "resp.h"
 
-static const enum node_mode modes[PHASES] = {
-    [PHASE_NORMAL] = MODE_NORMAL,     [PHASE_OOM] = MODE_OOM,   [PHASE_MISCONF] = MODE_MISCONF,
-    [PHASE_READONLY] = MODE_READONLY, [PHASE_BUSY] = MODE_BUSY, [PHASE_PASSWORD] = MODE_NORMAL,
+static const enum redis_mode modes[PHASES] = {
+    [PHASE_NORMAL] = REDIS_NORMAL,     [PHASE_OOM] = REDIS_OOM,   [PHASE_MISCONF] = REDIS_MISCONF,
+    [PHASE_READONLY] = REDIS_READONLY, [PHASE_BUSY] = REDIS_BUSY, [PHASE_PASSWORD] = REDIS_NORMAL,
 };
 
 /* ---- sessions ---- */
@@ -40,17 +41,16 @@ void open_session(struct diff *d, struct pair *s)
 {
 	s->fd = connect_real(d);
 	buffer_drop(&s->in, s->in.length);
-	if (link_connect(&d->world, 0, 0, true, &s->conn) != 0)
-		abort();
+	buffer_drop(&s->inbox, s->inbox.length);
+	s->session = redis_accept(&d->redis);
 	REAL_ASK(s->fd, "PING"); /* then it has been accepted */
-	conn_of(d, s)->session.id = newest_id(d);
+	s->session->id = newest_id(d);
 }
 
 static void close_session(struct diff *d, struct pair *s)
 {
 	close(s->fd);
-	if (conn_of(d, s)->session.open)
-		link_node_close(&d->world, s->conn, false);
+	redis_forget(&d->redis, s->session);
 }
 
 /* ---- phases ---- */
@@ -80,9 +80,9 @@ static void fail_to_save(struct diff *d)
 
 static void run_endless_script(struct diff *d)
 {
-	static const struct word words[] = {{"EVAL", 4}, {"while true do end", 17}, {"0", 1}};
+	static const struct bytes words[] = {{"EVAL", 4}, {"while true do end", 17}, {"0", 1}};
 	struct buffer out = {0};
-	real_write_command(&out, words, 3);
+	resp_write(&out, words, 3);
 	real_send(d->script, &out);
 	buffer_free(&out);
 	while (strncmp(REAL_ASK(d->control, "PING"), "-BUSY", 5) != 0)
@@ -102,7 +102,7 @@ static void end_endless_script(struct diff *d)
 void begin_phase(struct diff *d, enum phase phase)
 {
 	d->phase = phase;
-	node(d)->mode = modes[phase];
+	d->redis.mode = modes[phase];
 	switch (phase) {
 	case PHASE_OOM:
 		set_config(d, "maxmemory", "1");
@@ -118,7 +118,7 @@ void begin_phase(struct diff *d, enum phase phase)
 		break;
 	case PHASE_PASSWORD:
 		set_config(d, "requirepass", "secret");
-		d->world.plan.password = "secret";
+		d->redis.password = "secret";
 		for (int i = 0; i < SESSIONS; i++) {
 			close_session(d, &d->sessions[i]);
 			open_session(d, &d->sessions[i]);
@@ -146,9 +146,9 @@ void end_phase(struct diff *d)
 		break;
 	case PHASE_PASSWORD:
 		set_config(d, "requirepass", "");
-		d->world.plan.password = NULL;
+		d->redis.password = NULL;
 		for (int i = 0; i < SESSIONS; i++)
-			conn_of(d, &d->sessions[i])->session.greeted = true;
+			d->sessions[i].session->greeted = true;
 		break;
 	default:
 		break;

@@ -129,7 +129,7 @@ static uint64_t seen[KINDS], native_seen[NATIVE_KINDS];
 
 static void add_bytes(struct step *s, const char *at, size_t size)
 {
-	s->words[s->count++] = (struct word){at, size};
+	s->words[s->count++] = (struct bytes){at, size};
 }
 
 static void add(struct step *s, const char *word)
@@ -376,7 +376,7 @@ static void count(const struct kind *of, int size, uint64_t *counts, const struc
 	}
 }
 
-void step_count(const struct step *s, const struct buffer *answer, enum node_native native)
+void step_count(const struct step *s, const struct buffer *answer, enum redis_native native)
 {
 	count(kinds, KINDS, seen, s, answer);
 	count(native_kinds[native], NATIVE_KINDS, native_seen, s, answer);
@@ -393,7 +393,7 @@ static int missing(const struct kind *of, int size, const uint64_t *counts)
 	return count;
 }
 
-int steps_missing(enum node_native native)
+int steps_missing(enum redis_native native)
 {
 	return missing(kinds, KINDS, seen) + missing(native_kinds[native], NATIVE_KINDS, native_seen);
 }

@@ -2,8 +2,8 @@
 /* The faults of a time, one small function each, and the table of them. */
 #include <string.h>
 
-#include "command_multi.h"
 #include "faults_inside.h"
+#include "resp.h"
 #include "resource.h"
 
 /* ---- connections ---- */
@@ -11,15 +11,15 @@
 /* A connection that both sides have; UINT32_MAX: none at hand. */
 static uint32_t any_conn(struct world *w)
 {
-	const struct node *n = &w->nodes[any_node(w)];
-	if (n->open_count == 0)
+	const struct redis *r = &w->nodes[any_node(w)].redis;
+	if (r->open_count == 0)
 		return UINT32_MAX;
-	uint32_t conn = n->open[prng_below(&w->chaos, n->open_count)];
+	uint32_t conn = r->open[prng_below(&w->chaos, r->open_count)]->tag;
 	const struct conn *c = &w->links.conns[conn];
 	return c->client_gone || c->silent || c->state != CONN_OPEN ? UINT32_MAX : conn;
 }
 
-static bool reset(struct world *w, bool lost)
+static bool reset(struct world *w, int lost)
 {
 	uint32_t conn = any_conn(w);
 	if (conn == UINT32_MAX)
@@ -29,17 +29,7 @@ static bool reset(struct world *w, bool lost)
 	return true;
 }
 
-static bool reset_lost(struct world *w)
-{
-	return reset(w, true);
-}
-
-static bool reset_late(struct world *w)
-{
-	return reset(w, false);
-}
-
-static bool node_closes(struct world *w)
+static bool node_closes(struct world *w, int unused)
 {
 	uint32_t conn = any_conn(w);
 	if (conn == UINT32_MAX)
@@ -58,7 +48,7 @@ static void end_silence(struct world *w, uint32_t conn, uint64_t unused)
 
 /* Most are found dead by a reset soon. Of the others the kernels' keepalive finds out at last, and the
  * library must not wait for that. */
-static bool half_open(struct world *w)
+static bool half_open(struct world *w, int unused)
 {
 	uint32_t conn = any_conn(w);
 	if (conn == UINT32_MAX)
@@ -83,7 +73,7 @@ static void cut(struct world *w, uint32_t actor, uint32_t node, unsigned directi
 
 enum { BOTH_WAYS = 3 };
 
-static bool partition(struct world *w)
+static bool partition(struct world *w, int unused)
 {
 	uint32_t actor = any_actor(w),
 	         node = any_node(w); /* one draw at a time: compilers order arguments as they like */
@@ -91,7 +81,7 @@ static bool partition(struct world *w)
 	return true;
 }
 
-static bool one_way(struct world *w)
+static bool one_way(struct world *w, int unused)
 {
 	uint32_t actor = any_actor(w), node = any_node(w);
 	unsigned direction = 1u << prng_below(&w->chaos, 2);
@@ -99,7 +89,7 @@ static bool one_way(struct world *w)
 	return true;
 }
 
-static bool isolation(struct world *w)
+static bool isolation(struct world *w, int unused)
 {
 	uint32_t node = any_node(w);
 	uint64_t for_ns = between_ms(w, 20, 1500);
@@ -117,11 +107,14 @@ static void restart(struct world *w, uint32_t node, uint64_t starts)
 		return;
 	node_restart(w, node);
 	if (!w->calm && w->plan.gap_ms[COVER_LOADING] != 0 && prng_chance(&w->chaos, 500))
-		n->mode = MODE_LOADING;
+		n->redis.mode = REDIS_LOADING;
 }
 
-static bool crash(struct world *w, bool wipe, bool machine)
+enum { KEEP, WIPE, MACHINE };
+
+static bool crash(struct world *w, int how)
 {
+	bool wipe = how == WIPE, machine = how == MACHINE || (wipe && prng_chance(&w->chaos, 300));
 	uint32_t node = any_node(w);
 	if (!w->nodes[node].up)
 		return false;
@@ -133,28 +126,13 @@ static bool crash(struct world *w, bool wipe, bool machine)
 	return true;
 }
 
-static bool crash_keep(struct world *w)
-{
-	return crash(w, false, false);
-}
-
-static bool crash_wipe(struct world *w)
-{
-	return crash(w, true, prng_chance(&w->chaos, 300));
-}
-
-static bool crash_machine(struct world *w)
-{
-	return crash(w, false, true);
-}
-
 static void unhang(struct world *w, uint32_t node, uint64_t starts)
 {
 	if (w->nodes[node].starts == starts && w->nodes[node].hung)
 		node_hang(w, node, false);
 }
 
-static bool hang(struct world *w)
+static bool hang(struct world *w, int unused)
 {
 	uint32_t node = any_node(w);
 	if (!w->nodes[node].up || w->nodes[node].hung)
@@ -170,7 +148,7 @@ static void hasten(struct world *w, uint32_t node, uint64_t unused)
 	w->nodes[node].slow_ns = 0;
 }
 
-static bool slow_node(struct world *w)
+static bool slow_node(struct world *w, int unused)
 {
 	uint32_t node = any_node(w);
 	w->nodes[node].slow_ns = between_ms(w, 1, 200);
@@ -182,96 +160,54 @@ static bool slow_node(struct world *w)
 static void normal_again(struct world *w, uint32_t node, uint64_t starts)
 {
 	if (w->nodes[node].starts == starts)
-		w->nodes[node].mode = MODE_NORMAL;
+		w->nodes[node].redis.mode = REDIS_NORMAL;
 }
 
-static bool set_mode(struct world *w, enum node_mode mode)
+static bool set_mode(struct world *w, int mode)
 {
 	uint32_t node = any_node(w);
-	if (!w->nodes[node].up || w->nodes[node].mode != MODE_NORMAL)
+	if (!w->nodes[node].up || w->nodes[node].redis.mode != REDIS_NORMAL)
 		return false;
-	TRACE(w, "n%u is in mode %d", node, (int)mode);
-	w->nodes[node].mode = mode;
+	TRACE(w, "n%u is in mode %d", node, mode);
+	w->nodes[node].redis.mode = (enum redis_mode)mode;
 	world_after(w, between_ms(w, 20, 1000), normal_again, node, w->nodes[node].starts);
 	return true;
 }
 
-static bool loading(struct world *w)
+static bool script_flush(struct world *w, int unused)
 {
-	return set_mode(w, MODE_LOADING);
-}
-
-static bool out_of_memory(struct world *w)
-{
-	return set_mode(w, MODE_OOM);
-}
-
-static bool misconf(struct world *w)
-{
-	return set_mode(w, MODE_MISCONF);
-}
-
-static bool readonly(struct world *w)
-{
-	return set_mode(w, MODE_READONLY);
-}
-
-static bool busy_script(struct world *w)
-{
-	return set_mode(w, MODE_BUSY);
-}
-
-static bool garbage(struct world *w)
-{
-	return set_mode(w, MODE_GARBAGE);
-}
-
-static bool script_flush(struct world *w)
-{
-	struct node *n = &w->nodes[any_node(w)];
-	memset(n->cached, 0, sizeof n->cached);
+	struct redis *r = &w->nodes[any_node(w)].redis;
+	memset(r->cached, 0, sizeof r->cached);
 	return true;
 }
 
 /* Another program has the key, on some of the nodes where it is free. */
-static bool foreign(struct world *w, enum key_type type)
+static bool foreign(struct world *w, int type)
 {
+	static const char *const values[] = {[KEY_STRING] = "1732150000.25",
+	                                     [KEY_HASH] = "8743c9c0-0795-4907-87fd-6c719a6b4586:1=1"};
 	char buffer[SIM_MAX_KEY];
 	struct bytes name = resource_key(&w->plan, (unsigned)prng_below(&w->chaos, w->plan.resources), buffer);
-	static const char value[] = "1732150000.25", pair[] = "8743c9c0-0795-4907-87fd-6c719a6b4586:1=1";
-	struct bytes content =
-	    type == KEY_HASH ? (struct bytes){pair, sizeof pair - 1} : (struct bytes){value, sizeof value - 1};
 	bool any = false;
 	for (uint32_t i = 0; i < w->plan.nodes; i++) {
 		struct node *n = &w->nodes[i];
 		int64_t now_ms = node_now_ms(w, n);
 		if (!n->up || prng_chance(&w->chaos, 300) ||
-		    keyspace_find(&n->keys, w->plan.database, name, now_ms) != NULL)
+		    keyspace_find(&n->redis.keys, w->plan.database, name, now_ms) != NULL)
 			continue;
-		node_expire(w, i);
-		struct key *key = keyspace_add(&n->keys, w->plan.database, name, content);
-		key->type = type;
+		n->redis.now_ms = now_ms;
+		struct key *key = redis_put(&n->redis, w->plan.database, name, text_bytes(values[type]));
+		key->type = (enum key_type)type;
 		key->expires_ms = now_ms + (int64_t)prng_between(&w->chaos, 20, 500);
-		multi_touch(w, n, w->plan.database, name);
 		any = true;
 	}
 	TRACE(w, "another program takes '%.*s'", name.size < 10 ? (int)name.size : 10, name.at);
 	return any;
 }
 
-static bool foreign_string(struct world *w)
-{
-	return foreign(w, KEY_STRING);
-}
-
-static bool foreign_hash(struct world *w)
-{
-	return foreign(w, KEY_HASH);
-}
-
 /* ---- clients ---- */
 
-static bool client_pause(struct world *w)
+static bool client_pause(struct world *w, int unused)
 {
 	const struct actor *a = any_process(w);
 	if (a == NULL)
@@ -285,7 +221,7 @@ static bool client_pause(struct world *w)
 }
 
 /* The whole machine stands still, and what is on its way to it waits. Its clock goes on. */
-static bool suspend(struct world *w)
+static bool suspend(struct world *w, int unused)
 {
 	const struct actor *a = any_process(w);
 	if (a == NULL)
@@ -309,7 +245,7 @@ static void log_in_again(struct world *w, uint32_t actor, uint64_t life)
 }
 
 /* A password file is ahead of the nodes. */
-static bool new_login(struct world *w)
+static bool new_login(struct world *w, int unused)
 {
 	const struct actor *a = any_process(w);
 	if (a == NULL || !a->lends)
@@ -319,57 +255,49 @@ static bool new_login(struct world *w)
 	return true;
 }
 
-static bool client_crash(struct world *w)
+static bool client_crash(struct world *w, int machine)
 {
 	const struct actor *a = any_process(w);
 	if (a != NULL)
-		actor_crash(w, a->index, false);
-	return a != NULL;
-}
-
-static bool host_crash(struct world *w)
-{
-	const struct actor *a = any_process(w);
-	if (a != NULL)
-		actor_crash(w, a->index, true);
+		actor_crash(w, a->index, machine);
 	return a != NULL;
 }
 
 /* ---- the table ---- */
 
 const struct fault faults[] = {
-    {COVER_RESET_LOST, 60, reset_lost},
-    {COVER_RESET_LATE, 60, reset_late},
-    {COVER_NODE_CLOSES, 60, node_closes},
-    {COVER_HALF_OPEN, 150, half_open},
-    {COVER_PARTITION, 200, partition},
-    {COVER_ONE_WAY, 200, one_way},
-    {COVER_ISOLATION, 300, isolation},
-    {COVER_CRASH_KEEP, 300, crash_keep},
-    {COVER_CRASH_WIPE, 1000, crash_wipe},
-    {COVER_CRASH_MACHINE, 400, crash_machine},
-    {COVER_HANG, 200, hang},
-    {COVER_SLOW_NODE, 200, slow_node},
-    {COVER_LOADING, 300, loading},
-    {COVER_OUT_OF_MEMORY, 300, out_of_memory},
-    {COVER_MISCONF, 300, misconf},
-    {COVER_READONLY, 300, readonly},
-    {COVER_BUSY_SCRIPT, 300, busy_script},
-    {COVER_GARBAGE, 300, garbage},
-    {COVER_SCRIPT_FLUSH, 200, script_flush},
-    {COVER_NEW_LOGIN, 300, new_login},
-    {COVER_CLIENT_PAUSE, 300, client_pause},
-    {COVER_CLIENT_CRASH, 400, client_crash},
-    {COVER_HOST_CRASH, 400, host_crash},
-    {COVER_SUSPEND, 500, suspend},
-    {COVER_CLIENT_DRIFT, 200, fault_client_drift},
-    {COVER_NODE_DRIFT, 200, fault_node_drift},
-    {COVER_CLIENT_JUMP, 500, fault_client_jump},
-    {COVER_CLIENT_FREEZE, 200, fault_client_freeze},
-    {COVER_NODE_JUMP, 200, fault_node_jump},
-    {COVER_NODE_STEP_BACK, 300, fault_node_step_back},
-    {COVER_FOREIGN_STRING, 300, foreign_string},
-    {COVER_FOREIGN_HASH, 300, foreign_hash},
+    {COVER_RESET_LOST, 60, reset, true},
+    {COVER_RESET_LATE, 60, reset, false},
+    {COVER_NODE_CLOSES, 60, node_closes, 0},
+    {COVER_HALF_OPEN, 150, half_open, 0},
+    {COVER_PARTITION, 200, partition, 0},
+    {COVER_ONE_WAY, 200, one_way, 0},
+    {COVER_ISOLATION, 300, isolation, 0},
+    {COVER_CRASH_KEEP, 300, crash, KEEP},
+    {COVER_CRASH_WIPE, 1000, crash, WIPE},
+    {COVER_CRASH_MACHINE, 400, crash, MACHINE},
+    {COVER_HANG, 200, hang, 0},
+    {COVER_SLOW_NODE, 200, slow_node, 0},
+    {COVER_LOADING, 300, set_mode, REDIS_LOADING},
+    {COVER_OUT_OF_MEMORY, 300, set_mode, REDIS_OOM},
+    {COVER_MISCONF, 300, set_mode, REDIS_MISCONF},
+    {COVER_READONLY, 300, set_mode, REDIS_READONLY},
+    {COVER_BUSY_SCRIPT, 300, set_mode, REDIS_BUSY},
+    {COVER_GARBAGE, 300, set_mode, NODE_GARBAGE},
+    {COVER_SCRIPT_FLUSH, 200, script_flush, 0},
+    {COVER_NEW_LOGIN, 300, new_login, 0},
+    {COVER_CLIENT_PAUSE, 300, client_pause, 0},
+    {COVER_CLIENT_CRASH, 400, client_crash, false},
+    {COVER_HOST_CRASH, 400, client_crash, true},
+    {COVER_SUSPEND, 500, suspend, 0},
+    {COVER_CLIENT_DRIFT, 200, fault_client_drift, 0},
+    {COVER_NODE_DRIFT, 200, fault_node_drift, 0},
+    {COVER_CLIENT_JUMP, 500, fault_client_jump, 0},
+    {COVER_CLIENT_FREEZE, 200, fault_client_freeze, 0},
+    {COVER_NODE_JUMP, 200, fault_node_jump, 0},
+    {COVER_NODE_STEP_BACK, 300, fault_node_step_back, 0},
+    {COVER_FOREIGN_STRING, 300, foreign, KEY_STRING},
+    {COVER_FOREIGN_HASH, 300, foreign, KEY_HASH},
 };
 const size_t faults_count = sizeof faults / sizeof faults[0];
 
@@ -387,7 +315,7 @@ static void fault_comes(struct world *w, uint32_t index, uint64_t unused)
 	(void)unused;
 	if (w->calm)
 		return;
-	if (faults[index].inject(w))
+	if (faults[index].inject(w, faults[index].how))
 		world_hit(w, faults[index].kind);
 	plan_next(w, index);
 }
@@ -404,7 +332,7 @@ void faults_end(struct world *w)
 	w->calm = true;
 	memset(w->cut_until_ns, 0, sizeof w->cut_until_ns);
 	for (uint32_t i = 0; i < w->plan.nodes; i++) {
-		w->nodes[i].mode = MODE_NORMAL;
+		w->nodes[i].redis.mode = REDIS_NORMAL;
 		w->nodes[i].slow_ns = 0;
 		if (w->nodes[i].hung)
 			node_hang(w, i, false);

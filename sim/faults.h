@@ -14,8 +14,9 @@ struct world;
 
 struct fault {
 	enum sim_cover kind;
-	uint32_t gap_ms;                 /* mean time between two, at least */
-	bool (*inject)(struct world *w); /* false: there was nothing to do it to */
+	uint32_t gap_ms;                          /* mean time between two, at least */
+	bool (*inject)(struct world *w, int how); /* false: there was nothing to do it to */
+	int how;
 };
 
 extern const struct fault faults[];

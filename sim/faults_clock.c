@@ -36,7 +36,7 @@ static bool jump(struct world *w, uint32_t node, int64_t step_ns)
 	return true;
 }
 
-bool fault_node_drift(struct world *w)
+bool fault_node_drift(struct world *w, int unused)
 {
 	struct node *n = &w->nodes[any_node(w)];
 	drift_set_rate(&n->clock, w->now_ns, any_rate(w));
@@ -44,7 +44,7 @@ bool fault_node_drift(struct world *w)
 	return true;
 }
 
-bool fault_node_jump(struct world *w)
+bool fault_node_jump(struct world *w, int unused)
 {
 	uint32_t node = any_node(w);
 	if (w->plan.broken == BREAK_NODE_JUMP)
@@ -53,7 +53,7 @@ bool fault_node_jump(struct world *w)
 	return is_due(w, &w->nodes[node].jumped_ns) && jump(w, node, (int64_t)step_ns);
 }
 
-bool fault_node_step_back(struct world *w)
+bool fault_node_step_back(struct world *w, int unused)
 {
 	uint32_t node = any_node(w);
 	uint64_t step_ns = prng_below(&w->chaos, w->plan.step_back_ns + 1);
@@ -62,7 +62,7 @@ bool fault_node_step_back(struct world *w)
 
 /* ---- clients ---- */
 
-bool fault_client_drift(struct world *w)
+bool fault_client_drift(struct world *w, int unused)
 {
 	uint32_t actor = any_actor(w);
 	actor_set_rate(w, actor, any_rate(w));
@@ -71,7 +71,7 @@ bool fault_client_drift(struct world *w)
 
 /* Time that the process did not live through: the host was suspended while nothing ran, or corrected itself.
  */
-bool fault_client_jump(struct world *w)
+bool fault_client_jump(struct world *w, int unused)
 {
 	uint32_t actor = any_actor(w);
 	actor_jump(w, actor, prng_below(&w->chaos, 2 * w->plan.ttl_ms_max * SIM_MS));
@@ -79,7 +79,7 @@ bool fault_client_jump(struct world *w)
 }
 
 /* A virtual machine that is stopped: its processes and its clock stand still. */
-bool fault_client_freeze(struct world *w)
+bool fault_client_freeze(struct world *w, int unused)
 {
 	struct actor *a = any_process(w);
 	bool broken = w->plan.broken == BREAK_CLIENT_JUMP;

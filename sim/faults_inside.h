@@ -29,11 +29,11 @@ static inline struct actor *any_process(struct world *w)
 }
 
 /* faults_clock.c */
-bool fault_node_drift(struct world *w);
-bool fault_node_jump(struct world *w);
-bool fault_node_step_back(struct world *w);
-bool fault_client_drift(struct world *w);
-bool fault_client_jump(struct world *w);
-bool fault_client_freeze(struct world *w);
+bool fault_node_drift(struct world *w, int unused);
+bool fault_node_jump(struct world *w, int unused);
+bool fault_node_step_back(struct world *w, int unused);
+bool fault_client_drift(struct world *w, int unused);
+bool fault_client_jump(struct world *w, int unused);
+bool fault_client_freeze(struct world *w, int unused);
 
 #endif

@@ -21,7 +21,7 @@ void heap_push(struct heap *h, struct sim_event event)
 {
 	if (h->length == h->capacity) {
 		h->capacity = h->capacity ? h->capacity * 2 : 256;
-		h->events = sim_realloc(h->events, h->capacity * sizeof *h->events);
+		h->events = buffer_realloc(h->events, h->capacity * sizeof *h->events);
 	}
 	event.order = h->next_order++;
 	size_t i = h->length++;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command_multi.h"
 #include "os/poller.h"
 #include "world.h"
 
@@ -29,13 +28,11 @@ static struct conn *conn_of(struct world *w, uint32_t conn)
 
 void links_free(struct links *links)
 {
-	for (uint32_t i = 0; i < links->count; i++) {
-		multi_free(&links->conns[i].session);
+	for (uint32_t i = 0; i < links->count; i++)
 		for (int dir = TO_NODE; dir <= TO_CLIENT; dir++) {
 			buffer_free(&links->conns[i].pipe[dir].flight);
 			buffer_free(&links->conns[i].pipe[dir].inbox);
 		}
-	}
 	free(links->conns);
 	*links = (struct links){0};
 }
@@ -113,7 +110,7 @@ static void deliver(struct world *w, uint32_t name, uint64_t chunk)
 	} else if (cut != 0) {
 		uint64_t again = cut + prng_below(&w->net, RETRANSMIT_NS);
 		world_at(w, next_arrival(w, p, again), deliver, name, chunk);
-	} else if (dir == TO_NODE && !c->session.open) {
+	} else if (dir == TO_NODE && c->session == NULL) {
 		buffer_drop(&p->flight, size); /* nobody has this connection any more: the answer is a reset */
 		send_end(w, conn, TO_CLIENT, ECONNRESET);
 	} else if (dir == TO_CLIENT && c->client_gone) {
@@ -191,7 +188,7 @@ static uint32_t conn_new(struct world *w, uint32_t actor, uint32_t node)
 	struct links *links = &w->links;
 	if (links->count == links->capacity) {
 		links->capacity = links->capacity ? links->capacity * 2 : 64;
-		links->conns = sim_realloc(links->conns, links->capacity * sizeof *links->conns);
+		links->conns = buffer_realloc(links->conns, links->capacity * sizeof *links->conns);
 	}
 	links->conns[links->count] = (struct conn){.actor = actor, .life = w->actors[actor].life, .node = node};
 	return links->count++;

@@ -16,10 +16,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "buffer.h"
+#include "redis.h"
 
 struct world;
-struct multi;
 
 enum direction { TO_NODE, TO_CLIENT };
 
@@ -33,16 +32,6 @@ struct pipe {
 
 enum conn_state { CONN_CONNECTING, CONN_OPEN, CONN_FAILED };
 
-/* What the node knows of a connection. */
-struct session {
-	bool open;    /* the node has a socket for it */
-	bool greeted; /* authenticated, or no password is wanted */
-	bool stray;   /* garbage was sent on it: it is closed next */
-	uint64_t id;  /* CLIENT ID */
-	unsigned database;
-	struct multi *multi; /* MULTI and WATCH; NULL: none was ever sent */
-};
-
 struct conn {
 	uint32_t actor;
 	uint32_t life; /* of the actor: which of its processes */
@@ -54,7 +43,7 @@ struct conn {
 	bool doomed;      /* it was reset: what is sent from now on is lost, only the reset still arrives */
 	bool silent;      /* nothing passes any more, no end either */
 	struct pipe pipe[2];
-	struct session session;
+	struct session *session; /* of the node; NULL: it has no socket for it */
 };
 
 struct links {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a modelled server. What it does with commands is in command.c. */
+/* The life of a modelled server. What it does with commands is in tests/fake. */
 #include "node.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "command_multi.h"
 #include "world.h"
 
 int64_t node_now_ms(const struct world *w, const struct node *n)
@@ -16,7 +14,7 @@ int64_t node_now_ms(const struct world *w, const struct node *n)
 
 uint64_t node_expiry_world(const struct node *n, const struct key *key)
 {
-	if (key->expires_ms == SIM_NO_EXPIRY)
+	if (key->expires_ms == KEY_FOREVER)
 		return SIM_NEVER;
 	return drift_world(&n->clock, ((uint64_t)key->expires_ms + 1) * SIM_MS);
 }
@@ -25,9 +23,9 @@ bool node_has_value(const struct world *w, uint32_t node, struct bytes value)
 {
 	const struct node *n = &w->nodes[node];
 	int64_t now_ms = node_now_ms(w, n);
-	for (size_t i = 0; i < n->keys.count; i++) {
-		const struct key *key = &n->keys.keys[i];
-		if (now_ms <= key->expires_ms && bytes_equal((struct bytes){key->value, key->value_size}, value))
+	for (size_t i = 0; i < n->redis.keys.count; i++) {
+		const struct key *key = &n->redis.keys.keys[i];
+		if (now_ms <= key->expires_ms && bytes_equal(key->value, value))
 			return true;
 	}
 	return false;
@@ -36,38 +34,31 @@ bool node_has_value(const struct world *w, uint32_t node, struct bytes value)
 void node_expire(struct world *w, uint32_t node)
 {
 	struct node *n = &w->nodes[node];
-	int64_t now_ms = node_now_ms(w, n);
-	for (size_t i = n->keys.count; i-- > 0;) {
-		struct key *key = &n->keys.keys[i];
-		if (now_ms <= key->expires_ms)
-			continue;
-		check_gone(w, node, key, node_expiry_world(n, key));
-		keyspace_remove(&n->keys, key);
-		world_hit(w, COVER_EXPIRED);
-	}
+	n->redis.now_ms = node_now_ms(w, n);
+	redis_expire(&n->redis);
 }
 
 static void lose_data(struct world *w, uint32_t node)
 {
 	struct node *n = &w->nodes[node];
-	for (size_t i = 0; i < n->keys.count; i++)
-		check_gone(w, node, &n->keys.keys[i], w->now_ns);
-	keyspace_clear(&n->keys);
+	for (size_t i = 0; i < n->redis.keys.count; i++)
+		check_gone(w, node, &n->redis.keys.keys[i], w->now_ns);
+	keyspace_clear(&n->redis.keys);
 }
 
 static void begin_process(struct world *w, struct node *n)
 {
 	static const char digits[] = "0123456789abcdef";
 	for (int i = 0; i < 40; i++)
-		n->run_id[i] = digits[prng_below(&w->chaos, 16)];
+		n->redis.run_id[i] = digits[prng_below(&w->chaos, 16)];
 	n->up = true;
 	n->machine_down = false;
 	n->hung = false;
 	n->starts++;
-	n->mode = MODE_NORMAL;
+	n->redis.mode = REDIS_NORMAL;
 	n->run_planned = false;
-	n->next_session = 1; /* ids begin anew: CLIENT KILL ID of an old one may hit a stranger */
-	memset(n->cached, 0, sizeof n->cached);
+	n->redis.last_id = 0; /* ids begin anew: CLIENT KILL ID of an old one may hit a stranger */
+	memset(n->redis.cached, 0, sizeof n->redis.cached);
 }
 
 /* A node that is configured wrongly for ever. */
@@ -90,68 +81,44 @@ void node_start(struct world *w, uint32_t node)
 	if (w->plan.gap_ms[COVER_NODE_DRIFT] != 0)
 		n->clock.rate_ppm =
 		    (int32_t)prng_between(&w->chaos, 0, 2 * (uint64_t)w->plan.rate_ppm) - w->plan.rate_ppm;
-	n->kill_denied = world_mishap(w, COVER_KILL_DENIED);
-	n->info_denied = world_mishap(w, COVER_INFO_DENIED);
-	n->eval_denied = world_mishap(w, COVER_EVAL_DENIED);
-	n->native = world_mishap(w, COVER_NATIVE) ? (enum node_native)prng_between(&w->chaos, 1, 2) : NATIVE_NONE;
-	n->quiet_login = world_mishap(w, COVER_QUIET_LOGIN);
-	n->queues_when_full = n->native != NATIVE_NONE;
-	n->is_valkey_9 = n->native == NATIVE_DELIFEQ;
+	struct redis *r = &n->redis;
+	*r = (struct redis){.ears = &node_ears, .world = w, .extends_all = w->plan.broken == BREAK_EXTEND};
+	r->kill_denied = world_mishap(w, COVER_KILL_DENIED);
+	r->info_denied = world_mishap(w, COVER_INFO_DENIED);
+	r->eval_denied = world_mishap(w, COVER_EVAL_DENIED);
+	r->native = world_mishap(w, COVER_NATIVE) ? (enum redis_native)prng_between(&w->chaos, 1, 2) : NATIVE_NONE;
+	r->quiet_login = world_mishap(w, COVER_QUIET_LOGIN);
+	r->queues_when_full = r->native != NATIVE_NONE;
+	r->is_valkey_9 = r->native == NATIVE_DELIFEQ;
 	n->other_password = useless(w, COVER_NO_LOGIN, w->plan.password != NULL);
 	n->no_database = !n->other_password && useless(w, COVER_NO_DATABASE, w->plan.database != 0);
+	r->user = w->plan.user;
+	r->password = n->other_password ? "another" : w->plan.password;
+	r->databases = n->no_database ? 1 : 16;
 	begin_process(w, n);
 }
 
 void node_free(struct node *n)
 {
-	keyspace_clear(&n->keys);
+	redis_free(&n->redis);
 	buffer_free(&n->reply);
-	free(n->open);
 }
 
 /* ---- sessions ---- */
 
 void node_accept(struct world *w, uint32_t node, uint32_t conn)
 {
-	struct node *n = &w->nodes[node];
-	if (n->open_count == n->open_capacity) {
-		n->open_capacity = n->open_capacity ? n->open_capacity * 2 : 16;
-		n->open = sim_realloc(n->open, n->open_capacity * sizeof *n->open);
-	}
-	n->open[n->open_count++] = conn;
-	w->links.conns[conn].session = (struct session){
-	    .open = true,
-	    .greeted = w->plan.password == NULL,
-	    .id = n->next_session++,
-	};
+	struct conn *c = &w->links.conns[conn];
+	c->session = redis_accept(&w->nodes[node].redis);
+	c->session->tag = conn;
+	c->session->owner = KEY_OWNER(c->actor, c->life);
 }
 
 void node_forget(struct world *w, uint32_t node, uint32_t conn)
 {
-	struct node *n = &w->nodes[node];
-	w->links.conns[conn].session.open = false;
-	multi_free(&w->links.conns[conn].session);
-	for (uint32_t i = 0; i < n->open_count; i++)
-		if (n->open[i] == conn) {
-			n->open[i] = n->open[--n->open_count];
-			return;
-		}
-}
-
-bool node_kill_session(struct world *w, uint32_t node, uint64_t id)
-{
-	struct node *n = &w->nodes[node];
-	for (uint32_t i = 0; i < n->open_count; i++) {
-		uint32_t conn = n->open[i];
-		if (w->links.conns[conn].session.id != id)
-			continue;
-		if (w->links.conns[conn].pipe[TO_NODE].inbox.length > 0)
-			world_hit(w, COVER_KILLED_UNREAD);
-		TRACE(w, "n%u kills conn %u", node, conn);
-		link_node_close(w, conn, false);
-		return true;
-	}
-	return false;
+	struct conn *c = &w->links.conns[conn];
+	redis_forget(&w->nodes[node].redis, c->session);
+	c->session = NULL;
 }
 
 /* ---- execution ---- */
@@ -162,24 +129,24 @@ static void serve(struct world *w, uint32_t node, uint32_t conn)
 	struct conn *c = &w->links.conns[conn];
 	struct pipe *in = &c->pipe[TO_NODE];
 	bool gives_up = false;
-	if (!c->session.open)
+	if (c->session == NULL)
 		return;
-	if (n->mode == MODE_GARBAGE && in->inbox.length > 0) {
+	if (n->redis.mode == (enum redis_mode)NODE_GARBAGE && in->inbox.length > 0) {
 		static const char garbage[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 		link_node_send(w, conn, garbage, sizeof garbage - 1);
-		c->session.stray = true;
+		c->session->stray = true;
 		world_hit(w, COVER_GARBAGE);
 	} else if (in->inbox.length > 0) {
 		/* A server that cannot write its answers gives up the connection, and what it has not read of it. */
 		gives_up = c->client_gone && prng_chance(&w->net, 300);
 		unsigned most = gives_up ? (unsigned)prng_between(&w->net, 1, 3) : UINT32_MAX;
-		command_run_session(w, conn, most, &n->reply);
+		redis_serve(&n->redis, c->session, &in->inbox, most, &n->reply);
 		link_node_send(w, conn, buffer_front(&n->reply), n->reply.length);
 		buffer_drop(&n->reply, n->reply.length);
 		actor_poke(w, c->actor); /* there is room again for what it wants to send */
 	}
-	c->session.stray |= gives_up;
-	if (c->session.open && (in->ended || c->session.stray))
+	c->session->stray |= gives_up;
+	if (in->ended || c->session->stray)
 		link_node_close(w, conn, false);
 }
 
@@ -192,12 +159,13 @@ static void node_run(struct world *w, uint32_t node, uint64_t starts)
 	if (!n->up || n->hung)
 		return;
 	node_expire(w, node);
-	uint32_t count = n->open_count;
+	uint32_t count = n->redis.open_count;
 	if (count == 0)
 		return;
 	/* The order among the sessions is up to chance; serving one may close others. */
-	uint32_t *order = sim_realloc(NULL, count * sizeof *order);
-	memcpy(order, n->open, count * sizeof *order);
+	uint32_t *order = buffer_realloc(NULL, count * sizeof *order);
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = n->redis.open[i]->tag;
 	uint32_t first = (uint32_t)prng_below(&w->net, count);
 	for (uint32_t i = 0; i < count; i++)
 		serve(w, node, order[(first + i) % count]);
@@ -222,8 +190,8 @@ void node_crash(struct world *w, uint32_t node, bool wipe, bool machine)
 	n->up = false;
 	n->machine_down = machine;
 	n->wipe = n->wipe || wipe;
-	while (n->open_count > 0) {
-		uint32_t conn = n->open[n->open_count - 1];
+	while (n->redis.open_count > 0) {
+		uint32_t conn = n->redis.open[n->redis.open_count - 1]->tag;
 		struct buffer *replies = &w->links.conns[conn].pipe[TO_CLIENT].flight;
 		if (machine) {
 			node_forget(w, node, conn);

@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_WORDS 16
+#include "resp.h"
+
 #define START_TRIES 500
 #define TRY_NS 10000000L
 
@@ -97,17 +98,6 @@ int real_connect(const struct real_server *s)
 
 /* ---- RESP ---- */
 
-void real_write_command(struct buffer *out, const struct word *words, unsigned count)
-{
-	char head[32] = "";
-	buffer_append(out, head, (size_t)snprintf(head, sizeof head, "*%u\r\n", count));
-	for (unsigned i = 0; i < count; i++) {
-		buffer_append(out, head, (size_t)snprintf(head, sizeof head, "$%zu\r\n", words[i].size));
-		buffer_append(out, words[i].at, words[i].size);
-		buffer_append(out, "\r\n", 2);
-	}
-}
-
 bool real_send(int fd, const struct buffer *bytes)
 {
 	size_t sent = 0;
@@ -160,11 +150,11 @@ const char *real_ask(int fd, const char *const *texts)
 {
 	static char text[8192];
 	struct buffer out = {0}, in = {0}, reply = {0};
-	struct word words[MAX_WORDS];
+	struct bytes words[RESP_WORDS];
 	unsigned count = 0;
-	for (; count < MAX_WORDS && texts[count] != NULL; count++)
-		words[count] = (struct word){texts[count], strlen(texts[count])};
-	real_write_command(&out, words, count);
+	for (; count < RESP_WORDS && texts[count] != NULL; count++)
+		words[count] = text_bytes(texts[count]);
+	resp_write(&out, words, count);
 	if (!real_send(fd, &out) || !real_receive(fd, &in, &reply))
 		fail(texts[0]);
 	size_t size = reply.length < sizeof text - 1 ? reply.length : sizeof text - 1;

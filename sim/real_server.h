@@ -25,13 +25,6 @@ void real_server_stop(struct real_server *s);
 /* A connection. */
 int real_connect(const struct real_server *s);
 
-/* Appends a command of `count` words in RESP. */
-struct word {
-	const char *at;
-	size_t size;
-};
-void real_write_command(struct buffer *out, const struct word *words, unsigned count);
-
 /* Sends all of it. False: the connection is gone. */
 bool real_send(int fd, const struct buffer *bytes);
 

@@ -206,7 +206,7 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
                   struct outcome *ret)
 {
 	struct plan plan;
-	struct world *w = sim_realloc(NULL, sizeof *w);
+	struct world *w = buffer_realloc(NULL, sizeof *w);
 	plan_draw(&plan, seed, broken);
 	assert(plan.actors > 0);
 	world_init(w, &plan, cover, trace, print);

@@ -1,34 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The data of one node: keys with a value and an expiry in milliseconds of the node's own clock. */
-#ifndef SIM_KEYSPACE_H
-#define SIM_KEYSPACE_H
+#ifndef FAKE_KEYSPACE_H
+#define FAKE_KEYSPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#define SIM_NO_EXPIRY INT64_MAX
-#define SIM_NOBODY UINT32_MAX
-
-enum key_type { KEY_STRING, KEY_HASH, KEY_LIST, KEY_TYPES };
-
-struct key {
-	unsigned database;
-	size_t name_size;
-	char *name;
-	size_t value_size;
-	char *value; /* of a hash: its one pair as "field=value"; of a list: one byte for each element */
-	enum key_type type;
-	int64_t expires_ms; /* gone when the clock shows more than this, as in Redis */
-	uint32_t actor;     /* who set it; SIM_NOBODY: another program */
-	uint32_t life;
-};
-
-struct keyspace {
-	struct key *keys;
-	size_t count;
-	size_t capacity;
-};
+#define KEY_FOREVER INT64_MAX /* as an expiry */
+#define KEY_NOBODY UINT64_MAX /* as an owner: another program */
 
 struct bytes {
 	const char *at;
@@ -37,13 +18,26 @@ struct bytes {
 
 static inline bool bytes_equal(struct bytes a, struct bytes b)
 {
-	if (a.size != b.size)
-		return false;
-	for (size_t i = 0; i < a.size; i++)
-		if (a.at[i] != b.at[i])
-			return false;
-	return true;
+	return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
 }
+
+enum key_type { KEY_STRING, KEY_HASH, KEY_LIST, KEY_TYPES };
+
+struct key {
+	unsigned database;
+	uint32_t hash; /* of the name */
+	struct bytes name;
+	struct bytes value; /* of a hash: its one pair as "field=value"; of a list: one byte for each element */
+	enum key_type type;
+	int64_t expires_ms; /* gone when the clock shows more than this, as in Redis */
+	uint64_t owner;     /* who set it: of the session */
+};
+
+struct keyspace {
+	struct key *keys;
+	size_t count;
+	size_t capacity;
+};
 
 void keyspace_clear(struct keyspace *ks);
 /* The key, or NULL when there is none that lives at `now_ms`. What has expired stays until it is removed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A queue of bytes that grows: what is in flight, and what has arrived and is not read. */
-#ifndef SIM_BUFFER_H
-#define SIM_BUFFER_H
+#ifndef FAKE_BUFFER_H
+#define FAKE_BUFFER_H
 
 #include <stddef.h>
 
@@ -12,8 +12,9 @@ struct buffer {
 	size_t capacity;
 };
 
-/* Running out of memory ends the simulator: there is nothing to learn from going on. */
-void *sim_realloc(void *old, size_t size);
+/* As realloc(3); running out of memory ends the program: there is nothing to learn from going on. It is
+ * reallocarray(3) inside, so that programs which lead the library's realloc(3) elsewhere do not count it. */
+void *buffer_realloc(void *old, size_t size);
 
 void buffer_free(struct buffer *b);
 void buffer_append(struct buffer *b, const void *bytes, size_t size);

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Byte queues, and the simulator's allocation. */
+/* Byte queues. */
 #include "buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-
-void *sim_realloc(void *old, size_t size)
+void *buffer_realloc(void *old, size_t size)
 {
-	void *fresh = memory_system_realloc(old, size);
+	void *fresh = reallocarray(old, 1, size);
 	if (fresh == NULL) {
-		fputs("redlock-sim: out of memory\n", stderr);
+		fputs("out of memory in a fake\n", stderr);
 		abort();
 	}
 	return fresh;
@@ -34,7 +32,7 @@ void buffer_append(struct buffer *b, const void *bytes, size_t size)
 	}
 	if (b->length + size > b->capacity) {
 		b->capacity = (b->length + size) * 2;
-		b->bytes = sim_realloc(b->bytes, b->capacity);
+		b->bytes = buffer_realloc(b->bytes, b->capacity);
 	}
 	memcpy(b->bytes + b->head + b->length, bytes, size);
 	b->length += size;

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commands of a modelled server: those that the library uses, as redis-server 7.0 answers them. What the
+ * library must never send (unknown commands, wrong numbers of words) is told to the ears. Here: the table, and
+ * the commands on connections.
+ */
+#include "redis.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "redis_call.h"
+
+/* ---- sessions ---- */
+
+struct session *redis_accept(struct redis *r)
+{
+	if (r->open_count == r->open_capacity) {
+		r->open_capacity = r->open_capacity ? r->open_capacity * 2 : 16;
+		r->open = buffer_realloc(r->open, r->open_capacity * sizeof *r->open);
+	}
+	struct session *s = buffer_realloc(NULL, sizeof *s);
+	*s = (struct session){.greeted = r->password == NULL, .id = ++r->last_id, .owner = KEY_NOBODY};
+	return r->open[r->open_count++] = s;
+}
+
+void redis_forget(struct redis *r, struct session *s)
+{
+	for (uint32_t i = 0; i < r->open_count; i++)
+		if (r->open[i] == s) {
+			r->open[i] = r->open[--r->open_count];
+			multi_free(s);
+			free(s);
+			return;
+		}
+}
+
+void redis_free(struct redis *r)
+{
+	while (r->open_count > 0)
+		redis_forget(r, r->open[0]);
+	free(r->open);
+	r->open = NULL;
+	r->open_capacity = 0;
+	keyspace_clear(&r->keys);
+}
+
+/* ---- replies ---- */
+
+void call_reply(struct call *c, const char *line)
+{
+	buffer_append(c->out, line, strlen(line));
+	buffer_append(c->out, "\r\n", 2);
+}
+
+void call_reply_text(struct call *c, const char *format, ...)
+{
+	char text[512];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	call_reply(c, text);
+}
+
+void call_reply_number(struct call *c, int64_t number)
+{
+	call_reply_text(c, ":%lld", (long long)number);
+}
+
+void call_reply_bulk(struct call *c, struct bytes b)
+{
+	call_reply_text(c, "$%zu", b.size);
+	buffer_append(c->out, b.at, b.size);
+	buffer_append(c->out, "\r\n", 2);
+}
+
+void call_wrong(struct call *c, const char *format, ...)
+{
+	char text[400];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	if (c->redis->ears != NULL && c->redis->ears->wrong != NULL)
+		c->redis->ears->wrong(c->redis, text);
+}
+
+bool call_integer(struct call *c, struct bytes word, int64_t *ret_number)
+{
+	bool negative = word.size > 1 && word.at[0] == '-';
+	struct bytes digits = {word.at + negative, word.size - negative};
+	int64_t number = word_number(digits);
+	bool padded = digits.size > 0 && digits.at[0] == '0' && (digits.size > 1 || negative);
+	*ret_number = negative ? -number : number;
+	if (number < 0 || padded)
+		call_reply(c, "-ERR value is not an integer or out of range");
+	return number >= 0 && !padded;
+}
+
+/* ---- commands on connections ---- */
+
+static void run_ping(struct call *c)
+{
+	if (c->redis->mode == REDIS_MISCONF) /* tells who only looks */
+		call_reply(c, call_write_refused(c));
+	else if (c->w.count == 2)
+		call_reply_bulk(c, c->w.at[1]);
+	else
+		call_reply(c, "+PONG");
+}
+
+/* Some servers do so without a word while answers of the connection are unsent (addAuthErrReply()). */
+static void refuse_login(struct call *c)
+{
+	if (!c->redis->quiet_login || c->out->length == 0)
+		call_reply(c, "-WRONGPASS invalid username-password pair or user is disabled.");
+}
+
+static void run_auth(struct call *c)
+{
+	const struct redis *r = c->redis;
+	struct bytes user = c->w.count == 3 ? c->w.at[1] : text_bytes("default");
+	struct bytes password = c->w.at[c->w.count - 1];
+	if (r->password == NULL && c->w.count == 2) {
+		call_reply(
+		    c, "-ERR AUTH <password> called without any password configured for the default user. Are you "
+		       "sure your configuration is correct?");
+	} else if (r->password == NULL && word_is(user, "default")) {
+		call_reply(c, "+OK"); /* any will do */
+	} else if (r->password != NULL && word_is(user, r->user != NULL ? r->user : "default") &&
+	           bytes_equal(password, text_bytes(r->password))) {
+		c->session->greeted = true;
+		call_reply(c, "+OK");
+	} else {
+		refuse_login(c);
+	}
+}
+
+static void run_select(struct call *c)
+{
+	int64_t number, databases = c->redis->databases != 0 ? c->redis->databases : 16;
+	if (!call_integer(c, c->w.at[1], &number))
+		return;
+	if (number < 0 || number >= databases) {
+		call_reply(c, "-ERR DB index is out of range");
+		return;
+	}
+	c->session->database = (unsigned)number;
+	call_reply(c, "+OK");
+}
+
+static void run_client_id(struct call *c)
+{
+	call_reply_number(c, (int64_t)c->session->id);
+}
+
+static bool kill_session(struct redis *r, uint64_t id)
+{
+	for (uint32_t i = 0; i < r->open_count; i++)
+		if (r->open[i]->id == id) {
+			if (r->ears != NULL && r->ears->killed != NULL)
+				r->ears->killed(r, r->open[i]);
+			return true;
+		}
+	return false;
+}
+
+static void run_client_kill(struct call *c)
+{
+	if (c->w.count != 4 || !word_is(c->w.at[2], "ID")) {
+		call_wrong(c, "CLIENT KILL without ID");
+		call_reply(c, "-ERR syntax error");
+		return;
+	}
+	int64_t id = word_number(c->w.at[3]);
+	if (c->redis->kill_denied)
+		call_reply(c, "-NOPERM this user has no permissions to run the 'client|kill' command");
+	else if (id <= 0)
+		call_reply(c, "-ERR client-id should be greater than 0");
+	else if ((uint64_t)id == c->session->id) /* SKIPME is the default */
+		call_reply_number(c, 0);
+	else
+		call_reply_number(c, kill_session(c->redis, (uint64_t)id) ? 1 : 0);
+}
+
+static void run_info(struct call *c)
+{
+	char text[256];
+	if (c->redis->info_denied) {
+		call_reply(c, "-NOPERM this user has no permissions to run the 'info' command");
+		return;
+	}
+	snprintf(text, sizeof text,
+	         "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:%s\r\ntcp_port:6379\r\n",
+	         c->redis->run_id);
+	call_reply_bulk(c, text_bytes(text));
+}
+
+/* How many elements, and that they are there, is all that the library reads. */
+static void run_command_info(struct call *c)
+{
+	call_reply_text(c, "*%u", c->w.count - 2);
+	for (unsigned i = 2; i < c->w.count; i++) {
+		bool has = (word_is(c->w.at[i], "delex") && c->redis->native == NATIVE_DELEX) ||
+		           (word_is(c->w.at[i], "delifeq") && c->redis->native == NATIVE_DELIFEQ);
+		call_reply(c, has ? "*3\r\n$5\r\ndelex\r\n:-2\r\n*2\r\n+write\r\n+fast" : "$-1");
+	}
+}
+
+/* ---- the table ---- */
+
+/* FOREIGN: the library never sends it. AT_ONCE: never queued. */
+/* INSIDE: it sends it only in a transaction. */
+/* GROWS: what it writes needs memory. BESIDE: Valkey 9.1 runs it beside a script. */
+enum {
+	ANYBODY = 1,
+	WHILE_LOADING = 2,
+	WHILE_BUSY = 4,
+	FOREIGN = 8,
+	INSIDE = 16,
+	WRITES = 32,
+	AT_ONCE = 64,
+	GROWS = 128,
+	BESIDE = 256
+};
+
+static const struct command {
+	const char *name; /* in lower case, with the subcommand as servers write it */
+	unsigned words_min;
+	unsigned words_max;
+	unsigned flags;
+	void (*run)(struct call *c);
+} commands[] = {
+    {"set", 3, RESP_WORDS, WRITES | GROWS, run_set},
+    {"multi", 1, 1, WHILE_LOADING | WHILE_BUSY | AT_ONCE, run_multi},
+    {"exec", 1, 1, WHILE_LOADING | AT_ONCE, run_exec},
+    {"watch", 2, RESP_WORDS, WHILE_LOADING | WHILE_BUSY | AT_ONCE, run_watch},
+    {"getrange", 4, 4, 0, run_getrange},
+    {"strlen", 2, 2, INSIDE, run_strlen},
+    {"command|info", 2, RESP_WORDS, WHILE_LOADING, run_command_info},
+    {"delex", 4, 4, WRITES, run_delex},
+    {"delifeq", 3, 3, WRITES, run_delifeq},
+    {"evalsha", 3, 6, 0, run_evalsha},
+    {"eval", 3, 6, 0, run_eval},
+    {"client|id", 2, 2, WHILE_LOADING | BESIDE, run_client_id},
+    {"client|kill", 3, 4, WHILE_LOADING, run_client_kill},
+    {"info", 1, 2, WHILE_LOADING, run_info},
+    {"auth", 2, 3, ANYBODY | WHILE_LOADING | WHILE_BUSY, run_auth},
+    {"select", 2, 2, WHILE_LOADING | BESIDE, run_select},
+    {"ping", 1, 2, FOREIGN, run_ping},
+    {"get", 2, 2, FOREIGN, run_get},
+    {"del", 2, 2, INSIDE | WRITES, run_del},
+    {"pexpire", 3, 3, INSIDE | WRITES, run_pexpire},
+    {"pttl", 2, 2, 0, run_pttl},
+    {"type", 2, 2, INSIDE, run_type},
+    {"hset", 4, 4, FOREIGN | WRITES | GROWS, run_hset},
+    {"rpush", 3, 3, FOREIGN | WRITES | GROWS, run_rpush},
+    {"script|flush", 2, 2, FOREIGN, run_script_flush},
+};
+
+/* A command that is refused before it is looked at; NULL: it may run. */
+static const char *refusal(const struct call *c, const struct command *command)
+{
+	const struct redis *r = c->redis;
+	bool exec = command->run == run_exec;
+	bool queues = multi_is_open(c) && !exec;
+	if (c->in_exec)
+		return NULL;
+	if (!c->session->greeted && (command->flags & ANYBODY) == 0)
+		return "-NOAUTH Authentication required.";
+	if (r->mode == REDIS_LOADING &&
+	    ((command->flags & WHILE_LOADING) == 0 || (exec && multi_has_commands(c))))
+		return "-LOADING Redis is loading the dataset in memory";
+	unsigned beside = WHILE_BUSY | (r->is_valkey_9 ? BESIDE : 0);
+	if (r->mode == REDIS_BUSY && (command->flags & beside) == 0)
+		return "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
+	bool needs_memory = !r->queues_when_full || (command->flags & GROWS) != 0;
+	if (queues && r->mode == REDIS_OOM && needs_memory) /* so does the queue */
+		return call_memory_refused(c);
+	if ((queues && (command->flags & WRITES) != 0) || (exec && multi_writes(c)))
+		return call_write_refused(c);
+	return NULL;
+}
+
+static bool has_name(const struct call *c, const struct command *command)
+{
+	const char *bar = strchr(command->name, '|');
+	if (bar == NULL)
+		return word_is(c->w.at[0], command->name);
+	return c->w.at[0].size == (size_t)(bar - command->name) &&
+	       strncasecmp(c->w.at[0].at, command->name, c->w.at[0].size) == 0 && c->w.count > 1 &&
+	       word_is(c->w.at[1], bar + 1);
+}
+
+/* Newer servers have more commands. */
+static bool is_missing(const struct call *c, const struct command *command)
+{
+	return (command->run == run_delex && c->redis->native != NATIVE_DELEX) ||
+	       (command->run == run_delifeq && c->redis->native != NATIVE_DELIFEQ);
+}
+
+static const struct command *look_up(const struct call *c)
+{
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+		if (has_name(c, &commands[i]))
+			return is_missing(c, &commands[i]) ? NULL : &commands[i];
+	return NULL;
+}
+
+/* The words behind a command, as servers quote them: in 128 characters, and on one line. */
+static const char *quoted_words(const struct call *c)
+{
+	static char text[256];
+	size_t used = 0;
+	text[0] = '\0';
+	for (unsigned i = 1; i < c->w.count && used < 128; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "'%.*s' ",
+		                         (int)(c->w.at[i].size < 128 - used ? c->w.at[i].size : 128 - used),
+		                         c->w.at[i].at);
+	for (char *at = text; (at = strpbrk(at, "\r\n")) != NULL; at++)
+		*at = ' ';
+	return text;
+}
+
+/* For the differential test: what a server says to what the library never sends. */
+static void refuse_unknown(struct call *c)
+{
+	struct bytes name = c->w.at[0], sub = c->w.count > 1 ? c->w.at[1] : text_bytes("");
+	bool client = word_is(name, "CLIENT"), container = client || word_is(name, "SCRIPT");
+	multi_fail(c);
+	if (container && c->w.count == 1)
+		call_reply_text(c, "-ERR wrong number of arguments for '%s' command", client ? "client" : "script");
+	else if (container)
+		call_reply_text(c, "-ERR unknown subcommand '%.*s'. Try %s HELP.", (int)sub.size, sub.at,
+		                client ? "CLIENT" : "SCRIPT");
+	else
+		call_reply_text(c, "-ERR unknown command '%.*s', with args beginning with: %s", (int)name.size,
+		                name.at, quoted_words(c));
+}
+
+static void refuse(struct call *c, const struct command *command, const char *why)
+{
+	if (command->run == run_exec) {
+		multi_abort(c, why);
+		return;
+	}
+	multi_fail(c);
+	call_reply(c, why);
+}
+
+static void execute(struct call *c, const struct command *command, bool counted)
+{
+	bool anybody = c->session->greeted || (command != NULL && (command->flags & ANYBODY) != 0);
+	const char *why = counted ? refusal(c, command) : NULL;
+	if (c->redis->is_valkey_9 && !anybody && !counted) {
+		call_reply(c, "-NOAUTH Authentication required.");
+	} else if (command == NULL) {
+		refuse_unknown(c);
+	} else if (!counted) {
+		multi_fail(c);
+		call_reply_text(c, "-ERR wrong number of arguments for '%s' command", command->name);
+	} else if (why != NULL) {
+		refuse(c, command, why);
+	} else if (multi_is_open(c) && !c->in_exec && (command->flags & AT_ONCE) == 0) {
+		multi_queue(c, (command->flags & WRITES) != 0);
+	} else {
+		command->run(c);
+	}
+}
+
+void call_execute(struct call *c)
+{
+	const struct command *command = look_up(c);
+	const struct redis_ears *ears = c->redis->ears;
+	bool counted =
+	    command != NULL && c->w.count >= command->words_min && c->w.count <= command->words_max;
+	size_t answer = c->out->length;
+	c->inside = c->in_exec || multi_is_open(c);
+	if (!counted || (command->flags & FOREIGN) != 0 || ((command->flags & INSIDE) != 0 && !c->inside))
+		call_wrong(c, "command '%.*s' with %u words", (int)c->w.at[0].size, c->w.at[0].at, c->w.count);
+	execute(c, command, counted);
+	if (ears != NULL && ears->answered != NULL)
+		ears->answered(c, command != NULL ? command->name : "?", answer);
+}
+
+void redis_serve(struct redis *r, struct session *s, struct buffer *inbox, unsigned most, struct buffer *out)
+{
+	struct call call = {.redis = r, .session = s, .out = out};
+	while (most-- > 0 && inbox->length > 0) {
+		size_t size = resp_command(buffer_front(inbox), inbox->length, &call.w);
+		if (size == RESP_WRONG) {
+			call_wrong(&call, "not RESP: '%.*s'", inbox->length < 300 ? (int)inbox->length : 300,
+			           buffer_front(inbox));
+			s->stray = true;
+		}
+		if (size == 0 || size == RESP_WRONG)
+			return;
+		call_execute(&call);
+		buffer_drop(inbox, size);
+	}
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A Redis server in memory: what a session says goes in, answers come out, as redis-server 7.0 gives them, or
+ * a newer one by the settings. The simulator's nodes are made of it, those of the storm and the budgets, and
+ * what the scripted server says where no rule matches. redlock-sim-differential holds it against real ones.
+ *
+ *     struct redis redis = {.password = "secret"};       all zero: a healthy server that wants no password
+ *     struct session *s = redis_accept(&redis);          a connection has come
+ *     redis.now_ms = ...;                                time is the caller's
+ *     redis_serve(&redis, s, &inbox, UINT32_MAX, &out);  takes whole commands off the inbox, appends answers
+ *     redis_forget(&redis, s);                           the connection has gone
+ *     redis_free(&redis);
+ */
+#ifndef FAKE_REDIS_H
+#define FAKE_REDIS_H
+
+#include "buffer.h"
+#include "keyspace.h"
+#include "net/script.h"
+
+/* Why a server that runs refuses commands. */
+enum redis_mode {
+	REDIS_NORMAL,
+	REDIS_LOADING,
+	REDIS_OOM,
+	REDIS_MISCONF,
+	REDIS_READONLY,
+	REDIS_BUSY,
+	REDIS_MODES
+};
+
+/* Commands of newer servers, in place of scripts. */
+enum redis_native { NATIVE_NONE, NATIVE_DELEX, NATIVE_DELIFEQ };
+
+struct multi;
+struct redis;
+
+struct session {
+	bool greeted; /* authenticated, or no password is wanted */
+	bool stray;   /* it has said what is not RESP: it is to be closed */
+	uint64_t id;  /* CLIENT ID */
+	unsigned database;
+	uint32_t tag;        /* the caller's */
+	uint64_t owner;      /* of the keys that it sets: the caller's */
+	struct multi *multi; /* MULTI and WATCH; NULL: none was ever sent */
+};
+
+struct call;
+
+/* Who listens: any of them may be NULL. */
+struct redis_ears {
+	/* Something was sent that the library must never send. */
+	void (*wrong)(struct redis *r, const char *what);
+	/* A SET came in, whatever is answered. */
+	void (*claimed)(struct redis *r, const struct session *s, struct bytes value);
+	void (*stored)(struct redis *r, const struct key *key);
+	/* A key goes: it was deleted by a command, or has expired. */
+	void (*goes)(struct redis *r, const struct key *key, bool deleted);
+	/* A key was deleted, or its expiry set. */
+	void (*changed)(struct redis *r, struct bytes name);
+	/* A command was answered, with what is in `out` from `answer` on: it may be cut off again. `name` in lower
+	 * case, "?" for none that it knows. */
+	void (*answered)(const struct call *c, const char *name, size_t answer);
+	/* CLIENT KILL: its connection must be closed now. */
+	void (*killed)(struct redis *r, struct session *s);
+};
+
+struct redis {
+	struct keyspace keys;
+	int64_t now_ms;
+	char run_id[41];
+	enum redis_mode mode;
+	const char *user; /* NULL: the default user */
+	const char *password;
+	unsigned databases; /* 0: 16 */
+	bool cached[RL_SCRIPT_COUNT];
+	uint64_t last_id;
+	/* What it does not permit. */
+	bool kill_denied, info_denied, eval_denied;
+	/* How newer servers differ. */
+	enum redis_native native;
+	bool is_valkey_9;      /* what runs beside a script; who has not logged in is told so first */
+	bool queues_when_full; /* Redis 7.2, Valkey 8: only what needs memory is refused behind MULTI */
+	bool quiet_login;      /* Redis 7.2 to 8.6, Valkey 8: see refuse_login() */
+	bool extends_all;      /* broken on purpose: extends of keys that it lacks are confirmed */
+	struct session **open;
+	uint32_t open_count;
+	uint32_t open_capacity;
+	const struct redis_ears *ears;
+	void *world; /* the ears' */
+};
+
+struct session *redis_accept(struct redis *r);
+void redis_forget(struct redis *r, struct session *s);
+void redis_free(struct redis *r);
+
+/* Executes the whole commands in the inbox, at most `most`, and appends the answers to `out`. */
+void redis_serve(struct redis *r, struct session *s, struct buffer *inbox, unsigned most, struct buffer *out);
+
+/* Removes the keys that have expired, and all of them. */
+void redis_expire(struct redis *r);
+void redis_wipe(struct redis *r);
+
+/* Another program sets a key that is not there. */
+struct key *redis_put(struct redis *r, unsigned database, struct bytes name, struct bytes value);
+
+#endif

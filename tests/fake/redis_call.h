@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* One command under execution, and how it answers. Shared by the files that run commands. */
+#ifndef FAKE_REDIS_CALL_H
+#define FAKE_REDIS_CALL_H
+
+#include "redis.h"
+#include "resp.h"
+
+struct call {
+	struct redis *redis;
+	struct session *session;
+	struct buffer *out;
+	struct words w;
+	bool in_exec; /* it was queued, and is executed now */
+	bool inside;  /* that, or it is behind MULTI */
+};
+
+
+/* RESP: a whole line (status, error, nil, head of an array), the same as printf(3) makes it, a number, a bulk
+ * string. */
+void call_reply(struct call *c, const char *line);
+void call_reply_text(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void call_reply_number(struct call *c, int64_t number);
+void call_reply_bulk(struct call *c, struct bytes b);
+
+/* What the library must never send. */
+void call_wrong(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A number as servers read them, with a sign: false if it is none; then it was answered. */
+bool call_integer(struct call *c, struct bytes word, int64_t *ret_number);
+
+/* redis.c: looks the command up and runs it. */
+void call_execute(struct call *c);
+
+/* redis_keys.c: the key, its life as PTTL tells it, DEL. */
+struct key *call_find(struct call *c, struct bytes name);
+int64_t call_life(struct call *c, const struct key *key);
+void call_delete(struct call *c, struct key *key);
+
+/* What a write, or one that needs memory, is answered now; NULL: it may go ahead. */
+const char *call_write_refused(const struct call *c);
+const char *call_memory_refused(const struct call *c);
+
+extern const char call_wrongtype[];
+extern const char *const key_type_names[KEY_TYPES];
+
+void run_set(struct call *c);
+void run_get(struct call *c);
+void run_del(struct call *c);
+void run_pexpire(struct call *c);
+void run_pttl(struct call *c);
+void run_type(struct call *c);
+void run_strlen(struct call *c);
+void run_getrange(struct call *c);
+void run_delex(struct call *c);
+void run_delifeq(struct call *c);
+void run_hset(struct call *c);
+void run_rpush(struct call *c);
+
+/* redis_script.c */
+void run_script_flush(struct call *c);
+void run_eval(struct call *c);
+void run_evalsha(struct call *c);
+
+/* redis_multi.c */
+void run_multi(struct call *c);
+void run_watch(struct call *c);
+void run_exec(struct call *c);
+
+/* The session is behind MULTI: commands are queued. Of what is queued: is there anything, does it write? */
+bool multi_is_open(const struct call *c);
+void multi_queue(struct call *c, bool writes);
+bool multi_has_commands(const struct call *c);
+bool multi_writes(const struct call *c);
+
+/* A command was refused: EXEC will be. EXEC itself is, for this reason (an error line): all is forgotten. */
+void multi_fail(struct call *c);
+void multi_abort(struct call *c, const char *why);
+
+/* A key has changed: whoever watches it must know. */
+void multi_touch(struct redis *r, unsigned database, struct bytes name);
+
+void multi_free(struct session *s);
+
+#endif

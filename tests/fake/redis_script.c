@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* The library's scripts. They are known by their text or SHA1, and run as C here; the originals are in
+ * scripts/. */
+#include "redis_call.h"
+
+/* Where the words of a script call are: EVALSHA sha 1 key [token [ttl_ms]]. */
+enum { SCRIPT_KEY = 3, SCRIPT_TOKEN, SCRIPT_TTL };
+
+/* An error of a command inside a script: the server says where. */
+static bool fails_at(struct call *c, const char *error, enum rl_script script, unsigned line)
+{
+	if (error != NULL)
+		call_reply_text(c, "%s script: %s, on @user_script:%u.", error, rl_scripts[script].sha, line);
+	return error != NULL;
+}
+
+/* The first line of release and extend: 1 ours, 0 not; -1: an answer was given. */
+static int ours(struct call *c, const struct key *key, enum rl_script script)
+{
+	if (fails_at(c, key != NULL && key->type != KEY_STRING ? call_wrongtype : NULL, script, 1))
+		return -1;
+	return key != NULL && bytes_equal(key->value, c->w.at[SCRIPT_TOKEN]) ? 1 : 0;
+}
+
+static void script_release(struct call *c)
+{
+	struct key *key = call_find(c, c->w.at[SCRIPT_KEY]);
+	int mine = ours(c, key, RL_SCRIPT_RELEASE);
+	if (mine < 0 || (mine == 1 && fails_at(c, call_write_refused(c), RL_SCRIPT_RELEASE, 1)))
+		return;
+	if (mine == 1)
+		call_delete(c, key);
+	call_reply_number(c, mine);
+}
+
+static void script_extend(struct call *c)
+{
+	struct key *key = call_find(c, c->w.at[SCRIPT_KEY]);
+	int mine = ours(c, key, RL_SCRIPT_EXTEND);
+	if (mine < 0)
+		return;
+	if (key == NULL && c->redis->extends_all)
+		mine = 1;
+	int64_t left = call_life(c, key), wanted = word_number(c->w.at[SCRIPT_TTL]);
+	if (mine == 1 && left >= 0 && left < wanted) {
+		if (fails_at(c, call_write_refused(c), RL_SCRIPT_EXTEND, 3))
+			return;
+		key->expires_ms += wanted - left;
+		multi_touch(c->redis, c->session->database, c->w.at[SCRIPT_KEY]);
+	}
+	call_reply_number(c, mine);
+}
+
+static void script_inspect(struct call *c)
+{
+	const struct key *key = call_find(c, c->w.at[SCRIPT_KEY]);
+	struct bytes value = key != NULL && key->type != KEY_LIST ? key->value : text_bytes("");
+	call_reply(c, "*4");
+	call_reply_bulk(c, text_bytes(key == NULL ? "none" : key_type_names[key->type]));
+	call_reply_number(c, call_life(c, key));
+	call_reply_number(c, (int64_t)value.size);
+	call_reply_bulk(c, (struct bytes){value.at, value.size < 1024 ? value.size : 1024});
+}
+
+static void run_script(struct call *c, enum rl_script script)
+{
+	static const struct {
+		unsigned words;
+		void (*run)(struct call *c);
+	} scripts[RL_SCRIPT_COUNT] = {
+	    [RL_SCRIPT_RELEASE] = {5, script_release},
+	    [RL_SCRIPT_EXTEND] = {6, script_extend},
+	    [RL_SCRIPT_INSPECT] = {4, script_inspect},
+	};
+	c->redis->cached[script] = true;
+	if (c->w.count != scripts[script].words || word_number(c->w.at[2]) != 1)
+		call_wrong(c, "script %d with %u words", (int)script, c->w.count);
+	else
+		scripts[script].run(c);
+}
+
+static bool is_denied(struct call *c, const char *command)
+{
+	if (c->redis->eval_denied)
+		call_reply_text(c, "-NOPERM this user has no permissions to run the '%s' command", command);
+	return c->redis->eval_denied;
+}
+
+void run_eval(struct call *c)
+{
+	if (is_denied(c, "eval"))
+		return;
+	for (int i = 0; i < RL_SCRIPT_COUNT; i++)
+		if (bytes_equal(c->w.at[1], (struct bytes){rl_scripts[i].text, rl_scripts[i].length})) {
+			run_script(c, (enum rl_script)i);
+			return;
+		}
+	call_wrong(c, "EVAL of an unknown script");
+}
+
+void run_evalsha(struct call *c)
+{
+	if (is_denied(c, "evalsha"))
+		return;
+	for (int i = 0; i < RL_SCRIPT_COUNT; i++)
+		if (c->redis->cached[i] && word_is(c->w.at[1], rl_scripts[i].sha)) {
+			run_script(c, (enum rl_script)i);
+			return;
+		}
+	call_reply(c, "-NOSCRIPT No matching script. Please use EVAL.");
+}
+
+void run_script_flush(struct call *c)
+{
+	memset(c->redis->cached, 0, sizeof c->redis->cached);
+	call_reply(c, "+OK");
+}
