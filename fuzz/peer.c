@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "peer.h"
 
-#include "fake_os.h"
-#include "words.h"
+#include "wire.h"
 
 /* ---- what is heard ---- */
 
@@ -13,13 +12,19 @@ static void check_set(struct peer *p, unsigned token)
 	p->tokens[token].set_on_wire = true;
 }
 
-static unsigned token_of(const struct words *w, unsigned i)
+static unsigned token_in(struct rl_slice token)
 {
 	unsigned number = 0;
-	must(i < w->count && w->at[i].size >= 2 && w->at[i].bytes[0] == 't');
-	for (size_t at = 1; at < w->at[i].size; at++)
-		number = number * 10 + (unsigned)(w->at[i].bytes[at] - '0');
+	must(token.size >= 2 && token.bytes[0] == 't');
+	for (size_t at = 1; at < token.size; at++)
+		number = number * 10 + (unsigned)(token.bytes[at] - '0');
 	return number;
+}
+
+static unsigned token_of(const struct words *w, unsigned i)
+{
+	must(i < w->count);
+	return token_in((struct rl_slice){w->at[i].at, w->at[i].size});
 }
 
 /* Connections that may still have a SET in the server's buffer were ended before the first operation, if this
@@ -39,15 +44,6 @@ static void note_release(struct peer *p, unsigned token)
 		p->tokens[token].release_on_wire = true;
 }
 
-static unsigned token_in(struct rl_slice token)
-{
-	unsigned number = 0;
-	must(token.size >= 2 && token.bytes[0] == 't');
-	for (size_t at = 1; at < token.size; at++)
-		number = number * 10 + (unsigned)(token.bytes[at] - '0');
-	return number;
-}
-
 /* A transaction names no token: it is read from what the node has in hand. */
 static enum peer_command heard_watch(struct peer *p, const struct words *w)
 {
@@ -65,33 +61,33 @@ static enum peer_command heard_in_multi(struct peer *p, const struct words *w)
 {
 	static const char *const may[] = {"DEL", "PEXPIRE", "PTTL", "TYPE", "STRLEN", "GETRANGE"};
 	bool known = false;
-	if (words_is(w, 0, "EXEC")) {
+	if (resp_is(w, 0, "EXEC")) {
 		p->in_multi = false;
 		p->detail[p->queued] = p->multi;
 		return p->looks ? PEER_LOOK : PEER_EXEC;
 	}
 	for (unsigned i = 0; i < COUNT(may); i++)
-		known |= words_is(w, 0, may[i]);
+		known |= resp_is(w, 0, may[i]);
 	must(known);
-	must(words_is(w, 0, "TYPE") == (p->multi == 0 && p->node->transaction.step == RL_STEP_LOOK) ||
+	must(resp_is(w, 0, "TYPE") == (p->multi == 0 && p->node->transaction.step == RL_STEP_LOOK) ||
 	     p->multi > 0);
-	p->looks |= words_is(w, 0, "TYPE");
+	p->looks |= resp_is(w, 0, "TYPE");
 	p->multi++;
 	return PEER_QUEUED;
 }
 
 static enum peer_command heard_transaction(struct peer *p, const struct words *w)
 {
-	if (words_is(w, 0, "WATCH"))
+	if (resp_is(w, 0, "WATCH"))
 		return heard_watch(p, w);
-	if (words_is(w, 0, "MULTI")) {
+	if (resp_is(w, 0, "MULTI")) {
 		p->in_multi = true;
 		p->multi = p->looks = 0;
 		return PEER_OK;
 	}
-	if (words_is(w, 0, "PTTL"))
+	if (resp_is(w, 0, "PTTL"))
 		return PEER_LEFT;
-	must(words_is(w, 0, "GETRANGE") && p->valued < p->node->transaction.count);
+	must(resp_is(w, 0, "GETRANGE") && p->valued < p->node->transaction.count);
 	p->detail[p->queued] = token_in(p->node->transaction.parts[p->valued++].token);
 	return PEER_VALUE;
 }
@@ -99,39 +95,39 @@ static enum peer_command heard_transaction(struct peer *p, const struct words *w
 static enum peer_command heard_operation(struct peer *p, const struct words *w)
 {
 	must(p->commands >= p->opening + 3);              /* behind CLIENT ID, INFO and COMMAND INFO */
-	must(p->opening == 0 || fake_os.bytes_read >= 4); /* behind the answers to AUTH and SELECT */
+	must(p->opening == 0 || wire_last()->read >= 4); /* behind the answers to AUTH and SELECT */
 	must(p->node->gate == 0);
 	check_ghosts(p);
 	if (p->in_multi)
 		return heard_in_multi(p, w);
-	if (words_is(w, 0, "SET")) {
+	if (resp_is(w, 0, "SET")) {
 		check_set(p, token_of(w, 2));
 		p->detail[p->queued] = token_of(w, 2);
 		return PEER_SET;
 	}
-	if (words_is(w, 0, "DELEX") || words_is(w, 0, "DELIFEQ")) {
-		note_release(p, token_of(w, words_is(w, 0, "DELEX") ? 3 : 2));
+	if (resp_is(w, 0, "DELEX") || resp_is(w, 0, "DELIFEQ")) {
+		note_release(p, token_of(w, resp_is(w, 0, "DELEX") ? 3 : 2));
 		return PEER_COMPARE;
 	}
-	if (!words_is(w, 0, "EVAL") && !words_is(w, 0, "EVALSHA"))
+	if (!resp_is(w, 0, "EVAL") && !resp_is(w, 0, "EVALSHA"))
 		return heard_transaction(p, w);
-	bool by_sha = words_is(w, 0, "EVALSHA");
+	bool by_sha = resp_is(w, 0, "EVALSHA");
 	must(w->count >= 4);
 	const struct rl_script_text *release = &rl_scripts[RL_SCRIPT_RELEASE];
-	if (words_is(w, 1, by_sha ? release->sha : release->text) && token_of(w, 4) < p->token_count)
+	if (resp_is(w, 1, by_sha ? release->sha : release->text) && token_of(w, 4) < p->token_count)
 		p->tokens[token_of(w, 4)].release_on_wire = true;
 	if (by_sha)
 		return PEER_EVALSHA;
-	return words_is(w, 1, rl_scripts[RL_SCRIPT_INSPECT].text) ? PEER_INSPECT : PEER_COMPARE;
+	return resp_is(w, 1, rl_scripts[RL_SCRIPT_INSPECT].text) ? PEER_INSPECT : PEER_COMPARE;
 }
 
 static enum peer_command heard_kill(struct peer *p, const struct words *w)
 {
 	char id[24];
-	must(words_is(w, 2, "ID"));
+	must(resp_is(w, 2, "ID"));
 	for (unsigned i = 0; i < p->ghost_count; i++) {
 		snprintf(id, sizeof id, "%lld", (long long)p->ghosts[i].client_id);
-		if (words_is(w, 3, id))
+		if (resp_is(w, 3, id))
 			p->ghosts[i].killed = true;
 	}
 	return PEER_KILL;
@@ -150,53 +146,51 @@ static void check_login(struct peer *p, bool login)
 static enum peer_command heard(struct peer *p, const struct words *w)
 {
 	unsigned number = p->commands++;
-	trace("  heard: %.*s %.40s\n", (int)w->at[0].size, w->at[0].bytes, w->count > 1 ? w->at[1].bytes : "");
-	check_login(p, words_is(w, 0, "AUTH") && number > 0);
-	if (words_is(w, 0, "AUTH")) {
+	trace("  heard: %.*s %.40s\n", (int)w->at[0].size, w->at[0].at, w->count > 1 ? w->at[1].at : "");
+	check_login(p, resp_is(w, 0, "AUTH") && number > 0);
+	if (resp_is(w, 0, "AUTH")) {
 		must(p->opening > 0);
 		return PEER_AUTH;
 	}
-	if (words_is(w, 0, "SELECT")) {
+	if (resp_is(w, 0, "SELECT")) {
 		must(number + 1 == p->opening);
 		return PEER_SELECT;
 	}
 	if (number == p->opening) {
-		must(words_is(w, 0, "CLIENT") && words_is(w, 1, "ID"));
+		must(resp_is(w, 0, "CLIENT") && resp_is(w, 1, "ID"));
 		return PEER_ID;
 	}
 	if (number == p->opening + 1) {
-		must(words_is(w, 0, "INFO") && words_is(w, 1, "server"));
+		must(resp_is(w, 0, "INFO") && resp_is(w, 1, "server"));
 		return PEER_INFO;
 	}
 	if (number == p->opening + 2) {
-		must(words_is(w, 0, "COMMAND") && words_is(w, 1, "INFO"));
+		must(resp_is(w, 0, "COMMAND") && resp_is(w, 1, "INFO"));
 		return PEER_PROBE;
 	}
-	return words_is(w, 0, "CLIENT") ? heard_kill(p, w) : heard_operation(p, w);
+	return resp_is(w, 0, "CLIENT") ? heard_kill(p, w) : heard_operation(p, w);
 }
 
 void peer_listen(struct peer *p)
 {
 	struct words words;
-	size_t at = 0;
+	struct buffer *said = &wire_last()->up;
 	size_t size;
-	if (p->connection != fake_os.connections) {
-		p->connection = fake_os.connections;
+	if (p->connection != wires.count) {
+		p->connection = wires.count;
 		p->commands = p->queued = p->answered = p->login = 0;
 		p->in_multi = p->odd = false;
 	}
-	while (fake_os.out.size > at && p->queued < PEER_QUEUE &&
-	       (size = words_parse(fake_os.out.bytes + at, fake_os.out.size - at, &words)) > 0) {
+	while (p->queued < PEER_QUEUE &&
+	       (size = resp_command(buffer_front(said), said->length, &words)) > 0) {
+		must(size != RESP_WRONG);
 		enum peer_command command = heard(p, &words);
 		p->queue[p->queued++] = command;
-		at += size;
+		buffer_drop(said, size);
 	}
-	if (at > 0)
-		memmove(fake_os.out.bytes, fake_os.out.bytes + at, fake_os.out.size - at);
-	fake_os.out.size -= at;
 	bool opened = p->node->link == RL_LINK_OPEN && p->node->setup.count == 0;
 	bool was_open = p->node->link == RL_LINK_DOWN && p->node->ghost_count == 0;
-	if (opened || (was_open && p->ghost_connection != fake_os.connections))
+	if (opened || (was_open && p->ghost_connection != wires.count))
 		p->ghost_count = 0; /* the handshake is over: they are dead, or known to stay */
 }
 
@@ -237,7 +231,7 @@ static void say_detail(const struct peer *p, enum peer_command command, unsigned
 	char token[16];
 	size_t used = 0;
 	if (command == PEER_ID) {
-		snprintf(text, sizeof text, ":%u\r\n", 1000 + p->connection);
+		snprintf(text, sizeof text, ":%u\r\n", 999 + p->connection);
 	} else if (command == PEER_VALUE) {
 		int size = snprintf(token, sizeof token, "t%u", detail);
 		snprintf(text, sizeof text, "$%d\r\n%s\r\n", size, token);
@@ -246,7 +240,7 @@ static void say_detail(const struct peer *p, enum peer_command command, unsigned
 		for (unsigned i = 0; i < detail; i++)
 			used += (size_t)snprintf(text + used, sizeof text - used, ":1\r\n");
 	}
-	fake_os_say(text, strlen(text));
+	wire_say(wire_last(), text);
 }
 
 void peer_answer(struct peer *p, struct feed *f)
@@ -261,7 +255,7 @@ void peer_answer(struct peer *p, struct feed *f)
 	if (text == NULL)
 		say_detail(p, p->queue[at], p->detail[at]);
 	else
-		fake_os_say(text, strlen(text));
+		wire_say(wire_last(), text);
 }
 
 void peer_leave_out(struct peer *p)
@@ -298,7 +292,7 @@ void peer_say(struct peer *p, struct feed *f)
 	};
 	const char *text = lines[feed_below(f, COUNT(lines))];
 	p->odd = true;
-	fake_os_say(text, strlen(text));
+	wire_say(wire_last(), text);
 }
 
 /* ---- what must hold ---- */
@@ -307,7 +301,7 @@ void peer_note_ghost(struct peer *p)
 {
 	const struct rl_node *n = p->node;
 	bool known = n->client_id > 0 && n->run_id_known && n->ghost_count < RL_GHOSTS;
-	if (p->ghost_connection == fake_os.connections)
+	if (p->ghost_connection == wires.count)
 		return;
 	if (n->ghost_count == 0)
 		p->ghost_count = 0;
@@ -316,7 +310,7 @@ void peer_note_ghost(struct peer *p)
 	struct peer_ghost *ghost = &p->ghosts[p->ghost_count++];
 	*ghost = (struct peer_ghost){.client_id = n->client_id};
 	memcpy(ghost->run_id, n->run_id, sizeof ghost->run_id);
-	p->ghost_connection = fake_os.connections;
+	p->ghost_connection = wires.count;
 	trace("  ghost: id %lld of %s\n", (long long)ghost->client_id, ghost->run_id);
 }
 

@@ -12,6 +12,7 @@
 
 #include "fuzz.h"
 #include "net/node.h"
+#include "resp.h"
 
 enum { PEER_TOKENS = 256, PEER_GHOSTS = 16, PEER_QUEUE = 1024 };
 

@@ -12,8 +12,8 @@
 #include <errno.h>
 
 #include "core/quorum.h"
-#include "fake_os.h"
 #include "peer.h"
+#include "wire.h"
 
 enum { MOST_STEPS = 400, MOST_REQUESTS = 512, SLOTS = 4, NODE_ID = 3 };
 
@@ -166,16 +166,16 @@ static void pull_all(struct world *w)
 
 /* ---- steps ---- */
 
+/* There is one connection at a time. */
+static const struct fake_fd *const socket_of = &wires.process.fds[0];
+
 /* What an event loop does: what is ready, then the answers, then what is to be sent. */
 static void turn(struct world *w)
 {
-	uint32_t events = fake_os_readable() ? RL_READABLE : 0;
-	if (w->node.link == RL_LINK_CONNECTING || fake_os.send_most > 0)
-		events |= RL_WRITABLE;
-	if (fake_os.looking_up)
-		rl_node_ready(&w->node, fake_os.lookup_watch_id, RL_READABLE, w->now_ns);
-	if (fake_os.fd >= 0)
-		rl_node_ready(&w->node, fake_os.watch_id, events, w->now_ns);
+	if (wires.process.lookups[0].runs)
+		rl_node_ready(&w->node, wires.process.lookups[0].id, RL_READABLE, w->now_ns);
+	if (socket_of->used)
+		rl_node_ready(&w->node, socket_of->id, wire_ready(wire_last()), w->now_ns);
 	pull_all(w);
 	if (w->node.login_by_ns == 0 && rl_auth_is_due(&w->node))
 		rl_auth_begin(&w->node, w->now_ns);
@@ -187,7 +187,7 @@ static void say_bytes(struct world *w)
 	const uint8_t *bytes;
 	size_t size = feed_take(&w->feed, feed_byte(&w->feed), &bytes);
 	w->peer.odd = true;
-	fake_os_say(bytes, size);
+	wire_say_bytes(wire_last(), bytes, size);
 }
 
 static void say_much(struct world *w)
@@ -196,7 +196,7 @@ static void say_much(struct world *w)
 	memset(many, feed_byte(&w->feed), sizeof many);
 	w->peer.odd = true;
 	for (unsigned i = feed_below(&w->feed, 32); i > 0; i--)
-		fake_os_say(many, sizeof many);
+		wire_say_bytes(wire_last(), many, sizeof many);
 }
 
 static void pass_time(struct world *w)
@@ -219,30 +219,30 @@ static void break_something(struct world *w)
 	static const int errors[] = {0, ECONNREFUSED, EMFILE, ECONNRESET};
 	unsigned how = feed_byte(&w->feed);
 	int error = errors[how >> 3 & 3];
-	fake_os.lookup_fails = (how & 0x20) != 0;
-	fake_os.lookup_certain = (how & 0x40) != 0;
-	fake_os.lookup_address = (how & 0x80) != 0;
+	wires.found = (struct rl_lookup_result){.why = "no such name", .certain = (how & 0x40) != 0};
+	wires.found.addresses.count = (how & 0x20) == 0;
+	wires.found.addresses.list[0] = fake_address((how & 0x80) != 0, 0);
 	switch (how & 7) {
 	case 0:
-		fake_os.ended = true;
+		wire_last()->ended = true;
 		break;
 	case 1:
-		fake_os.read_error = error;
+		wire_last()->read_error = error;
 		break;
 	case 2:
-		fake_os.connect_error = error;
+		wires.connect_error = error;
 		break;
 	case 3:
-		fake_os.connected_error = error;
+		wires.connected_error = error;
 		break;
 	case 4:
-		fake_os.watch_error = error;
+		wires.watch_error = wires.lookup_error = error;
 		break;
 	case 5:
-		fake_os.random_error = error;
+		wires.random_error = error;
 		break;
 	case 6:
-		fake_os.send_broken = true;
+		wire_last()->broken = true;
 		break;
 	case 7:
 		if (w->node.link != RL_LINK_DOWN)
@@ -290,13 +290,13 @@ static void step(struct world *w)
 		say_bytes(w);
 		break;
 	case 9: /* j */
-		fake_os.read_most = 1 + feed_byte(&w->feed);
+		wires.read_most = 1 + feed_byte(&w->feed);
 		break;
 	case 10: /* k */
-		fake_os.send_most = (size_t)feed_byte(&w->feed) * 3;
+		wires.send_most = (size_t)feed_byte(&w->feed) * 3;
 		break;
 	case 11: /* l */
-		fake_os.send_most = fake_os.read_most = SIZE_MAX;
+		wires.send_most = wires.read_most = SIZE_MAX;
 		break;
 	case 12: /* m */
 		pass_time(w);
@@ -309,8 +309,8 @@ static void step(struct world *w)
 		break;
 	case 15: /* p: one part of a turn alone, new credentials, an answer that is left out */
 		more = feed_byte(&w->feed);
-		if ((more & 1) != 0 && fake_os.fd >= 0)
-			rl_node_ready(&w->node, fake_os.watch_id, more >> 1 & 3, w->now_ns);
+		if ((more & 1) != 0 && socket_of->used)
+			rl_node_ready(&w->node, socket_of->id, more >> 1 & 3, w->now_ns);
 		if ((more & 8) != 0)
 			(void)pull(w);
 		if ((more & 16) != 0)
@@ -337,7 +337,9 @@ static void begin(struct world *w)
 	struct rl_endpoint endpoint;
 	char why[128];
 	unsigned settings = w->settings = feed_byte(&w->feed);
-	fake_os_begin();
+	wires_begin();
+	wires.found.addresses.count = 1;
+	wires.found.addresses.list[0] = fake_address(0, 0);
 	bool by_name = (settings & 0x1c) == 0x18;
 	must(rl_url_parse(by_name ? "redis://n" : urls[settings & 3], &endpoint, why, sizeof why) == 0);
 	w->peer.node = &w->node;
@@ -354,7 +356,7 @@ static void end_at_once(struct world *w)
 {
 	rl_node_close(&w->node, (w->settings & 0x40) != 0);
 	rl_wire_free(&w->wire);
-	fake_os_end();
+	wires_end();
 }
 
 static void end(struct world *w)
@@ -370,7 +372,7 @@ static void end(struct world *w)
 	must(strpbrk(w->node.failure_text, ",\r\n") == NULL);
 	rl_node_close(&w->node, false);
 	rl_wire_free(&w->wire);
-	fake_os_end();
+	wires_end();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

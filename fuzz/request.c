@@ -9,12 +9,12 @@
 #include "fuzz.h"
 
 #include "net/request.h"
-#include "words.h"
+#include "resp.h"
 
 static void check_word(const struct words *words, unsigned i, const void *bytes, size_t size)
 {
 	must(words->at[i].size == size);
-	must(size == 0 || memcmp(words->at[i].bytes, bytes, size) == 0);
+	must(size == 0 || memcmp(words->at[i].at, bytes, size) == 0);
 }
 
 static void check_text(const struct words *words, unsigned i, const char *text)
@@ -28,8 +28,7 @@ static void check_form(const struct rl_request *r, const struct rl_buffer *form,
 	enum rl_script script = rl_script_of(r->operation);
 	struct words words;
 	char ttl[24];
-	must(words_parse(form->bytes, form->size, &words) == form->size);
-	must(words.complete);
+	must(resp_command(form->bytes, form->size, &words) == form->size);
 	snprintf(ttl, sizeof ttl, "%llu", (unsigned long long)r->ttl_ms);
 	if (r->operation == REDLOCK_OP_ACQUIRE) {
 		must(words.count == COUNT(set));

@@ -3,7 +3,6 @@
  */
 #include "actor.h"
 
-#include "os/poller.h"
 #include "world.h"
 
 uint64_t actor_now(const struct world *w, const struct actor *a)
@@ -11,28 +10,10 @@ uint64_t actor_now(const struct world *w, const struct actor *a)
 	return drift_local(&a->clock, w->now_ns);
 }
 
-unsigned actor_slot_ready(const struct world *w, const struct fd_slot *slot)
-{
-	if (!slot->used || !slot->watched)
-		return 0;
-	unsigned ready = link_client_ready(w, slot->conn);
-	const struct conn *c = &w->links.conns[slot->conn];
-	bool failed = c->state == CONN_FAILED || c->pipe[TO_CLIENT].error != 0;
-	return failed ? ready : ready & slot->watch_events;
-}
-
 static bool loop_ready(const struct world *w, const struct actor *a)
 {
-	uint64_t timer = a->style == LOOP_TIMEOUT ? a->timeout_ns : a->armed_ns;
-	if (a->woken || timer <= actor_now(w, a))
-		return true;
-	for (unsigned i = 0; i < SIM_MAX_FDS; i++)
-		if (actor_slot_ready(w, &a->fds[i]) != 0)
-			return true;
-	for (unsigned i = 0; i < SIM_MAX_NODES; i++)
-		if (a->lookups[i].runs && a->lookups[i].ends_ns <= w->now_ns)
-			return true;
-	return false;
+	uint64_t timer = a->style == LOOP_TIMEOUT ? a->timeout_ns : a->os.armed_ns;
+	return timer <= actor_now(w, a) || fake_anything_ready(&a->os);
 }
 
 static void pull_events(struct world *w, struct actor *a)
@@ -112,7 +93,7 @@ static void timer(struct world *w, uint32_t actor, uint64_t life)
 void actor_plan_timer(struct world *w, uint32_t actor)
 {
 	struct actor *a = &w->actors[actor];
-	uint64_t when = drift_world(&a->clock, a->style == LOOP_TIMEOUT ? a->timeout_ns : a->armed_ns);
+	uint64_t when = drift_world(&a->clock, a->style == LOOP_TIMEOUT ? a->timeout_ns : a->os.armed_ns);
 	bool planned = a->timer_ns > w->now_ns && a->timer_ns <= when;
 	if (planned || when <= w->now_ns)
 		return;
@@ -123,6 +104,7 @@ void actor_plan_timer(struct world *w, uint32_t actor)
 void actor_enter(struct world *w, uint32_t actor)
 {
 	w->current = &w->actors[actor];
+	fake_process = &w->current->os;
 }
 
 void actor_leave(struct world *w)

@@ -16,39 +16,18 @@
 #include "drift.h"
 #include "handle.h"
 #include "memory.h"
+#include "os.h"
 #include "prng.h"
 
 struct world;
 
 #define SIM_MAX_HANDLES 3
-#define SIM_MAX_FDS 32 /* two for each node, while two of its addresses race */
-#define SIM_FIRST_FD 3
 
 /* How the application's loop knows when to call redlock_process(). */
 enum loop_style {
 	LOOP_DESCRIPTOR, /* the descriptor becomes readable; timers are inside */
 	LOOP_TIMEOUT,    /* a timer of its own from redlock_timeout_ns(), not the one inside the descriptor */
 	LOOP_STYLES
-};
-
-/* One descriptor of the process: a connection, and what the poller watches of it. */
-struct fd_slot {
-	bool used;
-	bool watched;
-	uint32_t conn;
-	uint32_t watch_id;
-	uint32_t watch_events;
-};
-
-/* Addresses are a kind and the node's number. */
-enum { SIM_ADDRESS_TCP = 'T', SIM_ADDRESS_UNIX = 'U', SIM_ADDRESS_NOBODY = 'N', SIM_ADDRESS_LENGTH = 2 };
-
-/* One name that the process looks up, or has. */
-struct rl_lookup {
-	bool runs;
-	unsigned node; /* of the world */
-	uint32_t watch_id;
-	uint64_t ends_ns; /* world time */
 };
 
 struct actor {
@@ -77,14 +56,9 @@ struct actor {
 	unsigned node_count;
 	unsigned quorum;
 	unsigned order[SIM_MAX_NODES]; /* the client's node i is the world's node order[i] */
-	/* The poller. */
-	bool poller_open;
-	bool woken;
-	uint64_t armed_ns;   /* own clock */
+	struct fake_process os;
 	uint64_t timeout_ns; /* own clock; LOOP_TIMEOUT */
 	uint64_t timer_ns;   /* world time at which the loop looks at its timer next */
-	struct fd_slot fds[SIM_MAX_FDS];
-	struct rl_lookup lookups[SIM_MAX_NODES];
 	struct handle handles[SIM_MAX_HANDLES];
 };
 
@@ -137,8 +111,10 @@ void actor_spoil(struct world *w, uint32_t actor, bool closes);
 /* Own time. */
 uint64_t actor_now(const struct world *w, const struct actor *a);
 
-/* For the poller: plans to look at the timer; what is ready of a watched descriptor. */
+/* For the poller: plans to look at the timer. */
 void actor_plan_timer(struct world *w, uint32_t actor);
-unsigned actor_slot_ready(const struct world *w, const struct fd_slot *slot);
+
+/* The beginning of the process's random bytes. */
+void actor_seed(const struct world *w, const struct actor *a, struct prng *ret);
 
 #endif

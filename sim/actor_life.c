@@ -38,6 +38,11 @@ static void retire(struct world *w, uint32_t actor, uint64_t life)
 		actor_close(w, actor);
 }
 
+void actor_seed(const struct world *w, const struct actor *a, struct prng *ret)
+{
+	prng_seed(ret, w->plan.seed, 1000 + (uint64_t)a->index * 100 + a->life);
+}
+
 /* Every client has the same nodes, in an order of its own. */
 static void choose_nodes(struct world *w, struct actor *a)
 {
@@ -81,9 +86,8 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	a->dying = a->refused = a->adopted = a->retiring = a->paused = a->run_planned = false;
 	a->style = (enum loop_style)prng_below(&w->work, LOOP_STYLES);
 	a->timeout_ns = a->timer_ns = a->stumble_ns = 0;
-	memset(a->fds, 0, sizeof a->fds);
-	memset(a->lookups, 0, sizeof a->lookups);
-	prng_seed(&a->random, w->plan.seed, 1000 + actor * 100 + life);
+	a->os = (struct fake_process){0};
+	actor_seed(w, a, &a->random);
 	choose_nodes(w, a);
 	a->lends = w->plan.gap_ms[COVER_NEW_LOGIN] != 0;
 	a->quorum = w->plan.quorum != 0 ? w->plan.quorum : rl_majority(a->node_count);
@@ -160,14 +164,14 @@ static void end_process(struct world *w, struct actor *a)
 	a->client = NULL;
 	a->alive = false;
 	check_memory_given_back(w, a);
-	for (unsigned i = 0; i < SIM_MAX_FDS; i++)
-		if (a->fds[i].used)
+	for (unsigned i = 0; i < FAKE_FDS; i++)
+		if (a->os.fds[i].used)
 			check_fail(w, VIOLATION_DESCRIPTOR, "c%u closed its client and left descriptor %u", a->index,
-			           i + SIM_FIRST_FD);
-	for (unsigned i = 0; i < SIM_MAX_NODES; i++)
-		if (a->lookups[i].runs)
+			           i + FAKE_FIRST_FD);
+	for (unsigned i = 0; i < FAKE_LOOKUPS; i++)
+		if (a->os.lookups[i].runs)
 			check_fail(w, VIOLATION_LEAK, "c%u closed its client and left a lookup", a->index);
-	if (a->poller_open)
+	if (a->os.poller_open)
 		check_fail(w, VIOLATION_DESCRIPTOR, "c%u closed its client and left its poller", a->index);
 	world_after(w, prng_between(&w->work, 1, 500) * SIM_MS, actor_start, a->index, a->life + 1);
 }
@@ -176,9 +180,9 @@ void actor_crash(struct world *w, uint32_t actor, bool machine)
 {
 	struct actor *a = &w->actors[actor];
 	TRACE(w, "c%u dies%s", actor, machine ? ", with its machine" : "");
-	for (unsigned i = 0; i < SIM_MAX_FDS; i++)
-		if (a->fds[i].used)
-			link_client_die(w, a->fds[i].conn, machine);
+	for (unsigned i = 0; i < FAKE_FDS; i++)
+		if (a->os.fds[i].used)
+			link_client_die(w, a->os.fds[i].conn, machine);
 	a->dying = true;
 	actor_spoil(w, actor, false);
 	end_process(w, a);

@@ -41,7 +41,6 @@ static bool node_closes(struct world *w, int unused)
 
 static void end_silence(struct world *w, uint32_t conn, uint64_t unused)
 {
-	(void)unused;
 	if (w->links.conns[conn].silent)
 		link_reset(w, conn, true);
 }
@@ -144,7 +143,6 @@ static bool hang(struct world *w, int unused)
 
 static void hasten(struct world *w, uint32_t node, uint64_t unused)
 {
-	(void)unused;
 	w->nodes[node].slow_ns = 0;
 }
 
@@ -312,7 +310,6 @@ static void plan_next(struct world *w, uint32_t index)
 
 static void fault_comes(struct world *w, uint32_t index, uint64_t unused)
 {
-	(void)unused;
 	if (w->calm)
 		return;
 	if (faults[index].inject(w, faults[index].how))

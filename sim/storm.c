@@ -5,15 +5,154 @@
  * more than the arithmetic of src/net/backoff.c allows. --break takes the jitter or the backoff away: then it
  * must fail.
  */
-#include "storm.h"
-
-#include <inttypes.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct storm storm;
+#include <redlock/redlock.h>
+
+#include "net/node.h"
+#include "prng.h"
+#include "redis.h"
+#include "resp.h"
+#include "wire.h"
+
+enum { STORM_CLIENTS = 1000, STORM_NODES = 3 };
+
+#define STORM_MS UINT64_C(1000000)
+#define STORM_NEVER UINT64_MAX
+
+enum storm_break { STORM_WHOLE, STORM_NO_JITTER, STORM_NO_BACKOFF };
+
+struct storm_client {
+	redlock_client *client;
+	redlock_lock *lock;
+	struct fake_process process;
+	uint64_t begins_ns; /* its first operation; NEVER: none */
+};
+
+static struct {
+	enum storm_break broken;
+	uint64_t down_ns, up_ns; /* node 0 is away in between */
+	struct prng random;
+	struct storm_client clients[STORM_CLIENTS];
+	struct redis nodes[STORM_NODES];
+	struct session **sessions; /* of each wire; NULL: it was not connected then */
+	uint32_t arrivals[40000];  /* connections that reach node 0, per millisecond since it went */
+} storm;
+
+/* ---- the world: a millisecond each way, and nodes that answer at once ---- */
+
+static int random_bytes(void *buffer, size_t size)
+{
+	unsigned char *at = buffer;
+	for (size_t i = 0; i < size; i++)
+		at[i] = storm.broken == STORM_NO_JITTER ? 0 : (unsigned char)prng_next(&storm.random);
+	return 0;
+}
+
+/* The library's backoff, or none worth the name. */
+void real_backoff(struct rl_node *node, uint64_t now_ns) __asm__("__real_rl_backoff_begin");
+void hooked_backoff(struct rl_node *node, uint64_t now_ns) __asm__("__wrap_rl_backoff_begin");
+
+void hooked_backoff(struct rl_node *node, uint64_t now_ns)
+{
+	real_backoff(node, now_ns);
+	if (storm.broken == STORM_NO_BACKOFF)
+		node->retry_at_ns = now_ns + 20 * STORM_MS + prng_below(&storm.random, 20) * STORM_MS;
+}
+
+static int connect_to(const struct rl_address *address, uint32_t *ret_conn)
+{
+	unsigned node = address->bytes[1];
+	uint64_t away_ms = (wires.now_ns - storm.down_ns) / STORM_MS;
+	bool away = node == 0 && wires.now_ns >= storm.down_ns;
+	int error = wire_world.connect(address, ret_conn);
+	wire_last()->due_ns = wires.now_ns + STORM_MS;
+	wire_last()->connect_error = away && wires.now_ns < storm.up_ns ? ECONNREFUSED : 0;
+	if (away && away_ms < sizeof storm.arrivals / sizeof storm.arrivals[0])
+		storm.arrivals[away_ms]++;
+	storm.sessions = buffer_realloc(storm.sessions, wires.capacity * sizeof *storm.sessions);
+	storm.sessions[*ret_conn] = redis_accept(&storm.nodes[node]);
+	return error;
+}
+
+static ssize_t send_bytes(uint32_t conn, const void *bytes, size_t size)
+{
+	struct wire *w = &wires.list[conn];
+	struct redis *node = &storm.nodes[w->address.bytes[1]];
+	ssize_t sent = wire_world.send(conn, bytes, size);
+	bool idle = w->down.length == 0;
+	node->now_ms = (int64_t)(wires.now_ns / STORM_MS);
+	redis_expire(node);
+	redis_serve(node, storm.sessions[conn], &w->up, UINT32_MAX, &w->down);
+	if (idle && w->down.length > 0)
+		w->due_ns = wires.now_ns + 2 * STORM_MS;
+	return sent;
+}
+
+static void close_wire(uint32_t conn, bool abort)
+{
+	redis_forget(&storm.nodes[wires.list[conn].address.bytes[1]], storm.sessions[conn]);
+	wire_world.close(conn, abort);
+	buffer_free(&wires.list[conn].up);
+}
+
+static bool literal(const char *host, uint16_t port, struct rl_address *ret)
+{
+	*ret = fake_address('T', (unsigned)(host[strlen("node")] - '0'));
+	return true;
+}
+
+/* When something happens for this client without its doing. */
+static uint64_t due_of(const struct storm_client *c)
+{
+	uint64_t due_ns = c->process.armed_ns < c->begins_ns ? c->process.armed_ns : c->begins_ns;
+	for (unsigned i = 0; i < FAKE_FDS; i++) {
+		const struct fake_fd *fd = &c->process.fds[i];
+		const struct wire *w = &wires.list[fd->used ? fd->conn : 0];
+		bool waits = fd->watched && w->open && (!w->settled || w->down.length > 0 || w->read_error != 0);
+		if (waits && w->due_ns < due_ns)
+			due_ns = w->due_ns;
+	}
+	return due_ns;
+}
+
+/* Node 0 goes: all its connections are reset. */
+static void lose_node(void)
+{
+	for (uint32_t i = 0; i < wires.count; i++) {
+		struct wire *w = &wires.list[i];
+		if (!w->open || w->address.bytes[1] != 0)
+			continue;
+		buffer_drop(&w->down, w->down.length);
+		w->read_error = ECONNRESET;
+		w->broken = true;
+		w->due_ns = wires.now_ns;
+	}
+}
+
+static void make_world(uint64_t seed)
+{
+	static struct fake_world world;
+	static const struct bytes busy = {"busy", 4};
+	wires_begin();
+	world = wire_world;
+	world.random = random_bytes;
+	world.connect = connect_to;
+	world.send = send_bytes;
+	world.close = close_wire;
+	world.literal = literal;
+	fake_world = &world;
+	wires.now_ns = 1000 * STORM_MS;
+	prng_seed(&storm.random, seed, 1);
+	for (unsigned i = 0; i < STORM_NODES; i++) {
+		snprintf(storm.nodes[i].run_id, sizeof storm.nodes[i].run_id, "%040u", i);
+		redis_put(&storm.nodes[i], 0, busy, text_bytes("somebody else's"));
+	}
+}
 
 /* ---- what clients do ---- */
 
@@ -46,8 +185,7 @@ enum {
 	AFTER_MS = 8000,
 	SECOND_MS = 1000,
 	LATE_FROM_MS = 6000,
-	LONGEST_DELAY_MS = 3000,
-	COUNTED_MS = 40000
+	LONGEST_DELAY_MS = 3000
 };
 
 static void must(int error, const char *what)
@@ -67,7 +205,7 @@ static void open_client(struct storm_client *c, const struct scene *scene)
 	redlock_options_init(&options);
 	options.urls = urls;
 	options.url_count = STORM_NODES;
-	storm.current = c;
+	fake_process = &c->process;
 	must(redlock_open(&options, &c->client), "redlock_open");
 	redlock_lock_options_init(&lock);
 	lock.ttl_ms = 30000;
@@ -75,46 +213,40 @@ static void open_client(struct storm_client *c, const struct scene *scene)
 	lock.wait_ms = REDLOCK_FOREVER;
 	snprintf(name, sizeof name, scene->waits ? "busy" : "job-%u", (unsigned)(c - storm.clients));
 	must(redlock_lock_new(c->client, name, strlen(name), &lock, &c->lock), "redlock_lock_new");
-	c->begins_ns = scene->holds || scene->waits ? storm.now_ns + prng_below(&storm.random, 10000) * STORM_MS
+	c->begins_ns = scene->holds || scene->waits ? wires.now_ns + prng_below(&storm.random, 10000) * STORM_MS
 	                                            : STORM_NEVER;
 }
 
 static void run_client(struct storm_client *c)
 {
 	struct redlock_event event;
-	storm.current = c;
-	if (c->begins_ns <= storm.now_ns) {
+	fake_process = &c->process;
+	if (c->begins_ns <= wires.now_ns) {
 		c->begins_ns = STORM_NEVER;
 		must(redlock_start_acquire(c->lock), "redlock_start_acquire");
 	}
 	do
 		must(redlock_process(c->client), "redlock_process");
-	while (redlock_timeout_ns(c->client) <= storm.now_ns && redlock_next(c->client, &event) > 0);
+	while (redlock_timeout_ns(c->client) <= wires.now_ns && redlock_next(c->client, &event) > 0);
 }
 
 /* When each client has something to do. */
 static uint64_t due_ns[STORM_CLIENTS];
 
-static void look(unsigned i)
-{
-	const struct storm_client *c = &storm.clients[i];
-	due_ns[i] = storm_due(c) < c->begins_ns ? storm_due(c) : c->begins_ns;
-}
-
 static void run_until(uint64_t until_ns)
 {
 	for (unsigned i = 0; i < STORM_CLIENTS; i++)
-		look(i);
+		due_ns[i] = due_of(&storm.clients[i]);
 	for (;;) {
 		unsigned first = 0;
 		for (unsigned i = 1; i < STORM_CLIENTS; i++)
 			first = due_ns[i] < due_ns[first] ? i : first;
 		uint64_t next_ns = due_ns[first] < until_ns ? due_ns[first] : until_ns;
-		storm.now_ns = next_ns > storm.now_ns ? next_ns : storm.now_ns;
+		wires.now_ns = next_ns > wires.now_ns ? next_ns : wires.now_ns;
 		if (due_ns[first] >= until_ns)
 			return;
 		run_client(&storm.clients[first]);
-		look(first);
+		due_ns[first] = due_of(&storm.clients[first]);
 	}
 }
 
@@ -123,7 +255,6 @@ static unsigned count_connected(void)
 	unsigned count = 0;
 	for (unsigned i = 0; i < STORM_CLIENTS; i++) {
 		struct redlock_node_status status;
-		storm.current = &storm.clients[i];
 		must(redlock_node_status(storm.clients[i].client, 0, &status), "redlock_node_status");
 		count += status.connected != 0;
 	}
@@ -135,7 +266,7 @@ static unsigned count_connected(void)
 static unsigned arrivals(unsigned from_ms, unsigned to_ms)
 {
 	unsigned sum = 0;
-	for (unsigned ms = from_ms; ms < to_ms && ms < storm.arrival_ms; ms++)
+	for (unsigned ms = from_ms; ms < to_ms; ms++)
 		sum += storm.arrivals[ms];
 	return sum;
 }
@@ -193,32 +324,31 @@ static bool judge(const struct scene *scene)
 
 static bool play(const struct scene *scene, enum storm_break broken, uint64_t seed, bool histogram)
 {
-	storm = (struct storm){.broken = broken, .down_ns = STORM_NEVER, .up_ns = STORM_NEVER};
-	storm.now_ns = 1000 * STORM_MS;
-	prng_seed(&storm.random, seed, 1);
-	storm.arrivals = calloc(COUNTED_MS, sizeof *storm.arrivals);
-	storm.arrival_ms = COUNTED_MS;
-	if (storm.arrivals == NULL)
-		exit(2);
+	memset(&storm, 0, sizeof storm);
+	storm.broken = broken;
+	storm.down_ns = storm.up_ns = STORM_NEVER;
+	make_world(seed);
 	for (unsigned i = 0; i < STORM_CLIENTS; i++)
 		open_client(&storm.clients[i], scene);
-	run_until(storm.now_ns + WARM_UP_MS * STORM_MS);
+	run_until(wires.now_ns + WARM_UP_MS * STORM_MS);
 	printf("%s: %u of %u clients are connected when the node goes\n", scene->name, count_connected(),
 	       (unsigned)STORM_CLIENTS);
-	storm.down_ns = storm.now_ns;
-	storm.up_ns = storm.now_ns + scene->away_ms * STORM_MS;
-	storm_lose();
+	storm.down_ns = wires.now_ns;
+	storm.up_ns = wires.now_ns + scene->away_ms * STORM_MS;
+	lose_node();
 	run_until(storm.up_ns + (LONGEST_DELAY_MS + AFTER_MS) * STORM_MS);
 	if (histogram)
 		print_histogram((unsigned)scene->away_ms + LONGEST_DELAY_MS + 1000);
 	bool good = judge(scene);
 	for (unsigned i = 0; i < STORM_CLIENTS; i++) {
-		storm.current = &storm.clients[i];
+		fake_process = &storm.clients[i].process;
 		redlock_lock_leave(storm.clients[i].lock);
 		redlock_close(storm.clients[i].client);
-		storm_forget(&storm.clients[i]);
 	}
-	free(storm.arrivals);
+	for (unsigned i = 0; i < STORM_NODES; i++)
+		redis_free(&storm.nodes[i]);
+	free(storm.sessions);
+	wires_end();
 	return good;
 }
 

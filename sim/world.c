@@ -27,6 +27,7 @@ void world_init(struct world *w, const struct plan *plan, struct cover *cover, b
 	prng_seed(&w->chaos, plan->seed, STREAM_CHAOS);
 	prng_seed(&w->work, plan->seed, STREAM_WORK);
 	sim_world = w;
+	fake_world = &sim_os;
 }
 
 void world_free(struct world *w)

@@ -49,6 +49,7 @@ struct world {
 
 /* The world that the seam serves. One at a time. */
 extern struct world *sim_world;
+extern const struct fake_world sim_os;
 
 void world_init(struct world *w, const struct plan *plan, struct cover *cover, bool trace, bool print);
 void world_free(struct world *w);
