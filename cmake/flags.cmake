@@ -30,8 +30,10 @@ endif()
 
 # rl_test_flags: the same, and assert() is never compiled out; hooks and fakes take what their interface gives.
 add_library(rl_test_flags INTERFACE)
-target_link_libraries(rl_test_flags INTERFACE rl_flags)
-target_compile_options(rl_test_flags INTERFACE -UNDEBUG -Wno-unused-parameter)
+add_library(rl_unused INTERFACE) # behind -Wextra, for clang
+target_compile_options(rl_unused INTERFACE -Wno-unused-parameter)
+target_link_libraries(rl_test_flags INTERFACE rl_flags rl_unused)
+target_compile_options(rl_test_flags INTERFACE -UNDEBUG)
 
 # rl_private: the library's own headers ("core/quorum.h"). Not for tools and examples.
 add_library(rl_private INTERFACE)

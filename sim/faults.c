@@ -174,8 +174,7 @@ static bool set_mode(struct world *w, int mode)
 
 static bool script_flush(struct world *w, int unused)
 {
-	struct redis *r = &w->nodes[any_node(w)].redis;
-	memset(r->cached, 0, sizeof r->cached);
+	w->nodes[any_node(w)].redis.cached = 0;
 	return true;
 }
 

@@ -58,7 +58,7 @@ static void begin_process(struct world *w, struct node *n)
 	n->redis.mode = REDIS_NORMAL;
 	n->run_planned = false;
 	n->redis.last_id = 0; /* ids begin anew: CLIENT KILL ID of an old one may hit a stranger */
-	memset(n->redis.cached, 0, sizeof n->redis.cached);
+	n->redis.cached = 0;
 }
 
 /* A node that is configured wrongly for ever. */

@@ -74,6 +74,8 @@ static void end(int fd, bool abort)
 	struct fake_fd *f = fd_of(fd);
 	if (f == NULL)
 		return;
+	if (abort && f->watched) /* a child process may have it open still */
+		fake_world->wrong("closes what the poller watches", fd);
 	f->used = false;
 	fake_world->close(f->conn, abort);
 }
@@ -113,6 +115,11 @@ int rl_poller_watch(struct rl_poller *poller, int fd, uint32_t id, uint32_t even
 		return -EBADF;
 	if (f->watched != known)
 		fake_world->wrong("watches, or does not know that it watches", fd);
+	for (unsigned i = 0; i < FAKE_FDS; i++) {
+		const struct fake_fd *other = &fake_process->fds[i];
+		if (other != f && other->used && other->watched && other->id == id)
+			fake_world->wrong("watches two under one id", fd);
+	}
 	int error = fake_world->watch != NULL ? fake_world->watch() : 0;
 	if (error != 0)
 		return error;

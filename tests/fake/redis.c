@@ -289,6 +289,8 @@ static const char *refusal(const struct call *c, const struct command *command)
 static bool has_name(const struct call *c, const struct command *command)
 {
 	const char *bar = strchr(command->name, '|');
+	if ((*c->w.at[0].at | 0x20) != *command->name) /* a word is followed by its line end, at least */
+		return false;
 	if (bar == NULL)
 		return word_is(c->w.at[0], command->name);
 	return c->w.at[0].size == (size_t)(bar - command->name) &&

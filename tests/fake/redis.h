@@ -16,7 +16,6 @@
 
 #include "buffer.h"
 #include "keyspace.h"
-#include "net/script.h"
 
 /* Why a server that runs refuses commands. */
 enum redis_mode {
@@ -73,7 +72,7 @@ struct redis {
 	const char *user; /* NULL: the default user */
 	const char *password;
 	unsigned databases; /* 0: 16 */
-	bool cached[RL_SCRIPT_COUNT];
+	unsigned cached; /* bit per script of the library */
 	uint64_t last_id;
 	/* What it does not permit. */
 	bool kill_denied, info_denied, eval_denied;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The library's scripts. They are known by their text or SHA1, and run as C here; the originals are in
  * scripts/. */
+#include "net/script.h"
 #include "redis_call.h"
 
 /* Where the words of a script call are: EVALSHA sha 1 key [token [ttl_ms]]. */
@@ -72,7 +73,7 @@ static void run_script(struct call *c, enum rl_script script)
 	    [RL_SCRIPT_EXTEND] = {6, script_extend},
 	    [RL_SCRIPT_INSPECT] = {4, script_inspect},
 	};
-	c->redis->cached[script] = true;
+	c->redis->cached |= 1u << script;
 	if (c->w.count != scripts[script].words || word_number(c->w.at[2]) != 1)
 		call_wrong(c, "script %d with %u words", (int)script, c->w.count);
 	else
@@ -103,7 +104,7 @@ void run_evalsha(struct call *c)
 	if (is_denied(c, "evalsha"))
 		return;
 	for (int i = 0; i < RL_SCRIPT_COUNT; i++)
-		if (c->redis->cached[i] && word_is(c->w.at[1], rl_scripts[i].sha)) {
+		if ((c->redis->cached >> i & 1) != 0 && word_is(c->w.at[1], rl_scripts[i].sha)) {
 			run_script(c, (enum rl_script)i);
 			return;
 		}
@@ -112,6 +113,6 @@ void run_evalsha(struct call *c)
 
 void run_script_flush(struct call *c)
 {
-	memset(c->redis->cached, 0, sizeof c->redis->cached);
+	c->redis->cached = 0;
 	call_reply(c, "+OK");
 }

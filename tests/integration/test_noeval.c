@@ -312,11 +312,10 @@ TEST(renewal)
 	{.command = "MULTI", .reply = "-ERR not this\r\n"}
 /* clang-format on */
 
-static void expect_served(const struct scripted_rule *rules)
+static void expect_served(const struct scripted_plan *plan)
 {
 	own_scripted server;
-	const struct scripted_plan plan = {.rules = rules};
-	scripted_start(&server, &plan);
+	scripted_start(&server, plan);
 	const char *urls[] = {server.url};
 	own_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
 	own_lock *lock = fixture_lock(client, "native", 60000, 0);
@@ -328,29 +327,31 @@ static void expect_served(const struct scripted_rule *rules)
 
 TEST(native)
 {
-	static const char delex[] = "*2\r\n*3\r\n$5\r\ndelex\r\n:-2\r\n*2\r\n+write\r\n+fast\r\n*-1\r\n";
-	static const char delifeq[] = "*2\r\n$-1\r\n*2\r\n$7\r\ndelifeq\r\n:3\r\n";
 	static const char both[] = "*2\r\n*1\r\n$5\r\ndelex\r\n*1\r\n$7\r\ndelifeq\r\n";
 	static const char unknown[] = "-ERR unknown command 'X', with args beginning with: 'native'\r\n";
 	static const char denied[] = "-NOPERM this user has no permissions to run the 'delex' command\r\n";
-	static const struct scripted_rule plans[][7] = {
-	    {{.command = "COMMAND", .reply = delex}, {.command = "DELEX", .reply = ":1\r\n"}, NO_SCRIPTS},
-	    {{.command = "COMMAND", .reply = delifeq}, {.command = "DELIFEQ", .reply = ":1\r\n"}, NO_SCRIPTS},
-	    {{.command = "COMMAND", .reply = both},
-	     {.command = "DELEX", .reply = denied},
-	     {.command = "DELIFEQ", .reply = ":1\r\n"},
-	     NO_SCRIPTS},
-	    /* said to be there, and not: the scripts do it */
-	    {{.command = "COMMAND", .reply = both},
-	     {.command = "DELEX", .reply = unknown},
-	     {.command = "DELIFEQ", .reply = unknown},
-	     {.command = "EVAL", .reply = ":1\r\n"}},
-	    {{.command = "COMMAND", .reply = "-NOPERM x\r\n"},
-	     {.command = "DELEX", .reply = "-ERR not this\r\n"}},
-	    {{.command = "COMMAND", .reply = "*0\r\n"}, {.command = "DELEX", .reply = "-ERR not this\r\n"}},
-	};
-	for (unsigned i = 0; i < sizeof plans / sizeof plans[0]; i++)
-		expect_served(plans[i]);
+	static const struct scripted_rule no_scripts[] = {NO_SCRIPTS, {.command = NULL}};
+	static const struct scripted_rule first_denied[] = {{.command = "COMMAND", .reply = both},
+	                                                    {.command = "DELEX", .reply = denied},
+	                                                    NO_SCRIPTS,
+	                                                    {.command = NULL}};
+	/* said to be there, and not: the scripts do it */
+	static const struct scripted_rule not_there[] = {{.command = "COMMAND", .reply = both},
+	                                                 {.command = "DELEX", .reply = unknown},
+	                                                 {.command = "DELIFEQ", .reply = unknown},
+	                                                 {.command = NULL}};
+	static const struct scripted_rule no_probe[] = {{.command = "COMMAND", .reply = "-NOPERM x\r\n"},
+	                                                {.command = "DELEX", .reply = "-ERR not this\r\n"},
+	                                                {.command = NULL}};
+	static const struct scripted_rule odd_probe[] = {{.command = "COMMAND", .reply = "*0\r\n"},
+	                                                 {.command = "DELEX", .reply = "-ERR not this\r\n"},
+	                                                 {.command = NULL}};
+	expect_served(&(struct scripted_plan){.native = NATIVE_DELEX, .rules = no_scripts});
+	expect_served(&(struct scripted_plan){.native = NATIVE_DELIFEQ, .rules = no_scripts});
+	expect_served(&(struct scripted_plan){.native = NATIVE_DELIFEQ, .rules = first_denied});
+	expect_served(&(struct scripted_plan){.rules = not_there});
+	expect_served(&(struct scripted_plan){.rules = no_probe});
+	expect_served(&(struct scripted_plan){.rules = odd_probe});
 }
 
 static void start(void)

@@ -9,6 +9,7 @@
 #include "wait.h"
 
 static atomic_bool counting;
+static _Thread_local bool paused;
 static atomic_ulong fail_at, fail_until; /* the range of calls that fail */
 static atomic_ulong calls, failures;
 static atomic_long outstanding;
@@ -31,6 +32,11 @@ void failmalloc_disarm(void)
 {
 	fail_at = (unsigned long)-1;
 	fail_until = 0;
+}
+
+void failmalloc_pause(bool on)
+{
+	paused = on;
 }
 
 unsigned long failmalloc_calls(void)
@@ -61,7 +67,7 @@ extern void __libc_free(void *block);
 
 static bool may_go_on(void)
 {
-	if (!counting)
+	if (!counting || paused)
 		return true;
 	unsigned long call = atomic_fetch_add(&calls, 1) + 1;
 	if (call < fail_at || call > fail_until)
@@ -73,7 +79,7 @@ static bool may_go_on(void)
 
 static void *count_new(void *block)
 {
-	if (counting && block != NULL)
+	if (counting && !paused && block != NULL)
 		outstanding++;
 	return block;
 }
@@ -98,7 +104,7 @@ EXPORTED void *realloc(void *block, size_t size)
 
 EXPORTED void free(void *block)
 {
-	if (counting && block != NULL)
+	if (counting && !paused && block != NULL)
 		outstanding--;
 	__libc_free(block);
 }

@@ -17,6 +17,9 @@ void failmalloc_arm(unsigned long n, bool and_all_behind);
 /* No further failures; the counting of what is freed goes on. */
 void failmalloc_disarm(void);
 
+/* What this thread allocates until it goes on is not counted, and does not fail. */
+void failmalloc_pause(bool on);
+
 /* Since failmalloc_arm(): how many allocations there were, how many failed, how many are not freed yet. */
 unsigned long failmalloc_calls(void);
 unsigned long failmalloc_failures(void);

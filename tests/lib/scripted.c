@@ -3,7 +3,6 @@
 #include "scripted.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,53 +15,25 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "resp.h"
 #include "wait.h"
 
 struct talk {
 	int fd;
 	const struct scripted_plan *plan;
 	struct scripted_counts *counts;
-	char run_id[41];
-	size_t at, end;
-	char input[4096];
+	struct redis redis; /* of this connection alone: what no rule matches is its matter */
+	struct buffer in;
 };
 
-static int talk_byte(struct talk *talk)
+/* Ends with the connection. */
+static void talk_receive(struct talk *talk)
 {
-	if (talk->at == talk->end) {
-		ssize_t got = recv(talk->fd, talk->input, sizeof talk->input, 0);
-		if (got <= 0)
-			_exit(0);
-		talk->at = 0;
-		talk->end = (size_t)got;
-	}
-	return (unsigned char)talk->input[talk->at++];
-}
-
-static long talk_number(struct talk *talk)
-{
-	long number = 0;
-	for (int byte = talk_byte(talk); byte != '\n'; byte = talk_byte(talk)) {
-		if (isdigit(byte))
-			number = number * 10 + (byte - '0');
-	}
-	return number;
-}
-
-/* Reads one request and keeps its first word, in capitals. */
-static void talk_command(struct talk *talk, char *word, size_t size)
-{
-	long count = talk_number(talk);
-	for (long i = 0; i < count; i++) {
-		long length = talk_number(talk);
-		for (long j = 0; j < length + 2; j++) {
-			int byte = talk_byte(talk);
-			if (i == 0 && j < length && (size_t)j + 1 < size) {
-				word[j] = (char)toupper(byte);
-				word[j + 1] = '\0';
-			}
-		}
-	}
+	char bytes[4096];
+	ssize_t got = recv(talk->fd, bytes, sizeof bytes, 0);
+	if (got <= 0)
+		_exit(0);
+	buffer_append(&talk->in, bytes, (size_t)got);
 }
 
 /* Returns how many bytes were taken before the client went. */
@@ -93,33 +64,42 @@ static void talk_flood(struct talk *talk)
 	}
 }
 
-static const char *healthy_reply(const struct talk *talk, const char *word, char *buffer, size_t size)
-{
-	static const char *const table[][2] = {
-	    {"SET", "+OK\r\n"},    {"EVAL", ":1\r\n"},   {"EVALSHA", ":1\r\n"},
-	    {"CLIENT", ":1\r\n"},  {"AUTH", "+OK\r\n"},  {"SELECT", "+OK\r\n"},
-	    {"PING", "+PONG\r\n"}, {"GET", "$-1\r\n"},   {"PTTL", ":-2\r\n"},
-	    {"TYPE", "+none\r\n"}, {"EXISTS", ":0\r\n"}, {"COMMAND", "*2\r\n*-1\r\n*-1\r\n"},
-	};
-	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-		if (strcmp(table[i][0], word) == 0)
-			return table[i][1];
-	}
-	if (strcmp(word, "INFO") != 0)
-		return "-ERR unknown command\r\n";
-	snprintf(buffer, size, "$81\r\n# Server\r\nredis_version:7.0.15\r\nrun_id:%s\r\n\r\n", talk->run_id);
-	return buffer;
-}
-
 /* NULL: no rule matches. */
-static const struct scripted_rule *rule_for(const struct talk *talk, const char *word)
+static const struct scripted_rule *rule_for(const struct talk *talk, struct bytes word)
 {
 	const struct scripted_rule *rule = talk->plan->rules;
 	for (; rule != NULL && rule->command != NULL; rule++) {
-		if (strcmp(rule->command, "*") == 0 || strcmp(rule->command, word) == 0)
+		if (strcmp(rule->command, "*") == 0 || word_is(word, rule->command))
 			return rule;
 	}
 	return NULL;
+}
+
+static void answer(struct talk *talk, struct session *session)
+{
+	size_t step = talk->plan->one_byte ? 1 : SIZE_MAX, size;
+	struct words words;
+	while ((size = resp_command(buffer_front(&talk->in), talk->in.length, &words)) == 0)
+		talk_receive(talk);
+	talk->counts->commands++;
+	if (talk->plan->close_on_command || size == RESP_WRONG)
+		_exit(0);
+	const struct scripted_rule *rule = rule_for(talk, words.at[0]);
+	if (rule == NULL) {
+		struct buffer out = {0};
+		talk->redis.now_ms = (int64_t)(wait_now_ns() / 1000000);
+		redis_expire(&talk->redis);
+		redis_serve(&talk->redis, session, &talk->in, 1, &out);
+		talk_send(talk, buffer_front(&out), out.length, step);
+		buffer_free(&out);
+		return;
+	}
+	buffer_drop(&talk->in, size);
+	talk_send(talk, rule->reply, strlen(rule->reply), step);
+	if (talk->plan->flood > 0)
+		talk_flood(talk);
+	if (rule->close)
+		_exit(0);
 }
 
 static void serve_connection(struct talk *talk)
@@ -128,21 +108,9 @@ static void serve_connection(struct talk *talk)
 	setsockopt(talk->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (talk->plan->early != NULL)
 		talk_send(talk, talk->plan->early, strlen(talk->plan->early), SIZE_MAX);
-	for (;;) {
-		char word[32] = "";
-		char buffer[128];
-		talk_command(talk, word, sizeof word);
-		talk->counts->commands++;
-		if (talk->plan->close_on_command)
-			_exit(0);
-		const struct scripted_rule *rule = rule_for(talk, word);
-		const char *reply = rule != NULL ? rule->reply : healthy_reply(talk, word, buffer, sizeof buffer);
-		talk_send(talk, reply, strlen(reply), talk->plan->one_byte ? 1 : SIZE_MAX);
-		if (rule != NULL && talk->plan->flood > 0)
-			talk_flood(talk);
-		if (rule != NULL && rule->close)
-			_exit(0);
-	}
+	struct session *session = redis_accept(&talk->redis);
+	for (;;)
+		answer(talk, session);
 }
 
 /* Says why and ends, in order: what the client says meanwhile is read, so that no reset overtakes the reason.
@@ -152,14 +120,14 @@ static void turn_away(struct talk *talk)
 	talk_send(talk, talk->plan->greeting, strlen(talk->plan->greeting), SIZE_MAX);
 	shutdown(talk->fd, SHUT_WR);
 	for (;;)
-		talk_byte(talk);
+		talk_receive(talk);
 }
 
 static void serve(int listener, const struct scripted_plan *plan, struct scripted_counts *counts)
 {
-	struct talk talk = {.plan = plan, .counts = counts};
+	struct talk talk = {.plan = plan, .counts = counts, .redis.native = plan->native};
 	/* Two servers with one identity would be refused as one server. */
-	snprintf(talk.run_id, sizeof talk.run_id, "%040x", (unsigned)getpid());
+	snprintf(talk.redis.run_id, sizeof talk.redis.run_id, "%040x", (unsigned)getpid());
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for the connections' processes */
 	for (;;) {
 		talk.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);

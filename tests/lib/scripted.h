@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server that says what the test tells it to say: for every kind of bad behaviour that a real server cannot
- * be made to show. What no rule matches is answered as a healthy Redis would.
+ * be made to show. What no rule matches is answered as a healthy Redis would, with the keys of that connection.
  */
 #ifndef TEST_SCRIPTED_H
 #define TEST_SCRIPTED_H
@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "redis.h"
 
 struct scripted_rule {
 	const char *command; /* in capitals; "*": any */
@@ -22,6 +24,7 @@ struct scripted_plan {
 	    *rules;           /* the first that matches counts; ended by a NULL command. NULL: none */
 	const char *greeting; /* said at once to who connects, and the end; NULL: nothing */
 	const char *early;    /* said at once to who connects, and then as usual; NULL: nothing */
+	enum redis_native native; /* which commands of newer servers it has */
 	bool close_on_accept;
 	bool close_on_command; /* closes at the first command instead of answering */
 	bool one_byte;         /* sends each reply byte by byte */

@@ -5,23 +5,10 @@
 #define TEST_DIAL_WORLD_H
 
 #include "net/dial.h"
-#include "os/random.h"
+#include "os.h"
 #include "unit.h"
 
 #define NODE 5u
-#define FIRST_FD 100
-
-/* What -Wl,--wrap makes of the names. */
-int __wrap_rl_socket_connect(const struct rl_address *address, int *ret_fd);
-int __wrap_rl_socket_connected(int fd);
-void __wrap_rl_socket_abort(int fd);
-void __wrap_rl_socket_close(int fd);
-int __wrap_rl_poller_watch(struct rl_poller *poller, int fd, uint32_t id, uint32_t events, bool known);
-void __wrap_rl_poller_forget(struct rl_poller *poller, int fd);
-int __wrap_rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, uint32_t id,
-                           struct rl_lookup **ret);
-bool __wrap_rl_lookup_take(struct rl_lookup *lookup, struct rl_poller *poller, struct rl_lookup_result *ret);
-void __wrap_rl_lookup_leave(struct rl_lookup *lookup, bool child);
 
 static struct rl_dial dial;
 static struct rl_endpoint endpoint;
@@ -29,14 +16,13 @@ static struct rl_poller poller;
 static uint64_t now_ns;
 static char log_text[2048];
 
-static uint32_t ids[128]; /* in the poller, by address; 0: not watched */
-static int connect_errors[128];
+static struct fake_process process;
+static int connect_errors[128]; /* by address */
 static int connected_errors[128];
 static int watch_error;
 static int lookup_error;
-static bool looking_up;
-static uint32_t lookup_id;
-static struct rl_lookup_result found; /* what the lookup will say */
+static const uint32_t *const lookup_id = &process.lookups[0].id; /* one at a time */
+static struct rl_lookup_result result; /* what the lookup will say; why "?": not yet */
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -47,84 +33,81 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 	va_end(args);
 }
 
-/* ---- the world below ---- */
+/* ---- the world below: a connection is its address ---- */
 
-int __wrap_rl_socket_connect(const struct rl_address *address, int *ret_fd)
+static void wrong(const char *what, int fd)
 {
-	unsigned char letter = address->bytes[0];
+	fail_msg("%s: %d", what, fd);
+}
+
+static int try(const struct rl_address *address, uint32_t *ret_conn)
+{
 	assert_int_equal(address->length, 1);
-	say("try %c\n", letter);
-	*ret_fd = connect_errors[letter] == 0 ? FIRST_FD + letter : -1;
-	return -connect_errors[letter];
+	*ret_conn = address->bytes[0];
+	say("try %c\n", (int)*ret_conn);
+	return -connect_errors[*ret_conn];
 }
 
-int __wrap_rl_socket_connected(int fd)
+static int connected(uint32_t conn)
 {
-	return -connected_errors[fd - FIRST_FD];
+	return -connected_errors[conn];
 }
 
-void __wrap_rl_socket_abort(int fd)
+static void close_conn(uint32_t conn, bool abort)
 {
-	assert_int_equal(ids[fd - FIRST_FD], 0); /* a child process may have it open still */
-	say("drop %c\n", fd - FIRST_FD);
+	for (unsigned i = 0; i < FAKE_FDS && abort; i++) /* a child process may have it open still */
+		assert_false(process.fds[i].conn == conn && !process.fds[i].used && process.fds[i].watched);
+	say(abort ? "drop %c\n" : "close %c\n", (int)conn);
 }
 
-void __wrap_rl_socket_close(int fd)
+static int watch(void)
 {
-	say("close %c\n", fd - FIRST_FD);
-}
-
-int __wrap_rl_poller_watch(struct rl_poller *p, int fd, uint32_t id, uint32_t events, bool known)
-{
-	assert_ptr_equal(p, &poller);
-	assert_false(known);
-	assert_int_equal(events, RL_READABLE | RL_WRITABLE);
-	assert_int_equal(RL_WATCH_NODE(id), NODE);
-	for (unsigned i = 0; i < COUNT(ids); i++)
-		assert_true(ids[i] != id && id != lookup_id);
-	if (watch_error == 0)
-		ids[fd - FIRST_FD] = id;
 	return -watch_error;
 }
 
-void __wrap_rl_poller_forget(struct rl_poller *p, int fd)
-{
-	assert_ptr_equal(p, &poller);
-	ids[fd - FIRST_FD] = 0;
-}
-
-int __wrap_rl_lookup_start(const char *host, uint16_t port, struct rl_poller *p, uint32_t id,
-                           struct rl_lookup **ret)
+static int look_up(const char *host, uint16_t port, struct rl_lookup *lookup)
 {
 	assert_string_equal(host, "name.example");
 	assert_int_equal(port, 6380);
-	assert_ptr_equal(p, &poller);
-	assert_int_equal(RL_WATCH_NODE(id), NODE);
-	assert_false(looking_up);
+	assert_int_equal(RL_WATCH_NODE(lookup->id), NODE);
+	assert_false(process.lookups[0].runs);
 	say("look up\n");
-	if (lookup_error != 0)
-		return -lookup_error;
-	looking_up = true;
-	lookup_id = id;
-	*ret = (struct rl_lookup *)&found;
-	return 0;
+	return -lookup_error;
 }
 
-bool __wrap_rl_lookup_take(struct rl_lookup *lookup, struct rl_poller *p, struct rl_lookup_result *ret)
+static bool has_ended(const struct rl_lookup *lookup)
 {
-	assert_ptr_equal(lookup, &found);
-	assert_ptr_equal(p, &poller);
-	assert_true(looking_up);
-	*ret = found;
-	looking_up = found.why[0] == '?'; /* not yet */
-	return !looking_up;
+	return result.why[0] != '?';
 }
 
-void __wrap_rl_lookup_leave(struct rl_lookup *lookup, bool child)
+static void found(const struct rl_lookup *lookup, struct rl_lookup_result *ret)
 {
-	assert_ptr_equal(lookup, &found);
+	*ret = result;
+}
+
+static void left(struct rl_lookup *lookup, bool child)
+{
 	say(child ? "free the lookup\n" : "leave the lookup\n");
-	looking_up = false;
+}
+
+static const struct fake_world world = {.wrong = wrong,
+                                        .connect = try,
+                                        .connected = connected,
+                                        .close = close_conn,
+                                        .watch = watch,
+                                        .look_up = look_up,
+                                        .has_ended = has_ended,
+                                        .found = found,
+                                        .left = left};
+
+/* What the poller watches of an address: of the newest connection, as nobody closes those that were taken. */
+static const struct fake_fd *watched(char letter)
+{
+	for (unsigned i = FAKE_FDS; i-- > 0;)
+		if (process.fds[i].used && process.fds[i].watched && process.fds[i].conn == (unsigned char)letter)
+			return &process.fds[i];
+	fail_msg("%c is not watched", letter);
+	return NULL;
 }
 
 #endif

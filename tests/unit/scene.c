@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/quorum.h"
+#include "resp.h"
 
 static void listen_on(struct scene *s)
 {
@@ -172,18 +173,6 @@ void scene_listen(struct scene *s)
 	assert_true(got == 0 || errno == EAGAIN || s->heard_size == sizeof s->heard);
 }
 
-/* A number of the form *5\r\n at `at`. Returns what is behind it, NULL if it is not there yet. */
-static const char *number(const char *at, const char *end, char mark, size_t *ret)
-{
-	const char *line = memchr(at, '\n', (size_t)(end - at));
-	if (line == NULL)
-		return NULL;
-	assert_int_equal(*at, mark);
-	assert_int_equal(line[-1], '\r');
-	*ret = strtoul(at + 1, NULL, 10);
-	return line + 1;
-}
-
 static void show_word(char **to, const char *word, size_t size)
 {
 	static const char *const names[] = {"release", "extend", "inspect"};
@@ -200,41 +189,24 @@ static void show_word(char **to, const char *word, size_t size)
 	*to += size;
 }
 
-/* One whole command at `at`. Returns what is behind it, NULL if it is not whole. */
-static const char *show_command(char **to, const char *at, const char *end)
-{
-	size_t words;
-	size_t size;
-	char *begin = *to;
-	if ((at = number(at, end, '*', &words)) == NULL)
-		return NULL;
-	for (size_t i = 0; i < words; i++) {
-		at = number(at, end, '$', &size);
-		if (at == NULL || (size_t)(end - at) < size + 2) {
-			*to = begin;
-			return NULL;
-		}
-		if (i > 0)
-			*(*to)++ = ' ';
-		show_word(to, at, size);
-		assert_memory_equal(at + size, "\r\n", 2);
-		at += size + 2;
-	}
-	*(*to)++ = '\n';
-	return at;
-}
-
 const char *scene_heard(struct scene *s)
 {
 	char *to = s->text;
+	size_t at = 0, size;
+	struct words words;
 	scene_listen(s);
-	const char *at = s->heard;
-	const char *end = s->heard + s->heard_size;
-	const char *next;
-	while (at < end && (next = show_command(&to, at, end)) != NULL)
-		at = next;
+	while ((size = resp_command(s->heard + at, s->heard_size - at, &words)) > 0) {
+		assert_true(size != RESP_WRONG);
+		for (unsigned i = 0; i < words.count; i++) {
+			if (i > 0)
+				*to++ = ' ';
+			show_word(&to, words.at[i].at, words.at[i].size);
+		}
+		*to++ = '\n';
+		at += size;
+	}
 	*to = '\0';
-	s->heard_size = (size_t)(end - at);
-	memmove(s->heard, at, s->heard_size);
+	s->heard_size -= at;
+	memmove(s->heard, s->heard + at, s->heard_size);
 	return s->text;
 }

@@ -17,12 +17,13 @@
 static void begin_test(const char *url)
 {
 	char why[128];
-	memset(ids, 0, sizeof ids);
+	fake_process = &process;
+	fake_world = &world;
+	process = (struct fake_process){0};
+	result.why[0] = '\0';
 	memset(connect_errors, 0, sizeof connect_errors);
 	memset(connected_errors, 0, sizeof connected_errors);
 	watch_error = lookup_error = 0;
-	looking_up = false;
-	lookup_id = UINT32_MAX;
 	log_text[0] = '\0';
 	now_ns = rl_ms(100000);
 	rl_endpoint_free(&endpoint);
@@ -41,7 +42,7 @@ static void told(enum rl_dial_news news)
 	say("> %s\n", texts[news]);
 	uint32_t id;
 	if (news == RL_DIAL_CONNECTED)
-		say("%c\n", rl_dial_take(&dial, &id) - FIRST_FD);
+		say("%c\n", (int)process.fds[rl_dial_take(&dial, &id) - FAKE_FIRST_FD].conn);
 	if (news == RL_DIAL_FAILED) /* as a node does */
 		rl_dial_end(&dial);
 }
@@ -53,17 +54,17 @@ static void begin(void)
 
 static void lookup_says(const char *letters)
 {
-	found = (struct rl_lookup_result){.addresses.count = (unsigned)strlen(letters)};
+	result = (struct rl_lookup_result){.addresses.count = (unsigned)strlen(letters)};
 	for (unsigned i = 0; letters[i] != '\0'; i++)
-		found.addresses.list[i] = (struct rl_address){.length = 1, .bytes = {(unsigned char)letters[i]}};
-	told(rl_dial_ready(&dial, lookup_id, RL_READABLE, now_ns));
+		result.addresses.list[i] = (struct rl_address){.length = 1, .bytes = {(unsigned char)letters[i]}};
+	told(rl_dial_ready(&dial, *lookup_id, RL_READABLE, now_ns));
 }
 
 static void lookup_fails(const char *why, bool certain)
 {
-	found = (struct rl_lookup_result){.certain = certain};
-	snprintf(found.why, sizeof found.why, "%s", why);
-	told(rl_dial_ready(&dial, lookup_id, RL_READABLE, now_ns));
+	result = (struct rl_lookup_result){.certain = certain};
+	snprintf(result.why, sizeof result.why, "%s", why);
+	told(rl_dial_ready(&dial, *lookup_id, RL_READABLE, now_ns));
 }
 
 /* What is known of the name is this: the race for it begins. */
@@ -89,9 +90,11 @@ static void doubt_later(void)
 
 static void ready(char letter, int error)
 {
-	assert_int_not_equal(ids[(unsigned char)letter], 0);
+	const struct fake_fd *fd = watched(letter);
+	assert_int_equal(fd->events, RL_READABLE | RL_WRITABLE);
+	assert_int_equal(RL_WATCH_NODE(fd->id), NODE);
 	connected_errors[(unsigned char)letter] = error;
-	told(rl_dial_ready(&dial, ids[(unsigned char)letter], RL_READABLE | RL_WRITABLE, now_ns));
+	told(rl_dial_ready(&dial, fd->id, RL_READABLE | RL_WRITABLE, now_ns));
 }
 
 static void pass(unsigned ms)
@@ -222,15 +225,16 @@ TEST(cannot_be_watched)
 TEST(stale_reports)
 {
 	race("ab");
-	uint32_t a = ids['a'];
+	uint32_t a = watched('a')->id;
 	told(rl_dial_ready(&dial, a, RL_READABLE, now_ns)); /* not yet */
 	ready('a', ECONNREFUSED);
 	told(rl_dial_ready(&dial, a, RL_READABLE | RL_WRITABLE, now_ns));
-	told(rl_dial_ready(&dial, lookup_id, RL_READABLE, now_ns));
+	told(rl_dial_ready(&dial, *lookup_id, RL_READABLE, now_ns));
 	expect(
 	    "look up\n> nothing\ntry a\n> nothing\n> nothing\ndrop a\ntry b\n> nothing\n> nothing\n> nothing\n");
 	connect_to("a");
-	told(rl_dial_ready(&dial, ids['a'], RL_READABLE | RL_WRITABLE, now_ns)); /* the stream's, by now */
+	told(
+	    rl_dial_ready(&dial, watched('a')->id, RL_READABLE | RL_WRITABLE, now_ns)); /* the stream's, by now */
 	expect("> nothing\n");
 }
 
@@ -293,8 +297,8 @@ TEST(name_server_is_silent)
 		assert_int_equal(dial.failure, REDLOCK_VOTE_NAME);
 		assert_string_equal(dial.failure_text, "the name server does not answer");
 		assert_false(rl_dial_may_begin(&dial));
-		found.why[0] = '?';
-		told(rl_dial_ready(&dial, lookup_id, RL_READABLE, now_ns)); /* spurious */
+		result.why[0] = '?';
+		told(rl_dial_ready(&dial, *lookup_id, RL_READABLE, now_ns)); /* spurious */
 		now_ns += rl_ms(20000);
 		if (i == 0)
 			lookup_says("a");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/transaction.h"
+#include "resp.h"
 #include "unit.h"
 
 static struct rl_transaction t;
@@ -24,15 +25,12 @@ static char text[4096];
 static const char *written(void)
 {
 	char *to = text;
-	const char *at = out.bytes, *end = out.bytes + out.size;
-	while (at < end) {
-		long words = strtol(at + 1, (char **)&at, 10);
-		at += 2;
-		for (long i = 0; i < words; i++) {
-			long size = strtol(at + 1, (char **)&at, 10);
-			to += sprintf(to, "%s%.*s", i > 0 ? " " : "", (int)size, at + 2);
-			at += 2 + size + 2;
-		}
+	struct words words;
+	for (size_t at = 0, size; at < out.size; at += size) {
+		size = resp_command(out.bytes + at, out.size - at, &words);
+		assert_true(size > 0 && size != RESP_WRONG);
+		for (unsigned i = 0; i < words.count; i++)
+			to += sprintf(to, "%s%.*s", i > 0 ? " " : "", (int)words.at[i].size, words.at[i].at);
 		*to++ = '\n';
 	}
 	*to = '\0';

@@ -1,75 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* The client's turns, with the test as its servers and as its clock: what is sent when, and when the next
  * turn is due. */
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include "client.h"
-#include "os/clock.h"
 #include "unit.h"
+#include "wire.h"
 
 enum { NODES = 2 };
 
 struct stage {
-	char dir[64];
-	char paths[NODES][96];
-	int listeners[NODES];
-	int peers[NODES];
+	struct wire *peers[NODES];
 	redlock_client *client;
 };
-
-/* The linker leads the library's calls here (--wrap). */
-uint64_t __wrap_rl_clock_now(void);
-
-static uint64_t now_ns;
-
-uint64_t __wrap_rl_clock_now(void)
-{
-	return now_ns;
-}
-
-static int listen_at(const char *path)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
-	assert_int_equal(listen(fd, 4), 0);
-	return fd;
-}
 
 /* To CLIENT ID, INFO and the probe. */
 #define OPENING ":7\r\n-ERR no\r\n-ERR no\r\n"
 
-/* Two servers, connected; what the client asks them first is read and answered. */
+/* Two servers, connected; what the client asks them first is answered. */
 static void open_stage(struct stage *s)
 {
-	static char urls[NODES][128];
-	const char *list[NODES];
+	static const char *const urls[NODES] = {"unix:///0", "unix:///1"};
 	struct redlock_options options;
-	now_ns = rl_ms(1000000);
-	const char *tmp = getenv("TMPDIR");
-	snprintf(s->dir, sizeof s->dir, "%s/rl-turn.XXXXXX", tmp != NULL && strlen(tmp) < 40 ? tmp : "/tmp");
-	assert_non_null(mkdtemp(s->dir));
-	for (unsigned i = 0; i < NODES; i++) {
-		snprintf(s->paths[i], sizeof s->paths[i], "%s/%u", s->dir, i);
-		snprintf(urls[i], sizeof urls[i], "unix://%s", s->paths[i]);
-		list[i] = urls[i];
-		s->listeners[i] = listen_at(s->paths[i]);
-	}
+	wires_begin();
+	wires.now_ns = rl_ms(1000000);
 	redlock_options_init(&options);
-	options.urls = list;
+	options.urls = urls;
 	options.url_count = NODES;
 	options.node_timeout_ms = 8000;
 	assert_int_equal(redlock_open(&options, &s->client), 0);
 	assert_int_equal(redlock_process(s->client), 0);
 	for (unsigned i = 0; i < NODES; i++) {
-		char hello[256];
-		s->peers[i] = accept4(s->listeners[i], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		assert_true(s->peers[i] >= 0);
-		assert_true(read(s->peers[i], hello, sizeof hello) > 0);
-		assert_int_equal(write(s->peers[i], OPENING, strlen(OPENING)), strlen(OPENING));
+		s->peers[i] = &wires.list[1 + i];
+		assert_int_equal(s->peers[i]->address.bytes[1], '0' + i);
+		assert_true(s->peers[i]->up.length > 0);
+		buffer_drop(&s->peers[i]->up, s->peers[i]->up.length);
+		wire_say(s->peers[i], OPENING);
 	}
 	assert_int_equal(redlock_process(s->client), 0);
 }
@@ -77,12 +41,7 @@ static void open_stage(struct stage *s)
 static void close_stage(struct stage *s)
 {
 	redlock_close(s->client);
-	for (unsigned i = 0; i < NODES; i++) {
-		close(s->peers[i]);
-		close(s->listeners[i]);
-		unlink(s->paths[i]);
-	}
-	rmdir(s->dir);
+	wires_end();
 }
 
 static redlock_lock *new_lock(redlock_client *client)
@@ -93,11 +52,10 @@ static redlock_lock *new_lock(redlock_client *client)
 }
 
 /* What a server was sent since the last time, up to its first NUL. */
-static const char *heard(int peer)
+static const char *heard(struct wire *peer)
 {
 	static char text[4096];
-	ssize_t got = read(peer, text, sizeof text - 1);
-	text[got > 0 ? got : 0] = '\0';
+	text[buffer_take(&peer->up, text, sizeof text - 1)] = '\0';
 	return text;
 }
 
@@ -112,10 +70,10 @@ static void a_stall_is_acted_on_at_once(void **state)
 	assert_int_equal(redlock_start_acquire(lock), 0);
 	assert_int_equal(redlock_process(s.client), 0);
 	assert_non_null(strstr(heard(s.peers[0]), "SET"));
-	assert_int_equal(write(s.peers[0], "+OK\r\n", 5), 5);
+	wire_say(s.peers[0], "+OK\r\n");
 	assert_int_equal(redlock_process(s.client), 0);
 	assert_string_equal(heard(s.peers[0]), "");
-	now_ns += rl_ms(5000);
+	wires.now_ns += rl_ms(5000);
 	assert_int_equal(redlock_process(s.client), 0);
 	assert_non_null(strstr(heard(s.peers[0]), "EVAL"));
 	struct redlock_event event;
@@ -132,7 +90,7 @@ static void a_drain_leaves_no_deadline(void **state)
 	struct stage s;
 	open_stage(&s);
 	assert_int_equal(redlock_drain(s.client, 10), 0);
-	now_ns += rl_ms(20);
+	wires.now_ns += rl_ms(20);
 	assert_true(redlock_timeout_ns(s.client) == REDLOCK_NEVER_NS);
 	close_stage(&s);
 }
@@ -156,7 +114,7 @@ static void names_that_change_places(void **state)
 	assert_int_equal(redlock_start_acquire(lock), 0);
 	assert_int_equal(redlock_process(s.client), 0);
 	for (unsigned i = 0; i < NODES; i++)
-		assert_int_equal(write(s.peers[i], "+OK\r\n", 5), 5);
+		wire_say(s.peers[i], "+OK\r\n");
 	assert_int_equal(redlock_process(s.client), 0);
 	assert_int_equal(redlock_next(s.client, &event), 1);
 	assert_int_equal(event.result, 0);
@@ -178,17 +136,17 @@ static void parked_requests_are_sent_now(void **state)
 	assert_int_equal(redlock_timeout_ns(s.client), 0);
 	assert_int_equal(redlock_process(s.client), 0);
 	for (unsigned i = 0; i < NODES; i++)
-		assert_int_equal(write(s.peers[i], "+OK\r\n", 5), 5);
+		wire_say(s.peers[i], "+OK\r\n");
 	assert_int_equal(redlock_process(s.client), 0);
 	assert_int_equal(redlock_next(s.client, &event), 1);
 	assert_int_equal(event.result, 0);
-	assert_true(redlock_timeout_ns(s.client) > now_ns);
+	assert_true(redlock_timeout_ns(s.client) > wires.now_ns);
 	assert_int_equal(redlock_start_release(lock), 0);
 	assert_int_equal(redlock_timeout_ns(s.client), 0);
 	heard(s.peers[0]);
 	assert_int_equal(redlock_process(s.client), 0);
 	assert_non_null(strstr(heard(s.peers[0]), "WATCH"));
-	assert_true(redlock_timeout_ns(s.client) > now_ns); /* an answer is due first */
+	assert_true(redlock_timeout_ns(s.client) > wires.now_ns); /* an answer is due first */
 	redlock_lock_free(lock);
 	close_stage(&s);
 }
@@ -204,7 +162,7 @@ static void an_empty_value_is_not_ours(void **state)
 	assert_int_equal(redlock_process(s.client), 0);
 	static const char answer[] = "*4\r\n$6\r\nstring\r\n:500\r\n:0\r\n$0\r\n\r\n";
 	for (unsigned i = 0; i < NODES; i++)
-		assert_int_equal(write(s.peers[i], answer, sizeof answer - 1), sizeof answer - 1);
+		wire_say(s.peers[i], answer);
 	assert_int_equal(redlock_process(s.client), 0);
 	for (unsigned i = 0; i < NODES; i++) {
 		struct redlock_vote vote;
