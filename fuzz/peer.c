@@ -94,7 +94,7 @@ static enum peer_command heard_transaction(struct peer *p, const struct words *w
 
 static enum peer_command heard_operation(struct peer *p, const struct words *w)
 {
-	must(p->commands >= p->opening + 3);              /* behind CLIENT ID, INFO and COMMAND INFO */
+	must(p->commands >= p->opening + 3);             /* behind CLIENT ID, INFO and COMMAND INFO */
 	must(p->opening == 0 || wire_last()->read >= 4); /* behind the answers to AUTH and SELECT */
 	must(p->node->gate == 0);
 	check_ghosts(p);
@@ -181,8 +181,7 @@ void peer_listen(struct peer *p)
 		p->commands = p->queued = p->answered = p->login = 0;
 		p->in_multi = p->odd = false;
 	}
-	while (p->queued < PEER_QUEUE &&
-	       (size = resp_command(buffer_front(said), said->length, &words)) > 0) {
+	while (p->queued < PEER_QUEUE && (size = resp_command(buffer_front(said), said->length, &words)) > 0) {
 		must(size != RESP_WRONG);
 		enum peer_command command = heard(p, &words);
 		p->queue[p->queued++] = command;

@@ -7,27 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "resource.h"
 #include "world.h"
 
-static const struct {
-	const char *name;
-	const char *text;
-} violations[VIOLATION_COUNT] = {
+const struct violation_row violations[VIOLATION_COUNT] = {
 #define SIM_VIOLATION_ROW(name, text) [VIOLATION_##name] = {#name, text},
     SIM_VIOLATION_MAP(SIM_VIOLATION_ROW)
 #undef SIM_VIOLATION_ROW
 };
-
-const char *violation_name(enum violation kind)
-{
-	return violations[kind].name;
-}
-
-const char *violation_text(enum violation kind)
-{
-	return violations[kind].text;
-}
 
 void check_fail(struct world *w, enum violation kind, const char *format, ...)
 {
@@ -37,9 +23,9 @@ void check_fail(struct world *w, enum violation kind, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof line, format, arguments);
 	va_end(arguments);
-	TRACE(w, "VIOLATION %s: %s", violation_name(kind), line);
+	TRACE(w, "VIOLATION %s: %s", violations[kind].name, line);
 	if (c->first[0] == '\0')
-		snprintf(c->first, sizeof c->first, "%s at %.6f ms: %s", violation_name(kind),
+		snprintf(c->first, sizeof c->first, "%s at %.6f ms: %s", violations[kind].name,
 		         (double)w->now_ns / (double)SIM_MS, line);
 	c->found[kind]++;
 	/* Where an assumption is broken on purpose, the first consequence is not always the one that is wanted.
@@ -59,8 +45,7 @@ bool check_quorum_beyond(const struct world *w, const struct actor *a, const str
 	for (unsigned i = 0; i < a->node_count; i++) {
 		const struct node *n = &w->nodes[a->order[i]];
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
-		if (key != NULL && bytes_equal(key->value, token) &&
-		    node_expiry_world(n, key) >= until_ns)
+		if (key != NULL && bytes_equal(key->value, token) && node_expiry_world(n, key) >= until_ns)
 			yes++;
 	}
 	return yes >= a->quorum;

@@ -87,8 +87,9 @@ struct check {
 	uint64_t settled[SIM_MAX_ACTORS][SIM_MAX_NODES];
 };
 
-const char *violation_name(enum violation kind);
-const char *violation_text(enum violation kind);
+extern const struct violation_row {
+	const char *name, *text;
+} violations[VIOLATION_COUNT];
 
 /* Reports a violation. The seed ends, unless an assumption is broken on purpose. */
 void check_fail(struct world *w, enum violation kind, const char *format, ...)

@@ -2,10 +2,7 @@
 /* Names of what is counted. */
 #include "cover.h"
 
-static const struct {
-	const char *name;
-	const char *text;
-} kinds[COVER_COUNT] = {
+const struct cover_row covers[COVER_COUNT] = {
 #define SIM_COVER_ROW(name, text) [COVER_##name] = {#name, text},
     SIM_FAULT_MAP(SIM_COVER_ROW) SIM_ACT_MAP(SIM_COVER_ROW)
 #undef SIM_COVER_ROW
@@ -24,14 +21,4 @@ void cover_add(struct cover *sum, const struct cover *more)
 		sum->slowest_heal_ns = more->slowest_heal_ns;
 	if (more->most_memory > sum->most_memory)
 		sum->most_memory = more->most_memory;
-}
-
-const char *cover_name(enum sim_cover kind)
-{
-	return kinds[kind].name;
-}
-
-const char *cover_text(enum sim_cover kind)
-{
-	return kinds[kind].text;
 }

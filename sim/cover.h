@@ -121,7 +121,8 @@ struct cover {
 };
 
 void cover_add(struct cover *sum, const struct cover *more);
-const char *cover_name(enum sim_cover kind);
-const char *cover_text(enum sim_cover kind);
+extern const struct cover_row {
+	const char *name, *text;
+} covers[COVER_COUNT];
 
 #endif

@@ -39,7 +39,7 @@ enum { SESSIONS = 3 };
 
 /* A session that both have. */
 struct pair {
-	int fd;        /* to the server */
+	int fd;                  /* to the server */
 	struct session *session; /* of the model; NULL: it was closed */
 	struct buffer in, inbox;
 };

@@ -2,9 +2,31 @@
 /* The faults of a time, one small function each, and the table of them. */
 #include <string.h>
 
-#include "faults_inside.h"
+#include "faults.h"
 #include "resp.h"
-#include "resource.h"
+#include "world.h"
+
+static uint64_t between_ms(struct world *w, uint64_t low_ms, uint64_t high_ms)
+{
+	return prng_between(&w->chaos, low_ms, high_ms) * SIM_MS;
+}
+
+static uint32_t any_node(struct world *w)
+{
+	return (uint32_t)prng_below(&w->chaos, w->plan.nodes);
+}
+
+static uint32_t any_actor(struct world *w)
+{
+	return (uint32_t)prng_below(&w->chaos, w->plan.actors);
+}
+
+/* A client whose process runs; NULL: none at hand. */
+static struct actor *any_process(struct world *w)
+{
+	struct actor *a = &w->actors[any_actor(w)];
+	return a->alive && !a->paused && !a->retiring ? a : NULL;
+}
 
 /* ---- connections ---- */
 
@@ -181,8 +203,8 @@ static bool script_flush(struct world *w, int unused)
 /* Another program has the key, on some of the nodes where it is free. */
 static bool foreign(struct world *w, int type)
 {
-	static const char *const values[] = {[KEY_STRING] = "1732150000.25",
-	                                     [KEY_HASH] = "8743c9c0-0795-4907-87fd-6c719a6b4586:1=1"};
+	static const char *const values[] = {
+	    [KEY_STRING] = "1732150000.25", [KEY_HASH] = "8743c9c0-0795-4907-87fd-6c719a6b4586:1=1"};
 	char buffer[SIM_MAX_KEY];
 	struct bytes name = resource_key(&w->plan, (unsigned)prng_below(&w->chaos, w->plan.resources), buffer);
 	bool any = false;
@@ -260,6 +282,93 @@ static bool client_crash(struct world *w, int machine)
 	return a != NULL;
 }
 
+/*
+ * ---- clocks ----
+ * What the library allows for is a node's clock that gets ahead of a client's by at most 2 ms and 1 % of the
+ * TTL during a lease, whether by its rate or by a jump. The other way round (a node that is set back, a
+ * client that is ahead) costs time, never safety, so that any size is tried.
+ */
+
+static int32_t any_rate(struct world *w)
+{
+	return (int32_t)prng_between(&w->chaos, 0, 2 * (uint64_t)w->plan.rate_ppm) - w->plan.rate_ppm;
+}
+
+/* A jump of a size that is allowed once per lease: whether the last one is long enough ago. */
+static bool is_due(const struct world *w, uint64_t *last_ns)
+{
+	if (*last_ns != 0 && w->now_ns - *last_ns < plan_longest_ttl_ns(&w->plan))
+		return false;
+	*last_ns = w->now_ns;
+	return true;
+}
+
+/* Farther than any allowance reaches. */
+static uint64_t beyond(struct world *w)
+{
+	return between_ms(w, w->plan.ttl_ms_min, 3 * w->plan.ttl_ms_max);
+}
+
+static bool jump(struct world *w, uint32_t node, int64_t step_ns)
+{
+	TRACE(w, "n%u's clock jumps by %.3f ms", node, (double)step_ns / (double)SIM_MS);
+	drift_jump(&w->nodes[node].clock, w->now_ns, step_ns);
+	check_clocks(w);
+	return true;
+}
+
+static bool node_drift(struct world *w, int unused)
+{
+	struct node *n = &w->nodes[any_node(w)];
+	drift_set_rate(&n->clock, w->now_ns, any_rate(w));
+	check_clocks(w);
+	return true;
+}
+
+static bool node_jump(struct world *w, int unused)
+{
+	uint32_t node = any_node(w);
+	if (w->plan.broken == BREAK_NODE_JUMP)
+		return jump(w, node, (int64_t)beyond(w));
+	uint64_t step_ns = prng_below(&w->chaos, w->plan.node_jump_ns + 1);
+	return is_due(w, &w->nodes[node].jumped_ns) && jump(w, node, (int64_t)step_ns);
+}
+
+static bool node_step_back(struct world *w, int unused)
+{
+	uint32_t node = any_node(w);
+	uint64_t step_ns = prng_below(&w->chaos, w->plan.step_back_ns + 1);
+	return is_due(w, &w->nodes[node].stepped_back_ns) && jump(w, node, -(int64_t)step_ns);
+}
+
+static bool client_drift(struct world *w, int unused)
+{
+	uint32_t actor = any_actor(w);
+	actor_set_rate(w, actor, any_rate(w));
+	return true;
+}
+
+/* Time that the process did not live through: the host was suspended while nothing ran, or corrected itself.
+ */
+static bool client_jump(struct world *w, int unused)
+{
+	uint32_t actor = any_actor(w);
+	actor_jump(w, actor, prng_below(&w->chaos, 2 * w->plan.ttl_ms_max * SIM_MS));
+	return true;
+}
+
+/* A virtual machine that is stopped: its processes and its clock stand still. */
+static bool client_freeze(struct world *w, int unused)
+{
+	struct actor *a = any_process(w);
+	bool broken = w->plan.broken == BREAK_CLIENT_JUMP;
+	uint64_t for_ns = broken ? beyond(w) : prng_below(&w->chaos, w->plan.client_freeze_ns + 1);
+	if (a == NULL || (!broken && !is_due(w, &a->frozen_ns)))
+		return false;
+	actor_freeze(w, a->index, for_ns);
+	return true;
+}
+
 /* ---- the table ---- */
 
 const struct fault faults[] = {
@@ -287,12 +396,12 @@ const struct fault faults[] = {
     {COVER_CLIENT_CRASH, 400, client_crash, false},
     {COVER_HOST_CRASH, 400, client_crash, true},
     {COVER_SUSPEND, 500, suspend, 0},
-    {COVER_CLIENT_DRIFT, 200, fault_client_drift, 0},
-    {COVER_NODE_DRIFT, 200, fault_node_drift, 0},
-    {COVER_CLIENT_JUMP, 500, fault_client_jump, 0},
-    {COVER_CLIENT_FREEZE, 200, fault_client_freeze, 0},
-    {COVER_NODE_JUMP, 200, fault_node_jump, 0},
-    {COVER_NODE_STEP_BACK, 300, fault_node_step_back, 0},
+    {COVER_CLIENT_DRIFT, 200, client_drift, 0},
+    {COVER_NODE_DRIFT, 200, node_drift, 0},
+    {COVER_CLIENT_JUMP, 500, client_jump, 0},
+    {COVER_CLIENT_FREEZE, 200, client_freeze, 0},
+    {COVER_NODE_JUMP, 200, node_jump, 0},
+    {COVER_NODE_STEP_BACK, 300, node_step_back, 0},
     {COVER_FOREIGN_STRING, 300, foreign, KEY_STRING},
     {COVER_FOREIGN_HASH, 300, foreign, KEY_HASH},
 };

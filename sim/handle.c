@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "adoption.h"
 #include "handle_inside.h"
-#include "resource.h"
 
 /* A third of it is longer than a round trip in the slowest of networks. */
 #define HEAL_TTL_MS 600
@@ -68,6 +66,29 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 
 /* ---- making and freeing ---- */
 
+/* Puts up the token of a lock that is being left. */
+static void offer(struct world *w, const struct handle *h)
+{
+	struct adoption *place = &w->adoptions[prng_below(&w->work, SIM_ADOPTIONS)];
+	if (h->token_size >= sizeof place->token)
+		return;
+	*place = (struct adoption){.open = true, .resource = h->resource};
+	memcpy(place->token, h->token, h->token_size);
+}
+
+/* Now and then takes a token that was put up, as the handle's own: false otherwise. */
+static bool take(struct world *w, struct handle *h)
+{
+	struct adoption *place = &w->adoptions[prng_below(&w->work, SIM_ADOPTIONS)];
+	if (!place->open || !prng_chance(&w->work, 500))
+		return false;
+	place->open = false;
+	h->resource = place->resource;
+	memcpy(h->own_token, place->token, sizeof place->token);
+	h->options.token = h->own_token;
+	return true;
+}
+
 static void draw_options(struct world *w, struct handle *h)
 {
 	struct redlock_lock_options *o = &h->options;
@@ -108,7 +129,7 @@ static void make(struct world *w, uint32_t subject)
 	struct handle *h = handle_of(w, subject);
 	h->resource = (unsigned)prng_below(&w->work, w->plan.resources);
 	draw_options(w, h);
-	if (adoption_take(w, h)) {
+	if (take(w, h)) {
 		h->adopted = a->adopted = true;
 	} else if (chance(w, w->plan.broken == BREAK_OWN_VALUE ? 900 : 150)) {
 		snprintf(h->own_token, sizeof h->own_token, "own-%u-%u-%u", a->index, a->values, h->resource);
@@ -141,7 +162,7 @@ static void leave(struct world *w, uint32_t subject)
 	TRACE(w, "c%u leaves resource %u", subject >> 8, h->resource);
 	check_left(w, h);
 	w->actors[subject >> 8].values++; /* it is somebody else's now */
-	adoption_offer(w, h);
+	offer(w, h);
 	handle_drop(h);
 	redlock_lock_leave(lock);
 }

@@ -28,7 +28,7 @@ static void print_usage(FILE *out)
 	      "  --break ASSUMPTION  break an assumption: succeed only if the consequence is found\n",
 	      out);
 	for (int i = 1; i < BREAK_COUNT; i++)
-		fprintf(out, "      %-12s %s\n", break_options[i], break_texts[i]);
+		fprintf(out, "      %-12s %s\n", breaks[i].option, breaks[i].text);
 }
 
 static double seconds(void)
@@ -43,8 +43,7 @@ static double seconds(void)
 static void print_counts(const struct cover *cover, int from, int to)
 {
 	for (int i = from; i < to; i++)
-		printf("  %-15s %10" PRIu64 "  %s\n", cover_name((enum sim_cover)i), cover->hits[i],
-		       cover_text((enum sim_cover)i));
+		printf("  %-15s %10" PRIu64 "  %s\n", covers[i].name, cover->hits[i], covers[i].text);
 }
 
 static void print_summary(const struct cover *cover, uint64_t seeds, double took)
@@ -71,7 +70,7 @@ static int check_cover(const struct cover *cover)
 	int missing = transitions_missing(&cover->transitions);
 	for (int i = 0; i < COVER_COUNT; i++)
 		if (cover->hits[i] == 0) {
-			printf("never happened: %s, %s\n", cover_name((enum sim_cover)i), cover_text((enum sim_cover)i));
+			printf("never happened: %s, %s\n", covers[i].name, covers[i].text);
 			missing++;
 		}
 	return missing == 0 ? 0 : EXIT_FOUND;
@@ -109,7 +108,7 @@ static bool parse_count(const char *text, uint64_t *ret)
 static bool parse_break(const char *text, struct arguments *a)
 {
 	for (int i = 1; i < BREAK_COUNT; i++)
-		if (strcmp(text, break_options[i]) == 0)
+		if (strcmp(text, breaks[i].option) == 0)
 			a->broken = (enum sim_break)i;
 	return a->broken != BREAK_NONE;
 }

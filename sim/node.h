@@ -24,7 +24,7 @@ struct node {
 	bool machine_down; /* with !up: nobody answers in its place */
 	bool hung;         /* runs, executes nothing */
 	bool run_planned;
-	bool wipe; /* the data is gone when it starts again */
+	bool wipe;        /* the data is gone when it starts again */
 	uint64_t slow_ns; /* added to every execution */
 	/* Constant for a seed: it never serves. */
 	bool other_password;

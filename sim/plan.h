@@ -8,6 +8,11 @@
 #include <stdint.h>
 
 #include "cover.h"
+#include "keyspace.h"
+
+/* The applications lock resources, by number. */
+#define SIM_MAX_RESOURCES 4
+#define SIM_MAX_KEY 400
 
 /* An assumption of the protocol, or a rule, that is broken on purpose, and what the checkers must find:
  * X(name, option, violation, text) */
@@ -71,6 +76,11 @@ struct plan {
 bool plan_forgets(const struct plan *plan);
 
 void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken);
+
+/* The name that the applications use: spaces, NUL, line ends and length are tried too. The key on the nodes:
+ * the plan's prefix and the name, written into `buffer`. */
+struct bytes resource_name(unsigned resource);
+struct bytes resource_key(const struct plan *plan, unsigned resource, char buffer[SIM_MAX_KEY]);
 
 /* The longest time that any key may live, in world time, drift and set-back clocks included. */
 uint64_t plan_longest_ttl_ns(const struct plan *plan);

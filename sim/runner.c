@@ -19,22 +19,10 @@
 
 #define MAX_JOBS 256
 
-const char *const break_options[BREAK_COUNT] = {
-#define SIM_BREAK_OPTION(name, option, violation, text) [BREAK_##name] = option,
-    SIM_BREAK_MAP(SIM_BREAK_OPTION)
-#undef SIM_BREAK_OPTION
-};
-
-const char *const break_texts[BREAK_COUNT] = {
-#define SIM_BREAK_TEXT(name, option, violation, text) [BREAK_##name] = text,
-    SIM_BREAK_MAP(SIM_BREAK_TEXT)
-#undef SIM_BREAK_TEXT
-};
-
-static const enum violation break_finds[BREAK_COUNT] = {
-#define SIM_BREAK_FINDS(name, option, violation, text) [BREAK_##name] = VIOLATION_##violation,
-    SIM_BREAK_MAP(SIM_BREAK_FINDS)
-#undef SIM_BREAK_FINDS
+const struct break_row breaks[BREAK_COUNT] = {
+#define SIM_BREAK_ROW(name, option, violation, text) [BREAK_##name] = {option, text, VIOLATION_##violation},
+    SIM_BREAK_MAP(SIM_BREAK_ROW)
+#undef SIM_BREAK_ROW
 };
 
 struct job {
@@ -56,7 +44,7 @@ static void print_failure(const struct arguments *a, uint64_t seed, const char *
 	bool broken = a->broken != BREAK_NONE;
 	printf("seed %" PRIu64 " failed: %s\n", seed, what);
 	printf("replay it with: %s%s%s --seed %" PRIu64 " --trace\n", a->program, broken ? " --break " : "",
-	       broken ? break_options[a->broken] : "", seed);
+	       broken ? breaks[a->broken].option : "", seed);
 	fflush(stdout);
 }
 
@@ -170,7 +158,7 @@ int run_seeds(const struct arguments *a, struct cover *cover, uint64_t *ret_seed
 int run_broken(const struct arguments *a)
 {
 	uint64_t found[VIOLATION_COUNT] = {0};
-	enum violation wanted = break_finds[a->broken];
+	enum violation wanted = breaks[a->broken].finds;
 	uint64_t seed = a->first;
 	struct outcome outcome;
 	struct cover cover = {0};
@@ -183,15 +171,14 @@ int run_broken(const struct arguments *a)
 	}
 	for (int i = 0; i < VIOLATION_COUNT; i++)
 		if (found[i] != 0)
-			printf("  %-12s %8" PRIu64 "  %s\n", violation_name((enum violation)i), found[i],
-			       violation_text((enum violation)i));
+			printf("  %-12s %8" PRIu64 "  %s\n", violations[i].name, found[i], violations[i].text);
 	if (found[wanted] == 0) {
-		printf("not found, although %s: %s\n", break_texts[a->broken], violation_text(wanted));
+		printf("not found, although %s: %s\n", breaks[a->broken].text, violations[wanted].text);
 		return EXIT_FOUND;
 	}
-	printf("found, as it must be when %s, in seed %" PRIu64 ": %s\n", break_texts[a->broken], seed,
-	       violation_text(wanted));
-	printf("replay it with: %s --break %s --seed %" PRIu64 " --trace\n", a->program, break_options[a->broken],
+	printf("found, as it must be when %s, in seed %" PRIu64 ": %s\n", breaks[a->broken].text, seed,
+	       violations[wanted].text);
+	printf("replay it with: %s --break %s --seed %" PRIu64 " --trace\n", a->program, breaks[a->broken].option,
 	       seed);
 	return 0;
 }

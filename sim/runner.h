@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "check.h"
 #include "plan.h"
 
 enum { EXIT_FOUND = 1, EXIT_USAGE = 64 };
@@ -23,8 +24,11 @@ struct arguments {
 	bool hash;
 };
 
-extern const char *const break_options[BREAK_COUNT];
-extern const char *const break_texts[BREAK_COUNT];
+/* What can be broken on purpose: its name, in words, and what must be found. */
+extern const struct break_row {
+	const char *option, *text;
+	enum violation finds;
+} breaks[BREAK_COUNT];
 
 /* Runs the seeds until one fails, and adds up what happened in `cover`. An exit status. */
 int run_seeds(const struct arguments *a, struct cover *cover, uint64_t *ret_seeds);

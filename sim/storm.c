@@ -180,13 +180,7 @@ static const struct scene scenes[] = {
     {"holding locks, back after 300 ms", true, false, 300, 5.5, 1000 / 1500.0},
 };
 
-enum {
-	WARM_UP_MS = 15000,
-	AFTER_MS = 8000,
-	SECOND_MS = 1000,
-	LATE_FROM_MS = 6000,
-	LONGEST_DELAY_MS = 3000
-};
+enum { WARM_UP_MS = 15000, AFTER_MS = 8000, SECOND_MS = 1000, LATE_FROM_MS = 6000, LONGEST_DELAY_MS = 3000 };
 
 static void must(int error, const char *what)
 {

@@ -16,8 +16,9 @@
 #define INSISTING BIT(RL_INSISTING)
 #define WATCHING BIT(RL_WATCHING)
 
-/* For each phase and event: the phases that may follow, and why the others cannot. */
-static const struct {
+/* For each phase and event: the phases that may follow, and why the others cannot. What is not here is
+ * refused, as there is one operation at a time: the phase stays. */
+static const struct row {
 	unsigned after;
 	const char *never;
 } table[SIM_PHASES][SIM_EVENTS] = {
@@ -37,10 +38,6 @@ static const struct {
         },
     [RL_ACQUIRING] =
         {
-            [RL_EV_ACQUIRE] = {ACQUIRING, "refused: one operation at a time"},
-            [RL_EV_EXTEND] = {ACQUIRING, "refused: one operation at a time"},
-            [RL_EV_RELEASE] = {ACQUIRING, "refused: one operation at a time"},
-            [RL_EV_QUERY] = {ACQUIRING, "refused: one operation at a time"},
             [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
             [RL_EV_REPLY] = {IDLE | ACQUIRING | PAUSED | HELD | LOOKING,
                              "nothing is lost or released that was not held; who leads is seen by a look"},
@@ -50,10 +47,6 @@ static const struct {
         },
     [RL_PAUSED] =
         {
-            [RL_EV_ACQUIRE] = {PAUSED, "refused: one operation at a time"},
-            [RL_EV_EXTEND] = {PAUSED, "refused: one operation at a time"},
-            [RL_EV_RELEASE] = {PAUSED, "refused: one operation at a time"},
-            [RL_EV_QUERY] = {PAUSED, "refused: one operation at a time"},
             [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
             [RL_EV_REPLY] = {PAUSED, "votes of an attempt that is over decide nothing"},
             [RL_EV_TICK] = {IDLE | ACQUIRING,
@@ -84,20 +77,12 @@ static const struct {
         },
     [RL_RELEASING] =
         {
-            [RL_EV_ACQUIRE] = {RELEASING, "refused: one operation at a time"},
-            [RL_EV_EXTEND] = {RELEASING, "refused: one operation at a time"},
-            [RL_EV_RELEASE] = {RELEASING, "refused: one operation at a time"},
-            [RL_EV_QUERY] = {RELEASING, "refused: one operation at a time"},
             [RL_EV_CANCEL] = {RELEASING, "a release is not cancelled"},
             [RL_EV_REPLY] = {IDLE | RELEASING, "a release ends in idle"},
             [RL_EV_TICK] = {IDLE, "the end of the round decides it"},
         },
     [RL_LOOKING] =
         {
-            [RL_EV_ACQUIRE] = {LOOKING, "refused: one operation at a time"},
-            [RL_EV_EXTEND] = {LOOKING, "refused: one operation at a time"},
-            [RL_EV_RELEASE] = {LOOKING, "refused: one operation at a time"},
-            [RL_EV_QUERY] = {LOOKING, "refused: one operation at a time"},
             [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
             [RL_EV_REPLY] = {IDLE | ACQUIRING | HELD | LOOKING | INSISTING | WATCHING,
                              "nothing is lost or released that was not held"},
@@ -106,20 +91,12 @@ static const struct {
         },
     [RL_INSISTING] =
         {
-            [RL_EV_ACQUIRE] = {INSISTING, "refused: one operation at a time"},
-            [RL_EV_EXTEND] = {INSISTING, "refused: one operation at a time"},
-            [RL_EV_RELEASE] = {INSISTING, "refused: one operation at a time"},
-            [RL_EV_QUERY] = {INSISTING, "refused: one operation at a time"},
             [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
             [RL_EV_REPLY] = {IDLE | HELD | INSISTING | WATCHING, "who leads insists again only after a look"},
             [RL_EV_TICK] = {IDLE | WATCHING, "its time is over; votes grant when they come"},
         },
     [RL_WATCHING] =
         {
-            [RL_EV_ACQUIRE] = {WATCHING, "refused: one operation at a time"},
-            [RL_EV_EXTEND] = {WATCHING, "refused: one operation at a time"},
-            [RL_EV_RELEASE] = {WATCHING, "refused: one operation at a time"},
-            [RL_EV_QUERY] = {WATCHING, "refused: one operation at a time"},
             [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
             [RL_EV_REPLY] = {WATCHING, "only the clock goes on, but for a late vote that grants"},
             [RL_EV_TICK] = {IDLE | LOOKING, "the pause is over, or the bound is reached"},
@@ -147,9 +124,15 @@ static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase
 	       (before == RL_WATCHING && event == RL_EV_REPLY && after == RL_HELD);
 }
 
+static struct row row_of(int before, int event)
+{
+	struct row refused = {BIT(before), "refused: one operation at a time"};
+	return table[before][event].after != 0 ? table[before][event] : refused;
+}
+
 bool transition_expected(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
 {
-	return (table[before][event].after & BIT(after)) != 0 || seldom(before, event, after);
+	return (row_of((int)before, (int)event).after & BIT(after)) != 0 || seldom(before, event, after);
 }
 
 void transitions_add(struct transitions *sum, const struct transitions *more)
@@ -170,7 +153,7 @@ void transitions_print(const struct transitions *t)
 				    transition_expected((enum rl_phase)before, (enum rl_event_kind)event,
 				                        (enum rl_phase)after))
 					printf(" -> %s %" PRIu64, phases[after], t->seen[before][event][after]);
-			printf("   (%s)\n", table[before][event].never);
+			printf("   (%s)\n", row_of(before, event).never);
 		}
 }
 
@@ -180,7 +163,7 @@ int transitions_missing(const struct transitions *t)
 	for (int before = 0; before < SIM_PHASES; before++)
 		for (int event = 0; event < SIM_EVENTS; event++)
 			for (int after = 0; after < SIM_PHASES; after++) {
-				if ((table[before][event].after & BIT(after)) == 0 || t->seen[before][event][after] != 0)
+				if ((row_of(before, event).after & BIT(after)) == 0 || t->seen[before][event][after] != 0)
 					continue;
 				printf("never happened: the core's transition %s, %s -> %s\n", phases[before], events[event],
 				       phases[after]);

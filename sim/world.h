@@ -7,10 +7,8 @@
 #include <stdint.h>
 
 #include "actor.h"
-#include "adoption.h"
 #include "check.h"
 #include "cover.h"
-#include "heal.h"
 #include "heap.h"
 #include "link.h"
 #include "node.h"
@@ -22,6 +20,22 @@ struct trace {
 	bool print;    /* and printed */
 	uint64_t hash; /* FNV-1a over all bytes */
 	uint64_t lines;
+};
+
+/* Locks that were left to whoever has the token (redlock_lock_leave), and are extended or released by others.
+ */
+#define SIM_ADOPTIONS 4
+
+struct adoption {
+	bool open;
+	unsigned resource;
+	char token[64];
+};
+
+/* The faults are over and the applications go on: each resource must be acquired by somebody in time. */
+struct heal {
+	bool on; /* applications only acquire, and release what they have */
+	uint64_t granted_ns[SIM_MAX_RESOURCES];
 };
 
 struct world {
@@ -59,6 +73,9 @@ void world_after(struct world *w, uint64_t after_ns, sim_fire fire, uint32_t sub
 
 /* Lives on until `until_ns`, or until a violation. */
 void world_run(struct world *w, uint64_t until_ns);
+
+/* Somebody has acquired the resource. scenario.c */
+void heal_granted(struct world *w, unsigned resource);
 
 /* One line of the trace; use TRACE, which costs nothing when there is no trace. */
 void world_trace(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/os for tests: the descriptors, the poller, the lookups, the clock and the random bytes of processes that
- * are not there. What connections do is up to a world: the simulator's, or that of wire.h.
+ * src/os for tests: the descriptors, the poller, the lookups, the clock and the random bytes of processes
+ * that are not there. What connections do is up to a world: the simulator's, or that of wire.h.
  *
- * os.c: sockets, poller, lookups. os_names.c: addresses of names. os_process.c: clock, random bytes, bell, fork
- * mark. A program links those that it needs and takes the others from src/os.
+ * os.c: sockets, poller, lookups. os_names.c: addresses of names. os_process.c: clock, random bytes, bell,
+ * fork mark. A program links those that it needs and takes the others from src/os.
  */
 #ifndef FAKE_OS_H
 #define FAKE_OS_H
@@ -46,7 +46,7 @@ struct fake_process {
 struct fake_world {
 	/* A use of the seam that must never be: a closed descriptor, a wait, bytes behind the end. */
 	void (*wrong)(const char *what, int fd);
-	uint64_t (*now)(void);                     /* of the process's clock */
+	uint64_t (*now)(void); /* of the process's clock */
 	bool (*has_ended)(const struct rl_lookup *lookup);
 	int (*random)(void *buffer, size_t size);
 	int (*connect)(const struct rl_address *address, uint32_t *ret_conn);
@@ -57,7 +57,7 @@ struct fake_world {
 	unsigned (*ready)(const struct fake_fd *fd); /* RL_READABLE | RL_WRITABLE, of what is watched */
 	unsigned (*first)(void);                     /* which is looked at first; NULL: the lowest */
 	int (*watch)(void);                          /* NULL; an error: it cannot be */
-	void (*armed)(void), (*woken)(void);         /* NULL; the timer was set, the poller was woken or changed */
+	void (*armed)(void), (*woken)(void); /* NULL; the timer was set, the poller was woken or changed */
 	/* Fills in `node` and `ends_ns`, or an error; then what was found. */
 	int (*look_up)(const char *host, uint16_t port, struct rl_lookup *lookup);
 	void (*found)(const struct rl_lookup *lookup, struct rl_lookup_result *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock and the random bytes of the process whose calls run. Nothing is drawn in advance: a world in which
- * tokens repeat, or cannot be made, shows it at each of them. Nobody listens to the bell, and nothing forks. */
+/* The clock and the random bytes of the process whose calls run. Nothing is drawn in advance: a world in
+ * which tokens repeat, or cannot be made, shows it at each of them. Nobody listens to the bell, and nothing
+ * forks. */
 #include "os.h"
 #include "os/bell.h"
 #include "os/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The commands of a modelled server: those that the library uses, as redis-server 7.0 answers them. What the
- * library must never send (unknown commands, wrong numbers of words) is told to the ears. Here: the table, and
- * the commands on connections.
+ * library must never send (unknown commands, wrong numbers of words) is told to the ears. Here: the table,
+ * and the commands on connections.
  */
 #include "redis.h"
 
@@ -378,8 +378,7 @@ void call_execute(struct call *c)
 {
 	const struct command *command = look_up(c);
 	const struct redis_ears *ears = c->redis->ears;
-	bool counted =
-	    command != NULL && c->w.count >= command->words_min && c->w.count <= command->words_max;
+	bool counted = command != NULL && c->w.count >= command->words_min && c->w.count <= command->words_max;
 	size_t answer = c->out->length;
 	c->inside = c->in_exec || multi_is_open(c);
 	if (!counted || (command->flags & FOREIGN) != 0 || ((command->flags & INSIDE) != 0 && !c->inside))

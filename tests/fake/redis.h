@@ -57,8 +57,8 @@ struct redis_ears {
 	void (*goes)(struct redis *r, const struct key *key, bool deleted);
 	/* A key was deleted, or its expiry set. */
 	void (*changed)(struct redis *r, struct bytes name);
-	/* A command was answered, with what is in `out` from `answer` on: it may be cut off again. `name` in lower
-	 * case, "?" for none that it knows. */
+	/* A command was answered, with what is in `out` from `answer` on: it may be cut off again. `name` in
+	 * lower case, "?" for none that it knows. */
 	void (*answered)(const struct call *c, const char *name, size_t answer);
 	/* CLIENT KILL: its connection must be closed now. */
 	void (*killed)(struct redis *r, struct session *s);
@@ -72,7 +72,7 @@ struct redis {
 	const char *user; /* NULL: the default user */
 	const char *password;
 	unsigned databases; /* 0: 16 */
-	unsigned cached; /* bit per script of the library */
+	unsigned cached;    /* bit per script of the library */
 	uint64_t last_id;
 	/* What it does not permit. */
 	bool kill_denied, info_denied, eval_denied;

@@ -15,7 +15,6 @@ struct call {
 	bool inside;  /* that, or it is behind MULTI */
 };
 
-
 /* RESP: a whole line (status, error, nil, head of an array), the same as printf(3) makes it, a number, a bulk
  * string. */
 void call_reply(struct call *c, const char *line);

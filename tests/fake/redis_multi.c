@@ -63,8 +63,7 @@ void multi_touch(struct redis *r, unsigned database, struct bytes name)
 	for (uint32_t i = 0; i < r->open_count; i++) {
 		struct multi *m = r->open[i]->multi;
 		for (unsigned k = 0; m != NULL && k < m->watched_count; k++)
-			m->dirty |=
-			    m->watched[k].database == database && bytes_equal(name_of(&m->watched[k]), name);
+			m->dirty |= m->watched[k].database == database && bytes_equal(name_of(&m->watched[k]), name);
 	}
 }
 
@@ -117,8 +116,8 @@ void run_watch(struct call *c)
 	m->watched = buffer_realloc(m->watched, (m->watched_count + c->w.count) * sizeof *m->watched);
 	for (unsigned i = 1; i < c->w.count; i++) {
 		struct watched *watched = &m->watched[m->watched_count++];
-		*watched = (struct watched){.database = c->session->database,
-		                            .existed = call_find(c, c->w.at[i]) != NULL};
+		*watched =
+		    (struct watched){.database = c->session->database, .existed = call_find(c, c->w.at[i]) != NULL};
 		buffer_append(&watched->name, c->w.at[i].at, c->w.at[i].size);
 	}
 	call_reply(c, "+OK");
@@ -128,8 +127,7 @@ static bool has_expired(struct call *c, const struct multi *m)
 {
 	for (unsigned i = 0; i < m->watched_count; i++) {
 		const struct watched *k = &m->watched[i];
-		if (k->existed &&
-		    keyspace_find(&c->redis->keys, k->database, name_of(k), c->redis->now_ms) == NULL)
+		if (k->existed && keyspace_find(&c->redis->keys, k->database, name_of(k), c->redis->now_ms) == NULL)
 			return true;
 	}
 	return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server that says what the test tells it to say: for every kind of bad behaviour that a real server cannot
- * be made to show. What no rule matches is answered as a healthy Redis would, with the keys of that connection.
+ * be made to show. What no rule matches is answered as a healthy Redis would, with the keys of that
+ * connection.
  */
 #ifndef TEST_SCRIPTED_H
 #define TEST_SCRIPTED_H
@@ -21,9 +22,9 @@ struct scripted_rule {
 
 struct scripted_plan {
 	const struct scripted_rule
-	    *rules;           /* the first that matches counts; ended by a NULL command. NULL: none */
-	const char *greeting; /* said at once to who connects, and the end; NULL: nothing */
-	const char *early;    /* said at once to who connects, and then as usual; NULL: nothing */
+	    *rules;               /* the first that matches counts; ended by a NULL command. NULL: none */
+	const char *greeting;     /* said at once to who connects, and the end; NULL: nothing */
+	const char *early;        /* said at once to who connects, and then as usual; NULL: nothing */
 	enum redis_native native; /* which commands of newer servers it has */
 	bool close_on_accept;
 	bool close_on_command; /* closes at the first command instead of answering */
