@@ -25,6 +25,7 @@
 #include "net/answer.h"
 #include "net/method.h"
 #include "resp.h"
+#include "wait.h"
 
 enum { PHASE_STEPS = 40, EXIT_DIFFERS = 1, EXIT_USAGE = 64 };
 
@@ -35,9 +36,9 @@ static void differ(struct diff *d, const struct step *step, const char *what)
 	printf("server: %.*s\n", (int)d->answer.length, buffer_front(&d->answer));
 	printf("its PEXPIRETIME: %.*s", (int)d->expiry.length, buffer_front(&d->expiry));
 	printf("model:  %.*s\n", (int)d->model.length, buffer_front(&d->model));
-	printf("the same commands again (not at the same times): %s --seed %" PRIu64 " --steps %" PRIu64 " %s\n",
-	       d->program, d->seed, d->number, d->server_program);
-	real_server_stop(&d->server);
+	printf("the same commands again (not at the same times): %s --seed %" PRIu64 " --steps %" PRIu64 "\n",
+	       d->program, d->seed, d->number);
+	servers_stop(&d->servers);
 	exit(EXIT_DIFFERS);
 }
 
@@ -48,14 +49,14 @@ static void follow_kills(struct diff *d, const struct step *step)
 		struct pair *s = &d->sessions[i];
 		char byte;
 		bool closed = s->session == NULL;
-		ssize_t got = recv(s->fd, &byte, 1, closed ? 0 : MSG_DONTWAIT);
+		ssize_t got = recv(s->raw.fd, &byte, 1, closed ? 0 : MSG_DONTWAIT);
 		bool gone = got == 0 || (got < 0 && errno == ECONNRESET);
 		if (gone != closed)
 			differ(d, step, closed ? "the server did not close a session" : "the server closed a session");
 		if (!closed)
 			continue;
 		d->kills++;
-		close(s->fd);
+		raw_close(&s->raw);
 		open_session(d, s);
 	}
 }
@@ -112,8 +113,7 @@ static void run_real(struct diff *d, struct pair *s, const struct step *step)
 	static const struct bytes time_words[] = {{"TIME", 4}};
 	buffer_drop(&d->out, d->out.length);
 	resp_write(&d->out, time_words, 1);
-	bool alone =
-	    is_command(step, "AUTH") && real_send(s->fd, &d->out) && real_receive(s->fd, &s->in, &d->first);
+	bool alone = is_command(step, "AUTH") && send_real(s, &d->out) && receive_real(s, &d->first);
 	if (alone)
 		buffer_drop(&d->out, d->out.length);
 	write_step(&d->out, step);
@@ -122,11 +122,10 @@ static void run_real(struct diff *d, struct pair *s, const struct step *step)
 		resp_write(&d->out, words, 2);
 	}
 	resp_write(&d->out, time_words, 1);
-	bool ok = real_send(s->fd, &d->out) && (alone || real_receive(s->fd, &s->in, &d->first));
+	bool ok = send_real(s, &d->out) && (alone || receive_real(s, &d->first));
 	for (unsigned i = 0; ok && i < commands_of(step); i++)
-		ok = real_receive(s->fd, &s->in, &d->answer);
-	ok = ok && (step->key == 0 || real_receive(s->fd, &s->in, &d->expiry)) &&
-	     real_receive(s->fd, &s->in, &d->last);
+		ok = receive_real(s, &d->answer);
+	ok = ok && (step->key == 0 || receive_real(s, &d->expiry)) && receive_real(s, &d->last);
 	if (!ok)
 		differ(d, step, "the server has closed the connection");
 }
@@ -296,7 +295,7 @@ static void run_step(struct diff *d)
 	step_draw(&step, &d->prng, ids);
 	ids[1 + SESSIONS] = ids[1];
 	if (prng_chance(&d->prng, 10))
-		pause_ms((long)prng_between(&d->prng, 1, 4)); /* some keys end */
+		wait_ms(prng_between(&d->prng, 1, 4)); /* some keys end */
 	drop_replies(d);
 	run_real(d, s, &step);
 	int64_t from_ms = server_ms(&d->first), to_ms = server_ms(&d->last);
@@ -328,22 +327,16 @@ static void run_step(struct diff *d)
 
 /* ---- all of them ---- */
 
-/* Which server it is, and if it is the one that tests/servers was to bring. */
+/* Which server it is. */
 static void meet_server(struct diff *d)
 {
-	const char *info = REAL_ASK(d->control, "INFO", "server"), *wanted = getenv("REDLOCK_TEST_SERVERS");
+	const char *info = ASK(d, "INFO", "server");
 	const char *valkey = strstr(info, "\nvalkey_version:"), *redis = strstr(info, "\nredis_version:");
 	const char *version = valkey != NULL ? valkey + 16 : redis != NULL ? redis + 15 : "";
 	snprintf(d->server_name, sizeof d->server_name, "%s-%.*s", valkey != NULL ? "valkey" : "redis",
 	         (int)strcspn(version, "\r"), version);
 	d->modelled = strncmp(d->server_name, "redis-7.0.", 10) == 0;
-	size_t size = wanted != NULL ? strcspn(wanted, " ") : 0;
-	if (wanted != NULL && (strncmp(d->server_name, wanted, size) != 0 || d->server_name[size] != '.')) {
-		printf("this is %s, not %s\n", d->server_name, wanted);
-		real_server_stop(&d->server);
-		exit(EXIT_FAILURE);
-	}
-	const char *commands = REAL_ASK(d->control, "COMMAND", "INFO", "delex", "delifeq");
+	const char *commands = ASK(d, "COMMAND", "INFO", "delex", "delifeq");
 	d->off_ms = d->modelled ? 0 : 1;
 	d->redis.queues_when_full = !d->modelled;
 	d->redis.native = strstr(commands, "delex") != NULL     ? NATIVE_DELEX
@@ -368,15 +361,17 @@ static void kill_session(struct redis *r, struct session *s)
 
 static void begin(struct diff *d)
 {
+	static const char *const extra[] = {
+	    "--logfile", "/dev/null", "--busy-reply-threshold", "1", "--databases", "16", NULL};
 	static const struct redis_ears ears = {.goes = count_expired, .killed = kill_session};
 	prng_seed(&d->prng, d->seed, 1);
-	real_server_start(&d->server, d->server_program);
+	servers_start(&d->servers, 1, extra);
 	d->redis = (struct redis){.ears = &ears, .world = d};
-	d->control = connect_real(d);
-	d->script = connect_real(d);
+	connect_real(d, &d->control);
+	connect_real(d, &d->script);
 	for (int i = 0; i < SESSIONS; i++)
 		open_session(d, &d->sessions[i]);
-	const char *identity = strstr(REAL_ASK(d->control, "INFO", "server"), "run_id:");
+	const char *identity = strstr(ASK(d, "INFO", "server"), "run_id:");
 	if (identity != NULL)
 		memcpy(d->redis.run_id, identity + 7, 40);
 	meet_server(d);
@@ -388,14 +383,14 @@ static void end(struct diff *d)
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		buffer_free(all[i]);
 	for (int i = 0; i < SESSIONS; i++) {
-		close(d->sessions[i].fd);
+		raw_close(&d->sessions[i].raw);
 		buffer_free(&d->sessions[i].in);
 		buffer_free(&d->sessions[i].inbox);
 	}
-	close(d->control);
-	close(d->script);
+	raw_close(&d->control);
+	raw_close(&d->script);
 	redis_free(&d->redis);
-	real_server_stop(&d->server);
+	servers_stop(&d->servers);
 }
 
 /* Steps whose answers were left open may be one in a hundred: a machine on which more are proves nothing. */
@@ -446,10 +441,9 @@ int main(int argc, char **argv)
 		else
 			return EXIT_USAGE;
 	}
-	if (optind + 1 < argc) {
-		fputs("usage: redlock-sim-differential [--seed N] [--steps N] [REDIS_SERVER]\n", stderr);
+	if (optind < argc) {
+		fputs("usage: redlock-sim-differential [--seed N] [--steps N]\n", stderr);
 		return EXIT_USAGE;
 	}
-	d.server_program = optind < argc ? argv[optind] : "redis-server";
 	return compare(&d);
 }

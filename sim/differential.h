@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "prng.h"
-#include "real_server.h"
 #include "redis.h"
+#include "servers.h"
 
 enum { STEP_WORDS = 8, STEP_WORD_SIZE = 48, STEP_IDS = 5 };
 
@@ -39,14 +39,13 @@ enum { SESSIONS = 3 };
 
 /* A session that both have. */
 struct pair {
-	int fd;                  /* to the server */
+	struct raw raw;          /* to the server */
 	struct session *session; /* of the model; NULL: it was closed */
 	struct buffer in, inbox;
 };
 
 struct diff {
-	const char *program; /* as it was typed */
-	const char *server_program;
+	const char *program;  /* as it was typed */
 	char server_name[32]; /* "redis-7.0.15" */
 	int64_t off_ms;       /* its clock, of what it says */
 	bool modelled;        /* the very server that the model is made after */
@@ -54,10 +53,10 @@ struct diff {
 	uint64_t steps;
 	struct redis redis;
 	struct prng prng;
-	struct real_server server;
+	struct servers servers;
 	struct pair sessions[SESSIONS];
-	int control;
-	int script; /* runs an endless script while the server is to be busy */
+	struct raw control;
+	struct raw script; /* runs an endless script while the server is to be busy */
 	enum phase phase;
 	uint64_t number; /* of the step */
 	uint64_t unclear;
@@ -67,10 +66,18 @@ struct diff {
 };
 
 /* differential_phases.c */
-int connect_real(struct diff *d);
+void connect_real(struct diff *d, struct raw *ret);
 void open_session(struct diff *d, struct pair *s);
 void begin_phase(struct diff *d, enum phase phase);
 void end_phase(struct diff *d);
-void pause_ms(long ms);
+
+/* A command of words on the control connection: the text of the answer, until the next one. */
+const char *ask_real(struct raw *raw, const char *const *words);
+#define ASK(d, ...) ask_real(&(d)->control, (const char *const[]){__VA_ARGS__, NULL})
+
+/* Sends all of it; receives one reply and appends its bytes, `in` keeps what came after it. False: the
+ * connection is gone. */
+bool send_real(struct pair *s, const struct buffer *bytes);
+bool receive_real(struct pair *s, struct buffer *reply);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What the real server and the modelled node are made to be like, for some steps, and their sessions. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "differential.h"
 #include "resp.h"
+#include "wait.h"
 
 static const enum redis_mode modes[PHASES] = {
     [PHASE_NORMAL] = REDIS_NORMAL,     [PHASE_OOM] = REDIS_OOM,   [PHASE_MISCONF] = REDIS_MISCONF,
@@ -18,20 +19,77 @@ static const enum redis_mode modes[PHASES] = {
 
 /* ---- sessions ---- */
 
-int connect_real(struct diff *d)
+void connect_real(struct diff *d, struct raw *ret)
 {
-	int fd = real_connect(&d->server);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 20}, sizeof(struct timeval));
-	return fd;
+	if (raw_open(ret, d->servers.server[0].socket, 20000) != 0)
+		child_die("the server takes no connection");
+}
+
+const char *ask_real(struct raw *raw, const char *const *words)
+{
+	static struct raw_reply reply;
+	struct raw_arg args[RESP_WORDS];
+	size_t count = 0;
+	for (; words[count] != NULL; count++)
+		args[count] = (struct raw_arg){words[count], strlen(words[count])};
+	if (raw_send(raw, args, count) != 0 || raw_receive(raw, &reply) != 0)
+		child_die(words[0]);
+	return reply.text;
+}
+
+bool send_real(struct pair *s, const struct buffer *bytes)
+{
+	size_t sent = 0;
+	while (sent < bytes->length) {
+		ssize_t n = send(s->raw.fd, buffer_front(bytes) + sent, bytes->length - sent, MSG_NOSIGNAL);
+		if (n < 0 && errno != EINTR)
+			return false;
+		sent += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+/* The size of the reply at the front; 0: not all there. An array is as many replies more as it has items. */
+static size_t reply_size(const char *at, size_t size)
+{
+	size_t used = 0;
+	for (long open = 1; open > 0; open--) {
+		const char *end = used < size ? memchr(at + used, '\n', size - used) : NULL;
+		if (end == NULL)
+			return 0;
+		char mark = at[used];
+		long number = strtol(at + used + 1, NULL, 10);
+		used = (size_t)(end - at) + 1;
+		if (mark == '$' && number >= 0)
+			used += (size_t)number + 2;
+		if (mark == '*' && number > 0)
+			open += number;
+	}
+	return used <= size ? used : 0;
+}
+
+bool receive_real(struct pair *s, struct buffer *reply)
+{
+	size_t size;
+	while ((size = reply_size(buffer_front(&s->in), s->in.length)) == 0) {
+		char bytes[4096];
+		ssize_t n = recv(s->raw.fd, bytes, sizeof bytes, 0);
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return false;
+		if (n > 0)
+			buffer_append(&s->in, bytes, (size_t)n);
+	}
+	buffer_move(reply, &s->in, size);
+	return true;
 }
 
 /* Of the connection that was made last. */
 static uint64_t newest_id(struct diff *d)
 {
 	uint64_t newest = 0;
-	const char *list = REAL_ASK(d->control, "CLIENT", "LIST");
-	for (const char *at = strchr(list, '\n'); at != NULL; at = strchr(at + 1, '\n')) {
-		uint64_t id = strncmp(at, "\nid=", 4) == 0 ? strtoull(at + 4, NULL, 10) : 0;
+	const char *list = ASK(d, "CLIENT", "LIST");
+	for (const char *at = list; at != NULL; at = strchr(at, '\n'), at += at != NULL) {
+		uint64_t id = strncmp(at, "id=", 3) == 0 ? strtoull(at + 3, NULL, 10) : 0;
 		newest = id > newest ? id : newest;
 	}
 	return newest;
@@ -39,17 +97,18 @@ static uint64_t newest_id(struct diff *d)
 
 void open_session(struct diff *d, struct pair *s)
 {
-	s->fd = connect_real(d);
+	static const char *const ping[] = {"PING", NULL};
+	connect_real(d, &s->raw);
 	buffer_drop(&s->in, s->in.length);
 	buffer_drop(&s->inbox, s->inbox.length);
 	s->session = redis_accept(&d->redis);
-	REAL_ASK(s->fd, "PING"); /* then it has been accepted */
+	ask_real(&s->raw, ping); /* then it has been accepted */
 	s->session->id = newest_id(d);
 }
 
 static void close_session(struct diff *d, struct pair *s)
 {
-	close(s->fd);
+	raw_close(&s->raw);
 	redis_forget(&d->redis, s->session);
 }
 
@@ -57,46 +116,36 @@ static void close_session(struct diff *d, struct pair *s)
 
 static void set_config(struct diff *d, const char *name, const char *value)
 {
-	if (strncmp(REAL_ASK(d->control, "CONFIG", "SET", name, value), "+OK", 3) != 0) {
+	if (strncmp(ASK(d, "CONFIG", "SET", name, value), "OK", 2) != 0) {
 		printf("CONFIG SET %s %s failed\n", name, value);
 		exit(EXIT_FAILURE);
 	}
 }
 
-void pause_ms(long ms)
-{
-	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
-}
-
 /* A background save that cannot write its file. */
 static void fail_to_save(struct diff *d)
 {
-	rmdir(d->server.data);
+	rmdir(d->servers.server[0].dir);
 	set_config(d, "save", "3600 1");
-	REAL_ASK(d->control, "BGSAVE");
-	while (strstr(REAL_ASK(d->control, "INFO", "persistence"), "rdb_last_bgsave_status:err") == NULL)
-		pause_ms(5);
+	ASK(d, "BGSAVE");
+	while (strstr(ASK(d, "INFO", "persistence"), "rdb_last_bgsave_status:err") == NULL)
+		wait_ms(5);
 }
 
 static void run_endless_script(struct diff *d)
 {
-	static const struct bytes words[] = {{"EVAL", 4}, {"while true do end", 17}, {"0", 1}};
-	struct buffer out = {0};
-	resp_write(&out, words, 3);
-	real_send(d->script, &out);
-	buffer_free(&out);
-	while (strncmp(REAL_ASK(d->control, "PING"), "-BUSY", 5) != 0)
-		pause_ms(1);
+	static const struct raw_arg words[] = {{"EVAL", 4}, {"while true do end", 17}, {"0", 1}};
+	raw_send(&d->script, words, 3);
+	while (strncmp(ASK(d, "PING"), "BUSY", 4) != 0)
+		wait_ms(1);
 }
 
 static void end_endless_script(struct diff *d)
 {
-	struct buffer in = {0}, reply = {0};
-	while (strncmp(REAL_ASK(d->control, "SCRIPT", "KILL"), "+OK", 3) != 0)
-		pause_ms(1);
-	real_receive(d->script, &in, &reply);
-	buffer_free(&in);
-	buffer_free(&reply);
+	static struct raw_reply reply;
+	while (strncmp(ASK(d, "SCRIPT", "KILL"), "OK", 2) != 0)
+		wait_ms(1);
+	raw_receive(&d->script, &reply);
 }
 
 void begin_phase(struct diff *d, enum phase phase)
@@ -111,7 +160,7 @@ void begin_phase(struct diff *d, enum phase phase)
 		fail_to_save(d);
 		break;
 	case PHASE_READONLY:
-		REAL_ASK(d->control, "REPLICAOF", "127.0.0.1", "1");
+		ASK(d, "REPLICAOF", "127.0.0.1", "1");
 		break;
 	case PHASE_BUSY:
 		run_endless_script(d);
@@ -139,7 +188,7 @@ void end_phase(struct diff *d)
 		set_config(d, "save", "");
 		break;
 	case PHASE_READONLY:
-		REAL_ASK(d->control, "REPLICAOF", "NO", "ONE");
+		ASK(d, "REPLICAOF", "NO", "ONE");
 		break;
 	case PHASE_BUSY:
 		end_endless_script(d);
