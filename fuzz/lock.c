@@ -181,68 +181,37 @@ static void call(struct ledger *l, struct feed *f, enum rl_event_kind kind)
 
 static void event(struct ledger *l, struct feed *f)
 {
-	switch (feed_below(f, 19)) {
-	case 0:
-		call(l, f, RL_EV_ACQUIRE);
-		break;
-	case 1:
-		call(l, f, RL_EV_EXTEND);
-		break;
-	case 2:
-		call(l, f, RL_EV_RELEASE);
-		break;
-	case 3:
-		call(l, f, RL_EV_QUERY);
-		break;
-	case 4:
-		call(l, f, RL_EV_CANCEL);
-		break;
-	case 5:
-		answer(l, f, REDLOCK_VOTE_YES);
-		break;
-	case 6:
-		answer(l, f, REDLOCK_VOTE_NO);
-		break;
-	case 7:
-		answer(l, f, any_vote(f));
-		break;
-	case 8:
-		answer_all(l, f, REDLOCK_VOTE_YES, false);
-		break;
-	case 9:
-		answer_all(l, f, REDLOCK_VOTE_NO, false);
-		break;
-	case 10:
-		answer_all(l, f, any_vote(f), true);
-		break;
-	case 11:
+	static const enum rl_event_kind calls[] = {RL_EV_ACQUIRE, RL_EV_EXTEND, RL_EV_RELEASE, RL_EV_QUERY,
+	                                           RL_EV_CANCEL};
+	unsigned which = feed_below(f, 19);
+	enum redlock_vote_code vote = which == 5 || which == 8    ? REDLOCK_VOTE_YES
+	                              : which == 6 || which == 9  ? REDLOCK_VOTE_NO
+	                              : which == 7 || which == 10 ? any_vote(f)
+	                                                          : REDLOCK_VOTE_PENDING;
+	if (which < COUNT(calls))
+		call(l, f, calls[which]);
+	else if (which <= 7)
+		answer(l, f, vote);
+	else if (which <= 10)
+		answer_all(l, f, vote, which == 10);
+	else if (which == 11)
 		answer_nothing(l, f);
-		break;
-	case 12:
-		tick(l, f);
-		break;
-	case 13: /* the deadline is met */
+	else if (which == 13) /* the deadline is met */
 		pass_until_deadline(l, 0);
-		tick(l, f);
-		break;
-	case 14: /* the process was stopped */
+	else if (which == 14) /* the process was stopped */
 		pass_until_deadline(l, rl_ms(any_ms(f)));
-		tick(l, f);
-		break;
-	case 15: /* time passes, and nobody looks at the clock */
+	else if (which == 15) /* time passes, and nobody looks at the clock */
 		pass(l, rl_ms(feed_byte(f)));
-		break;
-	case 16:
+	else if (which == 16)
 		pass(l, feed_number(f));
-		break;
-	case 17: /* to the nanosecond before the deadline */
-		pass_until_deadline(l, 0);
-		l->now_ns = l->now_ns > l->event.now_ns ? l->now_ns - 1 : l->now_ns;
-		break;
-	case 18:
+	else if (which == 18)
 		answer_again(l, f);
-		break;
-	}
+	if (which >= 12 && which <= 14)
+		tick(l, f);
+	if (which != 17)
+		return;
+	pass_until_deadline(l, 0); /* to the nanosecond before the deadline */
+	l->now_ns = l->now_ns > l->event.now_ns ? l->now_ns - 1 : l->now_ns;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -222,24 +222,14 @@ static void break_something(struct world *w)
 	wires.found = (struct rl_lookup_result){.why = "no such name", .certain = (how & 0x40) != 0};
 	wires.found.addresses.count = (how & 0x20) == 0;
 	wires.found.addresses.list[0] = fake_address((how & 0x80) != 0, 0);
+	int *const fails[] = {[1] = &wire_last()->read_error,
+	                      &wires.connect_error,
+	                      &wires.connected_error,
+	                      &wires.watch_error,
+	                      &wires.random_error};
 	switch (how & 7) {
 	case 0:
 		wire_last()->ended = true;
-		break;
-	case 1:
-		wire_last()->read_error = error;
-		break;
-	case 2:
-		wires.connect_error = error;
-		break;
-	case 3:
-		wires.connected_error = error;
-		break;
-	case 4:
-		wires.watch_error = wires.lookup_error = error;
-		break;
-	case 5:
-		wires.random_error = error;
 		break;
 	case 6:
 		wire_last()->broken = true;
@@ -247,6 +237,10 @@ static void break_something(struct world *w)
 	case 7:
 		if (w->node.link != RL_LINK_DOWN)
 			rl_node_fail(&w->node, REDLOCK_VOTE_DOWN, "the client gives up, for a reason");
+		break;
+	default:
+		*fails[how & 7] = error;
+		wires.lookup_error = wires.watch_error;
 		break;
 	}
 }

@@ -77,6 +77,13 @@ static void add(struct step *s, const char *word)
 	add_bytes(s, text, strlen(text));
 }
 
+static void add_all(struct step *s, const char *words)
+{
+	char word[STEP_WORD_SIZE];
+	for (int size; sscanf(words, "%47s%n", word, &size) == 1; words += size)
+		add(s, word);
+}
+
 static void add_number(struct step *s, int64_t number)
 {
 	char text[STEP_WORD_SIZE];
@@ -216,48 +223,21 @@ static void draw_script(struct step *s, struct prng *p)
 
 static void draw_of_connection(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
 {
-	static const char *const plain[][3] = {
-	    {"PING"},
-	    {"EXEC"},
-	    {"PING", "hello"},
-	    {"INFO", "server"},
-	    {"SCRIPT", "FLUSH"},
-	    {"SCRIPT", "X"},
-	    {"CLIENT", "ID"},
-	    {"CLIENT", "ID", "x"},
-	    {"CLIENT", "NOPE"},
-	    {"CLIENT"},
-	    {"CLIENT", "KILL"},
-	    {"SELECT", "0"},
-	    {"SELECT", "1"},
-	    {"SELECT", "1"},
-	    {"SELECT", "16"},
-	    {"SELECT", "-1"},
-	    {"SELECT", "abc"},
-	    {"AUTH", "x"},
-	    {"AUTH", "secret"},
-	    {"FOO"},
-	    {"FOO", "bar"},
-	    {"SELECT"},
-	    {"AUTH", "u", "x"},
-	    {"AUTH", "default", "secret"},
-	};
+	static const char *const plain[] = {
+	    "PING",        "EXEC",        "PING hello",  "INFO server", "SCRIPT FLUSH", "SCRIPT X",
+	    "CLIENT ID",   "CLIENT ID x", "CLIENT NOPE", "CLIENT",      "CLIENT KILL",  "SELECT 0",
+	    "SELECT 1",    "SELECT 1",    "SELECT 16",   "SELECT -1",   "SELECT abc",   "AUTH x",
+	    "AUTH secret", "FOO",         "FOO bar",     "SELECT",      "AUTH u x",     "AUTH default secret"};
 	uint64_t form = prng_below(p, sizeof plain / sizeof plain[0] + 3);
 	if (form < sizeof plain / sizeof plain[0]) {
-		for (int i = 0; i < 3 && plain[form][i] != NULL; i++)
-			add(s, plain[form][i]);
+		add_all(s, plain[form]);
 		return;
 	}
 	if (prng_chance(p, 100)) {
-		add(s, "COMMAND");
-		add(s, "INFO");
-		add(s, "delex");
-		add(s, "delifeq");
+		add_all(s, "COMMAND INFO delex delifeq");
 		return;
 	}
-	add(s, "CLIENT");
-	add(s, "KILL");
-	add(s, "ID");
+	add_all(s, "CLIENT KILL ID");
 	if (prng_chance(p, 200))
 		add(s, PICK(p, "0", "-1", "abc"));
 	else

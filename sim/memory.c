@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting the library's allocations. See memory.h. */
+/*
+ * Counting the library's allocations. See memory.h. What is allocated and freed in the calls of one process
+ * is that process's; blocks of the simulator itself are not allocated through here (buffer_realloc()).
+ */
 #include "memory.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include <hiredis/read.h>
@@ -11,6 +15,8 @@
 /* The linker gives these names to what the library calls, and to what it would have called. */
 void *system_malloc(size_t size) __asm__("__real_malloc");
 void *system_calloc(size_t count, size_t size) __asm__("__real_calloc");
+void *system_realloc(void *block, size_t size) __asm__("__real_realloc");
+void system_free(void *block) __asm__("__real_free");
 redisReader *system_reader(redisReplyObjectFunctions *functions) __asm__(
     "__real_redisReaderCreateWithFunctions");
 void system_reader_free(redisReader *reader) __asm__("__real_redisReaderFree");
@@ -24,131 +30,49 @@ redisReader *counted_reader(redisReplyObjectFunctions *functions) __asm__(
     "__wrap_redisReaderCreateWithFunctions");
 void counted_reader_free(redisReader *reader) __asm__("__wrap_redisReaderFree");
 
-/* ---- which blocks there are: a hash table with open addressing ---- */
-
-struct block {
-	void *at; /* NULL: free */
-	size_t size;
-	uint32_t actor;
-};
-
-static struct {
-	struct block *blocks;
-	size_t capacity; /* a power of two */
-	size_t count;
-} table;
-
-static size_t home(const void *at)
+/* `sign`: 1 it has come, -1 it goes. */
+static void *count(void *block, size_t bytes, int sign)
 {
-	return (size_t)(((uintptr_t)at >> 4) * 0x9e3779b97f4a7c15u >> 20) & (table.capacity - 1);
-}
-
-static void put(struct block block)
-{
-	size_t i = home(block.at);
-	while (table.blocks[i].at != NULL)
-		i = (i + 1) & (table.capacity - 1);
-	table.blocks[i] = block;
-}
-
-static void grow(void)
-{
-	struct block *old = table.blocks;
-	size_t size = table.capacity;
-	table.capacity = size > 0 ? size * 2 : 1024;
-	table.blocks = system_calloc(table.capacity, sizeof *table.blocks);
-	for (size_t i = 0; i < size; i++)
-		if (old[i].at != NULL)
-			put(old[i]);
-	memory_system_free(old);
-}
-
-static struct block *find(const void *at)
-{
-	if (at == NULL || table.count == 0)
-		return NULL;
-	for (size_t i = home(at); table.blocks[i].at != NULL; i = (i + 1) & (table.capacity - 1))
-		if (table.blocks[i].at == at)
-			return &table.blocks[i];
-	return NULL;
-}
-
-/* What comes behind it moves up, or it could not be found any more. */
-static void take_out(struct block *gone)
-{
-	size_t hole = (size_t)(gone - table.blocks), mask = table.capacity - 1;
-	for (size_t i = (hole + 1) & mask; table.blocks[i].at != NULL; i = (i + 1) & mask)
-		if (((i - home(table.blocks[i].at)) & mask) >= ((i - hole) & mask)) {
-			table.blocks[hole] = table.blocks[i];
-			hole = i;
-		}
-	table.blocks[hole].at = NULL;
-	table.count--;
-}
-
-void memory_forget(void)
-{
-	memory_system_free(table.blocks);
-	memset(&table, 0, sizeof table);
-}
-
-/* ---- counting ---- */
-
-static void count(void *at, size_t size)
-{
-	if (at == NULL || sim_world == NULL || sim_world->current == NULL)
-		return;
-	struct actor *a = sim_world->current;
-	struct memory *m = &a->memory;
-	if (2 * (table.count + 1) > table.capacity)
-		grow();
-	put((struct block){at, size, a->index});
-	table.count++;
-	m->blocks++;
-	m->bytes += size;
+	if (block == NULL || sim_world == NULL || sim_world->current == NULL)
+		return block;
+	struct memory *m = &sim_world->current->memory;
+	m->blocks += (uint32_t)sign;
+	m->bytes += sign > 0 ? bytes : -bytes;
 	if (m->bytes > m->most_bytes)
 		m->most_bytes = m->bytes;
+	return block;
 }
 
-static void discount(const void *at)
+static void *comes(void *block)
 {
-	struct block *block = find(at);
-	if (block == NULL)
-		return;
-	struct memory *m = &sim_world->actors[block->actor].memory;
-	m->blocks--;
-	m->bytes -= block->size;
-	take_out(block);
+	return count(block, malloc_usable_size(block), 1);
+}
+
+static void *goes(void *block)
+{
+	return count(block, malloc_usable_size(block), -1);
 }
 
 /* ---- what the library calls ---- */
 
 void *counted_malloc(size_t size)
 {
-	void *fresh = system_malloc(size);
-	count(fresh, size);
-	return fresh;
+	return comes(system_malloc(size));
 }
 
 void *counted_calloc(size_t number, size_t size)
 {
-	void *fresh = system_calloc(number, size);
-	count(fresh, number * size);
-	return fresh;
+	return comes(system_calloc(number, size));
 }
 
 void *counted_realloc(void *old, size_t size)
 {
-	discount(old);
-	void *fresh = memory_system_realloc(old, size);
-	count(fresh, size);
-	return fresh;
+	return comes(system_realloc(goes(old), size));
 }
 
 void counted_free(void *block)
 {
-	discount(block);
-	memory_system_free(block);
+	system_free(goes(block));
 }
 
 char *counted_strdup(const char *text)
@@ -161,13 +85,10 @@ char *counted_strdup(const char *text)
 /* A reader counts as one block: its buffers are hiredis's own matter. */
 redisReader *counted_reader(redisReplyObjectFunctions *functions)
 {
-	redisReader *reader = system_reader(functions);
-	count(reader, sizeof *reader);
-	return reader;
+	return count(system_reader(functions), sizeof(redisReader), 1);
 }
 
 void counted_reader_free(redisReader *reader)
 {
-	discount(reader);
-	system_reader_free(reader);
+	system_reader_free(count(reader, sizeof *reader, -1));
 }

@@ -17,11 +17,4 @@ struct memory {
 	size_t most_bytes;
 };
 
-/* What is known of all blocks is forgotten: a new seed begins. */
-void memory_forget(void);
-
-/* malloc(3) and free(3) of the C library, for the simulator's own use. */
-void *memory_system_realloc(void *old, size_t size) __asm__("__real_realloc");
-void memory_system_free(void *block) __asm__("__real_free");
-
 #endif

@@ -38,7 +38,6 @@ void world_free(struct world *w)
 	check_free(&w->check);
 	heap_free(&w->heap);
 	sim_world = NULL;
-	memory_forget();
 }
 
 void world_at(struct world *w, uint64_t at_ns, sim_fire fire, uint32_t subject, uint64_t argument)
