@@ -13,7 +13,7 @@
 static void print_usage(FILE *out)
 {
 	fputs("usage: redlock-sim --seed N [--trace]\n"
-	      "       redlock-sim --seeds A..B [--jobs N] [--cover] [--twice] [--hash]\n"
+	      "       redlock-sim --seeds A..B [--jobs N] [--cover] [--hash]\n"
 	      "       redlock-sim --operations N [--seeds A..] [--jobs N] [--cover]\n"
 	      "       redlock-sim --seeds A..B --break ASSUMPTION\n"
 	      "\n"
@@ -23,7 +23,6 @@ static void print_usage(FILE *out)
 	      "  --jobs N        in so many processes; as many as there are processors otherwise\n"
 	      "  --trace         print what happens, line by line\n"
 	      "  --hash          print the hash of every seed's trace\n"
-	      "  --twice         run every seed twice: the traces must be the same\n"
 	      "  --cover         fail if a kind of fault or act, or a transition of the core, never happened\n"
 	      "  --break ASSUMPTION  break an assumption: succeed only if the consequence is found\n",
 	      out);
@@ -130,8 +129,6 @@ static bool parse_option(int option, const char *value, struct arguments *a)
 		return true;
 	case 't':
 		return a->trace = true;
-	case '2':
-		return a->twice = true;
 	case 'c':
 		return a->cover = true;
 	case 'x':
@@ -152,7 +149,6 @@ static bool parse(int argc, char **argv, struct arguments *a)
 	    {"operations", required_argument, NULL, 'o'},
 	    {"jobs", required_argument, NULL, 'j'},
 	    {"trace", no_argument, NULL, 't'},
-	    {"twice", no_argument, NULL, '2'},
 	    {"cover", no_argument, NULL, 'c'},
 	    {"hash", no_argument, NULL, 'x'},
 	    {"break", required_argument, NULL, 'b'},

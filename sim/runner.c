@@ -53,22 +53,13 @@ static void print_failure(const struct arguments *a, uint64_t seed, const char *
 /* 0, or EXIT_FOUND after it was told why. */
 static int run_seed(const struct arguments *a, uint64_t seed, struct cover *cover)
 {
-	struct outcome once, again;
-	scenario_run(seed, BREAK_NONE, a->trace || a->twice || a->hash, a->trace, cover, &once);
+	struct outcome outcome;
+	scenario_run(seed, BREAK_NONE, a->trace || a->hash, a->trace, cover, &outcome);
 	if (a->hash)
-		printf("%" PRIu64 " %016" PRIx64 " %" PRIu64 "\n", seed, once.trace_hash, once.trace_lines);
-	if (once.failed) {
-		print_failure(a, seed, once.first);
-		return EXIT_FOUND;
-	}
-	if (!a->twice)
-		return 0;
-	struct cover unused = {0};
-	scenario_run(seed, BREAK_NONE, true, false, &unused, &again);
-	if (again.trace_hash == once.trace_hash && again.trace_lines == once.trace_lines)
-		return 0;
-	print_failure(a, seed, "two runs differ");
-	return EXIT_FOUND;
+		printf("%" PRIu64 " %016" PRIx64 " %" PRIu64 "\n", seed, outcome.trace_hash, outcome.trace_lines);
+	if (outcome.failed)
+		print_failure(a, seed, outcome.first);
+	return outcome.failed ? EXIT_FOUND : 0;
 }
 
 /* ---- many ---- */

@@ -19,7 +19,6 @@ struct arguments {
 	unsigned jobs;       /* processes */
 	enum sim_break broken;
 	bool trace;
-	bool twice;
 	bool cover;
 	bool hash;
 };
