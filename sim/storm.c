@@ -39,8 +39,7 @@ static struct {
 	struct prng random;
 	struct storm_client clients[STORM_CLIENTS];
 	struct redis nodes[STORM_NODES];
-	struct session **sessions; /* of each wire; NULL: it was not connected then */
-	uint32_t arrivals[40000];  /* connections that reach node 0, per millisecond since it went */
+	uint32_t arrivals[40000]; /* connections that reach node 0, per millisecond since it went */
 } storm;
 
 /* ---- the world: a millisecond each way, and nodes that answer at once ---- */
@@ -74,8 +73,7 @@ static int connect_to(const struct rl_address *address, uint32_t *ret_conn)
 	wire_last()->connect_error = away && wires.now_ns < storm.up_ns ? ECONNREFUSED : 0;
 	if (away && away_ms < sizeof storm.arrivals / sizeof storm.arrivals[0])
 		storm.arrivals[away_ms]++;
-	storm.sessions = buffer_realloc(storm.sessions, wires.capacity * sizeof *storm.sessions);
-	storm.sessions[*ret_conn] = redis_accept(&storm.nodes[node]);
+	wire_last()->peer = redis_accept(&storm.nodes[node]);
 	return error;
 }
 
@@ -87,7 +85,7 @@ static ssize_t send_bytes(uint32_t conn, const void *bytes, size_t size)
 	bool idle = w->down.length == 0;
 	node->now_ms = (int64_t)(wires.now_ns / STORM_MS);
 	redis_expire(node);
-	redis_serve(node, storm.sessions[conn], &w->up, UINT32_MAX, &w->down);
+	redis_serve(node, w->peer, &w->up, UINT32_MAX, &w->down);
 	if (idle && w->down.length > 0)
 		w->due_ns = wires.now_ns + 2 * STORM_MS;
 	return sent;
@@ -95,7 +93,7 @@ static ssize_t send_bytes(uint32_t conn, const void *bytes, size_t size)
 
 static void close_wire(uint32_t conn, bool abort)
 {
-	redis_forget(&storm.nodes[wires.list[conn].address.bytes[1]], storm.sessions[conn]);
+	redis_forget(&storm.nodes[wires.list[conn].address.bytes[1]], wires.list[conn].peer);
 	wire_world.close(conn, abort);
 	buffer_free(&wires.list[conn].up);
 }
@@ -341,7 +339,6 @@ static bool play(const struct scene *scene, enum storm_break broken, uint64_t se
 	}
 	for (unsigned i = 0; i < STORM_NODES; i++)
 		redis_free(&storm.nodes[i]);
-	free(storm.sessions);
 	wires_end();
 	return good;
 }

@@ -28,6 +28,7 @@ struct wire {
 	bool broken;        /* sends fail */
 	size_t read;        /* bytes that the client has read */
 	uint64_t due_ns;    /* nothing is ready before */
+	void *peer;         /* the test's */
 };
 
 struct wires {
