@@ -20,7 +20,7 @@ struct session *redis_accept(struct redis *r)
 {
 	if (r->open_count == r->open_capacity) {
 		r->open_capacity = r->open_capacity ? r->open_capacity * 2 : 16;
-		r->open = buffer_realloc(r->open, r->open_capacity * sizeof *r->open);
+		r->open = buffer_realloc(r->open, r->open_capacity * sizeof(void *));
 	}
 	struct session *s = buffer_realloc(NULL, sizeof *s);
 	*s = (struct session){.greeted = r->password == NULL, .id = ++r->last_id, .owner = KEY_NOBODY};
