@@ -92,7 +92,7 @@ static void answer(struct ledger *l, struct feed *f, enum redlock_vote_code vote
 	uint32_t seq = l->seq - (where >> 5) % LEDGER_ROUNDS;
 	unsigned node = where % 32 % l->lock.rules.node_count;
 	if (ledger_may_answer(l, seq, node))
-		step(l, f, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote = vote});
+		step(l, f, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote.code = vote});
 }
 
 /* All nodes of a mask answer the round that is out in one moment, or one after another. */
@@ -106,10 +106,11 @@ static void answer_all(struct ledger *l, struct feed *f, enum redlock_vote_code 
 	while (nodes != 0) {
 		unsigned node = (unsigned)__builtin_ctz(nodes);
 		nodes &= nodes - 1;
-		ledger_step(
-		    l,
-		    (struct rl_event){
-		        .kind = RL_EV_REPLY, .seq = seq, .node = node, .vote = vote, .more = at_once && nodes != 0});
+		ledger_step(l, (struct rl_event){.kind = RL_EV_REPLY,
+		                                 .seq = seq,
+		                                 .node = node,
+		                                 .vote.code = vote,
+		                                 .more = at_once && nodes != 0});
 	}
 }
 
@@ -131,7 +132,7 @@ static void answer_nothing(struct ledger *l, struct feed *f)
 	ledger_step(l, (struct rl_event){.kind = RL_EV_REPLY,
 	                                 .seq = seq,
 	                                 .node = feed_below(f, l->lock.rules.node_count),
-	                                 .vote = any_vote(f)});
+	                                 .vote.code = any_vote(f)});
 	must(l->before.phase == RL_HELD || same(&before, &l->lock));
 }
 
@@ -143,7 +144,8 @@ static void answer_again(struct ledger *l, struct feed *f)
 	struct rl_lock before = l->lock;
 	if (!answered || l->votes[node] == REDLOCK_VOTE_PENDING)
 		return;
-	ledger_step(l, (struct rl_event){.kind = RL_EV_REPLY, .seq = l->seq, .node = node, .vote = any_vote(f)});
+	ledger_step(
+	    l, (struct rl_event){.kind = RL_EV_REPLY, .seq = l->seq, .node = node, .vote.code = any_vote(f)});
 	must(l->before.phase == RL_HELD || same(&before, &l->lock));
 }
 

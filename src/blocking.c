@@ -25,7 +25,7 @@ static int come_in(const redlock_lock *lock)
 }
 
 /* 0: the operation has begun. */
-static int begin(redlock_client *c, redlock_lock *lock, struct rl_event event)
+static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
 	c->now_ns = rl_clock_now();
 	if (c->now_ns - c->looked_ns > IDLE_NS && !c->led)
@@ -40,7 +40,7 @@ static int begin(redlock_client *c, redlock_lock *lock, struct rl_event event)
 	return error;
 }
 
-static int run(redlock_lock *lock, struct rl_event event)
+static int run(redlock_lock *lock, struct rl_event *event)
 {
 	RL_NO_CANCEL;
 	int error = come_in(lock);
@@ -61,31 +61,31 @@ static int run(redlock_lock *lock, struct rl_event event)
 
 int redlock_acquire(redlock_lock *lock)
 {
-	return run(lock, (struct rl_event){.kind = RL_EV_ACQUIRE});
+	return run(lock, &(struct rl_event){.kind = RL_EV_ACQUIRE});
 }
 
 int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
 	uint64_t ttl_ns = lock != NULL ? rl_extend_ttl(&lock->core.rules, ttl_ms) : 0;
 	return ttl_ns == 0 ? REDLOCK_E_INVAL
-	                   : run(lock, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
+	                   : run(lock, &(struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
 }
 
 int redlock_release(redlock_lock *lock)
 {
-	return run(lock, (struct rl_event){.kind = RL_EV_RELEASE});
+	return run(lock, &(struct rl_event){.kind = RL_EV_RELEASE});
 }
 
 int redlock_query(redlock_lock *lock)
 {
 	int error = rl_handle_prepare_query(lock, false);
-	return error < 0 ? error : run(lock, (struct rl_event){.kind = RL_EV_QUERY});
+	return error < 0 ? error : run(lock, &(struct rl_event){.kind = RL_EV_QUERY});
 }
 
 int redlock_probe(redlock_lock *lock)
 {
 	int error = rl_handle_prepare_query(lock, true);
-	return error < 0 ? error : run(lock, (struct rl_event){.kind = RL_EV_QUERY});
+	return error < 0 ? error : run(lock, &(struct rl_event){.kind = RL_EV_QUERY});
 }
 
 int redlock_cancel(redlock_lock *lock)
@@ -96,7 +96,7 @@ int redlock_cancel(redlock_lock *lock)
 		return error;
 	redlock_client *c = lock->client;
 	c->now_ns = rl_clock_now();
-	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	rl_settle(c);
 	rl_leave(c);
 	return 0;

@@ -8,7 +8,6 @@
  *   blocking.c blocking calls         inspect.c   what is known of nodes and votes
  *   events.c   the event-loop calls   options.c   sized options, checked and copied
  *   keeper.c   the thread             credentials.c  user and password, also new ones
- *   findings.c what the nodes have
  *
  * Everything here is under the client's mutex, but for what is said otherwise.
  */
@@ -44,9 +43,7 @@ struct redlock_lock {
 	struct rl_slice name; /* with the prefix: name_bytes */
 	char token[REDLOCK_MAX_TOKEN];
 	size_t token_size;
-	uint32_t refused;                 /* bit per node whose answer to its SET was no */
-	struct redlock_finding *findings; /* one per node, made by the first query or split of votes */
-	bool probes;                      /* what the core calls a query is a probe */
+	bool probes; /* what the core calls a query is a probe */
 
 	bool queued;      /* in the client's queue of events */
 	unsigned pending; /* RL_PENDING_ bits */
@@ -145,6 +142,9 @@ struct redlock_client {
 /* The handle in a slot, NULL if the answer comes too late for it. */
 redlock_lock *rl_client_find(redlock_client *c, struct rl_tag tag);
 
+/* Makes room for what nodes have under the name, once. False: out of memory. */
+bool rl_handle_make_findings(redlock_lock *lock);
+
 /* Makes room for what a query finds, or a probe, which finds nothing. 0, NOMEM, STATE, or what
  * rl_enter_lock() says. Not under the mutex. */
 int rl_handle_prepare_query(redlock_lock *lock, bool probe);
@@ -159,7 +159,7 @@ void rl_handle_detach(redlock_lock *lock, bool release);
 void rl_order_nodes(redlock_client *c);
 
 /* Feeds one event to the core of `lock` and does what it decides. Returns what rl_lock_step() returns. */
-int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event);
+int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
 
 /* Counts the answer of a node. */
 void rl_take_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);
@@ -169,16 +169,6 @@ bool rl_next_event(redlock_client *c, struct redlock_event *ret_event);
 
 /* Forgets the events of `lock`. */
 void rl_drop_events(redlock_client *c, redlock_lock *lock);
-
-/* ---- findings.c ---- */
-
-/* Forgets what the nodes had. `make`: there will be answers, so that memory is needed. False: there is none.
- */
-bool rl_findings_clear(redlock_lock *lock, bool make);
-
-/* Keeps what a node has, and tells the event whose key it is. Without memory that stays unknown. */
-void rl_findings_take(redlock_lock *lock, unsigned node, const struct rl_answer *answer,
-                      struct rl_event *event);
 
 /* ---- turn.c ---- */
 

@@ -5,7 +5,7 @@
 #include "os/bell.h"
 #include "os/clock.h"
 
-static int start(redlock_lock *lock, struct rl_event event)
+static int start(redlock_lock *lock, struct rl_event *event)
 {
 	RL_NO_CANCEL;
 	int error = rl_enter_lock(lock);
@@ -23,31 +23,31 @@ static int start(redlock_lock *lock, struct rl_event event)
 
 int redlock_start_acquire(redlock_lock *lock)
 {
-	return start(lock, (struct rl_event){.kind = RL_EV_ACQUIRE});
+	return start(lock, &(struct rl_event){.kind = RL_EV_ACQUIRE});
 }
 
 int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
 	uint64_t ttl_ns = lock != NULL ? rl_extend_ttl(&lock->core.rules, ttl_ms) : 0;
 	return ttl_ns == 0 ? REDLOCK_E_INVAL
-	                   : start(lock, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
+	                   : start(lock, &(struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
 }
 
 int redlock_start_release(redlock_lock *lock)
 {
-	return start(lock, (struct rl_event){.kind = RL_EV_RELEASE});
+	return start(lock, &(struct rl_event){.kind = RL_EV_RELEASE});
 }
 
 int redlock_start_query(redlock_lock *lock)
 {
 	int error = rl_handle_prepare_query(lock, false);
-	return error < 0 ? error : start(lock, (struct rl_event){.kind = RL_EV_QUERY});
+	return error < 0 ? error : start(lock, &(struct rl_event){.kind = RL_EV_QUERY});
 }
 
 int redlock_start_probe(redlock_lock *lock)
 {
 	int error = rl_handle_prepare_query(lock, true);
-	return error < 0 ? error : start(lock, (struct rl_event){.kind = RL_EV_QUERY});
+	return error < 0 ? error : start(lock, &(struct rl_event){.kind = RL_EV_QUERY});
 }
 
 int redlock_fd(const redlock_client *c)

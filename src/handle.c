@@ -76,7 +76,7 @@ static void attach(redlock_client *c, redlock_lock *lock)
 static void free_memory(redlock_lock *lock)
 {
 	sem_destroy(&lock->wake);
-	free(lock->findings);
+	free(lock->core.findings);
 	free(lock);
 }
 
@@ -132,9 +132,9 @@ int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
 /* Without waiting: what is half acquired is given back in any case, what is held if `release`. */
 static void give_up(redlock_client *c, redlock_lock *lock, bool release)
 {
-	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	if (release && (lock->core.phase == RL_HELD || lock->core.phase == RL_LOST))
-		rl_operate(c, lock, (struct rl_event){.kind = RL_EV_RELEASE});
+		rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
 }
 
 static void unlink_handle(redlock_client *c, redlock_lock *lock)
@@ -189,6 +189,13 @@ void redlock_lock_leave(redlock_lock *lock)
 	free_handle(lock, false);
 }
 
+bool rl_handle_make_findings(redlock_lock *lock)
+{
+	if (lock->core.findings == NULL)
+		lock->core.findings = calloc(lock->client->node_count, sizeof *lock->core.findings);
+	return lock->core.findings != NULL;
+}
+
 int rl_handle_prepare_query(redlock_lock *lock, bool probe)
 {
 	int error = rl_enter_lock(lock);
@@ -200,7 +207,7 @@ int rl_handle_prepare_query(redlock_lock *lock, bool probe)
 	}
 	if (!rl_lock_busy(&lock->core)) {
 		lock->probes = probe;
-		if (!rl_findings_clear(lock, true))
+		if (!rl_handle_make_findings(lock))
 			error = REDLOCK_E_NOMEM;
 	}
 	rl_leave(lock->client);

@@ -84,10 +84,10 @@ int redlock_lock_finding(const redlock_lock *lock, unsigned index, struct redloc
 		return error;
 	if (index >= lock->client->node_count)
 		error = REDLOCK_E_INVAL;
-	else if (lock->findings == NULL)
+	else if (lock->core.findings == NULL)
 		error = REDLOCK_E_STATE;
 	else
-		*ret = lock->findings[index];
+		*ret = lock->core.findings[index];
 	rl_leave(lock->client);
 	return error;
 }

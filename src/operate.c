@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "core/finding.h"
 #include "core/trace.h"
 #include "os/bell.h"
 
@@ -97,7 +98,6 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	size_t owner_size = strlen(c->owner);
 	memcpy(at, c->owner, owner_size);
 	lock->token_size = TOKEN_DIGITS + owner_size;
-	lock->refused = 0;
 	return true;
 }
 
@@ -189,6 +189,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->now_ns = c->now_ns;
 	event->entropy = next_entropy(c);
 	event->order = c->order;
+	event->token = (struct rl_slice){lock->token, lock->token_size};
 	int error = rl_lock_step(&lock->core, event, &fx);
 	if (c->trace != NULL) {
 		char line[RL_TRACE_MAX];
@@ -199,11 +200,10 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	if (event->kind == RL_EV_RELEASE && error == 0)
 		rl_drop_events(c, lock); /* no notice after a release */
 	bool fresh = (fx.send == REDLOCK_OP_ACQUIRE && !fx.again) || is_probe(lock, fx.send);
-	bool look = fx.send == REDLOCK_OP_QUERY && lock->core.phase == RL_LOOKING;
-	if (fx.again)
-		lock->refused &= ~fx.nodes; /* they may have it from now on, also if the answer gets lost */
-	if (fresh || look)
-		(void)rl_findings_clear(lock, look);
+	if (fx.send == REDLOCK_OP_QUERY)
+		(void)rl_handle_make_findings(lock); /* without memory a look tells less */
+	if (fx.twin)
+		c->nodes[event->node].duplicate = true; /* until a new connection says who it is, or does not */
 	if (fresh && !sign(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
@@ -230,11 +230,11 @@ static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 	return false;
 }
 
-int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event)
+int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
-	if (event.kind == RL_EV_ACQUIRE && value_is_claimed(c, lock))
+	if (event->kind == RL_EV_ACQUIRE && value_is_claimed(c, lock))
 		return REDLOCK_E_BUSY;
-	int error = step(c, lock, &event);
+	int error = step(c, lock, event);
 	/* Only one round of a handle waits for votes, so that these are all of it. */
 	while (c->refused_nodes != 0) {
 		unsigned node = (unsigned)__builtin_ctz(c->refused_nodes);
@@ -243,7 +243,7 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event event)
 		    .kind = RL_EV_REPLY,
 		    .seq = c->refused_seq,
 		    .node = node,
-		    .vote = c->refused_votes[node],
+		    .vote.code = c->refused_votes[node],
 		    .more = c->refused_nodes != 0,
 		};
 		step(c, lock, &vote);
@@ -301,21 +301,21 @@ static bool all_identified(const redlock_client *c)
 	return true;
 }
 
-/* Where INFO is forbidden, one server under two names is found by what it has: a fresh token is not there
- * where it was refused, unless the server took it under another name, or was asked for it again. Not so with
- * a caller's own value. */
-static bool has_what_it_refused(redlock_lock *lock, unsigned node, const struct rl_answer *answer,
-                                enum redlock_vote_code vote)
+/* What a node says, as values. */
+static void take_vote(struct rl_vote *vote, const struct rl_node *node, const struct rl_answer *answer)
 {
-	uint32_t bit = 1u << node;
-	bool claim = answer->operation == REDLOCK_OP_ACQUIRE;
-	bool later = (int32_t)(answer->tag.seq - lock->core.claim_seq) > 0; /* not of the token before */
-	if (vote == REDLOCK_VOTE_YES)
-		return (lock->refused & bit) != 0 && !claim && later;
-	if (vote == REDLOCK_VOTE_NO && claim && answer->tag.seq == lock->core.claim_seq &&
-	    !lock->core.rules.own_token)
-		lock->refused |= bit;
-	return false;
+	vote->code = answer->vote;
+	bool claim = answer->operation != REDLOCK_OP_RELEASE && answer->operation != REDLOCK_OP_QUERY;
+	if (claim && node->duplicate && redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
+		vote->code = REDLOCK_VOTE_DUPLICATE;
+	if (answer->operation != REDLOCK_OP_QUERY || vote->code != REDLOCK_VOTE_YES)
+		return;
+	const struct rl_reply_value *items = answer->reply->items;
+	vote->number_count = vote->text_count = 2;
+	vote->numbers[RL_FINDING_PTTL] = items[1].integer;
+	vote->numbers[RL_FINDING_SIZE] = items[2].integer;
+	vote->texts[RL_FINDING_TYPE] = (struct rl_slice){items[0].text, items[0].kept};
+	vote->texts[RL_FINDING_VALUE] = (struct rl_slice){items[3].text, items[3].kept};
 }
 
 void rl_take_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer)
@@ -325,14 +325,11 @@ void rl_take_answer(redlock_client *c, struct rl_node *node, const struct rl_ans
 	redlock_lock *lock = rl_client_find(c, answer->tag);
 	if (lock == NULL)
 		return;
-	struct rl_event event = {
-	    .kind = RL_EV_REPLY, .seq = answer->tag.seq, .node = node->id, .vote = answer->vote};
-	bool claim = answer->operation != REDLOCK_OP_RELEASE && answer->operation != REDLOCK_OP_QUERY;
-	if (answer->operation == REDLOCK_OP_QUERY)
-		rl_findings_take(lock, node->id, answer, &event);
-	if (has_what_it_refused(lock, node->id, answer, event.vote) && !all_identified(c))
-		node->duplicate = true; /* until a new connection says who it is, or does not */
-	if (claim && node->duplicate && redlock_vote_kind(event.vote) < REDLOCK_KIND_MISSING)
-		event.vote = REDLOCK_VOTE_DUPLICATE;
-	rl_operate(c, lock, event);
+	bool suspect = (lock->core.refused >> node->id & 1) != 0;
+	struct rl_event event = {.kind = RL_EV_REPLY,
+	                         .seq = answer->tag.seq,
+	                         .node = node->id,
+	                         .identified = !suspect || all_identified(c)};
+	take_vote(&event.vote, node, answer);
+	rl_operate(c, lock, &event);
 }

@@ -65,7 +65,7 @@ static void run_timers(redlock_client *c)
 		timer = rl_schedule_first(&c->schedule);
 		if (timer == NULL || timer->at_ns > c->now_ns)
 			break;
-		rl_operate(c, lock_of(timer), (struct rl_event){.kind = RL_EV_TICK});
+		rl_operate(c, lock_of(timer), &(struct rl_event){.kind = RL_EV_TICK});
 	}
 	for (unsigned i = 0; i < c->node_count; i++)
 		rl_node_tick(&c->nodes[i], c->now_ns);

@@ -106,7 +106,7 @@ void rl_pass_lead(redlock_client *c)
 /* The poller fails only when somebody closed its descriptor. Then nothing can be waited for. */
 static void give_up(redlock_client *c, redlock_lock *lock)
 {
-	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM});
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM});
 	lock->done = true;
 	lock->done_result = REDLOCK_E_SYSTEM;
 }
@@ -117,7 +117,7 @@ static void interrupt(redlock_client *c, redlock_lock *lock)
 	if (lock->done)
 		return;
 	c->now_ns = rl_clock_now();
-	rl_operate(c, lock, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_INTERRUPTED});
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_INTERRUPTED});
 	rl_settle(c);
 }
 

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/finding.h"
+
 /* Votes that stay split for so many node timeouts are an answer: "busy". The slowest contender needs one for
  * its attempt and one for its look, then its release is on the way; the rest is for those who came late. */
 enum { CONTENTION = 5 };
@@ -92,6 +94,7 @@ static void look(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 	l->look.out = rl_all_nodes(l);
 	l->look.before = 0;
 	memset(l->look.whose, RL_KEY_UNKNOWN, sizeof l->look.whose);
+	rl_finding_forget(l);
 	fx->send = REDLOCK_OP_QUERY;
 	fx->nodes = l->look.out;
 	fx->seq = l->look.seq;
@@ -124,6 +127,7 @@ static void insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 	l->phase = RL_INSISTING;
 	l->round.deadline_ns = rl_time_add(now, l->rules.node_timeout_ns);
 	l->owed |= nodes;
+	l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
 	fx->send = REDLOCK_OP_ACQUIRE;
 	fx->nodes = nodes;
 	fx->seq = l->round.seq;
@@ -212,9 +216,8 @@ void rl_contend_found(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	if ((l->look.out & bit) == 0)
 		return;
 	l->look.out &= ~bit;
-	l->look.whose[e->node] = (uint8_t)e->whose;
-	l->look.before |= e->before ? bit : 0;
-	if (!e->more)
+	rl_finding_compare(l, e);
+	if (!e->more && l->phase == RL_LOOKING)
 		decide_look(l, e, fx);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/contend.h"
+#include "core/finding.h"
 
 #define NEVER UINT64_MAX
 
@@ -102,6 +103,8 @@ void rl_begin_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 	l->phase = RL_ACQUIRING;
 	l->claims = true;
 	l->owed = rl_all_nodes(l);
+	l->refused = 0;
+	rl_finding_forget(l);
 	open_round(l, REDLOCK_OP_ACQUIRE, now, until, l->rules.ttl_ns, fx);
 	l->claim_seq = l->round.seq;
 }
@@ -425,6 +428,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 static int on_query(struct rl_lock *l, uint64_t now)
 {
 	l->query_waits = true;
+	rl_finding_forget(l);
 	if (l->round.open)
 		l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(now, l->rules.node_timeout_ns));
 	return 0;
@@ -456,27 +460,44 @@ static bool key_may_exist(enum redlock_vote_code vote)
 	       vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_DUPLICATE;
 }
 
+/* Where INFO is forbidden, one server under two names is found by what it has: a fresh token is not there
+ * where it was refused, unless the server took it under another name, or was asked for it again. Not so with
+ * a caller's own value. */
+static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
+{
+	uint32_t bit = 1u << e->node;
+	bool later = (int32_t)(e->seq - l->claim_seq) > 0; /* not of the token before */
+	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && e->seq != 0 && !l->rules.own_token)
+		l->refused |= bit;
+	return code == REDLOCK_VOTE_YES && (l->refused & bit) != 0 && later && !e->identified;
+}
+
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	assert(e->node < l->rules.node_count && e->vote != REDLOCK_VOTE_PENDING);
+	enum redlock_vote_code code = rl_finding_vote(e);
 	struct redlock_vote *vote = &l->votes[e->node];
+	bool current = e->seq == l->round.seq;
+	assert(e->node < l->rules.node_count && code != REDLOCK_VOTE_PENDING);
+	fx->twin = has_what_it_refused(l, e, code);
 	if (e->seq == l->look.seq) {
-		if (l->phase == RL_LOOKING)
-			rl_contend_found(l, e, fx);
+		rl_contend_found(l, e, fx);
 		return 0;
 	}
-	bool current = e->seq == l->round.seq;
+	if (fx->twin && l->round.operation == REDLOCK_OP_EXTEND)
+		code = REDLOCK_VOTE_DUPLICATE;
 	if (current && vote->code != REDLOCK_VOTE_PENDING && vote->code != REDLOCK_VOTE_TIMEOUT)
 		return 0; /* a node has one vote */
-	if (e->seq == l->claim_seq && !key_may_exist(e->vote))
+	if (e->seq == l->claim_seq && !key_may_exist(code))
 		l->owed &= ~(1u << e->node); /* also long after the grant */
 	if (!current)
 		return 0; /* a late answer to an operation that was decided long ago */
-	*vote = (struct redlock_vote){e->vote, rl_time_sub(e->now_ns, l->round.t0_ns)};
+	*vote = (struct redlock_vote){code, rl_time_sub(e->now_ns, l->round.t0_ns)};
+	if (l->round.operation == REDLOCK_OP_QUERY)
+		rl_finding_keep(l, e);
 	bool acquire = l->round.operation == REDLOCK_OP_ACQUIRE;
 	if (!l->round.open || e->more)
 		return 0;
-	if (acquire && e->vote == REDLOCK_VOTE_DUPLICATE)
+	if (acquire && code == REDLOCK_VOTE_DUPLICATE)
 		rl_fail_attempt(l, e, REDLOCK_E_DUPLICATE, true, fx);
 	else
 		decide(l, e, fx);

@@ -22,6 +22,7 @@
 #include <redlock/redlock.h>
 
 #include "core/quorum.h"
+#include "core/vote.h"
 
 /* What the caller asked for. Constant for the life of a handle. */
 struct rl_rules {
@@ -88,10 +89,12 @@ struct rl_lock {
 	uint32_t last_seq;
 	struct redlock_vote votes[REDLOCK_MAX_NODES]; /* of `round` */
 	struct rl_look look;
-	bool claims;              /* an attempt is out and was not given back: its votes count */
-	uint32_t owed;            /* bit per node: the current token's key may exist there */
-	uint32_t claim_seq;       /* of the attempt that the current token was sent with */
-	uint64_t wait_until_ns;   /* end of the acquire call */
+	struct redlock_finding *findings; /* lent by the caller, one for each node; NULL: none */
+	bool claims;                      /* an attempt is out and was not given back: its votes count */
+	uint32_t owed;                    /* bit per node: the current token's key may exist there */
+	uint32_t claim_seq;               /* of the attempt that the current token was sent with */
+	uint32_t refused;                 /* bit per node: it said no to that token */
+	uint64_t wait_until_ns;           /* end of the acquire call */
 	uint64_t quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
 	uint64_t retry_at_ns;
 	int verdict;             /* of the last attempt that had its full time; 0: none yet */
@@ -116,16 +119,16 @@ enum rl_event_kind {
 struct rl_event {
 	enum rl_event_kind kind;
 	uint64_t now_ns;
-	uint64_t entropy;            /* any random bits: used for the retry delay */
-	uint64_t ttl_ns;             /* EXTEND */
-	int result;                  /* CANCEL: what the cancelled operation returns */
-	uint32_t seq;                /* REPLY: of the operation that is answered */
-	unsigned node;               /* REPLY */
-	enum redlock_vote_code vote; /* REPLY; not PENDING */
-	unsigned whose;              /* REPLY to a query: enum rl_whose */
-	bool before;                 /* the same: that key's value comes before our token, in any fixed order */
-	const uint8_t *order;        /* the nodes in the order that all contenders share; NULL: as numbered */
-	bool more;                   /* REPLY: others of the same moment follow; the last one decides */
+	uint64_t entropy;      /* any random bits: used for the retry delay */
+	uint64_t ttl_ns;       /* EXTEND */
+	int result;            /* CANCEL: what the cancelled operation returns */
+	uint32_t seq;          /* REPLY: of the operation that is answered */
+	unsigned node;         /* REPLY */
+	struct rl_vote vote;   /* REPLY; not PENDING */
+	struct rl_slice token; /* ours: the one that was signed last */
+	bool identified;       /* REPLY: each node has said who it is */
+	const uint8_t *order;  /* the nodes in the order that all contenders share; NULL: as numbered */
+	bool more;             /* REPLY: others of the same moment follow; the last one decides */
 };
 
 struct rl_effects {
@@ -140,6 +143,7 @@ struct rl_effects {
 	int result;
 	bool danger;
 	bool lost;
+	bool twin; /* the node of this REPLY took the token under another name: it is another one of the nodes */
 };
 
 void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules);

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/finding.h"
+
 static const char *const phase_names[] = {
     [RL_IDLE] = "idle",       [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
     [RL_HELD] = "held",       [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
@@ -96,7 +98,8 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	add(&t, "[%5" PRIu64 ".%03u] %s: %s", event->now_ns / RL_NS_PER_MS,
 	    (unsigned)(event->now_ns % RL_NS_PER_MS / 1000), phase_names[before], event_names[event->kind]);
 	if (event->kind == RL_EV_REPLY)
-		add(&t, " #%" PRIu32 " node %u %s", event->seq, event->node, redlock_vote_name(event->vote));
+		add(&t, " #%" PRIu32 " node %u %s", event->seq, event->node,
+		    redlock_vote_name(rl_finding_vote(event)));
 	add(&t, " -> %s", phase_names[lock->phase]);
 	add_votes(&t, lock);
 	if (lock->phase == RL_HELD)

@@ -28,13 +28,7 @@ void drive_init(struct drive *d, const struct rl_rules *rules)
 {
 	memset(d, 0, sizeof *d);
 	rl_lock_init(&d->lock, rules);
-}
-
-static unsigned whose_of_letter(char letter)
-{
-	if (letter >= '0' && letter <= '9')
-		return RL_KEY_OTHERS + (unsigned)(letter - '0');
-	return letter == '_' ? RL_KEY_NONE : letter == '*' ? RL_KEY_OURS : RL_KEY_UNKNOWN;
+	d->lock.findings = d->findings;
 }
 
 void drive_at(struct drive *d, uint64_t ms)
@@ -55,6 +49,8 @@ static void step(struct drive *d, struct rl_event event)
 	enum rl_phase before = d->lock.phase;
 	event.now_ns = d->now_ns;
 	event.entropy = d->entropy;
+	event.order = d->order;
+	event.identified = !d->anonymous;
 	d->error = rl_lock_step(&d->lock, &event, &d->fx);
 	rl_trace_line(line, sizeof line, before, &event, &d->lock, &d->fx);
 	say(d, line);
@@ -97,7 +93,7 @@ void drive_tick(struct drive *d)
 
 void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_vote_code vote)
 {
-	step(d, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote = vote});
+	step(d, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote.code = vote});
 }
 
 void drive_reply(struct drive *d, unsigned node, enum redlock_vote_code vote)
@@ -140,19 +136,37 @@ static enum redlock_vote_code vote_of_letter(char letter)
 	}
 }
 
+static struct rl_slice slice_of(const char *text)
+{
+	return (struct rl_slice){text, strlen(text)};
+}
+
+/* Our token is "5": the keys of others are digits, and those from 5 on have a "4" before them. */
+static struct rl_vote finding_of_letter(char letter, char *value)
+{
+	bool before = letter >= '5' && letter <= '9';
+	if (letter == '?')
+		return (struct rl_vote){.code = REDLOCK_VOTE_NOPERM};
+	snprintf(value, 4, "%s", letter == '_' ? "" : letter == '*' ? "5" : before ? "4 " : "6 ");
+	if (value[1] == ' ')
+		value[1] = letter;
+	return (struct rl_vote){.code = REDLOCK_VOTE_YES,
+	                        .number_count = 2,
+	                        .numbers = {1000, (int64_t)strlen(value)},
+	                        .text_count = 2,
+	                        .texts = {slice_of(letter == '_' ? "none" : "string"), slice_of(value)}};
+}
+
 void drive_keys(struct drive *d, const char *keys)
 {
-	for (unsigned i = 0; keys[i] != '\0'; i++) {
-		unsigned whose = whose_of_letter(keys[i]);
-		enum redlock_vote_code vote = whose == RL_KEY_OURS ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO;
+	char value[4] = "";
+	for (unsigned i = 0; keys[i] != '\0'; i++)
 		if (keys[i] != '.')
 			step(d, (struct rl_event){.kind = RL_EV_REPLY,
 			                          .seq = d->lock.look.seq,
 			                          .node = i,
-			                          .vote = keys[i] == '?' ? REDLOCK_VOTE_NOPERM : vote,
-			                          .whose = whose,
-			                          .before = keys[i] >= '5' && keys[i] <= '9'});
-	}
+			                          .vote = finding_of_letter(keys[i], value),
+			                          .token = slice_of("5")});
 }
 
 void drive_votes(struct drive *d, const char *votes)

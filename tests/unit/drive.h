@@ -11,10 +11,13 @@
 
 struct drive {
 	struct rl_lock lock;
+	struct redlock_finding findings[REDLOCK_MAX_NODES];
 	struct rl_effects fx; /* of the last step */
 	int error;            /* of the last step */
 	uint64_t now_ns;
+	const uint8_t *order; /* of the nodes, given with every event; NULL: as numbered */
 	uint64_t entropy; /* given with every event: the retry delay is retry_min + entropy % (max - min + 1) */
+	bool anonymous;   /* there are nodes that do not say who they are */
 	char text[16384];
 	size_t used;
 };

@@ -51,8 +51,8 @@ static void note_vote(struct ledger *l)
 		return; /* a node has one vote, in a round that there was */
 	l->answered[e->seq % LEDGER_ROUNDS] |= 1u << e->node;
 	if (e->seq == l->seq)
-		l->votes[e->node] = e->vote;
-	if (e->seq == l->claim_seq && !executed(e->vote))
+		l->votes[e->node] = e->vote.code;
+	if (e->seq == l->claim_seq && !executed(e->vote.code))
 		l->may_exist &= ~(1u << e->node);
 }
 
@@ -192,14 +192,15 @@ static void check_refusal(const struct ledger *l)
 		return;
 	}
 	if (l->before.phase >= RL_LOOKING) {
-		must(l, l->fx.result == REDLOCK_E_DUPLICATE ? l->event.vote == REDLOCK_VOTE_DUPLICATE : is_busy(l));
+		must(l,
+		     l->fx.result == REDLOCK_E_DUPLICATE ? l->event.vote.code == REDLOCK_VOTE_DUPLICATE : is_busy(l));
 		return;
 	}
 	unsigned definite = votes_of(l, REDLOCK_KIND_YES) + votes_of(l, REDLOCK_KIND_NO);
 	uint64_t end = rl_time_add(l->call_ns, l->lock.rules.wait_ns);
 	bool full = l->lock.rules.wait_ns == 0 || l->t0_ns + l->lock.rules.node_timeout_ns <= end;
 	if (l->fx.result == REDLOCK_E_DUPLICATE)
-		must(l, l->event.vote == REDLOCK_VOTE_DUPLICATE);
+		must(l, l->event.vote.code == REDLOCK_VOTE_DUPLICATE);
 	else if (definite >= l->lock.rules.quorum)
 		must(l, l->fx.result == REDLOCK_E_BUSY);
 	else if (full)
@@ -217,7 +218,7 @@ static void check_validity(struct ledger *l)
 		return;
 	must(l, is > was); /* an extend never shortens */
 	must(l, l->event.kind == RL_EV_REPLY && l->event.seq == l->seq);
-	must(l, l->event.vote == REDLOCK_VOTE_YES);
+	must(l, l->event.vote.code == REDLOCK_VOTE_YES);
 	must(l, votes_of(l, REDLOCK_KIND_YES) >= l->lock.rules.quorum);
 	must(l, l->asked == REDLOCK_OP_ACQUIRE || l->asked == REDLOCK_OP_EXTEND);
 	must(l, is == validity_by_hand(l) && is > l->now_ns);
@@ -351,6 +352,7 @@ static void check_time(const struct ledger *l)
 void ledger_begin(struct ledger *l, const struct rl_rules *rules, uint64_t now_ns)
 {
 	rl_lock_init(&l->lock, rules);
+	l->lock.findings = l->findings;
 	l->now_ns = now_ns;
 	l->waited = REDLOCK_OP_NONE;
 	l->asked = REDLOCK_OP_NONE;
@@ -363,6 +365,7 @@ void ledger_begin(struct ledger *l, const struct rl_rules *rules, uint64_t now_n
 void ledger_step(struct ledger *l, struct rl_event event)
 {
 	event.now_ns = l->now_ns;
+	event.identified = true;
 	l->event = event;
 	l->before = l->lock;
 	l->error = rl_lock_step(&l->lock, &event, &l->fx);

@@ -16,6 +16,7 @@ struct ledger {
 	void (*fail)(const struct ledger *ledger, const char *what, int line, const char *trace);
 
 	struct rl_lock lock;
+	struct redlock_finding findings[REDLOCK_MAX_NODES];
 	struct rl_lock before; /* the state before the last step */
 	struct rl_event event;
 	struct rl_effects fx;

@@ -271,7 +271,7 @@ static void has_what_it_refused(void **state)
 	redlock_lock *lock = new_lock(client);
 	struct rl_node *n = &client->nodes[0];
 	lock->core.claim_seq = CLAIM;
-	lock->refused = 1;
+	lock->core.refused = 1;
 	struct rl_answer answer = {.operation = REDLOCK_OP_RELEASE,
 	                           .vote = REDLOCK_VOTE_YES,
 	                           .tag = {lock->slot, client->slots[lock->slot].generation, BEFORE}};

@@ -118,12 +118,9 @@ static void the_order_is_shared(void **state)
 	static const uint8_t order[] = {2, 0, 1};
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
-	struct rl_event last = {.kind = RL_EV_REPLY, .vote = REDLOCK_VOTE_YES, .whose = RL_KEY_OURS};
 	split(&d, &rules, "NNY", "01.");
-	last.seq = d.lock.look.seq;
-	last.node = 2;
-	last.order = order;
-	assert_int_equal(rl_lock_step(&d.lock, &last, &d.fx), 0);
+	d.order = order;
+	drive_keys(&d, "..*");
 	assert_int_equal(d.lock.phase, RL_INSISTING);
 	assert_int_equal(d.fx.nodes, 3);
 }
@@ -296,7 +293,7 @@ static void nobody_may_query(void **state)
 		struct rl_event refused = {.kind = RL_EV_REPLY,
 		                           .seq = d.lock.look.seq,
 		                           .node = node,
-		                           .vote = REDLOCK_VOTE_DOWN,
+		                           .vote.code = REDLOCK_VOTE_DOWN,
 		                           .more = node < 2};
 		assert_true(rl_lock_busy(&d.lock));
 		rl_lock_step(&d.lock, &refused, &d.fx);

@@ -4,10 +4,11 @@
  * clients, the keys of N nodes, and bytes that take time, in virtual time. Exactly one of them wins.
  * `unit_lock_contest ROUNDS` plays more rounds.
  */
+#include "core/finding.h"
 #include "drive.h"
 #include "wait.h"
 
-enum { CLIENTS_MAX = 8, NODES_MAX = 5, MESSAGES_MAX = 4096, NOBODY = -1 };
+enum { CLIENTS_MAX = 8, NODES_MAX = 5, MESSAGES_MAX = 4096, NOBODY = -1, TEXT_SIZE = 16 };
 
 /* A request on its way, then its answer. Tokens are (client, number of the attempt). */
 struct message {
@@ -18,8 +19,7 @@ struct message {
 	uint32_t seq;
 	int token;
 	enum redlock_vote_code vote;
-	unsigned whose;
-	bool before;
+	int key; /* a query: what there was */
 };
 
 struct contest {
@@ -29,6 +29,7 @@ struct contest {
 	bool denied;                     /* nobody may query */
 	bool disagree;                   /* on the order of nodes */
 	struct rl_lock lock[CLIENTS_MAX];
+	struct redlock_finding findings[CLIENTS_MAX][NODES_MAX];
 	int token[CLIENTS_MAX], tokens;
 	int result[CLIENTS_MAX]; /* 1: none yet */
 	uint64_t start_ns[CLIENTS_MAX], end_ns[CLIENTS_MAX];
@@ -62,6 +63,7 @@ static void step(struct contest *c, unsigned client, struct rl_event event)
 	event.now_ns = c->now_ns;
 	event.entropy = rng_next(&c->rng);
 	event.order = c->order[client];
+	event.identified = true;
 	assert_int_equal(rl_lock_step(&c->lock[client], &event, &fx), 0);
 	if (fx.send == REDLOCK_OP_ACQUIRE && !fx.again)
 		c->token[client] = c->tokens++ * CLIENTS_MAX + (int)client;
@@ -90,16 +92,18 @@ static void serve(struct contest *c, struct message m)
 	} else if (m.operation == REDLOCK_OP_RELEASE && *key == m.token) {
 		*key = NOBODY;
 	} else if (m.operation == REDLOCK_OP_QUERY) {
-		m.vote = c->denied ? REDLOCK_VOTE_NOPERM : *key == m.token ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO;
-		if (!c->denied) {
-			m.whose = *key == NOBODY    ? RL_KEY_NONE
-			          : *key == m.token ? RL_KEY_OURS
-			                            : RL_KEY_OTHERS + (unsigned)*key % CLIENTS_MAX;
-			m.before = *key != NOBODY && *key < m.token;
-		}
+		m.vote = c->denied ? REDLOCK_VOTE_NOPERM : REDLOCK_VOTE_YES;
+		m.key = *key;
 	}
 	if (m.seq != 0)
 		send_message(c, m);
+}
+
+/* Tokens as bytes, in the order of their numbers. */
+static struct rl_slice text_of(char *text, int token)
+{
+	snprintf(text, TEXT_SIZE, "%08d", token);
+	return (struct rl_slice){text, token == NOBODY ? 0 : strlen(text)};
 }
 
 static void deliver(struct contest *c, struct message m)
@@ -111,13 +115,17 @@ static void deliver(struct contest *c, struct message m)
 	}
 	while (c->real[m.client][i] != m.node)
 		i++;
-	step(c, m.client,
-	     (struct rl_event){.kind = RL_EV_REPLY,
-	                       .seq = m.seq,
-	                       .node = i,
-	                       .vote = m.vote,
-	                       .whose = m.whose,
-	                       .before = m.before});
+	char key[TEXT_SIZE], ours[TEXT_SIZE];
+	struct rl_event event = {.kind = RL_EV_REPLY, .seq = m.seq, .node = i, .vote.code = m.vote};
+	event.token = text_of(ours, c->token[m.client]);
+	if (m.operation == REDLOCK_OP_QUERY && m.vote == REDLOCK_VOTE_YES) {
+		event.vote.number_count = event.vote.text_count = 2;
+		event.vote.texts[RL_FINDING_TYPE] =
+		    m.key == NOBODY ? (struct rl_slice){"none", 4} : (struct rl_slice){"string", 6};
+		event.vote.texts[RL_FINDING_VALUE] = text_of(key, m.key);
+		event.vote.numbers[RL_FINDING_SIZE] = (int64_t)event.vote.texts[RL_FINDING_VALUE].size;
+	}
+	step(c, m.client, event);
 }
 
 /* The next thing that happens: a message arrives, a client begins, or its time has come. */
@@ -174,6 +182,7 @@ static void prepare(struct contest *c, const struct rl_rules *rules)
 		c->key[n] = NOBODY;
 	for (unsigned i = 0; i < c->clients; i++) {
 		rl_lock_init(&c->lock[i], rules);
+		c->lock[i].findings = c->findings[i];
 		shuffle(c, i);
 		c->result[i] = 1;
 		c->start_ns[i] = below_ns(c, rl_ms(rng_below(&c->rng, 4) == 0 ? 20 : 1));

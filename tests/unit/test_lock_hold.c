@@ -417,6 +417,29 @@ static void attached_extend_without_validity(void **state)
 	                 "[    0.000] idle: reply #1 node 0 YES -> idle Y | done extend NOQUORUM\n");
 }
 
+/* A node that refused the token and has it all the same is another one of the nodes, by another name. Not if
+ * all say who they are, and not with an older answer. */
+static void has_what_it_refused(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(5);
+	for (unsigned i = 0; i < 2; i++) {
+		drive_init(&d, &rules);
+		d.anonymous = i == 0;
+		drive_acquire(&d);
+		drive_votes(&d, "YYYN");
+		drive_reply_to(&d, 0, 3, REDLOCK_VOTE_YES); /* a release of the token before */
+		assert_false(d.fx.twin);
+		drive_extend(&d, 40000);
+		drive_reply(&d, 0, REDLOCK_VOTE_YES);
+		assert_false(d.fx.twin);
+		drive_reply(&d, 3, REDLOCK_VOTE_YES);
+		assert_int_equal(d.fx.twin, i == 0);
+		assert_int_equal(d.lock.votes[3].code, i == 0 ? REDLOCK_VOTE_DUPLICATE : REDLOCK_VOTE_YES);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +461,7 @@ int main(void)
 	    cmocka_unit_test(cap_on_holding_twice_at_once),
 	    cmocka_unit_test(caps_begin_anew),
 	    cmocka_unit_test(cancel_an_extend),
+	    cmocka_unit_test(has_what_it_refused),
 	    cmocka_unit_test(attached_extend),
 	    cmocka_unit_test(attached_extend_without_validity),
 	};

@@ -75,11 +75,26 @@ static enum redlock_vote_code random_vote(struct world *w)
 	return rare || code == REDLOCK_VOTE_TIMEOUT ? REDLOCK_VOTE_CLOSED : code;
 }
 
-static unsigned random_key(struct world *w)
+static struct rl_slice slice_of(const char *text)
 {
-	if (chance(w, 30))
-		return chance(w, 30) ? RL_KEY_UNKNOWN : RL_KEY_NONE;
-	return chance(w, 40) ? RL_KEY_OURS : RL_KEY_OTHERS + rng_below(&w->rng, 3);
+	return (struct rl_slice){text, strlen(text)};
+}
+
+static const char *const values[] = {"1", "3", "4"}; /* ours is "2" */
+
+/* What a look finds. */
+static struct rl_vote random_key(struct world *w)
+{
+	bool known = chance(w, 90);
+	bool none = chance(w, 20);
+	const char *value = chance(w, 40) ? "2" : values[rng_below(&w->rng, COUNT(values))];
+	if (!known)
+		return (struct rl_vote){.code = random_vote(w)};
+	return (struct rl_vote){.code = REDLOCK_VOTE_YES,
+	                        .number_count = 2,
+	                        .numbers = {-1, 1},
+	                        .text_count = 2,
+	                        .texts = {slice_of(none ? "none" : "string"), slice_of(none ? "" : value)}};
 }
 
 /* The answer of a node that has not answered yet: to this round, or late, to one of the last. */
@@ -95,8 +110,8 @@ static void reply(struct world *w)
 	step(w, (struct rl_event){.kind = RL_EV_REPLY,
 	                          .seq = seq,
 	                          .node = node,
-	                          .vote = random_vote(w),
-	                          .whose = random_key(w),
+	                          .vote = looks ? random_key(w) : (struct rl_vote){.code = random_vote(w)},
+	                          .token = slice_of("2"),
 	                          .order = w->order});
 }
 
@@ -113,7 +128,7 @@ static void refuse_some(struct world *w)
 		step(w, (struct rl_event){.kind = RL_EV_REPLY,
 		                          .seq = seq,
 		                          .node = node,
-		                          .vote = chance(w, 80) ? REDLOCK_VOTE_DOWN : REDLOCK_VOTE_AUTH,
+		                          .vote.code = chance(w, 80) ? REDLOCK_VOTE_DOWN : REDLOCK_VOTE_AUTH,
 		                          .more = nodes != 0});
 	}
 }

@@ -31,7 +31,7 @@ static void events_and_phases(void **state)
 			struct rl_lock lock = lock_of(3);
 			struct rl_effects fx = {0};
 			struct rl_event event = {
-			    .kind = (enum rl_event_kind)e, .now_ns = 1234567, .vote = REDLOCK_VOTE_YES};
+			    .kind = (enum rl_event_kind)e, .now_ns = 1234567, .vote.code = REDLOCK_VOTE_YES};
 			bool until = p == RL_HELD || p == RL_PAUSED;
 			lock.phase = (enum rl_phase)p;
 			snprintf(want, sizeof want, "[    1.234] %s: %s%s -> %s%s", phases[p], events[e],
@@ -102,7 +102,7 @@ static void longest(struct rl_lock *lock, struct rl_event *event, struct rl_effe
 	                           .now_ns = UINT64_MAX,
 	                           .seq = UINT32_MAX,
 	                           .node = 30,
-	                           .vote = REDLOCK_VOTE_DUPLICATE};
+	                           .vote.code = REDLOCK_VOTE_DUPLICATE};
 	*fx = (struct rl_effects){.send = REDLOCK_OP_ACQUIRE,
 	                          .seq = UINT32_MAX,
 	                          .ttl_ns = UINT64_MAX,

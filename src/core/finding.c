@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/finding.h"
+
+#include <string.h>
+
+void rl_finding_forget(struct rl_lock *l)
+{
+	for (unsigned i = 0; l->findings != NULL && i < l->rules.node_count; i++)
+		l->findings[i].known = 0;
+}
+
+static bool has_values(const struct rl_event *e)
+{
+	return e->vote.code == REDLOCK_VOTE_YES && e->vote.text_count > RL_FINDING_VALUE &&
+	       e->vote.number_count > RL_FINDING_SIZE;
+}
+
+static bool is_string(struct rl_slice type)
+{
+	return rl_slice_same(type, (struct rl_slice){"string", 6});
+}
+
+static bool is_ours(const struct rl_event *e)
+{
+	return e->token.size > 0 && is_string(e->vote.texts[RL_FINDING_TYPE]) &&
+	       (uint64_t)e->vote.numbers[RL_FINDING_SIZE] == e->token.size &&
+	       rl_slice_same(e->vote.texts[RL_FINDING_VALUE], e->token);
+}
+
+enum redlock_vote_code rl_finding_vote(const struct rl_event *e)
+{
+	return !has_values(e) || is_ours(e) ? e->vote.code : REDLOCK_VOTE_NO;
+}
+
+void rl_finding_keep(struct rl_lock *l, const struct rl_event *e)
+{
+	if (l->findings == NULL || !has_values(e))
+		return;
+	struct rl_slice type = e->vote.texts[RL_FINDING_TYPE];
+	struct rl_slice value = e->vote.texts[RL_FINDING_VALUE];
+	struct redlock_finding *f = &l->findings[e->node];
+	*f = (struct redlock_finding){.known = 1,
+	                              .pttl_ms = e->vote.numbers[RL_FINDING_PTTL],
+	                              .value_len = (uint64_t)e->vote.numbers[RL_FINDING_SIZE]};
+	memcpy(f->type, type.bytes, type.size < sizeof f->type - 1 ? type.size : sizeof f->type - 1);
+	f->value_kept = value.size < sizeof f->value ? value.size : sizeof f->value;
+	memcpy(f->value, value.bytes, f->value_kept);
+}
+
+/* Keys of another type have no value to compare: one holder would have the same type everywhere. */
+static bool same_key(const struct redlock_finding *a, const struct redlock_finding *b)
+{
+	if (strcmp(a->type, b->type) != 0 || strcmp(a->type, "string") != 0)
+		return strcmp(a->type, b->type) == 0;
+	return a->value_len == b->value_len && a->value_kept == b->value_kept &&
+	       memcmp(a->value, b->value, a->value_kept) == 0;
+}
+
+static unsigned whose(const struct rl_lock *l, const struct rl_event *e)
+{
+	const struct redlock_finding *f = &l->findings[e->node];
+	if (is_ours(e) || strcmp(f->type, "none") == 0)
+		return is_ours(e) ? RL_KEY_OURS : RL_KEY_NONE;
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		if (l->look.whose[i] >= RL_KEY_OTHERS && same_key(f, &l->findings[i]))
+			return l->look.whose[i];
+	return RL_KEY_OTHERS + e->node;
+}
+
+/* Bytes in their order; that of keys of another type is none. */
+static bool comes_before(const struct redlock_finding *f, struct rl_slice token)
+{
+	return memcmp(f->value, token.bytes, f->value_kept < token.size ? f->value_kept : token.size) < 0;
+}
+
+/* What an acquire has itself put there, it gives back: its caller is told of others. */
+static void hide(struct redlock_finding *f)
+{
+	*f = (struct redlock_finding){.known = 1, .type = "none", .pttl_ms = -2};
+}
+
+void rl_finding_compare(struct rl_lock *l, const struct rl_event *e)
+{
+	if (l->findings == NULL || !has_values(e))
+		return;
+	rl_finding_keep(l, e);
+	l->look.whose[e->node] = (uint8_t)whose(l, e);
+	if (l->look.whose[e->node] == RL_KEY_OURS)
+		hide(&l->findings[e->node]);
+	else if (l->look.whose[e->node] >= RL_KEY_OTHERS)
+		l->look.before |= (uint32_t)comes_before(&l->findings[e->node], e->token) << e->node;
+}

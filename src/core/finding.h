@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the nodes have under the name of a lock, as a look or a query tells it, and whose it is. It is kept in
+ * memory that the caller lends (lock->findings); without any, whose keys there are stays unknown.
+ */
+#ifndef RL_CORE_FINDING_H
+#define RL_CORE_FINDING_H
+
+#include "core/lock.h"
+
+/* The values of the vote. */
+enum { RL_FINDING_PTTL, RL_FINDING_SIZE };  /* numbers */
+enum { RL_FINDING_TYPE, RL_FINDING_VALUE }; /* texts */
+
+/* Forgets what was found before. */
+void rl_finding_forget(struct rl_lock *lock);
+
+/* The vote that a reply stands for. That of a query says yes where the key has our token. */
+enum redlock_vote_code rl_finding_vote(const struct rl_event *event);
+
+/* Keeps what the node of a reply has, for the caller. */
+void rl_finding_keep(struct rl_lock *lock, const struct rl_event *event);
+
+/* The same for the reply to a look, and notes whose key it is. */
+void rl_finding_compare(struct rl_lock *lock, const struct rl_event *event);
+
+#endif
