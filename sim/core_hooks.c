@@ -4,6 +4,7 @@
  * that its objects stay as they are shipped: transitions of the core are counted, and some assumptions are
  * broken on purpose.
  */
+#include "core/acquire.h"
 #include "core/contend.h"
 #include "core/lock.h"
 #include "core/quorum.h"
@@ -77,7 +78,7 @@ bool hooked_auth_go_on(struct rl_node *n)
 void hooked_contend(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects)
 {
 	if (sim_world->plan.broken == BREAK_SPLIT)
-		rl_fail_attempt(lock, event, REDLOCK_E_BUSY, false, effects);
+		rl_acquire_fail(lock, event, REDLOCK_E_BUSY, false, effects);
 	else
 		real_contend(lock, event, effects);
 }

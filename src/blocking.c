@@ -78,14 +78,14 @@ int redlock_release(redlock_lock *lock)
 
 int redlock_query(redlock_lock *lock)
 {
-	int error = rl_handle_prepare_query(lock, false);
+	int error = rl_handle_prepare_query(lock);
 	return error < 0 ? error : run(lock, &(struct rl_event){.kind = RL_EV_QUERY});
 }
 
 int redlock_probe(redlock_lock *lock)
 {
-	int error = rl_handle_prepare_query(lock, true);
-	return error < 0 ? error : run(lock, &(struct rl_event){.kind = RL_EV_QUERY});
+	int error = rl_handle_prepare_query(lock);
+	return error < 0 ? error : run(lock, &(struct rl_event){.kind = RL_EV_QUERY, .probe = true});
 }
 
 int redlock_cancel(redlock_lock *lock)

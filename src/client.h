@@ -43,7 +43,6 @@ struct redlock_lock {
 	struct rl_slice name; /* with the prefix: name_bytes */
 	char token[REDLOCK_MAX_TOKEN];
 	size_t token_size;
-	bool probes; /* what the core calls a query is a probe */
 
 	bool queued;      /* in the client's queue of events */
 	unsigned pending; /* RL_PENDING_ bits */
@@ -145,9 +144,8 @@ redlock_lock *rl_client_find(redlock_client *c, struct rl_tag tag);
 /* Makes room for what nodes have under the name, once. False: out of memory. */
 bool rl_handle_make_findings(redlock_lock *lock);
 
-/* Makes room for what a query finds, or a probe, which finds nothing. 0, NOMEM, STATE, or what
- * rl_enter_lock() says. Not under the mutex. */
-int rl_handle_prepare_query(redlock_lock *lock, bool probe);
+/* The same for a query. 0, NOMEM, or what rl_enter_lock() says. Not under the mutex. */
+int rl_handle_prepare_query(redlock_lock *lock);
 
 /* Takes the handle out of the client, giving back what is half acquired, and what is held if `release`. In a
  * child process nothing is sent. The memory stays. */

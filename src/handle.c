@@ -196,22 +196,14 @@ bool rl_handle_make_findings(redlock_lock *lock)
 	return lock->core.findings != NULL;
 }
 
-int rl_handle_prepare_query(redlock_lock *lock, bool probe)
+int rl_handle_prepare_query(redlock_lock *lock)
 {
 	int error = rl_enter_lock(lock);
 	if (error < 0)
 		return error;
-	if (probe && (lock->core.rules.own_token || lock->core.phase != RL_IDLE)) {
-		rl_leave(lock->client);
-		return REDLOCK_E_STATE; /* it needs a random token of its own */
-	}
-	if (!rl_lock_busy(&lock->core)) {
-		lock->probes = probe;
-		if (!rl_handle_make_findings(lock))
-			error = REDLOCK_E_NOMEM;
-	}
+	bool ready = rl_handle_make_findings(lock);
 	rl_leave(lock->client);
-	return error;
+	return ready ? 0 : REDLOCK_E_NOMEM;
 }
 
 /* ---- queries ---- */

@@ -5,6 +5,7 @@
 
 #include "client.h"
 #include "core/finding.h"
+#include "core/policy.h"
 #include "core/trace.h"
 #include "os/bell.h"
 
@@ -75,19 +76,12 @@ void rl_drop_events(redlock_client *c, redlock_lock *lock)
 
 enum { TOKEN_BYTES = 20, TOKEN_DIGITS = 2 * TOKEN_BYTES };
 
-static bool is_probe(const redlock_lock *lock, enum redlock_operation operation)
-{
-	return operation == REDLOCK_OP_QUERY && lock->probes && lock->core.phase != RL_LOOKING;
-}
-
 /* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
  * random bytes to be had. */
 static bool sign(redlock_client *c, redlock_lock *lock)
 {
 	static const char digits[] = "0123456789abcdef";
 	unsigned char random[TOKEN_BYTES];
-	if (lock->core.rules.own_token)
-		return true;
 	if (rl_random_take(&c->random, c->now_ns, random, sizeof random) < 0)
 		return false;
 	char *at = lock->token;
@@ -114,20 +108,10 @@ static bool name_probe(const redlock_lock *lock, struct rl_buffer *ret)
 	return true;
 }
 
-/* Makes a probe of a query. */
-static bool turn_into_probe(const redlock_lock *lock, struct rl_request *request, struct rl_buffer *name)
-{
-	request->operation = REDLOCK_OP_PROBE;
-	request->ttl_ms = lock->core.rules.ttl_ns / RL_NS_PER_MS;
-	bool named = name_probe(lock, name);
-	request->name = (struct rl_slice){name->bytes, name->size};
-	return named;
-}
-
 /* Asks the nodes. A node that does not take the request has voted; the vote is counted by rl_operate(). */
 static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
-	bool own = lock->core.rules.own_token;
+	bool own = !rl_policy_of(&lock->core)->signs;
 	struct rl_request request = {
 	    .operation = fx->send,
 	    .tag = {lock->slot, c->slots[lock->slot].generation, fx->seq},
@@ -138,7 +122,9 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .by_text = own,
 	};
 	struct rl_buffer probe_name = {0};
-	bool named = !is_probe(lock, fx->send) || turn_into_probe(lock, &request, &probe_name);
+	bool named = fx->send != REDLOCK_OP_PROBE || name_probe(lock, &probe_name);
+	if (fx->send == REDLOCK_OP_PROBE)
+		request.name = (struct rl_slice){probe_name.bytes, probe_name.size};
 	rl_wire_reset(&c->wire);
 	for (unsigned i = 0; i < c->node_count; i++) {
 		if ((fx->nodes >> i & 1) == 0)
@@ -163,7 +149,7 @@ static void report(redlock_client *c, redlock_lock *lock, const struct rl_effect
 		push_event(c, lock, RL_PENDING_DANGER);
 	if (fx->done == REDLOCK_OP_NONE)
 		return;
-	lock->done_operation = is_probe(lock, fx->done) ? REDLOCK_OP_PROBE : fx->done;
+	lock->done_operation = fx->done;
 	lock->done_result = fx->result;
 	if (!lock->waited) {
 		push_event(c, lock, RL_PENDING_DONE);
@@ -199,12 +185,11 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	report(c, lock, &fx);
 	if (event->kind == RL_EV_RELEASE && error == 0)
 		rl_drop_events(c, lock); /* no notice after a release */
-	bool fresh = (fx.send == REDLOCK_OP_ACQUIRE && !fx.again) || is_probe(lock, fx.send);
 	if (fx.send == REDLOCK_OP_QUERY)
 		(void)rl_handle_make_findings(lock); /* without memory a look tells less */
 	if (fx.twin)
 		c->nodes[event->node].duplicate = true; /* until a new connection says who it is, or does not */
-	if (fresh && !sign(c, lock)) {
+	if (fx.sign && !sign(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		report(c, lock, &fx);
@@ -219,10 +204,10 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
  * release would be the key of this one: so a value is claimed by one handle at a time. */
 static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 {
-	if (!lock->core.rules.own_token || lock->core.phase != RL_IDLE || rl_lock_busy(&lock->core))
+	if (rl_policy_of(&lock->core)->signs || lock->core.phase != RL_IDLE || rl_lock_busy(&lock->core))
 		return false;
 	for (const redlock_lock *l = c->locks; l != NULL; l = l->next)
-		if (l != lock && l->core.rules.own_token && l->core.phase != RL_IDLE &&
+		if (l != lock && !rl_policy_of(&l->core)->signs && l->core.phase != RL_IDLE &&
 		    rl_slice_same(l->name, lock->name) &&
 		    rl_slice_same((struct rl_slice){l->token, l->token_size},
 		                  (struct rl_slice){lock->token, lock->token_size}))

@@ -91,7 +91,7 @@ static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned n
 	return (struct rl_rules){
 	    .node_count = node_count,
 	    .quorum = quorum,
-	    .own_token = o->token != NULL,
+	    .kind = o->token != NULL ? RL_KIND_OWN_VALUE : RL_KIND_EXCLUSIVE,
 	    .ttl_ns = rl_ms(o->ttl_ms),
 	    .node_timeout_ns = default_to(rl_ms(node_timeout_ms), 0, by_ttl_ns),
 	    .drift_ppm = drift_ppm,

@@ -4,7 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/acquire.h"
 #include "core/finding.h"
+#include "core/policy.h"
+#include "core/round.h"
 
 /* Votes that stay split for so many node timeouts are an answer: "busy". The slowest contender needs one for
  * its attempt and one for its look, then its release is on the way; the rest is for those who came late. */
@@ -90,12 +93,12 @@ static void look(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	l->phase = RL_LOOKING;
 	l->round.deadline_ns = rl_time_add(now, l->rules.node_timeout_ns);
-	l->look.seq = rl_next_seq(l);
-	l->look.out = rl_all_nodes(l);
+	l->look.seq = rl_round_next_seq(l);
+	l->look.out = rl_round_all(l);
 	l->look.before = 0;
 	memset(l->look.whose, RL_KEY_UNKNOWN, sizeof l->look.whose);
 	rl_finding_forget(l);
-	fx->send = REDLOCK_OP_QUERY;
+	fx->send = rl_policy_of(l)->asks[REDLOCK_OP_QUERY].request;
 	fx->nodes = l->look.out;
 	fx->seq = l->look.seq;
 }
@@ -112,27 +115,16 @@ static void watch(struct rl_lock *l, uint64_t now)
  * its way to these nodes: it is as if the first one had come later. So validity counts from the first one. */
 static void insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint32_t nodes = 0;
+	uint32_t nodes = rl_round_voted(l, REDLOCK_VOTE_NO);
 	assert(l->claims);
-	for (unsigned i = 0; i < l->rules.node_count; i++) {
-		if (redlock_vote_kind(l->votes[i].code) != REDLOCK_KIND_NO)
-			continue;
-		nodes |= 1u << i;
-		l->votes[i] = (struct redlock_vote){REDLOCK_VOTE_PENDING, 0};
-	}
 	if (nodes == 0) {
 		watch(l, now);
 		return;
 	}
 	l->phase = RL_INSISTING;
-	l->round.deadline_ns = rl_time_add(now, l->rules.node_timeout_ns);
 	l->owed |= nodes;
 	l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
-	fx->send = REDLOCK_OP_ACQUIRE;
-	fx->nodes = nodes;
-	fx->seq = l->round.seq;
-	fx->ttl_ns = l->round.ttl_ns;
-	fx->again = true;
+	rl_round_again(l, nodes, now, fx);
 }
 
 /* Somebody else leads. When the first key has gone without a holder, it is everybody's turn again. */
@@ -142,10 +134,10 @@ static void step_aside(struct rl_lock *l, const struct rl_event *e, unsigned pla
 	l->look.place = (uint8_t)place;
 	if (vanished && !l->claims) {
 		l->round.open = false;
-		rl_begin_attempt(l, e->now_ns, fx);
+		rl_acquire_attempt(l, e->now_ns, fx);
 		return;
 	}
-	rl_give_back(l, fx);
+	rl_acquire_give_back(l, fx);
 	watch(l, e->now_ns);
 }
 
@@ -162,7 +154,7 @@ static void decide_look(struct rl_lock *l, const struct rl_event *e, struct rl_e
 	bool leads = e->now_ns >= after(l, AGREEMENT) ? l->claims && l->look.before == 0 : whose == RL_KEY_OURS;
 	bool in_time = rl_round_validity_end(l) > rl_time_add(e->now_ns, l->rules.min_validity_ns);
 	if (named || e->now_ns >= after(l, CONTENTION) || (!leads && nobody_tells(l)))
-		rl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 	else if (leads && in_time)
 		insist(l, e->now_ns, fx);
 	else
@@ -171,13 +163,12 @@ static void decide_look(struct rl_lock *l, const struct rl_event *e, struct rl_e
 
 static void decide_insisting(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	unsigned fatal;
-	if (rl_count_votes(l, &fatal).out > 0)
+	if (rl_round_count(l).out > 0)
 		return;
 	if (e->now_ns < after(l, CONTENTION))
 		watch(l, e->now_ns);
 	else
-		rl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 }
 
 static void decide_watching(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -187,26 +178,15 @@ static void decide_watching(struct rl_lock *l, const struct rl_event *e, struct 
 	if (e->now_ns < after(l, CONTENTION))
 		look(l, e->now_ns, fx);
 	else
-		rl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 }
 
 /* A vote of any stage is one for our token. */
-static bool is_granted(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
-{
-	unsigned fatal;
-	uint64_t valid_until = rl_round_validity_end(l);
-	bool won = l->claims && rl_tally_claim(rl_count_votes(l, &fatal)) == RL_WON &&
-	           valid_until > rl_time_add(e->now_ns, l->rules.min_validity_ns);
-	if (won)
-		rl_grant(l, e, valid_until, fx);
-	return won;
-}
-
 void rl_contend_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	static void (*const stages[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
 	    [RL_LOOKING] = decide_look, [RL_INSISTING] = decide_insisting, [RL_WATCHING] = decide_watching};
-	if (!is_granted(l, e, fx))
+	if (!rl_acquire_grant(l, e, fx))
 		stages[l->phase](l, e, fx);
 }
 
@@ -225,8 +205,8 @@ void rl_contend_found(struct rl_lock *l, const struct rl_event *e, struct rl_eff
  * after a random time: with eight that waited, looks brought nothing at 10 ms, and cost a third at 50 ms. */
 void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->rules.own_token || l->rules.wait_ns > 0 || e->now_ns >= after(l, CONTENTION)) {
-		rl_fail_attempt(l, e, REDLOCK_E_BUSY, false, fx);
+	if (!rl_policy_of(l)->contends || l->rules.wait_ns > 0 || e->now_ns >= after(l, CONTENTION)) {
+		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 		return;
 	}
 	l->look.place = NOT_LOOKED;

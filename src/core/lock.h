@@ -9,7 +9,9 @@
  * no memory allocation and no randomness in here: time and entropy come with the event. Every operation that
  * is sent has a sequence number, and a reply that carries an older one is ignored in one place.
  *
- * What follows an attempt whose votes are split is in contend.h.
+ *     acquire.h   attempts                  hold.h      what is held, extended, lost
+ *     contend.h   whose votes are split     round.h     one operation asked of the nodes
+ *     policy.h    kinds of locks            finding.h   what the nodes have
  *
  * Rules: docs/design.md; redis.io, "Distributed Locks with Redis".
  */
@@ -24,11 +26,18 @@
 #include "core/quorum.h"
 #include "core/vote.h"
 
+/* What kind of lock it is: a row of policy.c. */
+enum rl_kind {
+	RL_KIND_EXCLUSIVE, /* a fresh token for each attempt */
+	RL_KIND_OWN_VALUE, /* the caller's value: one attempt; extend and release need no acquire before */
+	RL_KIND_COUNT
+};
+
 /* What the caller asked for. Constant for the life of a handle. */
 struct rl_rules {
 	unsigned node_count;
 	unsigned quorum;
-	bool own_token; /* the caller's value: one attempt only; extend and release need no acquire before */
+	enum rl_kind kind;
 	uint64_t ttl_ns;
 	uint64_t node_timeout_ns;
 	uint32_t drift_ppm;
@@ -77,7 +86,8 @@ struct rl_round {
 	bool open;
 	bool background; /* a renewal: nobody waits for its result */
 	uint32_t seq;
-	uint64_t t0_ns; /* before the first byte was sent */
+	uint8_t votes[REDLOCK_KIND_FATAL + 1]; /* how many there are, by kind */
+	uint64_t t0_ns;                        /* before the first byte was sent */
 	uint64_t deadline_ns;
 	uint64_t ttl_ns;
 };
@@ -103,7 +113,7 @@ struct rl_lock {
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
 	uint64_t hold_until_ns;  /* the cap of max_hold_ns as a point in time */
 	uint32_t extends;
-	bool query_waits; /* a query was asked for and begins behind the renewal that is out */
+	enum redlock_operation waiting; /* a query or probe: it begins behind the renewal that is out */
 };
 
 enum rl_event_kind {
@@ -121,6 +131,7 @@ struct rl_event {
 	uint64_t now_ns;
 	uint64_t entropy;      /* any random bits: used for the retry delay */
 	uint64_t ttl_ns;       /* EXTEND */
+	bool probe;            /* QUERY: whether the nodes would take the lock, not what they have */
 	int result;            /* CANCEL: what the cancelled operation returns */
 	uint32_t seq;          /* REPLY: of the operation that is answered */
 	unsigned node;         /* REPLY */
@@ -136,7 +147,8 @@ struct rl_effects {
 	uint32_t nodes;              /* bit per node that it goes to */
 	uint32_t seq;                /* 0: nobody waits for the answers */
 	uint64_t ttl_ns;             /* ACQUIRE, EXTEND */
-	bool again;                  /* ACQUIRE: the token that was sent before */
+	bool sign;                   /* before it is sent: make a fresh token */
+	bool again;                  /* the round that was sent before, and its token */
 	uint32_t owed; /* RELEASE: bit per node where the key may exist. With the caller's own value,
 	                * of those that nobody waits for: where it does */
 	enum redlock_operation done; /* NONE: nothing ended */
@@ -149,8 +161,7 @@ struct rl_effects {
 void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules);
 
 /* Takes one event and fills `effects`, which count in any case. Returns 0, or the error of an operation that
- * cannot begin (STATE, LOST, LIMIT); then nothing is to be sent. An ACQUIRE to send wants a fresh token
- * (unless the token is the caller's own, or it is sent again). */
+ * cannot begin (STATE, LOST, LIMIT); then nothing is to be sent. */
 int rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
 /* When the next TICK is due; UINT64_MAX: never. */

@@ -59,6 +59,12 @@ enum rl_tally rl_tally_claim(struct rl_count c)
 	return c.yes + c.no + c.out >= c.quorum ? RL_UNDECIDED : RL_NOQUORUM;
 }
 
+enum rl_tally rl_tally_extend(struct rl_count c)
+{
+	enum rl_tally tally = rl_tally_claim(c);
+	return tally == RL_REFUSED && c.no < c.quorum ? RL_NOQUORUM : tally;
+}
+
 enum rl_tally rl_tally_check(struct rl_count c)
 {
 	unsigned spare = c.nodes - c.quorum;

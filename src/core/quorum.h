@@ -34,7 +34,8 @@ struct rl_count {
 	unsigned quorum;
 	unsigned yes;
 	unsigned no;
-	unsigned out; /* still without an answer */
+	unsigned out;   /* still without an answer */
+	unsigned fatal; /* of those that are missing: they need an operator */
 };
 
 enum rl_tally {
@@ -44,9 +45,12 @@ enum rl_tally {
 	RL_NOQUORUM /* fewer than a quorum gave a definite answer */
 };
 
-/* Acquire and extend: yes needs a quorum. A round that can no longer be won stays undecided while it is open
+/* Acquire: yes needs a quorum. A round that can no longer be won stays undecided while it is open
  * whether it is refused or has no quorum, so that the two are never mixed up. */
 enum rl_tally rl_tally_claim(struct rl_count count);
+
+/* Extend of a lock that is held: refused when a quorum says that it is not ours. */
+enum rl_tally rl_tally_extend(struct rl_count count);
 
 /* Query, and extend without an acquire before: refused when so many said no that no quorum can have the key.
  */

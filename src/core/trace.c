@@ -21,7 +21,7 @@ static const char *const event_names[] = {
 
 static const char *const operation_names[] = {
     [REDLOCK_OP_NONE] = "nothing",    [REDLOCK_OP_ACQUIRE] = "acquire", [REDLOCK_OP_EXTEND] = "extend",
-    [REDLOCK_OP_RELEASE] = "release", [REDLOCK_OP_QUERY] = "query",
+    [REDLOCK_OP_RELEASE] = "release", [REDLOCK_OP_QUERY] = "query",     [REDLOCK_OP_PROBE] = "probe",
 };
 
 struct text {

@@ -81,6 +81,11 @@ void drive_query(struct drive *d)
 	step(d, (struct rl_event){.kind = RL_EV_QUERY});
 }
 
+void drive_probe(struct drive *d)
+{
+	step(d, (struct rl_event){.kind = RL_EV_QUERY, .probe = true});
+}
+
 void drive_cancel(struct drive *d)
 {
 	step(d, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});

@@ -42,6 +42,7 @@ void drive_acquire(struct drive *d);
 void drive_extend(struct drive *d, uint64_t ttl_ms);
 void drive_release(struct drive *d);
 void drive_query(struct drive *d);
+void drive_probe(struct drive *d);
 void drive_cancel(struct drive *d);
 void drive_tick(struct drive *d);
 

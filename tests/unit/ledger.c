@@ -229,7 +229,7 @@ static void check_validity(struct ledger *l)
 		l->extends = 0;
 		return;
 	}
-	must(l, was != 0 || (l->lock.rules.own_token && l->before.phase == RL_IDLE));
+	must(l, was != 0 || (l->lock.rules.kind == RL_KIND_OWN_VALUE && l->before.phase == RL_IDLE));
 	if (was == 0) { /* an own token: no acquire, no cap on holding */
 		l->grant_ns = UINT64_MAX;
 		l->extends = 0;
@@ -285,7 +285,8 @@ static uint32_t proven(const struct ledger *l)
 /* The same token once more: never behind a release of it, nor where a SET of it may be on its way. */
 static void check_again(const struct ledger *l)
 {
-	must(l, l->before.phase == RL_LOOKING && l->claim_seq == l->fx.seq && !l->lock.rules.own_token);
+	must(l, l->before.phase == RL_LOOKING && l->claim_seq == l->fx.seq &&
+	            l->lock.rules.kind == RL_KIND_EXCLUSIVE);
 	must(l, validity_by_hand(l) > l->now_ns + l->lock.rules.min_validity_ns);
 	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
 		if ((l->fx.nodes >> i & 1) != 0)
@@ -297,7 +298,7 @@ static void check_send(const struct ledger *l)
 {
 	uint32_t all = (1u << l->lock.rules.node_count) - 1;
 	const struct rl_effects *fx = &l->fx;
-	bool by_proof = l->lock.rules.own_token && fx->seq == 0;
+	bool by_proof = l->lock.rules.kind == RL_KIND_OWN_VALUE && fx->seq == 0;
 	must(l, (fx->owed & ~all) == 0 && (fx->nodes & ~all) == 0);
 	must(l, fx->send != REDLOCK_OP_NONE || (fx->nodes == 0 && fx->seq == 0 && fx->owed == 0));
 	switch (fx->send) {
@@ -309,12 +310,13 @@ static void check_send(const struct ledger *l)
 			break;
 		}
 		must(l, fx->nodes == all && (l->before.phase == RL_IDLE || l->claim_seq == 0));
-		must(l, !l->lock.rules.own_token || l->before.phase == RL_IDLE); /* one attempt */
+		must(l, l->lock.rules.kind == RL_KIND_EXCLUSIVE || l->before.phase == RL_IDLE); /* one attempt */
 		must(l, fx->ttl_ns == l->lock.rules.ttl_ns);
 		break;
 	case REDLOCK_OP_EXTEND:
 		must(l, fx->nodes == all && fx->seq != 0 && fx->ttl_ns > 0 && fx->ttl_ns % RL_NS_PER_MS == 0);
-		must(l, l->lock.phase == RL_HELD || (l->lock.phase == RL_IDLE && l->lock.rules.own_token));
+		must(l, l->lock.phase == RL_HELD ||
+		            (l->lock.phase == RL_IDLE && l->lock.rules.kind == RL_KIND_OWN_VALUE));
 		must(l, l->lock.phase != RL_HELD || l->now_ns < l->lock.valid_until_ns);
 		break;
 	case REDLOCK_OP_RELEASE:

@@ -330,7 +330,7 @@ static void some_do_not_look(void **state)
 	split(&d, &rules, "YNN", "");
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	rules = drive_rules(3);
-	rules.own_token = true;
+	rules.kind = RL_KIND_OWN_VALUE;
 	split(&d, &rules, "YNN", "");
 	assert_int_equal(d.lock.phase, RL_IDLE);
 }

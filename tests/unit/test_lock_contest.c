@@ -240,7 +240,7 @@ static unsigned rounds_without_a_winner(struct rl_rules (*make)(unsigned nodes),
 static struct rl_rules one_attempt(unsigned nodes)
 {
 	struct rl_rules rules = drive_rules(nodes);
-	rules.own_token = true;
+	rules.kind = RL_KIND_OWN_VALUE;
 	return rules;
 }
 

@@ -376,7 +376,7 @@ static void attached_extend(void **state)
 	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
-	rules.own_token = true;
+	rules.kind = RL_KIND_OWN_VALUE;
 	rules.max_hold_ns = rl_ms(1000); /* of an acquire that was not made here: no cap is known */
 	drive_init(&d, &rules);
 	drive_extend(&d, 30000);
@@ -408,7 +408,7 @@ static void attached_extend_without_validity(void **state)
 	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(1);
-	rules.own_token = true;
+	rules.kind = RL_KIND_OWN_VALUE;
 	rules.drift_base_ns = rl_ms(50);
 	drive_init(&d, &rules);
 	drive_extend(&d, 40);

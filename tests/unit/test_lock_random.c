@@ -40,7 +40,7 @@ static struct rl_rules random_rules(struct world *w)
 	unsigned nodes = 1 + rng_below(&w->rng, NODES_MAX);
 	struct rl_rules r = drive_rules(nodes);
 	r.quorum += chance(w, 20) ? rng_below(&w->rng, nodes - r.quorum + 1) : 0;
-	r.own_token = chance(w, 25);
+	r.kind = chance(w, 25) ? RL_KIND_OWN_VALUE : RL_KIND_EXCLUSIVE;
 	r.ttl_ns = rl_ms(400) + any_ms(w, 3000);
 	r.node_timeout_ns = rl_ms(1) + any_ms(w, 150);
 	r.wait_ns = chance(w, 30) ? 0 : chance(w, 20) ? UINT64_MAX : any_ms(w, 2000);

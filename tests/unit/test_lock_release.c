@@ -132,7 +132,7 @@ static void attached_release(void **state)
 	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
-	rules.own_token = true;
+	rules.kind = RL_KIND_OWN_VALUE;
 	drive_init(&d, &rules);
 	drive_release(&d);
 	drive_votes(&d, "YY");
@@ -154,7 +154,7 @@ static void query_by_token(void **state)
 	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
-	rules.own_token = true;
+	rules.kind = RL_KIND_OWN_VALUE;
 	drive_init(&d, &rules);
 	drive_query(&d);
 	drive_votes(&d, "YY");
@@ -210,6 +210,31 @@ static void query_says_gone_only_when_it_is(void **state)
 	drive_ticks_until(&d, 200);
 	assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+}
+
+/* Every node is asked, with a token of its own; so nothing may be held, and no value is the caller's. */
+static void probe(void **state)
+{
+	(void)state;
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	drive_init(&d, &rules);
+	d.lock.refused = 1;
+	drive_probe(&d);
+	assert_true(d.fx.sign && d.fx.ttl_ns == rules.ttl_ns && d.lock.refused == 0);
+	drive_votes(&d, "YYD");
+	drive_expect(&d, "[    0.000] idle: query -> idle ... | send probe #1\n"
+	                 "[    0.000] idle: reply #1 node 0 YES -> idle Y..\n"
+	                 "[    0.000] idle: reply #1 node 1 YES -> idle YY.\n"
+	                 "[    0.000] idle: reply #1 node 2 DOWN -> idle YY- | done probe OK\n");
+	drive_acquire(&d);
+	drive_votes(&d, "YY");
+	drive_probe(&d);
+	assert_int_equal(d.error, REDLOCK_E_STATE);
+	rules.kind = RL_KIND_OWN_VALUE;
+	drive_init(&d, &rules);
+	drive_probe(&d);
+	assert_int_equal(d.error, REDLOCK_E_STATE);
 }
 
 /* ---- numbers of nodes ---- */
@@ -391,6 +416,7 @@ int main(void)
 	    cmocka_unit_test(query_by_token),
 	    cmocka_unit_test(query_all),
 	    cmocka_unit_test(query_says_gone_only_when_it_is),
+	    cmocka_unit_test(probe),
 	    cmocka_unit_test(one_node),
 	    cmocka_unit_test(even_number),
 	    cmocka_unit_test(most_nodes),

@@ -285,7 +285,7 @@ static void own_token_makes_one_attempt(void **state)
 	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_waiting_rules(5, 10000);
-	rules.own_token = true;
+	rules.kind = RL_KIND_OWN_VALUE;
 	drive_init(&d, &rules);
 	drive_acquire(&d);
 	drive_votes(&d, "YNDN");

@@ -279,7 +279,7 @@ static void rules_from_options(void **state)
 	assert_int_equal(make(&rules, 0), 0);
 	assert_int_equal(rules.node_count, 5);
 	assert_int_equal(rules.quorum, 3);
-	assert_false(rules.own_token);
+	assert_int_equal(rules.kind, RL_KIND_EXCLUSIVE);
 	assert_true(rules.wait_ns == 0 && rules.noquorum_wait_ns == 0);
 	assert_true(rules.danger_ns == rl_ms(5000)); /* ttl/6 */
 	options.wait_ms = REDLOCK_FOREVER;
@@ -288,7 +288,7 @@ static void rules_from_options(void **state)
 	options.token_len = 1;
 	assert_int_equal(make(&rules, 0), 0);
 	assert_true(rules.wait_ns == UINT64_MAX && rules.noquorum_wait_ns == UINT64_MAX);
-	assert_true(rules.danger_ns == 0 && rules.own_token);
+	assert_true(rules.danger_ns == 0 && rules.kind == RL_KIND_OWN_VALUE);
 	options.wait_ms = 60000;
 	assert_int_equal(make(&rules, 0), 0);
 	assert_true(rules.noquorum_wait_ns == rl_ms(60000)); /* as wait_ms */

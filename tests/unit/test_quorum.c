@@ -131,7 +131,7 @@ static unsigned reachable(tally_function final, struct rl_count c)
 	unsigned verdicts = 0;
 	for (unsigned yes = 0; yes <= c.out; yes++)
 		for (unsigned no = 0; yes + no <= c.out; no++) {
-			struct rl_count end = {c.nodes, c.quorum, c.yes + yes, c.no + no, 0};
+			struct rl_count end = {c.nodes, c.quorum, c.yes + yes, c.no + no, 0, 0};
 			verdicts |= 1u << final(end);
 		}
 	return verdicts;
@@ -157,7 +157,7 @@ static void check_tally(tally_function tally, tally_function final)
 			for (unsigned yes = 0; yes <= n; yes++)
 				for (unsigned no = 0; yes + no <= n; no++)
 					for (unsigned out = 0; yes + no + out <= n; out++, checked++)
-						check_one(tally, final, (struct rl_count){n, quorum, yes, no, out});
+						check_one(tally, final, (struct rl_count){n, quorum, yes, no, out, 0});
 	assert_int_equal(checked, 1024);
 }
 
@@ -174,6 +174,20 @@ TEST(check_tally_is_exact)
 TEST(release_tally_is_exact)
 {
 	check_tally(rl_tally_release, final_release);
+}
+
+/* An extend is decided as a claim is. A lock is lost only by a quorum that says so. */
+TEST(extend_tally_loses_by_a_quorum)
+{
+	for (unsigned yes = 0; yes <= 5; yes++)
+		for (unsigned no = 0; yes + no <= 5; no++)
+			for (unsigned out = 0; yes + no + out <= 5; out++) {
+				struct rl_count count = {5, 3, yes, no, out, 0};
+				enum rl_tally claim = rl_tally_claim(count);
+				enum rl_tally want = claim == RL_REFUSED && no < 3 ? RL_NOQUORUM : claim;
+				assert_int_equal(rl_tally_extend(count), want);
+				assert_int_equal(rl_tally_extend(count) == RL_REFUSED, no >= 3);
+			}
 }
 
 /* Two claimants who ask the same nodes cannot both win: no node says yes to both. */

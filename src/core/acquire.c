@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/acquire.h"
+
+#include "core/finding.h"
+#include "core/hold.h"
+#include "core/policy.h"
+#include "core/round.h"
+
+#define NEVER UINT64_MAX
+
+void rl_acquire_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	uint64_t until = l->rules.wait_ns == 0 ? NEVER : l->wait_until_ns;
+	l->phase = RL_ACQUIRING;
+	l->claims = true;
+	l->owed = rl_round_all(l);
+	l->refused = 0;
+	rl_finding_forget(l);
+	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules.ttl_ns, fx);
+	l->claim_seq = l->round.seq;
+	fx->sign = rl_policy_of(l)->signs;
+}
+
+void rl_acquire_begin(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	l->wait_until_ns = rl_time_add(now, l->rules.wait_ns);
+	l->quorum_until_ns = 0;
+	l->verdict = 0;
+	l->look.pause_ns = 0;
+	rl_acquire_attempt(l, now, fx);
+}
+
+void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
+{
+	const struct rl_policy *policy = rl_policy_of(l);
+	if (!l->claims)
+		return;
+	l->claims = false;
+	fx->send = policy->asks[REDLOCK_OP_RELEASE].request;
+	fx->seq = 0;
+	policy->give_back(l, fx);
+	l->owed = 0;
+}
+
+void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
+{
+	l->phase = RL_IDLE;
+	l->quorum_until_ns = 0;
+	rl_round_end(l, result, fx);
+}
+
+static uint64_t patience(struct rl_lock *l, int result)
+{
+	if (result != REDLOCK_E_NOQUORUM) {
+		l->quorum_until_ns = 0;
+		return l->wait_until_ns;
+	}
+	if (l->quorum_until_ns == 0)
+		l->quorum_until_ns = rl_time_add(l->round.t0_ns, l->rules.noquorum_wait_ns);
+	return rl_time_min(l->wait_until_ns, l->quorum_until_ns);
+}
+
+/* What an attempt proves. One that the end of the wait cut off before its votes were in proves less than the
+ * one before it: a lock that was busy all the time is not "no quorum" because of a last try that was too
+ * short. */
+static int verdict_of(struct rl_lock *l, const struct rl_event *e, int result)
+{
+	bool cut_off = l->round.deadline_ns < rl_time_add(l->round.t0_ns, l->rules.node_timeout_ns);
+	bool silent = result == REDLOCK_E_NOQUORUM && e->now_ns >= l->round.deadline_ns;
+	if (!cut_off || !silent || l->verdict == 0)
+		l->verdict = result;
+	return l->verdict;
+}
+
+/* The attempt was not granted: give back, then try again after a random delay if there is time for it. The
+ * delay is at most half of what is left, so that a last try is made before the deadline and none beyond it;
+ * the other half must be enough for a round as long as the last one. */
+void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bool hopeless,
+                     struct rl_effects *fx)
+{
+	result = verdict_of(l, e, result);
+	rl_acquire_give_back(l, fx);
+	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
+	uint64_t round = rl_time_max(RL_ROUND_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
+	if (hopeless || !rl_policy_of(l)->tries_again || left / 2 < round) {
+		rl_acquire_end(l, result, fx);
+		return;
+	}
+	l->round.open = false;
+	l->phase = RL_PAUSED;
+	l->retry_at_ns = rl_round_retry_at(l, e, left);
+}
+
+bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	uint64_t valid_until = rl_round_validity_end(l);
+	uint64_t max_hold = l->rules.max_hold_ns;
+	if (!l->claims || rl_policy_ask(l)->weigh(l) != RL_WON ||
+	    valid_until <= rl_time_add(e->now_ns, l->rules.min_validity_ns))
+		return false;
+	l->claims = false;
+	l->extends = 0;
+	l->hold_until_ns = max_hold > 0 ? rl_time_add(l->round.t0_ns, max_hold) : NEVER;
+	l->quorum_until_ns = 0;
+	rl_hold_until(l, e, valid_until);
+	rl_round_end(l, 0, fx);
+	return true;
+}
+
+/* More nodes than a quorum can spare need an operator: waiting would not help. */
+static bool is_hopeless(struct rl_count count)
+{
+	return count.fatal > count.nodes - count.quorum;
+}
+
+enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	const struct rl_ask *ask = rl_policy_ask(l);
+	enum rl_tally tally = ask->weigh(l);
+	if (tally == RL_WON && !rl_acquire_grant(l, e, fx))
+		rl_acquire_fail(l, e, ask->refused, false, fx);
+	if (tally == RL_NOQUORUM)
+		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, is_hopeless(rl_round_count(l)), fx);
+	return tally;
+}
+
+/* A process that was stopped may come here long after its time. */
+void rl_acquire_tick(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	if (now >= patience(l, l->verdict))
+		rl_acquire_end(l, l->verdict, fx);
+	else
+		rl_acquire_attempt(l, now, fx);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* From the call of an acquire to its result: attempts, and the pauses between them. */
+#ifndef RL_CORE_ACQUIRE_H
+#define RL_CORE_ACQUIRE_H
+
+#include "core/lock.h"
+
+/* The call: the first attempt. */
+void rl_acquire_begin(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+
+/* A fresh token, asked for everywhere. */
+void rl_acquire_attempt(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+
+/* A vote has come, or the time of the attempt is over. REFUSED: a quorum has answered, and does not grant;
+ * what follows is not decided here. */
+enum rl_tally rl_acquire_decide(struct rl_lock *lock, const struct rl_event *event,
+                                struct rl_effects *effects);
+
+/* Whether the votes that the attempt has by now grant the lock; if so, it is held. */
+bool rl_acquire_grant(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+
+/* Releases what the attempt may have left, once. From then on its votes count for nothing. */
+void rl_acquire_give_back(struct rl_lock *lock, struct rl_effects *effects);
+
+/* Gives back, then pauses for a further attempt, or ends the acquire with `result`. */
+void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, int result, bool hopeless,
+                     struct rl_effects *effects);
+
+/* The pause may be over. */
+void rl_acquire_tick(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+
+void rl_acquire_end(struct rl_lock *lock, int result, struct rl_effects *effects);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/hold.h"
+
+#include <assert.h>
+
+#include "core/policy.h"
+#include "core/round.h"
+
+#define NEVER UINT64_MAX
+
+/* Parts of a whole: a renewal begins sooner by up to this part of its time, and at multiples of that part of
+ * it; and it is waited for, where the node timeout is less, this part of the validity that is left. */
+enum { EARLY_RENEWAL = 4, COMMON_TIMES = 256, RENEWAL_PATIENCE = 8 };
+
+/* When to renew: as long before the end of validity as it is after a grant, so that an extend by hand, to a
+ * shorter or a longer TTL, moves it along. Up to a quarter of its time sooner, by chance, so that locks that
+ * were acquired together are not renewed together for ever; but at times that locks have in common, so that
+ * what is due about now shares its system calls. */
+static uint64_t renewal_at(const struct rl_rules *r, uint64_t valid_until, uint64_t entropy)
+{
+	uint64_t granted = r->ttl_ns - rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
+	uint64_t sooner = entropy % (r->renew_ns / EARLY_RENEWAL + 1);
+	uint64_t at = rl_time_sub(valid_until, granted - r->renew_ns + sooner);
+	return at - at % (r->renew_ns / COMMON_TIMES);
+}
+
+/* At the cap there is nothing to renew for. */
+void rl_hold_until(struct rl_lock *l, const struct rl_event *e, uint64_t valid_until)
+{
+	const struct rl_rules *r = &l->rules;
+	bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;
+	bool renews = r->renew_ns > 0 && !capped;
+	if (valid_until > l->valid_until_ns)
+		l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(valid_until, r->danger_ns) : NEVER;
+	l->renew_at_ns = renews ? renewal_at(r, valid_until, e->entropy) : NEVER;
+	l->valid_until_ns = valid_until;
+	l->phase = RL_HELD;
+}
+
+void rl_hold_lose(struct rl_lock *l, struct rl_effects *fx)
+{
+	l->phase = RL_LOST;
+	l->valid_until_ns = 0;
+	fx->lost = true;
+	if (l->round.open && l->round.operation == REDLOCK_OP_EXTEND)
+		rl_round_end(l, REDLOCK_E_LOST, fx);
+}
+
+/* The TTL that an extend may ask for under the caps; 0: none. */
+static uint64_t capped_ttl(const struct rl_lock *l, uint64_t ttl, uint64_t now)
+{
+	if (l->phase != RL_HELD)
+		return ttl;
+	if (l->rules.max_extends > 0 && l->extends >= l->rules.max_extends)
+		return 0;
+	uint64_t room = rl_time_sub(l->hold_until_ns, now);
+	if (room >= ttl)
+		return ttl;
+	uint64_t drift = rl_drift(room, l->rules.drift_ppm, l->rules.drift_base_ns);
+	room -= room % RL_NS_PER_MS; /* the wire counts milliseconds */
+	return rl_validity_end(now, room, drift) > l->valid_until_ns ? room : 0;
+}
+
+static int begin(struct rl_lock *l, uint64_t now, uint64_t asked, bool background, struct rl_effects *fx)
+{
+	uint64_t ttl = capped_ttl(l, asked, now);
+	if (ttl == 0)
+		return REDLOCK_E_LIMIT;
+	rl_round_open(l, REDLOCK_OP_EXTEND, now, l->phase == RL_HELD ? l->valid_until_ns : NEVER, ttl, fx);
+	l->round.background = background;
+	return 0;
+}
+
+static void confirm_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	uint64_t valid_until = rl_time_max(l->valid_until_ns, rl_round_validity_end(l));
+	if (valid_until <= e->now_ns) { /* only without an acquire before: a held lock is lost by then */
+		rl_round_end(l, REDLOCK_E_NOQUORUM, fx);
+		return;
+	}
+	if (l->phase == RL_HELD) {
+		l->extends++;
+	} else {
+		l->extends = 0;
+		l->hold_until_ns = NEVER;
+		l->owed = rl_round_all(l);
+		l->claim_seq = 0;
+	}
+	rl_hold_until(l, e, valid_until);
+	rl_round_end(l, 0, fx);
+}
+
+/* The old validity stands. A renewal is tried again soon, while there is time. */
+static void fail_extend(struct rl_lock *l, const struct rl_event *e, int result, struct rl_effects *fx)
+{
+	if (l->round.background)
+		l->renew_at_ns = rl_round_retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));
+	rl_round_end(l, result, fx);
+}
+
+/* A quorum that says "not ours" has let somebody else in, or will: the clock no longer matters. */
+void rl_hold_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	const struct rl_ask *ask = rl_policy_ask(l);
+	enum rl_tally tally = ask->weigh(l);
+	if (tally == RL_WON)
+		confirm_extend(l, e, fx);
+	else if (tally == RL_REFUSED && l->phase == RL_HELD)
+		rl_hold_lose(l, fx);
+	else if (tally != RL_UNDECIDED)
+		fail_extend(l, e, rl_policy_result(ask, tally), fx);
+}
+
+bool rl_hold_renewal_is_due(const struct rl_lock *l, uint64_t now)
+{
+	assert(!l->round.open || l->round.background);
+	return l->phase == RL_HELD && (now >= l->renew_at_ns || l->round.open);
+}
+
+/* One that takes the place of a renewal asks for no less than the renewal would. */
+int rl_hold_extend(struct rl_lock *l, uint64_t now, uint64_t ttl, struct rl_effects *fx)
+{
+	uint64_t asked = rl_hold_renewal_is_due(l, now) ? rl_time_max(ttl, l->rules.ttl_ns) : ttl;
+	return begin(l, now, asked, false, fx);
+}
+
+/* At the cap there is no further renewal: the clock runs out. Nobody waits for a renewal, and a connection
+ * answers in order: one that is asked again soon is answered no sooner, and servers that are slow would have
+ * more and more to do. */
+void rl_hold_renew(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	uint64_t patience = rl_time_sub(l->valid_until_ns, now) / RENEWAL_PATIENCE;
+	l->renew_at_ns = NEVER;
+	if (begin(l, now, l->rules.ttl_ns, true, fx) == 0)
+		l->round.deadline_ns = rl_time_max(l->round.deadline_ns, rl_time_add(now, patience));
+}
+
+void rl_hold_tick(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	if (now >= l->danger_at_ns) {
+		l->danger_at_ns = NEVER;
+		fx->danger = true;
+	}
+	if (now >= l->renew_at_ns && !l->round.open)
+		rl_hold_renew(l, now, fx);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* A lock that is held: its validity, what extends it, and its loss. */
+#ifndef RL_CORE_HOLD_H
+#define RL_CORE_HOLD_H
+
+#include "core/lock.h"
+
+/* It is held, or held on, until then. */
+void rl_hold_until(struct rl_lock *lock, const struct rl_event *event, uint64_t valid_until_ns);
+
+/* Begins an extend. 0 or LIMIT. */
+int rl_hold_extend(struct rl_lock *lock, uint64_t now_ns, uint64_t ttl_ns, struct rl_effects *effects);
+
+/* A vote of an extend has come, or its time is over. */
+void rl_hold_decide(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+
+/* Nobody waits for a renewal; an operation that takes its place does what it would. */
+bool rl_hold_renewal_is_due(const struct rl_lock *lock, uint64_t now_ns);
+void rl_hold_renew(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+
+/* The clock goes on: notices and renewals that are due. */
+void rl_hold_tick(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+
+void rl_hold_lose(struct rl_lock *lock, struct rl_effects *effects);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kinds of locks: what each asks of the nodes, how the votes are weighed, what that yields, and what is
+ * given back. All that tells one kind from another is a row of policy.c; the rest of the core asks the row.
+ */
+#ifndef RL_CORE_POLICY_H
+#define RL_CORE_POLICY_H
+
+#include "core/lock.h"
+
+/* One operation of a kind. */
+struct rl_ask {
+	enum redlock_operation request; /* what the nodes are sent; NONE: this kind cannot do that */
+	enum rl_tally (*weigh)(const struct rl_lock *lock);
+	int refused;   /* what a refusal by a quorum means to the caller */
+	bool asks_all; /* waits for every node, also when the votes suffice before */
+};
+
+struct rl_policy {
+	struct rl_ask asks[REDLOCK_OP_PROBE + 1]; /* by operation */
+	struct rl_ask attach; /* an extend without an acquire before; a release is possible then, too */
+	bool signs;           /* each attempt has a fresh token; else it is the caller's own value */
+	bool tries_again;     /* an acquire may be several attempts */
+	bool contends;        /* and what follows a refusal is in contend.h */
+
+	/* Says in `effects` which nodes are to delete what a failed attempt has left, and which owe it. */
+	void (*give_back)(const struct rl_lock *lock, struct rl_effects *effects);
+};
+
+/* By number: rl_rules.kind. */
+extern const struct rl_policy rl_policies[RL_KIND_COUNT];
+
+static inline const struct rl_policy *rl_policy_of(const struct rl_lock *lock)
+{
+	return &rl_policies[lock->rules.kind];
+}
+
+/* How the round of the lock is asked and weighed. */
+const struct rl_ask *rl_policy_ask(const struct rl_lock *lock);
+
+/* The result of an operation. */
+int rl_policy_result(const struct rl_ask *ask, enum rl_tally tally);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/round.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/policy.h"
+
+uint32_t rl_round_all(const struct rl_lock *l)
+{
+	return (uint32_t)((1ull << l->rules.node_count) - 1);
+}
+
+uint32_t rl_round_next_seq(struct rl_lock *l)
+{
+	l->last_seq += l->last_seq != UINT32_MAX ? 1 : 2; /* 0 is nobody's */
+	return l->last_seq;
+}
+
+static void ask(const struct rl_lock *l, uint32_t nodes, struct rl_effects *fx)
+{
+	fx->send = rl_policy_ask(l)->request;
+	fx->nodes = nodes;
+	fx->seq = l->round.seq;
+	fx->ttl_ns = l->round.ttl_ns;
+}
+
+void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t now, uint64_t until,
+                   uint64_t ttl, struct rl_effects *fx)
+{
+	assert(!l->round.open || l->round.background); /* one caller at a time */
+	if (l->round.open)
+		l->renew_at_ns = now; /* the caller's operation takes the renewal's place: renew behind it */
+	l->round = (struct rl_round){
+	    .operation = operation,
+	    .open = true,
+	    .seq = rl_round_next_seq(l),
+	    .t0_ns = now,
+	    .deadline_ns = rl_time_min(rl_time_add(now, l->rules.node_timeout_ns), until),
+	    .ttl_ns = ttl,
+	};
+	l->round.votes[REDLOCK_KIND_PENDING] = (uint8_t)l->rules.node_count;
+	memset(l->votes, 0, l->rules.node_count * sizeof l->votes[0]);
+	ask(l, rl_round_all(l), fx);
+}
+
+void rl_round_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_effects *fx)
+{
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		if ((nodes >> i & 1) != 0)
+			rl_round_vote(l, i, REDLOCK_VOTE_PENDING, 0);
+	l->round.deadline_ns = rl_time_add(now, l->rules.node_timeout_ns);
+	ask(l, nodes, fx);
+	fx->again = true;
+}
+
+void rl_round_end(struct rl_lock *l, int result, struct rl_effects *fx)
+{
+	l->round.open = false;
+	if (l->round.background)
+		return;
+	fx->done = l->round.operation;
+	fx->result = result;
+}
+
+void rl_round_vote(struct rl_lock *l, unsigned node, enum redlock_vote_code code, uint64_t rtt)
+{
+	struct redlock_vote *vote = &l->votes[node];
+	l->round.votes[redlock_vote_kind(vote->code)]--;
+	l->round.votes[redlock_vote_kind(code)]++;
+	*vote = (struct redlock_vote){code, rtt};
+}
+
+struct rl_count rl_round_count(const struct rl_lock *l)
+{
+	return (struct rl_count){.nodes = l->rules.node_count,
+	                         .quorum = l->rules.quorum,
+	                         .yes = l->round.votes[REDLOCK_KIND_YES],
+	                         .no = l->round.votes[REDLOCK_KIND_NO],
+	                         .out = l->round.votes[REDLOCK_KIND_PENDING],
+	                         .fatal = l->round.votes[REDLOCK_KIND_FATAL]};
+}
+
+uint32_t rl_round_voted(const struct rl_lock *l, enum redlock_vote_code code)
+{
+	uint32_t nodes = 0;
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		nodes |= (uint32_t)(l->votes[i].code == code) << i;
+	return nodes;
+}
+
+void rl_round_silence(struct rl_lock *l)
+{
+	for (unsigned i = 0; i < l->rules.node_count; i++)
+		if (l->votes[i].code == REDLOCK_VOTE_PENDING)
+			rl_round_vote(l, i, REDLOCK_VOTE_TIMEOUT, 0);
+}
+
+uint64_t rl_round_validity_end(const struct rl_lock *l)
+{
+	uint64_t drift = rl_drift(l->round.ttl_ns, l->rules.drift_ppm, l->rules.drift_base_ns);
+	return rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift);
+}
+
+uint64_t rl_round_retry_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left)
+{
+	uint64_t random = e->entropy % (l->rules.retry_max_ns - l->rules.retry_min_ns + 1);
+	uint64_t delay = rl_time_min(l->rules.retry_min_ns + random, left / 2);
+	return rl_time_add(e->now_ns, rl_time_max(delay, RL_ROUND_MIN_NS));
+}

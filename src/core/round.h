@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One operation asked of the nodes, from the first request to the decision.
+ *
+ *     rl_round_open()    asks all nodes
+ *     rl_round_again()   asks some of them once more, for the same round and the same token
+ *     rl_round_vote()    takes a vote
+ *     rl_round_count()   what was said so far
+ *     rl_round_end()     the decision: votes that come later are recorded, and decide nothing
+ */
+#ifndef RL_CORE_ROUND_H
+#define RL_CORE_ROUND_H
+
+#include "core/lock.h"
+
+/* All nodes, as bits. */
+uint32_t rl_round_all(const struct rl_lock *lock);
+
+/* The number of the next operation that is sent. */
+uint32_t rl_round_next_seq(struct rl_lock *lock);
+
+void rl_round_open(struct rl_lock *lock, enum redlock_operation operation, uint64_t now_ns, uint64_t until_ns,
+                   uint64_t ttl_ns, struct rl_effects *effects);
+
+/* The votes of `nodes` are out again, and may take a node timeout from now. Validity still counts from the
+ * first request. The caller has made sure that nothing of the first one is on its way there any more. */
+void rl_round_again(struct rl_lock *lock, uint32_t nodes, uint64_t now_ns, struct rl_effects *effects);
+
+void rl_round_end(struct rl_lock *lock, int result, struct rl_effects *effects);
+
+/* A node has voted so; a later word of the same node takes the place of the first. */
+void rl_round_vote(struct rl_lock *lock, unsigned node, enum redlock_vote_code code, uint64_t rtt_ns);
+
+struct rl_count rl_round_count(const struct rl_lock *lock);
+
+/* The nodes that voted so. */
+uint32_t rl_round_voted(const struct rl_lock *lock, enum redlock_vote_code code);
+
+/* At the deadline of a round, silence is a vote. */
+void rl_round_silence(struct rl_lock *lock);
+
+/* Until when the lock is held if the votes of the round grant it. */
+uint64_t rl_round_validity_end(const struct rl_lock *lock);
+
+/* Retries of any kind: after a random delay, at most half of the time that is left. */
+#define RL_ROUND_MIN_NS RL_NS_PER_MS
+uint64_t rl_round_retry_at(const struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns);
+
+#endif
