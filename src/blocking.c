@@ -30,7 +30,7 @@ static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	c->now_ns = rl_clock_now();
 	if (c->now_ns - c->looked_ns > IDLE_NS && !c->led)
 		(void)rl_poll_once(c);
-	if (lock->waited || (lock->pending & RL_PENDING_DONE) != 0 || rl_lock_busy(&lock->core))
+	if (lock->waited || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_lock_busy(&lock->core))
 		return REDLOCK_E_STATE;
 	lock->waited = true;
 	lock->done = false;

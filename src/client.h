@@ -28,9 +28,6 @@
 #include "os/thread.h"
 #include "schedule.h"
 
-/* Bits of redlock_lock.pending: one event of each kind may wait to be pulled. */
-enum { RL_PENDING_DONE = 1, RL_PENDING_DANGER = 2, RL_PENDING_LOST = 4 };
-
 struct redlock_lock {
 	redlock_client *client; /* NULL: the client was closed */
 	redlock_lock *previous; /* all handles of the client */
@@ -45,7 +42,7 @@ struct redlock_lock {
 	size_t token_size;
 
 	bool queued;      /* in the client's queue of events */
-	unsigned pending; /* RL_PENDING_ bits */
+	unsigned pending; /* RL_OBSERVE_ bits: one event of each kind may wait to be pulled */
 	redlock_lock *previous_queued;
 	redlock_lock *next_queued;
 	enum redlock_operation done_operation;

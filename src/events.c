@@ -13,7 +13,7 @@ static int start(redlock_lock *lock, struct rl_event *event)
 		return error;
 	redlock_client *c = lock->client;
 	c->now_ns = rl_clock_now();
-	if (lock->waited || (lock->pending & RL_PENDING_DONE) != 0)
+	if (lock->waited || (lock->pending & RL_OBSERVE_DONE) != 0)
 		error = REDLOCK_E_STATE;
 	else
 		error = rl_operate(c, lock, event);

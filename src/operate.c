@@ -11,10 +11,10 @@
 
 /* ---- events to be pulled ---- */
 
-static void push_event(redlock_client *c, redlock_lock *lock, unsigned bit)
+static void push_events(redlock_client *c, redlock_lock *lock, unsigned bits)
 {
-	lock->pending |= bit;
-	if (lock->queued)
+	lock->pending |= bits;
+	if (lock->queued || bits == 0)
 		return;
 	lock->queued = true;
 	lock->next_queued = NULL;
@@ -40,22 +40,12 @@ static void unqueue(redlock_client *c, redlock_lock *lock)
 
 bool rl_next_event(redlock_client *c, struct redlock_event *ret)
 {
-	static const struct {
-		unsigned bit;
-		enum redlock_event_kind kind;
-	} kinds[] = {
-	    {RL_PENDING_DONE, REDLOCK_EVENT_DONE},
-	    {RL_PENDING_DANGER, REDLOCK_EVENT_DANGER},
-	    {RL_PENDING_LOST, REDLOCK_EVENT_LOST},
-	};
 	redlock_lock *lock = c->queue_head;
 	if (lock == NULL)
 		return false;
-	unsigned k = 0;
-	while ((lock->pending & kinds[k].bit) == 0)
-		k++;
-	lock->pending &= ~kinds[k].bit;
-	*ret = (struct redlock_event){.lock = lock, .kind = kinds[k].kind};
+	unsigned number = (unsigned)__builtin_ctz(lock->pending);
+	lock->pending &= lock->pending - 1;
+	*ret = (struct redlock_event){.lock = lock, .kind = rl_observe_events[number]};
 	if (ret->kind == REDLOCK_EVENT_DONE) {
 		ret->operation = lock->done_operation;
 		ret->result = lock->done_result;
@@ -141,20 +131,26 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	rl_buffer_free(&probe_name);
 }
 
+/* Those that are events. */
+static unsigned pullable(uint32_t observed)
+{
+#define EVENT_BIT(name, words, event) | ((event) != 0 ? RL_OBSERVE_##name : 0u)
+	return observed & (0u RL_OBSERVE_MAP(EVENT_BIT));
+#undef EVENT_BIT
+}
+
 static void report(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
-	if (fx->lost)
-		push_event(c, lock, RL_PENDING_LOST);
-	if (fx->danger)
-		push_event(c, lock, RL_PENDING_DANGER);
-	if (fx->done == REDLOCK_OP_NONE)
-		return;
-	lock->done_operation = fx->done;
-	lock->done_result = fx->result;
-	if (!lock->waited) {
-		push_event(c, lock, RL_PENDING_DONE);
+	bool done = (fx->observed & RL_OBSERVE_DONE) != 0;
+	if (done) {
+		lock->done_operation = fx->done;
+		lock->done_result = fx->result;
+	}
+	if (!done || !lock->waited) {
+		push_events(c, lock, pullable(fx->observed));
 		return;
 	}
+	push_events(c, lock, pullable(fx->observed & ~(uint32_t)RL_OBSERVE_DONE));
 	lock->done = true;
 	rl_wake_done(c, lock);
 }

@@ -41,7 +41,7 @@ void rl_hold_lose(struct rl_lock *l, struct rl_effects *fx)
 {
 	l->phase = RL_LOST;
 	l->valid_until_ns = 0;
-	fx->lost = true;
+	fx->observed |= RL_OBSERVE_LOST;
 	if (l->round.open && l->round.operation == REDLOCK_OP_EXTEND)
 		rl_round_end(l, REDLOCK_E_LOST, fx);
 }
@@ -139,7 +139,7 @@ void rl_hold_tick(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	if (now >= l->danger_at_ns) {
 		l->danger_at_ns = NEVER;
-		fx->danger = true;
+		fx->observed |= RL_OBSERVE_DANGER;
 	}
 	if (now >= l->renew_at_ns && !l->round.open)
 		rl_hold_renew(l, now, fx);

@@ -112,6 +112,7 @@ static void begin_waiting(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 
 static void end_waiting(struct rl_lock *l, int result, struct rl_effects *fx)
 {
+	fx->observed |= RL_OBSERVE_DONE;
 	fx->done = l->waiting;
 	fx->result = result;
 	l->waiting = REDLOCK_OP_NONE;

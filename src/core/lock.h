@@ -23,6 +23,7 @@
 
 #include <redlock/redlock.h>
 
+#include "core/observe.h"
 #include "core/quorum.h"
 #include "core/vote.h"
 
@@ -153,8 +154,7 @@ struct rl_effects {
 	                * of those that nobody waits for: where it does */
 	enum redlock_operation done; /* NONE: nothing ended */
 	int result;
-	bool danger;
-	bool lost;
+	uint32_t observed; /* RL_OBSERVE_ bits */
 	bool twin; /* the node of this REPLY took the token under another name: it is another one of the nodes */
 };
 

@@ -59,6 +59,7 @@ void rl_round_end(struct rl_lock *l, int result, struct rl_effects *fx)
 	l->round.open = false;
 	if (l->round.background)
 		return;
+	fx->observed |= RL_OBSERVE_DONE;
 	fx->done = l->round.operation;
 	fx->result = result;
 }

@@ -73,10 +73,9 @@ static void add_keys(struct text *t, const struct rl_lock *lock)
 
 static void add_effects(struct text *t, const struct rl_effects *fx)
 {
-	if (fx->danger)
-		add(t, " | danger");
-	if (fx->lost)
-		add(t, " | lost");
+	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
+		if ((fx->observed >> i & 1) != 0 && rl_observe_words[i] != NULL)
+			add(t, " | %s", rl_observe_words[i]);
 	if (fx->send != REDLOCK_OP_NONE)
 		add(t, " | send %s #%" PRIu32, operation_names[fx->send], fx->seq);
 	if (fx->again)

@@ -233,7 +233,7 @@ ROWS = [
 	("held by the phase, not by the clock", 14, LOCK,
 		"return l->phase == RL_HELD && now_ns < l->valid_until_ns ? l->valid_until_ns : 0;",
 		"return l->phase == RL_HELD && now_ns > 0 ? l->valid_until_ns : 0;"),
-	("no danger notice", 14, HOLD, "fx->danger = true;", ";"),
+	("no danger notice", 14, HOLD, "fx->observed |= RL_OBSERVE_DANGER;", ";"),
 	# ---- 15 ----
 	("answers to earlier operations count", 15, LOCK, "bool current = e->seq == l->round.seq;",
 		"bool current = e->seq <= l->round.seq;"),

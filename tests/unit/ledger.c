@@ -34,6 +34,11 @@ static unsigned votes_of(const struct ledger *l, enum redlock_vote_kind kind)
 	return count;
 }
 
+static bool saw(const struct ledger *l, unsigned bit)
+{
+	return (l->fx.observed & bit) != 0;
+}
+
 /* ---- the books ---- */
 
 static bool executed(enum redlock_vote_code vote)
@@ -132,7 +137,7 @@ static void check_done(struct ledger *l)
 		return;
 	must(l, l->fx.done == l->waited);
 	/* Votes of one moment decide with the last of them. Only the clock waits for none. */
-	must(l, l->fx.lost || l->event.kind != RL_EV_REPLY || !l->event.more);
+	must(l, saw(l, RL_OBSERVE_LOST) || l->event.kind != RL_EV_REPLY || !l->event.more);
 	l->waited = REDLOCK_OP_NONE;
 	l->done[l->fx.done][l->fx.result == 0]++;
 	if (l->fx.result == REDLOCK_E_CANCELLED) {
@@ -253,10 +258,10 @@ static void check_loss(struct ledger *l)
 {
 	bool held = l->before.phase == RL_HELD;
 	bool went = held && l->lock.phase != RL_HELD;
-	must(l, !l->fx.lost || held);
-	must(l, !went || l->fx.lost || l->event.kind == RL_EV_RELEASE);
-	must(l, !(held && l->now_ns >= l->before.valid_until_ns) || l->fx.lost);
-	if (l->fx.lost) {
+	must(l, !saw(l, RL_OBSERVE_LOST) || held);
+	must(l, !went || saw(l, RL_OBSERVE_LOST) || l->event.kind == RL_EV_RELEASE);
+	must(l, !(held && l->now_ns >= l->before.valid_until_ns) || saw(l, RL_OBSERVE_LOST));
+	if (saw(l, RL_OBSERVE_LOST)) {
 		bool by_clock = l->now_ns >= l->before.valid_until_ns;
 		must(l, by_clock || votes_of(l, REDLOCK_KIND_NO) >= l->lock.rules.quorum);
 		must(l, l->lock.phase != RL_HELD);
@@ -265,8 +270,8 @@ static void check_loss(struct ledger *l)
 	if (l->before.phase == RL_LOST)
 		must(l, l->lock.phase == RL_LOST || l->lock.phase == RL_RELEASING);
 	if (!held)
-		l->warned_ns = 0; /* another hold may end at the same time */
-	if (l->fx.danger) {   /* once for each end of validity */
+		l->warned_ns = 0;            /* another hold may end at the same time */
+	if (saw(l, RL_OBSERVE_DANGER)) { /* once for each end of validity */
 		must(l, l->lock.phase == RL_HELD && l->lock.valid_until_ns != l->warned_ns);
 		must(l, rl_time_sub(l->lock.valid_until_ns, l->lock.rules.danger_ns) <= l->now_ns);
 		l->warned_ns = l->lock.valid_until_ns;

@@ -139,18 +139,18 @@ static void lost_is_told_with_any_event(void **state)
 		drive_hold(&d, &rules);
 		drive_at(&d, 29698);
 		asks[i](&d);
-		assert_true(d.fx.lost);
+		assert_true(d.fx.observed & RL_OBSERVE_LOST);
 		drive_at(&d, 30000);
 		drive_cancel(&d);
-		assert_false(d.fx.lost);
+		assert_false(d.fx.observed & RL_OBSERVE_LOST);
 	}
 	drive_hold(&d, &rules);
 	drive_at(&d, 29698);
 	drive_extend(&d, 30000);
-	assert_true(d.fx.lost);
+	assert_true(d.fx.observed & RL_OBSERVE_LOST);
 	assert_int_equal(d.error, REDLOCK_E_LOST);
 	drive_reply(&d, 2, REDLOCK_VOTE_YES);
-	assert_false(d.fx.lost);
+	assert_false(d.fx.observed & RL_OBSERVE_LOST);
 }
 
 /* The loss ends an extend that somebody waits for, and leaves a query alone. */

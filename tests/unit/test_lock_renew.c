@@ -103,8 +103,8 @@ static void retried_until_the_end(void **state)
 	while (rl_lock_deadline(&d.lock) != UINT64_MAX && renewals < 100000) {
 		d.now_ns = rl_lock_deadline(&d.lock);
 		drive_tick(&d);
-		losses += d.fx.lost;
-		dangers += d.fx.danger;
+		losses += (d.fx.observed & RL_OBSERVE_LOST) != 0;
+		dangers += (d.fx.observed & RL_OBSERVE_DANGER) != 0;
 		assert_int_equal(d.fx.done, REDLOCK_OP_NONE);
 		if (d.fx.send == REDLOCK_OP_EXTEND) {
 			renewals++;

@@ -67,8 +67,12 @@ static void effects(void **state)
 	    {{.send = REDLOCK_OP_QUERY, .seq = UINT32_MAX}, " | send query #4294967295"},
 	    {{.done = REDLOCK_OP_RELEASE, .result = REDLOCK_E_GONE}, " | done release GONE"},
 	    {{.done = REDLOCK_OP_QUERY, .result = 0}, " | done query OK"},
-	    {{.danger = true, .lost = true}, " | danger | lost"},
-	    {{.lost = true, .send = REDLOCK_OP_QUERY, .seq = 2, .done = REDLOCK_OP_EXTEND, .result = -3},
+	    {{.observed = RL_OBSERVE_DANGER | RL_OBSERVE_LOST}, " | danger | lost"},
+	    {{.observed = RL_OBSERVE_LOST,
+	      .send = REDLOCK_OP_QUERY,
+	      .seq = 2,
+	      .done = REDLOCK_OP_EXTEND,
+	      .result = -3},
 	     " | lost | send query #2 | done extend LOST"},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
@@ -108,8 +112,7 @@ static void longest(struct rl_lock *lock, struct rl_event *event, struct rl_effe
 	                          .ttl_ns = UINT64_MAX,
 	                          .done = REDLOCK_OP_ACQUIRE,
 	                          .result = REDLOCK_E_CANCELLED,
-	                          .danger = true,
-	                          .lost = true};
+	                          .observed = RL_OBSERVE_DANGER | RL_OBSERVE_LOST};
 }
 
 static void longest_line_fits(void **state)

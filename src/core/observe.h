@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be observed of a lock: the one list that trace lines, events and what is counted come from. A step
+ * says by bits what happened (rl_effects.observed).
+ *
+ * A further one is a line here and the place in the core where it happens; to be pulled by redlock_next() it
+ * needs a number in the public header, too.
+ */
+#ifndef RL_CORE_OBSERVE_H
+#define RL_CORE_OBSERVE_H
+
+#include <redlock/redlock.h>
+
+/* X(name, its words in a trace line: NULL if it has more to say than words, event: 0 if it is none). Events
+ * of one handle that wait together are pulled in this order. */
+#define RL_OBSERVE_MAP(X)                                                                                    \
+	X(DONE, NULL, REDLOCK_EVENT_DONE)                                                                        \
+	X(DANGER, "danger", REDLOCK_EVENT_DANGER)                                                                \
+	X(LOST, "lost", REDLOCK_EVENT_LOST)
+
+enum {
+#define RL_OBSERVE_NUMBER(name, words, event) RL_OBSERVE_NUMBER_##name,
+	RL_OBSERVE_MAP(RL_OBSERVE_NUMBER)
+#undef RL_OBSERVE_NUMBER
+	    RL_OBSERVE_COUNT
+};
+
+enum {
+#define RL_OBSERVE_BIT(name, words, event) RL_OBSERVE_##name = 1 << RL_OBSERVE_NUMBER_##name,
+	RL_OBSERVE_MAP(RL_OBSERVE_BIT)
+#undef RL_OBSERVE_BIT
+};
+
+/* By number. */
+extern const char *const rl_observe_words[RL_OBSERVE_COUNT];
+extern const enum redlock_event_kind rl_observe_events[RL_OBSERVE_COUNT];
+
+#endif
