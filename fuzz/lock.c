@@ -90,7 +90,7 @@ static void answer(struct ledger *l, struct feed *f, enum redlock_vote_code vote
 {
 	unsigned where = feed_byte(f);
 	uint32_t seq = l->seq - (where >> 5) % LEDGER_ROUNDS;
-	unsigned node = where % 32 % l->lock.rules.node_count;
+	unsigned node = where % 32 % l->lock.rules->node_count;
 	if (ledger_may_answer(l, seq, node))
 		step(l, f, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote.code = vote});
 }
@@ -100,7 +100,7 @@ static void answer_all(struct ledger *l, struct feed *f, enum redlock_vote_code 
 {
 	uint32_t nodes = 0;
 	uint32_t seq = l->seq;
-	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
 		nodes |= (uint32_t)ledger_may_answer(l, seq, i) << i;
 	nodes &= at_once ? (uint32_t)feed_u64(f) : UINT32_MAX;
 	while (nodes != 0) {
@@ -114,13 +114,24 @@ static void answer_all(struct ledger *l, struct feed *f, enum redlock_vote_code 
 	}
 }
 
-static bool same(const struct rl_lock *a, const struct rl_lock *b)
+struct state {
+	struct rl_lock lock;
+	struct rl_ballot votes[REDLOCK_MAX_NODES];
+};
+
+static struct state state_of(const struct ledger *l)
 {
-	bool votes = true;
-	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++)
-		votes = votes && a->votes[i].code == b->votes[i].code && a->votes[i].rtt_ns == b->votes[i].rtt_ns;
-	return votes && a->phase == b->phase && a->round.seq == b->round.seq && a->round.open == b->round.open &&
-	       a->owed == b->owed && a->valid_until_ns == b->valid_until_ns && a->renew_at_ns == b->renew_at_ns &&
+	struct state state = {.lock = l->lock};
+	memcpy(state.votes, l->ballots, sizeof state.votes);
+	return state;
+}
+
+static bool same(const struct state *before, const struct ledger *l)
+{
+	const struct rl_lock *a = &before->lock, *b = &l->lock;
+	return memcmp(before->votes, l->ballots, sizeof before->votes) == 0 && a->phase == b->phase &&
+	       a->round.seq == b->round.seq && a->round.open == b->round.open && a->owed == b->owed &&
+	       a->valid_until_ns == b->valid_until_ns && a->renew_at_ns == b->renew_at_ns &&
 	       a->danger_at_ns == b->danger_at_ns && a->retry_at_ns == b->retry_at_ns && a->extends == b->extends;
 }
 
@@ -128,25 +139,25 @@ static bool same(const struct rl_lock *a, const struct rl_lock *b)
 static void answer_nothing(struct ledger *l, struct feed *f)
 {
 	uint32_t seq = l->seq + 1 + feed_byte(f);
-	struct rl_lock before = l->lock;
+	struct state before = state_of(l);
 	ledger_step(l, (struct rl_event){.kind = RL_EV_REPLY,
 	                                 .seq = seq,
-	                                 .node = feed_below(f, l->lock.rules.node_count),
+	                                 .node = feed_below(f, l->lock.rules->node_count),
 	                                 .vote.code = any_vote(f)});
-	must(l->before.phase == RL_HELD || same(&before, &l->lock));
+	must(l->before.phase == RL_HELD || same(&before, l));
 }
 
 /* A second answer to the round that is out. The first one stands. */
 static void answer_again(struct ledger *l, struct feed *f)
 {
-	unsigned node = feed_below(f, l->lock.rules.node_count);
+	unsigned node = feed_below(f, l->lock.rules->node_count);
 	bool answered = l->seq != 0 && !ledger_may_answer(l, l->seq, node);
-	struct rl_lock before = l->lock;
+	struct state before = state_of(l);
 	if (!answered || l->votes[node] == REDLOCK_VOTE_PENDING)
 		return;
 	ledger_step(
 	    l, (struct rl_event){.kind = RL_EV_REPLY, .seq = l->seq, .node = node, .vote.code = any_vote(f)});
-	must(l->before.phase == RL_HELD || same(&before, &l->lock));
+	must(l->before.phase == RL_HELD || same(&before, l));
 }
 
 /* After a few TICKs at one time, the next one is due later: the loop that drives it goes on. */
@@ -175,7 +186,7 @@ static void pass_until_deadline(struct ledger *l, uint64_t late_ns)
 
 static void call(struct ledger *l, struct feed *f, enum rl_event_kind kind)
 {
-	uint64_t ttl_ns = kind == RL_EV_EXTEND ? rl_extend_ttl(&l->lock.rules, any_ms(f)) : 0;
+	uint64_t ttl_ns = kind == RL_EV_EXTEND ? rl_extend_ttl(l->lock.rules, any_ms(f)) : 0;
 	if (kind == RL_EV_EXTEND && ttl_ns == 0)
 		return; /* the library refuses it */
 	step(l, f, (struct rl_event){.kind = kind, .ttl_ns = ttl_ns, .result = REDLOCK_E_CANCELLED});

@@ -58,8 +58,8 @@ void actor_spoil(struct world *w, uint32_t actor, bool closes)
 {
 	struct actor *a = &w->actors[actor];
 	bool late = false;
-	for (unsigned i = 0; i < a->client->node_count; i++) {
-		const struct rl_node *n = &a->client->nodes[i];
+	for (unsigned i = 0; i < a->client->nodes.count; i++) {
+		const struct rl_node *n = &a->client->nodes.list[i];
 		late |= n->ghost_own || has_own_release(&n->outbox) || has_own_release(&n->parked) ||
 		        has_own_release(&n->debts);
 	}

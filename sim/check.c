@@ -108,7 +108,8 @@ void check_claim(struct world *w, struct actor *a, struct handle *h)
 	else
 		h->first_ns = w->now_ns;
 	check_caps(w, a, h, before != 0);
-	memcpy(h->token, h->lock->token, h->lock->token_size); /* not asked for: then it would be known outside */
+	/* not asked for: then it would be known outside */
+	memcpy(h->token, rl_handle_token_bytes(h->lock), h->lock->token_size);
 	h->token_size = h->lock->token_size;
 	h->until_ns = drift_world(&a->clock, deadline);
 	h->validity_ns = h->until_ns > w->now_ns ? h->until_ns - w->now_ns : 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The blocking calls. How they wait is in waiters.c. */
+/* The blocking calls. How they wait is in wait.c. */
 #include "client.h"
-#include "options.h"
 #include "os/clock.h"
 
 /* After a pause of this length, what came in meanwhile is read first: a connection that was closed while
@@ -13,30 +12,26 @@ static int come_in(const redlock_lock *lock)
 {
 	if (lock == NULL)
 		return REDLOCK_E_INVAL;
-	redlock_client *c = lock->client;
-	if (c == NULL)
+	if (lock->client == NULL)
 		return REDLOCK_E_STATE;
-	if (rl_forkmark_is_child(&c->forkmark))
+	if (rl_forkmark_is_child(&lock->client->forkmark))
 		return REDLOCK_E_FORKED;
-	atomic_fetch_add(&c->coming, 1);
-	pthread_mutex_lock(&c->mutex);
-	atomic_fetch_sub(&c->coming, 1);
+	rl_loop_come_in(&lock->client->loop);
 	return 0;
 }
 
 /* 0: the operation has begun. */
-static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event)
+static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, struct rl_waiter *waiter)
 {
-	c->now_ns = rl_clock_now();
-	if (c->now_ns - c->looked_ns > IDLE_NS && !c->led)
-		(void)rl_poll_once(c);
-	if (lock->waited || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_lock_busy(&lock->core))
+	c->loop.now_ns = rl_clock_now();
+	if (c->loop.now_ns - c->loop.looked_ns > IDLE_NS && !c->loop.led)
+		(void)rl_turn_poll(c);
+	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_lock_busy(&lock->core))
 		return REDLOCK_E_STATE;
-	lock->waited = true;
-	lock->done = false;
+	lock->waiter = waiter;
 	int error = rl_operate(c, lock, event);
 	if (error < 0)
-		lock->waited = false;
+		lock->waiter = NULL;
 	return error;
 }
 
@@ -47,16 +42,18 @@ static int run(redlock_lock *lock, struct rl_event *event)
 	if (error < 0)
 		return error;
 	redlock_client *c = lock->client;
-	error = begin(c, lock, event);
-	rl_settle_together(c);
+	struct rl_waiter waiter = {.done = false};
+	sem_init(&waiter.wake, 0, 0);
+	error = begin(c, lock, event, &waiter);
+	rl_turn_settle_together(c);
 	if (error < 0) {
-		rl_leave(c);
+		rl_client_leave(c);
 		return error;
 	}
-	rl_wait_done(c, lock);
-	error = lock->done_result;
-	lock->waited = false;
-	return error;
+	rl_wait_for_result(c, lock, &waiter);
+	sem_destroy(&waiter.wake);
+	lock->waiter = NULL;
+	return waiter.result;
 }
 
 int redlock_acquire(redlock_lock *lock)
@@ -66,9 +63,9 @@ int redlock_acquire(redlock_lock *lock)
 
 int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
-	uint64_t ttl_ns = lock != NULL ? rl_extend_ttl(&lock->core.rules, ttl_ms) : 0;
-	return ttl_ns == 0 ? REDLOCK_E_INVAL
-	                   : run(lock, &(struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = ttl_ns});
+	struct rl_event event;
+	int error = rl_handle_extend_event(lock, ttl_ms, &event);
+	return error < 0 ? error : run(lock, &event);
 }
 
 int redlock_release(redlock_lock *lock)
@@ -91,44 +88,36 @@ int redlock_probe(redlock_lock *lock)
 int redlock_cancel(redlock_lock *lock)
 {
 	RL_NO_CANCEL;
-	int error = rl_enter_lock(lock);
+	int error = rl_client_enter_lock(lock);
 	if (error < 0)
 		return error;
 	redlock_client *c = lock->client;
-	c->now_ns = rl_clock_now();
+	c->loop.now_ns = rl_clock_now();
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
-	rl_settle(c);
-	rl_leave(c);
+	rl_turn_settle(c);
+	rl_client_leave(c);
 	return 0;
-}
-
-static unsigned owed(const redlock_client *c)
-{
-	unsigned total = 0;
-	for (unsigned i = 0; i < c->node_count; i++)
-		total += rl_node_owed(&c->nodes[i]);
-	return total;
 }
 
 int redlock_drain(redlock_client *c, uint64_t timeout_ms)
 {
 	RL_NO_CANCEL;
-	int error = rl_enter(c);
+	int error = rl_client_enter(c);
 	if (error < 0)
 		return error;
-	(void)rl_poll_once(c);
-	uint64_t until = rl_time_add(c->now_ns, rl_ms(timeout_ms));
-	c->drain_until_ns = c->drainers++ == 0 ? until : rl_time_min(until, c->drain_until_ns);
-	rl_settle(c);
-	while (owed(c) > 0 && c->now_ns < until && error == 0) {
-		if (c->drain_until_ns <= c->now_ns || until < c->drain_until_ns)
-			c->drain_until_ns = until; /* the drainer whose time it was has gone */
-		error = c->led ? rl_wait_turn(c) : rl_lead(c);
+	(void)rl_turn_poll(c);
+	uint64_t until = rl_time_add(c->loop.now_ns, rl_ms(timeout_ms));
+	c->loop.drain_until_ns = c->loop.drainers++ == 0 ? until : rl_time_min(until, c->loop.drain_until_ns);
+	rl_turn_settle(c);
+	while (rl_nodes_owed(&c->nodes) > 0 && c->loop.now_ns < until && error == 0) {
+		if (c->loop.drain_until_ns <= c->loop.now_ns || until < c->loop.drain_until_ns)
+			c->loop.drain_until_ns = until; /* the drainer whose time it was has gone */
+		error = c->loop.led ? rl_wait_for_turn(c) : rl_turn_lead(c);
 	}
-	c->drainers--;
-	int left = (int)owed(c);
-	rl_pass_lead(c);
-	rl_leave(c);
+	c->loop.drainers--;
+	int left = (int)rl_nodes_owed(&c->nodes);
+	rl_wait_pass_lead(c);
+	rl_client_leave(c);
 	if (error < 0)
 		return REDLOCK_E_SYSTEM;
 	return error > 0 && left > 0 ? REDLOCK_E_INTERRUPTED : left;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "options.h"
-#include "os/bell.h"
 #include "os/clock.h"
 #include "os/random.h"
 
@@ -69,16 +68,16 @@ static int need_tls(redlock_client *c, const struct redlock_options *o)
 	    .name = o->tls_name,
 	    .insecure = o->tls_insecure != 0,
 	};
-	if (c->tls == NULL)
-		c->tls = rl_tls_context_new(&tls, why, sizeof why);
-	return c->tls != NULL ? 0 : complain(o, REDLOCK_E_TLS, "%s", why);
+	if (c->nodes.tls == NULL)
+		c->nodes.tls = rl_tls_context_new(&tls, why, sizeof why);
+	return c->nodes.tls != NULL ? 0 : complain(o, REDLOCK_E_TLS, "%s", why);
 }
 
 static int add_node(redlock_client *c, const struct redlock_options *o, const char *url)
 {
 	char why[128] = "";
 	struct rl_endpoint endpoint;
-	unsigned number = c->node_count + 1;
+	unsigned number = c->nodes.count + 1;
 	if (url == NULL)
 		return complain(blame(o, "urls"), REDLOCK_E_URL, "node %u has no URL", number);
 	int error = rl_url_parse(url, &endpoint, why, sizeof why);
@@ -91,11 +90,11 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 		rl_endpoint_free(&endpoint);
 		return error;
 	}
-	struct rl_node *n = &c->nodes[c->node_count++]; /* it owns the endpoint from here on */
-	if (!rl_node_open(n, &endpoint, c->tls, &c->poller, number - 1))
+	struct rl_node *n = &c->nodes.list[c->nodes.count++]; /* it owns the endpoint from here on */
+	if (!rl_node_open(n, &endpoint, c->nodes.tls, &c->loop.poller, number - 1))
 		return REDLOCK_E_NOMEM;
 	for (unsigned i = 0; i + 1 < number; i++)
-		if (rl_dial_same(&c->nodes[i].dial, &n->dial))
+		if (rl_dial_same(&c->nodes.list[i].dial, &n->dial))
 			return complain(blame(o, "urls"), REDLOCK_E_DUPLICATE,
 			                "node %u and node %u are the same server, %s", i + 1, number,
 			                n->endpoint.address);
@@ -104,8 +103,8 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 
 static int add_nodes(redlock_client *c, const struct redlock_options *o)
 {
-	c->nodes = calloc(o->url_count, sizeof *c->nodes);
-	if (c->nodes == NULL)
+	c->nodes.list = calloc(o->url_count, sizeof *c->nodes.list);
+	if (c->nodes.list == NULL)
 		return REDLOCK_E_NOMEM;
 	for (size_t i = 0; i < o->url_count; i++) {
 		int error = add_node(c, o, o->urls[i]);
@@ -114,7 +113,7 @@ static int add_nodes(redlock_client *c, const struct redlock_options *o)
 		if (error < 0)
 			return error;
 	}
-	c->quorum = o->quorum != 0 ? o->quorum : rl_majority(c->node_count);
+	c->nodes.quorum = o->quorum != 0 ? o->quorum : rl_majority(c->nodes.count);
 	return 0;
 }
 
@@ -122,39 +121,24 @@ static int add_nodes(redlock_client *c, const struct redlock_options *o)
 
 static void init(redlock_client *c, const struct redlock_options *o)
 {
-	pthread_mutex_init(&c->mutex, NULL);
-	pthread_cond_init(&c->keeper_wake, NULL);
-	c->poller = (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1};
-	c->to_wake_end = &c->to_wake;
-	c->notice_fd = -1;
-	c->free_slot = UINT32_MAX;
+	rl_loop_init(&c->loop, o->interruptible != 0);
+	rl_registry_init(&c->handles);
 	c->node_timeout_ms = o->node_timeout_ms;
 	c->drift_ppm = o->drift_ppm;
 	c->drift_ms = o->drift_ms;
 	c->trace = o->trace;
 	c->trace_user = o->trace_user;
-	c->interruptible = o->interruptible != 0;
 	if (o->owner != NULL && o->owner[0] != '\0')
 		snprintf(c->owner, sizeof c->owner, "|%s", o->owner);
+	c->owner_size = strlen(c->owner);
 }
 
-/* Conditions are not destroyed in a child process: that waits for waiters, who live in the parent. */
 static void destroy(redlock_client *c, bool child)
 {
-	rl_poller_close(&c->poller);
-	for (unsigned i = 0; i < c->node_count; i++)
-		rl_node_close(&c->nodes[i], child);
-	rl_tls_context_free(c->tls);
-	rl_bell_close(c->notice_fd);
-	rl_wire_free(&c->wire);
-	rl_schedule_free(&c->schedule);
+	rl_nodes_close(&c->nodes, child);
+	rl_registry_close(&c->handles);
+	rl_loop_close(&c->loop, child);
 	rl_forkmark_clear(&c->forkmark);
-	if (!child) {
-		pthread_cond_destroy(&c->keeper_wake);
-		pthread_mutex_destroy(&c->mutex);
-	}
-	free(c->nodes);
-	free(c->slots);
 	free(c->prefix);
 	free(c);
 }
@@ -167,7 +151,7 @@ static int open_resources(redlock_client *c, const struct redlock_options *o)
 			return REDLOCK_E_NOMEM;
 		c->prefix_size = strlen(c->prefix);
 	}
-	if (rl_forkmark_set(&c->forkmark) < 0 || rl_poller_open(&c->poller) < 0 ||
+	if (rl_forkmark_set(&c->forkmark) < 0 || rl_poller_open(&c->loop.poller) < 0 ||
 	    rl_random_bytes(&c->entropy, sizeof c->entropy) < 0)
 		return complain(o, REDLOCK_E_SYSTEM, "no descriptor, timer or random bytes to be had");
 	return 0;
@@ -201,11 +185,10 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 		destroy(c, false);
 		return error;
 	}
-	c->now_ns = c->looked_ns = rl_clock_now();
-	rl_order_nodes(c);
-	for (unsigned i = 0; i < c->node_count; i++)
-		rl_node_connect(&c->nodes[i], c->now_ns);
-	rl_settle(c);
+	c->loop.now_ns = c->loop.looked_ns = rl_clock_now();
+	rl_nodes_sort(&c->nodes);
+	rl_nodes_connect(&c->nodes, c->loop.now_ns);
+	rl_turn_settle(c);
 	*ret_client = c;
 	return 0;
 }
@@ -218,13 +201,15 @@ void redlock_close(redlock_client *c)
 	bool child = rl_forkmark_is_child(&c->forkmark);
 	if (!child) {
 		rl_keeper_end(c);
-		c->now_ns = rl_clock_now();
+		c->loop.now_ns = rl_clock_now();
 	}
-	while (c->locks != NULL)
-		rl_handle_detach(c->locks, true);
+	for (redlock_lock *lock = rl_registry_next(&c->handles, 0), *next; lock != NULL; lock = next) {
+		next = rl_registry_next(&c->handles, lock->slot + 1);
+		rl_handle_detach(lock, true);
+	}
 	if (!child) {
-		rl_credentials_end(c);
-		rl_settle(c);
+		rl_nodes_end_login(&c->nodes);
+		rl_turn_settle(c);
 	}
 	destroy(c, child);
 }

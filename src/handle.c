@@ -7,75 +7,33 @@
 #include "options.h"
 #include "os/clock.h"
 
-#define NO_SLOT UINT32_MAX
-
-/* ---- slots ---- */
-
-static bool reserve_slot(redlock_client *c)
-{
-	if (c->free_slot != NO_SLOT)
-		return true;
-	uint32_t count = c->slot_count > 0 ? c->slot_count * 2 : 16;
-	struct rl_slot *slots = realloc(c->slots, count * sizeof *slots);
-	if (slots == NULL)
-		return false;
-	c->slots = slots;
-	for (uint32_t i = c->slot_count; i < count; i++)
-		slots[i] = (struct rl_slot){.next_free = i + 1 < count ? i + 1 : NO_SLOT};
-	c->free_slot = c->slot_count;
-	c->slot_count = count;
-	return true;
-}
-
-static void take_slot(redlock_client *c, redlock_lock *lock)
-{
-	lock->slot = c->free_slot;
-	c->free_slot = c->slots[lock->slot].next_free;
-	c->slots[lock->slot].lock = lock;
-}
-
-static void free_slot(redlock_client *c, const redlock_lock *lock)
-{
-	struct rl_slot *slot = &c->slots[lock->slot];
-	slot->lock = NULL;
-	slot->generation++;
-	slot->next_free = c->free_slot;
-	c->free_slot = lock->slot;
-}
-
-redlock_lock *rl_client_find(redlock_client *c, struct rl_tag tag)
-{
-	const struct rl_slot *slot = &c->slots[tag.slot];
-	return slot->generation == tag.generation ? slot->lock : NULL;
-}
-
 /* ---- making ---- */
 
-static redlock_lock *allocate(const redlock_client *c, const void *name, size_t size)
+/* Behind the handle: votes, name, token. */
+static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *rules, const void *name,
+                              size_t size, const struct redlock_lock_options *o)
 {
-	redlock_lock *lock = calloc(1, sizeof *lock + c->prefix_size + size);
+	size_t token_room = o->token != NULL ? o->token_len : RL_OPERATE_TOKEN_DIGITS + c->owner_size;
+	size_t votes = rules->node_count * sizeof(struct rl_ballot);
+	redlock_lock *lock = calloc(1, sizeof *lock + votes + c->prefix_size + size + token_room);
 	if (lock == NULL)
 		return NULL;
+	rl_lock_init(&lock->core, rules, lock->votes);
+	rl_timer_init(&lock->timer);
+	lock->user = o->user;
+	lock->name_size = (uint32_t)(c->prefix_size + size);
 	if (c->prefix_size > 0)
-		memcpy(lock->name_bytes, c->prefix, c->prefix_size);
-	memcpy(lock->name_bytes + c->prefix_size, name, size);
-	lock->name = (struct rl_slice){lock->name_bytes, c->prefix_size + size};
+		memcpy(rl_handle_name_bytes(lock), c->prefix, c->prefix_size);
+	memcpy(rl_handle_name_bytes(lock) + c->prefix_size, name, size);
+	if (o->token != NULL) {
+		memcpy(rl_handle_token_bytes(lock), o->token, o->token_len);
+		lock->token_size = (uint16_t)o->token_len;
+	}
 	return lock;
-}
-
-static void attach(redlock_client *c, redlock_lock *lock)
-{
-	take_slot(c, lock);
-	lock->client = c;
-	lock->next = c->locks;
-	if (c->locks != NULL)
-		c->locks->previous = lock;
-	c->locks = lock;
 }
 
 static void free_memory(redlock_lock *lock)
 {
-	sem_destroy(&lock->wake);
 	free(lock->core.findings);
 	free(lock);
 }
@@ -83,29 +41,25 @@ static void free_memory(redlock_lock *lock)
 static int make(redlock_client *c, const void *name, size_t name_len,
                 const struct redlock_lock_options *options, redlock_lock **ret)
 {
-	struct rl_rules rules;
-	int error = rl_rules_make(&rules, options, c->node_count, c->quorum, c->node_timeout_ms, c->drift_ppm,
-	                          c->drift_ms);
+	struct rl_rules wanted;
+	int error = rl_rules_make(&wanted, options, c->nodes.count, c->nodes.quorum, c->node_timeout_ms,
+	                          c->drift_ppm, c->drift_ms);
 	if (error < 0)
 		return error;
 	if (name == NULL || name_len == 0 || name_len > REDLOCK_MAX_NAME - c->prefix_size)
 		return REDLOCK_E_INVAL;
-	redlock_lock *lock = allocate(c, name, name_len);
-	if (lock == NULL)
+	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
 		return REDLOCK_E_NOMEM;
-	sem_init(&lock->wake, 0, 0);
-	rl_lock_init(&lock->core, &rules);
-	rl_timer_init(&lock->timer);
-	lock->user = options->user;
-	if (options->token != NULL) {
-		memcpy(lock->token, options->token, options->token_len);
-		lock->token_size = options->token_len;
-	}
-	if (!reserve_slot(c) || !rl_schedule_reserve(&c->schedule, c->slot_count)) {
-		free_memory(lock);
+	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);
+	if (rules == NULL)
+		return REDLOCK_E_NOMEM;
+	redlock_lock *lock = allocate(c, rules, name, name_len, options);
+	if (lock == NULL) {
+		rl_registry_drop_rules(&c->handles, rules);
 		return REDLOCK_E_NOMEM;
 	}
-	attach(c, lock);
+	lock->client = c;
+	rl_registry_add(&c->handles, lock);
 	*ret = lock;
 	return 0;
 }
@@ -119,11 +73,11 @@ int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
 	if (error == 0 && options != NULL)
 		error = rl_options_copy(&o, sizeof o, options);
 	if (error == 0)
-		error = rl_enter(client);
+		error = rl_client_enter(client);
 	if (error < 0)
 		return error;
 	error = make(client, name, name_len, &o, ret_lock);
-	rl_leave(client);
+	rl_client_leave(client);
 	return error;
 }
 
@@ -139,14 +93,10 @@ static void give_up(redlock_client *c, redlock_lock *lock, bool release)
 
 static void unlink_handle(redlock_client *c, redlock_lock *lock)
 {
-	rl_schedule_set(&c->schedule, &lock->timer, UINT64_MAX);
-	free_slot(c, lock);
-	if (lock->previous != NULL)
-		lock->previous->next = lock->next;
-	else
-		c->locks = lock->next;
-	if (lock->next != NULL)
-		lock->next->previous = lock->previous;
+	rl_schedule_set(&c->loop.schedule, &lock->timer, UINT64_MAX);
+	rl_registry_remove(&c->handles, lock);
+	rl_registry_drop_rules(&c->handles, lock->core.rules);
+	lock->core.rules = NULL;
 	lock->client = NULL;
 }
 
@@ -156,7 +106,7 @@ void rl_handle_detach(redlock_lock *lock, bool release)
 	if (!rl_forkmark_is_child(
 	        &c->forkmark)) { /* a child sends nothing, and the notice descriptor is shared */
 		give_up(c, lock, release);
-		rl_drop_events(c, lock);
+		rl_registry_drop_events(&c->handles, lock);
 	}
 	unlink_handle(c, lock);
 }
@@ -170,11 +120,11 @@ static void free_handle(redlock_lock *lock, bool release)
 	if (c != NULL && rl_forkmark_is_child(&c->forkmark)) {
 		rl_handle_detach(lock, false); /* a child has one thread, and the mutex may be taken for ever */
 	} else if (c != NULL) {
-		pthread_mutex_lock(&c->mutex);
-		c->now_ns = rl_clock_now();
+		pthread_mutex_lock(&c->loop.mutex);
+		c->loop.now_ns = rl_clock_now();
 		rl_handle_detach(lock, release);
-		rl_settle(c);
-		rl_leave(c);
+		rl_turn_settle(c);
+		rl_client_leave(c);
 	}
 	free_memory(lock);
 }
@@ -189,20 +139,21 @@ void redlock_lock_leave(redlock_lock *lock)
 	free_handle(lock, false);
 }
 
-bool rl_handle_make_findings(redlock_lock *lock)
+int rl_handle_extend_event(const redlock_lock *lock, uint64_t ttl_ms, struct rl_event *ret)
 {
-	if (lock->core.findings == NULL)
-		lock->core.findings = calloc(lock->client->node_count, sizeof *lock->core.findings);
-	return lock->core.findings != NULL;
+	if (lock == NULL || lock->client == NULL)
+		return lock == NULL ? REDLOCK_E_INVAL : REDLOCK_E_STATE;
+	*ret = (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_extend_ttl(lock->core.rules, ttl_ms)};
+	return ret->ttl_ns == 0 ? REDLOCK_E_INVAL : 0;
 }
 
 int rl_handle_prepare_query(redlock_lock *lock)
 {
-	int error = rl_enter_lock(lock);
+	int error = rl_client_enter_lock(lock);
 	if (error < 0)
 		return error;
-	bool ready = rl_handle_make_findings(lock);
-	rl_leave(lock->client);
+	bool ready = rl_operate_make_findings(lock);
+	rl_client_leave(lock->client);
 	return ready ? 0 : REDLOCK_E_NOMEM;
 }
 
@@ -215,10 +166,10 @@ void *redlock_lock_user(const redlock_lock *lock)
 
 uint64_t redlock_deadline_ns(const redlock_lock *lock)
 {
-	if (rl_enter_lock(lock) < 0)
+	if (rl_client_enter_lock(lock) < 0)
 		return 0;
 	uint64_t until = rl_lock_valid_until(&lock->core, rl_clock_now());
-	rl_leave(lock->client);
+	rl_client_leave(lock->client);
 	return until;
 }
 
@@ -229,16 +180,16 @@ uint64_t redlock_remaining_ms(const redlock_lock *lock)
 
 int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size, size_t *ret_len)
 {
-	int error = buffer != NULL && ret_len != NULL ? rl_enter_lock(lock) : REDLOCK_E_INVAL;
+	int error = buffer != NULL && ret_len != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	if (lock->token_size < size) {
-		memcpy(buffer, lock->token, lock->token_size);
+		memcpy(buffer, rl_handle_token_bytes(lock), lock->token_size);
 		((char *)buffer)[lock->token_size] = '\0';
 		*ret_len = lock->token_size;
 	} else {
 		error = REDLOCK_E_INVAL;
 	}
-	rl_leave(lock->client);
+	rl_client_leave(lock->client);
 	return error;
 }

@@ -8,21 +8,21 @@
 
 unsigned redlock_node_count(const redlock_client *c)
 {
-	return c != NULL ? c->node_count : 0;
+	return c != NULL ? c->nodes.count : 0;
 }
 
 unsigned redlock_quorum(const redlock_client *c)
 {
-	return c != NULL ? c->quorum : 0;
+	return c != NULL ? c->nodes.quorum : 0;
 }
 
 int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_status *ret)
 {
-	int error = ret != NULL ? rl_enter(c) : REDLOCK_E_INVAL;
+	int error = ret != NULL ? rl_client_enter(c) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	if (index < c->node_count) {
-		const struct rl_node *n = &c->nodes[index];
+	if (index < c->nodes.count) {
+		const struct rl_node *n = &c->nodes.list[index];
 		*ret = (struct redlock_node_status){
 		    .connected = n->link == RL_LINK_OPEN && n->setup.count == 0,
 		    .last_failure = n->failure,
@@ -39,55 +39,56 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 	} else {
 		error = REDLOCK_E_INVAL;
 	}
-	rl_leave(c);
+	rl_client_leave(c);
 	return error;
 }
 
 int redlock_client_terms(redlock_client *c, const struct redlock_lock_options *options,
                          struct redlock_terms *ret)
 {
-	int error = rl_enter(c);
+	int error = rl_client_enter(c);
 	if (error < 0)
 		return error;
 	error = rl_options_terms(options, c->node_timeout_ms, c->drift_ppm, c->drift_ms, ret);
-	rl_leave(c);
+	rl_client_leave(c);
 	return error;
 }
 
 int redlock_lock_terms(const redlock_lock *lock, struct redlock_terms *ret)
 {
-	int error = ret != NULL ? rl_enter_lock(lock) : REDLOCK_E_INVAL;
+	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	error = rl_rules_terms(&lock->core.rules, ret);
-	rl_leave(lock->client);
+	error = rl_rules_terms(lock->core.rules, ret);
+	rl_client_leave(lock->client);
 	return error;
 }
 
 int redlock_lock_vote(const redlock_lock *lock, unsigned index, struct redlock_vote *ret)
 {
-	int error = ret != NULL ? rl_enter_lock(lock) : REDLOCK_E_INVAL;
+	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	if (index < lock->client->node_count)
-		*ret = lock->core.votes[index];
+	if (index < lock->client->nodes.count)
+		*ret = (struct redlock_vote){(enum redlock_vote_code)lock->core.votes[index].code,
+		                             lock->core.votes[index].rtt_ns};
 	else
 		error = REDLOCK_E_INVAL;
-	rl_leave(lock->client);
+	rl_client_leave(lock->client);
 	return error;
 }
 
 int redlock_lock_finding(const redlock_lock *lock, unsigned index, struct redlock_finding *ret)
 {
-	int error = ret != NULL ? rl_enter_lock(lock) : REDLOCK_E_INVAL;
+	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	if (index >= lock->client->node_count)
+	if (index >= lock->client->nodes.count)
 		error = REDLOCK_E_INVAL;
 	else if (lock->core.findings == NULL)
 		error = REDLOCK_E_STATE;
 	else
 		*ret = lock->core.findings[index];
-	rl_leave(lock->client);
+	rl_client_leave(lock->client);
 	return error;
 }

@@ -18,8 +18,8 @@ enum { MAX_READY = 64, MAX_TIMERS = 256 };
 static void collect(redlock_client *c, struct rl_node *node)
 {
 	struct rl_answer answer;
-	while (rl_node_next(node, &answer, c->now_ns))
-		rl_take_answer(c, node, &answer);
+	while (rl_node_next(node, &answer, c->loop.now_ns))
+		rl_operate_answer(c, node, &answer);
 }
 
 /* Sending can break a connection, whose unanswered requests are votes, which can make handles send. It ends
@@ -29,8 +29,8 @@ static void send_all(redlock_client *c)
 	bool again = true;
 	while (again) {
 		again = false;
-		for (unsigned i = 0; i < c->node_count; i++) {
-			struct rl_node *node = &c->nodes[i];
+		for (unsigned i = 0; i < c->nodes.count; i++) {
+			struct rl_node *node = &c->nodes.list[i];
 			rl_node_flush(node);
 			if (node->link != RL_LINK_BROKEN)
 				continue;
@@ -40,15 +40,13 @@ static void send_all(redlock_client *c)
 	}
 }
 
-uint64_t rl_next_deadline(const redlock_client *c)
+uint64_t rl_turn_deadline(const redlock_client *c)
 {
-	const struct rl_timer *first = rl_schedule_first(&c->schedule);
-	uint64_t next = first != NULL ? first->at_ns : UINT64_MAX;
-	for (unsigned i = 0; i < c->node_count; i++)
-		next = rl_time_min(next, rl_node_deadline(&c->nodes[i]));
-	if (atomic_load(&c->left))
-		next = rl_time_min(next, rl_time_add(c->left_since_ns, LEFT_NS));
-	return c->drainers > 0 ? rl_time_min(next, c->drain_until_ns) : next;
+	const struct rl_timer *first = rl_schedule_first(&c->loop.schedule);
+	uint64_t next = rl_time_min(first != NULL ? first->at_ns : UINT64_MAX, rl_nodes_deadline(&c->nodes));
+	if (atomic_load(&c->loop.left))
+		next = rl_time_min(next, rl_time_add(c->loop.left_since_ns, LEFT_NS));
+	return c->loop.drainers > 0 ? rl_time_min(next, c->loop.drain_until_ns) : next;
 }
 
 static redlock_lock *lock_of(struct rl_timer *timer)
@@ -62,36 +60,36 @@ static void run_timers(redlock_client *c)
 {
 	struct rl_timer *timer;
 	for (unsigned i = 0; i < MAX_TIMERS; i++) {
-		timer = rl_schedule_first(&c->schedule);
-		if (timer == NULL || timer->at_ns > c->now_ns)
+		timer = rl_schedule_first(&c->loop.schedule);
+		if (timer == NULL || timer->at_ns > c->loop.now_ns)
 			break;
 		rl_operate(c, lock_of(timer), &(struct rl_event){.kind = RL_EV_TICK});
 	}
-	for (unsigned i = 0; i < c->node_count; i++)
-		rl_node_tick(&c->nodes[i], c->now_ns);
+	rl_nodes_tick(&c->nodes, c->loop.now_ns);
 }
 
 static void arm(redlock_client *c)
 {
-	(void)rl_poller_arm(&c->poller, rl_next_deadline(c), c->now_ns); /* fails only for a bad descriptor */
+	(void)rl_poller_arm(&c->loop.poller, rl_turn_deadline(c),
+	                    c->loop.now_ns); /* fails only for a bad descriptor */
 }
 
-void rl_settle(redlock_client *c)
+void rl_turn_settle(redlock_client *c)
 {
-	atomic_store(&c->left, false);
-	if (c->new_credentials)
-		rl_credentials_go_on(c);
+	atomic_store(&c->loop.left, false);
+	if (c->nodes.new_credentials)
+		rl_nodes_log_in(&c->nodes, c->loop.now_ns);
 	send_all(c);
 	arm(c);
 }
 
-void rl_settle_together(redlock_client *c)
+void rl_turn_settle_together(redlock_client *c)
 {
-	if (!atomic_exchange(&c->left, true))
-		c->left_since_ns = c->now_ns;
-	bool late = rl_time_sub(c->now_ns, c->left_since_ns) >= GROUP_NS;
-	if (late || atomic_load(&c->coming) == 0)
-		rl_settle(c);
+	if (!atomic_exchange(&c->loop.left, true))
+		c->loop.left_since_ns = c->loop.now_ns;
+	bool late = rl_time_sub(c->loop.now_ns, c->loop.left_since_ns) >= GROUP_NS;
+	if (late || atomic_load(&c->loop.coming) == 0)
+		rl_turn_settle(c);
 	else
 		arm(c);
 }
@@ -99,41 +97,41 @@ void rl_settle_together(redlock_client *c)
 /* One turn: receives from the ready nodes and runs timers. */
 static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 {
-	c->now_ns = c->looked_ns = rl_clock_now();
+	c->loop.now_ns = c->loop.looked_ns = rl_clock_now();
 	for (int i = 0; i < count; i++) {
-		if (RL_WATCH_NODE(ready[i].id) >= c->node_count)
+		if (RL_WATCH_NODE(ready[i].id) >= c->nodes.count)
 			continue;
-		struct rl_node *node = &c->nodes[RL_WATCH_NODE(ready[i].id)];
-		rl_node_ready(node, ready[i].id, ready[i].events, c->now_ns);
+		struct rl_node *node = &c->nodes.list[RL_WATCH_NODE(ready[i].id)];
+		rl_node_ready(node, ready[i].id, ready[i].events, c->loop.now_ns);
 		collect(c, node);
 	}
 	run_timers(c);
-	rl_wake_drainers(c);
+	rl_loop_wake_drainers(&c->loop);
 }
 
-int rl_poll_once(redlock_client *c)
+int rl_turn_poll(redlock_client *c)
 {
 	struct rl_ready ready[MAX_READY];
-	int count = c->led ? 0 : rl_poller_wait(&c->poller, ready, MAX_READY, false);
+	int count = c->loop.led ? 0 : rl_poller_wait(&c->loop.poller, ready, MAX_READY, false);
 	if (count < 0)
 		return count;
 	turn(c, ready, count);
-	rl_settle(c);
+	rl_turn_settle(c);
 	return 0;
 }
 
-int rl_lead(redlock_client *c)
+int rl_turn_lead(redlock_client *c)
 {
 	struct rl_ready ready[MAX_READY];
-	c->led = true;
-	rl_leave(c);
-	int count = rl_poller_wait(&c->poller, ready, MAX_READY, true);
-	pthread_mutex_lock(&c->mutex);
-	c->led = false;
+	c->loop.led = true;
+	rl_client_leave(c);
+	int count = rl_poller_wait(&c->loop.poller, ready, MAX_READY, true);
+	pthread_mutex_lock(&c->loop.mutex);
+	c->loop.led = false;
 	bool signalled = count == -EINTR;
 	if (count < 0 && !signalled)
 		return count;
 	turn(c, ready, signalled ? 0 : count);
-	rl_settle_together(c);
-	return signalled && c->interruptible ? 1 : 0;
+	rl_turn_settle_together(c);
+	return signalled && c->loop.interruptible ? 1 : 0;
 }

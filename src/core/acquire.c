@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/acquire.h"
 
+#include "core/ballot.h"
 #include "core/finding.h"
 #include "core/hold.h"
 #include "core/policy.h"
@@ -10,20 +11,20 @@
 
 void rl_acquire_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint64_t until = l->rules.wait_ns == 0 ? NEVER : l->wait_until_ns;
+	uint64_t until = l->rules->wait_ns == 0 ? NEVER : l->wait_until_ns;
 	l->phase = RL_ACQUIRING;
 	l->claims = true;
-	l->owed = rl_round_all(l);
+	l->owed = rl_ballot_nodes(l);
 	l->refused = 0;
 	rl_finding_forget(l);
-	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules.ttl_ns, fx);
+	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules->ttl_ns, fx);
 	l->claim_seq = l->round.seq;
 	fx->sign = rl_policy_of(l)->signs;
 }
 
 void rl_acquire_begin(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	l->wait_until_ns = rl_time_add(now, l->rules.wait_ns);
+	l->wait_until_ns = rl_time_add(now, l->rules->wait_ns);
 	l->quorum_until_ns = 0;
 	l->verdict = 0;
 	l->look.pause_ns = 0;
@@ -56,7 +57,7 @@ static uint64_t patience(struct rl_lock *l, int result)
 		return l->wait_until_ns;
 	}
 	if (l->quorum_until_ns == 0)
-		l->quorum_until_ns = rl_time_add(l->round.t0_ns, l->rules.noquorum_wait_ns);
+		l->quorum_until_ns = rl_time_add(l->round.t0_ns, l->rules->noquorum_wait_ns);
 	return rl_time_min(l->wait_until_ns, l->quorum_until_ns);
 }
 
@@ -65,7 +66,7 @@ static uint64_t patience(struct rl_lock *l, int result)
  * short. */
 static int verdict_of(struct rl_lock *l, const struct rl_event *e, int result)
 {
-	bool cut_off = l->round.deadline_ns < rl_time_add(l->round.t0_ns, l->rules.node_timeout_ns);
+	bool cut_off = l->round.deadline_ns < rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
 	bool silent = result == REDLOCK_E_NOQUORUM && e->now_ns >= l->round.deadline_ns;
 	if (!cut_off || !silent || l->verdict == 0)
 		l->verdict = result;
@@ -94,9 +95,9 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
 bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	uint64_t valid_until = rl_round_validity_end(l);
-	uint64_t max_hold = l->rules.max_hold_ns;
+	uint64_t max_hold = l->rules->max_hold_ns;
 	if (!l->claims || rl_policy_ask(l)->weigh(l) != RL_WON ||
-	    valid_until <= rl_time_add(e->now_ns, l->rules.min_validity_ns))
+	    valid_until <= rl_time_add(e->now_ns, l->rules->min_validity_ns))
 		return false;
 	l->claims = false;
 	l->extends = 0;
@@ -120,7 +121,7 @@ enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, str
 	if (tally == RL_WON && !rl_acquire_grant(l, e, fx))
 		rl_acquire_fail(l, e, ask->refused, false, fx);
 	if (tally == RL_NOQUORUM)
-		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, is_hopeless(rl_round_count(l)), fx);
+		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, is_hopeless(rl_ballot_count(l)), fx);
 	return tally;
 }
 

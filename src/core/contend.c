@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/contend.h"
+#include "core/ballot.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "core/acquire.h"
 #include "core/finding.h"
@@ -29,7 +29,7 @@ enum { NO_KEY = REDLOCK_MAX_NODES, NOT_LOOKED };
 /* So many node timeouts after the acquire was called. */
 static uint64_t after(const struct rl_lock *l, unsigned node_timeouts)
 {
-	return rl_time_add(l->wait_until_ns, node_timeouts * l->rules.node_timeout_ns);
+	return rl_time_add(l->wait_until_ns, node_timeouts * l->rules->node_timeout_ns);
 }
 
 /* ---- whose keys there are ---- */
@@ -38,7 +38,7 @@ static uint64_t after(const struct rl_lock *l, unsigned node_timeouts)
  * its way out, and stands in the way like any other until then. */
 static unsigned whose_key(const struct rl_lock *l, unsigned node)
 {
-	unsigned whose = l->look.whose[node];
+	unsigned whose = l->votes[node].whose;
 	enum redlock_vote_kind vote = redlock_vote_kind(l->votes[node].code);
 	if (whose == RL_KEY_UNKNOWN && vote == REDLOCK_KIND_NO)
 		return RL_KEY_OTHERS;
@@ -51,8 +51,8 @@ static unsigned whose_key(const struct rl_lock *l, unsigned node)
 static bool holder_is_named(const struct rl_lock *l)
 {
 	unsigned count[RL_KEY_OTHERS + REDLOCK_MAX_NODES] = {0};
-	for (unsigned i = 0; i < l->rules.node_count; i++)
-		if (l->look.whose[i] >= RL_KEY_OTHERS && ++count[l->look.whose[i]] >= l->rules.quorum)
+	for (unsigned i = 0; i < l->rules->node_count; i++)
+		if (l->votes[i].whose >= RL_KEY_OTHERS && ++count[l->votes[i].whose] >= l->rules->quorum)
 			return true;
 	return false;
 }
@@ -61,7 +61,7 @@ static bool holder_is_named(const struct rl_lock *l)
 static bool misses_an_answer(const struct rl_lock *l)
 {
 	uint32_t out = l->look.out;
-	for (unsigned i = 0; i < l->rules.node_count; i++)
+	for (unsigned i = 0; i < l->rules->node_count; i++)
 		if (redlock_vote_kind(l->votes[i].code) >= REDLOCK_KIND_MISSING)
 			out &= ~(1u << i);
 	return out != 0;
@@ -70,15 +70,15 @@ static bool misses_an_answer(const struct rl_lock *l)
 static bool nobody_tells(const struct rl_lock *l)
 {
 	unsigned known = 0;
-	for (unsigned i = 0; i < l->rules.node_count; i++)
-		known += l->look.whose[i] != RL_KEY_UNKNOWN;
+	for (unsigned i = 0; i < l->rules->node_count; i++)
+		known += l->votes[i].whose != RL_KEY_UNKNOWN;
 	return known == 0;
 }
 
 /* The place of the first node that has a key, and in `whose` the one that it has. */
 static unsigned first_key(const struct rl_lock *l, const uint8_t *order, unsigned *whose)
 {
-	for (unsigned place = 0; place < l->rules.node_count; place++) {
+	for (unsigned place = 0; place < l->rules->node_count; place++) {
 		*whose = whose_key(l, order != NULL ? order[place] : place);
 		if (*whose > RL_KEY_NONE)
 			return place;
@@ -92,11 +92,12 @@ static unsigned first_key(const struct rl_lock *l, const uint8_t *order, unsigne
 static void look(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	l->phase = RL_LOOKING;
-	l->round.deadline_ns = rl_time_add(now, l->rules.node_timeout_ns);
+	l->round.deadline_ns = rl_time_add(now, l->rules->node_timeout_ns);
 	l->look.seq = rl_round_next_seq(l);
-	l->look.out = rl_round_all(l);
+	l->look.out = rl_ballot_nodes(l);
 	l->look.before = 0;
-	memset(l->look.whose, RL_KEY_UNKNOWN, sizeof l->look.whose);
+	for (unsigned i = 0; i < l->rules->node_count; i++)
+		l->votes[i].whose = RL_KEY_UNKNOWN;
 	rl_finding_forget(l);
 	fx->send = rl_policy_of(l)->asks[REDLOCK_OP_QUERY].request;
 	fx->nodes = l->look.out;
@@ -108,14 +109,14 @@ static void watch(struct rl_lock *l, uint64_t now)
 	uint64_t pause = rl_time_max(l->look.pause_ns, FIRST_PAUSE_NS);
 	l->phase = RL_WATCHING;
 	l->round.deadline_ns = rl_time_min(rl_time_add(now, pause), after(l, CONTENTION));
-	l->look.pause_ns = rl_time_min(2 * pause, l->rules.node_timeout_ns / LONGEST_PAUSE);
+	l->look.pause_ns = rl_time_min(2 * pause, l->rules->node_timeout_ns / LONGEST_PAUSE);
 }
 
 /* The same token again, where it was refused for certain. No release of it was sent, and no SET of it is on
  * its way to these nodes: it is as if the first one had come later. So validity counts from the first one. */
 static void insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint32_t nodes = rl_round_voted(l, REDLOCK_VOTE_NO);
+	uint32_t nodes = rl_ballot_voted(l, REDLOCK_VOTE_NO);
 	assert(l->claims);
 	if (nodes == 0) {
 		watch(l, now);
@@ -152,7 +153,7 @@ static void decide_look(struct rl_lock *l, const struct rl_event *e, struct rl_e
 		return;
 	unsigned place = first_key(l, e->order, &whose);
 	bool leads = e->now_ns >= after(l, AGREEMENT) ? l->claims && l->look.before == 0 : whose == RL_KEY_OURS;
-	bool in_time = rl_round_validity_end(l) > rl_time_add(e->now_ns, l->rules.min_validity_ns);
+	bool in_time = rl_round_validity_end(l) > rl_time_add(e->now_ns, l->rules->min_validity_ns);
 	if (named || e->now_ns >= after(l, CONTENTION) || (!leads && nobody_tells(l)))
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 	else if (leads && in_time)
@@ -163,7 +164,7 @@ static void decide_look(struct rl_lock *l, const struct rl_event *e, struct rl_e
 
 static void decide_insisting(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (rl_round_count(l).out > 0)
+	if (rl_ballot_count(l).out > 0)
 		return;
 	if (e->now_ns < after(l, CONTENTION))
 		watch(l, e->now_ns);
@@ -205,7 +206,7 @@ void rl_contend_found(struct rl_lock *l, const struct rl_event *e, struct rl_eff
  * after a random time: with eight that waited, looks brought nothing at 10 ms, and cost a third at 50 ms. */
 void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (!rl_policy_of(l)->contends || l->rules.wait_ns > 0 || e->now_ns >= after(l, CONTENTION)) {
+	if (!rl_policy_of(l)->contends || l->rules->wait_ns > 0 || e->now_ns >= after(l, CONTENTION)) {
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 		return;
 	}

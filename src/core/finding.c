@@ -5,7 +5,7 @@
 
 void rl_finding_forget(struct rl_lock *l)
 {
-	for (unsigned i = 0; l->findings != NULL && i < l->rules.node_count; i++)
+	for (unsigned i = 0; l->findings != NULL && i < l->rules->node_count; i++)
 		l->findings[i].known = 0;
 }
 
@@ -61,9 +61,9 @@ static unsigned whose(const struct rl_lock *l, const struct rl_event *e)
 	const struct redlock_finding *f = &l->findings[e->node];
 	if (is_ours(e) || strcmp(f->type, "none") == 0)
 		return is_ours(e) ? RL_KEY_OURS : RL_KEY_NONE;
-	for (unsigned i = 0; i < l->rules.node_count; i++)
-		if (l->look.whose[i] >= RL_KEY_OTHERS && same_key(f, &l->findings[i]))
-			return l->look.whose[i];
+	for (unsigned i = 0; i < l->rules->node_count; i++)
+		if (l->votes[i].whose >= RL_KEY_OTHERS && same_key(f, &l->findings[i]))
+			return l->votes[i].whose;
 	return RL_KEY_OTHERS + e->node;
 }
 
@@ -84,9 +84,9 @@ void rl_finding_compare(struct rl_lock *l, const struct rl_event *e)
 	if (l->findings == NULL || !has_values(e))
 		return;
 	rl_finding_keep(l, e);
-	l->look.whose[e->node] = (uint8_t)whose(l, e);
-	if (l->look.whose[e->node] == RL_KEY_OURS)
+	l->votes[e->node].whose = whose(l, e) & 0xff;
+	if (l->votes[e->node].whose == RL_KEY_OURS)
 		hide(&l->findings[e->node]);
-	else if (l->look.whose[e->node] >= RL_KEY_OTHERS)
+	else if (l->votes[e->node].whose >= RL_KEY_OTHERS)
 		l->look.before |= (uint32_t)comes_before(&l->findings[e->node], e->token) << e->node;
 }

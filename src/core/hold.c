@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "core/ballot.h"
 #include "core/policy.h"
 #include "core/round.h"
 
@@ -27,7 +28,7 @@ static uint64_t renewal_at(const struct rl_rules *r, uint64_t valid_until, uint6
 /* At the cap there is nothing to renew for. */
 void rl_hold_until(struct rl_lock *l, const struct rl_event *e, uint64_t valid_until)
 {
-	const struct rl_rules *r = &l->rules;
+	const struct rl_rules *r = l->rules;
 	bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;
 	bool renews = r->renew_ns > 0 && !capped;
 	if (valid_until > l->valid_until_ns)
@@ -51,12 +52,12 @@ static uint64_t capped_ttl(const struct rl_lock *l, uint64_t ttl, uint64_t now)
 {
 	if (l->phase != RL_HELD)
 		return ttl;
-	if (l->rules.max_extends > 0 && l->extends >= l->rules.max_extends)
+	if (l->rules->max_extends > 0 && l->extends >= l->rules->max_extends)
 		return 0;
 	uint64_t room = rl_time_sub(l->hold_until_ns, now);
 	if (room >= ttl)
 		return ttl;
-	uint64_t drift = rl_drift(room, l->rules.drift_ppm, l->rules.drift_base_ns);
+	uint64_t drift = rl_drift(room, l->rules->drift_ppm, l->rules->drift_base_ns);
 	room -= room % RL_NS_PER_MS; /* the wire counts milliseconds */
 	return rl_validity_end(now, room, drift) > l->valid_until_ns ? room : 0;
 }
@@ -83,7 +84,7 @@ static void confirm_extend(struct rl_lock *l, const struct rl_event *e, struct r
 	} else {
 		l->extends = 0;
 		l->hold_until_ns = NEVER;
-		l->owed = rl_round_all(l);
+		l->owed = rl_ballot_nodes(l);
 		l->claim_seq = 0;
 	}
 	rl_hold_until(l, e, valid_until);
@@ -120,7 +121,7 @@ bool rl_hold_renewal_is_due(const struct rl_lock *l, uint64_t now)
 /* One that takes the place of a renewal asks for no less than the renewal would. */
 int rl_hold_extend(struct rl_lock *l, uint64_t now, uint64_t ttl, struct rl_effects *fx)
 {
-	uint64_t asked = rl_hold_renewal_is_due(l, now) ? rl_time_max(ttl, l->rules.ttl_ns) : ttl;
+	uint64_t asked = rl_hold_renewal_is_due(l, now) ? rl_time_max(ttl, l->rules->ttl_ns) : ttl;
 	return begin(l, now, asked, false, fx);
 }
 
@@ -131,7 +132,7 @@ void rl_hold_renew(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	uint64_t patience = rl_time_sub(l->valid_until_ns, now) / RENEWAL_PATIENCE;
 	l->renew_at_ns = NEVER;
-	if (begin(l, now, l->rules.ttl_ns, true, fx) == 0)
+	if (begin(l, now, l->rules->ttl_ns, true, fx) == 0)
 		l->round.deadline_ns = rl_time_max(l->round.deadline_ns, rl_time_add(now, patience));
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/acquire.h"
+#include "core/ballot.h"
 #include "core/contend.h"
 #include "core/finding.h"
 #include "core/hold.h"
@@ -29,7 +30,7 @@ static void decide_by_tally(struct rl_lock *l, const struct rl_event *e, struct 
 	(void)e;
 	const struct rl_ask *ask = rl_policy_ask(l);
 	enum rl_tally tally = ask->weigh(l);
-	if (tally == RL_UNDECIDED || (ask->asks_all && rl_round_count(l).out > 0))
+	if (tally == RL_UNDECIDED || (ask->asks_all && rl_ballot_count(l).out > 0))
 		return;
 	if (l->phase == RL_RELEASING)
 		l->phase = RL_IDLE;
@@ -79,7 +80,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->phase = RL_RELEASING;
 	l->valid_until_ns = 0;
 	rl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, NEVER, 0, fx);
-	fx->owed = attached ? rl_round_all(l) : l->owed;
+	fx->owed = attached ? rl_ballot_nodes(l) : l->owed;
 	l->owed = 0;
 	return 0;
 }
@@ -96,14 +97,14 @@ static int on_query(struct rl_lock *l, const struct rl_event *e)
 	rl_finding_forget(l);
 	if (l->round.open)
 		l->round.deadline_ns =
-		    rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, l->rules.node_timeout_ns));
+		    rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, l->rules->node_timeout_ns));
 	return 0;
 }
 
 static void begin_waiting(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	bool probe = l->waiting == REDLOCK_OP_PROBE;
-	rl_round_open(l, l->waiting, now, NEVER, probe ? l->rules.ttl_ns : 0, fx);
+	rl_round_open(l, l->waiting, now, NEVER, probe ? l->rules->ttl_ns : 0, fx);
 	l->waiting = REDLOCK_OP_NONE;
 	fx->sign = probe;
 	if (probe)
@@ -143,18 +144,19 @@ static bool key_may_exist(enum redlock_vote_code vote)
 static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
 	uint32_t bit = 1u << e->node;
-	bool later = (int32_t)(e->seq - l->claim_seq) > 0; /* not of the token before */
 	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && e->seq != 0 && rl_policy_of(l)->signs)
 		l->refused |= bit;
-	return code == REDLOCK_VOTE_YES && (l->refused & bit) != 0 && later && !e->identified;
+	if ((l->refused & bit) == 0 || code != REDLOCK_VOTE_YES || e->identified)
+		return false;
+	return (int32_t)(e->seq - l->claim_seq) > 0; /* not of the token before */
 }
 
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	enum redlock_vote_code code = rl_finding_vote(e);
-	enum redlock_vote_code before = l->votes[e->node].code;
+	enum redlock_vote_code code = e->vote.text_count > 0 ? rl_finding_vote(e) : e->vote.code;
+	unsigned before = l->votes[e->node].code;
 	bool current = e->seq == l->round.seq;
-	assert(e->node < l->rules.node_count && code != REDLOCK_VOTE_PENDING);
+	assert(e->node < l->rules->node_count && code != REDLOCK_VOTE_PENDING);
 	fx->twin = has_what_it_refused(l, e, code);
 	if (e->seq == l->look.seq) {
 		rl_contend_found(l, e, fx);
@@ -168,7 +170,7 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		l->owed &= ~(1u << e->node); /* also long after the grant */
 	if (!current)
 		return 0; /* a late answer to an operation that was decided long ago */
-	rl_round_vote(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
+	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (l->round.operation == REDLOCK_OP_QUERY)
 		rl_finding_keep(l, e);
 	bool acquire = l->round.operation == REDLOCK_OP_ACQUIRE;
@@ -196,13 +198,15 @@ static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	return 0;
 }
 
-void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules)
+void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules, struct rl_ballot *votes)
 {
 	assert(rules->node_count >= 1 && rules->node_count <= REDLOCK_MAX_NODES);
 	assert(rules->quorum >= rl_majority(rules->node_count) && rules->quorum <= rules->node_count);
 	assert(rules->retry_min_ns <= rules->retry_max_ns);
 	memset(l, 0, sizeof *l);
-	l->rules = *rules;
+	memset(votes, 0, rules->node_count * sizeof *votes);
+	l->rules = rules;
+	l->votes = votes;
 	l->danger_at_ns = l->renew_at_ns = l->hold_until_ns = NEVER;
 }
 

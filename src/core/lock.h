@@ -39,9 +39,9 @@ struct rl_rules {
 	unsigned node_count;
 	unsigned quorum;
 	enum rl_kind kind;
+	uint32_t drift_ppm;
 	uint64_t ttl_ns;
 	uint64_t node_timeout_ns;
-	uint32_t drift_ppm;
 	uint64_t drift_base_ns;
 	uint64_t min_validity_ns;
 	uint64_t wait_ns;
@@ -51,7 +51,8 @@ struct rl_rules {
 	uint64_t renew_ns;    /* 0: never */
 	uint64_t danger_ns;   /* 0: no notice */
 	uint64_t max_hold_ns; /* 0: no cap */
-	uint32_t max_extends; /* 0: no cap */
+	uint64_t
+	    max_extends; /* 0: no cap; as wide as the others: no padding, and rules can be compared as bytes */
 };
 
 enum rl_phase {
@@ -73,8 +74,7 @@ enum rl_whose { RL_KEY_UNKNOWN, RL_KEY_NONE, RL_KEY_OURS, RL_KEY_OTHERS };
 /* The last look that an attempt had at the keys. */
 struct rl_look {
 	uint32_t seq;
-	uint32_t out; /* bit per node: no answer yet */
-	uint8_t whose[REDLOCK_MAX_NODES];
+	uint32_t out;      /* bit per node: no answer yet */
 	uint32_t before;   /* bit per node: its value comes before our token */
 	uint8_t place;     /* of the first node that had a key, in the order that contenders share */
 	uint64_t pause_ns; /* before the next one */
@@ -93,28 +93,35 @@ struct rl_round {
 	uint64_t ttl_ns;
 };
 
+/* What one node said in the round, and whose key it had when it was last looked at. */
+struct rl_ballot {
+	uint64_t rtt_ns : 48; /* three days at most */
+	uint64_t code : 8;
+	uint64_t whose : 8;
+};
+
 struct rl_lock {
-	struct rl_rules rules;
-	enum rl_phase phase;
+	const struct rl_rules *rules;     /* lent by the caller, as are votes and findings */
+	struct rl_ballot *votes;          /* of `round`, one for each node */
+	struct redlock_finding *findings; /* the same; NULL: no memory for them */
 	struct rl_round round;
-	uint32_t last_seq;
-	struct redlock_vote votes[REDLOCK_MAX_NODES]; /* of `round` */
 	struct rl_look look;
-	struct redlock_finding *findings; /* lent by the caller, one for each node; NULL: none */
-	bool claims;                      /* an attempt is out and was not given back: its votes count */
-	uint32_t owed;                    /* bit per node: the current token's key may exist there */
-	uint32_t claim_seq;               /* of the attempt that the current token was sent with */
-	uint32_t refused;                 /* bit per node: it said no to that token */
-	uint64_t wait_until_ns;           /* end of the acquire call */
+	enum rl_phase phase;
+	enum redlock_operation waiting; /* a query or probe: it begins behind the renewal that is out */
+	uint32_t last_seq;
+	uint32_t owed;            /* bit per node: the current token's key may exist there */
+	uint32_t claim_seq;       /* of the attempt that the current token was sent with */
+	uint32_t refused;         /* bit per node: it said no to that token */
+	uint32_t extends;         /* since the grant */
+	int verdict;              /* of the last attempt that had its full time; 0: none yet */
+	uint64_t wait_until_ns;   /* end of the acquire call */
 	uint64_t quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
 	uint64_t retry_at_ns;
-	int verdict;             /* of the last attempt that had its full time; 0: none yet */
 	uint64_t valid_until_ns; /* 0: not held */
 	uint64_t danger_at_ns;   /* UINT64_MAX: no notice due */
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
 	uint64_t hold_until_ns;  /* the cap of max_hold_ns as a point in time */
-	uint32_t extends;
-	enum redlock_operation waiting; /* a query or probe: it begins behind the renewal that is out */
+	bool claims;             /* an attempt is out and was not given back: its votes count */
 };
 
 enum rl_event_kind {
@@ -158,7 +165,8 @@ struct rl_effects {
 	bool twin; /* the node of this REPLY took the token under another name: it is another one of the nodes */
 };
 
-void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules);
+/* `rules` and `votes`, one for each node, stay where they are for the life of the lock. */
+void rl_lock_init(struct rl_lock *lock, const struct rl_rules *rules, struct rl_ballot *votes);
 
 /* Takes one event and fills `effects`, which count in any case. Returns 0, or the error of an operation that
  * cannot begin (STATE, LOST, LIMIT); then nothing is to be sent. */

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/policy.h"
 
-#include "core/round.h"
+#include "core/ballot.h"
 
 static enum rl_tally claim(const struct rl_lock *l)
 {
-	return rl_tally_claim(rl_round_count(l));
+	return rl_tally_claim(rl_ballot_count(l));
 }
 
 static enum rl_tally extend(const struct rl_lock *l)
 {
-	return rl_tally_extend(rl_round_count(l));
+	return rl_tally_extend(rl_ballot_count(l));
 }
 
 static enum rl_tally check(const struct rl_lock *l)
 {
-	return rl_tally_check(rl_round_count(l));
+	return rl_tally_check(rl_ballot_count(l));
 }
 
 static enum rl_tally release(const struct rl_lock *l)
 {
-	return rl_tally_release(rl_round_count(l));
+	return rl_tally_release(rl_ballot_count(l));
 }
 
 /* From every node, also from those that said no or nothing. */
 static void from_all(const struct rl_lock *l, struct rl_effects *fx)
 {
-	fx->nodes = rl_round_all(l);
+	fx->nodes = rl_ballot_nodes(l);
 	fx->owed = l->owed;
 }
 
@@ -36,7 +36,7 @@ static void from_all(const struct rl_lock *l, struct rl_effects *fx)
 static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 {
 	fx->nodes = l->owed;
-	fx->owed = l->owed & rl_round_voted(l, REDLOCK_VOTE_YES);
+	fx->owed = l->owed & rl_ballot_voted(l, REDLOCK_VOTE_YES);
 }
 
 const struct rl_policy rl_policies[RL_KIND_COUNT] = {

@@ -32,7 +32,7 @@ extern const struct rl_policy rl_policies[RL_KIND_COUNT];
 
 static inline const struct rl_policy *rl_policy_of(const struct rl_lock *lock)
 {
-	return &rl_policies[lock->rules.kind];
+	return &rl_policies[lock->rules->kind];
 }
 
 /* How the round of the lock is asked and weighed. */

@@ -8,33 +8,6 @@ unsigned rl_majority(unsigned node_count)
 	return node_count / 2 + 1;
 }
 
-uint64_t rl_time_add(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-uint64_t rl_time_sub(uint64_t a, uint64_t b)
-{
-	if (a == UINT64_MAX)
-		return a;
-	return a > b ? a - b : 0;
-}
-
-uint64_t rl_time_min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-uint64_t rl_time_max(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-uint64_t rl_ms(uint64_t ms)
-{
-	return ms > UINT64_MAX / RL_NS_PER_MS ? UINT64_MAX : ms * RL_NS_PER_MS;
-}
-
 uint64_t rl_drift(uint64_t ttl_ns, uint32_t ppm, uint64_t base_ns)
 {
 	/* Whole millions first: ttl * ppm does not fit into 64 bits for a TTL of days. */

@@ -12,13 +12,33 @@
 unsigned rl_majority(unsigned node_count);
 
 /* Saturating time: UINT64_MAX is "never" and stays never; nothing goes below 0. */
-uint64_t rl_time_add(uint64_t a, uint64_t b);
-uint64_t rl_time_sub(uint64_t a, uint64_t b);
-uint64_t rl_time_min(uint64_t a, uint64_t b);
-uint64_t rl_time_max(uint64_t a, uint64_t b);
+static inline uint64_t rl_time_add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline uint64_t rl_time_sub(uint64_t a, uint64_t b)
+{
+	if (a == UINT64_MAX)
+		return a;
+	return a > b ? a - b : 0;
+}
+
+static inline uint64_t rl_time_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t rl_time_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 /* Milliseconds to nanoseconds, saturating: UINT64_MAX stays "for ever". */
-uint64_t rl_ms(uint64_t ms);
+static inline uint64_t rl_ms(uint64_t ms)
+{
+	return ms > UINT64_MAX / RL_NS_PER_MS ? UINT64_MAX : ms * RL_NS_PER_MS;
+}
 
 /* What clocks may differ by during `ttl_ns`: ttl * ppm / 1e6, rounded up, plus `base_ns`.
  * Source: redis.io "Distributed Locks with Redis", clock drift. */

@@ -4,12 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/ballot.h"
 #include "core/policy.h"
-
-uint32_t rl_round_all(const struct rl_lock *l)
-{
-	return (uint32_t)((1ull << l->rules.node_count) - 1);
-}
 
 uint32_t rl_round_next_seq(struct rl_lock *l)
 {
@@ -36,20 +32,20 @@ void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t
 	    .open = true,
 	    .seq = rl_round_next_seq(l),
 	    .t0_ns = now,
-	    .deadline_ns = rl_time_min(rl_time_add(now, l->rules.node_timeout_ns), until),
+	    .deadline_ns = rl_time_min(rl_time_add(now, l->rules->node_timeout_ns), until),
 	    .ttl_ns = ttl,
 	};
-	l->round.votes[REDLOCK_KIND_PENDING] = (uint8_t)l->rules.node_count;
-	memset(l->votes, 0, l->rules.node_count * sizeof l->votes[0]);
-	ask(l, rl_round_all(l), fx);
+	l->round.votes[REDLOCK_KIND_PENDING] = (uint8_t)l->rules->node_count;
+	memset(l->votes, 0, l->rules->node_count * sizeof l->votes[0]);
+	ask(l, rl_ballot_nodes(l), fx);
 }
 
 void rl_round_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_effects *fx)
 {
-	for (unsigned i = 0; i < l->rules.node_count; i++)
+	for (unsigned i = 0; i < l->rules->node_count; i++)
 		if ((nodes >> i & 1) != 0)
-			rl_round_vote(l, i, REDLOCK_VOTE_PENDING, 0);
-	l->round.deadline_ns = rl_time_add(now, l->rules.node_timeout_ns);
+			rl_ballot_cast(l, i, REDLOCK_VOTE_PENDING, 0);
+	l->round.deadline_ns = rl_time_add(now, l->rules->node_timeout_ns);
 	ask(l, nodes, fx);
 	fx->again = true;
 }
@@ -64,48 +60,22 @@ void rl_round_end(struct rl_lock *l, int result, struct rl_effects *fx)
 	fx->result = result;
 }
 
-void rl_round_vote(struct rl_lock *l, unsigned node, enum redlock_vote_code code, uint64_t rtt)
-{
-	struct redlock_vote *vote = &l->votes[node];
-	l->round.votes[redlock_vote_kind(vote->code)]--;
-	l->round.votes[redlock_vote_kind(code)]++;
-	*vote = (struct redlock_vote){code, rtt};
-}
-
-struct rl_count rl_round_count(const struct rl_lock *l)
-{
-	return (struct rl_count){.nodes = l->rules.node_count,
-	                         .quorum = l->rules.quorum,
-	                         .yes = l->round.votes[REDLOCK_KIND_YES],
-	                         .no = l->round.votes[REDLOCK_KIND_NO],
-	                         .out = l->round.votes[REDLOCK_KIND_PENDING],
-	                         .fatal = l->round.votes[REDLOCK_KIND_FATAL]};
-}
-
-uint32_t rl_round_voted(const struct rl_lock *l, enum redlock_vote_code code)
-{
-	uint32_t nodes = 0;
-	for (unsigned i = 0; i < l->rules.node_count; i++)
-		nodes |= (uint32_t)(l->votes[i].code == code) << i;
-	return nodes;
-}
-
 void rl_round_silence(struct rl_lock *l)
 {
-	for (unsigned i = 0; i < l->rules.node_count; i++)
+	for (unsigned i = 0; i < l->rules->node_count; i++)
 		if (l->votes[i].code == REDLOCK_VOTE_PENDING)
-			rl_round_vote(l, i, REDLOCK_VOTE_TIMEOUT, 0);
+			rl_ballot_cast(l, i, REDLOCK_VOTE_TIMEOUT, 0);
 }
 
 uint64_t rl_round_validity_end(const struct rl_lock *l)
 {
-	uint64_t drift = rl_drift(l->round.ttl_ns, l->rules.drift_ppm, l->rules.drift_base_ns);
+	uint64_t drift = rl_drift(l->round.ttl_ns, l->rules->drift_ppm, l->rules->drift_base_ns);
 	return rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift);
 }
 
 uint64_t rl_round_retry_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left)
 {
-	uint64_t random = e->entropy % (l->rules.retry_max_ns - l->rules.retry_min_ns + 1);
-	uint64_t delay = rl_time_min(l->rules.retry_min_ns + random, left / 2);
+	uint64_t random = e->entropy % (l->rules->retry_max_ns - l->rules->retry_min_ns + 1);
+	uint64_t delay = rl_time_min(l->rules->retry_min_ns + random, left / 2);
 	return rl_time_add(e->now_ns, rl_time_max(delay, RL_ROUND_MIN_NS));
 }

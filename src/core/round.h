@@ -4,17 +4,14 @@
  *
  *     rl_round_open()    asks all nodes
  *     rl_round_again()   asks some of them once more, for the same round and the same token
- *     rl_round_vote()    takes a vote
- *     rl_round_count()   what was said so far
+ *     rl_ballot_cast()   takes a vote                                ballot.h
+ *     rl_ballot_count()  what was said so far
  *     rl_round_end()     the decision: votes that come later are recorded, and decide nothing
  */
 #ifndef RL_CORE_ROUND_H
 #define RL_CORE_ROUND_H
 
 #include "core/lock.h"
-
-/* All nodes, as bits. */
-uint32_t rl_round_all(const struct rl_lock *lock);
 
 /* The number of the next operation that is sent. */
 uint32_t rl_round_next_seq(struct rl_lock *lock);
@@ -27,14 +24,6 @@ void rl_round_open(struct rl_lock *lock, enum redlock_operation operation, uint6
 void rl_round_again(struct rl_lock *lock, uint32_t nodes, uint64_t now_ns, struct rl_effects *effects);
 
 void rl_round_end(struct rl_lock *lock, int result, struct rl_effects *effects);
-
-/* A node has voted so; a later word of the same node takes the place of the first. */
-void rl_round_vote(struct rl_lock *lock, unsigned node, enum redlock_vote_code code, uint64_t rtt_ns);
-
-struct rl_count rl_round_count(const struct rl_lock *lock);
-
-/* The nodes that voted so. */
-uint32_t rl_round_voted(const struct rl_lock *lock, enum redlock_vote_code code);
 
 /* At the deadline of a round, silence is a vote. */
 void rl_round_silence(struct rl_lock *lock);

@@ -59,7 +59,7 @@ static void add_votes(struct text *t, const struct rl_lock *lock)
 	if (lock->round.operation == REDLOCK_OP_NONE)
 		return;
 	add(t, " ");
-	for (unsigned i = 0; i < lock->rules.node_count; i++)
+	for (unsigned i = 0; i < lock->rules->node_count; i++)
 		add(t, "%c", vote_letter(lock->votes[i].code));
 }
 
@@ -67,8 +67,8 @@ static void add_keys(struct text *t, const struct rl_lock *lock)
 {
 	static const char letters[] = "?_*0123456789abcdefghijklmnopqrstuvw";
 	add(t, " keys ");
-	for (unsigned i = 0; i < lock->rules.node_count; i++)
-		add(t, "%c", letters[lock->look.whose[i]]);
+	for (unsigned i = 0; i < lock->rules->node_count; i++)
+		add(t, "%c", letters[lock->votes[i].whose]);
 }
 
 static void add_effects(struct text *t, const struct rl_effects *fx)

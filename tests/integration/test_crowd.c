@@ -184,12 +184,12 @@ TEST(somebody_does_not_come)
 	own_client *client = open_warm(NODES);
 	own_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
 	uint64_t since_ns = wait_now_ns();
-	client->coming++;
+	client->loop.coming++;
 	for (int i = 0; i < 20; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		expect_ok(lock, redlock_release(lock));
 	}
-	client->coming--;
+	client->loop.coming--;
 	assert_in_range(wait_elapsed_ms(since_ns), 0,
 	                WAIT_SOON_MS); /* not seconds for each, when other timers fire */
 }
@@ -206,10 +206,10 @@ TEST(the_last_leaves_nothing)
 	own_client *client = open_warm(NODES);
 	own_lock *lock = fixture_lock(client, "half", WAIT_LONG_TTL_MS, 0);
 	on_servers(0, NODES - 1, server_must(it, "OK", "SET", "half", "another", NULL));
-	client->coming++;
+	client->loop.coming++;
 	assert_int_equal(redlock_acquire(lock), REDLOCK_E_BUSY);
 	assert_soon(is_free(NODES - 1, "half"));
-	client->coming--;
+	client->loop.coming--;
 }
 
 static void *wait_alone(void *argument)
@@ -223,9 +223,9 @@ static void *wait_alone(void *argument)
 static bool leads(const struct member *m)
 {
 	redlock_client *c = m->crowd->client;
-	pthread_mutex_lock(&c->mutex);
-	bool ret = c->led && c->leader == m->lock;
-	pthread_mutex_unlock(&c->mutex);
+	pthread_mutex_lock(&c->loop.mutex);
+	bool ret = c->loop.led && c->loop.leader == m->lock->waiter;
+	pthread_mutex_unlock(&c->loop.mutex);
 	return ret;
 }
 
@@ -261,9 +261,9 @@ static void *drain_alone(void *argument)
 static bool drain_leads(const struct crowd *crowd)
 {
 	redlock_client *c = crowd->client;
-	pthread_mutex_lock(&c->mutex);
-	bool ret = c->led && c->leader == NULL;
-	pthread_mutex_unlock(&c->mutex);
+	pthread_mutex_lock(&c->loop.mutex);
+	bool ret = c->loop.led && c->loop.leader == NULL;
+	pthread_mutex_unlock(&c->loop.mutex);
 	return ret;
 }
 
@@ -303,9 +303,12 @@ static void *wait_shortly(void *argument)
 static bool sleeps(const struct member *m)
 {
 	redlock_client *c = m->crowd->client;
-	pthread_mutex_lock(&c->mutex);
-	bool ret = m->lock->asleep && rl_lock_deadline(&m->lock->core) <= rl_clock_now();
-	pthread_mutex_unlock(&c->mutex);
+	pthread_mutex_lock(&c->loop.mutex);
+	const struct rl_waiter *w = c->loop.waiters;
+	while (w != NULL && w != m->lock->waiter)
+		w = w->next;
+	bool ret = w != NULL && w->asleep && rl_lock_deadline(&m->lock->core) <= rl_clock_now();
+	pthread_mutex_unlock(&c->loop.mutex);
 	return ret;
 }
 

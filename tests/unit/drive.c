@@ -27,7 +27,8 @@ struct rl_rules drive_waiting_rules(unsigned node_count, uint64_t wait_ms)
 void drive_init(struct drive *d, const struct rl_rules *rules)
 {
 	memset(d, 0, sizeof *d);
-	rl_lock_init(&d->lock, rules);
+	d->rules = *rules;
+	rl_lock_init(&d->lock, &d->rules, d->votes);
 	d->lock.findings = d->findings;
 }
 

@@ -11,6 +11,8 @@
 
 struct drive {
 	struct rl_lock lock;
+	struct rl_rules rules;
+	struct rl_ballot votes[REDLOCK_MAX_NODES];
 	struct redlock_finding findings[REDLOCK_MAX_NODES];
 	struct rl_effects fx; /* of the last step */
 	int error;            /* of the last step */

@@ -20,7 +20,7 @@ static void report(const struct ledger *l, const char *what, int line)
 
 static uint64_t validity_by_hand(const struct ledger *l)
 {
-	const struct rl_rules *r = &l->lock.rules;
+	const struct rl_rules *r = l->lock.rules;
 	uint64_t drift =
 	    (uint64_t)(((unsigned __int128)l->ttl_ns * r->drift_ppm + 999999) / 1000000) + r->drift_base_ns;
 	return drift >= l->ttl_ns ? l->t0_ns : l->t0_ns + l->ttl_ns - drift;
@@ -29,7 +29,7 @@ static uint64_t validity_by_hand(const struct ledger *l)
 static unsigned votes_of(const struct ledger *l, enum redlock_vote_kind kind)
 {
 	unsigned count = 0;
-	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
 		count += redlock_vote_kind(l->votes[i]) == kind;
 	return count;
 }
@@ -71,7 +71,7 @@ static void note_again(struct ledger *l)
 {
 	l->answered[l->seq % LEDGER_ROUNDS] &= ~l->fx.nodes;
 	l->may_exist |= l->fx.nodes;
-	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
 		if ((l->fx.nodes >> i & 1) != 0)
 			l->votes[i] = REDLOCK_VOTE_PENDING;
 }
@@ -130,8 +130,8 @@ static void check_done(struct ledger *l)
 {
 	unsigned yes = votes_of(l, REDLOCK_KIND_YES);
 	unsigned no = votes_of(l, REDLOCK_KIND_NO);
-	unsigned quorum = l->lock.rules.quorum;
-	bool was_there = yes + no >= quorum && l->lock.rules.node_count - yes < quorum;
+	unsigned quorum = l->lock.rules->quorum;
+	bool was_there = yes + no >= quorum && l->lock.rules->node_count - yes < quorum;
 	must(l, rl_lock_busy(&l->lock) == (l->waited != REDLOCK_OP_NONE && l->fx.done == REDLOCK_OP_NONE));
 	if (l->fx.done == REDLOCK_OP_NONE)
 		return;
@@ -156,7 +156,7 @@ static void check_done(struct ledger *l)
 		break;
 	case REDLOCK_OP_QUERY:
 		must(l, (l->fx.result == 0) == (yes >= quorum));
-		must(l, (l->fx.result == REDLOCK_E_GONE) == (no > l->lock.rules.node_count - quorum));
+		must(l, (l->fx.result == REDLOCK_E_GONE) == (no > l->lock.rules->node_count - quorum));
 		break;
 	default:
 		must(l, l->fx.result != 0 || yes >= quorum);
@@ -167,7 +167,7 @@ static void check_done(struct ledger *l)
 
 static uint64_t contention_end(const struct ledger *l)
 {
-	const struct rl_rules *r = &l->lock.rules;
+	const struct rl_rules *r = l->lock.rules;
 	return rl_time_add(l->call_ns, r->wait_ns == 0 ? 5 * r->node_timeout_ns : r->wait_ns);
 }
 
@@ -175,15 +175,15 @@ static uint64_t contention_end(const struct ledger *l)
 static bool is_busy(const struct ledger *l)
 {
 	unsigned named = 0, known = 0;
-	for (unsigned i = 0; i < l->lock.rules.node_count; i++) {
-		unsigned same = 0, whose = l->lock.look.whose[i];
-		for (unsigned j = 0; j < l->lock.rules.node_count; j++)
-			same += whose >= RL_KEY_OTHERS && l->lock.look.whose[j] == whose;
+	for (unsigned i = 0; i < l->lock.rules->node_count; i++) {
+		unsigned same = 0, whose = l->lock.votes[i].whose;
+		for (unsigned j = 0; j < l->lock.rules->node_count; j++)
+			same += whose >= RL_KEY_OTHERS && l->lock.votes[j].whose == whose;
 		named = same > named ? same : named;
 		known += whose != RL_KEY_UNKNOWN;
 	}
-	return l->fx.result == REDLOCK_E_BUSY && (named >= l->lock.rules.quorum || known == 0 ||
-	                                          l->lock.rules.wait_ns > 0 || l->now_ns >= contention_end(l));
+	return l->fx.result == REDLOCK_E_BUSY && (named >= l->lock.rules->quorum || known == 0 ||
+	                                          l->lock.rules->wait_ns > 0 || l->now_ns >= contention_end(l));
 }
 
 /* The result of an acquire that was cut short by its deadline may be that of an attempt before; any other is
@@ -202,11 +202,11 @@ static void check_refusal(const struct ledger *l)
 		return;
 	}
 	unsigned definite = votes_of(l, REDLOCK_KIND_YES) + votes_of(l, REDLOCK_KIND_NO);
-	uint64_t end = rl_time_add(l->call_ns, l->lock.rules.wait_ns);
-	bool full = l->lock.rules.wait_ns == 0 || l->t0_ns + l->lock.rules.node_timeout_ns <= end;
+	uint64_t end = rl_time_add(l->call_ns, l->lock.rules->wait_ns);
+	bool full = l->lock.rules->wait_ns == 0 || l->t0_ns + l->lock.rules->node_timeout_ns <= end;
 	if (l->fx.result == REDLOCK_E_DUPLICATE)
 		must(l, l->event.vote.code == REDLOCK_VOTE_DUPLICATE);
-	else if (definite >= l->lock.rules.quorum)
+	else if (definite >= l->lock.rules->quorum)
 		must(l, l->fx.result == REDLOCK_E_BUSY);
 	else if (full)
 		must(l, l->fx.result == REDLOCK_E_NOQUORUM);
@@ -224,33 +224,33 @@ static void check_validity(struct ledger *l)
 	must(l, is > was); /* an extend never shortens */
 	must(l, l->event.kind == RL_EV_REPLY && l->event.seq == l->seq);
 	must(l, l->event.vote.code == REDLOCK_VOTE_YES);
-	must(l, votes_of(l, REDLOCK_KIND_YES) >= l->lock.rules.quorum);
+	must(l, votes_of(l, REDLOCK_KIND_YES) >= l->lock.rules->quorum);
 	must(l, l->asked == REDLOCK_OP_ACQUIRE || l->asked == REDLOCK_OP_EXTEND);
 	must(l, is == validity_by_hand(l) && is > l->now_ns);
 	must(l, was == 0 || was > l->now_ns); /* what had ended does not come back */
 	if (l->asked == REDLOCK_OP_ACQUIRE) {
-		must(l, is > l->now_ns + l->lock.rules.min_validity_ns);
+		must(l, is > l->now_ns + l->lock.rules->min_validity_ns);
 		l->grant_ns = l->t0_ns;
 		l->extends = 0;
 		return;
 	}
-	must(l, was != 0 || (l->lock.rules.kind == RL_KIND_OWN_VALUE && l->before.phase == RL_IDLE));
+	must(l, was != 0 || (l->lock.rules->kind == RL_KIND_OWN_VALUE && l->before.phase == RL_IDLE));
 	if (was == 0) { /* an own token: no acquire, no cap on holding */
 		l->grant_ns = UINT64_MAX;
 		l->extends = 0;
 		return;
 	}
-	must(l, l->lock.rules.max_hold_ns == 0 || is <= rl_time_add(l->grant_ns, l->lock.rules.max_hold_ns));
+	must(l, l->lock.rules->max_hold_ns == 0 || is <= rl_time_add(l->grant_ns, l->lock.rules->max_hold_ns));
 }
 
 static void check_extends(struct ledger *l)
 {
 	bool confirmed = l->before.phase == RL_HELD && l->before.round.open && !l->lock.round.open &&
 	                 l->asked == REDLOCK_OP_EXTEND && l->event.kind == RL_EV_REPLY &&
-	                 votes_of(l, REDLOCK_KIND_YES) >= l->lock.rules.quorum;
+	                 votes_of(l, REDLOCK_KIND_YES) >= l->lock.rules->quorum;
 	if (confirmed)
 		l->extends++;
-	must(l, l->lock.rules.max_extends == 0 || l->extends <= l->lock.rules.max_extends);
+	must(l, l->lock.rules->max_extends == 0 || l->extends <= l->lock.rules->max_extends);
 }
 
 /* The loss is told once for each hold, and is final until the release. */
@@ -263,7 +263,7 @@ static void check_loss(struct ledger *l)
 	must(l, !(held && l->now_ns >= l->before.valid_until_ns) || saw(l, RL_OBSERVE_LOST));
 	if (saw(l, RL_OBSERVE_LOST)) {
 		bool by_clock = l->now_ns >= l->before.valid_until_ns;
-		must(l, by_clock || votes_of(l, REDLOCK_KIND_NO) >= l->lock.rules.quorum);
+		must(l, by_clock || votes_of(l, REDLOCK_KIND_NO) >= l->lock.rules->quorum);
 		must(l, l->lock.phase != RL_HELD);
 		l->lost++;
 	}
@@ -273,7 +273,7 @@ static void check_loss(struct ledger *l)
 		l->warned_ns = 0;            /* another hold may end at the same time */
 	if (saw(l, RL_OBSERVE_DANGER)) { /* once for each end of validity */
 		must(l, l->lock.phase == RL_HELD && l->lock.valid_until_ns != l->warned_ns);
-		must(l, rl_time_sub(l->lock.valid_until_ns, l->lock.rules.danger_ns) <= l->now_ns);
+		must(l, rl_time_sub(l->lock.valid_until_ns, l->lock.rules->danger_ns) <= l->now_ns);
 		l->warned_ns = l->lock.valid_until_ns;
 	}
 }
@@ -282,7 +282,7 @@ static void check_loss(struct ledger *l)
 static uint32_t proven(const struct ledger *l)
 {
 	uint32_t nodes = 0;
-	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
 		nodes |= (uint32_t)(l->votes[i] == REDLOCK_VOTE_YES) << i;
 	return nodes;
 }
@@ -291,9 +291,9 @@ static uint32_t proven(const struct ledger *l)
 static void check_again(const struct ledger *l)
 {
 	must(l, l->before.phase == RL_LOOKING && l->claim_seq == l->fx.seq &&
-	            l->lock.rules.kind == RL_KIND_EXCLUSIVE);
-	must(l, validity_by_hand(l) > l->now_ns + l->lock.rules.min_validity_ns);
-	for (unsigned i = 0; i < l->lock.rules.node_count; i++)
+	            l->lock.rules->kind == RL_KIND_EXCLUSIVE);
+	must(l, validity_by_hand(l) > l->now_ns + l->lock.rules->min_validity_ns);
+	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
 		if ((l->fx.nodes >> i & 1) != 0)
 			must(l, redlock_vote_kind(l->votes[i]) == REDLOCK_KIND_NO);
 }
@@ -301,9 +301,9 @@ static void check_again(const struct ledger *l)
 /* What is sent, when, and to whom. */
 static void check_send(const struct ledger *l)
 {
-	uint32_t all = (1u << l->lock.rules.node_count) - 1;
+	uint32_t all = (1u << l->lock.rules->node_count) - 1;
 	const struct rl_effects *fx = &l->fx;
-	bool by_proof = l->lock.rules.kind == RL_KIND_OWN_VALUE && fx->seq == 0;
+	bool by_proof = l->lock.rules->kind == RL_KIND_OWN_VALUE && fx->seq == 0;
 	must(l, (fx->owed & ~all) == 0 && (fx->nodes & ~all) == 0);
 	must(l, fx->send != REDLOCK_OP_NONE || (fx->nodes == 0 && fx->seq == 0 && fx->owed == 0));
 	switch (fx->send) {
@@ -315,13 +315,13 @@ static void check_send(const struct ledger *l)
 			break;
 		}
 		must(l, fx->nodes == all && (l->before.phase == RL_IDLE || l->claim_seq == 0));
-		must(l, l->lock.rules.kind == RL_KIND_EXCLUSIVE || l->before.phase == RL_IDLE); /* one attempt */
-		must(l, fx->ttl_ns == l->lock.rules.ttl_ns);
+		must(l, l->lock.rules->kind == RL_KIND_EXCLUSIVE || l->before.phase == RL_IDLE); /* one attempt */
+		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);
 		break;
 	case REDLOCK_OP_EXTEND:
 		must(l, fx->nodes == all && fx->seq != 0 && fx->ttl_ns > 0 && fx->ttl_ns % RL_NS_PER_MS == 0);
 		must(l, l->lock.phase == RL_HELD ||
-		            (l->lock.phase == RL_IDLE && l->lock.rules.kind == RL_KIND_OWN_VALUE));
+		            (l->lock.phase == RL_IDLE && l->lock.rules->kind == RL_KIND_OWN_VALUE));
 		must(l, l->lock.phase != RL_HELD || l->now_ns < l->lock.valid_until_ns);
 		break;
 	case REDLOCK_OP_RELEASE:
@@ -358,7 +358,8 @@ static void check_time(const struct ledger *l)
 
 void ledger_begin(struct ledger *l, const struct rl_rules *rules, uint64_t now_ns)
 {
-	rl_lock_init(&l->lock, rules);
+	l->rules = *rules;
+	rl_lock_init(&l->lock, &l->rules, l->ballots);
 	l->lock.findings = l->findings;
 	l->now_ns = now_ns;
 	l->waited = REDLOCK_OP_NONE;

@@ -16,6 +16,8 @@ struct ledger {
 	void (*fail)(const struct ledger *ledger, const char *what, int line, const char *trace);
 
 	struct rl_lock lock;
+	struct rl_rules rules;
+	struct rl_ballot ballots[REDLOCK_MAX_NODES];
 	struct redlock_finding findings[REDLOCK_MAX_NODES];
 	struct rl_lock before; /* the state before the last step */
 	struct rl_event event;

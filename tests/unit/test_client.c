@@ -148,12 +148,70 @@ static void each_handle_has_a_slot(void **state)
 		locks[i] = new_lock(client);
 	}
 	for (unsigned i = 0; i < MANY; i++) {
-		struct rl_tag tag = {.slot = locks[i]->slot, .generation = client->slots[locks[i]->slot].generation};
-		assert_ptr_equal(rl_client_find(client, tag), locks[i]);
+		struct rl_tag tag = rl_registry_tag(&client->handles, locks[i], 0);
+		assert_ptr_equal(rl_registry_find(&client->handles, tag), locks[i]);
 	}
 	redlock_close(client); /* handles outlive it */
 	for (unsigned i = 0; i < MANY; i++)
 		redlock_lock_free(locks[i]);
+}
+
+static redlock_lock *new_lock_of(redlock_client *client, uint64_t ttl_ms)
+{
+	struct redlock_lock_options options;
+	redlock_lock *lock = NULL;
+	redlock_lock_options_init(&options);
+	options.ttl_ms = ttl_ms;
+	assert_int_equal(redlock_lock_new(client, "job", 3, &options, &lock), 0);
+	return lock;
+}
+
+/* Handles with the same options share their rules, however many others there are, and whichever is freed. */
+static void rules_are_shared(void **state)
+{
+	(void)state;
+	enum { MANY = 40 };
+	redlock_client *client = open_client(NULL);
+	redlock_lock *locks[MANY];
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < MANY; i++) {
+			locks[i] = new_lock_of(client, 1000 + i / 4);
+			assert_true(locks[i]->core.rules->ttl_ns == rl_ms(1000 + i / 4));
+			assert_true(i % 4 == 0 || locks[i]->core.rules == locks[i - 1]->core.rules);
+		}
+		for (unsigned i = 0; i < MANY; i++)
+			redlock_lock_free(locks[(i * 7 + round) % MANY]);
+	}
+	locks[0] = new_lock_of(client, 500);
+	locks[1] = new_lock_of(client, 600);
+	redlock_close(client);
+	redlock_lock_free(locks[0]);
+	redlock_lock_free(locks[1]);
+}
+
+/* A hundred thousand held locks are a use that is meant: see also bench/scale. */
+static void a_handle_is_small(void **state)
+{
+	(void)state;
+	assert_true(sizeof(struct redlock_lock) <= 272 && sizeof(struct rl_ballot) == 8);
+}
+
+/* A handle outlives its client, and can do nothing without it. */
+static void calls_after_the_close(void **state)
+{
+	(void)state;
+	char token[64];
+	size_t size;
+	redlock_client *client = open_client(NULL);
+	redlock_lock *lock = new_lock(client);
+	redlock_close(client);
+	assert_int_equal(redlock_acquire(lock), REDLOCK_E_STATE);
+	assert_int_equal(redlock_extend(lock, 0), REDLOCK_E_STATE);
+	assert_int_equal(redlock_start_extend(lock, 1), REDLOCK_E_STATE);
+	assert_int_equal(redlock_query(lock), REDLOCK_E_STATE);
+	assert_int_equal(redlock_lock_token(lock, token, sizeof token, &size), REDLOCK_E_STATE);
+	assert_true(redlock_deadline_ns(lock) == 0);
+	redlock_lock_free(lock);
 }
 
 /* What is wrong is said in the caller's buffer, if there is one, and nothing else is. */
@@ -239,7 +297,7 @@ static void duplicates(void **state)
 		assert_int_equal(redlock_open(&options, &client), 0);
 		redlock_lock *lock = new_lock(client);
 		for (unsigned k = 0; k < 2; k++) {
-			struct rl_node *n = &client->nodes[k];
+			struct rl_node *n = &client->nodes.list[k];
 			n->link = k == 0 || cases[i].open ? RL_LINK_OPEN : RL_LINK_DOWN;
 			n->setup.count = k == 1 && cases[i].greeting ? 1 : 0;
 			snprintf(n->run_id, sizeof n->run_id, "%s", cases[i].run_ids[k]);
@@ -248,13 +306,13 @@ static void duplicates(void **state)
 			    (struct rl_address){.length = 1, .bytes = {cases[i].same_address ? 7 : (unsigned char)k}};
 			n->identified = true;
 		}
-		rl_take_answer(client, &client->nodes[0],
-		               &(struct rl_answer){.tag = {.slot = lock->slot, .generation = 99}});
-		assert_int_equal(client->nodes[0].duplicate, cases[i].duplicate);
-		assert_int_equal(client->nodes[1].duplicate, cases[i].duplicate);
+		rl_operate_answer(client, &client->nodes.list[0],
+		                  &(struct rl_answer){.tag = {.slot = lock->slot, .generation = 99}});
+		assert_int_equal(client->nodes.list[0].duplicate, cases[i].duplicate);
+		assert_int_equal(client->nodes.list[1].duplicate, cases[i].duplicate);
 		for (unsigned k = 0; k < 2; k++) {
-			client->nodes[k].link = RL_LINK_DOWN;
-			client->nodes[k].setup.count = 0;
+			client->nodes.list[k].link = RL_LINK_DOWN;
+			client->nodes.list[k].setup.count = 0;
 		}
 		redlock_lock_free(lock);
 		redlock_close(client);
@@ -269,16 +327,16 @@ static void has_what_it_refused(void **state)
 	enum { BEFORE = 4, CLAIM, LATER };
 	redlock_client *client = open_client(NULL);
 	redlock_lock *lock = new_lock(client);
-	struct rl_node *n = &client->nodes[0];
+	struct rl_node *n = &client->nodes.list[0];
 	lock->core.claim_seq = CLAIM;
 	lock->core.refused = 1;
 	struct rl_answer answer = {.operation = REDLOCK_OP_RELEASE,
 	                           .vote = REDLOCK_VOTE_YES,
-	                           .tag = {lock->slot, client->slots[lock->slot].generation, BEFORE}};
-	rl_take_answer(client, n, &answer);
+	                           .tag = rl_registry_tag(&client->handles, lock, BEFORE)};
+	rl_operate_answer(client, n, &answer);
 	assert_false(n->duplicate);
 	answer.tag.seq = LATER;
-	rl_take_answer(client, n, &answer);
+	rl_operate_answer(client, n, &answer);
 	assert_true(n->duplicate);
 	redlock_lock_free(lock);
 	redlock_close(client);
@@ -292,6 +350,9 @@ int main(void)
 	    cmocka_unit_test(no_token_without_random_bytes),
 	    cmocka_unit_test(close_ends_the_keeper),
 	    cmocka_unit_test(each_handle_has_a_slot),
+	    cmocka_unit_test(rules_are_shared),
+	    cmocka_unit_test(a_handle_is_small),
+	    cmocka_unit_test(calls_after_the_close),
 	    cmocka_unit_test(error_text),
 	    cmocka_unit_test(nothing_is_printed),
 	    cmocka_unit_test(duplicates),

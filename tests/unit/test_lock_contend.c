@@ -399,7 +399,7 @@ static void a_node_answers_a_look_once(void **state)
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "NYN", "0");
 	drive_keys(&d, "1*");
-	assert_int_equal(d.lock.look.whose[0], RL_KEY_OTHERS);
+	assert_int_equal(d.lock.votes[0].whose, RL_KEY_OTHERS);
 }
 
 int main(void)

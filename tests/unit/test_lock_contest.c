@@ -29,6 +29,7 @@ struct contest {
 	bool denied;                     /* nobody may query */
 	bool disagree;                   /* on the order of nodes */
 	struct rl_lock lock[CLIENTS_MAX];
+	struct rl_ballot ballots[CLIENTS_MAX][NODES_MAX];
 	struct redlock_finding findings[CLIENTS_MAX][NODES_MAX];
 	int token[CLIENTS_MAX], tokens;
 	int result[CLIENTS_MAX]; /* 1: none yet */
@@ -181,7 +182,7 @@ static void prepare(struct contest *c, const struct rl_rules *rules)
 	for (unsigned n = 0; n < NODES_MAX; n++)
 		c->key[n] = NOBODY;
 	for (unsigned i = 0; i < c->clients; i++) {
-		rl_lock_init(&c->lock[i], rules);
+		rl_lock_init(&c->lock[i], rules, c->ballots[i]);
 		c->lock[i].findings = c->findings[i];
 		shuffle(c, i);
 		c->result[i] = 1;

@@ -104,7 +104,7 @@ static void reply(struct world *w)
 	uint32_t seq = looks           ? w->ledger.lock.look.seq
 	               : chance(w, 90) ? w->ledger.seq
 	                               : w->ledger.last_seq - rng_below(&w->rng, 4);
-	unsigned node = rng_below(&w->rng, w->ledger.lock.rules.node_count);
+	unsigned node = rng_below(&w->rng, w->ledger.lock.rules->node_count);
 	if (!ledger_may_answer(&w->ledger, seq, node))
 		return;
 	step(w, (struct rl_event){.kind = RL_EV_REPLY,

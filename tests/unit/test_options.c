@@ -352,7 +352,8 @@ static void random_options(void **state)
 		if (make(&rules, (uint32_t)(rng_next(&rng) >> (32 + rng_below(&rng, 32)))) != 0)
 			continue;
 		struct rl_lock lock;
-		rl_lock_init(&lock, &rules); /* has assertions */
+		struct rl_ballot votes[REDLOCK_MAX_NODES];
+		rl_lock_init(&lock, &rules, votes); /* has assertions */
 		assert_true(rules.node_timeout_ns > 0);
 		assert_true(rules.node_timeout_ns + rl_drift(rules.ttl_ns, 10000, rl_ms(2)) < rules.ttl_ns);
 	}

@@ -106,11 +106,11 @@ static void names_that_change_places(void **state)
 	struct redlock_event event;
 	static const char id[] = "0123456789012345678901234567890123456789";
 	for (unsigned i = 0; i < NODES; i++) {
-		struct rl_node *node = &s.client->nodes[i];
+		struct rl_node *node = &s.client->nodes.list[i];
 		assert_false(node->run_id_known);
 		memcpy(node->run_id, id, sizeof id);
 	}
-	s.client->nodes[0].run_id_known = s.client->nodes[0].identified = true;
+	s.client->nodes.list[0].run_id_known = s.client->nodes.list[0].identified = true;
 	assert_int_equal(redlock_start_acquire(lock), 0);
 	assert_int_equal(redlock_process(s.client), 0);
 	for (unsigned i = 0; i < NODES; i++)
@@ -131,7 +131,7 @@ static void parked_requests_are_sent_now(void **state)
 	redlock_lock *lock = new_lock(s.client);
 	struct redlock_event event;
 	for (unsigned i = 0; i < NODES; i++)
-		s.client->nodes[i].methods.refused[RL_FORM_TEXT] = true;
+		s.client->nodes.list[i].methods.refused[RL_FORM_TEXT] = true;
 	assert_int_equal(redlock_start_acquire(lock), 0);
 	assert_int_equal(redlock_timeout_ns(s.client), 0);
 	assert_int_equal(redlock_process(s.client), 0);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lock handle: one piece of memory, with a vote for each node, the name and the token behind it, each as
+ * long as it is. What is needed while a thread waits is on that thread's stack (loop.h), what the nodes have
+ * is made when it is first asked for, and rules are shared (registry.h): a program may hold a hundred
+ * thousand.
+ */
+#ifndef RL_HANDLE_H
+#define RL_HANDLE_H
+
+#include <stdatomic.h>
+
+#include <redlock/redlock.h>
+
+#include "core/lock.h"
+#include "core/slice.h"
+#include "loop.h"
+#include "schedule.h"
+
+struct redlock_lock {
+	redlock_client *client; /* NULL: the client was closed */
+	struct rl_lock core;
+	struct rl_timer timer;
+	void *user;
+
+	redlock_lock *previous_queued; /* in the queue of events, while one is pending */
+	redlock_lock *next_queued;
+	_Atomic(struct rl_waiter *) waiter; /* a blocking call waits for the result; it writes this one field, and
+	                                     * NULL alone, also without the mutex */
+	int done_result;
+	uint8_t done_operation;
+	uint8_t pending; /* RL_OBSERVE_ bits: one event of each kind may wait to be pulled */
+
+	uint16_t token_size;
+	uint32_t name_size; /* with the prefix */
+	uint32_t slot;      /* answers name the slot and its generation, never the handle */
+
+	struct rl_ballot votes[]; /* behind them the name, and room for the token */
+};
+
+static inline char *rl_handle_name_bytes(const redlock_lock *lock)
+{
+	return (char *)(lock->core.votes + lock->core.rules->node_count);
+}
+
+static inline char *rl_handle_token_bytes(const redlock_lock *lock)
+{
+	return rl_handle_name_bytes(lock) + lock->name_size;
+}
+
+static inline struct rl_slice rl_handle_name(const redlock_lock *lock)
+{
+	return (struct rl_slice){rl_handle_name_bytes(lock), lock->name_size};
+}
+
+/* That which was signed last, or the caller's own; at first it is empty. */
+static inline struct rl_slice rl_handle_token(const redlock_lock *lock)
+{
+	return (struct rl_slice){rl_handle_token_bytes(lock), lock->token_size};
+}
+
+/* Makes room for what the nodes have under the name, once. 0, NOMEM, or what rl_client_enter_lock() says. Not
+ * under the mutex. */
+int rl_handle_prepare_query(redlock_lock *lock);
+
+/* The event that an extend by `ttl_ms` is. 0, INVAL, STATE. Not under the mutex. */
+int rl_handle_extend_event(const redlock_lock *lock, uint64_t ttl_ms, struct rl_event *ret_event);
+
+/* Takes the handle out of the client, giving back what is half acquired, and what is held if `release`. In a
+ * child process nothing is sent. The memory stays. */
+void rl_handle_detach(redlock_lock *lock, bool release);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "loop.h"
+
+#include <stddef.h>
+
+void rl_loop_init(struct rl_loop *l, bool interruptible)
+{
+	pthread_mutex_init(&l->mutex, NULL);
+	pthread_cond_init(&l->keeper_wake, NULL);
+	l->poller = (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1};
+	l->to_wake_end = &l->to_wake;
+	l->interruptible = interruptible;
+}
+
+/* Conditions are not destroyed in a child process: that waits for waiters, who live in the parent. */
+void rl_loop_close(struct rl_loop *l, bool child)
+{
+	rl_poller_close(&l->poller);
+	rl_schedule_free(&l->schedule);
+	if (child)
+		return;
+	pthread_cond_destroy(&l->keeper_wake);
+	pthread_mutex_destroy(&l->mutex);
+}
+
+/* ---- in and out ---- */
+
+/* Once somebody is posted, the waiter is its thread's own again, and may be gone. */
+static void wake_all(struct rl_waiter *first)
+{
+	while (first != NULL) {
+		struct rl_waiter *next = first->next_wake;
+		sem_post(&first->wake);
+		first = next;
+	}
+}
+
+static struct rl_waiter *take_to_wake(struct rl_loop *l)
+{
+	struct rl_waiter *first = l->to_wake;
+	l->to_wake = NULL;
+	l->to_wake_end = &l->to_wake;
+	return first;
+}
+
+void rl_loop_come_in(struct rl_loop *l)
+{
+	atomic_fetch_add(&l->coming, 1);
+	pthread_mutex_lock(&l->mutex);
+	atomic_fetch_sub(&l->coming, 1);
+}
+
+void rl_loop_leave(struct rl_loop *l)
+{
+	struct rl_waiter *woken = take_to_wake(l);
+	pthread_mutex_unlock(&l->mutex);
+	wake_all(woken);
+}
+
+void rl_loop_wait(struct rl_loop *l, pthread_cond_t *condition)
+{
+	wake_all(take_to_wake(l));
+	pthread_cond_wait(condition, &l->mutex);
+}
+
+/* ---- waiters ---- */
+
+void rl_loop_join(struct rl_loop *l, struct rl_waiter *waiter)
+{
+	waiter->next = NULL;
+	waiter->previous = l->last_waiter;
+	*(l->last_waiter != NULL ? &l->last_waiter->next : &l->waiters) = waiter;
+	l->last_waiter = waiter;
+}
+
+void rl_loop_quit(struct rl_loop *l, const struct rl_waiter *waiter)
+{
+	*(waiter->previous != NULL ? &waiter->previous->next : &l->waiters) = waiter->next;
+	*(waiter->next != NULL ? &waiter->next->previous : &l->last_waiter) = waiter->previous;
+}
+
+void rl_loop_will_wake(struct rl_loop *l, struct rl_waiter *waiter)
+{
+	waiter->asleep = false;
+	waiter->next_wake = NULL;
+	*l->to_wake_end = waiter;
+	l->to_wake_end = &waiter->next_wake;
+}
+
+void rl_loop_serve(struct rl_loop *l, struct rl_waiter *waiter, int result)
+{
+	waiter->result = result;
+	waiter->done = true;
+	if (waiter->asleep) {
+		rl_loop_quit(l, waiter);
+		waiter->served = true;
+		atomic_fetch_add(&l->coming, 1);
+		rl_loop_will_wake(l, waiter);
+	} else if (l->led && l->leader == waiter) {
+		rl_poller_wake(&l->poller); /* decided by another thread's turn, a cancel or a timer */
+	}
+}
+
+void rl_loop_wake_drainers(struct rl_loop *l)
+{
+	while (l->asleep_drainers != NULL) {
+		struct rl_drainer *drainer = l->asleep_drainers;
+		l->asleep_drainers = drainer->next;
+		sem_post(&drainer->wake); /* under the mutex, without which it does not go on, and end */
+	}
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop of a client: its mutex and poller, what is timed, and the threads that sleep until one of them has
+ * taken a turn for all. What a turn does is in turn.c, who takes it in wait.c.
+ *
+ * All of it is under the mutex, but for the atomics.
+ */
+#ifndef RL_LOOP_H
+#define RL_LOOP_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include <redlock/redlock.h>
+
+#include "os/poller.h"
+#include "schedule.h"
+
+/* A thread that waits for a result. It lives on that thread's stack. */
+struct rl_waiter {
+	struct rl_waiter *previous;
+	struct rl_waiter *next;
+	struct rl_waiter *next_wake;
+	int result; /* once it is `done` */
+	bool done;
+	bool asleep; /* it waits for `wake`: nobody has posted it, or is about to */
+	bool served; /* woken with its result: nothing is left to be done for it under the mutex */
+	sem_t wake;
+};
+
+/* A thread that waits in redlock_drain() for the turns of another one. */
+struct rl_drainer {
+	struct rl_drainer *next;
+	sem_t wake;
+};
+
+struct rl_loop {
+	pthread_mutex_t mutex;
+	struct rl_poller poller;
+	struct rl_schedule schedule;
+	uint64_t now_ns;    /* of this turn */
+	uint64_t looked_ns; /* when the sockets were last looked at */
+
+	bool led;                       /* a thread waits in the poller for all */
+	const struct rl_waiter *leader; /* whose result that thread waits for; NULL: none in particular */
+	struct rl_waiter *waiters;      /* the longest first */
+	struct rl_waiter *last_waiter;
+	struct rl_waiter *to_wake; /* by whoever leaves the mutex */
+	struct rl_waiter **to_wake_end;
+	unsigned drainers;
+	uint64_t drain_until_ns;
+	struct rl_drainer *asleep_drainers;
+	bool interruptible; /* blocking calls end when a signal handler has run in their thread */
+
+	atomic_uint coming; /* threads on their way into the mutex, or woken with a result and not out yet */
+	atomic_bool left;   /* there may be bytes that are left for one of them to send */
+	uint64_t left_since_ns;
+
+	bool keeper_runs;
+	bool keeper_stops;
+	pthread_t keeper;
+	pthread_cond_t keeper_wake;
+};
+
+void rl_loop_init(struct rl_loop *loop, bool interruptible);
+
+/* A `child` process does not touch what waiters in its parent have to do with. */
+void rl_loop_close(struct rl_loop *loop, bool child);
+
+/* Enters as one for whom whoever is about to send meanwhile leaves it. */
+void rl_loop_come_in(struct rl_loop *loop);
+
+/* Unlocks, then wakes: who is woken finds the mutex free. */
+void rl_loop_leave(struct rl_loop *loop);
+
+/* Waits for one of the loop's conditions. */
+void rl_loop_wait(struct rl_loop *loop, pthread_cond_t *condition);
+
+/* ---- waiters: on the list from the first to the last */
+
+void rl_loop_join(struct rl_loop *loop, struct rl_waiter *waiter);
+void rl_loop_quit(struct rl_loop *loop, const struct rl_waiter *waiter);
+
+/* It will be posted by whoever leaves the mutex next. */
+void rl_loop_will_wake(struct rl_loop *loop, struct rl_waiter *waiter);
+
+/* Gives the waiter its result. */
+void rl_loop_serve(struct rl_loop *loop, struct rl_waiter *waiter, int result);
+
+/* A turn has ended, or the lead is free. */
+void rl_loop_wake_drainers(struct rl_loop *loop);
+
+#endif

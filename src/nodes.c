@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/quorum.h"
+
+void rl_nodes_close(struct rl_nodes *ns, bool child)
+{
+	for (unsigned i = 0; i < ns->count; i++)
+		rl_node_close(&ns->list[i], child);
+	rl_tls_context_free(ns->tls);
+	rl_wire_free(&ns->wire);
+	free(ns->list);
+}
+
+void rl_nodes_connect(struct rl_nodes *ns, uint64_t now)
+{
+	for (unsigned i = 0; i < ns->count; i++)
+		rl_node_connect(&ns->list[i], now);
+}
+
+/* ---- asking ---- */
+
+void rl_nodes_submit(struct rl_nodes *ns, struct rl_request *request, uint32_t to, uint64_t now)
+{
+	uint32_t seq = request->tag.seq;
+	rl_wire_reset(&ns->wire);
+	for (unsigned i = 0; i < ns->count; i++) {
+		if ((to >> i & 1) == 0)
+			continue;
+		request->unproven = request->by_text && seq == 0 && (request->owed >> i & 1) == 0;
+		enum redlock_vote_code vote = request->name.bytes != NULL
+		                                  ? rl_node_submit(&ns->list[i], request, &ns->wire, now)
+		                                  : REDLOCK_VOTE_BACKLOG; /* there is no memory for it */
+		if (vote == REDLOCK_VOTE_PENDING || seq == 0)
+			continue;
+		ns->refused_seq = seq;
+		ns->refused_by |= 1u << i;
+		ns->refused_votes[i] = vote;
+	}
+}
+
+bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, enum redlock_vote_code *ret_vote)
+{
+	if (ns->refused_by == 0)
+		return false;
+	*ret_node = (unsigned)__builtin_ctz(ns->refused_by);
+	*ret_vote = ns->refused_votes[*ret_node];
+	ns->refused_by &= ns->refused_by - 1;
+	return true;
+}
+
+/* ---- time ---- */
+
+uint64_t rl_nodes_deadline(const struct rl_nodes *ns)
+{
+	uint64_t next = UINT64_MAX;
+	for (unsigned i = 0; i < ns->count; i++)
+		next = rl_time_min(next, rl_node_deadline(&ns->list[i]));
+	return next;
+}
+
+void rl_nodes_tick(struct rl_nodes *ns, uint64_t now)
+{
+	for (unsigned i = 0; i < ns->count; i++)
+		rl_node_tick(&ns->list[i], now);
+}
+
+static bool can_send(const struct rl_node *n)
+{
+	if (n->link != RL_LINK_OPEN || n->watching_write)
+		return n->link == RL_LINK_BROKEN;
+	return rl_outbox_unsent(&n->setup).size > 0 ||
+	       (rl_node_may_send(n) && rl_outbox_unsent(&n->outbox).size > 0) || rl_talk_may_go_on(n);
+}
+
+bool rl_nodes_have_work(const struct rl_nodes *ns)
+{
+	for (unsigned i = 0; i < ns->count; i++)
+		if (can_send(&ns->list[i]))
+			return true;
+	return false;
+}
+
+unsigned rl_nodes_owed(const struct rl_nodes *ns)
+{
+	unsigned total = 0;
+	for (unsigned i = 0; i < ns->count; i++)
+		total += rl_node_owed(&ns->list[i]);
+	return total;
+}
+
+/* ---- who they are ---- */
+
+/* Its identity, which it has under all of its addresses. */
+static const char *known_as(const struct rl_node *n)
+{
+	return n->run_id[0] != '\0' ? n->run_id : n->endpoint.address;
+}
+
+void rl_nodes_sort(struct rl_nodes *ns)
+{
+	for (unsigned i = 0; i < ns->count; i++) {
+		unsigned at = i;
+		for (; at > 0 && strcmp(known_as(&ns->list[ns->order[at - 1]]), known_as(&ns->list[i])) > 0; at--)
+			ns->order[at] = ns->order[at - 1];
+		ns->order[at] = (uint8_t)i;
+	}
+}
+
+/* Whether two nodes are one server: by identity, or where one of them tells none, by address. */
+static bool same_server(const struct rl_node *a, const struct rl_node *b)
+{
+	if (a->link != RL_LINK_OPEN || b->link != RL_LINK_OPEN)
+		return false;
+	if (a->run_id_known && b->run_id_known)
+		return strcmp(a->run_id, b->run_id) == 0;
+	bool told = a->setup.count == 0 && b->setup.count == 0; /* or would have */
+	return told && rl_address_same(&a->dial.peer, &b->dial.peer);
+}
+
+void rl_nodes_identify(struct rl_nodes *ns)
+{
+	for (unsigned i = 0; i < ns->count; i++) {
+		struct rl_node *a = &ns->list[i];
+		a->identified = a->duplicate = false;
+		for (unsigned j = 0; j < ns->count; j++)
+			if (i != j && same_server(a, &ns->list[j]))
+				a->duplicate = true;
+	}
+	rl_nodes_sort(ns);
+}
+
+bool rl_nodes_are_identified(const struct rl_nodes *ns)
+{
+	for (unsigned i = 0; i < ns->count; i++)
+		if (!ns->list[i].run_id_known)
+			return false;
+	return true;
+}
+
+/* ---- new credentials ---- */
+
+/* One node after the other: what it is asked waits meanwhile, and a quorum must be there for renewals. */
+void rl_nodes_log_in(struct rl_nodes *ns, uint64_t now)
+{
+	struct rl_node *next = NULL;
+	bool any = false;
+	for (unsigned i = ns->count; i-- > 0;) {
+		struct rl_node *n = &ns->list[i];
+		if (n->login_by_ns != 0)
+			return;
+		any |= n->new_credentials;
+		if (rl_auth_is_due(n))
+			next = n;
+	}
+	ns->new_credentials = any;
+	if (next != NULL)
+		rl_auth_begin(next, now);
+}
+
+void rl_nodes_end_login(struct rl_nodes *ns)
+{
+	ns->new_credentials = false;
+	for (unsigned i = 0; i < ns->count; i++)
+		if (ns->list[i].setup.count == 0)
+			rl_auth_end(&ns->list[i]);
+}

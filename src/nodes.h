@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The nodes that vote together, and the quorum among them: who they are, which of them are one server, in
+ * which order all clients see them, and whose turn it is to log in again. A client has one such set.
+ */
+#ifndef RL_NODES_H
+#define RL_NODES_H
+
+#include "net/node.h"
+
+struct rl_nodes {
+	struct rl_node *list;
+	unsigned count;
+	unsigned quorum;
+	struct rl_tls_context *tls;       /* NULL: no node is in TLS */
+	struct rl_wire wire;              /* a request is formatted once for all */
+	uint8_t order[REDLOCK_MAX_NODES]; /* their numbers in an order that other clients have too */
+	bool new_credentials;             /* there may be nodes that are to log in again */
+
+	/* Requests that a node did not take: votes that are still to be counted. */
+	uint32_t refused_seq;
+	uint32_t refused_by; /* bit per node */
+	enum redlock_vote_code refused_votes[REDLOCK_MAX_NODES];
+};
+
+/* A `child` process does not touch what it shares with its parent. */
+void rl_nodes_close(struct rl_nodes *nodes, bool child);
+
+/* Begins to connect to all of them. */
+void rl_nodes_connect(struct rl_nodes *nodes, uint64_t now_ns);
+
+/* ---- asking */
+
+/* Asks those of the bits `to`. One that does not take the request has voted, if somebody waits for the
+ * answer. */
+void rl_nodes_submit(struct rl_nodes *nodes, struct rl_request *request, uint32_t to, uint64_t now_ns);
+
+/* The next of these votes. False: there are none. */
+bool rl_nodes_next_refusal(struct rl_nodes *nodes, unsigned *ret_node, enum redlock_vote_code *ret_vote);
+
+/* ---- time */
+
+uint64_t rl_nodes_deadline(const struct rl_nodes *nodes);
+void rl_nodes_tick(struct rl_nodes *nodes, uint64_t now_ns);
+
+/* Whether one of them has something to send, or has ended. */
+bool rl_nodes_have_work(const struct rl_nodes *nodes);
+
+/* Releases that must reach them and are not answered. */
+unsigned rl_nodes_owed(const struct rl_nodes *nodes);
+
+/* ---- who they are */
+
+/* Puts them into the order that all clients share. */
+void rl_nodes_sort(struct rl_nodes *nodes);
+
+/* One of them has said who it is: one server must not have two votes. */
+void rl_nodes_identify(struct rl_nodes *nodes);
+
+/* Each has said so. */
+bool rl_nodes_are_identified(const struct rl_nodes *nodes);
+
+/* ---- new credentials */
+
+/* Lets the next node log in with them, unless one does. */
+void rl_nodes_log_in(struct rl_nodes *nodes, uint64_t now_ns);
+
+/* No node logs in any more, and what waits for that may be sent, unless the AUTH has left. */
+void rl_nodes_end_login(struct rl_nodes *nodes);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handles of a client: their slots, by which answers find them, the rules that they share, and the queue
+ * of events that wait to be pulled.
+ */
+#ifndef RL_REGISTRY_H
+#define RL_REGISTRY_H
+
+#include <redlock/redlock.h>
+
+#include "core/lock.h"
+#include "net/node.h"
+
+/* A slot outlives the handle in it: its generation tells late answers from those of the next handle. */
+struct rl_slot {
+	redlock_lock *lock;
+	uint32_t generation;
+	uint32_t next_free;
+};
+
+struct rl_registry {
+	struct rl_slot *slots;
+	uint32_t slot_count;
+	uint32_t free_slot; /* UINT32_MAX: none */
+	struct rl_shared_rules *rules;
+	redlock_lock *queue_head;
+	redlock_lock *queue_tail;
+	int notice_fd; /* readable while there are events; -1: nobody asked */
+};
+
+void rl_registry_init(struct rl_registry *registry);
+void rl_registry_close(struct rl_registry *registry);
+
+/* ---- handles */
+
+/* Makes sure that one more handle has a slot. False: out of memory. */
+bool rl_registry_reserve(struct rl_registry *registry);
+
+void rl_registry_add(struct rl_registry *registry, redlock_lock *lock);
+void rl_registry_remove(struct rl_registry *registry, redlock_lock *lock);
+
+/* The handle that an answer is for, NULL if it comes too late for it; and what such answers are to carry. */
+static inline redlock_lock *rl_registry_find(const struct rl_registry *registry, struct rl_tag tag)
+{
+	const struct rl_slot *slot = &registry->slots[tag.slot];
+	return slot->generation == tag.generation ? slot->lock : NULL;
+}
+
+struct rl_tag rl_registry_tag(const struct rl_registry *registry, const redlock_lock *lock, uint32_t seq);
+
+/* The first handle from slot `from` on, NULL if there is none. */
+redlock_lock *rl_registry_next(const struct rl_registry *registry, uint32_t from);
+
+/* ---- rules */
+
+/* Rules with these values, which stay until they are dropped as often as they were shared. NULL: out of
+ * memory. */
+const struct rl_rules *rl_registry_share_rules(struct rl_registry *registry, const struct rl_rules *rules);
+void rl_registry_drop_rules(struct rl_registry *registry, const struct rl_rules *rules);
+
+/* ---- events */
+
+/* Adds events, RL_OBSERVE_ bits, to those that wait. */
+void rl_registry_push(struct rl_registry *registry, redlock_lock *lock, uint32_t observed);
+
+/* Pulls the next one. False: none. */
+bool rl_registry_pull(struct rl_registry *registry, struct redlock_event *ret_event);
+
+/* Forgets those of `lock`. */
+void rl_registry_drop_events(struct rl_registry *registry, redlock_lock *lock);
+
+#endif
