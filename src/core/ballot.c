@@ -14,7 +14,7 @@ void rl_ballot_cast(struct rl_lock *l, unsigned node, enum redlock_vote_code cod
 	bool first = vote->code == REDLOCK_VOTE_PENDING;
 	l->round.votes[first ? REDLOCK_KIND_PENDING : redlock_vote_kind(vote->code)]--;
 	l->round.votes[redlock_vote_kind(code)]++;
-	vote->code = code & 0xff;
+	vote->code = (uint8_t)code;
 	vote->rtt_ns = rl_time_min(rtt, MAX_RTT_NS) & MAX_RTT_NS;
 }
 

@@ -84,7 +84,7 @@ void rl_finding_compare(struct rl_lock *l, const struct rl_event *e)
 	if (l->findings == NULL || !has_values(e))
 		return;
 	rl_finding_keep(l, e);
-	l->votes[e->node].whose = whose(l, e) & 0xff;
+	l->votes[e->node].whose = (uint8_t)whose(l, e);
 	if (l->votes[e->node].whose == RL_KEY_OURS)
 		hide(&l->findings[e->node]);
 	else if (l->votes[e->node].whose >= RL_KEY_OTHERS)

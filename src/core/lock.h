@@ -96,8 +96,8 @@ struct rl_round {
 /* What one node said in the round, and whose key it had when it was last looked at. */
 struct rl_ballot {
 	uint64_t rtt_ns : 48; /* three days at most */
-	uint64_t code : 8;
-	uint64_t whose : 8;
+	uint8_t code;         /* enum redlock_vote_code */
+	uint8_t whose;        /* enum rl_whose */
 };
 
 struct rl_lock {

@@ -52,7 +52,7 @@ static void letters_of_votes(void **state)
 	struct rl_event event = {.kind = RL_EV_TICK};
 	lock.round.operation = REDLOCK_OP_QUERY;
 	for (unsigned i = 0; i < REDLOCK_VOTE_COUNT; i++)
-		lock.votes[i].code = i & 0xff;
+		lock.votes[i].code = (uint8_t)i;
 	expect(RL_IDLE, &event, &lock, &fx, "[    0.000] idle: tick -> idle .YNT-----------!!!!!!-!!-");
 }
 
