@@ -50,7 +50,7 @@ static enum peer_command heard_watch(struct peer *p, const struct words *w)
 	const struct rl_transaction *t = &p->node->transaction;
 	must(!p->in_multi && t->step == RL_STEP_READ && w->count == t->count + 1);
 	for (unsigned i = 0; i < t->count; i++)
-		if (t->parts[i].operation == REDLOCK_OP_RELEASE)
+		if (t->parts[i].op->gives_back)
 			note_release(p, token_in(t->parts[i].token));
 	p->valued = 0;
 	return PEER_OK;

@@ -104,27 +104,23 @@ static void acquire(struct world *w, unsigned slot, unsigned style)
 
 /* ---- answers ---- */
 
-static void check_value(const struct rl_reply_value *v)
+/* A yes has the answer that makes it one, and its values are those of its operation. */
+static void check_vote(const struct world *w, const struct rl_answer *a)
 {
-	bool text = v->type == RL_REPLY_STATUS || v->type == RL_REPLY_ERROR || v->type == RL_REPLY_STRING;
-	if (text)
-		must(v->kept <= v->length && strlen(v->text) <= v->kept && v->text[v->kept] == '\0');
-}
-
-static void check_reply(const struct rl_answer *a)
-{
-	const struct rl_reply *r = a->reply;
-	check_value(&r->value);
-	if (a->vote != REDLOCK_VOTE_YES)
+	const struct rl_vote *v = &a->vote;
+	const struct rl_reply *r = &w->node.resp.reply;
+	must(v->number_count <= RL_VOTE_NUMBERS && v->text_count <= RL_VOTE_TEXTS);
+	if (v->code != REDLOCK_VOTE_YES)
 		return;
-	if (a->operation == REDLOCK_OP_ACQUIRE)
+	if (a->operation == REDLOCK_OP_ACQUIRE) {
 		must(r->value.type == RL_REPLY_STATUS && strcmp(r->value.text, "OK") == 0);
-	else if (a->operation == REDLOCK_OP_QUERY)
-		must(r->value.type == RL_REPLY_ARRAY && r->count == 4);
-	else
-		must(r->value.type == RL_REPLY_INTEGER && r->value.integer == 1);
-	for (unsigned i = 0; a->operation == REDLOCK_OP_QUERY && i < r->count; i++)
-		check_value(&r->items[i]);
+	} else if (a->operation == REDLOCK_OP_QUERY) {
+		must(r->value.type == RL_REPLY_ARRAY && v->number_count == 2 && v->text_count == 2);
+		for (unsigned i = 0; i < v->text_count; i++)
+			must(v->texts[i].size < RL_RESP_ARENA && strlen(v->texts[i].bytes) <= v->texts[i].size);
+	} else if (w->node.transaction.count == 0 || v->number_count > 0) {
+		must(v->number_count == 1 && v->numbers[0] == 1);
+	}
 }
 
 /* A SET of which the outcome is unknown was sent, and its connection is the next one's ghost. */
@@ -145,16 +141,15 @@ static bool pull(struct world *w)
 		return false;
 	must(a.tag.seq >= 1 && a.tag.seq <= w->asked);
 	struct question *q = &w->questions[a.tag.seq - 1];
-	trace("  answer #%u: operation %d, vote %s\n", a.tag.seq, (int)a.operation, redlock_vote_name(a.vote));
+	trace("  answer #%u: operation %d, vote %s\n", a.tag.seq, (int)a.operation,
+	      redlock_vote_name(a.vote.code));
 	must(!q->answered && a.operation == q->operation && a.tag.slot == q->slot);
-	must(a.vote > REDLOCK_VOTE_PENDING && a.vote < REDLOCK_VOTE_COUNT && a.vote != REDLOCK_VOTE_TIMEOUT);
+	enum redlock_vote_code vote = a.vote.code;
+	must(vote > REDLOCK_VOTE_PENDING && vote < REDLOCK_VOTE_COUNT && vote != REDLOCK_VOTE_TIMEOUT);
 	q->answered = true;
-	if (a.reply != NULL)
-		check_reply(&a);
-	else if (a.operation == REDLOCK_OP_ACQUIRE || w->node.transaction.count == 0)
-		must(a.vote != REDLOCK_VOTE_YES && a.vote != REDLOCK_VOTE_NO); /* others: by a transaction */
+	check_vote(w, &a);
 	if (a.operation == REDLOCK_OP_ACQUIRE)
-		take_set_vote(w, &w->peer.tokens[q->token], a.vote);
+		take_set_vote(w, &w->peer.tokens[q->token], vote);
 	return true;
 }
 

@@ -8,7 +8,7 @@
  */
 #include "fuzz.h"
 
-#include "net/request.h"
+#include "proto/request.h"
 #include "resp.h"
 
 static void check_word(const struct words *words, unsigned i, const void *bytes, size_t size)
@@ -25,7 +25,7 @@ static void check_text(const struct words *words, unsigned i, const char *text)
 static void check_form(const struct rl_request *r, const struct rl_buffer *form, bool by_text)
 {
 	static const char *const set[] = {"SET", NULL, NULL, "NX", "PX", NULL};
-	enum rl_script script = rl_script_of(r->operation);
+	enum rl_script script = rl_ops[r->operation].script;
 	struct words words;
 	char ttl[24];
 	must(resp_command(form->bytes, form->size, &words) == form->size);
@@ -55,7 +55,7 @@ static void check_form(const struct rl_request *r, const struct rl_buffer *form,
 
 /* The forms that each operation has. */
 static const unsigned forms_of[] = {
-    [REDLOCK_OP_ACQUIRE] = 1u << RL_FORM_SHA,
+    [REDLOCK_OP_ACQUIRE] = 1u << RL_FORM_PLAIN,
     [REDLOCK_OP_EXTEND] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,
     [REDLOCK_OP_RELEASE] =
         1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_DELEX | 1u << RL_FORM_DELIFEQ,
@@ -91,15 +91,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	r.token = (struct rl_slice){token_size > 0 ? (const char *)token : "", token_size};
 
 	struct rl_wire wire = {0};
-	const struct rl_buffer *by_sha = rl_wire_form(&wire, &r, RL_FORM_SHA);
-	must(by_sha != NULL);
-	check_form(&r, by_sha, false);
-	check_read(&r, by_sha, RL_FORM_SHA);
-	if (r.operation != REDLOCK_OP_ACQUIRE)
-		check_form(&r, rl_wire_form(&wire, &r, RL_FORM_TEXT), true);
-	for (unsigned form = RL_FORM_TEXT; form < RL_FORM_WATCH; form++)
-		if ((forms_of[r.operation] >> form & 1) != 0)
-			check_read(&r, rl_wire_form(&wire, &r, (enum rl_form)form), (enum rl_form)form);
+	for (unsigned form = 0; form < RL_FORM_WATCH; form++) {
+		bool has = rl_ops[r.operation].words[form] != NULL;
+		must(has == (forms_of[r.operation] >> form & 1));
+		if (!has)
+			continue;
+		const struct rl_buffer *written = rl_wire_form(&wire, &r, (enum rl_form)form);
+		must(written != NULL);
+		if (form == RL_FORM_PLAIN || form == RL_FORM_SHA || form == RL_FORM_TEXT)
+			check_form(&r, written, form == RL_FORM_TEXT);
+		check_read(&r, written, (enum rl_form)form);
+	}
 	rl_wire_free(&wire);
 	return 0;
 }

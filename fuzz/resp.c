@@ -8,8 +8,8 @@
  */
 #include "fuzz.h"
 
-#include "net/answer.h"
 #include "net/resp.h"
+#include "proto/answer.h"
 
 enum { MOST_REPLIES = 64, MOST_BYTES = 3 * RL_RESP_ARENA, FIRST_LONG = 0xc0, LONG_STEP = 80 };
 
@@ -44,7 +44,7 @@ static uint64_t mark_of_value(uint64_t mark, const struct rl_reply_value *v)
 static uint64_t mark_of(const struct rl_reply *r)
 {
 	uint64_t mark = mark_of_value(0xcbf29ce484222325u, &r->value);
-	must(r->value.type != RL_REPLY_ARRAY || r->count <= RL_RESP_ITEMS);
+	must(r->value.type != RL_REPLY_ARRAY || r->count <= RL_REPLY_ITEMS);
 	for (unsigned i = 0; r->value.type == RL_REPLY_ARRAY && i < r->count; i++) {
 		must(r->items[i].type != RL_REPLY_ARRAY);
 		mark = mark_of_value(mark, &r->items[i]);
@@ -58,7 +58,9 @@ static void check_votes(const struct rl_reply *r)
 	static const enum redlock_operation operations[] = {REDLOCK_OP_ACQUIRE, REDLOCK_OP_EXTEND,
 	                                                    REDLOCK_OP_RELEASE, REDLOCK_OP_QUERY};
 	for (unsigned i = 0; i < COUNT(operations); i++) {
-		enum redlock_vote_code vote = rl_vote_of_reply(operations[i], r);
+		struct rl_vote read;
+		rl_answer_read(&rl_ops[operations[i]], r, &read);
+		enum redlock_vote_code vote = read.code;
 		must(vote > REDLOCK_VOTE_PENDING && vote < REDLOCK_VOTE_COUNT && vote != REDLOCK_VOTE_TIMEOUT);
 		if (vote != REDLOCK_VOTE_YES)
 			continue;

@@ -22,8 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/answer.h"
-#include "net/method.h"
+#include "proto/answer.h"
+#include "proto/method.h"
 #include "resp.h"
 #include "wait.h"
 
@@ -148,10 +148,10 @@ static bool same_error(const struct step *step, const char *a_line, const char *
 	                 is_command(step, "DELIFEQ");
 	for (unsigned form = 0; has_forms && form < RL_FORM_COUNT; form++) {
 		struct rl_methods methods = {0};
-		same &= rl_methods_refuse(&methods, (enum rl_form)form, a) ==
-		        rl_methods_refuse(&methods, (enum rl_form)form, b);
+		same &= rl_method_refuse(&methods, (enum rl_form)form, a) ==
+		        rl_method_refuse(&methods, (enum rl_form)form, b);
 	}
-	return same && rl_vote_of_error(a) == rl_vote_of_error(b);
+	return same && rl_answer_of_error(a) == rl_answer_of_error(b);
 }
 
 /* Line by line; numbers of `slack_ms` less than the model's are the same. */

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "differential.h"
-#include "net/script.h"
+#include "proto/script.h"
 
 /* A command's first word, and how its answers began. */
 enum { ANSWERS = 12 };

@@ -168,21 +168,13 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 
 /* ---- answers ---- */
 
-/* What a node says, as values. */
+/* What a node says. The votes of a server that has two names do not count. */
 static void take_vote(struct rl_vote *vote, const struct rl_node *node, const struct rl_answer *answer)
 {
-	vote->code = answer->vote;
-	bool claim = answer->operation != REDLOCK_OP_RELEASE && answer->operation != REDLOCK_OP_QUERY;
-	if (claim && node->duplicate && redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
+	*vote = answer->vote;
+	bool counts = answer->operation != REDLOCK_OP_RELEASE && answer->operation != REDLOCK_OP_QUERY;
+	if (counts && node->duplicate && redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
 		vote->code = REDLOCK_VOTE_DUPLICATE;
-	if (answer->operation != REDLOCK_OP_QUERY || vote->code != REDLOCK_VOTE_YES)
-		return;
-	const struct rl_reply_value *items = answer->reply->items;
-	vote->number_count = vote->text_count = 2;
-	vote->numbers[RL_FINDING_PTTL] = items[1].integer;
-	vote->numbers[RL_FINDING_SIZE] = items[2].integer;
-	vote->texts[RL_FINDING_TYPE] = (struct rl_slice){items[0].text, items[0].kept};
-	vote->texts[RL_FINDING_VALUE] = (struct rl_slice){items[3].text, items[3].kept};
 }
 
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer)

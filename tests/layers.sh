@@ -95,10 +95,11 @@ own_headers() { # FOLDER: the headers in it, as an expression
 check_includes() {
 	local folder
 	includes core-includes "\"core/[a-z_]+\\.h\"|$public|$pure" $(c_files src/core)
-	includes net-includes "\"(core|net|os)/[a-z_]+\\.h\"|<sys/types\.h>|$public|$plain" \
+	includes proto-includes "\"(core|proto)/[a-z_]+\\.h\"|$public|$plain" $(c_files src/proto)
+	includes net-includes "\"(core|proto|net|os)/[a-z_]+\\.h\"|<sys/types\.h>|$public|$plain" \
 		$(c_files src/net ! -name 'resp.c' ! -name 'openssl.*')
 	includes net-includes "\"net/openssl\\.h\"|<openssl/[a-z0-9]+\\.h>|<(dlfcn|pthread)\.h>|$plain" $(c_files src/net -name 'openssl.*')
-	includes net-includes "\"(core|net)/[a-z_]+\\.h\"|<hiredis/(hiredis|read)\\.h>|$public|$plain" src/net/resp.c
+	includes net-includes "\"(proto|net)/[a-z_]+\\.h\"|<hiredis/(hiredis|read)\\.h>|$public|$plain" src/net/resp.c
 	includes os-includes '"os/[a-z_]+\.h"|<[a-z0-9_/]+\.h>' $(c_files src/os)
 	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(pthread|semaphore|signal|stdatomic|sys/types)\\.h>|$public|$plain" \
 		$(c_files src -maxdepth 1)
@@ -189,6 +190,8 @@ self_test() {
 	plant core-calls src/core/quorum.c '#include <stdlib.h>\nvoid *leak(void);\nvoid *leak(void) { return malloc(1); }'
 	plant core-includes src/core/quorum.c '#include <time.h>'
 	plant core-includes src/core/quorum.h '# include "os/clock.h"'
+	plant proto-includes src/proto/ops.c '#include "net/resp.h"'
+	plant proto-includes src/proto/ops.h '#include <time.h>'
 	plant net-includes src/net/url.c '#include <hiredis/read.h>'
 	plant net-includes src/net/url.c '#include <sys/socket.h>'
 	plant net-includes src/net/url.c '#include "client.h"'

@@ -138,7 +138,7 @@ REDLOCK_API const char *redlock_error_name(int error);
  * a vote that failed and may work later; FATAL is a vote that needs an operator. Values are a promise to
  * programs that were built before: none changes, new ones come behind the last, and a program treats a code
  * that it does not know by its redlock_vote_kind(). REDLOCK_VOTE_COUNT grows with them.
- * Which server answers map to which vote: src/net/answer.c, from the servers' sources.
+ * Which server answers map to which vote: src/proto/answer.c, from the servers' sources.
  */
 #define REDLOCK_VOTE_MAP(X)                                                                                  \
 	X(PENDING, 0, PENDING, "no answer yet")                                                                  \
@@ -337,6 +337,15 @@ struct redlock_url {
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_url_parse(const char *url, char *error_text,
                                                      size_t error_text_size, struct redlock_url *ret_url);
+
+/*
+ * The rights that a user of the servers needs, as ACL SETUSER takes them ("+set +get ..."): first what locks
+ * need, then those of the commands that open a connection, without which less is known and the nodes vote all
+ * the same, then those that only looking at a key needs. `scripts` 0: for a user that may not run scripts.
+ * Writes at most `size` bytes with the NUL, and returns how long the whole text is, as snprintf(3) does.
+ * Error: INVAL.
+ */
+REDLOCK_API int redlock_acl_rights(int scripts, char *ret_text, size_t size);
 
 /* ---- 5. Lock handles ---------------------------------------------------------------------------------- */
 

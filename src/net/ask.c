@@ -31,7 +31,7 @@
 struct rl_request rl_ask_request(const struct rl_entry *entry, struct rl_slice bytes)
 {
 	struct rl_request r = {
-	    .operation = (enum redlock_operation)entry->operation,
+	    .operation = entry->operation,
 	    .tag = entry->tag,
 	    .by_text = entry->own,
 	};
@@ -64,20 +64,19 @@ static bool has_given_up(const struct rl_outbox *outbox, const struct rl_request
 bool rl_ask_to_give_back(struct rl_node *n, const struct rl_entry *set)
 {
 	struct rl_request r = rl_ask_request(set, rl_outbox_front_bytes(&n->outbox));
-	struct rl_entry release = {.tag = set->tag, .operation = REDLOCK_OP_RELEASE, .owed = true, .own = true};
-	r.operation = REDLOCK_OP_RELEASE;
+	r.operation = rl_ops[set->operation].undo;
+	struct rl_entry release = {.tag = set->tag, .operation = (uint8_t)r.operation, .owed = true, .own = true};
 	release.tag.seq = 0;
-	return rl_ask_as(n, &release, &r, rl_methods_choose(&n->methods, &r));
+	return rl_ask_as(n, &release, &r, rl_method_choose(&n->methods, &r));
 }
 
 /* ---- submitting ---- */
 
-static bool has_room(const struct rl_node *n, const struct rl_entry *entry, size_t size, uint64_t now_ns)
+static bool has_room(const struct rl_node *n, bool release, size_t size, uint64_t now_ns)
 {
 	if (n->debts.count > 0)
 		return false; /* a debt was asked for earlier: nothing may overtake it */
 	bool fresh = now_ns - n->progress_ns < FRESH_NS;
-	bool release = entry->operation == REDLOCK_OP_RELEASE;
 	size_t limit = fresh ? BACKLOG_FRESH_BYTES : release ? BACKLOG_RELEASE_BYTES : BACKLOG_BYTES;
 	size_t parked = n->parked.count > 0 ? rl_outbox_size(&n->parked) : 0;
 	return n->outbox.count + n->parked.count == 0 || rl_outbox_size(&n->outbox) + parked + size <= limit;
@@ -88,9 +87,9 @@ static bool behind_unsent_set(const struct rl_node *n, const struct rl_entry *en
 {
 	if (n->link != RL_LINK_BROKEN)
 		return false;
-	if (rl_outbox_find_acquire(&n->parked, entry->tag) != 0)
+	if (rl_outbox_find_claim(&n->parked, entry->tag) != 0)
 		return true;
-	uint64_t set = rl_outbox_find_acquire(&n->outbox, entry->tag);
+	uint64_t set = rl_outbox_find_claim(&n->outbox, entry->tag);
 	if (set == 0)
 		return false;
 	enum redlock_vote_code vote = rl_node_broken_vote(n, rl_outbox_is_unsent(&n->outbox, set));
@@ -112,10 +111,10 @@ static enum redlock_vote_code refuse(struct rl_node *n, enum redlock_vote_code v
 /* Where the SET of an owed release is, if it may be that it is never sent. */
 static void find_set(const struct rl_node *n, struct rl_entry *entry, bool parks)
 {
-	entry->set_number = parks ? rl_outbox_find_acquire(&n->parked, entry->tag) : 0;
+	entry->set_number = parks ? rl_outbox_find_claim(&n->parked, entry->tag) : 0;
 	entry->set_parked = entry->set_number != 0;
 	if (entry->set_number == 0 && (n->setup.count > 0 || n->login_holds))
-		entry->set_number = rl_outbox_find_acquire(&n->outbox, entry->tag);
+		entry->set_number = rl_outbox_find_claim(&n->outbox, entry->tag);
 }
 
 enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
@@ -129,13 +128,13 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	}
 	if (n->link == RL_LINK_DOWN && n->failures == 0)
 		rl_node_connect(n, now_ns);
-	bool set = r->operation == REDLOCK_OP_ACQUIRE;
-	if (set && r->by_text && (has_given_up(&n->outbox, r) || has_given_up(&n->parked, r)))
+	const struct rl_op *op = &rl_ops[r->operation];
+	if (op->claims && r->by_text && (has_given_up(&n->outbox, r) || has_given_up(&n->parked, r)))
 		return REDLOCK_VOTE_STALE;
-	enum rl_form form = set ? RL_FORM_SHA : rl_methods_choose(&n->methods, r);
+	enum rl_form form = rl_method_choose(&n->methods, r);
 	bool parks = form == RL_FORM_WATCH || (n->parked.count > 0 && rl_talk_is_parked(n, r->name));
 	if (parks)
-		form = RL_FORM_SHA;
+		form = op->parked_as;
 	const struct rl_buffer *bytes = rl_wire_form(wire, r, form);
 	struct rl_entry entry = {
 	    .tag = r->tag,
@@ -146,7 +145,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	};
 	if (n->link == RL_LINK_DOWN || n->link == RL_LINK_BROKEN)
 		return refuse(n, rl_node_unsent_vote(n, REDLOCK_VOTE_DOWN), &entry, bytes);
-	if (bytes == NULL || !has_room(n, &entry, bytes->size, now_ns))
+	if (bytes == NULL || !has_room(n, op->gives_back, bytes->size, now_ns))
 		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
 	if (n->outbox.count == 0)
 		n->progress_ns = now_ns;
@@ -164,7 +163,7 @@ static bool has_set_of(const struct rl_outbox *outbox, struct rl_slice name)
 {
 	for (unsigned i = 0; i < outbox->count; i++) {
 		const struct rl_entry *e = rl_outbox_at(outbox, i);
-		if (e->operation != REDLOCK_OP_ACQUIRE)
+		if (!rl_ops[e->operation].claims)
 			continue;
 		struct rl_request r = rl_ask_request(e, rl_outbox_bytes_at(outbox, i));
 		if (rl_slice_same(r.name, name))
@@ -178,7 +177,7 @@ bool rl_ask_as(struct rl_node *n, const struct rl_entry *entry, const struct rl_
 	struct rl_buffer bytes = {0};
 	struct rl_entry again = *entry;
 	bool parks = form == RL_FORM_WATCH;
-	again.form = (uint8_t)(parks ? RL_FORM_SHA : form);
+	again.form = (uint8_t)(parks ? rl_ops[r->operation].parked_as : form);
 	again.set_number = 0;
 	again.set_parked = false;
 	bool ok = rl_request_write(&bytes, r, (enum rl_form)again.form);
@@ -192,16 +191,16 @@ bool rl_ask_again(struct rl_node *n, const struct rl_entry *entry, const struct 
 {
 	const char *error = reply->value.text;
 	enum rl_form form = (enum rl_form)entry->form;
-	if (rl_script_of((enum redlock_operation)entry->operation) == RL_SCRIPT_COUNT)
+	if (!rl_ops[entry->operation].again)
 		return false;
 	bool noscript = form == RL_FORM_SHA && strncmp(error, "NOSCRIPT", 8) == 0;
-	if (!noscript && !rl_methods_refuse(&n->methods, form, error))
+	if (!noscript && !rl_method_refuse(&n->methods, form, error))
 		return false;
 	struct rl_request r = rl_ask_request(entry, rl_outbox_front_bytes(&n->outbox));
 	if (entry->own && (has_set_of(&n->outbox, r.name) || has_set_of(&n->parked, r.name)))
 		return false;
 	r.by_text |= noscript;
-	return rl_ask_as(n, entry, &r, rl_methods_choose(&n->methods, &r));
+	return rl_ask_as(n, entry, &r, rl_method_choose(&n->methods, &r));
 }
 
 bool rl_ask_debts(struct rl_node *n)
@@ -210,7 +209,7 @@ bool rl_ask_debts(struct rl_node *n)
 	while ((debt = rl_outbox_front(&n->debts)) != NULL) {
 		struct rl_slice bytes = rl_outbox_front_bytes(&n->debts);
 		struct rl_request r = rl_ask_request(debt, bytes);
-		bool parks = rl_methods_choose(&n->methods, &r) == RL_FORM_WATCH;
+		bool parks = rl_method_choose(&n->methods, &r) == RL_FORM_WATCH;
 		if (!(parks ? rl_talk_park(n, debt, r.name, bytes) : rl_outbox_push(&n->outbox, debt, bytes)))
 			return false;
 		rl_outbox_pop(&n->debts);

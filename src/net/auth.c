@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "core/quorum.h"
-#include "net/answer.h"
 #include "net/node.h"
+#include "proto/answer.h"
+#include "proto/command.h"
 
 /* For all of it, from its beginning: the server must answer what it was asked before, then the AUTH. */
 #define LOGIN_LIMIT_NS (5000 * RL_NS_PER_MS)
@@ -36,7 +37,7 @@ bool rl_auth_push(struct rl_outbox *outbox, const struct rl_endpoint *e)
 	if (e->user != NULL)
 		words[count++] = TEXT(e->user);
 	words[count++] = TEXT(e->password != NULL ? e->password : "");
-	bool ok = rl_resp_command(&command, words, count) &&
+	bool ok = rl_command_write(&command, words, count) &&
 	          rl_outbox_push_secret(outbox, &entry, (struct rl_slice){command.bytes, command.size});
 	if (command.bytes != NULL)
 		explicit_bzero(command.bytes, command.capacity);
@@ -108,7 +109,7 @@ void rl_auth_answer(struct rl_node *n, const struct rl_reply *reply)
 	if (v->type != RL_REPLY_ERROR) {
 		rl_auth_accepted(n);
 	} else if (!n->new_credentials) { /* else there are newer ones, which nobody has refused */
-		n->failure = rl_vote_of_error(v->text);
+		n->failure = rl_answer_of_error(v->text);
 		/* "unknown command 'AUTH', with args beginning with: ..." would repeat the password */
 		snprintf(n->failure_text, sizeof n->failure_text, "the new credentials are refused: %.*s",
 		         (int)strcspn(v->text, ",\r\n"), v->text);

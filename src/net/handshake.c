@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "core/quorum.h"
-#include "net/answer.h"
 #include "net/node.h"
+#include "proto/answer.h"
+#include "proto/command.h"
 
 /* How long a SET in the buffer of a server that answers again may stay there. Seconds would do. */
 #define GHOST_LIFE_NS (60000 * RL_NS_PER_MS)
@@ -22,7 +23,7 @@
 static bool push(struct rl_node *n, enum rl_setup setup, const struct rl_slice *words, unsigned count)
 {
 	struct rl_buffer command = {0};
-	bool ok = rl_resp_command(&command, words, count);
+	bool ok = rl_command_write(&command, words, count);
 	if (ok) {
 		struct rl_entry entry = {.setup = (uint8_t)setup};
 		ok = rl_outbox_push(&n->setup, &entry, (struct rl_slice){command.bytes, command.size});
@@ -142,7 +143,7 @@ void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl
 	bool error = v->type == RL_REPLY_ERROR;
 	bool needed = setup == RL_SETUP_AUTH || setup == RL_SETUP_SELECT;
 	if (error && (needed || is_turned_away(v->text))) {
-		rl_node_fail(n, rl_vote_of_error(v->text), v->text);
+		rl_node_fail(n, rl_answer_of_error(v->text), v->text);
 		return;
 	}
 	if (needed)
@@ -157,12 +158,12 @@ void rl_handshake_answer(struct rl_node *n, enum rl_setup setup, const struct rl
 		char run_id_before[sizeof n->run_id];
 		memcpy(run_id_before, n->run_id, sizeof run_id_before);
 		learn_identity(n, v);
-		rl_methods_meet(&n->methods, n->run_id);
+		rl_method_meet(&n->methods, n->run_id);
 		meet_successor(n, run_id_before);
 		meet_ghosts(n);
 	}
 	if (setup == RL_SETUP_PROBE)
-		rl_methods_probed(&n->methods, reply);
+		rl_method_probed(&n->methods, reply);
 	rl_outbox_pop(&n->setup);
 	if (n->setup.count > 0)
 		return;

@@ -89,7 +89,7 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 {
 	if (n->link != RL_LINK_DOWN || !rl_dial_may_begin(&n->dial))
 		return;
-	rl_methods_connect(&n->methods);
+	rl_method_connect(&n->methods);
 	n->link = RL_LINK_CONNECTING;
 	n->connect_by_ns = rl_time_add(now_ns, CONNECT_TIMEOUT_NS);
 	n->progress_ns = now_ns;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/quorum.h"
-#include "net/answer.h"
+#include "proto/answer.h"
 
 /* What is kept of releases for the next connection. One is always taken, however large. */
 #define DEBT_BYTES ((size_t)128 * 1024)
@@ -109,8 +109,8 @@ static void add_ghost(struct rl_node *n)
  * delete the key of the next acquisition. */
 static bool leaves_ghost(const struct rl_entry *entry)
 {
-	bool again = entry->own && entry->operation == REDLOCK_OP_RELEASE;
-	return again || entry->operation == REDLOCK_OP_ACQUIRE;
+	enum rl_ghost_rule ghost = rl_ops[entry->operation].ghost;
+	return ghost == RL_GHOST_ALWAYS || (ghost == RL_GHOST_OWN && entry->own);
 }
 
 static void leave_ghost(struct rl_node *n, const struct rl_entry *entry)
@@ -176,8 +176,7 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 		rl_outbox_pop(&n->outbox);
 		if (entry.tag.seq == 0)
 			continue;
-		*ret = (struct rl_answer){
-		    .tag = entry.tag, .operation = (enum redlock_operation)entry.operation, .vote = vote};
+		*ret = (struct rl_answer){.tag = entry.tag, .operation = entry.operation, .vote.code = vote};
 		return true;
 	}
 	if (rl_talk_next_broken(n, ret))
@@ -277,21 +276,23 @@ static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
                         struct rl_answer *ret, uint64_t now_ns)
 {
-	enum redlock_operation operation = (enum redlock_operation)entry->operation;
-	enum redlock_vote_code vote = rl_vote_of_reply(operation, reply);
+	const struct rl_op *op = &rl_ops[entry->operation];
 	bool error = reply->value.type == RL_REPLY_ERROR;
-	bool script = entry->form <= RL_FORM_TEXT && rl_script_of(operation) != RL_SCRIPT_COUNT;
+	ret->tag = entry->tag;
+	ret->operation = entry->operation;
+	rl_answer_read(op, reply, &ret->vote);
+	enum redlock_vote_code vote = ret->vote.code;
+	bool script = entry->form == RL_FORM_SHA || entry->form == RL_FORM_TEXT;
 	if (script && (!error || vote == REDLOCK_VOTE_NO))
-		n->methods.knows[rl_script_of(operation)] = true;
+		n->methods.knows |= UINT32_C(1) << op->script;
 	if (error || entry->owed)
 		rl_node_settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
-	bool made = operation == REDLOCK_OP_ACQUIRE && entry->own && vote == REDLOCK_VOTE_YES;
+	bool made = op->claims && entry->own && vote == REDLOCK_VOTE_YES;
 	bool stale = made && n->ghost_own && has_ghost(n, now_ns);
 	if ((stale || (made && entry->given_up)) && !rl_ask_to_give_back(n, entry))
 		n->lingering++;
 	if (stale)
-		vote = REDLOCK_VOTE_STALE;
-	*ret = (struct rl_answer){.tag = entry->tag, .operation = operation, .vote = vote, .reply = reply};
+		ret->vote.code = REDLOCK_VOTE_STALE;
 	if (vote == REDLOCK_VOTE_GARBAGE)
 		go_astray(n, entry);
 }

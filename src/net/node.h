@@ -18,14 +18,15 @@
 #ifndef RL_NET_NODE_H
 #define RL_NET_NODE_H
 
+#include "core/vote.h"
 #include "net/dial.h"
-#include "net/method.h"
 #include "net/outbox.h"
 #include "net/resp.h"
 #include "net/stream.h"
-#include "net/transaction.h"
 #include "net/url.h"
 #include "os/poller.h"
+#include "proto/method.h"
+#include "proto/transaction.h"
 
 enum rl_link {
 	RL_LINK_DOWN,       /* no connection; the next one is made at retry_at_ns, or sooner on demand */
@@ -103,9 +104,8 @@ struct rl_node {
 
 struct rl_answer {
 	struct rl_tag tag;
-	enum redlock_operation operation;
-	enum redlock_vote_code vote;
-	const struct rl_reply *reply; /* until the next call; NULL when there was none */
+	unsigned operation;  /* as in its request */
+	struct rl_vote vote; /* its texts are there until the next call */
 };
 
 /* The node owns what `endpoint` points to from now on. `tls` is used if the endpoint says so. Nothing is

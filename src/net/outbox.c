@@ -74,26 +74,6 @@ bool rl_outbox_push(struct rl_outbox *o, const struct rl_entry *entry, struct rl
 	return true;
 }
 
-const struct rl_entry *rl_outbox_front(const struct rl_outbox *o)
-{
-	return o->count > 0 ? &o->ring[o->first] : NULL;
-}
-
-struct rl_slice rl_outbox_front_bytes(const struct rl_outbox *o)
-{
-	return (struct rl_slice){o->bytes + o->head, o->ring[o->first].size};
-}
-
-bool rl_outbox_front_unsent(const struct rl_outbox *o)
-{
-	return o->sent <= o->head;
-}
-
-bool rl_outbox_front_sent(const struct rl_outbox *o)
-{
-	return o->sent >= o->head + o->ring[o->first].size;
-}
-
 bool rl_outbox_push_secret(struct rl_outbox *o, const struct rl_entry *entry, struct rl_slice bytes)
 {
 	bool ok = rl_outbox_push(o, entry, bytes);
@@ -142,12 +122,12 @@ struct rl_slice rl_outbox_bytes_at(const struct rl_outbox *o, unsigned index)
 	return (struct rl_slice){o->bytes + begin_of(o, index), rl_outbox_at(o, index)->size};
 }
 
-uint64_t rl_outbox_find_acquire(const struct rl_outbox *o, struct rl_tag tag)
+uint64_t rl_outbox_find_claim(const struct rl_outbox *o, struct rl_tag tag)
 {
 	for (unsigned i = o->count; i-- > 0;) {
 		const struct rl_entry *e = rl_outbox_at(o, i);
 		bool same = e->tag.slot == tag.slot && e->tag.generation == tag.generation;
-		if (same && e->operation == REDLOCK_OP_ACQUIRE)
+		if (same && rl_ops[e->operation].claims)
 			return o->popped + i + 1;
 	}
 	return 0;
@@ -155,7 +135,7 @@ uint64_t rl_outbox_find_acquire(const struct rl_outbox *o, struct rl_tag tag)
 
 bool rl_outbox_give_up(struct rl_outbox *o, struct rl_tag tag)
 {
-	uint64_t number = rl_outbox_find_acquire(o, tag);
+	uint64_t number = rl_outbox_find_claim(o, tag);
 	if (number == 0)
 		return false;
 	uint64_t index = number - o->popped - 1;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/request.h"
+#include "proto/request.h"
 
 /* Commands that open a connection; they are answered to the node itself. */
 enum rl_setup {
@@ -63,18 +63,36 @@ bool rl_outbox_push(struct rl_outbox *outbox, const struct rl_entry *entry, stru
 bool rl_outbox_push_secret(struct rl_outbox *outbox, const struct rl_entry *entry, struct rl_slice bytes);
 
 /* The oldest entry, NULL if there is none, and its bytes. */
-const struct rl_entry *rl_outbox_front(const struct rl_outbox *outbox);
-struct rl_slice rl_outbox_front_bytes(const struct rl_outbox *outbox);
-bool rl_outbox_front_unsent(const struct rl_outbox *outbox); /* no byte of it was sent */
-bool rl_outbox_front_sent(const struct rl_outbox *outbox);   /* all of them were */
+static inline const struct rl_entry *rl_outbox_front(const struct rl_outbox *o)
+{
+	return o->count > 0 ? &o->ring[o->first] : NULL;
+}
+
+static inline struct rl_slice rl_outbox_front_bytes(const struct rl_outbox *o)
+{
+	return (struct rl_slice){o->bytes + o->head, o->ring[o->first].size};
+}
+
+/* No byte of it was sent. */
+static inline bool rl_outbox_front_unsent(const struct rl_outbox *o)
+{
+	return o->sent <= o->head;
+}
+
+/* All of them were. */
+static inline bool rl_outbox_front_sent(const struct rl_outbox *o)
+{
+	return o->sent >= o->head + o->ring[o->first].size;
+}
+
 void rl_outbox_pop(struct rl_outbox *outbox);
 
 /* The entry number `index` from the front, which must be there, and its bytes. */
 const struct rl_entry *rl_outbox_at(const struct rl_outbox *outbox, unsigned index);
 struct rl_slice rl_outbox_bytes_at(const struct rl_outbox *outbox, unsigned index);
 
-/* The number of the last entry that acquires for the handle of `tag`; 0: there is none. */
-uint64_t rl_outbox_find_acquire(const struct rl_outbox *outbox, struct rl_tag tag);
+/* The number of the last entry that claims for the handle of `tag`; 0: there is none. */
+uint64_t rl_outbox_find_claim(const struct rl_outbox *outbox, struct rl_tag tag);
 
 /* Marks that entry as given up. False: there is none. */
 bool rl_outbox_give_up(struct rl_outbox *outbox, struct rl_tag tag);

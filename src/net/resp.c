@@ -6,49 +6,6 @@
 
 #include "net/short_reply.h"
 
-/* ---- writing ---- */
-
-size_t rl_resp_digits(char *at, uint64_t number)
-{
-	char digits[20];
-	size_t count = 0;
-	do
-		digits[count++] = (char)('0' + number % 10);
-	while ((number /= 10) > 0);
-	for (size_t i = 0; i < count; i++)
-		at[i] = digits[count - 1 - i];
-	return count;
-}
-
-static size_t put_number(char *at, char mark, size_t number)
-{
-	at[0] = mark;
-	size_t used = 1 + rl_resp_digits(at + 1, number);
-	memcpy(at + used, "\r\n", 2);
-	return used + 2;
-}
-
-bool rl_resp_command(struct rl_buffer *out, const struct rl_slice *words, unsigned count)
-{
-	enum { HEAD = 24, TAIL = 2 };
-	size_t most = HEAD;
-	for (unsigned i = 0; i < count; i++)
-		most += HEAD + words[i].size + TAIL;
-	if (!rl_buffer_reserve(out, most))
-		return false;
-	char *at = out->bytes + out->size;
-	at += put_number(at, '*', count);
-	for (unsigned i = 0; i < count; i++) {
-		at += put_number(at, '$', words[i].size);
-		memcpy(at, words[i].bytes, words[i].size);
-		at += words[i].size;
-		memcpy(at, "\r\n", TAIL);
-		at += TAIL;
-	}
-	out->size = (size_t)(at - out->bytes);
-	return true;
-}
-
 /* ---- reading: hiredis calls these for each element; everything goes into the one reply of the resp ---- */
 
 /* A value inside of an element: it is dropped. */
@@ -102,7 +59,7 @@ static void *put_array(const redisReadTask *task, unsigned long long count)
 {
 	struct rl_resp *r = task->privdata;
 	bool inside = task->parent != NULL;
-	unsigned long long most = inside ? RL_RESP_NESTED - r->nested_values : RL_RESP_ITEMS;
+	unsigned long long most = inside ? RL_RESP_NESTED - r->nested_values : RL_REPLY_ITEMS;
 	if ((inside && !r->nested) || count > most)
 		return NULL; /* the reader takes this for out of memory, we for garbage */
 	if (!inside)

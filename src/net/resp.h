@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RESP: writes commands, reads replies. The reader is hiredis's, and resp.c is the only file that sees it.
+ * RESP: reads replies. The reader is hiredis's, and resp.c is the only file that sees it.
  * A reply is a value in a fixed arena: no allocation per reply, and a server that promises or sends more than
  * any command of ours asks for is garbage, not a growing buffer.
  */
@@ -11,36 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/buffer.h"
+#include "proto/reply.h"
 
-#define RL_RESP_ITEMS 8        /* elements of an array reply */
 #define RL_RESP_ARENA 4096     /* bytes of text kept per reply; what is longer is cut, its length is kept */
 #define RL_RESP_NESTED 1024    /* values inside of the elements of a nested reply, all together */
 #define RL_RESP_UNPARSED 65536 /* bytes of an unfinished reply */
 #define RL_RESP_AHEAD 16384    /* bytes that are looked at before hiredis sees them */
-
-enum rl_reply_type {
-	RL_REPLY_STATUS,
-	RL_REPLY_ERROR,
-	RL_REPLY_INTEGER,
-	RL_REPLY_STRING,
-	RL_REPLY_NIL,
-	RL_REPLY_ARRAY
-};
-
-struct rl_reply_value {
-	enum rl_reply_type type;
-	int64_t integer;  /* INTEGER */
-	const char *text; /* STATUS, ERROR, STRING: `kept` bytes and a NUL */
-	size_t kept;
-	size_t length; /* of the whole text */
-};
-
-struct rl_reply {
-	struct rl_reply_value value;
-	unsigned count; /* ARRAY: elements */
-	struct rl_reply_value items[RL_RESP_ITEMS];
-};
 
 struct rl_resp {
 	void *reader;
@@ -54,15 +30,9 @@ struct rl_resp {
 	char ahead[RL_RESP_AHEAD];
 };
 
-/* Appends one command, an array of bulk strings. False: out of memory, nothing appended. */
-bool rl_resp_command(struct rl_buffer *out, const struct rl_slice *words, unsigned count);
-
 /* False: out of memory. */
 bool rl_resp_open(struct rl_resp *resp);
 void rl_resp_close(struct rl_resp *resp);
-
-/* Appends the digits of a number; returns how many. */
-size_t rl_resp_digits(char *at, uint64_t number);
 
 /* Takes received bytes. False: out of memory, or garbage. */
 bool rl_resp_feed(struct rl_resp *resp, const char *bytes, size_t size);

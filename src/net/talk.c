@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/answer.h"
 #include "net/node.h"
+#include "proto/answer.h"
 
 /* How often one request is asked again because its key was touched. Whoever holds a lock is the only one to
  * touch its key, but for its expiry and strangers. */
@@ -64,14 +64,19 @@ static struct rl_request parked_request(const struct rl_node *n, unsigned index)
 	return rl_ask_request(rl_outbox_at(&n->parked, index), rl_outbox_bytes_at(&n->parked, index));
 }
 
+static enum rl_change change_of(const struct rl_entry *entry)
+{
+	return rl_ops[entry->operation].change;
+}
+
 /* Whether one of the first `count` extends the key that this one extends. Each would be compared with the
  * expiry that was read: a shorter one behind a longer one, of two handles with one value, would undo it. */
 static bool extends_again(const struct rl_node *n, unsigned count)
 {
 	const struct rl_entry *last = rl_outbox_at(&n->parked, count);
-	for (unsigned i = 0; i < count && last->operation == REDLOCK_OP_EXTEND; i++) {
+	for (unsigned i = 0; i < count && change_of(last) == RL_CHANGE_LENGTHEN; i++) {
 		const struct rl_entry *e = rl_outbox_at(&n->parked, i);
-		if (e->operation == REDLOCK_OP_EXTEND && e->name_hash == last->name_hash)
+		if (change_of(e) == RL_CHANGE_LENGTHEN && e->name_hash == last->name_hash)
 			return true;
 	}
 	return false;
@@ -83,8 +88,8 @@ static unsigned gather(const struct rl_node *n, struct rl_request *requests)
 	unsigned most = n->talk_tries > 0 ? 1 : RL_BATCH, count = 0;
 	while (count < most && count < n->parked.count) {
 		requests[count] = parked_request(n, count);
-		bool query = requests[count].operation == REDLOCK_OP_QUERY;
-		bool fits = rl_methods_choose(&n->methods, &requests[count]) == RL_FORM_WATCH;
+		bool query = change_of(rl_outbox_at(&n->parked, count)) == RL_CHANGE_LOOK;
+		bool fits = rl_method_choose(&n->methods, &requests[count]) == RL_FORM_WATCH;
 		if (!fits || (query && count > 0) || extends_again(n, count))
 			break;
 		count++;
@@ -108,7 +113,7 @@ static bool begin(struct rl_node *n)
 	n->talk_handed = 0;
 	if (count == 0) {
 		struct rl_request first = parked_request(n, 0);
-		return move_front(n, &first, rl_methods_choose(&n->methods, &first));
+		return move_front(n, &first, rl_method_choose(&n->methods, &first));
 	}
 	bool ok = rl_transaction_begin(&n->transaction, requests, count, &bytes) && push_step(n, &bytes);
 	rl_buffer_free(&bytes);
@@ -157,7 +162,7 @@ static void give_up(struct rl_node *n)
 {
 	struct rl_transaction *t = &n->transaction;
 	char text[sizeof t->error];
-	n->talk_refused = rl_vote_of_error(t->error);
+	n->talk_refused = rl_answer_of_error(t->error);
 	/* of "unknown command 'X', with args ..." only the first part is shown: see rl_node_remember_failure() */
 	int length = (int)strcspn(t->error, ",\r\n");
 	snprintf(text, sizeof text, "%.*s; permit +eval +evalsha or +watch +multi +exec +getrange",
@@ -166,7 +171,7 @@ static void give_up(struct rl_node *n)
 	n->talk_resolved = n->parked.count;
 	n->talk_handed = 0;
 	n->talk_tries = 0;
-	rl_methods_forgive(&n->methods);
+	rl_method_forgive(&n->methods);
 }
 
 static bool push_change(struct rl_node *n)
@@ -194,7 +199,7 @@ bool rl_talk_take(struct rl_node *n, const struct rl_reply *reply)
 		give_up(n);
 		break;
 	case RL_TALK_STUCK:
-		rl_node_fail(n, rl_vote_of_error(t->error), t->error);
+		rl_node_fail(n, rl_answer_of_error(t->error), t->error);
 		break;
 	case RL_TALK_GARBAGE:
 		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not that of a transaction");
@@ -206,12 +211,10 @@ bool rl_talk_take(struct rl_node *n, const struct rl_reply *reply)
 static bool hand_out(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
                      struct rl_answer *ret)
 {
-	bool found = entry->operation == REDLOCK_OP_QUERY && vote == REDLOCK_VOTE_YES;
 	rl_outbox_pop(&n->parked);
-	*ret = (struct rl_answer){.tag = entry->tag,
-	                          .operation = (enum redlock_operation)entry->operation,
-	                          .vote = vote,
-	                          .reply = found ? &n->transaction.finding : NULL};
+	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation, .vote.code = vote};
+	if (vote == REDLOCK_VOTE_YES && change_of(entry) == RL_CHANGE_LOOK)
+		ret->vote = n->transaction.found;
 	return entry->tag.seq != 0;
 }
 
@@ -222,9 +225,9 @@ bool rl_talk_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 		struct rl_entry entry = *rl_outbox_front(&n->parked);
 		unsigned index = n->talk_handed++;
 		n->talk_resolved--;
-		if (entry.operation == REDLOCK_OP_ACQUIRE) { /* it only waited */
-			struct rl_request set = parked_request(n, 0);
-			if (!move_front(n, &set, RL_FORM_SHA))
+		if (change_of(&entry) == RL_CHANGE_NONE) { /* it only waited */
+			struct rl_request r = parked_request(n, 0);
+			if (!move_front(n, &r, rl_method_choose(&n->methods, &r)))
 				rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
 			continue;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The library's scripts. They are known by their text or SHA1, and run as C here; the originals are in
  * scripts/. */
-#include "net/script.h"
+#include "proto/script.h"
 #include "redis_call.h"
 
 /* Where the words of a script call are: EVALSHA sha 1 key [token [ttl_ms]]. */

@@ -83,6 +83,8 @@ static struct redlock_options usable(void)
 	X(drain, REDLOCK_E_INVAL, redlock_drain(NULL, 0), redlock_drain(s->client, 0))                           \
 	X(node_count, 0, redlock_node_count(NULL), redlock_node_count(s->client))                                \
 	X(quorum, 0, redlock_quorum(NULL), redlock_quorum(s->client))                                            \
+	X(acl_rights, REDLOCK_E_INVAL, redlock_acl_rights(1, NULL, 0),                                           \
+	  redlock_acl_rights(1, to.bytes, sizeof to.bytes) - (int)strlen(to.bytes))                              \
 	X(node_status, REDLOCK_E_INVAL, redlock_node_status(NULL, 0, &to.status), 0)                             \
 	X(node_status, REDLOCK_E_INVAL, redlock_node_status(s->client, 0, NULL),                                 \
 	  redlock_node_status(s->client, 0, &to.status))                                                         \

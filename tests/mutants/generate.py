@@ -10,7 +10,7 @@ import re
 
 from mutant import Mutant, replace_at
 
-FOLDERS = ("src/core", "src/net", "src")
+FOLDERS = ("src/core", "src/proto", "src/net", "src")
 SKIPPED = ("src/core/trace.c",)
 
 SKIPPED_TEXT = re.compile(

@@ -66,6 +66,7 @@ NODE = "src/net/node.c"
 ASK = "src/net/ask.c"
 BACKOFF = "src/net/backoff.c"
 LINK = "src/net/link.c"
+OPS = "src/proto/ops.c"
 HANDSHAKE = "src/net/handshake.c"
 EXTEND = "scripts/extend.lua"
 OWNER_CHECK = 'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end\n'
@@ -182,10 +183,8 @@ ROWS = [
 	# ---- 9 ----
 	("script: another's lock is extended", 9, EXTEND, OWNER_CHECK,
 		'if redis.call("exists", KEYS[1]) == 0 then return 0 end\n'),
-	("0 counts as a yes", 9, "src/net/answer.c",
-		"return v->integer == 1 ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO;", "return REDLOCK_VOTE_YES;"),
-	("release: the name in place of the token", 9, "src/net/request.c",
-		"r->name, r->token, ttl};", "r->name, r->operation == REDLOCK_OP_RELEASE ? r->name : r->token, ttl};"),
+	("0 counts as a yes", 9, OPS, "{NO, INTEGER(0, 0)}", "{YES, INTEGER(0, 0)}"),
+	("release: the name in place of the token", 9, OPS, "SCRIPT(RELEASE, NAME, TOKEN)", "SCRIPT(RELEASE, NAME, NAME)"),
 	# ---- 10 ----
 	("script: a lost key is made anew", 10, EXTEND, OWNER_CHECK,
 		'if redis.call("exists", KEYS[1]) == 0 then redis.call("set", KEYS[1], ARGV[1], "px", ARGV[2]) return 1 end\n'
@@ -315,7 +314,7 @@ ROWS = [
 	# ---- 27 ----
 	("a failure is printed", 27, NODE, "n->failure = vote;\n",
 		"n->failure = vote;\n\tfprintf(stderr, \"redlock: %s\\n\", text);\n"),
-	("out of memory exits", 27, "src/net/buffer.c", "if (bytes == NULL)\n\t\treturn false;", "if (bytes == NULL)\n\t\texit(1);"),
+	("out of memory exits", 27, "src/proto/buffer.c", "if (bytes == NULL)\n\t\treturn false;", "if (bytes == NULL)\n\t\texit(1);"),
 	# ---- 28 ----
 	("a lost lock is not released", 28, LOCK,
 		"if (l->phase != RL_HELD && l->phase != RL_LOST && !attached)", "if (l->phase != RL_HELD && !attached)"),

@@ -17,15 +17,15 @@ OWN_DEFECTS = {
 NODE = "src/net/node.c"
 ASK = "src/net/ask.c"
 TALK = "src/net/talk.c"
-TRANSACTION = "src/net/transaction.c"
-METHOD = "src/net/method.c"
+TRANSACTION = "src/proto/transaction.c"
+METHOD = "src/proto/method.c"
 DIAL = "src/net/dial.c"
 HANDSHAKE = "src/net/handshake.c"
 AUTH = "src/net/auth.c"
 BACKOFF = "src/net/backoff.c"
 TURN = "src/turn.c"
 POOL = "src/os/random_pool.c"
-REQUEST = "src/net/request.c"
+REQUEST = "src/proto/request.c"
 
 OWN_ROWS = [
 	# ---- 32 ----
@@ -40,26 +40,26 @@ OWN_ROWS = [
 	("EXEC nil is taken for done", 32, TRANSACTION,
 		"return finish(t, REDLOCK_VOTE_PENDING); /* a key was touched */", "return finish(t, REDLOCK_VOTE_YES);"),
 	("PEXPIRE shortens", 32, TRANSACTION,
-		"return p->left >= 0 && (uint64_t)p->left < p->ttl_ms;", "return p->operation == REDLOCK_OP_EXTEND;"),
+		"return p->left >= 0 && (uint64_t)p->left < p->ttl_ms;", "return p->op->change == RL_CHANGE_LENGTHEN;"),
 	("a key without an expiry is given one", 32, TRANSACTION,
 		"return p->left >= 0 && (uint64_t)p->left < p->ttl_ms;",
 		"return p->left < 0 || (uint64_t)p->left < p->ttl_ms;"),
 	("no empty transaction before the first change", 32, TRANSACTION,
-		'bool ok = put(out, WORD("MULTI")) && put(out, WORD("EXEC")) && rl_resp_command(out, watch, 1 + t->count);',
-		"bool ok = rl_resp_command(out, watch, 1 + t->count);",
+		'bool ok = put(out, WORD("MULTI")) && put(out, WORD("EXEC")) && rl_command_write(out, watch, 1 + t->count);',
+		"bool ok = rl_command_write(out, watch, 1 + t->count);",
 		TRANSACTION, "if (number == 1)\n\t\treturn expect_nothing(t, r);\n\tif (number < 3)", "if (number < 1)"),
 	("nothing is watched", 32, TRANSACTION,
-		"rl_resp_command(out, watch, 1 + t->count);", 'put(out, WORD("UNWATCH"));'),
+		"rl_command_write(out, watch, 1 + t->count);", 'put(out, WORD("UNWATCH"));'),
 	("a change goes on although READ could not begin", 32, TRANSACTION,
 		"bool any = false;\n\tif (t->unopened)\n\t\treturn fail_all(t);", "bool any = false;"),
 	("what changed nothing counts as a yes", 32, TRANSACTION,
 		"bool there = looked ? v->integer != -2 : v->integer == 1;", "bool there = looked || v->integer >= 0;"),
 	("a discarded transaction is taken for done", 32, TRANSACTION,
-		"return finish(t, t->aborted ? REDLOCK_VOTE_PENDING : rl_vote_of_error(t->error));",
-		"return finish(t, t->aborted ? REDLOCK_VOTE_YES : rl_vote_of_error(t->error));"),
+		"return finish(t, t->aborted ? REDLOCK_VOTE_PENDING : rl_answer_of_error(t->error));",
+		"return finish(t, t->aborted ? REDLOCK_VOTE_YES : rl_answer_of_error(t->error));"),
 	("a SET overtakes a parked release", 32, TALK,
 		"rl_outbox_at(&n->parked, i)->name_hash == hash)",
-		"rl_outbox_at(&n->parked, i)->name_hash == hash && rl_outbox_at(&n->parked, i)->operation == REDLOCK_OP_ACQUIRE)"),
+		"rl_outbox_at(&n->parked, i)->name_hash == hash && rl_ops[rl_outbox_at(&n->parked, i)->operation].claims)"),
 	("the vote of another part", 32, TALK,
 		"t->parts[index].vote : n->talk_refused;", "t->parts[0].vote : n->talk_refused;"),
 	("broken connection: parked releases are forgotten", 32, TALK,
@@ -79,19 +79,20 @@ OWN_ROWS = [
 	("NOPERM for a key is taken for a refused form", 33, METHOD,
 		'{"NOPERM", "to run the \'", ANY}', '{"NOPERM", "", ANY}'),
 	("another server inherits what was refused", 33, METHOD,
-		"rl_methods_forgive(m);\n\tmemset(m->has", "memset(m->has"),
+		"rl_method_forgive(m);\n\tm->has = 0;", "m->has = 0;"),
 	("barred once, barred for ever", 33, TALK,
-		"\tn->talk_tries = 0;\n\trl_methods_forgive(&n->methods);\n", "\tn->talk_tries = 0;\n"),
+		"\tn->talk_tries = 0;\n\trl_method_forgive(&n->methods);\n", "\tn->talk_tries = 0;\n"),
 	("another server's commands are expected", 33, METHOD,
-		"\tmemset(m->has, 0, sizeof m->has);\n", ""),
+		"\tm->has = 0;\n\tstrncpy", "\tstrncpy"),
 	("an own value is asked again although a SET waits", 33, ASK,
 		"if (entry->own && (has_set_of(&n->outbox, r.name) || has_set_of(&n->parked, r.name)))\n\t\treturn false;",
 		"(void)has_set_of;"),
 	("an own value is asked again although a SET is parked", 33, ASK,
 		"(has_set_of(&n->outbox, r.name) || has_set_of(&n->parked, r.name))", "has_set_of(&n->outbox, r.name)"),
 	("a release behind a SET that is never sent is owed", 33, ASK,
-		"if (rl_outbox_find_acquire(&n->parked, entry->tag) != 0)\n\t\treturn true;\n", ""),
-	("asked again with the wrong token", 33, REQUEST, "[RL_FORM_DELEX] = {1, 3, 0},", "[RL_FORM_DELEX] = {1, 2, 0},"),
+		"if (rl_outbox_find_claim(&n->parked, entry->tag) != 0)\n\t\treturn true;\n", ""),
+	("asked again with the wrong token", 33, REQUEST,
+		"parts[row[i].kind] = words[i];", "parts[row[i].kind] = words[form == RL_FORM_DELEX && i == 3 ? 2 : i];"),
 	# ---- 34 ----
 	("connections that lost the race stay open", 34, DIAL, "if (k != i)\n\t\t\tdrop_attempt(d, k);", ";"),
 	("refused: the next address is not tried", 34, DIAL,

@@ -60,7 +60,7 @@ static void collect(struct scene *s)
 		assert_in_range(answer.operation, REDLOCK_OP_ACQUIRE, REDLOCK_OP_QUERY);
 		size_t room = sizeof s->answers - s->answers_used;
 		int n = snprintf(s->answers + s->answers_used, room, "%s #%u %s\n", names[answer.operation],
-		                 answer.tag.seq, redlock_vote_name(answer.vote));
+		                 answer.tag.seq, redlock_vote_name(answer.vote.code));
 		assert_true(n > 0 && (size_t)n < room);
 		s->answers_used += (size_t)n;
 	}
@@ -175,13 +175,12 @@ void scene_listen(struct scene *s)
 
 static void show_word(char **to, const char *word, size_t size)
 {
-	static const char *const names[] = {"release", "extend", "inspect"};
 	for (unsigned i = 0; i < RL_SCRIPT_COUNT; i++) {
 		const struct rl_script_text *script = &rl_scripts[i];
 		bool text = size == script->length && memcmp(word, script->text, size) == 0;
 		bool sha = size == 40 && memcmp(word, script->sha, 40) == 0;
 		if (text || sha) {
-			word = names[i];
+			word = script->name;
 			size = strlen(word);
 		}
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Which vote an answer stands for: texts of real servers, the same texts from a server of today, and shapes.
  */
-#include "net/answer.h"
-#include "net/script.h"
+#include "proto/answer.h"
+#include "proto/script.h"
 #include "servers.h"
 #include "unit.h"
 
@@ -87,7 +87,7 @@ static void texts_of_real_servers(void **state)
 	(void)state;
 	unsigned wrong = 0;
 	for (unsigned i = 0; i < COUNT(texts); i++) {
-		enum redlock_vote_code vote = rl_vote_of_error(texts[i].text);
+		enum redlock_vote_code vote = rl_answer_of_error(texts[i].text);
 		if (vote == texts[i].vote)
 			continue;
 		print_error("%.70s: %s, not %s\n", texts[i].text, redlock_vote_name(vote),
@@ -106,7 +106,7 @@ static struct servers servers;
 		struct raw_reply reply_;                                                                             \
 		server_ask(&servers.server[0], &reply_, __VA_ARGS__, NULL);                                          \
 		assert_int_equal(reply_.type, '-');                                                                  \
-		if (rl_vote_of_error(reply_.text) != (want))                                                         \
+		if (rl_answer_of_error(reply_.text) != (want))                                                       \
 			fail_msg("%s: not %s", reply_.text, redlock_vote_name(want));                                    \
 	} while (0)
 
@@ -152,10 +152,17 @@ static const struct rl_reply_value text = {.type = RL_REPLY_STRING, .text = "OK"
 static const struct rl_reply_value number = {.type = RL_REPLY_INTEGER, .integer = 1};
 static const struct rl_reply_value nil = {.type = RL_REPLY_NIL};
 
+static enum redlock_vote_code vote_of_reply(enum redlock_operation operation, const struct rl_reply *reply)
+{
+	struct rl_vote vote;
+	rl_answer_read(&rl_ops[operation], reply, &vote);
+	return vote.code;
+}
+
 static enum redlock_vote_code vote_of(enum redlock_operation operation, struct rl_reply_value value)
 {
 	struct rl_reply reply = {.value = value};
-	return rl_vote_of_reply(operation, &reply);
+	return vote_of_reply(operation, &reply);
 }
 
 static void shapes_of_set(void **state)
@@ -195,16 +202,22 @@ static void shapes_of_inspect(void **state)
 	(void)state;
 	struct rl_reply good = {
 	    .value = {.type = RL_REPLY_ARRAY}, .count = 4, .items = {text, number, number, text}};
-	assert_int_equal(rl_vote_of_reply(REDLOCK_OP_QUERY, &good), REDLOCK_VOTE_YES);
+	struct rl_vote vote;
+	rl_answer_read(&rl_ops[REDLOCK_OP_QUERY], &good, &vote);
+	assert_int_equal(vote.code, REDLOCK_VOTE_YES);
+	assert_int_equal(vote.number_count, 2);
+	assert_int_equal(vote.numbers[1], 1);
+	assert_int_equal(vote.text_count, 2);
+	assert_int_equal(vote.texts[1].size, text.kept);
 	for (unsigned i = 0; i < 4; i++) {
 		struct rl_reply bad = good;
 		bad.items[i] = nil;
-		assert_int_equal(rl_vote_of_reply(REDLOCK_OP_QUERY, &bad), REDLOCK_VOTE_GARBAGE);
+		assert_int_equal(vote_of_reply(REDLOCK_OP_QUERY, &bad), REDLOCK_VOTE_GARBAGE);
 	}
 	good.count = 3;
-	assert_int_equal(rl_vote_of_reply(REDLOCK_OP_QUERY, &good), REDLOCK_VOTE_GARBAGE);
+	assert_int_equal(vote_of_reply(REDLOCK_OP_QUERY, &good), REDLOCK_VOTE_GARBAGE);
 	good.count = 5;
-	assert_int_equal(rl_vote_of_reply(REDLOCK_OP_QUERY, &good), REDLOCK_VOTE_GARBAGE);
+	assert_int_equal(vote_of_reply(REDLOCK_OP_QUERY, &good), REDLOCK_VOTE_GARBAGE);
 	assert_int_equal(vote_of(REDLOCK_OP_QUERY, number), REDLOCK_VOTE_GARBAGE);
 	assert_int_equal(vote_of(REDLOCK_OP_QUERY, nil), REDLOCK_VOTE_GARBAGE);
 }

@@ -331,7 +331,7 @@ static void has_what_it_refused(void **state)
 	lock->core.claim_seq = CLAIM;
 	lock->core.refused = 1;
 	struct rl_answer answer = {.operation = REDLOCK_OP_RELEASE,
-	                           .vote = REDLOCK_VOTE_YES,
+	                           .vote.code = REDLOCK_VOTE_YES,
 	                           .tag = rl_registry_tag(&client->handles, lock, BEFORE)};
 	rl_operate_answer(client, n, &answer);
 	assert_false(n->duplicate);

@@ -2,7 +2,7 @@
 /* By which commands a node is asked: what it has, what it refuses, and when that is forgotten. */
 #include <string.h>
 
-#include "net/method.h"
+#include "proto/method.h"
 #include "unit.h"
 
 static const struct rl_request release = {.operation = REDLOCK_OP_RELEASE};
@@ -15,10 +15,10 @@ static const struct rl_request acquire = {.operation = REDLOCK_OP_ACQUIRE};
 static void expect(const struct rl_methods *m, enum rl_form for_release, enum rl_form for_extend,
                    enum rl_form for_query)
 {
-	assert_int_equal(rl_methods_choose(m, &release), for_release);
-	assert_int_equal(rl_methods_choose(m, &extend), for_extend);
-	assert_int_equal(rl_methods_choose(m, &query), for_query);
-	assert_int_equal(rl_methods_choose(m, &acquire), RL_FORM_SHA); /* there is only one */
+	assert_int_equal(rl_method_choose(m, &release), for_release);
+	assert_int_equal(rl_method_choose(m, &extend), for_extend);
+	assert_int_equal(rl_method_choose(m, &query), for_query);
+	assert_int_equal(rl_method_choose(m, &acquire), RL_FORM_PLAIN); /* there is only one */
 }
 
 /* The answer to COMMAND INFO delex delifeq. */
@@ -27,7 +27,7 @@ static void probe(struct rl_methods *m, enum rl_reply_type delex, enum rl_reply_
 	struct rl_reply reply = {.value.type = RL_REPLY_ARRAY, .count = 2};
 	reply.items[0].type = delex;
 	reply.items[1].type = delifeq;
-	rl_methods_probed(m, &reply);
+	rl_method_probed(m, &reply);
 }
 
 static void scripts(void **state)
@@ -35,18 +35,18 @@ static void scripts(void **state)
 	(void)state;
 	struct rl_methods m = {0};
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
-	m.knows[RL_SCRIPT_RELEASE] = m.knows[RL_SCRIPT_INSPECT] = true;
+	m.knows = 1u << RL_SCRIPT_RELEASE | 1u << RL_SCRIPT_INSPECT;
 	expect(&m, RL_FORM_SHA, RL_FORM_TEXT, RL_FORM_SHA);
 	struct rl_request own = release;
 	own.by_text = true;
-	assert_int_equal(rl_methods_choose(&m, &own), RL_FORM_TEXT);
-	assert_true(rl_methods_refuse(&m, RL_FORM_SHA, NOPERM));
+	assert_int_equal(rl_method_choose(&m, &own), RL_FORM_TEXT);
+	assert_true(rl_method_refuse(&m, RL_FORM_SHA, NOPERM));
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
-	assert_true(rl_methods_refuse(&m, RL_FORM_TEXT, "ERR unknown command 'EVAL'"));
+	assert_true(rl_method_refuse(&m, RL_FORM_TEXT, "ERR unknown command 'EVAL'"));
 	expect(&m, RL_FORM_WATCH, RL_FORM_WATCH, RL_FORM_WATCH);
-	rl_methods_forgive(&m);
+	rl_method_forgive(&m);
 	expect(&m, RL_FORM_SHA, RL_FORM_TEXT, RL_FORM_SHA);
-	rl_methods_connect(&m);
+	rl_method_connect(&m);
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 }
 
@@ -59,13 +59,12 @@ static void native(void **state)
 	probe(&m, RL_REPLY_NIL, RL_REPLY_ARRAY);
 	expect(&m, RL_FORM_DELIFEQ, RL_FORM_TEXT, RL_FORM_TEXT);
 	probe(&m, RL_REPLY_ARRAY, RL_REPLY_ARRAY);
-	assert_true(rl_methods_refuse(&m, RL_FORM_DELEX, NOPERM));
+	assert_true(rl_method_refuse(&m, RL_FORM_DELEX, NOPERM));
 	expect(&m, RL_FORM_DELIFEQ, RL_FORM_TEXT, RL_FORM_TEXT);
-	assert_true(
-	    rl_methods_refuse(&m, RL_FORM_DELIFEQ, "ERR wrong number of arguments for 'delifeq' command"));
+	assert_true(rl_method_refuse(&m, RL_FORM_DELIFEQ, "ERR wrong number of arguments for 'delifeq' command"));
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
-	rl_methods_forgive(&m);
-	assert_true(rl_methods_refuse(&m, RL_FORM_TEXT, NOPERM));
+	rl_method_forgive(&m);
+	assert_true(rl_method_refuse(&m, RL_FORM_TEXT, NOPERM));
 	expect(&m, RL_FORM_DELEX, RL_FORM_WATCH, RL_FORM_WATCH);
 	probe(&m, RL_REPLY_NIL, RL_REPLY_NIL);
 	expect(&m, RL_FORM_WATCH, RL_FORM_WATCH, RL_FORM_WATCH);
@@ -82,7 +81,7 @@ static void odd_probes(void **state)
 	const struct rl_reply *const replies[] = {&error, &one, &text};
 	for (unsigned i = 0; i < COUNT(replies); i++) {
 		probe(&m, RL_REPLY_ARRAY, RL_REPLY_ARRAY);
-		rl_methods_probed(&m, replies[i]);
+		rl_method_probed(&m, replies[i]);
 		expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 	}
 	probe(&m, RL_REPLY_STRING, RL_REPLY_INTEGER);
@@ -93,16 +92,21 @@ static void odd_probes(void **state)
 static void refusals_and_votes(void **state)
 {
 	(void)state;
+	enum {
+		NATIVE = 1 << RL_FORM_DELEX | 1 << RL_FORM_DELIFEQ,
+		SCRIPTS = 1 << RL_FORM_SHA | 1 << RL_FORM_TEXT,
+		ALL = NATIVE | SCRIPTS
+	};
 	static const struct {
 		const char *error;
 		unsigned forms; /* that it refuses */
 	} cases[] = {
-	    {"ERR unknown command 'EVAL', with args beginning with: ", 0x1f},
-	    {"NOPERM this user has no permissions to run the 'eval' command or its subcommand", 0x1f},
-	    {"NOPERM User default has no permissions to run the 'delex' command", 0x1f},
-	    {"ERR This Redis command is not allowed from script script: x", 0x03},
-	    {"ERR wrong number of arguments for 'delex' command", 0x0c},
-	    {"ERR syntax error", 0x0c},
+	    {"ERR unknown command 'EVAL', with args beginning with: ", ALL},
+	    {"NOPERM this user has no permissions to run the 'eval' command or its subcommand", ALL},
+	    {"NOPERM User default has no permissions to run the 'delex' command", ALL},
+	    {"ERR This Redis command is not allowed from script script: x", SCRIPTS},
+	    {"ERR wrong number of arguments for 'delex' command", NATIVE},
+	    {"ERR syntax error", NATIVE},
 	    {"OOM command not allowed when used memory > 'maxmemory'.", 0},
 	    {"NOPERM this user has no permissions to access one of the keys used as arguments", 0},
 	    {"NOPERM No permissions to access a key", 0},
@@ -116,11 +120,11 @@ static void refusals_and_votes(void **state)
 	    {"", 0},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++)
-		for (unsigned form = 0; form < RL_FORM_WATCH; form++) {
+		for (unsigned form = RL_FORM_DELEX; form < RL_FORM_WATCH; form++) {
 			struct rl_methods m = {0};
-			bool refused = rl_methods_refuse(&m, (enum rl_form)form, cases[i].error);
+			bool refused = rl_method_refuse(&m, (enum rl_form)form, cases[i].error);
 			assert_int_equal(refused, cases[i].forms >> form & 1);
-			assert_int_equal(m.refused[form], refused);
+			assert_int_equal(m.refused, refused ? RL_FORM_BIT(form) : 0);
 		}
 }
 
@@ -131,19 +135,19 @@ static void another_server(void **state)
 	static const char one[] = "1111111111111111111111111111111111111111";
 	static const char two[] = "2222222222222222222222222222222222222222";
 	struct rl_methods m = {0};
-	rl_methods_meet(&m, one);
+	rl_method_meet(&m, one);
 	probe(&m, RL_REPLY_ARRAY, RL_REPLY_NIL);
-	assert_true(rl_methods_refuse(&m, RL_FORM_TEXT, NOPERM));
-	rl_methods_connect(&m);
-	rl_methods_meet(&m, one);
+	assert_true(rl_method_refuse(&m, RL_FORM_TEXT, NOPERM));
+	rl_method_connect(&m);
+	rl_method_meet(&m, one);
 	expect(&m, RL_FORM_DELEX, RL_FORM_WATCH, RL_FORM_WATCH);
-	rl_methods_meet(&m, two);
+	rl_method_meet(&m, two);
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
-	assert_true(rl_methods_refuse(&m, RL_FORM_TEXT, NOPERM));
-	rl_methods_meet(&m, ""); /* it does not tell */
+	assert_true(rl_method_refuse(&m, RL_FORM_TEXT, NOPERM));
+	rl_method_meet(&m, ""); /* it does not tell */
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
-	assert_true(rl_methods_refuse(&m, RL_FORM_TEXT, NOPERM));
-	rl_methods_meet(&m, "");
+	assert_true(rl_method_refuse(&m, RL_FORM_TEXT, NOPERM));
+	rl_method_meet(&m, "");
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 }
 

@@ -238,7 +238,7 @@ static void answers_byte_by_byte(void **state)
 	(void)state;
 	struct scene *s = open_scene();
 	static const char stream[] = "+OK\r\n-NOSCRIPT x\r\n$-1\r\n:1\r\n";
-	s->node.methods.knows[RL_SCRIPT_RELEASE] = true;
+	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 2);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);

@@ -126,7 +126,7 @@ static void digest_refused(void **state)
 {
 	(void)state;
 	struct scene *s = open_scene(NO_NATIVE);
-	s->node.methods.knows[RL_SCRIPT_RELEASE] = true;
+	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2);
 	scene_heard(s);
@@ -291,7 +291,7 @@ static void debt_behind_a_parked_set(void **state)
 	for (unsigned i = 0; i < 6; i++)
 		submit(s, REDLOCK_OP_RELEASE, name, 10 + i, 0, false);
 	assert_int_equal(scene_owe(s, 2, 4), REDLOCK_VOTE_BACKLOG);
-	s->node.methods.has[RL_FORM_DELEX] = true; /* as if it had become possible */
+	s->node.methods.has |= RL_FORM_BIT(RL_FORM_DELEX); /* as if it had become possible */
 	expect_heard(s, READ);
 	scene_say(s, OPENED VALUE("token1"));
 	scene_heard(s);
@@ -310,7 +310,7 @@ static void parked_then_refused(void **state)
 	scene_owe(s, 1, 2);
 	expect_heard(s, READ);
 	scene_owe(s, 2, 3);
-	s->node.methods.has[RL_FORM_DELEX] = true; /* as if it had become possible */
+	s->node.methods.has |= RL_FORM_BIT(RL_FORM_DELEX); /* as if it had become possible */
 	scene_say(s, OPENED "$0\r\n\r\n");
 	expect_answers(s, "release #2 NO\n");
 	expect_heard(s, "DELEX job IFEQ token2\n");
@@ -403,7 +403,7 @@ static void login_in_between(void **state)
 	scene_accept(s);
 	expect_heard(s, "AUTH pw\n" HELLO);
 	scene_say(s, "+OK\r\n:7\r\n" RUN_ID NO_NATIVE);
-	s->node.methods.refused[RL_FORM_TEXT] = true;
+	s->node.methods.refused |= RL_FORM_BIT(RL_FORM_TEXT);
 	scene_owe(s, 1, 2);
 	expect_heard(s, READ);
 	rl_auth_renew(&s->node, s->now_ns);

@@ -29,7 +29,7 @@ static void empty(void **state)
 	assert_int_equal(rl_outbox_unsent(&o).size, 0);
 	assert_non_null(rl_outbox_unsent(&o).bytes);
 	assert_int_equal(rl_outbox_size(&o), 0);
-	assert_int_equal(rl_outbox_find_acquire(&o, (struct rl_tag){0}), 0);
+	assert_int_equal(rl_outbox_find_claim(&o, (struct rl_tag){0}), 0);
 	rl_outbox_free(&o);
 }
 
@@ -102,15 +102,15 @@ static void numbers_of_acquires(void **state)
 	push(&o, 1, "101");
 	assert_true(rl_outbox_push(&o, &set, slice("102")));
 	push(&o, 1, "103");
-	assert_int_equal(rl_outbox_find_acquire(&o, tag), 102);
-	assert_int_equal(rl_outbox_find_acquire(&o, other), 0); /* another handle in the same slot */
+	assert_int_equal(rl_outbox_find_claim(&o, tag), 102);
+	assert_int_equal(rl_outbox_find_claim(&o, other), 0); /* another handle in the same slot */
 	assert_true(rl_outbox_push(&o, &set, slice("104")));
-	assert_int_equal(rl_outbox_find_acquire(&o, tag), 104); /* the last one */
+	assert_int_equal(rl_outbox_find_claim(&o, tag), 104); /* the last one */
 	tag.seq = 0;
-	assert_int_equal(rl_outbox_find_acquire(&o, tag), 104); /* a release that nobody waits for asks, too */
+	assert_int_equal(rl_outbox_find_claim(&o, tag), 104); /* a release that nobody waits for asks, too */
 	for (unsigned i = 0; i < 4; i++)
 		rl_outbox_pop(&o);
-	assert_int_equal(rl_outbox_find_acquire(&o, tag), 0);
+	assert_int_equal(rl_outbox_find_claim(&o, tag), 0);
 	rl_outbox_free(&o);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The exact bytes of every command, both forms of the scripts, and what a real server makes of them. */
-#include "net/request.h"
+#include "proto/request.h"
 
-#include "net/resp.h"
 #include "servers.h"
 #include "unit.h"
 
@@ -33,8 +32,7 @@ static void set(void **state)
 	(void)state;
 	static const char want[] = "*6\r\n$3\r\nSET\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$2\r\nNX\r\n$2\r\nPX\r\n"
 	                           "$5\r\n29700\r\n";
-	expect_form(REDLOCK_OP_ACQUIRE, RL_FORM_SHA, want);
-	expect_form(REDLOCK_OP_ACQUIRE, RL_FORM_TEXT, want); /* a plain command has one form */
+	expect_form(REDLOCK_OP_ACQUIRE, RL_FORM_PLAIN, want);
 }
 
 static void scripts_by_digest(void **state)
@@ -87,11 +85,11 @@ static void release_is_the_classic_script(void **state)
 static void scripts_of_operations(void **state)
 {
 	(void)state;
-	assert_int_equal(rl_script_of(REDLOCK_OP_ACQUIRE), RL_SCRIPT_COUNT);
-	assert_int_equal(rl_script_of(REDLOCK_OP_NONE), RL_SCRIPT_COUNT);
-	assert_int_equal(rl_script_of(REDLOCK_OP_RELEASE), RL_SCRIPT_RELEASE);
-	assert_int_equal(rl_script_of(REDLOCK_OP_EXTEND), RL_SCRIPT_EXTEND);
-	assert_int_equal(rl_script_of(REDLOCK_OP_QUERY), RL_SCRIPT_INSPECT);
+	assert_int_equal(rl_ops[REDLOCK_OP_ACQUIRE].script, RL_SCRIPT_COUNT);
+	assert_int_equal(rl_ops[REDLOCK_OP_NONE].script, RL_SCRIPT_COUNT);
+	assert_int_equal(rl_ops[REDLOCK_OP_RELEASE].script, RL_SCRIPT_RELEASE);
+	assert_int_equal(rl_ops[REDLOCK_OP_EXTEND].script, RL_SCRIPT_EXTEND);
+	assert_int_equal(rl_ops[REDLOCK_OP_QUERY].script, RL_SCRIPT_INSPECT);
 	for (unsigned i = 0; i < RL_SCRIPT_COUNT; i++)
 		assert_int_equal(rl_scripts[i].length, strlen(rl_scripts[i].text));
 }
@@ -105,9 +103,9 @@ static void native_forms(void **state)
 	            "*3\r\n$7\r\nDELIFEQ\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n");
 }
 
-/* The forms that each operation has. */
+/* The forms that each operation has, and no others. */
 static const unsigned forms_of[] = {
-    [REDLOCK_OP_ACQUIRE] = 1u << RL_FORM_SHA,
+    [REDLOCK_OP_ACQUIRE] = 1u << RL_FORM_PLAIN,
     [REDLOCK_OP_EXTEND] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,
     [REDLOCK_OP_RELEASE] =
         1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_DELEX | 1u << RL_FORM_DELIFEQ,
@@ -144,7 +142,10 @@ static void read_back(void **state)
 			size_t size = sizes[s / RL_FORM_COUNT];
 			request.name = (struct rl_slice){bytes, size};
 			request.token = (struct rl_slice){bytes + 5, size < 512 ? size : 512};
-			if ((forms_of[o] >> form & 1) != 0)
+			bool has = form < RL_FORM_WATCH && rl_ops[o].words[form] != NULL;
+			assert_int_equal(has, forms_of[o] >> form & 1);
+			assert_int_equal(has, form < RL_FORM_WATCH && (rl_ops[o].forms & RL_FORM_BIT(form)) != 0);
+			if (has)
 				expect_read(&request, rl_wire_form(&wire, &request, form), form);
 			rl_wire_free(&wire);
 		}
@@ -165,7 +166,7 @@ static void a_wire_is_used_again(void **state)
 	rl_wire_reset(&wire);
 	request = request_of(REDLOCK_OP_ACQUIRE);
 	request.name = slice("x");
-	const struct rl_buffer *second = rl_wire_form(&wire, &request, RL_FORM_SHA);
+	const struct rl_buffer *second = rl_wire_form(&wire, &request, RL_FORM_PLAIN);
 	assert_memory_equal(second->bytes, "*6\r\n$3\r\nSET\r\n$1\r\nx\r\n", 20);
 	rl_wire_free(&wire);
 	rl_wire_free(&wire);

@@ -2,6 +2,7 @@
 /* Writing commands and reading replies, also the ones that no honest server sends. */
 #include "net/resp.h"
 
+#include "proto/command.h"
 #include "unit.h"
 
 /* ---- writing ---- */
@@ -9,7 +10,7 @@
 static void expect_command(const struct rl_slice *words, unsigned count, const char *want, size_t size)
 {
 	struct rl_buffer out = {0};
-	assert_true(rl_resp_command(&out, words, count));
+	assert_true(rl_command_write(&out, words, count));
 	assert_int_equal(out.size, size);
 	assert_memory_equal(out.bytes, want, size);
 	rl_buffer_free(&out);
@@ -40,7 +41,7 @@ static void long_words(void **state)
 	memset(name, 'n', sizeof name);
 	name[0] = name[65535] = '\0';
 	struct rl_slice words[] = {{"GET", 3}, {name, sizeof name}};
-	assert_true(rl_resp_command(&out, words, 2));
+	assert_true(rl_command_write(&out, words, 2));
 	static const char head[] = "*2\r\n$3\r\nGET\r\n$65536\r\n";
 	assert_int_equal(out.size, sizeof head - 1 + sizeof name + 2);
 	assert_memory_equal(out.bytes, head, sizeof head - 1);
@@ -48,7 +49,7 @@ static void long_words(void **state)
 	assert_memory_equal(out.bytes + out.size - 2, "\r\n", 2);
 	/* A second one goes behind the first. */
 	size_t first = out.size;
-	assert_true(rl_resp_command(&out, words, 1));
+	assert_true(rl_command_write(&out, words, 1));
 	assert_int_equal(out.size, first + 13);
 	assert_memory_equal(out.bytes + first, "*1\r\n$3\r\nGET\r\n", 13);
 	rl_buffer_free(&out);

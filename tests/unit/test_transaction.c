@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/transaction.h"
+#include "net/resp.h"
+#include "proto/transaction.h"
 #include "resp.h"
 #include "unit.h"
 
@@ -274,17 +275,19 @@ static void query(void **state)
 	assert_int_equal(say(queued), RL_TALK_MORE);
 	assert_int_equal(say("*4\r\n+string\r\n:77\r\n:5\r\n$5\r\ntoken\r\n"), RL_TALK_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
-	assert_string_equal(t.finding.items[0].text, "string");
-	assert_int_equal(t.finding.items[1].integer, 77);
-	assert_int_equal(t.finding.items[2].integer, 5);
-	assert_string_equal(t.finding.items[3].text, "token");
+	assert_int_equal(t.found.number_count, 2);
+	assert_int_equal(t.found.text_count, 2);
+	assert_string_equal(t.found.texts[0].bytes, "string");
+	assert_int_equal(t.found.numbers[0], 77);
+	assert_int_equal(t.found.numbers[1], 5);
+	assert_string_equal(t.found.texts[1].bytes, "token");
 	begin(&r, 1);
 	say(queued);
 	assert_int_equal(say("*4\r\n+hash\r\n:-1\r\n-WRONGTYPE x\r\n-WRONGTYPE x\r\n"), RL_TALK_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
-	assert_string_equal(t.finding.items[0].text, "hash");
-	assert_int_equal(t.finding.items[2].integer, 0);
-	assert_int_equal(t.finding.items[3].kept, 0);
+	assert_string_equal(t.found.texts[0].bytes, "hash");
+	assert_int_equal(t.found.numbers[1], 0);
+	assert_int_equal(t.found.texts[1].size, 0);
 	begin(&r, 1);
 	say(queued);
 	assert_int_equal(say("*4\r\n+string\r\n:-1\r\n-LOADING x\r\n-LOADING x\r\n"), RL_TALK_DONE);

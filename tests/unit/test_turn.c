@@ -131,7 +131,7 @@ static void parked_requests_are_sent_now(void **state)
 	redlock_lock *lock = new_lock(s.client);
 	struct redlock_event event;
 	for (unsigned i = 0; i < NODES; i++)
-		s.client->nodes.list[i].methods.refused[RL_FORM_TEXT] = true;
+		s.client->nodes.list[i].methods.refused |= RL_FORM_BIT(RL_FORM_TEXT);
 	assert_int_equal(redlock_start_acquire(lock), 0);
 	assert_int_equal(redlock_timeout_ns(s.client), 0);
 	assert_int_equal(redlock_process(s.client), 0);

@@ -94,28 +94,41 @@ static int show_version(void)
 	return EXIT_OK;
 }
 
-/* What the library sends, as the server's access rules name it: src/net/request.c, transaction.c,
- * handshake.c, scripts/. */
+/* A rule as some ACL SETUSER lines, each of which adds to the user. */
+static void print_rule(int scripts)
+{
+	enum { WIDTH = 74 };
+	static const char begin[] = "  ACL SETUSER redlock";
+	char rights[512], *rest = rights;
+	int column = printf("%s reset on >PASSWORD ~PREFIX*", begin);
+
+	redlock_acl_rights(scripts, rights, sizeof(rights));
+	for (char *right; (right = strtok_r(rest, " ", &rest));) {
+		if (column + (int)strlen(right) >= WIDTH)
+			column = printf("\n%s", begin) - 1;
+		column += printf(" %s", right);
+	}
+	putchar('\n');
+}
+
 static int show_acl(void)
 {
 	fputs("A user that may do what redlock does, and nothing else (Redis 6, Valkey, or\n"
-	      "newer):\n\n"
-	      "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +get +del +pttl\n"
-	      "  ACL SETUSER redlock +pexpire +eval +evalsha +select +client|id +client|kill\n"
-	      "  ACL SETUSER redlock +info +command|info +type +strlen +getrange +hscan\n\n"
-	      "PREFIX is that of your locks (--prefix), or leave it empty. Needed for locks:\n"
+	      "newer):\n\n",
+	      stdout);
+	print_rule(1);
+	fputs("\nPREFIX is that of your locks (--prefix), or leave it empty. Needed for locks:\n"
 	      "set to eval; select for a database other than 0. Without client|id, client|kill\n"
 	      "and info a key may stay until its TTL behind a broken connection, one server by\n"
 	      "two addresses is noticed late, and a value of your own (--token) that is used\n"
 	      "again is not safe: a late release on such a connection may delete its next key.\n"
 	      "The last four are for `redlock status NAME` and `redlock check`.\n\n"
-	      "A user that may not run scripts. Release and renewal take two round trips then:\n\n"
-	      "  ACL SETUSER redlock reset on >PASSWORD ~PREFIX* +set +watch +multi +exec\n"
-	      "  ACL SETUSER redlock +getrange +del +pttl +pexpire +select +client|id\n"
-	      "  ACL SETUSER redlock +client|kill +info +command|info +type +strlen\n\n"
-	      "Needed: set to pexpire. On servers that have DELEX (Redis 8.4) or DELIFEQ\n"
-	      "(Valkey 9) permit that as well, in both rules: it takes the place of the script,\n"
-	      "and of the transaction, for releasing.\n",
+	      "A user that may not run scripts. Release and renewal take two round trips then:\n\n",
+	      stdout);
+	print_rule(0);
+	fputs("\nNeeded: set to del. On servers that have DELEX (Redis 8.4) or DELIFEQ (Valkey 9)\n"
+	      "permit that as well, in both rules: it takes the place of the script, and of the\n"
+	      "transaction, for releasing.\n",
 	      stdout);
 	return EXIT_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes that grow. Borrowed ones are slices. */
-#ifndef RL_NET_BUFFER_H
-#define RL_NET_BUFFER_H
+#ifndef RL_PROTO_BUFFER_H
+#define RL_PROTO_BUFFER_H
 
 #include "core/slice.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "net/answer.h"
+#include "proto/answer.h"
 
 #include <string.h>
 
@@ -38,7 +38,7 @@ static const struct {
     {"ERR invalid DB index", REDLOCK_VOTE_DATABASE},
 };
 
-enum redlock_vote_code rl_vote_of_error(const char *text)
+enum redlock_vote_code rl_answer_of_error(const char *text)
 {
 	for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
 		if (strncmp(text, errors[i].prefix, strlen(errors[i].prefix)) == 0)
@@ -47,49 +47,57 @@ enum redlock_vote_code rl_vote_of_error(const char *text)
 	return strstr(text, "WRONGTYPE") != NULL ? REDLOCK_VOTE_NO : REDLOCK_VOTE_SERVER;
 }
 
-static enum redlock_vote_code vote_of_set(const struct rl_reply_value *v)
+static bool within(const struct rl_outcome *o, int64_t number)
 {
-	if (v->type == RL_REPLY_NIL)
-		return REDLOCK_VOTE_NO;
-	if (v->type == RL_REPLY_STATUS && strcmp(v->text, "OK") == 0)
-		return REDLOCK_VOTE_YES;
-	return REDLOCK_VOTE_GARBAGE;
+	return o->least <= number && number <= o->most;
 }
 
-/* SET ... XX of a key that nobody has. */
-static enum redlock_vote_code vote_of_probe(const struct rl_reply_value *v)
+static bool take_item(char letter, const struct rl_reply_value *v, struct rl_vote *vote)
 {
-	return v->type == RL_REPLY_NIL ? REDLOCK_VOTE_YES : REDLOCK_VOTE_GARBAGE;
+	if (letter == 'i' && v->type == RL_REPLY_INTEGER) {
+		vote->numbers[vote->number_count++] = v->integer;
+		return true;
+	}
+	if (letter != 's' || v->type != RL_REPLY_STRING)
+		return false;
+	vote->texts[vote->text_count++] = (struct rl_slice){v->text, v->kept};
+	return true;
 }
 
-static enum redlock_vote_code vote_of_compare(const struct rl_reply_value *v)
+static bool take_items(const struct rl_outcome *o, const struct rl_reply *r, struct rl_vote *vote)
 {
-	if (v->type != RL_REPLY_INTEGER || v->integer < 0 || v->integer > 1)
-		return REDLOCK_VOTE_GARBAGE;
-	return v->integer == 1 ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO;
+	vote->number_count = vote->text_count = 0;
+	for (unsigned i = 0; i < r->count; i++)
+		if (!take_item(o->items[i], &r->items[i], vote))
+			return false;
+	return o->items[r->count] == '\0' && (vote->number_count == 0 || within(o, vote->numbers[0]));
 }
 
-static enum redlock_vote_code vote_of_inspect(const struct rl_reply *r)
+static bool fits(const struct rl_outcome *o, const struct rl_reply *r, struct rl_vote *vote)
 {
-	static const enum rl_reply_type shape[] = {RL_REPLY_STRING, RL_REPLY_INTEGER, RL_REPLY_INTEGER,
-	                                           RL_REPLY_STRING};
-	if (r->value.type != RL_REPLY_ARRAY || r->count != 4)
-		return REDLOCK_VOTE_GARBAGE;
-	for (unsigned i = 0; i < 4; i++)
-		if (r->items[i].type != shape[i])
-			return REDLOCK_VOTE_GARBAGE;
-	return REDLOCK_VOTE_YES;
+	if (r->value.type != o->type)
+		return false;
+	if (o->type == RL_REPLY_STATUS)
+		return strcmp(r->value.text, "OK") == 0;
+	if (o->type == RL_REPLY_ARRAY)
+		return take_items(o, r, vote);
+	if (o->type != RL_REPLY_INTEGER)
+		return true;
+	vote->numbers[0] = r->value.integer;
+	vote->number_count = 1;
+	return within(o, r->value.integer);
 }
 
-enum redlock_vote_code rl_vote_of_reply(enum redlock_operation operation, const struct rl_reply *reply)
+void rl_answer_read(const struct rl_op *op, const struct rl_reply *reply, struct rl_vote *vote)
 {
-	if (reply->value.type == RL_REPLY_ERROR)
-		return rl_vote_of_error(reply->value.text);
-	if (operation == REDLOCK_OP_ACQUIRE)
-		return vote_of_set(&reply->value);
-	if (operation == REDLOCK_OP_PROBE)
-		return vote_of_probe(&reply->value);
-	if (operation == REDLOCK_OP_QUERY)
-		return vote_of_inspect(reply);
-	return vote_of_compare(&reply->value);
+	const struct rl_outcome *o = op->outcomes;
+	vote->number_count = vote->text_count = 0;
+	while (o->vote != REDLOCK_VOTE_PENDING && !fits(o, reply, vote))
+		o++;
+	if (o->vote != REDLOCK_VOTE_PENDING)
+		vote->code = o->vote;
+	else if (reply->value.type == RL_REPLY_ERROR)
+		vote->code = rl_answer_of_error(reply->value.text);
+	else
+		vote->code = REDLOCK_VOTE_GARBAGE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "net/buffer.h"
+#include "proto/buffer.h"
 
 #include <stdlib.h>
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* From operations to commands. A request is formatted once and sent to all nodes. */
-#ifndef RL_NET_REQUEST_H
-#define RL_NET_REQUEST_H
+/* A request: one row of the table of operations (ops.h) with its values. It is formatted once and sent to all
+ * nodes. */
+#ifndef RL_PROTO_REQUEST_H
+#define RL_PROTO_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <redlock/redlock.h>
-
-#include "net/buffer.h"
-#include "net/script.h"
+#include "proto/buffer.h"
+#include "proto/ops.h"
 
 /* Whom an answer is for. A slot may be used again by another handle: then the generation differs. */
 struct rl_tag {
@@ -19,7 +18,7 @@ struct rl_tag {
 };
 
 struct rl_request {
-	enum redlock_operation operation;
+	unsigned operation; /* its row: a number of enum redlock_operation, or one behind these */
 	struct rl_tag tag;
 	struct rl_slice name;
 	struct rl_slice token;
@@ -30,34 +29,25 @@ struct rl_request {
 	bool unproven; /* RELEASE: only of a key that the SET with this tag has made, if it says so */
 };
 
-/* The forms of a request as bytes. Those that a node does not have are told from use: method.h. */
-enum rl_form {
-	RL_FORM_SHA,     /* EVALSHA, for a node that knows the script; the one form of ACQUIRE, which is SET */
-	RL_FORM_TEXT,    /* EVAL */
-	RL_FORM_DELEX,   /* RELEASE: DELEX name IFEQ token */
-	RL_FORM_DELIFEQ, /* RELEASE: DELIFEQ name token */
-	RL_FORM_WATCH,   /* no bytes of its own: what is asked in several steps, see transaction.h */
-	RL_FORM_COUNT
-};
-
 /* A request as bytes. A form is made when the first node asks for it. */
 struct rl_wire {
-	struct rl_buffer forms[RL_FORM_COUNT];
+	struct rl_buffer forms[RL_FORM_WATCH];
 };
 
 /* Forgets the formatted bytes, keeps their memory. */
 void rl_wire_reset(struct rl_wire *wire);
 void rl_wire_free(struct rl_wire *wire);
 
-/* The bytes of `request` in the wanted form. NULL: out of memory. */
-const struct rl_buffer *rl_wire_form(struct rl_wire *wire, const struct rl_request *request,
-                                     enum rl_form form);
-
-/* The script that an operation runs, RL_SCRIPT_COUNT if it is a plain command. */
-enum rl_script rl_script_of(enum redlock_operation operation);
-
 /* Appends `request` in a form. False: out of memory, nothing appended. */
 bool rl_request_write(struct rl_buffer *out, const struct rl_request *request, enum rl_form form);
+
+/* The bytes of `request` in a form that it has. NULL: out of memory. */
+static inline const struct rl_buffer *rl_wire_form(struct rl_wire *wire, const struct rl_request *request,
+                                                   enum rl_form form)
+{
+	struct rl_buffer *bytes = &wire->forms[form];
+	return bytes->size > 0 || rl_request_write(bytes, request, form) ? bytes : NULL;
+}
 
 /* Reads a request that was made above, in any form: fills in name, token and TTL, which point into `bytes`.
  */

@@ -20,18 +20,19 @@
  * transaction, and nothing is changed on a connection that could not do one a round trip ago. It also ends
  * what an earlier READ watched and had nothing to change for.
  */
-#ifndef RL_NET_TRANSACTION_H
-#define RL_NET_TRANSACTION_H
+#ifndef RL_PROTO_TRANSACTION_H
+#define RL_PROTO_TRANSACTION_H
 
-#include "net/request.h"
-#include "net/resp.h"
+#include "core/vote.h"
+#include "proto/buffer.h"
+#include "proto/request.h"
 
-#define RL_BATCH RL_RESP_ITEMS /* EXEC answers with one array */
+#define RL_BATCH RL_REPLY_ITEMS /* EXEC answers with one array */
 
 enum rl_step { RL_STEP_NONE, RL_STEP_READ, RL_STEP_CHANGE, RL_STEP_LOOK };
 
 struct rl_part {
-	enum redlock_operation operation;
+	const struct rl_op *op;
 	struct rl_slice name;
 	struct rl_slice token;
 	uint64_t ttl_ms;
@@ -47,12 +48,12 @@ struct rl_transaction {
 	unsigned replies;  /* of this step, so far */
 	unsigned count;
 	struct rl_part parts[RL_BATCH];
-	struct rl_buffer kept;   /* what the slices of the parts point into */
-	struct rl_reply finding; /* what a query has found, in the shape of scripts/inspect.lua */
-	unsigned reading;        /* READ: the part whose reply is next */
-	bool unopened;           /* MULTI, EXEC or WATCH was refused */
-	bool aborted;            /* a command between MULTI and EXEC was */
-	char error[160];         /* what the server said; "": nothing */
+	struct rl_buffer kept; /* what the slices of the parts point into */
+	struct rl_vote found;  /* what a query has found */
+	unsigned reading;      /* READ: the part whose reply is next */
+	bool unopened;         /* MULTI, EXEC or WATCH was refused */
+	bool aborted;          /* a command between MULTI and EXEC was */
+	char error[160];       /* what the server said; "": nothing */
 };
 
 enum rl_progress {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "net/transaction.h"
+#include "proto/transaction.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "net/answer.h"
+#include "proto/answer.h"
+#include "proto/command.h"
 
 #define WORD(text) ((struct rl_slice){text, sizeof(text) - 1})
 
@@ -12,12 +13,12 @@
 
 static bool put(struct rl_buffer *out, struct rl_slice command)
 {
-	return rl_resp_command(out, &command, 1);
+	return rl_command_write(out, &command, 1);
 }
 
 static bool put_key(struct rl_buffer *out, struct rl_slice command, struct rl_slice key)
 {
-	return rl_resp_command(out, (struct rl_slice[]){command, key}, 2);
+	return rl_command_write(out, (struct rl_slice[]){command, key}, 2);
 }
 
 static struct rl_slice digits(char text[24], uint64_t number)
@@ -30,7 +31,7 @@ static bool put_range(struct rl_buffer *out, struct rl_slice key, uint64_t last)
 {
 	char text[24];
 	struct rl_slice words[] = {WORD("GETRANGE"), key, WORD("0"), digits(text, last)};
-	return rl_resp_command(out, words, 4);
+	return rl_command_write(out, words, 4);
 }
 
 static bool put_read(const struct rl_transaction *t, struct rl_buffer *out)
@@ -38,11 +39,11 @@ static bool put_read(const struct rl_transaction *t, struct rl_buffer *out)
 	struct rl_slice watch[1 + RL_BATCH] = {WORD("WATCH")};
 	for (unsigned i = 0; i < t->count; i++)
 		watch[1 + i] = t->parts[i].name;
-	bool ok = put(out, WORD("MULTI")) && put(out, WORD("EXEC")) && rl_resp_command(out, watch, 1 + t->count);
+	bool ok = put(out, WORD("MULTI")) && put(out, WORD("EXEC")) && rl_command_write(out, watch, 1 + t->count);
 	for (unsigned i = 0; ok && i < t->count; i++) {
 		const struct rl_part *p = &t->parts[i];
 		ok = put_range(out, p->name, p->token.size) &&
-		     (p->operation != REDLOCK_OP_EXTEND || put_key(out, WORD("PTTL"), p->name));
+		     (p->op->change != RL_CHANGE_LENGTHEN || put_key(out, WORD("PTTL"), p->name));
 	}
 	return ok;
 }
@@ -64,12 +65,12 @@ static bool lengthens(const struct rl_part *p)
 static bool put_change(const struct rl_part *p, struct rl_buffer *out)
 {
 	char text[24];
-	if (p->operation == REDLOCK_OP_RELEASE)
+	if (p->op->change == RL_CHANGE_DELETE)
 		return put_key(out, WORD("DEL"), p->name);
 	if (!lengthens(p))
 		return put_key(out, WORD("PTTL"), p->name);
 	struct rl_slice words[] = {WORD("PEXPIRE"), p->name, digits(text, p->ttl_ms)};
-	return rl_resp_command(out, words, 3);
+	return rl_command_write(out, words, 3);
 }
 
 static void enter(struct rl_transaction *t, enum rl_step step)
@@ -95,7 +96,7 @@ static bool keep(struct rl_transaction *t, const struct rl_request *requests, un
 		memcpy(at + name.size, r->token.bytes, token.size);
 		at += name.size + token.size;
 		t->parts[i] =
-		    (struct rl_part){.operation = r->operation, .name = name, .token = token, .ttl_ms = r->ttl_ms};
+		    (struct rl_part){.op = &rl_ops[r->operation], .name = name, .token = token, .ttl_ms = r->ttl_ms};
 	}
 	t->count = count;
 	return true;
@@ -104,7 +105,7 @@ static bool keep(struct rl_transaction *t, const struct rl_request *requests, un
 bool rl_transaction_begin(struct rl_transaction *t, const struct rl_request *requests, unsigned count,
                           struct rl_buffer *out)
 {
-	bool look = requests[0].operation == REDLOCK_OP_QUERY;
+	bool look = rl_ops[requests[0].operation].change == RL_CHANGE_LOOK;
 	if (!keep(t, requests, count) || !(look ? put_look(t, out) : put_read(t, out)))
 		return false;
 	t->error[0] = '\0';
@@ -158,7 +159,7 @@ static enum rl_progress finish(struct rl_transaction *t, enum redlock_vote_code 
 
 static enum rl_progress fail_part(struct rl_transaction *t, struct rl_part *p, const char *text)
 {
-	p->vote = rl_vote_of_error(text);
+	p->vote = rl_answer_of_error(text);
 	if (p->vote != REDLOCK_VOTE_NO)
 		note(t, text);
 	return RL_TALK_MORE;
@@ -169,7 +170,7 @@ static enum rl_progress fail_all(struct rl_transaction *t)
 {
 	bool unknown = strncmp(t->error, "ERR unknown command", 19) == 0;
 	bool forbidden = strncmp(t->error, "NOPERM", 6) == 0 && strstr(t->error, "to run the '") != NULL;
-	finish(t, rl_vote_of_error(t->error));
+	finish(t, rl_answer_of_error(t->error));
 	return unknown || forbidden ? RL_TALK_REFUSED : RL_TALK_DONE;
 }
 
@@ -225,7 +226,7 @@ static enum rl_progress take_value(struct rl_transaction *t, struct rl_part *p, 
 	else
 		p->ours = v->length == p->token.size && memcmp(v->text, p->token.bytes, p->token.size) == 0;
 	p->valued = true;
-	return p->operation == REDLOCK_OP_EXTEND ? RL_TALK_MORE : next_part(t);
+	return p->op->change == RL_CHANGE_LENGTHEN ? RL_TALK_MORE : next_part(t);
 }
 
 static enum rl_progress take_left(struct rl_transaction *t, struct rl_part *p, const struct rl_reply *r)
@@ -255,9 +256,9 @@ static enum redlock_vote_code vote_of_change(struct rl_transaction *t, const str
 {
 	if (v->type == RL_REPLY_ERROR) {
 		note(t, v->text);
-		return rl_vote_of_error(v->text);
+		return rl_answer_of_error(v->text);
 	}
-	bool looked = p->operation == REDLOCK_OP_EXTEND && !lengthens(p);
+	bool looked = p->op->change == RL_CHANGE_LENGTHEN && !lengthens(p);
 	bool fits = looked ? v->integer >= -2 : v->integer == 0 || v->integer == 1;
 	if (v->type != RL_REPLY_INTEGER || !fits)
 		return REDLOCK_VOTE_GARBAGE;
@@ -283,12 +284,12 @@ static enum rl_progress take_results(struct rl_transaction *t, const struct rl_r
 static enum rl_progress take_exec(struct rl_transaction *t, const struct rl_reply *r, unsigned commands)
 {
 	if (t->unopened) /* what was in between was executed alone, or refused too */
-		return finish(t, rl_vote_of_error(t->error));
+		return finish(t, rl_answer_of_error(t->error));
 	if (r->value.type == RL_REPLY_NIL)
 		return finish(t, REDLOCK_VOTE_PENDING); /* a key was touched */
 	if (is_error(r)) {
 		note(t, r->value.text);
-		return finish(t, t->aborted ? REDLOCK_VOTE_PENDING : rl_vote_of_error(t->error));
+		return finish(t, t->aborted ? REDLOCK_VOTE_PENDING : rl_answer_of_error(t->error));
 	}
 	if (t->aborted || r->value.type != RL_REPLY_ARRAY || r->count != commands)
 		return RL_TALK_GARBAGE;
@@ -327,11 +328,11 @@ static enum rl_progress take_change(struct rl_transaction *t, const struct rl_re
 
 /* ---- LOOK ---- */
 
-/* The shape that scripts/inspect.lua gives; a value that is no string is not looked at. */
+/* In the shape that scripts/inspect.lua gives; a value that is no string is not looked at. */
 static enum rl_progress take_finding(struct rl_transaction *t, const struct rl_reply *r)
 {
-	struct rl_reply_value *items = t->finding.items;
-	t->finding = *r;
+	struct rl_reply finding = *r;
+	struct rl_reply_value *items = finding.items;
 	if (items[0].type != RL_REPLY_STATUS)
 		return RL_TALK_GARBAGE;
 	items[0].type = RL_REPLY_STRING;
@@ -345,8 +346,8 @@ static enum rl_progress take_finding(struct rl_transaction *t, const struct rl_r
 		fail_part(t, &t->parts[0], items[i].text);
 		return finish(t, REDLOCK_VOTE_NO);
 	}
-	enum redlock_vote_code vote = rl_vote_of_reply(REDLOCK_OP_QUERY, &t->finding);
-	return vote == REDLOCK_VOTE_GARBAGE ? RL_TALK_GARBAGE : finish(t, vote);
+	rl_answer_read(t->parts[0].op, &finding, &t->found);
+	return t->found.code == REDLOCK_VOTE_GARBAGE ? RL_TALK_GARBAGE : finish(t, t->found.code);
 }
 
 static enum rl_progress take_look(struct rl_transaction *t, const struct rl_reply *r, unsigned number)

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "proto/command.h"
+
+#include <string.h>
+
+size_t rl_command_digits(char *at, uint64_t number)
+{
+	char digits[20];
+	size_t count = 0;
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	for (size_t i = 0; i < count; i++)
+		at[i] = digits[count - 1 - i];
+	return count;
+}
+
+static inline size_t put_number(char *at, char mark, size_t number)
+{
+	at[0] = mark;
+	if (number < 10) { /* nearly always */
+		at[1] = (char)('0' + number);
+		memcpy(at + 2, "\r\n", 2);
+		return 4;
+	}
+	size_t used = 1 + rl_command_digits(at + 1, number);
+	memcpy(at + used, "\r\n", 2);
+	return used + 2;
+}
+
+bool rl_command_write(struct rl_buffer *out, const struct rl_slice *words, unsigned count)
+{
+	enum { HEAD = 24, TAIL = 2 };
+	size_t most = HEAD;
+	for (unsigned i = 0; i < count; i++)
+		most += HEAD + words[i].size + TAIL;
+	if (!rl_buffer_reserve(out, most))
+		return false;
+	char *at = out->bytes + out->size;
+	at += put_number(at, '*', count);
+	for (unsigned i = 0; i < count; i++) {
+		at += put_number(at, '$', words[i].size);
+		memcpy(at, words[i].bytes, words[i].size);
+		at += words[i].size;
+		memcpy(at, "\r\n", TAIL);
+		at += TAIL;
+	}
+	out->size = (size_t)(at - out->bytes);
+	return true;
+}
+
+static size_t read_number(const char **at)
+{
+	size_t number = 0;
+	for ((*at)++; **at != '\r'; (*at)++)
+		number = number * 10 + (size_t)(**at - '0');
+	*at += 2;
+	return number;
+}
+
+unsigned rl_command_read(struct rl_slice bytes, struct rl_slice *words)
+{
+	const char *at = bytes.bytes;
+	unsigned count = (unsigned)read_number(&at);
+	for (unsigned i = 0; i < count; i++) {
+		size_t size = read_number(&at);
+		words[i] = (struct rl_slice){at, size};
+		at += size + 2;
+	}
+	return count;
+}

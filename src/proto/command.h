@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands as bytes: arrays of bulk strings. */
+#ifndef RL_PROTO_COMMAND_H
+#define RL_PROTO_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/slice.h"
+#include "proto/buffer.h"
+
+/* Appends one command. False: out of memory, nothing appended. */
+bool rl_command_write(struct rl_buffer *out, const struct rl_slice *words, unsigned count);
+
+/* The words of a command that was written above, whole; `words` has room for them. Returns how many. */
+unsigned rl_command_read(struct rl_slice bytes, struct rl_slice *words);
+
+/* Appends the digits of a number; returns how many. */
+size_t rl_command_digits(char *at, uint64_t number);
+
+#endif

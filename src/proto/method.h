@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * By which commands a node compares and deletes, extends or looks: the server's own for deleting where it
+ * says that it has one (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else the scripts, by EVALSHA then by EVAL,
+ * else a transaction under WATCH (transaction.h). Never by version: the server is asked once for each
+ * connection (COMMAND INFO), and what it refuses in use is not tried again until it is another process, or
+ * until nothing is left to try.
+ *
+ * A refusal moves the request to the next form, and is no vote. An error about the key, the memory or the
+ * state of the server is one.
+ */
+#ifndef RL_PROTO_METHOD_H
+#define RL_PROTO_METHOD_H
+
+#include <stdbool.h>
+
+#include "proto/request.h"
+
+struct rl_methods {
+	uint32_t has;     /* bits of native forms: the server says so */
+	uint32_t refused; /* bits of forms, by use */
+	uint32_t knows;   /* bit per script that this connection has run: EVALSHA will find it */
+	char run_id[41];  /* of the server that all this is about; "": unknown */
+};
+
+/* A connection begins: what it has run is unknown. */
+void rl_method_connect(struct rl_methods *methods);
+
+/* The server has said who it is ("": it does not): what another one refused does not count. */
+void rl_method_meet(struct rl_methods *methods, const char *run_id);
+
+/* The server's answer to COMMAND INFO delex delifeq. */
+void rl_method_probed(struct rl_methods *methods, const struct rl_reply *reply);
+
+/* The form in which a request is to be asked. A script that must not be run by its text is not tried by its
+ * digest either. */
+static inline enum rl_form rl_method_choose(const struct rl_methods *m, const struct rl_request *r)
+{
+	const struct rl_op *op = &rl_ops[r->operation];
+	uint32_t forms = op->forms & (m->has | ~RL_FORMS_NATIVE) & ~m->refused;
+	if (r->by_text || (m->knows >> op->script & 1) == 0 || (m->refused & RL_FORM_BIT(RL_FORM_TEXT)) != 0)
+		forms &= ~RL_FORM_BIT(RL_FORM_SHA);
+	return (enum rl_form)__builtin_ctz(forms | RL_FORM_BIT(RL_FORM_WATCH));
+}
+
+/* Whether this error says that the form is not to be had here, rather than what the answer is; if so it is
+ * not chosen again. */
+bool rl_method_refuse(struct rl_methods *methods, enum rl_form form, const char *error);
+
+/* Nothing is left: the next request begins anew, because somebody may change the server's rules. */
+void rl_method_forgive(struct rl_methods *methods);
+
+#endif

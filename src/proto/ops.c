@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "proto/ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/scripts_generated.h"
+
+#define NAME                                                                                                 \
+	{                                                                                                        \
+		.kind = RL_WORD_NAME                                                                                 \
+	}
+#define TOKEN                                                                                                \
+	{                                                                                                        \
+		.kind = RL_WORD_TOKEN                                                                                \
+	}
+#define TTL                                                                                                  \
+	{                                                                                                        \
+		.kind = RL_WORD_TTL                                                                                  \
+	}
+#define WORD(text)                                                                                           \
+	{                                                                                                        \
+		RL_WORD_FIXED,                                                                                       \
+		{                                                                                                    \
+			text, sizeof(text) - 1                                                                           \
+		}                                                                                                    \
+	}
+#define WORDS(...) ((const struct rl_word[]){__VA_ARGS__, {.kind = RL_WORD_END}})
+
+#define FORM(name) RL_FORM_BIT(RL_FORM_##name)
+#define SCRIPTED (FORM(SHA) | FORM(TEXT) | FORM(WATCH))
+
+/* A script of one key, in both of its forms. */
+#define SCRIPT(name, ...)                                                                                    \
+	[RL_FORM_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), WORD("1"), __VA_ARGS__),               \
+	[RL_FORM_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), WORD("1"), __VA_ARGS__)
+
+#define OUTCOMES(...) ((const struct rl_outcome[]){__VA_ARGS__, {.vote = REDLOCK_VOTE_PENDING}})
+#define YES .vote = REDLOCK_VOTE_YES
+#define NO .vote = REDLOCK_VOTE_NO
+#define OK .type = RL_REPLY_STATUS
+#define NIL .type = RL_REPLY_NIL
+#define INTEGER(from, to) .type = RL_REPLY_INTEGER, .least = (from), .most = (to)
+#define ARRAY(letters) .type = RL_REPLY_ARRAY, .items = (letters), .least = INT64_MIN, .most = INT64_MAX
+
+/* Compared with the token, and changed if it is. */
+#define COMPARED OUTCOMES({YES, INTEGER(1, 1)}, {NO, INTEGER(0, 0)})
+
+const struct rl_op rl_ops[RL_OP_COUNT] =
+    {
+        [REDLOCK_OP_NONE] = {.script = RL_SCRIPT_COUNT},
+        [REDLOCK_OP_ACQUIRE] =
+            {
+                .forms = FORM(PLAIN),
+                .words = {[RL_FORM_PLAIN] = WORDS(WORD("SET"), NAME, TOKEN, WORD("NX"), WORD("PX"), TTL)},
+                .script = RL_SCRIPT_COUNT,
+                .outcomes = OUTCOMES({YES, OK}, {NO, NIL}),
+                .claims = true,
+                .undo = REDLOCK_OP_RELEASE,
+                .ghost = RL_GHOST_ALWAYS, /* it would come back when it was released */
+                .rights = "set",
+            },
+        [REDLOCK_OP_EXTEND] =
+            {
+                .forms = SCRIPTED,
+                .words = {SCRIPT(EXTEND, NAME, TOKEN, TTL)},
+                .script = RL_SCRIPT_EXTEND,
+                .change = RL_CHANGE_LENGTHEN,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = COMPARED,
+                .again = true,
+                .rights = "get pttl pexpire",
+                .watch_rights = "watch multi exec getrange pttl pexpire",
+            },
+        [REDLOCK_OP_RELEASE] =
+            {
+                .forms = FORM(DELEX) | FORM(DELIFEQ) | SCRIPTED,
+                .words = {[RL_FORM_DELEX] = WORDS(WORD("DELEX"), NAME, WORD("IFEQ"), TOKEN),
+                          [RL_FORM_DELIFEQ] = WORDS(WORD("DELIFEQ"), NAME, TOKEN),
+                          SCRIPT(RELEASE, NAME, TOKEN)},
+                .script = RL_SCRIPT_RELEASE,
+                .change = RL_CHANGE_DELETE,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = COMPARED,
+                .again = true,
+                .gives_back = true,
+                .ghost = RL_GHOST_OWN, /* it would delete the key of the next acquisition */
+                .rights = "get del",
+                .watch_rights = "watch multi exec getrange del",
+            },
+        [REDLOCK_OP_QUERY] =
+            {
+                .forms = SCRIPTED,
+                .words = {SCRIPT(INSPECT, NAME)},
+                .script = RL_SCRIPT_INSPECT,
+                .change = RL_CHANGE_LOOK,
+                .parked_as = RL_FORM_SHA,
+                /* type, PTTL, size of the value, its first bytes; whose key it is decides who knows the token
+                 */
+                .outcomes = OUTCOMES({YES, ARRAY("siis")}),
+                .again = true,
+                .rights = "type pttl strlen getrange hscan",
+                .watch_rights = "multi exec type pttl strlen getrange",
+            },
+        /* A key that nobody has: nothing stands in the way of a SET. */
+        [REDLOCK_OP_PROBE] =
+            {
+                .forms = FORM(PLAIN),
+                .words = {[RL_FORM_PLAIN] = WORDS(WORD("SET"), NAME, TOKEN, WORD("XX"), WORD("PX"), TTL)},
+                .script = RL_SCRIPT_COUNT,
+                .outcomes = OUTCOMES({YES, NIL}),
+                .rights = "set",
+            },
+};
+
+/* ---- rights ---- */
+
+/* Of the commands that open a connection (net/handshake.c), and of the two forms of a script. */
+static const char opening_rights[] = "select client|id client|kill info command|info";
+static const char script_rights[] = "eval evalsha";
+
+struct rights {
+	char text[512];
+	size_t used;
+};
+
+static bool has_right(const struct rights *r, const char *right, size_t size)
+{
+	for (const char *at = r->text; (at = strchr(at, '+')) != NULL;)
+		if (strcspn(++at, " ") == size && memcmp(at, right, size) == 0)
+			return true;
+	return false;
+}
+
+/* Appends those of a list that are not there yet. */
+static void add_rights(struct rights *r, const char *list)
+{
+	while (list != NULL && *list != '\0') {
+		size_t size = strcspn(list, " ");
+		if (!has_right(r, list, size))
+			r->used += (size_t)snprintf(r->text + r->used, sizeof r->text - r->used, "%s+%.*s",
+			                            r->used > 0 ? " " : "", (int)size, list);
+		list += size + (list[size] == ' ');
+	}
+}
+
+static void add_operations(struct rights *r, bool scripts, bool look)
+{
+	for (unsigned i = 0; i < RL_OP_COUNT; i++) {
+		const struct rl_op *op = &rl_ops[i];
+		if ((op->change == RL_CHANGE_LOOK) == look)
+			add_rights(r, scripts || op->change == RL_CHANGE_NONE ? op->rights : op->watch_rights);
+	}
+}
+
+int redlock_acl_rights(int scripts, char *ret_text, size_t size)
+{
+	struct rights r = {.used = 0};
+	if (ret_text == NULL)
+		return REDLOCK_E_INVAL;
+	add_operations(&r, scripts != 0, false);
+	add_rights(&r, scripts != 0 ? script_rights : "");
+	add_rights(&r, opening_rights);
+	add_operations(&r, scripts != 0, true);
+	snprintf(ret_text, size, "%s", r.text);
+	return (int)r.used;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What a server says: one value, or an array of them. The texts belong to whoever has read it (net/resp.h).
+ */
+#ifndef RL_PROTO_REPLY_H
+#define RL_PROTO_REPLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RL_REPLY_ITEMS 8 /* elements of an array */
+
+enum rl_reply_type {
+	RL_REPLY_STATUS,
+	RL_REPLY_ERROR,
+	RL_REPLY_INTEGER,
+	RL_REPLY_STRING,
+	RL_REPLY_NIL,
+	RL_REPLY_ARRAY
+};
+
+struct rl_reply_value {
+	enum rl_reply_type type;
+	int64_t integer;  /* INTEGER */
+	const char *text; /* STATUS, ERROR, STRING: `kept` bytes and a NUL */
+	size_t kept;
+	size_t length; /* of the whole text */
+};
+
+struct rl_reply {
+	struct rl_reply_value value;
+	unsigned count; /* ARRAY: elements */
+	struct rl_reply_value items[RL_REPLY_ITEMS];
+};
+
+#endif
