@@ -31,11 +31,11 @@ static unsigned token_of(const struct words *w, unsigned i)
  * is the same server. */
 static void check_ghosts(const struct peer *p)
 {
-	if (p->node->ghost_stays)
+	if (p->node->ledger.ghost_stays)
 		return; /* not all could be ended, and it is known: "not there" proves nothing for a while */
 	for (unsigned i = 0; i < p->ghost_count; i++)
-		must(p->ghosts[i].killed || !p->node->run_id_known ||
-		     strcmp(p->ghosts[i].run_id, p->node->run_id) != 0);
+		must(p->ghosts[i].killed || !p->node->link.facts.run_id_known ||
+		     strcmp(p->ghosts[i].run_id, p->node->link.facts.run_id) != 0);
 }
 
 static void note_release(struct peer *p, unsigned token)
@@ -47,7 +47,7 @@ static void note_release(struct peer *p, unsigned token)
 /* A transaction names no token: it is read from what the node has in hand. */
 static enum peer_command heard_watch(struct peer *p, const struct words *w)
 {
-	const struct rl_transaction *t = &p->node->transaction;
+	const struct rl_transaction *t = &p->node->talk.transaction;
 	must(!p->in_multi && t->step == RL_STEP_READ && w->count == t->count + 1);
 	for (unsigned i = 0; i < t->count; i++)
 		if (t->parts[i].op->gives_back)
@@ -69,7 +69,7 @@ static enum peer_command heard_in_multi(struct peer *p, const struct words *w)
 	for (unsigned i = 0; i < COUNT(may); i++)
 		known |= resp_is(w, 0, may[i]);
 	must(known);
-	must(resp_is(w, 0, "TYPE") == (p->multi == 0 && p->node->transaction.step == RL_STEP_LOOK) ||
+	must(resp_is(w, 0, "TYPE") == (p->multi == 0 && p->node->talk.transaction.step == RL_STEP_LOOK) ||
 	     p->multi > 0);
 	p->looks |= resp_is(w, 0, "TYPE");
 	p->multi++;
@@ -87,8 +87,8 @@ static enum peer_command heard_transaction(struct peer *p, const struct words *w
 	}
 	if (resp_is(w, 0, "PTTL"))
 		return PEER_LEFT;
-	must(resp_is(w, 0, "GETRANGE") && p->valued < p->node->transaction.count);
-	p->detail[p->queued] = token_in(p->node->transaction.parts[p->valued++].token);
+	must(resp_is(w, 0, "GETRANGE") && p->valued < p->node->talk.transaction.count);
+	p->detail[p->queued] = token_in(p->node->talk.transaction.parts[p->valued++].token);
 	return PEER_VALUE;
 }
 
@@ -96,7 +96,7 @@ static enum peer_command heard_operation(struct peer *p, const struct words *w)
 {
 	must(p->commands >= p->opening + 3);             /* behind CLIENT ID, INFO and COMMAND INFO */
 	must(p->opening == 0 || wire_last()->read >= 4); /* behind the answers to AUTH and SELECT */
-	must(p->node->gate == 0);
+	must(p->node->link.gate == 0);
 	check_ghosts(p);
 	if (p->in_multi)
 		return heard_in_multi(p, w);
@@ -187,8 +187,8 @@ void peer_listen(struct peer *p)
 		p->queue[p->queued++] = command;
 		buffer_drop(said, size);
 	}
-	bool opened = p->node->link == RL_LINK_OPEN && p->node->setup.count == 0;
-	bool was_open = p->node->link == RL_LINK_DOWN && p->node->ghost_count == 0;
+	bool opened = p->node->link.state == RL_LINK_OPEN && p->node->link.setup.count == 0;
+	bool was_open = p->node->link.state == RL_LINK_DOWN && p->node->ledger.ghost_count == 0;
 	if (opened || (was_open && p->ghost_connection != wires.count))
 		p->ghost_count = 0; /* the handshake is over: they are dead, or known to stay */
 }
@@ -299,16 +299,17 @@ void peer_say(struct peer *p, struct feed *f)
 void peer_note_ghost(struct peer *p)
 {
 	const struct rl_node *n = p->node;
-	bool known = n->client_id > 0 && n->run_id_known && n->ghost_count < RL_GHOSTS;
+	bool known =
+	    n->link.facts.client_id > 0 && n->link.facts.run_id_known && n->ledger.ghost_count < RL_GHOSTS;
 	if (p->ghost_connection == wires.count)
 		return;
-	if (n->ghost_count == 0)
+	if (n->ledger.ghost_count == 0)
 		p->ghost_count = 0;
 	if (!known || p->ghost_count == PEER_GHOSTS)
 		return;
 	struct peer_ghost *ghost = &p->ghosts[p->ghost_count++];
-	*ghost = (struct peer_ghost){.client_id = n->client_id};
-	memcpy(ghost->run_id, n->run_id, sizeof ghost->run_id);
+	*ghost = (struct peer_ghost){.client_id = n->link.facts.client_id};
+	memcpy(ghost->run_id, n->link.facts.run_id, sizeof ghost->run_id);
 	p->ghost_connection = wires.count;
 	trace("  ghost: id %lld of %s\n", (long long)ghost->client_id, ghost->run_id);
 }
@@ -325,11 +326,11 @@ static bool may_exist(const struct peer_token *t)
 void peer_check(struct peer *p)
 {
 	unsigned missing = 0;
-	if (p->node->link == RL_LINK_BROKEN)
+	if (p->node->link.state == RL_LINK_BROKEN)
 		return; /* answers are still being handed out */
 	for (unsigned i = 0; i < p->token_count; i++) {
 		const struct peer_token *t = &p->tokens[i];
 		missing += may_exist(t) && t->release_asked && !t->release_on_wire;
 	}
-	must(missing <= rl_node_owed(p->node) + p->node->lingering);
+	must(missing <= rl_node_owed(p->node) + p->node->ledger.lingering);
 }

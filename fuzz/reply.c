@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "core/quorum.h"
+#include "net/auth.h"
 #include "peer.h"
 #include "wire.h"
 
@@ -108,7 +109,7 @@ static void acquire(struct world *w, unsigned slot, unsigned style)
 static void check_vote(const struct world *w, const struct rl_answer *a)
 {
 	const struct rl_vote *v = &a->vote;
-	const struct rl_reply *r = &w->node.resp.reply;
+	const struct rl_reply *r = &w->node.link.resp.reply;
 	must(v->number_count <= RL_VOTE_NUMBERS && v->text_count <= RL_VOTE_TEXTS);
 	if (v->code != REDLOCK_VOTE_YES)
 		return;
@@ -118,7 +119,7 @@ static void check_vote(const struct world *w, const struct rl_answer *a)
 		must(r->value.type == RL_REPLY_ARRAY && v->number_count == 2 && v->text_count == 2);
 		for (unsigned i = 0; i < v->text_count; i++)
 			must(v->texts[i].size < RL_RESP_ARENA && strlen(v->texts[i].bytes) <= v->texts[i].size);
-	} else if (w->node.transaction.count == 0 || v->number_count > 0) {
+	} else if (w->node.talk.transaction.count == 0 || v->number_count > 0) {
 		must(v->number_count == 1 && v->numbers[0] == 1);
 	}
 }
@@ -128,10 +129,10 @@ static void take_set_vote(struct world *w, struct peer_token *t, enum redlock_vo
 {
 	must(vote != REDLOCK_VOTE_YES || t->said_yes || w->peer.odd);
 	t->vote = vote;
-	if (w->node.link == RL_LINK_BROKEN && may_exist(vote))
+	if (w->node.link.state == RL_LINK_BROKEN && may_exist(vote))
 		peer_note_ghost(&w->peer);
 	if (vote == REDLOCK_VOTE_UNSENT)
-		must(!t->set_on_wire || w->node.setup.count > 0);
+		must(!t->set_on_wire || w->node.link.setup.count > 0);
 }
 
 static bool pull(struct world *w)
@@ -172,8 +173,8 @@ static void turn(struct world *w)
 	if (socket_of->used)
 		rl_node_ready(&w->node, socket_of->id, wire_ready(wire_last()), w->now_ns);
 	pull_all(w);
-	if (w->node.login_by_ns == 0 && rl_auth_is_due(&w->node))
-		rl_auth_begin(&w->node, w->now_ns);
+	if (w->node.link.login_by_ns == 0 && rl_auth_is_due(&w->node.link))
+		rl_auth_begin(&w->node.link, w->now_ns);
 	rl_node_flush(&w->node);
 }
 
@@ -203,9 +204,9 @@ static void pass_time(struct world *w)
 	else
 		w->now_ns += rl_ms((uint64_t)how * how);
 	bool due = rl_node_deadline(&w->node) <= w->now_ns;
-	enum rl_link before = w->node.link;
+	enum rl_link_state before = w->node.link.state;
 	rl_node_tick(&w->node, w->now_ns);
-	must(!due || w->node.link != before || before == RL_LINK_BROKEN ||
+	must(!due || w->node.link.state != before || before == RL_LINK_BROKEN ||
 	     rl_node_deadline(&w->node) > w->now_ns);
 }
 
@@ -230,8 +231,8 @@ static void break_something(struct world *w)
 		wire_last()->broken = true;
 		break;
 	case 7:
-		if (w->node.link != RL_LINK_DOWN)
-			rl_node_fail(&w->node, REDLOCK_VOTE_DOWN, "the client gives up, for a reason");
+		if (w->node.link.state != RL_LINK_DOWN)
+			rl_link_fail(&w->node.link, REDLOCK_VOTE_DOWN, "the client gives up, for a reason");
 		break;
 	default:
 		*fails[how & 7] = error;
@@ -246,8 +247,8 @@ static void step(struct world *w)
 	unsigned more = which < 4 ? feed_byte(&w->feed) : 0;
 	unsigned slot = more % SLOTS;
 	trace("step %c: link %d, %u opening, %u asked, %u debts, %u ghosts\n", (int)('a' + which),
-	      (int)w->node.link, w->node.setup.count, w->node.outbox.count, w->node.debts.count,
-	      w->node.ghost_count);
+	      (int)w->node.link.state, w->node.link.setup.count, w->node.link.outbox.count,
+	      w->node.ledger.debts.count, w->node.ledger.ghost_count);
 	switch (which) {
 	case 0: /* a */
 		acquire(w, slot, more >> 2);
@@ -307,7 +308,7 @@ static void step(struct world *w)
 		if ((more & 32) != 0)
 			say_much(w);
 		if ((more & 64) != 0)
-			rl_auth_renew(&w->node, w->now_ns);
+			rl_node_renew(&w->node, w->now_ns);
 		if ((more & 128) != 0)
 			peer_leave_out(&w->peer);
 		break;
@@ -336,7 +337,7 @@ static void begin(struct world *w)
 	w->now_ns = rl_ms(1000);
 	must(rl_node_open(&w->node, &endpoint, NULL, &poller, NODE_ID));
 	if ((settings & 0x1c) == 0x1c)
-		w->node.dial.known.count = 0;
+		w->node.link.dial.known.count = 0;
 	rl_node_connect(&w->node, w->now_ns);
 }
 
@@ -350,15 +351,15 @@ static void end_at_once(struct world *w)
 
 static void end(struct world *w)
 {
-	if (w->node.link != RL_LINK_DOWN)
-		rl_node_fail(&w->node, REDLOCK_VOTE_CLOSED, "the end");
+	if (w->node.link.state != RL_LINK_DOWN)
+		rl_link_fail(&w->node.link, REDLOCK_VOTE_CLOSED, "the end");
 	pull_all(w);
-	must(w->node.link == RL_LINK_DOWN);
+	must(w->node.link.state == RL_LINK_DOWN);
 	peer_check(&w->peer);
 	for (uint32_t i = 0; i < w->asked; i++)
 		must(w->questions[i].answered);
-	must(strspn(w->node.run_id, "0123456789abcdefABCDEF") == strlen(w->node.run_id));
-	must(strpbrk(w->node.failure_text, ",\r\n") == NULL);
+	must(strspn(w->node.link.facts.run_id, "0123456789abcdefABCDEF") == strlen(w->node.link.facts.run_id));
+	must(strpbrk(w->node.link.failure_text, ",\r\n") == NULL);
 	rl_node_close(&w->node, false);
 	rl_wire_free(&w->wire);
 	wires_end();

@@ -60,8 +60,8 @@ void actor_spoil(struct world *w, uint32_t actor, bool closes)
 	bool late = false;
 	for (unsigned i = 0; i < a->client->nodes.count; i++) {
 		const struct rl_node *n = &a->client->nodes.list[i];
-		late |= n->ghost_own || has_own_release(&n->outbox) || has_own_release(&n->parked) ||
-		        has_own_release(&n->debts);
+		late |= n->ledger.ghost_own || has_own_release(&n->link.outbox) || has_own_release(&n->talk.parked) ||
+		        has_own_release(&n->ledger.debts);
 	}
 	for (unsigned i = 0; i < SIM_MAX_HANDLES && closes; i++)
 		late |= a->handles[i].options.token != NULL &&

@@ -8,7 +8,7 @@
 #include "core/contend.h"
 #include "core/lock.h"
 #include "core/quorum.h"
-#include "net/node.h"
+#include "net/auth.h"
 #include "world.h"
 
 int real_step(struct rl_lock *lock, const struct rl_event *event,
@@ -16,14 +16,14 @@ int real_step(struct rl_lock *lock, const struct rl_event *event,
 uint64_t real_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
                            uint64_t drift_ns) __asm__("__real_rl_validity_end");
 unsigned real_majority(unsigned node_count) __asm__("__real_rl_majority");
-bool real_auth_go_on(struct rl_node *node) __asm__("__real_rl_auth_go_on");
+bool real_auth_go_on(struct rl_link *link) __asm__("__real_rl_auth_go_on");
 
 int hooked_step(struct rl_lock *lock, const struct rl_event *event,
                 struct rl_effects *effects) __asm__("__wrap_rl_lock_step");
 uint64_t hooked_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
                              uint64_t drift_ns) __asm__("__wrap_rl_validity_end");
 unsigned hooked_majority(unsigned node_count) __asm__("__wrap_rl_majority");
-bool hooked_auth_go_on(struct rl_node *node) __asm__("__wrap_rl_auth_go_on");
+bool hooked_auth_go_on(struct rl_link *link) __asm__("__wrap_rl_auth_go_on");
 void real_contend(struct rl_lock *lock, const struct rl_event *event,
                   struct rl_effects *effects) __asm__("__real_rl_contend_begin");
 void hooked_contend(struct rl_lock *lock, const struct rl_event *event,
@@ -59,17 +59,17 @@ unsigned hooked_majority(unsigned node_count)
 }
 
 /* The mistake of the first version: AUTH is a request like any other, whose answer is nobody's. */
-bool hooked_auth_go_on(struct rl_node *n)
+bool hooked_auth_go_on(struct rl_link *l)
 {
 	struct rl_outbox auth = {0};
 	const struct rl_entry entry = {
 	    .setup = RL_SETUP_AUTH, .operation = REDLOCK_OP_ACQUIRE, .tag.slot = UINT32_MAX};
 	if (sim_world->plan.broken != BREAK_LOGIN)
-		return real_auth_go_on(n);
-	rl_auth_end(n);
-	n->new_credentials = false;
-	if (rl_auth_push(&auth, &n->endpoint) && auth.count > 0)
-		(void)rl_outbox_push_secret(&n->outbox, &entry, rl_outbox_front_bytes(&auth));
+		return real_auth_go_on(l);
+	rl_auth_end(l);
+	l->new_credentials = false;
+	if (rl_auth_push(&auth, &l->endpoint) && auth.count > 0)
+		(void)rl_outbox_push_secret(&l->outbox, &entry, rl_outbox_front_bytes(&auth));
 	rl_outbox_free(&auth);
 	return true;
 }

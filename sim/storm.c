@@ -53,14 +53,16 @@ static int random_bytes(void *buffer, size_t size)
 }
 
 /* The library's backoff, or none worth the name. */
-void real_backoff(struct rl_node *node, uint64_t now_ns) __asm__("__real_rl_backoff_begin");
-void hooked_backoff(struct rl_node *node, uint64_t now_ns) __asm__("__wrap_rl_backoff_begin");
+void real_backoff(struct rl_backoff *backoff, uint64_t opened_ns, bool needed,
+                  uint64_t now_ns) __asm__("__real_rl_backoff_begin");
+void hooked_backoff(struct rl_backoff *backoff, uint64_t opened_ns, bool needed,
+                    uint64_t now_ns) __asm__("__wrap_rl_backoff_begin");
 
-void hooked_backoff(struct rl_node *node, uint64_t now_ns)
+void hooked_backoff(struct rl_backoff *backoff, uint64_t opened_ns, bool needed, uint64_t now_ns)
 {
-	real_backoff(node, now_ns);
+	real_backoff(backoff, opened_ns, needed, now_ns);
 	if (storm.broken == STORM_NO_BACKOFF)
-		node->retry_at_ns = now_ns + 20 * STORM_MS + prng_below(&storm.random, 20) * STORM_MS;
+		backoff->retry_at_ns = now_ns + 20 * STORM_MS + prng_below(&storm.random, 20) * STORM_MS;
 }
 
 static int connect_to(const struct rl_address *address, uint32_t *ret_conn)

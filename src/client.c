@@ -94,10 +94,10 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 	if (!rl_node_open(n, &endpoint, c->nodes.tls, &c->loop.poller, number - 1))
 		return REDLOCK_E_NOMEM;
 	for (unsigned i = 0; i + 1 < number; i++)
-		if (rl_dial_same(&c->nodes.list[i].dial, &n->dial))
+		if (rl_dial_same(&c->nodes.list[i].link.dial, &n->link.dial))
 			return complain(blame(o, "urls"), REDLOCK_E_DUPLICATE,
 			                "node %u and node %u are the same server, %s", i + 1, number,
-			                n->endpoint.address);
+			                n->link.endpoint.address);
 	return 0;
 }
 

@@ -50,19 +50,19 @@ bool rl_credentials_lend(struct rl_endpoint *e, const char *user, const char *pa
 static bool exchange_all(redlock_client *c, const char *user, const char *password, struct login *logins)
 {
 	for (unsigned i = 0; i < c->nodes.count; i++)
-		if (!copy_for(&c->nodes.list[i].endpoint, user, password, &logins[i]))
+		if (!copy_for(&c->nodes.list[i].link.endpoint, user, password, &logins[i]))
 			return false;
 	for (unsigned i = 0; i < c->nodes.count; i++)
-		exchange(&c->nodes.list[i].endpoint, &logins[i]);
+		exchange(&c->nodes.list[i].link.endpoint, &logins[i]);
 	return true;
 }
 
 static void tell_nodes(redlock_client *c)
 {
 	for (unsigned i = 0; i < c->nodes.count; i++) {
-		const struct rl_endpoint *e = &c->nodes.list[i].endpoint;
+		const struct rl_endpoint *e = &c->nodes.list[i].link.endpoint;
 		if (e->lent_user || e->lent_password)
-			rl_auth_renew(&c->nodes.list[i], c->loop.now_ns);
+			rl_node_renew(&c->nodes.list[i], c->loop.now_ns);
 	}
 	c->nodes.new_credentials = true;
 }

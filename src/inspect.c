@@ -24,18 +24,18 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 	if (index < c->nodes.count) {
 		const struct rl_node *n = &c->nodes.list[index];
 		*ret = (struct redlock_node_status){
-		    .connected = n->link == RL_LINK_OPEN && n->setup.count == 0,
-		    .last_failure = n->failure,
-		    .waiting = n->outbox.count + n->parked.count,
+		    .connected = n->link.state == RL_LINK_OPEN && n->link.setup.count == 0,
+		    .last_failure = n->link.failure,
+		    .waiting = n->link.outbox.count + n->talk.parked.count,
 		    .unsent = rl_node_has_unsent(n),
 		    .owed = rl_node_owed(n),
-		    .lingering = n->lingering,
+		    .lingering = n->ledger.lingering,
 		};
-		snprintf(ret->address, sizeof ret->address, "%s", n->endpoint.address);
-		memcpy(ret->last_error, n->failure_text, sizeof ret->last_error);
-		if (rl_node_hears_nothing_in_tls(n))
+		snprintf(ret->address, sizeof ret->address, "%s", n->link.endpoint.address);
+		memcpy(ret->last_error, n->link.failure_text, sizeof ret->last_error);
+		if (rl_link_hears_nothing_in_tls(&n->link))
 			snprintf(ret->last_error, sizeof ret->last_error, "%s", RL_NO_TLS_ANSWER);
-		memcpy(ret->run_id, n->run_id, sizeof ret->run_id);
+		memcpy(ret->run_id, n->link.facts.run_id, sizeof ret->run_id);
 	} else {
 		error = REDLOCK_E_INVAL;
 	}

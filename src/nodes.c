@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/quorum.h"
+#include "net/auth.h"
 
 void rl_nodes_close(struct rl_nodes *ns, bool child)
 {
@@ -68,18 +69,10 @@ void rl_nodes_tick(struct rl_nodes *ns, uint64_t now)
 		rl_node_tick(&ns->list[i], now);
 }
 
-static bool can_send(const struct rl_node *n)
-{
-	if (n->link != RL_LINK_OPEN || n->watching_write)
-		return n->link == RL_LINK_BROKEN;
-	return rl_outbox_unsent(&n->setup).size > 0 ||
-	       (rl_node_may_send(n) && rl_outbox_unsent(&n->outbox).size > 0) || rl_talk_may_go_on(n);
-}
-
 bool rl_nodes_have_work(const struct rl_nodes *ns)
 {
 	for (unsigned i = 0; i < ns->count; i++)
-		if (can_send(&ns->list[i]))
+		if (rl_node_can_send(&ns->list[i]))
 			return true;
 	return false;
 }
@@ -97,7 +90,7 @@ unsigned rl_nodes_owed(const struct rl_nodes *ns)
 /* Its identity, which it has under all of its addresses. */
 static const char *known_as(const struct rl_node *n)
 {
-	return n->run_id[0] != '\0' ? n->run_id : n->endpoint.address;
+	return n->link.facts.run_id[0] != '\0' ? n->link.facts.run_id : n->link.endpoint.address;
 }
 
 void rl_nodes_sort(struct rl_nodes *ns)
@@ -113,12 +106,12 @@ void rl_nodes_sort(struct rl_nodes *ns)
 /* Whether two nodes are one server: by identity, or where one of them tells none, by address. */
 static bool same_server(const struct rl_node *a, const struct rl_node *b)
 {
-	if (a->link != RL_LINK_OPEN || b->link != RL_LINK_OPEN)
+	if (a->link.state != RL_LINK_OPEN || b->link.state != RL_LINK_OPEN)
 		return false;
-	if (a->run_id_known && b->run_id_known)
-		return strcmp(a->run_id, b->run_id) == 0;
-	bool told = a->setup.count == 0 && b->setup.count == 0; /* or would have */
-	return told && rl_address_same(&a->dial.peer, &b->dial.peer);
+	if (a->link.facts.run_id_known && b->link.facts.run_id_known)
+		return strcmp(a->link.facts.run_id, b->link.facts.run_id) == 0;
+	bool told = a->link.setup.count == 0 && b->link.setup.count == 0; /* or would have */
+	return told && rl_address_same(&a->link.dial.peer, &b->link.dial.peer);
 }
 
 void rl_nodes_identify(struct rl_nodes *ns)
@@ -136,7 +129,7 @@ void rl_nodes_identify(struct rl_nodes *ns)
 bool rl_nodes_are_identified(const struct rl_nodes *ns)
 {
 	for (unsigned i = 0; i < ns->count; i++)
-		if (!ns->list[i].run_id_known)
+		if (!ns->list[i].link.facts.run_id_known)
 			return false;
 	return true;
 }
@@ -150,21 +143,21 @@ void rl_nodes_log_in(struct rl_nodes *ns, uint64_t now)
 	bool any = false;
 	for (unsigned i = ns->count; i-- > 0;) {
 		struct rl_node *n = &ns->list[i];
-		if (n->login_by_ns != 0)
+		if (n->link.login_by_ns != 0)
 			return;
-		any |= n->new_credentials;
-		if (rl_auth_is_due(n))
+		any |= n->link.new_credentials;
+		if (rl_auth_is_due(&n->link))
 			next = n;
 	}
 	ns->new_credentials = any;
 	if (next != NULL)
-		rl_auth_begin(next, now);
+		rl_auth_begin(&next->link, now);
 }
 
 void rl_nodes_end_login(struct rl_nodes *ns)
 {
 	ns->new_credentials = false;
 	for (unsigned i = 0; i < ns->count; i++)
-		if (ns->list[i].setup.count == 0)
-			rl_auth_end(&ns->list[i]);
+		if (ns->list[i].link.setup.count == 0)
+			rl_auth_end(&ns->list[i].link);
 }

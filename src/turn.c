@@ -32,7 +32,7 @@ static void send_all(redlock_client *c)
 		for (unsigned i = 0; i < c->nodes.count; i++) {
 			struct rl_node *node = &c->nodes.list[i];
 			rl_node_flush(node);
-			if (node->link != RL_LINK_BROKEN)
+			if (node->link.state != RL_LINK_BROKEN)
 				continue;
 			collect(c, node);
 			again = true;

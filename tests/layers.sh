@@ -100,6 +100,11 @@ check_includes() {
 		$(c_files src/net ! -name 'resp.c' ! -name 'openssl.*')
 	includes net-includes "\"net/openssl\\.h\"|<openssl/[a-z0-9]+\\.h>|<(dlfcn|pthread)\.h>|$plain" $(c_files src/net -name 'openssl.*')
 	includes net-includes "\"(proto|net)/[a-z_]+\\.h\"|<hiredis/(hiredis|read)\\.h>|$public|$plain" src/net/resp.c
+	# the objects of a node: none of them knows another, nor the node
+	includes net-objects "\"(core/[a-z_]+|proto/[a-z_]+|net/(ledger|facts|outbox))\\.h\"|$plain" src/net/ledger.[ch]
+	includes net-objects "\"(proto/[a-z_]+|net/(talk|outbox))\\.h\"|$plain" src/net/talk.[ch]
+	includes net-objects "\"(core/[a-z_]+|net/(link|backoff|dial|facts|outbox|resp|stream|url)|os/poller)\\.h\"|$plain" \
+		src/net/link.[ch]
 	includes os-includes '"os/[a-z_]+\.h"|<[a-z0-9_/]+\.h>' $(c_files src/os)
 	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(pthread|semaphore|signal|stdatomic|sys/types)\\.h>|$public|$plain" \
 		$(c_files src -maxdepth 1)
@@ -195,6 +200,9 @@ self_test() {
 	plant net-includes src/net/url.c '#include <hiredis/read.h>'
 	plant net-includes src/net/url.c '#include <sys/socket.h>'
 	plant net-includes src/net/url.c '#include "client.h"'
+	plant net-objects src/net/ledger.c '#include "net/link.h"'
+	plant net-objects src/net/talk.h '#include "net/node.h"'
+	plant net-objects src/net/link.c '#include "net/handshake.h"'
 	plant os-includes src/os/clock.c '#include "net/url.h"'
 	plant client-includes src/client.c '#include <sys/epoll.h>'
 	plant tools-includes tools/redlock/main.c '#include "core/quorum.h"'

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * When a connection that ended is made again. Many clients lose one node at one moment: they must not come
- * back together, nor as fast as the machine can.
- *
- * A connection worked if it opened and lasted a second. When one that worked ends, the next is made as soon
- * as an operation needs it (rl_node_submit() looks at `failures`), else at a random time within a second:
- * nobody waits for it. One that opened and ended sooner is excused once: a server that closes on every
- * command would otherwise be asked again with each operation. All others wait for a random time that doubles
- * up to 3 s.
- */
+#include "net/backoff.h"
+
 #include "core/quorum.h"
-#include "net/node.h"
 #include "os/random.h"
 
 #define STEADY_NS (1000 * RL_NS_PER_MS)
@@ -36,21 +27,21 @@ static struct range range_of(unsigned failures, bool needed)
 	return (struct range){most / 2, most};
 }
 
-static void count_failure(struct rl_node *n, uint64_t now_ns)
+static void count_failure(struct rl_backoff *b, uint64_t opened_ns, uint64_t now_ns)
 {
-	bool opened = n->setup.count == 0 || n->login_by_ns != 0;
-	bool steady = opened && now_ns - n->opened_ns >= STEADY_NS;
-	bool excused = opened && n->failures == 0 && !n->brief;
+	bool opened = opened_ns != UINT64_MAX;
+	bool steady = opened && now_ns - opened_ns >= STEADY_NS;
+	bool excused = opened && b->failures == 0 && !b->brief;
 	if (steady)
-		n->failures = 0;
+		b->failures = 0;
 	else if (!excused)
-		n->failures++;
-	n->brief = opened && !steady;
+		b->failures++;
+	b->brief = opened && !steady;
 }
 
-static uint64_t delay(const struct rl_node *n)
+static uint64_t delay(const struct rl_backoff *b, bool needed)
 {
-	struct range range = range_of(n->failures, n->debts.count > 0);
+	struct range range = range_of(b->failures, needed);
 	uint64_t width = range.most_ns - range.least_ns;
 	uint64_t entropy;
 	if (rl_random_bytes(&entropy, sizeof entropy) < 0)
@@ -58,18 +49,20 @@ static uint64_t delay(const struct rl_node *n)
 	return range.least_ns + entropy % width;
 }
 
-void rl_backoff_again(struct rl_node *n, uint64_t now_ns)
+void rl_backoff_begin(struct rl_backoff *b, uint64_t opened_ns, bool needed, uint64_t now_ns)
 {
-	n->failures++;
-	n->retry_at_ns = rl_time_add(now_ns, delay(n));
+	count_failure(b, opened_ns, now_ns);
+	b->retry_at_ns = rl_time_add(now_ns, delay(b, needed));
 }
 
-void rl_backoff_begin(struct rl_node *n, uint64_t now_ns)
+void rl_backoff_again(struct rl_backoff *b, uint64_t now_ns)
 {
-	count_failure(n, now_ns);
-	n->retry_at_ns = rl_time_add(now_ns, delay(n));
-	if (n->failure == REDLOCK_VOTE_AUTH && n->new_credentials) {
-		n->failures = 0; /* it was refused with the old ones */
-		n->retry_at_ns = now_ns;
-	}
+	b->failures++;
+	b->retry_at_ns = rl_time_add(now_ns, delay(b, true));
+}
+
+void rl_backoff_forgive(struct rl_backoff *b, uint64_t now_ns)
+{
+	b->failures = 0;
+	b->retry_at_ns = now_ns;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a node's connection: how it is made, what comes in, and what takes too long. */
+#include "net/link.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/quorum.h"
-#include "net/node.h"
 
 #define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)
 #define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)
@@ -14,153 +14,280 @@
 
 #define TLS_ALERT 0x15 /* the first byte of one: never of a reply */
 
-void rl_node_watch_again(struct rl_node *n, bool write)
+/* ---- life ---- */
+
+void rl_link_remember(struct rl_link *l, enum redlock_vote_code vote, const char *text)
 {
-	n->watching_write = write;
+	l->failure = vote;
+	/* "unknown command 'X', with args beginning with: ..." would repeat a token */
+	snprintf(l->failure_text, sizeof l->failure_text, "%.*s", (int)strcspn(text, ",\r\n"), text);
+}
+
+bool rl_link_open(struct rl_link *l, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
+                  struct rl_poller *poller, uint32_t id)
+{
+	/* All but the buffer at its end, of which a short-lived client touches no page. */
+	memset(l, 0, offsetof(struct rl_link, resp.ahead));
+	l->endpoint = *endpoint;
+	l->poller = poller;
+	l->stream.fd = -1;
+	l->tls = endpoint->tls ? tls : NULL;
+	l->tls_peer.host = l->endpoint.host;
+	rl_dial_open(&l->dial, &l->endpoint, poller, id);
+	if (l->dial.failure != REDLOCK_VOTE_PENDING)
+		rl_link_remember(l, l->dial.failure, l->dial.failure_text);
+	return rl_resp_open(&l->resp);
+}
+
+void rl_link_close(struct rl_link *l, bool child)
+{
+	bool held_back = rl_outbox_unsent(&l->outbox).size > 0;
+	if (child)
+		rl_stream_leave(&l->stream);
+	else if (held_back)
+		rl_stream_abort(&l->stream);
+	else
+		rl_stream_close(&l->stream);
+	rl_dial_close(&l->dial, child);
+	rl_tls_peer_free(&l->tls_peer);
+	rl_resp_close(&l->resp);
+	rl_outbox_free(&l->setup);
+	rl_outbox_free(&l->outbox);
+	rl_endpoint_free(&l->endpoint);
+}
+
+void rl_link_fail(struct rl_link *l, enum redlock_vote_code vote, const char *text)
+{
+	if (l->state == RL_LINK_BROKEN)
+		return;
+	rl_link_remember(l, vote, text);
+	/* Abortively: a SET that the kernel still holds back must not be delivered later. */
+	if (l->stream.fd >= 0)
+		rl_poller_forget(l->poller, l->stream.fd);
+	rl_stream_abort(&l->stream);
+	rl_dial_end(&l->dial);
+	l->watching_write = false;
+	l->state = RL_LINK_BROKEN;
+}
+
+void rl_link_end(struct rl_link *l, bool needed, uint64_t now_ns)
+{
+	bool opened = l->setup.count == 0 || l->login_by_ns != 0;
+	rl_backoff_begin(&l->backoff, opened ? l->opened_ns : UINT64_MAX, needed, now_ns);
+	if (l->failure == REDLOCK_VOTE_AUTH && l->new_credentials)
+		rl_backoff_forgive(&l->backoff, now_ns); /* it was refused with the old ones */
+	rl_outbox_clear(&l->setup);
+	l->login_by_ns = 0;
+	l->login_holds = false;
+	l->state = RL_LINK_DOWN;
+}
+
+void rl_link_watch_again(struct rl_link *l, bool write)
+{
+	l->watching_write = write;
 	int error =
-	    rl_poller_watch(n->poller, n->stream.fd, n->watch_id, RL_READABLE | (write ? RL_WRITABLE : 0u), true);
+	    rl_poller_watch(l->poller, l->stream.fd, l->watch_id, RL_READABLE | (write ? RL_WRITABLE : 0u), true);
 	if (error < 0)
-		rl_node_fail(n, n->link == RL_LINK_OPEN ? REDLOCK_VOTE_CLOSED : REDLOCK_VOTE_DOWN, strerror(-error));
+		rl_link_fail(l, l->state == RL_LINK_OPEN ? REDLOCK_VOTE_CLOSED : REDLOCK_VOTE_DOWN, strerror(-error));
 }
 
 /* ---- connecting ---- */
 
 /* TLS that fails while the connection opens needs an operator, as the next one will fail in the same way.
  * Later it is a connection that was lost like any other: what was sent may have been executed. */
-static void fail_stream(struct rl_node *n, ssize_t error, enum redlock_vote_code vote,
+static void fail_stream(struct rl_link *l, ssize_t error, enum redlock_vote_code vote,
                         enum redlock_vote_code tls_vote)
 {
-	char text[sizeof n->failure_text];
-	snprintf(text, sizeof text, "%s", rl_stream_error(&n->stream, error)); /* it ends with the stream */
+	char text[sizeof l->failure_text];
+	snprintf(text, sizeof text, "%s", rl_stream_error(&l->stream, error)); /* it ends with the stream */
 	/* Our certificate: TLS 1.3 says so behind the handshake, and nothing was executed. */
 	bool refused = error == -EKEYREJECTED;
-	rl_node_fail(n, refused ? REDLOCK_VOTE_TLS : error == -EPROTO ? tls_vote : vote, text);
+	rl_link_fail(l, refused ? REDLOCK_VOTE_TLS : error == -EPROTO ? tls_vote : vote, text);
 }
 
-static void open_stream(struct rl_node *n, uint64_t now_ns)
+static void open_stream(struct rl_link *l, uint64_t now_ns)
 {
-	int error = rl_stream_go_on(&n->stream, n->tls, &n->tls_peer);
+	int error = rl_stream_go_on(&l->stream, l->tls, &l->tls_peer);
 	if (error == -EAGAIN) {
-		rl_node_watch(n, rl_stream_wants_write(&n->stream));
+		rl_link_watch(l, rl_stream_wants_write(&l->stream));
 	} else if (error < 0) {
-		fail_stream(n, error, REDLOCK_VOTE_DOWN, REDLOCK_VOTE_TLS);
+		fail_stream(l, error, REDLOCK_VOTE_DOWN, REDLOCK_VOTE_TLS);
 	} else {
-		n->link = RL_LINK_OPEN;
-		n->progress_ns = now_ns;
+		l->state = RL_LINK_OPEN;
+		l->progress_ns = now_ns;
 	}
 }
 
 /* What became of a lookup or of connecting. */
-static void take_news(struct rl_node *n, enum rl_dial_news news, uint64_t now_ns)
+static void take_news(struct rl_link *l, enum rl_dial_news news, uint64_t now_ns)
 {
 	if (news == RL_DIAL_CONNECTED) {
-		n->stream.fd = rl_dial_take(&n->dial, &n->watch_id);
-		n->watching_write = true;
-		open_stream(n, now_ns);
+		l->stream.fd = rl_dial_take(&l->dial, &l->watch_id);
+		l->watching_write = true;
+		open_stream(l, now_ns);
 	} else if (news == RL_DIAL_MOVED) {
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "its name has another address now");
+		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "its name has another address now");
 	} else if (news == RL_DIAL_FOUND) {
-		n->retry_at_ns = now_ns;
-	} else if (news == RL_DIAL_FAILED && n->link == RL_LINK_CONNECTING) {
-		rl_node_fail(n, n->dial.failure, n->dial.failure_text);
+		l->backoff.retry_at_ns = now_ns;
+	} else if (news == RL_DIAL_FAILED && l->state == RL_LINK_CONNECTING) {
+		rl_link_fail(l, l->dial.failure, l->dial.failure_text);
 	} else if (news == RL_DIAL_FAILED) {
-		rl_node_remember_failure(n, n->dial.failure, n->dial.failure_text);
-		rl_backoff_again(n, now_ns);
+		rl_link_remember(l, l->dial.failure, l->dial.failure_text);
+		rl_backoff_again(&l->backoff, now_ns);
 	}
 }
 
 /* A plain server waits for the end of a line in what it takes for a command, and says nothing. */
-bool rl_node_hears_nothing_in_tls(const struct rl_node *n)
+bool rl_link_hears_nothing_in_tls(const struct rl_link *l)
 {
-	return n->link == RL_LINK_CONNECTING && n->stream.fd >= 0;
+	return l->state == RL_LINK_CONNECTING && l->stream.fd >= 0;
 }
 
-static void connect_timed_out(struct rl_node *n)
+static void connect_timed_out(struct rl_link *l)
 {
-	if (n->stream.fd >= 0) {
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, RL_NO_TLS_ANSWER);
+	if (l->stream.fd >= 0) {
+		rl_link_fail(l, REDLOCK_VOTE_DOWN, RL_NO_TLS_ANSWER);
 		return;
 	}
-	rl_dial_time_out(&n->dial);
-	rl_node_fail(n, n->dial.failure, n->dial.failure_text);
+	rl_dial_time_out(&l->dial);
+	rl_link_fail(l, l->dial.failure, l->dial.failure_text);
 }
 
-void rl_node_connect(struct rl_node *n, uint64_t now_ns)
+bool rl_link_begin(struct rl_link *l, uint64_t now_ns)
 {
-	if (n->link != RL_LINK_DOWN || !rl_dial_may_begin(&n->dial))
-		return;
-	rl_method_connect(&n->methods);
-	n->link = RL_LINK_CONNECTING;
-	n->connect_by_ns = rl_time_add(now_ns, CONNECT_TIMEOUT_NS);
-	n->progress_ns = now_ns;
-	rl_resp_close(&n->resp);
-	if (!rl_resp_open(&n->resp) || !rl_handshake_begin(n) || !rl_ask_debts(n)) {
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
-		return;
-	}
-	take_news(n, rl_dial_begin(&n->dial, now_ns), now_ns);
+	if (l->state != RL_LINK_DOWN || !rl_dial_may_begin(&l->dial))
+		return false;
+	l->state = RL_LINK_CONNECTING;
+	l->connect_by_ns = rl_time_add(now_ns, CONNECT_TIMEOUT_NS);
+	l->progress_ns = now_ns;
+	rl_resp_close(&l->resp);
+	if (!rl_resp_open(&l->resp))
+		rl_link_fail(l, REDLOCK_VOTE_DOWN, "out of memory");
+	return l->state == RL_LINK_CONNECTING;
+}
+
+void rl_link_dial(struct rl_link *l, uint64_t now_ns)
+{
+	take_news(l, rl_dial_begin(&l->dial, now_ns), now_ns);
+}
+
+/* ---- sending ---- */
+
+/* Sends what it can of one outbox; `more` follows. Returns whether all of it is sent. An error is not acted
+ * on: the socket is then readable, and what the server said before it closed comes first. */
+static bool send_from(struct rl_link *l, struct rl_outbox *outbox, bool more)
+{
+	struct rl_slice unsent = rl_outbox_unsent(outbox);
+	if (unsent.size == 0)
+		return true;
+	ssize_t sent = rl_stream_send(&l->stream, unsent.bytes, unsent.size, more);
+	size_t moved = sent > 0 ? (size_t)sent : 0;
+	rl_outbox_sent(outbox, moved);
+	return moved == unsent.size;
+}
+
+bool rl_link_send(struct rl_link *l)
+{
+	bool both = rl_link_may_send(l) && rl_outbox_unsent(&l->outbox).size > 0;
+	return send_from(l, &l->setup, both) && (!both || send_from(l, &l->outbox, false));
 }
 
 /* ---- what comes in ---- */
 
 /* A plain connection to a host that ended before the first of the opening commands was answered: a server
  * that speaks TLS does so, whose alert may get lost with the end. */
-static bool is_unheard(const struct rl_node *n)
+static bool is_unheard(const struct rl_link *l)
 {
-	const struct rl_endpoint *e = &n->endpoint;
-	const struct rl_entry *front = rl_outbox_front(&n->setup);
+	const struct rl_endpoint *e = &l->endpoint;
+	const struct rl_entry *front = rl_outbox_front(&l->setup);
 	enum rl_setup first = rl_endpoint_logs_in(e) ? RL_SETUP_AUTH
 	                      : e->database != 0     ? RL_SETUP_SELECT
 	                                             : RL_SETUP_ID;
-	return n->tls == NULL && !e->is_unix && front != NULL && front->setup == first;
+	return l->tls == NULL && !e->is_unix && front != NULL && front->setup == first;
 }
 
-static void receive(struct rl_node *n, uint64_t now_ns)
+static void receive(struct rl_link *l, uint64_t now_ns)
 {
 	char bytes[RECEIVE_BYTES];
-	ssize_t got = rl_stream_receive(&n->stream, bytes, sizeof bytes);
+	ssize_t got = rl_stream_receive(&l->stream, bytes, sizeof bytes);
 	if (got == -EAGAIN) {
-		rl_node_watch(n, n->watching_write || rl_stream_wants_write(&n->stream));
+		rl_link_watch(l, l->watching_write || rl_stream_wants_write(&l->stream));
 		return;
 	}
 	bool ended = got == 0 || got == -ECONNRESET;
-	if (ended && is_unheard(n))
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "closed without a word: a port with TLS needs rediss://");
+	if (ended && is_unheard(l))
+		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "closed without a word: a port with TLS needs rediss://");
 	else if (got == 0)
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "connection closed by the server");
-	else if (got > 0 && n->tls == NULL && bytes[0] == TLS_ALERT)
-		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "answers in TLS: use rediss:// for it");
+		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "connection closed by the server");
+	else if (got > 0 && l->tls == NULL && bytes[0] == TLS_ALERT)
+		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "answers in TLS: use rediss:// for it");
 	else if (got < 0)
-		fail_stream(n, got, REDLOCK_VOTE_CLOSED, REDLOCK_VOTE_CLOSED);
-	else if (!rl_resp_feed(&n->resp, bytes, (size_t)got))
-		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
+		fail_stream(l, got, REDLOCK_VOTE_CLOSED, REDLOCK_VOTE_CLOSED);
+	else if (!rl_resp_feed(&l->resp, bytes, (size_t)got))
+		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
 	else
-		n->progress_ns = now_ns;
+		l->progress_ns = now_ns;
 }
 
-void rl_node_ready(struct rl_node *n, uint32_t watch_id, uint32_t events, uint64_t now_ns)
+void rl_link_ready(struct rl_link *l, uint32_t watch_id, uint32_t events, uint64_t now_ns)
 {
-	if (n->stream.fd < 0 || watch_id != n->watch_id)
-		take_news(n, rl_dial_ready(&n->dial, watch_id, events, now_ns), now_ns);
-	else if (n->link == RL_LINK_CONNECTING)
-		open_stream(n, now_ns);
-	else if (n->link == RL_LINK_OPEN && ((events & RL_READABLE) != 0 || rl_stream_wants_write(&n->stream)))
-		receive(n, now_ns);
+	if (l->stream.fd < 0 || watch_id != l->watch_id)
+		take_news(l, rl_dial_ready(&l->dial, watch_id, events, now_ns), now_ns);
+	else if (l->state == RL_LINK_CONNECTING)
+		open_stream(l, now_ns);
+	else if (l->state == RL_LINK_OPEN && ((events & RL_READABLE) != 0 || rl_stream_wants_write(&l->stream)))
+		receive(l, now_ns);
+}
+
+/* CLIENT UNBLOCK says so to a request that waits for the end of CLIENT PAUSE, and Redis 7.0 executes and
+ * answers it even so, later: a second answer, which would be taken for that to the next request. */
+static bool announces_another(const struct rl_reply *reply)
+{
+	static const char unblocked[] = "UNBLOCKED ";
+	const struct rl_reply_value *v = &reply->value;
+	return v->type == RL_REPLY_ERROR && strncmp(v->text, unblocked, sizeof unblocked - 1) == 0;
+}
+
+/* Nobody can know the answer to half a request. Its other half would be dropped with it, and the server would
+ * read the next requests as a part of it. A step of a transaction has several commands, which are answered
+ * one by one. */
+static bool may_answer(const struct rl_outbox *asked, const struct rl_entry *front)
+{
+	if (front == NULL)
+		return false;
+	return front->step != 0 ? !rl_outbox_front_unsent(asked) : rl_outbox_front_sent(asked);
+}
+
+const struct rl_entry *rl_link_next(struct rl_link *l, const struct rl_reply **ret_reply)
+{
+	const struct rl_outbox *asked = l->setup.count > 0 ? &l->setup : &l->outbox;
+	const struct rl_entry *front = rl_outbox_front(asked);
+	l->resp.nested = l->setup.count > 0 && front->setup == RL_SETUP_PROBE;
+	int got = rl_resp_next(&l->resp, ret_reply);
+	if (got == 0)
+		return NULL;
+	if (got < 0 || !may_answer(asked, front))
+		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
+	else if (announces_another(*ret_reply))
+		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, (*ret_reply)->value.text);
+	else
+		return front;
+	return NULL;
 }
 
 /* ---- time ---- */
 
-uint64_t rl_node_deadline(const struct rl_node *n)
+uint64_t rl_link_deadline(const struct rl_link *l)
 {
-	switch (n->link) {
+	switch (l->state) {
 	case RL_LINK_DOWN:
-		return rl_dial_may_begin(&n->dial) ? n->retry_at_ns : UINT64_MAX;
+		return rl_dial_may_begin(&l->dial) ? l->backoff.retry_at_ns : UINT64_MAX;
 	case RL_LINK_CONNECTING:
-		return rl_time_min(n->connect_by_ns, rl_dial_deadline(&n->dial));
+		return rl_time_min(l->connect_by_ns, rl_dial_deadline(&l->dial));
 	case RL_LINK_OPEN:
-		if (n->login_by_ns != 0)
-			return n->login_by_ns;
-		return n->outbox.count + n->setup.count > 0 ? rl_time_add(n->progress_ns, STALL_LIMIT_NS)
+		if (l->login_by_ns != 0)
+			return l->login_by_ns;
+		return l->outbox.count + l->setup.count > 0 ? rl_time_add(l->progress_ns, STALL_LIMIT_NS)
 		                                            : UINT64_MAX;
 	case RL_LINK_BROKEN:
 		return 0;
@@ -168,16 +295,17 @@ uint64_t rl_node_deadline(const struct rl_node *n)
 	return UINT64_MAX;
 }
 
-void rl_node_tick(struct rl_node *n, uint64_t now_ns)
+bool rl_link_tick(struct rl_link *l, uint64_t now_ns)
 {
-	if (now_ns < rl_node_deadline(n))
-		return;
-	if (n->link == RL_LINK_DOWN)
-		rl_node_connect(n, now_ns);
-	else if (n->link == RL_LINK_CONNECTING && now_ns < n->connect_by_ns)
-		take_news(n, rl_dial_tick(&n->dial, now_ns), now_ns);
-	else if (n->link == RL_LINK_CONNECTING)
-		connect_timed_out(n);
-	else if (n->link == RL_LINK_OPEN)
-		rl_node_fail(n, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds");
+	if (now_ns < rl_link_deadline(l))
+		return false;
+	if (l->state == RL_LINK_CONNECTING && now_ns < l->connect_by_ns)
+		take_news(l, rl_dial_tick(&l->dial, now_ns), now_ns);
+	else if (l->state == RL_LINK_CONNECTING)
+		connect_timed_out(l);
+	else if (l->state == RL_LINK_OPEN)
+		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds");
+	else
+		return l->state == RL_LINK_DOWN;
+	return false;
 }

@@ -1,137 +1,101 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/node.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/quorum.h"
+#include "net/ask.h"
+#include "net/auth.h"
+#include "net/handshake.h"
 #include "proto/answer.h"
 
-/* What is kept of releases for the next connection. One is always taken, however large. */
-#define DEBT_BYTES ((size_t)128 * 1024)
+/* What may pile up for one node. A node that answers may have much in flight. One that does not is limited
+ * soon: requests first, then releases, which must not be forgotten, then debts (ledger.c). One request is
+ * always taken, however large. */
+#define FRESH_NS (100 * RL_NS_PER_MS)
+#define BACKLOG_FRESH_BYTES ((size_t)4 * 1024 * 1024)
+#define BACKLOG_BYTES ((size_t)128 * 1024)
+#define BACKLOG_RELEASE_BYTES ((size_t)256 * 1024)
 
 /* ---- life ---- */
-
-void rl_node_remember_failure(struct rl_node *n, enum redlock_vote_code vote, const char *text)
-{
-	n->failure = vote;
-	/* "unknown command 'X', with args beginning with: ..." would repeat a token */
-	snprintf(n->failure_text, sizeof n->failure_text, "%.*s", (int)strcspn(text, ",\r\n"), text);
-}
 
 bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
                   struct rl_poller *poller, uint32_t id)
 {
-	/* All but the buffer at its end, of which a short-lived client touches no page. */
-	memset(n, 0, offsetof(struct rl_node, resp.ahead));
-	n->endpoint = *endpoint;
-	n->poller = poller;
+	memset(n, 0, offsetof(struct rl_node, link));
 	n->id = id;
-	n->stream.fd = -1;
-	n->tls = endpoint->tls ? tls : NULL;
-	n->tls_peer.host = n->endpoint.host;
-	rl_dial_open(&n->dial, &n->endpoint, poller, id);
-	if (n->dial.failure != REDLOCK_VOTE_PENDING)
-		rl_node_remember_failure(n, n->dial.failure, n->dial.failure_text);
-	return rl_resp_open(&n->resp);
+	return rl_link_open(&n->link, endpoint, tls, poller, id);
 }
 
 void rl_node_close(struct rl_node *n, bool child)
 {
-	bool held_back = rl_outbox_unsent(&n->outbox).size > 0;
-	if (child)
-		rl_stream_leave(&n->stream);
-	else if (held_back)
-		rl_stream_abort(&n->stream);
-	else
-		rl_stream_close(&n->stream);
-	rl_dial_close(&n->dial, child);
-	rl_tls_peer_free(&n->tls_peer);
-	rl_resp_close(&n->resp);
-	rl_outbox_free(&n->setup);
-	rl_outbox_free(&n->outbox);
-	rl_outbox_free(&n->debts);
-	rl_outbox_free(&n->parked);
-	rl_transaction_free(&n->transaction);
-	rl_endpoint_free(&n->endpoint);
+	rl_link_close(&n->link, child);
+	rl_outbox_free(&n->ledger.debts);
+	rl_talk_free(&n->talk);
 }
 
-void rl_node_fail(struct rl_node *n, enum redlock_vote_code vote, const char *text)
+static void fail_for_memory(struct rl_node *n)
 {
-	if (n->link == RL_LINK_BROKEN)
+	rl_link_fail(&n->link, REDLOCK_VOTE_DOWN, "out of memory");
+}
+
+static bool begin_handshake(struct rl_node *n)
+{
+	return rl_handshake_begin(&n->link, n->ledger.ghost_count > 0);
+}
+
+void rl_node_connect(struct rl_node *n, uint64_t now_ns)
+{
+	if (!rl_link_begin(&n->link, now_ns))
 		return;
-	rl_node_remember_failure(n, vote, text);
-	/* Abortively: a SET that the kernel still holds back must not be delivered later. */
-	if (n->stream.fd >= 0)
-		rl_poller_forget(n->poller, n->stream.fd);
-	rl_stream_abort(&n->stream);
-	rl_dial_end(&n->dial);
-	n->watching_write = false;
-	n->left_ghost = false;
-	n->first_unsent = 0;
-	n->parked_popped = n->parked.popped;
-	n->link = RL_LINK_BROKEN;
+	rl_method_connect(&n->methods);
+	if (begin_handshake(n) && rl_ask_debts(n))
+		rl_link_dial(&n->link, now_ns);
+	else
+		fail_for_memory(n);
 }
 
-/* ---- debts ---- */
-
-void rl_node_keep_debt(struct rl_node *n, const struct rl_entry *entry, struct rl_slice bytes)
+/* No byte of a connection that is being made has left: it opens with the new ones. */
+void rl_node_renew(struct rl_node *n, uint64_t now_ns)
 {
-	struct rl_entry debt = *entry;
-	debt.tag.seq = 0;
-	debt.set_number = 0;
-	bool room = n->debts.count == 0 || rl_outbox_size(&n->debts) + bytes.size <= DEBT_BYTES;
-	if (!room || !rl_outbox_push(&n->debts, &debt, bytes))
-		n->lingering++;
-}
-
-void rl_node_ghost_stays(struct rl_node *n)
-{
-	n->ghost_stays = true;
-	n->ghost_gone_ns = UINT64_MAX;
-}
-
-static void add_ghost(struct rl_node *n)
-{
-	if (n->client_id > 0 && n->run_id_known && n->ghost_count < RL_GHOSTS) {
-		struct rl_ghost *ghost = &n->ghosts[n->ghost_count++];
-		ghost->client_id = n->client_id;
-		memcpy(ghost->run_id, n->run_id, sizeof ghost->run_id);
-	} else {
-		rl_node_ghost_stays(n);
+	struct rl_link *l = &n->link;
+	l->new_credentials = true;
+	switch (l->state) {
+	case RL_LINK_DOWN:
+		if (l->failure != REDLOCK_VOTE_AUTH)
+			break;
+		l->backoff.failures = 0;
+		rl_node_connect(n, now_ns);
+		break;
+	case RL_LINK_CONNECTING:
+		if (!begin_handshake(n))
+			fail_for_memory(n); /* half of it must not be said */
+		break;
+	case RL_LINK_OPEN:
+		rl_auth_accepted(l); /* what was refused before were the old ones */
+		break;
+	case RL_LINK_BROKEN:
+		break; /* rl_link_end() comes */
 	}
 }
 
-/* Whether a request that was sent would do harm if the server executed it behind those of the next
- * connection: a SET would come back when it was released, and the release of a value that is used again would
- * delete the key of the next acquisition. */
-static bool leaves_ghost(const struct rl_entry *entry)
+void rl_node_ready(struct rl_node *n, uint32_t watch_id, uint32_t events, uint64_t now_ns)
 {
-	enum rl_ghost_rule ghost = rl_ops[entry->operation].ghost;
-	return ghost == RL_GHOST_ALWAYS || (ghost == RL_GHOST_OWN && entry->own);
+	rl_link_ready(&n->link, watch_id, events, now_ns);
 }
 
-static void leave_ghost(struct rl_node *n, const struct rl_entry *entry)
+uint64_t rl_node_deadline(const struct rl_node *n)
 {
-	bool leaves = leaves_ghost(entry);
-	n->left_ghost = n->left_ghost || leaves;
-	n->ghost_own = n->ghost_own || (leaves && entry->own);
+	return rl_link_deadline(&n->link);
 }
 
-/* Everything unanswered was handed out: the node is down until the next connection. */
-static void end_break(struct rl_node *n, uint64_t now_ns)
+void rl_node_tick(struct rl_node *n, uint64_t now_ns)
 {
-	n->ghost_stays = n->ghost_stays && now_ns < n->ghost_gone_ns;
-	if (n->left_ghost)
-		add_ghost(n);
-	rl_backoff_begin(n, now_ns);
-	rl_outbox_clear(&n->setup);
-	rl_auth_end(n);
-	rl_talk_end(n);
-	n->link = RL_LINK_DOWN;
+	if (rl_link_tick(&n->link, now_ns))
+		rl_node_connect(n, now_ns);
 }
+
+/* ---- what is not answered ---- */
 
 /* The votes that leave open whether something was executed. */
 static bool is_unknown(enum redlock_vote_code vote)
@@ -139,138 +103,259 @@ static bool is_unknown(enum redlock_vote_code vote)
 	return vote == REDLOCK_VOTE_CLOSED || vote == REDLOCK_VOTE_GARBAGE;
 }
 
-/* Why nothing could be sent: never one of the votes that leave open whether something was executed. */
-enum redlock_vote_code rl_node_unsent_vote(const struct rl_node *n, enum redlock_vote_code otherwise)
+/* Why nothing could be sent; `otherwise` if what is known leaves open whether something was executed. */
+static enum redlock_vote_code unsent_vote(const struct rl_node *n, enum redlock_vote_code otherwise)
 {
-	return is_unknown(n->failure) ? otherwise : n->failure;
+	return is_unknown(n->link.failure) ? otherwise : n->link.failure;
 }
 
 /* What was sent has an unknown outcome; what was not sent did not happen, nor what came behind an opening
  * command that the server refused. */
-enum redlock_vote_code rl_node_broken_vote(const struct rl_node *n, bool unsent)
+static enum redlock_vote_code broken_vote(const struct rl_node *n, bool unsent)
 {
 	if (unsent)
-		return rl_node_unsent_vote(n, REDLOCK_VOTE_UNSENT);
-	bool garbage = n->failure == REDLOCK_VOTE_GARBAGE;
+		return unsent_vote(n, REDLOCK_VOTE_UNSENT);
+	bool garbage = n->link.failure == REDLOCK_VOTE_GARBAGE;
 	enum redlock_vote_code unknown = garbage ? REDLOCK_VOTE_GARBAGE : REDLOCK_VOTE_CLOSED;
-	return n->setup.count > 0 ? rl_node_unsent_vote(n, unknown) : unknown;
+	return n->link.setup.count > 0 ? unsent_vote(n, unknown) : unknown;
 }
 
+/* Counts what an answer says of the node, and of a key that was owed. `error`: what the server said, NULL if
+ * it was no error. */
+static void settle(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
+                   const char *error, uint64_t now_ns)
+{
+	if (vote == REDLOCK_VOTE_READONLY)
+		rl_dial_doubt(&n->link.dial, now_ns);
+	if (error != NULL && vote != REDLOCK_VOTE_NO)
+		rl_link_remember(&n->link, vote, error);
+	rl_ledger_settle(&n->ledger, entry, vote, now_ns);
+}
+
+/* Somebody waits for it. */
+static bool hand_out(const struct rl_entry *entry, const struct rl_vote *vote, struct rl_answer *ret)
+{
+	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation, .vote = *vote};
+	return entry->tag.seq != 0;
+}
+
+static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
+{
+	struct rl_talk_result r;
+	enum rl_talk_news news;
+	while ((news = rl_talk_next(&n->talk, &n->methods, &n->link.outbox, &r)) != RL_TALK_WAITS) {
+		if (news == RL_TALK_BROKEN) {
+			fail_for_memory(n);
+			continue;
+		}
+		settle(n, &r.entry, r.vote.code, r.error, now_ns);
+		if (hand_out(&r.entry, &r.vote, ret))
+			return true;
+	}
+	return false;
+}
+
+static void lose_asked(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote)
+{
+	if (!is_unknown(vote) && n->first_unsent == 0)
+		n->first_unsent = n->link.outbox.popped + 1;
+	bool set_unsent = n->first_unsent != 0 && entry->set_number >= n->first_unsent;
+	if (entry->owed && !set_unsent)
+		rl_ledger_keep(&n->ledger, entry, rl_outbox_front_bytes(&n->link.outbox));
+	if (is_unknown(vote))
+		rl_ledger_lose(&n->ledger, entry);
+	if (entry->given_up && is_unknown(vote))
+		n->ledger.lingering++;
+}
+
+static bool next_asked(struct rl_node *n, struct rl_answer *ret)
+{
+	struct rl_outbox *asked = &n->link.outbox;
+	const struct rl_entry *front;
+	while ((front = rl_outbox_front(asked)) != NULL) {
+		struct rl_entry entry = *front;
+		struct rl_vote vote = {.code = broken_vote(n, rl_outbox_front_unsent(asked))};
+		lose_asked(n, &entry, vote.code);
+		rl_outbox_pop(asked);
+		if (hand_out(&entry, &vote, ret))
+			return true;
+	}
+	return false;
+}
+
+static bool next_parked(struct rl_node *n, struct rl_answer *ret)
+{
+	struct rl_outbox *parked = &n->talk.parked;
+	const struct rl_entry *front;
+	while ((front = rl_outbox_front(parked)) != NULL) {
+		struct rl_entry entry = *front;
+		struct rl_vote vote = {.code = broken_vote(n, !rl_talk_front_begun(&n->talk))};
+		uint64_t unsent_from = entry.set_parked ? n->parked_popped + 1 : n->first_unsent;
+		if (entry.owed && (unsent_from == 0 || entry.set_number < unsent_from))
+			rl_ledger_keep(&n->ledger, &entry, rl_outbox_front_bytes(parked));
+		rl_outbox_pop(parked);
+		if (hand_out(&entry, &vote, ret))
+			return true;
+	}
+	return false;
+}
+
+/* Hands out everything that is unanswered; then the node is down until the next connection. */
 static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
-	const struct rl_entry *front;
-	if (rl_talk_next(n, ret, now_ns))
-		return true;
-	while ((front = rl_outbox_front(&n->outbox)) != NULL) {
-		struct rl_entry entry = *front;
-		enum redlock_vote_code vote = rl_node_broken_vote(n, rl_outbox_front_unsent(&n->outbox));
-		if (!is_unknown(vote) && n->first_unsent == 0)
-			n->first_unsent = n->outbox.popped + 1;
-		bool set_unsent = n->first_unsent != 0 && entry.set_number >= n->first_unsent;
-		if (entry.owed && !set_unsent)
-			rl_node_keep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));
-		if (is_unknown(vote))
-			leave_ghost(n, &entry);
-		if (entry.given_up && is_unknown(vote))
-			n->lingering++;
-		rl_outbox_pop(&n->outbox);
-		if (entry.tag.seq == 0)
-			continue;
-		*ret = (struct rl_answer){.tag = entry.tag, .operation = entry.operation, .vote.code = vote};
-		return true;
+	if (!n->breaking) {
+		n->breaking = true;
+		n->first_unsent = 0;
+		n->parked_popped = n->talk.parked.popped;
 	}
-	if (rl_talk_next_broken(n, ret))
+	if (next_of_talk(n, ret, now_ns) || next_asked(n, ret) || next_parked(n, ret))
 		return true;
-	end_break(n, now_ns);
+	n->breaking = false;
+	rl_ledger_break(&n->ledger, &n->link.facts, now_ns);
+	rl_link_end(&n->link, n->ledger.debts.count > 0, now_ns);
+	rl_talk_end(&n->talk);
 	return false;
+}
+
+/* ---- requests ---- */
+
+static bool has_room(const struct rl_node *n, bool release, size_t size, uint64_t now_ns)
+{
+	const struct rl_outbox *asked = &n->link.outbox, *parked = &n->talk.parked;
+	if (n->ledger.debts.count > 0)
+		return false; /* a debt was asked for earlier: nothing may overtake it */
+	bool fresh = now_ns - n->link.progress_ns < FRESH_NS;
+	size_t limit = fresh ? BACKLOG_FRESH_BYTES : release ? BACKLOG_RELEASE_BYTES : BACKLOG_BYTES;
+	size_t waiting = parked->count > 0 ? rl_outbox_size(parked) : 0;
+	return asked->count + parked->count == 0 || rl_outbox_size(asked) + waiting + size <= limit;
+}
+
+/* Whether the SET that this release belongs to is still waiting to be handed out as never sent. */
+static bool behind_unsent_set(const struct rl_node *n, const struct rl_entry *entry)
+{
+	const struct rl_outbox *asked = &n->link.outbox;
+	if (n->link.state != RL_LINK_BROKEN)
+		return false;
+	if (rl_outbox_find_claim(&n->talk.parked, entry->tag) != 0)
+		return true;
+	uint64_t set = rl_outbox_find_claim(asked, entry->tag);
+	return set != 0 && !is_unknown(broken_vote(n, rl_outbox_is_unsent(asked, set)));
+}
+
+static enum redlock_vote_code refuse(struct rl_node *n, enum redlock_vote_code vote,
+                                     const struct rl_entry *entry, const struct rl_buffer *form)
+{
+	if (!entry->owed || behind_unsent_set(n, entry))
+		return vote;
+	if (form != NULL)
+		rl_ledger_keep(&n->ledger, entry, (struct rl_slice){form->bytes, form->size});
+	else
+		n->ledger.lingering++;
+	return vote;
+}
+
+/* Where the SET of an owed release is, if it may be that it is never sent. */
+static void find_set(const struct rl_node *n, struct rl_entry *entry, bool parks)
+{
+	entry->set_number = parks ? rl_outbox_find_claim(&n->talk.parked, entry->tag) : 0;
+	entry->set_parked = entry->set_number != 0;
+	if (entry->set_number == 0 && (n->link.setup.count > 0 || n->link.login_holds))
+		entry->set_number = rl_outbox_find_claim(&n->link.outbox, entry->tag);
+}
+
+enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
+                                      uint64_t now_ns)
+{
+	struct rl_link *l = &n->link;
+	if (l->dial.known.count == 0 && !l->dial.by_name)
+		return REDLOCK_VOTE_NAME;
+	if (r->unproven) {
+		rl_ask_give_up(n, r->tag);
+		return REDLOCK_VOTE_PENDING;
+	}
+	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
+		rl_node_connect(n, now_ns);
+	const struct rl_op *op = &rl_ops[r->operation];
+	if (op->claims && r->by_text && rl_ask_is_given_up(n, r))
+		return REDLOCK_VOTE_STALE;
+	enum rl_form form = rl_method_choose(&n->methods, r);
+	bool parks = form == RL_FORM_WATCH || (n->talk.parked.count > 0 && rl_talk_is_parked(&n->talk, r->name));
+	if (parks)
+		form = op->parked_as;
+	const struct rl_buffer *bytes = rl_wire_form(wire, r, form);
+	struct rl_entry entry = {
+	    .tag = r->tag,
+	    .operation = (uint8_t)r->operation,
+	    .form = (uint8_t)form,
+	    .owed = (r->owed >> n->id & 1) != 0,
+	    .own = r->by_text,
+	};
+	if (l->state == RL_LINK_DOWN || l->state == RL_LINK_BROKEN)
+		return refuse(n, unsent_vote(n, REDLOCK_VOTE_DOWN), &entry, bytes);
+	if (bytes == NULL || !has_room(n, op->gives_back, bytes->size, now_ns))
+		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
+	if (l->outbox.count == 0)
+		l->progress_ns = now_ns;
+	if (entry.owed && (parks || l->setup.count > 0 || l->login_holds))
+		find_set(n, &entry, parks);
+	struct rl_slice all = {bytes->bytes, bytes->size};
+	if (!(parks ? rl_talk_park(&n->talk, &entry, r->name, all) : rl_outbox_push(&l->outbox, &entry, all)))
+		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
+	return REDLOCK_VOTE_PENDING;
 }
 
 /* ---- sending ---- */
 
-bool rl_node_may_have_sent(const struct rl_node *n)
+/* Not before the opening commands are answered, which may say that this is another server; nor when a login
+ * waits for what is under way. */
+static bool may_talk(const struct rl_node *n)
 {
-	return n->link != RL_LINK_CONNECTING && n->gate == 0;
+	const struct rl_link *l = &n->link;
+	bool ready = l->state == RL_LINK_OPEN && l->setup.count == 0 && l->login_by_ns == 0;
+	return ready && rl_talk_may_go_on(&n->talk);
 }
 
-/* Sends what it can of one outbox; `more` follows. Returns whether all of it is sent. An error is not acted
- * on: the socket is then readable, and what the server said before it closed comes first. */
-static bool send_from(struct rl_node *n, struct rl_outbox *outbox, bool more)
+bool rl_node_can_send(const struct rl_node *n)
 {
-	struct rl_slice unsent = rl_outbox_unsent(outbox);
-	if (unsent.size == 0)
-		return true;
-	ssize_t sent = rl_stream_send(&n->stream, unsent.bytes, unsent.size, more);
-	size_t moved = sent > 0 ? (size_t)sent : 0;
-	rl_outbox_sent(outbox, moved);
-	return moved == unsent.size;
+	const struct rl_link *l = &n->link;
+	if (l->state != RL_LINK_OPEN || l->watching_write)
+		return l->state == RL_LINK_BROKEN;
+	return rl_outbox_unsent(&l->setup).size > 0 ||
+	       (rl_link_may_send(l) && rl_outbox_unsent(&l->outbox).size > 0) || may_talk(n);
 }
 
-/* Opening commands come first. */
-static bool send_queued(struct rl_node *n)
+/* What is asked next without anybody asking for it. False: out of memory. */
+static bool ask_more(struct rl_node *n)
 {
-	bool both = rl_node_may_send(n) && rl_outbox_unsent(&n->outbox).size > 0;
-	return send_from(n, &n->setup, both) && (!both || send_from(n, &n->outbox, false));
+	bool idle = n->link.outbox.count + n->talk.parked.count == 0; /* the SETs of all debts have left */
+	if (idle && n->ledger.debts.count > 0 && !rl_ask_debts(n))
+		return false;
+	return !may_talk(n) || rl_talk_go_on(&n->talk, &n->methods, &n->link.outbox);
 }
 
 void rl_node_flush(struct rl_node *n)
 {
-	if (n->link != RL_LINK_OPEN)
+	struct rl_link *l = &n->link;
+	if (l->state != RL_LINK_OPEN)
 		return;
-	bool idle = n->outbox.count + n->parked.count == 0; /* the SETs of all debts have left */
-	if (idle && n->debts.count > 0 && !rl_ask_debts(n)) {
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
+	if (!ask_more(n)) {
+		fail_for_memory(n);
 		return;
 	}
-	if (n->parked.count > 0)
-		rl_talk_go_on(n);
-	if (n->link != RL_LINK_OPEN)
-		return;
-	bool all = send_queued(n);
-	if (all && n->login_by_ns != 0) {
-		all = !rl_auth_go_on(n) || send_queued(n);
-		if (n->link != RL_LINK_OPEN)
-			return;
-	}
-	rl_node_watch(n, !all || rl_stream_wants_write(&n->stream));
+	bool all = rl_link_send(l);
+	if (all && l->login_by_ns != 0 && !rl_talk_is_begun(&n->talk))
+		all = !rl_auth_go_on(l) || rl_link_send(l);
+	if (l->state == RL_LINK_OPEN)
+		rl_link_watch(l, !all || rl_stream_wants_write(&l->stream));
 }
 
 /* ---- answers ---- */
 
-static bool has_ghost(const struct rl_node *n, uint64_t now_ns)
-{
-	return n->ghost_stays && now_ns < n->ghost_gone_ns;
-}
-
-/* A release that was answered with an error, or "not there" while a late SET may still come, settles nothing.
- * Nor does one that deleted the key, while an earlier copy of it may still come and the value is used again.
- */
-static bool may_linger(const struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
-                       uint64_t now_ns)
-{
-	if (!entry->owed)
-		return false;
-	if (vote == REDLOCK_VOTE_YES)
-		return entry->own && n->ghost_own && has_ghost(n, now_ns);
-	return vote == REDLOCK_VOTE_NO ? has_ghost(n, now_ns) : true;
-}
-
-void rl_node_settle(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
-                    const char *error, uint64_t now_ns)
-{
-	if (vote == REDLOCK_VOTE_READONLY)
-		rl_dial_doubt(&n->dial, now_ns);
-	if (error != NULL && vote != REDLOCK_VOTE_NO)
-		rl_node_remember_failure(n, vote, error);
-	if (may_linger(n, entry, vote, now_ns))
-		n->lingering++;
-}
-
-/* An answer that no server gives to this question belongs to another one: those behind it would be taken for
- * the wrong ones too, and what became of this request is not known. */
+/* What became of the request that was not answered is not known. */
 static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 {
-	rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
-	leave_ghost(n, entry);
+	rl_link_fail(&n->link, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
+	rl_ledger_lose(&n->ledger, entry);
 }
 
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
@@ -286,39 +371,27 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	if (script && (!error || vote == REDLOCK_VOTE_NO))
 		n->methods.knows |= UINT32_C(1) << op->script;
 	if (error || entry->owed)
-		rl_node_settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
+		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = op->claims && entry->own && vote == REDLOCK_VOTE_YES;
-	bool stale = made && n->ghost_own && has_ghost(n, now_ns);
+	bool stale = made && n->ledger.ghost_own && rl_ledger_has_ghost(&n->ledger, now_ns);
 	if ((stale || (made && entry->given_up)) && !rl_ask_to_give_back(n, entry))
-		n->lingering++;
+		n->ledger.lingering++;
 	if (stale)
 		ret->vote.code = REDLOCK_VOTE_STALE;
 	if (vote == REDLOCK_VOTE_GARBAGE)
 		go_astray(n, entry);
 }
 
-/* CLIENT UNBLOCK says so to a request that waits for the end of CLIENT PAUSE, and Redis 7.0 executes and
- * answers it even so, later: a second answer, which would be taken for that to the next request. */
-static bool announces_another(const struct rl_reply *reply)
+static void take_step(struct rl_node *n, const struct rl_reply *reply)
 {
-	static const char unblocked[] = "UNBLOCKED ";
-	const struct rl_reply_value *v = &reply->value;
-	return v->type == RL_REPLY_ERROR && strncmp(v->text, unblocked, sizeof unblocked - 1) == 0;
-}
-
-static void take_garbage(struct rl_node *n)
-{
-	rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
-}
-
-/* Nobody can know the answer to half a request. Its other half would be dropped with it, and the server would
- * read the next requests as a part of it. A step of a transaction has several commands, which are answered
- * one by one. */
-static bool may_answer(const struct rl_outbox *asked, const struct rl_entry *front)
-{
-	if (front == NULL)
-		return false;
-	return front->step != RL_STEP_NONE ? !rl_outbox_front_unsent(asked) : rl_outbox_front_sent(asked);
+	struct rl_link *l = &n->link;
+	enum rl_talk_news news = rl_talk_take(&n->talk, &n->methods, &l->outbox, reply);
+	if (news == RL_TALK_BROKEN)
+		rl_link_fail(l, n->talk.refused, n->talk.transaction.error);
+	else if (news == RL_TALK_TAKEN && !rl_outbox_front_sent(&l->outbox))
+		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
+	else if (news == RL_TALK_TAKEN)
+		rl_outbox_pop(&l->outbox);
 }
 
 /* Takes one reply. True: it is an answer that somebody waits for. */
@@ -327,20 +400,55 @@ static bool take_reply(struct rl_node *n, const struct rl_entry *front, const st
 {
 	struct rl_entry entry = *front;
 	if (entry.step != RL_STEP_NONE) {
-		if (!rl_talk_take(n, reply))
-			return false;
-		if (n->link == RL_LINK_OPEN && !rl_outbox_front_sent(&n->outbox))
-			take_garbage(n);
-		if (n->link == RL_LINK_OPEN)
-			rl_outbox_pop(&n->outbox);
+		take_step(n, reply);
 		return false;
 	}
 	bool error = reply->value.type == RL_REPLY_ERROR;
 	bool again = error && rl_ask_again(n, &entry, reply);
 	if (!again)
 		take_answer(n, &entry, reply, ret, now_ns);
-	rl_outbox_pop(&n->outbox);
+	rl_outbox_pop(&n->link.outbox);
 	return !again && entry.tag.seq != 0;
+}
+
+/* The server has said who it is, or does not. The ghosts of another process died with it; those of this one
+ * are killed before the first operation is sent.
+ *
+ * Another server, by address and identity, may have taken over the name. What is owed follows the name, as
+ * the votes do: that server may have a copy of the keys, and the one before no longer counts. But its "not
+ * there" says nothing of the one before, which may live on with its keys, and come back. */
+static void meet(struct rl_node *n)
+{
+	struct rl_link *l = &n->link;
+	const struct rl_facts *facts = &l->facts;
+	n->identified = true;
+	rl_method_meet(&n->methods, facts->same_server);
+	if (l->dial.elsewhere && !facts->same_server)
+		rl_ledger_doubt(&n->ledger);
+	l->dial.elsewhere = false;
+	for (unsigned i = 0; i < n->ledger.ghost_count; i++) {
+		const struct rl_ghost *ghost = &n->ledger.ghosts[i];
+		bool same = facts->run_id_known && strcmp(ghost->run_id, facts->run_id) == 0;
+		if (!facts->run_id_known || (same && !rl_handshake_kill(l, ghost->client_id)))
+			rl_ledger_doubt(&n->ledger);
+	}
+	if (n->ledger.ghost_count > 0)
+		rl_handshake_pass(l);
+}
+
+static void take_opening(struct rl_node *n, enum rl_setup setup, const struct rl_reply *reply,
+                         uint64_t now_ns)
+{
+	if (!rl_handshake_take(&n->link, setup, reply))
+		return;
+	if (setup == RL_SETUP_INFO)
+		meet(n);
+	if (setup == RL_SETUP_PROBE)
+		rl_method_probed(&n->methods, reply);
+	if (setup == RL_SETUP_KILL && reply->value.type == RL_REPLY_ERROR)
+		rl_ledger_doubt(&n->ledger);
+	if (rl_handshake_done(&n->link, now_ns))
+		rl_ledger_opened(&n->ledger, now_ns);
 }
 
 static void take_setup(struct rl_node *n, const struct rl_entry *front, const struct rl_reply *reply,
@@ -349,58 +457,52 @@ static void take_setup(struct rl_node *n, const struct rl_entry *front, const st
 	enum rl_setup setup = (enum rl_setup)front->setup;
 	if (!rl_handshake_fits(setup, reply))
 		go_astray(n, front);
-	else if (n->login_by_ns != 0)
-		rl_auth_answer(n, reply);
+	else if (n->link.login_by_ns != 0)
+		rl_auth_answer(&n->link, reply);
 	else
-		rl_handshake_answer(n, setup, reply, now_ns);
+		take_opening(n, setup, reply, now_ns);
 }
 
 bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
-	while (n->link == RL_LINK_OPEN) {
+	while (n->link.state == RL_LINK_OPEN) {
 		const struct rl_reply *reply;
-		if (n->talk_resolved > 0 && rl_talk_next(n, ret, now_ns))
+		if (n->talk.resolved > 0 && next_of_talk(n, ret, now_ns))
 			return true;
-		bool opening = n->setup.count > 0;
-		const struct rl_outbox *asked = opening ? &n->setup : &n->outbox;
-		const struct rl_entry *front = rl_outbox_front(asked);
-		n->resp.nested = front != NULL && front->setup == RL_SETUP_PROBE;
-		int got = rl_resp_next(&n->resp, &reply);
-		if (got == 0)
-			return false;
-		if (got < 0 || !may_answer(asked, front)) {
-			take_garbage(n);
+		bool opening = n->link.setup.count > 0;
+		const struct rl_entry *front = rl_link_next(&n->link, &reply);
+		if (front == NULL)
 			break;
-		}
-		if (announces_another(reply)) {
-			rl_node_fail(n, REDLOCK_VOTE_GARBAGE, reply->value.text);
-			break;
-		}
 		if (opening)
 			take_setup(n, front, reply, now_ns);
 		else if (take_reply(n, front, reply, ret, now_ns))
 			return true;
 	}
-	return n->link == RL_LINK_BROKEN && next_broken(n, ret, now_ns);
+	return n->link.state == RL_LINK_BROKEN && next_broken(n, ret, now_ns);
 }
+
+/* ---- what is owed ---- */
 
 static unsigned owed_in(const struct rl_node *n, const struct rl_outbox *outbox)
 {
+	/* before a connection is open and its gate is, no operation has left on it */
+	bool may_have_sent = n->link.state != RL_LINK_CONNECTING && n->link.gate == 0;
 	unsigned owed = 0;
 	for (unsigned i = 0; i < outbox->count; i++) {
 		const struct rl_entry *e = rl_outbox_at(outbox, i);
 		bool certain = e->owed && e->set_number == 0;
-		owed += certain || ((e->owed || e->given_up) && rl_node_may_have_sent(n));
+		owed += certain || ((e->owed || e->given_up) && may_have_sent);
 	}
 	return owed;
 }
 
 unsigned rl_node_owed(const struct rl_node *n)
 {
-	return n->debts.count + owed_in(n, &n->outbox) + owed_in(n, &n->parked);
+	return n->ledger.debts.count + owed_in(n, &n->link.outbox) + owed_in(n, &n->talk.parked);
 }
 
 bool rl_node_has_unsent(const struct rl_node *n)
 {
-	return n->debts.count > 0 || n->parked.count > 0 || rl_outbox_unsent(&n->outbox).size > 0;
+	return n->ledger.debts.count > 0 || n->talk.parked.count > 0 ||
+	       rl_outbox_unsent(&n->link.outbox).size > 0;
 }

@@ -122,6 +122,13 @@ struct rl_slice rl_outbox_bytes_at(const struct rl_outbox *o, unsigned index)
 	return (struct rl_slice){o->bytes + begin_of(o, index), rl_outbox_at(o, index)->size};
 }
 
+struct rl_request rl_outbox_request(const struct rl_entry *entry, struct rl_slice bytes)
+{
+	struct rl_request r = {.operation = entry->operation, .tag = entry->tag, .by_text = entry->own};
+	rl_request_read(bytes, (enum rl_form)entry->form, &r);
+	return r;
+}
+
 uint64_t rl_outbox_find_claim(const struct rl_outbox *o, struct rl_tag tag)
 {
 	for (unsigned i = o->count; i-- > 0;) {

@@ -91,6 +91,9 @@ void rl_outbox_pop(struct rl_outbox *outbox);
 const struct rl_entry *rl_outbox_at(const struct rl_outbox *outbox, unsigned index);
 struct rl_slice rl_outbox_bytes_at(const struct rl_outbox *outbox, unsigned index);
 
+/* The request that an entry stands for; its parts point into `bytes`. */
+struct rl_request rl_outbox_request(const struct rl_entry *entry, struct rl_slice bytes);
+
 /* The number of the last entry that claims for the handle of `tag`; 0: there is none. */
 uint64_t rl_outbox_find_claim(const struct rl_outbox *outbox, struct rl_tag tag);
 

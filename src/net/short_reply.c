@@ -16,8 +16,10 @@ static const struct {
 
 size_t rl_short_reply(const char *bytes, size_t size, struct rl_reply_value *ret)
 {
+	enum { LEAST = 4 }; /* a constant: that is one comparison */
 	for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
-		if (size < replies[i].size || memcmp(bytes, replies[i].bytes, replies[i].size) != 0)
+		if (size < replies[i].size || memcmp(bytes, replies[i].bytes, LEAST) != 0 ||
+		    bytes[replies[i].size - 1] != '\n')
 			continue;
 		*ret = replies[i].value;
 		return replies[i].size;

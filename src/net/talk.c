@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The requests of one node that need a transaction (transaction.h), because it runs no scripts and has no
- * command of its own for them. They are parked, in order, and served a batch at a time; those that are at the
- * front stay parked until they have their vote, so that a connection that breaks leaves nothing half known.
- *
- * A request with the name of a parked one is parked behind it, whatever it is: so a release is executed
- * before the SET that was asked for after it, and behind its own. SETs of other names go on meanwhile.
- */
+#include "net/talk.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "net/node.h"
 #include "proto/answer.h"
 
 /* How often one request is asked again because its key was touched. Whoever holds a lock is the only one to
@@ -31,37 +24,54 @@ static uint32_t hash_of(struct rl_slice name)
 	return hash;
 }
 
-bool rl_talk_park(struct rl_node *n, const struct rl_entry *entry, struct rl_slice name,
+bool rl_talk_park(struct rl_talk *t, const struct rl_entry *entry, struct rl_slice name,
                   struct rl_slice bytes)
 {
 	struct rl_entry parked = *entry;
 	parked.name_hash = hash_of(name);
-	return rl_outbox_push(&n->parked, &parked, bytes);
+	return rl_outbox_push(&t->parked, &parked, bytes);
 }
 
-bool rl_talk_is_parked(const struct rl_node *n, struct rl_slice name)
+bool rl_talk_is_parked(const struct rl_talk *t, struct rl_slice name)
 {
 	uint32_t hash = hash_of(name);
-	for (unsigned i = 0; i < n->parked.count; i++)
-		if (rl_outbox_at(&n->parked, i)->name_hash == hash)
+	for (unsigned i = 0; i < t->parked.count; i++)
+		if (rl_outbox_at(&t->parked, i)->name_hash == hash)
 			return true;
 	return false;
 }
 
 /* ---- asking ---- */
 
-/* What needs no transaction (any more) is asked in the ordinary way. */
-static bool move_front(struct rl_node *n, const struct rl_request *r, enum rl_form form)
+bool rl_talk_ask(struct rl_talk *t, struct rl_outbox *asked, const struct rl_entry *entry,
+                 const struct rl_request *r, enum rl_form form)
 {
-	bool ok = rl_ask_as(n, rl_outbox_front(&n->parked), r, form);
-	if (ok)
-		rl_outbox_pop(&n->parked);
+	struct rl_buffer bytes = {0};
+	struct rl_entry again = *entry;
+	bool parks = form == RL_FORM_WATCH;
+	again.form = (uint8_t)(parks ? rl_ops[r->operation].parked_as : form);
+	again.set_number = 0;
+	again.set_parked = false;
+	bool ok = rl_request_write(&bytes, r, (enum rl_form)again.form);
+	struct rl_slice all = {bytes.bytes, bytes.size};
+	ok = ok && (parks ? rl_talk_park(t, &again, r->name, all) : rl_outbox_push(asked, &again, all));
+	rl_buffer_free(&bytes);
 	return ok;
 }
 
-static struct rl_request parked_request(const struct rl_node *n, unsigned index)
+static struct rl_request parked_request(const struct rl_talk *t, unsigned index)
 {
-	return rl_ask_request(rl_outbox_at(&n->parked, index), rl_outbox_bytes_at(&n->parked, index));
+	return rl_outbox_request(rl_outbox_at(&t->parked, index), rl_outbox_bytes_at(&t->parked, index));
+}
+
+/* What needs no transaction (any more) is asked in the ordinary way. */
+static bool move_front(struct rl_talk *t, const struct rl_methods *m, struct rl_outbox *asked)
+{
+	struct rl_request r = parked_request(t, 0);
+	bool ok = rl_talk_ask(t, asked, rl_outbox_front(&t->parked), &r, rl_method_choose(m, &r));
+	if (ok)
+		rl_outbox_pop(&t->parked);
+	return ok;
 }
 
 static enum rl_change change_of(const struct rl_entry *entry)
@@ -71,11 +81,11 @@ static enum rl_change change_of(const struct rl_entry *entry)
 
 /* Whether one of the first `count` extends the key that this one extends. Each would be compared with the
  * expiry that was read: a shorter one behind a longer one, of two handles with one value, would undo it. */
-static bool extends_again(const struct rl_node *n, unsigned count)
+static bool extends_again(const struct rl_talk *t, unsigned count)
 {
-	const struct rl_entry *last = rl_outbox_at(&n->parked, count);
+	const struct rl_entry *last = rl_outbox_at(&t->parked, count);
 	for (unsigned i = 0; i < count && change_of(last) == RL_CHANGE_LENGTHEN; i++) {
-		const struct rl_entry *e = rl_outbox_at(&n->parked, i);
+		const struct rl_entry *e = rl_outbox_at(&t->parked, i);
 		if (change_of(e) == RL_CHANGE_LENGTHEN && e->name_hash == last->name_hash)
 			return true;
 	}
@@ -83,14 +93,14 @@ static bool extends_again(const struct rl_node *n, unsigned count)
 }
 
 /* After an EXEC that was for nothing the first request goes alone, so that others do not suffer for it. */
-static unsigned gather(const struct rl_node *n, struct rl_request *requests)
+static unsigned gather(const struct rl_talk *t, const struct rl_methods *m, struct rl_request *requests)
 {
-	unsigned most = n->talk_tries > 0 ? 1 : RL_BATCH, count = 0;
-	while (count < most && count < n->parked.count) {
-		requests[count] = parked_request(n, count);
-		bool query = change_of(rl_outbox_at(&n->parked, count)) == RL_CHANGE_LOOK;
-		bool fits = rl_method_choose(&n->methods, &requests[count]) == RL_FORM_WATCH;
-		if (!fits || (query && count > 0) || extends_again(n, count))
+	unsigned most = t->tries > 0 ? 1 : RL_BATCH, count = 0;
+	while (count < most && count < t->parked.count) {
+		requests[count] = parked_request(t, count);
+		bool query = change_of(rl_outbox_at(&t->parked, count)) == RL_CHANGE_LOOK;
+		bool fits = rl_method_choose(m, &requests[count]) == RL_FORM_WATCH;
+		if (!fits || (query && count > 0) || extends_again(t, count))
 			break;
 		count++;
 		if (query)
@@ -99,167 +109,151 @@ static unsigned gather(const struct rl_node *n, struct rl_request *requests)
 	return count;
 }
 
-static bool push_step(struct rl_node *n, const struct rl_buffer *bytes)
+static bool push_step(const struct rl_talk *t, struct rl_outbox *asked, struct rl_buffer *bytes)
 {
-	struct rl_entry step = {.step = (uint8_t)n->transaction.step};
-	return rl_outbox_push(&n->outbox, &step, (struct rl_slice){bytes->bytes, bytes->size});
-}
-
-static bool begin(struct rl_node *n)
-{
-	struct rl_request requests[RL_BATCH];
-	struct rl_buffer bytes = {0};
-	unsigned count = gather(n, requests);
-	n->talk_handed = 0;
-	if (count == 0) {
-		struct rl_request first = parked_request(n, 0);
-		return move_front(n, &first, rl_method_choose(&n->methods, &first));
-	}
-	bool ok = rl_transaction_begin(&n->transaction, requests, count, &bytes) && push_step(n, &bytes);
-	rl_buffer_free(&bytes);
+	struct rl_entry step = {.step = (uint8_t)t->transaction.step};
+	bool ok = rl_outbox_push(asked, &step, (struct rl_slice){bytes->bytes, bytes->size});
+	rl_buffer_free(bytes);
 	return ok;
 }
 
-/* Not before the opening commands are answered, which may say that this is another server; nor when a login
- * waits for the one that is under way. */
-bool rl_talk_may_go_on(const struct rl_node *n)
+static bool begin(struct rl_talk *t, const struct rl_methods *m, struct rl_outbox *asked)
 {
-	bool ready = n->link == RL_LINK_OPEN && n->setup.count == 0 && n->login_by_ns == 0;
-	return ready && n->talk_resolved == 0 && n->parked.count > 0 && n->transaction.step == RL_STEP_NONE;
+	struct rl_request requests[RL_BATCH];
+	struct rl_buffer bytes = {0};
+	unsigned count = gather(t, m, requests);
+	t->handed = 0;
+	if (count == 0)
+		return move_front(t, m, asked);
+	if (rl_transaction_begin(&t->transaction, requests, count, &bytes))
+		return push_step(t, asked, &bytes);
+	rl_buffer_free(&bytes);
+	return false;
 }
 
-void rl_talk_go_on(struct rl_node *n)
+bool rl_talk_go_on(struct rl_talk *t, const struct rl_methods *m, struct rl_outbox *asked)
 {
 	bool ok = true;
-	while (ok && rl_talk_may_go_on(n))
-		ok = begin(n);
-	if (!ok)
-		rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
+	while (ok && rl_talk_may_go_on(t))
+		ok = begin(t, m, asked);
+	return ok;
 }
 
 /* ---- answers ---- */
 
-static void resolve(struct rl_node *n)
+static void resolve(struct rl_talk *talk)
 {
-	struct rl_transaction *t = &n->transaction;
+	struct rl_transaction *t = &talk->transaction;
 	unsigned resolved = 0;
 	while (resolved < t->count && t->parts[resolved].vote != REDLOCK_VOTE_PENDING)
 		resolved++;
 	bool rest = resolved < t->count;
-	n->talk_tries = !rest ? 0 : resolved > 0 ? 1 : n->talk_tries + 1;
-	if (n->talk_tries > MOST_TRIES) {
+	talk->tries = !rest ? 0 : resolved > 0 ? 1 : talk->tries + 1;
+	if (talk->tries > MOST_TRIES) {
 		snprintf(t->error, sizeof t->error, "the key was touched again and again between WATCH and EXEC");
 		t->parts[0].vote = REDLOCK_VOTE_BLOCKED;
 		resolved = 1;
-		n->talk_tries = 0;
+		talk->tries = 0;
 	}
-	n->talk_resolved = resolved;
-	n->talk_handed = 0;
+	talk->resolved = resolved;
+	talk->handed = 0;
 }
 
 /* All ways are barred. Everything that is parked gets the same answer; what comes next tries anew. */
-static void give_up(struct rl_node *n)
+static void give_up(struct rl_talk *talk, struct rl_methods *m)
 {
-	struct rl_transaction *t = &n->transaction;
+	struct rl_transaction *t = &talk->transaction;
 	char text[sizeof t->error];
-	n->talk_refused = rl_answer_of_error(t->error);
-	/* of "unknown command 'X', with args ..." only the first part is shown: see rl_node_remember_failure() */
+	talk->refused = rl_answer_of_error(t->error);
+	/* of "unknown command 'X', with args ..." only the first part is shown: see rl_link_remember() */
 	int length = (int)strcspn(t->error, ",\r\n");
 	snprintf(text, sizeof text, "%.*s; permit +eval +evalsha or +watch +multi +exec +getrange",
 	         length < MOST_OF_REFUSAL ? length : MOST_OF_REFUSAL, t->error);
 	snprintf(t->error, sizeof t->error, "%s", text);
-	n->talk_resolved = n->parked.count;
-	n->talk_handed = 0;
-	n->talk_tries = 0;
-	rl_method_forgive(&n->methods);
+	talk->resolved = talk->parked.count;
+	talk->handed = 0;
+	talk->tries = 0;
+	rl_method_forgive(m);
 }
 
-static bool push_change(struct rl_node *n)
+static enum rl_talk_news fail(struct rl_talk *t, enum redlock_vote_code vote, const char *text)
+{
+	t->refused = vote;
+	if (text != t->transaction.error)
+		snprintf(t->transaction.error, sizeof t->transaction.error, "%s", text);
+	return RL_TALK_BROKEN;
+}
+
+enum rl_talk_news rl_talk_take(struct rl_talk *t, struct rl_methods *m, struct rl_outbox *asked,
+                               const struct rl_reply *reply)
 {
 	struct rl_buffer bytes = {0};
-	bool ok = rl_transaction_change(&n->transaction, &bytes) && push_step(n, &bytes);
-	rl_buffer_free(&bytes);
-	return ok;
-}
-
-bool rl_talk_take(struct rl_node *n, const struct rl_reply *reply)
-{
-	struct rl_transaction *t = &n->transaction;
-	switch (rl_transaction_take(t, reply)) {
-	case RL_TALK_MORE:
-		return false;
-	case RL_TALK_GO_ON:
-		if (!push_change(n))
-			rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
+	switch (rl_transaction_take(&t->transaction, reply)) {
+	case RL_PROGRESS_MORE:
+		return RL_TALK_WAITS;
+	case RL_PROGRESS_GO_ON:
+		if (!rl_transaction_change(&t->transaction, &bytes) || !push_step(t, asked, &bytes))
+			return fail(t, REDLOCK_VOTE_DOWN, "out of memory");
 		break;
-	case RL_TALK_DONE:
-		resolve(n);
+	case RL_PROGRESS_DONE:
+		resolve(t);
 		break;
-	case RL_TALK_REFUSED:
-		give_up(n);
+	case RL_PROGRESS_REFUSED:
+		give_up(t, m);
 		break;
-	case RL_TALK_STUCK:
-		rl_node_fail(n, rl_answer_of_error(t->error), t->error);
-		break;
-	case RL_TALK_GARBAGE:
-		rl_node_fail(n, REDLOCK_VOTE_GARBAGE, "the answer is not that of a transaction");
-		break;
+	case RL_PROGRESS_STUCK:
+		return fail(t, rl_answer_of_error(t->transaction.error), t->transaction.error);
+	case RL_PROGRESS_GARBAGE:
+		return fail(t, REDLOCK_VOTE_GARBAGE, "the answer is not that of a transaction");
 	}
-	return true;
+	return RL_TALK_TAKEN;
 }
 
-static bool hand_out(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
-                     struct rl_answer *ret)
+/* Of the front of `parked`, which is the part number `index`. */
+static struct rl_vote vote_of(const struct rl_talk *talk, unsigned index)
 {
-	rl_outbox_pop(&n->parked);
-	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation, .vote.code = vote};
-	if (vote == REDLOCK_VOTE_YES && change_of(entry) == RL_CHANGE_LOOK)
-		ret->vote = n->transaction.found;
-	return entry->tag.seq != 0;
+	const struct rl_transaction *t = &talk->transaction;
+	enum redlock_vote_code code = index < t->count ? t->parts[index].vote : talk->refused;
+	bool found = code == REDLOCK_VOTE_YES && t->parts[index].op->change == RL_CHANGE_LOOK;
+	return found ? t->found : (struct rl_vote){.code = code};
 }
 
-bool rl_talk_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
+enum rl_talk_news rl_talk_next(struct rl_talk *t, const struct rl_methods *m, struct rl_outbox *asked,
+                               struct rl_talk_result *ret)
 {
-	const struct rl_transaction *t = &n->transaction;
-	while (n->talk_resolved > 0) {
-		struct rl_entry entry = *rl_outbox_front(&n->parked);
-		unsigned index = n->talk_handed++;
-		n->talk_resolved--;
-		if (change_of(&entry) == RL_CHANGE_NONE) { /* it only waited */
-			struct rl_request r = parked_request(n, 0);
-			if (!move_front(n, &r, rl_method_choose(&n->methods, &r)))
-				rl_node_fail(n, REDLOCK_VOTE_DOWN, "out of memory");
+	while (t->resolved > 0) {
+		ret->entry = *rl_outbox_front(&t->parked);
+		unsigned index = t->handed++;
+		t->resolved--;
+		if (change_of(&ret->entry) == RL_CHANGE_NONE) { /* it only waited */
+			if (!move_front(t, m, asked))
+				return RL_TALK_BROKEN; /* there is no memory */
 			continue;
 		}
-		enum redlock_vote_code vote = index < t->count ? t->parts[index].vote : n->talk_refused;
-		bool failed = vote != REDLOCK_VOTE_YES && vote != REDLOCK_VOTE_NO;
-		rl_node_settle(n, &entry, vote, failed ? t->error : NULL, now_ns);
-		if (hand_out(n, &entry, vote, ret))
-			return true;
+		ret->vote = vote_of(t, index);
+		bool failed = ret->vote.code != REDLOCK_VOTE_YES && ret->vote.code != REDLOCK_VOTE_NO;
+		ret->error = failed ? t->transaction.error : NULL;
+		rl_outbox_pop(&t->parked);
+		return RL_TALK_TAKEN;
 	}
-	return false;
+	return RL_TALK_WAITS;
 }
 
-/* What was being changed may be done. What was only looked at, or waited, was not asked. */
-bool rl_talk_next_broken(struct rl_node *n, struct rl_answer *ret)
+bool rl_talk_front_begun(struct rl_talk *talk)
 {
-	const struct rl_transaction *t = &n->transaction;
-	const struct rl_entry *front;
-	while ((front = rl_outbox_front(&n->parked)) != NULL) {
-		struct rl_entry entry = *front;
-		unsigned index = n->talk_handed++;
-		bool begun = t->step == RL_STEP_CHANGE && index < t->count && t->parts[index].changes;
-		uint64_t unsent_from = entry.set_parked ? n->parked_popped + 1 : n->first_unsent;
-		if (entry.owed && (unsent_from == 0 || entry.set_number < unsent_from))
-			rl_node_keep_debt(n, &entry, rl_outbox_front_bytes(&n->parked));
-		if (hand_out(n, &entry, rl_node_broken_vote(n, !begun), ret))
-			return true;
-	}
-	return false;
+	const struct rl_transaction *t = &talk->transaction;
+	unsigned index = talk->handed++;
+	return t->step == RL_STEP_CHANGE && index < t->count && t->parts[index].changes;
 }
 
-void rl_talk_end(struct rl_node *n)
+void rl_talk_end(struct rl_talk *t)
 {
-	rl_transaction_drop(&n->transaction);
-	n->talk_resolved = n->talk_handed = n->talk_tries = 0;
+	rl_transaction_drop(&t->transaction);
+	t->resolved = t->handed = t->tries = 0;
+}
+
+void rl_talk_free(struct rl_talk *t)
+{
+	rl_outbox_free(&t->parked);
+	rl_transaction_free(&t->transaction);
 }

@@ -27,6 +27,12 @@ struct rl_endpoint {
  * REDLOCK_E_NOMEM; then `ret` is empty. */
 int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why_size);
 
+/* Whether connections to it begin with AUTH. */
+static inline bool rl_endpoint_logs_in(const struct rl_endpoint *endpoint)
+{
+	return endpoint->user != NULL || endpoint->password != NULL;
+}
+
 /* Frees and wipes. An empty endpoint is allowed. */
 void rl_endpoint_free(struct rl_endpoint *endpoint);
 

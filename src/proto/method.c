@@ -31,13 +31,12 @@ void rl_method_forgive(struct rl_methods *m)
 	m->refused = 0;
 }
 
-void rl_method_meet(struct rl_methods *m, const char *run_id)
+void rl_method_meet(struct rl_methods *m, bool same_server)
 {
-	if (m->run_id[0] != '\0' && strcmp(m->run_id, run_id) == 0)
+	if (same_server)
 		return;
 	rl_method_forgive(m);
 	m->has = 0;
-	strncpy(m->run_id, run_id, sizeof m->run_id - 1);
 }
 
 void rl_method_probed(struct rl_methods *m, const struct rl_reply *reply)

@@ -20,14 +20,13 @@ struct rl_methods {
 	uint32_t has;     /* bits of native forms: the server says so */
 	uint32_t refused; /* bits of forms, by use */
 	uint32_t knows;   /* bit per script that this connection has run: EVALSHA will find it */
-	char run_id[41];  /* of the server that all this is about; "": unknown */
 };
 
 /* A connection begins: what it has run is unknown. */
 void rl_method_connect(struct rl_methods *methods);
 
-/* The server has said who it is ("": it does not): what another one refused does not count. */
-void rl_method_meet(struct rl_methods *methods, const char *run_id);
+/* The server has said who it is, or does not: what another one refused does not count. */
+void rl_method_meet(struct rl_methods *methods, bool same_server);
 
 /* The server's answer to COMMAND INFO delex delifeq. */
 void rl_method_probed(struct rl_methods *methods, const struct rl_reply *reply);

@@ -154,7 +154,7 @@ static enum rl_progress finish(struct rl_transaction *t, enum redlock_vote_code 
 		if (t->parts[i].vote == REDLOCK_VOTE_PENDING)
 			t->parts[i].vote = vote;
 	t->step = RL_STEP_NONE;
-	return RL_TALK_DONE;
+	return RL_PROGRESS_DONE;
 }
 
 static enum rl_progress fail_part(struct rl_transaction *t, struct rl_part *p, const char *text)
@@ -162,7 +162,7 @@ static enum rl_progress fail_part(struct rl_transaction *t, struct rl_part *p, c
 	p->vote = rl_answer_of_error(text);
 	if (p->vote != REDLOCK_VOTE_NO)
 		note(t, text);
-	return RL_TALK_MORE;
+	return RL_PROGRESS_MORE;
 }
 
 /* MULTI, EXEC or WATCH itself failed: because they are not to be had, or because of the server's state. */
@@ -171,7 +171,7 @@ static enum rl_progress fail_all(struct rl_transaction *t)
 	bool unknown = strncmp(t->error, "ERR unknown command", 19) == 0;
 	bool forbidden = strncmp(t->error, "NOPERM", 6) == 0 && strstr(t->error, "to run the '") != NULL;
 	finish(t, rl_answer_of_error(t->error));
-	return unknown || forbidden ? RL_TALK_REFUSED : RL_TALK_DONE;
+	return unknown || forbidden ? RL_PROGRESS_REFUSED : RL_PROGRESS_DONE;
 }
 
 static enum rl_progress expect(struct rl_transaction *t, const struct rl_reply *r, const char *status)
@@ -179,16 +179,16 @@ static enum rl_progress expect(struct rl_transaction *t, const struct rl_reply *
 	if (is_error(r)) {
 		t->unopened = true;
 		note(t, r->value.text);
-		return RL_TALK_MORE;
+		return RL_PROGRESS_MORE;
 	}
-	return is_status(r, status) ? RL_TALK_MORE : RL_TALK_GARBAGE;
+	return is_status(r, status) ? RL_PROGRESS_MORE : RL_PROGRESS_GARBAGE;
 }
 
 /* An EXEC of nothing may answer nil, when what was watched before was touched. */
 static enum rl_progress expect_nothing(struct rl_transaction *t, const struct rl_reply *r)
 {
 	bool nothing = r->value.type == RL_REPLY_NIL || (r->value.type == RL_REPLY_ARRAY && r->count == 0);
-	return nothing ? RL_TALK_MORE : expect(t, r, "");
+	return nothing ? RL_PROGRESS_MORE : expect(t, r, "");
 }
 
 /* ---- READ ---- */
@@ -206,33 +206,33 @@ static enum rl_progress decide(struct rl_transaction *t)
 		p->changes = p->vote == REDLOCK_VOTE_PENDING;
 		any |= p->changes;
 	}
-	return any ? RL_TALK_GO_ON : finish(t, REDLOCK_VOTE_NO);
+	return any ? RL_PROGRESS_GO_ON : finish(t, REDLOCK_VOTE_NO);
 }
 
 static enum rl_progress next_part(struct rl_transaction *t)
 {
-	return ++t->reading < t->count ? RL_TALK_MORE : decide(t);
+	return ++t->reading < t->count ? RL_PROGRESS_MORE : decide(t);
 }
 
 static enum rl_progress take_value(struct rl_transaction *t, struct rl_part *p, const struct rl_reply *r)
 {
 	const struct rl_reply_value *v = &r->value;
 	if (t->unopened && is_status(r, "QUEUED"))
-		return RL_TALK_STUCK;
+		return RL_PROGRESS_STUCK;
 	if (v->type != RL_REPLY_STRING && v->type != RL_REPLY_ERROR)
-		return RL_TALK_GARBAGE;
+		return RL_PROGRESS_GARBAGE;
 	if (v->type == RL_REPLY_ERROR)
 		fail_part(t, p, v->text);
 	else
 		p->ours = v->length == p->token.size && memcmp(v->text, p->token.bytes, p->token.size) == 0;
 	p->valued = true;
-	return p->op->change == RL_CHANGE_LENGTHEN ? RL_TALK_MORE : next_part(t);
+	return p->op->change == RL_CHANGE_LENGTHEN ? RL_PROGRESS_MORE : next_part(t);
 }
 
 static enum rl_progress take_left(struct rl_transaction *t, struct rl_part *p, const struct rl_reply *r)
 {
 	if (r->value.type != RL_REPLY_INTEGER && r->value.type != RL_REPLY_ERROR)
-		return RL_TALK_GARBAGE;
+		return RL_PROGRESS_GARBAGE;
 	if (r->value.type == RL_REPLY_ERROR)
 		fail_part(t, p, r->value.text);
 	p->left = r->value.integer;
@@ -274,10 +274,10 @@ static enum rl_progress take_results(struct rl_transaction *t, const struct rl_r
 		if (p->changes)
 			p->vote = vote_of_change(t, p, &r->items[item++]);
 		if (p->vote == REDLOCK_VOTE_GARBAGE)
-			return RL_TALK_GARBAGE;
+			return RL_PROGRESS_GARBAGE;
 	}
 	t->step = RL_STEP_NONE;
-	return RL_TALK_DONE;
+	return RL_PROGRESS_DONE;
 }
 
 /* The answer of EXEC. PENDING is what was discarded through no fault of its own. */
@@ -292,8 +292,8 @@ static enum rl_progress take_exec(struct rl_transaction *t, const struct rl_repl
 		return finish(t, t->aborted ? REDLOCK_VOTE_PENDING : rl_answer_of_error(t->error));
 	}
 	if (t->aborted || r->value.type != RL_REPLY_ARRAY || r->count != commands)
-		return RL_TALK_GARBAGE;
-	return RL_TALK_GO_ON;
+		return RL_PROGRESS_GARBAGE;
+	return RL_PROGRESS_GO_ON;
 }
 
 /* The command number `number` behind MULTI, the first being 1; NULL: EXEC. */
@@ -315,15 +315,15 @@ static enum rl_progress take_change(struct rl_transaction *t, const struct rl_re
 		return expect(t, r, "OK");
 	if (p == NULL) {
 		enum rl_progress progress = take_exec(t, r, changes);
-		return progress == RL_TALK_GO_ON ? take_results(t, r) : progress;
+		return progress == RL_PROGRESS_GO_ON ? take_results(t, r) : progress;
 	}
 	if (t->unopened)
-		return RL_TALK_MORE;
+		return RL_PROGRESS_MORE;
 	if (is_error(r)) {
 		t->aborted = true;
 		return fail_part(t, p, r->value.text);
 	}
-	return is_status(r, "QUEUED") ? RL_TALK_MORE : RL_TALK_GARBAGE;
+	return is_status(r, "QUEUED") ? RL_PROGRESS_MORE : RL_PROGRESS_GARBAGE;
 }
 
 /* ---- LOOK ---- */
@@ -334,7 +334,7 @@ static enum rl_progress take_finding(struct rl_transaction *t, const struct rl_r
 	struct rl_reply finding = *r;
 	struct rl_reply_value *items = finding.items;
 	if (items[0].type != RL_REPLY_STATUS)
-		return RL_TALK_GARBAGE;
+		return RL_PROGRESS_GARBAGE;
 	items[0].type = RL_REPLY_STRING;
 	if (strcmp(items[0].text, "string") != 0) {
 		items[2] = (struct rl_reply_value){.type = RL_REPLY_INTEGER};
@@ -347,7 +347,7 @@ static enum rl_progress take_finding(struct rl_transaction *t, const struct rl_r
 		return finish(t, REDLOCK_VOTE_NO);
 	}
 	rl_answer_read(t->parts[0].op, &finding, &t->found);
-	return t->found.code == REDLOCK_VOTE_GARBAGE ? RL_TALK_GARBAGE : finish(t, t->found.code);
+	return t->found.code == REDLOCK_VOTE_GARBAGE ? RL_PROGRESS_GARBAGE : finish(t, t->found.code);
 }
 
 static enum rl_progress take_look(struct rl_transaction *t, const struct rl_reply *r, unsigned number)
@@ -359,14 +359,14 @@ static enum rl_progress take_look(struct rl_transaction *t, const struct rl_repl
 		return expect(t, r, "OK");
 	if (number < OPENING + COMMANDS) {
 		if (t->unopened || is_status(r, "QUEUED"))
-			return RL_TALK_MORE;
+			return RL_PROGRESS_MORE;
 		t->aborted = true; /* EXEC will say so */
-		return is_error(r) ? fail_part(t, &t->parts[0], r->value.text) : RL_TALK_GARBAGE;
+		return is_error(r) ? fail_part(t, &t->parts[0], r->value.text) : RL_PROGRESS_GARBAGE;
 	}
 	if (t->unopened)
 		return fail_all(t);
 	enum rl_progress progress = take_exec(t, r, COMMANDS);
-	return progress == RL_TALK_GO_ON ? take_finding(t, r) : progress;
+	return progress == RL_PROGRESS_GO_ON ? take_finding(t, r) : progress;
 }
 
 enum rl_progress rl_transaction_take(struct rl_transaction *t, const struct rl_reply *reply)
@@ -382,7 +382,7 @@ enum rl_progress rl_transaction_take(struct rl_transaction *t, const struct rl_r
 	case RL_STEP_NONE:
 		break;
 	}
-	return RL_TALK_GARBAGE;
+	return RL_PROGRESS_GARBAGE;
 }
 
 void rl_transaction_drop(struct rl_transaction *t)

@@ -57,12 +57,12 @@ struct rl_transaction {
 };
 
 enum rl_progress {
-	RL_TALK_MORE,    /* replies to come */
-	RL_TALK_GO_ON,   /* send the next step: rl_transaction_change() */
-	RL_TALK_DONE,    /* every part has its vote, or is PENDING */
-	RL_TALK_REFUSED, /* transactions are not to be had here; `error` says why */
-	RL_TALK_STUCK,   /* MULTI is there and EXEC is not: this connection is of no use any more */
-	RL_TALK_GARBAGE
+	RL_PROGRESS_MORE,    /* replies to come */
+	RL_PROGRESS_GO_ON,   /* send the next step: rl_transaction_change() */
+	RL_PROGRESS_DONE,    /* every part has its vote, or is PENDING */
+	RL_PROGRESS_REFUSED, /* transactions are not to be had here; `error` says why */
+	RL_PROGRESS_STUCK,   /* MULTI is there and EXEC is not: this connection is of no use any more */
+	RL_PROGRESS_GARBAGE
 };
 
 /* Begins with up to RL_BATCH requests that release or extend, no key twice the latter, or one that queries;
@@ -73,7 +73,7 @@ bool rl_transaction_begin(struct rl_transaction *transaction, const struct rl_re
 /* Appends the second step. False: out of memory. */
 bool rl_transaction_change(struct rl_transaction *transaction, struct rl_buffer *out);
 
-/* Takes the next reply. After RL_TALK_DONE and RL_TALK_REFUSED the step is NONE. */
+/* Takes the next reply. After RL_PROGRESS_DONE and RL_PROGRESS_REFUSED the step is NONE. */
 enum rl_progress rl_transaction_take(struct rl_transaction *transaction, const struct rl_reply *reply);
 
 /* The connection is gone, and with it all that was begun. */

@@ -66,6 +66,7 @@ NODE = "src/net/node.c"
 ASK = "src/net/ask.c"
 BACKOFF = "src/net/backoff.c"
 LINK = "src/net/link.c"
+LEDGER = "src/net/ledger.c"
 OPS = "src/proto/ops.c"
 HANDSHAKE = "src/net/handshake.c"
 EXTEND = "scripts/extend.lua"
@@ -117,29 +118,29 @@ ROWS = [
 		"fx->nodes = l->owed;", "fx->nodes = rl_ballot_nodes(l);"),
 	# ---- 5 ----
 	("broken connection: releases are forgotten", 5, NODE,
-		"if (entry.owed && !set_unsent)\n\t\t\trl_node_keep_debt(n, &entry, rl_outbox_front_bytes(&n->outbox));",
+		"if (entry->owed && !set_unsent)\n\t\trl_ledger_keep(&n->ledger, entry, rl_outbox_front_bytes(&n->link.outbox));",
 		"(void)set_unsent;"),
-	("node down: releases are forgotten", 5, ASK,
-		"if (form != NULL)\n\t\trl_node_keep_debt(n, entry, (struct rl_slice){form->bytes, form->size});\n\telse\n\t\tn->lingering++;\n\treturn vote;",
+	("node down: releases are forgotten", 5, NODE,
+		"if (form != NULL)\n\t\trl_ledger_keep(&n->ledger, entry, (struct rl_slice){form->bytes, form->size});\n\telse\n\t\tn->ledger.lingering++;\n\treturn vote;",
 		"(void)form;\n\treturn vote;"),
-	("the old connection is not killed", 5, HANDSHAKE,
-		"(same && !push_kill(n, ghost->client_id))", "(same && ghost->client_id == 0)"),
+	("the old connection is not killed", 5, NODE,
+		"(same && !rl_handshake_kill(l, ghost->client_id))", "(same && ghost->client_id == 0)"),
 	("operations do not wait for the kill", 5, HANDSHAKE,
-		"n->gate = n->ghost_count > 0; /* INFO */", "n->gate = 0;",
-		HANDSHAKE, "if (n->ghost_count > 0)\n\t\tn->gate--;", ""),
-	("what was asked later overtakes a debt", 5, ASK,
-		"if (n->debts.count > 0)\n\t\treturn false; /* a debt was asked for earlier: nothing may overtake it */", ""),
-	("a broken connection is closed in order", 5, NODE,
-		"rl_stream_abort(&n->stream);\n\trl_dial_end(&n->dial);",
-		"rl_stream_close(&n->stream);\n\trl_dial_end(&n->dial);"),
-	("close: what is held back is delivered", 5, NODE,
-		"else if (held_back)\n\t\trl_stream_abort(&n->stream);",
-		"else if (held_back)\n\t\trl_stream_close(&n->stream);"),
-	("a refused release is taken for done", 5, NODE,
-		"if (may_linger(n, entry, vote, now_ns))\n\t\tn->lingering++;",
-		"(void)may_linger(n, entry, vote, now_ns);"),
-	("a connection that cannot be killed is forgotten", 5, NODE,
-		"\tn->ghost_stays = true;\n", ""),
+		"l->gate = waits; /* INFO */", "l->gate = 0;\n\t(void)waits;",
+		NODE, "if (n->ledger.ghost_count > 0)\n\t\trl_handshake_pass(l);", ""),
+	("what was asked later overtakes a debt", 5, NODE,
+		"if (n->ledger.debts.count > 0)\n\t\treturn false; /* a debt was asked for earlier: nothing may overtake it */", ""),
+	("a broken connection is closed in order", 5, LINK,
+		"rl_stream_abort(&l->stream);\n\trl_dial_end(&l->dial);",
+		"rl_stream_close(&l->stream);\n\trl_dial_end(&l->dial);"),
+	("close: what is held back is delivered", 5, LINK,
+		"else if (held_back)\n\t\trl_stream_abort(&l->stream);",
+		"else if (held_back)\n\t\trl_stream_close(&l->stream);"),
+	("a refused release is taken for done", 5, LEDGER,
+		"if (may_linger(l, entry, vote, now_ns))\n\t\tl->lingering++;",
+		"(void)may_linger(l, entry, vote, now_ns);"),
+	("a connection that cannot be killed is forgotten", 5, LEDGER,
+		"\tl->ghost_stays = true;\n", ""),
 	# ---- 6 ----
 	("cancel: nothing given back", 6, LOCK,
 		"rl_acquire_give_back(l, fx);\n\tif (rl_lock_acquires(l))", "if (rl_lock_acquires(l))"),
@@ -162,12 +163,12 @@ ROWS = [
 		".deadline_ns = rl_time_min(rl_time_add(now, l->rules->node_timeout_ns), until),",
 		".deadline_ns = rl_time_max(until, NEVER),"),
 	("a silent connection is kept for ever", 7, LINK,
-		"return n->outbox.count + n->setup.count > 0 ? rl_time_add(n->progress_ns, STALL_LIMIT_NS)\n"
+		"return l->outbox.count + l->setup.count > 0 ? rl_time_add(l->progress_ns, STALL_LIMIT_NS)\n"
 		"\t\t                                            : UINT64_MAX;", "return UINT64_MAX;"),
-	("connecting has no limit", 7, LINK, "return rl_time_min(n->connect_by_ns, rl_dial_deadline(&n->dial));",
-		"return rl_dial_deadline(&n->dial);"),
+	("connecting has no limit", 7, LINK, "return rl_time_min(l->connect_by_ns, rl_dial_deadline(&l->dial));",
+		"return rl_dial_deadline(&l->dial);"),
 	("no reconnect", 7, LINK,
-		"return rl_dial_may_begin(&n->dial) ? n->retry_at_ns : UINT64_MAX;", "return UINT64_MAX;"),
+		"return rl_dial_may_begin(&l->dial) ? l->backoff.retry_at_ns : UINT64_MAX;", "return UINT64_MAX;"),
 	("the loop waits for the slowest node: no fail-fast", 7, ACQUIRE,
 		"	enum rl_tally tally = ask->weigh(l);\n",
 		"	enum rl_tally tally = ask->weigh(l);\n\tif (tally != RL_WON && rl_ballot_count(l).out > 0)\n\t\treturn RL_UNDECIDED;\n"),
@@ -312,8 +313,8 @@ ROWS = [
 	("after a pause of the process one more attempt", 26, ACQUIRE, "if (now >= patience(l, l->verdict))",
 		"if (now > NEVER - 1)"),
 	# ---- 27 ----
-	("a failure is printed", 27, NODE, "n->failure = vote;\n",
-		"n->failure = vote;\n\tfprintf(stderr, \"redlock: %s\\n\", text);\n"),
+	("a failure is printed", 27, LINK, "l->failure = vote;\n",
+		"l->failure = vote;\n\tfprintf(stderr, \"redlock: %s\\n\", text);\n"),
 	("out of memory exits", 27, "src/proto/buffer.c", "if (bytes == NULL)\n\t\treturn false;", "if (bytes == NULL)\n\t\texit(1);"),
 	# ---- 28 ----
 	("a lost lock is not released", 28, LOCK,
@@ -341,7 +342,7 @@ ROWS = [
 		"#define CONNECT_TIMEOUT_NS (60000 * RL_NS_PER_MS)"),
 	("a stall may take 60 s", 0, LINK, "#define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)",
 		"#define STALL_LIMIT_NS (60000 * RL_NS_PER_MS)"),
-	("a late SET is feared for no time", 0, HANDSHAKE, "#define GHOST_LIFE_NS (60000 * RL_NS_PER_MS)",
+	("a late SET is feared for no time", 0, LEDGER, "#define GHOST_LIFE_NS (60000 * RL_NS_PER_MS)",
 		"#define GHOST_LIFE_NS (0 * RL_NS_PER_MS)"),
 ]
 

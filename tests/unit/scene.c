@@ -77,10 +77,10 @@ void scene_turn(struct scene *s)
 			collect(s);
 		}
 		rl_node_flush(&s->node);
-		if (s->node.link == RL_LINK_BROKEN)
+		if (s->node.link.state == RL_LINK_BROKEN)
 			collect(s);
 	}
-	assert_int_not_equal(s->node.link, RL_LINK_BROKEN);
+	assert_int_not_equal(s->node.link.state, RL_LINK_BROKEN);
 }
 
 void scene_at(struct scene *s, uint64_t ms)

@@ -298,11 +298,11 @@ static void duplicates(void **state)
 		redlock_lock *lock = new_lock(client);
 		for (unsigned k = 0; k < 2; k++) {
 			struct rl_node *n = &client->nodes.list[k];
-			n->link = k == 0 || cases[i].open ? RL_LINK_OPEN : RL_LINK_DOWN;
-			n->setup.count = k == 1 && cases[i].greeting ? 1 : 0;
-			snprintf(n->run_id, sizeof n->run_id, "%s", cases[i].run_ids[k]);
-			n->run_id_known = n->run_id[0] != '\0' && n->setup.count == 0;
-			n->dial.peer =
+			n->link.state = k == 0 || cases[i].open ? RL_LINK_OPEN : RL_LINK_DOWN;
+			n->link.setup.count = k == 1 && cases[i].greeting ? 1 : 0;
+			snprintf(n->link.facts.run_id, sizeof n->link.facts.run_id, "%s", cases[i].run_ids[k]);
+			n->link.facts.run_id_known = n->link.facts.run_id[0] != '\0' && n->link.setup.count == 0;
+			n->link.dial.peer =
 			    (struct rl_address){.length = 1, .bytes = {cases[i].same_address ? 7 : (unsigned char)k}};
 			n->identified = true;
 		}
@@ -311,8 +311,8 @@ static void duplicates(void **state)
 		assert_int_equal(client->nodes.list[0].duplicate, cases[i].duplicate);
 		assert_int_equal(client->nodes.list[1].duplicate, cases[i].duplicate);
 		for (unsigned k = 0; k < 2; k++) {
-			client->nodes.list[k].link = RL_LINK_DOWN;
-			client->nodes.list[k].setup.count = 0;
+			client->nodes.list[k].link.state = RL_LINK_DOWN;
+			client->nodes.list[k].link.setup.count = 0;
 		}
 		redlock_lock_free(lock);
 		redlock_close(client);

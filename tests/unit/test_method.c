@@ -132,22 +132,20 @@ static void refusals_and_votes(void **state)
 static void another_server(void **state)
 {
 	(void)state;
-	static const char one[] = "1111111111111111111111111111111111111111";
-	static const char two[] = "2222222222222222222222222222222222222222";
 	struct rl_methods m = {0};
-	rl_method_meet(&m, one);
+	rl_method_meet(&m, false);
 	probe(&m, RL_REPLY_ARRAY, RL_REPLY_NIL);
 	assert_true(rl_method_refuse(&m, RL_FORM_TEXT, NOPERM));
 	rl_method_connect(&m);
-	rl_method_meet(&m, one);
+	rl_method_meet(&m, true);
 	expect(&m, RL_FORM_DELEX, RL_FORM_WATCH, RL_FORM_WATCH);
-	rl_method_meet(&m, two);
+	rl_method_meet(&m, false);
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 	assert_true(rl_method_refuse(&m, RL_FORM_TEXT, NOPERM));
-	rl_method_meet(&m, ""); /* it does not tell */
+	rl_method_meet(&m, false); /* it does not tell */
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 	assert_true(rl_method_refuse(&m, RL_FORM_TEXT, NOPERM));
-	rl_method_meet(&m, "");
+	rl_method_meet(&m, false);
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/quorum.h"
 #include "failmalloc.h"
+#include "net/auth.h"
 #include "scene.h"
 
 enum { MAX_CALLS = 2000 };
@@ -89,14 +90,14 @@ static void play(struct scene *s, struct books *b)
 	bool owes = has_heard(s, "token2");
 	scene_hang_up(s);
 	scene_turn(s);
-	s->node.failures = 1; /* do not connect yet: the releases become debts at once */
+	s->node.link.backoff.failures = 1; /* do not connect yet: the releases become debts at once */
 	for (unsigned slot = 2; slot < 60; slot++)
 		scene_owe(s, slot, 0);
-	assert_true(rl_node_owed(&s->node) + s->node.lingering >= (owes ? 1u : 0u));
-	s->node.failures = 0;
+	assert_true(rl_node_owed(&s->node) + s->node.ledger.lingering >= (owes ? 1u : 0u));
+	s->node.link.backoff.failures = 0;
 	scene_at(s, 5000);
 	accept_if_any(s);
-	assert_true(rl_node_owed(&s->node) + s->node.lingering >= (owes ? 1u : 0u));
+	assert_true(rl_node_owed(&s->node) + s->node.ledger.lingering >= (owes ? 1u : 0u));
 	say(s, "+OK\r\n+OK\r\n:10\r\n" RUN_ID);
 	say(s, ":1\r\n");
 	say(s, ":1\r\n:1\r\n:1\r\n");
@@ -112,8 +113,8 @@ static long run(unsigned long n, bool and_all_behind)
 	failmalloc_arm(n, and_all_behind);
 	play(s, &books);
 	failmalloc_disarm();
-	if (s->node.link != RL_LINK_DOWN)
-		rl_node_fail(&s->node, REDLOCK_VOTE_DOWN, "the end");
+	if (s->node.link.state != RL_LINK_DOWN)
+		rl_link_fail(&s->node.link, REDLOCK_VOTE_DOWN, "the end");
 	scene_turn(s);
 	for (const char *at = scene_answers(s); *at != '\0'; at++)
 		books.answered += *at == '\n';
@@ -166,14 +167,14 @@ static unsigned open_without_answers(unsigned long n, bool and_all_behind)
 		scene_owe(s, slot, 0);
 		scene_turn(s);
 	}
-	(void)rl_auth_renew(&s->node, s->now_ns);
+	rl_node_renew(&s->node, s->now_ns);
 	say(s, ":9\r\n");
 	unsigned sets = s->peer >= 0 ? sets_heard(s) : 0;
 	scene_hang_up(s);
 	scene_turn(s);
 	failmalloc_disarm();
 	scene_turn(s);
-	assert_true(rl_node_owed(&s->node) + s->node.lingering >= sets);
+	assert_true(rl_node_owed(&s->node) + s->node.ledger.lingering >= sets);
 	scene_close(s);
 	return sets;
 }
@@ -264,10 +265,10 @@ static void new_credentials_while_connecting(void **state)
 		assert_true(n < 100);
 		scene_open(s, "user:secret@", "?db=3");
 		rl_node_connect(&s->node, s->now_ns);
-		assert_int_equal(s->node.link, RL_LINK_CONNECTING);
+		assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		failmalloc_arm(n, false);
-		rl_auth_renew(&s->node, s->now_ns);
+		rl_node_renew(&s->node, s->now_ns);
 		failmalloc_disarm();
 		told = failmalloc_failures() == 0;
 		accept_if_any(s);
@@ -293,8 +294,8 @@ static void new_credentials_while_open(void **state)
 		scene_say(s, "+OK\r\n:1\r\n-NOPERM no\r\n" NO_NATIVE);
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		scene_turn(s);
-		rl_auth_renew(&s->node, s->now_ns);
-		rl_auth_begin(&s->node, s->now_ns);
+		rl_node_renew(&s->node, s->now_ns);
+		rl_auth_begin(&s->node.link, s->now_ns);
 		scene_turn(s);
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
 		scene_heard(s);

@@ -2,6 +2,7 @@
 /* New credentials for a node: what is sent, when, and what an answer changes; and that old ones leave
  * nothing. */
 #include "core/quorum.h"
+#include "net/auth.h"
 #include "os/secret.h"
 #include "scene.h"
 
@@ -10,8 +11,8 @@ static struct scene scene;
 /* A turn of the client, which lets the node log in again when it is due. */
 static void turn(struct scene *s)
 {
-	if (s->node.login_by_ns == 0 && rl_auth_is_due(&s->node))
-		rl_auth_begin(&s->node, s->now_ns);
+	if (s->node.link.login_by_ns == 0 && rl_auth_is_due(&s->node.link))
+		rl_auth_begin(&s->node.link, s->now_ns);
 	scene_turn(s);
 }
 
@@ -23,12 +24,12 @@ static void say(struct scene *s, const char *bytes)
 
 static void change(struct scene *s, const char *user, const char *password)
 {
-	struct rl_endpoint *e = &s->node.endpoint;
+	struct rl_endpoint *e = &s->node.link.endpoint;
 	rl_secret_free(e->user);
 	rl_secret_free(e->password);
 	e->user = user != NULL ? rl_secret_copy(user, strlen(user)) : NULL;
 	e->password = password != NULL ? rl_secret_copy(password, strlen(password)) : NULL;
-	rl_auth_renew(&s->node, s->now_ns);
+	rl_node_renew(&s->node, s->now_ns);
 }
 
 /* As redlock_set_credentials() does it. */
@@ -73,7 +74,7 @@ static void in_order(void **state)
 	expect_heard(s, "SET job token3 NX PX 30000\nSET job token4 NX PX 30000\n");
 	say(s, "$-1\r\n+OK\r\n");
 	expect_answers(s, "acquire #1 YES\nacquire #2 NO\nacquire #3 NO\nacquire #4 YES\n");
-	assert_int_equal(s->node.failure, REDLOCK_VOTE_PENDING);
+	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_PENDING);
 	scene_close(s);
 }
 
@@ -93,12 +94,12 @@ static void left_out(void **state)
 	expect_heard(s, "SET job token1 NX PX 30000\nAUTH me new\n");
 	s->now_ns += rl_ms(4999);
 	rl_node_tick(&s->node, s->now_ns);
-	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_at(s, 6000);
 	expect_answers(s, "acquire #1 YES\nacquire #2 UNSENT\nacquire #3 UNSENT\nrelease #4 UNSENT\n");
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_int_equal(rl_node_owed(&s->node), 0); /* its SET never left */
-	assert_false(s->node.left_ghost);
+	assert_false(s->node.ledger.left_ghost);
 	scene_hang_up(s);
 	rl_node_connect(&s->node, s->now_ns);
 	scene_accept(s);
@@ -120,7 +121,7 @@ static void never_quiet(void **state)
 		s->now_ns = rl_ms(ms);
 		say(s, ms == 1000 ? "+" : "O");
 		rl_node_tick(&s->node, s->now_ns);
-		assert_int_equal(s->node.link, RL_LINK_OPEN);
+		assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	}
 	expect_heard(s, "SET job token1 NX PX 30000\n");
 	scene_at(s, 6000);
@@ -151,7 +152,7 @@ static void too_many(void **state)
 			say(s, both);
 		}
 		expect_answers(s, "acquire #1 YES\nacquire #2 UNSENT\n");
-		assert_int_equal(s->node.failure, REDLOCK_VOTE_GARBAGE);
+		assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
 		scene_close(s);
 	}
 }
@@ -168,8 +169,8 @@ static void unblocked(void **state)
 	scene_turn(s);
 	scene_say(s, "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n+OK\r\n");
 	expect_answers(s, "acquire #1 GARBAGE\nacquire #2 GARBAGE\n");
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
-	assert_true(s->node.ghost_stays || s->node.ghost_count > 0); /* they may be executed */
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
+	assert_true(s->node.ledger.ghost_stays || s->node.ledger.ghost_count > 0); /* they may be executed */
 	scene_close(s);
 }
 
@@ -185,7 +186,7 @@ static void left_out_of_the_opening(void **state)
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		scene_accept(s);
 		for (unsigned i = 0; i < COUNT(answers); i++)
-			if (i != left_out && s->node.link == RL_LINK_OPEN)
+			if (i != left_out && s->node.link.state == RL_LINK_OPEN)
 				scene_say(s, answers[i]);
 		bool whole = left_out == COUNT(answers) - 1; /* that one is waited for */
 		bool sent = left_out > 1;
@@ -209,7 +210,7 @@ static void changed_meanwhile(void **state)
 	renew(s, "me", "newest");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
 	say(s, "-WRONGPASS no\r\n");
-	assert_int_equal(s->node.failure, REDLOCK_VOTE_PENDING); /* of the newest nothing is known */
+	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_PENDING); /* of the newest nothing is known */
 	expect_heard(s, "SET job token2 NX PX 30000\n");
 	renew(s, NULL, NULL);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 3, 3);
@@ -246,16 +247,16 @@ static void refused(void **state)
 		say(s, cases[i].reply);
 		say(s, "+OK\r\n");
 		expect_answers(s, "acquire #1 YES\nacquire #2 YES\n");
-		assert_int_equal(s->node.link, RL_LINK_OPEN);
-		assert_int_equal(s->node.failure, cases[i].failure);
-		assert_string_equal(s->node.failure_text, cases[i].text);
+		assert_int_equal(s->node.link.state, RL_LINK_OPEN);
+		assert_int_equal(s->node.link.failure, cases[i].failure);
+		assert_string_equal(s->node.link.failure_text, cases[i].text);
 		scene_heard(s);
 		if (cases[i].failure == REDLOCK_VOTE_AUTH) {
 			renew(s, "me", "newer"); /* what was refused is not in force any more */
-			assert_int_equal(s->node.failure, REDLOCK_VOTE_PENDING);
+			assert_int_equal(s->node.link.failure, REDLOCK_VOTE_PENDING);
 			expect_heard(s, "AUTH me newer\n");
 			say(s, "+OK\r\n");
-			assert_string_equal(s->node.failure_text, "");
+			assert_string_equal(s->node.link.failure_text, "");
 		}
 		scene_close(s);
 	}
@@ -268,7 +269,7 @@ static void while_connecting(void **state)
 	struct scene *s = &scene;
 	scene_open(s, "me:old@", "?db=3");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	assert_int_equal(s->node.link, RL_LINK_CONNECTING);
+	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 	change(s, "me", "new");
 	scene_accept(s);
 	expect_heard(s, "AUTH me new\nSELECT 3\n" HELLO);
@@ -283,14 +284,14 @@ static void while_logging_in(void **state)
 	(void)state;
 	struct scene *s = &scene;
 	scene_open(s, "me:old@", "");
-	s->node.failures = 4;
+	s->node.link.backoff.failures = 4;
 	rl_node_connect(&s->node, s->now_ns);
 	scene_accept(s);
 	expect_heard(s, "AUTH me old\n" HELLO);
 	renew(s, "me", "new");
 	expect_heard(s, ""); /* nothing leaves before the first is answered */
 	scene_say(s, "-WRONGPASS no\r\n");
-	assert_true(s->node.link == RL_LINK_DOWN);
+	assert_true(s->node.link.state == RL_LINK_DOWN);
 	assert_true(rl_node_deadline(&s->node) <= s->now_ns);
 	rl_node_tick(&s->node, s->now_ns);
 	scene_turn(s);
@@ -319,7 +320,7 @@ static void while_logging_in_accepted(void **state)
 	expect_heard(s, "AUTH me new\n");
 	say(s, "-WRONGPASS no\r\n");
 	expect_answers(s, "acquire #1 YES\n");
-	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_close(s);
 }
 
@@ -331,20 +332,20 @@ static void while_backed_off(void **state)
 	struct scene *s = &scene;
 	scene_open(s, "me:old@", "");
 	for (unsigned i = 0; i < 5; i++) {
-		s->now_ns = rl_time_max(s->now_ns, s->node.retry_at_ns);
+		s->now_ns = rl_time_max(s->now_ns, s->node.link.backoff.retry_at_ns);
 		rl_node_connect(&s->node, s->now_ns);
 		scene_accept(s);
 		scene_heard(s);
 		scene_say(s, "-WRONGPASS no\r\n");
 	}
-	assert_int_equal(s->node.failures, 5);
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.backoff.failures, 5);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	renew(s, "me", "new");
 	scene_accept(s);
 	expect_heard(s, "AUTH me new\n" HELLO);
-	assert_int_equal(s->node.failures, 0); /* those were of the old ones */
+	assert_int_equal(s->node.link.backoff.failures, 0); /* those were of the old ones */
 	scene_say(s, "+OK\r\n");
-	assert_int_equal(s->node.failure, REDLOCK_VOTE_PENDING); /* nothing is wrong with it */
+	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_PENDING); /* nothing is wrong with it */
 	scene_close(s);
 
 	scene_open(s, "me:old@", "");
@@ -352,10 +353,10 @@ static void while_backed_off(void **state)
 	scene_accept(s);
 	scene_hang_up(s);
 	scene_turn(s);
-	uint64_t retry_at_ns = s->node.retry_at_ns;
+	uint64_t retry_at_ns = s->node.link.backoff.retry_at_ns;
 	renew(s, "me", "new");
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
-	assert_true(s->node.retry_at_ns == retry_at_ns);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
+	assert_true(s->node.link.backoff.retry_at_ns == retry_at_ns);
 	scene_close(s);
 }
 
@@ -370,8 +371,8 @@ static void unanswered(void **state)
 	renew(s, "me", "new");
 	assert_true(rl_node_deadline(&s->node) == rl_ms(105000));
 	scene_at(s, 105000);
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
-	assert_int_equal(s->node.failures, 0);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.backoff.failures, 0);
 	expect_answers(s, "");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	scene_close(s);

@@ -36,14 +36,14 @@ static void no_gate(void **state)
 	struct scene *s = &scene;
 	scene_open(s, "", "");
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING); /* connects */
-	assert_int_equal(s->node.link, RL_LINK_CONNECTING);
+	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 	scene_accept(s);
-	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
 	scene_say(s, ":42\r\n");
-	assert_int_equal(s->node.client_id, 42);
+	assert_int_equal(s->node.link.facts.client_id, 42);
 	scene_say(s, "$47\r\nrun_id:0123456789012345678901234567890123456789\r\n" NO_NATIVE "+OK\r\n");
-	assert_string_equal(s->node.run_id, "0123456789012345678901234567890123456789");
+	assert_string_equal(s->node.link.facts.run_id, "0123456789012345678901234567890123456789");
 	assert_true(s->node.identified);
 	expect_answers(s, "acquire #1 YES\n");
 	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
@@ -68,7 +68,7 @@ static void gate(void **state)
 	expect_heard(s, "SET job token1 NX PX 30000\nSET job token2 NX PX 30000\n");
 	scene_say(s, ":1\r\n-NOPERM no\r\n" NO_NATIVE "+OK\r\n$-1\r\n");
 	expect_answers(s, "acquire #1 YES\nacquire #2 NO\n");
-	assert_string_equal(s->node.run_id, "");
+	assert_string_equal(s->node.link.facts.run_id, "");
 	scene_close(s);
 }
 
@@ -109,13 +109,13 @@ static void gate_refused(void **state)
 		scene_heard(s);
 		scene_say(s, cases[i].reply);
 		expect_answers(s, cases[i].answers);
-		assert_string_equal(s->node.failure_text, cases[i].text);
-		assert_int_equal(s->node.link, RL_LINK_DOWN);
+		assert_string_equal(s->node.link.failure_text, cases[i].text);
+		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		assert_int_equal(rl_node_owed(&s->node), 0);
-		assert_int_equal(s->node.lingering, 0);
+		assert_int_equal(s->node.ledger.lingering, 0);
 		/* While it is down, the vote comes at once. */
 		enum redlock_vote_code vote = scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2);
-		assert_int_equal(vote, s->node.failure);
+		assert_int_equal(vote, s->node.link.failure);
 		assert_int_equal(redlock_vote_kind(vote), i == 3 ? REDLOCK_KIND_MISSING : REDLOCK_KIND_FATAL);
 		scene_close(s);
 	}
@@ -131,7 +131,7 @@ static void nobody_listens(void **state)
 	assert_int_equal(rl_node_deadline(&s->node), 0); /* broken: to be collected at once */
 	scene_turn(s);
 	expect_answers(s, "");
-	assert_string_equal(s->node.failure_text, "No such file or directory");
+	assert_string_equal(s->node.link.failure_text, "No such file or directory");
 	scene_close(s);
 }
 
@@ -146,11 +146,11 @@ static void refused_over_tcp(void **state)
 	assert_int_equal(bind(bound, (struct sockaddr *)&address, sizeof address), 0);
 	assert_int_equal(getsockname(bound, (struct sockaddr *)&address, &size), 0);
 	scene_open(s, "", "");
-	assert_true(rl_resolve_literal("127.0.0.1", ntohs(address.sin_port), &s->node.dial.known.list[0]));
+	assert_true(rl_resolve_literal("127.0.0.1", ntohs(address.sin_port), &s->node.link.dial.known.list[0]));
 	enum redlock_vote_code vote = scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	for (unsigned i = 0; i < 1000 && s->node.link != RL_LINK_DOWN; i++) {
+	for (unsigned i = 0; i < 1000 && s->node.link.state != RL_LINK_DOWN; i++) {
 		struct rl_ready ready;
-		if (s->node.link == RL_LINK_CONNECTING && rl_poller_wait(&s->poller, &ready, 1, true) == 1)
+		if (s->node.link.state == RL_LINK_CONNECTING && rl_poller_wait(&s->poller, &ready, 1, true) == 1)
 			rl_node_ready(&s->node, ready.id, ready.events, s->now_ns);
 		scene_turn(s);
 	}
@@ -158,8 +158,8 @@ static void refused_over_tcp(void **state)
 		expect_answers(s, "acquire #1 DOWN\n");
 	else
 		assert_int_equal(vote, REDLOCK_VOTE_DOWN);
-	assert_string_equal(s->node.failure_text, "Connection refused");
-	assert_int_equal(s->node.failures, 1);
+	assert_string_equal(s->node.link.failure_text, "Connection refused");
+	assert_int_equal(s->node.link.backoff.failures, 1);
 	scene_close(s);
 	close(bound);
 }
@@ -169,13 +169,13 @@ static void unresolved(void **state)
 	(void)state;
 	struct scene *s = &scene;
 	scene_open(s, "", "");
-	s->node.dial.known.count = 0;
+	s->node.link.dial.known.count = 0;
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_NAME);
 	assert_int_equal(scene_owe(s, 1, 0), REDLOCK_VOTE_NAME);
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
 	rl_node_connect(&s->node, s->now_ns);
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	scene_close(s);
 }
 
@@ -191,15 +191,15 @@ static void backoff(void **state)
 	rl_node_connect(&s->node, s->now_ns);
 	scene_turn(s);
 	for (unsigned i = 0; i < COUNT(most_ms); i++) {
-		assert_int_equal(s->node.link, RL_LINK_DOWN);
+		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		uint64_t due = rl_node_deadline(&s->node);
 		delays[i] = due - s->now_ns;
 		assert_in_range(delays[i], rl_ms(most_ms[i]) / 2, rl_ms(most_ms[i]));
 		assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN); /* and waits */
-		assert_int_equal(s->node.link, RL_LINK_DOWN);
+		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		s->now_ns = due - 1;
 		rl_node_tick(&s->node, s->now_ns);
-		assert_int_equal(s->node.link, RL_LINK_DOWN); /* not yet */
+		assert_int_equal(s->node.link.state, RL_LINK_DOWN); /* not yet */
 		s->now_ns = due;
 		rl_node_tick(&s->node, s->now_ns);
 		scene_turn(s);
@@ -216,16 +216,16 @@ static void comes_back_on_demand(void **state)
 	(void)state;
 	struct scene *s = &scene;
 	scene_open(s, "", "");
-	s->node.failures = 5;
+	s->node.link.backoff.failures = 5;
 	rl_node_connect(&s->node, s->now_ns);
 	scene_greet(s, 1);
 	s->now_ns += rl_ms(1000);
 	scene_hang_up(s);
 	scene_turn(s);
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
-	assert_int_equal(s->node.failures, 0);
-	assert_int_equal(s->node.failure, REDLOCK_VOTE_CLOSED);
-	assert_string_equal(s->node.failure_text, "connection closed by the server");
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.backoff.failures, 0);
+	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_CLOSED);
+	assert_string_equal(s->node.link.failure_text, "connection closed by the server");
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_ms(1000));
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
 	scene_accept(s);
@@ -247,11 +247,11 @@ static void brief_connections(void **state)
 		s->now_ns += rl_ms(999);
 		scene_hang_up(s);
 		scene_turn(s);
-		assert_int_equal(s->node.failures, want_failures[i]);
+		assert_int_equal(s->node.link.backoff.failures, want_failures[i]);
 	}
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_ms(200), rl_ms(400));
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	scene_close(s);
 }
 
@@ -290,7 +290,7 @@ static void closed_in_the_greeting(void **state)
 	scene_say(s, ":1\r\n");
 	scene_hang_up(s);
 	scene_turn(s);
-	assert_int_equal(s->node.failures, 1);
+	assert_int_equal(s->node.link.backoff.failures, 1);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
 	scene_close(s);
 }
@@ -317,9 +317,9 @@ static void told_and_closed(void **state)
 		scene_say(s, cases[i].said);
 		scene_hang_up(s);
 		scene_turn(s);
-		assert_int_equal(s->node.link, RL_LINK_DOWN);
-		assert_string_equal(s->node.failure_text, cases[i].text);
-		assert_int_equal(s->node.failure, cases[i].failure);
+		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
+		assert_string_equal(s->node.link.failure_text, cases[i].text);
+		assert_int_equal(s->node.link.failure, cases[i].failure);
 		scene_close(s);
 	}
 }
@@ -331,16 +331,16 @@ static void connecting_times_out(void **state)
 	struct scene *s = &scene;
 	scene_open(s, "", "");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	assert_int_equal(s->node.link, RL_LINK_CONNECTING); /* no turn yet: as if it were on the way */
+	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING); /* no turn yet: as if it were on the way */
 	assert_true(rl_node_deadline(&s->node) == rl_ms(4000));
 	s->now_ns = rl_ms(4000) - 1;
 	rl_node_tick(&s->node, s->now_ns);
-	assert_int_equal(s->node.link, RL_LINK_CONNECTING);
+	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 	s->now_ns = rl_ms(4000);
 	rl_node_tick(&s->node, s->now_ns);
 	scene_turn(s);
 	expect_answers(s, "acquire #1 DOWN\n"); /* not sent: it did not happen */
-	assert_string_equal(s->node.failure_text, "connecting timed out");
+	assert_string_equal(s->node.link.failure_text, "connecting timed out");
 	scene_close(s);
 }
 
@@ -353,7 +353,7 @@ static void silence(void **state)
 	rl_node_connect(&s->node, s->now_ns);
 	scene_greet(s, 1);
 	scene_at(s, 100000);
-	assert_int_equal(s->node.link, RL_LINK_OPEN); /* idle */
+	assert_int_equal(s->node.link.state, RL_LINK_OPEN); /* idle */
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 1);
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 2);
 	scene_heard(s);
@@ -361,13 +361,13 @@ static void silence(void **state)
 	scene_say(s, "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n"); /* a part of the answer */
 	assert_true(rl_node_deadline(&s->node) == rl_ms(109000));
 	scene_at(s, 108999);
-	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 3); /* asking more does not put it off */
 	scene_heard(s);
 	scene_at(s, 109000);
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	expect_answers(s, "query #1 CLOSED\nquery #2 CLOSED\nquery #3 CLOSED\n");
-	assert_string_equal(s->node.failure_text, "no answer for 5 seconds");
+	assert_string_equal(s->node.link.failure_text, "no answer for 5 seconds");
 	scene_close(s);
 }
 
@@ -379,7 +379,7 @@ static void identity_is_learnt_anew(void **state)
 	scene_open(s, "", "");
 	rl_node_connect(&s->node, s->now_ns);
 	scene_greet(s, 1);
-	assert_string_equal(s->node.run_id, "0000000000000000000000000000000000000007");
+	assert_string_equal(s->node.link.facts.run_id, "0000000000000000000000000000000000000007");
 	scene_hang_up(s);
 	scene_turn(s);
 	s->node.identified = false;
@@ -387,7 +387,7 @@ static void identity_is_learnt_anew(void **state)
 	scene_accept(s);
 	scene_heard(s);
 	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n");
-	assert_string_equal(s->node.run_id, "");
+	assert_string_equal(s->node.link.facts.run_id, "");
 	assert_true(s->node.identified);
 	scene_close(s);
 }
@@ -410,11 +410,11 @@ static void odd_identities(void **state)
 		scene_say(s, "-ERR what?\r\n");
 		scene_say(s, infos[i]);
 		scene_say(s, NO_NATIVE);
-		if (s->node.link != RL_LINK_OPEN)
-			fail_msg("%s: %s", infos[i], s->node.failure_text);
-		assert_int_equal(s->node.client_id, 0);
-		assert_string_equal(s->node.run_id, "");
-		assert_int_equal(s->node.setup.count, 0);
+		if (s->node.link.state != RL_LINK_OPEN)
+			fail_msg("%s: %s", infos[i], s->node.link.failure_text);
+		assert_int_equal(s->node.link.facts.client_id, 0);
+		assert_string_equal(s->node.link.facts.run_id, "");
+		assert_int_equal(s->node.link.setup.count, 0);
 		scene_close(s);
 	}
 }

@@ -22,7 +22,7 @@ static void cut(struct scene *s)
 {
 	scene_hang_up(s);
 	scene_turn(s);
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 }
 
 /* Accepts the next connection. Returns what the node said on it: no more than its greeting while there are
@@ -57,7 +57,7 @@ static void set_in_flight(void **state)
 	expect_heard(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\n");
 	scene_say(s, ":1\r\n:1\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.lingering, 0);
+	assert_int_equal(s->node.ledger.lingering, 0);
 	expect_answers(s, ""); /* nobody waits for it any more */
 	cut(s);
 	assert_string_equal(next_connection(s), HELLO); /* all is settled */
@@ -78,7 +78,7 @@ static void not_there_after_the_kill(void **state)
 	scene_heard(s);
 	scene_say(s, ":0\r\n:0\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.lingering, 0);
+	assert_int_equal(s->node.ledger.lingering, 0);
 	scene_close(s);
 }
 
@@ -98,7 +98,7 @@ static void kill_refused(void **state)
 	expect_heard(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\nEVAL release 1 job token2\n");
 	scene_say(s, "-NOPERM this user has no permissions to run the 'client|kill' command\r\n:0\r\n:1\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.lingering, 1); /* the second was there and is deleted */
+	assert_int_equal(s->node.ledger.lingering, 1); /* the second was there and is deleted */
 	scene_close(s);
 }
 
@@ -117,7 +117,7 @@ static void another_process(void **state)
 	expect_heard(s, "EVAL release 1 job token1\n");
 	scene_say(s, ":0\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.lingering, 0);
+	assert_int_equal(s->node.ledger.lingering, 0);
 	scene_close(s);
 }
 
@@ -134,7 +134,7 @@ static void identity_refused(void **state)
 	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n" NO_NATIVE);
 	expect_heard(s, "EVAL release 1 job token1\n");
 	scene_say(s, ":0\r\n");
-	assert_int_equal(s->node.lingering, 1);
+	assert_int_equal(s->node.ledger.lingering, 1);
 	scene_close(s);
 }
 
@@ -155,15 +155,15 @@ static void ghosts_do_not_stay_for_ever(void **state)
 	scene_owe(s, 1, 2);
 	scene_heard(s);
 	scene_say(s, ":0\r\n");
-	assert_int_equal(s->node.lingering, 1);
+	assert_int_equal(s->node.ledger.lingering, 1);
 	s->now_ns += rl_ms(20000);
 	scene_owe(s, 1, 3);
 	scene_heard(s);
 	scene_say(s, ":0\r\n");
-	assert_int_equal(s->node.lingering, 1); /* no more */
+	assert_int_equal(s->node.ledger.lingering, 1); /* no more */
 	expect_answers(s, "acquire #1 CLOSED\nrelease #2 NO\nrelease #3 NO\n");
 	cut(s); /* the next connection does not hear of it either */
-	assert_false(s->node.ghost_stays);
+	assert_false(s->node.ledger.ghost_stays);
 	scene_close(s);
 }
 
@@ -181,7 +181,7 @@ static void id_unknown(void **state)
 	expect_answers(s, "acquire #1 CLOSED\n");
 	assert_string_equal(next_connection(s), HELLO "EVAL release 1 job token1\n");
 	scene_say(s, GREETING ":0\r\n");
-	assert_int_equal(s->node.lingering, 1);
+	assert_int_equal(s->node.ledger.lingering, 1);
 	scene_close(s);
 }
 
@@ -205,7 +205,7 @@ static void ghost_without_a_debt(void **state)
 	scene_heard(s);
 	scene_say(s, ":0\r\n");
 	expect_answers(s, "acquire #1 CLOSED\nrelease #2 NO\n");
-	assert_int_equal(s->node.lingering, 1);
+	assert_int_equal(s->node.ledger.lingering, 1);
 	scene_close(s);
 }
 
@@ -229,7 +229,7 @@ static void kill_is_repeated(void **state)
 	expect_heard(s, "CLIENT KILL ID 77\nCLIENT KILL ID 78\nEVAL release 1 job token1\n");
 	scene_say(s, ":0\r\n:0\r\n:0\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.lingering, 0);
+	assert_int_equal(s->node.ledger.lingering, 0);
 	cut(s);
 	next_connection(s);
 	scene_say(s, ":80\r\n" RUN_ID);
@@ -250,7 +250,7 @@ static void too_many_ghosts(void **state)
 		cut(s);
 		snprintf(text, sizeof text, "acquire #%u CLOSED\n", i + 1);
 		expect_answers(s, text);
-		assert_int_equal(s->node.ghost_count, i + 1 <= RL_GHOSTS ? i + 1 : RL_GHOSTS);
+		assert_int_equal(s->node.ledger.ghost_count, i + 1 <= RL_GHOSTS ? i + 1 : RL_GHOSTS);
 		next_connection(s);
 		snprintf(text, sizeof text, ":%u\r\n" RUN_ID, 101 + i);
 		scene_say(s, text); /* the kills are not answered */
@@ -262,7 +262,7 @@ static void too_many_ghosts(void **state)
 	scene_heard(s);
 	scene_say(s, ":0\r\n");
 	expect_answers(s, "release #9 NO\n");
-	assert_int_equal(s->node.lingering, 1);
+	assert_int_equal(s->node.ledger.lingering, 1);
 	scene_close(s);
 }
 
@@ -275,8 +275,8 @@ static void unsent_set(void **state)
 	scene_hang_up(s);
 	scene_turn(s);
 	expect_answers(s, "acquire #1 UNSENT\n");
-	assert_int_equal(s->node.ghost_count, 0);
-	assert_false(s->node.ghost_stays);
+	assert_int_equal(s->node.ledger.ghost_count, 0);
+	assert_false(s->node.ledger.ghost_stays);
 	assert_string_equal(next_connection(s), HELLO);
 	scene_close(s);
 }
@@ -343,10 +343,10 @@ static void release_behind_a_half_sent_set(void **state)
 	scene_owe(s, 1, 0);
 	scene_accept(s);
 	scene_heard(s);
-	assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 	scene_say(s, "+OK\r\n");
-	assert_false(rl_outbox_front_unsent(&s->node.outbox));
-	assert_true(rl_outbox_unsent(&s->node.outbox).size > 0);
+	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
+	assert_true(rl_outbox_unsent(&s->node.link.outbox).size > 0);
 	cut(s);
 	expect_answers(s, "acquire #1 CLOSED\n");
 	assert_int_equal(rl_node_owed(&s->node), 1);
@@ -359,7 +359,7 @@ static void release_while_down(void **state)
 	(void)state;
 	struct scene *s = open_scene(77);
 	cut(s);
-	s->node.failures = 3; /* no connection on demand */
+	s->node.link.backoff.failures = 3; /* no connection on demand */
 	assert_int_equal(scene_owe(s, 1, 5), REDLOCK_VOTE_DOWN);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_RELEASE, 2, 6), REDLOCK_VOTE_DOWN); /* not owed: not kept */
 	assert_int_equal(rl_node_owed(&s->node), 1);
@@ -388,7 +388,7 @@ static void debt_by_digest(void **state)
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	scene_say(s, ":1\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.lingering, 0);
+	assert_int_equal(s->node.ledger.lingering, 0);
 	scene_close(s);
 }
 
@@ -402,8 +402,8 @@ static void release_refused(void **state)
 	scene_heard(s);
 	scene_say(s, "-MISCONF Redis is configured to save RDB snapshots\r\n-MISCONF x\r\n");
 	expect_answers(s, "release #1 MISCONF\nrelease #2 MISCONF\n");
-	assert_int_equal(s->node.lingering, 1);
-	assert_string_equal(s->node.failure_text, "MISCONF x");
+	assert_int_equal(s->node.ledger.lingering, 1);
+	assert_string_equal(s->node.link.failure_text, "MISCONF x");
 	scene_close(s);
 }
 
@@ -435,7 +435,7 @@ static void debts_are_bounded(void **state)
 	static char name[60000];
 	memset(name, 'n', sizeof name);
 	cut(s);
-	s->node.failures = 3;
+	s->node.link.backoff.failures = 3;
 	for (unsigned i = 0; i < 100; i++) {
 		struct rl_request release = {.operation = REDLOCK_OP_RELEASE,
 		                             .tag = {.slot = i},
@@ -444,8 +444,8 @@ static void debts_are_bounded(void **state)
 		                             .owed = 1u << 3};
 		assert_int_equal(scene_request(s, &release), REDLOCK_VOTE_DOWN);
 	}
-	assert_true(rl_outbox_size(&s->node.debts) <= 256 * 1024);
-	assert_int_equal(rl_node_owed(&s->node) + s->node.lingering, 100);
+	assert_true(rl_outbox_size(&s->node.ledger.debts) <= 256 * 1024);
+	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 100);
 	assert_true(rl_node_owed(&s->node) >= 2);
 	scene_close(s);
 }
@@ -459,10 +459,10 @@ static void garbage_for(const char *reply, const char *failure)
 	scene_heard(s);
 	scene_say(s, reply);
 	expect_answers(s, "acquire #1 GARBAGE\n");
-	assert_string_equal(s->node.failure_text, failure);
+	assert_string_equal(s->node.link.failure_text, failure);
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	/* Nothing is sent while it is down: that is no open outcome. */
-	s->node.failures = 3;
+	s->node.link.backoff.failures = 3;
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 3, 3), REDLOCK_VOTE_DOWN);
 	scene_hang_up(s);
 	next_connection(s);
@@ -489,8 +489,8 @@ static void release_while_breaking(void **state)
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
 		if (sent)
 			rl_node_flush(&s->node);
-		rl_node_fail(&s->node, REDLOCK_VOTE_CLOSED, "cut");
-		assert_int_equal(s->node.link, RL_LINK_BROKEN);
+		rl_link_fail(&s->node.link, REDLOCK_VOTE_CLOSED, "cut");
+		assert_int_equal(s->node.link.state, RL_LINK_BROKEN);
 		assert_int_equal(scene_owe(s, 2, 0), REDLOCK_VOTE_DOWN);
 		assert_int_equal(scene_owe(s, 9, 0), REDLOCK_VOTE_DOWN); /* its SET was answered long ago */
 		assert_int_equal(rl_node_owed(&s->node), sent ? 2 : 1);

@@ -82,12 +82,12 @@ static void errors_teach_nothing(void **state)
 	scene_heard(s);
 	scene_say(s, "-LOADING Redis is loading the dataset in memory\r\n");
 	expect_answers(s, "release #1 LOADING\n");
-	assert_int_equal(s->node.failure, REDLOCK_VOTE_LOADING);
+	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_LOADING);
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 2);
 	expect_heard(s, "EVAL release 1 job token1\n");
 	scene_say(s, "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
 	expect_answers(s, "release #2 NO\n");
-	assert_int_equal(s->node.failure, REDLOCK_VOTE_LOADING); /* no failure */
+	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_LOADING); /* no failure */
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 3);
 	expect_heard(s, "EVALSHA release 1 job token1\n");
 	scene_close(s);
@@ -115,7 +115,7 @@ static void forgotten_scripts(void **state)
 	scene_say(s, ":1\r\n:1\r\n:1\r\n");
 	expect_answers(s, "extend #3 YES\nrelease #4 YES\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.lingering, 0);
+	assert_int_equal(s->node.ledger.lingering, 0);
 	/* A server that does not know an EVAL either is broken; it is not asked for ever. */
 	scene_submit(s, REDLOCK_OP_RELEASE, 4, 5);
 	scene_heard(s);
@@ -154,7 +154,7 @@ static void partial_sends(void **state)
 	static char name[30000];
 	char want[256];
 	int small = 4608;
-	assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 	for (unsigned i = 0; i < 8; i++) {
 		memset(name, 'a' + (int)i, sizeof name);
 		struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
@@ -165,8 +165,8 @@ static void partial_sends(void **state)
 		assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
 	}
 	rl_node_flush(&s->node);
-	assert_true(s->node.watching_write); /* it did not fit */
-	assert_true(rl_outbox_unsent(&s->node.outbox).size > 0);
+	assert_true(s->node.link.watching_write); /* it did not fit */
+	assert_true(rl_outbox_unsent(&s->node.link.outbox).size > 0);
 	const char *heard = scene_heard(s);
 	for (unsigned i = 0; i < 8; i++) {
 		size_t size = 1000 + 3000 * i;
@@ -178,7 +178,7 @@ static void partial_sends(void **state)
 		heard += 4 + size + strlen(want);
 	}
 	assert_string_equal(heard, "");
-	assert_false(s->node.watching_write);
+	assert_false(s->node.link.watching_write);
 	assert_int_equal(s->heard_size, 0);
 	scene_close(s);
 }
@@ -191,7 +191,7 @@ static void cut_in_the_middle(void **state)
 	static char name[60000];
 	int small = 4608;
 	memset(name, 'n', sizeof name);
-	assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
 	                         .tag = {.seq = 1},
 	                         .name = {name, sizeof name},
@@ -200,11 +200,11 @@ static void cut_in_the_middle(void **state)
 	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
 	scene_turn(s);
-	assert_false(rl_outbox_front_unsent(&s->node.outbox));
+	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
 	scene_hang_up(s);
 	scene_turn(s);
 	expect_answers(s, "acquire #1 CLOSED\nacquire #2 UNSENT\n");
-	assert_int_equal(s->node.ghost_count, 1);
+	assert_int_equal(s->node.ledger.ghost_count, 1);
 	scene_close(s);
 }
 
@@ -217,7 +217,7 @@ static void answered_in_the_middle(void **state)
 	static char name[60000];
 	int small = 4608;
 	memset(name, 'n', sizeof name);
-	assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
 	                         .tag = {.seq = 1},
 	                         .name = {name, sizeof name},
@@ -225,8 +225,8 @@ static void answered_in_the_middle(void **state)
 	                         .ttl_ms = 1};
 	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
 	rl_node_flush(&s->node);
-	assert_false(rl_outbox_front_unsent(&s->node.outbox));
-	assert_false(rl_outbox_front_sent(&s->node.outbox));
+	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
+	assert_false(rl_outbox_front_sent(&s->node.link.outbox));
 	scene_say(s, "+OK\r\n");
 	expect_answers(s, "acquire #1 GARBAGE\n");
 	scene_close(s);
@@ -263,12 +263,13 @@ static struct scene *open_tcp_scene(void)
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
 	assert_int_equal(listen(listener, 1), 0);
 	scene_open(&scene, "", "");
-	assert_true(rl_resolve_literal("127.0.0.1", ntohs(address.sin_port), &scene.node.dial.known.list[0]));
+	assert_true(
+	    rl_resolve_literal("127.0.0.1", ntohs(address.sin_port), &scene.node.link.dial.known.list[0]));
 	rl_node_connect(&scene.node, scene.now_ns);
 	scene.peer = accept(listener, NULL, NULL);
 	assert_true(scene.peer >= 0);
 	close(listener);
-	for (unsigned i = 0; i < 1000 && scene.node.link != RL_LINK_OPEN; i++)
+	for (unsigned i = 0; i < 1000 && scene.node.link.state != RL_LINK_OPEN; i++)
 		scene_turn(&scene);
 	return &scene;
 }
@@ -298,7 +299,7 @@ static void close_in_order(void **state)
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_turn(s);
-	size_t sent = s->node.setup.tail + s->node.outbox.tail;
+	size_t sent = s->node.link.setup.tail + s->node.link.outbox.tail;
 	assert_int_equal(close_and_read(s, false, &size), 0);
 	assert_int_equal(size, sent);
 }
@@ -312,7 +313,7 @@ static void close_abortively(void **state)
 		static char name[65536];
 		size_t size;
 		int small = 8192;
-		assert_int_equal(setsockopt(s->node.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+		assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 		struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
 		                         .tag = {.seq = 1},
 		                         .name = {name, sizeof name},
@@ -321,7 +322,7 @@ static void close_abortively(void **state)
 		for (unsigned i = 0; i < 60; i++) /* more than the sockets hold */
 			assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
 		scene_turn(s);
-		assert_true(rl_outbox_unsent(&s->node.outbox).size > 0);
+		assert_true(rl_outbox_unsent(&s->node.link.outbox).size > 0);
 		/* A child shares the connection with its parent, who goes on with it. */
 		assert_int_equal(close_and_read(s, child, &size), child ? 0 : ECONNRESET);
 	}
@@ -354,20 +355,20 @@ static void backlog(void **state)
 	while (submit_large(s, REDLOCK_OP_ACQUIRE, false) == REDLOCK_VOTE_PENDING)
 		assert_true(++taken < 1000);
 	assert_int_equal(submit_large(s, REDLOCK_OP_QUERY, false), REDLOCK_VOTE_BACKLOG);
-	size_t requests = rl_outbox_size(&s->node.outbox);
+	size_t requests = rl_outbox_size(&s->node.link.outbox);
 	assert_in_range(requests, 100000, 256 * 1024);
 	while (submit_large(s, REDLOCK_OP_RELEASE, true) == REDLOCK_VOTE_PENDING)
 		assert_true(++taken < 1000);
-	assert_in_range(rl_outbox_size(&s->node.outbox), requests + 50000, 512 * 1024);
-	assert_int_equal(s->node.debts.count, 1);
+	assert_in_range(rl_outbox_size(&s->node.link.outbox), requests + 50000, 512 * 1024);
+	assert_int_equal(s->node.ledger.debts.count, 1);
 	for (unsigned i = 0; i < 1000; i++)
 		assert_int_equal(submit_large(s, REDLOCK_OP_RELEASE, true), REDLOCK_VOTE_BACKLOG);
-	assert_true(rl_outbox_size(&s->node.debts) <= 256 * 1024);
-	assert_true(s->node.lingering > 900);
-	unsigned debts = s->node.debts.count;
+	assert_true(rl_outbox_size(&s->node.ledger.debts) <= 256 * 1024);
+	assert_true(s->node.ledger.lingering > 900);
+	unsigned debts = s->node.ledger.debts.count;
 	scene_turn(s); /* they wait for what was asked before them */
-	assert_int_equal(s->node.debts.count, debts);
-	assert_true(s->node.outbox.capacity + s->node.debts.capacity <= 4 * 1024 * 1024);
+	assert_int_equal(s->node.ledger.debts.count, debts);
+	assert_true(s->node.link.outbox.capacity + s->node.ledger.debts.capacity <= 4 * 1024 * 1024);
 	scene_close(s);
 }
 
@@ -381,7 +382,7 @@ static void backlog_of_a_busy_node(void **state)
 	unsigned taken = 100;
 	while (submit_large(s, REDLOCK_OP_ACQUIRE, false) == REDLOCK_VOTE_PENDING)
 		assert_true(++taken < 10000);
-	assert_true(rl_outbox_size(&s->node.outbox) <= 5 * 1024 * 1024);
+	assert_true(rl_outbox_size(&s->node.link.outbox) <= 5 * 1024 * 1024);
 	scene_close(s);
 }
 
@@ -399,7 +400,7 @@ static void one_large_request(void **state)
 	s->now_ns += rl_ms(500);
 	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
 	scene_listen(s);
-	assert_int_equal(s->heard_size, s->node.outbox.tail);
+	assert_int_equal(s->heard_size, s->node.link.outbox.tail);
 	scene_close(s);
 }
 
@@ -434,7 +435,7 @@ static void debts_of_an_open_connection(void **state)
 		scene_say(s, asked[answered++] == 's' ? "$-1\r\n" : ":1\r\n");
 	}
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.lingering, 0);
+	assert_int_equal(s->node.ledger.lingering, 0);
 	scene_close(s);
 }
 
@@ -451,8 +452,8 @@ static void unasked(void **state)
 	for (unsigned i = 0; i < COUNT(said); i++) {
 		struct scene *s = open_scene();
 		scene_say(s, said[i]);
-		assert_int_equal(s->node.link, RL_LINK_DOWN);
-		assert_int_equal(s->node.failure, REDLOCK_VOTE_GARBAGE);
+		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
+		assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
 		scene_close(s);
 	}
 }
@@ -465,7 +466,7 @@ static void too_early(void **state)
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1); /* in the outbox: the answer is read before it goes out */
 	scene_say(s, "+OK\r\n");
 	expect_answers(s, "acquire #1 UNSENT\n");
-	assert_int_equal(s->node.failure, REDLOCK_VOTE_GARBAGE);
+	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
 	scene_close(s);
 }
 
@@ -478,7 +479,7 @@ static void one_too_many(void **state)
 	scene_heard(s);
 	scene_say(s, "+OK\r\n+OK\r\n");
 	expect_answers(s, "acquire #1 YES\n");
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	scene_close(s);
 }
 
@@ -505,9 +506,9 @@ static void sending_fails(void **state)
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_hang_up(s);
 	rl_node_flush(&s->node);
-	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_turn(s);
-	assert_string_equal(s->node.failure_text, "connection closed by the server");
+	assert_string_equal(s->node.link.failure_text, "connection closed by the server");
 	expect_answers(s, "acquire #1 UNSENT\n");
 	scene_close(s);
 }
@@ -517,14 +518,14 @@ static void ready_without_cause(void **state)
 {
 	(void)state;
 	struct scene *s = open_scene();
-	rl_node_ready(&s->node, s->node.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
+	rl_node_ready(&s->node, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
 	rl_node_tick(&s->node, s->now_ns);
-	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_hang_up(s);
 	scene_turn(s);
-	rl_node_ready(&s->node, s->node.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
+	rl_node_ready(&s->node, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
 	rl_node_flush(&s->node);
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	expect_answers(s, "");
 	scene_close(s);
 }
@@ -534,12 +535,12 @@ static void fail_twice(void **state)
 {
 	(void)state;
 	struct scene *s = open_scene();
-	rl_node_fail(&s->node, REDLOCK_VOTE_DOWN, "first, with more");
-	rl_node_fail(&s->node, REDLOCK_VOTE_GARBAGE, "second");
-	assert_string_equal(s->node.failure_text, "first");
+	rl_link_fail(&s->node.link, REDLOCK_VOTE_DOWN, "first, with more");
+	rl_link_fail(&s->node.link, REDLOCK_VOTE_GARBAGE, "second");
+	assert_string_equal(s->node.link.failure_text, "first");
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN); /* while it is broken */
 	scene_turn(s);
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	scene_close(s);
 }
 

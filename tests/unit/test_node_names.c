@@ -47,8 +47,8 @@ static struct scene *open_scene(void)
 	lookups = 0;
 	left = "";
 	scene_open(&scene, "", "");
-	scene.node.dial.by_name = true;
-	scene.node.dial.known.count = 0;
+	scene.node.link.dial.by_name = true;
+	scene.node.link.dial.known.count = 0;
 	return &scene;
 }
 
@@ -79,7 +79,7 @@ static void requests_wait(void **state)
 	struct scene *s = open_scene();
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
 	scene_turn(s);
-	assert_int_equal(s->node.link, RL_LINK_CONNECTING);
+	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2), REDLOCK_VOTE_PENDING);
 	assert_int_equal(lookups, 1);
 	found(s, s->path);
@@ -100,9 +100,9 @@ static void does_not_exist(void **state)
 	for (unsigned i = 0; i < COUNT(most_ms); i++) {
 		not_found(s);
 		expect_answers(s, i == 0 ? "acquire #1 NAME\n" : "");
-		assert_int_equal(s->node.link, RL_LINK_DOWN);
+		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		assert_int_equal(rl_node_owed(&s->node), 0);
-		assert_string_equal(s->node.failure_text, "no such name"); /* no more than servers may say */
+		assert_string_equal(s->node.link.failure_text, "no such name"); /* no more than servers may say */
 		assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2), REDLOCK_VOTE_NAME);
 		uint64_t due = rl_node_deadline(&s->node);
 		assert_in_range(due - s->now_ns, rl_ms(most_ms[i]) / 2, rl_ms(most_ms[i]));
@@ -124,14 +124,14 @@ static void silent(void **state)
 	assert_true(rl_node_deadline(&s->node) == rl_ms(4000));
 	scene_at(s, 4000);
 	expect_answers(s, "acquire #1 NAME\n");
-	assert_string_equal(s->node.failure_text, "the name server does not answer");
-	assert_int_equal(s->node.failures, 1);
+	assert_string_equal(s->node.link.failure_text, "the name server does not answer");
+	assert_int_equal(s->node.link.backoff.failures, 1);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2), REDLOCK_VOTE_NAME);
 	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
 	s->now_ns = rl_ms(30000);
 	not_found(s);
-	assert_string_equal(s->node.failure_text, "no such name");
-	assert_int_equal(s->node.failures, 2);
+	assert_string_equal(s->node.link.failure_text, "no such name");
+	assert_int_equal(s->node.link.backoff.failures, 2);
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_ms(100), rl_ms(200));
 	assert_int_equal(lookups, 1);
 	s->now_ns = rl_node_deadline(&s->node);
@@ -139,7 +139,7 @@ static void silent(void **state)
 	assert_int_equal(lookups, 2);
 	rl_node_tick(&s->node, s->now_ns += rl_ms(3000));
 	scene_turn(s);
-	s->node.retry_at_ns = UINT64_MAX; /* whatever it was */
+	s->node.link.backoff.retry_at_ns = UINT64_MAX; /* whatever it was */
 	found(s, s->path);
 	assert_true(rl_node_deadline(&s->node) == s->now_ns);
 	rl_node_tick(&s->node, s->now_ns);
@@ -182,7 +182,7 @@ static void read_only(void **state)
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 4, 4);
 	scene_heard(s);
 	found(s, s->path);
-	assert_int_equal(s->node.link, RL_LINK_OPEN);
+	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_say(s, "-READONLY You can't write against a read only replica.\r\n");
 	assert_int_equal(lookups, 2);
 	expect_answers(s, "acquire #4 READONLY\n");
@@ -194,9 +194,9 @@ static void read_only(void **state)
 	scene_heard(s);
 	found(s, other);
 	expect_answers(s, "acquire #5 READONLY\nacquire #6 CLOSED\n"); /* as for any break */
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
-	assert_string_equal(s->node.failure_text, "its name has another address now");
-	assert_int_equal(s->node.ghost_count, 1);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
+	assert_string_equal(s->node.link.failure_text, "its name has another address now");
+	assert_int_equal(s->node.ledger.ghost_count, 1);
 	scene_close(s);
 }
 
@@ -238,13 +238,13 @@ static void elsewhere(void **state)
 		         strlen("run_id:") + strlen(cases[i].run_id), cases[i].run_id, cases[i].answer);
 		scene_say(s, text);
 		assert_int_equal(rl_node_owed(&s->node), 0);
-		assert_int_equal(s->node.lingering, cases[i].lingering);
+		assert_int_equal(s->node.ledger.lingering, cases[i].lingering);
 		/* The next answers of that server count again, after a minute. */
 		s->now_ns += rl_ms(60000);
 		scene_owe(s, 2, 0);
 		scene_heard(s);
 		scene_say(s, ":0\r\n");
-		assert_int_equal(s->node.lingering, cases[i].lingering);
+		assert_int_equal(s->node.ledger.lingering, cases[i].lingering);
 		unlink(other);
 		scene_close(s);
 	}

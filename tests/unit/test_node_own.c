@@ -54,7 +54,7 @@ static void the_set_says_what_to_release(void **state)
 		expect_heard(s, cases[i].heard);
 		expect_answers(s, cases[i].answers);
 		assert_int_equal(rl_node_owed(&s->node), cases[i].heard[0] != '\0');
-		assert_int_equal(s->node.lingering, 0);
+		assert_int_equal(s->node.ledger.lingering, 0);
 		scene_close(s);
 	}
 }
@@ -88,17 +88,17 @@ static void the_connection_ends_first(void **state)
 		try_set(1);
 		if (sent)
 			rl_node_flush(&s->node);
-		rl_node_fail(&s->node, REDLOCK_VOTE_CLOSED, "cut");
+		rl_link_fail(&s->node.link, REDLOCK_VOTE_CLOSED, "cut");
 		if (sent)
 			give_up(); /* while it breaks, or before */
 		scene_turn(s);
 		expect_answers(s, sent ? "acquire #1 CLOSED\n" : "acquire #1 UNSENT\n");
 		assert_int_equal(rl_node_owed(&s->node), 0);
-		assert_int_equal(s->node.lingering, sent);
+		assert_int_equal(s->node.ledger.lingering, sent);
 		scene_hang_up(s);
 		if (sent) {
 			give_up(); /* after the vote was CLOSED */
-			assert_int_equal(s->node.lingering, 2);
+			assert_int_equal(s->node.ledger.lingering, 2);
 		}
 		scene_close(s);
 	}
@@ -161,7 +161,7 @@ static void an_earlier_copy_of_the_release(const char *killed, unsigned lingerin
 	scene_say(s, ":1\r\n"); /* to the debt */
 	expect_answers(s, "release #1 CLOSED\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.lingering, lingering);
+	assert_int_equal(s->node.ledger.lingering, lingering);
 	scene_close(s);
 }
 
@@ -182,8 +182,8 @@ static void a_ghost_of_a_random_value(void **state)
 	scene_heard(s);
 	scene_hang_up(s);
 	scene_turn(s);
-	rl_node_ghost_stays(&s->node);
-	assert_false(s->node.ghost_own);
+	rl_ledger_doubt(&s->node.ledger);
+	assert_false(s->node.ledger.ghost_own);
 	expect_answers(s, "acquire #9 CLOSED\n");
 	scene_close(s);
 }

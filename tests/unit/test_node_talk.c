@@ -4,6 +4,7 @@
 #include "scene.h"
 
 #include "core/quorum.h"
+#include "net/auth.h"
 
 static struct scene scene;
 
@@ -117,7 +118,7 @@ static void native_lost(void **state)
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "release #2 YES\n");
-	assert_int_equal(rl_node_owed(&s->node) + s->node.lingering, 0);
+	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
 	scene_close(s);
 }
 
@@ -193,7 +194,7 @@ static void order_of_one_name(void **state)
 	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
 	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "acquire #3 YES\nrelease #4 YES\n");
-	assert_int_equal(rl_node_owed(&s->node) + s->node.lingering, 0);
+	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
 	scene_close(s);
 }
 
@@ -233,8 +234,8 @@ static void touched_for_ever(void **state)
 	}
 	assert_in_range(rounds, 5, 50);
 	expect_answers(s, "release #2 BLOCKED\n");
-	assert_int_equal(s->node.lingering, 1);
-	assert_non_null(strstr(s->node.failure_text, "touched"));
+	assert_int_equal(s->node.ledger.lingering, 1);
+	assert_non_null(strstr(s->node.link.failure_text, "touched"));
 	scene_close(s);
 }
 
@@ -253,7 +254,7 @@ static void nothing_permitted(void **state)
 	expect_answers(s, "release #1 NO\nrelease #2 NOPERM\nrelease #3 NOPERM\nrelease #4 NOPERM\n"
 	                  "release #5 NOPERM\nrelease #6 NOPERM\nrelease #7 NOPERM\nrelease #8 NOPERM\n"
 	                  "release #9 NOPERM\nrelease #10 NOPERM\n");
-	assert_non_null(strstr(s->node.failure_text, "permit +eval +evalsha or +watch"));
+	assert_non_null(strstr(s->node.link.failure_text, "permit +eval +evalsha or +watch"));
 	expect_heard(s, "SET job token11 NX PX 30000\n");
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 12);
 	expect_heard(s, "EVAL release 1 job token1\n");
@@ -271,7 +272,7 @@ static void nothing_known(void **state)
 	          "-ERR unknown command 'MULTI', with args beginning with: \r\n-ERR EXEC without MULTI\r\n+OK\r\n"
 	          "$0\r\n\r\n");
 	expect_answers(s, "release #1 COMMAND\n");
-	assert_string_equal(s->node.failure_text,
+	assert_string_equal(s->node.link.failure_text,
 	                    "ERR unknown command 'MULTI'; permit +eval +evalsha or +watch +multi "
 	                    "+exec +getrange");
 	scene_close(s);
@@ -333,7 +334,7 @@ static void useless_connection(void **state)
 	scene_say(s,
 	          "+OK\r\n-ERR unknown command 'EXEC'\r\n-ERR WATCH inside MULTI is not allowed\r\n+QUEUED\r\n");
 	expect_answers(s, "release #1 COMMAND\n");
-	assert_int_equal(s->node.link, RL_LINK_DOWN);
+	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	scene_close(s);
 	s = without_scripts();
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
@@ -341,7 +342,7 @@ static void useless_connection(void **state)
 	scene_turn(s);
 	scene_say(s, "+OK\r\n:1\r\n");
 	expect_answers(s, "release #1 UNSENT\nacquire #2 UNSENT\n");
-	assert_int_equal(s->node.failure, REDLOCK_VOTE_GARBAGE);
+	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
 	scene_close(s);
 }
 
@@ -365,7 +366,7 @@ static void broken_in_between(void **state)
 		expect_answers(s, said < 4 ? "release #2 UNSENT\nacquire #3 UNSENT\n"
 		                           : "release #2 CLOSED\nacquire #3 UNSENT\n");
 		assert_int_equal(rl_node_owed(&s->node), 1);
-		assert_int_equal(s->node.lingering, 0);
+		assert_int_equal(s->node.ledger.lingering, 0);
 		assert_string_equal(next_connection(s), HELLO); /* what is known of it waits for its identity */
 		scene_say(s, ":8\r\n" RUN_ID NO_NATIVE);
 		expect_heard(s, READ);
@@ -406,8 +407,8 @@ static void login_in_between(void **state)
 	s->node.methods.refused |= RL_FORM_BIT(RL_FORM_TEXT);
 	scene_owe(s, 1, 2);
 	expect_heard(s, READ);
-	rl_auth_renew(&s->node, s->now_ns);
-	rl_auth_begin(&s->node, s->now_ns);
+	rl_node_renew(&s->node, s->now_ns);
+	rl_auth_begin(&s->node.link, s->now_ns);
 	scene_owe(s, 1, 3);
 	expect_heard(s, "");
 	scene_say(s, OPENED VALUE("token1"));
@@ -442,7 +443,7 @@ static void own_value(void **state)
 	scene_say(s, NO_EVAL "+OK\r\n");
 	expect_answers(s, "release #1 NOPERM\nacquire #2 YES\n");
 	expect_heard(s, "");
-	assert_int_equal(s->node.lingering, 1);
+	assert_int_equal(s->node.ledger.lingering, 1);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 3,
 	       true); /* now it is known: under WATCH, and the SET behind it */
 	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 4, true);
@@ -529,7 +530,7 @@ static void release_while_breaking(void **state)
 	scene_owe(s, 1, 2);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
 	rl_node_flush(&s->node);
-	rl_node_fail(&s->node, REDLOCK_VOTE_CLOSED, "cut");
+	rl_link_fail(&s->node.link, REDLOCK_VOTE_CLOSED, "cut");
 	assert_int_equal(scene_owe(s, 2, 0), REDLOCK_VOTE_DOWN);
 	scene_turn(s);
 	expect_answers(s, "release #2 UNSENT\nacquire #3 UNSENT\n");

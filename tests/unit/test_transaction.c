@@ -55,10 +55,10 @@ static const char *change(void)
 static enum rl_progress say(const char *bytes)
 {
 	const struct rl_reply *reply;
-	enum rl_progress progress = RL_TALK_MORE;
+	enum rl_progress progress = RL_PROGRESS_MORE;
 	assert_true(rl_resp_feed(&resp, bytes, strlen(bytes)));
 	while (rl_resp_next(&resp, &reply) == 1) {
-		assert_int_equal(progress, RL_TALK_MORE);
+		assert_int_equal(progress, RL_PROGRESS_MORE);
 		progress = rl_transaction_take(&t, reply);
 	}
 	return progress;
@@ -86,9 +86,9 @@ static void release(void **state)
 	(void)state;
 	struct rl_request r = REQUEST(RELEASE, "job", "token");
 	assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nWATCH job\nGETRANGE job 0 5\n");
-	assert_int_equal(say(OPENED "$5\r\ntoken\r\n"), RL_TALK_GO_ON);
+	assert_int_equal(say(OPENED "$5\r\ntoken\r\n"), RL_PROGRESS_GO_ON);
 	assert_string_equal(change(), "MULTI\nDEL job\nEXEC\n");
-	assert_int_equal(say("+OK\r\n+QUEUED\r\n*1\r\n:1\r\n"), RL_TALK_DONE);
+	assert_int_equal(say("+OK\r\n+QUEUED\r\n*1\r\n:1\r\n"), RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
 	assert_int_equal(t.step, RL_STEP_NONE);
 }
@@ -102,8 +102,8 @@ static void others_values(void **state)
 	for (unsigned i = 0; i < COUNT(values); i++) {
 		struct rl_request r = REQUEST(RELEASE, "job", "token");
 		begin(&r, 1);
-		assert_int_equal(say(OPENED), RL_TALK_MORE);
-		assert_int_equal(say(values[i]), RL_TALK_DONE);
+		assert_int_equal(say(OPENED), RL_PROGRESS_MORE);
+		assert_int_equal(say(values[i]), RL_PROGRESS_DONE);
 		assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
 		assert_string_equal(t.error, "");
 	}
@@ -128,16 +128,16 @@ static void extend(void **state)
 		char replies[64];
 		struct rl_request r = REQUEST(EXTEND, "job", "token");
 		assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nWATCH job\nGETRANGE job 0 5\nPTTL job\n");
-		assert_int_equal(say(OPENED "$5\r\ntoken\r\n"), RL_TALK_MORE);
-		assert_int_equal(say(cases[i].left), RL_TALK_GO_ON);
+		assert_int_equal(say(OPENED "$5\r\ntoken\r\n"), RL_PROGRESS_MORE);
+		assert_int_equal(say(cases[i].left), RL_PROGRESS_GO_ON);
 		assert_string_equal(change(), cases[i].sent);
 		snprintf(replies, sizeof replies, "+OK\r\n+QUEUED\r\n*1\r\n%s", cases[i].result);
-		assert_int_equal(say(replies), RL_TALK_DONE);
+		assert_int_equal(say(replies), RL_PROGRESS_DONE);
 		assert_int_equal(t.parts[0].vote, cases[i].vote);
 	}
 	struct rl_request r = REQUEST(EXTEND, "job", "token");
 	begin(&r, 1);
-	assert_int_equal(say(OPENED "$5\r\ntoken\r\n:-2\r\n"), RL_TALK_DONE); /* expired in between */
+	assert_int_equal(say(OPENED "$5\r\ntoken\r\n:-2\r\n"), RL_PROGRESS_DONE); /* expired in between */
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
 }
 
@@ -151,9 +151,9 @@ static void batch(void **state)
 	                                 "GETRANGE c 0 5\nGETRANGE d 0 4\nPTTL d\n");
 	assert_int_equal(
 	    say(OPENED "$3\r\none\r\n$3\r\ntwo\r\n:7\r\n$5\r\nother\r\n-LOADING x\r\n-LOADING x\r\n"),
-	    RL_TALK_GO_ON);
+	    RL_PROGRESS_GO_ON);
 	assert_string_equal(change(), "MULTI\nDEL a\nPEXPIRE b 5000\nEXEC\n");
-	assert_int_equal(say("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:0\r\n:1\r\n"), RL_TALK_DONE);
+	assert_int_equal(say("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:0\r\n:1\r\n"), RL_PROGRESS_DONE);
 	static const enum redlock_vote_code votes[] = {REDLOCK_VOTE_NO, REDLOCK_VOTE_YES, REDLOCK_VOTE_NO,
 	                                               REDLOCK_VOTE_LOADING};
 	for (unsigned i = 0; i < 4; i++)
@@ -167,14 +167,14 @@ static void touched(void **state)
 	(void)state;
 	struct rl_request r[] = {REQUEST(RELEASE, "a", "one"), REQUEST(RELEASE, "b", "two")};
 	begin(r, 2);
-	assert_int_equal(say(OPENED "$0\r\n\r\n$3\r\ntwo\r\n"), RL_TALK_GO_ON);
+	assert_int_equal(say(OPENED "$0\r\n\r\n$3\r\ntwo\r\n"), RL_PROGRESS_GO_ON);
 	change();
-	assert_int_equal(say("+OK\r\n+QUEUED\r\n*-1\r\n"), RL_TALK_DONE);
+	assert_int_equal(say("+OK\r\n+QUEUED\r\n*-1\r\n"), RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_PENDING);
 	begin(&r[1], 1);
 	assert_int_equal(say("+OK\r\n*-1\r\n+OK\r\n$0\r\n\r\n"),
-	                 RL_TALK_DONE); /* an EXEC of nothing may be nil */
+	                 RL_PROGRESS_DONE); /* an EXEC of nothing may be nil */
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
 }
 
@@ -190,21 +190,21 @@ static void opening_refused(void **state)
 	} cases[] = {
 	    {"-NOPERM this user has no permissions to run the 'multi' command\r\n-ERR EXEC without "
 	     "MULTI\r\n+OK\r\n",
-	     RL_TALK_REFUSED, REDLOCK_VOTE_NOPERM,
+	     RL_PROGRESS_REFUSED, REDLOCK_VOTE_NOPERM,
 	     "NOPERM this user has no permissions to run the 'multi' command"},
 	    {"+OK\r\n-EXECABORT Transaction discarded because of: NOPERM no right to run the 'exec'\r\n+OK\r\n",
-	     RL_TALK_REFUSED, REDLOCK_VOTE_NOPERM, "NOPERM no right to run the 'exec'"},
-	    {"+OK\r\n*0\r\n-ERR unknown command 'WATCH', with args\r\n", RL_TALK_REFUSED, REDLOCK_VOTE_COMMAND,
-	     "ERR unknown command 'WATCH', with args"},
-	    {"-ERR x\r\n-ERR x\r\n-ERR x\r\n", RL_TALK_DONE, REDLOCK_VOTE_SERVER, "ERR x"},
-	    {"-LOADING x\r\n-LOADING x\r\n-LOADING x\r\n", RL_TALK_DONE, REDLOCK_VOTE_LOADING, "LOADING x"},
-	    {"+OK\r\n*0\r\n-NOPERM No permissions to access a key\r\n", RL_TALK_DONE, REDLOCK_VOTE_NOPERM,
+	     RL_PROGRESS_REFUSED, REDLOCK_VOTE_NOPERM, "NOPERM no right to run the 'exec'"},
+	    {"+OK\r\n*0\r\n-ERR unknown command 'WATCH', with args\r\n", RL_PROGRESS_REFUSED,
+	     REDLOCK_VOTE_COMMAND, "ERR unknown command 'WATCH', with args"},
+	    {"-ERR x\r\n-ERR x\r\n-ERR x\r\n", RL_PROGRESS_DONE, REDLOCK_VOTE_SERVER, "ERR x"},
+	    {"-LOADING x\r\n-LOADING x\r\n-LOADING x\r\n", RL_PROGRESS_DONE, REDLOCK_VOTE_LOADING, "LOADING x"},
+	    {"+OK\r\n*0\r\n-NOPERM No permissions to access a key\r\n", RL_PROGRESS_DONE, REDLOCK_VOTE_NOPERM,
 	     "NOPERM No permissions to access a key"},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct rl_request r = REQUEST(RELEASE, "job", "token");
 		begin(&r, 1);
-		assert_int_equal(say(cases[i].replies), RL_TALK_MORE);
+		assert_int_equal(say(cases[i].replies), RL_PROGRESS_MORE);
 		assert_int_equal(say("$5\r\ntoken\r\n"), cases[i].progress);
 		assert_int_equal(t.parts[0].vote, cases[i].vote);
 		assert_string_equal(t.error, cases[i].error);
@@ -213,7 +213,7 @@ static void opening_refused(void **state)
 		if (strstr(cases[i].replies, "WATCH") != NULL || strstr(cases[i].replies, "a key") != NULL)
 			continue; /* a query watches nothing */
 		say(cases[i].replies);
-		assert_int_equal(say("+none\r\n:-2\r\n:0\r\n$0\r\n\r\n"), RL_TALK_MORE); /* alone, and harmless */
+		assert_int_equal(say("+none\r\n:-2\r\n:0\r\n$0\r\n\r\n"), RL_PROGRESS_MORE); /* alone, and harmless */
 		assert_int_equal(say("-ERR EXEC without MULTI\r\n"), cases[i].progress);
 		assert_int_equal(t.parts[0].vote, cases[i].vote);
 	}
@@ -222,7 +222,7 @@ static void opening_refused(void **state)
 	begin(&r, 1);
 	assert_int_equal(say("+OK\r\n-ERR unknown command 'EXEC'\r\n-ERR WATCH inside MULTI is not allowed\r\n"
 	                     "+QUEUED\r\n"),
-	                 RL_TALK_STUCK);
+	                 RL_PROGRESS_STUCK);
 }
 
 /* Something between MULTI and EXEC is refused: it has its vote, the others are asked again. */
@@ -232,35 +232,35 @@ static void refused_inside(void **state)
 	struct rl_request r[] = {REQUEST(RELEASE, "a", "one"), REQUEST(EXTEND, "b", "two")};
 	static const char read[] = OPENED "$3\r\none\r\n$3\r\ntwo\r\n:7\r\n";
 	begin(r, 2);
-	assert_int_equal(say(read), RL_TALK_GO_ON);
+	assert_int_equal(say(read), RL_PROGRESS_GO_ON);
 	change();
 	assert_int_equal(say("+OK\r\n-NOPERM no right to run the 'del'\r\n+QUEUED\r\n"
 	                     "-EXECABORT Transaction discarded because of previous errors.\r\n"),
-	                 RL_TALK_DONE);
+	                 RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NOPERM);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_PENDING);
 	/* EXEC itself */
 	begin(r, 2);
-	assert_int_equal(say(read), RL_TALK_GO_ON);
+	assert_int_equal(say(read), RL_PROGRESS_GO_ON);
 	change();
 	assert_int_equal(
 	    say("+OK\r\n+QUEUED\r\n+QUEUED\r\n-EXECABORT Transaction discarded because of: MISCONF y\r\n"),
-	    RL_TALK_DONE);
+	    RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_MISCONF);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_MISCONF);
 	assert_string_equal(t.error, "MISCONF y");
 	/* a command, when it is executed */
 	begin(r, 2);
-	assert_int_equal(say(read), RL_TALK_GO_ON);
+	assert_int_equal(say(read), RL_PROGRESS_GO_ON);
 	change();
-	assert_int_equal(say("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n-WRONGTYPE x\r\n-OOM y\r\n"), RL_TALK_DONE);
+	assert_int_equal(say("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n-WRONGTYPE x\r\n-OOM y\r\n"), RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_OOM);
 	/* MULTI: what is behind it was executed alone, and nobody is told that it was done */
 	begin(r, 2);
-	assert_int_equal(say(read), RL_TALK_GO_ON);
+	assert_int_equal(say(read), RL_PROGRESS_GO_ON);
 	change();
-	assert_int_equal(say("-NOPERM x\r\n:1\r\n:1\r\n-ERR EXEC without MULTI\r\n"), RL_TALK_DONE);
+	assert_int_equal(say("-NOPERM x\r\n:1\r\n:1\r\n-ERR EXEC without MULTI\r\n"), RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NOPERM);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_NOPERM);
 }
@@ -272,8 +272,8 @@ static void query(void **state)
 	struct rl_request r = REQUEST(QUERY, "job", "");
 	assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nMULTI\nTYPE job\nPTTL job\nSTRLEN job\n"
 	                                  "GETRANGE job 0 1023\nEXEC\n");
-	assert_int_equal(say(queued), RL_TALK_MORE);
-	assert_int_equal(say("*4\r\n+string\r\n:77\r\n:5\r\n$5\r\ntoken\r\n"), RL_TALK_DONE);
+	assert_int_equal(say(queued), RL_PROGRESS_MORE);
+	assert_int_equal(say("*4\r\n+string\r\n:77\r\n:5\r\n$5\r\ntoken\r\n"), RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
 	assert_int_equal(t.found.number_count, 2);
 	assert_int_equal(t.found.text_count, 2);
@@ -283,22 +283,23 @@ static void query(void **state)
 	assert_string_equal(t.found.texts[1].bytes, "token");
 	begin(&r, 1);
 	say(queued);
-	assert_int_equal(say("*4\r\n+hash\r\n:-1\r\n-WRONGTYPE x\r\n-WRONGTYPE x\r\n"), RL_TALK_DONE);
+	assert_int_equal(say("*4\r\n+hash\r\n:-1\r\n-WRONGTYPE x\r\n-WRONGTYPE x\r\n"), RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
 	assert_string_equal(t.found.texts[0].bytes, "hash");
 	assert_int_equal(t.found.numbers[1], 0);
 	assert_int_equal(t.found.texts[1].size, 0);
 	begin(&r, 1);
 	say(queued);
-	assert_int_equal(say("*4\r\n+string\r\n:-1\r\n-LOADING x\r\n-LOADING x\r\n"), RL_TALK_DONE);
+	assert_int_equal(say("*4\r\n+string\r\n:-1\r\n-LOADING x\r\n-LOADING x\r\n"), RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_LOADING);
 	begin(&r, 1);
 	say("+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n-NOPERM no right to run the 'strlen'\r\n+QUEUED\r\n");
-	assert_int_equal(say("-EXECABORT Transaction discarded because of previous errors.\r\n"), RL_TALK_DONE);
+	assert_int_equal(say("-EXECABORT Transaction discarded because of previous errors.\r\n"),
+	                 RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NOPERM);
 	begin(&r, 1);
 	say(queued);
-	assert_int_equal(say("*-1\r\n"), RL_TALK_DONE);
+	assert_int_equal(say("*-1\r\n"), RL_PROGRESS_DONE);
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_PENDING);
 }
 
@@ -314,9 +315,9 @@ static void garbage(void **state)
 		struct rl_request r = REQUEST(EXTEND, "a", "one");
 		begin(&r, 1);
 		for (unsigned i = 0; i < at; i++)
-			if (say(good[i]) == RL_TALK_GO_ON)
+			if (say(good[i]) == RL_PROGRESS_GO_ON)
 				change();
-		assert_int_equal(say(bad[at]), RL_TALK_GARBAGE);
+		assert_int_equal(say(bad[at]), RL_PROGRESS_GARBAGE);
 	}
 	static const char *const execs[] = {"*0\r\n", "*2\r\n:1\r\n:1\r\n", "+OK\r\n", ":1\r\n",
 	                                    "*1\r\n$1\r\n1\r\n"};
@@ -326,14 +327,14 @@ static void garbage(void **state)
 		say(OPENED "$3\r\none\r\n");
 		change();
 		say("+OK\r\n+QUEUED\r\n");
-		assert_int_equal(say(execs[i]), RL_TALK_GARBAGE);
+		assert_int_equal(say(execs[i]), RL_PROGRESS_GARBAGE);
 	}
 	struct rl_request refused = REQUEST(RELEASE, "a", "one");
 	begin(&refused, 1);
 	say(OPENED "$3\r\none\r\n");
 	change();
 	say("+OK\r\n-ERR no\r\n");
-	assert_int_equal(say("*1\r\n:1\r\n"), RL_TALK_GARBAGE); /* the result of what it has refused */
+	assert_int_equal(say("*1\r\n:1\r\n"), RL_PROGRESS_GARBAGE); /* the result of what it has refused */
 	static const char *const looks[] = {"*3\r\n+string\r\n:1\r\n:1\r\n", ":1\r\n",
 	                                    "*4\r\n:1\r\n:1\r\n:1\r\n$1\r\nx\r\n",
 	                                    "*4\r\n+string\r\n+x\r\n:1\r\n$1\r\nx\r\n"};
@@ -341,10 +342,10 @@ static void garbage(void **state)
 		struct rl_request r = REQUEST(QUERY, "a", "");
 		begin(&r, 1);
 		say("+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n");
-		assert_int_equal(say(looks[i]), RL_TALK_GARBAGE);
+		assert_int_equal(say(looks[i]), RL_PROGRESS_GARBAGE);
 	}
 	rl_transaction_drop(&t);
-	assert_int_equal(say("+OK\r\n"), RL_TALK_GARBAGE); /* nobody asked */
+	assert_int_equal(say("+OK\r\n"), RL_PROGRESS_GARBAGE); /* nobody asked */
 }
 
 int main(void)

@@ -107,10 +107,10 @@ static void names_that_change_places(void **state)
 	static const char id[] = "0123456789012345678901234567890123456789";
 	for (unsigned i = 0; i < NODES; i++) {
 		struct rl_node *node = &s.client->nodes.list[i];
-		assert_false(node->run_id_known);
-		memcpy(node->run_id, id, sizeof id);
+		assert_false(node->link.facts.run_id_known);
+		memcpy(node->link.facts.run_id, id, sizeof id);
 	}
-	s.client->nodes.list[0].run_id_known = s.client->nodes.list[0].identified = true;
+	s.client->nodes.list[0].link.facts.run_id_known = s.client->nodes.list[0].identified = true;
 	assert_int_equal(redlock_start_acquire(lock), 0);
 	assert_int_equal(redlock_process(s.client), 0);
 	for (unsigned i = 0; i < NODES; i++)

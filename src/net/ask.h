@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What becomes of a request that a server refuses in one form (proto/method.h), and of a caller's own value.
+ * A refusal is no vote: the same request is asked again in the next form, behind all that was asked
+ * meanwhile.
+ *
+ * So a SET may overtake a release that is asked again. With a fresh token for each attempt that is harmless:
+ * the release does not match the new one. With the caller's own value it would delete the key of the next
+ * acquisition. Such a request is asked again only if no SET of its name waits behind it; else the refusal is
+ * its vote, and the key is counted as lingering.
+ *
+ * And the release of an attempt with the caller's own value that has failed is not sent behind its SET: that
+ * may find the key of an earlier acquisition, or be executed before a later one, and the release would delete
+ * that. It waits for the SET to say that it made the key, and is sent then. Until it has said so, the node
+ * takes no other SET of that name and value. A SET whose connection ends first says nothing: what it may have
+ * made is counted as lingering.
+ *
+ * Part of the node: node.c calls it, and it calls the node's link, ledger and talk.
+ */
+#ifndef RL_NET_ASK_H
+#define RL_NET_ASK_H
+
+#include "net/node.h"
+
+/* The reply, an error, refuses the form of the front entry, or does not know the script: asks again in
+ * another one. False: the reply is the answer, or there is no memory. */
+bool rl_ask_again(struct rl_node *node, const struct rl_entry *entry, const struct rl_reply *reply);
+
+/* Nobody wants the claim with this tag any more; the key may be another's as long as it has not said YES. */
+void rl_ask_give_up(struct rl_node *node, struct rl_tag tag);
+
+/* Whether an older claim with this name and value was given up and is not answered. */
+bool rl_ask_is_given_up(const struct rl_node *node, const struct rl_request *request);
+
+/* The front entry, a claim that nobody wants, has made its key: asks for the release. False: out of memory.
+ */
+bool rl_ask_to_give_back(struct rl_node *node, const struct rl_entry *claim);
+
+/* Puts the debts where they are asked for. They go behind the opening commands, which have ended the
+ * connection that they come from. False: out of memory. */
+bool rl_ask_debts(struct rl_node *node);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What a server has said of itself while a connection opened. */
+#ifndef RL_NET_FACTS_H
+#define RL_NET_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rl_facts {
+	int64_t client_id; /* of this connection at the server; 0: unknown */
+	char run_id[41];   /* the server's identity; "": unknown. Stays until the next connection knows better */
+	bool run_id_known; /* this connection was told */
+	bool same_server;  /* and it is the one that the connection before was told */
+};
+
+#endif

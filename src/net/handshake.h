@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a connection opens: AUTH and SELECT, which must succeed before any operation is sent; then the
+ * connection's own id, the server's identity and what commands it has, which are pipelined with the first
+ * operations and may be refused: then something is unknown, and the node still votes. Where an earlier
+ * connection may have left a SET in the server's buffer, operations also wait until the identity is known,
+ * and that connection is ended first: if it is the same server process, whose ids mean what they meant.
+ *
+ *     rl_handshake_begin()      behind rl_link_begin()
+ *     rl_handshake_fits(),
+ *     rl_handshake_take(),
+ *     rl_handshake_done()       for each reply while link->setup has an entry, and no login has begun
+ * (auth.h) rl_handshake_kill(), rl_handshake_pass()       behind the answer to INFO, if operations wait for
+ * it
+ */
+#ifndef RL_NET_HANDSHAKE_H
+#define RL_NET_HANDSHAKE_H
+
+#include "net/link.h"
+
+/* Puts the opening commands into link->setup. `waits`: no operation is sent before rl_handshake_pass().
+ * False: out of memory. */
+bool rl_handshake_begin(struct rl_link *link, bool waits);
+
+/* Whether this is an answer to the command `setup` at all, and not to another one. */
+bool rl_handshake_fits(enum rl_setup setup, const struct rl_reply *reply);
+
+/* Takes the answer to `setup`, which fits, into link->facts. False: it breaks the connection. */
+bool rl_handshake_take(struct rl_link *link, enum rl_setup setup, const struct rl_reply *reply);
+
+/* The front of link->setup is done with. True: it was the last one. */
+bool rl_handshake_done(struct rl_link *link, uint64_t now_ns);
+
+/* Ends that connection before any operation is sent. False: out of memory. */
+bool rl_handshake_kill(struct rl_link *link, int64_t client_id);
+void rl_handshake_pass(struct rl_link *link);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One connection to a server: how it is made, what is sent and read on it in which order, and when it is made
+ * again. A link knows no locks and no votes but the one that says why there is no connection: its owner
+ * queues entries in `outbox` and takes a reply to each, in order.
+ *
+ *     rl_link_open()                       nothing is sent
+ *     rl_link_begin()                      then the opening commands: handshake.h; then rl_link_dial()
+ *     rl_link_ready(), rl_link_tick()      when the poller or the time says so
+ *     rl_link_send()                       what is queued, as far as it may leave and the socket takes it
+ *     rl_link_next()                       a reply and the entry that it answers, until there is none
+ *     rl_link_end()                        when it is BROKEN, and its owner has taken what was not answered
+ *
+ * Calls go one way: node.c -> handshake.c -> auth.c -> link.c -> dial.c, stream.c, resp.c, outbox.c,
+ * backoff.c. A node has one link for what it asks. One more for what the server says unasked would be another
+ * struct rl_link, with opening commands and an owner of its own.
+ */
+#ifndef RL_NET_LINK_H
+#define RL_NET_LINK_H
+
+#include "net/backoff.h"
+#include "net/dial.h"
+#include "net/facts.h"
+#include "net/outbox.h"
+#include "net/resp.h"
+#include "net/stream.h"
+#include "net/url.h"
+#include "os/poller.h"
+
+enum rl_link_state {
+	RL_LINK_DOWN,       /* no connection; the next one is made at retry_at_ns, or sooner on demand */
+	RL_LINK_CONNECTING, /* or looking up its name, or in the TLS handshake: requests wait in the outbox */
+	RL_LINK_OPEN,
+	RL_LINK_BROKEN /* closed; its owner takes what was not answered */
+};
+
+struct rl_link {
+	enum rl_link_state state;
+	struct rl_endpoint endpoint;
+	struct rl_poller *poller;
+	struct rl_dial dial;
+	struct rl_tls_context *tls; /* the client's; NULL: not in TLS */
+	struct rl_tls_peer tls_peer;
+
+	struct rl_stream stream;
+	uint32_t watch_id; /* of the stream in the poller */
+	bool watching_write;
+	struct rl_outbox outbox;
+	uint64_t progress_ns; /* when the oldest request was queued, or bytes last came */
+
+	struct rl_outbox setup; /* opening commands: on the wire before everything in the outbox */
+	unsigned gate;          /* of these, how many must be answered before an operation may be sent */
+	struct rl_facts facts;
+
+	bool new_credentials; /* since this connection logged in */
+	bool login_holds;     /* a login waits for answers: nothing else is sent before it has its own */
+	uint64_t login_by_ns; /* when that is given up; 0: none has begun */
+
+	struct rl_backoff backoff;
+	uint64_t opened_ns; /* when the opening commands were answered */
+	uint64_t connect_by_ns;
+	enum redlock_vote_code failure; /* the last one; PENDING: none yet */
+	char failure_text[160];
+
+	struct rl_resp resp; /* the last: it ends with a large buffer */
+};
+
+/* The link owns what `endpoint` points to from now on. `tls` is used if the endpoint says so; `id` is the
+ * owner's number in the poller. False: out of memory. */
+bool rl_link_open(struct rl_link *link, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
+                  struct rl_poller *poller, uint32_t id);
+
+/* Closes in order if everything was sent, else abortively: what the kernel holds back must not be delivered
+ * without what was queued behind it. A `child` process does not touch what it shares with its parent. */
+void rl_link_close(struct rl_link *link, bool child);
+
+/* Begins to connect: from now on requests can be queued. False: it cannot, or need not, or has failed. */
+bool rl_link_begin(struct rl_link *link, uint64_t now_ns);
+void rl_link_dial(struct rl_link *link, uint64_t now_ns);
+
+/* What the poller says: what is watched as `watch_id` is ready for `events`. */
+void rl_link_ready(struct rl_link *link, uint32_t watch_id, uint32_t events, uint64_t now_ns);
+
+/* When rl_link_tick() is due; UINT64_MAX: never. It returns true when it is time to connect. */
+uint64_t rl_link_deadline(const struct rl_link *link);
+bool rl_link_tick(struct rl_link *link, uint64_t now_ns);
+
+/* Sends what may be sent now, opening commands first. Whether all of it has left. */
+bool rl_link_send(struct rl_link *link);
+
+/* The next reply, and the entry that it answers: the front of `setup`, and when that is empty of `outbox`. It
+ * stays there; the reply until the next call. NULL: none at present, or it has just broken. */
+const struct rl_entry *rl_link_next(struct rl_link *link, const struct rl_reply **ret_reply);
+
+/* Breaks the connection for a reason. An answer that no server gives to what was asked is one: it belongs to
+ * another question, and those behind it would be taken for the wrong ones too. */
+void rl_link_fail(struct rl_link *link, enum redlock_vote_code vote, const char *text);
+
+/* Notes why there is no vote at present. What servers add behind a comma is left out. */
+void rl_link_remember(struct rl_link *link, enum redlock_vote_code vote, const char *text);
+
+/* BROKEN: everything that was queued is taken out. `needed`: somebody waits for the next connection. */
+void rl_link_end(struct rl_link *link, bool needed, uint64_t now_ns);
+
+/* Connected in TLS, and nothing has come back so far. */
+#define RL_NO_TLS_ANSWER "no answer to the TLS handshake: a port without TLS needs redis://"
+bool rl_link_hears_nothing_in_tls(const struct rl_link *link);
+
+/* Whether what is in the outbox may be sent on an open link: neither opening commands nor a login come first.
+ */
+static inline bool rl_link_may_send(const struct rl_link *link)
+{
+	return link->gate == 0 && !link->login_holds;
+}
+
+/* Watches the stream for reading, and for writing if `write`. Asked at every send, seldom something new. */
+void rl_link_watch_again(struct rl_link *link, bool write);
+
+static inline void rl_link_watch(struct rl_link *link, bool write)
+{
+	if (link->watching_write != write)
+		rl_link_watch_again(link, write);
+}
+
+#endif
