@@ -3,6 +3,17 @@
 
 #include <string.h>
 
+#include "core/quorum.h"
+#include "net/loss.h"
+
+/* What may pile up for one node. A node that answers may have much in flight. One that does not is limited
+ * soon: requests first, then releases, which must not be forgotten, then debts (ledger.c). One request is
+ * always taken, however large. */
+#define FRESH_NS (100 * RL_NS_PER_MS)
+#define BACKLOG_FRESH_BYTES ((size_t)4 * 1024 * 1024)
+#define BACKLOG_BYTES ((size_t)128 * 1024)
+#define BACKLOG_RELEASE_BYTES ((size_t)256 * 1024)
+
 /* ---- asking again ---- */
 
 static bool has_set_of(const struct rl_outbox *outbox, struct rl_slice name)
@@ -77,7 +88,7 @@ static bool has_given_up(const struct rl_outbox *outbox, const struct rl_request
 	return false;
 }
 
-bool rl_ask_is_given_up(const struct rl_node *n, const struct rl_request *r)
+static bool is_given_up(const struct rl_node *n, const struct rl_request *r)
 {
 	return has_given_up(&n->link.outbox, r) || has_given_up(&n->talk.parked, r);
 }
@@ -90,4 +101,83 @@ bool rl_ask_to_give_back(struct rl_node *n, const struct rl_entry *claim)
 	    .tag = claim->tag, .operation = (uint8_t)r.operation, .owed = true, .own = true};
 	release.tag.seq = 0;
 	return ask_as_it_can(n, &release, &r);
+}
+
+/* ---- submitting ---- */
+
+static bool has_room(const struct rl_node *n, bool release, size_t size, uint64_t now_ns)
+{
+	const struct rl_outbox *asked = &n->link.outbox, *parked = &n->talk.parked;
+	if (n->ledger.debts.count > 0)
+		return false; /* a debt was asked for earlier: nothing may overtake it */
+	bool fresh = now_ns - n->link.progress_ns < FRESH_NS;
+	size_t limit = fresh ? BACKLOG_FRESH_BYTES : release ? BACKLOG_RELEASE_BYTES : BACKLOG_BYTES;
+	size_t waiting = parked->count > 0 ? rl_outbox_size(parked) : 0;
+	return asked->count + parked->count == 0 || rl_outbox_size(asked) + waiting + size <= limit;
+}
+
+/* Whether the SET that this release belongs to is still waiting to be handed out as never sent. */
+static bool behind_unsent_set(const struct rl_node *n, const struct rl_entry *entry)
+{
+	const struct rl_outbox *asked = &n->link.outbox;
+	if (n->link.state != RL_LINK_BROKEN)
+		return false;
+	if (rl_outbox_find_claim(&n->talk.parked, entry->tag) != 0)
+		return true;
+	uint64_t set = rl_outbox_find_claim(asked, entry->tag);
+	return set != 0 && !rl_loss_is_unknown(rl_loss_vote(n, rl_outbox_is_unsent(asked, set)));
+}
+
+static enum redlock_vote_code refuse(struct rl_node *n, enum redlock_vote_code vote,
+                                     const struct rl_entry *entry, const struct rl_buffer *form)
+{
+	if (!entry->owed || behind_unsent_set(n, entry))
+		return vote;
+	if (form != NULL)
+		rl_ledger_keep(&n->ledger, entry, (struct rl_slice){form->bytes, form->size});
+	else
+		n->ledger.lingering++;
+	return vote;
+}
+
+/* Where the SET of an owed release is, if it may be that it is never sent. */
+static void find_set(const struct rl_node *n, struct rl_entry *entry, bool parks)
+{
+	entry->set_number = parks ? rl_outbox_find_claim(&n->talk.parked, entry->tag) : 0;
+	entry->set_parked = entry->set_number != 0;
+	if (entry->set_number == 0 && (n->link.setup.count > 0 || n->link.login_holds))
+		entry->set_number = rl_outbox_find_claim(&n->link.outbox, entry->tag);
+}
+
+enum redlock_vote_code rl_ask_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
+                                     uint64_t now_ns)
+{
+	struct rl_link *l = &n->link;
+	const struct rl_op *op = &rl_ops[r->operation];
+	if (op->claims && r->by_text && is_given_up(n, r))
+		return REDLOCK_VOTE_STALE;
+	enum rl_form form = rl_method_choose(&n->methods, r);
+	bool parks = form == RL_FORM_WATCH || (n->talk.parked.count > 0 && rl_talk_is_parked(&n->talk, r->name));
+	if (parks)
+		form = op->parked_as;
+	const struct rl_buffer *bytes = rl_wire_form(wire, r, form);
+	struct rl_entry entry = {
+	    .tag = r->tag,
+	    .operation = (uint8_t)r->operation,
+	    .form = (uint8_t)form,
+	    .owed = (r->owed >> n->id & 1) != 0,
+	    .own = r->by_text,
+	};
+	if (l->state == RL_LINK_DOWN || l->state == RL_LINK_BROKEN)
+		return refuse(n, rl_loss_unsent_vote(n, REDLOCK_VOTE_DOWN), &entry, bytes);
+	if (bytes == NULL || !has_room(n, op->gives_back, bytes->size, now_ns))
+		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
+	if (l->outbox.count == 0)
+		l->progress_ns = now_ns;
+	if (entry.owed && (parks || l->setup.count > 0 || l->login_holds))
+		find_set(n, &entry, parks);
+	struct rl_slice all = {bytes->bytes, bytes->size};
+	if (!(parks ? rl_talk_park(&n->talk, &entry, r->name, all) : rl_outbox_push(&l->outbox, &entry, all)))
+		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
+	return REDLOCK_VOTE_PENDING;
 }

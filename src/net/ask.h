@@ -22,15 +22,16 @@
 
 #include "net/node.h"
 
+/* As rl_node_submit(), for a node that need not connect first. */
+enum redlock_vote_code rl_ask_submit(struct rl_node *node, const struct rl_request *request,
+                                     struct rl_wire *wire, uint64_t now_ns);
+
 /* The reply, an error, refuses the form of the front entry, or does not know the script: asks again in
  * another one. False: the reply is the answer, or there is no memory. */
 bool rl_ask_again(struct rl_node *node, const struct rl_entry *entry, const struct rl_reply *reply);
 
 /* Nobody wants the claim with this tag any more; the key may be another's as long as it has not said YES. */
 void rl_ask_give_up(struct rl_node *node, struct rl_tag tag);
-
-/* Whether an older claim with this name and value was given up and is not answered. */
-bool rl_ask_is_given_up(const struct rl_node *node, const struct rl_request *request);
 
 /* The front entry, a claim that nobody wants, has made its key: asks for the release. False: out of memory.
  */

@@ -7,15 +7,8 @@
 #include "net/ask.h"
 #include "net/auth.h"
 #include "net/handshake.h"
+#include "net/loss.h"
 #include "proto/answer.h"
-
-/* What may pile up for one node. A node that answers may have much in flight. One that does not is limited
- * soon: requests first, then releases, which must not be forgotten, then debts (ledger.c). One request is
- * always taken, however large. */
-#define FRESH_NS (100 * RL_NS_PER_MS)
-#define BACKLOG_FRESH_BYTES ((size_t)4 * 1024 * 1024)
-#define BACKLOG_BYTES ((size_t)128 * 1024)
-#define BACKLOG_RELEASE_BYTES ((size_t)256 * 1024)
 
 /* ---- life ---- */
 
@@ -95,30 +88,7 @@ void rl_node_tick(struct rl_node *n, uint64_t now_ns)
 		rl_node_connect(n, now_ns);
 }
 
-/* ---- what is not answered ---- */
-
-/* The votes that leave open whether something was executed. */
-static bool is_unknown(enum redlock_vote_code vote)
-{
-	return vote == REDLOCK_VOTE_CLOSED || vote == REDLOCK_VOTE_GARBAGE;
-}
-
-/* Why nothing could be sent; `otherwise` if what is known leaves open whether something was executed. */
-static enum redlock_vote_code unsent_vote(const struct rl_node *n, enum redlock_vote_code otherwise)
-{
-	return is_unknown(n->link.failure) ? otherwise : n->link.failure;
-}
-
-/* What was sent has an unknown outcome; what was not sent did not happen, nor what came behind an opening
- * command that the server refused. */
-static enum redlock_vote_code broken_vote(const struct rl_node *n, bool unsent)
-{
-	if (unsent)
-		return unsent_vote(n, REDLOCK_VOTE_UNSENT);
-	bool garbage = n->link.failure == REDLOCK_VOTE_GARBAGE;
-	enum redlock_vote_code unknown = garbage ? REDLOCK_VOTE_GARBAGE : REDLOCK_VOTE_CLOSED;
-	return n->link.setup.count > 0 ? unsent_vote(n, unknown) : unknown;
-}
+/* ---- votes ---- */
 
 /* Counts what an answer says of the node, and of a key that was owed. `error`: what the server said, NULL if
  * it was no error. */
@@ -132,13 +102,6 @@ static void settle(struct rl_node *n, const struct rl_entry *entry, enum redlock
 	rl_ledger_settle(&n->ledger, entry, vote, now_ns);
 }
 
-/* Somebody waits for it. */
-static bool hand_out(const struct rl_entry *entry, const struct rl_vote *vote, struct rl_answer *ret)
-{
-	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation, .vote = *vote};
-	return entry->tag.seq != 0;
-}
-
 static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
 	struct rl_talk_result r;
@@ -149,52 +112,8 @@ static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_
 			continue;
 		}
 		settle(n, &r.entry, r.vote.code, r.error, now_ns);
-		if (hand_out(&r.entry, &r.vote, ret))
-			return true;
-	}
-	return false;
-}
-
-static void lose_asked(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote)
-{
-	if (!is_unknown(vote) && n->first_unsent == 0)
-		n->first_unsent = n->link.outbox.popped + 1;
-	bool set_unsent = n->first_unsent != 0 && entry->set_number >= n->first_unsent;
-	if (entry->owed && !set_unsent)
-		rl_ledger_keep(&n->ledger, entry, rl_outbox_front_bytes(&n->link.outbox));
-	if (is_unknown(vote))
-		rl_ledger_lose(&n->ledger, entry);
-	if (entry->given_up && is_unknown(vote))
-		n->ledger.lingering++;
-}
-
-static bool next_asked(struct rl_node *n, struct rl_answer *ret)
-{
-	struct rl_outbox *asked = &n->link.outbox;
-	const struct rl_entry *front;
-	while ((front = rl_outbox_front(asked)) != NULL) {
-		struct rl_entry entry = *front;
-		struct rl_vote vote = {.code = broken_vote(n, rl_outbox_front_unsent(asked))};
-		lose_asked(n, &entry, vote.code);
-		rl_outbox_pop(asked);
-		if (hand_out(&entry, &vote, ret))
-			return true;
-	}
-	return false;
-}
-
-static bool next_parked(struct rl_node *n, struct rl_answer *ret)
-{
-	struct rl_outbox *parked = &n->talk.parked;
-	const struct rl_entry *front;
-	while ((front = rl_outbox_front(parked)) != NULL) {
-		struct rl_entry entry = *front;
-		struct rl_vote vote = {.code = broken_vote(n, !rl_talk_front_begun(&n->talk))};
-		uint64_t unsent_from = entry.set_parked ? n->parked_popped + 1 : n->first_unsent;
-		if (entry.owed && (unsent_from == 0 || entry.set_number < unsent_from))
-			rl_ledger_keep(&n->ledger, &entry, rl_outbox_front_bytes(parked));
-		rl_outbox_pop(parked);
-		if (hand_out(&entry, &vote, ret))
+		*ret = (struct rl_answer){.tag = r.entry.tag, .operation = r.entry.operation, .vote = r.vote};
+		if (r.entry.tag.seq != 0)
 			return true;
 	}
 	return false;
@@ -203,12 +122,8 @@ static bool next_parked(struct rl_node *n, struct rl_answer *ret)
 /* Hands out everything that is unanswered; then the node is down until the next connection. */
 static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
-	if (!n->breaking) {
-		n->breaking = true;
-		n->first_unsent = 0;
-		n->parked_popped = n->talk.parked.popped;
-	}
-	if (next_of_talk(n, ret, now_ns) || next_asked(n, ret) || next_parked(n, ret))
+	rl_loss_begin(n);
+	if (next_of_talk(n, ret, now_ns) || rl_loss_next(n, ret))
 		return true;
 	n->breaking = false;
 	rl_ledger_break(&n->ledger, &n->link.facts, now_ns);
@@ -219,54 +134,10 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 
 /* ---- requests ---- */
 
-static bool has_room(const struct rl_node *n, bool release, size_t size, uint64_t now_ns)
-{
-	const struct rl_outbox *asked = &n->link.outbox, *parked = &n->talk.parked;
-	if (n->ledger.debts.count > 0)
-		return false; /* a debt was asked for earlier: nothing may overtake it */
-	bool fresh = now_ns - n->link.progress_ns < FRESH_NS;
-	size_t limit = fresh ? BACKLOG_FRESH_BYTES : release ? BACKLOG_RELEASE_BYTES : BACKLOG_BYTES;
-	size_t waiting = parked->count > 0 ? rl_outbox_size(parked) : 0;
-	return asked->count + parked->count == 0 || rl_outbox_size(asked) + waiting + size <= limit;
-}
-
-/* Whether the SET that this release belongs to is still waiting to be handed out as never sent. */
-static bool behind_unsent_set(const struct rl_node *n, const struct rl_entry *entry)
-{
-	const struct rl_outbox *asked = &n->link.outbox;
-	if (n->link.state != RL_LINK_BROKEN)
-		return false;
-	if (rl_outbox_find_claim(&n->talk.parked, entry->tag) != 0)
-		return true;
-	uint64_t set = rl_outbox_find_claim(asked, entry->tag);
-	return set != 0 && !is_unknown(broken_vote(n, rl_outbox_is_unsent(asked, set)));
-}
-
-static enum redlock_vote_code refuse(struct rl_node *n, enum redlock_vote_code vote,
-                                     const struct rl_entry *entry, const struct rl_buffer *form)
-{
-	if (!entry->owed || behind_unsent_set(n, entry))
-		return vote;
-	if (form != NULL)
-		rl_ledger_keep(&n->ledger, entry, (struct rl_slice){form->bytes, form->size});
-	else
-		n->ledger.lingering++;
-	return vote;
-}
-
-/* Where the SET of an owed release is, if it may be that it is never sent. */
-static void find_set(const struct rl_node *n, struct rl_entry *entry, bool parks)
-{
-	entry->set_number = parks ? rl_outbox_find_claim(&n->talk.parked, entry->tag) : 0;
-	entry->set_parked = entry->set_number != 0;
-	if (entry->set_number == 0 && (n->link.setup.count > 0 || n->link.login_holds))
-		entry->set_number = rl_outbox_find_claim(&n->link.outbox, entry->tag);
-}
-
 enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
                                       uint64_t now_ns)
 {
-	struct rl_link *l = &n->link;
+	const struct rl_link *l = &n->link;
 	if (l->dial.known.count == 0 && !l->dial.by_name)
 		return REDLOCK_VOTE_NAME;
 	if (r->unproven) {
@@ -275,33 +146,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	}
 	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
 		rl_node_connect(n, now_ns);
-	const struct rl_op *op = &rl_ops[r->operation];
-	if (op->claims && r->by_text && rl_ask_is_given_up(n, r))
-		return REDLOCK_VOTE_STALE;
-	enum rl_form form = rl_method_choose(&n->methods, r);
-	bool parks = form == RL_FORM_WATCH || (n->talk.parked.count > 0 && rl_talk_is_parked(&n->talk, r->name));
-	if (parks)
-		form = op->parked_as;
-	const struct rl_buffer *bytes = rl_wire_form(wire, r, form);
-	struct rl_entry entry = {
-	    .tag = r->tag,
-	    .operation = (uint8_t)r->operation,
-	    .form = (uint8_t)form,
-	    .owed = (r->owed >> n->id & 1) != 0,
-	    .own = r->by_text,
-	};
-	if (l->state == RL_LINK_DOWN || l->state == RL_LINK_BROKEN)
-		return refuse(n, unsent_vote(n, REDLOCK_VOTE_DOWN), &entry, bytes);
-	if (bytes == NULL || !has_room(n, op->gives_back, bytes->size, now_ns))
-		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
-	if (l->outbox.count == 0)
-		l->progress_ns = now_ns;
-	if (entry.owed && (parks || l->setup.count > 0 || l->login_holds))
-		find_set(n, &entry, parks);
-	struct rl_slice all = {bytes->bytes, bytes->size};
-	if (!(parks ? rl_talk_park(&n->talk, &entry, r->name, all) : rl_outbox_push(&l->outbox, &entry, all)))
-		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
-	return REDLOCK_VOTE_PENDING;
+	return rl_ask_submit(n, r, wire, now_ns);
 }
 
 /* ---- sending ---- */

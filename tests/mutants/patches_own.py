@@ -16,6 +16,7 @@ OWN_DEFECTS = {
 
 NODE = "src/net/node.c"
 ASK = "src/net/ask.c"
+LOSS = "src/net/loss.c"
 TALK = "src/net/talk.c"
 TRANSACTION = "src/proto/transaction.c"
 METHOD = "src/proto/method.c"
@@ -62,13 +63,13 @@ OWN_ROWS = [
 		"rl_outbox_at(&t->parked, i)->name_hash == hash && rl_ops[rl_outbox_at(&t->parked, i)->operation].claims)"),
 	("the vote of another part", 32, TALK,
 		"t->parts[index].vote : talk->refused;", "t->parts[0].vote : talk->refused;"),
-	("broken connection: parked releases are forgotten", 32, NODE,
+	("broken connection: parked releases are forgotten", 32, LOSS,
 		"if (entry.owed && (unsent_from == 0 || entry.set_number < unsent_from))",
 		"if (entry.owed && unsent_from == UINT64_MAX)"),
-	("broken connection: a SET that was parked is released", 32, NODE,
+	("broken connection: a SET that was parked is released", 32, LOSS,
 		"if (entry.owed && (unsent_from == 0 || entry.set_number < unsent_from))", "if (entry.owed)"),
-	("what may be changed is said to be unsent", 32, NODE,
-		"broken_vote(n, !rl_talk_front_begun(&n->talk))", "broken_vote(n, rl_talk_front_begun(&n->talk) || true)"),
+	("what may be changed is said to be unsent", 32, LOSS,
+		"rl_loss_vote(n, !rl_talk_front_begun(&n->talk))", "rl_loss_vote(n, rl_talk_front_begun(&n->talk) || true)"),
 	("a login does not wait for the second step", 32, NODE,
 		"l->login_by_ns != 0 && !rl_talk_is_begun(&n->talk))", "l->login_by_ns != 0)"),
 	("a key that is touched again and again is asked for for ever", 32, TALK,
@@ -89,7 +90,7 @@ OWN_ROWS = [
 		"(void)has_set_of;"),
 	("an own value is asked again although a SET is parked", 33, ASK,
 		"(has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name))", "has_set_of(asked, r.name)"),
-	("a release behind a SET that is never sent is owed", 33, NODE,
+	("a release behind a SET that is never sent is owed", 33, ASK,
 		"if (rl_outbox_find_claim(&n->talk.parked, entry->tag) != 0)\n\t\treturn true;\n", ""),
 	("asked again with the wrong token", 33, REQUEST,
 		"parts[row[i].kind] = words[i];", "parts[row[i].kind] = words[form == RL_FORM_DELEX && i == 3 ? 2 : i];"),

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/loss.h"
+
+bool rl_loss_is_unknown(enum redlock_vote_code vote)
+{
+	return vote == REDLOCK_VOTE_CLOSED || vote == REDLOCK_VOTE_GARBAGE;
+}
+
+enum redlock_vote_code rl_loss_unsent_vote(const struct rl_node *n, enum redlock_vote_code otherwise)
+{
+	return rl_loss_is_unknown(n->link.failure) ? otherwise : n->link.failure;
+}
+
+enum redlock_vote_code rl_loss_vote(const struct rl_node *n, bool unsent)
+{
+	if (unsent)
+		return rl_loss_unsent_vote(n, REDLOCK_VOTE_UNSENT);
+	bool garbage = n->link.failure == REDLOCK_VOTE_GARBAGE;
+	enum redlock_vote_code unknown = garbage ? REDLOCK_VOTE_GARBAGE : REDLOCK_VOTE_CLOSED;
+	return n->link.setup.count > 0 ? rl_loss_unsent_vote(n, unknown) : unknown;
+}
+
+void rl_loss_begin(struct rl_node *n)
+{
+	if (n->breaking)
+		return;
+	n->breaking = true;
+	n->first_unsent = 0;
+	n->parked_popped = n->talk.parked.popped;
+}
+
+/* Whether somebody waits for it. */
+static bool hand_out(const struct rl_entry *entry, enum redlock_vote_code vote, struct rl_answer *ret)
+{
+	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation, .vote.code = vote};
+	return entry->tag.seq != 0;
+}
+
+static void lose_asked(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote)
+{
+	if (!rl_loss_is_unknown(vote) && n->first_unsent == 0)
+		n->first_unsent = n->link.outbox.popped + 1;
+	bool set_unsent = n->first_unsent != 0 && entry->set_number >= n->first_unsent;
+	if (entry->owed && !set_unsent)
+		rl_ledger_keep(&n->ledger, entry, rl_outbox_front_bytes(&n->link.outbox));
+	if (rl_loss_is_unknown(vote))
+		rl_ledger_lose(&n->ledger, entry);
+	if (entry->given_up && rl_loss_is_unknown(vote))
+		n->ledger.lingering++;
+}
+
+static bool next_asked(struct rl_node *n, struct rl_answer *ret)
+{
+	struct rl_outbox *asked = &n->link.outbox;
+	const struct rl_entry *front;
+	while ((front = rl_outbox_front(asked)) != NULL) {
+		struct rl_entry entry = *front;
+		enum redlock_vote_code vote = rl_loss_vote(n, rl_outbox_front_unsent(asked));
+		lose_asked(n, &entry, vote);
+		rl_outbox_pop(asked);
+		if (hand_out(&entry, vote, ret))
+			return true;
+	}
+	return false;
+}
+
+static bool next_parked(struct rl_node *n, struct rl_answer *ret)
+{
+	struct rl_outbox *parked = &n->talk.parked;
+	const struct rl_entry *front;
+	while ((front = rl_outbox_front(parked)) != NULL) {
+		struct rl_entry entry = *front;
+		enum redlock_vote_code vote = rl_loss_vote(n, !rl_talk_front_begun(&n->talk));
+		uint64_t unsent_from = entry.set_parked ? n->parked_popped + 1 : n->first_unsent;
+		if (entry.owed && (unsent_from == 0 || entry.set_number < unsent_from))
+			rl_ledger_keep(&n->ledger, &entry, rl_outbox_front_bytes(parked));
+		rl_outbox_pop(parked);
+		if (hand_out(&entry, vote, ret))
+			return true;
+	}
+	return false;
+}
+
+bool rl_loss_next(struct rl_node *n, struct rl_answer *ret)
+{
+	return next_asked(n, ret) || next_parked(n, ret);
+}

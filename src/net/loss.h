@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connection of a node has broken: which votes that makes of what was asked on it, and what the ledger is
+ * told. Part of the node: node.c and ask.c call it, and it calls the node's ledger and talk.
+ */
+#ifndef RL_NET_LOSS_H
+#define RL_NET_LOSS_H
+
+#include "net/node.h"
+
+/* The votes that leave open whether something was executed. */
+bool rl_loss_is_unknown(enum redlock_vote_code vote);
+
+/* Why nothing could be sent; `otherwise` if what is known leaves open whether something was executed. */
+enum redlock_vote_code rl_loss_unsent_vote(const struct rl_node *node, enum redlock_vote_code otherwise);
+
+/* What was sent has an unknown outcome; what was not sent did not happen, nor what came behind an opening
+ * command that the server refused. */
+enum redlock_vote_code rl_loss_vote(const struct rl_node *node, bool unsent);
+
+/* To be called before anything is taken out; then pulls what was asked, and what is parked. False: nothing is
+ * left. */
+void rl_loss_begin(struct rl_node *node);
+bool rl_loss_next(struct rl_node *node, struct rl_answer *ret_answer);
+
+#endif
