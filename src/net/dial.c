@@ -10,7 +10,7 @@
 #define NEXT_ADDRESS_NS (250 * RL_NS_PER_MS) /* RFC 8305, section 8: Connection Attempt Delay */
 #define FRESH_NS (1000 * RL_NS_PER_MS)
 
-#define WATCH_IDS (RL_WATCH_NODES << 20)
+#define WATCH_IDS (RL_WATCH_LINKS << 20)
 
 static void fail(struct rl_dial *d, enum redlock_vote_code vote, const char *text)
 {
@@ -21,7 +21,7 @@ static void fail(struct rl_dial *d, enum redlock_vote_code vote, const char *tex
 static uint32_t new_watch_id(struct rl_dial *d)
 {
 	uint32_t id = d->next_watch_id;
-	d->next_watch_id = (id + RL_WATCH_NODES) % WATCH_IDS;
+	d->next_watch_id = (id + RL_WATCH_LINKS) % WATCH_IDS;
 	return id;
 }
 
@@ -45,10 +45,10 @@ static bool same_addresses(const struct rl_addresses *a, const struct rl_address
 /* ---- life ---- */
 
 void rl_dial_open(struct rl_dial *d, const struct rl_endpoint *endpoint, struct rl_poller *poller,
-                  uint32_t node)
+                  uint32_t number)
 {
 	*d = (struct rl_dial){
-	    .endpoint = endpoint, .poller = poller, .next_watch_id = node, .next_ns = UINT64_MAX};
+	    .endpoint = endpoint, .poller = poller, .next_watch_id = number, .next_ns = UINT64_MAX};
 	struct rl_address *only = &d->known.list[0];
 	if (endpoint->is_unix) {
 		d->known.count = rl_resolve_path(endpoint->host, only) == 0;

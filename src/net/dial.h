@@ -20,8 +20,10 @@
 #include "os/poller.h"
 #include "os/resolve.h"
 
-/* Ids in the poller: the node's number, and above it a serial number. */
+/* Ids in the poller: the link's number, and above it a serial number. A node has room for two links: its own
+ * number and that with RL_WATCH_NODES added. */
 #define RL_WATCH_NODES 32u
+#define RL_WATCH_LINKS (2 * RL_WATCH_NODES)
 _Static_assert(REDLOCK_MAX_NODES < RL_WATCH_NODES, "every node has a number");
 #define RL_WATCH_NODE(watch_id) ((watch_id) % RL_WATCH_NODES)
 
@@ -65,9 +67,9 @@ struct rl_dial {
 	char failure_text[160];
 };
 
-/* The endpoint and the poller stay the caller's. `node` is below RL_WATCH_NODES. */
+/* The endpoint and the poller stay the caller's. `number` is below RL_WATCH_LINKS. */
 void rl_dial_open(struct rl_dial *dial, const struct rl_endpoint *endpoint, struct rl_poller *poller,
-                  uint32_t node);
+                  uint32_t number);
 
 /* Leaves everything. The socket that was taken is not its own any more. The poller may be closed by now. */
 void rl_dial_close(struct rl_dial *dial, bool child);

@@ -24,7 +24,7 @@ void rl_link_remember(struct rl_link *l, enum redlock_vote_code vote, const char
 }
 
 bool rl_link_open(struct rl_link *l, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
-                  struct rl_poller *poller, uint32_t id)
+                  struct rl_poller *poller, uint32_t number)
 {
 	/* All but the buffer at its end, of which a short-lived client touches no page. */
 	memset(l, 0, offsetof(struct rl_link, resp.ahead));
@@ -33,7 +33,7 @@ bool rl_link_open(struct rl_link *l, const struct rl_endpoint *endpoint, struct 
 	l->stream.fd = -1;
 	l->tls = endpoint->tls ? tls : NULL;
 	l->tls_peer.host = l->endpoint.host;
-	rl_dial_open(&l->dial, &l->endpoint, poller, id);
+	rl_dial_open(&l->dial, &l->endpoint, poller, number);
 	if (l->dial.failure != REDLOCK_VOTE_PENDING)
 		rl_link_remember(l, l->dial.failure, l->dial.failure_text);
 	return rl_resp_open(&l->resp);

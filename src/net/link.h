@@ -12,8 +12,9 @@
  *     rl_link_end()                        when it is BROKEN, and its owner has taken what was not answered
  *
  * Calls go one way: node.c -> handshake.c -> auth.c -> link.c -> dial.c, stream.c, resp.c, outbox.c,
- * backoff.c. A node has one link for what it asks. One more for what the server says unasked would be another
- * struct rl_link, with opening commands and an owner of its own.
+ * backoff.c. A node has one link for what it asks. One more, for what the server says unasked, would be
+ * another struct rl_link, with opening commands and an owner of its own, and the other one of the node's two
+ * numbers in the poller (dial.h).
  */
 #ifndef RL_NET_LINK_H
 #define RL_NET_LINK_H
@@ -65,10 +66,10 @@ struct rl_link {
 	struct rl_resp resp; /* the last: it ends with a large buffer */
 };
 
-/* The link owns what `endpoint` points to from now on. `tls` is used if the endpoint says so; `id` is the
- * owner's number in the poller. False: out of memory. */
+/* The link owns what `endpoint` points to from now on. `tls` is used if the endpoint says so; `number` is the
+ * link's in the poller. False: out of memory. */
 bool rl_link_open(struct rl_link *link, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
-                  struct rl_poller *poller, uint32_t id);
+                  struct rl_poller *poller, uint32_t number);
 
 /* Closes in order if everything was sent, else abortively: what the kernel holds back must not be delivered
  * without what was queued behind it. A `child` process does not touch what it shares with its parent. */

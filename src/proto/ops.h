@@ -76,14 +76,16 @@ struct rl_op {
 	enum rl_form parked_as; /* whose bytes stand for a request that waits for its turn */
 	const struct rl_outcome *outcomes;
 
-	bool again;      /* refused in one form it is asked in the next: else the refusal is the vote */
-	bool claims;     /* makes the key, with YES */
-	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
+	/* Refused in one form it is asked in the next, else the refusal is the vote. Not for a claim: asked
+	 * again, it would come behind its own release. */
+	bool again;
+	bool claims;                 /* makes the key, with YES */
+	bool gives_back;             /* deletes it: must arrive where it is owed, and is a debt until then */
 	enum redlock_operation undo; /* a claim: what deletes the key */
 	enum rl_ghost_rule ghost;
 
-	const char *rights; /* that it needs on the server, apart from the words' and of any form but WATCH */
-	const char *watch_rights; /* WATCH */
+	const char *rights;       /* what a user of the server must be allowed, besides EVAL and EVALSHA */
+	const char *watch_rights; /* the same in the form WATCH */
 };
 
 /* By number: those of enum redlock_operation come first. */
