@@ -297,8 +297,6 @@ uint64_t rl_link_deadline(const struct rl_link *l)
 
 bool rl_link_tick(struct rl_link *l, uint64_t now_ns)
 {
-	if (now_ns < rl_link_deadline(l))
-		return false;
 	if (l->state == RL_LINK_CONNECTING && now_ns < l->connect_by_ns)
 		take_news(l, rl_dial_tick(&l->dial, now_ns), now_ns);
 	else if (l->state == RL_LINK_CONNECTING)

@@ -82,7 +82,7 @@ void rl_link_dial(struct rl_link *link, uint64_t now_ns);
 /* What the poller says: what is watched as `watch_id` is ready for `events`. */
 void rl_link_ready(struct rl_link *link, uint32_t watch_id, uint32_t events, uint64_t now_ns);
 
-/* When rl_link_tick() is due; UINT64_MAX: never. It returns true when it is time to connect. */
+/* When rl_link_tick() is due; UINT64_MAX: never. To be called when it is; true: it is time to connect. */
 uint64_t rl_link_deadline(const struct rl_link *link);
 bool rl_link_tick(struct rl_link *link, uint64_t now_ns);
 

@@ -72,19 +72,9 @@ void rl_node_renew(struct rl_node *n, uint64_t now_ns)
 	}
 }
 
-void rl_node_ready(struct rl_node *n, uint32_t watch_id, uint32_t events, uint64_t now_ns)
-{
-	rl_link_ready(&n->link, watch_id, events, now_ns);
-}
-
-uint64_t rl_node_deadline(const struct rl_node *n)
-{
-	return rl_link_deadline(&n->link);
-}
-
 void rl_node_tick(struct rl_node *n, uint64_t now_ns)
 {
-	if (rl_link_tick(&n->link, now_ns))
+	if (now_ns >= rl_node_deadline(n) && rl_link_tick(&n->link, now_ns))
 		rl_node_connect(n, now_ns);
 }
 
@@ -175,7 +165,7 @@ static bool ask_more(struct rl_node *n)
 	bool idle = n->link.outbox.count + n->talk.parked.count == 0; /* the SETs of all debts have left */
 	if (idle && n->ledger.debts.count > 0 && !rl_ask_debts(n))
 		return false;
-	return !may_talk(n) || rl_talk_go_on(&n->talk, &n->methods, &n->link.outbox);
+	return n->talk.parked.count == 0 || !may_talk(n) || rl_talk_go_on(&n->talk, &n->methods, &n->link.outbox);
 }
 
 void rl_node_flush(struct rl_node *n)

@@ -58,14 +58,21 @@ void rl_node_flush(struct rl_node *node);
 
 /* What the poller says: what is watched as `watch_id` is ready for `events` (RL_READABLE, RL_WRITABLE). The
  * node is the one with the number RL_WATCH_NODE(watch_id). */
-void rl_node_ready(struct rl_node *node, uint32_t watch_id, uint32_t events, uint64_t now_ns);
+static inline void rl_node_ready(struct rl_node *node, uint32_t watch_id, uint32_t events, uint64_t now_ns)
+{
+	rl_link_ready(&node->link, watch_id, events, now_ns);
+}
 
 /* Pulls the next answer. False: none at present. */
 bool rl_node_next(struct rl_node *node, struct rl_answer *ret_answer, uint64_t now_ns);
 
 /* When rl_node_tick() is due; UINT64_MAX: never. Reads that are possible come first: an answer that waits in
  * the socket is not a stall. */
-uint64_t rl_node_deadline(const struct rl_node *node);
+static inline uint64_t rl_node_deadline(const struct rl_node *node)
+{
+	return rl_link_deadline(&node->link);
+}
+
 void rl_node_tick(struct rl_node *node, uint64_t now_ns);
 
 /* The endpoint has new credentials: an open connection is due to log in with them (auth.h), and a node that
