@@ -213,3 +213,55 @@ void drive_expect_(struct drive *d, const char *text, const char *file, int line
 	_assert_string_equal(d->text, text, file, line);
 	drive_forget(d);
 }
+
+struct drive drive_idle(struct rl_rules rules)
+{
+	struct drive d;
+	drive_init(&d, &rules);
+	return d;
+}
+
+struct drive drive_held(struct rl_rules rules)
+{
+	struct drive d;
+	drive_hold(&d, &rules);
+	return d;
+}
+
+static const struct word {
+	const char *name;
+	void (*plain)(struct drive *d);
+	void (*number)(struct drive *d, uint64_t number);
+	void (*letters)(struct drive *d, const char *letters);
+} words[] = {
+    {"acquire", .plain = drive_acquire},
+    {"release", .plain = drive_release},
+    {"query", .plain = drive_query},
+    {"cancel", .plain = drive_cancel},
+    {"tick", .plain = drive_tick},
+    {"forget", .plain = drive_forget},
+    {"at", .number = drive_at},
+    {"extend", .number = drive_extend},
+    {"until", .number = drive_ticks_until},
+    {"votes", .letters = drive_votes},
+    {"keys", .letters = drive_keys},
+};
+
+void drive_play(struct drive *d, const char *script)
+{
+	char line[256], *rest = NULL;
+	assert_true((size_t)snprintf(line, sizeof line, "%s", script) < sizeof line);
+	for (char *step = strtok_r(line, ";", &rest); step != NULL; step = strtok_r(NULL, ";", &rest)) {
+		char name[16] = "", argument[32] = "";
+		sscanf(step, "%15s %31s", name, argument);
+		const struct word *word = words;
+		while (strcmp(word->name, name) != 0)
+			assert_true(++word < words + COUNT(words));
+		if (word->plain != NULL)
+			word->plain(d);
+		else if (word->number != NULL)
+			word->number(d, strtoull(argument, NULL, 10));
+		else
+			word->letters(d, argument);
+	}
+}

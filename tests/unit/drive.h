@@ -38,6 +38,10 @@ void drive_init(struct drive *d, const struct rl_rules *rules);
 /* Starts, and acquires at 0 ms with the votes of a quorum. The text is forgotten; the round is #1. */
 void drive_hold(struct drive *d, const struct rl_rules *rules);
 
+/* The same, as values. */
+struct drive drive_idle(struct rl_rules rules);
+struct drive drive_held(struct rl_rules rules);
+
 void drive_at(struct drive *d, uint64_t ms); /* what follows happens then */
 
 void drive_acquire(struct drive *d);
@@ -59,6 +63,9 @@ void drive_votes(struct drive *d, const char *votes);
 /* The last look is answered by nodes 0, 1, 2 ...: _ no key, * ours, a digit for one of somebody else (from 5
  * on: it comes before ours), ? no permission, . no answer. */
 void drive_keys(struct drive *d, const char *keys);
+
+/* Some of these, and those below, in order: "at 1000; extend 30000; votes YYN; until 60000; forget". */
+void drive_play(struct drive *d, const char *script);
 
 /* Takes every deadline of the core up to `ms`, and stays there. */
 void drive_ticks_until(struct drive *d, uint64_t ms);

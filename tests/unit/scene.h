@@ -39,6 +39,13 @@ struct scene {
 void scene_open(struct scene *s, const char *before, const char *after);
 void scene_close(struct scene *s);
 
+/* One that is closed at the end of its block: own_scene *s = open_it(). */
+#define own_scene __attribute__((cleanup(scene_end))) struct scene
+static inline void scene_end(struct scene **s)
+{
+	scene_close(*s);
+}
+
 /* Lets the node do all it can do at this time. */
 void scene_turn(struct scene *s);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Which vote an answer stands for: texts of real servers, the same texts from a server of today, and shapes.
  */
+#include "fixture.h"
 #include "proto/answer.h"
 #include "proto/script.h"
-#include "servers.h"
 #include "unit.h"
 
 /* As sent by redis-server 7.0.15 unless said otherwise. */
@@ -82,9 +82,8 @@ static const struct {
     {"BUSYKEY Target key name already exists.", REDLOCK_VOTE_SERVER},
 };
 
-static void texts_of_real_servers(void **state)
+TEST(texts_of_real_servers)
 {
-	(void)state;
 	unsigned wrong = 0;
 	for (unsigned i = 0; i < COUNT(texts); i++) {
 		enum redlock_vote_code vote = rl_answer_of_error(texts[i].text);
@@ -99,8 +98,6 @@ static void texts_of_real_servers(void **state)
 
 /* ---- a server of today ---- */
 
-static struct servers servers;
-
 #define ask_vote(want, ...)                                                                                  \
 	do {                                                                                                     \
 		struct raw_reply reply_;                                                                             \
@@ -112,9 +109,8 @@ static struct servers servers;
 
 #define must_set(...) server_must(&servers.server[0], "OK", __VA_ARGS__, NULL)
 
-static void errors_of_a_server(void **state)
+TEST(errors_of_a_server)
 {
-	(void)state;
 	const char *release = rl_scripts[RL_SCRIPT_RELEASE].text;
 	server_must(&servers.server[0], "1", "LPUSH", "list", "x", NULL);
 	ask_vote(REDLOCK_VOTE_NO, "EVAL", release, "1", "list", "token");
@@ -143,6 +139,7 @@ static void errors_of_a_server(void **state)
 	must_set("ACL", "SETUSER", "default", "+set");
 	must_set("CONFIG", "SET", "requirepass", "pw");
 	ask_vote(REDLOCK_VOTE_AUTH, "SET", "l", "v", "NX", "PX", "1000");
+	strcpy(servers.server[0].password, "pw"); /* for what empties it */
 }
 
 /* ---- shapes ---- */
@@ -165,9 +162,8 @@ static enum redlock_vote_code vote_of(enum redlock_operation operation, struct r
 	return vote_of_reply(operation, &reply);
 }
 
-static void shapes_of_set(void **state)
+TEST(shapes_of_set)
 {
-	(void)state;
 	struct rl_reply_value queued = {.type = RL_REPLY_STATUS, .text = "QUEUED", .kept = 6, .length = 6};
 	struct rl_reply_value okay = {.type = RL_REPLY_STATUS, .text = "OKAY", .kept = 4, .length = 4};
 	assert_int_equal(vote_of(REDLOCK_OP_ACQUIRE, ok), REDLOCK_VOTE_YES);
@@ -178,9 +174,8 @@ static void shapes_of_set(void **state)
 	assert_int_equal(vote_of(REDLOCK_OP_ACQUIRE, okay), REDLOCK_VOTE_GARBAGE);
 }
 
-static void shapes_of_scripts(void **state)
+TEST(shapes_of_scripts)
 {
-	(void)state;
 	static const enum redlock_operation operations[] = {REDLOCK_OP_EXTEND, REDLOCK_OP_RELEASE};
 	static const int64_t odd[] = {2, -1, INT64_MAX, INT64_MIN};
 	for (unsigned i = 0; i < COUNT(operations); i++) {
@@ -197,9 +192,8 @@ static void shapes_of_scripts(void **state)
 	}
 }
 
-static void shapes_of_inspect(void **state)
+TEST(shapes_of_inspect)
 {
-	(void)state;
 	struct rl_reply good = {
 	    .value = {.type = RL_REPLY_ARRAY}, .count = 4, .items = {text, number, number, text}};
 	struct rl_vote vote;
@@ -222,37 +216,11 @@ static void shapes_of_inspect(void **state)
 	assert_int_equal(vote_of(REDLOCK_OP_QUERY, nil), REDLOCK_VOTE_GARBAGE);
 }
 
-static void errors_of_every_operation(void **state)
+TEST(errors_of_every_operation)
 {
-	(void)state;
 	struct rl_reply_value error = {.type = RL_REPLY_ERROR, .text = "READONLY x", .kept = 10, .length = 10};
 	for (unsigned operation = REDLOCK_OP_ACQUIRE; operation <= REDLOCK_OP_QUERY; operation++)
 		assert_int_equal(vote_of((enum redlock_operation)operation, error), REDLOCK_VOTE_READONLY);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, 1, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(texts_of_real_servers),
-	    cmocka_unit_test_setup_teardown(errors_of_a_server, start, stop),
-	    cmocka_unit_test(shapes_of_set),
-	    cmocka_unit_test(shapes_of_scripts),
-	    cmocka_unit_test(shapes_of_inspect),
-	    cmocka_unit_test(errors_of_every_operation),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SERVER_TESTS(1)

@@ -57,9 +57,8 @@ static void expect_token(const redlock_lock *lock, unsigned char first, const ch
 }
 
 /* 20 random bytes, all of them used, and others for each attempt. */
-static void tokens_are_random_bytes(void **state)
+TEST(tokens_are_random_bytes)
 {
-	(void)state;
 	redlock_client *client = open_client("host-7");
 	redlock_lock *lock = new_lock(client);
 	for (unsigned i = 0; i < 3; i++) {
@@ -72,9 +71,8 @@ static void tokens_are_random_bytes(void **state)
 }
 
 /* From the middle, the front and the end of the queue: the others stay, in order. */
-static void results_are_dropped_at_once(void **state)
+TEST(results_are_dropped_at_once)
 {
-	(void)state;
 	enum { MANY = 6 };
 	static const unsigned freed[] = {3, 0, 5}, left[] = {1, 2, 4};
 	redlock_lock *locks[MANY];
@@ -96,9 +94,8 @@ static void results_are_dropped_at_once(void **state)
 }
 
 /* Without random bytes nothing is sent, and the handle can be used again. */
-static void no_token_without_random_bytes(void **state)
+TEST(no_token_without_random_bytes)
 {
-	(void)state;
 	redlock_client *client = open_client(NULL);
 	redlock_lock *lock = new_lock(client);
 	no_random_bytes = true;
@@ -122,9 +119,8 @@ static unsigned count_threads(void)
 	return count;
 }
 
-static void close_ends_the_keeper(void **state)
+TEST(close_ends_the_keeper)
 {
-	(void)state;
 	unsigned before = count_threads();
 	redlock_client *client = open_client(NULL);
 	assert_int_equal(redlock_keeper_start(client), 0);
@@ -135,9 +131,8 @@ static void close_ends_the_keeper(void **state)
 }
 
 /* However many handles there are, none takes the place of another, also after some were freed. */
-static void each_handle_has_a_slot(void **state)
+TEST(each_handle_has_a_slot)
 {
-	(void)state;
 	enum { MANY = 100 };
 	redlock_client *client = open_client(NULL);
 	redlock_lock *locks[MANY];
@@ -167,9 +162,8 @@ static redlock_lock *new_lock_of(redlock_client *client, uint64_t ttl_ms)
 }
 
 /* Handles with the same options share their rules, however many others there are, and whichever is freed. */
-static void rules_are_shared(void **state)
+TEST(rules_are_shared)
 {
-	(void)state;
 	enum { MANY = 40 };
 	redlock_client *client = open_client(NULL);
 	redlock_lock *locks[MANY];
@@ -190,16 +184,14 @@ static void rules_are_shared(void **state)
 }
 
 /* A hundred thousand held locks are a use that is meant: see also bench/scale. */
-static void a_handle_is_small(void **state)
+TEST(a_handle_is_small)
 {
-	(void)state;
 	assert_true(sizeof(struct redlock_lock) <= 272 && sizeof(struct rl_ballot) == 8);
 }
 
 /* A handle outlives its client, and can do nothing without it. */
-static void calls_after_the_close(void **state)
+TEST(calls_after_the_close)
 {
-	(void)state;
 	char token[64];
 	size_t size;
 	redlock_client *client = open_client(NULL);
@@ -215,9 +207,8 @@ static void calls_after_the_close(void **state)
 }
 
 /* What is wrong is said in the caller's buffer, if there is one, and nothing else is. */
-static void error_text(void **state)
+TEST(error_text)
 {
-	(void)state;
 	static const char *const twice[] = {"unix:///nonexistent/a", "unix:///nonexistent/b",
 	                                    "unix:///nonexistent/b"};
 	char text[128] = "old";
@@ -244,9 +235,8 @@ static void error_text(void **state)
 }
 
 /* A library says nothing by itself, whatever goes wrong. */
-static void nothing_is_printed(void **state)
+TEST(nothing_is_printed)
 {
-	(void)state;
 	FILE *said = tmpfile();
 	assert_non_null(said);
 	int saved[] = {dup(1), dup(2)};
@@ -270,9 +260,8 @@ static void nothing_is_printed(void **state)
 
 /* Two nodes are one server by identity; by address only where one of them tells no identity, and only when
  * both have had the time to: an address may be a gate to many servers. */
-static void duplicates(void **state)
+TEST(duplicates)
 {
-	(void)state;
 	static const char *const urls[] = {"unix:///nonexistent/1", "unix:///nonexistent/2"};
 	static const struct {
 		const char *run_ids[2];
@@ -321,9 +310,8 @@ static void duplicates(void **state)
 
 /* Where a node does not say who it is: what it refused, and has all the same, it took under another name. Not
  * if the answer is that to a release of the token before. */
-static void has_what_it_refused(void **state)
+TEST(has_what_it_refused)
 {
-	(void)state;
 	enum { BEFORE = 4, CLAIM, LATER };
 	redlock_client *client = open_client(NULL);
 	redlock_lock *lock = new_lock(client);
@@ -342,21 +330,4 @@ static void has_what_it_refused(void **state)
 	redlock_close(client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(tokens_are_random_bytes),
-	    cmocka_unit_test(results_are_dropped_at_once),
-	    cmocka_unit_test(no_token_without_random_bytes),
-	    cmocka_unit_test(close_ends_the_keeper),
-	    cmocka_unit_test(each_handle_has_a_slot),
-	    cmocka_unit_test(rules_are_shared),
-	    cmocka_unit_test(a_handle_is_small),
-	    cmocka_unit_test(calls_after_the_close),
-	    cmocka_unit_test(error_text),
-	    cmocka_unit_test(nothing_is_printed),
-	    cmocka_unit_test(duplicates),
-	    cmocka_unit_test(has_what_it_refused),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -2,14 +2,10 @@
 /* Acquiring: one attempt, its votes and its validity. Whole traces are quoted. */
 #include "drive.h"
 
-static void granted_at_a_quorum_with_two_silent_nodes(void **state)
+TEST(granted_at_a_quorum_with_two_silent_nodes)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_at(&d, 1);
+	struct drive d = drive_idle(drive_rules(5));
+	drive_play(&d, "acquire; at 1");
 	drive_reply(&d, 4, REDLOCK_VOTE_YES);
 	drive_reply(&d, 0, REDLOCK_VOTE_YES);
 	drive_at(&d, 2);
@@ -26,15 +22,10 @@ static void granted_at_a_quorum_with_two_silent_nodes(void **state)
 }
 
 /* What comes after the decision is recorded with its round trip, and changes nothing. */
-static void late_votes_are_recorded(void **state)
+TEST(late_votes_are_recorded)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "YYY");
-	drive_at(&d, 7);
+	struct drive d = drive_idle(drive_rules(5));
+	drive_play(&d, "acquire; votes YYY; at 7");
 	drive_reply(&d, 3, REDLOCK_VOTE_NO);
 	drive_at(&d, 300);
 	drive_reply(&d, 4, REDLOCK_VOTE_YES);
@@ -53,17 +44,10 @@ static void late_votes_are_recorded(void **state)
 }
 
 /* One that nobody waits for: the nodes say who holds the lock. */
-static void one_try(void **state)
+TEST(one_try)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_at(&d, 1);
-	drive_votes(&d, "NYN");
-	drive_at(&d, 2);
-	drive_keys(&d, "0.0");
+	struct drive d = drive_idle(drive_rules(3));
+	drive_play(&d, "acquire; at 1; votes NYN; at 2; keys 0.0");
 	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
 	                 "[    1.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
 	                 "[    1.000] acquiring: reply #1 node 1 YES -> acquiring NY.\n"
@@ -76,9 +60,8 @@ static void one_try(void **state)
 }
 
 /* Two dead nodes and three that refuse are "busy", in whatever order they are heard. */
-static void busy_in_every_order(void **state)
+TEST(busy_in_every_order)
 {
-	(void)state;
 	static const enum redlock_vote_code votes[5] = {REDLOCK_VOTE_DOWN, REDLOCK_VOTE_DOWN, REDLOCK_VOTE_NO,
 	                                                REDLOCK_VOTE_NO, REDLOCK_VOTE_NO};
 	unsigned orders = 0;
@@ -106,14 +89,10 @@ static void busy_in_every_order(void **state)
 }
 
 /* Three of five down: decided with the third, whatever the others say. */
-static void no_quorum_without_waiting(void **state)
+TEST(no_quorum_without_waiting)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "DYDYC");
+	struct drive d = drive_idle(drive_rules(5));
+	drive_play(&d, "acquire; votes DYDYC");
 	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
 	                 "[    0.000] acquiring: reply #1 node 0 DOWN -> acquiring -....\n"
 	                 "[    0.000] acquiring: reply #1 node 1 YES -> acquiring -Y...\n"
@@ -124,15 +103,10 @@ static void no_quorum_without_waiting(void **state)
 }
 
 /* One refuses, one is dead, one is silent: only the silent one can tell busy from no quorum. */
-static void waits_for_the_vote_that_tells_them_apart(void **state)
+TEST(waits_for_the_vote_that_tells_them_apart)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "ND.");
-	drive_at(&d, 150);
+	struct drive d = drive_idle(drive_rules(3));
+	drive_play(&d, "acquire; votes ND.; at 150");
 	drive_reply(&d, 2, REDLOCK_VOTE_NO);
 	drive_keys(&d, "0.0");
 	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
@@ -142,9 +116,7 @@ static void waits_for_the_vote_that_tells_them_apart(void **state)
 	                 "[  150.000] looking: reply #2 node 0 NO -> looking N-N keys 0??\n"
 	                 "[  150.000] looking: reply #2 node 2 NO -> idle N-N keys 0?0 | send release #0 owed 0 "
 	                 "| done acquire BUSY\n");
-	drive_acquire(&d);
-	drive_votes(&d, "ND.");
-	drive_ticks_until(&d, 350);
+	drive_play(&d, "acquire; votes ND.; until 350");
 	drive_expect(
 	    &d, "[  150.000] idle: acquire -> acquiring ... | send acquire #3 ttl 30000.000\n"
 	        "[  150.000] acquiring: reply #3 node 0 NO -> acquiring N..\n"
@@ -152,18 +124,13 @@ static void waits_for_the_vote_that_tells_them_apart(void **state)
 	        "[  350.000] acquiring: tick -> idle N-T | send release #0 owed 4 | done acquire NOQUORUM\n");
 }
 
-static void attempt_ends_at_the_node_timeout(void **state)
+TEST(attempt_ends_at_the_node_timeout)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "Y");
+	struct drive d = drive_idle(drive_rules(3));
+	drive_play(&d, "acquire; votes Y");
 	d.now_ns = rl_ms(200) - 1;
 	drive_tick(&d); /* not yet */
-	drive_ticks_until(&d, 200);
-	drive_at(&d, 210);
+	drive_play(&d, "until 200; at 210");
 	drive_reply(&d, 1, REDLOCK_VOTE_YES); /* too late for the attempt; its release is on the way */
 	drive_expect(&d,
 	             "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
@@ -174,15 +141,12 @@ static void attempt_ends_at_the_node_timeout(void **state)
 }
 
 /* Textbook: the TTL may be eaten by slow answers. 100 ms TTL, drift 3 ms. */
-static void validity_eaten_by_slow_answers(void **state)
+TEST(validity_eaten_by_slow_answers)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.ttl_ns = rl_ms(100);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_at(&d, 50);
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "acquire; at 50");
 	drive_reply(&d, 0, REDLOCK_VOTE_YES);
 	drive_at(&d, 97);
 	drive_reply(&d, 1, REDLOCK_VOTE_YES);
@@ -192,18 +156,14 @@ static void validity_eaten_by_slow_answers(void **state)
 	                 "acquire BUSY\n");
 }
 
-static void min_validity_is_asked_for(void **state)
+TEST(min_validity_is_asked_for)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(1);
 	rules.min_validity_ns = rl_ms(29600);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_at(&d, 98);
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "acquire; at 98");
 	drive_reply(&d, 0, REDLOCK_VOTE_YES); /* exactly 29600 left: not more */
-	drive_at(&d, 1000);
-	drive_acquire(&d);
+	drive_play(&d, "at 1000; acquire");
 	d.now_ns = rl_ms(1098) - 1;
 	drive_reply(&d, 0, REDLOCK_VOTE_YES);
 	drive_expect(
@@ -215,31 +175,21 @@ static void min_validity_is_asked_for(void **state)
 }
 
 /* Random tokens are given back to every node, whatever it said. */
-static void random_tokens_are_given_back_everywhere(void **state)
+TEST(random_tokens_are_given_back_everywhere)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_rules(5));
 	drive_acquire(&d);
 	assert_int_equal(d.fx.nodes, 0x1f);
-	drive_votes(&d, "NYDN");
-	drive_cancel(&d);
+	drive_play(&d, "votes NYDN; cancel");
 	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
 	assert_int_equal(d.fx.nodes, 0x1f);
 	assert_int_equal(d.fx.owed, 0x12); /* the one that said yes and the silent one */
 }
 
-static void cancel_while_acquiring(void **state)
+TEST(cancel_while_acquiring)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(3, REDLOCK_FOREVER);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "YN");
-	drive_at(&d, 3);
-	drive_cancel(&d);
+	struct drive d = drive_idle(drive_waiting_rules(3, REDLOCK_FOREVER));
+	drive_play(&d, "acquire; votes YN; at 3; cancel");
 	drive_cancel(&d); /* nothing runs any more */
 	drive_reply(&d, 2, REDLOCK_VOTE_YES);
 	drive_expect(
@@ -254,9 +204,8 @@ static void cancel_while_acquiring(void **state)
 }
 
 /* A release is owed wherever the SET was sent and may have been executed, and nowhere else. */
-static void owed_is_where_the_key_may_be(void **state)
+TEST(owed_is_where_the_key_may_be)
 {
-	(void)state;
 	static const struct {
 		enum redlock_vote_code vote;
 		bool owed;
@@ -288,12 +237,9 @@ static void owed_is_where_the_key_may_be(void **state)
 	}
 }
 
-static void duplicate_ends_the_call(void **state)
+TEST(duplicate_ends_the_call)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(3, REDLOCK_FOREVER);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_waiting_rules(3, REDLOCK_FOREVER));
 	drive_acquire(&d);
 	drive_reply(&d, 0, REDLOCK_VOTE_YES);
 	drive_reply(&d, 1, REDLOCK_VOTE_DUPLICATE);
@@ -303,24 +249,11 @@ static void duplicate_ends_the_call(void **state)
 	                 "| done acquire DUPLICATE\n");
 }
 
-static void state_errors(void **state)
+TEST(state_errors)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(3, 1000);
-	drive_init(&d, &rules);
-	drive_extend(&d, 1000);
-	drive_release(&d);
-	drive_cancel(&d);
-	drive_acquire(&d);
-	drive_acquire(&d);
-	drive_query(&d);
-	drive_release(&d);
-	drive_extend(&d, 1000);
-	drive_votes(&d, "NN");
-	drive_acquire(&d);
-	drive_query(&d);
-	drive_release(&d);
+	struct drive d = drive_idle(drive_waiting_rules(3, 1000));
+	drive_play(&d, "extend 1000; release; cancel; acquire; acquire; query; release; extend 1000");
+	drive_play(&d, "votes NN; acquire; query; release");
 	drive_expect(
 	    &d, "[    0.000] idle: extend -> idle | error STATE\n"
 	        "[    0.000] idle: release -> idle | error STATE\n"
@@ -337,23 +270,4 @@ static void state_errors(void **state)
 	        "[    0.000] paused: release -> paused NN. until 50.000 | error STATE\n");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(granted_at_a_quorum_with_two_silent_nodes),
-	    cmocka_unit_test(late_votes_are_recorded),
-	    cmocka_unit_test(one_try),
-	    cmocka_unit_test(busy_in_every_order),
-	    cmocka_unit_test(no_quorum_without_waiting),
-	    cmocka_unit_test(waits_for_the_vote_that_tells_them_apart),
-	    cmocka_unit_test(attempt_ends_at_the_node_timeout),
-	    cmocka_unit_test(validity_eaten_by_slow_answers),
-	    cmocka_unit_test(min_validity_is_asked_for),
-	    cmocka_unit_test(random_tokens_are_given_back_everywhere),
-	    cmocka_unit_test(cancel_while_acquiring),
-	    cmocka_unit_test(owed_is_where_the_key_may_be),
-	    cmocka_unit_test(duplicate_ends_the_call),
-	    cmocka_unit_test(state_errors),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -15,24 +15,11 @@ static void split(struct drive *d, const struct rl_rules *rules, const char *vot
 }
 
 /* The owner of the first node insists where it was refused, until it has a quorum. */
-static void the_leader_insists(void **state)
+TEST(the_leader_insists)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_at(&d, 10);
-	drive_votes(&d, "YNN");
-	drive_at(&d, 20);
-	drive_keys(&d, "*12");
-	drive_at(&d, 30);
-	drive_votes(&d, ".NN");
-	drive_ticks_until(&d, 31);
-	drive_at(&d, 40);
-	drive_keys(&d, "*1_");
-	drive_at(&d, 50);
-	drive_votes(&d, "..Y");
+	struct drive d = drive_idle(drive_rules(3));
+	drive_play(&d, "acquire; at 10; votes YNN; at 20; keys *12; at 30; votes .NN; until 31; at 40");
+	drive_play(&d, "keys *1_; at 50; votes ..Y");
 	drive_expect(
 	    &d,
 	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
@@ -55,20 +42,16 @@ static void the_leader_insists(void **state)
 }
 
 /* Who does not lead gives back, and looks on until a quorum names one holder. */
-static void the_others_step_aside(void **state)
+TEST(the_others_step_aside)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "NYN", "0*2");
 	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
 	assert_int_equal(d.fx.owed, 2);
-	drive_ticks_until(&d, 21);
-	drive_at(&d, 30);
+	drive_play(&d, "until 21; at 30");
 	drive_keys(&d, "0_2"); /* the leader has not got it yet */
-	drive_ticks_until(&d, 32);
-	drive_at(&d, 40);
-	drive_keys(&d, "0.0");
+	drive_play(&d, "until 32; at 40; keys 0.0");
 	drive_expect(&d, "[   21.000] watching: tick -> looking NYN | send query #3\n"
 	                 "[   30.000] looking: reply #3 node 0 NO -> looking NYN keys 0??\n"
 	                 "[   30.000] looking: reply #3 node 1 NO -> looking NYN keys 0_?\n"
@@ -79,9 +62,8 @@ static void the_others_step_aside(void **state)
 }
 
 /* A leader that has gone without a holder leaves the lock to all: the next attempt has a fresh token. */
-static void a_leader_vanishes(void **state)
+TEST(a_leader_vanishes)
 {
-	(void)state;
 	static const char *const left[] = {"___", "_1_"};
 	for (unsigned i = 0; i < COUNT(left); i++) {
 		struct drive d;
@@ -100,21 +82,18 @@ static void a_leader_vanishes(void **state)
 }
 
 /* A node before the leader's has a key now: it leads, and there is no hurry. */
-static void another_leads(void **state)
+TEST(another_leads)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "NYN", "_12");
-	drive_ticks_until(&d, 21);
-	drive_keys(&d, "0_2");
+	drive_play(&d, "until 21; keys 0_2");
 	assert_int_equal(d.lock.phase, RL_WATCHING);
 }
 
 /* Contenders may have their nodes in any order: they lead by one that is the same for all. */
-static void the_order_is_shared(void **state)
+TEST(the_order_is_shared)
 {
-	(void)state;
 	static const uint8_t order[] = {2, 0, 1};
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
@@ -126,9 +105,8 @@ static void the_order_is_shared(void **state)
 }
 
 /* Contenders that do not agree on the order are told apart by their tokens, after two node timeouts. */
-static void tokens_decide_in_the_end(void **state)
+TEST(tokens_decide_in_the_end)
 {
-	(void)state;
 	static const struct {
 		const char *votes, *keys;
 		enum rl_phase early, late;
@@ -141,8 +119,7 @@ static void tokens_decide_in_the_end(void **state)
 		struct drive d;
 		struct rl_rules rules = drive_rules(3);
 		drive_init(&d, &rules);
-		drive_acquire(&d);
-		drive_at(&d, 201);
+		drive_play(&d, "acquire; at 201");
 		drive_votes(&d, cases[i / 2].votes);
 		drive_at(&d, i % 2 == 0 ? 398 : 400);
 		drive_keys(&d, cases[i / 2].keys);
@@ -151,23 +128,18 @@ static void tokens_decide_in_the_end(void **state)
 }
 
 /* Who has given back then does not come back because the first node has changed hands. */
-static void nobody_comes_back_late(void **state)
+TEST(nobody_comes_back_late)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "NYN", "0*2");
-	drive_at(&d, 390);
-	drive_tick(&d);
-	drive_at(&d, 400);
-	drive_keys(&d, "_12");
+	drive_play(&d, "at 390; tick; at 400; keys _12");
 	assert_int_equal(d.lock.phase, RL_WATCHING);
 }
 
 /* A partial claim of a client that died: it stays, and after five node timeouts that is the answer. */
-static void split_votes_have_a_bound(void **state)
+TEST(split_votes_have_a_bound)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "NYN", "0*2");
@@ -184,9 +156,8 @@ static void split_votes_have_a_bound(void **state)
 }
 
 /* The leader has the same bound. It gives back what it had then. */
-static void insisting_has_a_bound(void **state)
+TEST(insisting_has_a_bound)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "YNN", "*12");
@@ -203,33 +174,26 @@ static void insisting_has_a_bound(void **state)
 }
 
 /* A process that was stopped meanwhile looks no more. So it is with answers that come too late. */
-static void a_late_process(void **state)
+TEST(a_late_process)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "NYN", "0*2");
-	drive_at(&d, 2000);
-	drive_tick(&d);
+	drive_play(&d, "at 2000; tick");
 	drive_expect(&d, "[ 2000.000] watching: tick -> idle NYN | done acquire BUSY\n");
 	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_at(&d, 1000);
-	drive_votes(&d, "NN");
+	drive_play(&d, "acquire; at 1000; votes NN");
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
 }
 
 /* A vote of the first SETs counts in each stage, and with the validity that they have. */
-static void late_votes_count(void **state)
+TEST(late_votes_count)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(5);
 	split(&d, &rules, "YNNN", "*1");
 	drive_reply(&d, 4, REDLOCK_VOTE_YES);
-	drive_keys(&d, "..234");
-	drive_at(&d, 30);
-	drive_votes(&d, ".NYN");
+	drive_play(&d, "keys ..234; at 30; votes .NYN");
 	drive_expect(
 	    &d, "[   20.000] looking: reply #1 node 4 YES -> looking YNNNY\n"
 	        "[   20.000] looking: reply #2 node 2 NO -> looking YNNNY keys *12??\n"
@@ -248,25 +212,17 @@ static void late_votes_count(void **state)
 
 /* One that was hung when it was asked for its vote costs no further node timeout; one that becomes silent
  * costs one, and counts as what it voted. */
-static void silent_nodes(void **state)
+TEST(silent_nodes)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "YN");
-	drive_ticks_until(&d, 200);
-	drive_forget(&d);
-	drive_keys(&d, "*1");
-	drive_ticks_until(&d, 400);
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "acquire; votes YN; until 200; forget; keys *1; until 400");
 	drive_expect(
 	    &d, "[  200.000] looking: reply #2 node 0 YES -> looking YNT keys *??\n"
 	        "[  200.000] looking: reply #2 node 1 NO -> insisting Y.T keys *1? | send acquire #1 again to 2 "
 	        "ttl 30000.000\n"
 	        "[  400.000] insisting: tick -> watching YTT until 401.000\n");
-	drive_ticks_until(&d, 401);
-	drive_forget(&d);
+	drive_play(&d, "until 401; forget");
 	drive_keys(&d, "*"); /* nobody refused, nobody is asked again */
 	drive_expect(&d, "[  401.000] looking: reply #3 node 0 YES -> watching YTT keys *?? until 403.000\n");
 	split(&d, &rules, "YNN", ".12");
@@ -276,9 +232,8 @@ static void silent_nodes(void **state)
 }
 
 /* Without an answer from anywhere votes tell who leads: it insists, the others are busy. */
-static void nobody_may_query(void **state)
+TEST(nobody_may_query)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "YNN", "???");
@@ -287,8 +242,7 @@ static void nobody_may_query(void **state)
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
 	assert_int_equal(d.fx.owed, 2);
 	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "NYN");
+	drive_play(&d, "acquire; votes NYN");
 	for (unsigned node = 0; node < 3; node++) { /* no node takes the question: the last one decides */
 		struct rl_event refused = {.kind = RL_EV_REPLY,
 		                           .seq = d.lock.look.seq,
@@ -302,17 +256,15 @@ static void nobody_may_query(void **state)
 }
 
 /* Validity counts from the first SET. What can no longer be granted is given back, for a fresh token. */
-static void validity_runs_out(void **state)
+TEST(validity_runs_out)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.min_validity_ns = rl_ms(29698 - 20); /* granted before 20 ms, not at 20 ms */
 	split(&d, &rules, "YNN", "*12");
 	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
 	assert_int_equal(d.lock.phase, RL_WATCHING);
-	drive_ticks_until(&d, 21);
-	drive_keys(&d, "_12");
+	drive_play(&d, "until 21; keys _12");
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	rules.min_validity_ns = rl_ms(29698 - 30);
 	split(&d, &rules, "YNN", "*12");
@@ -322,9 +274,8 @@ static void validity_runs_out(void **state)
 }
 
 /* Who may wait for a holder, or has an own value, does not look. */
-static void some_do_not_look(void **state)
+TEST(some_do_not_look)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_waiting_rules(3, 1000);
 	split(&d, &rules, "YNN", "");
@@ -335,9 +286,8 @@ static void some_do_not_look(void **state)
 	assert_int_equal(d.lock.phase, RL_IDLE);
 }
 
-static void cancelled_in_each_stage(void **state)
+TEST(cancelled_in_each_stage)
 {
-	(void)state;
 	static const struct {
 		enum rl_phase phase;
 		const char *votes, *keys;
@@ -357,9 +307,8 @@ static void cancelled_in_each_stage(void **state)
 	}
 }
 
-static void a_duplicate_is_found_late(void **state)
+TEST(a_duplicate_is_found_late)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "YNN", "*12");
@@ -370,21 +319,18 @@ static void a_duplicate_is_found_late(void **state)
 
 /* A key of ours that was given back may be there for a while: it is in the way like any other. And one that
  * was refused is not lost by a node that says nothing. */
-static void what_was_given_back_is_not_ours(void **state)
+TEST(what_was_given_back_is_not_ours)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "NYN", "0*2");
-	drive_ticks_until(&d, 21);
-	drive_keys(&d, "**2");
+	drive_play(&d, "until 21; keys **2");
 	assert_int_equal(d.lock.phase, RL_WATCHING);
 	drive_ticks_until(&d, 23);
 	drive_keys(&d, "_??"); /* node 1 was ours, node 2 refused */
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	split(&d, &rules, "YNN", "*12");
-	drive_votes(&d, ".NN");
-	drive_ticks_until(&d, 21);
+	drive_play(&d, "votes .NN; until 21");
 	drive_keys(&d, "_*"); /* a key that we have lost, and one that a vote does not know of */
 	drive_keys(&d, "..2");
 	assert_int_equal(d.lock.phase, RL_INSISTING);
@@ -392,9 +338,8 @@ static void what_was_given_back_is_not_ours(void **state)
 	assert_int_equal(d.lock.phase, RL_INSISTING);
 }
 
-static void a_node_answers_a_look_once(void **state)
+TEST(a_node_answers_a_look_once)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	split(&d, &rules, "NYN", "0");
@@ -402,19 +347,4 @@ static void a_node_answers_a_look_once(void **state)
 	assert_int_equal(d.lock.votes[0].whose, RL_KEY_OTHERS);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_leader_insists),         cmocka_unit_test(the_others_step_aside),
-	    cmocka_unit_test(a_leader_vanishes),          cmocka_unit_test(another_leads),
-	    cmocka_unit_test(the_order_is_shared),        cmocka_unit_test(tokens_decide_in_the_end),
-	    cmocka_unit_test(nobody_comes_back_late),     cmocka_unit_test(split_votes_have_a_bound),
-	    cmocka_unit_test(insisting_has_a_bound),      cmocka_unit_test(a_late_process),
-	    cmocka_unit_test(late_votes_count),           cmocka_unit_test(silent_nodes),
-	    cmocka_unit_test(nobody_may_query),           cmocka_unit_test(validity_runs_out),
-	    cmocka_unit_test(some_do_not_look),           cmocka_unit_test(cancelled_in_each_stage),
-	    cmocka_unit_test(a_duplicate_is_found_late),  cmocka_unit_test(what_was_given_back_is_not_ours),
-	    cmocka_unit_test(a_node_answers_a_look_once),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

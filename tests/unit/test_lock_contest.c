@@ -245,41 +245,34 @@ static struct rl_rules one_attempt(unsigned nodes)
 	return rules;
 }
 
-static void exactly_one_wins(void **state)
+TEST(exactly_one_wins)
 {
-	(void)state;
 	assert_int_equal(rounds_without_a_winner(drive_rules, NORMAL), 0);
 }
 
 /* So it is without the permission to query: votes tell who leads. */
-static void exactly_one_wins_without_queries(void **state)
+TEST(exactly_one_wins_without_queries)
 {
-	(void)state;
 	assert_int_equal(rounds_without_a_winner(drive_rules, DENIED), 0);
 }
 
 /* And where contenders do not agree on which node is the first. */
-static void exactly_one_wins_in_any_order(void **state)
+TEST(exactly_one_wins_in_any_order)
 {
-	(void)state;
 	assert_int_equal(rounds_without_a_winner(drive_rules, DISAGREE), 0);
 }
 
 /* The contests are such that without looks nobody would win many of them. */
-static void single_attempts_split_the_votes(void **state)
+TEST(single_attempts_split_the_votes)
 {
-	(void)state;
 	assert_true(rounds_without_a_winner(one_attempt, NORMAL) > rounds / 10);
 }
 
-int main(int argc, char **argv)
+static void start(void)
 {
-	rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : wait_is_slow() ? 960 : 9600;
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(exactly_one_wins),
-	    cmocka_unit_test(exactly_one_wins_without_queries),
-	    cmocka_unit_test(exactly_one_wins_in_any_order),
-	    cmocka_unit_test(single_attempts_split_the_votes),
-	};
-	return cmocka_run_group_tests_name("contest", tests, NULL, NULL);
+	rounds = group.argument != NULL ? (unsigned)strtoul(group.argument, NULL, 10)
+	         : wait_is_slow()       ? 960
+	                                : 9600;
 }
+
+TESTS(.start = start)

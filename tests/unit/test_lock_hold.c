@@ -2,17 +2,12 @@
 /* Holding: extend by hand, its caps, danger, and loss. */
 #include "drive.h"
 
-static void extend_is_granted(void **state)
+TEST(extend_is_granted)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_hold(&d, &rules);
-	drive_at(&d, 10000);
-	drive_extend(&d, 30000);
+	struct drive d = drive_held(drive_rules(3));
+	drive_play(&d, "at 10000; extend 30000");
 	assert_int_equal(d.fx.nodes, 7);
-	drive_at(&d, 10004);
-	drive_votes(&d, "YNY");
+	drive_play(&d, "at 10004; votes YNY");
 	drive_expect(&d, "[10000.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
 	                 "[10004.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
 	                 "[10004.000] held: reply #2 node 1 NO -> held YN. until 29698.000\n"
@@ -21,14 +16,10 @@ static void extend_is_granted(void **state)
 }
 
 /* Validity counts from the start of the extend, not from its answers. */
-static void extend_is_granted_late(void **state)
+TEST(extend_is_granted_late)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_hold(&d, &rules);
-	drive_at(&d, 29600);
-	drive_extend(&d, 30000);
+	struct drive d = drive_held(drive_rules(3));
+	drive_play(&d, "at 29600; extend 30000");
 	d.now_ns = rl_ms(29698) - 1;
 	drive_votes(&d, "YY");
 	drive_expect(&d, "[29600.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
@@ -37,20 +28,13 @@ static void extend_is_granted_late(void **state)
 }
 
 /* A quorum that comes when the old validity has ended does not bring it back. */
-static void reply_after_expiry_does_not_revive(void **state)
+TEST(reply_after_expiry_does_not_revive)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_hold(&d, &rules);
-	drive_at(&d, 29600);
-	drive_extend(&d, 30000);
-	drive_votes(&d, "Y");
-	drive_at(&d, 29698);
+	struct drive d = drive_held(drive_rules(3));
+	drive_play(&d, "at 29600; extend 30000; votes Y; at 29698");
 	drive_reply(&d, 1, REDLOCK_VOTE_YES);
 	drive_reply(&d, 2, REDLOCK_VOTE_YES);
-	drive_tick(&d);
-	drive_extend(&d, 30000);
+	drive_play(&d, "tick; extend 30000");
 	drive_expect(&d, "[29600.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
 	                 "[29600.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
 	                 "[29698.000] held: reply #2 node 1 YES -> lost YY. | lost | done extend LOST\n"
@@ -61,22 +45,12 @@ static void reply_after_expiry_does_not_revive(void **state)
 }
 
 /* The old validity stands when an extend fails, whatever the reason but a quorum of no. */
-static void extend_fails(void **state)
+TEST(extend_fails)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(4);
-	drive_hold(&d, &rules);
-	drive_at(&d, 1000);
-	drive_extend(&d, 30000);
+	struct drive d = drive_held(drive_rules(4));
+	drive_play(&d, "at 1000; extend 30000");
 	drive_votes(&d, "YYNN"); /* two of four: nobody has a quorum */
-	drive_at(&d, 2000);
-	drive_extend(&d, 30000);
-	drive_votes(&d, "YDD");
-	drive_at(&d, 3000);
-	drive_extend(&d, 30000);
-	drive_votes(&d, "YN");
-	drive_ticks_until(&d, 3200);
+	drive_play(&d, "at 2000; extend 30000; votes YDD; at 3000; extend 30000; votes YN; until 3200");
 	drive_expect(
 	    &d, "[ 1000.000] held: extend -> held .... until 29698.000 | send extend #2 ttl 30000.000\n"
 	        "[ 1000.000] held: reply #2 node 0 YES -> held Y... until 29698.000\n"
@@ -93,17 +67,10 @@ static void extend_fails(void **state)
 	        "[ 3200.000] held: tick -> held YNTT until 29698.000 | done extend NOQUORUM\n");
 }
 
-static void lost_by_a_majority(void **state)
+TEST(lost_by_a_majority)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	drive_hold(&d, &rules);
-	drive_at(&d, 1000);
-	drive_extend(&d, 30000);
-	drive_votes(&d, "YYNNN");
-	drive_extend(&d, 30000);
-	drive_ticks_until(&d, 60000);
+	struct drive d = drive_held(drive_rules(5));
+	drive_play(&d, "at 1000; extend 30000; votes YYNNN; extend 30000; until 60000");
 	drive_expect(&d, "[ 1000.000] held: extend -> held ..... until 29698.000 | send extend #2 ttl 30000.000\n"
 	                 "[ 1000.000] held: reply #2 node 0 YES -> held Y.... until 29698.000\n"
 	                 "[ 1000.000] held: reply #2 node 1 YES -> held YY... until 29698.000\n"
@@ -113,24 +80,19 @@ static void lost_by_a_majority(void **state)
 	                 "[ 1000.000] lost: extend -> lost YYNNN | error LOST\n");
 }
 
-static void lost_by_the_clock(void **state)
+TEST(lost_by_the_clock)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_hold(&d, &rules);
+	struct drive d = drive_held(drive_rules(3));
 	assert_int_equal(drive_deadline_ms(&d), 29698);
-	drive_ticks_until(&d, 60000);
-	drive_tick(&d);
+	drive_play(&d, "until 60000; tick");
 	drive_expect(&d, "[29698.000] held: tick -> lost YY. | lost\n"
 	                 "[60000.000] lost: tick -> lost YY.\n");
 	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
 }
 
 /* Whatever is asked first after the end, the loss is told, once. */
-static void lost_is_told_with_any_event(void **state)
+TEST(lost_is_told_with_any_event)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	void (*const asks[])(struct drive *) = {drive_acquire, drive_release, drive_query, drive_cancel,
@@ -140,13 +102,11 @@ static void lost_is_told_with_any_event(void **state)
 		drive_at(&d, 29698);
 		asks[i](&d);
 		assert_true(d.fx.observed & RL_OBSERVE_LOST);
-		drive_at(&d, 30000);
-		drive_cancel(&d);
+		drive_play(&d, "at 30000; cancel");
 		assert_false(d.fx.observed & RL_OBSERVE_LOST);
 	}
 	drive_hold(&d, &rules);
-	drive_at(&d, 29698);
-	drive_extend(&d, 30000);
+	drive_play(&d, "at 29698; extend 30000");
 	assert_true(d.fx.observed & RL_OBSERVE_LOST);
 	assert_int_equal(d.error, REDLOCK_E_LOST);
 	drive_reply(&d, 2, REDLOCK_VOTE_YES);
@@ -154,24 +114,16 @@ static void lost_is_told_with_any_event(void **state)
 }
 
 /* The loss ends an extend that somebody waits for, and leaves a query alone. */
-static void loss_ends_an_open_extend(void **state)
+TEST(loss_ends_an_open_extend)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	drive_hold(&d, &rules);
-	drive_at(&d, 29690);
-	drive_extend(&d, 30000);
-	drive_ticks_until(&d, 30000);
+	drive_play(&d, "at 29690; extend 30000; until 30000");
 	drive_expect(&d, "[29690.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
 	                 "[29698.000] held: tick -> lost ... | lost | done extend LOST\n");
 	drive_hold(&d, &rules);
-	drive_at(&d, 29690);
-	drive_query(&d);
-	drive_votes(&d, "YNY");
-	drive_query(&d);
-	drive_ticks_until(&d, 29700);
-	drive_votes(&d, "YNY");
+	drive_play(&d, "at 29690; query; votes YNY; query; until 29700; votes YNY");
 	drive_expect(&d, "[29690.000] held: query -> held ... until 29698.000 | send query #2\n"
 	                 "[29690.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
 	                 "[29690.000] held: reply #2 node 1 NO -> held YN. until 29698.000\n"
@@ -183,20 +135,15 @@ static void loss_ends_an_open_extend(void **state)
 	                 "[29700.000] lost: reply #3 node 2 YES -> lost YNY | done query OK\n");
 }
 
-static void never_shortens(void **state)
+TEST(never_shortens)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.danger_ns = rl_ms(5000);
-	drive_hold(&d, &rules);
-	drive_at(&d, 100);
-	drive_extend(&d, 1000);
-	drive_votes(&d, "YY");
+	struct drive d = drive_held(rules);
+	drive_play(&d, "at 100; extend 1000; votes YY");
 	drive_ticks_until(&d, 24698); /* danger */
 	drive_extend(&d, 1000);       /* until 25686: nothing new, and no second notice */
-	drive_votes(&d, "YY");
-	drive_ticks_until(&d, 29000);
+	drive_play(&d, "votes YY; until 29000");
 	drive_expect(&d, "[  100.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 1000.000\n"
 	                 "[  100.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
 	                 "[  100.000] held: reply #2 node 1 YES -> held YY. until 29698.000 | done extend OK\n"
@@ -206,18 +153,12 @@ static void never_shortens(void **state)
 	                 "[24698.000] held: reply #3 node 1 YES -> held YY. until 29698.000 | done extend OK\n");
 }
 
-static void danger_once_per_deadline(void **state)
+TEST(danger_once_per_deadline)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.danger_ns = rl_ms(5000);
-	drive_hold(&d, &rules);
-	drive_ticks_until(&d, 24800);
-	drive_tick(&d);
-	drive_extend(&d, 10000);
-	drive_votes(&d, "YY");
-	drive_ticks_until(&d, 40000);
+	struct drive d = drive_held(rules);
+	drive_play(&d, "until 24800; tick; extend 10000; votes YY; until 40000");
 	drive_expect(&d, "[24698.000] held: tick -> held YY. until 29698.000 | danger\n"
 	                 "[24800.000] held: tick -> held YY. until 29698.000\n"
 	                 "[24800.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 10000.000\n"
@@ -228,40 +169,32 @@ static void danger_once_per_deadline(void **state)
 }
 
 /* Danger and loss hang on their own timers: an extend that nobody answers does not hold them up. */
-static void danger_while_an_extend_hangs(void **state)
+TEST(danger_while_an_extend_hangs)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.danger_ns = rl_ms(100);
-	drive_hold(&d, &rules);
-	drive_at(&d, 29500);
-	drive_extend(&d, 30000);
-	drive_ticks_until(&d, 30000);
+	struct drive d = drive_held(rules);
+	drive_play(&d, "at 29500; extend 30000; until 30000");
 	drive_expect(&d, "[29500.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
 	                 "[29598.000] held: tick -> held ... until 29698.000 | danger\n"
 	                 "[29698.000] held: tick -> lost ... | lost | done extend LOST\n");
 }
 
 /* More danger than validity: the notice comes at once, and once. */
-static void danger_at_the_grant(void **state)
+TEST(danger_at_the_grant)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(1);
 	rules.danger_ns = rl_ms(29990);
-	drive_hold(&d, &rules);
+	struct drive d = drive_held(rules);
 	drive_ticks_until(&d, 10);
 	drive_expect(&d, "[    0.000] held: tick -> held Y until 29698.000 | danger\n");
 }
 
-static void cap_on_extends(void **state)
+TEST(cap_on_extends)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(1);
 	rules.max_extends = 2;
-	drive_hold(&d, &rules);
+	struct drive d = drive_held(rules);
 	for (unsigned i = 1; i <= 3; i++) {
 		drive_at(&d, 1000 * i);
 		drive_extend(&d, 30000);
@@ -277,29 +210,21 @@ static void cap_on_extends(void **state)
 }
 
 /* An extend that fails does not count. */
-static void failed_extends_do_not_count(void **state)
+TEST(failed_extends_do_not_count)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(1);
 	rules.max_extends = 1;
-	drive_hold(&d, &rules);
-	drive_extend(&d, 30000);
-	drive_votes(&d, "D");
-	drive_extend(&d, 30000);
-	drive_votes(&d, "Y");
-	drive_extend(&d, 30000);
+	struct drive d = drive_held(rules);
+	drive_play(&d, "extend 30000; votes D; extend 30000; votes Y; extend 30000");
 	assert_int_equal(d.error, REDLOCK_E_LIMIT);
 }
 
 /* No extend reaches beyond max_hold after the acquire: what is asked for is cut, then refused. */
-static void cap_on_holding(void **state)
+TEST(cap_on_holding)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(1);
 	rules.max_hold_ns = rl_ms(40000);
-	drive_hold(&d, &rules);
+	struct drive d = drive_held(rules);
 	drive_at(&d, 9000);
 	drive_extend(&d, 30000); /* 39000: fits */
 	drive_votes(&d, "Y");
@@ -316,51 +241,34 @@ static void cap_on_holding(void **state)
 }
 
 /* At the cap, a further extend of the same moment gains nothing, to the nanosecond. */
-static void cap_on_holding_twice_at_once(void **state)
+TEST(cap_on_holding_twice_at_once)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(1);
 	rules.max_hold_ns = rl_ms(40000);
-	drive_hold(&d, &rules);
-	drive_at(&d, 15000);
-	drive_extend(&d, 30000);
-	drive_votes(&d, "Y");
-	drive_extend(&d, 30000);
+	struct drive d = drive_held(rules);
+	drive_play(&d, "at 15000; extend 30000; votes Y; extend 30000");
 	drive_expect(&d, "[15000.000] held: extend -> held . until 29698.000 | send extend #2 ttl 25000.000\n"
 	                 "[15000.000] held: reply #2 node 0 YES -> held Y until 39748.000 | done extend OK\n"
 	                 "[15000.000] held: extend -> held Y until 39748.000 | error LIMIT\n");
 }
 
 /* The caps begin anew with the next acquire. */
-static void caps_begin_anew(void **state)
+TEST(caps_begin_anew)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(1);
 	rules.max_extends = 1;
 	rules.max_hold_ns = rl_ms(60000);
-	drive_hold(&d, &rules);
-	drive_extend(&d, 30000);
-	drive_votes(&d, "Y");
-	drive_release(&d);
-	drive_votes(&d, "Y");
-	drive_at(&d, 100000);
-	drive_acquire(&d);
-	drive_votes(&d, "Y");
-	drive_extend(&d, 30000);
+	struct drive d = drive_held(rules);
+	drive_play(&d, "extend 30000; votes Y; release; votes Y; at 100000; acquire; votes Y");
+	drive_play(&d, "extend 30000");
 	assert_int_equal(d.error, 0);
 	assert_true(d.fx.ttl_ns == rl_ms(30000));
 }
 
-static void cancel_an_extend(void **state)
+TEST(cancel_an_extend)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_hold(&d, &rules);
-	drive_extend(&d, 30000);
-	drive_cancel(&d);
+	struct drive d = drive_held(drive_rules(3));
+	drive_play(&d, "extend 30000; cancel");
 	drive_votes(&d, "YY"); /* recorded, but not counted: the old validity stands */
 	drive_cancel(&d);      /* held, nothing runs */
 	drive_expect(&d, "[    0.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
@@ -371,21 +279,14 @@ static void cancel_an_extend(void **state)
 }
 
 /* A caller's own value can be extended without an acquire: there is no old validity. */
-static void attached_extend(void **state)
+TEST(attached_extend)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.kind = RL_KIND_OWN_VALUE;
 	rules.max_hold_ns = rl_ms(1000); /* of an acquire that was not made here: no cap is known */
-	drive_init(&d, &rules);
-	drive_extend(&d, 30000);
-	drive_votes(&d, "NN");
-	drive_extend(&d, 30000);
-	drive_votes(&d, "DD");
-	drive_at(&d, 100);
-	drive_extend(&d, 30000);
-	drive_votes(&d, "YY");
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "extend 30000; votes NN; extend 30000; votes DD; at 100; extend 30000");
+	drive_play(&d, "votes YY");
 	drive_expect(&d, "[    0.000] idle: extend -> idle ... | send extend #1 ttl 30000.000\n"
 	                 "[    0.000] idle: reply #1 node 0 NO -> idle N..\n"
 	                 "[    0.000] idle: reply #1 node 1 NO -> idle NN. | done extend GONE\n"
@@ -396,39 +297,32 @@ static void attached_extend(void **state)
 	                 "[  100.000] idle: reply #3 node 0 YES -> idle Y..\n"
 	                 "[  100.000] idle: reply #3 node 1 YES -> held YY. until 29798.000 | done extend OK\n");
 	assert_int_equal(d.lock.owed, 7);
-	drive_at(&d, 200);
-	drive_extend(&d, 40000);
-	drive_votes(&d, "YY");
+	drive_play(&d, "at 200; extend 40000; votes YY");
 	assert_true(d.lock.valid_until_ns == rl_ms(200 + 40000 - 402));
 }
 
 /* A TTL that the drift eats confirms nothing. */
-static void attached_extend_without_validity(void **state)
+TEST(attached_extend_without_validity)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(1);
 	rules.kind = RL_KIND_OWN_VALUE;
 	rules.drift_base_ns = rl_ms(50);
-	drive_init(&d, &rules);
-	drive_extend(&d, 40);
-	drive_votes(&d, "Y");
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "extend 40; votes Y");
 	drive_expect(&d, "[    0.000] idle: extend -> idle . | send extend #1 ttl 40.000\n"
 	                 "[    0.000] idle: reply #1 node 0 YES -> idle Y | done extend NOQUORUM\n");
 }
 
 /* A node that refused the token and has it all the same is another one of the nodes, by another name. Not if
  * all say who they are, and not with an older answer. */
-static void has_what_it_refused(void **state)
+TEST(has_what_it_refused)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(5);
 	for (unsigned i = 0; i < 2; i++) {
 		drive_init(&d, &rules);
 		d.anonymous = i == 0;
-		drive_acquire(&d);
-		drive_votes(&d, "YYYN");
+		drive_play(&d, "acquire; votes YYYN");
 		drive_reply_to(&d, 0, 3, REDLOCK_VOTE_YES); /* a release of the token before */
 		assert_false(d.fx.twin);
 		drive_extend(&d, 40000);
@@ -440,30 +334,4 @@ static void has_what_it_refused(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(extend_is_granted),
-	    cmocka_unit_test(extend_is_granted_late),
-	    cmocka_unit_test(reply_after_expiry_does_not_revive),
-	    cmocka_unit_test(extend_fails),
-	    cmocka_unit_test(lost_by_a_majority),
-	    cmocka_unit_test(lost_by_the_clock),
-	    cmocka_unit_test(lost_is_told_with_any_event),
-	    cmocka_unit_test(loss_ends_an_open_extend),
-	    cmocka_unit_test(never_shortens),
-	    cmocka_unit_test(danger_once_per_deadline),
-	    cmocka_unit_test(danger_while_an_extend_hangs),
-	    cmocka_unit_test(danger_at_the_grant),
-	    cmocka_unit_test(cap_on_extends),
-	    cmocka_unit_test(failed_extends_do_not_count),
-	    cmocka_unit_test(cap_on_holding),
-	    cmocka_unit_test(cap_on_holding_twice_at_once),
-	    cmocka_unit_test(caps_begin_anew),
-	    cmocka_unit_test(cancel_an_extend),
-	    cmocka_unit_test(has_what_it_refused),
-	    cmocka_unit_test(attached_extend),
-	    cmocka_unit_test(attached_extend_without_validity),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

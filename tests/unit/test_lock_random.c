@@ -193,9 +193,8 @@ static void play(struct world *w, uint64_t seed, unsigned steps)
 
 static uint64_t only_seed; /* 0: all */
 
-static void random_events(void **state)
+TEST(random_events)
 {
-	(void)state;
 	unsigned seeds = wait_is_slow() ? 1000 : 5000;
 	struct world w = {.ledger.fail = report};
 	if (only_seed != 0) {
@@ -212,10 +211,10 @@ static void random_events(void **state)
 	assert_true(w.ledger.lost > 20);
 }
 
-int main(int argc, char **argv)
+static void start(void)
 {
-	if (argc > 1)
-		only_seed = strtoull(argv[1], NULL, 10);
-	const struct CMUnitTest tests[] = {cmocka_unit_test(random_events)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (group.argument != NULL)
+		only_seed = strtoull(group.argument, NULL, 10);
 }
+
+TESTS(.start = start)

@@ -2,14 +2,10 @@
 /* Release and query, numbers of nodes, and sequence numbers. */
 #include "drive.h"
 
-static void released(void **state)
+TEST(released)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	drive_hold(&d, &rules);
-	drive_at(&d, 50);
-	drive_release(&d);
+	struct drive d = drive_held(drive_rules(5));
+	drive_play(&d, "at 50; release");
 	assert_int_equal(d.fx.nodes, 0x1f);
 	assert_true(rl_lock_valid_until(&d.lock, d.now_ns) == 0); /* from now on */
 	drive_votes(&d, "NYYY");
@@ -22,27 +18,19 @@ static void released(void **state)
 	                 "[   50.000] idle: reply #2 node 4 NO -> idle NYYYN\n");
 }
 
-static void already_gone(void **state)
+TEST(already_gone)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_hold(&d, &rules);
-	drive_release(&d);
-	drive_votes(&d, "NN");
+	struct drive d = drive_held(drive_rules(3));
+	drive_play(&d, "release; votes NN");
 	drive_expect(&d, "[    0.000] held: release -> releasing ... | send release #2 owed 7\n"
 	                 "[    0.000] releasing: reply #2 node 0 NO -> releasing N..\n"
 	                 "[    0.000] releasing: reply #2 node 1 NO -> idle NN. | done release GONE\n");
 }
 
-static void release_without_a_quorum(void **state)
+TEST(release_without_a_quorum)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_hold(&d, &rules);
-	drive_release(&d);
-	drive_votes(&d, "YD");
+	struct drive d = drive_held(drive_rules(3));
+	drive_play(&d, "release; votes YD");
 	drive_ticks_until(&d, 1000); /* one node timeout at most */
 	drive_expect(&d, "[    0.000] held: release -> releasing ... | send release #2 owed 7\n"
 	                 "[    0.000] releasing: reply #2 node 0 YES -> releasing Y..\n"
@@ -51,15 +39,10 @@ static void release_without_a_quorum(void **state)
 }
 
 /* Neither a quorum that had it nor one that had not: those that are silent would decide. */
-static void not_known_to_be_released(void **state)
+TEST(not_known_to_be_released)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	drive_hold(&d, &rules);
-	drive_release(&d);
-	drive_votes(&d, "YYND");
-	drive_ticks_until(&d, 1000);
+	struct drive d = drive_held(drive_rules(5));
+	drive_play(&d, "release; votes YYND; until 1000");
 	drive_expect(&d, "[    0.000] held: release -> releasing ..... | send release #2 owed 1f\n"
 	                 "[    0.000] releasing: reply #2 node 0 YES -> releasing Y....\n"
 	                 "[    0.000] releasing: reply #2 node 1 YES -> releasing YY...\n"
@@ -69,20 +52,10 @@ static void not_known_to_be_released(void **state)
 }
 
 /* A release cannot be cancelled: it ends within one node timeout by itself. */
-static void release_is_not_cancelled(void **state)
+TEST(release_is_not_cancelled)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_hold(&d, &rules);
-	drive_release(&d);
-	drive_cancel(&d);
-	drive_acquire(&d);
-	drive_extend(&d, 30000);
-	drive_query(&d);
-	drive_release(&d);
-	drive_votes(&d, "YY");
-	drive_release(&d);
+	struct drive d = drive_held(drive_rules(3));
+	drive_play(&d, "release; cancel; acquire; extend 30000; query; release; votes YY; release");
 	drive_expect(&d, "[    0.000] held: release -> releasing ... | send release #2 owed 7\n"
 	                 "[    0.000] releasing: cancel -> releasing ...\n"
 	                 "[    0.000] releasing: acquire -> releasing ... | error STATE\n"
@@ -94,17 +67,10 @@ static void release_is_not_cancelled(void **state)
 	                 "[    0.000] idle: release -> idle YY. | error STATE\n");
 }
 
-static void release_while_lost(void **state)
+TEST(release_while_lost)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_hold(&d, &rules);
-	drive_ticks_until(&d, 29698);
-	drive_acquire(&d);
-	drive_release(&d);
-	drive_votes(&d, "NN");
-	drive_acquire(&d);
+	struct drive d = drive_held(drive_rules(3));
+	drive_play(&d, "until 29698; acquire; release; votes NN; acquire");
 	drive_expect(&d, "[29698.000] held: tick -> lost YY. | lost\n"
 	                 "[29698.000] lost: acquire -> lost YY. | error STATE\n"
 	                 "[29698.000] lost: release -> releasing ... | send release #2 owed 7\n"
@@ -114,28 +80,20 @@ static void release_while_lost(void **state)
 }
 
 /* A release names the nodes where the key may be. */
-static void release_owed(void **state)
+TEST(release_owed)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "YNYY.");
-	drive_release(&d);
+	struct drive d = drive_idle(drive_rules(5));
+	drive_play(&d, "acquire; votes YNYY.; release");
 	assert_int_equal(d.fx.owed, 0x1d);
 	assert_int_equal(d.fx.nodes, 0x1f);
 }
 
-static void attached_release(void **state)
+TEST(attached_release)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.kind = RL_KIND_OWN_VALUE;
-	drive_init(&d, &rules);
-	drive_release(&d);
-	drive_votes(&d, "YY");
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "release; votes YY");
 	drive_release(&d); /* again: nobody knows better than the nodes */
 	drive_votes(&d, "NN");
 	drive_expect(&d, "[    0.000] idle: release -> releasing ... | send release #1 owed 7\n"
@@ -149,19 +107,12 @@ static void attached_release(void **state)
 /* ---- query ---- */
 
 /* With a token of its own it is decided as soon as it is known. */
-static void query_by_token(void **state)
+TEST(query_by_token)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.kind = RL_KIND_OWN_VALUE;
-	drive_init(&d, &rules);
-	drive_query(&d);
-	drive_votes(&d, "YY");
-	drive_query(&d);
-	drive_votes(&d, "NN");
-	drive_query(&d);
-	drive_votes(&d, "YND");
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "query; votes YY; query; votes NN; query; votes YND");
 	drive_expect(&d, "[    0.000] idle: query -> idle ... | send query #1\n"
 	                 "[    0.000] idle: reply #1 node 0 YES -> idle Y..\n"
 	                 "[    0.000] idle: reply #1 node 1 YES -> idle YY. | done query OK\n"
@@ -175,21 +126,14 @@ static void query_by_token(void **state)
 }
 
 /* Without, every node is waited for: the caller wants to see them all. */
-static void query_all(void **state)
+TEST(query_all)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	drive_init(&d, &rules);
-	drive_query(&d);
-	drive_votes(&d, "NN");
-	drive_ticks_until(&d, 1000);
+	drive_play(&d, "query; votes NN; until 1000");
 	drive_hold(&d, &rules);
-	drive_query(&d);
-	drive_votes(&d, "YYN");
-	drive_query(&d);
-	drive_at(&d, 3);
-	drive_cancel(&d);
+	drive_play(&d, "query; votes YYN; query; at 3; cancel");
 	drive_expect(&d, "[    0.000] held: query -> held ... until 29698.000 | send query #2\n"
 	                 "[    0.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
 	                 "[    0.000] held: reply #2 node 1 YES -> held YY. until 29698.000\n"
@@ -199,23 +143,17 @@ static void query_all(void **state)
 }
 
 /* Two of five have it, one has not, two are silent: they may be the missing ones. */
-static void query_says_gone_only_when_it_is(void **state)
+TEST(query_says_gone_only_when_it_is)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	drive_hold(&d, &rules);
-	drive_query(&d);
-	drive_votes(&d, "YYN");
-	drive_ticks_until(&d, 200);
+	struct drive d = drive_held(drive_rules(5));
+	drive_play(&d, "query; votes YYN; until 200");
 	assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
 }
 
 /* Every node is asked, with a token of its own; so nothing may be held, and no value is the caller's. */
-static void probe(void **state)
+TEST(probe)
 {
-	(void)state;
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	drive_init(&d, &rules);
@@ -227,8 +165,7 @@ static void probe(void **state)
 	                 "[    0.000] idle: reply #1 node 0 YES -> idle Y..\n"
 	                 "[    0.000] idle: reply #1 node 1 YES -> idle YY.\n"
 	                 "[    0.000] idle: reply #1 node 2 DOWN -> idle YY- | done probe OK\n");
-	drive_acquire(&d);
-	drive_votes(&d, "YY");
+	drive_play(&d, "acquire; votes YY");
 	drive_probe(&d);
 	assert_int_equal(d.error, REDLOCK_E_STATE);
 	rules.kind = RL_KIND_OWN_VALUE;
@@ -239,21 +176,11 @@ static void probe(void **state)
 
 /* ---- numbers of nodes ---- */
 
-static void one_node(void **state)
+TEST(one_node)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(1);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "Y");
-	drive_release(&d);
-	drive_votes(&d, "Y");
-	drive_acquire(&d);
-	drive_votes(&d, "N");
-	drive_keys(&d, "0");
-	drive_acquire(&d);
-	drive_votes(&d, "D");
+	struct drive d = drive_idle(drive_rules(1));
+	drive_play(&d, "acquire; votes Y; release; votes Y; acquire; votes N; keys 0; acquire");
+	drive_play(&d, "votes D");
 	drive_expect(
 	    &d, "[    0.000] idle: acquire -> acquiring . | send acquire #1 ttl 30000.000\n"
 	        "[    0.000] acquiring: reply #1 node 0 YES -> held Y until 29698.000 | done acquire OK\n"
@@ -269,20 +196,10 @@ static void one_node(void **state)
 }
 
 /* Four nodes need three: two each are a split, on both sides. */
-static void even_number(void **state)
+TEST(even_number)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(4);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "YYNN");
-	drive_cancel(&d);
-	drive_acquire(&d);
-	drive_votes(&d, "NNYY");
-	drive_cancel(&d);
-	drive_acquire(&d);
-	drive_votes(&d, "YYNY");
+	struct drive d = drive_idle(drive_rules(4));
+	drive_play(&d, "acquire; votes YYNN; cancel; acquire; votes NNYY; cancel; acquire; votes YYNY");
 	drive_expect(
 	    &d, "[    0.000] idle: acquire -> acquiring .... | send acquire #1 ttl 30000.000\n"
 	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y...\n"
@@ -303,16 +220,12 @@ static void even_number(void **state)
 	        "[    0.000] acquiring: reply #5 node 3 YES -> held YYNY until 29698.000 | done acquire OK\n");
 }
 
-static void most_nodes(void **state)
+TEST(most_nodes)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(31);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_rules(31));
 	drive_acquire(&d);
 	assert_int_equal(d.fx.nodes, 0x7fffffff);
-	drive_votes(&d, "NNNNNNNNNNNNNNN................");
-	drive_forget(&d);
+	drive_play(&d, "votes NNNNNNNNNNNNNNN................; forget");
 	for (unsigned node = 15; node < 30; node++)
 		drive_reply(&d, node, REDLOCK_VOTE_YES);
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
@@ -326,40 +239,29 @@ static void most_nodes(void **state)
 }
 
 /* A quorum may be raised up to all nodes. */
-static void raised_quorum(void **state)
+TEST(raised_quorum)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.quorum = 3;
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "YY");
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "acquire; votes YY");
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	drive_votes(&d, "..Y");
 	assert_int_equal(d.lock.phase, RL_HELD);
-	drive_release(&d);
-	drive_votes(&d, "YYD");
+	drive_play(&d, "release; votes YYD");
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
-	drive_acquire(&d);
-	drive_votes(&d, "YYN");
-	drive_keys(&d, "000");
+	drive_play(&d, "acquire; votes YYN; keys 000");
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
 }
 
 /* ---- sequence numbers ---- */
 
 /* An answer to an older operation is not a vote of this one. */
-static void old_answers_are_ignored(void **state)
+TEST(old_answers_are_ignored)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_rules(3));
 	drive_reply_to(&d, 0, 1, REDLOCK_VOTE_YES); /* nothing was asked yet */
-	drive_acquire(&d);
-	drive_cancel(&d);
-	drive_acquire(&d);
+	drive_play(&d, "acquire; cancel; acquire");
 	drive_reply_to(&d, 1, 2, REDLOCK_VOTE_YES);
 	drive_reply_to(&d, 1, 1, REDLOCK_VOTE_YES);
 	drive_votes(&d, "Y");
@@ -370,17 +272,11 @@ static void old_answers_are_ignored(void **state)
 }
 
 /* 0 means "nobody waits": it is left out when the number wraps. */
-static void sequence_wraps(void **state)
+TEST(sequence_wraps)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(1);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_rules(1));
 	d.lock.last_seq = UINT32_MAX - 1;
-	drive_acquire(&d);
-	drive_votes(&d, "Y");
-	drive_release(&d);
-	drive_votes(&d, "Y");
+	drive_play(&d, "acquire; votes Y; release; votes Y");
 	drive_expect(
 	    &d,
 	    "[    0.000] idle: acquire -> acquiring . | send acquire #4294967295 ttl 30000.000\n"
@@ -390,40 +286,13 @@ static void sequence_wraps(void **state)
 }
 
 /* What is no event changes nothing. */
-static void unknown_events(void **state)
+TEST(unknown_events)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_rules(1);
-	drive_hold(&d, &rules);
+	struct drive d = drive_held(drive_rules(1));
 	struct rl_lock before = d.lock;
 	struct rl_event event = {.kind = (enum rl_event_kind)(RL_EV_TICK + 1)};
 	assert_int_equal(rl_lock_step(&d.lock, &event, &d.fx), 0);
 	assert_memory_equal(&before, &d.lock, sizeof before);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(released),
-	    cmocka_unit_test(already_gone),
-	    cmocka_unit_test(release_without_a_quorum),
-	    cmocka_unit_test(not_known_to_be_released),
-	    cmocka_unit_test(release_is_not_cancelled),
-	    cmocka_unit_test(release_while_lost),
-	    cmocka_unit_test(release_owed),
-	    cmocka_unit_test(attached_release),
-	    cmocka_unit_test(query_by_token),
-	    cmocka_unit_test(query_all),
-	    cmocka_unit_test(query_says_gone_only_when_it_is),
-	    cmocka_unit_test(probe),
-	    cmocka_unit_test(one_node),
-	    cmocka_unit_test(even_number),
-	    cmocka_unit_test(most_nodes),
-	    cmocka_unit_test(raised_quorum),
-	    cmocka_unit_test(old_answers_are_ignored),
-	    cmocka_unit_test(sequence_wraps),
-	    cmocka_unit_test(unknown_events),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

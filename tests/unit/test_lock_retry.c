@@ -2,20 +2,11 @@
 /* Acquiring: the wait for a lock. Retries, deadlines, patience, and what the call says at its end. */
 #include "drive.h"
 
-static void refused_then_granted(void **state)
+TEST(refused_then_granted)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(3, 10000);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_waiting_rules(3, 10000));
 	d.entropy = 30 * RL_NS_PER_MS; /* 50 + 30 ms */
-	drive_acquire(&d);
-	drive_at(&d, 1);
-	drive_votes(&d, "YNN");
-	drive_at(&d, 2);
-	drive_ticks_until(&d, 81);
-	drive_at(&d, 82);
-	drive_votes(&d, "YY");
+	drive_play(&d, "acquire; at 1; votes YNN; at 2; until 81; at 82; votes YY");
 	drive_expect(
 	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
 	        "[    1.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
@@ -27,19 +18,14 @@ static void refused_then_granted(void **state)
 }
 
 /* A quorum that came too late to leave enough validity is no reason to give up. */
-static void granted_too_late_then_granted(void **state)
+TEST(granted_too_late_then_granted)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_waiting_rules(3, 10000);
 	rules.min_validity_ns = rl_ms(29600);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(rules);
 	drive_acquire(&d);
 	drive_at(&d, 98); /* 29600 ms are left: not more */
-	drive_votes(&d, "YY");
-	drive_ticks_until(&d, 148);
-	drive_at(&d, 149);
-	drive_votes(&d, "YY");
+	drive_play(&d, "votes YY; until 148; at 149; votes YY");
 	drive_expect(
 	    &d,
 	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
@@ -51,12 +37,9 @@ static void granted_too_late_then_granted(void **state)
 }
 
 /* A last try is made before the end of the wait, and none after it. */
-static void tries_until_the_deadline(void **state)
+TEST(tries_until_the_deadline)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(3, 300);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_waiting_rules(3, 300));
 	d.entropy = 50 * RL_NS_PER_MS; /* 100 ms */
 	drive_acquire(&d);
 	uint64_t last_send = 0;
@@ -78,33 +61,22 @@ static void tries_until_the_deadline(void **state)
 }
 
 /* A process that was stopped while it waited comes back after the deadline: nothing is sent any more. */
-static void no_attempt_begins_after_the_deadline(void **state)
+TEST(no_attempt_begins_after_the_deadline)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(3, 1000);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "NN");
-	drive_at(&d, 1000);
-	drive_tick(&d);
+	struct drive d = drive_idle(drive_waiting_rules(3, 1000));
+	drive_play(&d, "acquire; votes NN; at 1000; tick");
 	assert_int_equal(d.fx.send, REDLOCK_OP_NONE);
 	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
 	assert_int_equal(d.lock.phase, RL_IDLE);
 }
 
-static void no_attempt_begins_after_the_patience(void **state)
+TEST(no_attempt_begins_after_the_patience)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_waiting_rules(3, 60000);
 	rules.noquorum_wait_ns = rl_ms(1000);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "DD");
-	drive_at(&d, 1001);
-	drive_tick(&d);
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "acquire; votes DD; at 1001; tick");
 	assert_int_equal(d.fx.send, REDLOCK_OP_NONE);
 	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
@@ -112,9 +84,8 @@ static void no_attempt_begins_after_the_patience(void **state)
 
 /* The attempts at the end have less time than an answer takes: that they got none says nothing of the nodes.
  */
-static void a_busy_lock_is_busy_to_the_end(void **state)
+TEST(a_busy_lock_is_busy_to_the_end)
 {
-	(void)state;
 	for (uint64_t rtt_us = 100; rtt_us <= 40000; rtt_us += 300) {
 		struct drive d;
 		struct rl_rules rules = drive_waiting_rules(3, 300);
@@ -137,15 +108,10 @@ static void a_busy_lock_is_busy_to_the_end(void **state)
 }
 
 /* An attempt that nobody answers ends with the wait, not at its node timeout. */
-static void the_wait_ends_an_attempt(void **state)
+TEST(the_wait_ends_an_attempt)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(3, 120);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "Y");
-	drive_ticks_until(&d, 1000);
+	struct drive d = drive_idle(drive_waiting_rules(3, 120));
+	drive_play(&d, "acquire; votes Y; until 1000");
 	drive_expect(
 	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
 	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
@@ -153,12 +119,9 @@ static void the_wait_ends_an_attempt(void **state)
 }
 
 /* A node that dies at the very end does not hide that a quorum was never there. */
-static void an_unreachable_quorum_is_no_quorum_to_the_end(void **state)
+TEST(an_unreachable_quorum_is_no_quorum_to_the_end)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(3, 500);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_waiting_rules(3, 500));
 	drive_acquire(&d);
 	while (rl_lock_busy(&d.lock)) {
 		if (d.lock.phase == RL_ACQUIRING)
@@ -171,29 +134,21 @@ static void an_unreachable_quorum_is_no_quorum_to_the_end(void **state)
 }
 
 /* With no delay at all between attempts, time still goes on between them. */
-static void a_retry_lies_in_the_future(void **state)
+TEST(a_retry_lies_in_the_future)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_waiting_rules(3, 1000);
 	rules.retry_min_ns = rules.retry_max_ns = 0;
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(rules);
 	drive_acquire(&d);
 	drive_votes(&d, "DDD"); /* at once, as nodes that are down vote */
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	assert_true(rl_lock_deadline(&d.lock) > d.now_ns);
 }
 
-static void cancel_while_paused(void **state)
+TEST(cancel_while_paused)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(3, REDLOCK_FOREVER);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "NN");
-	drive_at(&d, 20);
-	drive_cancel(&d);
+	struct drive d = drive_idle(drive_waiting_rules(3, REDLOCK_FOREVER));
+	drive_play(&d, "acquire; votes NN; at 20; cancel");
 	drive_expect(
 	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
 	        "[    0.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
@@ -202,23 +157,14 @@ static void cancel_while_paused(void **state)
 	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
 }
 
-static void patience_with_an_unreachable_quorum(void **state)
+TEST(patience_with_an_unreachable_quorum)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_waiting_rules(3, 60000);
 	rules.noquorum_wait_ns = rl_ms(120);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "DD");
-	drive_ticks_until(&d, 50);
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "acquire; votes DD; until 50");
 	drive_votes(&d, "NN"); /* a quorum answers: patience begins anew */
-	drive_ticks_until(&d, 100);
-	drive_at(&d, 110);
-	drive_votes(&d, "DD");
-	drive_ticks_until(&d, 160);
-	drive_at(&d, 220);
-	drive_votes(&d, "DD");
+	drive_play(&d, "until 100; at 110; votes DD; until 160; at 220; votes DD");
 	drive_expect(
 	    &d,
 	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
@@ -236,16 +182,12 @@ static void patience_with_an_unreachable_quorum(void **state)
 	    "NOQUORUM\n");
 }
 
-static void no_patience_at_all(void **state)
+TEST(no_patience_at_all)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_waiting_rules(3, 60000);
 	rules.noquorum_wait_ns = 0;
-	drive_init(&d, &rules);
-	drive_at(&d, 5);
-	drive_acquire(&d);
-	drive_votes(&d, "DD");
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "at 5; acquire; votes DD");
 	drive_expect(&d, "[    5.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
 	                 "[    5.000] acquiring: reply #1 node 0 DOWN -> acquiring -..\n"
 	                 "[    5.000] acquiring: reply #1 node 1 DOWN -> idle --. | send release #0 owed 4 | "
@@ -253,14 +195,10 @@ static void no_patience_at_all(void **state)
 }
 
 /* So many nodes need an operator that no quorum can come: waiting is no use. */
-static void hopeless_votes_end_the_wait(void **state)
+TEST(hopeless_votes_end_the_wait)
 {
-	(void)state;
-	struct drive d;
-	struct rl_rules rules = drive_waiting_rules(5, REDLOCK_FOREVER);
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "PPYP");
+	struct drive d = drive_idle(drive_waiting_rules(5, REDLOCK_FOREVER));
+	drive_play(&d, "acquire; votes PPYP");
 	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
 	                 "[    0.000] acquiring: reply #1 node 0 NOPERM -> acquiring !....\n"
 	                 "[    0.000] acquiring: reply #1 node 1 NOPERM -> acquiring !!...\n"
@@ -280,18 +218,14 @@ static void hopeless_votes_end_the_wait(void **state)
 
 /* A caller's own value is asked for once. Whoever has it may have it from another claim of the same caller:
  * it is given back only where it is known that this attempt made it, and the rest is left to the nodes. */
-static void own_token_makes_one_attempt(void **state)
+TEST(own_token_makes_one_attempt)
 {
-	(void)state;
-	struct drive d;
 	struct rl_rules rules = drive_waiting_rules(5, 10000);
 	rules.kind = RL_KIND_OWN_VALUE;
-	drive_init(&d, &rules);
-	drive_acquire(&d);
-	drive_votes(&d, "YNDN");
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "acquire; votes YNDN");
 	assert_int_equal(d.fx.nodes, 0x11);
-	drive_acquire(&d);
-	drive_votes(&d, "YC");
+	drive_play(&d, "acquire; votes YC");
 	drive_reply(&d, 2, REDLOCK_VOTE_STALE);
 	drive_ticks_until(&d, 200);
 	assert_int_equal(d.fx.nodes, 0x1b);
@@ -309,23 +243,4 @@ static void own_token_makes_one_attempt(void **state)
 	        "[  200.000] acquiring: tick -> idle Y--TT | send release #0 owed 1 | done acquire NOQUORUM\n");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(refused_then_granted),
-	    cmocka_unit_test(granted_too_late_then_granted),
-	    cmocka_unit_test(tries_until_the_deadline),
-	    cmocka_unit_test(no_attempt_begins_after_the_deadline),
-	    cmocka_unit_test(no_attempt_begins_after_the_patience),
-	    cmocka_unit_test(a_busy_lock_is_busy_to_the_end),
-	    cmocka_unit_test(the_wait_ends_an_attempt),
-	    cmocka_unit_test(an_unreachable_quorum_is_no_quorum_to_the_end),
-	    cmocka_unit_test(a_retry_lies_in_the_future),
-	    cmocka_unit_test(cancel_while_paused),
-	    cmocka_unit_test(patience_with_an_unreachable_quorum),
-	    cmocka_unit_test(no_patience_at_all),
-	    cmocka_unit_test(hopeless_votes_end_the_wait),
-	    cmocka_unit_test(own_token_makes_one_attempt),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

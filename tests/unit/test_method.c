@@ -30,9 +30,8 @@ static void probe(struct rl_methods *m, enum rl_reply_type delex, enum rl_reply_
 	rl_method_probed(m, &reply);
 }
 
-static void scripts(void **state)
+TEST(scripts)
 {
-	(void)state;
 	struct rl_methods m = {0};
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 	m.knows = 1u << RL_SCRIPT_RELEASE | 1u << RL_SCRIPT_INSPECT;
@@ -50,9 +49,8 @@ static void scripts(void **state)
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 }
 
-static void native(void **state)
+TEST(native)
 {
-	(void)state;
 	struct rl_methods m = {0};
 	probe(&m, RL_REPLY_ARRAY, RL_REPLY_NIL);
 	expect(&m, RL_FORM_DELEX, RL_FORM_TEXT, RL_FORM_TEXT);
@@ -71,9 +69,8 @@ static void native(void **state)
 }
 
 /* Answers to the probe that say nothing. */
-static void odd_probes(void **state)
+TEST(odd_probes)
 {
-	(void)state;
 	struct rl_methods m = {0};
 	struct rl_reply error = {.value = {.type = RL_REPLY_ERROR, .text = NOPERM}};
 	struct rl_reply one = {.value.type = RL_REPLY_ARRAY, .count = 1, .items = {{.type = RL_REPLY_ARRAY}}};
@@ -89,9 +86,8 @@ static void odd_probes(void **state)
 }
 
 /* A refusal is about the command. What is about the key or the server's state is a vote. */
-static void refusals_and_votes(void **state)
+TEST(refusals_and_votes)
 {
-	(void)state;
 	enum {
 		NATIVE = 1 << RL_FORM_DELEX | 1 << RL_FORM_DELIFEQ,
 		SCRIPTS = 1 << RL_FORM_SHA | 1 << RL_FORM_TEXT,
@@ -129,9 +125,8 @@ static void refusals_and_votes(void **state)
 }
 
 /* What was learnt is about one server process. */
-static void another_server(void **state)
+TEST(another_server)
 {
-	(void)state;
 	struct rl_methods m = {0};
 	rl_method_meet(&m, false);
 	probe(&m, RL_REPLY_ARRAY, RL_REPLY_NIL);
@@ -149,12 +144,4 @@ static void another_server(void **state)
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(scripts),        cmocka_unit_test(native),
-	    cmocka_unit_test(odd_probes),     cmocka_unit_test(refusals_and_votes),
-	    cmocka_unit_test(another_server),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -123,9 +123,8 @@ static long run(unsigned long n, bool and_all_behind)
 	return failmalloc_outstanding();
 }
 
-static void connection(void **state)
+TEST(connection)
 {
-	(void)state;
 	need_failmalloc();
 	long before = run(0, false); /* what was allocated before the counting began */
 	assert_int_equal(failmalloc_failures(), 0);
@@ -179,9 +178,8 @@ static unsigned open_without_answers(unsigned long n, bool and_all_behind)
 	return sets;
 }
 
-static void no_debt_is_forgotten(void **state)
+TEST(no_debt_is_forgotten)
 {
-	(void)state;
 	need_failmalloc();
 	assert_int_equal(open_without_answers(0, false), 39);
 	for (unsigned behind = 0; behind < 2; behind++) {
@@ -216,9 +214,8 @@ static void url(const char *text)
 	assert_true(n > 2);
 }
 
-static void urls(void **state)
+TEST(urls)
 {
-	(void)state;
 	need_failmalloc();
 	url("redis://user:secret@host:1/2");
 	url("unix://user:secret@/path?db=3");
@@ -227,9 +224,8 @@ static void urls(void **state)
 /* ---- requests ---- */
 
 /* A form of a request, and the one that is made of it: all or nothing. */
-static void requests(void **state)
+TEST(requests)
 {
-	(void)state;
 	need_failmalloc();
 	struct rl_request r = {
 	    .operation = REDLOCK_OP_EXTEND, .name = {"job", 3}, .token = {"t", 1}, .ttl_ms = 7};
@@ -255,9 +251,8 @@ static void requests(void **state)
 
 /* New credentials while connecting: the opening commands are written anew, all of them or none. Without AUTH,
  * or without the INFO that the gate waits for, nothing must be said. */
-static void new_credentials_while_connecting(void **state)
+TEST(new_credentials_while_connecting)
 {
-	(void)state;
 	struct scene *s = &scene;
 	need_failmalloc();
 	bool told = false;
@@ -280,9 +275,8 @@ static void new_credentials_while_connecting(void **state)
 }
 
 /* New credentials on an open connection: what waits for them is sent behind them, or not at all. */
-static void new_credentials_while_open(void **state)
+TEST(new_credentials_while_open)
 {
-	(void)state;
 	struct scene *s = &scene;
 	need_failmalloc();
 	bool told = false;
@@ -309,15 +303,4 @@ static void new_credentials_while_open(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(connection),
-	    cmocka_unit_test(new_credentials_while_connecting),
-	    cmocka_unit_test(no_debt_is_forgotten),
-	    cmocka_unit_test(new_credentials_while_open),
-	    cmocka_unit_test(urls),
-	    cmocka_unit_test(requests),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

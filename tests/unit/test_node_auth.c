@@ -52,10 +52,9 @@ static void open_with(struct scene *s, const char *before, const char *auth)
 /* All that was asked is answered before it leaves, and what comes later waits for its answer, which is
  * nobody's.
  */
-static void in_order(void **state)
+TEST(in_order)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	open_with(s, "me:old@", "AUTH me old\n");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
@@ -75,15 +74,13 @@ static void in_order(void **state)
 	say(s, "$-1\r\n+OK\r\n");
 	expect_answers(s, "acquire #1 YES\nacquire #2 NO\nacquire #3 NO\nacquire #4 YES\n");
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_PENDING);
-	scene_close(s);
 }
 
 /* A server that leaves out the answer to the AUTH that it refuses gives no vote with the answers behind it:
  * it has got nothing to answer. The connection ends, and the next one logs in. */
-static void left_out(void **state)
+TEST(left_out)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	open_with(s, "me:old@", "AUTH me old\n");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	renew(s, "me", "new");
@@ -104,14 +101,12 @@ static void left_out(void **state)
 	rl_node_connect(&s->node, s->now_ns);
 	scene_accept(s);
 	expect_heard(s, "AUTH me new\n" HELLO);
-	scene_close(s);
 }
 
 /* Where earlier answers do not come, the login is not waited for either, however many bytes come. */
-static void never_quiet(void **state)
+TEST(never_quiet)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	open_with(s, "me:old@", "AUTH me old\n");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	renew(s, "me", "new");
@@ -127,13 +122,11 @@ static void never_quiet(void **state)
 	scene_at(s, 6000);
 	expect_answers(s, "acquire #1 CLOSED\nrelease #2 UNSENT\n");
 	assert_int_equal(rl_node_owed(&s->node), 1); /* it may have been set */
-	scene_close(s);
 }
 
 /* An answer that nobody asked for ends the connection: before an AUTH, behind it, and where requests wait. */
-static void too_many(void **state)
+TEST(too_many)
 {
-	(void)state;
 	static const char *const extra[] = {"+OK\r\n", "$-1\r\n", ":1\r\n", "-WRONGPASS no\r\n"};
 	struct scene *s = &scene;
 	for (unsigned i = 0; i < COUNT(extra) * 2; i++) {
@@ -159,10 +152,9 @@ static void too_many(void **state)
 
 /* CLIENT UNBLOCK ends a CLIENT PAUSE for one client with an error, behind which Redis 7.0 answers the request
  * as well: nothing that comes later is an answer to what was asked next. */
-static void unblocked(void **state)
+TEST(unblocked)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	open_with(s, ":old@", "AUTH old\n");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
@@ -171,13 +163,11 @@ static void unblocked(void **state)
 	expect_answers(s, "acquire #1 GARBAGE\nacquire #2 GARBAGE\n");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_true(s->node.ledger.ghost_stays || s->node.ledger.ghost_count > 0); /* they may be executed */
-	scene_close(s);
 }
 
 /* An answer to an opening command that is left out is missed by the next one: no operation gets a vote. */
-static void left_out_of_the_opening(void **state)
+TEST(left_out_of_the_opening)
 {
-	(void)state;
 	static const char *const answers[] = {"+OK\r\n",       "+OK\r\n", ":1\r\n",
 	                                      "$3\r\nend\r\n", NO_NATIVE, "+OK\r\n"};
 	struct scene *s = &scene;
@@ -197,10 +187,9 @@ static void left_out_of_the_opening(void **state)
 
 /* Those that change while the barrier is down: one AUTH at a time, the last one counts, and none is sent any
  * more when they are taken back. */
-static void changed_meanwhile(void **state)
+TEST(changed_meanwhile)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	open_with(s, "me:old@", "AUTH me old\n");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	renew(s, "me", "new");
@@ -219,14 +208,12 @@ static void changed_meanwhile(void **state)
 	say(s, "+OK\r\n");
 	expect_heard(s, "");
 	expect_answers(s, "acquire #1 YES\nacquire #2 YES\nacquire #3 YES\n");
-	scene_close(s);
 }
 
 /* A refused login leaves the connection and costs no vote. It is remembered, without a secret, until one
  * succeeds. */
-static void refused(void **state)
+TEST(refused)
 {
-	(void)state;
 	static const struct {
 		const char *reply;
 		enum redlock_vote_code failure;
@@ -263,10 +250,9 @@ static void refused(void **state)
 }
 
 /* While the connection is made no byte has left: it opens with the new ones. */
-static void while_connecting(void **state)
+TEST(while_connecting)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "me:old@", "?db=3");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
@@ -275,14 +261,12 @@ static void while_connecting(void **state)
 	expect_heard(s, "AUTH me new\nSELECT 3\n" HELLO);
 	scene_say(s, "+OK\r\n+OK\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\n"); /* the gate is the same */
-	scene_close(s);
 }
 
 /* When the first login is under way and refused, the next connection is made at once with the new ones. */
-static void while_logging_in(void **state)
+TEST(while_logging_in)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "me:old@", "");
 	s->node.link.backoff.failures = 4;
 	rl_node_connect(&s->node, s->now_ns);
@@ -299,14 +283,12 @@ static void while_logging_in(void **state)
 	expect_heard(s, "AUTH me new\n" HELLO);
 	scene_say(s, "-WRONGPASS no\r\n"); /* these are refused too: now it waits */
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_ms(50), rl_ms(100));
-	scene_close(s);
 }
 
 /* And when it is accepted, the second follows on the same connection. */
-static void while_logging_in_accepted(void **state)
+TEST(while_logging_in_accepted)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "me:old@", "");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_accept(s);
@@ -321,14 +303,12 @@ static void while_logging_in_accepted(void **state)
 	say(s, "-WRONGPASS no\r\n");
 	expect_answers(s, "acquire #1 YES\n");
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
-	scene_close(s);
 }
 
 /* A node that refused the old ones does not wait for the end of its backoff; one that is down for another
  * reason does. */
-static void while_backed_off(void **state)
+TEST(while_backed_off)
 {
-	(void)state;
 	struct scene *s = &scene;
 	scene_open(s, "me:old@", "");
 	for (unsigned i = 0; i < 5; i++) {
@@ -362,10 +342,9 @@ static void while_backed_off(void **state)
 
 /* An AUTH that is not answered ends the connection, and is nobody's. It does not count as one that failed to
  * open: the next one comes soon. */
-static void unanswered(void **state)
+TEST(unanswered)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	open_with(s, "me:old@", "AUTH me old\n");
 	s->now_ns = rl_ms(100000);
 	renew(s, "me", "new");
@@ -375,7 +354,6 @@ static void unanswered(void **state)
 	assert_int_equal(s->node.link.backoff.failures, 0);
 	expect_answers(s, "");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	scene_close(s);
 }
 
 /* ---- what is left in memory ---- */
@@ -390,9 +368,8 @@ static bool contains(const struct rl_outbox *o, size_t used, const char *text)
 }
 
 /* The bytes of an AUTH are wiped when it is answered, also where they have been moved meanwhile. */
-static void wiped_when_answered(void **state)
+TEST(wiped_when_answered)
 {
-	(void)state;
 	struct rl_endpoint e = {.password = rl_secret_copy("hunter22", 8)};
 	struct rl_outbox o = {0};
 	char filler[200];
@@ -417,23 +394,4 @@ static void wiped_when_answered(void **state)
 	rl_secret_free(e.password);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(in_order),
-	    cmocka_unit_test(left_out),
-	    cmocka_unit_test(left_out_of_the_opening),
-	    cmocka_unit_test(unblocked),
-	    cmocka_unit_test(never_quiet),
-	    cmocka_unit_test(too_many),
-	    cmocka_unit_test(changed_meanwhile),
-	    cmocka_unit_test(refused),
-	    cmocka_unit_test(while_connecting),
-	    cmocka_unit_test(while_logging_in),
-	    cmocka_unit_test(while_logging_in_accepted),
-	    cmocka_unit_test(while_backed_off),
-	    cmocka_unit_test(unanswered),
-	    cmocka_unit_test(wiped_when_answered),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -12,10 +12,9 @@
 
 static struct scene scene;
 
-static void opening_bytes(void **state)
+TEST(opening_bytes)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	static const char want[] =
 	    "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$5\r\np\"w@:\r\n*2\r\n$6\r\nSELECT\r\n$2\r\n15\r\n"
 	    "*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n"
@@ -26,14 +25,12 @@ static void opening_bytes(void **state)
 	scene_listen(s);
 	assert_int_equal(s->heard_size, sizeof want - 1);
 	assert_memory_equal(s->heard, want, sizeof want - 1);
-	scene_close(s);
 }
 
 /* Without credentials and database nothing is in the way: what was asked goes out behind the greeting. */
-static void no_gate(void **state)
+TEST(no_gate)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "", "");
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING); /* connects */
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
@@ -47,14 +44,12 @@ static void no_gate(void **state)
 	assert_true(s->node.identified);
 	expect_answers(s, "acquire #1 YES\n");
 	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
-	scene_close(s);
 }
 
 /* No operation leaves before the password and the database are accepted. */
-static void gate(void **state)
+TEST(gate)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, ":pw@", "?db=2");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_accept(s);
@@ -69,24 +64,20 @@ static void gate(void **state)
 	scene_say(s, ":1\r\n-NOPERM no\r\n" NO_NATIVE "+OK\r\n$-1\r\n");
 	expect_answers(s, "acquire #1 YES\nacquire #2 NO\n");
 	assert_string_equal(s->node.link.facts.run_id, "");
-	scene_close(s);
 }
 
-static void user_without_password(void **state)
+TEST(user_without_password)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "me@", "");
 	rl_node_connect(&s->node, s->now_ns);
 	scene_accept(s);
 	expect_heard(s, "AUTH me \n" HELLO);
-	scene_close(s);
 }
 
 /* A refused password: the reason is the vote of all that waited; nothing was sent. */
-static void gate_refused(void **state)
+TEST(gate_refused)
 {
-	(void)state;
 	struct scene *s = &scene;
 	static const struct {
 		const char *reply;
@@ -121,10 +112,9 @@ static void gate_refused(void **state)
 	}
 }
 
-static void nobody_listens(void **state)
+TEST(nobody_listens)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "", "");
 	assert_int_equal(unlink(s->path), 0);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
@@ -132,13 +122,11 @@ static void nobody_listens(void **state)
 	scene_turn(s);
 	expect_answers(s, "");
 	assert_string_equal(s->node.link.failure_text, "No such file or directory");
-	scene_close(s);
 }
 
 /* Over TCP a refusal comes later, as the outcome of the connect. */
-static void refused_over_tcp(void **state)
+TEST(refused_over_tcp)
 {
-	(void)state;
 	struct scene *s = &scene;
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof address;
@@ -164,10 +152,9 @@ static void refused_over_tcp(void **state)
 	close(bound);
 }
 
-static void unresolved(void **state)
+TEST(unresolved)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "", "");
 	s->node.link.dial.known.count = 0;
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_NAME);
@@ -176,14 +163,12 @@ static void unresolved(void **state)
 	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
 	rl_node_connect(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
-	scene_close(s);
 }
 
 /* The delays between connections that fail double up to 3 s, and are random. */
-static void backoff(void **state)
+TEST(backoff)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "", "");
 	assert_int_equal(unlink(s->path), 0);
 	static const unsigned most_ms[] = {100, 200, 400, 800, 1600, 3000, 3000, 3000};
@@ -206,15 +191,13 @@ static void backoff(void **state)
 	}
 	/* The last three had the same limit, and three random numbers in nanoseconds. */
 	assert_true(delays[5] != delays[6] || delays[6] != delays[7]);
-	scene_close(s);
 }
 
 /* A connection that worked comes back at once when it is needed, else within a second; its backoff begins
  * anew. */
-static void comes_back_on_demand(void **state)
+TEST(comes_back_on_demand)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "", "");
 	s->node.link.backoff.failures = 5;
 	rl_node_connect(&s->node, s->now_ns);
@@ -230,15 +213,13 @@ static void comes_back_on_demand(void **state)
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
 	scene_accept(s);
 	expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
-	scene_close(s);
 }
 
 /* One that opens and ends soon is excused once. Then it is as good as one that never opened: a server that
  * closes on every command is not asked again with every operation. */
-static void brief_connections(void **state)
+TEST(brief_connections)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	static const unsigned want_failures[] = {0, 1, 2, 3};
 	scene_open(s, "", "");
 	for (unsigned i = 0; i < COUNT(want_failures); i++) {
@@ -252,13 +233,11 @@ static void brief_connections(void **state)
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_ms(200), rl_ms(400));
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
-	scene_close(s);
 }
 
 /* Releases that are owed do not wait for a second. */
-static void debts_come_back_soon(void **state)
+TEST(debts_come_back_soon)
 {
-	(void)state;
 	struct scene *s = &scene;
 	scene_open(s, "", "");
 	for (unsigned i = 0; i < 50; i++) {
@@ -280,10 +259,9 @@ static void debts_come_back_soon(void **state)
 }
 
 /* An accepted connection that is closed before the greeting is answered does not count as one that worked. */
-static void closed_in_the_greeting(void **state)
+TEST(closed_in_the_greeting)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "", "");
 	rl_node_connect(&s->node, s->now_ns);
 	scene_accept(s);
@@ -292,13 +270,11 @@ static void closed_in_the_greeting(void **state)
 	scene_turn(s);
 	assert_int_equal(s->node.link.backoff.failures, 1);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
-	scene_close(s);
 }
 
 /* A server that is full says so and closes: that is the reason to be told. */
-static void told_and_closed(void **state)
+TEST(told_and_closed)
 {
-	(void)state;
 	struct scene *s = &scene;
 	static const struct {
 		const char *said;
@@ -325,10 +301,9 @@ static void told_and_closed(void **state)
 }
 
 /* A listener whose queue is full, or a host that does not answer: 3 s. */
-static void connecting_times_out(void **state)
+TEST(connecting_times_out)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "", "");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING); /* no turn yet: as if it were on the way */
@@ -341,14 +316,12 @@ static void connecting_times_out(void **state)
 	scene_turn(s);
 	expect_answers(s, "acquire #1 DOWN\n"); /* not sent: it did not happen */
 	assert_string_equal(s->node.link.failure_text, "connecting timed out");
-	scene_close(s);
 }
 
 /* A server that goes silent is left after 5 s without a byte, but only while it owes an answer. */
-static void silence(void **state)
+TEST(silence)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "", "");
 	rl_node_connect(&s->node, s->now_ns);
 	scene_greet(s, 1);
@@ -368,14 +341,12 @@ static void silence(void **state)
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	expect_answers(s, "query #1 CLOSED\nquery #2 CLOSED\nquery #3 CLOSED\n");
 	assert_string_equal(s->node.link.failure_text, "no answer for 5 seconds");
-	scene_close(s);
 }
 
 /* The identity of a server that came back on the same address is learnt anew. */
-static void identity_is_learnt_anew(void **state)
+TEST(identity_is_learnt_anew)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, "", "");
 	rl_node_connect(&s->node, s->now_ns);
 	scene_greet(s, 1);
@@ -389,12 +360,10 @@ static void identity_is_learnt_anew(void **state)
 	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n");
 	assert_string_equal(s->node.link.facts.run_id, "");
 	assert_true(s->node.identified);
-	scene_close(s);
 }
 
-static void odd_identities(void **state)
+TEST(odd_identities)
 {
-	(void)state;
 	struct scene *s = &scene;
 	static const char *const infos[] = {
 	    "$0\r\n\r\n",
@@ -419,27 +388,4 @@ static void odd_identities(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(opening_bytes),
-	    cmocka_unit_test(no_gate),
-	    cmocka_unit_test(gate),
-	    cmocka_unit_test(user_without_password),
-	    cmocka_unit_test(gate_refused),
-	    cmocka_unit_test(nobody_listens),
-	    cmocka_unit_test(refused_over_tcp),
-	    cmocka_unit_test(unresolved),
-	    cmocka_unit_test(backoff),
-	    cmocka_unit_test(comes_back_on_demand),
-	    cmocka_unit_test(brief_connections),
-	    cmocka_unit_test(debts_come_back_soon),
-	    cmocka_unit_test(closed_in_the_greeting),
-	    cmocka_unit_test(told_and_closed),
-	    cmocka_unit_test(connecting_times_out),
-	    cmocka_unit_test(silence),
-	    cmocka_unit_test(identity_is_learnt_anew),
-	    cmocka_unit_test(odd_identities),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -39,10 +39,9 @@ static const char *next_connection(struct scene *s)
 #define GREETING ":2\r\n" RUN_ID
 
 /* The whole way: SET in flight, cut, the release is owed; then kill, release, settled. */
-static void set_in_flight(void **state)
+TEST(set_in_flight)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	expect_heard(s, "SET job token1 NX PX 30000\n");
 	scene_owe(s, 1, 0);
@@ -61,14 +60,12 @@ static void set_in_flight(void **state)
 	expect_answers(s, ""); /* nobody waits for it any more */
 	cut(s);
 	assert_string_equal(next_connection(s), HELLO); /* all is settled */
-	scene_close(s);
 }
 
 /* Not there, and the old connection is gone: settled too. 0: it was gone already. */
-static void not_there_after_the_kill(void **state)
+TEST(not_there_after_the_kill)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_heard(s);
@@ -79,14 +76,12 @@ static void not_there_after_the_kill(void **state)
 	scene_say(s, ":0\r\n:0\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, 0);
-	scene_close(s);
 }
 
 /* The kill is refused: "not there" proves nothing, for the SET may still come. */
-static void kill_refused(void **state)
+TEST(kill_refused)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
@@ -99,15 +94,13 @@ static void kill_refused(void **state)
 	scene_say(s, "-NOPERM this user has no permissions to run the 'client|kill' command\r\n:0\r\n:1\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, 1); /* the second was there and is deleted */
-	scene_close(s);
 }
 
 /* The server was started again: the ids of the old process mean somebody else now, and its buffers are gone.
  */
-static void another_process(void **state)
+TEST(another_process)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_heard(s);
@@ -118,14 +111,12 @@ static void another_process(void **state)
 	scene_say(s, ":0\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, 0);
-	scene_close(s);
 }
 
 /* The identity is not told: nobody is killed on suspicion. */
-static void identity_refused(void **state)
+TEST(identity_refused)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_heard(s);
@@ -135,16 +126,14 @@ static void identity_refused(void **state)
 	expect_heard(s, "EVAL release 1 job token1\n");
 	scene_say(s, ":0\r\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
-	scene_close(s);
 }
 
 /* A ghost that could not be killed is gone by itself some time after the server answers again: what sat in
  * its buffer has been read by then. */
-static void ghosts_do_not_stay_for_ever(void **state)
+TEST(ghosts_do_not_stay_for_ever)
 {
-	(void)state;
 	scene_open(&scene, "", "");
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_accept(s);
 	scene_heard(s);
@@ -164,15 +153,13 @@ static void ghosts_do_not_stay_for_ever(void **state)
 	expect_answers(s, "acquire #1 CLOSED\nrelease #2 NO\nrelease #3 NO\n");
 	cut(s); /* the next connection does not hear of it either */
 	assert_false(s->node.ledger.ghost_stays);
-	scene_close(s);
 }
 
 /* The id of the old connection is not known: it cannot be killed. */
-static void id_unknown(void **state)
+TEST(id_unknown)
 {
-	(void)state;
 	scene_open(&scene, "", "");
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_accept(s);
@@ -182,16 +169,14 @@ static void id_unknown(void **state)
 	assert_string_equal(next_connection(s), HELLO "EVAL release 1 job token1\n");
 	scene_say(s, GREETING ":0\r\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
-	scene_close(s);
 }
 
 /* A lock is granted by the others while this node owes the answer to its SET; the release comes later, after
  * further connections came and went. The ghost is not forgotten because nothing was owed at the time. */
-static void ghost_without_a_debt(void **state)
+TEST(ghost_without_a_debt)
 {
-	(void)state;
 	scene_open(&scene, "", "");
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_accept(s);
 	scene_heard(s);
@@ -206,14 +191,12 @@ static void ghost_without_a_debt(void **state)
 	scene_say(s, ":0\r\n");
 	expect_answers(s, "acquire #1 CLOSED\nrelease #2 NO\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
-	scene_close(s);
 }
 
 /* A ghost whose kill was not answered is killed again by the next connection. */
-static void kill_is_repeated(void **state)
+TEST(kill_is_repeated)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_heard(s);
@@ -234,14 +217,12 @@ static void kill_is_repeated(void **state)
 	next_connection(s);
 	scene_say(s, ":80\r\n" RUN_ID);
 	expect_heard(s, ""); /* they are laid */
-	scene_close(s);
 }
 
 /* No more ghosts are remembered than there is room for: the rest cannot be killed, and that is known. */
-static void too_many_ghosts(void **state)
+TEST(too_many_ghosts)
 {
-	(void)state;
-	struct scene *s = open_scene(100);
+	own_scene *s = open_scene(100);
 	char text[96];
 	for (unsigned i = 0; i < RL_GHOSTS + 1; i++) {
 		scene_submit(s, REDLOCK_OP_ACQUIRE, i, i + 1);
@@ -263,14 +244,12 @@ static void too_many_ghosts(void **state)
 	scene_say(s, ":0\r\n");
 	expect_answers(s, "release #9 NO\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
-	scene_close(s);
 }
 
 /* What was not sent did not happen: no ghost, no debt, and another word for the vote. */
-static void unsent_set(void **state)
+TEST(unsent_set)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_hang_up(s);
 	scene_turn(s);
@@ -278,15 +257,13 @@ static void unsent_set(void **state)
 	assert_int_equal(s->node.ledger.ghost_count, 0);
 	assert_false(s->node.ledger.ghost_stays);
 	assert_string_equal(next_connection(s), HELLO);
-	scene_close(s);
 }
 
 /* Before the connection is open nothing can have been sent: a release behind its own SET is no debt. */
-static void release_behind_its_unsent_set(void **state)
+TEST(release_behind_its_unsent_set)
 {
-	(void)state;
 	scene_open(&scene, ":pw@", "");
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_owe(s, 2, 0); /* of an earlier connection: its SET is not here */
@@ -299,15 +276,13 @@ static void release_behind_its_unsent_set(void **state)
 	next_connection(s);
 	scene_say(s, "+OK\r\n");
 	expect_heard(s, "EVAL release 1 job token2\n");
-	scene_close(s);
 }
 
 /* The same pair, but the gate opened and the SET went out before the cut: then it is a debt. */
-static void release_behind_its_sent_set(void **state)
+TEST(release_behind_its_sent_set)
 {
-	(void)state;
 	scene_open(&scene, ":pw@", "");
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_accept(s);
@@ -322,15 +297,13 @@ static void release_behind_its_sent_set(void **state)
 	expect_heard(s, "");
 	scene_say(s, RUN_ID);
 	expect_heard(s, "CLIENT KILL ID 5\nEVAL release 1 job token1\n");
-	scene_close(s);
 }
 
 /* The SET went out in part, its release not at all: the rest of the SET may have been in the same packet. */
-static void release_behind_a_half_sent_set(void **state)
+TEST(release_behind_a_half_sent_set)
 {
-	(void)state;
 	scene_open(&scene, ":pw@", "");
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	static char name[60000];
 	int small = 4608;
 	memset(name, 'n', sizeof name);
@@ -350,14 +323,12 @@ static void release_behind_a_half_sent_set(void **state)
 	cut(s);
 	expect_answers(s, "acquire #1 CLOSED\n");
 	assert_int_equal(rl_node_owed(&s->node), 1);
-	scene_close(s);
 }
 
 /* A release that is asked for while the node is down is kept, and paid by the next connection. */
-static void release_while_down(void **state)
+TEST(release_while_down)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	cut(s);
 	s->node.link.backoff.failures = 3; /* no connection on demand */
 	assert_int_equal(scene_owe(s, 1, 5), REDLOCK_VOTE_DOWN);
@@ -367,14 +338,12 @@ static void release_while_down(void **state)
 	scene_say(s, GREETING ":1\r\n");
 	expect_answers(s, "");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	scene_close(s);
 }
 
 /* A debt that was an EVALSHA meets a server that does not know the script. */
-static void debt_by_digest(void **state)
+TEST(debt_by_digest)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_owe(s, 1, 1);
 	scene_heard(s);
 	scene_say(s, ":1\r\n"); /* now the script is known */
@@ -389,14 +358,12 @@ static void debt_by_digest(void **state)
 	scene_say(s, ":1\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, 0);
-	scene_close(s);
 }
 
 /* A release that is answered with an error settles nothing. */
-static void release_refused(void **state)
+TEST(release_refused)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_owe(s, 1, 1);
 	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2); /* not owed: nothing can linger */
 	scene_heard(s);
@@ -404,14 +371,12 @@ static void release_refused(void **state)
 	expect_answers(s, "release #1 MISCONF\nrelease #2 MISCONF\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
 	assert_string_equal(s->node.link.failure_text, "MISCONF x");
-	scene_close(s);
 }
 
 /* Debts are kept through a connection that never gets anywhere. */
-static void debts_survive_failed_connections(void **state)
+TEST(debts_survive_failed_connections)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_owe(s, 1, 0);
 	scene_owe(s, 2, 0);
 	scene_heard(s);
@@ -424,14 +389,12 @@ static void debts_survive_failed_connections(void **state)
 	assert_string_equal(next_connection(s), HELLO "EVAL release 1 job token1\nEVAL release 1 job token2\n");
 	scene_say(s, GREETING ":1\r\n:1\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
-	scene_close(s);
 }
 
 /* Debts are bounded; what does not fit is counted as lingering. */
-static void debts_are_bounded(void **state)
+TEST(debts_are_bounded)
 {
-	(void)state;
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	static char name[60000];
 	memset(name, 'n', sizeof name);
 	cut(s);
@@ -447,13 +410,12 @@ static void debts_are_bounded(void **state)
 	assert_true(rl_outbox_size(&s->node.ledger.debts) <= 256 * 1024);
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 100);
 	assert_true(rl_node_owed(&s->node) >= 2);
-	scene_close(s);
 }
 
 /* Garbage in answer to a SET, or an answer that SET does not give: nobody knows whether it was executed. */
 static void garbage_for(const char *reply, const char *failure)
 {
-	struct scene *s = open_scene(77);
+	own_scene *s = open_scene(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_owe(s, 1, 0);
 	scene_heard(s);
@@ -468,23 +430,20 @@ static void garbage_for(const char *reply, const char *failure)
 	next_connection(s);
 	scene_say(s, GREETING);
 	expect_heard(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\n");
-	scene_close(s);
 }
 
-static void garbage_for_a_set(void **state)
+TEST(garbage_for_a_set)
 {
-	(void)state;
 	garbage_for("HTTP/1.1 400 Bad Request\r\n\r\n", "the answer is not the Redis protocol");
 	garbage_for(":5\r\n", "the answer is not one to what was asked");
 }
 
 /* A release that is asked for while the answers of a broken connection are still being handed out: behind a
  * SET that never left it is not owed, behind one that did it is. */
-static void release_while_breaking(void **state)
+TEST(release_while_breaking)
 {
-	(void)state;
 	for (unsigned sent = 0; sent < 2; sent++) {
-		struct scene *s = open_scene(77);
+		own_scene *s = open_scene(77);
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
 		if (sent)
@@ -498,34 +457,7 @@ static void release_while_breaking(void **state)
 		expect_answers(s, sent ? "acquire #1 CLOSED\nacquire #2 CLOSED\n"
 		                       : "acquire #1 UNSENT\nacquire #2 UNSENT\n");
 		assert_int_equal(rl_node_owed(&s->node), sent ? 2 : 1);
-		scene_close(s);
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(set_in_flight),
-	    cmocka_unit_test(not_there_after_the_kill),
-	    cmocka_unit_test(kill_refused),
-	    cmocka_unit_test(another_process),
-	    cmocka_unit_test(identity_refused),
-	    cmocka_unit_test(ghosts_do_not_stay_for_ever),
-	    cmocka_unit_test(id_unknown),
-	    cmocka_unit_test(ghost_without_a_debt),
-	    cmocka_unit_test(kill_is_repeated),
-	    cmocka_unit_test(too_many_ghosts),
-	    cmocka_unit_test(unsent_set),
-	    cmocka_unit_test(release_behind_its_unsent_set),
-	    cmocka_unit_test(release_behind_its_sent_set),
-	    cmocka_unit_test(release_behind_a_half_sent_set),
-	    cmocka_unit_test(release_while_down),
-	    cmocka_unit_test(debt_by_digest),
-	    cmocka_unit_test(release_refused),
-	    cmocka_unit_test(debts_survive_failed_connections),
-	    cmocka_unit_test(debts_are_bounded),
-	    cmocka_unit_test(garbage_for_a_set),
-	    cmocka_unit_test(release_while_breaking),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -21,10 +21,9 @@ static struct scene *open_scene(void)
 	return &scene;
 }
 
-static void pipelined_in_order(void **state)
+TEST(pipelined_in_order)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_submit(s, REDLOCK_OP_EXTEND, 1, 2);
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 3);
@@ -33,30 +32,26 @@ static void pipelined_in_order(void **state)
 	                "EVAL release 1 job token1\n");
 	scene_say(s, "+OK\r\n:1\r\n*4\r\n$6\r\nstring\r\n:5\r\n:1\r\n$1\r\nx\r\n:0\r\n");
 	expect_answers(s, "acquire #1 YES\nextend #2 YES\nquery #3 YES\nrelease #4 NO\n");
-	scene_close(s);
 }
 
 /* Nobody waits for the answer to number 0: it is taken, and not handed out. */
-static void nobody_waits(void **state)
+TEST(nobody_waits)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_owe(s, 1, 0);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
 	scene_heard(s);
 	scene_say(s, ":1\r\n+OK\r\n");
 	expect_answers(s, "acquire #2 YES\n");
-	scene_close(s);
 }
 
 /* ---- scripts ---- */
 
 /* By text until the connection has run it once, then by digest; a script of another kind is not known by
  * that. */
-static void scripts_are_learnt(void **state)
+TEST(scripts_are_learnt)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2); /* not known yet */
 	expect_heard(s, "EVAL release 1 job token1\nEVAL release 1 job token2\n");
@@ -70,14 +65,12 @@ static void scripts_are_learnt(void **state)
 	scene_greet(s, 10); /* a server that was started again knows none */
 	scene_submit(s, REDLOCK_OP_RELEASE, 3, 5);
 	expect_heard(s, "EVAL release 1 job token3\n");
-	scene_close(s);
 }
 
 /* An error does not teach a script; a key of another type does: the script has run. */
-static void errors_teach_nothing(void **state)
+TEST(errors_teach_nothing)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_heard(s);
 	scene_say(s, "-LOADING Redis is loading the dataset in memory\r\n");
@@ -90,14 +83,12 @@ static void errors_teach_nothing(void **state)
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_LOADING); /* no failure */
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 3);
 	expect_heard(s, "EVALSHA release 1 job token1\n");
-	scene_close(s);
 }
 
 /* The server forgot its scripts: each is asked for again with its text, in order, and answered once. */
-static void forgotten_scripts(void **state)
+TEST(forgotten_scripts)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_submit(s, REDLOCK_OP_EXTEND, 1, 2);
 	scene_heard(s);
@@ -123,14 +114,12 @@ static void forgotten_scripts(void **state)
 	scene_heard(s);
 	scene_say(s, "-NOSCRIPT x\r\n");
 	expect_answers(s, "release #5 SERVER\n");
-	scene_close(s);
 }
 
 /* A caller's own value is never asked about twice: its requests go by text, always. */
-static void by_text_on_demand(void **state)
+TEST(by_text_on_demand)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	struct rl_request release = {.operation = REDLOCK_OP_RELEASE,
 	                             .tag = {.slot = 1, .seq = 1},
 	                             .name = {"job", 3},
@@ -141,16 +130,14 @@ static void by_text_on_demand(void **state)
 		expect_heard(s, "EVAL release 1 job own\n");
 		scene_say(s, ":1\r\n");
 	}
-	scene_close(s);
 }
 
 /* ---- partial sends ---- */
 
 /* A small socket buffer and a slow reader: every byte arrives, once and in order. */
-static void partial_sends(void **state)
+TEST(partial_sends)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	static char name[30000];
 	char want[256];
 	int small = 4608;
@@ -180,14 +167,12 @@ static void partial_sends(void **state)
 	assert_string_equal(heard, "");
 	assert_false(s->node.link.watching_write);
 	assert_int_equal(s->heard_size, 0);
-	scene_close(s);
 }
 
 /* Of a request that was sent in part nobody knows whether the rest was needed. */
-static void cut_in_the_middle(void **state)
+TEST(cut_in_the_middle)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	static char name[60000];
 	int small = 4608;
 	memset(name, 'n', sizeof name);
@@ -205,15 +190,13 @@ static void cut_in_the_middle(void **state)
 	scene_turn(s);
 	expect_answers(s, "acquire #1 CLOSED\nacquire #2 UNSENT\n");
 	assert_int_equal(s->node.ledger.ghost_count, 1);
-	scene_close(s);
 }
 
 /* An answer to a request that was sent in part is none: the bytes that are not sent yet would be dropped, and
  * what comes behind them would be read in their place. */
-static void answered_in_the_middle(void **state)
+TEST(answered_in_the_middle)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	static char name[60000];
 	int small = 4608;
 	memset(name, 'n', sizeof name);
@@ -229,14 +212,12 @@ static void answered_in_the_middle(void **state)
 	assert_false(rl_outbox_front_sent(&s->node.link.outbox));
 	scene_say(s, "+OK\r\n");
 	expect_answers(s, "acquire #1 GARBAGE\n");
-	scene_close(s);
 }
 
 /* One byte of an answer per turn. */
-static void answers_byte_by_byte(void **state)
+TEST(answers_byte_by_byte)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	static const char stream[] = "+OK\r\n-NOSCRIPT x\r\n$-1\r\n:1\r\n";
 	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
@@ -248,7 +229,6 @@ static void answers_byte_by_byte(void **state)
 		scene_say(s, byte);
 	}
 	expect_answers(s, "acquire #1 YES\nacquire #3 NO\nrelease #2 YES\n");
-	scene_close(s);
 }
 
 /* ---- the end ---- */
@@ -291,9 +271,8 @@ static int close_and_read(struct scene *s, bool child, size_t *ret_size)
 }
 
 /* All is sent: it is delivered, the release with it. */
-static void close_in_order(void **state)
+TEST(close_in_order)
 {
-	(void)state;
 	size_t size;
 	struct scene *s = open_tcp_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
@@ -305,9 +284,8 @@ static void close_in_order(void **state)
 }
 
 /* The release behind a SET is held back: then the SET must not be delivered alone. */
-static void close_abortively(void **state)
+TEST(close_abortively)
 {
-	(void)state;
 	for (unsigned child = 0; child < 2; child++) {
 		struct scene *s = open_tcp_scene();
 		static char name[65536];
@@ -345,10 +323,9 @@ static enum redlock_vote_code submit_large(struct scene *s, enum redlock_operati
 
 /* A node that does not answer: requests are refused first, releases later, then they become debts; all is
  * bounded. */
-static void backlog(void **state)
+TEST(backlog)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	unsigned taken = 0;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 7);
 	s->now_ns += rl_ms(150); /* since then nothing came */
@@ -369,28 +346,24 @@ static void backlog(void **state)
 	scene_turn(s); /* they wait for what was asked before them */
 	assert_int_equal(s->node.ledger.debts.count, debts);
 	assert_true(s->node.link.outbox.capacity + s->node.ledger.debts.capacity <= 4 * 1024 * 1024);
-	scene_close(s);
 }
 
 /* A node that answers may have more in flight. */
-static void backlog_of_a_busy_node(void **state)
+TEST(backlog_of_a_busy_node)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	for (unsigned i = 0; i < 100; i++) /* a million bytes in one moment */
 		assert_int_equal(submit_large(s, REDLOCK_OP_ACQUIRE, false), REDLOCK_VOTE_PENDING);
 	unsigned taken = 100;
 	while (submit_large(s, REDLOCK_OP_ACQUIRE, false) == REDLOCK_VOTE_PENDING)
 		assert_true(++taken < 10000);
 	assert_true(rl_outbox_size(&s->node.link.outbox) <= 5 * 1024 * 1024);
-	scene_close(s);
 }
 
 /* A request is taken by an idle node, however large. */
-static void one_large_request(void **state)
+TEST(one_large_request)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	static char name[65536];
 	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
 	                         .tag = {.seq = 1},
@@ -401,15 +374,13 @@ static void one_large_request(void **state)
 	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
 	scene_listen(s);
 	assert_int_equal(s->heard_size, s->node.link.outbox.tail);
-	scene_close(s);
 }
 
 /* A release that did not fit while the node was slow is paid when it answers again, also under load: nothing
  * that is asked for later overtakes it, and it does not wait for ever. */
-static void debts_of_an_open_connection(void **state)
+TEST(debts_of_an_open_connection)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	s->now_ns += rl_ms(150);
 	unsigned taken = 0;
@@ -436,58 +407,50 @@ static void debts_of_an_open_connection(void **state)
 	}
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, 0);
-	scene_close(s);
 }
 
 /* ---- answers that nobody asked for ---- */
 
-static void unasked(void **state)
+TEST(unasked)
 {
-	(void)state;
 	static const char *const said[] = {
 	    "+OK\r\n", /* nothing is out */
 	    "$3\r\nabc\r\n",    "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n",
 	    "\x01\x02\x03\r\n", "HTTP/1.1 200 OK\r\n",
 	};
 	for (unsigned i = 0; i < COUNT(said); i++) {
-		struct scene *s = open_scene();
+		own_scene *s = open_scene();
 		scene_say(s, said[i]);
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
-		scene_close(s);
 	}
 }
 
 /* An answer before its question was sent is not one. */
-static void too_early(void **state)
+TEST(too_early)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1); /* in the outbox: the answer is read before it goes out */
 	scene_say(s, "+OK\r\n");
 	expect_answers(s, "acquire #1 UNSENT\n");
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
-	scene_close(s);
 }
 
 /* One answer too many: the good ones before it count. */
-static void one_too_many(void **state)
+TEST(one_too_many)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_heard(s);
 	scene_say(s, "+OK\r\n+OK\r\n");
 	expect_answers(s, "acquire #1 YES\n");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
-	scene_close(s);
 }
 
 /* What comes before the end of the stream is still read. */
-static void answers_before_the_end(void **state)
+TEST(answers_before_the_end)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
 	scene_heard(s);
@@ -495,14 +458,12 @@ static void answers_before_the_end(void **state)
 	scene_hang_up(s);
 	scene_turn(s);
 	expect_answers(s, "acquire #1 YES\nacquire #2 CLOSED\n");
-	scene_close(s);
 }
 
 /* The end is met while sending: reading tells why, and what was not sent did not happen. */
-static void sending_fails(void **state)
+TEST(sending_fails)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	scene_hang_up(s);
 	rl_node_flush(&s->node);
@@ -510,14 +471,12 @@ static void sending_fails(void **state)
 	scene_turn(s);
 	assert_string_equal(s->node.link.failure_text, "connection closed by the server");
 	expect_answers(s, "acquire #1 UNSENT\n");
-	scene_close(s);
 }
 
 /* The poller may be wrong; a node that is not open is not touched. */
-static void ready_without_cause(void **state)
+TEST(ready_without_cause)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	rl_node_ready(&s->node, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
@@ -527,49 +486,18 @@ static void ready_without_cause(void **state)
 	rl_node_flush(&s->node);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	expect_answers(s, "");
-	scene_close(s);
 }
 
 /* Failing twice is failing once. */
-static void fail_twice(void **state)
+TEST(fail_twice)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	rl_link_fail(&s->node.link, REDLOCK_VOTE_DOWN, "first, with more");
 	rl_link_fail(&s->node.link, REDLOCK_VOTE_GARBAGE, "second");
 	assert_string_equal(s->node.link.failure_text, "first");
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN); /* while it is broken */
 	scene_turn(s);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
-	scene_close(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(pipelined_in_order),
-	    cmocka_unit_test(nobody_waits),
-	    cmocka_unit_test(scripts_are_learnt),
-	    cmocka_unit_test(errors_teach_nothing),
-	    cmocka_unit_test(forgotten_scripts),
-	    cmocka_unit_test(by_text_on_demand),
-	    cmocka_unit_test(partial_sends),
-	    cmocka_unit_test(answered_in_the_middle),
-	    cmocka_unit_test(cut_in_the_middle),
-	    cmocka_unit_test(answers_byte_by_byte),
-	    cmocka_unit_test(close_in_order),
-	    cmocka_unit_test(close_abortively),
-	    cmocka_unit_test(backlog),
-	    cmocka_unit_test(backlog_of_a_busy_node),
-	    cmocka_unit_test(one_large_request),
-	    cmocka_unit_test(debts_of_an_open_connection),
-	    cmocka_unit_test(unasked),
-	    cmocka_unit_test(too_early),
-	    cmocka_unit_test(one_too_many),
-	    cmocka_unit_test(answers_before_the_end),
-	    cmocka_unit_test(sending_fails),
-	    cmocka_unit_test(ready_without_cause),
-	    cmocka_unit_test(fail_twice),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

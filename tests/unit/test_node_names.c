@@ -73,9 +73,8 @@ static void not_found(struct scene *s)
 
 /* ---- waiting ---- */
 
-static void requests_wait(void **state)
+TEST(requests_wait)
 {
-	(void)state;
 	struct scene *s = open_scene();
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
 	scene_turn(s);
@@ -90,9 +89,8 @@ static void requests_wait(void **state)
 	assert_string_equal(left, "");
 }
 
-static void does_not_exist(void **state)
+TEST(does_not_exist)
 {
-	(void)state;
 	struct scene *s = open_scene();
 	static const unsigned most_ms[] = {100, 200, 400, 800, 1600, 3000, 3000};
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
@@ -116,10 +114,9 @@ static void does_not_exist(void **state)
 }
 
 /* After 3 s nobody waits any more; the lookup goes on, alone, and its end is what comes next. */
-static void silent(void **state)
+TEST(silent)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	assert_true(rl_node_deadline(&s->node) == rl_ms(4000));
 	scene_at(s, 4000);
@@ -145,28 +142,24 @@ static void silent(void **state)
 	rl_node_tick(&s->node, s->now_ns);
 	scene_greet(s, 1);
 	assert_int_equal(lookups, 2);
-	scene_close(s);
 }
 
-static void closed_in_a_child(void **state)
+TEST(closed_in_a_child)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	rl_node_connect(&s->node, s->now_ns);
 	rl_node_close(&s->node, true);
 	assert_string_equal(left, "by a child");
 	assert_true(rl_node_open(&s->node, &(struct rl_endpoint){.host = strdup("::1")}, NULL, &s->poller, 3));
-	scene_close(s);
 }
 
 /* ---- moving ---- */
 
 /* Read-only: the name is looked up, once a second at most, and the connection is left when it has moved. */
-static void read_only(void **state)
+TEST(read_only)
 {
-	(void)state;
 	char other[128];
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	assert_in_range(snprintf(other, sizeof other, "%s.other", s->path), 1, sizeof other - 1);
 	rl_node_connect(&s->node, s->now_ns);
 	found(s, s->path);
@@ -197,14 +190,12 @@ static void read_only(void **state)
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_string_equal(s->node.link.failure_text, "its name has another address now");
 	assert_int_equal(s->node.ledger.ghost_count, 1);
-	scene_close(s);
 }
 
 /* A release is owed when the connection breaks, and the next one goes elsewhere: to the same server by its
  * run_id, whose "not there" counts, or to another, whose does not. */
-static void elsewhere(void **state)
+TEST(elsewhere)
 {
-	(void)state;
 	static const struct {
 		const char *run_id, *answer;
 		unsigned lingering;
@@ -217,7 +208,7 @@ static void elsewhere(void **state)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		char other[128];
 		char text[128];
-		struct scene *s = open_scene();
+		own_scene *s = open_scene();
 		rl_node_connect(&s->node, s->now_ns);
 		found(s, s->path);
 		scene_greet(s, 1);
@@ -246,15 +237,7 @@ static void elsewhere(void **state)
 		scene_say(s, ":0\r\n");
 		assert_int_equal(s->node.ledger.lingering, cases[i].lingering);
 		unlink(other);
-		scene_close(s);
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(requests_wait), cmocka_unit_test(does_not_exist),    cmocka_unit_test(silent),
-	    cmocka_unit_test(read_only),     cmocka_unit_test(closed_in_a_child), cmocka_unit_test(elsewhere),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

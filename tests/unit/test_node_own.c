@@ -34,9 +34,8 @@ static struct scene *open_scene(void)
 #define RELEASE "EVAL release 1 job own\n"
 
 /* The answer to the SET decides, as late as it comes. */
-static void the_set_says_what_to_release(void **state)
+TEST(the_set_says_what_to_release)
 {
-	(void)state;
 	static const struct {
 		const char *reply, *heard, *answers;
 	} cases[] = {
@@ -45,7 +44,7 @@ static void the_set_says_what_to_release(void **state)
 	    {"-OOM x\r\n", "", "acquire #1 OOM\n"},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		struct scene *s = open_scene();
+		own_scene *s = open_scene();
 		assert_int_equal(try_set(1), REDLOCK_VOTE_PENDING);
 		give_up();
 		expect_heard(s, SET);
@@ -55,16 +54,14 @@ static void the_set_says_what_to_release(void **state)
 		expect_answers(s, cases[i].answers);
 		assert_int_equal(rl_node_owed(&s->node), cases[i].heard[0] != '\0');
 		assert_int_equal(s->node.ledger.lingering, 0);
-		scene_close(s);
 	}
 }
 
 /* Until then the value is not asked for again: its release would come behind the next SET. Another name or
  * another value is none of its business. */
-static void no_second_claim_before_that(void **state)
+TEST(no_second_claim_before_that)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	try_set(1);
 	assert_int_equal(try_set(2), REDLOCK_VOTE_PENDING); /* the first one is still wanted */
 	give_up();                                          /* the last one of this handle: the second */
@@ -75,16 +72,14 @@ static void no_second_claim_before_that(void **state)
 	expect_heard(s, RELEASE);
 	assert_int_equal(try_set(5), REDLOCK_VOTE_PENDING); /* behind the release: in order */
 	expect_heard(s, SET);
-	scene_close(s);
 }
 
 /* A SET whose connection ends says nothing: its key may be anybody's, and stays. One that was not sent has
  * made none. */
-static void the_connection_ends_first(void **state)
+TEST(the_connection_ends_first)
 {
-	(void)state;
 	for (unsigned sent = 0; sent < 2; sent++) {
-		struct scene *s = open_scene();
+		own_scene *s = open_scene();
 		try_set(1);
 		if (sent)
 			rl_node_flush(&s->node);
@@ -100,7 +95,6 @@ static void the_connection_ends_first(void **state)
 			give_up(); /* after the vote was CLOSED */
 			assert_int_equal(s->node.ledger.lingering, 2);
 		}
-		scene_close(s);
 	}
 }
 
@@ -108,7 +102,7 @@ static void the_connection_ends_first(void **state)
  * is given back. */
 static void a_ghost(const char *killed, const char *vote, const char *heard)
 {
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	assert_int_equal(owe_release(1), REDLOCK_VOTE_PENDING);
 	expect_heard(s, RELEASE);
 	scene_hang_up(s);
@@ -132,12 +126,10 @@ static void a_ghost(const char *killed, const char *vote, const char *heard)
 		scene_say(s, "+OK\r\n");
 		expect_answers(s, "acquire #3 YES\n");
 	}
-	scene_close(s);
 }
 
-static void a_ghost_of_the_value(void **state)
+TEST(a_ghost_of_the_value)
 {
-	(void)state;
 	a_ghost(":1\r\n", "acquire #2 YES\n", "");
 	a_ghost("-NOPERM this user has no permissions to run the 'client|kill' command\r\n", "acquire #2 STALE\n",
 	        RELEASE);
@@ -147,7 +139,7 @@ static void a_ghost_of_the_value(void **state)
  * would delete the next: it is told, for whoever else uses the value again. */
 static void an_earlier_copy_of_the_release(const char *killed, unsigned lingering)
 {
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	owe_release(1);
 	scene_heard(s);
 	scene_hang_up(s);
@@ -162,22 +154,19 @@ static void an_earlier_copy_of_the_release(const char *killed, unsigned lingerin
 	expect_answers(s, "release #1 CLOSED\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, lingering);
-	scene_close(s);
 }
 
-static void an_earlier_copy_may_come(void **state)
+TEST(an_earlier_copy_may_come)
 {
-	(void)state;
 	an_earlier_copy_of_the_release(":1\r\n", 0);
 	an_earlier_copy_of_the_release(
 	    "-NOPERM this user has no permissions to run the 'client|kill' command\r\n", 1);
 }
 
 /* Whose ghost it is counts: that of a random value, which is never used again, does no harm. */
-static void a_ghost_of_a_random_value(void **state)
+TEST(a_ghost_of_a_random_value)
 {
-	(void)state;
-	struct scene *s = open_scene();
+	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 9, 9);
 	scene_heard(s);
 	scene_hang_up(s);
@@ -185,15 +174,6 @@ static void a_ghost_of_a_random_value(void **state)
 	rl_ledger_doubt(&s->node.ledger);
 	assert_false(s->node.ledger.ghost_own);
 	expect_answers(s, "acquire #9 CLOSED\n");
-	scene_close(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_set_says_what_to_release), cmocka_unit_test(no_second_claim_before_that),
-	    cmocka_unit_test(the_connection_ends_first),    cmocka_unit_test(a_ghost_of_the_value),
-	    cmocka_unit_test(a_ghost_of_a_random_value),    cmocka_unit_test(an_earlier_copy_may_come),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -70,9 +70,8 @@ static enum redlock_vote_code submit(struct scene *s, enum redlock_operation ope
 	return scene_request(s, &request);
 }
 
-static void native_commands(void **state)
+TEST(native_commands)
 {
-	(void)state;
 	static const struct {
 		const char *probe;
 		const char *heard;
@@ -81,7 +80,7 @@ static void native_commands(void **state)
 	    {"*2\r\n*-1\r\n*2\r\n$7\r\ndelifeq\r\n*1\r\n*1\r\n*1\r\n$5\r\nflags\r\n", "DELIFEQ job token1\n"},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		struct scene *s = open_scene(cases[i].probe);
+		own_scene *s = open_scene(cases[i].probe);
 		scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 		expect_heard(s, cases[i].heard);
 		scene_say(s, ":1\r\n");
@@ -95,15 +94,13 @@ static void native_commands(void **state)
 		expect_heard(s, "EVAL extend 1 job token1 30000\n");
 		scene_say(s, ":1\r\n");
 		expect_answers(s, "extend #4 YES\n");
-		scene_close(s);
 	}
 }
 
 /* A server behind a name is exchanged for an older one: what it lacks is asked for in the next form. */
-static void native_lost(void **state)
+TEST(native_lost)
 {
-	(void)state;
-	struct scene *s = open_scene("*2\r\n*1\r\n$5\r\ndelex\r\n*1\r\n$7\r\ndelifeq\r\n");
+	own_scene *s = open_scene("*2\r\n*1\r\n$5\r\ndelex\r\n*1\r\n$7\r\ndelifeq\r\n");
 	scene_owe(s, 1, 2);
 	expect_heard(s, "DELEX job IFEQ token1\n");
 	scene_say(s, "-ERR unknown command 'DELEX', with args beginning with: 'job'\r\n");
@@ -119,14 +116,12 @@ static void native_lost(void **state)
 	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "release #2 YES\n");
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
-	scene_close(s);
 }
 
 /* EVALSHA may be denied, and EVAL not; after NOSCRIPT too. */
-static void digest_refused(void **state)
+TEST(digest_refused)
 {
-	(void)state;
-	struct scene *s = open_scene(NO_NATIVE);
+	own_scene *s = open_scene(NO_NATIVE);
 	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2);
@@ -137,26 +132,22 @@ static void digest_refused(void **state)
 	expect_answers(s, "release #1 YES\nrelease #2 NO\n");
 	scene_submit(s, REDLOCK_OP_RELEASE, 3, 3);
 	expect_heard(s, "EVAL release 1 job token3\n");
-	scene_close(s);
 }
 
 /* What is about the key is a vote, and the form stays. */
-static void key_forbidden(void **state)
+TEST(key_forbidden)
 {
-	(void)state;
-	struct scene *s = open_scene(NO_NATIVE);
+	own_scene *s = open_scene(NO_NATIVE);
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_heard(s);
 	scene_say(s, "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n");
 	expect_answers(s, "release #1 NOPERM\n");
 	expect_heard(s, "");
-	scene_close(s);
 }
 
-static void by_transaction(void **state)
+TEST(by_transaction)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2);
 	scene_submit(s, REDLOCK_OP_EXTEND, 1, 3);
 	expect_heard(s, "SET job token1 NX PX 30000\nMULTI\nEXEC\nWATCH job\nGETRANGE job 0 6\nPTTL job\n");
@@ -172,14 +163,12 @@ static void by_transaction(void **state)
 	             "*4\r\n+string\r\n:9\r\n:6\r\n" VALUE("token1"));
 	expect_answers(s, "query #5 YES\n");
 	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
-	scene_close(s);
 }
 
 /* A request with the name of a parked one goes behind it. */
-static void order_of_one_name(void **state)
+TEST(order_of_one_name)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	scene_owe(s, 1, 2);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
 	scene_owe(s, 2, 4);
@@ -195,14 +184,12 @@ static void order_of_one_name(void **state)
 	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "acquire #3 YES\nrelease #4 YES\n");
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
-	scene_close(s);
 }
 
 /* Eight at a time; when a key was touched, the first one alone. */
-static void batches(void **state)
+TEST(batches)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	for (unsigned i = 1; i <= 9; i++)
 		scene_submit(s, REDLOCK_OP_RELEASE, i, i);
 	scene_heard(s);
@@ -217,13 +204,11 @@ static void batches(void **state)
 	scene_say(s, OPENED "$0\r\n\r\n");
 	expect_answers(s, "release #2 NO\n");
 	assert_non_null(strstr(scene_heard(s), "WATCH job job job job job job job\n"));
-	scene_close(s);
 }
 
-static void touched_for_ever(void **state)
+TEST(touched_for_ever)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	unsigned rounds = 0;
 	scene_owe(s, 1, 2);
 	scene_turn(s);
@@ -236,14 +221,12 @@ static void touched_for_ever(void **state)
 	expect_answers(s, "release #2 BLOCKED\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
 	assert_non_null(strstr(s->node.link.failure_text, "touched"));
-	scene_close(s);
 }
 
 /* No way is left: that is the vote of all that wait, and the next one tries anew. */
-static void nothing_permitted(void **state)
+TEST(nothing_permitted)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	for (unsigned i = 1; i <= 10; i++)
 		scene_submit(s, REDLOCK_OP_RELEASE, i, i);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 11, 11); /* waits with them, and is not refused */
@@ -258,14 +241,12 @@ static void nothing_permitted(void **state)
 	expect_heard(s, "SET job token11 NX PX 30000\n");
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 12);
 	expect_heard(s, "EVAL release 1 job token1\n");
-	scene_close(s);
 }
 
 /* A command that was renamed away: the hint is not lost behind the arguments that the server repeats. */
-static void nothing_known(void **state)
+TEST(nothing_known)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_heard(s);
 	scene_say(s,
@@ -275,16 +256,14 @@ static void nothing_known(void **state)
 	assert_string_equal(s->node.link.failure_text,
 	                    "ERR unknown command 'MULTI'; permit +eval +evalsha or +watch +multi "
 	                    "+exec +getrange");
-	scene_close(s);
 }
 
 /* A release that finds no room becomes a debt. It is not paid before its SET has left. */
-static void debt_behind_a_parked_set(void **state)
+TEST(debt_behind_a_parked_set)
 {
-	(void)state;
 	static char name[65536];
 	memset(name, 'n', sizeof name - 1);
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	scene_owe(s, 1, 2);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3); /* parked */
 	scene_turn(s);
@@ -300,14 +279,12 @@ static void debt_behind_a_parked_set(void **state)
 	const char *heard = scene_heard(s);
 	assert_memory_equal(heard, "SET job token2 NX PX 30000\n", 27);
 	assert_null(strstr(heard, "DELEX job IFEQ token2"));
-	scene_close(s);
 }
 
 /* What was parked may be asked natively in the end, and be refused so. */
-static void parked_then_refused(void **state)
+TEST(parked_then_refused)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	scene_owe(s, 1, 2);
 	expect_heard(s, READ);
 	scene_owe(s, 2, 3);
@@ -321,13 +298,11 @@ static void parked_then_refused(void **state)
 	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
 	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "release #3 YES\n");
-	scene_close(s);
 }
 
 /* MULTI without EXEC, and answers that no transaction has. */
-static void useless_connection(void **state)
+TEST(useless_connection)
 {
-	(void)state;
 	struct scene *s = without_scripts();
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_turn(s);
@@ -348,13 +323,12 @@ static void useless_connection(void **state)
 
 /* The connection breaks behind each reply. What may have been changed is in doubt, nothing else; and the
  * release is owed in any case. */
-static void broken_in_between(void **state)
+TEST(broken_in_between)
 {
-	(void)state;
 	static const char *const replies[] = {"+OK\r\n", "*0\r\n",      "+OK\r\n", VALUE("token1"),
 	                                      "+OK\r\n", "+QUEUED\r\n", "*1\r"};
 	for (unsigned said = 0; said <= COUNT(replies); said++) {
-		struct scene *s = without_scripts();
+		own_scene *s = without_scripts();
 		scene_owe(s, 1, 2);
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3); /* parked behind it */
 		scene_owe(s, 2, 0);                        /* its SET is never sent: nothing to give back */
@@ -373,15 +347,13 @@ static void broken_in_between(void **state)
 		scene_say(s, OPENED VALUE("token1"));
 		scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 		assert_int_equal(rl_node_owed(&s->node), 0);
-		scene_close(s);
 	}
 }
 
 /* Another server at the same address: what the old one refused is not held against it. */
-static void another_server(void **state)
+TEST(another_server)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	scene_owe(s, 1, 2);
 	scene_turn(s);
 	assert_string_equal(next_connection(s), HELLO);
@@ -390,15 +362,13 @@ static void another_server(void **state)
 	expect_heard(s, "");
 	scene_say(s, ":8\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
 	expect_heard(s, "EVAL release 1 job token1\nEVAL inspect 1 job\n");
-	scene_close(s);
 }
 
 /* A new login waits for the second step: it may be that of a user without MULTI. No other begins meanwhile.
  */
-static void login_in_between(void **state)
+TEST(login_in_between)
 {
-	(void)state;
-	struct scene *s = &scene;
+	own_scene *s = &scene;
 	scene_open(s, ":pw@", "");
 	rl_node_connect(&s->node, s->now_ns);
 	scene_accept(s);
@@ -419,13 +389,11 @@ static void login_in_between(void **state)
 	expect_heard(s, READ);
 	scene_say(s, OPENED "$0\r\n\r\n");
 	expect_answers(s, "release #2 YES\nrelease #3 NO\n");
-	scene_close(s);
 }
 
 /* A caller's own value is not asked about again where a SET of its name waits behind it. */
-static void own_value(void **state)
+TEST(own_value)
 {
-	(void)state;
 	struct scene *s = open_scene(NO_NATIVE);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
 	submit(s, REDLOCK_OP_ACQUIRE, "other", 1, 2, true);
@@ -457,10 +425,9 @@ static void own_value(void **state)
 
 /* Two handles with one value of the caller's, in one batch: the later, shorter extend must not undo the
  * first, which has its vote. */
-static void extends_of_one_key(void **state)
+TEST(extends_of_one_key)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	struct rl_request extend = {
 	    .operation = REDLOCK_OP_EXTEND, .name = {"job", 3}, .token = {"token1", 6}, .by_text = true};
 	for (unsigned i = 1; i <= 2; i++) {
@@ -478,15 +445,13 @@ static void extends_of_one_key(void **state)
 	expect_heard(s, "MULTI\nPTTL job\nEXEC\n");
 	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:59999\r\n");
 	expect_answers(s, "extend #2 YES\n");
-	scene_close(s);
 }
 
 /* The release of a value that is used again may still wait in the server's buffer when its connection is
  * gone. That connection is ended first, as for a SET. */
-static void ghost_without_a_set(void **state)
+TEST(ghost_without_a_set)
 {
-	(void)state;
-	struct scene *s = open_scene(NO_NATIVE);
+	own_scene *s = open_scene(NO_NATIVE);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
 	expect_heard(s, "EVAL release 1 job token1\n");
 	assert_string_equal(next_connection(s), HELLO);
@@ -494,14 +459,12 @@ static void ghost_without_a_set(void **state)
 	expect_heard(s, "");
 	scene_say(s, ":8\r\n" RUN_ID NO_NATIVE);
 	expect_heard(s, "CLIENT KILL ID 7\nEVAL release 1 job token1\nSET job token1 NX PX 30000\n");
-	scene_close(s);
 }
 
 /* Nor where that SET is parked, behind a release that was asked again before it. */
-static void own_value_behind_a_parked_set(void **state)
+TEST(own_value_behind_a_parked_set)
 {
-	(void)state;
-	struct scene *s = open_scene(NO_NATIVE);
+	own_scene *s = open_scene(NO_NATIVE);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 2, true);
 	expect_heard(s, "EVAL release 1 job token1\nEVAL release 1 job token1\n");
@@ -518,15 +481,13 @@ static void own_value_behind_a_parked_set(void **state)
 	scene_say(s, "+OK\r\n");
 	expect_answers(s, "acquire #3 YES\n");
 	expect_heard(s, "");
-	scene_close(s);
 }
 
 /* A release that is asked for while a broken connection is still handed out: its SET was parked, and never
  * left. */
-static void release_while_breaking(void **state)
+TEST(release_while_breaking)
 {
-	(void)state;
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	scene_owe(s, 1, 2);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
 	rl_node_flush(&s->node);
@@ -535,33 +496,6 @@ static void release_while_breaking(void **state)
 	scene_turn(s);
 	expect_answers(s, "release #2 UNSENT\nacquire #3 UNSENT\n");
 	assert_int_equal(rl_node_owed(&s->node), 1);
-	scene_close(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(native_commands),
-	    cmocka_unit_test(native_lost),
-	    cmocka_unit_test(digest_refused),
-	    cmocka_unit_test(key_forbidden),
-	    cmocka_unit_test(by_transaction),
-	    cmocka_unit_test(order_of_one_name),
-	    cmocka_unit_test(batches),
-	    cmocka_unit_test(touched_for_ever),
-	    cmocka_unit_test(nothing_permitted),
-	    cmocka_unit_test(nothing_known),
-	    cmocka_unit_test(debt_behind_a_parked_set),
-	    cmocka_unit_test(parked_then_refused),
-	    cmocka_unit_test(useless_connection),
-	    cmocka_unit_test(broken_in_between),
-	    cmocka_unit_test(another_server),
-	    cmocka_unit_test(login_in_between),
-	    cmocka_unit_test(own_value),
-	    cmocka_unit_test(extends_of_one_key),
-	    cmocka_unit_test(ghost_without_a_set),
-	    cmocka_unit_test(own_value_behind_a_parked_set),
-	    cmocka_unit_test(release_while_breaking),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -18,9 +18,8 @@ struct tomorrow {
 	char tail[8]; /* no padding behind it */
 };
 
-static void options_of_the_same_size(void **state)
+TEST(options_of_the_same_size)
 {
-	(void)state;
 	struct today to = {sizeof to, 1, 2};
 	struct today from = {sizeof from, 10, 20};
 	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
@@ -30,9 +29,8 @@ static void options_of_the_same_size(void **state)
 }
 
 /* An older caller: what its header did not have keeps its default. */
-static void shorter_options(void **state)
+TEST(shorter_options)
 {
-	(void)state;
 	struct today to = {sizeof to, 1, 2};
 	struct today from = {offsetof(struct today, second), 10, 20};
 	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
@@ -46,9 +44,8 @@ static void shorter_options(void **state)
 }
 
 /* A newer caller: an option that this library does not know is refused unless it is off. */
-static void longer_options(void **state)
+TEST(longer_options)
 {
-	(void)state;
 	struct today to = {sizeof to, 1, 2};
 	struct tomorrow from;
 	memset(&from, 0, sizeof from);
@@ -65,9 +62,8 @@ static void longer_options(void **state)
 	assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
 }
 
-static void options_without_init(void **state)
+TEST(options_without_init)
 {
-	(void)state;
 	struct today to = {sizeof to, 1, 2};
 	struct today from = {0, 10, 20};
 	for (from.size = 0; from.size < sizeof from.size; from.size++)
@@ -75,9 +71,8 @@ static void options_without_init(void **state)
 	assert_int_equal(to.first, 1);
 }
 
-static void defaults(void **state)
+TEST(defaults)
 {
-	(void)state;
 	struct redlock_options o;
 	struct redlock_lock_options l;
 	memset(&o, 0xff, sizeof o);
@@ -98,9 +93,8 @@ static void defaults(void **state)
 }
 
 /* What an older caller does not have is not written to, and what a newer one has is off. */
-static void defaults_of_other_sizes(void **state)
+TEST(defaults_of_other_sizes)
 {
-	(void)state;
 	union {
 		struct redlock_lock_options known;
 		unsigned char bytes[sizeof(struct redlock_lock_options) + 64];
@@ -137,9 +131,8 @@ static struct redlock_terms terms_of(const struct redlock_options *o, uint64_t t
 	return terms;
 }
 
-static void terms_by_default(void **state)
+TEST(terms_by_default)
 {
-	(void)state;
 	struct redlock_terms terms = {.size = sizeof terms};
 	assert_int_equal(redlock_terms(NULL, NULL, &terms), 0);
 	assert_int_equal(terms.size, sizeof terms);
@@ -152,9 +145,8 @@ static void terms_by_default(void **state)
 	assert_int_equal(terms.danger_ms, 5000);
 }
 
-static void terms_follow_the_options(void **state)
+TEST(terms_follow_the_options)
 {
-	(void)state;
 	struct redlock_options o;
 	redlock_options_init(&o);
 	struct redlock_terms terms = terms_of(&o, 101);
@@ -181,9 +173,8 @@ static void terms_follow_the_options(void **state)
 	assert_int_equal(terms.danger_ms, 0);
 }
 
-static void terms_that_cannot_be_told(void **state)
+TEST(terms_that_cannot_be_told)
 {
-	(void)state;
 	struct redlock_terms terms = {.size = sizeof terms};
 	struct redlock_options o;
 	struct redlock_lock_options l;
@@ -201,9 +192,8 @@ static void terms_that_cannot_be_told(void **state)
 }
 
 /* An older caller's result is not written beyond its end. */
-static void terms_of_an_older_caller(void **state)
+TEST(terms_of_an_older_caller)
 {
-	(void)state;
 	struct redlock_terms terms = {.size = offsetof(struct redlock_terms, drift_ms), .drift_ms = 9};
 	assert_int_equal(redlock_terms(NULL, NULL, &terms), 0);
 	assert_int_equal(terms.node_timeout_ms, 200);
@@ -228,9 +218,8 @@ static int make_with(uint64_t ttl_ms, uint32_t node_timeout_ms)
 	return make(&rules, node_timeout_ms);
 }
 
-static void limits_of_the_ttl(void **state)
+TEST(limits_of_the_ttl)
 {
-	(void)state;
 	assert_int_equal(make_with(9, 1), REDLOCK_E_INVAL);
 	assert_int_equal(make_with(10, 0), 0);
 	assert_int_equal(make_with(REDLOCK_MAX_TTL_MS, 0), 0);
@@ -240,9 +229,8 @@ static void limits_of_the_ttl(void **state)
 }
 
 /* node timeout + drift < ttl. At 1000 ms drift is 12 ms. */
-static void node_timeout_and_drift(void **state)
+TEST(node_timeout_and_drift)
 {
-	(void)state;
 	assert_int_equal(make_with(1000, 987), 0);
 	assert_int_equal(make_with(1000, 988), REDLOCK_E_INVAL);
 	assert_int_equal(make_with(1000, UINT32_MAX), REDLOCK_E_INVAL);
@@ -254,9 +242,8 @@ static void node_timeout_and_drift(void **state)
 }
 
 /* 200 ms, and at most a third of the TTL. */
-static void node_timeout_by_the_ttl(void **state)
+TEST(node_timeout_by_the_ttl)
 {
-	(void)state;
 	struct rl_rules rules;
 	redlock_lock_options_init(&options);
 	assert_int_equal(make(&rules, 0), 0);
@@ -271,9 +258,8 @@ static void node_timeout_by_the_ttl(void **state)
 	assert_true(rules.node_timeout_ns == rl_ms(10) / 3);
 }
 
-static void rules_from_options(void **state)
+TEST(rules_from_options)
 {
-	(void)state;
 	struct rl_rules rules;
 	redlock_lock_options_init(&options);
 	assert_int_equal(make(&rules, 0), 0);
@@ -317,9 +303,8 @@ static void rules_from_options(void **state)
 	} while (0)
 
 /* TTL 30000, node timeout 200, drift 302. */
-static void other_limits(void **state)
+TEST(other_limits)
 {
-	(void)state;
 	expect_limit(renew_ms, 29497, 29498);
 	expect_limit(danger_ms, 29999, 30000);
 	expect_limit(min_validity_ms, 29697, 29698);
@@ -337,9 +322,8 @@ static void other_limits(void **state)
 }
 
 /* Never a panic for odd numbers, and never rules that the core would refuse. */
-static void random_options(void **state)
+TEST(random_options)
 {
-	(void)state;
 	struct rng rng = {5};
 	for (unsigned i = 0; i < 20000; i++) {
 		struct rl_rules rules;
@@ -359,9 +343,8 @@ static void random_options(void **state)
 	}
 }
 
-static void ttl_of_an_extend(void **state)
+TEST(ttl_of_an_extend)
 {
-	(void)state;
 	struct rl_rules rules;
 	redlock_lock_options_init(&options);
 	assert_int_equal(make(&rules, 0), 0);
@@ -377,9 +360,8 @@ static void ttl_of_an_extend(void **state)
 
 /* ---- owner labels ---- */
 
-static void owners(void **state)
+TEST(owners)
 {
-	(void)state;
 	char label[REDLOCK_MAX_OWNER + 2];
 	assert_int_equal(rl_owner_check(NULL), 0);
 	assert_int_equal(rl_owner_check(""), 0);
@@ -398,27 +380,4 @@ static void owners(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(options_of_the_same_size),
-	    cmocka_unit_test(shorter_options),
-	    cmocka_unit_test(longer_options),
-	    cmocka_unit_test(options_without_init),
-	    cmocka_unit_test(defaults),
-	    cmocka_unit_test(defaults_of_other_sizes),
-	    cmocka_unit_test(terms_by_default),
-	    cmocka_unit_test(terms_follow_the_options),
-	    cmocka_unit_test(terms_that_cannot_be_told),
-	    cmocka_unit_test(terms_of_an_older_caller),
-	    cmocka_unit_test(limits_of_the_ttl),
-	    cmocka_unit_test(node_timeout_and_drift),
-	    cmocka_unit_test(node_timeout_by_the_ttl),
-	    cmocka_unit_test(rules_from_options),
-	    cmocka_unit_test(other_limits),
-	    cmocka_unit_test(random_options),
-	    cmocka_unit_test(ttl_of_an_extend),
-	    cmocka_unit_test(owners),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

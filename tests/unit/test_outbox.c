@@ -21,9 +21,8 @@ static void expect_slice(struct rl_slice s, const char *want)
 	assert_memory_equal(s.bytes, want, s.size);
 }
 
-static void empty(void **state)
+TEST(empty)
 {
-	(void)state;
 	struct rl_outbox o = {0};
 	assert_null(rl_outbox_front(&o));
 	assert_int_equal(rl_outbox_unsent(&o).size, 0);
@@ -34,9 +33,8 @@ static void empty(void **state)
 }
 
 /* Bytes stay until the answer, sent or not. */
-static void sent_and_answered(void **state)
+TEST(sent_and_answered)
 {
-	(void)state;
 	struct rl_outbox o = {0};
 	push(&o, 1, "one");
 	push(&o, 2, "two!");
@@ -64,9 +62,8 @@ static void sent_and_answered(void **state)
 	rl_outbox_free(&o);
 }
 
-static void entries_are_kept(void **state)
+TEST(entries_are_kept)
 {
-	(void)state;
 	struct rl_outbox o = {0};
 	struct rl_entry entry = {.tag = {3, 4, 5},
 	                         .operation = REDLOCK_OP_RELEASE,
@@ -88,9 +85,8 @@ static void entries_are_kept(void **state)
 }
 
 /* Entries have numbers, which go on for ever. */
-static void numbers_of_acquires(void **state)
+TEST(numbers_of_acquires)
 {
-	(void)state;
 	struct rl_outbox o = {0};
 	struct rl_tag tag = {.slot = 7, .generation = 1, .seq = 3};
 	struct rl_tag other = {.slot = 7, .generation = 2, .seq = 3};
@@ -115,9 +111,8 @@ static void numbers_of_acquires(void **state)
 }
 
 /* Which of several entries went out, in part or in full. */
-static void unsent_by_number(void **state)
+TEST(unsent_by_number)
 {
-	(void)state;
 	struct rl_outbox o = {0};
 	push(&o, 1, "gone");
 	rl_outbox_sent(&o, 4);
@@ -205,9 +200,8 @@ static void model_check(const struct model *m, const struct rl_outbox *o)
 	}
 }
 
-static void random_use(void **state)
+TEST(random_use)
 {
-	(void)state;
 	struct rl_outbox o = {0};
 	struct model m = {.next = 1};
 	struct rng rng = {3};
@@ -236,9 +230,8 @@ static void random_use(void **state)
 
 /* A stream that never stands still, with two requests in flight, takes the room of a few requests: what was
  * answered is reclaimed, and what is kept moves down with all its marks. */
-static void bytes_are_reclaimed(void **state)
+TEST(bytes_are_reclaimed)
 {
-	(void)state;
 	struct rl_outbox o = {0};
 	char text[101];
 	for (unsigned i = 0; i < 500; i++) {
@@ -259,16 +252,4 @@ static void bytes_are_reclaimed(void **state)
 	rl_outbox_free(&o);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(empty),
-	    cmocka_unit_test(sent_and_answered),
-	    cmocka_unit_test(entries_are_kept),
-	    cmocka_unit_test(numbers_of_acquires),
-	    cmocka_unit_test(unsent_by_number),
-	    cmocka_unit_test(bytes_are_reclaimed),
-	    cmocka_unit_test(random_use),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

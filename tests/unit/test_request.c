@@ -2,7 +2,7 @@
 /* The exact bytes of every command, both forms of the scripts, and what a real server makes of them. */
 #include "proto/request.h"
 
-#include "servers.h"
+#include "fixture.h"
 #include "unit.h"
 
 static struct rl_slice slice(const char *text)
@@ -27,17 +27,15 @@ static void expect_form(enum redlock_operation operation, enum rl_form form, con
 	rl_wire_free(&wire);
 }
 
-static void set(void **state)
+TEST(set)
 {
-	(void)state;
 	static const char want[] = "*6\r\n$3\r\nSET\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$2\r\nNX\r\n$2\r\nPX\r\n"
 	                           "$5\r\n29700\r\n";
 	expect_form(REDLOCK_OP_ACQUIRE, RL_FORM_PLAIN, want);
 }
 
-static void scripts_by_digest(void **state)
+TEST(scripts_by_digest)
 {
-	(void)state;
 	char want[256];
 	snprintf(want, sizeof want,
 	         "*5\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n",
@@ -53,9 +51,8 @@ static void scripts_by_digest(void **state)
 	expect_form(REDLOCK_OP_QUERY, RL_FORM_SHA, want);
 }
 
-static void scripts_by_text(void **state)
+TEST(scripts_by_text)
 {
-	(void)state;
 	static char want[4096];
 	const struct rl_script_text *release = &rl_scripts[RL_SCRIPT_RELEASE];
 	const struct rl_script_text *extend = &rl_scripts[RL_SCRIPT_EXTEND];
@@ -74,17 +71,15 @@ static void scripts_by_text(void **state)
 }
 
 /* The unlock script that every Redlock client runs, as redis.io has it. */
-static void release_is_the_classic_script(void **state)
+TEST(release_is_the_classic_script)
 {
-	(void)state;
 	assert_string_equal(rl_scripts[RL_SCRIPT_RELEASE].text,
 	                    "if redis.call(\"get\", KEYS[1]) == ARGV[1] then return redis.call(\"del\", KEYS[1]) "
 	                    "else return 0 end");
 }
 
-static void scripts_of_operations(void **state)
+TEST(scripts_of_operations)
 {
-	(void)state;
 	assert_int_equal(rl_ops[REDLOCK_OP_ACQUIRE].script, RL_SCRIPT_COUNT);
 	assert_int_equal(rl_ops[REDLOCK_OP_NONE].script, RL_SCRIPT_COUNT);
 	assert_int_equal(rl_ops[REDLOCK_OP_RELEASE].script, RL_SCRIPT_RELEASE);
@@ -94,9 +89,8 @@ static void scripts_of_operations(void **state)
 		assert_int_equal(rl_scripts[i].length, strlen(rl_scripts[i].text));
 }
 
-static void native_forms(void **state)
+TEST(native_forms)
 {
-	(void)state;
 	expect_form(REDLOCK_OP_RELEASE, RL_FORM_DELEX,
 	            "*4\r\n$5\r\nDELEX\r\n$3\r\njob\r\n$4\r\nIFEQ\r\n$10\r\n0123abc|me\r\n");
 	expect_form(REDLOCK_OP_RELEASE, RL_FORM_DELIFEQ,
@@ -127,9 +121,8 @@ static void expect_read(const struct rl_request *want, const struct rl_buffer *b
 }
 
 /* Names and tokens of any bytes and lengths: what is read from any form is what was written. */
-static void read_back(void **state)
+TEST(read_back)
 {
-	(void)state;
 	static const size_t sizes[] = {1, 9, 10, 99, 100, 65536};
 	static char bytes[65536];
 	for (size_t i = 0; i < sizeof bytes; i++)
@@ -152,9 +145,8 @@ static void read_back(void **state)
 }
 
 /* One request is formatted once, and the memory is used again for the next one. */
-static void a_wire_is_used_again(void **state)
+TEST(a_wire_is_used_again)
 {
-	(void)state;
 	struct rl_wire wire = {0};
 	struct rl_request request = request_of(REDLOCK_OP_RELEASE);
 	const struct rl_buffer *first = rl_wire_form(&wire, &request, RL_FORM_SHA);
@@ -174,11 +166,8 @@ static void a_wire_is_used_again(void **state)
 
 /* ---- a real server ---- */
 
-static struct servers servers;
-
-static void digests_are_what_the_server_says(void **state)
+TEST(digests_are_what_the_server_says)
 {
-	(void)state;
 	for (unsigned i = 0; i < RL_SCRIPT_COUNT; i++) {
 		struct raw_reply reply;
 		server_ask(&servers.server[0], &reply, "SCRIPT", "LOAD", rl_scripts[i].text, NULL);
@@ -195,9 +184,8 @@ static void expect_inspect(const char *key, const char *want)
 	assert_string_equal(reply.text, want);
 }
 
-static void inspect(void **state)
+TEST(inspect)
 {
-	(void)state;
 	const struct server *s = &servers.server[0];
 	char long_value[2001];
 	struct raw_reply reply;
@@ -216,9 +204,8 @@ static void inspect(void **state)
 }
 
 /* A hash of many fields of which few are left: a scan of it may find nothing in its first steps. */
-static void inspect_a_sparse_hash(void **state)
+TEST(inspect_a_sparse_hash)
 {
-	(void)state;
 	const struct server *s = &servers.server[0];
 	struct raw_reply reply;
 	static const char fill[] =
@@ -237,9 +224,8 @@ static void inspect_a_sparse_hash(void **state)
 }
 
 /* An extend never shortens, never makes a key, and touches no other value. */
-static void extend(void **state)
+TEST(extend)
 {
-	(void)state;
 	const struct server *s = &servers.server[0];
 	const char *script = rl_scripts[RL_SCRIPT_EXTEND].text;
 	server_must(s, "0", "EVAL", script, "1", "absent", "token", "10000", NULL);
@@ -256,35 +242,4 @@ static void extend(void **state)
 	assert_int_equal(server_pttl(s, "forever"), -1);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	servers_start(&servers, 1, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	servers_stop(&servers);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(set),
-	    cmocka_unit_test(scripts_by_digest),
-	    cmocka_unit_test(scripts_by_text),
-	    cmocka_unit_test(release_is_the_classic_script),
-	    cmocka_unit_test(scripts_of_operations),
-	    cmocka_unit_test(native_forms),
-	    cmocka_unit_test(read_back),
-	    cmocka_unit_test(a_wire_is_used_again),
-	    cmocka_unit_test(digests_are_what_the_server_says),
-	    cmocka_unit_test(inspect),
-	    cmocka_unit_test(inspect_a_sparse_hash),
-	    cmocka_unit_test(extend),
-	};
-	return cmocka_run_group_tests(tests, start, stop);
-}
+SERVER_TESTS(1)

@@ -18,9 +18,8 @@ static void expect_command(const struct rl_slice *words, unsigned count, const c
 
 #define expect_text(words, want) expect_command((words), COUNT(words), (want), sizeof(want) - 1)
 
-static void commands(void **state)
+TEST(commands)
 {
-	(void)state;
 	struct rl_slice ping[] = {{"PING", 4}};
 	expect_text(ping, "*1\r\n$4\r\nPING\r\n");
 	struct rl_slice set[] = {{"SET", 3}, {"", 0}, {"a\0\r\nb", 5}};
@@ -33,9 +32,8 @@ static void commands(void **state)
 	                  "$1\r\nx\r\n$1\r\nx\r\n$1\r\nx\r\n$1\r\nx\r\n$1\r\nx\r\n$1\r\nx\r\n");
 }
 
-static void long_words(void **state)
+TEST(long_words)
 {
-	(void)state;
 	static char name[65536];
 	struct rl_buffer out = {0};
 	memset(name, 'n', sizeof name);
@@ -144,25 +142,22 @@ static const char stream_text[] = "+OK;nil;:1;:-9223372036854775808;$0/0=;$5/5=a
                                   "-NOSCRIPT No matching script.;array($6/6=string :29700 :3 $3/3=abc );nil;"
                                   "array();array(nil +st -er );+;:0;";
 
-static void several_replies_in_one_feed(void **state)
+TEST(several_replies_in_one_feed)
 {
-	(void)state;
 	char text[1024];
 	read_in_pieces(stream, sizeof stream - 1, 0, 0, SIZE_MAX, text);
 	assert_string_equal(text, stream_text);
 }
 
-static void one_byte_at_a_time(void **state)
+TEST(one_byte_at_a_time)
 {
-	(void)state;
 	char text[1024];
 	read_in_pieces(stream, sizeof stream - 1, 0, 0, 1, text);
 	assert_string_equal(text, stream_text);
 }
 
-static void split_at_every_position(void **state)
+TEST(split_at_every_position)
 {
-	(void)state;
 	char text[1024];
 	size_t size = sizeof stream - 1;
 	for (size_t cut = 1; cut < size; cut++)
@@ -173,9 +168,8 @@ static void split_at_every_position(void **state)
 }
 
 /* What does not fit into the arena is cut; its length is told. */
-static void long_texts_are_cut(void **state)
+TEST(long_texts_are_cut)
 {
-	(void)state;
 	struct rl_resp r = {0};
 	const struct rl_reply *reply;
 	static char body[20000];
@@ -197,9 +191,8 @@ static void long_texts_are_cut(void **state)
 }
 
 /* The arena is for all elements of a reply together. When it is full, nothing of it can be believed. */
-static void arena_of_an_array(void **state)
+TEST(arena_of_an_array)
 {
-	(void)state;
 	struct rl_resp r = {0};
 	const struct rl_reply *reply;
 	static char body[4000];
@@ -241,9 +234,8 @@ static void expect_garbage(const char *bytes, size_t size)
 	assert_string_equal(text, "garbage");
 }
 
-static void garbage(void **state)
+TEST(garbage)
 {
-	(void)state;
 	static const char *const streams[] = {
 	    "HTTP/1.1 400 Bad Request\r\n\r\n",
 	    "x\r\n",
@@ -271,9 +263,8 @@ static void garbage(void **state)
 }
 
 /* Garbage stays garbage, and what came before it still counts. */
-static void garbage_behind_a_reply(void **state)
+TEST(garbage_behind_a_reply)
 {
-	(void)state;
 	struct rl_resp r = {0};
 	const struct rl_reply *reply;
 	assert_true(rl_resp_open(&r));
@@ -307,9 +298,8 @@ static size_t flood(const char *begin)
 }
 
 /* A server that promises or sends more than was asked for does not fill our memory. */
-static void promises_are_bounded(void **state)
+TEST(promises_are_bounded)
 {
-	(void)state;
 	static const char *const begins[] = {
 	    "$536870912\r\n",
 	    "$9223372036854775807\r\n",
@@ -322,9 +312,8 @@ static void promises_are_bounded(void **state)
 }
 
 /* An array that never ends cannot be: it has eight elements at most, each of them bounded. */
-static void many_replies_do_not_pile_up(void **state)
+TEST(many_replies_do_not_pile_up)
 {
-	(void)state;
 	struct rl_resp r = {0};
 	const struct rl_reply *reply;
 	assert_true(rl_resp_open(&r));
@@ -337,9 +326,8 @@ static void many_replies_do_not_pile_up(void **state)
 	rl_resp_close(&r);
 }
 
-static void close_twice(void **state)
+TEST(close_twice)
 {
-	(void)state;
 	struct rl_resp r = {0};
 	rl_resp_close(&r);
 	assert_true(rl_resp_open(&r));
@@ -349,9 +337,8 @@ static void close_twice(void **state)
 }
 
 /* Nothing that a server sends may do harm: random bytes, and a good stream with some bytes changed. */
-static void random_bytes(void **state)
+TEST(random_bytes)
 {
-	(void)state;
 	struct rng rng = {11};
 	static const char likely[] = "+-:$*%,#(0123456789\r\n\r\n\r\nab-";
 	for (unsigned round = 0; round < 3000; round++) {
@@ -370,22 +357,4 @@ static void random_bytes(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(commands),
-	    cmocka_unit_test(long_words),
-	    cmocka_unit_test(several_replies_in_one_feed),
-	    cmocka_unit_test(one_byte_at_a_time),
-	    cmocka_unit_test(split_at_every_position),
-	    cmocka_unit_test(long_texts_are_cut),
-	    cmocka_unit_test(arena_of_an_array),
-	    cmocka_unit_test(garbage),
-	    cmocka_unit_test(garbage_behind_a_reply),
-	    cmocka_unit_test(promises_are_bounded),
-	    cmocka_unit_test(many_replies_do_not_pile_up),
-	    cmocka_unit_test(close_twice),
-	    cmocka_unit_test(random_bytes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

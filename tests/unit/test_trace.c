@@ -24,9 +24,8 @@ static void expect(enum rl_phase before, const struct rl_event *event, const str
 	assert_string_equal(line, want);
 }
 
-static void events_and_phases(void **state)
+TEST(events_and_phases)
 {
-	(void)state;
 	static const char *const phases[] = {"idle", "acquiring", "paused", "held", "lost", "releasing"};
 	static const char *const events[] = {"acquire", "extend", "release", "query", "cancel", "reply", "tick"};
 	for (unsigned p = 0; p < COUNT(phases); p++)
@@ -44,9 +43,8 @@ static void events_and_phases(void **state)
 		}
 }
 
-static void letters_of_votes(void **state)
+TEST(letters_of_votes)
 {
-	(void)state;
 	struct rl_lock lock = lock_of(REDLOCK_VOTE_COUNT);
 	struct rl_effects fx = {0};
 	struct rl_event event = {.kind = RL_EV_TICK};
@@ -56,9 +54,8 @@ static void letters_of_votes(void **state)
 	expect(RL_IDLE, &event, &lock, &fx, "[    0.000] idle: tick -> idle .YNT-----------!!!!!!-!!-");
 }
 
-static void effects(void **state)
+TEST(effects)
 {
-	(void)state;
 	struct rl_lock lock = lock_of(1);
 	struct rl_event event = {.kind = RL_EV_TICK};
 	static const struct {
@@ -86,9 +83,8 @@ static void effects(void **state)
 	}
 }
 
-static void times(void **state)
+TEST(times)
 {
-	(void)state;
 	struct rl_lock lock = lock_of(1);
 	struct rl_effects fx = {0};
 	struct rl_event event = {.kind = RL_EV_TICK, .now_ns = 123456789999};
@@ -119,9 +115,8 @@ static void longest(struct rl_lock *lock, struct rl_event *event, struct rl_effe
 	                          .observed = RL_OBSERVE_DANGER | RL_OBSERVE_LOST};
 }
 
-static void longest_line_fits(void **state)
+TEST(longest_line_fits)
 {
-	(void)state;
 	struct rl_lock lock;
 	struct rl_event event;
 	struct rl_effects fx;
@@ -133,9 +128,8 @@ static void longest_line_fits(void **state)
 }
 
 /* Cut at every size: a prefix with a NUL, and not a byte beyond. */
-static void cut_at_every_size(void **state)
+TEST(cut_at_every_size)
 {
-	(void)state;
 	struct rl_lock lock;
 	struct rl_event event;
 	struct rl_effects fx;
@@ -157,12 +151,4 @@ static void cut_at_every_size(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(events_and_phases), cmocka_unit_test(letters_of_votes),
-	    cmocka_unit_test(effects),           cmocka_unit_test(times),
-	    cmocka_unit_test(longest_line_fits), cmocka_unit_test(cut_at_every_size),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -64,26 +64,22 @@ static enum rl_progress say(const char *bytes)
 	return progress;
 }
 
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	memset(&t, 0, sizeof t);
-	return rl_resp_open(&resp) ? 0 : -1;
+	assert_true(rl_resp_open(&resp));
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-	(void)state;
 	rl_resp_close(&resp);
 	rl_transaction_free(&t);
 	rl_buffer_free(&out);
 	out = (struct rl_buffer){0};
-	return 0;
 }
 
-static void release(void **state)
+TEST(release)
 {
-	(void)state;
 	struct rl_request r = REQUEST(RELEASE, "job", "token");
 	assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nWATCH job\nGETRANGE job 0 5\n");
 	assert_int_equal(say(OPENED "$5\r\ntoken\r\n"), RL_PROGRESS_GO_ON);
@@ -94,9 +90,8 @@ static void release(void **state)
 }
 
 /* What is not the token, to the byte, is not deleted. */
-static void others_values(void **state)
+TEST(others_values)
 {
-	(void)state;
 	static const char *const values[] = {"$0\r\n\r\n", "$6\r\ntokenx\r\n", "$4\r\ntoke\r\n",
 	                                     "$5\r\ntokem\r\n", "-WRONGTYPE Operation against\r\n"};
 	for (unsigned i = 0; i < COUNT(values); i++) {
@@ -109,9 +104,8 @@ static void others_values(void **state)
 	}
 }
 
-static void extend(void **state)
+TEST(extend)
 {
-	(void)state;
 	static const struct {
 		const char *left;
 		const char *sent;
@@ -142,9 +136,8 @@ static void extend(void **state)
 }
 
 /* Several at once: each has its own vote, and only those that match take part in the change. */
-static void batch(void **state)
+TEST(batch)
 {
-	(void)state;
 	struct rl_request r[] = {REQUEST(RELEASE, "a", "one"), REQUEST(EXTEND, "b", "two"),
 	                         REQUEST(RELEASE, "c", "three"), REQUEST(EXTEND, "d", "four")};
 	assert_string_equal(begin(r, 4), "MULTI\nEXEC\nWATCH a b c d\nGETRANGE a 0 3\nGETRANGE b 0 3\nPTTL b\n"
@@ -162,9 +155,8 @@ static void batch(void **state)
 }
 
 /* A key was touched: nothing has happened, what matched is to be asked again. */
-static void touched(void **state)
+TEST(touched)
 {
-	(void)state;
 	struct rl_request r[] = {REQUEST(RELEASE, "a", "one"), REQUEST(RELEASE, "b", "two")};
 	begin(r, 2);
 	assert_int_equal(say(OPENED "$0\r\n\r\n$3\r\ntwo\r\n"), RL_PROGRESS_GO_ON);
@@ -179,9 +171,8 @@ static void touched(void **state)
 }
 
 /* Transactions are not to be had, or not now. */
-static void opening_refused(void **state)
+TEST(opening_refused)
 {
-	(void)state;
 	static const struct {
 		const char *replies;
 		enum rl_progress progress;
@@ -226,9 +217,8 @@ static void opening_refused(void **state)
 }
 
 /* Something between MULTI and EXEC is refused: it has its vote, the others are asked again. */
-static void refused_inside(void **state)
+TEST(refused_inside)
 {
-	(void)state;
 	struct rl_request r[] = {REQUEST(RELEASE, "a", "one"), REQUEST(EXTEND, "b", "two")};
 	static const char read[] = OPENED "$3\r\none\r\n$3\r\ntwo\r\n:7\r\n";
 	begin(r, 2);
@@ -265,9 +255,8 @@ static void refused_inside(void **state)
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_NOPERM);
 }
 
-static void query(void **state)
+TEST(query)
 {
-	(void)state;
 	static const char queued[] = "+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n";
 	struct rl_request r = REQUEST(QUERY, "job", "");
 	assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nMULTI\nTYPE job\nPTTL job\nSTRLEN job\n"
@@ -304,9 +293,8 @@ static void query(void **state)
 }
 
 /* At every reply: what no server says there. */
-static void garbage(void **state)
+TEST(garbage)
 {
-	(void)state;
 	static const char *const good[] = {"+OK\r\n", "*0\r\n",  "+OK\r\n",     "$3\r\none\r\n",
 	                                   ":9\r\n",  "+OK\r\n", "+QUEUED\r\n", "*1\r\n:1\r\n"};
 	static const char *const bad[] = {":1\r\n",      "+OK\r\n", "+QUEUED\r\n", ":5\r\n",
@@ -348,18 +336,4 @@ static void garbage(void **state)
 	assert_int_equal(say("+OK\r\n"), RL_PROGRESS_GARBAGE); /* nobody asked */
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(release, setup, teardown),
-	    cmocka_unit_test_setup_teardown(others_values, setup, teardown),
-	    cmocka_unit_test_setup_teardown(extend, setup, teardown),
-	    cmocka_unit_test_setup_teardown(batch, setup, teardown),
-	    cmocka_unit_test_setup_teardown(touched, setup, teardown),
-	    cmocka_unit_test_setup_teardown(opening_refused, setup, teardown),
-	    cmocka_unit_test_setup_teardown(refused_inside, setup, teardown),
-	    cmocka_unit_test_setup_teardown(query, setup, teardown),
-	    cmocka_unit_test_setup_teardown(garbage, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.before = setup, .after = teardown)

@@ -61,9 +61,8 @@ static const char *heard(struct wire *peer)
 
 /* A connection that is given up by a timer decides an acquire: what is given back leaves in the same turn,
  * also to nodes that come first. */
-static void a_stall_is_acted_on_at_once(void **state)
+TEST(a_stall_is_acted_on_at_once)
 {
-	(void)state;
 	struct stage s;
 	open_stage(&s);
 	redlock_lock *lock = new_lock(s.client);
@@ -84,9 +83,8 @@ static void a_stall_is_acted_on_at_once(void **state)
 }
 
 /* The end of a drain that is over wakes nobody. */
-static void a_drain_leaves_no_deadline(void **state)
+TEST(a_drain_leaves_no_deadline)
 {
-	(void)state;
 	struct stage s;
 	open_stage(&s);
 	assert_int_equal(redlock_drain(s.client, 10), 0);
@@ -97,9 +95,8 @@ static void a_drain_leaves_no_deadline(void **state)
 
 /* Two names change places: one of them is connected anew and has not said yet who it is. What it was before
  * is not compared with what the other one is now. */
-static void names_that_change_places(void **state)
+TEST(names_that_change_places)
 {
-	(void)state;
 	struct stage s;
 	open_stage(&s);
 	redlock_lock *lock = new_lock(s.client);
@@ -123,9 +120,8 @@ static void names_that_change_places(void **state)
 }
 
 /* What waits for a transaction is something to send. */
-static void parked_requests_are_sent_now(void **state)
+TEST(parked_requests_are_sent_now)
 {
-	(void)state;
 	struct stage s;
 	open_stage(&s);
 	redlock_lock *lock = new_lock(s.client);
@@ -152,9 +148,8 @@ static void parked_requests_are_sent_now(void **state)
 }
 
 /* Who asks without a token is told of every key that it is not theirs, also of an empty one. */
-static void an_empty_value_is_not_ours(void **state)
+TEST(an_empty_value_is_not_ours)
 {
-	(void)state;
 	struct stage s;
 	open_stage(&s);
 	redlock_lock *lock = new_lock(s.client);
@@ -173,12 +168,4 @@ static void an_empty_value_is_not_ours(void **state)
 	close_stage(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_stall_is_acted_on_at_once), cmocka_unit_test(a_drain_leaves_no_deadline),
-	    cmocka_unit_test(names_that_change_places),    cmocka_unit_test(parked_requests_are_sent_now),
-	    cmocka_unit_test(an_empty_value_is_not_ours),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()
