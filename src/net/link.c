@@ -140,7 +140,7 @@ static void take_news(struct rl_link *l, enum rl_dial_news news, uint64_t now_ns
 /* A plain server waits for the end of a line in what it takes for a command, and says nothing. */
 bool rl_link_hears_nothing_in_tls(const struct rl_link *l)
 {
-	return l->state == RL_LINK_CONNECTING && l->stream.fd >= 0;
+	return l->state == RL_LINK_CONNECTING && l->stream.fd >= 0 && l->failure != REDLOCK_VOTE_TLS;
 }
 
 static void connect_timed_out(struct rl_link *l)

@@ -103,7 +103,7 @@ void rl_link_remember(struct rl_link *link, enum redlock_vote_code vote, const c
 /* BROKEN: everything that was queued is taken out. `needed`: somebody waits for the next connection. */
 void rl_link_end(struct rl_link *link, bool needed, uint64_t now_ns);
 
-/* Connected in TLS, and nothing has come back so far. */
+/* Connected in TLS, nothing has come back so far, and no earlier handshake has said why. */
 #define RL_NO_TLS_ANSWER "no answer to the TLS handshake: a port without TLS needs redis://"
 bool rl_link_hears_nothing_in_tls(const struct rl_link *link);
 
