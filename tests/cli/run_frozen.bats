@@ -117,3 +117,8 @@ start_frozen_near_term() { # STEP MODE
 	each signal_family CONT
 	each refused_to_start
 }
+
+@test "still before the rights are known, a late vote first: 79, not a wait for ever" {
+	run --separate-stderr env "$mark" /usr/bin/python3 "$BATS_TEST_DIRNAME/late_vote.py" "$REDLOCK_BIN"
+	[ "$output" = "79 not started" ]
+}

@@ -127,7 +127,7 @@ static void take_rights(struct run *run, int result)
 			(void)redlock_cancel(run->lock);
 		run_apply(run, RUN_ON_REFUSED);
 	} else if (granted) {
-		run_apply(run, RUN_ON_GRANTED);
+		run_apply(run, redlock_deadline_ns(run->lock) > 0 ? RUN_ON_GRANTED : RUN_ON_TOO_LATE);
 	}
 }
 
@@ -153,6 +153,9 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 	/* The command may have ended before that: the guard knows. */
 	if (event->kind == REDLOCK_EVENT_LOST)
 		run_look_at_guard(run);
+	/* A grant that waits is applied, or is too late, when the rights are known. */
+	if (run->grant_waits)
+		return;
 	run->grant_waits = lock_event(event) == RUN_ON_GRANTED && run->state == RUN_WAITING &&
 	                   rights_are_open(&run->rights, &run->session, run->order->name);
 	if (!run->grant_waits)
