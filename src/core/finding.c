@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/finding.h"
 
+#include <assert.h>
 #include <string.h>
 
 void rl_finding_forget(struct rl_lock *l)
@@ -11,8 +12,8 @@ void rl_finding_forget(struct rl_lock *l)
 
 static bool has_values(const struct rl_event *e)
 {
-	return e->vote.code == REDLOCK_VOTE_YES && e->vote.text_count > RL_FINDING_VALUE &&
-	       e->vote.number_count > RL_FINDING_SIZE;
+	assert(e->vote.text_count == 0 || e->vote.number_count > RL_FINDING_SIZE);
+	return e->vote.code == REDLOCK_VOTE_YES && e->vote.text_count > RL_FINDING_VALUE;
 }
 
 static bool is_string(struct rl_slice type)
@@ -52,8 +53,7 @@ static bool same_key(const struct redlock_finding *a, const struct redlock_findi
 {
 	if (strcmp(a->type, b->type) != 0 || strcmp(a->type, "string") != 0)
 		return strcmp(a->type, b->type) == 0;
-	return a->value_len == b->value_len && a->value_kept == b->value_kept &&
-	       memcmp(a->value, b->value, a->value_kept) == 0;
+	return a->value_len == b->value_len && memcmp(a->value, b->value, a->value_kept) == 0;
 }
 
 static unsigned whose(const struct rl_lock *l, const struct rl_event *e)

@@ -144,7 +144,7 @@ static bool key_may_exist(enum redlock_vote_code vote)
 static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
 	uint32_t bit = 1u << e->node;
-	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && e->seq != 0 && rl_policy_of(l)->signs)
+	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && rl_policy_of(l)->signs)
 		l->refused |= bit;
 	if ((l->refused & bit) == 0 || code != REDLOCK_VOTE_YES || e->identified)
 		return false;

@@ -347,4 +347,20 @@ TEST(a_node_answers_a_look_once)
 	assert_int_equal(d.lock.votes[0].whose, RL_KEY_OTHERS);
 }
 
+/* Then a vote for us is a node of ours, and whose the others are stays unknown. */
+TEST(without_memory_for_findings)
+{
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	drive_init(&d, &rules);
+	d.lock.findings = NULL;
+	drive_play(&d, "acquire; at 10; votes YNN; at 20; keys *12");
+	assert_int_equal(d.lock.phase, RL_INSISTING);
+	drive_play(&d, "at 30; votes .YY");
+	assert_int_equal(d.lock.phase, RL_HELD);
+	drive_query(&d);
+	drive_votes(&d, "YYY");
+	assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
+}
+
 TESTS()
