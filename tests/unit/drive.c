@@ -32,6 +32,15 @@ void drive_init(struct drive *d, const struct rl_rules *rules)
 	d->lock.findings = d->findings;
 }
 
+/* What the core borrows lies beside it, also when it was copied. */
+static void lend(struct drive *d)
+{
+	d->lock.rules = &d->rules;
+	d->lock.votes = d->votes;
+	if (d->lock.findings != NULL)
+		d->lock.findings = d->findings;
+}
+
 void drive_at(struct drive *d, uint64_t ms)
 {
 	d->now_ns = rl_ms(ms);
@@ -48,6 +57,7 @@ static void step(struct drive *d, struct rl_event event)
 {
 	char line[RL_TRACE_MAX];
 	enum rl_phase before = d->lock.phase;
+	lend(d);
 	event.now_ns = d->now_ns;
 	event.entropy = d->entropy;
 	event.order = d->order;
@@ -182,8 +192,9 @@ void drive_votes(struct drive *d, const char *votes)
 			drive_reply(d, node, vote_of_letter(votes[node]));
 }
 
-uint64_t drive_deadline_ms(const struct drive *d)
+uint64_t drive_deadline_ms(struct drive *d)
 {
+	lend(d);
 	uint64_t deadline = rl_lock_deadline(&d->lock);
 	return deadline == UINT64_MAX ? UINT64_MAX : deadline / RL_NS_PER_MS;
 }
@@ -191,6 +202,7 @@ uint64_t drive_deadline_ms(const struct drive *d)
 void drive_ticks_until(struct drive *d, uint64_t ms)
 {
 	uint64_t due;
+	lend(d);
 	for (unsigned ticks = 0; (due = rl_lock_deadline(&d->lock)) <= rl_ms(ms); ticks++) {
 		if (ticks > 1000)
 			fail_msg("%u ticks until %llu ms: time stands still", ticks, (unsigned long long)ms);
