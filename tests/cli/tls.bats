@@ -167,7 +167,7 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 
 @test "a lock is kept over many renewals, and a server that is restarted is met again" {
 	tls_server good
-	want 0 "$REDLOCK_BIN" run -n -t 600ms --node-timeout 100ms -k 50ms --cacert "$pki/ca.crt" \
+	want 0 "$REDLOCK_BIN" run -n -t 3s --renew 200ms --node-timeout 1s -k 100ms --cacert "$pki/ca.crt" \
 		-r "rediss://127.0.0.1:$port" job -- sleep 2
 	[ -z "$stderr" ]
 }
