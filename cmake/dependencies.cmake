@@ -26,7 +26,7 @@ add_library(rl_inih INTERFACE)
 target_include_directories(rl_inih SYSTEM INTERFACE ${INIH_INCLUDE_DIRS})
 target_link_libraries(rl_inih INTERFACE $<IF:$<BOOL:${INIH_ARCHIVE}>,${INIH_ARCHIVE},PkgConfig::INIH>)
 
-# The sources say <hiredis/read.h>, while hiredis.pc of 0.14 points into that folder: add its parent.
+# The source says <hiredis/hiredis.h>, while hiredis.pc of 0.14 points into that folder: add its parent.
 add_library(rl_hiredis INTERFACE)
 foreach(dir IN LISTS HIREDIS_INCLUDE_DIRS)
 	if(dir MATCHES "/hiredis/?$")

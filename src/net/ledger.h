@@ -9,15 +9,15 @@
  *
  * Ghosts. A connection that broke with a SET unanswered, or what else must not be late, is one until it was
  * killed, or its server process is gone. Where that is not possible, an answer "not there" proves nothing for
- * a minute, and the key is counted as lingering. Design guide section 3.
+ * a minute, and the key is counted as lingering. docs/decisions/reconnect-ends-the-old-connection.md.
  *
  * A caller's own value may be used again. While a ghost with one stays, a SET of such a value that says YES
  * is no vote, and is given back: the ghost may be the release of an older claim, which would delete the key.
  *
  *     rl_ledger_lose(), rl_ledger_keep()    for each request that a broken connection leaves
  *     rl_ledger_break()                     behind the last of them
- *     rl_ledger_opened()                    the next one is open, and has killed those of `ghosts` that it
- * can rl_ledger_settle()                    for each answer
+ *     rl_ledger_opened()                    the next one is open, and has killed the `ghosts` that it can
+ *     rl_ledger_settle()                    for each answer
  */
 #ifndef RL_NET_LEDGER_H
 #define RL_NET_LEDGER_H
