@@ -36,7 +36,7 @@
 	X(CHILD_EXITED, "command ended", "told by the guard; also when it could not be executed")                \
 	X(ALL_GONE, "all gone", "no process of the command is left")                                             \
 	X(LATE, "renewal failed", "the renewal that was due has not succeeded so far")                           \
-	X(TOO_LATE, "too late to start", "the lock has ended: the command was not executed")                      \
+	X(TOO_LATE, "too late to start", "the lock has ended: the command was not executed")                     \
 	X(NEAR_END, "deadline near", "the guard has sent TERM, kill-after before the validity ends")             \
 	X(LOSS, "lock lost", "the validity has ended, or a quorum does not have the lock any more")              \
 	X(OVERDUE, "guard overdue", "the guard should have killed everything, and has not")                      \
