@@ -4,7 +4,7 @@
 #ifndef RL_NET_SHORT_REPLY_H
 #define RL_NET_SHORT_REPLY_H
 
-#include "net/resp.h"
+#include "proto/reply.h"
 
 /* Whether `bytes` begin with "+OK", ":0", ":1" or a null string, whole with its line end. Returns the size of
  * that reply, and its value; 0 for everything else. */

@@ -39,7 +39,7 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 	uint32_t forms = op->forms & (m->has | ~RL_FORMS_NATIVE) & ~m->refused;
 	if (r->by_text || (m->knows >> op->script & 1) == 0 || (m->refused & RL_FORM_BIT(RL_FORM_TEXT)) != 0)
 		forms &= ~RL_FORM_BIT(RL_FORM_SHA);
-	return (enum rl_form)__builtin_ctz(forms | RL_FORM_BIT(RL_FORM_WATCH));
+	return (enum rl_form)__builtin_ctz(forms != 0 ? forms : op->forms); /* the refusal is the vote then */
 }
 
 /* Whether this error says that the form is not to be had here, rather than what the answer is; if so it is

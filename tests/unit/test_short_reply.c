@@ -3,6 +3,7 @@
  * is cut. */
 #include "net/short_reply.h"
 
+#include "net/resp.h"
 #include "unit.h"
 
 TEST(whole_replies)
