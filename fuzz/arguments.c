@@ -95,7 +95,7 @@ static bool check_url(const char *url, const char *shown)
 		end--;
 	for (size_t i = strcspn(begin, ":") + 1; secret && i < end; i++)
 		must(shown[begin - url + (ptrdiff_t)i] == '*');
-	rl_endpoint_free(&endpoint);
+	rl_url_free(&endpoint);
 	return secret;
 }
 

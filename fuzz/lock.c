@@ -11,6 +11,7 @@
 #include "fuzz.h"
 
 #include "core/quorum.h"
+#include "core/time.h"
 #include "ledger.h"
 #include "options.h"
 
@@ -42,7 +43,7 @@ static bool make_rules(struct feed *f, struct rl_rules *ret)
 	struct redlock_lock_options o;
 	redlock_lock_options_init(&o);
 	unsigned nodes = 1 + feed_below(f, REDLOCK_MAX_NODES);
-	unsigned quorum = rl_majority(nodes) + feed_below(f, nodes - rl_majority(nodes) + 1);
+	unsigned quorum = rl_quorum_least(nodes) + feed_below(f, nodes - rl_quorum_least(nodes) + 1);
 	unsigned given = feed_byte(f); /* which options are not the default */
 	if (given & 1) {
 		o.token = "own";
@@ -68,7 +69,7 @@ static bool make_rules(struct feed *f, struct rl_rules *ret)
 	uint32_t timeout_ms = (uint32_t)rl_time_min(any_ms(f), UINT32_MAX);
 	uint32_t drift_ppm = feed_bool(f) ? 10000 : (uint32_t)feed_number(f);
 	uint32_t drift_ms = feed_bool(f) ? 2 : feed_byte(f);
-	return rl_rules_make(ret, &o, nodes, quorum, timeout_ms, drift_ppm, drift_ms) == 0;
+	return rl_options_make_rules(ret, &o, nodes, quorum, timeout_ms, drift_ppm, drift_ms) == 0;
 }
 
 /* ---- events ---- */
@@ -186,7 +187,7 @@ static void pass_until_deadline(struct ledger *l, uint64_t late_ns)
 
 static void call(struct ledger *l, struct feed *f, enum rl_event_kind kind)
 {
-	uint64_t ttl_ns = kind == RL_EV_EXTEND ? rl_extend_ttl(l->lock.rules, any_ms(f)) : 0;
+	uint64_t ttl_ns = kind == RL_EV_EXTEND ? rl_options_extend_ttl(l->lock.rules, any_ms(f)) : 0;
 	if (kind == RL_EV_EXTEND && ttl_ns == 0)
 		return; /* the library refuses it */
 	step(l, f, (struct rl_event){.kind = kind, .ttl_ns = ttl_ns, .result = REDLOCK_E_CANCELLED});
@@ -212,9 +213,9 @@ static void event(struct ledger *l, struct feed *f)
 	else if (which == 13) /* the deadline is met */
 		pass_until_deadline(l, 0);
 	else if (which == 14) /* the process was stopped */
-		pass_until_deadline(l, rl_ms(any_ms(f)));
+		pass_until_deadline(l, rl_time_ms(any_ms(f)));
 	else if (which == 15) /* time passes, and nobody looks at the clock */
-		pass(l, rl_ms(feed_byte(f)));
+		pass(l, rl_time_ms(feed_byte(f)));
 	else if (which == 16)
 		pass(l, feed_number(f));
 	else if (which == 18)

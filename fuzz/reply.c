@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "net/auth.h"
 #include "peer.h"
 #include "wire.h"
@@ -202,7 +202,7 @@ static void pass_time(struct world *w)
 	if (how == 255 && deadline != UINT64_MAX)
 		w->now_ns = rl_time_max(w->now_ns, deadline);
 	else
-		w->now_ns += rl_ms((uint64_t)how * how);
+		w->now_ns += rl_time_ms((uint64_t)how * how);
 	bool due = rl_node_deadline(&w->node) <= w->now_ns;
 	enum rl_link_state before = w->node.link.state;
 	rl_node_tick(&w->node, w->now_ns);
@@ -334,7 +334,7 @@ static void begin(struct world *w)
 	must(rl_url_parse(by_name ? "redis://n" : urls[settings & 3], &endpoint, why, sizeof why) == 0);
 	w->peer.node = &w->node;
 	w->peer.opening = (endpoint.password != NULL ? 1u : 0u) + (endpoint.database > 0 ? 1u : 0u);
-	w->now_ns = rl_ms(1000);
+	w->now_ns = rl_time_ms(1000);
 	must(rl_node_open(&w->node, &endpoint, NULL, &poller, NODE_ID));
 	if ((settings & 0x1c) == 0x1c)
 		w->node.link.dial.known.count = 0;

@@ -8,7 +8,7 @@
  */
 #include "fuzz.h"
 
-#include "proto/request.h"
+#include "proto/wire.h"
 #include "resp.h"
 
 static void check_word(const struct words *words, unsigned i, const void *bytes, size_t size)

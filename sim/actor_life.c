@@ -90,7 +90,7 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	actor_seed(w, a, &a->random);
 	choose_nodes(w, a);
 	a->lends = w->plan.gap_ms[COVER_NEW_LOGIN] != 0;
-	a->quorum = w->plan.quorum != 0 ? w->plan.quorum : rl_majority(a->node_count);
+	a->quorum = w->plan.quorum != 0 ? w->plan.quorum : rl_quorum_least(a->node_count);
 	for (unsigned i = 0; i < a->node_count; i++) {
 		write_url(&w->plan, a->order[i], a->lends, urls[i]);
 		list[i] = urls[i];

@@ -8,6 +8,7 @@
 #include "core/contend.h"
 #include "core/lock.h"
 #include "core/quorum.h"
+#include "core/validity.h"
 #include "net/auth.h"
 #include "world.h"
 
@@ -15,14 +16,14 @@ int real_step(struct rl_lock *lock, const struct rl_event *event,
               struct rl_effects *effects) __asm__("__real_rl_lock_step");
 uint64_t real_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
                            uint64_t drift_ns) __asm__("__real_rl_validity_end");
-unsigned real_majority(unsigned node_count) __asm__("__real_rl_majority");
+unsigned real_majority(unsigned node_count) __asm__("__real_rl_quorum_least");
 bool real_auth_go_on(struct rl_link *link) __asm__("__real_rl_auth_go_on");
 
 int hooked_step(struct rl_lock *lock, const struct rl_event *event,
                 struct rl_effects *effects) __asm__("__wrap_rl_lock_step");
 uint64_t hooked_validity_end(uint64_t t0_ns, uint64_t ttl_ns,
                              uint64_t drift_ns) __asm__("__wrap_rl_validity_end");
-unsigned hooked_majority(unsigned node_count) __asm__("__wrap_rl_majority");
+unsigned hooked_majority(unsigned node_count) __asm__("__wrap_rl_quorum_least");
 bool hooked_auth_go_on(struct rl_link *link) __asm__("__wrap_rl_auth_go_on");
 void real_contend(struct rl_lock *lock, const struct rl_event *event,
                   struct rl_effects *effects) __asm__("__real_rl_contend_begin");

@@ -106,7 +106,7 @@ int redlock_drain(redlock_client *c, uint64_t timeout_ms)
 	if (error < 0)
 		return error;
 	(void)rl_turn_poll(c);
-	uint64_t until = rl_time_add(c->loop.now_ns, rl_ms(timeout_ms));
+	uint64_t until = rl_time_add(c->loop.now_ns, rl_time_ms(timeout_ms));
 	c->loop.drain_until_ns = c->loop.drainers++ == 0 ? until : rl_time_min(until, c->loop.drain_until_ns);
 	rl_turn_settle(c);
 	while (rl_nodes_owed(&c->nodes) > 0 && c->loop.now_ns < until && error == 0) {

@@ -41,11 +41,11 @@ static int check_options(const struct redlock_options *o)
 	if (o->urls == NULL || o->url_count < 1 || o->url_count > REDLOCK_MAX_NODES)
 		return complain(blame(o, "urls"), REDLOCK_E_INVAL, "1 to %d node URLs are needed, not %zu",
 		                REDLOCK_MAX_NODES, o->url_count);
-	if (o->quorum != 0 && (o->quorum < rl_majority((unsigned)o->url_count) || o->quorum > o->url_count))
+	if (o->quorum != 0 && (o->quorum < rl_quorum_least((unsigned)o->url_count) || o->quorum > o->url_count))
 		return complain(blame(o, "quorum"), REDLOCK_E_INVAL,
 		                "a quorum of %u among %zu nodes is not between a majority (%u) and all", o->quorum,
-		                o->url_count, rl_majority((unsigned)o->url_count));
-	if (rl_owner_check(o->owner) < 0)
+		                o->url_count, rl_quorum_least((unsigned)o->url_count));
+	if (rl_options_check_owner(o->owner) < 0)
 		return complain(blame(o, "owner"), REDLOCK_E_INVAL,
 		                "the owner label is longer than %d bytes or has other characters than "
 		                "A-Z a-z 0-9 . _ : @ / + -",
@@ -87,7 +87,7 @@ static int add_node(redlock_client *c, const struct redlock_options *o, const ch
 	if (error == 0 && endpoint.tls)
 		error = need_tls(c, o);
 	if (error < 0) {
-		rl_endpoint_free(&endpoint);
+		rl_url_free(&endpoint);
 		return error;
 	}
 	struct rl_node *n = &c->nodes.list[c->nodes.count++]; /* it owns the endpoint from here on */
@@ -113,7 +113,7 @@ static int add_nodes(redlock_client *c, const struct redlock_options *o)
 		if (error < 0)
 			return error;
 	}
-	c->nodes.quorum = o->quorum != 0 ? o->quorum : rl_majority(c->nodes.count);
+	c->nodes.quorum = o->quorum != 0 ? o->quorum : rl_quorum_least(c->nodes.count);
 	return 0;
 }
 

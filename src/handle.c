@@ -19,7 +19,7 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 	if (lock == NULL)
 		return NULL;
 	rl_lock_init(&lock->core, rules, lock->votes);
-	rl_timer_init(&lock->timer);
+	rl_schedule_init_timer(&lock->timer);
 	lock->user = o->user;
 	lock->name_size = (uint32_t)(c->prefix_size + size);
 	if (c->prefix_size > 0)
@@ -42,8 +42,8 @@ static int make(redlock_client *c, const void *name, size_t name_len,
                 const struct redlock_lock_options *options, redlock_lock **ret)
 {
 	struct rl_rules wanted;
-	int error = rl_rules_make(&wanted, options, c->nodes.count, c->nodes.quorum, c->node_timeout_ms,
-	                          c->drift_ppm, c->drift_ms);
+	int error = rl_options_make_rules(&wanted, options, c->nodes.count, c->nodes.quorum, c->node_timeout_ms,
+	                                  c->drift_ppm, c->drift_ms);
 	if (error < 0)
 		return error;
 	if (name == NULL || name_len == 0 || name_len > REDLOCK_MAX_NAME - c->prefix_size)
@@ -143,7 +143,7 @@ int rl_handle_extend_event(const redlock_lock *lock, uint64_t ttl_ms, struct rl_
 {
 	if (lock == NULL || lock->client == NULL)
 		return lock == NULL ? REDLOCK_E_INVAL : REDLOCK_E_STATE;
-	*ret = (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_extend_ttl(lock->core.rules, ttl_ms)};
+	*ret = (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_options_extend_ttl(lock->core.rules, ttl_ms)};
 	return ret->ttl_ns == 0 ? REDLOCK_E_INVAL : 0;
 }
 

@@ -59,7 +59,7 @@ int redlock_lock_terms(const redlock_lock *lock, struct redlock_terms *ret)
 	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	error = rl_rules_terms(lock->core.rules, ret);
+	error = rl_options_terms_of_rules(lock->core.rules, ret);
 	rl_client_leave(lock->client);
 	return error;
 }

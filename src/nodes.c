@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "net/auth.h"
 
 void rl_nodes_close(struct rl_nodes *ns, bool child)
@@ -111,7 +111,7 @@ static bool same_server(const struct rl_node *a, const struct rl_node *b)
 	if (a->link.facts.run_id_known && b->link.facts.run_id_known)
 		return strcmp(a->link.facts.run_id, b->link.facts.run_id) == 0;
 	bool told = a->link.setup.count == 0 && b->link.setup.count == 0; /* or would have */
-	return told && rl_address_same(&a->link.dial.peer, &b->link.dial.peer);
+	return told && rl_socket_same_address(&a->link.dial.peer, &b->link.dial.peer);
 }
 
 void rl_nodes_identify(struct rl_nodes *ns)

@@ -17,7 +17,7 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 {
 	static const char digits[] = "0123456789abcdef";
 	unsigned char random[RL_OPERATE_TOKEN_BYTES];
-	if (rl_random_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
+	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
 	char *at = rl_handle_token_bytes(lock);
 	for (size_t i = 0; i < sizeof random; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/sized.h"
+#include "core/validity.h"
 
 #define DEFAULT_NODE_TIMEOUT_MS 200
 
@@ -39,7 +40,7 @@ int rl_options_copy(void *to, size_t to_size, const void *from)
 	return 0;
 }
 
-int rl_owner_check(const char *owner)
+int rl_options_check_owner(const char *owner)
 {
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@/+-";
 	if (owner == NULL)
@@ -61,7 +62,7 @@ static bool ttl_in_range(uint64_t ttl_ms)
 /* node timeout + drift < ttl: an answer at the last moment must still leave some validity. */
 static bool ttl_suffices(const struct rl_rules *r, uint64_t ttl_ns, uint64_t other_ns)
 {
-	uint64_t drift = rl_drift(ttl_ns, r->drift_ppm, r->drift_base_ns);
+	uint64_t drift = rl_validity_drift(ttl_ns, r->drift_ppm, r->drift_base_ns);
 	return rl_time_add(rl_time_add(r->node_timeout_ns, drift), other_ns) < ttl_ns;
 }
 
@@ -71,45 +72,45 @@ static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
 	bool token_ok = o->token == NULL || (o->token_len >= 1 && o->token_len <= REDLOCK_MAX_TOKEN);
 	bool retry_ok = o->retry_min_ms <= o->retry_max_ms && o->retry_max_ms <= REDLOCK_MAX_TTL_MS;
 	bool danger_ok = r->danger_ns < r->ttl_ns;
-	uint64_t drift = rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
+	uint64_t drift = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	bool validity_ok = rl_time_add(r->min_validity_ns, drift) < r->ttl_ns;
 	return ttl_ok && token_ok && retry_ok && danger_ok && validity_ok ? 0 : REDLOCK_E_INVAL;
 }
 
-uint64_t rl_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms)
+uint64_t rl_options_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms)
 {
 	if (ttl_ms == 0)
 		return rules->ttl_ns;
-	return ttl_in_range(ttl_ms) && ttl_suffices(rules, rl_ms(ttl_ms), 0) ? rl_ms(ttl_ms) : 0;
+	return ttl_in_range(ttl_ms) && ttl_suffices(rules, rl_time_ms(ttl_ms), 0) ? rl_time_ms(ttl_ms) : 0;
 }
 
 static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned node_count, unsigned quorum,
                                 uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms)
 {
 	/* Only felt when no quorum answers; a third of the TTL leaves time for the work. */
-	uint64_t by_ttl_ns = rl_time_min(rl_ms(DEFAULT_NODE_TIMEOUT_MS), rl_ms(o->ttl_ms) / 3);
+	uint64_t by_ttl_ns = rl_time_min(rl_time_ms(DEFAULT_NODE_TIMEOUT_MS), rl_time_ms(o->ttl_ms) / 3);
 	return (struct rl_rules){
 	    .node_count = node_count,
 	    .quorum = quorum,
 	    .kind = o->token != NULL ? RL_KIND_OWN_VALUE : RL_KIND_EXCLUSIVE,
-	    .ttl_ns = rl_ms(o->ttl_ms),
-	    .node_timeout_ns = default_to(rl_ms(node_timeout_ms), 0, by_ttl_ns),
+	    .ttl_ns = rl_time_ms(o->ttl_ms),
+	    .node_timeout_ns = default_to(rl_time_ms(node_timeout_ms), 0, by_ttl_ns),
 	    .drift_ppm = drift_ppm,
-	    .drift_base_ns = rl_ms(drift_ms),
-	    .min_validity_ns = rl_ms(o->min_validity_ms),
-	    .wait_ns = rl_ms(o->wait_ms),
-	    .noquorum_wait_ns = rl_ms(default_to(o->noquorum_wait_ms, REDLOCK_FOREVER, o->wait_ms)),
-	    .retry_min_ns = rl_ms(o->retry_min_ms),
-	    .retry_max_ns = rl_ms(o->retry_max_ms),
-	    .renew_ns = rl_ms(o->renew_ms),
-	    .danger_ns = rl_ms(default_to(o->danger_ms, REDLOCK_DEFAULT_DANGER, o->ttl_ms / 6)),
-	    .max_hold_ns = rl_ms(o->max_hold_ms),
+	    .drift_base_ns = rl_time_ms(drift_ms),
+	    .min_validity_ns = rl_time_ms(o->min_validity_ms),
+	    .wait_ns = rl_time_ms(o->wait_ms),
+	    .noquorum_wait_ns = rl_time_ms(default_to(o->noquorum_wait_ms, REDLOCK_FOREVER, o->wait_ms)),
+	    .retry_min_ns = rl_time_ms(o->retry_min_ms),
+	    .retry_max_ns = rl_time_ms(o->retry_max_ms),
+	    .renew_ns = rl_time_ms(o->renew_ms),
+	    .danger_ns = rl_time_ms(default_to(o->danger_ms, REDLOCK_DEFAULT_DANGER, o->ttl_ms / 6)),
+	    .max_hold_ns = rl_time_ms(o->max_hold_ms),
 	    .max_extends = o->max_extends,
 	};
 }
 
-int rl_rules_make(struct rl_rules *ret, const struct redlock_lock_options *o, unsigned node_count,
-                  unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms)
+int rl_options_make_rules(struct rl_rules *ret, const struct redlock_lock_options *o, unsigned node_count,
+                          unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms)
 {
 	if (!ttl_in_range(o->ttl_ms))
 		return REDLOCK_E_INVAL;
@@ -119,9 +120,9 @@ int rl_rules_make(struct rl_rules *ret, const struct redlock_lock_options *o, un
 
 /* ---- terms ---- */
 
-int rl_rules_terms(const struct rl_rules *r, struct redlock_terms *ret)
+int rl_options_terms_of_rules(const struct rl_rules *r, struct redlock_terms *ret)
 {
-	uint64_t drift_ns = rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
+	uint64_t drift_ns = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	bool forever = r->noquorum_wait_ns == UINT64_MAX;
 	const struct redlock_terms terms = {
 	    .ttl_ms = r->ttl_ns / RL_NS_PER_MS,
@@ -145,7 +146,7 @@ int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_t
 	if (ret == NULL || !ttl_in_range(o.ttl_ms))
 		return REDLOCK_E_INVAL;
 	struct rl_rules rules = rules_of(&o, 1, 1, node_timeout_ms, drift_ppm, drift_ms);
-	return rl_rules_terms(&rules, ret);
+	return rl_options_terms_of_rules(&rules, ret);
 }
 
 int redlock_terms(const struct redlock_options *options, const struct redlock_lock_options *lock_options,

@@ -11,14 +11,15 @@
 int rl_options_copy(void *to, size_t to_size, const void *from);
 
 /* Whether an owner label has only the characters that a token may carry. NULL and "" are allowed. */
-int rl_owner_check(const char *owner);
+int rl_options_check_owner(const char *owner);
 
 /* From checked options to the core's rules. `node_timeout_ms` 0: by the TTL. 0 or INVAL. */
-int rl_rules_make(struct rl_rules *ret, const struct redlock_lock_options *options, unsigned node_count,
-                  unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm, uint32_t drift_ms);
+int rl_options_make_rules(struct rl_rules *ret, const struct redlock_lock_options *options,
+                          unsigned node_count, unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm,
+                          uint32_t drift_ms);
 
 /* What follows from rules, for callers. 0, or INVAL: the size of `ret` cannot be. */
-int rl_rules_terms(const struct rl_rules *rules, struct redlock_terms *ret);
+int rl_options_terms_of_rules(const struct rl_rules *rules, struct redlock_terms *ret);
 
 /* The same of options that were not checked; NULL: the defaults. 0 or INVAL. */
 int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_timeout_ms, uint32_t drift_ppm,
@@ -26,6 +27,6 @@ int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_t
 
 /* The TTL of an extend that asks for `ttl_ms` (0: as acquired), in nanoseconds. 0: it is out of its range, or
  * too short for node timeout and drift. */
-uint64_t rl_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms);
+uint64_t rl_options_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms);
 
 #endif

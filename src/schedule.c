@@ -25,7 +25,7 @@ void rl_schedule_free(struct rl_schedule *s)
 	*s = (struct rl_schedule){0};
 }
 
-void rl_timer_init(struct rl_timer *timer)
+void rl_schedule_init_timer(struct rl_timer *timer)
 {
 	*timer = (struct rl_timer){.at_ns = UINT64_MAX};
 }

@@ -24,7 +24,7 @@ bool rl_schedule_reserve(struct rl_schedule *schedule, size_t timers);
 void rl_schedule_free(struct rl_schedule *schedule);
 
 /* An idle timer, to begin with. */
-void rl_timer_init(struct rl_timer *timer);
+void rl_schedule_init_timer(struct rl_timer *timer);
 
 /* Sets, moves, or (UINT64_MAX) removes a timer. */
 void rl_schedule_set(struct rl_schedule *schedule, struct rl_timer *timer, uint64_t at_ns);

@@ -62,14 +62,14 @@ static bool sleep_until_woken(struct rl_loop *l, struct rl_waiter *waiter)
 	waiter->served = false;
 	waiter->asleep = true;
 	rl_loop_leave(l);
-	if (rl_semaphore_wait(&waiter->wake, l->interruptible))
+	if (rl_thread_await(&waiter->wake, l->interruptible))
 		return false;
 	pthread_mutex_lock(&l->mutex);
 	bool posted = !waiter->asleep;
 	waiter->asleep = false;
 	rl_loop_leave(l);
 	if (posted)
-		rl_semaphore_wait(&waiter->wake, false);
+		rl_thread_await(&waiter->wake, false);
 	return true;
 }
 
@@ -117,7 +117,7 @@ int rl_wait_for_turn(redlock_client *c)
 	// cppcheck-suppress autoVariables ; it leaves the list below, before it ends
 	l->asleep_drainers = &drainer;
 	rl_loop_leave(l);
-	bool woken = rl_semaphore_wait(&drainer.wake, l->interruptible);
+	bool woken = rl_thread_await(&drainer.wake, l->interruptible);
 	pthread_mutex_lock(&l->mutex);
 	for (struct rl_drainer **at = &l->asleep_drainers; *at != NULL; at = &(*at)->next)
 		if (*at == &drainer) {

@@ -6,6 +6,7 @@
 #include "core/ballot.h"
 #include "core/policy.h"
 #include "core/round.h"
+#include "core/validity.h"
 
 #define NEVER UINT64_MAX
 
@@ -19,7 +20,7 @@ enum { EARLY_RENEWAL = 4, COMMON_TIMES = 256, RENEWAL_PATIENCE = 8 };
  * what is due about now shares its system calls. */
 static uint64_t renewal_at(const struct rl_rules *r, uint64_t valid_until, uint64_t entropy)
 {
-	uint64_t granted = r->ttl_ns - rl_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
+	uint64_t granted = r->ttl_ns - rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	uint64_t sooner = entropy % (r->renew_ns / EARLY_RENEWAL + 1);
 	uint64_t at = rl_time_sub(valid_until, granted - r->renew_ns + sooner);
 	return at - at % (r->renew_ns / COMMON_TIMES);
@@ -57,7 +58,7 @@ static uint64_t capped_ttl(const struct rl_lock *l, uint64_t ttl, uint64_t now)
 	uint64_t room = rl_time_sub(l->hold_until_ns, now);
 	if (room >= ttl)
 		return ttl;
-	uint64_t drift = rl_drift(room, l->rules->drift_ppm, l->rules->drift_base_ns);
+	uint64_t drift = rl_validity_drift(room, l->rules->drift_ppm, l->rules->drift_base_ns);
 	room -= room % RL_NS_PER_MS; /* the wire counts milliseconds */
 	return rl_validity_end(now, room, drift) > l->valid_until_ns ? room : 0;
 }

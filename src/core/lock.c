@@ -201,7 +201,7 @@ static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules, struct rl_ballot *votes)
 {
 	assert(rules->node_count >= 1 && rules->node_count <= REDLOCK_MAX_NODES);
-	assert(rules->quorum >= rl_majority(rules->node_count) && rules->quorum <= rules->node_count);
+	assert(rules->quorum >= rl_quorum_least(rules->node_count) && rules->quorum <= rules->node_count);
 	assert(rules->retry_min_ns <= rules->retry_max_ns);
 	memset(l, 0, sizeof *l);
 	memset(votes, 0, rules->node_count * sizeof *votes);

@@ -25,6 +25,7 @@
 
 #include "core/observe.h"
 #include "core/quorum.h"
+#include "core/time.h"
 #include "core/vote.h"
 
 /* What kind of lock it is: a row of policy.c. */

@@ -5,22 +5,22 @@
 
 static enum rl_tally claim(const struct rl_lock *l)
 {
-	return rl_tally_claim(rl_ballot_count(l));
+	return rl_quorum_for_claim(rl_ballot_count(l));
 }
 
 static enum rl_tally extend(const struct rl_lock *l)
 {
-	return rl_tally_extend(rl_ballot_count(l));
+	return rl_quorum_for_extend(rl_ballot_count(l));
 }
 
 static enum rl_tally check(const struct rl_lock *l)
 {
-	return rl_tally_check(rl_ballot_count(l));
+	return rl_quorum_for_check(rl_ballot_count(l));
 }
 
 static enum rl_tally release(const struct rl_lock *l)
 {
-	return rl_tally_release(rl_ballot_count(l));
+	return rl_quorum_for_release(rl_ballot_count(l));
 }
 
 /* From every node, also from those that said no or nothing. */

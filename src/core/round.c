@@ -6,6 +6,7 @@
 
 #include "core/ballot.h"
 #include "core/policy.h"
+#include "core/validity.h"
 
 uint32_t rl_round_next_seq(struct rl_lock *l)
 {
@@ -69,7 +70,7 @@ void rl_round_silence(struct rl_lock *l)
 
 uint64_t rl_round_validity_end(const struct rl_lock *l)
 {
-	uint64_t drift = rl_drift(l->round.ttl_ns, l->rules->drift_ppm, l->rules->drift_base_ns);
+	uint64_t drift = rl_validity_drift(l->round.ttl_ns, l->rules->drift_ppm, l->rules->drift_base_ns);
 	return rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift);
 }
 

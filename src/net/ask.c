@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "net/loss.h"
 
 /* What may pile up for one node. A node that answers may have much in flight. One that does not is limited

@@ -21,6 +21,7 @@
 #define RL_NET_ASK_H
 
 #include "net/node.h"
+#include "proto/wire.h"
 
 /* As rl_node_submit(), for a node that need not connect first. */
 enum redlock_vote_code rl_ask_submit(struct rl_node *node, const struct rl_request *request,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "proto/answer.h"
 #include "proto/command.h"
 
@@ -15,7 +15,7 @@
 
 bool rl_auth_push(struct rl_outbox *outbox, const struct rl_endpoint *e)
 {
-	if (!rl_endpoint_logs_in(e))
+	if (!rl_url_logs_in(e))
 		return true;
 	struct rl_buffer command = {0};
 	const struct rl_entry entry = {.setup = RL_SETUP_AUTH};
@@ -35,7 +35,7 @@ bool rl_auth_push(struct rl_outbox *outbox, const struct rl_endpoint *e)
 bool rl_auth_is_due(const struct rl_link *l)
 {
 	bool open = l->state == RL_LINK_OPEN && l->setup.count == 0;
-	return open && l->new_credentials && rl_endpoint_logs_in(&l->endpoint);
+	return open && l->new_credentials && rl_url_logs_in(&l->endpoint);
 }
 
 void rl_auth_begin(struct rl_link *l, uint64_t now_ns)
@@ -57,7 +57,7 @@ bool rl_auth_go_on(struct rl_link *l)
 	if (l->outbox.count > 0 && !rl_outbox_front_unsent(&l->outbox))
 		return false; /* not all answered */
 	l->new_credentials = false;
-	if (!rl_endpoint_logs_in(&l->endpoint))
+	if (!rl_url_logs_in(&l->endpoint))
 		rl_auth_end(l); /* they were taken back */
 	else if (!rl_auth_push(&l->setup, &l->endpoint))
 		rl_link_fail(l, REDLOCK_VOTE_DOWN, "out of memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/backoff.h"
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "os/random.h"
 
 #define STEADY_NS (1000 * RL_NS_PER_MS)

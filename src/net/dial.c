@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 
 #define NEXT_ADDRESS_NS (250 * RL_NS_PER_MS) /* RFC 8305, section 8: Connection Attempt Delay */
 #define FRESH_NS (1000 * RL_NS_PER_MS)
@@ -28,7 +28,7 @@ static uint32_t new_watch_id(struct rl_dial *d)
 static bool contains(const struct rl_addresses *all, const struct rl_address *one)
 {
 	for (unsigned i = 0; i < all->count; i++)
-		if (rl_address_same(&all->list[i], one))
+		if (rl_socket_same_address(&all->list[i], one))
 			return true;
 	return false;
 }
@@ -157,7 +157,7 @@ static enum rl_dial_news attempt_ready(struct rl_dial *d, unsigned i, uint64_t n
 	d->state = RL_DIAL_WON;
 	d->winner = i;
 	d->next_ns = UINT64_MAX;
-	if (d->peer.length > 0 && !rl_address_same(&d->peer, &d->known.list[i]))
+	if (d->peer.length > 0 && !rl_socket_same_address(&d->peer, &d->known.list[i]))
 		d->elsewhere = true;
 	d->peer = d->known.list[i];
 	return RL_DIAL_CONNECTED;
@@ -280,6 +280,6 @@ void rl_dial_time_out(struct rl_dial *d)
 bool rl_dial_same(const struct rl_dial *a, const struct rl_dial *b)
 {
 	bool written = !a->by_name && !b->by_name && a->known.count > 0 && b->known.count > 0;
-	return rl_endpoint_same(a->endpoint, b->endpoint) ||
-	       (written && rl_address_same(&a->known.list[0], &b->known.list[0]));
+	return rl_url_same_address(a->endpoint, b->endpoint) ||
+	       (written && rl_socket_same_address(&a->known.list[0], &b->known.list[0]));
 }

@@ -26,7 +26,7 @@ static bool push(struct rl_link *l, enum rl_setup setup, const struct rl_slice *
 static bool push_auth(struct rl_link *l)
 {
 	l->new_credentials = false;
-	l->gate += rl_endpoint_logs_in(&l->endpoint);
+	l->gate += rl_url_logs_in(&l->endpoint);
 	return rl_auth_push(&l->setup, &l->endpoint);
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 
 /* What is kept of releases for the next connection. One is always taken, however large. */
 #define DEBT_BYTES ((size_t)128 * 1024)

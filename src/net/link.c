@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 
 #define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)
 #define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)
@@ -53,7 +53,7 @@ void rl_link_close(struct rl_link *l, bool child)
 	rl_resp_close(&l->resp);
 	rl_outbox_free(&l->setup);
 	rl_outbox_free(&l->outbox);
-	rl_endpoint_free(&l->endpoint);
+	rl_url_free(&l->endpoint);
 }
 
 void rl_link_fail(struct rl_link *l, enum redlock_vote_code vote, const char *text)
@@ -200,9 +200,9 @@ static bool is_unheard(const struct rl_link *l)
 {
 	const struct rl_endpoint *e = &l->endpoint;
 	const struct rl_entry *front = rl_outbox_front(&l->setup);
-	enum rl_setup first = rl_endpoint_logs_in(e) ? RL_SETUP_AUTH
-	                      : e->database != 0     ? RL_SETUP_SELECT
-	                                             : RL_SETUP_ID;
+	enum rl_setup first = rl_url_logs_in(e)  ? RL_SETUP_AUTH
+	                      : e->database != 0 ? RL_SETUP_SELECT
+	                                         : RL_SETUP_ID;
 	return l->tls == NULL && !e->is_unix && front != NULL && front->setup == first;
 }
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/quorum.h"
 #include "net/ask.h"
 #include "net/auth.h"
 #include "net/handshake.h"

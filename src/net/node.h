@@ -16,6 +16,7 @@
 #include "net/link.h"
 #include "net/talk.h"
 #include "proto/method.h"
+#include "proto/wire.h"
 
 struct rl_node {
 	uint32_t id; /* the node's number */

@@ -240,14 +240,14 @@ int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why
 		*ret = e;
 		return 0;
 	}
-	rl_endpoint_free(&e);
+	rl_url_free(&e);
 	*ret = e;
 	if (why_size > 0)
 		snprintf(why, why_size, "%s", bad);
 	return bad == no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_URL;
 }
 
-void rl_endpoint_free(struct rl_endpoint *e)
+void rl_url_free(struct rl_endpoint *e)
 {
 	rl_secret_free(e->user);
 	rl_secret_free(e->password);
@@ -256,7 +256,7 @@ void rl_endpoint_free(struct rl_endpoint *e)
 	*e = (struct rl_endpoint){0};
 }
 
-bool rl_endpoint_same(const struct rl_endpoint *a, const struct rl_endpoint *b)
+bool rl_url_same_address(const struct rl_endpoint *a, const struct rl_endpoint *b)
 {
 	if (a->is_unix != b->is_unix)
 		return false;
@@ -286,6 +286,6 @@ int redlock_url_parse(const char *url, char *error_text, size_t error_text_size,
 	};
 	snprintf(e.is_unix ? parts.path : parts.host, sizeof parts.path, "%s", e.host);
 	snprintf(parts.address, sizeof parts.address, "%s", e.address);
-	rl_endpoint_free(&e);
+	rl_url_free(&e);
 	return rl_sized_return(ret, &parts, sizeof parts);
 }

@@ -28,15 +28,15 @@ struct rl_endpoint {
 int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why_size);
 
 /* Whether connections to it begin with AUTH. */
-static inline bool rl_endpoint_logs_in(const struct rl_endpoint *endpoint)
+static inline bool rl_url_logs_in(const struct rl_endpoint *endpoint)
 {
 	return endpoint->user != NULL || endpoint->password != NULL;
 }
 
 /* Frees and wipes. An empty endpoint is allowed. */
-void rl_endpoint_free(struct rl_endpoint *endpoint);
+void rl_url_free(struct rl_endpoint *endpoint);
 
 /* Whether both are the same address, whatever the database: two databases of one server are one server. */
-bool rl_endpoint_same(const struct rl_endpoint *a, const struct rl_endpoint *b);
+bool rl_url_same_address(const struct rl_endpoint *a, const struct rl_endpoint *b);
 
 #endif

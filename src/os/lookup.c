@@ -49,7 +49,7 @@ static void add(struct rl_addresses *to, const struct addrinfo *from)
 		return;
 	memcpy(address.bytes, from->ai_addr, from->ai_addrlen);
 	for (unsigned i = 0; i < to->count; i++)
-		if (rl_address_same(&to->list[i], &address))
+		if (rl_socket_same_address(&to->list[i], &address))
 			return; /* two lines in /etc/hosts */
 	to->list[to->count++] = address;
 }

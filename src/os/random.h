@@ -19,6 +19,6 @@ struct rl_random_pool {
 };
 
 /* Fills `buffer` with at most as many bytes as the pool holds. 0 or -errno as above. */
-int rl_random_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size);
+int rl_random_pool_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size);
 
 #endif

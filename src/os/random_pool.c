@@ -14,7 +14,7 @@ static int draw(struct rl_random_pool *pool, uint64_t now_ns)
 	return error;
 }
 
-int rl_random_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size)
+int rl_random_pool_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size)
 {
 	bool fresh = pool->left >= size && now_ns - pool->drawn_ns < FRESH_NS;
 	int error = fresh ? 0 : draw(pool, now_ns);

@@ -16,7 +16,7 @@ struct rl_address {
 	_Alignas(8) unsigned char bytes[RL_ADDRESS_MAX];
 };
 
-static inline bool rl_address_same(const struct rl_address *a, const struct rl_address *b)
+static inline bool rl_socket_same_address(const struct rl_address *a, const struct rl_address *b)
 {
 	return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }

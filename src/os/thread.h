@@ -25,7 +25,7 @@ static inline int rl_thread_start(pthread_t *ret, const pthread_attr_t *attribut
 
 /* Waits for a post. False: a signal handler has run instead, which counts only if `interruptible`. With a
  * timeout (in 30 000 years) that is so for handlers with SA_RESTART too: signal(7). */
-static inline bool rl_semaphore_wait(sem_t *semaphore, bool interruptible)
+static inline bool rl_thread_await(sem_t *semaphore, bool interruptible)
 {
 	static const struct timespec late = {.tv_sec = (time_t)1 << 40};
 	int error;
@@ -35,14 +35,14 @@ static inline bool rl_semaphore_wait(sem_t *semaphore, bool interruptible)
 	return error == 0;
 }
 
-static inline int rl_cancel_defer(void)
+static inline int rl_thread_defer_cancel(void)
 {
 	int state;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	return state;
 }
 
-static inline void rl_cancel_restore(const int *state)
+static inline void rl_thread_restore_cancel(const int *state)
 {
 	pthread_setcancelstate(*state, NULL);
 }
@@ -50,6 +50,6 @@ static inline void rl_cancel_restore(const int *state)
 /* pthread_cancel(3) waits until the function that has this among its variables returns. A thread that was
  * ended in the middle would take the mutex with it, or the lead. */
 #define RL_NO_CANCEL                                                                                         \
-	int rl_cancel_state __attribute__((cleanup(rl_cancel_restore), unused)) = rl_cancel_defer()
+	int rl_cancel_state __attribute__((cleanup(rl_thread_restore_cancel), unused)) = rl_thread_defer_cancel()
 
 #endif

@@ -17,18 +17,6 @@ bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl
 	return rl_command_write(out, words, count);
 }
 
-void rl_wire_reset(struct rl_wire *wire)
-{
-	for (unsigned i = 0; i < RL_FORM_WATCH; i++)
-		wire->forms[i].size = 0;
-}
-
-void rl_wire_free(struct rl_wire *wire)
-{
-	for (unsigned i = 0; i < RL_FORM_WATCH; i++)
-		rl_buffer_free(&wire->forms[i]);
-}
-
 void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request *r)
 {
 	struct rl_slice words[RL_OP_WORDS];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request: one row of the table of operations (ops.h) with its values. It is formatted once and sent to all
- * nodes. */
+/* A request: one row of the table of operations (ops.h) with its values. wire.h is its bytes. */
 #ifndef RL_PROTO_REQUEST_H
 #define RL_PROTO_REQUEST_H
 
@@ -29,25 +28,8 @@ struct rl_request {
 	bool unproven; /* RELEASE: only of a key that the SET with this tag has made, if it says so */
 };
 
-/* A request as bytes. A form is made when the first node asks for it. */
-struct rl_wire {
-	struct rl_buffer forms[RL_FORM_WATCH];
-};
-
-/* Forgets the formatted bytes, keeps their memory. */
-void rl_wire_reset(struct rl_wire *wire);
-void rl_wire_free(struct rl_wire *wire);
-
 /* Appends `request` in a form. False: out of memory, nothing appended. */
 bool rl_request_write(struct rl_buffer *out, const struct rl_request *request, enum rl_form form);
-
-/* The bytes of `request` in a form that it has. NULL: out of memory. */
-static inline const struct rl_buffer *rl_wire_form(struct rl_wire *wire, const struct rl_request *request,
-                                                   enum rl_form form)
-{
-	struct rl_buffer *bytes = &wire->forms[form];
-	return bytes->size > 0 || rl_request_write(bytes, request, form) ? bytes : NULL;
-}
 
 /* Reads a request that was made above, in any form: fills in name, token and TTL, which point into `bytes`.
  */

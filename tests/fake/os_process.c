@@ -18,7 +18,7 @@ int rl_random_bytes(void *buffer, size_t size)
 	return fake_world->random(buffer, size);
 }
 
-int rl_random_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size)
+int rl_random_pool_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size)
 {
 	return fake_world->random(buffer, size);
 }

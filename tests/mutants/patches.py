@@ -61,7 +61,8 @@ ROUND = "src/core/round.c"
 POLICY = "src/core/policy.c"
 CONTEND = "src/core/contend.c"
 QUORUM = "src/core/quorum.c"
-TIME = "src/core/quorum.h"
+TIME = "src/core/time.h"
+VALIDITY = "src/core/validity.c"
 NODE = "src/net/node.c"
 ASK = "src/net/ask.c"
 BACKOFF = "src/net/backoff.c"
@@ -91,10 +92,10 @@ ROWS = [
 	("acquire: validity from the last reply", 2, ACQUIRE,
 		"uint64_t valid_until = rl_round_validity_end(l);",
 		"uint64_t valid_until = rl_round_validity_end(l) + (e->now_ns - l->round.t0_ns);"),
-	("validity without drift", 2, QUORUM,
+	("validity without drift", 2, VALIDITY,
 		"return drift_ns >= ttl_ns ? t0_ns : rl_time_add(t0_ns, ttl_ns - drift_ns);",
 		"(void)drift_ns;\n\treturn rl_time_add(t0_ns, ttl_ns);"),
-	("drift without its constant part", 2, QUORUM,
+	("drift without its constant part", 2, VALIDITY,
 		"return rl_time_add(rl_time_add(whole, rest), base_ns);", "(void)base_ns;\n\treturn rl_time_add(whole, rest);"),
 	("the minimum of validity is not asked for", 2, ACQUIRE,
 		"valid_until <= rl_time_add(e->now_ns, l->rules->min_validity_ns))", "valid_until <= e->now_ns)"),
@@ -197,11 +198,11 @@ ROWS = [
 		"if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns && !l->round.open)\n\t\trl_hold_lose(l, fx);"),
 	# ---- 11 ----
 	("option: max_extends", 11, "src/options.c", ".max_extends = o->max_extends,", ""),
-	("option: max_hold_ms", 11, "src/options.c", ".max_hold_ns = rl_ms(o->max_hold_ms),", ""),
-	("option: min_validity_ms", 11, "src/options.c", ".min_validity_ns = rl_ms(o->min_validity_ms),", ""),
+	("option: max_hold_ms", 11, "src/options.c", ".max_hold_ns = rl_time_ms(o->max_hold_ms),", ""),
+	("option: min_validity_ms", 11, "src/options.c", ".min_validity_ns = rl_time_ms(o->min_validity_ms),", ""),
 	("option: quorum", 11, "src/client.c",
-		"c->nodes.quorum = o->quorum != 0 ? o->quorum : rl_majority(c->nodes.count);",
-		"c->nodes.quorum = rl_majority(c->nodes.count);"),
+		"c->nodes.quorum = o->quorum != 0 ? o->quorum : rl_quorum_least(c->nodes.count);",
+		"c->nodes.quorum = rl_quorum_least(c->nodes.count);"),
 	("option: node_timeout_ms", 11, "src/client.c", "c->node_timeout_ms = o->node_timeout_ms;", ""),
 	("option: drift", 11, "src/client.c", "c->drift_ppm = o->drift_ppm;\n\tc->drift_ms = o->drift_ms;", ""),
 	("option: noquorum_wait_ms", 11, ACQUIRE, "return rl_time_min(l->wait_until_ns, l->quorum_until_ns);",
@@ -263,18 +264,18 @@ ROWS = [
 		"l->round.deadline_ns + 0 * patience;"),
 	# ---- 22 ----
 	("a quorum below the majority may be set", 22, "src/client.c",
-		"(o->quorum < rl_majority((unsigned)o->url_count) || o->quorum > o->url_count)",
+		"(o->quorum < rl_quorum_least((unsigned)o->url_count) || o->quorum > o->url_count)",
 		"o->quorum > o->url_count", LOCK,
-		"assert(rules->quorum >= rl_majority(rules->node_count) && rules->quorum <= rules->node_count);", ""),
+		"assert(rules->quorum >= rl_quorum_least(rules->node_count) && rules->quorum <= rules->node_count);", ""),
 	("quorum of the reachable nodes", 22, "src/core/ballot.c", ".quorum = l->rules->quorum,",
-		".quorum = rl_majority(l->round.votes[REDLOCK_KIND_YES] + l->round.votes[REDLOCK_KIND_NO]\n"
+		".quorum = rl_quorum_least(l->round.votes[REDLOCK_KIND_YES] + l->round.votes[REDLOCK_KIND_NO]\n"
 		"\t\t\t+ l->round.votes[REDLOCK_KIND_PENDING]),"),
 	("half is a majority", 22, QUORUM, "return node_count / 2 + 1;", "return (node_count + 1) / 2;"),
 	("two URLs of one server have two votes", 22, "src/nodes.c", "a->duplicate = true;", ";"),
 	("two URLs of one server have two votes without INFO", 22, LOCK, "l->refused |= bit;", ";"),
 	# ---- 23 ----
 	("wall clock", 23, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_REALTIME"),
-	("drift overflows", 23, QUORUM,
+	("drift overflows", 23, VALIDITY,
 		"uint64_t whole = ttl_ns / 1000000 * ppm;\n\tuint64_t rest = (ttl_ns % 1000000 * ppm + 999999) / 1000000;",
 		"uint64_t whole = 0;\n\tuint64_t rest = (ttl_ns * ppm + 999999) / 1000000;"),
 	("time overflows", 23, TIME, "return a > UINT64_MAX - b ? UINT64_MAX : a + b;", "return a + b;"),
@@ -285,25 +286,25 @@ ROWS = [
 	("tokens of the generator for delays", 24, "src/operate.c",
 		"static bool sign(redlock_client *c, redlock_lock *lock)",
 		"static uint64_t next_entropy(redlock_client *c);\nstatic bool sign(redlock_client *c, redlock_lock *lock)",
-		"src/operate.c", "if (rl_random_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)\n\t\treturn false;",
+		"src/operate.c", "if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)\n\t\treturn false;",
 		"for (size_t i = 0; i < sizeof random; i++)\n\t\trandom[i] = (unsigned char)next_entropy(c);"),
 	("one token for all attempts of a handle", 24, "src/operate.c",
 		"if (fx.sign && !sign(c, lock)) {", "if (fx.sign && lock->token_size == 0 && !sign(c, lock)) {"),
 	("tokens of 4 random bytes", 24, "src/operate.c",
-		"if (rl_random_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)",
-		"memset(random, 0, sizeof random);\n\tif (rl_random_take(&c->random, c->loop.now_ns, random, 4) < 0)"),
+		"if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)",
+		"memset(random, 0, sizeof random);\n\tif (rl_random_pool_take(&c->random, c->loop.now_ns, random, 4) < 0)"),
 	("a token although no random bytes were had", 24, "src/operate.c",
-		"if (rl_random_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)\n\t\treturn false;",
-		"(void)rl_random_take(&c->random, c->loop.now_ns, random, sizeof random);"),
+		"if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)\n\t\treturn false;",
+		"(void)rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random);"),
 	# ---- 25 ----
 	("time underflows", 25, TIME, "return a > b ? a - b : 0;", "return a - b;"),
-	("validity underflows", 25, QUORUM,
+	("validity underflows", 25, VALIDITY,
 		"return drift_ns >= ttl_ns ? t0_ns : rl_time_add(t0_ns, ttl_ns - drift_ns);",
 		"return rl_time_add(t0_ns, ttl_ns - drift_ns);"),
 	("granted too late: no release", 25, ACQUIRE,
 		"rl_acquire_fail(l, e, ask->refused, false, fx);", "rl_acquire_end(l, ask->refused, fx);"),
-	("wait 0 means a default", 25, "src/options.c", ".wait_ns = rl_ms(o->wait_ms),",
-		".wait_ns = rl_ms(o->wait_ms != 0 ? o->wait_ms : 1000),"),
+	("wait 0 means a default", 25, "src/options.c", ".wait_ns = rl_time_ms(o->wait_ms),",
+		".wait_ns = rl_time_ms(o->wait_ms != 0 ? o->wait_ms : 1000),"),
 	# ---- 26 ----
 	("a last round may end beyond the wait", 26, ACQUIRE,
 		"uint64_t until = l->rules->wait_ns == 0 ? NEVER : l->wait_until_ns;", "uint64_t until = NEVER;"),
@@ -327,7 +328,7 @@ ROWS = [
 		"\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, NEVER, 0, fx);\n\tif (lost)\n\t\tfx->nodes = 0;"),
 	# ---- 29 ----
 	("CLOCK_MONOTONIC", 29, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_MONOTONIC"),
-	("timer of CLOCK_MONOTONIC", 29, "src/os/poller_epoll.c", "timerfd_create(CLOCK_BOOTTIME,",
+	("timer of CLOCK_MONOTONIC", 29, "src/os/poller.c", "timerfd_create(CLOCK_BOOTTIME,",
 		"timerfd_create(CLOCK_MONOTONIC,"),
 	# ---- 30 ----
 	("extensions are not counted", 30, HOLD, "\t\tl->extends++;\n", "\t\t;\n"),

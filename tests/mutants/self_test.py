@@ -95,7 +95,7 @@ class _SmallTree(Tree):
 		os.makedirs(self.build_dir(build), exist_ok=True)
 
 	def compile(self, build, targets, stop=None):
-		words = ["-I", "src", "-I", "include", "-I", "tests/unit", "-I", "tests/lib", "src/core/quorum.c", "tests/unit/test_quorum.c"]
+		words = ["-I", "src", "-I", "include", "-I", "tests/unit", "-I", "tests/lib", "src/core/quorum.c", "src/core/validity.c", "tests/unit/test_quorum.c"]
 		return run(["cc", "-std=c11", "-D_GNU_SOURCE", "-w", *words, "-o", self.build_dir(build) + "/quorum",
 			"-lcmocka"], 60, cwd=self.path, stop=stop)
 

@@ -7,20 +7,20 @@ struct rl_rules drive_rules(unsigned node_count)
 {
 	return (struct rl_rules){
 	    .node_count = node_count,
-	    .quorum = rl_majority(node_count),
-	    .ttl_ns = rl_ms(30000),
-	    .node_timeout_ns = rl_ms(200),
+	    .quorum = rl_quorum_least(node_count),
+	    .ttl_ns = rl_time_ms(30000),
+	    .node_timeout_ns = rl_time_ms(200),
 	    .drift_ppm = 10000,
-	    .drift_base_ns = rl_ms(2),
-	    .retry_min_ns = rl_ms(50),
-	    .retry_max_ns = rl_ms(150),
+	    .drift_base_ns = rl_time_ms(2),
+	    .retry_min_ns = rl_time_ms(50),
+	    .retry_max_ns = rl_time_ms(150),
 	};
 }
 
 struct rl_rules drive_waiting_rules(unsigned node_count, uint64_t wait_ms)
 {
 	struct rl_rules rules = drive_rules(node_count);
-	rules.wait_ns = rules.noquorum_wait_ns = rl_ms(wait_ms);
+	rules.wait_ns = rules.noquorum_wait_ns = rl_time_ms(wait_ms);
 	return rules;
 }
 
@@ -43,7 +43,7 @@ static void lend(struct drive *d)
 
 void drive_at(struct drive *d, uint64_t ms)
 {
-	d->now_ns = rl_ms(ms);
+	d->now_ns = rl_time_ms(ms);
 }
 
 static void say(struct drive *d, const char *text)
@@ -79,7 +79,7 @@ void drive_acquire(struct drive *d)
 
 void drive_extend(struct drive *d, uint64_t ttl_ms)
 {
-	step(d, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_ms(ttl_ms)});
+	step(d, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_time_ms(ttl_ms)});
 }
 
 void drive_release(struct drive *d)
@@ -203,7 +203,7 @@ void drive_ticks_until(struct drive *d, uint64_t ms)
 {
 	uint64_t due;
 	lend(d);
-	for (unsigned ticks = 0; (due = rl_lock_deadline(&d->lock)) <= rl_ms(ms); ticks++) {
+	for (unsigned ticks = 0; (due = rl_lock_deadline(&d->lock)) <= rl_time_ms(ms); ticks++) {
 		if (ticks > 1000)
 			fail_msg("%u ticks until %llu ms: time stands still", ticks, (unsigned long long)ms);
 		d->now_ns = rl_time_max(d->now_ns, due);

@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "resp.h"
 
 static void listen_on(struct scene *s)
@@ -32,7 +32,7 @@ void scene_open(struct scene *s, const char *before, const char *after)
 	snprintf(s->path, sizeof s->path, "%s/socket", s->dir);
 	listen_on(s);
 	s->peer = -1;
-	s->now_ns = rl_ms(1000);
+	s->now_ns = rl_time_ms(1000);
 	snprintf(url, sizeof url, "unix://%s%s%s", before, s->path, after);
 	assert_int_equal(rl_url_parse(url, &endpoint, why, sizeof why), 0);
 	assert_int_equal(rl_poller_open(&s->poller), 0);
@@ -85,7 +85,7 @@ void scene_turn(struct scene *s)
 
 void scene_at(struct scene *s, uint64_t ms)
 {
-	s->now_ns = rl_ms(ms);
+	s->now_ns = rl_time_ms(ms);
 	rl_node_tick(&s->node, s->now_ns);
 	scene_turn(s);
 }

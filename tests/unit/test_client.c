@@ -8,12 +8,12 @@
 #include "unit.h"
 
 /* The linker leads the library's calls here (--wrap): the bytes are known, and can run out. */
-int __wrap_rl_random_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size);
+int __wrap_rl_random_pool_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size);
 
 static unsigned char next_byte;
 static bool no_random_bytes;
 
-int __wrap_rl_random_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size)
+int __wrap_rl_random_pool_take(struct rl_random_pool *pool, uint64_t now_ns, void *buffer, size_t size)
 {
 	(void)pool, (void)now_ns;
 	if (no_random_bytes)
@@ -170,7 +170,7 @@ TEST(rules_are_shared)
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < MANY; i++) {
 			locks[i] = new_lock_of(client, 1000 + i / 4);
-			assert_true(locks[i]->core.rules->ttl_ns == rl_ms(1000 + i / 4));
+			assert_true(locks[i]->core.rules->ttl_ns == rl_time_ms(1000 + i / 4));
 			assert_true(i % 4 == 0 || locks[i]->core.rules == locks[i - 1]->core.rules);
 		}
 		for (unsigned i = 0; i < MANY; i++)

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "dial_world.h"
 #include "unit.h"
 
@@ -25,8 +25,8 @@ static void begin_test(const char *url)
 	memset(connected_errors, 0, sizeof connected_errors);
 	watch_error = lookup_error = 0;
 	log_text[0] = '\0';
-	now_ns = rl_ms(100000);
-	rl_endpoint_free(&endpoint);
+	now_ns = rl_time_ms(100000);
+	rl_url_free(&endpoint);
 	assert_int_equal(rl_url_parse(url, &endpoint, why, sizeof why), 0);
 	rl_dial_open(&dial, &endpoint, &poller, NODE);
 }
@@ -78,13 +78,13 @@ static void race(const char *letters)
 static void again(unsigned ms)
 {
 	rl_dial_end(&dial);
-	now_ns += rl_ms(ms);
+	now_ns += rl_time_ms(ms);
 	begin();
 }
 
 static void doubt_later(void)
 {
-	now_ns += rl_ms(1000);
+	now_ns += rl_time_ms(1000);
 	rl_dial_doubt(&dial, now_ns);
 }
 
@@ -99,7 +99,7 @@ static void ready(char letter, int error)
 
 static void pass(unsigned ms)
 {
-	now_ns += rl_ms(ms);
+	now_ns += rl_time_ms(ms);
 	told(rl_dial_tick(&dial, now_ns));
 }
 
@@ -150,7 +150,7 @@ TEST(silent_goes_on_soon)
 	expect("look up\n> nothing\ntry a\n> nothing\n");
 	pass(249);
 	expect("> nothing\n");
-	assert_true(rl_dial_deadline(&dial) == now_ns + rl_ms(1));
+	assert_true(rl_dial_deadline(&dial) == now_ns + rl_time_ms(1));
 	pass(1);
 	expect("try b\n> nothing\n");
 	ready('b', 0);
@@ -251,10 +251,10 @@ TEST(literal)
 	begin();
 	ready('a', ECONNREFUSED);
 	expect("try a\n> nothing\ndrop a\n> failed\n");
-	now_ns += rl_ms(5000);
+	now_ns += rl_time_ms(5000);
 	begin(); /* there is nothing to look up */
 	ready('a', 0);
-	rl_dial_doubt(&dial, now_ns + rl_ms(5000));
+	rl_dial_doubt(&dial, now_ns + rl_time_ms(5000));
 	expect("try a\n> nothing\n> connected\na\n");
 }
 
@@ -291,7 +291,7 @@ TEST(name_server_is_silent)
 	for (unsigned i = 0; i < 2; i++) {
 		named();
 		begin();
-		now_ns += rl_ms(3000);
+		now_ns += rl_time_ms(3000);
 		rl_dial_time_out(&dial);
 		rl_dial_end(&dial);
 		assert_int_equal(dial.failure, REDLOCK_VOTE_NAME);
@@ -299,7 +299,7 @@ TEST(name_server_is_silent)
 		assert_false(rl_dial_may_begin(&dial));
 		result.why[0] = '?';
 		told(rl_dial_ready(&dial, *lookup_id, RL_READABLE, now_ns)); /* spurious */
-		now_ns += rl_ms(20000);
+		now_ns += rl_time_ms(20000);
 		if (i == 0)
 			lookup_says("a");
 		else
@@ -327,7 +327,7 @@ TEST(looked_up_again)
 	again(999); /* the connection breaks */
 	ready('a', ECONNREFUSED);
 	expect("try a\n> nothing\ndrop a\n> failed\n");
-	now_ns += rl_ms(1);
+	now_ns += rl_time_ms(1);
 	begin();
 	expect("look up\n> nothing\n");
 	lookup_says("b"); /* it has moved */
@@ -436,7 +436,7 @@ TEST(name_is_gone)
 TEST(doubt)
 {
 	connect_to("ab");
-	rl_dial_doubt(&dial, now_ns + rl_ms(999)); /* it was looked up just now */
+	rl_dial_doubt(&dial, now_ns + rl_time_ms(999)); /* it was looked up just now */
 	expect("");
 	doubt_later();
 	rl_dial_doubt(&dial, now_ns);
@@ -515,13 +515,13 @@ TEST(same)
 		rl_dial_open(&b, &other, &poller, NODE);
 		assert_int_equal(rl_dial_same(&dial, &b), cases[i].same);
 		assert_int_equal(rl_dial_same(&b, &dial), cases[i].same);
-		rl_endpoint_free(&other);
+		rl_url_free(&other);
 	}
 }
 
 static void end(void)
 {
-	rl_endpoint_free(&endpoint);
+	rl_url_free(&endpoint);
 }
 
 TESTS(.stop = end)

@@ -15,9 +15,9 @@ TEST(granted_at_a_quorum_with_two_silent_nodes)
 	        "[    1.000] acquiring: reply #1 node 4 YES -> acquiring ....Y\n"
 	        "[    1.000] acquiring: reply #1 node 0 YES -> acquiring Y...Y\n"
 	        "[    2.000] acquiring: reply #1 node 2 YES -> held Y.Y.Y until 29698.000 | done acquire OK\n");
-	assert_true(rl_lock_valid_until(&d.lock, rl_ms(2)) == rl_ms(29698));
-	assert_true(rl_lock_valid_until(&d.lock, rl_ms(29698) - 1) == rl_ms(29698));
-	assert_true(rl_lock_valid_until(&d.lock, rl_ms(29698)) == 0);
+	assert_true(rl_lock_valid_until(&d.lock, rl_time_ms(2)) == rl_time_ms(29698));
+	assert_true(rl_lock_valid_until(&d.lock, rl_time_ms(29698) - 1) == rl_time_ms(29698));
+	assert_true(rl_lock_valid_until(&d.lock, rl_time_ms(29698)) == 0);
 	assert_false(rl_lock_busy(&d.lock));
 }
 
@@ -38,8 +38,8 @@ TEST(late_votes_are_recorded)
 	        "[    7.000] held: reply #1 node 3 NO -> held YYYN. until 29698.000\n"
 	        "[  300.000] held: reply #1 node 4 YES -> held YYYNY until 29698.000\n"
 	        "[  300.000] held: reply #1 node 4 NO -> held YYYNY until 29698.000\n");
-	assert_true(d.lock.votes[3].rtt_ns == rl_ms(7));
-	assert_true(d.lock.votes[4].rtt_ns == rl_ms(300));
+	assert_true(d.lock.votes[3].rtt_ns == rl_time_ms(7));
+	assert_true(d.lock.votes[4].rtt_ns == rl_time_ms(300));
 	assert_int_equal(d.lock.owed, 0x17); /* all but the node that said no */
 }
 
@@ -128,7 +128,7 @@ TEST(attempt_ends_at_the_node_timeout)
 {
 	struct drive d = drive_idle(drive_rules(3));
 	drive_play(&d, "acquire; votes Y");
-	d.now_ns = rl_ms(200) - 1;
+	d.now_ns = rl_time_ms(200) - 1;
 	drive_tick(&d); /* not yet */
 	drive_play(&d, "until 200; at 210");
 	drive_reply(&d, 1, REDLOCK_VOTE_YES); /* too late for the attempt; its release is on the way */
@@ -144,7 +144,7 @@ TEST(attempt_ends_at_the_node_timeout)
 TEST(validity_eaten_by_slow_answers)
 {
 	struct rl_rules rules = drive_rules(3);
-	rules.ttl_ns = rl_ms(100);
+	rules.ttl_ns = rl_time_ms(100);
 	struct drive d = drive_idle(rules);
 	drive_play(&d, "acquire; at 50");
 	drive_reply(&d, 0, REDLOCK_VOTE_YES);
@@ -159,12 +159,12 @@ TEST(validity_eaten_by_slow_answers)
 TEST(min_validity_is_asked_for)
 {
 	struct rl_rules rules = drive_rules(1);
-	rules.min_validity_ns = rl_ms(29600);
+	rules.min_validity_ns = rl_time_ms(29600);
 	struct drive d = drive_idle(rules);
 	drive_play(&d, "acquire; at 98");
 	drive_reply(&d, 0, REDLOCK_VOTE_YES); /* exactly 29600 left: not more */
 	drive_play(&d, "at 1000; acquire");
-	d.now_ns = rl_ms(1098) - 1;
+	d.now_ns = rl_time_ms(1098) - 1;
 	drive_reply(&d, 0, REDLOCK_VOTE_YES);
 	drive_expect(
 	    &d,

@@ -77,7 +77,7 @@ TEST(a_leader_vanishes)
 		drive_reply_to(&d, 1, 0, REDLOCK_VOTE_YES); /* of the token that was given back */
 		drive_votes(&d, "Y.Y");
 		assert_int_equal(d.fx.result, 0);
-		assert_true(d.lock.valid_until_ns == rl_ms(21 + 29698)); /* counted anew */
+		assert_true(d.lock.valid_until_ns == rl_time_ms(21 + 29698)); /* counted anew */
 	}
 }
 
@@ -151,7 +151,7 @@ TEST(split_votes_have_a_bound)
 			drive_keys(&d, "0_2");
 	}
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
-	assert_true(d.now_ns == rl_ms(1000));
+	assert_true(d.now_ns == rl_time_ms(1000));
 	assert_in_range(looks, 40, 50);
 }
 
@@ -260,13 +260,13 @@ TEST(validity_runs_out)
 {
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
-	rules.min_validity_ns = rl_ms(29698 - 20); /* granted before 20 ms, not at 20 ms */
+	rules.min_validity_ns = rl_time_ms(29698 - 20); /* granted before 20 ms, not at 20 ms */
 	split(&d, &rules, "YNN", "*12");
 	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
 	assert_int_equal(d.lock.phase, RL_WATCHING);
 	drive_play(&d, "until 21; keys _12");
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
-	rules.min_validity_ns = rl_ms(29698 - 30);
+	rules.min_validity_ns = rl_time_ms(29698 - 30);
 	split(&d, &rules, "YNN", "*12");
 	drive_at(&d, 30);
 	drive_votes(&d, ".Y"); /* a quorum, too late */

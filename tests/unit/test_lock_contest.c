@@ -186,8 +186,8 @@ static void prepare(struct contest *c, const struct rl_rules *rules)
 		c->lock[i].findings = c->findings[i];
 		shuffle(c, i);
 		c->result[i] = 1;
-		c->start_ns[i] = below_ns(c, rl_ms(rng_below(&c->rng, 4) == 0 ? 20 : 1));
-		bool connects = c->distance_ns < rl_ms(50) && rng_below(&c->rng, 2) == 0;
+		c->start_ns[i] = below_ns(c, rl_time_ms(rng_below(&c->rng, 4) == 0 ? 20 : 1));
+		bool connects = c->distance_ns < rl_time_ms(50) && rng_below(&c->rng, 2) == 0;
 		for (unsigned n = 0; n < c->nodes; n++) {
 			c->way_ns[i][n] = below_ns(c, c->distance_ns);
 			c->last_ns[true][i][n] = connects ? c->start_ns[i] + 3 * c->way_ns[i][n] : 0;
@@ -226,8 +226,8 @@ static unsigned rounds_without_a_winner(struct rl_rules (*make)(unsigned nodes),
 	for (unsigned r = 0; r < rounds; r++) {
 		c.nodes = 3 + r % 3;
 		c.clients = clients[r / 3 % COUNT(clients)];
-		c.distance_ns = rl_ms(distance_ms[r / 12 % COUNT(distance_ms)]);
-		c.jitter_ns = rl_ms(jitter_ms[r / 48 % COUNT(jitter_ms)]);
+		c.distance_ns = rl_time_ms(distance_ms[r / 12 % COUNT(distance_ms)]);
+		c.jitter_ns = rl_time_ms(jitter_ms[r / 48 % COUNT(jitter_ms)]);
 		struct rl_rules rules = make(c.nodes);
 		unsigned winners = play(&c, &rules);
 		if (winners > 1)

@@ -20,7 +20,7 @@ TEST(extend_is_granted_late)
 {
 	struct drive d = drive_held(drive_rules(3));
 	drive_play(&d, "at 29600; extend 30000");
-	d.now_ns = rl_ms(29698) - 1;
+	d.now_ns = rl_time_ms(29698) - 1;
 	drive_votes(&d, "YY");
 	drive_expect(&d, "[29600.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
 	                 "[29697.999] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
@@ -138,7 +138,7 @@ TEST(loss_ends_an_open_extend)
 TEST(never_shortens)
 {
 	struct rl_rules rules = drive_rules(3);
-	rules.danger_ns = rl_ms(5000);
+	rules.danger_ns = rl_time_ms(5000);
 	struct drive d = drive_held(rules);
 	drive_play(&d, "at 100; extend 1000; votes YY");
 	drive_ticks_until(&d, 24698); /* danger */
@@ -156,7 +156,7 @@ TEST(never_shortens)
 TEST(danger_once_per_deadline)
 {
 	struct rl_rules rules = drive_rules(3);
-	rules.danger_ns = rl_ms(5000);
+	rules.danger_ns = rl_time_ms(5000);
 	struct drive d = drive_held(rules);
 	drive_play(&d, "until 24800; tick; extend 10000; votes YY; until 40000");
 	drive_expect(&d, "[24698.000] held: tick -> held YY. until 29698.000 | danger\n"
@@ -172,7 +172,7 @@ TEST(danger_once_per_deadline)
 TEST(danger_while_an_extend_hangs)
 {
 	struct rl_rules rules = drive_rules(3);
-	rules.danger_ns = rl_ms(100);
+	rules.danger_ns = rl_time_ms(100);
 	struct drive d = drive_held(rules);
 	drive_play(&d, "at 29500; extend 30000; until 30000");
 	drive_expect(&d, "[29500.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
@@ -184,7 +184,7 @@ TEST(danger_while_an_extend_hangs)
 TEST(danger_at_the_grant)
 {
 	struct rl_rules rules = drive_rules(1);
-	rules.danger_ns = rl_ms(29990);
+	rules.danger_ns = rl_time_ms(29990);
 	struct drive d = drive_held(rules);
 	drive_ticks_until(&d, 10);
 	drive_expect(&d, "[    0.000] held: tick -> held Y until 29698.000 | danger\n");
@@ -206,7 +206,7 @@ TEST(cap_on_extends)
 	                 "[ 2000.000] held: extend -> held . until 30698.000 | send extend #3 ttl 30000.000\n"
 	                 "[ 2000.000] held: reply #3 node 0 YES -> held Y until 31698.000 | done extend OK\n"
 	                 "[ 3000.000] held: extend -> held Y until 31698.000 | error LIMIT\n");
-	assert_true(rl_lock_valid_until(&d.lock, d.now_ns) == rl_ms(31698)); /* the old validity stands */
+	assert_true(rl_lock_valid_until(&d.lock, d.now_ns) == rl_time_ms(31698)); /* the old validity stands */
 }
 
 /* An extend that fails does not count. */
@@ -223,12 +223,12 @@ TEST(failed_extends_do_not_count)
 TEST(cap_on_holding)
 {
 	struct rl_rules rules = drive_rules(1);
-	rules.max_hold_ns = rl_ms(40000);
+	rules.max_hold_ns = rl_time_ms(40000);
 	struct drive d = drive_held(rules);
 	drive_at(&d, 9000);
 	drive_extend(&d, 30000); /* 39000: fits */
 	drive_votes(&d, "Y");
-	d.now_ns = rl_ms(15000) + 1;
+	d.now_ns = rl_time_ms(15000) + 1;
 	drive_extend(&d, 30000); /* cut to whole milliseconds */
 	drive_votes(&d, "Y");
 	drive_extend(&d, 30000); /* nothing more to be gained */
@@ -237,14 +237,14 @@ TEST(cap_on_holding)
 	                 "[15000.000] held: extend -> held . until 38698.000 | send extend #3 ttl 24999.000\n"
 	                 "[15000.000] held: reply #3 node 0 YES -> held Y until 39747.010 | done extend OK\n"
 	                 "[15000.000] held: extend -> held Y until 39747.010 | error LIMIT\n");
-	assert_true(d.lock.valid_until_ns <= rl_ms(40000));
+	assert_true(d.lock.valid_until_ns <= rl_time_ms(40000));
 }
 
 /* At the cap, a further extend of the same moment gains nothing, to the nanosecond. */
 TEST(cap_on_holding_twice_at_once)
 {
 	struct rl_rules rules = drive_rules(1);
-	rules.max_hold_ns = rl_ms(40000);
+	rules.max_hold_ns = rl_time_ms(40000);
 	struct drive d = drive_held(rules);
 	drive_play(&d, "at 15000; extend 30000; votes Y; extend 30000");
 	drive_expect(&d, "[15000.000] held: extend -> held . until 29698.000 | send extend #2 ttl 25000.000\n"
@@ -257,12 +257,12 @@ TEST(caps_begin_anew)
 {
 	struct rl_rules rules = drive_rules(1);
 	rules.max_extends = 1;
-	rules.max_hold_ns = rl_ms(60000);
+	rules.max_hold_ns = rl_time_ms(60000);
 	struct drive d = drive_held(rules);
 	drive_play(&d, "extend 30000; votes Y; release; votes Y; at 100000; acquire; votes Y");
 	drive_play(&d, "extend 30000");
 	assert_int_equal(d.error, 0);
-	assert_true(d.fx.ttl_ns == rl_ms(30000));
+	assert_true(d.fx.ttl_ns == rl_time_ms(30000));
 }
 
 TEST(cancel_an_extend)
@@ -283,7 +283,7 @@ TEST(attached_extend)
 {
 	struct rl_rules rules = drive_rules(3);
 	rules.kind = RL_KIND_OWN_VALUE;
-	rules.max_hold_ns = rl_ms(1000); /* of an acquire that was not made here: no cap is known */
+	rules.max_hold_ns = rl_time_ms(1000); /* of an acquire that was not made here: no cap is known */
 	struct drive d = drive_idle(rules);
 	drive_play(&d, "extend 30000; votes NN; extend 30000; votes DD; at 100; extend 30000");
 	drive_play(&d, "votes YY");
@@ -298,7 +298,7 @@ TEST(attached_extend)
 	                 "[  100.000] idle: reply #3 node 1 YES -> held YY. until 29798.000 | done extend OK\n");
 	assert_int_equal(d.lock.owed, 7);
 	drive_play(&d, "at 200; extend 40000; votes YY");
-	assert_true(d.lock.valid_until_ns == rl_ms(200 + 40000 - 402));
+	assert_true(d.lock.valid_until_ns == rl_time_ms(200 + 40000 - 402));
 }
 
 /* A TTL that the drift eats confirms nothing. */
@@ -306,7 +306,7 @@ TEST(attached_extend_without_validity)
 {
 	struct rl_rules rules = drive_rules(1);
 	rules.kind = RL_KIND_OWN_VALUE;
-	rules.drift_base_ns = rl_ms(50);
+	rules.drift_base_ns = rl_time_ms(50);
 	struct drive d = drive_idle(rules);
 	drive_play(&d, "extend 40; votes Y");
 	drive_expect(&d, "[    0.000] idle: extend -> idle . | send extend #1 ttl 40.000\n"

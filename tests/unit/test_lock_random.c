@@ -27,7 +27,7 @@ static void report(const struct ledger *ledger, const char *what, int line, cons
 
 static uint64_t any_ms(struct world *w, unsigned below)
 {
-	return rl_ms(rng_below(&w->rng, below));
+	return rl_time_ms(rng_below(&w->rng, below));
 }
 
 static bool chance(struct world *w, unsigned percent)
@@ -41,16 +41,16 @@ static struct rl_rules random_rules(struct world *w)
 	struct rl_rules r = drive_rules(nodes);
 	r.quorum += chance(w, 20) ? rng_below(&w->rng, nodes - r.quorum + 1) : 0;
 	r.kind = chance(w, 25) ? RL_KIND_OWN_VALUE : RL_KIND_EXCLUSIVE;
-	r.ttl_ns = rl_ms(400) + any_ms(w, 3000);
-	r.node_timeout_ns = rl_ms(1) + any_ms(w, 150);
+	r.ttl_ns = rl_time_ms(400) + any_ms(w, 3000);
+	r.node_timeout_ns = rl_time_ms(1) + any_ms(w, 150);
 	r.wait_ns = chance(w, 30) ? 0 : chance(w, 20) ? UINT64_MAX : any_ms(w, 2000);
 	r.noquorum_wait_ns = chance(w, 50) ? r.wait_ns : any_ms(w, 500);
 	r.retry_min_ns = any_ms(w, 50);
 	r.retry_max_ns = r.retry_min_ns + any_ms(w, 100);
 	r.min_validity_ns = chance(w, 20) ? any_ms(w, 300) : 0;
-	r.renew_ns = chance(w, 60) ? rl_ms(1) + any_ms(w, 200) : 0;
+	r.renew_ns = chance(w, 60) ? rl_time_ms(1) + any_ms(w, 200) : 0;
 	r.danger_ns = chance(w, 60) ? any_ms(w, 390) : 0;
-	r.max_hold_ns = chance(w, 20) ? rl_ms(1) + any_ms(w, 5000) : 0;
+	r.max_hold_ns = chance(w, 20) ? rl_time_ms(1) + any_ms(w, 5000) : 0;
 	r.max_extends = chance(w, 20) ? 1 + rng_below(&w->rng, 4) : 0;
 	return r;
 }
@@ -164,7 +164,7 @@ static void call(struct world *w)
 	static const enum rl_event_kind kinds[] = {RL_EV_ACQUIRE, RL_EV_ACQUIRE, RL_EV_EXTEND, RL_EV_EXTEND,
 	                                           RL_EV_RELEASE, RL_EV_QUERY,   RL_EV_CANCEL};
 	step(w, (struct rl_event){.kind = kinds[rng_below(&w->rng, COUNT(kinds))],
-	                          .ttl_ns = rl_ms(10) + any_ms(w, 3000),
+	                          .ttl_ns = rl_time_ms(10) + any_ms(w, 3000),
 	                          .result = REDLOCK_E_CANCELLED});
 	refuse_some(w);
 }

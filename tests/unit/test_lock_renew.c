@@ -5,7 +5,7 @@
 static struct rl_rules renewing_rules(unsigned node_count)
 {
 	struct rl_rules rules = drive_rules(node_count);
-	rules.renew_ns = rl_ms(10000);
+	rules.renew_ns = rl_time_ms(10000);
 	return rules;
 }
 
@@ -32,12 +32,12 @@ TEST(not_all_at_once)
 {
 	const struct {
 		uint64_t entropy, due_ns;
-	} cases[] = {{0, rl_ms(10000)},
+	} cases[] = {{0, rl_time_ms(10000)},
 	             {1, 255 * 39062500ull},
 	             {39062500, 255 * 39062500ull},
 	             {39062501, 254 * 39062500ull},
-	             {rl_ms(2500), rl_ms(7500)},
-	             {rl_ms(2500) + 1, rl_ms(10000)}};
+	             {rl_time_ms(2500), rl_time_ms(7500)},
+	             {rl_time_ms(2500) + 1, rl_time_ms(10000)}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct drive d;
 		struct rl_rules rules = renewing_rules(3);
@@ -74,7 +74,7 @@ TEST(hurried_by_a_query)
 TEST(retried_until_the_end)
 {
 	struct rl_rules rules = renewing_rules(3);
-	rules.danger_ns = rl_ms(1000);
+	rules.danger_ns = rl_time_ms(1000);
 	struct drive d = drive_held(rules);
 	unsigned renewals = 0;
 	unsigned losses = 0;
@@ -88,7 +88,7 @@ TEST(retried_until_the_end)
 		assert_int_equal(d.fx.done, REDLOCK_OP_NONE);
 		if (d.fx.send == REDLOCK_OP_EXTEND) {
 			renewals++;
-			assert_true(last_ns == 0 || d.now_ns - last_ns >= rl_ms(1));
+			assert_true(last_ns == 0 || d.now_ns - last_ns >= rl_time_ms(1));
 			last_ns = d.now_ns;
 			drive_votes(&d, "DD");
 		}
@@ -97,17 +97,17 @@ TEST(retried_until_the_end)
 	assert_int_equal(losses, 1);
 	assert_int_equal(dangers, 1);
 	assert_int_equal(d.lock.phase, RL_LOST);
-	assert_true(d.now_ns == rl_ms(29698));
-	assert_in_range(renewals, 300, 420); /* 19.7 s by 50 ms */
-	assert_true(last_ns > rl_ms(29690)); /* to the end */
+	assert_true(d.now_ns == rl_time_ms(29698));
+	assert_in_range(renewals, 300, 420);      /* 19.7 s by 50 ms */
+	assert_true(last_ns > rl_time_ms(29690)); /* to the end */
 }
 
 /* The same with nodes that are silent: each renewal takes a node timeout. */
 TEST(silent_nodes)
 {
 	struct rl_rules rules = renewing_rules(3);
-	rules.ttl_ns = rl_ms(1000);
-	rules.renew_ns = rl_ms(320);
+	rules.ttl_ns = rl_time_ms(1000);
+	rules.renew_ns = rl_time_ms(320);
 	struct drive d = drive_held(rules);
 	drive_ticks_until(&d, 5000);
 	drive_expect(&d, "[  320.000] held: tick -> held ... until 988.000 | send extend #2 ttl 1000.000\n"
@@ -122,7 +122,7 @@ TEST(silent_nodes)
 TEST(saved_at_the_last_moment)
 {
 	struct drive d = drive_held(renewing_rules(3));
-	while (!(d.lock.round.open && d.lock.round.t0_ns > rl_ms(29600))) {
+	while (!(d.lock.round.open && d.lock.round.t0_ns > rl_time_ms(29600))) {
 		if (d.lock.round.open)
 			drive_votes(&d, "DD");
 		d.now_ns = rl_lock_deadline(&d.lock);
@@ -133,7 +133,7 @@ TEST(saved_at_the_last_moment)
 	uint64_t t0 = d.lock.round.t0_ns;
 	drive_votes(&d, "YY");
 	assert_int_equal(d.lock.phase, RL_HELD);
-	assert_true(d.lock.valid_until_ns == t0 + rl_ms(29698));
+	assert_true(d.lock.valid_until_ns == t0 + rl_time_ms(29698));
 }
 
 TEST(lost_by_a_majority)
@@ -193,7 +193,7 @@ TEST(short_extends_do_not_put_off_the_renewal)
 {
 	struct drive d = drive_held(renewing_rules(3));
 	for (uint64_t ms = 100; ms < 100000; ms += 100) {
-		while (rl_lock_deadline(&d.lock) <= rl_ms(ms)) {
+		while (rl_lock_deadline(&d.lock) <= rl_time_ms(ms)) {
 			d.now_ns = rl_lock_deadline(&d.lock);
 			drive_tick(&d);
 			drive_votes(&d, "YYY"); /* of healthy nodes */
@@ -211,12 +211,12 @@ TEST(short_extends_do_not_put_off_the_renewal)
 TEST(short_extend_after_failed_renewals)
 {
 	struct drive d = drive_held(renewing_rules(3));
-	while (d.now_ns < rl_ms(25000)) {
+	while (d.now_ns < rl_time_ms(25000)) {
 		d.now_ns = rl_lock_deadline(&d.lock);
 		drive_play(&d, "tick; votes DD; forget");
 	}
 	drive_play(&d, "extend 250; votes YY");
-	while (d.lock.phase == RL_HELD && d.now_ns < rl_ms(60000)) {
+	while (d.lock.phase == RL_HELD && d.now_ns < rl_time_ms(60000)) {
 		d.now_ns = rl_lock_deadline(&d.lock);
 		drive_play(&d, "tick; votes YY; forget");
 	}
@@ -281,11 +281,11 @@ TEST(queries_do_not_starve_the_renewal)
 {
 	struct drive d = drive_held(renewing_rules(3));
 	/* Round trips of 10 ms, a query whenever none runs. */
-	while (d.now_ns < rl_ms(100000)) {
+	while (d.now_ns < rl_time_ms(100000)) {
 		if (!rl_lock_busy(&d.lock))
 			drive_query(&d);
 		assert_true(d.lock.round.open);
-		d.now_ns += rl_ms(10);
+		d.now_ns += rl_time_ms(10);
 		drive_votes(&d, "YYY");
 		assert_int_equal(d.lock.phase, RL_HELD);
 		drive_forget(&d);
@@ -322,7 +322,7 @@ TEST(cap_on_extends)
 TEST(cap_on_holding)
 {
 	struct rl_rules rules = renewing_rules(1);
-	rules.max_hold_ns = rl_ms(35000);
+	rules.max_hold_ns = rl_time_ms(35000);
 	struct drive d = drive_held(rules);
 	drive_play(&d, "until 10000; votes Y; until 60000");
 	drive_expect(&d, "[10000.000] held: tick -> held . until 29698.000 | send extend #2 ttl 25000.000\n"
@@ -335,11 +335,11 @@ TEST(extend_when_a_renewal_is_due)
 {
 	struct drive d = drive_held(renewing_rules(1));
 	drive_play(&d, "at 10000; extend 250");
-	assert_true(d.fx.ttl_ns == rl_ms(30000));
+	assert_true(d.fx.ttl_ns == rl_time_ms(30000));
 	drive_votes(&d, "Y");
-	assert_true(d.lock.valid_until_ns == rl_ms(39698));
+	assert_true(d.lock.valid_until_ns == rl_time_ms(39698));
 	drive_play(&d, "at 12000; extend 250");
-	assert_true(d.fx.ttl_ns == rl_ms(250));
+	assert_true(d.fx.ttl_ns == rl_time_ms(250));
 }
 
 TESTS()

@@ -21,7 +21,7 @@ TEST(refused_then_granted)
 TEST(granted_too_late_then_granted)
 {
 	struct rl_rules rules = drive_waiting_rules(3, 10000);
-	rules.min_validity_ns = rl_ms(29600);
+	rules.min_validity_ns = rl_time_ms(29600);
 	struct drive d = drive_idle(rules);
 	drive_acquire(&d);
 	drive_at(&d, 98); /* 29600 ms are left: not more */
@@ -57,7 +57,7 @@ TEST(tries_until_the_deadline)
 	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
 	assert_in_range(attempts, 4, 12);
-	assert_in_range(last_send, rl_ms(250), rl_ms(300));
+	assert_in_range(last_send, rl_time_ms(250), rl_time_ms(300));
 }
 
 /* A process that was stopped while it waited comes back after the deadline: nothing is sent any more. */
@@ -74,7 +74,7 @@ TEST(no_attempt_begins_after_the_deadline)
 TEST(no_attempt_begins_after_the_patience)
 {
 	struct rl_rules rules = drive_waiting_rules(3, 60000);
-	rules.noquorum_wait_ns = rl_ms(1000);
+	rules.noquorum_wait_ns = rl_time_ms(1000);
 	struct drive d = drive_idle(rules);
 	drive_play(&d, "acquire; votes DD; at 1001; tick");
 	assert_int_equal(d.fx.send, REDLOCK_OP_NONE);
@@ -103,7 +103,7 @@ TEST(a_busy_lock_is_busy_to_the_end)
 		}
 		if (d.fx.result != REDLOCK_E_BUSY)
 			fail_msg("round trip %u us: %s", (unsigned)rtt_us, redlock_error_name(d.fx.result));
-		assert_true(d.now_ns <= rl_ms(300));
+		assert_true(d.now_ns <= rl_time_ms(300));
 	}
 }
 
@@ -130,7 +130,7 @@ TEST(an_unreachable_quorum_is_no_quorum_to_the_end)
 		drive_tick(&d);
 	}
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
-	assert_true(d.now_ns <= rl_ms(500));
+	assert_true(d.now_ns <= rl_time_ms(500));
 }
 
 /* With no delay at all between attempts, time still goes on between them. */
@@ -160,7 +160,7 @@ TEST(cancel_while_paused)
 TEST(patience_with_an_unreachable_quorum)
 {
 	struct rl_rules rules = drive_waiting_rules(3, 60000);
-	rules.noquorum_wait_ns = rl_ms(120);
+	rules.noquorum_wait_ns = rl_time_ms(120);
 	struct drive d = drive_idle(rules);
 	drive_play(&d, "acquire; votes DD; until 50");
 	drive_votes(&d, "NN"); /* a quorum answers: patience begins anew */

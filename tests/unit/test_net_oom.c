@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "core/quorum.h"
 #include "failmalloc.h"
 #include "net/auth.h"
 #include "scene.h"
@@ -207,7 +206,7 @@ static void url(const char *text)
 		assert_int_equal(error, failmalloc_failures() > 0 ? REDLOCK_E_NOMEM : 0);
 		if (error != 0)
 			assert_string_equal(why, "out of memory");
-		rl_endpoint_free(&endpoint);
+		rl_url_free(&endpoint);
 		failmalloc_disarm();
 		assert_int_equal(failmalloc_outstanding(), 0);
 	} while (error != 0);

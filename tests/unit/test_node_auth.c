@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* New credentials for a node: what is sent, when, and what an answer changes; and that old ones leave
  * nothing. */
-#include "core/quorum.h"
+#include "core/time.h"
 #include "net/auth.h"
 #include "os/secret.h"
 #include "scene.h"
@@ -89,7 +89,7 @@ TEST(left_out)
 	scene_owe(s, 3, 4);
 	say(s, "+OK\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\nAUTH me new\n");
-	s->now_ns += rl_ms(4999);
+	s->now_ns += rl_time_ms(4999);
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_at(s, 6000);
@@ -113,7 +113,7 @@ TEST(never_quiet)
 	scene_owe(s, 1, 2);
 	turn(s);
 	for (unsigned ms = 1000; ms < 6000; ms += 1000) {
-		s->now_ns = rl_ms(ms);
+		s->now_ns = rl_time_ms(ms);
 		say(s, ms == 1000 ? "+" : "O");
 		rl_node_tick(&s->node, s->now_ns);
 		assert_int_equal(s->node.link.state, RL_LINK_OPEN);
@@ -282,7 +282,7 @@ TEST(while_logging_in)
 	scene_accept(s);
 	expect_heard(s, "AUTH me new\n" HELLO);
 	scene_say(s, "-WRONGPASS no\r\n"); /* these are refused too: now it waits */
-	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_ms(50), rl_ms(100));
+	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(50), rl_time_ms(100));
 }
 
 /* And when it is accepted, the second follows on the same connection. */
@@ -346,9 +346,9 @@ TEST(unanswered)
 {
 	own_scene *s = &scene;
 	open_with(s, "me:old@", "AUTH me old\n");
-	s->now_ns = rl_ms(100000);
+	s->now_ns = rl_time_ms(100000);
 	renew(s, "me", "new");
-	assert_true(rl_node_deadline(&s->node) == rl_ms(105000));
+	assert_true(rl_node_deadline(&s->node) == rl_time_ms(105000));
 	scene_at(s, 105000);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_int_equal(s->node.link.backoff.failures, 0);

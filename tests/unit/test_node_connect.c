@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "os/resolve.h"
 
 static struct scene scene;
@@ -179,7 +179,7 @@ TEST(backoff)
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		uint64_t due = rl_node_deadline(&s->node);
 		delays[i] = due - s->now_ns;
-		assert_in_range(delays[i], rl_ms(most_ms[i]) / 2, rl_ms(most_ms[i]));
+		assert_in_range(delays[i], rl_time_ms(most_ms[i]) / 2, rl_time_ms(most_ms[i]));
 		assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN); /* and waits */
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		s->now_ns = due - 1;
@@ -202,14 +202,14 @@ TEST(comes_back_on_demand)
 	s->node.link.backoff.failures = 5;
 	rl_node_connect(&s->node, s->now_ns);
 	scene_greet(s, 1);
-	s->now_ns += rl_ms(1000);
+	s->now_ns += rl_time_ms(1000);
 	scene_hang_up(s);
 	scene_turn(s);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_int_equal(s->node.link.backoff.failures, 0);
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_CLOSED);
 	assert_string_equal(s->node.link.failure_text, "connection closed by the server");
-	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_ms(1000));
+	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_time_ms(1000));
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
 	scene_accept(s);
 	expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
@@ -225,12 +225,12 @@ TEST(brief_connections)
 	for (unsigned i = 0; i < COUNT(want_failures); i++) {
 		rl_node_connect(&s->node, s->now_ns);
 		scene_greet(s, (int)i + 1);
-		s->now_ns += rl_ms(999);
+		s->now_ns += rl_time_ms(999);
 		scene_hang_up(s);
 		scene_turn(s);
 		assert_int_equal(s->node.link.backoff.failures, want_failures[i]);
 	}
-	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_ms(200), rl_ms(400));
+	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(200), rl_time_ms(400));
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 }
@@ -243,7 +243,7 @@ TEST(debts_come_back_soon)
 	for (unsigned i = 0; i < 50; i++) {
 		rl_node_connect(&s->node, s->now_ns);
 		scene_greet(s, (int)i + 1);
-		s->now_ns += rl_ms(1000);
+		s->now_ns += rl_time_ms(1000);
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		scene_owe(s, 1, 0);
 		scene_heard(s);
@@ -251,7 +251,7 @@ TEST(debts_come_back_soon)
 		scene_turn(s);
 		scene_answers(s);
 		assert_true(rl_node_owed(&s->node) > 0);
-		assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_ms(100));
+		assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_time_ms(100));
 		scene_close(s);
 		scene_open(s, "", "");
 	}
@@ -307,11 +307,11 @@ TEST(connecting_times_out)
 	scene_open(s, "", "");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING); /* no turn yet: as if it were on the way */
-	assert_true(rl_node_deadline(&s->node) == rl_ms(4000));
-	s->now_ns = rl_ms(4000) - 1;
+	assert_true(rl_node_deadline(&s->node) == rl_time_ms(4000));
+	s->now_ns = rl_time_ms(4000) - 1;
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
-	s->now_ns = rl_ms(4000);
+	s->now_ns = rl_time_ms(4000);
 	rl_node_tick(&s->node, s->now_ns);
 	scene_turn(s);
 	expect_answers(s, "acquire #1 DOWN\n"); /* not sent: it did not happen */
@@ -332,7 +332,7 @@ TEST(silence)
 	scene_heard(s);
 	scene_at(s, 104000);
 	scene_say(s, "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n"); /* a part of the answer */
-	assert_true(rl_node_deadline(&s->node) == rl_ms(109000));
+	assert_true(rl_node_deadline(&s->node) == rl_time_ms(109000));
 	scene_at(s, 108999);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 3); /* asking more does not put it off */

@@ -5,7 +5,7 @@
 
 #include <sys/socket.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 
 static struct scene scene;
 
@@ -140,12 +140,12 @@ TEST(ghosts_do_not_stay_for_ever)
 	cut(s); /* its id is not known */
 	next_connection(s);
 	scene_say(s, GREETING);
-	s->now_ns += rl_ms(50000);
+	s->now_ns += rl_time_ms(50000);
 	scene_owe(s, 1, 2);
 	scene_heard(s);
 	scene_say(s, ":0\r\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
-	s->now_ns += rl_ms(20000);
+	s->now_ns += rl_time_ms(20000);
 	scene_owe(s, 1, 3);
 	scene_heard(s);
 	scene_say(s, ":0\r\n");

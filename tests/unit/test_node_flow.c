@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "os/resolve.h"
 
 static struct scene scene;
@@ -328,7 +328,7 @@ TEST(backlog)
 	own_scene *s = open_scene();
 	unsigned taken = 0;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 7);
-	s->now_ns += rl_ms(150); /* since then nothing came */
+	s->now_ns += rl_time_ms(150); /* since then nothing came */
 	while (submit_large(s, REDLOCK_OP_ACQUIRE, false) == REDLOCK_VOTE_PENDING)
 		assert_true(++taken < 1000);
 	assert_int_equal(submit_large(s, REDLOCK_OP_QUERY, false), REDLOCK_VOTE_BACKLOG);
@@ -370,7 +370,7 @@ TEST(one_large_request)
 	                         .name = {name, sizeof name},
 	                         .token = {name, 512},
 	                         .ttl_ms = 1};
-	s->now_ns += rl_ms(500);
+	s->now_ns += rl_time_ms(500);
 	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
 	scene_listen(s);
 	assert_int_equal(s->heard_size, s->node.link.outbox.tail);
@@ -382,7 +382,7 @@ TEST(debts_of_an_open_connection)
 {
 	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	s->now_ns += rl_ms(150);
+	s->now_ns += rl_time_ms(150);
 	unsigned taken = 0;
 	while (submit_large(s, REDLOCK_OP_RELEASE, false) == REDLOCK_VOTE_PENDING)
 		taken++;

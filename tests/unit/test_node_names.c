@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "core/quorum.h"
+#include "core/time.h"
 
 /* What -Wl,--wrap makes of the names. */
 int __wrap_rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, uint32_t id,
@@ -103,7 +103,7 @@ TEST(does_not_exist)
 		assert_string_equal(s->node.link.failure_text, "no such name"); /* no more than servers may say */
 		assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2), REDLOCK_VOTE_NAME);
 		uint64_t due = rl_node_deadline(&s->node);
-		assert_in_range(due - s->now_ns, rl_ms(most_ms[i]) / 2, rl_ms(most_ms[i]));
+		assert_in_range(due - s->now_ns, rl_time_ms(most_ms[i]) / 2, rl_time_ms(most_ms[i]));
 		assert_int_equal(lookups, i + 1);
 		s->now_ns = due;
 		rl_node_tick(&s->node, s->now_ns);
@@ -118,23 +118,23 @@ TEST(silent)
 {
 	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	assert_true(rl_node_deadline(&s->node) == rl_ms(4000));
+	assert_true(rl_node_deadline(&s->node) == rl_time_ms(4000));
 	scene_at(s, 4000);
 	expect_answers(s, "acquire #1 NAME\n");
 	assert_string_equal(s->node.link.failure_text, "the name server does not answer");
 	assert_int_equal(s->node.link.backoff.failures, 1);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2), REDLOCK_VOTE_NAME);
 	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
-	s->now_ns = rl_ms(30000);
+	s->now_ns = rl_time_ms(30000);
 	not_found(s);
 	assert_string_equal(s->node.link.failure_text, "no such name");
 	assert_int_equal(s->node.link.backoff.failures, 2);
-	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_ms(100), rl_ms(200));
+	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(100), rl_time_ms(200));
 	assert_int_equal(lookups, 1);
 	s->now_ns = rl_node_deadline(&s->node);
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(lookups, 2);
-	rl_node_tick(&s->node, s->now_ns += rl_ms(3000));
+	rl_node_tick(&s->node, s->now_ns += rl_time_ms(3000));
 	scene_turn(s);
 	s->node.link.backoff.retry_at_ns = UINT64_MAX; /* whatever it was */
 	found(s, s->path);
@@ -164,7 +164,7 @@ TEST(read_only)
 	rl_node_connect(&s->node, s->now_ns);
 	found(s, s->path);
 	scene_greet(s, 1);
-	s->now_ns += rl_ms(1000);
+	s->now_ns += rl_time_ms(1000);
 	for (unsigned i = 1; i <= 3; i++) {
 		scene_submit(s, REDLOCK_OP_ACQUIRE, i, i);
 		scene_heard(s);
@@ -179,7 +179,7 @@ TEST(read_only)
 	scene_say(s, "-READONLY You can't write against a read only replica.\r\n");
 	assert_int_equal(lookups, 2);
 	expect_answers(s, "acquire #4 READONLY\n");
-	s->now_ns += rl_ms(1000);
+	s->now_ns += rl_time_ms(1000);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 5, 5);
 	scene_heard(s);
 	scene_say(s, "-READONLY You can't write against a read only replica.\r\n");
@@ -219,7 +219,7 @@ TEST(elsewhere)
 		assert_int_equal(rl_node_owed(&s->node), 1);
 		assert_in_range(snprintf(other, sizeof other, "%s.other", s->path), 1, sizeof other - 1);
 		assert_int_equal(symlink(s->path, other), 0);
-		s->now_ns += rl_ms(5000);
+		s->now_ns += rl_time_ms(5000);
 		rl_node_tick(&s->node, s->now_ns);
 		assert_int_equal(lookups, 2);
 		found(s, other);
@@ -231,7 +231,7 @@ TEST(elsewhere)
 		assert_int_equal(rl_node_owed(&s->node), 0);
 		assert_int_equal(s->node.ledger.lingering, cases[i].lingering);
 		/* The next answers of that server count again, after a minute. */
-		s->now_ns += rl_ms(60000);
+		s->now_ns += rl_time_ms(60000);
 		scene_owe(s, 2, 0);
 		scene_heard(s);
 		scene_say(s, ":0\r\n");

@@ -3,7 +3,7 @@
  * again, what waits behind what, and what a broken connection leaves. */
 #include "scene.h"
 
-#include "core/quorum.h"
+#include "core/time.h"
 #include "net/auth.h"
 
 static struct scene scene;
@@ -267,7 +267,7 @@ TEST(debt_behind_a_parked_set)
 	scene_owe(s, 1, 2);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3); /* parked */
 	scene_turn(s);
-	s->now_ns += rl_ms(200); /* no answer for a while: less is kept */
+	s->now_ns += rl_time_ms(200); /* no answer for a while: less is kept */
 	for (unsigned i = 0; i < 6; i++)
 		submit(s, REDLOCK_OP_RELEASE, name, 10 + i, 0, false);
 	assert_int_equal(scene_owe(s, 2, 4), REDLOCK_VOTE_BACKLOG);

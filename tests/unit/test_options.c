@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sized options, and the limits of what may be asked for. */
+#include "core/validity.h"
 #include "options.h"
 
 #include "unit.h"
@@ -207,7 +208,7 @@ static struct redlock_lock_options options;
 
 static int make(struct rl_rules *rules, uint32_t node_timeout_ms)
 {
-	return rl_rules_make(rules, &options, 5, 3, node_timeout_ms, 10000, 2);
+	return rl_options_make_rules(rules, &options, 5, 3, node_timeout_ms, 10000, 2);
 }
 
 static int make_with(uint64_t ttl_ms, uint32_t node_timeout_ms)
@@ -236,9 +237,11 @@ TEST(node_timeout_and_drift)
 	assert_int_equal(make_with(1000, UINT32_MAX), REDLOCK_E_INVAL);
 	struct rl_rules rules;
 	redlock_lock_options_init(&options);
-	assert_int_equal(rl_rules_make(&rules, &options, 5, 3, 0, 1000000, 0), REDLOCK_E_INVAL); /* 100 % */
-	assert_int_equal(rl_rules_make(&rules, &options, 5, 3, 0, UINT32_MAX, UINT32_MAX), REDLOCK_E_INVAL);
-	assert_int_equal(rl_rules_make(&rules, &options, 5, 3, 0, 0, 0), 0);
+	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, 1000000, 0),
+	                 REDLOCK_E_INVAL); /* 100 % */
+	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, UINT32_MAX, UINT32_MAX),
+	                 REDLOCK_E_INVAL);
+	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, 0, 0), 0);
 }
 
 /* 200 ms, and at most a third of the TTL. */
@@ -247,15 +250,15 @@ TEST(node_timeout_by_the_ttl)
 	struct rl_rules rules;
 	redlock_lock_options_init(&options);
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rules.node_timeout_ns == rl_ms(200));
+	assert_true(rules.node_timeout_ns == rl_time_ms(200));
 	assert_int_equal(make(&rules, 50), 0);
-	assert_true(rules.node_timeout_ns == rl_ms(50));
+	assert_true(rules.node_timeout_ns == rl_time_ms(50));
 	options.ttl_ms = 300;
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rules.node_timeout_ns == rl_ms(100));
+	assert_true(rules.node_timeout_ns == rl_time_ms(100));
 	options.ttl_ms = 10;
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rules.node_timeout_ns == rl_ms(10) / 3);
+	assert_true(rules.node_timeout_ns == rl_time_ms(10) / 3);
 }
 
 TEST(rules_from_options)
@@ -267,7 +270,7 @@ TEST(rules_from_options)
 	assert_int_equal(rules.quorum, 3);
 	assert_int_equal(rules.kind, RL_KIND_EXCLUSIVE);
 	assert_true(rules.wait_ns == 0 && rules.noquorum_wait_ns == 0);
-	assert_true(rules.danger_ns == rl_ms(5000)); /* ttl/6 */
+	assert_true(rules.danger_ns == rl_time_ms(5000)); /* ttl/6 */
 	options.wait_ms = REDLOCK_FOREVER;
 	options.danger_ms = 0;
 	options.token = "t";
@@ -277,17 +280,18 @@ TEST(rules_from_options)
 	assert_true(rules.danger_ns == 0 && rules.kind == RL_KIND_OWN_VALUE);
 	options.wait_ms = 60000;
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rules.noquorum_wait_ns == rl_ms(60000)); /* as wait_ms */
+	assert_true(rules.noquorum_wait_ns == rl_time_ms(60000)); /* as wait_ms */
 	options.noquorum_wait_ms = 10;
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rules.noquorum_wait_ns == rl_ms(10));
+	assert_true(rules.noquorum_wait_ns == rl_time_ms(10));
 	options.max_hold_ms = 7;
 	options.max_extends = 8;
 	options.renew_ms = 9;
 	options.min_validity_ms = 11;
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rules.max_hold_ns == rl_ms(7) && rules.max_extends == 8 && rules.renew_ns == rl_ms(9));
-	assert_true(rules.min_validity_ns == rl_ms(11));
+	assert_true(rules.max_hold_ns == rl_time_ms(7) && rules.max_extends == 8 &&
+	            rules.renew_ns == rl_time_ms(9));
+	assert_true(rules.min_validity_ns == rl_time_ms(11));
 }
 
 #define expect_limit(field, most, least_bad)                                                                 \
@@ -339,7 +343,8 @@ TEST(random_options)
 		struct rl_ballot votes[REDLOCK_MAX_NODES];
 		rl_lock_init(&lock, &rules, votes); /* has assertions */
 		assert_true(rules.node_timeout_ns > 0);
-		assert_true(rules.node_timeout_ns + rl_drift(rules.ttl_ns, 10000, rl_ms(2)) < rules.ttl_ns);
+		assert_true(rules.node_timeout_ns + rl_validity_drift(rules.ttl_ns, 10000, rl_time_ms(2)) <
+		            rules.ttl_ns);
 	}
 }
 
@@ -348,14 +353,14 @@ TEST(ttl_of_an_extend)
 	struct rl_rules rules;
 	redlock_lock_options_init(&options);
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rl_extend_ttl(&rules, 0) == rl_ms(30000)); /* as acquired */
-	assert_true(rl_extend_ttl(&rules, 1000) == rl_ms(1000));
-	assert_true(rl_extend_ttl(&rules, REDLOCK_MAX_TTL_MS) == rl_ms(REDLOCK_MAX_TTL_MS));
-	assert_true(rl_extend_ttl(&rules, REDLOCK_MAX_TTL_MS + 1) == 0);
-	assert_true(rl_extend_ttl(&rules, UINT64_MAX) == 0);
-	assert_true(rl_extend_ttl(&rules, 205) == rl_ms(205)); /* 200 + 4.05 < 205 */
-	assert_true(rl_extend_ttl(&rules, 204) == 0);
-	assert_true(rl_extend_ttl(&rules, 1) == 0);
+	assert_true(rl_options_extend_ttl(&rules, 0) == rl_time_ms(30000)); /* as acquired */
+	assert_true(rl_options_extend_ttl(&rules, 1000) == rl_time_ms(1000));
+	assert_true(rl_options_extend_ttl(&rules, REDLOCK_MAX_TTL_MS) == rl_time_ms(REDLOCK_MAX_TTL_MS));
+	assert_true(rl_options_extend_ttl(&rules, REDLOCK_MAX_TTL_MS + 1) == 0);
+	assert_true(rl_options_extend_ttl(&rules, UINT64_MAX) == 0);
+	assert_true(rl_options_extend_ttl(&rules, 205) == rl_time_ms(205)); /* 200 + 4.05 < 205 */
+	assert_true(rl_options_extend_ttl(&rules, 204) == 0);
+	assert_true(rl_options_extend_ttl(&rules, 1) == 0);
 }
 
 /* ---- owner labels ---- */
@@ -363,20 +368,20 @@ TEST(ttl_of_an_extend)
 TEST(owners)
 {
 	char label[REDLOCK_MAX_OWNER + 2];
-	assert_int_equal(rl_owner_check(NULL), 0);
-	assert_int_equal(rl_owner_check(""), 0);
-	assert_int_equal(rl_owner_check("host-1.example:42@a/b+C_d"), 0);
+	assert_int_equal(rl_options_check_owner(NULL), 0);
+	assert_int_equal(rl_options_check_owner(""), 0);
+	assert_int_equal(rl_options_check_owner("host-1.example:42@a/b+C_d"), 0);
 	memset(label, 'x', sizeof label);
 	label[REDLOCK_MAX_OWNER] = '\0';
-	assert_int_equal(rl_owner_check(label), 0);
+	assert_int_equal(rl_options_check_owner(label), 0);
 	label[REDLOCK_MAX_OWNER] = 'x';
 	label[REDLOCK_MAX_OWNER + 1] = '\0';
-	assert_int_equal(rl_owner_check(label), REDLOCK_E_INVAL);
+	assert_int_equal(rl_options_check_owner(label), REDLOCK_E_INVAL);
 	for (int c = 1; c < 256; c++) {
 		bool allowed = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 		               strchr("._:@/+-", c) != NULL;
 		char text[] = {'a', (char)c, 'b', '\0'};
-		assert_int_equal(rl_owner_check(text), allowed ? 0 : REDLOCK_E_INVAL);
+		assert_int_equal(rl_options_check_owner(text), allowed ? 0 : REDLOCK_E_INVAL);
 	}
 }
 

@@ -2,6 +2,8 @@
 /* Majority, saturating time, drift, validity, and what votes decide: against plain statements of the rules.
  */
 #include "core/quorum.h"
+#include "core/time.h"
+#include "core/validity.h"
 
 #include <redlock/redlock.h>
 
@@ -10,9 +12,9 @@
 TEST(two_majorities_share_a_node)
 {
 	for (unsigned n = 1; n <= REDLOCK_MAX_NODES; n++) {
-		assert_true(2 * rl_majority(n) > n);
-		assert_true(2 * (rl_majority(n) - 1) <= n); /* one less would not need to */
-		assert_true(rl_majority(n) <= n);
+		assert_true(2 * rl_quorum_least(n) > n);
+		assert_true(2 * (rl_quorum_least(n) - 1) <= n); /* one less would not need to */
+		assert_true(rl_quorum_least(n) <= n);
 	}
 }
 
@@ -41,11 +43,11 @@ TEST(time_saturates)
 TEST(milliseconds_saturate)
 {
 	const uint64_t most = UINT64_MAX / 1000000;
-	assert_true(rl_ms(0) == 0);
-	assert_true(rl_ms(1) == 1000000);
-	assert_true(rl_ms(most) == most * 1000000);
-	assert_true(rl_ms(most + 1) == UINT64_MAX);
-	assert_true(rl_ms(UINT64_MAX) == UINT64_MAX);
+	assert_true(rl_time_ms(0) == 0);
+	assert_true(rl_time_ms(1) == 1000000);
+	assert_true(rl_time_ms(most) == most * 1000000);
+	assert_true(rl_time_ms(most + 1) == UINT64_MAX);
+	assert_true(rl_time_ms(UINT64_MAX) == UINT64_MAX);
 }
 
 /* ceil(ttl * ppm / 1e6) + base, in 128 bits. */
@@ -58,33 +60,33 @@ static uint64_t drift_by_hand(uint64_t ttl_ns, uint32_t ppm, uint64_t base_ns)
 
 TEST(drift_rounds_up)
 {
-	assert_true(rl_drift(1, 1, 0) == 1);
-	assert_true(rl_drift(1000000, 1, 0) == 1);
-	assert_true(rl_drift(1000001, 1, 0) == 2);
-	assert_true(rl_drift(0, 10000, 7) == 7);
-	assert_true(rl_drift(5, 0, 0) == 0);
-	assert_true(rl_drift(rl_ms(30000), 10000, rl_ms(2)) == rl_ms(302));
-	assert_true(rl_drift(rl_ms(10), 10000, rl_ms(2)) == rl_ms(2) + 100000);
+	assert_true(rl_validity_drift(1, 1, 0) == 1);
+	assert_true(rl_validity_drift(1000000, 1, 0) == 1);
+	assert_true(rl_validity_drift(1000001, 1, 0) == 2);
+	assert_true(rl_validity_drift(0, 10000, 7) == 7);
+	assert_true(rl_validity_drift(5, 0, 0) == 0);
+	assert_true(rl_validity_drift(rl_time_ms(30000), 10000, rl_time_ms(2)) == rl_time_ms(302));
+	assert_true(rl_validity_drift(rl_time_ms(10), 10000, rl_time_ms(2)) == rl_time_ms(2) + 100000);
 }
 
 TEST(drift_does_not_overflow)
 {
 	static const uint64_t bases[] = {0, 1, 2000000, UINT64_MAX - 1, UINT64_MAX};
-	const uint64_t month = rl_ms(REDLOCK_MAX_TTL_MS);
-	const uint64_t ttls[] = {0,         1,         999999,    1000000,       1000001,
-	                         month - 1, month / 3, month / 7, rl_ms(10) + 1, month};
+	const uint64_t month = rl_time_ms(REDLOCK_MAX_TTL_MS);
+	const uint64_t ttls[] = {
+	    0, 1, 999999, 1000000, 1000001, month - 1, month / 3, month / 7, rl_time_ms(10) + 1, month};
 	static const uint32_t ppms[] = {0, 1, 999, 10000, 999999, 1000000, 1000001, UINT32_MAX - 1, UINT32_MAX};
 	for (unsigned t = 0; t < COUNT(ttls); t++)
 		for (unsigned p = 0; p < COUNT(ppms); p++)
 			for (unsigned b = 0; b < COUNT(bases); b++)
-				assert_true(rl_drift(ttls[t], ppms[p], bases[b]) ==
+				assert_true(rl_validity_drift(ttls[t], ppms[p], bases[b]) ==
 				            drift_by_hand(ttls[t], ppms[p], bases[b]));
 	struct rng rng = {1};
 	for (unsigned i = 0; i < 20000; i++) {
 		uint64_t ttl = rng_next(&rng) % (month + 1);
 		uint32_t ppm = (uint32_t)(rng_next(&rng) >> (32 + rng_below(&rng, 32)));
 		uint64_t base = rng_next(&rng) >> rng_below(&rng, 64);
-		assert_true(rl_drift(ttl, ppm, base) == drift_by_hand(ttl, ppm, base));
+		assert_true(rl_validity_drift(ttl, ppm, base) == drift_by_hand(ttl, ppm, base));
 	}
 }
 
@@ -153,7 +155,7 @@ static void check_tally(tally_function tally, tally_function final)
 {
 	unsigned checked = 0;
 	for (unsigned n = 1; n <= 7; n++)
-		for (unsigned quorum = rl_majority(n); quorum <= n; quorum++)
+		for (unsigned quorum = rl_quorum_least(n); quorum <= n; quorum++)
 			for (unsigned yes = 0; yes <= n; yes++)
 				for (unsigned no = 0; yes + no <= n; no++)
 					for (unsigned out = 0; yes + no + out <= n; out++, checked++)
@@ -163,17 +165,17 @@ static void check_tally(tally_function tally, tally_function final)
 
 TEST(claim_tally_is_exact)
 {
-	check_tally(rl_tally_claim, final_claim);
+	check_tally(rl_quorum_for_claim, final_claim);
 }
 
 TEST(check_tally_is_exact)
 {
-	check_tally(rl_tally_check, final_check);
+	check_tally(rl_quorum_for_check, final_check);
 }
 
 TEST(release_tally_is_exact)
 {
-	check_tally(rl_tally_release, final_release);
+	check_tally(rl_quorum_for_release, final_release);
 }
 
 /* An extend is decided as a claim is. A lock is lost only by a quorum that says so. */
@@ -183,10 +185,10 @@ TEST(extend_tally_loses_by_a_quorum)
 		for (unsigned no = 0; yes + no <= 5; no++)
 			for (unsigned out = 0; yes + no + out <= 5; out++) {
 				struct rl_count count = {5, 3, yes, no, out, 0};
-				enum rl_tally claim = rl_tally_claim(count);
+				enum rl_tally claim = rl_quorum_for_claim(count);
 				enum rl_tally want = claim == RL_REFUSED && no < 3 ? RL_NOQUORUM : claim;
-				assert_int_equal(rl_tally_extend(count), want);
-				assert_int_equal(rl_tally_extend(count) == RL_REFUSED, no >= 3);
+				assert_int_equal(rl_quorum_for_extend(count), want);
+				assert_int_equal(rl_quorum_for_extend(count) == RL_REFUSED, no >= 3);
 			}
 }
 
@@ -195,9 +197,9 @@ TEST(two_claimants_cannot_both_win)
 {
 	for (unsigned n = 1; n <= 7; n++)
 		for (unsigned a = 0; a <= n; a++) {
-			struct rl_count first = {.nodes = n, .quorum = rl_majority(n), .yes = a, .no = n - a};
-			struct rl_count second = {.nodes = n, .quorum = rl_majority(n), .yes = n - a, .no = a};
-			assert_false(rl_tally_claim(first) == RL_WON && rl_tally_claim(second) == RL_WON);
+			struct rl_count first = {.nodes = n, .quorum = rl_quorum_least(n), .yes = a, .no = n - a};
+			struct rl_count second = {.nodes = n, .quorum = rl_quorum_least(n), .yes = n - a, .no = a};
+			assert_false(rl_quorum_for_claim(first) == RL_WON && rl_quorum_for_claim(second) == RL_WON);
 		}
 }
 

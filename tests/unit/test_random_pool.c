@@ -31,7 +31,7 @@ static void begin(void)
 static int take(struct rl_random_pool *pool, uint64_t now_ns, size_t size)
 {
 	unsigned char bytes[POOL];
-	int error = rl_random_take(pool, now_ns, bytes, size);
+	int error = rl_random_pool_take(pool, now_ns, bytes, size);
 	for (size_t i = 0; error == 0 && i < size; i++)
 		assert_int_equal(bytes[i], draws); /* of the last draw */
 	return error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The exact bytes of every command, both forms of the scripts, and what a real server makes of them. */
-#include "proto/request.h"
+#include "proto/wire.h"
 
 #include "fixture.h"
 #include "unit.h"

@@ -29,7 +29,7 @@ TEST(empty)
 {
 	struct rl_schedule s = {0};
 	struct rl_timer timer;
-	rl_timer_init(&timer);
+	rl_schedule_init_timer(&timer);
 	assert_null(rl_schedule_first(&s));
 	rl_schedule_set(&s, &timer, UINT64_MAX); /* not in it, and stays out */
 	assert_null(rl_schedule_first(&s));
@@ -43,7 +43,7 @@ TEST(room_grows)
 	for (unsigned i = 0; i < TIMERS; i++) {
 		assert_true(rl_schedule_reserve(&s, i + 1));
 		assert_true(s.capacity >= i + 1);
-		rl_timer_init(&timers[i]);
+		rl_schedule_init_timer(&timers[i]);
 		rl_schedule_set(&s, &timers[i], 1000 - i);
 		assert_ptr_equal(rl_schedule_first(&s), &timers[i]);
 	}
@@ -61,7 +61,7 @@ TEST(taken_out_in_order)
 	struct rng rng = {42};
 	assert_true(rl_schedule_reserve(&s, TIMERS));
 	for (unsigned i = 0; i < TIMERS; i++) {
-		rl_timer_init(&timers[i]);
+		rl_schedule_init_timer(&timers[i]);
 		rl_schedule_set(&s, &timers[i], rng_below(&rng, 50)); /* many at the same time */
 	}
 	uint64_t last = 0;
@@ -82,7 +82,7 @@ TEST(random_changes)
 	struct rng rng = {7};
 	unsigned used = 1;
 	for (unsigned i = 0; i < TIMERS; i++)
-		rl_timer_init(&timers[i]);
+		rl_schedule_init_timer(&timers[i]);
 	for (unsigned step = 0; step < 20000; step++) {
 		if (used < TIMERS && rng_below(&rng, 50) == 0)
 			used++;

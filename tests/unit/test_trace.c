@@ -11,7 +11,7 @@ static struct rl_ballot
 static struct rl_lock lock_of(unsigned nodes)
 {
 	struct rl_lock lock;
-	rules = (struct rl_rules){.node_count = nodes, .quorum = rl_majority(nodes)};
+	rules = (struct rl_rules){.node_count = nodes, .quorum = rl_quorum_least(nodes)};
 	rl_lock_init(&lock, &rules, ballots);
 	return lock;
 }

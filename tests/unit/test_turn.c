@@ -21,7 +21,7 @@ static void open_stage(struct stage *s)
 	static const char *const urls[NODES] = {"unix:///0", "unix:///1"};
 	struct redlock_options options;
 	wires_begin();
-	wires.now_ns = rl_ms(1000000);
+	wires.now_ns = rl_time_ms(1000000);
 	redlock_options_init(&options);
 	options.urls = urls;
 	options.url_count = NODES;
@@ -72,7 +72,7 @@ TEST(a_stall_is_acted_on_at_once)
 	wire_say(s.peers[0], "+OK\r\n");
 	assert_int_equal(redlock_process(s.client), 0);
 	assert_string_equal(heard(s.peers[0]), "");
-	wires.now_ns += rl_ms(5000);
+	wires.now_ns += rl_time_ms(5000);
 	assert_int_equal(redlock_process(s.client), 0);
 	assert_non_null(strstr(heard(s.peers[0]), "EVAL"));
 	struct redlock_event event;
@@ -88,7 +88,7 @@ TEST(a_drain_leaves_no_deadline)
 	struct stage s;
 	open_stage(&s);
 	assert_int_equal(redlock_drain(s.client, 10), 0);
-	wires.now_ns += rl_ms(20);
+	wires.now_ns += rl_time_ms(20);
 	assert_true(redlock_timeout_ns(s.client) == REDLOCK_NEVER_NS);
 	close_stage(&s);
 }

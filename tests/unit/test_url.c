@@ -122,9 +122,9 @@ TEST(good_urls)
 		assert_text(e.password, good[i].password);
 		assert_string_equal(e.address, good[i].address);
 		assert_string_equal(why, "untouched");
-		rl_endpoint_free(&e);
+		rl_url_free(&e);
 		assert_null(e.password);
-		rl_endpoint_free(&e); /* empty: allowed */
+		rl_url_free(&e); /* empty: allowed */
 	}
 }
 
@@ -139,11 +139,11 @@ TEST(addresses_are_urls)
 			continue; /* shown decoded, for people */
 		assert_int_equal(rl_url_parse(good[i].url, &e, why, sizeof why), 0);
 		assert_int_equal(rl_url_parse(e.address, &again, why, sizeof why), 0);
-		assert_true(rl_endpoint_same(&e, &again));
+		assert_true(rl_url_same_address(&e, &again));
 		assert_int_equal(e.database, again.database);
 		assert_string_equal(again.address, e.address);
-		rl_endpoint_free(&e);
-		rl_endpoint_free(&again);
+		rl_url_free(&e);
+		rl_url_free(&again);
 	}
 }
 
@@ -178,7 +178,7 @@ TEST(no_text_repeats_the_password)
 				assert_null(strstr(why, "hunter2"));
 				if (error == 0)
 					assert_null(strstr(e.address, "hunter2"));
-				rl_endpoint_free(&e);
+				rl_url_free(&e);
 			}
 }
 
@@ -190,7 +190,7 @@ TEST(long_and_small)
 	memset(url + 8, 'h', 253);
 	url[8 + 253] = '\0';
 	assert_int_equal(rl_url_parse(url, &e, why, sizeof why), 0); /* the longest host name */
-	rl_endpoint_free(&e);
+	rl_url_free(&e);
 	url[8 + 253] = 'h';
 	url[8 + 254] = '\0';
 	assert_int_equal(rl_url_parse(url, &e, why, sizeof why), REDLOCK_E_URL);
@@ -240,10 +240,10 @@ static bool same(const char *a, const char *b)
 	char why[128];
 	assert_int_equal(rl_url_parse(a, &first, why, sizeof why), 0);
 	assert_int_equal(rl_url_parse(b, &second, why, sizeof why), 0);
-	bool result = rl_endpoint_same(&first, &second);
-	assert_int_equal(rl_endpoint_same(&second, &first), result);
-	rl_endpoint_free(&first);
-	rl_endpoint_free(&second);
+	bool result = rl_url_same_address(&first, &second);
+	assert_int_equal(rl_url_same_address(&second, &first), result);
+	rl_url_free(&first);
+	rl_url_free(&second);
 	return result;
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Nanoseconds, saturating: UINT64_MAX is "never" and stays never; nothing goes below 0. */
+#ifndef RL_CORE_TIME_H
+#define RL_CORE_TIME_H
+
+#include <stdint.h>
+
+#define RL_NS_PER_MS ((uint64_t)1000000)
+
+static inline uint64_t rl_time_add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline uint64_t rl_time_sub(uint64_t a, uint64_t b)
+{
+	if (a == UINT64_MAX)
+		return a;
+	return a > b ? a - b : 0;
+}
+
+static inline uint64_t rl_time_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t rl_time_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Milliseconds to nanoseconds, saturating: UINT64_MAX stays "for ever". */
+static inline uint64_t rl_time_ms(uint64_t ms)
+{
+	return ms > UINT64_MAX / RL_NS_PER_MS ? UINT64_MAX : ms * RL_NS_PER_MS;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* How long a lock may be relied on: its TTL, less what clocks may differ by. */
+#ifndef RL_CORE_VALIDITY_H
+#define RL_CORE_VALIDITY_H
+
+#include <stdint.h>
+
+/* What clocks may differ by during `ttl_ns`: ttl * ppm / 1e6, rounded up, plus `base_ns`.
+ * Source: redis.io "Distributed Locks with Redis", clock drift. */
+uint64_t rl_validity_drift(uint64_t ttl_ns, uint32_t ppm, uint64_t base_ns);
+
+/* Until when a lock may be relied on whose first SET was sent not before `t0_ns`: t0 + ttl - drift.
+ * `t0_ns` itself when drift eats the TTL. */
+uint64_t rl_validity_end(uint64_t t0_ns, uint64_t ttl_ns, uint64_t drift_ns);
+
+#endif
