@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Keeps the layers apart (docs/design.md): who may include what, what the core may call, and how large files and
-# functions may grow. Prints each violation as "RULE: where: what".
+# Keeps the layers apart (docs/design.md): who may include what, what the core may call, what functions are called,
+# and how large files and functions may grow. Prints each violation as "RULE: where: what".
 #
 #   layers.sh [--root DIR] [--objects FILE...]   checks; without --objects it compiles the core itself
 #   layers.sh --self-test                        plants violations in a copy and sees each one found
@@ -127,6 +127,28 @@ check_platform() {
 		--include='*.[ch]' --exclude=clock.c src)
 }
 
+# ---- Names -----------------------------------------------------------------------------------------------------
+
+# A function that other files may call is named after the file that defines it: src/net/url.c has rl_url_parse().
+# shellcheck disable=SC2046
+check_names() {
+	local file function
+	while read -r file function; do
+		violation prefix-is-file "$file" "defines $function()"
+	done < <(awk '
+		FNR == 1 {
+			prefix = FILENAME
+			gsub(/.*\/|\.[ch]$/, "", prefix)
+			head = ""
+		}
+		/^[a-zA-Z]/ { head = $0 }
+		/^\{/ && (FILENAME ~ /h$/ || head !~ /^static /) && match(head, /[a-z_0-9]+\(/) {
+			name = substr(head, RSTART, RLENGTH - 1)
+			if (name !~ /^redlock_/ && name !~ "^rl_" prefix "(_|$)")
+				print FILENAME, name
+		}' $(c_files src))
+}
+
 # ---- Sizes -----------------------------------------------------------------------------------------------------
 
 # As clang-format lays it out, only a function's body opens and closes in the first column.
@@ -153,6 +175,7 @@ check() {
 	check_core_calls
 	check_includes
 	check_platform
+	check_names
 	check_sizes
 	((violations == 0))
 }
@@ -209,6 +232,9 @@ self_test() {
 	plant platform-test src/net/url.c '#ifdef __linux__\n#endif'
 	plant platform-test src/net/url.c '#if defined(__APPLE__)\n#endif'
 	plant clock src/os/random.c 'long now(void) { return time(NULL); }'
+	plant prefix-is-file src/net/url.c 'int rl_link_parse(void)\n{\n\treturn 0;\n}'
+	plant prefix-is-file src/net/url.c 'struct rl_endpoint *\nparse(void)\n{\n\treturn 0;\n}'
+	plant prefix-is-file src/nodes.h 'static inline int rl_node_count(void)\n{\n\treturn 0;\n}'
 	plant function-size src/net/url.c "int f(int x)\n{\n${many_lines}}"
 	plant file-size src/net/url.c "$(printf '\\n%.0s' $(seq $max_file_lines))"
 	echo "$((planted - missed)) of $planted planted violations were found"
