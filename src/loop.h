@@ -77,7 +77,7 @@ void rl_loop_leave(struct rl_loop *loop);
 /* Waits for one of the loop's conditions. */
 void rl_loop_wait(struct rl_loop *loop, pthread_cond_t *condition);
 
-/* ---- waiters: on the list from the first to the last */
+/* ---- waiters: on the list from the first to the last ---- */
 
 void rl_loop_join(struct rl_loop *loop, struct rl_waiter *waiter);
 void rl_loop_quit(struct rl_loop *loop, const struct rl_waiter *waiter);

@@ -29,7 +29,7 @@ void rl_nodes_close(struct rl_nodes *nodes, bool child);
 /* Begins to connect to all of them. */
 void rl_nodes_connect(struct rl_nodes *nodes, uint64_t now_ns);
 
-/* ---- asking */
+/* ---- asking ---- */
 
 /* Asks those of the bits `to`. One that does not take the request has voted, if somebody waits for the
  * answer. */
@@ -38,7 +38,7 @@ void rl_nodes_submit(struct rl_nodes *nodes, struct rl_request *request, uint32_
 /* The next of these votes. False: there are none. */
 bool rl_nodes_next_refusal(struct rl_nodes *nodes, unsigned *ret_node, enum redlock_vote_code *ret_vote);
 
-/* ---- time */
+/* ---- time ---- */
 
 uint64_t rl_nodes_deadline(const struct rl_nodes *nodes);
 void rl_nodes_tick(struct rl_nodes *nodes, uint64_t now_ns);
@@ -49,7 +49,7 @@ bool rl_nodes_have_work(const struct rl_nodes *nodes);
 /* Releases that must reach them and are not answered. */
 unsigned rl_nodes_owed(const struct rl_nodes *nodes);
 
-/* ---- who they are */
+/* ---- who they are ---- */
 
 /* Puts them into the order that all clients share. */
 void rl_nodes_sort(struct rl_nodes *nodes);
@@ -60,7 +60,7 @@ void rl_nodes_identify(struct rl_nodes *nodes);
 /* Each has said so. */
 bool rl_nodes_are_identified(const struct rl_nodes *nodes);
 
-/* ---- new credentials */
+/* ---- new credentials ---- */
 
 /* Lets the next node log in with them, unless one does. */
 void rl_nodes_log_in(struct rl_nodes *nodes, uint64_t now_ns);

@@ -31,7 +31,7 @@ struct rl_registry {
 void rl_registry_init(struct rl_registry *registry);
 void rl_registry_close(struct rl_registry *registry);
 
-/* ---- handles */
+/* ---- handles ---- */
 
 /* Makes sure that one more handle has a slot. False: out of memory. */
 bool rl_registry_reserve(struct rl_registry *registry);
@@ -51,14 +51,14 @@ struct rl_tag rl_registry_tag(const struct rl_registry *registry, const redlock_
 /* The first handle from slot `from` on, NULL if there is none. */
 redlock_lock *rl_registry_next(const struct rl_registry *registry, uint32_t from);
 
-/* ---- rules */
+/* ---- rules ---- */
 
 /* Rules with these values, which stay until they are dropped as often as they were shared. NULL: out of
  * memory. */
 const struct rl_rules *rl_registry_share_rules(struct rl_registry *registry, const struct rl_rules *rules);
 void rl_registry_drop_rules(struct rl_registry *registry, const struct rl_rules *rules);
 
-/* ---- events */
+/* ---- events ---- */
 
 /* Adds events, RL_OBSERVE_ bits, to those that wait. */
 void rl_registry_push(struct rl_registry *registry, redlock_lock *lock, uint32_t observed);

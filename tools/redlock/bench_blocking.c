@@ -20,12 +20,10 @@ int bench_run_blocking(struct bench *bench)
 {
 	redlock_lock *lock = NULL;
 	int code = bench_lock(bench, 0, &lock);
-
 	while (code == EXIT_OK && !bench_over(bench, 0)) {
 		uint64_t begin_ns = clock_ns();
 		int result = redlock_acquire(lock);
 		uint64_t held_ns = clock_ns();
-
 		if (result == 0)
 			result = end_hold(bench, &lock, &code);
 		if (result == 0)

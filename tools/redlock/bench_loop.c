@@ -30,7 +30,7 @@ struct loop {
 	int code; /* what ended it early */
 };
 
-/* ---- Locks and slots ---- */
+/* ---- locks and slots ---- */
 
 static struct slot **bucket_of(struct loop *loop, const redlock_lock *lock)
 {
@@ -39,14 +39,12 @@ static struct slot **bucket_of(struct loop *loop, const redlock_lock *lock)
 
 static void fill_slot(struct loop *loop, struct slot *slot)
 {
-	struct slot **bucket;
-
 	slot->lock = NULL;
 	slot->idle = true;
 	loop->code = bench_lock(loop->bench, slot->index, &slot->lock);
 	if (loop->code != EXIT_OK)
 		return;
-	bucket = bucket_of(loop, slot->lock);
+	struct slot **bucket = bucket_of(loop, slot->lock);
 	slot->next = *bucket;
 	*bucket = slot;
 }
@@ -54,8 +52,7 @@ static void fill_slot(struct loop *loop, struct slot *slot)
 static struct slot **find_slot(struct loop *loop, const redlock_lock *lock)
 {
 	struct slot **at = bucket_of(loop, lock);
-
-	while (*at && (*at)->lock != lock)
+	while (*at != NULL && (*at)->lock != lock)
 		at = &(*at)->next;
 	return at;
 }
@@ -64,13 +61,12 @@ static struct slot **find_slot(struct loop *loop, const redlock_lock *lock)
 static void renew_slot(struct loop *loop, struct slot *slot)
 {
 	struct slot **at = find_slot(loop, slot->lock);
-
 	*at = slot->next;
 	redlock_lock_free(slot->lock);
 	fill_slot(loop, slot);
 }
 
-/* ---- One pair after the other in each slot ---- */
+/* ---- one pair after the other in each slot ---- */
 
 static void failed(struct loop *loop, struct slot *slot, int result)
 {
@@ -82,12 +78,10 @@ static void failed(struct loop *loop, struct slot *slot, int result)
 
 static void begin_pair(struct loop *loop, struct slot *slot)
 {
-	int result;
-
 	slot->idle = false;
 	loop->running++;
 	slot->begin_ns = clock_ns();
-	result = redlock_start_acquire(slot->lock);
+	int result = redlock_start_acquire(slot->lock);
 	if (result < 0)
 		failed(loop, slot, result);
 }
@@ -102,7 +96,6 @@ static void end_pair(struct loop *loop, struct slot *slot)
 static void granted(struct loop *loop, struct slot *slot)
 {
 	int result = 0;
-
 	slot->held_ns = clock_ns();
 	if (loop->bench->no_wait) {
 		renew_slot(loop, slot);
@@ -117,8 +110,7 @@ static void granted(struct loop *loop, struct slot *slot)
 static void handle(struct loop *loop, const struct redlock_event *event)
 {
 	struct slot *slot = *find_slot(loop, event->lock);
-
-	if (!slot || event->kind != REDLOCK_EVENT_DONE)
+	if (slot == NULL || event->kind != REDLOCK_EVENT_DONE)
 		return;
 	if (event->result < 0)
 		failed(loop, slot, event->result);
@@ -136,7 +128,6 @@ static void turn(struct loop *loop)
 	                            {.fd = signals_caught() ? -1 : signals_fd(), .events = POLLIN}};
 	struct redlock_event event;
 	int more = redlock_process(loop->bench->session->client);
-
 	while (more >= 0 && (more = redlock_next(loop->bench->session->client, &event)) > 0)
 		handle(loop, &event);
 	if (more < 0) {
@@ -150,12 +141,11 @@ static void turn(struct loop *loop)
 
 int bench_run_loop(struct bench *bench)
 {
-	struct loop *loop = calloc(1, sizeof(*loop));
+	struct loop *loop = calloc(1, sizeof *loop);
 	int code = EXIT_INTERNAL;
-
-	if (loop)
-		loop->slots = calloc(bench->concurrency, sizeof(*loop->slots));
-	if (!loop || !loop->slots) {
+	if (loop != NULL)
+		loop->slots = calloc(bench->concurrency, sizeof *loop->slots);
+	if (loop == NULL || loop->slots == NULL) {
 		complain("out of memory");
 		goto out;
 	}
@@ -173,7 +163,7 @@ int bench_run_loop(struct bench *bench)
 	for (unsigned i = 0; i < bench->concurrency; i++)
 		redlock_lock_free(loop->slots[i].lock);
 out:
-	if (loop)
+	if (loop != NULL)
 		free(loop->slots);
 	free(loop);
 	return code;

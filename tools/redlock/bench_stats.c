@@ -11,14 +11,13 @@
 
 void bench_stats_clear(struct bench_stats *stats)
 {
-	memset(stats, 0, sizeof(*stats));
+	memset(stats, 0, sizeof *stats);
 }
 
 /* How far the value must be shifted to have 8 significant bits. */
 static unsigned shift_of(uint64_t ns)
 {
 	unsigned shift = 0;
-
 	while (ns >> shift >= 2 * SUB_COUNT)
 		shift++;
 	return shift;
@@ -27,7 +26,6 @@ static unsigned shift_of(uint64_t ns)
 static unsigned bucket_of(uint64_t ns)
 {
 	unsigned shift = shift_of(ns);
-
 	return (shift << BENCH_SUB_BITS) + (unsigned)(ns >> shift);
 }
 
@@ -36,7 +34,6 @@ static uint64_t top_of(unsigned bucket)
 {
 	unsigned shift = bucket < 2 * SUB_COUNT ? 0 : (bucket >> BENCH_SUB_BITS) - 1;
 	uint64_t lead = bucket - ((uint64_t)shift << BENCH_SUB_BITS);
-
 	return ((lead + 1) << shift) - 1;
 }
 
@@ -50,7 +47,6 @@ double bench_stats_us(const struct bench_stats *stats, double share)
 {
 	double wanted = share * (double)stats->count;
 	uint64_t seen = 0;
-
 	if (stats->count == 0)
 		return 0;
 	for (unsigned i = 0; i < BENCH_BUCKETS; i++) {

@@ -8,7 +8,6 @@
 uint64_t clock_ns(void)
 {
 	struct timespec now;
-
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
@@ -23,8 +22,7 @@ bool clock_alarm_open(struct clock_alarm *alarm)
 void clock_alarm_set(struct clock_alarm *alarm, uint64_t when_ns)
 {
 	struct itimerspec value = {.it_value = {0, 0}}; /* zero: disarmed */
-
-	if (when_ns == alarm->when_ns) /* one that has gone off stays readable */
+	if (when_ns == alarm->when_ns)                  /* one that has gone off stays readable */
 		return;
 	alarm->when_ns = when_ns;
 	if (when_ns == 0)
@@ -39,6 +37,5 @@ void clock_alarm_set(struct clock_alarm *alarm, uint64_t when_ns)
 void clock_sleep_ms(unsigned ms)
 {
 	const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-
 	nanosleep(&pause, NULL); /* a signal may end it early: all callers look again */
 }

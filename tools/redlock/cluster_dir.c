@@ -30,13 +30,12 @@ static int dir_error(const char *path, const char *name, const char *problem)
 	return EXIT_CONFIG;
 }
 
-/* ---- The directory ---- */
+/* ---- the directory ---- */
 
 static bool is_directory(const char *path)
 {
 	struct stat info;
-
-	return path && *path == '/' && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+	return path != NULL && *path == '/' && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 /* The user's runtime directory where there is one, else a directory with the user's number in its name. */
@@ -45,19 +44,17 @@ static int open_parent(struct cluster_dir *dir)
 	const char *runtime = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
 	bool own = is_directory(runtime);
 	char parent[PATH_MAX], name[32] = "redlock";
-	int length;
-
-	dir->parent_fd = safe_dir_open(own ? runtime : tmp && *tmp == '/' ? tmp : "/tmp", own, parent);
+	dir->parent_fd = safe_dir_open(own ? runtime : tmp != NULL && *tmp == '/' ? tmp : "/tmp", own, parent);
 	if (dir->parent_fd < 0)
 		return EXIT_CONFIG;
 	if (!own)
-		snprintf(name, sizeof(name), "redlock-%lu", (unsigned long)getuid());
-	length = snprintf(dir->base, sizeof(dir->base), "%s/%s", parent, name);
-	if (length < 0 || (size_t)length >= CLUSTER_SOCKET_MAX - sizeof("/cluster/node-31/redis.sock"))
+		snprintf(name, sizeof name, "redlock-%lu", (unsigned long)getuid());
+	int length = snprintf(dir->base, sizeof dir->base, "%s/%s", parent, name);
+	if (length < 0 || (size_t)length >= CLUSTER_SOCKET_MAX - sizeof "/cluster/node-31/redis.sock")
 		return dir_error(dir->base, "",
 		                 "this directory's name is too long for Unix sockets; "
 		                 "set TMPDIR or XDG_RUNTIME_DIR to a shorter one");
-	snprintf(dir->path, sizeof(dir->path), "%.*s/cluster", length, dir->base);
+	snprintf(dir->path, sizeof dir->path, "%.*s/cluster", length, dir->base);
 	return EXIT_OK;
 }
 
@@ -80,15 +77,13 @@ static int open_private(int *fd, int at, const char *name, const char *path, boo
 
 static int read_nodes(struct cluster_dir *dir)
 {
-	FILE *file;
 	unsigned nodes = 0;
 	int code = open_private(&dir->path_fd, dir->base_fd, "cluster", dir->path, false);
-
 	dir->nodes = 0;
 	if (code != EXIT_OK || dir->path_fd < 0)
 		return code;
-	file = safe_file(dir->path_fd, "nodes", O_RDONLY);
-	if (!file)
+	FILE *file = safe_file(dir->path_fd, "nodes", O_RDONLY);
+	if (file == NULL)
 		return errno == ENOENT ? EXIT_OK : dir_error(dir->path, "/nodes", strerror(errno));
 	if (fscanf(file, "%3u", &nodes) != 1 || nodes < 1 || nodes > REDLOCK_MAX_NODES) {
 		fclose(file);
@@ -102,11 +97,9 @@ static int read_nodes(struct cluster_dir *dir)
 
 int cluster_dir_find(struct cluster_dir *dir)
 {
-	int code;
-
-	memset(dir, 0, sizeof(*dir));
+	memset(dir, 0, sizeof *dir);
 	dir->parent_fd = dir->base_fd = dir->path_fd = dir->lock_fd = -1;
-	code = open_parent(dir);
+	int code = open_parent(dir);
 	if (code == EXIT_OK)
 		code = open_private(&dir->base_fd, dir->parent_fd, base_name(dir), dir->base, false);
 	return code == EXIT_OK && dir->base_fd >= 0 ? read_nodes(dir) : code;
@@ -115,15 +108,14 @@ int cluster_dir_find(struct cluster_dir *dir)
 void cluster_dir_close(struct cluster_dir *dir)
 {
 	int *fds[] = {&dir->lock_fd, &dir->path_fd, &dir->base_fd, &dir->parent_fd};
-
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
 }
 
-/* ---- The lock ---- */
+/* ---- the lock ---- */
 
 /* Waits for the lock, but not through a signal. */
 static int wait_for_lock(int fd)
@@ -142,7 +134,6 @@ static int wait_for_lock(int fd)
 static bool is_current(const struct cluster_dir *dir)
 {
 	struct stat by_fd, by_name;
-
 	return fstat(dir->lock_fd, &by_fd) == 0 &&
 	       fstatat(dir->base_fd, lock_name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       by_fd.st_dev == by_name.st_dev && by_fd.st_ino == by_name.st_ino;
@@ -150,8 +141,7 @@ static bool is_current(const struct cluster_dir *dir)
 
 static int lock_once(struct cluster_dir *dir, bool *ret_again)
 {
-	int error, code = open_private(&dir->base_fd, dir->parent_fd, base_name(dir), dir->base, true);
-
+	int code = open_private(&dir->base_fd, dir->parent_fd, base_name(dir), dir->base, true);
 	*ret_again = false;
 	if (code != EXIT_OK)
 		return code;
@@ -160,7 +150,7 @@ static int lock_once(struct cluster_dir *dir, bool *ret_again)
 		*ret_again = dir->base_fd < 0 || errno == ENOENT; /* `stop` has removed the directory */
 		return *ret_again ? EXIT_OK : dir_error(dir->base, "/cluster.lock", strerror(errno));
 	}
-	error = wait_for_lock(dir->lock_fd);
+	int error = wait_for_lock(dir->lock_fd);
 	*ret_again = error == 0 && !is_current(dir);
 	if (error == 0 && !*ret_again)
 		return EXIT_OK;
@@ -175,25 +165,21 @@ int cluster_dir_lock(struct cluster_dir *dir)
 {
 	int code = cluster_dir_find(dir);
 	bool again = true;
-
 	while (code == EXIT_OK && again)
 		code = lock_once(dir, &again);
 	return code == EXIT_OK ? read_nodes(dir) : code;
 }
 
-/* ---- Contents ---- */
+/* ---- contents ---- */
 
 int cluster_dir_create(struct cluster_dir *dir, unsigned nodes)
 {
-	FILE *file;
-	bool written;
 	int code = open_private(&dir->path_fd, dir->base_fd, "cluster", dir->path, true);
-
 	if (code != EXIT_OK)
 		return code;
-	file = safe_file(dir->path_fd, "nodes.new", O_WRONLY | O_CREAT | O_TRUNC);
-	written = file && fprintf(file, "%u\n", nodes) > 0;
-	if (file && fclose(file) != 0)
+	FILE *file = safe_file(dir->path_fd, "nodes.new", O_WRONLY | O_CREAT | O_TRUNC);
+	bool written = file != NULL && fprintf(file, "%u\n", nodes) > 0;
+	if (file != NULL && fclose(file) != 0)
 		written = false;
 	/* By rename, so that a reader never sees half of it. */
 	if (!written || renameat(dir->path_fd, "nodes.new", dir->path_fd, "nodes") < 0)
@@ -215,17 +201,15 @@ int cluster_dir_urls(struct text_list *ret)
 {
 	struct cluster_dir dir;
 	int code = cluster_dir_find(&dir);
-
 	if (code == EXIT_OK && dir.nodes == 0) {
 		complain("local: no local cluster in %s; start one: redlock cluster start", dir.path);
 		code = EXIT_CONFIG;
 	}
 	for (unsigned i = 1; code == EXIT_OK && i <= dir.nodes; i++) {
 		struct cluster_server server;
-		char url[CLUSTER_URL_MAX];
-
 		cluster_server_init(&server, dir.path_fd, dir.path, i);
-		cluster_server_url(&server, url, sizeof(url));
+		char url[CLUSTER_URL_MAX];
+		cluster_server_url(&server, url, sizeof url);
 		if (!text_list_add(ret, url)) {
 			complain("out of memory");
 			code = EXIT_INTERNAL;

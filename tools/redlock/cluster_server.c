@@ -24,19 +24,18 @@ enum { ANSWER_TIMEOUT_MS = 1000, END_PATIENCE_MS = 3000, POLL_MS = 10 };
 void cluster_server_init(struct cluster_server *server, int cluster_fd, const char *cluster_path,
                          unsigned number)
 {
-	memset(server, 0, sizeof(*server));
+	memset(server, 0, sizeof *server);
 	server->number = number;
 	server->cluster_fd = cluster_fd;
-	snprintf(server->dir, sizeof(server->dir), "node-%u", number);
+	snprintf(server->dir, sizeof server->dir, "node-%u", number);
 	/* cluster_dir.c has made sure that it fits. */
-	snprintf(server->socket, sizeof(server->socket), "%.80s/%s/redis.sock", cluster_path, server->dir);
+	snprintf(server->socket, sizeof server->socket, "%.80s/%s/redis.sock", cluster_path, server->dir);
 }
 
 FILE *cluster_server_file(const struct cluster_server *server, const char *name, int flags)
 {
 	char path[64];
-
-	snprintf(path, sizeof(path), "%s/%s", server->dir, name);
+	snprintf(path, sizeof path, "%s/%s", server->dir, name);
 	return safe_file(server->cluster_fd, path, flags);
 }
 
@@ -44,9 +43,8 @@ FILE *cluster_server_file(const struct cluster_server *server, const char *name,
 void cluster_server_url(const struct cluster_server *server, char *buffer, size_t size)
 {
 	size_t used = (size_t)snprintf(buffer, size, "unix://");
-
 	for (const unsigned char *c = (const unsigned char *)server->socket; *c && used + 4 < size; c++) {
-		if (*c <= ' ' || *c >= 0x7f || strchr("%?#@,:[]", *c))
+		if (*c <= ' ' || *c >= 0x7f || strchr("%?#@,:[]", *c) != NULL)
 			used += (size_t)snprintf(buffer + used, size - used, "%%%02X", *c);
 		else
 			buffer[used++] = (char)*c;
@@ -54,18 +52,18 @@ void cluster_server_url(const struct cluster_server *server, char *buffer, size_
 	buffer[used] = '\0';
 }
 
-/* ---- Which process is it ---- */
+/* ---- which process is it ---- */
 
 /* A process is this server when it runs in the server's own directory, which nothing else does. A zombie has
  * no working directory any more, and so is not alive. */
 bool cluster_server_alive(const struct cluster_server *server)
 {
-	char path[64];
-	struct stat process, expected;
-
 	if (server->pid <= 0)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%ld/cwd", (long)server->pid);
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%ld/cwd", (long)server->pid);
+	struct stat process;
+	struct stat expected;
 	return stat(path, &process) == 0 && fstatat(server->cluster_fd, server->dir, &expected, 0) == 0 &&
 	       process.st_dev == expected.st_dev && process.st_ino == expected.st_ino;
 }
@@ -74,8 +72,7 @@ static pid_t pid_from_file(const struct cluster_server *server)
 {
 	long pid = 0;
 	FILE *file = cluster_server_file(server, "redis.pid", O_RDONLY);
-
-	if (!file)
+	if (file == NULL)
 		return 0;
 	if (fscanf(file, "%9ld", &pid) != 1)
 		pid = 0;
@@ -83,7 +80,7 @@ static pid_t pid_from_file(const struct cluster_server *server)
 	return (pid_t)pid;
 }
 
-/* ---- One question over its socket ---- */
+/* ---- one question over its socket ---- */
 
 /* A connection with time limits for everything; -1 when there is none. */
 static int connect_to(const struct cluster_server *server)
@@ -92,13 +89,12 @@ static int connect_to(const struct cluster_server *server)
 	                              .tv_usec = (ANSWER_TIMEOUT_MS % 1000) * 1000L};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
 	if (fd < 0)
 		return -1;
 	memcpy(address.sun_path, server->socket, strlen(server->socket) + 1);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
 		return fd;
 	close(fd);
 	return -1;
@@ -108,8 +104,7 @@ static int connect_to(const struct cluster_server *server)
 static pid_t pid_from_socket(int fd)
 {
 	struct ucred peer = {.pid = 0};
-	socklen_t size = sizeof(peer);
-
+	socklen_t size = sizeof peer;
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
@@ -117,21 +112,18 @@ static pid_t pid_from_socket(int fd)
 static void ask(struct cluster_server *server, int fd)
 {
 	static const char question[] = "INFO server\r\n";
-	char answer[8192];
-	const char *field;
 	size_t used = 0;
-
-	if (send(fd, question, sizeof(question) - 1, MSG_NOSIGNAL) < 0)
+	if (send(fd, question, sizeof question - 1, MSG_NOSIGNAL) < 0)
 		return;
-	while (used + 1 < sizeof(answer)) {
-		ssize_t got = recv(fd, answer + used, sizeof(answer) - 1 - used, 0);
-
+	char answer[8192];
+	while (used + 1 < sizeof answer) {
+		ssize_t got = recv(fd, answer + used, sizeof answer - 1 - used, 0);
 		if (got <= 0)
 			return;
 		used += (size_t)got;
 		answer[used] = '\0';
-		field = strstr(answer, "\nprocess_id:");
-		if (field && strchr(field + 1, '\n')) {
+		const char *field = strstr(answer, "\nprocess_id:");
+		if (field != NULL && strchr(field + 1, '\n') != NULL) {
 			server->up = strtol(strchr(field, ':') + 1, NULL, 10) == server->pid;
 			return;
 		}
@@ -141,7 +133,6 @@ static void ask(struct cluster_server *server, int fd)
 void cluster_server_look(struct cluster_server *server)
 {
 	int fd = connect_to(server);
-
 	server->up = false;
 	server->pid = pid_from_file(server);
 	if (fd >= 0 && !cluster_server_alive(server))
@@ -154,7 +145,7 @@ void cluster_server_look(struct cluster_server *server)
 		close(fd);
 }
 
-/* ---- Ending and removing ---- */
+/* ---- ending and removing ---- */
 
 void cluster_server_ask_to_end(const struct cluster_server *server)
 {
@@ -193,12 +184,11 @@ void cluster_server_remove(const struct cluster_server *server)
 {
 	int fd = openat(server->cluster_fd, server->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-
-	if (fd >= 0 && !dir)
+	if (fd >= 0 && dir == NULL)
 		close(fd);
-	if (!dir)
+	if (dir == NULL)
 		return;
+	struct dirent *entry;
 	while ((entry = readdir(dir)) != NULL)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			unlinkat(fd, entry->d_name, 0);

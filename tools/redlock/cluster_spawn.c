@@ -24,8 +24,7 @@ static const char conf[] = "# Written by `redlock cluster start`, removed by `re
 static bool write_conf(const struct cluster_server *server)
 {
 	FILE *file = cluster_server_file(server, "redis.conf", O_WRONLY | O_CREAT | O_TRUNC);
-
-	if (!file)
+	if (file == NULL)
 		return false;
 	fputs(conf, file);
 	return fclose(file) == 0;
@@ -44,15 +43,13 @@ static void become_server(const struct cluster_server *server, const char *progr
 {
 	static const int reset[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 	int dir = openat(server->cluster_fd, server->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	sigset_t none;
-	int null;
-
-	for (size_t i = 0; i < sizeof(reset) / sizeof(reset[0]); i++)
+	for (size_t i = 0; i < sizeof reset / sizeof reset[0]; i++)
 		signal(reset[i], SIG_DFL);
+	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	umask(077);
-	null = open("/dev/null", O_RDWR);
+	int null = open("/dev/null", O_RDWR);
 	if (setsid() < 0 || dir < 0 || fchdir(dir) < 0 || null < 0)
 		_exit(126);
 	for (int fd = 0; fd <= 2; fd++)
@@ -67,9 +64,8 @@ static void remove_stale(const struct cluster_server *server)
 {
 	static const char *const names[] = {"redis.pid", "redis.log", "redis.sock"};
 	char path[64];
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", server->dir, names[i]);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		snprintf(path, sizeof path, "%s/%s", server->dir, names[i]);
 		unlinkat(server->cluster_fd, path, 0);
 	}
 }
@@ -92,16 +88,15 @@ bool cluster_server_spawn(struct cluster_server *server, const char *program)
 
 void cluster_server_complain(const struct cluster_server *server)
 {
-	char line[512], last[512] = "it wrote no log", shown[PRINTABLE_MAX * 2];
+	char line[512], last[512] = "it wrote no log";
 	FILE *file = cluster_server_file(server, "redis.log", O_RDONLY);
-
-	while (file && fgets(line, sizeof(line), file)) {
+	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
 		if (line[0])
-			memcpy(last, line, sizeof(last));
+			memcpy(last, line, sizeof last);
 	}
-	if (file)
+	if (file != NULL)
 		fclose(file);
-	complain("node %u did not start: %s", server->number,
-	         printable(last, strlen(last), shown, sizeof(shown)));
+	char shown[PRINTABLE_MAX * 2];
+	complain("node %u did not start: %s", server->number, printable(last, strlen(last), shown, sizeof shown));
 }

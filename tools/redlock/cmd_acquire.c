@@ -14,7 +14,7 @@ static const struct option_spec specs[] = {
     {0, "token", "VALUE", OPTION_TEXT, offsetof(struct settings, token), 0, 0,
      "use this value as the token, a new one for each acquire; one try"},
 };
-static const struct option_group acquire_options = {"Lock", specs, sizeof(specs) / sizeof(specs[0])};
+static const struct option_group acquire_options = {"Lock", specs, sizeof specs / sizeof specs[0]};
 static const struct option_group *const groups[] = {&ttl_options,  &wait_options,   &acquire_options,
                                                     &node_options, &output_options, NULL};
 
@@ -28,7 +28,6 @@ static void print_json(const struct report *report, const struct settings *setti
                        const struct grant *grant)
 {
 	struct json json;
-
 	json_init(&json, stdout);
 	report_json_begin(report, &json);
 	if (report->result == 0)
@@ -64,7 +63,6 @@ static void give_back(struct session *session, redlock_lock *lock, const char *n
 static int refused(struct session *session, redlock_lock *lock, struct report *report)
 {
 	const struct settings *settings = session->settings;
-
 	session_drain(session, lock);
 	report->token = settings->token;
 	if (!settings->quiet || settings->json)
@@ -94,8 +92,7 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 {
 	const struct settings *settings = session->settings;
 	struct grant grant = {.token_len = 0};
-
-	if (redlock_lock_token(lock, grant.token, sizeof(grant.token), &grant.token_len) < 0) {
+	if (redlock_lock_token(lock, grant.token, sizeof grant.token, &grant.token_len) < 0) {
 		complain("cannot read the token of the lock; it was given back");
 		give_back(session, lock, report->name);
 		return EXIT_INTERNAL;
@@ -123,16 +120,14 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	struct session session;
-	struct report report;
 	redlock_lock *lock = NULL;
 	int code = session_open(&session, settings);
-
 	(void)argc;
 	if (code == EXIT_OK)
 		code = session_lock(&session, argv[0], settings->token, &lock);
+	struct report report;
 	if (code == EXIT_OK) {
 		int result = session_run(&session, lock, REDLOCK_OP_ACQUIRE);
-
 		report_collect(&report, "acquire", argv[0], result, &session, lock);
 		code = result == 0 ? granted(&session, lock, &report) : refused(&session, lock, &report);
 		redlock_lock_leave(lock);

@@ -22,21 +22,19 @@ static const struct option_spec specs[] = {
      "N locks in flight on one thread, over the event-loop calls"},
     {0, "no-wait", NULL, OPTION_FLAG, offsetof(struct settings, no_wait), 0, 0, "do not wait for releases"},
 };
-static const struct option_group bench_options = {"Measurement", specs, sizeof(specs) / sizeof(specs[0])};
+static const struct option_group bench_options = {"Measurement", specs, sizeof specs / sizeof specs[0]};
 static const struct option_group *const groups[] = {&bench_options, &node_options, &output_options, NULL};
 
 int bench_lock(const struct bench *bench, unsigned index, redlock_lock **ret_lock)
 {
 	char name[64];
-
-	snprintf(name, sizeof(name), "redlock-bench:%ld:%u", (long)getpid(), index);
+	snprintf(name, sizeof name, "redlock-bench:%ld:%u", (long)getpid(), index);
 	return session_lock(bench->session, name, NULL, ret_lock);
 }
 
 void bench_count(struct bench *bench, uint64_t begin_ns, uint64_t held_ns)
 {
 	uint64_t now_ns = clock_ns();
-
 	bench->failed_in_row = 0;
 	bench->pairs++;
 	bench_stats_add(&bench->acquire, held_ns - begin_ns);
@@ -64,7 +62,6 @@ static void show_progress(struct bench *bench, uint64_t now_ns)
 bool bench_over(struct bench *bench, uint64_t running)
 {
 	uint64_t now_ns = clock_ns();
-
 	show_progress(bench, now_ns);
 	if (signals_caught())
 		return true;
@@ -73,14 +70,14 @@ bool bench_over(struct bench *bench, uint64_t running)
 	return now_ns - bench->begin_ns >= bench->duration_ns;
 }
 
-/* ---- Results ---- */
+/* ---- results ---- */
 
 static const struct {
 	const char *name, *key;
 	double share;
 } percentiles[] = {{"p50", "p50", 0.5}, {"p99", "p99", 0.99}, {"p99.9", "p999", 0.999}};
 
-enum { PERCENTILES = sizeof(percentiles) / sizeof(percentiles[0]) };
+enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
 
 static const char *mode_name(const struct bench *bench)
 {
@@ -100,7 +97,6 @@ static void json_stats(struct json *json, const char *key, const struct bench_st
 static void print_json(const struct bench *bench, double seconds)
 {
 	struct json json;
-
 	json_init(&json, stdout);
 	json_open(&json, NULL, '{');
 	json_text(&json, "mode", mode_name(bench));
@@ -134,7 +130,7 @@ static void print_text(const struct bench *bench, double seconds)
 	print_stats("pair", &bench->pair);
 }
 
-/* ---- The run ---- */
+/* ---- the run ---- */
 
 static int measure(struct bench *bench, uint64_t pairs, uint64_t duration_ns)
 {
@@ -153,7 +149,6 @@ static int run_bench(struct bench *bench)
 	const struct settings *settings = bench->session->settings;
 	int code = measure(bench, WARMUP_PAIRS, 0); /* connects, and loads the scripts */
 	double seconds;
-
 	if (code == EXIT_OK)
 		code = measure(bench, settings->pairs, settings->duration_ms * 1000000);
 	seconds = (double)(clock_ns() - bench->begin_ns) / 1e9;
@@ -178,18 +173,16 @@ static int run_bench(struct bench *bench)
 static int run(const struct settings *given, int argc, char **argv)
 {
 	struct settings settings = *given;
-	struct session session;
-	struct bench *bench = calloc(1, sizeof(*bench));
-	int code;
-
+	struct bench *bench = calloc(1, sizeof *bench);
 	(void)argc;
 	(void)argv;
-	if (!bench) {
+	if (bench == NULL) {
 		complain("out of memory");
 		return EXIT_INTERNAL;
 	}
 	settings.wait_ms = 0; /* the names are its own: a busy one is an error */
-	code = session_open(&session, &settings);
+	struct session session;
+	int code = session_open(&session, &settings);
 	if (code == EXIT_OK) {
 		bench->session = &session;
 		bench->no_wait = settings.no_wait;

@@ -8,7 +8,6 @@ static const struct option_group *const groups[] = {&node_options, &output_optio
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	static const struct token_verb verb = {"check", REDLOCK_OP_QUERY, false, false};
-
 	(void)argc;
 	return token_verb_run(&verb, settings, argv);
 }

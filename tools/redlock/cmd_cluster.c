@@ -27,7 +27,7 @@ static const struct option_spec specs[] = {
     {0, "json", NULL, OPTION_FLAG, offsetof(struct settings, json), 0, 0, "print one JSON object on stdout"},
     {'h', "help", NULL, OPTION_FLAG, offsetof(struct settings, help), 0, 0, "this text"},
 };
-static const struct option_group cluster_options = {"Options", specs, sizeof(specs) / sizeof(specs[0])};
+static const struct option_group cluster_options = {"Options", specs, sizeof specs / sizeof specs[0]};
 static const struct option_group *const groups[] = {&cluster_options, NULL};
 
 struct cluster {
@@ -37,21 +37,19 @@ struct cluster {
 	bool started[REDLOCK_MAX_NODES]; /* by this call */
 };
 
-/* ---- Printing ---- */
+/* ---- printing ---- */
 
 static void print_json(const char *verb, const struct cluster *cluster)
 {
 	struct json json;
-	char url[CLUSTER_URL_MAX];
-
 	json_init(&json, stdout);
 	json_open(&json, NULL, '{');
 	json_text(&json, "verb", verb);
 	json_open(&json, "nodes", '[');
+	char url[CLUSTER_URL_MAX];
 	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
 		const struct cluster_server *server = &cluster->server[i];
-
-		cluster_server_url(server, url, sizeof(url));
+		cluster_server_url(server, url, sizeof url);
 		json_open(&json, NULL, '{');
 		json_number(&json, "node", server->number);
 		json_number(&json, "pid", server->pid);
@@ -66,32 +64,29 @@ static void print_json(const char *verb, const struct cluster *cluster)
 
 static void print_servers(const char *verb, const struct cluster *cluster)
 {
-	char url[CLUSTER_URL_MAX];
-
 	if (cluster->settings->json) {
 		print_json(verb, cluster);
 		return;
 	}
+	char url[CLUSTER_URL_MAX];
 	for (unsigned i = 0; i < cluster->dir.nodes && !(cluster->settings->quiet && strcmp(verb, "start") == 0);
 	     i++) {
 		const struct cluster_server *server = &cluster->server[i];
-
-		cluster_server_url(server, url, sizeof(url));
+		cluster_server_url(server, url, sizeof url);
 		put_line("node %u  pid %ld  %s  %s", server->number, (long)server->pid, url,
 		         server->up ? "up" : (server->pid > 0 ? "not answering" : "down"));
 	}
 }
 
-/* ---- Start ---- */
+/* ---- start ---- */
 
 /* Looks for the server program along PATH. */
 static bool find_program(char *buffer, size_t size)
 {
 	static const char *const names[] = {"redis-server", "valkey-server"};
 	const char *path = getenv("PATH");
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		for (const char *from = path ? path : "/usr/bin"; from; from = strchr(from, ':')) {
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		for (const char *from = path != NULL ? path : "/usr/bin"; from != NULL; from = strchr(from, ':')) {
 			from += *from == ':';
 			snprintf(buffer, size, "%.*s/%s", (int)strcspn(from, ":"), from, names[i]);
 			if (buffer[0] == '/' && access(buffer, X_OK) == 0)
@@ -105,7 +100,6 @@ static bool find_program(char *buffer, size_t size)
 static bool watch_start(struct cluster_server *server)
 {
 	pid_t pid = server->pid;
-
 	if (waitpid(pid, NULL, WNOHANG) == pid) {
 		server->pid = 0;
 		cluster_server_complain(server);
@@ -121,7 +115,6 @@ static bool spawn_missing(struct cluster *cluster, const char *program)
 {
 	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
 		struct cluster_server *server = &cluster->server[i];
-
 		if (server->pid > 0)
 			continue;
 		cluster->started[i] = true;
@@ -136,10 +129,8 @@ static bool wait_until_up(struct cluster *cluster)
 {
 	for (unsigned waited = 0; waited < START_LIMIT_MS && !signals_caught(); waited += POLL_MS) {
 		unsigned up = 0;
-
 		for (unsigned i = 0; i < cluster->dir.nodes; i++) {
 			struct cluster_server *server = &cluster->server[i];
-
 			if (!server->up && cluster->started[i] && !watch_start(server))
 				return false;
 			up += server->up || !cluster->started[i];
@@ -159,7 +150,6 @@ static void undo_start(struct cluster *cluster, bool was_there)
 {
 	for (unsigned i = 0; i < cluster->dir.nodes; i++) {
 		struct cluster_server *server = &cluster->server[i];
-
 		if (!cluster->started[i])
 			continue;
 		if (server->pid > 0) { /* a child of ours that was not waited for: the number is still its own */
@@ -183,10 +173,9 @@ static void look_at_all(struct cluster *cluster)
 
 static int start_servers(struct cluster *cluster, bool was_there)
 {
-	char program[PATH_MAX];
-
 	look_at_all(cluster);
-	if (!find_program(program, sizeof(program))) {
+	char program[PATH_MAX];
+	if (!find_program(program, sizeof program)) {
 		undo_start(cluster, was_there);
 		return EXIT_CONFIG;
 	}
@@ -203,12 +192,10 @@ static int start_servers(struct cluster *cluster, bool was_there)
 static int start(struct cluster *cluster)
 {
 	unsigned wanted = (unsigned)cluster->settings->cluster_nodes;
-	bool was_there;
 	int code = cluster_dir_lock(&cluster->dir);
-
 	if (code != EXIT_OK)
 		return code;
-	was_there = cluster->dir.nodes > 0;
+	bool was_there = cluster->dir.nodes > 0;
 	if (was_there && wanted > 0 && wanted != cluster->dir.nodes) {
 		complain("the local cluster has %u nodes, not %u; first run: redlock cluster stop",
 		         cluster->dir.nodes, wanted);
@@ -221,13 +208,12 @@ static int start(struct cluster *cluster)
 	return code;
 }
 
-/* ---- Stop ---- */
+/* ---- stop ---- */
 
 /* All numbers that there can be: a stop that was interrupted may have left any. */
 static bool end_all(struct cluster *cluster, unsigned *ret_ended)
 {
 	bool all_gone = true;
-
 	*ret_ended = 0;
 	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
 		cluster_server_init(&cluster->server[i], cluster->dir.path_fd, cluster->dir.path, i + 1);
@@ -236,7 +222,6 @@ static bool end_all(struct cluster *cluster, unsigned *ret_ended)
 	}
 	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
 		struct cluster_server *server = &cluster->server[i];
-
 		*ret_ended += server->pid > 0;
 		if (server->pid > 0 && !cluster_server_end(server))
 			all_gone = false;
@@ -248,11 +233,10 @@ static bool end_all(struct cluster *cluster, unsigned *ret_ended)
 
 static int stop(struct cluster *cluster)
 {
-	unsigned ended;
 	int code = cluster_dir_lock(&cluster->dir);
-
 	if (code != EXIT_OK)
 		return code;
+	unsigned ended;
 	if (!end_all(cluster, &ended))
 		return EXIT_INTERNAL;
 	cluster_dir_remove(&cluster->dir);
@@ -267,13 +251,12 @@ static int stop(struct cluster *cluster)
 	return EXIT_OK;
 }
 
-/* ---- Status ---- */
+/* ---- status ---- */
 
 static int status(struct cluster *cluster)
 {
 	unsigned up = 0;
 	int code = cluster_dir_find(&cluster->dir);
-
 	if (code != EXIT_OK)
 		return code;
 	look_at_all(cluster);
@@ -292,19 +275,18 @@ static const struct {
 
 static int run(const struct settings *settings, int argc, char **argv)
 {
-	struct cluster *cluster = calloc(1, sizeof(*cluster));
+	struct cluster *cluster = calloc(1, sizeof *cluster);
 	int code = EXIT_USAGE;
 	size_t i = 0;
-
 	(void)argc;
-	if (!cluster) {
+	if (cluster == NULL) {
 		complain("out of memory");
 		return EXIT_INTERNAL;
 	}
 	cluster->settings = settings;
-	while (i < sizeof(verbs) / sizeof(verbs[0]) && strcmp(verbs[i].name, argv[0]) != 0)
+	while (i < sizeof verbs / sizeof verbs[0] && strcmp(verbs[i].name, argv[0]) != 0)
 		i++;
-	if (i < sizeof(verbs) / sizeof(verbs[0])) {
+	if (i < sizeof verbs / sizeof verbs[0]) {
 		code = verbs[i].run(cluster);
 		cluster_dir_close(&cluster->dir);
 	} else {

@@ -23,9 +23,8 @@ static void hidden_url(const char *url, char *buffer, size_t size)
 {
 	char *copy = strdup(url);
 	size_t out = 0, stars = 0;
-
 	buffer[0] = '\0';
-	if (!copy)
+	if (copy == NULL)
 		return;
 	if (!secret_blank_urls(copy)) {
 		snprintf(buffer, size, "%s", copy);
@@ -46,9 +45,8 @@ static const char *value_text(const struct settings *settings, const struct opti
 	const void *field = (const char *)settings + spec->field;
 	const uint64_t number =
 	    spec->kind == OPTION_TEXT || spec->kind == OPTION_URLS ? 0 : *(const uint64_t *)field;
-
 	buffer[0] = '\0';
-	if (spec->kind == OPTION_TEXT && *(const char *const *)field)
+	if (spec->kind == OPTION_TEXT && *(const char *const *)field != NULL)
 		snprintf(buffer, VALUE_MAX, "%s", *(const char *const *)field);
 	else if (spec->kind == OPTION_DURATION && number != REDLOCK_FOREVER && (number != 0 || spec->min == 0))
 		duration_text(number, buffer, VALUE_MAX);
@@ -60,7 +58,7 @@ static const char *value_text(const struct settings *settings, const struct opti
 static void show_value(const struct option_spec *spec, const char *value, const char *where,
                        struct json *json)
 {
-	if (json) {
+	if (json != NULL) {
 		json_open(json, NULL, '{');
 		json_text(json, "key", spec->name);
 		if (*value)
@@ -79,15 +77,14 @@ static void show_value(const struct option_spec *spec, const char *value, const 
 static void show_option(const struct settings *settings, const struct option_spec *spec, struct json *json)
 {
 	const struct setting_source *source = settings_source(settings, spec->field);
-	const char *where = source && source->where ? source->where : "default";
+	const char *where = source != NULL && source->where != NULL ? source->where : "default";
 	char text[VALUE_MAX];
-
 	if (spec->kind != OPTION_URLS) {
 		show_value(spec, value_text(settings, spec, text), where, json);
 		return;
 	}
 	for (size_t i = 0; i < settings->urls.count; i++) {
-		hidden_url(settings->urls.items[i], text, sizeof(text));
+		hidden_url(settings->urls.items[i], text, sizeof text);
 		show_value(spec, text, settings->url_sources.items[i], json);
 	}
 	if (settings->urls.count == 0)
@@ -97,16 +94,14 @@ static void show_option(const struct settings *settings, const struct option_spe
 /* -n is a shorter way to write -w 0: it has no line of its own. */
 static void show_all(const struct settings *settings, struct json *json)
 {
-	for (const struct option_group *const *group = config_groups; *group; group++)
+	for (const struct option_group *const *group = config_groups; *group != NULL; group++)
 		for (size_t i = 0; i < (*group)->count; i++)
-			if ((*group)->specs[i].value)
+			if ((*group)->specs[i].value != NULL)
 				show_option(settings, &(*group)->specs[i], json);
 }
 
 static int run(const struct settings *settings, int argc, char **argv)
 {
-	struct json json;
-
 	(void)argc;
 	if (strcmp(argv[0], "show") != 0) {
 		complain("redlock config: '%s' is not an action; give show", argv[0]);
@@ -116,6 +111,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 		show_all(settings, NULL);
 		return EXIT_OK;
 	}
+	struct json json;
 	json_init(&json, stdout);
 	json_open(&json, NULL, '{');
 	json_text(&json, "verb", "config");

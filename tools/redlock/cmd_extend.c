@@ -8,7 +8,6 @@ static const struct option_group *const groups[] = {&ttl_options, &node_options,
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	static const struct token_verb verb = {"extend", REDLOCK_OP_EXTEND, true, false};
-
 	(void)argc;
 	return token_verb_run(&verb, settings, argv);
 }

@@ -22,7 +22,7 @@ static const struct option_spec lock_specs[] = {
      "stop the command after this time: TERM, then KILL; exit code 124 (no limit)"},
 };
 static const struct option_group lock_options = {"Lock", lock_specs,
-                                                 sizeof(lock_specs) / sizeof(lock_specs[0])};
+                                                 sizeof lock_specs / sizeof lock_specs[0]};
 
 static const struct option_spec command_specs[] = {
     {'k', "kill-after", "TIME", OPTION_DURATION, FIELD(kill_after_ms), 1, REDLOCK_MAX_TTL_MS,
@@ -35,7 +35,7 @@ static const struct option_spec command_specs[] = {
      "write one JSON object to this descriptor at the end"},
 };
 static const struct option_group command_options = {"Command", command_specs,
-                                                    sizeof(command_specs) / sizeof(command_specs[0])};
+                                                    sizeof command_specs / sizeof command_specs[0]};
 static const struct option_group *const groups[] = {
     &ttl_options, &wait_options, &lock_options, &command_options, &node_options, &output_options, NULL};
 
@@ -48,8 +48,8 @@ static const struct {
 
 static bool read_on_loss(const struct settings *settings, enum on_loss *ret)
 {
-	for (size_t i = 0; i < sizeof(loss_words) / sizeof(loss_words[0]); i++)
-		if (!settings->on_loss || strcmp(settings->on_loss, loss_words[i].word) == 0) {
+	for (size_t i = 0; i < sizeof loss_words / sizeof loss_words[0]; i++)
+		if (settings->on_loss == NULL || strcmp(settings->on_loss, loss_words[i].word) == 0) {
 			*ret = loss_words[i].on_loss;
 			return true;
 		}
@@ -102,12 +102,11 @@ static bool read_report_fd(const struct settings *settings, int *ret)
 static bool times_work(const struct settings *settings)
 {
 	struct redlock_terms terms;
-	struct run_times times;
-	char why[256];
-
 	session_terms(settings, &terms);
+	struct run_times times;
 	run_times_init(&times, settings, &terms);
-	if (!run_times_work(&times, why, sizeof(why))) {
+	char why[256];
+	if (!run_times_work(&times, why, sizeof why)) {
 		complain("%s: these times cannot work: %s; give a longer --ttl, or a shorter --renew or --kill-after",
 		         title, why);
 		return false;
@@ -129,9 +128,8 @@ static int run(const struct settings *settings, int argc, char **argv)
 	                          .no_quorum_code = EXIT_NOQUORUM,
 	                          .not_found_code = EXIT_NOT_FOUND,
 	                          .cannot_execute_code = EXIT_CANNOT_EXECUTE};
-
 	order.argv = read_command(argc, argv, shell);
-	if (!order.argv || !read_on_loss(settings, &order.on_loss) ||
+	if (order.argv == NULL || !read_on_loss(settings, &order.on_loss) ||
 	    !read_report_fd(settings, &order.report_fd) || !times_work(settings))
 		return EXIT_USAGE;
 	return run_supervise(settings, &order);

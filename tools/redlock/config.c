@@ -43,15 +43,14 @@ struct reading {
 	size_t count;
 };
 
-/* ---- Files ---- */
+/* ---- files ---- */
 
 __attribute__((format(printf, 2, 3))) static int wrong(struct reading *reading, const char *format, ...)
 {
-	char text[512];
 	va_list arguments;
-
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	char text[512];
+	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
 	if (!reading->failed)
 		complain("%s:%u: %s", reading->path, reading->line, text);
@@ -63,8 +62,7 @@ __attribute__((format(printf, 2, 3))) static int wrong(struct reading *reading, 
 static char *read_line(char *buffer, int size, void *user)
 {
 	struct reading *reading = user;
-
-	if (reading->failed || !fgets(buffer, size, reading->file))
+	if (reading->failed || fgets(buffer, size, reading->file) == NULL)
 		return NULL;
 	reading->line++;
 	if (strlen(buffer) == (size_t)size - 1 && buffer[size - 2] != '\n') {
@@ -91,7 +89,6 @@ static bool is_listed(const struct reading *reading, const char *cluster, const 
 		return true;
 	for (size_t i = 0; i < reading->count; i++) {
 		const struct entry *entry = &reading->entries[i];
-
 		if (entry->spec->kind == OPTION_URLS && entry->of_user == reading->of_user &&
 		    strcmp(entry->cluster, cluster) == 0 && url_list_repeats(entry->value, value))
 			return true;
@@ -102,15 +99,13 @@ static bool is_listed(const struct reading *reading, const char *cluster, const 
 static int add_entry(struct reading *reading, const struct option_spec *spec, const char *cluster,
                      const char *value)
 {
-	struct entry *entries = realloc(reading->entries, (reading->count + 1) * sizeof(*entries));
-	char where[PATH_MAX + 16];
-	struct entry *entry;
-
-	if (!entries)
+	struct entry *entries = realloc(reading->entries, (reading->count + 1) * sizeof *entries);
+	if (entries == NULL)
 		return wrong(reading, "out of memory");
 	reading->entries = entries;
-	entry = &entries[reading->count++];
-	snprintf(where, sizeof(where), "%s:%u", reading->path, reading->line);
+	struct entry *entry = &entries[reading->count++];
+	char where[PATH_MAX + 16];
+	snprintf(where, sizeof where, "%s:%u", reading->path, reading->line);
 	*entry = (struct entry){
 	    .where = strdup(where),
 	    .cluster = strdup(cluster),
@@ -118,7 +113,9 @@ static int add_entry(struct reading *reading, const struct option_spec *spec, co
 	    .spec = spec,
 	    .of_user = reading->of_user,
 	};
-	return entry->where && entry->cluster && entry->value ? 1 : wrong(reading, "out of memory");
+	return entry->where != NULL && entry->cluster != NULL && entry->value != NULL
+	           ? 1
+	           : wrong(reading, "out of memory");
 }
 
 /* One line, from inih. 0: wrong. */
@@ -128,19 +125,18 @@ static int take_line(void *user, const char *section, const char *name, const ch
 	const struct option_spec *spec = options_find(config_groups, name);
 	const char *cluster = cluster_of(section);
 	struct settings scratch = {.source_count = 0};
-	const char *problem;
-	char text[256];
-
 	if (reading->failed)
 		return 0;
-	if (!cluster)
+	if (cluster == NULL)
 		return wrong(reading, "unknown section [%s]; there is [cluster NAME]", section);
-	if (!spec || !spec->value || strcmp(name, "config") == 0 || (*cluster && strcmp(name, "cluster") == 0))
+	if (spec == NULL || spec->value == NULL || strcmp(name, "config") == 0 ||
+	    (*cluster && strcmp(name, "cluster") == 0))
 		return wrong(reading, "unknown key '%s'", name);
-	problem = settings_store(&scratch, spec, value, RANK_COMMAND_LINE, "");
+	const char *problem = settings_store(&scratch, spec, value, RANK_COMMAND_LINE, "");
 	settings_clear(&scratch);
-	if (problem)
-		return wrong(reading, "%s: %s", name, settings_problem(spec, value, problem, text, sizeof(text)));
+	char text[256];
+	if (problem != NULL)
+		return wrong(reading, "%s: %s", name, settings_problem(spec, value, problem, text, sizeof text));
 	if (spec->kind == OPTION_URLS && !*value)
 		return wrong(reading, "%s: is empty", name);
 	if (spec->kind == OPTION_URLS && is_listed(reading, cluster, value))
@@ -153,15 +149,14 @@ static int take_line(void *user, const char *section, const char *name, const ch
 static void check_readable(struct reading *reading)
 {
 	struct stat status;
-
 	if (reading->has_password && fstat(fileno(reading->file), &status) == 0 && secret_is_exposed(&status))
 		reading->readable[reading->of_user] = strdup(reading->path);
 }
 
 static void warn_readable(const struct reading *reading)
 {
-	for (size_t i = 0; i < sizeof(reading->readable) / sizeof(reading->readable[0]); i++)
-		if (reading->readable[i])
+	for (size_t i = 0; i < sizeof reading->readable / sizeof reading->readable[0]; i++)
+		if (reading->readable[i] != NULL)
 			say(reading->settings, "warning: %s has a password in it and can be read by others; chmod 600 it",
 			    reading->readable[i]);
 }
@@ -171,13 +166,11 @@ static int read_file(struct reading *reading, const char *path, bool of_user, bo
 {
 	char buffer[4096]; /* of the stream; it is wiped here */
 	struct stat status;
-	int line;
-
 	reading->path = path;
 	reading->line = 0;
 	reading->of_user = of_user;
 	reading->file = fopen(path, "re");
-	if (!reading->file) {
+	if (reading->file == NULL) {
 		reading->path = NULL;
 		if (!asked && (errno == ENOENT || errno == ENOTDIR))
 			return EXIT_OK;
@@ -191,15 +184,15 @@ static int read_file(struct reading *reading, const char *path, bool of_user, bo
 		reading->path = NULL;
 		return EXIT_CONFIG;
 	}
-	setvbuf(reading->file, buffer, _IOFBF, sizeof(buffer));
-	line = ini_parse_stream(read_line, reading, take_line, reading);
+	setvbuf(reading->file, buffer, _IOFBF, sizeof buffer);
+	int line = ini_parse_stream(read_line, reading, take_line, reading);
 	if (line != 0 && !reading->failed) {
 		reading->line = (unsigned)line;
 		wrong(reading, "neither [section] nor key = value");
 	}
 	check_readable(reading);
 	fclose(reading->file);
-	explicit_bzero(buffer, sizeof(buffer));
+	explicit_bzero(buffer, sizeof buffer);
 	reading->file = NULL;
 	reading->path = NULL;
 	return reading->failed ? EXIT_CONFIG : EXIT_OK;
@@ -209,39 +202,36 @@ static int read_user_file(struct reading *reading)
 {
 	const char *home = getenv("XDG_CONFIG_HOME");
 	const char *rest = "redlock/redlock.conf";
-	char path[PATH_MAX];
-
-	if (!home || *home != '/') {
+	if (home == NULL || *home != '/') {
 		home = getenv("HOME");
 		rest = ".config/redlock/redlock.conf";
 	}
-	if (!home || snprintf(path, sizeof(path), "%s/%s", home, rest) >= (int)sizeof(path))
+	char path[PATH_MAX];
+	if (home == NULL || snprintf(path, sizeof path, "%s/%s", home, rest) >= (int)sizeof path)
 		return EXIT_OK;
 	return read_file(reading, path, true, false);
 }
 
 static int read_files(struct reading *reading)
 {
-	const char *only = reading->settings->config ? reading->settings->config : getenv("REDLOCK_CONFIG");
-	int code;
-
-	if (only && *only)
+	const char *only =
+	    reading->settings->config != NULL ? reading->settings->config : getenv("REDLOCK_CONFIG");
+	if (only != NULL && *only)
 		return read_file(reading, only, true, true);
-	code = read_file(reading, SYSTEM_FILE, false, false);
+	int code = read_file(reading, SYSTEM_FILE, false, false);
 	return code == EXIT_OK ? read_user_file(reading) : code;
 }
 
-/* ---- Precedence ---- */
+/* ---- precedence ---- */
 
 static int store(struct settings *settings, const struct option_spec *spec, const char *value,
                  enum setting_rank rank, const char *where)
 {
 	const char *problem = settings_store(settings, spec, value, rank, where);
-	char text[256];
-
-	if (!problem)
+	if (problem == NULL)
 		return EXIT_OK;
-	complain("%s: %s", where, settings_problem(spec, value, problem, text, sizeof(text)));
+	char text[256];
+	complain("%s: %s", where, settings_problem(spec, value, problem, text, sizeof text));
 	return EXIT_CONFIG;
 }
 
@@ -258,11 +248,9 @@ static const struct {
 static int apply_environment(struct settings *settings)
 {
 	int code = EXIT_OK;
-
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && code == EXIT_OK; i++) {
+	for (size_t i = 0; i < sizeof variables / sizeof variables[0] && code == EXIT_OK; i++) {
 		const char *value = getenv(variables[i].variable);
-
-		if (value && *value)
+		if (value != NULL && *value)
 			code = store(settings, options_find(config_groups, variables[i].option), value, RANK_ENVIRONMENT,
 			             variables[i].variable);
 	}
@@ -272,10 +260,8 @@ static int apply_environment(struct settings *settings)
 static int apply_entries(const struct reading *reading, const char *cluster, enum setting_rank rank)
 {
 	int code = EXIT_OK;
-
 	for (size_t i = 0; i < reading->count && code == EXIT_OK; i++) {
 		const struct entry *entry = &reading->entries[i];
-
 		if (strcmp(entry->cluster, cluster) == 0)
 			code = store(reading->settings, entry->spec, entry->value, rank + entry->of_user, entry->where);
 	}
@@ -295,8 +281,7 @@ static int apply_cluster(const struct reading *reading)
 	const struct setting_source *source =
 	    settings_source(reading->settings, offsetof(struct settings, cluster));
 	const char *cluster = reading->settings->cluster;
-
-	if (!cluster || !source)
+	if (cluster == NULL || source == NULL)
 		return EXIT_OK;
 	if (!*cluster || !has_cluster(reading, cluster)) {
 		complain("%s: no section [cluster %s] in the configuration; `redlock config show` tells the files",
@@ -311,8 +296,7 @@ static int apply_cluster(const struct reading *reading)
 static int apply_fallback(struct settings *settings)
 {
 	const char *url = getenv("REDIS_URL");
-
-	if (settings->urls.count > 0 || !url || !*url)
+	if (settings->urls.count > 0 || url == NULL || !*url)
 		return EXIT_OK;
 	return store(settings, options_find(config_groups, "url"), url, RANK_SYSTEM_FILE, "REDIS_URL");
 }
@@ -325,7 +309,7 @@ static void clear(struct reading *reading)
 		secret_free(reading->entries[i].value);
 	}
 	free(reading->entries);
-	for (size_t i = 0; i < sizeof(reading->readable) / sizeof(reading->readable[0]); i++)
+	for (size_t i = 0; i < sizeof reading->readable / sizeof reading->readable[0]; i++)
 		free(reading->readable[i]);
 }
 
@@ -333,7 +317,6 @@ int config_apply(struct settings *settings)
 {
 	struct reading reading = {.settings = settings};
 	int code = read_files(&reading);
-
 	if (code == EXIT_OK)
 		code = apply_environment(settings);
 	if (code == EXIT_OK)

@@ -11,7 +11,7 @@
 
 enum { TOKEN_DIGITS = 40, UUID_LENGTH = 36, MAX_TIME_LENGTH = 24 };
 
-/* ---- Recognisers: true when the value is of the kind ---- */
+/* ---- recognisers: true when the value is of the kind ---- */
 
 static bool is_string(const struct redlock_finding *finding)
 {
@@ -23,7 +23,7 @@ bool holder_made_here(const char *token, size_t length)
 	if (length < TOKEN_DIGITS)
 		return false;
 	for (size_t i = 0; i < TOKEN_DIGITS; i++)
-		if (!strchr("0123456789abcdef", token[i]) || token[i] == '\0')
+		if (strchr("0123456789abcdef", token[i]) == NULL || token[i] == '\0')
 			return false;
 	return length == TOKEN_DIGITS || token[TOKEN_DIGITS] == '|';
 }
@@ -37,20 +37,17 @@ static bool is_token(const struct redlock_finding *finding)
  * milliseconds, of the years 2001 to 2286 (10 digits of seconds). */
 static double unix_time(const struct redlock_finding *finding)
 {
-	char text[MAX_TIME_LENGTH + 1];
-	size_t whole;
-	double seconds;
-
 	if (!is_string(finding) || finding->value_kept > MAX_TIME_LENGTH)
 		return 0;
+	char text[MAX_TIME_LENGTH + 1];
 	memcpy(text, finding->value, finding->value_kept);
 	text[finding->value_kept] = '\0';
-	whole = strspn(text, "0123456789");
+	size_t whole = strspn(text, "0123456789");
 	if (strlen(text) != finding->value_kept || (whole != 10 && whole != 13))
 		return 0;
 	if (text[whole] && (text[whole] != '.' || text[whole + 1 + strspn(text + whole + 1, "0123456789")]))
 		return 0;
-	seconds = strtod(text, NULL);
+	double seconds = strtod(text, NULL);
 	return whole == 13 ? seconds / 1000 : seconds;
 }
 
@@ -64,14 +61,13 @@ static bool is_redisson(const struct redlock_finding *finding)
 {
 	const char *value = finding->value;
 	size_t kept = finding->value_kept;
-
 	if (strcmp(finding->type, "hash") != 0)
 		return false;
 	if ((kept == 9 && memcmp(value, "mode=read", 9) == 0) ||
 	    (kept == 10 && memcmp(value, "mode=write", 10) == 0))
 		return true;
 	return kept > UUID_LENGTH && value[8] == '-' && value[13] == '-' && value[UUID_LENGTH] == ':' &&
-	       memchr(value, '=', kept);
+	       memchr(value, '=', kept) != NULL;
 }
 
 static bool is_missing(const struct redlock_finding *finding)
@@ -105,7 +101,6 @@ static const struct {
 enum holder_kind holder_kind_of(const struct redlock_finding *finding)
 {
 	size_t i = 0;
-
 	while (!kinds[i].fits(finding))
 		i++;
 	return kinds[i].kind;
@@ -113,24 +108,24 @@ enum holder_kind holder_kind_of(const struct redlock_finding *finding)
 
 const char *holder_kind_name(enum holder_kind kind)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
 		if (kinds[i].kind == kind)
 			return kinds[i].name;
 	return "unknown";
 }
 
-/* ---- Words ---- */
+/* ---- words ---- */
 
 static void time_words(const struct redlock_finding *finding, char *buffer, size_t size)
 {
 	double until = unix_time(finding), left = until - (double)time(NULL);
 	time_t seconds = (time_t)until;
-	char stamp[32] = "?", value[PRINTABLE_MAX];
+	char stamp[32] = "?";
 	struct tm parts;
-
-	if (gmtime_r(&seconds, &parts))
-		strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S UTC", &parts);
-	printable(finding->value, finding->value_kept, value, sizeof(value));
+	if (gmtime_r(&seconds, &parts) != NULL)
+		strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S UTC", &parts);
+	char value[PRINTABLE_MAX];
+	printable(finding->value, finding->value_kept, value, sizeof value);
 	if (left >= 0)
 		snprintf(buffer, size, "SETNX time %s: its client believes it holds until %s (%.0f s from now)",
 		         value, stamp, left);
@@ -144,11 +139,11 @@ static void time_words(const struct redlock_finding *finding, char *buffer, size
 static void redisson_words(const struct redlock_finding *finding, char *buffer, size_t size)
 {
 	const char *equals = memchr(finding->value, '=', finding->value_kept);
-	char field[PRINTABLE_MAX], count[PRINTABLE_MAX];
+	char field[PRINTABLE_MAX];
 	size_t field_length = (size_t)(equals - finding->value);
-
-	printable(finding->value, field_length, field, sizeof(field));
-	printable(equals + 1, finding->value_kept - field_length - 1, count, sizeof(count));
+	printable(finding->value, field_length, field, sizeof field);
+	char count[PRINTABLE_MAX];
+	printable(equals + 1, finding->value_kept - field_length - 1, count, sizeof count);
 	if (strcmp(field, "mode") == 0)
 		snprintf(buffer, size, "Redisson read-write lock, held for %s", count);
 	else
@@ -157,11 +152,11 @@ static void redisson_words(const struct redlock_finding *finding, char *buffer, 
 
 const char *holder_text(const struct redlock_finding *finding, char *buffer, size_t size)
 {
-	char value[PRINTABLE_MAX], owner[REDLOCK_MAX_OWNER * 2];
+	char value[PRINTABLE_MAX];
+	printable(finding->value, finding->value_kept, value, sizeof value);
+	char owner[REDLOCK_MAX_OWNER * 2];
 	const char *label;
 	size_t length;
-
-	printable(finding->value, finding->value_kept, value, sizeof(value));
 	switch (holder_kind_of(finding)) {
 	case HOLDER_UNKNOWN:
 		snprintf(buffer, size, "unknown");
@@ -171,8 +166,8 @@ const char *holder_text(const struct redlock_finding *finding, char *buffer, siz
 		break;
 	case HOLDER_TOKEN:
 		label = holder_owner(finding, &length);
-		if (label)
-			snprintf(buffer, size, "%s (owner %s)", value, printable(label, length, owner, sizeof(owner)));
+		if (label != NULL)
+			snprintf(buffer, size, "%s (owner %s)", value, printable(label, length, owner, sizeof owner));
 		else
 			snprintf(buffer, size, "%s", value);
 		break;

@@ -26,7 +26,6 @@ static bool quoted(FILE *out, const unsigned char *text, size_t length)
 {
 	bool valid = true;
 	uint32_t point = 0;
-
 	putc('"', out);
 	for (size_t i = 0, step; i < length; i += step) {
 		step = utf8_decode(text + i, length - i, &point);
@@ -51,7 +50,7 @@ static void begin(struct json *json, const char *key)
 	if (json->comma)
 		putc(',', json->out);
 	json->comma = true;
-	if (key) {
+	if (key != NULL) {
 		quoted(json->out, (const unsigned char *)key, strlen(key));
 		putc(':', json->out);
 	}
@@ -103,7 +102,6 @@ void json_null(struct json *json, const char *key)
 void json_bytes(struct json *json, const char *key, const void *bytes, size_t length)
 {
 	const unsigned char *text = bytes;
-
 	begin(json, key);
 	if (quoted(json->out, text, length))
 		return;

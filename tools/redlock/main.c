@@ -20,7 +20,7 @@ static const struct command *const commands[] = {
     &cmd_status, &cmd_cluster, &cmd_bench,  &cmd_config,
 };
 
-enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static const struct option_spec global_specs[] = {
     {'h', "help", NULL, OPTION_FLAG, offsetof(struct settings, help), 0, 0, "this text"},
@@ -40,7 +40,6 @@ static const struct command *find_command(const char *name)
 static int no_command(const char *name)
 {
 	struct suggestion suggestion = {.word = name};
-
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		suggest(&suggestion, commands[i]->name);
 	complain("no command '%s'%s; see `redlock help`", name, suggestion_text(&suggestion, ""));
@@ -80,7 +79,7 @@ static void print_help(FILE *out, const struct command *command)
 {
 	fprintf(out, "usage: redlock %s [OPTION...] %s\n%s.\n", command->name, command->arguments,
 	        command->summary);
-	if (command->details) {
+	if (command->details != NULL) {
 		fputs("\n", out);
 		help_wrap(out, 0, 0, command->details);
 	}
@@ -101,9 +100,8 @@ static void print_rule(int scripts)
 	static const char begin[] = "  ACL SETUSER redlock";
 	char rights[512], *rest = rights;
 	int column = printf("%s reset on >PASSWORD ~PREFIX*", begin);
-
-	redlock_acl_rights(scripts, rights, sizeof(rights));
-	for (char *right; (right = strtok_r(rest, " ", &rest));) {
+	redlock_acl_rights(scripts, rights, sizeof rights);
+	for (char *right; (right = strtok_r(rest, " ", &rest)) != NULL;) {
 		if (column + (int)strlen(right) >= WIDTH)
 			column = printf("\n%s", begin) - 1;
 		column += printf(" %s", right);
@@ -136,12 +134,11 @@ static int show_acl(void)
 static int show_help(int argc, char **argv)
 {
 	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
-
 	if (argc > 1 && strcmp(argv[1], "acl") == 0)
 		return show_acl();
-	if (argc > 1 && !command)
+	if (argc > 1 && command == NULL)
 		return no_command(argv[1]);
-	if (command)
+	if (command != NULL)
 		print_help(stdout, command);
 	else
 		print_overview(stdout);
@@ -150,7 +147,7 @@ static int show_help(int argc, char **argv)
 
 static bool names_nodes(const struct command *command)
 {
-	for (const struct option_group *const *group = command->groups; *group; group++)
+	for (const struct option_group *const *group = command->groups; *group != NULL; group++)
 		if (*group == &node_options)
 			return true;
 	return false;
@@ -158,14 +155,13 @@ static bool names_nodes(const struct command *command)
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-	struct settings settings;
 	char title[64];
-	int first, count, code = EXIT_USAGE;
-
-	snprintf(title, sizeof(title), "redlock %s", command->name);
+	int code = EXIT_USAGE;
+	snprintf(title, sizeof title, "redlock %s", command->name);
+	struct settings settings;
 	settings_init(&settings);
-	first = options_parse(&settings, title, command->groups, command->order, argc, argv);
-	count = argc - first;
+	int first = options_parse(&settings, title, command->groups, command->order, argc, argv);
+	int count = argc - first;
 	if (first >= 0 && settings.help) {
 		print_help(stdout, command);
 		code = EXIT_OK;
@@ -185,16 +181,13 @@ static int run_command(const struct command *command, int argc, char **argv)
 /* A script that says `rflock` instead of `flock`. */
 static bool is_rflock(const char *path)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return path && strcmp(slash ? slash + 1 : path, "rflock") == 0;
+	const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+	return path != NULL && strcmp(slash != NULL ? slash + 1 : path, "rflock") == 0;
 }
 
 /* What stands behind the options of redlock itself: a subcommand, or a word of its own. */
 static int dispatch_word(const struct settings *settings, int argc, char **argv)
 {
-	const struct command *command;
-
 	if (settings->version || (argc > 0 && strcmp(argv[0], "version") == 0))
 		return show_version();
 	if (settings->help)
@@ -205,8 +198,8 @@ static int dispatch_word(const struct settings *settings, int argc, char **argv)
 		print_overview(stderr);
 		return EXIT_USAGE;
 	}
-	command = find_command(argv[0]);
-	if (!command)
+	const struct command *command = find_command(argv[0]);
+	if (command == NULL)
 		return no_command(argv[0]);
 	return run_command(command, argc, argv);
 }
@@ -214,10 +207,9 @@ static int dispatch_word(const struct settings *settings, int argc, char **argv)
 static int dispatch(int argc, char **argv)
 {
 	struct settings settings;
-	int first, code = EXIT_USAGE;
-
+	int code = EXIT_USAGE;
 	settings_init(&settings);
-	first = options_parse(&settings, "redlock", global_groups, OPTIONS_FIRST, argc, argv);
+	int first = options_parse(&settings, "redlock", global_groups, OPTIONS_FIRST, argc, argv);
 	if (first >= 0)
 		code = dispatch_word(&settings, argc - first, argv + first);
 	settings_clear(&settings);
@@ -229,7 +221,6 @@ static int dispatch(int argc, char **argv)
 static int keep_standard_fds(void)
 {
 	int fd;
-
 	do
 		fd = open("/dev/null", O_RDONLY);
 	while (fd >= 0 && fd <= 2);
@@ -240,8 +231,6 @@ static int keep_standard_fds(void)
 
 int main(int argc, char **argv)
 {
-	int code;
-
 	/* The nodes of a client are large, and little of them is used. calloc(3) does not wipe what comes fresh
 	 * from the kernel, but what the heap has in reserve it does, with a page fault for each page. */
 	(void)mallopt(M_TOP_PAD, 8192);
@@ -249,7 +238,7 @@ int main(int argc, char **argv)
 		complain("cannot start: %s", strerror(errno));
 		return EXIT_INTERNAL;
 	}
-	code = is_rflock(argv[0]) ? rflock(argc, argv) : dispatch(argc, argv);
+	int code = is_rflock(argv[0]) ? rflock(argc, argv) : dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) {
 		complain("cannot write the output: %s", strerror(errno));
 		code = EXIT_INTERNAL;

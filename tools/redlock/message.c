@@ -16,18 +16,16 @@ enum { LINE_MAX_BYTES = 8192 };
  * per message: lines of several processes on one terminal do not mix. */
 static void put(FILE *out, const char *begin, char *line)
 {
-	char shown[2 * LINE_MAX_BYTES];
-
 	secret_blank_words(line); /* whatever was quoted: a URL in the wrong place, say */
-	fprintf(out, "%s%s\n", begin, harmless(line, shown, sizeof(shown)));
+	char shown[2 * LINE_MAX_BYTES];
+	fprintf(out, "%s%s\n", begin, harmless(line, shown, sizeof shown));
 }
 
 /* Whether a line says by itself who speaks: "redlock run: ...". */
 static bool has_title(const char *line)
 {
 	static const char *const titles[] = {"redlock ", "redlock: ", "rflock: "};
-
-	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+	for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
 		if (strncmp(line, titles[i], strlen(titles[i])) == 0)
 			return true;
 	return false;
@@ -36,15 +34,13 @@ static bool has_title(const char *line)
 __attribute__((format(printf, 1, 0))) static void message(const char *format, va_list arguments)
 {
 	char line[LINE_MAX_BYTES];
-
-	vsnprintf(line, sizeof(line), format, arguments);
+	vsnprintf(line, sizeof line, format, arguments);
 	put(stderr, has_title(line) ? "" : "redlock: ", line);
 }
 
 void complain(const char *format, ...)
 {
 	va_list arguments;
-
 	va_start(arguments, format);
 	message(format, arguments);
 	va_end(arguments);
@@ -52,10 +48,9 @@ void complain(const char *format, ...)
 
 void say(const struct settings *settings, const char *format, ...)
 {
-	va_list arguments;
-
 	if (settings->quiet)
 		return;
+	va_list arguments;
 	va_start(arguments, format);
 	message(format, arguments);
 	va_end(arguments);
@@ -63,11 +58,10 @@ void say(const struct settings *settings, const char *format, ...)
 
 void put_line(const char *format, ...)
 {
-	char line[LINE_MAX_BYTES];
 	va_list arguments;
-
 	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
+	char line[LINE_MAX_BYTES];
+	vsnprintf(line, sizeof line, format, arguments);
 	va_end(arguments);
 	put(stdout, "", line);
 }
@@ -75,22 +69,20 @@ void put_line(const char *format, ...)
 bool message_is_taken(void)
 {
 	struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
-
 	return poll(&errors, 1, 0) == 1 && (errors.revents & POLLOUT) != 0;
 }
 
 void say_now(const struct settings *settings, const char *format, ...)
 {
-	va_list arguments;
-
 	if (settings->quiet || !message_is_taken())
 		return;
+	va_list arguments;
 	va_start(arguments, format);
 	message(format, arguments);
 	va_end(arguments);
 }
 
-/* ---- Bytes made safe ---- */
+/* ---- bytes made safe ---- */
 
 size_t utf8_decode(const unsigned char *text, size_t available, uint32_t *ret_point)
 {
@@ -100,13 +92,10 @@ size_t utf8_decode(const unsigned char *text, size_t available, uint32_t *ret_po
 		size_t length;
 		uint32_t least;
 	} forms[] = {{0x00, 0x7f, 1, 0}, {0xc2, 0xdf, 2, 0x80}, {0xe0, 0xef, 3, 0x800}, {0xf0, 0xf4, 4, 0x10000}};
-
-	for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
-		uint32_t point;
-
+	for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
 		if (available < forms[f].length || text[0] < forms[f].low || text[0] > forms[f].high)
 			continue;
-		point = forms[f].length == 1 ? text[0] : text[0] & (0xffu >> (forms[f].length + 1));
+		uint32_t point = forms[f].length == 1 ? text[0] : text[0] & (0xffu >> (forms[f].length + 1));
 		for (size_t i = 1; i < forms[f].length; i++) {
 			if ((text[i] & 0xc0) != 0x80)
 				return 0;
@@ -132,8 +121,7 @@ bool is_unseen(uint32_t point)
 	    {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
 	    {0xe0000, 0xe0fff},
 	};
-
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]) && point >= ranges[i].first; i++)
+	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0] && point >= ranges[i].first; i++)
 		if (point <= ranges[i].last)
 			return true;
 	return false;
@@ -144,12 +132,10 @@ static const char *escape(const void *bytes, size_t length, bool backslashes, ch
 	const unsigned char *text = bytes;
 	size_t out = 0, in = 0;
 	uint32_t point = 0;
-
 	while (in < length) {
 		size_t step = utf8_decode(text + in, length - in, &point);
-
-		if (out + 5 + sizeof("...") > size) {
-			memcpy(buffer + out, "...", sizeof("..."));
+		if (out + 5 + sizeof "..." > size) {
+			memcpy(buffer + out, "...", sizeof "...");
 			return buffer;
 		}
 		if (step == 0 || is_unseen(point)) {

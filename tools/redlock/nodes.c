@@ -15,13 +15,12 @@ static int add_list(const char *source, const char *list, struct text_list *ret)
 {
 	int code = EXIT_OK;
 	char *url;
-
 	while (code == EXIT_OK && url_list_next(&list, &url)) {
-		if (url && !*url) {
+		if (url != NULL && !*url) {
 			/* Not skipped: one node less is another quorum. */
 			complain("%s: an empty URL in the list; every node must be named", source);
 			code = EXIT_CONFIG;
-		} else if (!url || !text_list_add(ret, url)) {
+		} else if (url == NULL || !text_list_add(ret, url)) {
 			complain("out of memory");
 			code = EXIT_INTERNAL;
 		}
@@ -34,7 +33,6 @@ static int add_list(const char *source, const char *list, struct text_list *ret)
 static int expand_local(const char *source, struct text_list *urls)
 {
 	size_t locals = 0;
-
 	for (size_t i = 0; i < urls->count; i++)
 		locals += strcmp(urls->items[i], "local") == 0;
 	if (locals == 0)
@@ -52,8 +50,7 @@ int nodes_find(const struct settings *settings, struct text_list *ret)
 {
 	const struct setting_source *source = settings_source(settings, offsetof(struct settings, urls));
 	int code = EXIT_OK;
-
-	if (settings->urls.count == 0 || !source) {
+	if (settings->urls.count == 0 || source == NULL) {
 		complain("no nodes: %sset REDLOCK_URLS (comma list of redis://host:6379), or `url` in the "
 		         "configuration; to try it here: `redlock cluster start`, then %slocal",
 		         settings->has_no_node_options ? "" : "give -r redis://host:6379 for each, or ",
@@ -76,7 +73,6 @@ const char *nodes_source(const struct settings *settings, unsigned node)
 	for (size_t i = 0; i < settings->urls.count && i < settings->url_sources.count; i++) {
 		const char *list = settings->urls.items[i];
 		char *url;
-
 		while (url_list_next(&list, &url)) {
 			secret_free(url);
 			if (node-- == 0)

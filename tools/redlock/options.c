@@ -45,7 +45,7 @@ static const struct option_spec node_specs[] = {
     {0, "drift-ppm", "N", OPTION_NUMBER, FIELD(drift_ppm), 0, 500000,
      "allowance for clock rates, millionths of the TTL (10000)"},
 };
-const struct option_group node_options = {"Nodes", node_specs, sizeof(node_specs) / sizeof(node_specs[0])};
+const struct option_group node_options = {"Nodes", node_specs, sizeof node_specs / sizeof node_specs[0]};
 
 static const struct option_spec output_specs[] = {
     {'q', "quiet", NULL, OPTION_FLAG, FIELD(quiet), 0, 0, "print no messages, only exit"},
@@ -55,7 +55,7 @@ static const struct option_spec output_specs[] = {
     {'h', "help", NULL, OPTION_FLAG, FIELD(help), 0, 0, "this text"},
 };
 const struct option_group output_options = {"Output", output_specs,
-                                            sizeof(output_specs) / sizeof(output_specs[0])};
+                                            sizeof output_specs / sizeof output_specs[0]};
 
 static const struct option_spec ttl_specs[] = {
     {'t', "ttl", "TIME", OPTION_DURATION, FIELD(ttl_ms), REDLOCK_MIN_TTL_MS, REDLOCK_MAX_TTL_MS,
@@ -70,11 +70,11 @@ static const struct option_spec wait_specs[] = {
     {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(busy_code), 0, 255, "exit code when busy (75)"},
     {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
 };
-const struct option_group wait_options = {"Lock", wait_specs, sizeof(wait_specs) / sizeof(wait_specs[0])};
+const struct option_group wait_options = {"Lock", wait_specs, sizeof wait_specs / sizeof wait_specs[0]};
 
 void settings_init(struct settings *settings)
 {
-	memset(settings, 0, sizeof(*settings));
+	memset(settings, 0, sizeof *settings);
 	settings->drift_ppm = UINT64_MAX; /* not given: the library's default */
 	settings->ttl_ms = 30000;
 	settings->wait_ms = REDLOCK_FOREVER;
@@ -89,7 +89,7 @@ void settings_clear(struct settings *settings)
 	text_list_free(&settings->texts);
 }
 
-/* ---- The tables as getopt_long(3) wants them ---- */
+/* ---- the tables as getopt_long(3) wants them ---- */
 
 struct parser {
 	const struct option_spec *specs[MAX_OPTIONS];
@@ -102,13 +102,12 @@ static void parser_add(struct parser *parser, const struct option_spec *spec)
 {
 	size_t end = strlen(parser->shorts);
 	struct option *option = &parser->longs[parser->count];
-
 	option->name = spec->name;
-	option->has_arg = spec->value ? required_argument : no_argument;
+	option->has_arg = spec->value != NULL ? required_argument : no_argument;
 	option->val = FIRST_LONG_ONLY + parser->count;
 	if (spec->letter) {
 		parser->shorts[end++] = spec->letter;
-		if (spec->value)
+		if (spec->value != NULL)
 			parser->shorts[end++] = ':';
 		parser->shorts[end] = '\0';
 	}
@@ -118,9 +117,9 @@ static void parser_add(struct parser *parser, const struct option_spec *spec)
 static void parser_init(struct parser *parser, const struct option_group *const *groups,
                         enum option_order order)
 {
-	memset(parser, 0, sizeof(*parser));
-	snprintf(parser->shorts, sizeof(parser->shorts), "%s", order == OPTIONS_FIRST ? "+:" : ":");
-	for (; *groups; groups++)
+	memset(parser, 0, sizeof *parser);
+	snprintf(parser->shorts, sizeof parser->shorts, "%s", order == OPTIONS_FIRST ? "+:" : ":");
+	for (; *groups != NULL; groups++)
 		for (size_t i = 0; i < (*groups)->count && parser->count < MAX_OPTIONS; i++)
 			parser_add(parser, &(*groups)->specs[i]);
 }
@@ -135,7 +134,7 @@ static const struct option_spec *parser_find(const struct parser *parser, int va
 	return NULL;
 }
 
-/* ---- Values ---- */
+/* ---- values ---- */
 
 /* A copy that lives as long as the settings. NULL: out of memory. */
 static const char *keep(struct settings *settings, const char *text)
@@ -148,7 +147,6 @@ static const char *keep(struct settings *settings, const char *text)
 static const char *parse(struct settings *settings, const struct option_spec *spec, const char *text)
 {
 	void *field = (char *)settings + spec->field;
-
 	switch (spec->kind) {
 	case OPTION_FLAG:
 		*(bool *)field = true;
@@ -164,7 +162,7 @@ static const char *parse(struct settings *settings, const struct option_spec *sp
 		return value_duration(text, spec->min, spec->max, field);
 	case OPTION_TEXT:
 		*(const char **)field = keep(settings, text);
-		return *(const char **)field ? NULL : "out of memory";
+		return *(const char **)field != NULL ? NULL : "out of memory";
 	case OPTION_URLS:
 		return text_list_add(&settings->urls, text) ? NULL : "out of memory";
 	}
@@ -195,35 +193,32 @@ const char *settings_store(struct settings *settings, const struct option_spec *
                            enum setting_rank rank, const char *where)
 {
 	struct setting_source *source = source_of(settings, spec->field);
-	const char *problem;
-
-	if (!source || source->rank > rank)
+	if (source == NULL || source->rank > rank)
 		return NULL;
 	if (spec->kind == OPTION_URLS && source->rank < rank) {
 		text_list_free(&settings->urls);
 		text_list_free(&settings->url_sources);
 	}
-	problem = parse(settings, spec, text);
-	if (problem)
+	const char *problem = parse(settings, spec, text);
+	if (problem != NULL)
 		return problem;
 	source->rank = rank;
 	source->where = keep(settings, where);
 	if (spec->kind == OPTION_URLS && !text_list_add(&settings->url_sources, where))
 		return "out of memory";
-	return source->where ? NULL : "out of memory";
+	return source->where != NULL ? NULL : "out of memory";
 }
 
 const char *settings_problem(const struct option_spec *spec, const char *text, const char *problem,
                              char *buffer, size_t size)
 {
 	char low[32], high[32];
-
 	if (spec->kind == OPTION_DURATION || spec->kind == OPTION_SECONDS) {
-		duration_text(spec->min, low, sizeof(low));
-		duration_text(spec->max, high, sizeof(high));
+		duration_text(spec->min, low, sizeof low);
+		duration_text(spec->max, high, sizeof high);
 	} else {
-		snprintf(low, sizeof(low), "%llu", (unsigned long long)spec->min);
-		snprintf(high, sizeof(high), "%llu", (unsigned long long)spec->max);
+		snprintf(low, sizeof low, "%llu", (unsigned long long)spec->min);
+		snprintf(high, sizeof high, "%llu", (unsigned long long)spec->max);
 	}
 	if (problem == value_out_of_range)
 		snprintf(buffer, size, "%s: %s: %s to %s", text, problem, low, high);
@@ -234,7 +229,7 @@ const char *settings_problem(const struct option_spec *spec, const char *text, c
 
 const struct option_spec *options_find(const struct option_group *const *groups, const char *name)
 {
-	for (; *groups; groups++)
+	for (; *groups != NULL; groups++)
 		for (size_t i = 0; i < (*groups)->count; i++)
 			if (strcmp((*groups)->specs[i].name, name) == 0)
 				return &(*groups)->specs[i];
@@ -246,12 +241,11 @@ static void complain_option(const struct parser *parser, const char *command, in
 	const char *what = code == ':' ? "needs a value" : "is not an option of this command";
 	char typed[32] = "";
 	struct suggestion suggestion = {.word = typed};
-
 	if (optopt > 0 && optopt < FIRST_LONG_ONLY)
 		complain("%s: -%c %s; see `%s --help`", command, optopt, what, command);
 	else {
 		if (code != ':' && strncmp(argv[optind - 1], "--", 2) == 0)
-			snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(argv[optind - 1] + 2, "="),
+			snprintf(typed, sizeof typed, "%.*s", (int)strcspn(argv[optind - 1] + 2, "="),
 			         argv[optind - 1] + 2);
 		for (int i = 0; i < parser->count; i++)
 			suggest(&suggestion, parser->longs[i].name);
@@ -263,12 +257,9 @@ static void complain_option(const struct parser *parser, const char *command, in
 /* From argv, where every user can see it. */
 static const char *take(struct settings *settings, const struct option_spec *spec, char *text)
 {
-	const char *problem;
 	char where[64];
-
-	snprintf(where, sizeof(where), "--%s", spec->name);
-	problem = settings_store(settings, spec, text ? text : "", RANK_COMMAND_LINE, where);
-
+	snprintf(where, sizeof where, "--%s", spec->name);
+	const char *problem = settings_store(settings, spec, text != NULL ? text : "", RANK_COMMAND_LINE, where);
 	if (spec->kind == OPTION_URLS && secret_blank_urls(text))
 		settings->password_in_argv = true;
 	return problem;
@@ -278,31 +269,28 @@ int options_parse(struct settings *settings, const char *command, const struct o
                   enum option_order order, int argc, char **argv)
 {
 	struct parser parser;
-	char text[512];
-	int code;
-
 	parser_init(&parser, groups, order);
 	opterr = 0;
 	optind = 0; /* glibc: start over, for the second parse of one process */
+	char text[512];
+	int code;
 	while ((code = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
 		const struct option_spec *spec = parser_find(&parser, code);
-		const char *problem;
-
-		if (!spec) {
+		if (spec == NULL) {
 			complain_option(&parser, command, code, argv);
 			return -1;
 		}
-		problem = take(settings, spec, optarg);
-		if (problem) {
+		const char *problem = take(settings, spec, optarg);
+		if (problem != NULL) {
 			complain("%s: --%s %s", command, spec->name,
-			         settings_problem(spec, optarg, problem, text, sizeof(text)));
+			         settings_problem(spec, optarg, problem, text, sizeof text));
 			return -1;
 		}
 	}
 	return optind;
 }
 
-/* ---- Help ---- */
+/* ---- help ---- */
 
 enum { HELP_COLUMNS = 80, HELP_INDENT = 29 };
 
@@ -310,7 +298,6 @@ void help_wrap(FILE *out, size_t at, size_t indent, const char *text)
 {
 	for (bool first = true; *text; first = false) {
 		const size_t word = strcspn(text, " \n");
-
 		if (!first && at + 1 + word > HELP_COLUMNS) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			at = indent;
@@ -333,13 +320,12 @@ void help_wrap(FILE *out, size_t at, size_t indent, const char *text)
 static void help_line(FILE *out, const struct option_spec *spec)
 {
 	char left[64];
-	const char *value = spec->value ? spec->value : "";
-	const char *space = spec->value ? " " : "";
-
+	const char *value = spec->value != NULL ? spec->value : "";
+	const char *space = spec->value != NULL ? " " : "";
 	if (spec->letter)
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", spec->letter, spec->name, space, value);
+		snprintf(left, sizeof left, "-%c, --%s%s%s", spec->letter, spec->name, space, value);
 	else
-		snprintf(left, sizeof(left), "    --%s%s%s", spec->name, space, value);
+		snprintf(left, sizeof left, "    --%s%s%s", spec->name, space, value);
 	if (strlen(left) > 26)
 		fprintf(out, "  %s\n%*s", left, HELP_INDENT, "");
 	else
@@ -350,9 +336,8 @@ static void help_line(FILE *out, const struct option_spec *spec)
 void options_help(FILE *out, const struct option_group *const *groups)
 {
 	const char *title = NULL;
-
-	for (; *groups; groups++) {
-		if (!title || strcmp(title, (*groups)->title) != 0)
+	for (; *groups != NULL; groups++) {
+		if (title == NULL || strcmp(title, (*groups)->title) != 0)
 			fprintf(out, "\n%s:\n", (*groups)->title);
 		title = (*groups)->title;
 		for (size_t i = 0; i < (*groups)->count; i++)

@@ -59,7 +59,7 @@ static const struct {
 
 int outcome_of_error(int error)
 {
-	for (size_t i = 0; i < sizeof(by_error) / sizeof(by_error[0]); i++)
+	for (size_t i = 0; i < sizeof by_error / sizeof by_error[0]; i++)
 		if (by_error[i].error == error)
 			return by_error[i].code;
 	return EXIT_INTERNAL;
@@ -67,7 +67,7 @@ int outcome_of_error(int error)
 
 static struct outcome of_votes(const struct redlock_vote *votes, size_t count)
 {
-	for (size_t row = 0; row < sizeof(by_vote) / sizeof(by_vote[0]); row++)
+	for (size_t row = 0; row < sizeof by_vote / sizeof by_vote[0]; row++)
 		for (size_t i = 0; i < count; i++)
 			if (votes[i].code == by_vote[row].vote)
 				return (struct outcome){by_vote[row].code, by_vote[row].hint};
@@ -78,7 +78,7 @@ struct outcome outcome_of(int result, const struct redlock_vote *votes, size_t c
 {
 	if (result == REDLOCK_E_NOQUORUM)
 		return of_votes(votes, count);
-	for (size_t i = 0; i < sizeof(by_error) / sizeof(by_error[0]); i++)
+	for (size_t i = 0; i < sizeof by_error / sizeof by_error[0]; i++)
 		if (by_error[i].error == result)
 			return (struct outcome){by_error[i].code, by_error[i].hint};
 	return (struct outcome){EXIT_INTERNAL, NULL};

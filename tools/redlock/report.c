@@ -10,34 +10,31 @@
 bool report_is_definite(const struct node_report *node)
 {
 	enum redlock_vote_kind kind = redlock_vote_kind(node->vote.code);
-
 	return kind == REDLOCK_KIND_YES || kind == REDLOCK_KIND_NO;
 }
 
 static void collect_node(struct node_report *node, unsigned index, struct session *session,
                          redlock_lock *lock)
 {
-	char shown[sizeof(node->status.last_error) + 1];
-	const char *error;
-
-	memset(node, 0, sizeof(*node));
+	memset(node, 0, sizeof *node);
 	if (redlock_node_status(session->client, index, &node->status) < 0)
 		node->status.address[0] = '?';
 	if (redlock_lock_vote(lock, index, &node->vote) < 0)
 		node->vote.code = REDLOCK_VOTE_PENDING;
 	if (report_is_definite(node))
 		return;
-	error = printable(node->status.last_error, strlen(node->status.last_error), shown, sizeof(shown));
-	snprintf(node->detail, sizeof(node->detail), "%s%s%s", redlock_vote_text(node->vote.code),
+	char shown[sizeof node->status.last_error + 1];
+	const char *error =
+	    printable(node->status.last_error, strlen(node->status.last_error), shown, sizeof shown);
+	snprintf(node->detail, sizeof node->detail, "%s%s%s", redlock_vote_text(node->vote.code),
 	         *error ? ": " : "", error);
 }
 
 void report_conclude(struct report *report, int result)
 {
-	struct redlock_vote votes[REDLOCK_MAX_NODES];
-
 	report->result = result;
 	report->answered = 0;
+	struct redlock_vote votes[REDLOCK_MAX_NODES];
 	for (unsigned i = 0; i < report->nodes; i++) {
 		votes[i] = report->node[i].vote;
 		report->answered += report_is_definite(&report->node[i]);
@@ -77,7 +74,6 @@ static const char *vote_words(const struct report *report, unsigned index)
 {
 	const struct node_report *node = &report->node[index];
 	const struct redlock_finding *finding = &report->standing.finding[index];
-
 	if (node->detail[0] || node->vote.code != REDLOCK_VOTE_NO)
 		return node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
 	if (!report->has_standing || !finding->known)
@@ -91,7 +87,6 @@ void report_votes(const struct report *report)
 	for (unsigned i = 0; i < report->nodes; i++) {
 		const struct node_report *node = &report->node[i];
 		const char *text = vote_words(report, i);
-
 		if (node->vote.rtt_ns == 0)
 			complain("node %u %s: %s", i + 1, node->status.address, text);
 		else
@@ -102,7 +97,6 @@ void report_votes(const struct report *report)
 static size_t append(char *text, size_t size, size_t used, const char *more)
 {
 	size_t length = strlen(more);
-
 	if (used + length >= size)
 		length = size - used - 1;
 	memcpy(text + used, more, length);
@@ -115,13 +109,12 @@ static void say_no_quorum(const struct report *report, const struct settings *se
 {
 	char causes[6144] = "", line[600];
 	size_t used = 0;
-
 	for (unsigned i = 0; i < report->nodes; i++) {
 		if (!report->node[i].detail[0])
 			continue;
-		snprintf(line, sizeof(line), "; node %u %s: %s", i + 1, report->node[i].status.address,
+		snprintf(line, sizeof line, "; node %u %s: %s", i + 1, report->node[i].status.address,
 		         report->node[i].detail);
-		used = append(causes, sizeof(causes), used, line);
+		used = append(causes, sizeof causes, used, line);
 	}
 	say(settings, "no quorum: %u of %u nodes voted, %u are needed%s", report->answered, report->nodes,
 	    report->quorum, causes);
@@ -132,7 +125,6 @@ void report_duplicates(const struct report *report, const struct settings *setti
 	for (unsigned i = 0; i < report->nodes; i++)
 		for (unsigned j = i + 1; j < report->nodes; j++) {
 			const struct redlock_node_status *a = &report->node[i].status, *b = &report->node[j].status;
-
 			if (a->run_id[0] && strcmp(a->run_id, b->run_id) == 0)
 				say(settings, "node %u %s and node %u %s are the same server, which has one vote", i + 1,
 				    a->address, j + 1, b->address);
@@ -144,10 +136,10 @@ static void say_holder(const struct report *report, const struct settings *setti
 {
 	const struct standing *standing = &report->standing;
 	const bool busy = report->result == REDLOCK_E_BUSY;
-	const unsigned own = report->token ? standing_count(standing, report->token, strlen(report->token)) : 0;
+	const unsigned own =
+	    report->token != NULL ? standing_count(standing, report->token, strlen(report->token)) : 0;
 	char words[STANDING_TEXT_MAX];
-
-	standing_words(standing, words, sizeof(words));
+	standing_words(standing, words, sizeof words);
 	if (busy && standing->free >= standing->quorum)
 		say(settings, "%s '%s': was busy, and is free now", report->verb, name);
 	else if (busy && standing->state == STANDING_UNKNOWN)
@@ -171,20 +163,19 @@ static void say_holder(const struct report *report, const struct settings *setti
 void report_failure(const struct report *report, const struct settings *settings)
 {
 	char name[PRINTABLE_MAX] = "";
-
-	if (report->name)
-		printable(report->name, strlen(report->name), name, sizeof(name));
+	if (report->name != NULL)
+		printable(report->name, strlen(report->name), name, sizeof name);
 	if (report->result == REDLOCK_E_NOQUORUM)
 		say_no_quorum(report, settings);
 	else if (report->has_standing)
 		say_holder(report, settings, name);
-	else if (report->name)
+	else if (report->name != NULL)
 		say(settings, "%s '%s': %s", report->verb, name, redlock_strerror(report->result));
 	else
 		say(settings, "%s: %s", report->verb, redlock_strerror(report->result));
 	if (report->outcome.code == EXIT_CONFIG)
 		report_duplicates(report, settings);
-	if (report->outcome.hint)
+	if (report->outcome.hint != NULL)
 		say(settings, "hint: %s", report->outcome.hint);
 }
 
@@ -192,7 +183,7 @@ void report_json_begin(const struct report *report, struct json *json)
 {
 	json_open(json, NULL, '{');
 	json_text(json, "verb", report->verb);
-	if (report->name)
+	if (report->name != NULL)
 		json_bytes(json, "name", report->name, strlen(report->name));
 	json_text(json, "result", redlock_error_name(report->result));
 }
@@ -206,7 +197,6 @@ void report_json_node_as(const struct report *report, unsigned index, const char
                          struct json *json)
 {
 	const struct node_report *node = &report->node[index];
-
 	json_number(json, "node", index + 1);
 	json_text(json, "url", node->status.address);
 	json_text(json, key, word);

@@ -44,7 +44,7 @@ static const struct option_spec specs[] = {
     {'h', "help", NULL, OPTION_FLAG, FIELD(help), 0, 0, "this text"},
     {'V', "version", NULL, OPTION_FLAG, FIELD(version), 0, 0, "the version"},
 };
-static const struct option_group flock_options = {"Options", specs, sizeof(specs) / sizeof(specs[0])};
+static const struct option_group flock_options = {"Options", specs, sizeof specs / sizeof specs[0]};
 static const struct option_group *const groups[] = {&flock_options, NULL};
 
 static const char usage[] = "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
@@ -72,18 +72,17 @@ static bool is_beyond(const struct settings *settings, int argc, char **argv)
 /* Puts the last word of the path, the file that need not be there, behind the real path of its directory. */
 static bool join(const char *path, char real[PATH_MAX])
 {
-	const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+	const char *slash = strrchr(path, '/'), *last = slash != NULL ? slash + 1 : path;
 	char directory[PATH_MAX];
-	size_t length;
-
-	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(last - path) : 1, slash ? path : ".");
+	snprintf(directory, sizeof directory, "%.*s", slash != NULL ? (int)(last - path) : 1,
+	         slash != NULL ? path : ".");
 	if (!*last) { /* "name/" is a directory, and there is none: realpath() said so */
 		errno = ENOENT;
 		return false;
 	}
-	if (!realpath(directory, real))
+	if (realpath(directory, real) == NULL)
 		return false;
-	length = strlen(real);
+	size_t length = strlen(real);
 	if (snprintf(real + length, PATH_MAX - length, "%s%s", length > 1 ? "/" : "", last) <
 	    (int)(PATH_MAX - length))
 		return true;
@@ -95,26 +94,23 @@ static bool join(const char *path, char real[PATH_MAX])
  * errno. */
 static bool find_file(const char *path, char real[PATH_MAX])
 {
-	char next[PATH_MAX], target[PATH_MAX];
-
-	if (snprintf(next, sizeof(next), "%s", path) >= (int)sizeof(next)) {
+	char next[PATH_MAX];
+	if (snprintf(next, sizeof next, "%s", path) >= (int)sizeof next) {
 		errno = ENAMETOOLONG;
 		return false;
 	}
+	char target[PATH_MAX];
 	for (int links = 0; links < MAX_LINKS; links++) {
-		ssize_t length;
-		int before;
-
-		if (realpath(next, real))
+		if (realpath(next, real) != NULL)
 			return true;
 		if (errno != ENOENT || !join(next, real))
 			return false;
-		length = readlink(real, target, sizeof(target) - 1);
+		ssize_t length = readlink(real, target, sizeof target - 1);
 		if (length < 0)
 			return errno == ENOENT;
 		target[length] = '\0';
-		before = *target == '/' ? 0 : (int)(strrchr(real, '/') + 1 - real);
-		if (snprintf(next, sizeof(next), "%.*s%s", before, real, target) >= (int)sizeof(next))
+		int before = *target == '/' ? 0 : (int)(strrchr(real, '/') + 1 - real);
+		if (snprintf(next, sizeof next, "%.*s%s", before, real, target) >= (int)sizeof next)
 			break;
 	}
 	errno = ELOOP;
@@ -133,38 +129,33 @@ static int run(struct settings *settings, int argc, char **argv)
 	                          .no_quorum_code = FLOCK_NO_LOCK,
 	                          .not_found_code = FLOCK_CANNOT_EXECUTE,
 	                          .cannot_execute_code = FLOCK_CANNOT_EXECUTE};
-
-	int code;
-
 	if (strcmp(argv[1], "-c") == 0 || strcmp(argv[1], "--command") == 0) {
 		if (argc != 3) {
 			complain("rflock: %s requires exactly one command argument", argv[1]);
 			return EXIT_USAGE;
 		}
-		snprintf(path, sizeof(path), "%s", shell && *shell ? shell : _PATH_BSHELL);
+		snprintf(path, sizeof path, "%s", shell != NULL && *shell ? shell : _PATH_BSHELL);
 		line[2] = argv[2];
 		order.argv = line;
 	}
 	if (!find_file(argv[0], file)) {
 		char shown[PRINTABLE_MAX];
-
 		complain("rflock: cannot open lock file %s: %s",
-		         printable(argv[0], strlen(argv[0]), shown, sizeof(shown)), strerror(errno));
+		         printable(argv[0], strlen(argv[0]), shown, sizeof shown), strerror(errno));
 		return FLOCK_NO_FILE;
 	}
-	code = config_apply(settings);
+	int code = config_apply(settings);
 	return code == EXIT_OK ? run_supervise(settings, &order) : code;
 }
 
 int rflock(int argc, char **argv)
 {
 	struct settings settings;
-	int first, code = EXIT_USAGE;
-
+	int code = EXIT_USAGE;
 	settings_init(&settings);
 	settings.busy_code = FLOCK_BUSY;
 	settings.has_no_node_options = true;
-	first = options_parse(&settings, "rflock", groups, OPTIONS_FIRST, argc, argv);
+	int first = options_parse(&settings, "rflock", groups, OPTIONS_FIRST, argc, argv);
 	if (first >= 0 && settings.help) {
 		fputs(usage, stdout);
 		options_help(stdout, groups);

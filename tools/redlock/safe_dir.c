@@ -17,7 +17,6 @@ enum { DIR_FLAGS = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, OTHERS = 077, 
 static bool is_system(uid_t user)
 {
 	struct stat top;
-
 	return user == 0 || (stat("/", &top) == 0 && user == top.st_uid);
 }
 
@@ -26,7 +25,6 @@ static bool is_system(uid_t user)
 static const char *problem_of(int fd, bool own)
 {
 	struct stat info;
-
 	if (fd < 0 || fstat(fd, &info) < 0)
 		return strerror(errno);
 	if (info.st_uid != getuid() && (own || !is_system(info.st_uid)))
@@ -39,32 +37,28 @@ static const char *problem_of(int fd, bool own)
 static int open_part(int at, const char *name, size_t length)
 {
 	char part[NAME_MAX + 1];
-	int fd;
-
-	snprintf(part, sizeof(part), "%.*s", (int)length, name);
-	fd = openat(at, part, DIR_FLAGS);
+	snprintf(part, sizeof part, "%.*s", (int)length, name);
+	int fd = openat(at, part, DIR_FLAGS);
 	close(at);
 	return fd;
 }
 
 int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX])
 {
-	const char *rest = ret_real + 1, *problem;
-	int fd;
-
-	if (!realpath(path, ret_real)) {
+	const char *rest = ret_real + 1;
+	if (realpath(path, ret_real) == NULL) {
 		complain("%s: %s", path, strerror(errno));
 		return -1;
 	}
 	/* From "/" down. A real name has no links; what is one by now was put there in this moment. */
-	fd = open("/", DIR_FLAGS);
-	while (!(problem = problem_of(fd, own && !*rest)) && fd >= 0 && *rest) {
+	int fd = open("/", DIR_FLAGS);
+	const char *problem;
+	while ((problem = problem_of(fd, own && !*rest)) == NULL && fd >= 0 && *rest) {
 		size_t length = strcspn(rest, "/");
-
 		fd = open_part(fd, rest, length);
 		rest += length + strspn(rest + length, "/");
 	}
-	if (!problem)
+	if (problem == NULL)
 		return fd;
 	while (rest > ret_real + 1 && rest[-1] == '/')
 		rest--;
@@ -79,10 +73,9 @@ int safe_dir_private(int at, const char *name, const char *path)
 {
 	int fd = openat(at, name, DIR_FLAGS);
 	const char *problem = NULL;
-	struct stat info;
-
 	if (fd < 0 && errno == ENOENT)
 		return -1;
+	struct stat info;
 	if (fd < 0)
 		problem = errno == ENOTDIR || errno == ELOOP ? "is not a directory; remove it" : strerror(errno);
 	else if (fstat(fd, &info) < 0)
@@ -91,7 +84,7 @@ int safe_dir_private(int at, const char *name, const char *path)
 		problem = "belongs to another user; set XDG_RUNTIME_DIR or TMPDIR to a directory of yours";
 	else if (info.st_mode & OTHERS)
 		problem = "is open to other users; check its contents, then chmod 700 it";
-	if (!problem)
+	if (problem == NULL)
 		return fd;
 	complain("%s: %s", path, problem);
 	if (fd >= 0)
@@ -104,8 +97,7 @@ FILE *safe_file(int at, const char *name, int flags)
 {
 	int fd = openat(at, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
 	FILE *file = fd >= 0 ? fdopen(fd, (flags & O_ACCMODE) == O_RDONLY ? "r" : "w") : NULL;
-
-	if (fd >= 0 && !file)
+	if (fd >= 0 && file == NULL)
 		close(fd);
 	return file;
 }

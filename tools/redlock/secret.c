@@ -28,12 +28,10 @@ static char *last_at_sign(const char *from, char *end)
 static bool blank_userinfo(char *from, char *end)
 {
 	char *at = last_at_sign(from, end);
-	char *colon;
-
-	if (!at || at == from || *from == '/')
+	if (at == NULL || at == from || *from == '/')
 		return false;
-	colon = memchr(from, ':', (size_t)(at - from));
-	if (colon)
+	char *colon = memchr(from, ':', (size_t)(at - from));
+	if (colon != NULL)
 		from = colon + 1;
 	memset(from, '*', (size_t)(at - from));
 	return at > from;
@@ -43,13 +41,11 @@ bool secret_blank_urls(char *text)
 {
 	char *start = strstr(text, "://");
 	bool found = false;
-
 	/* A URL reaches to the next "://", not to the next comma: an unescaped comma may be in the password. */
-	while (start) {
+	while (start != NULL) {
 		char *from = start + 3;
 		char *next = strstr(from, "://");
-
-		if (blank_userinfo(from, next ? next : from + strlen(from)))
+		if (blank_userinfo(from, next != NULL ? next : from + strlen(from)))
 			found = true;
 		start = next;
 	}
@@ -59,8 +55,7 @@ bool secret_blank_urls(char *text)
 bool secret_is_in(const char *text)
 {
 	char *copy = strdup(text);
-	bool found = copy && secret_blank_urls(copy);
-
+	bool found = copy != NULL && secret_blank_urls(copy);
 	secret_free(copy);
 	return found;
 }
@@ -69,8 +64,7 @@ bool secret_is_in(const char *text)
 static bool is_place(const char *from, const char *end)
 {
 	const char *colon = memchr(from, ':', (size_t)(end - from));
-
-	if (!colon || *from == '/' || *from == '[' || memchr(from, '/', (size_t)(colon - from)))
+	if (colon == NULL || *from == '/' || *from == '[' || memchr(from, '/', (size_t)(colon - from)) != NULL)
 		return true;
 	colon++;
 	if (colon == end) /* "host: why", or a password that begins with a quote */
@@ -82,16 +76,14 @@ static bool is_place(const char *from, const char *end)
 
 void secret_blank_words(char *line)
 {
-	for (char *at = strstr(line, "://"); at; at = strstr(at, "://")) {
-		char *end, *next, *behind;
-
+	for (char *at = strstr(line, "://"); at != NULL; at = strstr(at, "://")) {
 		at += 3;
-		end = at + strcspn(at, " \t\r\n\'\"");
+		char *end = at + strcspn(at, " \t\r\n\'\"");
 		/* A password may have blanks and quotes: then its end is far. */
-		if (!memchr(at, '@', (size_t)(end - at)) && !is_place(at, end)) {
-			next = strstr(end, "://");
-			behind = last_at_sign(end, next ? next : end + strlen(end));
-			end = behind ? behind + 1 : end;
+		if (memchr(at, '@', (size_t)(end - at)) == NULL && !is_place(at, end)) {
+			char *next = strstr(end, "://");
+			char *behind = last_at_sign(end, next != NULL ? next : end + strlen(end));
+			end = behind != NULL ? behind + 1 : end;
 		}
 		(void)blank_userinfo(at, end);
 	}
@@ -101,21 +93,18 @@ void secret_blank_words(char *line)
 static void cut(char *from, const char *to)
 {
 	const size_t rest = strlen(to), gone = (size_t)(to - from);
-
 	memmove(from, to, rest);
 	explicit_bzero(from + rest, gone);
 }
 
 void secret_strip_urls(char *text)
 {
-	for (char *from = strstr(text, "://"); from; from = strstr(from, "://")) {
-		char *next, *at, *colon;
-
+	for (char *from = strstr(text, "://"); from != NULL; from = strstr(from, "://")) {
 		from += 3;
-		next = strstr(from, "://");
-		at = *from == '/' ? NULL : last_at_sign(from, next ? next : from + strlen(from));
-		colon = at ? memchr(from, ':', (size_t)(at - from)) : NULL;
-		if (colon)
+		char *next = strstr(from, "://");
+		char *at = *from == '/' ? NULL : last_at_sign(from, next != NULL ? next : from + strlen(from));
+		char *colon = at != NULL ? memchr(from, ':', (size_t)(at - from)) : NULL;
+		if (colon != NULL)
 			cut(colon, colon == from ? at + 1 : at);
 	}
 }
@@ -132,10 +121,9 @@ static const struct {
 
 void secret_wipe_environment(bool heirs)
 {
-	for (size_t i = 0; i < sizeof(secret_variables) / sizeof(secret_variables[0]); i++) {
+	for (size_t i = 0; i < sizeof secret_variables / sizeof secret_variables[0]; i++) {
 		char *value = getenv(secret_variables[i].name);
-
-		if (!value || (heirs && !secret_variables[i].is_ours))
+		if (value == NULL || (heirs && !secret_variables[i].is_ours))
 			continue;
 		if (secret_variables[i].is_urls)
 			secret_strip_urls(value);
@@ -147,14 +135,12 @@ void secret_wipe_environment(bool heirs)
 __attribute__((noinline)) void secret_wipe_stack(void)
 {
 	char deep[16384];
-
-	explicit_bzero(deep, sizeof(deep));
+	explicit_bzero(deep, sizeof deep);
 }
 
 bool secret_is_exposed(const struct stat *status)
 {
 	const mode_t closed = status->st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
-
 	return S_ISREG(status->st_mode) && (status->st_mode & closed) != 0;
 }
 
@@ -170,20 +156,18 @@ static const char *check_text(char *text, size_t length)
 	text[length] = '\0';
 	if (length == 0)
 		return "is empty";
-	return memchr(text, '\0', length) ? "has a NUL byte in it" : NULL;
+	return memchr(text, '\0', length) != NULL ? "has a NUL byte in it" : NULL;
 }
 
 static char *read_text(FILE *file, const char **ret_problem)
 {
 	char *text = malloc(MAX_PASSWORD + 1);
-	size_t length;
-
 	*ret_problem = "out of memory";
-	if (!text)
+	if (text == NULL)
 		return NULL;
-	length = fread(text, 1, MAX_PASSWORD + 1, file);
+	size_t length = fread(text, 1, MAX_PASSWORD + 1, file);
 	*ret_problem = ferror(file) ? strerror(errno) : check_text(text, length);
-	if (!*ret_problem)
+	if (*ret_problem == NULL)
 		return text;
 	explicit_bzero(text, MAX_PASSWORD + 1);
 	free(text);
@@ -193,14 +177,12 @@ static char *read_text(FILE *file, const char **ret_problem)
 char *secret_load(const char *path, const char **ret_problem)
 {
 	FILE *file = fopen(path, "re");
-	char *text;
-
-	if (!file) {
+	if (file == NULL) {
 		*ret_problem = strerror(errno);
 		return NULL;
 	}
 	setvbuf(file, NULL, _IONBF, 0); /* no second copy of the secret in a stdio buffer */
-	text = read_text(file, ret_problem);
+	char *text = read_text(file, ret_problem);
 	fclose(file);
 	return text;
 }
@@ -209,8 +191,7 @@ char *secret_read(const char *path)
 {
 	const char *problem;
 	char *text = secret_load(path, &problem);
-
-	if (!text)
+	if (text == NULL)
 		complain("--password-file %s: %s", path, problem);
 	return text;
 }
@@ -221,8 +202,7 @@ static char *read_unseen(int terminal)
 	struct termios shown, unseen;
 	char *text = malloc(MAX_PASSWORD + 1);
 	ssize_t length = -1;
-
-	if (text && tcgetattr(terminal, &shown) == 0) {
+	if (text != NULL && tcgetattr(terminal, &shown) == 0) {
 		unseen = shown;
 		unseen.c_lflag &= ~(tcflag_t)ECHO;
 		(void)tcsetattr(terminal, TCSAFLUSH, &unseen);
@@ -231,12 +211,12 @@ static char *read_unseen(int terminal)
 		(void)tcsetattr(terminal, TCSAFLUSH, &shown);
 		(void)dprintf(terminal, "\n");
 	}
-	if (text && length > 1 && text[length - 1] == '\n') {
+	if (text != NULL && length > 1 && text[length - 1] == '\n') {
 		text[length - 1] = '\0';
 		return text;
 	}
 	complain("--askpass: no password was given");
-	if (text)
+	if (text != NULL)
 		explicit_bzero(text, MAX_PASSWORD + 1);
 	free(text);
 	return NULL;
@@ -245,13 +225,11 @@ static char *read_unseen(int terminal)
 char *secret_ask(void)
 {
 	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	char *text;
-
 	if (terminal < 0) {
 		complain("--askpass: there is no terminal; give --password-file");
 		return NULL;
 	}
-	text = read_unseen(terminal);
+	char *text = read_unseen(terminal);
 	close(terminal);
 	return text;
 }
@@ -259,11 +237,9 @@ char *secret_ask(void)
 char *secret_of_environment(void)
 {
 	static const char *const names[] = {"REDLOCK_AUTH", "REDISCLI_AUTH", "VALKEYCLI_AUTH"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		const char *value = getenv(names[i]);
-
-		if (value && *value)
+		if (value != NULL && *value)
 			return strdup(value);
 	}
 	return NULL;
@@ -271,7 +247,7 @@ char *secret_of_environment(void)
 
 void secret_free(char *secret)
 {
-	if (!secret)
+	if (secret == NULL)
 		return;
 	explicit_bzero(secret, strlen(secret));
 	free(secret);

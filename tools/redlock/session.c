@@ -42,12 +42,11 @@ static void print_trace(void *user, const char *line)
 static void default_owner(char *buffer, size_t size)
 {
 	char host[REDLOCK_MAX_OWNER - 24];
-
-	if (gethostname(host, sizeof(host)) < 0)
-		snprintf(host, sizeof(host), "unknown");
-	host[sizeof(host) - 1] = '\0';
+	if (gethostname(host, sizeof host) < 0)
+		snprintf(host, sizeof host, "unknown");
+	host[sizeof host - 1] = '\0';
 	for (char *c = host; *c; c++)
-		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@/+-", *c))
+		if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@/+-", *c) == NULL)
 			*c = '-';
 	snprintf(buffer, size, "%s:%ld", host, (long)getpid());
 }
@@ -69,7 +68,7 @@ static void fill_options(struct redlock_options *options, const struct settings 
 	options->user = settings->user;
 	options->password = password;
 	options->prefix = settings->prefix;
-	options->owner = owner && *owner ? owner : NULL;
+	options->owner = owner != NULL && *owner ? owner : NULL;
 	options->quorum = (unsigned)settings->quorum;
 	options->trace = settings->trace ? print_trace : NULL;
 	options->tls_ca_file = settings->ca_file;
@@ -84,45 +83,43 @@ static void fill_options(struct redlock_options *options, const struct settings 
  * unknown. */
 static const char *refused_source(const struct settings *settings, int error, int node, const char *option)
 {
-	const struct option_spec *spec = option ? options_find(config_groups, option) : NULL;
-	const struct setting_source *source = spec ? settings_source(settings, spec->field) : NULL;
-
+	const struct option_spec *spec = option != NULL ? options_find(config_groups, option) : NULL;
+	const struct setting_source *source = spec != NULL ? settings_source(settings, spec->field) : NULL;
 	if (error == REDLOCK_E_URL && node >= 0)
 		return nodes_source(settings, (unsigned)node);
-	return source ? source->where : NULL;
+	return source != NULL ? source->where : NULL;
 }
 
 static int refused(const char *where, int error, const char *error_text)
 {
 	char shown[PRINTABLE_MAX * 4];
-
-	complain("%s%s%s", where ? where : "", where ? ": " : "",
-	         error_text[0] ? printable(error_text, strlen(error_text), shown, sizeof(shown))
+	complain("%s%s%s", where != NULL ? where : "", where != NULL ? ": " : "",
+	         error_text[0] ? printable(error_text, strlen(error_text), shown, sizeof shown)
 	                       : redlock_strerror(error));
 	/* A wrong option is a mistake of usage, a wrong line one of configuration. */
-	return error == REDLOCK_E_INVAL && where && where[0] != '-' ? EXIT_CONFIG : outcome_of_error(error);
+	return error == REDLOCK_E_INVAL && where != NULL && where[0] != '-' ? EXIT_CONFIG
+	                                                                    : outcome_of_error(error);
 }
 
 static int open_client(struct session *session, const struct text_list *urls, const char *password)
 {
 	const struct settings *settings = session->settings;
 	char owner[REDLOCK_MAX_OWNER + 1], error_text[512] = "";
+	default_owner(owner, sizeof owner);
 	struct redlock_options options;
-	struct redlock_terms terms;
-	const char *option;
-	int error, node;
-
-	default_owner(owner, sizeof(owner));
-	fill_options(&options, settings, urls, settings->owner ? settings->owner : owner, password);
+	fill_options(&options, settings, urls, settings->owner != NULL ? settings->owner : owner, password);
 	options.error_text = error_text;
-	options.error_text_size = sizeof(error_text);
+	options.error_text_size = sizeof error_text;
+	int node;
 	options.error_node = &node;
+	const char *option;
 	options.error_option = &option;
 	if (settings->insecure)
 		say(settings, "warning: --insecure: anybody between here and a node can read and change the traffic");
-	error = redlock_open(&options, &session->client);
+	int error = redlock_open(&options, &session->client);
 	if (error)
 		return refused(refused_source(settings, error, node, option), error, error_text);
+	struct redlock_terms terms;
 	session_terms(settings, &terms);
 	session->node_timeout_ms = terms.node_timeout_ms;
 	return EXIT_OK;
@@ -131,7 +128,6 @@ static int open_client(struct session *session, const struct text_list *urls, co
 static void warn_exposed(const struct settings *settings)
 {
 	struct stat status;
-
 	if (stat(settings->password_file, &status) == 0 && secret_is_exposed(&status))
 		say(settings, "warning: --password-file %s can be read by others; chmod 600 it",
 		    settings->password_file);
@@ -142,19 +138,18 @@ static bool find_password(const struct settings *settings, char **ret)
 {
 	if (settings->ask_password)
 		*ret = secret_ask();
-	else if (settings->password_file) {
+	else if (settings->password_file != NULL) {
 		*ret = secret_read(settings->password_file);
 		warn_exposed(settings);
 	} else
 		*ret = secret_of_environment();
-	return *ret || (!settings->ask_password && !settings->password_file);
+	return *ret != NULL || (!settings->ask_password && settings->password_file == NULL);
 }
 
 /* The client has them now. Who asks later what the settings say wants no password. */
 static void forget_secrets(struct session *session)
 {
 	const struct text_list *urls = &session->settings->urls;
-
 	for (size_t i = 0; i < urls->count; i++)
 		if (secret_blank_urls(urls->items[i]))
 			session->has_password = true;
@@ -168,7 +163,6 @@ int session_open(struct session *session, const struct settings *settings)
 	struct text_list urls = {NULL, 0};
 	char *password = NULL;
 	int code;
-
 	session->settings = settings;
 	session->client = NULL;
 	session->has_password = session->value_returns = false;
@@ -192,13 +186,12 @@ out:
 /* Why the library refuses a handle: the rules are those of redlock_lock_new(). */
 static void explain_refused_lock(const struct settings *settings, const char *name, const char *token)
 {
-	size_t key = strlen(name) + (settings->prefix ? strlen(settings->prefix) : 0);
-
+	size_t key = strlen(name) + (settings->prefix != NULL ? strlen(settings->prefix) : 0);
 	if (!*name)
 		complain("NAME is empty");
 	else if (key > REDLOCK_MAX_NAME)
 		complain("NAME and prefix are %zu bytes, at most %d are allowed", key, REDLOCK_MAX_NAME);
-	else if (token && (!*token || strlen(token) > REDLOCK_MAX_TOKEN))
+	else if (token != NULL && (!*token || strlen(token) > REDLOCK_MAX_TOKEN))
 		complain("TOKEN has %zu bytes, 1 to %d are allowed", strlen(token), REDLOCK_MAX_TOKEN);
 	else
 		complain("the TTL is too short: it must be longer than node timeout and drift together; "
@@ -218,11 +211,10 @@ void session_lock_options(const struct settings *settings, struct redlock_lock_o
 void session_terms(const struct settings *settings, struct redlock_terms *ret)
 {
 	struct redlock_options options;
-	struct redlock_lock_options lock_options;
-
 	fill_times(&options, settings);
+	struct redlock_lock_options lock_options;
 	session_lock_options(settings, &lock_options);
-	*ret = (struct redlock_terms){.size = sizeof(*ret)};
+	*ret = (struct redlock_terms){.size = sizeof *ret};
 	if (redlock_terms(&options, &lock_options, ret) < 0)
 		ret->ttl_ms = 0; /* out of its range: no lock handle can be made of it */
 }
@@ -231,7 +223,6 @@ int session_lock_with(struct session *session, const char *name, const struct re
                       redlock_lock **ret_lock)
 {
 	int error = redlock_lock_new(session->client, name, strlen(name), options, ret_lock);
-
 	if (error == REDLOCK_E_INVAL)
 		explain_refused_lock(session->settings, name, options->token);
 	else if (error)
@@ -242,11 +233,10 @@ int session_lock_with(struct session *session, const char *name, const struct re
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock)
 {
 	struct redlock_lock_options options;
-
 	session_lock_options(session->settings, &options);
-	session->value_returns = token && !holder_made_here(token, strlen(token));
+	session->value_returns = token != NULL && !holder_made_here(token, strlen(token));
 	options.token = token;
-	options.token_len = token ? strlen(token) : 0;
+	options.token_len = token != NULL ? strlen(token) : 0;
 	return session_lock_with(session, name, &options, ret_lock);
 }
 
@@ -274,7 +264,6 @@ static bool ended(struct session *session, redlock_lock *lock, int *ret_result)
 {
 	struct redlock_event event;
 	int more = redlock_process(session->client);
-
 	while (more >= 0 && (more = redlock_next(session->client, &event)) > 0)
 		if (event.lock == lock && event.kind == REDLOCK_EVENT_DONE) {
 			*ret_result = event.result;
@@ -290,7 +279,6 @@ static int wait_for_end(struct session *session, redlock_lock *lock)
 	struct pollfd watched[2] = {{.fd = redlock_fd(session->client), .events = POLLIN},
 	                            {.fd = signals_fd(), .events = POLLIN}};
 	int result;
-
 	while (!ended(session, lock, &result)) {
 		if (signals_caught() && watched[1].fd >= 0) {
 			redlock_cancel(lock);
@@ -306,7 +294,6 @@ static int wait_for_end(struct session *session, redlock_lock *lock)
 static bool votes_are_out(struct session *session, const redlock_lock *lock)
 {
 	struct redlock_vote vote;
-
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_lock_vote(lock, i, &vote) == 0 && vote.code == REDLOCK_VOTE_PENDING)
 			return true;
@@ -316,7 +303,6 @@ static bool votes_are_out(struct session *session, const redlock_lock *lock)
 static bool releases_are_owed(const struct session *session)
 {
 	struct redlock_node_status status;
-
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_node_status(session->client, i, &status) == 0 && status.owed > 0)
 			return true;
@@ -325,9 +311,8 @@ static bool releases_are_owed(const struct session *session)
 
 static bool releases_are_unsent(struct session *session, const redlock_lock *lock)
 {
-	struct redlock_node_status status;
-
 	(void)lock;
+	struct redlock_node_status status;
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_node_status(session->client, i, &status) == 0 && status.owed > 0 && status.unsent)
 			return true;
@@ -339,7 +324,6 @@ static bool releases_are_unsent(struct session *session, const redlock_lock *loc
 static bool leaves_open(enum redlock_vote_code vote)
 {
 	const enum redlock_vote_kind kind = redlock_vote_kind(vote);
-
 	return kind < REDLOCK_KIND_MISSING || vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_CLOSED ||
 	       vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_BACKLOG || vote == REDLOCK_VOTE_STALE;
 }
@@ -351,7 +335,6 @@ static bool is_told(struct session *session, const redlock_lock *lock, unsigned 
                     const struct redlock_node_status *status)
 {
 	struct redlock_vote vote;
-
 	if (redlock_lock_vote(lock, node, &vote) < 0 || leaves_open(vote.code))
 		return true;
 	if (status->owed > 0 && (status->connected || status->last_failure == REDLOCK_VOTE_CLOSED ||
@@ -362,12 +345,11 @@ static bool is_told(struct session *session, const redlock_lock *lock, unsigned 
 
 static bool releases_are_awaited(struct session *session, const redlock_lock *lock)
 {
-	struct redlock_node_status status;
 	bool awaited = false;
-
-	if (!session->value_returns || !lock)
+	if (!session->value_returns || lock == NULL)
 		return releases_are_owed(session);
 	session->told = 0;
+	struct redlock_node_status status;
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
 		if (redlock_node_status(session->client, i, &status) < 0 || !is_told(session, lock, i, &status))
 			continue;
@@ -386,12 +368,10 @@ static void wait_while(struct session *session, const redlock_lock *lock,
 	struct pollfd watched[2] = {{.fd = redlock_fd(session->client), .events = POLLIN},
 	                            {.fd = interrupted ? -1 : signals_fd(), .events = POLLIN}};
 	struct redlock_event unused;
-
 	while (redlock_process(session->client) >= 0 && awaits(session, lock)) {
 		const uint64_t now_ns = clock_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 		const struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
 		                              .tv_nsec = (long)(left_ns % 1000000000)};
-
 		while (redlock_next(session->client, &unused) > 0)
 			;
 		if (left_ns == 0 || (!interrupted && signals_caught()))
@@ -405,7 +385,6 @@ static uint64_t slowest_answer_ns(const struct session *session, const redlock_l
 {
 	struct redlock_vote vote;
 	uint64_t slowest = 0;
-
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_lock_vote(lock, i, &vote) == 0 && vote.rtt_ns > slowest)
 			slowest = vote.rtt_ns;
@@ -428,7 +407,6 @@ static uint64_t patience_ns(const struct session *session, const redlock_lock *l
 {
 	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
 	uint64_t patience = session->settings->verbose ? timeout_ns : slowest_answer_ns(session, lock) / 2;
-
 	if (result == REDLOCK_E_NOQUORUM)
 		return timeout_ns;
 	if (result != 0 && result != REDLOCK_E_GONE)
@@ -445,7 +423,6 @@ static uint64_t patience_ns(const struct session *session, const redlock_lock *l
 int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation)
 {
 	int result = start(lock, operation);
-
 	if (result == 0)
 		result = wait_for_end(session, lock);
 	wait_while(session, lock, votes_are_out, patience_ns(session, lock, operation, result));
@@ -458,10 +435,9 @@ static uint64_t drain_limit_ns(const struct session *session, const redlock_lock
                                uint64_t round_trip_ns)
 {
 	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
-
 	if (session->value_returns && !signals_caught())
 		return VALUE_PATIENCE_NS;
-	if (!lock || session->settings->verbose)
+	if (lock == NULL || session->settings->verbose)
 		return timeout_ns;
 	return at_most(LEAST_DRAIN_NS + round_trip_ns / 2, timeout_ns);
 }
@@ -472,10 +448,9 @@ static uint64_t drain_limit_ns(const struct session *session, const redlock_lock
  */
 bool session_drain(struct session *session, const redlock_lock *lock)
 {
-	const uint64_t round_trip_ns = lock ? slowest_answer_ns(session, lock) : 0;
+	const uint64_t round_trip_ns = lock != NULL ? slowest_answer_ns(session, lock) : 0;
 	const uint64_t limit_ns = drain_limit_ns(session, lock, round_trip_ns);
 	const uint64_t sending_ns = at_most(round_trip_ns * SEND_ROUND_TRIPS, session->node_timeout_ms * 1000000);
-
 	wait_while(session, lock, releases_are_awaited, limit_ns);
 	if (sending_ns > limit_ns)
 		wait_while(session, lock, releases_are_unsent, sending_ns - limit_ns);
@@ -486,18 +461,16 @@ bool session_drain(struct session *session, const redlock_lock *lock)
  */
 static unsigned list_debtors(const struct session *session, uint32_t nodes, char *text, size_t size)
 {
-	char error[PRINTABLE_MAX];
 	unsigned count = 0;
 	size_t used = 0;
-
 	*text = '\0';
+	char error[PRINTABLE_MAX];
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
 		struct redlock_node_status status;
-
 		if ((nodes >> i & 1) == 0 || redlock_node_status(session->client, i, &status) < 0 ||
 		    status.owed + status.lingering == 0)
 			continue;
-		printable(status.last_error, strlen(status.last_error), error, sizeof(error));
+		printable(status.last_error, strlen(status.last_error), error, sizeof error);
 		if (used < size)
 			used +=
 			    (size_t)snprintf(text + used, size - used, "%snode %u %s%s%s%s", count ? ", " : "", i + 1,
@@ -510,21 +483,20 @@ static unsigned list_debtors(const struct session *session, uint32_t nodes, char
 void session_warn_lingering(const struct session *session, const char *name)
 {
 	const unsigned spare = redlock_node_count(session->client) - redlock_quorum(session->client);
-	char shown[PRINTABLE_MAX], nodes[4096];
-	unsigned count;
-
-	if (session->value_returns && list_debtors(session, session->told, nodes, sizeof(nodes)) > 0) {
+	char nodes[4096];
+	if (session->value_returns && list_debtors(session, session->told, nodes, sizeof nodes) > 0) {
 		say(session->settings,
 		    "warning: a release of this value may still be on its way and would delete the next key: do not "
 		    "use the value again, take a new one; not confirmed: %s",
 		    nodes);
 		return;
 	}
-	count = list_debtors(session, UINT32_MAX, nodes, sizeof(nodes));
+	unsigned count = list_debtors(session, UINT32_MAX, nodes, sizeof nodes);
+	char shown[PRINTABLE_MAX];
 	if (count > spare || (count > 0 && session->settings->verbose))
 		say(session->settings, "%s%u of %u nodes may keep the key '%s' until its TTL ends%s: %s",
 		    count > spare ? "warning: " : "", count, redlock_node_count(session->client),
-		    printable(name, strlen(name), shown, sizeof(shown)),
+		    printable(name, strlen(name), shown, sizeof shown),
 		    count > spare ? " and keep others out" : ", which keeps nobody out", nodes);
 }
 

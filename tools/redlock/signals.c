@@ -19,7 +19,6 @@ static bool restore_pipe_signal, restore_child_signal;
 static void handler(int number)
 {
 	int saved = errno;
-
 	/* The first one counts: timeout(1), for one, sends TERM twice. */
 	if (!caught)
 		caught = number;
@@ -32,7 +31,6 @@ static void handler(int number)
 bool signal_is_ignored(int number)
 {
 	struct sigaction action;
-
 	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
@@ -40,11 +38,10 @@ int signals_catch(void)
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
-
 	if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -1;
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		if (!signal_is_ignored(numbers[i]) && sigaction(numbers[i], &action, NULL) < 0)
 			return -1;
 	/* A closed pipe must not end the process while it holds a lock: writing fails instead. */
@@ -58,7 +55,7 @@ int signals_catch(void)
 
 void signals_restore(void)
 {
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		if (!signal_is_ignored(numbers[i]))
 			signal(numbers[i], SIG_DFL);
 	if (restore_pipe_signal)

@@ -18,7 +18,7 @@ const char *standing_name(enum standing_state state)
 	return names[state];
 }
 
-/* ---- From findings to a verdict ---- */
+/* ---- from findings to a verdict ---- */
 
 /* No expiry is the longest life. */
 static bool lives_longer(const struct redlock_finding *a, const struct redlock_finding *b)
@@ -31,7 +31,6 @@ static void count_node(struct standing *standing, unsigned index)
 	const struct redlock_finding *finding = &standing->finding[index];
 	unsigned same = 0, longest = index;
 	bool first = true;
-
 	if (!finding->known)
 		return;
 	standing->known++;
@@ -68,7 +67,7 @@ static enum standing_state judge(const struct standing *standing)
 
 void standing_read(struct standing *standing, const struct session *session, const redlock_lock *lock)
 {
-	memset(standing, 0, sizeof(*standing));
+	memset(standing, 0, sizeof *standing);
 	standing->nodes = redlock_node_count(session->client);
 	standing->quorum = redlock_quorum(session->client);
 	for (unsigned i = 0; i < standing->nodes; i++)
@@ -91,10 +90,8 @@ void standing_ask(struct standing *standing, struct session *session, redlock_lo
 unsigned standing_count(const struct standing *standing, const char *value, size_t length)
 {
 	unsigned count = 0;
-
 	for (unsigned i = 0; i < standing->nodes; i++) {
 		const struct redlock_finding *finding = &standing->finding[i];
-
 		count += finding->known && strcmp(finding->type, "string") == 0 && finding->value_len == length &&
 		         memcmp(finding->value, value, length) == 0;
 	}
@@ -106,7 +103,7 @@ bool standing_blocks_for_ever(const struct standing *standing)
 	return standing->endless > standing->nodes - standing->quorum;
 }
 
-/* ---- Words ---- */
+/* ---- words ---- */
 
 static const char *leftover_consequence(const struct standing *standing)
 {
@@ -144,8 +141,7 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 const char *standing_text(const struct standing *standing, char *buffer, size_t size)
 {
 	char holder[HOLDER_TEXT_MAX];
-
-	verdict(standing, holder_text(&standing->finding[standing->best], holder, sizeof(holder)), buffer, size);
+	verdict(standing, holder_text(&standing->finding[standing->best], holder, sizeof holder), buffer, size);
 	return buffer;
 }
 
@@ -153,18 +149,15 @@ const char *standing_who(const struct redlock_finding *finding, char *buffer, si
 {
 	size_t length;
 	const char *owner = holder_owner(finding, &length);
-
-	return owner ? printable(owner, length, buffer, size) : holder_text(finding, buffer, size);
+	return owner != NULL ? printable(owner, length, buffer, size) : holder_text(finding, buffer, size);
 }
 
 const char *standing_words(const struct standing *standing, char *buffer, size_t size)
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
 	char holder[HOLDER_TEXT_MAX];
-	size_t used;
-
-	verdict(standing, standing_who(best, holder, sizeof(holder)), buffer, size);
-	used = strlen(buffer);
+	verdict(standing, standing_who(best, holder, sizeof holder), buffer, size);
+	size_t used = strlen(buffer);
 	if (standing->state != STANDING_HELD)
 		return buffer;
 	if (standing->seen_ms > 0)
@@ -181,17 +174,16 @@ void standing_json(const struct standing *standing, const char *key, struct json
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
 	const bool any = standing->most > 0;
-	char who[HOLDER_TEXT_MAX];
-	const char *owner;
-	size_t length;
-
 	json_open(json, key, '{');
 	json_text(json, "state", standing_name(standing->state));
 	json_text(json, "kind", holder_kind_name(any ? holder_kind_of(best) : HOLDER_NONE));
+	char who[HOLDER_TEXT_MAX];
 	if (any)
-		json_text(json, "who", standing_who(best, who, sizeof(who)));
+		json_text(json, "who", standing_who(best, who, sizeof who));
 	else
 		json_null(json, "who");
+	const char *owner;
+	size_t length;
 	if (any && (owner = holder_owner(best, &length)) != NULL)
 		json_bytes(json, "owner", owner, length);
 	else

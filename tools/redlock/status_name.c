@@ -16,7 +16,7 @@ struct picture {
 	struct standing standing;
 };
 
-/* ---- Text ---- */
+/* ---- text ---- */
 
 static const char *life_text(int64_t pttl_ms, char *buffer, size_t size)
 {
@@ -31,14 +31,14 @@ static const char *node_text(const struct picture *picture, unsigned index, char
 {
 	const struct redlock_finding *finding = &picture->standing.finding[index];
 	const struct node_report *node = &picture->report.node[index];
-	char holder[HOLDER_TEXT_MAX], life[48];
-
 	if (!finding->known)
 		return node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
 	if (holder_kind_of(finding) == HOLDER_NONE)
 		return "no key";
-	holder_text(finding, holder, sizeof(holder));
-	life_text(finding->pttl_ms, life, sizeof(life));
+	char holder[HOLDER_TEXT_MAX];
+	holder_text(finding, holder, sizeof holder);
+	char life[48];
+	life_text(finding->pttl_ms, life, sizeof life);
 	if (holder_kind_of(finding) == HOLDER_TYPE) /* its words name the type */
 		snprintf(buffer, size, "%s, %s", holder, life);
 	else
@@ -50,7 +50,6 @@ static const char *node_text(const struct picture *picture, unsigned index, char
 static void warn_endless(const struct standing *standing)
 {
 	const char *plural = standing->endless == 1 ? "" : "s";
-
 	if (standing_blocks_for_ever(standing))
 		put_line("warning: on %u node%s no expiry: it blocks until somebody deletes it", standing->endless,
 		         plural);
@@ -62,13 +61,13 @@ static void warn_endless(const struct standing *standing)
 static void print_text(const struct picture *picture)
 {
 	const struct report *report = &picture->report;
-	char name[PRINTABLE_MAX], verdict[STANDING_TEXT_MAX], text[HOLDER_TEXT_MAX + 80];
-
-	put_line("%s: %s", printable(report->name, strlen(report->name), name, sizeof(name)),
-	         standing_text(&picture->standing, verdict, sizeof(verdict)));
+	char name[PRINTABLE_MAX], verdict[STANDING_TEXT_MAX];
+	put_line("%s: %s", printable(report->name, strlen(report->name), name, sizeof name),
+	         standing_text(&picture->standing, verdict, sizeof verdict));
+	char text[HOLDER_TEXT_MAX + 80];
 	for (unsigned i = 0; i < report->nodes; i++)
 		put_line("  node %u %s: %s", i + 1, report->node[i].status.address,
-		         node_text(picture, i, text, sizeof(text)));
+		         node_text(picture, i, text, sizeof text));
 	warn_endless(&picture->standing);
 }
 
@@ -78,11 +77,10 @@ static void json_holder(const struct standing *standing, struct json *json)
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
 	const bool held = standing->state == STANDING_HELD;
-	const char *owner;
 	size_t length = 0;
-
 	json_text(json, "state", standing_name(standing->state));
 	json_text(json, "kind", holder_kind_name(standing->most ? holder_kind_of(best) : HOLDER_NONE));
+	const char *owner;
 	if (held && (owner = holder_owner(best, &length)) != NULL)
 		json_bytes(json, "owner", owner, length);
 	else
@@ -114,7 +112,6 @@ static void json_finding(const struct redlock_finding *finding, struct json *jso
 static const char *answer_word(const struct picture *picture, unsigned index)
 {
 	const struct redlock_finding *finding = &picture->standing.finding[index];
-
 	if (!finding->known)
 		return redlock_vote_name(picture->report.node[index].vote.code);
 	return holder_kind_of(finding) == HOLDER_NONE ? "free" : "held";
@@ -124,7 +121,6 @@ static void print_json(const struct picture *picture)
 {
 	const struct report *report = &picture->report;
 	struct json json;
-
 	json_init(&json, stdout);
 	report_json_begin(report, &json);
 	json_holder(&picture->standing, &json);
@@ -141,7 +137,7 @@ static void print_json(const struct picture *picture)
 	json_end(&json);
 }
 
-/* ---- The command ---- */
+/* ---- the command ---- */
 
 static int show(struct picture *picture, const struct settings *settings)
 {
@@ -158,16 +154,14 @@ static int show(struct picture *picture, const struct settings *settings)
 
 int status_of_name(const struct settings *settings, const char *name)
 {
-	struct picture picture;
 	struct session session;
 	redlock_lock *lock = NULL;
 	int code = session_open(&session, settings);
-
 	if (code == EXIT_OK)
 		code = session_lock(&session, name, NULL, &lock);
+	struct picture picture;
 	if (code == EXIT_OK) {
 		int result = session_run(&session, lock, REDLOCK_OP_QUERY);
-
 		/* GONE: a quorum answered, and this handle's token, which it does not have, is nowhere. */
 		if (result == REDLOCK_E_GONE)
 			result = 0;

@@ -58,13 +58,11 @@ static void print_text(const struct report *report)
 	const char *state = report->answered < report->quorum  ? "NOT reachable"
 	                    : report->answered < report->nodes ? "reachable, DEGRADED"
 	                                                       : "reachable";
-
 	put_line("quorum %s: %u of %u nodes up, %u are needed", state, report->answered, report->nodes,
 	         report->quorum);
 	for (unsigned i = 0; i < report->nodes; i++) {
 		const struct node_report *node = &report->node[i];
 		const char *run_id = node->status.run_id[0] ? node->status.run_id : "unknown (INFO is not allowed)";
-
 		if (is_up(node))
 			put_line("  node %u %s: up, %.0f us, run_id %s", i + 1, node->status.address,
 			         (double)node->vote.rtt_ns / 1000, run_id);
@@ -76,7 +74,6 @@ static void print_text(const struct report *report)
 static void print_json(const struct report *report)
 {
 	struct json json;
-
 	json_init(&json, stdout);
 	report_json_begin(report, &json);
 	json_text(&json, "state", state_word(report));
@@ -85,7 +82,6 @@ static void print_json(const struct report *report)
 	json_open(&json, "nodes", '[');
 	for (unsigned i = 0; i < report->nodes; i++) {
 		const struct node_report *node = &report->node[i];
-
 		json_open(&json, NULL, '{');
 		report_json_node(report, i, &json);
 		json_bool(&json, "up", is_up(node));
@@ -104,7 +100,6 @@ static void print_json(const struct report *report)
 static void warn_unidentified(const struct report *report, const struct settings *settings)
 {
 	unsigned unknown = 0;
-
 	for (unsigned i = 0; i < report->nodes; i++)
 		unknown += report->node[i].status.connected && !report->node[i].status.run_id[0];
 	if (unknown > 0 && report->nodes > 1)
@@ -122,15 +117,13 @@ static int ask(struct session *session, struct report *report)
 		const char *token;
 	} questions[] = {{REDLOCK_OP_PROBE, NULL}, {REDLOCK_OP_EXTEND, probe_token}};
 	int code = EXIT_OK, result = 0;
-
-	for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]) && code == EXIT_OK; q++) {
+	for (size_t q = 0; q < sizeof questions / sizeof questions[0] && code == EXIT_OK; q++) {
 		redlock_lock *lock = NULL;
-		struct report answer;
-
 		code = session_lock(session, probe_name, questions[q].token, &lock);
 		if (code != EXIT_OK)
 			break;
 		result = session_run(session, lock, questions[q].operation);
+		struct report answer;
 		report_collect(&answer, "status", NULL, result, session, lock);
 		redlock_lock_free(lock);
 		if (q == 0)
@@ -150,7 +143,6 @@ int status_of_nodes(const struct settings *settings)
 	struct session session;
 	struct report report;
 	int code = session_open(&session, settings);
-
 	if (code == EXIT_OK)
 		code = ask(&session, &report);
 	if (code == EXIT_OK) {

@@ -8,7 +8,6 @@
 void streams_drop(int last)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
 	for (int fd = 0; fd <= last && null >= 0; fd++)
 		(void)dup2(null, fd);
 	if (null > last)

@@ -16,7 +16,6 @@ static unsigned least(unsigned a, unsigned b)
 static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
 	unsigned cost[WORD_MAX + 1][WORD_MAX + 1];
-
 	for (size_t i = 0; i <= a_size; i++)
 		for (size_t j = 0; j <= b_size; j++) {
 			if (i == 0 || j == 0) {
@@ -34,12 +33,10 @@ static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_s
 void suggest(struct suggestion *suggestion, const char *candidate)
 {
 	const size_t size = strlen(suggestion->word), other = strlen(candidate);
-	unsigned found;
-
 	if (size > WORD_MAX || other > WORD_MAX)
 		return;
-	found = distance(suggestion->word, size, candidate, other);
-	if (found > 2 || found > other / 2 || (suggestion->nearest && found >= suggestion->distance))
+	unsigned found = distance(suggestion->word, size, candidate, other);
+	if (found > 2 || found > other / 2 || (suggestion->nearest != NULL && found >= suggestion->distance))
 		return;
 	suggestion->nearest = candidate;
 	suggestion->distance = found;
@@ -48,9 +45,8 @@ void suggest(struct suggestion *suggestion, const char *candidate)
 const char *suggestion_text(const struct suggestion *suggestion, const char *dashes)
 {
 	static char text[WORD_MAX + 32];
-
-	if (!suggestion->nearest)
+	if (suggestion->nearest == NULL)
 		return "";
-	snprintf(text, sizeof(text), ", did you mean `%s%s`?", dashes, suggestion->nearest);
+	snprintf(text, sizeof text, ", did you mean `%s%s`?", dashes, suggestion->nearest);
 	return text;
 }

@@ -14,7 +14,6 @@
 static bool is_settled(const struct node_report *node)
 {
 	const struct redlock_node_status *status = &node->status;
-
 	if (!node->detail[0])
 		return true;
 	return status->connected && status->waiting + status->owed + status->lingering == 0;
@@ -24,7 +23,6 @@ static bool is_settled(const struct node_report *node)
 static unsigned confirmed_count(const struct report *report)
 {
 	unsigned count = 0;
-
 	for (unsigned i = 0; i < report->nodes; i++)
 		count += is_settled(&report->node[i]) && report->node[i].vote.code != REDLOCK_VOTE_NO;
 	return count;
@@ -34,7 +32,6 @@ static void print_json(const struct token_verb *verb, const struct report *repor
                        const struct settings *settings, const char *token, uint64_t validity_ms)
 {
 	struct json json;
-
 	json_init(&json, stdout);
 	report_json_begin(report, &json);
 	json_bytes(&json, "token", token, strlen(token));
@@ -50,7 +47,6 @@ static void print_json(const struct token_verb *verb, const struct report *repor
 static void say_unconfirmed(const struct report *report, const struct settings *settings)
 {
 	unsigned count = confirmed_count(report);
-
 	say(settings, "confirmed by %u of %u nodes", count, report->nodes);
 	for (unsigned i = 0; i < report->nodes; i++)
 		if (!is_settled(&report->node[i]))
@@ -76,19 +72,16 @@ static void print_result(const struct token_verb *verb, const struct report *rep
 int token_verb_run(const struct token_verb *verb, const struct settings *settings, char **argv)
 {
 	struct session session;
-	struct report report;
 	redlock_lock *lock = NULL;
 	int code = session_open(&session, settings);
-
 	if (code == EXIT_OK)
 		code = session_lock(&session, argv[0], argv[1], &lock);
+	struct report report;
 	if (code == EXIT_OK) {
 		int result = session_run(&session, lock, verb->operation);
-		uint64_t validity_ms;
-
 		if (verb->deletes)
 			session_drain(&session, lock);
-		validity_ms = verb->has_validity ? redlock_remaining_ms(lock) : 0;
+		uint64_t validity_ms = verb->has_validity ? redlock_remaining_ms(lock) : 0;
 		if (verb->has_validity && result == 0 && validity_ms == 0)
 			result = REDLOCK_E_LOST; /* while this process was stopped */
 		report_collect(&report, verb->name, argv[0], result, &session, lock);

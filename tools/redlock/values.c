@@ -18,10 +18,8 @@ static const char *digits(const char *text, uint64_t *ret)
 {
 	uint64_t value = 0;
 	const char *at = text;
-
 	for (; *at >= '0' && *at <= '9'; at++) {
 		uint64_t digit = (uint64_t)(*at - '0');
-
 		if (value > (UINT64_MAX - digit) / 10)
 			return NULL;
 		value = value * 10 + digit;
@@ -34,8 +32,7 @@ const char *value_number(const char *text, uint64_t min, uint64_t max, uint64_t 
 {
 	uint64_t value;
 	const char *rest = digits(text, &value);
-
-	if (!rest || *rest)
+	if (rest == NULL || *rest)
 		return "not a number";
 	if (value < min || value > max)
 		return value_out_of_range;
@@ -48,12 +45,10 @@ const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t
 	uint64_t whole = 0, ms = 0;
 	const char *rest = *text == '.' ? text : digits(text, &whole);
 	bool beyond = false; /* digits behind the milliseconds that are not 0 */
-
-	if (!rest || (*rest != '\0' && *rest != '.'))
+	if (rest == NULL || (*rest != '\0' && *rest != '.'))
 		return "not a number of seconds, as 5 or 0.25";
 	if (*rest == '.') {
 		uint64_t unit = 100;
-
 		for (rest++; *rest >= '0' && *rest <= '9'; rest++, unit /= 10) {
 			ms += unit * (uint64_t)(*rest - '0');
 			beyond = beyond || (unit == 0 && *rest != '0');
@@ -73,8 +68,7 @@ const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t
 static const char *fraction(const char *text, uint64_t *ret_part, uint64_t *ret_scale)
 {
 	const char *rest = digits(text, ret_part);
-
-	if (!rest || rest - text > 9)
+	if (rest == NULL || rest - text > 9)
 		return NULL;
 	for (const char *at = text; at < rest; at++)
 		*ret_scale *= 10;
@@ -86,12 +80,11 @@ const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_
 	static const char wrong[] = "not a duration; give a number with a unit: 500ms 1.5s 2m 1h 30d";
 	uint64_t value, part = 0, scale = 1, unit_ms = 0;
 	const char *unit = digits(text, &value);
-
-	if (unit && *unit == '.')
+	if (unit != NULL && *unit == '.')
 		unit = fraction(unit + 1, &part, &scale);
-	if (!unit)
+	if (unit == NULL)
 		return wrong;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
 		if (strcmp(unit, units[i].name) == 0)
 			unit_ms = units[i].ms;
 	if (!*unit && value == 0 && part == 0)
@@ -108,7 +101,6 @@ const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_
 void duration_text(uint64_t ms, char *buffer, size_t size)
 {
 	size_t i = 0;
-
 	while (units[i].ms > 1 && (ms == 0 || ms % units[i].ms != 0))
 		i++;
 	snprintf(buffer, size, "%llu%s", (unsigned long long)(ms / units[i].ms), units[i].name);
@@ -116,13 +108,12 @@ void duration_text(uint64_t ms, char *buffer, size_t size)
 
 bool text_list_add(struct text_list *list, const char *text)
 {
-	char **items = realloc(list->items, (list->count + 1) * sizeof(*items));
-
-	if (!items)
+	char **items = realloc(list->items, (list->count + 1) * sizeof *items);
+	if (items == NULL)
 		return false;
 	list->items = items;
 	items[list->count] = strdup(text);
-	if (!items[list->count])
+	if (items[list->count] == NULL)
 		return false;
 	list->count++;
 	return true;

@@ -8,12 +8,11 @@
 #include "../exit_codes.h"
 #include "run.h"
 
-/* ---- Exit codes ---- */
+/* ---- exit codes ---- */
 
 static int command_code(struct run *run)
 {
 	int error = atomic_load(&run->guard.share->exec_error);
-
 	if (error != 0) {
 		tell_cannot_execute(run, error);
 		return error == ENOENT ? run->order->not_found_code : run->order->cannot_execute_code;
@@ -30,7 +29,6 @@ static int command_code(struct run *run)
 static void find_holder(struct run *run)
 {
 	struct standing *standing = &run->report->standing;
-
 	report_find_holder(run->report, &run->session, run->lock);
 	if (run->report->has_standing && standing->state == STANDING_HELD &&
 	    waiting_saw(&run->waiting, &run->session, &standing->finding[standing->best]))
@@ -40,7 +38,6 @@ static void find_holder(struct run *run)
 static int refusal_code(struct run *run)
 {
 	const bool silent = run->settings->quiet || (run->order->silent_when_busy && !run->settings->verbose);
-
 	if (run->self_wait)
 		return (int)run->settings->busy_code;
 	if (run->rights.refused)
@@ -78,7 +75,7 @@ static int code_of(struct run *run, enum run_code code)
 	return run->code;
 }
 
-/* ---- Actions ---- */
+/* ---- actions ---- */
 
 void run_kill_by(struct run *run, uint64_t when_ns)
 {
@@ -95,10 +92,9 @@ void run_publish(struct run *run, uint64_t deadline_ns)
 static void start_command(struct run *run)
 {
 	struct run_share *share = run->guard.share;
-	size_t length;
-
 	run->acquired_ns = clock_ns();
 	run_publish(run, redlock_deadline_ns(run->lock));
+	size_t length;
 	if (redlock_lock_token(run->lock, share_token(share), REDLOCK_MAX_TOKEN + 1, &length) < 0)
 		*share_token(share) = '\0';
 	/* Only this message is not made up for later, by a time that comes or by who waits for it. */
@@ -166,7 +162,6 @@ static enum run_event act(struct run *run, unsigned actions, enum run_event even
 void run_apply(struct run *run, enum run_event event)
 {
 	const struct run_rule *rule;
-
 	while ((rule = run_step(run->state, event)) != NULL) {
 		run->code = code_of(run, rule->code);
 		run->state = rule->next;

@@ -26,7 +26,6 @@ void run_take_signals(struct run *run)
 static bool is_news(bool seen, bool *known)
 {
 	const bool first = seen && !*known;
-
 	*known = *known || seen;
 	return first;
 }
@@ -41,7 +40,6 @@ static void take_news(struct run *run, struct run_share *share)
 	const bool outlived = atomic_load(&share->outlived);
 	const bool near_end = atomic_load(&share->near_end);
 	const bool too_late = atomic_load(&share->too_late);
-
 	if (is_news(atomic_load(&share->unseen), &run->unseen))
 		tell_unseen(run);
 	if (is_news(too_late, &run->too_late))
@@ -69,11 +67,10 @@ static void take_news(struct run *run, struct run_share *share)
 
 void run_look_at_guard(struct run *run)
 {
-	struct link_message message;
 	int got = 1;
-
 	if (run->guard_gone)
 		return;
+	struct link_message message;
 	while ((got = link_receive(run->guard.link, &message)) > 0)
 		;
 	/* Read after the messages: what one of them announced is seen now. */
@@ -88,10 +85,9 @@ void run_look_at_guard(struct run *run)
 void run_finish_off(struct run *run)
 {
 	static const int kill_now[] = {SIGKILL};
-	pid_t pid;
-
 	if (is_news(!family_signal(run->guard.proc, 0, kill_now, 1), &run->unseen))
 		tell_unseen(run);
+	pid_t pid;
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		if (pid == run->guard.pid)
 			run->guard.pid = 0;
@@ -117,7 +113,6 @@ static enum run_event lock_event(const struct redlock_event *event)
 static void take_rights(struct run *run, int result)
 {
 	const bool granted = run->grant_waits;
-
 	rights_take(&run->rights, &run->session, result);
 	run->grant_waits = false;
 	if (run->rights.refused && run->state == RUN_WAITING) {
@@ -181,7 +176,6 @@ void run_drive_client(struct run *run)
 {
 	struct redlock_event event;
 	int more = redlock_process(run->session.client);
-
 	while (more >= 0 && run->state != RUN_ENDED && (more = redlock_next(run->session.client, &event)) > 0)
 		take_lock_event(run, &event);
 	if (more < 0)
@@ -191,7 +185,6 @@ void run_drive_client(struct run *run)
 void run_follow_deadline(struct run *run)
 {
 	const uint64_t deadline_ns = redlock_deadline_ns(run->lock);
-
 	if (!run_has_processes(run) || deadline_ns <= run->deadline_ns)
 		return;
 	run_publish(run, deadline_ns);

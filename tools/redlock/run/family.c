@@ -28,22 +28,19 @@ struct processes {
  * character in it. 0: the process is gone. */
 static pid_t parent_of(int proc, const char *pid)
 {
-	char path[64], text[512];
-	const char *name_end;
-	ssize_t length;
-	int fd;
-
-	snprintf(path, sizeof(path), "%.20s/stat", pid);
-	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	char path[64];
+	snprintf(path, sizeof path, "%.20s/stat", pid);
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	length = read(fd, text, sizeof(text) - 1);
+	char text[512];
+	ssize_t length = read(fd, text, sizeof text - 1);
 	close(fd);
 	if (length <= 0)
 		return 0;
 	text[length] = '\0';
-	name_end = strrchr(text, ')');
-	if (!name_end || strlen(name_end) < 5)
+	const char *name_end = strrchr(text, ')');
+	if (name_end == NULL || strlen(name_end) < 5)
 		return 0;
 	return (pid_t)strtol(name_end + 4, NULL, 10); /* ") S 123": a letter of state before it */
 }
@@ -52,9 +49,8 @@ static bool add(struct processes *all, pid_t pid, pid_t parent)
 {
 	if (all->count == all->room) {
 		size_t room = all->room ? 2 * all->room : 512;
-		struct process *items = realloc(all->items, room * sizeof(*items));
-
-		if (!items)
+		struct process *items = realloc(all->items, room * sizeof *items);
+		if (items == NULL)
 			return false;
 		all->items = items;
 		all->room = room;
@@ -68,20 +64,17 @@ static void list_all(struct processes *all, int proc)
 {
 	int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-
-	if (!directory && fd >= 0)
+	if (directory == NULL && fd >= 0)
 		close(fd);
-	while (directory && (entry = readdir(directory)) != NULL) {
-		pid_t parent;
-
+	struct dirent *entry;
+	while (directory != NULL && (entry = readdir(directory)) != NULL) {
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
-		parent = parent_of(proc, entry->d_name);
+		pid_t parent = parent_of(proc, entry->d_name);
 		if (parent > 0 && !add(all, (pid_t)strtol(entry->d_name, NULL, 10), parent))
 			break;
 	}
-	if (directory)
+	if (directory != NULL)
 		closedir(directory);
 }
 
@@ -99,10 +92,8 @@ static bool is_descendant(const struct processes *all, pid_t parent, pid_t ances
 static int signal_more(struct processes *all, pid_t ancestor, const int *signals, size_t count)
 {
 	int found = 0;
-
 	for (size_t i = 0; i < all->count; i++) {
 		struct process *process = &all->items[i];
-
 		if (process->descends || !is_descendant(all, process->parent, ancestor))
 			continue;
 		process->descends = true;
@@ -117,7 +108,6 @@ static int signal_more(struct processes *all, pid_t ancestor, const int *signals
 static bool has_living_child(void)
 {
 	siginfo_t ended = {.si_pid = 0};
-
 	return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
 }
 
@@ -133,9 +123,8 @@ int family_open(void)
 {
 	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char self[32] = "", seen[32] = "";
-
-	snprintf(self, sizeof(self), "%ld", (long)getpid());
-	if (proc >= 0 && (readlinkat(proc, "self", seen, sizeof(seen) - 1) < 0 || strcmp(self, seen) != 0)) {
+	snprintf(self, sizeof self, "%ld", (long)getpid());
+	if (proc >= 0 && (readlinkat(proc, "self", seen, sizeof seen - 1) < 0 || strcmp(self, seen) != 0)) {
 		close(proc);
 		proc = -1;
 	}
@@ -145,20 +134,18 @@ int family_open(void)
 bool family_shows(int proc, pid_t child)
 {
 	char name[32];
-
-	snprintf(name, sizeof(name), "%ld", (long)child);
+	snprintf(name, sizeof name, "%ld", (long)child);
 	return proc >= 0 && parent_of(proc, name) == getpid();
 }
 
 bool family_signal(int proc, pid_t child, const int *signals, size_t count)
 {
 	struct processes all = {NULL, 0, 0};
-	int found, more;
-
 	list_all(&all, proc);
-	found = child > 0 && !is_shown(&all, child);
+	int found = child > 0 && !is_shown(&all, child);
 	for (size_t s = 0; s < count && found > 0; s++)
 		(void)kill(child, signals[s]);
+	int more;
 	do
 		found += more = signal_more(&all, getpid(), signals, count);
 	while (more > 0);

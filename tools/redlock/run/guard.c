@@ -34,7 +34,7 @@ struct post { /* the guard's place to work */
 	bool waking; /* the supervisor may be stopped, and must not be */
 };
 
-/* ---- Actions ---- */
+/* ---- actions ---- */
 
 /* vfork saves copying memory for nothing: the child changes none of it. But the guard waits until the command
  * is executed; on a terminal, where Ctrl-Z may stop the child before that, it must not. */
@@ -43,7 +43,6 @@ static void launch(struct post *post)
 {
 	const pid_t guard = getpid();
 	pid_t pid = post->launch->own_group ? vfork() : fork();
-
 	if (pid == 0)
 		launch_command(post->launch, post->share, &post->watch, guard);
 	if (pid < 0) {
@@ -79,7 +78,6 @@ static void forward(const struct post *post, int number)
 static void kill_all(const struct post *post)
 {
 	static const int kill_now[] = {SIGKILL};
-
 	if (post->command > 0)
 		(void)kill(post->launch->own_group ? -post->command : post->command, SIGKILL);
 	signal_all(post, kill_now, 1);
@@ -112,7 +110,6 @@ static _Noreturn void leave(struct post *post)
 static void act(struct post *post, unsigned actions, int value)
 {
 	static const int term[] = {SIGTERM, SIGCONT};
-
 	if (actions & GUARD_DO_LAUNCH)
 		launch(post);
 	if (actions & GUARD_DO_FORWARD)
@@ -135,7 +132,7 @@ static void step(struct post *post, enum guard_event event, int value)
 	act(post, watch_step(&post->watch, event, clock_ns()), value);
 }
 
-/* ---- Events ---- */
+/* ---- events ---- */
 
 /* Before an end is told: the supervisor may hear of it long after the lock has ended, as when it was stopped,
  * and cannot know then which of them was first. */
@@ -148,7 +145,6 @@ static void compare_end(const struct post *post)
 static void child_changed(struct post *post, pid_t pid, int status)
 {
 	struct run_share *share = post->share;
-
 	if (pid != post->command)
 		return; /* an orphan of the command: reaped, that is all */
 	if (WIFSTOPPED(status)) {
@@ -175,11 +171,10 @@ static void child_changed(struct post *post, pid_t pid, int status)
 static void reap(struct post *post)
 {
 	struct signalfd_siginfo unused[8];
+	while (read(post->children, unused, sizeof unused) > 0)
+		;
 	int status;
 	pid_t pid;
-
-	while (read(post->children, unused, sizeof(unused)) > 0)
-		;
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0)
 		child_changed(post, pid, status);
 	if (pid < 0 && errno == ECHILD && post->watch.state != GUARD_READY) {
@@ -193,7 +188,6 @@ static void listen_to_supervisor(struct post *post)
 {
 	struct link_message message;
 	int got;
-
 	while ((got = link_receive(post->link, &message)) > 0) {
 		if (message.kind == LINK_LAUNCH)
 			step(post, GUARD_ON_LAUNCH, 0);
@@ -213,7 +207,6 @@ static void keep_time(struct post *post)
 {
 	const uint64_t deadline_ns = atomic_load(&post->share->deadline_ns);
 	enum guard_event event;
-
 	if (!watch_is_due(&post->watch, clock_ns(), deadline_ns, &event))
 		return;
 	if (post->watch.state == GUARD_RUNNING)
@@ -221,13 +214,12 @@ static void keep_time(struct post *post)
 	step(post, event, 0);
 }
 
-/* ---- The process ---- */
+/* ---- the process ---- */
 
 static uint64_t next_time(const struct post *post)
 {
 	const uint64_t due_ns = watch_due(&post->watch, atomic_load(&post->share->deadline_ns));
 	const uint64_t wake_ns = post->waking ? clock_ns() + WAKE_AGAIN_NS : UINT64_MAX;
-
 	return due_ns < wake_ns ? due_ns : wake_ns;
 }
 
@@ -237,7 +229,6 @@ static void watch_over(struct post *post)
 		struct pollfd watched[] = {{.fd = post->alarm.fd, .events = POLLIN},
 		                           {.fd = post->children, .events = POLLIN},
 		                           {.fd = post->link, .events = POLLIN}};
-
 		clock_alarm_set(&post->alarm, next_time(post));
 		(void)poll(watched, 3, -1);
 		/* The time first: after a suspend it is what matters. */
@@ -251,9 +242,7 @@ static void watch_over(struct post *post)
 
 static _Noreturn void be_guard(struct post *post)
 {
-	sigset_t all, children;
 	bool has_password = false;
-
 	for (size_t i = 0; i < post->launch->urls->count; i++)
 		has_password |= secret_blank_urls(post->launch->urls->items[i]);
 	secret_wipe_environment(true);
@@ -263,7 +252,9 @@ static _Noreturn void be_guard(struct post *post)
 	(void)setpgid(0, 0);
 	(void)prctl(PR_SET_NAME, "redlock-guard");
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigset_t all;
 	sigfillset(&all);
+	sigset_t children;
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &all, NULL);
@@ -277,8 +268,7 @@ static _Noreturn void be_guard(struct post *post)
 static struct run_share *make_share(void)
 {
 	struct run_share *share =
-	    mmap(NULL, sizeof(*share), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
+	    mmap(NULL, sizeof *share, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (share == MAP_FAILED)
 		return NULL;
 	atomic_store(&share->deadline_ns, UINT64_MAX);
@@ -288,11 +278,10 @@ static struct run_share *make_share(void)
 int guard_start(struct guard *guard, struct launch *launch, const struct watch *watch)
 {
 	struct post post = {.watch = *watch, .launch = launch, .supervisor = getpid()};
-	int link[2];
-
 	guard->proc = post.proc = family_open();
 	guard->share = post.share = make_share();
-	if (!guard->share || !launch_prepare(launch, guard->share) ||
+	int link[2];
+	if (guard->share == NULL || !launch_prepare(launch, guard->share) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) < 0)
 		return -1;
 	guard->pid = fork();

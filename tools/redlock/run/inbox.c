@@ -25,12 +25,11 @@ static const struct {
     {SIGTTOU, RUN_ON_STOP_SIGNAL, RUN_ON_TTY_STOP},
 };
 
-enum { MEANINGS = sizeof(meanings) / sizeof(meanings[0]) };
+enum { MEANINGS = sizeof meanings / sizeof meanings[0] };
 
 int inbox_open(struct inbox *inbox)
 {
 	sigset_t wanted;
-
 	sigemptyset(&wanted);
 	for (size_t i = 0; i < MEANINGS; i++)
 		if (!signal_is_ignored(meanings[i].number))
@@ -53,8 +52,7 @@ static enum run_event meaning(int number, bool from_terminal)
 bool inbox_next(const struct inbox *inbox, struct inbox_signal *ret)
 {
 	struct signalfd_siginfo info;
-
-	while (read(inbox->fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+	while (read(inbox->fd, &info, sizeof info) == (ssize_t)sizeof info) {
 		ret->number = (int)info.ssi_signo;
 		/* Only the kernel itself sends with this code: of these signals, on behalf of a terminal. */
 		ret->from_terminal = info.ssi_code == SI_KERNEL;
@@ -69,13 +67,13 @@ bool inbox_next(const struct inbox *inbox, struct inbox_signal *ret)
 void inbox_default(int number)
 {
 	const struct rlimit no_core = {0, 0};
-	sigset_t only, old;
-
 	if (number == SIGQUIT)
 		(void)setrlimit(RLIMIT_CORE, &no_core);
 	signal(number, SIG_DFL);
+	sigset_t only;
 	sigemptyset(&only);
 	sigaddset(&only, number);
+	sigset_t old;
 	sigprocmask(SIG_UNBLOCK, &only, &old);
 	raise(number);
 	sigprocmask(SIG_SETMASK, &old, NULL);
@@ -84,7 +82,6 @@ void inbox_default(int number)
 void inbox_stop(int number)
 {
 	sigset_t pending;
-
 	if (sigpending(&pending) < 0 || !sigismember(&pending, SIGCONT))
 		inbox_default(number);
 }

@@ -16,8 +16,7 @@
 static bool is_ours(const char *variable)
 {
 	static const char *const names[] = {"REDLOCK_NAME=", SHARE_TOKEN_IS, "REDLOCK_TTL_MS=", "REDLOCK_AUTH="};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (strncmp(variable, names[i], strlen(names[i])) == 0)
 			return true;
 	return false;
@@ -27,8 +26,7 @@ static bool is_ours(const char *variable)
 static size_t copy_others(char **ret)
 {
 	size_t count = 0;
-
-	for (char **variable = environ; variable && *variable; variable++)
+	for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
 		if (!is_ours(*variable))
 			ret[count++] = *variable;
 	return count;
@@ -38,23 +36,21 @@ bool launch_prepare(struct launch *launch, struct run_share *share)
 {
 	enum { OURS = 3, NUMBER_MAX = 20 };
 	const size_t text_size =
-	    sizeof("REDLOCK_NAME=") + strlen(launch->name) + sizeof("REDLOCK_TTL_MS=") + NUMBER_MAX;
+	    sizeof "REDLOCK_NAME=" + strlen(launch->name) + sizeof "REDLOCK_TTL_MS=" + NUMBER_MAX;
 	size_t count = OURS + 1;
-	char **all, *text;
-
-	for (char **variable = environ; variable && *variable; variable++)
+	for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
 		count++;
-	all = malloc(count * sizeof(*all) + text_size);
-	if (!all)
+	char **all = malloc(count * sizeof *all + text_size);
+	if (all == NULL)
 		return false;
 	launch->environment = all;
-	text = (char *)(all + count);
+	char *text = (char *)(all + count);
 	all += copy_others(all);
 	*all++ = text;
 	text += sprintf(text, "REDLOCK_NAME=%s", launch->name) + 1;
 	*all++ = text;
 	sprintf(text, "REDLOCK_TTL_MS=%llu", (unsigned long long)launch->ttl_ms);
-	*all++ = memcpy(share->token_variable, SHARE_TOKEN_IS, sizeof(SHARE_TOKEN_IS));
+	*all++ = memcpy(share->token_variable, SHARE_TOKEN_IS, sizeof SHARE_TOKEN_IS);
 	*all = NULL;
 	return true;
 }

@@ -16,16 +16,13 @@
 static void notify(const char *path, const char *state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	socklen_t length;
-	int fd;
-
-	if (!*path || strlen(path) >= sizeof(address.sun_path))
+	if (!*path || strlen(path) >= sizeof address.sun_path)
 		return;
 	memcpy(address.sun_path, path, strlen(path));
-	length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
 	if (path[0] == '@')
 		address.sun_path[0] = '\0'; /* an abstract address */
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
 	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address, length);
@@ -36,22 +33,22 @@ static void notify(const char *path, const char *state)
 __attribute__((noinline, format(printf, 3, 0))) static void compose(const char *path, const char *state,
                                                                     const char *format, va_list arguments)
 {
-	char text[1024], shown[2 * sizeof(text)], told[sizeof(shown) + 64];
-
-	vsnprintf(text, sizeof(text), format, arguments);
+	char text[1024];
+	vsnprintf(text, sizeof text, format, arguments);
+	char shown[2 * sizeof text];
+	char told[sizeof shown + 64];
 	/* A line end in it would begin another assignment, as MAINPID=. */
-	snprintf(told, sizeof(told), "%s%sSTATUS=%s", state, *state ? "\n" : "",
-	         harmless(text, shown, sizeof(shown)));
+	snprintf(told, sizeof told, "%s%sSTATUS=%s", state, *state ? "\n" : "",
+	         harmless(text, shown, sizeof shown));
 	notify(path, told);
 }
 
 void notify_status(const char *state, const char *format, ...)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
-	va_list arguments;
-
-	if (!path)
+	if (path == NULL)
 		return;
+	va_list arguments;
 	va_start(arguments, format);
 	compose(path, state, format, arguments);
 	va_end(arguments);

@@ -19,7 +19,6 @@ enum {
 static bool version_of(const char *path, struct password_version *ret)
 {
 	struct stat status;
-
 	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
 		return false;
 	ret->device = status.st_dev;
@@ -44,7 +43,7 @@ static bool same(const struct password_version *a, const struct password_version
 void password_watch_begin(struct password_watch *watch, const struct settings *settings)
 {
 	*watch = (struct password_watch){.settings = settings};
-	if (settings->password_file && !settings->ask_password &&
+	if (settings->password_file != NULL && !settings->ask_password &&
 	    version_of(settings->password_file, &watch->used))
 		watch->path = settings->password_file;
 	watch->seen = watch->used;
@@ -57,13 +56,12 @@ static void tell_refusals(struct password_watch *watch, redlock_client *client, 
 		return;
 	for (unsigned i = 0; i < redlock_node_count(client); i++) {
 		struct redlock_node_status status;
-		char shown[PRINTABLE_MAX];
-
 		if (redlock_node_status(client, i, &status) < 0 || !status.connected ||
 		    status.last_failure != REDLOCK_VOTE_AUTH)
 			continue;
+		char shown[PRINTABLE_MAX];
 		say_now(watch->settings, "node %u %s: %s; this connection keeps the old ones", i + 1, status.address,
-		        printable(status.last_error, strlen(status.last_error), shown, sizeof(shown)));
+		        printable(status.last_error, strlen(status.last_error), shown, sizeof shown));
 		watch->told_ns = 0;
 	}
 	if (watch->told_ns != 0 && now_ns - watch->told_ns > ANSWERS_SECONDS * 1000000000ull)
@@ -80,17 +78,16 @@ static void use(struct password_watch *watch, redlock_client *client, uint64_t n
 	struct password_version after;
 	const char *problem = NULL;
 	char *password = secret_load(watch->path, &problem);
-
 	if (!version_of(watch->path, &after) || !same(&after, &watch->seen)) {
 		secret_free(password); /* changed while it was read */
 		return;
 	}
-	if (password && redlock_set_credentials(client, watch->settings->user, password) < 0) {
+	if (password != NULL && redlock_set_credentials(client, watch->settings->user, password) < 0) {
 		secret_free(password); /* out of memory: the next look tries again */
 		return;
 	}
 	watch->used = watch->seen;
-	if (!password) {
+	if (password == NULL) {
 		say_now(watch->settings, "--password-file %s: %s; the password stays the old one", watch->path,
 		        problem);
 		return;
@@ -104,12 +101,11 @@ static void use(struct password_watch *watch, redlock_client *client, uint64_t n
 void password_watch_look(struct password_watch *watch, redlock_client *client)
 {
 	const uint64_t now_ns = clock_ns();
-	struct password_version now;
-
-	if (!watch->path || now_ns - watch->looked_ns < LOOK_NS)
+	if (watch->path == NULL || now_ns - watch->looked_ns < LOOK_NS)
 		return;
 	watch->looked_ns = now_ns;
 	tell_refusals(watch, client, now_ns);
+	struct password_version now;
 	if (!version_of(watch->path, &now) || same(&now, &watch->used))
 		return;
 	if (!same(&now, &watch->seen)) {

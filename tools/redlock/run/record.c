@@ -18,7 +18,6 @@ static int64_t since_ms(uint64_t from_ns, uint64_t to_ns)
 static void json_command(struct json *json, const struct run *run)
 {
 	const bool executed = run->exited && !run->too_late && atomic_load(&run->guard.share->exec_error) == 0;
-
 	if (executed && WIFEXITED(run->wait_status))
 		json_number(json, "command_exit_code", WEXITSTATUS(run->wait_status));
 	else
@@ -33,10 +32,9 @@ void record_write(const struct run *run, const struct report *report)
 {
 	const char *token = share_token(run->guard.share);
 	FILE *out = fdopen(run->order->report_fd, "w");
-	struct json json;
-
-	if (!out)
+	if (out == NULL)
 		return;
+	struct json json;
 	json_init(&json, out);
 	report_json_begin(report, &json);
 	json_bool(&json, "acquired", run->acquired_ns != 0);

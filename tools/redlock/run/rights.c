@@ -12,7 +12,6 @@ static const char no_token[] = "no token";
 void rights_init(struct rights *rights, const struct session *session)
 {
 	const struct settings *settings = session->settings;
-
 	rights->named = settings->user != NULL || session->has_password;
 	for (size_t i = 0; i < settings->urls.count && !rights->named; i++)
 		rights->named = url_list_has_user(settings->urls.items[i]);
@@ -22,17 +21,15 @@ void rights_init(struct rights *rights, const struct session *session)
 static int make_question(struct rights *rights, struct session *session, const char *name)
 {
 	struct redlock_lock_options options;
-
 	session_lock_options(session->settings, &options);
 	options.token = no_token;
-	options.token_len = sizeof(no_token) - 1;
+	options.token_len = sizeof no_token - 1;
 	return session_lock_with(session, name, &options, &rights->question);
 }
 
 int rights_ask(struct rights *rights, struct session *session, const char *name)
 {
-	int code = rights->question ? EXIT_OK : make_question(rights, session, name);
-
+	int code = rights->question != NULL ? EXIT_OK : make_question(rights, session, name);
 	if (code == EXIT_OK && redlock_start_extend(rights->question, 0) < 0)
 		code = EXIT_INTERNAL;
 	rights->asking = code == EXIT_OK;
@@ -43,10 +40,8 @@ int rights_ask(struct rights *rights, struct session *session, const char *name)
 static unsigned refusing_count(const struct rights *rights, const struct session *session)
 {
 	unsigned count = 0;
-
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
 		struct redlock_vote vote;
-
 		if (redlock_lock_vote(rights->question, i, &vote) == 0)
 			count += vote.code == REDLOCK_VOTE_NOPERM || vote.code == REDLOCK_VOTE_COMMAND;
 	}
@@ -56,7 +51,6 @@ static unsigned refusing_count(const struct rights *rights, const struct session
 void rights_take(struct rights *rights, const struct session *session, int result)
 {
 	const unsigned left = redlock_node_count(session->client) - refusing_count(rights, session);
-
 	rights->asking = false;
 	rights->proven = result == REDLOCK_E_GONE;
 	rights->refused = !rights->proven && left < redlock_quorum(session->client);
@@ -66,7 +60,6 @@ void rights_take(struct rights *rights, const struct session *session, int resul
 static bool has_rules(const struct session *session)
 {
 	struct redlock_node_status status;
-
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_node_status(session->client, i, &status) == 0 && status.connected && !status.run_id[0])
 			return true;

@@ -87,7 +87,7 @@ const struct run_rule run_rules[] = {
 #undef DO
 #undef RULE
 
-const size_t run_rule_count = sizeof(run_rules) / sizeof(run_rules[0]);
+const size_t run_rule_count = sizeof run_rules / sizeof run_rules[0];
 
 /* clang-format off */
 #define DO(action) GUARD_DO_##action
@@ -126,7 +126,7 @@ const struct guard_rule guard_rules[] = {
 #undef DO
 #undef RULE
 
-const size_t guard_rule_count = sizeof(guard_rules) / sizeof(guard_rules[0]);
+const size_t guard_rule_count = sizeof guard_rules / sizeof guard_rules[0];
 
 const struct run_rule *run_step(enum run_state state, enum run_event event)
 {

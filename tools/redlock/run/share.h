@@ -19,7 +19,7 @@ struct run_share {
 	/* Written by the supervisor. */
 	_Atomic uint64_t deadline_ns; /* when the validity ends, CLOCK_BOOTTIME */
 	atomic_bool stopping;         /* it stops itself, or is stopped since */
-	char token_variable[sizeof(SHARE_TOKEN_IS) + REDLOCK_MAX_TOKEN]; /* before LINK_LAUNCH is sent */
+	char token_variable[sizeof SHARE_TOKEN_IS + REDLOCK_MAX_TOKEN]; /* before LINK_LAUNCH is sent */
 
 	/* Written by the guard, or by the command's process before it is the command. */
 	_Atomic int stop_signal; /* the command was stopped by it; the supervisor sets it back to 0 */
@@ -35,7 +35,7 @@ struct run_share {
 
 static inline char *share_token(struct run_share *share)
 {
-	return share->token_variable + sizeof(SHARE_TOKEN_IS) - 1;
+	return share->token_variable + sizeof SHARE_TOKEN_IS - 1;
 }
 
 enum link_kind {

@@ -26,12 +26,11 @@ enum {
 	KILL_AGAIN_NS = 5000000
 };
 
-/* ---- Times ---- */
+/* ---- times ---- */
 
 static uint64_t overdue_ns(const struct run *run)
 {
 	uint64_t when_ns = run->kill_by_ns;
-
 	if (!run_has_processes(run) || run->taken_over)
 		return UINT64_MAX;
 	if (run->order->on_loss == ON_LOSS_KILL && run->deadline_ns - run->times.margin_ns < when_ns)
@@ -42,8 +41,8 @@ static uint64_t overdue_ns(const struct run *run)
 /* Times at which the supervisor has something to do by itself: when, and what. */
 static uint64_t ask_ns(const struct run *run)
 {
-	return run->state == RUN_WAITING && !run->waiting.question ? run->begin_ns + ASK_WHO_AFTER_NS
-	                                                           : UINT64_MAX;
+	return run->state == RUN_WAITING && run->waiting.question == NULL ? run->begin_ns + ASK_WHO_AFTER_NS
+	                                                                  : UINT64_MAX;
 }
 
 static uint64_t max_hold_ns(const struct run *run)
@@ -74,8 +73,7 @@ static void arm(struct run *run)
 	const uint64_t times[] = {overdue_ns(run),  ask_ns(run),       max_hold_ns(run),
 	                          min_hold_ns(run), leftovers_ns(run), finish_off_ns(run)};
 	uint64_t first = UINT64_MAX;
-
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+	for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
 		if (times[i] < first)
 			first = times[i];
 	clock_alarm_set(&run->alarm, first);
@@ -84,7 +82,6 @@ static void arm(struct run *run)
 static void keep_time(struct run *run)
 {
 	const uint64_t now_ns = clock_ns();
-
 	if (now_ns >= overdue_ns(run))
 		run_apply(run, RUN_ON_OVERDUE);
 	if (run->taken_over && run_has_processes(run))
@@ -103,7 +100,7 @@ static void keep_time(struct run *run)
 		(void)waiting_ask(&run->waiting, &run->session, run->order->name);
 }
 
-/* ---- Life ---- */
+/* ---- life ---- */
 
 static void supervise(struct run *run)
 {
@@ -112,7 +109,6 @@ static void supervise(struct run *run)
 		                           {.fd = run->inbox.fd, .events = POLLIN},
 		                           {.fd = run->guard_gone ? -1 : run->guard.link, .events = POLLIN},
 		                           {.fd = redlock_fd(run->session.client), .events = POLLIN}};
-
 		run_drive_client(run);
 		run_follow_deadline(run);
 		password_watch_look(&run->password, run->session.client);
@@ -132,7 +128,6 @@ static void supervise(struct run *run)
 static int make_lock(struct run *run)
 {
 	struct redlock_lock_options options;
-
 	session_lock_options(run->settings, &options);
 	options.renew_ms = run->times.renew_ms;
 	options.danger_ms = run_times_late_ms(&run->times);
@@ -143,7 +138,6 @@ static int make_lock(struct run *run)
 static bool has_terminal(void)
 {
 	int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
-
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -175,7 +169,6 @@ static int make_guard(struct run *run)
 	                        .die_with_guard = run->order->on_loss == ON_LOSS_KILL};
 	struct watch watch;
 	int code = EXIT_OK;
-
 	watch_init(&watch, run->order->on_loss, run->times.kill_after_ms * 1000000, run->times.margin_ns);
 	if (guard_start(&run->guard, &launch, &watch) < 0)
 		code = cannot_start();
@@ -187,13 +180,11 @@ static int make_guard(struct run *run)
 
 static int begin(struct run *run)
 {
-	int code;
-
 	run->has_terminal = has_terminal();
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* in case the guard is killed */
 	if (inbox_open(&run->inbox) < 0 || !clock_alarm_open(&run->alarm))
 		return cannot_start();
-	code = make_guard(run);
+	int code = make_guard(run);
 	password_watch_begin(&run->password, run->settings);
 	if (code == EXIT_OK)
 		code = session_open(&run->session, run->settings);
@@ -228,14 +219,13 @@ static void close_all(struct run *run)
 static void end(struct run *run)
 {
 	bool settled = false;
-
 	run->ended_ns = clock_ns();
-	if (run->session.client) {
+	if (run->session.client != NULL) {
 		settled = session_drain(&run->session, run->lock) && run->given_back;
 		session_warn_lingering(&run->session, run->order->name);
 	}
-	if (run->guard.share && run->order->report_fd >= 0) {
-		if (!run->report->verb)
+	if (run->guard.share != NULL && run->order->report_fd >= 0) {
+		if (run->report->verb == NULL)
 			report_collect(run->report, "run", run->order->name, run->result, &run->session, run->lock);
 		record_write(run, run->report);
 	}
@@ -251,7 +241,6 @@ int run_supervise(const struct settings *settings, const struct run_order *order
 	static struct run run; /* what is not closed at the end stays reachable, for those who look for leaks */
 	struct redlock_terms terms;
 	static struct report report; /* large, and mostly not used: pages that are not touched cost nothing */
-
 	run = (struct run){.settings = settings,
 	                   .order = order,
 	                   .report = &report,

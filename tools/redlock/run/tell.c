@@ -35,7 +35,6 @@ void tell_refused(const struct run *run)
 __attribute__((noinline)) static void tell_grant_votes(struct run *run, const char *name)
 {
 	struct report report;
-
 	report_collect(&report, "run", name, 0, &run->session, run->lock);
 	report_votes(&report);
 }
@@ -44,8 +43,7 @@ void tell_granted(struct run *run)
 {
 	const double waited = seconds(run->begin_ns, run->acquired_ns);
 	char name[PRINTABLE_MAX];
-
-	name_of(run, name, sizeof(name));
+	name_of(run, name, sizeof name);
 	notify_status("READY=1", "holding '%s'", name);
 	if (run->settings->verbose || run->waiting.said)
 		say_now(run->settings, "got '%s' after %.3f s", name, waited);
@@ -56,17 +54,15 @@ void tell_granted(struct run *run)
 void tell_renewed(const struct run *run)
 {
 	char name[PRINTABLE_MAX];
-
-	say_now(run->settings, "'%s' is renewed", name_of(run, name, sizeof(name)));
+	say_now(run->settings, "'%s' is renewed", name_of(run, name, sizeof name));
 }
 
 void tell_leftovers(const struct run *run)
 {
 	char name[PRINTABLE_MAX];
-
 	say_now(run->settings,
 	        "the command has ended, processes that it started have not: '%s' is held until they are gone",
-	        name_of(run, name, sizeof(name)));
+	        name_of(run, name, sizeof name));
 }
 
 void tell_unseen(const struct run *run)
@@ -80,19 +76,16 @@ void tell_cannot_execute(const struct run *run, int error)
 {
 	const char *command = run->order->argv[0];
 	char shown[PRINTABLE_MAX];
-
 	say_now(run->settings, "cannot execute '%s': %s",
-	        printable(command, strlen(command), shown, sizeof(shown)), strerror(error));
+	        printable(command, strlen(command), shown, sizeof shown), strerror(error));
 }
 
 /* Why there is no renewal: what the nodes said to the last one. */
 static void tell_votes(const struct run *run)
 {
 	struct redlock_vote vote;
-
 	for (unsigned i = 0; i < redlock_node_count(run->session.client); i++) {
 		struct redlock_node_status status;
-
 		if (redlock_lock_vote(run->lock, i, &vote) < 0 || vote.code == REDLOCK_VOTE_YES ||
 		    redlock_node_status(run->session.client, i, &status) < 0)
 			continue;
@@ -104,7 +97,6 @@ static void tell_late(const struct run *run, const char *name)
 {
 	const double left = seconds(clock_ns(), run->deadline_ns);
 	const double grace = (double)run->times.kill_after_ms / 1e3;
-
 	if (run->order->on_loss == ON_LOSS_WARN)
 		say_now(run->settings, "'%s' could not be renewed so far; it ends in %.1f s", name, left);
 	else
@@ -145,8 +137,7 @@ static void tell_loss(const struct run *run, const char *name)
 void tell_event(const struct run *run, enum run_event event)
 {
 	char name[PRINTABLE_MAX];
-
-	name_of(run, name, sizeof(name));
+	name_of(run, name, sizeof name);
 	switch (event) {
 	case RUN_ON_LATE:
 		tell_late(run, name);

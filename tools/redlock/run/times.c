@@ -17,7 +17,6 @@ void run_times_init(struct run_times *times, const struct settings *settings,
                     const struct redlock_terms *terms)
 {
 	const uint64_t ttl = terms->ttl_ms;
-
 	times->ttl_ms = ttl;
 	times->renew_ms = settings->renew_ms ? settings->renew_ms : ttl / 3;
 	times->node_timeout_ms = terms->node_timeout_ms;
@@ -40,9 +39,8 @@ static void show_sum(const struct run_times *times, uint64_t sum, char *why, siz
 	             {", which must be less than the ttl ", times->ttl_ms}};
 	char value[32];
 	size_t used = 0;
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && used < size; i++) {
-		duration_text(parts[i].ms, value, sizeof(value));
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0] && used < size; i++) {
+		duration_text(parts[i].ms, value, sizeof value);
 		used += (size_t)snprintf(why + used, size - used, "%s%s", parts[i].name, value);
 	}
 }
@@ -50,7 +48,6 @@ static void show_sum(const struct run_times *times, uint64_t sum, char *why, siz
 bool run_times_work(const struct run_times *times, char *why, size_t size)
 {
 	const uint64_t sum = times->renew_ms + times->node_timeout_ms + times->kill_after_ms + times->drift_ms;
-
 	if (sum >= times->ttl_ms)
 		show_sum(times, sum, why, size);
 	return sum < times->ttl_ms;
@@ -59,6 +56,5 @@ bool run_times_work(const struct run_times *times, char *why, size_t size)
 uint64_t run_times_late_ms(const struct run_times *times)
 {
 	const uint64_t due_ms = times->ttl_ms - times->drift_ms - times->renew_ms; /* before the end */
-
 	return times->kill_after_ms + (due_ms - times->kill_after_ms) / 2;
 }

@@ -16,7 +16,6 @@
 int waiting_ask(struct waiting *waiting, struct session *session, const char *name)
 {
 	int code = session_lock(session, name, NULL, &waiting->question);
-
 	if (code == EXIT_OK && redlock_start_query(waiting->question) < 0)
 		code = EXIT_INTERNAL;
 	return code;
@@ -25,22 +24,19 @@ int waiting_ask(struct waiting *waiting, struct session *session, const char *na
 static bool is_own(const struct redlock_finding *finding, const char *name)
 {
 	const char *own_name = getenv("REDLOCK_NAME"), *own_token = getenv("REDLOCK_TOKEN");
-
-	return own_name && own_token && strcmp(own_name, name) == 0 && finding->value_kept == strlen(own_token) &&
+	return own_name != NULL && own_token != NULL && strcmp(own_name, name) == 0 &&
+	       finding->value_kept == strlen(own_token) &&
 	       memcmp(finding->value, own_token, finding->value_kept) == 0;
 }
 
 bool waiting_tell(struct waiting *waiting, const struct session *session, const char *name)
 {
-	char shown[PRINTABLE_MAX], holder[HOLDER_TEXT_MAX];
-	const struct redlock_finding *best;
-	struct standing standing;
-	const char *left;
-
-	printable(name, strlen(name), shown, sizeof(shown));
+	char shown[PRINTABLE_MAX];
+	printable(name, strlen(name), shown, sizeof shown);
 	waiting->seen_ns = clock_ns();
+	struct standing standing;
 	standing_read(&standing, session, waiting->question);
-	best = &standing.finding[standing.best];
+	const struct redlock_finding *best = &standing.finding[standing.best];
 	if (standing.most == 0)
 		return true; /* free again: there is nobody to name */
 	if (is_own(best, name)) {
@@ -48,8 +44,9 @@ bool waiting_tell(struct waiting *waiting, const struct session *session, const 
 		    "'%s' is held by the command that this one runs under: it would wait for itself", shown);
 		return false;
 	}
-	left = best->pttl_ms == -1 ? "; its key has no expiry" : "";
-	standing_who(best, holder, sizeof(holder));
+	const char *left = best->pttl_ms == -1 ? "; its key has no expiry" : "";
+	char holder[HOLDER_TEXT_MAX];
+	standing_who(best, holder, sizeof holder);
 	notify_status("", "waiting for '%s', held by %s%s", shown, holder, left);
 	if (session->settings->verbose || isatty(STDERR_FILENO)) {
 		say(session->settings, "waiting for '%s', held by %s%s", shown, holder, left);
@@ -61,10 +58,9 @@ bool waiting_tell(struct waiting *waiting, const struct session *session, const 
 bool waiting_saw(const struct waiting *waiting, const struct session *session,
                  const struct redlock_finding *holder)
 {
-	struct standing standing;
-
 	if (waiting->seen_ns == 0)
 		return false;
+	struct standing standing;
 	standing_read(&standing, session, waiting->question);
 	return standing.most > 0 && holder_same(&standing.finding[standing.best], holder);
 }

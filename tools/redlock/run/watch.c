@@ -29,7 +29,6 @@ uint64_t watch_due(const struct watch *watch, uint64_t deadline_ns)
 {
 	const uint64_t end_ns =
 	    watch->on_loss == ON_LOSS_KILL ? before(deadline_ns, watch->margin_ns) : UINT64_MAX;
-
 	switch (watch->state) {
 	case GUARD_RUNNING:
 		return watch->on_loss == ON_LOSS_WARN ? UINT64_MAX : watch_start_by(watch, deadline_ns);
@@ -59,7 +58,6 @@ bool watch_is_due(const struct watch *watch, uint64_t now_ns, uint64_t deadline_
 static uint64_t kill_time(const struct watch *watch, enum guard_event event, uint64_t now_ns)
 {
 	const uint64_t soon_ns = now_ns + watch->kill_after_ns - watch->margin_ns;
-
 	switch (event) {
 	case GUARD_ON_STOP:
 		return soon_ns < watch->kill_ns ? soon_ns : watch->kill_ns;
@@ -77,8 +75,7 @@ static uint64_t kill_time(const struct watch *watch, enum guard_event event, uin
 unsigned watch_step(struct watch *watch, enum guard_event event, uint64_t now_ns)
 {
 	const struct guard_rule *rule = guard_step(watch->state, event);
-
-	if (!rule)
+	if (rule == NULL)
 		return 0;
 	watch->kill_ns = kill_time(watch, event, now_ns);
 	watch->state = rule->next;

@@ -9,7 +9,7 @@
 #ifndef REDLOCK_TOOL_RUN_WORDS_H
 #define REDLOCK_TOOL_RUN_WORDS_H
 
-/* ---- Supervisor: X(NAME, words, sentence) ---- */
+/* ---- supervisor: X(NAME, words, sentence) ---- */
 
 #define RUN_STATE_MAP(X)                                                                                     \
 	X(WAITING, "waiting", "the lock is being acquired")                                                      \
@@ -95,7 +95,7 @@ enum run_code {
 #undef RUN_CODE_ENUM
 };
 
-/* ---- Guard ---- */
+/* ---- guard ---- */
 
 #define GUARD_STATE_MAP(X)                                                                                   \
 	X(READY, "ready", "no command yet")                                                                      \
