@@ -2,6 +2,7 @@
 #include "registry.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,20 @@ static void forget_unused(struct rl_registry *r, struct rl_shared_rules *shared)
 	free(shared);
 }
 
+static struct rl_shared_rules *make_rules(const struct rl_rules *rules)
+{
+	struct rl_shared_rules *shared = calloc(1, sizeof *shared);
+	if (shared != NULL)
+		memcpy(&shared->rules, rules, sizeof *rules); /* with its padding, which is compared */
+	return shared;
+}
+
+/* Of rules that are shared, without a search: a program may have as many of them as locks. */
+static struct rl_shared_rules *shared_of(const struct rl_rules *rules)
+{
+	return (struct rl_shared_rules *)((uintptr_t)rules - offsetof(struct rl_shared_rules, rules));
+}
+
 const struct rl_rules *rl_registry_share_rules(struct rl_registry *r, const struct rl_rules *rules)
 {
 	struct rl_shared_rules *first = r->rules;
@@ -116,12 +131,11 @@ const struct rl_rules *rl_registry_share_rules(struct rl_registry *r, const stru
 	for (unsigned i = 1; found != NULL && memcmp(&found->rules, rules, sizeof *rules) != 0; i++)
 		found = i < SEARCHED ? found->next : NULL;
 	if (found != NULL)
-		take_out(r, found);
+		take_out(r, found); /* its values stay untouched: others read them without the mutex */
 	else
-		found = calloc(1, sizeof *found);
+		found = make_rules(rules);
 	if (found == NULL)
 		return NULL;
-	memcpy(&found->rules, rules, sizeof *rules); /* with its padding, which is compared */
 	found->users++;
 	put_first(r, found);
 	forget_unused(r, first);
@@ -130,12 +144,9 @@ const struct rl_rules *rl_registry_share_rules(struct rl_registry *r, const stru
 
 void rl_registry_drop_rules(struct rl_registry *r, const struct rl_rules *rules)
 {
-	for (struct rl_shared_rules *s = r->rules; s != NULL; s = s->next)
-		if (&s->rules == rules) {
-			s->users--;
-			forget_unused(r, s);
-			return;
-		}
+	struct rl_shared_rules *shared = shared_of(rules);
+	shared->users--;
+	forget_unused(r, shared);
 }
 
 /* ---- events ---- */

@@ -286,4 +286,28 @@ TEST(others_go_on)
 	expect_others_go_on(true);
 }
 
+/* ---- handles that are alike ---- */
+
+static void *extend_idle(void *lock)
+{
+	for (int i = 0; i < 2000; i++)
+		if (redlock_extend(lock, WAIT_LONG_TTL_MS) != REDLOCK_E_STATE)
+			return lock;
+	return NULL;
+}
+
+/* They have one copy of their options, which each reads on its own thread: TSan sees who writes it. */
+TEST(handles_that_are_alike)
+{
+	own_client *client = open_client();
+	own_lock *lock = fixture_lock(client, "alike", WAIT_LONG_TTL_MS, 0);
+	pthread_t thread;
+	void *end = NULL;
+	assert_int_equal(pthread_create(&thread, NULL, extend_idle, lock), 0);
+	for (int i = 0; i < 2000; i++)
+		redlock_lock_free(fixture_lock(client, "alike", WAIT_LONG_TTL_MS, 0));
+	pthread_join(thread, &end);
+	assert_null(end);
+}
+
 SERVER_TESTS(NODES)
