@@ -107,8 +107,8 @@ static void begin_waiting(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 	rl_round_open(l, l->waiting, now, NEVER, probe ? l->rules->ttl_ns : 0, fx);
 	l->waiting = REDLOCK_OP_NONE;
 	fx->sign = probe;
-	if (probe)
-		l->refused = 0;
+	if (probe) /* what is late of the attempt before says nothing of this token */
+		l->refused = l->claim_seq = 0;
 }
 
 static void end_waiting(struct rl_lock *l, int result, struct rl_effects *fx)

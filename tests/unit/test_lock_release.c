@@ -174,6 +174,22 @@ TEST(probe)
 	assert_int_equal(d.error, REDLOCK_E_STATE);
 }
 
+/* A late refusal of an attempt before is none of the probe's token: no node is another one by another name.
+ */
+TEST(probe_behind_a_late_refusal)
+{
+	struct drive d;
+	struct rl_rules rules = drive_rules(3);
+	drive_init(&d, &rules);
+	d.anonymous = true;
+	drive_play(&d, "acquire; cancel");
+	uint32_t attempt = d.lock.round.seq;
+	drive_probe(&d);
+	drive_reply_to(&d, attempt, 0, REDLOCK_VOTE_NO);
+	drive_reply(&d, 0, REDLOCK_VOTE_YES);
+	assert_false(d.fx.twin);
+}
+
 /* ---- numbers of nodes ---- */
 
 TEST(one_node)
