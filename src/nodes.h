@@ -49,6 +49,10 @@ bool rl_nodes_have_work(const struct rl_nodes *nodes);
 /* Releases that must reach them and are not answered. */
 unsigned rl_nodes_owed(const struct rl_nodes *nodes);
 
+/* Whether something that node `index` was asked, or is owed, has not left; or may have to be asked again,
+ * since one of them has refused a form, as servers that are set up alike do. */
+bool rl_nodes_have_unsent(const struct rl_nodes *nodes, unsigned index);
+
 /* ---- who they are ---- */
 
 /* Puts them into the order that all clients share. */

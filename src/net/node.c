@@ -340,3 +340,15 @@ bool rl_node_has_unsent(const struct rl_node *n)
 	return n->ledger.debts.count > 0 || n->talk.parked.count > 0 ||
 	       rl_outbox_unsent(&n->link.outbox).size > 0;
 }
+
+bool rl_node_may_ask_again(const struct rl_node *n, uint32_t refused)
+{
+	const struct rl_outbox *asked = &n->link.outbox;
+	for (unsigned i = 0; i < asked->count; i++) {
+		const struct rl_entry *e = rl_outbox_at(asked, i);
+		bool known = (n->methods.knows >> rl_ops[e->operation].script & 1) != 0;
+		if (e->owed && !known && (refused & RL_FORM_BIT(e->form)) != 0)
+			return true;
+	}
+	return false;
+}

@@ -86,4 +86,8 @@ unsigned rl_node_owed(const struct rl_node *node);
 /* Whether something it was asked, or is owed, has not left. */
 bool rl_node_has_unsent(const struct rl_node *node);
 
+/* Whether a release has left in one of the forms `refused`, which this connection has not proven: it may have
+ * to be asked again in another one. */
+bool rl_node_may_ask_again(const struct rl_node *node, uint32_t refused);
+
 #endif

@@ -124,6 +124,34 @@ TEST(changed_at_work)
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 }
 
+static int unsent(redlock_client *client, unsigned node)
+{
+	struct redlock_node_status status;
+	expect_ok(NULL, redlock_node_status(client, node, &status));
+	return status.owed > 0 && status.unsent;
+}
+
+/* A process that ends would take its second question with it: what has left as a script may be refused, as by
+ * the other nodes. Where no node refuses scripts, it is on its way. */
+TEST(script_may_be_refused)
+{
+	for (int refused = 0; refused < 2; refused++) {
+		permit(0, NODES, refused ? "-@scripting" : "+@all");
+		own_client *client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+		own_lock *lock = fixture_lock(client, "slow", 60000, 0);
+		expect_ok(lock, redlock_acquire(lock));
+		on_servers(0, 3, assert_driven(client, server_has(it, "slow")));
+		assert_driven(client, fixture_vote(lock, 2) == REDLOCK_VOTE_YES);
+		server_pause(&servers.server[2]);
+		expect_ok(lock, redlock_release(lock));
+		int said = unsent(client, 2);
+		server_resume(&servers.server[2]);
+		assert_int_equal(said, refused);
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+		on_servers(0, 3, assert_false(server_has(it, "slow")));
+	}
+}
+
 /* ---- the caller's own value, which is the same each time ---- */
 
 TEST(own_value)
