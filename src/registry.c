@@ -121,7 +121,7 @@ static struct rl_shared_rules *make_rules(const struct rl_rules *rules)
 /* Of rules that are shared, without a search: a program may have as many of them as locks. */
 static struct rl_shared_rules *shared_of(const struct rl_rules *rules)
 {
-	return (struct rl_shared_rules *)((uintptr_t)rules - offsetof(struct rl_shared_rules, rules));
+	return (struct rl_shared_rules *)((char *)rules - offsetof(struct rl_shared_rules, rules));
 }
 
 const struct rl_rules *rl_registry_share_rules(struct rl_registry *r, const struct rl_rules *rules)
