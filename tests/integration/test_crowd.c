@@ -140,6 +140,8 @@ static void end(struct crowd *crowd)
 	no_timer = false;
 	assert_int_equal(crowd->failures, 0);
 	pthread_barrier_destroy(&crowd->meeting);
+	/* The next crowd has the same names: a release that a server has not read yet is lost by closing. */
+	assert_int_equal(redlock_drain(crowd->client, WAIT_SOON_MS), 0);
 	redlock_close(crowd->client);
 }
 
