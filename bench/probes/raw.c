@@ -168,9 +168,9 @@ static void flush_all(void)
 		if (n->fd < 0 || n->out_size == 0)
 			continue;
 		ssize_t sent = send(n->fd, n->out, n->out_size, MSG_NOSIGNAL);
-		size_t gone = sent > 0          ? (size_t)sent
-		              : errno == EAGAIN ? 0
-		                                : n->out_size; /* lost: recv() will say so */
+		if (sent < 0 && errno == EAGAIN)
+			continue;
+		size_t gone = sent > 0 ? (size_t)sent : n->out_size; /* lost: recv() will say so */
 		n->out_size -= gone;
 		memmove(n->out, n->out + gone, n->out_size);
 	}

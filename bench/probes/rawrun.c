@@ -40,6 +40,8 @@ static void connect_node(unsigned short port)
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
 
+	if (fd < 0)
+		die("socket");
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	/* NOLINTNEXTLINE(bugprone-unused-return-value): it goes on while others are connected */
@@ -55,8 +57,9 @@ static void connect_all(char *ports)
 
 /* Sends the request to each node as soon as it can be written to, until `enough` replies begin with `wanted`.
  */
-static bool ask(const char *request, size_t size, char wanted, unsigned enough)
+static bool ask(const char *request, char wanted, unsigned enough)
 {
+	const size_t size = strlen(request);
 	bool sent[MAX_NODES] = {false}, done[MAX_NODES] = {false};
 	unsigned replies = 0, good = 0;
 
@@ -103,26 +106,26 @@ static void make_token(char token[41])
 int main(int argc, char **argv)
 {
 	char request[1024], token[41];
-	int size, status;
+	int status;
 	pid_t pid;
 
-	if (argc < 4)
+	if (argc < 4 || strlen(argv[2]) > 255)
 		return 64;
 	connect_all(argv[1]);
 	make_token(token);
-	size = snprintf(request, sizeof(request),
-	                "*6\r\n$3\r\nSET\r\n$%zu\r\n%s\r\n$40\r\n%s\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n",
-	                strlen(argv[2]), argv[2], token);
-	if (!ask(request, (size_t)size, '+', node_count / 2 + 1))
+	snprintf(request, sizeof(request),
+	         "*6\r\n$3\r\nSET\r\n$%zu\r\n%s\r\n$40\r\n%s\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n",
+	         strlen(argv[2]), argv[2], token);
+	if (!ask(request, '+', node_count / 2 + 1))
 		return 75;
 	if (posix_spawnp(&pid, argv[3], NULL, NULL, argv + 3, environ) != 0)
 		return 126;
 	if (waitpid(pid, &status, 0) < 0)
 		die("waitpid");
-	size = snprintf(request, sizeof(request),
-	                "*5\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$%zu\r\n%s\r\n$40\r\n%s\r\n",
-	                strlen(script), script, strlen(argv[2]), argv[2], token);
-	if (!ask(request, (size_t)size, ':', node_count / 2 + 1))
+	snprintf(request, sizeof(request),
+	         "*5\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$%zu\r\n%s\r\n$40\r\n%s\r\n", strlen(script),
+	         script, strlen(argv[2]), argv[2], token);
+	if (!ask(request, ':', node_count / 2 + 1))
 		return 69;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }

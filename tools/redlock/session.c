@@ -110,9 +110,9 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	fill_options(&options, settings, urls, settings->owner != NULL ? settings->owner : owner, password);
 	options.error_text = error_text;
 	options.error_text_size = sizeof error_text;
-	int node;
+	int node = -1;
 	options.error_node = &node;
-	const char *option;
+	const char *option = NULL;
 	options.error_option = &option;
 	if (settings->insecure)
 		say(settings, "warning: --insecure: anybody between here and a node can read and change the traffic");
