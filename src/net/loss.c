@@ -36,13 +36,24 @@ static bool hand_out(const struct rl_entry *entry, enum redlock_vote_code vote, 
 	return entry->tag.seq != 0;
 }
 
+/* A release whose SET was never sent has nothing to delete. */
+static bool set_never_left(const struct rl_node *n, const struct rl_entry *release)
+{
+	uint64_t unsent_from = release->set_parked ? n->parked_popped + 1 : n->first_unsent;
+	return unsent_from != 0 && release->set_number >= unsent_from;
+}
+
+static void keep_release(struct rl_node *n, const struct rl_entry *entry, const struct rl_outbox *from)
+{
+	if (entry->owed && !set_never_left(n, entry))
+		rl_ledger_keep(&n->ledger, entry, rl_outbox_front_bytes(from));
+}
+
 static void lose_asked(struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote)
 {
 	if (!rl_loss_is_unknown(vote) && n->first_unsent == 0)
 		n->first_unsent = n->link.outbox.popped + 1;
-	bool set_unsent = n->first_unsent != 0 && entry->set_number >= n->first_unsent;
-	if (entry->owed && !set_unsent)
-		rl_ledger_keep(&n->ledger, entry, rl_outbox_front_bytes(&n->link.outbox));
+	keep_release(n, entry, &n->link.outbox);
 	if (rl_loss_is_unknown(vote))
 		rl_ledger_lose(&n->ledger, entry);
 	if (entry->given_up && rl_loss_is_unknown(vote))
@@ -71,9 +82,7 @@ static bool next_parked(struct rl_node *n, struct rl_answer *ret)
 	while ((front = rl_outbox_front(parked)) != NULL) {
 		struct rl_entry entry = *front;
 		enum redlock_vote_code vote = rl_loss_vote(n, !rl_talk_front_begun(&n->talk));
-		uint64_t unsent_from = entry.set_parked ? n->parked_popped + 1 : n->first_unsent;
-		if (entry.owed && (unsent_from == 0 || entry.set_number < unsent_from))
-			rl_ledger_keep(&n->ledger, &entry, rl_outbox_front_bytes(parked));
+		keep_release(n, &entry, parked);
 		rl_outbox_pop(parked);
 		if (hand_out(&entry, vote, ret))
 			return true;

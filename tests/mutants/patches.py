@@ -119,8 +119,7 @@ ROWS = [
 		"fx->nodes = l->owed;", "fx->nodes = rl_ballot_nodes(l);"),
 	# ---- 5 ----
 	("broken connection: releases are forgotten", 5, "src/net/loss.c",
-		"if (entry->owed && !set_unsent)\n\t\trl_ledger_keep(&n->ledger, entry, rl_outbox_front_bytes(&n->link.outbox));",
-		"(void)set_unsent;"),
+		"keep_release(n, entry, &n->link.outbox);", ";"),
 	("node down: releases are forgotten", 5, ASK,
 		"if (form != NULL)\n\t\trl_ledger_keep(&n->ledger, entry, (struct rl_slice){form->bytes, form->size});\n\telse\n\t\tn->ledger.lingering++;\n\treturn vote;",
 		"(void)form;\n\treturn vote;"),
