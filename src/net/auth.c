@@ -60,7 +60,7 @@ bool rl_auth_go_on(struct rl_link *l)
 	if (!rl_url_logs_in(&l->endpoint))
 		rl_auth_end(l); /* they were taken back */
 	else if (!rl_auth_push(&l->setup, &l->endpoint))
-		rl_link_fail(l, REDLOCK_VOTE_DOWN, "out of memory");
+		rl_link_fail_memory(l);
 	return l->state == RL_LINK_OPEN;
 }
 

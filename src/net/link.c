@@ -70,6 +70,16 @@ void rl_link_fail(struct rl_link *l, enum redlock_vote_code vote, const char *te
 	l->state = RL_LINK_BROKEN;
 }
 
+void rl_link_fail_protocol(struct rl_link *l)
+{
+	rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
+}
+
+void rl_link_fail_memory(struct rl_link *l)
+{
+	rl_link_fail(l, REDLOCK_VOTE_DOWN, "out of memory");
+}
+
 void rl_link_end(struct rl_link *l, bool needed, uint64_t now_ns)
 {
 	bool opened = l->setup.count == 0 || l->login_by_ns != 0;
@@ -162,7 +172,7 @@ bool rl_link_begin(struct rl_link *l, uint64_t now_ns)
 	l->progress_ns = now_ns;
 	rl_resp_close(&l->resp);
 	if (!rl_resp_open(&l->resp))
-		rl_link_fail(l, REDLOCK_VOTE_DOWN, "out of memory");
+		rl_link_fail_memory(l);
 	return l->state == RL_LINK_CONNECTING;
 }
 
@@ -224,7 +234,7 @@ static void receive(struct rl_link *l, uint64_t now_ns)
 	else if (got < 0)
 		fail_stream(l, got, REDLOCK_VOTE_CLOSED, REDLOCK_VOTE_CLOSED);
 	else if (!rl_resp_feed(&l->resp, bytes, (size_t)got))
-		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
+		rl_link_fail_protocol(l);
 	else
 		l->progress_ns = now_ns;
 }
@@ -267,7 +277,7 @@ const struct rl_entry *rl_link_next(struct rl_link *l, const struct rl_reply **r
 	if (got == 0)
 		return NULL;
 	if (got < 0 || !may_answer(asked, front))
-		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
+		rl_link_fail_protocol(l);
 	else if (announces_another(*ret_reply))
 		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, (*ret_reply)->value.text);
 	else

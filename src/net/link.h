@@ -97,6 +97,10 @@ const struct rl_entry *rl_link_next(struct rl_link *link, const struct rl_reply 
  * another question, and those behind it would be taken for the wrong ones too. */
 void rl_link_fail(struct rl_link *link, enum redlock_vote_code vote, const char *text);
 
+/* The same for reasons that come up in several places: this is not the Redis protocol; out of memory. */
+void rl_link_fail_protocol(struct rl_link *link);
+void rl_link_fail_memory(struct rl_link *link);
+
 /* Notes why there is no vote at present. What servers add behind a comma is left out. */
 void rl_link_remember(struct rl_link *link, enum redlock_vote_code vote, const char *text);
 

@@ -26,11 +26,6 @@ void rl_node_close(struct rl_node *n, bool child)
 	rl_talk_free(&n->talk);
 }
 
-static void fail_for_memory(struct rl_node *n)
-{
-	rl_link_fail(&n->link, REDLOCK_VOTE_DOWN, "out of memory");
-}
-
 static bool begin_handshake(struct rl_node *n)
 {
 	return rl_handshake_begin(&n->link, n->ledger.ghost_count > 0);
@@ -44,7 +39,7 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 	if (begin_handshake(n) && rl_ask_debts(n))
 		rl_link_dial(&n->link, now_ns);
 	else
-		fail_for_memory(n);
+		rl_link_fail_memory(&n->link);
 }
 
 /* No byte of a connection that is being made has left: it opens with the new ones. */
@@ -61,7 +56,7 @@ void rl_node_renew(struct rl_node *n, uint64_t now_ns)
 		break;
 	case RL_LINK_CONNECTING:
 		if (!begin_handshake(n))
-			fail_for_memory(n); /* half of it must not be said */
+			rl_link_fail_memory(&n->link); /* half of it must not be said */
 		break;
 	case RL_LINK_OPEN:
 		rl_auth_accepted(l); /* what was refused before were the old ones */
@@ -97,7 +92,7 @@ static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_
 	enum rl_talk_news news;
 	while ((news = rl_talk_next(&n->talk, &n->methods, &n->link.outbox, &r)) != RL_TALK_WAITS) {
 		if (news == RL_TALK_BROKEN) {
-			fail_for_memory(n);
+			rl_link_fail_memory(&n->link);
 			continue;
 		}
 		settle(n, &r.entry, r.vote.code, r.error, now_ns);
@@ -173,7 +168,7 @@ void rl_node_flush(struct rl_node *n)
 	if (l->state != RL_LINK_OPEN)
 		return;
 	if (!ask_more(n)) {
-		fail_for_memory(n);
+		rl_link_fail_memory(&n->link);
 		return;
 	}
 	bool all = rl_link_send(l);
@@ -223,7 +218,7 @@ static void take_step(struct rl_node *n, const struct rl_reply *reply)
 	if (news == RL_TALK_BROKEN)
 		rl_link_fail(l, n->talk.refused, n->talk.transaction.error);
 	else if (news == RL_TALK_TAKEN && !rl_outbox_front_sent(&l->outbox))
-		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
+		rl_link_fail_protocol(l);
 	else if (news == RL_TALK_TAKEN)
 		rl_outbox_pop(&l->outbox);
 }
