@@ -11,19 +11,17 @@
 /* For all of it, from its beginning: the server must answer what it was asked before, then the AUTH. */
 #define LOGIN_LIMIT_NS (5000 * RL_NS_PER_MS)
 
-#define TEXT(text) ((struct rl_slice){text, strlen(text)})
-
 bool rl_auth_push(struct rl_outbox *outbox, const struct rl_endpoint *e)
 {
 	if (!rl_url_logs_in(e))
 		return true;
 	struct rl_buffer command = {0};
 	const struct rl_entry entry = {.setup = RL_SETUP_AUTH};
-	struct rl_slice words[3] = {TEXT("AUTH")};
+	struct rl_slice words[3] = {rl_slice_of("AUTH")};
 	unsigned count = 1;
 	if (e->user != NULL)
-		words[count++] = TEXT(e->user);
-	words[count++] = TEXT(e->password != NULL ? e->password : "");
+		words[count++] = rl_slice_of(e->user);
+	words[count++] = rl_slice_of(e->password != NULL ? e->password : "");
 	bool ok = rl_command_write(&command, words, count) &&
 	          rl_outbox_push_secret(outbox, &entry, (struct rl_slice){command.bytes, command.size});
 	if (command.bytes != NULL)

@@ -8,17 +8,35 @@
 #include "proto/answer.h"
 #include "proto/command.h"
 
-#define WORD(text) ((struct rl_slice){text, sizeof(text) - 1})
-#define TEXT(text) ((struct rl_slice){text, strlen(text)})
+struct opening {
+	const char *words[5];     /* end with NULL */
+	enum rl_reply_type reply; /* unless it is an error; STATUS: "OK" */
+	bool needed;              /* an error breaks the connection, and operations wait for the answer */
+};
 
-static bool push(struct rl_link *l, enum rl_setup setup, const struct rl_slice *words, unsigned count)
+static const struct opening openings[] = {
+    [RL_SETUP_AUTH] = {{NULL}, RL_REPLY_STATUS, true}, /* auth.c has the words */
+    [RL_SETUP_SELECT] = {{"SELECT"}, RL_REPLY_STATUS, true},
+    [RL_SETUP_ID] = {{"CLIENT", "ID"}, RL_REPLY_INTEGER, false},
+    [RL_SETUP_INFO] = {{"INFO", "server"}, RL_REPLY_STRING, false},
+    /* which commands of its own it has for what the scripts do; INFO has said whose answer that is */
+    [RL_SETUP_PROBE] = {{"COMMAND", "INFO", "delex", "delifeq"}, RL_REPLY_ARRAY, false},
+    [RL_SETUP_KILL] = {{"CLIENT", "KILL", "ID"}, RL_REPLY_INTEGER, false},
+};
+
+/* `argument` is its last word, NULL: it has none. */
+static bool push(struct rl_link *l, enum rl_setup setup, const char *argument)
 {
+	struct rl_slice words[5];
 	struct rl_buffer command = {0};
-	bool ok = rl_command_write(&command, words, count);
-	if (ok) {
-		struct rl_entry entry = {.setup = (uint8_t)setup};
-		ok = rl_outbox_push(&l->setup, &entry, (struct rl_slice){command.bytes, command.size});
-	}
+	unsigned count = 0;
+	for (const char *const *word = openings[setup].words; *word != NULL; word++)
+		words[count++] = rl_slice_of(*word);
+	if (argument != NULL)
+		words[count++] = rl_slice_of(argument);
+	struct rl_entry entry = {.setup = (uint8_t)setup};
+	bool ok = rl_command_write(&command, words, count) &&
+	          rl_outbox_push(&l->setup, &entry, (struct rl_slice){command.bytes, command.size});
 	rl_buffer_free(&command);
 	return ok;
 }
@@ -37,14 +55,7 @@ static bool push_select(struct rl_link *l)
 	char number[16];
 	snprintf(number, sizeof number, "%u", l->endpoint.database);
 	l->gate++;
-	return push(l, RL_SETUP_SELECT, (struct rl_slice[]){WORD("SELECT"), TEXT(number)}, 2);
-}
-
-/* Which commands of its own it has for what the scripts do. Behind INFO, which says whose answer it is. */
-static bool push_probe(struct rl_link *l)
-{
-	struct rl_slice words[] = {WORD("COMMAND"), WORD("INFO"), WORD("delex"), WORD("delifeq")};
-	return push(l, RL_SETUP_PROBE, words, 4);
+	return push(l, RL_SETUP_SELECT, number);
 }
 
 bool rl_handshake_begin(struct rl_link *l, bool waits)
@@ -53,17 +64,15 @@ bool rl_handshake_begin(struct rl_link *l, bool waits)
 	l->facts.client_id = 0;
 	l->facts.run_id_known = false;
 	l->gate = waits; /* INFO */
-	return push_auth(l) && push_select(l) &&
-	       push(l, RL_SETUP_ID, (struct rl_slice[]){WORD("CLIENT"), WORD("ID")}, 2) &&
-	       push(l, RL_SETUP_INFO, (struct rl_slice[]){WORD("INFO"), WORD("server")}, 2) && push_probe(l);
+	return push_auth(l) && push_select(l) && push(l, RL_SETUP_ID, NULL) && push(l, RL_SETUP_INFO, NULL) &&
+	       push(l, RL_SETUP_PROBE, NULL);
 }
 
 bool rl_handshake_kill(struct rl_link *l, int64_t client_id)
 {
 	char number[24];
 	snprintf(number, sizeof number, "%lld", (long long)client_id);
-	struct rl_slice words[] = {WORD("CLIENT"), WORD("KILL"), WORD("ID"), TEXT(number)};
-	return push(l, RL_SETUP_KILL, words, 4);
+	return push(l, RL_SETUP_KILL, number);
 }
 
 void rl_handshake_pass(struct rl_link *l)
@@ -95,22 +104,17 @@ static bool is_turned_away(const char *text)
 
 bool rl_handshake_fits(enum rl_setup setup, const struct rl_reply *reply)
 {
-	static const enum rl_reply_type types[] = {
-	    [RL_SETUP_AUTH] = RL_REPLY_STATUS, [RL_SETUP_SELECT] = RL_REPLY_STATUS,
-	    [RL_SETUP_ID] = RL_REPLY_INTEGER,  [RL_SETUP_INFO] = RL_REPLY_STRING,
-	    [RL_SETUP_PROBE] = RL_REPLY_ARRAY, [RL_SETUP_KILL] = RL_REPLY_INTEGER,
-	};
 	const struct rl_reply_value *v = &reply->value;
 	if (v->type == RL_REPLY_ERROR)
 		return true;
-	return v->type == types[setup] && (v->type != RL_REPLY_STATUS || strcmp(v->text, "OK") == 0);
+	return v->type == openings[setup].reply && (v->type != RL_REPLY_STATUS || strcmp(v->text, "OK") == 0);
 }
 
 bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_reply *reply)
 {
 	const struct rl_reply_value *v = &reply->value;
 	bool error = v->type == RL_REPLY_ERROR;
-	bool needed = setup == RL_SETUP_AUTH || setup == RL_SETUP_SELECT;
+	bool needed = openings[setup].needed;
 	if (error && (needed || is_turned_away(v->text))) {
 		rl_link_fail(l, rl_answer_of_error(v->text), v->text);
 		return false;

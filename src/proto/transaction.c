@@ -7,18 +7,16 @@
 #include "proto/answer.h"
 #include "proto/command.h"
 
-#define WORD(text) ((struct rl_slice){text, sizeof(text) - 1})
-
 /* ---- what is sent ---- */
 
-static bool put(struct rl_buffer *out, struct rl_slice command)
+static bool put(struct rl_buffer *out, const char *command)
 {
-	return rl_command_write(out, &command, 1);
+	return rl_command_write(out, (struct rl_slice[]){rl_slice_of(command)}, 1);
 }
 
-static bool put_key(struct rl_buffer *out, struct rl_slice command, struct rl_slice key)
+static bool put_key(struct rl_buffer *out, const char *command, struct rl_slice key)
 {
-	return rl_command_write(out, (struct rl_slice[]){command, key}, 2);
+	return rl_command_write(out, (struct rl_slice[]){rl_slice_of(command), key}, 2);
 }
 
 static struct rl_slice digits(char text[24], uint64_t number)
@@ -30,20 +28,20 @@ static struct rl_slice digits(char text[24], uint64_t number)
 static bool put_range(struct rl_buffer *out, struct rl_slice key, uint64_t last)
 {
 	char text[24];
-	struct rl_slice words[] = {WORD("GETRANGE"), key, WORD("0"), digits(text, last)};
+	struct rl_slice words[] = {rl_slice_of("GETRANGE"), key, rl_slice_of("0"), digits(text, last)};
 	return rl_command_write(out, words, 4);
 }
 
 static bool put_read(const struct rl_transaction *t, struct rl_buffer *out)
 {
-	struct rl_slice watch[1 + RL_BATCH] = {WORD("WATCH")};
+	struct rl_slice watch[1 + RL_BATCH] = {rl_slice_of("WATCH")};
 	for (unsigned i = 0; i < t->count; i++)
 		watch[1 + i] = t->parts[i].name;
-	bool ok = put(out, WORD("MULTI")) && put(out, WORD("EXEC")) && rl_command_write(out, watch, 1 + t->count);
+	bool ok = put(out, "MULTI") && put(out, "EXEC") && rl_command_write(out, watch, 1 + t->count);
 	for (unsigned i = 0; ok && i < t->count; i++) {
 		const struct rl_part *p = &t->parts[i];
 		ok = put_range(out, p->name, p->token.size) &&
-		     (p->op->change != RL_CHANGE_LENGTHEN || put_key(out, WORD("PTTL"), p->name));
+		     (p->op->change != RL_CHANGE_LENGTHEN || put_key(out, "PTTL", p->name));
 	}
 	return ok;
 }
@@ -51,9 +49,9 @@ static bool put_read(const struct rl_transaction *t, struct rl_buffer *out)
 static bool put_look(const struct rl_transaction *t, struct rl_buffer *out)
 {
 	struct rl_slice name = t->parts[0].name;
-	return put(out, WORD("MULTI")) && put(out, WORD("EXEC")) && put(out, WORD("MULTI")) &&
-	       put_key(out, WORD("TYPE"), name) && put_key(out, WORD("PTTL"), name) &&
-	       put_key(out, WORD("STRLEN"), name) && put_range(out, name, 1023) && put(out, WORD("EXEC"));
+	return put(out, "MULTI") && put(out, "EXEC") && put(out, "MULTI") && put_key(out, "TYPE", name) &&
+	       put_key(out, "PTTL", name) && put_key(out, "STRLEN", name) && put_range(out, name, 1023) &&
+	       put(out, "EXEC");
 }
 
 /* An expiry that is late enough, or none at all, stays as it is. */
@@ -66,10 +64,10 @@ static bool put_change(const struct rl_part *p, struct rl_buffer *out)
 {
 	char text[24];
 	if (p->op->change == RL_CHANGE_DELETE)
-		return put_key(out, WORD("DEL"), p->name);
+		return put_key(out, "DEL", p->name);
 	if (!lengthens(p))
-		return put_key(out, WORD("PTTL"), p->name);
-	struct rl_slice words[] = {WORD("PEXPIRE"), p->name, digits(text, p->ttl_ms)};
+		return put_key(out, "PTTL", p->name);
+	struct rl_slice words[] = {rl_slice_of("PEXPIRE"), p->name, digits(text, p->ttl_ms)};
 	return rl_command_write(out, words, 3);
 }
 
@@ -117,10 +115,10 @@ bool rl_transaction_begin(struct rl_transaction *t, const struct rl_request *req
 
 bool rl_transaction_change(struct rl_transaction *t, struct rl_buffer *out)
 {
-	bool ok = put(out, WORD("MULTI"));
+	bool ok = put(out, "MULTI");
 	for (unsigned i = 0; ok && i < t->count; i++)
 		ok = !t->parts[i].changes || put_change(&t->parts[i], out);
-	if (!ok || !put(out, WORD("EXEC")))
+	if (!ok || !put(out, "EXEC"))
 		return false;
 	enter(t, RL_STEP_CHANGE);
 	return true;
