@@ -148,9 +148,9 @@ static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
  * what is done for every event. */
 static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_lock *lock)
 {
-	while (c->nodes.refused_by != 0) {
-		struct rl_event vote = {.kind = RL_EV_REPLY, .seq = c->nodes.refused_seq};
-		rl_nodes_next_refusal(&c->nodes, &vote.node, &vote.vote.code);
+	struct rl_event vote = {.kind = RL_EV_REPLY};
+	while (rl_nodes_next_refusal(&c->nodes, &vote.node, &vote.vote.code)) {
+		vote.seq = c->nodes.refused_seq; /* a step may ask anew, and be refused */
 		vote.more = c->nodes.refused_by != 0;
 		step(c, lock, &vote);
 	}
