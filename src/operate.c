@@ -8,6 +8,7 @@
 #include "core/finding.h"
 #include "core/policy.h"
 #include "core/trace.h"
+#include "proto/ops.h"
 
 /* ---- tokens ---- */
 
@@ -114,7 +115,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	report(c, lock, &fx);
 	if (event->kind == RL_EV_RELEASE && error == 0)
 		rl_registry_drop_events(&c->handles, lock); /* no notice after a release */
-	if (fx.send == REDLOCK_OP_QUERY)
+	if (rl_ops[fx.send].change == RL_CHANGE_LOOK)
 		(void)rl_operate_make_findings(lock); /* without memory a look tells less */
 	if (fx.twin)
 		c->nodes.list[event->node].duplicate = true; /* until a new connection says who it is, or does not */
@@ -168,12 +169,14 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 
 /* ---- answers ---- */
 
-/* What a node says. The votes of a server that has two names do not count. */
+/* What a node says. A server that has two names has no second vote on who holds the lock, but what it says of
+ * its own key is true. */
 static void take_vote(struct rl_vote *vote, const struct rl_node *node, const struct rl_answer *answer)
 {
+	const struct rl_op *op = &rl_ops[answer->operation];
+	bool grants = !op->gives_back && op->change != RL_CHANGE_LOOK;
 	*vote = answer->vote;
-	bool counts = answer->operation != REDLOCK_OP_RELEASE && answer->operation != REDLOCK_OP_QUERY;
-	if (counts && node->duplicate && redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
+	if (grants && node->duplicate && redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
 		vote->code = REDLOCK_VOTE_DUPLICATE;
 }
 
