@@ -6,7 +6,7 @@
  *   client.c       opens and closes
  *   handle.c       lock handles               blocking.c     blocking calls
  *   events.c       the event-loop calls       keeper.c       the thread
- *   inspect.c      what is known              credentials.c  user and password, also new ones
+ *   inspect.c      getters                    credentials.c  user and password, also new ones
  *   wait.c         who leads, who sleeps
  *   turn.c         one turn of the loop: receive, decide, run timers, send
  *   operate.c      effects of the core: tokens, requests, answers, notices

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lock handles: made, freed, and what can be asked of them without asking the nodes. */
+/* Lock handles: made and freed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,41 +155,4 @@ int rl_handle_prepare_query(redlock_lock *lock)
 	bool ready = rl_operate_make_findings(lock);
 	rl_client_leave(lock->client);
 	return ready ? 0 : REDLOCK_E_NOMEM;
-}
-
-/* ---- queries ---- */
-
-void *redlock_lock_user(const redlock_lock *lock)
-{
-	return lock != NULL ? lock->user : NULL;
-}
-
-uint64_t redlock_deadline_ns(const redlock_lock *lock)
-{
-	if (rl_client_enter_lock(lock) < 0)
-		return 0;
-	uint64_t until = rl_lock_valid_until(&lock->core, rl_clock_now());
-	rl_client_leave(lock->client);
-	return until;
-}
-
-uint64_t redlock_remaining_ms(const redlock_lock *lock)
-{
-	return rl_time_sub(redlock_deadline_ns(lock), rl_clock_now()) / RL_NS_PER_MS;
-}
-
-int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size, size_t *ret_len)
-{
-	int error = buffer != NULL && ret_len != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
-	if (error < 0)
-		return error;
-	if (lock->token_size < size) {
-		memcpy(buffer, rl_handle_token_bytes(lock), lock->token_size);
-		((char *)buffer)[lock->token_size] = '\0';
-		*ret_len = lock->token_size;
-	} else {
-		error = REDLOCK_E_INVAL;
-	}
-	rl_client_leave(lock->client);
-	return error;
 }

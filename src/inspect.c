@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of nodes, votes and keys, without asking anybody. */
+/* What a caller may know of a client, its nodes and a handle, without asking any server. */
 #include <stdio.h>
 #include <string.h>
 
 #include "client.h"
 #include "options.h"
+#include "os/clock.h"
+
+/* ---- of a client ---- */
 
 unsigned redlock_node_count(const redlock_client *c)
 {
@@ -51,6 +54,43 @@ int redlock_client_terms(redlock_client *c, const struct redlock_lock_options *o
 		return error;
 	error = rl_options_terms(options, c->node_timeout_ms, c->drift_ppm, c->drift_ms, ret);
 	rl_client_leave(c);
+	return error;
+}
+
+/* ---- of a handle ---- */
+
+void *redlock_lock_user(const redlock_lock *lock)
+{
+	return lock != NULL ? lock->user : NULL;
+}
+
+uint64_t redlock_deadline_ns(const redlock_lock *lock)
+{
+	if (rl_client_enter_lock(lock) < 0)
+		return 0;
+	uint64_t until = rl_lock_valid_until(&lock->core, rl_clock_now());
+	rl_client_leave(lock->client);
+	return until;
+}
+
+uint64_t redlock_remaining_ms(const redlock_lock *lock)
+{
+	return rl_time_sub(redlock_deadline_ns(lock), rl_clock_now()) / RL_NS_PER_MS;
+}
+
+int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size, size_t *ret_len)
+{
+	int error = buffer != NULL && ret_len != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
+	if (error < 0)
+		return error;
+	if (lock->token_size < size) {
+		memcpy(buffer, rl_handle_token_bytes(lock), lock->token_size);
+		((char *)buffer)[lock->token_size] = '\0';
+		*ret_len = lock->token_size;
+	} else {
+		error = REDLOCK_E_INVAL;
+	}
+	rl_client_leave(lock->client);
 	return error;
 }
 
