@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The blocking calls. How they wait is in wait.c. */
 #include "client.h"
-#include "os/clock.h"
 
 /* After a pause of this length, what came in meanwhile is read first: a connection that was closed while
  * nobody looked must not cost a vote, and an answer that waits in the socket is not a stall. */
 #define IDLE_NS (100 * RL_NS_PER_MS)
 
-/* Enters. Whoever is about to send meanwhile leaves it to this thread. */
-static int come_in(const redlock_lock *lock)
-{
-	if (lock == NULL)
-		return REDLOCK_E_INVAL;
-	if (lock->client == NULL)
-		return REDLOCK_E_STATE;
-	if (rl_forkmark_is_child(&lock->client->forkmark))
-		return REDLOCK_E_FORKED;
-	rl_loop_come_in(&lock->client->loop);
-	return 0;
-}
-
 /* 0: the operation has begun. */
 static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, struct rl_waiter *waiter)
 {
-	c->loop.now_ns = rl_clock_now();
 	if (c->loop.now_ns - c->loop.looked_ns > IDLE_NS && !c->loop.led)
 		(void)rl_turn_poll(c);
 	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_lock_busy(&lock->core))
@@ -38,16 +23,17 @@ static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, 
 static int run(redlock_lock *lock, struct rl_event *event)
 {
 	RL_NO_CANCEL;
-	int error = come_in(lock);
+	int error = rl_client_check_lock(lock);
 	if (error < 0)
 		return error;
 	redlock_client *c = lock->client;
+	rl_loop_come_in(&c->loop);
 	struct rl_waiter waiter = {.done = false};
 	sem_init(&waiter.wake, 0, 0);
 	error = begin(c, lock, event, &waiter);
 	rl_turn_settle_together(c);
 	if (error < 0) {
-		rl_client_leave(c);
+		rl_loop_leave(&c->loop);
 		return error;
 	}
 	rl_wait_for_result(c, lock, &waiter);
@@ -88,14 +74,14 @@ int redlock_probe(redlock_lock *lock)
 int redlock_cancel(redlock_lock *lock)
 {
 	RL_NO_CANCEL;
-	int error = rl_client_enter_lock(lock);
+	int error = rl_client_check_lock(lock);
 	if (error < 0)
 		return error;
 	redlock_client *c = lock->client;
-	c->loop.now_ns = rl_clock_now();
+	rl_loop_enter_now(&c->loop);
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	rl_turn_settle(c);
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return 0;
 }
 
@@ -117,7 +103,7 @@ int redlock_drain(redlock_client *c, uint64_t timeout_ms)
 	c->loop.drainers--;
 	int left = (int)rl_nodes_owed(&c->nodes);
 	rl_wait_pass_lead(c);
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	if (error < 0)
 		return REDLOCK_E_SYSTEM;
 	return error > 0 && left > 0 ? REDLOCK_E_INTERRUPTED : left;

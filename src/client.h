@@ -99,30 +99,39 @@ bool rl_credentials_lend(struct rl_endpoint *endpoint, const char *user, const c
 
 void rl_keeper_end(redlock_client *c);
 
-/* ---- entering ---- */
+/* ---- how a call begins ---- */
 
-/* Locks the client of a call. FORKED in a child process: then the mutex is not touched. */
-static inline int rl_client_enter(redlock_client *c)
+/* Whether it may enter the loop: 0, INVAL, or FORKED in a child process, where the mutex is not touched. */
+static inline int rl_client_check(const redlock_client *c)
 {
 	if (c == NULL)
 		return REDLOCK_E_INVAL;
-	if (rl_forkmark_is_child(&c->forkmark))
-		return REDLOCK_E_FORKED;
-	pthread_mutex_lock(&c->loop.mutex);
-	return 0;
+	return rl_forkmark_is_child(&c->forkmark) ? REDLOCK_E_FORKED : 0;
 }
 
-/* The same for a call on a handle. */
-static inline int rl_client_enter_lock(const redlock_lock *lock)
+/* The same for a call on a handle; STATE: its client was closed. */
+static inline int rl_client_check_lock(const redlock_lock *lock)
 {
 	if (lock == NULL)
 		return REDLOCK_E_INVAL;
-	return lock->client != NULL ? rl_client_enter(lock->client) : REDLOCK_E_STATE;
+	return lock->client != NULL ? rl_client_check(lock->client) : REDLOCK_E_STATE;
 }
 
-static inline void rl_client_leave(redlock_client *c)
+/* Both at once, for calls that need no time. 0: entered; rl_loop_leave() comes at the end. */
+static inline int rl_client_enter(redlock_client *c)
 {
-	rl_loop_leave(&c->loop);
+	int error = rl_client_check(c);
+	if (error == 0)
+		rl_loop_enter(&c->loop);
+	return error;
+}
+
+static inline int rl_client_enter_lock(const redlock_lock *lock)
+{
+	int error = rl_client_check_lock(lock);
+	if (error == 0)
+		rl_loop_enter(&lock->client->loop);
+	return error;
 }
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "client.h"
-#include "os/clock.h"
 #include "os/secret.h"
 
 struct login {
@@ -71,16 +70,16 @@ int redlock_set_credentials(redlock_client *c, const char *user, const char *pas
 {
 	RL_NO_CANCEL;
 	struct login logins[REDLOCK_MAX_NODES] = {{NULL, NULL}};
-	int error = rl_client_enter(c);
+	int error = rl_client_check(c);
 	if (error < 0)
 		return error;
-	c->loop.now_ns = rl_clock_now();
+	rl_loop_enter_now(&c->loop);
 	if (exchange_all(c, user, password, logins))
 		tell_nodes(c);
 	else
 		error = REDLOCK_E_NOMEM;
 	rl_turn_settle(c);
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	for (unsigned i = 0; i < REDLOCK_MAX_NODES; i++) {
 		rl_secret_free(logins[i].user);
 		rl_secret_free(logins[i].password);

@@ -2,21 +2,20 @@
 /* The calls for event loops: start, process, pull. None of them blocks. */
 #include "client.h"
 #include "os/bell.h"
-#include "os/clock.h"
 
 static int start(redlock_lock *lock, struct rl_event *event)
 {
 	RL_NO_CANCEL;
-	int error = rl_client_enter_lock(lock);
+	int error = rl_client_check_lock(lock);
 	if (error < 0)
 		return error;
 	redlock_client *c = lock->client;
-	c->loop.now_ns = rl_clock_now();
+	rl_loop_enter_now(&c->loop);
 	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0)
 		error = REDLOCK_E_STATE;
 	else
 		error = rl_operate(c, lock, event);
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return error;
 }
 
@@ -59,7 +58,7 @@ uint64_t redlock_timeout_ns(redlock_client *c)
 	if (rl_client_enter(c) < 0)
 		return REDLOCK_NEVER_NS;
 	uint64_t next = rl_nodes_have_work(&c->nodes) || c->handles.queue_head != NULL ? 0 : rl_turn_deadline(c);
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return next;
 }
 
@@ -70,7 +69,7 @@ int redlock_process(redlock_client *c)
 	if (error < 0)
 		return error;
 	error = rl_turn_poll(c);
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return error < 0 ? REDLOCK_E_SYSTEM : 0;
 }
 
@@ -80,7 +79,7 @@ int redlock_next(redlock_client *c, struct redlock_event *ret_event)
 	if (error < 0)
 		return error;
 	bool got = rl_registry_pull(&c->handles, ret_event);
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return got ? 1 : 0;
 }
 
@@ -96,6 +95,6 @@ int redlock_notice_fd(redlock_client *c)
 			rl_bell_ring(c->handles.notice_fd);
 	}
 	int fd = c->handles.notice_fd;
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return fd >= 0 ? fd : REDLOCK_E_SYSTEM;
 }

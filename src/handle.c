@@ -5,7 +5,6 @@
 
 #include "client.h"
 #include "options.h"
-#include "os/clock.h"
 
 /* ---- making ---- */
 
@@ -77,7 +76,7 @@ int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
 	if (error < 0)
 		return error;
 	error = make(client, name, name_len, &o, ret_lock);
-	rl_client_leave(client);
+	rl_loop_leave(&client->loop);
 	return error;
 }
 
@@ -120,11 +119,10 @@ static void free_handle(redlock_lock *lock, bool release)
 	if (c != NULL && rl_forkmark_is_child(&c->forkmark)) {
 		rl_handle_detach(lock, false); /* a child has one thread, and the mutex may be taken for ever */
 	} else if (c != NULL) {
-		pthread_mutex_lock(&c->loop.mutex);
-		c->loop.now_ns = rl_clock_now();
+		rl_loop_enter_now(&c->loop);
 		rl_handle_detach(lock, release);
 		rl_turn_settle(c);
-		rl_client_leave(c);
+		rl_loop_leave(&c->loop);
 	}
 	free_memory(lock);
 }
@@ -153,6 +151,6 @@ int rl_handle_prepare_query(redlock_lock *lock)
 	if (error < 0)
 		return error;
 	bool ready = rl_operate_make_findings(lock);
-	rl_client_leave(lock->client);
+	rl_loop_leave(&lock->client->loop);
 	return ready ? 0 : REDLOCK_E_NOMEM;
 }

@@ -42,7 +42,7 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 	} else {
 		error = REDLOCK_E_INVAL;
 	}
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return error;
 }
 
@@ -53,7 +53,7 @@ int redlock_client_terms(redlock_client *c, const struct redlock_lock_options *o
 	if (error < 0)
 		return error;
 	error = rl_options_terms(options, c->node_timeout_ms, c->drift_ppm, c->drift_ms, ret);
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return error;
 }
 
@@ -69,7 +69,7 @@ uint64_t redlock_deadline_ns(const redlock_lock *lock)
 	if (rl_client_enter_lock(lock) < 0)
 		return 0;
 	uint64_t until = rl_lock_valid_until(&lock->core, rl_clock_now());
-	rl_client_leave(lock->client);
+	rl_loop_leave(&lock->client->loop);
 	return until;
 }
 
@@ -90,7 +90,7 @@ int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size, size
 	} else {
 		error = REDLOCK_E_INVAL;
 	}
-	rl_client_leave(lock->client);
+	rl_loop_leave(&lock->client->loop);
 	return error;
 }
 
@@ -100,7 +100,7 @@ int redlock_lock_terms(const redlock_lock *lock, struct redlock_terms *ret)
 	if (error < 0)
 		return error;
 	error = rl_options_terms_of_rules(lock->core.rules, ret);
-	rl_client_leave(lock->client);
+	rl_loop_leave(&lock->client->loop);
 	return error;
 }
 
@@ -114,7 +114,7 @@ int redlock_lock_vote(const redlock_lock *lock, unsigned index, struct redlock_v
 		                             lock->core.votes[index].rtt_ns};
 	else
 		error = REDLOCK_E_INVAL;
-	rl_client_leave(lock->client);
+	rl_loop_leave(&lock->client->loop);
 	return error;
 }
 
@@ -129,6 +129,6 @@ int redlock_lock_finding(const redlock_lock *lock, unsigned index, struct redloc
 		error = REDLOCK_E_STATE;
 	else
 		*ret = lock->core.findings[index];
-	rl_client_leave(lock->client);
+	rl_loop_leave(&lock->client->loop);
 	return error;
 }

@@ -7,7 +7,7 @@
 static void *keep(void *argument)
 {
 	redlock_client *c = argument;
-	pthread_mutex_lock(&c->loop.mutex);
+	rl_loop_enter(&c->loop);
 	while (!c->loop.keeper_stops) {
 		if (!c->loop.led && rl_turn_lead(c) >= 0)
 			continue;
@@ -15,7 +15,7 @@ static void *keep(void *argument)
 		rl_loop_wait(&c->loop, &c->loop.keeper_wake);
 	}
 	rl_wait_pass_lead(c); /* somebody may have waited behind this thread */
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return NULL;
 }
 
@@ -30,14 +30,14 @@ int redlock_keeper_start(redlock_client *c)
 		error = REDLOCK_E_SYSTEM;
 	else
 		c->loop.keeper_runs = true;
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	return error;
 }
 
 /* It runs until it is joined, so that no second one is started meanwhile; only one caller joins it. */
 void rl_keeper_end(redlock_client *c)
 {
-	pthread_mutex_lock(&c->loop.mutex);
+	rl_loop_enter(&c->loop);
 	bool ours = c->loop.keeper_runs && !c->loop.keeper_stops;
 	pthread_t keeper = c->loop.keeper;
 	if (ours) {
@@ -45,22 +45,20 @@ void rl_keeper_end(redlock_client *c)
 		pthread_cond_signal(&c->loop.keeper_wake);
 		rl_poller_wake(&c->loop.poller);
 	}
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	if (!ours)
 		return;
 	pthread_join(keeper, NULL);
-	pthread_mutex_lock(&c->loop.mutex);
+	rl_loop_enter(&c->loop);
 	c->loop.keeper_runs = c->loop.keeper_stops = false;
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 }
 
 int redlock_keeper_stop(redlock_client *c)
 {
 	RL_NO_CANCEL;
-	if (c == NULL)
-		return REDLOCK_E_INVAL;
-	if (rl_forkmark_is_child(&c->forkmark))
-		return REDLOCK_E_FORKED;
-	rl_keeper_end(c);
-	return 0;
+	int error = rl_client_check(c);
+	if (error == 0)
+		rl_keeper_end(c);
+	return error;
 }

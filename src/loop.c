@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "os/clock.h"
+
 void rl_loop_init(struct rl_loop *l, bool interruptible)
 {
 	pthread_mutex_init(&l->mutex, NULL);
@@ -43,10 +45,16 @@ static struct rl_waiter *take_to_wake(struct rl_loop *l)
 	return first;
 }
 
+void rl_loop_enter_now(struct rl_loop *l)
+{
+	rl_loop_enter(l);
+	l->now_ns = rl_clock_now();
+}
+
 void rl_loop_come_in(struct rl_loop *l)
 {
 	atomic_fetch_add(&l->coming, 1);
-	pthread_mutex_lock(&l->mutex);
+	rl_loop_enter_now(l);
 	atomic_fetch_sub(&l->coming, 1);
 }
 

@@ -68,7 +68,18 @@ void rl_loop_init(struct rl_loop *loop, bool interruptible);
 /* A `child` process does not touch what waiters in its parent have to do with. */
 void rl_loop_close(struct rl_loop *loop, bool child);
 
-/* Enters as one for whom whoever is about to send meanwhile leaves it. */
+/* ---- in and out: the only ways ---- */
+
+/* `now_ns` stays what it was: for calls that need no time. */
+static inline void rl_loop_enter(struct rl_loop *loop)
+{
+	pthread_mutex_lock(&loop->mutex);
+}
+
+/* Sets `now_ns` as well: for calls that do something. */
+void rl_loop_enter_now(struct rl_loop *loop);
+
+/* The same, as one for whom whoever is about to send meanwhile leaves it. */
 void rl_loop_come_in(struct rl_loop *loop);
 
 /* Unlocks, then wakes: who is woken finds the mutex free. */

@@ -124,9 +124,9 @@ int rl_turn_lead(redlock_client *c)
 {
 	struct rl_ready ready[MAX_READY];
 	c->loop.led = true;
-	rl_client_leave(c);
+	rl_loop_leave(&c->loop);
 	int count = rl_poller_wait(&c->loop.poller, ready, MAX_READY, true);
-	pthread_mutex_lock(&c->loop.mutex);
+	rl_loop_enter(&c->loop);
 	c->loop.led = false;
 	bool signalled = count == -EINTR;
 	if (count < 0 && !signalled)

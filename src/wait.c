@@ -64,7 +64,7 @@ static bool sleep_until_woken(struct rl_loop *l, struct rl_waiter *waiter)
 	rl_loop_leave(l);
 	if (rl_thread_await(&waiter->wake, l->interruptible))
 		return false;
-	pthread_mutex_lock(&l->mutex);
+	rl_loop_enter(l);
 	bool posted = !waiter->asleep;
 	waiter->asleep = false;
 	rl_loop_leave(l);
@@ -79,8 +79,7 @@ static void go(redlock_client *c)
 	struct rl_loop *l = &c->loop;
 	if (atomic_fetch_sub(&l->coming, 1) > 1 || !atomic_load(&l->left))
 		return;
-	pthread_mutex_lock(&l->mutex);
-	l->now_ns = rl_clock_now();
+	rl_loop_enter_now(l);
 	if (atomic_load(&l->left))
 		rl_turn_settle_together(c);
 	rl_loop_leave(l);
@@ -100,7 +99,7 @@ void rl_wait_for_result(redlock_client *c, redlock_lock *lock, struct rl_waiter 
 			go(c);
 			return;
 		}
-		pthread_mutex_lock(&l->mutex);
+		rl_loop_enter(l);
 		if (signalled)
 			interrupt(c, lock, waiter);
 	}
@@ -118,7 +117,7 @@ int rl_wait_for_turn(redlock_client *c)
 	l->asleep_drainers = &drainer;
 	rl_loop_leave(l);
 	bool woken = rl_thread_await(&drainer.wake, l->interruptible);
-	pthread_mutex_lock(&l->mutex);
+	rl_loop_enter(l);
 	for (struct rl_drainer **at = &l->asleep_drainers; *at != NULL; at = &(*at)->next)
 		if (*at == &drainer) {
 			*at = drainer.next;
