@@ -27,11 +27,11 @@ static int run(redlock_lock *lock, struct rl_event *event)
 	if (error < 0)
 		return error;
 	redlock_client *c = lock->client;
-	rl_loop_come_in(&c->loop);
+	rl_loop_enter_expected(&c->loop);
 	struct rl_waiter waiter = {.done = false};
 	sem_init(&waiter.wake, 0, 0);
 	error = begin(c, lock, event, &waiter);
-	rl_turn_settle_together(c);
+	rl_turn_settle_or_defer(c);
 	if (error < 0) {
 		rl_loop_leave(&c->loop);
 		return error;

@@ -65,8 +65,8 @@ bool rl_operate_make_findings(redlock_lock *lock);
 /* Sends what the last operations queued, and arms the timer. */
 void rl_turn_settle(redlock_client *c);
 
-/* The same, unless another thread is about to come, which does it for both. */
-void rl_turn_settle_together(redlock_client *c);
+/* The same, unless another thread is expected: then that one sends for both. */
+void rl_turn_settle_or_defer(redlock_client *c);
 
 /* When the next turn is due; UINT64_MAX: when a socket is ready. */
 uint64_t rl_turn_deadline(const redlock_client *c);

@@ -51,11 +51,11 @@ void rl_loop_enter_now(struct rl_loop *l)
 	l->now_ns = rl_clock_now();
 }
 
-void rl_loop_come_in(struct rl_loop *l)
+void rl_loop_enter_expected(struct rl_loop *l)
 {
-	atomic_fetch_add(&l->coming, 1);
+	atomic_fetch_add(&l->expected, 1);
 	rl_loop_enter_now(l);
-	atomic_fetch_sub(&l->coming, 1);
+	atomic_fetch_sub(&l->expected, 1);
 }
 
 void rl_loop_leave(struct rl_loop *l)
@@ -102,7 +102,7 @@ void rl_loop_serve(struct rl_loop *l, struct rl_waiter *waiter, int result)
 	if (waiter->asleep) {
 		rl_loop_quit(l, waiter);
 		waiter->served = true;
-		atomic_fetch_add(&l->coming, 1);
+		atomic_fetch_add(&l->expected, 1);
 		rl_loop_will_wake(l, waiter);
 	} else if (l->led && l->leader == waiter) {
 		rl_poller_wake(&l->poller); /* decided by another thread's turn, a cancel or a timer */

@@ -39,24 +39,33 @@ struct rl_loop {
 	pthread_mutex_t mutex;
 	struct rl_poller poller;
 	struct rl_schedule schedule;
-	uint64_t now_ns;    /* of this turn */
+	bool interruptible; /* blocking calls end when a signal handler has run in their thread */
+
+	/* each turn */
+	uint64_t now_ns;    /* also set by those who enter */
 	uint64_t looked_ns; /* when the sockets were last looked at */
 
+	/* wait.c, by turn.c: who leads */
 	bool led;                       /* a thread waits in the poller for all */
 	const struct rl_waiter *leader; /* whose result that thread waits for; NULL: none in particular */
-	struct rl_waiter *waiters;      /* the longest first */
+
+	/* wait.c: who waits. Who has a result for one, or the lead, puts it on `to_wake` */
+	struct rl_waiter *waiters; /* the longest first */
 	struct rl_waiter *last_waiter;
 	struct rl_waiter *to_wake; /* by whoever leaves the mutex */
 	struct rl_waiter **to_wake_end;
+
+	/* redlock_drain() */
 	unsigned drainers;
 	uint64_t drain_until_ns;
 	struct rl_drainer *asleep_drainers;
-	bool interruptible; /* blocking calls end when a signal handler has run in their thread */
 
-	atomic_uint coming; /* threads on their way into the mutex, or woken with a result and not out yet */
-	atomic_bool left;   /* there may be bytes that are left for one of them to send */
-	uint64_t left_since_ns;
+	/* turn.c: who sends for the others, docs/decisions/threads-share-sends.md */
+	atomic_uint expected; /* threads on their way into the mutex, or woken with a result and not out yet */
+	atomic_bool deferred; /* there may be bytes that one of them is to send */
+	uint64_t deferred_since_ns;
 
+	/* keeper.c */
 	bool keeper_runs;
 	bool keeper_stops;
 	pthread_t keeper;
@@ -79,8 +88,8 @@ static inline void rl_loop_enter(struct rl_loop *loop)
 /* Sets `now_ns` as well: for calls that do something. */
 void rl_loop_enter_now(struct rl_loop *loop);
 
-/* The same, as one for whom whoever is about to send meanwhile leaves it. */
-void rl_loop_come_in(struct rl_loop *loop);
+/* The same, as one that is expected meanwhile: others may leave it to this thread to send. */
+void rl_loop_enter_expected(struct rl_loop *loop);
 
 /* Unlocks, then wakes: who is woken finds the mutex free. */
 void rl_loop_leave(struct rl_loop *loop);

@@ -9,11 +9,11 @@
 /* With many handles due at once, answers must be read in between: they would look late, and pile up. */
 enum { MAX_READY = 64, MAX_TIMERS = 256 };
 
-/* Bytes that are left for another thread to send: whoever comes that much later sends them at once, since a
- * group that is still growing costs more time than it saves system calls; and so long they wait when nobody
- * comes, because the thread gets no processor. */
+/* Bytes that another thread is to send. Whoever comes GROUP_NS later sends them at once: a group that still
+ * grows costs more time than it saves system calls. When the thread that is expected gets no processor, they
+ * wait for DEFER_NS. */
 #define GROUP_NS (RL_NS_PER_MS / 20)
-#define LEFT_NS RL_NS_PER_MS
+#define DEFER_NS RL_NS_PER_MS
 
 static void collect(redlock_client *c, struct rl_node *node)
 {
@@ -44,8 +44,8 @@ uint64_t rl_turn_deadline(const redlock_client *c)
 {
 	const struct rl_timer *first = rl_schedule_first(&c->loop.schedule);
 	uint64_t next = rl_time_min(first != NULL ? first->at_ns : UINT64_MAX, rl_nodes_deadline(&c->nodes));
-	if (atomic_load(&c->loop.left))
-		next = rl_time_min(next, rl_time_add(c->loop.left_since_ns, LEFT_NS));
+	if (atomic_load(&c->loop.deferred))
+		next = rl_time_min(next, rl_time_add(c->loop.deferred_since_ns, DEFER_NS));
 	return c->loop.drainers > 0 ? rl_time_min(next, c->loop.drain_until_ns) : next;
 }
 
@@ -76,19 +76,19 @@ static void arm(redlock_client *c)
 
 void rl_turn_settle(redlock_client *c)
 {
-	atomic_store(&c->loop.left, false);
+	atomic_store(&c->loop.deferred, false);
 	if (c->nodes.new_credentials)
 		rl_nodes_log_in(&c->nodes, c->loop.now_ns);
 	send_all(c);
 	arm(c);
 }
 
-void rl_turn_settle_together(redlock_client *c)
+void rl_turn_settle_or_defer(redlock_client *c)
 {
-	if (!atomic_exchange(&c->loop.left, true))
-		c->loop.left_since_ns = c->loop.now_ns;
-	bool late = rl_time_sub(c->loop.now_ns, c->loop.left_since_ns) >= GROUP_NS;
-	if (late || atomic_load(&c->loop.coming) == 0)
+	if (!atomic_exchange(&c->loop.deferred, true))
+		c->loop.deferred_since_ns = c->loop.now_ns;
+	bool late = rl_time_sub(c->loop.now_ns, c->loop.deferred_since_ns) >= GROUP_NS;
+	if (late || atomic_load(&c->loop.expected) == 0)
 		rl_turn_settle(c);
 	else
 		arm(c);
@@ -132,6 +132,6 @@ int rl_turn_lead(redlock_client *c)
 	if (count < 0 && !signalled)
 		return count;
 	turn(c, ready, signalled ? 0 : count);
-	rl_turn_settle_together(c);
+	rl_turn_settle_or_defer(c);
 	return signalled && c->loop.interruptible ? 1 : 0;
 }

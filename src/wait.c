@@ -19,7 +19,7 @@ void rl_wait_pass_lead(redlock_client *c)
 		rl_loop_wake_drainers(l);
 	} else if (l->keeper_runs) {
 		pthread_cond_signal(&l->keeper_wake);
-	} else if (atomic_load(&l->left)) {
+	} else if (atomic_load(&l->deferred)) {
 		rl_turn_settle(c); /* nobody sees to it that they are sent in time */
 	}
 }
@@ -74,14 +74,14 @@ static bool sleep_until_woken(struct rl_loop *l, struct rl_waiter *waiter)
 }
 
 /* A thread that was woken with its result may be the one that the others have left their bytes to. */
-static void go(redlock_client *c)
+static void leave_as_served(redlock_client *c)
 {
 	struct rl_loop *l = &c->loop;
-	if (atomic_fetch_sub(&l->coming, 1) > 1 || !atomic_load(&l->left))
+	if (atomic_fetch_sub(&l->expected, 1) > 1 || !atomic_load(&l->deferred))
 		return;
 	rl_loop_enter_now(l);
-	if (atomic_load(&l->left))
-		rl_turn_settle_together(c);
+	if (atomic_load(&l->deferred))
+		rl_turn_settle_or_defer(c);
 	rl_loop_leave(l);
 }
 
@@ -96,7 +96,7 @@ void rl_wait_for_result(redlock_client *c, redlock_lock *lock, struct rl_waiter 
 		}
 		bool signalled = sleep_until_woken(l, waiter);
 		if (waiter->served) {
-			go(c);
+			leave_as_served(c);
 			return;
 		}
 		rl_loop_enter(l);

@@ -186,12 +186,12 @@ TEST(somebody_does_not_come)
 	own_client *client = open_warm(NODES);
 	own_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
 	uint64_t since_ns = wait_now_ns();
-	client->loop.coming++;
+	client->loop.expected++;
 	for (int i = 0; i < 20; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		expect_ok(lock, redlock_release(lock));
 	}
-	client->loop.coming--;
+	client->loop.expected--;
 	assert_in_range(wait_elapsed_ms(since_ns), 0,
 	                WAIT_SOON_MS); /* not seconds for each, when other timers fire */
 }
@@ -208,10 +208,10 @@ TEST(the_last_leaves_nothing)
 	own_client *client = open_warm(NODES);
 	own_lock *lock = fixture_lock(client, "half", WAIT_LONG_TTL_MS, 0);
 	on_servers(0, NODES - 1, server_must(it, "OK", "SET", "half", "another", NULL));
-	client->loop.coming++;
+	client->loop.expected++;
 	assert_int_equal(redlock_acquire(lock), REDLOCK_E_BUSY);
 	assert_soon(is_free(NODES - 1, "half"));
-	client->loop.coming--;
+	client->loop.expected--;
 }
 
 static void *wait_alone(void *argument)
