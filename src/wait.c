@@ -26,10 +26,12 @@ void rl_wait_pass_lead(redlock_client *c)
 
 /* ---- waiting ---- */
 
-/* The poller fails only when somebody closed its descriptor. Then nothing can be waited for. */
+/* The poller fails only when somebody closed its descriptor. Then nothing can be waited for. A release goes
+ * on, and its result is an event: the waiter may be gone by then. */
 static void give_up(redlock_client *c, redlock_lock *lock, struct rl_waiter *waiter)
 {
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM});
+	lock->waiter = NULL;
 	waiter->done = true;
 	waiter->result = REDLOCK_E_SYSTEM;
 }
