@@ -71,9 +71,8 @@ void rl_auth_answer(struct rl_link *l, const struct rl_reply *reply)
 		rl_auth_accepted(l);
 	} else if (!l->new_credentials) { /* else there are newer ones, which nobody has refused */
 		l->failure = rl_answer_of_error(v->text);
-		/* "unknown command 'AUTH', with args beginning with: ..." would repeat the password */
 		snprintf(l->failure_text, sizeof l->failure_text, "the new credentials are refused: %.*s",
-		         (int)strcspn(v->text, ",\r\n"), v->text);
+		         rl_reply_shown_length(v->text), v->text);
 	}
 }
 

@@ -19,8 +19,7 @@
 void rl_link_remember(struct rl_link *l, enum redlock_vote_code vote, const char *text)
 {
 	l->failure = vote;
-	/* "unknown command 'X', with args beginning with: ..." would repeat a token */
-	snprintf(l->failure_text, sizeof l->failure_text, "%.*s", (int)strcspn(text, ",\r\n"), text);
+	snprintf(l->failure_text, sizeof l->failure_text, "%.*s", rl_reply_shown_length(text), text);
 }
 
 bool rl_link_open(struct rl_link *l, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,

@@ -101,7 +101,7 @@ void rl_link_fail(struct rl_link *link, enum redlock_vote_code vote, const char 
 void rl_link_fail_protocol(struct rl_link *link);
 void rl_link_fail_memory(struct rl_link *link);
 
-/* Notes why there is no vote at present. What servers add behind a comma is left out. */
+/* Notes why there is no vote at present, as far as it may be shown (rl_reply_shown_length()). */
 void rl_link_remember(struct rl_link *link, enum redlock_vote_code vote, const char *text);
 
 /* BROKEN: everything that was queued is taken out. `needed`: somebody waits for the next connection. */

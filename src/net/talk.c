@@ -165,8 +165,7 @@ static void give_up(struct rl_talk *talk, struct rl_methods *m)
 	struct rl_transaction *t = &talk->transaction;
 	char text[sizeof t->error];
 	talk->refused = rl_answer_of_error(t->error);
-	/* of "unknown command 'X', with args ..." only the first part is shown: see rl_link_remember() */
-	int length = (int)strcspn(t->error, ",\r\n");
+	int length = rl_reply_shown_length(t->error);
 	snprintf(text, sizeof text, "%.*s; permit +eval +evalsha or +watch +multi +exec +getrange",
 	         length < MOST_OF_REFUSAL ? length : MOST_OF_REFUSAL, t->error);
 	snprintf(t->error, sizeof t->error, "%s", text);

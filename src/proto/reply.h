@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define RL_REPLY_ITEMS 8 /* elements of an array */
 
@@ -25,6 +26,13 @@ struct rl_reply_value {
 	size_t kept;
 	size_t length; /* of the whole text */
 };
+
+/* How much of an error may be shown: what servers add behind a comma ("unknown command 'X', with args
+ * beginning with: ...") repeats what they were sent, tokens and passwords. */
+static inline int rl_reply_shown_length(const char *error)
+{
+	return (int)strcspn(error, ",\r\n");
+}
 
 struct rl_reply {
 	struct rl_reply_value value;

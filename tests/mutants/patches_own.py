@@ -164,7 +164,7 @@ OWN_ROWS = [
 		"l->gate += rl_url_logs_in(&l->endpoint);\n", "",
 		HANDSHAKE, "if (needed)\n\t\tl->gate--;", "if (setup == RL_SETUP_SELECT)\n\t\tl->gate--;"),
 	("a refused login says the password", 36, AUTH,
-		'(int)strcspn(v->text, ",\\r\\n"), v->text);', "(int)strlen(v->text), v->text);"),
+		"rl_reply_shown_length(v->text), v->text);", "(int)strlen(v->text), v->text);"),
 	("a login stays in memory", 36, "src/net/outbox.c",
 		"explicit_bzero(o->bytes + o->head, o->ring[o->first].size);\n", ";\n"),
 	("credentials take the place of those in the URL", 36, "src/credentials.c",
