@@ -66,7 +66,7 @@ static void ask(struct world *w, enum redlock_operation operation, unsigned slot
 	    .name = {name, sizes[w->names[slot]]},
 	    .token = {token, (size_t)snprintf(token, sizeof token, "t%u", number)},
 	    .ttl_ms = 30000,
-	    .by_text = (style & 1) != 0,
+	    .own_value = (style & 1) != 0,
 	};
 	if (operation == REDLOCK_OP_RELEASE && may_exist(t->vote)) {
 		request.owed = 1u << NODE_ID;

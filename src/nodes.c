@@ -31,7 +31,7 @@ void rl_nodes_submit(struct rl_nodes *ns, struct rl_request *request, uint32_t t
 	for (unsigned i = 0; i < ns->count; i++) {
 		if ((to >> i & 1) == 0)
 			continue;
-		request->unproven = request->by_text && seq == 0 && (request->owed >> i & 1) == 0;
+		request->unproven = request->own_value && seq == 0 && (request->owed >> i & 1) == 0;
 		enum redlock_vote_code vote = request->name.bytes != NULL
 		                                  ? rl_node_submit(&ns->list[i], request, &ns->wire, now)
 		                                  : REDLOCK_VOTE_BACKLOG; /* there is no memory for it */

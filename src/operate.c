@@ -62,7 +62,7 @@ static void send_to_nodes(redlock_client *c, const redlock_lock *lock, const str
 	    .token = rl_handle_token(lock),
 	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
 	    .owed = fx->owed,
-	    .by_text = !rl_policy_of(&lock->core)->signs,
+	    .own_value = !rl_policy_of(&lock->core)->signs,
 	};
 	rl_nodes_submit(&c->nodes, &request, fx->nodes, c->loop.now_ns);
 	rl_buffer_free(&buffer);

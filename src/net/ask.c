@@ -45,9 +45,9 @@ bool rl_ask_again(struct rl_node *n, const struct rl_entry *entry, const struct 
 	if (!noscript && !rl_method_refuse(&n->methods, form, error))
 		return false;
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(asked));
-	if (entry->own && (has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name)))
+	if (entry->own_value && (has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name)))
 		return false;
-	r.by_text |= noscript;
+	r.own_value |= noscript; /* asked by its text, as those are */
 	return ask_as_it_can(n, entry, &r);
 }
 
@@ -98,7 +98,7 @@ bool rl_ask_to_give_back(struct rl_node *n, const struct rl_entry *claim)
 	struct rl_request r = rl_outbox_request(claim, rl_outbox_front_bytes(&n->link.outbox));
 	r.operation = rl_ops[claim->operation].undo;
 	struct rl_entry release = {
-	    .tag = claim->tag, .operation = (uint8_t)r.operation, .owed = true, .own = true};
+	    .tag = claim->tag, .operation = (uint8_t)r.operation, .owed = true, .own_value = true};
 	release.tag.seq = 0;
 	return ask_as_it_can(n, &release, &r);
 }
@@ -154,7 +154,7 @@ enum redlock_vote_code rl_ask_submit(struct rl_node *n, const struct rl_request 
 {
 	struct rl_link *l = &n->link;
 	const struct rl_op *op = &rl_ops[r->operation];
-	if (op->claims && r->by_text && is_given_up(n, r))
+	if (op->claims && r->own_value && is_given_up(n, r))
 		return REDLOCK_VOTE_STALE;
 	enum rl_form form = rl_method_choose(&n->methods, r);
 	bool parks = form == RL_FORM_WATCH || (n->talk.parked.count > 0 && rl_talk_is_parked(&n->talk, r->name));
@@ -166,7 +166,7 @@ enum redlock_vote_code rl_ask_submit(struct rl_node *n, const struct rl_request 
 	    .operation = (uint8_t)r->operation,
 	    .form = (uint8_t)form,
 	    .owed = (r->owed >> n->id & 1) != 0,
-	    .own = r->by_text,
+	    .own_value = r->own_value,
 	};
 	if (l->state == RL_LINK_DOWN || l->state == RL_LINK_BROKEN)
 		return refuse(n, rl_loss_unsent_vote(n, REDLOCK_VOTE_DOWN), &entry, bytes);

@@ -24,9 +24,9 @@ void rl_ledger_keep(struct rl_ledger *l, const struct rl_entry *entry, struct rl
 void rl_ledger_lose(struct rl_ledger *l, const struct rl_entry *entry)
 {
 	enum rl_ghost_rule ghost = rl_ops[entry->operation].ghost;
-	bool leaves = ghost == RL_GHOST_ALWAYS || (ghost == RL_GHOST_OWN && entry->own);
+	bool leaves = ghost == RL_GHOST_ALWAYS || (ghost == RL_GHOST_OWN && entry->own_value);
 	l->left_ghost = l->left_ghost || leaves;
-	l->ghost_own = l->ghost_own || (leaves && entry->own);
+	l->ghost_own = l->ghost_own || (leaves && entry->own_value);
 }
 
 void rl_ledger_doubt(struct rl_ledger *l)
@@ -71,7 +71,7 @@ static bool may_linger(const struct rl_ledger *l, const struct rl_entry *entry, 
 	if (!entry->owed)
 		return false;
 	if (vote == REDLOCK_VOTE_YES)
-		return entry->own && l->ghost_own && rl_ledger_has_ghost(l, now_ns);
+		return entry->own_value && l->ghost_own && rl_ledger_has_ghost(l, now_ns);
 	return vote == REDLOCK_VOTE_NO ? rl_ledger_has_ghost(l, now_ns) : true;
 }
 

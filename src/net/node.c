@@ -201,7 +201,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		n->methods.knows |= UINT32_C(1) << op->script;
 	if (error || entry->owed)
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
-	bool made = op->claims && entry->own && vote == REDLOCK_VOTE_YES;
+	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;
 	bool stale = made && n->ledger.ghost_own && rl_ledger_has_ghost(&n->ledger, now_ns);
 	if ((stale || (made && entry->given_up)) && !rl_ask_to_give_back(n, entry))
 		n->ledger.lingering++;

@@ -124,7 +124,7 @@ struct rl_slice rl_outbox_bytes_at(const struct rl_outbox *o, unsigned index)
 
 struct rl_request rl_outbox_request(const struct rl_entry *entry, struct rl_slice bytes)
 {
-	struct rl_request r = {.operation = entry->operation, .tag = entry->tag, .by_text = entry->own};
+	struct rl_request r = {.operation = entry->operation, .tag = entry->tag, .own_value = entry->own_value};
 	rl_request_read(bytes, (enum rl_form)entry->form, &r);
 	return r;
 }

@@ -29,12 +29,11 @@ struct rl_entry {
 	uint32_t size; /* bytes of the request */
 	uint8_t operation;
 	uint8_t setup;
-	uint8_t form;  /* enum rl_form, of the bytes */
-	uint8_t step;  /* enum rl_step: one of a transaction, with several replies, rather than a request */
-	bool owed;     /* a release whose key may exist: it must reach the node */
-	bool own;      /* the value is the caller's own: not to be asked about behind a later SET of its name */
-	bool given_up; /* a SET of the caller's own value that nobody wants any more: to be released if it is YES
-	                */
+	uint8_t form;   /* enum rl_form, of the bytes */
+	uint8_t step;   /* enum rl_step: one of a transaction, with several replies, rather than a request */
+	bool owed;      /* a release whose key may exist: it must reach the node */
+	bool own_value; /* as of its request: not to be asked again behind a later SET of its name */
+	bool given_up;  /* a SET of an own value that nobody wants any more: to be released if it is YES */
 	bool set_parked;
 	uint32_t name_hash; /* of parked requests */
 	/* A release that was queued before its own SET was sent: the number of that in this outbox, or among the

@@ -37,7 +37,7 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 {
 	const struct rl_op *op = &rl_ops[r->operation];
 	uint32_t forms = op->forms & (m->has | ~RL_FORMS_NATIVE) & ~m->refused;
-	if (r->by_text || (m->knows >> op->script & 1) == 0 || (m->refused & RL_FORM_BIT(RL_FORM_TEXT)) != 0)
+	if (r->own_value || (m->knows >> op->script & 1) == 0 || (m->refused & RL_FORM_BIT(RL_FORM_TEXT)) != 0)
 		forms &= ~RL_FORM_BIT(RL_FORM_SHA);
 	return (enum rl_form)__builtin_ctz(forms != 0 ? forms : op->forms); /* the refusal is the vote then */
 }

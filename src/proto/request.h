@@ -22,10 +22,11 @@ struct rl_request {
 	struct rl_slice name;
 	struct rl_slice token;
 	uint64_t ttl_ms;
-	uint32_t owed; /* RELEASE: bit per node where the key may exist */
-	bool by_text;  /* the caller's own value: never EVALSHA. A second request, sent after NOSCRIPT, could be
-	                * overtaken by the next SET of the same value, and delete its key */
-	bool unproven; /* RELEASE: only of a key that the SET with this tag has made, if it says so */
+	uint32_t owed;  /* RELEASE: bit per node where the key may exist */
+	bool own_value; /* the token is the caller's, who may use it again: never EVALSHA. A second request, sent
+	                 * after NOSCRIPT, could be overtaken by the next SET of the same value, and delete its
+	                 * key */
+	bool unproven;  /* RELEASE: only of a key that the SET with this tag has made, if it says so */
 };
 
 /* Appends `request` in a form. False: out of memory, nothing appended. */

@@ -86,7 +86,7 @@ OWN_ROWS = [
 	("another server's commands are expected", 33, METHOD,
 		"\trl_method_forgive(m);\n\tm->has = 0;\n", "\trl_method_forgive(m);\n"),
 	("an own value is asked again although a SET waits", 33, ASK,
-		"if (entry->own && (has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name)))\n\t\treturn false;",
+		"if (entry->own_value && (has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name)))\n\t\treturn false;",
 		"(void)has_set_of;"),
 	("an own value is asked again although a SET is parked", 33, ASK,
 		"(has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name))", "has_set_of(asked, r.name)"),

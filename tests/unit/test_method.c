@@ -37,7 +37,7 @@ TEST(scripts)
 	m.knows = 1u << RL_SCRIPT_RELEASE | 1u << RL_SCRIPT_INSPECT;
 	expect(&m, RL_FORM_SHA, RL_FORM_TEXT, RL_FORM_SHA);
 	struct rl_request own = release;
-	own.by_text = true;
+	own.own_value = true;
 	assert_int_equal(rl_method_choose(&m, &own), RL_FORM_TEXT);
 	assert_true(rl_method_refuse(&m, RL_FORM_SHA, NOPERM));
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);

@@ -124,7 +124,7 @@ TEST(by_text_on_demand)
 	                             .tag = {.slot = 1, .seq = 1},
 	                             .name = {"job", 3},
 	                             .token = {"own", 3},
-	                             .by_text = true};
+	                             .own_value = true};
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(scene_request(s, &release), REDLOCK_VOTE_PENDING);
 		expect_heard(s, "EVAL release 1 job own\n");

@@ -13,7 +13,7 @@ static enum redlock_vote_code ask(enum redlock_operation operation, uint32_t seq
 	                             .token = {"own", 3},
 	                             .ttl_ms = 30000,
 	                             .owed = operation == REDLOCK_OP_RELEASE && !unproven ? 1u << 3 : 0,
-	                             .by_text = true,
+	                             .own_value = true,
 	                             .unproven = unproven};
 	return scene_request(&scene, &request);
 }

@@ -65,7 +65,7 @@ static enum redlock_vote_code submit(struct scene *s, enum redlock_operation ope
 	    .token = {token, (size_t)snprintf(token, sizeof token, "token%u", slot)},
 	    .ttl_ms = 30000,
 	    .owed = operation == REDLOCK_OP_RELEASE ? 1u << 3 : 0,
-	    .by_text = own,
+	    .own_value = own,
 	};
 	return scene_request(s, &request);
 }
@@ -429,7 +429,7 @@ TEST(extends_of_one_key)
 {
 	own_scene *s = without_scripts();
 	struct rl_request extend = {
-	    .operation = REDLOCK_OP_EXTEND, .name = {"job", 3}, .token = {"token1", 6}, .by_text = true};
+	    .operation = REDLOCK_OP_EXTEND, .name = {"job", 3}, .token = {"token1", 6}, .own_value = true};
 	for (unsigned i = 1; i <= 2; i++) {
 		extend.tag = (struct rl_tag){.slot = i, .seq = i};
 		extend.ttl_ms = i == 1 ? 60000 : 5000;
