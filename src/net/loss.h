@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connection of a node has broken: which votes that makes of what was asked on it, and what the ledger is
- * told. Part of the node: node.c and ask.c call it, and it calls the node's ledger and talk.
+ * told. Part of the node: node.c and submit.c call it, and it calls the node's outbox, ledger and talk.
  */
 #ifndef RL_NET_LOSS_H
 #define RL_NET_LOSS_H

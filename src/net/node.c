@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "net/ask.h"
 #include "net/auth.h"
 #include "net/handshake.h"
 #include "net/loss.h"
+#include "net/submit.h"
 #include "proto/answer.h"
 
 /* ---- life ---- */
@@ -36,7 +36,7 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 	if (!rl_link_begin(&n->link, now_ns))
 		return;
 	rl_method_connect(&n->methods);
-	if (begin_handshake(n) && rl_ask_debts(n))
+	if (begin_handshake(n) && rl_submit_debts(n))
 		rl_link_dial(&n->link, now_ns);
 	else
 		rl_link_fail_memory(&n->link);
@@ -125,12 +125,12 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	if (l->dial.known.count == 0 && !l->dial.by_name)
 		return REDLOCK_VOTE_NAME;
 	if (r->unproven) {
-		rl_ask_give_up(n, r->tag);
+		rl_submit_give_up(n, r->tag);
 		return REDLOCK_VOTE_PENDING;
 	}
 	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
 		rl_node_connect(n, now_ns);
-	return rl_ask_submit(n, r, wire, now_ns);
+	return rl_submit_request(n, r, wire, now_ns);
 }
 
 /* ---- sending ---- */
@@ -157,7 +157,7 @@ bool rl_node_can_send(const struct rl_node *n)
 static bool ask_more(struct rl_node *n)
 {
 	bool idle = n->link.outbox.count + n->talk.parked.count == 0; /* the SETs of all debts have left */
-	if (idle && n->ledger.debts.count > 0 && !rl_ask_debts(n))
+	if (idle && n->ledger.debts.count > 0 && !rl_submit_debts(n))
 		return false;
 	return n->talk.parked.count == 0 || !may_talk(n) || rl_talk_go_on(&n->talk, &n->methods, &n->link.outbox);
 }
@@ -203,7 +203,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;
 	bool stale = made && n->ledger.ghost_own && rl_ledger_has_ghost(&n->ledger, now_ns);
-	if ((stale || (made && entry->given_up)) && !rl_ask_to_give_back(n, entry))
+	if ((stale || (made && entry->given_up)) && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
 	if (stale)
 		ret->vote.code = REDLOCK_VOTE_STALE;
@@ -233,7 +233,7 @@ static bool take_reply(struct rl_node *n, const struct rl_entry *front, const st
 		return false;
 	}
 	bool error = reply->value.type == RL_REPLY_ERROR;
-	bool again = error && rl_ask_again(n, &entry, reply);
+	bool again = error && rl_submit_again(n, &entry, reply);
 	if (!again)
 		take_answer(n, &entry, reply, ret, now_ns);
 	rl_outbox_pop(&n->link.outbox);

@@ -64,7 +64,7 @@ QUORUM = "src/core/quorum.c"
 TIME = "src/core/time.h"
 VALIDITY = "src/core/validity.c"
 NODE = "src/net/node.c"
-ASK = "src/net/ask.c"
+SUBMIT = "src/net/submit.c"
 BACKOFF = "src/net/backoff.c"
 LINK = "src/net/link.c"
 LEDGER = "src/net/ledger.c"
@@ -120,7 +120,7 @@ ROWS = [
 	# ---- 5 ----
 	("broken connection: releases are forgotten", 5, "src/net/loss.c",
 		"keep_release(n, entry, &n->link.outbox);", ";"),
-	("node down: releases are forgotten", 5, ASK,
+	("node down: releases are forgotten", 5, SUBMIT,
 		"if (form != NULL)\n\t\trl_ledger_keep(&n->ledger, entry, (struct rl_slice){form->bytes, form->size});\n\telse\n\t\tn->ledger.lingering++;\n\treturn vote;",
 		"(void)form;\n\treturn vote;"),
 	("the old connection is not killed", 5, NODE,
@@ -128,7 +128,7 @@ ROWS = [
 	("operations do not wait for the kill", 5, HANDSHAKE,
 		"l->gate = waits; /* INFO */", "l->gate = 0;\n\t(void)waits;",
 		NODE, "if (n->ledger.ghost_count > 0)\n\t\trl_handshake_pass(l);", ""),
-	("what was asked later overtakes a debt", 5, ASK,
+	("what was asked later overtakes a debt", 5, SUBMIT,
 		"if (n->ledger.debts.count > 0)\n\t\treturn false; /* a debt was asked for earlier: nothing may overtake it */", ""),
 	("a broken connection is closed in order", 5, LINK,
 		"rl_stream_abort(&l->stream);\n\trl_dial_end(&l->dial);",

@@ -15,7 +15,7 @@ OWN_DEFECTS = {
 }
 
 NODE = "src/net/node.c"
-ASK = "src/net/ask.c"
+SUBMIT = "src/net/submit.c"
 LOSS = "src/net/loss.c"
 TALK = "src/net/talk.c"
 TRANSACTION = "src/proto/transaction.c"
@@ -85,12 +85,12 @@ OWN_ROWS = [
 		"\ttalk->tries = 0;\n\trl_method_forgive(m);\n", "\ttalk->tries = 0;\n\t(void)m;\n"),
 	("another server's commands are expected", 33, METHOD,
 		"\trl_method_forgive(m);\n\tm->has = 0;\n", "\trl_method_forgive(m);\n"),
-	("an own value is asked again although a SET waits", 33, ASK,
+	("an own value is asked again although a SET waits", 33, SUBMIT,
 		"if (entry->own_value && (has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name)))\n\t\treturn false;",
 		"(void)has_set_of;"),
-	("an own value is asked again although a SET is parked", 33, ASK,
+	("an own value is asked again although a SET is parked", 33, SUBMIT,
 		"(has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name))", "has_set_of(asked, r.name)"),
-	("a release behind a SET that is never sent is owed", 33, ASK,
+	("a release behind a SET that is never sent is owed", 33, SUBMIT,
 		"if (rl_outbox_find_claim(&n->talk.parked, entry->tag) != 0)\n\t\treturn true;\n", ""),
 	("asked again with the wrong token", 33, REQUEST,
 		"parts[row[i].kind] = words[i];", "parts[row[i].kind] = words[form == RL_FORM_DELEX && i == 3 ? 2 : i];"),

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of a request that a server refuses in one form (proto/method.h), and of a caller's own value.
- * A refusal is no vote: the same request is asked again in the next form, behind all that was asked
- * meanwhile.
+ * How a request gets among those that a node is asked: in which form, and whether there is room.
+ *
+ *     rl_submit_request()      a new one
+ *     rl_submit_again()        one whose form the server refuses: in the next form
+ *     rl_submit_debts()        the releases that a broken connection has left, on the next one
+ *     rl_submit_give_up(),
+ *     rl_submit_give_back()    an attempt with the caller's own value has failed
+ *
+ * The refusal of a form (proto/method.h) is no vote: the same request is asked again, behind all that was
+ * asked meanwhile.
  *
  * So a SET may overtake a release that is asked again. With a fresh token for each attempt that is harmless:
  * the release does not match the new one. With the caller's own value it would delete the key of the next
@@ -15,31 +22,31 @@
  * takes no other SET of that name and value. A SET whose connection ends first says nothing: what it may have
  * made is counted as lingering.
  *
- * Part of the node: node.c calls it, and it calls the node's link, ledger and talk.
+ * Part of the node: node.c calls it, and it calls loss.c, and the node's outbox, ledger and talk.
  */
-#ifndef RL_NET_ASK_H
-#define RL_NET_ASK_H
+#ifndef RL_NET_SUBMIT_H
+#define RL_NET_SUBMIT_H
 
 #include "net/node.h"
 #include "proto/wire.h"
 
 /* As rl_node_submit(), for a node that need not connect first. */
-enum redlock_vote_code rl_ask_submit(struct rl_node *node, const struct rl_request *request,
+enum redlock_vote_code rl_submit_request(struct rl_node *node, const struct rl_request *request,
                                      struct rl_wire *wire, uint64_t now_ns);
 
 /* The reply, an error, refuses the form of the front entry, or does not know the script: asks again in
  * another one. False: the reply is the answer, or there is no memory. */
-bool rl_ask_again(struct rl_node *node, const struct rl_entry *entry, const struct rl_reply *reply);
+bool rl_submit_again(struct rl_node *node, const struct rl_entry *entry, const struct rl_reply *reply);
 
 /* Nobody wants the claim with this tag any more; the key may be another's as long as it has not said YES. */
-void rl_ask_give_up(struct rl_node *node, struct rl_tag tag);
+void rl_submit_give_up(struct rl_node *node, struct rl_tag tag);
 
 /* The front entry, a claim that nobody wants, has made its key: asks for the release. False: out of memory.
  */
-bool rl_ask_to_give_back(struct rl_node *node, const struct rl_entry *claim);
+bool rl_submit_give_back(struct rl_node *node, const struct rl_entry *claim);
 
 /* Puts the debts where they are asked for. They go behind the opening commands, which have ended the
  * connection that they come from. False: out of memory. */
-bool rl_ask_debts(struct rl_node *node);
+bool rl_submit_debts(struct rl_node *node);
 
 #endif

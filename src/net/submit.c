@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "net/ask.h"
+#include "net/submit.h"
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, const
 	return rl_talk_ask(&n->talk, &n->link.outbox, entry, r, rl_method_choose(&n->methods, r));
 }
 
-bool rl_ask_again(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply)
+bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply)
 {
 	const char *error = reply->value.text;
 	enum rl_form form = (enum rl_form)entry->form;
@@ -51,7 +51,7 @@ bool rl_ask_again(struct rl_node *n, const struct rl_entry *entry, const struct 
 	return ask_as_it_can(n, entry, &r);
 }
 
-bool rl_ask_debts(struct rl_node *n)
+bool rl_submit_debts(struct rl_node *n)
 {
 	struct rl_outbox *debts = &n->ledger.debts;
 	const struct rl_entry *debt;
@@ -69,7 +69,7 @@ bool rl_ask_debts(struct rl_node *n)
 
 /* ---- the caller's own value ---- */
 
-void rl_ask_give_up(struct rl_node *n, struct rl_tag tag)
+void rl_submit_give_up(struct rl_node *n, struct rl_tag tag)
 {
 	if (!rl_outbox_give_up(&n->talk.parked, tag) && !rl_outbox_give_up(&n->link.outbox, tag))
 		n->ledger.lingering++;
@@ -93,7 +93,7 @@ static bool is_given_up(const struct rl_node *n, const struct rl_request *r)
 	return has_given_up(&n->link.outbox, r) || has_given_up(&n->talk.parked, r);
 }
 
-bool rl_ask_to_give_back(struct rl_node *n, const struct rl_entry *claim)
+bool rl_submit_give_back(struct rl_node *n, const struct rl_entry *claim)
 {
 	struct rl_request r = rl_outbox_request(claim, rl_outbox_front_bytes(&n->link.outbox));
 	r.operation = rl_ops[claim->operation].undo;
@@ -149,7 +149,7 @@ static void find_set(const struct rl_node *n, struct rl_entry *entry, bool parks
 		entry->set_number = rl_outbox_find_claim(&n->link.outbox, entry->tag);
 }
 
-enum redlock_vote_code rl_ask_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
+enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
                                      uint64_t now_ns)
 {
 	struct rl_link *l = &n->link;
