@@ -32,7 +32,7 @@ static void from_all(const struct rl_lock *l, struct rl_effects *fx)
 
 /* A key with a caller's own value may be that of another acquisition of the same caller, an earlier or a
  * later one: it is ours to delete only where it is known that this attempt made it. A node that has not said
- * so yet finds out by itself (net/ask.c). */
+ * so yet finds out by itself (net/submit.c). */
 static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 {
 	fx->nodes = l->owed;
