@@ -9,9 +9,9 @@
  *     rl_handshake_begin()      behind rl_link_begin()
  *     rl_handshake_fits(),
  *     rl_handshake_take(),
- *     rl_handshake_done()       for each reply while link->setup has an entry, and no login has begun
- * (auth.h) rl_handshake_kill(), rl_handshake_pass()       behind the answer to INFO, if operations wait for
- * it
+ *     rl_handshake_done()       for each reply while link->setup has an entry, but for a login (auth.h)
+ *     rl_handshake_kill(),
+ *     rl_handshake_pass()       behind the answer to INFO, if operations wait for it
  */
 #ifndef RL_NET_HANDSHAKE_H
 #define RL_NET_HANDSHAKE_H

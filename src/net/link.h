@@ -111,8 +111,7 @@ void rl_link_end(struct rl_link *link, bool needed, uint64_t now_ns);
 #define RL_NO_TLS_ANSWER "no answer to the TLS handshake: a port without TLS needs redis://"
 bool rl_link_hears_nothing_in_tls(const struct rl_link *link);
 
-/* Whether what is in the outbox may be sent on an open link: neither opening commands nor a login come first.
- */
+/* Whether the outbox may be sent on an open link: neither opening commands nor a login come first. */
 static inline bool rl_link_may_send(const struct rl_link *link)
 {
 	return link->gate == 0 && !link->login_holds;

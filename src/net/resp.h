@@ -37,8 +37,7 @@ void rl_resp_close(struct rl_resp *resp);
 /* Takes received bytes. False: out of memory, or garbage. */
 bool rl_resp_feed(struct rl_resp *resp, const char *bytes, size_t size);
 
-/* The next whole reply: 1 and the reply, valid until the next call; 0 when more bytes are needed; -1 garbage.
- */
+/* The next whole reply: 1, and it is valid until the next call; 0: more bytes are needed; -1: garbage. */
 int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);
 
 #endif

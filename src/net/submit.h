@@ -32,7 +32,7 @@
 
 /* As rl_node_submit(), for a node that need not connect first. */
 enum redlock_vote_code rl_submit_request(struct rl_node *node, const struct rl_request *request,
-                                     struct rl_wire *wire, uint64_t now_ns);
+                                         struct rl_wire *wire, uint64_t now_ns);
 
 /* The reply, an error, refuses the form of the front entry, or does not know the script: asks again in
  * another one. False: the reply is the answer, or there is no memory. */
@@ -41,8 +41,7 @@ bool rl_submit_again(struct rl_node *node, const struct rl_entry *entry, const s
 /* Nobody wants the claim with this tag any more; the key may be another's as long as it has not said YES. */
 void rl_submit_give_up(struct rl_node *node, struct rl_tag tag);
 
-/* The front entry, a claim that nobody wants, has made its key: asks for the release. False: out of memory.
- */
+/* The front entry, an unwanted claim, has made its key: asks for the release. False: out of memory. */
 bool rl_submit_give_back(struct rl_node *node, const struct rl_entry *claim);
 
 /* Puts the debts where they are asked for. They go behind the opening commands, which have ended the

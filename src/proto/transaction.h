@@ -6,8 +6,7 @@
  *   READ    MULTI EXEC WATCH k... then for each request: GETRANGE k 0 <token size>, and PTTL k to extend
  *   CHANGE  MULTI, for each request whose value was its token: DEL k, or PEXPIRE k ttl if that is later (else
  *           PTTL k, to see that it is still there); EXEC
- *   LOOK    MULTI EXEC MULTI TYPE k PTTL k STRLEN k GETRANGE k 0 1023 EXEC, for a query: one step, all at
- * once
+ *   LOOK    MULTI EXEC MULTI TYPE k PTTL k STRLEN k GETRANGE k 0 1023 EXEC, for a query: one step
  *
  * EXEC answers nil when one of the keys was touched, by whomever, since WATCH: then nothing has happened, and
  * the requests are asked again. So a value that matched still matches when it is deleted, and an expiry is
