@@ -8,7 +8,7 @@
  */
 #include "fuzz.h"
 
-#include "net/resp.h"
+#include "feed.h"
 #include "proto/answer.h"
 
 enum { MOST_REPLIES = 64, MOST_BYTES = 3 * RL_RESP_ARENA, FIRST_LONG = 0xc0, LONG_STEP = 80 };
@@ -175,11 +175,7 @@ static void read_in_parts(const uint8_t *bytes, size_t size, size_t part, struct
 	for (size_t at = 0, step = 0; at < size && !ret->garbage; at += step) {
 		step = part > 0 ? part : 1 + at % 7 + at / 64;
 		step = step < size - at ? step : size - at;
-		char *copy = malloc(step); /* nothing of the read buffer may be kept */
-		must(copy != NULL);
-		memcpy(copy, bytes + at, step);
-		ret->garbage = !rl_resp_feed(&resp, copy, step);
-		free(copy);
+		ret->garbage = !feed(&resp, (const char *)bytes + at, step);
 		collect(&resp, ret, part == size ? &hand : NULL);
 	}
 	const struct rl_reply *reply;

@@ -10,8 +10,6 @@
 #define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)
 #define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)
 
-#define RECEIVE_BYTES 16384
-
 #define TLS_ALERT 0x15 /* the first byte of one: never of a reply */
 
 /* ---- life ---- */
@@ -25,8 +23,8 @@ void rl_link_remember(struct rl_link *l, enum redlock_vote_code vote, const char
 bool rl_link_open(struct rl_link *l, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
                   struct rl_poller *poller, uint32_t number)
 {
-	/* All but the buffer at its end, of which a short-lived client touches no page. */
-	memset(l, 0, offsetof(struct rl_link, resp.ahead));
+	/* All but the buffers at its end, of which a short-lived client touches few pages. */
+	memset(l, 0, offsetof(struct rl_link, resp.arena));
 	l->endpoint = *endpoint;
 	l->poller = poller;
 	l->stream.fd = -1;
@@ -217,8 +215,12 @@ static bool is_unheard(const struct rl_link *l)
 
 static void receive(struct rl_link *l, uint64_t now_ns)
 {
-	char bytes[RECEIVE_BYTES];
-	ssize_t got = rl_stream_receive(&l->stream, bytes, sizeof bytes);
+	char *bytes = rl_resp_room(&l->resp);
+	if (bytes == NULL) {
+		rl_link_fail_protocol(l);
+		return;
+	}
+	ssize_t got = rl_stream_receive(&l->stream, bytes, RL_RESP_ROOM);
 	if (got == -EAGAIN) {
 		rl_link_watch(l, l->watching_write || rl_stream_wants_write(&l->stream));
 		return;
@@ -232,7 +234,7 @@ static void receive(struct rl_link *l, uint64_t now_ns)
 		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "answers in TLS: use rediss:// for it");
 	else if (got < 0)
 		fail_stream(l, got, REDLOCK_VOTE_CLOSED, REDLOCK_VOTE_CLOSED);
-	else if (!rl_resp_feed(&l->resp, bytes, (size_t)got))
+	else if (!rl_resp_received(&l->resp, (size_t)got))
 		rl_link_fail_protocol(l);
 	else
 		l->progress_ns = now_ns;

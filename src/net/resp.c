@@ -130,7 +130,7 @@ bool rl_resp_open(struct rl_resp *r)
 		return false;
 	reader->privdata = r;
 	r->reader = reader;
-	r->ahead_used = r->ahead_size = 0;
+	r->used = r->received = 0;
 	return true;
 }
 
@@ -151,26 +151,28 @@ static bool reader_is_idle(const struct rl_resp *r)
 
 static bool give_to_reader(struct rl_resp *r)
 {
-	size_t size = r->ahead_size - r->ahead_used;
-	const char *bytes = r->ahead + r->ahead_used;
-	r->ahead_used = r->ahead_size;
+	size_t size = r->received - r->used;
+	const char *bytes = r->room + r->used;
+	r->used = r->received;
 	return size == 0 || redisReaderFeed(r->reader, bytes, size) == REDIS_OK;
 }
 
-bool rl_resp_feed(struct rl_resp *r, const char *bytes, size_t size)
+char *rl_resp_room(struct rl_resp *r)
 {
-	if (r->ahead_used < r->ahead_size || size > sizeof r->ahead || !reader_is_idle(r))
-		return give_to_reader(r) && redisReaderFeed(r->reader, bytes, size) == REDIS_OK;
-	memcpy(r->ahead, bytes, size);
-	r->ahead_used = 0;
-	r->ahead_size = size;
-	return true;
+	return give_to_reader(r) ? r->room : NULL;
+}
+
+bool rl_resp_received(struct rl_resp *r, size_t size)
+{
+	r->used = 0;
+	r->received = size;
+	return reader_is_idle(r) || give_to_reader(r);
 }
 
 static bool next_short(struct rl_resp *r)
 {
-	size_t used = rl_short_reply(r->ahead + r->ahead_used, r->ahead_size - r->ahead_used, &r->reply.value);
-	r->ahead_used += used;
+	size_t used = rl_short_reply(r->room + r->used, r->received - r->used, &r->reply.value);
+	r->used += used;
 	return used > 0;
 }
 

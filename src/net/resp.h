@@ -16,7 +16,7 @@
 #define RL_RESP_ARENA 4096     /* bytes of text kept per reply; what is longer is cut, its length is kept */
 #define RL_RESP_NESTED 1024    /* values inside of the elements of a nested reply, all together */
 #define RL_RESP_UNPARSED 65536 /* bytes of an unfinished reply */
-#define RL_RESP_AHEAD 16384    /* bytes that are looked at before hiredis sees them */
+#define RL_RESP_ROOM 16384 /* bytes that are received at once: a record of TLS, so that none stays behind */
 
 struct rl_resp {
 	void *reader;
@@ -24,18 +24,20 @@ struct rl_resp {
 	unsigned nested_values;
 	struct rl_reply reply;
 	size_t arena_used;
-	char arena[RL_RESP_ARENA];
-	size_t ahead_used; /* of the bytes that the reader was not given */
-	size_t ahead_size;
-	char ahead[RL_RESP_AHEAD];
+	size_t used; /* of the bytes received, by short replies, or given to the reader */
+	size_t received;
+	char arena[RL_RESP_ARENA]; /* from here to the end all is written before it is read */
+	char room[RL_RESP_ROOM];
 };
 
 /* False: out of memory. */
 bool rl_resp_open(struct rl_resp *resp);
 void rl_resp_close(struct rl_resp *resp);
 
-/* Takes received bytes. False: out of memory, or garbage. */
-bool rl_resp_feed(struct rl_resp *resp, const char *bytes, size_t size);
+/* Where the next bytes are to be received, RL_RESP_ROOM at most, and how many came. NULL and false: out of
+ * memory, or garbage. */
+char *rl_resp_room(struct rl_resp *resp);
+bool rl_resp_received(struct rl_resp *resp, size_t size);
 
 /* The next whole reply: 1, and it is valid until the next call; 0: more bytes are needed; -1: garbage. */
 int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);

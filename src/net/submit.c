@@ -150,7 +150,7 @@ static void find_set(const struct rl_node *n, struct rl_entry *entry, bool parks
 }
 
 enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
-                                     uint64_t now_ns)
+                                         uint64_t now_ns)
 {
 	struct rl_link *l = &n->link;
 	const struct rl_op *op = &rl_ops[r->operation];

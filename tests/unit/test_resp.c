@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing commands and reading replies, also the ones that no honest server sends. */
-#include "net/resp.h"
+#include "feed.h"
 
 #include "proto/command.h"
 #include "unit.h"
@@ -116,7 +116,7 @@ static void read_in_pieces(const char *bytes, size_t size, size_t cut, size_t se
 	for (size_t to = 1; to <= size; to++) {
 		if (to != size && to != cut && to != second && to % step != 0)
 			continue;
-		if (!rl_resp_feed(&r, bytes + from, to - from) || !take(&r, &text)) {
+		if (!feed(&r, bytes + from, to - from) || !take(&r, &text)) {
 			sprintf(text, "garbage");
 			break;
 		}
@@ -175,10 +175,10 @@ TEST(long_texts_are_cut)
 	static char body[20000];
 	memset(body, 'v', sizeof body);
 	assert_true(rl_resp_open(&r));
-	assert_true(rl_resp_feed(&r, "$20000\r\n", 8));
-	assert_true(rl_resp_feed(&r, body, sizeof body));
+	assert_true(feed(&r, "$20000\r\n", 8));
+	assert_true(feed(&r, body, sizeof body));
 	assert_int_equal(rl_resp_next(&r, &reply), 0);
-	assert_true(rl_resp_feed(&r, "\r\n:7\r\n", 6));
+	assert_true(feed(&r, "\r\n:7\r\n", 6));
 	assert_int_equal(rl_resp_next(&r, &reply), 1);
 	assert_int_equal(reply->value.type, RL_REPLY_STRING);
 	assert_int_equal(reply->value.length, 20000);
@@ -199,27 +199,27 @@ TEST(arena_of_an_array)
 	memset(body, 'w', sizeof body);
 	assert_true(rl_resp_open(&r));
 	for (unsigned i = 0; i < 2; i++) { /* it begins anew with each reply */
-		assert_true(rl_resp_feed(&r, "*3\r\n$4000\r\n", 11));
-		assert_true(rl_resp_feed(&r, body, sizeof body));
-		assert_true(rl_resp_feed(&r, "\r\n$200\r\n", 8));
-		assert_true(rl_resp_feed(&r, body, 200));
-		assert_true(rl_resp_feed(&r, "\r\n:5\r\n", 6));
+		assert_true(feed(&r, "*3\r\n$4000\r\n", 11));
+		assert_true(feed(&r, body, sizeof body));
+		assert_true(feed(&r, "\r\n$200\r\n", 8));
+		assert_true(feed(&r, body, 200));
+		assert_true(feed(&r, "\r\n:5\r\n", 6));
 		assert_int_equal(rl_resp_next(&r, &reply), 1);
 		assert_int_equal(reply->items[0].kept, 4000);
 		assert_int_equal(reply->items[1].kept, RL_RESP_ARENA - 4001 - 1);
 		assert_int_equal(reply->items[1].length, 200);
 		assert_int_equal(reply->items[2].integer, 5);
 	}
-	assert_true(rl_resp_feed(&r, "*2\r\n$4000\r\n", 11));
-	assert_true(rl_resp_feed(&r, body, sizeof body));
-	assert_true(rl_resp_feed(&r, "\r\n$200\r\n", 8));
-	assert_true(rl_resp_feed(&r, body, 200));
-	assert_true(rl_resp_feed(&r, "\r\n", 2));
+	assert_true(feed(&r, "*2\r\n$4000\r\n", 11));
+	assert_true(feed(&r, body, sizeof body));
+	assert_true(feed(&r, "\r\n$200\r\n", 8));
+	assert_true(feed(&r, body, 200));
+	assert_true(feed(&r, "\r\n", 2));
 	assert_int_equal(rl_resp_next(&r, &reply), 1);
-	assert_true(rl_resp_feed(&r, "*3\r\n$4095\r\n", 11));
-	assert_true(rl_resp_feed(&r, body, 4000));
-	assert_true(rl_resp_feed(&r, body, 95));
-	assert_true(rl_resp_feed(&r, "\r\n$1\r\nx\r\n$1\r\nx\r\n", 16));
+	assert_true(feed(&r, "*3\r\n$4095\r\n", 11));
+	assert_true(feed(&r, body, 4000));
+	assert_true(feed(&r, body, 95));
+	assert_true(feed(&r, "\r\n$1\r\nx\r\n$1\r\nx\r\n", 16));
 	assert_int_equal(rl_resp_next(&r, &reply), -1);
 	rl_resp_close(&r);
 }
@@ -268,11 +268,11 @@ TEST(garbage_behind_a_reply)
 	struct rl_resp r = {0};
 	const struct rl_reply *reply;
 	assert_true(rl_resp_open(&r));
-	assert_true(rl_resp_feed(&r, "+OK\r\n?\r\n", 8));
+	assert_true(feed(&r, "+OK\r\n?\r\n", 8));
 	assert_int_equal(rl_resp_next(&r, &reply), 1);
 	assert_string_equal(reply->value.text, "OK");
 	assert_int_equal(rl_resp_next(&r, &reply), -1);
-	bool fed = rl_resp_feed(&r, "+OK\r\n", 5);
+	bool fed = feed(&r, "+OK\r\n", 5);
 	assert_true(!fed || rl_resp_next(&r, &reply) == -1);
 	rl_resp_close(&r);
 }
@@ -287,9 +287,9 @@ static size_t flood(const char *begin)
 	int got;
 	memset(filler, 'f', sizeof filler);
 	assert_true(rl_resp_open(&r));
-	assert_true(rl_resp_feed(&r, begin, fed));
+	assert_true(feed(&r, begin, fed));
 	while ((got = rl_resp_next(&r, &reply)) == 0 && fed < 10000000) {
-		assert_true(rl_resp_feed(&r, filler, sizeof filler));
+		assert_true(feed(&r, filler, sizeof filler));
 		fed += sizeof filler;
 	}
 	assert_int_equal(got, -1);
@@ -318,7 +318,7 @@ TEST(many_replies_do_not_pile_up)
 	const struct rl_reply *reply;
 	assert_true(rl_resp_open(&r));
 	for (unsigned i = 0; i < 100000; i++) {
-		assert_true(rl_resp_feed(&r, "$10\r\n0123456789\r\n", 17));
+		assert_true(feed(&r, "$10\r\n0123456789\r\n", 17));
 		assert_int_equal(rl_resp_next(&r, &reply), 1);
 		assert_int_equal(reply->value.length, 10);
 	}
@@ -331,7 +331,7 @@ TEST(close_twice)
 	struct rl_resp r = {0};
 	rl_resp_close(&r);
 	assert_true(rl_resp_open(&r));
-	assert_true(rl_resp_feed(&r, "*2\r\n:1\r\n", 8)); /* half a reply */
+	assert_true(feed(&r, "*2\r\n:1\r\n", 8)); /* half a reply */
 	rl_resp_close(&r);
 	rl_resp_close(&r);
 }

@@ -3,7 +3,7 @@
  * is cut. */
 #include "net/short_reply.h"
 
-#include "net/resp.h"
+#include "feed.h"
 #include "unit.h"
 
 TEST(whole_replies)
@@ -68,7 +68,7 @@ static void read_cut(const char *stream, size_t cut, size_t more, char *text)
 	text[0] = '\0';
 	assert_true(rl_resp_open(&resp));
 	for (unsigned i = 0; i < COUNT(ends); i++) {
-		if (ends[i] > at && (!rl_resp_feed(&resp, stream + at, ends[i] - at) || !pull(&resp, text))) {
+		if (ends[i] > at && (!feed(&resp, stream + at, ends[i] - at) || !pull(&resp, text))) {
 			strcat(text, "garbage");
 			break;
 		}
@@ -84,7 +84,7 @@ static void read_bytes(const char *stream, char *text)
 	text[0] = '\0';
 	assert_true(rl_resp_open(&resp));
 	for (const char *at = stream; *at != '\0'; at++) {
-		if (!rl_resp_feed(&resp, at, 1) || !pull(&resp, text)) {
+		if (!feed(&resp, at, 1) || !pull(&resp, text)) {
 			strcat(text, "garbage");
 			break;
 		}
@@ -122,8 +122,8 @@ TEST(fed_twice)
 	char text[MOST_TEXT] = "";
 	struct rl_resp resp = {0};
 	assert_true(rl_resp_open(&resp));
-	assert_true(rl_resp_feed(&resp, "+OK\r\n:", 6));
-	assert_true(rl_resp_feed(&resp, "1\r\n", 3));
+	assert_true(feed(&resp, "+OK\r\n:", 6));
+	assert_true(feed(&resp, "1\r\n", 3));
 	assert_true(pull(&resp, text));
 	assert_string_equal(text, "0 0 2/2 'OK'\n2 1 0/0 ''\n");
 	rl_resp_close(&resp);

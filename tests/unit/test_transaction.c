@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/resp.h"
+#include "feed.h"
 #include "proto/transaction.h"
 #include "resp.h"
 #include "unit.h"
@@ -56,7 +56,7 @@ static enum rl_progress say(const char *bytes)
 {
 	const struct rl_reply *reply;
 	enum rl_progress progress = RL_PROGRESS_MORE;
-	assert_true(rl_resp_feed(&resp, bytes, strlen(bytes)));
+	assert_true(feed(&resp, bytes, strlen(bytes)));
 	while (rl_resp_next(&resp, &reply) == 1) {
 		assert_int_equal(progress, RL_PROGRESS_MORE);
 		progress = rl_transaction_take(&t, reply);
