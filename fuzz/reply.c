@@ -173,7 +173,7 @@ static void turn(struct world *w)
 	if (socket_of->used)
 		rl_node_ready(&w->node, socket_of->id, wire_ready(wire_last()), w->now_ns);
 	pull_all(w);
-	if (w->node.link.login_by_ns == 0 && rl_auth_is_due(&w->node.link))
+	if (w->node.link.login == RL_LOGIN_NONE && rl_auth_is_due(&w->node.link))
 		rl_auth_begin(&w->node.link, w->now_ns);
 	rl_node_flush(&w->node);
 }

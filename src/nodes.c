@@ -152,7 +152,7 @@ void rl_nodes_log_in(struct rl_nodes *ns, uint64_t now)
 	bool any = false;
 	for (unsigned i = ns->count; i-- > 0;) {
 		struct rl_node *n = &ns->list[i];
-		if (n->link.login_by_ns != 0)
+		if (n->link.login != RL_LOGIN_NONE)
 			return;
 		any |= n->link.new_credentials;
 		if (rl_auth_is_due(&n->link))

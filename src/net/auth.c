@@ -38,20 +38,20 @@ bool rl_auth_is_due(const struct rl_link *l)
 
 void rl_auth_begin(struct rl_link *l, uint64_t now_ns)
 {
+	l->login = RL_LOGIN_BEGUN;
 	l->login_by_ns = rl_time_add(now_ns, LOGIN_LIMIT_NS);
 }
 
 void rl_auth_end(struct rl_link *l)
 {
-	l->login_by_ns = 0;
-	l->login_holds = false;
+	l->login = RL_LOGIN_NONE;
 }
 
 bool rl_auth_go_on(struct rl_link *l)
 {
 	if (l->setup.count > 0)
 		return false;
-	l->login_holds = true;
+	l->login = RL_LOGIN_HOLDS;
 	if (l->outbox.count > 0 && !rl_outbox_front_unsent(&l->outbox))
 		return false; /* not all answered */
 	l->new_credentials = false;

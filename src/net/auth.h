@@ -17,7 +17,7 @@
 bool rl_auth_push(struct rl_outbox *outbox, const struct rl_endpoint *endpoint);
 
 /* Whether an open connection is due to log in again, and begins to. The barrier comes down with
- * rl_auth_go_on(), and link->login_by_ns is 0 again when it is over. */
+ * rl_auth_go_on(), and link->login is NONE again when it is over. */
 bool rl_auth_is_due(const struct rl_link *link);
 void rl_auth_begin(struct rl_link *link, uint64_t now_ns);
 

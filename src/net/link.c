@@ -79,13 +79,12 @@ void rl_link_fail_memory(struct rl_link *l)
 
 void rl_link_end(struct rl_link *l, bool needed, uint64_t now_ns)
 {
-	bool opened = l->setup.count == 0 || l->login_by_ns != 0;
+	bool opened = l->setup.count == 0 || l->login != RL_LOGIN_NONE;
 	rl_backoff_begin(&l->backoff, opened ? l->opened_ns : UINT64_MAX, needed, now_ns);
 	if (l->failure == REDLOCK_VOTE_AUTH && l->new_credentials)
 		rl_backoff_forgive(&l->backoff, now_ns); /* it was refused with the old ones */
 	rl_outbox_clear(&l->setup);
-	l->login_by_ns = 0;
-	l->login_holds = false;
+	l->login = RL_LOGIN_NONE;
 	l->state = RL_LINK_DOWN;
 }
 
@@ -296,7 +295,7 @@ uint64_t rl_link_deadline(const struct rl_link *l)
 	case RL_LINK_CONNECTING:
 		return rl_time_min(l->connect_by_ns, rl_dial_deadline(&l->dial));
 	case RL_LINK_OPEN:
-		if (l->login_by_ns != 0)
+		if (l->login != RL_LOGIN_NONE)
 			return l->login_by_ns;
 		return l->outbox.count + l->setup.count > 0 ? rl_time_add(l->progress_ns, STALL_LIMIT_NS)
 		                                            : UINT64_MAX;

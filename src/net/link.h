@@ -35,6 +35,13 @@ enum rl_link_state {
 	RL_LINK_BROKEN /* closed; its owner takes what was not answered */
 };
 
+/* A new login on an open connection (auth.h). */
+enum rl_login {
+	RL_LOGIN_NONE,
+	RL_LOGIN_BEGUN, /* what was asked is still sent */
+	RL_LOGIN_HOLDS  /* nothing else is sent before it has its answer */
+};
+
 struct rl_link {
 	enum rl_link_state state;
 	struct rl_endpoint endpoint;
@@ -54,8 +61,8 @@ struct rl_link {
 	struct rl_facts facts;
 
 	bool new_credentials; /* since this connection logged in */
-	bool login_holds;     /* a login waits for answers: nothing else is sent before it has its own */
-	uint64_t login_by_ns; /* when that is given up; 0: none has begun */
+	enum rl_login login;
+	uint64_t login_by_ns; /* when that is given up */
 
 	struct rl_backoff backoff;
 	uint64_t opened_ns; /* when the opening commands were answered */
@@ -114,7 +121,7 @@ bool rl_link_hears_nothing_in_tls(const struct rl_link *link);
 /* Whether the outbox may be sent on an open link: neither opening commands nor a login come first. */
 static inline bool rl_link_may_send(const struct rl_link *link)
 {
-	return link->gate == 0 && !link->login_holds;
+	return link->gate == 0 && link->login != RL_LOGIN_HOLDS;
 }
 
 /* Watches the stream for reading, and for writing if `write`. Asked at every send, seldom something new. */

@@ -140,7 +140,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 static bool may_talk(const struct rl_node *n)
 {
 	const struct rl_link *l = &n->link;
-	bool ready = l->state == RL_LINK_OPEN && l->setup.count == 0 && l->login_by_ns == 0;
+	bool ready = l->state == RL_LINK_OPEN && l->setup.count == 0 && l->login == RL_LOGIN_NONE;
 	return ready && rl_talk_may_go_on(&n->talk);
 }
 
@@ -172,7 +172,7 @@ void rl_node_flush(struct rl_node *n)
 		return;
 	}
 	bool all = rl_link_send(l);
-	if (all && l->login_by_ns != 0 && !rl_talk_is_begun(&n->talk))
+	if (all && l->login != RL_LOGIN_NONE && !rl_talk_is_begun(&n->talk))
 		all = !rl_auth_go_on(l) || rl_link_send(l);
 	if (l->state == RL_LINK_OPEN)
 		rl_link_watch(l, !all || rl_stream_wants_write(&l->stream));
@@ -286,7 +286,7 @@ static void take_setup(struct rl_node *n, const struct rl_entry *front, const st
 	enum rl_setup setup = (enum rl_setup)front->setup;
 	if (!rl_handshake_fits(setup, reply))
 		go_astray(n, front);
-	else if (n->link.login_by_ns != 0)
+	else if (n->link.login != RL_LOGIN_NONE)
 		rl_auth_answer(&n->link, reply);
 	else
 		take_opening(n, setup, reply, now_ns);

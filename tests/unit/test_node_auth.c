@@ -11,7 +11,7 @@ static struct scene scene;
 /* A turn of the client, which lets the node log in again when it is due. */
 static void turn(struct scene *s)
 {
-	if (s->node.link.login_by_ns == 0 && rl_auth_is_due(&s->node.link))
+	if (s->node.link.login == RL_LOGIN_NONE && rl_auth_is_due(&s->node.link))
 		rl_auth_begin(&s->node.link, s->now_ns);
 	scene_turn(s);
 }
