@@ -5,7 +5,7 @@
  *
  *   client.c       opens and closes
  *   handle.c       lock handles               blocking.c     blocking calls
- *   events.c       the event-loop calls       keeper.c       the thread
+ *   keeper.c       the thread                 nonblocking.c  the calls for event loops
  *   inspect.c      getters                    credentials.c  user and password, also new ones
  *   wait.c         who leads, who sleeps
  *   turn.c         one turn of the loop: receive, decide, run timers, send
