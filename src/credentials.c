@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* User and password of the nodes whose URL has none: given when the client is opened, and changed later. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "client.h"

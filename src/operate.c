@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "client.h"
-#include "core/finding.h"
 #include "core/policy.h"
 #include "core/trace.h"
 #include "proto/ops.h"

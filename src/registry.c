@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry.h"
 
-#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "net/talk.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "proto/answer.h"
 

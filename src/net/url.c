@@ -10,8 +10,8 @@
 #include <redlock/redlock.h>
 
 #include "core/sized.h"
+#include "core/slice.h"
 #include "os/secret.h"
-#include "proto/buffer.h"
 
 #define DEFAULT_PORT 6379
 #define MAX_DATABASE 99999
