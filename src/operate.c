@@ -114,8 +114,6 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	report(c, lock, &fx);
 	if (event->kind == RL_EV_RELEASE && error == 0)
 		rl_registry_drop_events(&c->handles, lock); /* no notice after a release */
-	if (rl_ops[fx.send].change == RL_CHANGE_LOOK)
-		(void)rl_operate_make_findings(lock); /* without memory a look tells less */
 	if (fx.twin)
 		c->nodes.list[event->node].duplicate = true; /* until a new connection says who it is, or does not */
 	if (fx.sign && !sign(c, lock)) {
@@ -123,6 +121,8 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		report(c, lock, &fx);
 	} else if (fx.send != REDLOCK_OP_NONE) {
+		if (rl_ops[fx.send].change == RL_CHANGE_LOOK)
+			(void)rl_operate_make_findings(lock); /* without memory a look tells less */
 		send_to_nodes(c, lock, &fx);
 	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
@@ -173,9 +173,11 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 static void take_vote(struct rl_vote *vote, const struct rl_node *node, const struct rl_answer *answer)
 {
 	const struct rl_op *op = &rl_ops[answer->operation];
-	bool grants = !op->gives_back && op->change != RL_CHANGE_LOOK;
 	*vote = answer->vote;
-	if (grants && node->duplicate && redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
+	if (!node->duplicate)
+		return;
+	bool grants = !op->gives_back && op->change != RL_CHANGE_LOOK;
+	if (grants && redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
 		vote->code = REDLOCK_VOTE_DUPLICATE;
 }
 
