@@ -2,16 +2,38 @@
 /* Names of what is counted. */
 #include "cover.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 const struct cover_row covers[COVER_COUNT] = {
 #define SIM_COVER_ROW(name, text) [COVER_##name] = {#name, text},
     SIM_FAULT_MAP(SIM_COVER_ROW) SIM_ACT_MAP(SIM_COVER_ROW)
 #undef SIM_COVER_ROW
 };
 
+const char *const cover_observations[RL_OBSERVE_COUNT] = {
+#define SIM_OBSERVATION(name, words, event) #name,
+    RL_OBSERVE_MAP(SIM_OBSERVATION)
+#undef SIM_OBSERVATION
+};
+
+unsigned cover_observed(enum redlock_event_kind event)
+{
+	unsigned i = 0;
+	while (rl_observe_events[i] != event)
+		i++;
+	return i;
+}
+
 void cover_add(struct cover *sum, const struct cover *more)
 {
+	uint64_t *rows = &sum->rows[0][0][0];
 	for (int i = 0; i < COVER_COUNT; i++)
 		sum->hits[i] += more->hits[i];
+	for (int i = 0; i < RL_OBSERVE_COUNT; i++)
+		sum->notices[i] += more->notices[i];
+	for (size_t i = 0; i < sizeof sum->rows / sizeof *rows; i++)
+		rows[i] += (&more->rows[0][0][0])[i];
 	transitions_add(&sum->transitions, &more->transitions);
 	sum->operations += more->operations;
 	sum->events += more->events;
@@ -21,4 +43,42 @@ void cover_add(struct cover *sum, const struct cover *more)
 		sum->slowest_heal_ns = more->slowest_heal_ns;
 	if (more->most_memory > sum->most_memory)
 		sum->most_memory = more->most_memory;
+}
+
+static int show(bool missing, uint64_t count, const char *name, const char *text)
+{
+	if (!missing)
+		printf("  %-15s %10" PRIu64 "  %s\n", name, count, text);
+	else if (count == 0)
+		printf("never happened: %s, %s\n", name, text);
+	return count == 0;
+}
+
+/* An operation in one of its forms: each outcome that its row has. */
+static int show_row(const struct cover *c, bool missing, unsigned operation, unsigned form)
+{
+	const struct rl_op *op = &rl_ops[operation];
+	const char *name = form < RL_FORM_WATCH ? op->words[form][0].fixed.bytes : "WATCH";
+	char text[64];
+	int never = 0;
+	for (unsigned i = 0; form < RL_FORM_WATCH ? op->outcomes[i].vote != REDLOCK_VOTE_PENDING : i == 0; i++) {
+		snprintf(text, sizeof text, "operation %u, answer %u of its row", operation, i);
+		never += show(missing, c->rows[operation][form][i], name, text);
+	}
+	return never;
+}
+
+int cover_print(const struct cover *c, bool missing)
+{
+	int never = 0;
+	for (int i = 0; i < COVER_COUNT; i++)
+		never += show(missing, c->hits[i], covers[i].name, covers[i].text);
+	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
+		if (rl_observe_events[i] != 0)
+			never += show(missing, c->notices[i], cover_observations[i], "event of a handle");
+	for (unsigned i = 0; i < RL_OP_COUNT; i++)
+		for (unsigned form = 0; form < RL_FORM_COUNT; form++)
+			if ((rl_ops[i].forms & RL_FORM_BIT(form)) != 0)
+				never += show_row(c, missing, i, form);
+	return never;
 }

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "core/observe.h"
+#include "proto/ops.h"
 #include "transitions.h"
 
 /* Faults. Each seed switches every one of them on or off (swarm testing): X(name, text) */
@@ -77,8 +79,8 @@
 	X(RELEASE_FAILED, "release not confirmed")                                                               \
 	X(QUERIED, "query says held")                                                                            \
 	X(QUERY_FAILED, "query says not held, or is not answered")                                               \
-	X(DANGER, "danger notice")                                                                               \
-	X(LOST, "loss notice")                                                                                   \
+	X(PROBED, "probe says that a lock would be granted")                                                     \
+	X(PROBE_FAILED, "probe is not answered, or says that it would not")                                      \
 	X(FREED_HELD, "held handle freed")                                                                       \
 	X(FREED_RUNNING, "handle freed with an operation running")                                               \
 	X(LEFT, "held handle left")                                                                              \
@@ -93,9 +95,6 @@
 	X(NOSCRIPT, "EVALSHA answered NOSCRIPT")                                                                 \
 	X(WRONGTYPE, "script answered WRONGTYPE")                                                                \
 	X(EXEC_NIL, "EXEC answered nil")                                                                         \
-	X(NATIVE_DELETED, "key deleted by DELEX or DELIFEQ")                                                     \
-	X(EXEC_DELETED, "key deleted by a transaction")                                                          \
-	X(EXEC_EXTENDED, "key extended by a transaction")                                                        \
 	X(REORDERED, "bytes overtook older ones of another connection")                                          \
 	X(MISUSE, "an operation that cannot begin is refused")                                                   \
 	X(SEND_FULL, "send would block")                                                                         \
@@ -109,8 +108,12 @@ enum sim_cover {
 #undef SIM_COVER_ENUM
 };
 
+enum { COVER_OUTCOMES = 4 };
+
 struct cover {
 	uint64_t hits[COVER_COUNT];
+	uint64_t rows[RL_OP_COUNT][RL_FORM_COUNT][COVER_OUTCOMES]; /* answers of nodes, by rl_ops[] */
+	uint64_t notices[RL_OBSERVE_COUNT];                        /* events that were pulled, by observe.h */
 	struct transitions transitions;
 	uint64_t operations;      /* operations started by the applications */
 	uint64_t events;          /* events of the world */
@@ -121,6 +124,14 @@ struct cover {
 };
 
 void cover_add(struct cover *sum, const struct cover *more);
+
+/* Prints what came up, or only what never did. Returns how many kinds never did. */
+int cover_print(const struct cover *cover, bool missing);
+
+/* Of an event of the library: its observation, and that one's name. */
+unsigned cover_observed(enum redlock_event_kind event);
+extern const char *const cover_observations[RL_OBSERVE_COUNT];
+
 extern const struct cover_row {
 	const char *name, *text;
 } covers[COVER_COUNT];

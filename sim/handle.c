@@ -39,6 +39,9 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 		end_claim(h);
 		error = redlock_start_release(h->lock);
 		break;
+	case REDLOCK_OP_PROBE:
+		error = redlock_start_probe(h->lock);
+		break;
 	default:
 		error = redlock_start_query(h->lock);
 		break;
@@ -58,7 +61,8 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 		world_hit(w, COVER_LIMITED);
 	} else if (error == REDLOCK_E_LOST && operation == REDLOCK_OP_EXTEND) {
 		check_loss(w, w->current, h);
-	} else if (error != REDLOCK_E_SYSTEM || operation != REDLOCK_OP_ACQUIRE) {
+	} else if (error != REDLOCK_E_SYSTEM ||
+	           (operation != REDLOCK_OP_ACQUIRE && operation != REDLOCK_OP_PROBE)) {
 		check_fail(w, VIOLATION_RESULT, "operation %d cannot start: %s", (int)operation,
 		           redlock_error_name(error));
 	}
@@ -250,7 +254,9 @@ static void act_free(struct world *w, uint32_t subject)
 		return;
 	}
 	if (chance(w, h->owned ? 200 : 50))
-		start(w, subject, REDLOCK_OP_QUERY, 0);
+		start(w, subject,
+		      h->owned || h->options.token != NULL || chance(w, 500) ? REDLOCK_OP_QUERY : REDLOCK_OP_PROBE,
+		      0);
 	else if (h->owned)
 		start(w, subject, REDLOCK_OP_RELEASE, 0);
 	else if (!h->adopted)

@@ -8,6 +8,8 @@
 
 #include <redlock/redlock.h>
 
+#include "proto/ops.h"
+
 struct world;
 
 struct handle {
@@ -24,7 +26,7 @@ struct handle {
 	uint64_t operation;  /* counts them */
 	uint64_t started_ns; /* own clock */
 	bool cancelled;
-	int results[REDLOCK_OP_QUERY + 1]; /* the last one of each operation */
+	int results[RL_OP_COUNT]; /* the last one of each operation */
 
 	/* The claim. */
 	bool held;            /* the application relies on the lock while until_ns has not come */

@@ -106,8 +106,23 @@ static void done_query(struct world *w, uint32_t subject, int result)
 		check_fail(w, VIOLATION_RESULT, "query says %s", redlock_error_name(result));
 }
 
+static void done_probe(struct world *w, uint32_t subject, int result)
+{
+	world_hit(w, result == 0 ? COVER_PROBED : COVER_PROBE_FAILED);
+	if (result != 0 && result != REDLOCK_E_NOQUORUM &&
+	    (result != REDLOCK_E_SYSTEM || w->plan.permille[COVER_NO_RANDOM] == 0) &&
+	    (result != REDLOCK_E_CANCELLED || !handle_of(w, subject)->cancelled))
+		check_fail(w, VIOLATION_RESULT, "probe says %s", redlock_error_name(result));
+}
+
 static void done(struct world *w, uint32_t subject, const struct redlock_event *event)
 {
+	static void (*const ends[RL_OP_COUNT])(struct world * w, uint32_t subject,
+	                                       int result) = {[REDLOCK_OP_ACQUIRE] = done_acquire,
+	                                                      [REDLOCK_OP_EXTEND] = done_extend,
+	                                                      [REDLOCK_OP_RELEASE] = done_release,
+	                                                      [REDLOCK_OP_QUERY] = done_query,
+	                                                      [REDLOCK_OP_PROBE] = done_probe};
 	struct handle *h = handle_of(w, subject);
 	if (h->running != event->operation) {
 		check_fail(w, VIOLATION_STRAY_ANSWER, "operation %d ended, %d runs", (int)event->operation,
@@ -116,14 +131,7 @@ static void done(struct world *w, uint32_t subject, const struct redlock_event *
 	}
 	h->running = REDLOCK_OP_NONE;
 	h->results[event->operation] = event->result;
-	if (event->operation == REDLOCK_OP_ACQUIRE)
-		done_acquire(w, subject, event->result);
-	else if (event->operation == REDLOCK_OP_EXTEND)
-		done_extend(w, subject, event->result);
-	else if (event->operation == REDLOCK_OP_RELEASE)
-		done_release(w, subject, event->result);
-	else
-		done_query(w, subject, event->result);
+	ends[event->operation](w, subject, event->result);
 	if (event->operation == REDLOCK_OP_RELEASE)
 		h->owned = h->lost = false;
 	if (!h->held || event->operation != REDLOCK_OP_ACQUIRE)
@@ -139,7 +147,6 @@ static void lost(struct world *w, uint32_t subject)
 	uint64_t margin_ms =
 	    h->options.danger_ms == REDLOCK_DEFAULT_DANGER ? h->options.ttl_ms / 6 : h->options.danger_ms;
 	bool seen_all = a->resumed_ns < h->claimed_ns && h->claimed_ns + margin_ms * SIM_MS < h->until_ns;
-	world_hit(w, COVER_LOST);
 	if (h->lost)
 		check_fail(w, VIOLATION_NOTICE, "c%u is told twice that resource %u is lost", a->index, h->resource);
 	if (w->now_ns >= h->until_ns && margin_ms * SIM_MS > SLACK_NS && seen_all && !h->danger_seen)
@@ -155,7 +162,7 @@ static void lost(struct world *w, uint32_t subject)
 
 void handle_event(struct world *w, uint32_t actor, const struct redlock_event *event)
 {
-	static const char *const kinds[] = {"?", "DONE", "DANGER", "LOST"};
+	unsigned observed = cover_observed(event->kind);
 	uint32_t slot = 0;
 	while (slot < SIM_MAX_HANDLES && w->actors[actor].handles[slot].lock != event->lock)
 		slot++;
@@ -163,14 +170,14 @@ void handle_event(struct world *w, uint32_t actor, const struct redlock_event *e
 		check_fail(w, VIOLATION_STRAY_ANSWER, "c%u gets an event of a handle that it has not", actor);
 		return;
 	}
-	TRACE(w, "c%u resource %u %s %d %s", actor, w->actors[actor].handles[slot].resource, kinds[event->kind],
-	      (int)event->operation, event->kind == REDLOCK_EVENT_DONE ? redlock_error_name(event->result) : "");
-	if (event->kind == REDLOCK_EVENT_DONE) {
+	w->cover->notices[observed]++;
+	TRACE(w, "c%u resource %u %s %d %s", actor, w->actors[actor].handles[slot].resource,
+	      cover_observations[observed], (int)event->operation,
+	      event->kind == REDLOCK_EVENT_DONE ? redlock_error_name(event->result) : "");
+	if (event->kind == REDLOCK_EVENT_DONE)
 		done(w, subject_of(actor, slot), event);
-	} else if (event->kind == REDLOCK_EVENT_LOST) {
+	else if (event->kind == REDLOCK_EVENT_LOST)
 		lost(w, subject_of(actor, slot));
-	} else {
-		world_hit(w, COVER_DANGER);
+	else if (event->kind == REDLOCK_EVENT_DANGER)
 		w->actors[actor].handles[slot].danger_seen = true;
-	}
 }

@@ -17,12 +17,12 @@ static void wrong(struct redis *r, const char *what)
 	check_fail(r->world, VIOLATION_PROTOCOL, "n%u: %s", node_of(r), what);
 }
 
-static void claimed(struct redis *r, const struct session *s, struct bytes value)
+static void claimed(struct redis *r, const struct session *s, struct bytes token)
 {
 	struct world *w = r->world;
 	if (s->database != w->plan.database)
-		check_fail(w, VIOLATION_PROTOCOL, "SET in database %u", s->database);
-	check_set(w, node_of(r), (uint32_t)(s->owner >> 32), (uint32_t)s->owner, value);
+		check_fail(w, VIOLATION_PROTOCOL, "a claim in database %u", s->database);
+	check_set(w, node_of(r), (uint32_t)(s->owner >> 32), (uint32_t)s->owner, token);
 }
 
 static void stored(struct redis *r, const struct key *key)
@@ -55,28 +55,49 @@ static void killed(struct redis *r, struct session *s)
 	link_node_close(w, s->tag, false);
 }
 
-/* What is counted when a command is answered so; `inside`: only in a transaction. */
-static const struct {
+/* What is counted when a command is answered so. */
+struct told {
 	const char *command, *answer;
 	enum sim_cover kind;
-	bool inside;
-} counted[] = {
-    {"evalsha", "-NOSCRIPT", COVER_NOSCRIPT, false}, {"evalsha", "-WRONGTYPE", COVER_WRONGTYPE, false},
-    {"eval", "-WRONGTYPE", COVER_WRONGTYPE, false},  {"exec", "*-1", COVER_EXEC_NIL, false},
-    {"delex", ":1", COVER_NATIVE_DELETED, false},    {"delifeq", ":1", COVER_NATIVE_DELETED, false},
-    {"del", ":1", COVER_EXEC_DELETED, true},         {"pexpire", ":1", COVER_EXEC_EXTENDED, true},
 };
+static const struct told counted[] = {{"evalsha", "-NOSCRIPT", COVER_NOSCRIPT},
+                                      {"evalsha", "-WRONGTYPE", COVER_WRONGTYPE},
+                                      {"eval", "-WRONGTYPE", COVER_WRONGTYPE},
+                                      {"exec", "*-1", COVER_EXEC_NIL}};
+
+/* By which a transaction does what it is for. */
+static const struct told changes[] = {[RL_CHANGE_LOOK] = {"type", "+", 0},
+                                      [RL_CHANGE_DELETE] = {"del", ":1", 0},
+                                      [RL_CHANGE_LENGTHEN] = {"pexpire", ":1", 0}};
+
+static bool fits(const struct told *t, const char *name, struct bytes answer)
+{
+	return t->command != NULL && strcmp(name, t->command) == 0 && answer.size >= strlen(t->answer) &&
+	       memcmp(answer.at, t->answer, strlen(t->answer)) == 0;
+}
+
+/* The rows of the library's table, each with its outcomes; by a transaction: that it was done. */
+static void count_row(const struct call *c, const char *name, struct bytes answer)
+{
+	struct world *w = c->redis->world;
+	int outcome = asked_outcome(&c->asked, answer);
+	if (outcome >= 0 && outcome < COVER_OUTCOMES)
+		w->cover->rows[asked_operation(&c->asked)][c->asked.form][outcome]++;
+	for (unsigned i = 0; i < RL_OP_COUNT && c->in_exec; i++)
+		if (rl_ops[i].change < sizeof changes / sizeof changes[0] &&
+		    fits(&changes[rl_ops[i].change], name, answer))
+			w->cover->rows[i][RL_FORM_WATCH][0]++;
+}
 
 static void count(const struct call *c, const char *name, struct bytes answer)
 {
 	struct world *w = c->redis->world;
 	w->cover->commands++;
 	for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++)
-		if (strcmp(name, counted[i].command) == 0 && (c->in_exec || !counted[i].inside) &&
-		    answer.size >= strlen(counted[i].answer) &&
-		    memcmp(answer.at, counted[i].answer, strlen(counted[i].answer)) == 0)
+		if (fits(&counted[i], name, answer))
 			world_hit(w, counted[i].kind);
-	if (strcmp(name, "set") == 0 && answer.size > 0 && *answer.at != '-' &&
+	count_row(c, name, answer);
+	if (c->asked.op != NULL && c->asked.op->claims && answer.size > 0 && *answer.at != '-' &&
 	    w->links.conns[c->session->tag].aborted)
 		world_hit(w, COVER_LATE_EXECUTION);
 }
@@ -84,19 +105,13 @@ static void count(const struct call *c, const char *name, struct bytes answer)
 /* The command's name and the beginning of its token, and what was answered. */
 static void trace(const struct call *c, const char *name, struct bytes answer)
 {
-	enum { EVAL_TOKEN = 4, EVAL_TTL };
-	bool script = strncmp(name, "eval", 4) == 0;
-	struct bytes token = {"", 0};
+	struct bytes token = c->asked.op != NULL ? c->asked.parts[RL_WORD_TOKEN] : text_bytes("");
 	size_t line = 0;
 	while (line < answer.size && line < 47 && strchr("\r\n", answer.at[line]) == NULL)
 		line++;
-	if (strcmp(name, "set") == 0)
-		token = c->w.at[2];
-	else if (script && c->w.count > EVAL_TOKEN)
-		token = c->w.at[EVAL_TOKEN];
-	TRACE((struct world *)c->redis->world, "n%u conn %u of c%u: %s%s %.8s -> %.*s", node_of(c->redis),
-	      c->session->tag, (unsigned)(c->session->owner >> 32), name,
-	      c->w.count > EVAL_TTL && script ? " (extend)" : "", token.size >= 8 ? token.at : "-", (int)line,
+	TRACE((struct world *)c->redis->world, "n%u conn %u of c%u: %s (operation %u) %.8s -> %.*s",
+	      node_of(c->redis), c->session->tag, (unsigned)(c->session->owner >> 32), name,
+	      c->asked.op != NULL ? asked_operation(&c->asked) : 0, token.size >= 8 ? token.at : "-", (int)line,
 	      answer.at);
 }
 

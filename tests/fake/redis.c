@@ -213,14 +213,14 @@ static void run_command_info(struct call *c)
 
 /* ---- the table ---- */
 
-/* FOREIGN: the library never sends it. AT_ONCE: never queued. */
-/* INSIDE: it sends it only in a transaction. */
-/* GROWS: what it writes needs memory. BESIDE: Valkey 9.1 runs it beside a script. */
+/* STEP: the library sends it to open a connection or as a step of a transaction; INSIDE: between MULTI and
+ * EXEC only. Of all others it sends what is a row of its table of operations (asked.h). */
+/* AT_ONCE: never queued. GROWS: what it writes needs memory. BESIDE: Valkey 9.1 runs it beside a script. */
 enum {
 	ANYBODY = 1,
 	WHILE_LOADING = 2,
 	WHILE_BUSY = 4,
-	FOREIGN = 8,
+	STEP = 8,
 	INSIDE = 16,
 	WRITES = 32,
 	AT_ONCE = 64,
@@ -236,30 +236,30 @@ static const struct command {
 	void (*run)(struct call *c);
 } commands[] = {
     {"set", 3, RESP_WORDS, WRITES | GROWS, run_set},
-    {"multi", 1, 1, WHILE_LOADING | WHILE_BUSY | AT_ONCE, run_multi},
-    {"exec", 1, 1, WHILE_LOADING | AT_ONCE, run_exec},
-    {"watch", 2, RESP_WORDS, WHILE_LOADING | WHILE_BUSY | AT_ONCE, run_watch},
-    {"getrange", 4, 4, 0, run_getrange},
+    {"multi", 1, 1, WHILE_LOADING | WHILE_BUSY | AT_ONCE | STEP, run_multi},
+    {"exec", 1, 1, WHILE_LOADING | AT_ONCE | STEP, run_exec},
+    {"watch", 2, RESP_WORDS, WHILE_LOADING | WHILE_BUSY | AT_ONCE | STEP, run_watch},
+    {"getrange", 4, 4, STEP, run_getrange},
     {"strlen", 2, 2, INSIDE, run_strlen},
-    {"command|info", 2, RESP_WORDS, WHILE_LOADING, run_command_info},
+    {"command|info", 2, RESP_WORDS, WHILE_LOADING | STEP, run_command_info},
     {"delex", 4, 4, WRITES, run_delex},
     {"delifeq", 3, 3, WRITES, run_delifeq},
     {"evalsha", 3, 6, 0, run_evalsha},
     {"eval", 3, 6, 0, run_eval},
-    {"client|id", 2, 2, WHILE_LOADING | BESIDE, run_client_id},
-    {"client|kill", 3, 4, WHILE_LOADING, run_client_kill},
-    {"info", 1, 2, WHILE_LOADING, run_info},
-    {"auth", 2, 3, ANYBODY | WHILE_LOADING | WHILE_BUSY, run_auth},
-    {"select", 2, 2, WHILE_LOADING | BESIDE, run_select},
-    {"ping", 1, 2, FOREIGN, run_ping},
-    {"get", 2, 2, FOREIGN, run_get},
+    {"client|id", 2, 2, WHILE_LOADING | BESIDE | STEP, run_client_id},
+    {"client|kill", 3, 4, WHILE_LOADING | STEP, run_client_kill},
+    {"info", 1, 2, WHILE_LOADING | STEP, run_info},
+    {"auth", 2, 3, ANYBODY | WHILE_LOADING | WHILE_BUSY | STEP, run_auth},
+    {"select", 2, 2, WHILE_LOADING | BESIDE | STEP, run_select},
+    {"ping", 1, 2, 0, run_ping},
+    {"get", 2, 2, 0, run_get},
     {"del", 2, 2, INSIDE | WRITES, run_del},
     {"pexpire", 3, 3, INSIDE | WRITES, run_pexpire},
-    {"pttl", 2, 2, 0, run_pttl},
+    {"pttl", 2, 2, STEP, run_pttl},
     {"type", 2, 2, INSIDE, run_type},
-    {"hset", 4, 4, FOREIGN | WRITES | GROWS, run_hset},
-    {"rpush", 3, 3, FOREIGN | WRITES | GROWS, run_rpush},
-    {"script|flush", 2, 2, FOREIGN, run_script_flush},
+    {"hset", 4, 4, WRITES | GROWS, run_hset},
+    {"rpush", 3, 3, WRITES | GROWS, run_rpush},
+    {"script|flush", 2, 2, 0, run_script_flush},
 };
 
 /* A command that is refused before it is looked at; NULL: it may run. */
@@ -358,6 +358,7 @@ static void execute(struct call *c, const struct command *command, bool counted)
 {
 	bool anybody = c->session->greeted || (command != NULL && (command->flags & ANYBODY) != 0);
 	const char *why = counted ? refusal(c, command) : NULL;
+	const struct redis_ears *ears = c->redis->ears;
 	if (c->redis->is_valkey_9 && !anybody && !counted) {
 		call_reply(c, "-NOAUTH Authentication required.");
 	} else if (command == NULL) {
@@ -370,8 +371,21 @@ static void execute(struct call *c, const struct command *command, bool counted)
 	} else if (multi_is_open(c) && !c->in_exec && (command->flags & AT_ONCE) == 0) {
 		multi_queue(c, (command->flags & WRITES) != 0);
 	} else {
+		if (c->asked.op != NULL && c->asked.op->claims && ears != NULL && ears->claimed != NULL)
+			ears->claimed(c->redis, c->session, c->asked.parts[RL_WORD_TOKEN]);
 		command->run(c);
 	}
+}
+
+/* The library sends this, and it has done what its row says. */
+static void check(struct call *c, const struct command *command, bool counted)
+{
+	const struct rl_op *op = c->asked.op;
+	unsigned may = c->inside ? STEP | INSIDE : STEP;
+	if (!counted || (op == NULL && (command->flags & may) == 0))
+		call_wrong(c, "command '%.*s' with %u words", (int)c->w.at[0].size, c->w.at[0].at, c->w.count);
+	else if (op != NULL && ((c->made && !op->claims) || (c->deleted && !op->gives_back)))
+		call_wrong(c, "'%s' has %s a key", command->name, c->made ? "made" : "deleted");
 }
 
 void call_execute(struct call *c)
@@ -381,9 +395,12 @@ void call_execute(struct call *c)
 	bool counted = command != NULL && c->w.count >= command->words_min && c->w.count <= command->words_max;
 	size_t answer = c->out->length;
 	c->inside = c->in_exec || multi_is_open(c);
-	if (!counted || (command->flags & FOREIGN) != 0 || ((command->flags & INSIDE) != 0 && !c->inside))
-		call_wrong(c, "command '%.*s' with %u words", (int)c->w.at[0].size, c->w.at[0].at, c->w.count);
+	c->made = c->deleted = false;
+	c->asked.op = NULL;
+	if (!c->inside)
+		asked_read(&c->w, &c->asked);
 	execute(c, command, counted);
+	check(c, command, counted);
 	if (ears != NULL && ears->answered != NULL)
 		ears->answered(c, command != NULL ? command->name : "?", answer);
 }

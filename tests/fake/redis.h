@@ -50,8 +50,8 @@ struct call;
 struct redis_ears {
 	/* Something was sent that the library must never send. */
 	void (*wrong)(struct redis *r, const char *what);
-	/* A SET came in, whatever is answered. */
-	void (*claimed)(struct redis *r, const struct session *s, struct bytes value);
+	/* A request that makes a key came in, whatever is answered. */
+	void (*claimed)(struct redis *r, const struct session *s, struct bytes token);
 	void (*stored)(struct redis *r, const struct key *key);
 	/* A key goes: it was deleted by a command, or has expired. */
 	void (*goes)(struct redis *r, const struct key *key, bool deleted);

@@ -3,16 +3,18 @@
 #ifndef FAKE_REDIS_CALL_H
 #define FAKE_REDIS_CALL_H
 
+#include "asked.h"
 #include "redis.h"
-#include "resp.h"
 
 struct call {
 	struct redis *redis;
 	struct session *session;
 	struct buffer *out;
 	struct words w;
-	bool in_exec; /* it was queued, and is executed now */
-	bool inside;  /* that, or it is behind MULTI */
+	struct asked asked; /* the request of the library that it is */
+	bool in_exec;       /* it was queued, and is executed now */
+	bool inside;        /* that, or it is behind MULTI */
+	bool made, deleted; /* it did so with a key */
 };
 
 /* RESP: a whole line (status, error, nil, head of an array), the same as printf(3) makes it, a number, a bulk

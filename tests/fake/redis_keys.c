@@ -73,6 +73,7 @@ void call_delete(struct call *c, struct key *key)
 {
 	struct buffer name = {0}; /* of the key, when that is gone */
 	buffer_append(&name, key->name.at, key->name.size);
+	c->deleted = true;
 	goes(c->redis, key, true);
 	keyspace_remove(&c->redis->keys, key);
 	multi_touch(c->redis, c->session->database, (struct bytes){name.bytes, name.length});
@@ -90,9 +91,8 @@ static bool refuses(struct call *c, const char *why)
 
 /* ---- commands on keys ---- */
 
-/* The library sends SET key value NX PX ttl. Others use other forms. */
 struct set_options {
-	bool nx;
+	bool nx, xx;
 	bool expires;
 	int64_t ttl_ms;
 };
@@ -104,8 +104,10 @@ static bool parse_set(struct call *c, struct set_options *o)
 	bool known = true;
 	for (unsigned i = 3; i < c->w.count && known; i++) {
 		bool px = word_is(c->w.at[i], "PX") && i + 1 < c->w.count && !o->expires;
-		known = px || word_is(c->w.at[i], "NX");
-		o->nx |= !px;
+		bool nx = word_is(c->w.at[i], "NX"), xx = word_is(c->w.at[i], "XX");
+		known = px || (nx && !o->xx) || (xx && !o->nx);
+		o->nx |= nx;
+		o->xx |= xx;
 		o->expires |= px;
 		ttl = px ? c->w.at[++i] : ttl;
 	}
@@ -114,32 +116,21 @@ static bool parse_set(struct call *c, struct set_options *o)
 	return !refuses(c, o->expires && o->ttl_ms <= 0 ? "-ERR invalid expire time in 'set' command" : NULL);
 }
 
-static void check_library_set(struct call *c)
-{
-	bool form = c->w.count == 6 && word_is(c->w.at[3], "NX") && word_is(c->w.at[4], "PX");
-	if (!form)
-		call_wrong(c, "SET without NX PX");
-	else if (word_number(c->w.at[5]) <= 0)
-		call_wrong(c, "SET with a TTL of '%.*s'", (int)c->w.at[5].size, c->w.at[5].at);
-	if (c->redis->ears != NULL && c->redis->ears->claimed != NULL)
-		c->redis->ears->claimed(c->redis, c->session, c->w.at[2]);
-}
-
 void run_set(struct call *c)
 {
 	struct set_options o = {0};
 	struct redis *r = c->redis;
-	check_library_set(c);
 	if (refuses(c, call_memory_refused(c)) || !parse_set(c, &o))
 		return;
 	struct key *old = call_find(c, c->w.at[1]);
-	if (o.nx && old != NULL) {
+	if (old != NULL ? o.nx : o.xx) {
 		call_reply(c, "$-1");
 		return;
 	}
 	if (old != NULL)
 		call_delete(c, old);
 	struct key *key = redis_put(r, c->session->database, c->w.at[1], c->w.at[2]);
+	c->made = true;
 	key->owner = c->session->owner;
 	if (o.expires)
 		key->expires_ms = r->now_ms + o.ttl_ms;
@@ -285,8 +276,6 @@ static void delete_value(struct call *c, struct bytes value, const char *wrongty
 /* As redis-server 8.4 and valkey-server 9 do. */
 void run_delex(struct call *c)
 {
-	if (!word_is(c->w.at[2], "IFEQ"))
-		call_wrong(c, "DELEX without IFEQ");
 	delete_value(c, c->w.at[3], "-ERR Key should be of string type if conditions are specified");
 }
 

@@ -7,6 +7,11 @@
 /* Where the words of a script call are: EVALSHA sha 1 key [token [ttl_ms]]. */
 enum { SCRIPT_KEY = 3, SCRIPT_TOKEN, SCRIPT_TTL };
 
+static struct bytes word(const struct call *c, unsigned i)
+{
+	return i < c->w.count ? c->w.at[i] : text_bytes("");
+}
+
 /* An error of a command inside a script: the server says where. */
 static bool fails_at(struct call *c, const char *error, enum rl_script script, unsigned line)
 {
@@ -20,12 +25,12 @@ static int ours(struct call *c, const struct key *key, enum rl_script script)
 {
 	if (fails_at(c, key != NULL && key->type != KEY_STRING ? call_wrongtype : NULL, script, 1))
 		return -1;
-	return key != NULL && bytes_equal(key->value, c->w.at[SCRIPT_TOKEN]) ? 1 : 0;
+	return key != NULL && bytes_equal(key->value, word(c, SCRIPT_TOKEN)) ? 1 : 0;
 }
 
 static void script_release(struct call *c)
 {
-	struct key *key = call_find(c, c->w.at[SCRIPT_KEY]);
+	struct key *key = call_find(c, word(c, SCRIPT_KEY));
 	int mine = ours(c, key, RL_SCRIPT_RELEASE);
 	if (mine < 0 || (mine == 1 && fails_at(c, call_write_refused(c), RL_SCRIPT_RELEASE, 1)))
 		return;
@@ -36,25 +41,25 @@ static void script_release(struct call *c)
 
 static void script_extend(struct call *c)
 {
-	struct key *key = call_find(c, c->w.at[SCRIPT_KEY]);
+	struct key *key = call_find(c, word(c, SCRIPT_KEY));
 	int mine = ours(c, key, RL_SCRIPT_EXTEND);
 	if (mine < 0)
 		return;
 	if (key == NULL && c->redis->extends_all)
 		mine = 1;
-	int64_t left = call_life(c, key), wanted = word_number(c->w.at[SCRIPT_TTL]);
+	int64_t left = call_life(c, key), wanted = word_number(word(c, SCRIPT_TTL));
 	if (mine == 1 && left >= 0 && left < wanted) {
 		if (fails_at(c, call_write_refused(c), RL_SCRIPT_EXTEND, 3))
 			return;
 		key->expires_ms += wanted - left;
-		multi_touch(c->redis, c->session->database, c->w.at[SCRIPT_KEY]);
+		multi_touch(c->redis, c->session->database, word(c, SCRIPT_KEY));
 	}
 	call_reply_number(c, mine);
 }
 
 static void script_inspect(struct call *c)
 {
-	const struct key *key = call_find(c, c->w.at[SCRIPT_KEY]);
+	const struct key *key = call_find(c, word(c, SCRIPT_KEY));
 	struct bytes value = key != NULL && key->type != KEY_LIST ? key->value : text_bytes("");
 	call_reply(c, "*4");
 	call_reply_bulk(c, text_bytes(key == NULL ? "none" : key_type_names[key->type]));
@@ -65,19 +70,16 @@ static void script_inspect(struct call *c)
 
 static void run_script(struct call *c, enum rl_script script)
 {
-	static const struct {
-		unsigned words;
-		void (*run)(struct call *c);
-	} scripts[RL_SCRIPT_COUNT] = {
-	    [RL_SCRIPT_RELEASE] = {5, script_release},
-	    [RL_SCRIPT_EXTEND] = {6, script_extend},
-	    [RL_SCRIPT_INSPECT] = {4, script_inspect},
+	static void (*const scripts[RL_SCRIPT_COUNT])(struct call * c) = {
+	    [RL_SCRIPT_RELEASE] = script_release,
+	    [RL_SCRIPT_EXTEND] = script_extend,
+	    [RL_SCRIPT_INSPECT] = script_inspect,
 	};
 	c->redis->cached |= 1u << script;
-	if (c->w.count != scripts[script].words || word_number(c->w.at[2]) != 1)
-		call_wrong(c, "script %d with %u words", (int)script, c->w.count);
+	if (scripts[script] != NULL)
+		scripts[script](c);
 	else
-		scripts[script].run(c);
+		call_wrong(c, "script %s, which the model lacks", rl_scripts[script].name);
 }
 
 static bool is_denied(struct call *c, const char *command)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "asked.h"
+
+#include <stdlib.h>
+
+static bool fits(const struct rl_word *row, const struct words *w, struct asked *ret)
+{
+	for (unsigned i = 0; i < w->count; i++, row++) {
+		if (row->kind == RL_WORD_END ||
+		    (row->kind == RL_WORD_FIXED &&
+		     !bytes_equal(w->at[i], (struct bytes){row->fixed.bytes, row->fixed.size})) ||
+		    (row->kind == RL_WORD_TTL && word_number(w->at[i]) <= 0))
+			return false;
+		if (row->kind < RL_WORD_FIXED)
+			ret->parts[row->kind] = w->at[i];
+	}
+	return row->kind == RL_WORD_END;
+}
+
+bool asked_read(const struct words *w, struct asked *ret)
+{
+	for (unsigned i = 0; i < RL_OP_COUNT; i++)
+		for (unsigned form = 0; form < RL_FORM_WATCH; form++) {
+			*ret = (struct asked){.op = &rl_ops[i], .form = (enum rl_form)form};
+			if (rl_ops[i].words[form] != NULL && fits(rl_ops[i].words[form], w, ret))
+				return true;
+		}
+	ret->op = NULL;
+	return false;
+}
+
+static bool is_outcome(const struct rl_outcome *o, struct bytes answer)
+{
+	static const char *const begins[] = {[RL_REPLY_STATUS] = "+OK\r",
+	                                     [RL_REPLY_NIL] = "$-1\r",
+	                                     [RL_REPLY_INTEGER] = ":",
+	                                     [RL_REPLY_ARRAY] = "*"};
+	size_t size = strlen(begins[o->type]);
+	if (answer.size < size || memcmp(answer.at, begins[o->type], size) != 0)
+		return false;
+	int64_t number = o->type == RL_REPLY_INTEGER ? strtoll(answer.at + 1, NULL, 10) : o->least;
+	return o->least <= number && number <= o->most;
+}
+
+int asked_outcome(const struct asked *asked, struct bytes answer)
+{
+	for (int i = 0; asked->op != NULL && asked->op->outcomes[i].vote != REDLOCK_VOTE_PENDING; i++)
+		if (is_outcome(&asked->op->outcomes[i], answer))
+			return i;
+	return -1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which request of the library a command is: a row of its table of operations (src/proto/ops.h) in one of its
+ * forms. No fake has a list of its own of what the library sends, so that a new row needs none.
+ *
+ * Only this is read from the table. What a server does with a command and what it answers is written by hand
+ * (redis_keys.c, redis_script.c), as are the words and the answers that the tests expect of each row
+ * (expected.h): else a wrong row would be held against itself.
+ */
+#ifndef FAKE_ASKED_H
+#define FAKE_ASKED_H
+
+#include "proto/ops.h"
+#include "resp.h"
+
+struct asked {
+	const struct rl_op *op; /* NULL: no row */
+	enum rl_form form;
+	struct bytes parts[RL_WORD_FIXED]; /* name, token and TTL, where the row has them */
+};
+
+/* False: the library never sends this by itself. A TTL is a number from 1 on. */
+bool asked_read(const struct words *w, struct asked *ret);
+
+/* Which of the row's outcomes an answer is, to count what came up; -1: none of them, as errors are. */
+int asked_outcome(const struct asked *asked, struct bytes answer);
+
+/* Its number. */
+static inline unsigned asked_operation(const struct asked *asked)
+{
+	return (unsigned)(asked->op - rl_ops);
+}
+
+#endif
