@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "peer.h"
 
+#include "asked.h"
+#include "expected.h"
 #include "wire.h"
 
 /* ---- what is heard ---- */
@@ -19,12 +21,6 @@ static unsigned token_in(struct rl_slice token)
 	for (size_t at = 1; at < token.size; at++)
 		number = number * 10 + (unsigned)(token.bytes[at] - '0');
 	return number;
-}
-
-static unsigned token_of(const struct words *w, unsigned i)
-{
-	must(i < w->count);
-	return token_in((struct rl_slice){w->at[i].at, w->at[i].size});
 }
 
 /* Connections that may still have a SET in the server's buffer were ended before the first operation, if this
@@ -63,7 +59,7 @@ static enum peer_command heard_in_multi(struct peer *p, const struct words *w)
 	bool known = false;
 	if (resp_is(w, 0, "EXEC")) {
 		p->in_multi = false;
-		p->detail[p->queued] = p->multi;
+		p->queue[p->queued].detail = p->multi;
 		return p->looks ? PEER_LOOK : PEER_EXEC;
 	}
 	for (unsigned i = 0; i < COUNT(may); i++)
@@ -88,37 +84,32 @@ static enum peer_command heard_transaction(struct peer *p, const struct words *w
 	if (resp_is(w, 0, "PTTL"))
 		return PEER_LEFT;
 	must(resp_is(w, 0, "GETRANGE") && p->valued < p->node->talk.transaction.count);
-	p->detail[p->queued] = token_in(p->node->talk.transaction.parts[p->valued++].token);
+	p->queue[p->queued].detail = token_in(p->node->talk.transaction.parts[p->valued++].token);
 	return PEER_VALUE;
 }
 
 static enum peer_command heard_operation(struct peer *p, const struct words *w)
 {
+	struct asked asked;
 	must(p->commands >= p->opening + 3);             /* behind CLIENT ID, INFO and COMMAND INFO */
 	must(p->opening == 0 || wire_last()->read >= 4); /* behind the answers to AUTH and SELECT */
 	must(p->node->link.gate == 0);
 	check_ghosts(p);
 	if (p->in_multi)
 		return heard_in_multi(p, w);
-	if (resp_is(w, 0, "SET")) {
-		check_set(p, token_of(w, 2));
-		p->detail[p->queued] = token_of(w, 2);
-		return PEER_SET;
-	}
-	if (resp_is(w, 0, "DELEX") || resp_is(w, 0, "DELIFEQ")) {
-		note_release(p, token_of(w, resp_is(w, 0, "DELEX") ? 3 : 2));
-		return PEER_COMPARE;
-	}
-	if (!resp_is(w, 0, "EVAL") && !resp_is(w, 0, "EVALSHA"))
+	if (!asked_read(w, &asked))
 		return heard_transaction(p, w);
-	bool by_sha = resp_is(w, 0, "EVALSHA");
-	must(w->count >= 4);
-	const struct rl_script_text *release = &rl_scripts[RL_SCRIPT_RELEASE];
-	if (resp_is(w, 1, by_sha ? release->sha : release->text) && token_of(w, 4) < p->token_count)
-		p->tokens[token_of(w, 4)].release_on_wire = true;
-	if (by_sha)
-		return PEER_EVALSHA;
-	return resp_is(w, 1, rl_scripts[RL_SCRIPT_INSPECT].text) ? PEER_INSPECT : PEER_COMPARE;
+	/* What an operation is for is known by its number, and not read from its row. */
+	struct bytes token = asked.parts[RL_WORD_TOKEN];
+	struct peer_heard *heard = &p->queue[p->queued];
+	heard->operation = asked_operation(&asked);
+	heard->form = asked.form;
+	heard->detail = token.size > 0 ? token_in((struct rl_slice){token.at, token.size}) : 0;
+	if (heard->operation == REDLOCK_OP_ACQUIRE)
+		check_set(p, heard->detail);
+	if (heard->operation == REDLOCK_OP_RELEASE)
+		note_release(p, heard->detail);
+	return PEER_ASKED;
 }
 
 static enum peer_command heard_kill(struct peer *p, const struct words *w)
@@ -184,7 +175,7 @@ void peer_listen(struct peer *p)
 	while (p->queued < PEER_QUEUE && (size = resp_command(buffer_front(said), said->length, &words)) > 0) {
 		must(size != RESP_WRONG);
 		enum peer_command command = heard(p, &words);
-		p->queue[p->queued++] = command;
+		p->queue[p->queued++].command = command;
 		buffer_drop(said, size);
 	}
 	bool opened = p->node->link.state == RL_LINK_OPEN && p->node->link.setup.count == 0;
@@ -207,13 +198,6 @@ static const char *const answers[][4] = {
     [PEER_PROBE] = {"*2\r\n*-1\r\n*-1\r\n", "*2\r\n*2\r\n$5\r\ndelex\r\n*1\r\n:4\r\n*-1\r\n",
                     "*2\r\n$-1\r\n*1\r\n+delifeq\r\n", "-NOPERM no\r\n"},
     [PEER_KILL] = {":1\r\n", ":0\r\n", "-ERR No such client\r\n", "+OK\r\n"},
-    [PEER_SET] = {"+OK\r\n", "$-1\r\n", "-OOM command not allowed\r\n", "-LOADING\r\n"},
-    [PEER_EVALSHA] = {":1\r\n", ":0\r\n", "-NOSCRIPT No matching script.\r\n",
-                      "-NOPERM you may not like to run the 'evalsha'\r\n"},
-    [PEER_COMPARE] = {":1\r\n", ":0\r\n", "-ERR unknown command 'X', with\r\n", "-MISCONF x, y\r\n"},
-    [PEER_INSPECT] = {"*4\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
-                      "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n",
-                      "-NOPERM no permission to run the 'eval'\r\n", "*-1\r\n"},
     [PEER_OK] = {"+OK\r\n", "+OK\r\n", "+OK\r\n", "-NOPERM no permission to run the 'multi'\r\n"},
     [PEER_QUEUED] = {"+QUEUED\r\n", "+QUEUED\r\n", "+QUEUED\r\n", "-READONLY x\r\n"},
     [PEER_VALUE] = {NULL, NULL, "$0\r\n\r\n", "-WRONGTYPE x\r\n"},
@@ -222,6 +206,24 @@ static const char *const answers[][4] = {
     [PEER_LOOK] = {"*4\r\n+string\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
                    "*4\r\n+hash\r\n:-1\r\n-WRONGTYPE\r\n-WRONGTYPE\r\n", "*-1\r\n", "-EXECABORT x\r\n"},
 };
+
+/* The same for a request, behind what is expected of its operation. */
+static const char *const refusals[RL_FORM_WATCH][2] = {
+    [RL_FORM_PLAIN] = {"-OOM command not allowed\r\n", "-LOADING\r\n"},
+    [RL_FORM_DELEX] = {"-ERR unknown command 'X', with\r\n", "-MISCONF x, y\r\n"},
+    [RL_FORM_DELIFEQ] = {"-ERR unknown command 'X', with\r\n", "-MISCONF x, y\r\n"},
+    [RL_FORM_SHA] = {"-NOSCRIPT No matching script.\r\n",
+                     "-NOPERM you may not like to run the 'evalsha'\r\n"},
+    [RL_FORM_TEXT] = {"-NOPERM no permission to run the 'eval'\r\n", "-MISCONF x, y\r\n"},
+};
+
+static const char *answer_of(const struct peer_heard *heard, unsigned which)
+{
+	const struct expected *row = &expected[heard->operation];
+	if (heard->command != PEER_ASKED)
+		return answers[heard->command][which];
+	return which == 0 ? row->yes : which == 1 ? row->other : refusals[heard->form][which - 2];
+}
 
 /* The answers that depend on what was asked. */
 static void say_detail(const struct peer *p, enum peer_command command, unsigned detail)
@@ -247,12 +249,12 @@ void peer_answer(struct peer *p, struct feed *f)
 	unsigned which = feed_below(f, 4);
 	if (p->answered >= p->queued)
 		return;
-	unsigned at = p->answered++;
-	const char *text = answers[p->queue[at]][which];
-	if (p->queue[at] == PEER_SET)
-		p->tokens[p->detail[at]].said_yes = which == 0;
+	const struct peer_heard *heard = &p->queue[p->answered++];
+	const char *text = answer_of(heard, which);
+	if (heard->command == PEER_ASKED && heard->operation == REDLOCK_OP_ACQUIRE)
+		p->tokens[heard->detail].said_yes = which == 0;
 	if (text == NULL)
-		say_detail(p, p->queue[at], p->detail[at]);
+		say_detail(p, heard->command, heard->detail);
 	else
 		wire_say(wire_last(), text);
 }

@@ -38,11 +38,8 @@ enum peer_command {
 	PEER_INFO,
 	PEER_PROBE,
 	PEER_KILL,
-	PEER_SET,
-	PEER_EVALSHA,
-	PEER_COMPARE,
-	PEER_INSPECT,
-	PEER_OK, /* MULTI, WATCH */
+	PEER_ASKED, /* a row of the table of operations */
+	PEER_OK,    /* MULTI, WATCH */
 	PEER_QUEUED,
 	PEER_VALUE, /* GETRANGE; `detail` is the token that is asked about */
 	PEER_LEFT,  /* PTTL */
@@ -50,13 +47,19 @@ enum peer_command {
 	PEER_LOOK   /* EXEC of a query */
 };
 
+struct peer_heard {
+	enum peer_command command;
+	unsigned detail; /* ASKED: the token, if it has one */
+	unsigned operation;
+	enum rl_form form;
+};
+
 struct peer {
 	const struct rl_node *node;
 	unsigned opening; /* AUTH and SELECT that a connection must begin with */
 	unsigned connection;
 	unsigned commands; /* on this connection */
-	enum peer_command queue[PEER_QUEUE];
-	unsigned detail[PEER_QUEUE];
+	struct peer_heard queue[PEER_QUEUE];
 	bool in_multi;
 	bool looks;      /* TYPE was queued */
 	unsigned multi;  /* commands that were queued */

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "core/time.h"
+#include "expected.h"
 #include "net/auth.h"
 #include "peer.h"
 #include "wire.h"
@@ -19,7 +20,7 @@
 enum { MOST_STEPS = 400, MOST_REQUESTS = 512, SLOTS = 4, NODE_ID = 3 };
 
 struct question {
-	enum redlock_operation operation;
+	unsigned operation;
 	unsigned slot;
 	unsigned token;
 	bool answered;
@@ -47,7 +48,7 @@ static bool may_exist(enum redlock_vote_code vote)
 	       vote == REDLOCK_VOTE_GARBAGE;
 }
 
-static void ask(struct world *w, enum redlock_operation operation, unsigned slot, bool waits, unsigned style)
+static void ask(struct world *w, unsigned operation, unsigned slot, bool waits, unsigned style)
 {
 	static char name[REDLOCK_MAX_NAME];
 	static const size_t sizes[] = {3, 3, 3, 3, 3, 3, 1000, sizeof name};
@@ -113,14 +114,14 @@ static void check_vote(const struct world *w, const struct rl_answer *a)
 	must(v->number_count <= RL_VOTE_NUMBERS && v->text_count <= RL_VOTE_TEXTS);
 	if (v->code != REDLOCK_VOTE_YES)
 		return;
-	if (a->operation == REDLOCK_OP_ACQUIRE) {
-		must(r->value.type == RL_REPLY_STATUS && strcmp(r->value.text, "OK") == 0);
-	} else if (a->operation == REDLOCK_OP_QUERY) {
+	bool stepped = w->node.talk.transaction.count > 0 && v->number_count == 0;
+	if (a->operation == REDLOCK_OP_QUERY) {
 		must(r->value.type == RL_REPLY_ARRAY && v->number_count == 2 && v->text_count == 2);
 		for (unsigned i = 0; i < v->text_count; i++)
 			must(v->texts[i].size < RL_RESP_ARENA && strlen(v->texts[i].bytes) <= v->texts[i].size);
-	} else if (w->node.talk.transaction.count == 0 || v->number_count > 0) {
-		must(v->number_count == 1 && v->numbers[0] == 1);
+	} else if (!stepped || a->operation == REDLOCK_OP_ACQUIRE) {
+		must(expected_yes(a->operation, r) && v->number_count == (r->value.type == RL_REPLY_INTEGER));
+		must(v->number_count == 0 || v->numbers[0] == r->value.integer);
 	}
 }
 
@@ -260,8 +261,8 @@ static void step(struct world *w)
 		if (w->claimed[slot])
 			ask(w, REDLOCK_OP_EXTEND, slot, true, more >> 2);
 		break;
-	case 3: /* d */
-		ask(w, REDLOCK_OP_QUERY, slot, true, more >> 2);
+	case 3: /* d: what only looks, and all that is newer */
+		ask(w, REDLOCK_OP_QUERY + (more >> 3) % (RL_OP_COUNT - REDLOCK_OP_QUERY), slot, true, more >> 2);
 		break;
 	case 4: /* e */
 		turn(w);

@@ -172,6 +172,8 @@ TEST(shapes_of_set)
 	assert_int_equal(vote_of(REDLOCK_OP_ACQUIRE, number), REDLOCK_VOTE_GARBAGE);
 	assert_int_equal(vote_of(REDLOCK_OP_ACQUIRE, queued), REDLOCK_VOTE_GARBAGE);
 	assert_int_equal(vote_of(REDLOCK_OP_ACQUIRE, okay), REDLOCK_VOTE_GARBAGE);
+	assert_int_equal(vote_of(REDLOCK_OP_PROBE, nil), REDLOCK_VOTE_YES);
+	assert_int_equal(vote_of(REDLOCK_OP_PROBE, ok), REDLOCK_VOTE_GARBAGE); /* there was a key */
 }
 
 TEST(shapes_of_scripts)
@@ -219,7 +221,7 @@ TEST(shapes_of_inspect)
 TEST(errors_of_every_operation)
 {
 	struct rl_reply_value error = {.type = RL_REPLY_ERROR, .text = "READONLY x", .kept = 10, .length = 10};
-	for (unsigned operation = REDLOCK_OP_ACQUIRE; operation <= REDLOCK_OP_QUERY; operation++)
+	for (unsigned operation = REDLOCK_OP_ACQUIRE; operation < RL_OP_COUNT; operation++)
 		assert_int_equal(vote_of((enum redlock_operation)operation, error), REDLOCK_VOTE_READONLY);
 }
 

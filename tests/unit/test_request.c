@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The exact bytes of every command, both forms of the scripts, and what a real server makes of them. */
+/* The exact bytes of every operation in every form, and what a real server makes of them. */
 #include "proto/wire.h"
 
+#include "expected.h"
 #include "fixture.h"
 #include "unit.h"
 
@@ -16,58 +17,18 @@ static struct rl_request request_of(enum redlock_operation operation)
 	    .operation = operation, .name = slice("job"), .token = slice("0123abc|me"), .ttl_ms = 29700};
 }
 
-static void expect_form(enum redlock_operation operation, enum rl_form form, const char *want)
-{
-	struct rl_wire wire = {0};
-	struct rl_request request = request_of(operation);
-	const struct rl_buffer *bytes = rl_wire_form(&wire, &request, form);
-	assert_non_null(bytes);
-	assert_int_equal(bytes->size, strlen(want));
-	assert_memory_equal(bytes->bytes, want, bytes->size);
-	rl_wire_free(&wire);
-}
-
+/* RESP written out for one of them. */
 TEST(set)
 {
 	static const char want[] = "*6\r\n$3\r\nSET\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$2\r\nNX\r\n$2\r\nPX\r\n"
 	                           "$5\r\n29700\r\n";
-	expect_form(REDLOCK_OP_ACQUIRE, RL_FORM_PLAIN, want);
-}
-
-TEST(scripts_by_digest)
-{
-	char want[256];
-	snprintf(want, sizeof want,
-	         "*5\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n",
-	         rl_scripts[RL_SCRIPT_RELEASE].sha);
-	expect_form(REDLOCK_OP_RELEASE, RL_FORM_SHA, want);
-	snprintf(
-	    want, sizeof want,
-	    "*6\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$5\r\n29700\r\n",
-	    rl_scripts[RL_SCRIPT_EXTEND].sha);
-	expect_form(REDLOCK_OP_EXTEND, RL_FORM_SHA, want);
-	snprintf(want, sizeof want, "*4\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n",
-	         rl_scripts[RL_SCRIPT_INSPECT].sha);
-	expect_form(REDLOCK_OP_QUERY, RL_FORM_SHA, want);
-}
-
-TEST(scripts_by_text)
-{
-	static char want[4096];
-	const struct rl_script_text *release = &rl_scripts[RL_SCRIPT_RELEASE];
-	const struct rl_script_text *extend = &rl_scripts[RL_SCRIPT_EXTEND];
-	const struct rl_script_text *inspect = &rl_scripts[RL_SCRIPT_INSPECT];
-	snprintf(want, sizeof want,
-	         "*5\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n",
-	         release->length, release->text);
-	expect_form(REDLOCK_OP_RELEASE, RL_FORM_TEXT, want);
-	snprintf(want, sizeof want,
-	         "*6\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n$5\r\n29700\r\n",
-	         extend->length, extend->text);
-	expect_form(REDLOCK_OP_EXTEND, RL_FORM_TEXT, want);
-	snprintf(want, sizeof want, "*4\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n1\r\n$3\r\njob\r\n", inspect->length,
-	         inspect->text);
-	expect_form(REDLOCK_OP_QUERY, RL_FORM_TEXT, want);
+	struct rl_wire wire = {0};
+	struct rl_request request = request_of(REDLOCK_OP_ACQUIRE);
+	const struct rl_buffer *bytes = rl_wire_form(&wire, &request, RL_FORM_PLAIN);
+	assert_non_null(bytes);
+	assert_int_equal(bytes->size, strlen(want));
+	assert_memory_equal(bytes->bytes, want, bytes->size);
+	rl_wire_free(&wire);
 }
 
 /* The unlock script that every Redlock client runs, as redis.io has it. */
@@ -89,58 +50,46 @@ TEST(scripts_of_operations)
 		assert_int_equal(rl_scripts[i].length, strlen(rl_scripts[i].text));
 }
 
-TEST(native_forms)
+/* The bytes are the expected words, and what is read from them is what was written. */
+static void expect_form(const struct rl_request *want, enum rl_form form, const struct words *words)
 {
-	expect_form(REDLOCK_OP_RELEASE, RL_FORM_DELEX,
-	            "*4\r\n$5\r\nDELEX\r\n$3\r\njob\r\n$4\r\nIFEQ\r\n$10\r\n0123abc|me\r\n");
-	expect_form(REDLOCK_OP_RELEASE, RL_FORM_DELIFEQ,
-	            "*3\r\n$7\r\nDELIFEQ\r\n$3\r\njob\r\n$10\r\n0123abc|me\r\n");
-}
-
-/* The forms that each operation has, and no others. */
-static const unsigned forms_of[] = {
-    [REDLOCK_OP_ACQUIRE] = 1u << RL_FORM_PLAIN,
-    [REDLOCK_OP_EXTEND] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,
-    [REDLOCK_OP_RELEASE] =
-        1u << RL_FORM_SHA | 1u << RL_FORM_TEXT | 1u << RL_FORM_DELEX | 1u << RL_FORM_DELIFEQ,
-    [REDLOCK_OP_QUERY] = 1u << RL_FORM_SHA | 1u << RL_FORM_TEXT,
-};
-
-static void expect_read(const struct rl_request *want, const struct rl_buffer *bytes, enum rl_form form)
-{
+	struct rl_wire wire = {0};
+	struct buffer bytes = {0};
 	struct rl_request got = {.operation = want->operation};
-	rl_request_read((struct rl_slice){bytes->bytes, bytes->size}, form, &got);
-	assert_int_equal(got.name.size, want->name.size);
-	assert_memory_equal(got.name.bytes, want->name.bytes, want->name.size);
-	if (want->operation != REDLOCK_OP_QUERY) {
-		assert_int_equal(got.token.size, want->token.size);
-		assert_memory_equal(got.token.bytes, want->token.bytes, want->token.size);
-	}
-	if (want->operation == REDLOCK_OP_ACQUIRE || want->operation == REDLOCK_OP_EXTEND)
-		assert_true(got.ttl_ms == want->ttl_ms);
+	const char *parts = expected[want->operation].words[form];
+	const struct rl_buffer *written = rl_wire_form(&wire, want, form);
+	resp_write(&bytes, words->at, words->count);
+	assert_int_equal(written->size, bytes.length);
+	assert_memory_equal(written->bytes, buffer_front(&bytes), bytes.length);
+	rl_request_read((struct rl_slice){written->bytes, written->size}, form, &got);
+	assert_true(rl_slice_same(got.name, want->name));
+	assert_true(strstr(parts, "TOKEN") == NULL || rl_slice_same(got.token, want->token));
+	assert_true(strstr(parts, "TTL") == NULL || got.ttl_ms == want->ttl_ms);
+	buffer_free(&bytes);
+	rl_wire_free(&wire);
 }
 
-/* Names and tokens of any bytes and lengths: what is read from any form is what was written. */
-TEST(read_back)
+/* Every operation has the expected forms and no others, with names and tokens of any bytes and lengths. */
+TEST(all_forms)
 {
 	static const size_t sizes[] = {1, 9, 10, 99, 100, 65536};
 	static char bytes[65536];
 	for (size_t i = 0; i < sizeof bytes; i++)
 		bytes[i] = (char)(i * 7);
-	for (unsigned o = REDLOCK_OP_ACQUIRE; o <= REDLOCK_OP_QUERY; o++)
-		for (unsigned s = 0; s < COUNT(sizes) * RL_FORM_COUNT; s++) {
-			struct rl_wire wire = {0};
+	for (unsigned o = 0; o < RL_OP_COUNT; o++)
+		for (unsigned s = 0; s < COUNT(sizes) * RL_FORM_WATCH; s++) {
 			struct rl_request request = request_of((enum redlock_operation)o);
-			enum rl_form form = (enum rl_form)(s % RL_FORM_COUNT);
-			size_t size = sizes[s / RL_FORM_COUNT];
+			enum rl_form form = (enum rl_form)(s % RL_FORM_WATCH);
+			size_t size = sizes[s / RL_FORM_WATCH];
+			struct words words;
+			char digits[24];
 			request.name = (struct rl_slice){bytes, size};
 			request.token = (struct rl_slice){bytes + 5, size < 512 ? size : 512};
-			bool has = form < RL_FORM_WATCH && rl_ops[o].words[form] != NULL;
-			assert_int_equal(has, forms_of[o] >> form & 1);
-			assert_int_equal(has, form < RL_FORM_WATCH && (rl_ops[o].forms & RL_FORM_BIT(form)) != 0);
+			bool has = expected_words(&request, form, digits, &words);
+			assert_int_equal(has, rl_ops[o].words[form] != NULL);
+			assert_int_equal(has, (rl_ops[o].forms & RL_FORM_BIT(form)) != 0);
 			if (has)
-				expect_read(&request, rl_wire_form(&wire, &request, form), form);
-			rl_wire_free(&wire);
+				expect_form(&request, form, &words);
 		}
 }
 
