@@ -27,13 +27,14 @@ unsigned cover_observed(enum redlock_event_kind event)
 
 void cover_add(struct cover *sum, const struct cover *more)
 {
-	uint64_t *rows = &sum->rows[0][0][0];
+	uint64_t *rows = (uint64_t *)&sum->rows;
+	const uint64_t *more_rows = (const uint64_t *)&more->rows;
 	for (int i = 0; i < COVER_COUNT; i++)
 		sum->hits[i] += more->hits[i];
 	for (int i = 0; i < RL_OBSERVE_COUNT; i++)
 		sum->notices[i] += more->notices[i];
 	for (size_t i = 0; i < sizeof sum->rows / sizeof *rows; i++)
-		rows[i] += (&more->rows[0][0][0])[i];
+		rows[i] += more_rows[i];
 	transitions_add(&sum->transitions, &more->transitions);
 	sum->operations += more->operations;
 	sum->events += more->events;
@@ -54,20 +55,6 @@ static int show(bool missing, uint64_t count, const char *name, const char *text
 	return count == 0;
 }
 
-/* An operation in one of its forms: each outcome that its row has. */
-static int show_row(const struct cover *c, bool missing, unsigned operation, unsigned form)
-{
-	const struct rl_op *op = &rl_ops[operation];
-	const char *name = form < RL_FORM_WATCH ? op->words[form][0].fixed.bytes : "WATCH";
-	char text[64];
-	int never = 0;
-	for (unsigned i = 0; form < RL_FORM_WATCH ? op->outcomes[i].vote != REDLOCK_VOTE_PENDING : i == 0; i++) {
-		snprintf(text, sizeof text, "operation %u, answer %u of its row", operation, i);
-		never += show(missing, c->rows[operation][form][i], name, text);
-	}
-	return never;
-}
-
 int cover_print(const struct cover *c, bool missing)
 {
 	int never = 0;
@@ -76,9 +63,5 @@ int cover_print(const struct cover *c, bool missing)
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
 		if (rl_observe_events[i] != 0)
 			never += show(missing, c->notices[i], cover_observations[i], "event of a handle");
-	for (unsigned i = 0; i < RL_OP_COUNT; i++)
-		for (unsigned form = 0; form < RL_FORM_COUNT; form++)
-			if ((rl_ops[i].forms & RL_FORM_BIT(form)) != 0)
-				never += show_row(c, missing, i, form);
-	return never;
+	return never + asked_print(&c->rows, UINT32_MAX, missing);
 }

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
+#include "asked.h"
 #include "core/observe.h"
-#include "proto/ops.h"
 #include "transitions.h"
 
 /* Faults. Each seed switches every one of them on or off (swarm testing): X(name, text) */
@@ -108,12 +108,10 @@ enum sim_cover {
 #undef SIM_COVER_ENUM
 };
 
-enum { COVER_OUTCOMES = 4 };
-
 struct cover {
 	uint64_t hits[COVER_COUNT];
-	uint64_t rows[RL_OP_COUNT][RL_FORM_COUNT][COVER_OUTCOMES]; /* answers of nodes, by rl_ops[] */
-	uint64_t notices[RL_OBSERVE_COUNT];                        /* events that were pulled, by observe.h */
+	struct asked_seen rows;             /* what nodes answered */
+	uint64_t notices[RL_OBSERVE_COUNT]; /* events that were pulled, by observe.h */
 	struct transitions transitions;
 	uint64_t operations;      /* operations started by the applications */
 	uint64_t events;          /* events of the world */

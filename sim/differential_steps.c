@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "asked.h"
 #include "differential.h"
-#include "proto/script.h"
 
 /* A command's first word, and how its answers began. */
 enum { ANSWERS = 12 };
@@ -29,8 +29,8 @@ static struct kind kinds[] = {
     {"TYPE", {"+none", "+string", "+hash", "+list"}, {0}},
     {"HSET", {":1", ":0", "-OOM", "-WRONGTYPE"}, {0}},
     {"RPUSH", {":1", "-WRONGTYPE"}, {0}},
-    {"EVAL", {":1", ":0", "*4", "-WRONGTYPE", "-READONLY", "-MISCONF", "-BUSY"}, {0}},
-    {"EVALSHA", {":1", ":0", "*4", "-NOSCRIPT", "-WRONGTYPE"}, {0}},
+    {"EVAL", {"-WRONGTYPE", "-READONLY", "-MISCONF", "-BUSY"}, {0}},
+    {"EVALSHA", {"-NOSCRIPT", "-WRONGTYPE"}, {0}},
     {"SCRIPT", {"+OK", "-ERR unknown subcommand"}, {0}},
     {"SELECT", {"+OK", "-ERR DB", "-ERR value"}, {0}},
     {"CLIENT", {":1", ":0", "-ERR client-id", "-ERR unknown subcommand", "-ERR wrong number"}, {0}},
@@ -56,10 +56,10 @@ static struct kind native_kinds[][NATIVE_KINDS] = {
                      {"DELEX", {"-ERR unknown command"}, {0}},
                      {"DELIFEQ", {"-ERR unknown command"}, {0}}},
     [NATIVE_DELEX] = {{"COMMAND", {"*2\r\n*"}, {0}},
-                      {"DELEX", {":1", ":0", "-ERR Key should be of string type", "-READONLY"}, {0}},
+                      {"DELEX", {"-ERR Key should be of string type", "-READONLY"}, {0}},
                       {"DELIFEQ", {"-ERR unknown command"}, {0}}},
     [NATIVE_DELIFEQ] = {{"COMMAND", {"*2\r\n$-1\r\n*"}, {0}},
-                        {"DELIFEQ", {":1", ":0", "-WRONGTYPE", "-READONLY"}, {0}},
+                        {"DELIFEQ", {"-WRONGTYPE", "-READONLY"}, {0}},
                         {"DELEX", {"-ERR unknown command"}, {0}}},
 };
 
@@ -129,7 +129,7 @@ static void draw_set(struct step *s, struct prng *p)
 	if (form == 1)
 		return; /* for ever */
 	if (form == 2) {
-		add(s, PICK(p, "NX", "XY", "PX"));
+		add(s, PICK(p, "NX", "XX", "XY", "PX"));
 		return;
 	}
 	if (form > 3)
@@ -191,34 +191,31 @@ static void draw_other_type(struct step *s, struct prng *p)
 	add_value(s, p);
 }
 
-static void draw_native(struct step *s, struct prng *p)
+/* Any row of the library's table in any of its forms; now and then with the digest of no script. */
+static void draw_row(struct step *s, struct prng *p)
 {
-	bool delex = prng_chance(p, 500);
-	add(s, delex ? "DELEX" : "DELIFEQ");
-	add_key(s, p);
-	if (delex)
-		add(s, "IFEQ");
-	add_value(s, p);
-}
-
-static void draw_script(struct step *s, struct prng *p)
-{
-	enum rl_script script = (enum rl_script)prng_below(p, RL_SCRIPT_COUNT);
-	bool by_text = prng_chance(p, 300);
-	add(s, by_text ? "EVAL" : "EVALSHA");
-	if (by_text)
-		add_bytes(s, rl_scripts[script].text, rl_scripts[script].length);
-	else if (prng_chance(p, 950))
-		add(s, rl_scripts[script].sha);
-	else
-		add(s, PICK(p, "0123456789012345678901234567890123456789", "short"));
-	add(s, "1");
-	add_key(s, p);
-	s->tells_life = script == RL_SCRIPT_INSPECT;
-	if (script != RL_SCRIPT_INSPECT)
-		add_value(s, p);
-	if (script == RL_SCRIPT_EXTEND)
-		add_ttl(s, p);
+	const struct rl_op *op;
+	uint64_t form;
+	do {
+		op = &rl_ops[prng_below(p, RL_OP_COUNT)];
+		form = prng_below(p, RL_FORM_WATCH);
+	} while (op->words[form] == NULL);
+	for (const struct rl_word *word = op->words[form]; word->kind != RL_WORD_END; word++) {
+		if (word->kind == RL_WORD_NAME)
+			add_key(s, p);
+		else if (word->kind == RL_WORD_TOKEN)
+			add_value(s, p);
+		else if (word->kind == RL_WORD_TTL)
+			add_ttl(s, p);
+		else if (word->fixed.size < STEP_WORD_SIZE)
+			add(s, word->fixed.bytes);
+		else
+			add_bytes(s, word->fixed.bytes, word->fixed.size);
+	}
+	if (form == RL_FORM_SHA && prng_chance(p, 50))
+		s->words[1] = text_bytes(PICK(p, "0123456789012345678901234567890123456789", "short"));
+	s->in_multi &= form < RL_FORM_SHA;
+	s->tells_life = op->change == RL_CHANGE_LOOK;
 }
 
 static void draw_of_connection(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
@@ -253,10 +250,8 @@ void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
 	    prng_chance(p, 250) && (kind < 20 || (kind >= 40 && kind < 70) || (kind >= 75 && kind < 88));
 	if (kind < 20)
 		draw_set(s, p);
-	else if (kind < 40)
-		draw_script(s, p);
 	else if (kind < 46)
-		draw_native(s, p);
+		draw_row(s, p);
 	else if (kind < 66)
 		draw_of_key(s, p);
 	else if (kind < 70)
@@ -282,6 +277,8 @@ void step_print(const struct step *s)
 
 /* ---- what came up ---- */
 
+static struct asked_seen rows;
+
 /* Counts the answer, or prints what never came up: how many kinds that is. */
 static int look_at(struct kind *of, int size, const struct step *s, const struct buffer *answer)
 {
@@ -301,11 +298,20 @@ static int look_at(struct kind *of, int size, const struct step *s, const struct
 
 void step_count(const struct step *s, const struct buffer *answer, enum redis_native native)
 {
+	struct words words = {.count = s->count};
+	struct asked asked;
+	memcpy(words.at, s->words, sizeof s->words);
+	if (!s->in_multi && asked_read(&words, &asked))
+		asked_note(&rows, &asked, (struct bytes){buffer_front(answer), answer->length});
 	look_at(kinds, KINDS, s, answer);
 	look_at(native_kinds[native], NATIVE_KINDS, s, answer);
 }
 
 int steps_missing(enum redis_native native)
 {
-	return look_at(kinds, KINDS, NULL, NULL) + look_at(native_kinds[native], NATIVE_KINDS, NULL, NULL);
+	static const uint32_t lacks[] = {[NATIVE_NONE] = RL_FORMS_NATIVE,
+	                                 [NATIVE_DELEX] = RL_FORM_BIT(RL_FORM_DELIFEQ),
+	                                 [NATIVE_DELIFEQ] = RL_FORM_BIT(RL_FORM_DELEX)};
+	return look_at(kinds, KINDS, NULL, NULL) + look_at(native_kinds[native], NATIVE_KINDS, NULL, NULL) +
+	       asked_print(&rows, ~(lacks[native] | RL_FORM_BIT(RL_FORM_WATCH)), true);
 }

@@ -80,13 +80,11 @@ static bool fits(const struct told *t, const char *name, struct bytes answer)
 static void count_row(const struct call *c, const char *name, struct bytes answer)
 {
 	struct world *w = c->redis->world;
-	int outcome = asked_outcome(&c->asked, answer);
-	if (outcome >= 0 && outcome < COVER_OUTCOMES)
-		w->cover->rows[asked_operation(&c->asked)][c->asked.form][outcome]++;
+	asked_note(&w->cover->rows, &c->asked, answer);
 	for (unsigned i = 0; i < RL_OP_COUNT && c->in_exec; i++)
 		if (rl_ops[i].change < sizeof changes / sizeof changes[0] &&
 		    fits(&changes[rl_ops[i].change], name, answer))
-			w->cover->rows[i][RL_FORM_WATCH][0]++;
+			w->cover->rows.times[i][RL_FORM_WATCH][0]++;
 }
 
 static void count(const struct call *c, const char *name, struct bytes answer)

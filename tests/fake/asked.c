@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "asked.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool fits(const struct rl_word *row, const struct words *w, struct asked *ret)
@@ -42,10 +44,38 @@ static bool is_outcome(const struct rl_outcome *o, struct bytes answer)
 	return o->least <= number && number <= o->most;
 }
 
-int asked_outcome(const struct asked *asked, struct bytes answer)
+void asked_note(struct asked_seen *seen, const struct asked *asked, struct bytes answer)
 {
-	for (int i = 0; asked->op != NULL && asked->op->outcomes[i].vote != REDLOCK_VOTE_PENDING; i++)
-		if (is_outcome(&asked->op->outcomes[i], answer))
-			return i;
-	return -1;
+	const struct rl_outcome *o = asked->op != NULL ? asked->op->outcomes : NULL;
+	for (unsigned i = 0; o != NULL && o[i].vote != REDLOCK_VOTE_PENDING; i++)
+		if (is_outcome(&o[i], answer)) {
+			seen->times[asked_operation(asked)][asked->form][i]++;
+			return;
+		}
+}
+
+static int print_row(const struct asked_seen *seen, unsigned operation, unsigned form, bool missing)
+{
+	const struct rl_op *op = &rl_ops[operation];
+	bool watch = form == RL_FORM_WATCH;
+	int never = 0;
+	for (unsigned i = 0; watch ? i == 0 : op->outcomes[i].vote != REDLOCK_VOTE_PENDING; i++) {
+		uint64_t times = seen->times[operation][form][i];
+		never += times == 0;
+		if (!missing || times == 0)
+			printf("  %-15s %10" PRIu64 "  operation %u, outcome %u%s\n",
+			       watch ? "WATCH" : op->words[form]->fixed.bytes, times, operation, i,
+			       missing ? " never happened" : "");
+	}
+	return never;
+}
+
+int asked_print(const struct asked_seen *seen, uint32_t forms, bool missing)
+{
+	int never = 0;
+	for (unsigned i = 0; i < RL_OP_COUNT; i++)
+		for (unsigned form = 0; form < RL_FORM_COUNT; form++)
+			if ((rl_ops[i].forms & forms & RL_FORM_BIT(form)) != 0)
+				never += print_row(seen, i, form, missing);
+	return never;
 }

@@ -22,10 +22,19 @@ struct asked {
 /* False: the library never sends this by itself. A TTL is a number from 1 on. */
 bool asked_read(const struct words *w, struct asked *ret);
 
-/* Which of the row's outcomes an answer is, to count what came up; -1: none of them, as errors are. */
-int asked_outcome(const struct asked *asked, struct bytes answer);
+/* How often each outcome of each row came up; by a transaction: how often that was done. */
+enum { ASKED_OUTCOMES = 4 };
+struct asked_seen {
+	uint64_t times[RL_OP_COUNT][RL_FORM_COUNT][ASKED_OUTCOMES];
+};
 
-/* Its number. */
+/* Counts an answer, unless it is none of the row's outcomes, as errors are. */
+void asked_note(struct asked_seen *seen, const struct asked *asked, struct bytes answer);
+
+/* Prints what came up, or only what never did, of these forms. Returns how many outcomes never did. */
+int asked_print(const struct asked_seen *seen, uint32_t forms, bool missing);
+
+/* The operation's number. */
 static inline unsigned asked_operation(const struct asked *asked)
 {
 	return (unsigned)(asked->op - rl_ops);
