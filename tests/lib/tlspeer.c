@@ -14,6 +14,7 @@
 #include <openssl/x509v3.h>
 
 #include "child.h"
+#include "wait.h"
 
 /* ---- certificates ---- */
 
@@ -92,8 +93,8 @@ struct talk {
 	size_t sent;
 	size_t stall_after, cut_after, damage_at; /* SIZE_MAX: never */
 	bool over;
-	char text[65536]; /* commands that are not whole yet */
-	size_t size;
+	struct session *session;
+	struct buffer commands; /* that are not whole yet */
 	unsigned answers;
 };
 
@@ -144,39 +145,11 @@ static void flush(struct talk *t)
 	}
 }
 
-/* The size of the first command, and its first letter, but 'O' for COMMAND; 0: not all there. */
-static size_t first_command(const struct talk *t, char *ret_letter)
+static void answer(struct talk *t, const struct buffer *reply)
 {
-	const char *at = t->text, *end = t->text + t->size;
-	const char *stop = memchr(at, '\n', t->size);
-	if (stop == NULL)
-		return 0;
-	long words = strtol(at + 1, NULL, 10);
-	at = stop + 1;
-	for (long i = 0; i < words; i++) {
-		stop = memchr(at, '\n', (size_t)(end - at));
-		if (stop == NULL)
-			return 0;
-		long length = strtol(at + 1, NULL, 10);
-		if (end - stop < length + 3)
-			return 0;
-		if (i == 0)
-			*ret_letter = stop[1] == 'C' && stop[2] == 'O' ? 'O' : stop[1];
-		at = stop + 1 + length + 2;
-	}
-	return (size_t)(at - t->text);
-}
-
-static void answer(struct talk *t, char letter)
-{
-	char info[96];
-	const char *text = letter == 'S' || letter == 'A' ? "+OK\r\n" : letter == 'I' ? info : ":1\r\n";
-	if (letter == 'O') /* COMMAND INFO */
-		text = "*2\r\n*-1\r\n*-1\r\n";
-	snprintf(info, sizeof info, "$47\r\nrun_id:%040d\r\n", t->peer->port);
 	if (t->answers == 0 && t->peer->plan.stall_in_answer)
 		t->stall_after = t->sent + 10;
-	SSL_write(t->ssl, text, (int)strlen(text));
+	SSL_write(t->ssl, buffer_front(reply), (int)reply->length);
 	flush(t);
 	if (++t->answers == t->peer->plan.close_after) {
 		SSL_shutdown(t->ssl);
@@ -186,16 +159,21 @@ static void answer(struct talk *t, char letter)
 	}
 }
 
+/* One command at a time: what is left out depends on the answers. */
 static void take(struct talk *t, const char *bytes, size_t size)
 {
-	char letter = ' ';
-	memcpy(t->text + t->size, bytes, size);
-	t->size += size;
-	for (size_t used; !t->over && (used = first_command(t, &letter)) > 0;) {
-		t->size -= used;
-		memmove(t->text, t->text + used, t->size);
-		answer(t, letter);
-	}
+	struct redis *redis = &t->peer->redis;
+	struct buffer reply = {0};
+	buffer_append(&t->commands, bytes, size);
+	redis->now_ms = (int64_t)(wait_now_ns() / 1000000);
+	redis_expire(redis);
+	do {
+		buffer_drop(&reply, reply.length);
+		redis_serve(redis, t->session, &t->commands, 1, &reply);
+		if (reply.length > 0)
+			answer(t, &reply);
+	} while (!t->over && reply.length > 0);
+	buffer_free(&reply);
 }
 
 static void receive(struct talk *t)
@@ -215,7 +193,7 @@ static void turn(struct talk *t)
 {
 	char bytes[4096];
 	bool before = SSL_is_init_finished(t->ssl);
-	int got = SSL_read(t->ssl, bytes, (int)smaller(sizeof bytes, sizeof t->text - t->size));
+	int got = SSL_read(t->ssl, bytes, sizeof bytes);
 	int error = SSL_get_error(t->ssl, got);
 	flush(t);
 	if (!before && SSL_is_init_finished(t->ssl)) {
@@ -240,7 +218,7 @@ static void serve(struct tlspeer *peer, int fd)
 	struct talk *t = calloc(1, sizeof *t);
 	if (t == NULL)
 		child_die("out of memory");
-	*t = (struct talk){.peer = peer, .fd = fd};
+	*t = (struct talk){.peer = peer, .fd = fd, .session = redis_accept(&peer->redis)};
 	t->stall_after = peer->plan.stall_after - 1; /* 0: never */
 	t->cut_after = peer->plan.cut_after - 1;
 	t->damage_at = peer->plan.damage_at - 1;
@@ -254,6 +232,8 @@ static void serve(struct tlspeer *peer, int fd)
 	while (!t->over && !peer->stop)
 		turn(t);
 	SSL_free(t->ssl);
+	redis_forget(&peer->redis, t->session);
+	buffer_free(&t->commands);
 	close(fd);
 	free(t);
 }
@@ -312,6 +292,7 @@ void tlspeer_start(struct tlspeer *peer, const struct tlspeer_plan *plan)
 	    getsockname(peer->listener, (struct sockaddr *)&address, &length) != 0)
 		child_die("the TLS peer cannot listen");
 	peer->port = ntohs(address.sin_port);
+	snprintf(peer->redis.run_id, sizeof peer->redis.run_id, "%040d", peer->port);
 	snprintf(peer->url, sizeof peer->url, "rediss://127.0.0.1:%d", peer->port);
 	if (pthread_create(&peer->thread, NULL, run, peer) != 0)
 		child_die("the TLS peer's thread");
@@ -322,5 +303,6 @@ void tlspeer_stop(struct tlspeer *peer)
 	peer->stop = true;
 	pthread_join(peer->thread, NULL);
 	close(peer->listener);
+	redis_free(&peer->redis);
 	SSL_CTX_free(peer->context);
 }

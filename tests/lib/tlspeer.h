@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "redis.h"
+
 /* Certificates made by tlspeer_pki() in its directory, each NAME.crt with NAME.key. */
 #define TLSPEER_GOOD "good"         /* 127.0.0.1, signed by "ca" */
 #define TLSPEER_CLIENT "client"     /* signed by "ca" */
@@ -35,6 +37,7 @@ struct tlspeer_plan {
 
 struct tlspeer {
 	struct tlspeer_plan plan;
+	struct redis redis; /* what it says, in between */
 	pthread_t thread;
 	void *context;
 	int listener;
