@@ -3,8 +3,9 @@
  * src/os for tests: the descriptors, the poller, the lookups, the clock and the random bytes of processes
  * that are not there. What connections do is up to a world: the simulator's, or that of wire.h.
  *
- * os.c: sockets, poller, lookups. os_names.c: addresses of names. os_process.c: clock, random bytes, bell,
- * fork mark. A program links those that it needs and takes the others from src/os.
+ * os_lookup.c: lookups, and what the others need. os.c: sockets, poller. os_names.c: addresses of names.
+ * os_process.c: clock, random bytes, bell, fork mark. A program links those that it needs and takes the
+ * others from src/os.
  */
 #ifndef FAKE_OS_H
 #define FAKE_OS_H

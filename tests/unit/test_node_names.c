@@ -6,44 +6,51 @@
 #include <unistd.h>
 
 #include "core/time.h"
-
-/* What -Wl,--wrap makes of the names. */
-int __wrap_rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, uint32_t id,
-                           struct rl_lookup **ret);
-bool __wrap_rl_lookup_take(struct rl_lookup *lookup, struct rl_poller *poller, struct rl_lookup_result *ret);
-void __wrap_rl_lookup_leave(struct rl_lookup *lookup, bool child);
+#include "os.h"
 
 static struct scene scene;
+static struct fake_process process;
 static struct rl_lookup_result result;
-static uint32_t lookup_id;
 static unsigned lookups;
 static const char *left;
 
-int __wrap_rl_lookup_start(const char *host, uint16_t port, struct rl_poller *poller, uint32_t id,
-                           struct rl_lookup **ret)
+static void wrong(const char *what, int fd)
 {
-	(void)host, (void)port, (void)poller;
+	fail_msg("%s: %d", what, fd);
+}
+
+static int look_up(const char *host, uint16_t port, struct rl_lookup *lookup)
+{
+	(void)host, (void)port, (void)lookup;
 	lookups++;
-	lookup_id = id;
-	*ret = (struct rl_lookup *)&result;
 	return 0;
 }
 
-bool __wrap_rl_lookup_take(struct rl_lookup *lookup, struct rl_poller *poller, struct rl_lookup_result *ret)
+static bool has_ended(const struct rl_lookup *lookup)
 {
-	(void)lookup, (void)poller;
-	*ret = result;
-	return true;
+	(void)lookup;
+	return true; /* nobody asks before ended() */
 }
 
-void __wrap_rl_lookup_leave(struct rl_lookup *lookup, bool child)
+static void tell(const struct rl_lookup *lookup, struct rl_lookup_result *ret)
+{
+	(void)lookup;
+	*ret = result;
+}
+
+static void leave(struct rl_lookup *lookup, bool child)
 {
 	(void)lookup;
 	left = child ? "by a child" : "alone";
 }
 
+static const struct fake_world world = {
+    .wrong = wrong, .look_up = look_up, .has_ended = has_ended, .found = tell, .left = leave};
+
 static struct scene *open_scene(void)
 {
+	fake_process = &process;
+	fake_world = &world;
 	lookups = 0;
 	left = "";
 	scene_open(&scene, "", "");
@@ -54,7 +61,7 @@ static struct scene *open_scene(void)
 
 static void ended(struct scene *s)
 {
-	rl_node_ready(&s->node, lookup_id, RL_READABLE, s->now_ns);
+	rl_node_ready(&s->node, process.lookups[0].id, RL_READABLE, s->now_ns);
 	scene_turn(s);
 }
 
