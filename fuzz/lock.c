@@ -190,7 +190,9 @@ static void call(struct ledger *l, struct feed *f, enum rl_event_kind kind)
 	uint64_t ttl_ns = kind == RL_EV_EXTEND ? rl_options_extend_ttl(l->lock.rules, any_ms(f)) : 0;
 	if (kind == RL_EV_EXTEND && ttl_ns == 0)
 		return; /* the library refuses it */
-	step(l, f, (struct rl_event){.kind = kind, .ttl_ns = ttl_ns, .result = REDLOCK_E_CANCELLED});
+	bool probe = kind == RL_EV_QUERY && feed_bool(f);
+	step(l, f,
+	     (struct rl_event){.kind = kind, .probe = probe, .ttl_ns = ttl_ns, .result = REDLOCK_E_CANCELLED});
 }
 
 static void event(struct ledger *l, struct feed *f)

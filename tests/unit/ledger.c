@@ -117,10 +117,9 @@ static void note_call(struct ledger *l)
 		must(l, l->error != 0);
 	if (l->error != 0)
 		return;
-	l->waited = operations[l->event.kind];
-	if (l->waited == REDLOCK_OP_ACQUIRE) {
+	l->waited = l->event.probe ? REDLOCK_OP_PROBE : operations[l->event.kind];
+	if (l->waited == REDLOCK_OP_ACQUIRE)
 		l->call_ns = l->now_ns;
-	}
 }
 
 /* ---- what must hold ---- */
@@ -154,6 +153,9 @@ static void check_done(struct ledger *l)
 		must(l, (l->fx.result == REDLOCK_E_GONE) == (no >= quorum));
 		must(l, l->lock.phase == RL_IDLE);
 		break;
+	case REDLOCK_OP_PROBE:
+		must(l, l->lock.phase == RL_IDLE);
+		/* fall through */
 	case REDLOCK_OP_QUERY:
 		must(l, (l->fx.result == 0) == (yes >= quorum));
 		must(l, (l->fx.result == REDLOCK_E_GONE) == (no > l->lock.rules->node_count - quorum));
@@ -331,6 +333,11 @@ static void check_send(const struct ledger *l)
 		must(l, (fx->owed & ~fx->nodes) == 0);
 		must(l, fx->nodes == all || by_proof);
 		must(l, (fx->seq == 0) == (l->event.kind != RL_EV_RELEASE));
+		break;
+	case REDLOCK_OP_PROBE: /* with a token of its own, and nothing to give back */
+		must(l, fx->nodes == all && fx->seq != 0 && fx->sign && fx->owed == 0);
+		must(l, l->lock.phase == RL_IDLE && l->lock.rules->kind == RL_KIND_EXCLUSIVE);
+		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);
 		break;
 	default:
 		break;

@@ -43,7 +43,7 @@ struct ledger {
 
 	/* What was visited, over all runs. */
 	unsigned long counts[RL_WATCHING + 1]; /* steps by phase */
-	unsigned long done[REDLOCK_OP_QUERY + 1][2];
+	unsigned long done[REDLOCK_OP_PROBE + 1][2];
 	unsigned long lost;
 };
 
