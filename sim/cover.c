@@ -3,6 +3,7 @@
 #include "cover.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 
 const struct cover_row covers[COVER_COUNT] = {
@@ -19,27 +20,18 @@ const char *const cover_observations[RL_OBSERVE_COUNT] = {
 
 unsigned cover_observed(enum redlock_event_kind event)
 {
-	unsigned i = 0;
-	while (rl_observe_events[i] != event)
-		i++;
+	unsigned i = RL_OBSERVE_COUNT - 1;
+	while (i > 0 && rl_observe_events[i] != event)
+		i--;
 	return i;
 }
 
 void cover_add(struct cover *sum, const struct cover *more)
 {
-	uint64_t *rows = (uint64_t *)&sum->rows;
-	const uint64_t *more_rows = (const uint64_t *)&more->rows;
-	for (int i = 0; i < COVER_COUNT; i++)
-		sum->hits[i] += more->hits[i];
-	for (int i = 0; i < RL_OBSERVE_COUNT; i++)
-		sum->notices[i] += more->notices[i];
-	for (size_t i = 0; i < sizeof sum->rows / sizeof *rows; i++)
-		rows[i] += more_rows[i];
-	transitions_add(&sum->transitions, &more->transitions);
-	sum->operations += more->operations;
-	sum->events += more->events;
-	sum->commands += more->commands;
-	sum->world_ns += more->world_ns;
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)more;
+	for (size_t i = 0; i < offsetof(struct cover, slowest_heal_ns) / sizeof *to; i++)
+		to[i] += from[i];
 	if (more->slowest_heal_ns > sum->slowest_heal_ns)
 		sum->slowest_heal_ns = more->slowest_heal_ns;
 	if (more->most_memory > sum->most_memory)

@@ -108,6 +108,7 @@ enum sim_cover {
 #undef SIM_COVER_ENUM
 };
 
+/* Sums; from slowest_heal_ns on: what was most. */
 struct cover {
 	uint64_t hits[COVER_COUNT];
 	struct asked_seen rows;             /* what nodes answered */

@@ -135,14 +135,6 @@ bool transition_expected(enum rl_phase before, enum rl_event_kind event, enum rl
 	return (row_of((int)before, (int)event).after & BIT(after)) != 0 || seldom(before, event, after);
 }
 
-void transitions_add(struct transitions *sum, const struct transitions *more)
-{
-	for (int before = 0; before < SIM_PHASES; before++)
-		for (int event = 0; event < SIM_EVENTS; event++)
-			for (int after = 0; after < SIM_PHASES; after++)
-				sum->seen[before][event][after] += more->seen[before][event][after];
-}
-
 void transitions_print(const struct transitions *t)
 {
 	for (int before = 0; before < SIM_PHASES; before++)

@@ -22,8 +22,6 @@ struct transitions {
 /* Whether the table knows this one as possible. */
 bool transition_expected(enum rl_phase before, enum rl_event_kind event, enum rl_phase after);
 
-void transitions_add(struct transitions *sum, const struct transitions *more);
-
 /* Prints one line for each. */
 void transitions_print(const struct transitions *t);
 

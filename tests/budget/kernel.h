@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A kernel with servers in memory: the system calls that the library makes, defined by this program instead
- * of the C library. Every call is counted and none leaves the process, so that counts repeat exactly. Time
+ * of the C library. It is below src/os, which tests/fake/os.h replaces: what src/os itself costs is counted
+ * here. Every call is counted and none leaves the process, so that counts repeat exactly. Time
  * passes only while somebody waits: one round trip each time something is ready, or until the timer fires. A
  * call that is not here would go to the real kernel with a descriptor that it does not have: add it then.
  */

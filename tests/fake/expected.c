@@ -6,41 +6,20 @@
 
 #include "proto/script.h"
 
+#define SCRIPT(call) [RL_FORM_SHA] = "EVALSHA " call, [RL_FORM_TEXT] = "EVAL " call
+
 const struct expected expected[RL_OP_COUNT] = {
-    [REDLOCK_OP_ACQUIRE] =
-        {
-            .words = {[RL_FORM_PLAIN] = "SET NAME TOKEN NX PX TTL"},
-            .yes = "+OK\r\n",
-            .other = "$-1\r\n",
-        },
-    [REDLOCK_OP_EXTEND] =
-        {
-            .words = {[RL_FORM_SHA] = "EVALSHA extend 1 NAME TOKEN TTL",
-                      [RL_FORM_TEXT] = "EVAL extend 1 NAME TOKEN TTL"},
-            .yes = ":1\r\n",
-            .other = ":0\r\n",
-        },
-    [REDLOCK_OP_RELEASE] =
-        {
-            .words = {[RL_FORM_DELEX] = "DELEX NAME IFEQ TOKEN",
-                      [RL_FORM_DELIFEQ] = "DELIFEQ NAME TOKEN",
-                      [RL_FORM_SHA] = "EVALSHA release 1 NAME TOKEN",
-                      [RL_FORM_TEXT] = "EVAL release 1 NAME TOKEN"},
-            .yes = ":1\r\n",
-            .other = ":0\r\n",
-        },
-    [REDLOCK_OP_QUERY] =
-        {
-            .words = {[RL_FORM_SHA] = "EVALSHA inspect 1 NAME", [RL_FORM_TEXT] = "EVAL inspect 1 NAME"},
-            .yes = "*4\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
-            .other = "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n",
-        },
-    [REDLOCK_OP_PROBE] =
-        {
-            .words = {[RL_FORM_PLAIN] = "SET NAME TOKEN XX PX TTL"},
-            .yes = "$-1\r\n",
-            .other = "+OK\r\n",
-        },
+    [REDLOCK_OP_ACQUIRE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN NX PX TTL"}, "+OK\r\n", "$-1\r\n"},
+    [REDLOCK_OP_EXTEND] = {{SCRIPT("extend 1 NAME TOKEN TTL")}, ":1\r\n", ":0\r\n"},
+    [REDLOCK_OP_RELEASE] = {{[RL_FORM_DELEX] = "DELEX NAME IFEQ TOKEN",
+                             [RL_FORM_DELIFEQ] = "DELIFEQ NAME TOKEN",
+                             SCRIPT("release 1 NAME TOKEN")},
+                            ":1\r\n",
+                            ":0\r\n"},
+    [REDLOCK_OP_QUERY] = {{SCRIPT("inspect 1 NAME")},
+                          "*4\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
+                          "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n"},
+    [REDLOCK_OP_PROBE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN XX PX TTL"}, "$-1\r\n", "+OK\r\n"},
 };
 
 /* What a word stands for. */

@@ -2,7 +2,9 @@
 /*
  * A Redis server in memory: what a session says goes in, answers come out, as redis-server 7.0 gives them, or
  * a newer one by the settings. The simulator's nodes are made of it, those of the storm and the budgets, and
- * what the scripted server says where no rule matches. redlock-sim-differential holds it against real ones.
+ * what the TLS peer and the scripted server say where no rule matches. redlock-sim-differential holds it
+ * against real ones. By hand, byte for byte, answer only those that say what no server should, or something
+ * else each time: tests/unit/scene.h, fuzz/peer.h, tests/cli/hostile.py.
  *
  *     struct redis redis = {.password = "secret"};       all zero: a healthy server that wants no password
  *     struct session *s = redis_accept(&redis);          a connection has come
