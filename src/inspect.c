@@ -30,7 +30,9 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 		    .connected = n->link.state == RL_LINK_OPEN && n->link.setup.count == 0,
 		    .last_failure = n->link.failure,
 		    .waiting = n->link.outbox.count + n->talk.parked.count,
-		    .unsent = rl_nodes_have_unsent(&c->nodes, index),
+		    .unsent = rl_node_has_unsent(n)                      ? 1
+		              : rl_nodes_may_ask_again(&c->nodes, index) ? 2
+		                                                         : 0,
 		    .owed = rl_node_owed(n),
 		    .lingering = n->ledger.lingering,
 		};

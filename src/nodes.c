@@ -85,13 +85,12 @@ unsigned rl_nodes_owed(const struct rl_nodes *ns)
 	return total;
 }
 
-bool rl_nodes_have_unsent(const struct rl_nodes *ns, unsigned index)
+bool rl_nodes_may_ask_again(const struct rl_nodes *ns, unsigned index)
 {
-	const struct rl_node *n = &ns->list[index];
 	uint32_t refused = 0;
 	for (unsigned i = 0; i < ns->count; i++)
 		refused |= ns->list[i].methods.refused;
-	return rl_node_has_unsent(n) || rl_node_may_ask_again(n, refused);
+	return rl_node_may_ask_again(&ns->list[index], refused);
 }
 
 /* ---- who they are ---- */

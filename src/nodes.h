@@ -49,9 +49,9 @@ bool rl_nodes_have_work(const struct rl_nodes *nodes);
 /* Releases that must reach them and are not answered. */
 unsigned rl_nodes_owed(const struct rl_nodes *nodes);
 
-/* Whether something that node `index` was asked, or is owed, has not left; or may have to be asked again,
- * since one of them has refused a form, as servers that are set up alike do. */
-bool rl_nodes_have_unsent(const struct rl_nodes *nodes, unsigned index);
+/* Whether a release that has left for node `index` may have to be asked again, since one of them has refused
+ * its form, as servers that are set up alike do. */
+bool rl_nodes_may_ask_again(const struct rl_nodes *nodes, unsigned index);
 
 /* ---- who they are ---- */
 

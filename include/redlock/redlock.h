@@ -306,8 +306,8 @@ struct redlock_node_status {
 	                                        have chosen it: escape it before a terminal or a log sees it */
 	char run_id[41];    /* the server's identity when last connected, "" if unknown (INFO forbidden) */
 	unsigned waiting;   /* commands sent or queued and not answered */
-	int unsent;         /* 1: some of these, or of those that are owed, have not left this process, or may
-	                       have to be sent again in another form, as another node has refused the first */
+	int unsent;         /* 1: some of these, or of those that are owed, have not left. 2: a release has, but
+	                       may have to be sent again in another form, as another node has refused this one */
 	unsigned owed;      /* releases that are not answered, or wait for a connection */
 	unsigned lingering; /* keys that could not be released for certain: they may linger until their TTL */
 };

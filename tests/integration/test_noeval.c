@@ -136,7 +136,7 @@ static int unsent(redlock_client *client, unsigned node)
 {
 	struct redlock_node_status status;
 	expect_ok(NULL, redlock_node_status(client, node, &status));
-	return status.owed > 0 && status.unsent;
+	return status.owed > 0 ? status.unsent : 0;
 }
 
 /* A process that ends would take its second question with it: what has left as a script may be refused, as by
@@ -154,7 +154,7 @@ TEST(script_may_be_refused)
 		expect_ok(lock, redlock_release(lock));
 		int said = unsent(client, 2);
 		server_resume(&servers.server[2]);
-		assert_int_equal(said, refused && !has_native());
+		assert_int_equal(said, refused && !has_native() ? 2 : 0);
 		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 		on_servers(0, 3, assert_false(server_has(it, "slow")));
 	}

@@ -165,6 +165,7 @@ int session_open(struct session *session, const struct settings *settings)
 	int code;
 	session->settings = settings;
 	session->client = NULL;
+	session->begin_ns = clock_ns();
 	session->has_password = session->value_returns = false;
 	session->told = session->told_late = 0;
 	code = nodes_find(settings, &urls);
@@ -291,34 +292,6 @@ static int wait_for_end(struct session *session, redlock_lock *lock)
 	return result;
 }
 
-static bool votes_are_out(struct session *session, const redlock_lock *lock)
-{
-	struct redlock_vote vote;
-	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
-		if (redlock_lock_vote(lock, i, &vote) == 0 && vote.code == REDLOCK_VOTE_PENDING)
-			return true;
-	return false;
-}
-
-static bool releases_are_owed(const struct session *session)
-{
-	struct redlock_node_status status;
-	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
-		if (redlock_node_status(session->client, i, &status) == 0 && status.owed > 0)
-			return true;
-	return false;
-}
-
-static bool releases_are_unsent(struct session *session, const redlock_lock *lock)
-{
-	(void)lock;
-	struct redlock_node_status status;
-	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
-		if (redlock_node_status(session->client, i, &status) == 0 && status.owed > 0 && status.unsent)
-			return true;
-	return false;
-}
-
 /* Whether the vote leaves open that a release, or the SET in front of it, is on its way. The others say that
  * nothing was sent, or that the server refused it. */
 static bool leaves_open(enum redlock_vote_code vote)
@@ -343,32 +316,73 @@ static bool is_told(struct session *session, const redlock_lock *lock, unsigned 
 	return (session->told_late >> node & 1) != 0 || (status->owed > 0 && status->waiting > 0);
 }
 
-static bool releases_are_awaited(struct session *session, const redlock_lock *lock)
+/* ---- what may be awaited of a node ---- */
+
+typedef bool node_test(struct session *session, const redlock_lock *lock, unsigned node);
+
+static bool votes(struct session *session, const redlock_lock *lock, unsigned node)
 {
-	bool awaited = false;
-	if (!session->value_returns || lock == NULL)
-		return releases_are_owed(session);
-	session->told = 0;
-	struct redlock_node_status status;
-	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
-		if (redlock_node_status(session->client, i, &status) < 0 || !is_told(session, lock, i, &status))
-			continue;
-		session->told |= 1U << i;
-		awaited = awaited || status.owed > 0;
-	}
-	return awaited;
+	struct redlock_vote vote;
+	(void)session;
+	return redlock_lock_vote(lock, node, &vote) == 0 && vote.code == REDLOCK_VOTE_PENDING;
 }
 
-/* Goes on while something is awaited, for `limit_ns` at most, and until a signal comes. */
-static void wait_while(struct session *session, const redlock_lock *lock,
-                       bool (*awaits)(struct session *session, const redlock_lock *lock), uint64_t limit_ns)
+/* -1: no release is owed. Else 1 while something has not left, 2 if it may have to be asked again. */
+static int unsent(const struct session *session, unsigned node)
+{
+	struct redlock_node_status status;
+	return redlock_node_status(session->client, node, &status) == 0 && status.owed > 0 ? status.unsent : -1;
+}
+
+static bool is_owed(struct session *session, const redlock_lock *lock, unsigned node)
+{
+	(void)lock;
+	return unsent(session, node) >= 0;
+}
+
+static bool is_unsent(struct session *session, const redlock_lock *lock, unsigned node)
+{
+	(void)lock;
+	return unsent(session, node) > 0;
+}
+
+static bool has_not_left(struct session *session, const redlock_lock *lock, unsigned node)
+{
+	(void)lock;
+	return unsent(session, node) == 1;
+}
+
+/* As is_owed(), without those that end with this process. */
+static bool is_awaited(struct session *session, const redlock_lock *lock, unsigned node)
+{
+	struct redlock_node_status status;
+	if (!session->value_returns || lock == NULL)
+		return is_owed(session, lock, node);
+	session->told &= ~(1U << node);
+	if (redlock_node_status(session->client, node, &status) < 0 || !is_told(session, lock, node, &status))
+		return false;
+	session->told |= 1U << node;
+	return status.owed > 0;
+}
+
+/* Asks all of them, as is_awaited() makes notes. */
+static bool any(struct session *session, const redlock_lock *lock, node_test *test)
+{
+	bool found = false;
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
+		found |= test(session, lock, i);
+	return found;
+}
+
+/* Goes on while something is awaited, until a time at most, and until a signal comes. */
+static void wait_while(struct session *session, const redlock_lock *lock, node_test *awaits,
+                       uint64_t until_ns)
 {
 	const bool interrupted = signals_caught() != 0;
-	const uint64_t until_ns = clock_ns() + limit_ns;
 	struct pollfd watched[2] = {{.fd = redlock_fd(session->client), .events = POLLIN},
 	                            {.fd = interrupted ? -1 : signals_fd(), .events = POLLIN}};
 	struct redlock_event unused;
-	while (redlock_process(session->client) >= 0 && awaits(session, lock)) {
+	while (redlock_process(session->client) >= 0 && any(session, lock, awaits)) {
 		const uint64_t now_ns = clock_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 		const struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
 		                              .tv_nsec = (long)(left_ns % 1000000000)};
@@ -379,6 +393,8 @@ static void wait_while(struct session *session, const redlock_lock *lock,
 		(void)ppoll(watched, 2, &left, NULL);
 	}
 }
+
+/* ---- how long ---- */
 
 /* How long the last round took until it was decided. */
 static uint64_t slowest_answer_ns(const struct session *session, const redlock_lock *lock)
@@ -399,8 +415,8 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 /* The library decides with the first votes that suffice. This process is about to end, and with it its
  * connections: the slower nodes get half as much time again as the quorum took, so that a new or longer key
  * is on them too, and who has the lock instead is counted on all; but no more than a tenth of the validity,
- * which is the caller's. Who reads why there is no quorum wants to see which nodes are well: they get one
- * node timeout.
+ * which is the caller's. Who reads each vote (-v), or why there is no quorum, wants to see which nodes are
+ * well: they get one node timeout.
  */
 static uint64_t patience_ns(const struct session *session, const redlock_lock *lock,
                             enum redlock_operation operation, int result)
@@ -425,7 +441,7 @@ int session_run(struct session *session, redlock_lock *lock, enum redlock_operat
 	int result = start(lock, operation);
 	if (result == 0)
 		result = wait_for_end(session, lock);
-	wait_while(session, lock, votes_are_out, patience_ns(session, lock, operation, result));
+	wait_while(session, lock, votes, clock_ns() + patience_ns(session, lock, operation, result));
 	return result;
 }
 
@@ -444,17 +460,20 @@ static uint64_t drain_limit_ns(const struct session *session, const redlock_lock
 
 /* A release that has left needs this process no more: a node that hangs finds it behind its SET, and a
  * distant one executes it. For their answers there is half a round trip. One that waits for its connection
- * would be lost with the process, so that a distant node gets a few.
+ * would be lost with the process, so that a distant node gets a few; as many, one that the node may refuse as
+ * a script, but then a node that hangs is no reason to take half as long again.
  */
 bool session_drain(struct session *session, const redlock_lock *lock)
 {
+	const uint64_t now_ns = clock_ns(), spent_ns = now_ns - session->begin_ns;
 	const uint64_t round_trip_ns = lock != NULL ? slowest_answer_ns(session, lock) : 0;
-	const uint64_t limit_ns = drain_limit_ns(session, lock, round_trip_ns);
 	const uint64_t sending_ns = at_most(round_trip_ns * SEND_ROUND_TRIPS, session->node_timeout_ms * 1000000);
-	wait_while(session, lock, releases_are_awaited, limit_ns);
-	if (sending_ns > limit_ns)
-		wait_while(session, lock, releases_are_unsent, sending_ns - limit_ns);
-	return !releases_are_owed(session);
+	wait_while(session, lock, is_awaited, now_ns + drain_limit_ns(session, lock, round_trip_ns));
+	if (!any(session, lock, is_owed))
+		return true;
+	wait_while(session, lock, is_unsent, now_ns + at_most(sending_ns, spent_ns / 2));
+	wait_while(session, lock, has_not_left, now_ns + sending_ns);
+	return !any(session, lock, is_owed);
 }
 
 /* "node 2 unix:/run/x.sock (last error: NOPERM ...), node 4 ...", of the nodes in the mask. Returns how many.

@@ -13,6 +13,7 @@
 struct session {
 	const struct settings *settings;
 	redlock_client *client;
+	uint64_t begin_ns;
 	uint64_t node_timeout_ms;
 	bool has_password;  /* one was given, in whatever way */
 	bool value_returns; /* the token is the caller's own value, which may be used again */
