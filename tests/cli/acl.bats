@@ -172,7 +172,15 @@ not_started() { # RULE WORD...: what is said
 	admin acl setuser default reset on nopass '~*' +set +get +del +pttl +pexpire +eval +evalsha
 	want 0 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
 	[ -e "$sandbox/started" ]
-	# What is not found before is told at the end, with the reason. Newer servers have commands of their own.
+	# What is not found before is told with the reason: when it cannot be renewed, and at the end. Newer servers have
+	# commands of their own.
+	admin flushall
+	admin acl setuser default reset on nopass '~*' +@all -eval -evalsha -multi
+	want 79 rl run "${nodes[@]}" -n -t 3s --node-timeout 300ms job -- sleep 30
+	says "node 1 unix://"
+	says ": the user may not run the command: NOPERM "
+	says "permit +eval +evalsha or +watch +multi +exec +getrange"
+	[[ $stderr == *"could not be renewed so far"*"permit +eval"*"so the command must stop"* ]]
 	admin flushall
 	admin acl setuser default reset on nopass '~*' +@all -eval -evalsha -multi
 	want 0 rl run "${nodes[@]}" -n job -- true

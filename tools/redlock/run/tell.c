@@ -84,12 +84,17 @@ void tell_cannot_execute(const struct run *run, int error)
 static void tell_votes(const struct run *run)
 {
 	struct redlock_vote vote;
+	char error[PRINTABLE_MAX];
 	for (unsigned i = 0; i < redlock_node_count(run->session.client); i++) {
 		struct redlock_node_status status;
 		if (redlock_lock_vote(run->lock, i, &vote) < 0 || vote.code == REDLOCK_VOTE_YES ||
 		    redlock_node_status(run->session.client, i, &status) < 0)
 			continue;
-		say_now(run->settings, "node %u %s: %s", i + 1, status.address, redlock_vote_text(vote.code));
+		/* The text is that of the node's last failure, which may be another one. */
+		printable(status.last_error, vote.code == status.last_failure ? strlen(status.last_error) : 0, error,
+		          sizeof error);
+		say_now(run->settings, "node %u %s: %s%s%s", i + 1, status.address, redlock_vote_text(vote.code),
+		        *error ? ": " : "", error);
 	}
 }
 
