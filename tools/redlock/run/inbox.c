@@ -64,6 +64,11 @@ bool inbox_next(const struct inbox *inbox, struct inbox_signal *ret)
 	return false;
 }
 
+struct inbox_signal inbox_early(int number)
+{
+	return (struct inbox_signal){.number = number, .event = meaning(number, false)};
+}
+
 void inbox_default(int number)
 {
 	const struct rlimit no_core = {0, 0};

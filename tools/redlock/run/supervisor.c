@@ -198,9 +198,9 @@ static int begin(struct run *run)
 	rights_init(&run->rights, &run->session);
 	if (run->result == 0 && run->rights.named)
 		(void)rights_ask(&run->rights, &run->session, run->order->name); /* else it is asked later */
-	if (run->result == 0 && signals_caught()) {                          /* before the inbox was there */
-		run->signal = (struct inbox_signal){.number = signals_caught()};
-		run_apply(run, RUN_ON_END_SIGNAL);
+	if (run->result == 0 && signals_caught()) {
+		run->signal = inbox_early(signals_caught());
+		run_apply(run, run->signal.event);
 	}
 	return run->result == 0 ? EXIT_OK : outcome_of_error(run->result);
 }
