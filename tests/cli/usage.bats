@@ -54,6 +54,21 @@ teardown() {
 	done
 	want 64 "$REDLOCK_BIN" acquire --node-timeuot=1s job
 	says "did you mean \`--node-timeout\`?"
+	want 64 "$REDLOCK_BIN" run --ttl
+	says "--ttl needs a value"
+}
+
+@test "a value behind an option that takes none, or that is none, is not repeated: it may be a password" {
+	for option in --askpass --quiet; do
+		want 64 "$REDLOCK_BIN" run "$option=S3cret" job true
+		says "redlock run: $option takes no value; see"
+		[[ $stderr != *S3cret* ]]
+	done
+	want 64 "$REDLOCK_BIN" run --passwort=S3cret job true
+	says "--passwort is not an option of this command"
+	[[ $stderr != *S3cret* ]]
+	want 64 "$REDLOCK_BIN" run --quiet -Zq job true
+	says "-Z is not an option of this command"
 }
 
 @test "nobody's name is said twice, and a directory is no configuration" {

@@ -238,18 +238,22 @@ const struct option_spec *options_find(const struct option_group *const *groups,
 
 static void complain_option(const struct parser *parser, const char *command, int code, char **argv)
 {
-	const char *what = code == ':' ? "needs a value" : "is not an option of this command";
+	const bool with_value = code != ':' && optopt > 0 && parser_find(parser, optopt) != NULL;
+	const char *what = code == ':'  ? "needs a value"
+	                   : with_value ? "takes no value"
+	                                : "is not an option of this command";
+	/* What is behind `=` may be a secret. */
+	const int length = (int)strcspn(argv[optind - 1], "=");
 	char typed[32] = "";
 	struct suggestion suggestion = {.word = typed};
-	if (optopt > 0 && optopt < FIRST_LONG_ONLY)
+	if (optopt > 0 && optopt < FIRST_LONG_ONLY && !with_value)
 		complain("%s: -%c %s; see `%s --help`", command, optopt, what, command);
 	else {
-		if (code != ':' && strncmp(argv[optind - 1], "--", 2) == 0)
-			snprintf(typed, sizeof typed, "%.*s", (int)strcspn(argv[optind - 1] + 2, "="),
-			         argv[optind - 1] + 2);
+		if (optopt == 0 && strncmp(argv[optind - 1], "--", 2) == 0)
+			snprintf(typed, sizeof typed, "%.*s", length - 2, argv[optind - 1] + 2);
 		for (int i = 0; i < parser->count; i++)
 			suggest(&suggestion, parser->longs[i].name);
-		complain("%s: %s %s%s; see `%s --help`", command, argv[optind - 1], what,
+		complain("%s: %.*s %s%s; see `%s --help`", command, length, argv[optind - 1], what,
 		         suggestion_text(&suggestion, "--"), command);
 	}
 }
