@@ -28,6 +28,27 @@ setup() { start_cluster 3; }
 	has_keys 0 "1 2 3" job
 }
 
+@test "a release that is answered after the node timeout, and waited for, is one" {
+	rl acquire --token V job
+	until_true has_keys 3 "1 2 3" job
+	kill_nodes STOP 2 3
+	"$REDLOCK_BIN" release --node-timeout 100ms job V 2>"$sandbox/err" 3>&- &
+	release=$!
+	sleep 1
+	kill_nodes CONT 2 3
+	await "$release" 0
+	[ ! -s "$sandbox/err" ]
+	has_keys 0 "1 2 3" job
+	on_nodes "2 3" set job somebody px 60000
+	kill_nodes STOP 2 3
+	"$REDLOCK_BIN" release --node-timeout 100ms job V 2>"$sandbox/err" 3>&- &
+	release=$!
+	sleep 1
+	kill_nodes CONT 2 3
+	await "$release" 1
+	grep -q "not held by this token: held by 'somebody'" "$sandbox/err"
+}
+
 @test "a node that stays silent: after a while it is said that the value must not be used again" {
 	rl acquire --token V job
 	until_true has_value 3 job V

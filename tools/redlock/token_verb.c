@@ -69,6 +69,23 @@ static void print_result(const struct token_verb *verb, const struct report *rep
 		say_unconfirmed(report, settings);
 }
 
+/* The library's result is that of a node timeout. Answers that were waited for after it settle what it left
+ * open. */
+static int settled(const struct session *session, const redlock_lock *lock, int result)
+{
+	const unsigned quorum = redlock_quorum(session->client);
+	unsigned deleted = 0, missing = 0;
+	struct redlock_vote vote;
+	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
+		if (redlock_lock_vote(lock, i, &vote) == 0) {
+			deleted += vote.code == REDLOCK_VOTE_YES;
+			missing += vote.code == REDLOCK_VOTE_NO;
+		}
+	if (result != REDLOCK_E_NOQUORUM || (deleted < quorum && missing < quorum))
+		return result;
+	return deleted >= quorum ? 0 : REDLOCK_E_GONE;
+}
+
 int token_verb_run(const struct token_verb *verb, const struct settings *settings, char **argv)
 {
 	struct session session;
@@ -79,8 +96,10 @@ int token_verb_run(const struct token_verb *verb, const struct settings *setting
 	struct report report;
 	if (code == EXIT_OK) {
 		int result = session_run(&session, lock, verb->operation);
-		if (verb->deletes)
+		if (verb->deletes) {
 			session_drain(&session, lock);
+			result = settled(&session, lock, result);
+		}
 		uint64_t validity_ms = verb->has_validity ? redlock_remaining_ms(lock) : 0;
 		if (verb->has_validity && result == 0 && validity_ms == 0)
 			result = REDLOCK_E_LOST; /* while this process was stopped */
