@@ -102,6 +102,17 @@ is_synced() { # N
 	until_true has_keys 0 "$all" job # they find the releases in their sockets
 }
 
+@test "a release of which the nodes do not say the same: neither released nor gone, and no quorum is counted" {
+	token=$(rl acquire -n job)
+	until_true has_keys 5 "$all" job
+	on_nodes "1 2" del job
+	kill_nodes STOP 3
+	run --separate-stderr rl release --node-timeout 300ms job "$token"
+	kill_nodes CONT 3
+	exits 69
+	says "no quorum: 4 of 5 nodes voted, but not 3 alike; node 3"
+}
+
 # A release that may have to be asked again in another form is waited for, but no node that hangs costs as much as this.
 @test "without scripts: two of five hung cost half as long again, and a slow node is released after a longer command" {
 	on_nodes "$all" acl setuser default -@scripting

@@ -116,8 +116,10 @@ static void say_no_quorum(const struct report *report, const struct settings *se
 		         report->node[i].detail);
 		used = append(causes, sizeof causes, used, line);
 	}
-	say(settings, "no quorum: %u of %u nodes voted, %u are needed%s", report->answered, report->nodes,
-	    report->quorum, causes);
+	say(settings,
+	    report->answered < report->quorum ? "no quorum: %u of %u nodes voted, %u are needed%s"
+	                                      : "no quorum: %u of %u nodes voted, but not %u alike%s",
+	    report->answered, report->nodes, report->quorum, causes);
 }
 
 void report_duplicates(const struct report *report, const struct settings *settings)
