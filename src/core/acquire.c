@@ -7,11 +7,9 @@
 #include "core/policy.h"
 #include "core/round.h"
 
-#define NEVER UINT64_MAX
-
 void rl_acquire_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint64_t until = l->rules->wait_ns == 0 ? NEVER : l->wait_until_ns;
+	uint64_t until = l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns;
 	l->phase = RL_ACQUIRING;
 	l->claims = true;
 	l->owed = rl_ballot_nodes(l);
@@ -101,7 +99,7 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		return false;
 	l->claims = false;
 	l->extends = 0;
-	l->hold_until_ns = max_hold > 0 ? rl_time_add(l->round.t0_ns, max_hold) : NEVER;
+	l->hold_until_ns = max_hold > 0 ? rl_time_add(l->round.t0_ns, max_hold) : RL_TIME_NEVER;
 	l->quorum_until_ns = 0;
 	rl_hold_until(l, e, valid_until);
 	rl_round_end(l, 0, fx);

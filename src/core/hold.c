@@ -8,8 +8,6 @@
 #include "core/round.h"
 #include "core/validity.h"
 
-#define NEVER UINT64_MAX
-
 /* Parts of a whole: a renewal begins sooner by up to this part of its time, and at multiples of that part of
  * it; and it is waited for, where the node timeout is less, this part of the validity that is left. */
 enum { EARLY_RENEWAL = 4, COMMON_TIMES = 256, RENEWAL_PATIENCE = 8 };
@@ -33,8 +31,8 @@ void rl_hold_until(struct rl_lock *l, const struct rl_event *e, uint64_t valid_u
 	bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;
 	bool renews = r->renew_ns > 0 && !capped;
 	if (valid_until > l->valid_until_ns)
-		l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(valid_until, r->danger_ns) : NEVER;
-	l->renew_at_ns = renews ? renewal_at(r, valid_until, e->entropy) : NEVER;
+		l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(valid_until, r->danger_ns) : RL_TIME_NEVER;
+	l->renew_at_ns = renews ? renewal_at(r, valid_until, e->entropy) : RL_TIME_NEVER;
 	l->valid_until_ns = valid_until;
 	l->phase = RL_HELD;
 }
@@ -68,7 +66,8 @@ static int begin(struct rl_lock *l, uint64_t now, uint64_t asked, bool backgroun
 	uint64_t ttl = capped_ttl(l, asked, now);
 	if (ttl == 0)
 		return REDLOCK_E_LIMIT;
-	rl_round_open(l, REDLOCK_OP_EXTEND, now, l->phase == RL_HELD ? l->valid_until_ns : NEVER, ttl, fx);
+	rl_round_open(l, REDLOCK_OP_EXTEND, now, l->phase == RL_HELD ? l->valid_until_ns : RL_TIME_NEVER, ttl,
+	              fx);
 	l->round.background = background;
 	return 0;
 }
@@ -84,7 +83,7 @@ static void confirm_extend(struct rl_lock *l, const struct rl_event *e, struct r
 		l->extends++;
 	} else {
 		l->extends = 0;
-		l->hold_until_ns = NEVER;
+		l->hold_until_ns = RL_TIME_NEVER;
 		l->owed = rl_ballot_nodes(l);
 		l->claim_seq = 0;
 	}
@@ -132,7 +131,7 @@ int rl_hold_extend(struct rl_lock *l, uint64_t now, uint64_t ttl, struct rl_effe
 void rl_hold_renew(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	uint64_t patience = rl_time_sub(l->valid_until_ns, now) / RENEWAL_PATIENCE;
-	l->renew_at_ns = NEVER;
+	l->renew_at_ns = RL_TIME_NEVER;
 	if (begin(l, now, l->rules->ttl_ns, true, fx) == 0)
 		l->round.deadline_ns = rl_time_max(l->round.deadline_ns, rl_time_add(now, patience));
 }
@@ -140,7 +139,7 @@ void rl_hold_renew(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 void rl_hold_tick(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	if (now >= l->danger_at_ns) {
-		l->danger_at_ns = NEVER;
+		l->danger_at_ns = RL_TIME_NEVER;
 		fx->observed |= RL_OBSERVE_DANGER;
 	}
 	if (now >= l->renew_at_ns && !l->round.open)

@@ -12,8 +12,6 @@
 #include "core/policy.h"
 #include "core/round.h"
 
-#define NEVER UINT64_MAX
-
 /* ---- decisions ---- */
 
 static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -79,7 +77,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		return REDLOCK_E_STATE;
 	l->phase = RL_RELEASING;
 	l->valid_until_ns = 0;
-	rl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, NEVER, 0, fx);
+	rl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);
 	fx->owed = attached ? rl_ballot_nodes(l) : l->owed;
 	l->owed = 0;
 	return 0;
@@ -104,7 +102,7 @@ static int on_query(struct rl_lock *l, const struct rl_event *e)
 static void begin_waiting(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	bool probe = l->waiting == REDLOCK_OP_PROBE;
-	rl_round_open(l, l->waiting, now, NEVER, probe ? l->rules->ttl_ns : 0, fx);
+	rl_round_open(l, l->waiting, now, RL_TIME_NEVER, probe ? l->rules->ttl_ns : 0, fx);
 	l->waiting = REDLOCK_OP_NONE;
 	fx->sign = probe;
 	if (probe) /* what is late of the attempt before says nothing of this token */
@@ -207,7 +205,7 @@ void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules, struct rl_bal
 	memset(votes, 0, rules->node_count * sizeof *votes);
 	l->rules = rules;
 	l->votes = votes;
-	l->danger_at_ns = l->renew_at_ns = l->hold_until_ns = NEVER;
+	l->danger_at_ns = l->renew_at_ns = l->hold_until_ns = RL_TIME_NEVER;
 }
 
 static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -253,7 +251,7 @@ int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
 
 uint64_t rl_lock_deadline(const struct rl_lock *l)
 {
-	uint64_t next = l->round.open ? l->round.deadline_ns : NEVER;
+	uint64_t next = l->round.open ? l->round.deadline_ns : RL_TIME_NEVER;
 	if (l->phase == RL_PAUSED)
 		next = rl_time_min(next, l->retry_at_ns);
 	if (l->phase == RL_HELD) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Nanoseconds, saturating: UINT64_MAX is "never" and stays never; nothing goes below 0. */
+/* Nanoseconds, saturating: RL_TIME_NEVER stays never, and nothing goes below 0. */
 #ifndef RL_CORE_TIME_H
 #define RL_CORE_TIME_H
 
 #include <stdint.h>
 
 #define RL_NS_PER_MS ((uint64_t)1000000)
+#define RL_TIME_NEVER UINT64_MAX
 
 static inline uint64_t rl_time_add(uint64_t a, uint64_t b)
 {

@@ -161,7 +161,7 @@ ROWS = [
 	# ---- 7 ----
 	("a round has no deadline", 7, ROUND,
 		".deadline_ns = rl_time_min(rl_time_add(now, l->rules->node_timeout_ns), until),",
-		".deadline_ns = rl_time_max(until, NEVER),"),
+		".deadline_ns = rl_time_max(until, RL_TIME_NEVER),"),
 	("a silent connection is kept for ever", 7, LINK,
 		"return l->outbox.count + l->setup.count > 0 ? rl_time_add(l->progress_ns, STALL_LIMIT_NS)\n"
 		"\t\t                                            : UINT64_MAX;", "return UINT64_MAX;"),
@@ -306,12 +306,12 @@ ROWS = [
 		".wait_ns = rl_time_ms(o->wait_ms != 0 ? o->wait_ms : 1000),"),
 	# ---- 26 ----
 	("a last round may end beyond the wait", 26, ACQUIRE,
-		"uint64_t until = l->rules->wait_ns == 0 ? NEVER : l->wait_until_ns;", "uint64_t until = NEVER;"),
+		"uint64_t until = l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns;", "uint64_t until = RL_TIME_NEVER;"),
 	("a retry may begin at the end of the wait", 26, ROUND,
 		"rl_time_min(l->rules->retry_min_ns + random, left / 2)", "l->rules->retry_min_ns + random"),
 	("a try with wait 0 retries", 26, ACQUIRE, "!rl_policy_of(l)->tries_again || left / 2 < round)", "!rl_policy_of(l)->tries_again)"),
 	("after a pause of the process one more attempt", 26, ACQUIRE, "if (now >= patience(l, l->verdict))",
-		"if (now > NEVER - 1)"),
+		"if (now > RL_TIME_NEVER - 1)"),
 	# ---- 27 ----
 	("a failure is printed", 27, LINK, "l->failure = vote;\n",
 		"l->failure = vote;\n\tfprintf(stderr, \"redlock: %s\\n\", text);\n"),
@@ -322,9 +322,9 @@ ROWS = [
 	("already gone is an unreachable quorum", 28, POLICY, "tally == RL_REFUSED ? ask->refused",
 		"tally == RL_REFUSED && ask->refused != REDLOCK_E_GONE ? ask->refused"),
 	("the release of an expired lock sends nothing", 28, LOCK,
-		"l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, NEVER, 0, fx);",
+		"l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);",
 		"bool lost = l->phase == RL_LOST;\n\tl->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n"
-		"\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, NEVER, 0, fx);\n\tif (lost)\n\t\tfx->nodes = 0;"),
+		"\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);\n\tif (lost)\n\t\tfx->nodes = 0;"),
 	# ---- 29 ----
 	("CLOCK_MONOTONIC", 29, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_MONOTONIC"),
 	("timer of CLOCK_MONOTONIC", 29, "src/os/poller.c", "timerfd_create(CLOCK_BOOTTIME,",
@@ -332,7 +332,7 @@ ROWS = [
 	# ---- 30 ----
 	("extensions are not counted", 30, HOLD, "\t\tl->extends++;\n", "\t\t;\n"),
 	("extensions are not limited in time", 30, HOLD, "uint64_t room = rl_time_sub(l->hold_until_ns, now);",
-		"uint64_t room = NEVER;"),
+		"uint64_t room = RL_TIME_NEVER;"),
 	# ---- 0 ----
 	("renewal at the cap goes on (capped = false)", 0, HOLD,
 		"bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;", "bool capped = false;"),
