@@ -5,6 +5,7 @@
 #include "core/finding.h"
 #include "core/hold.h"
 #include "core/policy.h"
+#include "core/retry.h"
 #include "core/round.h"
 
 void rl_acquire_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
@@ -80,14 +81,14 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
 	result = verdict_of(l, e, result);
 	rl_acquire_give_back(l, fx);
 	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
-	uint64_t round = rl_time_max(RL_ROUND_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
+	uint64_t round = rl_time_max(RL_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (hopeless || !rl_policy_of(l)->tries_again || left / 2 < round) {
 		rl_acquire_end(l, result, fx);
 		return;
 	}
 	l->round.open = false;
 	l->phase = RL_PAUSED;
-	l->retry_at_ns = rl_round_retry_at(l, e, left);
+	l->retry_at_ns = rl_retry_at(l, e, left);
 }
 
 bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)

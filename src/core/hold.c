@@ -5,6 +5,7 @@
 
 #include "core/ballot.h"
 #include "core/policy.h"
+#include "core/retry.h"
 #include "core/round.h"
 #include "core/validity.h"
 
@@ -95,7 +96,7 @@ static void confirm_extend(struct rl_lock *l, const struct rl_event *e, struct r
 static void fail_extend(struct rl_lock *l, const struct rl_event *e, int result, struct rl_effects *fx)
 {
 	if (l->round.background)
-		l->renew_at_ns = rl_round_retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));
+		l->renew_at_ns = rl_retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));
 	rl_round_end(l, result, fx);
 }
 

@@ -73,10 +73,3 @@ uint64_t rl_round_validity_end(const struct rl_lock *l)
 	uint64_t drift = rl_validity_drift(l->round.ttl_ns, l->rules->drift_ppm, l->rules->drift_base_ns);
 	return rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift);
 }
-
-uint64_t rl_round_retry_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left)
-{
-	uint64_t random = e->entropy % (l->rules->retry_max_ns - l->rules->retry_min_ns + 1);
-	uint64_t delay = rl_time_min(l->rules->retry_min_ns + random, left / 2);
-	return rl_time_add(e->now_ns, rl_time_max(delay, RL_ROUND_MIN_NS));
-}

@@ -31,8 +31,4 @@ void rl_round_silence(struct rl_lock *lock);
 /* Until when the lock is held if the votes of the round grant it. */
 uint64_t rl_round_validity_end(const struct rl_lock *lock);
 
-/* Retries of any kind: after a random delay, at most half of the time that is left. */
-#define RL_ROUND_MIN_NS RL_NS_PER_MS
-uint64_t rl_round_retry_at(const struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns);
-
 #endif

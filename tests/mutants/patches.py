@@ -210,7 +210,7 @@ ROWS = [
 	("a failed extend loses the lock", 12, HOLD,
 		"else if (tally == RL_REFUSED && l->phase == RL_HELD)", "else if (tally != RL_UNDECIDED && l->phase == RL_HELD)"),
 	("a failed renewal is not tried again", 12, HOLD,
-		"if (l->round.background)\n\t\tl->renew_at_ns = rl_round_retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));",
+		"if (l->round.background)\n\t\tl->renew_at_ns = rl_retry_at(l, e, rl_time_sub(l->valid_until_ns, e->now_ns));",
 		"(void)e;"),
 	("an extend of a shorter TTL shortens", 12, HOLD,
 		"uint64_t valid_until = rl_time_max(l->valid_until_ns, rl_round_validity_end(l));",
@@ -307,7 +307,7 @@ ROWS = [
 	# ---- 26 ----
 	("a last round may end beyond the wait", 26, ACQUIRE,
 		"uint64_t until = l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns;", "uint64_t until = RL_TIME_NEVER;"),
-	("a retry may begin at the end of the wait", 26, ROUND,
+	("a retry may begin at the end of the wait", 26, "src/core/retry.c",
 		"rl_time_min(l->rules->retry_min_ns + random, left / 2)", "l->rules->retry_min_ns + random"),
 	("a try with wait 0 retries", 26, ACQUIRE, "!rl_policy_of(l)->tries_again || left / 2 < round)", "!rl_policy_of(l)->tries_again)"),
 	("after a pause of the process one more attempt", 26, ACQUIRE, "if (now >= patience(l, l->verdict))",
