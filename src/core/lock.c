@@ -16,7 +16,9 @@
 
 static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->phase != RL_ACQUIRING)
+	if (e->vote.code == REDLOCK_VOTE_DUPLICATE)
+		rl_acquire_fail(l, e, REDLOCK_E_DUPLICATE, true, fx);
+	else if (l->phase != RL_ACQUIRING)
 		rl_contend_decide(l, e, fx);
 	else if (rl_acquire_decide(l, e, fx) == RL_REFUSED)
 		rl_contend_begin(l, e, fx);
@@ -149,10 +151,34 @@ static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enu
 	return (int32_t)(e->seq - l->claim_seq) > 0; /* not of the token before */
 }
 
+/* Silence may still be followed by a vote. */
+static bool has_voted(const struct rl_lock *l, unsigned node)
+{
+	unsigned code = l->votes[node].code;
+	return code != REDLOCK_VOTE_PENDING && code != REDLOCK_VOTE_TIMEOUT;
+}
+
+/* What an answer says of the key of an attempt: also long after the grant. */
+static void settle_claim(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
+{
+	if (e->seq == l->claim_seq && !key_may_exist(code))
+		l->owed &= ~(1u << e->node);
+}
+
+/* What comes after the decision is recorded, and decides nothing. */
+static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code,
+                  struct rl_effects *fx)
+{
+	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
+	if (l->round.operation == REDLOCK_OP_QUERY)
+		rl_finding_keep(l, e);
+	if (l->round.open && !e->more)
+		decide(l, e, fx);
+}
+
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	enum redlock_vote_code code = e->vote.text_count > 0 ? rl_finding_vote(e) : e->vote.code;
-	unsigned before = l->votes[e->node].code;
 	bool current = e->seq == l->round.seq;
 	assert(e->node < l->rules->node_count && code != REDLOCK_VOTE_PENDING);
 	fx->twin = has_what_it_refused(l, e, code);
@@ -162,22 +188,11 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	}
 	if (fx->twin && l->round.operation == REDLOCK_OP_EXTEND)
 		code = REDLOCK_VOTE_DUPLICATE;
-	if (current && before != REDLOCK_VOTE_PENDING && before != REDLOCK_VOTE_TIMEOUT)
-		return 0; /* a node has one vote */
-	if (e->seq == l->claim_seq && !key_may_exist(code))
-		l->owed &= ~(1u << e->node); /* also long after the grant */
-	if (!current)
-		return 0; /* a late answer to an operation that was decided long ago */
-	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
-	if (l->round.operation == REDLOCK_OP_QUERY)
-		rl_finding_keep(l, e);
-	bool acquire = l->round.operation == REDLOCK_OP_ACQUIRE;
-	if (!l->round.open || e->more)
+	if (current && has_voted(l, e->node))
 		return 0;
-	if (acquire && code == REDLOCK_VOTE_DUPLICATE)
-		rl_acquire_fail(l, e, REDLOCK_E_DUPLICATE, true, fx);
-	else
-		decide(l, e, fx);
+	settle_claim(l, e, code);
+	if (current)
+		count(l, e, code, fx);
 	return 0;
 }
 

@@ -174,8 +174,7 @@ ROWS = [
 		"	enum rl_tally tally = ask->weigh(l);\n\tif (tally != RL_WON && rl_ballot_count(l).out > 0)\n\t\treturn RL_UNDECIDED;\n"),
 	# ---- 8 ----
 	("a node that cannot work ends the acquire", 8, LOCK,
-		"if (acquire && code == REDLOCK_VOTE_DUPLICATE)",
-		"if (acquire && redlock_vote_kind(e->vote) == REDLOCK_KIND_FATAL)"),
+		"if (e->vote.code == REDLOCK_VOTE_DUPLICATE)", "if (redlock_vote_kind(e->vote.code) == REDLOCK_KIND_FATAL)"),
 	("hopeless with one bad node", 8, ACQUIRE, "count.fatal > count.nodes - count.quorum", "count.fatal > 0"),
 	("nodes behind one that is down are not asked", 8, "src/nodes.c",
 		"ns->refused_votes[i] = vote;", "ns->refused_votes[i] = vote;\n\t\tbreak;"),
@@ -241,8 +240,8 @@ ROWS = [
 	("answers to an earlier handle count", 15, "src/registry.h",
 		"return slot->generation == tag.generation ? slot->lock : NULL;", "return slot->lock;"),
 	("a node has several votes", 15, LOCK,
-		"if (current && before != REDLOCK_VOTE_PENDING && before != REDLOCK_VOTE_TIMEOUT)\n\t\treturn 0; /* a node has one vote */\n",
-		"(void)before;"),
+		"if (current && has_voted(l, e->node))\n\t\treturn 0;\n",
+		"(void)has_voted;"),
 	# ---- 16 ----
 	("script: PEXPIRE without the owner", 16, EXTEND, OWNER_CHECK, ""),
 	("script: PEXPIRE shortens", 16, EXTEND, "if left >= 0 and left < tonumber(ARGV[2]) then", "if left >= 0 then"),
