@@ -38,6 +38,11 @@ bool rl_operate_make_findings(redlock_lock *lock)
 	return lock->core.findings != NULL;
 }
 
+static bool looks(unsigned op)
+{
+	return rl_ops[op].change == RL_CHANGE_LOOK;
+}
+
 /* A key that nobody has: the name and the digits of the fresh token, which are behind it. Nothing: out of
  * memory. */
 static struct rl_slice name_probe(const redlock_lock *lock, struct rl_buffer *buffer)
@@ -51,13 +56,15 @@ static struct rl_slice name_probe(const redlock_lock *lock, struct rl_buffer *bu
 }
 
 /* Asks the nodes. The votes of those that do not take the request are counted by rl_operate(). */
-static void send_to_nodes(redlock_client *c, const redlock_lock *lock, const struct rl_effects *fx)
+static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
 	struct rl_buffer buffer = {0};
+	if (looks(fx->send))
+		(void)rl_operate_make_findings(lock); /* without memory a look tells less */
 	struct rl_request request = {
 	    .operation = fx->send,
 	    .tag = rl_registry_tag(&c->handles, lock, fx->seq),
-	    .name = fx->send == REDLOCK_OP_PROBE ? name_probe(lock, &buffer) : rl_handle_name(lock),
+	    .name = fx->send == RL_OP_PROBE ? name_probe(lock, &buffer) : rl_handle_name(lock),
 	    .token = rl_handle_token(lock),
 	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
 	    .owed = fx->owed,
@@ -120,9 +127,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		report(c, lock, &fx);
-	} else if (fx.send != REDLOCK_OP_NONE) {
-		if (rl_ops[fx.send].change == RL_CHANGE_LOOK)
-			(void)rl_operate_make_findings(lock); /* without memory a look tells less */
+	} else if (fx.send != RL_OP_NONE) {
 		send_to_nodes(c, lock, &fx);
 	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
@@ -172,11 +177,10 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
  * its own key is true. */
 static void take_vote(struct rl_vote *vote, const struct rl_node *node, const struct rl_answer *answer)
 {
-	const struct rl_op *op = &rl_ops[answer->operation];
 	*vote = answer->vote;
 	if (!node->duplicate)
 		return;
-	bool grants = !op->gives_back && op->change != RL_CHANGE_LOOK;
+	bool grants = !rl_ops[answer->operation].gives_back && !looks(answer->operation);
 	if (grants && redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
 		vote->code = REDLOCK_VOTE_DUPLICATE;
 }

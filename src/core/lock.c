@@ -52,7 +52,7 @@ static void decide(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 /* Nothing was acquired here, but somebody who has the value may have: extend and release say so. */
 static bool is_attached(const struct rl_lock *l)
 {
-	return l->phase == RL_IDLE && rl_policy_of(l)->attach.request != REDLOCK_OP_NONE;
+	return l->phase == RL_IDLE && rl_policy_of(l)->attach.request != RL_OP_NONE;
 }
 
 static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -90,7 +90,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 static int on_query(struct rl_lock *l, const struct rl_event *e)
 {
 	enum redlock_operation operation = e->probe ? REDLOCK_OP_PROBE : REDLOCK_OP_QUERY;
-	bool possible = rl_policy_of(l)->asks[operation].request != REDLOCK_OP_NONE;
+	bool possible = rl_policy_of(l)->asks[operation].request != RL_OP_NONE;
 	if (!possible || (e->probe && l->phase != RL_IDLE))
 		return REDLOCK_E_STATE;
 	l->waiting = operation;
@@ -169,9 +169,10 @@ static void settle_claim(struct rl_lock *l, const struct rl_event *e, enum redlo
 static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code,
                   struct rl_effects *fx)
 {
+	const struct rl_ask *ask = &rl_policy_of(l)->asks[l->round.operation];
 	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
-	if (l->round.operation == REDLOCK_OP_QUERY)
-		rl_finding_keep(l, e);
+	if (ask->keep != NULL)
+		ask->keep(l, e);
 	if (l->round.open && !e->more)
 		decide(l, e, fx);
 }
@@ -203,7 +204,7 @@ static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		decide(l, e, fx);
 	}
 	if (l->phase == RL_PAUSED && e->now_ns >= l->retry_at_ns) {
-		assert(fx->send == REDLOCK_OP_NONE); /* a pause that begins in this step does not end in it */
+		assert(fx->send == RL_OP_NONE); /* a pause that begins in this step does not end in it */
 		rl_acquire_tick(l, e->now_ns, fx);
 	}
 	if (l->phase == RL_HELD)

@@ -35,6 +35,27 @@ enum rl_kind {
 	RL_KIND_COUNT
 };
 
+/*
+ * What a node can be asked: X(name, its word in a trace line). First the operations of the public header,
+ * under their numbers, then what a kind asks in the place of one. Each is a row of the table of operations
+ * (proto/ops.c).
+ */
+#define RL_OP_MAP(X)                                                                                         \
+	X(NONE, "nothing")                                                                                       \
+	X(ACQUIRE, "acquire")                                                                                    \
+	X(EXTEND, "extend")                                                                                      \
+	X(RELEASE, "release")                                                                                    \
+	X(QUERY, "query")                                                                                        \
+	X(PROBE, "probe")
+
+enum {
+#define RL_OP_ENUM(name, word) RL_OP_##name,
+	RL_OP_MAP(RL_OP_ENUM)
+#undef RL_OP_ENUM
+	    RL_OP_COUNT
+};
+_Static_assert(RL_OP_PROBE == (int)REDLOCK_OP_PROBE, "the public operations come first");
+
 /* What the caller asked for. Constant for the life of a handle. */
 struct rl_rules {
 	unsigned node_count;
@@ -152,14 +173,14 @@ struct rl_event {
 };
 
 struct rl_effects {
-	enum redlock_operation send; /* NONE: nothing */
-	uint32_t nodes;              /* bit per node that it goes to */
-	uint32_t seq;                /* 0: nobody waits for the answers */
-	uint64_t ttl_ns;             /* ACQUIRE, EXTEND */
-	bool sign;                   /* before it is sent: make a fresh token */
-	bool again;                  /* the round that was sent before, and its token */
-	uint32_t owed; /* RELEASE: bit per node where the key may exist. With the caller's own value,
-	                * of those that nobody waits for: where it does */
+	unsigned send;   /* RL_OP_; NONE: nothing */
+	uint32_t nodes;  /* bit per node that it goes to */
+	uint32_t seq;    /* 0: nobody waits for the answers */
+	uint64_t ttl_ns; /* of an acquire or extend */
+	bool sign;       /* before it is sent: make a fresh token */
+	bool again;      /* the round that was sent before, and its token */
+	uint32_t owed;   /* of a release: bit per node where the key may exist. With the caller's own value,
+	                  * of those that nobody waits for: where it does */
 	enum redlock_operation done; /* NONE: nothing ended */
 	int result;
 	uint32_t observed; /* RL_OBSERVE_ bits */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/policy.h"
 
+#include <stddef.h>
+
 #include "core/ballot.h"
+#include "core/finding.h"
 
 static enum rl_tally claim(const struct rl_lock *l)
 {
@@ -39,16 +42,20 @@ static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 	fx->owed = l->owed & rl_ballot_voted(l, REDLOCK_VOTE_YES);
 }
 
+/* The operations of a lock whose key has one token as its value. */
+#define TOKEN_ASKS                                                                                           \
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, .refused = REDLOCK_E_BUSY},                                \
+	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST},                                 \
+	[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE, release, .refused = REDLOCK_E_GONE}
+
 const struct rl_policy rl_policies[RL_KIND_COUNT] = {
     [RL_KIND_EXCLUSIVE] =
         {
             .asks =
                 {
-                    [REDLOCK_OP_ACQUIRE] = {REDLOCK_OP_ACQUIRE, claim, REDLOCK_E_BUSY, false},
-                    [REDLOCK_OP_EXTEND] = {REDLOCK_OP_EXTEND, extend, REDLOCK_E_LOST, false},
-                    [REDLOCK_OP_RELEASE] = {REDLOCK_OP_RELEASE, release, REDLOCK_E_GONE, false},
-                    [REDLOCK_OP_QUERY] = {REDLOCK_OP_QUERY, check, REDLOCK_E_GONE, true},
-                    [REDLOCK_OP_PROBE] = {REDLOCK_OP_PROBE, check, REDLOCK_E_GONE, true},
+                    TOKEN_ASKS,
+                    [REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, true, rl_finding_keep},
+                    [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL},
                 },
             .signs = true,
             .tries_again = true,
@@ -60,12 +67,10 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
         {
             .asks =
                 {
-                    [REDLOCK_OP_ACQUIRE] = {REDLOCK_OP_ACQUIRE, claim, REDLOCK_E_BUSY, false},
-                    [REDLOCK_OP_EXTEND] = {REDLOCK_OP_EXTEND, extend, REDLOCK_E_LOST, false},
-                    [REDLOCK_OP_RELEASE] = {REDLOCK_OP_RELEASE, release, REDLOCK_E_GONE, false},
-                    [REDLOCK_OP_QUERY] = {REDLOCK_OP_QUERY, check, REDLOCK_E_GONE, false},
+                    TOKEN_ASKS,
+                    [REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, false, rl_finding_keep},
                 },
-            .attach = {REDLOCK_OP_EXTEND, check, REDLOCK_E_GONE, false},
+            .attach = {RL_OP_EXTEND, check, .refused = REDLOCK_E_GONE},
             .give_back = where_proven,
         },
 };

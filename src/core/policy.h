@@ -10,10 +10,13 @@
 
 /* One operation of a kind. */
 struct rl_ask {
-	enum redlock_operation request; /* what the nodes are sent; NONE: this kind cannot do that */
+	unsigned request; /* what the nodes are sent, RL_OP_; NONE: this kind cannot do that */
 	enum rl_tally (*weigh)(const struct rl_lock *lock);
 	int refused;   /* what a refusal by a quorum means to the caller */
 	bool asks_all; /* waits for every node, also when the votes suffice before */
+
+	/* Takes the values of a vote that was counted, also after the decision. NULL: they are not needed. */
+	void (*keep)(struct rl_lock *lock, const struct rl_event *reply);
 };
 
 struct rl_policy {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/finding.h"
+#include "core/policy.h"
 
 static const char *const phase_names[] = {
     [RL_IDLE] = "idle",       [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
@@ -19,9 +20,10 @@ static const char *const event_names[] = {
     [RL_EV_TICK] = "tick",
 };
 
-static const char *const operation_names[] = {
-    [REDLOCK_OP_NONE] = "nothing",    [REDLOCK_OP_ACQUIRE] = "acquire", [REDLOCK_OP_EXTEND] = "extend",
-    [REDLOCK_OP_RELEASE] = "release", [REDLOCK_OP_QUERY] = "query",     [REDLOCK_OP_PROBE] = "probe",
+static const char *const op_words[RL_OP_COUNT] = {
+#define WORD(name, word) word,
+    RL_OP_MAP(WORD)
+#undef WORD
 };
 
 struct text {
@@ -71,21 +73,27 @@ static void add_keys(struct text *t, const struct rl_lock *lock)
 		add(t, "%c", letters[lock->votes[i].whose]);
 }
 
-static void add_effects(struct text *t, const struct rl_effects *fx)
+/* Whether the nodes are sent what this kind of lock asks for `operation`. */
+static bool sends(const struct rl_lock *lock, const struct rl_effects *fx, enum redlock_operation operation)
+{
+	return fx->send != RL_OP_NONE && fx->send == rl_policy_of(lock)->asks[operation].request;
+}
+
+static void add_effects(struct text *t, const struct rl_lock *lock, const struct rl_effects *fx)
 {
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
 		if ((fx->observed >> i & 1) != 0 && rl_observe_words[i] != NULL)
 			add(t, " | %s", rl_observe_words[i]);
-	if (fx->send != REDLOCK_OP_NONE)
-		add(t, " | send %s #%" PRIu32, operation_names[fx->send], fx->seq);
+	if (fx->send != RL_OP_NONE)
+		add(t, " | send %s #%" PRIu32, op_words[fx->send], fx->seq);
 	if (fx->again)
 		add(t, " again to %" PRIx32, fx->nodes);
-	if (fx->send == REDLOCK_OP_ACQUIRE || fx->send == REDLOCK_OP_EXTEND)
+	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || sends(lock, fx, REDLOCK_OP_EXTEND))
 		add_time(t, " ttl ", fx->ttl_ns);
-	if (fx->send == REDLOCK_OP_RELEASE)
+	if (sends(lock, fx, REDLOCK_OP_RELEASE))
 		add(t, " owed %" PRIx32, fx->owed);
 	if (fx->done != REDLOCK_OP_NONE)
-		add(t, " | done %s %s", operation_names[fx->done], redlock_error_name(fx->result));
+		add(t, " | done %s %s", op_words[fx->done], redlock_error_name(fx->result));
 }
 
 void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct rl_event *event,
@@ -109,5 +117,5 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 		add_keys(&t, lock);
 	if (lock->phase == RL_WATCHING)
 		add_time(&t, " until ", lock->round.deadline_ns);
-	add_effects(&t, effects);
+	add_effects(&t, lock, effects);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/lock.h"
 #include "proto/scripts_generated.h"
 
 #define NAME                                                                                                 \
@@ -48,19 +49,19 @@
 
 const struct rl_op rl_ops[RL_OP_COUNT] =
     {
-        [REDLOCK_OP_NONE] = {.script = RL_SCRIPT_COUNT},
-        [REDLOCK_OP_ACQUIRE] =
+        [RL_OP_NONE] = {.script = RL_SCRIPT_COUNT},
+        [RL_OP_ACQUIRE] =
             {
                 .forms = FORM(PLAIN),
                 .words = {[RL_FORM_PLAIN] = WORDS(WORD("SET"), NAME, TOKEN, WORD("NX"), WORD("PX"), TTL)},
                 .script = RL_SCRIPT_COUNT,
                 .outcomes = OUTCOMES({YES, OK}, {NO, NIL}),
                 .claims = true,
-                .undo = REDLOCK_OP_RELEASE,
+                .undo = RL_OP_RELEASE,
                 .ghost = RL_GHOST_ALWAYS, /* it would come back when it was released */
                 .rights = "set",
             },
-        [REDLOCK_OP_EXTEND] =
+        [RL_OP_EXTEND] =
             {
                 .forms = SCRIPTED,
                 .words = {SCRIPT(EXTEND, NAME, TOKEN, TTL)},
@@ -72,7 +73,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .rights = "get pttl pexpire",
                 .watch_rights = "watch multi exec getrange pttl pexpire",
             },
-        [REDLOCK_OP_RELEASE] =
+        [RL_OP_RELEASE] =
             {
                 .forms = FORM(DELEX) | FORM(DELIFEQ) | SCRIPTED,
                 .words = {[RL_FORM_DELEX] = WORDS(WORD("DELEX"), NAME, WORD("IFEQ"), TOKEN),
@@ -88,7 +89,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .rights = "get del",
                 .watch_rights = "watch multi exec getrange del",
             },
-        [REDLOCK_OP_QUERY] =
+        [RL_OP_QUERY] =
             {
                 .forms = SCRIPTED,
                 .words = {SCRIPT(INSPECT, NAME)},
@@ -103,7 +104,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .watch_rights = "multi exec type pttl strlen getrange",
             },
         /* A key that nobody has: nothing stands in the way of a SET. */
-        [REDLOCK_OP_PROBE] =
+        [RL_OP_PROBE] =
             {
                 .forms = FORM(PLAIN),
                 .words = {[RL_FORM_PLAIN] = WORDS(WORD("SET"), NAME, TOKEN, WORD("XX"), WORD("PX"), TTL)},

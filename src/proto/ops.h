@@ -34,7 +34,7 @@ enum rl_form {
 #define RL_FORM_BIT(form) (UINT32_C(1) << (form))
 #define RL_FORMS_NATIVE (RL_FORM_BIT(RL_FORM_DELEX) | RL_FORM_BIT(RL_FORM_DELIFEQ))
 
-enum { RL_OP_WORDS = 8, RL_OP_COUNT = REDLOCK_OP_PROBE + 1 };
+enum { RL_OP_WORDS = 8 };
 
 /* A word of a command: the same for all requests, or a part of the request. */
 enum rl_word_kind { RL_WORD_NAME, RL_WORD_TOKEN, RL_WORD_TTL, RL_WORD_FIXED, RL_WORD_END };
@@ -79,16 +79,16 @@ struct rl_op {
 	/* Refused in one form it is asked in the next, else the refusal is the vote. Not for a claim: asked
 	 * again, it would come behind its own release. */
 	bool again;
-	bool claims;                 /* makes the key, with YES */
-	bool gives_back;             /* deletes it: must arrive where it is owed, and is a debt until then */
-	enum redlock_operation undo; /* a claim: what deletes the key */
+	bool claims;     /* makes the key, with YES */
+	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
+	unsigned undo;   /* a claim: what deletes the key, RL_OP_ */
 	enum rl_ghost_rule ghost;
 
 	const char *rights;       /* what a user of the server must be allowed, besides EVAL and EVALSHA */
 	const char *watch_rights; /* the same in the form WATCH */
 };
 
-/* By number: those of enum redlock_operation come first. */
-extern const struct rl_op rl_ops[RL_OP_COUNT];
+/* By number: RL_OP_ of core/lock.h. */
+extern const struct rl_op rl_ops[];
 
 #endif

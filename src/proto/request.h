@@ -17,7 +17,7 @@ struct rl_tag {
 };
 
 struct rl_request {
-	unsigned operation; /* its row: a number of enum redlock_operation, or one behind these */
+	unsigned operation; /* its row, RL_OP_ */
 	struct rl_tag tag;
 	struct rl_slice name;
 	struct rl_slice token;
