@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/lock.h"
-#include "proto/scripts_generated.h"
 
 #define NAME                                                                                                 \
 	{                                                                                                        \

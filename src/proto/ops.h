@@ -19,7 +19,7 @@
 
 #include "core/slice.h"
 #include "proto/reply.h"
-#include "proto/script.h"
+#include "proto/scripts_generated.h"
 
 /* The forms of a request; those that are preferred come first. */
 enum rl_form {
@@ -33,6 +33,14 @@ enum rl_form {
 };
 #define RL_FORM_BIT(form) (UINT32_C(1) << (form))
 #define RL_FORMS_NATIVE (RL_FORM_BIT(RL_FORM_DELEX) | RL_FORM_BIT(RL_FORM_DELIFEQ))
+
+/* The Lua scripts that run on the nodes: each file of scripts/, embedded by the build. */
+enum rl_script {
+#define RL_SCRIPT_ENUM(NAME, file) RL_SCRIPT_##NAME,
+	RL_LUA_MAP(RL_SCRIPT_ENUM)
+#undef RL_SCRIPT_ENUM
+	    RL_SCRIPT_COUNT
+};
 
 enum { RL_OP_WORDS = 8 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The library's scripts. They are known by their text or SHA1, and run as C here; the originals are in
  * scripts/. */
-#include "proto/script.h"
 #include "redis_call.h"
+#include "scripts.h"
 
 /* Where the words of a script call are: EVALSHA sha 1 key [token [ttl_ms]]. */
 enum { SCRIPT_KEY = 3, SCRIPT_TOKEN, SCRIPT_TTL };

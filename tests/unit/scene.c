@@ -9,6 +9,7 @@
 
 #include "core/time.h"
 #include "resp.h"
+#include "scripts.h"
 
 static void listen_on(struct scene *s)
 {

@@ -3,7 +3,7 @@
  */
 #include "fixture.h"
 #include "proto/answer.h"
-#include "proto/script.h"
+#include "scripts.h"
 #include "unit.h"
 
 /* As sent by redis-server 7.0.15 unless said otherwise. */

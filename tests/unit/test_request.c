@@ -4,6 +4,7 @@
 
 #include "expected.h"
 #include "fixture.h"
+#include "scripts.h"
 #include "unit.h"
 
 static struct rl_slice slice(const char *text)
