@@ -14,7 +14,6 @@
 #include "os/secret.h"
 
 #define DEFAULT_PORT 6379
-#define MAX_DATABASE 99999
 
 struct scheme {
 	const char *name;
@@ -32,7 +31,9 @@ static const char bad_user[] = "the user or password is not valid percent-encodi
 static const char bad_host[] = "the host is missing or not valid";
 static const char bad_port[] = "the port must be a number from 1 to 65535";
 static const char bad_database[] = "the database must be a number from 0 to 99999";
-static const char bad_query[] = "only ?db=N is understood behind a Unix path, and nothing else behind a URL";
+#define SHOWN(field, name, unit, most, where, bad) " ?" name "=N" unit where
+static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAMETER_MAP(SHOWN);
+#undef SHOWN
 static const char bad_path[] = "the path of a Unix socket must begin with / (unix:///run/redis.sock)";
 static const char no_memory[] = "out of memory";
 
@@ -159,27 +160,56 @@ static const char *parse_host(struct rl_slice host, struct rl_endpoint *e)
 	return e->host != NULL ? NULL : no_memory;
 }
 
+static bool cut_end(struct rl_slice *s, const char *end)
+{
+	size_t size = strlen(end);
+	bool there = s->size >= size && memcmp(s->bytes + s->size - size, end, size) == 0;
+	if (there)
+		s->size -= size;
+	return there;
+}
+
+/* One of the pairs behind the ?. */
+static const char *parse_parameter(struct rl_slice pair, struct rl_endpoint *e)
+{
+	struct rl_slice value;
+	if (!split(&pair, '=', &value))
+		return bad_query;
+#define TAKE(field, name, unit, most, where, bad)                                                            \
+	if (rl_slice_same(pair, (struct rl_slice){name, sizeof(name) - 1}) &&                                    \
+	    (e->is_unix || sizeof(where) == 1))                                                                  \
+		return cut_end(&value, unit) && parse_number(value, most, &e->field) ? NULL : (bad);
+	RL_URL_PARAMETER_MAP(TAKE)
+#undef TAKE
+	return bad_query;
+}
+
+/* Takes the parameters off the end of a URL. */
+static const char *parse_parameters(struct rl_slice *url, struct rl_endpoint *e)
+{
+	struct rl_slice pair, next;
+	const char *bad = NULL;
+	for (bool more = split(url, '?', &next); more && bad == NULL;) {
+		pair = next;
+		more = split(&pair, '&', &next);
+		bad = parse_parameter(pair, e);
+	}
+	return bad;
+}
+
 static const char *parse_tcp(struct rl_slice rest, struct rl_endpoint *e)
 {
 	struct rl_slice database;
-	if (memchr(rest.bytes, '?', rest.size) != NULL || memchr(rest.bytes, '#', rest.size) != NULL)
+	if (memchr(rest.bytes, '#', rest.size) != NULL)
 		return bad_query;
 	if (split(&rest, '/', &database) && database.size > 0 &&
-	    !parse_number(database, MAX_DATABASE, &e->database))
+	    !parse_number(database, RL_URL_MAX_DATABASE, &e->database))
 		return bad_database;
 	return parse_host(rest, e);
 }
 
 static const char *parse_unix(struct rl_slice path, struct rl_endpoint *e)
 {
-	struct rl_slice query;
-	if (split(&path, '?', &query)) {
-		if (query.size < 3 || memcmp(query.bytes, "db=", 3) != 0)
-			return bad_query;
-		query = (struct rl_slice){query.bytes + 3, query.size - 3};
-		if (!parse_number(query, MAX_DATABASE, &e->database))
-			return bad_database;
-	}
 	if (path.size < 2 || path.bytes[0] != '/')
 		return bad_path;
 	e->host = copy(path);
@@ -228,7 +258,9 @@ static const char *parse(const char *url, struct rl_endpoint *e)
 		rest = (struct rl_slice){begin + i + 1, rest.size - i - 1};
 		break;
 	}
-	const char *bad = e->is_unix ? parse_unix(rest, e) : parse_tcp(rest, e);
+	const char *bad = parse_parameters(&rest, e);
+	if (bad == NULL)
+		bad = e->is_unix ? parse_unix(rest, e) : parse_tcp(rest, e);
 	return bad != NULL ? bad : describe(e);
 }
 

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Node URLs: redis://[[user][:password]@]host[:port][/db], rediss:// for TLS, and
- * unix://[[user][:password]@]/path[?db=n]. */
+ * unix://[[user][:password]@]/path[?db=n]. Behind ? are parameters, with & between them. */
 #ifndef RL_NET_URL_H
 #define RL_NET_URL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define RL_URL_MAX_DATABASE 99999
+
+/*
+ * The parameters of URLs: X(field of the endpoint, name, unit behind the number, most, "" or where alone it
+ * may be, what is wrong with another value). All are numbers, and 0 where the URL does not have them. A
+ * further one is a line here, and the place that uses the field.
+ */
+#define RL_URL_UNIX " behind a Unix path"
+#define RL_URL_PARAMETER_MAP(X)                                                                              \
+	X(database, "db", "", RL_URL_MAX_DATABASE, RL_URL_UNIX, "the database must be a number from 0 to 99999")
 
 /* A node as configured. All texts are owned, decoded, and never NULL after a success, but for user and
  * password. */
@@ -15,7 +26,9 @@ struct rl_endpoint {
 	bool tls;
 	char *host; /* or the path of the Unix socket */
 	uint16_t port;
-	unsigned database;
+#define RL_URL_FIELD(field, name, unit, most, where, bad) unsigned field;
+	RL_URL_PARAMETER_MAP(RL_URL_FIELD)
+#undef RL_URL_FIELD
 	char *user;     /* NULL: the default user; it and the password are rl_secret_copy()'s */
 	char *password; /* NULL: none */
 	bool lent_user; /* not from the URL: it changes with redlock_set_credentials() */

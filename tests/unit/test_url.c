@@ -81,9 +81,9 @@ static const struct bad {
     {"redis://h/100000", "the database must be a number from 0 to 99999"},
     {"redis://h/0/", "the database must be a number from 0 to 99999"},
     {"redis://:a/b@h", "the database must be a number from 0 to 99999"}, /* a / that should be %2F */
-    {"redis://h?db=1", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
-    {"redis://h#x", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
-    {"redis://h/1?x=y", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
+    {"redis://h?db=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"redis://h#x", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"redis://h/1?x=y", "the only parameters of a URL are: ?db=N behind a Unix path"},
     {"redis://%zz@h", "the user or password is not valid percent-encoding"},
     {"redis://:a%4@h", "the user or password is not valid percent-encoding"},
     {"redis://:a%@h", "the user or password is not valid percent-encoding"},
@@ -92,10 +92,14 @@ static const struct bad {
     {"unix:///", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
     {"unix://run/redis.sock", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
     {"unix:///a%0", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
-    {"unix:///a?", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
-    {"unix:///a?x=1", "only ?db=N is understood behind a Unix path, and nothing else behind a URL"},
+    {"unix:///a?", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"unix:///a?x=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
     {"unix:///a?db=", "the database must be a number from 0 to 99999"},
-    {"unix:///a?db=1&x=2", "the database must be a number from 0 to 99999"},
+    {"unix:///a?db=1x", "the database must be a number from 0 to 99999"},
+    {"unix:///a?db=1&x=2", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"unix:///a?db=1&", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"unix:///a?x=2&db=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"unix:///a?dbx=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
 };
 
 static void assert_text(const char *got, const char *want)
