@@ -167,7 +167,7 @@ check_sizes() {
 			if (lines > max_function)
 				print "function-size", FILENAME, head " has " lines " lines, at most " max_function
 			start = 0
-		}' $(c_files src) $(c_files tools) $(c_files sim))
+		}' $(c_files include) $(c_files src) $(c_files tools) $(c_files sim))
 }
 
 check() {
@@ -236,6 +236,7 @@ self_test() {
 	plant prefix-is-file src/net/url.c 'struct rl_endpoint *\nparse(void)\n{\n\treturn 0;\n}'
 	plant prefix-is-file src/nodes.h 'static inline int rl_node_count(void)\n{\n\treturn 0;\n}'
 	plant function-size src/net/url.c "int f(int x)\n{\n${many_lines}}"
+	plant file-size include/redlock/redlock.h "$(printf '\\n%.0s' {1..100})"
 	plant file-size src/net/url.c "$(printf '\\n%.0s' $(seq $max_file_lines))"
 	echo "$((planted - missed)) of $planted planted violations were found"
 	((missed == 0))

@@ -47,12 +47,11 @@
  * section 6 and ppoll(2).
  *
  * NULL as client or handle, or where a result is to be written, is REDLOCK_E_INVAL; 0, REDLOCK_NEVER_NS or
- * NULL from a function that has no error to return. Functions that free accept NULL; functions that fill in
- * defaults do nothing with NULL.
+ * NULL from a function that has no error to return. Functions that free, or fill in defaults, accept NULL.
  *
  * Structs that begin with their size may grow at their end. The caller sets `size` to the sizeof that it was
- * built with, by redlock_options_init() and redlock_lock_options_init() or by hand where a result is written.
- * The library never reads or writes beyond it. Too small a size to be one is REDLOCK_E_INVAL.
+ * built with, by an init function, or by hand where a result is written. The library never reads or writes
+ * beyond it. Too small a size to be one is REDLOCK_E_INVAL.
  *
  * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
  * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks.
@@ -125,20 +124,18 @@ enum redlock_error {
 #undef REDLOCK_ERROR_ENUM
 };
 
-/* The sentence for an error code. 0 is "success"; an unknown code has a text too. Never NULL. */
+/* The sentence for an error code, "success" for 0; and its name without the prefix ("BUSY"), "OK" for 0. An
+ * unknown code has both. Never NULL. */
 REDLOCK_API const char *redlock_strerror(int error);
-
-/* The name of an error code without its prefix ("BUSY"), "OK" for 0, "UNKNOWN" otherwise. Never NULL. */
 REDLOCK_API const char *redlock_error_name(int error);
 
 /* ---- 3. Votes: what one node said ------------------------------------------------------------------- */
 
 /*
  * X(name, value, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is
- * a vote that failed and may work later; FATAL is a vote that needs an operator. Values are a promise to
- * programs that were built before: none changes, new ones come behind the last, and a program treats a code
- * that it does not know by its redlock_vote_kind(). REDLOCK_VOTE_COUNT grows with them.
- * Which server answers map to which vote: src/proto/answer.c, from the servers' sources.
+ * a vote that failed and may work later; FATAL is a vote that needs an operator. New ones come behind the
+ * last, and REDLOCK_VOTE_COUNT grows: a program treats a code that it does not know by its
+ * redlock_vote_kind(). Which server answers map to which vote: src/proto/answer.c.
  */
 #define REDLOCK_VOTE_MAP(X)                                                                                  \
 	X(PENDING, 0, PENDING, "no answer yet")                                                                  \
@@ -198,15 +195,12 @@ typedef struct redlock_client redlock_client;
 typedef struct redlock_lock redlock_lock;
 
 /*
- * Options of redlock_open(). Always call redlock_options_init() first. `size` lets the struct grow: a
- * caller that was built against an older header keeps working, and a newer caller with an option that this
- * library does not know gets REDLOCK_E_INVAL, never a silently ignored option.
- * The client copies everything; the caller may free it after redlock_open().
+ * Options of redlock_open(). Always call redlock_options_init() first. A caller with an option that this
+ * library is too old to know gets REDLOCK_E_INVAL. The client copies everything.
  */
 struct redlock_options {
 	size_t size;
-	const char *const *urls;  /* redis:// valkey:// unix:// , with user, password and database; in TLS:
-	                             rediss://  valkeys:// */
+	const char *const *urls;  /* redis:// valkey:// unix:// , in TLS: rediss:// valkeys:// */
 	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; an odd number tolerates most */
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */
@@ -235,15 +229,12 @@ struct redlock_options {
 	int interruptible;         /* 1: signals end blocking calls, see "Signals" above; 0 */
 	/* What redlock_open() failed for, for programs; error_text is for people. Each may be NULL. */
 	int *error_node;           /* receives the index of the node, from 0; -1: none in particular */
-	const char **error_option; /* receives the name of the option in this struct, "urls" or "quorum"; NULL:
-	                              none in particular. It is a constant, and never freed. */
+	const char **error_option; /* receives a constant: the option of this struct, "urls" ...; NULL: none */
 };
 
-/* Fills in the defaults of the first `size` bytes of the struct, those that the caller knows, and sets its
- * `size`. For other languages; in C it is called by redlock_options_init(). Any thread. */
+/* Fills in the defaults; the first of the two for other languages, in the first `size` bytes of the struct,
+ * those that the caller knows. Any thread. */
 REDLOCK_API void redlock_options_init_sized(struct redlock_options *options, size_t size);
-
-/* Fills in the defaults. Any thread. */
 static inline void redlock_options_init(struct redlock_options *options)
 {
 	redlock_options_init_sized(options, sizeof(*options));
@@ -279,10 +270,10 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_set_credentials(redlock_client *clien
 
 /*
  * Stops the keeper, releases what the client's handles hold, closes the connections, and frees the client.
- * NULL is allowed. Never blocks: free the handles and call redlock_drain() first. A server that finds its
- * client gone when it answers drops what it has not read yet, and a release that is lost that way leaves its
- * key until the TTL. Lock handles that were not freed stay allocated; any call on them but
- * redlock_lock_free() is REDLOCK_E_STATE. No other thread may be inside a call of this client.
+ * Never blocks: free the handles and call redlock_drain() first. A server that finds its client gone when it
+ * answers drops what it has not read yet, and a release that is lost that way leaves its key until the TTL.
+ * Lock handles that were not freed stay allocated; any call on them but redlock_lock_free() is
+ * REDLOCK_E_STATE. No other thread may be inside a call of this client.
  */
 REDLOCK_API void redlock_close(redlock_client *client);
 
@@ -355,8 +346,7 @@ struct redlock_lock_options {
 	size_t size;
 	uint64_t ttl_ms;  /* 30000; REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS */
 	uint64_t wait_ms; /* how long acquire waits for a busy lock: 0 not at all, REDLOCK_FOREVER no limit; 0 */
-	uint64_t noquorum_wait_ms; /* how long of that it waits for an unreachable quorum; REDLOCK_FOREVER: as
-	                              wait_ms */
+	uint64_t noquorum_wait_ms; /* of that, for an unreachable quorum; REDLOCK_FOREVER: as wait_ms */
 	uint64_t min_validity_ms;  /* grant only with more than this left; 0 */
 	uint64_t retry_min_ms;     /* random delay between attempts: from 50 */
 	uint64_t retry_max_ms;     /* to 150 */
@@ -394,7 +384,7 @@ struct redlock_lock_options {
  * releasing client.
  */
 
-/* As redlock_options_init_sized() and redlock_options_init(). Any thread. */
+/* As those of redlock_options. Any thread. */
 REDLOCK_API void redlock_lock_options_init_sized(struct redlock_lock_options *options, size_t size);
 static inline void redlock_lock_options_init(struct redlock_lock_options *options)
 {
@@ -439,13 +429,13 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new(redlock_client *client, cons
                                                     const struct redlock_lock_options *options,
                                                     redlock_lock **ret_lock);
 
-/* What the caller put into the options. Any thread. */
+/* `user` of the options. Any thread. */
 REDLOCK_API void *redlock_lock_user(const redlock_lock *lock);
 
-/* Frees the handle. A lock that is held, or being acquired, is released without waiting. NULL is allowed. */
+/* Frees the handle. A lock that is held, or being acquired, is released without waiting. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
-/* Frees the handle and leaves the key on the servers, to whoever has the token. NULL is allowed. */
+/* Frees the handle and leaves the key on the servers, to whoever has the token. */
 REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
 
 /*
@@ -482,10 +472,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t t
 REDLOCK_API int redlock_release(redlock_lock *lock);
 
 /*
- * Asks all nodes what they have under this name. Returns 0 when a quorum has it under this handle's token
- * (with its own token: as soon as that is known), GONE when not, NOQUORUM when too few nodes answered.
- * What each node has is in redlock_lock_finding(). Errors: also CANCELLED, INTERRUPTED, NOMEM, STATE, SYSTEM,
- * FORKED.
+ * Asks all nodes what they have under this name: redlock_lock_finding() tells. Returns 0 when a quorum has it
+ * under this handle's token (with its own token: as soon as that is known), GONE when not, NOQUORUM when too
+ * few nodes answered. Errors: also CANCELLED, INTERRUPTED, NOMEM, STATE, SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
 
@@ -494,9 +483,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
  * sent SET ... XX, which writes to existing keys alone, for a key that does not exist (the name and 40
  * random digits behind it). So a replica, a server that is full or refuses writes, and a user without the
  * right to SET or to such names are found; whether the name itself is free is not asked. For health checks.
- * Returns 0 when a quorum would, NOQUORUM when not; each node's reason is its vote. Waits for all nodes,
- * one node timeout at most. Errors: also CANCELLED, STATE (the lock is held, or has its own token), NOMEM,
- * SYSTEM, FORKED.
+ * Returns 0 when a quorum would, NOQUORUM when not; each node's reason is its vote. Waits for all nodes, one
+ * node timeout at most. Errors: also CANCELLED, STATE (held, or has its own token), NOMEM, SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
 
@@ -504,8 +492,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
  * partial votes. Any thread. 0, also when nothing was running. Errors: FORKED, STATE. */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
-/* How long the lock may still be relied on, by the clock; 0: less than a millisecond, not held, or lost. Any
- * thread. */
+/* How long the lock may be relied on, by the clock; 0: under a millisecond, not held, or lost. Any thread. */
 REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);
 
 /* The same as a point in time: CLOCK_BOOTTIME in nanoseconds, 0 when not held. Any thread. */
@@ -518,8 +505,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, 
                                                       size_t *ret_len);
 
 /* What node `index` voted in the last operation of this handle, background renewals included. PENDING where
- * the result did not need that vote; it is filled in when it comes. Any thread. Errors: INVAL, STATE, FORKED.
- */
+ * the result did not need it: it is filled in when it comes. Any thread. Errors: INVAL, STATE, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, unsigned index,
                                                      struct redlock_vote *ret_vote);
 
@@ -565,9 +551,8 @@ struct redlock_event {
 };
 
 /* As the blocking calls, but only begin: the result comes from redlock_next(). Nothing is sent before the
- * next redlock_process(), so that many operations share one send per node. One operation per handle at a
- * time, and its event is pulled before the next begins. Errors at once: STATE, INVAL, LOST, LIMIT, NOMEM,
- * FORKED; then no event follows. */
+ * next redlock_process(). One operation per handle at a time, and its event is pulled before the next begins.
+ * Errors at once: STATE, INVAL, LOST, LIMIT, NOMEM, FORKED; then no event follows. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_acquire(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_release(redlock_lock *lock);
@@ -599,11 +584,11 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_next(redlock_client *client, struct r
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_keeper_start(redlock_client *client);
 
-/* Ends and joins the thread. 0, also when none was running. */
+/* Ends and joins the thread. 0, also when none runs. */
 REDLOCK_API int redlock_keeper_stop(redlock_client *client);
 
 /* A descriptor that is readable while redlock_next() has an event: for programs that use the blocking calls
- * and a keeper and want to poll for DANGER and LOST. Never read or close it. Errors: SYSTEM, FORKED. */
+ * and a keeper, and poll for DANGER and LOST. Never read or close it. Errors: SYSTEM, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_notice_fd(redlock_client *client);
 
 #ifdef __cplusplus
