@@ -38,11 +38,6 @@ bool rl_operate_make_findings(redlock_lock *lock)
 	return lock->core.findings != NULL;
 }
 
-static bool looks(unsigned op)
-{
-	return rl_ops[op].change == RL_CHANGE_LOOK;
-}
-
 /* A key that nobody has: the name and the digits of the fresh token, which are behind it. Nothing: out of
  * memory. */
 static struct rl_slice name_probe(const redlock_lock *lock, struct rl_buffer *buffer)
@@ -59,7 +54,7 @@ static struct rl_slice name_probe(const redlock_lock *lock, struct rl_buffer *bu
 static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
 	struct rl_buffer buffer = {0};
-	if (looks(fx->send))
+	if (rl_ops[fx->send].change == RL_CHANGE_LOOK)
 		(void)rl_operate_make_findings(lock); /* without memory a look tells less */
 	struct rl_request request = {
 	    .operation = fx->send,
@@ -177,11 +172,11 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
  * its own key is true. */
 static void take_vote(struct rl_vote *vote, const struct rl_node *node, const struct rl_answer *answer)
 {
+	const struct rl_op *op = &rl_ops[answer->operation];
 	*vote = answer->vote;
-	if (!node->duplicate)
+	if (!node->duplicate || op->gives_back || op->change == RL_CHANGE_LOOK)
 		return;
-	bool grants = !rl_ops[answer->operation].gives_back && !looks(answer->operation);
-	if (grants && redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
+	if (redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
 		vote->code = REDLOCK_VOTE_DUPLICATE;
 }
 

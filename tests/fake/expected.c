@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proto/script.h"
+#include "scripts.h"
 
 #define SCRIPT(call) [RL_FORM_SHA] = "EVALSHA " call, [RL_FORM_TEXT] = "EVAL " call
 
