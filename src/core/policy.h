@@ -15,7 +15,8 @@ struct rl_ask {
 	int refused;   /* what a refusal by a quorum means to the caller */
 	bool asks_all; /* waits for every node, also when the votes suffice before */
 
-	/* Takes the values of a vote that was counted, also after the decision. NULL: they are not needed. */
+	/* Takes the values of a vote that was counted and has numbers, also after the decision. NULL: they are
+	 * not needed. */
 	void (*keep)(struct rl_lock *lock, const struct rl_event *reply);
 };
 
