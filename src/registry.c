@@ -11,6 +11,8 @@
 
 #define NO_SLOT UINT32_MAX
 
+_Static_assert(RL_OBSERVE_COUNT <= 8, "redlock_lock.pending has a bit for each");
+
 /* Rules are looked for among the last ones that were asked for: most programs have one or two kinds of locks,
  * and one that has as many as locks does not wait for the search. */
 enum { SEARCHED = 8 };

@@ -34,6 +34,7 @@ static const char bad_database[] = "the database must be a number from 0 to 9999
 #define SHOWN(field, name, unit, most, where, bad) " ?" name "=N" unit where
 static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAMETER_MAP(SHOWN);
 #undef SHOWN
+static const char twice[] = "a parameter of the URL is given twice";
 static const char bad_path[] = "the path of a Unix socket must begin with / (unix:///run/redis.sock)";
 static const char no_memory[] = "out of memory";
 
@@ -169,16 +170,26 @@ static bool cut_end(struct rl_slice *s, const char *end)
 	return there;
 }
 
+#define GIVEN(field, name, unit, most, where, bad) bool field;
+struct given {
+	RL_URL_PARAMETER_MAP(GIVEN)
+};
+#undef GIVEN
+
 /* One of the pairs behind the ?. */
-static const char *parse_parameter(struct rl_slice pair, struct rl_endpoint *e)
+static const char *parse_parameter(struct rl_slice pair, struct given *given, struct rl_endpoint *e)
 {
 	struct rl_slice value;
 	if (!split(&pair, '=', &value))
 		return bad_query;
 #define TAKE(field, name, unit, most, where, bad)                                                            \
 	if (rl_slice_same(pair, (struct rl_slice){name, sizeof(name) - 1}) &&                                    \
-	    (e->is_unix || sizeof(where) == 1))                                                                  \
-		return cut_end(&value, unit) && parse_number(value, most, &e->field) ? NULL : (bad);
+	    (e->is_unix || sizeof(where) == 1)) {                                                                \
+		if (given->field)                                                                                    \
+			return twice;                                                                                    \
+		given->field = true;                                                                                 \
+		return cut_end(&value, unit) && parse_number(value, most, &e->field) ? NULL : (bad);                 \
+	}
 	RL_URL_PARAMETER_MAP(TAKE)
 #undef TAKE
 	return bad_query;
@@ -188,11 +199,12 @@ static const char *parse_parameter(struct rl_slice pair, struct rl_endpoint *e)
 static const char *parse_parameters(struct rl_slice *url, struct rl_endpoint *e)
 {
 	struct rl_slice pair, next;
+	struct given given = {0};
 	const char *bad = NULL;
 	for (bool more = split(url, '?', &next); more && bad == NULL;) {
 		pair = next;
 		more = split(&pair, '&', &next);
-		bad = parse_parameter(pair, e);
+		bad = parse_parameter(pair, &given, e);
 	}
 	return bad;
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/lock.h"
 
 #define NAME                                                                                                 \
 	{                                                                                                        \

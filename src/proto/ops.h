@@ -17,6 +17,7 @@
 
 #include <redlock/redlock.h>
 
+#include "core/lock.h"
 #include "core/slice.h"
 #include "proto/reply.h"
 #include "proto/scripts_generated.h"

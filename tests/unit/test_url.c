@@ -99,6 +99,8 @@ static const struct bad {
     {"unix:///a?db=1&x=2", "the only parameters of a URL are: ?db=N behind a Unix path"},
     {"unix:///a?db=1&", "the only parameters of a URL are: ?db=N behind a Unix path"},
     {"unix:///a?x=2&db=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"unix:///a?db=1&db=1", "a parameter of the URL is given twice"},
+    {"unix:///a?db=0&db=1", "a parameter of the URL is given twice"},
     {"unix:///a?dbx=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
 };
 
