@@ -140,41 +140,10 @@ TEST(database_out_of_range)
 	assert_null(strstr(server_ask(&servers.server[0], &reply, "INFO", "keyspace", NULL), "keys="));
 }
 
+/* Which URLs are refused, and why: unit_url. */
 TEST(refused_urls)
 {
-	static const char *const urls[] = {
-	    "",
-	    "redis",
-	    "127.0.0.1",
-	    "127.0.0.1:6379",
-	    "http://127.0.0.1",
-	    "redis:/127.0.0.1",
-	    "redis://",
-	    "redis://:6379",
-	    "redis://user:pw@",
-	    "redis://host:0",
-	    "redis://host:65536",
-	    "redis://host:99999999999999999999",
-	    "redis://host:-1",
-	    "redis://host:port",
-	    "redis://host:",
-	    "redis://host/abc",
-	    "redis://host/-1",
-	    "redis://host/99999999999",
-	    "redis://host/1/2",
-	    "redis://user:%zz@host",
-	    "redis://user:%4@host",
-	    "redis://user:%00@host",
-	    "redis://[::1",
-	    "redis://[::1]x",
-	    "redis://host?timeout=5",
-	    "redis://ho st",
-	    "unix:",
-	    "unix://",
-	    "unix://relative.sock",
-	    "unix:///a?db=x",
-	    "unix:///a?password=x",
-	};
+	static const char *const urls[] = {"", "http://127.0.0.1", "redis://host:0", "unix://relative.sock"};
 	for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
 		redlock_client *client = NULL;
 		struct redlock_options options = options_for(&urls[i], 1);
