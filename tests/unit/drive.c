@@ -46,11 +46,28 @@ void drive_at(struct drive *d, uint64_t ms)
 	d->now_ns = rl_time_ms(ms);
 }
 
-static void say(struct drive *d, const char *text)
+__attribute__((format(printf, 2, 3))) static void say(struct drive *d, const char *format, ...)
 {
-	int n = snprintf(d->text + d->used, sizeof d->text - d->used, "%s", text);
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(d->text + d->used, sizeof d->text - d->used, format, args);
+	va_end(args);
 	assert_true(n >= 0 && (size_t)n < sizeof d->text - d->used);
 	d->used += (size_t)n;
+}
+
+/* A vote on the line of the one before it, which was of the same round and moment and changed nothing else.
+ */
+static void say_line(struct drive *d, const char *line, bool is_vote, const char *error)
+{
+	const char *vote = is_vote ? strstr(line, " node ") + strlen(" node ") : line;
+	size_t head = (size_t)(vote - line);
+	bool joins = is_vote && d->quiet && strncmp(d->text + d->line, line, head) == 0;
+	if (joins)
+		d->used = (size_t)(strstr(d->text + d->line, " -> ") - d->text);
+	else
+		d->line = d->used;
+	say(d, "%s%s%s%s\n", joins ? ", " : "", joins ? vote : line, error[0] != '\0' ? " | error " : "", error);
 }
 
 static void step(struct drive *d, struct rl_event event)
@@ -58,18 +75,17 @@ static void step(struct drive *d, struct rl_event event)
 	char line[RL_TRACE_MAX];
 	enum rl_phase before = d->lock.phase;
 	lend(d);
+	uint64_t deadline_ns = rl_lock_deadline(&d->lock), until_ns = d->lock.valid_until_ns;
 	event.now_ns = d->now_ns;
 	event.entropy = d->entropy;
 	event.order = d->order;
 	event.identified = !d->anonymous;
 	d->error = rl_lock_step(&d->lock, &event, &d->fx);
 	rl_trace_line(line, sizeof line, before, &event, &d->lock, &d->fx);
-	say(d, line);
-	if (d->error != 0) {
-		say(d, " | error ");
-		say(d, redlock_error_name(d->error));
-	}
-	say(d, "\n");
+	say_line(d, line, event.kind == RL_EV_REPLY, d->error != 0 ? redlock_error_name(d->error) : "");
+	d->quiet = event.kind == RL_EV_REPLY && d->error == 0 && strchr(line, '|') == NULL &&
+	           before == d->lock.phase && deadline_ns == rl_lock_deadline(&d->lock) &&
+	           until_ns == d->lock.valid_until_ns;
 }
 
 void drive_acquire(struct drive *d)
@@ -215,6 +231,7 @@ void drive_ticks_until(struct drive *d, uint64_t ms)
 void drive_forget(struct drive *d)
 {
 	d->used = 0;
+	d->quiet = false;
 	d->text[0] = '\0';
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Drives the core under virtual time and keeps what it says as text: one trace line per step, with the error
- * of a refused operation behind it. A scenario is a list of calls, then drive_expect() with the whole text.
+ * of a refused operation behind it. Votes of one moment that change nothing but the count are told in the
+ * line of the one behind them. A scenario is a list of calls, then drive_expect() with the whole text.
  */
 #ifndef TEST_DRIVE_H
 #define TEST_DRIVE_H
@@ -21,7 +22,8 @@ struct drive {
 	uint64_t entropy; /* given with every event: the retry delay is retry_min + entropy % (max - min + 1) */
 	bool anonymous;   /* there are nodes that do not say who they are */
 	char text[16384];
-	size_t used;
+	size_t used, line; /* and where its last line begins */
+	bool quiet;        /* that is a vote that changed nothing else: another may stand behind it */
 };
 
 /* The rules of most scenarios: a majority of `node_count`, TTL 30 s, node timeout 200 ms, drift 1 % + 2 ms
@@ -79,5 +81,20 @@ void drive_forget(struct drive *d);
 /* The text since the start or the last drive_expect() is exactly `text`. Forgets it. */
 #define drive_expect(d, text) drive_expect_((d), (text), __FILE__, __LINE__)
 void drive_expect_(struct drive *d, const char *text, const char *file, int line);
+
+/* A script, and what comes of it. */
+#define drive_tells(d, script, text)                                                                         \
+	do {                                                                                                     \
+		drive_play((d), script);                                                                             \
+		drive_expect((d), text);                                                                             \
+	} while (0)
+
+/* A test of no more than that. */
+#define SCENARIO(title, start, script, text)                                                                 \
+	TEST(title)                                                                                              \
+	{                                                                                                        \
+		struct drive d = start;                                                                              \
+		drive_tells(&d, script, text);                                                                       \
+	}
 
 #endif

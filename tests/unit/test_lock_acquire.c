@@ -12,8 +12,7 @@ TEST(granted_at_a_quorum_with_two_silent_nodes)
 	drive_reply(&d, 2, REDLOCK_VOTE_YES);
 	drive_expect(
 	    &d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
-	        "[    1.000] acquiring: reply #1 node 4 YES -> acquiring ....Y\n"
-	        "[    1.000] acquiring: reply #1 node 0 YES -> acquiring Y...Y\n"
+	        "[    1.000] acquiring: reply #1 node 4 YES, 0 YES -> acquiring Y...Y\n"
 	        "[    2.000] acquiring: reply #1 node 2 YES -> held Y.Y.Y until 29698.000 | done acquire OK\n");
 	assert_true(rl_lock_valid_until(&d.lock, rl_time_ms(2)) == rl_time_ms(29698));
 	assert_true(rl_lock_valid_until(&d.lock, rl_time_ms(29698) - 1) == rl_time_ms(29698));
@@ -30,14 +29,11 @@ TEST(late_votes_are_recorded)
 	drive_at(&d, 300);
 	drive_reply(&d, 4, REDLOCK_VOTE_YES);
 	drive_reply(&d, 4, REDLOCK_VOTE_NO); /* a node has one vote */
-	drive_expect(
-	    &d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y....\n"
-	        "[    0.000] acquiring: reply #1 node 1 YES -> acquiring YY...\n"
-	        "[    0.000] acquiring: reply #1 node 2 YES -> held YYY.. until 29698.000 | done acquire OK\n"
-	        "[    7.000] held: reply #1 node 3 NO -> held YYYN. until 29698.000\n"
-	        "[  300.000] held: reply #1 node 4 YES -> held YYYNY until 29698.000\n"
-	        "[  300.000] held: reply #1 node 4 NO -> held YYYNY until 29698.000\n");
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
+	                 "[    0.000] acquiring: reply #1 node 0 YES, 1 YES, 2 YES -> held YYY.. until 29698.000 "
+	                 "| done acquire OK\n"
+	                 "[    7.000] held: reply #1 node 3 NO -> held YYYN. until 29698.000\n"
+	                 "[  300.000] held: reply #1 node 4 YES, 4 NO -> held YYYNY until 29698.000\n");
 	assert_true(d.lock.votes[3].rtt_ns == rl_time_ms(7));
 	assert_true(d.lock.votes[4].rtt_ns == rl_time_ms(300));
 	assert_int_equal(d.lock.owed, 0x17); /* all but the node that said no */
@@ -47,14 +43,11 @@ TEST(late_votes_are_recorded)
 TEST(one_try)
 {
 	struct drive d = drive_idle(drive_rules(3));
-	drive_play(&d, "acquire; at 1; votes NYN; at 2; keys 0.0");
-	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	                 "[    1.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
-	                 "[    1.000] acquiring: reply #1 node 1 YES -> acquiring NY.\n"
-	                 "[    1.000] acquiring: reply #1 node 2 NO -> looking NYN | send query #2\n"
-	                 "[    2.000] looking: reply #2 node 0 NO -> looking NYN keys 0??\n"
-	                 "[    2.000] looking: reply #2 node 2 NO -> idle NYN keys 0?0 | send release #0 owed 2 "
-	                 "| done acquire BUSY\n");
+	drive_tells(&d, "acquire; at 1; votes NYN; at 2; keys 0.0",
+	            "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	            "[    1.000] acquiring: reply #1 node 0 NO, 1 YES, 2 NO -> looking NYN | send query #2\n"
+	            "[    2.000] looking: reply #2 node 0 NO, 2 NO -> idle NYN keys 0?0 | send release #0 "
+	            "owed 2 | done acquire BUSY\n");
 	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
 	assert_false(rl_lock_busy(&d.lock));
 }
@@ -74,9 +67,7 @@ TEST(busy_in_every_order)
 		}
 		if (seen != 0x1f)
 			continue;
-		struct drive d;
-		struct rl_rules rules = drive_rules(5);
-		drive_init(&d, &rules);
+		struct drive d = drive_idle(drive_rules(5));
 		drive_acquire(&d);
 		for (unsigned i = 0; i < 5 && rl_lock_busy(&d.lock); i++)
 			drive_reply(&d, order[i], votes[order[i]]);
@@ -89,18 +80,10 @@ TEST(busy_in_every_order)
 }
 
 /* Three of five down: decided with the third, whatever the others say. */
-TEST(no_quorum_without_waiting)
-{
-	struct drive d = drive_idle(drive_rules(5));
-	drive_play(&d, "acquire; votes DYDYC");
-	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
-	                 "[    0.000] acquiring: reply #1 node 0 DOWN -> acquiring -....\n"
-	                 "[    0.000] acquiring: reply #1 node 1 YES -> acquiring -Y...\n"
-	                 "[    0.000] acquiring: reply #1 node 2 DOWN -> acquiring -Y-..\n"
-	                 "[    0.000] acquiring: reply #1 node 3 YES -> acquiring -Y-Y.\n"
-	                 "[    0.000] acquiring: reply #1 node 4 CLOSED -> idle -Y-Y- | send release #0 owed 1a "
-	                 "| done acquire NOQUORUM\n");
-}
+SCENARIO(no_quorum_without_waiting, drive_idle(drive_rules(5)), "acquire; votes DYDYC",
+         "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
+         "[    0.000] acquiring: reply #1 node 0 DOWN, 1 YES, 2 DOWN, 3 YES, 4 CLOSED -> idle "
+         "-Y-Y- | send release #0 owed 1a | done acquire NOQUORUM\n")
 
 /* One refuses, one is dead, one is silent: only the silent one can tell busy from no quorum. */
 TEST(waits_for_the_vote_that_tells_them_apart)
@@ -110,18 +93,14 @@ TEST(waits_for_the_vote_that_tells_them_apart)
 	drive_reply(&d, 2, REDLOCK_VOTE_NO);
 	drive_keys(&d, "0.0");
 	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	                 "[    0.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
-	                 "[    0.000] acquiring: reply #1 node 1 DOWN -> acquiring N-.\n"
+	                 "[    0.000] acquiring: reply #1 node 0 NO, 1 DOWN -> acquiring N-.\n"
 	                 "[  150.000] acquiring: reply #1 node 2 NO -> looking N-N | send query #2\n"
-	                 "[  150.000] looking: reply #2 node 0 NO -> looking N-N keys 0??\n"
-	                 "[  150.000] looking: reply #2 node 2 NO -> idle N-N keys 0?0 | send release #0 owed 0 "
-	                 "| done acquire BUSY\n");
-	drive_play(&d, "acquire; votes ND.; until 350");
-	drive_expect(
-	    &d, "[  150.000] idle: acquire -> acquiring ... | send acquire #3 ttl 30000.000\n"
-	        "[  150.000] acquiring: reply #3 node 0 NO -> acquiring N..\n"
-	        "[  150.000] acquiring: reply #3 node 1 DOWN -> acquiring N-.\n"
-	        "[  350.000] acquiring: tick -> idle N-T | send release #0 owed 4 | done acquire NOQUORUM\n");
+	                 "[  150.000] looking: reply #2 node 0 NO, 2 NO -> idle N-N keys 0?0 | send release #0 "
+	                 "owed 0 | done acquire BUSY\n");
+	drive_tells(&d, "acquire; votes ND.; until 350",
+	            "[  150.000] idle: acquire -> acquiring ... | send acquire #3 ttl 30000.000\n"
+	            "[  150.000] acquiring: reply #3 node 0 NO, 1 DOWN -> acquiring N-.\n"
+	            "[  350.000] acquiring: tick -> idle N-T | send release #0 owed 4 | done acquire NOQUORUM\n");
 }
 
 TEST(attempt_ends_at_the_node_timeout)
@@ -194,8 +173,7 @@ TEST(cancel_while_acquiring)
 	drive_reply(&d, 2, REDLOCK_VOTE_YES);
 	drive_expect(
 	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
-	        "[    0.000] acquiring: reply #1 node 1 NO -> acquiring YN.\n"
+	        "[    0.000] acquiring: reply #1 node 0 YES, 1 NO -> acquiring YN.\n"
 	        "[    3.000] acquiring: cancel -> idle YN. | send release #0 owed 5 | done acquire CANCELLED\n"
 	        "[    3.000] idle: cancel -> idle YN.\n"
 	        "[    3.000] idle: reply #1 node 2 YES -> idle YNY\n");
@@ -221,9 +199,7 @@ TEST(owed_is_where_the_key_may_be)
 	};
 	assert_int_equal(COUNT(cases), REDLOCK_VOTE_COUNT - 1); /* PENDING is no vote */
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		struct drive d;
-		struct rl_rules rules = drive_rules(5);
-		drive_init(&d, &rules);
+		struct drive d = drive_idle(drive_rules(5));
 		drive_acquire(&d);
 		drive_reply(&d, 3, cases[i].vote);
 		for (unsigned node = 0; d.fx.send == REDLOCK_OP_NONE && node < 3; node++)
@@ -244,30 +220,25 @@ TEST(duplicate_ends_the_call)
 	drive_reply(&d, 0, REDLOCK_VOTE_YES);
 	drive_reply(&d, 1, REDLOCK_VOTE_DUPLICATE);
 	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	                 "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
-	                 "[    0.000] acquiring: reply #1 node 1 DUPLICATE -> idle Y!. | send release #0 owed 7 "
-	                 "| done acquire DUPLICATE\n");
+	                 "[    0.000] acquiring: reply #1 node 0 YES, 1 DUPLICATE -> idle Y!. | send release #0 "
+	                 "owed 7 | done acquire DUPLICATE\n");
 }
 
-TEST(state_errors)
-{
-	struct drive d = drive_idle(drive_waiting_rules(3, 1000));
-	drive_play(&d, "extend 1000; release; cancel; acquire; acquire; query; release; extend 1000");
-	drive_play(&d, "votes NN; acquire; query; release");
-	drive_expect(
-	    &d, "[    0.000] idle: extend -> idle | error STATE\n"
-	        "[    0.000] idle: release -> idle | error STATE\n"
-	        "[    0.000] idle: cancel -> idle\n"
-	        "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	        "[    0.000] acquiring: acquire -> acquiring ... | error STATE\n"
-	        "[    0.000] acquiring: query -> acquiring ... | error STATE\n"
-	        "[    0.000] acquiring: release -> acquiring ... | error STATE\n"
-	        "[    0.000] acquiring: extend -> acquiring ... | error STATE\n"
-	        "[    0.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
-	        "[    0.000] acquiring: reply #1 node 1 NO -> paused NN. until 50.000 | send release #0 owed 4\n"
-	        "[    0.000] paused: acquire -> paused NN. until 50.000 | error STATE\n"
-	        "[    0.000] paused: query -> paused NN. until 50.000 | error STATE\n"
-	        "[    0.000] paused: release -> paused NN. until 50.000 | error STATE\n");
-}
+SCENARIO(state_errors, drive_idle(drive_waiting_rules(3, 1000)),
+         "extend 1000; release; cancel; acquire; acquire; query; release; extend 1000; votes NN; acquire; "
+         "query; release",
+         "[    0.000] idle: extend -> idle | error STATE\n"
+         "[    0.000] idle: release -> idle | error STATE\n"
+         "[    0.000] idle: cancel -> idle\n"
+         "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+         "[    0.000] acquiring: acquire -> acquiring ... | error STATE\n"
+         "[    0.000] acquiring: query -> acquiring ... | error STATE\n"
+         "[    0.000] acquiring: release -> acquiring ... | error STATE\n"
+         "[    0.000] acquiring: extend -> acquiring ... | error STATE\n"
+         "[    0.000] acquiring: reply #1 node 0 NO, 1 NO -> paused NN. until 50.000 | send "
+         "release #0 owed 4\n"
+         "[    0.000] paused: acquire -> paused NN. until 50.000 | error STATE\n"
+         "[    0.000] paused: query -> paused NN. until 50.000 | error STATE\n"
+         "[    0.000] paused: release -> paused NN. until 50.000 | error STATE\n")
 
 TESTS()

@@ -3,15 +3,15 @@
 #include "drive.h"
 
 /* Tries with wait 0 at 0 ms, gets these votes at 10 ms and these keys at 20 ms. The text is forgotten. */
-static void split(struct drive *d, const struct rl_rules *rules, const char *votes, const char *keys)
+static struct drive split(struct rl_rules rules, const char *votes, const char *keys)
 {
-	drive_init(d, rules);
-	drive_acquire(d);
-	drive_at(d, 10);
-	drive_votes(d, votes);
-	drive_at(d, 20);
-	drive_keys(d, keys);
-	drive_forget(d);
+	struct drive d = drive_idle(rules);
+	drive_play(&d, "acquire; at 10");
+	drive_votes(&d, votes);
+	drive_at(&d, 20);
+	drive_keys(&d, keys);
+	drive_forget(&d);
+	return d;
 }
 
 /* The owner of the first node insists where it was refused, until it has a quorum. */
@@ -19,24 +19,16 @@ TEST(the_leader_insists)
 {
 	struct drive d = drive_idle(drive_rules(3));
 	drive_play(&d, "acquire; at 10; votes YNN; at 20; keys *12; at 30; votes .NN; until 31; at 40");
-	drive_play(&d, "keys *1_; at 50; votes ..Y");
-	drive_expect(
-	    &d,
+	drive_tells(
+	    &d, "keys *1_; at 50; votes ..Y",
 	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	    "[   10.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
-	    "[   10.000] acquiring: reply #1 node 1 NO -> acquiring YN.\n"
-	    "[   10.000] acquiring: reply #1 node 2 NO -> looking YNN | send query #2\n"
-	    "[   20.000] looking: reply #2 node 0 YES -> looking YNN keys *??\n"
-	    "[   20.000] looking: reply #2 node 1 NO -> looking YNN keys *1?\n"
-	    "[   20.000] looking: reply #2 node 2 NO -> insisting Y.. keys *12 | send acquire #1 again to 6 ttl "
-	    "30000.000\n"
-	    "[   30.000] insisting: reply #1 node 1 NO -> insisting YN.\n"
-	    "[   30.000] insisting: reply #1 node 2 NO -> watching YNN until 31.000\n"
+	    "[   10.000] acquiring: reply #1 node 0 YES, 1 NO, 2 NO -> looking YNN | send query #2\n"
+	    "[   20.000] looking: reply #2 node 0 YES, 1 NO, 2 NO -> insisting Y.. keys *12 | send acquire "
+	    "#1 again to 6 ttl 30000.000\n"
+	    "[   30.000] insisting: reply #1 node 1 NO, 2 NO -> watching YNN until 31.000\n"
 	    "[   31.000] watching: tick -> looking YNN | send query #3\n"
-	    "[   40.000] looking: reply #3 node 0 YES -> looking YNN keys *??\n"
-	    "[   40.000] looking: reply #3 node 1 NO -> looking YNN keys *1?\n"
-	    "[   40.000] looking: reply #3 node 2 NO -> insisting Y.. keys *1_ | send acquire #1 again to 6 ttl "
-	    "30000.000\n"
+	    "[   40.000] looking: reply #3 node 0 YES, 1 NO, 2 NO -> insisting Y.. keys *1_ | send acquire "
+	    "#1 again to 6 ttl 30000.000\n"
 	    "[   50.000] insisting: reply #1 node 2 YES -> held Y.Y until 29698.000 | done acquire OK\n");
 	assert_int_equal(d.lock.owed, 7); /* the node that has not answered, too */
 }
@@ -44,21 +36,16 @@ TEST(the_leader_insists)
 /* Who does not lead gives back, and looks on until a quorum names one holder. */
 TEST(the_others_step_aside)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "NYN", "0*2");
+	struct drive d = split(drive_rules(3), "NYN", "0*2");
 	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
 	assert_int_equal(d.fx.owed, 2);
 	drive_play(&d, "until 21; at 30");
 	drive_keys(&d, "0_2"); /* the leader has not got it yet */
-	drive_play(&d, "until 32; at 40; keys 0.0");
-	drive_expect(&d, "[   21.000] watching: tick -> looking NYN | send query #3\n"
-	                 "[   30.000] looking: reply #3 node 0 NO -> looking NYN keys 0??\n"
-	                 "[   30.000] looking: reply #3 node 1 NO -> looking NYN keys 0_?\n"
-	                 "[   30.000] looking: reply #3 node 2 NO -> watching NYN keys 0_2 until 32.000\n"
-	                 "[   32.000] watching: tick -> looking NYN | send query #4\n"
-	                 "[   40.000] looking: reply #4 node 0 NO -> looking NYN keys 0??\n"
-	                 "[   40.000] looking: reply #4 node 2 NO -> idle NYN keys 0?0 | done acquire BUSY\n");
+	drive_tells(&d, "until 32; at 40; keys 0.0",
+	            "[   21.000] watching: tick -> looking NYN | send query #3\n"
+	            "[   30.000] looking: reply #3 node 0 NO, 1 NO, 2 NO -> watching NYN keys 0_2 until 32.000\n"
+	            "[   32.000] watching: tick -> looking NYN | send query #4\n"
+	            "[   40.000] looking: reply #4 node 0 NO, 2 NO -> idle NYN keys 0?0 | done acquire BUSY\n");
 }
 
 /* A leader that has gone without a holder leaves the lock to all: the next attempt has a fresh token. */
@@ -66,9 +53,7 @@ TEST(a_leader_vanishes)
 {
 	static const char *const left[] = {"___", "_1_"};
 	for (unsigned i = 0; i < COUNT(left); i++) {
-		struct drive d;
-		struct rl_rules rules = drive_rules(3);
-		split(&d, &rules, "NNY", "01*");
+		struct drive d = split(drive_rules(3), "NNY", "01*");
 		drive_ticks_until(&d, 21);
 		drive_keys(&d, left[i]);
 		assert_int_equal(d.lock.phase, RL_ACQUIRING);
@@ -84,9 +69,7 @@ TEST(a_leader_vanishes)
 /* A node before the leader's has a key now: it leads, and there is no hurry. */
 TEST(another_leads)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "NYN", "_12");
+	struct drive d = split(drive_rules(3), "NYN", "_12");
 	drive_play(&d, "until 21; keys 0_2");
 	assert_int_equal(d.lock.phase, RL_WATCHING);
 }
@@ -95,9 +78,7 @@ TEST(another_leads)
 TEST(the_order_is_shared)
 {
 	static const uint8_t order[] = {2, 0, 1};
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "NNY", "01.");
+	struct drive d = split(drive_rules(3), "NNY", "01.");
 	d.order = order;
 	drive_keys(&d, "..*");
 	assert_int_equal(d.lock.phase, RL_INSISTING);
@@ -116,9 +97,7 @@ TEST(tokens_decide_in_the_end)
 	    {"NYN", "1*_", RL_WATCHING, RL_INSISTING},  /* or ours, while the other has the first node */
 	};
 	for (unsigned i = 0; i < 2 * COUNT(cases); i++) {
-		struct drive d;
-		struct rl_rules rules = drive_rules(3);
-		drive_init(&d, &rules);
+		struct drive d = drive_idle(drive_rules(3));
 		drive_play(&d, "acquire; at 201");
 		drive_votes(&d, cases[i / 2].votes);
 		drive_at(&d, i % 2 == 0 ? 398 : 400);
@@ -130,9 +109,7 @@ TEST(tokens_decide_in_the_end)
 /* Who has given back then does not come back because the first node has changed hands. */
 TEST(nobody_comes_back_late)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "NYN", "0*2");
+	struct drive d = split(drive_rules(3), "NYN", "0*2");
 	drive_play(&d, "at 390; tick; at 400; keys _12");
 	assert_int_equal(d.lock.phase, RL_WATCHING);
 }
@@ -140,9 +117,7 @@ TEST(nobody_comes_back_late)
 /* A partial claim of a client that died: it stays, and after five node timeouts that is the answer. */
 TEST(split_votes_have_a_bound)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "NYN", "0*2");
+	struct drive d = split(drive_rules(3), "NYN", "0*2");
 	unsigned looks = 0;
 	for (; d.lock.phase != RL_IDLE; drive_forget(&d)) {
 		drive_ticks_until(&d, drive_deadline_ms(&d));
@@ -158,9 +133,7 @@ TEST(split_votes_have_a_bound)
 /* The leader has the same bound. It gives back what it had then. */
 TEST(insisting_has_a_bound)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "YNN", "*12");
+	struct drive d = split(drive_rules(3), "YNN", "*12");
 	for (; d.lock.phase != RL_IDLE; drive_forget(&d)) {
 		if (d.lock.phase == RL_INSISTING)
 			drive_votes(&d, ".NN");
@@ -176,12 +149,9 @@ TEST(insisting_has_a_bound)
 /* A process that was stopped meanwhile looks no more. So it is with answers that come too late. */
 TEST(a_late_process)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "NYN", "0*2");
-	drive_play(&d, "at 2000; tick");
-	drive_expect(&d, "[ 2000.000] watching: tick -> idle NYN | done acquire BUSY\n");
-	drive_init(&d, &rules);
+	struct drive d = split(drive_rules(3), "NYN", "0*2");
+	drive_tells(&d, "at 2000; tick", "[ 2000.000] watching: tick -> idle NYN | done acquire BUSY\n");
+	d = drive_idle(d.rules);
 	drive_play(&d, "acquire; at 1000; votes NN");
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
 }
@@ -189,21 +159,16 @@ TEST(a_late_process)
 /* A vote of the first SETs counts in each stage, and with the validity that they have. */
 TEST(late_votes_count)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(5);
-	split(&d, &rules, "YNNN", "*1");
+	struct drive d = split(drive_rules(5), "YNNN", "*1");
 	drive_reply(&d, 4, REDLOCK_VOTE_YES);
-	drive_play(&d, "keys ..234; at 30; votes .NYN");
-	drive_expect(
-	    &d, "[   20.000] looking: reply #1 node 4 YES -> looking YNNNY\n"
-	        "[   20.000] looking: reply #2 node 2 NO -> looking YNNNY keys *12??\n"
-	        "[   20.000] looking: reply #2 node 3 NO -> looking YNNNY keys *123?\n"
-	        "[   20.000] looking: reply #2 node 4 NO -> insisting Y...Y keys *1234 | send acquire #1 again "
-	        "to e ttl 30000.000\n"
-	        "[   30.000] insisting: reply #1 node 1 NO -> insisting YN..Y\n"
-	        "[   30.000] insisting: reply #1 node 2 YES -> held YNY.Y until 29698.000 | done acquire OK\n"
-	        "[   30.000] held: reply #1 node 3 NO -> held YNYNY until 29698.000\n");
-	split(&d, &rules, "YYNN", "*1");
+	drive_tells(
+	    &d, "keys ..234; at 30; votes .NYN",
+	    "[   20.000] looking: reply #1 node 4 YES -> looking YNNNY\n"
+	    "[   20.000] looking: reply #2 node 2 NO, 3 NO, 4 NO -> insisting Y...Y keys *1234 | send acquire #1 "
+	    "again to e ttl 30000.000\n"
+	    "[   30.000] insisting: reply #1 node 1 NO, 2 YES -> held YNY.Y until 29698.000 | done acquire OK\n"
+	    "[   30.000] held: reply #1 node 3 NO -> held YNYNY until 29698.000\n");
+	d = split(d.rules, "YYNN", "*1");
 	drive_reply(&d, 4, REDLOCK_VOTE_YES); /* while looking */
 	assert_int_equal(d.lock.phase, RL_HELD);
 	drive_keys(&d, "..2"); /* nobody waits for it any more */
@@ -216,16 +181,14 @@ TEST(silent_nodes)
 {
 	struct rl_rules rules = drive_rules(3);
 	struct drive d = drive_idle(rules);
-	drive_play(&d, "acquire; votes YN; until 200; forget; keys *1; until 400");
-	drive_expect(
-	    &d, "[  200.000] looking: reply #2 node 0 YES -> looking YNT keys *??\n"
-	        "[  200.000] looking: reply #2 node 1 NO -> insisting Y.T keys *1? | send acquire #1 again to 2 "
-	        "ttl 30000.000\n"
-	        "[  400.000] insisting: tick -> watching YTT until 401.000\n");
+	drive_tells(&d, "acquire; votes YN; until 200; forget; keys *1; until 400",
+	            "[  200.000] looking: reply #2 node 0 YES, 1 NO -> insisting Y.T keys *1? | send "
+	            "acquire #1 again to 2 ttl 30000.000\n"
+	            "[  400.000] insisting: tick -> watching YTT until 401.000\n");
 	drive_play(&d, "until 401; forget");
 	drive_keys(&d, "*"); /* nobody refused, nobody is asked again */
 	drive_expect(&d, "[  401.000] looking: reply #3 node 0 YES -> watching YTT keys *?? until 403.000\n");
-	split(&d, &rules, "YNN", ".12");
+	d = split(rules, "YNN", ".12");
 	drive_ticks_until(&d, 210);
 	drive_expect(&d,
 	             "[  210.000] looking: tick -> insisting Y.. | send acquire #1 again to 6 ttl 30000.000\n");
@@ -234,14 +197,12 @@ TEST(silent_nodes)
 /* Without an answer from anywhere votes tell who leads: it insists, the others are busy. */
 TEST(nobody_may_query)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "YNN", "???");
+	struct drive d = split(drive_rules(3), "YNN", "???");
 	assert_int_equal(d.lock.phase, RL_INSISTING);
-	split(&d, &rules, "NYN", "???");
+	d = split(d.rules, "NYN", "???");
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
 	assert_int_equal(d.fx.owed, 2);
-	drive_init(&d, &rules);
+	d = drive_idle(d.rules);
 	drive_play(&d, "acquire; votes NYN");
 	for (unsigned node = 0; node < 3; node++) { /* no node takes the question: the last one decides */
 		struct rl_event refused = {.kind = RL_EV_REPLY,
@@ -258,16 +219,15 @@ TEST(nobody_may_query)
 /* Validity counts from the first SET. What can no longer be granted is given back, for a fresh token. */
 TEST(validity_runs_out)
 {
-	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	rules.min_validity_ns = rl_time_ms(29698 - 20); /* granted before 20 ms, not at 20 ms */
-	split(&d, &rules, "YNN", "*12");
+	struct drive d = split(rules, "YNN", "*12");
 	assert_int_equal(d.fx.send, REDLOCK_OP_RELEASE);
 	assert_int_equal(d.lock.phase, RL_WATCHING);
 	drive_play(&d, "until 21; keys _12");
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	rules.min_validity_ns = rl_time_ms(29698 - 30);
-	split(&d, &rules, "YNN", "*12");
+	d = split(rules, "YNN", "*12");
 	drive_at(&d, 30);
 	drive_votes(&d, ".Y"); /* a quorum, too late */
 	assert_int_equal(d.lock.phase, RL_INSISTING);
@@ -276,13 +236,12 @@ TEST(validity_runs_out)
 /* Who may wait for a holder, or has an own value, does not look. */
 TEST(some_do_not_look)
 {
-	struct drive d;
 	struct rl_rules rules = drive_waiting_rules(3, 1000);
-	split(&d, &rules, "YNN", "");
+	struct drive d = split(rules, "YNN", "");
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	rules = drive_rules(3);
 	rules.kind = RL_KIND_OWN_VALUE;
-	split(&d, &rules, "YNN", "");
+	d = split(rules, "YNN", "");
 	assert_int_equal(d.lock.phase, RL_IDLE);
 }
 
@@ -295,9 +254,7 @@ TEST(cancelled_in_each_stage)
 	} stages[] = {
 	    {RL_LOOKING, "NYN", "0", 2}, {RL_INSISTING, "YNN", "*12", 7}, {RL_WATCHING, "NYN", "0*2", 0}};
 	for (unsigned i = 0; i < COUNT(stages); i++) {
-		struct drive d;
-		struct rl_rules rules = drive_rules(3);
-		split(&d, &rules, stages[i].votes, stages[i].keys);
+		struct drive d = split(drive_rules(3), stages[i].votes, stages[i].keys);
 		assert_int_equal(d.lock.phase, stages[i].phase);
 		drive_cancel(&d);
 		assert_int_equal(d.lock.phase, RL_IDLE);
@@ -309,9 +266,7 @@ TEST(cancelled_in_each_stage)
 
 TEST(a_duplicate_is_found_late)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "YNN", "*12");
+	struct drive d = split(drive_rules(3), "YNN", "*12");
 	drive_reply(&d, 1, REDLOCK_VOTE_DUPLICATE);
 	assert_int_equal(d.fx.result, REDLOCK_E_DUPLICATE);
 	assert_int_equal(d.fx.owed, 7);
@@ -321,15 +276,13 @@ TEST(a_duplicate_is_found_late)
  * was refused is not lost by a node that says nothing. */
 TEST(what_was_given_back_is_not_ours)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "NYN", "0*2");
+	struct drive d = split(drive_rules(3), "NYN", "0*2");
 	drive_play(&d, "until 21; keys **2");
 	assert_int_equal(d.lock.phase, RL_WATCHING);
 	drive_ticks_until(&d, 23);
 	drive_keys(&d, "_??"); /* node 1 was ours, node 2 refused */
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
-	split(&d, &rules, "YNN", "*12");
+	d = split(d.rules, "YNN", "*12");
 	drive_play(&d, "votes .NN; until 21");
 	drive_keys(&d, "_*"); /* a key that we have lost, and one that a vote does not know of */
 	drive_keys(&d, "..2");
@@ -340,9 +293,7 @@ TEST(what_was_given_back_is_not_ours)
 
 TEST(a_node_answers_a_look_once)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	split(&d, &rules, "NYN", "0");
+	struct drive d = split(drive_rules(3), "NYN", "0");
 	drive_keys(&d, "1*");
 	assert_int_equal(d.lock.votes[0].whose, RL_KEY_OTHERS);
 }
@@ -350,9 +301,7 @@ TEST(a_node_answers_a_look_once)
 /* Then a vote for us is a node of ours, and whose the others are stays unknown. */
 TEST(without_memory_for_findings)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_rules(3));
 	d.lock.findings = NULL;
 	drive_play(&d, "acquire; at 10; votes YNN; at 20; keys *12");
 	assert_int_equal(d.lock.phase, RL_INSISTING);

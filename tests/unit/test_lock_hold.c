@@ -7,11 +7,10 @@ TEST(extend_is_granted)
 	struct drive d = drive_held(drive_rules(3));
 	drive_play(&d, "at 10000; extend 30000");
 	assert_int_equal(d.fx.nodes, 7);
-	drive_play(&d, "at 10004; votes YNY");
-	drive_expect(&d, "[10000.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[10004.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[10004.000] held: reply #2 node 1 NO -> held YN. until 29698.000\n"
-	                 "[10004.000] held: reply #2 node 2 YES -> held YNY until 39698.000 | done extend OK\n");
+	drive_tells(
+	    &d, "at 10004; votes YNY",
+	    "[10000.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	    "[10004.000] held: reply #2 node 0 YES, 1 NO, 2 YES -> held YNY until 39698.000 | done extend OK\n");
 	assert_int_equal(d.lock.extends, 1);
 }
 
@@ -22,9 +21,9 @@ TEST(extend_is_granted_late)
 	drive_play(&d, "at 29600; extend 30000");
 	d.now_ns = rl_time_ms(29698) - 1;
 	drive_votes(&d, "YY");
-	drive_expect(&d, "[29600.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[29697.999] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[29697.999] held: reply #2 node 1 YES -> held YY. until 59298.000 | done extend OK\n");
+	drive_expect(
+	    &d, "[29600.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	        "[29697.999] held: reply #2 node 0 YES, 1 YES -> held YY. until 59298.000 | done extend OK\n");
 }
 
 /* A quorum that comes when the old validity has ended does not bring it back. */
@@ -34,13 +33,13 @@ TEST(reply_after_expiry_does_not_revive)
 	drive_play(&d, "at 29600; extend 30000; votes Y; at 29698");
 	drive_reply(&d, 1, REDLOCK_VOTE_YES);
 	drive_reply(&d, 2, REDLOCK_VOTE_YES);
-	drive_play(&d, "tick; extend 30000");
-	drive_expect(&d, "[29600.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[29600.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[29698.000] held: reply #2 node 1 YES -> lost YY. | lost | done extend LOST\n"
-	                 "[29698.000] lost: reply #2 node 2 YES -> lost YYY\n"
-	                 "[29698.000] lost: tick -> lost YYY\n"
-	                 "[29698.000] lost: extend -> lost YYY | error LOST\n");
+	drive_tells(&d, "tick; extend 30000",
+	            "[29600.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	            "[29600.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
+	            "[29698.000] held: reply #2 node 1 YES -> lost YY. | lost | done extend LOST\n"
+	            "[29698.000] lost: reply #2 node 2 YES -> lost YYY\n"
+	            "[29698.000] lost: tick -> lost YYY\n"
+	            "[29698.000] lost: extend -> lost YYY | error LOST\n");
 	assert_true(rl_lock_valid_until(&d.lock, 0) == 0);
 }
 
@@ -50,43 +49,32 @@ TEST(extend_fails)
 	struct drive d = drive_held(drive_rules(4));
 	drive_play(&d, "at 1000; extend 30000");
 	drive_votes(&d, "YYNN"); /* two of four: nobody has a quorum */
-	drive_play(&d, "at 2000; extend 30000; votes YDD; at 3000; extend 30000; votes YN; until 3200");
-	drive_expect(
-	    &d, "[ 1000.000] held: extend -> held .... until 29698.000 | send extend #2 ttl 30000.000\n"
-	        "[ 1000.000] held: reply #2 node 0 YES -> held Y... until 29698.000\n"
-	        "[ 1000.000] held: reply #2 node 1 YES -> held YY.. until 29698.000\n"
-	        "[ 1000.000] held: reply #2 node 2 NO -> held YYN. until 29698.000\n"
-	        "[ 1000.000] held: reply #2 node 3 NO -> held YYNN until 29698.000 | done extend NOQUORUM\n"
-	        "[ 2000.000] held: extend -> held .... until 29698.000 | send extend #3 ttl 30000.000\n"
-	        "[ 2000.000] held: reply #3 node 0 YES -> held Y... until 29698.000\n"
-	        "[ 2000.000] held: reply #3 node 1 DOWN -> held Y-.. until 29698.000\n"
-	        "[ 2000.000] held: reply #3 node 2 DOWN -> held Y--. until 29698.000 | done extend NOQUORUM\n"
-	        "[ 3000.000] held: extend -> held .... until 29698.000 | send extend #4 ttl 30000.000\n"
-	        "[ 3000.000] held: reply #4 node 0 YES -> held Y... until 29698.000\n"
-	        "[ 3000.000] held: reply #4 node 1 NO -> held YN.. until 29698.000\n"
-	        "[ 3200.000] held: tick -> held YNTT until 29698.000 | done extend NOQUORUM\n");
+	drive_tells(&d, "at 2000; extend 30000; votes YDD; at 3000; extend 30000; votes YN; until 3200",
+	            "[ 1000.000] held: extend -> held .... until 29698.000 | send extend #2 ttl 30000.000\n"
+	            "[ 1000.000] held: reply #2 node 0 YES, 1 YES, 2 NO, 3 NO -> held YYNN until 29698.000 "
+	            "| done extend NOQUORUM\n"
+	            "[ 2000.000] held: extend -> held .... until 29698.000 | send extend #3 ttl 30000.000\n"
+	            "[ 2000.000] held: reply #3 node 0 YES, 1 DOWN, 2 DOWN -> held Y--. until 29698.000 | "
+	            "done extend NOQUORUM\n"
+	            "[ 3000.000] held: extend -> held .... until 29698.000 | send extend #4 ttl 30000.000\n"
+	            "[ 3000.000] held: reply #4 node 0 YES, 1 NO -> held YN.. until 29698.000\n"
+	            "[ 3200.000] held: tick -> held YNTT until 29698.000 | done extend NOQUORUM\n");
 }
 
-TEST(lost_by_a_majority)
-{
-	struct drive d = drive_held(drive_rules(5));
-	drive_play(&d, "at 1000; extend 30000; votes YYNNN; extend 30000; until 60000");
-	drive_expect(&d, "[ 1000.000] held: extend -> held ..... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[ 1000.000] held: reply #2 node 0 YES -> held Y.... until 29698.000\n"
-	                 "[ 1000.000] held: reply #2 node 1 YES -> held YY... until 29698.000\n"
-	                 "[ 1000.000] held: reply #2 node 2 NO -> held YYN.. until 29698.000\n"
-	                 "[ 1000.000] held: reply #2 node 3 NO -> held YYNN. until 29698.000\n"
-	                 "[ 1000.000] held: reply #2 node 4 NO -> lost YYNNN | lost | done extend LOST\n"
-	                 "[ 1000.000] lost: extend -> lost YYNNN | error LOST\n");
-}
+SCENARIO(lost_by_a_majority, drive_held(drive_rules(5)),
+         "at 1000; extend 30000; votes YYNNN; extend 30000; until 60000",
+         "[ 1000.000] held: extend -> held ..... until 29698.000 | send extend #2 ttl 30000.000\n"
+         "[ 1000.000] held: reply #2 node 0 YES, 1 YES, 2 NO, 3 NO, 4 NO -> lost YYNNN | lost | "
+         "done extend LOST\n"
+         "[ 1000.000] lost: extend -> lost YYNNN | error LOST\n")
 
 TEST(lost_by_the_clock)
 {
 	struct drive d = drive_held(drive_rules(3));
 	assert_int_equal(drive_deadline_ms(&d), 29698);
-	drive_play(&d, "until 60000; tick");
-	drive_expect(&d, "[29698.000] held: tick -> lost YY. | lost\n"
-	                 "[60000.000] lost: tick -> lost YY.\n");
+	drive_tells(&d, "until 60000; tick",
+	            "[29698.000] held: tick -> lost YY. | lost\n"
+	            "[60000.000] lost: tick -> lost YY.\n");
 	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
 }
 
@@ -119,20 +107,17 @@ TEST(loss_ends_an_open_extend)
 	struct drive d;
 	struct rl_rules rules = drive_rules(3);
 	drive_hold(&d, &rules);
-	drive_play(&d, "at 29690; extend 30000; until 30000");
-	drive_expect(&d, "[29690.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[29698.000] held: tick -> lost ... | lost | done extend LOST\n");
+	drive_tells(&d, "at 29690; extend 30000; until 30000",
+	            "[29690.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	            "[29698.000] held: tick -> lost ... | lost | done extend LOST\n");
 	drive_hold(&d, &rules);
-	drive_play(&d, "at 29690; query; votes YNY; query; until 29700; votes YNY");
-	drive_expect(&d, "[29690.000] held: query -> held ... until 29698.000 | send query #2\n"
-	                 "[29690.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[29690.000] held: reply #2 node 1 NO -> held YN. until 29698.000\n"
-	                 "[29690.000] held: reply #2 node 2 YES -> held YNY until 29698.000 | done query OK\n"
-	                 "[29690.000] held: query -> held ... until 29698.000 | send query #3\n"
-	                 "[29698.000] held: tick -> lost ... | lost\n"
-	                 "[29700.000] lost: reply #3 node 0 YES -> lost Y..\n"
-	                 "[29700.000] lost: reply #3 node 1 NO -> lost YN.\n"
-	                 "[29700.000] lost: reply #3 node 2 YES -> lost YNY | done query OK\n");
+	drive_tells(
+	    &d, "at 29690; query; votes YNY; query; until 29700; votes YNY",
+	    "[29690.000] held: query -> held ... until 29698.000 | send query #2\n"
+	    "[29690.000] held: reply #2 node 0 YES, 1 NO, 2 YES -> held YNY until 29698.000 | done query OK\n"
+	    "[29690.000] held: query -> held ... until 29698.000 | send query #3\n"
+	    "[29698.000] held: tick -> lost ... | lost\n"
+	    "[29700.000] lost: reply #3 node 0 YES, 1 NO, 2 YES -> lost YNY | done query OK\n");
 }
 
 TEST(never_shortens)
@@ -143,14 +128,13 @@ TEST(never_shortens)
 	drive_play(&d, "at 100; extend 1000; votes YY");
 	drive_ticks_until(&d, 24698); /* danger */
 	drive_extend(&d, 1000);       /* until 25686: nothing new, and no second notice */
-	drive_play(&d, "votes YY; until 29000");
-	drive_expect(&d, "[  100.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 1000.000\n"
-	                 "[  100.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[  100.000] held: reply #2 node 1 YES -> held YY. until 29698.000 | done extend OK\n"
-	                 "[24698.000] held: tick -> held YY. until 29698.000 | danger\n"
-	                 "[24698.000] held: extend -> held ... until 29698.000 | send extend #3 ttl 1000.000\n"
-	                 "[24698.000] held: reply #3 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[24698.000] held: reply #3 node 1 YES -> held YY. until 29698.000 | done extend OK\n");
+	drive_tells(
+	    &d, "votes YY; until 29000",
+	    "[  100.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 1000.000\n"
+	    "[  100.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 29698.000 | done extend OK\n"
+	    "[24698.000] held: tick -> held YY. until 29698.000 | danger\n"
+	    "[24698.000] held: extend -> held ... until 29698.000 | send extend #3 ttl 1000.000\n"
+	    "[24698.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 29698.000 | done extend OK\n");
 }
 
 TEST(danger_once_per_deadline)
@@ -158,14 +142,13 @@ TEST(danger_once_per_deadline)
 	struct rl_rules rules = drive_rules(3);
 	rules.danger_ns = rl_time_ms(5000);
 	struct drive d = drive_held(rules);
-	drive_play(&d, "until 24800; tick; extend 10000; votes YY; until 40000");
-	drive_expect(&d, "[24698.000] held: tick -> held YY. until 29698.000 | danger\n"
-	                 "[24800.000] held: tick -> held YY. until 29698.000\n"
-	                 "[24800.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 10000.000\n"
-	                 "[24800.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[24800.000] held: reply #2 node 1 YES -> held YY. until 34698.000 | done extend OK\n"
-	                 "[29698.000] held: tick -> held YY. until 34698.000 | danger\n"
-	                 "[34698.000] held: tick -> lost YY. | lost\n");
+	drive_tells(&d, "until 24800; tick; extend 10000; votes YY; until 40000",
+	            "[24698.000] held: tick -> held YY. until 29698.000 | danger\n"
+	            "[24800.000] held: tick -> held YY. until 29698.000\n"
+	            "[24800.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 10000.000\n"
+	            "[24800.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 34698.000 | done extend OK\n"
+	            "[29698.000] held: tick -> held YY. until 34698.000 | danger\n"
+	            "[34698.000] held: tick -> lost YY. | lost\n");
 }
 
 /* Danger and loss hang on their own timers: an extend that nobody answers does not hold them up. */
@@ -174,10 +157,10 @@ TEST(danger_while_an_extend_hangs)
 	struct rl_rules rules = drive_rules(3);
 	rules.danger_ns = rl_time_ms(100);
 	struct drive d = drive_held(rules);
-	drive_play(&d, "at 29500; extend 30000; until 30000");
-	drive_expect(&d, "[29500.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[29598.000] held: tick -> held ... until 29698.000 | danger\n"
-	                 "[29698.000] held: tick -> lost ... | lost | done extend LOST\n");
+	drive_tells(&d, "at 29500; extend 30000; until 30000",
+	            "[29500.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	            "[29598.000] held: tick -> held ... until 29698.000 | danger\n"
+	            "[29698.000] held: tick -> lost ... | lost | done extend LOST\n");
 }
 
 /* More danger than validity: the notice comes at once, and once. */
@@ -246,10 +229,10 @@ TEST(cap_on_holding_twice_at_once)
 	struct rl_rules rules = drive_rules(1);
 	rules.max_hold_ns = rl_time_ms(40000);
 	struct drive d = drive_held(rules);
-	drive_play(&d, "at 15000; extend 30000; votes Y; extend 30000");
-	drive_expect(&d, "[15000.000] held: extend -> held . until 29698.000 | send extend #2 ttl 25000.000\n"
-	                 "[15000.000] held: reply #2 node 0 YES -> held Y until 39748.000 | done extend OK\n"
-	                 "[15000.000] held: extend -> held Y until 39748.000 | error LIMIT\n");
+	drive_tells(&d, "at 15000; extend 30000; votes Y; extend 30000",
+	            "[15000.000] held: extend -> held . until 29698.000 | send extend #2 ttl 25000.000\n"
+	            "[15000.000] held: reply #2 node 0 YES -> held Y until 39748.000 | done extend OK\n"
+	            "[15000.000] held: extend -> held Y until 39748.000 | error LIMIT\n");
 }
 
 /* The caps begin anew with the next acquire. */
@@ -273,8 +256,7 @@ TEST(cancel_an_extend)
 	drive_cancel(&d);      /* held, nothing runs */
 	drive_expect(&d, "[    0.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
 	                 "[    0.000] held: cancel -> held ... until 29698.000 | done extend CANCELLED\n"
-	                 "[    0.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[    0.000] held: reply #2 node 1 YES -> held YY. until 29698.000\n"
+	                 "[    0.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 29698.000\n"
 	                 "[    0.000] held: cancel -> held YY. until 29698.000\n");
 }
 
@@ -286,16 +268,14 @@ TEST(attached_extend)
 	rules.max_hold_ns = rl_time_ms(1000); /* of an acquire that was not made here: no cap is known */
 	struct drive d = drive_idle(rules);
 	drive_play(&d, "extend 30000; votes NN; extend 30000; votes DD; at 100; extend 30000");
-	drive_play(&d, "votes YY");
-	drive_expect(&d, "[    0.000] idle: extend -> idle ... | send extend #1 ttl 30000.000\n"
-	                 "[    0.000] idle: reply #1 node 0 NO -> idle N..\n"
-	                 "[    0.000] idle: reply #1 node 1 NO -> idle NN. | done extend GONE\n"
-	                 "[    0.000] idle: extend -> idle ... | send extend #2 ttl 30000.000\n"
-	                 "[    0.000] idle: reply #2 node 0 DOWN -> idle -..\n"
-	                 "[    0.000] idle: reply #2 node 1 DOWN -> idle --. | done extend NOQUORUM\n"
-	                 "[  100.000] idle: extend -> idle ... | send extend #3 ttl 30000.000\n"
-	                 "[  100.000] idle: reply #3 node 0 YES -> idle Y..\n"
-	                 "[  100.000] idle: reply #3 node 1 YES -> held YY. until 29798.000 | done extend OK\n");
+	drive_tells(
+	    &d, "votes YY",
+	    "[    0.000] idle: extend -> idle ... | send extend #1 ttl 30000.000\n"
+	    "[    0.000] idle: reply #1 node 0 NO, 1 NO -> idle NN. | done extend GONE\n"
+	    "[    0.000] idle: extend -> idle ... | send extend #2 ttl 30000.000\n"
+	    "[    0.000] idle: reply #2 node 0 DOWN, 1 DOWN -> idle --. | done extend NOQUORUM\n"
+	    "[  100.000] idle: extend -> idle ... | send extend #3 ttl 30000.000\n"
+	    "[  100.000] idle: reply #3 node 0 YES, 1 YES -> held YY. until 29798.000 | done extend OK\n");
 	assert_int_equal(d.lock.owed, 7);
 	drive_play(&d, "at 200; extend 40000; votes YY");
 	assert_true(d.lock.valid_until_ns == rl_time_ms(200 + 40000 - 402));
@@ -308,9 +288,9 @@ TEST(attached_extend_without_validity)
 	rules.kind = RL_KIND_OWN_VALUE;
 	rules.drift_base_ns = rl_time_ms(50);
 	struct drive d = drive_idle(rules);
-	drive_play(&d, "extend 40; votes Y");
-	drive_expect(&d, "[    0.000] idle: extend -> idle . | send extend #1 ttl 40.000\n"
-	                 "[    0.000] idle: reply #1 node 0 YES -> idle Y | done extend NOQUORUM\n");
+	drive_tells(&d, "extend 40; votes Y",
+	            "[    0.000] idle: extend -> idle . | send extend #1 ttl 40.000\n"
+	            "[    0.000] idle: reply #1 node 0 YES -> idle Y | done extend NOQUORUM\n");
 }
 
 /* A node that refused the token and has it all the same is another one of the nodes, by another name. Not if

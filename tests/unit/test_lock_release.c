@@ -10,22 +10,15 @@ TEST(released)
 	assert_true(rl_lock_valid_until(&d.lock, d.now_ns) == 0); /* from now on */
 	drive_votes(&d, "NYYY");
 	drive_reply(&d, 4, REDLOCK_VOTE_NO);
-	drive_expect(&d, "[   50.000] held: release -> releasing ..... | send release #2 owed 1f\n"
-	                 "[   50.000] releasing: reply #2 node 0 NO -> releasing N....\n"
-	                 "[   50.000] releasing: reply #2 node 1 YES -> releasing NY...\n"
-	                 "[   50.000] releasing: reply #2 node 2 YES -> releasing NYY..\n"
-	                 "[   50.000] releasing: reply #2 node 3 YES -> idle NYYY. | done release OK\n"
-	                 "[   50.000] idle: reply #2 node 4 NO -> idle NYYYN\n");
+	drive_expect(
+	    &d, "[   50.000] held: release -> releasing ..... | send release #2 owed 1f\n"
+	        "[   50.000] releasing: reply #2 node 0 NO, 1 YES, 2 YES, 3 YES -> idle NYYY. | done release OK\n"
+	        "[   50.000] idle: reply #2 node 4 NO -> idle NYYYN\n");
 }
 
-TEST(already_gone)
-{
-	struct drive d = drive_held(drive_rules(3));
-	drive_play(&d, "release; votes NN");
-	drive_expect(&d, "[    0.000] held: release -> releasing ... | send release #2 owed 7\n"
-	                 "[    0.000] releasing: reply #2 node 0 NO -> releasing N..\n"
-	                 "[    0.000] releasing: reply #2 node 1 NO -> idle NN. | done release GONE\n");
-}
+SCENARIO(already_gone, drive_held(drive_rules(3)), "release; votes NN",
+         "[    0.000] held: release -> releasing ... | send release #2 owed 7\n"
+         "[    0.000] releasing: reply #2 node 0 NO, 1 NO -> idle NN. | done release GONE\n")
 
 TEST(release_without_a_quorum)
 {
@@ -33,51 +26,34 @@ TEST(release_without_a_quorum)
 	drive_play(&d, "release; votes YD");
 	drive_ticks_until(&d, 1000); /* one node timeout at most */
 	drive_expect(&d, "[    0.000] held: release -> releasing ... | send release #2 owed 7\n"
-	                 "[    0.000] releasing: reply #2 node 0 YES -> releasing Y..\n"
-	                 "[    0.000] releasing: reply #2 node 1 DOWN -> releasing Y-.\n"
+	                 "[    0.000] releasing: reply #2 node 0 YES, 1 DOWN -> releasing Y-.\n"
 	                 "[  200.000] releasing: tick -> idle Y-T | done release NOQUORUM\n");
 }
 
 /* Neither a quorum that had it nor one that had not: those that are silent would decide. */
-TEST(not_known_to_be_released)
-{
-	struct drive d = drive_held(drive_rules(5));
-	drive_play(&d, "release; votes YYND; until 1000");
-	drive_expect(&d, "[    0.000] held: release -> releasing ..... | send release #2 owed 1f\n"
-	                 "[    0.000] releasing: reply #2 node 0 YES -> releasing Y....\n"
-	                 "[    0.000] releasing: reply #2 node 1 YES -> releasing YY...\n"
-	                 "[    0.000] releasing: reply #2 node 2 NO -> releasing YYN..\n"
-	                 "[    0.000] releasing: reply #2 node 3 DOWN -> releasing YYN-.\n"
-	                 "[  200.000] releasing: tick -> idle YYN-T | done release NOQUORUM\n");
-}
+SCENARIO(not_known_to_be_released, drive_held(drive_rules(5)), "release; votes YYND; until 1000",
+         "[    0.000] held: release -> releasing ..... | send release #2 owed 1f\n"
+         "[    0.000] releasing: reply #2 node 0 YES, 1 YES, 2 NO, 3 DOWN -> releasing YYN-.\n"
+         "[  200.000] releasing: tick -> idle YYN-T | done release NOQUORUM\n")
 
 /* A release cannot be cancelled: it ends within one node timeout by itself. */
-TEST(release_is_not_cancelled)
-{
-	struct drive d = drive_held(drive_rules(3));
-	drive_play(&d, "release; cancel; acquire; extend 30000; query; release; votes YY; release");
-	drive_expect(&d, "[    0.000] held: release -> releasing ... | send release #2 owed 7\n"
-	                 "[    0.000] releasing: cancel -> releasing ...\n"
-	                 "[    0.000] releasing: acquire -> releasing ... | error STATE\n"
-	                 "[    0.000] releasing: extend -> releasing ... | error STATE\n"
-	                 "[    0.000] releasing: query -> releasing ... | error STATE\n"
-	                 "[    0.000] releasing: release -> releasing ... | error STATE\n"
-	                 "[    0.000] releasing: reply #2 node 0 YES -> releasing Y..\n"
-	                 "[    0.000] releasing: reply #2 node 1 YES -> idle YY. | done release OK\n"
-	                 "[    0.000] idle: release -> idle YY. | error STATE\n");
-}
+SCENARIO(release_is_not_cancelled, drive_held(drive_rules(3)),
+         "release; cancel; acquire; extend 30000; query; release; votes YY; release",
+         "[    0.000] held: release -> releasing ... | send release #2 owed 7\n"
+         "[    0.000] releasing: cancel -> releasing ...\n"
+         "[    0.000] releasing: acquire -> releasing ... | error STATE\n"
+         "[    0.000] releasing: extend -> releasing ... | error STATE\n"
+         "[    0.000] releasing: query -> releasing ... | error STATE\n"
+         "[    0.000] releasing: release -> releasing ... | error STATE\n"
+         "[    0.000] releasing: reply #2 node 0 YES, 1 YES -> idle YY. | done release OK\n"
+         "[    0.000] idle: release -> idle YY. | error STATE\n")
 
-TEST(release_while_lost)
-{
-	struct drive d = drive_held(drive_rules(3));
-	drive_play(&d, "until 29698; acquire; release; votes NN; acquire");
-	drive_expect(&d, "[29698.000] held: tick -> lost YY. | lost\n"
-	                 "[29698.000] lost: acquire -> lost YY. | error STATE\n"
-	                 "[29698.000] lost: release -> releasing ... | send release #2 owed 7\n"
-	                 "[29698.000] releasing: reply #2 node 0 NO -> releasing N..\n"
-	                 "[29698.000] releasing: reply #2 node 1 NO -> idle NN. | done release GONE\n"
-	                 "[29698.000] idle: acquire -> acquiring ... | send acquire #3 ttl 30000.000\n");
-}
+SCENARIO(release_while_lost, drive_held(drive_rules(3)), "until 29698; acquire; release; votes NN; acquire",
+         "[29698.000] held: tick -> lost YY. | lost\n"
+         "[29698.000] lost: acquire -> lost YY. | error STATE\n"
+         "[29698.000] lost: release -> releasing ... | send release #2 owed 7\n"
+         "[29698.000] releasing: reply #2 node 0 NO, 1 NO -> idle NN. | done release GONE\n"
+         "[29698.000] idle: acquire -> acquiring ... | send acquire #3 ttl 30000.000\n")
 
 /* A release names the nodes where the key may be. */
 TEST(release_owed)
@@ -97,11 +73,9 @@ TEST(attached_release)
 	drive_release(&d); /* again: nobody knows better than the nodes */
 	drive_votes(&d, "NN");
 	drive_expect(&d, "[    0.000] idle: release -> releasing ... | send release #1 owed 7\n"
-	                 "[    0.000] releasing: reply #1 node 0 YES -> releasing Y..\n"
-	                 "[    0.000] releasing: reply #1 node 1 YES -> idle YY. | done release OK\n"
+	                 "[    0.000] releasing: reply #1 node 0 YES, 1 YES -> idle YY. | done release OK\n"
 	                 "[    0.000] idle: release -> releasing ... | send release #2 owed 7\n"
-	                 "[    0.000] releasing: reply #2 node 0 NO -> releasing N..\n"
-	                 "[    0.000] releasing: reply #2 node 1 NO -> idle NN. | done release GONE\n");
+	                 "[    0.000] releasing: reply #2 node 0 NO, 1 NO -> idle NN. | done release GONE\n");
 }
 
 /* ---- query ---- */
@@ -112,17 +86,13 @@ TEST(query_by_token)
 	struct rl_rules rules = drive_rules(3);
 	rules.kind = RL_KIND_OWN_VALUE;
 	struct drive d = drive_idle(rules);
-	drive_play(&d, "query; votes YY; query; votes NN; query; votes YND");
-	drive_expect(&d, "[    0.000] idle: query -> idle ... | send query #1\n"
-	                 "[    0.000] idle: reply #1 node 0 YES -> idle Y..\n"
-	                 "[    0.000] idle: reply #1 node 1 YES -> idle YY. | done query OK\n"
-	                 "[    0.000] idle: query -> idle ... | send query #2\n"
-	                 "[    0.000] idle: reply #2 node 0 NO -> idle N..\n"
-	                 "[    0.000] idle: reply #2 node 1 NO -> idle NN. | done query GONE\n"
-	                 "[    0.000] idle: query -> idle ... | send query #3\n"
-	                 "[    0.000] idle: reply #3 node 0 YES -> idle Y..\n"
-	                 "[    0.000] idle: reply #3 node 1 NO -> idle YN.\n"
-	                 "[    0.000] idle: reply #3 node 2 DOWN -> idle YN- | done query NOQUORUM\n");
+	drive_tells(&d, "query; votes YY; query; votes NN; query; votes YND",
+	            "[    0.000] idle: query -> idle ... | send query #1\n"
+	            "[    0.000] idle: reply #1 node 0 YES, 1 YES -> idle YY. | done query OK\n"
+	            "[    0.000] idle: query -> idle ... | send query #2\n"
+	            "[    0.000] idle: reply #2 node 0 NO, 1 NO -> idle NN. | done query GONE\n"
+	            "[    0.000] idle: query -> idle ... | send query #3\n"
+	            "[    0.000] idle: reply #3 node 0 YES, 1 NO, 2 DOWN -> idle YN- | done query NOQUORUM\n");
 }
 
 /* Without, every node is waited for: the caller wants to see them all. */
@@ -133,13 +103,12 @@ TEST(query_all)
 	drive_init(&d, &rules);
 	drive_play(&d, "query; votes NN; until 1000");
 	drive_hold(&d, &rules);
-	drive_play(&d, "query; votes YYN; query; at 3; cancel");
-	drive_expect(&d, "[    0.000] held: query -> held ... until 29698.000 | send query #2\n"
-	                 "[    0.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[    0.000] held: reply #2 node 1 YES -> held YY. until 29698.000\n"
-	                 "[    0.000] held: reply #2 node 2 NO -> held YYN until 29698.000 | done query OK\n"
-	                 "[    0.000] held: query -> held ... until 29698.000 | send query #3\n"
-	                 "[    3.000] held: cancel -> held ... until 29698.000 | done query CANCELLED\n");
+	drive_tells(
+	    &d, "query; votes YYN; query; at 3; cancel",
+	    "[    0.000] held: query -> held ... until 29698.000 | send query #2\n"
+	    "[    0.000] held: reply #2 node 0 YES, 1 YES, 2 NO -> held YYN until 29698.000 | done query OK\n"
+	    "[    0.000] held: query -> held ... until 29698.000 | send query #3\n"
+	    "[    3.000] held: cancel -> held ... until 29698.000 | done query CANCELLED\n");
 }
 
 /* Two of five have it, one has not, two are silent: they may be the missing ones. */
@@ -162,9 +131,7 @@ TEST(probe)
 	assert_true(d.fx.sign && d.fx.ttl_ns == rules.ttl_ns && d.lock.refused == 0);
 	drive_votes(&d, "YYD");
 	drive_expect(&d, "[    0.000] idle: query -> idle ... | send probe #1\n"
-	                 "[    0.000] idle: reply #1 node 0 YES -> idle Y..\n"
-	                 "[    0.000] idle: reply #1 node 1 YES -> idle YY.\n"
-	                 "[    0.000] idle: reply #1 node 2 DOWN -> idle YY- | done probe OK\n");
+	                 "[    0.000] idle: reply #1 node 0 YES, 1 YES, 2 DOWN -> idle YY- | done probe OK\n");
 	drive_play(&d, "acquire; votes YY");
 	drive_probe(&d);
 	assert_int_equal(d.error, REDLOCK_E_STATE);
@@ -178,9 +145,7 @@ TEST(probe)
  */
 TEST(probe_behind_a_late_refusal)
 {
-	struct drive d;
-	struct rl_rules rules = drive_rules(3);
-	drive_init(&d, &rules);
+	struct drive d = drive_idle(drive_rules(3));
 	d.anonymous = true;
 	drive_play(&d, "acquire; cancel");
 	uint32_t attempt = d.lock.round.seq;
@@ -192,49 +157,33 @@ TEST(probe_behind_a_late_refusal)
 
 /* ---- numbers of nodes ---- */
 
-TEST(one_node)
-{
-	struct drive d = drive_idle(drive_rules(1));
-	drive_play(&d, "acquire; votes Y; release; votes Y; acquire; votes N; keys 0; acquire");
-	drive_play(&d, "votes D");
-	drive_expect(
-	    &d, "[    0.000] idle: acquire -> acquiring . | send acquire #1 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #1 node 0 YES -> held Y until 29698.000 | done acquire OK\n"
-	        "[    0.000] held: release -> releasing . | send release #2 owed 1\n"
-	        "[    0.000] releasing: reply #2 node 0 YES -> idle Y | done release OK\n"
-	        "[    0.000] idle: acquire -> acquiring . | send acquire #3 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #3 node 0 NO -> looking N | send query #4\n"
-	        "[    0.000] looking: reply #4 node 0 NO -> idle N keys 0 | send release #0 owed 0 | done "
-	        "acquire BUSY\n"
-	        "[    0.000] idle: acquire -> acquiring . | send acquire #5 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #5 node 0 DOWN -> idle - | send release #0 owed 0 | done acquire "
-	        "NOQUORUM\n");
-}
+SCENARIO(one_node, drive_idle(drive_rules(1)),
+         "acquire; votes Y; release; votes Y; acquire; votes N; keys 0; acquire; votes D",
+         "[    0.000] idle: acquire -> acquiring . | send acquire #1 ttl 30000.000\n"
+         "[    0.000] acquiring: reply #1 node 0 YES -> held Y until 29698.000 | done acquire OK\n"
+         "[    0.000] held: release -> releasing . | send release #2 owed 1\n"
+         "[    0.000] releasing: reply #2 node 0 YES -> idle Y | done release OK\n"
+         "[    0.000] idle: acquire -> acquiring . | send acquire #3 ttl 30000.000\n"
+         "[    0.000] acquiring: reply #3 node 0 NO -> looking N | send query #4\n"
+         "[    0.000] looking: reply #4 node 0 NO -> idle N keys 0 | send release #0 owed 0 | done "
+         "acquire BUSY\n"
+         "[    0.000] idle: acquire -> acquiring . | send acquire #5 ttl 30000.000\n"
+         "[    0.000] acquiring: reply #5 node 0 DOWN -> idle - | send release #0 owed 0 | done acquire "
+         "NOQUORUM\n")
 
 /* Four nodes need three: two each are a split, on both sides. */
-TEST(even_number)
-{
-	struct drive d = drive_idle(drive_rules(4));
-	drive_play(&d, "acquire; votes YYNN; cancel; acquire; votes NNYY; cancel; acquire; votes YYNY");
-	drive_expect(
-	    &d, "[    0.000] idle: acquire -> acquiring .... | send acquire #1 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y...\n"
-	        "[    0.000] acquiring: reply #1 node 1 YES -> acquiring YY..\n"
-	        "[    0.000] acquiring: reply #1 node 2 NO -> acquiring YYN.\n"
-	        "[    0.000] acquiring: reply #1 node 3 NO -> looking YYNN | send query #2\n"
-	        "[    0.000] looking: cancel -> idle YYNN | send release #0 owed 3 | done acquire CANCELLED\n"
-	        "[    0.000] idle: acquire -> acquiring .... | send acquire #3 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #3 node 0 NO -> acquiring N...\n"
-	        "[    0.000] acquiring: reply #3 node 1 NO -> acquiring NN..\n"
-	        "[    0.000] acquiring: reply #3 node 2 YES -> looking NNY. | send query #4\n"
-	        "[    0.000] looking: reply #3 node 3 YES -> looking NNYY\n"
-	        "[    0.000] looking: cancel -> idle NNYY | send release #0 owed c | done acquire CANCELLED\n"
-	        "[    0.000] idle: acquire -> acquiring .... | send acquire #5 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #5 node 0 YES -> acquiring Y...\n"
-	        "[    0.000] acquiring: reply #5 node 1 YES -> acquiring YY..\n"
-	        "[    0.000] acquiring: reply #5 node 2 NO -> acquiring YYN.\n"
-	        "[    0.000] acquiring: reply #5 node 3 YES -> held YYNY until 29698.000 | done acquire OK\n");
-}
+SCENARIO(even_number, drive_idle(drive_rules(4)),
+         "acquire; votes YYNN; cancel; acquire; votes NNYY; cancel; acquire; votes YYNY",
+         "[    0.000] idle: acquire -> acquiring .... | send acquire #1 ttl 30000.000\n"
+         "[    0.000] acquiring: reply #1 node 0 YES, 1 YES, 2 NO, 3 NO -> looking YYNN | send query #2\n"
+         "[    0.000] looking: cancel -> idle YYNN | send release #0 owed 3 | done acquire CANCELLED\n"
+         "[    0.000] idle: acquire -> acquiring .... | send acquire #3 ttl 30000.000\n"
+         "[    0.000] acquiring: reply #3 node 0 NO, 1 NO, 2 YES -> looking NNY. | send query #4\n"
+         "[    0.000] looking: reply #3 node 3 YES -> looking NNYY\n"
+         "[    0.000] looking: cancel -> idle NNYY | send release #0 owed c | done acquire CANCELLED\n"
+         "[    0.000] idle: acquire -> acquiring .... | send acquire #5 ttl 30000.000\n"
+         "[    0.000] acquiring: reply #5 node 0 YES, 1 YES, 2 NO, 3 YES -> held YYNY until 29698.000 | "
+         "done acquire OK\n")
 
 TEST(most_nodes)
 {
@@ -292,9 +241,8 @@ TEST(sequence_wraps)
 {
 	struct drive d = drive_idle(drive_rules(1));
 	d.lock.last_seq = UINT32_MAX - 1;
-	drive_play(&d, "acquire; votes Y; release; votes Y");
-	drive_expect(
-	    &d,
+	drive_tells(
+	    &d, "acquire; votes Y; release; votes Y",
 	    "[    0.000] idle: acquire -> acquiring . | send acquire #4294967295 ttl 30000.000\n"
 	    "[    0.000] acquiring: reply #4294967295 node 0 YES -> held Y until 29698.000 | done acquire OK\n"
 	    "[    0.000] held: release -> releasing . | send release #1 owed 1\n"

@@ -16,14 +16,11 @@ TEST(schedule)
 	assert_int_equal(drive_deadline_ms(&d), 10000);
 	drive_ticks_until(&d, 10003);
 	assert_false(rl_lock_busy(&d.lock)); /* the caller may do something else meanwhile */
-	drive_play(&d, "votes YY; until 20000; votes YNY");
-	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[10003.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[10003.000] held: reply #2 node 1 YES -> held YY. until 39698.000\n"
-	                 "[20000.000] held: tick -> held ... until 39698.000 | send extend #3 ttl 30000.000\n"
-	                 "[20000.000] held: reply #3 node 0 YES -> held Y.. until 39698.000\n"
-	                 "[20000.000] held: reply #3 node 1 NO -> held YN. until 39698.000\n"
-	                 "[20000.000] held: reply #3 node 2 YES -> held YNY until 49698.000\n");
+	drive_tells(&d, "votes YY; until 20000; votes YNY",
+	            "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	            "[10003.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 39698.000\n"
+	            "[20000.000] held: tick -> held ... until 39698.000 | send extend #3 ttl 30000.000\n"
+	            "[20000.000] held: reply #3 node 0 YES, 1 NO, 2 YES -> held YNY until 49698.000\n");
 }
 
 /* Locks that were acquired together part: each renewal comes up to a quarter of its time sooner, by chance.
@@ -39,9 +36,7 @@ TEST(not_all_at_once)
 	             {rl_time_ms(2500), rl_time_ms(7500)},
 	             {rl_time_ms(2500) + 1, rl_time_ms(10000)}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct drive d;
-		struct rl_rules rules = renewing_rules(3);
-		drive_init(&d, &rules);
+		struct drive d = drive_idle(renewing_rules(3));
 		d.entropy = cases[i].entropy;
 		drive_play(&d, "acquire; votes YY");
 		assert_true(rl_lock_deadline(&d.lock) == cases[i].due_ns);
@@ -50,25 +45,16 @@ TEST(not_all_at_once)
 
 /* Servers that are slow for a while are not asked again meanwhile: an answer counts that comes after the node
  * timeout. So it goes up to an eighth of the validity that is left. */
-TEST(patient)
-{
-	struct drive d = drive_held(renewing_rules(3));
-	drive_play(&d, "until 12000; votes YY; until 22465");
-	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[12000.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[12000.000] held: reply #2 node 1 YES -> held YY. until 39698.000\n"
-	                 "[20000.000] held: tick -> held ... until 39698.000 | send extend #3 ttl 30000.000\n"
-	                 "[22462.250] held: tick -> held TTT until 39698.000\n");
-}
+SCENARIO(patient, drive_held(renewing_rules(3)), "until 12000; votes YY; until 22465",
+         "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+         "[12000.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 39698.000\n"
+         "[20000.000] held: tick -> held ... until 39698.000 | send extend #3 ttl 30000.000\n"
+         "[22462.250] held: tick -> held TTT until 39698.000\n")
 
 /* As soon as somebody waits for it, it has a node timeout. */
-TEST(hurried_by_a_query)
-{
-	struct drive d = drive_held(renewing_rules(3));
-	drive_play(&d, "until 10500; forget; query; until 10700");
-	drive_expect(&d, "[10500.000] held: query -> held ... until 29698.000\n"
-	                 "[10700.000] held: tick -> held ... until 29698.000 | send query #3\n");
-}
+SCENARIO(hurried_by_a_query, drive_held(renewing_rules(3)), "until 10500; forget; query; until 10700",
+         "[10500.000] held: query -> held ... until 29698.000\n"
+         "[10700.000] held: tick -> held ... until 29698.000 | send query #3\n")
 
 /* A renewal that fails is tried again until the end; then the loss is told, once. */
 TEST(retried_until_the_end)
@@ -136,15 +122,9 @@ TEST(saved_at_the_last_moment)
 	assert_true(d.lock.valid_until_ns == t0 + rl_time_ms(29698));
 }
 
-TEST(lost_by_a_majority)
-{
-	struct drive d = drive_held(renewing_rules(3));
-	drive_play(&d, "until 10000; votes NYN; until 50000");
-	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[10000.000] held: reply #2 node 0 NO -> held N.. until 29698.000\n"
-	                 "[10000.000] held: reply #2 node 1 YES -> held NY. until 29698.000\n"
-	                 "[10000.000] held: reply #2 node 2 NO -> lost NYN | lost\n");
-}
+SCENARIO(lost_by_a_majority, drive_held(renewing_rules(3)), "until 10000; votes NYN; until 50000",
+         "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+         "[10000.000] held: reply #2 node 0 NO, 1 YES, 2 NO -> lost NYN | lost\n")
 
 /* Without any delay between tries, time still goes on between them. */
 TEST(a_retry_lies_in_the_future)
@@ -165,12 +145,12 @@ TEST(extend_in_place_of_a_renewal)
 	drive_play(&d, "until 10000; votes Y; at 10001; extend 50000");
 	drive_reply_to(&d, 2, 1, REDLOCK_VOTE_YES); /* of the renewal: too late */
 	drive_votes(&d, "YY");
-	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[10000.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[10001.000] held: extend -> held ... until 29698.000 | send extend #3 ttl 50000.000\n"
-	                 "[10001.000] held: reply #2 node 1 YES -> held ... until 29698.000\n"
-	                 "[10001.000] held: reply #3 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[10001.000] held: reply #3 node 1 YES -> held YY. until 59499.000 | done extend OK\n");
+	drive_expect(
+	    &d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	        "[10000.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
+	        "[10001.000] held: extend -> held ... until 29698.000 | send extend #3 ttl 50000.000\n"
+	        "[10001.000] held: reply #2 node 1 YES -> held ... until 29698.000\n"
+	        "[10001.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 59499.000 | done extend OK\n");
 	assert_true(rl_lock_deadline(&d.lock) == 1018 * 39062500ull); /* the common time before 59499 - 19698 */
 }
 
@@ -178,13 +158,12 @@ TEST(extend_in_place_of_a_renewal)
 TEST(failed_extend_in_place_of_a_renewal)
 {
 	struct drive d = drive_held(renewing_rules(3));
-	drive_play(&d, "until 10000; extend 50000; votes DD; until 10000");
-	drive_expect(&d,
-	             "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	             "[10000.000] held: extend -> held ... until 29698.000 | send extend #3 ttl 50000.000\n"
-	             "[10000.000] held: reply #3 node 0 DOWN -> held -.. until 29698.000\n"
-	             "[10000.000] held: reply #3 node 1 DOWN -> held --. until 29698.000 | done extend NOQUORUM\n"
-	             "[10000.000] held: tick -> held ... until 29698.000 | send extend #4 ttl 30000.000\n");
+	drive_tells(
+	    &d, "until 10000; extend 50000; votes DD; until 10000",
+	    "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	    "[10000.000] held: extend -> held ... until 29698.000 | send extend #3 ttl 50000.000\n"
+	    "[10000.000] held: reply #3 node 0 DOWN, 1 DOWN -> held --. until 29698.000 | done extend NOQUORUM\n"
+	    "[10000.000] held: tick -> held ... until 29698.000 | send extend #4 ttl 30000.000\n");
 	assert_true(d.lock.round.background);
 }
 
@@ -232,50 +211,38 @@ TEST(query_behind_a_renewal)
 	drive_query(&d); /* one at a time */
 	drive_play(&d, "extend 30000; release; votes YY; votes YYY; at 20000");
 	drive_query(&d); /* due, not begun: it goes first */
-	drive_play(&d, "votes DD; votes YYY");
-	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[10000.000] held: query -> held ... until 29698.000\n"
-	                 "[10000.000] held: query -> held ... until 29698.000 | error STATE\n"
-	                 "[10000.000] held: extend -> held ... until 29698.000 | error STATE\n"
-	                 "[10000.000] held: release -> held ... until 29698.000 | error STATE\n"
-	                 "[10000.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[10000.000] held: reply #2 node 1 YES -> held ... until 39698.000 | send query #3\n"
-	                 "[10000.000] held: reply #3 node 0 YES -> held Y.. until 39698.000\n"
-	                 "[10000.000] held: reply #3 node 1 YES -> held YY. until 39698.000\n"
-	                 "[10000.000] held: reply #3 node 2 YES -> held YYY until 39698.000 | done query OK\n"
-	                 "[20000.000] held: query -> held ... until 39698.000 | send extend #4 ttl 30000.000\n"
-	                 "[20000.000] held: reply #4 node 0 DOWN -> held -.. until 39698.000\n"
-	                 "[20000.000] held: reply #4 node 1 DOWN -> held ... until 39698.000 | send query #5\n"
-	                 "[20000.000] held: reply #5 node 0 YES -> held Y.. until 39698.000\n"
-	                 "[20000.000] held: reply #5 node 1 YES -> held YY. until 39698.000\n"
-	                 "[20000.000] held: reply #5 node 2 YES -> held YYY until 39698.000 | done query OK\n");
+	drive_tells(
+	    &d, "votes DD; votes YYY",
+	    "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	    "[10000.000] held: query -> held ... until 29698.000\n"
+	    "[10000.000] held: query -> held ... until 29698.000 | error STATE\n"
+	    "[10000.000] held: extend -> held ... until 29698.000 | error STATE\n"
+	    "[10000.000] held: release -> held ... until 29698.000 | error STATE\n"
+	    "[10000.000] held: reply #2 node 0 YES, 1 YES -> held ... until 39698.000 | send query #3\n"
+	    "[10000.000] held: reply #3 node 0 YES, 1 YES, 2 YES -> held YYY until 39698.000 | done query OK\n"
+	    "[20000.000] held: query -> held ... until 39698.000 | send extend #4 ttl 30000.000\n"
+	    "[20000.000] held: reply #4 node 0 DOWN, 1 DOWN -> held ... until 39698.000 | send query #5\n"
+	    "[20000.000] held: reply #5 node 0 YES, 1 YES, 2 YES -> held YYY until 39698.000 | done query OK\n");
 }
 
 TEST(cancel_a_query_behind_a_renewal)
 {
 	struct drive d = drive_held(renewing_rules(3));
-	drive_play(&d, "until 10000; query; cancel; votes YY");
-	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[10000.000] held: query -> held ... until 29698.000\n"
-	                 "[10000.000] held: cancel -> held ... until 29698.000 | done query CANCELLED\n"
-	                 "[10000.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
-	                 "[10000.000] held: reply #2 node 1 YES -> held YY. until 39698.000\n");
+	drive_tells(&d, "until 10000; query; cancel; votes YY",
+	            "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	            "[10000.000] held: query -> held ... until 29698.000\n"
+	            "[10000.000] held: cancel -> held ... until 29698.000 | done query CANCELLED\n"
+	            "[10000.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 39698.000\n");
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
 
 /* A renewal that is silent until the loss lets the query begin. */
-TEST(query_behind_a_renewal_that_is_lost)
-{
-	struct drive d = drive_held(renewing_rules(3));
-	drive_play(&d, "until 10000; query; votes NN; votes NNN");
-	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[10000.000] held: query -> held ... until 29698.000\n"
-	                 "[10000.000] held: reply #2 node 0 NO -> held N.. until 29698.000\n"
-	                 "[10000.000] held: reply #2 node 1 NO -> lost ... | lost | send query #3\n"
-	                 "[10000.000] lost: reply #3 node 0 NO -> lost N..\n"
-	                 "[10000.000] lost: reply #3 node 1 NO -> lost NN.\n"
-	                 "[10000.000] lost: reply #3 node 2 NO -> lost NNN | done query GONE\n");
-}
+SCENARIO(query_behind_a_renewal_that_is_lost, drive_held(renewing_rules(3)),
+         "until 10000; query; votes NN; votes NNN",
+         "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+         "[10000.000] held: query -> held ... until 29698.000\n"
+         "[10000.000] held: reply #2 node 0 NO, 1 NO -> lost ... | lost | send query #3\n"
+         "[10000.000] lost: reply #3 node 0 NO, 1 NO, 2 NO -> lost NNN | done query GONE\n")
 
 TEST(queries_do_not_starve_the_renewal)
 {
@@ -300,8 +267,7 @@ TEST(release_in_place_of_a_renewal)
 	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
 	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
 	                 "[10000.000] held: release -> releasing ... | send release #3 owed 7\n"
-	                 "[10000.000] releasing: reply #3 node 0 YES -> releasing Y..\n"
-	                 "[10000.000] releasing: reply #3 node 1 YES -> idle YY. | done release OK\n");
+	                 "[10000.000] releasing: reply #3 node 0 YES, 1 YES -> idle YY. | done release OK\n");
 }
 
 /* ---- caps ---- */
@@ -311,11 +277,11 @@ TEST(cap_on_extends)
 	struct rl_rules rules = renewing_rules(1);
 	rules.max_extends = 1;
 	struct drive d = drive_held(rules);
-	drive_play(&d, "until 10000; votes Y; until 60000");
-	drive_expect(&d, "[10000.000] held: tick -> held . until 29698.000 | send extend #2 ttl 30000.000\n"
-	                 "[10000.000] held: reply #2 node 0 YES -> held Y until 39698.000\n"
-	                 "[20000.000] held: tick -> held Y until 39698.000\n"
-	                 "[39698.000] held: tick -> lost Y | lost\n");
+	drive_tells(&d, "until 10000; votes Y; until 60000",
+	            "[10000.000] held: tick -> held . until 29698.000 | send extend #2 ttl 30000.000\n"
+	            "[10000.000] held: reply #2 node 0 YES -> held Y until 39698.000\n"
+	            "[20000.000] held: tick -> held Y until 39698.000\n"
+	            "[39698.000] held: tick -> lost Y | lost\n");
 }
 
 /* The last renewal is cut to what may be held, and none follows. */
@@ -324,10 +290,10 @@ TEST(cap_on_holding)
 	struct rl_rules rules = renewing_rules(1);
 	rules.max_hold_ns = rl_time_ms(35000);
 	struct drive d = drive_held(rules);
-	drive_play(&d, "until 10000; votes Y; until 60000");
-	drive_expect(&d, "[10000.000] held: tick -> held . until 29698.000 | send extend #2 ttl 25000.000\n"
-	                 "[10000.000] held: reply #2 node 0 YES -> held Y until 34748.000\n"
-	                 "[34748.000] held: tick -> lost Y | lost\n");
+	drive_tells(&d, "until 10000; votes Y; until 60000",
+	            "[10000.000] held: tick -> held . until 29698.000 | send extend #2 ttl 25000.000\n"
+	            "[10000.000] held: reply #2 node 0 YES -> held Y until 34748.000\n"
+	            "[34748.000] held: tick -> lost Y | lost\n");
 }
 
 /* An extend by hand in place of a renewal that is due asks for no less than the renewal would. */

@@ -6,15 +6,13 @@ TEST(refused_then_granted)
 {
 	struct drive d = drive_idle(drive_waiting_rules(3, 10000));
 	d.entropy = 30 * RL_NS_PER_MS; /* 50 + 30 ms */
-	drive_play(&d, "acquire; at 1; votes YNN; at 2; until 81; at 82; votes YY");
-	drive_expect(
-	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	        "[    1.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
-	        "[    1.000] acquiring: reply #1 node 1 NO -> acquiring YN.\n"
-	        "[    1.000] acquiring: reply #1 node 2 NO -> paused YNN until 81.000 | send release #0 owed 1\n"
-	        "[   81.000] paused: tick -> acquiring ... | send acquire #2 ttl 30000.000\n"
-	        "[   82.000] acquiring: reply #2 node 0 YES -> acquiring Y..\n"
-	        "[   82.000] acquiring: reply #2 node 1 YES -> held YY. until 29779.000 | done acquire OK\n");
+	drive_tells(
+	    &d, "acquire; at 1; votes YNN; at 2; until 81; at 82; votes YY",
+	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	    "[    1.000] acquiring: reply #1 node 0 YES, 1 NO, 2 NO -> paused YNN until 81.000 | send release #0 "
+	    "owed 1\n"
+	    "[   81.000] paused: tick -> acquiring ... | send acquire #2 ttl 30000.000\n"
+	    "[   82.000] acquiring: reply #2 node 0 YES, 1 YES -> held YY. until 29779.000 | done acquire OK\n");
 }
 
 /* A quorum that came too late to leave enough validity is no reason to give up. */
@@ -25,15 +23,13 @@ TEST(granted_too_late_then_granted)
 	struct drive d = drive_idle(rules);
 	drive_acquire(&d);
 	drive_at(&d, 98); /* 29600 ms are left: not more */
-	drive_play(&d, "votes YY; until 148; at 149; votes YY");
-	drive_expect(
-	    &d,
+	drive_tells(
+	    &d, "votes YY; until 148; at 149; votes YY",
 	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	    "[   98.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
-	    "[   98.000] acquiring: reply #1 node 1 YES -> paused YY. until 148.000 | send release #0 owed 7\n"
+	    "[   98.000] acquiring: reply #1 node 0 YES, 1 YES -> paused YY. until 148.000 | send release #0 "
+	    "owed 7\n"
 	    "[  148.000] paused: tick -> acquiring ... | send acquire #2 ttl 30000.000\n"
-	    "[  149.000] acquiring: reply #2 node 0 YES -> acquiring Y..\n"
-	    "[  149.000] acquiring: reply #2 node 1 YES -> held YY. until 29846.000 | done acquire OK\n");
+	    "[  149.000] acquiring: reply #2 node 0 YES, 1 YES -> held YY. until 29846.000 | done acquire OK\n");
 }
 
 /* A last try is made before the end of the wait, and none after it. */
@@ -87,9 +83,7 @@ TEST(no_attempt_begins_after_the_patience)
 TEST(a_busy_lock_is_busy_to_the_end)
 {
 	for (uint64_t rtt_us = 100; rtt_us <= 40000; rtt_us += 300) {
-		struct drive d;
-		struct rl_rules rules = drive_waiting_rules(3, 300);
-		drive_init(&d, &rules);
+		struct drive d = drive_idle(drive_waiting_rules(3, 300));
 		drive_acquire(&d);
 		while (rl_lock_busy(&d.lock)) {
 			uint64_t answer_ns = d.lock.round.t0_ns + rtt_us * 1000;
@@ -108,15 +102,10 @@ TEST(a_busy_lock_is_busy_to_the_end)
 }
 
 /* An attempt that nobody answers ends with the wait, not at its node timeout. */
-TEST(the_wait_ends_an_attempt)
-{
-	struct drive d = drive_idle(drive_waiting_rules(3, 120));
-	drive_play(&d, "acquire; votes Y; until 1000");
-	drive_expect(
-	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
-	        "[  120.000] acquiring: tick -> idle YTT | send release #0 owed 7 | done acquire NOQUORUM\n");
-}
+SCENARIO(the_wait_ends_an_attempt, drive_idle(drive_waiting_rules(3, 120)), "acquire; votes Y; until 1000",
+         "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+         "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
+         "[  120.000] acquiring: tick -> idle YTT | send release #0 owed 7 | done acquire NOQUORUM\n")
 
 /* A node that dies at the very end does not hide that a quorum was never there. */
 TEST(an_unreachable_quorum_is_no_quorum_to_the_end)
@@ -148,12 +137,11 @@ TEST(a_retry_lies_in_the_future)
 TEST(cancel_while_paused)
 {
 	struct drive d = drive_idle(drive_waiting_rules(3, REDLOCK_FOREVER));
-	drive_play(&d, "acquire; votes NN; at 20; cancel");
-	drive_expect(
-	    &d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #1 node 0 NO -> acquiring N..\n"
-	        "[    0.000] acquiring: reply #1 node 1 NO -> paused NN. until 50.000 | send release #0 owed 4\n"
-	        "[   20.000] paused: cancel -> idle NN. | done acquire CANCELLED\n");
+	drive_tells(&d, "acquire; votes NN; at 20; cancel",
+	            "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	            "[    0.000] acquiring: reply #1 node 0 NO, 1 NO -> paused NN. until 50.000 | send "
+	            "release #0 owed 4\n"
+	            "[   20.000] paused: cancel -> idle NN. | done acquire CANCELLED\n");
 	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
 }
 
@@ -164,22 +152,19 @@ TEST(patience_with_an_unreachable_quorum)
 	struct drive d = drive_idle(rules);
 	drive_play(&d, "acquire; votes DD; until 50");
 	drive_votes(&d, "NN"); /* a quorum answers: patience begins anew */
-	drive_play(&d, "until 100; at 110; votes DD; until 160; at 220; votes DD");
-	drive_expect(
-	    &d,
-	    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	    "[    0.000] acquiring: reply #1 node 0 DOWN -> acquiring -..\n"
-	    "[    0.000] acquiring: reply #1 node 1 DOWN -> paused --. until 50.000 | send release #0 owed 4\n"
-	    "[   50.000] paused: tick -> acquiring ... | send acquire #2 ttl 30000.000\n"
-	    "[   50.000] acquiring: reply #2 node 0 NO -> acquiring N..\n"
-	    "[   50.000] acquiring: reply #2 node 1 NO -> paused NN. until 100.000 | send release #0 owed 4\n"
-	    "[  100.000] paused: tick -> acquiring ... | send acquire #3 ttl 30000.000\n"
-	    "[  110.000] acquiring: reply #3 node 0 DOWN -> acquiring -..\n"
-	    "[  110.000] acquiring: reply #3 node 1 DOWN -> paused --. until 160.000 | send release #0 owed 4\n"
-	    "[  160.000] paused: tick -> acquiring ... | send acquire #4 ttl 30000.000\n"
-	    "[  220.000] acquiring: reply #4 node 0 DOWN -> acquiring -..\n"
-	    "[  220.000] acquiring: reply #4 node 1 DOWN -> idle --. | send release #0 owed 4 | done acquire "
-	    "NOQUORUM\n");
+	drive_tells(&d, "until 100; at 110; votes DD; until 160; at 220; votes DD",
+	            "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	            "[    0.000] acquiring: reply #1 node 0 DOWN, 1 DOWN -> paused --. until 50.000 | send "
+	            "release #0 owed 4\n"
+	            "[   50.000] paused: tick -> acquiring ... | send acquire #2 ttl 30000.000\n"
+	            "[   50.000] acquiring: reply #2 node 0 NO, 1 NO -> paused NN. until 100.000 | send "
+	            "release #0 owed 4\n"
+	            "[  100.000] paused: tick -> acquiring ... | send acquire #3 ttl 30000.000\n"
+	            "[  110.000] acquiring: reply #3 node 0 DOWN, 1 DOWN -> paused --. until 160.000 | send "
+	            "release #0 owed 4\n"
+	            "[  160.000] paused: tick -> acquiring ... | send acquire #4 ttl 30000.000\n"
+	            "[  220.000] acquiring: reply #4 node 0 DOWN, 1 DOWN -> idle --. | send release #0 owed "
+	            "4 | done acquire NOQUORUM\n");
 }
 
 TEST(no_patience_at_all)
@@ -187,33 +172,26 @@ TEST(no_patience_at_all)
 	struct rl_rules rules = drive_waiting_rules(3, 60000);
 	rules.noquorum_wait_ns = 0;
 	struct drive d = drive_idle(rules);
-	drive_play(&d, "at 5; acquire; votes DD");
-	drive_expect(&d, "[    5.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	                 "[    5.000] acquiring: reply #1 node 0 DOWN -> acquiring -..\n"
-	                 "[    5.000] acquiring: reply #1 node 1 DOWN -> idle --. | send release #0 owed 4 | "
-	                 "done acquire NOQUORUM\n");
+	drive_tells(&d, "at 5; acquire; votes DD",
+	            "[    5.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+	            "[    5.000] acquiring: reply #1 node 0 DOWN, 1 DOWN -> idle --. | send release #0 owed "
+	            "4 | done acquire NOQUORUM\n");
 }
 
 /* So many nodes need an operator that no quorum can come: waiting is no use. */
 TEST(hopeless_votes_end_the_wait)
 {
 	struct drive d = drive_idle(drive_waiting_rules(5, REDLOCK_FOREVER));
-	drive_play(&d, "acquire; votes PPYP");
-	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
-	                 "[    0.000] acquiring: reply #1 node 0 NOPERM -> acquiring !....\n"
-	                 "[    0.000] acquiring: reply #1 node 1 NOPERM -> acquiring !!...\n"
-	                 "[    0.000] acquiring: reply #1 node 2 YES -> acquiring !!Y..\n"
-	                 "[    0.000] acquiring: reply #1 node 3 NOPERM -> idle !!Y!. | send release #0 owed 14 "
-	                 "| done acquire NOQUORUM\n");
+	drive_tells(&d, "acquire; votes PPYP",
+	            "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
+	            "[    0.000] acquiring: reply #1 node 0 NOPERM, 1 NOPERM, 2 YES, 3 NOPERM -> idle !!Y!. "
+	            "| send release #0 owed 14 | done acquire NOQUORUM\n");
 	drive_acquire(&d);
 	drive_votes(&d, "PPDY"); /* the dead one may come back */
-	drive_expect(
-	    &d,
-	    "[    0.000] idle: acquire -> acquiring ..... | send acquire #2 ttl 30000.000\n"
-	    "[    0.000] acquiring: reply #2 node 0 NOPERM -> acquiring !....\n"
-	    "[    0.000] acquiring: reply #2 node 1 NOPERM -> acquiring !!...\n"
-	    "[    0.000] acquiring: reply #2 node 2 DOWN -> paused !!-.. until 50.000 | send release #0 owed 18\n"
-	    "[    0.000] paused: reply #2 node 3 YES -> paused !!-Y. until 50.000\n");
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #2 ttl 30000.000\n"
+	                 "[    0.000] acquiring: reply #2 node 0 NOPERM, 1 NOPERM, 2 DOWN -> paused !!-.. until "
+	                 "50.000 | send release #0 owed 18\n"
+	                 "[    0.000] paused: reply #2 node 3 YES -> paused !!-Y. until 50.000\n");
 }
 
 /* A caller's own value is asked for once. Whoever has it may have it from another claim of the same caller:
@@ -231,15 +209,10 @@ TEST(own_token_makes_one_attempt)
 	assert_int_equal(d.fx.nodes, 0x1b);
 	drive_expect(
 	    &d, "[    0.000] idle: acquire -> acquiring ..... | send acquire #1 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y....\n"
-	        "[    0.000] acquiring: reply #1 node 1 NO -> acquiring YN...\n"
-	        "[    0.000] acquiring: reply #1 node 2 DOWN -> acquiring YN-..\n"
-	        "[    0.000] acquiring: reply #1 node 3 NO -> idle YN-N. | send release #0 owed 1 | done "
-	        "acquire BUSY\n"
+	        "[    0.000] acquiring: reply #1 node 0 YES, 1 NO, 2 DOWN, 3 NO -> idle YN-N. | send release #0 "
+	        "owed 1 | done acquire BUSY\n"
 	        "[    0.000] idle: acquire -> acquiring ..... | send acquire #2 ttl 30000.000\n"
-	        "[    0.000] acquiring: reply #2 node 0 YES -> acquiring Y....\n"
-	        "[    0.000] acquiring: reply #2 node 1 CLOSED -> acquiring Y-...\n"
-	        "[    0.000] acquiring: reply #2 node 2 STALE -> acquiring Y--..\n"
+	        "[    0.000] acquiring: reply #2 node 0 YES, 1 CLOSED, 2 STALE -> acquiring Y--..\n"
 	        "[  200.000] acquiring: tick -> idle Y--TT | send release #0 owed 1 | done acquire NOQUORUM\n");
 }
 
