@@ -210,3 +210,77 @@ const char *scene_heard(struct scene *s)
 	memmove(s->heard, s->heard + at, s->heard_size);
 	return s->text;
 }
+
+static bool is_asked(struct scene *s, const char *word, unsigned slot, uint32_t seq)
+{
+	static const struct {
+		const char *word;
+		enum redlock_operation operation;
+	} asked[] = {{"acquire", REDLOCK_OP_ACQUIRE},
+	             {"extend", REDLOCK_OP_EXTEND},
+	             {"release", REDLOCK_OP_RELEASE},
+	             {"query", REDLOCK_OP_QUERY}};
+	for (unsigned i = 0; i < COUNT(asked); i++) {
+		if (strcmp(word, asked[i].word) == 0) {
+			(void)scene_submit(s, asked[i].operation, slot, seq);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_done(struct scene *s, const char *word, unsigned number)
+{
+	if (strcmp(word, "hear") == 0)
+		scene_heard(s);
+	else if (strcmp(word, "take") == 0)
+		scene_answers(s);
+	else if (strcmp(word, "turn") == 0)
+		scene_turn(s);
+	else if (strcmp(word, "hang") == 0)
+		scene_hang_up(s);
+	else if (strcmp(word, "accept") == 0)
+		scene_accept(s);
+	else if (strcmp(word, "greet") == 0)
+		scene_greet(s, (int)number);
+	else if (strcmp(word, "connect") == 0)
+		rl_node_connect(&s->node, s->now_ns);
+	else if (strcmp(word, "tick") == 0)
+		rl_node_tick(&s->node, s->now_ns);
+	else if (strcmp(word, "flush") == 0)
+		rl_node_flush(&s->node);
+	else
+		return false;
+	return true;
+}
+
+static bool is_time(struct scene *s, const char *word, unsigned ms)
+{
+	if (strcmp(word, "at") == 0)
+		scene_at(s, ms);
+	else if (strcmp(word, "now") == 0)
+		s->now_ns = rl_time_ms(ms);
+	else if (strcmp(word, "pass") == 0)
+		s->now_ns += rl_time_ms(ms);
+	else if (strcmp(word, "due") == 0)
+		s->now_ns = rl_node_deadline(&s->node);
+	else
+		return false;
+	return true;
+}
+
+void scene_play(struct scene *s, const char *script)
+{
+	char line[256], *rest = NULL;
+	assert_true((size_t)snprintf(line, sizeof line, "%s", script) < sizeof line);
+	for (char *step = strtok_r(line, ";", &rest); step != NULL; step = strtok_r(NULL, ";", &rest)) {
+		char word[16] = "";
+		unsigned number = 0, seq = 0;
+		sscanf(step, "%15s %u #%u", word, &number, &seq);
+		if (strcmp(word, "owe") == 0)
+			(void)scene_owe(s, number, seq);
+		else
+			assert_true(is_asked(s, word, number, seq) || is_done(s, word, number) ||
+			            is_time(s, word, number));
+	}
+}

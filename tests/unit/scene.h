@@ -83,7 +83,25 @@ enum redlock_vote_code scene_owe(struct scene *s, unsigned slot, uint32_t seq);
 /* Any request. */
 enum redlock_vote_code scene_request(struct scene *s, const struct rl_request *request);
 
+/* Some of these in order, and what the client does with the node meanwhile, as in "connect; greet 7; acquire
+ * 1 #2; owe 1 #0; hear; pass 200; hang up; turn": `hear` and `take` forget what the node has said and
+ * answered, `pass` and `now` only set the time, `due` sets it to the node's deadline. A number behind # is a
+ * request's `seq`. */
+void scene_play(struct scene *s, const char *script);
+
 #define expect_heard(s, want) assert_string_equal(scene_heard(s), (want))
 #define expect_answers(s, want) assert_string_equal(scene_answers(s), (want))
+
+/* The node has said this, and gets that reply; it gets this reply, and gives those answers. */
+#define scene_reply(s, want_heard, reply)                                                                    \
+	do {                                                                                                     \
+		expect_heard(s, want_heard);                                                                         \
+		scene_say(s, reply);                                                                                 \
+	} while (0)
+#define scene_vote(s, reply, want_answers)                                                                   \
+	do {                                                                                                     \
+		scene_say(s, reply);                                                                                 \
+		expect_answers(s, want_answers);                                                                     \
+	} while (0)
 
 #endif

@@ -35,8 +35,7 @@ struct books {
 /* As scene_accept(), but there may be no connection. */
 static void accept_if_any(struct scene *s)
 {
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	s->peer = accept(s->listener, NULL, NULL);
 	if (s->peer >= 0)
 		assert_int_equal(fcntl(s->peer, F_SETFL, O_NONBLOCK), 0);
@@ -76,8 +75,7 @@ static void play(struct scene *s, struct books *b)
 	say(s, "+OK\r\n+OK\r\n:9\r\n" RUN_ID);
 	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
 	submit(s, b, REDLOCK_OP_ACQUIRE, 1);
-	scene_owe(s, 1, 0);
-	scene_turn(s);
+	scene_play(s, "owe 1 #0; turn");
 	say(s, "+OK\r\n-NOSCRIPT x\r\n");
 	say(s, ":1\r\n");
 	for (unsigned i = 0; i < 20; i++)
@@ -87,8 +85,7 @@ static void play(struct scene *s, struct books *b)
 	submit(s, b, REDLOCK_OP_ACQUIRE, 2);
 	scene_turn(s);
 	bool owes = has_heard(s, "token2");
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	s->node.link.backoff.failures = 1; /* do not connect yet: the releases become debts at once */
 	for (unsigned slot = 2; slot < 60; slot++)
 		scene_owe(s, slot, 0);
@@ -155,9 +152,7 @@ static unsigned open_without_answers(unsigned long n, bool and_all_behind)
 {
 	struct scene *s = &scene;
 	scene_open(s, "", "");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_turn(s);
-	scene_accept(s);
+	scene_play(s, "connect; turn; accept");
 	failmalloc_arm(n, and_all_behind);
 	for (unsigned slot = 1; slot < 40; slot++) {
 		scene_submit(s, REDLOCK_OP_ACQUIRE, slot, slot);
@@ -168,8 +163,7 @@ static unsigned open_without_answers(unsigned long n, bool and_all_behind)
 	rl_node_renew(&s->node, s->now_ns);
 	say(s, ":9\r\n");
 	unsigned sets = s->peer >= 0 ? sets_heard(s) : 0;
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	failmalloc_disarm();
 	scene_turn(s);
 	assert_true(rl_node_owed(&s->node) + s->node.ledger.lingering >= sets);
@@ -282,16 +276,12 @@ TEST(new_credentials_while_open)
 	for (unsigned long n = 1; !told; n++) {
 		assert_true(n < 100);
 		scene_open(s, "user:secret@", "");
-		rl_node_connect(&s->node, s->now_ns);
-		scene_accept(s);
+		scene_play(s, "connect; accept");
 		scene_say(s, "+OK\r\n:1\r\n-NOPERM no\r\n" NO_NATIVE);
-		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-		scene_turn(s);
+		scene_play(s, "acquire 1 #1; turn");
 		rl_node_renew(&s->node, s->now_ns);
 		rl_auth_begin(&s->node.link, s->now_ns);
-		scene_turn(s);
-		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
-		scene_heard(s);
+		scene_play(s, "turn; acquire 2 #2; hear");
 		failmalloc_arm(n, false);
 		scene_say(s, "+OK\r\n");
 		failmalloc_disarm();

@@ -43,8 +43,7 @@ static void renew(struct scene *s, const char *user, const char *password)
 static void open_with(struct scene *s, const char *before, const char *auth)
 {
 	scene_open(s, before, "");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "connect; accept");
 	assert_non_null(strstr(scene_heard(s), auth));
 	scene_say(s, "+OK\r\n:1\r\n-NOPERM no\r\n" NO_NATIVE);
 }
@@ -56,8 +55,7 @@ TEST(in_order)
 {
 	own_scene *s = &scene;
 	open_with(s, "me:old@", "AUTH me old\n");
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+	scene_play(s, "acquire 1 #1; acquire 2 #2");
 	renew(s, "me", "new");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 3, 3);
 	turn(s);
@@ -89,17 +87,14 @@ TEST(left_out)
 	scene_owe(s, 3, 4);
 	say(s, "+OK\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\nAUTH me new\n");
-	s->now_ns += rl_time_ms(4999);
-	rl_node_tick(&s->node, s->now_ns);
+	scene_play(s, "pass 4999; tick");
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_at(s, 6000);
 	expect_answers(s, "acquire #1 YES\nacquire #2 UNSENT\nacquire #3 UNSENT\nrelease #4 UNSENT\n");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_int_equal(rl_node_owed(&s->node), 0); /* its SET never left */
 	assert_false(s->node.ledger.left_ghost);
-	scene_hang_up(s);
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "hang up; connect; accept");
 	expect_heard(s, "AUTH me new\n" HELLO);
 }
 
@@ -156,9 +151,7 @@ TEST(unblocked)
 {
 	own_scene *s = &scene;
 	open_with(s, ":old@", "AUTH old\n");
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
-	scene_turn(s);
+	scene_play(s, "acquire 1 #1; acquire 2 #2; turn");
 	scene_say(s, "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n+OK\r\n");
 	expect_answers(s, "acquire #1 GARBAGE\nacquire #2 GARBAGE\n");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
@@ -173,8 +166,7 @@ TEST(left_out_of_the_opening)
 	struct scene *s = &scene;
 	for (unsigned left_out = 0; left_out < COUNT(answers); left_out++) {
 		scene_open(s, "me:old@", "?db=3");
-		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-		scene_accept(s);
+		scene_play(s, "acquire 1 #1; accept");
 		for (unsigned i = 0; i < COUNT(answers); i++)
 			if (i != left_out && s->node.link.state == RL_LINK_OPEN)
 				scene_say(s, answers[i]);
@@ -258,8 +250,7 @@ TEST(while_connecting)
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 	change(s, "me", "new");
 	scene_accept(s);
-	expect_heard(s, "AUTH me new\nSELECT 3\n" HELLO);
-	scene_say(s, "+OK\r\n+OK\r\n");
+	scene_reply(s, "AUTH me new\nSELECT 3\n" HELLO, "+OK\r\n+OK\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\n"); /* the gate is the same */
 }
 
@@ -269,17 +260,14 @@ TEST(while_logging_in)
 	own_scene *s = &scene;
 	scene_open(s, "me:old@", "");
 	s->node.link.backoff.failures = 4;
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "connect; accept");
 	expect_heard(s, "AUTH me old\n" HELLO);
 	renew(s, "me", "new");
 	expect_heard(s, ""); /* nothing leaves before the first is answered */
 	scene_say(s, "-WRONGPASS no\r\n");
 	assert_true(s->node.link.state == RL_LINK_DOWN);
 	assert_true(rl_node_deadline(&s->node) <= s->now_ns);
-	rl_node_tick(&s->node, s->now_ns);
-	scene_turn(s);
-	scene_accept(s);
+	scene_play(s, "tick; turn; accept");
 	expect_heard(s, "AUTH me new\n" HELLO);
 	scene_say(s, "-WRONGPASS no\r\n"); /* these are refused too: now it waits */
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(50), rl_time_ms(100));
@@ -290,9 +278,7 @@ TEST(while_logging_in_accepted)
 {
 	own_scene *s = &scene;
 	scene_open(s, "me:old@", "");
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_accept(s);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; accept; hear");
 	renew(s, "me", "new");
 	say(s, "+OK\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\n");
@@ -313,9 +299,7 @@ TEST(while_backed_off)
 	scene_open(s, "me:old@", "");
 	for (unsigned i = 0; i < 5; i++) {
 		s->now_ns = rl_time_max(s->now_ns, s->node.link.backoff.retry_at_ns);
-		rl_node_connect(&s->node, s->now_ns);
-		scene_accept(s);
-		scene_heard(s);
+		scene_play(s, "connect; accept; hear");
 		scene_say(s, "-WRONGPASS no\r\n");
 	}
 	assert_int_equal(s->node.link.backoff.failures, 5);
@@ -329,10 +313,7 @@ TEST(while_backed_off)
 	scene_close(s);
 
 	scene_open(s, "me:old@", "");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "connect; accept; hang up; turn");
 	uint64_t retry_at_ns = s->node.link.backoff.retry_at_ns;
 	renew(s, "me", "new");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);

@@ -20,8 +20,7 @@ TEST(opening_bytes)
 	    "*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n"
 	    "*4\r\n$7\r\nCOMMAND\r\n$4\r\nINFO\r\n$5\r\ndelex\r\n$7\r\ndelifeq\r\n";
 	scene_open(s, "me:p%22w@:@", "?db=15");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "connect; accept");
 	scene_listen(s);
 	assert_int_equal(s->heard_size, sizeof want - 1);
 	assert_memory_equal(s->heard, want, sizeof want - 1);
@@ -36,8 +35,7 @@ TEST(no_gate)
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 	scene_accept(s);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
-	expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
-	scene_say(s, ":42\r\n");
+	scene_reply(s, HELLO "SET job token1 NX PX 30000\n", ":42\r\n");
 	assert_int_equal(s->node.link.facts.client_id, 42);
 	scene_say(s, "$47\r\nrun_id:0123456789012345678901234567890123456789\r\n" NO_NATIVE "+OK\r\n");
 	assert_string_equal(s->node.link.facts.run_id, "0123456789012345678901234567890123456789");
@@ -51,18 +49,14 @@ TEST(gate)
 {
 	own_scene *s = &scene;
 	scene_open(s, ":pw@", "?db=2");
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_accept(s);
+	scene_play(s, "acquire 1 #1; accept");
 	expect_heard(s, "AUTH pw\nSELECT 2\n" HELLO);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
 	scene_say(s, "+OK\r\n");
-	expect_heard(s, "");
-	scene_say(s, "+O");
-	expect_heard(s, "");
-	scene_say(s, "K\r\n");
+	scene_reply(s, "", "+O");
+	scene_reply(s, "", "K\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\nSET job token2 NX PX 30000\n");
-	scene_say(s, ":1\r\n-NOPERM no\r\n" NO_NATIVE "+OK\r\n$-1\r\n");
-	expect_answers(s, "acquire #1 YES\nacquire #2 NO\n");
+	scene_vote(s, ":1\r\n-NOPERM no\r\n" NO_NATIVE "+OK\r\n$-1\r\n", "acquire #1 YES\nacquire #2 NO\n");
 	assert_string_equal(s->node.link.facts.run_id, "");
 }
 
@@ -70,8 +64,7 @@ TEST(user_without_password)
 {
 	own_scene *s = &scene;
 	scene_open(s, "me@", "");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "connect; accept");
 	expect_heard(s, "AUTH me \n" HELLO);
 }
 
@@ -96,10 +89,8 @@ TEST(gate_refused)
 		scene_open(s, ":pw@", "?db=2");
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		scene_owe(s, 1, 0); /* behind a SET that is never sent: no debt */
-		scene_accept(s);
-		scene_heard(s);
-		scene_say(s, cases[i].reply);
-		expect_answers(s, cases[i].answers);
+		scene_play(s, "accept; hear");
+		scene_vote(s, cases[i].reply, cases[i].answers);
 		assert_string_equal(s->node.link.failure_text, cases[i].text);
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		assert_int_equal(rl_node_owed(&s->node), 0);
@@ -173,8 +164,7 @@ TEST(backoff)
 	assert_int_equal(unlink(s->path), 0);
 	static const unsigned most_ms[] = {100, 200, 400, 800, 1600, 3000, 3000, 3000};
 	uint64_t delays[COUNT(most_ms)];
-	rl_node_connect(&s->node, s->now_ns);
-	scene_turn(s);
+	scene_play(s, "connect; turn");
 	for (unsigned i = 0; i < COUNT(most_ms); i++) {
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		uint64_t due = rl_node_deadline(&s->node);
@@ -186,8 +176,7 @@ TEST(backoff)
 		rl_node_tick(&s->node, s->now_ns);
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN); /* not yet */
 		s->now_ns = due;
-		rl_node_tick(&s->node, s->now_ns);
-		scene_turn(s);
+		scene_play(s, "tick; turn");
 	}
 	/* The last three had the same limit, and three random numbers in nanoseconds. */
 	assert_true(delays[5] != delays[6] || delays[6] != delays[7]);
@@ -200,11 +189,7 @@ TEST(comes_back_on_demand)
 	own_scene *s = &scene;
 	scene_open(s, "", "");
 	s->node.link.backoff.failures = 5;
-	rl_node_connect(&s->node, s->now_ns);
-	scene_greet(s, 1);
-	s->now_ns += rl_time_ms(1000);
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "connect; greet 1; pass 1000; hang up; turn");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_int_equal(s->node.link.backoff.failures, 0);
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_CLOSED);
@@ -225,9 +210,7 @@ TEST(brief_connections)
 	for (unsigned i = 0; i < COUNT(want_failures); i++) {
 		rl_node_connect(&s->node, s->now_ns);
 		scene_greet(s, (int)i + 1);
-		s->now_ns += rl_time_ms(999);
-		scene_hang_up(s);
-		scene_turn(s);
+		scene_play(s, "pass 999; hang up; turn");
 		assert_int_equal(s->node.link.backoff.failures, want_failures[i]);
 	}
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(200), rl_time_ms(400));
@@ -243,13 +226,7 @@ TEST(debts_come_back_soon)
 	for (unsigned i = 0; i < 50; i++) {
 		rl_node_connect(&s->node, s->now_ns);
 		scene_greet(s, (int)i + 1);
-		s->now_ns += rl_time_ms(1000);
-		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-		scene_owe(s, 1, 0);
-		scene_heard(s);
-		scene_hang_up(s);
-		scene_turn(s);
-		scene_answers(s);
+		scene_play(s, "pass 1000; acquire 1 #1; owe 1 #0; hear; hang up; turn; take");
 		assert_true(rl_node_owed(&s->node) > 0);
 		assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_time_ms(100));
 		scene_close(s);
@@ -263,11 +240,9 @@ TEST(closed_in_the_greeting)
 {
 	own_scene *s = &scene;
 	scene_open(s, "", "");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "connect; accept");
 	scene_say(s, ":1\r\n");
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	assert_int_equal(s->node.link.backoff.failures, 1);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
 }
@@ -287,12 +262,9 @@ TEST(told_and_closed)
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		scene_open(s, "", "");
-		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-		scene_accept(s);
-		expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
-		scene_say(s, cases[i].said);
-		scene_hang_up(s);
-		scene_turn(s);
+		scene_play(s, "acquire 1 #1; accept");
+		scene_reply(s, HELLO "SET job token1 NX PX 30000\n", cases[i].said);
+		scene_play(s, "hang up; turn");
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		assert_string_equal(s->node.link.failure_text, cases[i].text);
 		assert_int_equal(s->node.link.failure, cases[i].failure);
@@ -311,9 +283,7 @@ TEST(connecting_times_out)
 	s->now_ns = rl_time_ms(4000) - 1;
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
-	s->now_ns = rl_time_ms(4000);
-	rl_node_tick(&s->node, s->now_ns);
-	scene_turn(s);
+	scene_play(s, "now 4000; tick; turn");
 	expect_answers(s, "acquire #1 DOWN\n"); /* not sent: it did not happen */
 	assert_string_equal(s->node.link.failure_text, "connecting timed out");
 }
@@ -323,21 +293,15 @@ TEST(silence)
 {
 	own_scene *s = &scene;
 	scene_open(s, "", "");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_greet(s, 1);
-	scene_at(s, 100000);
+	scene_play(s, "connect; greet 1; at 100000");
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN); /* idle */
-	scene_submit(s, REDLOCK_OP_QUERY, 1, 1);
-	scene_submit(s, REDLOCK_OP_QUERY, 1, 2);
-	scene_heard(s);
-	scene_at(s, 104000);
+	scene_play(s, "query 1 #1; query 1 #2; hear; at 104000");
 	scene_say(s, "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n"); /* a part of the answer */
 	assert_true(rl_node_deadline(&s->node) == rl_time_ms(109000));
 	scene_at(s, 108999);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 3); /* asking more does not put it off */
-	scene_heard(s);
-	scene_at(s, 109000);
+	scene_play(s, "hear; at 109000");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	expect_answers(s, "query #1 CLOSED\nquery #2 CLOSED\nquery #3 CLOSED\n");
 	assert_string_equal(s->node.link.failure_text, "no answer for 5 seconds");
@@ -348,15 +312,11 @@ TEST(identity_is_learnt_anew)
 {
 	own_scene *s = &scene;
 	scene_open(s, "", "");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_greet(s, 1);
+	scene_play(s, "connect; greet 1");
 	assert_string_equal(s->node.link.facts.run_id, "0000000000000000000000000000000000000007");
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	s->node.identified = false;
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
-	scene_heard(s);
+	scene_play(s, "connect; accept; hear");
 	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n");
 	assert_string_equal(s->node.link.facts.run_id, "");
 	assert_true(s->node.identified);
@@ -374,8 +334,7 @@ TEST(odd_identities)
 	};
 	for (unsigned i = 0; i < COUNT(infos); i++) {
 		scene_open(s, "", "");
-		rl_node_connect(&s->node, s->now_ns);
-		scene_accept(s);
+		scene_play(s, "connect; accept");
 		scene_say(s, "-ERR what?\r\n");
 		scene_say(s, infos[i]);
 		scene_say(s, NO_NATIVE);

@@ -20,8 +20,7 @@ static struct scene *open_scene(int client_id)
 
 static void cut(struct scene *s)
 {
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 }
 
@@ -29,9 +28,7 @@ static void cut(struct scene *s)
  * ghosts to be met, because only the identity of the server says what their ids mean. */
 static const char *next_connection(struct scene *s)
 {
-	s->now_ns = rl_node_deadline(&s->node);
-	rl_node_tick(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "due; tick; accept");
 	return scene_heard(s);
 }
 
@@ -53,8 +50,7 @@ TEST(set_in_flight)
 	assert_string_equal(next_connection(s), HELLO);
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	scene_say(s, GREETING);
-	expect_heard(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\n");
-	scene_say(s, ":1\r\n:1\r\n");
+	scene_reply(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\n", ":1\r\n:1\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, 0);
 	expect_answers(s, ""); /* nobody waits for it any more */
@@ -66,9 +62,7 @@ TEST(set_in_flight)
 TEST(not_there_after_the_kill)
 {
 	own_scene *s = open_scene(77);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_say(s, GREETING);
@@ -82,11 +76,7 @@ TEST(not_there_after_the_kill)
 TEST(kill_refused)
 {
 	own_scene *s = open_scene(77);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
-	scene_owe(s, 2, 0);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; owe 1 #0; acquire 2 #2; owe 2 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_say(s, GREETING);
@@ -101,14 +91,11 @@ TEST(kill_refused)
 TEST(another_process)
 {
 	own_scene *s = open_scene(77);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_say(s, ":2\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
-	expect_heard(s, "EVAL release 1 job token1\n");
-	scene_say(s, ":0\r\n");
+	scene_reply(s, "EVAL release 1 job token1\n", ":0\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, 0);
 }
@@ -117,14 +104,11 @@ TEST(another_process)
 TEST(identity_refused)
 {
 	own_scene *s = open_scene(77);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n" NO_NATIVE);
-	expect_heard(s, "EVAL release 1 job token1\n");
-	scene_say(s, ":0\r\n");
+	scene_reply(s, "EVAL release 1 job token1\n", ":0\r\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
 }
 
@@ -134,20 +118,14 @@ TEST(ghosts_do_not_stay_for_ever)
 {
 	scene_open(&scene, "", "");
 	own_scene *s = &scene;
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_accept(s);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; accept; hear");
 	cut(s); /* its id is not known */
 	next_connection(s);
 	scene_say(s, GREETING);
-	s->now_ns += rl_time_ms(50000);
-	scene_owe(s, 1, 2);
-	scene_heard(s);
+	scene_play(s, "pass 50000; owe 1 #2; hear");
 	scene_say(s, ":0\r\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
-	s->now_ns += rl_time_ms(20000);
-	scene_owe(s, 1, 3);
-	scene_heard(s);
+	scene_play(s, "pass 20000; owe 1 #3; hear");
 	scene_say(s, ":0\r\n");
 	assert_int_equal(s->node.ledger.lingering, 1); /* no more */
 	expect_answers(s, "acquire #1 CLOSED\nrelease #2 NO\nrelease #3 NO\n");
@@ -160,9 +138,7 @@ TEST(id_unknown)
 {
 	scene_open(&scene, "", "");
 	own_scene *s = &scene;
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
-	scene_accept(s);
+	scene_play(s, "acquire 1 #1; owe 1 #0; accept");
 	expect_heard(s, HELLO "SET job token1 NX PX 30000\nEVAL release 1 job token1\n");
 	cut(s);
 	expect_answers(s, "acquire #1 CLOSED\n");
@@ -177,19 +153,15 @@ TEST(ghost_without_a_debt)
 {
 	scene_open(&scene, "", "");
 	own_scene *s = &scene;
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_accept(s);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; accept; hear");
 	cut(s); /* its id is not known */
 	next_connection(s);
 	scene_say(s, GREETING);
 	cut(s);
 	next_connection(s);
 	scene_say(s, GREETING);
-	scene_owe(s, 1, 2);
-	scene_heard(s);
-	scene_say(s, ":0\r\n");
-	expect_answers(s, "acquire #1 CLOSED\nrelease #2 NO\n");
+	scene_play(s, "owe 1 #2; hear");
+	scene_vote(s, ":0\r\n", "acquire #1 CLOSED\nrelease #2 NO\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
 }
 
@@ -197,9 +169,7 @@ TEST(ghost_without_a_debt)
 TEST(kill_is_repeated)
 {
 	own_scene *s = open_scene(77);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
@@ -209,8 +179,7 @@ TEST(kill_is_repeated)
 	expect_answers(s, "acquire #1 CLOSED\nacquire #2 CLOSED\n");
 	assert_string_equal(next_connection(s), HELLO);
 	scene_say(s, ":79\r\n" RUN_ID);
-	expect_heard(s, "CLIENT KILL ID 77\nCLIENT KILL ID 78\nEVAL release 1 job token1\n");
-	scene_say(s, ":0\r\n:0\r\n:0\r\n");
+	scene_reply(s, "CLIENT KILL ID 77\nCLIENT KILL ID 78\nEVAL release 1 job token1\n", ":0\r\n:0\r\n:0\r\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, 0);
 	cut(s);
@@ -239,10 +208,8 @@ TEST(too_many_ghosts)
 	scene_heard(s);
 	for (unsigned i = 0; i < RL_GHOSTS; i++)
 		scene_say(s, ":1\r\n");
-	scene_owe(s, 1, 9);
-	scene_heard(s);
-	scene_say(s, ":0\r\n");
-	expect_answers(s, "release #9 NO\n");
+	scene_play(s, "owe 1 #9; hear");
+	scene_vote(s, ":0\r\n", "release #9 NO\n");
 	assert_int_equal(s->node.ledger.lingering, 1);
 }
 
@@ -250,9 +217,7 @@ TEST(too_many_ghosts)
 TEST(unsent_set)
 {
 	own_scene *s = open_scene(77);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "acquire 1 #1; hang up; turn");
 	expect_answers(s, "acquire #1 UNSENT\n");
 	assert_int_equal(s->node.ledger.ghost_count, 0);
 	assert_false(s->node.ledger.ghost_stays);
@@ -264,8 +229,7 @@ TEST(release_behind_its_unsent_set)
 {
 	scene_open(&scene, ":pw@", "");
 	own_scene *s = &scene;
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
+	scene_play(s, "acquire 1 #1; owe 1 #0");
 	scene_owe(s, 2, 0); /* of an earlier connection: its SET is not here */
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	scene_accept(s);
@@ -283,10 +247,7 @@ TEST(release_behind_its_sent_set)
 {
 	scene_open(&scene, ":pw@", "");
 	own_scene *s = &scene;
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
-	scene_accept(s);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; owe 1 #0; accept; hear");
 	scene_say(s, "+OK\r\n:5\r\n" RUN_ID);
 	expect_heard(s, "SET job token1 NX PX 30000\nEVAL release 1 job token1\n");
 	cut(s);
@@ -294,8 +255,7 @@ TEST(release_behind_its_sent_set)
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	assert_string_equal(next_connection(s), "AUTH pw\n" HELLO);
 	scene_say(s, "+OK\r\n:6\r\n");
-	expect_heard(s, "");
-	scene_say(s, RUN_ID);
+	scene_reply(s, "", RUN_ID);
 	expect_heard(s, "CLIENT KILL ID 5\nEVAL release 1 job token1\n");
 }
 
@@ -313,9 +273,7 @@ TEST(release_behind_a_half_sent_set)
 	                         .token = {"token1", 6},
 	                         .ttl_ms = 1};
 	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
-	scene_owe(s, 1, 0);
-	scene_accept(s);
-	scene_heard(s);
+	scene_play(s, "owe 1 #0; accept; hear");
 	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
 	scene_say(s, "+OK\r\n");
 	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
@@ -335,8 +293,7 @@ TEST(release_while_down)
 	assert_int_equal(scene_submit(s, REDLOCK_OP_RELEASE, 2, 6), REDLOCK_VOTE_DOWN); /* not owed: not kept */
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	assert_string_equal(next_connection(s), HELLO "EVAL release 1 job token1\n");
-	scene_say(s, GREETING ":1\r\n");
-	expect_answers(s, "");
+	scene_vote(s, GREETING ":1\r\n", "");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 }
 
@@ -344,8 +301,7 @@ TEST(release_while_down)
 TEST(debt_by_digest)
 {
 	own_scene *s = open_scene(77);
-	scene_owe(s, 1, 1);
-	scene_heard(s);
+	scene_play(s, "owe 1 #1; hear");
 	scene_say(s, ":1\r\n"); /* now the script is known */
 	scene_owe(s, 2, 2);
 	expect_heard(s, "EVALSHA release 1 job token2\n");
@@ -377,9 +333,7 @@ TEST(release_refused)
 TEST(debts_survive_failed_connections)
 {
 	own_scene *s = open_scene(77);
-	scene_owe(s, 1, 0);
-	scene_owe(s, 2, 0);
-	scene_heard(s);
+	scene_play(s, "owe 1 #0; owe 2 #0; hear");
 	cut(s);
 	for (unsigned i = 0; i < 5; i++) {
 		next_connection(s);
@@ -416,11 +370,8 @@ TEST(debts_are_bounded)
 static void garbage_for(const char *reply, const char *failure)
 {
 	own_scene *s = open_scene(77);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
-	scene_heard(s);
-	scene_say(s, reply);
-	expect_answers(s, "acquire #1 GARBAGE\n");
+	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
+	scene_vote(s, reply, "acquire #1 GARBAGE\n");
 	assert_string_equal(s->node.link.failure_text, failure);
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	/* Nothing is sent while it is down: that is no open outcome. */
@@ -444,8 +395,7 @@ TEST(release_while_breaking)
 {
 	for (unsigned sent = 0; sent < 2; sent++) {
 		own_scene *s = open_scene(77);
-		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
+		scene_play(s, "acquire 1 #1; acquire 2 #2");
 		if (sent)
 			rl_node_flush(&s->node);
 		rl_link_fail(&s->node.link, REDLOCK_VOTE_CLOSED, "cut");

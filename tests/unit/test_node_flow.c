@@ -24,10 +24,7 @@ static struct scene *open_scene(void)
 TEST(pipelined_in_order)
 {
 	own_scene *s = open_scene();
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_submit(s, REDLOCK_OP_EXTEND, 1, 2);
-	scene_submit(s, REDLOCK_OP_QUERY, 1, 3);
-	scene_submit(s, REDLOCK_OP_RELEASE, 1, 4);
+	scene_play(s, "acquire 1 #1; extend 1 #2; query 1 #3; release 1 #4");
 	expect_heard(s, "SET job token1 NX PX 30000\nEVAL extend 1 job token1 30000\nEVAL inspect 1 job\n"
 	                "EVAL release 1 job token1\n");
 	scene_say(s, "+OK\r\n:1\r\n*4\r\n$6\r\nstring\r\n:5\r\n:1\r\n$1\r\nx\r\n:0\r\n");
@@ -38,11 +35,8 @@ TEST(pipelined_in_order)
 TEST(nobody_waits)
 {
 	own_scene *s = open_scene();
-	scene_owe(s, 1, 0);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
-	scene_heard(s);
-	scene_say(s, ":1\r\n+OK\r\n");
-	expect_answers(s, "acquire #2 YES\n");
+	scene_play(s, "owe 1 #0; acquire 2 #2; hear");
+	scene_vote(s, ":1\r\n+OK\r\n", "acquire #2 YES\n");
 }
 
 /* ---- scripts ---- */
@@ -54,14 +48,10 @@ TEST(scripts_are_learnt)
 	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2); /* not known yet */
-	expect_heard(s, "EVAL release 1 job token1\nEVAL release 1 job token2\n");
-	scene_say(s, ":1\r\n:1\r\n");
-	scene_submit(s, REDLOCK_OP_RELEASE, 3, 3);
-	scene_submit(s, REDLOCK_OP_EXTEND, 3, 4);
+	scene_reply(s, "EVAL release 1 job token1\nEVAL release 1 job token2\n", ":1\r\n:1\r\n");
+	scene_play(s, "release 3 #3; extend 3 #4");
 	expect_heard(s, "EVALSHA release 1 job token3\nEVAL extend 1 job token3 30000\n");
-	scene_hang_up(s);
-	scene_turn(s);
-	rl_node_connect(&s->node, s->now_ns);
+	scene_play(s, "hang up; turn; connect");
 	scene_greet(s, 10); /* a server that was started again knows none */
 	scene_submit(s, REDLOCK_OP_RELEASE, 3, 5);
 	expect_heard(s, "EVAL release 1 job token3\n");
@@ -71,10 +61,8 @@ TEST(scripts_are_learnt)
 TEST(errors_teach_nothing)
 {
 	own_scene *s = open_scene();
-	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
-	scene_heard(s);
-	scene_say(s, "-LOADING Redis is loading the dataset in memory\r\n");
-	expect_answers(s, "release #1 LOADING\n");
+	scene_play(s, "release 1 #1; hear");
+	scene_vote(s, "-LOADING Redis is loading the dataset in memory\r\n", "release #1 LOADING\n");
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_LOADING);
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 2);
 	expect_heard(s, "EVAL release 1 job token1\n");
@@ -89,31 +77,22 @@ TEST(errors_teach_nothing)
 TEST(forgotten_scripts)
 {
 	own_scene *s = open_scene();
-	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
-	scene_submit(s, REDLOCK_OP_EXTEND, 1, 2);
-	scene_heard(s);
+	scene_play(s, "release 1 #1; extend 1 #2; hear");
 	scene_say(s, ":0\r\n:0\r\n");
-	scene_answers(s);
-	scene_submit(s, REDLOCK_OP_EXTEND, 2, 3);
-	scene_submit(s, REDLOCK_OP_RELEASE, 2, 4);
-	scene_owe(s, 3, 0);
+	scene_play(s, "take; extend 2 #3; release 2 #4; owe 3 #0");
 	expect_heard(s, "EVALSHA extend 1 job token2 30000\nEVALSHA release 1 job token2\n"
 	                "EVALSHA release 1 job token3\n");
-	scene_say(s, "-NOSCRIPT No matching script. Please use EVAL.\r\n-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
-	expect_answers(s, "");
+	scene_vote(s, "-NOSCRIPT No matching script. Please use EVAL.\r\n-NOSCRIPT x\r\n-NOSCRIPT x\r\n", "");
 	expect_heard(s, "EVAL extend 1 job token2 30000\nEVAL release 1 job token2\nEVAL release 1 job token3\n");
 	assert_int_equal(rl_node_owed(&s->node), 1);
-	scene_say(s, ":1\r\n:1\r\n:1\r\n");
-	expect_answers(s, "extend #3 YES\nrelease #4 YES\n");
+	scene_vote(s, ":1\r\n:1\r\n:1\r\n", "extend #3 YES\nrelease #4 YES\n");
 	assert_int_equal(rl_node_owed(&s->node), 0);
 	assert_int_equal(s->node.ledger.lingering, 0);
 	/* A server that does not know an EVAL either is broken; it is not asked for ever. */
-	scene_submit(s, REDLOCK_OP_RELEASE, 4, 5);
-	scene_heard(s);
+	scene_play(s, "release 4 #5; hear");
 	scene_say(s, "-NOSCRIPT x\r\n");
 	scene_heard(s);
-	scene_say(s, "-NOSCRIPT x\r\n");
-	expect_answers(s, "release #5 SERVER\n");
+	scene_vote(s, "-NOSCRIPT x\r\n", "release #5 SERVER\n");
 }
 
 /* A caller's own value is never asked about twice: its requests go by text, always. */
@@ -127,8 +106,7 @@ TEST(by_text_on_demand)
 	                             .own_value = true};
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(scene_request(s, &release), REDLOCK_VOTE_PENDING);
-		expect_heard(s, "EVAL release 1 job own\n");
-		scene_say(s, ":1\r\n");
+		scene_reply(s, "EVAL release 1 job own\n", ":1\r\n");
 	}
 }
 
@@ -183,11 +161,9 @@ TEST(cut_in_the_middle)
 	                         .token = {"t", 1},
 	                         .ttl_ms = 1};
 	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
-	scene_turn(s);
+	scene_play(s, "acquire 2 #2; turn");
 	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	expect_answers(s, "acquire #1 CLOSED\nacquire #2 UNSENT\n");
 	assert_int_equal(s->node.ledger.ghost_count, 1);
 }
@@ -210,8 +186,7 @@ TEST(answered_in_the_middle)
 	rl_node_flush(&s->node);
 	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
 	assert_false(rl_outbox_front_sent(&s->node.link.outbox));
-	scene_say(s, "+OK\r\n");
-	expect_answers(s, "acquire #1 GARBAGE\n");
+	scene_vote(s, "+OK\r\n", "acquire #1 GARBAGE\n");
 }
 
 /* One byte of an answer per turn. */
@@ -220,10 +195,7 @@ TEST(answers_byte_by_byte)
 	own_scene *s = open_scene();
 	static const char stream[] = "+OK\r\n-NOSCRIPT x\r\n$-1\r\n:1\r\n";
 	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_submit(s, REDLOCK_OP_RELEASE, 1, 2);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; release 1 #2; acquire 2 #3; hear");
 	for (unsigned i = 0; i < sizeof stream - 1; i++) {
 		char byte[2] = {stream[i], '\0'};
 		scene_say(s, byte);
@@ -275,9 +247,7 @@ TEST(close_in_order)
 {
 	size_t size;
 	struct scene *s = open_tcp_scene();
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_owe(s, 1, 0);
-	scene_turn(s);
+	scene_play(s, "acquire 1 #1; owe 1 #0; turn");
 	size_t sent = s->node.link.setup.tail + s->node.link.outbox.tail;
 	assert_int_equal(close_and_read(s, false, &size), 0);
 	assert_int_equal(size, sent);
@@ -381,8 +351,7 @@ TEST(one_large_request)
 TEST(debts_of_an_open_connection)
 {
 	own_scene *s = open_scene();
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	s->now_ns += rl_time_ms(150);
+	scene_play(s, "acquire 1 #1; pass 150");
 	unsigned taken = 0;
 	while (submit_large(s, REDLOCK_OP_RELEASE, false) == REDLOCK_VOTE_PENDING)
 		taken++;
@@ -431,8 +400,7 @@ TEST(too_early)
 {
 	own_scene *s = open_scene();
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1); /* in the outbox: the answer is read before it goes out */
-	scene_say(s, "+OK\r\n");
-	expect_answers(s, "acquire #1 UNSENT\n");
+	scene_vote(s, "+OK\r\n", "acquire #1 UNSENT\n");
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
 }
 
@@ -440,10 +408,8 @@ TEST(too_early)
 TEST(one_too_many)
 {
 	own_scene *s = open_scene();
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_heard(s);
-	scene_say(s, "+OK\r\n+OK\r\n");
-	expect_answers(s, "acquire #1 YES\n");
+	scene_play(s, "acquire 1 #1; hear");
+	scene_vote(s, "+OK\r\n+OK\r\n", "acquire #1 YES\n");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 }
 
@@ -451,12 +417,9 @@ TEST(one_too_many)
 TEST(answers_before_the_end)
 {
 	own_scene *s = open_scene();
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
-	scene_heard(s);
+	scene_play(s, "acquire 1 #1; acquire 2 #2; hear");
 	assert_int_equal(send(s->peer, "+OK\r\n$-", 7, 0), 7);
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	expect_answers(s, "acquire #1 YES\nacquire #2 CLOSED\n");
 }
 
@@ -464,9 +427,7 @@ TEST(answers_before_the_end)
 TEST(sending_fails)
 {
 	own_scene *s = open_scene();
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-	scene_hang_up(s);
-	rl_node_flush(&s->node);
+	scene_play(s, "acquire 1 #1; hang up; flush");
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_turn(s);
 	assert_string_equal(s->node.link.failure_text, "connection closed by the server");
@@ -480,8 +441,7 @@ TEST(ready_without_cause)
 	rl_node_ready(&s->node, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	rl_node_ready(&s->node, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
 	rl_node_flush(&s->node);
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);

@@ -138,16 +138,14 @@ TEST(silent)
 	assert_int_equal(s->node.link.backoff.failures, 2);
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(100), rl_time_ms(200));
 	assert_int_equal(lookups, 1);
-	s->now_ns = rl_node_deadline(&s->node);
-	rl_node_tick(&s->node, s->now_ns);
+	scene_play(s, "due; tick");
 	assert_int_equal(lookups, 2);
 	rl_node_tick(&s->node, s->now_ns += rl_time_ms(3000));
 	scene_turn(s);
 	s->node.link.backoff.retry_at_ns = UINT64_MAX; /* whatever it was */
 	found(s, s->path);
 	assert_true(rl_node_deadline(&s->node) == s->now_ns);
-	rl_node_tick(&s->node, s->now_ns);
-	scene_greet(s, 1);
+	scene_play(s, "tick; greet 1");
 	assert_int_equal(lookups, 2);
 }
 
@@ -170,8 +168,7 @@ TEST(read_only)
 	assert_in_range(snprintf(other, sizeof other, "%s.other", s->path), 1, sizeof other - 1);
 	rl_node_connect(&s->node, s->now_ns);
 	found(s, s->path);
-	scene_greet(s, 1);
-	s->now_ns += rl_time_ms(1000);
+	scene_play(s, "greet 1; pass 1000");
 	for (unsigned i = 1; i <= 3; i++) {
 		scene_submit(s, REDLOCK_OP_ACQUIRE, i, i);
 		scene_heard(s);
@@ -179,19 +176,15 @@ TEST(read_only)
 	}
 	expect_answers(s, "acquire #1 READONLY\nacquire #2 READONLY\nacquire #3 READONLY\n");
 	assert_int_equal(lookups, 2);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 4, 4);
-	scene_heard(s);
+	scene_play(s, "acquire 4 #4; hear");
 	found(s, s->path);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_say(s, "-READONLY You can't write against a read only replica.\r\n");
 	assert_int_equal(lookups, 2);
 	expect_answers(s, "acquire #4 READONLY\n");
-	s->now_ns += rl_time_ms(1000);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 5, 5);
-	scene_heard(s);
+	scene_play(s, "pass 1000; acquire 5 #5; hear");
 	scene_say(s, "-READONLY You can't write against a read only replica.\r\n");
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 6, 6);
-	scene_heard(s);
+	scene_play(s, "acquire 6 #6; hear");
 	found(s, other);
 	expect_answers(s, "acquire #5 READONLY\nacquire #6 CLOSED\n"); /* as for any break */
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
@@ -218,16 +211,11 @@ TEST(elsewhere)
 		own_scene *s = open_scene();
 		rl_node_connect(&s->node, s->now_ns);
 		found(s, s->path);
-		scene_greet(s, 1);
-		scene_owe(s, 1, 0);
-		scene_heard(s);
-		scene_hang_up(s);
-		scene_turn(s);
+		scene_play(s, "greet 1; owe 1 #0; hear; hang up; turn");
 		assert_int_equal(rl_node_owed(&s->node), 1);
 		assert_in_range(snprintf(other, sizeof other, "%s.other", s->path), 1, sizeof other - 1);
 		assert_int_equal(symlink(s->path, other), 0);
-		s->now_ns += rl_time_ms(5000);
-		rl_node_tick(&s->node, s->now_ns);
+		scene_play(s, "pass 5000; tick");
 		assert_int_equal(lookups, 2);
 		found(s, other);
 		scene_accept(s);
@@ -238,9 +226,7 @@ TEST(elsewhere)
 		assert_int_equal(rl_node_owed(&s->node), 0);
 		assert_int_equal(s->node.ledger.lingering, cases[i].lingering);
 		/* The next answers of that server count again, after a minute. */
-		s->now_ns += rl_time_ms(60000);
-		scene_owe(s, 2, 0);
-		scene_heard(s);
+		scene_play(s, "pass 60000; owe 2 #0; hear");
 		scene_say(s, ":0\r\n");
 		assert_int_equal(s->node.ledger.lingering, cases[i].lingering);
 		unlink(other);

@@ -105,12 +105,9 @@ static void a_ghost(const char *killed, const char *vote, const char *heard)
 	own_scene *s = open_scene();
 	assert_int_equal(owe_release(1), REDLOCK_VOTE_PENDING);
 	expect_heard(s, RELEASE);
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "hang up; turn");
 	expect_answers(s, "release #1 CLOSED\n");
-	s->now_ns = rl_node_deadline(&s->node);
-	rl_node_tick(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "due; tick; accept");
 	assert_int_equal(try_set(2), REDLOCK_VOTE_PENDING);
 	scene_say(s, ":78\r\n$47\r\nrun_id:0000000000000000000000000000000000000007\r\n" NO_NATIVE);
 	scene_heard(s);
@@ -122,8 +119,7 @@ static void a_ghost(const char *killed, const char *vote, const char *heard)
 		scene_say(s, ":1\r\n");
 		s->now_ns += 61000 * UINT64_C(1000000);
 		try_set(3);
-		expect_heard(s, SET);
-		scene_say(s, "+OK\r\n");
+		scene_reply(s, SET, "+OK\r\n");
 		expect_answers(s, "acquire #3 YES\n");
 	}
 }
@@ -141,12 +137,7 @@ static void an_earlier_copy_of_the_release(const char *killed, unsigned lingerin
 {
 	own_scene *s = open_scene();
 	owe_release(1);
-	scene_heard(s);
-	scene_hang_up(s);
-	scene_turn(s);
-	s->now_ns = rl_node_deadline(&s->node);
-	rl_node_tick(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "hear; hang up; turn; due; tick; accept");
 	scene_say(s, ":78\r\n$47\r\nrun_id:0000000000000000000000000000000000000007\r\n" NO_NATIVE);
 	scene_heard(s);
 	scene_say(s, killed);
@@ -167,10 +158,7 @@ TEST(an_earlier_copy_may_come)
 TEST(a_ghost_of_a_random_value)
 {
 	own_scene *s = open_scene();
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 9, 9);
-	scene_heard(s);
-	scene_hang_up(s);
-	scene_turn(s);
+	scene_play(s, "acquire 9 #9; hear; hang up; turn");
 	rl_ledger_doubt(&s->node.ledger);
 	assert_false(s->node.ledger.ghost_own);
 	expect_answers(s, "acquire #9 CLOSED\n");

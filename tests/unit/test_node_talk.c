@@ -21,8 +21,7 @@ static struct scene *open_scene(const char *probe)
 	struct scene *s = &scene;
 	char bytes[256];
 	scene_open(s, "", "");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "connect; accept");
 	expect_heard(s, HELLO);
 	snprintf(bytes, sizeof bytes, ":7\r\n" RUN_ID "%s", probe);
 	scene_say(s, bytes);
@@ -34,11 +33,9 @@ static struct scene *without_scripts(void)
 {
 	struct scene *s = open_scene(NO_NATIVE);
 	scene_submit(s, REDLOCK_OP_RELEASE, 0, 1);
-	expect_heard(s, "EVAL release 1 job token0\n");
-	scene_say(s, NO_EVAL);
+	scene_reply(s, "EVAL release 1 job token0\n", NO_EVAL);
 	expect_answers(s, ""); /* a refusal is no vote */
-	expect_heard(s, READ);
-	scene_say(s, OPENED "$0\r\n\r\n");
+	scene_reply(s, READ, OPENED "$0\r\n\r\n");
 	expect_answers(s, "release #1 NO\n");
 	expect_heard(s, "");
 	return s;
@@ -46,11 +43,7 @@ static struct scene *without_scripts(void)
 
 static const char *next_connection(struct scene *s)
 {
-	scene_hang_up(s);
-	scene_turn(s);
-	s->now_ns = rl_node_deadline(&s->node);
-	rl_node_tick(&s->node, s->now_ns);
-	scene_accept(s);
+	scene_play(s, "hang up; turn; due; tick; accept");
 	return scene_heard(s);
 }
 
@@ -83,16 +76,12 @@ TEST(native_commands)
 		own_scene *s = open_scene(cases[i].probe);
 		scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 		expect_heard(s, cases[i].heard);
-		scene_say(s, ":1\r\n");
-		expect_answers(s, "release #1 YES\n");
-		scene_submit(s, REDLOCK_OP_RELEASE, 1, 2);
-		scene_submit(s, REDLOCK_OP_RELEASE, 1, 3);
-		scene_heard(s);
+		scene_vote(s, ":1\r\n", "release #1 YES\n");
+		scene_play(s, "release 1 #2; release 1 #3; hear");
 		scene_say(s, ":0\r\n-ERR Key should be of string type if conditions are specified\r\n");
 		expect_answers(s, "release #2 NO\nrelease #3 NO\n");
 		scene_submit(s, REDLOCK_OP_EXTEND, 1, 4); /* none of them extends without ever shortening */
-		expect_heard(s, "EVAL extend 1 job token1 30000\n");
-		scene_say(s, ":1\r\n");
+		scene_reply(s, "EVAL extend 1 job token1 30000\n", ":1\r\n");
 		expect_answers(s, "extend #4 YES\n");
 	}
 }
@@ -104,17 +93,13 @@ TEST(native_lost)
 	scene_owe(s, 1, 2);
 	expect_heard(s, "DELEX job IFEQ token1\n");
 	scene_say(s, "-ERR unknown command 'DELEX', with args beginning with: 'job'\r\n");
-	expect_heard(s, "DELIFEQ job token1\n");
-	scene_say(s, "-ERR unknown command 'DELIFEQ'\r\n");
+	scene_reply(s, "DELIFEQ job token1\n", "-ERR unknown command 'DELIFEQ'\r\n");
 	expect_answers(s, "");
-	expect_heard(s, "EVAL release 1 job token1\n");
-	scene_say(s, NO_EVAL);
-	expect_heard(s, READ);
-	scene_say(s, OPENED VALUE("token1"));
+	scene_reply(s, "EVAL release 1 job token1\n", NO_EVAL);
+	scene_reply(s, READ, OPENED VALUE("token1"));
 	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
 	assert_int_equal(rl_node_owed(&s->node), 1);
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
-	expect_answers(s, "release #2 YES\n");
+	scene_vote(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n", "release #2 YES\n");
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
 }
 
@@ -123,12 +108,9 @@ TEST(digest_refused)
 {
 	own_scene *s = open_scene(NO_NATIVE);
 	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
-	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
-	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2);
-	scene_heard(s);
+	scene_play(s, "release 1 #1; release 2 #2; hear");
 	scene_say(s, "-NOSCRIPT x\r\n-NOPERM no right to run the 'evalsha' command\r\n");
-	expect_heard(s, "EVAL release 1 job token1\nEVAL release 1 job token2\n");
-	scene_say(s, ":1\r\n:0\r\n");
+	scene_reply(s, "EVAL release 1 job token1\nEVAL release 1 job token2\n", ":1\r\n:0\r\n");
 	expect_answers(s, "release #1 YES\nrelease #2 NO\n");
 	scene_submit(s, REDLOCK_OP_RELEASE, 3, 3);
 	expect_heard(s, "EVAL release 1 job token3\n");
@@ -138,8 +120,7 @@ TEST(digest_refused)
 TEST(key_forbidden)
 {
 	own_scene *s = open_scene(NO_NATIVE);
-	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
-	scene_heard(s);
+	scene_play(s, "release 1 #1; hear");
 	scene_say(s, "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n");
 	expect_answers(s, "release #1 NOPERM\n");
 	expect_heard(s, "");
@@ -148,14 +129,11 @@ TEST(key_forbidden)
 TEST(by_transaction)
 {
 	own_scene *s = without_scripts();
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2);
-	scene_submit(s, REDLOCK_OP_EXTEND, 1, 3);
+	scene_play(s, "acquire 1 #2; extend 1 #3");
 	expect_heard(s, "SET job token1 NX PX 30000\nMULTI\nEXEC\nWATCH job\nGETRANGE job 0 6\nPTTL job\n");
 	submit(s, REDLOCK_OP_ACQUIRE, "other", 2, 4, false); /* goes on meanwhile */
-	expect_heard(s, "SET other token2 NX PX 30000\n");
-	scene_say(s, "+OK\r\n" OPENED VALUE("token1") ":20000\r\n+OK\r\n");
-	expect_heard(s, "MULTI\nPEXPIRE job 30000\nEXEC\n");
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	scene_reply(s, "SET other token2 NX PX 30000\n", "+OK\r\n" OPENED VALUE("token1") ":20000\r\n+OK\r\n");
+	scene_reply(s, "MULTI\nPEXPIRE job 30000\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "acquire #2 YES\nacquire #4 YES\nextend #3 YES\n");
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 5);
 	expect_heard(s, "MULTI\nEXEC\nMULTI\nTYPE job\nPTTL job\nSTRLEN job\nGETRANGE job 0 1023\nEXEC\n");
@@ -169,19 +147,13 @@ TEST(by_transaction)
 TEST(order_of_one_name)
 {
 	own_scene *s = without_scripts();
-	scene_owe(s, 1, 2);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
-	scene_owe(s, 2, 4);
-	expect_heard(s, READ);
-	scene_say(s, OPENED VALUE("token1"));
+	scene_play(s, "owe 1 #2; acquire 2 #3; owe 2 #4");
+	scene_reply(s, READ, OPENED VALUE("token1"));
 	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
 	assert_int_equal(rl_node_owed(&s->node), 2);
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
-	expect_answers(s, "release #2 YES\n");
-	expect_heard(s, "SET job token2 NX PX 30000\n" READ);
-	scene_say(s, "+OK\r\n" OPENED VALUE("token2"));
-	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	scene_vote(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n", "release #2 YES\n");
+	scene_reply(s, "SET job token2 NX PX 30000\n" READ, "+OK\r\n" OPENED VALUE("token2"));
+	scene_reply(s, "MULTI\nDEL job\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "acquire #3 YES\nrelease #4 YES\n");
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
 }
@@ -198,11 +170,9 @@ TEST(batches)
 		scene_say(s, i == 2 ? VALUE("token2") : "$0\r\n\r\n");
 	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
 	expect_answers(s, "");
-	scene_say(s, "+OK\r\n+QUEUED\r\n*-1\r\n");
-	expect_answers(s, "release #1 NO\n");
+	scene_vote(s, "+OK\r\n+QUEUED\r\n*-1\r\n", "release #1 NO\n");
 	expect_heard(s, READ); /* #2 */
-	scene_say(s, OPENED "$0\r\n\r\n");
-	expect_answers(s, "release #2 NO\n");
+	scene_vote(s, OPENED "$0\r\n\r\n", "release #2 NO\n");
 	assert_non_null(strstr(scene_heard(s), "WATCH job job job job job job job\n"));
 }
 
@@ -210,8 +180,7 @@ TEST(touched_for_ever)
 {
 	own_scene *s = without_scripts();
 	unsigned rounds = 0;
-	scene_owe(s, 1, 2);
-	scene_turn(s);
+	scene_play(s, "owe 1 #2; turn");
 	for (; s->answers_used == 0; rounds++) {
 		assert_true(rounds < 100);
 		scene_say(s, OPENED VALUE("token1"));
@@ -247,8 +216,7 @@ TEST(nothing_permitted)
 TEST(nothing_known)
 {
 	own_scene *s = without_scripts();
-	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
-	scene_heard(s);
+	scene_play(s, "release 1 #1; hear");
 	scene_say(s,
 	          "-ERR unknown command 'MULTI', with args beginning with: \r\n-ERR EXEC without MULTI\r\n+OK\r\n"
 	          "$0\r\n\r\n");
@@ -272,8 +240,7 @@ TEST(debt_behind_a_parked_set)
 		submit(s, REDLOCK_OP_RELEASE, name, 10 + i, 0, false);
 	assert_int_equal(scene_owe(s, 2, 4), REDLOCK_VOTE_BACKLOG);
 	s->node.methods.has |= RL_FORM_BIT(RL_FORM_DELEX); /* as if it had become possible */
-	expect_heard(s, READ);
-	scene_say(s, OPENED VALUE("token1"));
+	scene_reply(s, READ, OPENED VALUE("token1"));
 	scene_heard(s);
 	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	const char *heard = scene_heard(s);
@@ -289,14 +256,11 @@ TEST(parked_then_refused)
 	expect_heard(s, READ);
 	scene_owe(s, 2, 3);
 	s->node.methods.has |= RL_FORM_BIT(RL_FORM_DELEX); /* as if it had become possible */
-	scene_say(s, OPENED "$0\r\n\r\n");
-	expect_answers(s, "release #2 NO\n");
+	scene_vote(s, OPENED "$0\r\n\r\n", "release #2 NO\n");
 	expect_heard(s, "DELEX job IFEQ token2\n");
 	scene_say(s, "-ERR unknown command 'DELEX', with args beginning with: 'job'\r\n");
-	expect_heard(s, READ);
-	scene_say(s, OPENED VALUE("token2"));
-	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	scene_reply(s, READ, OPENED VALUE("token2"));
+	scene_reply(s, "MULTI\nDEL job\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "release #3 YES\n");
 }
 
@@ -304,19 +268,15 @@ TEST(parked_then_refused)
 TEST(useless_connection)
 {
 	struct scene *s = without_scripts();
-	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
-	scene_turn(s);
+	scene_play(s, "release 1 #1; turn");
 	scene_say(s,
 	          "+OK\r\n-ERR unknown command 'EXEC'\r\n-ERR WATCH inside MULTI is not allowed\r\n+QUEUED\r\n");
 	expect_answers(s, "release #1 COMMAND\n");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	scene_close(s);
 	s = without_scripts();
-	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
-	scene_turn(s);
-	scene_say(s, "+OK\r\n:1\r\n");
-	expect_answers(s, "release #1 UNSENT\nacquire #2 UNSENT\n");
+	scene_play(s, "release 1 #1; acquire 2 #2; turn");
+	scene_vote(s, "+OK\r\n:1\r\n", "release #1 UNSENT\nacquire #2 UNSENT\n");
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
 	scene_close(s);
 }
@@ -335,16 +295,14 @@ TEST(broken_in_between)
 		scene_turn(s);
 		for (unsigned i = 0; i < said; i++)
 			scene_say(s, replies[i]);
-		scene_hang_up(s);
-		scene_turn(s);
+		scene_play(s, "hang up; turn");
 		expect_answers(s, said < 4 ? "release #2 UNSENT\nacquire #3 UNSENT\n"
 		                           : "release #2 CLOSED\nacquire #3 UNSENT\n");
 		assert_int_equal(rl_node_owed(&s->node), 1);
 		assert_int_equal(s->node.ledger.lingering, 0);
 		assert_string_equal(next_connection(s), HELLO); /* what is known of it waits for its identity */
 		scene_say(s, ":8\r\n" RUN_ID NO_NATIVE);
-		expect_heard(s, READ);
-		scene_say(s, OPENED VALUE("token1"));
+		scene_reply(s, READ, OPENED VALUE("token1"));
 		scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 		assert_int_equal(rl_node_owed(&s->node), 0);
 	}
@@ -354,13 +312,11 @@ TEST(broken_in_between)
 TEST(another_server)
 {
 	own_scene *s = without_scripts();
-	scene_owe(s, 1, 2);
-	scene_turn(s);
+	scene_play(s, "owe 1 #2; turn");
 	assert_string_equal(next_connection(s), HELLO);
 	expect_answers(s, "release #2 UNSENT\n");
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 3);
-	expect_heard(s, "");
-	scene_say(s, ":8\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
+	scene_reply(s, "", ":8\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
 	expect_heard(s, "EVAL release 1 job token1\nEVAL inspect 1 job\n");
 }
 
@@ -370,24 +326,18 @@ TEST(login_in_between)
 {
 	own_scene *s = &scene;
 	scene_open(s, ":pw@", "");
-	rl_node_connect(&s->node, s->now_ns);
-	scene_accept(s);
-	expect_heard(s, "AUTH pw\n" HELLO);
-	scene_say(s, "+OK\r\n:7\r\n" RUN_ID NO_NATIVE);
+	scene_play(s, "connect; accept");
+	scene_reply(s, "AUTH pw\n" HELLO, "+OK\r\n:7\r\n" RUN_ID NO_NATIVE);
 	s->node.methods.refused |= RL_FORM_BIT(RL_FORM_TEXT);
 	scene_owe(s, 1, 2);
 	expect_heard(s, READ);
 	rl_node_renew(&s->node, s->now_ns);
 	rl_auth_begin(&s->node.link, s->now_ns);
 	scene_owe(s, 1, 3);
-	expect_heard(s, "");
-	scene_say(s, OPENED VALUE("token1"));
-	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
-	expect_heard(s, "AUTH pw\n");
-	scene_say(s, "+OK\r\n");
-	expect_heard(s, READ);
-	scene_say(s, OPENED "$0\r\n\r\n");
+	scene_reply(s, "", OPENED VALUE("token1"));
+	scene_reply(s, "MULTI\nDEL job\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	scene_reply(s, "AUTH pw\n", "+OK\r\n");
+	scene_reply(s, READ, OPENED "$0\r\n\r\n");
 	expect_answers(s, "release #2 YES\nrelease #3 NO\n");
 }
 
@@ -397,28 +347,23 @@ TEST(own_value)
 	struct scene *s = open_scene(NO_NATIVE);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
 	submit(s, REDLOCK_OP_ACQUIRE, "other", 1, 2, true);
-	expect_heard(s, "EVAL release 1 job token1\nSET other token1 NX PX 30000\n");
-	scene_say(s, NO_EVAL "+OK\r\n");
-	expect_heard(s, READ);
-	scene_say(s, OPENED "$0\r\n\r\n");
+	scene_reply(s, "EVAL release 1 job token1\nSET other token1 NX PX 30000\n", NO_EVAL "+OK\r\n");
+	scene_reply(s, READ, OPENED "$0\r\n\r\n");
 	expect_answers(s, "acquire #2 YES\nrelease #1 NO\n");
 	scene_close(s);
 
 	s = open_scene(NO_NATIVE);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
 	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 2, true);
-	expect_heard(s, "EVAL release 1 job token1\nSET job token1 NX PX 30000\n");
-	scene_say(s, NO_EVAL "+OK\r\n");
+	scene_reply(s, "EVAL release 1 job token1\nSET job token1 NX PX 30000\n", NO_EVAL "+OK\r\n");
 	expect_answers(s, "release #1 NOPERM\nacquire #2 YES\n");
 	expect_heard(s, "");
 	assert_int_equal(s->node.ledger.lingering, 1);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 3,
 	       true); /* now it is known: under WATCH, and the SET behind it */
 	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 4, true);
-	expect_heard(s, READ);
-	scene_say(s, OPENED VALUE("token1"));
-	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	scene_reply(s, READ, OPENED VALUE("token1"));
+	scene_reply(s, "MULTI\nDEL job\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\n");
 	scene_close(s);
 }
@@ -435,15 +380,11 @@ TEST(extends_of_one_key)
 		extend.ttl_ms = i == 1 ? 60000 : 5000;
 		scene_request(s, &extend);
 	}
-	expect_heard(s, READ "PTTL job\n");
-	scene_say(s, OPENED VALUE("token1") ":1000\r\n");
-	expect_heard(s, "MULTI\nPEXPIRE job 60000\nEXEC\n");
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	scene_reply(s, READ "PTTL job\n", OPENED VALUE("token1") ":1000\r\n");
+	scene_reply(s, "MULTI\nPEXPIRE job 60000\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "extend #1 YES\n");
-	expect_heard(s, READ "PTTL job\n");
-	scene_say(s, OPENED VALUE("token1") ":59999\r\n");
-	expect_heard(s, "MULTI\nPTTL job\nEXEC\n");
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:59999\r\n");
+	scene_reply(s, READ "PTTL job\n", OPENED VALUE("token1") ":59999\r\n");
+	scene_reply(s, "MULTI\nPTTL job\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:59999\r\n");
 	expect_answers(s, "extend #2 YES\n");
 }
 
@@ -456,8 +397,7 @@ TEST(ghost_without_a_set)
 	expect_heard(s, "EVAL release 1 job token1\n");
 	assert_string_equal(next_connection(s), HELLO);
 	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 2, true);
-	expect_heard(s, "");
-	scene_say(s, ":8\r\n" RUN_ID NO_NATIVE);
+	scene_reply(s, "", ":8\r\n" RUN_ID NO_NATIVE);
 	expect_heard(s, "CLIENT KILL ID 7\nEVAL release 1 job token1\nSET job token1 NX PX 30000\n");
 }
 
@@ -467,19 +407,15 @@ TEST(own_value_behind_a_parked_set)
 	own_scene *s = open_scene(NO_NATIVE);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 2, true);
-	expect_heard(s, "EVAL release 1 job token1\nEVAL release 1 job token1\n");
-	scene_say(s, NO_EVAL);
+	scene_reply(s, "EVAL release 1 job token1\nEVAL release 1 job token1\n", NO_EVAL);
 	expect_heard(s, READ);
 	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 3, true);
-	scene_say(s, NO_EVAL);
-	expect_answers(s, "release #2 NOPERM\n");
+	scene_vote(s, NO_EVAL, "release #2 NOPERM\n");
 	scene_say(s, OPENED VALUE("token1"));
-	expect_heard(s, "MULTI\nDEL job\nEXEC\n");
-	scene_say(s, "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
+	scene_reply(s, "MULTI\nDEL job\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_answers(s, "release #1 YES\n");
 	expect_heard(s, "SET job token1 NX PX 30000\n"); /* and nothing that would delete it */
-	scene_say(s, "+OK\r\n");
-	expect_answers(s, "acquire #3 YES\n");
+	scene_vote(s, "+OK\r\n", "acquire #3 YES\n");
 	expect_heard(s, "");
 }
 
@@ -488,9 +424,7 @@ TEST(own_value_behind_a_parked_set)
 TEST(release_while_breaking)
 {
 	own_scene *s = without_scripts();
-	scene_owe(s, 1, 2);
-	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3);
-	rl_node_flush(&s->node);
+	scene_play(s, "owe 1 #2; acquire 2 #3; flush");
 	rl_link_fail(&s->node.link, REDLOCK_VOTE_CLOSED, "cut");
 	assert_int_equal(scene_owe(s, 2, 0), REDLOCK_VOTE_DOWN);
 	scene_turn(s);
