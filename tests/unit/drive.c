@@ -56,8 +56,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct drive *d, const cha
 	d->used += (size_t)n;
 }
 
-/* A vote on the line of the one before it, which was of the same round and moment and changed nothing else.
- */
+/* A vote on the line of the one before it, of the same round and moment, which changed nothing else. */
 static void say_line(struct drive *d, const char *line, bool is_vote, const char *error)
 {
 	const char *vote = is_vote ? strstr(line, " node ") + strlen(" node ") : line;

@@ -27,8 +27,7 @@ struct drive {
 };
 
 /* The rules of most scenarios: a majority of `node_count`, TTL 30 s, node timeout 200 ms, drift 1 % + 2 ms
- * (so that validity is 29698 ms), retries after 50 to 150 ms, wait 0, no renewal, no danger notice, no caps.
- */
+ * (validity is 29698 ms), retries after 50 to 150 ms, wait 0, no renewal, danger notice or caps. */
 struct rl_rules drive_rules(unsigned node_count);
 
 /* `wait_ms` of both kinds: for a busy lock and for an unreachable quorum. */

@@ -211,6 +211,26 @@ const char *scene_heard(struct scene *s)
 	return s->text;
 }
 
+enum redlock_vote_code scene_large(struct scene *s, enum redlock_operation operation, size_t name_size,
+                                   bool owed)
+{
+	static char name[65536];
+	memset(name, 'n', sizeof name);
+	assert_true(name_size <= sizeof name);
+	struct rl_request request = {.operation = operation,
+	                             .tag = {.slot = 1, .seq = 1},
+	                             .name = {name, name_size},
+	                             .token = {"token1", 6},
+	                             .ttl_ms = 1,
+	                             .owed = owed ? 1u << 3 : 0};
+	return scene_request(s, &request);
+}
+
+void scene_narrow(struct scene *s, int bytes)
+{
+	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes), 0);
+}
+
 static bool is_asked(struct scene *s, const char *word, unsigned slot, uint32_t seq)
 {
 	static const struct {

@@ -52,8 +52,7 @@ void scene_turn(struct scene *s);
 /* Goes to this time, takes what is due, and lets the node do what it can. */
 void scene_at(struct scene *s, uint64_t ms);
 
-/* Accepts the connection that the node makes, and answers its opening commands (CLIENT ID with `client_id`).
- */
+/* Accepts the node's connection, and answers its opening commands (CLIENT ID with `client_id`). */
 void scene_accept(struct scene *s);
 void scene_greet(struct scene *s, int client_id);
 
@@ -80,6 +79,13 @@ enum redlock_vote_code scene_submit(struct scene *s, enum redlock_operation oper
 /* A release that is owed. */
 enum redlock_vote_code scene_owe(struct scene *s, unsigned slot, uint32_t seq);
 
+/* One with a name of so many bytes, for slot 1 as #1. */
+enum redlock_vote_code scene_large(struct scene *s, enum redlock_operation operation, size_t name_size,
+                                   bool owed);
+
+/* The node's socket takes no more than about so many bytes that nobody reads. */
+void scene_narrow(struct scene *s, int bytes);
+
 /* Any request. */
 enum redlock_vote_code scene_request(struct scene *s, const struct rl_request *request);
 
@@ -91,6 +97,17 @@ void scene_play(struct scene *s, const char *script);
 
 #define expect_heard(s, want) assert_string_equal(scene_heard(s), (want))
 #define expect_answers(s, want) assert_string_equal(scene_answers(s), (want))
+
+#define expect_owed(s, owed, without_certainty)                                                              \
+	do {                                                                                                     \
+		assert_int_equal(rl_node_owed(&(s)->node), owed);                                                    \
+		assert_int_equal((s)->node.ledger.lingering, without_certainty);                                     \
+	} while (0)
+#define expect_failure(s, code, text)                                                                        \
+	do {                                                                                                     \
+		assert_int_equal((s)->node.link.failure, code);                                                      \
+		assert_string_equal((s)->node.link.failure_text, text);                                              \
+	} while (0)
 
 /* The node has said this, and gets that reply; it gets this reply, and gives those answers. */
 #define scene_reply(s, want_heard, reply)                                                                    \

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which vote an answer stands for: texts of real servers, the same texts from a server of today, and shapes.
- */
+/* Which vote an answer stands for: texts of real servers, the same from a server of today, shapes. */
 #include "fixture.h"
 #include "proto/answer.h"
 #include "scripts.h"

@@ -141,8 +141,7 @@ TEST(probe)
 	assert_int_equal(d.error, REDLOCK_E_STATE);
 }
 
-/* A late refusal of an attempt before is none of the probe's token: no node is another one by another name.
- */
+/* A late refusal of an earlier attempt is none of the probe's token: no node is a duplicate. */
 TEST(probe_behind_a_late_refusal)
 {
 	struct drive d = drive_idle(drive_rules(3));

@@ -78,8 +78,7 @@ TEST(no_attempt_begins_after_the_patience)
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
 }
 
-/* The attempts at the end have less time than an answer takes: that they got none says nothing of the nodes.
- */
+/* Attempts at the end have less time than an answer takes: that they get none says nothing of the nodes. */
 TEST(a_busy_lock_is_busy_to_the_end)
 {
 	for (uint64_t rtt_us = 100; rtt_us <= 40000; rtt_us += 300) {

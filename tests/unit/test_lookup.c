@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lookups of names in their thread. getaddrinfo(3) is the test's: it says what the test wants, when it wants.
- */
+/* Lookups of names in their thread. getaddrinfo(3) is the test's: it says what and when it wants. */
 #include "os/resolve.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* By which commands a node is asked: what it has, what it refuses, and when that is forgotten. */
-#include <string.h>
-
 #include "proto/method.h"
 #include "unit.h"
 

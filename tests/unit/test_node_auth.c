@@ -227,8 +227,7 @@ TEST(refused)
 		say(s, "+OK\r\n");
 		expect_answers(s, "acquire #1 YES\nacquire #2 YES\n");
 		assert_int_equal(s->node.link.state, RL_LINK_OPEN);
-		assert_int_equal(s->node.link.failure, cases[i].failure);
-		assert_string_equal(s->node.link.failure_text, cases[i].text);
+		expect_failure(s, cases[i].failure, cases[i].text);
 		scene_heard(s);
 		if (cases[i].failure == REDLOCK_VOTE_AUTH) {
 			renew(s, "me", "newer"); /* what was refused is not in force any more */

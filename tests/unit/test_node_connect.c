@@ -93,8 +93,7 @@ TEST(gate_refused)
 		scene_vote(s, cases[i].reply, cases[i].answers);
 		assert_string_equal(s->node.link.failure_text, cases[i].text);
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
-		assert_int_equal(rl_node_owed(&s->node), 0);
-		assert_int_equal(s->node.ledger.lingering, 0);
+		expect_owed(s, 0, 0);
 		/* While it is down, the vote comes at once. */
 		enum redlock_vote_code vote = scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2);
 		assert_int_equal(vote, s->node.link.failure);
@@ -192,8 +191,7 @@ TEST(comes_back_on_demand)
 	scene_play(s, "connect; greet 1; pass 1000; hang up; turn");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_int_equal(s->node.link.backoff.failures, 0);
-	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_CLOSED);
-	assert_string_equal(s->node.link.failure_text, "connection closed by the server");
+	expect_failure(s, REDLOCK_VOTE_CLOSED, "connection closed by the server");
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_time_ms(1000));
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
 	scene_accept(s);
@@ -266,8 +264,7 @@ TEST(told_and_closed)
 		scene_reply(s, HELLO "SET job token1 NX PX 30000\n", cases[i].said);
 		scene_play(s, "hang up; turn");
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
-		assert_string_equal(s->node.link.failure_text, cases[i].text);
-		assert_int_equal(s->node.link.failure, cases[i].failure);
+		expect_failure(s, cases[i].failure, cases[i].text);
 		scene_close(s);
 	}
 }

@@ -3,8 +3,6 @@
  * that are killed before the debts are paid, and what cannot be made certain is counted. */
 #include "scene.h"
 
-#include <sys/socket.h>
-
 #include "core/time.h"
 
 static struct scene scene;
@@ -51,8 +49,7 @@ TEST(set_in_flight)
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	scene_say(s, GREETING);
 	scene_reply(s, "CLIENT KILL ID 77\nEVAL release 1 job token1\n", ":1\r\n:1\r\n");
-	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.ledger.lingering, 0);
+	expect_owed(s, 0, 0);
 	expect_answers(s, ""); /* nobody waits for it any more */
 	cut(s);
 	assert_string_equal(next_connection(s), HELLO); /* all is settled */
@@ -68,8 +65,7 @@ TEST(not_there_after_the_kill)
 	scene_say(s, GREETING);
 	scene_heard(s);
 	scene_say(s, ":0\r\n:0\r\n");
-	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.ledger.lingering, 0);
+	expect_owed(s, 0, 0);
 }
 
 /* The kill is refused: "not there" proves nothing, for the SET may still come. */
@@ -86,8 +82,7 @@ TEST(kill_refused)
 	assert_int_equal(s->node.ledger.lingering, 1); /* the second was there and is deleted */
 }
 
-/* The server was started again: the ids of the old process mean somebody else now, and its buffers are gone.
- */
+/* The server was started again: the old ids mean somebody else now, and its buffers are gone. */
 TEST(another_process)
 {
 	own_scene *s = open_scene(77);
@@ -96,8 +91,7 @@ TEST(another_process)
 	next_connection(s);
 	scene_say(s, ":2\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
 	scene_reply(s, "EVAL release 1 job token1\n", ":0\r\n");
-	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.ledger.lingering, 0);
+	expect_owed(s, 0, 0);
 }
 
 /* The identity is not told: nobody is killed on suspicion. */
@@ -180,8 +174,7 @@ TEST(kill_is_repeated)
 	assert_string_equal(next_connection(s), HELLO);
 	scene_say(s, ":79\r\n" RUN_ID);
 	scene_reply(s, "CLIENT KILL ID 77\nCLIENT KILL ID 78\nEVAL release 1 job token1\n", ":0\r\n:0\r\n:0\r\n");
-	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.ledger.lingering, 0);
+	expect_owed(s, 0, 0);
 	cut(s);
 	next_connection(s);
 	scene_say(s, ":80\r\n" RUN_ID);
@@ -264,17 +257,9 @@ TEST(release_behind_a_half_sent_set)
 {
 	scene_open(&scene, ":pw@", "");
 	own_scene *s = &scene;
-	static char name[60000];
-	int small = 4608;
-	memset(name, 'n', sizeof name);
-	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
-	                         .tag = {.slot = 1, .seq = 1},
-	                         .name = {name, sizeof name},
-	                         .token = {"token1", 6},
-	                         .ttl_ms = 1};
-	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+	assert_int_equal(scene_large(s, REDLOCK_OP_ACQUIRE, 60000, false), REDLOCK_VOTE_PENDING);
 	scene_play(s, "owe 1 #0; accept; hear");
-	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	scene_narrow(s, 4608);
 	scene_say(s, "+OK\r\n");
 	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
 	assert_true(rl_outbox_unsent(&s->node.link.outbox).size > 0);
@@ -312,8 +297,7 @@ TEST(debt_by_digest)
 	expect_heard(s, "EVAL release 1 job token2\n");
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	scene_say(s, ":1\r\n");
-	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.ledger.lingering, 0);
+	expect_owed(s, 0, 0);
 }
 
 /* A release that is answered with an error settles nothing. */
@@ -349,18 +333,10 @@ TEST(debts_survive_failed_connections)
 TEST(debts_are_bounded)
 {
 	own_scene *s = open_scene(77);
-	static char name[60000];
-	memset(name, 'n', sizeof name);
 	cut(s);
 	s->node.link.backoff.failures = 3;
-	for (unsigned i = 0; i < 100; i++) {
-		struct rl_request release = {.operation = REDLOCK_OP_RELEASE,
-		                             .tag = {.slot = i},
-		                             .name = {name, sizeof name},
-		                             .token = {"t", 1},
-		                             .owed = 1u << 3};
-		assert_int_equal(scene_request(s, &release), REDLOCK_VOTE_DOWN);
-	}
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(scene_large(s, REDLOCK_OP_RELEASE, 60000, true), REDLOCK_VOTE_DOWN);
 	assert_true(rl_outbox_size(&s->node.ledger.debts) <= 256 * 1024);
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 100);
 	assert_true(rl_node_owed(&s->node) >= 2);

@@ -86,8 +86,7 @@ TEST(forgotten_scripts)
 	expect_heard(s, "EVAL extend 1 job token2 30000\nEVAL release 1 job token2\nEVAL release 1 job token3\n");
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	scene_vote(s, ":1\r\n:1\r\n:1\r\n", "extend #3 YES\nrelease #4 YES\n");
-	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.ledger.lingering, 0);
+	expect_owed(s, 0, 0);
 	/* A server that does not know an EVAL either is broken; it is not asked for ever. */
 	scene_play(s, "release 4 #5; hear");
 	scene_say(s, "-NOSCRIPT x\r\n");
@@ -118,8 +117,7 @@ TEST(partial_sends)
 	own_scene *s = open_scene();
 	static char name[30000];
 	char want[256];
-	int small = 4608;
-	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+	scene_narrow(s, 4608);
 	for (unsigned i = 0; i < 8; i++) {
 		memset(name, 'a' + (int)i, sizeof name);
 		struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
@@ -151,16 +149,8 @@ TEST(partial_sends)
 TEST(cut_in_the_middle)
 {
 	own_scene *s = open_scene();
-	static char name[60000];
-	int small = 4608;
-	memset(name, 'n', sizeof name);
-	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
-	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
-	                         .tag = {.seq = 1},
-	                         .name = {name, sizeof name},
-	                         .token = {"t", 1},
-	                         .ttl_ms = 1};
-	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+	scene_narrow(s, 4608);
+	assert_int_equal(scene_large(s, REDLOCK_OP_ACQUIRE, 60000, false), REDLOCK_VOTE_PENDING);
 	scene_play(s, "acquire 2 #2; turn");
 	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
 	scene_play(s, "hang up; turn");
@@ -173,16 +163,8 @@ TEST(cut_in_the_middle)
 TEST(answered_in_the_middle)
 {
 	own_scene *s = open_scene();
-	static char name[60000];
-	int small = 4608;
-	memset(name, 'n', sizeof name);
-	assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
-	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
-	                         .tag = {.seq = 1},
-	                         .name = {name, sizeof name},
-	                         .token = {"t", 1},
-	                         .ttl_ms = 1};
-	assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+	scene_narrow(s, 4608);
+	assert_int_equal(scene_large(s, REDLOCK_OP_ACQUIRE, 60000, false), REDLOCK_VOTE_PENDING);
 	rl_node_flush(&s->node);
 	assert_false(rl_outbox_front_unsent(&s->node.link.outbox));
 	assert_false(rl_outbox_front_sent(&s->node.link.outbox));
@@ -258,17 +240,10 @@ TEST(close_abortively)
 {
 	for (unsigned child = 0; child < 2; child++) {
 		struct scene *s = open_tcp_scene();
-		static char name[65536];
 		size_t size;
-		int small = 8192;
-		assert_int_equal(setsockopt(s->node.link.stream.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
-		struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
-		                         .tag = {.seq = 1},
-		                         .name = {name, sizeof name},
-		                         .token = {"t", 1},
-		                         .ttl_ms = 1};
+		scene_narrow(s, 8192);
 		for (unsigned i = 0; i < 60; i++) /* more than the sockets hold */
-			assert_int_equal(scene_request(s, &set), REDLOCK_VOTE_PENDING);
+			assert_int_equal(scene_large(s, REDLOCK_OP_ACQUIRE, 65536, false), REDLOCK_VOTE_PENDING);
 		scene_turn(s);
 		assert_true(rl_outbox_unsent(&s->node.link.outbox).size > 0);
 		/* A child shares the connection with its parent, who goes on with it. */
@@ -280,15 +255,7 @@ TEST(close_abortively)
 
 static enum redlock_vote_code submit_large(struct scene *s, enum redlock_operation operation, bool owed)
 {
-	static char name[10000];
-	memset(name, 'n', sizeof name);
-	struct rl_request request = {.operation = operation,
-	                             .tag = {.seq = 1},
-	                             .name = {name, sizeof name},
-	                             .token = {"t", 1},
-	                             .ttl_ms = 1,
-	                             .owed = owed ? 1u << 3 : 0};
-	return scene_request(s, &request);
+	return scene_large(s, operation, 10000, owed);
 }
 
 /* A node that does not answer: requests are refused first, releases later, then they become debts; all is
@@ -374,8 +341,7 @@ TEST(debts_of_an_open_connection)
 		assert_true(asked[answered] != '\0');
 		scene_say(s, asked[answered++] == 's' ? "$-1\r\n" : ":1\r\n");
 	}
-	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.ledger.lingering, 0);
+	expect_owed(s, 0, 0);
 }
 
 /* ---- answers that nobody asked for ---- */

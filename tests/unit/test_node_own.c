@@ -88,8 +88,7 @@ TEST(the_connection_ends_first)
 			give_up(); /* while it breaks, or before */
 		scene_turn(s);
 		expect_answers(s, sent ? "acquire #1 CLOSED\n" : "acquire #1 UNSENT\n");
-		assert_int_equal(rl_node_owed(&s->node), 0);
-		assert_int_equal(s->node.ledger.lingering, sent);
+		expect_owed(s, 0, sent);
 		scene_hang_up(s);
 		if (sent) {
 			give_up(); /* after the vote was CLOSED */
@@ -143,8 +142,7 @@ static void an_earlier_copy_of_the_release(const char *killed, unsigned lingerin
 	scene_say(s, killed);
 	scene_say(s, ":1\r\n"); /* to the debt */
 	expect_answers(s, "release #1 CLOSED\n");
-	assert_int_equal(rl_node_owed(&s->node), 0);
-	assert_int_equal(s->node.ledger.lingering, lingering);
+	expect_owed(s, 0, lingering);
 }
 
 TEST(an_earlier_copy_may_come)

@@ -298,8 +298,7 @@ TEST(broken_in_between)
 		scene_play(s, "hang up; turn");
 		expect_answers(s, said < 4 ? "release #2 UNSENT\nacquire #3 UNSENT\n"
 		                           : "release #2 CLOSED\nacquire #3 UNSENT\n");
-		assert_int_equal(rl_node_owed(&s->node), 1);
-		assert_int_equal(s->node.ledger.lingering, 0);
+		expect_owed(s, 1, 0);
 		assert_string_equal(next_connection(s), HELLO); /* what is known of it waits for its identity */
 		scene_say(s, ":8\r\n" RUN_ID NO_NATIVE);
 		scene_reply(s, READ, OPENED VALUE("token1"));
@@ -320,8 +319,7 @@ TEST(another_server)
 	expect_heard(s, "EVAL release 1 job token1\nEVAL inspect 1 job\n");
 }
 
-/* A new login waits for the second step: it may be that of a user without MULTI. No other begins meanwhile.
- */
+/* A new login waits for the second step: its user may lack MULTI. No other begins meanwhile. */
 TEST(login_in_between)
 {
 	own_scene *s = &scene;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Majority, saturating time, drift, validity, and what votes decide: against plain statements of the rules.
- */
+/* Majority, saturating time, drift, validity, and what votes decide, against plain statements of rules. */
 #include "core/quorum.h"
 #include "core/time.h"
 #include "core/validity.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random bytes that are drawn in advance: none is given out twice, kept once it is given out, or used late.
- */
+/* Random bytes that are drawn in advance: none is given out twice, kept behind that, or used late. */
 #include "os/random.h"
 
 #include <errno.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Release, extend and query by WATCH and MULTI: what is sent, and what each answer leads to. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "feed.h"
 #include "proto/transaction.h"
 #include "resp.h"
@@ -64,6 +60,21 @@ static enum rl_progress say(const char *bytes)
 	return progress;
 }
 
+/* The reply ends the step so, with this vote of the first part. */
+#define expect(bytes, progress, code)                                                                        \
+	do {                                                                                                     \
+		assert_int_equal(say(bytes), RL_PROGRESS_##progress);                                                \
+		assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_##code);                                              \
+	} while (0)
+
+/* Two requests in the reading step, answered; the change is written. */
+static void change_two(const struct rl_request r[2])
+{
+	begin(r, 2);
+	assert_int_equal(say(OPENED "$3\r\none\r\n$3\r\ntwo\r\n:7\r\n"), RL_PROGRESS_GO_ON);
+	change();
+}
+
 static void setup(void)
 {
 	memset(&t, 0, sizeof t);
@@ -84,8 +95,7 @@ TEST(release)
 	assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nWATCH job\nGETRANGE job 0 5\n");
 	assert_int_equal(say(OPENED "$5\r\ntoken\r\n"), RL_PROGRESS_GO_ON);
 	assert_string_equal(change(), "MULTI\nDEL job\nEXEC\n");
-	assert_int_equal(say("+OK\r\n+QUEUED\r\n*1\r\n:1\r\n"), RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
+	expect("+OK\r\n+QUEUED\r\n*1\r\n:1\r\n", DONE, YES);
 	assert_int_equal(t.step, RL_STEP_NONE);
 }
 
@@ -98,8 +108,7 @@ TEST(others_values)
 		struct rl_request r = REQUEST(RELEASE, "job", "token");
 		begin(&r, 1);
 		assert_int_equal(say(OPENED), RL_PROGRESS_MORE);
-		assert_int_equal(say(values[i]), RL_PROGRESS_DONE);
-		assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
+		expect(values[i], DONE, NO);
 		assert_string_equal(t.error, "");
 	}
 }
@@ -161,8 +170,7 @@ TEST(touched)
 	begin(r, 2);
 	assert_int_equal(say(OPENED "$0\r\n\r\n$3\r\ntwo\r\n"), RL_PROGRESS_GO_ON);
 	change();
-	assert_int_equal(say("+OK\r\n+QUEUED\r\n*-1\r\n"), RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
+	expect("+OK\r\n+QUEUED\r\n*-1\r\n", DONE, NO);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_PENDING);
 	begin(&r[1], 1);
 	assert_int_equal(say("+OK\r\n*-1\r\n+OK\r\n$0\r\n\r\n"),
@@ -220,38 +228,24 @@ TEST(opening_refused)
 TEST(refused_inside)
 {
 	struct rl_request r[] = {REQUEST(RELEASE, "a", "one"), REQUEST(EXTEND, "b", "two")};
-	static const char read[] = OPENED "$3\r\none\r\n$3\r\ntwo\r\n:7\r\n";
-	begin(r, 2);
-	assert_int_equal(say(read), RL_PROGRESS_GO_ON);
-	change();
-	assert_int_equal(say("+OK\r\n-NOPERM no right to run the 'del'\r\n+QUEUED\r\n"
-	                     "-EXECABORT Transaction discarded because of previous errors.\r\n"),
-	                 RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NOPERM);
+	change_two(r);
+	expect("+OK\r\n-NOPERM no right to run the 'del'\r\n+QUEUED\r\n"
+	       "-EXECABORT Transaction discarded because of previous errors.\r\n",
+	       DONE, NOPERM);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_PENDING);
 	/* EXEC itself */
-	begin(r, 2);
-	assert_int_equal(say(read), RL_PROGRESS_GO_ON);
-	change();
-	assert_int_equal(
-	    say("+OK\r\n+QUEUED\r\n+QUEUED\r\n-EXECABORT Transaction discarded because of: MISCONF y\r\n"),
-	    RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_MISCONF);
+	change_two(r);
+	expect("+OK\r\n+QUEUED\r\n+QUEUED\r\n-EXECABORT Transaction discarded because of: MISCONF y\r\n", DONE,
+	       MISCONF);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_MISCONF);
 	assert_string_equal(t.error, "MISCONF y");
 	/* a command, when it is executed */
-	begin(r, 2);
-	assert_int_equal(say(read), RL_PROGRESS_GO_ON);
-	change();
-	assert_int_equal(say("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n-WRONGTYPE x\r\n-OOM y\r\n"), RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
+	change_two(r);
+	expect("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n-WRONGTYPE x\r\n-OOM y\r\n", DONE, NO);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_OOM);
 	/* MULTI: what is behind it was executed alone, and nobody is told that it was done */
-	begin(r, 2);
-	assert_int_equal(say(read), RL_PROGRESS_GO_ON);
-	change();
-	assert_int_equal(say("-NOPERM x\r\n:1\r\n:1\r\n-ERR EXEC without MULTI\r\n"), RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NOPERM);
+	change_two(r);
+	expect("-NOPERM x\r\n:1\r\n:1\r\n-ERR EXEC without MULTI\r\n", DONE, NOPERM);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_NOPERM);
 }
 
@@ -262,8 +256,7 @@ TEST(query)
 	assert_string_equal(begin(&r, 1), "MULTI\nEXEC\nMULTI\nTYPE job\nPTTL job\nSTRLEN job\n"
 	                                  "GETRANGE job 0 1023\nEXEC\n");
 	assert_int_equal(say(queued), RL_PROGRESS_MORE);
-	assert_int_equal(say("*4\r\n+string\r\n:77\r\n:5\r\n$5\r\ntoken\r\n"), RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
+	expect("*4\r\n+string\r\n:77\r\n:5\r\n$5\r\ntoken\r\n", DONE, YES);
 	assert_int_equal(t.found.number_count, 2);
 	assert_int_equal(t.found.text_count, 2);
 	assert_string_equal(t.found.texts[0].bytes, "string");
@@ -272,24 +265,19 @@ TEST(query)
 	assert_string_equal(t.found.texts[1].bytes, "token");
 	begin(&r, 1);
 	say(queued);
-	assert_int_equal(say("*4\r\n+hash\r\n:-1\r\n-WRONGTYPE x\r\n-WRONGTYPE x\r\n"), RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_YES);
+	expect("*4\r\n+hash\r\n:-1\r\n-WRONGTYPE x\r\n-WRONGTYPE x\r\n", DONE, YES);
 	assert_string_equal(t.found.texts[0].bytes, "hash");
 	assert_int_equal(t.found.numbers[1], 0);
 	assert_int_equal(t.found.texts[1].size, 0);
 	begin(&r, 1);
 	say(queued);
-	assert_int_equal(say("*4\r\n+string\r\n:-1\r\n-LOADING x\r\n-LOADING x\r\n"), RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_LOADING);
+	expect("*4\r\n+string\r\n:-1\r\n-LOADING x\r\n-LOADING x\r\n", DONE, LOADING);
 	begin(&r, 1);
 	say("+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n-NOPERM no right to run the 'strlen'\r\n+QUEUED\r\n");
-	assert_int_equal(say("-EXECABORT Transaction discarded because of previous errors.\r\n"),
-	                 RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NOPERM);
+	expect("-EXECABORT Transaction discarded because of previous errors.\r\n", DONE, NOPERM);
 	begin(&r, 1);
 	say(queued);
-	assert_int_equal(say("*-1\r\n"), RL_PROGRESS_DONE);
-	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_PENDING);
+	expect("*-1\r\n", DONE, PENDING);
 }
 
 /* At every reply: what no server says there. */
