@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -95,18 +94,23 @@ static int contend_in_process(int index)
 	return owed == 0 ? 0 : 2;
 }
 
-TEST(processes)
+static void run_processes(int (*contend)(int))
 {
 	pid_t pids[CONTENDERS];
 	for (int i = 0; i < CONTENDERS; i++) {
 		pids[i] = child_fork();
 		if (pids[i] == 0)
-			_exit(contend_in_process(i));
+			_exit(contend(i));
 	}
 	int failed = 0;
 	for (int i = 0; i < CONTENDERS; i++)
 		failed += child_join(pids[i]) != 0;
 	assert_int_equal(failed, 0);
+}
+
+TEST(processes)
+{
+	run_processes(contend_in_process);
 	expect_exact((long)CONTENDERS * rounds_each());
 }
 
@@ -136,16 +140,7 @@ static int contend_in_minority(int index)
 
 TEST(processes_beside_a_minority)
 {
-	pid_t pids[CONTENDERS];
-	for (int i = 0; i < CONTENDERS; i++) {
-		pids[i] = child_fork();
-		if (pids[i] == 0)
-			_exit(contend_in_minority(i));
-	}
-	int failed = 0;
-	for (int i = 0; i < CONTENDERS; i++)
-		failed += child_join(pids[i]) != 0;
-	assert_int_equal(failed, 0);
+	run_processes(contend_in_minority);
 	expect_exact((long)CONTENDERS / 2 * rounds_each());
 }
 

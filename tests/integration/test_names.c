@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of any bytes, and limits of the options: just inside works, just outside is refused. (Those of a
- * handle but the TTL: unit_options.) */
+ * handle: unit_options.) */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fixture.h"
 
@@ -103,37 +101,14 @@ TEST(prefix_counts)
 	free(key);
 }
 
-static int make_lock(const struct redlock_lock_options *options, uint32_t node_timeout_ms, uint32_t drift_ms)
+static int make_lock(const struct redlock_lock_options *options)
 {
 	redlock_lock *lock = NULL;
-	struct redlock_options client_options = fixture_client(servers.urls, 3);
-	client_options.node_timeout_ms = node_timeout_ms;
-	client_options.drift_ms = drift_ms;
-	redlock_client *client = fixture_open_with(&client_options);
+	redlock_client *client = fixture_open(servers.urls, 3, 0);
 	int result = redlock_lock_new(client, "x", 1, options, &lock);
 	redlock_lock_free(lock);
 	redlock_close(client);
 	return result;
-}
-
-static int make_ttl(uint64_t ttl_ms, uint32_t node_timeout_ms, uint32_t drift_ms)
-{
-	struct redlock_lock_options options = fixture_options(ttl_ms);
-	return make_lock(&options, node_timeout_ms, drift_ms);
-}
-
-TEST(ttl_limits)
-{
-	expect_ok(NULL, make_ttl(REDLOCK_MIN_TTL_MS, 0, 2));
-	expect_ok(NULL, make_ttl(REDLOCK_MAX_TTL_MS, 0, 2));
-	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(REDLOCK_MIN_TTL_MS - 1, 0, 2));
-	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(REDLOCK_MAX_TTL_MS + 1, 0, 2));
-	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(0, 0, 2));
-	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(UINT64_MAX, 0, 2));
-	/* node timeout + drift (a hundredth and drift_ms) must leave something of the TTL */
-	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(1000, 1000, 2));
-	expect_result(NULL, REDLOCK_E_INVAL, make_ttl(600, 0, 500));
-	expect_ok(NULL, make_ttl(600, 0, 100));
 }
 
 TEST(longest_ttl_on_the_nodes)
@@ -191,11 +166,11 @@ TEST(sizes_of_option_structs)
 	fixture_expect_open(&client_options.known, REDLOCK_E_INVAL);
 
 	lock_options.known.size = sizeof lock_options;
-	expect_ok(NULL, make_lock(&lock_options.known, 0, 2));
+	expect_ok(NULL, make_lock(&lock_options.known));
 	lock_options.unknown[15] = 1;
-	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&lock_options.known, 0, 2));
+	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&lock_options.known));
 	lock_options.known.size = 0;
-	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&lock_options.known, 0, 2));
+	expect_result(NULL, REDLOCK_E_INVAL, make_lock(&lock_options.known));
 }
 
 static void expect_options(unsigned quorum, const char *owner, size_t url_count, int want)

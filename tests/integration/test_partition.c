@@ -16,100 +16,107 @@
 
 enum { NODES = 5, LATE = 4 };
 
+#define KEY "late"
+
 static struct proxy proxy; /* in front of node LATE */
+static redlock_client *client;
+static redlock_lock *lock; /* of KEY */
 
-static redlock_client *open_through_proxy(void)
-{
-	const char *urls[NODES] = {servers.urls[0], servers.urls[1], servers.urls[2], servers.urls[3], proxy.url};
-	return fixture_open(urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-}
-
-static struct redlock_node_status late_status(redlock_client *client)
+static struct redlock_node_status late_status(void)
 {
 	struct redlock_node_status status;
 	expect_ok(NULL, redlock_node_status(client, LATE, &status));
 	return status;
 }
 
-static bool connected(redlock_client *client)
+static bool connected(void)
 {
-	redlock_lock *lock = fixture_lock(client, "warm", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
+	own_lock *warm = fixture_lock(client, "warm", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	expect_ok(warm, redlock_acquire(warm));
+	expect_ok(warm, redlock_release(warm));
 	redlock_drain(client, 50);
-	return late_status(client).connected;
+	return late_status().connected;
 }
 
-static void hold_elsewhere(const char *key)
+static void hold_elsewhere(void)
 {
-	on_servers(0, 3, server_must(it, "OK", "SET", key, "somebody else", NULL));
+	on_servers(0, 3, server_must(it, "OK", "SET", KEY, "somebody else", NULL));
+}
+
+static void open_client(const char *late_url)
+{
+	const char *urls[NODES] = {servers.urls[0], servers.urls[1], servers.urls[2], servers.urls[3], late_url};
+	client = fixture_open(urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	lock = fixture_lock(client, KEY, WAIT_LONG_TTL_MS, 0);
+	assert_soon(connected());
+}
+
+static void close_client(void)
+{
+	redlock_lock_free(lock);
+	redlock_close(client);
+	lock = NULL;
+	client = NULL;
+}
+
+/* All is sent and answered, and no node has the key. */
+static void expect_gone(void)
+{
+	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
+	assert_int_equal(servers_with_key(&servers, NODES, KEY), 0);
 }
 
 /* The key is gone from the late node, or the client says that it may linger. Never neither. */
-static void expect_gone_or_reported(redlock_client *client, const char *key)
+static void expect_gone_or_reported(void)
 {
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	if (server_has(&servers.server[LATE], key))
-		assert_true(late_status(client).lingering > 0);
-	assert_false(server_has(&servers.server[3], key));
+	if (server_has(&servers.server[LATE], KEY))
+		assert_true(late_status().lingering > 0);
+	assert_false(server_has(&servers.server[3], KEY));
 }
 
 TEST(granted_without_the_late_node)
 {
-	own_client *client = open_through_proxy();
-	own_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
 	server_pause(&servers.server[LATE]);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
-	assert_true(redlock_drain(client, 0) > 0 || late_status(client).waiting > 0);
+	assert_true(redlock_drain(client, 0) > 0 || late_status().waiting > 0);
 	server_resume(&servers.server[LATE]);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(late_status(client).lingering, 0);
-	assert_int_equal(servers_with_key(&servers, NODES, "late"), 0);
+	assert_int_equal(late_status().lingering, 0);
+	assert_int_equal(servers_with_key(&servers, NODES, KEY), 0);
 }
 
 TEST(lost_without_the_late_node)
 {
-	own_client *client = open_through_proxy();
-	own_lock *lock = fixture_lock(client, "lost", WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
-	hold_elsewhere("lost");
+	hold_elsewhere();
 	server_pause(&servers.server[LATE]);
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
 	server_resume(&servers.server[LATE]);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(late_status(client).lingering, 0);
-	assert_false(server_has(&servers.server[3], "lost"));
-	assert_false(server_has(&servers.server[LATE], "lost"));
-	assert_int_equal(servers_with_value(&servers, NODES, "lost", "somebody else"), 3);
+	assert_int_equal(late_status().lingering, 0);
+	assert_false(server_has(&servers.server[3], KEY));
+	assert_false(server_has(&servers.server[LATE], KEY));
+	assert_int_equal(servers_with_value(&servers, NODES, KEY, "somebody else"), 3);
 }
 
 /* The client closes without waiting; a process that ends would do the same. What it sent is in order. */
 TEST(closed_before_the_late_node_answers)
 {
-	redlock_client *client = open_through_proxy();
-	redlock_lock *lock = fixture_lock(client, "closed", WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
 	server_pause(&servers.server[LATE]);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
+	close_client();
 	server_resume(&servers.server[LATE]);
 	assert_soon(proxy.faults->open == 0);
-	assert_soon(servers_with_key(&servers, NODES, "closed") == 0);
+	assert_soon(servers_with_key(&servers, NODES, KEY) == 0);
 }
 
 /* The SET is with the server, which is stopped, when the connection is reset. The server goes on, and
  * executes what it has: whatever the client did meanwhile, the key must go or be reported. */
 TEST(cut_off_with_a_set_in_flight)
 {
-	own_client *client = open_through_proxy();
-	own_lock *lock = fixture_lock(client, "cut", WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
-	hold_elsewhere("cut");
+	hold_elsewhere();
 	unsigned passed = proxy.faults->up_bytes;
 	server_pause(&servers.server[LATE]);
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
@@ -118,18 +125,15 @@ TEST(cut_off_with_a_set_in_flight)
 	proxy_close(&proxy, PROXY_RESET);
 	redlock_drain(client, 200);
 	server_resume(&servers.server[LATE]);
-	expect_gone_or_reported(client, "cut");
+	expect_gone_or_reported();
 }
 
 /* The same with the SET alone at the server: the release behind it is kept back by the network and lost. */
 TEST(cut_off_between_set_and_release)
 {
-	own_client *client = open_through_proxy();
-	own_lock *lock = fixture_lock(client, "between", WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
 	proxy_set(&proxy, &proxy.faults->drop_down, 1);
 	expect_ok(lock, redlock_acquire(lock));
-	assert_driven(client, server_has(&servers.server[LATE], "between"));
+	assert_driven(client, server_has(&servers.server[LATE], KEY));
 	proxy_set(&proxy, &proxy.faults->hold_up, 1);
 	expect_ok(lock, redlock_release(lock));
 	assert_true(redlock_drain(client, 50) > 0);
@@ -138,8 +142,8 @@ TEST(cut_off_between_set_and_release)
 	proxy_set(&proxy, &proxy.faults->hold_up, 0);
 	/* This server can still be asked, so here it must be gone, not just be reported. */
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(late_status(client).owed, 0);
-	assert_false(server_has(&servers.server[LATE], "between"));
+	assert_int_equal(late_status().owed, 0);
+	assert_false(server_has(&servers.server[LATE], KEY));
 }
 
 /* The same for what a failed attempt gives back. The loop is turned by hand: the SET is on the node before
@@ -147,14 +151,11 @@ TEST(cut_off_between_set_and_release)
 TEST(cut_off_before_a_give_back)
 {
 	struct redlock_event event = {0};
-	own_client *client = open_through_proxy();
-	own_lock *lock = fixture_lock(client, "give-back", WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
-	hold_elsewhere("give-back");
+	hold_elsewhere();
 	proxy_set(&proxy, &proxy.faults->drop_down, 1);
 	expect_ok(lock, redlock_start_acquire(lock));
 	expect_ok(NULL, redlock_process(client));
-	assert_soon(server_has(&servers.server[LATE], "give-back"));
+	assert_soon(server_has(&servers.server[LATE], KEY));
 	proxy_set(&proxy, &proxy.faults->hold_up, 1);
 	assert_driven(client, redlock_next(client, &event) == 1);
 	expect_result(lock, REDLOCK_E_BUSY, event.result);
@@ -163,19 +164,15 @@ TEST(cut_off_before_a_give_back)
 	proxy_set(&proxy, &proxy.faults->drop_down, 0);
 	proxy_set(&proxy, &proxy.faults->hold_up, 0);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(late_status(client).lingering, 0);
-	assert_false(server_has(&servers.server[LATE], "give-back"));
+	assert_int_equal(late_status().lingering, 0);
+	assert_false(server_has(&servers.server[LATE], KEY));
 }
 
 /* The worst of all: the client's end is gone, and the network still has the SET and delivers it to the server
  * after the release on the next connection. Returns whether the key is there in the end. */
-static bool late_set_after_the_release(const char *url, const char *key, unsigned *ret_lingering)
+static bool late_set_after_the_release(unsigned *ret_lingering)
 {
 	enum { DELAY_MS = 2000 };
-	const char *urls[NODES] = {servers.urls[0], servers.urls[1], servers.urls[2], servers.urls[3], url};
-	redlock_client *client = fixture_open(urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, key, WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
 	proxy_set(&proxy, &proxy.faults->delay_up_ms, DELAY_MS);
 	uint64_t start_ns = wait_now_ns();
 	expect_ok(lock, redlock_acquire(lock));
@@ -188,16 +185,14 @@ static bool late_set_after_the_release(const char *url, const char *key, unsigne
 		skip(); /* too slow a machine for this scene: the SET came before the release */
 	while (wait_elapsed_ms(start_ns) < DELAY_MS + 500)
 		wait_ms(10);
-	*ret_lingering = late_status(client).lingering;
-	redlock_lock_free(lock);
-	redlock_close(client);
-	return server_has(&servers.server[LATE], key);
+	*ret_lingering = late_status().lingering;
+	return server_has(&servers.server[LATE], KEY);
 }
 
 TEST(late_set_of_a_lost_connection)
 {
 	unsigned lingering;
-	assert_false(late_set_after_the_release(proxy.url, "ghost", &lingering)); /* it was CLIENT KILLed */
+	assert_false(late_set_after_the_release(&lingering)); /* it was CLIENT KILLed */
 	assert_int_equal(lingering, 0);
 }
 
@@ -208,9 +203,10 @@ TEST(late_set_that_cannot_be_prevented)
 	server_must(&servers.server[LATE], "OK", "ACL", "SETUSER", "limited", "on", ">pw", "~*", "&*", "+@all",
 	            "-client", NULL);
 	snprintf(url, sizeof url, "redis://limited:pw@127.0.0.1:%d", proxy.port);
-	assert_true(
-	    late_set_after_the_release(url, "ghost", &lingering)); /* the scene is what it is meant to be */
-	assert_true(lingering > 0);                                /* and it is said */
+	close_client();
+	open_client(url);
+	assert_true(late_set_after_the_release(&lingering)); /* the scene is what it is meant to be */
+	assert_true(lingering > 0);                          /* and it is said */
 }
 
 /* A connection on which nothing is answered is given up, abortively: what the kernel still keeps of it is not
@@ -227,8 +223,9 @@ TEST(connection_is_given_up_abortively)
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
 	snprintf(url, sizeof url, "redis://127.0.0.1:%d", ntohs(address.sin_port));
 	const char *urls[] = {servers.urls[0], servers.urls[1], url};
-	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	own_lock *lock = fixture_lock(client, "mute", WAIT_LONG_TTL_MS, 0);
+	close_client();
+	client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	lock = fixture_lock(client, KEY, WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	int fd = accept(listener, NULL, NULL);
 	struct redlock_node_status status = {.connected = 1};
@@ -247,38 +244,27 @@ TEST(connection_is_given_up_abortively)
 /* Closed in order by the server's side, with the SET kept back and never passed: nothing can linger. */
 TEST(cut_off_before_the_set_arrives)
 {
-	own_client *client = open_through_proxy();
-	own_lock *lock = fixture_lock(client, "before", WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
 	proxy_set(&proxy, &proxy.faults->hold_up, 1);
 	expect_ok(lock, redlock_acquire(lock));
 	proxy_close(&proxy, PROXY_CUT);
 	proxy_set(&proxy, &proxy.faults->hold_up, 0);
 	expect_ok(lock, redlock_release(lock));
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, NODES, "before"), 0);
+	expect_gone();
 }
 
 /* A lock that is held through a break of one connection is still released on that node. */
 TEST(release_after_a_reconnect)
 {
-	own_client *client = open_through_proxy();
-	own_lock *lock = fixture_lock(client, "reconnect", WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
 	expect_ok(lock, redlock_acquire(lock));
-	assert_driven(client, server_has(&servers.server[LATE], "reconnect"));
+	assert_driven(client, server_has(&servers.server[LATE], KEY));
 	proxy_close(&proxy, PROXY_RESET);
 	expect_ok(lock, redlock_release(lock));
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, NODES, "reconnect"), 0);
+	expect_gone();
 }
 
 /* Connections that break all the time, on one node, harm no acquisition and leave nothing. */
 TEST(connection_that_keeps_breaking)
 {
-	own_client *client = open_through_proxy();
-	own_lock *lock = fixture_lock(client, "flaky", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	assert_soon(connected(client));
 	for (int i = 0; i < 60; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		if (i % 3 == 0)
@@ -287,15 +273,12 @@ TEST(connection_that_keeps_breaking)
 		if (i % 3 == 1)
 			proxy_close(&proxy, PROXY_CUT);
 	}
-	expect_gone_or_reported(client, "flaky");
+	expect_gone_or_reported();
 }
 
 /* A node behind a network that swallows everything costs nothing, and is found again when it is back. */
 TEST(black_hole)
 {
-	own_client *client = open_through_proxy();
-	own_lock *lock = fixture_lock(client, "hole", WAIT_LONG_TTL_MS, 0);
-	assert_soon(connected(client));
 	proxy_set(&proxy, &proxy.faults->hold_up, 1);
 	proxy_set(&proxy, &proxy.faults->hold_down, 1);
 	for (int i = 0; i < 10; i++) {
@@ -306,25 +289,20 @@ TEST(black_hole)
 	}
 	proxy_set(&proxy, &proxy.faults->hold_down, 0);
 	proxy_set(&proxy, &proxy.faults->hold_up, 0);
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, NODES, "hole"), 0);
-	assert_soon(connected(client));
+	expect_gone();
+	assert_soon(connected());
 }
 
-static void start(void)
+static void begin(void)
 {
 	proxy_start(&proxy, servers.server[LATE].socket);
+	open_client(proxy.url);
 }
 
-static void stop(void)
+static void end(void)
 {
+	close_client();
 	proxy_stop(&proxy);
 }
 
-static void heal(void)
-{
-	proxy_stop(&proxy);
-	proxy_start(&proxy, servers.server[LATE].socket);
-}
-
-SERVER_TESTS(NODES, .start = start, .stop = stop, .after = heal)
+SERVER_TESTS(NODES, .before = begin, .after = end)
