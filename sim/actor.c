@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop of a client application. Its life is in actor_life.c, what it does with locks in handle.c.
+/* The event loop of an application. Its life is in actor_life.c, what it does with locks in handle.c.
  */
 #include "actor.h"
 

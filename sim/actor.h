@@ -91,8 +91,7 @@ void actor_set_rate(struct world *w, uint32_t actor, int32_t rate_ppm);
 void actor_jump(struct world *w, uint32_t actor, uint64_t step_ns);
 void actor_freeze(struct world *w, uint32_t actor, uint64_t for_ns);
 
-/* Gives up what the handles have. Then checks the nodes that are owed nothing, and returns whether all are.
- */
+/* Gives up what the handles have, checks the nodes that are owed nothing, and returns whether all are. */
 bool actor_wind_down(struct world *w, uint32_t actor);
 
 /* What the library says that is owed to a node of the world: releases, or keys that may linger. */

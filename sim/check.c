@@ -28,8 +28,7 @@ void check_fail(struct world *w, enum violation kind, const char *format, ...)
 		snprintf(c->first, sizeof c->first, "%s at %.6f ms: %s", violations[kind].name,
 		         (double)w->now_ns / (double)SIM_MS, line);
 	c->found[kind]++;
-	/* Where an assumption is broken on purpose, the first consequence is not always the one that is wanted.
-	 */
+	/* Where an assumption is broken on purpose, the first consequence is not always the wanted one. */
 	c->failed = w->plan.broken == BREAK_NONE || kind == VIOLATION_SPIN || kind == VIOLATION_BLOCKED;
 }
 

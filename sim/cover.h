@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can happen in a run, by kind, and how often it did. A long run in which a kind never happened fails.
- */
+/* What can happen in a run, by kind, and how often it did. A long run that lacks a kind fails. */
 #ifndef SIM_COVER_H
 #define SIM_COVER_H
 

@@ -262,8 +262,7 @@ static void drop_replies(struct diff *d)
 		buffer_drop(all[i], all[i]->length);
 }
 
-/* At the last instant too: PEXPIRE looks at the clock twice, and deletes a key whose end has come meanwhile.
- */
+/* At the last instant too: PEXPIRE looks at the clock twice, and deletes a key that has ended meanwhile. */
 static bool ends_within(const struct key *key, int64_t from_ms, int64_t to_ms)
 {
 	return key != NULL && from_ms != to_ms && key->expires_ms >= from_ms && key->expires_ms <= to_ms;

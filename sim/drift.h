@@ -22,8 +22,7 @@ uint64_t drift_local(const struct drift *clock, uint64_t world_ns);
 /* The first point of world time at which this clock shows `local_ns` or more; SIM_NEVER for SIM_NEVER. */
 uint64_t drift_world(const struct drift *clock, uint64_t local_ns);
 
-/* From now on the clock runs at another rate, or shows `step_ns` more (a jump), or stands still for a while.
- */
+/* From now on the clock runs at another rate, shows `step_ns` more (a jump), or stands still for a while. */
 void drift_set_rate(struct drift *clock, uint64_t world_ns, int32_t rate_ppm);
 void drift_jump(struct drift *clock, uint64_t world_ns, int64_t step_ns);
 void drift_freeze(struct drift *clock, uint64_t world_ns, uint64_t for_ns);

@@ -348,8 +348,7 @@ static bool client_drift(struct world *w, int unused)
 	return true;
 }
 
-/* Time that the process did not live through: the host was suspended while nothing ran, or corrected itself.
- */
+/* Time that the process did not live through: the host was suspended while nothing ran, or set right. */
 static bool client_jump(struct world *w, int unused)
 {
 	uint32_t actor = any_actor(w);

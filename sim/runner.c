@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs many seeds. The processes share one counter of seeds and one place each for what happened in theirs.
- */
+/* Runs many seeds. The processes share a counter of seeds, and have a place each for what happened. */
 #include "runner.h"
 
 #include <errno.h>

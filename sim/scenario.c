@@ -261,8 +261,7 @@ static void keep(struct world *w, uint32_t actor)
 	give_back(w, actor);
 }
 
-/* With fewer nodes than a quorum, the answer is "no quorum", and nothing is left on the nodes that do answer.
- */
+/* With fewer nodes than a quorum the answer is "no quorum", and nothing is left on those that answer. */
 static void outage(struct world *w, uint32_t actor)
 {
 	unsigned down = w->plan.nodes - w->actors[actor].quorum + 1;

@@ -22,8 +22,7 @@ struct trace {
 	uint64_t lines;
 };
 
-/* Locks that were left to whoever has the token (redlock_lock_leave), and are extended or released by others.
- */
+/* Locks that were left to whoever has the token (redlock_lock_leave): others extend or release them. */
 #define SIM_ADOPTIONS 4
 
 struct adoption {

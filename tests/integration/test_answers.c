@@ -5,8 +5,6 @@
  * it.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fixture.h"
 #include "scripted.h"
@@ -160,8 +158,7 @@ static void grant_beside(const struct behaviour *b)
 
 /* ---- the vote that is waited for ---- */
 
-/* One node grants and one refuses, so that the third vote decides between BUSY and a grant. It never grants.
- */
+/* One node grants and one refuses, so that the third decides between BUSY and a grant. It never grants. */
 static bool has_text(redlock_client *client, const char *text)
 {
 	struct redlock_node_status status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Acquire, extend, query and release on healthy nodes, for every usual number of nodes. */
 #include <ctype.h>
-#include <string.h>
 
 #include "fixture.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How nodes are named: users, passwords, databases, and URLs that cannot be used. */
 #include <stdio.h>
-#include <string.h>
 
 #include "fixture.h"
 

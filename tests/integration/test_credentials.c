@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Passwords that change on running servers: open connections log in again, lost ones come back, secrets go.
- */
+/* Passwords that change on running servers: open connections log in again, lost ones come back. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

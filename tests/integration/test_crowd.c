@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "client.h"
 #include "fixture.h"
@@ -164,8 +163,7 @@ static bool all_have(const struct crowd *crowd, unsigned pairs)
 	return true;
 }
 
-/* However fast the others are, each gets its turn: the last has a tenth of the pairs of the first, or more.
- */
+/* However fast the others are, each gets its turn: the last has at least a tenth of the first one's. */
 TEST(nobody_starves)
 {
 	struct crowd crowd;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* After fork(2) the child's calls are refused and send nothing, and the parent does not notice. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "child.h"

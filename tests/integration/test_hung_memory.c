@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One node hangs while thousands of locks come and go: what waits for it is bounded, and nobody else notices.
- */
+/* One node hangs while thousands of locks come and go: what waits for it is bounded. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fixture.h"
 

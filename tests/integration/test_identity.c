@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One server counted twice would be one machine with two votes; and users who may do less than everything. */
 #include <stdio.h>
-#include <string.h>
 
 #include "fixture.h"
 #include "proxy.h"

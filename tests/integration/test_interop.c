@@ -2,7 +2,6 @@
 /* Other programs on the same key: they exclude us and we exclude them, whatever they write as a value.
  * (python3-redis: tests/cli/interop.bats.) */
 #include <stdio.h>
-#include <string.h>
 
 #include "child.h"
 #include "fixture.h"

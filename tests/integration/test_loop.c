@@ -119,8 +119,7 @@ TEST(busy_in_a_loop)
 	assert_int_equal(keys_everywhere(), 3LL * LOCKS);
 }
 
-/* Timers are in the descriptor: a loop that only polls it sees the retry, the grant, the danger and the loss.
- */
+/* Timers are in the descriptor: a loop that only polls it sees retry, grant, danger and loss. */
 TEST(timers_in_the_descriptor)
 {
 	struct redlock_lock_options options = fixture_options(4000);

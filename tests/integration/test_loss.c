@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a lock ends: by the clock, by somebody who takes its keys, by a cap. What is lost stays lost. */
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

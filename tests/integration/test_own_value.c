@@ -45,8 +45,7 @@ static void expect_excluded(const char *name)
 	assert_int_equal(servers_with_value(&servers, NODES, name, "mine"), NODES);
 }
 
-/* The first try fails, the second one of the same value has the lock, then the first one's requests arrive.
- */
+/* The first try fails, the second, of the same value, has the lock, then the first one's requests come. */
 TEST(late_requests_of_a_failed_attempt)
 {
 	attempt_from_far_away("second", REDLOCK_E_NOQUORUM);

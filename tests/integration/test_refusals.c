@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Real servers that refuse writes, each for its own reason: a missing vote that says so, until it is over. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "fixture.h"

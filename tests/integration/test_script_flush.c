@@ -70,8 +70,7 @@ TEST(flush_before_the_same_value_again)
 	assert_int_equal(servers_with_key(&servers, NODES, "again"), 0);
 }
 
-/* Somebody flushes all the time. A script that is flushed between the check and the repeat is still one call.
- */
+/* Somebody flushes all the time. Also between the check and the repeat: still one call. */
 TEST(flush_all_the_time)
 {
 	pid_t pid = child_fork();

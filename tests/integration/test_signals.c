@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals that come while a thread waits: they end its call if the client was opened so, and nobody else's.
- */
+/* Signals that come while a thread waits: they end its call if the client wants it, and no other. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -118,8 +118,7 @@ static size_t bytes_of_a_handshake(void)
 TEST(stalls)
 {
 	enum { STALLED = 9, ALL = 2 * STALLED + 1 };
-	/* nothing, half a header, a header, in the ServerHello (about 130 bytes), behind it, in the certificate
-	 */
+	/* nothing, half a header, a header, in the ServerHello (130 bytes), behind it, in the certificate */
 	static const size_t points[] = {0, 3, 5, 60, 130, 140, 400};
 	size_t whole = bytes_of_a_handshake();
 	assert_true(whole > 600);

@@ -3,7 +3,6 @@
 #include "fixture.h"
 
 #include <poll.h>
-#include <string.h>
 
 struct servers servers;
 static struct group own; /* hooks of the program */

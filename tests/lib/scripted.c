@@ -113,8 +113,7 @@ static void serve_connection(struct talk *talk)
 		answer(talk, session);
 }
 
-/* Says why and ends, in order: what the client says meanwhile is read, so that no reset overtakes the reason.
- */
+/* Says why and ends, in order: what the client says meanwhile is read, lest a reset overtakes it. */
 static void turn_away(struct talk *talk)
 {
 	talk_send(talk, talk->plan->greeting, strlen(talk->plan->greeting), SIZE_MAX);

@@ -99,8 +99,7 @@ static bool wait_for_answer(struct server *server)
 	return true;
 }
 
-/* tests/servers says which servers the tests are for, as "valkey-9.1 redis-8.6": another one proves nothing.
- */
+/* tests/servers says which servers the tests are for ("valkey-9.1 redis-8.6"): another proves nothing. */
 static void expect_wanted(const struct server *server, unsigned index)
 {
 	char names[256], line[64], *word[SERVERS_MAX], *rest = NULL;
