@@ -23,8 +23,7 @@ static int try_once(const struct redlock_options *options, enum redlock_vote_cod
 	redlock_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
 	int result = redlock_acquire(lock);
 	*ret_vote = fixture_vote(lock, 0);
-	struct redlock_node_status status;
-	expect_ok(NULL, redlock_node_status(client, 0, &status));
+	struct redlock_node_status status = fixture_status(client, 0);
 	assert_null(strstr(status.last_error, "s3cret"));
 	assert_null(strstr(status.address, "s3cret"));
 	if (result == 0)

@@ -42,10 +42,8 @@ static redlock_client *open_as(const char *user, const char *password)
 
 static struct redlock_node_status status_of(redlock_client *client, unsigned node)
 {
-	struct redlock_node_status status;
 	expect_ok(NULL, redlock_process(client));
-	expect_ok(NULL, redlock_node_status(client, node, &status));
-	return status;
+	return fixture_status(client, node);
 }
 
 static bool all_connected(redlock_client *client)

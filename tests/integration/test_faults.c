@@ -21,11 +21,9 @@ static redlock_client *open_warm(void)
 	redlock_client *client = fixture_open(servers.urls, NODES, HANG_MS);
 	redlock_lock *lock = fixture_lock(client, "warm", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	for (unsigned i = 0; i < NODES; i++) {
-		struct redlock_node_status status = {0};
-		while (!status.connected) {
+		while (!fixture_status(client, i).connected) {
 			expect_ok(lock, redlock_acquire(lock));
 			expect_ok(lock, redlock_release(lock));
-			expect_ok(NULL, redlock_node_status(client, i, &status));
 		}
 	}
 	redlock_lock_free(lock);
@@ -212,10 +210,8 @@ static bool votes_again(redlock_client *client, unsigned node)
 	int result = redlock_acquire(lock);
 	redlock_release(lock);
 	redlock_drain(client, 100); /* gives the slower nodes time to connect */
-	struct redlock_node_status status;
-	expect_ok(NULL, redlock_node_status(client, node, &status));
 	redlock_lock_free(lock);
-	return result == 0 && status.connected;
+	return result == 0 && fixture_status(client, node).connected;
 }
 
 TEST(restarted_nodes_vote_again)

@@ -133,8 +133,7 @@ static bool has_native(void)
 
 static int unsent(redlock_client *client, unsigned node)
 {
-	struct redlock_node_status status;
-	expect_ok(NULL, redlock_node_status(client, node, &status));
+	struct redlock_node_status status = fixture_status(client, node);
 	return status.owed > 0 ? status.unsent : 0;
 }
 

@@ -3,9 +3,7 @@
  * SETs that arrive late: a node that was hung, or cut off, executes what it was sent long after the attempt
  * was decided. Its key must not stay, or it must be said that it may.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,20 +20,13 @@ static struct proxy proxy; /* in front of node LATE */
 static redlock_client *client;
 static redlock_lock *lock; /* of KEY */
 
-static struct redlock_node_status late_status(void)
-{
-	struct redlock_node_status status;
-	expect_ok(NULL, redlock_node_status(client, LATE, &status));
-	return status;
-}
-
 static bool connected(void)
 {
 	own_lock *warm = fixture_lock(client, "warm", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	expect_ok(warm, redlock_acquire(warm));
 	expect_ok(warm, redlock_release(warm));
 	redlock_drain(client, 50);
-	return late_status().connected;
+	return fixture_status(client, LATE).connected;
 }
 
 static void hold_elsewhere(void)
@@ -71,7 +62,7 @@ static void expect_gone_or_reported(void)
 {
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	if (server_has(&servers.server[LATE], KEY))
-		assert_true(late_status().lingering > 0);
+		assert_true(fixture_status(client, LATE).lingering > 0);
 	assert_false(server_has(&servers.server[3], KEY));
 }
 
@@ -80,10 +71,10 @@ TEST(granted_without_the_late_node)
 	server_pause(&servers.server[LATE]);
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
-	assert_true(redlock_drain(client, 0) > 0 || late_status().waiting > 0);
+	assert_true(redlock_drain(client, 0) > 0 || fixture_status(client, LATE).waiting > 0);
 	server_resume(&servers.server[LATE]);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(late_status().lingering, 0);
+	assert_int_equal(fixture_status(client, LATE).lingering, 0);
 	assert_int_equal(servers_with_key(&servers, NODES, KEY), 0);
 }
 
@@ -94,7 +85,7 @@ TEST(lost_without_the_late_node)
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
 	server_resume(&servers.server[LATE]);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(late_status().lingering, 0);
+	assert_int_equal(fixture_status(client, LATE).lingering, 0);
 	assert_false(server_has(&servers.server[3], KEY));
 	assert_false(server_has(&servers.server[LATE], KEY));
 	assert_int_equal(servers_with_value(&servers, NODES, KEY, "somebody else"), 3);
@@ -142,7 +133,7 @@ TEST(cut_off_between_set_and_release)
 	proxy_set(&proxy, &proxy.faults->hold_up, 0);
 	/* This server can still be asked, so here it must be gone, not just be reported. */
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(late_status().owed, 0);
+	assert_int_equal(fixture_status(client, LATE).owed, 0);
 	assert_false(server_has(&servers.server[LATE], KEY));
 }
 
@@ -164,7 +155,7 @@ TEST(cut_off_before_a_give_back)
 	proxy_set(&proxy, &proxy.faults->drop_down, 0);
 	proxy_set(&proxy, &proxy.faults->hold_up, 0);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(late_status().lingering, 0);
+	assert_int_equal(fixture_status(client, LATE).lingering, 0);
 	assert_false(server_has(&servers.server[LATE], KEY));
 }
 
@@ -185,7 +176,7 @@ static bool late_set_after_the_release(unsigned *ret_lingering)
 		skip(); /* too slow a machine for this scene: the SET came before the release */
 	while (wait_elapsed_ms(start_ns) < DELAY_MS + 500)
 		wait_ms(10);
-	*ret_lingering = late_status().lingering;
+	*ret_lingering = fixture_status(client, LATE).lingering;
 	return server_has(&servers.server[LATE], KEY);
 }
 
@@ -213,15 +204,9 @@ TEST(late_set_that_cannot_be_prevented)
  * delivered later. */
 TEST(connection_is_given_up_abortively)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t length = sizeof address;
-	char url[64];
-	char bytes[4096];
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
-	assert_int_equal(listen(listener, 16), 0);
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
-	snprintf(url, sizeof url, "redis://127.0.0.1:%d", ntohs(address.sin_port));
+	char url[64], bytes[4096];
+	int port, listener = child_listen(0, &port);
+	snprintf(url, sizeof url, "redis://127.0.0.1:%d", port);
 	const char *urls[] = {servers.urls[0], servers.urls[1], url};
 	close_client();
 	client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);

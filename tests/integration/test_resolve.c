@@ -89,16 +89,9 @@ static void reset(void)
 
 static const char *const named[NODES] = {"redis://a.test:1", "redis://b.test:1", "redis://c.test:1"};
 
-static struct redlock_node_status status_of(redlock_client *client, unsigned node)
-{
-	struct redlock_node_status status;
-	expect_ok(NULL, redlock_node_status(client, node, &status));
-	return status;
-}
-
 static bool connected(redlock_client *client, unsigned node)
 {
-	return status_of(client, node).connected != 0;
+	return fixture_status(client, node).connected != 0;
 }
 
 /* ---- silent, failing ---- */
@@ -141,9 +134,9 @@ TEST(all_names_hang)
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	assert_true(wait_elapsed_ms(began) >= 200);
 	assert_int_equal(fixture_votes_of_kind(lock, NODES, REDLOCK_KIND_MISSING), NODES);
-	assert_driven(client, status_of(client, 2).last_failure == REDLOCK_VOTE_NAME);
+	assert_driven(client, fixture_status(client, 2).last_failure == REDLOCK_VOTE_NAME);
 	assert_true(wait_elapsed_ms(began) >= 3000);
-	assert_string_equal(status_of(client, 2).last_error, "the name server does not answer");
+	assert_string_equal(fixture_status(client, 2).last_error, "the name server does not answer");
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock)); /* at once */
 	for (unsigned i = 0; i < NODES; i++)
 		assert_vote(lock, i, REDLOCK_VOTE_NAME);
@@ -171,8 +164,8 @@ TEST(names_that_come_back)
 		unsigned before = names[0].asked;
 		own_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
 		own_lock *lock = fixture_lock(client, "back", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-		assert_driven(client, status_of(client, 0).last_failure == REDLOCK_VOTE_NAME);
-		assert_string_equal(status_of(client, 0).last_error, gai_strerror(codes[i]));
+		assert_driven(client, fixture_status(client, 0).last_failure == REDLOCK_VOTE_NAME);
+		assert_string_equal(fixture_status(client, 0).last_error, gai_strerror(codes[i]));
 		assert_int_equal(pthread_create(&thread, NULL, heal_names, NULL), 0);
 		expect_ok(lock, redlock_acquire(lock));
 		pthread_join(thread, NULL);
@@ -258,7 +251,7 @@ TEST(stays_when_read_only)
 	assert_soon(names[0].asked == before + 1);
 	server_must(&servers.server[0], "OK", "REPLICAOF", "NO", "ONE", NULL);
 	expect_ok(lock, redlock_acquire(lock));
-	assert_int_equal(status_of(client, 0).last_failure, REDLOCK_VOTE_READONLY); /* no break since */
+	assert_int_equal(fixture_status(client, 0).last_failure, REDLOCK_VOTE_READONLY); /* no break since */
 }
 
 /* The name moves, and the connection to the server before breaks. */
@@ -266,11 +259,11 @@ static void move(redlock_client *client, unsigned from, unsigned to)
 {
 	struct raw_reply reply;
 	char before[41];
-	memcpy(before, status_of(client, 0).run_id, sizeof before);
+	memcpy(before, fixture_status(client, 0).run_id, sizeof before);
 	wait_ms(1000); /* what was found a moment ago is not looked up again */
 	names[0].ports[0] = servers.server[to].port;
 	server_ask(&servers.server[from], &reply, "CLIENT", "KILL", "TYPE", "normal", NULL);
-	assert_driven(client, connected(client, 0) && strcmp(before, status_of(client, 0).run_id) != 0);
+	assert_driven(client, connected(client, 0) && strcmp(before, fixture_status(client, 0).run_id) != 0);
 }
 
 /* A release follows the name. Where the next server has a copy of the key, all is well; the key at a server
@@ -285,7 +278,7 @@ TEST(debts_follow_the_name)
 	redlock_release(lock);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_driven(client, !server_has(&servers.server[1], "debt"));
-	assert_int_equal(status_of(client, 0).lingering, 0);
+	assert_int_equal(fixture_status(client, 0).lingering, 0);
 
 	expect_ok(lock, redlock_acquire(lock));
 	assert_driven(client, server_has(&servers.server[1], "debt"));
@@ -293,7 +286,7 @@ TEST(debts_follow_the_name)
 	move(client, 1, 0);
 	redlock_release(lock);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_driven(client, status_of(client, 0).lingering == 1);
+	assert_driven(client, fixture_status(client, 0).lingering == 1);
 	assert_true(server_has(&servers.server[1], "debt"));
 }
 

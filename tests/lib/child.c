@@ -2,14 +2,17 @@
 /* Child processes that never outlive the test. See child.h. */
 #include "child.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +22,18 @@ void child_die(const char *what)
 {
 	fprintf(stderr, "test helper: %s (%s)\n", what, strerror(errno));
 	_exit(99);
+}
+
+int child_listen(int flags, int *ret_port)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof address;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+	if (bind(fd, (struct sockaddr *)&address, length) != 0 || listen(fd, 64) != 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &length) != 0)
+		child_die("no port to listen on");
+	*ret_port = ntohs(address.sin_port);
+	return fd;
 }
 
 pid_t child_fork(void)

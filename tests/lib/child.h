@@ -10,6 +10,9 @@
 /* Says what went wrong in a helper and ends the process. Not for conditions under test. */
 void child_die(const char *what) __attribute__((noreturn));
 
+/* Listens on a free port of 127.0.0.1, with these flags of socket(2). */
+int child_listen(int flags, int *ret_port);
+
 /* fork(2) whose child gets SIGKILL when the calling thread's process ends. Returns as fork does. */
 pid_t child_fork(void);
 

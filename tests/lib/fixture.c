@@ -132,6 +132,13 @@ unsigned fixture_votes_of_kind(const redlock_lock *lock, unsigned count, enum re
 	return found;
 }
 
+struct redlock_node_status fixture_status(redlock_client *client, unsigned node)
+{
+	struct redlock_node_status status;
+	expect_ok(NULL, redlock_node_status(client, node, &status));
+	return status;
+}
+
 struct redlock_event fixture_next_notice(redlock_client *client)
 {
 	struct redlock_event event = {0};

@@ -76,6 +76,9 @@ enum redlock_vote_code fixture_vote(const redlock_lock *lock, unsigned index);
 /* How many nodes voted so in the handle's last operation. */
 unsigned fixture_votes_of_kind(const redlock_lock *lock, unsigned count, enum redlock_vote_kind kind);
 
+/* What the client says of a node. */
+struct redlock_node_status fixture_status(redlock_client *client, unsigned node);
+
 /* Waits for the next event as a program with its own poll loop would: only by the notice descriptor. */
 struct redlock_event fixture_next_notice(redlock_client *client);
 

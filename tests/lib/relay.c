@@ -14,7 +14,7 @@
 
 enum { QUEUE_LIMIT = 1 << 20 };
 
-int relay_open(struct relay *relay, int client, const char *server_socket)
+static int relay_open(struct relay *relay, int client, const char *server_socket)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	memcpy(address.sun_path, server_socket, strlen(server_socket) + 1);
@@ -49,7 +49,7 @@ static void close_end(struct relay *relay, int end, bool reset)
 	relay->fd[end] = -1;
 }
 
-void relay_close(struct relay *relay, bool reset)
+static void relay_close(struct relay *relay, bool reset)
 {
 	if (!relay->open)
 		return;
@@ -60,7 +60,7 @@ void relay_close(struct relay *relay, bool reset)
 	relay->open = false;
 }
 
-void relay_abandon(struct relay *relay)
+static void relay_abandon(struct relay *relay)
 {
 	if (!relay->open)
 		return;
@@ -83,8 +83,8 @@ static uint64_t due_ns(const struct relay *relay, const struct proxy_faults *fau
 	return queue->first->due_ns > queue->next_ns ? queue->first->due_ns : queue->next_ns;
 }
 
-void relay_prepare(struct relay *relay, const struct proxy_faults *faults, struct pollfd fds[2],
-                   uint64_t *wake_ns)
+static void relay_prepare(struct relay *relay, const struct proxy_faults *faults, struct pollfd fds[2],
+                          uint64_t *wake_ns)
 {
 	fds[0] = fds[1] = (struct pollfd){.fd = -1};
 	if (!relay->open)
@@ -153,7 +153,7 @@ static bool pass_on(struct relay *relay, struct proxy_faults *faults, int direct
 	return true;
 }
 
-void relay_move(struct relay *relay, struct proxy_faults *faults, const struct pollfd fds[2])
+static void relay_move(struct relay *relay, struct proxy_faults *faults, const struct pollfd fds[2])
 {
 	bool alive = relay->open;
 	for (int direction = 0; direction < 2 && alive; direction++) {
@@ -167,4 +167,69 @@ void relay_move(struct relay *relay, struct proxy_faults *faults, const struct p
 	}
 	if (!alive)
 		relay_close(relay, false);
+}
+
+static int poll_timeout(uint64_t wake_ns)
+{
+	uint64_t now_ns = wait_now_ns();
+	if (wake_ns == UINT64_MAX)
+		return -1;
+	return wake_ns <= now_ns ? 0 : (int)((wake_ns - now_ns) / 1000000 + 1);
+}
+
+bool relays_wait(struct relays *relays, const struct proxy_faults *faults, int wake_fd)
+{
+	uint64_t wake_ns = UINT64_MAX;
+	relays->fds[0] = (struct pollfd){.fd = relays->listener, .events = POLLIN};
+	relays->fds[1] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
+	for (int i = 0; i < RELAYS; i++)
+		relay_prepare(&relays->list[i], faults, &relays->fds[2 + 2 * i], &wake_ns);
+	poll(relays->fds, 2 + 2 * RELAYS, poll_timeout(wake_ns));
+	return relays->fds[1].revents != 0;
+}
+
+static void accept_pair(struct relays *relays, struct proxy_faults *faults)
+{
+	int client = accept4(relays->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (client < 0)
+		return;
+	for (int i = 0; i < RELAYS && !faults->refuse; i++) {
+		if (relays->list[i].open)
+			continue;
+		if (relay_open(&relays->list[i], client, relays->server_socket) == 0)
+			faults->accepted++;
+		return;
+	}
+	close(client);
+}
+
+static void count_open(const struct relays *relays, struct proxy_faults *faults)
+{
+	unsigned open = 0;
+	for (int i = 0; i < RELAYS; i++)
+		open += relays->list[i].open && relays->list[i].fd[RELAY_UP] >= 0;
+	faults->open = open;
+}
+
+void relays_move(struct relays *relays, struct proxy_faults *faults)
+{
+	for (int i = 0; i < RELAYS; i++) {
+		if (relays->vary != NULL)
+			relays->vary(faults);
+		relay_move(&relays->list[i], faults, &relays->fds[2 + 2 * i]);
+	}
+	if (relays->fds[0].revents != 0)
+		accept_pair(relays, faults);
+	count_open(relays, faults);
+}
+
+void relays_close(struct relays *relays, struct proxy_faults *faults, enum proxy_close how)
+{
+	for (int i = 0; i < RELAYS; i++) {
+		if (how == PROXY_ABANDON)
+			relay_abandon(&relays->list[i]);
+		else
+			relay_close(&relays->list[i], how == PROXY_RESET);
+	}
+	count_open(relays, faults);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One connection through the proxy: two sockets and a queue of bytes for each direction. */
+/* Connections through a proxy: two sockets each, and a queue of bytes for each direction. */
 #ifndef TEST_RELAY_H
 #define TEST_RELAY_H
 
@@ -33,20 +33,25 @@ struct relay {
 	struct relay_queue queue[2];
 };
 
-/* Connects to the server. Takes `client`, also when it fails. Returns 0 or -1. */
-int relay_open(struct relay *relay, int client, const char *server_socket);
+enum { RELAYS = 64 };
 
-/* Closes both ends, by a reset when asked for. What is queued is dropped. */
-void relay_close(struct relay *relay, bool reset);
+/* All connections of a proxy. Its loop is relays_wait(), then relays_move(). */
+struct relays {
+	int listener;
+	const char *server_socket;
+	void (*vary)(struct proxy_faults *faults); /* called before each connection's turn; NULL: nothing */
+	struct relay list[RELAYS];
+	struct pollfd fds[2 + 2 * RELAYS];
+};
 
-/* Resets the client's end. The server's stays until it has got what the client had said, or closes. */
-void relay_abandon(struct relay *relay);
+/* Waits until a socket, a due chunk or `wake_fd` wants something. Returns whether it is `wake_fd`, too. */
+bool relays_wait(struct relays *relays, const struct proxy_faults *faults, int wake_fd);
 
-/* Fills in what to poll for both ends, and lowers `wake_ns` to when a chunk becomes due. */
-void relay_prepare(struct relay *relay, const struct proxy_faults *faults, struct pollfd fds[2],
-                   uint64_t *wake_ns);
+/* Moves what can be moved, and takes in who has connected. */
+void relays_move(struct relays *relays, struct proxy_faults *faults);
 
-/* Moves what can be moved. */
-void relay_move(struct relay *relay, struct proxy_faults *faults, const struct pollfd fds[2]);
+/* Ends all: in order, by a reset, or so that the server's end stays until it has got what the client had
+ * said. */
+void relays_close(struct relays *relays, struct proxy_faults *faults, enum proxy_close how);
 
 #endif

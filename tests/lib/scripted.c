@@ -2,7 +2,6 @@
 /* A server that follows a script: one process, and one more per connection. See scripted.h. */
 #include "scripted.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -145,13 +144,8 @@ static void serve(int listener, const struct scripted_plan *plan, struct scripte
 
 void scripted_start(struct scripted *scripted, const struct scripted_plan *plan)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t length = sizeof address;
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (bind(listener, (struct sockaddr *)&address, length) != 0 || listen(listener, 64) != 0 ||
-	    getsockname(listener, (struct sockaddr *)&address, &length) != 0)
-		child_die("the scripted server cannot listen");
-	*scripted = (struct scripted){.port = ntohs(address.sin_port)};
+	*scripted = (struct scripted){0};
+	int listener = child_listen(0, &scripted->port);
 	snprintf(scripted->url, sizeof scripted->url, "redis://127.0.0.1:%d", scripted->port);
 	scripted->counts =
 	    mmap(NULL, sizeof *scripted->counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

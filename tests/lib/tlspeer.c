@@ -282,16 +282,10 @@ static void make_context(struct tlspeer *peer)
 
 void tlspeer_start(struct tlspeer *peer, const struct tlspeer_plan *plan)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t length = sizeof address;
 	memset(peer, 0, sizeof *peer);
 	peer->plan = *plan;
 	make_context(peer);
-	peer->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (bind(peer->listener, (struct sockaddr *)&address, length) != 0 || listen(peer->listener, 64) != 0 ||
-	    getsockname(peer->listener, (struct sockaddr *)&address, &length) != 0)
-		child_die("the TLS peer cannot listen");
-	peer->port = ntohs(address.sin_port);
+	peer->listener = child_listen(0, &peer->port);
 	snprintf(peer->redis.run_id, sizeof peer->redis.run_id, "%040d", peer->port);
 	snprintf(peer->url, sizeof peer->url, "rediss://127.0.0.1:%d", peer->port);
 	if (pthread_create(&peer->thread, NULL, run, peer) != 0)

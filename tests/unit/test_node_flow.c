@@ -4,10 +4,10 @@
 #include "scene.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "core/time.h"
 #include "os/resolve.h"
 
@@ -190,15 +190,9 @@ TEST(answers_byte_by_byte)
 /* A node over TCP, where it matters how a connection is closed. The test is the server. */
 static struct scene *open_tcp_scene(void)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof address;
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
-	assert_int_equal(listen(listener, 1), 0);
+	int port, listener = child_listen(0, &port);
 	scene_open(&scene, "", "");
-	assert_true(
-	    rl_resolve_literal("127.0.0.1", ntohs(address.sin_port), &scene.node.link.dial.known.list[0]));
+	assert_true(rl_resolve_literal("127.0.0.1", (uint16_t)port, &scene.node.link.dial.known.list[0]));
 	rl_node_connect(&scene.node, scene.now_ns);
 	scene.peer = accept(listener, NULL, NULL);
 	assert_true(scene.peer >= 0);
