@@ -282,7 +282,6 @@ static unsigned most_connections(uint64_t elapsed_ms)
 	return count;
 }
 
-/* However a node breaks its connections, it is tried again, and not with every operation. */
 TEST(reconnects_back_off)
 {
 	static const char *const names[] = {"closes at once",

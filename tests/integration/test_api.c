@@ -180,7 +180,6 @@ TEST(null_is_an_error)
 	redlock_close(s.client);
 }
 
-/* A function that is in the header is in the table. */
 TEST(table_is_complete)
 {
 	char line[256], name[64];

@@ -104,7 +104,6 @@ TEST(cancel_of_a_query)
 	redlock_lock_free(waiter.lock);
 }
 
-/* A thread that waits does not keep another from its own lock, nor from freeing it. */
 TEST(waiting_blocks_nobody)
 {
 	struct waiter waiter;

@@ -225,7 +225,6 @@ TEST(one_after_the_other)
 	assert_soon(servers_with_key(&servers, 3, "one-by-one") == 0);
 }
 
-/* What the URL of a node says stays its own. */
 TEST(own_credentials_stay)
 {
 	char own[256];

@@ -187,7 +187,6 @@ static void *own_resource_in_thread(void *client)
 	return NULL;
 }
 
-/* Threads on different resources share the connections, and none of them sees another's answers. */
 TEST(threads_on_own_resources)
 {
 	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);

@@ -106,7 +106,6 @@ TEST(query_by_token_beside_a_hung_node)
 	expect_at_once(lock, 0, redlock_release(lock));
 }
 
-/* What comes in single bytes is still an answer. */
 TEST(answers_in_single_bytes)
 {
 	struct proxy trickle[3];

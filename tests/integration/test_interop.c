@@ -149,7 +149,6 @@ TEST(other_holders_are_respected)
 		respect(&holders[i]);
 }
 
-/* One foreign value that is far longer than any token. */
 TEST(long_foreign_value)
 {
 	static char value[100001];

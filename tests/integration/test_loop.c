@@ -171,7 +171,6 @@ TEST(cancel_before_anything_was_sent)
 	assert_int_equal(keys_everywhere(), 0);
 }
 
-/* Whatever a handle is doing when it is freed: no event comes, and no key stays. */
 TEST(free_with_operations_in_flight)
 {
 	struct redlock_event event;

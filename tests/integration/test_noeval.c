@@ -105,7 +105,6 @@ TEST(mixed)
 	expect_main_path(&servers, NODES, "mixed");
 }
 
-/* The rights change under open connections, in both directions. */
 TEST(changed_at_work)
 {
 	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);

@@ -67,7 +67,6 @@ TEST(a_second_try_while_held)
 	expect_excluded("going-on");
 }
 
-/* The answer that says that the key was made comes after the attempt has failed: then it is given back. */
 TEST(a_late_yes_is_given_back)
 {
 	own_client *client = fixture_open(urls, NODES, TIMEOUT_MS);

@@ -237,7 +237,6 @@ TEST(cut_off_before_the_set_arrives)
 	expect_gone();
 }
 
-/* A lock that is held through a break of one connection is still released on that node. */
 TEST(release_after_a_reconnect)
 {
 	expect_ok(lock, redlock_acquire(lock));
@@ -247,7 +246,6 @@ TEST(release_after_a_reconnect)
 	expect_gone();
 }
 
-/* Connections that break all the time, on one node, harm no acquisition and leave nothing. */
 TEST(connection_that_keeps_breaking)
 {
 	for (int i = 0; i < 60; i++) {

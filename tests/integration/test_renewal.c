@@ -111,7 +111,6 @@ TEST(keeper_beside_blocking_calls)
 	assert_int_equal(server_key_count(&servers.server[0]), 0);
 }
 
-/* Renewal stops at the cap, and the clock does the rest. */
 TEST(renewal_up_to_a_cap)
 {
 	own_client *client = fixture_open(servers.urls, NODES, TIMEOUT_MS);

@@ -187,7 +187,6 @@ TEST(closed_during_lookups)
 	assert_soon(waiting == before + 60); /* nobody has waited for them */
 }
 
-/* The descriptor of the event loop tells that a name is there. */
 TEST(event_loop)
 {
 	all_names(true, 0);
@@ -236,7 +235,6 @@ static redlock_client *open_pair(void)
 	return client;
 }
 
-/* Read-only and still at its address: the connection stays. */
 TEST(stays_when_read_only)
 {
 	own_client *client = open_pair();

@@ -53,7 +53,6 @@ static void lock_three_times(redlock_client *client)
 	}
 }
 
-/* The second connection to a server takes up the session of the first. */
 TEST(sessions_are_reused)
 {
 	static const int versions[] = {0, TLS1_2_VERSION};
@@ -68,7 +67,6 @@ TEST(sessions_are_reused)
 	}
 }
 
-/* A client that closes says so to the server. */
 TEST(close_is_told)
 {
 	own_tlspeer peer;

@@ -56,21 +56,13 @@ def read_explanations(path):
 
 # ---- the page ----
 
-def _code(text):
-	return "`" + text.replace("|", "\\|") + "`"
-
-
-def _plain(text):
-	return text.replace("|", "\\|")
-
-
 def _fate(row, explanations):
 	if row["status"] == KILLED:
 		return row["test"] + (", by a hang" if row["how"] == "timeout" else "")
 	if row["status"] == EQUIVALENT:
 		return "the same object code"
 	if row["status"] == SURVIVED:
-		return "**survived**" + (", explained below" if row["name"] in explanations else "")
+		return "**survived**" + (", explained" if row["name"] in explanations else "")
 	return row["status"]
 
 
@@ -91,31 +83,24 @@ def _totals(rows, layers, explanations):
 def _by_hand(rows, explanations):
 	lines = ["| defect | planted | killed by |", "|---|---|---|"]
 	for number in [*range(1, len(DEFECTS)), 0]:
+		if number in NOT_HERE:
+			continue
 		text = f"{number}. {DEFECTS[number]}" if number else DEFECTS[number]
 		mine = [r for r in rows if r["source"] == "hand" and r["kind"] == str(number)]
 		fates = Counter(_fate(row, explanations) for row in mine).most_common()
-		by = ", ".join(f"{fate} ({count})" for fate, count in fates) or NOT_HERE.get(number, "not run")
+		by = ", ".join(f"{fate} ({count})" for fate, count in fates) or "not run"
 		lines.append(f"| {text} | {len(mine)} | {by} |")
 	return lines
 
 
 def _survivors(rows, explanations):
-	left = [r for r in rows if r["status"] == SURVIVED]
-	left.sort(key=lambda r: (r["name"] in explanations, r["what"], r["name"]))
-	lines = ["| mutant | why |", "|---|---|"]
-	lines += [f"| {_code(r['name'])} | {_plain(explanations.get(r['name'], '**not explained**'))} |" for r in left]
-	return lines if left else ["None."]
+	left = [r for r in rows if r["status"] == SURVIVED and r["name"] not in explanations]
+	left.sort(key=lambda r: (r["what"], r["name"]))
+	return [f"- `{r['name']}`" for r in left] or ["None."]
 
 
 def page(rows, head, layers, explanations):
 	"""Markdown. `layers`: (name, text)."""
-	kinds = sorted({r["kind"] for r in rows if r["source"] == "generated"})
-	by_kind = []
-	for kind in kinds:
-		mine = [r for r in rows if r["source"] == "generated" and r["kind"] == kind and r["status"] != INVALID]
-		killed = sum(r["status"] == KILLED for r in mine)
-		same = sum(r["status"] == EQUIVALENT for r in mine)
-		by_kind.append(f"| {kind} | {len(mine)} | {killed} | {same} | {len(mine) - killed - same} |")
 	invalid = sum(r["status"] == INVALID for r in rows)
 	names = [name for name, _ in layers]
 	return "\n".join([
@@ -123,6 +108,5 @@ def page(rows, head, layers, explanations):
 		"", *_totals(rows, names, explanations), "",
 		f"{invalid} more that do not compile are not counted." if invalid else "All compile.", "",
 		*[f"- {name}: {text}" for name, text in layers], "",
-		"## Generated, by kind of fault", "", "| kind | planted | killed | same code | survived |", "|---|---|---|---|---|",
-		*by_kind, "", "## By hand", "", *_by_hand(rows, explanations), "",
-		"## Survivors", "", *_survivors(rows, explanations), ""])
+		"## By hand", "", *_by_hand(rows, explanations), "",
+		"## Survivors without an explanation", "", "The others are in `explained`.", "", *_survivors(rows, explanations), ""])

@@ -71,7 +71,6 @@ TEST(a_short_buffer_is_not_overrun)
 	}
 }
 
-/* Late is told between the moment a renewal was due and TERM. */
 TEST(late_lies_between_due_and_term)
 {
 	struct run_times times = times_of(30000, 0, 0);

@@ -89,7 +89,6 @@ TEST(late_term_shortens_the_grace)
 	assert_int_equal(due(&watch, 30000), 29900);
 }
 
-/* The lock is gone: the deadline is 0. */
 TEST(a_lost_lock_kills_at_once)
 {
 	struct watch watch = running(ON_LOSS_KILL);
@@ -172,7 +171,6 @@ TEST(a_command_is_not_started_to_be_stopped)
 	}
 }
 
-/* A deadline of a few milliseconds since boot does not wrap around. */
 TEST(early_deadlines_do_not_wrap)
 {
 	struct watch watch = running(ON_LOSS_KILL);

@@ -130,7 +130,6 @@ TEST(close_ends_the_keeper)
 	assert_int_equal(count_threads(), before);
 }
 
-/* However many handles there are, none takes the place of another, also after some were freed. */
 TEST(each_handle_has_a_slot)
 {
 	enum { MANY = 100 };
@@ -161,7 +160,6 @@ static redlock_lock *new_lock_of(redlock_client *client, uint64_t ttl_ms)
 	return lock;
 }
 
-/* Handles with the same options share their rules, however many others there are, and whichever is freed. */
 TEST(rules_are_shared)
 {
 	enum { MANY = 40 };
@@ -206,7 +204,6 @@ TEST(calls_after_the_close)
 	redlock_lock_free(lock);
 }
 
-/* What is wrong is said in the caller's buffer, if there is one, and nothing else is. */
 TEST(error_text)
 {
 	static const char *const twice[] = {"unix:///nonexistent/a", "unix:///nonexistent/b",
@@ -234,7 +231,6 @@ TEST(error_text)
 	redlock_close(client);
 }
 
-/* A library says nothing by itself, whatever goes wrong. */
 TEST(nothing_is_printed)
 {
 	FILE *said = tmpfile();

@@ -158,7 +158,6 @@ TEST(silent_goes_on_soon)
 	assert_true(rl_dial_deadline(&dial) == UINT64_MAX);
 }
 
-/* The first one may still win. */
 TEST(late_winner)
 {
 	race("abc");
@@ -407,7 +406,6 @@ TEST(turned_round_while_connecting)
 	assert_true(dial.elsewhere);
 }
 
-/* New addresses end the race for the old ones. */
 TEST(moved_while_connecting)
 {
 	connect_to("ab");
@@ -420,7 +418,6 @@ TEST(moved_while_connecting)
 	expect("> connected\nb\n");
 }
 
-/* What was denied is not tried any more. */
 TEST(name_is_gone)
 {
 	connect_to("a");

@@ -32,7 +32,6 @@ TEST(every_error_is_named)
 	}
 }
 
-/* The numbers are a promise to programs that were built before. */
 TEST(numbers_stay)
 {
 	static const struct error promised[] = {

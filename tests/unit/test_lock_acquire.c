@@ -153,7 +153,6 @@ TEST(min_validity_is_asked_for)
 	    "[ 1097.999] acquiring: reply #2 node 0 YES -> held Y until 30698.000 | done acquire OK\n");
 }
 
-/* Random tokens are given back to every node, whatever it said. */
 TEST(random_tokens_are_given_back_everywhere)
 {
 	struct drive d = drive_idle(drive_rules(5));
@@ -181,7 +180,6 @@ TEST(cancel_while_acquiring)
 	assert_int_equal(d.error, 0);
 }
 
-/* A release is owed wherever the SET was sent and may have been executed, and nowhere else. */
 TEST(owed_is_where_the_key_may_be)
 {
 	static const struct {

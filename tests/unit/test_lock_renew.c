@@ -126,7 +126,6 @@ SCENARIO(lost_by_a_majority, drive_held(renewing_rules(3)), "until 10000; votes 
          "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
          "[10000.000] held: reply #2 node 0 NO, 1 YES, 2 NO -> lost NYN | lost\n")
 
-/* Without any delay between tries, time still goes on between them. */
 TEST(a_retry_lies_in_the_future)
 {
 	struct rl_rules rules = renewing_rules(3);
@@ -138,7 +137,6 @@ TEST(a_retry_lies_in_the_future)
 
 /* ---- crossed by the caller ---- */
 
-/* An extend by hand takes the renewal's place; renewal goes on behind it. */
 TEST(extend_in_place_of_a_renewal)
 {
 	struct drive d = drive_held(renewing_rules(3));
@@ -202,7 +200,6 @@ TEST(short_extend_after_failed_renewals)
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
 
-/* A query waits for the renewal that is out or due. */
 TEST(query_behind_a_renewal)
 {
 	struct drive d = drive_held(renewing_rules(3));
@@ -259,7 +256,6 @@ TEST(queries_do_not_starve_the_renewal)
 	}
 }
 
-/* A release takes the renewal's place, and nothing is renewed behind it. */
 TEST(release_in_place_of_a_renewal)
 {
 	struct drive d = drive_held(renewing_rules(3));

@@ -100,7 +100,6 @@ TEST(a_busy_lock_is_busy_to_the_end)
 	}
 }
 
-/* An attempt that nobody answers ends with the wait, not at its node timeout. */
 SCENARIO(the_wait_ends_an_attempt, drive_idle(drive_waiting_rules(3, 120)), "acquire; votes Y; until 1000",
          "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
          "[    0.000] acquiring: reply #1 node 0 YES -> acquiring Y..\n"
@@ -121,7 +120,6 @@ TEST(an_unreachable_quorum_is_no_quorum_to_the_end)
 	assert_true(d.now_ns <= rl_time_ms(500));
 }
 
-/* With no delay at all between attempts, time still goes on between them. */
 TEST(a_retry_lies_in_the_future)
 {
 	struct rl_rules rules = drive_waiting_rules(3, 1000);

@@ -234,7 +234,6 @@ TEST(left_alone)
 	close(pipe_fds[1]);
 }
 
-/* And when it had ended already. */
 TEST(left_when_it_has_ended)
 {
 	struct rl_poller poller;

@@ -66,7 +66,6 @@ TEST(native)
 	expect(&m, RL_FORM_WATCH, RL_FORM_WATCH, RL_FORM_WATCH);
 }
 
-/* Answers to the probe that say nothing. */
 TEST(odd_probes)
 {
 	struct rl_methods m = {0};
@@ -122,7 +121,6 @@ TEST(refusals_and_votes)
 		}
 }
 
-/* What was learnt is about one server process. */
 TEST(another_server)
 {
 	struct rl_methods m = {0};

@@ -347,7 +347,6 @@ static bool contains(const struct rl_outbox *o, size_t used, const char *text)
 	return false;
 }
 
-/* The bytes of an AUTH are wiped when it is answered, also where they have been moved meanwhile. */
 TEST(wiped_when_answered)
 {
 	struct rl_endpoint e = {.password = rl_secret_copy("hunter22", 8)};

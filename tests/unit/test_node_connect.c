@@ -26,7 +26,6 @@ TEST(opening_bytes)
 	assert_memory_equal(s->heard, want, sizeof want - 1);
 }
 
-/* Without credentials and database nothing is in the way: what was asked goes out behind the greeting. */
 TEST(no_gate)
 {
 	own_scene *s = &scene;
@@ -44,7 +43,6 @@ TEST(no_gate)
 	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
 }
 
-/* No operation leaves before the password and the database are accepted. */
 TEST(gate)
 {
 	own_scene *s = &scene;
@@ -216,7 +214,6 @@ TEST(brief_connections)
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 }
 
-/* Releases that are owed do not wait for a second. */
 TEST(debts_come_back_soon)
 {
 	struct scene *s = &scene;
@@ -233,7 +230,6 @@ TEST(debts_come_back_soon)
 	scene_close(s);
 }
 
-/* An accepted connection that is closed before the greeting is answered does not count as one that worked. */
 TEST(closed_in_the_greeting)
 {
 	own_scene *s = &scene;
@@ -304,7 +300,6 @@ TEST(silence)
 	assert_string_equal(s->node.link.failure_text, "no answer for 5 seconds");
 }
 
-/* The identity of a server that came back on the same address is learnt anew. */
 TEST(identity_is_learnt_anew)
 {
 	own_scene *s = &scene;

@@ -159,7 +159,6 @@ TEST(ghost_without_a_debt)
 	assert_int_equal(s->node.ledger.lingering, 1);
 }
 
-/* A ghost whose kill was not answered is killed again by the next connection. */
 TEST(kill_is_repeated)
 {
 	own_scene *s = open_scene(77);
@@ -206,7 +205,6 @@ TEST(too_many_ghosts)
 	assert_int_equal(s->node.ledger.lingering, 1);
 }
 
-/* What was not sent did not happen: no ghost, no debt, and another word for the vote. */
 TEST(unsent_set)
 {
 	own_scene *s = open_scene(77);
@@ -268,7 +266,6 @@ TEST(release_behind_a_half_sent_set)
 	assert_int_equal(rl_node_owed(&s->node), 1);
 }
 
-/* A release that is asked for while the node is down is kept, and paid by the next connection. */
 TEST(release_while_down)
 {
 	own_scene *s = open_scene(77);
@@ -282,7 +279,6 @@ TEST(release_while_down)
 	assert_int_equal(rl_node_owed(&s->node), 0);
 }
 
-/* A debt that was an EVALSHA meets a server that does not know the script. */
 TEST(debt_by_digest)
 {
 	own_scene *s = open_scene(77);
@@ -300,7 +296,6 @@ TEST(debt_by_digest)
 	expect_owed(s, 0, 0);
 }
 
-/* A release that is answered with an error settles nothing. */
 TEST(release_refused)
 {
 	own_scene *s = open_scene(77);
@@ -313,7 +308,6 @@ TEST(release_refused)
 	assert_string_equal(s->node.link.failure_text, "MISCONF x");
 }
 
-/* Debts are kept through a connection that never gets anywhere. */
 TEST(debts_survive_failed_connections)
 {
 	own_scene *s = open_scene(77);
@@ -329,7 +323,6 @@ TEST(debts_survive_failed_connections)
 	assert_int_equal(rl_node_owed(&s->node), 0);
 }
 
-/* Debts are bounded; what does not fit is counted as lingering. */
 TEST(debts_are_bounded)
 {
 	own_scene *s = open_scene(77);

@@ -31,7 +31,6 @@ TEST(pipelined_in_order)
 	expect_answers(s, "acquire #1 YES\nextend #2 YES\nquery #3 YES\nrelease #4 NO\n");
 }
 
-/* Nobody waits for the answer to number 0: it is taken, and not handed out. */
 TEST(nobody_waits)
 {
 	own_scene *s = open_scene();
@@ -73,7 +72,6 @@ TEST(errors_teach_nothing)
 	expect_heard(s, "EVALSHA release 1 job token1\n");
 }
 
-/* The server forgot its scripts: each is asked for again with its text, in order, and answered once. */
 TEST(forgotten_scripts)
 {
 	own_scene *s = open_scene();
@@ -171,7 +169,6 @@ TEST(answered_in_the_middle)
 	scene_vote(s, "+OK\r\n", "acquire #1 GARBAGE\n");
 }
 
-/* One byte of an answer per turn. */
 TEST(answers_byte_by_byte)
 {
 	own_scene *s = open_scene();
@@ -279,7 +276,6 @@ TEST(backlog)
 	assert_true(s->node.link.outbox.capacity + s->node.ledger.debts.capacity <= 4 * 1024 * 1024);
 }
 
-/* A node that answers may have more in flight. */
 TEST(backlog_of_a_busy_node)
 {
 	own_scene *s = open_scene();
@@ -291,7 +287,6 @@ TEST(backlog_of_a_busy_node)
 	assert_true(rl_outbox_size(&s->node.link.outbox) <= 5 * 1024 * 1024);
 }
 
-/* A request is taken by an idle node, however large. */
 TEST(one_large_request)
 {
 	own_scene *s = open_scene();
@@ -355,7 +350,6 @@ TEST(unasked)
 	}
 }
 
-/* An answer before its question was sent is not one. */
 TEST(too_early)
 {
 	own_scene *s = open_scene();
@@ -364,7 +358,6 @@ TEST(too_early)
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
 }
 
-/* One answer too many: the good ones before it count. */
 TEST(one_too_many)
 {
 	own_scene *s = open_scene();
@@ -373,7 +366,6 @@ TEST(one_too_many)
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 }
 
-/* What comes before the end of the stream is still read. */
 TEST(answers_before_the_end)
 {
 	own_scene *s = open_scene();
@@ -408,7 +400,6 @@ TEST(ready_without_cause)
 	expect_answers(s, "");
 }
 
-/* Failing twice is failing once. */
 TEST(fail_twice)
 {
 	own_scene *s = open_scene();

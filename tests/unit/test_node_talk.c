@@ -143,7 +143,6 @@ TEST(by_transaction)
 	assert_true(rl_node_deadline(&s->node) == UINT64_MAX);
 }
 
-/* A request with the name of a parked one goes behind it. */
 TEST(order_of_one_name)
 {
 	own_scene *s = without_scripts();
@@ -307,7 +306,6 @@ TEST(broken_in_between)
 	}
 }
 
-/* Another server at the same address: what the old one refused is not held against it. */
 TEST(another_server)
 {
 	own_scene *s = without_scripts();

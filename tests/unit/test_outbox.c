@@ -110,7 +110,6 @@ TEST(numbers_of_acquires)
 	rl_outbox_free(&o);
 }
 
-/* Which of several entries went out, in part or in full. */
 TEST(unsent_by_number)
 {
 	struct rl_outbox o = {0};

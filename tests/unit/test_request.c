@@ -94,7 +94,6 @@ TEST(all_forms)
 		}
 }
 
-/* One request is formatted once, and the memory is used again for the next one. */
 TEST(a_wire_is_used_again)
 {
 	struct rl_wire wire = {0};
@@ -173,7 +172,6 @@ TEST(inspect_a_sparse_hash)
 	}
 }
 
-/* An extend never shortens, never makes a key, and touches no other value. */
 TEST(extend)
 {
 	const struct server *s = &servers.server[0];

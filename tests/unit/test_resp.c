@@ -167,7 +167,6 @@ TEST(split_at_every_position)
 		}
 }
 
-/* What does not fit into the arena is cut; its length is told. */
 TEST(long_texts_are_cut)
 {
 	struct rl_resp r = {0};
@@ -262,7 +261,6 @@ TEST(garbage)
 	expect_garbage("\x16\x03\x01\x02\x00\x01\x00\r\n", 9); /* TLS */
 }
 
-/* Garbage stays garbage, and what came before it still counts. */
 TEST(garbage_behind_a_reply)
 {
 	struct rl_resp r = {0};

@@ -178,7 +178,6 @@ TEST(touched)
 	assert_int_equal(t.parts[0].vote, REDLOCK_VOTE_NO);
 }
 
-/* Transactions are not to be had, or not now. */
 TEST(opening_refused)
 {
 	static const struct {

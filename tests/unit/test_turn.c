@@ -119,7 +119,6 @@ TEST(names_that_change_places)
 	close_stage(&s);
 }
 
-/* What waits for a transaction is something to send. */
 TEST(parked_requests_are_sent_now)
 {
 	struct stage s;

@@ -167,7 +167,6 @@ TEST(bad_urls)
 	}
 }
 
-/* A mistake anywhere in a URL: what is said never has the password in it. */
 TEST(no_text_repeats_the_password)
 {
 	static const char *const rests[] = {"h",   "",   "h:x",  "h/x", "[::1", "h?x", "h h",

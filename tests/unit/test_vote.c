@@ -52,7 +52,6 @@ TEST(numbers_stay)
 			assert_int_equal(others[i][value], value);
 }
 
-/* Only YES counts for a claim, and only YES and NO are definite. */
 TEST(few_votes_are_definite)
 {
 	assert_int_equal(redlock_vote_kind(REDLOCK_VOTE_PENDING), REDLOCK_KIND_PENDING);
