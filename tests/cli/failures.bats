@@ -198,8 +198,7 @@ is_synced() { # N
 	on_nodes "1 2" set even somebody px 60000
 	for wait in -n "-w 700ms"; do
 		# shellcheck disable=SC2086 # an option and its value
-		run --separate-stderr timeout 10 "$REDLOCK_BIN" acquire -r "$four" $wait even
-		exits 75
+		want 75 timeout 10 "$REDLOCK_BIN" acquire -r "$four" $wait even
 		until_true has_keys 0 "3 4" even
 		has_keys 2 "1 2" even
 	done

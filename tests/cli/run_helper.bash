@@ -48,6 +48,12 @@ nobody_left() {
 	[ -z "$(marked_pids)" ]
 }
 
+# Of the test's processes and its lock.
+nothing_left() {
+	until_true nobody_left
+	until_true has_keys 0 "$all" "$job"
+}
+
 # redlock run, in the background: $run_pid. Background jobs of a script ignore INT and QUIT: env gives them back.
 start_run() { # OPTION... NAME [--] COMMAND...
 	env "$mark" setsid env --default-signal=INT,QUIT,HUP,TERM "$REDLOCK_BIN" run --node-timeout 1s "$@" \
@@ -61,8 +67,7 @@ ends() { # CODE
 	await "$run_pid"
 	output=$(cat "$place/out") stderr=$(cat "$place/err")
 	exits "$1"
-	until_true nobody_left
-	until_true has_keys 0 "$all" "$job"
+	nothing_left
 }
 
 # As bats' `run --separate-stderr`, which warns of 127.
@@ -180,8 +185,7 @@ same_terminal_as_env() { # STEPS
 	rm -f "$place"/*
 	run at_terminal "$REDLOCK_BIN run $job --" "$1"
 	exits 0
-	until_true nobody_left
-	until_true has_keys 0 "$all" "$job"
+	nothing_left
 	diff <(without_prompts <<<"$with_env") <(without_prompts <<<"$output")
 }
 

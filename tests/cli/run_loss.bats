@@ -17,8 +17,7 @@ ends_cut_off() { # CODE
 	stderr=$(cat "$place/err")
 	kill_nodes CONT 1 2 3
 	exits "$1"
-	until_true nobody_left
-	until_true has_keys 0 "$all" "$job"
+	nothing_left
 }
 
 @test "no quorum before the lock is had: 69, the command is not started, votes are given back" {

@@ -25,8 +25,7 @@ cat_and_count='set -e
 	[ "$failed" -eq 0 ]
 	[ ! -s out ]
 	[ "$(<counter)" -eq 200 ]
-	until_true nobody_left
-	until_true has_keys 0 "$all" "$job"
+	nothing_left
 }
 
 busy_are() { # N

@@ -75,8 +75,7 @@ start_listener() {
 		kill -s TERM "$run_pid" 2>/dev/null || true
 		await "$run_pid" 143
 	done
-	until_true nobody_left
-	until_true has_keys 0 "$all" "$job"
+	nothing_left
 }
 
 @test "while it holds: every signal goes to the command, and to it alone" {
@@ -174,6 +173,5 @@ is_stopped() { # PID
 	ends 143
 	run timeout -s TERM 0.5 env "$mark" "$REDLOCK_BIN" run --foreground "$job" -- sleep 30 3>&-
 	exits 124
-	until_true nobody_left
-	until_true has_keys 0 "$all" "$job"
+	nothing_left
 }

@@ -121,8 +121,7 @@ load run_helper
 	'
 	exits 0
 	until_true test -s "$place/heard"
-	until_true nobody_left
-	until_true has_keys 0 "$all" "$job"
+	nothing_left
 }
 
 @test "the terminal closed, HUP ignored: the command runs on, and so does the lock" {

@@ -17,6 +17,11 @@ show() { # FIRST LINE, then status output must begin with it
 	fi
 }
 
+status_is() { # EXPRESSION of what is told of the job
+	run --separate-stderr rl status --json job
+	json_is "$1"
+}
+
 busy_for_all() {
 	want 75 rl acquire -n job
 }
@@ -24,8 +29,7 @@ busy_for_all() {
 @test "free" {
 	show "job: free"
 	[ "$(grep -c ': no key$' <<<"$output")" = 5 ]
-	run --separate-stderr rl status --json job
-	json_is 'j["state"] == "free" and j["kind"] == "none" and j["token"] is None and j["held_on"] == 0'
+	status_is 'j["state"] == "free" and j["kind"] == "none" and j["token"] is None and j["held_on"] == 0'
 	json_is 'all(n["type"] == "none" and n["pttl_ms"] == -2 for n in j["nodes"])'
 }
 
@@ -36,8 +40,7 @@ busy_for_all() {
 	[ "$(grep -c 'string: .*expires in [23][0-9]\.[0-9] s$' <<<"$output")" = 5 ]
 	on_node 2 del job
 	show "job: held by ${token%|*}|db1:42 (owner db1:42) on 4 of 5 nodes"
-	run --separate-stderr rl status --json job
-	json_is 'j["state"] == "held" and j["owner"] == "db1:42" and j["kind"] == "token" and j["held_on"] == 4'
+	status_is 'j["state"] == "held" and j["owner"] == "db1:42" and j["kind"] == "token" and j["held_on"] == 4'
 	json_is 'j["token"].endswith("|db1:42") and not j["blocks_for_ever"]'
 	json_is 'all(20000 < n["pttl_ms"] <= 30000 for n in j["nodes"] if n["node"] != 2)'
 }
@@ -47,8 +50,7 @@ busy_for_all() {
 	on_nodes "3 4" set job bob px 60000
 	show "job: split: 2 different holders"
 	busy_for_all
-	run --separate-stderr rl status --json job
-	json_is 'j["state"] == "split" and j["token"] is None'
+	status_is 'j["state"] == "split" and j["token"] is None'
 }
 
 @test "a leftover on a minority blocks nobody" {
@@ -63,8 +65,7 @@ busy_for_all() {
 	on_nodes "1 2 3 4 5" pexpire job 60000
 	busy_for_all
 	show "job: held by Redisson client:thread $field, hold count 2 on 5 of 5 nodes"
-	run --separate-stderr rl status --json job
-	json_is 'j["kind"] == "redisson" and j["nodes"][0]["type"] == "hash" and j["state"] == "held"'
+	status_is 'j["kind"] == "redisson" and j["nodes"][0]["type"] == "hash" and j["state"] == "held"'
 	want 1 rl release job sometoken
 	[ "$(on_node 1 hget job "$field")" = 2 ]
 	want 1 rl extend job sometoken
@@ -80,8 +81,7 @@ busy_for_all() {
 	on_nodes "1 2 3 4 5" set job 1000000000
 	busy_for_all
 	show "job: held by SETNX time 1000000000: its client believed it held until 2001-09-09 01:46:40 UTC"
-	run --separate-stderr rl status --json job
-	json_is 'j["kind"] == "setnx-time" and j["blocks_for_ever"] and j["nodes"][0]["pttl_ms"] == -1'
+	status_is 'j["kind"] == "setnx-time" and j["blocks_for_ever"] and j["nodes"][0]["pttl_ms"] == -1'
 }
 
 @test "a number that is no time, and other clients' values" {
@@ -109,12 +109,10 @@ busy_for_all() {
 @test "large and binary values" {
 	value=$(printf '%02000d' 7)
 	on_nodes "1 2 3 4 5" set job "$value" px 60000
-	want 0 rl status --json job
-	json_is 'j["nodes"][0]["value_len"] == 2000 and len(j["nodes"][0]["value"]) == 1024'
+	status_is 'j["nodes"][0]["value_len"] == 2000 and len(j["nodes"][0]["value"]) == 1024'
 	on_nodes "1 2 3 4 5" set job $'\x80\xff' px 60000
 	show "job: held by '\\x80\\xff' of another client"
-	run --separate-stderr rl status --json job
-	json_is 'j["nodes"][0]["value_hex"] == "80ff"'
+	status_is 'j["nodes"][0]["value_hex"] == "80ff"'
 	on_nodes "1 2 3 4 5" set job '' px 60000
 	show "job: held by '' of another client"
 }
@@ -209,8 +207,7 @@ refuses() { # NODE REASON
 
 @test "what a node answers about a name is no vote" {
 	on_nodes "1 2 3 4" set job somebody px 60000
-	run --separate-stderr rl status --json job
-	json_is '[n["answer"] for n in j["nodes"]] == ["held"] * 4 + ["free"] and not any("vote" in n for n in j["nodes"])'
+	status_is '[n["answer"] for n in j["nodes"]] == ["held"] * 4 + ["free"] and not any("vote" in n for n in j["nodes"])'
 }
 
 @test "a list on one node, without expiry: what is said of it agrees" {
@@ -219,8 +216,7 @@ refuses() { # NODE REASON
 	[[ $output == *"warning: on 1 node no expiry: the key stays there until somebody deletes it"* ]]
 	[[ $output != *"it blocks"* ]]
 	[ "$(grep -c list <<<"$output")" = 2 ] && [[ $output != *"list: a key of type list"* ]]
-	run --separate-stderr rl status --json job
-	json_is 'j["state"] == "leftover" and not j["blocks_for_ever"]'
+	status_is 'j["state"] == "leftover" and not j["blocks_for_ever"]'
 	rl release job "$(rl acquire -n job)"
 	on_nodes "2 3" rpush job a
 	show "job: held by a key of type list, which is not a known lock on 3 of 5 nodes"
