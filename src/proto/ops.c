@@ -4,26 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-
-#define NAME                                                                                                 \
-	{                                                                                                        \
-		.kind = RL_WORD_NAME                                                                                 \
-	}
-#define TOKEN                                                                                                \
-	{                                                                                                        \
-		.kind = RL_WORD_TOKEN                                                                                \
-	}
-#define TTL                                                                                                  \
-	{                                                                                                        \
-		.kind = RL_WORD_TTL                                                                                  \
-	}
-#define WORD(text)                                                                                           \
-	{                                                                                                        \
-		RL_WORD_FIXED,                                                                                       \
-		{                                                                                                    \
-			text, sizeof(text) - 1                                                                           \
-		}                                                                                                    \
-	}
+/* The versions of clang-format do not agree on these. */
+/* clang-format off */
+#define NAME {.kind = RL_WORD_NAME}
+#define TOKEN {.kind = RL_WORD_TOKEN}
+#define TTL {.kind = RL_WORD_TTL}
+#define WORD(text) {RL_WORD_FIXED, {text, sizeof(text) - 1}}
+/* clang-format on */
 #define WORDS(...) ((const struct rl_word[]){__VA_ARGS__, {.kind = RL_WORD_END}})
 
 #define FORM(name) RL_FORM_BIT(RL_FORM_##name)
