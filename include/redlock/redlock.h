@@ -14,6 +14,7 @@
  *         redlock_release(lock);                 the handle can be acquired again
  *     }
  *     redlock_lock_free(lock);
+ *     redlock_drain(client, 1000);               lets the releases arrive that nobody has waited for
  *     redlock_close(client);
  *
  * Calling sequence, inside an event loop: start any number of operations with redlock_start_*(), then
