@@ -26,7 +26,7 @@ enum { NO_KEY = REDLOCK_MAX_NODES, NOT_LOOKED };
 
 /* ---- time ---- */
 
-/* So many node timeouts after the acquire was called. */
+/* So many node timeouts after the acquire was called: its wait is 0. */
 static uint64_t after(const struct rl_lock *l, unsigned node_timeouts)
 {
 	return rl_time_add(l->wait_until_ns, node_timeouts * l->rules->node_timeout_ns);

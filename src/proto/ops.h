@@ -82,11 +82,11 @@ struct rl_op {
 	const struct rl_word *words[RL_FORM_WATCH];
 	enum rl_script script;  /* SHA and TEXT: what they run */
 	enum rl_change change;  /* WATCH */
-	enum rl_form parked_as; /* whose bytes stand for a request that waits for its turn */
+	enum rl_form parked_as; /* whose bytes stand for a request that waits for its turn: one that it has */
 	const struct rl_outcome *outcomes;
 
 	/* Refused in one form it is asked in the next, else the refusal is the vote. Not for a claim: asked
-	 * again, it would come behind its own release. */
+	 * again, it would come behind its own release; so it has no form SHA, which a server may forget. */
 	bool again;
 	bool claims;     /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */

@@ -94,6 +94,16 @@ TEST(all_forms)
 		}
 }
 
+/* What the table cannot express by itself. */
+TEST(rows_fit)
+{
+	for (unsigned o = REDLOCK_OP_ACQUIRE; o < RL_OP_COUNT; o++) {
+		const struct rl_op *op = &rl_ops[o];
+		assert_non_null(op->words[op->parked_as]);
+		assert_true(op->again || (op->forms & RL_FORM_BIT(RL_FORM_SHA)) == 0);
+	}
+}
+
 TEST(a_wire_is_used_again)
 {
 	struct rl_wire wire = {0};
