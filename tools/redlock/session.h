@@ -41,6 +41,12 @@ int session_lock(struct session *session, const char *name, const char *token, r
  * result is CANCELLED and signals_caught() is the signal. */
 int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation);
 
+/* What waits behind a result, in session_wait.c: */
+
+/* Gives the nodes whose votes it did not need a little more time, so that they are told too. */
+void session_await_votes(struct session *session, const redlock_lock *lock, enum redlock_operation operation,
+                         int result);
+
 /* Gives releases that are still owed a few round trips of the last operation; one node timeout with -v, and
  * without a lock; as long as it takes, up to 10 s, where one that was sent would do harm later. True: none is
  * owed. */
