@@ -115,14 +115,15 @@ static void done_probe(struct world *w, uint32_t subject, int result)
 		check_fail(w, VIOLATION_RESULT, "probe says %s", redlock_error_name(result));
 }
 
+typedef void take_result(struct world *w, uint32_t subject, int result);
+
 static void done(struct world *w, uint32_t subject, const struct redlock_event *event)
 {
-	static void (*const ends[RL_OP_COUNT])(struct world * w, uint32_t subject,
-	                                       int result) = {[REDLOCK_OP_ACQUIRE] = done_acquire,
-	                                                      [REDLOCK_OP_EXTEND] = done_extend,
-	                                                      [REDLOCK_OP_RELEASE] = done_release,
-	                                                      [REDLOCK_OP_QUERY] = done_query,
-	                                                      [REDLOCK_OP_PROBE] = done_probe};
+	static take_result *const ends[RL_OP_COUNT] = {
+	    [REDLOCK_OP_ACQUIRE] = done_acquire, [REDLOCK_OP_EXTEND] = done_extend,
+	    [REDLOCK_OP_RELEASE] = done_release, [REDLOCK_OP_QUERY] = done_query,
+	    [REDLOCK_OP_PROBE] = done_probe,
+	};
 	struct handle *h = handle_of(w, subject);
 	if (h->running != event->operation) {
 		check_fail(w, VIOLATION_STRAY_ANSWER, "operation %d ended, %d runs", (int)event->operation,

@@ -125,7 +125,7 @@ is_synced() { # N
 	kill_nodes CONT 4 5
 	exits 0
 	[ -z "$stderr" ]
-	[ "$took" -lt $((($(<"$sandbox/continued") - begin) / 1000000 * 3)) ] # 5 times as long with a few rounds
+	[ "$took" -lt $((($(<"$sandbox/continued") - begin) * 3 / 1000000)) ] # 5 times as long with a few rounds
 	until_true has_keys 0 "1 2 3" job
 	on_nodes "4 5" del job
 	rl run --node-timeout 8s job -- sh -c "sleep 1.2; until [ -e '$sandbox/go' ]; do sleep 0.02; done" &

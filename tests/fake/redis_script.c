@@ -68,18 +68,20 @@ static void script_inspect(struct call *c)
 	call_reply_bulk(c, (struct bytes){value.at, value.size < 1024 ? value.size : 1024});
 }
 
-static void run_script(struct call *c, enum rl_script script)
+typedef void script(struct call *c);
+
+static void run_script(struct call *c, enum rl_script number)
 {
-	static void (*const scripts[RL_SCRIPT_COUNT])(struct call * c) = {
+	static script *const scripts[RL_SCRIPT_COUNT] = {
 	    [RL_SCRIPT_RELEASE] = script_release,
 	    [RL_SCRIPT_EXTEND] = script_extend,
 	    [RL_SCRIPT_INSPECT] = script_inspect,
 	};
-	c->redis->cached |= 1u << script;
-	if (scripts[script] != NULL)
-		scripts[script](c);
+	c->redis->cached |= 1u << number;
+	if (scripts[number] != NULL)
+		scripts[number](c);
 	else
-		call_wrong(c, "script %s, which the model lacks", rl_scripts[script].name);
+		call_wrong(c, "script %s, which the model lacks", rl_scripts[number].name);
 }
 
 static bool is_denied(struct call *c, const char *command)
