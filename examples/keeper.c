@@ -44,7 +44,8 @@ static bool must_stop(redlock_client *client, const redlock_lock *lock)
 {
 	struct redlock_event event;
 	while (redlock_next(client, &event) == 1)
-		printf("notice: %s\n", event.kind == REDLOCK_EVENT_LOST ? "lost" : "danger");
+		if (event.kind == REDLOCK_EVENT_LOST || event.kind == REDLOCK_EVENT_DANGER)
+			printf("notice: %s\n", event.kind == REDLOCK_EVENT_LOST ? "lost" : "danger");
 	uint64_t left_ms = redlock_remaining_ms(lock);
 	if (left_ms == 0)
 		printf("lost: the work stops at once\n");

@@ -97,12 +97,15 @@ void run_finish_off(struct run *run)
 	}
 }
 
+/* RUN_EVENT_COUNT: nothing of concern here. */
 static enum run_event lock_event(const struct redlock_event *event)
 {
 	if (event->kind == REDLOCK_EVENT_DANGER)
 		return RUN_ON_LATE;
 	if (event->kind == REDLOCK_EVENT_LOST)
 		return RUN_ON_LOSS;
+	if (event->kind != REDLOCK_EVENT_DONE)
+		return RUN_EVENT_COUNT;
 	if (event->operation == REDLOCK_OP_ACQUIRE)
 		return event->result == 0 ? RUN_ON_GRANTED : RUN_ON_REFUSED;
 	return event->result == REDLOCK_E_GONE ? RUN_ON_RELEASE_GONE : RUN_ON_RELEASED;
@@ -149,7 +152,7 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 	if (event->kind == REDLOCK_EVENT_LOST)
 		run_look_at_guard(run);
 	/* A grant that waits is applied, or is too late, when the rights are known. */
-	if (run->grant_waits)
+	if (run->grant_waits || lock_event(event) == RUN_EVENT_COUNT)
 		return;
 	run->grant_waits = lock_event(event) == RUN_ON_GRANTED && run->state == RUN_WAITING &&
 	                   rights_are_open(&run->rights, &run->session, run->order->name);
