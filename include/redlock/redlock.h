@@ -134,9 +134,9 @@ REDLOCK_API const char *redlock_error_name(int error);
 
 /*
  * X(name, value, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is
- * a vote that failed and may work later; FATAL is a vote that needs an operator. New ones come behind the
- * last, and REDLOCK_VOTE_COUNT grows: a program treats a code that it does not know by its
- * redlock_vote_kind(). Which server answers map to which vote: src/proto/answer.c.
+ * a vote that failed and may work later; FATAL is a vote that needs an operator. No value ever changes. New
+ * ones come behind the last, and REDLOCK_VOTE_COUNT grows: a program treats a code that it does not know by
+ * its redlock_vote_kind(). Which server answers map to which vote: src/proto/answer.c.
  */
 #define REDLOCK_VOTE_MAP(X)                                                                                  \
 	X(PENDING, 0, PENDING, "no answer yet")                                                                  \
@@ -201,7 +201,7 @@ typedef struct redlock_lock redlock_lock;
  */
 struct redlock_options {
 	size_t size;
-	const char *const *urls;  /* redis:// valkey:// unix:// , in TLS: rediss:// valkeys:// */
+	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix://, see the manual */
 	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; an odd number tolerates most */
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */
