@@ -13,7 +13,6 @@
 
 #include "message.h"
 #include "net/url.h"
-#include "options.h"
 #include "secret.h"
 #include "values.h"
 

@@ -10,8 +10,6 @@
  */
 #include "fuzz.h"
 
-#include "core/quorum.h"
-#include "core/time.h"
 #include "ledger.h"
 #include "options.h"
 

@@ -7,7 +7,6 @@
  *
  * Input: one byte of settings, then steps: a letter that says which (`a` is the first), and what it needs.
  */
-#include "fuzz.h"
 
 #include <errno.h>
 

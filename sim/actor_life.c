@@ -2,7 +2,6 @@
 /* The life of a client's process: it starts, pauses, dies, or closes its client, and starts anew. */
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "world.h"
 

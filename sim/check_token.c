@@ -2,9 +2,7 @@
 /* The checkers of tokens and keys: a node has each token once, stays for as long as it is claimed, and
  * goes when nobody needs it any more. See check.h. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "buffer.h"
 #include "world.h"
 
 /* A client's idea of when a key is gone may be off by the drift between its clock and the node's. */

@@ -6,8 +6,6 @@
  */
 #include "core/acquire.h"
 #include "core/contend.h"
-#include "core/lock.h"
-#include "core/quorum.h"
 #include "core/validity.h"
 #include "net/auth.h"
 #include "world.h"

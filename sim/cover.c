@@ -3,7 +3,6 @@
 #include "cover.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 
 const struct cover_row covers[COVER_COUNT] = {

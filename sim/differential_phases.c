@@ -2,8 +2,6 @@
 /* What the real server and the modelled node are made to be like, for some steps, and their sessions. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "asked.h"

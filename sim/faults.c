@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The faults of a time, one small function each, and the table of them. */
-#include <string.h>
 
 #include "faults.h"
-#include "resp.h"
 #include "world.h"
 
 static uint64_t between_ms(struct world *w, uint64_t low_ms, uint64_t high_ms)

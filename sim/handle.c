@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a lock handle in an application: every decision is drawn. */
 #include <stdio.h>
-#include <string.h>
 
 #include "handle_inside.h"
 

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "os/poller.h"
 #include "world.h"
 
 /* How long a cut or a full queue makes TCP wait before it tries again, at most. */

@@ -6,7 +6,6 @@
 #include "memory.h"
 
 #include <malloc.h>
-#include <string.h>
 
 #include <hiredis/read.h>
 

@@ -3,7 +3,6 @@
 #include "node.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "world.h"
 

@@ -2,10 +2,7 @@
 /* Drawing a plan. */
 #include "plan.h"
 
-#include <string.h>
-
 #include "check.h"
-#include "drift.h"
 #include "faults.h"
 #include "prng.h"
 

@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* A seed has some thousands of events. More than this is a loop that does not let time pass. */
 #define EVENTS_MAX 3000000u

@@ -13,7 +13,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -2,7 +2,6 @@
 #include "resp.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 struct bytes text_bytes(const char *text)

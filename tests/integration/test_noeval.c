@@ -6,7 +6,6 @@
  * them.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "fixture.h"

@@ -2,8 +2,6 @@
 /* What the servers really have: questions over the oracle's own connections. Declared in servers.h. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "child.h"
 #include "servers.h"
