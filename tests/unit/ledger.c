@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ledger.h"
 
-#include <string.h>
-
 #include "core/trace.h"
 
 #define must(l, condition)                                                                                   \

@@ -7,7 +7,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/time.h"
 #include "resp.h"
 #include "scripts.h"
 
@@ -21,8 +20,10 @@ static void listen_on(struct scene *s)
 	assert_int_equal(listen(s->listener, 4), 0);
 }
 
-void scene_open(struct scene *s, const char *before, const char *after)
+struct scene *scene_open(const char *before, const char *after)
 {
+	static struct scene scene;
+	struct scene *s = &scene;
 	const char *tmp = getenv("TMPDIR");
 	char url[160];
 	char why[128];
@@ -38,6 +39,15 @@ void scene_open(struct scene *s, const char *before, const char *after)
 	assert_int_equal(rl_url_parse(url, &endpoint, why, sizeof why), 0);
 	assert_int_equal(rl_poller_open(&s->poller), 0);
 	assert_true(rl_node_open(&s->node, &endpoint, NULL, &s->poller, 3));
+	return s;
+}
+
+struct scene *scene_connected(int client_id)
+{
+	struct scene *s = scene_open("", "");
+	rl_node_connect(&s->node, s->now_ns);
+	scene_greet(s, client_id);
+	return s;
 }
 
 void scene_close(struct scene *s)

@@ -35,11 +35,14 @@ struct scene {
 #define NO_NATIVE "*2\r\n*-1\r\n*-1\r\n" /* to the last of these: it has neither */
 
 /* Listens on a fresh socket and opens a node for it; `before` goes before the path in its URL ("user:pw@"),
- * `after` behind it ("?db=3"). Nothing connects yet. */
-void scene_open(struct scene *s, const char *before, const char *after);
+ * `after` behind it ("?db=3"). Nothing connects yet. There is one scene at a time. */
+struct scene *scene_open(const char *before, const char *after);
 void scene_close(struct scene *s);
 
-/* One that is closed at the end of its block: own_scene *s = open_it(). */
+/* The same with what nearly all begin with: it is connected, and greeted with this id of the client. */
+struct scene *scene_connected(int client_id);
+
+/* One that is closed at the end of its block: own_scene *s = scene_open("", ""). */
 #define own_scene __attribute__((cleanup(scene_end))) struct scene
 static inline void scene_end(struct scene **s)
 {

@@ -10,7 +10,6 @@
 
 #include "core/time.h"
 #include "dial_world.h"
-#include "unit.h"
 
 /* ---- what the tests do ---- */
 

@@ -13,8 +13,6 @@
 
 enum { MAX_CALLS = 2000 };
 
-static struct scene scene;
-
 static void need_failmalloc(void)
 {
 	if (!failmalloc_works()) {
@@ -103,9 +101,8 @@ static void play(struct scene *s, struct books *b)
 
 static long run(unsigned long n, bool and_all_behind)
 {
-	struct scene *s = &scene;
+	struct scene *s = scene_open("user:secret@", "?db=3");
 	struct books books = {0};
-	scene_open(s, "user:secret@", "?db=3");
 	failmalloc_arm(n, and_all_behind);
 	play(s, &books);
 	failmalloc_disarm();
@@ -150,8 +147,7 @@ static unsigned sets_heard(struct scene *s)
 
 static unsigned open_without_answers(unsigned long n, bool and_all_behind)
 {
-	struct scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	scene_play(s, "connect; turn; accept");
 	failmalloc_arm(n, and_all_behind);
 	for (unsigned slot = 1; slot < 40; slot++) {
@@ -167,7 +163,6 @@ static unsigned open_without_answers(unsigned long n, bool and_all_behind)
 	failmalloc_disarm();
 	scene_turn(s);
 	assert_true(rl_node_owed(&s->node) + s->node.ledger.lingering >= sets);
-	scene_close(s);
 	return sets;
 }
 
@@ -246,12 +241,11 @@ TEST(requests)
  * or without the INFO that the gate waits for, nothing must be said. */
 TEST(new_credentials_while_connecting)
 {
-	struct scene *s = &scene;
 	need_failmalloc();
 	bool told = false;
 	for (unsigned long n = 1; !told; n++) {
 		assert_true(n < 100);
-		scene_open(s, "user:secret@", "?db=3");
+		own_scene *s = scene_open("user:secret@", "?db=3");
 		rl_node_connect(&s->node, s->now_ns);
 		assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
@@ -263,19 +257,17 @@ TEST(new_credentials_while_connecting)
 		if (s->peer >= 0)
 			expect_heard(s, told ? "AUTH user secret\nSELECT 3\n" HELLO : "");
 		expect_answers(s, told ? "" : "acquire #1 DOWN\n");
-		scene_close(s);
 	}
 }
 
 /* New credentials on an open connection: what waits for them is sent behind them, or not at all. */
 TEST(new_credentials_while_open)
 {
-	struct scene *s = &scene;
 	need_failmalloc();
 	bool told = false;
 	for (unsigned long n = 1; !told; n++) {
 		assert_true(n < 100);
-		scene_open(s, "user:secret@", "");
+		own_scene *s = scene_open("user:secret@", "");
 		scene_play(s, "connect; accept");
 		scene_say(s, "+OK\r\n:1\r\n-NOPERM no\r\n" NO_NATIVE);
 		scene_play(s, "acquire 1 #1; turn");
@@ -288,7 +280,6 @@ TEST(new_credentials_while_open)
 		told = failmalloc_failures() == 0;
 		expect_heard(s, told ? "AUTH user secret\n" : "");
 		expect_answers(s, told ? "acquire #1 YES\n" : "acquire #1 YES\nacquire #2 DOWN\n");
-		scene_close(s);
 	}
 }
 

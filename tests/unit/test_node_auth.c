@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* New credentials for a node: what is sent, when, and what an answer changes; and that old ones leave
  * nothing. */
-#include "core/time.h"
 #include "net/auth.h"
 #include "os/secret.h"
 #include "scene.h"
-
-static struct scene scene;
 
 /* A turn of the client, which lets the node log in again when it is due. */
 static void turn(struct scene *s)
@@ -40,12 +37,13 @@ static void renew(struct scene *s, const char *user, const char *password)
 }
 
 /* Opened as `before` says, with the greeting answered. */
-static void open_with(struct scene *s, const char *before, const char *auth)
+static struct scene *open_with(const char *before, const char *auth)
 {
-	scene_open(s, before, "");
+	struct scene *s = scene_open(before, "");
 	scene_play(s, "connect; accept");
 	assert_non_null(strstr(scene_heard(s), auth));
 	scene_say(s, "+OK\r\n:1\r\n-NOPERM no\r\n" NO_NATIVE);
+	return s;
 }
 
 /* All that was asked is answered before it leaves, and what comes later waits for its answer, which is
@@ -53,8 +51,7 @@ static void open_with(struct scene *s, const char *before, const char *auth)
  */
 TEST(in_order)
 {
-	own_scene *s = &scene;
-	open_with(s, "me:old@", "AUTH me old\n");
+	own_scene *s = open_with("me:old@", "AUTH me old\n");
 	scene_play(s, "acquire 1 #1; acquire 2 #2");
 	renew(s, "me", "new");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 3, 3);
@@ -78,8 +75,7 @@ TEST(in_order)
  * it has got nothing to answer. The connection ends, and the next one logs in. */
 TEST(left_out)
 {
-	own_scene *s = &scene;
-	open_with(s, "me:old@", "AUTH me old\n");
+	own_scene *s = open_with("me:old@", "AUTH me old\n");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	renew(s, "me", "new");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2); /* somebody has it, */
@@ -101,8 +97,7 @@ TEST(left_out)
 /* Where earlier answers do not come, the login is not waited for either, however many bytes come. */
 TEST(never_quiet)
 {
-	own_scene *s = &scene;
-	open_with(s, "me:old@", "AUTH me old\n");
+	own_scene *s = open_with("me:old@", "AUTH me old\n");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	renew(s, "me", "new");
 	scene_owe(s, 1, 2);
@@ -123,9 +118,8 @@ TEST(never_quiet)
 TEST(too_many)
 {
 	static const char *const extra[] = {"+OK\r\n", "$-1\r\n", ":1\r\n", "-WRONGPASS no\r\n"};
-	struct scene *s = &scene;
 	for (unsigned i = 0; i < COUNT(extra) * 2; i++) {
-		open_with(s, "me:old@", "AUTH me old\n");
+		own_scene *s = open_with("me:old@", "AUTH me old\n");
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		renew(s, "me", "new");
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
@@ -141,7 +135,6 @@ TEST(too_many)
 		}
 		expect_answers(s, "acquire #1 YES\nacquire #2 UNSENT\n");
 		assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
-		scene_close(s);
 	}
 }
 
@@ -149,8 +142,7 @@ TEST(too_many)
  * as well: nothing that comes later is an answer to what was asked next. */
 TEST(unblocked)
 {
-	own_scene *s = &scene;
-	open_with(s, ":old@", "AUTH old\n");
+	own_scene *s = open_with(":old@", "AUTH old\n");
 	scene_play(s, "acquire 1 #1; acquire 2 #2; turn");
 	scene_say(s, "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n+OK\r\n");
 	expect_answers(s, "acquire #1 GARBAGE\nacquire #2 GARBAGE\n");
@@ -163,9 +155,8 @@ TEST(left_out_of_the_opening)
 {
 	static const char *const answers[] = {"+OK\r\n",       "+OK\r\n", ":1\r\n",
 	                                      "$3\r\nend\r\n", NO_NATIVE, "+OK\r\n"};
-	struct scene *s = &scene;
 	for (unsigned left_out = 0; left_out < COUNT(answers); left_out++) {
-		scene_open(s, "me:old@", "?db=3");
+		own_scene *s = scene_open("me:old@", "?db=3");
 		scene_play(s, "acquire 1 #1; accept");
 		for (unsigned i = 0; i < COUNT(answers); i++)
 			if (i != left_out && s->node.link.state == RL_LINK_OPEN)
@@ -173,7 +164,6 @@ TEST(left_out_of_the_opening)
 		bool whole = left_out == COUNT(answers) - 1; /* that one is waited for */
 		bool sent = left_out > 1;
 		expect_answers(s, whole ? "" : sent ? "acquire #1 GARBAGE\n" : "acquire #1 UNSENT\n");
-		scene_close(s);
 	}
 }
 
@@ -181,8 +171,7 @@ TEST(left_out_of_the_opening)
  * more when they are taken back. */
 TEST(changed_meanwhile)
 {
-	own_scene *s = &scene;
-	open_with(s, "me:old@", "AUTH me old\n");
+	own_scene *s = open_with("me:old@", "AUTH me old\n");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	renew(s, "me", "new");
 	renew(s, "me", "newer");
@@ -216,9 +205,8 @@ TEST(refused)
 	    {"-ERR unknown command 'AUTH', with args beginning with: 'me' 'new'\r\n", REDLOCK_VOTE_COMMAND,
 	     "the new credentials are refused: ERR unknown command 'AUTH'"},
 	};
-	struct scene *s = &scene;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		open_with(s, "me:old@", "AUTH me old\n");
+		own_scene *s = open_with("me:old@", "AUTH me old\n");
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		renew(s, "me", "new");
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
@@ -236,15 +224,13 @@ TEST(refused)
 			say(s, "+OK\r\n");
 			assert_string_equal(s->node.link.failure_text, "");
 		}
-		scene_close(s);
 	}
 }
 
 /* While the connection is made no byte has left: it opens with the new ones. */
 TEST(while_connecting)
 {
-	own_scene *s = &scene;
-	scene_open(s, "me:old@", "?db=3");
+	own_scene *s = scene_open("me:old@", "?db=3");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 	change(s, "me", "new");
@@ -256,8 +242,7 @@ TEST(while_connecting)
 /* When the first login is under way and refused, the next connection is made at once with the new ones. */
 TEST(while_logging_in)
 {
-	own_scene *s = &scene;
-	scene_open(s, "me:old@", "");
+	own_scene *s = scene_open("me:old@", "");
 	s->node.link.backoff.failures = 4;
 	scene_play(s, "connect; accept");
 	expect_heard(s, "AUTH me old\n" HELLO);
@@ -275,8 +260,7 @@ TEST(while_logging_in)
 /* And when it is accepted, the second follows on the same connection. */
 TEST(while_logging_in_accepted)
 {
-	own_scene *s = &scene;
-	scene_open(s, "me:old@", "");
+	own_scene *s = scene_open("me:old@", "");
 	scene_play(s, "acquire 1 #1; accept; hear");
 	renew(s, "me", "new");
 	say(s, "+OK\r\n");
@@ -294,8 +278,7 @@ TEST(while_logging_in_accepted)
  * reason does. */
 TEST(while_backed_off)
 {
-	struct scene *s = &scene;
-	scene_open(s, "me:old@", "");
+	own_scene *s = scene_open("me:old@", "");
 	for (unsigned i = 0; i < 5; i++) {
 		s->now_ns = rl_time_max(s->now_ns, s->node.link.backoff.retry_at_ns);
 		scene_play(s, "connect; accept; hear");
@@ -311,21 +294,19 @@ TEST(while_backed_off)
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_PENDING); /* nothing is wrong with it */
 	scene_close(s);
 
-	scene_open(s, "me:old@", "");
+	s = scene_open("me:old@", "");
 	scene_play(s, "connect; accept; hang up; turn");
 	uint64_t retry_at_ns = s->node.link.backoff.retry_at_ns;
 	renew(s, "me", "new");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 	assert_true(s->node.link.backoff.retry_at_ns == retry_at_ns);
-	scene_close(s);
 }
 
 /* An AUTH that is not answered ends the connection, and is nobody's. It does not count as one that failed to
  * open: the next one comes soon. */
 TEST(unanswered)
 {
-	own_scene *s = &scene;
-	open_with(s, "me:old@", "AUTH me old\n");
+	own_scene *s = open_with("me:old@", "AUTH me old\n");
 	s->now_ns = rl_time_ms(100000);
 	renew(s, "me", "new");
 	assert_true(rl_node_deadline(&s->node) == rl_time_ms(105000));

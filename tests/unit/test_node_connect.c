@@ -7,19 +7,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/time.h"
-#include "os/resolve.h"
-
-static struct scene scene;
-
 TEST(opening_bytes)
 {
-	own_scene *s = &scene;
 	static const char want[] =
 	    "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$5\r\np\"w@:\r\n*2\r\n$6\r\nSELECT\r\n$2\r\n15\r\n"
 	    "*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n"
 	    "*4\r\n$7\r\nCOMMAND\r\n$4\r\nINFO\r\n$5\r\ndelex\r\n$7\r\ndelifeq\r\n";
-	scene_open(s, "me:p%22w@:@", "?db=15");
+	own_scene *s = scene_open("me:p%22w@:@", "?db=15");
 	scene_play(s, "connect; accept");
 	scene_listen(s);
 	assert_int_equal(s->heard_size, sizeof want - 1);
@@ -28,8 +22,7 @@ TEST(opening_bytes)
 
 TEST(no_gate)
 {
-	own_scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING); /* connects */
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING);
 	scene_accept(s);
@@ -45,8 +38,7 @@ TEST(no_gate)
 
 TEST(gate)
 {
-	own_scene *s = &scene;
-	scene_open(s, ":pw@", "?db=2");
+	own_scene *s = scene_open(":pw@", "?db=2");
 	scene_play(s, "acquire 1 #1; accept");
 	expect_heard(s, "AUTH pw\nSELECT 2\n" HELLO);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
@@ -60,8 +52,7 @@ TEST(gate)
 
 TEST(user_without_password)
 {
-	own_scene *s = &scene;
-	scene_open(s, "me@", "");
+	own_scene *s = scene_open("me@", "");
 	scene_play(s, "connect; accept");
 	expect_heard(s, "AUTH me \n" HELLO);
 }
@@ -69,7 +60,6 @@ TEST(user_without_password)
 /* A refused password: the reason is the vote of all that waited; nothing was sent. */
 TEST(gate_refused)
 {
-	struct scene *s = &scene;
 	static const struct {
 		const char *reply;
 		const char *answers;
@@ -84,7 +74,7 @@ TEST(gate_refused)
 	     "LOADING Redis is loading the dataset in memory"},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		scene_open(s, ":pw@", "?db=2");
+		own_scene *s = scene_open(":pw@", "?db=2");
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 		scene_owe(s, 1, 0); /* behind a SET that is never sent: no debt */
 		scene_play(s, "accept; hear");
@@ -96,14 +86,12 @@ TEST(gate_refused)
 		enum redlock_vote_code vote = scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 2);
 		assert_int_equal(vote, s->node.link.failure);
 		assert_int_equal(redlock_vote_kind(vote), i == 3 ? REDLOCK_KIND_MISSING : REDLOCK_KIND_FATAL);
-		scene_close(s);
 	}
 }
 
 TEST(nobody_listens)
 {
-	own_scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	assert_int_equal(unlink(s->path), 0);
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_DOWN);
 	assert_int_equal(rl_node_deadline(&s->node), 0); /* broken: to be collected at once */
@@ -115,13 +103,12 @@ TEST(nobody_listens)
 /* Over TCP a refusal comes later, as the outcome of the connect. */
 TEST(refused_over_tcp)
 {
-	struct scene *s = &scene;
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof address;
 	int bound = socket(AF_INET, SOCK_STREAM, 0); /* takes a port, and does not listen */
 	assert_int_equal(bind(bound, (struct sockaddr *)&address, sizeof address), 0);
 	assert_int_equal(getsockname(bound, (struct sockaddr *)&address, &size), 0);
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	assert_true(rl_resolve_literal("127.0.0.1", ntohs(address.sin_port), &s->node.link.dial.known.list[0]));
 	enum redlock_vote_code vote = scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	for (unsigned i = 0; i < 1000 && s->node.link.state != RL_LINK_DOWN; i++) {
@@ -136,14 +123,12 @@ TEST(refused_over_tcp)
 		assert_int_equal(vote, REDLOCK_VOTE_DOWN);
 	assert_string_equal(s->node.link.failure_text, "Connection refused");
 	assert_int_equal(s->node.link.backoff.failures, 1);
-	scene_close(s);
 	close(bound);
 }
 
 TEST(unresolved)
 {
-	own_scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	s->node.link.dial.known.count = 0;
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_NAME);
 	assert_int_equal(scene_owe(s, 1, 0), REDLOCK_VOTE_NAME);
@@ -156,8 +141,7 @@ TEST(unresolved)
 /* The delays between connections that fail double up to 3 s, and are random. */
 TEST(backoff)
 {
-	own_scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	assert_int_equal(unlink(s->path), 0);
 	static const unsigned most_ms[] = {100, 200, 400, 800, 1600, 3000, 3000, 3000};
 	uint64_t delays[COUNT(most_ms)];
@@ -183,8 +167,7 @@ TEST(backoff)
  * anew. */
 TEST(comes_back_on_demand)
 {
-	own_scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	s->node.link.backoff.failures = 5;
 	scene_play(s, "connect; greet 1; pass 1000; hang up; turn");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
@@ -200,9 +183,8 @@ TEST(comes_back_on_demand)
  * closes on every command is not asked again with every operation. */
 TEST(brief_connections)
 {
-	own_scene *s = &scene;
 	static const unsigned want_failures[] = {0, 1, 2, 3};
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	for (unsigned i = 0; i < COUNT(want_failures); i++) {
 		rl_node_connect(&s->node, s->now_ns);
 		scene_greet(s, (int)i + 1);
@@ -216,24 +198,17 @@ TEST(brief_connections)
 
 TEST(debts_come_back_soon)
 {
-	struct scene *s = &scene;
-	scene_open(s, "", "");
 	for (unsigned i = 0; i < 50; i++) {
-		rl_node_connect(&s->node, s->now_ns);
-		scene_greet(s, (int)i + 1);
+		own_scene *s = scene_connected((int)i + 1);
 		scene_play(s, "pass 1000; acquire 1 #1; owe 1 #0; hear; hang up; turn; take");
 		assert_true(rl_node_owed(&s->node) > 0);
 		assert_in_range(rl_node_deadline(&s->node) - s->now_ns, 0, rl_time_ms(100));
-		scene_close(s);
-		scene_open(s, "", "");
 	}
-	scene_close(s);
 }
 
 TEST(closed_in_the_greeting)
 {
-	own_scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	scene_play(s, "connect; accept");
 	scene_say(s, ":1\r\n");
 	scene_play(s, "hang up; turn");
@@ -244,7 +219,6 @@ TEST(closed_in_the_greeting)
 /* A server that is full says so and closes: that is the reason to be told. */
 TEST(told_and_closed)
 {
-	struct scene *s = &scene;
 	static const struct {
 		const char *said;
 		enum redlock_vote_code failure;
@@ -255,21 +229,19 @@ TEST(told_and_closed)
 	     REDLOCK_VOTE_AUTH, "DENIED Redis is running in protected mode because protected mode is enabled."},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		scene_open(s, "", "");
+		own_scene *s = scene_open("", "");
 		scene_play(s, "acquire 1 #1; accept");
 		scene_reply(s, HELLO "SET job token1 NX PX 30000\n", cases[i].said);
 		scene_play(s, "hang up; turn");
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		expect_failure(s, cases[i].failure, cases[i].text);
-		scene_close(s);
 	}
 }
 
 /* A listener whose queue is full, or a host that does not answer: 3 s. */
 TEST(connecting_times_out)
 {
-	own_scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	assert_int_equal(s->node.link.state, RL_LINK_CONNECTING); /* no turn yet: as if it were on the way */
 	assert_true(rl_node_deadline(&s->node) == rl_time_ms(4000));
@@ -284,8 +256,7 @@ TEST(connecting_times_out)
 /* A server that goes silent is left after 5 s without a byte, but only while it owes an answer. */
 TEST(silence)
 {
-	own_scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	scene_play(s, "connect; greet 1; at 100000");
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN); /* idle */
 	scene_play(s, "query 1 #1; query 1 #2; hear; at 104000");
@@ -302,8 +273,7 @@ TEST(silence)
 
 TEST(identity_is_learnt_anew)
 {
-	own_scene *s = &scene;
-	scene_open(s, "", "");
+	own_scene *s = scene_open("", "");
 	scene_play(s, "connect; greet 1");
 	assert_string_equal(s->node.link.facts.run_id, "0000000000000000000000000000000000000007");
 	scene_play(s, "hang up; turn");
@@ -316,7 +286,6 @@ TEST(identity_is_learnt_anew)
 
 TEST(odd_identities)
 {
-	struct scene *s = &scene;
 	static const char *const infos[] = {
 	    "$0\r\n\r\n",
 	    "$7\r\nrun_id:\r\n",
@@ -325,7 +294,7 @@ TEST(odd_identities)
 	    "$48\r\nrun_id:012345678901234567890123456789012345678x9\r\n",
 	};
 	for (unsigned i = 0; i < COUNT(infos); i++) {
-		scene_open(s, "", "");
+		own_scene *s = scene_open("", "");
 		scene_play(s, "connect; accept");
 		scene_say(s, "-ERR what?\r\n");
 		scene_say(s, infos[i]);
@@ -335,7 +304,6 @@ TEST(odd_identities)
 		assert_int_equal(s->node.link.facts.client_id, 0);
 		assert_string_equal(s->node.link.facts.run_id, "");
 		assert_int_equal(s->node.link.setup.count, 0);
-		scene_close(s);
 	}
 }
 

@@ -3,19 +3,6 @@
  * that are killed before the debts are paid, and what cannot be made certain is counted. */
 #include "scene.h"
 
-#include "core/time.h"
-
-static struct scene scene;
-
-/* A connection that is open, with SCRIPTs unknown. */
-static struct scene *open_scene(int client_id)
-{
-	scene_open(&scene, "", "");
-	rl_node_connect(&scene.node, scene.now_ns);
-	scene_greet(&scene, client_id);
-	return &scene;
-}
-
 static void cut(struct scene *s)
 {
 	scene_play(s, "hang up; turn");
@@ -36,7 +23,7 @@ static const char *next_connection(struct scene *s)
 /* The whole way: SET in flight, cut, the release is owed; then kill, release, settled. */
 TEST(set_in_flight)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	expect_heard(s, "SET job token1 NX PX 30000\n");
 	scene_owe(s, 1, 0);
@@ -58,7 +45,7 @@ TEST(set_in_flight)
 /* Not there, and the old connection is gone: settled too. 0: it was gone already. */
 TEST(not_there_after_the_kill)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
@@ -71,7 +58,7 @@ TEST(not_there_after_the_kill)
 /* The kill is refused: "not there" proves nothing, for the SET may still come. */
 TEST(kill_refused)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_play(s, "acquire 1 #1; owe 1 #0; acquire 2 #2; owe 2 #0; hear");
 	cut(s);
 	next_connection(s);
@@ -85,7 +72,7 @@ TEST(kill_refused)
 /* The server was started again: the old ids mean somebody else now, and its buffers are gone. */
 TEST(another_process)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
@@ -97,7 +84,7 @@ TEST(another_process)
 /* The identity is not told: nobody is killed on suspicion. */
 TEST(identity_refused)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
@@ -110,8 +97,7 @@ TEST(identity_refused)
  * its buffer has been read by then. */
 TEST(ghosts_do_not_stay_for_ever)
 {
-	scene_open(&scene, "", "");
-	own_scene *s = &scene;
+	own_scene *s = scene_open("", "");
 	scene_play(s, "acquire 1 #1; accept; hear");
 	cut(s); /* its id is not known */
 	next_connection(s);
@@ -130,8 +116,7 @@ TEST(ghosts_do_not_stay_for_ever)
 /* The id of the old connection is not known: it cannot be killed. */
 TEST(id_unknown)
 {
-	scene_open(&scene, "", "");
-	own_scene *s = &scene;
+	own_scene *s = scene_open("", "");
 	scene_play(s, "acquire 1 #1; owe 1 #0; accept");
 	expect_heard(s, HELLO "SET job token1 NX PX 30000\nEVAL release 1 job token1\n");
 	cut(s);
@@ -145,8 +130,7 @@ TEST(id_unknown)
  * further connections came and went. The ghost is not forgotten because nothing was owed at the time. */
 TEST(ghost_without_a_debt)
 {
-	scene_open(&scene, "", "");
-	own_scene *s = &scene;
+	own_scene *s = scene_open("", "");
 	scene_play(s, "acquire 1 #1; accept; hear");
 	cut(s); /* its id is not known */
 	next_connection(s);
@@ -161,7 +145,7 @@ TEST(ghost_without_a_debt)
 
 TEST(kill_is_repeated)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
@@ -183,7 +167,7 @@ TEST(kill_is_repeated)
 /* No more ghosts are remembered than there is room for: the rest cannot be killed, and that is known. */
 TEST(too_many_ghosts)
 {
-	own_scene *s = open_scene(100);
+	own_scene *s = scene_connected(100);
 	char text[96];
 	for (unsigned i = 0; i < RL_GHOSTS + 1; i++) {
 		scene_submit(s, REDLOCK_OP_ACQUIRE, i, i + 1);
@@ -207,7 +191,7 @@ TEST(too_many_ghosts)
 
 TEST(unsent_set)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_play(s, "acquire 1 #1; hang up; turn");
 	expect_answers(s, "acquire #1 UNSENT\n");
 	assert_int_equal(s->node.ledger.ghost_count, 0);
@@ -218,8 +202,7 @@ TEST(unsent_set)
 /* Before the connection is open nothing can have been sent: a release behind its own SET is no debt. */
 TEST(release_behind_its_unsent_set)
 {
-	scene_open(&scene, ":pw@", "");
-	own_scene *s = &scene;
+	own_scene *s = scene_open(":pw@", "");
 	scene_play(s, "acquire 1 #1; owe 1 #0");
 	scene_owe(s, 2, 0); /* of an earlier connection: its SET is not here */
 	assert_int_equal(rl_node_owed(&s->node), 1);
@@ -236,8 +219,7 @@ TEST(release_behind_its_unsent_set)
 /* The same pair, but the gate opened and the SET went out before the cut: then it is a debt. */
 TEST(release_behind_its_sent_set)
 {
-	scene_open(&scene, ":pw@", "");
-	own_scene *s = &scene;
+	own_scene *s = scene_open(":pw@", "");
 	scene_play(s, "acquire 1 #1; owe 1 #0; accept; hear");
 	scene_say(s, "+OK\r\n:5\r\n" RUN_ID);
 	expect_heard(s, "SET job token1 NX PX 30000\nEVAL release 1 job token1\n");
@@ -253,8 +235,7 @@ TEST(release_behind_its_sent_set)
 /* The SET went out in part, its release not at all: the rest of the SET may have been in the same packet. */
 TEST(release_behind_a_half_sent_set)
 {
-	scene_open(&scene, ":pw@", "");
-	own_scene *s = &scene;
+	own_scene *s = scene_open(":pw@", "");
 	assert_int_equal(scene_large(s, REDLOCK_OP_ACQUIRE, 60000, false), REDLOCK_VOTE_PENDING);
 	scene_play(s, "owe 1 #0; accept; hear");
 	scene_narrow(s, 4608);
@@ -268,7 +249,7 @@ TEST(release_behind_a_half_sent_set)
 
 TEST(release_while_down)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	cut(s);
 	s->node.link.backoff.failures = 3; /* no connection on demand */
 	assert_int_equal(scene_owe(s, 1, 5), REDLOCK_VOTE_DOWN);
@@ -281,7 +262,7 @@ TEST(release_while_down)
 
 TEST(debt_by_digest)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_play(s, "owe 1 #1; hear");
 	scene_say(s, ":1\r\n"); /* now the script is known */
 	scene_owe(s, 2, 2);
@@ -298,7 +279,7 @@ TEST(debt_by_digest)
 
 TEST(release_refused)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_owe(s, 1, 1);
 	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2); /* not owed: nothing can linger */
 	scene_heard(s);
@@ -310,7 +291,7 @@ TEST(release_refused)
 
 TEST(debts_survive_failed_connections)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_play(s, "owe 1 #0; owe 2 #0; hear");
 	cut(s);
 	for (unsigned i = 0; i < 5; i++) {
@@ -325,7 +306,7 @@ TEST(debts_survive_failed_connections)
 
 TEST(debts_are_bounded)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	cut(s);
 	s->node.link.backoff.failures = 3;
 	for (unsigned i = 0; i < 100; i++)
@@ -338,7 +319,7 @@ TEST(debts_are_bounded)
 /* Garbage in answer to a SET, or an answer that SET does not give: nobody knows whether it was executed. */
 static void garbage_for(const char *reply, const char *failure)
 {
-	own_scene *s = open_scene(77);
+	own_scene *s = scene_connected(77);
 	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
 	scene_vote(s, reply, "acquire #1 GARBAGE\n");
 	assert_string_equal(s->node.link.failure_text, failure);
@@ -363,7 +344,7 @@ TEST(garbage_for_a_set)
 TEST(release_while_breaking)
 {
 	for (unsigned sent = 0; sent < 2; sent++) {
-		own_scene *s = open_scene(77);
+		own_scene *s = scene_connected(77);
 		scene_play(s, "acquire 1 #1; acquire 2 #2");
 		if (sent)
 			rl_node_flush(&s->node);

@@ -8,22 +8,10 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "core/time.h"
-#include "os/resolve.h"
-
-static struct scene scene;
-
-static struct scene *open_scene(void)
-{
-	scene_open(&scene, "", "");
-	rl_node_connect(&scene.node, scene.now_ns);
-	scene_greet(&scene, 9);
-	return &scene;
-}
 
 TEST(pipelined_in_order)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_play(s, "acquire 1 #1; extend 1 #2; query 1 #3; release 1 #4");
 	expect_heard(s, "SET job token1 NX PX 30000\nEVAL extend 1 job token1 30000\nEVAL inspect 1 job\n"
 	                "EVAL release 1 job token1\n");
@@ -33,7 +21,7 @@ TEST(pipelined_in_order)
 
 TEST(nobody_waits)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_play(s, "owe 1 #0; acquire 2 #2; hear");
 	scene_vote(s, ":1\r\n+OK\r\n", "acquire #2 YES\n");
 }
@@ -44,7 +32,7 @@ TEST(nobody_waits)
  * that. */
 TEST(scripts_are_learnt)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 1);
 	scene_submit(s, REDLOCK_OP_RELEASE, 2, 2); /* not known yet */
 	scene_reply(s, "EVAL release 1 job token1\nEVAL release 1 job token2\n", ":1\r\n:1\r\n");
@@ -59,7 +47,7 @@ TEST(scripts_are_learnt)
 /* An error does not teach a script; a key of another type does: the script has run. */
 TEST(errors_teach_nothing)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_play(s, "release 1 #1; hear");
 	scene_vote(s, "-LOADING Redis is loading the dataset in memory\r\n", "release #1 LOADING\n");
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_LOADING);
@@ -74,7 +62,7 @@ TEST(errors_teach_nothing)
 
 TEST(forgotten_scripts)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_play(s, "release 1 #1; extend 1 #2; hear");
 	scene_say(s, ":0\r\n:0\r\n");
 	scene_play(s, "take; extend 2 #3; release 2 #4; owe 3 #0");
@@ -95,7 +83,7 @@ TEST(forgotten_scripts)
 /* A caller's own value is never asked about twice: its requests go by text, always. */
 TEST(by_text_on_demand)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	struct rl_request release = {.operation = REDLOCK_OP_RELEASE,
 	                             .tag = {.slot = 1, .seq = 1},
 	                             .name = {"job", 3},
@@ -112,7 +100,7 @@ TEST(by_text_on_demand)
 /* A small socket buffer and a slow reader: every byte arrives, once and in order. */
 TEST(partial_sends)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	static char name[30000];
 	char want[256];
 	scene_narrow(s, 4608);
@@ -146,7 +134,7 @@ TEST(partial_sends)
 /* Of a request that was sent in part nobody knows whether the rest was needed. */
 TEST(cut_in_the_middle)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_narrow(s, 4608);
 	assert_int_equal(scene_large(s, REDLOCK_OP_ACQUIRE, 60000, false), REDLOCK_VOTE_PENDING);
 	scene_play(s, "acquire 2 #2; turn");
@@ -160,7 +148,7 @@ TEST(cut_in_the_middle)
  * what comes behind them would be read in their place. */
 TEST(answered_in_the_middle)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_narrow(s, 4608);
 	assert_int_equal(scene_large(s, REDLOCK_OP_ACQUIRE, 60000, false), REDLOCK_VOTE_PENDING);
 	rl_node_flush(&s->node);
@@ -171,7 +159,7 @@ TEST(answered_in_the_middle)
 
 TEST(answers_byte_by_byte)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	static const char stream[] = "+OK\r\n-NOSCRIPT x\r\n$-1\r\n:1\r\n";
 	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
 	scene_play(s, "acquire 1 #1; release 1 #2; acquire 2 #3; hear");
@@ -188,15 +176,15 @@ TEST(answers_byte_by_byte)
 static struct scene *open_tcp_scene(void)
 {
 	int port, listener = child_listen(0, &port);
-	scene_open(&scene, "", "");
-	assert_true(rl_resolve_literal("127.0.0.1", (uint16_t)port, &scene.node.link.dial.known.list[0]));
-	rl_node_connect(&scene.node, scene.now_ns);
-	scene.peer = accept(listener, NULL, NULL);
-	assert_true(scene.peer >= 0);
+	struct scene *s = scene_open("", "");
+	assert_true(rl_resolve_literal("127.0.0.1", (uint16_t)port, &s->node.link.dial.known.list[0]));
+	rl_node_connect(&s->node, s->now_ns);
+	s->peer = accept(listener, NULL, NULL);
+	assert_true(s->peer >= 0);
 	close(listener);
-	for (unsigned i = 0; i < 1000 && scene.node.link.state != RL_LINK_OPEN; i++)
-		scene_turn(&scene);
-	return &scene;
+	for (unsigned i = 0; i < 1000 && s->node.link.state != RL_LINK_OPEN; i++)
+		scene_turn(s);
+	return s;
 }
 
 /* Closes the node and reads to the end. Returns the errno of the end: 0 when it is in order. */
@@ -253,7 +241,7 @@ static enum redlock_vote_code submit_large(struct scene *s, enum redlock_operati
  * bounded. */
 TEST(backlog)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	unsigned taken = 0;
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 7);
 	s->now_ns += rl_time_ms(150); /* since then nothing came */
@@ -278,7 +266,7 @@ TEST(backlog)
 
 TEST(backlog_of_a_busy_node)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	for (unsigned i = 0; i < 100; i++) /* a million bytes in one moment */
 		assert_int_equal(submit_large(s, REDLOCK_OP_ACQUIRE, false), REDLOCK_VOTE_PENDING);
 	unsigned taken = 100;
@@ -289,7 +277,7 @@ TEST(backlog_of_a_busy_node)
 
 TEST(one_large_request)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	static char name[65536];
 	struct rl_request set = {.operation = REDLOCK_OP_ACQUIRE,
 	                         .tag = {.seq = 1},
@@ -306,7 +294,7 @@ TEST(one_large_request)
  * that is asked for later overtakes it, and it does not wait for ever. */
 TEST(debts_of_an_open_connection)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_play(s, "acquire 1 #1; pass 150");
 	unsigned taken = 0;
 	while (submit_large(s, REDLOCK_OP_RELEASE, false) == REDLOCK_VOTE_PENDING)
@@ -343,7 +331,7 @@ TEST(unasked)
 	    "\x01\x02\x03\r\n", "HTTP/1.1 200 OK\r\n",
 	};
 	for (unsigned i = 0; i < COUNT(said); i++) {
-		own_scene *s = open_scene();
+		own_scene *s = scene_connected(9);
 		scene_say(s, said[i]);
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 		assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
@@ -352,7 +340,7 @@ TEST(unasked)
 
 TEST(too_early)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1); /* in the outbox: the answer is read before it goes out */
 	scene_vote(s, "+OK\r\n", "acquire #1 UNSENT\n");
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
@@ -360,7 +348,7 @@ TEST(too_early)
 
 TEST(one_too_many)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_play(s, "acquire 1 #1; hear");
 	scene_vote(s, "+OK\r\n+OK\r\n", "acquire #1 YES\n");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
@@ -368,7 +356,7 @@ TEST(one_too_many)
 
 TEST(answers_before_the_end)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_play(s, "acquire 1 #1; acquire 2 #2; hear");
 	assert_int_equal(send(s->peer, "+OK\r\n$-", 7, 0), 7);
 	scene_play(s, "hang up; turn");
@@ -378,7 +366,7 @@ TEST(answers_before_the_end)
 /* The end is met while sending: reading tells why, and what was not sent did not happen. */
 TEST(sending_fails)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	scene_play(s, "acquire 1 #1; hang up; flush");
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_turn(s);
@@ -389,7 +377,7 @@ TEST(sending_fails)
 /* The poller may be wrong; a node that is not open is not touched. */
 TEST(ready_without_cause)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	rl_node_ready(&s->node, s->node.link.watch_id, RL_READABLE | RL_WRITABLE, s->now_ns);
 	rl_node_tick(&s->node, s->now_ns);
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
@@ -402,7 +390,7 @@ TEST(ready_without_cause)
 
 TEST(fail_twice)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(9);
 	rl_link_fail(&s->node.link, REDLOCK_VOTE_DOWN, "first, with more");
 	rl_link_fail(&s->node.link, REDLOCK_VOTE_GARBAGE, "second");
 	assert_string_equal(s->node.link.failure_text, "first");

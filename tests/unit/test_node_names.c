@@ -5,10 +5,8 @@
 
 #include <unistd.h>
 
-#include "core/time.h"
 #include "os.h"
 
-static struct scene scene;
 static struct fake_process process;
 static struct rl_lookup_result result;
 static unsigned lookups;
@@ -53,10 +51,10 @@ static struct scene *open_scene(void)
 	fake_world = &world;
 	lookups = 0;
 	left = "";
-	scene_open(&scene, "", "");
-	scene.node.link.dial.by_name = true;
-	scene.node.link.dial.known.count = 0;
-	return &scene;
+	struct scene *s = scene_open("", "");
+	s->node.link.dial.by_name = true;
+	s->node.link.dial.known.count = 0;
+	return s;
 }
 
 static void ended(struct scene *s)

@@ -3,9 +3,8 @@
  * made the key, and a SET is no vote while an older request with such a value may still arrive. */
 #include "scene.h"
 
-static struct scene scene;
-
-static enum redlock_vote_code ask(enum redlock_operation operation, uint32_t seq, bool unproven)
+static enum redlock_vote_code ask(struct scene *s, enum redlock_operation operation, uint32_t seq,
+                                  bool unproven)
 {
 	struct rl_request request = {.operation = operation,
 	                             .tag = {.slot = 1, .seq = seq},
@@ -15,20 +14,12 @@ static enum redlock_vote_code ask(enum redlock_operation operation, uint32_t seq
 	                             .owed = operation == REDLOCK_OP_RELEASE && !unproven ? 1u << 3 : 0,
 	                             .own_value = true,
 	                             .unproven = unproven};
-	return scene_request(&scene, &request);
+	return scene_request(s, &request);
 }
 
-#define try_set(seq) ask(REDLOCK_OP_ACQUIRE, (seq), false)
-#define give_up() ask(REDLOCK_OP_RELEASE, 0, true)
-#define owe_release(seq) ask(REDLOCK_OP_RELEASE, (seq), false)
-
-static struct scene *open_scene(void)
-{
-	scene_open(&scene, "", "");
-	rl_node_connect(&scene.node, scene.now_ns);
-	scene_greet(&scene, 77);
-	return &scene;
-}
+#define try_set(seq) ask(s, REDLOCK_OP_ACQUIRE, (seq), false)
+#define give_up() ask(s, REDLOCK_OP_RELEASE, 0, true)
+#define owe_release(seq) ask(s, REDLOCK_OP_RELEASE, (seq), false)
 
 #define SET "SET job own NX PX 30000\n"
 #define RELEASE "EVAL release 1 job own\n"
@@ -44,7 +35,7 @@ TEST(the_set_says_what_to_release)
 	    {"-OOM x\r\n", "", "acquire #1 OOM\n"},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		own_scene *s = open_scene();
+		own_scene *s = scene_connected(77);
 		assert_int_equal(try_set(1), REDLOCK_VOTE_PENDING);
 		give_up();
 		expect_heard(s, SET);
@@ -61,7 +52,7 @@ TEST(the_set_says_what_to_release)
  * another value is none of its business. */
 TEST(no_second_claim_before_that)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(77);
 	try_set(1);
 	assert_int_equal(try_set(2), REDLOCK_VOTE_PENDING); /* the first one is still wanted */
 	give_up();                                          /* the last one of this handle: the second */
@@ -79,7 +70,7 @@ TEST(no_second_claim_before_that)
 TEST(the_connection_ends_first)
 {
 	for (unsigned sent = 0; sent < 2; sent++) {
-		own_scene *s = open_scene();
+		own_scene *s = scene_connected(77);
 		try_set(1);
 		if (sent)
 			rl_node_flush(&s->node);
@@ -101,7 +92,7 @@ TEST(the_connection_ends_first)
  * is given back. */
 static void a_ghost(const char *killed, const char *vote, const char *heard)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(77);
 	assert_int_equal(owe_release(1), REDLOCK_VOTE_PENDING);
 	expect_heard(s, RELEASE);
 	scene_play(s, "hang up; turn");
@@ -134,7 +125,7 @@ TEST(a_ghost_of_the_value)
  * would delete the next: it is told, for whoever else uses the value again. */
 static void an_earlier_copy_of_the_release(const char *killed, unsigned lingering)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(77);
 	owe_release(1);
 	scene_play(s, "hear; hang up; turn; due; tick; accept");
 	scene_say(s, ":78\r\n$47\r\nrun_id:0000000000000000000000000000000000000007\r\n" NO_NATIVE);
@@ -155,7 +146,7 @@ TEST(an_earlier_copy_may_come)
 /* Whose ghost it is counts: that of a random value, which is never used again, does no harm. */
 TEST(a_ghost_of_a_random_value)
 {
-	own_scene *s = open_scene();
+	own_scene *s = scene_connected(77);
 	scene_play(s, "acquire 9 #9; hear; hang up; turn");
 	rl_ledger_doubt(&s->node.ledger);
 	assert_false(s->node.ledger.ghost_own);

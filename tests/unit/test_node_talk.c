@@ -3,10 +3,7 @@
  * again, what waits behind what, and what a broken connection leaves. */
 #include "scene.h"
 
-#include "core/time.h"
 #include "net/auth.h"
-
-static struct scene scene;
 
 #define RUN_ID "$47\r\nrun_id:0000000000000000000000000000000000000007\r\n"
 #define NO_EVAL "-NOPERM this user has no permissions to run the 'eval' command\r\n"
@@ -18,9 +15,8 @@ static struct scene scene;
 /* A connection that is open; the server answers the probe so. */
 static struct scene *open_scene(const char *probe)
 {
-	struct scene *s = &scene;
+	struct scene *s = scene_open("", "");
 	char bytes[256];
-	scene_open(s, "", "");
 	scene_play(s, "connect; accept");
 	expect_heard(s, HELLO);
 	snprintf(bytes, sizeof bytes, ":7\r\n" RUN_ID "%s", probe);
@@ -266,7 +262,7 @@ TEST(parked_then_refused)
 /* MULTI without EXEC, and answers that no transaction has. */
 TEST(useless_connection)
 {
-	struct scene *s = without_scripts();
+	own_scene *s = without_scripts();
 	scene_play(s, "release 1 #1; turn");
 	scene_say(s,
 	          "+OK\r\n-ERR unknown command 'EXEC'\r\n-ERR WATCH inside MULTI is not allowed\r\n+QUEUED\r\n");
@@ -277,7 +273,6 @@ TEST(useless_connection)
 	scene_play(s, "release 1 #1; acquire 2 #2; turn");
 	scene_vote(s, "+OK\r\n:1\r\n", "release #1 UNSENT\nacquire #2 UNSENT\n");
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
-	scene_close(s);
 }
 
 /* The connection breaks behind each reply. What may have been changed is in doubt, nothing else; and the
@@ -320,8 +315,7 @@ TEST(another_server)
 /* A new login waits for the second step: its user may lack MULTI. No other begins meanwhile. */
 TEST(login_in_between)
 {
-	own_scene *s = &scene;
-	scene_open(s, ":pw@", "");
+	own_scene *s = scene_open(":pw@", "");
 	scene_play(s, "connect; accept");
 	scene_reply(s, "AUTH pw\n" HELLO, "+OK\r\n:7\r\n" RUN_ID NO_NATIVE);
 	s->node.methods.refused |= RL_FORM_BIT(RL_FORM_TEXT);
@@ -340,7 +334,7 @@ TEST(login_in_between)
 /* A caller's own value is not asked about again where a SET of its name waits behind it. */
 TEST(own_value)
 {
-	struct scene *s = open_scene(NO_NATIVE);
+	own_scene *s = open_scene(NO_NATIVE);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);
 	submit(s, REDLOCK_OP_ACQUIRE, "other", 1, 2, true);
 	scene_reply(s, "EVAL release 1 job token1\nSET other token1 NX PX 30000\n", NO_EVAL "+OK\r\n");
@@ -361,7 +355,6 @@ TEST(own_value)
 	scene_reply(s, READ, OPENED VALUE("token1"));
 	scene_reply(s, "MULTI\nDEL job\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\n");
-	scene_close(s);
 }
 
 /* Two handles with one value of the caller's, in one batch: the later, shorter extend must not undo the
