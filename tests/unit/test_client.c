@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "fixture.h"
 #include "os/random.h"
 #include "unit.h"
 
@@ -26,48 +27,38 @@ int __wrap_rl_random_pool_take(struct rl_random_pool *pool, uint64_t now_ns, voi
 static redlock_client *open_client(const char *owner)
 {
 	static const char *const urls[] = {"unix:///nonexistent/redis.sock"};
-	struct redlock_options options;
-	redlock_client *client = NULL;
-	redlock_options_init(&options);
-	options.urls = urls;
-	options.url_count = 1;
+	struct redlock_options options = fixture_client(urls, 1);
+	options.node_timeout_ms = 0;
 	options.owner = owner;
-	assert_int_equal(redlock_open(&options, &client), 0);
-	return client;
+	return fixture_open_with(&options);
 }
 
 static redlock_lock *new_lock(redlock_client *client)
 {
-	redlock_lock *lock = NULL;
-	assert_int_equal(redlock_lock_new(client, "job", 3, NULL, &lock), 0);
-	return lock;
+	return fixture_lock(client, "job", 30000, 0);
 }
 
 static void expect_token(const redlock_lock *lock, unsigned char first, const char *behind)
 {
 	char want[128];
-	char token[128] = "";
-	size_t size = 0;
+	struct fixture_token token = fixture_token(lock);
 	for (size_t i = 0; i < 20; i++)
 		snprintf(want + 2 * i, 3, "%02x", (unsigned)(unsigned char)(first + i));
 	snprintf(want + 40, sizeof want - 40, "%s", behind);
-	assert_int_equal(redlock_lock_token(lock, token, sizeof token, &size), 0);
-	assert_string_equal(token, want);
-	assert_int_equal(size, strlen(want));
+	assert_string_equal(token.text, want);
+	assert_int_equal(token.length, strlen(want));
 }
 
 /* 20 random bytes, all of them used, and others for each attempt. */
 TEST(tokens_are_random_bytes)
 {
-	redlock_client *client = open_client("host-7");
-	redlock_lock *lock = new_lock(client);
+	own_client *client = open_client("host-7");
+	own_lock *lock = new_lock(client);
 	for (unsigned i = 0; i < 3; i++) {
 		next_byte = (unsigned char)(50 * i + 3);
 		assert_int_equal(redlock_acquire(lock), REDLOCK_E_NOQUORUM);
 		expect_token(lock, (unsigned char)(50 * i + 3), "|host-7");
 	}
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* From the middle, the front and the end of the queue: the others stay, in order. */
@@ -76,7 +67,7 @@ TEST(results_are_dropped_at_once)
 	enum { MANY = 6 };
 	static const unsigned freed[] = {3, 0, 5}, left[] = {1, 2, 4};
 	redlock_lock *locks[MANY];
-	redlock_client *client = open_client(NULL);
+	own_client *client = open_client(NULL);
 	struct redlock_event event;
 	for (unsigned i = 0; i < MANY; i++) {
 		locks[i] = new_lock(client);
@@ -90,22 +81,19 @@ TEST(results_are_dropped_at_once)
 		redlock_lock_free(locks[left[i]]);
 	}
 	assert_int_equal(redlock_next(client, &event), 0);
-	redlock_close(client);
 }
 
 /* Without random bytes nothing is sent, and the handle can be used again. */
 TEST(no_token_without_random_bytes)
 {
-	redlock_client *client = open_client(NULL);
-	redlock_lock *lock = new_lock(client);
+	own_client *client = open_client(NULL);
+	own_lock *lock = new_lock(client);
 	no_random_bytes = true;
 	assert_int_equal(redlock_acquire(lock), REDLOCK_E_SYSTEM);
 	no_random_bytes = false;
 	next_byte = 7;
 	assert_int_equal(redlock_acquire(lock), REDLOCK_E_NOQUORUM);
 	expect_token(lock, 7, "");
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 static unsigned count_threads(void)
@@ -150,16 +138,6 @@ TEST(each_handle_has_a_slot)
 		redlock_lock_free(locks[i]);
 }
 
-static redlock_lock *new_lock_of(redlock_client *client, uint64_t ttl_ms)
-{
-	struct redlock_lock_options options;
-	redlock_lock *lock = NULL;
-	redlock_lock_options_init(&options);
-	options.ttl_ms = ttl_ms;
-	assert_int_equal(redlock_lock_new(client, "job", 3, &options, &lock), 0);
-	return lock;
-}
-
 TEST(rules_are_shared)
 {
 	enum { MANY = 40 };
@@ -167,15 +145,15 @@ TEST(rules_are_shared)
 	redlock_lock *locks[MANY];
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < MANY; i++) {
-			locks[i] = new_lock_of(client, 1000 + i / 4);
+			locks[i] = fixture_lock(client, "job", 1000 + i / 4, 0);
 			assert_true(locks[i]->core.rules->ttl_ns == rl_time_ms(1000 + i / 4));
 			assert_true(i % 4 == 0 || locks[i]->core.rules == locks[i - 1]->core.rules);
 		}
 		for (unsigned i = 0; i < MANY; i++)
 			redlock_lock_free(locks[(i * 7 + round) % MANY]);
 	}
-	locks[0] = new_lock_of(client, 500);
-	locks[1] = new_lock_of(client, 600);
+	locks[0] = fixture_lock(client, "job", 500, 0);
+	locks[1] = fixture_lock(client, "job", 600, 0);
 	redlock_close(client);
 	redlock_lock_free(locks[0]);
 	redlock_lock_free(locks[1]);
@@ -193,7 +171,7 @@ TEST(calls_after_the_close)
 	char token[64];
 	size_t size;
 	redlock_client *client = open_client(NULL);
-	redlock_lock *lock = new_lock(client);
+	own_lock *lock = new_lock(client);
 	redlock_close(client);
 	assert_int_equal(redlock_acquire(lock), REDLOCK_E_STATE);
 	assert_int_equal(redlock_extend(lock, 0), REDLOCK_E_STATE);
@@ -201,7 +179,6 @@ TEST(calls_after_the_close)
 	assert_int_equal(redlock_query(lock), REDLOCK_E_STATE);
 	assert_int_equal(redlock_lock_token(lock, token, sizeof token, &size), REDLOCK_E_STATE);
 	assert_true(redlock_deadline_ns(lock) == 0);
-	redlock_lock_free(lock);
 }
 
 TEST(error_text)
@@ -209,26 +186,21 @@ TEST(error_text)
 	static const char *const twice[] = {"unix:///nonexistent/a", "unix:///nonexistent/b",
 	                                    "unix:///nonexistent/b"};
 	char text[128] = "old";
-	struct redlock_options options;
-	redlock_client *client = NULL;
-	redlock_options_init(&options);
-	options.urls = twice;
-	options.url_count = COUNT(twice);
+	struct redlock_options options = fixture_client(twice, COUNT(twice));
 	options.error_text = text;
 	options.error_text_size = sizeof text;
-	assert_int_equal(redlock_open(&options, &client), REDLOCK_E_DUPLICATE);
+	fixture_expect_open(&options, REDLOCK_E_DUPLICATE);
 	assert_string_equal(text, "node 2 and node 3 are the same server, unix:///nonexistent/b");
 	options.error_text_size = 0;
-	assert_int_equal(redlock_open(&options, &client), REDLOCK_E_DUPLICATE);
+	fixture_expect_open(&options, REDLOCK_E_DUPLICATE);
 	assert_int_equal(text[0], 'n'); /* no room: untouched */
 	options.error_text = NULL;
 	options.error_text_size = sizeof text;
-	assert_int_equal(redlock_open(&options, &client), REDLOCK_E_DUPLICATE);
+	fixture_expect_open(&options, REDLOCK_E_DUPLICATE);
 	options.url_count = 2;
 	options.error_text = text;
-	assert_int_equal(redlock_open(&options, &client), 0);
+	fixture_expect_open(&options, 0);
 	assert_string_equal(text, "");
-	redlock_close(client);
 }
 
 TEST(nothing_is_printed)
@@ -274,13 +246,8 @@ TEST(duplicates)
 	    {{"x", "x"}, true, true, true, false}, /* it was that one, and may be another now */
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		struct redlock_options options;
-		redlock_client *client = NULL;
-		redlock_options_init(&options);
-		options.urls = urls;
-		options.url_count = 2;
-		assert_int_equal(redlock_open(&options, &client), 0);
-		redlock_lock *lock = new_lock(client);
+		own_client *client = fixture_open(urls, 2, 0);
+		own_lock *lock = new_lock(client);
 		for (unsigned k = 0; k < 2; k++) {
 			struct rl_node *n = &client->nodes.list[k];
 			n->link.state = k == 0 || cases[i].open ? RL_LINK_OPEN : RL_LINK_DOWN;
@@ -299,8 +266,6 @@ TEST(duplicates)
 			client->nodes.list[k].link.state = RL_LINK_DOWN;
 			client->nodes.list[k].link.setup.count = 0;
 		}
-		redlock_lock_free(lock);
-		redlock_close(client);
 	}
 }
 
@@ -309,8 +274,8 @@ TEST(duplicates)
 TEST(has_what_it_refused)
 {
 	enum { BEFORE = 4, CLAIM, LATER };
-	redlock_client *client = open_client(NULL);
-	redlock_lock *lock = new_lock(client);
+	own_client *client = open_client(NULL);
+	own_lock *lock = new_lock(client);
 	struct rl_node *n = &client->nodes.list[0];
 	lock->core.claim_seq = CLAIM;
 	lock->core.refused = 1;
@@ -322,8 +287,6 @@ TEST(has_what_it_refused)
 	answer.tag.seq = LATER;
 	rl_operate_answer(client, n, &answer);
 	assert_true(n->duplicate);
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 TESTS()
