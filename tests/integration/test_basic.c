@@ -10,16 +10,18 @@ static redlock_client *open_nodes(unsigned count)
 }
 
 /* The next test uses the same names over other connections: nothing may be under way then. */
-static void close_settled(redlock_client *client)
+static void close_settled(redlock_client **client)
 {
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	redlock_close(client);
+	assert_int_equal(redlock_drain(*client, WAIT_SOON_MS), 0);
+	redlock_close(*client);
 }
+
+#define own_settled __attribute__((cleanup(close_settled))) redlock_client
 
 static void acquire_and_release(unsigned nodes)
 {
-	redlock_client *client = open_nodes(nodes);
-	redlock_lock *lock = fixture_lock(client, "basic", WAIT_LONG_TTL_MS, 0);
+	own_settled *client = open_nodes(nodes);
+	own_lock *lock = fixture_lock(client, "basic", WAIT_LONG_TTL_MS, 0);
 	assert_int_equal(redlock_node_count(client), nodes);
 	assert_int_equal(redlock_quorum(client), nodes / 2 + 1);
 	assert_int_equal(redlock_remaining_ms(lock), 0);
@@ -40,15 +42,13 @@ static void acquire_and_release(unsigned nodes)
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 	assert_int_equal(redlock_deadline_ns(lock), 0);
 	assert_driven(client, servers_with_key(&servers, nodes, "basic") == 0);
-	redlock_lock_free(lock);
-	close_settled(client);
 }
 
 /* For even N too, the drift is taken off: the validity ends before the first key can. */
 static void validity_ends_before_the_keys(unsigned nodes)
 {
-	redlock_client *client = open_nodes(nodes);
-	redlock_lock *lock = fixture_lock(client, "drift", 100000, 0);
+	own_settled *client = open_nodes(nodes);
+	own_lock *lock = fixture_lock(client, "drift", 100000, 0);
 	uint64_t before_ns = wait_now_ns();
 	expect_ok(lock, redlock_acquire(lock));
 	/* One percent and 2 ms less than the TTL, counted from before the first byte; never from the answer. */
@@ -56,15 +56,13 @@ static void validity_ends_before_the_keys(unsigned nodes)
 	uint64_t decided_ns = wait_now_ns();
 	assert_in_range(redlock_deadline_ns(lock), before_ns + validity_ns, decided_ns + validity_ns);
 	expect_ok(lock, redlock_release(lock));
-	redlock_lock_free(lock);
-	close_settled(client);
 }
 
 static void exclusion_between_handles(unsigned nodes)
 {
-	redlock_client *client = open_nodes(nodes);
-	redlock_lock *first = fixture_lock(client, "pair", WAIT_LONG_TTL_MS, 0);
-	redlock_lock *second = fixture_lock(client, "pair", WAIT_LONG_TTL_MS, 0);
+	own_settled *client = open_nodes(nodes);
+	own_lock *first = fixture_lock(client, "pair", WAIT_LONG_TTL_MS, 0);
+	own_lock *second = fixture_lock(client, "pair", WAIT_LONG_TTL_MS, 0);
 	expect_ok(first, redlock_acquire(first));
 	expect_result(second, REDLOCK_E_BUSY, redlock_acquire(second));
 	assert_true(fixture_votes_of_kind(second, nodes, REDLOCK_KIND_NO) >= nodes - (nodes / 2 + 1) + 1);
@@ -73,15 +71,12 @@ static void exclusion_between_handles(unsigned nodes)
 	assert_driven(client, servers_with_value(&servers, nodes, "pair", fixture_token(first).text) == nodes);
 	expect_ok(first, redlock_release(first));
 	expect_ok(second, redlock_acquire(second));
-	redlock_lock_free(second);
-	redlock_lock_free(first);
-	close_settled(client);
 }
 
 static void extend_and_query(unsigned nodes)
 {
-	redlock_client *client = open_nodes(nodes);
-	redlock_lock *lock = fixture_lock(client, "longer", 60000, 0);
+	own_settled *client = open_nodes(nodes);
+	own_lock *lock = fixture_lock(client, "longer", 60000, 0);
 	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock)); /* nobody has it */
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_query(lock));
@@ -97,16 +92,14 @@ static void extend_and_query(unsigned nodes)
 	on_servers(0, nodes, assert_driven(client, server_pttl(it, "longer") > 300000));
 	expect_ok(lock, redlock_release(lock));
 	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
-	redlock_lock_free(lock);
-	close_settled(client);
 }
 
 TEST(each_acquire_has_a_fresh_token)
 {
 	enum { ROUNDS = 20 };
 	struct fixture_token tokens[ROUNDS];
-	redlock_client *client = open_nodes(3);
-	redlock_lock *lock = fixture_lock(client, "again", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
+	own_settled *client = open_nodes(3);
+	own_lock *lock = fixture_lock(client, "again", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	assert_int_equal(fixture_token(lock).length, 0);
 	for (int i = 0; i < ROUNDS; i++) {
 		expect_ok(lock, redlock_acquire(lock));
@@ -121,16 +114,14 @@ TEST(each_acquire_has_a_fresh_token)
 	size_t length = 7;
 	expect_result(lock, REDLOCK_E_INVAL, redlock_lock_token(lock, small, sizeof small, &length));
 	assert_int_equal(length, 7);
-	redlock_lock_free(lock);
-	close_settled(client);
 }
 
 TEST(owner_label)
 {
 	struct redlock_options options = fixture_client(servers.urls, 3);
 	options.owner = "host-1.example:42/job@x_y+z";
-	redlock_client *client = fixture_open_with(&options);
-	redlock_lock *lock = fixture_lock(client, "owned", WAIT_LONG_TTL_MS, 0);
+	own_settled *client = fixture_open_with(&options);
+	own_lock *lock = fixture_lock(client, "owned", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	struct fixture_token token = fixture_token(lock);
 	assert_int_equal(token.length, 41 + strlen(options.owner));
@@ -141,8 +132,6 @@ TEST(owner_label)
 	expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_release(lock));
 	assert_driven(client, servers_with_key(&servers, 3, "owned") == 0);
-	redlock_lock_free(lock);
-	close_settled(client);
 }
 
 TEST(free_releases_and_leave_does_not)
@@ -155,12 +144,11 @@ TEST(free_releases_and_leave_does_not)
 	struct fixture_token token = fixture_token(left);
 	redlock_lock_free(freed);
 	redlock_lock_leave(left);
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, 3, "freed"), 0);
+	expect_settled(client, 3, "freed");
 	assert_int_equal(servers_with_value(&servers, 3, "left", token.text), 3);
 	redlock_lock_free(NULL);
 	redlock_lock_leave(NULL);
-	close_settled(client);
+	close_settled(&client);
 	redlock_close(NULL);
 	assert_int_equal(servers_with_value(&servers, 3, "left", token.text), 3);
 }
@@ -168,13 +156,13 @@ TEST(free_releases_and_leave_does_not)
 /* LockTake, LockExtend, LockQuery and LockRelease: whoever brings the value is the holder. */
 TEST(own_token)
 {
-	redlock_client *client = open_nodes(3);
-	redlock_client *stranger = open_nodes(3);
+	own_settled *client = open_nodes(3);
+	own_settled *stranger = open_nodes(3);
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.token = "bin\0ary|value \r\n";
 	options.token_len = 16;
-	redlock_lock *taker = fixture_lock_with(client, "taken", &options);
-	redlock_lock *other = fixture_lock_with(stranger, "taken", &options);
+	own_lock *taker = fixture_lock_with(client, "taken", &options);
+	own_lock *other = fixture_lock_with(stranger, "taken", &options);
 
 	expect_result(other, REDLOCK_E_GONE, redlock_query(other));
 	expect_result(other, REDLOCK_E_GONE, redlock_extend(other, 0));
@@ -189,18 +177,14 @@ TEST(own_token)
 	expect_ok(other, redlock_release(other));
 	expect_result(taker, REDLOCK_E_LOST, redlock_extend(taker, 0));
 	expect_result(taker, REDLOCK_E_GONE, redlock_release(taker));
-	redlock_lock_free(other);
-	redlock_lock_free(taker);
-	close_settled(stranger);
-	close_settled(client);
 }
 
 TEST(wrong_states_are_refused)
 {
 	struct redlock_vote vote;
 	struct redlock_node_status status;
-	redlock_client *client = open_nodes(3);
-	redlock_lock *lock = fixture_lock(client, "state", WAIT_LONG_TTL_MS, 0);
+	own_settled *client = open_nodes(3);
+	own_lock *lock = fixture_lock(client, "state", WAIT_LONG_TTL_MS, 0);
 	expect_result(NULL, REDLOCK_E_STATE, redlock_release(lock));
 	expect_result(NULL, REDLOCK_E_STATE, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_cancel(lock));
@@ -211,17 +195,14 @@ TEST(wrong_states_are_refused)
 	expect_result(NULL, REDLOCK_E_INVAL, redlock_node_status(client, 3, &status));
 	expect_ok(lock, redlock_release(lock));
 	expect_result(NULL, REDLOCK_E_STATE, redlock_release(lock));
-	redlock_lock_free(lock);
-	close_settled(client);
 }
 
 TEST(status_of_the_nodes)
 {
 	struct redlock_node_status status;
-	redlock_client *client = fixture_open(servers.tcp_urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "status", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	own_settled *client = fixture_open(servers.tcp_urls, 3, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "status", WAIT_LONG_TTL_MS, 0);
+	expect_pair(lock);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	for (unsigned i = 0; i < 3; i++) {
 		struct raw_reply reply;
@@ -234,8 +215,6 @@ TEST(status_of_the_nodes)
 		assert_non_null(strstr(reply.text, status.run_id));
 		assert_non_null(strstr(status.address, "127.0.0.1"));
 	}
-	redlock_lock_free(lock);
-	close_settled(client);
 }
 
 TEST(each_count_of_nodes)

@@ -217,14 +217,13 @@ TEST(what_an_open_failed_for)
 	}
 	const char *option = "none";
 	int node = 99;
-	redlock_client *client = NULL;
+	own_client *client = NULL;
 	struct redlock_options options = options_for(servers.urls, 2);
 	options.error_node = &node;
 	options.error_option = &option;
 	expect_ok(NULL, redlock_open(&options, &client));
 	assert_int_equal(node, -1);
 	assert_null(option);
-	redlock_close(client);
 }
 
 TEST(terms)
@@ -240,7 +239,7 @@ TEST(terms)
 	struct redlock_terms before = {.size = sizeof before};
 	struct redlock_terms of_client = before;
 	struct redlock_terms of_lock = before;
-	redlock_lock *lock = NULL;
+	own_lock *lock = NULL;
 	expect_ok(NULL, redlock_terms(&options, &lock_options, &before));
 	expect_ok(NULL, redlock_client_terms(client, &lock_options, &of_client));
 	expect_ok(NULL, redlock_lock_new(client, "job", 3, &lock_options, &lock));
@@ -255,7 +254,6 @@ TEST(terms)
 	assert_int_equal(of_client.ttl_ms, 30000);
 	redlock_close(client);
 	assert_int_equal(redlock_lock_terms(lock, &of_lock), REDLOCK_E_STATE);
-	redlock_lock_free(lock);
 }
 
 TEST(spellings)

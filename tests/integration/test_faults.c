@@ -21,10 +21,8 @@ static redlock_client *open_warm(void)
 	redlock_client *client = fixture_open(servers.urls, NODES, HANG_MS);
 	redlock_lock *lock = fixture_lock(client, "warm", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	for (unsigned i = 0; i < NODES; i++) {
-		while (!fixture_status(client, i).connected) {
-			expect_ok(lock, redlock_acquire(lock));
-			expect_ok(lock, redlock_release(lock));
-		}
+		while (!fixture_status(client, i).connected)
+			expect_pair(lock);
 	}
 	redlock_lock_free(lock);
 	return client;
@@ -120,8 +118,7 @@ TEST(answers_in_single_bytes)
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_release(lock));
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, 3, "bytes"), 0);
+	expect_settled(client, 3, "bytes");
 	redlock_lock_free(lock);
 	redlock_close(client);
 	for (unsigned i = 0; i < 3; i++)
@@ -154,16 +151,14 @@ TEST(three_hung_is_no_quorum)
 {
 	own_client *client = fixture_open(servers.urls, NODES, 500);
 	own_lock *lock = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	expect_pair(lock);
 	on_servers(0, 3, server_pause(it));
 	own_lock *once = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, 0);
 	expect_result(once, REDLOCK_E_NOQUORUM, redlock_acquire(once));
 	for (unsigned i = 0; i < 3; i++)
 		assert_vote(once, i, REDLOCK_VOTE_TIMEOUT);
 	on_servers(0, 3, server_resume(it));
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, NODES, "hung"), 0);
+	expect_settled(client, NODES, "hung");
 }
 
 /* A wait for a quorum that is not there ends at its own limit, not at the limit for a busy lock. */
@@ -199,8 +194,7 @@ TEST(wait_for_a_busy_lock)
 	uint64_t start_ns = wait_now_ns();
 	expect_at_once(hasty, REDLOCK_E_BUSY, redlock_acquire(hasty));
 	assert_true(wait_elapsed_ms(start_ns) >= 100); /* it did try for most of the time it was given */
-	expect_ok(waiter, redlock_acquire(waiter));
-	expect_ok(waiter, redlock_release(waiter));
+	expect_pair(waiter);
 }
 
 static bool votes_again(redlock_client *client, unsigned node)
@@ -227,8 +221,7 @@ TEST(restarted_nodes_vote_again)
 	server_kill(&servers.server[3]);
 	server_kill(&servers.server[4]);
 	own_lock *lock = fixture_lock(client, "fault", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	expect_pair(lock);
 }
 
 SERVER_TESTS(NODES)

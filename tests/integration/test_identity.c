@@ -80,8 +80,7 @@ TEST(restarted_server_is_no_duplicate)
 		expect_ok(lock, redlock_acquire(lock));
 		server_restart(&servers.server[i]);
 		redlock_release(lock);
-		expect_ok(lock, redlock_acquire(lock));
-		expect_ok(lock, redlock_release(lock));
+		expect_pair(lock);
 	}
 }
 
@@ -116,8 +115,7 @@ TEST(info_forbidden)
 	struct redlock_node_status status;
 	redlock_client *client = open_as("-info");
 	redlock_lock *lock = fixture_lock(client, "limited", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	expect_pair(lock);
 	expect_ok(NULL, redlock_node_status(client, 0, &status));
 	assert_true(status.connected);
 	assert_string_equal(status.run_id, "");

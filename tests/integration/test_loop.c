@@ -224,12 +224,10 @@ TEST(drain)
 {
 	own_client *quick = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	own_lock *lock = fixture_lock(quick, "drain", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	expect_pair(lock);
 	assert_int_equal(redlock_drain(quick, WAIT_SOON_MS), 0);
 	server_pause(&servers.server[0]);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	expect_pair(lock);
 	uint64_t start_ns = wait_now_ns();
 	int owed = redlock_drain(quick, 100);
 	assert_in_range(owed, 1, 2);
@@ -249,8 +247,7 @@ TEST(quiet_after_a_drain)
 {
 	own_client *own = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	redlock_lock *lock = fixture_lock(own, "quiet", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	expect_pair(lock);
 	assert_int_equal(redlock_drain(own, WAIT_SOON_MS), 0);
 	redlock_lock_free(lock);
 	for (int i = 0; i < 3; i++)

@@ -170,8 +170,7 @@ TEST(own_value)
 		assert_driven(client, servers_with_value(&servers, NODES, "own", "mine") == NODES);
 		expect_ok(lock, redlock_release(lock));
 	}
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, NODES, "own"), 0);
+	expect_settled(client, NODES, "own");
 }
 
 /* ---- contention ---- */
@@ -303,8 +302,7 @@ TEST(debts)
 	permit(0, NODES, "-@scripting");
 	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	own_lock *lock = fixture_lock(client, "debt", 600000, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	expect_pair(lock);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0); /* each node's rules are known now */
 	for (int i = 0; i < 5; i++) {
 		struct raw_reply reply;
@@ -351,10 +349,8 @@ static void expect_served(const struct scripted_plan *plan)
 	const char *urls[] = {server.url};
 	own_client *client = fixture_open(urls, 1, FIXTURE_NODE_TIMEOUT_MS);
 	own_lock *lock = fixture_lock(client, "native", 60000, 0);
-	for (int i = 0; i < 3; i++) {
-		expect_ok(lock, redlock_acquire(lock));
-		expect_ok(lock, redlock_release(lock));
-	}
+	for (int i = 0; i < 3; i++)
+		expect_pair(lock);
 }
 
 TEST(native)

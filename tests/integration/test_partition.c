@@ -23,8 +23,7 @@ static redlock_lock *lock; /* of KEY */
 static bool connected(void)
 {
 	own_lock *warm = fixture_lock(client, "warm", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	expect_ok(warm, redlock_acquire(warm));
-	expect_ok(warm, redlock_release(warm));
+	expect_pair(warm);
 	redlock_drain(client, 50);
 	return fixture_status(client, LATE).connected;
 }
@@ -51,11 +50,7 @@ static void close_client(void)
 }
 
 /* All is sent and answered, and no node has the key. */
-static void expect_gone(void)
-{
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, NODES, KEY), 0);
-}
+#define expect_gone() expect_settled(client, NODES, KEY)
 
 /* The key is gone from the late node, or the client says that it may linger. Never neither. */
 static void expect_gone_or_reported(void)
@@ -69,8 +64,7 @@ static void expect_gone_or_reported(void)
 TEST(granted_without_the_late_node)
 {
 	server_pause(&servers.server[LATE]);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	expect_pair(lock);
 	assert_true(redlock_drain(client, 0) > 0 || fixture_status(client, LATE).waiting > 0);
 	server_resume(&servers.server[LATE]);
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
@@ -95,8 +89,7 @@ TEST(lost_without_the_late_node)
 TEST(closed_before_the_late_node_answers)
 {
 	server_pause(&servers.server[LATE]);
-	expect_ok(lock, redlock_acquire(lock));
-	expect_ok(lock, redlock_release(lock));
+	expect_pair(lock);
 	close_client();
 	server_resume(&servers.server[LATE]);
 	assert_soon(proxy.faults->open == 0);
@@ -266,8 +259,7 @@ TEST(black_hole)
 	proxy_set(&proxy, &proxy.faults->hold_down, 1);
 	for (int i = 0; i < 10; i++) {
 		uint64_t start_ns = wait_now_ns();
-		expect_ok(lock, redlock_acquire(lock));
-		expect_ok(lock, redlock_release(lock));
+		expect_pair(lock);
 		assert_true(wait_elapsed_ms(start_ns) < FIXTURE_NODE_TIMEOUT_MS / 2);
 	}
 	proxy_set(&proxy, &proxy.faults->hold_down, 0);

@@ -178,11 +178,10 @@ TEST(closed_during_lookups)
 	all_names(true, 0);
 	unsigned before = waiting;
 	for (unsigned i = 0; i < 20; i++) {
-		redlock_client *client = fixture_open(named, NODES, 200);
+		own_client *client = fixture_open(named, NODES, 200);
 		own_lock *lock = fixture_lock(client, "closed", WAIT_LONG_TTL_MS, 0);
 		expect_ok(NULL, redlock_start_acquire(lock));
 		expect_ok(NULL, redlock_process(client));
-		redlock_close(client);
 	}
 	assert_soon(waiting == before + 60); /* nobody has waited for them */
 }
@@ -208,8 +207,8 @@ TEST(event_loop)
 TEST(fork_during_lookups)
 {
 	all_names(true, 0);
-	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "fork", WAIT_LONG_TTL_MS, 0);
+	own_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "fork", WAIT_LONG_TTL_MS, 0);
 	pid_t child = child_fork();
 	assert_true(child >= 0);
 	if (child == 0) {
@@ -220,8 +219,6 @@ TEST(fork_during_lookups)
 	assert_int_equal(child_join(child), 0);
 	all_names(false, 0);
 	expect_ok(lock, redlock_acquire(lock));
-	redlock_lock_free(lock);
-	redlock_close(client);
 }
 
 /* ---- names that move ---- */

@@ -100,8 +100,7 @@ static void expect_threads_to_be_interrupted(bool keeper)
 	}
 	for (unsigned i = 0; i < WAITERS; i++)
 		redlock_lock_free(waiters[i].lock);
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, NODES, "busy"), 0);
+	expect_settled(client, NODES, "busy");
 }
 
 TEST(waiting_threads_are_interrupted)
@@ -142,8 +141,7 @@ TEST(each_operation)
 	assert_int_equal(w.result, REDLOCK_E_INTERRUPTED);
 	assert_int_equal(other.result, REDLOCK_E_INTERRUPTED);
 	on_servers(0, 3, server_resume(it));
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	assert_int_equal(servers_with_key(&servers, NODES, "partial"), 0);
+	expect_settled(client, NODES, "partial");
 }
 
 TEST(without_being_asked_calls_go_on)

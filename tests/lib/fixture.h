@@ -96,6 +96,20 @@ void fixture_expect(const redlock_lock *lock, int got, int want, const char *wha
 #define expect_result(lock, want, call) fixture_expect((lock), (call), (want), #call, __FILE__, __LINE__)
 #define expect_ok(lock, call) expect_result(lock, 0, call)
 
+/* The lock is free: it is had, and given back. */
+#define expect_pair(lock)                                                                                    \
+	do {                                                                                                     \
+		expect_ok(lock, redlock_acquire(lock));                                                              \
+		expect_ok(lock, redlock_release(lock));                                                              \
+	} while (0)
+
+/* All that the client owes is done, and none of so many servers has the key. */
+#define expect_settled(client, count, key)                                                                   \
+	do {                                                                                                     \
+		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);                                            \
+		assert_int_equal(servers_with_key(&servers, count, key), 0);                                         \
+	} while (0)
+
 /* Waits for what the client still has to send: after a blocking call has returned with the answers of a
  * quorum, the slower nodes are served when the client is driven the next time. */
 #define assert_driven(client, condition) assert_soon(redlock_process(client) == 0 && (condition))
