@@ -266,11 +266,3 @@ while True:
 	exits 69
 	says "not the Redis protocol"
 }
-
-@test "TTLs end by themselves" {
-	token=$(rl acquire -n -t 400ms --node-timeout 100ms job)
-	[ -n "$token" ]
-	sleep 0.5
-	want 1 rl check job "$token"
-	want 1 rl extend job "$token"
-}

@@ -202,31 +202,3 @@ setup_file() { start_cluster 5; }
 	want 125 bash -c '"$REDLOCK_BIN" acquire verbs-12 <&- >&-'
 	until_true has_keys 0 "$all" verbs-12
 }
-
-@test "sixteen at once: one gets it" {
-	for i in $(seq 16); do
-		rl acquire -n verbs-13 >"$sandbox/claim-$i" 2>/dev/null 3>&- &
-	done
-	wait
-	winners=$(cat "$sandbox"/claim-* | wc -l)
-	[ "$winners" -le 1 ]
-	if [ "$winners" = 1 ]; then
-		want 75 rl acquire -n verbs-13
-	else # the votes were split: all were given back
-		want 0 rl acquire -w 20s verbs-13
-	fi
-}
-
-@test "one after the other, everybody gets it" {
-	for i in $(seq 6); do
-		(
-			token=$(rl acquire -w 60s verbs-14) || exit 1
-			mkdir "$sandbox/critical" || exit 1 # fails when somebody else is inside
-			sleep 0.02
-			rmdir "$sandbox/critical"
-			rl release verbs-14 "$token" && echo "$i" >>"$sandbox/done"
-		) 3>&- &
-	done
-	wait
-	[ "$(wc -l <"$sandbox/done")" = 6 ]
-}

@@ -52,19 +52,9 @@ static void survive(void (*fault)(struct server *), unsigned bad)
 	pairs_at_once(fresh_tcp);
 }
 
-TEST(one_killed)
-{
-	survive(server_kill, 1);
-}
-
 TEST(two_killed)
 {
 	survive(server_kill, 2);
-}
-
-TEST(one_hung)
-{
-	survive(server_pause, 1);
 }
 
 TEST(two_hung)
@@ -135,44 +125,6 @@ static void no_quorum_at_once(redlock_client *client)
 	assert_soon(redlock_drain(client, 10) >= 0 && servers_with_key(&servers, NODES, "lonely") == 0);
 }
 
-TEST(three_killed_is_no_quorum)
-{
-	own_client *warm = open_warm();
-	on_servers(0, 3, server_kill(it));
-	own_client *fresh = fixture_open(servers.urls, NODES, HANG_MS);
-	no_quorum_at_once(warm);
-	no_quorum_at_once(fresh);
-	no_quorum_at_once(fresh);
-	assert_int_equal(server_key_count(&servers.server[3]) + server_key_count(&servers.server[4]), 0);
-}
-
-/* With three hung ones it takes the node timeout, no more; and nothing stays once they go on. */
-TEST(three_hung_is_no_quorum)
-{
-	own_client *client = fixture_open(servers.urls, NODES, 500);
-	own_lock *lock = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	expect_pair(lock);
-	on_servers(0, 3, server_pause(it));
-	own_lock *once = fixture_lock(client, "hung", WAIT_LONG_TTL_MS, 0);
-	expect_result(once, REDLOCK_E_NOQUORUM, redlock_acquire(once));
-	for (unsigned i = 0; i < 3; i++)
-		assert_vote(once, i, REDLOCK_VOTE_TIMEOUT);
-	on_servers(0, 3, server_resume(it));
-	expect_settled(client, NODES, "hung");
-}
-
-/* A wait for a quorum that is not there ends at its own limit, not at the limit for a busy lock. */
-TEST(wait_for_a_quorum_has_its_own_limit)
-{
-	on_servers(0, 3, server_kill(it));
-	own_client *client = fixture_open(servers.urls, NODES, 500);
-	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-	options.wait_ms = REDLOCK_FOREVER;
-	options.noquorum_wait_ms = 300;
-	own_lock *lock = fixture_lock_with(client, "patience", &options);
-	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
-}
-
 TEST(held_with_two_dead_is_busy)
 {
 	server_kill(&servers.server[0]);
@@ -182,19 +134,6 @@ TEST(held_with_two_dead_is_busy)
 	own_lock *lock = fixture_lock(client, "held", WAIT_LONG_TTL_MS, 0);
 	expect_at_once(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
 	assert_int_equal(servers_with_value(&servers, NODES, "held", "by somebody else"), 3);
-}
-
-/* A wait that is given ends soon after the holder is gone, and not long after its limit when it is not. */
-TEST(wait_for_a_busy_lock)
-{
-	own_client *client = fixture_open(servers.urls, NODES, HANG_MS);
-	own_lock *waiter = fixture_lock(client, "awaited", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	own_lock *hasty = fixture_lock(client, "awaited", WAIT_LONG_TTL_MS, 200);
-	on_servers(0, NODES, server_must(it, "OK", "SET", "awaited", "x", "PX", "2000", NULL));
-	uint64_t start_ns = wait_now_ns();
-	expect_at_once(hasty, REDLOCK_E_BUSY, redlock_acquire(hasty));
-	assert_true(wait_elapsed_ms(start_ns) >= 100); /* it did try for most of the time it was given */
-	expect_pair(waiter);
 }
 
 static bool votes_again(redlock_client *client, unsigned node)

@@ -161,40 +161,6 @@ TEST(extend_without_a_quorum_keeps_the_validity)
 	expect_ok(lock, redlock_release(lock));
 }
 
-TEST(cap_on_the_number_of_extends)
-{
-	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-	options.max_extends = 2;
-	own_lock *lock = fixture_lock_with(client, "capped", &options);
-	for (int claim = 0; claim < 2; claim++) { /* the count begins again with each acquire */
-		expect_ok(lock, redlock_acquire(lock));
-		expect_ok(lock, redlock_extend(lock, 0));
-		expect_ok(lock, redlock_extend(lock, 0));
-		uint64_t deadline_ns = redlock_deadline_ns(lock);
-		expect_result(lock, REDLOCK_E_LIMIT, redlock_extend(lock, 0));
-		assert_int_equal(redlock_deadline_ns(lock), deadline_ns);
-		expect_ok(lock, redlock_release(lock));
-		assert_driven(client, servers_with_key(&servers, NODES, "capped") == 0);
-	}
-}
-
-TEST(cap_on_the_time_held)
-{
-	struct redlock_lock_options options = fixture_options(60000);
-	options.max_hold_ms = 150000;
-	own_lock *lock = fixture_lock_with(client, "briefly", &options);
-	uint64_t before_ns = wait_now_ns();
-	expect_ok(lock, redlock_acquire(lock));
-	uint64_t cap_ns = wait_now_ns() + 150000 * 1000000ull;
-	int result = 0;
-	for (int i = 0; i < 1000 && result == 0; i++)
-		result = redlock_extend(lock, 600000); /* asks for more than it may have */
-	expect_result(lock, REDLOCK_E_LIMIT, result);
-	assert_in_range(redlock_deadline_ns(lock), before_ns + 100000 * 1000000ull, cap_ns);
-	on_servers(0, NODES, assert_in_range(server_pttl(it, "briefly"), 1, 150000));
-	expect_ok(lock, redlock_release(lock));
-}
-
 static void start(void)
 {
 	client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
