@@ -27,13 +27,6 @@ round_trip() { # NAME
 	round_trip '--help'
 }
 
-@test "64 KiB" {
-	name=$(printf '%065536d' 7)
-	token=$(rl acquire -n "$name")
-	rl release "$name" "$token"
-	[ "$(on_node 1 dbsize)" = 0 ]
-}
-
 @test "--json is valid whatever the name and the token" {
 	name=$'\xff\xfe "q" \\ \n \x01 世界'
 	want 0 rl acquire --json --token $'t\xc3\x28"' "$name"

@@ -139,17 +139,8 @@ TEST(database_out_of_range)
 }
 
 /* Which URLs are refused, and why: unit_url. */
-TEST(refused_urls)
+TEST(no_url)
 {
-	static const char *const urls[] = {"", "http://127.0.0.1", "redis://host:0", "unix://relative.sock"};
-	for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
-		redlock_client *client = NULL;
-		struct redlock_options options = options_for(&urls[i], 1);
-		int result = redlock_open(&options, &client);
-		if (result != REDLOCK_E_URL || text[0] == '\0')
-			fail_msg("'%s': %s '%s'", urls[i], redlock_error_name(result), text);
-		assert_null(client);
-	}
 	const char *none = NULL;
 	struct redlock_options options = options_for(&none, 1);
 	redlock_client *client = NULL;
@@ -254,26 +245,6 @@ TEST(terms)
 	assert_int_equal(of_client.ttl_ms, 30000);
 	redlock_close(client);
 	assert_int_equal(redlock_lock_terms(lock, &of_lock), REDLOCK_E_STATE);
-}
-
-TEST(spellings)
-{
-	char url[128];
-	snprintf(url, sizeof url, "valkey://127.0.0.1:%d", servers.server[0].port);
-	expect_vote(url, NULL, NULL, 0, REDLOCK_VOTE_YES);
-	snprintf(url, sizeof url, "REDIS://127.0.0.1:%d/", servers.server[0].port);
-	expect_vote(url, NULL, NULL, 0, REDLOCK_VOTE_YES);
-}
-
-/* A name that does not resolve is that node's missing vote, and no error of the whole. */
-TEST(host_that_does_not_resolve)
-{
-	const char *urls[] = {"redis://no-such-host.invalid", servers.urls[0], servers.urls[1]};
-	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	own_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	assert_driven(client, fixture_vote(lock, 0) == REDLOCK_VOTE_NAME);
-	expect_ok(lock, redlock_release(lock));
 }
 
 SERVER_TESTS(2)

@@ -6,7 +6,6 @@
  * own resolver.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,7 +13,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "fixture.h"
 
 enum { NODES = 3, NAMES = 3 };
@@ -112,17 +110,6 @@ TEST(one_name_hangs)
 	assert_soon(waiting == 1); /* its thread may begin late */
 }
 
-TEST(a_name_that_comes_late)
-{
-	names[0].held = true;
-	own_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	own_lock *lock = fixture_lock(client, "late", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	names[0].held = false;
-	assert_driven(client, fixture_vote(lock, 0) == REDLOCK_VOTE_YES); /* what waited is sent */
-	assert_int_equal(names[0].asked >= 1, 1);
-}
-
 /* Within the node timeout, then with the reason. */
 TEST(all_names_hang)
 {
@@ -202,23 +189,6 @@ TEST(event_loop)
 		expect_ok(NULL, redlock_process(client));
 	}
 	assert_int_equal(event.result, 0);
-}
-
-TEST(fork_during_lookups)
-{
-	all_names(true, 0);
-	own_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	own_lock *lock = fixture_lock(client, "fork", WAIT_LONG_TTL_MS, 0);
-	pid_t child = child_fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		int refused = redlock_process(client);
-		redlock_close(client);
-		_exit(refused == REDLOCK_E_FORKED ? 0 : 1);
-	}
-	assert_int_equal(child_join(child), 0);
-	all_names(false, 0);
-	expect_ok(lock, redlock_acquire(lock));
 }
 
 /* ---- names that move ---- */
