@@ -109,15 +109,6 @@ fails() { # CODE REASON OPTION...
 	fails 78 "$pki/client.key: a key without a certificate" --key "$pki/client.key" "${where[@]}"
 }
 
-@test "TLS 1.1 is not spoken" {
-	tls_server good --tls-protocols TLSv1.1 --tls-ciphers 'ALL:@SECLEVEL=0'
-	lock -w 300ms --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
-	exits 77
-	says "does not speak TLS 1.2 or newer"
-	tls_server good --tls-protocols TLSv1.2
-	works --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
-}
-
 @test "a plain server behind rediss:// and a TLS server behind redis:// are told apart" {
 	local dir=$sandbox/plain
 	mkdir "$dir"
@@ -178,23 +169,4 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 	tls_server good
 	want 0 "$REDLOCK_BIN" run -n --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port" "$name" -- echo "done"
 	[ "$(redis-cli -s "$socket" dbsize)" = 0 ]
-}
-
-@test "a password that changes while a command runs: in TLS too" {
-	local at="127.0.0.1" err=$sandbox/err
-	tls_server good --requirepass wOrkOld
-	echo wOrkOld >"$sandbox/password"
-	"$REDLOCK_BIN" run -n -v -t 3s --renew 200ms -k 100ms --node-timeout 1s --cacert "$pki/ca.crt" --password-file "$sandbox/password" \
-		-r "rediss://$at:$port" job -- sh -c 'until [ -e "$0/stop" ]; do sleep 0.05; done' "$sandbox" 2>"$err" 3>&- &
-	local runner=$!
-	until_true grep -q "got 'job'" "$err"
-	redis-cli --no-auth-warning -a wOrkOld -s "$socket" config set requirepass wOrkNew
-	echo wOrkNew >"$sandbox/password"
-	until_true grep -q "has changed: logging in again" "$err"
-	redis-cli --no-auth-warning -a wOrkNew -s "$socket" client kill type normal skipme yes
-	sleep 3.2
-	[ "$(redis-cli --no-auth-warning -a wOrkNew -s "$socket" exists job)" = 1 ]
-	touch "$sandbox/stop"
-	await "$runner" 0
-	run ! grep wOrk "$err"
 }

@@ -220,20 +220,4 @@ TEST(scripts_and_watch_forbidden)
 	expect_full_service(client);
 }
 
-TEST(set_forbidden)
-{
-	own_client *client = open_as("-set");
-	own_lock *lock = fixture_lock(client, "setless", WAIT_LONG_TTL_MS, 0);
-	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
-	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
-}
-
-TEST(key_forbidden)
-{
-	own_client *client = open_as("resetkeys");
-	own_lock *lock = fixture_lock(client, "keyless", WAIT_LONG_TTL_MS, 0);
-	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
-	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
-}
-
 SERVER_TESTS(3)

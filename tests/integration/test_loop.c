@@ -242,27 +242,6 @@ static void start(void)
 	client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
 }
 
-/* A drain that is over leaves no time behind at which the loop would have to run again and again. */
-TEST(quiet_after_a_drain)
-{
-	own_client *own = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(own, "quiet", WAIT_LONG_TTL_MS, 0);
-	expect_pair(lock);
-	assert_int_equal(redlock_drain(own, WAIT_SOON_MS), 0);
-	redlock_lock_free(lock);
-	for (int i = 0; i < 3; i++)
-		expect_ok(NULL, redlock_process(own));
-	assert_true(redlock_timeout_ns(own) == REDLOCK_NEVER_NS);
-}
-
-/* A handle that was never acquired has no token: an empty value is not its own. */
-TEST(an_empty_value_is_nobodys)
-{
-	own_lock *lock = fixture_lock(client, "empty", WAIT_LONG_TTL_MS, 0);
-	on_servers(0, NODES, server_must(it, "OK", "SET", "empty", "", NULL));
-	assert_int_equal(redlock_query(lock), REDLOCK_E_GONE);
-}
-
 static void stop(void)
 {
 	redlock_close(client);

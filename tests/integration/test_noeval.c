@@ -234,67 +234,7 @@ TEST(contention)
 	redlock_close(arena.client);
 }
 
-static int next_result(redlock_client *client)
-{
-	struct redlock_event event = {0};
-	assert_driven(client, redlock_next(client, &event) == 1);
-	return event.result;
-}
-
-/* Many at once on one client: what is parked goes in batches, and nothing is mixed up. */
-TEST(many_in_flight)
-{
-	enum { MANY = 200 };
-	static redlock_lock *locks[MANY];
-	permit(0, NODES, "-@scripting");
-	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	for (unsigned i = 0; i < MANY; i++) {
-		char name[16];
-		snprintf(name, sizeof name, "many%u", i);
-		locks[i] = fixture_lock(client, name, 60000, 0);
-		expect_ok(NULL, redlock_start_acquire(locks[i]));
-	}
-	for (unsigned i = 0; i < MANY; i++)
-		assert_int_equal(next_result(client), 0);
-	for (unsigned i = 0; i < MANY; i++)
-		expect_ok(NULL, i % 2 == 0 ? redlock_start_extend(locks[i], 90000) : redlock_start_release(locks[i]));
-	for (unsigned i = 0; i < MANY; i++)
-		assert_int_equal(next_result(client), 0);
-	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-	for (unsigned n = 0; n < NODES; n++)
-		assert_driven(client, server_pttl(&servers.server[n], "many198") > 60000 &&
-		                          server_key_count(&servers.server[n]) == MANY / 2);
-	for (unsigned i = 0; i < MANY; i += 2)
-		expect_ok(NULL, redlock_release(locks[i]));
-	for (unsigned i = 0; i < MANY; i++)
-		redlock_lock_free(locks[i]);
-}
-
-/* What has to wait for its transaction to begin is something to send, also while nothing else is. */
-TEST(loop_is_told)
-{
-	permit(0, NODES, "-@scripting");
-	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	own_lock *lock = fixture_lock(client, "told", 60000, 0);
-	for (int i = 0; i < 3; i++) { /* the first round finds out that there are no scripts */
-		expect_ok(lock, redlock_acquire(lock));
-		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
-		assert_driven(client, redlock_timeout_ns(client) > 0);
-		expect_ok(lock, redlock_start_extend(lock, 0));
-		assert_int_equal(redlock_timeout_ns(client), 0);
-		assert_int_equal(next_result(client), 0);
-		assert_driven(client, redlock_timeout_ns(client) > 0);
-		expect_ok(lock, redlock_start_query(lock));
-		assert_int_equal(redlock_timeout_ns(client), 0);
-		assert_int_equal(next_result(client), 0);
-		assert_driven(client, redlock_timeout_ns(client) > 0);
-		expect_ok(lock, redlock_start_release(lock));
-		assert_int_equal(redlock_timeout_ns(client), 0);
-		assert_int_equal(next_result(client), 0);
-	}
-}
-
-/* ---- debts, renewal ---- */
+/* ---- debts ---- */
 
 /* The connections are cut while a node hangs with a SET and its release: it is released in the end. */
 TEST(debts)
@@ -317,20 +257,6 @@ TEST(debts)
 		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	}
 	assert_int_equal(servers_with_key(&servers, NODES, "debt"), 0);
-}
-
-TEST(renewal)
-{
-	permit(0, NODES, "-@scripting");
-	own_client *client = fixture_open(servers.urls, NODES, 0);
-	struct redlock_lock_options options = fixture_options(30000);
-	options.renew_ms = 200;
-	own_lock *lock = fixture_lock_with(client, "renewed", &options);
-	expect_ok(NULL, redlock_keeper_start(client));
-	expect_ok(lock, redlock_acquire(lock));
-	long long before = calls(&servers.server[0], "pexpire");
-	assert_soon(calls(&servers.server[0], "pexpire") >= before + 3);
-	expect_ok(lock, redlock_release(lock));
 }
 
 /* ---- newer servers, by script ---- */
