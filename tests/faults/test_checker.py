@@ -86,41 +86,46 @@ class StoryTest(unittest.TestCase):
 		return report
 
 
+# What is told, what is found wrong (None: nothing), and figures of the report.
+STORIES = {
+	"one after the other": ("hold a 0 100; hold b 100 200; hold a 201 300", None, {"grants": 3}),
+	"planted overlap": ("hold a 0 100; hold b 99.999 200", "overlap", {"overlaps": 1}),
+	"long hold behind short ones": ("hold a 0 900; hold b 910 920; grant c 930 1900; release c 1800; hold a 1700 1705; "
+		"hold b 1710 1720", "overlap", {"overlaps": 2}),
+	"a deadline ends a hold": ("grant a 0 500; release a 900 GONE; hold b 500 600", None),
+	"a killed holder holds until its deadline": ("grant a 0 500; hold b 499 600", "overlap"),
+	"an extension counts": ("grant a 0 500; line a 300 extended round=1 deadline=1200000000; release a 1190; "
+		"hold b 1100 1110", "overlap"),
+	"a loss that was noticed ends a hold": ("grant a 0 900; line a 300 lost round=1; release a 700 GONE; hold b 310 400",
+		None, {"lost_locks": 1}),
+	"a hold that was over when it was seen": ("grant a 600 500; release a 700 GONE; hold b 550 650", None),
+	"token twice": ("grant a 0 900 x; release a 10; grant b 20 900 x; release b 30", "token was used twice"),
+	"claim beyond the TTL": ("grant a 0 1001", "more than the TTL"),
+	"extension beyond the TTL": ("grant a 0 900; line a 300 extended round=1 deadline=1301000000", "more than the TTL"),
+	"lost lock that comes back": ("grant a 0 900; line a 300 lost round=1; "
+		"line a 310 extended round=1 deadline=1200000000", "came back"),
+	"refused for a reason that must not be": ("grant a 0 900; line a 10 refused round=1 error=SYSTEM votes=DOWN", "says S"),
+	"an extend that must not be": ("grant a 0 900; line a 10 not_extended round=1 error=STATE", "says S"),
+	"release that must not be": ("grant a 0 900; release a 10 STATE", "release says STATE"),
+	"acquire while holding": ("grant a 0 900; line a 10 invoke round=2", "acquires while it holds"),
+	"nobody ever held": ("line a 0 invoke round=1", "proves nothing"),
+	"time that runs backward": ("hold a 100 200; line a 150 invoke round=2", "time runs backward"),
+	"a planted loss without a conflict": ("grant a 0 900; update a 10 20 1; release a 30", "1 of 1 updates are lost"),
+}
+
+
+class Stories(StoryTest):
+	def test_stories(self):
+		for name, (told, failure, *figures) in STORIES.items():
+			with self.subTest(name):
+				self.story = Story()
+				self.tell(told)
+				report = self.assert_failure(failure) if failure else self.assert_clean()
+				for figure, want in (figures[0] if figures else {}).items():
+					self.assertEqual(report.figures[figure], want)
+
+
 class Overlaps(StoryTest):
-	def test_one_after_the_other(self):
-		self.tell("hold a 0 100; hold b 100 200; hold a 201 300")
-		self.assertEqual(self.assert_clean().figures["grants"], 3)
-
-	def test_planted_overlap(self):
-		self.tell("hold a 0 100; hold b 99.999 200")
-		self.assertEqual(self.assert_failure("overlap").figures["overlaps"], 1)
-
-	def test_long_hold_behind_short_ones(self):
-		self.tell("hold a 0 900; hold b 910 920; grant c 930 1900; release c 1800; hold a 1700 1705")
-		self.tell("hold b 1710 1720")
-		self.assertEqual(self.assert_failure("overlap").figures["overlaps"], 2)
-
-	def test_deadline_ends_a_hold(self):
-		self.tell("grant a 0 500; release a 900 GONE; hold b 500 600")
-		self.assert_clean()
-
-	def test_killed_holder_holds_until_its_deadline(self):
-		self.tell("grant a 0 500; hold b 499 600")
-		self.assert_failure("overlap")
-
-	def test_extension_counts(self):
-		self.tell("grant a 0 500; line a 300 extended round=1 deadline=1200000000; release a 1190")
-		self.tell("hold b 1100 1110")
-		self.assert_failure("overlap")
-
-	def test_loss_that_was_noticed_ends_a_hold(self):
-		self.tell("grant a 0 900; line a 300 lost round=1; release a 700 GONE; hold b 310 400")
-		self.assertEqual(self.assert_clean().figures["lost_locks"], 1)
-
-	def test_hold_that_was_over_when_it_was_seen(self):
-		self.tell("grant a 600 500; release a 700 GONE; hold b 550 650")
-		self.assert_clean()
-
 	def test_broken_assumption_is_shown_and_does_not_fail(self):
 		for breaks in ("A1", "A2", "A5"):
 			self.story = Story()
@@ -170,10 +175,6 @@ class Counter(StoryTest):
 		self.tell("grant a 0 900; line a 20 lost round=1; update a 10 30 1; release a 40 GONE")
 		self.assertEqual(self.assert_clean().figures["late_writes"], 1)
 
-	def test_planted_loss_without_a_conflict(self):
-		self.tell("grant a 0 900; update a 10 20 1; release a 30")
-		self.assert_failure("1 of 1 updates are lost")
-
 	def test_counter_that_nobody_raised(self):
 		self.story.facts["counter"] = 1
 		self.tell("hold a 0 30")
@@ -188,41 +189,6 @@ class Counter(StoryTest):
 
 
 class Library(StoryTest):
-	def test_token_twice(self):
-		self.tell("grant a 0 900 x; release a 10; grant b 20 900 x; release b 30")
-		self.assert_failure("token was used twice")
-
-	def test_claim_beyond_the_ttl(self):
-		self.tell("grant a 0 1001")
-		self.assert_failure("more than the TTL")
-
-	def test_extension_beyond_the_ttl(self):
-		self.tell("grant a 0 900; line a 300 extended round=1 deadline=1301000000")
-		self.assert_failure("more than the TTL")
-
-	def test_lost_lock_that_comes_back(self):
-		self.tell("grant a 0 900; line a 300 lost round=1; line a 310 extended round=1 deadline=1200000000")
-		self.assert_failure("came back")
-
-	def test_errors_that_must_not_be(self):
-		for line in ("refused round=1 error=SYSTEM votes=DOWN", "not_extended round=1 error=STATE"):
-			self.story = Story()
-			self.tell("grant a 0 900")
-			self.story.line("a", 10, line)
-			self.assert_failure("says S")
-
-	def test_release_that_must_not_be(self):
-		self.tell("grant a 0 900; release a 10 STATE")
-		self.assert_failure("release says STATE")
-
-	def test_acquire_while_holding(self):
-		self.tell("grant a 0 900; line a 10 invoke round=2")
-		self.assert_failure("acquires while it holds")
-
-	def test_nobody_ever_held(self):
-		self.tell("line a 0 invoke round=1")
-		self.assert_failure("proves nothing")
-
 	def test_broken_assumption_that_must_show(self):
 		self.story.facts.update(breaks="A1", must_show=True)
 		self.tell("hold a 0 100; hold b 100 200")
@@ -276,10 +242,6 @@ class Reading(StoryTest):
 			self.story = Story()
 			self.story.line("a", 0, line)
 			self.assert_failure("unreadable history")
-
-	def test_time_that_runs_backward(self):
-		self.tell("hold a 100 200; line a 150 invoke round=2")
-		self.assert_failure("time runs backward")
 
 	def test_line_that_a_killed_client_did_not_finish(self):
 		self.tell("hold a 0 10")
