@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Names and values with any bytes that an argument can carry; prefixes.
+# Names and values with any bytes that an argument can carry.
 load helper
 
 setup_file() { start_cluster 3; }
@@ -49,13 +49,4 @@ round_trip() { # NAME
 	[[ $output != *$'\xc2\x9b'* ]]
 	want 75 rl acquire -n $'evil\x1b[31m'
 	[[ $stderr != *$'\x1b'* ]]
-}
-
-@test "a prefix is part of the key" {
-	token=$(rl acquire --prefix locks: job)
-	until_true has_value 1 locks:job "$token"
-	until_true has_keys 0 1 job
-	rl check --prefix locks: job "$token"
-	want 1 rl check job "$token"
-	rl release locks:job "$token"
 }

@@ -38,13 +38,6 @@ nodes_seen() {
 	rl release -r "$one" nodes-1 "$output"
 }
 
-@test "local, by option and by environment" {
-	want 0 rl status -r local
-	[ "$(nodes_seen)" = 3 ]
-	REDLOCK_URLS=local want 0 rl status
-	[ "$(nodes_seen)" = 3 ]
-}
-
 @test "the order: option, REDLOCK_URLS, REDIS_URL" {
 	REDLOCK_URLS=$one,$two,$three REDIS_URL=$one run --separate-stderr rl status
 	[ "$(nodes_seen)" = 3 ]
@@ -81,23 +74,6 @@ nodes_seen() {
 	want 76 rl check -r "$one?db=99" nodes-4 token
 	says "node 1"
 	[[ $stderr == *"DB index"* ]]
-}
-
-@test "a single node, and an even number" {
-	want 0 rl acquire -r "$one" nodes-5
-	rl release -r "$one" nodes-5 "$output"
-	want 0 rl acquire --json -r "$one,$two" nodes-5
-	json_is 'j["quorum"] == 2'
-	on_nodes "1 2" del nodes-5
-}
-
-@test "--quorum asks for more than a majority" {
-	on_node 3 set nodes-6 somebody px 60000
-	want 0 rl acquire -n -r local nodes-6
-	on_nodes "1 2" del nodes-6
-	want 75 rl acquire -n --quorum 3 -r local nodes-6
-	until_true has_keys 1 "1 2 3" nodes-6
-	on_node 3 del nodes-6
 }
 
 @test "a host name that does not resolve is a node without an answer" {

@@ -51,36 +51,6 @@ load run_helper
 	free
 }
 
-@test "no password in the environment or the arguments of any process of the run" {
-	for node in $all; do
-		on_node "$node" acl setuser worker on '>S3cretWord' '~*' '+@all' >/dev/null
-	done
-	urls=$(for node in $all; do echo "unix://worker:S3cretWord@$(node_dir "$node")/redis.sock"; done | paste -sd,)
-	printf 'S3cretWord\n' >password
-	start_run --trace -r "$urls" "$job" -- sh -c 'env >env.txt; exec sleep 30'
-	until_true test -s env.txt
-	[ "$(marked_pids | wc -l)" -eq 3 ]
-	for pid in $(marked_pids); do
-		run grep -a -c S3cretWord "/proc/$pid/cmdline" "/proc/$pid/environ"
-		[[ $output == *cmdline:0*environ:0 ]]
-	done
-	kill -s TERM "$run_pid"
-	ends 143
-	[[ $stderr$(<env.txt) != *S3cretWord* ]]
-	urls=$(for node in $all; do node_url "$node"; done | paste -sd,)
-	REDLOCK_URLS=$urls start_run --trace --user worker --password-file password "$job" -- env
-	ends 0
-	[[ $stderr$output != *S3cretWord* ]]
-}
-
-@test "REDIS_URL: one node, which is said" {
-	unset REDLOCK_URLS
-	REDIS_URL=$(node_url 1) capture rl_run "$job" -- echo ran
-	exits 0
-	[ "$output" = ran ]
-	says REDIS_URL
-}
-
 @test "a run inside a run of the same name says so, and does not wait for itself" {
 	gives 33 rl_run "$job" -- "$REDLOCK_BIN" run -E 33 "$job" -- touch ran
 	says "'$job' is held by the command that this one runs under: it would wait for itself"

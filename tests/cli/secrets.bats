@@ -280,6 +280,7 @@ start_laden() { # [VARIABLE=VALUE...] redlock run OPTION... NAME
 }
 
 stop_laden() {
+	run ! grep -aq -e wOrk -e er%401 /proc/{"$runner","$guard"}/{cmdline,environ}
 	touch "$sandbox/stop"
 	await "$runner" 0
 }

@@ -116,24 +116,6 @@ TEST(each_acquire_has_a_fresh_token)
 	assert_int_equal(length, 7);
 }
 
-TEST(owner_label)
-{
-	struct redlock_options options = fixture_client(servers.urls, 3);
-	options.owner = "host-1.example:42/job@x_y+z";
-	own_settled *client = fixture_open_with(&options);
-	own_lock *lock = fixture_lock(client, "owned", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
-	struct fixture_token token = fixture_token(lock);
-	assert_int_equal(token.length, 41 + strlen(options.owner));
-	assert_int_equal(strspn(token.text, "0123456789abcdef"), 40);
-	assert_int_equal(token.text[40], '|');
-	assert_string_equal(token.text + 41, options.owner);
-	assert_driven(client, servers_with_value(&servers, 3, "owned", token.text) == 3);
-	expect_ok(lock, redlock_extend(lock, 0));
-	expect_ok(lock, redlock_release(lock));
-	assert_driven(client, servers_with_key(&servers, 3, "owned") == 0);
-}
-
 TEST(free_releases_and_leave_does_not)
 {
 	redlock_client *client = open_nodes(3);
