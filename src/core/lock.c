@@ -171,7 +171,7 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
 {
 	const struct rl_ask *ask = &rl_policy_of(l)->asks[l->round.operation];
 	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
-	if (e->vote.number_count > 0 && ask->keep != NULL)
+	if (ask->keep != NULL)
 		ask->keep(l, e);
 	if (l->round.open && !e->more)
 		decide(l, e, fx);
