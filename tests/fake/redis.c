@@ -32,6 +32,8 @@ void redis_forget(struct redis *r, struct session *s)
 		if (r->open[i] == s) {
 			r->open[i] = r->open[--r->open_count];
 			multi_free(s);
+			pubsub_free(s);
+			buffer_free(&s->late);
 			free(s);
 			return;
 		}
@@ -104,12 +106,17 @@ bool call_integer(struct call *c, struct bytes word, int64_t *ret_number)
 
 static void run_ping(struct call *c)
 {
-	if (c->redis->mode == REDIS_MISCONF) /* tells who only looks */
+	struct bytes word = c->w.count == 2 ? c->w.at[1] : text_bytes("");
+	if (c->redis->mode == REDIS_MISCONF) { /* tells who only looks */
 		call_reply(c, call_write_refused(c));
-	else if (c->w.count == 2)
-		call_reply_bulk(c, c->w.at[1]);
-	else
+	} else if (c->session->channel_count > 0) {
+		call_reply(c, "*2\r\n$4\r\npong");
+		call_reply_bulk(c, word);
+	} else if (c->w.count == 2) {
+		call_reply_bulk(c, word);
+	} else {
 		call_reply(c, "+PONG");
+	}
 }
 
 /* Some servers do so without a word while answers of the connection are unsent (addAuthErrReply()). */
@@ -214,7 +221,8 @@ static void run_command_info(struct call *c)
 
 /* STEP: the library sends it to open a connection or as a step of a transaction; INSIDE: between MULTI and
  * EXEC only. Of all others it sends what is a row of its table of operations (asked.h). */
-/* AT_ONCE: never queued. GROWS: what it writes needs memory. BESIDE: Valkey 9.1 runs it beside a script. */
+/* AT_ONCE: never queued. GROWS: what it writes needs memory. BESIDE: Valkey 9.1 runs it beside a script.
+ * LISTENING: also who has subscribed may send it, and the library does. */
 enum {
 	ANYBODY = 1,
 	WHILE_LOADING = 2,
@@ -224,7 +232,8 @@ enum {
 	WRITES = 32,
 	AT_ONCE = 64,
 	GROWS = 128,
-	BESIDE = 256
+	BESIDE = 256,
+	LISTENING = 512
 };
 
 static const struct command {
@@ -250,7 +259,10 @@ static const struct command {
     {"info", 1, 2, WHILE_LOADING | STEP, run_info},
     {"auth", 2, 3, ANYBODY | WHILE_LOADING | WHILE_BUSY | STEP, run_auth},
     {"select", 2, 2, WHILE_LOADING | BESIDE | STEP, run_select},
-    {"ping", 1, 2, 0, run_ping},
+    {"ping", 1, 2, LISTENING, run_ping},
+    {"subscribe", 2, RESP_WORDS, WHILE_LOADING | STEP | LISTENING, run_subscribe},
+    {"unsubscribe", 1, RESP_WORDS, WHILE_LOADING | LISTENING, run_unsubscribe},
+    {"publish", 3, 3, WHILE_LOADING, run_publish},
     {"get", 2, 2, 0, run_get},
     {"del", 2, 2, INSIDE | WRITES, run_del},
     {"pexpire", 3, 3, INSIDE | WRITES, run_pexpire},
@@ -367,6 +379,11 @@ static void execute(struct call *c, const struct command *command, bool counted)
 		call_reply_text(c, "-ERR wrong number of arguments for '%s' command", command->name);
 	} else if (why != NULL) {
 		refuse(c, command, why);
+	} else if (c->session->channel_count > 0 && (command->flags & LISTENING) == 0) {
+		call_reply_text(c,
+		                "-ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+		                "RESET are allowed in this context",
+		                command->name);
 	} else if (multi_is_open(c) && !c->in_exec && (command->flags & AT_ONCE) == 0) {
 		multi_queue(c, (command->flags & WRITES) != 0);
 	} else {
@@ -380,7 +397,7 @@ static void execute(struct call *c, const struct command *command, bool counted)
 static void check(struct call *c, const struct command *command, bool counted)
 {
 	const struct rl_op *op = c->asked.op;
-	unsigned may = c->inside ? STEP | INSIDE : STEP;
+	unsigned may = STEP | (c->inside ? INSIDE : 0) | (c->session->channel_count > 0 ? LISTENING : 0);
 	if (!counted || (op == NULL && (command->flags & may) == 0))
 		call_wrong(c, "command '%.*s' with %u words", (int)c->w.at[0].size, c->w.at[0].at, c->w.count);
 	else if (op != NULL && ((c->made && !op->claims) || (c->deleted && !op->gives_back)))

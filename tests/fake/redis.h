@@ -33,7 +33,11 @@ enum redis_mode {
 /* Commands of newer servers, in place of scripts. */
 enum redis_native { NATIVE_NONE, NATIVE_DELEX, NATIVE_DELIFEQ };
 
+/* What becomes of a message to one of those who listen, who is counted as a receiver all the same. */
+enum redis_fate { FATE_ARRIVES, FATE_LOST, FATE_LATE, FATE_TWICE };
+
 struct multi;
+struct channel;
 struct redis;
 
 struct session {
@@ -41,9 +45,12 @@ struct session {
 	bool stray;   /* it has said what is not RESP: it is to be closed */
 	uint64_t id;  /* CLIENT ID */
 	unsigned database;
-	uint32_t tag;        /* the caller's */
-	uint64_t owner;      /* of the keys that it sets: the caller's */
-	struct multi *multi; /* MULTI and WATCH; NULL: none was ever sent */
+	uint32_t tag;             /* the caller's */
+	uint64_t owner;           /* of the keys that it sets: the caller's */
+	struct multi *multi;      /* MULTI and WATCH; NULL: none was ever sent */
+	struct channel *channels; /* that it has subscribed to */
+	unsigned channel_count;
+	struct buffer late; /* messages: until redis_say_late() */
 };
 
 struct call;
@@ -64,6 +71,10 @@ struct redis_ears {
 	void (*answered)(const struct call *c, const char *name, size_t answer);
 	/* CLIENT KILL: its connection must be closed now. */
 	void (*killed)(struct redis *r, struct session *s);
+	/* A message to who listens: to be sent to it. Nobody gets one if this is NULL. */
+	void (*said)(struct redis *r, struct session *s, struct bytes message);
+	/* Asked before, once for each who listens; NULL: all arrive. */
+	enum redis_fate (*fate)(struct redis *r, const struct session *s);
 };
 
 struct redis {
@@ -77,7 +88,7 @@ struct redis {
 	unsigned cached;    /* bit per script of the library */
 	uint64_t last_id;
 	/* What it does not permit. */
-	bool kill_denied, info_denied, eval_denied;
+	bool kill_denied, info_denied, eval_denied, subscribe_denied, publish_denied;
 	/* How newer servers differ. */
 	enum redis_native native;
 	bool is_valkey_9;      /* what runs beside a script; who has not logged in is told so first */
@@ -97,6 +108,12 @@ void redis_free(struct redis *r);
 
 /* Executes the whole commands in the inbox, at most `most`, and appends the answers to `out`. */
 void redis_serve(struct redis *r, struct session *s, struct buffer *inbox, unsigned most, struct buffer *out);
+
+/* PUBLISH, for scripts: the number of receivers; -1: it is not permitted. */
+int fake_redis_publish(struct redis *r, struct bytes channel, struct bytes payload);
+
+/* Messages that were to be late arrive now. */
+void redis_say_late(struct redis *r);
 
 /* Removes the keys that have expired, and all of them. */
 void redis_expire(struct redis *r);

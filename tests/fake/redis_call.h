@@ -83,4 +83,10 @@ void multi_touch(struct redis *r, unsigned database, struct bytes name);
 
 void multi_free(struct session *s);
 
+/* redis_pubsub.c */
+void run_subscribe(struct call *c);
+void run_unsubscribe(struct call *c);
+void run_publish(struct call *c);
+void pubsub_free(struct session *s);
+
 #endif
