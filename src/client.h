@@ -57,6 +57,9 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
 /* Counts the answer of a node. */
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);
 
+/* A server has said that the handle in this slot may be the next to have its lock there. */
+void rl_operate_wake(redlock_client *c, uint32_t slot, unsigned node);
+
 /* Makes room for what the nodes have under the name, once. False: out of memory. */
 bool rl_operate_make_findings(redlock_lock *lock);
 

@@ -53,11 +53,35 @@ bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, enum redlock
 	return true;
 }
 
+void rl_nodes_listen(struct rl_nodes *ns, unsigned index, const char *channel, uint64_t now)
+{
+	rl_node_listen(&ns->list[index], channel, now);
+	ns->listening = true;
+}
+
 /* ---- time ---- */
+
+/* Seldom: these stay out of the way of what is done in every turn. */
+static __attribute__((noinline)) uint64_t listeners_deadline(const struct rl_nodes *ns)
+{
+	uint64_t next = UINT64_MAX;
+	for (unsigned i = 0; i < ns->count; i++)
+		next = rl_time_min(next, rl_node_listener_deadline(&ns->list[i]));
+	return next;
+}
+
+static __attribute__((noinline)) void tick_listeners(struct rl_nodes *ns, uint64_t now)
+{
+	ns->listening = false;
+	for (unsigned i = 0; i < ns->count; i++) {
+		rl_node_listener_tick(&ns->list[i], now);
+		ns->listening |= ns->list[i].listener != NULL;
+	}
+}
 
 uint64_t rl_nodes_deadline(const struct rl_nodes *ns)
 {
-	uint64_t next = UINT64_MAX;
+	uint64_t next = ns->listening ? listeners_deadline(ns) : UINT64_MAX;
 	for (unsigned i = 0; i < ns->count; i++)
 		next = rl_time_min(next, rl_node_deadline(&ns->list[i]));
 	return next;
@@ -67,6 +91,8 @@ void rl_nodes_tick(struct rl_nodes *ns, uint64_t now)
 {
 	for (unsigned i = 0; i < ns->count; i++)
 		rl_node_tick(&ns->list[i], now);
+	if (ns->listening)
+		tick_listeners(ns, now);
 }
 
 bool rl_nodes_have_work(const struct rl_nodes *ns)

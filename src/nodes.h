@@ -16,6 +16,7 @@ struct rl_nodes {
 	struct rl_wire wire;              /* a request is formatted once for all */
 	uint8_t order[REDLOCK_MAX_NODES]; /* their numbers in an order that other clients have too */
 	bool new_credentials;             /* there may be nodes that are to log in again */
+	bool listening;                   /* there may be nodes with a listener */
 
 	/* Requests that a node did not take: votes that are still to be counted. */
 	uint32_t refused_seq;
@@ -37,6 +38,9 @@ void rl_nodes_submit(struct rl_nodes *nodes, struct rl_request *request, uint32_
 
 /* The next of these votes. False: there are none. */
 bool rl_nodes_next_refusal(struct rl_nodes *nodes, unsigned *ret_node, enum redlock_vote_code *ret_vote);
+
+/* Somebody waits at node `index` for messages on the client's channel, now and for 10 s. */
+void rl_nodes_listen(struct rl_nodes *nodes, unsigned index, const char *channel, uint64_t now_ns);
 
 /* ---- time ---- */
 

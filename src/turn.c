@@ -94,14 +94,30 @@ void rl_turn_settle_or_defer(redlock_client *c)
 		arm(c);
 }
 
+/* Hints, each for a handle that waits. */
+static void listen(redlock_client *c, const struct rl_ready *ready)
+{
+	unsigned index = RL_WATCH_NODE(ready->id);
+	uint32_t slot;
+	if (index >= c->nodes.count)
+		return;
+	struct rl_node *node = &c->nodes.list[index];
+	rl_node_listener_ready(node, ready->id, ready->events, c->loop.now_ns);
+	while (rl_node_hear(node, &slot, c->loop.now_ns))
+		rl_operate_wake(c, slot, index);
+}
+
 /* One turn: receives from the ready nodes and runs timers. */
 static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 {
 	c->loop.now_ns = c->loop.looked_ns = rl_clock_now();
 	for (int i = 0; i < count; i++) {
-		if (RL_WATCH_NODE(ready[i].id) >= c->nodes.count)
+		uint32_t number = ready[i].id % RL_WATCH_LINKS; /* listeners' are above those of all nodes */
+		if (number >= c->nodes.count) {
+			listen(c, &ready[i]);
 			continue;
-		struct rl_node *node = &c->nodes.list[RL_WATCH_NODE(ready[i].id)];
+		}
+		struct rl_node *node = &c->nodes.list[number];
 		rl_node_ready(node, ready[i].id, ready[i].events, c->loop.now_ns);
 		collect(c, node);
 	}

@@ -67,7 +67,7 @@ struct rl_dial {
 	char failure_text[160];
 };
 
-/* The endpoint and the poller stay the caller's. `number` is below RL_WATCH_LINKS. */
+/* The endpoint and the poller stay the caller's. `number` is the link's, or a later one of its ids. */
 void rl_dial_open(struct rl_dial *dial, const struct rl_endpoint *endpoint, struct rl_poller *poller,
                   uint32_t number);
 

@@ -22,6 +22,7 @@ static const struct opening openings[] = {
     /* which commands of its own it has for what the scripts do; INFO has said whose answer that is */
     [RL_SETUP_PROBE] = {{"COMMAND", "INFO", "delex", "delifeq"}, RL_REPLY_ARRAY, false},
     [RL_SETUP_KILL] = {{"CLIENT", "KILL", "ID"}, RL_REPLY_INTEGER, false},
+    [RL_SETUP_SUBSCRIBE] = {{"SUBSCRIBE"}, RL_REPLY_ARRAY, true},
 };
 
 /* `argument` is its last word, NULL: it has none. */
@@ -58,14 +59,26 @@ static bool push_select(struct rl_link *l)
 	return push(l, RL_SETUP_SELECT, number);
 }
 
-bool rl_handshake_begin(struct rl_link *l, bool waits)
+static void forget(struct rl_link *l)
 {
 	rl_outbox_clear(&l->setup);
 	l->facts.client_id = 0;
 	l->facts.run_id_known = false;
+}
+
+bool rl_handshake_begin(struct rl_link *l, bool waits)
+{
+	forget(l);
 	l->gate = waits; /* INFO */
 	return push_auth(l) && push_select(l) && push(l, RL_SETUP_ID, NULL) && push(l, RL_SETUP_INFO, NULL) &&
 	       push(l, RL_SETUP_PROBE, NULL);
+}
+
+bool rl_handshake_listen(struct rl_link *l, const char *channel)
+{
+	forget(l);
+	l->gate = 1; /* SUBSCRIBE */
+	return push_auth(l) && push(l, RL_SETUP_INFO, NULL) && push(l, RL_SETUP_SUBSCRIBE, channel);
 }
 
 bool rl_handshake_kill(struct rl_link *l, int64_t client_id)

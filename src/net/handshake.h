@@ -12,6 +12,9 @@
  *     rl_handshake_done()       for each reply while link->setup has an entry, but for a login (auth.h)
  *     rl_handshake_kill(),
  *     rl_handshake_pass()       behind the answer to INFO, if operations wait for it
+ *
+ * A link that only listens (listener.h) opens with AUTH, INFO, which must tell the same server, and
+ * SUBSCRIBE.
  */
 #ifndef RL_NET_HANDSHAKE_H
 #define RL_NET_HANDSHAKE_H
@@ -21,6 +24,9 @@
 /* Puts the opening commands into link->setup. `waits`: no operation is sent before rl_handshake_pass().
  * False: out of memory. */
 bool rl_handshake_begin(struct rl_link *link, bool waits);
+
+/* The same for a link that listens to this channel. */
+bool rl_handshake_listen(struct rl_link *link, const char *channel);
 
 /* Whether this is an answer to the command `setup` at all, and not to another one. */
 bool rl_handshake_fits(enum rl_setup setup, const struct rl_reply *reply);

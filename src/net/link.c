@@ -285,6 +285,16 @@ const struct rl_entry *rl_link_next(struct rl_link *l, const struct rl_reply **r
 	return NULL;
 }
 
+const struct rl_reply *rl_link_hear(struct rl_link *l)
+{
+	const struct rl_reply *reply;
+	l->resp.nested = false;
+	int got = rl_resp_next(&l->resp, &reply);
+	if (got < 0)
+		rl_link_fail_protocol(l);
+	return got > 0 ? reply : NULL;
+}
+
 /* ---- time ---- */
 
 uint64_t rl_link_deadline(const struct rl_link *l)

@@ -11,10 +11,9 @@
  *     rl_link_next()                       a reply and the entry that it answers, until there is none
  *     rl_link_end()                        when it is BROKEN, and its owner has taken what was not answered
  *
- * Calls go one way: node.c -> handshake.c -> auth.c -> link.c -> dial.c, stream.c, resp.c, outbox.c,
- * backoff.c. A node has one link for what it asks. One more, for what the server says unasked, would be
- * another struct rl_link, with opening commands and an owner of its own, and the other one of the node's two
- * numbers in the poller (dial.h).
+ * Calls go one way: node.c -> listener.c -> handshake.c -> auth.c -> link.c -> dial.c, stream.c, resp.c,
+ * outbox.c, backoff.c. A node has one link for what it asks, and while somebody waits there one more for what
+ * the server says unasked (listener.h), with the other one of the node's two numbers in the poller (dial.h).
  */
 #ifndef RL_NET_LINK_H
 #define RL_NET_LINK_H
@@ -99,6 +98,9 @@ bool rl_link_send(struct rl_link *link);
 /* The next reply, and the entry that it answers: the front of `setup`, and when that is empty of `outbox`. It
  * stays there; the reply until the next call. NULL: none at present, or it has just broken. */
 const struct rl_entry *rl_link_next(struct rl_link *link, const struct rl_reply **ret_reply);
+
+/* The next reply of a server that speaks unasked, whatever it answers. NULL as above. */
+const struct rl_reply *rl_link_hear(struct rl_link *link);
 
 /* Breaks the connection for a reason. An answer that no server gives to what was asked is one: it belongs to
  * another question, and those behind it would be taken for the wrong ones too. */

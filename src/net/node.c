@@ -3,11 +3,15 @@
 
 #include <string.h>
 
+#include "core/time.h"
 #include "net/auth.h"
 #include "net/handshake.h"
 #include "net/loss.h"
 #include "net/submit.h"
 #include "proto/answer.h"
+
+#define LINGER_NS (10000 * RL_NS_PER_MS)
+#define DEAF_NS (60000 * RL_NS_PER_MS)
 
 /* ---- life ---- */
 
@@ -16,11 +20,13 @@ bool rl_node_open(struct rl_node *n, const struct rl_endpoint *endpoint, struct 
 {
 	memset(n, 0, offsetof(struct rl_node, link));
 	n->id = id;
+	n->listener_id = id + RL_WATCH_NODES;
 	return rl_link_open(&n->link, endpoint, tls, poller, id);
 }
 
 void rl_node_close(struct rl_node *n, bool child)
 {
+	rl_listener_free(n->listener, child);
 	rl_link_close(&n->link, child);
 	rl_outbox_free(&n->ledger.debts);
 	rl_talk_free(&n->talk);
@@ -47,6 +53,9 @@ void rl_node_renew(struct rl_node *n, uint64_t now_ns)
 {
 	struct rl_link *l = &n->link;
 	l->new_credentials = true;
+	n->deaf_until_ns = 0;
+	if (n->listener != NULL)
+		rl_listener_renew(n->listener, now_ns); /* who listens cannot log in again */
 	switch (l->state) {
 	case RL_LINK_DOWN:
 		if (l->failure != REDLOCK_VOTE_AUTH)
@@ -246,12 +255,16 @@ static bool take_reply(struct rl_node *n, const struct rl_entry *front, const st
  * Another server, by address and identity, may have taken over the name. What is owed follows the name, as
  * the votes do: that server may have a copy of the keys, and the one before no longer counts. But its "not
  * there" says nothing of the one before, which may live on with its keys, and come back. */
-static void meet(struct rl_node *n)
+static void meet(struct rl_node *n, uint64_t now_ns)
 {
 	struct rl_link *l = &n->link;
 	const struct rl_facts *facts = &l->facts;
 	n->identified = true;
 	rl_method_meet(&n->methods, facts->same_server);
+	if (!facts->same_server)
+		n->deaf_until_ns = 0;
+	if (n->listener != NULL)
+		rl_listener_meet(n->listener, now_ns);
 	if (l->dial.elsewhere && !facts->same_server)
 		rl_ledger_doubt(&n->ledger);
 	l->dial.elsewhere = false;
@@ -271,7 +284,7 @@ static void take_opening(struct rl_node *n, enum rl_setup setup, const struct rl
 	if (!rl_handshake_take(&n->link, setup, reply))
 		return;
 	if (setup == RL_SETUP_INFO)
-		meet(n);
+		meet(n, now_ns);
 	if (setup == RL_SETUP_PROBE)
 		rl_method_probed(&n->methods, reply);
 	if (setup == RL_SETUP_KILL && reply->value.type == RL_REPLY_ERROR)
@@ -308,6 +321,68 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 			return true;
 	}
 	return n->link.state == RL_LINK_BROKEN && next_broken(n, ret, now_ns);
+}
+
+/* ---- what the server says unasked ---- */
+
+static void end_listener(struct rl_node *n, uint64_t now_ns)
+{
+	rl_listener_end(n->listener, now_ns);
+	n->listener_id = n->listener->link.dial.next_watch_id;
+	rl_listener_free(n->listener, false);
+	n->listener = NULL;
+}
+
+static void leave_refused(struct rl_node *n, uint64_t now_ns)
+{
+	if (!n->listener->refused)
+		return;
+	n->deaf_until_ns = rl_time_add(now_ns, DEAF_NS);
+	end_listener(n, now_ns);
+}
+
+void rl_node_listen(struct rl_node *n, const char *channel, uint64_t now_ns)
+{
+	if (now_ns < n->deaf_until_ns)
+		return;
+	if (n->listener == NULL)
+		n->listener = rl_listener_new(&n->link, n->listener_id, channel);
+	if (n->listener == NULL)
+		return; /* out of memory: the next call tries again */
+	n->listener->until_ns = rl_time_add(now_ns, LINGER_NS);
+	rl_listener_begin(n->listener, now_ns);
+}
+
+void rl_node_listener_ready(struct rl_node *n, uint32_t watch_id, uint32_t events, uint64_t now_ns)
+{
+	if (n->listener != NULL)
+		rl_listener_ready(n->listener, watch_id, events, now_ns);
+}
+
+bool rl_node_hear(struct rl_node *n, uint32_t *ret_slot, uint64_t now_ns)
+{
+	if (n->listener == NULL)
+		return false;
+	if (rl_listener_next(n->listener, ret_slot, now_ns))
+		return true;
+	leave_refused(n, now_ns);
+	return false;
+}
+
+uint64_t rl_node_listener_deadline(const struct rl_node *n)
+{
+	const struct rl_listener *l = n->listener;
+	return l != NULL ? rl_time_min(l->until_ns, rl_listener_deadline(l)) : UINT64_MAX;
+}
+
+void rl_node_listener_tick(struct rl_node *n, uint64_t now_ns)
+{
+	if (n->listener == NULL)
+		return;
+	if (now_ns >= n->listener->until_ns)
+		end_listener(n, now_ns);
+	else
+		rl_listener_tick(n->listener, now_ns);
 }
 
 /* ---- what is owed ---- */

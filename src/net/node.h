@@ -6,7 +6,8 @@
  *
  * It is put together from a link (the connection and what is asked on it, link.h), a ledger (what is owed,
  * and what may come too late, ledger.h) and a talk (what is asked in several steps, talk.h). None of these
- * knows another; each returns what the node has to tell the others.
+ * knows another; each returns what the node has to tell the others. While somebody waits for a message there
+ * is a second link (listener.h), which changes nothing for the first.
  */
 #ifndef RL_NET_NODE_H
 #define RL_NET_NODE_H
@@ -14,6 +15,7 @@
 #include "core/vote.h"
 #include "net/ledger.h"
 #include "net/link.h"
+#include "net/listener.h"
 #include "net/talk.h"
 #include "proto/method.h"
 #include "proto/wire.h"
@@ -30,6 +32,10 @@ struct rl_node {
 
 	bool identified; /* set when the server has said who it is; whoever compares it with others clears it */
 	bool duplicate;  /* is the same server as another node: its votes do not count */
+
+	struct rl_listener *listener; /* while somebody waits; else NULL */
+	uint32_t listener_id;         /* the next in the poller: two listeners have none in common */
+	uint64_t deaf_until_ns;       /* the server has refused one: no other is tried before */
 
 	struct rl_link link; /* the last: it ends with a large buffer */
 };
@@ -79,6 +85,30 @@ void rl_node_tick(struct rl_node *node, uint64_t now_ns);
 /* The endpoint has new credentials: an open connection is due to log in with them (auth.h), and a node that
  * refused the old ones is tried again at once. */
 void rl_node_renew(struct rl_node *node, uint64_t now_ns);
+
+/* ---- what the server says unasked ---- */
+
+/* Somebody waits for messages on this channel, now and for 10 s: opens the listener, or keeps it. It is the
+ * same channel each time. */
+void rl_node_listen(struct rl_node *node, const char *channel, uint64_t now_ns);
+
+/* What is published there now is heard. */
+static inline bool rl_node_hears(const struct rl_node *node)
+{
+	return node->listener != NULL && rl_listener_hears(node->listener);
+}
+
+/* As rl_node_ready(), for ids whose number has RL_WATCH_NODES added. */
+void rl_node_listener_ready(struct rl_node *node, uint32_t watch_id, uint32_t events, uint64_t now_ns);
+
+/* Pulls the next message: the number of a slot. False: none at present. */
+bool rl_node_hear(struct rl_node *node, uint32_t *ret_slot, uint64_t now_ns);
+
+/* As rl_node_deadline() and rl_node_tick(). */
+uint64_t rl_node_listener_deadline(const struct rl_node *node);
+void rl_node_listener_tick(struct rl_node *node, uint64_t now_ns);
+
+/* ---- what is owed ---- */
 
 /* Releases that must reach this node and have not been answered. */
 unsigned rl_node_owed(const struct rl_node *node);

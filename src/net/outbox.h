@@ -21,7 +21,8 @@ enum rl_setup {
 	RL_SETUP_ID,
 	RL_SETUP_INFO,
 	RL_SETUP_PROBE,
-	RL_SETUP_KILL
+	RL_SETUP_KILL,
+	RL_SETUP_SUBSCRIBE
 };
 
 struct rl_entry {

@@ -77,6 +77,14 @@ static void collect(struct scene *s)
 	}
 }
 
+static void listen_to(struct scene *s, const struct rl_ready *ready)
+{
+	uint32_t slot;
+	rl_node_listener_ready(&s->node, ready->id, ready->events, s->now_ns);
+	while (rl_node_hear(&s->node, &slot, s->now_ns))
+		s->messages++;
+}
+
 void scene_turn(struct scene *s)
 {
 	for (unsigned turn = 0; turn < 8; turn++) {
@@ -84,6 +92,10 @@ void scene_turn(struct scene *s)
 		int count = rl_poller_wait(&s->poller, ready, 4, false);
 		for (int i = 0; i < count; i++) {
 			assert_int_equal(RL_WATCH_NODE(ready[i].id), 3);
+			if (ready[i].id % RL_WATCH_LINKS != 3) {
+				listen_to(s, &ready[i]);
+				continue;
+			}
 			rl_node_ready(&s->node, ready[i].id, ready[i].events, s->now_ns);
 			collect(s);
 		}
@@ -98,6 +110,7 @@ void scene_at(struct scene *s, uint64_t ms)
 {
 	s->now_ns = rl_time_ms(ms);
 	rl_node_tick(&s->node, s->now_ns);
+	rl_node_listener_tick(&s->node, s->now_ns);
 	scene_turn(s);
 }
 

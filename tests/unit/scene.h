@@ -27,6 +27,7 @@ struct scene {
 	char heard[262144]; /* bytes from the node that were not shown yet */
 	size_t heard_size;
 	char text[262144];   /* what scene_heard() made of them */
+	unsigned messages;   /* that its listener has heard */
 	char answers[65536]; /* of the node, not looked at yet */
 	size_t answers_used;
 };

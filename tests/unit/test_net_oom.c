@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "failmalloc.h"
 #include "net/auth.h"
@@ -280,6 +281,49 @@ TEST(new_credentials_while_open)
 		told = failmalloc_failures() == 0;
 		expect_heard(s, told ? "AUTH user secret\n" : "");
 		expect_answers(s, told ? "acquire #1 YES\n" : "acquire #1 YES\nacquire #2 DOWN\n");
+	}
+}
+
+/* ---- the listener ---- */
+
+#define CHANNEL "redlock:wake:0123456789abcdef"
+#define HEARD                                                                                                \
+	"$49\r\nrun_id:0000000000000000000000000000000000000007\r\n\r\n"                                         \
+	"*3\r\n$9\r\nsubscribe\r\n$29\r\n" CHANNEL "\r\n:1\r\n"                                                  \
+	"*3\r\n$7\r\nmessage\r\n$29\r\n" CHANNEL "\r\n$1\r\n5\r\n"
+
+/* It subscribes, hears, and asks whether the server is there, as far as it can; the node's link works on. */
+static void listen_at(struct scene *s)
+{
+	rl_node_listen(&s->node, CHANNEL, s->now_ns);
+	scene_turn(s);
+	int ear = accept(s->listener, NULL, NULL);
+	scene_turn(s);
+	if (ear >= 0)
+		(void)!send(ear, HEARD, sizeof HEARD - 1, MSG_NOSIGNAL);
+	scene_turn(s);
+	scene_at(s, 1000 + 5000);
+	if (ear >= 0)
+		close(ear);
+}
+
+TEST(listener)
+{
+	need_failmalloc();
+	for (unsigned behind = 0; behind < 2; behind++) {
+		unsigned long n = 0;
+		bool told = false;
+		for (; !told; n++) {
+			assert_true(n < 100);
+			own_scene *s = scene_connected(1);
+			failmalloc_arm(n + 1, behind != 0);
+			listen_at(s);
+			failmalloc_disarm();
+			told = failmalloc_failures() == 0;
+			assert_int_equal(s->node.link.state, RL_LINK_OPEN);
+			assert_int_equal(s->messages, told ? 1 : s->messages);
+		}
+		assert_true(n > 5);
 	}
 }
 
