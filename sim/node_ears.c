@@ -55,6 +55,14 @@ static void killed(struct redis *r, struct session *s)
 	link_node_close(w, s->tag, false);
 }
 
+/* Behind what the session was answered before, as on any connection. */
+static void said(struct redis *r, struct session *s, struct bytes message)
+{
+	struct world *w = r->world;
+	TRACE(w, "n%u tells conn %u", node_of(r), s->tag);
+	link_node_send(w, s->tag, message.at, message.size);
+}
+
 /* What is counted when a command is answered so. */
 struct told {
 	const char *command, *answer;
@@ -132,4 +140,5 @@ const struct redis_ears node_ears = {
     .changed = changed,
     .answered = answered,
     .killed = killed,
+    .said = said,
 };
