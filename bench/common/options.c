@@ -15,9 +15,11 @@ void die(const char *what)
 
 static void usage(const char *program)
 {
-	fprintf(stderr,
-	        "usage: %s [-n PAIRS] [-t SECONDS] [-c COUNT] [-k BYTES] [-r MS] [-w] [-g] [-o FILE] NODE...\n",
-	        program);
+	fprintf(
+	    stderr,
+	    "usage: %s [-n PAIRS] [-t SECONDS] [-c COUNT] [-k BYTES] [-r MS] [-h US] [-l MS] [-u USER] [-w] [-g] "
+	    "[-o FILE] NODE...\n",
+	    program);
 	exit(64);
 }
 
@@ -39,6 +41,15 @@ static void take(struct options *o, int option, const char *program)
 	case 'r':
 		o->rest_ms = (unsigned)strtoul(optarg, NULL, 10);
 		break;
+	case 'h':
+		o->hold_us = strtoull(optarg, NULL, 10);
+		break;
+	case 'l':
+		o->ttl_ms = strtoull(optarg, NULL, 10);
+		break;
+	case 'u':
+		o->user = optarg;
+		break;
 	case 'w':
 		o->no_wait = true;
 		break;
@@ -57,7 +68,7 @@ static struct options parse(int argc, char **argv)
 {
 	struct options o = {.pairs = UINT64_MAX, .count = 1, .name_size = MIN_NAME};
 	int option;
-	while ((option = getopt(argc, argv, "+n:t:c:k:r:wgo:")) != -1)
+	while ((option = getopt(argc, argv, "+n:t:c:k:r:h:l:u:wgo:")) != -1)
 		take(&o, option, argv[0]);
 	o.nodes = argv + optind;
 	o.node_count = (unsigned)(argc - optind);

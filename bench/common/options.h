@@ -10,7 +10,10 @@
  *     -k BYTES     the length of names
  *     -w           releases are sent and not waited for
  *     -g           after warming up, write "READY" to stderr and wait for a line on stdin
- *     -r MS        one name, many claimants: what each does between two turns
+ *     -r MS        one name, many claimants: how long each rests between two turns
+ *     -h US        the same: how long a turn is
+ *     -l MS        the TTL
+ *     -u USER      of the servers, with the password "bench"
  *     -o FILE      write the time of each pair, as 32-bit nanoseconds of this machine
  */
 #ifndef BENCH_OPTIONS_H
@@ -28,6 +31,9 @@ struct options {
 	unsigned count;
 	size_t name_size;
 	unsigned rest_ms;
+	uint64_t hold_us;
+	uint64_t ttl_ms;  /* 0: the default */
+	const char *user; /* NULL: none */
 	bool no_wait;
 	bool gate;
 	const char *samples_path;

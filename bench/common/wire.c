@@ -36,16 +36,26 @@ static int connect_unix(const char *path)
 	return fd;
 }
 
-int wire_connect(const char *node, char *ret_sha)
+int wire_dial(const char *node)
 {
-	char bytes[512];
-	int fd = strchr(node, '/') != NULL ? connect_unix(node) : connect_tcp(node);
+	return strchr(node, '/') != NULL ? connect_unix(node) : connect_tcp(node);
+}
+
+void wire_load(int fd, const char *text, char *ret_sha)
+{
+	char bytes[2048];
 	int size = snprintf(bytes, sizeof bytes, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n%s\r\n",
-	                    sizeof script - 1, script);
+	                    strlen(text), text);
 	if (send(fd, bytes, (size_t)size, 0) != size || recv(fd, bytes, sizeof bytes, 0) < 47 || bytes[0] != '$')
 		die("SCRIPT LOAD");
 	memcpy(ret_sha, bytes + 5, 40);
 	ret_sha[40] = '\0';
+}
+
+int wire_connect(const char *node, char *ret_sha)
+{
+	int fd = wire_dial(node);
+	wire_load(fd, script, ret_sha);
 	return fd;
 }
 

@@ -19,7 +19,13 @@ struct wire {
 	uint64_t state;
 };
 
-/* Connects to a node; blocking. Loads the release script and writes its digest (41 bytes). */
+/* Connects to a node; blocking. */
+int wire_dial(const char *node);
+
+/* Loads a script and writes its digest (41 bytes). */
+void wire_load(int fd, const char *script, char *ret_sha);
+
+/* Connects to a node and loads the release script. */
 int wire_connect(const char *node, char *ret_sha);
 
 void wire_make(struct wire *wire, const struct options *options, unsigned number, const char *sha);

@@ -16,6 +16,11 @@ void client_check(int result, const char *what)
 
 redlock_client *client_open(const struct options *o)
 {
+	return client_open_traced(o, NULL);
+}
+
+redlock_client *client_open_traced(const struct options *o, void (*trace)(void *user, const char *line))
+{
 	char text[MAX_NODES][256];
 	const char *urls[MAX_NODES];
 	struct redlock_options options;
@@ -28,6 +33,9 @@ redlock_client *client_open(const struct options *o)
 	redlock_options_init(&options);
 	options.urls = urls;
 	options.url_count = o->node_count;
+	options.user = o->user;
+	options.password = o->user != NULL ? "bench" : NULL;
+	options.trace = trace;
 	client_check(redlock_open(&options, &client), "open");
 	return client;
 }

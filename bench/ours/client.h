@@ -10,6 +10,10 @@
 /* Opens a client of the nodes of the command line. */
 redlock_client *client_open(const struct options *options);
 
+/* The same with a trace. */
+redlock_client *client_open_traced(const struct options *options,
+                                   void (*trace)(void *user, const char *line));
+
 /* A handle for lock number `number`; `lock_options` may be NULL. */
 redlock_lock *client_lock(redlock_client *client, const struct options *options, unsigned number,
                           const struct redlock_lock_options *lock_options);

@@ -3,7 +3,9 @@
  * A longer wire: one free TCP port of 127.0.0.1 for each Unix socket of a server; every chunk of bytes
  * arrives MICROSECONDS later, in each direction. Prints the ports on one line, and runs until it is ended.
  *
- * usage: delayproxy MICROSECONDS PATH...
+ * With -m it loses every message of PUBLISH, which the server believes to have arrived.
+ *
+ * usage: delayproxy [-m] MICROSECONDS PATH...
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,6 +42,7 @@ static struct {
 
 static struct chunk *first, *last;
 static uint64_t delay_ns;
+static bool lossy;
 static int poller;
 
 static void die(const char *what)
@@ -104,6 +107,7 @@ static void accept_on(int listener)
 
 static void take_bytes(int fd)
 {
+	static const char message[] = "\r\n$7\r\nmessage\r\n"; /* RESP2 and RESP3 */
 	static char bytes[CHUNK];
 	ssize_t got = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
 	if (got < 0 && (errno == EAGAIN || errno == EBADF))
@@ -116,6 +120,8 @@ static void take_bytes(int fd)
 		close(to);
 		return;
 	}
+	if (lossy && memmem(bytes, (size_t)got, message, sizeof message - 1) != NULL)
+		return;
 	struct chunk *c = malloc(sizeof *c + (size_t)got);
 	if (c == NULL)
 		die("malloc");
@@ -163,8 +169,11 @@ static void wait_and_take(void)
 
 int main(int argc, char **argv)
 {
+	lossy = argc > 1 && strcmp(argv[1], "-m") == 0;
+	argv += lossy;
+	argc -= lossy;
 	if (argc < 3 || atoi(argv[1]) <= 0) {
-		fprintf(stderr, "usage: delayproxy MICROSECONDS PATH...\n");
+		fprintf(stderr, "usage: delayproxy [-m] MICROSECONDS PATH...\n");
 		return 64;
 	}
 	delay_ns = strtoull(argv[1], NULL, 10) * 1000;
