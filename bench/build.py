@@ -8,15 +8,21 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build", "bench")
 
 
-def build():
-	os.makedirs(BUILD, exist_ok=True)
-	process.run_quietly(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+def _folder(root):
+	return os.path.join(os.path.abspath(root), "build", "bench")
+
+
+def build(root=ROOT):
+	"""This checkout, or another one, to compare it with."""
+	folder = _folder(root)
+	os.makedirs(folder, exist_ok=True)
+	process.run_quietly(["cmake", "-S", root, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
 		"-DBUILD_TESTING=OFF"])
-	process.run_quietly(["cmake", "--build", BUILD, "--target", "bench", "redlock-command"])
+	process.run_quietly(["cmake", "--build", folder, "--target", "bench", "redlock-command"])
 
 
-def program(name):
-	return os.path.join(BUILD, "bin" if name == "redlock" else "bench", name)
+def program(name, root=ROOT):
+	return os.path.join(_folder(root), "bin" if name == "redlock" else "bench", name)
 
 
 def commit():

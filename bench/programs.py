@@ -26,12 +26,16 @@ class Run:
 	name_size: int = 0  # 0: the usual
 	nodes: int = 5
 	rest_ms: int = 0  # between two turns
+	before: bool = False  # of another checkout
 	operands: tuple = ()  # instead of the servers
 
 	def shorter(self, factor):
 		"""The same in less time. Faults need their pairs: what piles up for a node depends on them."""
 		fault = self.hung + self.killed > 0 and self.pairs > 0
 		return self if fault else dataclasses.replace(self, pairs=self.pairs // factor, seconds=self.seconds / factor)
+
+	def of_checkout(self, root):
+		return dataclasses.replace(self, program=(build.program(self.program, root),)) if self.before else self
 
 
 def _nodes(run, servers):

@@ -10,9 +10,18 @@ import rows as bar
 import svg
 
 
+def _given(names, rounds):
+	return [[results[name] for name in names] for results in rounds]
+
+
+def beside(row, names, rounds):
+	"""What other runs give for the same row; None where there are none."""
+	return statistics.median(row.value(*given) for given in _given(names, rounds)) if names else None
+
+
 def evaluate(row, rounds):
 	"""The row's value of each round, their median, and what it meets."""
-	given = [[results[name] for name in row.runs] for results in rounds]
+	given = _given(row.runs, rounds)
 	values = [row.value(*results) for results in given]
 	value = statistics.median(values)
 	aim = statistics.median(row.aim(*results) for results in given) if callable(row.aim) else row.aim
@@ -21,7 +30,7 @@ def evaluate(row, rounds):
 	elif not row.meets(value, row.must):
 		verdict = "NOT MET"
 	else:
-		verdict = "aim met" if row.meets(value, aim) else "met"
+		verdict = "aim met" if aim is not None and row.meets(value, aim) else "met"
 	return {"id": row.id, "what": row.text, "value": value, "values": values, "unit": row.unit, "must": row.must,
 		"aim": aim, "verdict": verdict}
 
@@ -37,12 +46,15 @@ def _number(value):
 
 
 def print_table(table):
-	print("%-3s %-56s %9s %-19s %6s %6s  %s" % ("", "", "measured", "(rounds from - to)", "must", "aim", ""))
+	probes = list(table[0].get("limits", ()))
+	print("%-3s %-56s %9s %-19s %6s %6s  %-8s" % ("", "", "measured", "(rounds from - to)", "must", "aim", "")
+		+ "".join("%8s" % probe for probe in probes))
 	for line in table:
 		spread = "(%s - %s)%s" % (_number(min(line["values"])), _number(max(line["values"])),
 			" " + line["unit"] if line["unit"] else "")
-		print("%-3s %-56s %9s %-19s %6s %6s  %s" % (line["id"], line["what"], _number(line["value"]), spread,
-			_number(line["must"]), _number(line["aim"]), line["verdict"]))
+		text = "%-3s %-56s %9s %-19s %6s %6s  %-8s" % (line["id"], line["what"], _number(line["value"]), spread,
+			_number(line["must"]), _number(line["aim"]), line["verdict"])
+		print((text + "".join("%8s" % _number(line["limits"][probe]) for probe in probes)).rstrip())
 
 
 def markdown(run):
@@ -54,6 +66,25 @@ def markdown(run):
 			" ".join([_number(line["value"]), line["unit"]]).strip(), _number(min(line["values"])),
 			_number(max(line["values"])), _number(line["must"]), _number(line["aim"]), line["verdict"])
 	yield "\n%(date)s, commit %(commit)s, `%(command)s`, rounds: %(rounds_done)d; %(noise)s." % run
+
+
+CROWD = (("turns/s", "rate", 1), ("hand-off us", "handoff_us.p50", 1), ("wait p50 ms", "wait_us.p50", 1e-3),
+	("p99 ms", "wait_us.p99", 1e-3), ("longest ms", "wait_us.max", 1e-3), ("fewest", "fewest", 1), ("most", "most", 1))
+
+
+def _median(results, path, scale):
+	for part in path.split("."):
+		results = [result and result[part] for result in results]
+	return None if None in results else scale * statistics.median(results)
+
+
+def print_crowds(rounds):
+	"""The figures themselves, of many who want one name."""
+	print("\n%-20s" % "medians of the rounds" + "".join("%13s" % title for title, _, _ in CROWD))
+	for name in rounds[0]:
+		results = [of[name] for of in rounds]
+		if "wait_us" in results[0]:
+			print("%-21s" % name + "".join("%13s" % _number(_median(results, path, scale)) for _, path, scale in CROWD))
 
 
 def print_latencies(rounds):
@@ -78,11 +109,20 @@ def print_flows(rounds):
 		print("  %-22s  %8.0f" % (name, statistics.median(r[name]["pairs_per_s"] for r in rounds)))
 
 
+def _finite(value):
+	"""JSON has no infinity."""
+	if isinstance(value, dict):
+		return {key: _finite(inner) for key, inner in value.items()}
+	if isinstance(value, (list, tuple)):
+		return [_finite(inner) for inner in value]
+	return None if value in (float("inf"), float("-inf")) else value
+
+
 def write_json(path, facts, table, rounds):
 	plain = [{name: {key: value for key, value in result.items() if key != "samples_ns"}
 		for name, result in results.items()} for results in rounds]
 	with open(path, "w") as f:
-		json.dump(dict(facts, table=table, rounds=plain), f, indent="\t")
+		json.dump(_finite(dict(facts, table=table, rounds=plain)), f, indent="\t")
 		f.write("\n")
 
 

@@ -54,7 +54,7 @@ class Row:
 		return value >= bar if self.more_is_better else value <= bar
 
 
-def _ratio(row, text, ours, theirs, key, **bars):
+def ratio(row, text, ours, theirs, key, **bars):
 	"""The ratio of one figure, "pair_us.p50" or "pairs_per_s", of two runs."""
 	def figure(result):
 		for part in key.split("."):
@@ -66,8 +66,8 @@ def _ratio(row, text, ours, theirs, key, **bars):
 def _fault_rows():
 	for name in ("1 hung", "2 hung", "1 killed"):
 		run = "ours, " + name
-		yield _ratio("F1", name + ": p50 / own healthy", run, "ours", "pair_us.p50", must=1.05, aim=1.0)
-		yield _ratio("F1", name + ": p99 / own healthy", run, "ours", "pair_us.p99", must=1.25, aim=1.10)
+		yield ratio("F1", name + ": p50 / own healthy", run, "ours", "pair_us.p50", must=1.05, aim=1.0)
+		yield ratio("F1", name + ": p99 / own healthy", run, "ours", "pair_us.p99", must=1.25, aim=1.10)
 		yield Row("F1", name + ": failed acquisitions", (run,), lambda r: r["failed"], must=0, aim=0)
 	for hung in (1, 2):
 		yield Row("F2", "%d hung: memory growth per hung node, 10 000 pairs" % hung, ("ours, %d hung" % hung,),
@@ -81,26 +81,26 @@ def _fault_rows():
 
 
 ROWS = [
-	_ratio("L1", "pair p50 / raw", "ours", "raw", "pair_us.p50", must=1.15, aim=1.07),
-	_ratio("L1", "pair p99 / raw", "ours", "raw", "pair_us.p99", must=1.30, aim=1.15),
-	_ratio("L1", "pair p99.9 / raw", "ours", "raw", "pair_us.p999"),
-	_ratio("L2", "release not waited for, p50 / raw (waited)", "ours, no wait", "raw", "pair_us.p50",
+	ratio("L1", "pair p50 / raw", "ours", "raw", "pair_us.p50", must=1.15, aim=1.07),
+	ratio("L1", "pair p99 / raw", "ours", "raw", "pair_us.p99", must=1.30, aim=1.15),
+	ratio("L1", "pair p99.9 / raw", "ours", "raw", "pair_us.p999"),
+	ratio("L2", "release not waited for, p50 / raw (waited)", "ours, no wait", "raw", "pair_us.p50",
 		must=0.85, aim=0.80),
-	_ratio("L2", "raw without waiting / raw: the limit here", "raw, no wait", "raw", "pair_us.p50"),
-	_ratio("L2", "release not waited for, at 1 ms round trip", "ours, 1 ms, no wait", "raw, 1 ms", "pair_us.p50",
+	ratio("L2", "raw without waiting / raw: the limit here", "raw, no wait", "raw", "pair_us.p50"),
+	ratio("L2", "release not waited for, at 1 ms round trip", "ours, 1 ms, no wait", "raw, 1 ms", "pair_us.p50",
 		must=0.55, aim=0.52),
-	_ratio("L3", "p50 at 1 ms round trip / raw", "ours, 1 ms", "raw, 1 ms", "pair_us.p50", must=1.05, aim=1.02),
-	_ratio("L4", "Unix sockets, p50 / own TCP", "ours, unix", "ours", "pair_us.p50", must=0.72, aim=0.67),
-	_ratio("L4", "raw over Unix sockets / raw: the limit here", "raw, unix", "raw", "pair_us.p50"),
-	*(_ratio("T1", "%d in flight: pairs/s / raw" % count, "ours, %d" % count, "raw, %d" % count, "pairs_per_s",
+	ratio("L3", "p50 at 1 ms round trip / raw", "ours, 1 ms", "raw, 1 ms", "pair_us.p50", must=1.05, aim=1.02),
+	ratio("L4", "Unix sockets, p50 / own TCP", "ours, unix", "ours", "pair_us.p50", must=0.72, aim=0.67),
+	ratio("L4", "raw over Unix sockets / raw: the limit here", "raw, unix", "raw", "pair_us.p50"),
+	*(ratio("T1", "%d in flight: pairs/s / raw" % count, "ours, %d" % count, "raw, %d" % count, "pairs_per_s",
 		must=must, aim=aim, more_is_better=True)
 		for count, must, aim in ((16, 0.80, 0.90), (256, 0.88, 0.95), (1024, 0.88, 0.95))),
 	Row("T2", "own processor time per pair, 256 in flight", ("ours, 256",), lambda r: r["cpu_us_per_pair"],
 		must=2.6, aim=1.5, unit="us"),
-	*(_ratio("T3", "%d threads, one client: pairs/s / private connections" % count, "ours, %d threads" % count,
+	*(ratio("T3", "%d threads, one client: pairs/s / private connections" % count, "ours, %d threads" % count,
 		"raw, %d threads" % count, "pairs_per_s", must=2, aim=4, more_is_better=True) for count in (16, 256)),
 	*_fault_rows(),
-	_ratio("B1", "redlock run NAME -- true, p50 / rawrun", "ours run", "raw run", "pair_us.p50", must=1.4, aim=1.3),
+	ratio("B1", "redlock run NAME -- true, p50 / rawrun", "ours run", "raw run", "pair_us.p50", must=1.4, aim=1.3),
 	Row("M1", "peak memory of the latency test", ("ours",), lambda r: r["peak_kb"] / 1024, must=6, aim=5, unit="MB"),
 	# Rounded: a buffer may grow once more when a server lags as never before. tests/budget counts exactly.
 	Row("A1", "allocations per pair, warm, to 0.01", ("allocations",),
