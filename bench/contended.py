@@ -15,10 +15,8 @@ DEATH = {"seconds": 2, "least_s": 2, "ttl_ms": TTL_MS}
 
 # In this order, which is turned around in every second round.
 RUNS = {
-	**{"%s alone, %s" % (who, where): Crowd(program, processes=1, wire=wire) for where, wire in WIRES.items()
-		for who, program in PROGRAMS.items()},
-	**{"%s 8, %s" % (who, where): Crowd(program, wire=wire) for where, wire in WIRES.items()
-		for who, program in PROGRAMS.items()},
+	**{"%s %s, %s" % (who, crowd, where): Crowd(program, processes=count, wire=wire) for where, wire in WIRES.items()
+		for who, program in PROGRAMS.items() for crowd, count in (("alone", 1), ("8", 8))},
 	"forbidden": Crowd(user=True),
 	"lost": Crowd(wire="lossy"),
 	**{"%s %d" % (fault, node): Crowd(seconds=FAULT_S, least_s=LEAST_FAULT_S, incident=fault, node=node,
@@ -37,6 +35,9 @@ RUNS = {
 	"256": Run("inflight", count=256, seconds=2),
 	"256 before": Run("inflight", count=256, seconds=2, before=True),
 }
+
+WAIT_CURVES = ("ours 8, local", "wake 8, local", "hand 8, local", "ours 8, far", "hand 8, far", "forbidden", "lost",
+	"rest", "rest, postgres")
 
 
 def of_probe(row, probe):

@@ -46,8 +46,9 @@ class Crowd:
 class Stage:
 	"""What an incident can look at and do."""
 
-	def __init__(self, run, servers, proxies, children):
-		self.run, self.servers, self.proxies, self.children = run, servers, proxies, children
+	def __init__(self, run, servers, proxies):
+		self.run, self.servers, self.proxies = run, servers, proxies
+		self.children = []  # (process, path of its file)
 		self.files = []
 		self.begin = self.end = self.since = 0
 		self.victims = []
@@ -80,21 +81,15 @@ def _command(run, path, threads, addresses, hold_us, seconds):
 		for word in (option, value)] + addresses
 
 
-def _start(run, directory, addresses):
-	"""One after the other: each connects over the name itself. The keeper is the first."""
+def _start(run, directory, addresses, children):
+	"""One after the other, as each connects by having the lock once. The keeper is the first."""
 	kinds = ([(1, int(run.keeper_s * 1e6))] if run.keeper_s else []) + [(run.threads, run.hold_us)] * run.processes \
 		+ [(1, run.hold_us)] * run.remote
-	children = []
 	for number, (threads, hold_us) in enumerate(kinds):
 		path = os.path.join(directory, "turns.%d" % number)
 		child = process.start(_command(run, path, threads, addresses, hold_us, run.seconds), stdin=subprocess.PIPE,
 			stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 		children.append((child, path))
-	return children
-
-
-def _await_ready(children):
-	for child, _ in children:
 		line = child.stderr.readline()
 		if line != "READY\n":
 			raise process.Failed("%s: %s" % (child.args[0], line + child.stderr.read()))
@@ -129,7 +124,6 @@ def _prepare(run, servers):
 
 
 def _perform(stage):
-	_await_ready(stage.children)
 	stage.files = [turns.File(path, number) for number, (_, path) in enumerate(stage.children)]
 	_open_gates(stage)
 	found = {}
@@ -164,13 +158,13 @@ def do(run, servers, directory, postgres=None):
 	_prepare(run, servers)
 	meter = noise.Meter()
 	with _wires(run, servers) as (addresses, proxies):
-		children = _start(run, directory, [postgres] if run.postgres else addresses)
-		stage = Stage(run, servers, proxies, children)
+		stage = Stage(run, servers, proxies)
 		try:
+			_start(run, directory, [postgres] if run.postgres else addresses, stage.children)
 			found = _perform(stage)
 			return {**_figures(stage), **found, "foreign_percent": meter.foreign_percent()}
 		finally:
-			for child, path in children:
+			for child, path in stage.children:
 				process.end(child)
 				if os.path.exists(path):
 					os.unlink(path)

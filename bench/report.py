@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """What bench/run says: the table, JSON, and the plot of the latencies."""
-import array
 import json
 import os
 import statistics
@@ -57,14 +56,22 @@ def print_table(table):
 		print((text + "".join("%8s" % _number(line["limits"][probe]) for probe in probes)).rstrip())
 
 
+def _cells(line):
+	"""JSON has no infinity: there it is null."""
+	number = lambda value: _number(float("inf") if value is None else value)
+	values = [float("inf") if value is None else value for value in line["values"]]
+	return [line["id"], line["what"], " ".join([number(line["value"]), line["unit"]]).strip(),
+		"%s - %s" % (_number(min(values)), _number(max(values))), _number(line["must"]), _number(line["aim"]),
+		line["verdict"]] + [_number(value) for value in line.get("limits", {}).values()]
+
+
 def markdown(run):
 	"""The table from the JSON of an earlier run."""
-	yield "| | what | measured | rounds from - to | must | aim | |"
-	yield "|---|---|--:|--:|--:|--:|---|"
+	probes = list(run["table"][0].get("limits", ()))
+	yield "| | what | measured | rounds from - to | must | aim | |" + "".join(" %s |" % probe for probe in probes)
+	yield "|---|---|--:|--:|--:|--:|---|" + "--:|" * len(probes)
 	for line in run["table"]:
-		yield "| %s | %s | %s | %s - %s | %s | %s | %s |" % (line["id"], line["what"],
-			" ".join([_number(line["value"]), line["unit"]]).strip(), _number(min(line["values"])),
-			_number(max(line["values"])), _number(line["must"]), _number(line["aim"]), line["verdict"])
+		yield "| %s |" % " | ".join(_cells(line))
 	yield "\n%(date)s, commit %(commit)s, `%(command)s`, rounds: %(rounds_done)d; %(noise)s." % run
 
 
@@ -126,19 +133,19 @@ def write_json(path, facts, table, rounds):
 		f.write("\n")
 
 
-def write_plot(path, rounds):
+def write_plot(path, title, names, rounds):
 	series = {}
-	for name in bar.LATENCY_CURVES:
+	for name in names:
 		if name in rounds[0]:
-			merged = array.array("I")
-			for results in rounds:
-				merged.extend(results[name]["samples_ns"])
-			series[name] = [(v, ns / 1000) for v, ns in svg.percentile_curve(sorted(merged))]
-	svg.line_chart(path, "Acquire + release, five servers on one machine", "this share took at most", "us",
-		series, x_log=True, y_log=True, x_ticks=svg.PERCENTILE_TICKS, dots=False)
+			merged = sorted(ns for results in rounds for ns in results[name]["samples_ns"])
+			series[name] = [(v, ns / 1000) for v, ns in svg.percentile_curve(merged)]
+	if series:
+		svg.line_chart(path, title, "this share took at most", "us", series, x_log=True, y_log=True,
+			x_ticks=svg.PERCENTILE_TICKS, dots=False)
 
 
 def write_all(directory, facts, table, rounds):
 	os.makedirs(directory, exist_ok=True)
 	write_json(os.path.join(directory, "run.json"), facts, table, rounds)
-	write_plot(os.path.join(directory, "latency.svg"), rounds)
+	write_plot(os.path.join(directory, "latency.svg"), "Acquire + release, five servers on one machine",
+		bar.LATENCY_CURVES, rounds)

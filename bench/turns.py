@@ -88,11 +88,13 @@ def figures(turns, claimants, begin, end, since=0):
 	counts = collections.Counter(turn.claimant for turn in held)
 	each = [counts[claimant] for claimant in claimants]
 	done = [turn for turn in held if turn.released]
+	waits = [min(turn.granted or end, end) - turn.asked for turn in turns if turn.asked < end]
 	return {
 		"turns": len(held),
 		"rate": len(held) / ((end - begin) / 1e9),
 		"fewest": min(each), "most": max(each), "starved": each.count(0),
-		"wait_us": percentiles([min(turn.granted or end, end) - turn.asked for turn in turns if turn.asked < end]),
+		"wait_us": percentiles(waits),
+		"samples_ns": waits,
 		"acquire_us": percentiles([turn.granted - turn.asked for turn in done]),
 		"turn_us": percentiles([turn.released - turn.asked for turn in done]),
 		"handoff_us": percentiles(handoffs(held)),
