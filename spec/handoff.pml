@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The direct hand-off: a release gives the key to a waiter in the same step, and tells it. How to read this language:
- * redlock.pml. README.md says what follows from this, and why few nodes are enough.
+ * The direct hand-off: a release gives the key to a waiter in the same step, and tells it. How to read this
+ * language: redlock.pml. README.md says what follows from this, and why few nodes are enough.
  *
- * A client registers a fresh token at each node, and refreshes it there. Refreshes are numbered. An entry at a node
- * keeps the number of the last one that arrived. Whoever ends a claim may hand the key to any entry of that node: so
- * the order of a queue does not matter here. The message quotes the number of the entry.
+ * A client registers a fresh token at each node, and refreshes it there. Refreshes are numbered. An entry
+ * at a node keeps the number of the last one that arrived. Whoever ends a claim may hand the key to any
+ * entry of that node: so the order of a queue does not matter here. The message quotes the number of the
+ * entry.
  *
- * As in redlock.pml, nobody knows the time of day. Here a number is kept as its age: the ticks since that refresh was
- * sent. An age stops at TTL, as it then proves nothing any more. So runs have no end, and the states are finite.
+ * As in redlock.pml, nobody knows the time of day. Here a number is kept as its age: the ticks since that
+ * refresh was sent. An age stops at TTL, as it then proves nothing any more. So runs have no end, and the
+ * states are finite.
  */
 
 /* ---- Size -----------------------------------------------------------------------------------------------
  *
- * TTL is at most 3 (ages have two bits). A client that does not queue is one whose entry is never handed anything.
- * EXTEND          a refresh that finds the key handed over extends it, too
+ * TTL is at most 3 (ages have two bits). A client that does not queue is one whose entry is never handed
+ * anything. EXTEND          a refresh that finds the key handed over extends it, too
  */
 
 #ifndef NODES
-#define NODES 2
+#define NODES 1
 #endif
 #ifndef CLIENTS
 #define CLIENTS 2
@@ -28,7 +30,7 @@
 #define TTL 3
 #endif
 
-/* ---- The rules, and what becomes of them when one is left out --------------------------------------------- */
+/* ---- The rules, and what becomes of them when one is left out ------------------------------------------ */
 
 #ifdef FROM_ARRIVAL		/* validity counts from the moment when the message comes */
 #define PROVED_BY_MESSAGE(x) 0
@@ -50,7 +52,7 @@
 #define NO_MESSAGE(c, n) message[AT(c, n)] = false; number[AT(c, n)] = TTL
 #endif
 
-/* ---- State ---------------------------------------------------------------------------------------------- */
+/* ---- State --------------------------------------------------------------------------------------------- */
 
 #define NOBODY 0
 #define OVER 7			/* a token that is over, or of a client that is gone */
@@ -78,7 +80,7 @@ byte i, k, holders, votes, spare;	/* for loops, 0 between steps */
 
 #define OLDER(age) age = (age < TTL -> age + 1 : TTL)
 
-/* ---- What must be true ---------------------------------------------------------------------------------- */
+/* ---- What must be true --------------------------------------------------------------------------------- */
 
 /* MARGIN, for each node alone: a vote that still counts means that the key is there. */
 inline check_promises()
@@ -164,7 +166,7 @@ inline sort_nodes()
 
 #define STEP(condition, action) d_step { condition -> SEEN; action; check_promises(); sort_nodes() }
 
-/* ---- Steps of a client ---------------------------------------------------------------------------------- */
+/* ---- Steps of a client --------------------------------------------------------------------------------- */
 
 inline register(c)
 {
@@ -216,7 +218,7 @@ end:	do
 	od
 }
 
-/* ---- Steps of a node for a client ------------------------------------------------------------------------- */
+/* ---- Steps of a node for a client ---------------------------------------------------------------------- */
 
 inline prove(x, age)
 {
@@ -346,7 +348,7 @@ end:	do
 	od
 }
 
-/* ---- Steps of a node, without a client ------------------------------------------------------------------- */
+/* ---- Steps of a node, without a client ----------------------------------------------------------------- */
 
 /* A release arrives, or the key expires. */
 inline key_is_freed(n)
@@ -370,7 +372,7 @@ end:	do
 	od
 }
 
-/* ---- Time ------------------------------------------------------------------------------------------------ */
+/* ---- Time ---------------------------------------------------------------------------------------------- */
 
 inline tick()
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting in turn: the queue at the gate, its wake-ups, and everybody who may fail in it. How to read this language:
- * redlock.pml. README.md says which step stands for what.
+ * Waiting in turn: the queue at the gate, its wake-ups, and everybody who may fail in it. How to read this
+ * language: redlock.pml. README.md says which step stands for what.
  *
- * There is no time in here: what takes long is a step that comes late. What a lease and a TTL promise is redlock.pml's
- * part, and is taken from there: a key whose client is alive does not expire. So exclusion is checked again, but what
- * this model is for is that waiting ends:
+ * There is no time in here: what takes long is a step that comes late. What a lease and a TTL promise is
+ * redlock.pml's part, and is taken from there: a key whose client is alive does not expire. So exclusion is
+ * checked again, but what this model is for is that waiting ends:
  *   - STUCK: without a fault, and without any poll, the lock is never left free while somebody waits;
- *   - LIVE: with finitely many faults, and with all messages lost, polls alone see to it (searched for cycles);
+ *   - LIVE: with finitely many faults, and with all messages lost, polls alone see to it (searched for
+ *     cycles);
  *   - OVERTAKES=n: without a fault, who stands in the queue sees at most n clients go first that came later.
  *
- * A proctype whose steps must come (client, link, node, poll) is treated fairly by a search for cycles. What may
- * happen, but need not, is in proctype world: it may always do nothing instead.
+ * A proctype whose steps must come (client, link, node, poll) is treated fairly by a search for cycles.
+ * What may happen, but need not, is in proctype world: it may always do nothing instead.
  */
 
 #include "queue_rules.pml"
@@ -32,7 +33,8 @@ byte woken_until[NODES];	/* one bit per client: its entry was woken, and it goes
 byte time_over[NODES];		/* its time to go first has passed */
 bool hung[NODES];
 
-/* Between clients and nodes: one bit per client. On one connection nothing overtakes: the release, then the request. */
+/* Between clients and nodes: one bit per client. On one connection nothing overtakes: the release, then
+ * the request. */
 byte asked[NODES];		/* the request has not arrived */
 byte yes[NODES];		/* it has: a vote */
 byte release_out[NODES];	/* the release has not arrived */
@@ -68,6 +70,8 @@ bool found;
 #define IS_ALIVE(c) (phase[c] != DEAD && phase[c] != STOPPED)
 #define WANTS(c) (phase[c] == ASKING || phase[c] == WAITING)
 #define FIRST(n) line[(n) * CLIENTS]
+
+#include "queue_steps.pml"
 
 /* ---- What must be true --------------------------------------------------------------------------------- */
 
@@ -121,59 +125,7 @@ c_decl {
 
 #define STEP(condition, action) d_step { condition -> SEEN; action; CHECK }
 
-/* ---- Steps of the gate: the scripts ---------------------------------------------------------------------- */
-
-inline remove(c, n)
-{
-	j = 0;
-	for (k : 0 .. CLIENTS - 1) {
-		if
-		:: line[n * CLIENTS + k] != c ->
-			line[n * CLIENTS + j] = line[n * CLIENTS + k];
-			j++
-		:: else
-		fi
-	}
-	for (k : j .. CLIENTS - 1) {
-		line[n * CLIENTS + k] = 0
-	}
-	j = 0;
-	k = 0;
-	DROP(woken_until[n], c);
-	DROP(time_over[n], c)
-}
-
-inline find(c, n)
-{
-	found = false;
-	for (k : 0 .. CLIENTS - 1) {
-		found = found || line[n * CLIENTS + k] == c
-	}
-	k = 0
-}
-
-inline append(c, n)
-{
-	for (k : 0 .. CLIENTS - 1) {
-		if
-		:: line[n * CLIENTS + k] == 0 ->
-			line[n * CLIENTS + k] = c;
-			break
-		:: else
-		fi
-	}
-	k = 0
-}
-
-inline to_the_front(c, n)
-{
-	remove(c, n);
-	for (k : 1 .. CLIENTS - 1) {
-		line[n * CLIENTS + CLIENTS - k] = line[n * CLIENTS + CLIENTS - k - 1]
-	}
-	k = 0;
-	FIRST(n) = c
-}
+/* ---- Steps of the gate: the scripts -------------------------------------------------------------------- */
 
 /* The first one whose time is not over is woken, once. PUBLISH tells whether anybody hears it. */
 inline wake_first(n, spared)
@@ -328,7 +280,7 @@ end:	do
 	od
 }
 
-/* ---- Steps of a client ----------------------------------------------------------------------------------- */
+/* ---- Steps of a client --------------------------------------------------------------------------------- */
 
 inline ask(c, all)
 {
@@ -399,14 +351,14 @@ inline ask_rest(c)
 	printf("client %d: asks the other nodes\n", c)
 }
 
-/* Gives back what it got. Who got something, or has not entered yet, or was woken meanwhile tries again by itself. */
+/* Gives back what it got. Who got something, or has not entered yet, or was woken meanwhile tries again by
+ * itself. */
 inline refused(c)
 {
 	again[c] = !enters[c];
 	enters[c] = true;
 	if
-	:: hung[gate[c]] && HAS(asked[gate[c]], c) ->
-		SEEN;
+	:: hung[gate[c]] && HAS(asked[gate[c]], c) ->	/* only with HANGS, too large to be searched completely */
 		gate[c] = (gate[c] + 1) % GATES;
 		again[c] = true
 	:: else
@@ -440,15 +392,6 @@ inline decide(c)
 	:: else -> i = 0; found = false
 	fi
 }
-
-#define ANSWERED(c, n) (hung[n] || !HAS(asked[n], c))
-#if NODES == 1
-#define ALL_ANSWERED(c) ANSWERED(c, 0)
-#elif NODES == 2
-#define ALL_ANSWERED(c) (ANSWERED(c, 0) && ANSWERED(c, 1))
-#else
-#define ALL_ANSWERED(c) (ANSWERED(c, 0) && ANSWERED(c, 1) && ANSWERED(c, 2))
-#endif
 
 inline let_go(c, by_leave)
 {
@@ -519,7 +462,7 @@ end:	do
 	od
 }
 
-/* ---- Steps of a node, without a client ------------------------------------------------------------------- */
+/* ---- Steps of a node, without a client ----------------------------------------------------------------- */
 
 inline key_expires(n)
 {
@@ -536,11 +479,6 @@ inline turn_ends(n)
 /* While nothing fails, who was woken comes in time. */
 #define IS_COMING(c) (IS_ALIVE(c) && (message[c] || woken[c] || again[c] || phase[c] == ASKING))
 #define TURN_IS_ON(n) (FIRST(n) != 0 && HAS(woken_until[n], FIRST(n)) && !HAS(time_over[n], FIRST(n)))
-#ifdef STORM
-#define PLAIN_RELEASES false
-#else
-#define PLAIN_RELEASES true
-#endif
 #define IS_ORPHAN(n) ((key[n] == PLAIN && PLAIN_RELEASES) || key[n] == OVER || (key[n] != NOBODY && !IS_ALIVE(key[n])))
 
 proctype node(byte n)
@@ -551,84 +489,7 @@ end:	do
 	od
 }
 
-/* ---- What may happen, but need not ------------------------------------------------------------------------ */
-
-inline gives_up(c)
-{
-	printf("client %d: gives up\n", c);
-	let_go(c, true)
-}
-
-/* Its requests are lost with it. A stopped one keeps its connections: PUBLISH says that somebody hears. */
-inline dies(c, how)
-{
-	for (k : 0 .. NODES - 1) {
-		DROP(asked[k], c);
-		DROP(yes[k], c);
-		DROP(release_out[k], c);
-		DROP(leaves[k], c);
-		DROP(returns[k], c);
-		DROP(told[k], c)
-	}
-	k = 0;
-	phase[c] = how;
-	again[c] = false;
-	woken[c] = false;
-	message[c] = false;
-	IS_DONE(c);
-	printf("client %d: dies\n", c)
-}
-
-inline message_is_lost(c)
-{
-	message[c] = false;
-	printf("client %d: its message is lost\n", c)
-}
-
-inline message_comes_twice(c)
-{
-	message[c] = true;
-	printf("client %d: its message comes again, or for no reason\n", c)
-}
-
-inline release_is_lost(c, n)
-{
-	DROP(release_out[n], c);
-	DROP(leaves[n], c);
-	DROP(returns[n], c);
-	key[n] = (key[n] == c -> OVER : key[n]);
-	printf("node %d: the release of client %d is lost\n", n, c)
-}
-
-inline plain_takes(n)
-{
-	key[n] = PLAIN;
-	printf("node %d: a client of another kind takes the key\n", n)
-}
-
-inline node_hangs(n)
-{
-	hung[n] = true;
-	printf("node %d: hangs\n", n)
-}
-
-inline node_goes_on(n)
-{
-	hung[n] = false;
-	printf("node %d: goes on\n", n)
-}
-
-/* Empty; redlock.pml has what becomes of the lock. */
-inline queue_is_lost(n)
-{
-	for (k : 0 .. CLIENTS - 1) {
-		line[n * CLIENTS + k] = 0
-	}
-	k = 0;
-	woken_until[n] = 0;
-	time_over[n] = 0;
-	printf("node %d: the queue is lost\n", n)
-}
+/* ---- What may happen, but need not --------------------------------------------------------------------- */
 
 #define FAULT(condition, action) STEP(faults < FAULTS && condition, faults++; action)
 #define MAY_FAIL(c) (IS_ALIVE(c) && phase[c] != GONE)
@@ -651,6 +512,7 @@ end:	do
 }
 
 /* The faults of a client, and those of a node. */
+#if FAULTS > 0
 proctype bad_luck(byte c)
 {
 end:	do
@@ -675,6 +537,7 @@ end:	do
 	:: faults == FAULTS -> break
 	od
 }
+#endif
 
 init {
 	atomic {

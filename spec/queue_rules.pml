@@ -59,7 +59,7 @@
 #define ALONE(c) true
 #endif
 
-/* ---- What is counted ---------------------------------------------------------------------------------------- */
+/* ---- What is counted ----------------------------------------------------------------------------------- */
 
 #ifdef OVERTAKES
 #define STANDS(c) stands[c] = true
@@ -96,11 +96,13 @@
 
 #ifdef STORM
 #define COUNT_WAKE wakes++; assert(wakes <= STORM)
+#define PLAIN_RELEASES false
 #else
+#define PLAIN_RELEASES true
 #define COUNT_WAKE skip
 #endif
 
-/* ---- The rules, and what becomes of them when one is left out ------------------------------------------------ */
+/* ---- The rules, and what becomes of them when one is left out ------------------------------------------ */
 
 #ifdef POPPED			/* who is woken is taken out of the queue */
 #define WAKE_MARK(n, c) remove(c, n)
@@ -173,4 +175,15 @@
 #define REMEMBERS(c) (phase[c] == WAITING)
 #else
 #define REMEMBERS(c) true
+#endif
+
+/* ---- For loops that a condition cannot have ------------------------------------------------------------ */
+
+#define ANSWERED(c, n) (hung[n] || !HAS(asked[n], c))
+#if NODES == 1
+#define ALL_ANSWERED(c) ANSWERED(c, 0)
+#elif NODES == 2
+#define ALL_ANSWERED(c) (ANSWERED(c, 0) && ANSWERED(c, 1))
+#else
+#define ALL_ANSWERED(c) (ANSWERED(c, 0) && ANSWERED(c, 1) && ANSWERED(c, 2))
 #endif
