@@ -210,6 +210,9 @@ static const char *const answers[][4] = {
 /* The same for a request, behind what is expected of its operation. */
 static const char *const refusals[RL_FORM_WATCH][2] = {
     [RL_FORM_PLAIN] = {"-OOM command not allowed\r\n", "-LOADING\r\n"},
+    [RL_FORM_QUEUE_SHA] = {"-NOSCRIPT No matching script.\r\n", "-NOPERM No permissions to access a key\r\n"},
+    [RL_FORM_QUEUE_TEXT] = {"-NOPERM no permission to run the 'eval'\r\n",
+                            "-NOPERM may not access a key\r\n"},
     [RL_FORM_DELEX] = {"-ERR unknown command 'X', with\r\n", "-MISCONF x, y\r\n"},
     [RL_FORM_DELIFEQ] = {"-ERR unknown command 'X', with\r\n", "-MISCONF x, y\r\n"},
     [RL_FORM_SHA] = {"-NOSCRIPT No matching script.\r\n",

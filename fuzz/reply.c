@@ -261,7 +261,7 @@ static void step(struct world *w)
 			ask(w, REDLOCK_OP_EXTEND, slot, true, more >> 2);
 		break;
 	case 3: /* d: what only looks, and all that is newer */
-		ask(w, REDLOCK_OP_QUERY + (more >> 3) % (RL_OP_COUNT - REDLOCK_OP_QUERY), slot, true, more >> 2);
+		ask(w, REDLOCK_OP_QUERY + (more >> 3) % (RL_OP_PROBE + 1 - REDLOCK_OP_QUERY), slot, true, more >> 2);
 		break;
 	case 4: /* e */
 		turn(w);

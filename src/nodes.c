@@ -24,13 +24,25 @@ void rl_nodes_connect(struct rl_nodes *ns, uint64_t now)
 
 /* ---- asking ---- */
 
+/* Who waits asks its gate by another operation, unless that is refused there. */
+static void look_at_queue(struct rl_request *request, const struct rl_node *n, unsigned operation)
+{
+	bool enters = (request->enter >> n->id & 1) != 0 && rl_node_may_queue(n);
+	request->operation = enters ? RL_OP_ENTER : operation;
+	request->unqueued = (request->plain >> n->id & 1) != 0;
+}
+
 void rl_nodes_submit(struct rl_nodes *ns, struct rl_request *request, uint32_t to, uint64_t now)
 {
 	uint32_t seq = request->tag.seq;
+	unsigned operation = request->operation;
+	bool differ = (request->enter | request->plain) != 0; /* not all are asked the same */
 	rl_wire_reset(&ns->wire);
 	for (unsigned i = 0; i < ns->count; i++) {
 		if ((to >> i & 1) == 0)
 			continue;
+		if (differ)
+			look_at_queue(request, &ns->list[i], operation);
 		request->unproven = request->own_value && seq == 0 && (request->owed >> i & 1) == 0;
 		enum redlock_vote_code vote = request->name.bytes != NULL
 		                                  ? rl_node_submit(&ns->list[i], request, &ns->wire, now)
@@ -41,6 +53,7 @@ void rl_nodes_submit(struct rl_nodes *ns, struct rl_request *request, uint32_t t
 		ns->refused_by |= 1u << i;
 		ns->refused_votes[i] = vote;
 	}
+	request->operation = operation;
 }
 
 bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, enum redlock_vote_code *ret_vote)

@@ -46,7 +46,9 @@ enum rl_kind {
 	X(EXTEND, "extend")                                                                                      \
 	X(RELEASE, "release")                                                                                    \
 	X(QUERY, "query")                                                                                        \
-	X(PROBE, "probe")
+	X(PROBE, "probe")                                                                                        \
+	X(ENTER, "enter")                                                                                        \
+	X(LEAVE, "leave")
 
 enum {
 #define RL_OP_ENUM(name, word) RL_OP_##name,

@@ -205,9 +205,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	ret->operation = entry->operation;
 	rl_answer_read(op, reply, &ret->vote);
 	enum redlock_vote_code vote = ret->vote.code;
-	bool script = entry->form == RL_FORM_SHA || entry->form == RL_FORM_TEXT;
-	if (script && (!error || vote == REDLOCK_VOTE_NO))
-		n->methods.knows |= UINT32_C(1) << op->script;
+	rl_method_learn(&n->methods, op, (enum rl_form)entry->form, error ? reply->value.text : NULL);
 	if (error || entry->owed)
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;
@@ -416,7 +414,8 @@ bool rl_node_may_ask_again(const struct rl_node *n, uint32_t refused)
 	const struct rl_outbox *asked = &n->link.outbox;
 	for (unsigned i = 0; i < asked->count; i++) {
 		const struct rl_entry *e = rl_outbox_at(asked, i);
-		bool known = (n->methods.knows >> rl_ops[e->operation].script & 1) != 0;
+		enum rl_script script = rl_ops_script(&rl_ops[e->operation], (enum rl_form)e->form);
+		bool known = (n->methods.knows >> script & 1) != 0;
 		if (e->owed && !known && (refused & RL_FORM_BIT(e->form)) != 0)
 			return true;
 	}

@@ -113,6 +113,12 @@ void rl_node_listener_tick(struct rl_node *node, uint64_t now_ns);
 /* Releases that must reach this node and have not been answered. */
 unsigned rl_node_owed(const struct rl_node *node);
 
+/* Whether a waiter may be asked to stand in line here, as far as is known: no ENTER was refused as such. */
+static inline bool rl_node_may_queue(const struct rl_node *node)
+{
+	return rl_method_may_queue(&node->methods);
+}
+
 /* Whether something it was asked, or is owed, has not left. */
 bool rl_node_has_unsent(const struct rl_node *node);
 

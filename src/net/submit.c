@@ -39,15 +39,15 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	const char *error = reply->value.text;
 	enum rl_form form = (enum rl_form)entry->form;
 	const struct rl_outbox *asked = &n->link.outbox;
-	if (!rl_ops[entry->operation].again)
-		return false;
-	bool noscript = form == RL_FORM_SHA && strncmp(error, "NOSCRIPT", 8) == 0;
-	if (!noscript && !rl_method_refuse(&n->methods, form, error))
+	const struct rl_op *op = &rl_ops[entry->operation];
+	bool barred =
+	    rl_method_forget(&n->methods, op, form, error) || rl_method_refuse(&n->methods, form, error);
+	if (!barred || !op->again)
 		return false;
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(asked));
+	r.unqueued = (RL_FORMS_QUEUE >> form & 1) == 0; /* a later form: not back to an earlier one */
 	if (entry->own_value && (has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name)))
 		return false;
-	r.own_value |= noscript; /* asked by its text, as those are */
 	return ask_as_it_can(n, entry, &r);
 }
 

@@ -38,12 +38,19 @@ static const struct {
     {"ERR invalid DB index", REDLOCK_VOTE_DATABASE},
 };
 
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
 enum redlock_vote_code rl_answer_of_error(const char *text)
 {
 	for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
-		if (strncmp(text, errors[i].prefix, strlen(errors[i].prefix)) == 0)
+		if (begins(text, errors[i].prefix))
 			return errors[i].vote;
 	/* Before Redis 7 a script's error carries the command's error inside. */
+	if (strstr(text, "The user executing the script can't") != NULL)
+		return REDLOCK_VOTE_NOPERM;
 	return strstr(text, "WRONGTYPE") != NULL ? REDLOCK_VOTE_NO : REDLOCK_VOTE_SERVER;
 }
 
@@ -77,15 +84,20 @@ static bool fits(const struct rl_outcome *o, const struct rl_reply *r, struct rl
 {
 	if (r->value.type != o->type)
 		return false;
-	if (o->type == RL_REPLY_STATUS)
+	switch (o->type) {
+	case RL_REPLY_STATUS:
 		return strcmp(r->value.text, "OK") == 0;
-	if (o->type == RL_REPLY_ARRAY)
+	case RL_REPLY_INTEGER:
+		vote->numbers[0] = r->value.integer;
+		vote->number_count = 1;
+		return within(o, r->value.integer);
+	case RL_REPLY_ARRAY:
 		return take_items(o, r, vote);
-	if (o->type != RL_REPLY_INTEGER)
+	case RL_REPLY_ERROR:
+		return begins(r->value.text, o->items);
+	default:
 		return true;
-	vote->numbers[0] = r->value.integer;
-	vote->number_count = 1;
-	return within(o, r->value.integer);
+	}
 }
 
 void rl_answer_read(const struct rl_op *op, const struct rl_reply *reply, struct rl_vote *vote)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * By which commands a node compares and deletes, extends or looks: the server's own for deleting where it
- * says that it has one (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else the scripts, by EVALSHA then by EVAL,
- * else a transaction under WATCH (transaction.h). Never by version: the server is asked once for each
- * connection (COMMAND INFO), and what it refuses in use is not tried again until it is another process, or
- * until nothing is left to try.
+ * By which commands a node compares and deletes, extends or looks. To delete where somebody may wait: a
+ * script that looks at the queue too. Else the server's own command to delete, where it says that it has one
+ * (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else the scripts, by EVALSHA then by EVAL, else a transaction
+ * under WATCH (transaction.h). Never by version: the server is asked once for each connection (COMMAND INFO),
+ * and what it refuses in use is not tried again until it is another process, or until nothing is left to try.
+ *
+ * A queue may be out of reach for this user: its key, its channels, MGET. That is told by the words of the
+ * refusal alone, and says nothing of the lock's own key: the next form does.
  *
  * A refusal moves the request to the next form, and is no vote. An error about the key, the memory or the
  * state of the server is one.
@@ -31,13 +34,27 @@ void rl_method_meet(struct rl_methods *methods, bool same_server);
 /* The server's answer to COMMAND INFO delex delifeq. */
 void rl_method_probed(struct rl_methods *methods, const struct rl_reply *reply);
 
+/* Whether queues are within reach, as far as is known. */
+static inline bool rl_method_may_queue(const struct rl_methods *m)
+{
+	return (m->refused & RL_FORM_BIT(RL_FORM_QUEUE_TEXT)) == 0;
+}
+
 /* The form in which a request is to be asked. A script that must not be run by its text is not tried by its
  * digest either. */
 static inline enum rl_form rl_method_choose(const struct rl_methods *m, const struct rl_request *r)
 {
 	const struct rl_op *op = &rl_ops[r->operation];
+	if (op->forms == RL_FORM_BIT(RL_FORM_PLAIN))
+		return RL_FORM_PLAIN;
 	uint32_t forms = op->forms & (m->has | ~RL_FORMS_NATIVE) & ~m->refused;
-	if (r->own_value || (m->knows >> op->script & 1) == 0 || (m->refused & RL_FORM_BIT(RL_FORM_TEXT)) != 0)
+	if (r->own_value)
+		forms &= ~(RL_FORMS_QUEUE | RL_FORMS_SHA);
+	if (r->unqueued)
+		forms &= ~RL_FORMS_QUEUE;
+	if ((m->knows >> op->queue_script & 1) == 0 || !rl_method_may_queue(m))
+		forms &= ~RL_FORM_BIT(RL_FORM_QUEUE_SHA);
+	if ((m->knows >> op->script & 1) == 0 || (m->refused & RL_FORM_BIT(RL_FORM_TEXT)) != 0)
 		forms &= ~RL_FORM_BIT(RL_FORM_SHA);
 	return (enum rl_form)__builtin_ctz(forms != 0 ? forms : op->forms); /* the refusal is the vote then */
 }
@@ -45,6 +62,24 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 /* Whether this error says that the form is not to be had here, rather than what the answer is; if so it is
  * not chosen again. */
 bool rl_method_refuse(struct rl_methods *methods, enum rl_form form, const char *error);
+
+/* Whether this error says that the server has forgotten the script: then it is asked for by its text. */
+bool rl_method_forget(struct rl_methods *methods, const struct rl_op *op, enum rl_form form,
+                      const char *error);
+
+/* The answer to a script, or to anything else; `error`: NULL if it is none. */
+void rl_method_learn_error(struct rl_methods *methods, const struct rl_op *op, enum rl_form form,
+                           const char *error);
+static inline void rl_method_learn(struct rl_methods *m, const struct rl_op *op, enum rl_form form,
+                                   const char *error)
+{
+	if (((RL_FORMS_SHA | RL_FORMS_TEXT) >> form & 1) == 0)
+		return;
+	if (error == NULL)
+		m->knows |= UINT32_C(1) << rl_ops_script(op, form);
+	else
+		rl_method_learn_error(m, op, form, error);
+}
 
 /* Nothing is left: the next request begins anew, because somebody may change the server's rules. */
 void rl_method_forgive(struct rl_methods *methods);

@@ -9,28 +9,51 @@
 #define NAME {.kind = RL_WORD_NAME}
 #define TOKEN {.kind = RL_WORD_TOKEN}
 #define TTL {.kind = RL_WORD_TTL}
+#define QUEUE {.kind = RL_WORD_QUEUE}
+#define PLACE {.kind = RL_WORD_PLACE}
+#define PATIENCE {.kind = RL_WORD_PATIENCE}
 #define WORD(text) {RL_WORD_FIXED, {text, sizeof(text) - 1}}
 /* clang-format on */
 #define WORDS(...) ((const struct rl_word[]){__VA_ARGS__, {.kind = RL_WORD_END}})
 
 #define FORM(name) RL_FORM_BIT(RL_FORM_##name)
 #define SCRIPTED (FORM(SHA) | FORM(TEXT) | FORM(WATCH))
+#define DELETES (FORM(DELEX) | FORM(DELIFEQ) | SCRIPTED)
 
 /* A script of one key, in both of its forms. */
 #define SCRIPT(name, ...)                                                                                    \
 	[RL_FORM_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), WORD("1"), __VA_ARGS__),               \
 	[RL_FORM_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), WORD("1"), __VA_ARGS__)
 
+/* The same of a script of two keys: the lock's and the queue's. */
+#define QUEUE_SCRIPT(name, ...)                                                                              \
+	[RL_FORM_QUEUE_SHA] =                                                                                    \
+	    WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), WORD("2"), NAME, QUEUE, __VA_ARGS__),              \
+	[RL_FORM_QUEUE_TEXT] =                                                                                   \
+	    WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), WORD("2"), NAME, QUEUE, __VA_ARGS__)
+
+/* To compare and delete where nothing is known of a queue. */
+#define DELETE                                                                                               \
+	[RL_FORM_DELEX] = WORDS(WORD("DELEX"), NAME, WORD("IFEQ"), TOKEN),                                       \
+	[RL_FORM_DELIFEQ] = WORDS(WORD("DELIFEQ"), NAME, TOKEN), SCRIPT(RELEASE, NAME, TOKEN)
+
 #define OUTCOMES(...) ((const struct rl_outcome[]){__VA_ARGS__, {.vote = REDLOCK_VOTE_PENDING}})
 #define YES .vote = REDLOCK_VOTE_YES
 #define NO .vote = REDLOCK_VOTE_NO
+#define BARRED .vote = REDLOCK_VOTE_NOPERM
 #define OK .type = RL_REPLY_STATUS
 #define NIL .type = RL_REPLY_NIL
 #define INTEGER(from, to) .type = RL_REPLY_INTEGER, .least = (from), .most = (to)
-#define ARRAY(letters) .type = RL_REPLY_ARRAY, .items = (letters), .least = INT64_MIN, .most = INT64_MAX
+#define ARRAY_FROM(from, to, letters)                                                                        \
+	.type = RL_REPLY_ARRAY, .items = (letters), .least = (from), .most = (to)
+#define ARRAY(letters) ARRAY_FROM(INT64_MIN, INT64_MAX, letters)
+#define ERROR(text) .type = RL_REPLY_ERROR, .items = (text)
 
-/* Compared with the token, and changed if it is. */
-#define COMPARED OUTCOMES({YES, INTEGER(1, 1)}, {NO, INTEGER(0, 0)})
+/* Compared with the token, and changed if it is. A release says 2 if somebody waits. */
+#define COMPARED(most) OUTCOMES({YES, INTEGER(1, most)}, {NO, INTEGER(0, 0)})
+
+/* What the scripts of the queue call. */
+#define QUEUE_RIGHTS "mget pttl time publish"
 
 const struct rl_op rl_ops[RL_OP_COUNT] =
     {
@@ -53,21 +76,20 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .script = RL_SCRIPT_EXTEND,
                 .change = RL_CHANGE_LENGTHEN,
                 .parked_as = RL_FORM_SHA,
-                .outcomes = COMPARED,
+                .outcomes = COMPARED(1),
                 .again = true,
                 .rights = "get pttl pexpire",
                 .watch_rights = "watch multi exec getrange pttl pexpire",
             },
         [RL_OP_RELEASE] =
             {
-                .forms = FORM(DELEX) | FORM(DELIFEQ) | SCRIPTED,
-                .words = {[RL_FORM_DELEX] = WORDS(WORD("DELEX"), NAME, WORD("IFEQ"), TOKEN),
-                          [RL_FORM_DELIFEQ] = WORDS(WORD("DELIFEQ"), NAME, TOKEN),
-                          SCRIPT(RELEASE, NAME, TOKEN)},
+                .forms = RL_FORMS_QUEUE | DELETES,
+                .words = {QUEUE_SCRIPT(VACATE, TOKEN), DELETE},
                 .script = RL_SCRIPT_RELEASE,
+                .queue_script = RL_SCRIPT_VACATE,
                 .change = RL_CHANGE_DELETE,
                 .parked_as = RL_FORM_SHA,
-                .outcomes = COMPARED,
+                .outcomes = COMPARED(2),
                 .again = true,
                 .gives_back = true,
                 .ghost = RL_GHOST_OWN, /* it would delete the key of the next acquisition */
@@ -96,6 +118,41 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .script = RL_SCRIPT_COUNT,
                 .outcomes = OUTCOMES({YES, NIL}),
                 .rights = "set",
+            },
+        /* An acquire that waits for its turn. By the script's digest only where the connection has run it. */
+        [RL_OP_ENTER] =
+            {
+                .forms = RL_FORMS_QUEUE,
+                .words = {QUEUE_SCRIPT(ENTER, TOKEN, TTL, PLACE, PATIENCE)},
+                .script = RL_SCRIPT_COUNT,
+                .queue_script = RL_SCRIPT_ENTER,
+                .parked_as = RL_FORM_QUEUE_SHA,
+                /* verdict, how many wait, PTTL of the key, our place (1: the first; 0: none), our token,
+                 * value of the key, its first bytes. Of what was not executed there are no numbers; what is
+                 * not to be had here is told apart from "no". */
+                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(0, 0, "iiiiss")},
+                                     {NO, ERROR("NOSCRIPT")}, {BARRED, ERROR("ERR unknown command")},
+                                     {BARRED, ERROR("ERR Unknown")}),
+                .claims = true,
+                .undo = RL_OP_RELEASE,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "set del pexpire " QUEUE_RIGHTS " subscribe", /* to hear when it is woken */
+            },
+        /* A release where somebody waits, or may. */
+        [RL_OP_LEAVE] =
+            {
+                .forms = RL_FORMS_QUEUE | DELETES,
+                .words = {QUEUE_SCRIPT(LEAVE, TOKEN, PLACE, PATIENCE), DELETE},
+                .script = RL_SCRIPT_RELEASE,
+                .queue_script = RL_SCRIPT_LEAVE,
+                .change = RL_CHANGE_DELETE,
+                .parked_as = RL_FORM_QUEUE_SHA,
+                .outcomes = COMPARED(2),
+                .again = true,
+                .gives_back = true,
+                .ghost = RL_GHOST_OWN,
+                .rights = "set get del " QUEUE_RIGHTS,
+                .watch_rights = "watch multi exec getrange del",
             },
 };
 
@@ -135,7 +192,7 @@ static void add_operations(struct rights *r, bool scripts, bool look)
 	for (unsigned i = 0; i < RL_OP_COUNT; i++) {
 		const struct rl_op *op = &rl_ops[i];
 		if ((op->change == RL_CHANGE_LOOK) == look)
-			add_rights(r, scripts || op->change == RL_CHANGE_NONE ? op->rights : op->watch_rights);
+			add_rights(r, scripts || (op->forms & FORM(PLAIN)) != 0 ? op->rights : op->watch_rights);
 	}
 }
 

@@ -24,16 +24,21 @@
 
 /* The forms of a request; those that are preferred come first. */
 enum rl_form {
-	RL_FORM_PLAIN,   /* one command that every server has */
-	RL_FORM_DELEX,   /* the server's own to compare and delete: Redis 8.4 */
-	RL_FORM_DELIFEQ, /* the same: Valkey 9 */
-	RL_FORM_SHA,     /* EVALSHA, on a connection that has run the script */
-	RL_FORM_TEXT,    /* EVAL */
-	RL_FORM_WATCH,   /* no bytes of its own: asked in several steps */
+	RL_FORM_PLAIN,      /* one command that every server has */
+	RL_FORM_QUEUE_SHA,  /* EVALSHA of a script that looks at the queue too */
+	RL_FORM_QUEUE_TEXT, /* the same: EVAL */
+	RL_FORM_DELEX,      /* the server's own to compare and delete: Redis 8.4 */
+	RL_FORM_DELIFEQ,    /* the same: Valkey 9 */
+	RL_FORM_SHA,        /* EVALSHA, on a connection that has run the script */
+	RL_FORM_TEXT,       /* EVAL */
+	RL_FORM_WATCH,      /* no bytes of its own: asked in several steps */
 	RL_FORM_COUNT
 };
 #define RL_FORM_BIT(form) (UINT32_C(1) << (form))
 #define RL_FORMS_NATIVE (RL_FORM_BIT(RL_FORM_DELEX) | RL_FORM_BIT(RL_FORM_DELIFEQ))
+#define RL_FORMS_QUEUE (RL_FORM_BIT(RL_FORM_QUEUE_SHA) | RL_FORM_BIT(RL_FORM_QUEUE_TEXT))
+#define RL_FORMS_SHA (RL_FORM_BIT(RL_FORM_SHA) | RL_FORM_BIT(RL_FORM_QUEUE_SHA))
+#define RL_FORMS_TEXT (RL_FORM_BIT(RL_FORM_TEXT) | RL_FORM_BIT(RL_FORM_QUEUE_TEXT))
 
 /* The Lua scripts that run on the nodes: each file of scripts/, embedded by the build. */
 enum rl_script {
@@ -43,10 +48,19 @@ enum rl_script {
 	    RL_SCRIPT_COUNT
 };
 
-enum { RL_OP_WORDS = 8 };
+enum { RL_OP_WORDS = 9 };
 
-/* A word of a command: the same for all requests, or a part of the request. */
-enum rl_word_kind { RL_WORD_NAME, RL_WORD_TOKEN, RL_WORD_TTL, RL_WORD_FIXED, RL_WORD_END };
+/* A word of a command: a part of the request, or the same for all of them. */
+enum rl_word_kind {
+	RL_WORD_NAME,
+	RL_WORD_TOKEN,
+	RL_WORD_TTL,
+	RL_WORD_QUEUE, /* the key of the queue, made from the name */
+	RL_WORD_PLACE,
+	RL_WORD_PATIENCE,
+	RL_WORD_FIXED,
+	RL_WORD_END
+};
 
 struct rl_word {
 	enum rl_word_kind kind;
@@ -57,7 +71,8 @@ struct rl_word {
 struct rl_outcome {
 	enum redlock_vote_code vote; /* PENDING: there are no more outcomes */
 	enum rl_reply_type type;     /* STATUS: "OK" */
-	const char *items;           /* ARRAY: a letter for each element, `i` a number, `s` a text */
+	const char *items;           /* ARRAY: a letter for each element, `i` a number, `s` a text; ERROR: how it
+	                              * begins */
 	int64_t least, most;         /* between these is the first number, if there is one */
 };
 
@@ -80,13 +95,14 @@ enum rl_change {
 struct rl_op {
 	uint32_t forms; /* a bit for each that it has */
 	const struct rl_word *words[RL_FORM_WATCH];
-	enum rl_script script;  /* SHA and TEXT: what they run */
-	enum rl_change change;  /* WATCH */
+	enum rl_script script;       /* SHA and TEXT: what they run */
+	enum rl_script queue_script; /* QUEUE_SHA and QUEUE_TEXT */
+	enum rl_change change;       /* WATCH */
 	enum rl_form parked_as; /* whose bytes stand for a request that waits for its turn: one that it has */
 	const struct rl_outcome *outcomes;
 
 	/* Refused in one form it is asked in the next, else the refusal is the vote. Not for a claim: asked
-	 * again, it would come behind its own release; so it has no form SHA, which a server may forget. */
+	 * again, it would come behind its own release. A script that the server has forgotten is its "no". */
 	bool again;
 	bool claims;     /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
@@ -99,5 +115,11 @@ struct rl_op {
 
 /* By number: RL_OP_ of core/lock.h. */
 extern const struct rl_op rl_ops[];
+
+/* Which script a form runs. */
+static inline enum rl_script rl_ops_script(const struct rl_op *op, enum rl_form form)
+{
+	return (RL_FORMS_QUEUE >> form & 1) != 0 ? op->queue_script : op->script;
+}
 
 #endif

@@ -22,18 +22,23 @@ struct rl_request {
 	struct rl_slice name;
 	struct rl_slice token;
 	uint64_t ttl_ms;
-	uint32_t owed;  /* RELEASE: bit per node where the key may exist */
+	struct rl_slice place; /* ENTER, LEAVE: of the waiter, "<client>.<slot>"; "": none */
+	uint64_t patience_ms;  /* the same: for how long a waiter that is woken goes first */
+	uint32_t enter;        /* ACQUIRE: bit per node that is asked by ENTER in its place */
+	uint32_t plain;        /* RELEASE: bit per node that is not asked whether somebody waits there */
+	uint32_t owed;         /* RELEASE: bit per node where the key may exist */
 	bool own_value; /* the token is the caller's, who may use it again: never EVALSHA. A second request, sent
 	                 * after NOSCRIPT, could be overtaken by the next SET of the same value, and delete its
 	                 * key */
 	bool unproven;  /* RELEASE: only of a key that the SET with this tag has made, if it says so */
+	bool unqueued;  /* RELEASE: in no form that looks at the queue */
 };
 
 /* Appends `request` in a form. False: out of memory, nothing appended. */
 bool rl_request_write(struct rl_buffer *out, const struct rl_request *request, enum rl_form form);
 
-/* Reads a request that was made above, in any form: fills in name, token and TTL, which point into `bytes`.
- */
+/* Reads a request that was made above, in any form: fills in what that form has of it, which points into
+ * `bytes`. */
 void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request *request);
 
 #endif

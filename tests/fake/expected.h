@@ -11,16 +11,27 @@
 #include "resp.h"
 
 struct expected {
-	/* NAME, TOKEN and TTL stand for parts of the request, a script's name for its text or digest. NULL: it
-	 * has no such form. */
+	/* Words in capitals stand for parts of the request (NAME, TOKEN, TTL, QUEUE, PLACE, PATIENCE), a script's
+	 * name for its text or digest. NULL: it has no such form. */
 	const char *words[RL_FORM_WATCH];
 	const char *yes, *other; /* answers of a server that can do it */
+	const char *or_yes;      /* another yes; NULL: there is none */
 };
 
 extern const struct expected expected[RL_OP_COUNT];
 
-/* The words that a request has in a form; `digits` is for its TTL. False: it has no such form. */
-bool expected_words(const struct rl_request *r, enum rl_form form, char digits[24], struct words *ret);
+/* Appends the key of the queue of a name. */
+void expected_queue(struct bytes name, struct buffer *ret);
+
+/* For the parts of a request that are put together; `queue` is to be freed. */
+struct expected_room {
+	char ttl[24], patience[24];
+	struct buffer queue;
+};
+
+/* The words that a request has in a form. False: it has no such form. */
+bool expected_words(const struct rl_request *r, enum rl_form form, struct expected_room *room,
+                    struct words *ret);
 
 /* Whether a reply is the yes of an operation. Of an array the size counts. */
 bool expected_yes(unsigned operation, const struct rl_reply *reply);

@@ -38,6 +38,9 @@ struct key *call_find(struct call *c, struct bytes name);
 int64_t call_life(struct call *c, const struct key *key);
 void call_delete(struct call *c, struct key *key);
 
+/* Makes the key, for the session's owner. `ttl_ms` 0: for ever. */
+void call_store(struct call *c, struct bytes name, struct bytes value, int64_t ttl_ms);
+
 /* What a write, or one that needs memory, is answered now; NULL: it may go ahead. */
 const char *call_write_refused(const struct call *c);
 const char *call_memory_refused(const struct call *c);
@@ -58,10 +61,16 @@ void run_delifeq(struct call *c);
 void run_hset(struct call *c);
 void run_rpush(struct call *c);
 
-/* redis_script.c */
+/* redis_script.c: an error of a command inside a script, where one is (not NULL): the server says where. */
+bool script_fails_at(struct call *c, const char *error, enum rl_script script, unsigned line);
 void run_script_flush(struct call *c);
 void run_eval(struct call *c);
 void run_evalsha(struct call *c);
+
+/* redis_queue.c */
+void script_enter(struct call *c);
+void script_vacate(struct call *c);
+void script_leave(struct call *c);
 
 /* redis_multi.c */
 void run_multi(struct call *c);

@@ -81,6 +81,18 @@ void call_delete(struct call *c, struct key *key)
 	buffer_free(&name);
 }
 
+void call_store(struct call *c, struct bytes name, struct bytes value, int64_t ttl_ms)
+{
+	struct redis *r = c->redis;
+	struct key *key = redis_put(r, c->session->database, name, value);
+	c->made = true;
+	key->owner = c->session->owner;
+	if (ttl_ms > 0)
+		key->expires_ms = r->now_ms + ttl_ms;
+	if (r->ears != NULL && r->ears->stored != NULL)
+		r->ears->stored(r, key);
+}
+
 /* True: the command is refused, and that was answered. */
 static bool refuses(struct call *c, const char *why)
 {
@@ -119,7 +131,6 @@ static bool parse_set(struct call *c, struct set_options *o)
 void run_set(struct call *c)
 {
 	struct set_options o = {0};
-	struct redis *r = c->redis;
 	if (refuses(c, call_memory_refused(c)) || !parse_set(c, &o))
 		return;
 	struct key *old = call_find(c, c->w.at[1]);
@@ -129,13 +140,7 @@ void run_set(struct call *c)
 	}
 	if (old != NULL)
 		call_delete(c, old);
-	struct key *key = redis_put(r, c->session->database, c->w.at[1], c->w.at[2]);
-	c->made = true;
-	key->owner = c->session->owner;
-	if (o.expires)
-		key->expires_ms = r->now_ms + o.ttl_ms;
-	if (r->ears != NULL && r->ears->stored != NULL)
-		r->ears->stored(r, key);
+	call_store(c, c->w.at[1], c->w.at[2], o.ttl_ms);
 	call_reply(c, "+OK");
 }
 

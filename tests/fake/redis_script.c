@@ -12,8 +12,7 @@ static struct bytes word(const struct call *c, unsigned i)
 	return i < c->w.count ? c->w.at[i] : text_bytes("");
 }
 
-/* An error of a command inside a script: the server says where. */
-static bool fails_at(struct call *c, const char *error, enum rl_script script, unsigned line)
+bool script_fails_at(struct call *c, const char *error, enum rl_script script, unsigned line)
 {
 	if (error != NULL)
 		call_reply_text(c, "%s script: %s, on @user_script:%u.", error, rl_scripts[script].sha, line);
@@ -23,7 +22,7 @@ static bool fails_at(struct call *c, const char *error, enum rl_script script, u
 /* The first line of release and extend: 1 ours, 0 not; -1: an answer was given. */
 static int ours(struct call *c, const struct key *key, enum rl_script script)
 {
-	if (fails_at(c, key != NULL && key->type != KEY_STRING ? call_wrongtype : NULL, script, 1))
+	if (script_fails_at(c, key != NULL && key->type != KEY_STRING ? call_wrongtype : NULL, script, 1))
 		return -1;
 	return key != NULL && bytes_equal(key->value, word(c, SCRIPT_TOKEN)) ? 1 : 0;
 }
@@ -32,7 +31,7 @@ static void script_release(struct call *c)
 {
 	struct key *key = call_find(c, word(c, SCRIPT_KEY));
 	int mine = ours(c, key, RL_SCRIPT_RELEASE);
-	if (mine < 0 || (mine == 1 && fails_at(c, call_write_refused(c), RL_SCRIPT_RELEASE, 1)))
+	if (mine < 0 || (mine == 1 && script_fails_at(c, call_write_refused(c), RL_SCRIPT_RELEASE, 1)))
 		return;
 	if (mine == 1)
 		call_delete(c, key);
@@ -49,7 +48,7 @@ static void script_extend(struct call *c)
 		mine = 1;
 	int64_t left = call_life(c, key), wanted = word_number(word(c, SCRIPT_TTL));
 	if (mine == 1 && left >= 0 && left < wanted) {
-		if (fails_at(c, call_write_refused(c), RL_SCRIPT_EXTEND, 3))
+		if (script_fails_at(c, call_write_refused(c), RL_SCRIPT_EXTEND, 3))
 			return;
 		key->expires_ms += wanted - left;
 		multi_touch(c->redis, c->session->database, word(c, SCRIPT_KEY));
@@ -73,9 +72,9 @@ typedef void script(struct call *c);
 static void run_script(struct call *c, enum rl_script number)
 {
 	static script *const scripts[RL_SCRIPT_COUNT] = {
-	    [RL_SCRIPT_RELEASE] = script_release,
-	    [RL_SCRIPT_EXTEND] = script_extend,
-	    [RL_SCRIPT_INSPECT] = script_inspect,
+	    [RL_SCRIPT_RELEASE] = script_release, [RL_SCRIPT_EXTEND] = script_extend,
+	    [RL_SCRIPT_INSPECT] = script_inspect, [RL_SCRIPT_ENTER] = script_enter,
+	    [RL_SCRIPT_VACATE] = script_vacate,   [RL_SCRIPT_LEAVE] = script_leave,
 	};
 	c->redis->cached |= 1u << number;
 	if (scripts[number] != NULL)

@@ -263,7 +263,7 @@ TEST(debts)
 
 /* clang-format off */
 #define NO_SCRIPTS \
-	{.command = "EVAL", .reply = "-ERR not this\r\n"}, \
+	{.command = "EVAL", .reply = "-NOPERM no right to run the 'eval' command\r\n"}, \
 	{.command = "EVALSHA", .reply = "-ERR not this\r\n"}, \
 	{.command = "MULTI", .reply = "-ERR not this\r\n"}
 /* clang-format on */

@@ -65,10 +65,14 @@ void scene_close(struct scene *s)
 
 static void collect(struct scene *s)
 {
-	static const char *const names[] = {"nothing", "acquire", "extend", "release", "query"};
+	static const char *const names[RL_OP_COUNT] = {
+#define NAME(name, word) word,
+	    RL_OP_MAP(NAME)
+#undef NAME
+	};
 	struct rl_answer answer;
 	while (rl_node_next(&s->node, &answer, s->now_ns)) {
-		assert_in_range(answer.operation, REDLOCK_OP_ACQUIRE, REDLOCK_OP_QUERY);
+		assert_in_range(answer.operation, REDLOCK_OP_ACQUIRE, RL_OP_COUNT - 1);
 		size_t room = sizeof s->answers - s->answers_used;
 		int n = snprintf(s->answers + s->answers_used, room, "%s #%u %s\n", names[answer.operation],
 		                 answer.tag.seq, redlock_vote_name(answer.vote.code));
@@ -136,7 +140,8 @@ static enum redlock_vote_code submit(struct scene *s, enum redlock_operation ope
 	                             .name = {"job", 3},
 	                             .token = {token, (size_t)snprintf(token, sizeof token, "token%u", slot)},
 	                             .ttl_ms = 30000,
-	                             .owed = owed ? 1u << 3 : 0};
+	                             .owed = owed ? 1u << 3 : 0,
+	                             .unqueued = true};
 	return scene_request(s, &request);
 }
 
@@ -245,7 +250,8 @@ enum redlock_vote_code scene_large(struct scene *s, enum redlock_operation opera
 	                             .name = {name, name_size},
 	                             .token = {"token1", 6},
 	                             .ttl_ms = 1,
-	                             .owed = owed ? 1u << 3 : 0};
+	                             .owed = owed ? 1u << 3 : 0,
+	                             .unqueued = true};
 	return scene_request(s, &request);
 }
 

@@ -148,14 +148,14 @@ static const struct rl_reply_value text = {.type = RL_REPLY_STRING, .text = "OK"
 static const struct rl_reply_value number = {.type = RL_REPLY_INTEGER, .integer = 1};
 static const struct rl_reply_value nil = {.type = RL_REPLY_NIL};
 
-static enum redlock_vote_code vote_of_reply(enum redlock_operation operation, const struct rl_reply *reply)
+static enum redlock_vote_code vote_of_reply(unsigned operation, const struct rl_reply *reply)
 {
 	struct rl_vote vote;
 	rl_answer_read(&rl_ops[operation], reply, &vote);
 	return vote.code;
 }
 
-static enum redlock_vote_code vote_of(enum redlock_operation operation, struct rl_reply_value value)
+static enum redlock_vote_code vote_of(unsigned operation, struct rl_reply_value value)
 {
 	struct rl_reply reply = {.value = value};
 	return vote_of_reply(operation, &reply);
@@ -178,7 +178,10 @@ TEST(shapes_of_set)
 TEST(shapes_of_scripts)
 {
 	static const enum redlock_operation operations[] = {REDLOCK_OP_EXTEND, REDLOCK_OP_RELEASE};
-	static const int64_t odd[] = {2, -1, INT64_MAX, INT64_MIN};
+	static const int64_t odd[] = {3, -1, INT64_MAX, INT64_MIN};
+	struct rl_reply_value two = {.type = RL_REPLY_INTEGER, .integer = 2};
+	assert_int_equal(vote_of(REDLOCK_OP_EXTEND, two), REDLOCK_VOTE_GARBAGE);
+	assert_int_equal(vote_of(REDLOCK_OP_RELEASE, two), REDLOCK_VOTE_YES); /* and somebody waits */
 	for (unsigned i = 0; i < COUNT(operations); i++) {
 		struct rl_reply_value zero = {.type = RL_REPLY_INTEGER};
 		assert_int_equal(vote_of(operations[i], number), REDLOCK_VOTE_YES);
@@ -190,6 +193,41 @@ TEST(shapes_of_scripts)
 			struct rl_reply_value value = {.type = RL_REPLY_INTEGER, .integer = odd[n]};
 			assert_int_equal(vote_of(operations[i], value), REDLOCK_VOTE_GARBAGE);
 		}
+	}
+}
+
+/* Its numbers are the vote's; what was not executed has none. */
+TEST(shapes_of_enter)
+{
+	struct rl_reply_value one = {.type = RL_REPLY_INTEGER, .integer = 1}, none = {.type = RL_REPLY_INTEGER};
+	struct rl_reply r = {
+	    .value = {.type = RL_REPLY_ARRAY}, .count = 6, .items = {one, number, number, number, text, text}};
+	struct rl_vote vote;
+	rl_answer_read(&rl_ops[RL_OP_ENTER], &r, &vote);
+	assert_int_equal(vote.code, REDLOCK_VOTE_YES);
+	assert_true(vote.number_count == 4 && vote.text_count == 2);
+	r.items[0] = none;
+	assert_int_equal(vote_of_reply(RL_OP_ENTER, &r), REDLOCK_VOTE_NO);
+	r.items[0].integer = -1;
+	assert_int_equal(vote_of_reply(RL_OP_ENTER, &r), REDLOCK_VOTE_GARBAGE);
+	r.items[0] = one;
+	r.count = 5;
+	assert_int_equal(vote_of_reply(RL_OP_ENTER, &r), REDLOCK_VOTE_GARBAGE);
+	static const struct {
+		const char *text;
+		enum redlock_vote_code vote;
+	} errors[] = {
+	    {"NOSCRIPT No matching script.", REDLOCK_VOTE_NO},
+	    {"ERR unknown command 'EVAL', with args beginning with: ", REDLOCK_VOTE_NOPERM},
+	    {"ERR Unknown Redis command called from script script: x, on @user_script:1.", REDLOCK_VOTE_NOPERM},
+	    {"NOPERM No permissions to access a key", REDLOCK_VOTE_NOPERM},
+	    {"OOM command not allowed when used memory > 'maxmemory'.", REDLOCK_VOTE_OOM},
+	};
+	for (unsigned i = 0; i < COUNT(errors); i++) {
+		struct rl_reply error = {.value = {.type = RL_REPLY_ERROR, .text = errors[i].text}};
+		rl_answer_read(&rl_ops[RL_OP_ENTER], &error, &vote);
+		assert_int_equal(vote.code, errors[i].vote);
+		assert_true(vote.number_count == 0 && vote.text_count == 0);
 	}
 }
 

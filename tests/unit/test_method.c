@@ -3,7 +3,9 @@
 #include "proto/method.h"
 #include "unit.h"
 
-static const struct rl_request release = {.operation = REDLOCK_OP_RELEASE};
+static const struct rl_request release = {.operation = REDLOCK_OP_RELEASE, .unqueued = true};
+static const struct rl_request queued = {.operation = REDLOCK_OP_RELEASE};
+static const struct rl_request enter = {.operation = RL_OP_ENTER};
 static const struct rl_request extend = {.operation = REDLOCK_OP_EXTEND};
 static const struct rl_request query = {.operation = REDLOCK_OP_QUERY};
 static const struct rl_request acquire = {.operation = REDLOCK_OP_ACQUIRE};
@@ -47,6 +49,34 @@ TEST(scripts)
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 }
 
+/* Before all others, where somebody may wait; what is barred for the queue is not for the lock. */
+TEST(queue)
+{
+	struct rl_methods m = {.has = RL_FORM_BIT(RL_FORM_DELEX)};
+	assert_int_equal(rl_method_choose(&m, &queued), RL_FORM_QUEUE_TEXT);
+	assert_int_equal(rl_method_choose(&m, &enter), RL_FORM_QUEUE_TEXT);
+	assert_int_equal(rl_method_choose(&m, &release), RL_FORM_DELEX);
+	struct rl_request own = queued;
+	own.own_value = true;
+	assert_int_equal(rl_method_choose(&m, &own), RL_FORM_DELEX);
+	rl_method_learn(&m, &rl_ops[REDLOCK_OP_RELEASE], RL_FORM_QUEUE_TEXT, NULL);
+	rl_method_learn(&m, &rl_ops[RL_OP_ENTER], RL_FORM_QUEUE_TEXT, "WRONGTYPE x");
+	assert_int_equal(m.knows, 1u << RL_SCRIPT_VACATE | 1u << RL_SCRIPT_ENTER);
+	assert_int_equal(rl_method_choose(&m, &queued), RL_FORM_QUEUE_SHA);
+	assert_int_equal(rl_method_choose(&m, &enter), RL_FORM_QUEUE_SHA);
+	assert_false(rl_method_forget(&m, &rl_ops[RL_OP_ENTER], RL_FORM_QUEUE_TEXT, "NOSCRIPT x"));
+	assert_true(rl_method_forget(&m, &rl_ops[RL_OP_ENTER], RL_FORM_QUEUE_SHA, "NOSCRIPT x"));
+	rl_method_learn(&m, &rl_ops[RL_OP_ENTER], RL_FORM_QUEUE_SHA, "NOSCRIPT x");
+	assert_int_equal(rl_method_choose(&m, &enter), RL_FORM_QUEUE_TEXT);
+	assert_int_equal(rl_method_choose(&m, &queued), RL_FORM_QUEUE_SHA);
+	assert_true(rl_method_may_queue(&m));
+	assert_true(rl_method_refuse(&m, RL_FORM_QUEUE_SHA, "NOPERM No permissions to access a key"));
+	assert_false(rl_method_may_queue(&m));
+	assert_int_equal(rl_method_choose(&m, &queued), RL_FORM_DELEX);
+	rl_method_meet(&m, false);
+	assert_true(rl_method_may_queue(&m));
+}
+
 TEST(native)
 {
 	struct rl_methods m = {0};
@@ -87,7 +117,8 @@ TEST(refusals_and_votes)
 {
 	enum {
 		NATIVE = 1 << RL_FORM_DELEX | 1 << RL_FORM_DELIFEQ,
-		SCRIPTS = 1 << RL_FORM_SHA | 1 << RL_FORM_TEXT,
+		QUEUE = RL_FORMS_QUEUE,
+		SCRIPTS = RL_FORMS_SHA | RL_FORMS_TEXT,
 		ALL = NATIVE | SCRIPTS
 	};
 	static const struct {
@@ -101,10 +132,16 @@ TEST(refusals_and_votes)
 	    {"ERR wrong number of arguments for 'delex' command", NATIVE},
 	    {"ERR syntax error", NATIVE},
 	    {"OOM command not allowed when used memory > 'maxmemory'.", 0},
-	    {"NOPERM this user has no permissions to access one of the keys used as arguments", 0},
-	    {"NOPERM No permissions to access a key", 0},
-	    {"ERR The user executing the script can't run this command or subcommand script: x", 0},
-	    {"ERR ACL failure in script: User u has no permissions to run the 'del' command script: x", 0},
+	    {"NOPERM this user has no permissions to access one of the keys used as arguments", QUEUE},
+	    {"NOPERM No permissions to access a key", QUEUE},
+	    {"ERR The user executing the script can't run this command or subcommand script: x", QUEUE},
+	    {"ERR ACL failure in script: User u has no permissions to run the 'mget' command script: x", QUEUE},
+	    {"ERR Unknown Redis command called from script script: x, on @user_script:1.", QUEUE},
+	    {"ERR Unknown command called from script script: on @user_script:1.", QUEUE}, /* Valkey */
+	    {"ERR Error running script (call to f_x): @user_script:1: @user_script: 1: The user executing the "
+	     "script "
+	     "can't access at least one of the keys mentioned in the command arguments",
+	     QUEUE}, /* Redis 6 */
 	    {"READONLY You can't write against a read only replica.", 0},
 	    {"MISCONF x", 0},
 	    {"LOADING x", 0},
@@ -113,11 +150,15 @@ TEST(refusals_and_votes)
 	    {"", 0},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++)
-		for (unsigned form = RL_FORM_DELEX; form < RL_FORM_WATCH; form++) {
+		for (unsigned form = RL_FORM_QUEUE_SHA; form < RL_FORM_WATCH; form++) {
 			struct rl_methods m = {0};
 			bool refused = rl_method_refuse(&m, (enum rl_form)form, cases[i].error);
 			assert_int_equal(refused, cases[i].forms >> form & 1);
-			assert_int_equal(m.refused, refused ? RL_FORM_BIT(form) : 0);
+			uint32_t same = cases[i].forms == QUEUE            ? QUEUE
+			                : (RL_FORMS_SHA >> form & 1) != 0  ? RL_FORMS_SHA
+			                : (RL_FORMS_TEXT >> form & 1) != 0 ? RL_FORMS_TEXT
+			                                                   : RL_FORM_BIT(form);
+			assert_int_equal(m.refused, refused ? same : 0);
 		}
 }
 

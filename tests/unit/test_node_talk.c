@@ -55,6 +55,7 @@ static enum redlock_vote_code submit(struct scene *s, enum redlock_operation ope
 	    .ttl_ms = 30000,
 	    .owed = operation == REDLOCK_OP_RELEASE ? 1u << 3 : 0,
 	    .own_value = own,
+	    .unqueued = true,
 	};
 	return scene_request(s, &request);
 }
@@ -309,7 +310,7 @@ TEST(another_server)
 	expect_answers(s, "release #2 UNSENT\n");
 	scene_submit(s, REDLOCK_OP_QUERY, 1, 3);
 	scene_reply(s, "", ":8\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
-	expect_heard(s, "EVAL release 1 job token1\nEVAL inspect 1 job\n");
+	expect_heard(s, "EVAL vacate 2 job {job}:redlock:queue token1\nEVAL inspect 1 job\n");
 }
 
 /* A new login waits for the second step: its user may lack MULTI. No other begins meanwhile. */
@@ -318,7 +319,7 @@ TEST(login_in_between)
 	own_scene *s = scene_open(":pw@", "");
 	scene_play(s, "connect; accept");
 	scene_reply(s, "AUTH pw\n" HELLO, "+OK\r\n:7\r\n" RUN_ID NO_NATIVE);
-	s->node.methods.refused |= RL_FORM_BIT(RL_FORM_TEXT);
+	s->node.methods.refused |= RL_FORMS_TEXT;
 	scene_owe(s, 1, 2);
 	expect_heard(s, READ);
 	rl_node_renew(&s->node, s->now_ns);

@@ -3,7 +3,10 @@
 #include "proto/wire.h"
 
 #include "expected.h"
+
+#include "expected.h"
 #include "fixture.h"
+#include "proto/command.h"
 #include "scripts.h"
 #include "unit.h"
 
@@ -15,7 +18,13 @@ static struct rl_slice slice(const char *text)
 static struct rl_request request_of(enum redlock_operation operation)
 {
 	return (struct rl_request){
-	    .operation = operation, .name = slice("job"), .token = slice("0123abc|me"), .ttl_ms = 29700};
+	    .operation = operation,
+	    .name = slice("job"),
+	    .token = slice("0123abc|me"),
+	    .ttl_ms = 29700,
+	    .place = slice("0123456789abcdef.7"),
+	    .patience_ms = 250,
+	};
 }
 
 /* RESP written out for one of them. */
@@ -66,6 +75,8 @@ static void expect_form(const struct rl_request *want, enum rl_form form, const 
 	assert_true(rl_slice_same(got.name, want->name));
 	assert_true(strstr(parts, "TOKEN") == NULL || rl_slice_same(got.token, want->token));
 	assert_true(strstr(parts, "TTL") == NULL || got.ttl_ms == want->ttl_ms);
+	assert_true(strstr(parts, "PLACE") == NULL || rl_slice_same(got.place, want->place));
+	assert_true(strstr(parts, "PATIENCE") == NULL || got.patience_ms == want->patience_ms);
 	buffer_free(&bytes);
 	rl_wire_free(&wire);
 }
@@ -83,15 +94,37 @@ TEST(all_forms)
 			enum rl_form form = (enum rl_form)(s % RL_FORM_WATCH);
 			size_t size = sizes[s / RL_FORM_WATCH];
 			struct words words;
-			char digits[24];
+			struct expected_room room;
 			request.name = (struct rl_slice){bytes, size};
 			request.token = (struct rl_slice){bytes + 5, size < 512 ? size : 512};
-			bool has = expected_words(&request, form, digits, &words);
+			bool has = expected_words(&request, form, &room, &words);
 			assert_int_equal(has, rl_ops[o].words[form] != NULL);
 			assert_int_equal(has, (rl_ops[o].forms & RL_FORM_BIT(form)) != 0);
 			if (has)
 				expect_form(&request, form, &words);
+			buffer_free(&room.queue);
 		}
+}
+
+/* The key of the queue is beside the lock's: in one slot of a cluster. */
+TEST(queue_keys)
+{
+	static const char *const keys[][2] = {
+	    {"job", "{job}:redlock:queue"},           {"{tag}job", "{tag}job:redlock:queue"},
+	    {"a{tag}job", "a{tag}job:redlock:queue"}, {"{}job", "{{}job}:redlock:queue"},
+	    {"{job", "{{job}:redlock:queue"},         {"}job{", "{}job{}:redlock:queue"},
+	    {"{}{a}", "{{}{a}}:redlock:queue"},       {"a}{b}", "a}{b}:redlock:queue"},
+	};
+	for (unsigned i = 0; i < COUNT(keys); i++) {
+		struct rl_wire wire = {0};
+		struct rl_request request = request_of(REDLOCK_OP_RELEASE);
+		struct rl_slice words[RL_OP_WORDS];
+		request.name = slice(keys[i][0]);
+		const struct rl_buffer *bytes = rl_wire_form(&wire, &request, RL_FORM_QUEUE_SHA);
+		assert_int_equal(rl_command_read((struct rl_slice){bytes->bytes, bytes->size}, words), 6);
+		assert_true(rl_slice_same(words[4], slice(keys[i][1])));
+		rl_wire_free(&wire);
+	}
 }
 
 /* What the table cannot express by itself. */
@@ -101,6 +134,7 @@ TEST(rows_fit)
 		const struct rl_op *op = &rl_ops[o];
 		assert_non_null(op->words[op->parked_as]);
 		assert_true(op->again || (op->forms & RL_FORM_BIT(RL_FORM_SHA)) == 0);
+		assert_true(op->again || op->claims || (op->forms & RL_FORMS_QUEUE) == 0);
 	}
 }
 

@@ -113,7 +113,7 @@ TEST(names_that_change_places)
 TEST(parked_requests_are_sent_now)
 {
 	for (unsigned i = 0; i < NODES; i++)
-		client->nodes.list[i].methods.refused |= RL_FORM_BIT(RL_FORM_TEXT);
+		client->nodes.list[i].methods.refused |= RL_FORMS_TEXT;
 	assert_int_equal(redlock_start_acquire(lock), 0);
 	assert_int_equal(redlock_timeout_ns(client), 0);
 	all_say("+OK\r\n");

@@ -1,0 +1,50 @@
+local both = redis.call("mget", KEYS[1], KEYS[2])
+local left = redis.call("pttl", KEYS[1])
+local free, was, place = left == -2, both[2] or "", ARGV[3]
+local line, at, mine, now = was, 1, false, nil
+while at <= #line do
+  local kind, client, slot, till, behind = string.match(line, "^(..)(%x+)%.(%d+)([^;]*);()", at)
+  if kind == "1w" then
+    till, mine = tonumber(till), client .. "." .. slot == place
+    if mine or not (till or free) then break end
+    if not now then
+      local time = redis.call("time")
+      now = time[1] * 1000 + math.floor(time[2] / 1000)
+    end
+    if till then
+      if till > now and till <= now + 60000 then break end
+    elseif redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then
+      line, at = string.sub(line, at, behind - 2) .. now + ARGV[4] .. string.sub(line, behind - 1), 1
+      break
+    end
+  elseif client then
+    redis.pcall("publish", "redlock:wake:" .. client, slot)
+  end
+  at = behind or (string.find(line, ";", at, true) or #line) + 1
+end
+line = string.sub(line, at)
+if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
+  if mine then line = string.sub(line, string.find(line, ";", 1, true) + 1) end
+  if line == "" and was ~= "" then
+    redis.pcall("del", KEYS[2])
+  elseif line ~= was then
+    redis.pcall("set", KEYS[2], line, "px", 60000)
+  end
+  return {1, math.floor(#line / 27), 0, 0, ARGV[1], ""}
+end
+local stands = 0
+if mine then
+  line, stands = string.gsub(line, "^([^;]* )%d+;", "%1;"), 1
+elseif place ~= "" then
+  local found = string.find(line, "w" .. place .. " ", 1, true)
+  stands = math.floor((found or #line) / 27) + 1
+  if not found then line = line .. string.format("1w%-23s ;", place) end
+end
+if line == "" and was ~= "" then
+  redis.call("del", KEYS[2])
+elseif line ~= was then
+  redis.call("set", KEYS[2], line, "px", 60000)
+elseif place ~= "" then
+  redis.call("pexpire", KEYS[2], 60000)
+end
+return {0, math.floor(#line / 27), left, stands, ARGV[1], string.sub(both[1] or "", 1, 1024)}

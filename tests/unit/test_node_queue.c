@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests that look at the queue of those who wait: what a node is asked, and what a refusal of them leads
+ * to. */
+#include "scene.h"
+#include "unit.h"
+
+#define KEYS "job {job}:redlock:queue"
+#define ENTER(how) how " enter 2 " KEYS " token1 30000 0123456789abcdef.1 250\n"
+#define FORBIDDEN "-NOPERM No permissions to access a key\r\n"
+
+static enum redlock_vote_code ask(struct scene *s, unsigned operation, uint32_t seq)
+{
+	struct rl_request request = {.operation = operation,
+	                             .tag = {.slot = 1, .seq = seq},
+	                             .name = {"job", 3},
+	                             .token = {"token1", 6},
+	                             .ttl_ms = 30000,
+	                             .place = {"0123456789abcdef.1", 18},
+	                             .patience_ms = 250,
+	                             .owed = rl_ops[operation].gives_back ? 1u << 3 : 0};
+	return scene_request(s, &request);
+}
+
+TEST(in_turn)
+{
+	own_scene *s = scene_connected(9);
+	ask(s, RL_OP_ENTER, 1);
+	scene_reply(s, ENTER("EVAL"), "*6\r\n:0\r\n:1\r\n:900\r\n:1\r\n$6\r\ntoken1\r\n$5\r\nother\r\n");
+	expect_answers(s, "enter #1 NO\n");
+	ask(s, RL_OP_ENTER, 2);
+	scene_reply(s, ENTER("EVALSHA"), "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$6\r\ntoken1\r\n$0\r\n\r\n");
+	expect_answers(s, "enter #2 YES\n");
+	ask(s, REDLOCK_OP_RELEASE, 3);
+	scene_reply(s, "EVAL vacate 2 " KEYS " token1\n", ":2\r\n");
+	ask(s, RL_OP_LEAVE, 4);
+	scene_reply(s, "EVAL leave 2 " KEYS " token1 0123456789abcdef.1 250\n", ":0\r\n");
+	expect_answers(s, "release #3 YES\nleave #4 NO\n");
+	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
+}
+
+/* It is not sent a second time behind its own release: the next one goes by text. */
+TEST(enter_is_forgotten)
+{
+	own_scene *s = scene_connected(9);
+	s->node.methods.knows |= 1u << RL_SCRIPT_ENTER;
+	ask(s, RL_OP_ENTER, 1);
+	ask(s, REDLOCK_OP_RELEASE, 0);
+	expect_heard(s, ENTER("EVALSHA") "EVAL vacate 2 " KEYS " token1\n");
+	scene_say(s, "-NOSCRIPT No matching script. Please use EVAL.\r\n:0\r\n");
+	expect_heard(s, "");
+	expect_answers(s, "enter #1 NO\n");
+	ask(s, RL_OP_ENTER, 2);
+	expect_heard(s, ENTER("EVAL"));
+}
+
+/* Whoever may not touch the queue's key is told so, and not asked for it again. */
+TEST(enter_is_barred)
+{
+	own_scene *s = scene_connected(9);
+	assert_true(rl_node_may_queue(&s->node));
+	ask(s, RL_OP_ENTER, 1);
+	scene_reply(s, ENTER("EVAL"), FORBIDDEN);
+	expect_heard(s, "");
+	expect_answers(s, "enter #1 NOPERM\n");
+	assert_false(rl_node_may_queue(&s->node));
+	ask(s, REDLOCK_OP_RELEASE, 2);
+	scene_reply(s, "EVAL release 1 job token1\n", ":1\r\n");
+}
+
+/* The release is asked for in the next form, then in no other. What only waits for an answer is owed. */
+TEST(release_is_barred)
+{
+	own_scene *s = scene_connected(9);
+	ask(s, REDLOCK_OP_RELEASE, 1);
+	scene_reply(s, "EVAL vacate 2 " KEYS " token1\n", FORBIDDEN);
+	assert_int_equal(rl_node_owed(&s->node), 1);
+	scene_reply(s, "EVAL release 1 job token1\n", ":1\r\n");
+	ask(s, RL_OP_LEAVE, 2);
+	scene_reply(s, "EVALSHA release 1 job token1\n", ":0\r\n");
+	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
+}
+
+/* A release that the server has forgotten is asked for by its text, and still looks at the queue. */
+TEST(release_is_forgotten)
+{
+	own_scene *s = scene_connected(9);
+	s->node.methods.knows |= 1u << RL_SCRIPT_VACATE | 1u << RL_SCRIPT_LEAVE;
+	ask(s, REDLOCK_OP_RELEASE, 1);
+	ask(s, RL_OP_LEAVE, 2);
+	scene_reply(s,
+	            "EVALSHA vacate 2 " KEYS " token1\nEVALSHA leave 2 " KEYS " token1 0123456789abcdef.1 250\n",
+	            "-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
+	expect_heard(s, "EVAL vacate 2 " KEYS " token1\nEVAL leave 2 " KEYS " token1 0123456789abcdef.1 250\n");
+}
+
+TESTS()
