@@ -13,7 +13,7 @@ setup() {
 	# A rule is some lines, each of which adds to the user; the first one resets it.
 	mapfile -t rules < <("$REDLOCK_BIN" help acl | sed -n 's/^  ACL SETUSER redlock //p' | tr '\n' ' ' | sed 's/ *reset/\nreset/g' | sed 1d)
 	rules=("${rules[@]/>PASSWORD/>pw}")
-	rules=("${rules[@]/PREFIX/app:}")
+	rules=("${rules[@]//PREFIX/app:}")
 	rule=${rules[0]} scriptless=${rules[1]}
 	export REDLOCK_AUTH=pw
 }
@@ -95,7 +95,7 @@ each_is_needed() { # RULE RIGHT...
 }
 
 @test "the others are not" {
-	for right in +evalsha '+client|id' '+client|kill' +info '+command|info' +select +type +strlen +getrange +hscan; do
+	for right in +mget +time +publish +subscribe '~{app:\*' '&redlock:wake:\*' +evalsha '+client|id' '+client|kill' +info '+command|info' +select +type +strlen +getrange +hscan; do
 		give "${rule/$right/}"
 		rl run "${nodes[@]}" -n job -- true
 	done

@@ -99,7 +99,9 @@ static void print_rule(int scripts)
 	enum { WIDTH = 74 };
 	static const char begin[] = "  ACL SETUSER redlock";
 	char rights[512], *rest = rights;
-	int column = printf("%s reset on >PASSWORD ~PREFIX*", begin);
+	int column = printf("%s reset on >PASSWORD ~PREFIX*%s", begin, scripts ? " ~{PREFIX*" : "");
+	if (scripts)
+		column = printf("\n%s &redlock:wake:*", begin) - 1;
 	redlock_acl_rights(scripts, rights, sizeof rights);
 	for (char *right; (right = strtok_r(rest, " ", &rest)) != NULL;) {
 		if (column + (int)strlen(right) >= WIDTH)
@@ -111,16 +113,19 @@ static void print_rule(int scripts)
 
 static int show_acl(void)
 {
-	fputs("A user that may do what redlock does, and nothing else (Redis 6, Valkey, or\n"
-	      "newer):\n\n",
+	fputs("A user that may do what redlock does, and nothing else (Redis 6.2, Valkey,\n"
+	      "or newer):\n\n",
 	      stdout);
 	print_rule(1);
 	fputs("\nPREFIX is that of your locks (--prefix), or leave it empty. Needed for locks:\n"
-	      "set to eval; select for a database other than 0. Without client|id, client|kill\n"
-	      "and info a key may stay until its TTL behind a broken connection, one server by\n"
-	      "two addresses is noticed late, and a value of your own (--token) that is used\n"
-	      "again is not safe: a late release on such a connection may delete its next key.\n"
-	      "The last four are for `redlock status NAME` and `redlock check`.\n\n"
+	      "set to del, and eval; select for a database other than 0. Without client|id,\n"
+	      "client|kill and info a key may stay until its TTL behind a broken connection,\n"
+	      "one server by two addresses is noticed late, and a value of your own (--token)\n"
+	      "that is used again is not safe: a late release on such a connection may delete\n"
+	      "its next key.\n"
+	      "~{PREFIX*, the channels, and mget to subscribe are for waiting in turn: without\n"
+	      "them waiters ask again and again. The last four are for `redlock status NAME` and\n"
+	      "`redlock check`.\n\n"
 	      "A user that may not run scripts. Release and renewal take two round trips then:\n\n",
 	      stdout);
 	print_rule(0);
