@@ -232,11 +232,11 @@ static bool may_write(struct diff *d)
 }
 
 /* Nobody can say what the key was when the command came. */
-static void forget_key(struct diff *d, struct pair *s, const struct step *step)
+static void forget_key(struct diff *d, struct pair *s, const struct step *step, unsigned key)
 {
-	struct bytes words[] = {{"DEL", 3}, step->words[step->key]};
+	struct bytes words[] = {{"DEL", 3}, step->words[key]};
 	struct step del = {.count = 2, .key = 1};
-	d->unclear++;
+	d->unclear += key == step->key;
 	if (!may_write(d))
 		return; /* it is as it was, and has ended */
 	memcpy(del.words, words, sizeof words);
@@ -306,7 +306,7 @@ static void run_step(struct diff *d)
 	step_count(&step, &d->answer, d->redis.native);
 	unclear |= timed &&
 	           ends_within(model_key(d, s, &step), from_ms, to_ms); /* it may have been set to end at once */
-	unclear |= timed && from_ms != to_ms && weighs_life(d, &step);
+	unclear |= timed && from_ms != to_ms && (weighs_life(d, &step) || step.queue != 0);
 	/* A transaction depends on all keys that are watched. */
 	bool watches = is_command(&step, "WATCH") || step.in_multi;
 	unclear |= step.in_multi && step.key != 0 && from_ms != to_ms;
@@ -316,7 +316,9 @@ static void run_step(struct diff *d)
 	if (!same && !nearby)
 		differ(d, &step, "the answers, or the ends of the key, differ");
 	if (unclear || (!same && step.key != 0))
-		forget_key(d, s, &step);
+		forget_key(d, s, &step, step.key);
+	if (step.queue != 0 && (unclear || !same))
+		forget_key(d, s, &step, step.queue);
 	if (watches && (from_ms != to_ms || nearby || !timed)) /* a busy server watches, and tells no time */
 		forget_watched(d, s);
 	follow_kills(d, &step);

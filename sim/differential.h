@@ -11,12 +11,13 @@
 #include "redis.h"
 #include "servers.h"
 
-enum { STEP_WORDS = 8, STEP_WORD_SIZE = 48, STEP_IDS = 5 };
+enum { STEP_WORDS = 9, STEP_WORD_SIZE = 128, STEP_IDS = 5 };
 
 struct step {
 	struct bytes words[STEP_WORDS];
 	unsigned count;
 	unsigned key;    /* which word is the key; 0: none */
+	unsigned queue;  /* which one is that of its queue; 0: none */
 	bool in_multi;   /* MULTI goes before it and EXEC behind */
 	bool tells_life; /* the answer may have the rest of a key's life in it */
 	char text[STEP_WORDS][STEP_WORD_SIZE];

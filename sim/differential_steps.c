@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
+#include <time.h>
 
 #include "asked.h"
 #include "differential.h"
+#include "expected.h"
 
 /* A command's first word, and how its answers began. */
 enum { ANSWERS = 12 };
@@ -103,6 +105,42 @@ static void add_key(struct step *s, struct prng *p)
 	add(s, PICK(p, "one", "two", "three", "a key with spaces\r\n"));
 }
 
+/* What stands in the queue of one of them: those who wait, and were woken, until now or later; and what is
+ * no entry at all. */
+static void add_queue(struct step *s, struct prng *p)
+{
+	char text[STEP_WORD_SIZE] = "", until[24];
+	struct timespec now;
+	timespec_get(&now, TIME_UTC);
+	int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	static const int64_t after[] = {-3, -1, 1, 40, 30000, 60000, 70000};
+	for (uint64_t i = prng_between(p, 1, 4), first = i; i > 0; i--) {
+		size_t used = strlen(text);
+		snprintf(until, sizeof until, "%" PRId64,
+		         now_ms + after[prng_below(p, sizeof after / sizeof after[0])]);
+		bool woken = i == first && prng_chance(p, 500);
+		snprintf(text + used, sizeof text - used, "%s%-23s %s;", PICK(p, "1w", "1w", "1w", "1w", "2w", "1h"),
+		         PICK(p, "ab.1", "ab.12", "cd.3", "0123456789abcdef.4", "ef.5", "xy.6", "ab."),
+		         woken ? until : "");
+	}
+	if (prng_chance(p, 50))
+		text[strlen(text) / 2] = '\0';
+	add(s, text);
+}
+
+/* A queue is a key like others. */
+static bool add_any_key(struct step *s, struct prng *p)
+{
+	bool queue = prng_chance(p, 150);
+	if (queue) {
+		s->key = s->count;
+		add(s, PICK(p, "{one}:redlock:queue", "{two}:redlock:queue", "{three}:redlock:queue"));
+	} else {
+		add_key(s, p);
+	}
+	return queue;
+}
+
 static void add_value(struct step *s, struct prng *p)
 {
 	add(s, PICK(p, "value-1", "value-2", "value-3"));
@@ -121,10 +159,13 @@ static void draw_set(struct step *s, struct prng *p)
 {
 	uint64_t form = prng_below(p, 20);
 	add(s, "SET");
-	add_key(s, p);
+	bool queue = add_any_key(s, p);
 	if (form == 0)
 		return; /* too few words */
-	add_value(s, p);
+	if (queue)
+		add_queue(s, p);
+	else
+		add_value(s, p);
 	if (form == 1)
 		return; /* for ever */
 	if (form == 2) {
@@ -143,7 +184,7 @@ static void draw_set(struct step *s, struct prng *p)
 static void draw_pexpire(struct step *s, struct prng *p)
 {
 	add(s, "PEXPIRE");
-	add_key(s, p);
+	add_any_key(s, p);
 	if (prng_chance(p, 100))
 		add(s, PICK(p, "0", "-1", "x", "-0", "+1"));
 	else
@@ -158,7 +199,7 @@ static void draw_of_key(struct step *s, struct prng *p)
 		s->count = s->text[0][0] == 'D' ? 1 : s->count; /* DEL takes many keys: the model does not */
 		return;
 	}
-	add_key(s, p);
+	add_any_key(s, p);
 }
 
 static void draw_of_string(struct step *s, struct prng *p)
@@ -184,10 +225,21 @@ static void draw_other_type(struct step *s, struct prng *p)
 {
 	bool hash = prng_chance(p, 500);
 	add(s, hash ? "HSET" : "RPUSH");
-	add_key(s, p);
+	add_any_key(s, p);
 	if (hash)
 		add(s, "field");
 	add_value(s, p);
+}
+
+/* Of the name that is the word before. */
+static void add_queue_key(struct step *s)
+{
+	struct buffer key = {0};
+	expected_queue(s->words[s->count - 1], &key);
+	s->queue = s->count;
+	snprintf(s->text[s->count], STEP_WORD_SIZE, "%.*s", (int)key.length, buffer_front(&key));
+	add_bytes(s, s->text[s->count], key.length);
+	buffer_free(&key);
 }
 
 /* Any row of the library's table in any of its forms; now and then with the digest of no script. */
@@ -206,15 +258,21 @@ static void draw_row(struct step *s, struct prng *p)
 			add_value(s, p);
 		else if (word->kind == RL_WORD_TTL)
 			add_ttl(s, p);
+		else if (word->kind == RL_WORD_QUEUE)
+			add_queue_key(s);
+		else if (word->kind == RL_WORD_PLACE)
+			add(s, PICK(p, "", "ab.1", "ab.12", "cd.3", "0123456789abcdef.4"));
+		else if (word->kind == RL_WORD_PATIENCE)
+			add(s, PICK(p, "1", "5", "250"));
 		else if (word->fixed.size < STEP_WORD_SIZE)
 			add(s, word->fixed.bytes);
 		else
 			add_bytes(s, word->fixed.bytes, word->fixed.size);
 	}
-	if (form == RL_FORM_SHA && prng_chance(p, 50))
+	if ((RL_FORMS_SHA >> form & 1) != 0 && prng_chance(p, 50))
 		s->words[1] = text_bytes(PICK(p, "0123456789012345678901234567890123456789", "short"));
-	s->in_multi &= form < RL_FORM_SHA;
-	s->tells_life = op->change == RL_CHANGE_LOOK;
+	s->in_multi &= ((RL_FORMS_SHA | RL_FORMS_TEXT) >> form & 1) == 0;
+	s->tells_life = op->change == RL_CHANGE_LOOK || op == &rl_ops[RL_OP_ENTER];
 }
 
 static void draw_of_connection(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
@@ -243,7 +301,7 @@ static void draw_of_connection(struct step *s, struct prng *p, const uint64_t id
 void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
 {
 	uint64_t kind = prng_below(p, 100);
-	s->count = s->key = 0;
+	s->count = s->key = s->queue = 0;
 	s->tells_life = false;
 	s->in_multi =
 	    prng_chance(p, 250) && (kind < 20 || (kind >= 40 && kind < 70) || (kind >= 75 && kind < 88));

@@ -23,7 +23,7 @@ struct asked {
 bool asked_read(const struct words *w, struct asked *ret);
 
 /* How often each outcome of each row came up; by a transaction: how often that was done. */
-enum { ASKED_OUTCOMES = 4 };
+enum { ASKED_OUTCOMES = 6 };
 struct asked_seen {
 	uint64_t times[RL_OP_COUNT][RL_FORM_COUNT][ASKED_OUTCOMES];
 };
