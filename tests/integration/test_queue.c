@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* The scripts that keep the queue of those who wait, by themselves: who goes first, and what becomes of those
+ * who do not come. */
+#include <stdio.h>
+#include <string.h>
+
+#include "child.h"
+#include "fixture.h"
+#include "scripts.h"
+
+#define A "aaaaaaaaaaaaaaaa.1"
+#define B "bbbbbbbbbbbbbbbb.22"
+#define C "cccccccccccccccc.3"
+
+enum { PATIENCE_MS = 250 }; /* a busy machine may take some of it between two calls */
+
+static const char *name = "job", *queue = "{job}:redlock:queue";
+static struct raw ears;
+
+/* Runs a script; the items of its answer, one to a line. */
+static const char *run(enum rl_script script, const char *token, const char *place)
+{
+	static struct raw_reply reply;
+	const char *ttl = script == RL_SCRIPT_ENTER ? "30000" : NULL;
+	char patience[16];
+	snprintf(patience, sizeof patience, "%d", PATIENCE_MS);
+	struct raw_arg args[9] = {{"EVAL", 4}, {rl_scripts[script].text, rl_scripts[script].length}, {"2", 1}};
+	const char *const words[] = {name,
+	                             queue,
+	                             token,
+	                             ttl,
+	                             script == RL_SCRIPT_VACATE ? NULL : place,
+	                             script == RL_SCRIPT_VACATE ? NULL : patience};
+	size_t count = 3;
+	for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (words[i] != NULL)
+			args[count++] = (struct raw_arg){words[i], strlen(words[i])};
+	const char *text = server_call(&servers.server[0], args, count, &reply);
+	assert_int_not_equal(reply.type, '-');
+	return text;
+}
+
+/* Verdict, how many wait and the own place of an enter. */
+static void expect_enter(const char *token, const char *place, int taken, int waiting, int stands)
+{
+	int verdict = -1, count = -1, at = -1;
+	long long left;
+	char quoted[64];
+	const char *answer = run(RL_SCRIPT_ENTER, token, place);
+	assert_int_equal(sscanf(answer, "%d %d %lld %d %63s", &verdict, &count, &left, &at, quoted), 5);
+	assert_string_equal(quoted, token);
+	assert_int_equal(verdict, taken);
+	assert_int_equal(count, waiting);
+	assert_int_equal(at, stands);
+}
+
+static void expect_leave(const char *token, const char *place, const char *answer)
+{
+	assert_string_equal(run(RL_SCRIPT_LEAVE, token, place), answer);
+}
+
+static void expect_vacate(const char *token, const char *answer)
+{
+	assert_string_equal(run(RL_SCRIPT_VACATE, token, NULL), answer);
+}
+
+static void listen_to(const char *place)
+{
+	char channel[64];
+	struct raw_reply reply;
+	snprintf(channel, sizeof channel, "redlock:wake:%.16s", place);
+	struct raw_arg args[] = {{"SUBSCRIBE", 9}, {channel, strlen(channel)}};
+	assert_int_equal(raw_send(&ears, args, 2), 0);
+	assert_int_equal(raw_receive(&ears, &reply), 0);
+}
+
+/* The next message is the one that wakes this place. */
+static void expect_woken(const char *place)
+{
+	char want[128];
+	struct raw_reply reply;
+	snprintf(want, sizeof want, "message\nredlock:wake:%.16s\n%s", place, place + 17);
+	assert_int_equal(raw_receive(&ears, &reply), 0);
+	if (reply.length > 0 && reply.text[strlen(reply.text) - 1] == '\n')
+		reply.text[strlen(reply.text) - 1] = '\0';
+	assert_string_equal(reply.text, want);
+}
+
+/* All three wait for the key of another one. */
+static void line_up(void)
+{
+	expect_enter("t0", "", 1, 0, 0);
+	expect_enter("t1", A, 0, 1, 1);
+	expect_enter("t2", B, 0, 2, 2);
+	expect_enter("t3", C, 0, 3, 3);
+	expect_enter("t2", B, 0, 3, 2); /* it stands there already */
+}
+
+static void before(void)
+{
+	server_must(&servers.server[0], "OK", "FLUSHALL", NULL);
+	assert_int_equal(raw_open(&ears, servers.server[0].socket, WAIT_SOON_MS), 0);
+}
+
+static void after(void)
+{
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "+publish", NULL);
+	raw_close(&ears);
+}
+
+static void all_listen(void)
+{
+	listen_to(A);
+	listen_to(B);
+	listen_to(C);
+}
+
+TEST(order_of_arrival)
+{
+	all_listen();
+	line_up();
+	expect_vacate("t9", "0");
+	expect_vacate("t0", "2");
+	expect_leave("t0", "", "0");
+	expect_woken(A);
+	expect_enter("t3", C, 0, 3, 3); /* the key is free, and it is not its turn */
+	expect_enter("t1", A, 1, 2, 0);
+	expect_enter("t2", B, 0, 2, 1);
+	expect_leave("t1", A, "2");
+	expect_woken(B);
+	expect_enter("t2", B, 1, 1, 0);
+	expect_leave("t2", "", "2");
+	expect_woken(C);
+	expect_enter("t3", C, 1, 0, 0);
+	assert_false(server_has(&servers.server[0], queue));
+	expect_leave("t3", "", "1");
+	expect_enter("t4", "", 1, 0, 0);
+	expect_vacate("t4", "1");
+}
+
+/* Nobody hears the message: the next one is woken, and those who are gone stand there no more. */
+TEST(dead_heads_are_passed_over)
+{
+	listen_to(C);
+	line_up();
+	expect_leave("t0", "", "2");
+	expect_woken(C);
+	expect_enter("t3", C, 1, 0, 0);
+}
+
+TEST(a_woken_head_has_its_time)
+{
+	all_listen();
+	line_up();
+	expect_leave("t0", "", "2");
+	expect_woken(A);
+	expect_enter("t3", C, 0, 3, 3);
+	wait_ms(PATIENCE_MS + 20);
+	expect_enter("t3", C, 0, 2, 2);
+	expect_woken(B);
+	expect_enter("t1", A, 0, 3, 3); /* behind the others */
+	expect_enter("t2", B, 1, 2, 0);
+}
+
+/* Somebody else has the key when it comes: it still goes first, and is woken again. */
+TEST(a_woken_head_that_is_late)
+{
+	all_listen();
+	line_up();
+	expect_leave("t0", "", "2");
+	expect_woken(A);
+	server_must(&servers.server[0], "OK", "SET", name, "barger", NULL);
+	expect_enter("t1", A, 0, 3, 1);
+	wait_ms(PATIENCE_MS + 20);
+	expect_enter("t2", B, 0, 3, 2);
+	server_must(&servers.server[0], "1", "DEL", name, NULL);
+	expect_enter("t2", B, 0, 3, 2);
+	expect_woken(A);
+	expect_enter("t1", A, 1, 2, 0);
+}
+
+/* Neither a DEL of another client nor an expiry wakes anybody: the next who asks does. */
+TEST(the_key_goes_by_itself)
+{
+	struct raw_reply reply;
+	all_listen();
+	line_up();
+	server_must(&servers.server[0], "1", "DEL", name, NULL);
+	expect_enter("t3", C, 0, 3, 3);
+	expect_woken(A);
+	expect_enter("t1", A, 1, 2, 0);
+	server_ask(&servers.server[0], &reply, "PEXPIRE", name, "1", NULL);
+	wait_ms(20);
+	expect_enter("t4", "", 0, 2, 0); /* also who stands nowhere */
+	expect_woken(B);
+	expect_leave("t9", B, "0"); /* gives up: the next one is woken for it */
+	expect_woken(C);
+	expect_enter("t3", C, 1, 0, 0);
+}
+
+/* What other versions have written is dropped when it is first, and its owner is woken. */
+TEST(unknown_entries)
+{
+	listen_to(A);
+	listen_to(B);
+	server_must(&servers.server[0], "OK", "SET", queue, "??;2w" A " new;1h" B " x y;1w" C "  ;", NULL);
+	expect_enter("t1", A, 1, 0, 0); /* C does not listen */
+	expect_woken(A);
+	expect_woken(B);
+	server_must(&servers.server[0], "OK", "SET", queue, "no queue at all", NULL);
+	expect_leave("t1", "", "1");
+	assert_false(server_has(&servers.server[0], queue));
+	server_must(&servers.server[0], "1", "RPUSH", queue, "x", NULL);
+	expect_enter("t1", A, 1, 0, 0);
+	expect_enter("t2", B, 0, 1, 1);
+	assert_true(server_pttl(&servers.server[0], queue) > 0);
+}
+
+TEST(a_queue_always_ends)
+{
+	struct raw_reply reply;
+	static const char *const places[] = {A, B, A};
+	expect_enter("t0", "", 1, 0, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		server_ask(&servers.server[0], &reply, "PERSIST", queue, NULL);
+		run(RL_SCRIPT_ENTER, "t1", places[i]);
+		assert_true(server_pttl(&servers.server[0], queue) > 50000);
+	}
+	server_ask(&servers.server[0], &reply, "PERSIST", queue, NULL);
+	expect_leave("t9", A, "0");
+	assert_true(server_pttl(&servers.server[0], queue) > 50000);
+}
+
+/* Nobody may wake anybody: what is released is released, and the first one is waited for as if it had been
+ * told. */
+TEST(publish_is_forbidden)
+{
+	line_up();
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "-publish", NULL);
+	expect_leave("t0", "", "2");
+	assert_false(server_has(&servers.server[0], name));
+	expect_enter("t3", C, 0, 3, 3);
+	expect_enter("t1", A, 1, 2, 0);
+	expect_leave("t1", "", "2");
+	wait_ms(PATIENCE_MS + 20);
+	expect_enter("t3", C, 1, 0, 0); /* B had its time */
+}
+
+TEST(names_of_any_bytes)
+{
+	static const char *const names[][2] = {
+	    {"{tag}%w.-[^", "{tag}%w.-[^:redlock:queue"},
+	    {"\x01\xff;1w%b()\r\n ", "{\x01\xff;1w%b()\r\n }:redlock:queue"},
+	};
+	all_listen();
+	for (unsigned i = 0; i < 2; i++) {
+		name = names[i][0];
+		queue = names[i][1];
+		line_up();
+		expect_leave("t0", "", "2");
+		expect_woken(A);
+		expect_enter("t1", A, 1, 2, 0);
+		expect_leave("t1", B, "2");
+		expect_woken(C);
+		expect_enter("t3", C, 1, 0, 0);
+	}
+	name = "job";
+	queue = "{job}:redlock:queue";
+}
+
+TEST(a_thousand_wait)
+{
+	char place[64];
+	expect_enter("t0", "", 1, 0, 0);
+	for (int i = 1; i <= 1000; i++) {
+		snprintf(place, sizeof place, "%016x.%d", i * 77, i % 10);
+		expect_enter("t", place, 0, i, i);
+	}
+	snprintf(place, sizeof place, "%016x.%d", 500 * 77, 0);
+	expect_enter("t", place, 0, 1000, 500);
+	listen_to(place);
+	expect_leave("t0", "", "2"); /* all before it are gone */
+	expect_woken(place);
+	expect_enter("t", place, 1, 500, 0);
+}
+
+SERVER_TESTS(1, .before = before, .after = after)
