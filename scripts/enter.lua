@@ -1,20 +1,20 @@
 local both = redis.call("mget", KEYS[1], KEYS[2])
 local left = redis.call("pttl", KEYS[1])
 local free, was, place = left == -2, both[2] or "", ARGV[3]
-local line, at, mine, now = was, 1, false, nil
+local line, at, mine, told, now, mark = was, 1, false, nil, nil, nil
 while at <= #line do
   local kind, client, slot, till, behind = string.match(line, "^(..)(%x+)%.(%d+)([^;]*);()", at)
   if kind == "1w" then
-    till, mine = tonumber(till), client .. "." .. slot == place
-    if mine or not (till or free) then break end
+    told, mine = tonumber(till), client .. "." .. slot == place
+    if mine or not (told or free) then break end
     if not now then
       local time = redis.call("time")
       now = time[1] * 1000 + math.floor(time[2] / 1000)
     end
-    if till then
-      if till > now and till <= now + 60000 then break end
+    if told then
+      if told > now and told <= now + 60000 then break end
     elseif redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then
-      line, at = string.sub(line, at, behind - 2) .. now + ARGV[4] .. string.sub(line, behind - 1), 1
+      mark = now + ARGV[4]
       break
     end
   elseif client then
@@ -22,7 +22,8 @@ while at <= #line do
   end
   at = behind or (string.find(line, ";", at, true) or #line) + 1
 end
-line = string.sub(line, at)
+if at > 1 then line = string.sub(line, at) end
+if mark then line = string.gsub(line, ";", mark .. ";", 1) end
 if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
   if mine then line = string.sub(line, string.find(line, ";", 1, true) + 1) end
   if line == "" and was ~= "" then
@@ -32,10 +33,10 @@ if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "
   end
   return {1, math.floor(#line / 27), 0, 0, ARGV[1], ""}
 end
-local stands = 0
-if mine then
-  line, stands = string.gsub(line, "^([^;]* )%d+;", "%1;"), 1
-elseif place ~= "" then
+local stands = mine and 1 or 0
+if mine and told then
+  line = string.gsub(line, "^([^;]* )%d+;", "%1;")
+elseif not mine and place ~= "" then
   local found = string.find(line, "w" .. place .. " ", 1, true)
   stands = math.floor((found or #line) / 27) + 1
   if not found then line = line .. string.format("1w%-23s ;", place) end

@@ -1,7 +1,7 @@
 local both = redis.call("mget", KEYS[1], KEYS[2])
 local ours, was = both[1] == ARGV[1], both[2] or ""
 if ours then redis.call("del", KEYS[1]) end
-local line, at = was, 1
+local line, at, mark = was, 1, nil
 local found = string.find(line, "w" .. ARGV[2] .. " ", 1, true)
 if found then
   line = string.sub(line, 1, found - 2) .. string.sub(line, (string.find(line, ";", found, true) or #line) + 1)
@@ -15,8 +15,7 @@ if line ~= "" and (ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2) t
       till = tonumber(till)
       if till and not (now and (till <= now or till > now + 60000)) then break end
       if not till and redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then
-        till = now and now + ARGV[3] or ""
-        line, at = string.sub(line, at, behind - 2) .. till .. string.sub(line, behind - 1), 1
+        mark = now and now + ARGV[3]
         break
       end
     elseif client then
@@ -24,7 +23,8 @@ if line ~= "" and (ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2) t
     end
     at = behind or (string.find(line, ";", at, true) or #line) + 1
   end
-  line = string.sub(line, at)
+  if at > 1 then line = string.sub(line, at) end
+  if mark then line = string.gsub(line, ";", mark .. ";", 1) end
 end
 if line == "" and was ~= "" then
   redis.pcall("del", KEYS[2])

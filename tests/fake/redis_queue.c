@@ -246,7 +246,7 @@ static int64_t stand(struct line *l, bool mine, struct bytes place)
 
 static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
-	enum { DEL_LINE = 44, SET_LINE = 46, PEXPIRE_LINE = 48 };
+	enum { DEL_LINE = 45, SET_LINE = 47, PEXPIRE_LINE = 49 };
 	struct call *c = l->call;
 	int64_t place = stand(l, mine, word(c, ENTER_PLACE));
 	bool changed = has_changed(l), lasts = !changed && word(c, ENTER_PLACE).size > 0;
@@ -263,7 +263,7 @@ static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 
 void script_enter(struct call *c)
 {
-	enum { SET_LINE = 26 };
+	enum { SET_LINE = 27 };
 	struct line l;
 	struct bytes value;
 	struct buffer shown = {0};
