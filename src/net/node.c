@@ -196,6 +196,12 @@ static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 	rl_ledger_lose(&n->ledger, entry);
 }
 
+/* Whether that is the token of the front entry. */
+static bool is_quoted(const struct rl_node *n, const struct rl_entry *entry, struct rl_slice text)
+{
+	return rl_slice_same(rl_outbox_request(entry, rl_outbox_front_bytes(&n->link.outbox)).token, text);
+}
+
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
                         struct rl_answer *ret, uint64_t now_ns)
 {
@@ -204,6 +210,8 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	ret->tag = entry->tag;
 	ret->operation = entry->operation;
 	rl_answer_read(op, reply, &ret->vote);
+	if (ret->vote.text_count > 0 && op->quotes && !is_quoted(n, entry, ret->vote.texts[0]))
+		ret->vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	enum redlock_vote_code vote = ret->vote.code;
 	rl_method_learn(&n->methods, op, (enum rl_form)entry->form, error ? reply->value.text : NULL);
 	if (error || entry->owed)

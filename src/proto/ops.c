@@ -119,6 +119,17 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .outcomes = OUTCOMES({YES, NIL}),
                 .rights = "set",
             },
+        /*
+         * The queue is a string: an entry for each who waits, in order of arrival, each ended by `;`.
+         *
+         *     1w0123456789abcdef.7      1795342681857;
+         *
+         * Version, kind (w: wake me), place: the client, whose channel is redlock:wake:0123456789abcdef, and
+         * its slot, which is the message; if it was woken, until when (this server's time) it goes first.
+         * Without that an entry has 27 bytes, and only the first one has it: so places are counted by
+         * dividing. Of other versions and kinds each begins so as well: the first one is dropped, and whose
+         * it is is woken.
+         */
         /* An acquire that waits for its turn. By the script's digest only where the connection has run it. */
         [RL_OP_ENTER] =
             {
@@ -133,6 +144,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(0, 0, "iiiiss")},
                                      {NO, ERROR("NOSCRIPT")}, {BARRED, ERROR("ERR unknown command")},
                                      {BARRED, ERROR("ERR Unknown")}),
+                .quotes = true,
                 .claims = true,
                 .undo = RL_OP_RELEASE,
                 .ghost = RL_GHOST_ALWAYS,

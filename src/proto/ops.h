@@ -104,7 +104,8 @@ struct rl_op {
 	/* Refused in one form it is asked in the next, else the refusal is the vote. Not for a claim: asked
 	 * again, it would come behind its own release. A script that the server has forgotten is its "no". */
 	bool again;
-	bool claims;     /* makes the key, with YES */
+	bool quotes; /* the first text of an answer is the request's token, or it is one to another question */
+	bool claims; /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
 	unsigned undo;   /* a claim: what deletes the key, RL_OP_ */
 	enum rl_ghost_rule ghost;

@@ -23,7 +23,7 @@ static const char mark[] = ":redlock:queue";
 
 /* Where it is put together: in `room` if it is short, as nearly all are, else in `large`. */
 struct side {
-	char room[SHORT];
+	char room[SHORT], patience[24];
 	struct rl_buffer large;
 };
 
@@ -43,41 +43,37 @@ static struct rl_slice queue_key(struct rl_slice name, struct side *side)
 
 /* ---- as bytes ---- */
 
-static bool write_words(struct rl_buffer *out, const struct rl_word *word, const struct rl_slice *parts)
+/* False: out of memory. */
+static bool put_queue(struct rl_slice *parts, const struct rl_request *r, struct side *side)
 {
-	struct rl_slice words[RL_OP_WORDS];
-	unsigned count = 0;
-	for (; word->kind != RL_WORD_END; word++)
-		words[count++] = word->kind == RL_WORD_FIXED ? word->fixed : parts[word->kind];
-	return rl_command_write(out, words, count);
-}
-
-static bool write_queued(struct rl_buffer *out, const struct rl_request *r, const struct rl_word *words,
-                         struct rl_slice *parts)
-{
-	char patience[24];
-	struct side side;
-	side.large = (struct rl_buffer){0};
-	parts[RL_WORD_QUEUE] = queue_key(r->name, &side);
+	parts[RL_WORD_QUEUE] = queue_key(r->name, side);
 	parts[RL_WORD_PLACE] = r->place.size > 0 ? r->place : (struct rl_slice){"", 0};
 	parts[RL_WORD_PATIENCE] = (struct rl_slice){"0", 1};
 	if (r->patience_ms > 0)
-		parts[RL_WORD_PATIENCE] = (struct rl_slice){patience, rl_command_digits(patience, r->patience_ms)};
-	bool ok = parts[RL_WORD_QUEUE].bytes != NULL && write_words(out, words, parts);
-	rl_buffer_free(&side.large);
-	return ok;
+		parts[RL_WORD_PATIENCE] =
+		    (struct rl_slice){side->patience, rl_command_digits(side->patience, r->patience_ms)};
+	return parts[RL_WORD_QUEUE].bytes != NULL;
 }
 
 bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl_form form)
 {
 	char ttl[24];
-	struct rl_slice parts[RL_WORD_FIXED];
-	const struct rl_word *words = rl_ops[r->operation].words[form];
+	struct side side;
+	struct rl_slice words[RL_OP_WORDS], parts[RL_WORD_FIXED];
+	const struct rl_word *word = rl_ops[r->operation].words[form];
+	unsigned count = 0;
+	side.large = (struct rl_buffer){0};
 	parts[RL_WORD_NAME] = r->name;
 	parts[RL_WORD_TOKEN] = r->token;
 	parts[RL_WORD_TTL] = (struct rl_slice){ttl, rl_command_digits(ttl, r->ttl_ms)};
-	return (RL_FORMS_QUEUE >> form & 1) != 0 ? write_queued(out, r, words, parts)
-	                                         : write_words(out, words, parts);
+	if ((RL_FORMS_QUEUE >> form & 1) != 0 && !put_queue(parts, r, &side))
+		return false;
+	for (; word->kind != RL_WORD_END; word++)
+		words[count++] = word->kind == RL_WORD_FIXED ? word->fixed : parts[word->kind];
+	bool ok = rl_command_write(out, words, count);
+	if (side.large.bytes != NULL)
+		rl_buffer_free(&side.large);
+	return ok;
 }
 
 static uint64_t number_of(struct rl_slice digits)

@@ -89,6 +89,7 @@ struct redis {
 	uint64_t last_id;
 	/* What it does not permit. */
 	bool kill_denied, info_denied, eval_denied, subscribe_denied, publish_denied;
+	bool queue_denied; /* scripts with a queue's key: as by a rule for the names of locks alone */
 	/* How newer servers differ. */
 	enum redis_native native;
 	bool is_valkey_9;      /* what runs beside a script; who has not logged in is told so first */

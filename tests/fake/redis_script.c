@@ -85,9 +85,12 @@ static void run_script(struct call *c, enum rl_script number)
 
 static bool is_denied(struct call *c, const char *command)
 {
+	bool queue = c->redis->queue_denied && resp_is(&c->w, 2, "2");
 	if (c->redis->eval_denied)
 		call_reply_text(c, "-NOPERM this user has no permissions to run the '%s' command", command);
-	return c->redis->eval_denied;
+	else if (queue)
+		call_reply(c, "-NOPERM this user has no permissions to access one of the keys used as arguments");
+	return c->redis->eval_denied || queue;
 }
 
 void run_eval(struct call *c)

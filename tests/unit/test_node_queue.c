@@ -38,6 +38,17 @@ TEST(in_turn)
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
 }
 
+/* An answer that quotes another token is one to another question: the connection ends. */
+TEST(another_question)
+{
+	own_scene *s = scene_connected(9);
+	ask(s, RL_OP_ENTER, 1);
+	expect_heard(s, ENTER("EVAL"));
+	scene_say(s, "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$6\r\ntoken2\r\n$0\r\n\r\n");
+	expect_answers(s, "enter #1 GARBAGE\n");
+	assert_int_not_equal(s->node.link.state, RL_LINK_OPEN);
+}
+
 /* It is not sent a second time behind its own release: the next one goes by text. */
 TEST(enter_is_forgotten)
 {
