@@ -40,6 +40,7 @@
 	X(KILL_DENIED, "node does not permit CLIENT KILL")                                                       \
 	X(INFO_DENIED, "node does not permit INFO")                                                              \
 	X(EVAL_DENIED, "node does not permit scripts")                                                           \
+	X(QUEUE_DENIED, "node does not permit the keys of queues")                                               \
 	X(NATIVE, "node has compare commands of its own")                                                        \
 	X(NO_LOGIN, "node has another password")                                                                 \
 	X(QUIET_LOGIN, "node does not answer a login that it refuses behind other answers")                      \

@@ -85,6 +85,7 @@ void node_start(struct world *w, uint32_t node)
 	r->kill_denied = world_mishap(w, COVER_KILL_DENIED);
 	r->info_denied = world_mishap(w, COVER_INFO_DENIED);
 	r->eval_denied = world_mishap(w, COVER_EVAL_DENIED);
+	r->queue_denied = world_mishap(w, COVER_QUEUE_DENIED);
 	r->native =
 	    world_mishap(w, COVER_NATIVE) ? (enum redis_native)prng_between(&w->chaos, 1, 2) : NATIVE_NONE;
 	r->quiet_login = world_mishap(w, COVER_QUIET_LOGIN);

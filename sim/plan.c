@@ -21,8 +21,8 @@ static const struct {
     {COVER_CONNECT_HANG, 200},  {COVER_KILL_DENIED, 700},   {COVER_INFO_DENIED, 700},
     {COVER_NO_NAME, 300},       {COVER_NO_LOGIN, 300},      {COVER_NO_DATABASE, 300},
     {COVER_SLOW_LOOP, 100},     {COVER_NO_RANDOM, 20},      {COVER_SLOW_NAME, 300},
-    {COVER_DEAD_ADDRESS, 500},  {COVER_EVAL_DENIED, 900},   {COVER_NATIVE, 900},
-    {COVER_QUIET_LOGIN, 900},
+    {COVER_DEAD_ADDRESS, 500},  {COVER_EVAL_DENIED, 900},   {COVER_QUEUE_DENIED, 900},
+    {COVER_NATIVE, 900},        {COVER_QUIET_LOGIN, 900},
 };
 
 static void draw_faults(struct plan *plan, struct prng *p)
