@@ -95,6 +95,14 @@ static void settle(struct rl_node *n, const struct rl_entry *entry, enum redlock
 	rl_ledger_settle(&n->ledger, entry, vote, now_ns);
 }
 
+/* An older release of the caller's value may still come, and delete the key that this one relies on. */
+static bool is_stale(const struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
+                     uint64_t now_ns)
+{
+	return entry->own_value && vote == REDLOCK_VOTE_YES && rl_ops_relies(&rl_ops[entry->operation]) &&
+	       n->ledger.ghost_own && rl_ledger_has_ghost(&n->ledger, now_ns);
+}
+
 static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
 	struct rl_talk_result r;
@@ -106,6 +114,8 @@ static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_
 		}
 		settle(n, &r.entry, r.vote.code, r.error, now_ns);
 		*ret = (struct rl_answer){.tag = r.entry.tag, .operation = r.entry.operation, .vote = r.vote};
+		if (is_stale(n, &r.entry, r.vote.code, now_ns))
+			ret->vote.code = REDLOCK_VOTE_STALE;
 		if (r.entry.tag.seq != 0)
 			return true;
 	}
@@ -217,8 +227,8 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	if (error || entry->owed)
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;
-	bool stale = made && n->ledger.ghost_own && rl_ledger_has_ghost(&n->ledger, now_ns);
-	if ((stale || (made && entry->given_up)) && !rl_submit_give_back(n, entry))
+	bool stale = is_stale(n, entry, vote, now_ns);
+	if (made && (stale || entry->given_up) && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
 	if (stale)
 		ret->vote.code = REDLOCK_VOTE_STALE;

@@ -154,7 +154,7 @@ enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_requ
 {
 	struct rl_link *l = &n->link;
 	const struct rl_op *op = &rl_ops[r->operation];
-	if (op->claims && r->own_value && is_given_up(n, r))
+	if (rl_ops_relies(op) && r->own_value && is_given_up(n, r))
 		return REDLOCK_VOTE_STALE;
 	enum rl_form form = rl_method_choose(&n->methods, r);
 	bool parks = form == RL_FORM_WATCH || (n->talk.parked.count > 0 && rl_talk_is_parked(&n->talk, r->name));

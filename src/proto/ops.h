@@ -114,6 +114,12 @@ struct rl_op {
 	const char *watch_rights; /* the same in the form WATCH */
 };
 
+/* Whether its YES is relied on later: the key must stay. */
+static inline bool rl_ops_relies(const struct rl_op *op)
+{
+	return op->claims || op->change == RL_CHANGE_LENGTHEN;
+}
+
 /* By number: RL_OP_ of core/lock.h. */
 extern const struct rl_op rl_ops[];
 

@@ -65,6 +65,18 @@ TEST(no_second_claim_before_that)
 	expect_heard(s, SET);
 }
 
+/* Nor is it extended: what the SET makes is given back. */
+TEST(no_extension_before_that)
+{
+	own_scene *s = scene_connected(77);
+	try_set(1);
+	give_up();
+	assert_int_equal(ask(s, REDLOCK_OP_EXTEND, 2, false), REDLOCK_VOTE_STALE);
+	scene_heard(s);
+	scene_say(s, "$-1\r\n");
+	assert_int_equal(ask(s, REDLOCK_OP_EXTEND, 3, false), REDLOCK_VOTE_PENDING);
+}
+
 /* A SET whose connection ends says nothing: its key may be anybody's, and stays. One that was not sent has
  * made none. */
 TEST(the_connection_ends_first)
