@@ -111,8 +111,6 @@ static void tick(struct world *w)
 /* The first link connects, and its server is the one with this digit. */
 static void greet(struct world *w, char digit)
 {
-	size_t read_most = wires.read_most;
-	wires.read_most = SIZE_MAX; /* it does not take its time */
 	w->first = wires.count;
 	w->process = digit;
 	w->node.link.backoff.failures = 0;
@@ -124,7 +122,6 @@ static void greet(struct world *w, char digit)
 	wire_say(&wires.list[w->first], "*2\r\n*-1\r\n*-1\r\n");
 	turn(w);
 	turn(w);
-	wires.read_most = read_most;
 }
 
 /* ---- steps ---- */

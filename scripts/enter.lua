@@ -31,15 +31,15 @@ if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "
   elseif line ~= was then
     redis.pcall("set", KEYS[2], line, "px", 60000)
   end
-  return {1, math.floor(#line / 27), 0, 0, ARGV[1], ""}
+  return {1, math.floor(#line / 31), 0, 0, ARGV[1], ""}
 end
 local stands = mine and 1 or 0
 if mine and told then
   line = string.gsub(line, "^([^;]* )%d+;", "%1;")
 elseif not mine and place ~= "" then
   local found = string.find(line, "w" .. place .. " ", 1, true)
-  stands = math.floor((found or #line) / 27) + 1
-  if not found then line = line .. string.format("1w%-23s ;", place) end
+  stands = math.floor((found or #line) / 31) + 1
+  if not found then line = line .. string.format("1w%-27s ;", place) end
 end
 if line == "" and was ~= "" then
   redis.call("del", KEYS[2])
@@ -48,4 +48,4 @@ elseif line ~= was then
 elseif place ~= "" then
   redis.call("pexpire", KEYS[2], 60000)
 end
-return {0, math.floor(#line / 27), left, stands, ARGV[1], string.sub(both[1] or "", 1, 1024)}
+return {0, math.floor(#line / 31), left, stands, ARGV[1], string.sub(both[1] or "", 1, 1024)}

@@ -88,7 +88,8 @@ void check_set(struct world *w, uint32_t node, uint32_t actor, uint32_t life, st
 	else if (row->actor != actor || row->life != life || had_it)
 		check_fail(w, VIOLATION_TOKEN, "c%u set %.8s on n%u again", actor, token.at, node);
 	row->nodes |= 1u << node;
-	if (!row->left && settled(w, actor, life, node))
+	bool makes_it = !node_has_value(w, node, token); /* a key that lingers is refused, and known of */
+	if (!row->left && makes_it && settled(w, actor, life, node))
 		world_after(w, 0, check_late_set, node, (uint64_t)(row - w->check.tokens));
 }
 
@@ -166,6 +167,15 @@ void check_continuity(struct world *w, const struct actor *a, const struct handl
 
 /* ---- what is left behind ---- */
 
+/* Of places nothing is owed: they end by themselves. */
+static bool is_queue(const struct key *key)
+{
+	static const char end[] = ":redlock:queue";
+	size_t size = sizeof end - 1;
+	return key->name.size > size && memcmp(key->name.at + key->name.size - size, end, size) == 0 &&
+	       key->expires_ms != KEY_FOREVER;
+}
+
 void check_settled(struct world *w, uint32_t actor, uint32_t node)
 {
 	const struct node *n = &w->nodes[node];
@@ -173,7 +183,7 @@ void check_settled(struct world *w, uint32_t actor, uint32_t node)
 	w->check.settled[actor][node] |= 1ull << (life & 63);
 	for (size_t i = 0; i < n->redis.keys.count; i++) {
 		const struct key *key = &n->redis.keys.keys[i];
-		if (key->owner != KEY_OWNER(actor, life) ||
+		if (key->owner != KEY_OWNER(actor, life) || is_queue(key) ||
 		    node_expiry_world(n, key) <= w->now_ns + EXPIRY_TOLERANCE_NS + w->plan.step_back_ns)
 			continue;
 		if (token_row(&w->check, key->value)->left)
@@ -194,7 +204,8 @@ void check_no_keys(struct world *w)
 		const struct node *n = &w->nodes[i];
 		node_expire(w, i);
 		for (size_t k = 0; k < n->redis.keys.count; k++)
-			check_fail(w, VIOLATION_LEFTOVER, "n%u has %.8s of c%u", i, n->redis.keys.keys[k].value.at,
-			           (unsigned)(n->redis.keys.keys[k].owner >> 32));
+			if (!is_queue(&n->redis.keys.keys[k]))
+				check_fail(w, VIOLATION_LEFTOVER, "n%u has %.8s of c%u", i, n->redis.keys.keys[k].value.at,
+				           (unsigned)(n->redis.keys.keys[k].owner >> 32));
 	}
 }

@@ -12,6 +12,7 @@
  *   operate.c      effects of the core: tokens, requests, answers, notices
  *   loop.c         mutex, poller, waiters     registry.c     handles, their rules and events
  *   nodes.c        the nodes and the quorum   schedule.c     which deadline comes first
+ *   places.c       places in their queues
  *
  * Everything here is under the mutex of the loop, but for what is said otherwise.
  */
@@ -26,6 +27,7 @@
 #include "os/forkmark.h"
 #include "os/random.h"
 #include "os/thread.h"
+#include "places.h"
 #include "registry.h"
 
 struct redlock_client {
@@ -34,7 +36,8 @@ struct redlock_client {
 	struct rl_nodes nodes;
 	struct rl_registry handles;
 	struct rl_random_pool random; /* tokens come from here */
-	uint64_t entropy;             /* state of the generator for retry delays; tokens do not come from it */
+	struct rl_places places;
+	uint64_t entropy; /* state of the generator for retry delays; tokens do not come from it */
 
 	uint32_t node_timeout_ms; /* 0: by the TTL */
 	uint32_t drift_ppm;
@@ -57,8 +60,11 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
 /* Counts the answer of a node. */
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);
 
-/* A server has said that the handle in this slot may be the next to have its lock there. */
-void rl_operate_wake(redlock_client *c, uint32_t slot, unsigned node);
+/* A server has said that it is the turn of the place with this number. */
+void rl_operate_wake(redlock_client *c, uint32_t number, unsigned node);
+
+/* These nodes, a bit for each, are not heard any more. */
+void rl_operate_deafen(redlock_client *c, uint32_t nodes);
 
 /* Makes room for what the nodes have under the name, once. False: out of memory. */
 bool rl_operate_make_findings(redlock_lock *lock);

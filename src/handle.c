@@ -8,6 +8,16 @@
 
 /* ---- making ---- */
 
+/* Where the order of nodes begins for a name: all clients must agree, so that the waiters for it meet.
+ * FNV-1a, 32 bits (Fowler, Noll, Vo). */
+static uint8_t turn_of(struct rl_slice name, unsigned nodes)
+{
+	uint32_t hash = 2166136261u;
+	for (size_t i = 0; i < name.size; i++)
+		hash = (hash ^ (uint8_t)name.bytes[i]) * 16777619u;
+	return (uint8_t)(hash % nodes);
+}
+
 /* Behind the handle: votes, name, token. */
 static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *rules, const void *name,
                               size_t size, const struct redlock_lock_options *o)
@@ -24,6 +34,7 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 	if (c->prefix_size > 0)
 		memcpy(rl_handle_name_bytes(lock), c->prefix, c->prefix_size);
 	memcpy(rl_handle_name_bytes(lock) + c->prefix_size, name, size);
+	lock->core.turn = turn_of(rl_handle_name(lock), rules->node_count);
 	if (o->token != NULL) {
 		memcpy(rl_handle_token_bytes(lock), o->token, o->token_len);
 		lock->token_size = (uint16_t)o->token_len;

@@ -31,6 +31,9 @@ struct redlock_lock {
 	uint8_t done_operation;
 	uint8_t pending; /* RL_OBSERVE_ bits: one event of each kind may wait to be pulled */
 
+	redlock_lock *next_in_line; /* of those that wait, in order of arrival: places.h */
+	redlock_lock *previous_in_line;
+	bool in_line;
 	uint16_t token_size;
 	uint32_t name_size; /* with the prefix */
 	uint32_t slot;      /* answers name the slot and its generation, never the handle */

@@ -75,6 +75,14 @@ void rl_nodes_listen(struct rl_nodes *ns, unsigned index, const char *channel, u
 /* ---- time ---- */
 
 /* Seldom: these stay out of the way of what is done in every turn. */
+uint32_t rl_nodes_heard(const struct rl_nodes *ns)
+{
+	uint32_t nodes = 0;
+	for (unsigned i = 0; i < ns->count; i++)
+		nodes |= (uint32_t)rl_node_hears(&ns->list[i]) << i;
+	return nodes;
+}
+
 static __attribute__((noinline)) uint64_t listeners_deadline(const struct rl_nodes *ns)
 {
 	uint64_t next = UINT64_MAX;

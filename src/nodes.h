@@ -17,6 +17,7 @@ struct rl_nodes {
 	uint8_t order[REDLOCK_MAX_NODES]; /* their numbers in an order that other clients have too */
 	bool new_credentials;             /* there may be nodes that are to log in again */
 	bool listening;                   /* there may be nodes with a listener */
+	uint32_t heard;                   /* bit per node: messages were heard when this was last looked at */
 
 	/* Requests that a node did not take: votes that are still to be counted. */
 	uint32_t refused_seq;
@@ -41,6 +42,9 @@ bool rl_nodes_next_refusal(struct rl_nodes *nodes, unsigned *ret_node, enum redl
 
 /* Somebody waits at node `index` for messages on the client's channel, now and for 10 s. */
 void rl_nodes_listen(struct rl_nodes *nodes, unsigned index, const char *channel, uint64_t now_ns);
+
+/* The nodes whose messages are heard now, a bit for each. */
+uint32_t rl_nodes_heard(const struct rl_nodes *nodes);
 
 /* ---- time ---- */
 

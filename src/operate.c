@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "core/enter.h"
 #include "core/policy.h"
 #include "core/trace.h"
 #include "proto/ops.h"
@@ -50,10 +51,37 @@ static struct rl_slice name_probe(const redlock_lock *lock, struct rl_buffer *bu
 	return (struct rl_slice){buffer->bytes, name.size + RL_OPERATE_TOKEN_DIGITS};
 }
 
+/* For how long a waiter that was woken goes first: it has to come by then. */
+static uint64_t patience_ms(const redlock_lock *lock)
+{
+	enum { LEAST_MS = 10, PART = 4 };
+	return rl_time_max(lock->core.rules->node_timeout_ns / PART / RL_NS_PER_MS, LEAST_MS);
+}
+
+/* Nobody is known to wait: whether somebody does is asked at the gate alone, if it is where waiters look for
+ * it first. The others release by what costs them least. */
+static uint32_t without_queue(const redlock_client *c, const redlock_lock *lock)
+{
+	return ~(1u << c->nodes.order[lock->core.turn]);
+}
+
+/* What a queue is told. */
+static void add_place(redlock_client *c, const redlock_lock *lock, const struct rl_effects *fx,
+                      struct rl_request *request, char text[RL_PLACES_TEXT])
+{
+	request->enter = fx->enter;
+	request->patience_ms = patience_ms(lock);
+	if (fx->enter != 0 || fx->quits)
+		request->place = rl_places_name(c, lock, fx->call, text);
+	if (fx->tidies)
+		request->token = request->place; /* which no key has as its value: an empty one, some may have */
+}
+
 /* Asks the nodes. The votes of those that do not take the request are counted by rl_operate(). */
 static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
 {
 	struct rl_buffer buffer = {0};
+	char place[RL_PLACES_TEXT];
 	if (rl_ops[fx->send].change == RL_CHANGE_LOOK)
 		(void)rl_operate_make_findings(lock); /* without memory a look tells less */
 	struct rl_request request = {
@@ -65,6 +93,10 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .owed = fx->owed,
 	    .own_value = !rl_policy_of(&lock->core)->signs,
 	};
+	if (fx->send == RL_OP_RELEASE)
+		request.plain = without_queue(c, lock);
+	else if (fx->enter != 0 || fx->send == RL_OP_LEAVE)
+		add_place(c, lock, fx, &request, place);
 	rl_nodes_submit(&c->nodes, &request, fx->nodes, c->loop.now_ns);
 	rl_buffer_free(&buffer);
 }
@@ -102,6 +134,15 @@ static void trace(const redlock_client *c, const redlock_lock *lock, enum rl_pha
 	c->trace(c->trace_user, line);
 }
 
+/* Who is not first for its name among the handles of this client waits for those before it. */
+static void stand_in_line(redlock_client *c, redlock_lock *lock)
+{
+	bool waits = lock->core.contended && rl_enter_waits(&lock->core);
+	rl_places_line_up(c, lock, waits);
+	if (waits && !rl_places_is_behind(c, lock))
+		rl_places_wait(c, lock);
+}
+
 static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
 	struct rl_effects fx;
@@ -109,6 +150,8 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->now_ns = c->loop.now_ns;
 	event->entropy = next_entropy(c);
 	event->order = c->nodes.order;
+	event->hears = lock->core.contended ? rl_places_heard(c, lock) : 0;
+	event->behind = c->places.first != NULL && rl_places_is_behind(c, lock);
 	event->token = rl_handle_token(lock);
 	int error = rl_lock_step(&lock->core, event, &fx);
 	if (c->trace != NULL)
@@ -126,6 +169,8 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		send_to_nodes(c, lock, &fx);
 	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
+	if (lock->core.contended || lock->in_line)
+		stand_in_line(c, lock);
 	return error;
 }
 
@@ -163,6 +208,9 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	int error = step(c, lock, event);
 	if (c->nodes.refused_by != 0)
 		count_refusals(c, lock);
+	redlock_lock *next = rl_places_next(&c->places);
+	if (next != NULL) /* it asks when its time has come: now */
+		step(c, next, &(struct rl_event){.kind = RL_EV_WAKE, .front = true});
 	return error;
 }
 
@@ -191,12 +239,28 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	struct rl_event event = {.kind = RL_EV_REPLY,
 	                         .seq = answer->tag.seq,
 	                         .node = node->id,
+	                         .operation = answer->operation,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	take_vote(&event.vote, node, answer);
 	rl_operate(c, lock, &event);
 }
 
-void rl_operate_wake(redlock_client *c, uint32_t slot, unsigned node)
+/* A turn that nobody needs any more is the next one's, if the handle is there to say so; else it passes by
+ * itself. */
+void rl_operate_wake(redlock_client *c, uint32_t number, unsigned node)
 {
-	(void)c, (void)slot, (void)node;
+	struct rl_event event = {.kind = RL_EV_WAKE, .node = node};
+	redlock_lock *lock = rl_places_find(c, number, &event.call);
+	if (lock != NULL)
+		rl_operate(c, lock, &event);
+}
+
+void rl_operate_deafen(redlock_client *c, uint32_t nodes)
+{
+	redlock_lock *lock = rl_registry_next(&c->handles, 0);
+	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1)) {
+		struct rl_event event = {.kind = RL_EV_WAKE, .node = lock->core.gate, .deaf = true};
+		if (lock->core.placed && (nodes >> event.node & 1) != 0)
+			rl_operate(c, lock, &event);
+	}
 }

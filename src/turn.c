@@ -107,6 +107,17 @@ static void listen(redlock_client *c, const struct rl_ready *ready)
 		rl_operate_wake(c, slot, index);
 }
 
+/* Who waits at a node that is not heard any more has to ask. */
+static void note_deafness(redlock_client *c)
+{
+	uint32_t before = c->nodes.heard;
+	if (before == 0 && !c->nodes.listening)
+		return;
+	c->nodes.heard = rl_nodes_heard(&c->nodes);
+	if ((before & ~c->nodes.heard) != 0)
+		rl_operate_deafen(c, before & ~c->nodes.heard);
+}
+
 /* One turn: receives from the ready nodes and runs timers. */
 static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 {
@@ -122,6 +133,7 @@ static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 		collect(c, node);
 	}
 	run_timers(c);
+	note_deafness(c);
 	rl_loop_wake_drainers(&c->loop);
 }
 

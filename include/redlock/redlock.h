@@ -349,7 +349,7 @@ struct redlock_lock_options {
 	uint64_t wait_ms; /* how long acquire waits for a busy lock: 0 not at all, REDLOCK_FOREVER no limit; 0 */
 	uint64_t noquorum_wait_ms; /* of that, for an unreachable quorum; REDLOCK_FOREVER: as wait_ms */
 	uint64_t min_validity_ms;  /* grant only with more than this left; 0 */
-	uint64_t retry_min_ms;     /* random delay between attempts: from 50 */
+	uint64_t retry_min_ms;     /* random delay after an attempt without a quorum: from 50 */
 	uint64_t retry_max_ms;     /* to 150 */
 	uint64_t renew_ms;    /* extend in the background this long after each grant, or up to a quarter of it
 	                         sooner, by chance, so that not all locks are renewed at once; 0: never. Needs a

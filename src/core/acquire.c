@@ -2,32 +2,34 @@
 #include "core/acquire.h"
 
 #include "core/ballot.h"
+#include "core/enter.h"
 #include "core/finding.h"
 #include "core/hold.h"
 #include "core/policy.h"
 #include "core/retry.h"
 #include "core/round.h"
 
-void rl_acquire_attempt(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_effects *fx)
 {
 	uint64_t until = l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns;
 	l->phase = RL_ACQUIRING;
 	l->claims = true;
-	l->owed = rl_ballot_nodes(l);
 	l->refused = 0;
 	rl_finding_forget(l);
 	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules->ttl_ns, fx);
 	l->claim_seq = l->round.seq;
+	l->owed = l->asked = fx->nodes = nodes;
 	fx->sign = rl_policy_of(l)->signs;
 }
 
-void rl_acquire_begin(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+void rl_acquire_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	l->wait_until_ns = rl_time_add(now, l->rules->wait_ns);
+	l->wait_until_ns = rl_time_add(e->now_ns, l->rules->wait_ns);
 	l->quorum_until_ns = 0;
 	l->verdict = 0;
+	l->trip_ns = 0;
 	l->look.pause_ns = 0;
-	rl_acquire_attempt(l, now, fx);
+	rl_enter_begin(l, e, fx);
 }
 
 void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
@@ -46,7 +48,16 @@ void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
 {
 	l->phase = RL_IDLE;
 	l->quorum_until_ns = 0;
+	rl_enter_leave(l, fx);
 	rl_round_end(l, result, fx);
+}
+
+void rl_acquire_pause(struct rl_lock *l, uint64_t until)
+{
+	l->round.operation = REDLOCK_OP_ACQUIRE;
+	l->round.open = false;
+	l->phase = RL_PAUSED;
+	l->retry_at_ns = until;
 }
 
 static uint64_t patience(struct rl_lock *l, int result)
@@ -72,23 +83,23 @@ static int verdict_of(struct rl_lock *l, const struct rl_event *e, int result)
 	return l->verdict;
 }
 
-/* The attempt was not granted: give back, then try again after a random delay if there is time for it. The
- * delay is at most half of what is left, so that a last try is made before the deadline and none beyond it;
- * the other half must be enough for a round as long as the last one. */
+/* The attempt was not granted: give back, then try again after a delay if there is time for it. The delay is
+ * at most half of what is left, so that a last try is made before the deadline and none beyond it; the other
+ * half must be enough for a round as long as the last one. */
 void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bool hopeless,
                      struct rl_effects *fx)
 {
 	result = verdict_of(l, e, result);
 	rl_acquire_give_back(l, fx);
 	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
-	uint64_t round = rl_time_max(RL_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
-	if (hopeless || !rl_policy_of(l)->tries_again || left / 2 < round) {
+	l->trip_ns = rl_time_max(RL_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
+	uint64_t least = l->stage == RL_STAGE_GATE ? RL_RETRY_MIN_NS : l->trip_ns; /* one gate proves little */
+	if (hopeless || !rl_policy_of(l)->tries_again || left / 2 < least) {
 		rl_acquire_end(l, result, fx);
 		return;
 	}
-	l->round.open = false;
-	l->phase = RL_PAUSED;
-	l->retry_at_ns = rl_retry_at(l, e, left);
+	bool busy = result == REDLOCK_E_BUSY;
+	rl_acquire_pause(l, busy ? rl_enter_at(l, e, left) : rl_retry_at(l, e, left));
 }
 
 bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -99,6 +110,7 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	    valid_until <= rl_time_add(e->now_ns, l->rules->min_validity_ns))
 		return false;
 	l->claims = false;
+	l->contended &= l->stage != RL_STAGE_ALL;
 	l->extends = 0;
 	l->hold_until_ns = max_hold > 0 ? rl_time_add(l->round.t0_ns, max_hold) : RL_TIME_NEVER;
 	l->quorum_until_ns = 0;
@@ -125,10 +137,10 @@ enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, str
 }
 
 /* A process that was stopped may come here long after its time. */
-void rl_acquire_tick(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+void rl_acquire_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (now >= patience(l, l->verdict))
+	if (e->now_ns >= patience(l, l->verdict))
 		rl_acquire_end(l, l->verdict, fx);
 	else
-		rl_acquire_attempt(l, now, fx);
+		rl_enter_attempt(l, e, fx);
 }

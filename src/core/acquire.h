@@ -6,10 +6,13 @@
 #include "core/lock.h"
 
 /* The call: the first attempt. */
-void rl_acquire_begin(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
-/* A fresh token, asked for everywhere. */
-void rl_acquire_attempt(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+/* An attempt: these nodes are asked for a key with a fresh token. */
+void rl_acquire_ask(struct rl_lock *lock, uint64_t now_ns, uint32_t nodes, struct rl_effects *effects);
+
+/* Nothing is out until then. */
+void rl_acquire_pause(struct rl_lock *lock, uint64_t until_ns);
 
 /* A vote has come, or the time of the attempt is over. REFUSED: a quorum has answered, and does not grant;
  * what follows is not decided here. */
@@ -27,7 +30,7 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, int res
                      struct rl_effects *effects);
 
 /* The pause may be over. */
-void rl_acquire_tick(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+void rl_acquire_tick(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
 void rl_acquire_end(struct rl_lock *lock, int result, struct rl_effects *effects);
 

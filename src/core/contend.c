@@ -135,7 +135,7 @@ static void step_aside(struct rl_lock *l, const struct rl_event *e, unsigned pla
 	l->look.place = (uint8_t)place;
 	if (vanished && !l->claims) {
 		l->round.open = false;
-		rl_acquire_attempt(l, e->now_ns, fx);
+		rl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);
 		return;
 	}
 	rl_acquire_give_back(l, fx);
@@ -202,8 +202,8 @@ void rl_contend_found(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		decide_look(l, e, fx);
 }
 
-/* An attempt with the caller's own value is made once. Who may wait for a holder gives back and tries again
- * after a random time: with eight that waited, looks brought nothing at 10 ms, and cost a third at 50 ms. */
+/* An attempt with the caller's own value is made once. Who may wait for a holder gives back and meets the
+ * others at the gate (enter.h). */
 void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	if (!rl_policy_of(l)->contends || l->rules->wait_ns > 0 || e->now_ns >= after(l, CONTENTION)) {

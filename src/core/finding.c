@@ -12,8 +12,9 @@ void rl_finding_forget(struct rl_lock *l)
 
 static bool has_values(const struct rl_event *e)
 {
-	assert(e->vote.text_count == 0 || e->vote.number_count > RL_FINDING_SIZE);
-	return e->vote.code == REDLOCK_VOTE_YES && e->vote.text_count > RL_FINDING_VALUE;
+	bool tells = e->operation == RL_OP_QUERY && e->vote.text_count > RL_FINDING_VALUE;
+	assert(!tells || (e->vote.number_count > RL_FINDING_SIZE && e->vote.code == REDLOCK_VOTE_YES));
+	return tells;
 }
 
 static bool is_string(struct rl_slice type)

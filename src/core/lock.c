@@ -7,6 +7,7 @@
 #include "core/acquire.h"
 #include "core/ballot.h"
 #include "core/contend.h"
+#include "core/enter.h"
 #include "core/finding.h"
 #include "core/hold.h"
 #include "core/policy.h"
@@ -20,6 +21,8 @@ static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct r
 		rl_acquire_fail(l, e, REDLOCK_E_DUPLICATE, true, fx);
 	else if (l->phase != RL_ACQUIRING)
 		rl_contend_decide(l, e, fx);
+	else if (l->stage != RL_STAGE_ALL)
+		rl_enter_decide(l, e, fx);
 	else if (rl_acquire_decide(l, e, fx) == RL_REFUSED)
 		rl_contend_begin(l, e, fx);
 }
@@ -59,7 +62,7 @@ static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 {
 	if (l->phase != RL_IDLE)
 		return REDLOCK_E_STATE;
-	rl_acquire_begin(l, e->now_ns, fx);
+	rl_acquire_begin(l, e, fx);
 	return 0;
 }
 
@@ -82,13 +85,15 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	rl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);
 	fx->owed = attached ? rl_ballot_nodes(l) : l->owed;
 	l->owed = 0;
+	rl_enter_leave(l, fx);
 	return 0;
 }
 
 /* A query begins at the end of a step in which nothing else is out: queries in a loop must not starve
  * renewal. From now on somebody waits for the renewal. A probe makes a token, which is not for a lock. */
-static int on_query(struct rl_lock *l, const struct rl_event *e)
+static int on_query(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
+	(void)fx;
 	enum redlock_operation operation = e->probe ? REDLOCK_OP_PROBE : REDLOCK_OP_QUERY;
 	bool possible = rl_policy_of(l)->asks[operation].request != RL_OP_NONE;
 	if (!possible || (e->probe && l->phase != RL_IDLE))
@@ -179,9 +184,11 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
 
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	enum redlock_vote_code code = e->vote.text_count > 0 ? rl_finding_vote(e) : e->vote.code;
+	enum redlock_vote_code code = rl_finding_vote(e);
 	bool current = e->seq == l->round.seq;
 	assert(e->node < l->rules->node_count && code != REDLOCK_VOTE_PENDING);
+	if (e->vote.number_count == 1)
+		rl_enter_learn_waiters(l, e); /* also of a release long ago */
 	fx->twin = has_what_it_refused(l, e, code);
 	if (e->seq == l->look.seq) {
 		rl_contend_found(l, e, fx);
@@ -199,13 +206,14 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 
 static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->round.open && e->now_ns >= l->round.deadline_ns) {
+	bool due = l->round.open && e->now_ns >= l->round.deadline_ns;
+	if (due && !rl_enter_go_on(l, e, fx)) {
 		rl_round_silence(l);
 		decide(l, e, fx);
 	}
 	if (l->phase == RL_PAUSED && e->now_ns >= l->retry_at_ns) {
 		assert(fx->send == RL_OP_NONE); /* a pause that begins in this step does not end in it */
-		rl_acquire_tick(l, e->now_ns, fx);
+		rl_acquire_tick(l, e, fx);
 	}
 	if (l->phase == RL_HELD)
 		rl_hold_tick(l, e->now_ns, fx);
@@ -224,31 +232,26 @@ void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules, struct rl_bal
 	l->danger_at_ns = l->renew_at_ns = l->hold_until_ns = RL_TIME_NEVER;
 }
 
+static int on_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	rl_enter_wake(l, e, fx);
+	return 0;
+}
+
 static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	switch (e->kind) {
-	case RL_EV_ACQUIRE:
-		return on_acquire(l, e, fx);
-	case RL_EV_EXTEND:
-		return on_extend(l, e, fx);
-	case RL_EV_RELEASE:
-		return on_release(l, e, fx);
-	case RL_EV_QUERY:
-		return on_query(l, e);
-	case RL_EV_CANCEL:
-		return on_cancel(l, e, fx);
-	case RL_EV_REPLY:
-		return on_reply(l, e, fx);
-	case RL_EV_TICK:
-		return on_tick(l, e, fx);
-	}
-	return 0;
+	static int (*const handlers[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
+	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend, [RL_EV_RELEASE] = on_release,
+	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
+	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake};
+	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
+	return known ? handlers[e->kind](l, e, fx) : 0;
 }
 
 int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	memset(fx, 0, sizeof *fx);
-	bool asks = e->kind != RL_EV_CANCEL && e->kind != RL_EV_REPLY && e->kind != RL_EV_TICK;
+	bool asks = e->kind < RL_EV_CANCEL;
 	bool busy = rl_lock_busy(l);
 	/* Validity ends by the clock, whatever the event is: an answer that comes later cannot bring it back. */
 	if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)

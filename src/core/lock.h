@@ -11,7 +11,8 @@
  *
  *     acquire.h   attempts                  hold.h      what is held, extended, lost
  *     contend.h   whose votes are split     round.h     one operation asked of the nodes
- *     policy.h    kinds of locks            finding.h   what the nodes have
+ *     enter.h     who wait for it           finding.h   what the nodes have
+ *     policy.h    kinds of locks
  *
  * Rules: docs/design.md; redis.io, "Distributed Locks with Redis".
  */
@@ -91,6 +92,12 @@ enum rl_phase {
 	RL_WATCHING   /* between two looks */
 };
 
+/* Numbers of calls: an old message for a place is told from a new one. */
+#define RL_CALLS 4096u
+
+/* Which nodes an attempt asks: enter.h. */
+enum rl_stage { RL_STAGE_ALL, RL_STAGE_GATE, RL_STAGE_CLAIM };
+
 /* Whose key a node has under the name. Keys of others: RL_KEY_OTHERS + a number below REDLOCK_MAX_NODES that
  * is the same for those that cannot be told apart. */
 enum rl_whose { RL_KEY_UNKNOWN, RL_KEY_NONE, RL_KEY_OURS, RL_KEY_OTHERS };
@@ -145,7 +152,21 @@ struct rl_lock {
 	uint64_t danger_at_ns;   /* UINT64_MAX: no notice due */
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
 	uint64_t hold_until_ns;  /* the cap of max_hold_ns as a point in time */
+	uint64_t changed_ns;     /* when something was last seen to change for those who wait */
+	uint64_t free_at_ns;     /* when the key at the gate expires, as far as is known */
+	uint64_t passed_ns;      /* when a gate was last passed over */
+	uint64_t trip_ns;        /* how long the last attempt took */
+	uint32_t asked;          /* bit per node: the token was sent to it */
 	bool claims;             /* an attempt is out and was not given back: its votes count */
+	uint8_t stage;           /* enum rl_stage */
+	uint8_t turn;            /* of the order of nodes, by the name: where it begins */
+	uint8_t passed;          /* so many of them were silent, and do not count as the gate */
+	uint8_t gate;            /* node */
+	uint16_t place;          /* in its queue; 1: the first, 0: unknown */
+	uint16_t call;           /* number of the acquire, modulo RL_CALLS: a place is that of one call */
+	bool contended;          /* others want the lock */
+	bool placed;             /* the gate may have our place in its queue */
+	bool woken;              /* it has said that it is our turn */
 };
 
 enum rl_event_kind {
@@ -155,7 +176,8 @@ enum rl_event_kind {
 	RL_EV_QUERY,
 	RL_EV_CANCEL,
 	RL_EV_REPLY,
-	RL_EV_TICK
+	RL_EV_TICK,
+	RL_EV_WAKE
 };
 
 struct rl_event {
@@ -166,21 +188,31 @@ struct rl_event {
 	bool probe;            /* QUERY: whether the nodes would take the lock, not what they have */
 	int result;            /* CANCEL: what the cancelled operation returns */
 	uint32_t seq;          /* REPLY: of the operation that is answered */
-	unsigned node;         /* REPLY */
+	unsigned node;         /* REPLY, WAKE */
+	uint16_t call;         /* WAKE: whose place it was */
+	bool deaf;             /* WAKE: it is not woken; nothing is heard of the node any more */
+	bool front;            /* WAKE: it is not woken; it was behind another handle, and is not any more */
+	bool behind;           /* another handle of this client waits for the same lock, and was first */
+	unsigned operation;    /* REPLY: what the node was asked, RL_OP_ */
 	struct rl_vote vote;   /* REPLY; not PENDING */
 	struct rl_slice token; /* ours: the one that was signed last */
 	bool identified;       /* REPLY: each node has said who it is */
 	const uint8_t *order;  /* the nodes in the order that all contenders share; NULL: as numbered */
+	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
 	bool more;             /* REPLY: others of the same moment follow; the last one decides */
 };
 
 struct rl_effects {
 	unsigned send;   /* RL_OP_; NONE: nothing */
 	uint32_t nodes;  /* bit per node that it goes to */
+	uint32_t enter;  /* of those: by its queue (ENTER) */
 	uint32_t seq;    /* 0: nobody waits for the answers */
 	uint64_t ttl_ns; /* of an acquire or extend */
 	bool sign;       /* before it is sent: make a fresh token */
 	bool again;      /* the round that was sent before, and its token */
+	bool quits;      /* LEAVE: our place is given up, */
+	uint16_t call;   /* of this call; also of `enter` */
+	bool tidies;     /* and nothing else: the token is not released */
 	uint32_t owed;   /* of a release: bit per node where the key may exist. With the caller's own value,
 	                  * of those that nobody waits for: where it does */
 	enum redlock_operation done; /* NONE: nothing ended */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "core/ballot.h"
+#include "core/enter.h"
 #include "core/finding.h"
 
 static enum rl_tally claim(const struct rl_lock *l)
@@ -29,7 +30,7 @@ static enum rl_tally release(const struct rl_lock *l)
 /* From every node, also from those that said no or nothing. */
 static void from_all(const struct rl_lock *l, struct rl_effects *fx)
 {
-	fx->nodes = rl_ballot_nodes(l);
+	fx->nodes = l->asked;
 	fx->owed = l->owed;
 }
 
@@ -44,7 +45,7 @@ static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 
 /* The operations of a lock whose key has one token as its value. */
 #define TOKEN_ASKS                                                                                           \
-	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, .refused = REDLOCK_E_BUSY},                                \
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, REDLOCK_E_BUSY, .keep = rl_enter_learn},                   \
 	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST},                                 \
 	[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE, release, .refused = REDLOCK_E_GONE}
 

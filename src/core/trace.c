@@ -17,7 +17,7 @@ static const char *const phase_names[] = {
 static const char *const event_names[] = {
     [RL_EV_ACQUIRE] = "acquire", [RL_EV_EXTEND] = "extend", [RL_EV_RELEASE] = "release",
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
-    [RL_EV_TICK] = "tick",
+    [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",
 };
 
 static const char *const op_words[RL_OP_COUNT] = {
@@ -79,18 +79,28 @@ static bool sends(const struct rl_lock *lock, const struct rl_effects *fx, enum 
 	return fx->send != RL_OP_NONE && fx->send == rl_policy_of(lock)->asks[operation].request;
 }
 
+/* A waiter asks whether it is its turn. */
+static bool enters_alone(const struct rl_effects *fx)
+{
+	return fx->enter != 0 && fx->enter == fx->nodes;
+}
+
 static void add_effects(struct text *t, const struct rl_lock *lock, const struct rl_effects *fx)
 {
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
 		if ((fx->observed >> i & 1) != 0 && rl_observe_words[i] != NULL)
 			add(t, " | %s", rl_observe_words[i]);
 	if (fx->send != RL_OP_NONE)
-		add(t, " | send %s #%" PRIu32, op_words[fx->send], fx->seq);
-	if (fx->again)
-		add(t, " again to %" PRIx32, fx->nodes);
+		add(t, " | send %s #%" PRIu32, op_words[enters_alone(fx) ? RL_OP_ENTER : fx->send], fx->seq);
+	if (fx->again || fx->tidies || (sends(lock, fx, REDLOCK_OP_ACQUIRE) && lock->stage == RL_STAGE_GATE))
+		add(t, "%s to %" PRIx32, fx->again ? " again" : "", fx->nodes);
+	if (fx->enter != 0 && !enters_alone(fx))
+		add(t, " by the queue");
+	if (fx->quits)
+		add(t, " quits");
 	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || sends(lock, fx, REDLOCK_OP_EXTEND))
 		add_time(t, " ttl ", fx->ttl_ns);
-	if (sends(lock, fx, REDLOCK_OP_RELEASE))
+	if (sends(lock, fx, REDLOCK_OP_RELEASE) || (fx->send == RL_OP_LEAVE && !fx->tidies))
 		add(t, " owed %" PRIx32, fx->owed);
 	if (fx->done != REDLOCK_OP_NONE)
 		add(t, " | done %s %s", op_words[fx->done], redlock_error_name(fx->result));
@@ -104,6 +114,8 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	struct text t = {line, size, 0};
 	add(&t, "[%5" PRIu64 ".%03u] %s: %s", event->now_ns / RL_NS_PER_MS,
 	    (unsigned)(event->now_ns % RL_NS_PER_MS / 1000), phase_names[before], event_names[event->kind]);
+	if (event->kind == RL_EV_WAKE)
+		add(&t, " node %u", event->node);
 	if (event->kind == RL_EV_REPLY)
 		add(&t, " #%" PRIu32 " node %u %s", event->seq, event->node,
 		    redlock_vote_name(rl_finding_vote(event)));

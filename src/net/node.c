@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/enter.h"
 #include "core/time.h"
 #include "net/auth.h"
 #include "net/handshake.h"
@@ -206,6 +207,11 @@ static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 	rl_ledger_lose(&n->ledger, entry);
 }
 
+static bool tells_of_others(const struct rl_vote *vote)
+{
+	return vote->number_count > 0 && rl_enter_tells_of_others(vote->numbers[0]);
+}
+
 /* Whether that is the token of the front entry. */
 static bool is_quoted(const struct rl_node *n, const struct rl_entry *entry, struct rl_slice text)
 {
@@ -224,6 +230,8 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		ret->vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	enum redlock_vote_code vote = ret->vote.code;
 	rl_method_learn(&n->methods, op, (enum rl_form)entry->form, error ? reply->value.text : NULL);
+	if (op->wakes != RL_OP_NONE && entry->tag.seq != 0 && tells_of_others(&ret->vote))
+		rl_submit_wake(n, entry);
 	if (error || entry->owed)
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;

@@ -5,6 +5,7 @@
  *     rl_submit_request()      a new one
  *     rl_submit_again()        one whose form the server refuses: in the next form
  *     rl_submit_debts()        the releases that a broken connection has left, on the next one
+ *     rl_submit_wake()         a release was told of a queue
  *     rl_submit_give_up(),
  *     rl_submit_give_back()    an attempt with the caller's own value has failed
  *
@@ -43,6 +44,10 @@ void rl_submit_give_up(struct rl_node *node, struct rl_tag tag);
 
 /* The front entry, an unwanted claim, has made its key: asks for the release. False: out of memory. */
 bool rl_submit_give_back(struct rl_node *node, const struct rl_entry *claim);
+
+/* The front entry, a release, was told that somebody waits: asks to wake the next one. It is a hint, also to
+ * the one who may have to poll when there is no memory. */
+void rl_submit_wake(struct rl_node *node, const struct rl_entry *release);
 
 /* Puts the debts where they are asked for. They go behind the opening commands, which have ended the
  * connection that they come from. False: out of memory. */

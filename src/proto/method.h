@@ -49,7 +49,7 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 		return RL_FORM_PLAIN;
 	uint32_t forms = op->forms & (m->has | ~RL_FORMS_NATIVE) & ~m->refused;
 	if (r->own_value)
-		forms &= ~(RL_FORMS_QUEUE | RL_FORMS_SHA);
+		forms &= ~(RL_FORMS_QUEUE | RL_FORM_BIT(RL_FORM_SHA));
 	if (r->unqueued)
 		forms &= ~RL_FORMS_QUEUE;
 	if ((m->knows >> op->queue_script & 1) == 0 || !rl_method_may_queue(m))

@@ -49,8 +49,10 @@
 #define ARRAY(letters) ARRAY_FROM(INT64_MIN, INT64_MAX, letters)
 #define ERROR(text) .type = RL_REPLY_ERROR, .items = (text)
 
-/* Compared with the token, and changed if it is. A release says 2 if somebody waits. */
-#define COMPARED(most) OUTCOMES({YES, INTEGER(1, most)}, {NO, INTEGER(0, 0)})
+/* Compared with the token, and changed if it is. A release says by 2, or -1
+ * if it was not ours, that somebody waits. */
+#define COMPARED OUTCOMES({YES, INTEGER(1, 1)}, {NO, INTEGER(0, 0)})
+#define RELEASED OUTCOMES({YES, INTEGER(1, 2)}, {NO, INTEGER(-1, 0)})
 
 /* What the scripts of the queue call. */
 #define QUEUE_RIGHTS "mget pttl time publish"
@@ -76,7 +78,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .script = RL_SCRIPT_EXTEND,
                 .change = RL_CHANGE_LENGTHEN,
                 .parked_as = RL_FORM_SHA,
-                .outcomes = COMPARED(1),
+                .outcomes = COMPARED,
                 .again = true,
                 .rights = "get pttl pexpire",
                 .watch_rights = "watch multi exec getrange pttl pexpire",
@@ -89,9 +91,10 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .queue_script = RL_SCRIPT_VACATE,
                 .change = RL_CHANGE_DELETE,
                 .parked_as = RL_FORM_SHA,
-                .outcomes = COMPARED(2),
+                .outcomes = RELEASED,
                 .again = true,
                 .gives_back = true,
+                .wakes = RL_OP_LEAVE,
                 .ghost = RL_GHOST_OWN, /* it would delete the key of the next acquisition */
                 .rights = "get del",
                 .watch_rights = "watch multi exec getrange del",
@@ -159,7 +162,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .queue_script = RL_SCRIPT_LEAVE,
                 .change = RL_CHANGE_DELETE,
                 .parked_as = RL_FORM_QUEUE_SHA,
-                .outcomes = COMPARED(2),
+                .outcomes = RELEASED,
                 .again = true,
                 .gives_back = true,
                 .ghost = RL_GHOST_OWN,

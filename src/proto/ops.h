@@ -108,6 +108,7 @@ struct rl_op {
 	bool claims; /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
 	unsigned undo;   /* a claim: what deletes the key, RL_OP_ */
+	unsigned wakes;  /* a release: what is asked behind an answer that says that somebody waits, RL_OP_ */
 	enum rl_ghost_rule ghost;
 
 	const char *rights;       /* what a user of the server must be allowed, besides EVAL and EVALSHA */

@@ -12,6 +12,7 @@
 	SCRIPT("release 1 NAME TOKEN")
 #define SCRIPT(call) [RL_FORM_SHA] = "EVALSHA " call, [RL_FORM_TEXT] = "EVAL " call
 
+/* NOLINTBEGIN(bugprone-suspicious-missing-comma): words that are put together are one */
 const struct expected expected[RL_OP_COUNT] = {
     [REDLOCK_OP_ACQUIRE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN NX PX TTL"}, "+OK\r\n", "$-1\r\n"},
     [REDLOCK_OP_EXTEND] = {{SCRIPT("extend 1 NAME TOKEN TTL")}, ":1\r\n", ":0\r\n"},
@@ -31,6 +32,7 @@ const struct expected expected[RL_OP_COUNT] = {
                      ":0\r\n",
                      ":1\r\n"},
 };
+/* NOLINTEND(bugprone-suspicious-missing-comma) */
 
 /* What a word stands for. */
 static struct bytes part(const struct rl_request *r, enum rl_form form, struct expected_room *room,

@@ -9,7 +9,7 @@
 /* Where the words of a call are: EVALSHA sha 2 name queue token ... */
 enum { NAME = 3, QUEUE, TOKEN, ENTER_TTL, ENTER_PLACE, ENTER_PATIENCE };
 enum { LEAVE_PLACE = TOKEN + 1, LEAVE_PATIENCE };
-enum { ENTRY = 27, LIFE_MS = 60000, SHOWN = 1024 };
+enum { ENTRY = 31, LIFE_MS = 60000, SHOWN = 1024 };
 
 static struct bytes word(const struct call *c, unsigned i)
 {
@@ -238,7 +238,7 @@ static int64_t stand(struct line *l, bool mine, struct bytes place)
 		return mine ? 1 : 0;
 	const char *found = stands_at(l, place);
 	size_t before = found != NULL ? (size_t)(found - text_of(l).at) + 1 : l->text.length;
-	snprintf(entry, sizeof entry, "1w%-23.*s ;", (int)place.size, place.at);
+	snprintf(entry, sizeof entry, "1w%-27.*s ;", (int)place.size, place.at);
 	if (found == NULL)
 		buffer_append(&l->text, entry, strlen(entry));
 	return (int64_t)(before / ENTRY) + 1;
@@ -299,7 +299,7 @@ void script_vacate(struct call *c)
 	struct bytes line;
 	int ours = release(c, RL_SCRIPT_VACATE);
 	if (ours >= 0)
-		call_reply_number(c, ours == 0 ? 0 : string_of(c, word(c, QUEUE), &line) ? 2 : 1);
+		call_reply_number(c, string_of(c, word(c, QUEUE), &line) ? 3 * ours - 1 : ours);
 }
 
 void script_leave(struct call *c)

@@ -127,8 +127,17 @@ static int unsent(redlock_client *client, unsigned node)
 	return status.owed > 0 ? status.unsent : 0;
 }
 
+/* Redis 8.4 and Valkey 9 compare and delete without a script. */
+static bool has_native(void)
+{
+	struct raw_reply reply;
+	return strstr(server_ask(&servers.server[0], &reply, "DELEX", NULL), "unknown") == NULL ||
+	       strstr(server_ask(&servers.server[0], &reply, "DELIFEQ", NULL), "unknown") == NULL;
+}
+
 /* A process that ends would take its second question with it: what has left as a script may be refused, as by
- * the other nodes. Where no node refuses scripts it is on its way. */
+ * the other nodes. Where no node refuses scripts it is on its way, and with a command of its own where the
+ * node is not the gate. */
 TEST(script_may_be_refused)
 {
 	for (int refused = 0; refused < 2; refused++) {
@@ -142,7 +151,7 @@ TEST(script_may_be_refused)
 		expect_ok(lock, redlock_release(lock));
 		int said = unsent(client, 2);
 		server_resume(&servers.server[2]);
-		assert_int_equal(said, refused ? 2 : 0);
+		assert_true(said == (refused ? 2 : 0) || (refused && has_native() && said == 0));
 		assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 		on_servers(0, 3, assert_false(server_has(it, "slow")));
 	}

@@ -119,7 +119,7 @@ TEST(order_of_arrival)
 {
 	all_listen();
 	line_up();
-	expect_vacate("t9", "0");
+	expect_vacate("t9", "-1");
 	expect_vacate("t0", "2");
 	expect_leave("t0", "", "0");
 	expect_woken(A);

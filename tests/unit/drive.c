@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "drive.h"
 
+#include "core/enter.h"
 #include "core/trace.h"
 
 struct rl_rules drive_rules(unsigned node_count)
@@ -69,7 +70,7 @@ static void say_line(struct drive *d, const char *line, bool is_vote, const char
 	say(d, "%s%s%s%s\n", joins ? ", " : "", joins ? vote : line, error[0] != '\0' ? " | error " : "", error);
 }
 
-static void step(struct drive *d, struct rl_event event)
+void drive_step(struct drive *d, struct rl_event event)
 {
 	char line[RL_TRACE_MAX];
 	enum rl_phase before = d->lock.phase;
@@ -78,6 +79,7 @@ static void step(struct drive *d, struct rl_event event)
 	event.now_ns = d->now_ns;
 	event.entropy = d->entropy;
 	event.order = d->order;
+	event.hears = d->hears;
 	event.identified = !d->anonymous;
 	d->error = rl_lock_step(&d->lock, &event, &d->fx);
 	rl_trace_line(line, sizeof line, before, &event, &d->lock, &d->fx);
@@ -89,42 +91,60 @@ static void step(struct drive *d, struct rl_event event)
 
 void drive_acquire(struct drive *d)
 {
-	step(d, (struct rl_event){.kind = RL_EV_ACQUIRE});
+	drive_step(d, (struct rl_event){.kind = RL_EV_ACQUIRE});
 }
 
 void drive_extend(struct drive *d, uint64_t ttl_ms)
 {
-	step(d, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_time_ms(ttl_ms)});
+	drive_step(d, (struct rl_event){.kind = RL_EV_EXTEND, .ttl_ns = rl_time_ms(ttl_ms)});
 }
 
 void drive_release(struct drive *d)
 {
-	step(d, (struct rl_event){.kind = RL_EV_RELEASE});
+	drive_step(d, (struct rl_event){.kind = RL_EV_RELEASE});
 }
 
 void drive_query(struct drive *d)
 {
-	step(d, (struct rl_event){.kind = RL_EV_QUERY});
+	drive_step(d, (struct rl_event){.kind = RL_EV_QUERY});
 }
 
 void drive_probe(struct drive *d)
 {
-	step(d, (struct rl_event){.kind = RL_EV_QUERY, .probe = true});
+	drive_step(d, (struct rl_event){.kind = RL_EV_QUERY, .probe = true});
 }
 
 void drive_cancel(struct drive *d)
 {
-	step(d, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
+	drive_step(d, (struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 }
 
 void drive_tick(struct drive *d)
 {
-	step(d, (struct rl_event){.kind = RL_EV_TICK});
+	drive_step(d, (struct rl_event){.kind = RL_EV_TICK});
+}
+
+void drive_wake(struct drive *d, uint64_t node)
+{
+	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = (unsigned)node, .call = d->lock.call});
+}
+
+void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int pttl_ms, int place)
+{
+	struct rl_vote answer = {
+	    .code = vote,
+	    .number_count = 4,
+	    .numbers = {[RL_ENTER_WAITING] = waiting, [RL_ENTER_PTTL] = pttl_ms, [RL_ENTER_PLACE] = place}};
+	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
+	                                .seq = d->lock.round.seq,
+	                                .node = d->lock.gate,
+	                                .operation = RL_OP_ENTER,
+	                                .vote = answer});
 }
 
 void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_vote_code vote)
 {
-	step(d, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote.code = vote});
+	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote.code = vote});
 }
 
 void drive_reply(struct drive *d, unsigned node, enum redlock_vote_code vote)
@@ -193,11 +213,12 @@ void drive_keys(struct drive *d, const char *keys)
 	char value[4] = "";
 	for (unsigned i = 0; keys[i] != '\0'; i++)
 		if (keys[i] != '.')
-			step(d, (struct rl_event){.kind = RL_EV_REPLY,
-			                          .seq = d->lock.look.seq,
-			                          .node = i,
-			                          .vote = finding_of_letter(keys[i], value),
-			                          .token = slice_of("5")});
+			drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
+			                                .seq = d->lock.look.seq,
+			                                .node = i,
+			                                .operation = RL_OP_QUERY,
+			                                .vote = finding_of_letter(keys[i], value),
+			                                .token = slice_of("5")});
 }
 
 void drive_votes(struct drive *d, const char *votes)
@@ -262,17 +283,12 @@ static const struct word {
 	void (*number)(struct drive *d, uint64_t number);
 	void (*letters)(struct drive *d, const char *letters);
 } words[] = {
-    {"acquire", .plain = drive_acquire},
-    {"release", .plain = drive_release},
-    {"query", .plain = drive_query},
-    {"cancel", .plain = drive_cancel},
-    {"tick", .plain = drive_tick},
-    {"forget", .plain = drive_forget},
-    {"at", .number = drive_at},
-    {"extend", .number = drive_extend},
-    {"until", .number = drive_ticks_until},
-    {"votes", .letters = drive_votes},
-    {"keys", .letters = drive_keys},
+    {"acquire", .plain = drive_acquire}, {"release", .plain = drive_release},
+    {"query", .plain = drive_query},     {"cancel", .plain = drive_cancel},
+    {"tick", .plain = drive_tick},       {"forget", .plain = drive_forget},
+    {"at", .number = drive_at},          {"wake", .number = drive_wake},
+    {"extend", .number = drive_extend},  {"until", .number = drive_ticks_until},
+    {"votes", .letters = drive_votes},   {"keys", .letters = drive_keys},
 };
 
 void drive_play(struct drive *d, const char *script)

@@ -20,6 +20,7 @@ struct drive {
 	uint64_t now_ns;
 	const uint8_t *order; /* of the nodes, given with every event; NULL: as numbered */
 	uint64_t entropy; /* given with every event: the retry delay is retry_min + entropy % (max - min + 1) */
+	uint32_t hears;   /* given with every event: a bit for each node where a place is of use */
 	bool anonymous;   /* there are nodes that do not say who they are */
 	char text[16384];
 	size_t used, line; /* and where its last line begins */
@@ -43,6 +44,9 @@ void drive_hold(struct drive *d, const struct rl_rules *rules);
 struct drive drive_idle(struct rl_rules rules);
 struct drive drive_held(struct rl_rules rules);
 
+/* One event, now. */
+void drive_step(struct drive *d, struct rl_event event);
+
 void drive_at(struct drive *d, uint64_t ms); /* what follows happens then */
 
 void drive_acquire(struct drive *d);
@@ -52,6 +56,7 @@ void drive_query(struct drive *d);
 void drive_probe(struct drive *d);
 void drive_cancel(struct drive *d);
 void drive_tick(struct drive *d);
+void drive_wake(struct drive *d, uint64_t node);
 
 /* A node answers the current round, or an older one. */
 void drive_reply(struct drive *d, unsigned node, enum redlock_vote_code vote);
@@ -60,6 +65,9 @@ void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_v
 /* Answers of nodes 0, 1, 2 ... in this order: Y yes, N no, C closed, D down, O out of memory, P no
  * permission, G garbage, . none. */
 void drive_votes(struct drive *d, const char *votes);
+
+/* The gate answers, and says how many wait, for how many ms the key is there, and our place. */
+void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int pttl_ms, int place);
 
 /* The last look is answered by nodes 0, 1, 2 ...: _ no key, * ours, a digit for one of somebody else (from 5
  * on: it comes before ours), ? no permission, . no answer. */

@@ -59,16 +59,22 @@ static void note_vote(struct ledger *l)
 		l->may_exist &= ~(1u << e->node);
 }
 
+static bool is_release(const struct ledger *l)
+{
+	return l->fx.send == RL_OP_RELEASE || (l->fx.send == RL_OP_LEAVE && !l->fx.tidies);
+}
+
 static bool is_look(const struct ledger *l)
 {
 	return l->fx.send == REDLOCK_OP_QUERY && l->lock.phase == RL_LOOKING;
 }
 
-/* The nodes that refused the token are asked for it once more. */
+/* The nodes that refused the token are asked for it once more, or those that it was not sent to yet. */
 static void note_again(struct ledger *l)
 {
 	l->answered[l->seq % LEDGER_ROUNDS] &= ~l->fx.nodes;
 	l->may_exist |= l->fx.nodes;
+	l->sent |= l->fx.nodes;
 	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
 		if ((l->fx.nodes >> i & 1) != 0)
 			l->votes[i] = REDLOCK_VOTE_PENDING;
@@ -76,18 +82,20 @@ static void note_again(struct ledger *l)
 
 static void note_send(struct ledger *l)
 {
-	if (l->fx.send == REDLOCK_OP_RELEASE) {
+	if (is_release(l)) {
 		l->may_exist = 0; /* the release sees to it */
 		l->claim_seq = 0;
 	}
+	l->tidied += l->fx.tidies;
 	if (l->fx.send == REDLOCK_OP_NONE || l->fx.seq == 0)
 		return;
 	if (l->fx.again) {
+		l->insisted += l->before.stage == RL_STAGE_CLAIM && (l->fx.nodes & l->sent) != 0;
 		note_again(l);
 		return;
 	}
 	l->last_seq = l->fx.seq;
-	l->answered[l->fx.seq % LEDGER_ROUNDS] = 0;
+	l->answered[l->fx.seq % LEDGER_ROUNDS] = ~l->fx.nodes; /* who is not asked does not answer */
 	if (is_look(l))
 		return;
 	l->asked = l->fx.send;
@@ -96,8 +104,9 @@ static void note_send(struct ledger *l)
 	l->ttl_ns = l->fx.ttl_ns;
 	memset(l->votes, 0, sizeof l->votes);
 	if (l->asked == REDLOCK_OP_ACQUIRE) {
-		l->may_exist = l->fx.nodes;
+		l->may_exist = l->sent = l->fx.nodes;
 		l->claim_seq = l->seq;
+		l->stages[l->lock.stage]++;
 	}
 }
 
@@ -192,21 +201,23 @@ static void check_refusal(const struct ledger *l)
 {
 	if (l->fx.done != REDLOCK_OP_ACQUIRE || l->fx.result == 0 || l->fx.result == REDLOCK_E_CANCELLED)
 		return;
-	if (l->before.phase == RL_PAUSED) { /* no further attempt: that of the last one, without late votes */
-		must(l, l->fx.result == REDLOCK_E_BUSY || l->fx.result == REDLOCK_E_NOQUORUM);
+	if (l->fx.result == REDLOCK_E_DUPLICATE) {
+		must(l, l->event.vote.code == REDLOCK_VOTE_DUPLICATE);
 		return;
 	}
 	if (l->before.phase >= RL_LOOKING) {
-		must(l,
-		     l->fx.result == REDLOCK_E_DUPLICATE ? l->event.vote.code == REDLOCK_VOTE_DUPLICATE : is_busy(l));
+		must(l, is_busy(l));
+		return;
+	}
+	/* no further attempt: that of the last one, without late votes; or a gate speaks for the others */
+	if (l->before.phase == RL_PAUSED || l->before.stage != RL_STAGE_ALL) {
+		must(l, l->fx.result == REDLOCK_E_BUSY || l->fx.result == REDLOCK_E_NOQUORUM);
 		return;
 	}
 	unsigned definite = votes_of(l, REDLOCK_KIND_YES) + votes_of(l, REDLOCK_KIND_NO);
 	uint64_t end = rl_time_add(l->call_ns, l->lock.rules->wait_ns);
 	bool full = l->lock.rules->wait_ns == 0 || l->t0_ns + l->lock.rules->node_timeout_ns <= end;
-	if (l->fx.result == REDLOCK_E_DUPLICATE)
-		must(l, l->event.vote.code == REDLOCK_VOTE_DUPLICATE);
-	else if (definite >= l->lock.rules->quorum)
+	if (definite >= l->lock.rules->quorum)
 		must(l, l->fx.result == REDLOCK_E_BUSY);
 	else if (full)
 		must(l, l->fx.result == REDLOCK_E_NOQUORUM);
@@ -290,11 +301,12 @@ static uint32_t proven(const struct ledger *l)
 /* The same token once more: never behind a release of it, nor where a SET of it may be on its way. */
 static void check_again(const struct ledger *l)
 {
-	must(l, l->before.phase == RL_LOOKING && l->claim_seq == l->fx.seq &&
+	bool enters = l->before.phase == RL_ACQUIRING && l->before.stage != RL_STAGE_ALL;
+	must(l, (l->before.phase == RL_LOOKING || enters) && l->claim_seq == l->fx.seq &&
 	            l->lock.rules->kind == RL_KIND_EXCLUSIVE);
 	must(l, validity_by_hand(l) > l->now_ns + l->lock.rules->min_validity_ns);
 	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
-		if ((l->fx.nodes >> i & 1) != 0)
+		if ((l->fx.nodes & l->sent) >> i & 1)
 			must(l, redlock_vote_kind(l->votes[i]) == REDLOCK_KIND_NO);
 }
 
@@ -314,7 +326,9 @@ static void check_send(const struct ledger *l)
 			check_again(l);
 			break;
 		}
-		must(l, fx->nodes == all && (l->before.phase == RL_IDLE || l->claim_seq == 0));
+		must(l, fx->nodes == all || (l->lock.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.gate));
+		must(l, (fx->enter & ~(1u << l->lock.gate)) == 0 && (fx->enter & ~l->event.hears) == 0);
+		must(l, l->before.phase == RL_IDLE || l->may_exist == 0);
 		must(l, l->lock.rules->kind == RL_KIND_EXCLUSIVE || l->before.phase == RL_IDLE); /* one attempt */
 		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);
 		break;
@@ -324,12 +338,19 @@ static void check_send(const struct ledger *l)
 		            (l->lock.phase == RL_IDLE && l->lock.rules->kind == RL_KIND_OWN_VALUE));
 		must(l, l->lock.phase != RL_HELD || l->now_ns < l->lock.valid_until_ns);
 		break;
+	case RL_OP_LEAVE:
+		must(l, l->lock.rules->kind == RL_KIND_EXCLUSIVE && fx->nodes != 0);
+		if (fx->tidies) {
+			must(l, fx->seq == 0 && fx->owed == 0 && fx->quits);
+			break;
+		}
+		/* fall through */
 	case REDLOCK_OP_RELEASE:
 		must(l, (l->may_exist & ~fx->nodes) == 0);
 		must(l, (l->may_exist & ~fx->owed & (by_proof ? proven(l) : all)) == 0);
 		must(l, !by_proof || (fx->owed & ~proven(l)) == 0);
 		must(l, (fx->owed & ~fx->nodes) == 0);
-		must(l, fx->nodes == all || by_proof);
+		must(l, fx->nodes == all || by_proof || (fx->seq == 0 && l->before.stage != RL_STAGE_ALL));
 		must(l, (fx->seq == 0) == (l->event.kind != RL_EV_RELEASE));
 		break;
 	case REDLOCK_OP_PROBE: /* with a token of its own, and nothing to give back */
@@ -347,8 +368,8 @@ static void check_given_back(const struct ledger *l)
 {
 	bool ended = rl_lock_acquires(&l->before) && l->before.phase != RL_PAUSED && l->claim_seq != 0 &&
 	             (l->lock.phase == RL_IDLE || l->lock.phase == RL_PAUSED);
-	if (ended)
-		must(l, l->fx.send == REDLOCK_OP_RELEASE);
+	if (ended && (l->may_exist != 0 || l->before.stage == RL_STAGE_ALL)) /* a gate's no leaves nothing */
+		must(l, is_release(l));
 }
 
 static void check_time(const struct ledger *l)
@@ -370,7 +391,7 @@ void ledger_begin(struct ledger *l, const struct rl_rules *rules, uint64_t now_n
 	l->waited = REDLOCK_OP_NONE;
 	l->asked = REDLOCK_OP_NONE;
 	l->call_ns = l->grant_ns = l->warned_ns = l->t0_ns = l->ttl_ns = 0;
-	l->seq = l->last_seq = l->claim_seq = l->may_exist = l->extends = 0;
+	l->seq = l->last_seq = l->claim_seq = l->may_exist = l->sent = l->extends = 0;
 	memset(l->votes, 0, sizeof l->votes);
 	memset(l->answered, 0, sizeof l->answered);
 }

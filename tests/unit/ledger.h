@@ -39,12 +39,16 @@ struct ledger {
 	enum redlock_vote_code votes[REDLOCK_MAX_NODES];
 	uint32_t answered[LEDGER_ROUNDS]; /* bit per node, for each of the last rounds */
 	uint32_t claim_seq;               /* of the SET of this token */
+	uint32_t sent;                    /* bit per node: where to */
 	uint32_t may_exist;               /* bit per node: that SET may have been executed there */
 
 	/* What was visited, over all runs. */
 	unsigned long counts[RL_WATCHING + 1]; /* steps by phase */
 	unsigned long done[REDLOCK_OP_PROBE + 1][2];
 	unsigned long lost;
+	unsigned long stages[RL_STAGE_CLAIM + 1]; /* attempts by stage */
+	unsigned long insisted;                   /* a gate was won, and keys elsewhere asked for again */
+	unsigned long tidied;                     /* a place was given up by itself */
 };
 
 /* Starts a run. `fail` and the counts stay. */

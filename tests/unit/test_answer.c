@@ -178,10 +178,13 @@ TEST(shapes_of_set)
 TEST(shapes_of_scripts)
 {
 	static const enum redlock_operation operations[] = {REDLOCK_OP_EXTEND, REDLOCK_OP_RELEASE};
-	static const int64_t odd[] = {3, -1, INT64_MAX, INT64_MIN};
+	static const int64_t odd[] = {3, -2, INT64_MAX, INT64_MIN};
 	struct rl_reply_value two = {.type = RL_REPLY_INTEGER, .integer = 2};
 	assert_int_equal(vote_of(REDLOCK_OP_EXTEND, two), REDLOCK_VOTE_GARBAGE);
 	assert_int_equal(vote_of(REDLOCK_OP_RELEASE, two), REDLOCK_VOTE_YES); /* and somebody waits */
+	two.integer = -1;
+	assert_int_equal(vote_of(REDLOCK_OP_EXTEND, two), REDLOCK_VOTE_GARBAGE);
+	assert_int_equal(vote_of(REDLOCK_OP_RELEASE, two), REDLOCK_VOTE_NO); /* the same */
 	for (unsigned i = 0; i < COUNT(operations); i++) {
 		struct rl_reply_value zero = {.type = RL_REPLY_INTEGER};
 		assert_int_equal(vote_of(operations[i], number), REDLOCK_VOTE_YES);

@@ -233,10 +233,10 @@ SCENARIO(state_errors, drive_idle(drive_waiting_rules(3, 1000)),
          "[    0.000] acquiring: query -> acquiring ... | error STATE\n"
          "[    0.000] acquiring: release -> acquiring ... | error STATE\n"
          "[    0.000] acquiring: extend -> acquiring ... | error STATE\n"
-         "[    0.000] acquiring: reply #1 node 0 NO, 1 NO -> paused NN. until 50.000 | send "
+         "[    0.000] acquiring: reply #1 node 0 NO, 1 NO -> paused NN. until 0.000 | send "
          "release #0 owed 4\n"
-         "[    0.000] paused: acquire -> paused NN. until 50.000 | error STATE\n"
-         "[    0.000] paused: query -> paused NN. until 50.000 | error STATE\n"
-         "[    0.000] paused: release -> paused NN. until 50.000 | error STATE\n")
+         "[    0.000] paused: acquire -> paused NN. until 0.000 | error STATE\n"
+         "[    0.000] paused: query -> paused NN. until 0.000 | error STATE\n"
+         "[    0.000] paused: release -> paused NN. until 0.000 | error STATE\n")
 
 TESTS()

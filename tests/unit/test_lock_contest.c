@@ -117,7 +117,8 @@ static void deliver(struct contest *c, struct message m)
 	while (c->real[m.client][i] != m.node)
 		i++;
 	char key[TEXT_SIZE], ours[TEXT_SIZE];
-	struct rl_event event = {.kind = RL_EV_REPLY, .seq = m.seq, .node = i, .vote.code = m.vote};
+	struct rl_event event = {
+	    .kind = RL_EV_REPLY, .seq = m.seq, .node = i, .operation = m.operation, .vote.code = m.vote};
 	event.token = text_of(ours, c->token[m.client]);
 	if (m.operation == REDLOCK_OP_QUERY && m.vote == REDLOCK_VOTE_YES) {
 		event.vote.number_count = event.vote.text_count = 2;

@@ -3,6 +3,7 @@
  * Random events in random order; ledger.c says what must hold after every step. `unit_lock_random SEED` runs
  * one seed.
  */
+#include "core/enter.h"
 #include "drive.h"
 #include "ledger.h"
 #include "wait.h"
@@ -14,6 +15,8 @@ struct world {
 	uint64_t seed;
 	struct rng rng;
 	const uint8_t *order; /* NULL, or the nodes backwards */
+	uint32_t hears;
+	bool crowded; /* other handles of the client wait too */
 };
 
 static const struct world *current;
@@ -58,6 +61,9 @@ static struct rl_rules random_rules(struct world *w)
 static void step(struct world *w, struct rl_event event)
 {
 	event.entropy = rng_next(&w->rng);
+	event.hears = w->hears;
+	event.behind = w->crowded && chance(w, 50);
+	event.order = w->order;
 	ledger_step(&w->ledger, event);
 }
 
@@ -97,6 +103,18 @@ static struct rl_vote random_key(struct world *w)
 	                        .texts = {slice_of(none ? "none" : "string"), slice_of(none ? "" : value)}};
 }
 
+/* What a queue says: of any row of answers. */
+static struct rl_vote random_place(struct world *w, struct rl_vote vote)
+{
+	if (chance(w, 50) && (vote.code == REDLOCK_VOTE_YES || vote.code == REDLOCK_VOTE_NO)) {
+		vote.number_count = 4;
+		vote.numbers[RL_ENTER_WAITING] = rng_below(&w->rng, 3);
+		vote.numbers[RL_ENTER_PTTL] = (int64_t)rng_below(&w->rng, 1000) - 2;
+		vote.numbers[RL_ENTER_PLACE] = rng_below(&w->rng, 9);
+	}
+	return vote;
+}
+
 /* The answer of a node that has not answered yet: to this round, or late, to one of the last. */
 static void reply(struct world *w)
 {
@@ -110,9 +128,10 @@ static void reply(struct world *w)
 	step(w, (struct rl_event){.kind = RL_EV_REPLY,
 	                          .seq = seq,
 	                          .node = node,
-	                          .vote = looks ? random_key(w) : (struct rl_vote){.code = random_vote(w)},
-	                          .token = slice_of("2"),
-	                          .order = w->order});
+	                          .operation = looks ? RL_OP_QUERY : RL_OP_NONE,
+	                          .vote = looks ? random_key(w)
+	                                        : random_place(w, (struct rl_vote){.code = random_vote(w)}),
+	                          .token = slice_of("2")});
 }
 
 /* Nodes that do not take a request have voted at once, all in one moment. */
@@ -171,6 +190,15 @@ static void call(struct world *w)
 	refuse_some(w);
 }
 
+static void wake(struct world *w)
+{
+	unsigned node = chance(w, 70) ? w->ledger.lock.gate : rng_below(&w->rng, w->ledger.rules.node_count);
+	uint16_t call = (uint16_t)(w->ledger.lock.call - chance(w, 20));
+	step(w,
+	     (struct rl_event){
+	         .kind = RL_EV_WAKE, .node = node, .call = call, .deaf = chance(w, 20), .front = chance(w, 20)});
+}
+
 static void play(struct world *w, uint64_t seed, unsigned steps)
 {
 	current = w;
@@ -181,13 +209,18 @@ static void play(struct world *w, uint64_t seed, unsigned steps)
 	for (unsigned i = 0; i < rules.node_count; i++)
 		backwards[i] = (uint8_t)(rules.node_count - 1 - i);
 	w->order = chance(w, 50) ? backwards : NULL;
+	w->crowded = chance(w, 10);
+	w->hears = chance(w, 30) ? 0 : (uint32_t)rng_next(&w->rng);
 	ledger_begin(&w->ledger, &rules, 1 + any_ms(w, 1000));
+	w->ledger.lock.turn = (uint8_t)rng_below(&w->rng, rules.node_count);
 	for (unsigned i = 0; i < steps; i++) {
 		unsigned dice = rng_below(&w->rng, 100);
 		if (dice < 55)
 			reply(w);
-		else if (dice < 88)
+		else if (dice < 82)
 			pass_time(w);
+		else if (dice < 90)
+			wake(w);
 		else
 			call(w);
 	}
@@ -210,7 +243,9 @@ TEST(random_events)
 		assert_true(w.ledger.counts[phase] > 100);
 	for (unsigned operation = REDLOCK_OP_ACQUIRE; operation < COUNT(w.ledger.done); operation++)
 		assert_true(w.ledger.done[operation][0] > 20 && w.ledger.done[operation][1] > 20);
-	assert_true(w.ledger.lost > 20);
+	for (unsigned stage = RL_STAGE_ALL; stage <= RL_STAGE_CLAIM; stage++)
+		assert_true(w.ledger.stages[stage] > 20);
+	assert_true(w.ledger.lost > 20 && w.ledger.insisted > 20 && w.ledger.tidied > 20);
 }
 
 static void start(void)

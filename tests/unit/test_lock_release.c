@@ -253,7 +253,10 @@ TEST(unknown_events)
 {
 	struct drive d = drive_held(drive_rules(1));
 	struct rl_lock before = d.lock;
-	struct rl_event event = {.kind = (enum rl_event_kind)(RL_EV_TICK + 1)};
+	before.rules = d.lock.rules = &d.rules;
+	before.votes = d.lock.votes = d.votes;
+	before.findings = d.lock.findings = d.findings;
+	struct rl_event event = {.kind = (enum rl_event_kind)(RL_EV_WAKE + 1)};
 	assert_int_equal(rl_lock_step(&d.lock, &event, &d.fx), 0);
 	assert_memory_equal(&before, &d.lock, sizeof before);
 }

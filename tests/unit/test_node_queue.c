@@ -32,10 +32,28 @@ TEST(in_turn)
 	expect_answers(s, "enter #2 YES\n");
 	ask(s, REDLOCK_OP_RELEASE, 3);
 	scene_reply(s, "EVAL vacate 2 " KEYS " token1\n", ":2\r\n");
+	scene_reply(s, "EVAL leave 2 " KEYS " token1  50\n", ":0\r\n"); /* by itself */
 	ask(s, RL_OP_LEAVE, 4);
-	scene_reply(s, "EVAL leave 2 " KEYS " token1 0123456789abcdef.1 250\n", ":0\r\n");
+	scene_reply(s, "EVALSHA leave 2 " KEYS " token1 0123456789abcdef.1 250\n", ":0\r\n");
 	expect_answers(s, "release #3 YES\nleave #4 NO\n");
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
+}
+
+/* Whoever does not wait for the answer to a release has not had the lock: it wakes nobody. */
+TEST(who_is_woken)
+{
+	static const struct {
+		uint32_t seq;
+		const char *reply;
+		bool wakes;
+	} cases[] = {{1, ":1\r\n", false}, {1, ":0\r\n", false}, {1, ":2\r\n", true},
+	             {1, ":-1\r\n", true}, {0, ":2\r\n", false}, {0, ":-1\r\n", false}};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		own_scene *s = scene_connected(9);
+		ask(s, REDLOCK_OP_RELEASE, cases[i].seq);
+		scene_reply(s, "EVAL vacate 2 " KEYS " token1\n", cases[i].reply);
+		expect_heard(s, cases[i].wakes ? "EVAL leave 2 " KEYS " token1  50\n" : "");
+	}
 }
 
 /* An answer that quotes another token is one to another question: the connection ends. */

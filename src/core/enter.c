@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/enter.h"
+
+#include "core/acquire.h"
+#include "core/ballot.h"
+#include "core/policy.h"
+#include "core/retry.h"
+#include "core/round.h"
+
+/* A gate that is silent for this part of a node timeout is passed over; but it has twice as long as the last
+ * attempt took: nodes may be far away. */
+enum { GATE_PATIENCE = 2 };
+
+/* Keys that are on their way out are asked for again after 1 ms, 2 ms, 4 ms ..., up to this part of a node
+ * timeout, and for one of them. */
+#define FIRST_PAUSE_NS RL_NS_PER_MS
+enum { LONGEST_PAUSE = 8 };
+
+/* How often a waiter asks by itself. Who has a place: after a part of the time since something changed, for
+ * each of those before it. Who has none cannot see changes: after a part of the time that it has waited. */
+#define LEAST_NS (8 * RL_NS_PER_MS)
+#define LEAST_BLIND_NS (4 * RL_NS_PER_MS)
+#define MOST_NS (1000 * RL_NS_PER_MS)
+#define DEAF_NS (100 * RL_NS_PER_MS)
+enum { PART = 4, PART_BLIND = 64 };
+
+/* The last tries ask all nodes: the result is to be what a quorum says. */
+enum { LAST_TRIPS = 4 };
+
+static uint32_t bit_of(unsigned node)
+{
+	return 1u << node;
+}
+
+static enum redlock_vote_kind vote_of_gate(const struct rl_lock *l)
+{
+	return redlock_vote_kind(l->votes[l->gate].code);
+}
+
+/* Whether others want it, and we may wait for them. */
+static bool waits(const struct rl_lock *l)
+{
+	return l->contended && l->rules->wait_ns > 0 && rl_policy_of(l)->contends;
+}
+
+bool rl_enter_waits(const struct rl_lock *l)
+{
+	return waits(l) && rl_lock_acquires(l);
+}
+
+/* ---- when ---- */
+
+static uint64_t clamp(uint64_t ns, uint64_t least)
+{
+	return rl_time_min(rl_time_max(ns, least), MOST_NS);
+}
+
+static uint64_t interval(const struct rl_lock *l, uint64_t now)
+{
+	uint64_t since = rl_time_sub(now, l->changed_ns);
+	if (!l->placed || l->place == 0)
+		return clamp(since / PART_BLIND, LEAST_BLIND_NS);
+	return rl_time_min(clamp(since / PART * l->place, LEAST_NS * l->place), rl_time_sub(l->free_at_ns, now));
+}
+
+/* By chance half of it more or less. */
+static uint64_t about(uint64_t ns, uint64_t entropy)
+{
+	return ns / 2 + (ns > 0 ? entropy % ns : 0);
+}
+
+static bool is_last_try(const struct rl_lock *l, uint64_t now)
+{
+	uint64_t trip = rl_time_max(l->trip_ns, RL_RETRY_MIN_NS);
+	return rl_time_sub(l->wait_until_ns, now) < LAST_TRIPS * trip;
+}
+
+/* In the next step: it is our turn, or those who wait are to be met at the gate, or at the next one. */
+static bool is_due(const struct rl_lock *l, uint64_t now)
+{
+	bool moved = l->stage == RL_STAGE_ALL || vote_of_gate(l) > REDLOCK_KIND_NO;
+	return (l->woken || moved) && !is_last_try(l, now);
+}
+
+/* The gate was won, and the rest was not: somebody else has another gate. Who pauses leaves it to him. */
+static bool is_divided(const struct rl_lock *l)
+{
+	return l->stage == RL_STAGE_CLAIM && vote_of_gate(l) == REDLOCK_KIND_YES;
+}
+
+uint64_t rl_enter_at(struct rl_lock *l, const struct rl_event *e, uint64_t left)
+{
+	uint64_t now = e->now_ns;
+	if (l->stage == RL_STAGE_ALL)
+		l->changed_ns = now;
+	l->contended = true;
+	if (is_divided(l))
+		return rl_retry_at(l, e, left);
+	if (is_due(l, now))
+		return rl_time_add(now, 1);
+	uint64_t delay = rl_time_max(about(interval(l, now), e->entropy), RL_RETRY_MIN_NS);
+	return rl_time_add(now, rl_time_min(delay, left / 2));
+}
+
+/* ---- asking ---- */
+
+static void ask_all(struct rl_lock *l, enum rl_stage stage, uint64_t now, struct rl_effects *fx)
+{
+	l->stage = (uint8_t)stage;
+	rl_acquire_ask(l, now, rl_ballot_nodes(l), fx);
+}
+
+/* At the gate by its queue, where a place there is of use. */
+static void register_place(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	fx->enter = e->hears & bit_of(l->gate);
+	fx->call = l->call;
+	l->placed |= fx->enter != 0;
+	if (fx->enter == 0)
+		l->place = 0; /* nothing is known of it any more */
+}
+
+static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / GATE_PATIENCE, 2 * l->trip_ns);
+	l->stage = RL_STAGE_GATE;
+	rl_acquire_ask(l, e->now_ns, bit_of(l->gate), fx);
+	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));
+	register_place(l, e, fx);
+}
+
+/* Who has passed one over comes back to it: others may not have. A place that is left behind there passes its
+ * turn on when it is woken. */
+static void choose_gate(struct rl_lock *l, const struct rl_event *e)
+{
+	if (rl_time_sub(e->now_ns, l->passed_ns) >= MOST_NS)
+		l->passed = 0;
+	unsigned at = (l->turn + l->passed) % l->rules->node_count;
+	uint8_t gate = e->order != NULL ? e->order[at] : (uint8_t)at;
+	l->placed &= gate == l->gate;
+	l->gate = gate;
+}
+
+/* One place for each client: who is behind another handle is told when it is not any more. */
+static void stand_behind(struct rl_lock *l, const struct rl_event *e)
+{
+	l->contended = true;
+	l->verdict = REDLOCK_E_BUSY;
+	rl_acquire_pause(l, rl_time_min(rl_time_add(e->now_ns, MOST_NS), l->wait_until_ns));
+}
+
+void rl_enter_attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (e->behind && l->rules->wait_ns > 0 && rl_policy_of(l)->contends) {
+		stand_behind(l, e);
+		return;
+	}
+	if (!waits(l) || l->verdict == REDLOCK_E_NOQUORUM || is_last_try(l, e->now_ns)) {
+		ask_all(l, RL_STAGE_ALL, e->now_ns, fx);
+		return;
+	}
+	choose_gate(l, e);
+	if (!l->woken) {
+		ask_gate(l, e, fx);
+		return;
+	}
+	l->woken = false;
+	l->look.pause_ns = 0;
+	ask_all(l, RL_STAGE_CLAIM, e->now_ns, fx);
+	register_place(l, e, fx);
+}
+
+/* Who has just released, and knows that others wait, does not overtake them. At a queue it is last by itself;
+ * without one it pauses as they do. */
+void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	l->woken = l->placed = false;
+	l->call = (uint16_t)((l->call + 1u) % RL_CALLS);
+	l->passed = 0;
+	l->place = 0;
+	l->changed_ns = e->now_ns;
+	l->free_at_ns = RL_TIME_NEVER;
+	choose_gate(l, e);
+	if (!waits(l) || e->behind || (e->hears & bit_of(l->gate)) != 0) {
+		rl_enter_attempt(l, e, fx);
+		return;
+	}
+	l->verdict = REDLOCK_E_BUSY;
+	rl_acquire_pause(l, rl_time_add(e->now_ns, about(LEAST_BLIND_NS, e->entropy)));
+}
+
+/* The gate is won. */
+static void claim_the_rest(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	uint32_t rest = rl_ballot_nodes(l) & ~bit_of(l->gate);
+	l->stage = RL_STAGE_CLAIM;
+	l->owed |= rest;
+	l->asked |= rest;
+	l->look.pause_ns = 0;
+	rl_round_again(l, rest, now, fx);
+}
+
+/* ---- decisions ---- */
+
+static bool in_time(const struct rl_lock *l, uint64_t now)
+{
+	bool valid = rl_round_validity_end(l) > rl_time_add(now, l->rules->min_validity_ns);
+	return valid && now < l->wait_until_ns;
+}
+
+/* Its no leaves nothing behind. */
+static void leave_it(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	l->claims = false;
+	l->owed = 0;
+	rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
+}
+
+static void pass_over(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	bool placed = l->placed;
+	l->placed = false;
+	l->passed = (uint8_t)((l->passed + 1) % l->rules->node_count);
+	l->passed_ns = e->now_ns;
+	rl_acquire_fail(l, e, l->passed == 0 ? REDLOCK_E_NOQUORUM : REDLOCK_E_BUSY, false, fx);
+	if (placed && fx->send == RL_OP_RELEASE) { /* what is late of it takes no place */
+		fx->send = RL_OP_LEAVE;
+		fx->quits = true;
+		fx->call = l->call;
+	}
+}
+
+static void decide_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	enum redlock_vote_kind vote = vote_of_gate(l);
+	if (vote == REDLOCK_KIND_YES && in_time(l, e->now_ns))
+		claim_the_rest(l, e->now_ns, fx);
+	else if (vote == REDLOCK_KIND_YES)
+		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
+	else if (vote == REDLOCK_KIND_NO)
+		leave_it(l, e, fx);
+	else
+		pass_over(l, e, fx);
+}
+
+static bool insists(const struct rl_lock *l, uint64_t now)
+{
+	uint64_t until = rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
+	struct rl_count c = rl_ballot_count(l);
+	bool possible = c.yes + c.no + c.out >= c.quorum;
+	return vote_of_gate(l) == REDLOCK_KIND_YES && now < until && in_time(l, now) && possible;
+}
+
+static void look_again(struct rl_lock *l, uint64_t now, uint64_t until)
+{
+	uint64_t pause = rl_time_max(l->look.pause_ns, FIRST_PAUSE_NS);
+	l->round.deadline_ns = rl_time_min(rl_time_add(now, pause), rl_time_min(until, l->wait_until_ns));
+}
+
+static void decide_claim(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	enum rl_tally tally = rl_policy_ask(l)->weigh(l);
+	bool over = e->kind == RL_EV_TICK;
+	if (!over && (vote_of_gate(l) == REDLOCK_KIND_PENDING || insists(l, e->now_ns)))
+		return;
+	if (tally == RL_REFUSED || tally == RL_WON)
+		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
+	else if (tally == RL_NOQUORUM)
+		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, false, fx);
+}
+
+void rl_enter_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (rl_acquire_grant(l, e, fx))
+		return;
+	if (l->stage == RL_STAGE_GATE)
+		decide_gate(l, e, fx);
+	else
+		decide_claim(l, e, fx);
+	if (l->stage == RL_STAGE_CLAIM && l->round.open && insists(l, e->now_ns))
+		look_again(l, e->now_ns, l->round.deadline_ns);
+}
+
+/* The same token again, where it was refused for certain. No release of it was sent, and no SET of it is on
+ * its way to these nodes: it is as if the first one had come later. So validity counts from the first one. */
+bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->stage != RL_STAGE_CLAIM || !rl_lock_acquires(l) || !insists(l, e->now_ns))
+		return false;
+	uint32_t nodes = rl_ballot_voted(l, REDLOCK_VOTE_NO);
+	if (nodes != 0) {
+		l->owed |= nodes;
+		l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
+		rl_round_again(l, nodes, e->now_ns, fx);
+	}
+	uint64_t pause = 2 * rl_time_max(l->look.pause_ns, FIRST_PAUSE_NS);
+	l->look.pause_ns = rl_time_min(pause, l->rules->node_timeout_ns / LONGEST_PAUSE);
+	look_again(l, e->now_ns, RL_TIME_NEVER);
+	return true;
+}
+
+/* ---- what is learnt ---- */
+
+void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
+{
+	const int64_t *numbers = e->vote.numbers;
+	if (e->vote.number_count <= RL_ENTER_PLACE)
+		return;
+	l->contended = numbers[RL_ENTER_WAITING] > 0;
+	if (e->vote.code == REDLOCK_VOTE_YES) {
+		l->placed = false;
+		return;
+	}
+	if (l->place != numbers[RL_ENTER_PLACE])
+		l->changed_ns = e->now_ns; /* somebody before us has had his turn */
+	int64_t pttl = numbers[RL_ENTER_PTTL];
+	l->place = numbers[RL_ENTER_PLACE] > 0 ? (uint16_t)(numbers[RL_ENTER_PLACE] & 0xffff) : 0;
+	l->free_at_ns = pttl >= 0 ? rl_time_add(e->now_ns, rl_time_ms((uint64_t)pttl)) : RL_TIME_NEVER;
+}
+
+void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
+{
+	bool releases = e->operation == RL_OP_RELEASE || e->operation == RL_OP_LEAVE;
+	if (releases && rl_enter_tells_of_others(e->vote.numbers[0]))
+		l->contended = true;
+}
+
+/* ---- messages, and places that are given up ---- */
+
+/* Only the place: of the token, which may be held, nothing is released. */
+static void give_up_place(uint32_t nodes, unsigned call, struct rl_effects *fx)
+{
+	fx->call = (uint16_t)call;
+	fx->send = RL_OP_LEAVE;
+	fx->nodes = nodes;
+	fx->seq = 0;
+	fx->tidies = fx->quits = true;
+}
+
+/* A message may have been lost, and a place with it: not all who have lost them ask at the same moment. Or it
+ * is time to take one. */
+static void ask_soon(struct rl_lock *l, const struct rl_event *e)
+{
+	if (!e->front && (!l->placed || e->node != l->gate))
+		return;
+	l->placed &= e->front;
+	if (l->phase == RL_PAUSED)
+		l->retry_at_ns =
+		    rl_time_min(l->retry_at_ns, rl_time_add(e->now_ns, 1 + (e->deaf ? e->entropy % DEAF_NS : 0)));
+}
+
+/* One that nobody waits for any more goes on to the next; an old one too: it may come after the acquire that
+ * it was for, and would let us overtake. */
+void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (!rl_policy_of(l)->contends)
+		return; /* it never has a place */
+	if (e->deaf || e->front) {
+		ask_soon(l, e);
+		return;
+	}
+	if (!rl_lock_acquires(l) || !l->placed || e->node != l->gate || e->call != l->call) {
+		give_up_place(bit_of(e->node), e->call, fx);
+		return;
+	}
+	l->woken = true;
+	l->changed_ns = e->now_ns;
+	l->place = 1;
+	if (l->phase == RL_PAUSED)
+		rl_acquire_tick(l, e, fx);
+}
+
+/* To wake the next one is for who had the lock, or waits no longer. A failed attempt that is tried again only
+ * gives back: the next one would find what it has found. */
+void rl_enter_leave(struct rl_lock *l, struct rl_effects *fx)
+{
+	if ((l->contended || l->placed) && fx->send == RL_OP_RELEASE && rl_policy_of(l)->contends)
+		fx->send = RL_OP_LEAVE;
+	if (!l->placed)
+		return;
+	l->placed = false;
+	if (fx->send == RL_OP_NONE) {
+		give_up_place(bit_of(l->gate), l->call, fx);
+		return;
+	}
+	fx->quits = true;
+	fx->call = l->call;
+	fx->nodes |= bit_of(l->gate);
+}

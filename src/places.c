@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "places.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+
+#define CHANNEL "redlock:wake:"
+
+enum { CLIENT_BYTES = 8, CLIENT_DIGITS = 2 * CLIENT_BYTES };
+
+/* Handles beyond these have no number. */
+#define SLOTS (UINT32_MAX / RL_CALLS)
+
+/* Once for each client. False: no random bytes to be had. */
+static bool draw(redlock_client *c)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char random[CLIENT_BYTES];
+	char *at = c->places.channel;
+	if (*at != '\0')
+		return true;
+	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
+		return false;
+	memcpy(at, CHANNEL, sizeof CHANNEL);
+	at += sizeof CHANNEL - 1;
+	for (size_t i = 0; i < sizeof random; i++) {
+		*at++ = digits[random[i] >> 4];
+		*at++ = digits[random[i] & 15];
+	}
+	return true;
+}
+
+/* ---- the line of this client's handles ---- */
+
+static redlock_lock *first_of(redlock_lock *from, const redlock_lock *like)
+{
+	while (from != NULL && !rl_slice_same(rl_handle_name(from), rl_handle_name(like)))
+		from = from->next_in_line;
+	return from;
+}
+
+bool rl_places_is_behind(const redlock_client *c, const redlock_lock *lock)
+{
+	const redlock_lock *first = first_of(c->places.first, lock);
+	return first != NULL && first != lock;
+}
+
+static void join(struct rl_places *p, redlock_lock *lock)
+{
+	lock->previous_in_line = p->last;
+	lock->next_in_line = NULL;
+	*(p->last != NULL ? &p->last->next_in_line : &p->first) = lock;
+	p->last = lock;
+}
+
+static void quit(struct rl_places *p, redlock_lock *lock)
+{
+	redlock_lock *next = lock->next_in_line, *previous = lock->previous_in_line;
+	*(previous != NULL ? &previous->next_in_line : &p->first) = next;
+	*(next != NULL ? &next->previous_in_line : &p->last) = previous;
+}
+
+void rl_places_line_up(redlock_client *c, redlock_lock *lock, bool waits)
+{
+	if (waits == lock->in_line)
+		return;
+	lock->in_line = waits;
+	if (waits) {
+		join(&c->places, lock);
+		return;
+	}
+	bool was_first = first_of(c->places.first, lock) == lock;
+	quit(&c->places, lock);
+	if (was_first)
+		c->places.next = first_of(lock->next_in_line, lock);
+}
+
+/* ---- places at the nodes ---- */
+
+void rl_places_wait(redlock_client *c, const redlock_lock *lock)
+{
+	unsigned gate = lock->core.gate;
+	if (lock->slot < SLOTS && rl_node_may_queue(&c->nodes.list[gate]) && draw(c))
+		rl_nodes_listen(&c->nodes, gate, c->places.channel, c->loop.now_ns);
+}
+
+uint32_t rl_places_heard(const redlock_client *c, const redlock_lock *lock)
+{
+	uint32_t nodes = lock->slot < SLOTS ? rl_nodes_heard(&c->nodes) : 0;
+	for (unsigned i = 0; i < c->nodes.count; i++)
+		if (!rl_node_may_queue(&c->nodes.list[i]))
+			nodes &= ~(1u << i);
+	return nodes;
+}
+
+struct rl_slice rl_places_name(const redlock_client *c, const redlock_lock *lock, unsigned call,
+                               char text[RL_PLACES_TEXT])
+{
+	if (c->places.channel[0] == '\0')
+		return (struct rl_slice){"", 0};
+	int size = snprintf(text, RL_PLACES_TEXT, "%.*s.%" PRIu32, CLIENT_DIGITS,
+	                    c->places.channel + sizeof CHANNEL - 1, lock->slot * RL_CALLS + call);
+	return (struct rl_slice){text, (size_t)size};
+}
+
+redlock_lock *rl_places_find(const redlock_client *c, uint32_t number, uint16_t *ret_call)
+{
+	redlock_lock *lock = rl_registry_next(&c->handles, number / RL_CALLS);
+	*ret_call = (uint16_t)(number % RL_CALLS);
+	return lock != NULL && lock->slot == number / RL_CALLS ? lock : NULL;
+}

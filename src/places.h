@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Places in the queues of nodes, as servers know them: "<client>.<number>", 16 hex digits that are drawn once
+ * for each client, and a number that stands for one acquire call of one handle. Messages for the client come
+ * on the channel "redlock:wake:<client>", and say the number.
+ */
+#ifndef RL_PLACES_H
+#define RL_PLACES_H
+
+#include "core/slice.h"
+#include "handle.h"
+#include "net/listener.h"
+
+#define RL_PLACES_TEXT 32 /* bytes of a place, and its NUL */
+
+struct rl_places {
+	char channel[RL_LISTENER_CHANNEL]; /* "": nobody has waited yet */
+	redlock_lock *first;               /* of the handles that wait, for any name, in order of arrival */
+	redlock_lock *last;
+	redlock_lock *next; /* has become the first for its name, and is to be told; NULL: nobody */
+};
+
+/* The handle has to wait, and may: listens to its gate. */
+void rl_places_wait(redlock_client *client, const redlock_lock *lock);
+
+/* Who waits for a name that another handle of this client waits for already has no place of its own: it
+ * stands behind that one. */
+bool rl_places_is_behind(const redlock_client *client, const redlock_lock *lock);
+
+/* The handle waits, or does not any more. */
+void rl_places_line_up(redlock_client *client, redlock_lock *lock, bool waits);
+
+/* The handle that has become the first for its name by that. NULL: none. */
+static inline redlock_lock *rl_places_next(struct rl_places *places)
+{
+	redlock_lock *next = places->next;
+	places->next = NULL;
+	return next;
+}
+
+/* The nodes that would be heard by this handle, a bit for each. */
+uint32_t rl_places_heard(const redlock_client *client, const redlock_lock *lock);
+
+/* The place of a call. "": it has none. */
+struct rl_slice rl_places_name(const redlock_client *client, const redlock_lock *lock, unsigned call,
+                               char text[RL_PLACES_TEXT]);
+
+/* Whose number it is, and of which call. NULL: nobody's any more. */
+redlock_lock *rl_places_find(const redlock_client *client, uint32_t number, uint16_t *ret_call);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* A lock that others want: the gate, its queue, turns, and places that are given up. */
+#include "core/enter.h"
+#include "drive.h"
+
+/* Refused everywhere; the next attempt is at the gate, node 0, at 1 ms. */
+static struct drive refused(unsigned nodes, uint32_t hears)
+{
+	struct drive d = drive_idle(drive_waiting_rules(nodes, 60000));
+	d.hears = hears;
+	drive_play(&d, nodes == 1 ? "acquire; votes N; at 1; tick; forget"
+	                          : "acquire; votes NNN; at 1; tick; forget");
+	return d;
+}
+
+/* Has the second place there, as it was told at 1 ms; the key has 8 s. */
+static struct drive placed(unsigned nodes)
+{
+	struct drive d = refused(nodes, 1);
+	drive_gate(&d, REDLOCK_VOTE_NO, 2, 8000, 2);
+	drive_forget(&d);
+	return d;
+}
+
+/* Won with others behind it. */
+static struct drive held_before_others(void)
+{
+	struct drive d = placed(3);
+	drive_wake(&d, 0);
+	drive_gate(&d, REDLOCK_VOTE_YES, 1, 0, 0);
+	drive_play(&d, "votes .Y; forget");
+	return d;
+}
+
+/* ---- at the gate ---- */
+
+SCENARIO(
+    a_gates_no_leaves_nothing_behind, drive_idle(drive_waiting_rules(3, 60000)),
+    "acquire; votes NNN; at 1; tick; at 2; votes N",
+    "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
+    "[    0.000] acquiring: reply #1 node 0 NO, 1 NO -> paused NN. until 0.000 | send release #0 owed 4\n"
+    "[    0.000] paused: reply #1 node 2 NO -> paused NNN until 0.000\n"
+    "[    1.000] paused: tick -> acquiring ... | send acquire #2 to 1 ttl 30000.000\n"
+    "[    2.000] acquiring: reply #2 node 0 NO -> paused N.. until 4.000\n")
+
+SCENARIO(
+    the_rest_is_asked_when_the_gate_is_won, refused(3, 0), "at 2; votes Y; at 3; votes .YN",
+    "[    2.000] acquiring: reply #2 node 0 YES -> acquiring Y.. | send acquire #2 again to 6 ttl 30000.000\n"
+    "[    3.000] acquiring: reply #2 node 1 YES -> held YY. until 29699.000 | done acquire OK\n"
+    "[    3.000] held: reply #2 node 2 NO -> held YYN until 29699.000\n")
+
+/* The holder before has released at the gate, and its releases are on their way to the others. */
+SCENARIO(keys_on_their_way_out_are_asked_for_again, refused(5, 0),
+         "at 2; votes Y; at 3; votes .NNNY; until 4; at 5; votes .Y",
+         "[    2.000] acquiring: reply #2 node 0 YES -> acquiring Y.... | send acquire #2 again to 1e ttl "
+         "30000.000\n"
+         "[    3.000] acquiring: reply #2 node 1 NO, 2 NO, 3 NO, 4 YES -> acquiring YNNNY\n"
+         "[    3.000] acquiring: tick -> acquiring Y...Y | send acquire #2 again to e ttl 30000.000\n"
+         "[    5.000] acquiring: reply #2 node 1 YES -> held YY..Y until 29699.000 | done acquire OK\n")
+
+/* Somebody has a quorum without the gate. */
+SCENARIO(a_gate_that_is_won_alone_is_given_back, refused(3, 0),
+         "votes Y; votes .NN; until 3; votes .NN; forget; until 201",
+         "[    4.000] acquiring: tick -> acquiring Y.. | send acquire #2 again to 6 ttl 30000.000\n"
+         "[    8.000] acquiring: tick -> acquiring Y..\n"
+         "[   16.000] acquiring: tick -> acquiring Y..\n"
+         "[   32.000] acquiring: tick -> acquiring Y..\n"
+         "[   57.000] acquiring: tick -> acquiring Y..\n"
+         "[   82.000] acquiring: tick -> acquiring Y..\n"
+         "[  107.000] acquiring: tick -> acquiring Y..\n"
+         "[  132.000] acquiring: tick -> acquiring Y..\n"
+         "[  157.000] acquiring: tick -> acquiring Y..\n"
+         "[  182.000] acquiring: tick -> acquiring Y..\n")
+
+SCENARIO(one_node_is_its_own_gate, refused(1, 0), "at 2; votes Y",
+         "[    2.000] acquiring: reply #2 node 0 YES -> held Y until 29699.000 | done acquire OK\n")
+
+TEST(a_gate_that_is_won_too_late)
+{
+	struct drive d = refused(3, 0);
+	d.rules.min_validity_ns = rl_time_ms(29690);
+	drive_tells(
+	    &d, "at 30; votes Y",
+	    "[   30.000] acquiring: reply #2 node 0 YES -> paused Y.. until 32.000 | send release #0 owed 1\n");
+}
+
+SCENARIO(a_silent_gate_is_passed_over, refused(3, 7), "until 110",
+         "[  101.000] acquiring: tick -> paused TTT until 101.000 | send leave #0 quits owed 1\n"
+         "[  101.000] paused: tick -> acquiring ... | send enter #3 to 2 ttl 30000.000\n")
+
+SCENARIO(
+    gates_that_fail_are_passed_over, refused(3, 7), "votes D; at 2; tick; votes .D; at 3; tick; votes ..D",
+    "[    1.000] acquiring: reply #2 node 0 DOWN -> paused -.. until 1.000 | send leave #0 quits owed 0\n"
+    "[    2.000] paused: tick -> acquiring ... | send enter #3 to 2 ttl 30000.000\n"
+    "[    2.000] acquiring: reply #3 node 1 DOWN -> paused .-. until 2.000 | send leave #0 quits owed 0\n"
+    "[    3.000] paused: tick -> acquiring ... | send enter #4 to 4 ttl 30000.000\n"
+    "[    3.000] acquiring: reply #4 node 2 DOWN -> paused ..- until 53.000 | send leave #0 quits owed 0\n")
+
+/* Others may wait there. */
+TEST(a_gate_that_was_passed_over_is_tried_again)
+{
+	struct drive d = refused(3, 7);
+	drive_play(&d, "votes D; at 2; tick");
+	assert_int_equal(d.fx.nodes, 2);
+	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 1);
+	for (unsigned polls = 0; d.lock.gate != 0; polls++) {
+		assert_true(polls < 100 && d.now_ns < rl_time_ms(2000));
+		drive_ticks_until(&d, drive_deadline_ms(&d) + 1);
+		if (d.lock.gate == 1)
+			drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 1);
+		drive_forget(&d);
+	}
+	assert_true(d.now_ns >= rl_time_ms(1001) && d.fx.nodes == 1);
+}
+
+/* ---- turns ---- */
+
+SCENARIO(
+    who_is_woken_asks_all_at_once, placed(5), "at 9; wake 0; at 10; votes YYY",
+    "[    9.000] paused: wake node 0 -> acquiring ..... | send acquire #3 by the queue ttl 30000.000\n"
+    "[   10.000] acquiring: reply #3 node 0 YES -> acquiring Y....\n"
+    "[   10.000] acquiring: reply #3 node 1 YES, 2 YES -> held YYY.. until 29707.000 | done acquire OK\n")
+
+SCENARIO(somebody_was_faster, placed(5), "at 9; wake 0; votes N; votes .NNN",
+         "[    9.000] paused: wake node 0 -> acquiring ..... | send acquire #3 by the queue ttl 30000.000\n"
+         "[    9.000] acquiring: reply #3 node 0 NO, 1 NO, 2 NO -> paused NNN.. until 13.000 | send release "
+         "#0 owed 18\n"
+         "[    9.000] paused: reply #3 node 3 NO -> paused NNNN. until 13.000\n")
+
+/* The message came on the other link, and before the answer that was on its way. */
+SCENARIO(woken_while_the_gate_is_asked, placed(3), "until 9; wake 0; votes N; at 10; tick",
+         "[    9.000] paused: tick -> acquiring ... | send enter #3 to 1 ttl 30000.000\n"
+         "[    9.000] acquiring: wake node 0 -> acquiring ...\n"
+         "[    9.000] acquiring: reply #3 node 0 NO -> paused N.. until 9.000\n"
+         "[   10.000] paused: tick -> acquiring ... | send acquire #4 by the queue ttl 30000.000\n")
+
+TEST(a_turn_that_takes_too_long)
+{
+	struct drive d = placed(3);
+	d.rules.min_validity_ns = rl_time_ms(29690);
+	drive_play(&d, "at 9; wake 0; at 39; votes YY");
+	assert_true(d.lock.phase == RL_PAUSED && d.fx.send == RL_OP_RELEASE && d.fx.owed == 7);
+}
+
+SCENARIO(a_turn_without_the_gate, placed(5), "at 9; wake 0; votes .YYY; at 20; release; wake 0",
+         "[    9.000] paused: wake node 0 -> acquiring ..... | send acquire #3 by the queue ttl 30000.000\n"
+         "[    9.000] acquiring: reply #3 node 1 YES, 2 YES, 3 YES -> held .YYY. until 29707.000 | done "
+         "acquire OK\n"
+         "[   20.000] held: release -> releasing ..... | send leave #4 quits owed 1f\n"
+         "[   20.000] releasing: wake node 0 -> releasing ..... | send leave #0 to 1 quits\n")
+
+SCENARIO(a_release_wakes_the_next, held_before_others(), "at 20; release",
+         "[   20.000] held: release -> releasing ... | send leave #4 owed 7\n")
+
+TEST(who_hears_of_waiters_goes_by_the_gate)
+{
+	struct drive d = drive_held(drive_waiting_rules(3, 60000));
+	d.hears = 1;
+	drive_release(&d);
+	struct rl_event told = {.kind = RL_EV_REPLY,
+	                        .seq = d.lock.round.seq,
+	                        .operation = RL_OP_RELEASE,
+	                        .vote = {.code = REDLOCK_VOTE_YES, .number_count = 1, .numbers = {2}}};
+	drive_step(&d, told);
+	drive_play(&d, "votes .Y; forget");
+	drive_tells(&d, "acquire",
+	            "[    0.000] idle: acquire -> acquiring ... | send enter #3 to 1 ttl 30000.000\n");
+}
+
+/* Without a queue they pause as those who poll. */
+TEST(who_was_refused_does_not_overtake)
+{
+	struct drive d = refused(3, 0);
+	drive_play(&d, "votes Y; votes .Y; release; votes YY; at 100; forget");
+	drive_tells(&d, "acquire; until 104",
+	            "[  100.000] idle: acquire -> paused YY. until 102.000\n"
+	            "[  102.000] paused: tick -> acquiring ... | send acquire #4 to 1 ttl 30000.000\n");
+}
+
+/* Another handle of this client was first. */
+TEST(who_is_behind_asks_nobody)
+{
+	struct drive d = placed(3);
+	struct rl_event tick = {.kind = RL_EV_TICK, .behind = true};
+	struct rl_event front = {.kind = RL_EV_WAKE, .front = true};
+	d.now_ns = rl_time_ms(drive_deadline_ms(&d) + 1);
+	drive_step(&d, tick);
+	assert_true(d.lock.phase == RL_PAUSED && d.fx.send == RL_OP_NONE);
+	assert_int_equal(drive_deadline_ms(&d), d.now_ns / RL_NS_PER_MS + 1000);
+	drive_step(&d, front);
+	assert_int_equal(drive_deadline_ms(&d), d.now_ns / RL_NS_PER_MS);
+	d = drive_idle(drive_waiting_rules(3, 500));
+	struct rl_event acquire = {.kind = RL_EV_ACQUIRE, .behind = true};
+	drive_step(&d, acquire);
+	assert_true(d.lock.phase == RL_PAUSED && d.fx.send == RL_OP_NONE && drive_deadline_ms(&d) == 500);
+	drive_play(&d, "at 500; tick");
+	assert_true(d.fx.done == REDLOCK_OP_ACQUIRE && d.fx.result == REDLOCK_E_BUSY);
+}
+
+/* ---- places that are given up ---- */
+
+SCENARIO(a_cancelled_wait_gives_its_place_up, placed(3), "at 3; cancel",
+         "[    3.000] paused: cancel -> idle N.. | send leave #0 to 1 quits | done acquire CANCELLED\n")
+
+SCENARIO(a_wait_that_ends_gives_its_place_up, placed(3), "at 60000; tick",
+         "[60000.000] paused: tick -> idle N.. | send leave #0 to 1 quits | done acquire BUSY\n")
+
+SCENARIO(a_turn_for_nobody_goes_on, drive_idle(drive_rules(3)), "wake 2",
+         "[    0.000] idle: wake node 2 -> idle | send leave #0 to 4 quits\n")
+
+/* The token stays: it is that of a lock that is held. */
+SCENARIO(a_turn_for_a_holder_goes_on, held_before_others(), "wake 0",
+         "[    1.000] held: wake node 0 -> held YY. until 29699.000 | send leave #0 to 1 quits\n")
+
+/* The message may have been lost: it asks at once, and where nothing is heard by a plain SET. */
+TEST(what_is_not_heard_is_asked_for)
+{
+	struct drive d = placed(3);
+	struct rl_event deaf = {.kind = RL_EV_WAKE, .deaf = true, .node = 1};
+	drive_at(&d, 2);
+	drive_step(&d, deaf);
+	assert_true(drive_deadline_ms(&d) > 2); /* not its gate */
+	deaf.node = 0;
+	drive_step(&d, deaf);
+	assert_true(d.lock.phase == RL_PAUSED && drive_deadline_ms(&d) == 2 && d.fx.send == RL_OP_NONE);
+	d.hears = 0;
+	drive_play(&d, "at 3; tick");
+	assert_true(d.fx.send == RL_OP_ACQUIRE && d.fx.nodes == 1 && d.fx.enter == 0);
+}
+
+/* Of an acquire that is over by now. */
+TEST(an_old_turn_goes_on)
+{
+	struct drive d = placed(3);
+	struct rl_event old = {.kind = RL_EV_WAKE, .call = (uint16_t)(d.lock.call - 1)};
+	drive_step(&d, old);
+	assert_int_equal(d.lock.phase, RL_PAUSED);
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies && d.fx.call == old.call);
+}
+
+/* ---- time ---- */
+
+static uint64_t pause_ms(struct drive *d)
+{
+	assert_int_equal(d->lock.phase, RL_PAUSED);
+	return drive_deadline_ms(d) - d->now_ns / RL_NS_PER_MS;
+}
+
+/* The longer nothing changes the seldomer, and the later the more are before it; by chance half of it more or
+ * less, entropy 0 being the least. */
+TEST(polls_are_seldom_where_there_is_a_queue)
+{
+	static const struct {
+		uint64_t at_ms;
+		int pttl_ms, place;
+		uint64_t want_ms;
+	} polls[] = {{2, 8000, 2, 8},       {802, 8000, 2, 200},  {802, 8000, 1, 4}, {20802, 60000, 1, 500},
+	             {20902, 60000, 3, 12}, {20903, 60000, 2, 8}, {30000, 50, 2, 25}};
+	struct drive d = refused(3, 1);
+	for (unsigned i = 0; i < COUNT(polls); i++) {
+		if (d.lock.phase == RL_PAUSED) {
+			d.lock.retry_at_ns = rl_time_ms(polls[i].at_ms);
+			drive_ticks_until(&d, polls[i].at_ms);
+		}
+		drive_at(&d, polls[i].at_ms);
+		drive_gate(&d, REDLOCK_VOTE_NO, 3, polls[i].pttl_ms, polls[i].place);
+		if (pause_ms(&d) != polls[i].want_ms)
+			fail_msg("poll %u: a pause of %d ms", i, (int)pause_ms(&d));
+	}
+}
+
+/* Who has no place sees no changes. */
+TEST(polls_without_a_queue_are_more_frequent)
+{
+	static const uint64_t polls[][2] = {{2, 2}, {200, 2}, {1024, 8}, {10240, 80}, {58000, 453}};
+	struct drive d = refused(3, 0);
+	for (unsigned i = 0; i < COUNT(polls); i++) {
+		if (d.lock.phase == RL_PAUSED) {
+			d.lock.retry_at_ns = rl_time_ms(polls[i][0]);
+			drive_ticks_until(&d, polls[i][0]);
+		}
+		drive_at(&d, polls[i][0]);
+		drive_votes(&d, "N");
+		if (pause_ms(&d) != polls[i][1])
+			fail_msg("poll %u: a pause of %d ms", i, (int)pause_ms(&d));
+	}
+}
+
+/* What the acquire says at its end is what a quorum says. */
+TEST(the_last_try_asks_all)
+{
+	struct drive d = drive_idle(drive_waiting_rules(3, 500));
+	unsigned all = 0;
+	drive_acquire(&d);
+	while (rl_lock_busy(&d.lock)) {
+		all = d.fx.send == RL_OP_ACQUIRE ? d.lock.stage == RL_STAGE_ALL : all;
+		drive_votes(&d, d.lock.stage == RL_STAGE_ALL ? "NN" : "N");
+		drive_forget(&d);
+		if (!rl_lock_busy(&d.lock))
+			break;
+		d.now_ns = rl_lock_deadline(&d.lock);
+		drive_tick(&d);
+	}
+	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_true(all == 1 && d.now_ns <= rl_time_ms(500));
+}
+
+/* Each name has its own first node, in the order that all share. */
+TEST(the_name_says_where_the_order_begins)
+{
+	static const uint8_t order[] = {2, 0, 1};
+	for (uint8_t turn = 0; turn < 3; turn++) {
+		struct drive d = drive_idle(drive_waiting_rules(3, 60000));
+		d.order = order;
+		d.lock.turn = turn;
+		drive_play(&d, "acquire; votes NNN; at 1; tick");
+		assert_int_equal(d.fx.nodes, 1u << order[turn]);
+	}
+}
+
+TESTS()
