@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/acquire.h"
 
+#include <assert.h>
+
 #include "core/ballot.h"
 #include "core/enter.h"
 #include "core/finding.h"
@@ -30,6 +32,18 @@ void rl_acquire_begin(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->trip_ns = 0;
 	l->look.pause_ns = 0;
 	rl_enter_begin(l, e, fx);
+}
+
+bool rl_acquire_insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	uint32_t nodes = rl_ballot_voted(l, REDLOCK_VOTE_NO);
+	assert(l->claims);
+	if (nodes == 0)
+		return false;
+	l->owed |= nodes;
+	l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
+	rl_round_again(l, nodes, now, fx);
+	return true;
 }
 
 void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)

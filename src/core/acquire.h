@@ -22,6 +22,11 @@ enum rl_tally rl_acquire_decide(struct rl_lock *lock, const struct rl_event *eve
 /* Whether the votes that the attempt has by now grant the lock; if so, it is held. */
 bool rl_acquire_grant(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
+/* The same token again, where it was refused for certain: no release of it was sent, and no SET of it is on
+ * its way to these nodes, so it is as if the first one had come later, and validity counts from the first
+ * one. False: there are no such nodes. */
+bool rl_acquire_insist(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+
 /* Releases what the attempt may have left, once. From then on its votes count for nothing. */
 void rl_acquire_give_back(struct rl_lock *lock, struct rl_effects *effects);
 

@@ -7,6 +7,7 @@
 #include "core/acquire.h"
 #include "core/finding.h"
 #include "core/policy.h"
+#include "core/retry.h"
 #include "core/round.h"
 
 /* Votes that stay split for so many node timeouts are an answer: "busy". The slowest contender needs one for
@@ -15,11 +16,6 @@ enum { CONTENTION = 5 };
 
 /* By then those that agree on the order of nodes agree on the leader, too. From then on tokens decide. */
 enum { AGREEMENT = 2 };
-
-/* Looks follow each other after 1 ms, 2 ms, 4 ms ..., up to this part of a node timeout: the leader gets what
- * is given back within about the time that this takes. */
-#define FIRST_PAUSE_NS RL_NS_PER_MS
-enum { LONGEST_PAUSE = 8 };
 
 /* Places in the order of nodes that no node has. */
 enum { NO_KEY = REDLOCK_MAX_NODES, NOT_LOOKED };
@@ -104,28 +100,20 @@ static void look(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 	fx->seq = l->look.seq;
 }
 
+/* The leader gets what is given back within about the time that its pauses take. */
 static void watch(struct rl_lock *l, uint64_t now)
 {
-	uint64_t pause = rl_time_max(l->look.pause_ns, FIRST_PAUSE_NS);
 	l->phase = RL_WATCHING;
-	l->round.deadline_ns = rl_time_min(rl_time_add(now, pause), after(l, CONTENTION));
-	l->look.pause_ns = rl_time_min(2 * pause, l->rules->node_timeout_ns / LONGEST_PAUSE);
+	l->round.deadline_ns = rl_time_min(rl_time_add(now, rl_retry_pause(l)), after(l, CONTENTION));
+	rl_retry_grow(l);
 }
 
-/* The same token again, where it was refused for certain. No release of it was sent, and no SET of it is on
- * its way to these nodes: it is as if the first one had come later. So validity counts from the first one. */
 static void insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint32_t nodes = rl_ballot_voted(l, REDLOCK_VOTE_NO);
-	assert(l->claims);
-	if (nodes == 0) {
+	if (rl_acquire_insist(l, now, fx))
+		l->phase = RL_INSISTING;
+	else
 		watch(l, now);
-		return;
-	}
-	l->phase = RL_INSISTING;
-	l->owed |= nodes;
-	l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
-	rl_round_again(l, nodes, now, fx);
 }
 
 /* Somebody else leads. When the first key has gone without a holder, it is everybody's turn again. */
@@ -153,10 +141,9 @@ static void decide_look(struct rl_lock *l, const struct rl_event *e, struct rl_e
 		return;
 	unsigned place = first_key(l, e->order, &whose);
 	bool leads = e->now_ns >= after(l, AGREEMENT) ? l->claims && l->look.before == 0 : whose == RL_KEY_OURS;
-	bool in_time = rl_round_validity_end(l) > rl_time_add(e->now_ns, l->rules->min_validity_ns);
 	if (named || e->now_ns >= after(l, CONTENTION) || (!leads && nobody_tells(l)))
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
-	else if (leads && in_time)
+	else if (leads && rl_round_is_in_time(l, e->now_ns))
 		insist(l, e->now_ns, fx);
 	else
 		step_aside(l, e, place, fx);

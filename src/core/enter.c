@@ -11,11 +11,6 @@
  * attempt took: nodes may be far away. */
 enum { GATE_PATIENCE = 2 };
 
-/* Keys that are on their way out are asked for again after 1 ms, 2 ms, 4 ms ..., up to this part of a node
- * timeout, and for one of them. */
-#define FIRST_PAUSE_NS RL_NS_PER_MS
-enum { LONGEST_PAUSE = 8 };
-
 /* How often a waiter asks by itself. Who has a place: after a part of the time since something changed, for
  * each of those before it. Who has none cannot see changes: after a part of the time that it has waited. */
 #define LEAST_NS (8 * RL_NS_PER_MS)
@@ -204,8 +199,7 @@ static void claim_the_rest(struct rl_lock *l, uint64_t now, struct rl_effects *f
 
 static bool in_time(const struct rl_lock *l, uint64_t now)
 {
-	bool valid = rl_round_validity_end(l) > rl_time_add(now, l->rules->min_validity_ns);
-	return valid && now < l->wait_until_ns;
+	return rl_round_is_in_time(l, now) && now < l->wait_until_ns;
 }
 
 /* Its no leaves nothing behind. */
@@ -243,6 +237,7 @@ static void decide_gate(struct rl_lock *l, const struct rl_event *e, struct rl_e
 		pass_over(l, e, fx);
 }
 
+/* Keys that are on their way out are asked for again, for a node timeout. */
 static bool insists(const struct rl_lock *l, uint64_t now)
 {
 	uint64_t until = rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
@@ -253,8 +248,8 @@ static bool insists(const struct rl_lock *l, uint64_t now)
 
 static void look_again(struct rl_lock *l, uint64_t now, uint64_t until)
 {
-	uint64_t pause = rl_time_max(l->look.pause_ns, FIRST_PAUSE_NS);
-	l->round.deadline_ns = rl_time_min(rl_time_add(now, pause), rl_time_min(until, l->wait_until_ns));
+	uint64_t next = rl_time_add(now, rl_retry_pause(l));
+	l->round.deadline_ns = rl_time_min(next, rl_time_min(until, l->wait_until_ns));
 }
 
 static void decide_claim(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -281,20 +276,12 @@ void rl_enter_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 		look_again(l, e->now_ns, l->round.deadline_ns);
 }
 
-/* The same token again, where it was refused for certain. No release of it was sent, and no SET of it is on
- * its way to these nodes: it is as if the first one had come later. So validity counts from the first one. */
 bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	if (l->stage != RL_STAGE_CLAIM || !rl_lock_acquires(l) || !insists(l, e->now_ns))
 		return false;
-	uint32_t nodes = rl_ballot_voted(l, REDLOCK_VOTE_NO);
-	if (nodes != 0) {
-		l->owed |= nodes;
-		l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
-		rl_round_again(l, nodes, e->now_ns, fx);
-	}
-	uint64_t pause = 2 * rl_time_max(l->look.pause_ns, FIRST_PAUSE_NS);
-	l->look.pause_ns = rl_time_min(pause, l->rules->node_timeout_ns / LONGEST_PAUSE);
+	(void)rl_acquire_insist(l, e->now_ns, fx);
+	rl_retry_grow(l);
 	look_again(l, e->now_ns, RL_TIME_NEVER);
 	return true;
 }

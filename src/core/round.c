@@ -73,3 +73,8 @@ uint64_t rl_round_validity_end(const struct rl_lock *l)
 	uint64_t drift = rl_validity_drift(l->round.ttl_ns, l->rules->drift_ppm, l->rules->drift_base_ns);
 	return rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift);
 }
+
+bool rl_round_is_in_time(const struct rl_lock *l, uint64_t now)
+{
+	return rl_round_validity_end(l) > rl_time_add(now, l->rules->min_validity_ns);
+}

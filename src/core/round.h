@@ -31,4 +31,7 @@ void rl_round_silence(struct rl_lock *lock);
 /* Until when the lock is held if the votes of the round grant it. */
 uint64_t rl_round_validity_end(const struct rl_lock *lock);
 
+/* Whether enough of the validity would be left if they did so now. */
+bool rl_round_is_in_time(const struct rl_lock *lock, uint64_t now_ns);
+
 #endif

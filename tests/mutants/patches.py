@@ -154,7 +154,7 @@ ROWS = [
 	("split votes: the leader forgets that it gave back", 6, "src/core/contend.c",
 		"if (vanished && !l->claims) {\n\t\tl->round.open = false;\n\t\trl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);",
 		"if (vanished && !l->claims) {\n\t\tl->claims = true;\n\t\tinsist(l, e->now_ns, fx);"),
-	("split votes: validity is counted from the last SET", 6, "src/core/contend.c",
+	("split votes: validity is counted from the last SET", 6, ACQUIRE,
 		"l->owed |= nodes;\n", "l->owed |= nodes;\n\tl->round.t0_ns = now;\n"),
 	("split votes: a minority names a holder", 6, "src/core/contend.c",
 		"++count[l->votes[i].whose] >= l->rules->quorum", "++count[l->votes[i].whose] >= 1"),
