@@ -16,15 +16,10 @@
  * random bytes to be had. */
 static bool sign(redlock_client *c, redlock_lock *lock)
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char random[RL_OPERATE_TOKEN_BYTES];
 	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
-	char *at = rl_handle_token_bytes(lock);
-	for (size_t i = 0; i < sizeof random; i++) {
-		*at++ = digits[random[i] >> 4];
-		*at++ = digits[random[i] & 15];
-	}
+	char *at = rl_slice_put_hex(rl_handle_token_bytes(lock), random, sizeof random);
 	memcpy(at, c->owner, c->owner_size);
 	lock->token_size = (uint16_t)(RL_OPERATE_TOKEN_DIGITS + c->owner_size);
 	return true;
@@ -137,7 +132,7 @@ static void trace(const redlock_client *c, const redlock_lock *lock, enum rl_pha
 /* Who is not first for its name among the handles of this client waits for those before it. */
 static void stand_in_line(redlock_client *c, redlock_lock *lock)
 {
-	bool waits = lock->core.contended && rl_enter_waits(&lock->core);
+	bool waits = rl_enter_waits(&lock->core);
 	rl_places_line_up(c, lock, waits);
 	if (waits && !rl_places_is_behind(c, lock))
 		rl_places_wait(c, lock);

@@ -17,7 +17,6 @@ enum { CLIENT_BYTES = 8, CLIENT_DIGITS = 2 * CLIENT_BYTES };
 /* Once for each client. False: no random bytes to be had. */
 static bool draw(redlock_client *c)
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char random[CLIENT_BYTES];
 	char *at = c->places.channel;
 	if (*at != '\0')
@@ -25,11 +24,7 @@ static bool draw(redlock_client *c)
 	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
 	memcpy(at, CHANNEL, sizeof CHANNEL);
-	at += sizeof CHANNEL - 1;
-	for (size_t i = 0; i < sizeof random; i++) {
-		*at++ = digits[random[i] >> 4];
-		*at++ = digits[random[i] & 15];
-	}
+	rl_slice_put_hex(at + sizeof CHANNEL - 1, random, sizeof random); /* the rest is zero */
 	return true;
 }
 
