@@ -212,16 +212,11 @@ static void leave_it(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 
 static void pass_over(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	bool placed = l->placed;
-	l->placed = false;
 	l->passed = (uint8_t)((l->passed + 1) % l->rules->node_count);
 	l->passed_ns = e->now_ns;
 	rl_acquire_fail(l, e, l->passed == 0 ? REDLOCK_E_NOQUORUM : REDLOCK_E_BUSY, false, fx);
-	if (placed && fx->send == RL_OP_RELEASE) { /* what is late of it takes no place */
-		fx->send = RL_OP_LEAVE;
-		fx->quits = true;
-		fx->call = l->call;
-	}
+	if (l->placed)
+		rl_enter_leave(l, fx); /* what is late of it takes no place */
 }
 
 static void decide_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)

@@ -205,6 +205,17 @@ SCENARIO(a_cancelled_wait_gives_its_place_up, placed(3), "at 3; cancel",
 SCENARIO(a_wait_that_ends_gives_its_place_up, placed(3), "at 60000; tick",
          "[60000.000] paused: tick -> idle N.. | send leave #0 to 1 quits | done acquire BUSY\n")
 
+/* The last thing that an acquire did was to ask a gate that fails. */
+TEST(a_wait_that_ends_at_a_gate_that_fails)
+{
+	struct drive d = placed(3);
+	drive_play(&d, "at 50000; tick");
+	assert_true(d.fx.send == RL_OP_ACQUIRE && d.lock.stage == RL_STAGE_GATE);
+	drive_play(&d, "at 59999; votes D");
+	assert_true(d.lock.phase == RL_IDLE && d.fx.done == REDLOCK_OP_ACQUIRE);
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1 && !d.lock.placed);
+}
+
 SCENARIO(a_turn_for_nobody_goes_on, drive_idle(drive_rules(3)), "wake 2",
          "[    0.000] idle: wake node 2 -> idle | send leave #0 to 4 quits\n")
 
