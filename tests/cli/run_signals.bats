@@ -78,6 +78,25 @@ start_listener() {
 	nothing_left
 }
 
+# Of the signals that redlock catches QUIT is the last.
+catches_quit() {
+	grep -qx redlock "/proc/$run_pid/comm" && grep -q '^SigCgt:.*[4-7c-f]$' "/proc/$run_pid/status"
+}
+
+# It waits for the end of its configuration, which the test writes.
+@test "TERM INT HUP QUIT before it has asked for the lock: 128+n, and the command does not run" {
+	mkfifo "$place/config"
+	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
+		REDLOCK_CONFIG=$place/config start_run "$job" -- touch "$place/ran"
+		until_true catches_quit
+		kill -s "${signal%:*}" "$run_pid"
+		: >"$place/config"
+		await "$run_pid" "${signal#*:}"
+	done
+	[ ! -e "$place/ran" ]
+	nothing_left
+}
+
 @test "while it holds: every signal goes to the command, and to it alone" {
 	start_listener
 	for signal in INT HUP QUIT USR1 USR2 WINCH CONT; do

@@ -198,11 +198,16 @@ static int begin(struct run *run)
 	rights_init(&run->rights, &run->session);
 	if (run->result == 0 && run->rights.named)
 		(void)rights_ask(&run->rights, &run->session, run->order->name); /* else it is asked later */
-	if (run->result == 0 && signals_caught()) {
-		run->signal = inbox_early(signals_caught());
-		run_apply(run, run->signal.event);
-	}
 	return run->result == 0 ? EXIT_OK : outcome_of_error(run->result);
+}
+
+/* A signal that came before there was an inbox. */
+static void take_early_signal(struct run *run)
+{
+	if (!signals_caught())
+		return;
+	run->signal = inbox_early(signals_caught());
+	run_apply(run, run->signal.event);
 }
 
 static void close_all(struct run *run)
@@ -250,8 +255,10 @@ int run_supervise(const struct settings *settings, const struct run_order *order
 	session_terms(settings, &terms);
 	run_times_init(&run.times, settings, &terms);
 	run.code = begin(&run);
-	if (run.code == EXIT_OK || run.state != RUN_WAITING)
+	if (run.code == EXIT_OK) {
+		take_early_signal(&run);
 		supervise(&run);
+	}
 	end(&run);
 	if (run.die_of)
 		inbox_default(run.die_of);
