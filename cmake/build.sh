@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: MIT
 # Builds for ./quickstart and ./check.
 
-# build PRESET DIRECTORY [CMAKE OPTION...]: configures and builds. A directory of another source tree (a copied
+# build PRESET DIRECTORY [CMAKE OPTION...]: configures and builds all. A directory of another source tree (a copied
 # or moved checkout) is removed first; one that does not configure any more is started afresh.
 build() {
-	local preset=$1 dir=$2 home
-	shift 2
+	build_target all "$@"
+}
+
+build_target() { # TARGET PRESET DIRECTORY [CMAKE OPTION...]
+	local target=$1 preset=$2 dir=$3 home
+	shift 3
 	if [[ -f $dir/CMakeCache.txt ]]; then
 		home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$dir/CMakeCache.txt")
 		[[ $home == "$PWD" ]] || rm -rf "$dir"
@@ -15,5 +19,5 @@ build() {
 		rm -rf "$dir"
 		cmake --preset "$preset" -B "$dir" "$@" || return
 	fi
-	cmake --build "$dir" -j "$(nproc)"
+	cmake --build "$dir" -j "$(nproc)" --target "$target"
 }
