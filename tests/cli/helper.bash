@@ -35,12 +35,7 @@ expect_wanted() { # NODES
 
 # The processes that run in the sandbox, one id per line.
 sandbox_pids() {
-	local cwd
-	for cwd in /proc/[0-9]*/cwd; do
-		if [[ $(readlink "$cwd" 2>/dev/null) == "$sandbox"/* ]]; then
-			cut -d/ -f3 <<<"$cwd"
-		fi
-	done
+	find /proc/[0-9]*/cwd -maxdepth 0 -lname "$sandbox/*" 2>/dev/null | cut -d/ -f3
 }
 
 # Leaves nothing behind, also when `cluster stop` is what failed.
@@ -104,9 +99,7 @@ is_down() { # N
 
 # redis-cli on one node.
 on_node() { # N COMMAND...
-	local node=$1
-	shift
-	redis-cli -s "$(node_dir "$node")/redis.sock" "$@"
+	redis-cli -s "$XDG_RUNTIME_DIR/redlock/cluster/node-$1/redis.sock" "${@:2}"
 }
 
 # A free port of 127.0.0.1. Nobody else binds it for the moment that it takes to start a server.

@@ -35,9 +35,7 @@ clean() { # VERB ARGUMENT...
 		[ "$kind" = text ] || options=(--json)
 		[ "$verb $kind" != "run json" ] || options=(--report-fd 4)
 		"$REDLOCK_BIN" "$verb" --node-timeout 500ms "${options[@]}" "${urls[@]}" "$@" >"$sandbox/out" 2>"$sandbox/err" 4>"$sandbox/report" || true
-		"${judge[@]}" judge "$kind" "$sandbox/out"
-		"${judge[@]}" judge text "$sandbox/err"
-		"${judge[@]}" judge json "$sandbox/report"
+		"${judge[@]}" judge "$kind" "$sandbox/out" text "$sandbox/err" json "$sandbox/report"
 		[ -s "$sandbox/out" ] || [ -s "$sandbox/err" ]
 	done
 }
@@ -80,8 +78,7 @@ clean() { # VERB ARGUMENT...
 			options=()
 			[ "$kind" = text ] || options=(--json)
 			"$REDLOCK_BIN" check "${options[@]}" -r unix:///none "$name" token >"$sandbox/out" 2>"$sandbox/err" || true
-			"${judge[@]}" judge "$kind" "$sandbox/out"
-			"${judge[@]}" judge text "$sandbox/err"
+			"${judge[@]}" judge "$kind" "$sandbox/out" text "$sandbox/err"
 		done
 		output=$(<"$sandbox/out")
 		NAME=$name json_is 'j["name"] == __import__("os").environ["NAME"]'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A server that tries to reach the terminal of who asks it: every text that it may choose is full of bytes that control
 one, or that hide or turn what is around them. `hostile.py serve PATH MODE` answers at a Unix socket; `hostile.py judge
-json|text FILE` looks at what came out."""
+json|text FILE...` looks at what came out."""
 import json
 import os
 import socket
@@ -58,7 +58,7 @@ def main_serve(path, mode):
         threading.Thread(target=serve, args=(listener.accept()[0], mode), daemon=True).start()
 
 
-def main_judge(kind, path):
+def judge(kind, path):
     """All of it is UTF-8, without a character that is not seen; `json`: and one JSON object per line."""
     with open(path, "rb") as file:
         text = file.read().decode()  # strict
@@ -67,6 +67,11 @@ def main_judge(kind, path):
             sys.exit("U+%04X gets out: %r" % (ord(c), text))
     for line in text.splitlines() if kind == "json" else []:
         json.loads(line)
+
+
+def main_judge(*words):
+    for kind, path in zip(words[::2], words[1::2]):
+        judge(kind, path)
 
 
 def main_all():
