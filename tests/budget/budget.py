@@ -115,7 +115,6 @@ def main():
 	parser.add_argument("--steps", required=True, help="the program budget-steps")
 	parser.add_argument("--valgrind", default="")
 	parser.add_argument("--update", action="store_true", help="write what is measured as the new budgets")
-	parser.add_argument("--self-test", action="store_true")
 	options = parser.parse_args()
 	if not os.access(options.valgrind, os.X_OK):
 		options.valgrind = None
@@ -127,9 +126,8 @@ def main():
 			fail("new budgets need valgrind")
 		write_budgets(measured)
 		return 0
-	if options.self_test:
-		self_test(measured)
-	elif check(measured, read_budgets()):
+	self_test(measured)
+	if check(measured, read_budgets()):
 		fail("over budget. If that is on purpose, see " + FILE)
 	if not options.valgrind:
 		print("SKIPPED: instructions were not counted, valgrind is not installed")
