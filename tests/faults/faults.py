@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """
-The faults: one class per kind. draw() decides, from the seed alone, what will be done to whom and for how long;
+The faults: a row of KINDS per kind, and a class for those that are more. draw() decides, from the seed alone, what will be done to whom and for how long;
 begin() does it and end() takes it back. Both count in stage.bites what shows that the fault was real.
 """
 import network
@@ -51,6 +51,12 @@ class Fault:
 	lane = "node"
 	lasts = (0.2, 1.5)  # times the TTL
 	aimed = 0  # waits until somebody holds the lock and has so much of the TTL left
+	at_most = None  # so many nodes
+	on_hit = on_cure = None
+
+	def __init__(self, hit=None, cure=None, **settings):
+		"""What is done to each target, as functions of the stage and the target; settings are those above."""
+		vars(self).update(settings, on_hit=hit, on_cure=cure)
 
 	def draw(self, rng, shape, at_ms, kind):
 		low, high = self.lasts
@@ -59,7 +65,7 @@ class Fault:
 
 	def choose(self, rng, shape):
 		"""Returns targets and a value that begin() and end() understand."""
-		return shape.some_nodes(rng), None
+		return shape.some_nodes(rng, self.at_most), None
 
 	def begin(self, stage, event):
 		for target in event.targets:
@@ -69,90 +75,22 @@ class Fault:
 		for target in event.targets:
 			self.cure(stage, stage.servers[target], event.value)
 
-	def hit(self, stage, server, value):
-		pass
+	def hit(self, stage, target, value):
+		if self.on_hit:
+			self.on_hit(stage, target)
 
-	def cure(self, stage, server, value):
-		pass
-
-
-# ---- Nodes: life -------------------------------------------------------------------------------------------
-
-
-class Kill(Fault):
-	"""SIGKILL; started again later, with all its data: every answer was on the disk first."""
-
-	def hit(self, stage, server, value):
-		server.kill()
-		stage.bite("kill")
-
-	def cure(self, stage, server, value):
-		server.start()
+	def cure(self, stage, target, value):
+		if self.on_cure:
+			self.on_cure(stage, target)
 
 
-class WipeDelayed(Fault):
-	"""SIGKILL, the data is gone, and the node stays away for longer than any TTL: delayed restart."""
-
-	lasts = (1.05, 1.5)
-
-	def hit(self, stage, server, value):
-		server.kill()
-		server.wipe()
-		stage.bite("wipe_delayed")
-
-	def cure(self, stage, server, value):
-		server.start()
+# ---- Nodes -------------------------------------------------------------------------------------------------
 
 
-class WipeNow(Fault):
-	"""SIGKILL, the data is gone, and the node votes again at once: breaks A1."""
-
-	lasts = (0, 0)
-	aimed = 0.75
-
-	def hit(self, stage, server, value):
-		server.kill()
-		server.wipe()
-		server.start()
-		stage.bite("wipe_now")
-
-
-class PowerLoss(Fault):
-	"""What fsync had not confirmed is lost; starts again at once. With everysec that breaks A1."""
-
-	lasts = (0, 0)
-	aimed = 0.93  # before the next second begins
-
-	def hit(self, stage, server, value):
-		lost = server.lose_power()
-		server.start()
-		stage.bite("power_loss", 1 if lost > 0 or stage.scenario.fsync == "always" else 0)
-
-
-class Hang(Fault):
-	"""SIGSTOP: the kernel still takes connections and bytes, nobody answers."""
-
-	lasts = (0.1, 3)
-
-	def hit(self, stage, server, value):
-		stage.bite("hang", server.process.pause())
-
-	def cure(self, stage, server, value):
-		server.process.resume()
-
-
-# ---- Nodes: data and time ----------------------------------------------------------------------------------
-
-
-class FlushAll(Fault):
-	"""FLUSHALL while somebody holds the lock: breaks A1."""
-
-	lasts = (0, 0)
-	aimed = 0.75
-
-	def hit(self, stage, server, value):
-		stage.bite("flushall", server.call("EXISTS", "counter"))
-		server.call("FLUSHALL")
+def lose_power(stage, server):
+	lost = server.lose_power()
+	server.start()
+	stage.bite("power_loss", 1 if lost > 0 or stage.scenario.fsync == "always" else 0)
 
 
 class Evict(Fault):
@@ -197,36 +135,6 @@ class Jump(Fault):
 			stage.set_back_ms -= value
 
 
-# ---- Nodes: refusals ---------------------------------------------------------------------------------------
-
-
-class Busy(Fault):
-	"""A script that does not end: everything is answered with -BUSY."""
-
-	lasts = (0.1, 0.8)
-
-	def choose(self, rng, shape):
-		return shape.some_nodes(rng, at_most=2), None  # each burns a processor
-
-	def hit(self, stage, server, value):
-		server.begin_script()
-
-	def cure(self, stage, server, value):
-		stage.bite("busy", server.error_of("PING") == "BUSY")
-		server.end_script()
-
-
-class Misconf(Fault):
-	"""The dump fails, and the server refuses writes, releases included."""
-
-	def hit(self, stage, server, value):
-		server.stop_persisting()
-
-	def cure(self, stage, server, value):
-		stage.bite("misconf", wait_until(server.refuses_writes, 5))  # as soon as the dump has failed
-		server.persist_again()
-
-
 class Acl(Fault):
 	"""Rights of the user that the clients are get revoked: all, or those for one kind of command."""
 
@@ -263,23 +171,8 @@ class ClientFault(Fault):
 			self.cure(stage, stage.clients[target], event.value)
 
 
-class Pause(ClientFault):
-	"""SIGSTOP of clients, also for longer than their locks last."""
-
-	lasts = (0.1, 3)
-
-	def hit(self, stage, client, value):
-		stage.bite("pause", client.process.pause())
-
-	def cure(self, stage, client, value):
-		client.process.resume()
-
-
-class PauseHolder(Pause):
+class PauseHolder(ClientFault):
 	"""The holder stands still until after its deadline. A careless one goes on where it was: breaks A3."""
-
-	lasts = (1.2, 2)
-	aimed = 0.75
 
 	def choose(self, rng, shape):
 		return list(range(shape.clients)), None  # whoever holds then
@@ -287,19 +180,6 @@ class PauseHolder(Pause):
 	def hit(self, stage, client, value):
 		if client.holds(self.aimed):
 			stage.bite("pause_holder", client.process.pause())
-
-
-class ClientKill(ClientFault):
-	"""SIGKILL of clients; new ones come in their place."""
-
-	lasts = (0.1, 1)
-
-	def hit(self, stage, client, value):
-		client.kill()
-		stage.bite("client_kill")
-
-	def cure(self, stage, client, value):
-		client.start()
 
 
 # ---- The network -------------------------------------------------------------------------------------------
@@ -383,15 +263,6 @@ class Loss(NetFault):
 			for rule in network.lose(stage.servers[target].number, event.value)]
 
 
-class CloseConnections(Fault):
-	"""The server closes all connections, in order."""
-
-	lasts = (0, 0)
-
-	def hit(self, stage, server, value):
-		stage.bite("close", stage.close_connections(server))
-
-
 # ---- The proxies -------------------------------------------------------------------------------------------
 
 
@@ -419,22 +290,42 @@ class Proxy(Fault):
 
 
 KINDS = {
-	"kill": Kill(),
-	"wipe_delayed": WipeDelayed(),
-	"wipe_now": WipeNow(),
-	"power_loss": PowerLoss(),
-	"hang": Hang(),
-	"flushall": FlushAll(),
+	# SIGKILL; started again later, with all its data: every answer was on the disk first.
+	"kill": Fault(lambda stage, server: (server.kill(), stage.bite("kill")), lambda stage, server: server.start()),
+	# SIGKILL, the data is gone, and the node stays away for longer than any TTL: delayed restart.
+	"wipe_delayed": Fault(lambda stage, server: (server.kill(), server.wipe(), stage.bite("wipe_delayed")),
+		lambda stage, server: server.start(), lasts=(1.05, 1.5)),
+	# SIGKILL, the data is gone, and the node votes again at once: breaks A1.
+	"wipe_now": Fault(lambda stage, server: (server.kill(), server.wipe(), server.start(), stage.bite("wipe_now")),
+		lasts=(0, 0), aimed=0.75),
+	# What fsync had not confirmed is lost; starts again at once, before the next second begins. With everysec that
+	# breaks A1.
+	"power_loss": Fault(lose_power, lasts=(0, 0), aimed=0.93),
+	# SIGSTOP: the kernel still takes connections and bytes, nobody answers.
+	"hang": Fault(lambda stage, server: stage.bite("hang", server.process.pause()),
+		lambda stage, server: server.process.resume(), lasts=(0.1, 3)),
+	# While somebody holds the lock: breaks A1.
+	"flushall": Fault(lambda stage, server: (stage.bite("flushall", server.call("EXISTS", "counter")),
+		server.call("FLUSHALL")), lasts=(0, 0), aimed=0.75),
 	"evict": Evict(),
 	"jump_small": Jump("jump_small", 1, 5, False),
 	"jump_back": Jump("jump_back", -2, -0.1, True),
 	"jump_far": Jump("jump_far", 1, 10, True, aimed=0.75),
-	"busy": Busy(),
-	"misconf": Misconf(),
+	# A script that does not end: everything is answered with -BUSY. Each burns a processor.
+	"busy": Fault(lambda stage, server: server.begin_script(),
+		lambda stage, server: (stage.bite("busy", server.error_of("PING") == "BUSY"), server.end_script()),
+		lasts=(0.1, 0.8), at_most=2),
+	# The dump fails, and the server refuses writes, releases included, as soon as it has failed.
+	"misconf": Fault(lambda stage, server: server.stop_persisting(),
+		lambda stage, server: (stage.bite("misconf", wait_until(server.refuses_writes, 5)), server.persist_again())),
 	"acl": Acl(),
-	"pause": Pause(),
-	"pause_holder": PauseHolder(),
-	"client_kill": ClientKill(),
+	# SIGSTOP of clients, also for longer than their locks last.
+	"pause": ClientFault(lambda stage, client: stage.bite("pause", client.process.pause()),
+		lambda stage, client: client.process.resume(), lasts=(0.1, 3)),
+	"pause_holder": PauseHolder(cure=lambda stage, client: client.process.resume(), lasts=(1.2, 2), aimed=0.75),
+	# SIGKILL of clients; new ones come in their place.
+	"client_kill": ClientFault(lambda stage, client: (client.kill(), stage.bite("client_kill")),
+		lambda stage, client: client.start(), lasts=(0.1, 1)),
 	"cut_minority": Cut("minority"),
 	"cut_majority": Cut("majority"),
 	"cut_all": Cut("all"),
@@ -444,7 +335,8 @@ KINDS = {
 	"reset": Reset(),
 	"blackhole": Blackhole(),
 	"loss": Loss(),
-	"close": CloseConnections(),
+	# The server closes all connections, in order.
+	"close": Fault(lambda stage, server: stage.bite("close", stage.close_connections(server)), lasts=(0, 0)),
 	"delay": Proxy("delay", ("delay 5", "delay 40", "delay 150", "delay 400"), ("delay 0",)),
 	"trickle": Proxy("trickle", ("trickle 1",), ("trickle 0",)),
 	"hold": Proxy("hold", ("hold_up 1", "hold_down 1"), ("hold_up 0", "hold_down 0")),

@@ -7,8 +7,7 @@
  * Each line is one write(2), so that a client that is killed leaves whole lines behind. What the words mean
  * is in README.md, section "A history".
  */
-#ifndef FAULTS_HISTORY_H
-#define FAULTS_HISTORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ uint64_t history_now_ns(void);
 
 /* Writes one line that happened at `at_ns`. `format` makes the words behind the time. */
 void history_line(uint64_t at_ns, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif
