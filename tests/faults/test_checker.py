@@ -86,7 +86,12 @@ class StoryTest(unittest.TestCase):
 		return report
 
 
-# What is told, what is found wrong (None: nothing), and figures of the report.
+BOTH_END = "; line a 5000 end owed=0; line b 5000 end owed=0"
+CONFLICT = "grant a 0 %d; update a 10 60 1; release a 70; grant b %d 900; update b 50 65 1; release b 80"
+KILLED = "grant a 0 900; line a 20 writes round=1 read_at=10000000 value=1"
+HEALED = {"healed_ns": 1000 * MS, "survivors": ["a", "b"]}
+
+# What is told, what is found wrong (None: nothing), figures of the report, and facts.
 STORIES = {
 	"one after the other": ("hold a 0 100; hold b 100 200; hold a 201 300", None, {"grants": 3}),
 	"planted overlap": ("hold a 0 100; hold b 99.999 200", "overlap", {"overlaps": 1}),
@@ -111,128 +116,48 @@ STORIES = {
 	"nobody ever held": ("line a 0 invoke round=1", "proves nothing"),
 	"time that runs backward": ("hold a 100 200; line a 150 invoke round=2", "time runs backward"),
 	"a planted loss without a conflict": ("grant a 0 900; update a 10 20 1; release a 30", "1 of 1 updates are lost"),
+	"a late application does not excuse an overlap": ("hold a 0 100; hold b 50 200", "overlap", {}, {"breaks": "A3"}),
+	"updates in order": ("grant a 0 900; update a 10 20 1; release a 30; grant b 40 900; update b 50 60 2; release b 70",
+		None, {"updates": 2}, {"counter": 2}),
+	"a planted conflict": (CONFLICT % (900, 40), "conflict", {"lost_updates": 1}, {"counter": 1}),
+	"and what it cost": (CONFLICT % (900, 40), "lost: 1 of 2 updates", {}, {"counter": 1}),
+	"a late write is counted and is not the lock's fault": (CONFLICT % (45, 45), None,
+		{"late_writes": 1, "lost_updates": 1}, {"counter": 1}),
+	"a write after a noticed loss is late": ("grant a 0 900; line a 20 lost round=1; update a 10 30 1; release a 40 GONE",
+		None, {"late_writes": 1}, {"counter": 1}),
+	"a counter that nobody raised": ("hold a 0 30", "the counter is 1 after 0 updates", {}, {"counter": 1}),
+	"killed before a write": (KILLED, None, {}, {"counter": 0}),
+	"killed behind a write": (KILLED, None, {}, {"counter": 1}),
+	"a broken assumption that must show": ("hold a 0 100; hold b 100 200", "is anybody looking", {},
+		{"breaks": "A1", "must_show": True}),
+	"a complaint of the director": ("hold a 0 10", "a key is left", {}, {"complaints": ["a key is left"]}),
+	"all recover": ("hold a 1400 1500; hold b 3000 3010" + BOTH_END, None, {"heal_ms": 400}, HEALED),
+	"too late": ("hold a 900 950; hold a 1501 1600; hold b 3000 3010" + BOTH_END, "only after 501 ms", {}, HEALED),
+	"nobody recovers": ("hold a 900 950", "nobody acquired", {}, HEALED),
+	"one client is stuck": ("hold a 1400 1500; hold b 900 950" + BOTH_END, "b never acquired again", {}, HEALED),
+	"one client does not end": ("hold a 1400 1500; hold b 1600 1650; line a 5000 end owed=0", "b did not end", {}, HEALED),
 }
 
 
 class Stories(StoryTest):
 	def test_stories(self):
-		for name, (told, failure, *figures) in STORIES.items():
+		for name, (told, failure, *more) in STORIES.items():
+			figures, facts = (*more, {}, {})[:2]
 			with self.subTest(name):
 				self.story = Story()
+				self.story.facts.update(facts)
 				self.tell(told)
 				report = self.assert_failure(failure) if failure else self.assert_clean()
-				for figure, want in (figures[0] if figures else {}).items():
+				for figure, want in figures.items():
 					self.assertEqual(report.figures[figure], want)
 
-
-class Overlaps(StoryTest):
 	def test_broken_assumption_is_shown_and_does_not_fail(self):
-		for breaks in ("A1", "A2", "A5"):
+		for facts in ({"breaks": "A1"}, {"breaks": "A2"}, {"breaks": "A5"}, {"clock_step_ms": 50}):
 			self.story = Story()
-			self.story.facts["breaks"] = breaks
+			self.story.facts.update(facts)
 			self.tell("hold a 0 100; hold b 50 200")
 			report = self.story.report()
 			self.assertEqual((report.failures, len(report.shown)), ([], 1))
-
-	def test_late_application_does_not_excuse_an_overlap(self):
-		self.story.facts["breaks"] = "A3"
-		self.tell("hold a 0 100; hold b 50 200")
-		self.assert_failure("overlap")
-
-	def test_step_of_the_hosts_clock_is_a_broken_assumption(self):
-		self.story.facts["clock_step_ms"] = 50
-		self.tell("hold a 0 100; hold b 50 200")
-		self.assertEqual(self.story.report().failures, [])
-
-
-class Counter(StoryTest):
-	def test_updates_in_order(self):
-		self.story.facts["counter"] = 2
-		self.tell("grant a 0 900; update a 10 20 1; release a 30; grant b 40 900; update b 50 60 2")
-		self.tell("release b 70")
-		self.assertEqual(self.assert_clean().figures["updates"], 2)
-
-	def conflict(self, a_deadline_ms):
-		self.story.facts["counter"] = 1
-		self.story.grant("a", 0, a_deadline_ms)
-		self.tell("update a 10 60 1; release a 70")
-		self.story.grant("b", a_deadline_ms if a_deadline_ms < 50 else 40, 900)
-		self.tell("update b 50 65 1; release b 80")
-
-	def test_planted_conflict(self):
-		self.conflict(900)
-		report = self.assert_failure("conflict")
-		self.assertTrue(any(failure.startswith("lost") for failure in report.failures))
-		self.assertEqual(report.figures["lost_updates"], 1)
-
-	def test_late_write_is_counted_and_is_not_the_locks_fault(self):
-		self.conflict(45)
-		report = self.assert_clean()
-		self.assertEqual((report.figures["late_writes"], report.figures["lost_updates"]), (1, 1))
-
-	def test_write_after_a_noticed_loss_is_late(self):
-		self.story.facts["counter"] = 1
-		self.tell("grant a 0 900; line a 20 lost round=1; update a 10 30 1; release a 40 GONE")
-		self.assertEqual(self.assert_clean().figures["late_writes"], 1)
-
-	def test_counter_that_nobody_raised(self):
-		self.story.facts["counter"] = 1
-		self.tell("hold a 0 30")
-		self.assert_failure("the counter is 1 after 0 updates")
-
-	def test_killed_in_the_middle_of_a_write(self):
-		for counter in (0, 1):
-			self.story = Story()
-			self.story.facts["counter"] = counter
-			self.tell("grant a 0 900; line a 20 writes round=1 read_at=10000000 value=1")
-			self.assert_clean()
-
-
-class Library(StoryTest):
-	def test_broken_assumption_that_must_show(self):
-		self.story.facts.update(breaks="A1", must_show=True)
-		self.tell("hold a 0 100; hold b 100 200")
-		self.assert_failure("is anybody looking")
-
-	def test_complaint_of_the_director(self):
-		self.tell("hold a 0 10")
-		self.story.facts["complaints"] = ["a key is left"]
-		self.assert_failure("a key is left")
-
-
-class Healing(StoryTest):
-	def setUp(self):
-		super().setUp()
-		self.story.facts["healed_ns"] = 1000 * MS
-		self.story.facts["survivors"] = ["a", "b"]
-
-	def finish(self, *clients):
-		for client in clients:
-			self.story.line(client, 5000, "end owed=0")
-
-	def test_all_recover(self):
-		self.tell("hold a 1400 1500; hold b 3000 3010")
-		self.finish("a", "b")
-		self.assertEqual(self.assert_clean().figures["heal_ms"], 400)
-
-	def test_too_late(self):
-		self.tell("hold a 900 950; hold a 1501 1600; hold b 3000 3010")
-		self.finish("a", "b")
-		self.assert_failure("only after 501 ms")
-
-	def test_nobody(self):
-		self.tell("hold a 900 950")
-		self.assert_failure("nobody acquired")
-
-	def test_one_client_is_stuck(self):
-		self.tell("hold a 1400 1500; hold b 900 950")
-		self.finish("a", "b")
-		self.assert_failure("b never acquired again")
-
-	def test_one_client_does_not_end(self):
-		self.tell("hold a 1400 1500; hold b 1600 1650")
-		self.finish("a")
-		self.assert_failure("b did not end")
 
 
 class Reading(StoryTest):
