@@ -4,8 +4,7 @@
  * out, and a feed that makes choices out of bytes. A feed that is empty goes on with zeros, so that every
  * input means something, and a prefix of an input means what it meant.
  */
-#ifndef FUZZ_FUZZ_H
-#define FUZZ_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ static inline char *feed_text(struct feed *f)
 		memcpy(text, bytes, size);
 	return text;
 }
-
-#endif

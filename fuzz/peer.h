@@ -5,8 +5,7 @@
  *
  * A token is one acquisition: its SET, and the release behind it. Tokens are "t<number>".
  */
-#ifndef FUZZ_PEER_H
-#define FUZZ_PEER_H
+#pragma once
 
 #include <redlock/redlock.h>
 
@@ -92,5 +91,3 @@ void peer_note_ghost(struct peer *peer);
 
 /* What must hold between any two calls. */
 void peer_check(struct peer *peer);
-
-#endif

@@ -6,8 +6,7 @@
  * passes only while somebody waits: one round trip each time something is ready, or until the timer fires. A
  * call that is not here would go to the real kernel with a descriptor that it does not have: add it then.
  */
-#ifndef BUDGET_KERNEL_H
-#define BUDGET_KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ uint64_t kernel_calls(void);
 
 /* Begins and ends the counting of instructions by callgrind, which leaves out what happens in the kernel. */
 void kernel_measure(bool on);
-
-#endif

@@ -7,8 +7,7 @@
  * (redis_keys.c, redis_script.c), as are the words and the answers that the tests expect of each row
  * (expected.h): else a wrong row would be held against itself.
  */
-#ifndef FAKE_ASKED_H
-#define FAKE_ASKED_H
+#pragma once
 
 #include "proto/ops.h"
 #include "resp.h"
@@ -39,5 +38,3 @@ static inline unsigned asked_operation(const struct asked *asked)
 {
 	return (unsigned)(asked->op - rl_ops);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A queue of bytes that grows: what is in flight, and what has arrived and is not read. */
-#ifndef FAKE_BUFFER_H
-#define FAKE_BUFFER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ static inline const char *buffer_front(const struct buffer *b)
 {
 	return b->bytes + b->head;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * read from its table (src/proto/ops.c), so that a wrong row there is seen. Tests go over all rows of that
  * table: one that is missing here fails them.
  */
-#ifndef FAKE_EXPECTED_H
-#define FAKE_EXPECTED_H
+#pragma once
 
 #include "proto/request.h"
 #include "resp.h"
@@ -35,5 +34,3 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 
 /* Whether a reply is the yes of an operation. Of an array the size counts. */
 bool expected_yes(unsigned operation, const struct rl_reply *reply);
-
-#endif

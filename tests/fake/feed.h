@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes for the reader of replies that no server sends. */
-#ifndef FEED_H
-#define FEED_H
+#pragma once
 
 #include <string.h>
 
@@ -21,5 +20,3 @@ static inline bool feed(struct rl_resp *resp, const char *bytes, size_t size)
 	}
 	return true;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The data of one node: keys with a value and an expiry in milliseconds of the node's own clock. */
-#ifndef FAKE_KEYSPACE_H
-#define FAKE_KEYSPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ struct key *keyspace_find(const struct keyspace *ks, unsigned database, struct b
 struct key *keyspace_add(struct keyspace *ks, unsigned database, struct bytes name, struct bytes value);
 void keyspace_set_value(struct key *key, struct bytes value);
 void keyspace_remove(struct keyspace *ks, struct key *key);
-
-#endif

@@ -7,8 +7,7 @@
  * os_process.c: clock, random bytes, bell, fork mark. A program links those that it needs and takes the
  * others from src/os.
  */
-#ifndef FAKE_OS_H
-#define FAKE_OS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ bool fake_anything_ready(const struct fake_process *p);
 
 /* An address of some bytes: what it is, and a number. */
 struct rl_address fake_address(unsigned char kind, unsigned number);
-
-#endif

@@ -13,8 +13,7 @@
  *     redis_forget(&redis, s);                           the connection has gone
  *     redis_free(&redis);
  */
-#ifndef FAKE_REDIS_H
-#define FAKE_REDIS_H
+#pragma once
 
 #include "buffer.h"
 #include "keyspace.h"
@@ -122,5 +121,3 @@ void redis_wipe(struct redis *r);
 
 /* Another program sets a key that is not there. */
 struct key *redis_put(struct redis *r, unsigned database, struct bytes name, struct bytes value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One command under execution, and how it answers. Shared by the files that run commands. */
-#ifndef FAKE_REDIS_CALL_H
-#define FAKE_REDIS_CALL_H
+#pragma once
 
 #include "asked.h"
 #include "redis.h"
@@ -97,5 +96,3 @@ void run_subscribe(struct call *c);
 void run_unsubscribe(struct call *c);
 void run_publish(struct call *c);
 void pubsub_free(struct session *s);
-
-#endif

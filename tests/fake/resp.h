@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands as a server reads them off the wire: arrays of bulk strings. */
-#ifndef FAKE_RESP_H
-#define FAKE_RESP_H
+#pragma once
 
 #include "buffer.h"
 #include "keyspace.h"
@@ -28,5 +27,3 @@ struct bytes text_bytes(const char *text);
 
 /* Appends a command. */
 void resp_write(struct buffer *to, const struct bytes *words, unsigned count);
-
-#endif

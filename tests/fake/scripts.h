@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The library's scripts as texts, by number, for what stands in for a server. */
-#ifndef FAKE_SCRIPTS_H
-#define FAKE_SCRIPTS_H
+#pragma once
 
 #include "proto/ops.h"
 
@@ -13,5 +12,3 @@ struct rl_script_text {
 };
 
 extern const struct rl_script_text rl_scripts[RL_SCRIPT_COUNT];
-
-#endif

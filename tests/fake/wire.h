@@ -10,8 +10,7 @@
  *
  * A program that needs another world for some calls copies wire_world and changes these.
  */
-#ifndef FAKE_WIRE_H
-#define FAKE_WIRE_H
+#pragma once
 
 #include "buffer.h"
 #include "os.h"
@@ -59,5 +58,3 @@ void wire_say_bytes(struct wire *w, const void *bytes, size_t size);
 
 /* What is ready, whatever is watched. */
 unsigned wire_ready(const struct wire *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Child processes that never outlive the test, however it ends. */
-#ifndef TEST_CHILD_H
-#define TEST_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void child_remove_tree(const char *path);
 /* Starts a process that removes `path` when this process and its forks have ended or closed the descriptor
  * that is returned. */
 int child_janitor(const char *path);
-
-#endif

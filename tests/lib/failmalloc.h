@@ -3,8 +3,7 @@
  * malloc(3) that fails at the n-th call. Linked into a program it takes the place of the C library's for all
  * that the program calls, hiredis included. Not under sanitizers or valgrind, which have their own.
  */
-#ifndef TEST_FAILMALLOC_H
-#define TEST_FAILMALLOC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ void failmalloc_pause(bool on);
 unsigned long failmalloc_calls(void);
 unsigned long failmalloc_failures(void);
 long failmalloc_outstanding(void);
-
-#endif

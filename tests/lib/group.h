@@ -11,8 +11,7 @@
  *
  * TESTS is the program's main(). Hooks fail the test that they belong to by the same assertions.
  */
-#ifndef TEST_GROUP_H
-#define TEST_GROUP_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,5 +114,3 @@ static inline int group_run(const char *file)
 		GROUP_SET(argc, argv, __VA_ARGS__);                                                                  \
 		return group_run(__FILE__);                                                                          \
 	}
-
-#endif

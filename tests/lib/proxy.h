@@ -3,8 +3,7 @@
  * A TCP proxy process in front of one server, to break the connection in every way a network can. The faults
  * are switched from the test at any time and hold for connections that exist and for new ones.
  */
-#ifndef TEST_PROXY_H
-#define TEST_PROXY_H
+#pragma once
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -49,5 +48,3 @@ void proxy_set(struct proxy *proxy, atomic_uint *fault, unsigned value);
 /* Ends all connections and returns when that is done. What the proxy keeps back is dropped, but for
  * PROXY_ABANDON; what it passed to the server before is with the server. */
 void proxy_close(struct proxy *proxy, enum proxy_close how);
-
-#endif

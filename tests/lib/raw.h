@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A tiny blocking RESP client, written apart from the library: the oracle that looks at the servers. */
-#ifndef TEST_RAW_H
-#define TEST_RAW_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ int raw_send(struct raw *raw, const struct raw_arg *args, size_t count);
 
 /* Reads one reply. Returns 0, or -1 with type 0. */
 int raw_receive(struct raw *raw, struct raw_reply *ret_reply);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections through a proxy: two sockets each, and a queue of bytes for each direction. */
-#ifndef TEST_RELAY_H
-#define TEST_RELAY_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ void relays_move(struct relays *relays, struct proxy_faults *faults);
 /* Ends all: in order, by a reset, or so that the server's end stays until it has got what the client had
  * said. */
 void relays_close(struct relays *relays, struct proxy_faults *faults, enum proxy_close how);
-
-#endif

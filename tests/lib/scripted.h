@@ -4,8 +4,7 @@
  * be made to show. What no rule matches is answered as a healthy Redis would, with the keys of that
  * connection.
  */
-#ifndef TEST_SCRIPTED_H
-#define TEST_SCRIPTED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ struct scripted {
 /* The plan must stay valid only for the call. Ends the process when it cannot. */
 void scripted_start(struct scripted *scripted, const struct scripted_plan *plan);
 void scripted_stop(struct scripted *scripted);
-
-#endif

@@ -3,8 +3,7 @@
  * Real redis-server processes for one test program: each on a Unix socket and a loopback TCP port of its own,
  * without persistence, in a temporary directory. They end with the test, also when it is killed.
  */
-#ifndef TEST_SERVERS_H
-#define TEST_SERVERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ long long server_key_count(const struct server *server);             /* in datab
 unsigned servers_with_key(const struct servers *servers, unsigned count, const char *key);
 unsigned servers_with_value(const struct servers *servers, unsigned count, const char *key,
                             const char *value);
-
-#endif

@@ -3,8 +3,7 @@
  * A server that speaks TLS by OpenSSL, in a thread of the test, and answers as a healthy Redis: with a hand
  * on every byte that it sends, and eyes on how connections begin and end.
  */
-#ifndef TEST_TLSPEER_H
-#define TEST_TLSPEER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -52,5 +51,3 @@ struct tlspeer {
 
 void tlspeer_start(struct tlspeer *peer, const struct tlspeer_plan *plan);
 void tlspeer_stop(struct tlspeer *peer);
-
-#endif

@@ -3,8 +3,7 @@
  * Waiting in tests: poll a condition with a generous deadline, never sleep a fixed time and hope.
  * Points in time are CLOCK_BOOTTIME, as in the library.
  */
-#ifndef TEST_WAIT_H
-#define TEST_WAIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ static inline bool wait_is_slow(void)
 	const char *preload = getenv("LD_PRELOAD"); /* valgrind loads its own helpers into what it runs */
 	return preload != NULL && strstr(preload, "vgpreload") != NULL;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is below dial.c in its test: sockets, a poller and lookups that do what these variables say, and write
  * down in log_text what is done with them. */
-#ifndef TEST_DIAL_WORLD_H
-#define TEST_DIAL_WORLD_H
+#pragma once
 
 #include "net/dial.h"
 #include "os.h"
@@ -109,5 +108,3 @@ static const struct fake_fd *watched(char letter)
 	fail_msg("%c is not watched", letter);
 	return NULL;
 }
-
-#endif

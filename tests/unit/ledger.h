@@ -4,8 +4,7 @@
  * tokens, votes and calls, and does its own arithmetic; whoever throws the dice (a seeded generator, a
  * fuzzer) steps the core through it. It needs nothing but the core: no test framework, no clock.
  */
-#ifndef TEST_LEDGER_H
-#define TEST_LEDGER_H
+#pragma once
 
 #include "core/lock.h"
 
@@ -62,5 +61,3 @@ bool ledger_may_answer(const struct ledger *ledger, uint32_t seq, unsigned node)
 
 /* Fails: the next TICK is due now, again and again. */
 void ledger_stuck(const struct ledger *ledger);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A client with two nodes and somebody who waits at the second one. The test is the servers, and the clock.
  */
-#ifndef TEST_LISTENER_STAGE_H
-#define TEST_LISTENER_STAGE_H
+#pragma once
 
 #include "client.h"
 #include "fixture.h"
@@ -170,5 +169,3 @@ static inline void comes_back_within(uint64_t ms)
 	ear = wire_last();
 	assert_string_equal(heard(ear), OPENING);
 }
-
-#endif

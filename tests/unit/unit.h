@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What every unit test includes first. */
-#ifndef TEST_UNIT_H
-#define TEST_UNIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,5 +27,3 @@ static inline unsigned rng_below(struct rng *r, unsigned below)
 {
 	return (unsigned)((rng_next(r) >> 33) % below);
 }
-
-#endif
