@@ -109,8 +109,7 @@ TEST(waiting_blocks_nobody)
 	on_servers(0, NODES, server_must(it, "OK", "SET", "busy", "x", NULL));
 	begin(&waiter, wait_for_lock, fixture_lock(client, "busy", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
 	for (int i = 0; i < 20; i++) {
-		own_lock *lock = fixture_lock(client, "free", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-		expect_ok(lock, redlock_acquire(lock));
+		own_lock *lock = fixture_held(client, "free", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 		expect_ok(lock, redlock_extend(lock, 0));
 		if (i % 2 == 0)
 			expect_ok(lock, redlock_release(lock));

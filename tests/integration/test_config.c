@@ -115,8 +115,7 @@ TEST(databases)
 	for (unsigned i = 0; i < 8; i++) {
 		const char *url = i % 2 == 0 ? tcp("", suffixes[i / 2][0]) : local("", suffixes[i / 2][1]);
 		own_client *client = fixture_open(&url, 1, FIXTURE_NODE_TIMEOUT_MS);
-		own_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, 0);
-		expect_ok(lock, redlock_acquire(lock));
+		own_lock *lock = fixture_held(client, "job", WAIT_LONG_TTL_MS, 0);
 		assert_string_equal(key_in_database(databases[i / 2]), "1");
 		assert_string_equal(key_in_database("1"), "0");
 		expect_ok(lock, redlock_extend(lock, 0));

@@ -76,8 +76,7 @@ TEST(rotation)
 {
 	change_password("first", "");
 	own_client *client = open_as("worker", "first");
-	own_lock *lock = fixture_lock(client, "rotated", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
+	own_lock *lock = fixture_held(client, "rotated", WAIT_LONG_TTL_MS, 0);
 	assert_soon(all_connected(client));
 	char run_id[41];
 	memcpy(run_id, status_of(client, 0).run_id, sizeof run_id);
@@ -167,8 +166,7 @@ TEST(one_after_the_other)
 	change_password("one", "");
 	change_password("two", "");
 	redlock_client *client = open_as("worker", "one");
-	redlock_lock *lock = fixture_lock(client, "one-by-one", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
+	redlock_lock *lock = fixture_held(client, "one-by-one", WAIT_LONG_TTL_MS, 0);
 	assert_soon(all_connected(client));
 	int before = logins(1);
 	server_pause(&servers.server[0]);

@@ -104,8 +104,7 @@ TEST(answers_in_single_bytes)
 		urls[i] = trickle[i].url;
 	}
 	redlock_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "bytes", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
+	redlock_lock *lock = fixture_held(client, "bytes", WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_release(lock));
 	expect_settled(client, 3, "bytes");

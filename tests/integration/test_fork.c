@@ -150,8 +150,7 @@ static int meet_parent(redlock_client *parents)
 TEST(child_opens_a_client_of_its_own)
 {
 	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	own_lock *lock = fixture_lock(client, "shared", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
+	own_lock *lock = fixture_held(client, "shared", WAIT_LONG_TTL_MS, 0);
 	pid_t pid = child_fork();
 	if (pid == 0) {
 		int wrong = meet_parent(client);

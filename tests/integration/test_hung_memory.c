@@ -35,8 +35,7 @@ static void run_pairs(redlock_client *client, const char *name, int count)
 /* Requests that owe no release pile up by themselves. */
 static void run_extends(redlock_client *client, const char *name, int count)
 {
-	own_lock *lock = fixture_lock(client, name, WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	expect_ok(lock, redlock_acquire(lock));
+	own_lock *lock = fixture_held(client, name, WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	for (int i = 0; i < count; i++)
 		expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_release(lock));

@@ -198,8 +198,7 @@ TEST(scripts_and_watch_forbidden)
 	redlock_client *client = open_as("-@scripting");
 	/* WATCH, and what newer servers have instead: DELEX, DELIFEQ. */
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "-@fast", "+multi", NULL);
-	redlock_lock *lock = fixture_lock(client, "scriptless", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
+	redlock_lock *lock = fixture_held(client, "scriptless", WAIT_LONG_TTL_MS, 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 0));
 	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
 	assert_true(redlock_remaining_ms(lock) > 0);

@@ -13,8 +13,7 @@ static redlock_client *client;
 
 static redlock_lock *held(const char *name, uint64_t ttl_ms)
 {
-	redlock_lock *lock = fixture_lock(client, name, ttl_ms, 0);
-	expect_ok(lock, redlock_acquire(lock));
+	redlock_lock *lock = fixture_held(client, name, ttl_ms, 0);
 	assert_driven(client, servers_with_key(&servers, NODES, name) == NODES);
 	return lock;
 }
@@ -72,8 +71,7 @@ TEST(holder_that_was_paused)
 TEST(expiry)
 {
 	own_client *quick = fixture_open(servers.urls, NODES, 500);
-	own_lock *lock = fixture_lock(quick, "expired", 1000, WAIT_SOON_MS);
-	expect_ok(lock, redlock_acquire(lock));
+	own_lock *lock = fixture_held(quick, "expired", 1000, WAIT_SOON_MS);
 	struct fixture_token token = fixture_token(lock);
 	assert_soon(redlock_deadline_ns(lock) == 0);
 	expect_result(lock, REDLOCK_E_LOST, redlock_extend(lock, 0));
@@ -149,8 +147,7 @@ TEST(extend_never_shortens)
 TEST(extend_without_a_quorum_keeps_the_validity)
 {
 	own_client *quick = fixture_open(servers.urls, NODES, 500);
-	own_lock *lock = fixture_lock(quick, "unsure", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
-	expect_ok(lock, redlock_acquire(lock));
+	own_lock *lock = fixture_held(quick, "unsure", WAIT_LONG_TTL_MS, WAIT_SOON_MS);
 	uint64_t deadline_ns = redlock_deadline_ns(lock);
 	on_servers(0, 3, server_pause(it));
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 2 * WAIT_LONG_TTL_MS));

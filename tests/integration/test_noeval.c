@@ -143,8 +143,7 @@ TEST(script_may_be_refused)
 	for (int refused = 0; refused < 2; refused++) {
 		permit(0, NODES, refused ? "-@scripting" : "+@all");
 		own_client *client = fixture_open(servers.urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-		own_lock *lock = fixture_lock(client, "slow", 60000, 0);
-		expect_ok(lock, redlock_acquire(lock));
+		own_lock *lock = fixture_held(client, "slow", 60000, 0);
 		on_servers(0, 3, assert_driven(client, server_has(it, "slow")));
 		assert_driven(client, fixture_vote(lock, 2) == REDLOCK_VOTE_YES);
 		server_pause(&servers.server[2]);

@@ -69,8 +69,7 @@ TEST(maxmemory)
 /* A lock that is held when the memory runs out can still be extended and released there. */
 TEST(maxmemory_while_held)
 {
-	own_lock *lock = fixture_lock(client, "full", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
+	own_lock *lock = fixture_held(client, "full", WAIT_LONG_TTL_MS, 0);
 	on_servers(0, 3, server_must(it, "OK", "CONFIG", "SET", "maxmemory", "1", NULL));
 	expect_ok(lock, redlock_extend(lock, 0));
 	expect_ok(lock, redlock_release(lock));

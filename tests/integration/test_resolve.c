@@ -98,8 +98,7 @@ TEST(one_name_hangs)
 {
 	names[0].held = true;
 	redlock_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
-	redlock_lock *lock = fixture_lock(client, "one", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
+	redlock_lock *lock = fixture_held(client, "one", WAIT_LONG_TTL_MS, 0);
 	assert_vote(lock, 0, REDLOCK_VOTE_PENDING);
 	assert_driven(client, servers_with_key(&servers, NODES, "one") == 2);
 	expect_ok(lock, redlock_extend(lock, 0));
@@ -236,8 +235,7 @@ static void move(redlock_client *client, unsigned from, unsigned to)
 TEST(debts_follow_the_name)
 {
 	own_client *client = open_pair();
-	own_lock *lock = fixture_lock(client, "debt", WAIT_LONG_TTL_MS, 0);
-	expect_ok(lock, redlock_acquire(lock));
+	own_lock *lock = fixture_held(client, "debt", WAIT_LONG_TTL_MS, 0);
 	server_must(&servers.server[1], "OK", "SET", "debt", fixture_token(lock).text, "PX", "60000", NULL);
 	move(client, 0, 1);
 	redlock_release(lock);

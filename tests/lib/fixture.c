@@ -100,6 +100,13 @@ redlock_lock *fixture_lock(redlock_client *client, const char *name, uint64_t tt
 	return fixture_lock_with(client, name, &options);
 }
 
+redlock_lock *fixture_held(redlock_client *client, const char *name, uint64_t ttl_ms, uint64_t wait_ms_)
+{
+	redlock_lock *lock = fixture_lock(client, name, ttl_ms, wait_ms_);
+	expect_ok(lock, redlock_acquire(lock));
+	return lock;
+}
+
 redlock_lock *fixture_value_lock(redlock_client *client, const char *name, uint64_t ttl_ms, const char *value)
 {
 	struct redlock_lock_options options = fixture_options(ttl_ms);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Short forms for what nearly every integration test does with the public API. */
-#ifndef TEST_FIXTURE_H
-#define TEST_FIXTURE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -51,7 +50,10 @@ struct redlock_options fixture_client(const char *const *urls, size_t count);
 /* Makes a handle, or fails the test. */
 redlock_lock *fixture_lock(redlock_client *client, const char *name, uint64_t ttl_ms, uint64_t wait_ms);
 
-/* The same with options. */
+/* The same, and acquires it. */
+redlock_lock *fixture_held(redlock_client *client, const char *name, uint64_t ttl_ms, uint64_t wait_ms);
+
+/* Makes one with options. */
 redlock_lock *fixture_lock_with(redlock_client *client, const char *name,
                                 const struct redlock_lock_options *options);
 
@@ -116,5 +118,3 @@ void fixture_expect(const redlock_lock *lock, int got, int want, const char *wha
 
 #define assert_vote_is(vote, want) assert_string_equal(redlock_vote_name(vote), redlock_vote_name(want))
 #define assert_vote(lock, index, want) assert_vote_is(fixture_vote(lock, index), want)
-
-#endif

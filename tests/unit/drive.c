@@ -309,3 +309,17 @@ void drive_play(struct drive *d, const char *script)
 			word->letters(d, argument);
 	}
 }
+
+struct drive drive_begin(struct rl_rules rules, const char *script)
+{
+	struct drive d = drive_idle(rules);
+	drive_play(&d, script);
+	return d;
+}
+
+struct drive drive_begin_held(struct rl_rules rules, const char *script)
+{
+	struct drive d = drive_held(rules);
+	drive_play(&d, script);
+	return d;
+}

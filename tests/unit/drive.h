@@ -4,8 +4,7 @@
  * of a refused operation behind it. Votes of one moment that change nothing but the count are told in the
  * line of the one behind them. A scenario is a list of calls, then drive_expect() with the whole text.
  */
-#ifndef TEST_DRIVE_H
-#define TEST_DRIVE_H
+#pragma once
 
 #include "core/lock.h"
 #include "unit.h"
@@ -43,6 +42,10 @@ void drive_hold(struct drive *d, const struct rl_rules *rules);
 /* The same, as values. */
 struct drive drive_idle(struct rl_rules rules);
 struct drive drive_held(struct rl_rules rules);
+
+/* Idle or held, and then plays this (drive_play). */
+struct drive drive_begin(struct rl_rules rules, const char *script);
+struct drive drive_begin_held(struct rl_rules rules, const char *script);
 
 /* One event, now. */
 void drive_step(struct drive *d, struct rl_event event);
@@ -103,5 +106,3 @@ void drive_expect_(struct drive *d, const char *text, const char *file, int line
 		struct drive d = start;                                                                              \
 		drive_tells(&d, script, text);                                                                       \
 	}
-
-#endif

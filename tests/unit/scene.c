@@ -333,3 +333,17 @@ void scene_play(struct scene *s, const char *script)
 			            is_time(s, word, number));
 	}
 }
+
+struct scene *scene_begin(const char *before, const char *after, const char *script)
+{
+	struct scene *s = scene_open(before, after);
+	scene_play(s, script);
+	return s;
+}
+
+struct scene *scene_begin_connected(int client_id, const char *script)
+{
+	struct scene *s = scene_connected(client_id);
+	scene_play(s, script);
+	return s;
+}

@@ -9,8 +9,7 @@
  *     EVAL release 1 job token1
  * What it answers to the client is shown as "acquire #1 YES", in the order of the answers.
  */
-#ifndef TEST_SCENE_H
-#define TEST_SCENE_H
+#pragma once
 
 #include "net/node.h"
 #include "unit.h"
@@ -42,6 +41,10 @@ void scene_close(struct scene *s);
 
 /* The same with what nearly all begin with: it is connected, and greeted with this id of the client. */
 struct scene *scene_connected(int client_id);
+
+/* Both, and then plays this (scene_play). */
+struct scene *scene_begin(const char *before, const char *after, const char *script);
+struct scene *scene_begin_connected(int client_id, const char *script);
 
 /* One that is closed at the end of its block: own_scene *s = scene_open("", ""). */
 #define own_scene __attribute__((cleanup(scene_end))) struct scene
@@ -124,5 +127,3 @@ void scene_play(struct scene *s, const char *script);
 		scene_say(s, reply);                                                                                 \
 		expect_answers(s, want_answers);                                                                     \
 	} while (0)
-
-#endif

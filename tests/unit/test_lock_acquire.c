@@ -4,8 +4,7 @@
 
 TEST(granted_at_a_quorum_with_two_silent_nodes)
 {
-	struct drive d = drive_idle(drive_rules(5));
-	drive_play(&d, "acquire; at 1");
+	struct drive d = drive_begin(drive_rules(5), "acquire; at 1");
 	drive_reply(&d, 4, REDLOCK_VOTE_YES);
 	drive_reply(&d, 0, REDLOCK_VOTE_YES);
 	drive_at(&d, 2);
@@ -23,8 +22,7 @@ TEST(granted_at_a_quorum_with_two_silent_nodes)
 /* What comes after the decision is recorded with its round trip, and changes nothing. */
 TEST(late_votes_are_recorded)
 {
-	struct drive d = drive_idle(drive_rules(5));
-	drive_play(&d, "acquire; votes YYY; at 7");
+	struct drive d = drive_begin(drive_rules(5), "acquire; votes YYY; at 7");
 	drive_reply(&d, 3, REDLOCK_VOTE_NO);
 	drive_at(&d, 300);
 	drive_reply(&d, 4, REDLOCK_VOTE_YES);
@@ -88,8 +86,7 @@ SCENARIO(no_quorum_without_waiting, drive_idle(drive_rules(5)), "acquire; votes 
 /* One refuses, one is dead, one is silent: only the silent one can tell busy from no quorum. */
 TEST(waits_for_the_vote_that_tells_them_apart)
 {
-	struct drive d = drive_idle(drive_rules(3));
-	drive_play(&d, "acquire; votes ND.; at 150");
+	struct drive d = drive_begin(drive_rules(3), "acquire; votes ND.; at 150");
 	drive_reply(&d, 2, REDLOCK_VOTE_NO);
 	drive_keys(&d, "0.0");
 	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
@@ -105,8 +102,7 @@ TEST(waits_for_the_vote_that_tells_them_apart)
 
 TEST(attempt_ends_at_the_node_timeout)
 {
-	struct drive d = drive_idle(drive_rules(3));
-	drive_play(&d, "acquire; votes Y");
+	struct drive d = drive_begin(drive_rules(3), "acquire; votes Y");
 	d.now_ns = rl_time_ms(200) - 1;
 	drive_tick(&d); /* not yet */
 	drive_play(&d, "until 200; at 210");
@@ -124,8 +120,7 @@ TEST(validity_eaten_by_slow_answers)
 {
 	struct rl_rules rules = drive_rules(3);
 	rules.ttl_ns = rl_time_ms(100);
-	struct drive d = drive_idle(rules);
-	drive_play(&d, "acquire; at 50");
+	struct drive d = drive_begin(rules, "acquire; at 50");
 	drive_reply(&d, 0, REDLOCK_VOTE_YES);
 	drive_at(&d, 97);
 	drive_reply(&d, 1, REDLOCK_VOTE_YES);
@@ -139,8 +134,7 @@ TEST(min_validity_is_asked_for)
 {
 	struct rl_rules rules = drive_rules(1);
 	rules.min_validity_ns = rl_time_ms(29600);
-	struct drive d = drive_idle(rules);
-	drive_play(&d, "acquire; at 98");
+	struct drive d = drive_begin(rules, "acquire; at 98");
 	drive_reply(&d, 0, REDLOCK_VOTE_YES); /* exactly 29600 left: not more */
 	drive_play(&d, "at 1000; acquire");
 	d.now_ns = rl_time_ms(1098) - 1;

@@ -5,8 +5,7 @@
 /* Tries with wait 0 at 0 ms, gets these votes at 10 ms and these keys at 20 ms. The text is forgotten. */
 static struct drive split(struct rl_rules rules, const char *votes, const char *keys)
 {
-	struct drive d = drive_idle(rules);
-	drive_play(&d, "acquire; at 10");
+	struct drive d = drive_begin(rules, "acquire; at 10");
 	drive_votes(&d, votes);
 	drive_at(&d, 20);
 	drive_keys(&d, keys);
@@ -97,8 +96,7 @@ TEST(tokens_decide_in_the_end)
 	    {"NYN", "1*_", RL_WATCHING, RL_INSISTING},  /* or ours, while the other has the first node */
 	};
 	for (unsigned i = 0; i < 2 * COUNT(cases); i++) {
-		struct drive d = drive_idle(drive_rules(3));
-		drive_play(&d, "acquire; at 201");
+		struct drive d = drive_begin(drive_rules(3), "acquire; at 201");
 		drive_votes(&d, cases[i / 2].votes);
 		drive_at(&d, i % 2 == 0 ? 398 : 400);
 		drive_keys(&d, cases[i / 2].keys);

@@ -4,8 +4,7 @@
 
 TEST(extend_is_granted)
 {
-	struct drive d = drive_held(drive_rules(3));
-	drive_play(&d, "at 10000; extend 30000");
+	struct drive d = drive_begin_held(drive_rules(3), "at 10000; extend 30000");
 	assert_int_equal(d.fx.nodes, 7);
 	drive_tells(
 	    &d, "at 10004; votes YNY",
@@ -17,8 +16,7 @@ TEST(extend_is_granted)
 /* Validity counts from the start of the extend, not from its answers. */
 TEST(extend_is_granted_late)
 {
-	struct drive d = drive_held(drive_rules(3));
-	drive_play(&d, "at 29600; extend 30000");
+	struct drive d = drive_begin_held(drive_rules(3), "at 29600; extend 30000");
 	d.now_ns = rl_time_ms(29698) - 1;
 	drive_votes(&d, "YY");
 	drive_expect(
@@ -29,8 +27,7 @@ TEST(extend_is_granted_late)
 /* A quorum that comes when the old validity has ended does not bring it back. */
 TEST(reply_after_expiry_does_not_revive)
 {
-	struct drive d = drive_held(drive_rules(3));
-	drive_play(&d, "at 29600; extend 30000; votes Y; at 29698");
+	struct drive d = drive_begin_held(drive_rules(3), "at 29600; extend 30000; votes Y; at 29698");
 	drive_reply(&d, 1, REDLOCK_VOTE_YES);
 	drive_reply(&d, 2, REDLOCK_VOTE_YES);
 	drive_tells(&d, "tick; extend 30000",
@@ -46,8 +43,7 @@ TEST(reply_after_expiry_does_not_revive)
 /* The old validity stands when an extend fails, whatever the reason but a quorum of no. */
 TEST(extend_fails)
 {
-	struct drive d = drive_held(drive_rules(4));
-	drive_play(&d, "at 1000; extend 30000");
+	struct drive d = drive_begin_held(drive_rules(4), "at 1000; extend 30000");
 	drive_votes(&d, "YYNN"); /* two of four: nobody has a quorum */
 	drive_tells(&d, "at 2000; extend 30000; votes YDD; at 3000; extend 30000; votes YN; until 3200",
 	            "[ 1000.000] held: extend -> held .... until 29698.000 | send extend #2 ttl 30000.000\n"
@@ -124,8 +120,7 @@ TEST(never_shortens)
 {
 	struct rl_rules rules = drive_rules(3);
 	rules.danger_ns = rl_time_ms(5000);
-	struct drive d = drive_held(rules);
-	drive_play(&d, "at 100; extend 1000; votes YY");
+	struct drive d = drive_begin_held(rules, "at 100; extend 1000; votes YY");
 	drive_ticks_until(&d, 24698); /* danger */
 	drive_extend(&d, 1000);       /* until 25686: nothing new, and no second notice */
 	drive_tells(
@@ -197,8 +192,7 @@ TEST(failed_extends_do_not_count)
 {
 	struct rl_rules rules = drive_rules(1);
 	rules.max_extends = 1;
-	struct drive d = drive_held(rules);
-	drive_play(&d, "extend 30000; votes D; extend 30000; votes Y; extend 30000");
+	struct drive d = drive_begin_held(rules, "extend 30000; votes D; extend 30000; votes Y; extend 30000");
 	assert_int_equal(d.error, REDLOCK_E_LIMIT);
 }
 
@@ -250,8 +244,7 @@ TEST(caps_begin_anew)
 
 TEST(cancel_an_extend)
 {
-	struct drive d = drive_held(drive_rules(3));
-	drive_play(&d, "extend 30000; cancel");
+	struct drive d = drive_begin_held(drive_rules(3), "extend 30000; cancel");
 	drive_votes(&d, "YY"); /* recorded, but not counted: the old validity stands */
 	drive_cancel(&d);      /* held, nothing runs */
 	drive_expect(&d, "[    0.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"

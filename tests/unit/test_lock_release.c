@@ -4,8 +4,7 @@
 
 TEST(released)
 {
-	struct drive d = drive_held(drive_rules(5));
-	drive_play(&d, "at 50; release");
+	struct drive d = drive_begin_held(drive_rules(5), "at 50; release");
 	assert_int_equal(d.fx.nodes, 0x1f);
 	assert_true(rl_lock_valid_until(&d.lock, d.now_ns) == 0); /* from now on */
 	drive_votes(&d, "NYYY");
@@ -22,8 +21,7 @@ SCENARIO(already_gone, drive_held(drive_rules(3)), "release; votes NN",
 
 TEST(release_without_a_quorum)
 {
-	struct drive d = drive_held(drive_rules(3));
-	drive_play(&d, "release; votes YD");
+	struct drive d = drive_begin_held(drive_rules(3), "release; votes YD");
 	drive_ticks_until(&d, 1000); /* one node timeout at most */
 	drive_expect(&d, "[    0.000] held: release -> releasing ... | send release #2 owed 7\n"
 	                 "[    0.000] releasing: reply #2 node 0 YES, 1 DOWN -> releasing Y-.\n"
@@ -58,8 +56,7 @@ SCENARIO(release_while_lost, drive_held(drive_rules(3)), "until 29698; acquire; 
 /* A release names the nodes where the key may be. */
 TEST(release_owed)
 {
-	struct drive d = drive_idle(drive_rules(5));
-	drive_play(&d, "acquire; votes YNYY.; release");
+	struct drive d = drive_begin(drive_rules(5), "acquire; votes YNYY.; release");
 	assert_int_equal(d.fx.owed, 0x1d);
 	assert_int_equal(d.fx.nodes, 0x1f);
 }
@@ -68,8 +65,7 @@ TEST(attached_release)
 {
 	struct rl_rules rules = drive_rules(3);
 	rules.kind = RL_KIND_OWN_VALUE;
-	struct drive d = drive_idle(rules);
-	drive_play(&d, "release; votes YY");
+	struct drive d = drive_begin(rules, "release; votes YY");
 	drive_release(&d); /* again: nobody knows better than the nodes */
 	drive_votes(&d, "NN");
 	drive_expect(&d, "[    0.000] idle: release -> releasing ... | send release #1 owed 7\n"
@@ -114,8 +110,7 @@ TEST(query_all)
 /* Two of five have it, one has not, two are silent: they may be the missing ones. */
 TEST(query_says_gone_only_when_it_is)
 {
-	struct drive d = drive_held(drive_rules(5));
-	drive_play(&d, "query; votes YYN; until 200");
+	struct drive d = drive_begin_held(drive_rules(5), "query; votes YYN; until 200");
 	assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
 }
@@ -207,8 +202,7 @@ TEST(raised_quorum)
 {
 	struct rl_rules rules = drive_rules(3);
 	rules.quorum = 3;
-	struct drive d = drive_idle(rules);
-	drive_play(&d, "acquire; votes YY");
+	struct drive d = drive_begin(rules, "acquire; votes YY");
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	drive_votes(&d, "..Y");
 	assert_int_equal(d.lock.phase, RL_HELD);

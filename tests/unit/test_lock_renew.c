@@ -130,8 +130,7 @@ TEST(a_retry_lies_in_the_future)
 {
 	struct rl_rules rules = renewing_rules(3);
 	rules.retry_min_ns = rules.retry_max_ns = 0;
-	struct drive d = drive_held(rules);
-	drive_play(&d, "until 10000; votes DDD");
+	struct drive d = drive_begin_held(rules, "until 10000; votes DDD");
 	assert_true(rl_lock_deadline(&d.lock) > d.now_ns);
 }
 
@@ -139,8 +138,7 @@ TEST(a_retry_lies_in_the_future)
 
 TEST(extend_in_place_of_a_renewal)
 {
-	struct drive d = drive_held(renewing_rules(3));
-	drive_play(&d, "until 10000; votes Y; at 10001; extend 50000");
+	struct drive d = drive_begin_held(renewing_rules(3), "until 10000; votes Y; at 10001; extend 50000");
 	drive_reply_to(&d, 2, 1, REDLOCK_VOTE_YES); /* of the renewal: too late */
 	drive_votes(&d, "YY");
 	drive_expect(
@@ -202,8 +200,7 @@ TEST(short_extend_after_failed_renewals)
 
 TEST(query_behind_a_renewal)
 {
-	struct drive d = drive_held(renewing_rules(3));
-	drive_play(&d, "until 10000; query");
+	struct drive d = drive_begin_held(renewing_rules(3), "until 10000; query");
 	assert_true(rl_lock_busy(&d.lock));
 	drive_query(&d); /* one at a time */
 	drive_play(&d, "extend 30000; release; votes YY; votes YYY; at 20000");
@@ -258,8 +255,7 @@ TEST(queries_do_not_starve_the_renewal)
 
 TEST(release_in_place_of_a_renewal)
 {
-	struct drive d = drive_held(renewing_rules(3));
-	drive_play(&d, "until 10000; release; votes YY");
+	struct drive d = drive_begin_held(renewing_rules(3), "until 10000; release; votes YY");
 	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
 	drive_expect(&d, "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
 	                 "[10000.000] held: release -> releasing ... | send release #3 owed 7\n"
@@ -295,8 +291,7 @@ TEST(cap_on_holding)
 /* An extend by hand in place of a renewal that is due asks for no less than the renewal would. */
 TEST(extend_when_a_renewal_is_due)
 {
-	struct drive d = drive_held(renewing_rules(1));
-	drive_play(&d, "at 10000; extend 250");
+	struct drive d = drive_begin_held(renewing_rules(1), "at 10000; extend 250");
 	assert_true(d.fx.ttl_ns == rl_time_ms(30000));
 	drive_votes(&d, "Y");
 	assert_true(d.lock.valid_until_ns == rl_time_ms(39698));

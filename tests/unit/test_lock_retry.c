@@ -62,8 +62,7 @@ TEST(tries_until_the_deadline)
 /* A process that was stopped while it waited comes back after the deadline: nothing is sent any more. */
 TEST(no_attempt_begins_after_the_deadline)
 {
-	struct drive d = drive_idle(drive_waiting_rules(3, 1000));
-	drive_play(&d, "acquire; votes NN; at 1000; tick");
+	struct drive d = drive_begin(drive_waiting_rules(3, 1000), "acquire; votes NN; at 1000; tick");
 	assert_int_equal(d.fx.send, REDLOCK_OP_NONE);
 	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
@@ -74,8 +73,7 @@ TEST(no_attempt_begins_after_the_patience)
 {
 	struct rl_rules rules = drive_waiting_rules(3, 60000);
 	rules.noquorum_wait_ns = rl_time_ms(1000);
-	struct drive d = drive_idle(rules);
-	drive_play(&d, "acquire; votes DD; at 1001; tick");
+	struct drive d = drive_begin(rules, "acquire; votes DD; at 1001; tick");
 	assert_int_equal(d.fx.send, REDLOCK_OP_NONE);
 	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
@@ -149,8 +147,7 @@ TEST(patience_with_an_unreachable_quorum)
 {
 	struct rl_rules rules = drive_waiting_rules(3, 60000);
 	rules.noquorum_wait_ns = rl_time_ms(120);
-	struct drive d = drive_idle(rules);
-	drive_play(&d, "acquire; votes DD; until 50");
+	struct drive d = drive_begin(rules, "acquire; votes DD; until 50");
 	drive_votes(&d, "NN"); /* a quorum answers: patience begins anew */
 	drive_tells(&d,
 	            "at 51; tick; votes Y; votes .DD; until 101; at 110; votes DD; until 160; at 220; votes DD",
@@ -206,8 +203,7 @@ TEST(own_token_makes_one_attempt)
 {
 	struct rl_rules rules = drive_waiting_rules(5, 10000);
 	rules.kind = RL_KIND_OWN_VALUE;
-	struct drive d = drive_idle(rules);
-	drive_play(&d, "acquire; votes YNDN");
+	struct drive d = drive_begin(rules, "acquire; votes YNDN");
 	assert_int_equal(d.fx.nodes, 0x11);
 	drive_play(&d, "acquire; votes YC");
 	drive_reply(&d, 2, REDLOCK_VOTE_STALE);

@@ -148,8 +148,7 @@ static unsigned sets_heard(struct scene *s)
 
 static unsigned open_without_answers(unsigned long n, bool and_all_behind)
 {
-	own_scene *s = scene_open("", "");
-	scene_play(s, "connect; turn; accept");
+	own_scene *s = scene_begin("", "", "connect; turn; accept");
 	failmalloc_arm(n, and_all_behind);
 	for (unsigned slot = 1; slot < 40; slot++) {
 		scene_submit(s, REDLOCK_OP_ACQUIRE, slot, slot);
@@ -268,8 +267,7 @@ TEST(new_credentials_while_open)
 	bool told = false;
 	for (unsigned long n = 1; !told; n++) {
 		assert_true(n < 100);
-		own_scene *s = scene_open("user:secret@", "");
-		scene_play(s, "connect; accept");
+		own_scene *s = scene_begin("user:secret@", "", "connect; accept");
 		scene_say(s, "+OK\r\n:1\r\n-NOPERM no\r\n" NO_NATIVE);
 		scene_play(s, "acquire 1 #1; turn");
 		rl_node_renew(&s->node, s->now_ns);

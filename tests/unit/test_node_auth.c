@@ -39,8 +39,7 @@ static void renew(struct scene *s, const char *user, const char *password)
 /* Opened as `before` says, with the greeting answered. */
 static struct scene *open_with(const char *before, const char *auth)
 {
-	struct scene *s = scene_open(before, "");
-	scene_play(s, "connect; accept");
+	struct scene *s = scene_begin(before, "", "connect; accept");
 	assert_non_null(strstr(scene_heard(s), auth));
 	scene_say(s, "+OK\r\n:1\r\n-NOPERM no\r\n" NO_NATIVE);
 	return s;
@@ -156,8 +155,7 @@ TEST(left_out_of_the_opening)
 	static const char *const answers[] = {"+OK\r\n",       "+OK\r\n", ":1\r\n",
 	                                      "$3\r\nend\r\n", NO_NATIVE, "+OK\r\n"};
 	for (unsigned left_out = 0; left_out < COUNT(answers); left_out++) {
-		own_scene *s = scene_open("me:old@", "?db=3");
-		scene_play(s, "acquire 1 #1; accept");
+		own_scene *s = scene_begin("me:old@", "?db=3", "acquire 1 #1; accept");
 		for (unsigned i = 0; i < COUNT(answers); i++)
 			if (i != left_out && s->node.link.state == RL_LINK_OPEN)
 				scene_say(s, answers[i]);
@@ -260,8 +258,7 @@ TEST(while_logging_in)
 /* And when it is accepted, the second follows on the same connection. */
 TEST(while_logging_in_accepted)
 {
-	own_scene *s = scene_open("me:old@", "");
-	scene_play(s, "acquire 1 #1; accept; hear");
+	own_scene *s = scene_begin("me:old@", "", "acquire 1 #1; accept; hear");
 	renew(s, "me", "new");
 	say(s, "+OK\r\n");
 	expect_heard(s, "SET job token1 NX PX 30000\n");

@@ -13,8 +13,7 @@ TEST(opening_bytes)
 	    "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$5\r\np\"w@:\r\n*2\r\n$6\r\nSELECT\r\n$2\r\n15\r\n"
 	    "*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n"
 	    "*4\r\n$7\r\nCOMMAND\r\n$4\r\nINFO\r\n$5\r\ndelex\r\n$7\r\ndelifeq\r\n";
-	own_scene *s = scene_open("me:p%22w@:@", "?db=15");
-	scene_play(s, "connect; accept");
+	own_scene *s = scene_begin("me:p%22w@:@", "?db=15", "connect; accept");
 	scene_listen(s);
 	assert_int_equal(s->heard_size, sizeof want - 1);
 	assert_memory_equal(s->heard, want, sizeof want - 1);
@@ -38,8 +37,7 @@ TEST(no_gate)
 
 TEST(gate)
 {
-	own_scene *s = scene_open(":pw@", "?db=2");
-	scene_play(s, "acquire 1 #1; accept");
+	own_scene *s = scene_begin(":pw@", "?db=2", "acquire 1 #1; accept");
 	expect_heard(s, "AUTH pw\nSELECT 2\n" HELLO);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
 	scene_say(s, "+OK\r\n");
@@ -52,8 +50,7 @@ TEST(gate)
 
 TEST(user_without_password)
 {
-	own_scene *s = scene_open("me@", "");
-	scene_play(s, "connect; accept");
+	own_scene *s = scene_begin("me@", "", "connect; accept");
 	expect_heard(s, "AUTH me \n" HELLO);
 }
 
@@ -208,8 +205,7 @@ TEST(debts_come_back_soon)
 
 TEST(closed_in_the_greeting)
 {
-	own_scene *s = scene_open("", "");
-	scene_play(s, "connect; accept");
+	own_scene *s = scene_begin("", "", "connect; accept");
 	scene_say(s, ":1\r\n");
 	scene_play(s, "hang up; turn");
 	assert_int_equal(s->node.link.backoff.failures, 1);
@@ -229,8 +225,7 @@ TEST(told_and_closed)
 	     REDLOCK_VOTE_AUTH, "DENIED Redis is running in protected mode because protected mode is enabled."},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		own_scene *s = scene_open("", "");
-		scene_play(s, "acquire 1 #1; accept");
+		own_scene *s = scene_begin("", "", "acquire 1 #1; accept");
 		scene_reply(s, HELLO "SET job token1 NX PX 30000\n", cases[i].said);
 		scene_play(s, "hang up; turn");
 		assert_int_equal(s->node.link.state, RL_LINK_DOWN);
@@ -256,8 +251,7 @@ TEST(connecting_times_out)
 /* A server that goes silent is left after 5 s without a byte, but only while it owes an answer. */
 TEST(silence)
 {
-	own_scene *s = scene_open("", "");
-	scene_play(s, "connect; greet 1; at 100000");
+	own_scene *s = scene_begin("", "", "connect; greet 1; at 100000");
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN); /* idle */
 	scene_play(s, "query 1 #1; query 1 #2; hear; at 104000");
 	scene_say(s, "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n"); /* a part of the answer */
@@ -273,8 +267,7 @@ TEST(silence)
 
 TEST(identity_is_learnt_anew)
 {
-	own_scene *s = scene_open("", "");
-	scene_play(s, "connect; greet 1");
+	own_scene *s = scene_begin("", "", "connect; greet 1");
 	assert_string_equal(s->node.link.facts.run_id, "0000000000000000000000000000000000000007");
 	scene_play(s, "hang up; turn");
 	s->node.identified = false;
@@ -294,8 +287,7 @@ TEST(odd_identities)
 	    "$48\r\nrun_id:012345678901234567890123456789012345678x9\r\n",
 	};
 	for (unsigned i = 0; i < COUNT(infos); i++) {
-		own_scene *s = scene_open("", "");
-		scene_play(s, "connect; accept");
+		own_scene *s = scene_begin("", "", "connect; accept");
 		scene_say(s, "-ERR what?\r\n");
 		scene_say(s, infos[i]);
 		scene_say(s, NO_NATIVE);

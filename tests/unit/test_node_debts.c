@@ -45,8 +45,7 @@ TEST(set_in_flight)
 /* Not there, and the old connection is gone: settled too. 0: it was gone already. */
 TEST(not_there_after_the_kill)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
+	own_scene *s = scene_begin_connected(77, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_say(s, GREETING);
@@ -58,8 +57,7 @@ TEST(not_there_after_the_kill)
 /* The kill is refused: "not there" proves nothing, for the SET may still come. */
 TEST(kill_refused)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "acquire 1 #1; owe 1 #0; acquire 2 #2; owe 2 #0; hear");
+	own_scene *s = scene_begin_connected(77, "acquire 1 #1; owe 1 #0; acquire 2 #2; owe 2 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_say(s, GREETING);
@@ -72,8 +70,7 @@ TEST(kill_refused)
 /* The server was started again: the old ids mean somebody else now, and its buffers are gone. */
 TEST(another_process)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
+	own_scene *s = scene_begin_connected(77, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_say(s, ":2\r\n$47\r\nrun_id:0000000000000000000000000000000000000008\r\n" NO_NATIVE);
@@ -84,8 +81,7 @@ TEST(another_process)
 /* The identity is not told: nobody is killed on suspicion. */
 TEST(identity_refused)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
+	own_scene *s = scene_begin_connected(77, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_say(s, ":2\r\n-NOPERM this user has no permissions to run the 'info' command\r\n" NO_NATIVE);
@@ -97,8 +93,7 @@ TEST(identity_refused)
  * its buffer has been read by then. */
 TEST(ghosts_do_not_stay_for_ever)
 {
-	own_scene *s = scene_open("", "");
-	scene_play(s, "acquire 1 #1; accept; hear");
+	own_scene *s = scene_begin("", "", "acquire 1 #1; accept; hear");
 	cut(s); /* its id is not known */
 	next_connection(s);
 	scene_say(s, GREETING);
@@ -116,8 +111,7 @@ TEST(ghosts_do_not_stay_for_ever)
 /* The id of the old connection is not known: it cannot be killed. */
 TEST(id_unknown)
 {
-	own_scene *s = scene_open("", "");
-	scene_play(s, "acquire 1 #1; owe 1 #0; accept");
+	own_scene *s = scene_begin("", "", "acquire 1 #1; owe 1 #0; accept");
 	expect_heard(s, HELLO "SET job token1 NX PX 30000\nEVAL release 1 job token1\n");
 	cut(s);
 	expect_answers(s, "acquire #1 CLOSED\n");
@@ -130,8 +124,7 @@ TEST(id_unknown)
  * further connections came and went. The ghost is not forgotten because nothing was owed at the time. */
 TEST(ghost_without_a_debt)
 {
-	own_scene *s = scene_open("", "");
-	scene_play(s, "acquire 1 #1; accept; hear");
+	own_scene *s = scene_begin("", "", "acquire 1 #1; accept; hear");
 	cut(s); /* its id is not known */
 	next_connection(s);
 	scene_say(s, GREETING);
@@ -145,8 +138,7 @@ TEST(ghost_without_a_debt)
 
 TEST(kill_is_repeated)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
+	own_scene *s = scene_begin_connected(77, "acquire 1 #1; owe 1 #0; hear");
 	cut(s);
 	next_connection(s);
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 2);
@@ -191,8 +183,7 @@ TEST(too_many_ghosts)
 
 TEST(unsent_set)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "acquire 1 #1; hang up; turn");
+	own_scene *s = scene_begin_connected(77, "acquire 1 #1; hang up; turn");
 	expect_answers(s, "acquire #1 UNSENT\n");
 	assert_int_equal(s->node.ledger.ghost_count, 0);
 	assert_false(s->node.ledger.ghost_stays);
@@ -202,8 +193,7 @@ TEST(unsent_set)
 /* Before the connection is open nothing can have been sent: a release behind its own SET is no debt. */
 TEST(release_behind_its_unsent_set)
 {
-	own_scene *s = scene_open(":pw@", "");
-	scene_play(s, "acquire 1 #1; owe 1 #0");
+	own_scene *s = scene_begin(":pw@", "", "acquire 1 #1; owe 1 #0");
 	scene_owe(s, 2, 0); /* of an earlier connection: its SET is not here */
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	scene_accept(s);
@@ -219,8 +209,7 @@ TEST(release_behind_its_unsent_set)
 /* The same pair, but the gate opened and the SET went out before the cut: then it is a debt. */
 TEST(release_behind_its_sent_set)
 {
-	own_scene *s = scene_open(":pw@", "");
-	scene_play(s, "acquire 1 #1; owe 1 #0; accept; hear");
+	own_scene *s = scene_begin(":pw@", "", "acquire 1 #1; owe 1 #0; accept; hear");
 	scene_say(s, "+OK\r\n:5\r\n" RUN_ID);
 	expect_heard(s, "SET job token1 NX PX 30000\nEVAL release 1 job token1\n");
 	cut(s);
@@ -262,8 +251,7 @@ TEST(release_while_down)
 
 TEST(debt_by_digest)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "owe 1 #1; hear");
+	own_scene *s = scene_begin_connected(77, "owe 1 #1; hear");
 	scene_say(s, ":1\r\n"); /* now the script is known */
 	scene_owe(s, 2, 2);
 	expect_heard(s, "EVALSHA release 1 job token2\n");
@@ -291,8 +279,7 @@ TEST(release_refused)
 
 TEST(debts_survive_failed_connections)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "owe 1 #0; owe 2 #0; hear");
+	own_scene *s = scene_begin_connected(77, "owe 1 #0; owe 2 #0; hear");
 	cut(s);
 	for (unsigned i = 0; i < 5; i++) {
 		next_connection(s);
@@ -319,8 +306,7 @@ TEST(debts_are_bounded)
 /* Garbage in answer to a SET, or an answer that SET does not give: nobody knows whether it was executed. */
 static void garbage_for(const char *reply, const char *failure)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "acquire 1 #1; owe 1 #0; hear");
+	own_scene *s = scene_begin_connected(77, "acquire 1 #1; owe 1 #0; hear");
 	scene_vote(s, reply, "acquire #1 GARBAGE\n");
 	assert_string_equal(s->node.link.failure_text, failure);
 	assert_int_equal(rl_node_owed(&s->node), 1);
@@ -344,8 +330,7 @@ TEST(garbage_for_a_set)
 TEST(release_while_breaking)
 {
 	for (unsigned sent = 0; sent < 2; sent++) {
-		own_scene *s = scene_connected(77);
-		scene_play(s, "acquire 1 #1; acquire 2 #2");
+		own_scene *s = scene_begin_connected(77, "acquire 1 #1; acquire 2 #2");
 		if (sent)
 			rl_node_flush(&s->node);
 		rl_link_fail(&s->node.link, REDLOCK_VOTE_CLOSED, "cut");

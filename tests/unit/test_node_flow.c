@@ -11,8 +11,7 @@
 
 TEST(pipelined_in_order)
 {
-	own_scene *s = scene_connected(9);
-	scene_play(s, "acquire 1 #1; extend 1 #2; query 1 #3; release 1 #4");
+	own_scene *s = scene_begin_connected(9, "acquire 1 #1; extend 1 #2; query 1 #3; release 1 #4");
 	expect_heard(s, "SET job token1 NX PX 30000\nEVAL extend 1 job token1 30000\nEVAL inspect 1 job\n"
 	                "EVAL release 1 job token1\n");
 	scene_say(s, "+OK\r\n:1\r\n*4\r\n$6\r\nstring\r\n:5\r\n:1\r\n$1\r\nx\r\n:0\r\n");
@@ -21,8 +20,7 @@ TEST(pipelined_in_order)
 
 TEST(nobody_waits)
 {
-	own_scene *s = scene_connected(9);
-	scene_play(s, "owe 1 #0; acquire 2 #2; hear");
+	own_scene *s = scene_begin_connected(9, "owe 1 #0; acquire 2 #2; hear");
 	scene_vote(s, ":1\r\n+OK\r\n", "acquire #2 YES\n");
 }
 
@@ -47,8 +45,7 @@ TEST(scripts_are_learnt)
 /* An error does not teach a script; a key of another type does: the script has run. */
 TEST(errors_teach_nothing)
 {
-	own_scene *s = scene_connected(9);
-	scene_play(s, "release 1 #1; hear");
+	own_scene *s = scene_begin_connected(9, "release 1 #1; hear");
 	scene_vote(s, "-LOADING Redis is loading the dataset in memory\r\n", "release #1 LOADING\n");
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_LOADING);
 	scene_submit(s, REDLOCK_OP_RELEASE, 1, 2);
@@ -62,8 +59,7 @@ TEST(errors_teach_nothing)
 
 TEST(forgotten_scripts)
 {
-	own_scene *s = scene_connected(9);
-	scene_play(s, "release 1 #1; extend 1 #2; hear");
+	own_scene *s = scene_begin_connected(9, "release 1 #1; extend 1 #2; hear");
 	scene_say(s, ":0\r\n:0\r\n");
 	scene_play(s, "take; extend 2 #3; release 2 #4; owe 3 #0");
 	expect_heard(s, "EVALSHA extend 1 job token2 30000\nEVALSHA release 1 job token2\n"
@@ -294,8 +290,7 @@ TEST(one_large_request)
  * that is asked for later overtakes it, and it does not wait for ever. */
 TEST(debts_of_an_open_connection)
 {
-	own_scene *s = scene_connected(9);
-	scene_play(s, "acquire 1 #1; pass 150");
+	own_scene *s = scene_begin_connected(9, "acquire 1 #1; pass 150");
 	unsigned taken = 0;
 	while (submit_large(s, REDLOCK_OP_RELEASE, false) == REDLOCK_VOTE_PENDING)
 		taken++;
@@ -348,16 +343,14 @@ TEST(too_early)
 
 TEST(one_too_many)
 {
-	own_scene *s = scene_connected(9);
-	scene_play(s, "acquire 1 #1; hear");
+	own_scene *s = scene_begin_connected(9, "acquire 1 #1; hear");
 	scene_vote(s, "+OK\r\n+OK\r\n", "acquire #1 YES\n");
 	assert_int_equal(s->node.link.state, RL_LINK_DOWN);
 }
 
 TEST(answers_before_the_end)
 {
-	own_scene *s = scene_connected(9);
-	scene_play(s, "acquire 1 #1; acquire 2 #2; hear");
+	own_scene *s = scene_begin_connected(9, "acquire 1 #1; acquire 2 #2; hear");
 	assert_int_equal(send(s->peer, "+OK\r\n$-", 7, 0), 7);
 	scene_play(s, "hang up; turn");
 	expect_answers(s, "acquire #1 YES\nacquire #2 CLOSED\n");
@@ -366,8 +359,7 @@ TEST(answers_before_the_end)
 /* The end is met while sending: reading tells why, and what was not sent did not happen. */
 TEST(sending_fails)
 {
-	own_scene *s = scene_connected(9);
-	scene_play(s, "acquire 1 #1; hang up; flush");
+	own_scene *s = scene_begin_connected(9, "acquire 1 #1; hang up; flush");
 	assert_int_equal(s->node.link.state, RL_LINK_OPEN);
 	scene_turn(s);
 	assert_string_equal(s->node.link.failure_text, "connection closed by the server");

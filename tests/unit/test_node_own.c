@@ -158,8 +158,7 @@ TEST(an_earlier_copy_may_come)
 /* Whose ghost it is counts: that of a random value, which is never used again, does no harm. */
 TEST(a_ghost_of_a_random_value)
 {
-	own_scene *s = scene_connected(77);
-	scene_play(s, "acquire 9 #9; hear; hang up; turn");
+	own_scene *s = scene_begin_connected(77, "acquire 9 #9; hear; hang up; turn");
 	rl_ledger_doubt(&s->node.ledger);
 	assert_false(s->node.ledger.ghost_own);
 	expect_answers(s, "acquire #9 CLOSED\n");

@@ -316,8 +316,7 @@ TEST(another_server)
 /* A new login waits for the second step: its user may lack MULTI. No other begins meanwhile. */
 TEST(login_in_between)
 {
-	own_scene *s = scene_open(":pw@", "");
-	scene_play(s, "connect; accept");
+	own_scene *s = scene_begin(":pw@", "", "connect; accept");
 	scene_reply(s, "AUTH pw\n" HELLO, "+OK\r\n:7\r\n" RUN_ID NO_NATIVE);
 	s->node.methods.refused |= RL_FORMS_TEXT;
 	scene_owe(s, 1, 2);
