@@ -131,11 +131,14 @@ int family_open(void)
 	return proc;
 }
 
-bool family_shows(int proc, pid_t child)
+bool family_shows(int proc, pid_t parent)
 {
-	char name[32];
-	snprintf(name, sizeof name, "%ld", (long)child);
-	return proc >= 0 && parent_of(proc, name) == getpid();
+	char path[64];
+	snprintf(path, sizeof path, "%ld/stat", (long)parent);
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 && parent_of(proc, "self") == parent;
 }
 
 bool family_signal(int proc, pid_t child, const int *signals, size_t count)

@@ -15,8 +15,9 @@
  * that of another PID namespace, whose numbers mean others here. */
 int family_open(void);
 
-/* True when this /proc shows that child of the calling process. */
-bool family_shows(int proc, pid_t child);
+/* True when this /proc shows the calling process as a child of `parent`, and shows that one too: hidepid
+ * hides others than oneself. */
+bool family_shows(int proc, pid_t parent);
 
 /* Sends the signals, in this order, to each descendant of the calling process, parents first. `child`: one of
  * them that gets them also where /proc does not show it; 0: none. Processes may be born meanwhile: who wants

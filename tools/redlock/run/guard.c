@@ -22,7 +22,7 @@ enum { WAKE_AGAIN_NS = 5000000 };
 
 struct post { /* the guard's place to work */
 	struct watch watch;
-	const struct launch *launch;
+	struct launch *launch;
 	struct run_share *share;
 	pid_t supervisor;
 	pid_t command; /* 0: none, or it has ended */
@@ -225,19 +225,30 @@ static uint64_t next_time(const struct post *post)
 
 static void watch_over(struct post *post)
 {
+	/* It waits last: when the command is due, nothing is done for the first time. */
 	for (;;) {
-		struct pollfd watched[] = {{.fd = post->alarm.fd, .events = POLLIN},
-		                           {.fd = post->children, .events = POLLIN},
-		                           {.fd = post->link, .events = POLLIN}};
-		clock_alarm_set(&post->alarm, next_time(post));
-		(void)poll(watched, 3, -1);
 		/* The time first: after a suspend it is what matters. */
 		keep_time(post);
 		if (post->link >= 0)
 			listen_to_supervisor(post);
 		reap(post);
 		wake_again(post);
+		clock_alarm_set(&post->alarm, next_time(post));
+		struct pollfd watched[] = {{.fd = post->alarm.fd, .events = POLLIN},
+		                           {.fd = post->children, .events = POLLIN},
+		                           {.fd = post->link, .events = POLLIN}};
+		(void)poll(watched, 3, -1);
 	}
+}
+
+/* The first touch of a page, or of a process in /proc, takes its time: here the supervisor need not wait for
+ * it. Returns what guard_await() does. */
+static int prepare(struct post *post)
+{
+	atomic_store(&post->share->deadline_ns, UINT64_MAX);
+	if (post->children < 0 || !clock_alarm_open(&post->alarm) || !launch_prepare(post->launch, post->share))
+		return errno;
+	return family_shows(post->proc, post->supervisor) ? 0 : GUARD_BLIND;
 }
 
 static _Noreturn void be_guard(struct post *post)
@@ -259,9 +270,8 @@ static _Noreturn void be_guard(struct post *post)
 	sigaddset(&children, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	post->children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (post->children < 0 || !clock_alarm_open(&post->alarm))
-		_exit(EXIT_INTERNAL);
-	watch_over(post);
+	if (link_send(post->link, LINK_READY, prepare(post)))
+		watch_over(post);
 	_exit(EXIT_INTERNAL);
 }
 
@@ -269,10 +279,7 @@ static struct run_share *make_share(void)
 {
 	struct run_share *share =
 	    mmap(NULL, sizeof *share, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (share == MAP_FAILED)
-		return NULL;
-	atomic_store(&share->deadline_ns, UINT64_MAX);
-	return share;
+	return share == MAP_FAILED ? NULL : share;
 }
 
 int guard_start(struct guard *guard, struct launch *launch, const struct watch *watch)
@@ -281,8 +288,7 @@ int guard_start(struct guard *guard, struct launch *launch, const struct watch *
 	guard->proc = post.proc = family_open();
 	guard->share = post.share = make_share();
 	int link[2];
-	if (guard->share == NULL || !launch_prepare(launch, guard->share) ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) < 0)
+	if (guard->share == NULL || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) < 0)
 		return -1;
 	guard->pid = fork();
 	if (guard->pid == 0) {
@@ -293,6 +299,16 @@ int guard_start(struct guard *guard, struct launch *launch, const struct watch *
 	close(link[1]);
 	guard->link = link[0];
 	return guard->pid < 0 ? -1 : 0;
+}
+
+int guard_await(const struct guard *guard)
+{
+	struct link_message message;
+	ssize_t got;
+	do
+		got = recv(guard->link, &message, sizeof message, 0);
+	while (got < 0 && errno == EINTR);
+	return got == (ssize_t)sizeof message ? message.value : ECHILD;
 }
 
 void guard_kill(const struct guard *guard)

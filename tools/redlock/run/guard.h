@@ -16,8 +16,13 @@ struct guard {
 	struct run_share *share;
 };
 
-/* Forks the guard, which waits for LINK_LAUNCH. Returns 0, or -1 with errno. */
+enum { GUARD_BLIND = -1 }; /* /proc does not show it the processes that it may have to find */
+
+/* Forks the guard. Returns 0, or -1 with errno. */
 int guard_start(struct guard *guard, struct launch *launch, const struct watch *watch);
+
+/* Waits until it is ready for LINK_LAUNCH. Returns 0, an errno, or GUARD_BLIND. */
+int guard_await(const struct guard *guard);
 
 /* Kills it: then its children are this process's, which must be a subreaper. */
 void guard_kill(const struct guard *guard);

@@ -55,12 +55,6 @@ bool launch_prepare(struct launch *launch, struct run_share *share)
 	return true;
 }
 
-void launch_free(struct launch *launch)
-{
-	free(launch->environment);
-	launch->environment = NULL;
-}
-
 _Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,
                               pid_t guard)
 {

@@ -27,7 +27,6 @@ struct launch {
  * the page, REDLOCK_TOKEN. Ahead of need, because the new process would begin with the page faults of
  * snprintf() and setenv(), a dozen. False: out of memory. */
 bool launch_prepare(struct launch *launch, struct run_share *share);
-void launch_free(struct launch *launch);
 
 /* In the guard's child, which may share its memory (vfork). Executes the command, unless the watch says that
  * it is too late; then that is in the page. If it cannot be executed, errno is in the page and the process

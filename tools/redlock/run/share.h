@@ -39,6 +39,7 @@ static inline char *share_token(struct run_share *share)
 }
 
 enum link_kind {
+	LINK_READY,  /* from the guard, once and first: `value` as of guard_await() */
 	LINK_LOOK,   /* either way: look at the page */
 	LINK_LAUNCH, /* to the guard: execute the command */
 	LINK_SIGNAL, /* to the guard: forward signal `value` */

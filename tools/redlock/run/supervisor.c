@@ -16,7 +16,6 @@
 #include "../outcome.h"
 #include "../signals.h"
 #include "../streams.h"
-#include "family.h"
 #include "run.h"
 
 enum {
@@ -168,14 +167,17 @@ static int make_guard(struct run *run)
 	                        .group = getpgrp(),
 	                        .die_with_guard = run->order->on_loss == ON_LOSS_KILL};
 	struct watch watch;
-	int code = EXIT_OK;
 	watch_init(&watch, run->order->on_loss, run->times.kill_after_ms * 1000000, run->times.margin_ns);
-	if (guard_start(&run->guard, &launch, &watch) < 0)
-		code = cannot_start();
-	else if (!family_shows(run->guard.proc, run->guard.pid))
-		code = cannot_find();
-	launch_free(&launch); /* the guard has its own */
-	return code;
+	return guard_start(&run->guard, &launch, &watch) < 0 ? cannot_start() : EXIT_OK;
+}
+
+/* It has prepared while connections were made. The lock is not asked for without it. */
+static int await_guard(struct run *run)
+{
+	errno = guard_await(&run->guard);
+	if (errno == GUARD_BLIND)
+		return cannot_find();
+	return errno != 0 ? cannot_start() : EXIT_OK;
 }
 
 static int begin(struct run *run)
@@ -190,6 +192,8 @@ static int begin(struct run *run)
 		code = session_open(&run->session, run->settings);
 	if (code == EXIT_OK)
 		code = make_lock(run);
+	if (code == EXIT_OK)
+		code = await_guard(run);
 	if (code != EXIT_OK)
 		return code;
 	streams_drop(STDOUT_FILENO); /* the command's, not ours; the guard keeps them for it */
@@ -225,6 +229,7 @@ static void end(struct run *run)
 {
 	bool settled = false;
 	run->ended_ns = clock_ns();
+	guard_close(&run->guard); /* while the last answers are on their way */
 	if (run->session.client != NULL) {
 		settled = session_drain(&run->session, run->lock) && run->given_back;
 		session_warn_lingering(&run->session, run->order->name);
@@ -234,7 +239,6 @@ static void end(struct run *run)
 			report_collect(run->report, "run", run->order->name, run->result, &run->session, run->lock);
 		record_write(run, run->report);
 	}
-	guard_close(&run->guard);
 	/* When the servers have nothing to be told any more, the kernel is quicker: servers that hear of the end
 	 * of a connection take the processor while this process is still here (15 us). */
 	if (!settled)
