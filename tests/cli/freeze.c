@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loaded into redlock by LD_PRELOAD: a process stops itself (SIGSTOP) at the step of a launch that
- * FREEZE_AT names. What does the rest of its time is the test's affair. At the step "refused" nothing stops:
- * the kernel has no memory for the message that tells the guard.
+ * FREEZE_AT names. What does the rest of its time is the test's affair. At the steps "refused" and "unready"
+ * nothing stops: the kernel has no memory for the message to the guard, or for its own that it is ready.
  *
  *   send   the supervisor has the lock, and is about to tell the guard
  *   got    the guard has heard
@@ -37,10 +37,9 @@ static void freeze(const char *step)
 		(void)raise(SIGSTOP);
 }
 
-static int is_launch(const void *message, ssize_t length)
+static int is_a(enum link_kind kind, const void *message, ssize_t length)
 {
-	return length == sizeof(struct link_message) &&
-	       ((const struct link_message *)message)->kind == LINK_LAUNCH;
+	return length == sizeof(struct link_message) && ((const struct link_message *)message)->kind == (int)kind;
 }
 
 ssize_t send(int fd, const void *bytes, size_t length, int flags)
@@ -48,12 +47,12 @@ ssize_t send(int fd, const void *bytes, size_t length, int flags)
 	ssize_t (*next)(int, const void *, size_t, int) =
 	    (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
 
-	if (is_launch(bytes, (ssize_t)length)) {
+	if (is_a(LINK_LAUNCH, bytes, (ssize_t)length))
 		freeze("send");
-		if (is_step("refused")) {
-			errno = ENOBUFS;
-			return -1;
-		}
+	if ((is_step("refused") && is_a(LINK_LAUNCH, bytes, (ssize_t)length)) ||
+	    (is_step("unready") && is_a(LINK_READY, bytes, (ssize_t)length))) {
+		errno = ENOBUFS;
+		return -1;
 	}
 	return next(fd, bytes, length, flags);
 }
@@ -64,7 +63,7 @@ ssize_t recv(int fd, void *bytes, size_t size, int flags)
 	    (ssize_t(*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv");
 	ssize_t got = next(fd, bytes, size, flags);
 
-	if (is_launch(bytes, got))
+	if (is_a(LINK_LAUNCH, bytes, got))
 		freeze("got");
 	return got;
 }

@@ -123,6 +123,17 @@ beats_on() { # behind $before
 	[ ! -e "$place/executed" ]
 }
 
+@test "the guard cannot say that it is ready: 125, before the lock is asked for" {
+	on_nodes "$all" config resetstat
+	ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 FREEZE_AT=unready LD_PRELOAD=$REDLOCK_FREEZE \
+		start_run "$job" -- touch "$place/executed"
+	ends 125
+	says "cannot start"
+	[ ! -e "$place/executed" ]
+	on_node 1 info commandstats >"$place/asked"
+	run ! grep -q cmdstat_set "$place/asked"
+}
+
 @test "the guard killed while redlock waits: the wait ends, 125" {
 	on_nodes "1 2 3" set "$job" somebody px 600000
 	start_run -v "$job" -- touch "$place/ran"
