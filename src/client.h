@@ -7,6 +7,7 @@
  *   handle.c       lock handles               blocking.c     blocking calls
  *   keeper.c       the thread                 nonblocking.c  the calls for event loops
  *   inspect.c      getters                    credentials.c  user and password, also new ones
+ *   seen.c         what is known of a wait
  *   wait.c         who leads, who sleeps
  *   turn.c         one turn of the loop: receive, decide, run timers, send
  *   operate.c      effects of the core: tokens, requests, answers, notices

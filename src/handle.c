@@ -5,6 +5,7 @@
 
 #include "client.h"
 #include "options.h"
+#include "seen.h"
 
 /* ---- making ---- */
 
@@ -30,7 +31,7 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 	rl_lock_init(&lock->core, rules, lock->votes);
 	rl_schedule_init_timer(&lock->timer);
 	lock->user = o->user;
-	lock->name_size = (uint32_t)(c->prefix_size + size);
+	lock->name_size = (uint32_t)(c->prefix_size + size) & INT32_MAX;
 	if (c->prefix_size > 0)
 		memcpy(rl_handle_name_bytes(lock), c->prefix, c->prefix_size);
 	memcpy(rl_handle_name_bytes(lock) + c->prefix_size, name, size);
@@ -45,6 +46,7 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 static void free_memory(redlock_lock *lock)
 {
 	free(lock->core.findings);
+	rl_seen_forget(lock); /* in a child process it still waits */
 	free(lock);
 }
 

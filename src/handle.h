@@ -30,13 +30,14 @@ struct redlock_lock {
 	int done_result;
 	uint8_t done_operation;
 	uint8_t pending; /* RL_OBSERVE_ bits: one event of each kind may wait to be pulled */
+	uint16_t token_size;
 
 	redlock_lock *next_in_line; /* of those that wait, in order of arrival: places.h */
 	redlock_lock *previous_in_line;
-	bool in_line;
-	uint16_t token_size;
-	uint32_t name_size; /* with the prefix */
-	uint32_t slot;      /* answers name the slot and its generation, never the handle */
+	struct rl_seen *seen;    /* what was told of the lock while it waits; NULL: nothing */
+	uint32_t name_size : 31; /* with the prefix */
+	uint32_t in_line : 1;
+	uint32_t slot; /* answers name the slot and its generation, never the handle */
 
 	struct rl_ballot votes[]; /* behind them the name, and room for the token */
 };

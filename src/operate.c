@@ -9,6 +9,7 @@
 #include "core/policy.h"
 #include "core/trace.h"
 #include "proto/ops.h"
+#include "seen.h"
 
 /* ---- tokens ---- */
 
@@ -237,6 +238,8 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	take_vote(&event.vote, node, answer);
+	if (event.operation == RL_OP_ENTER)
+		rl_seen_learn(lock, &event, c->loop.now_ns);
 	rl_operate(c, lock, &event);
 }
 

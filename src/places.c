@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "seen.h"
 
 #define CHANNEL "redlock:wake:"
 
@@ -43,6 +44,19 @@ bool rl_places_is_behind(const redlock_client *c, const redlock_lock *lock)
 	return first != NULL && first != lock;
 }
 
+const redlock_lock *rl_places_first(const redlock_client *c, const redlock_lock *lock, unsigned *ret_before,
+                                    unsigned *ret_count)
+{
+	const redlock_lock *first = first_of(c->places.first, lock);
+	*ret_count = 0;
+	for (const redlock_lock *l = first; l != NULL; l = first_of(l->next_in_line, lock)) {
+		if (l == lock)
+			*ret_before = *ret_count;
+		++*ret_count;
+	}
+	return first;
+}
+
 static void join(struct rl_places *p, redlock_lock *lock)
 {
 	lock->previous_in_line = p->last;
@@ -67,6 +81,7 @@ void rl_places_line_up(redlock_client *c, redlock_lock *lock, bool waits)
 		join(&c->places, lock);
 		return;
 	}
+	rl_seen_forget(lock);
 	bool was_first = first_of(c->places.first, lock) == lock;
 	quit(&c->places, lock);
 	if (was_first)

@@ -30,6 +30,11 @@ bool rl_places_is_behind(const redlock_client *client, const redlock_lock *lock)
 /* The handle waits, or does not any more. */
 void rl_places_line_up(redlock_client *client, redlock_lock *lock, bool waits);
 
+/* The first for its name of those that wait, how many stand between the two, and how many wait for it in all.
+ * NULL: none waits. */
+const redlock_lock *rl_places_first(const redlock_client *client, const redlock_lock *lock,
+                                    unsigned *ret_before, unsigned *ret_count);
+
 /* The handle that has become the first for its name by that. NULL: none. */
 static inline redlock_lock *rl_places_next(struct rl_places *places)
 {

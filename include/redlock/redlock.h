@@ -505,27 +505,7 @@ REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
                                                       size_t *ret_len);
 
-/* What node `index` voted in the last operation of this handle, background renewals included. PENDING where
- * the result did not need it: it is filled in when it comes. Any thread. Errors: INVAL, STATE, FORKED. */
-REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, unsigned index,
-                                                     struct redlock_vote *ret_vote);
-
-/* What one node has under the name. */
-struct redlock_finding {
-	int known;          /* 0: the node did not answer the last query; see its vote */
-	char type[16];      /* "none", "string", "hash", ... as TYPE says: a server may say any bytes */
-	int64_t pttl_ms;    /* remaining life; -1: no expiry, blocks for ever; -2: no key */
-	uint64_t value_len; /* whole length of a string value */
-	char value[1024];   /* its first bytes, any bytes; for a hash: its first "field=value" */
-	size_t value_kept;  /* bytes in `value` */
-};
-
-/* What node `index` answered to the last redlock_query() of this handle; after an acquire that returned BUSY,
- * what it had of others when it was last asked during the acquire (a quorum with the same value: the holder;
- * else the votes were split). `known` is 0 where it was not asked, as when wait_ms is not 0, or did not
- * answer. Errors: INVAL, STATE (never asked), FORKED. */
-REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock, unsigned index,
-                                                        struct redlock_finding *ret_finding);
+/* What the nodes said and have, and who is waited for: redlock/inspect.h, which is included below. */
 
 /* ---- 6. Event loops ----------------------------------------------------------------------------------- */
 
@@ -595,5 +575,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_notice_fd(redlock_client *client);
 #ifdef __cplusplus
 }
 #endif
+
+#include "inspect.h"
 
 #endif

@@ -26,8 +26,9 @@ static inline bool rl_enter_tells_of_others(int64_t answer)
 	return answer > 1 || answer < 0;
 }
 
-/* The numbers of a gate's answer. */
-enum { RL_ENTER_VERDICT, RL_ENTER_WAITING, RL_ENTER_PTTL, RL_ENTER_PLACE };
+/* The values of a gate's answer. */
+enum { RL_ENTER_VERDICT, RL_ENTER_WAITING, RL_ENTER_PTTL, RL_ENTER_PLACE }; /* numbers */
+enum { RL_ENTER_TOKEN, RL_ENTER_HOLDER };                                   /* texts */
 
 /* The acquire begins: with an attempt, or where others wait without a queue, with a pause. */
 void rl_enter_begin(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);

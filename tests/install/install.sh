@@ -59,12 +59,14 @@ DESTDIR=$work/destination tells "" # a package is made
 echo "	libredlock.so.0 (libc6,x86-64) => $lib/libredlock.so.0" >>"$work/bin/says"
 tells ""
 
-echo "- the header is strict C99, C11, C++11 and C++17"
-for std in c99 c11; do
-	cc -std=$std -pedantic -Wall -Wextra -Werror -fsyntax-only -x c "$header"
-done
-for std in c++11 c++17; do
-	c++ -std=$std -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ "$header"
+echo "- each header by itself is strict C99, C11, C++11 and C++17"
+for file in "${header%/*}"/*.h; do
+	for std in c99 c11; do
+		cc -std=$std -pedantic -Wall -Wextra -Werror -fsyntax-only -x c "$file"
+	done
+	for std in c++11 c++17; do
+		c++ -std=$std -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ "$file"
+	done
 done
 
 echo "- exported and declared functions are the same"

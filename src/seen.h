@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the gate has told a handle that waits: who has the lock, and how many want it. It comes with refusals,
+ * nothing is asked for it. It is there while the handle waits, and is as long as the holder's value.
+ */
+#ifndef RL_SEEN_H
+#define RL_SEEN_H
+
+#include "core/lock.h"
+#include "handle.h"
+
+struct rl_seen {
+	uint64_t told_ns;
+	uint64_t since_ns; /* the same value was there; 0: no key */
+	uint64_t until_ns; /* RL_TIME_NEVER: no expiry; 0: no key */
+	uint32_t waiting;
+	uint8_t node;
+	uint16_t size;
+	char holder[];
+};
+
+/* Takes the answer to an ENTER, before the core does. Out of memory, nothing is known. */
+void rl_seen_learn(redlock_lock *lock, const struct rl_event *event, uint64_t now_ns);
+
+/* It waits no longer. */
+void rl_seen_forget(redlock_lock *lock);
+
+#endif
