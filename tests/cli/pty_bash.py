@@ -5,14 +5,19 @@ pty_bash.py STEPS, where each line of STEPS is one of
     > TEXT    types a line
     ^C ^D ^Z ^\\ types that key
     < TEXT    reads until TEXT is there, behind what was read before
+    | REGEX   reads until the line that the cursor is in is this
     ? COMMAND waits until the shell command, run beside the terminal, is true
+    columns N makes the terminal so wide
     hangup    closes the terminal and waits for bash to end
-Prints all that was on the terminal. Exits with 1 when something is not true within 10 seconds. PS1 is `@ `."""
+Prints what is on the terminal. Exits with 1 when something is not true within 10 seconds. PS1 is `@ `. The terminal is
+a dumb one, unless TERM_OF_BASH says another name: \\r and \\e[K work."""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
 import termios
@@ -33,15 +38,18 @@ class Terminal:
                            signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
             os.execvpe("bash", ["bash", "--noprofile", "--norc", "--noediting", "-i"],
-                       dict(os.environ, PS1="@ ", TERM="dumb", HISTFILE="", LC_ALL="C"))
+                       dict(os.environ, PS1="@ ", TERM=os.environ.get("TERM_OF_BASH", "dumb"), HISTFILE="", LC_ALL="C"))
 
     def read(self, seconds):
         if not select.select([self.fd], [], [], seconds)[0]:
             return
         try:
-            self.text += os.read(self.fd, 65536).decode("utf-8", "replace").replace("\r", "")
+            self.text += os.read(self.fd, 65536).decode("utf-8", "replace").replace("\r\n", "\n")
         except OSError:
             fail(self, "the terminal ended")
+
+    def lines(self):
+        return [on_screen(line) for line in self.text.split("\n")]
 
     def type(self, text):
         os.write(self.fd, text.encode())
@@ -62,8 +70,21 @@ class Terminal:
         os.waitpid(self.pid, 0)
 
 
+def on_screen(line):
+    shown, at = [], 0
+    for part in re.findall("\r|\x1b\\[K|.", line):
+        if part == "\r":
+            at = 0
+        elif part == "\x1b[K":
+            del shown[at:]
+        else:
+            shown[at:at + 1] = part
+            at += 1
+    return "".join(shown)
+
+
 def fail(terminal, why):
-    sys.exit("%s\nthe terminal:\n%s" % (why, terminal.text))
+    sys.exit("%s\nthe terminal:\n%s" % (why, terminal.text.replace("\x1b", "^[").replace("\r", "^M")))
 
 
 def true_beside(command):
@@ -82,6 +103,10 @@ def main():
             terminal.type(chr(ord(word[1]) - 64))
         elif word == "<":
             terminal.expect(rest)
+        elif word == "|":
+            terminal.until(lambda: re.fullmatch(rest, terminal.lines()[-1]), step)
+        elif word == "columns":
+            fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ, struct.pack("4H", 24, int(rest), 0, 0))
         elif word == "?":
             terminal.until(true_beside(rest), step)
         elif word == "hangup":
@@ -97,7 +122,7 @@ def main():
         pass
     os.waitpid(terminal.pid, 0)
     # Numbers of processes differ.
-    print(re.sub(r"\[(\d+)\] \d+", r"[\1] PID", terminal.text))
+    print(re.sub(r"\[(\d+)\] \d+", r"[\1] PID", "\n".join(terminal.lines())))
 
 
 main()

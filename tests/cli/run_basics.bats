@@ -198,7 +198,7 @@ fills_its_output() { # OPTION
 	until_true grep -q first out
 	first_pid=$run_pid
 	start_run -v "$job" -- sh -c "echo second >>$place/order"
-	hears "waiting for '$job', held by"
+	hears "waiting for '$job', place 1 of 1, held by"
 	touch end
 	await "$first_pid" 0
 	ends 0

@@ -168,7 +168,7 @@ died_before() { # MS
 # ---- At a terminal ----
 
 at_terminal() { # PREFIX OF THE COMMAND, STEPS
-	env -u BASH_ENV "$mark" X="$1" P="$place" /usr/bin/python3 "$BATS_TEST_DIRNAME/pty_bash.py" "$2" 3>&-
+	env -u BASH_ENV "$mark" X="$1" P="$place" ALL="$all" /usr/bin/python3 "$BATS_TEST_DIRNAME/pty_bash.py" "$2" 3>&-
 }
 
 # Commands that are stopped must not be forking just then: a shell that has called vfork(2) and whose child was

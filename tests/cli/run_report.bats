@@ -6,12 +6,43 @@ load run_helper
 @test "busy without -w: it waits until the lock is free, and says for whom when it is asked to" {
 	busy
 	start_run -v "$job" -- touch ran
-	hears "waiting for '$job', held by 'somebody' of another client"
+	hears "waiting for '$job', place 1 of 1, held by 'somebody' of another client for "
 	[ ! -e ran ]
 	free
 	ends 0
 	[ -e ran ]
 	says "got '$job' after"
+}
+
+@test "-v: a line when holder or place change; the last ones are in the JSON" {
+	busy
+	start_run -v --node-timeout 5s "$job" -c 'while [ ! -e end ]; do sleep 0.05; done'
+	hears "place 1 of 1"
+	"$REDLOCK_BIN" acquire -v --json --node-timeout 5s "$job" >second.json 2>second 3>&- &
+	second=$!
+	until_true grep -qF "waiting for '$job', place 2 of 2, held by 'somebody' of another client for " second
+	free
+	until_true grep -q "place 1 of 1, held by .*:$run_pid for .* s at least, its key expires in [12].* s" second
+	sleep 1.2
+	touch end
+	await "$run_pid" 0
+	await "$second" 0
+	[ "$(grep -c "waiting for" second)" = 2 ]
+	output=$(<second.json)
+	json_is 'j["place"] == 1 and j["waiting"] == 1 and j["waited_ms"] > 1000 and j["result"] == "OK"'
+	free
+}
+
+@test "no right to the queue: the nodes are asked once who has the lock, and the place is not known" {
+	busy
+	on_nodes "$all" acl setuser default -eval -evalsha
+	start_run -v --report-fd 7 "$job" -- true 7>report
+	hears "waiting for '$job', held by 'somebody' of another client"
+	free
+	ends 0
+	on_nodes "$all" acl setuser default +eval +evalsha
+	output=$(<report)
+	json_is 'j["place"] is None and j["waiting"] is None and j["waited_ms"] >= 300'
 }
 
 @test "-q: not a word, also when there is something to say" {
@@ -48,6 +79,10 @@ load run_helper
 	gives 75 rl_run -n --report-fd 7 "$job" -- true 7>report
 	output=$(<report)
 	json_is 'j["exit_code"] == 75 and j["acquired"] is False and j["token"] is None and j["result"] == "BUSY"'
+	json_is 'j["place"] is None and j["waiting"] is None and j["holder"]["held_for_ms"] is None'
+	gives 75 rl_run -w 1s --report-fd 7 "$job" -- true 7>report
+	output=$(<report)
+	json_is 'j["place"] == 1 and j["waiting"] == 1 and j["waited_ms"] >= 900 and 100 < j["holder"]["held_for_ms"] <= j["waited_ms"] + 500'
 	free
 }
 

@@ -151,3 +151,53 @@ load run_helper
 	until_true has_keys 0 "4 5" "$job"
 	on_nodes "1 2 3" del "$job"
 }
+
+@test "a wait is one line that is kept up to date, and leaves nothing behind" {
+	busy
+	TERM_OF_BASH=xterm run at_terminal "$REDLOCK_BIN" '
+		columns 200
+		> $X run --node-timeout 5s '"$job"' echo ran; echo "then $?"
+		| redlock: waiting for [1-9] s for .*, place 1 of 1, held by .somebody. of another client for .*, its key expires in .* s
+		| redlock: waiting for [3-9] s for .* s
+		^Z
+		< Stopped
+		| @ *
+		> bg
+		? sleep 1.2
+		< &
+		| @ *
+		columns 50
+		> fg
+		| (?=.{49}$)redlock: waiting for .* s for .*
+		? for n in $ALL; do redis-cli -s "$XDG_RUNTIME_DIR/redlock/cluster/node-$n/redis.sock" del '"$job"'; done
+		< ran
+		> $X run -q '"$job"' sleep 60
+		? redis-cli -s "$XDG_RUNTIME_DIR/redlock/cluster/node-1/redis.sock" exists '"$job"' | grep 1
+		^C
+		< @
+	'
+	exits 0
+	[[ $output != *waiting* && $output == *ran* ]]
+}
+
+@test "acquire: the same line, none with -q; characters may be wide" {
+	busy
+	TERM_OF_BASH=xterm run at_terminal "$REDLOCK_BIN" '
+		columns 200
+		> $X acquire --node-timeout 5s '"$job"'
+		| redlock: waiting for [1-9] s for .*, place 1 of 1, held by .somebody. of another client.*
+		? for n in $ALL; do redis-cli -s "$XDG_RUNTIME_DIR/redlock/cluster/node-$n/redis.sock" del '"$job"'; done
+		< |
+		> $X acquire -q -w 1s '"$job"'; echo "then $?"
+		< then 75
+		> $X acquire -t 9s ääääääää
+		< |
+		columns 40
+		> $X acquire -w 2s ääääääää; echo "and $?"
+		| redlock: waiting for [1-9] s for .ääää
+		< and 75
+	'
+	exits 0
+	[[ $output != *waiting* ]]
+	free
+}

@@ -9,6 +9,7 @@
 #include "report.h"
 #include "session.h"
 #include "signals.h"
+#include "wait_view.h"
 
 static const struct option_spec specs[] = {
     {0, "token", "VALUE", OPTION_TEXT, offsetof(struct settings, token), 0, 0,
@@ -24,8 +25,7 @@ struct grant {
 	uint64_t validity_ms;
 };
 
-static void print_json(const struct report *report, const struct settings *settings,
-                       const struct grant *grant)
+static void print_json(const struct report *report, const struct session *session, const struct grant *grant)
 {
 	struct json json;
 	json_init(&json, stdout);
@@ -34,17 +34,17 @@ static void print_json(const struct report *report, const struct settings *setti
 		json_bytes(&json, "token", grant->token, grant->token_len);
 	else
 		json_null(&json, "token");
-	json_number(&json, "ttl_ms", (int64_t)settings->ttl_ms);
+	json_number(&json, "ttl_ms", (int64_t)session->settings->ttl_ms);
 	json_number(&json, "validity_ms", (int64_t)grant->validity_ms);
+	wait_view_json(session->view, &json);
 	report_json_end(report, &json);
 }
 
 /* The token is all that can release the key before its TTL: did it reach the reader? */
-static bool print_grant(const struct report *report, const struct settings *settings,
-                        const struct grant *grant)
+static bool print_grant(const struct report *report, const struct session *session, const struct grant *grant)
 {
-	if (settings->json) {
-		print_json(report, settings, grant);
+	if (session->settings->json) {
+		print_json(report, session, grant);
 	} else {
 		fwrite(grant->token, 1, grant->token_len, stdout);
 		putchar('\n');
@@ -67,8 +67,10 @@ static int refused(struct session *session, redlock_lock *lock, struct report *r
 	report->token = settings->token;
 	if (!settings->quiet || settings->json)
 		report_find_holder(report, session, lock);
+	if (report->has_standing)
+		wait_view_date(session->view, &report->standing);
 	if (settings->json)
-		print_json(report, settings, &(struct grant){.token_len = 0});
+		print_json(report, session, &(struct grant){.token_len = 0});
 	if (settings->verbose)
 		report_votes(report);
 	if (report->result != REDLOCK_E_CANCELLED || !signals_caught())
@@ -104,7 +106,7 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 	grant.validity_ms = redlock_remaining_ms(lock);
 	if (grant.validity_ms == 0)
 		return too_late(session, lock, report);
-	if (!print_grant(report, settings, &grant)) {
+	if (!print_grant(report, session, &grant)) {
 		complain("cannot write the token to stdout; the lock was given back");
 		give_back(session, lock, report->name);
 		return EXIT_INTERNAL;
@@ -126,7 +128,10 @@ static int run(const struct settings *settings, int argc, char **argv)
 	if (code == EXIT_OK)
 		code = session_lock(&session, argv[0], settings->token, &lock);
 	struct report report;
+	struct wait_view view;
 	if (code == EXIT_OK) {
+		wait_view_begin(&view, settings, argv[0]);
+		session.view = &view;
 		int result = session_run(&session, lock, REDLOCK_OP_ACQUIRE);
 		report_collect(&report, "acquire", argv[0], result, &session, lock);
 		code = result == 0 ? granted(&session, lock, &report) : refused(&session, lock, &report);

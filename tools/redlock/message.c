@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "live.h"
 #include "secret.h"
 
 enum { LINE_MAX_BYTES = 8192 };
@@ -35,6 +36,7 @@ __attribute__((format(printf, 1, 0))) static void message(const char *format, va
 {
 	char line[LINE_MAX_BYTES];
 	vsnprintf(line, sizeof line, format, arguments);
+	live_erase();
 	put(stderr, has_title(line) ? "" : "redlock: ", line);
 }
 

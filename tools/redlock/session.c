@@ -19,6 +19,7 @@
 #include "secret.h"
 #include "signals.h"
 #include "values.h"
+#include "wait_view.h"
 
 static void print_trace(void *user, const char *line)
 {
@@ -157,6 +158,7 @@ int session_open(struct session *session, const struct settings *settings)
 	session->begin_ns = clock_ns();
 	session->has_password = session->value_returns = false;
 	session->told = session->told_late = 0;
+	session->view = NULL;
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)
 		goto out;
@@ -263,6 +265,19 @@ static bool ended(struct session *session, redlock_lock *lock, int *ret_result)
 	return more < 0;
 }
 
+/* Tells of a wait. Returns for how long there is nothing more to tell, for poll(2). */
+static int tell_wait(struct wait_view *view, const redlock_lock *lock)
+{
+	if (view == NULL)
+		return -1;
+	wait_view_look(view, lock);
+	wait_view_show(view);
+	const uint64_t due_ns = wait_view_due_ns(view), now_ns = clock_ns();
+	if (due_ns == UINT64_MAX)
+		return -1;
+	return due_ns > now_ns ? (int)((due_ns - now_ns) / 1000000) + 1 : 0;
+}
+
 /* Waits for the end of the operation, or for a signal and then for the end of the cancelled operation. */
 static int wait_for_end(struct session *session, redlock_lock *lock)
 {
@@ -275,7 +290,7 @@ static int wait_for_end(struct session *session, redlock_lock *lock)
 			watched[1].fd = -1; /* once is enough */
 			continue;
 		}
-		if (poll(watched, 2, -1) < 0 && errno != EINTR)
+		if (poll(watched, 2, tell_wait(session->view, lock)) < 0 && errno != EINTR)
 			return REDLOCK_E_SYSTEM;
 	}
 	return result;
@@ -286,6 +301,8 @@ int session_run(struct session *session, redlock_lock *lock, enum redlock_operat
 	int result = start(lock, operation);
 	if (result == 0)
 		result = wait_for_end(session, lock);
+	if (session->view != NULL)
+		wait_view_end(session->view);
 	session_await_votes(session, lock, operation, result);
 	return result;
 }

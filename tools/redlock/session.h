@@ -10,15 +10,18 @@
 
 #include "options.h"
 
+struct wait_view;
+
 struct session {
 	const struct settings *settings;
 	redlock_client *client;
 	uint64_t begin_ns;
 	uint64_t node_timeout_ms;
-	bool has_password;  /* one was given, in whatever way */
-	bool value_returns; /* the token is the caller's own value, which may be used again */
-	uint32_t told;      /* nodes that may have been sent a release of it, after session_drain() */
-	uint32_t told_late; /* of these, those that could not be reached at first */
+	bool has_password;      /* one was given, in whatever way */
+	bool value_returns;     /* the token is the caller's own value, which may be used again */
+	uint32_t told;          /* nodes that may have been sent a release of it, after session_drain() */
+	uint32_t told_late;     /* of these, those that could not be reached at first */
+	struct wait_view *view; /* of an acquire by session_run(), begun by the caller; NULL: none */
 };
 
 /* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */

@@ -11,7 +11,7 @@
 
 static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
-/* Signal handlers have no argument for state: these are the only writable globals of the command. */
+/* Signal handlers have no argument for state: they are globals. */
 static volatile sig_atomic_t caught;
 static int pipe_fds[2] = {-1, -1};
 static bool restore_pipe_signal, restore_child_signal;

@@ -6,6 +6,7 @@
 
 #include "../clock.h"
 #include "../exit_codes.h"
+#include "../live.h"
 #include "run.h"
 
 /* ---- exit codes ---- */
@@ -28,11 +29,9 @@ static int command_code(struct run *run)
 /* Who has it instead, and for how long it was seen to. */
 static void find_holder(struct run *run)
 {
-	struct standing *standing = &run->report->standing;
 	report_find_holder(run->report, &run->session, run->lock);
-	if (run->report->has_standing && standing->state == STANDING_HELD &&
-	    waiting_saw(&run->waiting, &run->session, &standing->finding[standing->best]))
-		standing->seen_ms = (clock_ns() - run->waiting.seen_ns) / 1000000;
+	if (run->report->has_standing)
+		waiting_date(&run->waiting, &run->session, &run->report->standing);
 }
 
 static int refusal_code(struct run *run)
@@ -92,7 +91,8 @@ void run_publish(struct run *run, uint64_t deadline_ns)
 static void start_command(struct run *run)
 {
 	struct run_share *share = run->guard.share;
-	run->acquired_ns = clock_ns();
+	wait_view_end(&run->waiting.view);
+	run->acquired_ns = run->waiting.view.end_ns;
 	run_publish(run, redlock_deadline_ns(run->lock));
 	size_t length;
 	if (redlock_lock_token(run->lock, share_token(share), REDLOCK_MAX_TOKEN + 1, &length) < 0)
@@ -108,6 +108,7 @@ static void stop_self(const struct run *run, enum run_event event)
 	/* Without a terminal, who stopped the command does not know of this process: the lock is kept. */
 	if (!run->has_terminal && event == RUN_ON_CHILD_STOPPED)
 		return;
+	live_erase(); /* it is drawn again afterwards */
 	atomic_store(&run->guard.share->stopping, true);
 	inbox_stop(run->stop_signal);
 	atomic_store(&run->guard.share->stopping, false);

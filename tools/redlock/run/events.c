@@ -137,7 +137,7 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 	}
 	if (event->lock == run->waiting.question) {
 		run->self_wait =
-		    run->state == RUN_WAITING && !waiting_tell(&run->waiting, &run->session, run->order->name);
+		    run->state == RUN_WAITING && !waiting_answered(&run->waiting, &run->session, run->order->name);
 		if (run->self_wait)
 			redlock_cancel(run->lock);
 		return;

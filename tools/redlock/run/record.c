@@ -45,8 +45,7 @@ void record_write(const struct run *run, const struct report *report)
 	else
 		json_null(&json, "token");
 	json_number(&json, "ttl_ms", (int64_t)run->settings->ttl_ms);
-	json_number(&json, "waited_ms",
-	            since_ms(run->begin_ns, run->acquired_ns ? run->acquired_ns : run->ended_ns));
+	wait_view_json(&run->waiting.view, &json);
 	json_number(&json, "held_ms", run->acquired_ns ? since_ms(run->acquired_ns, run->ended_ns) : 0);
 	report_json_end(report, &json);
 	if (fclose(out) != 0)

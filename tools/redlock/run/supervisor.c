@@ -19,7 +19,6 @@
 #include "run.h"
 
 enum {
-	ASK_WHO_AFTER_NS = 300000000,    /* a shorter wait is none that a person would ask about */
 	OVERDUE_NS = 100000000,          /* the guard gets so much time to kill what it has to kill */
 	LEFTOVERS_AFTER_NS = 1000000000, /* most are on their way out */
 	KILL_AGAIN_NS = 5000000
@@ -38,10 +37,14 @@ static uint64_t overdue_ns(const struct run *run)
 }
 
 /* Times at which the supervisor has something to do by itself: when, and what. */
-static uint64_t ask_ns(const struct run *run)
+static uint64_t find_ns(const struct run *run)
 {
-	return run->state == RUN_WAITING && run->waiting.question == NULL ? run->begin_ns + ASK_WHO_AFTER_NS
-	                                                                  : UINT64_MAX;
+	return run->state == RUN_WAITING && !run->waiting.known ? run->begin_ns + WAIT_VIEW_AFTER_NS : UINT64_MAX;
+}
+
+static uint64_t show_ns(const struct run *run)
+{
+	return run->state == RUN_WAITING ? wait_view_due_ns(&run->waiting.view) : UINT64_MAX;
 }
 
 static uint64_t max_hold_ns(const struct run *run)
@@ -69,7 +72,7 @@ static uint64_t finish_off_ns(const struct run *run)
 
 static void arm(struct run *run)
 {
-	const uint64_t times[] = {overdue_ns(run),  ask_ns(run),       max_hold_ns(run),
+	const uint64_t times[] = {overdue_ns(run),  find_ns(run),      show_ns(run),      max_hold_ns(run),
 	                          min_hold_ns(run), leftovers_ns(run), finish_off_ns(run)};
 	uint64_t first = UINT64_MAX;
 	for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
@@ -95,8 +98,12 @@ static void keep_time(struct run *run)
 	}
 	if (now_ns >= min_hold_ns(run))
 		run_apply(run, RUN_ON_MIN_HOLD);
-	if (now_ns >= ask_ns(run))
-		(void)waiting_ask(&run->waiting, &run->session, run->order->name);
+	if (run->state == RUN_WAITING)
+		wait_view_look(&run->waiting.view, run->lock);
+	if (now_ns >= find_ns(run))
+		waiting_find(&run->waiting, &run->session, run->order->name);
+	if (now_ns >= show_ns(run))
+		wait_view_show(&run->waiting.view);
 }
 
 /* ---- life ---- */
@@ -197,7 +204,8 @@ static int begin(struct run *run)
 	if (code != EXIT_OK)
 		return code;
 	streams_drop(STDOUT_FILENO); /* the command's, not ours; the guard keeps them for it */
-	run->begin_ns = clock_ns();
+	wait_view_begin(&run->waiting.view, run->settings, run->order->name);
+	run->begin_ns = run->waiting.view.begin_ns;
 	run->result = redlock_start_acquire(run->lock);
 	rights_init(&run->rights, &run->session);
 	if (run->result == 0 && run->rights.named)
@@ -228,6 +236,7 @@ static void close_all(struct run *run)
 static void end(struct run *run)
 {
 	bool settled = false;
+	wait_view_end(&run->waiting.view);
 	run->ended_ns = clock_ns();
 	guard_close(&run->guard); /* while the last answers are on their way */
 	if (run->session.client != NULL) {

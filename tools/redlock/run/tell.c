@@ -45,7 +45,7 @@ void tell_granted(struct run *run)
 	char name[PRINTABLE_MAX];
 	name_of(run, name, sizeof name);
 	notify_status("READY=1", "holding '%s'", name);
-	if (run->settings->verbose || run->waiting.said)
+	if (run->settings->verbose || *run->waiting.view.said)
 		say_now(run->settings, "got '%s' after %.3f s", name, waited);
 	if (run->settings->verbose && message_is_taken())
 		tell_grant_votes(run, run->order->name);

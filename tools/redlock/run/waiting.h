@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is being waited for: one question to the nodes, once the wait has become one. */
+/* Who is being waited for: told by the answers to the wait, or else one question to the nodes, once the wait
+ * has become one. */
 #ifndef REDLOCK_TOOL_RUN_WAITING_H
 #define REDLOCK_TOOL_RUN_WAITING_H
 
 #include "../session.h"
+#include "../standing.h"
+#include "../wait_view.h"
 
 struct waiting {
-	redlock_lock *question; /* a handle of its own; NULL: not asked yet */
-	uint64_t seen_ns;       /* when the answer came; 0: not yet */
-	bool said;              /* a line was printed, so that the end of the wait is told too */
+	struct wait_view view;
+	bool known;             /* who has it was told, or is asked for */
+	redlock_lock *question; /* a handle of its own; NULL: there is none */
+	uint64_t seen_ns;       /* when its answer came; 0: not yet */
 };
 
-/* Asks. The answer is an event of `question`. Returns an exit code. */
-int waiting_ask(struct waiting *waiting, struct session *session, const char *name);
+/* Finds out who has the lock, and tells systemd. If nothing was told, or this process would wait for itself,
+ * the nodes are asked; the answer is an event of `question`. */
+void waiting_find(struct waiting *waiting, struct session *session, const char *name);
 
-/* Says who holds the lock, on stderr if a person is there or -v is given, and to systemd. Returns false when
- * the holder is the command under which this process runs: it would wait for itself. */
-bool waiting_tell(struct waiting *waiting, const struct session *session, const char *name);
+/* Takes that answer. Returns false when the holder is the command under which this process runs: it would
+ * wait for itself. */
+bool waiting_answered(struct waiting *waiting, const struct session *session, const char *name);
 
-/* Whether this is what most nodes had when that was asked. */
-bool waiting_saw(const struct waiting *waiting, const struct session *session,
-                 const struct redlock_finding *holder);
+/* Notes for how long the holder is known to have it. */
+void waiting_date(const struct waiting *waiting, const struct session *session, struct standing *standing);
 
 void waiting_end(struct waiting *waiting);
 

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of a wait. */
+#include "wait_view.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "live.h"
+#include "message.h"
+
+#define EACH_NS 1000000000u /* not more often */
+
+void wait_view_begin(struct wait_view *view, const struct settings *settings, const char *name)
+{
+	view->settings = settings;
+	view->name = name;
+	view->begin_ns = clock_ns();
+	view->end_ns = 0;
+	view->show_ns = view->begin_ns + WAIT_VIEW_AFTER_NS;
+	view->wait = (struct redlock_wait){.node = -1};
+	view->found[0] = view->said[0] = '\0';
+	view->is_live = live_works(settings);
+	view->is_told = !settings->quiet && (settings->verbose || isatty(STDERR_FILENO));
+}
+
+/* Between two refusals the handle may know nothing: what it knew stays. */
+void wait_view_look(struct wait_view *view, const redlock_lock *lock)
+{
+	struct redlock_wait wait = {.size = sizeof wait};
+	if (redlock_lock_waiting(lock, &wait) == 0 && wait.node >= 0)
+		view->wait = wait;
+}
+
+bool wait_view_holder(const struct wait_view *view, struct redlock_finding *ret)
+{
+	if (view->wait.node < 0 || view->wait.holder_len == 0)
+		return false;
+	*ret = (struct redlock_finding){.known = 1, .type = "string", .value_kept = view->wait.holder_len};
+	memcpy(ret->value, view->wait.holder, view->wait.holder_len);
+	return true;
+}
+
+/* The length of the whole value was not told. */
+void wait_view_date(const struct wait_view *view, struct standing *standing)
+{
+	struct redlock_finding told;
+	const struct redlock_finding *best = &standing->finding[standing->best];
+	if (standing->state != STANDING_HELD || !wait_view_holder(view, &told))
+		return;
+	told.value_len = best->value_len;
+	if (holder_same(best, &told))
+		standing->seen_ms = (clock_ns() - view->wait.since_ns) / 1000000;
+}
+
+/* ---- words ---- */
+
+static double seconds(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
+}
+
+static const char *holder_words(const struct wait_view *view, char *buffer, size_t size)
+{
+	struct redlock_finding holder;
+	const bool is_free = view->wait.node >= 0 && view->wait.until_ns == 0;
+	if (!wait_view_holder(view, &holder))
+		return is_free ? "" : view->found;
+	return standing_who(&holder, buffer, size);
+}
+
+/* What a new line is for: holder and place. "": neither is known. */
+static void summary(const struct wait_view *view, char *buffer, size_t size)
+{
+	char who[HOLDER_TEXT_MAX], place[32] = "";
+	if (view->wait.place > 0)
+		snprintf(place, sizeof place, "%u ", view->wait.place);
+	snprintf(buffer, size, "%s%s", place, holder_words(view, who, sizeof who));
+}
+
+/* ", held by web-1:42 for 3.2 s at least, its key expires in 12.0 s"; "": nobody is known. */
+static void add_holder(const struct wait_view *view, char *text, size_t size)
+{
+	const struct redlock_wait *wait = &view->wait;
+	char buffer[HOLDER_TEXT_MAX];
+	const char *who = holder_words(view, buffer, sizeof buffer);
+	size_t used = *who ? (size_t)snprintf(text, size, ", held by %s", who) : 0;
+	if (!*who || wait->node < 0 || wait->holder_len == 0 || used >= size)
+		return;
+	used += (size_t)snprintf(text + used, size - used, " for %.1f s at least",
+	                         seconds(wait->since_ns, wait->told_ns));
+	if (wait->until_ns == REDLOCK_NEVER_NS)
+		snprintf(text + used, size - used, ", its key has no expiry");
+	else
+		snprintf(text + used, size - used, ", its key expires in %.1f s",
+		         seconds(clock_ns(), wait->until_ns));
+}
+
+static void show(const struct wait_view *view)
+{
+	char name[PRINTABLE_MAX], waited[32] = "", place[64] = "", holder[HOLDER_TEXT_MAX + 128] = "";
+	char text[sizeof name + sizeof waited + sizeof place + sizeof holder + 32];
+	if (view->is_live)
+		snprintf(waited, sizeof waited, " for %.0f s", seconds(view->begin_ns, clock_ns()));
+	if (view->wait.place > 0)
+		snprintf(place, sizeof place, ", place %u of %u", view->wait.place, view->wait.waiting);
+	add_holder(view, holder, sizeof holder);
+	snprintf(text, sizeof text, "redlock: waiting%s for '%s'%s%s", waited,
+	         printable(view->name, strlen(view->name), name, sizeof name), place, holder);
+	if (view->is_live)
+		live_show(text);
+	else
+		say(view->settings, "%s", text);
+}
+
+/* ---- when ---- */
+
+static bool has_news(const struct wait_view *view)
+{
+	char now[sizeof view->said];
+	summary(view, now, sizeof now);
+	return *now && strcmp(now, view->said) != 0;
+}
+
+uint64_t wait_view_due_ns(const struct wait_view *view)
+{
+	return view->is_live || (view->is_told && has_news(view)) ? view->show_ns : UINT64_MAX;
+}
+
+void wait_view_show(struct wait_view *view)
+{
+	if (clock_ns() < wait_view_due_ns(view))
+		return;
+	show(view);
+	if (!view->is_live)
+		summary(view, view->said, sizeof view->said);
+	view->show_ns = clock_ns() + EACH_NS;
+}
+
+void wait_view_hold_back(struct wait_view *view, bool on)
+{
+	view->show_ns = on ? UINT64_MAX : clock_ns();
+}
+
+void wait_view_end(struct wait_view *view)
+{
+	view->show_ns = UINT64_MAX;
+	if (view->end_ns == 0)
+		view->end_ns = clock_ns();
+	live_erase();
+}
+
+void wait_view_json(const struct wait_view *view, struct json *json)
+{
+	/* It may not even have begun. */
+	const uint64_t waited_ns = view->begin_ns > 0 ? view->end_ns - view->begin_ns : 0;
+	json_number(json, "waited_ms", (int64_t)(waited_ns / 1000000));
+	if (view->wait.place > 0)
+		json_number(json, "place", view->wait.place);
+	else
+		json_null(json, "place");
+	if (view->wait.waiting > 0)
+		json_number(json, "waiting", view->wait.waiting);
+	else
+		json_null(json, "waiting");
+}
