@@ -3,7 +3,7 @@ local left = redis.call("pttl", KEYS[1])
 local free, was, place = left == -2, both[2] or "", ARGV[3]
 local line, at, mine, told, now, mark = was, 1, false, nil, nil, nil
 while at <= #line do
-  local kind, client, slot, till, behind = string.match(line, "^(..)(%x+)%.(%d+)([^;]*);()", at)
+  local kind, client, slot, till, behind = string.match(line, "^(..)(%x+)%.(%d+) ([^;]*);()", at)
   if kind == "1w" then
     told, mine = tonumber(till), client .. "." .. slot == place
     if mine or not (told or free) then break end

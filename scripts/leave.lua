@@ -10,7 +10,7 @@ if line ~= "" and (ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2) t
   local time = redis.pcall("time")
   local now = time[1] and time[1] * 1000 + math.floor(time[2] / 1000)
   while at <= #line do
-    local kind, client, slot, till, behind = string.match(line, "^(..)(%x+)%.(%d+)([^;]*);()", at)
+    local kind, client, slot, till, behind = string.match(line, "^(..)(%x+)%.(%d+) ([^;]*);()", at)
     if kind == "1w" then
       till = tonumber(till)
       if till and not (now and (till <= now or till > now + 60000)) then break end

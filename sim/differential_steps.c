@@ -119,9 +119,10 @@ static void add_queue(struct step *s, struct prng *p)
 		snprintf(until, sizeof until, "%" PRId64,
 		         now_ms + after[prng_below(p, sizeof after / sizeof after[0])]);
 		bool woken = i == first && prng_chance(p, 500);
-		snprintf(text + used, sizeof text - used, "%s%-23s %s;", PICK(p, "1w", "1w", "1w", "1w", "2w", "1h"),
-		         PICK(p, "ab.1", "ab.12", "cd.3", "0123456789abcdef.4", "ef.5", "xy.6", "ab."),
-		         woken ? until : "");
+		snprintf(text + used, sizeof text - used, "%s%-23s%s%s;", PICK(p, "1w", "1w", "1w", "1w", "2w", "1h"),
+		         PICK(p, "ab.1", "ab.12", "cd.3", "0123456789abcdef.4", "ef.5", "xy.6", "ab.",
+		              "0123456789abcdef.456789"),
+		         prng_chance(p, 900) ? " " : "", woken ? until : "");
 	}
 	if (prng_chance(p, 50))
 		text[strlen(text) / 2] = '\0';

@@ -53,17 +53,17 @@ static bool number_in(const char *at, size_t size, double *ret)
 	return end != text && end[strspn(end, " ")] == '\0';
 }
 
-/* ^(..)(%x+)%.(%d+)([^;]*); */
+/* ^(..)(%x+)%.(%d+) ([^;]*); */
 static struct entry first_of(struct bytes line)
 {
 	const char *end = memchr(line.at, ';', line.size);
 	struct entry e = {.size = end != NULL ? (size_t)(end - line.at) + 1 : line.size};
 	size_t client = run_of(line, 2, "0123456789abcdefABCDEF"), dot = 2 + client;
 	size_t slot = dot < line.size && line.at[dot] == '.' ? run_of(line, dot + 1, "0123456789") : 0;
-	const char *rest = memchr(line.at + dot, ';', dot < line.size ? line.size - dot : 0);
-	if (client == 0 || slot == 0 || rest == NULL)
-		return e;
 	size_t used = dot + 1 + slot;
+	const char *rest = memchr(line.at + dot, ';', dot < line.size ? line.size - dot : 0);
+	if (client == 0 || slot == 0 || rest == NULL || line.at[used] != ' ')
+		return e;
 	e.placed = true;
 	e.known = memcmp(line.at, "1w", 2) == 0;
 	e.client = (struct bytes){line.at + 2, client};

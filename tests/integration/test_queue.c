@@ -216,6 +216,23 @@ TEST(unknown_entries)
 	assert_true(server_pttl(&servers.server[0], queue) > 0);
 }
 
+/* Who may write the queue's key cannot keep the server busy with it, as it would be if each digit were tried
+ * with each. */
+TEST(an_endless_entry)
+{
+	static char entry[30000] = "1wab.";
+	memset(entry + 5, '1', sizeof entry - 6);
+	uint64_t since_ns = wait_now_ns();
+	for (int i = 0; i < 2; i++) {
+		server_must(&servers.server[0], "OK", "SET", queue, entry, NULL);
+		if (i == 0)
+			expect_leave("t1", A, "0");
+		else
+			expect_enter("t1", A, 1, 0, 0);
+	}
+	assert_true(wait_elapsed_ms(since_ns) < 2000);
+}
+
 TEST(a_queue_always_ends)
 {
 	struct raw_reply reply;
