@@ -36,6 +36,7 @@ struct actor {
 	uint32_t values; /* how often its own ones had to be new ones: actor_spoil() */
 	bool alive;
 	bool dying;    /* memory is being freed after a crash: no byte gets out */
+	bool plain;    /* its user may not touch the keys of queues */
 	bool lends;    /* its URLs have no user and password: they can change */
 	bool refused;  /* those that it has are */
 	bool adopted;  /* has used a token of another client: what may be on any node, it owes to every node */

@@ -140,6 +140,7 @@ void actor_init(struct world *w, uint32_t actor)
 	if (w->plan.gap_ms[COVER_CLIENT_DRIFT] != 0)
 		a->clock.rate_ppm =
 		    (int32_t)prng_between(&w->chaos, 0, 2 * (uint64_t)w->plan.rate_ppm) - w->plan.rate_ppm;
+	a->plain = world_mishap(w, COVER_PLAIN_CLIENT);
 	world_after(w, prng_below(&w->work, 200) * SIM_MS, actor_start, actor, 1);
 }
 

@@ -22,7 +22,7 @@ static struct seen_token *token_row(struct check *c, struct bytes token)
 		token.size = sizeof c->tokens->text;
 	for (size_t i = c->token_count; i-- > 0;) {
 		struct seen_token *row = &c->tokens[i];
-		if (bytes_equal((struct bytes){row->text, row->size}, token))
+		if (row->text[0] == *token.at && bytes_equal((struct bytes){row->text, row->size}, token))
 			return row;
 	}
 	if (c->token_count == c->token_capacity) {

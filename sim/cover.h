@@ -53,6 +53,17 @@
 	X(CLIENT_CRASH, "client's process dies")                                                                 \
 	X(HOST_CRASH, "client's machine dies")                                                                   \
 	X(SUSPEND, "client's machine is suspended, its clock goes on")                                           \
+	X(MESSAGE_LOST, "a message to a waiter is lost")                                                         \
+	X(MESSAGE_LATE, "a message to a waiter comes late")                                                      \
+	X(MESSAGE_TWICE, "a message to a waiter comes twice")                                                    \
+	X(WAITER_CRASH, "client's process dies while it waits")                                                  \
+	X(WAITER_LOSS, "client's machine dies while it waits")                                                   \
+	X(WOKEN_CRASH, "client dies as it is woken")                                                             \
+	X(GATE_HANG, "the node at which a client waits stops executing")                                         \
+	X(GATE_SPLIT, "the node at which a client waits is cut off from some")                                   \
+	X(EARS_RESET, "the connection on which a client hears is reset")                                         \
+	X(EARS_SILENT, "the connection on which a client hears falls silent")                                    \
+	X(PLAIN_CLIENT, "a client may not touch the keys of queues")                                             \
 	X(SLOW_LOOP, "client's event loop is slow")                                                              \
 	X(NO_RANDOM, "no random bytes for a client")                                                             \
 	X(CLIENT_DRIFT, "a client's clock changes its rate")                                                     \

@@ -2,6 +2,8 @@
 /* The faults of a time, one small function each, and the table of them. */
 
 #include "faults.h"
+#include "client.h"
+#include "core/enter.h"
 #include "world.h"
 
 static uint64_t between_ms(struct world *w, uint64_t low_ms, uint64_t high_ms)
@@ -28,20 +30,30 @@ static struct actor *any_process(struct world *w)
 
 /* ---- connections ---- */
 
+/* Which connections: any, or those on which messages come. */
+enum { ANY = 0, EARS = 2 };
+
 /* A connection that both sides have; UINT32_MAX: none at hand. */
-static uint32_t any_conn(struct world *w)
+static uint32_t any_conn(struct world *w, int which)
 {
 	const struct redis *r = &w->nodes[any_node(w)].redis;
-	if (r->open_count == 0)
-		return UINT32_MAX;
-	uint32_t conn = r->open[prng_below(&w->chaos, r->open_count)]->tag;
-	const struct conn *c = &w->links.conns[conn];
-	return c->client_gone || c->silent || c->state != CONN_OPEN ? UINT32_MAX : conn;
+	uint32_t first = r->open_count > 0 ? (uint32_t)prng_below(&w->chaos, r->open_count) : 0;
+	uint32_t tries = which == EARS ? r->open_count : r->open_count > 0;
+	for (uint32_t i = 0; i < tries; i++) {
+		const struct session *s = r->open[(first + i) % r->open_count];
+		const struct conn *c = &w->links.conns[s->tag];
+		if (!c->client_gone && !c->silent && c->state == CONN_OPEN && (which == ANY || s->channel_count > 0))
+			return s->tag;
+	}
+	return UINT32_MAX;
 }
 
-static bool reset(struct world *w, int lost)
+enum { LOST = 1 };
+
+static bool reset(struct world *w, int how)
 {
-	uint32_t conn = any_conn(w);
+	bool lost = (how & LOST) != 0;
+	uint32_t conn = any_conn(w, how & EARS);
 	if (conn == UINT32_MAX)
 		return false;
 	TRACE(w, "conn %u is reset%s", conn, lost ? ", bytes in flight are lost" : "");
@@ -51,7 +63,7 @@ static bool reset(struct world *w, int lost)
 
 static bool node_closes(struct world *w, int unused)
 {
-	uint32_t conn = any_conn(w);
+	uint32_t conn = any_conn(w, ANY);
 	if (conn == UINT32_MAX)
 		return false;
 	TRACE(w, "n%u closes conn %u", w->links.conns[conn].node, conn);
@@ -67,9 +79,9 @@ static void end_silence(struct world *w, uint32_t conn, uint64_t unused)
 
 /* Most are found dead by a reset soon. Of the others the kernels' keepalive finds out at last, and the
  * library must not wait for that. */
-static bool half_open(struct world *w, int unused)
+static bool half_open(struct world *w, int which)
 {
-	uint32_t conn = any_conn(w);
+	uint32_t conn = any_conn(w, which);
 	if (conn == UINT32_MAX)
 		return false;
 	TRACE(w, "conn %u falls silent", conn);
@@ -106,6 +118,29 @@ static bool one_way(struct world *w, int unused)
 	unsigned direction = 1u << prng_below(&w->chaos, 2);
 	cut(w, actor, node, direction, between_ms(w, 20, 2000));
 	return true;
+}
+
+/* The node at which a client waits, and who that is. SIM_MAX_NODES: nobody is at hand who waits. */
+static uint32_t any_gate(struct world *w, const struct actor **ret_waiter)
+{
+	const struct actor *a = any_process(w);
+	*ret_waiter = a;
+	for (unsigned i = 0; a != NULL && i < SIM_MAX_HANDLES; i++)
+		if (a->handles[i].running == REDLOCK_OP_ACQUIRE && rl_enter_waits(&a->handles[i].lock->core))
+			return a->order[a->handles[i].lock->core.gate];
+	return SIM_MAX_NODES;
+}
+
+/* What is the first node for some is not for others. */
+static bool gate_split(struct world *w, int unused)
+{
+	const struct actor *waiter;
+	uint32_t gate = any_gate(w, &waiter);
+	uint64_t for_ns = between_ms(w, 20, 2000);
+	for (uint32_t actor = 0; gate < SIM_MAX_NODES && actor < w->plan.actors; actor++)
+		if (actor == waiter->index || prng_chance(&w->chaos, 300))
+			cut(w, actor, gate, BOTH_WAYS, for_ns);
+	return gate < SIM_MAX_NODES;
 }
 
 static bool isolation(struct world *w, int unused)
@@ -151,10 +186,13 @@ static void unhang(struct world *w, uint32_t node, uint64_t starts)
 		node_hang(w, node, false);
 }
 
-static bool hang(struct world *w, int unused)
+enum { ANY_NODE, THE_GATE };
+
+static bool hang(struct world *w, int which)
 {
-	uint32_t node = any_node(w);
-	if (!w->nodes[node].up || w->nodes[node].hung)
+	const struct actor *waiter;
+	uint32_t node = which == THE_GATE ? any_gate(w, &waiter) : any_node(w);
+	if (node == SIM_MAX_NODES || !w->nodes[node].up || w->nodes[node].hung)
 		return false;
 	node_hang(w, node, true);
 	world_after(w, between_ms(w, 20, 3000), unhang, node, w->nodes[node].starts);
@@ -280,6 +318,15 @@ static bool client_crash(struct world *w, int machine)
 	return a != NULL;
 }
 
+static bool waiter_crash(struct world *w, int machine)
+{
+	const struct actor *a;
+	bool waits = any_gate(w, &a) < SIM_MAX_NODES;
+	if (waits)
+		actor_crash(w, a->index, machine);
+	return waits;
+}
+
 /*
  * ---- clocks ----
  * What the library allows for is a node's clock that gets ahead of a client's by at most 2 ms and 1 % of the
@@ -369,17 +416,21 @@ static bool client_freeze(struct world *w, int unused)
 /* ---- the table ---- */
 
 const struct fault faults[] = {
-    {COVER_RESET_LOST, 60, reset, true},
-    {COVER_RESET_LATE, 60, reset, false},
+    {COVER_RESET_LOST, 60, reset, LOST},
+    {COVER_RESET_LATE, 60, reset, ANY},
     {COVER_NODE_CLOSES, 60, node_closes, 0},
-    {COVER_HALF_OPEN, 150, half_open, 0},
+    {COVER_HALF_OPEN, 150, half_open, ANY},
+    {COVER_EARS_RESET, 150, reset, EARS | LOST},
+    {COVER_EARS_SILENT, 300, half_open, EARS},
     {COVER_PARTITION, 200, partition, 0},
     {COVER_ONE_WAY, 200, one_way, 0},
     {COVER_ISOLATION, 300, isolation, 0},
     {COVER_CRASH_KEEP, 300, crash, KEEP},
     {COVER_CRASH_WIPE, 1000, crash, WIPE},
     {COVER_CRASH_MACHINE, 400, crash, MACHINE},
-    {COVER_HANG, 200, hang, 0},
+    {COVER_HANG, 200, hang, ANY_NODE},
+    {COVER_GATE_HANG, 300, hang, THE_GATE},
+    {COVER_GATE_SPLIT, 300, gate_split, 0},
     {COVER_SLOW_NODE, 200, slow_node, 0},
     {COVER_LOADING, 300, set_mode, REDIS_LOADING},
     {COVER_OUT_OF_MEMORY, 300, set_mode, REDIS_OOM},
@@ -392,6 +443,8 @@ const struct fault faults[] = {
     {COVER_CLIENT_PAUSE, 300, client_pause, 0},
     {COVER_CLIENT_CRASH, 400, client_crash, false},
     {COVER_HOST_CRASH, 400, client_crash, true},
+    {COVER_WAITER_CRASH, 400, waiter_crash, false},
+    {COVER_WAITER_LOSS, 400, waiter_crash, true},
     {COVER_SUSPEND, 500, suspend, 0},
     {COVER_CLIENT_DRIFT, 200, client_drift, 0},
     {COVER_NODE_DRIFT, 200, node_drift, 0},

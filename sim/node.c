@@ -113,6 +113,7 @@ void node_accept(struct world *w, uint32_t node, uint32_t conn)
 	c->session = redis_accept(&w->nodes[node].redis);
 	c->session->tag = conn;
 	c->session->owner = KEY_OWNER(c->actor, c->life);
+	c->session->queue_denied = w->actors[c->actor].plain;
 }
 
 void node_forget(struct world *w, uint32_t node, uint32_t conn)

@@ -63,6 +63,39 @@ static void said(struct redis *r, struct session *s, struct bytes message)
 	link_node_send(w, s->tag, message.at, message.size);
 }
 
+static void say_late(struct world *w, uint32_t node, uint64_t starts)
+{
+	if (w->nodes[node].up && w->nodes[node].starts == starts)
+		redis_say_late(&w->nodes[node].redis);
+}
+
+static void die(struct world *w, uint32_t actor, uint64_t life)
+{
+	const struct actor *a = &w->actors[actor];
+	if (a->alive && a->life == life && !a->paused && !a->retiring)
+		actor_crash(w, actor, prng_chance(&w->chaos, 500));
+}
+
+#define MOST_LATE_NS (2 * SIM_SECOND)
+
+static enum redis_fate fate(struct redis *r, const struct session *s)
+{
+	struct world *w = r->world;
+	const struct node *n = &w->nodes[node_of(r)];
+	uint64_t trip_ns = 2 * (w->plan.delay_ns + w->plan.jitter_ns) + SIM_MS;
+	if (world_mishap(w, COVER_WOKEN_CRASH))
+		world_after(w, prng_below(&w->chaos, 2 * trip_ns), die, (uint32_t)(s->owner >> 32),
+		            (uint32_t)s->owner);
+	if (world_mishap(w, COVER_MESSAGE_LOST))
+		return FATE_LOST;
+	if (world_mishap(w, COVER_MESSAGE_TWICE))
+		return FATE_TWICE;
+	if (!world_mishap(w, COVER_MESSAGE_LATE))
+		return FATE_ARRIVES;
+	world_after(w, prng_below(&w->chaos, MOST_LATE_NS), say_late, node_of(r), n->starts);
+	return FATE_LATE;
+}
+
 /* What is counted when a command is answered so. */
 struct told {
 	const char *command, *answer;
@@ -141,4 +174,5 @@ const struct redis_ears node_ears = {
     .answered = answered,
     .killed = killed,
     .said = said,
+    .fate = fate,
 };

@@ -22,7 +22,9 @@ static const struct {
     {COVER_NO_NAME, 300},       {COVER_NO_LOGIN, 300},      {COVER_NO_DATABASE, 300},
     {COVER_SLOW_LOOP, 100},     {COVER_NO_RANDOM, 20},      {COVER_SLOW_NAME, 300},
     {COVER_DEAD_ADDRESS, 500},  {COVER_EVAL_DENIED, 900},   {COVER_QUEUE_DENIED, 900},
-    {COVER_NATIVE, 900},        {COVER_QUIET_LOGIN, 900},
+    {COVER_NATIVE, 900},        {COVER_QUIET_LOGIN, 900},   {COVER_MESSAGE_LOST, 500},
+    {COVER_MESSAGE_LATE, 500},  {COVER_MESSAGE_TWICE, 500}, {COVER_WOKEN_CRASH, 200},
+    {COVER_PLAIN_CLIENT, 500},
 };
 
 static void draw_faults(struct plan *plan, struct prng *p)

@@ -19,12 +19,21 @@ static bool fits(const struct rl_word *row, const struct words *w, struct asked 
 	return row->kind == RL_WORD_END;
 }
 
+/* Most are not: their first word is another. */
+static bool may_fit(const struct rl_word *row, const struct words *w)
+{
+	return row != NULL && row->fixed.size == w->at[0].size && row->fixed.bytes[0] == *w->at[0].at;
+}
+
 bool asked_read(const struct words *w, struct asked *ret)
 {
 	for (unsigned i = 0; i < RL_OP_COUNT; i++)
 		for (unsigned form = 0; form < RL_FORM_WATCH; form++) {
+			const struct rl_word *row = rl_ops[i].words[form];
+			if (!may_fit(row, w))
+				continue;
 			*ret = (struct asked){.op = &rl_ops[i], .form = (enum rl_form)form};
-			if (rl_ops[i].words[form] != NULL && fits(rl_ops[i].words[form], w, ret))
+			if (fits(row, w, ret))
 				return true;
 		}
 	ret->op = NULL;

@@ -44,6 +44,7 @@ struct session {
 	bool stray;   /* it has said what is not RESP: it is to be closed */
 	uint64_t id;  /* CLIENT ID */
 	unsigned database;
+	bool queue_denied;        /* as of the whole server, below */
 	uint32_t tag;             /* the caller's */
 	uint64_t owner;           /* of the keys that it sets: the caller's */
 	struct multi *multi;      /* MULTI and WATCH; NULL: none was ever sent */

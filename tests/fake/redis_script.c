@@ -85,7 +85,7 @@ static void run_script(struct call *c, enum rl_script number)
 
 static bool is_denied(struct call *c, const char *command)
 {
-	bool queue = c->redis->queue_denied && resp_is(&c->w, 2, "2");
+	bool queue = (c->redis->queue_denied || c->session->queue_denied) && resp_is(&c->w, 2, "2");
 	if (c->redis->eval_denied)
 		call_reply_text(c, "-NOPERM this user has no permissions to run the '%s' command", command);
 	else if (queue)
