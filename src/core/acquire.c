@@ -124,7 +124,6 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	    valid_until <= rl_time_add(e->now_ns, l->rules->min_validity_ns))
 		return false;
 	l->claims = false;
-	l->contended &= l->stage != RL_STAGE_ALL;
 	l->extends = 0;
 	l->hold_until_ns = max_hold > 0 ? rl_time_add(l->round.t0_ns, max_hold) : RL_TIME_NEVER;
 	l->quorum_until_ns = 0;

@@ -176,6 +176,7 @@ void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	l->changed_ns = e->now_ns;
 	l->free_at_ns = RL_TIME_NEVER;
 	choose_gate(l, e);
+	l->contended = waits(l); /* else it is not looked at; what is heard from now on is kept for the release */
 	if (!waits(l) || e->behind || (e->hears & bit_of(l->gate)) != 0) {
 		rl_enter_attempt(l, e, fx);
 		return;

@@ -152,16 +152,34 @@ SCENARIO(a_turn_without_the_gate, placed(5), "at 9; wake 0; votes .YYY; at 20; r
 SCENARIO(a_release_wakes_the_next, held_before_others(), "at 20; release",
          "[   20.000] held: release -> releasing ... | send leave #4 owed 7\n")
 
+/* The gate's answer to the release that was just asked for: somebody waits. */
+static struct rl_event told_of_waiters(const struct drive *d)
+{
+	return (struct rl_event){.kind = RL_EV_REPLY,
+	                         .seq = d->lock.round.seq,
+	                         .operation = RL_OP_RELEASE,
+	                         .vote = {.code = REDLOCK_VOTE_YES, .number_count = 1, .numbers = {2}}};
+}
+
+/* One that comes late, when the next acquire has begun, is not forgotten with its grant: who asks again at
+ * once overtakes once more, not for ever. */
+TEST(who_hears_late_of_waiters_remembers_it)
+{
+	struct drive d = drive_held(drive_waiting_rules(3, 60000));
+	drive_release(&d);
+	struct rl_event told = told_of_waiters(&d);
+	drive_play(&d, "votes .YY; acquire");
+	drive_step(&d, told);
+	drive_play(&d, "votes YY; forget");
+	drive_tells(&d, "release", "[    0.000] held: release -> releasing ... | send leave #4 owed 7\n");
+}
+
 TEST(who_hears_of_waiters_goes_by_the_gate)
 {
 	struct drive d = drive_held(drive_waiting_rules(3, 60000));
 	d.hears = 1;
 	drive_release(&d);
-	struct rl_event told = {.kind = RL_EV_REPLY,
-	                        .seq = d.lock.round.seq,
-	                        .operation = RL_OP_RELEASE,
-	                        .vote = {.code = REDLOCK_VOTE_YES, .number_count = 1, .numbers = {2}}};
-	drive_step(&d, told);
+	drive_step(&d, told_of_waiters(&d));
 	drive_play(&d, "votes .Y; forget");
 	drive_tells(&d, "acquire",
 	            "[    0.000] idle: acquire -> acquiring ... | send enter #3 to 1 ttl 30000.000\n");
