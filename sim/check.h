@@ -38,6 +38,9 @@ struct actor;
 	X(UNSETTLED, "debts were not settled although all faults were over")                                     \
 	X(STARVED, "a free lock could not be acquired although all faults were over")                            \
 	X(STANDSTILL, "nobody acquired a lock in time after the faults were over")                               \
+	X(OVERTAKEN, "who waited in line was overtaken")                                                         \
+	X(IDLE, "a lock was free for long although somebody waited")                                             \
+	X(UNSERVED, "somebody waited and had no turn in time")                                                   \
 	X(SPLIT, "of clients that tried a free lock at the same moment not exactly one got it")                  \
 	X(NEGLECTED, "a lock was not renewed although all faults were over")                                     \
 	X(CAP, "a lock was extended more often, or held longer, than its caps allow")                            \

@@ -6,6 +6,7 @@
  */
 #include "core/acquire.h"
 #include "core/contend.h"
+#include "core/enter.h"
 #include "core/validity.h"
 #include "net/auth.h"
 #include "world.h"
@@ -27,6 +28,14 @@ void real_contend(struct rl_lock *lock, const struct rl_event *event,
                   struct rl_effects *effects) __asm__("__real_rl_contend_begin");
 void hooked_contend(struct rl_lock *lock, const struct rl_event *event,
                     struct rl_effects *effects) __asm__("__wrap_rl_contend_begin");
+uint64_t real_enter_at(struct rl_lock *lock, const struct rl_event *event,
+                       uint64_t left_ns) __asm__("__real_rl_enter_at");
+uint64_t hooked_enter_at(struct rl_lock *lock, const struct rl_event *event,
+                         uint64_t left_ns) __asm__("__wrap_rl_enter_at");
+void real_enter_wake(struct rl_lock *lock, const struct rl_event *event,
+                     struct rl_effects *effects) __asm__("__real_rl_enter_wake");
+void hooked_enter_wake(struct rl_lock *lock, const struct rl_event *event,
+                       struct rl_effects *effects) __asm__("__wrap_rl_enter_wake");
 
 int hooked_step(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects)
 {
@@ -80,4 +89,25 @@ void hooked_contend(struct rl_lock *lock, const struct rl_event *event, struct r
 		rl_acquire_fail(lock, event, REDLOCK_E_BUSY, false, effects);
 	else
 		real_contend(lock, event, effects);
+}
+
+static bool is_silent(const struct world *w)
+{
+	return w->plan.broken == BREAK_SILENT && w->crowd.on && w->current->index == 0;
+}
+
+/* The mistake of relying on messages. */
+uint64_t hooked_enter_at(struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns)
+{
+	const struct world *w = sim_world;
+	uint64_t at_ns = real_enter_at(lock, event, left_ns);
+	bool waits = is_silent(w) || (w->plan.broken == BREAK_POLLS && lock->placed);
+	return waits ? rl_time_add(event->now_ns, left_ns / 2) : at_ns;
+}
+
+/* And that of not listening to them. */
+void hooked_enter_wake(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects)
+{
+	if (!is_silent(sim_world))
+		real_enter_wake(lock, event, effects);
 }

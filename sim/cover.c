@@ -33,6 +33,9 @@ void cover_add(struct cover *sum, const struct cover *more)
 		to[i] += from[i];
 	if (more->slowest_heal_ns > sum->slowest_heal_ns)
 		sum->slowest_heal_ns = more->slowest_heal_ns;
+	for (unsigned i = 0; i <= SIM_TROUBLES; i++)
+		if (more->idle_ns[i] > sum->idle_ns[i])
+			sum->idle_ns[i] = more->idle_ns[i];
 	if (more->most_memory > sum->most_memory)
 		sum->most_memory = more->most_memory;
 }

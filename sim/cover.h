@@ -7,6 +7,7 @@
 
 #include "asked.h"
 #include "core/observe.h"
+#include "crowd.h"
 #include "transitions.h"
 
 /* Faults. Each seed switches every one of them on or off (swarm testing): X(name, text) */
@@ -125,12 +126,13 @@ struct cover {
 	struct asked_seen rows;             /* what nodes answered */
 	uint64_t notices[RL_OBSERVE_COUNT]; /* events that were pulled, by observe.h */
 	struct transitions transitions;
-	uint64_t operations;      /* operations started by the applications */
-	uint64_t events;          /* events of the world */
-	uint64_t commands;        /* commands executed by the nodes */
-	uint64_t world_ns;        /* virtual time lived through */
-	uint64_t slowest_heal_ns; /* until every resource was acquired after the faults */
-	uint64_t most_memory;     /* bytes that a client ever had */
+	uint64_t operations;                /* operations started by the applications */
+	uint64_t events;                    /* events of the world */
+	uint64_t commands;                  /* commands executed by the nodes */
+	uint64_t world_ns;                  /* virtual time lived through */
+	uint64_t slowest_heal_ns;           /* until every resource was acquired after the faults */
+	uint64_t idle_ns[SIM_TROUBLES + 1]; /* for which a lock was free although somebody waited */
+	uint64_t most_memory;               /* bytes that a client ever had */
 };
 
 void cover_add(struct cover *sum, const struct cover *more);

@@ -468,7 +468,7 @@ static void plan_next(struct world *w, uint32_t index)
 
 static void fault_comes(struct world *w, uint32_t index, uint64_t unused)
 {
-	if (w->calm)
+	if (w->calm && w->only != faults[index].kind)
 		return;
 	if (faults[index].inject(w, faults[index].how))
 		world_hit(w, faults[index].kind);
@@ -481,10 +481,21 @@ void faults_begin(struct world *w)
 		plan_next(w, i);
 }
 
+void faults_alone(struct world *w, enum sim_cover kind, unsigned permille, unsigned gap_ms)
+{
+	w->only = kind;
+	w->plan.permille[kind] = (uint16_t)permille;
+	w->plan.gap_ms[kind] = gap_ms;
+	for (uint32_t i = 0; i < faults_count; i++)
+		if (faults[i].kind == kind)
+			plan_next(w, i);
+}
+
 void faults_end(struct world *w)
 {
 	TRACE(w, "the faults are over");
 	w->calm = true;
+	w->only = COVER_COUNT;
 	memset(w->cut_until_ns, 0, sizeof w->cut_until_ns);
 	for (uint32_t i = 0; i < w->plan.nodes; i++) {
 		w->nodes[i].redis.mode = REDIS_NORMAL;

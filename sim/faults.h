@@ -25,6 +25,9 @@ extern const size_t faults_count;
 /* Plans the first fault of every kind that the seed has switched on. */
 void faults_begin(struct world *w);
 
+/* They are over, and those of one kind come back, until faults_end(). */
+void faults_alone(struct world *w, enum sim_cover kind, unsigned permille, unsigned gap_ms);
+
 /* A connection that fell silent is found dead after this time at the latest. */
 #define KEEPALIVE_NS (20 * SIM_SECOND)
 

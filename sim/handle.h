@@ -61,6 +61,10 @@ bool handle_wind_down(struct world *w, uint32_t actor, uint32_t slot);
 /* For the end of a seed, on the first handle of a client that has none. The result will be in `results`. */
 void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t wait_ms, bool renewed);
 
+/* The same on any of its handles, which keeps what it knows. */
+void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, unsigned resource,
+                          uint64_t wait_ms);
+
 /* Asks for something that a healthy lock in the background must survive: a short extend, a query. */
 void handle_final_disturb(struct world *w, uint32_t actor);
 

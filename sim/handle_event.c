@@ -36,6 +36,7 @@ static void granted(struct world *w, uint32_t subject)
 	if (redlock_remaining_ms(h->lock) > 0) {
 		check_grant(w, a, h);
 		heal_granted(w, h->resource);
+		crowd_granted(w, a->index, subject & 0xff);
 	} else
 		world_hit(w, COVER_GRANTED_LATE);
 	handle_plan(w, a->index, subject & 0xff, draw_ms(w, 0, h->options.ttl_ms));

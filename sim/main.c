@@ -49,6 +49,9 @@ static void print_summary(const struct cover *cover, uint64_t seeds, double took
 	printf("after the faults every lock was acquired within %.3f s; a client never had more than %" PRIu64
 	       " bytes\n",
 	       (double)cover->slowest_heal_ns / 1e9, cover->most_memory);
+	puts("a lock was free although somebody waited, but for round trips:");
+	for (unsigned i = 0; i <= SIM_TROUBLES; i++)
+		printf("  %.3f s with %s\n", (double)cover->idle_ns[i] / 1e9, crowd_name(i));
 	printf("faults, acts, events, answers of nodes:\n");
 	cover_print(cover, false);
 	printf("transitions of the core (and why no others follow):\n");

@@ -81,7 +81,13 @@ void node_start(struct world *w, uint32_t node)
 		n->clock.rate_ppm =
 		    (int32_t)prng_between(&w->chaos, 0, 2 * (uint64_t)w->plan.rate_ppm) - w->plan.rate_ppm;
 	struct redis *r = &n->redis;
-	*r = (struct redis){.ears = &node_ears, .world = w, .extends_all = w->plan.broken == BREAK_EXTEND};
+	*r = (struct redis){
+	    .ears = &node_ears,
+	    .world = w,
+	    .extends_all = w->plan.broken == BREAK_EXTEND,
+	    .any_turn = w->plan.broken == BREAK_TURNS,
+	    .waits_for_all = w->plan.broken == BREAK_HEADS,
+	};
 	r->kill_denied = world_mishap(w, COVER_KILL_DENIED);
 	r->info_denied = world_mishap(w, COVER_INFO_DENIED);
 	r->eval_denied = world_mishap(w, COVER_EVAL_DENIED);

@@ -159,6 +159,8 @@ static void answered(const struct call *c, const char *name, size_t from)
 	struct world *w = c->redis->world;
 	struct bytes answer = {buffer_front(c->out) + from, c->out->length - from};
 	count(c, name, answer);
+	if (c->asked.op == &rl_ops[RL_OP_ENTER])
+		crowd_entered(w, c, answer);
 	if (*name != '?' && w->trace.on)
 		trace(c, name, answer);
 	if (w->plan.broken == BREAK_ANSWERS && !c->inside && prng_chance(&w->chaos, 10))

@@ -33,7 +33,11 @@
 	X(LOGIN, "login", OVERLAP,                                                                               \
 	  "a login is sent behind what is not answered yet, and other things behind it")                         \
 	X(ANSWERS, "answers", OVERLAP, "nodes leave out an answer now and then")                                 \
-	X(SPLIT, "split", SPLIT, "votes that are split are taken for a lock that is held")
+	X(SPLIT, "split", SPLIT, "votes that are split are taken for a lock that is held")                       \
+	X(TURNS, "turns", OVERTAKEN, "a queue lets in whoever asks")                                             \
+	X(HEADS, "heads", IDLE, "a queue waits for those who are gone")                                          \
+	X(POLLS, "polls", IDLE, "waiters do not ask by themselves, and messages are lost")                       \
+	X(SILENT, "silent", UNSERVED, "one client does not hear that it is its turn, nor does it ask")
 
 enum sim_break {
 #define SIM_BREAK_ENUM(name, option, violation, text) BREAK_##name,

@@ -159,6 +159,19 @@ static void settle(struct world *w)
 	}
 }
 
+/* With one kind of fault, and again without any. What that leaves behind may not delay anybody. */
+static void wait_in_turn(struct world *w)
+{
+	enum sim_cover wanted = w->plan.broken == BREAK_HEADS   ? COVER_WAITER_CRASH
+	                        : w->plan.broken == BREAK_POLLS ? COVER_MESSAGE_LOST
+	                                                        : COVER_COUNT;
+	crowd_play(w, crowd_trouble(w, wanted));
+	settle(w);
+	world_run(w, w->now_ns + REST_NS);
+	crowd_play(w, 0);
+	settle(w);
+}
+
 /* Acquires, in a world without faults. */
 static int acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t wait_ms, bool renewed)
 {
@@ -294,11 +307,12 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	world_init(w, &plan, cover, trace, print);
 	begin(w);
 	world_run(w, w->now_ns + plan.busy_ns);
-	if (broken == BREAK_NONE || broken == BREAK_SPLIT) {
+	if (broken == BREAK_NONE || broken >= BREAK_SPLIT) {
 		heal(w);
 		settle(w);
 		world_run(w, w->now_ns + plan_longest_ttl_ns(&plan) + REST_NS);
 		check_no_keys(w);
+		wait_in_turn(w);
 		for (uint32_t i = 0; i < plan.actors && !w->check.failed; i++)
 			for (unsigned k = 0; k < plan.resources && !w->check.failed; k++)
 				once_more(w, i, k);

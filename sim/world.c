@@ -21,6 +21,7 @@ void world_init(struct world *w, const struct plan *plan, struct cover *cover, b
 	w->plan = *plan;
 	w->now_ns = SIM_SECOND; /* nothing in the world is at 0, which the library may take for "none" */
 	w->cover = cover;
+	w->only = COVER_COUNT;
 	w->trace = (struct trace){.on = trace, .print = print, .hash = FNV_START};
 	prng_seed(&w->net, plan->seed, STREAM_NET);
 	prng_seed(&w->chaos, plan->seed, STREAM_CHAOS);

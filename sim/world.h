@@ -9,6 +9,7 @@
 #include "actor.h"
 #include "check.h"
 #include "cover.h"
+#include "crowd.h"
 #include "heap.h"
 #include "link.h"
 #include "node.h"
@@ -42,11 +43,13 @@ struct world {
 	uint64_t now_ns;
 	struct heap heap;
 	uint64_t events;
-	struct prng net;   /* delays, pieces */
-	struct prng chaos; /* faults */
-	struct prng work;  /* applications */
-	bool calm;         /* the faults are over */
+	struct prng net;     /* delays, pieces */
+	struct prng chaos;   /* faults */
+	struct prng work;    /* applications */
+	bool calm;           /* the faults are over */
+	enum sim_cover only; /* but for these, or for none: COVER_COUNT */
 	struct heal heal;
+	struct crowd crowd;
 	bool winding_down; /* the applications begin nothing new */
 	struct node nodes[SIM_MAX_NODES];
 	unsigned useless_nodes; /* that never serve: always less than what a quorum can do without */
@@ -93,7 +96,8 @@ static inline void world_hit(struct world *w, enum sim_cover kind)
 /* Whether a fault of an occasion happens now. Counts it. */
 static inline bool world_mishap(struct world *w, enum sim_cover fault)
 {
-	if (w->calm || w->plan.permille[fault] == 0 || !prng_chance(&w->net, w->plan.permille[fault]))
+	if ((w->calm && w->only != fault) || w->plan.permille[fault] == 0 ||
+	    !prng_chance(&w->net, w->plan.permille[fault]))
 		return false;
 	world_hit(w, fault);
 	return true;

@@ -95,7 +95,9 @@ struct redis {
 	bool is_valkey_9;      /* what runs beside a script; who has not logged in is told so first */
 	bool queues_when_full; /* Redis 7.2, Valkey 8: only what needs memory is refused behind MULTI */
 	bool quiet_login;      /* Redis 7.2 to 8.6, Valkey 8: see refuse_login() */
-	bool extends_all;      /* broken on purpose: extends of keys that it lacks are confirmed */
+	/* Broken on purpose: extends of keys that it lacks are confirmed; who asks has his turn, whoever waits;
+	 * who is gone is waited for. */
+	bool extends_all, any_turn, waits_for_all;
 	struct session **open;
 	uint32_t open_count;
 	uint32_t open_capacity;

@@ -159,6 +159,7 @@ static void set_until(struct line *l, const struct entry *e, struct bytes patien
  */
 static bool tidy(struct line *l, bool free, struct bytes place, struct bytes patience)
 {
+	bool waits = l->call->redis->waits_for_all;
 	double now_ms = (double)l->call->redis->now_ms;
 	while (l->text.length > 0) {
 		struct entry e = first_of(text_of(l));
@@ -166,9 +167,9 @@ static bool tidy(struct line *l, bool free, struct bytes place, struct bytes pat
 			return true;
 		if (e.known && !e.woken && !free)
 			return false;
-		if (e.known && e.woken && e.until > now_ms && e.until <= now_ms + LIFE_MS)
+		if (e.known && e.woken && (waits || (e.until > now_ms && e.until <= now_ms + LIFE_MS)))
 			return false;
-		if (e.placed && !(e.known && e.woken) && wake(l, &e) != 0 && e.known) {
+		if (e.placed && !(e.known && e.woken) && (wake(l, &e) != 0 || waits) && e.known) {
 			set_until(l, &e, patience);
 			return false;
 		}
@@ -273,7 +274,7 @@ void script_enter(struct call *c)
 	int64_t left = call_life(c, call_find(c, word(c, NAME)));
 	bool free = left == -2;
 	bool mine = tidy(&l, free, word(c, ENTER_PLACE), word(c, ENTER_PATIENCE));
-	bool takes = free && (mine || l.text.length == 0);
+	bool takes = free && (mine || l.text.length == 0 || c->redis->any_turn);
 	if (!takes)
 		refuse(&l, mine, left, (struct bytes){shown.bytes, shown.length});
 	else if (!script_fails_at(c, call_memory_refused(c), RL_SCRIPT_ENTER, SET_LINE))

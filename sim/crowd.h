@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A crowd: the faults are over, all clients want one lock, a few times each, and one kind of fault comes back
+ * for a while, or none. Who is served when, and how long is the lock free although somebody waits?
+ */
+#ifndef SIM_CROWD_H
+#define SIM_CROWD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "check.h"
+
+struct world;
+struct call;
+
+#define SIM_CROWD_HANDLES 2
+
+struct waiter {
+	unsigned turns;     /* that it still wants */
+	uint64_t next_ns;   /* when it does something next */
+	uint64_t began_ns;  /* its acquire */
+	uint64_t placed_ns; /* since when it stands in a queue; 0: it does not, as far as anybody told it */
+	/* How often each of the others began later, had no place, and had the lock before it. */
+	uint8_t passed_by[SIM_MAX_ACTORS * SIM_CROWD_HANDLES];
+};
+
+struct crowd {
+	bool on;
+	bool orderly;     /* nothing fails, and messages come in less time than who is woken has */
+	uint64_t free_ns; /* since when has nobody had the lock, although somebody waited who can have it? */
+	bool differs;     /* and that not all of them met in time */
+	unsigned handles; /* of each client */
+	struct waiter waiters[SIM_MAX_ACTORS][SIM_CROWD_HANDLES];
+};
+
+/* What may come back, and how much longer the lock may be free then: X(fault, permille, gap_ms, more_ms). The
+ * first one is none. Who died without a word is found out by who asks by itself, after up to 1.5 s; a node
+ * that was cut off is asked again as late. */
+#define SIM_TROUBLE_MAP(X)                                                                                   \
+	X(COUNT, 0, 0, 0)                                                                                        \
+	X(MESSAGE_LOST, 500, 0, 0)                                                                               \
+	X(MESSAGE_LATE, 500, 0, 0)                                                                               \
+	X(MESSAGE_TWICE, 500, 0, 0)                                                                              \
+	X(WAITER_CRASH, 0, 60, 0)                                                                                \
+	X(WAITER_LOSS, 0, 60, 1600)                                                                              \
+	X(WOKEN_CRASH, 200, 0, 1600)                                                                             \
+	X(GATE_HANG, 0, 200, 0)                                                                                  \
+	X(GATE_SPLIT, 0, 200, 2000)                                                                              \
+	X(EARS_RESET, 0, 60, 0)                                                                                  \
+	X(EARS_SILENT, 0, 200, 0)
+
+#define SIM_TROUBLE_ONE(fault, permille, gap_ms, more_ms) +1
+enum { SIM_TROUBLES = 0 SIM_TROUBLE_MAP(SIM_TROUBLE_ONE) };
+#undef SIM_TROUBLE_ONE
+
+/* Of a row of them, or of the one behind: waiters that do not meet. */
+const char *crowd_name(unsigned row);
+
+/* Any of them but the first; the one with this fault, if it is not COVER_COUNT. */
+unsigned crowd_trouble(struct world *w, unsigned fault);
+
+/* Plays one: with any of the troubles, or without. */
+void crowd_play(struct world *w, unsigned trouble);
+
+/* A server has answered an ENTER; a handle has been granted the lock. */
+void crowd_entered(struct world *w, const struct call *c, struct bytes answer);
+void crowd_granted(struct world *w, uint32_t actor, uint32_t slot);
+
+#endif
