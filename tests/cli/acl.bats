@@ -173,8 +173,7 @@ not_started() { # RULE WORD...: what is said
 	admin flushall
 	admin acl setuser default reset on nopass '~*' +set
 	want 76 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
-	says "not started"
-	says "permit +eval +evalsha or +watch +multi +exec +getrange"
+	says "not started" "permit +eval +evalsha or +watch +multi +exec +getrange"
 	[ ! -e "$sandbox/started" ]
 	# Rules that suffice.
 	admin flushall
@@ -186,8 +185,7 @@ not_started() { # RULE WORD...: what is said
 	admin flushall
 	admin acl setuser default reset on nopass '~*' +@all -eval -evalsha -multi
 	want 79 rl run "${nodes[@]}" -n -t 3s --node-timeout 300ms job -- sleep 30
-	says "node 1 unix://"
-	says ": the user may not run the command: NOPERM "
+	says "node 1 unix://" ": the user may not run the command: NOPERM "
 	says "permit +eval +evalsha or +watch +multi +exec +getrange"
 	[[ $stderr == *"could not be renewed so far"*"permit +eval"*"so the command must stop"* ]]
 	admin flushall

@@ -21,15 +21,13 @@ schema=${schema//$'\n'/ }
 
 @test "--json, one at a time" {
 	want 0 rl bench --json --pairs 200
-	json_is "$schema"
-	json_is 'j["mode"] == "blocking" and j["concurrency"] == 1 and j["pairs"] == 200'
+	json_is "$schema" 'j["mode"] == "blocking" and j["concurrency"] == 1 and j["pairs"] == 200'
 	until_true no_key_left
 }
 
 @test "--json, many in flight" {
 	want 0 rl bench --json --pairs 3000 --concurrency 64
-	json_is "$schema"
-	json_is 'j["mode"] == "event-loop" and j["concurrency"] == 64 and j["pairs"] == 3000'
+	json_is "$schema" 'j["mode"] == "event-loop" and j["concurrency"] == 64 and j["pairs"] == 3000'
 	until_true no_key_left
 }
 

@@ -28,8 +28,7 @@ is_synced() { # N
 		rl check job "$token"
 		rl extend --node-timeout 500ms job "$token"
 		want 0 rl release -v --node-timeout 300ms job "$token"
-		says "node 2 unix://"
-		says "did not confirm"
+		says "node 2 unix://" "did not confirm"
 	done
 	want 0 rl status
 	[[ $output == *"3 of 5 nodes up"* ]]
@@ -94,9 +93,7 @@ is_synced() { # N
 	done
 	token=$(rl acquire -n job)
 	want 0 rl release -v --node-timeout 300ms job "$token"
-	says "confirmed by 3 of 5 nodes"
-	says "node 1 unix://"
-	says "did not confirm"
+	says "confirmed by 3 of 5 nodes" "node 1 unix://" "did not confirm"
 	[[ $stderr != *warning* ]]
 	kill_nodes CONT 1 5
 	until_true has_keys 0 "$all" job # they find the releases in their sockets
@@ -187,8 +184,7 @@ is_synced() { # N
 	exits 69
 	[ "$took" -ge 250 ]
 	[ "$took" -lt 2500 ]
-	says "no answer in time"
-	says "may keep the key"
+	says "no answer in time" "may keep the key"
 	until_true has_keys 0 "4 5" job
 	kill_nodes CONT 1 2 3
 }
@@ -215,8 +211,7 @@ is_synced() { # N
 	on_nodes "4" replicaof 127.0.0.1 "$port"
 	until_true is_synced 4
 	want 76 rl acquire -n job
-	says "read-only replica"
-	says "hint: "
+	says "read-only replica" "hint: "
 	until_true has_keys 0 "$all" job
 }
 

@@ -182,12 +182,13 @@ has_asan() {
 	ldd "$REDLOCK_BIN" 2>/dev/null | grep -q libasan
 }
 
-# An expression over the JSON object `j` in $output must be true; python also checks that it is JSON.
-json_is() { # EXPRESSION
+# Expressions over the JSON object `j` in $output must be true; python also checks that it is JSON.
+json_is() { # EXPRESSION...
 	/usr/bin/python3 -c 'import json, sys
 j = json.loads(sys.argv[1])
-if not eval(sys.argv[2]):
-    sys.exit("not true: %s\n%s" % (sys.argv[2], sys.argv[1]))' "$output" "$1"
+for expression in sys.argv[2:]:
+    if not eval(expression):
+        sys.exit("not true: %s\n%s" % (expression, sys.argv[1]))' "$output" "$@"
 }
 
 # The exit code of the last `run`, with what it printed when it is another one.
@@ -206,10 +207,9 @@ want() { # CODE COMMAND...
 	exits "$1"
 }
 
-says() { # TEXT, part of stderr
-	if [[ $stderr != *"$1"* ]]; then
-		echo "not said: $1"
-		echo "stderr: $stderr"
-		return 1
-	fi
+says() { # TEXT..., parts of stderr
+	local text
+	for text; do
+		[[ $stderr == *"$text"* ]] || { echo "not said: $text" && echo "stderr: $stderr" && return 1; }
+	done
 }

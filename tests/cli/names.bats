@@ -31,8 +31,7 @@ round_trip() { # NAME
 	name=$'\xff\xfe "q" \\ \n \x01 世界'
 	want 0 rl acquire --json --token $'t\xc3\x28"' "$name"
 	json_is 'bytes.fromhex(j["name_hex"]) == b"\xff\xfe \"q\" \\ \n \x01 " + "世界".encode()'
-	json_is 'j["name"] == "\ufffd\ufffd \"q\" \\ \n \x01 世界"'
-	json_is 'bytes.fromhex(j["token_hex"]) == b"t\xc3\x28\""'
+	json_is 'j["name"] == "\ufffd\ufffd \"q\" \\ \n \x01 世界"' 'bytes.fromhex(j["token_hex"]) == b"t\xc3\x28\""'
 	want 0 rl status --json "$name"
 	json_is 'j["state"] == "held" and bytes.fromhex(j["token_hex"]) == b"t\xc3\x28\""'
 	want 0 rl release --json "$name" $'t\xc3\x28"'

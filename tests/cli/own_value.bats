@@ -56,8 +56,7 @@ setup() { start_cluster 3; }
 	run --separate-stderr rl release --node-timeout 200ms job V
 	kill_nodes CONT 3
 	exits 0
-	says "do not use the value again"
-	says "node 3 unix:"
+	says "do not use the value again" "node 3 unix:"
 	[ "$(grep -c warning <<<"$stderr")" = 1 ]
 }
 

@@ -90,10 +90,8 @@ code_of() { # COMMAND...
 @test "without nodes nothing is said of options that rflock does not have" {
 	unset REDLOCK_URLS
 	want 78 "$rflock" there true
-	says "no nodes: set REDLOCK_URLS"
-	says "REDLOCK_URLS=local"
+	says "no nodes: set REDLOCK_URLS" "REDLOCK_URLS=local"
 	[[ $stderr != *" -r "* ]]
 	want 78 "$REDLOCK_BIN" run there true
-	says "no nodes: give -r redis://"
-	says "then -r local"
+	says "no nodes: give -r redis://" "then -r local"
 }

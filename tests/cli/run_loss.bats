@@ -34,9 +34,7 @@ ends_cut_off() { # CODE
 	ends_cut_off 79
 	died_before "$end"
 	[ "$(first_term)" -lt "$(last_beat)" ]
-	says "could not be renewed so far; the command gets TERM in"
-	says "node 1 unix:"
-	says "was not renewed in time"
+	says "could not be renewed so far; the command gets TERM in" "node 1 unix:" "was not renewed in time"
 	says "may keep the key '$job' until its TTL ends"
 }
 

@@ -57,8 +57,7 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 		local sum=$1
 		shift
 		gives 64 "$REDLOCK_BIN" run "$@" "$job" -- touch ran
-		says "these times cannot work: $sum"
-		says "give a longer --ttl, or a shorter --renew or --kill-after"
+		says "these times cannot work: $sum" "give a longer --ttl, or a shorter --renew or --kill-after"
 		[ ! -e ran ]
 	}
 	refused "renew 10s + node timeout 200ms + kill-after 20s + drift 302ms = 30502ms, which must be less than the ttl 30s" \

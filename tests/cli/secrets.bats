@@ -60,8 +60,7 @@ shows_no_secret() {
 	exits 77
 	[ -z "$output" ]
 	shows_no_secret
-	says "node 1 unix://"
-	says "--password-file"
+	says "node 1 unix://" "--password-file"
 	for verb in extend release check; do
 		REDLOCK_URLS=$(urls worker:wOrkNot) run --separate-stderr rl "$verb" --node-timeout 300ms secrets-4 token
 		exits 77
@@ -263,9 +262,7 @@ $url = 1" "ttl = $url" "cluster = $url"; do
 		shows_no_secret
 	done
 	run --separate-stderr "$REDLOCK_BIN" acquire -n -r "redis://127.0.0.1:1,redis://[::1]:1,unix:///none,redis://127.0.0.2:1/3" --cacert 'a@b' x
-	says "node 1 redis://127.0.0.1:1: "
-	says "node 2 redis://[::1]:1: "
-	says "node 3 unix:///none: "
+	says "node 1 redis://127.0.0.1:1: " "node 2 redis://[::1]:1: " "node 3 unix:///none: "
 	says "node 4 redis://127.0.0.2:1/3: "
 }
 

@@ -148,8 +148,7 @@ teardown() {
 
 @test "no nodes: 78, and how to name them" {
 	want 78 "$REDLOCK_BIN" acquire job
-	says REDLOCK_URLS
-	says "redlock cluster start"
+	says REDLOCK_URLS "redlock cluster start"
 	want 78 "$REDLOCK_BIN" status -r local
 	says "redlock cluster start"
 }
