@@ -84,14 +84,10 @@ each_is_needed() { # RULE RIGHT...: users who have all but one, beside one anoth
 	for right in "${@:2}"; do
 		give "${1/$right /}" "without$right"
 		renews_quietly "without$right" &
-		running+=("$!")
+		running+=("$!=$right")
 	done
-	for right in "${@:2}"; do
-		if wait "${running[0]}"; then
-			echo "not needed: $right"
-			return 1
-		fi
-		running=("${running[@]:1}")
+	for right in "${running[@]}"; do
+		! wait "${right%%=*}" || { echo "not needed: ${right#*=}" && return 1; }
 	done
 }
 
