@@ -124,16 +124,27 @@ static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	register_place(l, e, fx);
 }
 
-/* Who has passed one over comes back to it: others may not have. A place that is left behind there passes its
- * turn on when it is woken. */
-static void choose_gate(struct rl_lock *l, const struct rl_event *e)
+/* Who has passed one over comes back to it: others may not have. And the order changes when a node says who
+ * it is. False: it is another one, and at the old one there is a place. */
+static bool choose_gate(struct rl_lock *l, const struct rl_event *e)
 {
 	if (rl_time_sub(e->now_ns, l->passed_ns) >= MOST_NS)
 		l->passed = 0;
 	unsigned at = (l->turn + l->passed) % l->rules->node_count;
 	uint8_t gate = e->order != NULL ? e->order[at] : (uint8_t)at;
-	l->placed &= gate == l->gate;
+	if (l->placed && gate != l->gate)
+		return false;
 	l->gate = gate;
+	return true;
+}
+
+/* Before the new one is asked: a place that is left behind keeps its queue alive, and a turn there waits for
+ * nobody. */
+static void leave_old_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	l->woken = false;
+	rl_enter_leave(l, fx);
+	rl_acquire_pause(l, rl_time_add(e->now_ns, 1));
 }
 
 /* One place for each client: who is behind another handle is told when it is not any more. */
@@ -154,7 +165,10 @@ void rl_enter_attempt(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		ask_all(l, RL_STAGE_ALL, e->now_ns, fx);
 		return;
 	}
-	choose_gate(l, e);
+	if (!choose_gate(l, e)) {
+		leave_old_gate(l, e, fx);
+		return;
+	}
 	if (!l->woken) {
 		ask_gate(l, e, fx);
 		return;
@@ -175,7 +189,7 @@ void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	l->place = 0;
 	l->changed_ns = e->now_ns;
 	l->free_at_ns = RL_TIME_NEVER;
-	choose_gate(l, e);
+	(void)choose_gate(l, e); /* there is no place */
 	l->contended = waits(l); /* else it is not looked at; what is heard from now on is kept for the release */
 	if (!waits(l) || e->behind || (e->hears & bit_of(l->gate)) != 0) {
 		rl_enter_attempt(l, e, fx);
@@ -320,13 +334,14 @@ static void give_up_place(uint32_t nodes, unsigned call, struct rl_effects *fx)
 	fx->tidies = fx->quits = true;
 }
 
-/* A message may have been lost, and a place with it: not all who have lost them ask at the same moment. Or it
- * is time to take one. */
+/* A message may have been lost, and its turn: not all who have lost them ask at the same moment. Or it is
+ * time to take a place. */
 static void ask_soon(struct rl_lock *l, const struct rl_event *e)
 {
 	if (!e->front && (!l->placed || e->node != l->gate))
 		return;
-	l->placed &= e->front;
+	if (e->deaf)
+		l->place = 0; /* it is there, but nothing is known of it any more */
 	if (l->phase == RL_PAUSED)
 		l->retry_at_ns =
 		    rl_time_min(l->retry_at_ns, rl_time_add(e->now_ns, 1 + (e->deaf ? e->entropy % DEAF_NS : 0)));

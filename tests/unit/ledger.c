@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ledger.h"
 
+#include "core/enter.h"
 #include "core/trace.h"
 
 #define must(l, condition)                                                                                   \
@@ -57,6 +58,20 @@ static void note_vote(struct ledger *l)
 		l->votes[e->node] = e->vote.code;
 	if (e->seq == l->claim_seq && !executed(e->vote.code))
 		l->may_exist &= ~(1u << e->node);
+}
+
+/* Who takes the lock by ENTER leaves the queue. */
+static void note_place(struct ledger *l)
+{
+	const struct rl_event *e = &l->event;
+	bool told = e->kind == RL_EV_REPLY && e->vote.number_count > RL_ENTER_PLACE;
+	if (told && e->vote.code == REDLOCK_VOTE_YES)
+		l->places &= ~(1u << e->node);
+	if (l->fx.quits && l->fx.call == l->lock.call)
+		l->places &= ~l->fx.nodes;
+	l->places |= l->fx.enter;
+	if (l->fx.send == RL_OP_ACQUIRE && !l->fx.again)
+		l->entered = l->fx.enter;
 }
 
 static bool is_release(const struct ledger *l)
@@ -372,6 +387,13 @@ static void check_given_back(const struct ledger *l)
 		must(l, is_release(l));
 }
 
+/* There is one at most, at the gate; and none is forgotten. */
+static void check_places(const struct ledger *l)
+{
+	must(l, (l->places & ~(l->lock.placed ? 1u << l->lock.gate : 0)) == 0);
+	must(l, l->lock.phase != RL_IDLE || l->places == 0);
+}
+
 static void check_time(const struct ledger *l)
 {
 	uint64_t deadline = rl_lock_deadline(&l->lock);
@@ -391,7 +413,8 @@ void ledger_begin(struct ledger *l, const struct rl_rules *rules, uint64_t now_n
 	l->waited = REDLOCK_OP_NONE;
 	l->asked = REDLOCK_OP_NONE;
 	l->call_ns = l->grant_ns = l->warned_ns = l->t0_ns = l->ttl_ns = 0;
-	l->seq = l->last_seq = l->claim_seq = l->may_exist = l->sent = l->extends = 0;
+	l->seq = l->last_seq = l->claim_seq = l->extends = 0;
+	l->may_exist = l->sent = l->entered = l->places = 0;
 	memset(l->votes, 0, sizeof l->votes);
 	memset(l->answered, 0, sizeof l->answered);
 }
@@ -400,6 +423,8 @@ void ledger_step(struct ledger *l, struct rl_event event)
 {
 	event.now_ns = l->now_ns;
 	event.identified = true;
+	if (event.seq != l->seq || (l->entered >> event.node & 1) == 0)
+		event.vote.number_count = event.vote.number_count > RL_ENTER_PLACE ? 0 : event.vote.number_count;
 	l->event = event;
 	l->before = l->lock;
 	l->error = rl_lock_step(&l->lock, &event, &l->fx);
@@ -415,6 +440,8 @@ void ledger_step(struct ledger *l, struct rl_event event)
 	check_extends(l);
 	check_done(l);
 	note_send(l);
+	note_place(l);
+	check_places(l);
 	check_time(l);
 }
 

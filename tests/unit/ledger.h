@@ -40,6 +40,8 @@ struct ledger {
 	uint32_t claim_seq;               /* of the SET of this token */
 	uint32_t sent;                    /* bit per node: where to */
 	uint32_t may_exist;               /* bit per node: that SET may have been executed there */
+	uint32_t entered;                 /* bit per node: that SET was an ENTER, */
+	uint32_t places;                  /* and bit per node: its queue may have our place */
 
 	/* What was visited, over all runs. */
 	unsigned long counts[RL_WATCHING + 1]; /* steps by phase */

@@ -22,6 +22,16 @@ static struct drive placed(unsigned nodes)
 	return d;
 }
 
+/* A node has said who it is, and the order begins with another one now. */
+static struct drive placed_elsewhere(void)
+{
+	static const uint8_t order[] = {1, 2, 0};
+	struct drive d = placed(3);
+	d.hears = 3;
+	d.order = order;
+	return d;
+}
+
 /* Won with others behind it. */
 static struct drive held_before_others(void)
 {
@@ -241,7 +251,16 @@ SCENARIO(a_turn_for_nobody_goes_on, drive_idle(drive_rules(3)), "wake 2",
 SCENARIO(a_turn_for_a_holder_goes_on, held_before_others(), "wake 0",
          "[    1.000] held: wake node 0 -> held YY. until 29699.000 | send leave #0 to 1 quits\n")
 
-/* The message may have been lost: it asks at once, and where nothing is heard by a plain SET. */
+SCENARIO(a_place_at_an_old_gate_is_given_up, placed_elsewhere(), "until 10",
+         "[    9.000] paused: tick -> paused N.. until 9.000 | send leave #0 to 1 quits\n"
+         "[    9.000] paused: tick -> acquiring ... | send enter #3 to 2 ttl 30000.000\n")
+
+SCENARIO(a_turn_at_an_old_gate_goes_on, placed_elsewhere(), "at 3; wake 0; at 4; tick",
+         "[    3.000] paused: wake node 0 -> paused N.. until 3.000 | send leave #0 to 1 quits\n"
+         "[    4.000] paused: tick -> acquiring ... | send enter #3 to 2 ttl 30000.000\n")
+
+/* The message may have been lost: it asks at once, and where nothing is heard by a plain SET. Its place is
+ * still there. */
 TEST(what_is_not_heard_is_asked_for)
 {
 	struct drive d = placed(3);
@@ -255,6 +274,8 @@ TEST(what_is_not_heard_is_asked_for)
 	d.hears = 0;
 	drive_play(&d, "at 3; tick");
 	assert_true(d.fx.send == RL_OP_ACQUIRE && d.fx.nodes == 1 && d.fx.enter == 0);
+	drive_cancel(&d);
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1);
 }
 
 /* Of an acquire that is over by now. */

@@ -14,7 +14,7 @@ struct world {
 	struct ledger ledger;
 	uint64_t seed;
 	struct rng rng;
-	const uint8_t *order; /* NULL, or the nodes backwards */
+	const uint8_t *order; /* NULL, or the nodes backwards; it changes when a node says who it is */
 	uint32_t hears;
 	bool crowded; /* other handles of the client wait too */
 };
@@ -215,6 +215,8 @@ static void play(struct world *w, uint64_t seed, unsigned steps)
 	w->ledger.lock.turn = (uint8_t)rng_below(&w->rng, rules.node_count);
 	for (unsigned i = 0; i < steps; i++) {
 		unsigned dice = rng_below(&w->rng, 100);
+		if (chance(w, 1))
+			w->order = w->order == NULL ? backwards : NULL;
 		if (dice < 55)
 			reply(w);
 		else if (dice < 82)
