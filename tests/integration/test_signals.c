@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "fixture.h"
 
@@ -30,6 +32,7 @@ struct waiter {
 	redlock_lock *lock;
 	int result;
 	unsigned handled;
+	_Atomic pid_t id;
 	atomic_bool done;
 };
 
@@ -37,6 +40,7 @@ struct waiter {
 	static void *name(void *argument)                                                                        \
 	{                                                                                                        \
 		struct waiter *w = argument;                                                                         \
+		w->id = gettid();                                                                                    \
 		w->result = (call);                                                                                  \
 		w->handled = handled;                                                                                \
 		w->done = true;                                                                                      \
@@ -49,24 +53,38 @@ WAITING_IN(in_query, redlock_query(w->lock))
 WAITING_IN(in_release, redlock_release(w->lock))
 WAITING_IN(in_drain, redlock_drain(w->client, WAIT_LONG_TTL_MS))
 
+static bool is_asleep(const struct waiter *w)
+{
+	char path[64], state = '?';
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)w->id);
+	FILE *file = fopen(path, "r");
+	if (file == NULL)
+		return false;
+	bool known = fscanf(file, "%*d %*s %c", &state) == 1;
+	fclose(file);
+	return known && state == 'S';
+}
+
 static void begin(struct waiter *w, void *(*call)(void *), redlock_client *client, redlock_lock *lock)
 {
 	*w = (struct waiter){.client = client, .lock = lock};
 	assert_int_equal(pthread_create(&w->thread, NULL, call, w), 0);
 	wait_ms(20);
+	assert_soon(w->done || is_asleep(w)); /* a busy machine lets threads wait for a processor */
 }
 
 /* One signal suffices for a thread that waits. One that comes just before, or in between two waits, does not:
- * so there is another one after a second. */
+ * so there is another one after a second. How many it takes is up to the machine. */
 static void interrupt(struct waiter *w)
 {
-	do {
-		pthread_kill(w->thread, SIGUSR1);
-		for (unsigned i = 0; i < 500 && !w->done; i++)
+	while (!w->done) {
+		if (is_asleep(w))
+			pthread_kill(w->thread, SIGUSR1);
+		for (uint64_t start = wait_now_ns(); !w->done && wait_elapsed_ms(start) < 1000;)
 			wait_ms(2);
-	} while (!w->done);
+	}
 	pthread_join(w->thread, NULL);
-	assert_true(w->handled >= 1 && w->handled <= 3);
+	assert_true(w->handled >= 1);
 }
 
 /* Who leads and who sleeps; and each of them in any order, so that the lead is passed on by one who was
@@ -148,23 +166,22 @@ TEST(without_being_asked_calls_go_on)
 {
 	struct waiter waiters[2];
 	own_client *client = open_client(0, FIXTURE_NODE_TIMEOUT_MS);
-	on_servers(0, NODES, server_must(it, "OK", "SET", "busy", "x", NULL));
+	on_servers(0, NODES, server_must(it, "OK", "MSET", "busy", "x", "busy too", "x", NULL));
 	for (unsigned i = 0; i < 2; i++)
 		begin(&waiters[i], in_acquire, client,
 		      fixture_lock(client, i == 0 ? "busy" : "busy too", WAIT_LONG_TTL_MS, REDLOCK_FOREVER));
-	server_must(&servers.server[0], "OK", "SET", "busy too", "x", NULL);
 	for (unsigned i = 0; i < 20; i++) {
 		pthread_kill(waiters[i % 2].thread, SIGUSR1);
 		wait_ms(5);
 	}
-	assert_false(waiters[0].done);
+	assert_false(waiters[0].done || waiters[1].done);
 	servers_heal(&servers);
 	for (unsigned i = 0; i < 2; i++) {
 		pthread_join(waiters[i].thread, NULL);
 		expect_ok(waiters[i].lock, waiters[i].result);
 		redlock_lock_free(waiters[i].lock);
 	}
-	assert_true(waiters[0].handled > 0);
+	assert_true(waiters[0].handled > 0 && waiters[1].handled > 0);
 }
 
 /* Signals as fast as they can be sent, at threads that are granted, interrupted and wait in turns: whatever
@@ -191,6 +208,18 @@ static void *work(void *argument)
 	}
 	b->done = true;
 	return NULL;
+}
+
+/* The place of a waiter stays for a while where the connection has broken that it was to be given up on; no
+ * connection does so here but for a server that gets no processor for seconds. */
+static void expect_nothing_on(redlock_client *client, const struct server *server)
+{
+	struct raw_reply keys;
+	bool lost =
+	    fixture_status(client, (unsigned)(server - servers.server)).last_failure != REDLOCK_VOTE_PENDING;
+	assert_false(server_has(server, "alone") || server_has(server, "shared"));
+	if (!lost)
+		assert_string_equal(server_ask(server, &keys, "KEYS", "*", NULL), "");
 }
 
 TEST(storm)
@@ -232,7 +261,7 @@ TEST(storm)
 	while (left == REDLOCK_E_INTERRUPTED)
 		left = redlock_drain(client, WAIT_SOON_MS);
 	assert_int_equal(left, 0);
-	on_servers(0, NODES, assert_int_equal(server_key_count(it), 0));
+	on_servers(0, NODES, expect_nothing_on(client, it));
 }
 
 static void start(void)
