@@ -86,7 +86,7 @@ static bool is_divided(const struct rl_lock *l)
 uint64_t rl_enter_at(struct rl_lock *l, const struct rl_event *e, uint64_t left)
 {
 	uint64_t now = e->now_ns;
-	if (l->stage == RL_STAGE_ALL)
+	if (l->stage == RL_STAGE_ALL && !l->contended)
 		l->changed_ns = now;
 	l->contended = true;
 	if (is_divided(l))
@@ -155,13 +155,27 @@ static void stand_behind(struct rl_lock *l, const struct rl_event *e)
 	rl_acquire_pause(l, rl_time_min(rl_time_add(e->now_ns, MOST_NS), l->wait_until_ns));
 }
 
+/* A gate may have the key of somebody who does not hold: of a claim that was never given back, or a release
+ * that did not reach it. So the first in line asks all nodes too when nothing has changed for a while, and
+ * again after as long; that is noted. */
+static bool looks_past(struct rl_lock *l, uint64_t now)
+{
+	uint32_t now_ms = (uint32_t)(now / RL_NS_PER_MS);
+	bool soon = now_ms - l->looked_ms < MOST_NS / RL_NS_PER_MS;
+	if (l->place > 1 || l->woken || soon || rl_time_sub(now, l->changed_ns) < MOST_NS)
+		return false;
+	l->looked_ms = now_ms;
+	return true;
+}
+
 void rl_enter_attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	if (e->behind && l->rules->wait_ns > 0 && rl_policy_of(l)->contends) {
 		stand_behind(l, e);
 		return;
 	}
-	if (!waits(l) || l->verdict == REDLOCK_E_NOQUORUM || is_last_try(l, e->now_ns)) {
+	if (!waits(l) || l->verdict == REDLOCK_E_NOQUORUM || is_last_try(l, e->now_ns) ||
+	    looks_past(l, e->now_ns)) {
 		ask_all(l, RL_STAGE_ALL, e->now_ns, fx);
 		return;
 	}

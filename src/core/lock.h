@@ -157,6 +157,7 @@ struct rl_lock {
 	uint64_t passed_ns;      /* when a gate was last passed over */
 	uint64_t trip_ns;        /* how long the last attempt took */
 	uint32_t asked;          /* bit per node: the token was sent to it */
+	uint32_t looked_ms;      /* when a waiter last asked all nodes, modulo 2^32 */
 	bool claims;             /* an attempt is out and was not given back: its votes count */
 	uint8_t stage;           /* enum rl_stage */
 	uint8_t turn;            /* of the order of nodes, by the name: where it begins */

@@ -210,4 +210,22 @@ TEST(each_count_of_nodes)
 	}
 }
 
+/* A server in the minority may have such a key for long, also the one where waiters meet. */
+TEST(a_key_that_nobody_holds_by_keeps_no_waiter)
+{
+	own_settled *client = open_nodes(3), *other = open_nodes(3);
+	for (unsigned node = 0; node < 3; node++) {
+		own_lock *holder = fixture_lock(client, "stale", WAIT_LONG_TTL_MS, 0);
+		own_lock *waiter = fixture_lock(other, "stale", WAIT_LONG_TTL_MS, REDLOCK_FOREVER);
+		server_must(&servers.server[node], "OK", "SET", "stale", "x", NULL);
+		expect_ok(holder, redlock_acquire(holder));
+		expect_ok(waiter, redlock_start_acquire(waiter));
+		for (unsigned i = 0; i < 50; i++, wait_ms(2))
+			expect_ok(waiter, redlock_process(other));
+		expect_ok(holder, redlock_release(holder));
+		assert_driven(other, redlock_remaining_ms(waiter) > 0);
+		server_must(&servers.server[node], "1", "DEL", "stale", NULL);
+	}
+}
+
 SERVER_TESTS(7)

@@ -112,15 +112,38 @@ TEST(a_gate_that_was_passed_over_is_tried_again)
 	struct drive d = refused(3, 7);
 	drive_play(&d, "votes D; at 2; tick");
 	assert_int_equal(d.fx.nodes, 2);
-	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 1);
+	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 2);
 	for (unsigned polls = 0; d.lock.gate != 0; polls++) {
 		assert_true(polls < 100 && d.now_ns < rl_time_ms(2000));
 		drive_ticks_until(&d, drive_deadline_ms(&d) + 1);
 		if (d.lock.gate == 1)
-			drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 1);
+			drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 2);
 		drive_forget(&d);
 	}
 	assert_true(d.now_ns >= rl_time_ms(1001) && d.fx.nodes == 1);
+}
+
+/* It may have a key that nobody holds by any more. Once a second is enough; the second in line leaves it to
+ * the first. */
+TEST(the_first_in_line_looks_past_the_gate)
+{
+	static const struct {
+		uint64_t at_ms;
+		bool looks;
+	} polls[] = {{900, false}, {1010, true}, {1050, false}, {2100, true}};
+	for (int place = 0; place <= 2; place++) {
+		struct drive d = refused(3, 1);
+		drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, place);
+		for (unsigned i = 0; i < COUNT(polls); i++) {
+			bool looks = polls[i].looks && place < 2;
+			d.lock.retry_at_ns = rl_time_ms(polls[i].at_ms);
+			drive_ticks_until(&d, polls[i].at_ms);
+			assert_int_equal(d.fx.nodes, looks ? 7 : 1);
+			drive_votes(&d, looks ? "NYN" : "N");
+			drive_ticks_until(&d, polls[i].at_ms + looks);
+			drive_votes(&d, looks ? "N" : "");
+		}
+	}
 }
 
 /* ---- turns ---- */
@@ -296,6 +319,19 @@ static uint64_t pause_ms(struct drive *d)
 	return drive_deadline_ms(d) - d->now_ns / RL_NS_PER_MS;
 }
 
+/* The next answer of the gate comes then. */
+static void poll_at(struct drive *d, uint64_t ms)
+{
+	if (d->lock.phase == RL_PAUSED) {
+		d->lock.retry_at_ns = rl_time_ms(ms - 1);
+		drive_ticks_until(d, ms - 1);
+		if (d->lock.stage == RL_STAGE_ALL)
+			drive_votes(d, "NNN");
+		drive_ticks_until(d, ms);
+	}
+	drive_at(d, ms);
+}
+
 /* The longer nothing changes the seldomer, and the later the more are before it; by chance half of it more or
  * less, entropy 0 being the least. */
 TEST(polls_are_seldom_where_there_is_a_queue)
@@ -308,11 +344,7 @@ TEST(polls_are_seldom_where_there_is_a_queue)
 	             {20902, 60000, 3, 12}, {20903, 60000, 2, 8}, {30000, 50, 2, 25}};
 	struct drive d = refused(3, 1);
 	for (unsigned i = 0; i < COUNT(polls); i++) {
-		if (d.lock.phase == RL_PAUSED) {
-			d.lock.retry_at_ns = rl_time_ms(polls[i].at_ms);
-			drive_ticks_until(&d, polls[i].at_ms);
-		}
-		drive_at(&d, polls[i].at_ms);
+		poll_at(&d, polls[i].at_ms);
 		drive_gate(&d, REDLOCK_VOTE_NO, 3, polls[i].pttl_ms, polls[i].place);
 		if (pause_ms(&d) != polls[i].want_ms)
 			fail_msg("poll %u: a pause of %d ms", i, (int)pause_ms(&d));
@@ -325,11 +357,7 @@ TEST(polls_without_a_queue_are_more_frequent)
 	static const uint64_t polls[][2] = {{2, 2}, {200, 2}, {1024, 8}, {10240, 80}, {58000, 453}};
 	struct drive d = refused(3, 0);
 	for (unsigned i = 0; i < COUNT(polls); i++) {
-		if (d.lock.phase == RL_PAUSED) {
-			d.lock.retry_at_ns = rl_time_ms(polls[i][0]);
-			drive_ticks_until(&d, polls[i][0]);
-		}
-		drive_at(&d, polls[i][0]);
+		poll_at(&d, polls[i][0]);
 		drive_votes(&d, "N");
 		if (pause_ms(&d) != polls[i][1])
 			fail_msg("poll %u: a pause of %d ms", i, (int)pause_ms(&d));
