@@ -39,6 +39,7 @@ struct actor;
 	X(STARVED, "a free lock could not be acquired although all faults were over")                            \
 	X(STANDSTILL, "nobody acquired a lock in time after the faults were over")                               \
 	X(OVERTAKEN, "who waited in line was overtaken")                                                         \
+	X(PLACES, "a client has more than one place in a queue")                                                 \
 	X(IDLE, "a lock was free for long although somebody waited")                                             \
 	X(UNSERVED, "somebody waited and had no turn in time")                                                   \
 	X(SPLIT, "of clients that tried a free lock at the same moment not exactly one got it")                  \

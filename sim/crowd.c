@@ -154,6 +154,16 @@ static void look_whether_idle(struct world *w, unsigned trouble)
 
 /* ---- whose turn it is ---- */
 
+/* Its handles stand behind one another in the client, and one of them in the queue. */
+static void check_one_place(struct world *w, const struct actor *a)
+{
+	unsigned places = 0;
+	for (unsigned k = 0; k < w->crowd.handles; k++)
+		places += a->handles[k].running == REDLOCK_OP_ACQUIRE && w->crowd.waiters[a->index][k].stands;
+	if (places > 1 && w->crowd.orderly)
+		check_fail(w, VIOLATION_PLACES, "c%u has %u", a->index, places);
+}
+
 void crowd_entered(struct world *w, const struct call *call, struct bytes answer)
 {
 	struct actor *a = &w->actors[call->session->owner >> 32];
@@ -167,13 +177,17 @@ void crowd_entered(struct world *w, const struct call *call, struct bytes answer
 	sscanf(text, "*6 :%d :%*d :%*d :%d", &verdict, &stands);
 	snprintf(text, sizeof text, "%.*s", (int)place.size, place.at);
 	sscanf(text, "%*[0-9a-f].%u", &number);
-	for (unsigned k = 0; k < w->crowd.handles && verdict == 0 && stands > 0; k++) {
+	for (unsigned k = 0; k < w->crowd.handles; k++) {
 		const struct handle *h = &a->handles[k];
 		struct waiter *waiter = &w->crowd.waiters[a->index][k];
-		if (h->lock != NULL && h->running == REDLOCK_OP_ACQUIRE && waiter->placed_ns == 0 &&
-		    number == h->lock->slot * RL_CALLS + h->lock->core.call)
+		if (h->lock == NULL || h->running != REDLOCK_OP_ACQUIRE ||
+		    number != h->lock->slot * RL_CALLS + h->lock->core.call)
+			continue;
+		waiter->stands = verdict == 0 && stands > 0;
+		if (waiter->stands && waiter->placed_ns == 0)
 			waiter->placed_ns = w->now_ns;
 	}
+	check_one_place(w, a);
 }
 
 /*
@@ -229,6 +243,7 @@ static void act(struct world *w, uint32_t actor, uint32_t slot)
 	} else if (me->turns > 0) {
 		me->began_ns = w->now_ns;
 		me->placed_ns = 0;
+		me->stands = false;
 		memset(me->passed_by, 0, sizeof me->passed_by);
 		handle_crowd_acquire(w, actor, slot, resource_of(w), FOREVER_MS);
 	}

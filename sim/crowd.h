@@ -20,6 +20,7 @@ struct waiter {
 	unsigned turns;     /* that it still wants */
 	uint64_t next_ns;   /* when it does something next */
 	uint64_t began_ns;  /* its acquire */
+	bool stands;        /* the gate said so the last time; not once it has let it in */
 	uint64_t placed_ns; /* since when it stands in a queue; 0: it does not, as far as anybody told it */
 	/* How often each of the others began later, had no place, and had the lock before it. */
 	uint8_t passed_by[SIM_MAX_ACTORS * SIM_CROWD_HANDLES];

@@ -4,10 +4,11 @@ The hand-written mutants: mistakes that other lock libraries have made, planted 
 
 Each row: name, defect, file, old text, new text; further files and texts may follow. The old text must be there
 exactly once. Defects 1 to 31 are those that a survey of fourteen lock libraries found; DEFECTS says what each is. Those above
-are of what only this one has: patches_own.py. 0 is for questions that came up here.
+are of what only this one has: patches_own.py, patches_waiting.py. 0 is for questions that came up here.
 """
 from mutant import Mutant, replace_once
 from patches_own import OWN_DEFECTS, OWN_ROWS
+from patches_waiting import WAITING_DEFECTS, WAITING_ROWS
 
 DEFECTS = {
 	0: "a question that came up here",
@@ -43,6 +44,7 @@ DEFECTS = {
 	30: "what Redis asks of its clients: extensions are limited, restarts are delayed",
 	31: "a fencing counter goes back",
 	**OWN_DEFECTS,
+	**WAITING_DEFECTS,
 }
 
 # Defects of what this library does not have, or has no part in.
@@ -50,7 +52,6 @@ NOT_HERE = {
 	18: "there is no counting semaphore",
 	19: "there is no read-write lock",
 	20: "there is no latch",
-	21: "there is no queue; waiters are not known to the nodes",
 	31: "there are no fencing tokens",
 }
 
@@ -348,7 +349,7 @@ ROWS = [
 
 def hand_written():
 	ret = []
-	for name, defect, *rest in [*ROWS, *OWN_ROWS]:
+	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS]:
 		edits = [(rest[i], replace_once(rest[i + 1], rest[i + 2])) for i in range(0, len(rest), 3)]
 		ret.append(Mutant(name, "hand", str(defect), edits, rest[0]))
 	return ret

@@ -311,6 +311,17 @@ TEST(an_old_turn_goes_on)
 	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies && d.fx.call == old.call);
 }
 
+/* A place is left behind at a gate that was passed over. */
+TEST(a_turn_at_another_gate_goes_on)
+{
+	struct drive d = refused(3, 7);
+	drive_play(&d, "votes D; at 2; tick");
+	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 1);
+	drive_wake(&d, 0);
+	assert_int_equal(d.lock.phase, RL_PAUSED);
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies && d.fx.nodes == 1);
+}
+
 /* ---- time ---- */
 
 static uint64_t pause_ms(struct drive *d)

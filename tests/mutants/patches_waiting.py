@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""
+Hand-written mutants of waiting in turn: the loss of one rule of docs/decisions/waiting.md each. Rows as in patches.py.
+"""
+
+WAITING_DEFECTS = {
+	39: "who waits asks too much, too seldom, or at the wrong node",
+	40: "a turn is lost, taken by somebody else, or passed on by who needs it",
+	41: "what is not heard is taken for heard",
+}
+
+ACQUIRE = "src/core/acquire.c"
+ENTER = "src/core/enter.c"
+PLACES = "src/places.c"
+LISTENER = "src/net/listener.c"
+ENTER_LUA = "scripts/enter.lua"
+LEAVE_LUA = "scripts/leave.lua"
+VACATE_LUA = "scripts/vacate.lua"
+PATTERN = '"^(..)(%x+)%.(%d+) ([^;]*);()"'
+BACKTRACKS = '"^(..)(%x+)%.(%d+)([^;]*);()"'
+
+WAITING_ROWS = [
+	# ---- 21 ----
+	("queue: a woken head goes first for ever", 21, ENTER_LUA,
+		"if told > now and told <= now + 60000 then break end", "if told then break end"),
+	("queue: who is gone is waited for", 21, ENTER_LUA,
+		'elseif redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then',
+		'elseif redis.pcall("publish", "redlock:wake:" .. client, slot) then'),
+	("queue: a release wakes who is gone", 21, LEAVE_LUA,
+		'redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then', 'redis.pcall("publish", "redlock:wake:" .. client, slot) then'),
+	("queue: it ends although its waiters ask", 21, ENTER_LUA,
+		'elseif place ~= "" then\n  redis.call("pexpire", KEYS[2], 60000)\nend', "end"),
+	# ---- 39 ----
+	("waiters ask all nodes", 39, ENTER,
+		"rl_acquire_ask(l, e->now_ns, bit_of(l->gate), fx);", "rl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);"),
+	("keys on their way out are not asked for again", 39, ENTER,
+		"return vote_of_gate(l) == REDLOCK_KIND_YES && now < until", "return l->phase == RL_IDLE && now < until"),
+	("a silent gate has a whole node timeout", 39, ENTER,
+		"l->rules->node_timeout_ns / GATE_PATIENCE, 2", "l->rules->node_timeout_ns, 2"),
+	("a gate that fails is not passed over", 39, ENTER,
+		"l->passed = (uint8_t)((l->passed + 1) % l->rules->node_count);", "l->passed = 0;"),
+	("a gate that was passed over is never tried again", 39, ENTER,
+		"if (rl_time_sub(e->now_ns, l->passed_ns) >= MOST_NS)", "if (e->now_ns == RL_TIME_NEVER)"),
+	("polls in line do not become seldomer", 39, ENTER,
+		"clamp(since / PART * l->place, LEAST_NS * l->place)", "clamp(0, LEAST_NS * l->place)"),
+	("all in line poll as the first one does", 39, ENTER,
+		"clamp(since / PART * l->place, LEAST_NS * l->place)", "clamp(since / PART, LEAST_NS)"),
+	("nobody asks when the key expires", 39, ENTER,
+		"rl_time_min(clamp(since / PART * l->place, LEAST_NS * l->place), rl_time_sub(l->free_at_ns, now));",
+		"clamp(since / PART * l->place, LEAST_NS * l->place);"),
+	("all who wait poll at one moment", 39, ENTER,
+		"return ns / 2 + (ns > 0 ? entropy % ns : 0);", "return ns + 0 * entropy;"),
+	("the last tries ask the gate alone", 39, ENTER,
+		"return rl_time_sub(l->wait_until_ns, now) < LAST_TRIPS * trip;", "return trip == 0 && now == 0;"),
+	("who is woken asks the gate alone", 39, ENTER,
+		"if (!l->woken) {\n\t\task_gate", "if (!l->woken || l->woken) {\n\t\tl->woken = false;\n\t\task_gate"),
+	("no place is ever taken", 39, ENTER, "fx->enter = e->hears & bit_of(l->gate);", "fx->enter = 0 * e->hears;"),
+	("handles of one client have a place each", 39, PLACES,
+		"return first != NULL && first != lock;", "return first != NULL && first != lock && c == NULL;"),
+	("an endless entry keeps the server busy", 39, ENTER_LUA, PATTERN, BACKTRACKS),
+	("a release of an endless entry keeps it busy", 39, LEAVE_LUA, PATTERN, BACKTRACKS),
+	# ---- 40 ----
+	("who has just released overtakes", 40, ENTER, "l->contended = waits(l); /*", "l->contended = false; /*"),
+	("that others wait is forgotten with the grant", 40, ACQUIRE,
+		"l->claims = false;\n\tl->extends = 0;", "l->claims = false;\n\tl->contended &= l->stage != RL_STAGE_ALL;\n\tl->extends = 0;"),
+	("a message before the answer is forgotten", 40, ENTER, "l->woken = true;", "l->woken = l->phase == RL_PAUSED;"),
+	("a message for the last call wakes this one", 40, ENTER, " || e->call != l->call) {", ") {"),
+	("a message of another node wakes", 40, ENTER, "!l->placed || e->node != l->gate || e->call", "!l->placed || e->call"),
+	("a turn that nobody needs is kept", 40, ENTER,
+		"give_up_place(bit_of(e->node), e->call, fx);\n\t\treturn;", "return;"),
+	("a failed attempt wakes the next one", 40, ACQUIRE,
+		"rl_acquire_give_back(l, fx);\n\tuint64_t left", "rl_acquire_give_back(l, fx);\n\trl_enter_leave(l, fx);\n\tuint64_t left"),
+	("the place stays when the wait ends with a release", 40, ENTER, "fx->quits = true;\n\tfx->call = l->call;", "fx->call = l->call;"),
+	("the place stays when the wait ends", 40, ENTER,
+		"give_up_place(bit_of(l->gate), l->call, fx);\n\t\treturn;", "return;"),
+	("the next handle of the client is not told", 40, PLACES,
+		"c->places.next = first_of(lock->next_in_line, lock);", "c->places.next = NULL;"),
+	("a place is that of a handle, not of a call", 40, PLACES, "lock->slot * RL_CALLS + call);", "lock->slot * RL_CALLS + 0 * call);"),
+	("queue: whoever asks takes a free key", 40, ENTER_LUA, 'if free and (mine or line == "") and redis', "if free and redis"),
+	("queue: the last one goes first", 40, ENTER_LUA,
+		'line = line .. string.format("1w%-27s ;", place)', 'line = string.format("1w%-27s ;", place) .. line'),
+	("queue: the mark of who was refused stays", 40, ENTER_LUA, "if mine and told then\n  line", "if mine and told and not line then\n  line"),
+	("queue: a release wakes nobody", 40, LEAVE_LUA, 'if line ~= "" and (ours', 'if line == "" and (ours'),
+	("queue: who gives up wakes although it is held", 40, LEAVE_LUA,
+		'(ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2)', "(ours or both[1] or true)"),
+	("queue: only the owner hears of waiters", 40, VACATE_LUA, "return both[2] and -1 or 0", "return 0"),
+	# ---- 41 ----
+	("a place is taken where nothing is heard", 41, ENTER, "fx->enter = e->hears & bit_of(l->gate);",
+		"fx->enter = (e->hears | ~e->hears) & bit_of(l->gate);"),
+	("who hears nothing any more waits on", 41, ENTER,
+		"l->placed &= e->front;\n\tif (l->phase == RL_PAUSED)", "l->placed &= e->front;\n\tif (l->phase == RL_PAUSED && e->front)"),
+	("another server's messages are heard", 41, LISTENER,
+		"return l->stands && is_known(l->asking) && is_same_server(l);", "return l->stands && is_known(l->asking);"),
+	("a PING without an answer is forgotten", 41, LISTENER, "? rl_time_add(l->asked_ns, ANSWER_NS)", "? UINT64_MAX"),
+	("nobody asks whether a listener still hears", 41, LISTENER, ": rl_time_add(link->progress_ns, QUIET_NS);", ": UINT64_MAX;"),
+	("a listener that broke is heard", 41, LISTENER, "l->stands = false;\n\trl_outbox_clear", "rl_outbox_clear"),
+]
