@@ -24,6 +24,7 @@ test_packages=(
 	openssl        # certificates of the TLS tests
 	mmdebstrap     # other servers, from other suites of Debian
 	patchelf       # runs them with their own libraries
+	libpq-dev      # what is measured beside ours
 	python3-redis  # another language's lock on the same keys
 	bats           # tests of the command
 	python3        # fault tests, measurements

@@ -180,7 +180,7 @@ not_started() { # RULE WORD...: what is said
 	# commands of their own.
 	admin flushall
 	admin acl setuser default reset on nopass '~*' +@all -eval -evalsha -multi
-	want 79 rl run "${nodes[@]}" -n -t 3s --node-timeout 300ms job -- sleep 30
+	want 79 rl run "${nodes[@]}" -n -t 6s --node-timeout 300ms job -- sleep 30
 	says "node 1 unix://" ": the user may not run the command: NOPERM "
 	says "permit +eval +evalsha or +watch +multi +exec +getrange"
 	[[ $stderr == *"could not be renewed so far"*"permit +eval"*"so the command must stop"* ]]

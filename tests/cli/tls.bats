@@ -167,6 +167,6 @@ time.sleep(60)' >"$sandbox/stalled" 3>&- &
 	local name
 	name=$(printf 'n%.0s' {1..60000})
 	tls_server good
-	want 0 "$REDLOCK_BIN" run -n --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port" "$name" -- echo "done"
+	want 0 "$REDLOCK_BIN" run -n --node-timeout 2s --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port" "$name" -- echo "done"
 	[ "$(redis-cli -s "$socket" dbsize)" = 0 ]
 }

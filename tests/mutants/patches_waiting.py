@@ -88,7 +88,7 @@ WAITING_ROWS = [
 	("a place is taken where nothing is heard", 41, ENTER, "fx->enter = e->hears & bit_of(l->gate);",
 		"fx->enter = (e->hears | ~e->hears) & bit_of(l->gate);"),
 	("who hears nothing any more waits on", 41, ENTER,
-		"l->placed &= e->front;\n\tif (l->phase == RL_PAUSED)", "l->placed &= e->front;\n\tif (l->phase == RL_PAUSED && e->front)"),
+		"nothing is known of it any more */\n\tif (l->phase == RL_PAUSED)", "nothing is known of it any more */\n\tif (l->phase == RL_PAUSED && e->front)"),
 	("another server's messages are heard", 41, LISTENER,
 		"return l->stands && is_known(l->asking) && is_same_server(l);", "return l->stands && is_known(l->asking);"),
 	("a PING without an answer is forgotten", 41, LISTENER, "? rl_time_add(l->asked_ns, ANSWER_NS)", "? UINT64_MAX"),
