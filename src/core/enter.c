@@ -32,10 +32,10 @@ static enum redlock_vote_kind vote_of_gate(const struct rl_lock *l)
 	return redlock_vote_kind(l->votes[l->gate].code);
 }
 
-/* Whether others want it, and we may wait for them. */
+/* Whether others want it, and we may wait for them: what does not contend is never contended. */
 static bool waits(const struct rl_lock *l)
 {
-	return l->contended && l->rules->wait_ns > 0 && rl_policy_of(l)->contends;
+	return l->contended && l->rules->wait_ns > 0;
 }
 
 bool rl_enter_waits(const struct rl_lock *l)
@@ -333,7 +333,7 @@ void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
 	bool releases = e->operation == RL_OP_RELEASE || e->operation == RL_OP_LEAVE;
 	if (releases && rl_enter_tells_of_others(e->vote.numbers[0]))
-		l->contended = true;
+		l->contended = rl_policy_of(l)->contends;
 }
 
 /* ---- messages, and places that are given up ---- */
@@ -386,7 +386,7 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
  * gives back: the next one would find what it has found. */
 void rl_enter_leave(struct rl_lock *l, struct rl_effects *fx)
 {
-	if ((l->contended || l->placed) && fx->send == RL_OP_RELEASE && rl_policy_of(l)->contends)
+	if ((l->contended || l->placed) && fx->send == RL_OP_RELEASE)
 		fx->send = RL_OP_LEAVE;
 	if (!l->placed)
 		return;
