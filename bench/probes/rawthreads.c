@@ -84,7 +84,7 @@ static void *work(void *argument)
 
 static void open_thread(struct thread *t, unsigned number)
 {
-	char sha[41];
+	char sha[41] = "";
 	for (unsigned i = 0; i < options.node_count; i++)
 		t->nodes[i].fd = wire_connect(options.nodes[i], sha);
 	wire_make(&t->wire, &options, number, sha);

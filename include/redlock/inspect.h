@@ -7,7 +7,7 @@
 #ifndef REDLOCK_INSPECT_H
 #define REDLOCK_INSPECT_H
 
-#include "redlock.h"
+#include "redlock.h" /* NOLINT(misc-header-include-cycle): it is a header by itself, too */
 
 #ifdef __cplusplus
 extern "C" {
