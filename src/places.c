@@ -118,7 +118,6 @@ struct rl_slice rl_places_name(const redlock_client *c, const redlock_lock *lock
 
 redlock_lock *rl_places_find(const redlock_client *c, uint32_t number, uint16_t *ret_call)
 {
-	redlock_lock *lock = rl_registry_next(&c->handles, number / RL_CALLS);
 	*ret_call = (uint16_t)(number % RL_CALLS);
-	return lock != NULL && lock->slot == number / RL_CALLS ? lock : NULL;
+	return rl_registry_at(&c->handles, number / RL_CALLS);
 }

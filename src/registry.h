@@ -48,6 +48,12 @@ static inline redlock_lock *rl_registry_find(const struct rl_registry *registry,
 
 struct rl_tag rl_registry_tag(const struct rl_registry *registry, const redlock_lock *lock, uint32_t seq);
 
+/* The handle in a slot, NULL if there is none, or no such slot. */
+static inline redlock_lock *rl_registry_at(const struct rl_registry *registry, uint32_t slot)
+{
+	return slot < registry->slot_count ? registry->slots[slot].lock : NULL;
+}
+
 /* The first handle from slot `from` on, NULL if there is none. */
 redlock_lock *rl_registry_next(const struct rl_registry *registry, uint32_t from);
 
