@@ -99,6 +99,14 @@ void json_null(struct json *json, const char *key)
 	fputs("null", json->out);
 }
 
+void json_number_or_null(struct json *json, const char *key, bool known, int64_t number)
+{
+	if (known)
+		json_number(json, key, number);
+	else
+		json_null(json, key);
+}
+
 void json_bytes(struct json *json, const char *key, const void *bytes, size_t length)
 {
 	const unsigned char *text = bytes;

@@ -189,14 +189,8 @@ void standing_json(const struct standing *standing, const char *key, struct json
 	else
 		json_null(json, "owner");
 	json_number(json, "held_on", standing->most);
-	if (any)
-		json_number(json, "pttl_ms", best->pttl_ms);
-	else
-		json_null(json, "pttl_ms");
-	if (standing->seen_ms > 0)
-		json_number(json, "held_for_ms", (int64_t)standing->seen_ms);
-	else
-		json_null(json, "held_for_ms");
+	json_number_or_null(json, "pttl_ms", any, best->pttl_ms);
+	json_number_or_null(json, "held_for_ms", standing->seen_ms > 0, (int64_t)standing->seen_ms);
 	json_bool(json, "blocks_for_ever", standing_blocks_for_ever(standing));
 	json_close(json, '}');
 }

@@ -156,12 +156,6 @@ void wait_view_json(const struct wait_view *view, struct json *json)
 	/* It may not even have begun. */
 	const uint64_t waited_ns = view->begin_ns > 0 ? view->end_ns - view->begin_ns : 0;
 	json_number(json, "waited_ms", (int64_t)(waited_ns / 1000000));
-	if (view->wait.place > 0)
-		json_number(json, "place", view->wait.place);
-	else
-		json_null(json, "place");
-	if (view->wait.waiting > 0)
-		json_number(json, "waiting", view->wait.waiting);
-	else
-		json_null(json, "waiting");
+	json_number_or_null(json, "place", view->wait.place > 0, view->wait.place);
+	json_number_or_null(json, "waiting", view->wait.waiting > 0, view->wait.waiting);
 }

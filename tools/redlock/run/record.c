@@ -18,14 +18,9 @@ static int64_t since_ms(uint64_t from_ns, uint64_t to_ns)
 static void json_command(struct json *json, const struct run *run)
 {
 	const bool executed = run->exited && !run->too_late && atomic_load(&run->guard.share->exec_error) == 0;
-	if (executed && WIFEXITED(run->wait_status))
-		json_number(json, "command_exit_code", WEXITSTATUS(run->wait_status));
-	else
-		json_null(json, "command_exit_code");
-	if (executed && WIFSIGNALED(run->wait_status))
-		json_number(json, "command_signal", WTERMSIG(run->wait_status));
-	else
-		json_null(json, "command_signal");
+	const int status = run->wait_status;
+	json_number_or_null(json, "command_exit_code", executed && WIFEXITED(status), WEXITSTATUS(status));
+	json_number_or_null(json, "command_signal", executed && WIFSIGNALED(status), WTERMSIG(status));
 }
 
 void record_write(const struct run *run, const struct report *report)

@@ -69,7 +69,6 @@ struct run {
 	bool unseen;         /* processes of the command are there that /proc does not show */
 	bool leftovers_told; /* that processes of the command are still there */
 
-	uint64_t begin_ns;    /* of the wait */
 	uint64_t acquired_ns; /* 0: not yet */
 	uint64_t exited_ns;   /* when the command had ended */
 	uint64_t ended_ns;    /* of the release, or of the wait */

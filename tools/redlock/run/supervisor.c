@@ -39,7 +39,8 @@ static uint64_t overdue_ns(const struct run *run)
 /* Times at which the supervisor has something to do by itself: when, and what. */
 static uint64_t find_ns(const struct run *run)
 {
-	return run->state == RUN_WAITING && !run->waiting.known ? run->begin_ns + WAIT_VIEW_AFTER_NS : UINT64_MAX;
+	const uint64_t begin_ns = run->waiting.view.begin_ns;
+	return run->state == RUN_WAITING && !run->waiting.known ? begin_ns + WAIT_VIEW_AFTER_NS : UINT64_MAX;
 }
 
 static uint64_t show_ns(const struct run *run)
@@ -205,7 +206,6 @@ static int begin(struct run *run)
 		return code;
 	streams_drop(STDOUT_FILENO); /* the command's, not ours; the guard keeps them for it */
 	wait_view_begin(&run->waiting.view, run->settings, run->order->name);
-	run->begin_ns = run->waiting.view.begin_ns;
 	run->result = redlock_start_acquire(run->lock);
 	rights_init(&run->rights, &run->session);
 	if (run->result == 0 && run->rights.named)

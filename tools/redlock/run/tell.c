@@ -41,7 +41,7 @@ __attribute__((noinline)) static void tell_grant_votes(struct run *run, const ch
 
 void tell_granted(struct run *run)
 {
-	const double waited = seconds(run->begin_ns, run->acquired_ns);
+	const double waited = seconds(run->waiting.view.begin_ns, run->acquired_ns);
 	char name[PRINTABLE_MAX];
 	name_of(run, name, sizeof name);
 	notify_status("READY=1", "holding '%s'", name);
