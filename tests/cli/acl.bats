@@ -142,7 +142,7 @@ not_started() { # RULE WORD...: what is said
 
 @test "who may not ask whose a key is gets an answer all the same" {
 	give "$rule"
-	token=$(rl acquire "${nodes[@]}" job)
+	token=$(rl acquire "${nodes[@]}" -t 1h job)
 	for right in +type +strlen +getrange +pttl; do
 		give "${rule/$right/}"
 		want 75 rl acquire "${nodes[@]}" -n job
