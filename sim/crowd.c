@@ -107,19 +107,18 @@ static bool asks(const struct actor *a, const struct handle *h)
 	return h->running == REDLOCK_OP_ACQUIRE && !rl_places_is_behind(a->client, h->lock);
 }
 
-/* Whether somebody waits who may have it; and notes whether some of them do not meet the others. */
+/* Whether somebody waits who may have it; and notes whether some of them do not meet the others, or may not
+ * wake them. */
 static bool somebody_waits(struct world *w)
 {
 	uint32_t gates = 0;
 	bool plain = false;
 	for (unsigned i = 0; i < w->plan.actors; i++) {
 		const struct actor *a = &w->actors[i];
-		for (unsigned k = 0; a->alive && !a->paused && k < w->crowd.handles; k++) {
-			if (!asks(a, &a->handles[k]) || !may_have_it(w, a, &a->handles[k]))
-				continue;
-			gates |= 1u << a->order[a->handles[k].lock->core.gate];
-			plain |= a->plain;
-		}
+		plain |= a->plain;
+		for (unsigned k = 0; a->alive && !a->paused && k < w->crowd.handles; k++)
+			if (asks(a, &a->handles[k]) && may_have_it(w, a, &a->handles[k]))
+				gates |= 1u << a->order[a->handles[k].lock->core.gate];
 	}
 	w->crowd.differs |= (gates & (gates - 1)) != 0 || plain || 2 * trip_ns(w) >= PATIENCE_NS;
 	return gates != 0;

@@ -36,8 +36,9 @@ struct crowd {
 };
 
 /* What may come back, and how much longer the lock may be free then: X(fault, permille, gap_ms, more_ms). The
- * first one is none. Who died without a word is found out by who asks by itself, after up to 1.5 s; a node
- * that was cut off is asked again as late. */
+ * first one is none. Who died without a word is found out by who asks by itself, after up to 1.5 s; so is a
+ * message that went into a connection that has fallen silent; a node that was cut off is asked again as late.
+ */
 #define SIM_TROUBLE_MAP(X)                                                                                   \
 	X(COUNT, 0, 0, 0)                                                                                        \
 	X(MESSAGE_LOST, 500, 0, 0)                                                                               \
@@ -49,7 +50,7 @@ struct crowd {
 	X(GATE_HANG, 0, 200, 0)                                                                                  \
 	X(GATE_SPLIT, 0, 200, 2000)                                                                              \
 	X(EARS_RESET, 0, 60, 0)                                                                                  \
-	X(EARS_SILENT, 0, 200, 0)
+	X(EARS_SILENT, 0, 200, 1600)
 
 #define SIM_TROUBLE_ONE(fault, permille, gap_ms, more_ms) +1
 enum { SIM_TROUBLES = 0 SIM_TROUBLE_MAP(SIM_TROUBLE_ONE) };
