@@ -1,4 +1,5 @@
 local both = redis.call("mget", KEYS[1], KEYS[2])
+if both[2] then redis.call("pexpire", KEYS[2], 60000) end
 local left = redis.call("pttl", KEYS[1])
 local free, was, place = left == -2, both[2] or "", ARGV[3]
 local line, at, mine, told, now, mark = was, 1, false, nil, nil, nil
@@ -45,7 +46,5 @@ if line == "" and was ~= "" then
   redis.call("del", KEYS[2])
 elseif line ~= was then
   redis.call("set", KEYS[2], line, "px", 60000)
-elseif place ~= "" then
-  redis.call("pexpire", KEYS[2], 60000)
 end
 return {0, math.floor(#line / 31), left, stands, ARGV[1], string.sub(both[1] or "", 1, 1024)}

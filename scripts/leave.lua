@@ -1,6 +1,9 @@
 local both = redis.call("mget", KEYS[1], KEYS[2])
 local ours, was = both[1] == ARGV[1], both[2] or ""
 if ours then redis.call("del", KEYS[1]) end
+if was == "" or type(redis.pcall("pexpire", KEYS[2], 60000)) ~= "number" then
+  return not ours and 0 or was == "" and 1 or 2
+end
 local line, at, mark = was, 1, nil
 local found = string.find(line, "w" .. ARGV[2] .. " ", 1, true)
 if found then
@@ -26,7 +29,7 @@ if line ~= "" and (ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2) t
   if at > 1 then line = string.sub(line, at) end
   if mark then line = string.gsub(line, ";", mark .. ";", 1) end
 end
-if line == "" and was ~= "" then
+if line == "" then
   redis.pcall("del", KEYS[2])
 elseif line ~= was then
   redis.pcall("set", KEYS[2], line, "px", 60000)

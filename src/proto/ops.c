@@ -55,7 +55,7 @@
 #define RELEASED OUTCOMES({YES, INTEGER(1, 2)}, {NO, INTEGER(-1, 0)})
 
 /* What the scripts of the queue call. */
-#define QUEUE_RIGHTS "mget pttl time publish"
+#define QUEUE_RIGHTS "mget pttl pexpire time publish"
 
 const struct rl_op rl_ops[RL_OP_COUNT] =
     {
@@ -151,7 +151,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .claims = true,
                 .undo = RL_OP_RELEASE,
                 .ghost = RL_GHOST_ALWAYS,
-                .rights = "set del pexpire " QUEUE_RIGHTS " subscribe", /* to hear when it is woken */
+                .rights = "set del " QUEUE_RIGHTS " subscribe", /* to hear when it is woken */
             },
         /* A release where somebody waits, or may. */
         [RL_OP_LEAVE] =

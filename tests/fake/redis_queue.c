@@ -247,28 +247,41 @@ static int64_t stand(struct line *l, bool mine, struct bytes place)
 
 static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
-	enum { DEL_LINE = 45, SET_LINE = 47, PEXPIRE_LINE = 49 };
+	enum { SET_LINE = 48 };
 	struct call *c = l->call;
 	int64_t place = stand(l, mine, word(c, ENTER_PLACE));
-	bool changed = has_changed(l), lasts = !changed && word(c, ENTER_PLACE).size > 0;
-	const char *why = changed ? keep(l) : lasts ? call_write_refused(c) : NULL;
-	if (script_fails_at(c, why, l->script, lasts ? PEXPIRE_LINE : l->text.length > 0 ? SET_LINE : DEL_LINE))
+	if (has_changed(l) && script_fails_at(c, keep(l), l->script, SET_LINE))
 		return;
-	struct key *key = lasts ? call_find(c, word(c, QUEUE)) : NULL;
-	if (key != NULL) {
-		key->expires_ms = c->redis->now_ms + LIFE_MS;
-		multi_touch(c->redis, c->session->database, word(c, QUEUE));
-	}
 	reply_entered(c, (int64_t[]){0, (int64_t)(l->text.length / ENTRY), left, place}, value);
+}
+
+/* Before anybody is told: what is told has to be kept, or it would be told for ever. And whoever has written
+ * may write more, though there is no memory. NULL: it may be written, if there is one. */
+static const char *renew(struct line *l)
+{
+	struct call *c = l->call;
+	struct bytes text;
+	bool there = string_of(c, word(c, QUEUE), &text);
+	const char *why = there && !l->written ? call_write_refused(c) : NULL;
+	if (!there || why != NULL)
+		return why;
+	call_find(c, word(c, QUEUE))->expires_ms = c->redis->now_ms + LIFE_MS;
+	multi_touch(c->redis, c->session->database, word(c, QUEUE));
+	l->written = true;
+	return NULL;
 }
 
 void script_enter(struct call *c)
 {
-	enum { SET_LINE = 27 };
+	enum { PEXPIRE_LINE = 2, SET_LINE = 28 };
 	struct line l;
 	struct bytes value;
 	struct buffer shown = {0};
 	line_open(&l, c, RL_SCRIPT_ENTER);
+	if (script_fails_at(c, renew(&l), RL_SCRIPT_ENTER, PEXPIRE_LINE)) {
+		line_close(&l);
+		return;
+	}
 	string_of(c, word(c, NAME), &value);
 	buffer_append(&shown, value.at, value.size < SHOWN ? value.size : SHOWN);
 	int64_t left = call_life(c, call_find(c, word(c, NAME)));
@@ -277,7 +290,7 @@ void script_enter(struct call *c)
 	bool takes = free && (mine || l.text.length == 0 || c->redis->any_turn);
 	if (!takes)
 		refuse(&l, mine, left, (struct bytes){shown.bytes, shown.length});
-	else if (!script_fails_at(c, call_memory_refused(c), RL_SCRIPT_ENTER, SET_LINE))
+	else if (!script_fails_at(c, l.written ? NULL : call_memory_refused(c), RL_SCRIPT_ENTER, SET_LINE))
 		take(&l, mine);
 	buffer_free(&shown);
 	line_close(&l);
@@ -312,6 +325,11 @@ void script_leave(struct call *c)
 		return;
 	line_open(&l, c, RL_SCRIPT_LEAVE);
 	l.written = ours == 1;
+	if (renew(&l) != NULL || l.text.length == 0) {
+		call_reply_number(c, ours == 0 ? 0 : l.text.length == 0 ? 1 : 2);
+		line_close(&l);
+		return;
+	}
 	const char *found = stands_at(&l, place);
 	if (found != NULL) {
 		size_t from = (size_t)(found - text_of(&l).at);

@@ -86,6 +86,15 @@ static void expect_woken(const char *place)
 	assert_string_equal(reply.text, want);
 }
 
+static void expect_silence(void)
+{
+	struct raw_reply reply;
+	struct raw_arg ping = {"PING", 4};
+	assert_int_equal(raw_send(&ears, &ping, 1), 0);
+	assert_int_equal(raw_receive(&ears, &reply), 0);
+	assert_memory_equal(reply.text, "pong", 4);
+}
+
 /* All three wait for the key of another one. */
 static void line_up(void)
 {
@@ -104,6 +113,8 @@ static void before(void)
 
 static void after(void)
 {
+	server_must(&servers.server[0], "OK", "REPLICAOF", "NO", "ONE", NULL);
+	server_must(&servers.server[0], "OK", "CONFIG", "SET", "maxmemory", "0", NULL);
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "+publish", NULL);
 	raw_close(&ears);
 }
@@ -246,6 +257,27 @@ TEST(a_queue_always_ends)
 	server_ask(&servers.server[0], &reply, "PERSIST", queue, NULL);
 	expect_leave("t9", A, "0");
 	assert_true(server_pttl(&servers.server[0], queue) > 50000);
+}
+
+/* Else it would be told again by whoever comes; and who is woken in vain comes at once. */
+TEST(what_cannot_be_kept_is_not_told)
+{
+	struct server *server = &servers.server[0];
+	listen_to(A);
+	line_up();
+	server_must(server, "1", "DEL", name, NULL);
+	server_must(server, "OK", "REPLICAOF", "127.0.0.1", "1", NULL);
+	expect_leave("t9", "", "0");
+	expect_leave("t9", C, "0");
+	expect_silence();
+	server_must(server, "OK", "REPLICAOF", "NO", "ONE", NULL);
+	server_must(server, "OK", "CONFIG", "SET", "maxmemory", "1", NULL);
+	expect_leave("t9", "", "0");
+	expect_woken(A);
+	expect_leave("t9", "", "0");
+	expect_leave("t9", C, "0");
+	expect_enter("t2", B, 0, 2, 2);
+	expect_silence();
 }
 
 /* Nobody may wake anybody: what is released is released, and the first one is waited for as if it had been

@@ -29,7 +29,7 @@ WAITING_ROWS = [
 	("queue: a release wakes who is gone", 21, LEAVE_LUA,
 		'redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then', 'redis.pcall("publish", "redlock:wake:" .. client, slot) then'),
 	("queue: it ends although its waiters ask", 21, ENTER_LUA,
-		'elseif place ~= "" then\n  redis.call("pexpire", KEYS[2], 60000)\nend', "end"),
+		'if both[2] then redis.call("pexpire", KEYS[2], 60000) end\n', ""),
 	# ---- 39 ----
 	("waiters ask all nodes", 39, ENTER,
 		"rl_acquire_ask(l, e->now_ns, bit_of(l->gate), fx);", "rl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);"),
@@ -83,6 +83,7 @@ WAITING_ROWS = [
 	("queue: a release wakes nobody", 40, LEAVE_LUA, 'if line ~= "" and (ours', 'if line == "" and (ours'),
 	("queue: who gives up wakes although it is held", 40, LEAVE_LUA,
 		'(ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2)', "(ours or both[1] or true)"),
+	("queue: what cannot be kept is told", 40, LEAVE_LUA, '~= "number" then', '== 7 then'),
 	("queue: only the owner hears of waiters", 40, VACATE_LUA, "return both[2] and -1 or 0", "return 0"),
 	# ---- 41 ----
 	("a place is taken where nothing is heard", 41, ENTER, "fx->enter = e->hears & bit_of(l->gate);",
