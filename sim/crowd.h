@@ -37,11 +37,11 @@ struct crowd {
 
 /* What may come back, and how much longer the lock may be free then: X(fault, permille, gap_ms, more_ms). The
  * first one is none. Who died without a word is found out by who asks by itself, after up to 1.5 s; so is a
- * message that went into a connection that has fallen silent; a node that was cut off is asked again as late.
- */
+ * message that was lost, or went into a connection that has fallen silent; a node that was cut off is asked
+ * again as late. */
 #define SIM_TROUBLE_MAP(X)                                                                                   \
 	X(COUNT, 0, 0, 0)                                                                                        \
-	X(MESSAGE_LOST, 500, 0, 0)                                                                               \
+	X(MESSAGE_LOST, 500, 0, 1600)                                                                               \
 	X(MESSAGE_LATE, 500, 0, 0)                                                                               \
 	X(MESSAGE_TWICE, 500, 0, 0)                                                                              \
 	X(WAITER_CRASH, 0, 60, 0)                                                                                \
