@@ -180,6 +180,7 @@ void actor_crash(struct world *w, uint32_t actor, bool machine)
 {
 	struct actor *a = &w->actors[actor];
 	TRACE(w, "c%u dies%s", actor, machine ? ", with its machine" : "");
+	w->gone_machines += machine;
 	for (unsigned i = 0; i < FAKE_FDS; i++)
 		if (a->os.fds[i].used)
 			link_client_die(w, a->os.fds[i].conn, machine);

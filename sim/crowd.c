@@ -144,7 +144,8 @@ static void look_whether_idle(struct world *w, unsigned trouble)
 	unsigned row = c->differs ? SIM_TROUBLES : trouble;
 	uint64_t most_ms = BAR_MS + (c->differs ? CHANCE_MS : troubles[trouble].more_ms);
 	uint64_t trips_ns = BAR_TRIPS * trip_ns(w), idle_ns = w->now_ns - c->free_ns;
-	uint64_t more_ns = idle_ns > trips_ns ? idle_ns - trips_ns : 0;
+	uint64_t explained_ns = trips_ns + w->gone_machines * PATIENCE_NS;
+	uint64_t more_ns = idle_ns > explained_ns ? idle_ns - explained_ns : 0;
 	if (more_ns > w->cover->idle_ns[row])
 		w->cover->idle_ns[row] = more_ns;
 	if (more_ns > most_ms * SIM_MS)

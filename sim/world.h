@@ -53,6 +53,7 @@ struct world {
 	bool winding_down; /* the applications begin nothing new */
 	struct node nodes[SIM_MAX_NODES];
 	unsigned useless_nodes; /* that never serve: always less than what a quorum can do without */
+	unsigned gone_machines; /* of clients: servers still have their connections */
 	struct actor actors[SIM_MAX_ACTORS];
 	struct links links;
 	uint64_t cut_until_ns[SIM_MAX_ACTORS][SIM_MAX_NODES][2]; /* [.][.][enum direction] */
