@@ -19,8 +19,8 @@ enum { SHARE_MS = 100 };
 
 /* So long may the lock be free although somebody waits who may have it, and the time of some round trips:
  * what benchmarks allow when a node is cut off, and a third more, for pauses are drawn by chance and among
- * thousands of crowds there are some with the longest; and what votes may take that are split by chance: where
- * waiters have different first nodes, some may not stand in line, or who is woken comes too late. */
+ * thousands of crowds there are some with the longest; and what votes may take that are split by chance:
+ * where waiters have different first nodes, some may not stand in line, or who is woken comes too late. */
 enum { BAR_MS = 400, BAR_TRIPS = 8, CHANCE_MS = 3000 };
 
 enum { TURNS = 3, MOST_HOLD_US = 15000, MOST_THINK_US = 30000, FOREVER_MS = 60000 };

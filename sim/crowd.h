@@ -41,8 +41,8 @@ struct crowd {
  * again as late. */
 #define SIM_TROUBLE_MAP(X)                                                                                   \
 	X(COUNT, 0, 0, 0)                                                                                        \
-	X(MESSAGE_LOST, 500, 0, 1600)                                                                               \
-	X(MESSAGE_LATE, 500, 0, 1600)                                                                               \
+	X(MESSAGE_LOST, 500, 0, 1600)                                                                            \
+	X(MESSAGE_LATE, 500, 0, 1600)                                                                            \
 	X(MESSAGE_TWICE, 500, 0, 0)                                                                              \
 	X(WAITER_CRASH, 0, 60, 0)                                                                                \
 	X(WAITER_LOSS, 0, 60, 1600)                                                                              \
