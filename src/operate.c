@@ -55,10 +55,15 @@ static uint64_t patience_ms(const redlock_lock *lock)
 }
 
 /* Nobody is known to wait: whether somebody does is asked at the gate alone, if it is where waiters look for
- * it first. The others release by what costs them least. */
+ * it first; they pass over what has no connection. The others release by what costs them least. */
 static uint32_t without_queue(const redlock_client *c, const redlock_lock *lock)
 {
-	return ~(1u << c->nodes.order[lock->core.turn]);
+	unsigned turn = lock->core.turn, passed = 0;
+	const uint8_t *order = c->nodes.order;
+	while (passed < c->nodes.count &&
+	       !rl_node_is_open(&c->nodes.list[order[(turn + passed) % c->nodes.count]]))
+		passed++;
+	return ~(1u << order[(turn + passed) % c->nodes.count]);
 }
 
 /* What a queue is told. */

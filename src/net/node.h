@@ -59,6 +59,11 @@ void rl_node_connect(struct rl_node *node, uint64_t now_ns);
 enum redlock_vote_code rl_node_submit(struct rl_node *node, const struct rl_request *request,
                                       struct rl_wire *wire, uint64_t now_ns);
 
+static inline bool rl_node_is_open(const struct rl_node *node)
+{
+	return node->link.state == RL_LINK_OPEN;
+}
+
 /* Whether there is something to send now, and sends what can be sent. */
 bool rl_node_can_send(const struct rl_node *node);
 void rl_node_flush(struct rl_node *node);

@@ -139,6 +139,26 @@ TEST(asked_by_another_thread_while_one_waits)
 	}
 }
 
+/* Waiters meet at the next one. Who has never waited, and does not know of them, asks there when it releases.
+ */
+TEST(the_first_gate_is_down)
+{
+	own_client *one = open_client(NULL), *two = open_client(NULL);
+	own_lock *holder = new_waiter(one), *lock = new_waiter(two);
+	expect_ok(holder, redlock_acquire(holder));
+	unsigned first = one->nodes.order[holder->core.turn];
+	server_kill(&servers.server[first]);
+	assert_driven(one, !rl_node_is_open(&one->nodes.list[first]));
+	expect_ok(NULL, redlock_start_acquire(lock));
+	assert_driven(two, state(lock) == 0 && stands(lock, 1, 1));
+	assert_int_not_equal(seen(lock).node, first);
+	assert_false(holder->core.contended);
+	expect_ok(holder, redlock_release(holder));
+	assert_driven(one, holder->core.contended);
+	expect_event(two, lock, 0);
+	server_restart(&servers.server[first]);
+}
+
 /* Plain refusals tell nothing. */
 TEST(without_a_queue)
 {
