@@ -42,7 +42,12 @@ tls_server() {
 	server=$!
 	servers+=("$server")
 	until_true test -S "$dir/s"
+	until_true listens "$port" # Redis 7.2 and newer open it last
 	socket=$dir/s
+}
+
+listens() { # PORT
+	(: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
 stop_servers() {
