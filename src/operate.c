@@ -58,12 +58,13 @@ static uint64_t patience_ms(const redlock_lock *lock)
  * it first; they pass over what has no connection. The others release by what costs them least. */
 static uint32_t without_queue(const redlock_client *c, const redlock_lock *lock)
 {
-	unsigned turn = lock->core.turn, passed = 0;
-	const uint8_t *order = c->nodes.order;
-	while (passed < c->nodes.count &&
-	       !rl_node_is_open(&c->nodes.list[order[(turn + passed) % c->nodes.count]]))
-		passed++;
-	return ~(1u << order[(turn + passed) % c->nodes.count]);
+	unsigned gate = 0;
+	for (unsigned i = 0; i < c->nodes.count; i++) {
+		gate = c->nodes.order[(lock->core.turn + i) % c->nodes.count];
+		if (rl_node_is_open(&c->nodes.list[gate]))
+			break;
+	}
+	return ~(1u << gate);
 }
 
 /* What a queue is told. */

@@ -104,6 +104,7 @@ load run_helper
 
 @test "sd_notify: READY=1 when the lock is had, not before, and a status line for each step" {
 	listen() { # SOCKET LAST
+		rm -f notes # of the one before, which listened too
 		/usr/bin/python3 "$BATS_TEST_DIRNAME/notify_listener.py" "$1" "$2" >notes 3>&- &
 		listener=$!
 		until_true grep -q listening notes
