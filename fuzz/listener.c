@@ -72,12 +72,12 @@ static void check_sent(struct world *w)
 
 static void hear(struct world *w)
 {
-	uint32_t slot;
-	while (rl_node_hear(&w->node, &slot, w->now_ns)) {
-		trace("  heard %u\n", slot);
+	struct rl_heard heard;
+	while (rl_node_hear(&w->node, &heard, w->now_ns)) {
+		trace("  heard %u\n", heard.number);
 		must(rl_node_hears(&w->node));
 		must(w->odd || (w->confirmed && w->ear_knows == w->process));
-		must(w->odd || (w->heard_count < w->said_count && w->said[w->heard_count] == slot));
+		must(w->odd || (w->heard_count < w->said_count && w->said[w->heard_count] == heard.number));
 		w->heard_count++;
 	}
 }

@@ -35,6 +35,8 @@ static void check_read(const struct rl_request *r, const struct rl_buffer *bytes
 	must(strstr(words, "TTL") == NULL || got.ttl_ms == r->ttl_ms);
 	must(strstr(words, "PLACE") == NULL || same(got.place, r->place));
 	must(strstr(words, "PATIENCE") == NULL || got.patience_ms == r->patience_ms);
+	must(strstr(words, "TERMS") == NULL || got.offered_ns == r->offered_ns);
+	must(strstr(words, "NEXT") == NULL || same(got.next, r->next));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -47,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	size_t token_size = feed_take(&feed, feed.left, &token);
 	r.name = (struct rl_slice){name_size > 0 ? (const char *)name : "", name_size};
 	r.patience_ms = r.ttl_ms >> 1;
+	r.offered_ns = ~r.ttl_ms;
+	r.next = r.place;
 	r.token = (struct rl_slice){token_size > 0 ? (const char *)token : "", token_size};
 
 	struct rl_wire wire = {0};
@@ -62,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 				check_written(written, &want);
 				check_read(&r, written, (enum rl_form)form);
 			}
-			buffer_free(&room.queue);
+			expected_free(&room);
 		}
 	}
 	rl_wire_free(&wire);

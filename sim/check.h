@@ -75,6 +75,7 @@ struct seen_token {
 	uint32_t life;
 	uint32_t nodes; /* bit per node that got a SET of it */
 	bool deleted;   /* by a release, on some node */
+	bool handed;    /* by the release of another one */
 	bool left;      /* given away: nobody owes its release any more */
 	struct stay stay[SIM_MAX_NODES];
 };
@@ -119,7 +120,7 @@ void check_key(struct world *w, struct bytes name);
 void check_clocks(struct world *w);
 
 /* A node has stored a key; it has gone. */
-void check_stored(struct world *w, uint32_t node, const struct key *key);
+void check_stored(struct world *w, uint32_t node, const struct key *key, bool handed);
 void check_gone(struct world *w, uint32_t node, const struct key *key, uint64_t at_ns);
 
 /* A claim was raised: has a quorum had the key ever since the claim began? */

@@ -85,7 +85,7 @@ void check_set(struct world *w, uint32_t node, uint32_t actor, uint32_t life, st
 		row->life = life;
 	if (own && (row->nodes & 1u << node) != 0)
 		world_hit(w, COVER_TAKEN_AGAIN);
-	else if (row->actor != actor || row->life != life || had_it)
+	else if (row->actor != actor || row->life != life || (had_it && !row->handed))
 		check_fail(w, VIOLATION_TOKEN, "c%u set %.8s on n%u again", actor, token.at, node);
 	row->nodes |= 1u << node;
 	bool makes_it = !node_has_value(w, node, token); /* a key that lingers is refused, and known of */
@@ -111,9 +111,10 @@ void check_left(struct world *w, const struct handle *h)
 
 /* ---- how long a key was there ---- */
 
-void check_stored(struct world *w, uint32_t node, const struct key *key)
+void check_stored(struct world *w, uint32_t node, const struct key *key, bool handed)
 {
 	struct seen_token *row = token_row(&w->check, key->value);
+	row->handed |= handed;
 	row->stay[node] = (struct stay){.from_ns = w->now_ns, .to_ns = SIM_NEVER};
 }
 
@@ -168,11 +169,15 @@ void check_continuity(struct world *w, const struct actor *a, const struct handl
 /* ---- what is left behind ---- */
 
 /* Of places nothing is owed: they end by themselves. */
+static bool ends_with(struct bytes name, struct bytes end)
+{
+	return name.size > end.size && memcmp(name.at + name.size - end.size, end.at, end.size) == 0;
+}
+
 static bool is_queue(const struct key *key)
 {
-	static const char end[] = ":redlock:queue";
-	size_t size = sizeof end - 1;
-	return key->name.size > size && memcmp(key->name.at + key->name.size - size, end, size) == 0 &&
+	return (ends_with(key->name, text_bytes(":redlock:queue")) ||
+	        ends_with(key->name, text_bytes(":redlock:offers"))) &&
 	       key->expires_ms != KEY_FOREVER;
 }
 
@@ -186,7 +191,9 @@ void check_settled(struct world *w, uint32_t actor, uint32_t node)
 		if (key->owner != KEY_OWNER(actor, life) || is_queue(key) ||
 		    node_expiry_world(n, key) <= w->now_ns + EXPIRY_TOLERANCE_NS + w->plan.step_back_ns)
 			continue;
-		if (token_row(&w->check, key->value)->left)
+		/* What was handed over is known by a message, which may be lost. */
+		const struct seen_token *row = token_row(&w->check, key->value);
+		if (row->left || row->handed)
 			continue;
 		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value.at, actor,
 		           (double)(node_expiry_world(n, key) - w->now_ns) / (double)SIM_MS);

@@ -191,6 +191,18 @@ void crowd_entered(struct world *w, const struct call *call, struct bytes answer
 	check_one_place(w, a);
 }
 
+/* By the gate too, or soon: it does not stand there any more. */
+void crowd_handed(struct world *w, const struct key *key)
+{
+	struct actor *a = &w->actors[key->owner >> 32];
+	for (unsigned k = 0; w->crowd.on && k < w->crowd.handles; k++) {
+		const struct redlock_lock *lock = a->handles[k].lock;
+		if (lock != NULL && key->value.size == lock->token_size &&
+		    memcmp(key->value.at, rl_handle_token_bytes(lock), key->value.size) == 0)
+			w->crowd.waiters[a->index][k].stands = false;
+	}
+}
+
 /*
  * Nobody who stands behind it has the lock first. Who has no place may: with its first attempt, which asks
  * all nodes at once, and with one more that it begins before the gate has answered its release.

@@ -13,6 +13,7 @@
 
 struct world;
 struct call;
+struct key;
 
 #define SIM_CROWD_HANDLES 2
 
@@ -65,8 +66,9 @@ unsigned crowd_trouble(struct world *w, unsigned fault);
 /* Plays one: with any of the troubles, or without. */
 void crowd_play(struct world *w, unsigned trouble);
 
-/* A server has answered an ENTER; a handle has been granted the lock. */
+/* A server has answered an ENTER, or handed a key over; a handle has been granted the lock. */
 void crowd_entered(struct world *w, const struct call *c, struct bytes answer);
+void crowd_handed(struct world *w, const struct key *key);
 void crowd_granted(struct world *w, uint32_t actor, uint32_t slot);
 
 #endif

@@ -319,6 +319,8 @@ static void run_step(struct diff *d)
 		forget_key(d, s, &step, step.key);
 	if (step.queue != 0 && (unclear || !same))
 		forget_key(d, s, &step, step.queue);
+	if (step.offers != 0 && (unclear || !same))
+		forget_key(d, s, &step, step.offers);
 	if (watches && (from_ms != to_ms || nearby || !timed)) /* a busy server watches, and tells no time */
 		forget_watched(d, s);
 	follow_kills(d, &step);

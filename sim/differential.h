@@ -11,13 +11,14 @@
 #include "redis.h"
 #include "servers.h"
 
-enum { STEP_WORDS = 9, STEP_WORD_SIZE = 128, STEP_IDS = 5 };
+enum { STEP_WORDS = 10, STEP_WORD_SIZE = 128, STEP_IDS = 5 };
 
 struct step {
 	struct bytes words[STEP_WORDS];
 	unsigned count;
-	unsigned key;    /* which word is the key; 0: none */
-	unsigned queue;  /* which one is that of its queue; 0: none */
+	unsigned key;   /* which word is the key; 0: none */
+	unsigned queue; /* which one is that of its queue, and of its offers; 0: none */
+	unsigned offers;
 	bool in_multi;   /* MULTI goes before it and EXEC behind */
 	bool tells_life; /* the answer may have the rest of a key's life in it */
 	char text[STEP_WORDS][STEP_WORD_SIZE];

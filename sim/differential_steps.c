@@ -232,12 +232,11 @@ static void draw_other_type(struct step *s, struct prng *p)
 	add_value(s, p);
 }
 
-/* Of the name that is the word before. */
-static void add_queue_key(struct step *s)
+/* Of the name of the same step. */
+static void add_side_key(struct step *s, const char *what)
 {
 	struct buffer key = {0};
-	expected_queue(s->words[s->count - 1], &key);
-	s->queue = s->count;
+	expected_side(s->words[s->key], what, &key);
 	snprintf(s->text[s->count], STEP_WORD_SIZE, "%.*s", (int)key.length, buffer_front(&key));
 	add_bytes(s, s->text[s->count], key.length);
 	buffer_free(&key);
@@ -260,7 +259,16 @@ static void draw_row(struct step *s, struct prng *p)
 		else if (word->kind == RL_WORD_TTL)
 			add_ttl(s, p);
 		else if (word->kind == RL_WORD_QUEUE)
-			add_queue_key(s);
+			s->queue = s->count, add_side_key(s, "queue");
+		else if (word->kind == RL_WORD_OFFERS)
+			s->offers = s->count, add_side_key(s, "offers");
+		else if (word->kind == RL_WORD_TERMS)
+			add(s, PICK(p, "1 0", "5 7", "250 123456789"));
+		else if (word->kind == RL_WORD_BARS)
+			add(s, PICK(p, "", "1"));
+		else if (word->kind == RL_WORD_NEXT)
+			add(s, PICK(p, "", "ab.1 7 60000", "ab.12 7 0 t1", "cd.3 8 9000 value-2", "ef.5 9 40 t t",
+			            "0123456789abcdef.4 18446744073709551615 9 t"));
 		else if (word->kind == RL_WORD_PLACE)
 			add(s, PICK(p, "", "ab.1", "ab.12", "cd.3", "0123456789abcdef.4"));
 		else if (word->kind == RL_WORD_PATIENCE)
@@ -302,7 +310,7 @@ static void draw_of_connection(struct step *s, struct prng *p, const uint64_t id
 void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
 {
 	uint64_t kind = prng_below(p, 100);
-	s->count = s->key = s->queue = 0;
+	s->count = s->key = s->queue = s->offers = 0;
 	s->tells_life = false;
 	s->in_multi =
 	    prng_chance(p, 250) && (kind < 20 || (kind >= 40 && kind < 70) || (kind >= 75 && kind < 88));

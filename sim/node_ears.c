@@ -25,9 +25,11 @@ static void claimed(struct redis *r, const struct session *s, struct bytes token
 	check_set(w, node_of(r), (uint32_t)(s->owner >> 32), (uint32_t)s->owner, token);
 }
 
-static void stored(struct redis *r, const struct key *key)
+static void stored(struct redis *r, const struct key *key, bool handed)
 {
-	check_stored(r->world, node_of(r), key);
+	check_stored(r->world, node_of(r), key, handed);
+	if (handed)
+		crowd_handed(r->world, key);
 }
 
 static void goes(struct redis *r, const struct key *key, bool deleted)
@@ -141,17 +143,17 @@ static void count(const struct call *c, const char *name, struct bytes answer)
 		world_hit(w, COVER_LATE_EXECUTION);
 }
 
-/* The command's name and the beginning of its token, and what was answered. */
+/* The command's name and some of its token, and what was answered. The first digits are the client's. */
 static void trace(const struct call *c, const char *name, struct bytes answer)
 {
 	struct bytes token = c->asked.op != NULL ? c->asked.parts[RL_WORD_TOKEN] : text_bytes("");
-	size_t line = 0;
+	size_t line = 0, from = token.size >= 24 ? 16 : 0;
 	while (line < answer.size && line < 47 && strchr("\r\n", answer.at[line]) == NULL)
 		line++;
 	TRACE((struct world *)c->redis->world, "n%u conn %u of c%u: %s (operation %u) %.8s -> %.*s",
 	      node_of(c->redis), c->session->tag, (unsigned)(c->session->owner >> 32), name,
-	      c->asked.op != NULL ? asked_operation(&c->asked) : 0, token.size >= 8 ? token.at : "-", (int)line,
-	      answer.at);
+	      c->asked.op != NULL ? asked_operation(&c->asked) : 0, token.size >= 8 ? token.at + from : "-",
+	      (int)line, answer.at);
 }
 
 static void answered(const struct call *c, const char *name, size_t from)

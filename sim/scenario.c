@@ -25,9 +25,9 @@
 /* The same without faults: before any TTL could help. */
 #define GIVE_BACK_NS SIM_SECOND
 
-/* Blocks of memory that a client at rest may have. */
+/* Blocks of memory that a client at rest may have: each node may still have a second link. */
 #define CLIENT_BLOCKS 19
-#define NODE_BLOCKS 15
+#define NODE_BLOCKS 16
 
 #define FINAL_WAIT_MS 10000
 #define RIVAL_WAIT_MS 300

@@ -45,6 +45,7 @@ static const struct row {
                             "the end of a round decides it or asks some again, and a further attempt needs "
                             "a pause; votes grant when they come"},
             [RL_EV_WAKE] = {ACQUIRING, "what is out is waited for"},
+            [RL_EV_HAND] = {ACQUIRING | HELD, "a vote; or what was handed over is not wanted"},
         },
     [RL_PAUSED] =
         {
@@ -55,6 +56,8 @@ static const struct row {
                             "another handle's turn first"},
             [RL_EV_WAKE] = {IDLE | ACQUIRING | PAUSED,
                             "our turn: an attempt, or no time is left for one; paused: it is not our gate"},
+            [RL_EV_HAND] = {ACQUIRING | PAUSED | HELD,
+                            "a vote, which one node's may be enough; paused: it is not wanted"},
         },
     [RL_HELD] =
         {
@@ -69,6 +72,7 @@ static const struct row {
             [RL_EV_REPLY] = {HELD | LOST, "votes confirm or lose what is held, they do not end the claim"},
             [RL_EV_TICK] = {HELD | LOST, "time renews or loses what is held, it does not end the claim"},
             [RL_EV_WAKE] = {HELD | LOST, "a turn that nobody needs; lost: the validity has ended unnoticed"},
+            [RL_EV_HAND] = {HELD | LOST, "a late vote; lost: the validity has ended unnoticed"},
         },
     [RL_LOST] =
         {
@@ -117,7 +121,7 @@ static const char *const phases[SIM_PHASES] = {
 static const char *const events[SIM_EVENTS] = {
     [RL_EV_ACQUIRE] = "acquire", [RL_EV_EXTEND] = "extend", [RL_EV_RELEASE] = "release",
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
-    [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",
+    [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
 };
 
 /* Possible, but too seldom to be waited for: a release that is refused, because an extend runs, in the very
@@ -127,7 +131,7 @@ static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase
 {
 	return (before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST) ||
 	       (before == RL_WATCHING && event == RL_EV_REPLY && after == RL_HELD) ||
-	       (before >= RL_LOOKING && event == RL_EV_WAKE && after == before);
+	       (before >= RL_LOOKING && event >= RL_EV_WAKE && after == before);
 }
 
 static struct row row_of(int before, int event)

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The direct hand-off: a release gives the key to a waiter in the same step, and tells it. How to read this
- * language: redlock.pml. README.md says what follows from this, and why few nodes are enough.
+ * language: redlock.pml. README.md says which code the steps stand for, and why one node is enough.
  *
- * A client registers a fresh token at each node, and refreshes it there. Refreshes are numbered. An entry
- * at a node keeps the number of the last one that arrived. Whoever ends a claim may hand the key to any
- * entry of that node: so the order of a queue does not matter here. The message quotes the number of the
- * entry.
+ * A waiter sends ENTER again and again. Each one is an offer: its token may be handed the key. Its number is the time
+ * at which it was sent. A holder learns some offer of some waiter, the last one or an older one, and its release names
+ * it at every node. So any node may hand the key to any token that was ever on offer, with any of its numbers. In
+ * which order waiters stand does not matter here.
  *
- * As in redlock.pml, nobody knows the time of day. Here a number is kept as its age: the ticks since that
- * refresh was sent. An age stops at TTL, as it then proves nothing any more. So runs have no end, and the
- * states are finite.
+ * As in redlock.pml, nobody knows the time of day. A number is kept as the ticks for which it proves something: a TTL
+ * when it is sent, then one less with each tick. At 0 it proves nothing, but the request may still come. So runs
+ * have no end, and the states are finite.
  */
 
 /* ---- Size -----------------------------------------------------------------------------------------------
  *
- * TTL is at most 3 (ages have two bits). A client that does not queue is one whose entry is never handed
- * anything. EXTEND          a refresh that finds the key handed over extends it, too
+ * EXTEND=ticks      holders extend, for so many ticks; at most 7, as is TTL
  */
 
 #ifndef NODES
@@ -27,17 +26,21 @@
 #endif
 #define QUORUM (NODES / 2 + 1)
 #ifndef TTL
-#define TTL 3
+#define TTL 2
 #endif
+#ifndef EXTEND
+#define EXTEND 0
+#endif
+#define LONGEST (TTL > EXTEND -> TTL : EXTEND)
 
 /* ---- The rules, and what becomes of them when one is left out ------------------------------------------ */
 
 #ifdef FROM_ARRIVAL		/* validity counts from the moment when the message comes */
-#define PROVED_BY_MESSAGE(x) 0
-#elif defined(FROM_LAST_HEARD)	/* from the last refresh that was answered "not yet yours" */
-#define PROVED_BY_MESSAGE(x) heard[x]
+#define PROVED_BY(c, number) TTL
+#elif defined(FROM_LAST_SENT)	/* from the last ENTER, not from the one that was handed the key */
+#define PROVED_BY(c, number) (HAS(sent[c], 3) -> 3 : (HAS(sent[c], 2) -> 2 : (HAS(sent[c], 1) -> 1 : 0)))
 #else
-#define PROVED_BY_MESSAGE(x) number[x]
+#define PROVED_BY(c, number) number
 #endif
 
 #ifdef SHORT			/* handed over for less than a TTL, and counted as a whole one */
@@ -46,10 +49,18 @@
 #define HANDED_FOR TTL
 #endif
 
-#ifdef MESSAGE_WITHOUT_TOKEN	/* a message for the last token counts for this one */
-#define NO_MESSAGE(c, n) skip
+#ifdef NOT_RENEWED		/* an ENTER that finds its own key says yes, and the key expires when it would */
+#define RENEWED(n) left[n]
+#elif defined(RENEWED_SHORTER)	/* it sets the expiry also where it was extended for longer */
+#define RENEWED(n) TTL
 #else
-#define NO_MESSAGE(c, n) message[AT(c, n)] = false; number[AT(c, n)] = TTL
+#define RENEWED(n) (left[n] > TTL -> left[n] : TTL)
+#endif
+
+#ifdef WITHOUT_TOKEN		/* a message for a token that was given back counts for the next one */
+#define FORGET(x) skip
+#else
+#define FORGET(x) told[x] = 0
 #endif
 
 /* ---- State --------------------------------------------------------------------------------------------- */
@@ -60,25 +71,19 @@
 byte owner[NODES];
 byte left[NODES];
 
+/* Sets of numbers: bit by bit, 0 to LONGEST. A request comes at any time, any number of times, or never. */
+#define HAS(set, number) ((set >> (number)) & 1)
+#define AGED(set) ((set >> 1) | (set & 1))
+byte sent[CLIENTS + 1];		/* of the ENTERs of its token, to any node; none: it has no token */
+byte extends[CLIENTS + 1];	/* of its extends */
+
 /* Of each client and node. */
 #define AT(c, n) ((c) * NODES + (n))
 #define PLACES ((CLIENTS + 1) * NODES)
-bool registers[PLACES];		/* the request that makes the entry has not arrived */
-bool refreshes[PLACES];		/* a refresh has not arrived */
-byte sent[PLACES];		/* the age of either; no further one is sent before it has arrived */
-bool entry[PLACES];
-byte number[PLACES];		/* the age of the number that the entry has, or had when the key was handed over */
-bool message[PLACES];		/* the message has not arrived */
-bool granted[PLACES];		/* this token was granted here */
-byte proof[PLACES];		/* the age of the request or refresh that this node's vote counts from; TTL: no vote */
-#ifdef FROM_LAST_HEARD
-byte heard[PLACES];
-#endif
+byte told[PLACES];		/* with which the node has said that the key is its own: in an answer or a message */
+byte vote[PLACES];		/* what the client has heard: for so many ticks this node's vote counts */
 
-bool tries[CLIENTS + 1];	/* it has a token */
 byte i, k, holders, votes, spare;	/* for loops, 0 between steps */
-
-#define OLDER(age) age = (age < TTL -> age + 1 : TTL)
 
 /* ---- What must be true --------------------------------------------------------------------------------- */
 
@@ -89,9 +94,9 @@ inline check_promises()
 	for (i : 1 .. CLIENTS) {
 		votes = 0;
 		for (k : 0 .. NODES - 1) {
-			votes = votes + (proof[AT(i, k)] < TTL -> 1 : 0);
+			votes = votes + (vote[AT(i, k)] > 0 -> 1 : 0);
 #ifdef MARGIN
-			assert(proof[AT(i, k)] == TTL || owner[k] == i)
+			assert(vote[AT(i, k)] == 0 || owner[k] == i)
 #endif
 		}
 		holders = holders + (votes >= QUORUM -> 1 : 0)
@@ -122,12 +127,9 @@ c_decl {
 
 /* No node is special: see redlock.pml. */
 #if NODES > 1 && !defined(UNSORTED)
-#define FACTS(c, n) ((registers[AT(c, n)] << 10) | (refreshes[AT(c, n)] << 9) | (entry[AT(c, n)] << 8) | \
-                     (message[AT(c, n)] << 7) | (granted[AT(c, n)] << 6) | (sent[AT(c, n)] << 4) | \
-                     (number[AT(c, n)] << 2) | proof[AT(c, n)])
+#define FACTS(c, n) ((told[AT(c, n)] << 3) | vote[AT(c, n)])
 #define RANK(n) ((owner[n] << 28) | (left[n] << 24) | (FACTS(1, n) << 12) | FACTS(2, n))
 #define SWAP(array, a, b) spare = array[a]; array[a] = array[b]; array[b] = spare
-#define SWAP_AT(array) SWAP(array, AT(k, i), AT(k, i + 1))
 
 inline sort_nodes()
 {
@@ -140,17 +142,8 @@ inline sort_nodes()
 			SWAP(owner, i, i + 1);
 			SWAP(left, i, i + 1);
 			for (k : 1 .. CLIENTS) {
-				SWAP_AT(registers);
-				SWAP_AT(refreshes);
-				SWAP_AT(sent);
-				SWAP_AT(entry);
-				SWAP_AT(number);
-				SWAP_AT(message);
-				SWAP_AT(granted);
-				SWAP_AT(proof);
-#ifdef FROM_LAST_HEARD
-				SWAP_AT(heard)
-#endif
+				SWAP(told, AT(k, i), AT(k, i + 1));
+				SWAP(vote, AT(k, i), AT(k, i + 1))
 			}
 			k = 0;
 			i = (i > 0 -> i - 1 : 0)
@@ -168,26 +161,22 @@ inline sort_nodes()
 
 /* ---- Steps of a client --------------------------------------------------------------------------------- */
 
-inline register(c)
+/* With a fresh token if it has none, else with the one that it has. */
+inline enter(c)
 {
-	tries[c] = true;
-	for (k : 0 .. NODES - 1) {
-		registers[AT(c, k)] = true;
-		sent[AT(c, k)] = 0
-	}
-	k = 0;
-	printf("client %d: registers a fresh token at all nodes\n", c)
+	sent[c] = sent[c] | (1 << TTL);
+	printf("client %d: ENTER, which is an offer\n", c)
 }
 
-inline refresh(c, n)
+inline begin_extend(c)
 {
-	refreshes[AT(c, n)] = true;
-	sent[AT(c, n)] = 0;
-	printf("client %d: refresh to node %d\n", c, n)
+	extends[c] = extends[c] | (1 << EXTEND);
+	printf("client %d: extends\n", c)
 }
 
-/* Cancelled, released, lost, or an entry is gone: the token is over. What it was handed is released, at any time or
- * never, and a message for it is for nobody. */
+/* Released, handed over, cancelled, lost, or replaced by a fresh one: the token is over, and revoked. That may come
+ * at any time or never: so what it has, and what it is handed from now on, stays as long as it likes, and what is
+ * said of it is for nobody. */
 inline give_back(c)
 {
 	for (k : 0 .. NODES - 1) {
@@ -197,167 +186,106 @@ inline give_back(c)
 			left[k] = 0
 		:: else
 		fi;
-		registers[AT(c, k)] = false;
-		refreshes[AT(c, k)] = false;
-		sent[AT(c, k)] = 0;
-		entry[AT(c, k)] = false;
-		granted[AT(c, k)] = false;
-		proof[AT(c, k)] = TTL;
-		NO_MESSAGE(c, k)
+		FORGET(AT(c, k));
+		vote[AT(c, k)] = 0
 	}
 	k = 0;
-	tries[c] = false;
+	sent[c] = 0;
+	extends[c] = 0;
 	printf("client %d: its token is over\n", c)
 }
 
 proctype client(byte c)
 {
 end:	do
-	:: STEP(!tries[c], register(c))
-	:: STEP(tries[c], give_back(c))
+	:: STEP(!HAS(sent[c], TTL), enter(c))
+#if EXTEND
+	:: STEP(sent[c] && !HAS(extends[c], EXTEND), begin_extend(c))
+#endif
+	:: STEP(sent[c], give_back(c))
 	od
 }
 
-/* ---- Steps of a node for a client ---------------------------------------------------------------------- */
+/* ---- Steps of a node for a client: of any request, by its number --------------------------------------- */
 
-inline prove(x, age)
+inline tell(c, n, number)
 {
-	proof[x] = (age < proof[x] -> age : proof[x])
+	told[AT(c, n)] = (told[AT(c, n)] | (1 << number)) & ~1
 }
 
-inline claim(c, n, ticks)
+/* Taken if it is free, and renewed if it is its own already. Else it waits, which changes nothing here. */
+inline enter_arrives(c, n, number)
 {
-	owner[n] = c;
-	left[n] = ticks;
-#ifdef ONCE
-	assert(!granted[AT(c, n)]);
-#endif
-	granted[AT(c, n)] = true
-}
-
-/* The key is free: taken at once. Else an entry is made. A lost answer is a client that gives back. */
-inline register_arrives(c, n)
-{
-	registers[AT(c, n)] = false;
 	if
 	:: owner[n] == NOBODY ->
 		SEEN;
-		claim(c, n, TTL);
-		number[AT(c, n)] = sent[AT(c, n)];
-		prove(AT(c, n), sent[AT(c, n)]);
-		printf("node %d: client %d takes the key\n", n, c)
-	:: else ->
-		SEEN;
-		entry[AT(c, n)] = true;
-		number[AT(c, n)] = sent[AT(c, n)];
-		printf("node %d: client %d is registered\n", n, c)
-	fi;
-	sent[AT(c, n)] = 0
-}
-
-/* The entry is gone, and so is the key: a new token everywhere. */
-inline find_nothing(c, n)
-{
-#if defined(REGISTERS_AGAIN)	/* the refresh makes a new entry of the same token */
-	entry[AT(c, n)] = true;
-	number[AT(c, n)] = sent[AT(c, n)];
-	sent[AT(c, n)] = 0
-#elif defined(FROM_LAST_HEARD)	/* answered like one that waits */
-	heard[AT(c, n)] = sent[AT(c, n)];
-	sent[AT(c, n)] = 0
-#else
-	give_back(c)
-#endif
-}
-
-inline refresh_arrives(c, n, is_heard)
-{
-	refreshes[AT(c, n)] = false;
-	printf("node %d: refresh of client %d, its answer is heard: %d\n", n, c, is_heard);
-	if
-	:: owner[n] == c ->
-		SEEN;
-		if
-		:: is_heard -> prove(AT(c, n), PROVED_BY_MESSAGE(AT(c, n)))
-		:: else
-		fi;
-#ifdef EXTEND
+		owner[n] = c;
 		left[n] = TTL;
-		if
-		:: is_heard -> prove(AT(c, n), sent[AT(c, n)])
-		:: else
-		fi;
-#endif
-		sent[AT(c, n)] = 0
-	:: owner[n] != c && entry[AT(c, n)] ->
-		SEEN;
-		number[AT(c, n)] = sent[AT(c, n)];
-#ifdef FROM_LAST_HEARD
-		heard[AT(c, n)] = (is_heard -> sent[AT(c, n)] : heard[AT(c, n)]);
-#endif
-		sent[AT(c, n)] = 0
-	:: owner[n] != c && !entry[AT(c, n)] && is_heard ->
-		SEEN;
-		find_nothing(c, n)
+		printf("node %d: client %d takes the key, number %d\n", n, c, number)
 	:: else ->
 		SEEN;
-		sent[AT(c, n)] = 0
-	fi
+		left[n] = RENEWED(n);
+		printf("node %d: client %d has the key, number %d\n", n, c, number)
+	fi;
+	tell(c, n, number)
 }
 
-inline message_arrives(c, n)
+inline extend_arrives(c, n, number)
 {
-	message[AT(c, n)] = false;
-	printf("client %d: hears that node %d handed it the key\n", c, n);
-	if
-	:: tries[c] ->
-		SEEN;
-		prove(AT(c, n), PROVED_BY_MESSAGE(AT(c, n)))
-	:: else
-	fi
+	left[n] = (left[n] > EXTEND -> left[n] : EXTEND);
+	tell(c, n, number);
+	printf("node %d: client %d extends, number %d\n", n, c, number)
 }
 
-/* Behind a release, or when somebody notices that the key has expired. The entry is used up. */
-inline hand_over(c, n)
+/* In a release, of a key that was the releaser's. The node knows nothing of the heir but what it is told. */
+inline hand_over(c, n, number)
 {
-	claim(c, n, HANDED_FOR);
-	entry[AT(c, n)] = false;
-	message[AT(c, n)] = true;
-	printf("node %d: the key is handed to client %d\n", n, c)
+	owner[n] = c;
+	left[n] = HANDED_FOR;
+	tell(c, n, number);
+	printf("node %d: the key is handed to client %d, number %d\n", n, c, number)
 }
 
-/* Its lease, or the queue, is over. */
-inline entry_is_lost(c, n)
+/* An answer or a message: they may come in any order, and more than once. */
+inline take(c, n, number)
 {
-	entry[AT(c, n)] = false;
-	printf("node %d: the entry of client %d is gone\n", n, c)
+	vote[AT(c, n)] = (PROVED_BY(c, number) > vote[AT(c, n)] -> PROVED_BY(c, number) : vote[AT(c, n)]);
+	printf("client %d: hears that it has the key of node %d, number %d\n", c, n, number)
 }
 
-#define MAY_REFRESH(x) (!registers[x] && !refreshes[x])
+#ifdef DECLINES_OWN		/* releases what it is told of the token that it claims or holds */
+inline decline(c, n)
+{
+	owner[n] = NOBODY;
+	printf("client %d: declines the key of node %d\n", c, n)
+}
+#endif
 
-proctype link(byte c; byte n)
+proctype link(byte c; byte n; byte number)
 {
 end:	do
-	:: STEP(tries[c] && MAY_REFRESH(AT(c, n)), refresh(c, n))
-	:: STEP(registers[AT(c, n)], register_arrives(c, n))
-	:: STEP(refreshes[AT(c, n)], refresh_arrives(c, n, true))
-	:: STEP(refreshes[AT(c, n)], refresh_arrives(c, n, false))
-	:: STEP(message[AT(c, n)], message_arrives(c, n))
-	:: STEP((owner[n] == OVER || owner[n] == NOBODY) && entry[AT(c, n)], hand_over(c, n))
-	:: STEP(entry[AT(c, n)], entry_is_lost(c, n))
+	:: STEP(HAS(sent[c], number) && (owner[n] == NOBODY || owner[n] == c), enter_arrives(c, n, number))
+	:: STEP(HAS(sent[c], number) && owner[n] == OVER, hand_over(c, n, number))
+	:: STEP(HAS(told[AT(c, n)], number) && sent[c], take(c, n, number))
+#if EXTEND
+	:: STEP(HAS(extends[c], number) && owner[n] == c, extend_arrives(c, n, number))
+#endif
+#ifdef DECLINES_OWN
+	:: STEP(HAS(told[AT(c, n)], number) && owner[n] == c, decline(c, n))
+#endif
 	od
 }
 
 /* ---- Steps of a node, without a client ----------------------------------------------------------------- */
 
-/* A release arrives, or the key expires. */
+/* A release arrives, or finds that the heir's place is barred; or the key expires. */
 inline key_is_freed(n)
 {
 	owner[n] = NOBODY;
 	printf("node %d: the key of a token that is over is gone\n", n)
 }
 
-/* A late request of a token that is over, or a hand-over to one. */
+/* A late request of a token that is over. */
 inline key_is_taken(n)
 {
 	owner[n] = OVER;
@@ -388,16 +316,13 @@ inline tick()
 		:: else
 		fi
 	}
+	for (i : 1 .. CLIENTS) {
+		sent[i] = AGED(sent[i]);
+		extends[i] = AGED(extends[i])
+	}
 	for (i : NODES .. PLACES - 1) {
-		if
-		:: registers[i] || refreshes[i] -> OLDER(sent[i])
-		:: else
-		fi;
-		OLDER(number[i]);
-		OLDER(proof[i]);
-#ifdef FROM_LAST_HEARD
-		OLDER(heard[i])
-#endif
+		told[i] = AGED(told[i]) & ~1;
+		vote[i] = (vote[i] > 0 -> vote[i] - 1 : 0)
 	}
 	i = 0
 }
@@ -411,17 +336,12 @@ end:	do
 
 init {
 	atomic {
-		for (i : 0 .. PLACES - 1) {
-			number[i] = TTL;
-			proof[i] = TTL;
-#ifdef FROM_LAST_HEARD
-			heard[i] = TTL
-#endif
-		}
 		for (i : 1 .. CLIENTS) {
 			run client(i);
 			for (k : 0 .. NODES - 1) {
-				run link(i, k)
+				for (spare : 0 .. LONGEST) {
+					run link(i, k, spare)
+				}
 			}
 		}
 		for (i : 0 .. NODES - 1) {
@@ -429,6 +349,7 @@ init {
 		}
 		i = 0;
 		k = 0;
+		spare = 0;
 		run time()
 	}
 }

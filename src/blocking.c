@@ -6,10 +6,17 @@
  * nobody looked must not cost a vote, and an answer that waits in the socket is not a stall. */
 #define IDLE_NS (100 * RL_NS_PER_MS)
 
+/* So is who comes next, before a release hands the lock over. */
+static bool reads_first(const redlock_client *c, const redlock_lock *lock, const struct rl_event *event)
+{
+	bool idle = c->loop.now_ns - c->loop.looked_ns > IDLE_NS;
+	return (idle || (event->kind == RL_EV_RELEASE && lock->core.contended)) && !c->loop.led;
+}
+
 /* 0: the operation has begun. */
 static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, struct rl_waiter *waiter)
 {
-	if (c->loop.now_ns - c->loop.looked_ns > IDLE_NS && !c->loop.led)
+	if (reads_first(c, lock, event))
 		(void)rl_turn_poll(c);
 	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_lock_busy(&lock->core))
 		return REDLOCK_E_STATE;

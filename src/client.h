@@ -62,7 +62,7 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);
 
 /* A server has said that it is the turn of the place with this number. */
-void rl_operate_wake(redlock_client *c, uint32_t number, unsigned node);
+void rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node);
 
 /* These nodes, a bit for each, are not heard any more. */
 void rl_operate_deafen(redlock_client *c, uint32_t nodes);

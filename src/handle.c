@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "heir.h"
 #include "options.h"
 #include "seen.h"
 
@@ -47,6 +48,7 @@ static void free_memory(redlock_lock *lock)
 {
 	free(lock->core.findings);
 	rl_seen_forget(lock); /* in a child process it still waits */
+	rl_heir_forget(lock);
 	free(lock);
 }
 

@@ -32,6 +32,8 @@ struct redlock_lock {
 	uint8_t pending; /* RL_OBSERVE_ bits: one event of each kind may wait to be pulled */
 	uint16_t token_size;
 
+	struct rl_heir *heir; /* of what is held: heir.h. NULL: nobody is known */
+
 	redlock_lock *next_in_line; /* of those that wait, in order of arrival: places.h */
 	redlock_lock *previous_in_line;
 	struct rl_seen *seen;    /* what was told of the lock while it waits; NULL: nothing */

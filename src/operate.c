@@ -8,6 +8,8 @@
 #include "core/enter.h"
 #include "core/policy.h"
 #include "core/trace.h"
+#include "heir.h"
+#include "net/submit.h"
 #include "proto/ops.h"
 #include "seen.h"
 
@@ -20,7 +22,8 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	unsigned char random[RL_OPERATE_TOKEN_BYTES];
 	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
-	char *at = rl_slice_put_hex(rl_handle_token_bytes(lock), random, sizeof random);
+	char *digits = rl_handle_token_bytes(lock), *at = rl_slice_put_hex(digits, random, sizeof random);
+	rl_places_mark(&c->places, digits);
 	memcpy(at, c->owner, c->owner_size);
 	lock->token_size = (uint16_t)(RL_OPERATE_TOKEN_DIGITS + c->owner_size);
 	return true;
@@ -67,13 +70,19 @@ static uint32_t without_queue(const redlock_client *c, const redlock_lock *lock)
 	return ~(1u << gate);
 }
 
+/* Messages have the name: one that is too long for them is not handed over. */
+enum { OFFERED_NAME = 1024 };
+
 /* What a queue is told. */
 static void add_place(redlock_client *c, const redlock_lock *lock, const struct rl_effects *fx,
                       struct rl_request *request, char text[RL_PLACES_TEXT])
 {
 	request->enter = fx->enter;
 	request->patience_ms = patience_ms(lock);
-	if (fx->enter != 0 || fx->quits)
+	request->bars = fx->bars;
+	request->quiet = fx->quiet;
+	request->offered_ns = lock->name_size <= OFFERED_NAME ? fx->offered_ns : 0;
+	if (fx->stands || fx->quits)
 		request->place = rl_places_name(c, lock, fx->call, text);
 	if (fx->tidies)
 		request->token = request->place; /* which no key has as its value: an empty one, some may have */
@@ -95,12 +104,36 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .owed = fx->owed,
 	    .own_value = !rl_policy_of(&lock->core)->signs,
 	};
+	if (fx->send == RL_OP_HAND)
+		request.next = rl_heir_offer(lock);
 	if (fx->send == RL_OP_RELEASE)
 		request.plain = without_queue(c, lock);
 	else if (fx->enter != 0 || fx->send == RL_OP_LEAVE)
 		add_place(c, lock, fx, &request, place);
-	rl_nodes_submit(&c->nodes, &request, fx->nodes, c->loop.now_ns);
+	uint32_t elsewhere = fx->stands ? fx->nodes & ~(1u << lock->core.gate) : 0;
+	rl_nodes_submit(&c->nodes, &request, fx->nodes & ~elsewhere, c->loop.now_ns);
+	if (elsewhere != 0) { /* no place is taken there */
+		request.place = (struct rl_slice){"", 0};
+		rl_nodes_submit(&c->nodes, &request, elsewhere, c->loop.now_ns);
+	}
 	rl_buffer_free(&buffer);
+}
+
+/* What was handed over to a call that has ended; the handle may be gone, too. It is released, if it is one of
+ * ours: who may publish may say anything. */
+static void decline(redlock_client *c, struct rl_slice name, struct rl_slice token, unsigned node)
+{
+	if (token.size != RL_OPERATE_TOKEN_DIGITS + c->owner_size || !rl_places_marks(&c->places, token.bytes))
+		return;
+	struct rl_request request = {
+	    .operation = RL_OP_LEAVE,
+	    .tag = rl_registry_nobody(),
+	    .name = name,
+	    .token = token,
+	    .owed = 1u << node,
+	    .patience_ms = RL_SUBMIT_PATIENCE_MS,
+	};
+	rl_nodes_submit(&c->nodes, &request, 1u << node, c->loop.now_ns);
 }
 
 static void report(redlock_client *c, redlock_lock *lock, const struct rl_effects *fx)
@@ -153,6 +186,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->entropy = next_entropy(c);
 	event->order = c->nodes.order;
 	event->hears = lock->core.contended ? rl_places_heard(c, lock) : 0;
+	event->heir_ns = rl_heir_told(lock);
 	event->behind = c->places.first != NULL && rl_places_is_behind(c, lock);
 	event->token = rl_handle_token(lock);
 	int error = rl_lock_step(&lock->core, event, &fx);
@@ -170,6 +204,8 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	} else if (fx.send != RL_OP_NONE) {
 		send_to_nodes(c, lock, &fx);
 	}
+	if (fx.declines)
+		decline(c, rl_handle_name(lock), event->vote.texts[0], event->node);
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
 	if (lock->core.contended || lock->in_line)
 		stand_in_line(c, lock);
@@ -207,6 +243,8 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
 	if (event->kind == RL_EV_ACQUIRE && value_is_claimed(c, lock))
 		return REDLOCK_E_BUSY;
+	if (event->kind == RL_EV_ACQUIRE)
+		rl_heir_forget(lock);
 	int error = step(c, lock, event);
 	if (c->nodes.refused_by != 0)
 		count_refusals(c, lock);
@@ -247,16 +285,38 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	if (event.operation == RL_OP_ENTER)
 		rl_seen_learn(lock, &event, c->loop.now_ns);
 	rl_operate(c, lock, &event);
+	bool entered = answer->operation == RL_OP_ENTER && event.vote.code == REDLOCK_VOTE_YES;
+	if (entered && event.seq == lock->core.claim_seq && event.node == lock->core.gate)
+		rl_heir_keep(lock, event.vote.texts[1], c->loop.now_ns);
+}
+
+static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_heard *heard,
+                      struct rl_event *event)
+{
+	event->kind = RL_EV_HAND;
+	event->offered_ns = heard->offered_ns;
+	event->vote = (struct rl_vote){.number_count = 1, .numbers = {heard->waiting}, .texts = {heard->token}};
+	rl_operate(c, lock, event);
+	bool ours = rl_slice_same(heard->token, rl_handle_token(lock));
+	if (ours && heard->offer.size > 0)
+		rl_heir_keep(lock, heard->offer, c->loop.now_ns);
 }
 
 /* A turn that nobody needs any more is the next one's, if the handle is there to say so; else it passes by
  * itself. */
-void rl_operate_wake(redlock_client *c, uint32_t number, unsigned node)
+void rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node)
 {
 	struct rl_event event = {.kind = RL_EV_WAKE, .node = node};
-	redlock_lock *lock = rl_places_find(c, number, &event.call);
-	if (lock != NULL)
+	redlock_lock *lock = rl_places_find(c, heard->number, &event.call);
+	if (heard->handed && c->nodes.list[node].duplicate)
+		return; /* no second vote of one server; it is asked, and says so */
+	bool named = lock != NULL && (!heard->handed || rl_slice_same(heard->name, rl_handle_name(lock)));
+	if (named && heard->handed)
+		take_over(c, lock, heard, &event);
+	else if (named)
 		rl_operate(c, lock, &event);
+	else if (heard->handed)
+		decline(c, heard->name, heard->token, node);
 }
 
 void rl_operate_deafen(redlock_client *c, uint32_t nodes)

@@ -15,6 +15,9 @@ enum { CLIENT_BYTES = 8, CLIENT_DIGITS = 2 * CLIENT_BYTES };
 /* Handles beyond these have no number. */
 #define SLOTS (UINT32_MAX / RL_CALLS)
 
+/* Places from which the lock may be handed over soon. */
+enum { NEAR = 16 };
+
 /* Once for each client. False: no random bytes to be had. */
 static bool draw(redlock_client *c)
 {
@@ -92,9 +95,12 @@ void rl_places_line_up(redlock_client *c, redlock_lock *lock, bool waits)
 
 void rl_places_wait(redlock_client *c, const redlock_lock *lock)
 {
-	unsigned gate = lock->core.gate;
-	if (lock->slot < SLOTS && rl_node_may_queue(&c->nodes.list[gate]) && draw(c))
-		rl_nodes_listen(&c->nodes, gate, c->places.channel, c->loop.now_ns);
+	bool near = lock->core.place > 0 && lock->core.place <= NEAR;
+	if (lock->slot >= SLOTS || !rl_node_may_queue(&c->nodes.list[lock->core.gate]) || !draw(c))
+		return;
+	for (unsigned i = 0; i < c->nodes.count; i++)
+		if (near || i == lock->core.gate)
+			rl_nodes_listen(&c->nodes, i, c->places.channel, c->loop.now_ns);
 }
 
 uint32_t rl_places_heard(const redlock_client *c, const redlock_lock *lock)
@@ -114,6 +120,17 @@ struct rl_slice rl_places_name(const redlock_client *c, const redlock_lock *lock
 	int size = snprintf(text, RL_PLACES_TEXT, "%.*s.%" PRIu32, CLIENT_DIGITS,
 	                    c->places.channel + sizeof CHANNEL - 1, lock->slot * RL_CALLS + call);
 	return (struct rl_slice){text, (size_t)size};
+}
+
+void rl_places_mark(const struct rl_places *p, char *digits)
+{
+	if (p->channel[0] != '\0')
+		memcpy(digits, p->channel + sizeof CHANNEL - 1, CLIENT_DIGITS);
+}
+
+bool rl_places_marks(const struct rl_places *p, const char *digits)
+{
+	return p->channel[0] != '\0' && memcmp(digits, p->channel + sizeof CHANNEL - 1, CLIENT_DIGITS) == 0;
 }
 
 redlock_lock *rl_places_find(const redlock_client *c, uint32_t number, uint16_t *ret_call)

@@ -20,7 +20,7 @@ struct rl_places {
 	redlock_lock *next; /* has become the first for its name, and is to be told; NULL: nobody */
 };
 
-/* The handle has to wait, and may: listens to its gate. */
+/* The handle has to wait, and may: listens to its gate, and when its turn is near, to all nodes. */
 void rl_places_wait(redlock_client *client, const redlock_lock *lock);
 
 /* Who waits for a name that another handle of this client waits for already has no place of its own: it
@@ -49,6 +49,11 @@ uint32_t rl_places_heard(const redlock_client *client, const redlock_lock *lock)
 /* The place of a call. "": it has none. */
 struct rl_slice rl_places_name(const redlock_client *client, const redlock_lock *lock, unsigned call,
                                char text[RL_PLACES_TEXT]);
+
+/* A token begins with its client's digits, if that has any by now: so it is known again. `digits`: at least as
+ * many as a client has. */
+void rl_places_mark(const struct rl_places *places, char *digits);
+bool rl_places_marks(const struct rl_places *places, const char *digits);
 
 /* Whose number it is, and of which call. NULL: nobody's any more. */
 redlock_lock *rl_places_find(const redlock_client *client, uint32_t number, uint16_t *ret_call);

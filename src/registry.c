@@ -49,7 +49,7 @@ bool rl_registry_reserve(struct rl_registry *r)
 		return false;
 	r->slots = slots;
 	for (uint32_t i = r->slot_count; i < count; i++)
-		slots[i] = (struct rl_slot){.next_free = i + 1 < count ? i + 1 : NO_SLOT};
+		slots[i] = (struct rl_slot){.generation = 1, .next_free = i + 1 < count ? i + 1 : NO_SLOT};
 	r->free_slot = r->slot_count;
 	r->slot_count = count;
 	return true;
@@ -66,7 +66,7 @@ void rl_registry_remove(struct rl_registry *r, redlock_lock *lock)
 {
 	struct rl_slot *slot = &r->slots[lock->slot];
 	slot->lock = NULL;
-	slot->generation++;
+	slot->generation += slot->generation != UINT32_MAX ? 1 : 2; /* 0 is nobody's */
 	slot->next_free = r->free_slot;
 	r->free_slot = lock->slot;
 }

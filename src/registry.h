@@ -46,6 +46,12 @@ static inline redlock_lock *rl_registry_find(const struct rl_registry *registry,
 	return slot->generation == tag.generation ? slot->lock : NULL;
 }
 
+/* Of a request whose answer is for no handle. */
+static inline struct rl_tag rl_registry_nobody(void)
+{
+	return (struct rl_tag){.slot = 0, .generation = 0};
+}
+
 struct rl_tag rl_registry_tag(const struct rl_registry *registry, const redlock_lock *lock, uint32_t seq);
 
 /* The handle in a slot, NULL if there is none, or no such slot. */

@@ -94,17 +94,17 @@ void rl_turn_settle_or_defer(redlock_client *c)
 		arm(c);
 }
 
-/* Hints, each for a handle that waits. */
+/* Each for a handle that waits, or did. */
 static void listen(redlock_client *c, const struct rl_ready *ready)
 {
 	unsigned index = RL_WATCH_NODE(ready->id);
-	uint32_t slot;
+	struct rl_heard heard;
 	if (index >= c->nodes.count)
 		return;
 	struct rl_node *node = &c->nodes.list[index];
 	rl_node_listener_ready(node, ready->id, ready->events, c->loop.now_ns);
-	while (rl_node_hear(node, &slot, c->loop.now_ns))
-		rl_operate_wake(c, slot, index);
+	while (rl_node_hear(node, &heard, c->loop.now_ns))
+		rl_operate_hear(c, &heard, index);
 }
 
 /* Who waits at a node that is not heard any more has to ask. */

@@ -6,6 +6,7 @@
 #include "core/ballot.h"
 #include "core/enter.h"
 #include "core/finding.h"
+#include "core/hand.h"
 #include "core/hold.h"
 #include "core/policy.h"
 #include "core/retry.h"
@@ -16,12 +17,16 @@ void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_e
 	uint64_t until = l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns;
 	l->phase = RL_ACQUIRING;
 	l->claims = true;
+	l->handed = false;
 	l->refused = 0;
 	rl_finding_forget(l);
 	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules->ttl_ns, fx);
 	l->claim_seq = l->round.seq;
 	l->owed = l->asked = fx->nodes = nodes;
-	fx->sign = rl_policy_of(l)->signs;
+	fx->enter &= nodes;
+	fx->sign = rl_policy_of(l)->signs && !rl_hand_keeps_token(l);
+	if (fx->sign)
+		l->heard = 0;
 }
 
 void rl_acquire_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -34,16 +39,20 @@ void rl_acquire_begin(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	rl_enter_begin(l, e, fx);
 }
 
-bool rl_acquire_insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+void rl_acquire_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_effects *fx)
 {
-	uint32_t nodes = rl_ballot_voted(l, REDLOCK_VOTE_NO);
 	assert(l->claims);
-	if (nodes == 0)
-		return false;
 	l->owed |= nodes;
 	l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
 	rl_round_again(l, nodes, now, fx);
-	return true;
+}
+
+bool rl_acquire_insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	uint32_t nodes = rl_ballot_voted(l, REDLOCK_VOTE_NO);
+	if (nodes != 0)
+		rl_acquire_again(l, nodes, now, fx);
+	return nodes != 0;
 }
 
 void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
@@ -56,6 +65,7 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 	fx->seq = 0;
 	policy->give_back(l, fx);
 	l->owed = 0;
+	rl_hand_revoke(l, fx);
 }
 
 void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
@@ -104,9 +114,10 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
                      struct rl_effects *fx)
 {
 	result = verdict_of(l, e, result);
+	if (!l->handed)
+		l->trip_ns = rl_time_max(RL_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
 	rl_acquire_give_back(l, fx);
 	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
-	l->trip_ns = rl_time_max(RL_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
 	uint64_t least = l->stage == RL_STAGE_GATE ? RL_RETRY_MIN_NS : l->trip_ns; /* one gate proves little */
 	if (hopeless || !rl_policy_of(l)->tries_again || left / 2 < least) {
 		rl_acquire_end(l, result, fx);
@@ -128,6 +139,7 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->hold_until_ns = max_hold > 0 ? rl_time_add(l->round.t0_ns, max_hold) : RL_TIME_NEVER;
 	l->quorum_until_ns = 0;
 	rl_hold_until(l, e, valid_until);
+	rl_hand_refresh(l, e->now_ns);
 	rl_round_end(l, 0, fx);
 	return true;
 }

@@ -22,6 +22,9 @@ enum rl_tally rl_acquire_decide(struct rl_lock *lock, const struct rl_event *eve
 /* Whether the votes that the attempt has by now grant the lock; if so, it is held. */
 bool rl_acquire_grant(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
+/* The same token, from these nodes: again, or for the first time. */
+void rl_acquire_again(struct rl_lock *lock, uint32_t nodes, uint64_t now_ns, struct rl_effects *effects);
+
 /* The same token again, where it was refused for certain: no release of it was sent, and no SET of it is on
  * its way to these nodes, so it is as if the first one had come later, and validity counts from the first
  * one. False: there are no such nodes. */

@@ -3,6 +3,7 @@
 
 #include "core/acquire.h"
 #include "core/ballot.h"
+#include "core/hand.h"
 #include "core/policy.h"
 #include "core/retry.h"
 #include "core/round.h"
@@ -108,10 +109,13 @@ static void ask_all(struct rl_lock *l, enum rl_stage stage, uint64_t now, struct
 /* At the gate by its queue, where a place there is of use. */
 static void register_place(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	fx->enter = e->hears & bit_of(l->gate);
+	fx->stands = (e->hears & bit_of(l->gate)) != 0;
 	fx->call = l->call;
-	l->placed |= fx->enter != 0;
-	if (fx->enter == 0)
+	if (fx->stands)
+		fx->enter |= bit_of(l->gate);
+	l->placed |= fx->stands;
+	rl_hand_offer(l, e, fx);
+	if (!fx->stands)
 		l->place = 0; /* nothing is known of it any more */
 }
 
@@ -198,6 +202,7 @@ void rl_enter_attempt(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->woken = l->placed = false;
+	l->offered_ns = 0;
 	l->call = (uint16_t)((l->call + 1u) % RL_CALLS);
 	l->passed = 0;
 	l->place = 0;
@@ -218,10 +223,9 @@ static void claim_the_rest(struct rl_lock *l, uint64_t now, struct rl_effects *f
 {
 	uint32_t rest = rl_ballot_nodes(l) & ~bit_of(l->gate);
 	l->stage = RL_STAGE_CLAIM;
-	l->owed |= rest;
 	l->asked |= rest;
 	l->look.pause_ns = 0;
-	rl_round_again(l, rest, now, fx);
+	rl_acquire_again(l, rest, now, fx);
 }
 
 /* ---- decisions ---- */
@@ -267,7 +271,7 @@ static bool insists(const struct rl_lock *l, uint64_t now)
 	uint64_t until = rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
 	struct rl_count c = rl_ballot_count(l);
 	bool possible = c.yes + c.no + c.out >= c.quorum;
-	return vote_of_gate(l) == REDLOCK_KIND_YES && now < until && in_time(l, now) && possible;
+	return vote_of_gate(l) == REDLOCK_KIND_YES && now < until && in_time(l, now) && possible && !l->handed;
 }
 
 static void look_again(struct rl_lock *l, uint64_t now, uint64_t until)
@@ -280,7 +284,7 @@ static void decide_claim(struct rl_lock *l, const struct rl_event *e, struct rl_
 {
 	enum rl_tally tally = rl_policy_ask(l)->weigh(l);
 	bool over = e->kind == RL_EV_TICK;
-	if (!over && (vote_of_gate(l) == REDLOCK_KIND_PENDING || insists(l, e->now_ns)))
+	if (!over && (l->handed || vote_of_gate(l) == REDLOCK_KIND_PENDING || insists(l, e->now_ns)))
 		return;
 	if (tally == RL_REFUSED || tally == RL_WON)
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
@@ -302,7 +306,11 @@ void rl_enter_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 
 bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->stage != RL_STAGE_CLAIM || !rl_lock_acquires(l) || !insists(l, e->now_ns))
+	if (l->stage != RL_STAGE_CLAIM || !rl_lock_acquires(l))
+		return false;
+	if (l->handed)
+		return rl_hand_go_on(l, e->now_ns, fx);
+	if (!insists(l, e->now_ns))
 		return false;
 	(void)rl_acquire_insist(l, e->now_ns, fx);
 	rl_retry_grow(l);
@@ -315,8 +323,8 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const int64_t *numbers = e->vote.numbers;
-	if (e->vote.number_count <= RL_ENTER_PLACE)
-		return;
+	if (e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
+		return; /* others are asked so, too: they have no queue of ours */
 	l->contended = numbers[RL_ENTER_WAITING] > 0;
 	if (e->vote.code == REDLOCK_VOTE_YES) {
 		l->placed = false;
@@ -331,7 +339,8 @@ void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 
 void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
-	bool releases = e->operation == RL_OP_RELEASE || e->operation == RL_OP_LEAVE;
+	bool releases =
+	    e->operation == RL_OP_RELEASE || e->operation == RL_OP_LEAVE || e->operation == RL_OP_HAND;
 	if (releases && rl_enter_tells_of_others(e->vote.numbers[0]))
 		l->contended = rl_policy_of(l)->contends;
 }
@@ -388,6 +397,8 @@ void rl_enter_leave(struct rl_lock *l, struct rl_effects *fx)
 {
 	if ((l->contended || l->placed) && fx->send == RL_OP_RELEASE)
 		fx->send = RL_OP_LEAVE;
+	rl_hand_revoke(l, fx);
+	fx->quiet = false;
 	if (!l->placed)
 		return;
 	l->placed = false;

@@ -9,6 +9,7 @@
 #include "core/contend.h"
 #include "core/enter.h"
 #include "core/finding.h"
+#include "core/hand.h"
 #include "core/hold.h"
 #include "core/policy.h"
 #include "core/round.h"
@@ -77,7 +78,7 @@ static int on_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 
 static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	bool attached = is_attached(l);
+	bool attached = is_attached(l), held = l->phase == RL_HELD;
 	if (l->phase != RL_HELD && l->phase != RL_LOST && !attached)
 		return REDLOCK_E_STATE;
 	l->phase = RL_RELEASING;
@@ -86,6 +87,8 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	fx->owed = attached ? rl_ballot_nodes(l) : l->owed;
 	l->owed = 0;
 	rl_enter_leave(l, fx);
+	if (held)
+		rl_hand_over(l, e, fx);
 	return 0;
 }
 
@@ -145,11 +148,12 @@ static bool key_may_exist(enum redlock_vote_code vote)
 
 /* Where INFO is forbidden, one server under two names is found by what it has: a fresh token is not there
  * where it was refused, unless the server took it under another name, or was asked for it again. Not so with
- * a caller's own value. */
+ * a caller's own value, and not with one that was on offer: who refuses it may have been handed it before. */
 static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
 	uint32_t bit = 1u << e->node;
-	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && rl_policy_of(l)->signs)
+	bool fresh = rl_policy_of(l)->signs && (l->heard & bit) == 0;
+	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && fresh)
 		l->refused |= bit;
 	if ((l->refused & bit) == 0 || code != REDLOCK_VOTE_YES || e->identified)
 		return false;
@@ -238,12 +242,18 @@ static int on_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	return 0;
 }
 
+static int on_hand(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	rl_hand_take(l, e, fx);
+	return 0;
+}
+
 static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	static int (*const handlers[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
 	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend, [RL_EV_RELEASE] = on_release,
 	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
-	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake};
+	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand};
 	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
 	return known ? handlers[e->kind](l, e, fx) : 0;
 }

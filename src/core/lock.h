@@ -12,6 +12,7 @@
  *     acquire.h   attempts                  hold.h      what is held, extended, lost
  *     contend.h   whose votes are split     round.h     one operation asked of the nodes
  *     enter.h     who wait for it           finding.h   what the nodes have
+ *     hand.h      handed from one to another
  *     policy.h    kinds of locks
  *
  * Rules: docs/design.md; redis.io, "Distributed Locks with Redis".
@@ -49,7 +50,8 @@ enum rl_kind {
 	X(QUERY, "query")                                                                                        \
 	X(PROBE, "probe")                                                                                        \
 	X(ENTER, "enter")                                                                                        \
-	X(LEAVE, "leave")
+	X(LEAVE, "leave")                                                                                        \
+	X(HAND, "hand over")
 
 enum {
 #define RL_OP_ENUM(name, word) RL_OP_##name,
@@ -156,7 +158,9 @@ struct rl_lock {
 	uint64_t free_at_ns;     /* when the key at the gate expires, as far as is known */
 	uint64_t passed_ns;      /* when a gate was last passed over */
 	uint64_t trip_ns;        /* how long the last attempt took */
+	uint64_t offered_ns;     /* since when our token may be handed the lock; 0: it may not */
 	uint32_t asked;          /* bit per node: the token was sent to it */
+	uint32_t heard;          /* bit per node: it may give our token its key, which was on offer */
 	uint32_t looked_ms;      /* when a waiter last asked all nodes, modulo 2^32 */
 	bool claims;             /* an attempt is out and was not given back: its votes count */
 	uint8_t stage;           /* enum rl_stage */
@@ -168,6 +172,7 @@ struct rl_lock {
 	bool contended;          /* others want the lock */
 	bool placed;             /* the gate may have our place in its queue */
 	bool woken;              /* it has said that it is our turn */
+	bool handed;             /* the attempt was begun by a message that the lock is handed over */
 };
 
 enum rl_event_kind {
@@ -178,7 +183,8 @@ enum rl_event_kind {
 	RL_EV_CANCEL,
 	RL_EV_REPLY,
 	RL_EV_TICK,
-	RL_EV_WAKE
+	RL_EV_WAKE,
+	RL_EV_HAND
 };
 
 struct rl_event {
@@ -189,13 +195,15 @@ struct rl_event {
 	bool probe;            /* QUERY: whether the nodes would take the lock, not what they have */
 	int result;            /* CANCEL: what the cancelled operation returns */
 	uint32_t seq;          /* REPLY: of the operation that is answered */
-	unsigned node;         /* REPLY, WAKE */
-	uint16_t call;         /* WAKE: whose place it was */
+	unsigned node;         /* REPLY, WAKE, HAND */
+	uint16_t call;         /* WAKE, HAND: whose place it was */
 	bool deaf;             /* WAKE: it is not woken; nothing is heard of the node any more */
 	bool front;            /* WAKE: it is not woken; it was behind another handle, and is not any more */
 	bool behind;           /* another handle of this client waits for the same lock, and was first */
 	unsigned operation;    /* REPLY: what the node was asked, RL_OP_ */
-	struct rl_vote vote;   /* REPLY; not PENDING */
+	uint64_t offered_ns;   /* HAND: the number of the offer that was taken */
+	uint64_t heir_ns;      /* RELEASE: when it was told who comes next; 0: it was not */
+	struct rl_vote vote;   /* REPLY; not PENDING. HAND: for which token, and how many wait if it is known */
 	struct rl_slice token; /* ours: the one that was signed last */
 	bool identified;       /* REPLY: each node has said who it is */
 	const uint8_t *order;  /* the nodes in the order that all contenders share; NULL: as numbered */
@@ -204,18 +212,23 @@ struct rl_event {
 };
 
 struct rl_effects {
-	unsigned send;   /* RL_OP_; NONE: nothing */
-	uint32_t nodes;  /* bit per node that it goes to */
-	uint32_t enter;  /* of those: by its queue (ENTER) */
-	uint32_t seq;    /* 0: nobody waits for the answers */
-	uint64_t ttl_ns; /* of an acquire or extend */
-	bool sign;       /* before it is sent: make a fresh token */
-	bool again;      /* the round that was sent before, and its token */
-	bool quits;      /* LEAVE: our place is given up, */
-	uint16_t call;   /* of this call; also of `enter` */
-	bool tidies;     /* and nothing else: the token is not released */
-	uint32_t owed;   /* of a release: bit per node where the key may exist. With the caller's own value,
-	                  * of those that nobody waits for: where it does */
+	unsigned send;       /* RL_OP_; NONE: nothing */
+	uint32_t nodes;      /* bit per node that it goes to */
+	uint32_t enter;      /* of those: by its queue (ENTER) */
+	uint32_t seq;        /* 0: nobody waits for the answers */
+	uint64_t ttl_ns;     /* of an acquire or extend */
+	bool sign;           /* before it is sent: make a fresh token */
+	bool again;          /* the round that was sent before, and its token */
+	bool quits;          /* LEAVE: our place is given up, */
+	uint16_t call;       /* of this call; also of `enter` */
+	bool tidies;         /* and nothing else: the token is not released */
+	bool bars;           /* LEAVE: the token may not be handed over any more; */
+	bool quiet;          /* and nobody is woken: we go on */
+	bool stands;         /* `enter` takes a place, or keeps it */
+	uint64_t offered_ns; /* of `enter`: the number of our offer; 0: it may not be handed over */
+	bool declines;       /* HAND: what was handed over is not wanted, and has to be released */
+	uint32_t owed;       /* of a release: bit per node where the key may exist. With the caller's own value,
+	                      * of those that nobody waits for: where it does */
 	enum redlock_operation done; /* NONE: nothing ended */
 	int result;
 	uint32_t observed; /* RL_OBSERVE_ bits */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/ballot.h"
+#include "core/hand.h"
 #include "core/policy.h"
 #include "core/validity.h"
 
@@ -20,6 +21,8 @@ static void ask(const struct rl_lock *l, uint32_t nodes, struct rl_effects *fx)
 	fx->nodes = nodes;
 	fx->seq = l->round.seq;
 	fx->ttl_ns = l->round.ttl_ns;
+	if (l->round.operation == REDLOCK_OP_ACQUIRE && rl_hand_keeps_token(l))
+		fx->enter = nodes & l->heard;
 }
 
 void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t now, uint64_t until,

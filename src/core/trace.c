@@ -17,7 +17,7 @@ static const char *const phase_names[] = {
 static const char *const event_names[] = {
     [RL_EV_ACQUIRE] = "acquire", [RL_EV_EXTEND] = "extend", [RL_EV_RELEASE] = "release",
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
-    [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",
+    [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
 };
 
 static const char *const op_words[RL_OP_COUNT] = {
@@ -98,9 +98,14 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		add(t, " by the queue");
 	if (fx->quits)
 		add(t, " quits");
+	if (fx->bars)
+		add(t, fx->quiet ? " bars quietly" : " bars");
 	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || sends(lock, fx, REDLOCK_OP_EXTEND))
 		add_time(t, " ttl ", fx->ttl_ns);
-	if (sends(lock, fx, REDLOCK_OP_RELEASE) || (fx->send == RL_OP_LEAVE && !fx->tidies))
+	if (fx->declines)
+		add(t, " | declines");
+	bool passes_on = fx->send == RL_OP_LEAVE || fx->send == RL_OP_HAND;
+	if (sends(lock, fx, REDLOCK_OP_RELEASE) || (passes_on && !fx->tidies))
 		add(t, " owed %" PRIx32, fx->owed);
 	if (fx->done != REDLOCK_OP_NONE)
 		add(t, " | done %s %s", op_words[fx->done], redlock_error_name(fx->result));
@@ -114,7 +119,7 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	struct text t = {line, size, 0};
 	add(&t, "[%5" PRIu64 ".%03u] %s: %s", event->now_ns / RL_NS_PER_MS,
 	    (unsigned)(event->now_ns % RL_NS_PER_MS / 1000), phase_names[before], event_names[event->kind]);
-	if (event->kind == RL_EV_WAKE)
+	if (event->kind == RL_EV_WAKE || event->kind == RL_EV_HAND)
 		add(&t, " node %u", event->node);
 	if (event->kind == RL_EV_REPLY)
 		add(&t, " #%" PRIu32 " node %u %s", event->seq, event->node,

@@ -140,20 +140,6 @@ static bool is_text(const struct rl_reply_value *v, const char *text)
 	       memcmp(v->text, text, size) == 0;
 }
 
-static bool is_number(const struct rl_reply_value *v, uint32_t *ret)
-{
-	uint64_t number = 0;
-	if (v->type != RL_REPLY_STRING || v->length == 0 || v->kept != v->length)
-		return false;
-	for (size_t i = 0; i < v->kept && number <= UINT32_MAX; i++) {
-		if (v->text[i] < '0' || v->text[i] > '9')
-			return false;
-		number = number * 10 + (uint64_t)(v->text[i] - '0');
-	}
-	*ret = (uint32_t)number;
-	return number <= UINT32_MAX;
-}
-
 /* ["subscribe", channel, 1] and ["message", channel, "17"]. */
 static bool is_about(const struct rl_listener *l, const struct rl_reply *r, const char *word)
 {
@@ -193,10 +179,12 @@ static void take_opening(struct rl_listener *l, enum rl_setup setup, const struc
 	}
 }
 
-static bool take_message(struct rl_listener *l, const struct rl_reply *reply, uint32_t *ret_slot)
+static bool take_message(struct rl_listener *l, const struct rl_reply *reply, struct rl_heard *ret)
 {
 	struct rl_outbox *asked = &l->link.outbox;
-	if (is_about(l, reply, "message") && is_number(&reply->items[2], ret_slot))
+	const struct rl_reply_value *said = &reply->items[2];
+	bool whole = said->type == RL_REPLY_STRING && said->kept == said->length;
+	if (is_about(l, reply, "message") && whole && rl_heard_read((struct rl_slice){said->text, said->kept}, ret))
 		return rl_listener_hears(l);
 	if (asked->count > 0 && rl_outbox_front_sent(asked) && is_pong(reply))
 		rl_outbox_pop(asked);
@@ -206,7 +194,7 @@ static bool take_message(struct rl_listener *l, const struct rl_reply *reply, ui
 }
 
 /* One reply. False: there is none at present, or it has broken. */
-static bool take_next(struct rl_listener *l, uint32_t *ret_slot, bool *ret_heard, uint64_t now_ns)
+static bool take_next(struct rl_listener *l, struct rl_heard *ret, bool *ret_heard, uint64_t now_ns)
 {
 	struct rl_link *link = &l->link;
 	const struct rl_reply *reply;
@@ -215,7 +203,7 @@ static bool take_next(struct rl_listener *l, uint32_t *ret_slot, bool *ret_heard
 		return false;
 	if (l->stands) {
 		reply = rl_link_hear(link);
-		*ret_heard = reply != NULL && take_message(l, reply, ret_slot);
+		*ret_heard = reply != NULL && take_message(l, reply, ret);
 		return reply != NULL;
 	}
 	front = rl_link_next(link, &reply);
@@ -224,10 +212,10 @@ static bool take_next(struct rl_listener *l, uint32_t *ret_slot, bool *ret_heard
 	return front != NULL;
 }
 
-bool rl_listener_next(struct rl_listener *l, uint32_t *ret_slot, uint64_t now_ns)
+bool rl_listener_next(struct rl_listener *l, struct rl_heard *ret, uint64_t now_ns)
 {
 	bool heard = false;
-	while (!heard && take_next(l, ret_slot, &heard, now_ns)) {
+	while (!heard && take_next(l, ret, &heard, now_ns)) {
 	}
 	settle(l, now_ns);
 	return heard;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A node's second link, on which the server speaks unasked: it subscribes to one channel, and hears numbers
- * of slots there. What it hears are hints. A listener that fails costs a wait some time, and never a vote: it
+ * A node's second link, on which the server speaks unasked: it subscribes to one channel, and hears messages
+ * there (proto/heard.h). What it misses costs time. A listener that fails costs a wait some time, and never a vote: it
  * has a backoff of its own, and whoever it belongs to does not look at why it is down.
  *
  * It goes to the address that the node's other link (`asking`) has reached, with the same credentials, and
@@ -21,6 +21,7 @@
 #define RL_NET_LISTENER_H
 
 #include "net/link.h"
+#include "proto/heard.h"
 
 #define RL_LISTENER_CHANNEL 48 /* bytes of the longest channel, and its NUL */
 
@@ -56,8 +57,8 @@ void rl_listener_meet(struct rl_listener *listener, uint64_t now_ns);
 /* As rl_link_ready(). */
 void rl_listener_ready(struct rl_listener *listener, uint32_t watch_id, uint32_t events, uint64_t now_ns);
 
-/* The next number that was heard. False: none at present. */
-bool rl_listener_next(struct rl_listener *listener, uint32_t *ret_slot, uint64_t now_ns);
+/* The next message that was heard, valid until the next call. False: none at present. */
+bool rl_listener_next(struct rl_listener *listener, struct rl_heard *ret_heard, uint64_t now_ns);
 
 /* The subscription stands, and both links have reached the same server process. */
 bool rl_listener_hears(const struct rl_listener *listener);

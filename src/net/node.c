@@ -383,11 +383,11 @@ void rl_node_listener_ready(struct rl_node *n, uint32_t watch_id, uint32_t event
 		rl_listener_ready(n->listener, watch_id, events, now_ns);
 }
 
-bool rl_node_hear(struct rl_node *n, uint32_t *ret_slot, uint64_t now_ns)
+bool rl_node_hear(struct rl_node *n, struct rl_heard *ret, uint64_t now_ns)
 {
 	if (n->listener == NULL)
 		return false;
-	if (rl_listener_next(n->listener, ret_slot, now_ns))
+	if (rl_listener_next(n->listener, ret, now_ns))
 		return true;
 	leave_refused(n, now_ns);
 	return false;

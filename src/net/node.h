@@ -106,8 +106,8 @@ static inline bool rl_node_hears(const struct rl_node *node)
 /* As rl_node_ready(), for ids whose number has RL_WATCH_NODES added. */
 void rl_node_listener_ready(struct rl_node *node, uint32_t watch_id, uint32_t events, uint64_t now_ns);
 
-/* Pulls the next message: the number of a slot. False: none at present. */
-bool rl_node_hear(struct rl_node *node, uint32_t *ret_slot, uint64_t now_ns);
+/* Pulls the next message, as rl_listener_next(). */
+bool rl_node_hear(struct rl_node *node, struct rl_heard *ret_heard, uint64_t now_ns);
 
 /* As rl_node_deadline() and rl_node_tick(). */
 uint64_t rl_node_listener_deadline(const struct rl_node *node);
@@ -122,6 +122,11 @@ unsigned rl_node_owed(const struct rl_node *node);
 static inline bool rl_node_may_queue(const struct rl_node *node)
 {
 	return rl_method_may_queue(&node->methods);
+}
+
+static inline bool rl_node_has_queued(const struct rl_node *node)
+{
+	return rl_method_has_queued(&node->methods);
 }
 
 /* Whether something it was asked, or is owed, has not left. */

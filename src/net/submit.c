@@ -14,9 +14,6 @@
 #define BACKLOG_BYTES ((size_t)128 * 1024)
 #define BACKLOG_RELEASE_BYTES ((size_t)256 * 1024)
 
-/* For how long a waiter goes first that is woken by somebody who knows no better. */
-enum { WAKE_PATIENCE_MS = 50 };
-
 /* ---- asking again ---- */
 
 static bool has_set_of(const struct rl_outbox *outbox, struct rl_slice name)
@@ -59,7 +56,7 @@ void rl_submit_wake(struct rl_node *n, const struct rl_entry *release)
 {
 	struct rl_request r = rl_outbox_request(release, rl_outbox_front_bytes(&n->link.outbox));
 	r.operation = rl_ops[release->operation].wakes;
-	r.patience_ms = WAKE_PATIENCE_MS;
+	r.patience_ms = RL_SUBMIT_PATIENCE_MS;
 	struct rl_entry wake = {.tag = release->tag, .operation = (uint8_t)r.operation};
 	wake.tag.seq = 0;
 	(void)ask_as_it_can(n, &wake, &r);

@@ -31,6 +31,9 @@
 #include "net/node.h"
 #include "proto/wire.h"
 
+/* For how long a waiter goes first that is woken by somebody who knows no better. */
+enum { RL_SUBMIT_PATIENCE_MS = 50 };
+
 /* As rl_node_submit(), for a node that need not connect first. */
 enum redlock_vote_code rl_submit_request(struct rl_node *node, const struct rl_request *request,
                                          struct rl_wire *wire, uint64_t now_ns);

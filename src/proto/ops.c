@@ -12,6 +12,10 @@
 #define QUEUE {.kind = RL_WORD_QUEUE}
 #define PLACE {.kind = RL_WORD_PLACE}
 #define PATIENCE {.kind = RL_WORD_PATIENCE}
+#define OFFERS {.kind = RL_WORD_OFFERS}
+#define TERMS {.kind = RL_WORD_TERMS}
+#define NEXT {.kind = RL_WORD_NEXT}
+#define BARS {.kind = RL_WORD_BARS}
 #define WORD(text) {RL_WORD_FIXED, {text, sizeof(text) - 1}}
 /* clang-format on */
 #define WORDS(...) ((const struct rl_word[]){__VA_ARGS__, {.kind = RL_WORD_END}})
@@ -25,12 +29,12 @@
 	[RL_FORM_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), WORD("1"), __VA_ARGS__),               \
 	[RL_FORM_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), WORD("1"), __VA_ARGS__)
 
-/* The same of a script of two keys: the lock's and the queue's. */
+/* The same of a script with the queue's keys. */
 #define QUEUE_SCRIPT(name, ...)                                                                              \
-	[RL_FORM_QUEUE_SHA] =                                                                                    \
-	    WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), WORD("2"), NAME, QUEUE, __VA_ARGS__),              \
-	[RL_FORM_QUEUE_TEXT] =                                                                                   \
-	    WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), WORD("2"), NAME, QUEUE, __VA_ARGS__)
+	[RL_FORM_QUEUE_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), __VA_ARGS__),                    \
+	[RL_FORM_QUEUE_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), __VA_ARGS__)
+#define LOOKS WORD("2"), NAME, QUEUE
+#define HANDS WORD("3"), NAME, QUEUE, OFFERS
 
 /* To compare and delete where nothing is known of a queue. */
 #define DELETE                                                                                               \
@@ -55,7 +59,7 @@
 #define RELEASED OUTCOMES({YES, INTEGER(1, 2)}, {NO, INTEGER(-1, 0)})
 
 /* What the scripts of the queue call. */
-#define QUEUE_RIGHTS "mget pttl pexpire time publish"
+#define QUEUE_RIGHTS "mget pttl pexpire time publish hget hset hdel hlen"
 
 const struct rl_op rl_ops[RL_OP_COUNT] =
     {
@@ -86,7 +90,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
         [RL_OP_RELEASE] =
             {
                 .forms = RL_FORMS_QUEUE | DELETES,
-                .words = {QUEUE_SCRIPT(VACATE, TOKEN), DELETE},
+                .words = {QUEUE_SCRIPT(VACATE, LOOKS, TOKEN), DELETE},
                 .script = RL_SCRIPT_RELEASE,
                 .queue_script = RL_SCRIPT_VACATE,
                 .change = RL_CHANGE_DELETE,
@@ -137,7 +141,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
         [RL_OP_ENTER] =
             {
                 .forms = RL_FORMS_QUEUE,
-                .words = {QUEUE_SCRIPT(ENTER, TOKEN, TTL, PLACE, PATIENCE)},
+                .words = {QUEUE_SCRIPT(ENTER, HANDS, TOKEN, TTL, PLACE, TERMS)},
                 .script = RL_SCRIPT_COUNT,
                 .queue_script = RL_SCRIPT_ENTER,
                 .parked_as = RL_FORM_QUEUE_SHA,
@@ -157,7 +161,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
         [RL_OP_LEAVE] =
             {
                 .forms = RL_FORMS_QUEUE | DELETES,
-                .words = {QUEUE_SCRIPT(LEAVE, TOKEN, PLACE, PATIENCE), DELETE},
+                .words = {QUEUE_SCRIPT(LEAVE, HANDS, TOKEN, PLACE, PATIENCE, BARS), DELETE},
                 .script = RL_SCRIPT_RELEASE,
                 .queue_script = RL_SCRIPT_LEAVE,
                 .change = RL_CHANGE_DELETE,
@@ -165,6 +169,24 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .outcomes = RELEASED,
                 .again = true,
                 .gives_back = true,
+                .ghost = RL_GHOST_OWN,
+                .rights = "set get del " QUEUE_RIGHTS,
+                .watch_rights = "watch multi exec getrange del",
+            },
+        /* A release that gives the key to the next one, who is told; where that one cannot be told, it is a
+         * release. Behind it comes LEAVE if the queue has others then. */
+        [RL_OP_HAND] =
+            {
+                .forms = RL_FORMS_QUEUE | DELETES,
+                .words = {QUEUE_SCRIPT(HAND, HANDS, TOKEN, NEXT), DELETE},
+                .script = RL_SCRIPT_RELEASE,
+                .queue_script = RL_SCRIPT_HAND,
+                .change = RL_CHANGE_DELETE,
+                .parked_as = RL_FORM_QUEUE_SHA,
+                .outcomes = RELEASED,
+                .again = true,
+                .gives_back = true,
+                .wakes = RL_OP_LEAVE,
                 .ghost = RL_GHOST_OWN,
                 .rights = "set get del " QUEUE_RIGHTS,
                 .watch_rights = "watch multi exec getrange del",

@@ -48,16 +48,20 @@ enum rl_script {
 	    RL_SCRIPT_COUNT
 };
 
-enum { RL_OP_WORDS = 9 };
+enum { RL_OP_WORDS = 10 }; /* more are refused before a login */
 
 /* A word of a command: a part of the request, or the same for all of them. */
 enum rl_word_kind {
 	RL_WORD_NAME,
 	RL_WORD_TOKEN,
 	RL_WORD_TTL,
-	RL_WORD_QUEUE, /* the key of the queue, made from the name */
+	RL_WORD_QUEUE,  /* the key of the queue, made from the name, */
+	RL_WORD_OFFERS, /* and of what it may hand over to whom */
 	RL_WORD_PLACE,
 	RL_WORD_PATIENCE,
+	RL_WORD_TERMS, /* patience, and the number of the offer */
+	RL_WORD_NEXT,
+	RL_WORD_BARS,
 	RL_WORD_FIXED,
 	RL_WORD_END
 };

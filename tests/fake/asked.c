@@ -87,10 +87,11 @@ static int print_row(const struct asked_seen *seen, unsigned operation, unsigned
 	return never;
 }
 
-/* Those in which it is told apart: a LEAVE that does not look at the queue has the bytes of a RELEASE. */
+/* Those in which it is told apart: a LEAVE or HAND that does not look at the queue has the bytes of a
+ * RELEASE. */
 static uint32_t own_forms(unsigned operation)
 {
-	return operation == RL_OP_LEAVE ? RL_FORMS_QUEUE : UINT32_MAX;
+	return operation == RL_OP_LEAVE || operation == RL_OP_HAND ? RL_FORMS_QUEUE : UINT32_MAX;
 }
 
 int asked_print(const struct asked_seen *seen, uint32_t forms, bool missing)

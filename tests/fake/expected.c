@@ -24,13 +24,17 @@ const struct expected expected[RL_OP_COUNT] = {
                           "*4\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
                           "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n"},
     [REDLOCK_OP_PROBE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN XX PX TTL"}, "$-1\r\n", "+OK\r\n"},
-    [RL_OP_ENTER] = {{QUEUE_SCRIPT("enter 2 NAME QUEUE TOKEN TTL PLACE PATIENCE")},
+    [RL_OP_ENTER] = {{QUEUE_SCRIPT("enter 3 NAME QUEUE OFFERS TOKEN TTL PLACE TERMS")},
                      "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
                      "*6\r\n:0\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$2\r\nt1\r\n"},
-    [RL_OP_LEAVE] = {{QUEUE_SCRIPT("leave 2 NAME QUEUE TOKEN PLACE PATIENCE"), DELETE},
+    [RL_OP_LEAVE] = {{QUEUE_SCRIPT("leave 3 NAME QUEUE OFFERS TOKEN PLACE PATIENCE BARS"), DELETE},
                      ":2\r\n",
                      ":0\r\n",
                      ":1\r\n"},
+    [RL_OP_HAND] = {{QUEUE_SCRIPT("hand 3 NAME QUEUE OFFERS TOKEN NEXT"), DELETE},
+                    ":2\r\n",
+                    ":0\r\n",
+                    ":1\r\n"},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 
@@ -46,6 +50,10 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"TOKEN", {r->token.bytes, r->token.size}},
 	    {"TTL", text_bytes(room->ttl)},
 	    {"QUEUE", {room->queue.bytes, room->queue.length}},
+	    {"OFFERS", {room->offers.bytes, room->offers.length}},
+	    {"TERMS", text_bytes(room->terms)},
+	    {"BARS", text_bytes(!r->bars ? "" : r->quiet ? "2" : "1")},
+	    {"NEXT", {r->next.bytes, r->next.size}},
 	    {"PLACE", {r->place.bytes, r->place.size}},
 	    {"PATIENCE", text_bytes(room->patience)},
 	};
@@ -58,7 +66,7 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	return word;
 }
 
-void expected_queue(struct bytes name, struct buffer *ret)
+void expected_side(struct bytes name, const char *what, struct buffer *ret)
 {
 	const char *open = memchr(name.at, '{', name.size);
 	const char *close = open != NULL ? memchr(open, '}', name.size - (size_t)(open - name.at)) : NULL;
@@ -66,7 +74,14 @@ void expected_queue(struct bytes name, struct buffer *ret)
 	buffer_append(ret, "{", !tagged);
 	buffer_append(ret, name.at, name.size);
 	buffer_append(ret, "}", !tagged);
-	buffer_append(ret, ":redlock:queue", 14);
+	buffer_append(ret, ":redlock:", 9);
+	buffer_append(ret, what, strlen(what));
+}
+
+void expected_free(struct expected_room *room)
+{
+	buffer_free(&room->queue);
+	buffer_free(&room->offers);
 }
 
 bool expected_words(const struct rl_request *r, enum rl_form form, struct expected_room *room,
@@ -75,8 +90,10 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 	const char *at = expected[r->operation].words[form];
 	snprintf(room->ttl, sizeof room->ttl, "%llu", (unsigned long long)r->ttl_ms);
 	snprintf(room->patience, sizeof room->patience, "%llu", (unsigned long long)r->patience_ms);
-	room->queue = (struct buffer){0};
-	expected_queue((struct bytes){r->name.bytes, r->name.size}, &room->queue);
+	snprintf(room->terms, sizeof room->terms, "%s %llu", room->patience, (unsigned long long)r->offered_ns);
+	room->queue = room->offers = (struct buffer){0};
+	expected_side((struct bytes){r->name.bytes, r->name.size}, "queue", &room->queue);
+	expected_side((struct bytes){r->name.bytes, r->name.size}, "offers", &room->offers);
 	ret->count = 0;
 	for (size_t length; at != NULL && (length = strcspn(at, " ")) > 0; at += length + (at[length] == ' '))
 		ret->at[ret->count++] = part(r, form, room, (struct bytes){at, length});

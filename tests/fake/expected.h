@@ -10,7 +10,7 @@
 #include "resp.h"
 
 struct expected {
-	/* Words in capitals stand for parts of the request (NAME, TOKEN, TTL, QUEUE, PLACE, PATIENCE), a script's
+	/* Words in capitals stand for parts of the request (NAME, TOKEN, TTL, QUEUE, PLACE ...), a script's
 	 * name for its text or digest. NULL: it has no such form. */
 	const char *words[RL_FORM_WATCH];
 	const char *yes, *other; /* answers of a server that can do it */
@@ -19,14 +19,15 @@ struct expected {
 
 extern const struct expected expected[RL_OP_COUNT];
 
-/* Appends the key of the queue of a name. */
-void expected_queue(struct bytes name, struct buffer *ret);
+/* Appends a key beside that of a name: its queue, or the offers. */
+void expected_side(struct bytes name, const char *what, struct buffer *ret);
 
-/* For the parts of a request that are put together; `queue` is to be freed. */
+/* For the parts of a request that are put together. */
 struct expected_room {
-	char ttl[24], patience[24];
-	struct buffer queue;
+	char ttl[24], patience[24], terms[48];
+	struct buffer queue, offers;
 };
+void expected_free(struct expected_room *room);
 
 /* The words that a request has in a form. False: it has no such form. */
 bool expected_words(const struct rl_request *r, enum rl_form form, struct expected_room *room,

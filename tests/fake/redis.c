@@ -252,8 +252,8 @@ static const struct command {
     {"command|info", 2, RESP_WORDS, WHILE_LOADING | STEP, run_command_info},
     {"delex", 4, 4, WRITES, run_delex},
     {"delifeq", 3, 3, WRITES, run_delifeq},
-    {"evalsha", 3, 9, 0, run_evalsha},
-    {"eval", 3, 9, 0, run_eval},
+    {"evalsha", 3, 10, 0, run_evalsha},
+    {"eval", 3, 10, 0, run_eval},
     {"client|id", 2, 2, WHILE_LOADING | BESIDE | STEP, run_client_id},
     {"client|kill", 3, 4, WHILE_LOADING | STEP, run_client_kill},
     {"info", 1, 2, WHILE_LOADING | STEP, run_info},
@@ -400,7 +400,8 @@ static void check(struct call *c, const struct command *command, bool counted)
 	unsigned may = STEP | (c->inside ? INSIDE : 0) | (c->session->channel_count > 0 ? LISTENING : 0);
 	if (!counted || (op == NULL && (command->flags & may) == 0))
 		call_wrong(c, "command '%.*s' with %u words", (int)c->w.at[0].size, c->w.at[0].at, c->w.count);
-	else if (op != NULL && ((c->made && !op->claims) || (c->deleted && !op->gives_back)))
+	else if (op != NULL &&
+	         ((c->made && !op->claims && op != &rl_ops[RL_OP_HAND]) || (c->deleted && !op->gives_back)))
 		call_wrong(c, "'%s' has %s a key", command->name, c->made ? "made" : "deleted");
 }
 

@@ -61,7 +61,7 @@ struct redis_ears {
 	void (*wrong)(struct redis *r, const char *what);
 	/* A request that makes a key came in, whatever is answered. */
 	void (*claimed)(struct redis *r, const struct session *s, struct bytes token);
-	void (*stored)(struct redis *r, const struct key *key);
+	void (*stored)(struct redis *r, const struct key *key, bool handed); /* by who had it before */
 	/* A key goes: it was deleted by a command, or has expired. */
 	void (*goes)(struct redis *r, const struct key *key, bool deleted);
 	/* A key was deleted, or its expiry set. */
@@ -111,6 +111,9 @@ void redis_free(struct redis *r);
 
 /* Executes the whole commands in the inbox, at most `most`, and appends the answers to `out`. */
 void redis_serve(struct redis *r, struct session *s, struct buffer *inbox, unsigned most, struct buffer *out);
+
+/* Who would get a message. NULL: nobody. */
+const struct session *fake_redis_listener(const struct redis *r, struct bytes channel);
 
 /* PUBLISH, for scripts: the number of receivers; -1: it is not permitted. */
 int fake_redis_publish(struct redis *r, struct bytes channel, struct bytes payload);

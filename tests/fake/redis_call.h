@@ -39,6 +39,7 @@ void call_delete(struct call *c, struct key *key);
 
 /* Makes the key, for the session's owner. `ttl_ms` 0: for ever. */
 void call_store(struct call *c, struct bytes name, struct bytes value, int64_t ttl_ms);
+void call_store_for(struct call *c, uint64_t owner, struct bytes name, struct bytes value, int64_t ttl_ms);
 
 /* What a write, or one that needs memory, is answered now; NULL: it may go ahead. */
 const char *call_write_refused(const struct call *c);
@@ -70,6 +71,7 @@ void run_evalsha(struct call *c);
 void script_enter(struct call *c);
 void script_vacate(struct call *c);
 void script_leave(struct call *c);
+void script_hand(struct call *c);
 
 /* redis_multi.c */
 void run_multi(struct call *c);

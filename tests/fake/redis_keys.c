@@ -83,14 +83,19 @@ void call_delete(struct call *c, struct key *key)
 
 void call_store(struct call *c, struct bytes name, struct bytes value, int64_t ttl_ms)
 {
+	call_store_for(c, c->session->owner, name, value, ttl_ms);
+}
+
+void call_store_for(struct call *c, uint64_t owner, struct bytes name, struct bytes value, int64_t ttl_ms)
+{
 	struct redis *r = c->redis;
 	struct key *key = redis_put(r, c->session->database, name, value);
 	c->made = true;
-	key->owner = c->session->owner;
+	key->owner = owner;
 	if (ttl_ms > 0)
 		key->expires_ms = r->now_ms + ttl_ms;
 	if (r->ears != NULL && r->ears->stored != NULL)
-		r->ears->stored(r, key);
+		r->ears->stored(r, key, c->asked.op == &rl_ops[RL_OP_HAND]);
 }
 
 /* True: the command is refused, and that was answered. */

@@ -62,6 +62,14 @@ static void deliver(struct redis *r, struct session *s, const struct buffer *mes
 		say(r, s, message);
 }
 
+const struct session *fake_redis_listener(const struct redis *r, struct bytes channel)
+{
+	for (uint32_t i = 0; i < r->open_count; i++)
+		if (listens_to(r->open[i], channel))
+			return r->open[i];
+	return NULL;
+}
+
 int fake_redis_publish(struct redis *r, struct bytes channel, struct bytes payload)
 {
 	struct buffer message = {0};

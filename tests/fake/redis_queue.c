@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The scripts that keep the queue of those who wait, as C: the originals are in scripts/. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "redis_call.h"
+#include "redis_offers.h"
 #include "scripts.h"
 
-/* Where the words of a call are: EVALSHA sha 2 name queue token ... */
-enum { NAME = 3, QUEUE, TOKEN, ENTER_TTL, ENTER_PLACE, ENTER_PATIENCE };
-enum { LEAVE_PLACE = TOKEN + 1, LEAVE_PATIENCE };
+/* Where the words of a call are: EVALSHA sha 3 name queue offers token ... */
+enum { NAME = 3, QUEUE, OFFERS, TOKEN, ENTER_TTL, ENTER_PLACE, ENTER_TERMS };
+enum { LEAVE_PLACE = TOKEN + 1, LEAVE_PATIENCE, LEAVE_BARS };
+enum { HAND_NEXT = TOKEN + 1 };
+enum { VACATE_TOKEN = QUEUE + 1 }; /* it has two keys */
 enum { ENTRY = 31, LIFE_MS = 60000, SHOWN = 1024 };
 
 static struct bytes word(const struct call *c, unsigned i)
@@ -155,6 +158,15 @@ static void set_until(struct line *l, const struct entry *e, struct bytes patien
 	replace(l, e->size - 1, 0, text_bytes(until));
 }
 
+static void drop_offer(struct line *l, const struct entry *e)
+{
+	struct bytes place = {e->client.at, e->client.size + 1 + e->slot.size}; /* they are side by side */
+	if (!e->placed || call_write_refused(l->call) != NULL)
+		return;
+	offers_drop(l->call, word(l->call, OFFERS), place);
+	l->written = true;
+}
+
 /* Drops whoever is not to be waited for, and wakes the first one if the key is free. True: that is `place`.
  */
 static bool tidy(struct line *l, bool free, struct bytes place, struct bytes patience)
@@ -173,9 +185,45 @@ static bool tidy(struct line *l, bool free, struct bytes place, struct bytes pat
 			set_until(l, &e, patience);
 			return false;
 		}
+		drop_offer(l, &e);
 		buffer_drop(&l->text, e.size);
 	}
 	return false;
+}
+
+static struct bytes behind_space(struct bytes text)
+{
+	size_t digits = run_of(text, 0, "0123456789");
+	return (struct bytes){text.at + digits + 1, text.size - digits - 1};
+}
+
+/* "since number ttl token": takes off since when it stands there. */
+static bool is_fresh(struct bytes *offer, int64_t now_ms)
+{
+	enum { FRESH_MS = 2000, OLD = 8 };
+	int64_t age = now_ms - word_number((struct bytes){offer->at, run_of(*offer, 0, "0123456789")});
+	*offer = behind_space(*offer);
+	struct bytes ttl = behind_space(*offer);
+	ttl.size = run_of(ttl, 0, "0123456789");
+	return age >= 0 && age <= FRESH_MS && age * OLD <= word_number(ttl);
+}
+
+/* What the first one offers: its place, and the rest. */
+static struct bytes next_offer(struct line *l, char *room, size_t size)
+{
+	struct bytes offer;
+	struct bytes text = text_of(l);
+	size_t client =
+	    text.size > 2 && memcmp(text.at, "1w", 2) == 0 ? run_of(text, 2, "0123456789abcdefABCDEF") : 0;
+	size_t dot = 2 + client;
+	size_t slot =
+	    client > 0 && dot < text.size && text.at[dot] == '.' ? run_of(text, dot + 1, "0123456789") : 0;
+	struct bytes place = {text.at + 2, client + 1 + slot};
+	if (slot == 0 || !offers_get(l->call, word(l->call, OFFERS), place, &offer) ||
+	    !is_fresh(&offer, l->call->redis->now_ms))
+		return text_bytes("");
+	int used = snprintf(room, size, "%.*s %.*s", (int)place.size, place.at, (int)offer.size, offer.at);
+	return (struct bytes){room, (size_t)used};
 }
 
 /* SET or DEL of the queue. NULL: done; else why not. */
@@ -216,12 +264,16 @@ static void take(struct line *l, bool mine)
 {
 	struct call *c = l->call;
 	call_store(c, word(c, NAME), word(c, TOKEN), word_number(word(c, ENTER_TTL)));
+	char room[1024];
 	l->written = true;
-	if (mine)
+	if (mine) {
+		offers_drop(c, word(c, OFFERS), word(c, ENTER_PLACE));
 		buffer_drop(&l->text, first_of(text_of(l)).size);
+	}
 	if (has_changed(l))
 		keep(l);
-	reply_entered(c, (int64_t[]){1, (int64_t)(l->text.length / ENTRY), 0, 0}, text_bytes(""));
+	reply_entered(c, (int64_t[]){1, (int64_t)(l->text.length / ENTRY), 0, 0},
+	              next_offer(l, room, sizeof room));
 }
 
 /* Returns the place in the line, from 1 on. */
@@ -245,14 +297,42 @@ static int64_t stand(struct line *l, bool mine, struct bytes place)
 	return (int64_t)(before / ENTRY) + 1;
 }
 
+static void offer(struct call *c)
+{
+	char text[1024];
+	struct bytes terms = word(c, ENTER_TERMS), number = behind_space(terms), ttl = word(c, ENTER_TTL),
+	             token = word(c, TOKEN);
+	if (word(c, ENTER_PLACE).size == 0 || bytes_equal(number, text_bytes("0")))
+		return;
+	int size = snprintf(text, sizeof text, "%" PRId64 " %.*s %.*s %.*s", c->redis->now_ms, (int)number.size,
+	                    number.at, (int)ttl.size, ttl.at, (int)token.size, token.at);
+	offers_set(c, word(c, OFFERS), word(c, ENTER_PLACE), (struct bytes){text, (size_t)size});
+}
+
 static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
-	enum { SET_LINE = 48 };
+	enum { SET_LINE = 66 };
 	struct call *c = l->call;
 	int64_t place = stand(l, mine, word(c, ENTER_PLACE));
 	if (has_changed(l) && script_fails_at(c, keep(l), l->script, SET_LINE))
 		return;
+	offer(c);
 	reply_entered(c, (int64_t[]){0, (int64_t)(l->text.length / ENTRY), left, place}, value);
+}
+
+/* The key is our own: it was handed over. */
+static void lengthen(struct call *c, struct key *key, struct bytes queue)
+{
+	enum { PEXPIRE_LINE = 4 };
+	int64_t ttl = word_number(word(c, ENTER_TTL)), left = call_life(c, key);
+	bool longer = left >= 0 && left < ttl;
+	if (script_fails_at(c, longer ? call_write_refused(c) : NULL, RL_SCRIPT_ENTER, PEXPIRE_LINE))
+		return;
+	if (longer) {
+		key->expires_ms += ttl - left;
+		multi_touch(c->redis, c->session->database, word(c, NAME));
+	}
+	reply_entered(c, (int64_t[]){1, (int64_t)(queue.size / ENTRY), 0, 0}, text_bytes(""));
 }
 
 /* Before anybody is told: what is told has to be kept, or it would be told for ever. And whoever has written
@@ -273,10 +353,16 @@ static const char *renew(struct line *l)
 
 void script_enter(struct call *c)
 {
-	enum { PEXPIRE_LINE = 2, SET_LINE = 28 };
+	enum { PEXPIRE_LINE = 7, SET_LINE = 35 };
 	struct line l;
 	struct bytes value;
 	struct buffer shown = {0};
+	if (string_of(c, word(c, NAME), &value) && bytes_equal(value, word(c, TOKEN))) {
+		struct bytes queue;
+		string_of(c, word(c, QUEUE), &queue);
+		lengthen(c, call_find(c, word(c, NAME)), queue);
+		return;
+	}
 	line_open(&l, c, RL_SCRIPT_ENTER);
 	if (script_fails_at(c, renew(&l), RL_SCRIPT_ENTER, PEXPIRE_LINE)) {
 		line_close(&l);
@@ -286,7 +372,8 @@ void script_enter(struct call *c)
 	buffer_append(&shown, value.at, value.size < SHOWN ? value.size : SHOWN);
 	int64_t left = call_life(c, call_find(c, word(c, NAME)));
 	bool free = left == -2;
-	bool mine = tidy(&l, free, word(c, ENTER_PLACE), word(c, ENTER_PATIENCE));
+	struct bytes terms = word(c, ENTER_TERMS), patience = {terms.at, run_of(terms, 0, "0123456789")};
+	bool mine = tidy(&l, free, word(c, ENTER_PLACE), patience);
 	bool takes = free && (mine || l.text.length == 0 || c->redis->any_turn);
 	if (!takes)
 		refuse(&l, mine, left, (struct bytes){shown.bytes, shown.length});
@@ -297,11 +384,11 @@ void script_enter(struct call *c)
 }
 
 /* The first lines of both: -1: the key cannot be deleted, and that was answered. */
-static int release(struct call *c, enum rl_script script)
+static int release(struct call *c, enum rl_script script, unsigned token)
 {
 	struct bytes value;
-	bool ours = string_of(c, word(c, NAME), &value) && bytes_equal(value, word(c, TOKEN));
-	if (ours && script_fails_at(c, call_write_refused(c), script, 3))
+	bool ours = string_of(c, word(c, NAME), &value) && bytes_equal(value, word(c, token));
+	if (ours && script_fails_at(c, call_write_refused(c), script, script == RL_SCRIPT_HAND ? 9 : 3))
 		return -1;
 	if (ours)
 		call_delete(c, call_find(c, word(c, NAME)));
@@ -311,37 +398,142 @@ static int release(struct call *c, enum rl_script script)
 void script_vacate(struct call *c)
 {
 	struct bytes line;
-	int ours = release(c, RL_SCRIPT_VACATE);
+	int ours = release(c, RL_SCRIPT_VACATE, VACATE_TOKEN);
 	if (ours >= 0)
 		call_reply_number(c, string_of(c, word(c, QUEUE), &line) ? 3 * ours - 1 : ours);
+}
+
+/* HSET needs memory, unless something was written before. */
+static bool may_bar(const struct call *c, bool written)
+{
+	return written || call_memory_refused(c) == NULL;
+}
+
+/* False: it is not there. */
+static bool give_up(struct line *l, struct bytes place)
+{
+	const char *found = stands_at(l, place);
+	if (found == NULL)
+		return false;
+	size_t from = (size_t)(found - text_of(l).at);
+	const char *end = memchr(found, ';', l->text.length - from);
+	size_t behind = end != NULL ? (size_t)(end - text_of(l).at) + 1 : l->text.length;
+	if (call_write_refused(l->call) == NULL) {
+		offers_drop(l->call, word(l->call, OFFERS), place);
+		l->written = true;
+	}
+	from -= from > 0;
+	replace(l, from, behind - from, text_bytes(""));
+	return true;
 }
 
 void script_leave(struct call *c)
 {
 	struct line l;
 	struct bytes place = word(c, LEAVE_PLACE);
-	int ours = release(c, RL_SCRIPT_LEAVE);
+	int ours = release(c, RL_SCRIPT_LEAVE, TOKEN);
 	if (ours < 0)
 		return;
 	line_open(&l, c, RL_SCRIPT_LEAVE);
 	l.written = ours == 1;
+	bool bars = ours == 0 && word(c, LEAVE_BARS).size > 0;
+	if (bars && may_bar(c, l.written))
+		offers_bar(c, word(c, OFFERS), word(c, TOKEN));
+	l.written |= bars && call_write_refused(c) == NULL; /* PEXPIRE needs no memory */
 	if (renew(&l) != NULL || l.text.length == 0) {
 		call_reply_number(c, ours == 0 ? 0 : l.text.length == 0 ? 1 : 2);
 		line_close(&l);
 		return;
 	}
-	const char *found = stands_at(&l, place);
-	if (found != NULL) {
-		size_t from = (size_t)(found - text_of(&l).at);
-		const char *end = memchr(found, ';', l.text.length - from);
-		size_t behind = end != NULL ? (size_t)(end - text_of(&l).at) + 1 : l.text.length;
-		from -= from > 0;
-		replace(&l, from, behind - from, text_bytes(""));
-	}
-	if (call_find(c, word(c, NAME)) == NULL)
+	give_up(&l, place);
+	bool quiet = bytes_equal(word(c, LEAVE_BARS), text_bytes("2"));
+	if (!quiet && call_find(c, word(c, NAME)) == NULL)
 		tidy(&l, true, text_bytes(""), word(c, LEAVE_PATIENCE));
 	if (has_changed(&l))
 		keep(&l);
 	call_reply_number(c, ours == 0 ? 0 : l.text.length == 0 ? 1 : 2);
+	line_close(&l);
+}
+
+/* ---- handing over ---- */
+
+/* "<client>.<slot> <number> <ttl> <token>" */
+struct next {
+	struct bytes place, client, slot, number, ttl, token;
+};
+
+static bool cut(struct bytes *rest, const char *characters, char end, struct bytes *ret)
+{
+	*ret = (struct bytes){rest->at, run_of(*rest, 0, characters)};
+	if (ret->size == 0 || ret->size >= rest->size || rest->at[ret->size] != end)
+		return false;
+	*rest = (struct bytes){rest->at + ret->size + 1, rest->size - ret->size - 1};
+	return true;
+}
+
+static bool read_next(struct bytes text, struct next *ret)
+{
+	static const char digits[] = "0123456789";
+	const char *begin = text.at;
+	if (!cut(&text, "0123456789abcdefABCDEF", '.', &ret->client) || !cut(&text, digits, ' ', &ret->slot))
+		return false;
+	ret->place = (struct bytes){begin, ret->client.size + 1 + ret->slot.size};
+	ret->token = (struct bytes){NULL, 0};
+	bool numbers = cut(&text, digits, ' ', &ret->number) && cut(&text, digits, ' ', &ret->ttl);
+	ret->token = text;
+	return numbers && text.size > 0 && memchr(text.at, ' ', text.size) == NULL;
+}
+
+/* Who listens has the key then. False: nobody does. */
+static bool hand_to(struct line *l, const struct next *next, int64_t waiting, struct bytes offer)
+{
+	struct call *c = l->call;
+	char channel[128], head[2048];
+	struct buffer message = {0}; /* a name may have any bytes */
+	snprintf(channel, sizeof channel, "redlock:wake:%.*s", (int)next->client.size, next->client.at);
+	int size = snprintf(head, sizeof head, "%.*s;%.*s;%.*s;%d;%.*s;", (int)next->slot.size, next->slot.at,
+	                    (int)next->number.size, next->number.at, (int)next->token.size, next->token.at,
+	                    (int)waiting, (int)offer.size, offer.at);
+	const struct session *heir = fake_redis_listener(c->redis, text_bytes(channel));
+	if (heir == NULL || c->redis->publish_denied)
+		return false;
+	call_store_for(c, heir->owner, word(c, NAME), next->token, word_number(next->ttl));
+	buffer_append(&message, head, (size_t)size);
+	buffer_append(&message, word(c, NAME).at, word(c, NAME).size);
+	int heard = fake_redis_publish(c->redis, text_bytes(channel),
+	                               (struct bytes){buffer_front(&message), message.length});
+	buffer_free(&message);
+	return heard > 0;
+}
+
+void script_hand(struct call *c)
+{
+	struct line l;
+	struct bytes queue, offer = text_bytes("");
+	struct next next;
+	char room[1024];
+	bool waited = string_of(c, word(c, QUEUE), &queue);
+	int ours = release(c, RL_SCRIPT_HAND, TOKEN);
+	if (ours <= 0) {
+		if (ours == 0 && may_bar(c, false))
+			offers_bar(c, word(c, OFFERS), word(c, TOKEN));
+		if (ours == 0)
+			call_reply_number(c, waited ? -1 : 0);
+		return;
+	}
+	line_open(&l, c, RL_SCRIPT_HAND);
+	l.written = true;
+	bool good = read_next(word(c, HAND_NEXT), &next);
+	bool found = good && (!waited || stands_at(&l, next.place) != NULL);
+	bool told = found && !offers_drop(c, word(c, OFFERS), next.token) && word_number(next.ttl) > 0;
+	if (told && waited) {
+		give_up(&l, next.place);
+		keep(&l);
+		offer = next_offer(&l, room, sizeof room);
+	}
+	int64_t waiting = (int64_t)(l.text.length / ENTRY);
+	bool handed = told && hand_to(&l, &next, waiting, offer);
+	bool others = told ? waiting > 0 : waited;
+	call_reply_number(c, handed || !others ? 1 : 2);
 	line_close(&l);
 }

@@ -75,6 +75,7 @@ static void run_script(struct call *c, enum rl_script number)
 	    [RL_SCRIPT_RELEASE] = script_release, [RL_SCRIPT_EXTEND] = script_extend,
 	    [RL_SCRIPT_INSPECT] = script_inspect, [RL_SCRIPT_ENTER] = script_enter,
 	    [RL_SCRIPT_VACATE] = script_vacate,   [RL_SCRIPT_LEAVE] = script_leave,
+	    [RL_SCRIPT_HAND] = script_hand,
 	};
 	c->redis->cached |= 1u << number;
 	if (scripts[number] != NULL)
@@ -85,7 +86,8 @@ static void run_script(struct call *c, enum rl_script number)
 
 static bool is_denied(struct call *c, const char *command)
 {
-	bool queue = (c->redis->queue_denied || c->session->queue_denied) && resp_is(&c->w, 2, "2");
+	bool queue = (c->redis->queue_denied || c->session->queue_denied) &&
+	             (resp_is(&c->w, 2, "2") || resp_is(&c->w, 2, "3"));
 	if (c->redis->eval_denied)
 		call_reply_text(c, "-NOPERM this user has no permissions to run the '%s' command", command);
 	else if (queue)

@@ -16,13 +16,13 @@ enum { NODES = 3, AT = 1 }; /* somebody waits at the second one */
 static unsigned woken, last_slot;
 
 /* The linker leads the library's calls here (--wrap). */
-void __wrap_rl_operate_wake(redlock_client *c, uint32_t slot, unsigned node);
-void __wrap_rl_operate_wake(redlock_client *c, uint32_t slot, unsigned node)
+void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node);
+void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node)
 {
 	(void)c;
 	assert_int_equal(node, AT);
 	woken++;
-	last_slot = slot;
+	last_slot = heard->number;
 }
 
 /* Somebody waits. Whether a message would be heard. */

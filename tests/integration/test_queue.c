@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "child.h"
+#include "client.h"
 #include "fixture.h"
 #include "scripts.h"
 
@@ -14,7 +15,8 @@
 
 enum { PATIENCE_MS = 250 }; /* a busy machine may take some of it between two calls */
 
-static const char *name = "job", *queue = "{job}:redlock:queue";
+static const char *name = "job", *queue = "{job}:redlock:queue", *offers = "{job}:redlock:offers";
+static const char *offered = "0"; /* with the next ENTER; 0: nothing */
 static struct raw ears;
 
 /* Runs a script; the items of its answer, one to a line. */
@@ -22,15 +24,19 @@ static const char *run(enum rl_script script, const char *token, const char *pla
 {
 	static struct raw_reply reply;
 	const char *ttl = script == RL_SCRIPT_ENTER ? "30000" : NULL;
-	char patience[16];
-	snprintf(patience, sizeof patience, "%d", PATIENCE_MS);
-	struct raw_arg args[9] = {{"EVAL", 4}, {rl_scripts[script].text, rl_scripts[script].length}, {"2", 1}};
+	char patience[48];
+	bool enter = script == RL_SCRIPT_ENTER;
+	snprintf(patience, sizeof patience, "%d%s%s", PATIENCE_MS, enter ? " " : "", enter ? offered : "");
+	bool vacate = script == RL_SCRIPT_VACATE, hand = script == RL_SCRIPT_HAND;
+	struct raw_arg args[11] = {
+	    {"EVAL", 4}, {rl_scripts[script].text, rl_scripts[script].length}, {vacate ? "2" : "3", 1}};
 	const char *const words[] = {name,
 	                             queue,
+	                             vacate ? NULL : offers,
 	                             token,
 	                             ttl,
-	                             script == RL_SCRIPT_VACATE ? NULL : place,
-	                             script == RL_SCRIPT_VACATE ? NULL : patience};
+	                             vacate ? NULL : place,
+	                             vacate || hand ? NULL : patience};
 	size_t count = 3;
 	for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (words[i] != NULL)
@@ -331,6 +337,30 @@ TEST(a_thousand_wait)
 	expect_leave("t0", "", "2"); /* all before it are gone */
 	expect_woken(place);
 	expect_enter("t", place, 1, 500, 0);
+}
+
+/* Who may publish to a client may name any key and a value that he knows: only what can be a token of this
+ * client is given back. Its first digits are the channel's. */
+TEST(lies_delete_nothing)
+{
+	const struct server *s = &servers.server[0];
+	char ours[128], lie[256];
+	own_client *client = fixture_open(servers.urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, "job", WAIT_LONG_TTL_MS, WAIT_LONG_TTL_MS);
+	server_must(s, "OK", "SET", "job", "another", NULL);
+	expect_ok(lock, redlock_start_acquire(lock));
+	assert_driven(client, rl_nodes_heard(&client->nodes) == 1);
+	struct fixture_token token = fixture_token(lock);
+	snprintf(ours, sizeof ours, "%.16s%0*d%s", strrchr(client->places.channel, ':') + 1, 24, 0, token.text + 40);
+	const char *const values[] = {"1", "", "0123456789abcdef0123456789abcdef01234567", ours};
+	const char *const names[] = {"known", "empty", "alike", "last"};
+	for (unsigned i = 0; i < 4; i++) {
+		server_must(s, "OK", "SET", names[i], values[i], NULL);
+		snprintf(lie, sizeof lie, "99999;1;%s;0;;%s", values[i], names[i]);
+		server_must(s, "1", "PUBLISH", client->places.channel, lie, NULL);
+	}
+	assert_driven(client, !server_has(s, "last"));
+	assert_true(server_has(s, "known") && server_has(s, "empty") && server_has(s, "alike"));
 }
 
 SERVER_TESTS(1, .before = before, .after = after)

@@ -102,7 +102,7 @@ ROWS = [
 		"valid_until <= rl_time_add(e->now_ns, l->rules->min_validity_ns))", "valid_until <= e->now_ns)"),
 	# ---- 3 ----
 	("failed attempt: nothing given back", 3, ACQUIRE,
-		"result = verdict_of(l, e, result);\n\trl_acquire_give_back(l, fx);", "result = verdict_of(l, e, result);"),
+		"\trl_acquire_give_back(l, fx);\n\tuint64_t left =", "\tuint64_t left ="),
 	("failed attempt: given back only when it is the last", 3, ACQUIRE,
 		"\trl_acquire_give_back(l, fx);\n\tuint64_t left =", "\tuint64_t left =",
 		ACQUIRE, "left / 2 < least) {\n\t\trl_acquire_end(l, result, fx);",

@@ -69,9 +69,10 @@ static void note_place(struct ledger *l)
 		l->places &= ~(1u << e->node);
 	if (l->fx.quits && l->fx.call == l->lock.call)
 		l->places &= ~l->fx.nodes;
-	l->places |= l->fx.enter;
+	uint32_t place = l->fx.stands ? l->fx.enter & 1u << l->lock.gate : 0;
+	l->places |= place;
 	if (l->fx.send == RL_OP_ACQUIRE && !l->fx.again)
-		l->entered = l->fx.enter;
+		l->entered = place;
 }
 
 static bool is_release(const struct ledger *l)
@@ -342,7 +343,7 @@ static void check_send(const struct ledger *l)
 			break;
 		}
 		must(l, fx->nodes == all || (l->lock.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.gate));
-		must(l, (fx->enter & ~(1u << l->lock.gate)) == 0 && (fx->enter & ~l->event.hears) == 0);
+		must(l, l->before.offered_ns != 0 || (fx->enter & ~(l->event.hears & 1u << l->lock.gate)) == 0);
 		must(l, l->before.phase == RL_IDLE || l->may_exist == 0);
 		must(l, l->lock.rules->kind == RL_KIND_EXCLUSIVE || l->before.phase == RL_IDLE); /* one attempt */
 		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);

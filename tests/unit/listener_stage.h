@@ -30,12 +30,12 @@ static struct wire *ear; /* the server's end of the listener */
 
 static char wakes[4096];
 
-void __wrap_rl_operate_wake(redlock_client *c, uint32_t slot, unsigned node);
-void __wrap_rl_operate_wake(redlock_client *c, uint32_t slot, unsigned node)
+void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node);
+void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node)
 {
 	size_t used = strlen(wakes);
 	assert_ptr_equal(c, client);
-	assert_true((size_t)snprintf(wakes + used, sizeof wakes - used, "%u@%u ", slot, node) <
+	assert_true((size_t)snprintf(wakes + used, sizeof wakes - used, "%u@%u ", heard->number, node) <
 	            sizeof wakes - used);
 }
 

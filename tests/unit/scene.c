@@ -83,9 +83,9 @@ static void collect(struct scene *s)
 
 static void listen_to(struct scene *s, const struct rl_ready *ready)
 {
-	uint32_t slot;
+	struct rl_heard heard;
 	rl_node_listener_ready(&s->node, ready->id, ready->events, s->now_ns);
-	while (rl_node_hear(&s->node, &slot, s->now_ns))
+	while (rl_node_hear(&s->node, &heard, s->now_ns))
 		s->messages++;
 }
 

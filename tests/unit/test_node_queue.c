@@ -5,7 +5,8 @@
 #include "unit.h"
 
 #define KEYS "job {job}:redlock:queue"
-#define ENTER(how) how " enter 2 " KEYS " token1 30000 0123456789abcdef.1 250\n"
+#define ALL_KEYS KEYS " {job}:redlock:offers"
+#define ENTER(how) how " enter 3 " ALL_KEYS " token1 30000 0123456789abcdef.1 250 0\n"
 #define FORBIDDEN "-NOPERM No permissions to access a key\r\n"
 
 static enum redlock_vote_code ask(struct scene *s, unsigned operation, uint32_t seq)
@@ -32,9 +33,9 @@ TEST(in_turn)
 	expect_answers(s, "enter #2 YES\n");
 	ask(s, REDLOCK_OP_RELEASE, 3);
 	scene_reply(s, "EVAL vacate 2 " KEYS " token1\n", ":2\r\n");
-	scene_reply(s, "EVAL leave 2 " KEYS " token1  50\n", ":0\r\n"); /* by itself */
+	scene_reply(s, "EVAL leave 3 " ALL_KEYS " token1  50 \n", ":0\r\n"); /* by itself */
 	ask(s, RL_OP_LEAVE, 4);
-	scene_reply(s, "EVALSHA leave 2 " KEYS " token1 0123456789abcdef.1 250\n", ":0\r\n");
+	scene_reply(s, "EVALSHA leave 3 " ALL_KEYS " token1 0123456789abcdef.1 250 \n", ":0\r\n");
 	expect_answers(s, "release #3 YES\nleave #4 NO\n");
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
 }
@@ -52,7 +53,7 @@ TEST(who_is_woken)
 		own_scene *s = scene_connected(9);
 		ask(s, REDLOCK_OP_RELEASE, cases[i].seq);
 		scene_reply(s, "EVAL vacate 2 " KEYS " token1\n", cases[i].reply);
-		expect_heard(s, cases[i].wakes ? "EVAL leave 2 " KEYS " token1  50\n" : "");
+		expect_heard(s, cases[i].wakes ? "EVAL leave 3 " ALL_KEYS " token1  50 \n" : "");
 	}
 }
 
@@ -117,9 +118,9 @@ TEST(release_is_forgotten)
 	ask(s, REDLOCK_OP_RELEASE, 1);
 	ask(s, RL_OP_LEAVE, 2);
 	scene_reply(s,
-	            "EVALSHA vacate 2 " KEYS " token1\nEVALSHA leave 2 " KEYS " token1 0123456789abcdef.1 250\n",
+	            "EVALSHA vacate 2 " KEYS " token1\nEVALSHA leave 3 " ALL_KEYS " token1 0123456789abcdef.1 250 \n",
 	            "-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
-	expect_heard(s, "EVAL vacate 2 " KEYS " token1\nEVAL leave 2 " KEYS " token1 0123456789abcdef.1 250\n");
+	expect_heard(s, "EVAL vacate 2 " KEYS " token1\nEVAL leave 3 " ALL_KEYS " token1 0123456789abcdef.1 250 \n");
 }
 
 TESTS()

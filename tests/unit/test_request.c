@@ -24,6 +24,8 @@ static struct rl_request request_of(enum redlock_operation operation)
 	    .ttl_ms = 29700,
 	    .place = slice("0123456789abcdef.7"),
 	    .patience_ms = 250,
+	    .offered_ns = 1234567890123456789,
+	    .next = slice("ab.7 5 9000 t0|x"),
 	};
 }
 
@@ -77,6 +79,8 @@ static void expect_form(const struct rl_request *want, enum rl_form form, const 
 	assert_true(strstr(parts, "TTL") == NULL || got.ttl_ms == want->ttl_ms);
 	assert_true(strstr(parts, "PLACE") == NULL || rl_slice_same(got.place, want->place));
 	assert_true(strstr(parts, "PATIENCE") == NULL || got.patience_ms == want->patience_ms);
+	assert_true(strstr(parts, "TERMS") == NULL || got.offered_ns == want->offered_ns);
+	assert_true(strstr(parts, "NEXT") == NULL || rl_slice_same(got.next, want->next));
 	buffer_free(&bytes);
 	rl_wire_free(&wire);
 }
@@ -102,7 +106,7 @@ TEST(all_forms)
 			assert_int_equal(has, (rl_ops[o].forms & RL_FORM_BIT(form)) != 0);
 			if (has)
 				expect_form(&request, form, &words);
-			buffer_free(&room.queue);
+			expected_free(&room);
 		}
 }
 

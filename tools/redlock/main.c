@@ -124,8 +124,9 @@ static int show_acl(void)
 	      "that is used again is not safe: a late release on such a connection may delete\n"
 	      "its next key.\n"
 	      "~{PREFIX*, the channels, and mget to subscribe are for waiting in turn: without\n"
-	      "them waiters ask again and again. The last four are for `redlock status NAME`\n"
-	      "and `redlock check`.\n\n"
+	      "them waiters ask again and again. Who may publish to them can forge a lock, as\n"
+	      "who may write the keys can. The last four are for `redlock status NAME` and\n"
+	      "`redlock check`.\n\n"
 	      "A user that may not run scripts. Release and renewal take two round trips then:\n\n",
 	      stdout);
 	print_rule(0);

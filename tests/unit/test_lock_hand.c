@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* A lock that is handed over: offers, what nodes say of them, and offers that are revoked. */
+#include "core/hand.h"
+#include "drive.h"
+
+enum { ALL_OF_3 = 7, ALL_OF_5 = 31 };
+
+static struct rl_slice token(const char *text)
+{
+	return rl_slice_of(text);
+}
+
+/* Stands at node 0, and is heard by these nodes. Its offer was sent at 1 ms. */
+static struct drive offering(unsigned nodes, uint32_t hears)
+{
+	struct drive d = drive_idle(drive_waiting_rules(nodes, 60000));
+	d.hears = hears;
+	drive_play(&d, "acquire; votes NNN; at 1; tick");
+	drive_gate(&d, REDLOCK_VOTE_NO, 2, 8000, 2);
+	drive_forget(&d);
+	return d;
+}
+
+/* A node has given its key to `text`, which was offered at that time. */
+static void hand(struct drive *d, unsigned node, const char *text, uint64_t offered_ms)
+{
+	drive_step(d, (struct rl_event){.kind = RL_EV_HAND,
+	                                .node = node,
+	                                .call = d->lock.call,
+	                                .token = token("ours"),
+	                                .offered_ns = rl_time_ms(offered_ms),
+	                                .vote = {.number_count = 1, .numbers = {1}, .texts = {token(text)}}});
+}
+
+static struct drive handed(uint64_t at_ms)
+{
+	struct drive d = offering(3, ALL_OF_3);
+	drive_at(&d, at_ms);
+	hand(&d, 0, "ours", 1);
+	hand(&d, 1, "ours", 1);
+	return d;
+}
+
+static void release_to(struct drive *d, uint64_t heir_ms)
+{
+	drive_step(d, (struct rl_event){.kind = RL_EV_RELEASE, .heir_ns = rl_time_ms(heir_ms)});
+}
+
+/* ---- offers ---- */
+
+TEST(a_quorum_must_be_heard)
+{
+	struct drive d = offering(3, 1);
+	assert_true(d.lock.placed && d.lock.offered_ns == 0);
+	d = offering(3, 3);
+	assert_int_equal(d.lock.offered_ns, rl_time_ms(1));
+	d = offering(5, 3);
+	assert_int_equal(d.lock.offered_ns, 0);
+}
+
+/* The same token, with a new number. */
+TEST(an_offer_is_renewed)
+{
+	struct drive d = offering(3, ALL_OF_3);
+	drive_play(&d, "at 60; tick");
+	assert_true(d.fx.send == RL_OP_ACQUIRE && !d.fx.sign && d.fx.stands);
+	assert_true(d.fx.offered_ns > rl_time_ms(1) && d.lock.offered_ns == rl_time_ms(1));
+}
+
+/* Its messages may be lost: nodes are asked in a way that knows a key of ours. */
+TEST(who_is_deaf_keeps_its_offer)
+{
+	struct drive d = offering(3, ALL_OF_3);
+	drive_step(&d, (struct rl_event){.kind = RL_EV_WAKE, .deaf = true, .node = 0});
+	d.hears = 0;
+	drive_at(&d, 2 + drive_deadline_ms(&d));
+	drive_tick(&d);
+	assert_true(d.fx.enter == 1 && !d.fx.stands && !d.fx.sign && d.fx.offered_ns == 0);
+	drive_play(&d, "votes Y");
+	assert_true(d.fx.send == RL_OP_ACQUIRE && d.fx.enter == 6 && d.fx.again);
+	drive_play(&d, "votes .Y");
+	assert_int_equal(d.lock.phase, RL_HELD);
+}
+
+/* ---- what nodes say ---- */
+
+/* Validity counts from the offer. */
+TEST(it_is_held_when_a_quorum_has_said_so)
+{
+	struct drive d = handed(500);
+	hand(&d, 2, "ours", 1);
+	drive_expect(&d, "[  500.000] paused: hand node 0 -> acquiring Y..\n"
+	                 "[  500.000] acquiring: hand node 1 -> held YY. until 29699.000 | done acquire OK\n"
+	                 "[  500.000] held: hand node 2 -> held YYY until 29699.000\n");
+	assert_true(d.lock.owed == ALL_OF_3 && d.lock.contended && !d.lock.placed);
+}
+
+/* The earliest number of them, and of what was asked, counts. */
+TEST(answers_and_messages_are_votes_of_one_token)
+{
+	struct drive d = offering(3, ALL_OF_3);
+	drive_ticks_until(&d, 100);
+	assert_int_equal(d.lock.phase, RL_ACQUIRING);
+	hand(&d, 2, "ours", 3);
+	drive_gate(&d, REDLOCK_VOTE_YES, 1, 0, 0);
+	assert_true(d.lock.phase == RL_HELD && d.lock.valid_until_ns == rl_time_ms(29698 + 3));
+}
+
+/* A renewal is out: its votes are its own. */
+TEST(a_late_word_is_no_vote_of_a_renewal)
+{
+	struct drive d = handed(500);
+	drive_extend(&d, 30000);
+	hand(&d, 2, "ours", 1);
+	assert_true(d.lock.phase == RL_HELD && d.lock.votes[2].code == REDLOCK_VOTE_PENDING);
+	assert_int_equal(d.lock.owed, ALL_OF_3);
+}
+
+/* At once, where an eighth of the TTL is gone. */
+TEST(what_was_offered_long_ago_is_renewed)
+{
+	struct drive d = handed(500);
+	assert_true(d.lock.renew_at_ns == RL_TIME_NEVER);
+	d = offering(3, ALL_OF_3);
+	drive_at(&d, 4000);
+	hand(&d, 0, "ours", 1);
+	hand(&d, 1, "ours", 1);
+	assert_int_equal(drive_deadline_ms(&d), 4000);
+	drive_tick(&d);
+	assert_int_equal(d.fx.send, RL_OP_EXTEND);
+}
+
+/* Nor is it relied on when its time is over: the clock of who offered it says so. */
+TEST(a_number_that_is_too_old_grants_nothing)
+{
+	struct drive d = handed(29699);
+	assert_int_equal(d.lock.phase, RL_ACQUIRING);
+	drive_tick(&d);
+	drive_ticks_until(&d, 29710);
+	assert_true(d.lock.phase == RL_PAUSED || d.lock.phase == RL_IDLE);
+}
+
+/* Those that said nothing are asked, in a way that knows a key of ours; for a node timeout. */
+TEST(what_is_missing_is_asked_for)
+{
+	struct drive d = offering(5, ALL_OF_5);
+	drive_at(&d, 10);
+	hand(&d, 1, "ours", 1);
+	drive_play(&d, "forget");
+	drive_ticks_until(&d, 15);
+	drive_expect(
+	    &d, "[   15.000] acquiring: tick -> acquiring .Y... | send enter #3 again to 1d ttl 30000.000\n");
+	assert_true(d.fx.enter == 0x1d && !d.fx.stands && d.lock.owed == ALL_OF_5);
+	drive_play(&d, "votes N.YNN");
+	assert_int_equal(d.lock.phase, RL_ACQUIRING);
+	while (d.lock.phase == RL_ACQUIRING) {
+		drive_at(&d, drive_deadline_ms(&d));
+		drive_tick(&d);
+	}
+	assert_true(d.now_ns >= rl_time_ms(210) && d.now_ns < rl_time_ms(250));
+	assert_true(d.lock.phase == RL_PAUSED && d.lock.offered_ns == 0 && d.fx.send == RL_OP_LEAVE);
+}
+
+/* ---- what is not wanted ---- */
+
+TEST(what_is_not_wanted_is_declined)
+{
+	struct drive d = offering(3, ALL_OF_3);
+	hand(&d, 0, "another", 1);
+	assert_true(d.fx.declines && d.lock.phase == RL_PAUSED);
+	hand(&d, 0, "ours", 2); /* from the future */
+	assert_true(!d.fx.declines && d.lock.phase == RL_PAUSED);
+	d = drive_idle(drive_rules(3));
+	hand(&d, 0, "ours", 0);
+	assert_true(d.fx.declines && d.lock.phase == RL_IDLE);
+	d = drive_held(drive_rules(3));
+	hand(&d, 0, "another", 0);
+	assert_true(d.fx.declines && d.lock.phase == RL_HELD);
+}
+
+/* What is claimed or held is not released because of what a node says, whatever that is. */
+TEST(what_is_lost_is_left_alone)
+{
+	struct drive d = handed(500);
+	drive_play(&d, "at 29699; tick");
+	assert_int_equal(d.lock.phase, RL_LOST);
+	hand(&d, 2, "ours", 1);
+	assert_true(!d.fx.declines && d.lock.phase == RL_LOST);
+}
+
+/* ---- handing over, and revoking ---- */
+
+TEST(a_release_hands_over_to_whom_it_knows)
+{
+	struct drive d = handed(500);
+	d.now_ns = rl_time_ms(510);
+	release_to(&d, 500);
+	assert_true(d.fx.send == RL_OP_HAND && d.fx.nodes == ALL_OF_3 && d.fx.bars);
+	d = handed(500);
+	d.now_ns = rl_time_ms(4500); /* it was told too long ago */
+	release_to(&d, 500);
+	assert_int_equal(d.fx.send, RL_OP_LEAVE);
+	d = handed(500);
+	release_to(&d, 0);
+	assert_int_equal(d.fx.send, RL_OP_LEAVE);
+	d = drive_held(drive_rules(3));
+	drive_forget(&d);
+	release_to(&d, 500); /* nobody waits */
+	assert_int_equal(d.fx.send, RL_OP_RELEASE);
+	d = handed(500);
+	drive_play(&d, "at 29699; tick");
+	release_to(&d, 29699); /* it is lost */
+	assert_int_equal(d.fx.send, RL_OP_LEAVE);
+}
+
+/* Everywhere. */
+SCENARIO(
+    who_waits_no_longer_revokes, offering(3, ALL_OF_3), "at 3; cancel",
+    "[    3.000] paused: cancel -> idle N.. | send leave #0 quits bars owed 7 | done acquire CANCELLED\n")
+
+TEST(a_failed_attempt_revokes)
+{
+	struct drive d = offering(3, ALL_OF_3);
+	drive_wake(&d, 0);
+	drive_play(&d, "votes NN");
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.bars && !d.fx.quits && d.lock.placed &&
+	            d.lock.offered_ns == 0);
+}
+
+/* Another gate: the place at the old one is given up first. */
+TEST(a_gate_that_is_another_one_now)
+{
+	static const uint8_t other[] = {1, 0, 2};
+	struct drive d = offering(3, ALL_OF_3);
+	d.order = other;
+	drive_play(&d, "at 100; tick");
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == ALL_OF_3 &&
+	            d.lock.phase == RL_PAUSED);
+	drive_ticks_until(&d, 101);
+	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.gate == 1 && d.lock.placed);
+}
+
+TESTS()
