@@ -50,8 +50,8 @@ uint32_t rl_places_heard(const redlock_client *client, const redlock_lock *lock)
 struct rl_slice rl_places_name(const redlock_client *client, const redlock_lock *lock, unsigned call,
                                char text[RL_PLACES_TEXT]);
 
-/* A token begins with its client's digits, if that has any by now: so it is known again. `digits`: at least as
- * many as a client has. */
+/* A token begins with its client's digits, if that has any by now: so it is known again. `digits`: at least
+ * as many as a client has. */
 void rl_places_mark(const struct rl_places *places, char *digits);
 bool rl_places_marks(const struct rl_places *places, const char *digits);
 

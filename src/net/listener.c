@@ -184,7 +184,8 @@ static bool take_message(struct rl_listener *l, const struct rl_reply *reply, st
 	struct rl_outbox *asked = &l->link.outbox;
 	const struct rl_reply_value *said = &reply->items[2];
 	bool whole = said->type == RL_REPLY_STRING && said->kept == said->length;
-	if (is_about(l, reply, "message") && whole && rl_heard_read((struct rl_slice){said->text, said->kept}, ret))
+	if (is_about(l, reply, "message") && whole &&
+	    rl_heard_read((struct rl_slice){said->text, said->kept}, ret))
 		return rl_listener_hears(l);
 	if (asked->count > 0 && rl_outbox_front_sent(asked) && is_pong(reply))
 		rl_outbox_pop(asked);

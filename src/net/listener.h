@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A node's second link, on which the server speaks unasked: it subscribes to one channel, and hears messages
- * there (proto/heard.h). What it misses costs time. A listener that fails costs a wait some time, and never a vote: it
- * has a backoff of its own, and whoever it belongs to does not look at why it is down.
+ * there (proto/heard.h). What it misses costs time. A listener that fails costs a wait some time, and never a
+ * vote: it has a backoff of its own, and whoever it belongs to does not look at why it is down.
  *
  * It goes to the address that the node's other link (`asking`) has reached, with the same credentials, and
  * only while that one is open and knows the server's identity. A listener that meets another server process

@@ -24,13 +24,13 @@ struct rl_request {
 	uint64_t ttl_ms;
 	struct rl_slice place; /* ENTER, LEAVE: of the waiter, "<client>.<slot>"; "": none */
 	uint64_t patience_ms;  /* the same: for how long a waiter that is woken goes first */
-	uint64_t offered_ns;   /* ENTER: number of this offer, a time of our clock; 0: it may not be handed over */
-	struct rl_slice next;  /* HAND: to whom, as it was told */
-	bool bars;             /* LEAVE: nor may the token be handed over from now on; */
-	bool quiet;            /* and nobody is woken */
-	uint32_t enter;        /* ACQUIRE: bit per node that is asked by ENTER in its place */
-	uint32_t plain;        /* RELEASE: bit per node that is not asked whether somebody waits there */
-	uint32_t owed;         /* RELEASE: bit per node where the key may exist */
+	uint64_t offered_ns;  /* ENTER: number of this offer, a time of our clock; 0: it may not be handed over */
+	struct rl_slice next; /* HAND: to whom, as it was told */
+	bool bars;            /* LEAVE: nor may the token be handed over from now on; */
+	bool quiet;           /* and nobody is woken */
+	uint32_t enter;       /* ACQUIRE: bit per node that is asked by ENTER in its place */
+	uint32_t plain;       /* RELEASE: bit per node that is not asked whether somebody waits there */
+	uint32_t owed;        /* RELEASE: bit per node where the key may exist */
 	bool own_value; /* the token is the caller's, who may use it again: never EVALSHA. A second request, sent
 	                 * after NOSCRIPT, could be overtaken by the next SET of the same value, and delete its
 	                 * key */

@@ -52,7 +52,9 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"QUEUE", {room->queue.bytes, room->queue.length}},
 	    {"OFFERS", {room->offers.bytes, room->offers.length}},
 	    {"TERMS", text_bytes(room->terms)},
-	    {"BARS", text_bytes(!r->bars ? "" : r->quiet ? "2" : "1")},
+	    {"BARS", text_bytes(!r->bars   ? ""
+	                        : r->quiet ? "2"
+	                                   : "1")},
 	    {"NEXT", {r->next.bytes, r->next.size}},
 	    {"PLACE", {r->place.bytes, r->place.size}},
 	    {"PATIENCE", text_bytes(room->patience)},

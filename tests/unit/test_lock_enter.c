@@ -98,13 +98,16 @@ SCENARIO(a_silent_gate_is_passed_over, refused(3, 7), "until 110",
          "[  101.000] acquiring: tick -> paused TTT until 101.000 | send leave #0 quits bars owed 7\n"
          "[  101.000] paused: tick -> acquiring ... | send enter #3 to 2 ttl 30000.000\n")
 
-SCENARIO(
-    gates_that_fail_are_passed_over, refused(3, 7), "votes D; at 2; tick; votes .D; at 3; tick; votes ..D",
-    "[    1.000] acquiring: reply #2 node 0 DOWN -> paused -.. until 1.000 | send leave #0 quits bars owed 7\n"
-    "[    2.000] paused: tick -> acquiring ... | send enter #3 to 2 ttl 30000.000\n"
-    "[    2.000] acquiring: reply #3 node 1 DOWN -> paused .-. until 2.000 | send leave #0 quits bars owed 7\n"
-    "[    3.000] paused: tick -> acquiring ... | send enter #4 to 4 ttl 30000.000\n"
-    "[    3.000] acquiring: reply #4 node 2 DOWN -> paused ..- until 53.000 | send leave #0 quits bars owed 7\n")
+SCENARIO(gates_that_fail_are_passed_over, refused(3, 7),
+         "votes D; at 2; tick; votes .D; at 3; tick; votes ..D",
+         "[    1.000] acquiring: reply #2 node 0 DOWN -> paused -.. until 1.000 | send leave #0 quits bars "
+         "owed 7\n"
+         "[    2.000] paused: tick -> acquiring ... | send enter #3 to 2 ttl 30000.000\n"
+         "[    2.000] acquiring: reply #3 node 1 DOWN -> paused .-. until 2.000 | send leave #0 quits bars "
+         "owed 7\n"
+         "[    3.000] paused: tick -> acquiring ... | send enter #4 to 4 ttl 30000.000\n"
+         "[    3.000] acquiring: reply #4 node 2 DOWN -> paused ..- until 53.000 | send leave #0 quits bars "
+         "owed 7\n")
 
 /* Others may wait there. */
 TEST(a_gate_that_was_passed_over_is_tried_again)

@@ -117,10 +117,11 @@ TEST(release_is_forgotten)
 	s->node.methods.knows |= 1u << RL_SCRIPT_VACATE | 1u << RL_SCRIPT_LEAVE;
 	ask(s, REDLOCK_OP_RELEASE, 1);
 	ask(s, RL_OP_LEAVE, 2);
-	scene_reply(s,
-	            "EVALSHA vacate 2 " KEYS " token1\nEVALSHA leave 3 " ALL_KEYS " token1 0123456789abcdef.1 250 \n",
-	            "-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
-	expect_heard(s, "EVAL vacate 2 " KEYS " token1\nEVAL leave 3 " ALL_KEYS " token1 0123456789abcdef.1 250 \n");
+	scene_reply(
+	    s, "EVALSHA vacate 2 " KEYS " token1\nEVALSHA leave 3 " ALL_KEYS " token1 0123456789abcdef.1 250 \n",
+	    "-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
+	expect_heard(s,
+	             "EVAL vacate 2 " KEYS " token1\nEVAL leave 3 " ALL_KEYS " token1 0123456789abcdef.1 250 \n");
 }
 
 TESTS()
