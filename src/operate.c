@@ -185,8 +185,11 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->now_ns = c->loop.now_ns;
 	event->entropy = next_entropy(c);
 	event->order = c->nodes.order;
-	event->hears = lock->core.contended ? rl_places_heard(c, lock) : 0;
-	event->heir_ns = rl_heir_told(lock);
+	event->hears = 0;
+	if (lock->core.contended) { /* else nobody comes next */
+		event->hears = rl_places_heard(c, lock);
+		event->heir_ns = rl_heir_told(lock);
+	}
 	event->behind = c->places.first != NULL && rl_places_is_behind(c, lock);
 	event->token = rl_handle_token(lock);
 	int error = rl_lock_step(&lock->core, event, &fx);
@@ -203,9 +206,9 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		report(c, lock, &fx);
 	} else if (fx.send != RL_OP_NONE) {
 		send_to_nodes(c, lock, &fx);
-	}
-	if (fx.declines)
+	} else if (fx.declines) {
 		decline(c, rl_handle_name(lock), event->vote.texts[0], event->node);
+	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
 	if (lock->core.contended || lock->in_line)
 		stand_in_line(c, lock);
@@ -268,6 +271,17 @@ static void take_vote(struct rl_vote *vote, const struct rl_node *node, const st
 		vote->code = REDLOCK_VOTE_DUPLICATE;
 }
 
+/* A node with a queue says more: who has the lock, and who comes next. Seldom, as count_refusals(). */
+static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lock *lock,
+                                                   struct rl_event *event)
+{
+	rl_seen_learn(lock, event, c->loop.now_ns);
+	rl_operate(c, lock, event);
+	bool ours = event->seq == lock->core.claim_seq && event->node == lock->core.gate;
+	if (event->vote.code == REDLOCK_VOTE_YES && ours)
+		rl_heir_keep(lock, event->vote.texts[1], c->loop.now_ns);
+}
+
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer)
 {
 	if (node->identified)
@@ -283,11 +297,9 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	take_vote(&event.vote, node, answer);
 	if (event.operation == RL_OP_ENTER)
-		rl_seen_learn(lock, &event, c->loop.now_ns);
-	rl_operate(c, lock, &event);
-	bool entered = answer->operation == RL_OP_ENTER && event.vote.code == REDLOCK_VOTE_YES;
-	if (entered && event.seq == lock->core.claim_seq && event.node == lock->core.gate)
-		rl_heir_keep(lock, event.vote.texts[1], c->loop.now_ns);
+		take_entered(c, lock, &event);
+	else
+		rl_operate(c, lock, &event);
 }
 
 static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_heard *heard,

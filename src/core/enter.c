@@ -339,9 +339,8 @@ void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 
 void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
-	bool releases =
-	    e->operation == RL_OP_RELEASE || e->operation == RL_OP_LEAVE || e->operation == RL_OP_HAND;
-	if (releases && rl_enter_tells_of_others(e->vote.numbers[0]))
+	enum { RELEASES = 1 << RL_OP_RELEASE | 1 << RL_OP_LEAVE | 1 << RL_OP_HAND };
+	if ((RELEASES >> e->operation & 1) != 0 && rl_enter_tells_of_others(e->vote.numbers[0]))
 		l->contended = rl_policy_of(l)->contends;
 }
 

@@ -152,9 +152,8 @@ static bool key_may_exist(enum redlock_vote_code vote)
 static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
 	uint32_t bit = 1u << e->node;
-	bool fresh = rl_policy_of(l)->signs && (l->heard & bit) == 0;
-	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && fresh)
-		l->refused |= bit;
+	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && rl_policy_of(l)->signs)
+		l->refused |= bit & ~l->heard;
 	if ((l->refused & bit) == 0 || code != REDLOCK_VOTE_YES || e->identified)
 		return false;
 	return (int32_t)(e->seq - l->claim_seq) > 0; /* not of the token before */

@@ -104,8 +104,10 @@ bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl
 		ok = words[count++].bytes != NULL;
 	}
 	ok = ok && rl_command_write(out, words, count);
-	rl_buffer_free(&sides.queue.large);
-	rl_buffer_free(&sides.offers.large);
+	if (sides.queue.large.bytes != NULL)
+		rl_buffer_free(&sides.queue.large);
+	if (sides.offers.large.bytes != NULL)
+		rl_buffer_free(&sides.offers.large);
 	return ok;
 }
 

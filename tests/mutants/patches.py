@@ -271,7 +271,7 @@ ROWS = [
 		"\t\t\t+ l->round.votes[REDLOCK_KIND_PENDING]),"),
 	("half is a majority", 22, QUORUM, "return node_count / 2 + 1;", "return (node_count + 1) / 2;"),
 	("two URLs of one server have two votes", 22, "src/nodes.c", "a->duplicate = true;", ";"),
-	("two URLs of one server have two votes without INFO", 22, LOCK, "l->refused |= bit;", ";"),
+	("two URLs of one server have two votes without INFO", 22, LOCK, "l->refused |= bit & ~l->heard;", ";"),
 	# ---- 23 ----
 	("wall clock", 23, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_REALTIME"),
 	("drift overflows", 23, VALIDITY,
