@@ -12,6 +12,8 @@
 #define A "aaaaaaaaaaaaaaaa.1"
 #define B "bbbbbbbbbbbbbbbb.22"
 #define C "cccccccccccccccc.3"
+#define OFFER_A A " 7000 30000 t1"
+#define OFFER_B B " 9000 30000 t2"
 
 enum { PATIENCE_MS = 250 }; /* a busy machine may take some of it between two calls */
 
@@ -80,16 +82,21 @@ static void listen_to(const char *place)
 	assert_int_equal(raw_receive(&ears, &reply), 0);
 }
 
-/* The next message is the one that wakes this place. */
-static void expect_woken(const char *place)
+/* The next message is this one, to who has this place. */
+static void expect_heard(const char *place, const char *text)
 {
 	char want[128];
 	struct raw_reply reply;
-	snprintf(want, sizeof want, "message\nredlock:wake:%.16s\n%s", place, place + 17);
+	snprintf(want, sizeof want, "message\nredlock:wake:%.16s\n%s", place, text);
 	assert_int_equal(raw_receive(&ears, &reply), 0);
 	if (reply.length > 0 && reply.text[strlen(reply.text) - 1] == '\n')
 		reply.text[strlen(reply.text) - 1] = '\0';
 	assert_string_equal(reply.text, want);
+}
+
+static void expect_woken(const char *place)
+{
+	expect_heard(place, place + 17);
 }
 
 static void expect_silence(void)
@@ -109,6 +116,23 @@ static void line_up(void)
 	expect_enter("t2", B, 0, 2, 2);
 	expect_enter("t3", C, 0, 3, 3);
 	expect_enter("t2", B, 0, 3, 2); /* it stands there already */
+}
+
+/* A and B wait for the key of t0, with offers. */
+static void offer(void)
+{
+	server_must(&servers.server[0], "OK", "FLUSHALL", NULL);
+	expect_enter("t0", "", 1, 0, 0);
+	offered = "7000";
+	expect_enter("t1", A, 0, 1, 1);
+	offered = "9000";
+	expect_enter("t2", B, 0, 2, 2);
+	offered = "0";
+}
+
+static void expect_hand(const char *token, const char *to, const char *answer)
+{
+	assert_string_equal(run(RL_SCRIPT_HAND, token, to), answer);
 }
 
 static void before(void)
@@ -339,6 +363,57 @@ TEST(a_thousand_wait)
 	expect_enter("t", place, 1, 500, 0);
 }
 
+/* Its ENTER knows the key then: it lengthens its life, and never shortens it. */
+TEST(the_key_is_handed_over)
+{
+	struct raw_reply reply;
+	all_listen();
+	offer();
+	expect_hand("t0", OFFER_A, "1");
+	expect_heard(A, "1;7000;t1;1;" OFFER_B ";job");
+	assert_true(server_pttl(&servers.server[0], name) > 20000);
+	for (int i = 0; i < 2; i++) {
+		server_ask(&servers.server[0], &reply, "PEXPIRE", name, i == 0 ? "1000" : "90000", NULL);
+		expect_enter("t1", A, 1, 1, 0);
+		assert_true(server_pttl(&servers.server[0], name) > (i == 0 ? 20000 : 80000));
+	}
+	expect_hand("t1", OFFER_B, "1");
+	expect_heard(B, "22;9000;t2;0;;job");
+	assert_false(server_has(&servers.server[0], queue));
+}
+
+/* Nobody can tell it, or its offer has ended, or it is not in line: that is a release. */
+TEST(who_does_not_come_is_not_handed_it)
+{
+	static const char *const to[] = {OFFER_A, OFFER_B, C " 1 30000 t3", ""};
+	listen_to(B);
+	listen_to(C);
+	for (unsigned i = 0; i < 4; i++) {
+		offer();
+		expect_leave("t2", "", "0"); /* as who gives up */
+		expect_hand("t0", to[i], "2");
+		assert_false(server_has(&servers.server[0], name));
+		expect_silence();
+	}
+}
+
+/* Who made it may be gone. */
+TEST(an_old_offer_is_not_told)
+{
+	listen_to(A);
+	for (int old = 0; old < 2; old++) {
+		offer();
+		server_must(&servers.server[0], "1", "DEL", name, NULL);
+		if (old)
+			server_must(&servers.server[0], "0", "HSET", offers, B, "1 9000 30000 t2", NULL);
+		assert_int_equal(strstr(run(RL_SCRIPT_ENTER, "t1", A), OFFER_B) == NULL, old);
+	}
+	offer();
+	server_must(&servers.server[0], "0", "HSET", offers, B, "1 9000 30000 t2", NULL);
+	expect_hand("t0", OFFER_A, "1");
+	expect_heard(A, "1;7000;t1;1;;job");
+}
+
 /* Who may publish to a client may name any key and a value that he knows: only what can be a token of this
  * client is given back. Its first digits are the channel's. */
 TEST(lies_delete_nothing)
@@ -351,7 +426,8 @@ TEST(lies_delete_nothing)
 	expect_ok(lock, redlock_start_acquire(lock));
 	assert_driven(client, rl_nodes_heard(&client->nodes) == 1);
 	struct fixture_token token = fixture_token(lock);
-	snprintf(ours, sizeof ours, "%.16s%0*d%s", strrchr(client->places.channel, ':') + 1, 24, 0, token.text + 40);
+	snprintf(ours, sizeof ours, "%.16s%0*d%s", strrchr(client->places.channel, ':') + 1, 24, 0,
+	         token.text + 40);
 	const char *const values[] = {"1", "", "0123456789abcdef0123456789abcdef01234567", ours};
 	const char *const names[] = {"known", "empty", "alike", "last"};
 	for (unsigned i = 0; i < 4; i++) {

@@ -4,9 +4,10 @@ The hand-written mutants: mistakes that other lock libraries have made, planted 
 
 Each row: name, defect, file, old text, new text; further files and texts may follow. The old text must be there
 exactly once. Defects 1 to 31 are those that a survey of fourteen lock libraries found; DEFECTS says what each is. Those above
-are of what only this one has: patches_own.py, patches_waiting.py. 0 is for questions that came up here.
+are of what only this one has: patches_own.py, patches_waiting.py, patches_handing.py. 0 is for questions that came up here.
 """
 from mutant import Mutant, replace_once
+from patches_handing import HANDING_DEFECTS, HANDING_ROWS
 from patches_own import OWN_DEFECTS, OWN_ROWS
 from patches_waiting import WAITING_DEFECTS, WAITING_ROWS
 
@@ -45,6 +46,7 @@ DEFECTS = {
 	31: "a fencing counter goes back",
 	**OWN_DEFECTS,
 	**WAITING_DEFECTS,
+	**HANDING_DEFECTS,
 }
 
 # Defects of what this library does not have, or has no part in.
@@ -349,7 +351,7 @@ ROWS = [
 
 def hand_written():
 	ret = []
-	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS]:
+	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS]:
 		edits = [(rest[i], replace_once(rest[i + 1], rest[i + 2])) for i in range(0, len(rest), 3)]
 		ret.append(Mutant(name, "hand", str(defect), edits, rest[0]))
 	return ret

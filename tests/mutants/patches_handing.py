@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""
+Hand-written mutants of the hand-over: the loss of one rule of docs/decisions/handing-over.md each. Rows as in patches.py.
+"""
+
+HANDING_DEFECTS = {
+	42: "what is handed over is relied on for too long, or is not ours",
+	43: "the lock is handed to who does not come",
+	44: "a hand-over takes or ends what somebody still needs",
+}
+
+ACQUIRE = "src/core/acquire.c"
+HAND = "src/core/hand.c"
+ROUND = "src/core/round.c"
+OPERATE = "src/operate.c"
+ENTER_LUA = "scripts/enter.lua"
+HAND_LUA = "scripts/hand.lua"
+LEAVE_LUA = "scripts/leave.lua"
+YOUNG = "if age >= 0 and age <= 2000 and age * 8 <= tonumber(ttl) then"
+
+HANDING_ROWS = [
+	# ---- 42 ----
+	("a lease counts from the message", 42, HAND, "l->round.t0_ns = e->offered_ns;", "l->round.t0_ns = e->now_ns;",
+		HAND, "rl_time_min(l->round.t0_ns, e->offered_ns);", "l->round.t0_ns;"),
+	("the latest number counts", 42, HAND, "rl_time_min(l->round.t0_ns, e->offered_ns);",
+		"rl_time_max(l->round.t0_ns, e->offered_ns);"),
+	("any token in a message is ours", 42, HAND, "l->offered_ns != 0 && rl_slice_same(e->vote.texts[0], e->token);",
+		"l->offered_ns != 0 && e->vote.texts[0].size > 0;"),
+	("what is not on offer can be handed over", 42, HAND, "l->offered_ns != 0 && rl_slice_same(", "rl_slice_same("),
+	("a message of a second name is a vote", 42, OPERATE, "if (heard->handed && c->nodes.list[node].duplicate)",
+		"if (heard->handed && node >= c->nodes.count)"),
+	("what was offered long ago is not renewed", 42, HAND, "if (l->handed && !counted && is_old", "if (l->handed && counted && is_old"),
+	# ---- 43 ----
+	("who hears no quorum offers", 43, HAND, "count(e->hears) < l->rules->quorum", "count(e->hears) < 1"),
+	("an offer that has ended is not revoked", 43, HAND, "if (l->offered_ns == 0)\n\t\treturn;",
+		"l->offered_ns = 0;\n\tif (fx != NULL)\n\t\treturn;"),
+	("a holder uses what it was told long ago", 43, HAND, "rl_time_sub(e->now_ns, e->heir_ns) <= FRESH_NS",
+		"rl_time_sub(e->now_ns, e->heir_ns) <= 60 * FRESH_NS"),
+	("an old offer is told with a grant", 43, ENTER_LUA, YOUNG, "if true then"),
+	("an old offer is told with a hand-over", 43, HAND_LUA, YOUNG, "if true then"),
+	("nothing is barred", 43, LEAVE_LUA, 'if not ours and ARGV[4] ~= "" then', "if false then"),
+	("a bar is ignored", 43, HAND_LUA, 'if redis.pcall("hdel", KEYS[3], token) == 1 then', "if false then"),
+	("who does not hear keeps the key", 43, HAND_LUA, 'type(heard) == "number" and heard > 0 then', 'type(heard) == "number" then'),
+	# ---- 44 ----
+	("a revocation wakes", 44, HAND, "fx->bars = fx->quiet = true;", "fx->bars = true;"),
+	("a token that is on offer is replaced", 44, ACQUIRE, "signs && !rl_hand_keeps_token(l);", "signs;"),
+	("what is missing is asked for by a SET", 44, ROUND, "fx->enter = nodes & l->heard;", "fx->enter = 0;"),
+	("queue: ENTER shortens its own key", 44, ENTER_LUA, "if life >= 0 and life < tonumber(ARGV[2]) then", "if life >= 0 then"),
+	("what is declined need not be ours", 44, OPERATE, "|| !rl_places_marks(&c->places, token.bytes))",
+		"|| rl_places_marks(&c->places, \"\\0..............\"))"),
+	("a refusal of ENTER costs a vote", 44, "src/nodes.c", ": rl_node_has_queued(n);", ": rl_node_may_queue(n);"),
+]
