@@ -269,6 +269,31 @@ TEST(duplicates)
 	}
 }
 
+/* Only of the lock that it names, and not by the second name of a server. */
+TEST(a_message_that_it_is_handed_over)
+{
+	static const struct {
+		const char *name, *token;
+		bool duplicate, held;
+	} cases[] = {{"job", NULL, true, false},
+	             {"jot", NULL, false, false},
+	             {"job", "x", false, false},
+	             {"job", NULL, false, true}};
+	own_client *client = open_client(NULL);
+	own_lock *lock = fixture_lock(client, "job", 30000, 30000);
+	assert_int_equal(redlock_start_acquire(lock), 0);
+	lock->core.offered_ns = client->loop.now_ns;
+	struct rl_heard heard = {
+	    .number = lock->slot * RL_CALLS + lock->core.call, .handed = true, .offered_ns = client->loop.now_ns};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		heard.name = rl_slice_of(cases[i].name);
+		heard.token = cases[i].token != NULL ? rl_slice_of(cases[i].token) : rl_handle_token(lock);
+		client->nodes.list[0].duplicate = cases[i].duplicate;
+		rl_operate_hear(client, &heard, 0);
+		assert_int_equal(lock->core.phase == RL_HELD, cases[i].held);
+	}
+}
+
 /* Where a node does not say who it is: what it refused, and has all the same, it took under another name. Not
  * if the answer is that to a release of the token before. */
 TEST(has_what_it_refused)

@@ -197,10 +197,6 @@ TEST(a_release_hands_over_to_whom_it_knows)
 	release_to(&d, 500);
 	assert_true(d.fx.send == RL_OP_HAND && d.fx.nodes == ALL_OF_3 && d.fx.bars);
 	d = handed(500);
-	d.now_ns = rl_time_ms(4500); /* it was told too long ago */
-	release_to(&d, 500);
-	assert_int_equal(d.fx.send, RL_OP_LEAVE);
-	d = handed(500);
 	release_to(&d, 0);
 	assert_int_equal(d.fx.send, RL_OP_LEAVE);
 	d = drive_held(drive_rules(3));
@@ -213,6 +209,25 @@ TEST(a_release_hands_over_to_whom_it_knows)
 	assert_int_equal(d.fx.send, RL_OP_LEAVE);
 }
 
+/* Not after a second, nor after an eighth of the TTL. */
+TEST(a_release_hands_over_to_whom_it_was_told_just_now)
+{
+	static const struct {
+		uint64_t ttl_ms, told_ms;
+		unsigned send;
+	} cases[] = {{30000, 1000, RL_OP_HAND},
+	             {30000, 1001, RL_OP_LEAVE},
+	             {4000, 500, RL_OP_HAND},
+	             {4000, 501, RL_OP_LEAVE}};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct drive d = handed(500);
+		d.rules.ttl_ns = rl_time_ms(cases[i].ttl_ms);
+		d.now_ns = rl_time_ms(500 + cases[i].told_ms);
+		release_to(&d, 500);
+		assert_int_equal(d.fx.send, cases[i].send);
+	}
+}
+
 /* Everywhere. */
 SCENARIO(
     who_waits_no_longer_revokes, offering(3, ALL_OF_3), "at 3; cancel",
@@ -223,7 +238,7 @@ TEST(a_failed_attempt_revokes)
 	struct drive d = offering(3, ALL_OF_3);
 	drive_wake(&d, 0);
 	drive_play(&d, "votes NN");
-	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.bars && !d.fx.quits && d.lock.placed &&
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.bars && d.fx.quiet && !d.fx.quits && d.lock.placed &&
 	            d.lock.offered_ns == 0);
 }
 

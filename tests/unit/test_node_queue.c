@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests that look at the queue of those who wait: what a node is asked, and what a refusal of them leads
  * to. */
+#include "nodes.h"
 #include "scene.h"
 #include "unit.h"
 
@@ -95,6 +96,36 @@ TEST(enter_is_barred)
 	assert_false(rl_node_may_queue(&s->node));
 	ask(s, REDLOCK_OP_RELEASE, 2);
 	scene_reply(s, "EVAL release 1 job token1\n", ":1\r\n");
+}
+
+/* A place is worth a refusal. What may have been handed over is asked for by ENTER where that is known to be
+ * taken, else by what needs no further rights: the vote counts. */
+TEST(enter_without_a_place)
+{
+	static const struct {
+		uint32_t knows;
+		const char *place, *heard;
+	} cases[] = {
+	    {0, "0123456789abcdef.1", ENTER("EVAL")},
+	    {0, "", "SET job token1 NX PX 30000\n"},
+	    {1u << RL_SCRIPT_ENTER, "", "EVALSHA enter 3 " ALL_KEYS " token1 30000  250 0\n"},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		own_scene *s = scene_connected(9);
+		struct rl_nodes nodes = {.list = &s->node, .count = 1};
+		s->node.methods.knows = cases[i].knows;
+		struct rl_request request = {.operation = RL_OP_ACQUIRE,
+		                             .tag = {.slot = 1, .seq = 1},
+		                             .name = {"job", 3},
+		                             .token = {"token1", 6},
+		                             .ttl_ms = 30000,
+		                             .place = rl_slice_of(cases[i].place),
+		                             .patience_ms = 250,
+		                             .enter = 1u << s->node.id};
+		rl_nodes_submit(&nodes, &request, 1, s->now_ns);
+		expect_heard(s, cases[i].heard);
+		rl_wire_free(&nodes.wire);
+	}
 }
 
 /* The release is asked for in the next form, then in no other. What only waits for an answer is owed. */
