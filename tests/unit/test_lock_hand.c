@@ -116,15 +116,18 @@ TEST(a_late_word_is_no_vote_of_a_renewal)
 	assert_int_equal(d.lock.owed, ALL_OF_3);
 }
 
-/* At once, where an eighth of the TTL is gone. */
+/* At once, where an eighth of the TTL is gone; but not where the caller counts. */
 TEST(what_was_offered_long_ago_is_renewed)
 {
 	struct drive d = handed(500);
 	assert_true(d.lock.renew_at_ns == RL_TIME_NEVER);
 	d = offering(3, ALL_OF_3);
+	d.rules.max_extends = 1;
 	drive_at(&d, 4000);
 	hand(&d, 0, "ours", 1);
 	hand(&d, 1, "ours", 1);
+	assert_true(d.lock.phase == RL_HELD && d.lock.renew_at_ns == RL_TIME_NEVER);
+	d = handed(4000);
 	assert_int_equal(drive_deadline_ms(&d), 4000);
 	drive_tick(&d);
 	assert_int_equal(d.fx.send, RL_OP_EXTEND);
@@ -161,6 +164,15 @@ TEST(what_is_missing_is_asked_for)
 	assert_true(d.lock.phase == RL_PAUSED && d.lock.offered_ns == 0 && d.fx.send == RL_OP_LEAVE);
 }
 
+/* Not sooner if the gate is the first to say so: messages are on their way. */
+TEST(the_others_are_waited_for)
+{
+	struct drive d = offering(3, ALL_OF_3);
+	drive_at(&d, 10);
+	hand(&d, 0, "ours", 1);
+	assert_true(d.lock.phase == RL_ACQUIRING && drive_deadline_ms(&d) == 15);
+}
+
 /* ---- what is not wanted ---- */
 
 TEST(what_is_not_wanted_is_declined)
@@ -168,8 +180,10 @@ TEST(what_is_not_wanted_is_declined)
 	struct drive d = offering(3, ALL_OF_3);
 	hand(&d, 0, "another", 1);
 	assert_true(d.fx.declines && d.lock.phase == RL_PAUSED);
-	hand(&d, 0, "ours", 2); /* from the future */
-	assert_true(!d.fx.declines && d.lock.phase == RL_PAUSED);
+	for (uint64_t i = 0; i < 2; i++) {
+		hand(&d, 0, "ours", 2 * i); /* from before it was offered, and from the future */
+		assert_true(!d.fx.declines && d.lock.phase == RL_PAUSED);
+	}
 	d = drive_idle(drive_rules(3));
 	hand(&d, 0, "ours", 0);
 	assert_true(d.fx.declines && d.lock.phase == RL_IDLE);
