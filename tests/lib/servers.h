@@ -65,7 +65,9 @@ void server_must(const struct server *server, const char *answer, const char *wo
 bool server_has(const struct server *server, const char *key);
 bool server_has_value(const struct server *server, const char *key, const char *value);
 long long server_pttl(const struct server *server, const char *key); /* -2: no key, -1: no expiry */
-long long server_key_count(const struct server *server);             /* in database 0 */
+
+/* In database 0, but for what is remembered of offers: it ends by itself, a minute later. */
+long long server_key_count(const struct server *server);
 
 /* On how many of the first `count` servers (those that run) is the key? */
 unsigned servers_with_key(const struct servers *servers, unsigned count, const char *key);
