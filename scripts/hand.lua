@@ -26,11 +26,11 @@ if line then
   end
   local next = string.match(line, "^1w(%x+%.%d+)")
   local told = next and redis.pcall("hget", KEYS[3], next)
-  local since, terms, ttl = string.match(type(told) == "string" and told or "", "^(%d+) (%d+ (%d+) .+)$")
+  local since, terms, life = string.match(type(told) == "string" and told or "", "^(%d+) (%d+ (%d+) .+)$")
   if since then
     local time = redis.call("time")
     local age = time[1] * 1000 + math.floor(time[2] / 1000) - since
-    if age >= 0 and age <= 2000 and age * 8 <= tonumber(ttl) then offer = next .. " " .. terms end
+    if age >= 0 and age <= 2000 and math.max(age * 8, math.min(ttl, 8000)) <= tonumber(life) then offer = next .. " " .. terms end
   end
 end
 local message = table.concat({slot, number, token, waiting, offer, KEYS[1]}, ";")

@@ -7,6 +7,7 @@
 #include "core/policy.h"
 #include "core/retry.h"
 #include "core/round.h"
+#include "core/validity.h"
 
 /* What is known for longer is not used: the heir may have died without a word, and its key would be there for
  * its whole TTL. A gate tells no offer that was not renewed for two seconds: so this costs one TTL once,
@@ -32,9 +33,18 @@ static unsigned count(uint32_t nodes)
 	return n;
 }
 
+/* What is handed over may be so old already: one part when the holder is told, one when it releases, and one
+ * for the trips. Who needs more validity than is left then would get it in vain, and lose its place each
+ * time. */
+static bool is_worth_it(const struct rl_rules *r)
+{
+	uint64_t drift = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
+	return rl_time_add(r->min_validity_ns, drift) <= r->ttl_ns - 3 * (r->ttl_ns / OLD);
+}
+
 void rl_hand_offer(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (!fx->stands || count(e->hears) < l->rules->quorum)
+	if (!fx->stands || count(e->hears) < l->rules->quorum || !is_worth_it(l->rules))
 		return;
 	fx->offered_ns = l->round.t0_ns;
 	if (l->offered_ns == 0)

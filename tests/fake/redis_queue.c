@@ -197,19 +197,20 @@ static struct bytes behind_space(struct bytes text)
 	return (struct bytes){text.at + digits + 1, text.size - digits - 1};
 }
 
-/* "since number ttl token": takes off since when it stands there. */
-static bool is_fresh(struct bytes *offer, int64_t now_ms)
+/* "since number ttl token": takes off since when it stands there. Who holds until then has that TTL. */
+static bool is_fresh(struct bytes *offer, int64_t now_ms, int64_t holder_ms)
 {
-	enum { FRESH_MS = 2000, OLD = 8 };
+	enum { FRESH_MS = 2000, OLD = 8, HELD_MS = 1000 };
 	int64_t age = now_ms - word_number((struct bytes){offer->at, run_of(*offer, 0, "0123456789")});
 	*offer = behind_space(*offer);
 	struct bytes ttl = behind_space(*offer);
 	ttl.size = run_of(ttl, 0, "0123456789");
-	return age >= 0 && age <= FRESH_MS && age * OLD <= word_number(ttl);
+	int64_t held = holder_ms < HELD_MS * OLD ? holder_ms : HELD_MS * OLD;
+	return age >= 0 && age <= FRESH_MS && age * OLD <= word_number(ttl) && held <= word_number(ttl);
 }
 
 /* What the first one offers: its place, and the rest. */
-static struct bytes next_offer(struct line *l, char *room, size_t size)
+static struct bytes next_offer(struct line *l, int64_t holder_ms, char *room, size_t size)
 {
 	struct bytes offer;
 	struct bytes text = text_of(l);
@@ -220,7 +221,7 @@ static struct bytes next_offer(struct line *l, char *room, size_t size)
 	    client > 0 && dot < text.size && text.at[dot] == '.' ? run_of(text, dot + 1, "0123456789") : 0;
 	struct bytes place = {text.at + 2, client + 1 + slot};
 	if (slot == 0 || !offers_get(l->call, word(l->call, OFFERS), place, &offer) ||
-	    !is_fresh(&offer, l->call->redis->now_ms))
+	    !is_fresh(&offer, l->call->redis->now_ms, holder_ms))
 		return text_bytes("");
 	int used = snprintf(room, size, "%.*s %.*s", (int)place.size, place.at, (int)offer.size, offer.at);
 	return (struct bytes){room, (size_t)used};
@@ -263,7 +264,8 @@ static void reply_entered(struct call *c, int64_t const numbers[4], struct bytes
 static void take(struct line *l, bool mine)
 {
 	struct call *c = l->call;
-	call_store(c, word(c, NAME), word(c, TOKEN), word_number(word(c, ENTER_TTL)));
+	int64_t ttl = word_number(word(c, ENTER_TTL));
+	call_store(c, word(c, NAME), word(c, TOKEN), ttl);
 	char room[1024];
 	l->written = true;
 	if (mine) {
@@ -273,7 +275,7 @@ static void take(struct line *l, bool mine)
 	if (has_changed(l))
 		keep(l);
 	reply_entered(c, (int64_t[]){1, (int64_t)(l->text.length / ENTRY), 0, 0},
-	              next_offer(l, room, sizeof room));
+	              next_offer(l, ttl, room, sizeof room));
 }
 
 /* Returns the place in the line, from 1 on. */
@@ -529,7 +531,7 @@ void script_hand(struct call *c)
 	if (told && waited) {
 		give_up(&l, next.place);
 		keep(&l);
-		offer = next_offer(&l, room, sizeof room);
+		offer = next_offer(&l, word_number(next.ttl), room, sizeof room);
 	}
 	int64_t waiting = (int64_t)(l.text.length / ENTRY);
 	bool handed = told && hand_to(&l, &next, waiting, offer);

@@ -19,13 +19,14 @@ enum { PATIENCE_MS = 250 }; /* a busy machine may take some of it between two ca
 
 static const char *name = "job", *queue = "{job}:redlock:queue", *offers = "{job}:redlock:offers";
 static const char *offered = "0"; /* with the next ENTER; 0: nothing */
+static const char *ttl_ms = "30000";
 static struct raw ears;
 
 /* Runs a script; the items of its answer, one to a line. */
 static const char *run(enum rl_script script, const char *token, const char *place)
 {
 	static struct raw_reply reply;
-	const char *ttl = script == RL_SCRIPT_ENTER ? "30000" : NULL;
+	const char *ttl = script == RL_SCRIPT_ENTER ? ttl_ms : NULL;
 	char patience[48];
 	bool enter = script == RL_SCRIPT_ENTER;
 	snprintf(patience, sizeof patience, "%d%s%s", PATIENCE_MS, enter ? " " : "", enter ? offered : "");
@@ -412,6 +413,47 @@ TEST(an_old_offer_is_not_told)
 	server_must(&servers.server[0], "0", "HSET", offers, B, "1 9000 30000 t2", NULL);
 	expect_hand("t0", OFFER_A, "1");
 	expect_heard(A, "1;7000;t1;1;;job");
+}
+
+/* By the time that the holder uses it, an offer may be as old as an eighth of the holder's TTL, or a second.
+ */
+TEST(an_offer_is_told_to_whom_it_outlasts)
+{
+	static const struct {
+		const char *holder, *heir;
+		bool told;
+	} rows[] = {
+	    {"1000", "1000", true}, {"1000", "999", false}, {"30000", "8000", true}, {"30000", "7999", false}};
+	listen_to(B);
+	offered = "7";
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char next[128];
+		struct raw_reply reply;
+		ttl_ms = rows[i].holder;
+		expect_enter("t0", "", 1, 0, 0);
+		expect_enter("t1", A, 0, 1, 1);
+		ttl_ms = rows[i].heir;
+		expect_enter("t2", C, 0, 2, 2);
+		ttl_ms = rows[i].holder;
+		server_must(&servers.server[0], "1", "DEL", name, NULL);
+		snprintf(next, sizeof next, C " 7 %s t2", rows[i].heir);
+		assert_true((strstr(run(RL_SCRIPT_ENTER, "t1", A), next) != NULL) == rows[i].told);
+		expect_enter("t3", B, 0, 2, 2);
+		expect_leave("t1", C, "2");
+		expect_woken(B);
+		server_must(&servers.server[0], "OK", "SET", name, "t4", NULL);
+		expect_enter("t3", B, 0, 1, 1);
+		ttl_ms = rows[i].heir;
+		expect_enter("t2", C, 0, 2, 2);
+		snprintf(next, sizeof next, B " 7 %s t3", rows[i].holder);
+		assert_string_equal(run(RL_SCRIPT_HAND, "t4", next), "1");
+		assert_int_equal(raw_receive(&ears, &reply), 0);
+		snprintf(next, sizeof next, ";" C " 7 %s t2;job", rows[i].heir);
+		assert_true((strstr(reply.text, next) != NULL) == rows[i].told);
+		expect_leave("t3", C, "1");
+	}
+	offered = "0";
+	ttl_ms = "30000";
 }
 
 /* Who may publish to a client may name any key and a value that he knows: only what can be a token of this

@@ -58,6 +58,19 @@ TEST(a_quorum_must_be_heard)
 	assert_int_equal(d.lock.offered_ns, 0);
 }
 
+/* Else it would be handed to one who has no use for it any more. */
+TEST(who_needs_nearly_the_whole_ttl_offers_nothing)
+{
+	for (int picky = 0; picky < 2; picky++) {
+		struct rl_rules rules = drive_waiting_rules(3, 60000);
+		rules.min_validity_ns = rl_time_ms(picky ? 19000 : 18000);
+		struct drive d = drive_idle(rules);
+		d.hears = ALL_OF_3;
+		drive_play(&d, "acquire; votes NNN; at 1; tick");
+		assert_true(d.fx.stands && (d.lock.offered_ns == 0) == picky);
+	}
+}
+
 /* The same token, with a new number. */
 TEST(an_offer_is_renewed)
 {
