@@ -126,11 +126,13 @@ static const char *const events[SIM_EVENTS] = {
 
 /* Possible, but too seldom to be waited for: a release that is refused, because an extend runs, in the very
  * step that notices that the validity has ended; and split votes that are decided by one that comes between
- * two looks; and a message for an acquire that did not wait, while the votes of another one are split. */
+ * two looks; and a message for an acquire that did not wait, while the votes of another one are split; and
+ * one of a hand-over that comes when the validity that it is a part of has ended. */
 static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
 {
 	return (before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST) ||
 	       (before == RL_WATCHING && event == RL_EV_REPLY && after == RL_HELD) ||
+	       ((before == RL_HELD || before == RL_LOST) && event == RL_EV_HAND && after == RL_LOST) ||
 	       (before >= RL_LOOKING && event >= RL_EV_WAKE && after == before);
 }
 
