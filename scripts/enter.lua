@@ -69,6 +69,6 @@ if place ~= "" and offered ~= "0" then
   local time = redis.call("time")
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   redis.pcall("hset", KEYS[3], place, table.concat({string.format("%d", now), offered, ARGV[2], ARGV[1]}, " "))
-  redis.pcall("pexpire", KEYS[3], 60000)
+  if redis.pcall("pexpire", KEYS[3], 60000) ~= 1 then redis.pcall("del", KEYS[3]) end
 end
 return {0, math.floor(#line / 31), left, stands, ARGV[1], string.sub(both[1] or "", 1, 1024)}

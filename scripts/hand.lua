@@ -3,7 +3,7 @@ if both[1] ~= ARGV[1] then
   local size = redis.pcall("hlen", KEYS[3])
   if type(size) == "number" and size > 999 then redis.pcall("del", KEYS[3]) end
   redis.pcall("hset", KEYS[3], ARGV[1], "")
-  redis.pcall("pexpire", KEYS[3], 60000)
+  if redis.pcall("pexpire", KEYS[3], 60000) ~= 1 then redis.pcall("del", KEYS[3]) end
   return both[2] and -1 or 0
 end
 redis.call("del", KEYS[1])

@@ -5,7 +5,7 @@ if not ours and ARGV[4] ~= "" then
   local size = redis.pcall("hlen", KEYS[3])
   if type(size) == "number" and size > 999 then redis.pcall("del", KEYS[3]) end
   redis.pcall("hset", KEYS[3], ARGV[1], "")
-  redis.pcall("pexpire", KEYS[3], 60000)
+  if redis.pcall("pexpire", KEYS[3], 60000) ~= 1 then redis.pcall("del", KEYS[3]) end
 end
 if was == "" or type(redis.pcall("pexpire", KEYS[2], 60000)) ~= "number" then
   return not ours and 0 or was == "" and 1 or 2

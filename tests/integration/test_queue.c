@@ -146,7 +146,7 @@ static void after(void)
 {
 	server_must(&servers.server[0], "OK", "REPLICAOF", "NO", "ONE", NULL);
 	server_must(&servers.server[0], "OK", "CONFIG", "SET", "maxmemory", "0", NULL);
-	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "+publish", NULL);
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "+publish", "+pexpire", NULL);
 	raw_close(&ears);
 }
 
@@ -288,6 +288,21 @@ TEST(a_queue_always_ends)
 	server_ask(&servers.server[0], &reply, "PERSIST", queue, NULL);
 	expect_leave("t9", A, "0");
 	assert_true(server_pttl(&servers.server[0], queue) > 50000);
+}
+
+/* Who may not say when they end leaves none. */
+TEST(offers_always_end)
+{
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "-pexpire", NULL);
+	offered = "7";
+	expect_enter("t0", "", 1, 0, 0);
+	expect_enter("t1", A, 0, 1, 1);
+	offered = "0";
+	assert_false(server_has(&servers.server[0], offers));
+	expect_leave("t9", "", "0");
+	assert_false(server_has(&servers.server[0], offers));
+	run(RL_SCRIPT_HAND, "t9", "");
+	assert_false(server_has(&servers.server[0], offers));
 }
 
 /* Else it would be told again by whoever comes; and who is woken in vain comes at once. */
