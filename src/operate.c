@@ -119,11 +119,25 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	rl_buffer_free(&buffer);
 }
 
+/* Whether a handle claims, holds or offers it. */
+static bool is_in_use(const redlock_client *c, struct rl_slice token)
+{
+	const redlock_lock *l = rl_registry_next(&c->handles, 0);
+	for (; l != NULL; l = rl_registry_next(&c->handles, l->slot + 1)) {
+		bool has = l->core.phase == RL_HELD || l->core.phase == RL_LOST;
+		if ((has || l->core.claims || l->core.offered_ns != 0) && rl_slice_same(rl_handle_token(l), token))
+			return true;
+	}
+	return false;
+}
+
 /* What was handed over to a call that has ended; the handle may be gone, too. It is released, if it is one of
- * ours: who may publish may say anything. */
+ * ours that nobody needs: who may publish may say anything, and others see the token of a holder. */
 static void decline(redlock_client *c, struct rl_slice name, struct rl_slice token, unsigned node)
 {
-	if (token.size != RL_OPERATE_TOKEN_DIGITS + c->owner_size || !rl_places_marks(&c->places, token.bytes))
+	bool ours =
+	    token.size == RL_OPERATE_TOKEN_DIGITS + c->owner_size && rl_places_marks(&c->places, token.bytes);
+	if (!ours || is_in_use(c, token))
 		return;
 	struct rl_request request = {
 	    .operation = RL_OP_LEAVE,

@@ -472,7 +472,7 @@ TEST(an_offer_is_told_to_whom_it_outlasts)
 }
 
 /* Who may publish to a client may name any key and a value that he knows: only what can be a token of this
- * client is given back. Its first digits are the channel's. */
+ * client is given back. Its first digits are the channel's. And what it holds is not. */
 TEST(lies_delete_nothing)
 {
 	const struct server *s = &servers.server[0];
@@ -483,17 +483,19 @@ TEST(lies_delete_nothing)
 	expect_ok(lock, redlock_start_acquire(lock));
 	assert_driven(client, rl_nodes_heard(&client->nodes) == 1);
 	struct fixture_token token = fixture_token(lock);
+	struct fixture_token held = fixture_token(fixture_held(client, "held", WAIT_LONG_TTL_MS, 0));
 	snprintf(ours, sizeof ours, "%.16s%0*d%s", strrchr(client->places.channel, ':') + 1, 24, 0,
 	         token.text + 40);
-	const char *const values[] = {"1", "", "0123456789abcdef0123456789abcdef01234567", ours};
-	const char *const names[] = {"known", "empty", "alike", "last"};
-	for (unsigned i = 0; i < 4; i++) {
+	const char *const values[] = {"1", "", "0123456789abcdef0123456789abcdef01234567", held.text, ours};
+	const char *const names[] = {"known", "empty", "alike", "held", "last"};
+	for (unsigned i = 0; i < 5; i++) {
 		server_must(s, "OK", "SET", names[i], values[i], NULL);
 		snprintf(lie, sizeof lie, "99999;1;%s;0;;%s", values[i], names[i]);
 		server_must(s, "1", "PUBLISH", client->places.channel, lie, NULL);
 	}
 	assert_driven(client, !server_has(s, "last"));
-	assert_true(server_has(s, "known") && server_has(s, "empty") && server_has(s, "alike"));
+	assert_true(server_has(s, "known") && server_has(s, "empty") && server_has(s, "alike") &&
+	            server_has(s, "held"));
 }
 
 SERVER_TESTS(1, .before = before, .after = after)
