@@ -200,12 +200,12 @@ static struct bytes behind_space(struct bytes text)
 /* "since number ttl token": takes off since when it stands there. Who holds until then has that TTL. */
 static bool is_fresh(struct bytes *offer, int64_t now_ms, int64_t holder_ms)
 {
-	enum { FRESH_MS = 2000, OLD = 8, HELD_MS = 1000 };
+	enum { FRESH_MS = 2000, OLD = 8, HELD_MOST_MS = 8000 };
 	int64_t age = now_ms - word_number((struct bytes){offer->at, run_of(*offer, 0, "0123456789")});
 	*offer = behind_space(*offer);
 	struct bytes ttl = behind_space(*offer);
 	ttl.size = run_of(ttl, 0, "0123456789");
-	int64_t held = holder_ms < HELD_MS * OLD ? holder_ms : HELD_MS * OLD;
+	int64_t held = holder_ms < HELD_MOST_MS ? holder_ms : HELD_MOST_MS;
 	return age >= 0 && age <= FRESH_MS && age * OLD <= word_number(ttl) && held <= word_number(ttl);
 }
 
