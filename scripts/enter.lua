@@ -48,7 +48,8 @@ if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "
   if since then
     local time = redis.call("time")
     local age = time[1] * 1000 + math.floor(time[2] / 1000) - since
-    if age >= 0 and age <= 2000 and math.max(age * 8, math.min(ARGV[2], 8000)) <= tonumber(ttl) then offer = next .. " " .. terms end
+    local least = math.max(age * 8, math.min(ARGV[2], 8000))
+    if age >= 0 and age <= 2000 and least <= tonumber(ttl) then offer = next .. " " .. terms end
   end
   return {1, math.floor(#line / 31), 0, 0, ARGV[1], offer}
 end

@@ -30,7 +30,8 @@ if line then
   if since then
     local time = redis.call("time")
     local age = time[1] * 1000 + math.floor(time[2] / 1000) - since
-    if age >= 0 and age <= 2000 and math.max(age * 8, math.min(ttl, 8000)) <= tonumber(life) then offer = next .. " " .. terms end
+    local least = math.max(age * 8, math.min(ttl, 8000))
+    if age >= 0 and age <= 2000 and least <= tonumber(life) then offer = next .. " " .. terms end
   end
 end
 local message = table.concat({slot, number, token, waiting, offer, KEYS[1]}, ";")

@@ -313,7 +313,7 @@ static void offer(struct call *c)
 
 static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
-	enum { SET_LINE = 66 };
+	enum { SET_LINE = 67 };
 	struct call *c = l->call;
 	int64_t place = stand(l, mine, word(c, ENTER_PLACE));
 	if (has_changed(l) && script_fails_at(c, keep(l), l->script, SET_LINE))
