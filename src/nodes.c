@@ -24,13 +24,11 @@ void rl_nodes_connect(struct rl_nodes *ns, uint64_t now)
 
 /* ---- asking ---- */
 
-/* Who waits asks its gate by another operation, unless that is refused there. The others are asked so for a
- * token that they may have: but a refusal would cost their vote. */
+/* Who waits asks its gate by another operation, unless that is refused there; and the others, for a token
+ * that they may have. */
 static void look_at_queue(struct rl_request *request, const struct rl_node *n, unsigned operation)
 {
-	bool enters = (request->enter >> n->id & 1) != 0;
-	if (enters)
-		enters = request->place.size > 0 ? rl_node_may_queue(n) : rl_node_has_queued(n);
+	bool enters = (request->enter >> n->id & 1) != 0 && rl_node_may_queue(n);
 	request->operation = enters ? RL_OP_ENTER : operation;
 	request->unqueued = (request->plain >> n->id & 1) != 0;
 }

@@ -124,11 +124,6 @@ static inline bool rl_node_may_queue(const struct rl_node *node)
 	return rl_method_may_queue(&node->methods);
 }
 
-static inline bool rl_node_has_queued(const struct rl_node *node)
-{
-	return rl_method_has_queued(&node->methods);
-}
-
 /* Whether something it was asked, or is owed, has not left. */
 bool rl_node_has_unsent(const struct rl_node *node);
 

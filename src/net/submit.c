@@ -29,9 +29,34 @@ static bool has_set_of(const struct rl_outbox *outbox, struct rl_slice name)
 	return false;
 }
 
+/* A release of the token is behind it: a claim that is made again would come behind that. */
+static bool is_given_back(const struct rl_outbox *outbox, const struct rl_request *r)
+{
+	for (unsigned i = 0; i < outbox->count; i++) {
+		const struct rl_entry *e = rl_outbox_at(outbox, i);
+		if (!rl_ops[e->operation].gives_back)
+			continue;
+		struct rl_request release = rl_outbox_request(e, rl_outbox_bytes_at(outbox, i));
+		if (rl_slice_same(release.name, r->name) && rl_slice_same(release.token, r->token))
+			return true;
+	}
+	return false;
+}
+
 static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, const struct rl_request *r)
 {
 	return rl_talk_ask(&n->talk, &n->link.outbox, entry, r, rl_method_choose(&n->methods, r));
+}
+
+/* A place in the queue is not to be had: who wants one looks for it elsewhere. */
+static bool ask_plainly(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
+{
+	struct rl_entry claim = *entry;
+	bool late = is_given_back(&n->link.outbox, r) || is_given_back(&n->talk.parked, r);
+	if (r->place.size > 0 || late || rl_method_may_queue(&n->methods))
+		return false;
+	claim.operation = (uint8_t)(r->operation = rl_ops[entry->operation].plainly);
+	return ask_as_it_can(n, &claim, r);
 }
 
 bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply)
@@ -42,9 +67,11 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	const struct rl_op *op = &rl_ops[entry->operation];
 	bool barred =
 	    rl_method_forget(&n->methods, op, form, error) || rl_method_refuse(&n->methods, form, error);
-	if (!barred || !op->again)
+	if (!barred || (!op->again && op->plainly == RL_OP_NONE))
 		return false;
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(asked));
+	if (op->plainly != RL_OP_NONE)
+		return ask_plainly(n, entry, &r);
 	r.unqueued = (RL_FORMS_QUEUE >> form & 1) == 0; /* a later form: not back to an earlier one */
 	if (entry->own_value && (has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name)))
 		return false;

@@ -40,13 +40,6 @@ static inline bool rl_method_may_queue(const struct rl_methods *m)
 	return (m->refused & RL_FORM_BIT(RL_FORM_QUEUE_TEXT)) == 0;
 }
 
-/* Whether they are without doubt: this connection has used one. */
-static inline bool rl_method_has_queued(const struct rl_methods *m)
-{
-	enum { ENTER = 1 << RL_SCRIPT_ENTER, LEAVE = 1 << RL_SCRIPT_LEAVE, HAND = 1 << RL_SCRIPT_HAND };
-	return rl_method_may_queue(m) && (m->knows & (ENTER | LEAVE | HAND)) != 0;
-}
-
 /* The form in which a request is to be asked. A script that must not be run by its text is not tried by its
  * digest either. */
 static inline enum rl_form rl_method_choose(const struct rl_methods *m, const struct rl_request *r)

@@ -151,6 +151,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(0, 0, "iiiiss")},
                                      {NO, ERROR("NOSCRIPT")}, {BARRED, ERROR("ERR unknown command")},
                                      {BARRED, ERROR("ERR Unknown")}),
+                .plainly = RL_OP_ACQUIRE,
                 .quotes = true,
                 .claims = true,
                 .undo = RL_OP_RELEASE,

@@ -108,6 +108,9 @@ struct rl_op {
 	/* Refused in one form it is asked in the next, else the refusal is the vote. Not for a claim: asked
 	 * again, it would come behind its own release. A script that the server has forgotten is its "no". */
 	bool again;
+	unsigned
+	    plainly; /* a claim that needs more rights than the vote: what is asked in its place where they are
+	              * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
 	bool quotes; /* the first text of an answer is the request's token, or it is one to another question */
 	bool claims; /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */

@@ -48,5 +48,7 @@ HANDING_ROWS = [
 	("queue: ENTER shortens its own key", 44, ENTER_LUA, "if life >= 0 and life < tonumber(ARGV[2]) then", "if life >= 0 then"),
 	("what is declined need not be ours", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if ((!ours && c == NULL) || is_in_use(c, token))"),
 	("what is declined may be held", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if (!ours || (is_in_use(c, token) && c == NULL))"),
-	("a refusal of ENTER costs a vote", 44, "src/nodes.c", ": rl_node_has_queued(n);", ": rl_node_may_queue(n);"),
+	("a refusal of ENTER costs a vote", 44, "src/proto/ops.c", ".plainly = RL_OP_ACQUIRE,", ".plainly = RL_OP_NONE,"),
+	("a claim is made again behind its release", 44, "src/net/submit.c",
+		"if (r->place.size > 0 || late ||", "if (r->place.size > 0 || (late && n == NULL) ||"),
 ]
