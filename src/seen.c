@@ -41,7 +41,8 @@ static uint64_t until(int64_t pttl_ms, uint64_t now_ns)
 void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns)
 {
 	const int64_t *numbers = e->vote.numbers;
-	bool tells = e->vote.number_count > RL_ENTER_PLACE && e->vote.code == REDLOCK_VOTE_NO;
+	bool asked = e->vote.number_count > RL_ENTER_PLACE && e->node == lock->core.gate;
+	bool tells = asked && e->vote.code == REDLOCK_VOTE_NO; /* others are asked so too, and know of no queue */
 	if (!tells || !lock->in_line || e->seq != lock->core.round.seq)
 		return;
 	struct rl_slice value = cut(e->vote.texts[RL_ENTER_HOLDER]);

@@ -330,10 +330,11 @@ void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 		l->placed = false;
 		return;
 	}
-	if (l->place != numbers[RL_ENTER_PLACE])
-		l->changed_ns = e->now_ns; /* somebody before us has had his turn */
-	int64_t pttl = numbers[RL_ENTER_PTTL];
-	l->place = numbers[RL_ENTER_PLACE] > 0 ? (uint16_t)(numbers[RL_ENTER_PLACE] & 0xffff) : 0;
+	int64_t pttl = numbers[RL_ENTER_PTTL], place = numbers[RL_ENTER_PLACE];
+	if (place > 0 && l->place != place) { /* 0: it was not asked for one */
+		l->changed_ns = e->now_ns;        /* somebody before us has had his turn */
+		l->place = (uint16_t)(place & 0xffff);
+	}
 	l->free_at_ns = pttl >= 0 ? rl_time_add(e->now_ns, rl_time_ms((uint64_t)pttl)) : RL_TIME_NEVER;
 }
 

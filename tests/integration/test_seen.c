@@ -198,17 +198,22 @@ struct answer {
 };
 
 /* At `now_ns`; a handle that stands in line and has asked with number 7. */
-static void tell(redlock_lock *lock, const struct answer *a, uint32_t seq, uint64_t now_ns)
+static void tell_of(redlock_lock *lock, unsigned node, const struct answer *a, uint32_t seq, uint64_t now_ns)
 {
 	struct rl_event event = {.kind = RL_EV_REPLY,
 	                         .seq = seq,
-	                         .node = 2,
+	                         .node = node,
 	                         .vote = {.code = REDLOCK_VOTE_NO,
 	                                  .number_count = 4,
 	                                  .text_count = 2,
 	                                  .numbers = {0, 5, a->pttl_ms, 3},
 	                                  .texts = {{"", 0}, {a->holder, a->size}}}};
 	rl_seen_learn(lock, &event, now_ns);
+}
+
+static void tell(redlock_lock *lock, const struct answer *a, uint32_t seq, uint64_t now_ns)
+{
+	tell_of(lock, 2, a, seq, now_ns);
 }
 
 TEST(what_an_answer_says)
@@ -232,10 +237,12 @@ TEST(what_an_answer_says)
 	own_lock *lock = new_waiter(client);
 	rl_places_line_up(client, lock, true);
 	lock->core.round.seq = 7;
+	lock->core.gate = 2;
 	assert_int_equal(seen(lock).node, -1);
 	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		tell(lock, &rows[i].answer, 7, 1000 + i);
 		tell(lock, &(struct answer){"late", 4, 1}, 6, 1000 + i);
+		tell_of(lock, 1, &(struct answer){"no gate", 7, 1}, 7, 1000 + i);
 		struct redlock_wait w = seen(lock);
 		assert_true(w.node == 2 && w.told_ns == 1000 + i && w.waiting == 5 && w.place == 0);
 		assert_int_equal(w.holder_len, rows[i].holder_len);
@@ -244,9 +251,10 @@ TEST(what_an_answer_says)
 	}
 	lock->core.placed = true;
 	lock->core.place = 3;
+	assert_int_equal(seen(lock).place, 3);
+	lock->core.gate = 1;
 	assert_int_equal(seen(lock).place, 0); /* that is at another node */
 	lock->core.gate = 2;
-	assert_int_equal(seen(lock).place, 3);
 	if (failmalloc_works()) {
 		failmalloc_arm(1, false);
 		tell(lock, &rows[0].answer, 7, 2000);
@@ -267,6 +275,7 @@ TEST(a_struct_that_ends_sooner)
 	own_client *client = open_client(NULL);
 	own_lock *lock = new_waiter(client);
 	rl_places_line_up(client, lock, true);
+	lock->core.gate = 2;
 	tell(lock, &(struct answer){"a", 1, 9}, 0, 1000);
 	struct redlock_wait w = {.size = offsetof(struct redlock_wait, until_ns), .until_ns = 5, .holder_len = 6};
 	expect_ok(NULL, redlock_lock_waiting(lock, &w));

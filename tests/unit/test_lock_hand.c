@@ -95,6 +95,17 @@ TEST(who_is_deaf_keeps_its_offer)
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
 
+/* The last tries ask all nodes, and for no place. */
+TEST(a_place_is_not_lost_by_asking_for_none)
+{
+	struct drive d = offering(3, ALL_OF_3);
+	drive_at(&d, 59999);
+	drive_tick(&d);
+	assert_true(d.fx.enter == ALL_OF_3 && !d.fx.stands && d.lock.stage == RL_STAGE_ALL);
+	drive_gate(&d, REDLOCK_VOTE_NO, 2, 8000, 0);
+	assert_true(d.lock.placed && d.lock.place == 2);
+}
+
 /* ---- what nodes say ---- */
 
 /* Validity counts from the offer. */
