@@ -483,7 +483,8 @@ TEST(lies_delete_nothing)
 	expect_ok(lock, redlock_start_acquire(lock));
 	assert_driven(client, rl_nodes_heard(&client->nodes) == 1);
 	struct fixture_token token = fixture_token(lock);
-	struct fixture_token held = fixture_token(fixture_held(client, "held", WAIT_LONG_TTL_MS, 0));
+	own_lock *holder = fixture_held(client, "held", WAIT_LONG_TTL_MS, 0);
+	struct fixture_token held = fixture_token(holder);
 	snprintf(ours, sizeof ours, "%.16s%0*d%s", strrchr(client->places.channel, ':') + 1, 24, 0,
 	         token.text + 40);
 	const char *const values[] = {"1", "", "0123456789abcdef0123456789abcdef01234567", held.text, ours};
