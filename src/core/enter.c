@@ -109,7 +109,7 @@ static void ask_all(struct rl_lock *l, enum rl_stage stage, uint64_t now, struct
 /* At the gate by its queue, where a place there is of use. */
 static void register_place(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	fx->stands = (e->hears & bit_of(l->gate)) != 0;
+	fx->stands |= (e->hears & bit_of(l->gate)) != 0;
 	fx->call = l->call;
 	if (fx->stands)
 		fx->enter |= bit_of(l->gate);

@@ -21,8 +21,11 @@ static void ask(const struct rl_lock *l, uint32_t nodes, struct rl_effects *fx)
 	fx->nodes = nodes;
 	fx->seq = l->round.seq;
 	fx->ttl_ns = l->round.ttl_ns;
-	if (l->round.operation == REDLOCK_OP_ACQUIRE && rl_hand_keeps_token(l))
+	if (l->round.operation == REDLOCK_OP_ACQUIRE && rl_hand_keeps_token(l)) {
 		fx->enter = nodes & l->heard;
+		fx->stands = l->placed && (fx->enter >> l->gate & 1) != 0; /* else its own place is in its way */
+		fx->call = l->call;
+	}
 }
 
 void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t now, uint64_t until,

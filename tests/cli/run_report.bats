@@ -27,7 +27,7 @@ load run_helper
 	touch end
 	await "$run_pid" 0
 	await "$second" 0
-	[ "$(grep -c "waiting for" second)" = 2 ]
+	[ "$(grep -c "held by" second)" = 2 ]
 	output=$(<second.json)
 	json_is 'j["place"] == 1 and j["waiting"] == 1 and j["waited_ms"] > 1000 and j["result"] == "OK"'
 	free

@@ -88,20 +88,21 @@ TEST(who_is_deaf_keeps_its_offer)
 	d.hears = 0;
 	drive_at(&d, 2 + drive_deadline_ms(&d));
 	drive_tick(&d);
-	assert_true(d.fx.enter == 1 && !d.fx.stands && !d.fx.sign && d.fx.offered_ns == 0);
+	assert_true(d.fx.enter == 1 && d.fx.stands && !d.fx.sign && d.fx.offered_ns == 0);
 	drive_play(&d, "votes Y");
 	assert_true(d.fx.send == RL_OP_ACQUIRE && d.fx.enter == 6 && d.fx.again);
 	drive_play(&d, "votes .Y");
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
 
-/* The last tries ask all nodes, and for no place. */
-TEST(a_place_is_not_lost_by_asking_for_none)
+/* The last tries ask all nodes, the gate with the place: else that would be in the way. An answer to one
+ * without a place does not end it. */
+TEST(who_asks_all_keeps_its_place)
 {
 	struct drive d = offering(3, ALL_OF_3);
 	drive_at(&d, 59999);
 	drive_tick(&d);
-	assert_true(d.fx.enter == ALL_OF_3 && !d.fx.stands && d.lock.stage == RL_STAGE_ALL);
+	assert_true(d.fx.enter == ALL_OF_3 && d.fx.stands && d.lock.stage == RL_STAGE_ALL);
 	drive_gate(&d, REDLOCK_VOTE_NO, 2, 8000, 0);
 	assert_true(d.lock.placed && d.lock.place == 2);
 }
@@ -177,7 +178,7 @@ TEST(what_is_missing_is_asked_for)
 	drive_ticks_until(&d, 15);
 	drive_expect(
 	    &d, "[   15.000] acquiring: tick -> acquiring .Y... | send enter #3 again to 1d ttl 30000.000\n");
-	assert_true(d.fx.enter == 0x1d && !d.fx.stands && d.lock.owed == ALL_OF_5);
+	assert_true(d.fx.enter == 0x1d && d.fx.stands && d.lock.owed == ALL_OF_5);
 	drive_play(&d, "votes N.YNN");
 	assert_int_equal(d.lock.phase, RL_ACQUIRING);
 	while (d.lock.phase == RL_ACQUIRING) {
