@@ -442,14 +442,16 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
 /*
  * Acquires the lock: SET name token NX PX ttl on all nodes at once, granted at a quorum with validity
  * ttl - elapsed - drift left. What a failed attempt left is released before this returns or retries. Source:
- * redis.io, "Distributed Locks with Redis".
- * Blocks up to wait_ms. When that is 0: one node timeout for the attempt, and one more at most to ask who
- * holds the lock. BUSY means that a quorum of nodes has the same key of somebody else. If they do not, the
- * votes are split among contenders: these agree on one of them, who gets the lock, and try on for up to five
- * node timeouts. Then BUSY says that the votes stayed split, maybe by keys of a client that died.
- * redlock_lock_finding() tells which of the two it was. The caller's own value is tried once, and not asked
- * for. Errors: BUSY (also at once, if another handle of this client claims the same own value), NOQUORUM,
- * DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet), SYSTEM, FORKED.
+ * redis.io, "Distributed Locks with Redis". A waiter may be handed the lock by its holder: "elapsed" counts
+ * from when it last asked then, so that up to three eighths of the TTL are gone, and the lock is extended at
+ * once in the background, unless max_extends is set. Blocks up to wait_ms. When that is 0: one node timeout
+ * for the attempt, and one more at most to ask who holds the lock. BUSY means that a quorum of nodes has the
+ * same key of somebody else. If they do not, the votes are split among contenders: these agree on one of
+ * them, who gets the lock, and try on for up to five node timeouts. Then BUSY says that the votes stayed
+ * split, maybe by keys of a client that died. redlock_lock_finding() tells which of the two it was. The
+ * caller's own value is tried once, and not asked for. Errors: BUSY (also at once, if another handle of this
+ * client claims the same own value), NOQUORUM, DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and
+ * not released yet), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
 
