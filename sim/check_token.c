@@ -168,12 +168,12 @@ void check_continuity(struct world *w, const struct actor *a, const struct handl
 
 /* ---- what is left behind ---- */
 
-/* Of places nothing is owed: they end by themselves. */
 static bool ends_with(struct bytes name, struct bytes end)
 {
 	return name.size > end.size && memcmp(name.at + name.size - end.size, end.at, end.size) == 0;
 }
 
+/* Of places and offers nothing is owed: they end by themselves. */
 static bool is_queue(const struct key *key)
 {
 	return (ends_with(key->name, text_bytes(":redlock:queue")) ||

@@ -61,7 +61,7 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
 /* Counts the answer of a node. */
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);
 
-/* A server has said that it is the turn of the place with this number. */
+/* A server has said that it is the turn of a place, or that it has handed its key over to it. */
 void rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node);
 
 /* These nodes, a bit for each, are not heard any more. */

@@ -14,45 +14,57 @@
 #define BACKLOG_BYTES ((size_t)128 * 1024)
 #define BACKLOG_RELEASE_BYTES ((size_t)256 * 1024)
 
-/* ---- asking again ---- */
+/* ---- what is out ---- */
 
-static bool has_set_of(const struct rl_outbox *outbox, struct rl_slice name)
+static bool claims(const struct rl_entry *entry)
+{
+	return rl_ops[entry->operation].claims;
+}
+
+static bool gives_back(const struct rl_entry *entry)
+{
+	return rl_ops[entry->operation].gives_back;
+}
+
+static bool is_given_up(const struct rl_entry *entry)
+{
+	return entry->given_up;
+}
+
+static bool is_in(const struct rl_outbox *outbox, bool (*is)(const struct rl_entry *), struct rl_slice name,
+                  const struct rl_slice *token)
 {
 	for (unsigned i = 0; i < outbox->count; i++) {
 		const struct rl_entry *e = rl_outbox_at(outbox, i);
-		if (!rl_ops[e->operation].claims)
+		if (!is(e))
 			continue;
 		struct rl_request r = rl_outbox_request(e, rl_outbox_bytes_at(outbox, i));
-		if (rl_slice_same(r.name, name))
+		if (rl_slice_same(r.name, name) && (token == NULL || rl_slice_same(r.token, *token)))
 			return true;
 	}
 	return false;
 }
 
-/* A release of the token is behind it: a claim that is made again would come behind that. */
-static bool is_given_back(const struct rl_outbox *outbox, const struct rl_request *r)
+/* Whether the node is asked for such a thing, or will be: of this name, and this token (NULL: any). */
+static bool is_out(const struct rl_node *n, bool (*is)(const struct rl_entry *), struct rl_slice name,
+                   const struct rl_slice *token)
 {
-	for (unsigned i = 0; i < outbox->count; i++) {
-		const struct rl_entry *e = rl_outbox_at(outbox, i);
-		if (!rl_ops[e->operation].gives_back)
-			continue;
-		struct rl_request release = rl_outbox_request(e, rl_outbox_bytes_at(outbox, i));
-		if (rl_slice_same(release.name, r->name) && rl_slice_same(release.token, r->token))
-			return true;
-	}
-	return false;
+	return is_in(&n->link.outbox, is, name, token) || is_in(&n->talk.parked, is, name, token);
 }
+
+/* ---- asking again ---- */
 
 static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, const struct rl_request *r)
 {
 	return rl_talk_ask(&n->talk, &n->link.outbox, entry, r, rl_method_choose(&n->methods, r));
 }
 
-/* A place in the queue is not to be had: who wants one looks for it elsewhere. */
+/* A place in the queue is not to be had: who wants one looks for it elsewhere. And a claim that is made again
+ * would come behind a release of its token. */
 static bool ask_plainly(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
 {
 	struct rl_entry claim = *entry;
-	bool late = is_given_back(&n->link.outbox, r) || is_given_back(&n->talk.parked, r);
+	bool late = is_out(n, gives_back, r->name, &r->token);
 	if (r->place.size > 0 || late || rl_method_may_queue(&n->methods))
 		return false;
 	claim.operation = (uint8_t)(r->operation = rl_ops[entry->operation].plainly);
@@ -73,7 +85,7 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	if (op->plainly != RL_OP_NONE)
 		return ask_plainly(n, entry, &r);
 	r.unqueued = (RL_FORMS_QUEUE >> form & 1) == 0; /* a later form: not back to an earlier one */
-	if (entry->own_value && (has_set_of(asked, r.name) || has_set_of(&n->talk.parked, r.name)))
+	if (entry->own_value && is_out(n, claims, r.name, NULL))
 		return false;
 	return ask_as_it_can(n, entry, &r);
 }
@@ -111,24 +123,6 @@ void rl_submit_give_up(struct rl_node *n, struct rl_tag tag)
 {
 	if (!rl_outbox_give_up(&n->talk.parked, tag) && !rl_outbox_give_up(&n->link.outbox, tag))
 		n->ledger.lingering++;
-}
-
-static bool has_given_up(const struct rl_outbox *outbox, const struct rl_request *r)
-{
-	for (unsigned i = 0; i < outbox->count; i++) {
-		const struct rl_entry *e = rl_outbox_at(outbox, i);
-		if (!e->given_up)
-			continue;
-		struct rl_request old = rl_outbox_request(e, rl_outbox_bytes_at(outbox, i));
-		if (rl_slice_same(old.name, r->name) && rl_slice_same(old.token, r->token))
-			return true;
-	}
-	return false;
-}
-
-static bool is_given_up(const struct rl_node *n, const struct rl_request *r)
-{
-	return has_given_up(&n->link.outbox, r) || has_given_up(&n->talk.parked, r);
 }
 
 bool rl_submit_give_back(struct rl_node *n, const struct rl_entry *claim)
@@ -192,7 +186,7 @@ enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_requ
 {
 	struct rl_link *l = &n->link;
 	const struct rl_op *op = &rl_ops[r->operation];
-	if (rl_ops_relies(op) && r->own_value && is_given_up(n, r))
+	if (rl_ops_relies(op) && r->own_value && is_out(n, is_given_up, r->name, &r->token))
 		return REDLOCK_VOTE_STALE;
 	enum rl_form form = rl_method_choose(&n->methods, r);
 	bool parks = form == RL_FORM_WATCH || (n->talk.parked.count > 0 && rl_talk_is_parked(&n->talk, r->name));
