@@ -3,6 +3,7 @@
 import dataclasses
 
 import install
+from crowd import Crowd
 from programs import Run
 
 PYTHON = "/usr/bin/python3"  # the one that Debian's packages are for
@@ -23,7 +24,7 @@ class Contestant:
 	id: str
 	name: str
 	nodes: int  # 0: none, only a reference
-	programs: dict  # kind: what does it, as in Run
+	programs: dict  # kind: what does it, as in Run; or a Crowd
 	whys: dict = dataclasses.field(default_factory=dict)  # kind: why not
 	needs: str = ""  # key of install.NEEDS
 	etcd: bool = False  # its servers are etcd's
@@ -33,6 +34,9 @@ class Contestant:
 		if work.kind not in self.programs:
 			return self.whys.get(work.kind, "")
 		program, operands = self.programs[work.kind], (etcd.address,) if self.etcd and etcd else ()
+		if isinstance(program, Crowd):
+			return dataclasses.replace(program, processes=work.limits["count"], seconds=work.limits["seconds"],
+				rest_ms=work.limits.get("rest_ms", 0))
 		if isinstance(program, tuple) and program[0] == "repeat":
 			program, operands = "repeat", tuple(word if word != "ETCD" else operands[0] for word in program[1:])
 		return Run(program, nodes=self.nodes, operands=operands, **work.limits)
@@ -48,7 +52,7 @@ WORKS = (
 	Work("flow16", "flow", "16 locks of different names in flight", {"count": 16, "seconds": 2}),
 	Work("flow256", "flow", "256 locks of different names in flight", {"count": 256, "seconds": 2}),
 	Work("greedy", "contend", "16 claimants of one name, 1 ms each, who ask again at once",
-		{"count": 16, "seconds": 3}),
+		{"count": 16, "seconds": 3}, svg=True),
 	Work("polite", "contend", "16 claimants of one name, 1 ms each, who ask again after 10 ms",
 		{"count": 16, "seconds": 3, "rest_ms": 10}, svg=True),
 	Work("command", "command", "A command that locks, runs `true` and unlocks, start to end",
@@ -87,7 +91,9 @@ def _batched(who, package, file):
 	return _tuned(who, package, file, "flow", '"enableAutoPipelining": true')
 
 
-OURS = {"latency": "latency", "fault": "latency", "flow": "inflight", "contend": "contend", "command": "redlock"}
+OURS = {"latency": "latency", "fault": "latency", "flow": "inflight", "contend": Crowd(), "command": "redlock"}
+OURS_1 = dict(OURS, contend=Crowd(nodes=1))
+del OURS_1["fault"]
 
 CONTESTANTS = (
 	Contestant("raw", "no library", 5, {"latency": "raw", "fault": "raw", "flow": "raw", "command": "rawrun"},
@@ -102,8 +108,9 @@ CONTESTANTS = (
 	_limited("universal-50", "npm redlock-universal", "universal.mjs"),
 	_batched("redlock5-auto", "npm redlock 5", "redlock5.mjs"),
 	_batched("semaphore-auto", "npm redis-semaphore", "semaphore.mjs"),
-	Contestant("ours1", "redlock (this one)", 1, {kind: OURS[kind] for kind in OURS if kind != "fault"}, ONE_NODE),
+	Contestant("ours1", "redlock (this one)", 1, OURS_1, ONE_NODE),
 	Contestant("python", "redis-py Lock", 1, _python("redis_py.py"), dict(ONE_NODE, **NO_COMMAND), needs="python"),
+	Contestant("postgres", "PostgreSQL advisory lock", 1, {"contend": Crowd("pgturns", postgres=True)}, needs="postgres"),
 	Contestant("etcd", "etcd, JSON gateway", 1, {kind: words for kind, words in _node("etcd.mjs").items()
 		if kind != "fault"}, dict(ONE_NODE, command="see etcdctl"), needs="etcd", etcd=True),
 	Contestant("etcdctl", "etcdctl lock", 1, {"command": ("repeat", "etcdctl", "--endpoints", "ETCD") + COMMAND},

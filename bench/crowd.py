@@ -27,6 +27,7 @@ class Crowd:
 	processes: int = 8
 	threads: int = 1  # of each
 	remote: int = 0  # processes of one thread beside them
+	counts: bool = False  # attempts: ours tells them by its trace, which takes time
 	keeper_s: float = 0  # one more, which takes the lock first and keeps it so long
 	seconds: float = 3
 	least_s: float = 0  # also in a quick run
@@ -35,6 +36,7 @@ class Crowd:
 	ttl_ms: int = 0  # 0: the default
 	wire: str = "tcp"  # or a key of PROXIES
 	user: bool = False  # one that may use the name, and nothing else
+	nodes: int = 5
 	postgres: bool = False
 	incident: str = ""  # key of incidents.ALL
 	node: int = 0  # the one that it happens to
@@ -63,7 +65,7 @@ class Stage:
 def _wires(run, servers):
 	"""Yields the addresses of the nodes and the proxies before them."""
 	if run.wire not in PROXIES:
-		yield servers.ports(), []
+		yield servers.ports()[:run.nodes], []
 		return
 	start = [build.program("delayproxy")] + PROXIES[run.wire]
 	proxies = [process.start(start + [path], stdout=subprocess.PIPE, text=True) for path in servers.paths()]
@@ -78,7 +80,7 @@ def _command(run, path, threads, addresses, hold_us, seconds):
 	options = {"-t": seconds, "-c": threads, "-h": hold_us, "-r": run.rest_ms, "-l": run.ttl_ms,
 		"-u": USER if run.user else 0}
 	return [build.program(run.program), "-o", path] + [word for option, value in options.items() if value
-		for word in (option, value)] + addresses
+		for word in (option, value)] + ["-a"] * run.counts + addresses
 
 
 def _start(run, directory, addresses, children):

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import build
+import postgres
 import process
 
 SOURCE = os.path.join(build.ROOT, "bench", "theirs")
@@ -62,7 +63,7 @@ def _etcd(_installed):
 	return "" if shutil.which("node") else "node is not installed"
 
 
-NEEDS = {"npm": _npm, "python": _python, "etcd": _etcd}
+NEEDS = {"npm": _npm, "python": _python, "etcd": _etcd, "postgres": lambda _installed: postgres.missing()}
 
 
 def missing(needs):
@@ -91,4 +92,6 @@ def versions(reasons):
 		found["redis-py"] = _first_line("/usr/bin/python3", "-c", "import redis; print(redis.__version__)")
 	if reasons.get("etcd") == "":
 		found["etcd"] = _first_line("etcd", "--version").rpartition(" ")[2]
+	if reasons.get("postgres") == "":
+		found["PostgreSQL"] = postgres.version()
 	return found

@@ -30,6 +30,11 @@ def missing():
 	return ""
 
 
+def version():
+	done = subprocess.run([_program("postgres"), "--version"], capture_output=True, text=True, check=True)
+	return done.stdout.split()[2]
+
+
 def _as_user():
 	return ["setpriv", "--reuid=" + USER, "--regid=" + USER, "--clear-groups", "--pdeathsig=INT"] \
 		if os.geteuid() == 0 else []

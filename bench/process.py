@@ -46,7 +46,7 @@ def end_all():
 		end(process)
 
 
-def output(command, at_gate=None, environment=None):
+def output(command, at_gate=None, environment=None, codes=(0,)):
 	"""Runs a program and returns what it prints. `at_gate` is called once it says READY; then it goes on."""
 	child = subprocess.Popen(_whole(command), preexec_fn=_die_with_parent, text=True,
 		stdin=subprocess.PIPE if at_gate else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -64,7 +64,7 @@ def output(command, at_gate=None, environment=None):
 		if child.poll() is None:
 			child.kill()
 			child.wait()
-	if child.returncode != 0:
+	if child.returncode not in codes:
 		raise Failed("%s: exit code %d, %s" % (" ".join(map(str, command)), child.returncode,
 			(first + errors).strip()))
 	if at_gate and first != "READY\n":

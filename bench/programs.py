@@ -4,6 +4,8 @@ import array
 import dataclasses
 import json
 import os
+import statistics
+import time
 import typing
 
 import build
@@ -26,6 +28,8 @@ class Run:
 	name_size: int = 0  # 0: the usual
 	nodes: int = 5
 	rest_ms: int = 0  # between two turns
+	guard: bool = False  # the nodes are a guarded set
+	fence: bool = False  # the same, with fencing numbers
 	before: bool = False  # of another checkout
 	operands: tuple = ()  # instead of the servers
 
@@ -52,7 +56,8 @@ def _arguments(run):
 	options = {"-n": run.pairs, "-t": run.seconds, "-c": run.count, "-k": run.name_size,
 		"-r": run.rest_ms}
 	words = [word for option, value in options.items() if value for word in (option, value)]
-	return words + ["-w"] * run.no_wait + ["-g"] * bool(run.hung or run.killed)
+	return words + ["-w"] * run.no_wait + ["-g"] * bool(run.hung or run.killed) + \
+		["-F"] * run.fence + ["-G"] * run.guard
 
 
 def _break(run, servers):
@@ -76,6 +81,32 @@ def _whole_command(run, servers, samples):
 	return start + [build.program("redlock"), "run", "bench-run", "--", "true"]
 
 
+def _init(servers, environment):
+	"""Makes these nodes a guarded set, whatever they were. Returns how long that took."""
+	for server in servers.all:
+		server.ask("FLUSHALL")
+	begin = time.monotonic_ns()
+	process.output([build.program("redlock"), "init", "--fresh"], environment=environment)
+	return time.monotonic_ns() - begin
+
+
+def _doctor(_servers, environment):
+	begin = time.monotonic_ns()
+	process.output([build.program("redlock"), "doctor"], environment=environment, codes=(0, 1, 2))
+	return time.monotonic_ns() - begin
+
+
+COMMANDS = {"init": _init, "doctor": _doctor}
+
+
+def _commands_one_by_one(run, servers, environment):
+	"""A command about the whole set, from outside."""
+	times = [COMMANDS[run.program](servers, environment) for _ in range(run.pairs)]
+	us = {"p50": statistics.median(times) / 1e3, "p99": max(times) / 1e3, "p999": max(times) / 1e3}
+	return {"pairs": len(times), "failed": 0, "seconds": sum(times) / 1e9, "pair_us": us,
+		"samples_ns": array.array("I", sorted(min(t, 2**32 - 1) for t in times))}
+
+
 def _environment(run, servers):
 	urls = ("redis://127.0.0.1:%d" % port for port in servers.ports()[:run.nodes])
 	return dict(os.environ, REDLOCK_URLS=",".join(urls))
@@ -84,13 +115,20 @@ def _environment(run, servers):
 def do(run, servers, directory):
 	"""Runs it. Returns what it printed, with the sorted times of its pairs (ns) and what others took meanwhile."""
 	samples = os.path.join(directory, "samples")
+	servers.need(run.nodes)
+	environment = _environment(run, servers)
+	if run.program in COMMANDS:
+		meter = noise.Meter()
+		return dict(_commands_one_by_one(run, servers, environment), foreign_percent=meter.foreign_percent())
+	if run.guard or run.fence:
+		_init(servers, environment)
 	as_process = run.program in ("rawrun", "redlock")
 	command = (_whole_command if as_process else _command)(run, servers, samples)
 	broken = run.hung + run.killed > 0
 	meter = noise.Meter()
 	try:
 		printed = process.output(command, at_gate=(lambda: _break(run, servers)) if broken else None,
-			environment=_environment(run, servers))
+			environment=environment)
 	finally:
 		foreign = meter.foreign_percent()
 		if broken:

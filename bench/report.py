@@ -87,11 +87,12 @@ def _median(results, path, scale):
 
 def print_crowds(rounds):
 	"""The figures themselves, of many who want one name."""
-	print("\n%-20s" % "medians of the rounds" + "".join("%13s" % title for title, _, _ in CROWD))
-	for name in rounds[0]:
+	names = [name for name in rounds[0] if "wait_us" in rounds[0][name]]
+	if names:
+		print("\n%-21s" % "medians of the rounds" + "".join("%13s" % title for title, _, _ in CROWD))
+	for name in names:
 		results = [of[name] for of in rounds]
-		if "wait_us" in results[0]:
-			print("%-21s" % name + "".join("%13s" % _number(_median(results, path, scale)) for _, path, scale in CROWD))
+		print("%-21s" % name + "".join("%13s" % _number(_median(results, path, scale)) for _, path, scale in CROWD))
 
 
 def print_latencies(rounds):

@@ -31,8 +31,15 @@ RUNS = {
 	"ours, 1 killed": Run("latency", killed=1, **FAULT),
 	**{name % hung: Run(program, count=256, hung=hung, **FLOW) for hung in (1, 2)
 		for name, program in (("raw, 256, %d hung", "raw"), ("ours, 256, %d hung", "inflight"))},
+	"raw, guard": Run("raw", guard=True, **LATENCY),
+	"ours, guard": Run("latency", guard=True, **LATENCY),
+	"ours, 256, guard": Run("inflight", guard=True, count=256, **FLOW),
+	"ours, 256, fence": Run("inflight", fence=True, count=256, **FLOW),
+	"raw, 256, guard": Run("raw", guard=True, count=256, **FLOW),
+	"raw, 256, fence": Run("raw", fence=True, count=256, **FLOW),
 	"raw run": Run("rawrun", **COMMANDS),
 	"ours run": Run("redlock", **COMMANDS),
+	**{name: Run(name, pairs=5, nodes=31) for name in ("init", "doctor")},  # the last: it starts further servers
 	"allocations": Run("allocations", pairs=10000, seconds=3),
 }
 
@@ -100,6 +107,15 @@ ROWS = [
 	*(ratio("T3", "%d threads, one client: pairs/s / private connections" % count, "ours, %d threads" % count,
 		"raw, %d threads" % count, "pairs_per_s", must=2, aim=4, more_is_better=True) for count in (16, 256)),
 	*_fault_rows(),
+	ratio("G1", "guarded acquire, p50 / raw with the same script", "ours, guard", "raw, guard", "acquire_us.p50",
+		must=1.07),
+	ratio("G1", "guarded acquire, p50 / own plain", "ours, guard", "ours", "acquire_us.p50", must=1.5),
+	*(ratio("G2", "256 in flight: plain pairs/s / own %s" % what, "ours, 256", "ours, 256, %s" % what, "pairs_per_s",
+		must=must) for what, must in (("guard", 1.9), ("fence", 2.5))),
+	*(ratio("G2", "raw: plain / %s: the limit here" % what, "raw, 256", "raw, 256, %s" % what, "pairs_per_s")
+		for what in ("guard", "fence")),
+	*(Row("G3", "redlock %s on 31 nodes" % name, (name,), lambda r: r["pair_us"]["p50"] / 1e6, must=1, unit="s")
+		for name in ("init", "doctor")),
 	ratio("B1", "redlock run NAME -- true, p50 / rawrun", "ours run", "raw run", "pair_us.p50", must=1.4, aim=1.3),
 	Row("M1", "peak memory of the latency test", ("ours",), lambda r: r["peak_kb"] / 1024, must=6, aim=5, unit="MB"),
 	# Rounded: a buffer may grow once more when a server lags as never before. tests/budget counts exactly.

@@ -75,9 +75,16 @@ class Servers:
 		program = shutil.which("redis-server") or shutil.which("valkey-server")
 		if not program:
 			raise process.Failed("redis-server is not installed")
-		self.all = [Server(program, directory, i) for i in range(count)]
+		self.program, self.directory = program, directory
+		self.all = []
+		self.need(count)
 		self.delayed = None
 		self.proxy = None
+
+	def need(self, count):
+		"""So many at least, from now on."""
+		for number in range(len(self.all), count):
+			self.all.append(Server(self.program, self.directory, number))
 
 	def version(self):
 		return self.all[0].ask("INFO", "server").decode().partition("redis_version:")[2].split()[0]

@@ -3,8 +3,8 @@
 import html
 import math
 
-WIDTH, HEIGHT = 860, 480
-LEFT, RIGHT, TOP, BOTTOM = 80, 220, 50, 60
+WIDTH, HEIGHT = 900, 480
+LEFT, RIGHT, TOP, BOTTOM = 80, 260, 50, 60
 COLORS = ("#1b6ca8", "#d1495b", "#2e933c", "#edae49", "#7b4fa3", "#00798c", "#8d6346", "#555555", "#e377c2",
 	"#9aa700", "#111111")
 

@@ -183,6 +183,22 @@ check_keys "hand_over leaves nothing" '^0 0 0$' EXISTS job
 check "hand_over, nowhere to write: fails" '^1 0$' "${PIPESTATUS[*]}"
 check_keys "hand_over, nowhere to write: releases" '^0 0 0$' EXISTS job
 
+# ---- transfer --------------------------------------------------------------------------------------------------
+
+accounts=("$work/alice" "$work/bob")
+echo 1000 | tee "${accounts[@]}" >/dev/null
+run "transfer, an account twice" 1 transfer "${accounts[0]}" "${accounts[0]}" 1 "${urls[@]}"
+run "transfer, more than there is" 1 transfer "${accounts[@]}" 1001 "${urls[@]}"
+check "transfer: says so" 'nothing was moved' "$out"
+for ((i = 0; i < 10; i++)); do
+	"$bin/transfer" "${accounts[1]}" "${accounts[0]}" 3 "${urls[@]}" &
+	background=$!
+	run "transfer $i" 0 transfer "${accounts[@]}" 10 "${urls[@]}"
+	wait "$background"
+done
+background=
+check "transfer, in both directions at once" '^930 1070$' "$(paste -sd ' ' "${accounts[@]}" | paste -sd ' ')"
+
 # ---- votes -----------------------------------------------------------------------------------------------------
 
 run "votes" 0 votes job "${urls[@]}"

@@ -10,6 +10,7 @@
  */
 #include "fuzz.h"
 
+#include "core/fence.h"
 #include "ledger.h"
 #include "options.h"
 
@@ -66,7 +67,9 @@ static bool make_rules(struct feed *f, struct rl_rules *ret)
 		o.max_extends = feed_byte(f);
 	uint32_t timeout_ms = (uint32_t)rl_time_min(any_ms(f), UINT32_MAX);
 	uint32_t drift_ppm = feed_bool(f) ? 10000 : (uint32_t)feed_number(f);
-	uint32_t drift_ms = feed_bool(f) ? 2 : feed_byte(f);
+	unsigned last = feed_byte(f);
+	uint32_t drift_ms = (last & 1) != 0 ? 2 : feed_byte(f);
+	o.fence = (last & 2) != 0;
 	return rl_options_make_rules(ret, &o, nodes, quorum, timeout_ms, drift_ppm, drift_ms) == 0;
 }
 
@@ -84,6 +87,18 @@ static enum redlock_vote_code any_vote(struct feed *f)
 	return code == REDLOCK_VOTE_TIMEOUT ? REDLOCK_VOTE_CLOSED : (enum redlock_vote_code)code;
 }
 
+/* With a number, if the lock has one: which one, the input says. */
+static struct rl_vote vote_of(const struct ledger *l, enum redlock_vote_code code, unsigned which)
+{
+	struct rl_vote vote = {.code = code};
+	if (l->rules.kind != RL_KIND_FENCED || code != REDLOCK_VOTE_YES)
+		return vote;
+	bool raised = l->lock.phase == RL_RAISING && which % 4 != 0;
+	vote.number_count = RL_FENCE_NUMBER + 1;
+	vote.numbers[RL_FENCE_NUMBER] = raised ? (int64_t)l->lock.numbers->fence : (int64_t)(which % 8);
+	return vote;
+}
+
 /* One node answers the round that is out, or one of those before it. */
 static void answer(struct ledger *l, struct feed *f, enum redlock_vote_code vote)
 {
@@ -91,7 +106,9 @@ static void answer(struct ledger *l, struct feed *f, enum redlock_vote_code vote
 	uint32_t seq = l->seq - (where >> 5) % LEDGER_ROUNDS;
 	unsigned node = where % 32 % l->lock.rules->node_count;
 	if (ledger_may_answer(l, seq, node))
-		step(l, f, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote.code = vote});
+		step(l, f,
+		     (struct rl_event){
+		         .kind = RL_EV_REPLY, .seq = seq, .node = node, .vote = vote_of(l, vote, where >> 5)});
 }
 
 /* All nodes of a mask answer the round that is out in one moment, or one after another. */
@@ -108,7 +125,7 @@ static void answer_all(struct ledger *l, struct feed *f, enum redlock_vote_code 
 		ledger_step(l, (struct rl_event){.kind = RL_EV_REPLY,
 		                                 .seq = seq,
 		                                 .node = node,
-		                                 .vote.code = vote,
+		                                 .vote = vote_of(l, vote, at_once ? node : 1),
 		                                 .more = at_once && nodes != 0});
 	}
 }

@@ -58,7 +58,7 @@ static void check_votes(const struct rl_reply *r)
 {
 	for (unsigned i = REDLOCK_OP_ACQUIRE; i < RL_OP_COUNT; i++) {
 		struct rl_vote read;
-		rl_answer_read(&rl_ops[i], r, &read);
+		rl_answer_read(rl_ops[i].outcomes, r, &read);
 		enum redlock_vote_code vote = read.code;
 		must(vote > REDLOCK_VOTE_PENDING && vote < REDLOCK_VOTE_COUNT && vote != REDLOCK_VOTE_TIMEOUT);
 		must(vote != REDLOCK_VOTE_YES || expected_yes(i, r));

@@ -43,6 +43,7 @@ struct actor {
 	bool retiring; /* begins nothing new, then closes its client */
 	bool paused;
 	bool run_planned;
+	bool stopped; /* its machine is: what it relies on is known when that goes on */
 	enum loop_style style;
 	uint64_t
 	    stumble_ns; /* pauses for so long in its next turn, between redlock_process() and redlock_next() */
@@ -50,7 +51,10 @@ struct actor {
 	uint64_t resumed_ns; /* when it last went on */
 	uint64_t retire_by_ns;
 	struct drift clock;
-	uint64_t frozen_ns; /* when its clock last began to stand still */
+	uint64_t frozen_ns;  /* when its clock last began to stand still */
+	int64_t ahead_ns;    /* of its wall clock, compared with the other one */
+	uint64_t leapt_ns;   /* by so much it was set forward, in all */
+	uint64_t stopped_ns; /* for so long its machine was stopped, in all */
 	struct prng random;
 	struct memory memory;
 	redlock_client *client;
@@ -91,6 +95,12 @@ void actor_log_in(struct world *w, uint32_t actor, bool refused);
 void actor_set_rate(struct world *w, uint32_t actor, int32_t rate_ppm);
 void actor_jump(struct world *w, uint32_t actor, uint64_t step_ns);
 void actor_freeze(struct world *w, uint32_t actor, uint64_t for_ns);
+
+/* The same for long, and its wall clock is set right before it goes on. */
+void actor_stop(struct world *w, uint32_t actor, uint64_t for_ns);
+
+/* Its wall clock is set, and only that. */
+void actor_set_wall(struct world *w, uint32_t actor, int64_t step_ns);
 
 /* Gives up what the handles have, checks the nodes that are owed nothing, and returns whether all are. */
 bool actor_wind_down(struct world *w, uint32_t actor);

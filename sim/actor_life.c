@@ -82,7 +82,7 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	const char *list[SIM_MAX_NODES];
 	a->life = (uint32_t)life;
 	a->alive = true;
-	a->dying = a->refused = a->adopted = a->retiring = a->paused = a->run_planned = false;
+	a->dying = a->refused = a->adopted = a->retiring = a->paused = a->stopped = a->run_planned = false;
 	a->style = (enum loop_style)prng_below(&w->work, LOOP_STYLES);
 	a->timeout_ns = a->timer_ns = a->stumble_ns = 0;
 	a->os = (struct fake_process){0};
@@ -103,6 +103,7 @@ static void actor_start(struct world *w, uint32_t actor, uint64_t life)
 	options.password = a->lends ? w->plan.password : NULL;
 	options.prefix = w->plan.prefix;
 	options.quorum = w->plan.quorum;
+	options.guard = w->plan.guard ? REDLOCK_GUARD_REQUIRE : REDLOCK_GUARD_OFF;
 	options.owner = actor % 2 == 0 ? "app@sim" : NULL;
 	options.trace = w->trace.on ? trace_line : NULL;
 	options.trace_user = w;
@@ -241,7 +242,7 @@ void actor_pause(struct world *w, uint32_t actor, uint64_t duration_ns)
 static void clock_changed(struct world *w, struct actor *a)
 {
 	for (unsigned i = 0; i < SIM_MAX_HANDLES; i++)
-		if (a->handles[i].until_ns > w->now_ns)
+		if (a->handles[i].until_ns > w->now_ns && !a->stopped)
 			a->handles[i].until_ns = drift_world(&a->clock, a->handles[i].deadline_ns);
 	check_clocks(w);
 	if (!a->alive)
@@ -273,4 +274,57 @@ void actor_freeze(struct world *w, uint32_t actor, uint64_t for_ns)
 	drift_freeze(&a->clock, w->now_ns, for_ns);
 	actor_pause(w, actor, for_ns);
 	clock_changed(w, a);
+}
+
+/* ---- the wall clock ---- */
+
+/* The first that the process does is to look: what it believes now, it relies on. */
+static void start_machine(struct world *w, uint32_t actor, uint64_t life)
+{
+	struct actor *a = &w->actors[actor];
+	if (a->life != life || !a->alive)
+		return;
+	a->stopped = false;
+	actor_enter(w, actor);
+	for (unsigned i = 0; i < SIM_MAX_HANDLES; i++) {
+		struct handle *h = &a->handles[i];
+		if (h->lock == NULL || h->deadline_ns == 0 || redlock_deadline_ns(h->lock) != h->deadline_ns)
+			continue;
+		h->until_ns = drift_world(&a->clock, h->deadline_ns);
+		if (h->held)
+			check_grant(w, a, h);
+	}
+	actor_leave(w);
+	check_clocks(w);
+}
+
+void actor_stop(struct world *w, uint32_t actor, uint64_t for_ns)
+{
+	struct actor *a = &w->actors[actor];
+	TRACE(w, "c%u's machine is stopped for %.3f ms", actor, (double)for_ns / (double)SIM_MS);
+	drift_freeze(&a->clock, w->now_ns, for_ns);
+	a->ahead_ns += (int64_t)for_ns;
+	a->leapt_ns += for_ns;
+	a->stopped_ns += for_ns;
+	a->stopped = true;
+	world_after(w, for_ns, start_machine, actor, a->life);
+	actor_pause(w, actor, for_ns);
+}
+
+/* Back is noticed at once: what is set forward before the next look would seem to be less. */
+void actor_set_wall(struct world *w, uint32_t actor, int64_t step_ns)
+{
+	struct actor *a = &w->actors[actor];
+	TRACE(w, "c%u's wall clock is set by %.3f ms", actor, (double)step_ns / (double)SIM_MS);
+	a->ahead_ns += step_ns;
+	a->resumed_ns = w->now_ns; /* for its timers it is as if it had been away */
+	if (step_ns > 0) {
+		a->leapt_ns += (uint64_t)step_ns;
+		a->os.woken = true;
+		actor_poke(w, actor);
+	} else {
+		actor_enter(w, actor);
+		(void)redlock_leapt_ms(a->client);
+		actor_leave(w);
+	}
 }

@@ -18,6 +18,10 @@ void check_fail(struct world *w, enum violation kind, const char *format, ...)
 {
 	struct check *c = &w->check;
 	char line[400];
+	/* A node that forgets the key and is kept out may be replaced by one whose yes comes late: at each moment
+	 * between them fewer have the key, and still nobody else gets it. */
+	if (w->plan.guard && kind == VIOLATION_CONTINUITY)
+		return;
 	va_list arguments;
 	va_start(arguments, format);
 	vsnprintf(line, sizeof line, format, arguments);
@@ -33,20 +37,42 @@ void check_fail(struct world *w, enum violation kind, const char *format, ...)
 
 /* ---- claims ---- */
 
-bool check_quorum_beyond(const struct world *w, const struct actor *a, const struct handle *h,
-                         uint64_t until_ns)
+/* Whether a node has the token for so long, under each of the handle's names. */
+static bool has_beyond(const struct world *w, const struct node *n, const struct handle *h, uint64_t until_ns)
 {
 	char buffer[SIM_MAX_KEY];
-	struct bytes name = resource_key(&w->plan, h->resource, buffer);
 	struct bytes token = {h->token, h->token_size};
+	for (unsigned r = 0; r < w->plan.resources; r++) {
+		struct bytes name = resource_key(&w->plan, r, buffer);
+		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
+		bool has = key != NULL && bytes_equal(key->value, token) && node_expiry_world(n, key) >= until_ns;
+		if (handle_wants(h, r) && !has)
+			return false;
+	}
+	return true;
+}
+
+/* How many nodes have it until then; also those that are kept out, where nobody else gets it either. */
+static unsigned count_beyond(const struct world *w, const struct actor *a, const struct handle *h,
+                             uint64_t until_ns, bool also_out)
+{
 	unsigned yes = 0;
 	for (unsigned i = 0; i < a->node_count; i++) {
 		const struct node *n = &w->nodes[a->order[i]];
-		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
-		if (key != NULL && bytes_equal(key->value, token) && node_expiry_world(n, key) >= until_ns)
-			yes++;
+		yes += has_beyond(w, n, h, until_ns) || (also_out && !node_admits(w, n));
 	}
-	return yes >= a->quorum;
+	return yes;
+}
+
+bool check_quorum_beyond(const struct world *w, const struct actor *a, const struct handle *h,
+                         uint64_t until_ns)
+{
+	return count_beyond(w, a, h, until_ns, false) >= a->quorum;
+}
+
+bool check_excludes(const struct world *w, const struct actor *a, const struct handle *h, uint64_t until_ns)
+{
+	return count_beyond(w, a, h, until_ns, w->plan.guard) >= a->quorum;
 }
 
 /* Until when the application relies on the lock. */
@@ -60,8 +86,8 @@ static void check_overlap(struct world *w, const struct actor *a, const struct h
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
 			const struct handle *other = &w->actors[i].handles[k];
-			if (other == h || !other->held || other->resource != h->resource ||
-			    relied_until(w, other) <= w->now_ns)
+			bool meet = handle_wants(other, h->resource) || handle_wants(h, other->resource);
+			if (other == h || !other->held || !meet || relied_until(w, other) <= w->now_ns)
 				continue;
 			check_fail(w, VIOLATION_OVERLAP, "c%u relies on resource %u until %.3f ms, c%u until %.3f ms",
 			           a->index, h->resource, (double)h->until_ns / (double)SIM_MS, i,
@@ -76,7 +102,9 @@ static void check_caps(struct world *w, const struct actor *a, struct handle *h,
 	const struct redlock_lock_options *o = &h->options;
 	uint64_t ttl_ns = o->ttl_ms * SIM_MS;
 	h->raised = raised ? h->raised + 1 : 0;
-	if (!raised)
+	if (!raised && h->passed)
+		h->began_ns = actor_now(w, a);
+	else if (!raised)
 		h->began_ns = h->deadline_ns - ttl_ns + ttl_ns / 100 + 2 * SIM_MS;
 	if (h->adopted)
 		return;
@@ -86,39 +114,66 @@ static void check_caps(struct world *w, const struct actor *a, struct handle *h,
 		check_fail(w, VIOLATION_CAP, "c%u holds beyond %.3f ms", a->index, (double)o->max_hold_ms);
 }
 
+/* A lock was granted: numbers rise in the order of grants, whatever happens to the nodes. */
+static void check_fence(struct world *w, const struct actor *a, const struct handle *h)
+{
+	uint64_t number = redlock_lock_fence(h->lock), *highest = &w->check.fences[h->resource];
+	if ((number != 0) != (h->options.fence != 0))
+		check_fail(w, VIOLATION_FENCE, "c%u has number %llu on resource %u", a->index,
+		           (unsigned long long)number, h->resource);
+	if (number == 0)
+		return;
+	TRACE(w, "c%u has number %llu on resource %u", a->index, (unsigned long long)number, h->resource);
+	if (number <= *highest)
+		check_fail(w, VIOLATION_FENCE, "c%u has number %llu on resource %u behind %llu", a->index,
+		           (unsigned long long)number, h->resource, (unsigned long long)*highest);
+	*highest = number;
+}
+
 void check_claim(struct world *w, struct actor *a, struct handle *h)
 {
-	uint64_t deadline = redlock_deadline_ns(h->lock);
+	uint64_t deadline = redlock_deadline_ns(h->lock), leapt_ns = a->leapt_ns - h->leapt_ns;
+	h->leapt_ns = a->leapt_ns;
 	if (deadline == h->deadline_ns)
 		return;
 	uint64_t before = h->deadline_ns;
 	h->deadline_ns = deadline;
 	if (deadline == 0) {
 		h->over = true;
+		if (leapt_ns > 0 && h->until_ns > w->now_ns)
+			h->until_ns = w->now_ns;
 		return;
 	}
 	if (h->over)
 		check_fail(w, VIOLATION_REVIVED, "c%u resource %u", a->index, h->resource);
-	if (before != 0 && deadline < before)
+	bool sooner = deadline < before;
+	if (sooner && before - deadline > leapt_ns)
 		check_fail(w, VIOLATION_BACKWARDS, "c%u resource %u", a->index, h->resource);
-	if (before != 0)
+	if (sooner)
+		world_hit(w, COVER_LEAPT);
+	else if (before != 0)
 		world_hit(w, h->running == REDLOCK_OP_EXTEND ? COVER_EXTENDED : COVER_RENEWED);
-	else
+	if (before == 0) {
+		check_fence(w, a, h);
 		h->first_ns = w->now_ns;
-	check_caps(w, a, h, before != 0);
+	}
 	/* not asked for: then it would be known outside */
 	memcpy(h->token, rl_handle_token_bytes(h->lock), h->lock->token_size);
 	h->token_size = h->lock->token_size;
+	if (before == 0)
+		h->passed = check_passed(w, a, h);
+	if (!sooner)
+		check_caps(w, a, h, before != 0);
 	h->until_ns = drift_world(&a->clock, deadline);
 	h->validity_ns = h->until_ns > w->now_ns ? h->until_ns - w->now_ns : 0;
-	h->danger_seen = false;
+	h->danger_seen &= sooner;
 	handle_expect_notice(w, a->index, (uint32_t)(h - a->handles));
 	TRACE(w, "c%u claims resource %u until %.6f ms", a->index, h->resource,
 	      (double)h->until_ns / (double)SIM_MS);
-	if (!check_quorum_beyond(w, a, h, h->until_ns))
+	if (!check_excludes(w, a, h, h->until_ns))
 		check_fail(w, VIOLATION_DEADLINE, "c%u claims resource %u until %.6f ms", a->index, h->resource,
 		           (double)h->until_ns / (double)SIM_MS);
-	if (before != 0)
+	if (before != 0 && !sooner)
 		check_continuity(w, a, h);
 	if (h->held)
 		check_overlap(w, a, h);
@@ -139,6 +194,7 @@ void check_grant(struct world *w, struct actor *a, struct handle *h)
 
 void check_loss(struct world *w, struct actor *a, struct handle *h)
 {
+	check_claim(w, a, h); /* the wall clock may have been set since */
 	bool by_clock = h->until_ns <= w->now_ns + SIM_US;
 	if (!by_clock && check_quorum_beyond(w, a, h, w->now_ns))
 		check_fail(w, VIOLATION_FALSE_LOSS, "c%u resource %u is good until %.3f ms", a->index, h->resource,
@@ -148,7 +204,7 @@ void check_loss(struct world *w, struct actor *a, struct handle *h)
 /* Whether a claim that goes on is still good. */
 static void check_standing(struct world *w, const struct actor *a, const struct handle *h)
 {
-	if (!check_quorum_beyond(w, a, h, h->until_ns))
+	if (!check_excludes(w, a, h, h->until_ns))
 		check_fail(w, VIOLATION_DEADLINE, "the key of c%u's claim on resource %u until %.6f ms goes early",
 		           a->index, h->resource, (double)h->until_ns / (double)SIM_MS);
 }
@@ -164,7 +220,9 @@ void check_key(struct world *w, struct bytes name)
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
 			const struct handle *h = &w->actors[i].handles[k];
-			if (stands(w, h) && bytes_equal(resource_key(&w->plan, h->resource, buffer), name))
+			bool named = bytes_equal(resource_key(&w->plan, h->resource, buffer), name) ||
+			             (h->both && bytes_equal(resource_key(&w->plan, h->resource ^ 1, buffer), name));
+			if (stands(w, h) && named)
 				check_standing(w, &w->actors[i], h);
 		}
 }

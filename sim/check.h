@@ -19,12 +19,16 @@ struct actor;
 #define SIM_MAX_ACTORS 8
 #define SIM_MAX_NODES 7
 
+/* The applications lock resources, by number. */
+#define SIM_MAX_RESOURCES 4
+
 /* Whose keys they are: an actor's, and which of its processes. */
 #define KEY_OWNER(actor, life) ((uint64_t)(actor) << 32 | (life))
 
 /* X(name, sentence) */
 #define SIM_VIOLATION_MAP(X)                                                                                 \
 	X(OVERLAP, "two holders of one resource at one time")                                                    \
+	X(FENCE, "a fencing token is not higher than those of all holders before")                               \
 	X(DEADLINE, "a claimed deadline is later than the true expiry on a quorum")                              \
 	X(CONTINUITY, "an extend was confirmed although no quorum had held the key all along")                   \
 	X(BACKWARDS, "a deadline went back while the lock was held")                                             \
@@ -73,10 +77,14 @@ struct seen_token {
 	size_t size;
 	uint32_t actor;
 	uint32_t life;
-	uint32_t nodes; /* bit per node that got a SET of it */
-	bool deleted;   /* by a release, on some node */
-	bool handed;    /* by the release of another one */
-	bool left;      /* given away: nobody owes its release any more */
+	uint32_t nodes;                /* bit per node that got a SET of it */
+	bool deleted;                  /* by a release, on some node */
+	bool handed;                   /* by the release of another one */
+	bool left;                     /* given away: nobody owes its release any more */
+	bool told;                     /* its caller has asked for it */
+	const struct handle *claimant; /* the last one that has claimed by it; NULL: none */
+	uint64_t granted_ns;           /* when the first one did; */
+	unsigned passes;               /* and how often it was passed on since */
 	struct stay stay[SIM_MAX_NODES];
 };
 
@@ -90,6 +98,7 @@ struct check {
 	/* Which processes of each actor (bit per process) have settled with which node: no SET of theirs may come
 	 * any more. */
 	uint64_t settled[SIM_MAX_ACTORS][SIM_MAX_NODES];
+	uint64_t fences[SIM_MAX_RESOURCES]; /* the highest number that was granted */
 };
 
 extern const struct violation_row {
@@ -128,6 +137,10 @@ void check_continuity(struct world *w, const struct actor *a, const struct handl
 
 /* A release has deleted a key with this token. Was that so, now that it is reported? */
 void check_deleted(struct world *w, struct bytes token);
+void check_told(struct world *w, const struct handle *h);
+
+/* A handle begins to claim. True: another one of its client had this claim, and has passed it on. */
+bool check_passed(struct world *w, const struct actor *a, const struct handle *h);
 void check_released(struct world *w, const struct handle *h);
 
 /* The token was left to others on purpose. */
@@ -136,6 +149,9 @@ void check_left(struct world *w, const struct handle *h);
 /* Whether a quorum of the client's nodes has the token for longer than `until_ns` of world time. */
 bool check_quorum_beyond(const struct world *w, const struct actor *a, const struct handle *h,
                          uint64_t until_ns);
+
+/* The same, or in a guarded set such nodes are kept out: nobody else gets it. */
+bool check_excludes(const struct world *w, const struct actor *a, const struct handle *h, uint64_t until_ns);
 
 /* The client of `actor` says that it owes node `node` nothing (any more), or something. */
 void check_settled(struct world *w, uint32_t actor, uint32_t node);

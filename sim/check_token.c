@@ -98,15 +98,49 @@ void check_deleted(struct world *w, struct bytes token)
 	token_row(&w->check, token)->deleted = true;
 }
 
+static struct seen_token *row_of(struct check *c, const struct handle *h)
+{
+	return token_row(c, (struct bytes){h->token, h->token_size});
+}
+
+void check_told(struct world *w, const struct handle *h)
+{
+	row_of(&w->check, h)->told = true;
+}
+
+/* So long may others be passed over, and so often; and what clocks may be off. */
+#define MOST_LOCAL_NS (5 * SIM_MS + 2 * SIM_MS)
+enum { MOST_PASSES = 256 };
+
+bool check_passed(struct world *w, const struct actor *a, const struct handle *h)
+{
+	struct seen_token *row = row_of(&w->check, h);
+	bool passed = h->options.token == NULL && row->claimant != NULL;
+	if (row->claimant == NULL)
+		row->granted_ns = w->now_ns;
+	row->claimant = h;
+	if (!passed)
+		return false;
+	world_hit(w, COVER_PASSED);
+	if (row->told)
+		check_fail(w, VIOLATION_TOKEN, "c%u passed %.8s on, which the caller knows", a->index, h->token);
+	if (++row->passes > MOST_PASSES || w->now_ns > row->granted_ns + MOST_LOCAL_NS)
+		check_fail(w, VIOLATION_OVERTAKEN, "c%u has passed %.8s on %u times in %.3f ms", a->index, h->token,
+		           row->passes, (double)(w->now_ns - row->granted_ns) / (double)SIM_MS);
+	return true;
+}
+
+/* Or it was passed on. */
 void check_released(struct world *w, const struct handle *h)
 {
-	if (h->token_size > 0 && !token_row(&w->check, (struct bytes){h->token, h->token_size})->deleted)
+	const struct seen_token *row = h->token_size > 0 ? row_of(&w->check, h) : NULL;
+	if (row != NULL && !row->deleted && row->claimant == h)
 		check_fail(w, VIOLATION_RESULT, "%.8s was released, they say, but it was never deleted", h->token);
 }
 
 void check_left(struct world *w, const struct handle *h)
 {
-	token_row(&w->check, (struct bytes){h->token, h->token_size})->left = true;
+	row_of(&w->check, h)->left = true;
 }
 
 /* ---- how long a key was there ---- */

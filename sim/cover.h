@@ -42,6 +42,8 @@
 	X(INFO_DENIED, "node does not permit INFO")                                                              \
 	X(EVAL_DENIED, "node does not permit scripts")                                                           \
 	X(QUEUE_DENIED, "node does not permit the keys of queues")                                               \
+	X(KEYS_TOLD, "node tells of keys that end")                                                              \
+	X(KEYS_DENIED, "node does not permit to hear of keys")                                                   \
 	X(NATIVE, "node has compare commands of its own")                                                        \
 	X(NO_LOGIN, "node has another password")                                                                 \
 	X(QUIET_LOGIN, "node does not answer a login that it refuses behind other answers")                      \
@@ -70,6 +72,9 @@
 	X(CLIENT_DRIFT, "a client's clock changes its rate")                                                     \
 	X(NODE_DRIFT, "a node's clock changes its rate")                                                         \
 	X(CLIENT_JUMP, "a client's clock jumps forward")                                                         \
+	X(CLIENT_STOP, "a client and its clock stand still for long, and its wall clock is set right")           \
+	X(WALL_FORWARD, "a client's wall clock is set forward")                                                  \
+	X(WALL_BACK, "a client's wall clock is set back")                                                        \
 	X(CLIENT_FREEZE, "a client and its clock stand still, within the allowance")                             \
 	X(NODE_JUMP, "a node's clock jumps forward, within the allowance")                                       \
 	X(NODE_STEP_BACK, "a node's clock is set back")                                                          \
@@ -86,8 +91,10 @@
 	X(EXTENDED, "extend confirmed")                                                                          \
 	X(EXTEND_FAILED, "extend not confirmed")                                                                 \
 	X(RENEWED, "lock renewed in the background")                                                             \
+	X(LEAPT, "validity ends sooner as the wall clock was set forward")                                       \
 	X(LIMITED, "cap on extending reached")                                                                   \
 	X(RELEASED, "release confirmed")                                                                         \
+	X(PASSED, "lock passed on to another handle of the client")                                              \
 	X(RELEASE_FAILED, "release not confirmed")                                                               \
 	X(QUERIED, "query says held")                                                                            \
 	X(QUERY_FAILED, "query says not held, or is not answered")                                               \
@@ -110,6 +117,7 @@
 	X(REORDERED, "bytes overtook older ones of another connection")                                          \
 	X(MISUSE, "an operation that cannot begin is refused")                                                   \
 	X(SEND_FULL, "send would block")                                                                         \
+	X(KEY_TOLD, "a waiter was told what became of the key")                                                  \
 	X(EXPIRED, "key expired on a node")
 
 enum sim_cover {

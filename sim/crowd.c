@@ -23,7 +23,7 @@ enum { SHARE_MS = 100 };
  * where waiters have different first nodes, some may not stand in line, or who is woken comes too late. */
 enum { BAR_MS = 400, BAR_TRIPS = 8, CHANCE_MS = 3000 };
 
-enum { TURNS = 3, MOST_HOLD_US = 15000, MOST_THINK_US = 30000, FOREVER_MS = 60000 };
+enum { TURNS = 3, MOST_HOLD_US = 15000, MOST_BRIEF_US = 500, MOST_THINK_US = 30000, FOREVER_MS = 60000 };
 
 static const struct trouble {
 	enum sim_cover fault;
@@ -69,23 +69,29 @@ static bool is_held(const struct world *w)
 	return false;
 }
 
-/* Whose process has ended: its keys stay until they expire. */
-static bool is_dead(const struct world *w, const struct key *key)
+static bool reaches(const struct world *w, const struct actor *a, unsigned node)
+{
+	return w->cut_until_ns[a->index][node][TO_NODE] <= w->now_ns &&
+	       w->cut_until_ns[a->index][node][TO_CLIENT] <= w->now_ns;
+}
+
+/* Of a process that has ended, or cannot be told or tell that it does not want the key: that was handed to
+ * it, say. It stays until it expires, or until they meet again. */
+static bool is_stuck(const struct world *w, const struct key *key, unsigned node)
 {
 	const struct actor *a = &w->actors[key->owner >> 32];
-	return key->owner != KEY_NOBODY && (!a->alive || a->life != (uint32_t)key->owner);
+	return key->owner != KEY_NOBODY && (!a->alive || a->life != (uint32_t)key->owner || !reaches(w, a, node));
 }
 
 static bool serves(const struct world *w, const struct actor *a, unsigned node)
 {
 	const struct node *n = &w->nodes[node];
 	return n->up && !n->hung && n->redis.mode == REDIS_NORMAL && !n->other_password && !n->no_database &&
-	       w->cut_until_ns[a->index][node][TO_NODE] <= w->now_ns &&
-	       w->cut_until_ns[a->index][node][TO_CLIENT] <= w->now_ns;
+	       reaches(w, a, node);
 }
 
-/* Whether enough nodes for the lock serve this client, and have no key of the dead. One at the gate alone is
- * waited for too, until it expires. */
+/* Whether enough nodes for the lock serve this client, and have no such key. One at the gate alone is waited
+ * for too, until it expires. */
 static bool may_have_it(const struct world *w, const struct actor *a, const struct handle *h)
 {
 	char buffer[SIM_MAX_KEY];
@@ -95,9 +101,9 @@ static bool may_have_it(const struct world *w, const struct actor *a, const stru
 	for (unsigned i = 0; i < w->plan.nodes; i++) {
 		const struct node *n = &w->nodes[i];
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
-		bool dead = key != NULL && is_dead(w, key);
-		good += serves(w, a, i) && !dead;
-		blocked |= dead && a->order[h->lock->core.gate] == i;
+		bool stuck = key != NULL && is_stuck(w, key, i);
+		good += serves(w, a, i) && !stuck;
+		blocked |= stuck && a->order[h->lock->core.gate] == i;
 	}
 	return good >= a->quorum && !blocked;
 }
@@ -105,7 +111,7 @@ static bool may_have_it(const struct world *w, const struct actor *a, const stru
 /* Whether it waits, and not behind another handle of its client. */
 static bool asks(const struct actor *a, const struct handle *h)
 {
-	return h->running == REDLOCK_OP_ACQUIRE && !rl_places_is_behind(a->client, h->lock);
+	return h->running == REDLOCK_OP_ACQUIRE && rl_places_first_waiter(&a->client->places, h->lock) == h->lock;
 }
 
 /* Whether somebody waits who may have it; and notes whether some of them do not meet the others, or may not
@@ -228,7 +234,8 @@ void crowd_granted(struct world *w, uint32_t actor, uint32_t slot)
 	if (!c->on || slot >= c->handles)
 		return;
 	struct waiter *me = &c->waiters[actor][slot];
-	for (unsigned i = 0; i < w->plan.actors && c->orderly; i++)
+	bool local = w->actors[actor].handles[slot].passed; /* those have a bound of their own: check_passed() */
+	for (unsigned i = 0; i < w->plan.actors && c->orderly && !local; i++)
 		for (unsigned k = 0; k < c->handles; k++) {
 			struct waiter *other = &c->waiters[i][k];
 			bool waits = w->actors[i].alive && w->actors[i].handles[k].running == REDLOCK_OP_ACQUIRE;
@@ -236,7 +243,8 @@ void crowd_granted(struct world *w, uint32_t actor, uint32_t slot)
 				overtake(w, other, i, actor * SIM_CROWD_HANDLES + slot);
 		}
 	me->turns -= me->turns > 0;
-	me->next_ns = w->now_ns + prng_below(&w->work, MOST_HOLD_US) * SIM_US;
+	c->free_ns = w->now_ns; /* it may be over when somebody looks the next time */
+	me->next_ns = w->now_ns + prng_below(&w->work, c->most_hold_us) * SIM_US;
 }
 
 /* ---- what they do ---- */
@@ -295,6 +303,7 @@ static void gather(struct world *w, unsigned trouble)
 	struct crowd *c = &w->crowd;
 	*c = (struct crowd){.on = true, .free_ns = w->now_ns};
 	c->handles = prng_chance(&w->work, 300) ? SIM_CROWD_HANDLES : 1;
+	c->most_hold_us = prng_chance(&w->work, 300) ? MOST_BRIEF_US : MOST_HOLD_US;
 	c->orderly = trouble == 0 && 2 * trip_ns(w) < PATIENCE_NS && same_order(w);
 	for (unsigned i = 0; i < w->plan.actors; i++) {
 		for (unsigned k = 0; k < c->handles; k++)

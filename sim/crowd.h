@@ -15,7 +15,7 @@ struct world;
 struct call;
 struct key;
 
-#define SIM_CROWD_HANDLES 2
+#define SIM_CROWD_HANDLES 3
 
 struct waiter {
 	unsigned turns;     /* that it still wants */
@@ -33,6 +33,7 @@ struct crowd {
 	uint64_t free_ns; /* since when has nobody had the lock, although somebody waited who can have it? */
 	bool differs;     /* and that not all of them met in time */
 	unsigned handles; /* of each client */
+	unsigned most_hold_us;
 	struct waiter waiters[SIM_MAX_ACTORS][SIM_CROWD_HANDLES];
 };
 
@@ -49,7 +50,7 @@ struct crowd {
 	X(WAITER_LOSS, 0, 60, 1600)                                                                              \
 	X(WOKEN_CRASH, 200, 0, 1600)                                                                             \
 	X(GATE_HANG, 0, 200, 0)                                                                                  \
-	X(GATE_SPLIT, 0, 200, 2000)                                                                              \
+	X(GATE_SPLIT, 0, 200, 1600)                                                                              \
 	X(EARS_RESET, 0, 60, 0)                                                                                  \
 	X(EARS_SILENT, 0, 200, 1600)
 

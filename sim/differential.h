@@ -9,9 +9,10 @@
 
 #include "prng.h"
 #include "redis.h"
+#include "resp.h"
 #include "servers.h"
 
-enum { STEP_WORDS = 10, STEP_WORD_SIZE = 128, STEP_IDS = 5 };
+enum { STEP_WORDS = RESP_WORDS, STEP_WORD_SIZE = 128, STEP_IDS = 5 };
 
 struct step {
 	struct bytes words[STEP_WORDS];
@@ -19,13 +20,18 @@ struct step {
 	unsigned key;   /* which word is the key; 0: none */
 	unsigned queue; /* which one is that of its queue, and of its offers; 0: none */
 	unsigned offers;
+	unsigned fence;
+	unsigned other;  /* of two names: the second */
+	unsigned record; /* of a node set, where what is written depends on the time */
+	unsigned setnx;
 	bool in_multi;   /* MULTI goes before it and EXEC behind */
+	bool remembers;  /* the answer depends on a time that was written before */
 	bool tells_life; /* the answer may have the rest of a key's life in it */
 	char text[STEP_WORDS][STEP_WORD_SIZE];
 };
 
-/* `ids`: what CLIENT KILL may be asked for. */
-void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS]);
+/* `run_id`: of the server. `ids`: what CLIENT KILL may be asked for. */
+void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_t ids[STEP_IDS]);
 
 /* The words, for people. */
 void step_print(const struct step *s);

@@ -187,6 +187,7 @@ void end_phase(struct diff *d)
 		break;
 	case PHASE_READONLY:
 		ASK(d, "REPLICAOF", "NO", "ONE");
+		d->redis.promoted = true;
 		break;
 	case PHASE_BUSY:
 		end_endless_script(d);

@@ -147,6 +147,16 @@ static void add_value(struct step *s, struct prng *p)
 	add(s, PICK(p, "value-1", "value-2", "value-3"));
 }
 
+/* A time that is past, or not yet: by seconds, or by the one that a short lock has. */
+static void add_time(struct step *s, struct prng *p)
+{
+	static const int after[] = {-50, -1, 1, 2, 3, 50};
+	if (prng_chance(p, 200))
+		add(s, PICK(p, "1000000000.5", "12.", "1e3", " 12", "-5", "0x10", "99999999999999999999"));
+	else
+		add_number(s, (int64_t)time(NULL) + after[prng_below(p, sizeof after / sizeof after[0])]);
+}
+
 /* Most keys die soon, some live for long. */
 static void add_ttl(struct step *s, struct prng *p)
 {
@@ -163,11 +173,14 @@ static void draw_set(struct step *s, struct prng *p)
 	bool queue = add_any_key(s, p);
 	if (form == 0)
 		return; /* too few words */
+	bool timed = prng_chance(p, 200);
 	if (queue)
 		add_queue(s, p);
+	else if (timed)
+		add_time(s, p);
 	else
 		add_value(s, p);
-	if (form == 1)
+	if (form == 1 || (timed && form > 4))
 		return; /* for ever */
 	if (form == 2) {
 		add(s, PICK(p, "NX", "XX", "XY", "PX"));
@@ -232,6 +245,62 @@ static void draw_other_type(struct step *s, struct prng *p)
 	add_value(s, p);
 }
 
+/* What admits to the node set, or does not. */
+static void add_pass(struct step *s, struct prng *p, const char *run_id)
+{
+	char *text = s->text[s->count];
+	snprintf(text, STEP_WORD_SIZE, "%s:%s", prng_chance(p, 900) ? run_id : PICK(p, "-", "0123", ""),
+	         prng_chance(p, 900) ? "c1" : "c2");
+	add_bytes(s, text, strlen(text));
+}
+
+/* A word of the record. Quarantines that are begun here end long after the test; those that were begun
+ * before are over, or are not of this server. */
+static void add_record_word(struct step *s, struct prng *p, enum rl_record_word word)
+{
+	static const char *const words[RL_RECORD_WORDS][3] = {
+	    [RL_RECORD_ID] = {"q1", "q1", "q2"},     [RL_RECORD_MEMBERS] = {"a b c", "a b c", "a b"},
+	    [RL_RECORD_QUORUM] = {"2", "2", "3"},    [RL_RECORD_TTL] = {"2000000", "2000000", ""},
+	    [RL_RECORD_SET] = {"s1", "s1", "s1"},    [RL_RECORD_STEP] = {"2", "2", "1"},
+	    [RL_RECORD_CONFIG] = {"c1", "c1", "c2"}, [RL_RECORD_FLOOR] = {"", "50", "9007199254740000"},
+	    [RL_RECORD_MEMBER] = {"a", "a", "b"},
+	};
+	add(s, words[word][prng_below(p, 3)]);
+}
+
+static void draw_record(struct step *s, struct prng *p, const char *run_id)
+{
+	static const char *const fields[][4] = {
+	    {"version", "1", "1", "2"},     {"mode", "guard", "removed", "plain"},
+	    {"members", "abc", "a", "b"},   {"quorum", "2", "2", "3"},
+	    {"prev_quorum", "2", "2", "3"}, {"step", "1", "2", "3"},
+	    {"ttl", "1000000", "", "x"},    {"floor", "1", "40", "x7"},
+	    {"gmax", "1", "60", "2000"},    {"quntil", "1", "1", "99999999999999"},
+	    {"qid", "q1", "q1", "q2"},      {"qrid", "0123", "0123", "-"},
+	};
+	if (prng_chance(p, 20)) {
+		add_all(s, "DEL redlock:set");
+		return;
+	}
+	add_all(s, "HSET redlock:set");
+	if (prng_chance(p, 500)) { /* towards a quarantine of this server that is over: it may be admitted */
+		const char *word = PICK(p, "mode guard", "step 1", "quntil 1", "qid q1", "qrid");
+		add_all(s, word);
+		if (s->count == 3)
+			add(s, run_id);
+	} else if (prng_chance(p, 300)) {
+		add(s, PICK(p, "pass", "pass", "prev"));
+		add_pass(s, p, run_id);
+	} else if (prng_chance(p, 200)) {
+		add(s, "qrid");
+		add(s, run_id);
+	} else {
+		const char *const *field = fields[prng_below(p, sizeof fields / sizeof fields[0])];
+		add(s, field[0]);
+		add(s, field[1 + prng_below(p, 3)]);
+	}
+}
+
 /* Of the name of the same step. */
 static void add_side_key(struct step *s, const char *what)
 {
@@ -242,18 +311,68 @@ static void add_side_key(struct step *s, const char *what)
 	buffer_free(&key);
 }
 
+/* Two names, and their queues behind them. */
+static void add_names(struct step *s, struct prng *p)
+{
+	bool order = prng_chance(p, 800);
+	s->other = s->count + 1;
+	s->key = s->count;
+	add(s, order ? "one" : "two");
+	add(s, order ? "two" : "three");
+}
+
+static void add_queues(struct step *s)
+{
+	unsigned first = s->key;
+	add_side_key(s, "queue");
+	s->key = s->other;
+	add_side_key(s, "queue");
+	s->key = first;
+}
+
+static int64_t keys_of(const struct rl_word *word)
+{
+	int64_t keys = 0;
+	for (word++; word->kind != RL_WORD_TOKEN; word++)
+		keys += word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES ? 2 : 1;
+	return keys;
+}
+
+/* What some rows find is made by themselves alone; and those by time have one form of many. */
+static const struct rl_op *draw_op(struct prng *p)
+{
+	enum { ALL = RL_OP_RELEASE_ALL - RL_OP_CLAIM_ALL + 1, BY_TIME = RL_OP_SETNX_QUERY - RL_OP_SETNX + 1 };
+	uint64_t number = prng_below(p, 1000);
+	if (number < 200)
+		return &rl_ops[RL_OP_CLAIM_ALL + prng_below(p, ALL)];
+	if (number < 350)
+		return &rl_ops[RL_OP_SETNX + prng_below(p, BY_TIME)];
+	return &rl_ops[prng_below(p, RL_OP_COUNT)];
+}
+
 /* Any row of the library's table in any of its forms; now and then with the digest of no script. */
-static void draw_row(struct step *s, struct prng *p)
+static void draw_row(struct step *s, struct prng *p, const char *run_id)
 {
 	const struct rl_op *op;
 	uint64_t form;
 	do {
-		op = &rl_ops[prng_below(p, RL_OP_COUNT)];
+		op = draw_op(p);
 		form = prng_below(p, RL_FORM_WATCH);
 	} while (op->words[form] == NULL);
+	bool by_time = op >= &rl_ops[RL_OP_SETNX] && op <= &rl_ops[RL_OP_SETNX_QUERY];
 	for (const struct rl_word *word = op->words[form]; word->kind != RL_WORD_END; word++) {
-		if (word->kind == RL_WORD_NAME)
+		if (word->kind == RL_WORD_NAME && by_time && prng_chance(p, 700))
+			s->key = s->count, add(s, "three"); /* they have to meet */
+		else if (word->kind == RL_WORD_NAME)
 			add_key(s, p);
+		else if (word->kind == RL_WORD_KEYS)
+			add_number(s, keys_of(word));
+		else if (word->kind == RL_WORD_NAMES)
+			add_names(s, p);
+		else if (word->kind == RL_WORD_QUEUES)
+			add_queues(s);
+		else if (word->kind == RL_WORD_TOKEN && (op->several || s->setnx != 0) && prng_chance(p, 800))
+			add(s, "value-1"); /* or two keys would seldom have one */
 		else if (word->kind == RL_WORD_TOKEN)
 			add_value(s, p);
 		else if (word->kind == RL_WORD_TTL)
@@ -273,6 +392,20 @@ static void draw_row(struct step *s, struct prng *p)
 			add(s, PICK(p, "", "ab.1", "ab.12", "cd.3", "0123456789abcdef.4"));
 		else if (word->kind == RL_WORD_PATIENCE)
 			add(s, PICK(p, "1", "5", "250"));
+		else if (word->kind == RL_WORD_SETNX)
+			s->setnx = s->count, add_side_key(s, "setnx");
+		else if (word->kind == RL_WORD_FENCE)
+			s->fence = s->count, add_side_key(s, "fence");
+		else if (word->kind == RL_WORD_PASS)
+			add_pass(s, p, run_id);
+		else if (word->kind == RL_WORD_NUMBER)
+			add(s, PICK(p, "7", "50", "9007199254740000"));
+		else if (word->kind == RL_WORD_FENCED || word->kind == RL_WORD_TIMED)
+			add(s, PICK(p, "", "1"));
+		else if (word->kind >= RL_WORD_RECORD && word->kind < RL_WORD_FIXED)
+			add_record_word(s, p, (enum rl_record_word)(word->kind - RL_WORD_RECORD));
+		else if (word->fixed.size < STEP_WORD_SIZE && strcmp(word->fixed.bytes, "redlock:set") == 0)
+			s->record = s->count, add(s, word->fixed.bytes);
 		else if (word->fixed.size < STEP_WORD_SIZE)
 			add(s, word->fixed.bytes);
 		else
@@ -281,7 +414,12 @@ static void draw_row(struct step *s, struct prng *p)
 	if ((RL_FORMS_SHA >> form & 1) != 0 && prng_chance(p, 50))
 		s->words[1] = text_bytes(PICK(p, "0123456789012345678901234567890123456789", "short"));
 	s->in_multi &= ((RL_FORMS_SHA | RL_FORMS_TEXT) >> form & 1) == 0;
-	s->tells_life = op->change == RL_CHANGE_LOOK || op == &rl_ops[RL_OP_ENTER];
+	s->remembers = op == &rl_ops[RL_OP_MEET];
+	if (op != &rl_ops[RL_OP_MEET] && op != &rl_ops[RL_OP_ADMIT])
+		s->record = 0;
+	s->tells_life = op->change == RL_CHANGE_LOOK || op->several || op == &rl_ops[RL_OP_ENTER] ||
+	                (RL_FORMS_GUARD >> form & 1) != 0 || op == &rl_ops[RL_OP_MEET] ||
+	                op == &rl_ops[RL_OP_ADMIT];
 }
 
 static void draw_of_connection(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
@@ -307,17 +445,19 @@ static void draw_of_connection(struct step *s, struct prng *p, const uint64_t id
 		add_number(s, (int64_t)ids[prng_below(p, STEP_IDS)]);
 }
 
-void step_draw(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])
+void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_t ids[STEP_IDS])
 {
 	uint64_t kind = prng_below(p, 100);
-	s->count = s->key = s->queue = s->offers = 0;
-	s->tells_life = false;
+	s->count = s->key = s->other = s->queue = s->offers = s->fence = s->record = s->setnx = 0;
+	s->tells_life = s->remembers = false;
 	s->in_multi =
 	    prng_chance(p, 250) && (kind < 20 || (kind >= 40 && kind < 70) || (kind >= 75 && kind < 88));
 	if (kind < 20)
 		draw_set(s, p);
 	else if (kind < 46)
-		draw_row(s, p);
+		draw_row(s, p, run_id);
+	else if (kind < 52)
+		draw_record(s, p, run_id);
 	else if (kind < 66)
 		draw_of_key(s, p);
 	else if (kind < 70)
@@ -379,5 +519,5 @@ int steps_missing(enum redis_native native)
 	                                 [NATIVE_DELEX] = RL_FORM_BIT(RL_FORM_DELIFEQ),
 	                                 [NATIVE_DELIFEQ] = RL_FORM_BIT(RL_FORM_DELEX)};
 	return look_at(kinds, KINDS, NULL, NULL) + look_at(native_kinds[native], NATIVE_KINDS, NULL, NULL) +
-	       asked_print(&rows, ~(lacks[native] | RL_FORM_BIT(RL_FORM_WATCH)), true);
+	       asked_print(&rows, UINT32_MAX, ~(lacks[native] | RL_FORM_BIT(RL_FORM_WATCH)), true);
 }

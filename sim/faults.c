@@ -170,8 +170,12 @@ static bool crash(struct world *w, int how)
 {
 	bool wipe = how == WIPE, machine = how == MACHINE || (wipe && prng_chance(&w->chaos, 300));
 	uint32_t node = any_node(w);
-	if (!w->nodes[node].up)
+	if (!w->nodes[node].up || (wipe && w->plan.guard && !node_others_know(w, node)))
 		return false;
+	if (wipe && w->plan.guard && prng_chance(&w->chaos, 500)) {
+		node_flush(w, node);
+		return true;
+	}
 	node_crash(w, node, wipe, machine);
 	uint64_t down = between_ms(w, 5, 1500);
 	if (wipe) /* delayed restart, unless that is what is broken */
@@ -236,13 +240,28 @@ static bool script_flush(struct world *w, int unused)
 	return true;
 }
 
+/* Another program gives back what it has, without a word. */
+static void foreign_leaves(struct world *w, uint32_t resource, uint64_t unused)
+{
+	char buffer[SIM_MAX_KEY];
+	struct bytes name = resource_key(&w->plan, resource, buffer);
+	for (uint32_t i = 0; i < w->plan.nodes; i++) {
+		struct node *n = &w->nodes[i];
+		n->redis.now_ms = node_now_ms(w, n);
+		struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, n->redis.now_ms);
+		if (n->up && key != NULL && key->owner == KEY_NOBODY)
+			redis_delete(&n->redis, key);
+	}
+}
+
 /* Another program has the key, on some of the nodes where it is free. */
 static bool foreign(struct world *w, int type)
 {
 	static const char *const values[] = {
 	    [KEY_STRING] = "1732150000.25", [KEY_HASH] = "8743c9c0-0795-4907-87fd-6c719a6b4586:1=1"};
 	char buffer[SIM_MAX_KEY];
-	struct bytes name = resource_key(&w->plan, (unsigned)prng_below(&w->chaos, w->plan.resources), buffer);
+	uint32_t resource = (uint32_t)prng_below(&w->chaos, w->plan.resources);
+	struct bytes name = resource_key(&w->plan, resource, buffer);
 	bool any = false;
 	for (uint32_t i = 0; i < w->plan.nodes; i++) {
 		struct node *n = &w->nodes[i];
@@ -256,6 +275,8 @@ static bool foreign(struct world *w, int type)
 		key->expires_ms = now_ms + (int64_t)prng_between(&w->chaos, 20, 500);
 		any = true;
 	}
+	if (prng_chance(&w->chaos, 500))
+		world_after(w, between_ms(w, 20, 500), foreign_leaves, resource, 0);
 	TRACE(w, "another program takes '%.*s'", name.size < 10 ? (int)name.size : 10, name.at);
 	return any;
 }
@@ -413,6 +434,31 @@ static bool client_freeze(struct world *w, int unused)
 	return true;
 }
 
+/* The same for long, its connections too: the wall clock is set right before anything runs. */
+static bool client_stop(struct world *w, int unused)
+{
+	const struct actor *a = any_process(w);
+	if (a == NULL)
+		return false;
+	uint64_t for_ns = between_ms(w, 5, 3 * w->plan.ttl_ms_max);
+	for (uint32_t node = 0; node < w->plan.nodes; node++)
+		cut(w, a->index, node, BOTH_WAYS, for_ns);
+	actor_stop(w, a->index, for_ns);
+	return true;
+}
+
+enum { FORWARD, BACK };
+
+static bool wall_set(struct world *w, int how)
+{
+	const struct actor *a = any_process(w);
+	if (a == NULL)
+		return false;
+	int64_t step_ns = (int64_t)between_ms(w, 1, 3 * w->plan.ttl_ms_max);
+	actor_set_wall(w, a->index, how == FORWARD ? step_ns : -step_ns);
+	return true;
+}
+
 /* ---- the table ---- */
 
 const struct fault faults[] = {
@@ -450,6 +496,9 @@ const struct fault faults[] = {
     {COVER_NODE_DRIFT, 200, node_drift, 0},
     {COVER_CLIENT_JUMP, 500, client_jump, 0},
     {COVER_CLIENT_FREEZE, 200, client_freeze, 0},
+    {COVER_CLIENT_STOP, 200, client_stop, 0},
+    {COVER_WALL_FORWARD, 200, wall_set, FORWARD},
+    {COVER_WALL_BACK, 200, wall_set, BACK},
     {COVER_NODE_JUMP, 200, node_jump, 0},
     {COVER_NODE_STEP_BACK, 300, node_step_back, 0},
     {COVER_FOREIGN_STRING, 300, foreign, KEY_STRING},

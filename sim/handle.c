@@ -5,7 +5,6 @@
 #include "handle_inside.h"
 
 /* A third of it is longer than a round trip in the slowest of networks. */
-#define HEAL_TTL_MS 600
 
 /* For the end of a seed. Long enough for the slowest of networks. */
 #define FINAL_TTL_MS 3000
@@ -25,6 +24,8 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 {
 	struct handle *h = handle_of(w, subject);
 	int error = 0;
+	if (h->both && operation >= REDLOCK_OP_QUERY) /* of one name only */
+		operation = h->owned ? REDLOCK_OP_RELEASE : REDLOCK_OP_ACQUIRE;
 	switch (operation) {
 	case REDLOCK_OP_ACQUIRE:
 		h->over = h->lost = false;
@@ -52,6 +53,7 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 		h->running = operation;
 		h->cancelled = false;
 		h->started_ns = actor_now(w, w->current);
+		h->stopped_ns = w->current->stopped_ns;
 		handle_expect_answer(w, subject, operation);
 		actor_must_run(w, subject >> 8);
 	} else if (error == REDLOCK_E_BUSY && operation == REDLOCK_OP_ACQUIRE && h->options.token != NULL) {
@@ -73,7 +75,7 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 static void offer(struct world *w, const struct handle *h)
 {
 	struct adoption *place = &w->adoptions[prng_below(&w->work, SIM_ADOPTIONS)];
-	if (h->token_size >= sizeof place->token)
+	if (h->token_size >= sizeof place->token || h->both)
 		return;
 	*place = (struct adoption){.open = true, .resource = h->resource};
 	memcpy(place->token, h->token, h->token_size);
@@ -117,11 +119,25 @@ static void draw_options(struct world *w, struct handle *h)
 		o->max_extends = (uint32_t)prng_between(&w->work, 1, 3);
 }
 
+/* Now and then what another handle of the process wants. */
+static void imitate(struct world *w, const struct actor *a, struct handle *h)
+{
+	const struct handle *other = &a->handles[prng_below(&w->work, SIM_MAX_HANDLES)];
+	if (other->lock == NULL || other->options.token != NULL || !chance(w, 500))
+		return;
+	h->resource = other->resource;
+	h->options = other->options;
+	h->options.wait_ms = REDLOCK_FOREVER;
+}
+
 static void open_lock(struct world *w, uint32_t subject)
 {
 	struct handle *h = handle_of(w, subject);
-	struct bytes name = resource_name(h->resource);
-	int error = redlock_lock_new(w->current->client, name.at, name.size, &h->options, &h->lock);
+	struct bytes name = resource_name(h->resource), other = resource_name(h->resource ^ 1);
+	const struct redlock_name both[] = {{name.at, name.size}, {other.at, other.size}};
+	redlock_client *client = w->current->client;
+	int error = h->both ? redlock_lock_new_many(client, both, 2, &h->options, &h->lock)
+	                    : redlock_lock_new(client, name.at, name.size, &h->options, &h->lock);
 	if (error != 0)
 		check_fail(w, VIOLATION_RESULT, "redlock_lock_new() says %s", redlock_error_name(error));
 }
@@ -132,6 +148,7 @@ static void make(struct world *w, uint32_t subject)
 	struct handle *h = handle_of(w, subject);
 	h->resource = (unsigned)prng_below(&w->work, w->plan.resources);
 	draw_options(w, h);
+	imitate(w, a, h);
 	if (take(w, h)) {
 		h->adopted = a->adopted = true;
 	} else if (chance(w, w->plan.broken == BREAK_OWN_VALUE ? 900 : 150)) {
@@ -139,6 +156,9 @@ static void make(struct world *w, uint32_t subject)
 		h->options.token = h->own_token;
 	}
 	h->options.token_len = h->options.token != NULL ? strlen(h->own_token) : 0;
+	h->options.fence = w->plan.guard && h->options.token == NULL && chance(w, 500);
+	bool may = w->plan.resources == 2 && h->options.token == NULL && h->options.fence == 0;
+	h->both = may && chance(w, w->plan.broken == BREAK_SOME ? 500 : 250);
 	open_lock(w, subject);
 	h->over = !h->adopted;
 }
@@ -181,6 +201,18 @@ static void cancel(struct world *w, uint32_t subject)
 	actor_must_run(w, subject >> 8);
 }
 
+static void ask_token(struct world *w, uint32_t subject)
+{
+	const struct handle *h = handle_of(w, subject);
+	char token[REDLOCK_MAX_TOKEN + 1];
+	size_t size = 0;
+	int error = redlock_lock_token(h->lock, token, sizeof token, &size);
+	if (error != 0 || (h->deadline_ns != 0 && (size != h->token_size || memcmp(token, h->token, size) != 0)))
+		check_fail(w, VIOLATION_RESULT, "c%u is told a token that it has not", subject >> 8);
+	if (h->deadline_ns != 0)
+		check_told(w, h);
+}
+
 /* What the handle's state does not allow must be refused at once, and change nothing. */
 static void misuse(struct world *w, uint32_t subject)
 {
@@ -194,7 +226,7 @@ static void misuse(struct world *w, uint32_t subject)
 		error = redlock_start_extend(h->lock, 0);
 	else if (pick == 2 && (running || fresh))
 		error = redlock_start_release(h->lock);
-	else if (pick == 3 && running)
+	else if (pick == 3 && (running || h->both))
 		error = redlock_start_query(h->lock);
 	else
 		return;
@@ -222,6 +254,8 @@ static void act_held(struct world *w, uint32_t subject)
 	struct handle *h = handle_of(w, subject);
 	uint64_t pick = prng_below(&w->work, 100);
 	bool ended = h->until_ns <= w->now_ns; /* and nobody has noticed */
+	if (chance(w, 50))
+		ask_token(w, subject);
 	if (ended && chance(w, 300))
 		start(w, subject, REDLOCK_OP_QUERY, 0);
 	else if (pick < 35)

@@ -15,6 +15,7 @@ struct world;
 struct handle {
 	redlock_lock *lock; /* NULL: none */
 	unsigned resource;
+	bool both;     /* and the other one of two, at once */
 	uint64_t turn; /* counts the plans: an older plan that fires is stale */
 	struct redlock_lock_options options;
 	char own_token[64]; /* options.token points here, or is NULL */
@@ -25,6 +26,7 @@ struct handle {
 	enum redlock_operation running;
 	uint64_t operation;  /* counts them */
 	uint64_t started_ns; /* own clock */
+	uint64_t stopped_ns; /* of the actor, then */
 	bool cancelled;
 	int results[RL_OP_COUNT]; /* the last one of each operation */
 
@@ -32,9 +34,11 @@ struct handle {
 	bool held;            /* the application relies on the lock while until_ns has not come */
 	bool owned;           /* granted and not released since: release before the next acquire */
 	bool lost;            /* LOST was reported */
+	bool passed;          /* another handle of the client had the claim */
 	bool over;            /* the claim has ended: its token must not come back */
 	uint64_t deadline_ns; /* own clock, as redlock_deadline_ns() told it last; 0: none */
 	uint64_t until_ns;    /* the same in world time */
+	uint64_t leapt_ns;    /* of the actor, when that was told */
 	uint64_t first_ns;    /* world time at which the claim began */
 	uint64_t claimed_ns;  /* world time at which this deadline was claimed */
 	uint64_t validity_ns; /* how much was left then */
@@ -45,6 +49,12 @@ struct handle {
 	size_t token_size;
 	char token[REDLOCK_MAX_TOKEN + 1];
 };
+
+/* Whether it is for this resource, too. */
+static inline bool handle_wants(const struct handle *h, unsigned resource)
+{
+	return h->both || h->resource == resource;
+}
 
 /* Plans the next decision of a handle: what to do is drawn when its time comes. */
 void handle_plan(struct world *w, uint32_t actor, uint32_t slot, uint64_t after_ns);

@@ -20,10 +20,14 @@ static uint64_t latest(const struct actor *a, uint64_t due_ns)
 static void operation_due(struct world *w, uint32_t subject, uint64_t operation)
 {
 	const struct actor *a = &w->actors[subject >> 8];
-	const struct handle *h = handle_of(w, subject);
+	struct handle *h = handle_of(w, subject);
 	if (h->operation != operation || h->running == REDLOCK_OP_NONE)
 		return;
-	if (latest(a, w->now_ns) > w->now_ns)
+	uint64_t stopped_ns = a->stopped_ns - h->stopped_ns;
+	h->stopped_ns = a->stopped_ns;
+	if (stopped_ns > 0) /* its wait stood still */
+		world_after(w, stopped_ns, operation_due, subject, operation);
+	else if (latest(a, w->now_ns) > w->now_ns)
 		world_at(w, latest(a, w->now_ns), operation_due, subject, operation);
 	else
 		check_fail(w, VIOLATION_NO_ANSWER, "c%u operation %d on resource %u", a->index, (int)h->running,

@@ -36,10 +36,13 @@ static void granted(struct world *w, uint32_t subject)
 	if (redlock_remaining_ms(h->lock) > 0) {
 		check_grant(w, a, h);
 		heal_granted(w, h->resource);
+		if (h->both)
+			heal_granted(w, h->resource ^ 1);
 		crowd_granted(w, a->index, subject & 0xff);
 	} else
 		world_hit(w, COVER_GRANTED_LATE);
-	handle_plan(w, a->index, subject & 0xff, draw_ms(w, 0, h->options.ttl_ms));
+	bool brief = prng_chance(&w->work, 300);
+	handle_plan(w, a->index, subject & 0xff, draw_ms(w, 0, brief ? 1 : h->options.ttl_ms));
 }
 
 static void done_acquire(struct world *w, uint32_t subject, int result)
@@ -77,7 +80,7 @@ static void done_extend(struct world *w, uint32_t subject, int result)
 	if (result == 0 && h->adopted && !h->held)
 		granted(w, subject);
 	else if (result == 0 && h->deadline_ns > actor_now(w, w->current) &&
-	         !check_quorum_beyond(w, w->current, h, w->now_ns))
+	         !check_excludes(w, w->current, h, w->now_ns))
 		check_fail(w, VIOLATION_DEADLINE, "an extend was confirmed without a quorum");
 	else if (result == REDLOCK_E_LOST || (result == REDLOCK_E_GONE && h->deadline_ns != 0))
 		check_loss(w, w->current, h);

@@ -2,8 +2,10 @@
 /* The life of a modelled server. What it does with commands is in tests/fake. */
 #include "node.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "redis_guard.h"
 #include "world.h"
 
 int64_t node_now_ms(const struct world *w, const struct node *n)
@@ -43,6 +45,73 @@ static void lose_data(struct world *w, uint32_t node)
 	for (size_t i = 0; i < n->redis.keys.count; i++)
 		check_gone(w, node, &n->redis.keys.keys[i], w->now_ns);
 	keyspace_clear(&n->redis.keys);
+}
+
+/* ---- a guarded set ---- */
+
+static const struct bytes record_name = {"redlock:set", 11};
+
+static void put(struct world *w, struct node *n, const char *field, const char *text)
+{
+	struct session session = {.database = w->plan.database};
+	struct call call = {.redis = &n->redis, .session = &session};
+	guard_put(&call, record_name, text_bytes(field), text_bytes(text));
+}
+
+static void address_of(const struct world *w, unsigned node, char ret[64])
+{
+	if (w->plan.unix_sockets)
+		snprintf(ret, 64, "unix:/run/node%u.sock/%u", node, w->plan.database);
+	else
+		snprintf(ret, 64, "node%u:%u/%u", node, 7000 + node, w->plan.database);
+}
+
+/* What `redlock init` writes. */
+static void write_record(struct world *w, uint32_t node)
+{
+	char members[SIM_MAX_NODES * 64] = "", address[64], pass[64], ttl[24], quorum[24];
+	struct node *n = &w->nodes[node];
+	for (unsigned i = 0; i < w->plan.nodes; i++) {
+		address_of(w, i, address);
+		snprintf(members + strlen(members), sizeof members - strlen(members), "%s%s", i > 0 ? " " : "",
+		         address);
+	}
+	address_of(w, node, address);
+	snprintf(pass, sizeof pass, "%s:config", n->redis.run_id);
+	snprintf(ttl, sizeof ttl, "%llu", (unsigned long long)plan_guard_ttl_ms(&w->plan));
+	snprintf(quorum, sizeof quorum, "%u", w->plan.quorum != 0 ? w->plan.quorum : w->plan.nodes / 2 + 1);
+	const char *const words[][2] = {{"version", "1"},     {"mode", "guard"},    {"set", "set"},
+	                                {"step", "1"},        {"config", "config"}, {"ttl", ttl},
+	                                {"members", members}, {"quorum", quorum},   {"node", address},
+	                                {"pass", pass},       {"floor", "1000"},    {"gmax", "1000"}};
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		put(w, n, words[i][0], words[i][1]);
+}
+
+bool node_admits(const struct world *w, const struct node *n)
+{
+	char pass[64];
+	int size = snprintf(pass, sizeof pass, "pass=%s:", n->redis.run_id);
+	const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, record_name, 0);
+	return key != NULL && memmem(key->value.at, key->value.size, pass, (size_t)size) != NULL;
+}
+
+bool node_others_know(const struct world *w, uint32_t node)
+{
+	for (uint32_t i = 0; i < w->plan.nodes; i++) {
+		const struct node *n = &w->nodes[i];
+		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, record_name, 0);
+		bool told = key != NULL && memmem(key->value.at, key->value.size, "pass=", 5) != NULL;
+		if (i != node && told && !n->wipe && !n->other_password && !n->no_database)
+			return true;
+	}
+	return false;
+}
+
+void node_flush(struct world *w, uint32_t node)
+{
+	TRACE(w, "n%u is flushed", node);
+	lose_data(w, node);
 }
 
 static void begin_process(struct world *w, struct node *n)
@@ -87,11 +156,16 @@ void node_start(struct world *w, uint32_t node)
 	    .extends_all = w->plan.broken == BREAK_EXTEND,
 	    .any_turn = w->plan.broken == BREAK_TURNS,
 	    .waits_for_all = w->plan.broken == BREAK_HEADS,
+	    .admits_all = w->plan.broken == BREAK_QUARANTINE,
+	    .raises_none = w->plan.broken == BREAK_FENCE,
+	    .takes_some = w->plan.broken == BREAK_SOME,
 	};
 	r->kill_denied = world_mishap(w, COVER_KILL_DENIED);
 	r->info_denied = world_mishap(w, COVER_INFO_DENIED);
 	r->eval_denied = world_mishap(w, COVER_EVAL_DENIED);
 	r->queue_denied = world_mishap(w, COVER_QUEUE_DENIED);
+	r->tells_keys = world_mishap(w, COVER_KEYS_TOLD);
+	r->keys_denied = world_mishap(w, COVER_KEYS_DENIED);
 	r->native =
 	    world_mishap(w, COVER_NATIVE) ? (enum redis_native)prng_between(&w->chaos, 1, 2) : NATIVE_NONE;
 	r->quiet_login = world_mishap(w, COVER_QUIET_LOGIN);
@@ -103,6 +177,8 @@ void node_start(struct world *w, uint32_t node)
 	r->password = n->other_password ? "another" : w->plan.password;
 	r->databases = n->no_database ? 1 : 16;
 	begin_process(w, n);
+	if (w->plan.guard)
+		write_record(w, node);
 }
 
 void node_free(struct node *n)

@@ -62,6 +62,13 @@ void node_poke(struct world *w, uint32_t node);
 /* The process dies. Its data is what the next start finds, unless `wipe`. */
 void node_crash(struct world *w, uint32_t node, bool wipe, bool machine);
 void node_restart(struct world *w, uint32_t node);
+/* FLUSHALL. Whether another node that can be read has the record of the guarded set: without any it has
+ * ended. */
+void node_flush(struct world *w, uint32_t node);
+/* Whether its record admits this process: if not, it has no vote for as long as any lock of before may live.
+ */
+bool node_admits(const struct world *w, const struct node *node);
+bool node_others_know(const struct world *w, uint32_t node);
 void node_hang(struct world *w, uint32_t node, bool hung);
 
 #endif

@@ -62,6 +62,8 @@ static void said(struct redis *r, struct session *s, struct bytes message)
 {
 	struct world *w = r->world;
 	TRACE(w, "n%u tells conn %u", node_of(r), s->tag);
+	if (memmem(message.at, message.size, "__keyspace@", strlen("__keyspace@")) != NULL)
+		world_hit(w, COVER_KEY_TOLD);
 	link_node_send(w, s->tag, message.at, message.size);
 }
 

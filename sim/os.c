@@ -22,6 +22,12 @@ static uint64_t now(void)
 	return actor_now(sim_world, sim_world->current);
 }
 
+static int64_t ahead(void)
+{
+	const struct world *w = sim_world;
+	return w->plan.broken == BREAK_WALL ? 0 : w->current->ahead_ns;
+}
+
 /* A stream for each process. */
 static int random_bytes(void *buffer, size_t size)
 {
@@ -163,6 +169,7 @@ static void found(const struct rl_lookup *l, struct rl_lookup_result *ret)
 const struct fake_world sim_os = {
     .wrong = wrong,
     .now = now,
+    .ahead = ahead,
     .random = random_bytes,
     .connect = connect_to,
     .connected = connected,

@@ -6,7 +6,7 @@
 #include "faults.h"
 #include "prng.h"
 
-enum { STREAM_PLAN = 100 };
+enum { STREAM_PLAN = 100, STREAM_GUARD };
 
 /* Two round trips (a script that a node has forgotten) must fit into a node timeout. */
 #define MOST_JITTER_NS (20 * SIM_MS)
@@ -24,7 +24,7 @@ static const struct {
     {COVER_DEAD_ADDRESS, 500},  {COVER_EVAL_DENIED, 900},   {COVER_QUEUE_DENIED, 900},
     {COVER_NATIVE, 900},        {COVER_QUIET_LOGIN, 900},   {COVER_MESSAGE_LOST, 500},
     {COVER_MESSAGE_LATE, 500},  {COVER_MESSAGE_TWICE, 500}, {COVER_WOKEN_CRASH, 200},
-    {COVER_PLAIN_CLIENT, 500},
+    {COVER_PLAIN_CLIENT, 500},  {COVER_KEYS_TOLD, 900},     {COVER_KEYS_DENIED, 500},
 };
 
 static void draw_faults(struct plan *plan, struct prng *p)
@@ -90,6 +90,9 @@ static void draw_break(struct plan *plan, struct prng *p)
 	case BREAK_EXTEND:
 		plan->gap_ms[COVER_CRASH_WIPE] = (uint32_t)prng_between(p, 50, 300);
 		break;
+	case BREAK_SOME:
+		plan->resources = 2;
+		break;
 	case BREAK_LATE_ACTION:
 		plan->gap_ms[COVER_CLIENT_PAUSE] = (uint32_t)prng_between(p, 200, 800);
 		break;
@@ -111,6 +114,9 @@ static void draw_break(struct plan *plan, struct prng *p)
 		break;
 	case BREAK_CLIENT_JUMP:
 		plan->gap_ms[COVER_CLIENT_FREEZE] = 300;
+		break;
+	case BREAK_WALL:
+		plan->gap_ms[COVER_CLIENT_STOP] = 300;
 		break;
 	case BREAK_LOGIN:
 		plan->permille[COVER_QUIET_LOGIN] = 1000;
@@ -140,7 +146,23 @@ static void draw_jumps(struct plan *plan, struct prng *p)
 
 bool plan_forgets(const struct plan *plan)
 {
-	return plan->broken == BREAK_AMNESIA || plan->broken == BREAK_EXTEND;
+	return plan->guard || plan->broken == BREAK_AMNESIA || plan->broken == BREAK_EXTEND;
+}
+
+/* A share of the seeds, by numbers of its own: the others stay as they are. Whoever may not read the record
+ * has no vote there. */
+static void draw_guard(struct plan *plan)
+{
+	static const enum sim_cover denials[] = {COVER_INFO_DENIED, COVER_EVAL_DENIED, COVER_QUEUE_DENIED,
+	                                         COVER_PLAIN_CLIENT};
+	struct prng p;
+	prng_seed(&p, plan->seed, STREAM_GUARD);
+	plan->guard = plan->broken >= BREAK_QUARANTINE || (plan->broken == BREAK_NONE && prng_chance(&p, 150));
+	if (!plan->guard)
+		return;
+	for (size_t i = 0; i < sizeof denials / sizeof denials[0]; i++)
+		plan->permille[denials[i]] = 0;
+	plan->gap_ms[COVER_CRASH_WIPE] = (uint32_t)prng_between(&p, 100, 1000);
 }
 
 void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
@@ -166,6 +188,13 @@ void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
 		plan->permille[COVER_EVAL_DENIED] = 0;
 	draw_jumps(plan, &p);
 	draw_break(plan, &p);
+	draw_guard(plan);
+}
+
+uint64_t plan_guard_ttl_ms(const struct plan *plan)
+{
+	uint64_t most_ms = SIM_TTL_STRETCH * plan->ttl_ms_max;
+	return most_ms > HEAL_TTL_MS ? most_ms : HEAL_TTL_MS;
 }
 
 uint64_t plan_longest_ttl_ns(const struct plan *plan)

@@ -10,8 +10,6 @@
 #include "cover.h"
 #include "keyspace.h"
 
-/* The applications lock resources, by number. */
-#define SIM_MAX_RESOURCES 4
 #define SIM_MAX_KEY 400
 
 /* An assumption of the protocol, or a rule, that is broken on purpose, and what the checkers must find:
@@ -21,6 +19,8 @@
 	X(AMNESIA, "amnesia", OVERLAP, "a node that lost its data votes again at once")                          \
 	X(NODE_JUMP, "node-jump", OVERLAP, "clocks of nodes jump forward by more than the allowance")            \
 	X(CLIENT_JUMP, "client-jump", OVERLAP, "clocks of clients stand still for longer than the allowance")    \
+	X(WALL, "wall", OVERLAP,                                                                                 \
+	  "clients do not look at their wall clock: only that shows that they were stopped")                     \
 	X(DRIFT, "drift", OVERLAP, "clocks run faster or slower than the allowance")                             \
 	X(LATE_ACTION, "late-action", OVERLAP, "the application acts on without looking at the deadline")        \
 	X(TOKEN, "token", OVERLAP, "a process uses one token for everything")                                    \
@@ -37,7 +37,10 @@
 	X(TURNS, "turns", OVERTAKEN, "a queue lets in whoever asks")                                             \
 	X(HEADS, "heads", IDLE, "a queue waits for those who are gone")                                          \
 	X(POLLS, "polls", IDLE, "waiters do not ask by themselves, and messages are lost")                       \
-	X(SILENT, "silent", UNSERVED, "one client does not hear that it is its turn, nor does it ask")
+	X(SILENT, "silent", UNSERVED, "one client does not hear that it is its turn, nor does it ask")           \
+	X(QUARANTINE, "quarantine", OVERLAP, "a node of a guarded set is admitted at once")                      \
+	X(FENCE, "fence", FENCE, "counters that differ are not raised, though nodes say so")                     \
+	X(SOME, "some", OVERLAP, "of several names a node takes those that are free")
 
 enum sim_break {
 #define SIM_BREAK_ENUM(name, option, violation, text) BREAK_##name,
@@ -48,6 +51,7 @@ enum sim_break {
 struct plan {
 	uint64_t seed;
 	enum sim_break broken;
+	bool guard; /* the nodes have a record, and forget without delay */
 	unsigned actors;
 	unsigned nodes;
 	unsigned resources;
@@ -75,6 +79,10 @@ struct plan {
 
 /* No TTL is longer than this many times the TTL of its handle. */
 #define SIM_TTL_STRETCH 2
+
+/* The shortest TTL when all is to be well again, and the longest of a guarded set. */
+#define HEAL_TTL_MS 600
+uint64_t plan_guard_ttl_ms(const struct plan *plan);
 
 /* Whether nodes that lose their data come back at once. */
 bool plan_forgets(const struct plan *plan);

@@ -116,6 +116,8 @@ static bool all_granted(const struct world *w, uint64_t since_ns)
 static void wait_for_grants(struct world *w)
 {
 	uint64_t since_ns = w->now_ns, longest_ns = plan_longest_ttl_ns(&w->plan);
+	if (w->plan.guard) /* a quarantine may begin anew */
+		longest_ns = 2 * (longest_ns + plan_guard_ttl_ms(&w->plan) * SIM_MS);
 	uint64_t by_ns = since_ns + (longest_ns > RECONNECT_NS ? longest_ns : RECONNECT_NS) + CONTENTION_NS;
 	while (!all_granted(w, since_ns) && !w->check.failed) {
 		if (w->now_ns > by_ns)
@@ -307,7 +309,11 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	world_init(w, &plan, cover, trace, print);
 	begin(w);
 	world_run(w, w->now_ns + plan.busy_ns);
-	if (broken == BREAK_NONE || broken >= BREAK_SPLIT) {
+	if (plan.guard &&
+	    broken == BREAK_NONE) { /* what they have forgotten is no matter for the checks that follow */
+		heal(w);
+		settle(w);
+	} else if (broken == BREAK_NONE || (broken >= BREAK_SPLIT && !plan.guard)) {
 		heal(w);
 		settle(w);
 		world_run(w, w->now_ns + plan_longest_ttl_ns(&plan) + REST_NS);

@@ -15,6 +15,7 @@
 #define LOOKING BIT(RL_LOOKING)
 #define INSISTING BIT(RL_INSISTING)
 #define WATCHING BIT(RL_WATCHING)
+#define RAISING BIT(RL_RAISING)
 
 /* For each phase and event: the phases that may follow, and why the others cannot. What is not here is
  * refused, as there is one operation at a time: the phase stays. */
@@ -39,13 +40,14 @@ static const struct row {
     [RL_ACQUIRING] =
         {
             [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
-            [RL_EV_REPLY] = {IDLE | ACQUIRING | PAUSED | HELD | LOOKING,
+            [RL_EV_REPLY] = {IDLE | ACQUIRING | PAUSED | HELD | LOOKING | RAISING,
                              "nothing is lost or released that was not held; who leads is seen by a look"},
             [RL_EV_TICK] = {IDLE | ACQUIRING | PAUSED | LOOKING,
                             "the end of a round decides it or asks some again, and a further attempt needs "
                             "a pause; votes grant when they come"},
             [RL_EV_WAKE] = {ACQUIRING, "what is out is waited for"},
             [RL_EV_HAND] = {ACQUIRING | HELD, "a vote; or what was handed over is not wanted"},
+            [RL_EV_PASS] = {IDLE, "its caller has the lock from another handle"},
         },
     [RL_PAUSED] =
         {
@@ -58,6 +60,7 @@ static const struct row {
                             "our turn: an attempt, or no time is left for one; paused: it is not our gate"},
             [RL_EV_HAND] = {ACQUIRING | PAUSED | HELD,
                             "a vote, which one node's may be enough; paused: it is not wanted"},
+            [RL_EV_PASS] = {IDLE, "its caller has the lock from another handle"},
         },
     [RL_HELD] =
         {
@@ -73,6 +76,8 @@ static const struct row {
             [RL_EV_TICK] = {HELD | LOST, "time renews or loses what is held, it does not end the claim"},
             [RL_EV_WAKE] = {HELD | LOST, "a turn that nobody needs; lost: the validity has ended unnoticed"},
             [RL_EV_HAND] = {HELD | LOST, "a late vote; lost: the validity has ended unnoticed"},
+            [RL_EV_LEAP] = {HELD | LOST, "validity ends sooner, or has ended"},
+            [RL_EV_PASS] = {HELD, "it has a new caller"},
         },
     [RL_LOST] =
         {
@@ -110,35 +115,51 @@ static const struct row {
             [RL_EV_REPLY] = {WATCHING, "only the clock goes on, but for a late vote that grants"},
             [RL_EV_TICK] = {IDLE | LOOKING, "the pause is over, or the bound is reached"},
         },
+    [RL_RAISING] =
+        {
+            [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
+            [RL_EV_REPLY] = {IDLE | PAUSED | HELD | RAISING,
+                             "the number is confirmed or cannot be; what is tried again begins anew"},
+            [RL_EV_TICK] = {IDLE | PAUSED, "its time is over; votes grant when they come"},
+        },
 };
 
 static const char *const phases[SIM_PHASES] = {
     [RL_IDLE] = "idle",       [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
     [RL_HELD] = "held",       [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
     [RL_LOOKING] = "looking", [RL_INSISTING] = "insisting", [RL_WATCHING] = "watching",
+    [RL_RAISING] = "raising",
 };
 
 static const char *const events[SIM_EVENTS] = {
     [RL_EV_ACQUIRE] = "acquire", [RL_EV_EXTEND] = "extend", [RL_EV_RELEASE] = "release",
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
     [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
+    [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",
 };
 
 /* Possible, but too seldom to be waited for: a release that is refused, because an extend runs, in the very
  * step that notices that the validity has ended; and split votes that are decided by one that comes between
  * two looks; and a message for an acquire that did not wait, while the votes of another one are split; and
- * one of a hand-over that comes when the validity that it is a part of has ended. */
+ * one of a hand-over that comes when the validity that it is a part of has ended, before the clock was looked
+ * at; and numbers that differ when split votes are decided, or that others of the handle's calls find while
+ * they are raised. And a lock is passed on only to who waits, by who holds it. */
 static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
 {
-	return (before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST) ||
+	return (event == RL_EV_PASS && after == before && before != RL_HELD) ||
+	       (before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST) ||
 	       (before == RL_WATCHING && event == RL_EV_REPLY && after == RL_HELD) ||
-	       ((before == RL_HELD || before == RL_LOST) && event == RL_EV_HAND && after == RL_LOST) ||
-	       (before >= RL_LOOKING && event >= RL_EV_WAKE && after == before);
+	       (before == RL_HELD && event >= RL_EV_WAKE && after == RL_LOST) ||
+	       (before == RL_LOST && event == RL_EV_HAND && after == RL_LOST) ||
+	       (before >= RL_LOOKING && event >= RL_EV_WAKE && after == before) ||
+	       (before >= RL_LOOKING && event == RL_EV_REPLY && after == RL_RAISING) ||
+	       (before == RL_RAISING && event != RL_EV_REPLY && (after == RL_RAISING || after == RL_IDLE));
 }
 
 static struct row row_of(int before, int event)
 {
-	struct row refused = {BIT(before), "refused: one operation at a time"};
+	struct row refused = {BIT(before), event == RL_EV_LEAP ? "it ends nobody's patience"
+	                                                       : "refused: one operation at a time"};
 	return table[before][event].after != 0 ? table[before][event] : refused;
 }
 

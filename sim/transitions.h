@@ -12,8 +12,8 @@
 
 #include "core/lock.h"
 
-#define SIM_PHASES (RL_WATCHING + 1)
-#define SIM_EVENTS (RL_EV_HAND + 1)
+#define SIM_PHASES (RL_RAISING + 1)
+#define SIM_EVENTS (RL_EV_PASS + 1)
 
 struct transitions {
 	uint64_t seen[SIM_PHASES][SIM_EVENTS][SIM_PHASES];

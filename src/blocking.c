@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The blocking calls. How they wait is in wait.c. */
 #include "client.h"
+#include "heir.h"
 
 /* After a pause of this length, what came in meanwhile is read first: a connection that was closed while
  * nobody looked must not cost a vote, and an answer that waits in the socket is not a stall. */
 #define IDLE_NS (100 * RL_NS_PER_MS)
 
-/* So is who comes next, before a release hands the lock over. */
+/* So is who comes next, before a release hands the lock over; but where that is known, the next one waits for
+ * what is sent, and not for what else there is to read. */
 static bool reads_first(const redlock_client *c, const redlock_lock *lock, const struct rl_event *event)
 {
 	bool idle = c->loop.now_ns - c->loop.looked_ns > IDLE_NS;
-	return (idle || (event->kind == RL_EV_RELEASE && lock->core.contended)) && !c->loop.led;
+	bool asks = event->kind == RL_EV_RELEASE && lock->core.contended && rl_heir_told(lock) == 0;
+	return (idle || asks) && !c->loop.led;
 }
 
 /* 0: the operation has begun. */
@@ -18,6 +21,7 @@ static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, 
 {
 	if (reads_first(c, lock, event))
 		(void)rl_turn_poll(c);
+	rl_client_catch_up(c);
 	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_lock_busy(&lock->core))
 		return REDLOCK_E_STATE;
 	lock->waiter = waiter;
@@ -63,7 +67,7 @@ int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
 
 int redlock_release(redlock_lock *lock)
 {
-	return run(lock, &(struct rl_event){.kind = RL_EV_RELEASE});
+	return run(lock, &(struct rl_event){.kind = RL_EV_RELEASE, .passes = true});
 }
 
 int redlock_query(redlock_lock *lock)
@@ -86,6 +90,7 @@ int redlock_cancel(redlock_lock *lock)
 		return error;
 	redlock_client *c = lock->client;
 	rl_loop_enter_now(&c->loop);
+	rl_client_catch_up(c);
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	rl_turn_settle(c);
 	rl_loop_leave(&c->loop);

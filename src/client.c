@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/admission.h"
 #include "options.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -50,12 +51,18 @@ static int check_options(const struct redlock_options *o)
 		                "the owner label is longer than %d bytes or has other characters than "
 		                "A-Z a-z 0-9 . _ : @ / + -",
 		                REDLOCK_MAX_OWNER);
+	if (o->guard < REDLOCK_GUARD_OFF || o->guard > REDLOCK_GUARD_REQUIRE)
+		return complain(blame(o, "guard"), REDLOCK_E_INVAL,
+		                "the guard is REDLOCK_GUARD_OFF, _AUTO or _REQUIRE");
 	if (o->prefix != NULL && strlen(o->prefix) >= REDLOCK_MAX_NAME)
 		return complain(blame(o, "prefix"), REDLOCK_E_INVAL, "the prefix is too long");
 	return 0;
 }
 
 /* ---- nodes ---- */
+
+/* As fast as NTP slews clocks, whatever drift is allowed for. */
+enum { SLEW_PPM = 500 };
 
 static int need_tls(redlock_client *c, const struct redlock_options *o)
 {
@@ -114,6 +121,25 @@ static int add_nodes(redlock_client *c, const struct redlock_options *o)
 			return error;
 	}
 	c->nodes.quorum = o->quorum != 0 ? o->quorum : rl_quorum_least(c->nodes.count);
+	return 0;
+}
+
+static int add_guard(redlock_client *c, const struct redlock_options *o)
+{
+	const struct rl_endpoint *endpoints[REDLOCK_MAX_NODES];
+	if (o->guard == REDLOCK_GUARD_OFF)
+		return 0;
+	for (unsigned i = 0; i < c->nodes.count; i++)
+		endpoints[i] = &c->nodes.list[i].link.endpoint;
+	c->nodes.set = rl_set_new(endpoints, c->nodes.count, c->nodes.quorum, o->guard == REDLOCK_GUARD_REQUIRE);
+	if (c->nodes.set != NULL)
+		c->nodes.set->clocks = (struct rl_offset_rules){
+		    .drift_ppm = c->drift_ppm > SLEW_PPM ? c->drift_ppm : SLEW_PPM,
+		    .drift_ns = rl_time_ms(c->drift_ms),
+		};
+	for (unsigned i = 0; i < c->nodes.count; i++)
+		if (c->nodes.set == NULL || !rl_admission_new(&c->nodes.list[i], c->nodes.set))
+			return REDLOCK_E_NOMEM;
 	return 0;
 }
 
@@ -179,13 +205,17 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	error = open_resources(c, &o);
 	if (error == 0)
 		error = add_nodes(c, &o);
+	if (error == 0)
+		error = add_guard(c, &o);
 	if (error < 0) {
 		if (error == REDLOCK_E_NOMEM)
 			complain(&o, error, "out of memory");
 		destroy(c, false);
 		return error;
 	}
-	c->loop.now_ns = c->loop.looked_ns = rl_clock_now();
+	rl_leap_begin(&c->loop.leap);
+	rl_loop_look(&c->loop);
+	c->loop.looked_ns = c->loop.now_ns;
 	rl_nodes_sort(&c->nodes);
 	rl_nodes_connect(&c->nodes, c->loop.now_ns);
 	rl_turn_settle(c);
@@ -201,7 +231,7 @@ void redlock_close(redlock_client *c)
 	bool child = rl_forkmark_is_child(&c->forkmark);
 	if (!child) {
 		rl_keeper_end(c);
-		c->loop.now_ns = rl_clock_now();
+		rl_loop_look(&c->loop);
 	}
 	for (redlock_lock *lock = rl_registry_next(&c->handles, 0), *next; lock != NULL; lock = next) {
 		next = rl_registry_next(&c->handles, lock->slot + 1);

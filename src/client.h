@@ -7,13 +7,14 @@
  *   handle.c       lock handles               blocking.c     blocking calls
  *   keeper.c       the thread                 nonblocking.c  the calls for event loops
  *   inspect.c      getters                    credentials.c  user and password, also new ones
- *   seen.c         what is known of a wait
+ *   seen.c         what is known of a wait    asker.c        plain questions, beside all of this
  *   wait.c         who leads, who sleeps
  *   turn.c         one turn of the loop: receive, decide, run timers, send
  *   operate.c      effects of the core: tokens, requests, answers, notices
  *   loop.c         mutex, poller, waiters     registry.c     handles, their rules and events
+ *   leap.c         time that the clock does not show
  *   nodes.c        the nodes and the quorum   schedule.c     which deadline comes first
- *   places.c       places in their queues
+ *   places.c       places in their queues     guard.c       nodes that are to be admitted
  *
  * Everything here is under the mutex of the loop, but for what is said otherwise.
  */
@@ -22,6 +23,7 @@
 
 #include <redlock/redlock.h>
 
+#include "guard.h"
 #include "handle.h"
 #include "loop.h"
 #include "nodes.h"
@@ -38,6 +40,7 @@ struct redlock_client {
 	struct rl_registry handles;
 	struct rl_random_pool random; /* tokens come from here */
 	struct rl_places places;
+	struct rl_guard guard;
 	uint64_t entropy; /* state of the generator for retry delays; tokens do not come from it */
 
 	uint32_t node_timeout_ms; /* 0: by the TTL */
@@ -57,6 +60,16 @@ enum { RL_OPERATE_TOKEN_BYTES = 20, RL_OPERATE_TOKEN_DIGITS = 2 * RL_OPERATE_TOK
 
 /* Feeds one event to the core of `lock` and does what it decides. Returns what rl_lock_step() returns. */
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
+
+/* Tells all handles of the time that has passed and that the clock does not show. */
+void rl_operate_leap(redlock_client *c);
+
+/* The same, if there is any: before an operation begins or a timer is looked at. */
+static inline void rl_client_catch_up(redlock_client *c)
+{
+	if (c->loop.leap_ns > 0)
+		rl_operate_leap(c);
+}
 
 /* Counts the answer of a node. */
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);

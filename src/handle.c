@@ -6,6 +6,7 @@
 #include "client.h"
 #include "heir.h"
 #include "options.h"
+#include "proto/names.h"
 #include "seen.h"
 
 /* ---- making ---- */
@@ -20,22 +21,35 @@ static uint8_t turn_of(struct rl_slice name, unsigned nodes)
 	return (uint8_t)(hash % nodes);
 }
 
-/* Behind the handle: votes, name, token. */
-static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *rules, const void *name,
-                              size_t size, const struct redlock_lock_options *o)
+/* What a handle is for: a name, and others. */
+struct names {
+	const struct redlock_name *list;
+	size_t count;
+	bool several;         /* also if it is one: by redlock_lock_new_many() */
+	struct rl_slice also; /* those behind the first, with their prefixes */
+};
+
+/* Behind the handle: votes, name, token, other names. */
+static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *rules,
+                              const struct names *names, const struct redlock_lock_options *o)
 {
 	size_t token_room = o->token != NULL ? o->token_len : RL_OPERATE_TOKEN_DIGITS + c->owner_size;
-	size_t votes = rules->node_count * sizeof(struct rl_ballot);
-	redlock_lock *lock = calloc(1, sizeof *lock + votes + c->prefix_size + size + token_room);
+	size_t votes = rules->node_count * sizeof(struct rl_ballot), size = names->list[0].len;
+	redlock_lock *lock =
+	    calloc(1, sizeof *lock + votes + c->prefix_size + size + token_room + names->also.size);
 	if (lock == NULL)
 		return NULL;
 	rl_lock_init(&lock->core, rules, lock->votes);
 	rl_schedule_init_timer(&lock->timer);
 	lock->user = o->user;
-	lock->name_size = (uint32_t)(c->prefix_size + size) & INT32_MAX;
+	lock->reentrant = o->reentrant != 0;
+	lock->name_size = (uint32_t)(c->prefix_size + size) & (2 * REDLOCK_MAX_NAME - 1);
+	lock->also_size = (uint32_t)names->also.size;
 	if (c->prefix_size > 0)
 		memcpy(rl_handle_name_bytes(lock), c->prefix, c->prefix_size);
-	memcpy(rl_handle_name_bytes(lock) + c->prefix_size, name, size);
+	memcpy(rl_handle_name_bytes(lock) + c->prefix_size, names->list[0].bytes, size);
+	if (names->also.size > 0)
+		memcpy(rl_handle_token_bytes(lock) + token_room, names->also.bytes, names->also.size);
 	lock->core.turn = turn_of(rl_handle_name(lock), rules->node_count);
 	if (o->token != NULL) {
 		memcpy(rl_handle_token_bytes(lock), o->token, o->token_len);
@@ -44,31 +58,67 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 	return lock;
 }
 
+/* What the nodes of a guarded set tell besides. False: out of memory. */
+static bool make_numbers(const redlock_client *c, redlock_lock *lock)
+{
+	size_t size = sizeof *lock->core.numbers + c->nodes.count * sizeof lock->core.numbers->of[0];
+	if (c->nodes.set != NULL)
+		lock->core.numbers = calloc(1, size);
+	return c->nodes.set == NULL || lock->core.numbers != NULL;
+}
+
 static void free_memory(redlock_lock *lock)
 {
+	free(lock->core.numbers);
 	free(lock->core.findings);
 	rl_seen_forget(lock); /* in a child process it still waits */
 	rl_heir_forget(lock);
 	free(lock);
 }
 
-static int make(redlock_client *c, const void *name, size_t name_len,
-                const struct redlock_lock_options *options, redlock_lock **ret)
+/* Not two alike: the second one would find the key of the first. */
+static bool are_names(const redlock_client *c, const struct names *names)
+{
+	size_t left = REDLOCK_MAX_NAME;
+	for (size_t i = 0; i < names->count; i++) {
+		const struct redlock_name *name = &names->list[i];
+		bool fits = left >= c->prefix_size && name->len <= left - c->prefix_size;
+		if (name->bytes == NULL || name->len == 0 || !fits)
+			return false;
+		left -= c->prefix_size + name->len;
+		for (size_t j = 0; j < i; j++)
+			if (name->len == names->list[j].len && memcmp(name->bytes, names->list[j].bytes, name->len) == 0)
+				return false;
+	}
+	return true;
+}
+
+static int make(redlock_client *c, const struct names *names, const struct redlock_lock_options *options,
+                redlock_lock **ret)
 {
 	struct rl_rules wanted;
 	int error = rl_options_make_rules(&wanted, options, c->nodes.count, c->nodes.quorum, c->node_timeout_ms,
 	                                  c->drift_ppm, c->drift_ms);
 	if (error < 0)
 		return error;
-	if (name == NULL || name_len == 0 || name_len > REDLOCK_MAX_NAME - c->prefix_size)
+	if (!are_names(c, names))
 		return REDLOCK_E_INVAL;
+	if (names->several && wanted.kind != RL_KIND_EXCLUSIVE)
+		return REDLOCK_E_INVAL;
+	if (names->several)
+		wanted.kind = RL_KIND_MANY;
+	if (wanted.kind == RL_KIND_FENCED && c->nodes.set == NULL)
+		return REDLOCK_E_INVAL; /* without a guard there are no counters */
+	if ((wanted.kind == RL_KIND_SETNX || wanted.kind == RL_KIND_SETNX_OWN) && c->nodes.set != NULL)
+		return REDLOCK_E_INVAL; /* it does not look at records */
 	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
 		return REDLOCK_E_NOMEM;
 	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);
 	if (rules == NULL)
 		return REDLOCK_E_NOMEM;
-	redlock_lock *lock = allocate(c, rules, name, name_len, options);
-	if (lock == NULL) {
+	redlock_lock *lock = allocate(c, rules, names, options);
+	if (lock == NULL || !make_numbers(c, lock)) {
+		free(lock);
 		rl_registry_drop_rules(&c->handles, rules);
 		return REDLOCK_E_NOMEM;
 	}
@@ -78,19 +128,57 @@ static int make(redlock_client *c, const void *name, size_t name_len,
 	return 0;
 }
 
+/* The client is entered when this returns 0. */
+static int prepare(redlock_client *client, const struct redlock_lock_options *options,
+                   struct redlock_lock_options *ret, redlock_lock **ret_lock)
+{
+	redlock_lock_options_init(ret);
+	int error = ret_lock == NULL ? REDLOCK_E_INVAL : 0;
+	if (error == 0 && options != NULL)
+		error = rl_options_copy(ret, sizeof *ret, options);
+	return error == 0 ? rl_client_enter(client) : error;
+}
+
 int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
                      const struct redlock_lock_options *options, redlock_lock **ret_lock)
 {
 	struct redlock_lock_options o;
-	redlock_lock_options_init(&o);
-	int error = ret_lock == NULL ? REDLOCK_E_INVAL : 0;
-	if (error == 0 && options != NULL)
-		error = rl_options_copy(&o, sizeof o, options);
-	if (error == 0)
-		error = rl_client_enter(client);
+	const struct redlock_name list = {name, name_len};
+	int error = prepare(client, options, &o, ret_lock);
 	if (error < 0)
 		return error;
-	error = make(client, name, name_len, &o, ret_lock);
+	error = make(client, &(struct names){.list = &list, .count = 1}, &o, ret_lock);
+	rl_loop_leave(&client->loop);
+	return error;
+}
+
+static int make_many(redlock_client *c, struct names *names, const struct redlock_lock_options *o,
+                     redlock_lock **ret)
+{
+	struct rl_buffer also = {0};
+	const struct rl_slice prefix = {c->prefix, c->prefix_size};
+	bool ok = true;
+	if (!are_names(c, names))
+		return REDLOCK_E_INVAL;
+	for (size_t i = 1; ok && i < names->count; i++)
+		ok = rl_names_add(&also, prefix, (struct rl_slice){names->list[i].bytes, names->list[i].len});
+	names->also = (struct rl_slice){also.bytes, also.size};
+	int error = ok ? make(c, names, o, ret) : REDLOCK_E_NOMEM;
+	rl_buffer_free(&also);
+	return error;
+}
+
+int redlock_lock_new_many(redlock_client *client, const struct redlock_name *names, size_t count,
+                          const struct redlock_lock_options *options, redlock_lock **ret_lock)
+{
+	struct redlock_lock_options o;
+	struct names all = {.list = names, .count = count, .several = true};
+	if (names == NULL || count == 0 || count > REDLOCK_MAX_NAMES)
+		return REDLOCK_E_INVAL;
+	int error = prepare(client, options, &o, ret_lock);
+	if (error < 0)
+		return error;
+	error = make_many(client, &all, &o, ret_lock);
 	rl_loop_leave(&client->loop);
 	return error;
 }
@@ -100,6 +188,7 @@ int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
 /* Without waiting: what is half acquired is given back in any case, what is held if `release`. */
 static void give_up(redlock_client *c, redlock_lock *lock, bool release)
 {
+	lock->entries = 0;
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	if (release && (lock->core.phase == RL_HELD || lock->core.phase == RL_LOST))
 		rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
@@ -120,6 +209,7 @@ void rl_handle_detach(redlock_lock *lock, bool release)
 	if (!rl_forkmark_is_child(
 	        &c->forkmark)) { /* a child sends nothing, and the notice descriptor is shared */
 		give_up(c, lock, release);
+		rl_places_line_up(c, lock, false); /* it may hold the lock, and be left */
 		rl_registry_drop_events(&c->handles, lock);
 	}
 	unlink_handle(c, lock);

@@ -34,12 +34,17 @@ struct redlock_lock {
 
 	struct rl_heir *heir; /* of what is held: heir.h. NULL: nobody is known */
 
-	redlock_lock *next_in_line; /* of those that wait, in order of arrival: places.h */
+	redlock_lock *next_in_line; /* in order of arrival: places.h */
 	redlock_lock *previous_in_line;
 	struct rl_seen *seen;    /* what was told of the lock while it waits; NULL: nothing */
-	uint32_t name_size : 31; /* with the prefix */
-	uint32_t in_line : 1;
-	uint32_t slot; /* answers name the slot and its generation, never the handle */
+	uint32_t name_size : 25; /* with the prefix */
+	uint32_t follows : 5;    /* the node where the end of the key is heard, plus 1; 0: none */
+	uint32_t in_line : 1;    /* it waits; or it did, and holds the lock now */
+	uint32_t told : 1;       /* the caller knows the token */
+	uint32_t slot;           /* answers name the slot and its generation, never the handle */
+	uint32_t also_size;      /* of several names: bytes of the others, behind the room for the token */
+	uint32_t entries : 31;   /* so often it was acquired again while it was held */
+	uint32_t reentrant : 1;
 
 	struct rl_ballot votes[]; /* behind them the name, and room for the token */
 };

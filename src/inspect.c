@@ -5,7 +5,6 @@
 
 #include "client.h"
 #include "options.h"
-#include "os/clock.h"
 
 /* ---- of a client ---- */
 
@@ -59,6 +58,26 @@ int redlock_client_terms(redlock_client *c, const struct redlock_lock_options *o
 	return error;
 }
 
+/* A leap that is seen here, the handles are told of in the next turn: who sleeps until then is woken, as not
+ * each kernel does that. */
+static void look(struct rl_loop *l)
+{
+	uint64_t before_ns = l->leap_ns;
+	rl_loop_look(l);
+	if (l->leap_ns > before_ns)
+		rl_poller_wake(&l->poller);
+}
+
+uint64_t redlock_leapt_ms(redlock_client *c)
+{
+	if (rl_client_enter(c) < 0)
+		return 0;
+	look(&c->loop);
+	uint64_t leapt_ns = rl_time_add(c->loop.leapt_ns, c->loop.leap_ns);
+	rl_loop_leave(&c->loop);
+	return rl_time_add(leapt_ns, RL_NS_PER_MS - 1) / RL_NS_PER_MS;
+}
+
 /* ---- of a handle ---- */
 
 void *redlock_lock_user(const redlock_lock *lock)
@@ -66,18 +85,31 @@ void *redlock_lock_user(const redlock_lock *lock)
 	return lock != NULL ? lock->user : NULL;
 }
 
-uint64_t redlock_deadline_ns(const redlock_lock *lock)
+/* Also what time it is. */
+static uint64_t valid_until(const redlock_lock *lock, uint64_t *ret_now_ns)
 {
 	if (rl_client_enter_lock(lock) < 0)
 		return 0;
-	uint64_t until = rl_lock_valid_until(&lock->core, rl_clock_now());
-	rl_loop_leave(&lock->client->loop);
+	struct rl_loop *l = &lock->client->loop;
+	look(l);
+	uint64_t until = rl_lock_valid_until(&lock->core, rl_time_add(l->now_ns, l->leap_ns));
+	until = rl_time_sub(until, l->leap_ns);
+	*ret_now_ns = l->now_ns;
+	rl_loop_leave(l);
 	return until;
+}
+
+uint64_t redlock_deadline_ns(const redlock_lock *lock)
+{
+	uint64_t now;
+	return valid_until(lock, &now);
 }
 
 uint64_t redlock_remaining_ms(const redlock_lock *lock)
 {
-	return rl_time_sub(redlock_deadline_ns(lock), rl_clock_now()) / RL_NS_PER_MS;
+	uint64_t now = 0;
+	uint64_t until = valid_until(lock, &now);
+	return rl_time_sub(until, now) / RL_NS_PER_MS;
 }
 
 int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size, size_t *ret_len)
@@ -89,9 +121,32 @@ int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size, size
 		memcpy(buffer, rl_handle_token_bytes(lock), lock->token_size);
 		((char *)buffer)[lock->token_size] = '\0';
 		*ret_len = lock->token_size;
+		rl_registry_at(&lock->client->handles, lock->slot)->told = 1; /* `lock` itself is const */
 	} else {
 		error = REDLOCK_E_INVAL;
 	}
+	rl_loop_leave(&lock->client->loop);
+	return error;
+}
+
+uint64_t redlock_lock_fence(const redlock_lock *lock)
+{
+	if (rl_client_enter_lock(lock) < 0)
+		return 0;
+	uint64_t fence = rl_lock_fence(&lock->core);
+	rl_loop_leave(&lock->client->loop);
+	return fence;
+}
+
+int redlock_lock_obstacle(const redlock_lock *lock, unsigned *ret)
+{
+	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
+	if (error < 0)
+		return error;
+	if (lock->core.obstacle > 0)
+		*ret = lock->core.obstacle - 1U;
+	else
+		error = REDLOCK_E_STATE;
 	rl_loop_leave(&lock->client->loop);
 	return error;
 }

@@ -3,13 +3,11 @@
 
 #include <stddef.h>
 
-#include "os/clock.h"
-
 void rl_loop_init(struct rl_loop *l, bool interruptible)
 {
 	pthread_mutex_init(&l->mutex, NULL);
 	pthread_cond_init(&l->keeper_wake, NULL);
-	l->poller = (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1};
+	l->poller = (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1, .set_fd = -1};
 	l->to_wake_end = &l->to_wake;
 	l->interruptible = interruptible;
 }
@@ -48,7 +46,7 @@ static struct rl_waiter *take_to_wake(struct rl_loop *l)
 void rl_loop_enter_now(struct rl_loop *l)
 {
 	rl_loop_enter(l);
-	l->now_ns = rl_clock_now();
+	rl_loop_look(l);
 }
 
 void rl_loop_enter_expected(struct rl_loop *l)

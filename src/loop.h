@@ -14,6 +14,8 @@
 
 #include <redlock/redlock.h>
 
+#include "core/time.h"
+#include "leap.h"
 #include "os/poller.h"
 #include "schedule.h"
 
@@ -42,7 +44,10 @@ struct rl_loop {
 	bool interruptible; /* blocking calls end when a signal handler has run in their thread */
 
 	/* each turn */
-	uint64_t now_ns;    /* also set by those who enter */
+	uint64_t now_ns; /* also set by those who enter */
+	struct rl_leap leap;
+	uint64_t leap_ns;   /* what the handles have not been told of yet: rl_client_catch_up() */
+	uint64_t leapt_ns;  /* what they have, since the client was opened */
 	uint64_t looked_ns; /* when the sockets were last looked at */
 
 	/* wait.c, by turn.c: who leads */
@@ -76,6 +81,12 @@ void rl_loop_init(struct rl_loop *loop, bool interruptible);
 
 /* A `child` process does not touch what waiters in its parent have to do with. */
 void rl_loop_close(struct rl_loop *loop, bool child);
+
+/* What time it is: sets `now_ns`. */
+static inline void rl_loop_look(struct rl_loop *loop)
+{
+	loop->leap_ns = rl_time_add(loop->leap_ns, rl_leap_look(&loop->leap, &loop->now_ns));
+}
 
 /* ---- in and out: the only ways ---- */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/time.h"
+#include "net/admission.h"
 #include "net/auth.h"
 
 void rl_nodes_close(struct rl_nodes *ns, bool child)
@@ -12,6 +13,7 @@ void rl_nodes_close(struct rl_nodes *ns, bool child)
 	for (unsigned i = 0; i < ns->count; i++)
 		rl_node_close(&ns->list[i], child);
 	rl_tls_context_free(ns->tls);
+	rl_set_free(ns->set);
 	rl_wire_free(&ns->wire);
 	free(ns->list);
 }
@@ -57,12 +59,16 @@ void rl_nodes_submit(struct rl_nodes *ns, struct rl_request *request, uint32_t t
 	request->operation = operation;
 }
 
-bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, enum redlock_vote_code *ret_vote)
+bool rl_nodes_next_refusal(struct rl_nodes *ns, unsigned *ret_node, struct rl_vote *ret_vote, uint64_t now)
 {
 	if (ns->refused_by == 0)
 		return false;
 	*ret_node = (unsigned)__builtin_ctz(ns->refused_by);
-	*ret_vote = ns->refused_votes[*ret_node];
+	*ret_vote = (struct rl_vote){.code = ns->refused_votes[*ret_node]};
+	if (ret_vote->code == REDLOCK_VOTE_QUARANTINE) {
+		ret_vote->number_count = 1;
+		ret_vote->numbers[0] = (int64_t)rl_admission_left_ms(&ns->list[*ret_node], now);
+	}
 	ns->refused_by &= ns->refused_by - 1;
 	return true;
 }
@@ -188,6 +194,13 @@ bool rl_nodes_are_identified(const struct rl_nodes *ns)
 		if (!ns->list[i].link.facts.run_id_known)
 			return false;
 	return true;
+}
+
+void rl_nodes_settle(struct rl_nodes *ns, uint64_t now)
+{
+	ns->set->changed = false;
+	for (unsigned i = 0; i < ns->count; i++)
+		rl_admission_settle(&ns->list[i], now);
 }
 
 /* ---- new credentials ---- */

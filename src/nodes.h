@@ -7,12 +7,14 @@
 #define RL_NODES_H
 
 #include "net/node.h"
+#include "net/set.h"
 
 struct rl_nodes {
 	struct rl_node *list;
 	unsigned count;
 	unsigned quorum;
 	struct rl_tls_context *tls;       /* NULL: no node is in TLS */
+	struct rl_set *set;               /* what is known of it as a guarded one; NULL: it has no guard */
 	struct rl_wire wire;              /* a request is formatted once for all */
 	uint8_t order[REDLOCK_MAX_NODES]; /* their numbers in an order that other clients have too */
 	bool new_credentials;             /* there may be nodes that are to log in again */
@@ -38,7 +40,8 @@ void rl_nodes_connect(struct rl_nodes *nodes, uint64_t now_ns);
 void rl_nodes_submit(struct rl_nodes *nodes, struct rl_request *request, uint32_t to, uint64_t now_ns);
 
 /* The next of these votes. False: there are none. */
-bool rl_nodes_next_refusal(struct rl_nodes *nodes, unsigned *ret_node, enum redlock_vote_code *ret_vote);
+bool rl_nodes_next_refusal(struct rl_nodes *nodes, unsigned *ret_node, struct rl_vote *ret_vote,
+                           uint64_t now_ns);
 
 /* Somebody waits at node `index` for messages on the client's channel, now and for 10 s. */
 void rl_nodes_listen(struct rl_nodes *nodes, unsigned index, const char *channel, uint64_t now_ns);
@@ -71,6 +74,9 @@ void rl_nodes_identify(struct rl_nodes *nodes);
 
 /* Each has said so. */
 bool rl_nodes_are_identified(const struct rl_nodes *nodes);
+
+/* A node has told what it knows of the set: that may change what the others are asked. */
+void rl_nodes_settle(struct rl_nodes *nodes, uint64_t now_ns);
 
 /* ---- new credentials ---- */
 

@@ -11,6 +11,7 @@ static int start(redlock_lock *lock, struct rl_event *event)
 		return error;
 	redlock_client *c = lock->client;
 	rl_loop_enter_now(&c->loop);
+	rl_client_catch_up(c);
 	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0)
 		error = REDLOCK_E_STATE;
 	else
@@ -33,7 +34,7 @@ int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms)
 
 int redlock_start_release(redlock_lock *lock)
 {
-	return start(lock, &(struct rl_event){.kind = RL_EV_RELEASE});
+	return start(lock, &(struct rl_event){.kind = RL_EV_RELEASE, .passes = true});
 }
 
 int redlock_start_query(redlock_lock *lock)
@@ -57,7 +58,8 @@ uint64_t redlock_timeout_ns(redlock_client *c)
 {
 	if (rl_client_enter(c) < 0)
 		return REDLOCK_NEVER_NS;
-	uint64_t next = rl_nodes_have_work(&c->nodes) || c->handles.queue_head != NULL ? 0 : rl_turn_deadline(c);
+	bool work = rl_nodes_have_work(&c->nodes) || c->handles.queue_head != NULL || c->loop.leap_ns > 0;
+	uint64_t next = work ? 0 : rl_turn_deadline(c);
 	rl_loop_leave(&c->loop);
 	return next;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "cohort.h"
 #include "core/enter.h"
 #include "core/policy.h"
 #include "core/trace.h"
@@ -15,6 +16,20 @@
 
 /* ---- tokens ---- */
 
+/* As seconds, milli-, micro- or nanoseconds, as a number of 64 bits, as one of 32 that is cut off or kept at
+ * its limit, and as a fraction: in the far future. What reads numbers reads it up to the point, or all of it.
+ */
+#define FAR_FUTURE "9223372034707292159." /* 0x7fffffff7fffffff */
+
+static char *put_decimal(char *at, const unsigned char *random)
+{
+	enum { PREFIX = sizeof FAR_FUTURE - 1 };
+	memcpy(at, FAR_FUTURE, PREFIX);
+	for (unsigned i = PREFIX; i < RL_OPERATE_TOKEN_DIGITS; i++)
+		at[i] = (char)('0' + random[i - PREFIX] % 10);
+	return at + RL_OPERATE_TOKEN_DIGITS;
+}
+
 /* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
  * random bytes to be had. */
 static bool sign(redlock_client *c, redlock_lock *lock)
@@ -22,10 +37,14 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	unsigned char random[RL_OPERATE_TOKEN_BYTES];
 	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
-	char *digits = rl_handle_token_bytes(lock), *at = rl_slice_put_hex(digits, random, sizeof random);
-	rl_places_mark(&c->places, digits);
+	bool decimal = rl_policy_of(&lock->core)->decimal;
+	char *digits = rl_handle_token_bytes(lock);
+	char *at = decimal ? put_decimal(digits, random) : rl_slice_put_hex(digits, random, sizeof random);
+	if (!decimal)
+		rl_places_mark(&c->places, digits);
 	memcpy(at, c->owner, c->owner_size);
 	lock->token_size = (uint16_t)(RL_OPERATE_TOKEN_DIGITS + c->owner_size);
+	lock->told = 0;
 	return true;
 }
 
@@ -73,6 +92,15 @@ static uint32_t without_queue(const redlock_client *c, const redlock_lock *lock)
 /* Messages have the name: one that is too long for them is not handed over. */
 enum { OFFERED_NAME = 1024 };
 
+/* Of several names those behind the first. They are behind the room for a fresh token. */
+static struct rl_slice other_names(const redlock_client *c, const redlock_lock *lock)
+{
+	if (lock->also_size == 0)
+		return (struct rl_slice){NULL, 0};
+	const char *room = rl_handle_token_bytes(lock);
+	return (struct rl_slice){room + RL_OPERATE_TOKEN_DIGITS + c->owner_size, lock->also_size};
+}
+
 /* What a queue is told. */
 static void add_place(redlock_client *c, const redlock_lock *lock, const struct rl_effects *fx,
                       struct rl_request *request, char text[RL_PLACES_TEXT])
@@ -99,10 +127,13 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .operation = fx->send,
 	    .tag = rl_registry_tag(&c->handles, lock, fx->seq),
 	    .name = fx->send == RL_OP_PROBE ? name_probe(lock, &buffer) : rl_handle_name(lock),
+	    .also = other_names(c, lock),
 	    .token = rl_handle_token(lock),
 	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
 	    .owed = fx->owed,
 	    .own_value = !rl_policy_of(&lock->core)->signs,
+	    .fenced = rl_policy_of(&lock->core)->numbers,
+	    .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
 	};
 	if (fx->send == RL_OP_HAND)
 		request.next = rl_heir_offer(lock);
@@ -112,6 +143,8 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 		add_place(c, lock, fx, &request, place);
 	uint32_t elsewhere = fx->stands ? fx->nodes & ~(1u << lock->core.gate) : 0;
 	rl_nodes_submit(&c->nodes, &request, fx->nodes & ~elsewhere, c->loop.now_ns);
+	if (fx->send == RL_OP_HAND) /* it has the most to do, and its message says who comes next but one */
+		rl_node_flush(&c->nodes.list[lock->core.gate]);
 	if (elsewhere != 0) { /* no place is taken there */
 		request.place = (struct rl_slice){"", 0};
 		rl_nodes_submit(&c->nodes, &request, elsewhere, c->loop.now_ns);
@@ -119,12 +152,13 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	rl_buffer_free(&buffer);
 }
 
-/* Whether a handle claims, holds or offers it. */
+/* Whether a handle claims, holds or offers it, or releases it: that is on its way behind the message. */
 static bool is_in_use(const redlock_client *c, struct rl_slice token)
 {
 	const redlock_lock *l = rl_registry_next(&c->handles, 0);
 	for (; l != NULL; l = rl_registry_next(&c->handles, l->slot + 1)) {
-		bool has = l->core.phase == RL_HELD || l->core.phase == RL_LOST;
+		enum rl_phase phase = l->core.phase;
+		bool has = phase == RL_HELD || phase == RL_LOST || phase == RL_RELEASING;
 		if ((has || l->core.claims || l->core.offered_ns != 0) && rl_slice_same(rl_handle_token(l), token))
 			return true;
 	}
@@ -183,13 +217,17 @@ static void trace(const redlock_client *c, const redlock_lock *lock, enum rl_pha
 	c->trace(c->trace_user, line);
 }
 
-/* Who is not first for its name among the handles of this client waits for those before it. */
-static void stand_in_line(redlock_client *c, redlock_lock *lock)
+/* Who is not first for its name among the handles of this client waits for those before it; a holder may pass
+ * it on. */
+static void stand_in_line(redlock_client *c, redlock_lock *lock, bool granted)
 {
 	bool waits = rl_enter_waits(&lock->core);
-	rl_places_line_up(c, lock, waits);
-	if (waits && !rl_places_is_behind(c, lock))
+	bool holds = lock->in_line && lock->core.phase == RL_HELD;
+	rl_places_line_up(c, lock, waits || holds);
+	if (waits && rl_places_first_waiter(&c->places, lock) == lock)
 		rl_places_wait(c, lock);
+	if (holds && granted)
+		rl_places_held(c, lock);
 }
 
 static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
@@ -204,7 +242,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		event->hears = rl_places_heard(c, lock);
 		event->heir_ns = rl_heir_told(lock);
 	}
-	event->behind = c->places.first != NULL && rl_places_is_behind(c, lock);
+	event->behind_ns = c->places.first != NULL ? rl_places_behind_until(c, lock) : 0;
 	event->token = rl_handle_token(lock);
 	int error = rl_lock_step(&lock->core, event, &fx);
 	if (c->trace != NULL)
@@ -225,7 +263,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	}
 	rl_schedule_set(&c->loop.schedule, &lock->timer, rl_lock_deadline(&lock->core));
 	if (lock->core.contended || lock->in_line)
-		stand_in_line(c, lock);
+		stand_in_line(c, lock, fx.done == REDLOCK_OP_ACQUIRE);
 	return error;
 }
 
@@ -249,26 +287,72 @@ static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_lock *lock)
 {
 	struct rl_event vote = {.kind = RL_EV_REPLY};
-	while (rl_nodes_next_refusal(&c->nodes, &vote.node, &vote.vote.code)) {
+	while (rl_nodes_next_refusal(&c->nodes, &vote.node, &vote.vote, c->loop.now_ns)) {
 		vote.seq = c->nodes.refused_seq; /* a step may ask anew, and be refused */
 		vote.more = c->nodes.refused_by != 0;
 		step(c, lock, &vote);
 	}
 }
 
+/* The caller's token is another one's now. */
+static bool pass_on(redlock_client *c, redlock_lock *lock)
+{
+	redlock_lock *next = rl_cohort_next(c, lock);
+	if (next == NULL)
+		return false;
+	rl_registry_drop_events(&c->handles, lock);
+	rl_cohort_exchange(c, lock, next);
+	step(c, lock, &(struct rl_event){.kind = RL_EV_PASS});
+	lock->token_size = 0;
+	step(c, next, &(struct rl_event){.kind = RL_EV_PASS});
+	return true;
+}
+
+/* Whether a handle that is entered more than once is entered again, or left and still held: nothing is asked
+ * then. One whose time is over is not entered. */
+static __attribute__((noinline)) bool counts(redlock_client *c, redlock_lock *lock,
+                                             const struct rl_event *event)
+{
+	bool enters = event->kind == RL_EV_ACQUIRE && lock->entries < INT32_MAX &&
+	              rl_lock_valid_until(&lock->core, c->loop.now_ns) > 0;
+	bool leaves = event->kind == RL_EV_RELEASE && lock->entries > 0;
+	if ((!enters && !leaves) || rl_lock_busy(&lock->core))
+		return false;
+	lock->entries = (lock->entries + (enters ? 1U : UINT32_MAX)) & INT32_MAX;
+	struct rl_effects fx = {.done = enters ? REDLOCK_OP_ACQUIRE : REDLOCK_OP_RELEASE,
+	                        .observed = RL_OBSERVE_DONE};
+	report(c, lock, &fx);
+	return true;
+}
+
 int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
+	if (lock->reentrant && counts(c, lock, event))
+		return 0;
 	if (event->kind == RL_EV_ACQUIRE && value_is_claimed(c, lock))
 		return REDLOCK_E_BUSY;
 	if (event->kind == RL_EV_ACQUIRE)
 		rl_heir_forget(lock);
-	int error = step(c, lock, event);
+	bool passed = event->kind == RL_EV_RELEASE && event->passes && pass_on(c, lock);
+	int error = passed ? 0 : step(c, lock, event);
 	if (c->nodes.refused_by != 0)
 		count_refusals(c, lock);
 	redlock_lock *next = rl_places_next(&c->places);
 	if (next != NULL) /* it asks when its time has come: now */
 		step(c, next, &(struct rl_event){.kind = RL_EV_WAKE, .front = true});
 	return error;
+}
+
+void rl_operate_leap(redlock_client *c)
+{
+	struct rl_event event = {.kind = RL_EV_LEAP, .leap_ns = c->loop.leap_ns};
+	c->loop.leapt_ns = rl_time_add(c->loop.leapt_ns, c->loop.leap_ns);
+	if (c->nodes.set != NULL)
+		rl_offset_leap(c->nodes.set->offsets, c->nodes.count, c->loop.leap_ns);
+	c->loop.leap_ns = 0;
+	redlock_lock *lock = rl_registry_next(&c->handles, 0);
+	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1))
+		rl_operate(c, lock, &event);
 }
 
 /* ---- answers ---- */
@@ -333,7 +417,9 @@ static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_hea
 void rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node)
 {
 	struct rl_event event = {.kind = RL_EV_WAKE, .node = node};
-	redlock_lock *lock = rl_places_find(c, heard->number, &event.call);
+	event.gone = heard->gone;
+	redlock_lock *lock =
+	    heard->gone ? rl_places_waits_for(c, heard->name) : rl_places_find(c, heard->number, &event.call);
 	if (heard->handed && c->nodes.list[node].duplicate)
 		return; /* no second vote of one server; it is asked, and says so */
 	bool named = lock != NULL && (!heard->handed || rl_slice_same(heard->name, rl_handle_name(lock)));
@@ -350,6 +436,7 @@ void rl_operate_deafen(redlock_client *c, uint32_t nodes)
 	redlock_lock *lock = rl_registry_next(&c->handles, 0);
 	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1)) {
 		struct rl_event event = {.kind = RL_EV_WAKE, .node = lock->core.gate, .deaf = true};
+		rl_places_deafen(lock, nodes);
 		if (lock->core.placed && (nodes >> event.node & 1) != 0)
 			rl_operate(c, lock, &event);
 	}

@@ -66,15 +66,28 @@ static bool ttl_suffices(const struct rl_rules *r, uint64_t ttl_ns, uint64_t oth
 	return rl_time_add(rl_time_add(r->node_timeout_ns, drift), other_ns) < ttl_ns;
 }
 
+/* Neither has a number of its own, and a caller's value is as it is. */
+static bool compat_suffices(const struct redlock_lock_options *o)
+{
+	bool known = o->compat >= REDLOCK_COMPAT_OFF && o->compat <= REDLOCK_COMPAT_SETNX_SAFE;
+	bool plain = o->fence == 0 && (o->compat == REDLOCK_COMPAT_SETNX || o->token == NULL);
+	return known && (o->compat == REDLOCK_COMPAT_OFF || plain);
+}
+
 static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
 {
 	bool ttl_ok = ttl_suffices(r, r->ttl_ns, r->renew_ns);
 	bool token_ok = o->token == NULL || (o->token_len >= 1 && o->token_len <= REDLOCK_MAX_TOKEN);
+	bool fence_ok = o->fence == 0 || o->token == NULL;
+	bool reentrant_ok = o->reentrant == 0 || o->reentrant == 1;
 	bool retry_ok = o->retry_min_ms <= o->retry_max_ms && o->retry_max_ms <= REDLOCK_MAX_TTL_MS;
 	bool danger_ok = r->danger_ns < r->ttl_ns;
 	uint64_t drift = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	bool validity_ok = rl_time_add(r->min_validity_ns, drift) < r->ttl_ns;
-	return ttl_ok && token_ok && retry_ok && danger_ok && validity_ok ? 0 : REDLOCK_E_INVAL;
+	return ttl_ok && token_ok && fence_ok && reentrant_ok && compat_suffices(o) && retry_ok && danger_ok &&
+	               validity_ok
+	           ? 0
+	           : REDLOCK_E_INVAL;
 }
 
 uint64_t rl_options_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms)
@@ -82,6 +95,17 @@ uint64_t rl_options_extend_ttl(const struct rl_rules *rules, uint64_t ttl_ms)
 	if (ttl_ms == 0)
 		return rules->ttl_ns;
 	return ttl_in_range(ttl_ms) && ttl_suffices(rules, rl_time_ms(ttl_ms), 0) ? rl_time_ms(ttl_ms) : 0;
+}
+
+static enum rl_kind kind_of(const struct redlock_lock_options *o)
+{
+	if (o->compat == REDLOCK_COMPAT_SETNX)
+		return o->token != NULL ? RL_KIND_SETNX_OWN : RL_KIND_SETNX;
+	if (o->compat == REDLOCK_COMPAT_SETNX_SAFE)
+		return RL_KIND_NUMBER;
+	if (o->token != NULL)
+		return RL_KIND_OWN_VALUE;
+	return o->fence != 0 ? RL_KIND_FENCED : RL_KIND_EXCLUSIVE;
 }
 
 static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned node_count, unsigned quorum,
@@ -92,7 +116,7 @@ static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned n
 	return (struct rl_rules){
 	    .node_count = node_count,
 	    .quorum = quorum,
-	    .kind = o->token != NULL ? RL_KIND_OWN_VALUE : RL_KIND_EXCLUSIVE,
+	    .kind = kind_of(o),
 	    .ttl_ns = rl_time_ms(o->ttl_ms),
 	    .node_timeout_ns = default_to(rl_time_ms(node_timeout_ms), 0, by_ttl_ns),
 	    .drift_ppm = drift_ppm,
@@ -100,6 +124,7 @@ static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned n
 	    .min_validity_ns = rl_time_ms(o->min_validity_ms),
 	    .wait_ns = rl_time_ms(o->wait_ms),
 	    .noquorum_wait_ns = rl_time_ms(default_to(o->noquorum_wait_ms, REDLOCK_FOREVER, o->wait_ms)),
+	    .quarantine_wait_ns = rl_time_ms(o->quarantine_wait_ms),
 	    .retry_min_ns = rl_time_ms(o->retry_min_ms),
 	    .retry_max_ns = rl_time_ms(o->retry_max_ms),
 	    .renew_ns = rl_time_ms(o->renew_ms),

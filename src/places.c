@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "client.h"
+#include "core/enter.h"
+#include "core/pass.h"
 #include "seen.h"
 
 #define CHANNEL "redlock:wake:"
@@ -34,25 +36,62 @@ static bool draw(redlock_client *c)
 
 /* ---- the line of this client's handles ---- */
 
-static redlock_lock *first_of(redlock_lock *from, const redlock_lock *like)
+static redlock_lock *first_for(redlock_lock *from, struct rl_slice name)
 {
-	while (from != NULL && !rl_slice_same(rl_handle_name(from), rl_handle_name(like)))
+	while (from != NULL && !rl_slice_same(rl_handle_name(from), name))
 		from = from->next_in_line;
 	return from;
 }
 
-bool rl_places_is_behind(const redlock_client *c, const redlock_lock *lock)
+static redlock_lock *first_of(redlock_lock *from, const redlock_lock *like)
 {
-	const redlock_lock *first = first_of(c->places.first, lock);
-	return first != NULL && first != lock;
+	return first_for(from, rl_handle_name(like));
+}
+
+/* Who holds what it waited for is in the line, too. */
+static redlock_lock *waiter_for(redlock_lock *from, struct rl_slice name)
+{
+	redlock_lock *l = first_for(from, name);
+	while (l != NULL && l->core.phase == RL_HELD)
+		l = first_for(l->next_in_line, name);
+	return l;
+}
+
+static redlock_lock *waiter_of(redlock_lock *from, const redlock_lock *like)
+{
+	return waiter_for(from, rl_handle_name(like));
+}
+
+redlock_lock *rl_places_waits_for(const redlock_client *c, struct rl_slice name)
+{
+	return waiter_for(c->places.first, name);
+}
+
+redlock_lock *rl_places_first_waiter(const struct rl_places *p, const redlock_lock *lock)
+{
+	return waiter_of(p->first, lock);
+}
+
+uint64_t rl_places_behind_until(const redlock_client *c, const redlock_lock *lock)
+{
+	uint64_t until = 0;
+	const redlock_lock *l = first_of(c->places.first, lock);
+	for (; l != NULL && l != lock && until <= c->loop.now_ns; l = first_of(l->next_in_line, lock))
+		until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;
+	return until;
+}
+
+static void tell_next(struct rl_places *p, const redlock_lock *before)
+{
+	p->next = waiter_of(p->first, before);
 }
 
 const redlock_lock *rl_places_first(const redlock_client *c, const redlock_lock *lock, unsigned *ret_before,
                                     unsigned *ret_count)
 {
-	const redlock_lock *first = first_of(c->places.first, lock);
+	const redlock_lock *first = rl_places_first_waiter(&c->places, lock);
 	*ret_count = 0;
-	for (const redlock_lock *l = first; l != NULL; l = first_of(l->next_in_line, lock)) {
+	for (const redlock_lock *l = first; l != NULL; l = waiter_of(l->next_in_line, lock)) {
 		if (l == lock)
 			*ret_before = *ret_count;
 		++*ret_count;
@@ -75,6 +114,34 @@ static void quit(struct rl_places *p, redlock_lock *lock)
 	*(next != NULL ? &next->previous_in_line : &p->last) = previous;
 }
 
+/* ---- the key at the gate ---- */
+
+static void follow_no_more(redlock_client *c, redlock_lock *lock)
+{
+	if (lock->follows == 0)
+		return;
+	(void)rl_node_follow(&c->nodes.list[lock->follows - 1], rl_handle_name(lock), false, c->loop.now_ns);
+	lock->follows = 0;
+}
+
+static void follow(redlock_client *c, redlock_lock *lock)
+{
+	unsigned gate = lock->core.gate;
+	if (lock->follows != gate + 1u)
+		follow_no_more(c, lock);
+	if (lock->follows == 0 && rl_enter_follows(&lock->core, c->loop.now_ns) &&
+	    rl_node_follow(&c->nodes.list[gate], rl_handle_name(lock), true, c->loop.now_ns))
+		lock->follows = (gate + 1u) % RL_WATCH_NODES;
+}
+
+void rl_places_deafen(redlock_lock *lock, uint32_t nodes)
+{
+	if (lock->follows != 0 && (nodes >> (lock->follows - 1) & 1) != 0)
+		lock->follows = 0;
+}
+
+/* ---- the line goes on ---- */
+
 void rl_places_line_up(redlock_client *c, redlock_lock *lock, bool waits)
 {
 	if (waits == lock->in_line)
@@ -85,15 +152,23 @@ void rl_places_line_up(redlock_client *c, redlock_lock *lock, bool waits)
 		return;
 	}
 	rl_seen_forget(lock);
+	follow_no_more(c, lock);
 	bool was_first = first_of(c->places.first, lock) == lock;
 	quit(&c->places, lock);
 	if (was_first)
-		c->places.next = first_of(lock->next_in_line, lock);
+		tell_next(&c->places, lock);
+}
+
+void rl_places_held(redlock_client *c, redlock_lock *lock)
+{
+	rl_seen_forget(lock);
+	follow_no_more(c, lock);
+	tell_next(&c->places, lock);
 }
 
 /* ---- places at the nodes ---- */
 
-void rl_places_wait(redlock_client *c, const redlock_lock *lock)
+void rl_places_wait(redlock_client *c, redlock_lock *lock)
 {
 	bool near = lock->core.place > 0 && lock->core.place <= NEAR;
 	if (lock->slot >= SLOTS || !rl_node_may_queue(&c->nodes.list[lock->core.gate]) || !draw(c))
@@ -101,6 +176,7 @@ void rl_places_wait(redlock_client *c, const redlock_lock *lock)
 	for (unsigned i = 0; i < c->nodes.count; i++)
 		if (near || i == lock->core.gate)
 			rl_nodes_listen(&c->nodes, i, c->places.channel, c->loop.now_ns);
+	follow(c, lock);
 }
 
 uint32_t rl_places_heard(const redlock_client *c, const redlock_lock *lock)

@@ -15,19 +15,29 @@
 
 struct rl_places {
 	char channel[RL_LISTENER_CHANNEL]; /* "": nobody has waited yet */
-	redlock_lock *first;               /* of the handles that wait, for any name, in order of arrival */
+	redlock_lock *first; /* of the handles that wait, or hold what they waited for, in order of arrival */
 	redlock_lock *last;
-	redlock_lock *next; /* has become the first for its name, and is to be told; NULL: nobody */
+	redlock_lock *next; /* has become the first that waits for its name, and is to be told; NULL: nobody */
 };
 
-/* The handle has to wait, and may: listens to its gate, and when its turn is near, to all nodes. */
-void rl_places_wait(redlock_client *client, const redlock_lock *lock);
+/* The handle has to wait, and may: listens to its gate, and when its turn is near, to all nodes. The first in
+ * line hears of the end of the key, too, when it has waited for a while. */
+void rl_places_wait(redlock_client *client, redlock_lock *lock);
+
+/* These nodes, a bit for each, are not heard any more. */
+void rl_places_deafen(redlock_lock *lock, uint32_t nodes);
 
 /* Who waits for a name that another handle of this client waits for already has no place of its own: it
- * stands behind that one. */
-bool rl_places_is_behind(const redlock_client *client, const redlock_lock *lock);
+ * stands behind that one; and, until then, behind one that may pass the lock on. 0: it is the first. */
+uint64_t rl_places_behind_until(const redlock_client *client, const redlock_lock *lock);
 
-/* The handle waits, or does not any more. */
+/* The first one that waits for the name of `lock`. NULL: none does. */
+redlock_lock *rl_places_first_waiter(const struct rl_places *places, const redlock_lock *lock);
+
+/* Who waited has the lock: it is told nothing of waiting any more, and who waits behind it is told next. */
+void rl_places_held(redlock_client *client, redlock_lock *lock);
+
+/* The handle waits or holds the lock behind its wait, or does not any more. */
 void rl_places_line_up(redlock_client *client, redlock_lock *lock, bool waits);
 
 /* The first for its name of those that wait, how many stand between the two, and how many wait for it in all.
@@ -54,6 +64,9 @@ struct rl_slice rl_places_name(const redlock_client *client, const redlock_lock 
  * as many as a client has. */
 void rl_places_mark(const struct rl_places *places, char *digits);
 bool rl_places_marks(const struct rl_places *places, const char *digits);
+
+/* The first for this name of those that wait. NULL: none does. */
+redlock_lock *rl_places_waits_for(const redlock_client *client, struct rl_slice name);
 
 /* Whose number it is, and of which call. NULL: nobody's any more. */
 redlock_lock *rl_places_find(const redlock_client *client, uint32_t number, uint16_t *ret_call);

@@ -71,6 +71,15 @@ void rl_registry_remove(struct rl_registry *r, redlock_lock *lock)
 	r->free_slot = lock->slot;
 }
 
+void rl_registry_exchange(struct rl_registry *r, redlock_lock *lock, redlock_lock *other)
+{
+	uint32_t slot = lock->slot;
+	lock->slot = other->slot;
+	other->slot = slot;
+	r->slots[lock->slot].lock = lock;
+	r->slots[other->slot].lock = other;
+}
+
 struct rl_tag rl_registry_tag(const struct rl_registry *r, const redlock_lock *lock, uint32_t seq)
 {
 	return (struct rl_tag){lock->slot, r->slots[lock->slot].generation, seq};

@@ -39,6 +39,9 @@ bool rl_registry_reserve(struct rl_registry *registry);
 void rl_registry_add(struct rl_registry *registry, redlock_lock *lock);
 void rl_registry_remove(struct rl_registry *registry, redlock_lock *lock);
 
+/* Each is found where the other was: answers that are still to come, and messages, go on with the slot. */
+void rl_registry_exchange(struct rl_registry *registry, redlock_lock *lock, redlock_lock *other);
+
 /* The handle that an answer is for, NULL if it comes too late for it; and what such answers are to carry. */
 static inline redlock_lock *rl_registry_find(const struct rl_registry *registry, struct rl_tag tag)
 {

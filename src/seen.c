@@ -7,6 +7,7 @@
 
 #include "client.h"
 #include "core/enter.h"
+#include "core/quarantine.h"
 #include "core/sized.h"
 
 _Static_assert(RL_TIME_NEVER == REDLOCK_NEVER_NS, "points in time go out as they are");
@@ -87,12 +88,22 @@ static int tell_line(const redlock_lock *lock, struct redlock_wait *ret)
 	return rl_sized_return(ret, &wait, sizeof wait);
 }
 
+static int tell_quarantine(uint64_t until_ns, struct redlock_wait *ret)
+{
+	struct redlock_wait wait = {.node = -1, .quarantine_ns = until_ns};
+	return rl_sized_return(ret, &wait, sizeof wait);
+}
+
 int redlock_lock_waiting(const redlock_lock *lock, struct redlock_wait *ret_wait)
 {
 	int error = ret_wait != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	error = lock->in_line ? tell_line(lock, ret_wait) : REDLOCK_E_STATE;
+	uint64_t quarantine_ns = rl_quarantine_end(&lock->core);
+	if (quarantine_ns != 0)
+		error = tell_quarantine(quarantine_ns, ret_wait);
+	else
+		error = lock->in_line && lock->core.phase != RL_HELD ? tell_line(lock, ret_wait) : REDLOCK_E_STATE;
 	rl_loop_leave(&lock->client->loop);
 	return error;
 }

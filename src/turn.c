@@ -2,9 +2,10 @@
 /* One turn of the loop, and the thread that takes it for all. */
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "client.h"
-#include "os/clock.h"
+#include "net/admission.h"
 
 /* With many handles due at once, answers must be read in between: they would look late, and pile up. */
 enum { MAX_READY = 64, MAX_TIMERS = 256 };
@@ -44,6 +45,8 @@ uint64_t rl_turn_deadline(const redlock_client *c)
 {
 	const struct rl_timer *first = rl_schedule_first(&c->loop.schedule);
 	uint64_t next = rl_time_min(first != NULL ? first->at_ns : UINT64_MAX, rl_nodes_deadline(&c->nodes));
+	if (c->nodes.set != NULL)
+		next = rl_time_min(next, rl_guard_deadline(&c->guard, &c->nodes));
 	if (atomic_load(&c->loop.deferred))
 		next = rl_time_min(next, rl_time_add(c->loop.deferred_since_ns, DEFER_NS));
 	return c->loop.drainers > 0 ? rl_time_min(next, c->loop.drain_until_ns) : next;
@@ -118,10 +121,41 @@ static void note_deafness(redlock_client *c)
 		rl_operate_deafen(c, before & ~c->nodes.heard);
 }
 
+/* To those who trace, and to those who look at the status. */
+static void warn_of_clocks(redlock_client *c)
+{
+	char line[320];
+	for (unsigned i = 0; i < c->nodes.count; i++) {
+		struct rl_node *n = &c->nodes.list[i];
+		if ((c->nodes.set->warned >> i & 1) == 0)
+			continue;
+		rl_admission_warn(n);
+		snprintf(line, sizeof line, "node %u: %s", i, n->link.failure_text);
+		if (c->trace != NULL)
+			c->trace(c->trace_user, line);
+	}
+	c->nodes.set->warned = 0;
+}
+
+/* What was learnt of a guarded set: what waited for it goes on, and nodes may have to be admitted. */
+static __attribute__((noinline)) void keep_set(redlock_client *c)
+{
+	if (c->nodes.set->warned != 0)
+		warn_of_clocks(c);
+	if (c->nodes.set->changed) {
+		rl_nodes_settle(&c->nodes, c->loop.now_ns);
+		for (unsigned i = 0; i < c->nodes.count; i++)
+			collect(c, &c->nodes.list[i]);
+	}
+	rl_guard_turn(&c->guard, &c->nodes, c->loop.now_ns);
+}
+
 /* One turn: receives from the ready nodes and runs timers. */
 static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 {
-	c->loop.now_ns = c->loop.looked_ns = rl_clock_now();
+	rl_loop_look(&c->loop);
+	c->loop.looked_ns = c->loop.now_ns;
+	rl_client_catch_up(c);
 	for (int i = 0; i < count; i++) {
 		uint32_t number = ready[i].id % RL_WATCH_LINKS; /* listeners' are above those of all nodes */
 		if (number >= c->nodes.count) {
@@ -133,6 +167,8 @@ static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 		collect(c, node);
 	}
 	run_timers(c);
+	if (c->nodes.set != NULL)
+		keep_set(c);
 	note_deafness(c);
 	rl_loop_wake_drainers(&c->loop);
 }

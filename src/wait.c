@@ -5,7 +5,6 @@
  * callers share each node's connection, its pipeline, and the system calls of a turn.
  */
 #include "client.h"
-#include "os/clock.h"
 
 void rl_wait_pass_lead(redlock_client *c)
 {
@@ -41,7 +40,10 @@ static void interrupt(redlock_client *c, redlock_lock *lock, const struct rl_wai
 {
 	if (waiter->done)
 		return;
-	c->loop.now_ns = rl_clock_now();
+	rl_loop_look(&c->loop);
+	rl_client_catch_up(c);
+	if (waiter->done)
+		return;
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_INTERRUPTED});
 	rl_turn_settle(c);
 }

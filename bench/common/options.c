@@ -15,11 +15,11 @@ void die(const char *what)
 
 static void usage(const char *program)
 {
-	fprintf(
-	    stderr,
-	    "usage: %s [-n PAIRS] [-t SECONDS] [-c COUNT] [-k BYTES] [-r MS] [-h US] [-l MS] [-u USER] [-w] [-g] "
-	    "[-o FILE] NODE...\n",
-	    program);
+	fprintf(stderr,
+	        "usage: %s [-n PAIRS] [-t SECONDS] [-c COUNT] [-k BYTES] [-r MS] [-h US] [-l MS] [-u USER] [-w] "
+	        "[-g] [-G] [-F] "
+	        "[-o FILE] NODE...\n",
+	        program);
 	exit(64);
 }
 
@@ -50,11 +50,20 @@ static void take(struct options *o, int option, const char *program)
 	case 'u':
 		o->user = optarg;
 		break;
+	case 'a':
+		o->counts = true;
+		break;
 	case 'w':
 		o->no_wait = true;
 		break;
 	case 'g':
 		o->gate = true;
+		break;
+	case 'F':
+		o->fence = o->guard = true;
+		break;
+	case 'G':
+		o->guard = true;
 		break;
 	case 'o':
 		o->samples_path = optarg;
@@ -68,7 +77,7 @@ static struct options parse(int argc, char **argv)
 {
 	struct options o = {.pairs = UINT64_MAX, .count = 1, .name_size = MIN_NAME};
 	int option;
-	while ((option = getopt(argc, argv, "+n:t:c:k:r:h:l:u:wgo:")) != -1)
+	while ((option = getopt(argc, argv, "+n:t:c:k:r:h:l:u:awgGFo:")) != -1)
 		take(&o, option, argv[0]);
 	o.nodes = argv + optind;
 	o.node_count = (unsigned)(argc - optind);

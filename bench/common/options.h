@@ -13,7 +13,10 @@
  *     -r MS        one name, many claimants: how long each rests between two turns
  *     -h US        the same: how long a turn is
  *     -l MS        the TTL
+ *     -a           the same: count the attempts
  *     -u USER      of the servers, with the password "bench"
+ *     -G           the servers are a guarded set (`redlock init`)
+ *     -F           the same, and each lock gets a fencing number
  *     -o FILE      write the time of each pair, as 32-bit nanoseconds of this machine
  */
 #ifndef BENCH_OPTIONS_H
@@ -35,7 +38,9 @@ struct options {
 	uint64_t ttl_ms;  /* 0: the default */
 	const char *user; /* NULL: none */
 	bool no_wait;
+	bool counts;
 	bool gate;
+	bool guard, fence;
 	const char *samples_path;
 	char *const *nodes;
 	unsigned node_count;

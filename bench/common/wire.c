@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "proto/scripts_generated.h"
+
 static const char script[] =
     "if redis.call(\"get\", KEYS[1]) == ARGV[1] then return redis.call(\"del\", KEYS[1]) else return 0 end";
 
@@ -43,7 +45,7 @@ int wire_dial(const char *node)
 
 void wire_load(int fd, const char *text, char *ret_sha)
 {
-	char bytes[2048];
+	char bytes[4096];
 	int size = snprintf(bytes, sizeof bytes, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n%s\r\n",
 	                    strlen(text), text);
 	if (send(fd, bytes, (size_t)size, 0) != size || recv(fd, bytes, sizeof bytes, 0) < 47 || bytes[0] != '$')
@@ -52,28 +54,62 @@ void wire_load(int fd, const char *text, char *ret_sha)
 	ret_sha[40] = '\0';
 }
 
-int wire_connect(const char *node, char *ret_sha)
+int wire_connect(const char *node, struct shas *ret)
 {
 	int fd = wire_dial(node);
-	wire_load(fd, script, ret_sha);
+	wire_load(fd, script, ret->release);
+	wire_load(fd, RL_LUA_CLAIM_TEXT, ret->claim);
 	return fd;
 }
 
-void wire_make(struct wire *w, const struct options *o, unsigned number, const char *sha)
+void wire_read_pass(int fd, char ret_pass[PASS_SIZE])
 {
-	static const char token[TOKEN_SIZE + 1] = "0123456789012345678901234567890123456789";
-	size_t room = o->name_size + 256;
+	static const char ask[] = "*3\r\n$4\r\nHGET\r\n$11\r\nredlock:set\r\n$4\r\npass\r\n";
+	char bytes[128];
+	if (send(fd, ask, sizeof ask - 1, 0) < 0 || recv(fd, bytes, sizeof bytes, 0) != PASS_SIZE + 7)
+		die("no guarded set");
+	memcpy(ret_pass, bytes + 5, PASS_SIZE);
+}
+
+static const char token[TOKEN_SIZE + 1] = "0123456789012345678901234567890123456789";
+
+/* As the library's RL_FORM_GUARD_SHA, whose script it is. */
+static void make_claim(struct wire *w, const struct options *o, const char *name, const char *sha,
+                       size_t room)
+{
+	int n = snprintf(w->set, room,
+	                 "*11\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n3\r\n$%zu\r\n%s\r\n$11\r\nredlock:set\r\n"
+	                 "$%zu\r\n{%s}:redlock:fence\r\n$40\r\n%s\r\n$5\r\n30000\r\n$57\r\n",
+	                 sha, o->name_size, name, o->name_size + 16, name, token);
+	w->set_pass = w->set + n;
+	memset(w->set_pass, '-', PASS_SIZE);
+	n += PASS_SIZE;
+	n += snprintf(w->set + n, room - (size_t)n, "\r\n%s$0\r\n\r\n", o->fence ? "$1\r\n1\r\n" : "$0\r\n\r\n");
+	w->set_size = (size_t)n;
+}
+
+static void make_set(struct wire *w, const struct options *o, const char *name, size_t room)
+{
+	w->set_size = (size_t)snprintf(
+	    w->set, room, "*6\r\n$3\r\nSET\r\n$%zu\r\n%s\r\n$40\r\n%s\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n",
+	    o->name_size, name, token);
+}
+
+void wire_make(struct wire *w, const struct options *o, unsigned number, const struct shas *shas)
+{
+	size_t room = 2 * o->name_size + 512;
 	char *name = calloc(1, o->name_size + 1);
 	*w = (struct wire){.set = malloc(room), .release = malloc(room), .state = number + 1};
 	if (name == NULL || w->set == NULL || w->release == NULL)
 		die("malloc");
 	options_name(o, number, name);
-	w->set_size = (size_t)snprintf(
-	    w->set, room, "*6\r\n$3\r\nSET\r\n$%zu\r\n%s\r\n$40\r\n%s\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n",
-	    o->name_size, name, token);
+	if (o->guard)
+		make_claim(w, o, name, shas->claim, room);
+	else
+		make_set(w, o, name, room);
 	w->release_size = (size_t)snprintf(
-	    w->release, room, "*5\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$%zu\r\n%s\r\n$40\r\n%s\r\n", sha,
-	    o->name_size, name, token);
+	    w->release, room, "*5\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$%zu\r\n%s\r\n$40\r\n%s\r\n",
+	    shas->release, o->name_size, name, token);
 	w->set_token = strstr(w->set, token);
 	w->release_token = w->release + w->release_size - TOKEN_SIZE - 2;
 	free(name);

@@ -6,7 +6,7 @@
 
 #include "options.h"
 
-enum { TOKEN_SIZE = 40 };
+enum { TOKEN_SIZE = 40, PASS_SIZE = 57 };
 
 /* SET and EVALSHA of one lock. */
 struct wire {
@@ -15,6 +15,7 @@ struct wire {
 	size_t set_size;
 	size_t release_size;
 	char *set_token; /* in `set` */
+	char *set_pass;  /* the same: of a guarded set, each node has another; else NULL */
 	char *release_token;
 	uint64_t state;
 };
@@ -25,10 +26,17 @@ int wire_dial(const char *node);
 /* Loads a script and writes its digest (41 bytes). */
 void wire_load(int fd, const char *script, char *ret_sha);
 
-/* Connects to a node and loads the release script. */
-int wire_connect(const char *node, char *ret_sha);
+struct shas {
+	char release[41], claim[41];
+};
 
-void wire_make(struct wire *wire, const struct options *options, unsigned number, const char *sha);
+/* Connects to a node and loads the release script, and the library's own for claims in a guarded set. */
+int wire_connect(const char *node, struct shas *ret_shas);
+
+/* What the node of a guarded set lets in. */
+void wire_read_pass(int fd, char ret_pass[PASS_SIZE]);
+
+void wire_make(struct wire *wire, const struct options *options, unsigned number, const struct shas *shas);
 
 /* Puts a token that was not used before into both commands. */
 void wire_sign(struct wire *wire);

@@ -36,6 +36,7 @@ redlock_client *client_open_traced(const struct options *o, void (*trace)(void *
 	options.user = o->user;
 	options.password = o->user != NULL ? "bench" : NULL;
 	options.trace = trace;
+	options.guard = o->guard ? REDLOCK_GUARD_REQUIRE : REDLOCK_GUARD_OFF;
 	client_check(redlock_open(&options, &client), "open");
 	return client;
 }
@@ -45,7 +46,12 @@ redlock_lock *client_lock(redlock_client *client, const struct options *o, unsig
 {
 	static _Thread_local char name[REDLOCK_MAX_NAME];
 	redlock_lock *lock = NULL;
+	struct redlock_lock_options all;
+	redlock_lock_options_init(&all);
+	if (lock_options != NULL)
+		all = *lock_options;
+	all.fence |= o->fence;
 	options_name(o, number, name);
-	client_check(redlock_lock_new(client, name, o->name_size, lock_options, &lock), "lock_new");
+	client_check(redlock_lock_new(client, name, o->name_size, &all, &lock), "lock_new");
 	return lock;
 }

@@ -32,7 +32,7 @@ static redlock_lock *new_lock(const struct options *o)
 static void open_client(const struct options *o, _Atomic uint64_t *count)
 {
 	attempts = count;
-	client = client_open_traced(o, count_attempts);
+	client = client_open_traced(o, o->counts ? count_attempts : NULL);
 	redlock_lock *lock = new_lock(o);
 	client_check(redlock_acquire(lock), "acquire"); /* connects */
 	client_check(redlock_release(lock), "release");

@@ -41,6 +41,8 @@ struct node {
 	size_t out_size, out_capacity;
 	char in[65536];
 	size_t in_size;
+	unsigned skip; /* lines of an answer that are not looked at */
+	char pass[PASS_SIZE];
 	struct asked *ring;
 	uint32_t head, tail;
 };
@@ -79,9 +81,12 @@ static void begin_round(struct lock *l, enum state state)
 	l->state = state;
 	l->round++;
 	l->yes = l->no = 0;
-	for (unsigned i = 0; i < options.node_count; i++)
+	for (unsigned i = 0; i < options.node_count; i++) {
+		if (acquire && options.guard)
+			memcpy(l->wire.set_pass, nodes[i].pass, PASS_SIZE);
 		queue(&nodes[i], acquire ? l->wire.set : l->wire.release,
 		      acquire ? l->wire.set_size : l->wire.release_size, (uint32_t)(l - locks));
+	}
 }
 
 static void begin_pair(struct lock *l)
@@ -139,13 +144,25 @@ static void lose(struct node *n)
 		answer(n, false);
 }
 
-/* All answers to the two commands are one line. */
+/* Answers are one line, but for those to the claim of a guarded set: verdict, three more numbers, token. */
+static void take_line(struct node *n, const char *line)
+{
+	enum { BEHIND_VERDICT = 5 };
+	if (line[0] == '*') {
+		n->skip = BEHIND_VERDICT + 1;
+		return;
+	}
+	if (n->skip == 0 || n->skip == BEHIND_VERDICT + 1)
+		answer(n, line[0] == '+' || (line[0] == ':' && line[1] == '1'));
+	n->skip -= n->skip > 0;
+}
+
 static void parse(struct node *n)
 {
 	char *at = n->in;
 	char *end = n->in + n->in_size;
 	for (char *line_end; (line_end = memchr(at, '\n', (size_t)(end - at))) != NULL; at = line_end + 1)
-		answer(n, at[0] == '+' || (at[0] == ':' && at[1] == '1'));
+		take_line(n, at);
 	n->in_size = (size_t)(end - at);
 	memmove(n->in, at, n->in_size);
 }
@@ -188,14 +205,16 @@ static void turn(void)
 	flush_all();
 }
 
-static void open_nodes(char *sha)
+static void open_nodes(struct shas *shas)
 {
 	poller = epoll_create1(0);
 	alive = options.node_count;
 	quorum = alive / 2 + 1;
 	for (unsigned i = 0; i < options.node_count; i++) {
 		struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
-		nodes[i].fd = wire_connect(options.nodes[i], sha);
+		nodes[i].fd = wire_connect(options.nodes[i], shas);
+		if (options.guard)
+			wire_read_pass(nodes[i].fd, nodes[i].pass);
 		nodes[i].ring = malloc(RING * sizeof *nodes[i].ring);
 		if (nodes[i].ring == NULL || fcntl(nodes[i].fd, F_SETFL, O_NONBLOCK) < 0 ||
 		    epoll_ctl(poller, EPOLL_CTL_ADD, nodes[i].fd, &event) < 0)
@@ -226,14 +245,14 @@ int main(int argc, char **argv)
 {
 	struct options asked = options_parse(argc, argv);
 	struct options warm_up = options_warm_up(&asked);
-	char sha[41];
+	struct shas shas;
 	options = asked;
-	open_nodes(sha);
+	open_nodes(&shas);
 	locks = calloc(options.count, sizeof *locks);
 	if (locks == NULL)
 		die("calloc");
 	for (unsigned i = 0; i < options.count; i++)
-		wire_make(&locks[i].wire, &options, i, sha);
+		wire_make(&locks[i].wire, &options, i, &shas);
 	run(&warm_up);
 	while (waiting())
 		turn();

@@ -84,10 +84,10 @@ static void *work(void *argument)
 
 static void open_thread(struct thread *t, unsigned number)
 {
-	char sha[41] = "";
+	struct shas shas = {"", ""};
 	for (unsigned i = 0; i < options.node_count; i++)
-		t->nodes[i].fd = wire_connect(options.nodes[i], sha);
-	wire_make(&t->wire, &options, number, sha);
+		t->nodes[i].fd = wire_connect(options.nodes[i], &shas);
+	wire_make(&t->wire, &options, number, &shas);
 }
 
 int main(int argc, char **argv)

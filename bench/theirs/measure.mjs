@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Measures a rival in JavaScript: the command line of common/options.h (-n -t -c -g -o), the same loops, the same
-// line of JSON. -x is contention: -c claimants of one name, as in ours/contend.c, with -r.
+// line of JSON. -x is contention: -c claimants of one name, as in common/turns.h, with -r.
 //
 // A rival is a function connect({ nodes, ttlMs, wait }) that returns a function from a name to one claimant of it:
 // { acquire, release }, both asynchronous. `wait`: acquire waits for a busy lock without limit.
@@ -122,9 +122,9 @@ class Resource {
 		await claimant.acquire();
 		const grantedUs = nowUs();
 		result.acquire.push(grantedUs - this.askedUs[i]);
-		this.askedUs[i] = 0;
-		if (this.last >= 0 && this.last !== i)
+		if (this.last >= 0 && this.last !== i && this.askedUs[i] <= this.releasedUs)
 			result.pair.push(grantedUs - this.releasedUs);
+		this.askedUs[i] = 0;
 		this.overlaps += this.holders > 0 ? 1 : 0;
 		this.holders++;
 		this.last = i;
@@ -167,7 +167,7 @@ export async function measure(connect) {
 	const [result, more] = await (options.contend ? contend : apart)(options, claimants);
 	const facts = { ...result.facts(), ...more };
 	if (options.output)
-		writeSamples(options.output, result.pair);
+		writeSamples(options.output, options.contend ? result.acquire : result.pair);
 	writeSync(1, JSON.stringify(facts) + '\n');
 	process.exit(0); // what is stuck would keep the process
 }

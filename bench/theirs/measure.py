@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Measures a rival in Python: the command line of common/options.h (-n -t -c -g -o), the same loops, the same line
-of JSON. -x is contention: -c claimants of one name, as in ours/contend.c, with -r. Each claimant is a thread.
+of JSON. -x is contention: -c claimants of one name, as in common/turns.h, with -r. Each claimant is a thread.
 
 A rival is a function connect(nodes, ttl_s) that returns a function from a name to one claimant of it, which has
 acquire(), waiting for a busy lock without limit, and release().
@@ -128,9 +128,9 @@ class Resource:
 		with self.mutex:
 			now = time.monotonic()
 			result.acquire.append(now - self.asked[claimant])
-			self.asked[claimant] = None
-			if self.last not in (None, claimant):
+			if self.last not in (None, claimant) and self.asked[claimant] <= self.released:
 				result.pair.append(now - self.released)
+			self.asked[claimant] = None
 			self.overlaps += self.holders > 0
 			self.holders += 1
 			self.last = claimant
@@ -176,7 +176,8 @@ def measured(connect, words):
 	facts = dict(result.facts(), **more)
 	if options.output:
 		with open(options.output, "wb") as f:
-			array.array("I", sorted(min(int(s * 1e9), 0xffffffff) for s in result.pair)).tofile(f)
+			samples = result.acquire if options.contend else result.pair
+			array.array("I", sorted(min(int(s * 1e9), 0xffffffff) for s in samples)).tofile(f)
 	return facts
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a caller may ask of a handle without asking any server: what the nodes voted, what they have, and who
- * is waited for. A part of redlock.h, which includes it and says what handles, errors, sizes, points in time
- * and "any thread" are.
+ * What a caller may ask without asking any server: what the nodes voted, what they have, who is waited for,
+ * the number of a lock, what the clock did, and which rights a user needs. A part of redlock.h, which
+ * includes it and says what handles, errors, sizes, points in time and "any thread" are.
  */
 #ifndef REDLOCK_INSPECT_H
 #define REDLOCK_INSPECT_H
@@ -17,6 +17,29 @@ extern "C" {
  * the result did not need it: it is filled in when it comes. Any thread. Errors: INVAL, STATE, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, unsigned index,
                                                      struct redlock_vote *ret_vote);
+
+/*
+ * Fencing tokens. A holder that is late, because it was paused or its messages were, can do harm behind the
+ * end of its validity, and no lock can keep it from that: the resource can. With `fence` each acquisition has
+ * a number, redlock_lock_fence(), that is higher than those of all acquisitions of this name before it,
+ * whatever nodes crash (docs/decisions/fencing.md says what they must keep). It stays while the lock is
+ * extended. It costs a second round trip only where the nodes' counters differ. A lock that would have none
+ * is not granted: nodes that cannot count say UNCOUNTED or UNGUARDED.
+ *
+ * What the resource must do, in one atomic step with each access:
+ *
+ *   - keep the highest number that it has seen, and refuse a lower one;
+ *   - the first access of a holder presents its number, also if it only reads: else a late write of the
+ * holder before it is accepted behind that read.
+ *
+ *     UPDATE job SET fence = 34, state = 'done' WHERE id = 7 AND fence <= 34;    0 rows: we are late
+ *
+ * Numbers are below 2^53. They have gaps. Another name has other numbers.
+ *
+ * The token of the current acquisition, or of the last one; 0: it has none, or is still being acquired. Any
+ * thread.
+ */
+REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
 /* What one node has under the name. */
 struct redlock_finding {
@@ -54,6 +77,9 @@ struct redlock_wait {
 	size_t holder_len; /* bytes in `holder`; 0: there was no key, or it is no string */
 	char holder[1024]; /* the value of the key, its first bytes, any bytes. It is the token of the holder, "|"
 	                      and its owner label, if it has one; or for a moment that of a client that tries */
+	uint64_t
+	    quarantine_ns; /* not others are waited for, but nodes that may have forgotten locks and vote again
+	                      from then on, or as soon as the client has repaired them; 0: they are not */
 };
 
 /*
@@ -66,10 +92,25 @@ struct redlock_wait {
  *         printf("place %u of %u\n", w.place, w.waiting);
  *
  * Any thread. Errors: INVAL, STATE (no acquire of it waits for others: none is under way, its first attempt
- * is not refused yet, wait_ms is 0, or it waits for a quorum of nodes to be reached), FORKED.
+ * is not refused yet, wait_ms is 0, or it waits for a quorum of nodes to be reached that are not in
+ * quarantine), FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_waiting(const redlock_lock *lock,
                                                         struct redlock_wait *ret_wait);
+
+/* How much more time may have passed since the client was opened than CLOCK_BOOTTIME shows: so much, in all,
+ * was the wall clock set forward, as it is after a virtual machine was paused. What is held then ends so much
+ * sooner; REDLOCK_EVENT_DANGER and _LOST come as always. Any thread. */
+REDLOCK_API uint64_t redlock_leapt_ms(redlock_client *client);
+
+/*
+ * The rights that a user of the servers needs, as ACL SETUSER takes them ("+set +get ..."): first what locks
+ * need, then those of the commands that open a connection, without which less is known and the nodes vote all
+ * the same, then those that only looking at a key needs. `scripts` 0: for a user that may not run scripts.
+ * Writes at most `size` bytes with the NUL, and returns how long the whole text is, as snprintf(3) does.
+ * Error: INVAL.
+ */
+REDLOCK_API int redlock_acl_rights(int scripts, char *ret_text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -45,7 +45,7 @@
  * as redlock_cancel() would, for handlers with SA_RESTART too, and also when the process was stopped and
  * continues. redlock_release() goes on, for a node timeout at most. A handler that runs before the thread
  * waits, or in another thread, ends nothing: a program that must not miss a signal uses the calls of
- * section 6 and ppoll(2).
+ * section 5 and ppoll(2).
  *
  * NULL as client or handle, or where a result is to be written, is REDLOCK_E_INVAL; 0, REDLOCK_NEVER_NS or
  * NULL from a function that has no error to return. Functions that free, or fill in defaults, accept NULL.
@@ -68,16 +68,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "results.h"
+
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#if defined(__GNUC__)
-#define REDLOCK_API __attribute__((visibility("default")))
-#define REDLOCK_MUST_CHECK __attribute__((warn_unused_result))
-#else
-#define REDLOCK_API
-#define REDLOCK_MUST_CHECK
 #endif
 
 /* ---- 1. Version and limits ------------------------------------------------------------------------- */
@@ -99,98 +93,9 @@ extern "C" {
 /* The version of the library that is loaded, "MAJOR.MINOR.PATCH". */
 REDLOCK_API const char *redlock_version(void);
 
-/* ---- 2. Errors -------------------------------------------------------------------------------------- */
+/* ---- 2. Errors and votes: redlock/results.h ---------------------------------------------------------- */
 
-/* X(name, value, sentence) */
-#define REDLOCK_ERROR_MAP(X)                                                                                 \
-	X(BUSY, -1, "somebody else holds the lock, or the votes were split or came too late")                    \
-	X(NOQUORUM, -2, "fewer than a quorum of the nodes gave a definite answer")                               \
-	X(LOST, -3, "the lock was lost: its validity has ended, or a quorum of nodes no longer has it")          \
-	X(GONE, -4, "the lock was already gone: a quorum of nodes does not have it under this token")            \
-	X(CANCELLED, -5, "the operation was cancelled")                                                          \
-	X(INVAL, -6, "an argument is out of its range")                                                          \
-	X(URL, -7, "a node URL cannot be used")                                                                  \
-	X(DUPLICATE, -8, "two of the nodes are the same server")                                                 \
-	X(STATE, -9, "the lock handle is not in a state that allows this call")                                  \
-	X(LIMIT, -10, "the cap on extending this lock is reached")                                               \
-	X(NOMEM, -11, "out of memory")                                                                           \
-	X(SYSTEM, -12, "the operating system refused a descriptor, a timer, a thread or random bytes")           \
-	X(FORKED, -13, "the client belongs to the parent process: open a new one after fork")                    \
-	X(TLS, -14, "TLS cannot be used: OpenSSL, a certificate or a key is missing or wrong")                   \
-	X(INTERRUPTED, -15, "a signal came while the call waited")
-
-enum redlock_error {
-#define REDLOCK_ERROR_ENUM(name, value, text) REDLOCK_E_##name = (value),
-	REDLOCK_ERROR_MAP(REDLOCK_ERROR_ENUM)
-#undef REDLOCK_ERROR_ENUM
-};
-
-/* The sentence for an error code, "success" for 0; and its name without the prefix ("BUSY"), "OK" for 0. An
- * unknown code has both. Never NULL. */
-REDLOCK_API const char *redlock_strerror(int error);
-REDLOCK_API const char *redlock_error_name(int error);
-
-/* ---- 3. Votes: what one node said ------------------------------------------------------------------- */
-
-/*
- * X(name, value, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is
- * a vote that failed and may work later; FATAL is a vote that needs an operator. No value ever changes. New
- * ones come behind the last, and REDLOCK_VOTE_COUNT grows: a program treats a code that it does not know by
- * its redlock_vote_kind(). Which server answers map to which vote: src/proto/answer.c.
- */
-#define REDLOCK_VOTE_MAP(X)                                                                                  \
-	X(PENDING, 0, PENDING, "no answer yet")                                                                  \
-	X(YES, 1, YES, "yes")                                                                                    \
-	X(NO, 2, NO, "no: the key is missing or is somebody else's")                                             \
-	X(TIMEOUT, 3, MISSING, "no answer in time")                                                              \
-	X(UNSENT, 4, MISSING, "not connected in time, nothing was sent")                                         \
-	X(DOWN, 5, MISSING, "not reachable")                                                                     \
-	X(CLOSED, 6, MISSING, "connection lost before the answer")                                               \
-	X(BACKLOG, 7, MISSING, "not answering, its queue is full")                                               \
-	X(LOADING, 8, MISSING, "loading its data set")                                                           \
-	X(BLOCKED, 9, MISSING, "busy with a script or a failover")                                               \
-	X(OOM, 10, MISSING, "out of memory (maxmemory reached)")                                                 \
-	X(MISCONF, 11, MISSING, "cannot persist, refuses writes")                                                \
-	X(REPLICAS, 12, MISSING, "too few replicas, refuses writes")                                             \
-	X(SERVER, 13, MISSING, "answered with an error")                                                         \
-	X(GARBAGE, 14, MISSING, "answered with something that is not the Redis protocol")                        \
-	X(READONLY, 15, FATAL, "is a read-only replica")                                                         \
-	X(CLUSTER, 16, FATAL, "is a cluster node, not an independent master")                                    \
-	X(AUTH, 17, FATAL, "refused the user or password")                                                       \
-	X(NOPERM, 18, FATAL, "the user may not run the command")                                                 \
-	X(COMMAND, 19, FATAL, "does not know the command")                                                       \
-	X(DATABASE, 20, FATAL, "has no such database")                                                           \
-	X(NAME, 21, MISSING, "its host name cannot be resolved")                                                 \
-	X(DUPLICATE, 22, FATAL, "is the same server as another node")                                            \
-	X(TLS, 23, FATAL, "no secure connection")                                                                \
-	X(STALE, 24, MISSING, "an older request with the same value of the caller may still arrive there")
-
-enum redlock_vote_code {
-#define REDLOCK_VOTE_ENUM(name, value, kind, text) REDLOCK_VOTE_##name = (value),
-	REDLOCK_VOTE_MAP(REDLOCK_VOTE_ENUM)
-#undef REDLOCK_VOTE_ENUM
-	    REDLOCK_VOTE_COUNT
-};
-
-enum redlock_vote_kind {
-	REDLOCK_KIND_PENDING = 0,
-	REDLOCK_KIND_YES = 1,
-	REDLOCK_KIND_NO = 2,
-	REDLOCK_KIND_MISSING = 3,
-	REDLOCK_KIND_FATAL = 4
-};
-
-struct redlock_vote {
-	enum redlock_vote_code code;
-	uint64_t rtt_ns; /* from the start of the operation to the answer; 0 while PENDING */
-};
-
-/* The kind, the name ("TIMEOUT") and the sentence of a vote code. Names and sentences are never NULL. */
-REDLOCK_API enum redlock_vote_kind redlock_vote_kind(enum redlock_vote_code code);
-REDLOCK_API const char *redlock_vote_name(enum redlock_vote_code code);
-REDLOCK_API const char *redlock_vote_text(enum redlock_vote_code code);
-
-/* ---- 4. Client ---------------------------------------------------------------------------------------- */
+/* ---- 3. Client ---------------------------------------------------------------------------------------- */
 
 typedef struct redlock_client redlock_client;
 typedef struct redlock_lock redlock_lock;
@@ -199,6 +104,8 @@ typedef struct redlock_lock redlock_lock;
  * Options of redlock_open(). Always call redlock_options_init() first. A caller with an option that this
  * library is too old to know gets REDLOCK_E_INVAL. The client copies everything.
  */
+enum redlock_guard { REDLOCK_GUARD_OFF = 0, REDLOCK_GUARD_AUTO = 1, REDLOCK_GUARD_REQUIRE = 2 };
+
 struct redlock_options {
 	size_t size;
 	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix://, see the manual */
@@ -231,6 +138,11 @@ struct redlock_options {
 	/* What redlock_open() failed for, for programs; error_text is for people. Each may be NULL. */
 	int *error_node;           /* receives the index of the node, from 0; -1: none in particular */
 	const char **error_option; /* receives a constant: the option of this struct, "urls" ...; NULL: none */
+	/* Whether nodes that may have forgotten locks are kept out, by the record of a guarded node set that each
+	 * of them has (`redlock init`). REQUIRE: only nodes with a record of this set vote. AUTO: so, if a record
+	 * is seen while connecting; else as OFF, which is unsafe where records were wiped on a majority of nodes.
+	 * OFF, the default: records are not looked at. */
+	int guard; /* REDLOCK_GUARD_ */
 };
 
 /* Fills in the defaults; the first of the two for other languages, in the first `size` bytes of the struct,
@@ -331,16 +243,7 @@ struct redlock_url {
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_url_parse(const char *url, char *error_text,
                                                      size_t error_text_size, struct redlock_url *ret_url);
 
-/*
- * The rights that a user of the servers needs, as ACL SETUSER takes them ("+set +get ..."): first what locks
- * need, then those of the commands that open a connection, without which less is known and the nodes vote all
- * the same, then those that only looking at a key needs. `scripts` 0: for a user that may not run scripts.
- * Writes at most `size` bytes with the NUL, and returns how long the whole text is, as snprintf(3) does.
- * Error: INVAL.
- */
-REDLOCK_API int redlock_acl_rights(int scripts, char *ret_text, size_t size);
-
-/* ---- 5. Lock handles ---------------------------------------------------------------------------------- */
+/* ---- 4. Lock handles ---------------------------------------------------------------------------------- */
 
 /* Options of redlock_lock_new(). Always call redlock_lock_options_init() first. */
 struct redlock_lock_options {
@@ -362,7 +265,44 @@ struct redlock_lock_options {
 	                      acquire before. NULL: fresh random tokens. */
 	size_t token_len;  /* 1 to REDLOCK_MAX_TOKEN */
 	void *user;        /* for the caller: redlock_lock_user() gives it back */
+	uint64_t quarantine_wait_ms; /* how long acquire waits, beyond wait_ms, while nodes of a guarded set that
+	                                may have forgotten locks do not vote yet, and a quorum is there as soon as
+	                                they do; also with wait_ms 0. REDLOCK_FOREVER: to the end of it; 0 */
+	int fence; /* 1: each acquisition gets a fencing token, redlock_lock_fence(). Needs `guard`, and no own
+	              value; 0 */
+	int reentrant; /* 1: redlock_acquire() on a handle that is held, by the clock too, counts up and returns
+	                  0; each such one takes one more redlock_release(), which counts down and returns 0. Only
+	                  the last one releases. One that is lost is not entered again: STATE; 0 */
+	int compat;    /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see below; OFF */
 };
+
+/*
+ * The old SETNX protocol: the value of the key is a Unix time in seconds at which the lock ends, without an
+ * expiry; who finds that it is past takes the lock over by GETSET (redis.io, SETNX, "Handling deadlocks").
+ *
+ * Any other lock of this library is safe from such a client that reads values as strictly as int() of Python:
+ * it cannot read them at all. One that reads what digits a value begins with may take it for the past, and
+ * steal it.
+ *
+ * REDLOCK_COMPAT_SETNX_SAFE: the token begins with a number in the far future, whatever reads it: so it is
+ * for them a lock that is held. 66 bits of it are random. Not with `token` or `fence`; never handed over
+ * directly, so that waiters need a round trip more.
+ *
+ * REDLOCK_COMPAT_SETNX: the lock is one of that protocol, which those clients respect, and take over when it
+ * ends; it respects theirs, and takes over those that have ended and have no expiry. What others see is a
+ * time; the token is in a key beside it, and is what release, extend and query (with `token`, too) go by. The
+ * time is the server's. It has an expiry, so that a dead holder does not block other clients for ever. Needs
+ * scripts; not with `fence`, nor in a client with `guard` (INVAL). Waiting is by chance, not in order. It is
+ * as weak as the protocol:
+ *   - a client whose clock is ahead of a server's takes the lock over before it ends, and nobody notices
+ * before the next extend, which says LOST;
+ *   - a client that counts in milliseconds takes any time in seconds for long past;
+ *   - a client that has lost the race for a lock that had ended leaves its own time there. Within a second,
+ * and if it is not beyond ours, it is known for that, and overwritten by the first renewal (half a second
+ * after the grant); else the lock is LOST, and a shorter time than ours may let a third one in;
+ *   - a client that deletes the lock without a look at the time deletes anybody's.
+ */
+enum { REDLOCK_COMPAT_OFF = 0, REDLOCK_COMPAT_SETNX = 1, REDLOCK_COMPAT_SETNX_SAFE = 2 };
 #define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
 
 /*
@@ -444,14 +384,15 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
  * ttl - elapsed - drift left. What a failed attempt left is released before this returns or retries. Source:
  * redis.io, "Distributed Locks with Redis". A waiter may be handed the lock by its holder: "elapsed" counts
  * from when it last asked then, so that up to three eighths of the TTL are gone, and the lock is extended at
- * once in the background, unless max_extends is set. Blocks up to wait_ms. When that is 0: one node timeout
- * for the attempt, and one more at most to ask who holds the lock. BUSY means that a quorum of nodes has the
- * same key of somebody else. If they do not, the votes are split among contenders: these agree on one of
- * them, who gets the lock, and try on for up to five node timeouts. Then BUSY says that the votes stayed
- * split, maybe by keys of a client that died. redlock_lock_finding() tells which of the two it was. The
- * caller's own value is tried once, and not asked for. Errors: BUSY (also at once, if another handle of this
- * client claims the same own value), NOQUORUM, DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and
- * not released yet), SYSTEM, FORKED.
+ * once in the background, unless max_extends is set. Or another handle of this client passes it on, with what
+ * is left of its validity: within 5 ms, and an eighth of the TTL, after the nodes have granted it. Blocks up
+ * to wait_ms. When that is 0: one node timeout for the attempt, and one more at most to ask who holds the
+ * lock. BUSY means that a quorum of nodes has the same key of somebody else. If they do not, the votes are
+ * split among contenders: these agree on one of them, who gets the lock, and try on for up to five node
+ * timeouts. Then BUSY says that the votes stayed split, maybe by keys of a client that died.
+ * redlock_lock_finding() tells which of the two it was. The caller's own value is tried once, and not asked
+ * for. Errors: BUSY (also at once, if another handle of this client claims the same own value), NOQUORUM,
+ * DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
 
@@ -467,10 +408,12 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t t
 
 /*
  * Releases by compare-and-delete on all nodes. Blocks until a quorum has answered, one node timeout at
- * most. The handle is not held afterwards, whatever is returned. 0 says that the keys were there and are
- * gone, not that the validity had not ended before. Errors: GONE (already expired or taken over), NOQUORUM
- * (too few nodes answered to know that: keys may live until their TTL), STATE (nothing to release), SYSTEM,
- * FORKED.
+ * most. If another handle of this client waits for the lock, with the same TTL and renew_ms, it may get it at
+ * once: then nothing is sent, 0 is returned, and the handle has no token any more. Not so if
+ * redlock_lock_token() has told the token. The handle is not held afterwards, whatever is returned. 0 says
+ * that the keys were there and are gone, not that the validity had not ended before. Errors: GONE (already
+ * expired or taken over), NOQUORUM (too few nodes answered to know that: keys may live until their TTL),
+ * STATE (nothing to release), SYSTEM, FORKED.
  */
 REDLOCK_API int redlock_release(redlock_lock *lock);
 
@@ -498,18 +441,20 @@ REDLOCK_API int redlock_cancel(redlock_lock *lock);
 /* How long the lock may be relied on, by the clock; 0: under a millisecond, not held, or lost. Any thread. */
 REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);
 
-/* The same as a point in time: CLOCK_BOOTTIME in nanoseconds, 0 when not held. Any thread. */
+/* The same as a point in time: CLOCK_BOOTTIME in nanoseconds, 0 when not held. Any thread. It comes sooner
+ * when the wall clock is set forward while the lock is held: see redlock_leapt_ms(). */
 REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
 
 /* The token that signs the current or last acquisition: REDLOCK_MAX_TOKEN+1 bytes suffice. Copies it with a
- * NUL behind and writes its length, 0 before the first acquire. Another client that knows the token may
- * extend the lock; an extend by this handle never shortens it. Errors: INVAL (buffer too small), FORKED. */
+ * NUL behind and writes its length, 0 before the first acquire and behind a release that passed the lock on.
+ * Another client that knows the token may extend the lock; an extend by this handle never shortens it.
+ * Errors: INVAL (buffer too small), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
                                                       size_t *ret_len);
 
 /* What the nodes said and have, and who is waited for: redlock/inspect.h, which is included below. */
 
-/* ---- 6. Event loops ----------------------------------------------------------------------------------- */
+/* ---- 5. Event loops ----------------------------------------------------------------------------------- */
 
 enum redlock_operation {
 	REDLOCK_OP_NONE = 0,
@@ -558,7 +503,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_process(redlock_client *client);
  * Errors: FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_next(redlock_client *client, struct redlock_event *ret_event);
 
-/* ---- 7. Keeper ---------------------------------------------------------------------------------------- */
+/* ---- 6. Keeper ---------------------------------------------------------------------------------------- */
 
 /*
  * Starts the one opt-in thread: it drives the client while no call does, so that locks with renew_ms are
@@ -578,6 +523,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_notice_fd(redlock_client *client);
 }
 #endif
 
+#include "ask.h"
 #include "inspect.h"
+#include "kinds.h"
 
 #endif

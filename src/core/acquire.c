@@ -5,10 +5,13 @@
 
 #include "core/ballot.h"
 #include "core/enter.h"
+#include "core/fence.h"
 #include "core/finding.h"
 #include "core/hand.h"
 #include "core/hold.h"
+#include "core/pass.h"
 #include "core/policy.h"
+#include "core/quarantine.h"
 #include "core/retry.h"
 #include "core/round.h"
 
@@ -20,9 +23,10 @@ void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_e
 	l->handed = false;
 	l->refused = 0;
 	rl_finding_forget(l);
+	rl_fence_forget(l);
 	rl_round_open(l, REDLOCK_OP_ACQUIRE, now, until, l->rules->ttl_ns, fx);
 	l->claim_seq = l->round.seq;
-	l->owed = l->asked = fx->nodes = nodes;
+	l->owed = l->asked = l->unanswered = fx->nodes = nodes;
 	fx->enter &= nodes;
 	fx->sign = rl_policy_of(l)->signs && !rl_hand_keeps_token(l);
 	if (fx->sign)
@@ -36,6 +40,9 @@ void rl_acquire_begin(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->verdict = 0;
 	l->trip_ns = 0;
 	l->look.pause_ns = 0;
+	l->obstacle = 0;
+	rl_quarantine_begin(l);
+	rl_fence_drop(l);
 	rl_enter_begin(l, e, fx);
 }
 
@@ -43,6 +50,7 @@ void rl_acquire_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl
 {
 	assert(l->claims);
 	l->owed |= nodes;
+	l->unanswered |= nodes;
 	l->refused &= ~nodes; /* they may have it from now on, also if the answer gets lost */
 	rl_round_again(l, nodes, now, fx);
 }
@@ -61,6 +69,7 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 	if (!l->claims)
 		return;
 	l->claims = false;
+	rl_fence_drop(l);
 	fx->send = policy->asks[REDLOCK_OP_RELEASE].request;
 	fx->seq = 0;
 	policy->give_back(l, fx);
@@ -118,13 +127,16 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
 		l->trip_ns = rl_time_max(RL_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
 	rl_acquire_give_back(l, fx);
 	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
+	bool again = !hopeless && rl_policy_of(l)->tries_again;
+	if (again && result == REDLOCK_E_NOQUORUM && rl_quarantine_pause(l, e, left))
+		return;
 	uint64_t least = l->stage == RL_STAGE_GATE ? RL_RETRY_MIN_NS : l->trip_ns; /* one gate proves little */
-	if (hopeless || !rl_policy_of(l)->tries_again || left / 2 < least) {
+	if (!again || left / 2 < least) {
 		rl_acquire_end(l, result, fx);
 		return;
 	}
-	bool busy = result == REDLOCK_E_BUSY;
-	rl_acquire_pause(l, busy ? rl_enter_at(l, e, left) : rl_retry_at(l, e, left));
+	bool queues = result == REDLOCK_E_BUSY && rl_policy_of(l)->contends;
+	rl_acquire_pause(l, queues ? rl_enter_at(l, e, left) : rl_retry_at(l, e, left));
 }
 
 bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -134,12 +146,19 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	if (!l->claims || rl_policy_ask(l)->weigh(l) != RL_WON ||
 	    valid_until <= rl_time_add(e->now_ns, l->rules->min_validity_ns))
 		return false;
+	const struct rl_policy *policy = rl_policy_of(l);
+	if (policy->confirm != NULL && !policy->confirm(l, e, fx))
+		return true; /* not yet */
 	l->claims = false;
 	l->extends = 0;
-	l->hold_until_ns = max_hold > 0 ? rl_time_add(l->round.t0_ns, max_hold) : RL_TIME_NEVER;
+	l->hold_until_ns =
+	    max_hold > 0 ? rl_time_sub(rl_time_add(l->round.t0_ns, max_hold), l->round.leapt_ns) : RL_TIME_NEVER;
 	l->quorum_until_ns = 0;
 	rl_hold_until(l, e, valid_until);
+	if (policy->renews_early)
+		rl_hold_renew_early(l, e->now_ns);
 	rl_hand_refresh(l, e->now_ns);
+	rl_pass_allow(l, e->now_ns);
 	rl_round_end(l, 0, fx);
 	return true;
 }

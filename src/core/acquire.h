@@ -19,7 +19,8 @@ void rl_acquire_pause(struct rl_lock *lock, uint64_t until_ns);
 enum rl_tally rl_acquire_decide(struct rl_lock *lock, const struct rl_event *event,
                                 struct rl_effects *effects);
 
-/* Whether the votes that the attempt has by now grant the lock; if so, it is held. */
+/* Whether the votes that the attempt has by now grant the lock; if so, it is held, or will be when its number
+ * is confirmed. */
 bool rl_acquire_grant(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
 /* The same token, from these nodes: again, or for the first time. */

@@ -18,6 +18,7 @@ enum { GATE_PATIENCE = 2 };
 #define LEAST_BLIND_NS (4 * RL_NS_PER_MS)
 #define MOST_NS (1000 * RL_NS_PER_MS)
 #define DEAF_NS (100 * RL_NS_PER_MS)
+#define FOLLOWS_NS (100 * RL_NS_PER_MS)
 enum { PART = 4, PART_BLIND = 64 };
 
 /* The last tries ask all nodes: the result is to be what a quorum says. */
@@ -94,7 +95,10 @@ uint64_t rl_enter_at(struct rl_lock *l, const struct rl_event *e, uint64_t left)
 		return rl_retry_at(l, e, left);
 	if (is_due(l, now))
 		return rl_time_add(now, 1);
-	uint64_t delay = rl_time_max(about(interval(l, now), e->entropy), RL_RETRY_MIN_NS);
+	uint64_t delay = about(interval(l, now), e->entropy);
+	if (l->place == 1) /* the others come later by chance: one asks as soon as the key has expired */
+		delay = rl_time_min(delay, rl_time_sub(l->free_at_ns, now));
+	delay = rl_time_max(delay, RL_RETRY_MIN_NS);
 	return rl_time_add(now, rl_time_min(delay, left / 2));
 }
 
@@ -128,14 +132,22 @@ static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	register_place(l, e, fx);
 }
 
+/* By how many of them are passed over. */
+static uint8_t gate_at(const struct rl_lock *l, const struct rl_event *e, unsigned passed)
+{
+	unsigned at = (l->turn + passed) % l->rules->node_count;
+	return e->order != NULL ? e->order[at] : (uint8_t)at;
+}
+
 /* Who has passed one over comes back to it: others may not have. And the order changes when a node says who
  * it is. False: it is another one, and at the old one there is a place. */
 static bool choose_gate(struct rl_lock *l, const struct rl_event *e)
 {
-	if (rl_time_sub(e->now_ns, l->passed_ns) >= MOST_NS)
+	if (rl_time_sub(e->now_ns, l->passed_ns) >= MOST_NS) {
 		l->passed = 0;
-	unsigned at = (l->turn + l->passed) % l->rules->node_count;
-	uint8_t gate = e->order != NULL ? e->order[at] : (uint8_t)at;
+		l->back = false;
+	}
+	uint8_t gate = gate_at(l, e, l->passed);
 	if (l->placed && gate != l->gate)
 		return false;
 	l->gate = gate;
@@ -151,12 +163,14 @@ static void leave_old_gate(struct rl_lock *l, const struct rl_event *e, struct r
 	rl_acquire_pause(l, rl_time_add(e->now_ns, 1));
 }
 
-/* One place for each client: who is behind another handle is told when it is not any more. */
+/* One place for each client: who is behind another handle is told when it is not any more. Behind one that
+ * holds the lock, it is passed on, or the time for that is over. */
 static void stand_behind(struct rl_lock *l, const struct rl_event *e)
 {
+	uint64_t until = rl_time_min(rl_time_add(e->now_ns, MOST_NS), l->wait_until_ns);
 	l->contended = true;
 	l->verdict = REDLOCK_E_BUSY;
-	rl_acquire_pause(l, rl_time_min(rl_time_add(e->now_ns, MOST_NS), l->wait_until_ns));
+	rl_acquire_pause(l, rl_time_min(until, e->behind_ns));
 }
 
 /* A gate may have the key of somebody who does not hold: of a claim that was never given back, or a release
@@ -174,7 +188,7 @@ static bool looks_past(struct rl_lock *l, uint64_t now)
 
 void rl_enter_attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (e->behind && l->rules->wait_ns > 0 && rl_policy_of(l)->contends) {
+	if (e->behind_ns > e->now_ns && l->rules->wait_ns > 0 && rl_policy_of(l)->contends) {
 		stand_behind(l, e);
 		return;
 	}
@@ -205,12 +219,13 @@ void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	l->offered_ns = 0;
 	l->call = (uint16_t)((l->call + 1u) % RL_CALLS);
 	l->passed = 0;
+	l->back = false;
 	l->place = 0;
 	l->changed_ns = e->now_ns;
 	l->free_at_ns = RL_TIME_NEVER;
 	(void)choose_gate(l, e); /* there is no place */
 	l->contended = waits(l); /* else it is not looked at; what is heard from now on is kept for the release */
-	if (!waits(l) || e->behind || (e->hears & bit_of(l->gate)) != 0) {
+	if (!waits(l) || e->behind_ns > e->now_ns || (e->hears & bit_of(l->gate)) != 0) {
 		rl_enter_attempt(l, e, fx);
 		return;
 	}
@@ -306,7 +321,7 @@ void rl_enter_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 
 bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->stage != RL_STAGE_CLAIM || !rl_lock_acquires(l))
+	if (l->stage != RL_STAGE_CLAIM || l->phase != RL_ACQUIRING)
 		return false;
 	if (l->handed)
 		return rl_hand_go_on(l, e->now_ns, fx);
@@ -323,7 +338,7 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const int64_t *numbers = e->vote.numbers;
-	if (e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
+	if (e->operation != RL_OP_ENTER || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
 		return; /* others are asked so, too: they have no queue of ours */
 	l->contended = numbers[RL_ENTER_WAITING] > 0;
 	if (e->vote.code == REDLOCK_VOTE_YES) {
@@ -336,6 +351,19 @@ void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 		l->place = (uint16_t)(place & 0xffff);
 	}
 	l->free_at_ns = pttl >= 0 ? rl_time_add(e->now_ns, rl_time_ms((uint64_t)pttl)) : RL_TIME_NEVER;
+}
+
+/* The others may be there, and get turn after turn. Not again and again: one that always answers too late is
+ * no gate for us. */
+void rl_enter_come_back(struct rl_lock *l, const struct rl_event *e)
+{
+	if (l->back || redlock_vote_kind(e->vote.code) > REDLOCK_KIND_NO)
+		return;
+	for (unsigned i = 0; i < l->passed; i++)
+		if (gate_at(l, e, i) == e->node) {
+			l->passed = (uint8_t)i;
+			l->back = true;
+		}
 }
 
 void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
@@ -357,17 +385,41 @@ static void give_up_place(uint32_t nodes, unsigned call, struct rl_effects *fx)
 	fx->tidies = fx->quits = true;
 }
 
-/* A message may have been lost, and its turn: not all who have lost them ask at the same moment. Or it is
- * time to take a place. */
+/* Not all who have lost messages ask at the same moment. And who has no place is not there first because the
+ * holder was of this client. */
+static uint64_t some_time(const struct rl_lock *l, const struct rl_event *e)
+{
+	if (e->deaf)
+		return e->entropy % DEAF_NS;
+	return (e->hears & bit_of(l->gate)) != 0 ? 0 : about(LEAST_BLIND_NS, e->entropy);
+}
+
+/* A message may have been lost, and its turn. Or it is time to take a place. */
 static void ask_soon(struct rl_lock *l, const struct rl_event *e)
 {
 	if (!e->front && (!l->placed || e->node != l->gate))
 		return;
 	if (e->deaf)
 		l->place = 0; /* it is there, but nothing is known of it any more */
+	uint64_t soon = rl_time_add(e->now_ns, 1 + some_time(l, e));
 	if (l->phase == RL_PAUSED)
-		l->retry_at_ns =
-		    rl_time_min(l->retry_at_ns, rl_time_add(e->now_ns, 1 + (e->deaf ? e->entropy % DEAF_NS : 0)));
+		l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_max(soon, e->behind_ns));
+}
+
+bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
+{
+	return l->placed && l->place == 1 && rl_time_sub(now, l->changed_ns) >= FOLLOWS_NS;
+}
+
+/* Behind what else has come in this moment: a release says more. Only of a key that stood in our way, not of
+ * one that we have given back; and not oftener than one without this would ask. */
+static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
+{
+	bool first = l->phase == RL_PAUSED && l->placed && l->place == 1 && e->node == l->gate;
+	if (!first || vote_of_gate(l) != REDLOCK_KIND_NO)
+		return;
+	l->woken = true;
+	l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_add(l->round.t0_ns, LEAST_NS));
 }
 
 /* One that nobody waits for any more goes on to the next; an old one too: it may come after the acquire that
@@ -376,6 +428,10 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 {
 	if (!rl_policy_of(l)->contends)
 		return; /* it never has a place */
+	if (e->gone) {
+		ask_for_it(l, e);
+		return;
+	}
 	if (e->deaf || e->front) {
 		ask_soon(l, e);
 		return;

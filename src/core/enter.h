@@ -52,7 +52,14 @@ uint64_t rl_enter_at(struct rl_lock *lock, const struct rl_event *event, uint64_
 void rl_enter_learn(struct rl_lock *lock, const struct rl_event *event);
 void rl_enter_learn_waiters(struct rl_lock *lock, const struct rl_event *event);
 
-/* A message: it is our turn. Or no message is heard any more (`deaf`). */
+/* Whether it is worth while to hear of the end of the key at the gate: for the first in line, when that is
+ * not about to change. Who has it may be of those who tell nobody. */
+bool rl_enter_follows(const struct rl_lock *lock, uint64_t now_ns);
+
+/* A gate that was passed over has answered, if the node of this REPLY is one. */
+void rl_enter_come_back(struct rl_lock *lock, const struct rl_event *event);
+
+/* A message: it is our turn. Or no message is heard any more (`deaf`), or the key is gone (`gone`). */
 void rl_enter_wake(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
 /* The acquire ends without the lock, or a release begins: what is sent wakes the next one, where others are

@@ -12,7 +12,8 @@ void rl_finding_forget(struct rl_lock *l)
 
 static bool has_values(const struct rl_event *e)
 {
-	bool tells = e->operation == RL_OP_QUERY && e->vote.text_count > RL_FINDING_VALUE;
+	bool looks = e->operation == RL_OP_QUERY || e->operation == RL_OP_SETNX_QUERY;
+	bool tells = looks && e->vote.text_count > RL_FINDING_VALUE;
 	assert(!tells || (e->vote.number_count > RL_FINDING_SIZE && e->vote.code == REDLOCK_VOTE_YES));
 	return tells;
 }
@@ -24,6 +25,8 @@ static bool is_string(struct rl_slice type)
 
 static bool is_ours(const struct rl_event *e)
 {
+	if (e->operation == RL_OP_SETNX_QUERY)
+		return e->vote.numbers[RL_FINDING_OURS] == 1;
 	return e->token.size > 0 && is_string(e->vote.texts[RL_FINDING_TYPE]) &&
 	       (uint64_t)e->vote.numbers[RL_FINDING_SIZE] == e->token.size &&
 	       rl_slice_same(e->vote.texts[RL_FINDING_VALUE], e->token);

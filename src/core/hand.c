@@ -44,9 +44,10 @@ static bool is_worth_it(const struct rl_rules *r)
 
 void rl_hand_offer(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (!fx->stands || count(e->hears) < l->rules->quorum || !is_worth_it(l->rules))
+	if (!fx->stands || !rl_policy_of(l)->heirs || count(e->hears) < l->rules->quorum ||
+	    !is_worth_it(l->rules))
 		return;
-	fx->offered_ns = l->round.t0_ns;
+	fx->offered_ns = rl_time_max(l->round.t0_ns, l->offered_ns);
 	if (l->offered_ns == 0)
 		l->offered_ns = fx->offered_ns;
 	l->heard |= e->hears & rl_ballot_nodes(l);
@@ -94,7 +95,7 @@ static void begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects
 {
 	rl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);
 	*fx = (struct rl_effects){.send = RL_OP_NONE};
-	l->owed = 0; /* yet */
+	l->owed = l->unanswered = 0; /* yet */
 	l->round.t0_ns = e->offered_ns;
 }
 
@@ -122,13 +123,16 @@ static void wait_for_others(struct rl_lock *l, uint64_t now, uint64_t more)
 	l->round.deadline_ns = rl_time_min(rl_time_add(now, patience), l->wait_until_ns);
 }
 
+/* Who has not answered yet is not asked once more: of two answers to one question the second may say no, as
+ * the key is there, and the first one counts. */
 bool rl_hand_go_on(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	uint32_t missing = rl_ballot_nodes(l) & ~rl_ballot_voted(l, REDLOCK_VOTE_YES);
+	uint32_t missing = rl_ballot_nodes(l) & ~rl_ballot_voted(l, REDLOCK_VOTE_YES) & ~l->unanswered;
 	uint64_t until = rl_time_min(rl_time_add(l->changed_ns, l->rules->node_timeout_ns), l->wait_until_ns);
 	if (now >= until || !rl_round_is_in_time(l, now))
 		return false;
-	rl_acquire_again(l, missing, now, fx);
+	if (missing != 0)
+		rl_acquire_again(l, missing, now, fx);
 	wait_for_others(l, now, rl_retry_pause(l));
 	rl_retry_grow(l);
 	return true;

@@ -25,17 +25,45 @@ static uint64_t renewal_at(const struct rl_rules *r, uint64_t valid_until, uint6
 	return at - at % (r->renew_ns / COMMON_TIMES);
 }
 
+bool rl_hold_is_capped(const struct rl_lock *l)
+{
+	return l->round.ttl_ns < l->rules->ttl_ns && l->round.background;
+}
+
 /* At the cap there is nothing to renew for. */
 void rl_hold_until(struct rl_lock *l, const struct rl_event *e, uint64_t valid_until)
 {
 	const struct rl_rules *r = l->rules;
-	bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;
-	bool renews = r->renew_ns > 0 && !capped;
+	bool renews = r->renew_ns > 0 && !rl_hold_is_capped(l);
 	if (valid_until > l->valid_until_ns)
 		l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(valid_until, r->danger_ns) : RL_TIME_NEVER;
 	l->renew_at_ns = renews ? renewal_at(r, valid_until, e->entropy) : RL_TIME_NEVER;
 	l->valid_until_ns = valid_until;
 	l->phase = RL_HELD;
+}
+
+/* Half of the time in which a node takes what somebody wrote behind our claim for no claim
+ * (scripts/parts/setnx.lua). */
+#define EARLY_NS (500 * RL_NS_PER_MS)
+
+void rl_hold_renew_early(struct rl_lock *l, uint64_t now)
+{
+	if (l->renew_at_ns != RL_TIME_NEVER)
+		l->renew_at_ns = rl_time_min(l->renew_at_ns, rl_time_add(now, EARLY_NS));
+}
+
+/* Nobody's patience ends sooner: only what the servers count, too. */
+void rl_hold_leap(struct rl_lock *l, const struct rl_event *e)
+{
+	l->round.leapt_ns = rl_time_add(l->round.leapt_ns, e->leap_ns);
+	l->valid_until_ns = rl_time_sub(l->valid_until_ns, e->leap_ns);
+	l->danger_at_ns = rl_time_sub(l->danger_at_ns, e->leap_ns);
+	l->renew_at_ns = rl_time_sub(l->renew_at_ns, e->leap_ns);
+	l->hold_until_ns = rl_time_sub(l->hold_until_ns, e->leap_ns);
+	/* What is handed over counts from its offer: older ones are void, also if the clock has stood still
+	 * since. */
+	if (l->offered_ns != 0)
+		l->offered_ns = e->now_ns + 1;
 }
 
 void rl_hold_lose(struct rl_lock *l, struct rl_effects *fx)

@@ -8,8 +8,14 @@
 /* It is held, or held on, until then. */
 void rl_hold_until(struct rl_lock *lock, const struct rl_event *event, uint64_t valid_until_ns);
 
+/* The last renewal was shortened by a cap of its caller: no other one follows. */
+bool rl_hold_is_capped(const struct rl_lock *lock);
+
 /* Begins an extend. 0 or LIMIT. */
 int rl_hold_extend(struct rl_lock *lock, uint64_t now_ns, uint64_t ttl_ns, struct rl_effects *effects);
+
+/* Soon, and then as ever. */
+void rl_hold_renew_early(struct rl_lock *lock, uint64_t now_ns);
 
 /* A vote of an extend has come, or its time is over. */
 void rl_hold_decide(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
@@ -20,6 +26,9 @@ void rl_hold_renew(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *eff
 
 /* The clock goes on: notices and renewals that are due. */
 void rl_hold_tick(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
+
+/* More time has passed than the clock shows: what counts from a point in time ends so much sooner. */
+void rl_hold_leap(struct rl_lock *lock, const struct rl_event *event);
 
 void rl_hold_lose(struct rl_lock *lock, struct rl_effects *effects);
 

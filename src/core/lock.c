@@ -8,10 +8,13 @@
 #include "core/ballot.h"
 #include "core/contend.h"
 #include "core/enter.h"
+#include "core/fence.h"
 #include "core/finding.h"
 #include "core/hand.h"
 #include "core/hold.h"
+#include "core/pass.h"
 #include "core/policy.h"
+#include "core/quarantine.h"
 #include "core/round.h"
 
 /* ---- decisions ---- */
@@ -20,6 +23,8 @@ static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct r
 {
 	if (e->vote.code == REDLOCK_VOTE_DUPLICATE)
 		rl_acquire_fail(l, e, REDLOCK_E_DUPLICATE, true, fx);
+	else if (l->phase == RL_RAISING)
+		rl_fence_decide(l, e, fx);
 	else if (l->phase != RL_ACQUIRING)
 		rl_contend_decide(l, e, fx);
 	else if (l->stage != RL_STAGE_ALL)
@@ -139,21 +144,22 @@ static int on_cancel(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	return 0;
 }
 
-/* Whether a node that voted so may have the key. An error reply means that the SET was not executed. */
+/* Whether a node that voted so may have the key. An error reply means that the SET was not executed; CLOCK
+ * may have been a yes. */
 static bool key_may_exist(enum redlock_vote_code vote)
 {
 	return vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_CLOSED ||
-	       vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_DUPLICATE;
+	       vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_DUPLICATE || vote == REDLOCK_VOTE_CLOCK;
 }
 
 /* Where INFO is forbidden, one server under two names is found by what it has: a fresh token is not there
  * where it was refused, unless the server took it under another name, or was asked for it again. Not so with
- * a caller's own value, and not with one that was on offer: who refuses it may have been handed it before. */
+ * a caller's own value, and not with one that was on offer: who refuses it may be handed it behind that. */
 static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
 	uint32_t bit = 1u << e->node;
-	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && rl_policy_of(l)->signs)
-		l->refused |= bit & ~l->heard;
+	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && rl_policy_of(l)->signs && l->heard == 0)
+		l->refused |= bit;
 	if ((l->refused & bit) == 0 || code != REDLOCK_VOTE_YES || e->identified)
 		return false;
 	return (int32_t)(e->seq - l->claim_seq) > 0; /* not of the token before */
@@ -166,10 +172,13 @@ static bool has_voted(const struct rl_lock *l, unsigned node)
 	return code != REDLOCK_VOTE_PENDING && code != REDLOCK_VOTE_TIMEOUT;
 }
 
-/* What an answer says of the key of an attempt: also long after the grant. */
+/* What an answer says of the key of an attempt: also long after the grant. Where a number came with a yes the
+ * key is there, whatever else goes wrong when that number is to be raised. */
 static void settle_claim(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
-	if (e->seq == l->claim_seq && !key_may_exist(code))
+	if (e->seq != l->claim_seq || key_may_exist(code))
+		return;
+	if (code == REDLOCK_VOTE_NO || !rl_fence_has_number(l, e->node))
 		l->owed &= ~(1u << e->node);
 }
 
@@ -179,6 +188,8 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
 {
 	const struct rl_ask *ask = &rl_policy_of(l)->asks[l->round.operation];
 	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
+	if (code == REDLOCK_VOTE_QUARANTINE)
+		rl_quarantine_keep(l, e);
 	if (ask->keep != NULL)
 		ask->keep(l, e);
 	if (l->round.open && !e->more)
@@ -190,6 +201,10 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	enum redlock_vote_code code = rl_finding_vote(e);
 	bool current = e->seq == l->round.seq;
 	assert(e->node < l->rules->node_count && code != REDLOCK_VOTE_PENDING);
+	if (l->passed > 0)
+		rl_enter_come_back(l, e);
+	if (e->seq == l->claim_seq)
+		l->unanswered &= ~(1u << e->node);
 	if (e->vote.number_count == 1)
 		rl_enter_learn_waiters(l, e); /* also of a release long ago */
 	fx->twin = has_what_it_refused(l, e, code);
@@ -247,12 +262,21 @@ static int on_hand(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	return 0;
 }
 
+static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	rl_hold_leap(l, e);
+	if (l->phase == RL_HELD && rl_lock_valid_until(l, e->now_ns) == 0)
+		rl_hold_lose(l, fx);
+	return 0;
+}
+
 static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	static int (*const handlers[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
 	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend, [RL_EV_RELEASE] = on_release,
 	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
-	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand};
+	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand,
+	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = rl_pass_take};
 	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
 	return known ? handlers[e->kind](l, e, fx) : 0;
 }
@@ -293,6 +317,11 @@ uint64_t rl_lock_deadline(const struct rl_lock *l)
 uint64_t rl_lock_valid_until(const struct rl_lock *l, uint64_t now_ns)
 {
 	return l->phase == RL_HELD && now_ns < l->valid_until_ns ? l->valid_until_ns : 0;
+}
+
+uint64_t rl_lock_fence(const struct rl_lock *l)
+{
+	return l->claims || l->numbers == NULL ? 0 : l->numbers->fence;
 }
 
 bool rl_lock_acquires(const struct rl_lock *l)

@@ -12,8 +12,9 @@
  *     acquire.h   attempts                  hold.h      what is held, extended, lost
  *     contend.h   whose votes are split     round.h     one operation asked of the nodes
  *     enter.h     who wait for it           finding.h   what the nodes have
- *     hand.h      handed from one to another
- *     policy.h    kinds of locks
+ *     hand.h      handed to another client   pass.h    passed on within one
+ *     fence.h     numbers that only rise    quarantine.h  nodes that may have forgotten
+ *     policy.h    kinds of locks                many.h      several names at once
  *
  * Rules: docs/design.md; redis.io, "Distributed Locks with Redis".
  */
@@ -34,6 +35,11 @@
 enum rl_kind {
 	RL_KIND_EXCLUSIVE, /* a fresh token for each attempt */
 	RL_KIND_OWN_VALUE, /* the caller's value: one attempt; extend and release need no acquire before */
+	RL_KIND_FENCED,    /* as exclusive, and each grant has a number that is higher than all before */
+	RL_KIND_MANY,      /* several names, with one token, on each node all or none */
+	RL_KIND_SETNX,     /* the value is a time, as the old SETNX protocol has it; the token is beside it */
+	RL_KIND_SETNX_OWN, /* the same with the caller's value as that token */
+	RL_KIND_NUMBER,    /* as exclusive, and the token reads as a number in the far future */
 	RL_KIND_COUNT
 };
 
@@ -51,7 +57,17 @@ enum rl_kind {
 	X(PROBE, "probe")                                                                                        \
 	X(ENTER, "enter")                                                                                        \
 	X(LEAVE, "leave")                                                                                        \
-	X(HAND, "hand over")
+	X(HAND, "hand over")                                                                                     \
+	X(MEET, "meet")                                                                                          \
+	X(ADMIT, "admit")                                                                                        \
+	X(RAISE, "raise")                                                                                        \
+	X(CLAIM_ALL, "claim all")                                                                                \
+	X(EXTEND_ALL, "extend all")                                                                              \
+	X(RELEASE_ALL, "release all")                                                                            \
+	X(SETNX, "acquire by time")                                                                              \
+	X(SETNX_EXTEND, "extend by time")                                                                        \
+	X(SETNX_RELEASE, "release by time")                                                                      \
+	X(SETNX_QUERY, "query by time")
 
 enum {
 #define RL_OP_ENUM(name, word) RL_OP_##name,
@@ -73,6 +89,7 @@ struct rl_rules {
 	uint64_t min_validity_ns;
 	uint64_t wait_ns;
 	uint64_t noquorum_wait_ns;
+	uint64_t quarantine_wait_ns; /* beyond both of these, for nodes in quarantine */
 	uint64_t retry_min_ns;
 	uint64_t retry_max_ns;
 	uint64_t renew_ns;    /* 0: never */
@@ -91,7 +108,8 @@ enum rl_phase {
 	RL_RELEASING, /* a release is out */
 	RL_LOOKING,   /* an attempt was refused, and the nodes are asked by whom */
 	RL_INSISTING, /* its votes are split, and some are asked for again */
-	RL_WATCHING   /* between two looks */
+	RL_WATCHING,  /* between two looks */
+	RL_RAISING    /* a quorum has granted, with different numbers: the lower ones are raised */
 };
 
 /* Numbers of calls: an old message for a place is told from a new one. */
@@ -116,12 +134,13 @@ struct rl_look {
 /* One operation asked of all nodes. It stays, closed, after its decision, so that late votes are recorded. An
  * acquire whose votes are split stays open, with the deadline of each stage in turn. */
 struct rl_round {
-	enum redlock_operation operation;
-	bool open;
-	bool background; /* a renewal: nobody waits for its result */
 	uint32_t seq;
+	uint8_t operation; /* enum redlock_operation */
+	bool open;
+	bool background;                       /* a renewal: nobody waits for its result */
 	uint8_t votes[REDLOCK_KIND_FATAL + 1]; /* how many there are, by kind */
 	uint64_t t0_ns;                        /* before the first byte was sent */
+	uint64_t leapt_ns;                     /* since then so much more time has passed than its clock shows */
 	uint64_t deadline_ns;
 	uint64_t ttl_ns;
 };
@@ -133,10 +152,19 @@ struct rl_ballot {
 	uint8_t whose;        /* enum rl_whose */
 };
 
+/* What only nodes of a guarded set tell. */
+struct rl_numbers {
+	uint64_t fence;         /* the number of the lock, also while it is raised; 0: it has none */
+	uint64_t quarantine_ns; /* when the quarantine that is waited for is over; 0: none is */
+	uint64_t patience_ns;   /* what is left of quarantine_wait_ns in this acquire */
+	uint64_t of[]; /* each node: with its yes to our token, the number; in quarantine: when that is over */
+};
+
 struct rl_lock {
 	const struct rl_rules *rules;     /* lent by the caller, as are votes and findings */
 	struct rl_ballot *votes;          /* of `round`, one for each node */
 	struct redlock_finding *findings; /* the same; NULL: no memory for them */
+	struct rl_numbers *numbers;       /* the same; NULL: the nodes are not guarded */
 	struct rl_round round;
 	struct rl_look look;
 	enum rl_phase phase;
@@ -149,7 +177,10 @@ struct rl_lock {
 	int verdict;              /* of the last attempt that had its full time; 0: none yet */
 	uint64_t wait_until_ns;   /* end of the acquire call */
 	uint64_t quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
-	uint64_t retry_at_ns;
+	union {
+		uint64_t retry_at_ns;   /* PAUSED: until then */
+		uint64_t pass_until_ns; /* HELD: so long the claim may be passed on within the client */
+	};
 	uint64_t valid_until_ns; /* 0: not held */
 	uint64_t danger_at_ns;   /* UINT64_MAX: no notice due */
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
@@ -160,6 +191,7 @@ struct rl_lock {
 	uint64_t trip_ns;        /* how long the last attempt took */
 	uint64_t offered_ns;     /* since when our token may be handed the lock; 0: it may not */
 	uint32_t asked;          /* bit per node: the token was sent to it */
+	uint32_t unanswered;     /* bit per node: the last time that it was, it has said nothing yet */
 	uint32_t heard;          /* bit per node: it may give our token its key, which was on offer */
 	uint32_t looked_ms;      /* when a waiter last asked all nodes, modulo 2^32 */
 	bool claims;             /* an attempt is out and was not given back: its votes count */
@@ -168,11 +200,14 @@ struct rl_lock {
 	uint8_t passed;          /* so many of them were silent, and do not count as the gate */
 	uint8_t gate;            /* node */
 	uint16_t place;          /* in its queue; 1: the first, 0: unknown */
+	uint16_t passes;         /* so often the claim was */
 	uint16_t call;           /* number of the acquire, modulo RL_CALLS: a place is that of one call */
 	bool contended;          /* others want the lock */
 	bool placed;             /* the gate may have our place in its queue */
 	bool woken;              /* it has said that it is our turn */
+	bool back;               /* it has come back to a gate that it had passed over */
 	bool handed;             /* the attempt was begun by a message that the lock is handed over */
+	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
 };
 
 enum rl_event_kind {
@@ -184,7 +219,9 @@ enum rl_event_kind {
 	RL_EV_REPLY,
 	RL_EV_TICK,
 	RL_EV_WAKE,
-	RL_EV_HAND
+	RL_EV_HAND,
+	RL_EV_LEAP,
+	RL_EV_PASS
 };
 
 struct rl_event {
@@ -199,9 +236,12 @@ struct rl_event {
 	uint16_t call;         /* WAKE, HAND: whose place it was */
 	bool deaf;             /* WAKE: it is not woken; nothing is heard of the node any more */
 	bool front;            /* WAKE: it is not woken; it was behind another handle, and is not any more */
-	bool behind;           /* another handle of this client waits for the same lock, and was first */
+	bool gone;             /* WAKE: it is not woken; the key that the node had is gone */
+	uint64_t behind_ns;    /* until then another handle of this client is first for the lock; 0: none is */
 	unsigned operation;    /* REPLY: what the node was asked, RL_OP_ */
 	uint64_t offered_ns;   /* HAND: the number of the offer that was taken */
+	uint64_t leap_ns;      /* LEAP: so much more time has passed than the clock shows */
+	bool passes;           /* RELEASE: another handle of this client may get it */
 	uint64_t heir_ns;      /* RELEASE: when it was told who comes next; 0: it was not */
 	struct rl_vote vote;   /* REPLY; not PENDING. HAND: for which token, and how many wait if it is known */
 	struct rl_slice token; /* ours: the one that was signed last */
@@ -247,6 +287,9 @@ uint64_t rl_lock_deadline(const struct rl_lock *lock);
 
 /* Until when the lock may be relied on; 0 when it is not held at `now_ns`. */
 uint64_t rl_lock_valid_until(const struct rl_lock *lock, uint64_t now_ns);
+
+/* The fencing number of the current acquisition, or of the last one; 0: none. */
+uint64_t rl_lock_fence(const struct rl_lock *lock);
 
 /* Whether an attempt is out, or one is paused for. */
 bool rl_lock_acquires(const struct rl_lock *lock);

@@ -5,7 +5,9 @@
 
 #include "core/ballot.h"
 #include "core/enter.h"
+#include "core/fence.h"
 #include "core/finding.h"
+#include "core/many.h"
 
 static enum rl_tally claim(const struct rl_lock *l)
 {
@@ -44,23 +46,47 @@ static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 }
 
 /* The operations of a lock whose key has one token as its value. */
+#define TOKEN_HOLDS                                                                                          \
+	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST}, [REDLOCK_OP_RELEASE] = {        \
+	                                                                             RL_OP_RELEASE, release,     \
+	                                                                             .refused = REDLOCK_E_GONE}
 #define TOKEN_ASKS                                                                                           \
-	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, REDLOCK_E_BUSY, .keep = rl_enter_learn},                   \
-	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST},                                 \
-	[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE, release, .refused = REDLOCK_E_GONE}
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, REDLOCK_E_BUSY, .keep = rl_enter_learn}, TOKEN_HOLDS
+
+/* And what one with fresh tokens is asked: who asks wants to see every node. */
+#define TOKEN_LOOKS                                                                                          \
+	[REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, true, rl_finding_keep}, [REDLOCK_OP_PROBE] = { \
+	                                                                                      RL_OP_PROBE,       \
+	                                                                                      check,             \
+	                                                                                      REDLOCK_E_GONE,    \
+	                                                                                      true, NULL}
+
+#define SETNX_ASKS                                                                                           \
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_SETNX, claim, REDLOCK_E_BUSY},                                             \
+	[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend, REDLOCK_E_LOST},                                      \
+	[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, release, REDLOCK_E_GONE}
 
 const struct rl_policy rl_policies[RL_KIND_COUNT] = {
     [RL_KIND_EXCLUSIVE] =
         {
-            .asks =
-                {
-                    TOKEN_ASKS,
-                    [REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, true, rl_finding_keep},
-                    [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL},
-                },
+            .asks = {TOKEN_ASKS, TOKEN_LOOKS},
             .signs = true,
             .tries_again = true,
             .contends = true,
+            .heirs = true,
+            .give_back = from_all,
+        },
+    [RL_KIND_FENCED] =
+        {
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, rl_fence_weigh, REDLOCK_E_BUSY,
+                                             .keep = rl_fence_keep},
+                     TOKEN_HOLDS,
+                     TOKEN_LOOKS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .numbers = true,
+            .confirm = rl_fence_confirm,
             .give_back = from_all,
         },
     /* Who asks with a token wants to know whether it holds; who asks without wants to see every node. */
@@ -73,6 +99,49 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
                 },
             .attach = {RL_OP_EXTEND, check, .refused = REDLOCK_E_GONE},
             .give_back = where_proven,
+        },
+    /* It has no place in a queue: who waits for one name must not keep another one. */
+    [RL_KIND_MANY] =
+        {
+            .asks =
+                {
+                    [REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL, claim, REDLOCK_E_BUSY, .keep = rl_many_keep},
+                    [REDLOCK_OP_EXTEND] = {RL_OP_EXTEND_ALL, extend, REDLOCK_E_LOST, .keep = rl_many_keep},
+                    [REDLOCK_OP_RELEASE] = {RL_OP_RELEASE_ALL, release, REDLOCK_E_GONE},
+                },
+            .signs = true,
+            .tries_again = true,
+            .give_back = from_all,
+        },
+    /* Who waits asks again by chance: holders of the old protocol wake nobody. */
+    [RL_KIND_SETNX] =
+        {
+            .asks = {SETNX_ASKS,
+                     [REDLOCK_OP_QUERY] = {RL_OP_SETNX_QUERY, check, REDLOCK_E_GONE, true, rl_finding_keep},
+                     [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL}},
+            .signs = true,
+            .tries_again = true,
+            .renews_early = true,
+            .give_back = from_all,
+        },
+    [RL_KIND_SETNX_OWN] =
+        {
+            .asks = {SETNX_ASKS, [REDLOCK_OP_QUERY] = {RL_OP_SETNX_QUERY, check, REDLOCK_E_GONE, false,
+                                                       rl_finding_keep}},
+            .attach = {RL_OP_SETNX_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .renews_early = true,
+            .give_back = where_proven,
+        },
+    /* Who is told a token by message knows it by its first digits, which these have not: none is handed over.
+     */
+    [RL_KIND_NUMBER] =
+        {
+            .asks = {TOKEN_ASKS, TOKEN_LOOKS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .decimal = true,
+            .give_back = from_all,
         },
 };
 

@@ -26,6 +26,14 @@ struct rl_policy {
 	bool signs;           /* each attempt has a fresh token; else it is the caller's own value */
 	bool tries_again;     /* an acquire may be several attempts */
 	bool contends;        /* and what follows a refusal is in contend.h */
+	bool heirs;           /* who waits may be handed the lock; else it is woken */
+	bool numbers;         /* a claim asks for a fencing number; its votes carry one */
+	bool decimal;         /* a fresh token is a number, for those who read it as one */
+	bool renews_early;    /* behind a grant, what others may have written over it is set right (setnx) */
+
+	/* A quorum has granted in time. False: something else is to be confirmed first, and was asked for; then
+	 * the votes are weighed again. NULL: nothing is. */
+	bool (*confirm)(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
 	/* Says in `effects` which nodes are to delete what a failed attempt has left, and which owe it. */
 	void (*give_back)(const struct rl_lock *lock, struct rl_effects *effects);

@@ -35,7 +35,7 @@ void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t
 	if (l->round.open)
 		l->renew_at_ns = now; /* the caller's operation takes the renewal's place: renew behind it */
 	l->round = (struct rl_round){
-	    .operation = operation,
+	    .operation = (uint8_t)operation,
 	    .open = true,
 	    .seq = rl_round_next_seq(l),
 	    .t0_ns = now,
@@ -77,7 +77,7 @@ void rl_round_silence(struct rl_lock *l)
 uint64_t rl_round_validity_end(const struct rl_lock *l)
 {
 	uint64_t drift = rl_validity_drift(l->round.ttl_ns, l->rules->drift_ppm, l->rules->drift_base_ns);
-	return rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift);
+	return rl_time_sub(rl_validity_end(l->round.t0_ns, l->round.ttl_ns, drift), l->round.leapt_ns);
 }
 
 bool rl_round_is_in_time(const struct rl_lock *l, uint64_t now)

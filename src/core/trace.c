@@ -12,12 +12,14 @@ static const char *const phase_names[] = {
     [RL_IDLE] = "idle",       [RL_ACQUIRING] = "acquiring", [RL_PAUSED] = "paused",
     [RL_HELD] = "held",       [RL_LOST] = "lost",           [RL_RELEASING] = "releasing",
     [RL_LOOKING] = "looking", [RL_INSISTING] = "insisting", [RL_WATCHING] = "watching",
+    [RL_RAISING] = "raising",
 };
 
 static const char *const event_names[] = {
     [RL_EV_ACQUIRE] = "acquire", [RL_EV_EXTEND] = "extend", [RL_EV_RELEASE] = "release",
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
     [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
+    [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",
 };
 
 static const char *const op_words[RL_OP_COUNT] = {
@@ -53,7 +55,9 @@ static char vote_letter(enum redlock_vote_code code)
 	    [REDLOCK_KIND_PENDING] = '.', [REDLOCK_KIND_YES] = 'Y',   [REDLOCK_KIND_NO] = 'N',
 	    [REDLOCK_KIND_MISSING] = '-', [REDLOCK_KIND_FATAL] = '!',
 	};
-	return code == REDLOCK_VOTE_TIMEOUT ? 'T' : letters[redlock_vote_kind(code)];
+	return code == REDLOCK_VOTE_TIMEOUT      ? 'T'
+	       : code == REDLOCK_VOTE_QUARANTINE ? 'Q'
+	                                         : letters[redlock_vote_kind(code)];
 }
 
 static void add_votes(struct text *t, const struct rl_lock *lock)
@@ -96,6 +100,8 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		add(t, "%s to %" PRIx32, fx->again ? " again" : "", fx->nodes);
 	if (fx->enter != 0 && !enters_alone(fx))
 		add(t, " by the queue");
+	if (fx->send == RL_OP_RAISE)
+		add(t, " number %" PRIu64, lock->numbers->fence);
 	if (fx->quits)
 		add(t, " quits");
 	if (fx->bars)
@@ -121,6 +127,8 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	    (unsigned)(event->now_ns % RL_NS_PER_MS / 1000), phase_names[before], event_names[event->kind]);
 	if (event->kind == RL_EV_WAKE || event->kind == RL_EV_HAND)
 		add(&t, " node %u", event->node);
+	if (event->kind == RL_EV_LEAP)
+		add_time(&t, " leapt ", event->leap_ns);
 	if (event->kind == RL_EV_REPLY)
 		add(&t, " #%" PRIu32 " node %u %s", event->seq, event->node,
 		    redlock_vote_name(rl_finding_vote(event)));
@@ -128,6 +136,8 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 	add_votes(&t, lock);
 	if (lock->phase == RL_HELD)
 		add_time(&t, " until ", lock->valid_until_ns);
+	if (lock->phase == RL_HELD && rl_lock_fence(lock) != 0)
+		add(&t, " number %" PRIu64, rl_lock_fence(lock));
 	if (lock->phase == RL_PAUSED)
 		add_time(&t, " until ", lock->retry_at_ns);
 	if (event->kind == RL_EV_REPLY && event->seq != 0 && event->seq == lock->look.seq)

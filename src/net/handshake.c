@@ -22,6 +22,7 @@ static const struct opening openings[] = {
     /* which commands of its own it has for what the scripts do; INFO has said whose answer that is */
     [RL_SETUP_PROBE] = {{"COMMAND", "INFO", "delex", "delifeq"}, RL_REPLY_ARRAY, false},
     [RL_SETUP_KILL] = {{"CLIENT", "KILL", "ID"}, RL_REPLY_INTEGER, false},
+    [RL_SETUP_MEET] = {{NULL}, RL_REPLY_ARRAY, false}, /* admission.c has the words */
     [RL_SETUP_SUBSCRIBE] = {{"SUBSCRIBE"}, RL_REPLY_ARRAY, true},
 };
 
@@ -81,6 +82,13 @@ bool rl_handshake_listen(struct rl_link *l, const char *channel)
 	return push_auth(l) && push(l, RL_SETUP_INFO, NULL) && push(l, RL_SETUP_SUBSCRIBE, channel);
 }
 
+bool rl_handshake_log_in(struct rl_link *l)
+{
+	forget(l);
+	l->gate = 0;
+	return push_auth(l) && push_select(l);
+}
+
 bool rl_handshake_kill(struct rl_link *l, int64_t client_id)
 {
 	char number[24];
@@ -109,8 +117,7 @@ static void learn_identity(struct rl_facts *f, const struct rl_reply_value *info
 	f->same_server = f->run_id_known && strcmp(f->run_id, before) == 0;
 }
 
-/* Some servers tell a client why they close on it, as the answer to whatever it asks first. */
-static bool is_turned_away(const char *text)
+bool rl_handshake_turns_away(const char *text)
 {
 	return strncmp(text, "DENIED", 6) == 0 || strncmp(text, "ERR max number of clients", 25) == 0;
 }
@@ -128,7 +135,7 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 	const struct rl_reply_value *v = &reply->value;
 	bool error = v->type == RL_REPLY_ERROR;
 	bool needed = openings[setup].needed;
-	if (error && (needed || is_turned_away(v->text))) {
+	if (error && (needed || rl_handshake_turns_away(v->text))) {
 		rl_link_fail(l, rl_answer_of_error(v->text), v->text);
 		return false;
 	}

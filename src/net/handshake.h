@@ -14,7 +14,7 @@
  *     rl_handshake_pass()       behind the answer to INFO, if operations wait for it
  *
  * A link that only listens (listener.h) opens with AUTH, INFO, which must tell the same server, and
- * SUBSCRIBE.
+ * SUBSCRIBE. One for plain questions (src/asker.c) with AUTH and SELECT.
  */
 #ifndef RL_NET_HANDSHAKE_H
 #define RL_NET_HANDSHAKE_H
@@ -27,6 +27,13 @@ bool rl_handshake_begin(struct rl_link *link, bool waits);
 
 /* The same for a link that listens to this channel. */
 bool rl_handshake_listen(struct rl_link *link, const char *channel);
+
+/* The same for a link on which plain questions are asked: AUTH and SELECT. */
+bool rl_handshake_log_in(struct rl_link *link);
+
+/* Some servers tell a client why they close on it, as the answer to whatever it asks first: whether this
+ * error is such a one. */
+bool rl_handshake_turns_away(const char *error);
 
 /* Whether this is an answer to the command `setup` at all, and not to another one. */
 bool rl_handshake_fits(enum rl_setup setup, const struct rl_reply *reply);

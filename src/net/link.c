@@ -321,6 +321,8 @@ bool rl_link_tick(struct rl_link *l, uint64_t now_ns)
 		take_news(l, rl_dial_tick(&l->dial, now_ns), now_ns);
 	else if (l->state == RL_LINK_CONNECTING)
 		connect_timed_out(l);
+	else if (l->state == RL_LINK_OPEN && l->gate > 0 && l->setup.count == 0)
+		l->progress_ns = now_ns; /* nothing was asked: its owner holds that back */
 	else if (l->state == RL_LINK_OPEN)
 		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds");
 	else

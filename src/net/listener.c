@@ -6,6 +6,7 @@
 
 #include "core/time.h"
 #include "net/handshake.h"
+#include "proto/command.h"
 
 #define QUIET_NS (5000 * RL_NS_PER_MS)
 #define ANSWER_NS (1000 * RL_NS_PER_MS)
@@ -96,6 +97,7 @@ void rl_listener_begin(struct rl_listener *l, uint64_t now_ns)
 void rl_listener_renew(struct rl_listener *l, uint64_t now_ns)
 {
 	rl_listener_end(l, now_ns);
+	l->no_keys = false; /* for the credentials, or the server, before */
 	rl_backoff_forgive(&l->link.backoff, now_ns);
 	rl_listener_begin(l, now_ns);
 }
@@ -120,15 +122,31 @@ static void flush(struct rl_listener *l)
 	rl_link_watch(link, !all || rl_stream_wants_write(&link->stream));
 }
 
-static void ping(struct rl_listener *l, uint64_t now_ns)
+/* A PING, or what `setup` says. */
+static void ask(struct rl_listener *l, enum rl_setup setup, struct rl_slice command, uint64_t now_ns)
 {
-	static const char command[] = "*1\r\n$4\r\nPING\r\n";
-	static const struct rl_entry entry;
-	l->asked_ns = now_ns;
-	if (rl_outbox_push(&l->link.outbox, &entry, (struct rl_slice){command, sizeof command - 1}))
+	const struct rl_entry entry = {.setup = (uint8_t)setup};
+	if (l->link.outbox.count == 0)
+		l->asked_ns = now_ns;
+	if (rl_outbox_push(&l->link.outbox, &entry, command))
 		flush(l);
 	else
 		rl_link_fail_memory(&l->link);
+}
+
+bool rl_listener_follow(struct rl_listener *l, struct rl_slice key, bool follow, uint64_t now_ns)
+{
+	char text[RL_HEARD_CHANNEL];
+	struct rl_buffer command = {0};
+	struct rl_slice channel = rl_heard_channel(text, l->link.endpoint.database, key);
+	const struct rl_slice words[] = {rl_slice_of(follow ? "SUBSCRIBE" : "UNSUBSCRIBE"), channel};
+	bool may = l->stands && l->link.state == RL_LINK_OPEN && !l->no_keys && channel.size > 0 &&
+	           rl_command_write(&command, words, 2);
+	if (may)
+		ask(l, follow ? RL_SETUP_SUBSCRIBE : RL_SETUP_UNSUBSCRIBE,
+		    (struct rl_slice){command.bytes, command.size}, now_ns);
+	rl_buffer_free(&command);
+	return may;
 }
 
 /* ---- what it hears ---- */
@@ -152,11 +170,47 @@ static bool is_confirmed(const struct rl_listener *l, const struct rl_reply *r)
 	return is_about(l, r, "subscribe") && r->items[2].type == RL_REPLY_INTEGER && r->items[2].integer == 1;
 }
 
-/* A server that refuses the PING is there all the same. */
 static bool is_pong(const struct rl_reply *r)
 {
-	return r->value.type == RL_REPLY_ERROR || (r->value.type == RL_REPLY_ARRAY && r->count == 2 &&
-	                                           is_text(&r->items[0], "pong") && is_text(&r->items[1], ""));
+	return r->value.type == RL_REPLY_ARRAY && r->count == 2 && is_text(&r->items[0], "pong") &&
+	       is_text(&r->items[1], "");
+}
+
+static bool ends_with(struct rl_slice all, struct rl_slice end)
+{
+	return all.size >= end.size && memcmp(all.bytes + all.size - end.size, end.bytes, end.size) == 0;
+}
+
+/* ["subscribe", channel, 2], which is the last word of what was asked. */
+static bool is_done(const struct rl_outbox *asked, const char *word, const struct rl_reply *r)
+{
+	struct rl_slice command = rl_outbox_front_bytes(asked);
+	command.size -= 2;
+	return r->value.type == RL_REPLY_ARRAY && r->count == 3 && is_text(&r->items[0], word) &&
+	       r->items[1].type == RL_REPLY_STRING && r->items[2].type == RL_REPLY_INTEGER &&
+	       ends_with(command, (struct rl_slice){r->items[1].text, r->items[1].kept});
+}
+
+/* To what was asked first. A server that refuses the PING is there all the same. */
+static bool is_answer(const struct rl_listener *l, const struct rl_reply *r)
+{
+	const struct rl_outbox *asked = &l->link.outbox;
+	if (asked->count == 0 || !rl_outbox_front_sent(asked))
+		return false;
+	if (r->value.type == RL_REPLY_ERROR)
+		return true;
+	unsigned setup = rl_outbox_front(asked)->setup;
+	return setup == RL_SETUP_NONE
+	           ? is_pong(r)
+	           : is_done(asked, setup == RL_SETUP_SUBSCRIBE ? "subscribe" : "unsubscribe", r);
+}
+
+static void take_answer(struct rl_listener *l, const struct rl_reply *reply, uint64_t now_ns)
+{
+	bool refused = reply->value.type == RL_REPLY_ERROR;
+	l->no_keys |= refused && rl_outbox_front(&l->link.outbox)->setup == RL_SETUP_SUBSCRIBE;
+	l->asked_ns = now_ns;
+	rl_outbox_pop(&l->link.outbox);
 }
 
 static void take_opening(struct rl_listener *l, enum rl_setup setup, const struct rl_reply *reply,
@@ -179,16 +233,32 @@ static void take_opening(struct rl_listener *l, enum rl_setup setup, const struc
 	}
 }
 
-static bool take_message(struct rl_listener *l, const struct rl_reply *reply, struct rl_heard *ret)
+static bool is_whole(const struct rl_reply_value *v)
 {
-	struct rl_outbox *asked = &l->link.outbox;
+	return v->type == RL_REPLY_STRING && v->kept == v->length;
+}
+
+/* ["message", "__keyspace@0__:NAME", "del"] */
+static bool is_event(const struct rl_listener *l, const struct rl_reply *r, struct rl_heard *ret)
+{
+	const struct rl_reply_value *items = r->items;
+	return r->value.type == RL_REPLY_ARRAY && r->count == 3 && is_text(&items[0], "message") &&
+	       is_whole(&items[1]) && is_whole(&items[2]) &&
+	       rl_heard_event((struct rl_slice){items[1].text, items[1].kept},
+	                      (struct rl_slice){items[2].text, items[2].kept}, l->link.endpoint.database, ret);
+}
+
+static bool take_message(struct rl_listener *l, const struct rl_reply *reply, struct rl_heard *ret,
+                         uint64_t now_ns)
+{
 	const struct rl_reply_value *said = &reply->items[2];
-	bool whole = said->type == RL_REPLY_STRING && said->kept == said->length;
-	if (is_about(l, reply, "message") && whole &&
+	if (is_about(l, reply, "message") && is_whole(said) &&
 	    rl_heard_read((struct rl_slice){said->text, said->kept}, ret))
 		return rl_listener_hears(l);
-	if (asked->count > 0 && rl_outbox_front_sent(asked) && is_pong(reply))
-		rl_outbox_pop(asked);
+	if (is_event(l, reply, ret))
+		return ret->gone && rl_listener_hears(l);
+	if (is_answer(l, reply))
+		take_answer(l, reply, now_ns);
 	else
 		rl_link_fail_protocol(&l->link);
 	return false;
@@ -204,7 +274,7 @@ static bool take_next(struct rl_listener *l, struct rl_heard *ret, bool *ret_hea
 		return false;
 	if (l->stands) {
 		reply = rl_link_hear(link);
-		*ret_heard = reply != NULL && take_message(l, reply, ret);
+		*ret_heard = reply != NULL && take_message(l, reply, ret, now_ns);
 		return reply != NULL;
 	}
 	front = rl_link_next(link, &reply);
@@ -252,6 +322,6 @@ void rl_listener_tick(struct rl_listener *l, uint64_t now_ns)
 	else if (l->link.outbox.count > 0)
 		rl_link_fail(&l->link, REDLOCK_VOTE_CLOSED, "no answer to a PING");
 	else
-		ping(l, now_ns);
+		ask(l, RL_SETUP_NONE, rl_slice_of("*1\r\n$4\r\nPING\r\n"), now_ns);
 	settle(l, now_ns);
 }

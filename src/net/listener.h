@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A node's second link, on which the server speaks unasked: it subscribes to one channel, and hears messages
- * there (proto/heard.h). What it misses costs time. A listener that fails costs a wait some time, and never a
- * vote: it has a backoff of its own, and whoever it belongs to does not look at why it is down.
+ * there (proto/heard.h); and what becomes of some keys, if the server tells that, and permits it. What it
+ * misses costs time. A listener that fails costs a wait some time, and never a vote: it has a backoff of its
+ * own, and whoever it belongs to does not look at why it is down.
  *
  * It goes to the address that the node's other link (`asking`) has reached, with the same credentials, and
  * only while that one is open and knows the server's identity. A listener that meets another server process
@@ -30,8 +31,9 @@ struct rl_listener {
 	char channel[RL_LISTENER_CHANNEL];
 	bool stands;       /* the server has confirmed the subscription */
 	bool refused;      /* it does not permit it: trying again is of no use for now */
+	bool no_keys;      /* nor to hear of keys */
 	uint64_t until_ns; /* when nobody needs it any more: its owner's */
-	uint64_t asked_ns; /* when the PING was sent that is in the outbox */
+	uint64_t asked_ns; /* when the server was last asked something, or has last answered it */
 
 	struct rl_link link; /* the last: it ends with a large buffer. Its endpoint is lent by `asking` */
 };
@@ -62,6 +64,9 @@ bool rl_listener_next(struct rl_listener *listener, struct rl_heard *ret_heard, 
 
 /* The subscription stands, and both links have reached the same server process. */
 bool rl_listener_hears(const struct rl_listener *listener);
+
+/* From now on, or no more, the end of this key is heard, if the server tells it. False: nothing is sent. */
+bool rl_listener_follow(struct rl_listener *listener, struct rl_slice key, bool follow, uint64_t now_ns);
 
 /* When rl_listener_tick() is due; UINT64_MAX: never. */
 uint64_t rl_listener_deadline(const struct rl_listener *listener);

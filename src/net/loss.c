@@ -66,8 +66,11 @@ static bool next_asked(struct rl_node *n, struct rl_answer *ret)
 	const struct rl_entry *front;
 	while ((front = rl_outbox_front(asked)) != NULL) {
 		struct rl_entry entry = *front;
-		enum redlock_vote_code vote = rl_loss_vote(n, rl_outbox_front_unsent(asked));
-		lose_asked(n, &entry, vote);
+		bool refused = entry.refused != REDLOCK_VOTE_PENDING;
+		enum redlock_vote_code vote =
+		    refused ? (enum redlock_vote_code)entry.refused : rl_loss_vote(n, rl_outbox_front_unsent(asked));
+		if (!refused)
+			lose_asked(n, &entry, vote);
 		rl_outbox_pop(asked);
 		if (hand_out(&entry, vote, ret))
 			return true;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/node.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/enter.h"
 #include "core/time.h"
+#include "net/admission.h"
 #include "net/auth.h"
 #include "net/handshake.h"
 #include "net/loss.h"
@@ -31,11 +33,13 @@ void rl_node_close(struct rl_node *n, bool child)
 	rl_link_close(&n->link, child);
 	rl_outbox_free(&n->ledger.debts);
 	rl_talk_free(&n->talk);
+	free(n->admission);
 }
 
-static bool begin_handshake(struct rl_node *n)
+static bool begin_handshake(struct rl_node *n, uint64_t now_ns)
 {
-	return rl_handshake_begin(&n->link, n->ledger.ghost_count > 0);
+	return rl_handshake_begin(&n->link, n->ledger.ghost_count > 0) &&
+	       (n->admission == NULL || rl_admission_begin(n, now_ns));
 }
 
 void rl_node_connect(struct rl_node *n, uint64_t now_ns)
@@ -43,7 +47,7 @@ void rl_node_connect(struct rl_node *n, uint64_t now_ns)
 	if (!rl_link_begin(&n->link, now_ns))
 		return;
 	rl_method_connect(&n->methods);
-	if (begin_handshake(n) && rl_submit_debts(n))
+	if (begin_handshake(n, now_ns) && rl_submit_debts(n))
 		rl_link_dial(&n->link, now_ns);
 	else
 		rl_link_fail_memory(&n->link);
@@ -65,7 +69,7 @@ void rl_node_renew(struct rl_node *n, uint64_t now_ns)
 		rl_node_connect(n, now_ns);
 		break;
 	case RL_LINK_CONNECTING:
-		if (!begin_handshake(n))
+		if (!begin_handshake(n, now_ns))
 			rl_link_fail_memory(&n->link); /* half of it must not be said */
 		break;
 	case RL_LINK_OPEN:
@@ -138,6 +142,24 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 
 /* ---- requests ---- */
 
+/* A node of a guarded set may have a vote without being asked, and is asked with a pass of its own. */
+static __attribute__((noinline)) enum redlock_vote_code submit_guarded(struct rl_node *n,
+                                                                       const struct rl_request *r,
+                                                                       struct rl_wire *wire, uint64_t now_ns)
+{
+	struct rl_request guarded = *r;
+	enum redlock_vote_code refused = rl_admission_vote(n, r, now_ns);
+	if (refused != REDLOCK_VOTE_PENDING)
+		return refused;
+	guarded.pass = n->methods.pass;
+	guarded.timed = rl_admission_times(n, r, now_ns);
+	wire->forms[RL_FORM_GUARD_SHA].size = wire->forms[RL_FORM_GUARD_TEXT].size = 0;
+	enum redlock_vote_code vote = rl_submit_request(n, &guarded, wire, now_ns);
+	if (guarded.timed && vote == REDLOCK_VOTE_PENDING)
+		rl_admission_timed(n, now_ns);
+	return vote;
+}
+
 enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
                                       uint64_t now_ns)
 {
@@ -150,7 +172,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	}
 	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
 		rl_node_connect(n, now_ns);
-	return rl_submit_request(n, r, wire, now_ns);
+	return n->admission == NULL ? rl_submit_request(n, r, wire, now_ns) : submit_guarded(n, r, wire, now_ns);
 }
 
 /* ---- sending ---- */
@@ -218,6 +240,18 @@ static bool is_quoted(const struct rl_node *n, const struct rl_entry *entry, str
 	return rl_slice_same(rl_outbox_request(entry, rl_outbox_front_bytes(&n->link.outbox)).token, text);
 }
 
+/* Of a guarded set: by its forms an answer says more, and quotes the token. */
+static __attribute__((noinline)) void read_guarded(struct rl_node *n, const struct rl_entry *entry,
+                                                   const struct rl_reply *reply, struct rl_vote *vote,
+                                                   uint64_t now_ns)
+{
+	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0;
+	rl_answer_read(rl_ops_outcomes(&rl_ops[entry->operation], (enum rl_form)entry->form), reply, vote);
+	if (guarded && vote->text_count > 0 && !is_quoted(n, entry, vote->texts[0]))
+		*vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
+	rl_admission_hear(n, entry, vote, now_ns);
+}
+
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
                         struct rl_answer *ret, uint64_t now_ns)
 {
@@ -225,21 +259,26 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	bool error = reply->value.type == RL_REPLY_ERROR;
 	ret->tag = entry->tag;
 	ret->operation = entry->operation;
-	rl_answer_read(op, reply, &ret->vote);
+	if (n->admission != NULL)
+		read_guarded(n, entry, reply, &ret->vote, now_ns);
+	else
+		rl_answer_read(op->outcomes, reply, &ret->vote);
 	if (ret->vote.text_count > 0 && op->quotes && !is_quoted(n, entry, ret->vote.texts[0]))
 		ret->vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
-	enum redlock_vote_code vote = ret->vote.code;
 	rl_method_learn(&n->methods, op, (enum rl_form)entry->form, error ? reply->value.text : NULL);
+	enum redlock_vote_code vote = ret->vote.code;
 	if (op->wakes != RL_OP_NONE && entry->tag.seq != 0 && tells_of_others(&ret->vote))
 		rl_submit_wake(n, entry);
 	if (error || entry->owed)
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;
 	bool stale = is_stale(n, entry, vote, now_ns);
-	if (made && (stale || entry->given_up) && !rl_submit_give_back(n, entry))
+	bool off =
+	    vote == REDLOCK_VOTE_YES && rl_ops_relies(op) && n->admission != NULL && rl_admission_is_off(n);
+	if (made && (stale || off || entry->given_up) && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
-	if (stale)
-		ret->vote.code = REDLOCK_VOTE_STALE;
+	if (stale || off)
+		ret->vote.code = stale ? REDLOCK_VOTE_STALE : REDLOCK_VOTE_CLOCK;
 	if (vote == REDLOCK_VOTE_GARBAGE)
 		go_astray(n, entry);
 }
@@ -309,6 +348,8 @@ static void take_opening(struct rl_node *n, enum rl_setup setup, const struct rl
 		return;
 	if (setup == RL_SETUP_INFO)
 		meet(n, now_ns);
+	if (setup == RL_SETUP_MEET)
+		rl_admission_meet(n, reply, now_ns);
 	if (setup == RL_SETUP_PROBE)
 		rl_method_probed(&n->methods, reply);
 	if (setup == RL_SETUP_KILL && reply->value.type == RL_REPLY_ERROR)
@@ -329,11 +370,18 @@ static void take_setup(struct rl_node *n, const struct rl_entry *front, const st
 		take_opening(n, setup, reply, now_ns);
 }
 
+/* What has a vote without a reply of its own. */
+static bool next_unasked(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
+{
+	return (n->talk.resolved > 0 && next_of_talk(n, ret, now_ns)) ||
+	       (n->refusals > 0 && rl_admission_next(n, ret, now_ns));
+}
+
 bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
 	while (n->link.state == RL_LINK_OPEN) {
 		const struct rl_reply *reply;
-		if (n->talk.resolved > 0 && next_of_talk(n, ret, now_ns))
+		if ((n->talk.resolved | n->refusals) > 0 && next_unasked(n, ret, now_ns))
 			return true;
 		bool opening = n->link.setup.count > 0;
 		const struct rl_entry *front = rl_link_next(&n->link, &reply);

@@ -33,6 +33,9 @@ struct rl_node {
 	bool identified; /* set when the server has said who it is; whoever compares it with others clears it */
 	bool duplicate;  /* is the same server as another node: its votes do not count */
 
+	struct rl_admission *admission; /* of a guarded set (admission.h); else NULL */
+	unsigned refusals;              /* entries in the outbox that it does not send, but votes on */
+
 	struct rl_listener *listener; /* while somebody waits; else NULL */
 	uint32_t listener_id;         /* the next in the poller: two listeners have none in common */
 	uint64_t deaf_until_ns;       /* the server has refused one: no other is tried before */
@@ -101,6 +104,12 @@ void rl_node_listen(struct rl_node *node, const char *channel, uint64_t now_ns);
 static inline bool rl_node_hears(const struct rl_node *node)
 {
 	return node->listener != NULL && rl_listener_hears(node->listener);
+}
+
+/* The end of this key is heard from now on, or not any more, if the server tells it. False: not here. */
+static inline bool rl_node_follow(struct rl_node *node, struct rl_slice key, bool follow, uint64_t now_ns)
+{
+	return rl_node_hears(node) && rl_listener_follow(node->listener, key, follow, now_ns);
 }
 
 /* As rl_node_ready(), for ids whose number has RL_WATCH_NODES added. */

@@ -66,7 +66,8 @@ bool rl_outbox_push(struct rl_outbox *o, const struct rl_entry *entry, struct rl
 {
 	if (!reserve_entry(o) || !reserve_bytes(o, bytes.size))
 		return false;
-	memcpy(o->bytes + o->tail, bytes.bytes, bytes.size);
+	if (bytes.size > 0) /* what is held back has its bytes later */
+		memcpy(o->bytes + o->tail, bytes.bytes, bytes.size);
 	o->tail += bytes.size;
 	struct rl_entry *slot = &o->ring[(o->first + o->count++) & (o->ring_capacity - 1)];
 	*slot = *entry;
@@ -126,6 +127,7 @@ struct rl_request rl_outbox_request(const struct rl_entry *entry, struct rl_slic
 {
 	struct rl_request r = {.operation = entry->operation, .tag = entry->tag, .own_value = entry->own_value};
 	rl_request_read(bytes, (enum rl_form)entry->form, &r);
+	r.fenced = entry->fenced; /* some forms do not say so */
 	return r;
 }
 

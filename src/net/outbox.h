@@ -22,7 +22,9 @@ enum rl_setup {
 	RL_SETUP_INFO,
 	RL_SETUP_PROBE,
 	RL_SETUP_KILL,
-	RL_SETUP_SUBSCRIBE
+	RL_SETUP_MEET,
+	RL_SETUP_SUBSCRIBE,
+	RL_SETUP_UNSUBSCRIBE
 };
 
 struct rl_entry {
@@ -30,9 +32,13 @@ struct rl_entry {
 	uint32_t size; /* bytes of the request */
 	uint8_t operation;
 	uint8_t setup;
-	uint8_t form;   /* enum rl_form, of the bytes */
-	uint8_t step;   /* enum rl_step: one of a transaction, with several replies, rather than a request */
+	uint8_t form; /* enum rl_form, of the bytes */
+	uint8_t step; /* enum rl_step: one of a transaction, with several replies, rather than a request */
+	uint8_t
+	    refused;    /* enum redlock_vote_code: of a request without bytes, which is not sent; PENDING: none */
 	bool owed;      /* a release whose key may exist: it must reach the node */
+	bool fenced;    /* as of its request */
+	bool timed;     /* the same */
 	bool own_value; /* as of its request: not to be asked again behind a later SET of its name */
 	bool given_up;  /* a SET of an own value that nobody wants any more: to be released if it is YES */
 	bool set_parked;

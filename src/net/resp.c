@@ -195,3 +195,10 @@ int rl_resp_next(struct rl_resp *r, const struct rl_reply **ret_reply)
 		return reader->len - reader->pos > RL_RESP_UNPARSED ? -1 : 0;
 	return 1;
 }
+
+bool rl_resp_take(struct rl_resp *r, struct rl_slice *ret)
+{
+	*ret = (struct rl_slice){r->room + r->used, r->received - r->used};
+	r->used = r->received;
+	return reader_is_idle(r);
+}

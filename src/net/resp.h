@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/slice.h"
 #include "proto/reply.h"
 
 #define RL_RESP_ARENA 4096     /* bytes of text kept per reply; what is longer is cut, its length is kept */
@@ -41,5 +42,9 @@ bool rl_resp_received(struct rl_resp *resp, size_t size);
 
 /* The next whole reply: 1, and it is valid until the next call; 0: more bytes are needed; -1: garbage. */
 int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);
+
+/* What was received and is not read yet, for whoever reads it in another way; valid until more is received.
+ * False: a reply is half read. */
+bool rl_resp_take(struct rl_resp *resp, struct rl_slice *ret_bytes);
 
 #endif

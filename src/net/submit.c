@@ -5,6 +5,7 @@
 
 #include "core/time.h"
 #include "net/loss.h"
+#include "proto/names.h"
 
 /* What may pile up for one node. A node that answers may have much in flight. One that does not is limited
  * soon: requests first, then releases, which must not be forgotten, then debts (ledger.c). One request is
@@ -36,7 +37,7 @@ static bool is_in(const struct rl_outbox *outbox, bool (*is)(const struct rl_ent
 {
 	for (unsigned i = 0; i < outbox->count; i++) {
 		const struct rl_entry *e = rl_outbox_at(outbox, i);
-		if (!is(e))
+		if (!is(e) || e->refused != REDLOCK_VOTE_PENDING)
 			continue;
 		struct rl_request r = rl_outbox_request(e, rl_outbox_bytes_at(outbox, i));
 		if (rl_slice_same(r.name, name) && (token == NULL || rl_slice_same(r.token, *token)))
@@ -54,8 +55,9 @@ static bool is_out(const struct rl_node *n, bool (*is)(const struct rl_entry *),
 
 /* ---- asking again ---- */
 
-static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, const struct rl_request *r)
+static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
 {
+	r->pass = n->methods.pass;
 	return rl_talk_ask(&n->talk, &n->link.outbox, entry, r, rl_method_choose(&n->methods, r));
 }
 
@@ -71,6 +73,22 @@ static bool ask_plainly(struct rl_node *n, const struct rl_entry *entry, struct 
 	return ask_as_it_can(n, &claim, r);
 }
 
+/* Nothing is left for who may not run scripts: the refusal is the vote, and the next request begins anew. */
+static bool is_barred(struct rl_node *n, const struct rl_request *r)
+{
+	bool barred =
+	    rl_ops[r->operation].several && (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0;
+	if (barred)
+		rl_method_forgive(&n->methods);
+	return barred;
+}
+
+/* The text of a claim by script, which the server has forgotten, unless it is given back. */
+static bool ask_claim(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
+{
+	return !is_out(n, gives_back, r->name, &r->token) && ask_as_it_can(n, entry, r);
+}
+
 bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply)
 {
 	const char *error = reply->value.text;
@@ -79,9 +97,16 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	const struct rl_op *op = &rl_ops[entry->operation];
 	bool barred =
 	    rl_method_forget(&n->methods, op, form, error) || rl_method_refuse(&n->methods, form, error);
-	if (!barred || (!op->again && op->plainly == RL_OP_NONE))
+	bool guarded = (RL_FORMS_GUARD >> form & 1) != 0;
+	if (!barred || (!op->again && !guarded && !op->several && op->plainly == RL_OP_NONE))
 		return false;
+	if (guarded && n->methods.guarded == 0)
+		return false; /* it lost its vote meanwhile: not in a form that does not ask for that */
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(asked));
+	if (is_barred(n, &r))
+		return false;
+	if (op->claims && (op->several || guarded))
+		return ask_claim(n, entry, &r);
 	if (op->plainly != RL_OP_NONE)
 		return ask_plainly(n, entry, &r);
 	r.unqueued = (RL_FORMS_QUEUE >> form & 1) == 0; /* a later form: not back to an earlier one */
@@ -91,14 +116,39 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 }
 
 /* The token is not there any more, or never was: nothing is released. */
+static void wake_next(struct rl_node *n, const struct rl_entry *release, struct rl_request *r)
+{
+	r->operation = rl_ops[release->operation].wakes;
+	r->patience_ms = RL_SUBMIT_PATIENCE_MS;
+	struct rl_entry wake = {.tag = release->tag, .operation = (uint8_t)r->operation};
+	wake.tag.seq = 0;
+	(void)ask_as_it_can(n, &wake, r);
+}
+
+/* Those who wait for one of several names: for which is not told. A copy, because what is asked may move the
+ * bytes. */
+static void wake_for_all(struct rl_node *n, const struct rl_entry *release, struct rl_slice bytes)
+{
+	struct rl_buffer copy = {0};
+	if (!rl_buffer_reserve(&copy, bytes.size))
+		return;
+	memcpy(copy.bytes, bytes.bytes, bytes.size);
+	struct rl_request r = rl_outbox_request(release, (struct rl_slice){copy.bytes, bytes.size});
+	do
+		wake_next(n, release, &r);
+	while (rl_names_next(&r.also, &r.name));
+	rl_buffer_free(&copy);
+}
+
 void rl_submit_wake(struct rl_node *n, const struct rl_entry *release)
 {
-	struct rl_request r = rl_outbox_request(release, rl_outbox_front_bytes(&n->link.outbox));
-	r.operation = rl_ops[release->operation].wakes;
-	r.patience_ms = RL_SUBMIT_PATIENCE_MS;
-	struct rl_entry wake = {.tag = release->tag, .operation = (uint8_t)r.operation};
-	wake.tag.seq = 0;
-	(void)ask_as_it_can(n, &wake, &r);
+	struct rl_slice bytes = rl_outbox_front_bytes(&n->link.outbox);
+	if (rl_ops[release->operation].several) {
+		wake_for_all(n, release, bytes);
+		return;
+	}
+	struct rl_request r = rl_outbox_request(release, bytes);
+	wake_next(n, release, &r);
 }
 
 bool rl_submit_debts(struct rl_node *n)
@@ -189,7 +239,8 @@ enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_requ
 	if (rl_ops_relies(op) && r->own_value && is_out(n, is_given_up, r->name, &r->token))
 		return REDLOCK_VOTE_STALE;
 	enum rl_form form = rl_method_choose(&n->methods, r);
-	bool parks = form == RL_FORM_WATCH || (n->talk.parked.count > 0 && rl_talk_is_parked(&n->talk, r->name));
+	bool parks = form == RL_FORM_WATCH ||
+	             (n->talk.parked.count > 0 && !op->several && rl_talk_is_parked(&n->talk, r->name));
 	if (parks)
 		form = op->parked_as;
 	const struct rl_buffer *bytes = rl_wire_form(wire, r, form);
@@ -199,6 +250,8 @@ enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_requ
 	    .form = (uint8_t)form,
 	    .owed = (r->owed >> n->id & 1) != 0,
 	    .own_value = r->own_value,
+	    .fenced = r->fenced,
+	    .timed = r->timed,
 	};
 	if (l->state == RL_LINK_DOWN || l->state == RL_LINK_BROKEN)
 		return refuse(n, rl_loss_unsent_vote(n, REDLOCK_VOTE_DOWN), &entry, bytes);

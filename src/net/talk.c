@@ -67,6 +67,7 @@ static struct rl_request parked_request(const struct rl_talk *t, unsigned index)
 static bool move_front(struct rl_talk *t, const struct rl_methods *m, struct rl_outbox *asked)
 {
 	struct rl_request r = parked_request(t, 0);
+	r.pass = m->pass;
 	bool ok = rl_talk_ask(t, asked, rl_outbox_front(&t->parked), &r, rl_method_choose(m, &r));
 	if (ok)
 		rl_outbox_pop(&t->parked);

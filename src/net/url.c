@@ -291,6 +291,20 @@ int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why
 	return bad == no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_URL;
 }
 
+bool rl_url_copy(const struct rl_endpoint *e, struct rl_endpoint *ret)
+{
+	*ret = *e;
+	ret->host = copy(rl_slice_of(e->host));
+	ret->address = copy(rl_slice_of(e->address));
+	ret->user = e->user != NULL ? rl_secret_copy(e->user, strlen(e->user)) : NULL;
+	ret->password = e->password != NULL ? rl_secret_copy(e->password, strlen(e->password)) : NULL;
+	bool ok = ret->host != NULL && ret->address != NULL && (e->user == NULL || ret->user != NULL) &&
+	          (e->password == NULL || ret->password != NULL);
+	if (!ok)
+		rl_url_free(ret);
+	return ok;
+}
+
 void rl_url_free(struct rl_endpoint *e)
 {
 	rl_secret_free(e->user);

@@ -40,6 +40,9 @@ struct rl_endpoint {
  * REDLOCK_E_NOMEM; then `ret` is empty. */
 int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why_size);
 
+/* Copies all of it. False: out of memory, and `ret` is empty. */
+bool rl_url_copy(const struct rl_endpoint *endpoint, struct rl_endpoint *ret);
+
 /* Whether connections to it begin with AUTH. */
 static inline bool rl_url_logs_in(const struct rl_endpoint *endpoint)
 {

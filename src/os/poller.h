@@ -2,7 +2,8 @@
 /*
  * One pollable descriptor over many sockets, a timer and a wake-up.
  * The timer counts on CLOCK_BOOTTIME, as the deadlines do; poll(2) and epoll_wait(2) count on
- * CLOCK_MONOTONIC, which stands still during suspend, so their timeout is not used.
+ * CLOCK_MONOTONIC, which stands still during suspend, so their timeout is not used. When the wall clock is
+ * set, the wait ends: rl_clock_read() tells then what it was, and timers may be due sooner.
  */
 #ifndef RL_OS_POLLER_H
 #define RL_OS_POLLER_H
@@ -14,6 +15,7 @@ struct rl_poller {
 	int fd; /* readable when anything below is ready */
 	int timer_fd;
 	int wake_fd;
+	int set_fd;        /* readable when the wall clock was set, and after a suspend; -1: not to be had */
 	uint64_t armed_ns; /* when the timer fires; UINT64_MAX: disarmed */
 };
 

@@ -100,9 +100,8 @@ static bool fits(const struct rl_outcome *o, const struct rl_reply *r, struct rl
 	}
 }
 
-void rl_answer_read(const struct rl_op *op, const struct rl_reply *reply, struct rl_vote *vote)
+void rl_answer_read(const struct rl_outcome *o, const struct rl_reply *reply, struct rl_vote *vote)
 {
-	const struct rl_outcome *o = op->outcomes;
 	vote->number_count = vote->text_count = 0;
 	while (o->vote != REDLOCK_VOTE_PENDING && !fits(o, reply, vote))
 		o++;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/heard.h"
 
+#include <stdio.h>
+
 /* Digits, and nothing else. */
 static bool read_number(struct rl_slice text, uint64_t most, uint64_t *ret)
 {
@@ -49,4 +51,33 @@ bool rl_heard_read(struct rl_slice text, struct rl_heard *ret)
 	ret->number = (uint32_t)number;
 	ret->waiting = (uint32_t)waiting;
 	return alone || ret->handed;
+}
+
+/* ---- what becomes of keys ---- */
+
+static size_t begin_channel(char text[RL_HEARD_CHANNEL], unsigned database)
+{
+	return (size_t)snprintf(text, RL_HEARD_CHANNEL, "__keyspace@%u__:", database);
+}
+
+struct rl_slice rl_heard_channel(char text[RL_HEARD_CHANNEL], unsigned database, struct rl_slice name)
+{
+	size_t size = begin_channel(text, database);
+	if (name.size > RL_HEARD_CHANNEL - size)
+		return (struct rl_slice){"", 0};
+	memcpy(text + size, name.bytes, name.size);
+	return (struct rl_slice){text, size + name.size};
+}
+
+bool rl_heard_event(struct rl_slice channel, struct rl_slice event, unsigned database, struct rl_heard *ret)
+{
+	static const char *const ends[] = {"del", "expired", "evicted", "rename_from", "move_from"};
+	char begin[RL_HEARD_CHANNEL];
+	size_t size = begin_channel(begin, database);
+	if (channel.size < size || memcmp(channel.bytes, begin, size) != 0)
+		return false;
+	*ret = (struct rl_heard){.name = {channel.bytes + size, channel.size - size}};
+	for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++)
+		ret->gone |= rl_slice_same(event, rl_slice_of(ends[i]));
+	return true;
 }

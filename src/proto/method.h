@@ -20,9 +20,11 @@
 #include "proto/request.h"
 
 struct rl_methods {
-	uint32_t has;     /* bits of native forms: the server says so */
-	uint32_t refused; /* bits of forms, by use */
-	uint32_t knows;   /* bit per script that this connection has run: EVALSHA will find it */
+	uint32_t has;         /* bits of native forms: the server says so */
+	uint32_t refused;     /* bits of forms, by use */
+	uint32_t knows;       /* bit per script that this connection has run: EVALSHA will find it */
+	uint32_t guarded;     /* bits of the forms for a guarded set, if this is a node of one */
+	struct rl_slice pass; /* what it must have in its record then; lent */
 };
 
 /* A connection begins: what it has run is unknown. */
@@ -45,9 +47,12 @@ static inline bool rl_method_may_queue(const struct rl_methods *m)
 static inline enum rl_form rl_method_choose(const struct rl_methods *m, const struct rl_request *r)
 {
 	const struct rl_op *op = &rl_ops[r->operation];
-	if (op->forms == RL_FORM_BIT(RL_FORM_PLAIN))
+	if ((op->forms & m->guarded) != 0 || op->forms == RL_FORMS_GUARD)
+		return !r->own_value && (m->knows >> op->guard_script & 1) != 0 ? RL_FORM_GUARD_SHA
+		                                                                : RL_FORM_GUARD_TEXT;
+	if ((op->forms & RL_FORM_BIT(RL_FORM_PLAIN)) != 0)
 		return RL_FORM_PLAIN;
-	uint32_t forms = op->forms & (m->has | ~RL_FORMS_NATIVE) & ~m->refused;
+	uint32_t forms = op->forms & (m->has | ~(RL_FORMS_NATIVE | RL_FORMS_GUARD)) & ~m->refused;
 	if (r->own_value)
 		forms &= ~(RL_FORMS_QUEUE | RL_FORM_BIT(RL_FORM_SHA));
 	if (r->unqueued)
@@ -56,7 +61,8 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 		forms &= ~RL_FORM_BIT(RL_FORM_QUEUE_SHA);
 	if ((m->knows >> op->script & 1) == 0 || (m->refused & RL_FORM_BIT(RL_FORM_TEXT)) != 0)
 		forms &= ~RL_FORM_BIT(RL_FORM_SHA);
-	return (enum rl_form)__builtin_ctz(forms != 0 ? forms : op->forms); /* the refusal is the vote then */
+	return (enum rl_form)__builtin_ctz(
+	    forms != 0 ? forms : op->forms & ~RL_FORMS_GUARD); /* the refusal is the vote then */
 }
 
 /* Whether this error says that the form is not to be had here, rather than what the answer is; if so it is
@@ -73,10 +79,10 @@ void rl_method_learn_error(struct rl_methods *methods, const struct rl_op *op, e
 static inline void rl_method_learn(struct rl_methods *m, const struct rl_op *op, enum rl_form form,
                                    const char *error)
 {
-	if (((RL_FORMS_SHA | RL_FORMS_TEXT) >> form & 1) == 0)
+	if ((((RL_FORMS_SHA | RL_FORMS_TEXT) & ~RL_FORMS_GUARD) >> form & 1) == 0)
 		return;
-	if (error == NULL)
-		m->knows |= UINT32_C(1) << rl_ops_script(op, form);
+	if (error == NULL) /* of guarded forms the admission learns */
+		m->knows |= UINT32_C(1) << ((RL_FORMS_QUEUE >> form & 1) != 0 ? op->queue_script : op->script);
 	else
 		rl_method_learn_error(m, op, form, error);
 }

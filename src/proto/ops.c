@@ -16,6 +16,16 @@
 #define TERMS {.kind = RL_WORD_TERMS}
 #define NEXT {.kind = RL_WORD_NEXT}
 #define BARS {.kind = RL_WORD_BARS}
+#define SETNX {.kind = RL_WORD_SETNX}
+#define FENCE {.kind = RL_WORD_FENCE}
+#define PASS {.kind = RL_WORD_PASS}
+#define NUMBER {.kind = RL_WORD_NUMBER}
+#define FENCED {.kind = RL_WORD_FENCED}
+#define TIMED {.kind = RL_WORD_TIMED}
+#define KEYS {.kind = RL_WORD_KEYS}
+#define NAMES {.kind = RL_WORD_NAMES}
+#define QUEUES {.kind = RL_WORD_QUEUES}
+#define RECORD(word) {.kind = RL_WORD_RECORD + RL_RECORD_##word}
 #define WORD(text) {RL_WORD_FIXED, {text, sizeof(text) - 1}}
 /* clang-format on */
 #define WORDS(...) ((const struct rl_word[]){__VA_ARGS__, {.kind = RL_WORD_END}})
@@ -33,6 +43,21 @@
 #define QUEUE_SCRIPT(name, ...)                                                                              \
 	[RL_FORM_QUEUE_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), __VA_ARGS__),                    \
 	[RL_FORM_QUEUE_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), __VA_ARGS__)
+
+/* The same of a script that looks at the record of the node set. */
+#define GUARD_SCRIPT(name, ...)                                                                              \
+	[RL_FORM_GUARD_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), __VA_ARGS__),                    \
+	[RL_FORM_GUARD_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), __VA_ARGS__)
+/* The same of several names. */
+#define MANY_SCRIPT(name, ...)                                                                               \
+	[RL_FORM_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), KEYS, __VA_ARGS__),                    \
+	[RL_FORM_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), KEYS, __VA_ARGS__)
+#define SETNX_SCRIPT(name, ...)                                                                              \
+	.forms = FORM(TEXT),                                                                                     \
+	.words = {[RL_FORM_TEXT] =                                                                               \
+	              WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), WORD("2"), NAME, SETNX, __VA_ARGS__)},     \
+	.script = RL_SCRIPT_##name, .parked_as = RL_FORM_TEXT
+#define SET WORD("redlock:set")
 #define LOOKS WORD("2"), NAME, QUEUE
 #define HANDS WORD("3"), NAME, QUEUE, OFFERS
 
@@ -44,6 +69,8 @@
 #define OUTCOMES(...) ((const struct rl_outcome[]){__VA_ARGS__, {.vote = REDLOCK_VOTE_PENDING}})
 #define YES .vote = REDLOCK_VOTE_YES
 #define NO .vote = REDLOCK_VOTE_NO
+#define QUARANTINE .vote = REDLOCK_VOTE_QUARANTINE
+#define UNCOUNTED .vote = REDLOCK_VOTE_UNCOUNTED
 #define BARRED .vote = REDLOCK_VOTE_NOPERM
 #define OK .type = RL_REPLY_STATUS
 #define NIL .type = RL_REPLY_NIL
@@ -58,6 +85,16 @@
 #define COMPARED OUTCOMES({YES, INTEGER(1, 1)}, {NO, INTEGER(0, 0)})
 #define RELEASED OUTCOMES({YES, INTEGER(1, 2)}, {NO, INTEGER(-1, 0)})
 
+#define QUOTED OUTCOMES({YES, ARRAY_FROM(1, 1, "is")}, {NO, ARRAY_FROM(0, 0, "is")})
+
+/* In a guarded set: verdict, number, PTTL of the key, time, token. */
+#define ADMITTED(letters, ...)                                                                               \
+	OUTCOMES({YES, ARRAY_FROM(1, 1, letters)}, {NO, ARRAY_FROM(0, 0, letters)},                              \
+	         {QUARANTINE, ARRAY_FROM(-1, -1, letters)}, __VA_ARGS__)
+#define COUNTED(letters) ADMITTED(letters, {UNCOUNTED, ARRAY_FROM(-2, -2, letters)})
+
+#define ALL_OR_NONE OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(0, 0, "iiiis")})
+
 /* What the scripts of the queue call. */
 #define QUEUE_RIGHTS "mget pttl pexpire time publish hget hset hdel hlen"
 
@@ -66,10 +103,13 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
         [RL_OP_NONE] = {.script = RL_SCRIPT_COUNT},
         [RL_OP_ACQUIRE] =
             {
-                .forms = FORM(PLAIN),
-                .words = {[RL_FORM_PLAIN] = WORDS(WORD("SET"), NAME, TOKEN, WORD("NX"), WORD("PX"), TTL)},
+                .forms = FORM(PLAIN) | RL_FORMS_GUARD,
+                .words = {[RL_FORM_PLAIN] = WORDS(WORD("SET"), NAME, TOKEN, WORD("NX"), WORD("PX"), TTL),
+                          GUARD_SCRIPT(CLAIM, WORD("3"), NAME, SET, FENCE, TOKEN, TTL, PASS, FENCED, TIMED)},
                 .script = RL_SCRIPT_COUNT,
+                .guard_script = RL_SCRIPT_CLAIM,
                 .outcomes = OUTCOMES({YES, OK}, {NO, NIL}),
+                .guard_outcomes = COUNTED("iiiis"),
                 .claims = true,
                 .undo = RL_OP_RELEASE,
                 .ghost = RL_GHOST_ALWAYS, /* it would come back when it was released */
@@ -77,12 +117,15 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
             },
         [RL_OP_EXTEND] =
             {
-                .forms = SCRIPTED,
-                .words = {SCRIPT(EXTEND, NAME, TOKEN, TTL)},
+                .forms = SCRIPTED | RL_FORMS_GUARD,
+                .words = {SCRIPT(EXTEND, NAME, TOKEN, TTL),
+                          GUARD_SCRIPT(GUARDED_EXTEND, WORD("2"), NAME, SET, TOKEN, TTL, PASS, TIMED)},
                 .script = RL_SCRIPT_EXTEND,
+                .guard_script = RL_SCRIPT_GUARDED_EXTEND,
                 .change = RL_CHANGE_LENGTHEN,
                 .parked_as = RL_FORM_SHA,
                 .outcomes = COMPARED,
+                .guard_outcomes = ADMITTED("iiiis", {.vote = REDLOCK_VOTE_PENDING}),
                 .again = true,
                 .rights = "get pttl pexpire",
                 .watch_rights = "watch multi exec getrange pttl pexpire",
@@ -140,10 +183,13 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
         /* An acquire that waits for its turn. By the script's digest only where the connection has run it. */
         [RL_OP_ENTER] =
             {
-                .forms = RL_FORMS_QUEUE,
-                .words = {QUEUE_SCRIPT(ENTER, HANDS, TOKEN, TTL, PLACE, TERMS)},
+                .forms = RL_FORMS_QUEUE | RL_FORMS_GUARD,
+                .words = {QUEUE_SCRIPT(ENTER, HANDS, TOKEN, TTL, PLACE, TERMS),
+                          GUARD_SCRIPT(GUARDED_ENTER, WORD("5"), NAME, QUEUE, OFFERS, SET, FENCE, TOKEN, TTL,
+                                       PLACE, TERMS, PASS, FENCED, TIMED)},
                 .script = RL_SCRIPT_COUNT,
                 .queue_script = RL_SCRIPT_ENTER,
+                .guard_script = RL_SCRIPT_GUARDED_ENTER,
                 .parked_as = RL_FORM_QUEUE_SHA,
                 /* verdict, how many wait, PTTL of the key, our place (1: the first; 0: none), our token,
                  * value of the key, its first bytes. Of what was not executed there are no numbers; what is
@@ -151,12 +197,15 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(0, 0, "iiiiss")},
                                      {NO, ERROR("NOSCRIPT")}, {BARRED, ERROR("ERR unknown command")},
                                      {BARRED, ERROR("ERR Unknown")}),
+                /* the same, but a "yes" has number and time where a "no" has PTTL and place */
+                .guard_outcomes = COUNTED("iiiiss"),
                 .plainly = RL_OP_ACQUIRE,
                 .quotes = true,
                 .claims = true,
                 .undo = RL_OP_RELEASE,
                 .ghost = RL_GHOST_ALWAYS,
-                .rights = "set del " QUEUE_RIGHTS " subscribe", /* to hear when it is woken */
+                .rights =
+                    "set del hmget " QUEUE_RIGHTS " subscribe unsubscribe", /* to hear when it is woken */
             },
         /* A release where somebody waits, or may. */
         [RL_OP_LEAVE] =
@@ -191,6 +240,152 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .ghost = RL_GHOST_OWN,
                 .rights = "set get del " QUEUE_RIGHTS,
                 .watch_rights = "watch multi exec getrange del",
+            },
+        /* The counter goes on from this number, if the key is still there for the token (core/fence.h). It is
+         * asked of nodes that gave one: without a record there is none. */
+        [RL_OP_RAISE] =
+            {
+                .forms = RL_FORMS_GUARD,
+                .words = {GUARD_SCRIPT(RAISE, WORD("3"), NAME, SET, FENCE, TOKEN, NUMBER, PASS)},
+                .script = RL_SCRIPT_COUNT,
+                .guard_script = RL_SCRIPT_RAISE,
+                .parked_as = RL_FORM_GUARD_TEXT,
+                .outcomes = ADMITTED("iiiis", {.vote = REDLOCK_VOTE_PENDING}),
+                .guard_outcomes = ADMITTED("iiiis", {.vote = REDLOCK_VOTE_PENDING}),
+                .again = true,
+                .quotes = true,
+                .rights = "hmget hset get set",
+            },
+        /*
+         * The record of a node set is a hash without expiry on each node, redlock:set: which process may vote
+         * (net/set.h, docs/decisions/guard.md).
+         *
+         * Who it is, and whether it may vote: verdict, how long its quarantine lasts, time, what differs;
+         * the question's id, and words of the record.
+         */
+        [RL_OP_MEET] =
+            {
+                .forms = FORM(TEXT),
+                .words = {[RL_FORM_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_MEET_TEXT), WORD("1"), SET,
+                                                 RECORD(ID), RECORD(MEMBERS), RECORD(QUORUM), RECORD(TTL))},
+                .script = RL_SCRIPT_MEET,
+                .parked_as = RL_FORM_TEXT,
+                .outcomes = OUTCOMES({YES, ARRAY_FROM(0, INT32_MAX, "iiiiss")}),
+                .rights = "hmget hset info time",
+            },
+        /* Its quarantine is over: it may vote again. */
+        [RL_OP_ADMIT] =
+            {
+                .forms = FORM(TEXT),
+                .words = {[RL_FORM_TEXT] =
+                              WORDS(WORD("EVAL"), WORD(RL_LUA_ADMIT_TEXT), WORD("1"), SET, RECORD(ID),
+                                    RECORD(SET), RECORD(STEP), RECORD(CONFIG), RECORD(TTL), RECORD(FLOOR),
+                                    RECORD(MEMBERS), RECORD(QUORUM), RECORD(MEMBER))},
+                .script = RL_SCRIPT_ADMIT,
+                .parked_as = RL_FORM_TEXT,
+                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(0, 0, "iiiis")}),
+                .rights = "hmget hset hdel info time",
+            },
+        /*
+         * Several names, all or none. An answer is: verdict, which name it is about (1: the first), PTTL of
+         * that one, time, token. There is no form without scripts: SET of one name after the other would
+         * hold some while others are refused.
+         */
+        [RL_OP_CLAIM_ALL] =
+            {
+                .forms = FORM(SHA) | FORM(TEXT) | RL_FORMS_GUARD,
+                .words = {MANY_SCRIPT(CLAIM_ALL, NAMES, TOKEN, TTL),
+                          GUARD_SCRIPT(GUARDED_CLAIM_ALL, KEYS, NAMES, SET, TOKEN, TTL, PASS, TIMED)},
+                .script = RL_SCRIPT_CLAIM_ALL,
+                .guard_script = RL_SCRIPT_GUARDED_CLAIM_ALL,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = ALL_OR_NONE,
+                .guard_outcomes = ADMITTED("iiiis", {.vote = REDLOCK_VOTE_PENDING}),
+                .quotes = true,
+                .several = true,
+                .claims = true,
+                .undo = RL_OP_RELEASE_ALL,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "pttl set del",
+            },
+        [RL_OP_EXTEND_ALL] =
+            {
+                .forms = FORM(SHA) | FORM(TEXT) | RL_FORMS_GUARD,
+                .words = {MANY_SCRIPT(EXTEND_ALL, NAMES, TOKEN, TTL),
+                          GUARD_SCRIPT(GUARDED_EXTEND_ALL, KEYS, NAMES, SET, TOKEN, TTL, PASS, TIMED)},
+                .script = RL_SCRIPT_EXTEND_ALL,
+                .guard_script = RL_SCRIPT_GUARDED_EXTEND_ALL,
+                .change = RL_CHANGE_LENGTHEN,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = ALL_OR_NONE,
+                .guard_outcomes = ADMITTED("iiiis", {.vote = REDLOCK_VOTE_PENDING}),
+                .again = true,
+                .quotes = true,
+                .several = true,
+                .rights = "get pttl pexpire",
+            },
+        /* Which also looks whether somebody waits for one of them, where queues are within reach. */
+        [RL_OP_RELEASE_ALL] =
+            {
+                .forms = RL_FORMS_QUEUE | FORM(SHA) | FORM(TEXT),
+                .words = {QUEUE_SCRIPT(RELEASE_ALL, KEYS, NAMES, QUEUES, TOKEN, WORD("2")),
+                          MANY_SCRIPT(RELEASE_ALL, NAMES, TOKEN, WORD("1"))},
+                .script = RL_SCRIPT_RELEASE_ALL,
+                .queue_script = RL_SCRIPT_RELEASE_ALL,
+                .change = RL_CHANGE_DELETE,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 2, "iiiis")}, {NO, ARRAY_FROM(-1, 0, "iiiis")}),
+                .again = true,
+                .quotes = true,
+                .several = true,
+                .gives_back = true,
+                .wakes = RL_OP_LEAVE,
+                .ghost = RL_GHOST_OWN,
+                .rights = "get del pttl",
+            },
+        /*
+         * A lock of the old SETNX protocol has a time as its value, which others compare and write. Whose it
+         * is stands beside it, in a key that lives as long: the time that was written, when it was claimed
+         * (server's ms; 0: it was extended since), and the token (docs/decisions/setnx.md).
+         */
+        [RL_OP_SETNX] =
+            {
+                SETNX_SCRIPT(SETNX, TOKEN, TTL),
+                .outcomes = QUOTED,
+                .quotes = true,
+                .claims = true,
+                .undo = RL_OP_SETNX_RELEASE,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "get time pttl set del",
+            },
+        [RL_OP_SETNX_EXTEND] =
+            {
+                SETNX_SCRIPT(SETNX_EXTEND, TOKEN, TTL),
+                .change = RL_CHANGE_LENGTHEN,
+                .outcomes = QUOTED,
+                .again = true,
+                .quotes = true,
+                .rights = "get time pttl set del",
+            },
+        [RL_OP_SETNX_RELEASE] =
+            {
+                SETNX_SCRIPT(SETNX_RELEASE, TOKEN),
+                .change = RL_CHANGE_DELETE,
+                .outcomes = QUOTED,
+                .again = true,
+                .gives_back = true,
+                .quotes = true,
+                .ghost = RL_GHOST_OWN,
+                .rights = "get time pttl del",
+            },
+        /* type, PTTL, size of the value, its first bytes, whether it is ours */
+        [RL_OP_SETNX_QUERY] =
+            {
+                SETNX_SCRIPT(SETNX_QUERY, TOKEN),
+                .change = RL_CHANGE_LOOK,
+                .outcomes = OUTCOMES({YES, ARRAY("siisi")}),
+                .again = true,
+                .rights = "type get time pttl",
             },
 };
 

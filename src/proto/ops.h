@@ -31,14 +31,20 @@ enum rl_form {
 	RL_FORM_DELIFEQ,    /* the same: Valkey 9 */
 	RL_FORM_SHA,        /* EVALSHA, on a connection that has run the script */
 	RL_FORM_TEXT,       /* EVAL */
+	RL_FORM_GUARD_SHA,  /* EVALSHA of a script that also asks whether the node may vote: in a guarded set, and
+	                     * there  no other form if there is this one */
+	RL_FORM_GUARD_TEXT, /* the same: EVAL */
 	RL_FORM_WATCH,      /* no bytes of its own: asked in several steps */
 	RL_FORM_COUNT
 };
 #define RL_FORM_BIT(form) (UINT32_C(1) << (form))
 #define RL_FORMS_NATIVE (RL_FORM_BIT(RL_FORM_DELEX) | RL_FORM_BIT(RL_FORM_DELIFEQ))
 #define RL_FORMS_QUEUE (RL_FORM_BIT(RL_FORM_QUEUE_SHA) | RL_FORM_BIT(RL_FORM_QUEUE_TEXT))
-#define RL_FORMS_SHA (RL_FORM_BIT(RL_FORM_SHA) | RL_FORM_BIT(RL_FORM_QUEUE_SHA))
-#define RL_FORMS_TEXT (RL_FORM_BIT(RL_FORM_TEXT) | RL_FORM_BIT(RL_FORM_QUEUE_TEXT))
+#define RL_FORMS_GUARD (RL_FORM_BIT(RL_FORM_GUARD_SHA) | RL_FORM_BIT(RL_FORM_GUARD_TEXT))
+#define RL_FORMS_SHA                                                                                         \
+	(RL_FORM_BIT(RL_FORM_SHA) | RL_FORM_BIT(RL_FORM_QUEUE_SHA) | RL_FORM_BIT(RL_FORM_GUARD_SHA))
+#define RL_FORMS_TEXT                                                                                        \
+	(RL_FORM_BIT(RL_FORM_TEXT) | RL_FORM_BIT(RL_FORM_QUEUE_TEXT) | RL_FORM_BIT(RL_FORM_GUARD_TEXT))
 
 /* The Lua scripts that run on the nodes: each file of scripts/, embedded by the build. */
 enum rl_script {
@@ -48,7 +54,21 @@ enum rl_script {
 	    RL_SCRIPT_COUNT
 };
 
-enum { RL_OP_WORDS = 10 }; /* more are refused before a login */
+enum { RL_OP_WORDS = 16 }; /* before a login more than 10 are refused: so many have guarded forms alone */
+
+/* What a node is told of the node set. */
+enum rl_record_word {
+	RL_RECORD_ID, /* random: of this question, and of the quarantine that it may begin */
+	RL_RECORD_MEMBERS,
+	RL_RECORD_QUORUM,
+	RL_RECORD_TTL,
+	RL_RECORD_SET,
+	RL_RECORD_STEP,
+	RL_RECORD_CONFIG,
+	RL_RECORD_FLOOR,
+	RL_RECORD_MEMBER,
+	RL_RECORD_WORDS
+};
 
 /* A word of a command: a part of the request, or the same for all of them. */
 enum rl_word_kind {
@@ -62,7 +82,17 @@ enum rl_word_kind {
 	RL_WORD_TERMS, /* patience, and the number of the offer */
 	RL_WORD_NEXT,
 	RL_WORD_BARS,
-	RL_WORD_FIXED,
+	RL_WORD_SETNX,  /* the key of what stands beside a time, made from the name */
+	RL_WORD_FENCE,  /* the key of the counter, made from the name */
+	RL_WORD_PASS,   /* what the node set's record must have */
+	RL_WORD_NUMBER, /* what the counter is to go on from */
+	RL_WORD_FENCED, /* whether a number is drawn, */
+	RL_WORD_TIMED,  /* and the server's time told */
+	RL_WORD_KEYS,   /* of several names: how many keys there are, */
+	RL_WORD_NAMES,  /* the names, */
+	RL_WORD_QUEUES, /* and the keys of their queues */
+	RL_WORD_RECORD, /* RL_RECORD_ words of the record of the node set */
+	RL_WORD_FIXED = RL_WORD_RECORD + RL_RECORD_WORDS,
 	RL_WORD_END
 };
 
@@ -96,27 +126,33 @@ enum rl_change {
 	RL_CHANGE_LENGTHEN
 };
 
+/* Bytes where numbers would do: 128 of them, which a row's address is counted in at each request. */
 struct rl_op {
-	uint32_t forms; /* a bit for each that it has */
-	const struct rl_word *words[RL_FORM_WATCH];
-	enum rl_script script;       /* SHA and TEXT: what they run */
-	enum rl_script queue_script; /* QUEUE_SHA and QUEUE_TEXT */
-	enum rl_change change;       /* WATCH */
-	enum rl_form parked_as; /* whose bytes stand for a request that waits for its turn: one that it has */
-	const struct rl_outcome *outcomes;
+	uint32_t forms;       /* a bit for each that it has */
+	uint8_t script;       /* SHA and TEXT: what they run, RL_SCRIPT_ */
+	uint8_t queue_script; /* QUEUE_SHA and QUEUE_TEXT */
+	uint8_t guard_script; /* GUARD_SHA and GUARD_TEXT */
+	uint8_t change;       /* WATCH: enum rl_change */
+	uint8_t parked_as; /* enum rl_form, whose bytes stand for a request that waits for its turn: one it has */
 
 	/* Refused in one form it is asked in the next, else the refusal is the vote. Not for a claim: asked
 	 * again, it would come behind its own release. A script that the server has forgotten is its "no". */
 	bool again;
-	unsigned
-	    plainly; /* a claim that needs more rights than the vote: what is asked in its place where they are
-	              * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
-	bool quotes; /* the first text of an answer is the request's token, or it is one to another question */
-	bool claims; /* makes the key, with YES */
+	uint8_t
+	    plainly;  /* a claim that needs more rights than the vote: what is asked in its place where they are
+	               * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
+	bool quotes;  /* the first text of an answer is the request's token, or it is one to another question */
+	bool several; /* of several names: its words are more than those of the row */
+	bool claims;  /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
-	unsigned undo;   /* a claim: what deletes the key, RL_OP_ */
-	unsigned wakes;  /* a release: what is asked behind an answer that says that somebody waits, RL_OP_ */
-	enum rl_ghost_rule ghost;
+	uint8_t undo;    /* a claim: what deletes the key, RL_OP_ */
+	uint8_t wakes;   /* a release: what is asked behind an answer that says that somebody waits, RL_OP_ */
+	uint8_t ghost;   /* enum rl_ghost_rule */
+
+	const struct rl_word *words[RL_FORM_WATCH];
+	const struct rl_outcome *outcomes;
+	const struct rl_outcome
+	    *guard_outcomes; /* of those two forms; the first text of an answer is the token */
 
 	const char *rights;       /* what a user of the server must be allowed, besides EVAL and EVALSHA */
 	const char *watch_rights; /* the same in the form WATCH */
@@ -131,10 +167,18 @@ static inline bool rl_ops_relies(const struct rl_op *op)
 /* By number: RL_OP_ of core/lock.h. */
 extern const struct rl_op rl_ops[];
 
+/* What it may be answered in a form. */
+static inline const struct rl_outcome *rl_ops_outcomes(const struct rl_op *op, enum rl_form form)
+{
+	return (RL_FORMS_GUARD >> form & 1) != 0 ? op->guard_outcomes : op->outcomes;
+}
+
 /* Which script a form runs. */
 static inline enum rl_script rl_ops_script(const struct rl_op *op, enum rl_form form)
 {
-	return (RL_FORMS_QUEUE >> form & 1) != 0 ? op->queue_script : op->script;
+	if ((RL_FORMS_QUEUE >> form & 1) != 0)
+		return op->queue_script;
+	return (RL_FORMS_GUARD >> form & 1) != 0 ? op->guard_script : op->script;
 }
 
 #endif

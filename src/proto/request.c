@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "proto/command.h"
+#include "proto/names.h"
 
 /* ---- the key of the queue ---- */
 
@@ -27,21 +28,33 @@ struct side_key {
 };
 
 struct sides {
-	struct side_key queue, offers;
-	char ttl[24], terms[48];
+	struct side_key queue, offers, fence, setnx;
+	bool large; /* one of them is: then their buffers are there */
+	char ttl[24], terms[48], number[24];
 };
 
-/* Beside the lock's own, in the same slot of a cluster. NULL: out of memory. */
-static struct rl_slice side_key(struct side_key *side, struct rl_slice name, struct rl_slice mark)
+static void put_side(char *at, size_t brace, struct rl_slice name, struct rl_slice mark)
 {
-	size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + mark.size;
-	if (size > SHORT && !rl_buffer_reserve(&side->large, size))
-		return (struct rl_slice){NULL, 0};
-	char *at = size > SHORT ? side->large.bytes : side->room;
 	memcpy(at, "{", brace);
 	memcpy(at + brace, name.bytes, name.size);
 	memcpy(at + brace + name.size, "}", brace);
 	memcpy(at + 2 * brace + name.size, mark.bytes, mark.size);
+}
+
+/* Beside the lock's own, in the same slot of a cluster. NULL: out of memory. */
+static struct rl_slice side_key(struct sides *sides, struct side_key *side, struct rl_slice name,
+                                struct rl_slice mark)
+{
+	size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + mark.size;
+	if (size > SHORT && !sides->large) {
+		sides->queue.large = sides->offers.large = sides->fence.large = sides->setnx.large =
+		    (struct rl_buffer){0};
+		sides->large = true;
+	}
+	if (size > SHORT && !rl_buffer_reserve(&side->large, size))
+		return (struct rl_slice){NULL, 0};
+	char *at = size > SHORT ? side->large.bytes : side->room;
+	put_side(at, brace, name, mark);
 	return (struct rl_slice){at, size};
 }
 
@@ -75,9 +88,9 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 	case RL_WORD_TTL:
 		return digits(sides->ttl, r->ttl_ms);
 	case RL_WORD_QUEUE:
-		return side_key(&sides->queue, r->name, rl_slice_of(":redlock:queue"));
+		return side_key(sides, &sides->queue, r->name, rl_slice_of(":redlock:queue"));
 	case RL_WORD_OFFERS:
-		return side_key(&sides->offers, r->name, rl_slice_of(":redlock:offers"));
+		return side_key(sides, &sides->offers, r->name, rl_slice_of(":redlock:offers"));
 	case RL_WORD_PLACE:
 		return or_empty(r->place);
 	case RL_WORD_PATIENCE:
@@ -86,28 +99,136 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 		return terms(sides->terms, r);
 	case RL_WORD_BARS:
 		return (struct rl_slice){r->quiet ? "2" : "1", r->bars};
-	default:
+	case RL_WORD_NEXT:
 		return or_empty(r->next);
+	case RL_WORD_FENCE:
+		return side_key(sides, &sides->fence, r->name, rl_slice_of(":redlock:fence"));
+	case RL_WORD_SETNX:
+		return side_key(sides, &sides->setnx, r->name, rl_slice_of(":redlock:setnx"));
+	case RL_WORD_PASS:
+		return or_empty(r->pass);
+	case RL_WORD_NUMBER:
+		return digits(sides->number, r->number);
+	case RL_WORD_FENCED:
+		return (struct rl_slice){"1", r->fenced};
+	case RL_WORD_TIMED:
+		return (struct rl_slice){"1", r->timed};
+	default:
+		return or_empty(r->record[kind - RL_WORD_RECORD]);
 	}
 }
 
+/* ---- several names ---- */
+
+/* The words of a request for several names. */
+struct several {
+	struct rl_slice words[RL_OP_WORDS + 2 * REDLOCK_MAX_NAMES];
+	unsigned count;
+	struct rl_buffer queues; /* their keys, which words point to */
+	char keys[8];            /* how many keys there are */
+};
+
+/* False: out of memory. */
+static bool add_names(struct several *s, const struct rl_request *r, bool queues)
+{
+	static const char mark[] = ":redlock:queue";
+	enum { MORE = sizeof mark - 1 + 2 };
+	struct rl_slice name = r->name, also = r->also;
+	size_t most = name.size + also.size + (size_t)MORE * REDLOCK_MAX_NAMES;
+	if (queues && !rl_buffer_reserve(&s->queues, most)) /* at once: it must not move */
+		return false;
+	do {
+		if (queues) {
+			size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + sizeof mark - 1;
+			char *at = s->queues.bytes + s->queues.size;
+			put_side(at, brace, name, rl_slice_of(mark));
+			s->queues.size += size;
+			name = (struct rl_slice){at, size};
+		}
+		s->words[s->count++] = name;
+	} while (rl_names_next(&also, &name));
+	return true;
+}
+
+/* What is in front of the token is keys. */
+static bool expand(struct several *s, const struct rl_request *r, const struct rl_word *word,
+                   struct sides *sides)
+{
+	unsigned keys = 0;
+	bool ok = true;
+	for (; ok && word->kind != RL_WORD_END; word++) {
+		if (word->kind == RL_WORD_KEYS)
+			keys = s->count;
+		if (word->kind == RL_WORD_TOKEN)
+			s->words[keys].size = rl_command_digits(s->keys, s->count - keys - 1);
+		if (word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES)
+			ok = add_names(s, r, word->kind == RL_WORD_QUEUES);
+		else if (word->kind == RL_WORD_KEYS)
+			s->words[s->count++].bytes = s->keys;
+		else
+			s->words[s->count++] = word->kind == RL_WORD_FIXED ? word->fixed : part(r, word->kind, sides);
+	}
+	return ok;
+}
+
+static bool write_several(struct rl_buffer *out, const struct rl_request *r, enum rl_form form)
+{
+	struct several s;
+	struct sides sides;
+	s.count = 0;
+	sides.large = false;
+	s.queues = (struct rl_buffer){0};
+	bool ok =
+	    expand(&s, r, rl_ops[r->operation].words[form], &sides) && rl_command_write(out, s.words, s.count);
+	rl_buffer_free(&s.queues);
+	return ok;
+}
+
+/* Where a word ends, with what is behind it. */
+static const char *end_of(struct rl_slice word)
+{
+	return word.bytes + word.size + 2;
+}
+
+/* Makes of the words those of the row: the first name, and the others as one word, are in the place of the
+ * names, and nothing in that of the queues. Returns how the others are written. */
+static struct rl_slice shrink(struct rl_slice *words, unsigned count, const struct rl_word *row)
+{
+	size_t length = 0, at = 0, lists = 1;
+	for (; row[length].kind != RL_WORD_END; length++) {
+		if (row[length].kind == RL_WORD_NAMES)
+			at = length;
+		lists += row[length].kind == RL_WORD_QUEUES;
+	}
+	size_t names = (count - length) / lists + 1;
+	const char *from = end_of(words[at]), *to = end_of(words[at + names - 1]);
+	memmove(words + at + lists, words + at + names * lists, (length - at - lists) * sizeof *words);
+	return (struct rl_slice){from, (size_t)(to - from)};
+}
+
+/* ---- reading and writing ---- */
+
 bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl_form form)
 {
+	if (rl_ops[r->operation].several)
+		return write_several(out, r, form);
 	struct sides sides;
 	struct rl_slice words[RL_OP_WORDS];
 	const struct rl_word *word = rl_ops[r->operation].words[form];
 	bool ok = true;
 	unsigned count = 0;
-	sides.queue.large = sides.offers.large = (struct rl_buffer){0};
+	sides.large = false;
 	for (; ok && word->kind != RL_WORD_END; word++) {
 		words[count] = word->kind == RL_WORD_FIXED ? word->fixed : part(r, word->kind, &sides);
 		ok = words[count++].bytes != NULL;
 	}
 	ok = ok && rl_command_write(out, words, count);
-	if (sides.queue.large.bytes != NULL)
+	if (sides.large) {
 		rl_buffer_free(&sides.queue.large);
-	if (sides.offers.large.bytes != NULL)
 		rl_buffer_free(&sides.offers.large);
+		rl_buffer_free(&sides.fence.large);
+		rl_buffer_free(&sides.setnx.large);
+	}
 	return ok;
 }
 
@@ -130,15 +251,17 @@ static void read_terms(struct rl_slice text, struct rl_request *r)
 
 void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request *r)
 {
-	struct rl_slice words[RL_OP_WORDS], parts[RL_WORD_FIXED];
+	struct rl_slice words[RL_OP_WORDS + 2 * REDLOCK_MAX_NAMES], parts[RL_WORD_FIXED];
 	const struct rl_word *row = rl_ops[r->operation].words[form];
 	for (unsigned i = 0; i < RL_WORD_FIXED; i++)
 		parts[i] = (struct rl_slice){"", 0};
 	unsigned count = rl_command_read(bytes, words);
-	for (unsigned i = 0; i < count; i++)
+	if (rl_ops[r->operation].several)
+		r->also = shrink(words, count, row);
+	for (unsigned i = 0; row[i].kind != RL_WORD_END; i++)
 		if (row[i].kind < RL_WORD_FIXED)
 			parts[row[i].kind] = words[i];
-	r->name = parts[RL_WORD_NAME];
+	r->name = parts[rl_ops[r->operation].several ? RL_WORD_NAMES : RL_WORD_NAME];
 	r->token = parts[RL_WORD_TOKEN];
 	r->place = parts[RL_WORD_PLACE];
 	r->ttl_ms = number_of(parts[RL_WORD_TTL]);
@@ -146,6 +269,9 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	r->bars = parts[RL_WORD_BARS].size > 0;
 	r->quiet = rl_slice_same(parts[RL_WORD_BARS], rl_slice_of("2"));
 	r->patience_ms = number_of(parts[RL_WORD_PATIENCE]);
+	r->number = number_of(parts[RL_WORD_NUMBER]);
+	r->fenced = parts[RL_WORD_FENCED].size > 0;
+	r->timed = parts[RL_WORD_TIMED].size > 0;
 	if (parts[RL_WORD_TERMS].size > 0)
 		read_terms(parts[RL_WORD_TERMS], r);
 }

@@ -20,6 +20,7 @@ struct rl_request {
 	unsigned operation; /* its row, RL_OP_ */
 	struct rl_tag tag;
 	struct rl_slice name;
+	struct rl_slice also; /* of several names: the others, each as it is in a command */
 	struct rl_slice token;
 	uint64_t ttl_ms;
 	struct rl_slice place; /* ENTER, LEAVE: of the waiter, "<client>.<slot>"; "": none */
@@ -36,6 +37,11 @@ struct rl_request {
 	                 * key */
 	bool unproven;  /* RELEASE: only of a key that the SET with this tag has made, if it says so */
 	bool unqueued;  /* RELEASE: in no form that looks at the queue */
+	struct rl_slice pass;          /* guarded forms: what the record of the node must have */
+	bool fenced;                   /* the same: a number is drawn; */
+	bool timed;                    /* and the server's time is told */
+	uint64_t number;               /* RAISE: what the counter goes on from */
+	const struct rl_slice *record; /* MEET, ADMIT: RL_RECORD_WORDS of them */
 };
 
 /* Appends `request` in a form. False: out of memory, nothing appended. */

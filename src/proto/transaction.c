@@ -344,7 +344,7 @@ static enum rl_progress take_finding(struct rl_transaction *t, const struct rl_r
 		fail_part(t, &t->parts[0], items[i].text);
 		return finish(t, REDLOCK_VOTE_NO);
 	}
-	rl_answer_read(t->parts[0].op, &finding, &t->found);
+	rl_answer_read(t->parts[0].op->outcomes, &finding, &t->found);
 	return t->found.code == REDLOCK_VOTE_GARBAGE ? RL_PROGRESS_GARBAGE : finish(t, t->found.code);
 }
 

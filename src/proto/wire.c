@@ -3,7 +3,7 @@
 
 void rl_wire_reset(struct rl_wire *wire)
 {
-	for (unsigned i = 0; i < RL_FORM_WATCH; i++)
+	for (unsigned i = 0; i < RL_FORM_GUARD_SHA; i++)
 		wire->forms[i].size = 0;
 }
 

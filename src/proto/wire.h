@@ -10,7 +10,8 @@ struct rl_wire {
 	struct rl_buffer forms[RL_FORM_WATCH];
 };
 
-/* Forgets the formatted bytes, keeps their memory. */
+/* Forgets the formatted bytes, keeps their memory. Those of guarded forms are made anew for each node anyway.
+ */
 void rl_wire_reset(struct rl_wire *wire);
 void rl_wire_free(struct rl_wire *wire);
 

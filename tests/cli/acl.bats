@@ -58,6 +58,8 @@ everything_works() {
 @test "everything works with just that rule" {
 	give "$rule"
 	everything_works
+	want 0 rl run "${nodes[@]}" --also other several -- true
+	[ -z "$stderr" ]
 }
 
 @test "everything works without scripts, with just that rule" {
@@ -100,7 +102,7 @@ each_is_needed() { # RULE RIGHT...: users who have all but one, beside one anoth
 }
 
 @test "the others are not" {
-	for right in +mget +time +publish +subscribe '~{app:\*' '&redlock:wake:\*' +evalsha '+client|id' '+client|kill' +info '+command|info' +select +type +strlen +getrange +hscan; do
+	for right in +mget +time +publish +subscribe +unsubscribe '~{app:\*' '&redlock:wake:\*' '&__keyspace@\*__:app:\*' +evalsha '+client|id' '+client|kill' +info '+command|info' +select +type +strlen +getrange +hscan; do
 		give "${rule/$right/}"
 		rl run "${nodes[@]}" -n job -- true
 	done

@@ -21,9 +21,9 @@ is_synced() { # N
 @test "one and two of five dead: everything works" {
 	for node in 2 4; do
 		kill_nodes KILL "$node"
-		timed rl acquire -n job
+		timed rl acquire -n --node-timeout 8s job
 		exits 0
-		[ "$took" -lt 1500 ]
+		[ "$took" -lt 4000 ]
 		token=$output
 		rl check job "$token"
 		rl extend --node-timeout 500ms job "$token"
@@ -37,9 +37,9 @@ is_synced() { # N
 
 @test "three of five dead: 69 at once, each node with its reason, no key left" {
 	kill_nodes KILL 1 3 5
-	timed rl acquire -n job
+	timed rl acquire -n --node-timeout 8s job
 	exits 69
-	[ "$took" -lt 1500 ]
+	[ "$took" -lt 4000 ]
 	[ -z "$output" ]
 	says "no quorum: 2 of 5 nodes voted, 3 are needed"
 	for node in 1 3 5; do
@@ -110,31 +110,55 @@ is_synced() { # N
 	says "no quorum: 4 of 5 nodes voted, but not 3 alike; node 3"
 }
 
+# Milliseconds between two lines of a trace, by the clock of the command itself: how late this shell looks is no matter.
+between() { # TEXT TEXT
+	echo $(($(traced "$2") - $(traced "$1")))
+}
+
+traced() { # TEXT: when, on the clock of /proc/uptime
+	grep -m 1 -F "$1" "$sandbox/trace" | sed 's/.*trace: \[\([0-9]*\)\..*/\1/'
+}
+
+until_traced() { # TEXT
+	until_true grep -qsF "$1" "$sandbox/trace"
+}
+
 # A release that may have to be asked again in another form is waited for, but no node that hangs costs as much as this.
 @test "without scripts: two of five hung cost half as long again, and a slow node is released after a longer command" {
 	on_nodes "$all" acl setuser default -@scripting
 	token=$(rl acquire -n job)
 	until_true has_keys 5 "$all" job
 	kill_nodes STOP 1 2 3 4 5
-	begin=$(date +%s%N)
-	(sleep 0.5 && kill_nodes CONT 1 2 3 && date +%s%N >"$sandbox/continued") &
-	timed rl release --node-timeout 8s job "$token"
+	rl release --trace --node-timeout 8s job "$token" 2>"$sandbox/trace" 3>&- &
+	until_traced "send release"
+	sleep 0.7
+	kill_nodes CONT 1 2 3
+	await $! 0
 	kill_nodes CONT 4 5
-	exits 0
-	[ -z "$stderr" ]
-	[ "$took" -lt $((($(<"$sandbox/continued") - begin) * 3 / 1000000)) ] # 5 times as long with a few rounds
+	run ! grep -v trace: "$sandbox/trace"
+	took=$(between "send release" "done release")
+	[ "$(between "send release" cancel)" -lt $((took * 3)) ] # 5 times as long with a few rounds
 	until_true has_keys 0 "1 2 3" job
 	on_nodes "4 5" del job
-	rl run --node-timeout 8s job -- sh -c "sleep 1.2; until [ -e '$sandbox/go' ]; do sleep 0.02; done" &
-	sleep 1.2
-	until_true has_keys 5 "$all" job
-	kill_nodes STOP 1 2 3 4 5
-	touch "$sandbox/go"
-	sleep 0.5
-	kill_nodes CONT 1 2 3 4
-	sleep 0.4
-	kill_nodes CONT 5
-	await $! 0
+	for try in 1 2 3; do # another one only if this shell was late
+		rl run --trace --node-timeout 8s job -- sh -c "until [ -e '$sandbox/go-$try' ]; do sleep 0.02; done" \
+			2>"$sandbox/trace" 3>&- &
+		until_true has_keys 5 "$all" job
+		sleep 3
+		kill_nodes STOP 1 2 3 4 5
+		touch "$sandbox/go-$try"
+		until_traced "send release"
+		sleep 0.5
+		kill_nodes CONT 1 2 3 4
+		until_traced "done release"
+		took=$(between "send release" "done release")
+		sleep $((took * 7 / 10))e-3 # longer than where scripts are allowed, shorter than half of the command
+		kill_nodes CONT 5
+		late=$(($(sed 's/\.\([0-9]*\).*/\10/' /proc/uptime) - $(traced "done release")))
+		await $! 0
+		[ "$late" -gt 1200 ] || break
+		on_nodes 5 del job
+	done
 	until_true has_keys 0 "$all" job
 }
 
@@ -144,28 +168,35 @@ is_synced() { # N
 	for command in "acquire -n job" "extend held V"; do
 		kill_nodes STOP 1 2 3
 		# shellcheck disable=SC2086 # a list
-		rl ${command} --json -t 4s --node-timeout 3900ms >"$sandbox/out" 3>&- &
-		pid=$!
+		rl ${command} --trace --json -t 4s --node-timeout 3900ms >"$sandbox/out" 2>"$sandbox/trace" 3>&- &
+		until_traced "send ${command%% *}"
 		sleep 2.3
 		kill_nodes CONT 3
-		await "$pid"
+		await $!
 		kill_nodes CONT 1 2
 		exits 0
 		output=$(<"$sandbox/out")
-		json_is '300 < j["validity_ms"] < 1700'
+		took=$(between "send ${command%% *}" "done ${command%% *}")
+		json_is "(4000 - $took) / 2 < j['validity_ms'] < 1700"
 	done
+}
+
+is_stopped() { # PID
+	grep -qs '^State:	T' "/proc/$1/status"
 }
 
 # It is stopped while it waits for the slower nodes. If that is missed, it is tried again.
 @test "stopped until the validity is over: not granted" {
 	for try in 1 2 3 4 5; do
 		kill_nodes STOP 1 2 3
-		"$REDLOCK_BIN" acquire --json -n -t 8s --node-timeout 7900ms "job-$try" >"$sandbox/out" 2>"$sandbox/err" 3>&- &
+		"$REDLOCK_BIN" acquire --trace --json -n -t 8s --node-timeout 7900ms "job-$try" \
+			>"$sandbox/out" 2>"$sandbox/trace" 3>&- &
 		pid=$!
+		until_traced "send acquire"
 		sleep 2
 		kill_nodes CONT 3
-		until_true has_keys 1 3 "job-$try"
-		kill -s STOP "$pid" 2>/dev/null && break
+		until_traced "done acquire"
+		kill -s STOP "$pid" 2>/dev/null && until_true is_stopped "$pid" && break
 		wait "$pid"
 		kill_nodes CONT 1 2
 	done

@@ -46,6 +46,8 @@ clean() { # VERB ARGUMENT...
 		hostile "$mode"
 		clean status job
 		clean status
+		clean doctor
+		clean doctor --prefix x
 		clean acquire -w 400ms job
 		clean extend job token
 		clean release job token

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A server that tries to reach the terminal of who asks it: every text that it may choose is full of bytes that control
-one, or that hide or turn what is around them. `hostile.py serve PATH MODE` answers at a Unix socket; `hostile.py judge
+one, or that hide or turn what is around them. `hostile.py serve PATH MODE` answers at a Unix socket (modes old and slow: as
+a server that is, and says nothing evil); `hostile.py judge
 json|text FILE...` looks at what came out."""
 import json
 import os
 import socket
 import sys
 import threading
+import time
 import unicodedata
 
 # C0, DEL, C1 as a byte and in UTF-8; turned, invisible and tag characters; UTF-8 that is overlong, of a surrogate, cut.
@@ -26,12 +28,31 @@ def finding(mode):
     return b"*4\r\n" + bulk(kind) + b":60000\r\n:%d\r\n" % len(value) + bulk(value)
 
 
+# What is only asked by doctor, and what INFO says to it.
+FACTS = [b"run_id:", b"\r\nredis_version:7.0.", b"\r\nrole:slave\r\nmaster_host:", b"\r\nmaxmemory:1\r\nmaxmemory_policy:",
+         b"\r\naof_last_write_status:", b"\r\nmonotonic_clock:@ inf "]
+DOCTOR = {b"CONFIG": b"*2\r\n" + bulk(EVIL) * 2, b"TIME": b"*2\r\n" + bulk(EVIL) * 2, b"PTTL": b":-1\r\n",
+          b"SCAN": b"*2\r\n" + bulk(b"0") + b"*1\r\n" + bulk(EVIL)}
+
+
+def odd(mode, command):
+    if command == b"TIME":
+        time.sleep(0.15 if mode == "slow" else 0)
+        now = time.time_ns() // 1000
+        return b"*2\r\n" + bulk(b"%d" % (now // 1000000)) + bulk(b"%d" % (now % 1000000))
+    return {b"INFO": bulk(b"redis_version:5.0.3\r\nrole:master\r\n"), b"SET": b"$-1\r\n", b"EVAL": b":0\r\n"}.get(command, b"-ERR no\r\n")
+
+
 def answer(mode, words):
     command = words[0].upper()
+    if mode in ("old", "slow"):
+        return odd(mode, command)
     if mode == "error" or (mode == "lost" and command in (b"EVAL", b"EVALSHA")):
         return ERROR
     if command == b"INFO":
-        return bulk(b"run_id:" + EVIL + b"\r\n")
+        return bulk(EVIL.join(FACTS) + EVIL)
+    if command in DOCTOR:
+        return DOCTOR[command]
     if command == b"SET":
         return b"+OK\r\n" if mode == "lost" else b"$-1\r\n"
     if command in (b"EVAL", b"EVALSHA"):

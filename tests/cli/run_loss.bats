@@ -108,6 +108,16 @@ ends_cut_off() { # CODE
 	[ -z "$(first_term)" ]
 }
 
+@test "the same, and all are dead before redlock finds words for it: it has killed them" {
+	LD_PRELOAD=$REDLOCK_FREEZE FREEZE_AT=told ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
+		start_family tree,deaf 7 -t 6s --renew 300ms
+	on_nodes "1 2 3" flushall
+	until_true eval '[ "$(marked_pids)" = "$run_pid" ]' # the guard has left
+	kill -s CONT "$run_pid"
+	ends 79
+	says "the lock '$job' is lost; the command is killed"
+}
+
 @test "the keys are gone on a minority: nothing is said, no key is made again" {
 	start_run -t 6s --renew 300ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.1; done"
 	until_true has_keys 5 "$all" "$job"
@@ -190,4 +200,72 @@ stopped_until_the_end() { # BEFORE|AFTER the end of the lock, MODE
 	stopped_until_the_end BEFORE warn
 	ends 0
 	says "'$job' was lost before its release; the command was done"
+}
+
+# ---- the wall clock is set ----
+
+# redlock, guard and command have a wall clock that is off by what the file says.
+start_dated() { # OPTION... as start_family
+	printf '\0\0\0\0\0\0\0\0' >"$place/off"
+	LD_PRELOAD=$REDLOCK_CLOCK FAULTS_CLOCK=$place/off ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 start_family "$@"
+}
+
+set_clock() { # MS
+	python3 -c 'import sys; open(sys.argv[1], "r+b").write((int(sys.argv[2]) * 10**6).to_bytes(8, "little", signed=True))' \
+		"$place/off" "$1"
+}
+
+@test "the wall clock is set forward by more than the validity: lost, and it says why" {
+	start_dated one 1 -t 60s
+	set_clock 59500
+	ends 79
+	says "the lock '$job' is lost" "wall clock was set forward by 59.5 s"
+}
+
+@test "the wall clock is set forward by less: renewed at once, nothing is said" {
+	start_dated one 1 -t 60s
+	before=$(quorum_end "$job")
+	sleep 0.3
+	set_clock 30000
+	until_true eval '[ "$(quorum_end "$job")" -ge $((before + 250)) ]'
+	kill -s TERM "$run_pid"
+	ends 143
+	[ -z "$stderr" ]
+}
+
+@test "the wall clock is set back: nothing" {
+	start_dated one 1 -t 60s
+	set_clock -3600000
+	sleep 0.3
+	kill -s TERM "$run_pid"
+	ends 143
+	[ -z "$stderr" ]
+}
+
+# While redlock is stopped. The guard ends the command.
+guard_sees() { # MS, to which the wall clock is set, one after the other
+	local ms
+	start_dated tree 7 -t 60s
+	kill -s STOP "$run_pid"
+	for ms; do
+		sleep 0.3
+		set_clock "$ms"
+	done
+	until_true eval '[ "$(marked_pids)" = "$run_pid" ]'
+	kill -s CONT "$run_pid"
+	ends 79
+}
+
+@test "the wall clock is set back, and forward again, while redlock is stopped" {
+	guard_sees -3600000 -3540500
+}
+
+@test "the wall clock is set forward while redlock is stopped, and the kernel tells nobody" {
+	FAULTS_NO_CANCEL=1 guard_sees 59500
+	says "wall clock was set forward by 59.5 s"
+}
+
+@test "the wall clock is set forward while redlock is stopped: the guard ends the command" {
+	guard_sees 59500
+	says "wall clock was set forward by 59.5 s"
 }

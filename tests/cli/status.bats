@@ -76,11 +76,11 @@ busy_for_all() {
 	until=$(($(date +%s) + 600))
 	on_nodes "1 2 3 4 5" setnx job "$until.25"
 	busy_for_all
-	show "job: held by SETNX time $until.25: its client believes it holds until "
+	show "job: held by a lock of the old SETNX protocol, $until.25: expires at "
 	[[ $output == *"warning: on 5 nodes no expiry: it blocks until somebody deletes it"* ]]
 	on_nodes "1 2 3 4 5" set job 1000000000
 	busy_for_all
-	show "job: held by SETNX time 1000000000: its client believed it held until 2001-09-09 01:46:40 UTC"
+	show "job: held by a lock of the old SETNX protocol, 1000000000: expired at 2001-09-09 01:46:40 UTC"
 	status_is 'j["kind"] == "setnx-time" and j["blocks_for_ever"] and j["nodes"][0]["pttl_ms"] == -1'
 }
 

@@ -5,8 +5,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* How many words more a list of names is than the word of the row: so many keys there are. */
+static unsigned list_is_longer(const struct rl_word *row, const struct words *w)
+{
+	unsigned lists = 0, others = 0;
+	for (unsigned i = 3; row[2].kind == RL_WORD_KEYS && row[i].kind != RL_WORD_TOKEN; i++) {
+		bool list = row[i].kind == RL_WORD_NAMES || row[i].kind == RL_WORD_QUEUES;
+		lists += list;
+		others += !list;
+	}
+	int64_t keys = lists > 0 && w->count > 2 ? word_number(w->at[2]) - others : 0;
+	return keys > lists ? (unsigned)keys / lists - 1 : 0;
+}
+
 static bool fits(const struct rl_word *row, const struct words *w, struct asked *ret)
 {
+	unsigned more = list_is_longer(row, w);
 	for (unsigned i = 0; i < w->count; i++, row++) {
 		if (row->kind == RL_WORD_END ||
 		    (row->kind == RL_WORD_FIXED &&
@@ -15,6 +29,8 @@ static bool fits(const struct rl_word *row, const struct words *w, struct asked 
 			return false;
 		if (row->kind < RL_WORD_FIXED)
 			ret->parts[row->kind] = w->at[i];
+		if (row->kind == RL_WORD_NAMES || row->kind == RL_WORD_QUEUES)
+			i += more;
 	}
 	return row->kind == RL_WORD_END;
 }
@@ -61,7 +77,7 @@ static bool is_outcome(const struct rl_outcome *o, struct bytes answer)
 
 void asked_note(struct asked_seen *seen, const struct asked *asked, struct bytes answer)
 {
-	const struct rl_outcome *o = asked->op != NULL ? asked->op->outcomes : NULL;
+	const struct rl_outcome *o = asked->op != NULL ? rl_ops_outcomes(asked->op, asked->form) : NULL;
 	for (unsigned i = 0; o != NULL && o[i].vote != REDLOCK_VOTE_PENDING; i++)
 		if (is_outcome(&o[i], answer)) {
 			seen->times[asked_operation(asked)][asked->form][i]++;
@@ -69,15 +85,35 @@ void asked_note(struct asked_seen *seen, const struct asked *asked, struct bytes
 		}
 }
 
+/* By digest or by text it is the same script: of several names, which seldom all have one token, either will
+ * do. */
+static uint64_t times_of(const struct asked_seen *seen, unsigned operation, unsigned form, unsigned outcome)
+{
+	const uint32_t pairs[] = {RL_FORMS_QUEUE, RL_FORM_BIT(RL_FORM_SHA) | RL_FORM_BIT(RL_FORM_TEXT),
+	                          RL_FORMS_GUARD};
+	uint64_t times = seen->times[operation][form][outcome];
+	for (unsigned i = 0; rl_ops[operation].several && i < sizeof pairs / sizeof pairs[0]; i++)
+		for (unsigned other = 0; (pairs[i] >> form & 1) != 0 && other < RL_FORM_COUNT; other++)
+			if (other != form && (pairs[i] >> other & 1) != 0)
+				times += seen->times[operation][other][outcome];
+	return times;
+}
+
 static int print_row(const struct asked_seen *seen, unsigned operation, unsigned form, bool missing)
 {
 	const struct rl_op *op = &rl_ops[operation];
+	const struct rl_outcome *outcomes = rl_ops_outcomes(op, (enum rl_form)form);
 	bool watch = form == RL_FORM_WATCH;
 	int never = 0;
-	for (unsigned i = 0; watch ? i == 0 : op->outcomes[i].vote != REDLOCK_VOTE_PENDING; i++) {
-		uint64_t times = seen->times[operation][form][i];
-		if (!watch && op->outcomes[i].type == RL_REPLY_ERROR)
-			continue; /* a server's mood, and not the operation's result */
+	for (unsigned i = 0; watch ? i == 0 : outcomes[i].vote != REDLOCK_VOTE_PENDING; i++) {
+		uint64_t times = times_of(seen, operation, form, i);
+		if (operation == RL_OP_RAISE && !watch && outcomes[i].vote != REDLOCK_VOTE_YES)
+			continue; /* its key would have to go, or all that it knows, between a claim and that */
+		if (op->several && !watch && outcomes[i].vote == REDLOCK_VOTE_QUARANTINE)
+			continue; /* it would have to forget between a grant and the extend of the few who hold several */
+		if (!watch && (outcomes[i].type == RL_REPLY_ERROR || outcomes[i].vote == REDLOCK_VOTE_UNCOUNTED))
+			continue; /* a server's mood, and not the operation's result; too few nodes whose numbers are
+			             known */
 		never += times == 0;
 		if (!missing || times == 0)
 			printf("  %-15s %10" PRIu64 "  operation %u, outcome %u%s\n",
@@ -94,12 +130,13 @@ static uint32_t own_forms(unsigned operation)
 	return operation == RL_OP_LEAVE || operation == RL_OP_HAND ? RL_FORMS_QUEUE : UINT32_MAX;
 }
 
-int asked_print(const struct asked_seen *seen, uint32_t forms, bool missing)
+int asked_print(const struct asked_seen *seen, uint32_t operations, uint32_t forms, bool missing)
 {
 	int never = 0;
 	for (unsigned i = 0; i < RL_OP_COUNT; i++)
 		for (unsigned form = 0; form < RL_FORM_COUNT; form++)
-			if ((rl_ops[i].forms & forms & own_forms(i) & RL_FORM_BIT(form)) != 0)
+			if ((operations >> i & 1) != 0 &&
+			    (rl_ops[i].forms & forms & own_forms(i) & RL_FORM_BIT(form)) != 0)
 				never += print_row(seen, i, form, missing);
 	return never;
 }

@@ -30,8 +30,9 @@ struct asked_seen {
 /* Counts an answer, unless it is none of the row's outcomes, as errors are. */
 void asked_note(struct asked_seen *seen, const struct asked *asked, struct bytes answer);
 
-/* Prints what came up, or only what never did, of these forms. Returns how many outcomes never did. */
-int asked_print(const struct asked_seen *seen, uint32_t forms, bool missing);
+/* Prints what came up, or only what never did, of these operations and forms. Returns how many outcomes never
+ * did. */
+int asked_print(const struct asked_seen *seen, uint32_t operations, uint32_t forms, bool missing);
 
 /* The operation's number. */
 static inline unsigned asked_operation(const struct asked *asked)

@@ -7,6 +7,7 @@
 #include "scripts.h"
 
 #define QUEUE_SCRIPT(call) [RL_FORM_QUEUE_SHA] = "EVALSHA " call, [RL_FORM_QUEUE_TEXT] = "EVAL " call
+#define GUARD_SCRIPT(call) [RL_FORM_GUARD_SHA] = "EVALSHA " call, [RL_FORM_GUARD_TEXT] = "EVAL " call
 #define DELETE                                                                                               \
 	[RL_FORM_DELEX] = "DELEX NAME IFEQ TOKEN", [RL_FORM_DELIFEQ] = "DELIFEQ NAME TOKEN",                     \
 	SCRIPT("release 1 NAME TOKEN")
@@ -14,8 +15,14 @@
 
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): words that are put together are one */
 const struct expected expected[RL_OP_COUNT] = {
-    [REDLOCK_OP_ACQUIRE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN NX PX TTL"}, "+OK\r\n", "$-1\r\n"},
-    [REDLOCK_OP_EXTEND] = {{SCRIPT("extend 1 NAME TOKEN TTL")}, ":1\r\n", ":0\r\n"},
+    [REDLOCK_OP_ACQUIRE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN NX PX TTL",
+                             GUARD_SCRIPT("claim 3 NAME redlock:set FENCE TOKEN TTL PASS FENCED TIMED")},
+                            "+OK\r\n",
+                            "$-1\r\n"},
+    [REDLOCK_OP_EXTEND] = {{SCRIPT("extend 1 NAME TOKEN TTL"),
+                            GUARD_SCRIPT("guarded_extend 2 NAME redlock:set TOKEN TTL PASS TIMED")},
+                           ":1\r\n",
+                           ":0\r\n"},
     [REDLOCK_OP_RELEASE] = {{QUEUE_SCRIPT("vacate 2 NAME QUEUE TOKEN"), DELETE},
                             ":1\r\n",
                             ":0\r\n",
@@ -24,7 +31,10 @@ const struct expected expected[RL_OP_COUNT] = {
                           "*4\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\nt0\r\n",
                           "*4\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n"},
     [REDLOCK_OP_PROBE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN XX PX TTL"}, "$-1\r\n", "+OK\r\n"},
-    [RL_OP_ENTER] = {{QUEUE_SCRIPT("enter 3 NAME QUEUE OFFERS TOKEN TTL PLACE TERMS")},
+    [RL_OP_ENTER] = {{QUEUE_SCRIPT("enter 3 NAME QUEUE OFFERS TOKEN TTL PLACE TERMS"),
+                      GUARD_SCRIPT(
+                          "guarded_enter 5 NAME QUEUE OFFERS redlock:set FENCE TOKEN TTL PLACE TERMS PASS "
+                          "FENCED TIMED")},
                      "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
                      "*6\r\n:0\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$2\r\nt1\r\n"},
     [RL_OP_LEAVE] = {{QUEUE_SCRIPT("leave 3 NAME QUEUE OFFERS TOKEN PLACE PATIENCE BARS"), DELETE},
@@ -35,6 +45,42 @@ const struct expected expected[RL_OP_COUNT] = {
                     ":2\r\n",
                     ":0\r\n",
                     ":1\r\n"},
+    [RL_OP_RAISE] = {{GUARD_SCRIPT("raise 3 NAME redlock:set FENCE TOKEN NUMBER PASS")},
+                     "*5\r\n:1\r\n:7\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
+                     "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_MEET] = {{[RL_FORM_TEXT] = "EVAL meet 1 redlock:set ID MEMBERS QUORUM LONGEST"},
+                    "*6\r\n:1\r\n:0\r\n:9\r\n:3\r\n$2\r\nq0\r\n$3\r\nr s\r\n",
+                    "*6\r\n:0\r\n:0\r\n:9\r\n:0\r\n$2\r\nq0\r\n$3\r\nr s\r\n"},
+    [RL_OP_ADMIT] = {{[RL_FORM_TEXT] =
+                          "EVAL admit 1 redlock:set ID SETID STEP CONFIG LONGEST FLOOR MEMBERS QUORUM "
+                          "MEMBER"},
+                     "*5\r\n:1\r\n:0\r\n:0\r\n:9\r\n$2\r\nq0\r\n",
+                     "*5\r\n:0\r\n:0\r\n:0\r\n:9\r\n$2\r\nq0\r\n"},
+    [RL_OP_CLAIM_ALL] = {{SCRIPT("claim_all KEYS NAMES TOKEN TTL"),
+                          GUARD_SCRIPT("guarded_claim_all KEYS1 NAMES redlock:set TOKEN TTL PASS TIMED")},
+                         "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
+                         "*5\r\n:0\r\n:2\r\n:9\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_EXTEND_ALL] = {{SCRIPT("extend_all KEYS NAMES TOKEN TTL"),
+                           GUARD_SCRIPT("guarded_extend_all KEYS1 NAMES redlock:set TOKEN TTL PASS TIMED")},
+                          "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
+                          "*5\r\n:0\r\n:2\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_RELEASE_ALL] = {{QUEUE_SCRIPT("release_all KEYS2 NAMES QUEUES TOKEN 2"),
+                            SCRIPT("release_all KEYS NAMES TOKEN 1")},
+                           "*5\r\n:2\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
+                           "*5\r\n:0\r\n:1\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
+                           "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_SETNX] = {{[RL_FORM_TEXT] = "EVAL setnx 2 NAME SIDE TOKEN TTL"},
+                     "*2\r\n:1\r\n$2\r\nt0\r\n",
+                     "*2\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_SETNX_EXTEND] = {{[RL_FORM_TEXT] = "EVAL setnx_extend 2 NAME SIDE TOKEN TTL"},
+                            "*2\r\n:1\r\n$2\r\nt0\r\n",
+                            "*2\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_SETNX_RELEASE] = {{[RL_FORM_TEXT] = "EVAL setnx_release 2 NAME SIDE TOKEN"},
+                             "*2\r\n:1\r\n$2\r\nt0\r\n",
+                             "*2\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_SETNX_QUERY] = {{[RL_FORM_TEXT] = "EVAL setnx_query 2 NAME SIDE TOKEN"},
+                           "*5\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\n17\r\n:1\r\n",
+                           "*5\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n:0\r\n"},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 
@@ -42,6 +88,7 @@ const struct expected expected[RL_OP_COUNT] = {
 static struct bytes part(const struct rl_request *r, enum rl_form form, struct expected_room *room,
                          struct bytes word)
 {
+	bool several = r->also.size > 0;
 	const struct {
 		const char *word;
 		struct bytes part;
@@ -58,10 +105,26 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"NEXT", {r->next.bytes, r->next.size}},
 	    {"PLACE", {r->place.bytes, r->place.size}},
 	    {"PATIENCE", text_bytes(room->patience)},
+	    {"SIDE", {room->setnx.bytes, room->setnx.length}},
+	    {"FENCE", {room->fence.bytes, room->fence.length}},
+	    {"PASS", {r->pass.bytes, r->pass.size}},
+	    {"NUMBER", text_bytes(room->number)},
+	    {"FENCED", text_bytes(r->fenced ? "1" : "")},
+	    {"TIMED", text_bytes(r->timed ? "1" : "")},
+	    {"KEYS", text_bytes(several ? "2" : "1")},
+	    {"KEYS1", text_bytes(several ? "3" : "2")},
+	    {"KEYS2", text_bytes(several ? "4" : "2")},
+	    {"NAMES", {r->name.bytes, r->name.size}},
+	    {"QUEUES", {room->queue.bytes, room->queue.length}},
 	};
+	static const char *const record[RL_RECORD_WORDS] = {"ID",   "MEMBERS", "QUORUM", "LONGEST", "SETID",
+	                                                    "STEP", "CONFIG",  "FLOOR",  "MEMBER"};
 	for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		if (word_is(word, parts[i].word))
 			return parts[i].part;
+	for (unsigned i = 0; r->record != NULL && i < RL_RECORD_WORDS; i++)
+		if (word_is(word, record[i]))
+			return (struct bytes){r->record[i].bytes, r->record[i].size};
 	for (unsigned i = 0; i < RL_SCRIPT_COUNT; i++)
 		if (bytes_equal(word, text_bytes(rl_scripts[i].name)))
 			return text_bytes((RL_FORMS_SHA >> form & 1) != 0 ? rl_scripts[i].sha : rl_scripts[i].text);
@@ -83,22 +146,37 @@ void expected_side(struct bytes name, const char *what, struct buffer *ret)
 void expected_free(struct expected_room *room)
 {
 	buffer_free(&room->queue);
+	buffer_free(&room->also);
 	buffer_free(&room->offers);
+	buffer_free(&room->fence);
+	buffer_free(&room->setnx);
 }
 
 bool expected_words(const struct rl_request *r, enum rl_form form, struct expected_room *room,
                     struct words *ret)
 {
 	const char *at = expected[r->operation].words[form];
+	const char *end = r->also.size > 0 ? memchr(r->also.bytes, '\n', r->also.size) : NULL;
+	struct bytes also = {end != NULL ? end + 1 : "", end != NULL ? strtoul(r->also.bytes + 1, NULL, 10) : 0};
 	snprintf(room->ttl, sizeof room->ttl, "%llu", (unsigned long long)r->ttl_ms);
 	snprintf(room->patience, sizeof room->patience, "%llu", (unsigned long long)r->patience_ms);
 	snprintf(room->terms, sizeof room->terms, "%s %llu", room->patience, (unsigned long long)r->offered_ns);
-	room->queue = room->offers = (struct buffer){0};
+	snprintf(room->number, sizeof room->number, "%llu", (unsigned long long)r->number);
+	room->queue = room->also = room->offers = room->fence = room->setnx = (struct buffer){0};
 	expected_side((struct bytes){r->name.bytes, r->name.size}, "queue", &room->queue);
 	expected_side((struct bytes){r->name.bytes, r->name.size}, "offers", &room->offers);
+	expected_side((struct bytes){r->name.bytes, r->name.size}, "fence", &room->fence);
+	expected_side((struct bytes){r->name.bytes, r->name.size}, "setnx", &room->setnx);
+	expected_side(also, "queue", &room->also);
 	ret->count = 0;
-	for (size_t length; at != NULL && (length = strcspn(at, " ")) > 0; at += length + (at[length] == ' '))
-		ret->at[ret->count++] = part(r, form, room, (struct bytes){at, length});
+	for (size_t length; at != NULL && (length = strcspn(at, " ")) > 0; at += length + (at[length] == ' ')) {
+		struct bytes word = {at, length};
+		ret->at[ret->count++] = part(r, form, room, word);
+		if (also.size > 0 && word_is(word, "NAMES"))
+			ret->at[ret->count++] = also;
+		else if (also.size > 0 && word_is(word, "QUEUES"))
+			ret->at[ret->count++] = (struct bytes){room->also.bytes, room->also.length};
+	}
 	return at != NULL;
 }
 

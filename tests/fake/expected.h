@@ -24,12 +24,13 @@ void expected_side(struct bytes name, const char *what, struct buffer *ret);
 
 /* For the parts of a request that are put together. */
 struct expected_room {
-	char ttl[24], patience[24], terms[48];
-	struct buffer queue, offers;
+	char number[24], ttl[24], patience[24], terms[48];
+	struct buffer queue, also, offers, fence, setnx;
 };
 void expected_free(struct expected_room *room);
 
-/* The words that a request has in a form. False: it has no such form. */
+/* The words that a request has in a form; of several names there may be one more. False: it has no such form.
+ */
 bool expected_words(const struct rl_request *r, enum rl_form form, struct expected_room *room,
                     struct words *ret);
 

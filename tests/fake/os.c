@@ -5,7 +5,7 @@
 #include <errno.h>
 
 /* Descriptors that are never asked for bytes. */
-enum { POLLER_FD = 1000, TIMER_FD, WAKE_FD };
+enum { POLLER_FD = 1000, TIMER_FD, WAKE_FD, SET_FD };
 
 struct rl_address fake_address(unsigned char kind, unsigned number)
 {
@@ -89,8 +89,8 @@ void rl_socket_abort(int fd)
 
 int rl_poller_open(struct rl_poller *poller)
 {
-	*poller =
-	    (struct rl_poller){.fd = POLLER_FD, .timer_fd = TIMER_FD, .wake_fd = WAKE_FD, .armed_ns = UINT64_MAX};
+	*poller = (struct rl_poller){
+	    .fd = POLLER_FD, .timer_fd = TIMER_FD, .wake_fd = WAKE_FD, .set_fd = SET_FD, .armed_ns = UINT64_MAX};
 	fake_process->poller_open = true;
 	fake_process->armed_ns = UINT64_MAX;
 	fake_process->woken = false;
@@ -100,7 +100,8 @@ int rl_poller_open(struct rl_poller *poller)
 void rl_poller_close(struct rl_poller *poller)
 {
 	fake_process->poller_open = false;
-	*poller = (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1, .armed_ns = UINT64_MAX};
+	*poller =
+	    (struct rl_poller){.fd = -1, .timer_fd = -1, .wake_fd = -1, .set_fd = -1, .armed_ns = UINT64_MAX};
 }
 
 int rl_poller_watch(struct rl_poller *poller, int fd, uint32_t id, uint32_t events, bool known)

@@ -46,7 +46,8 @@ struct fake_process {
 struct fake_world {
 	/* A use of the seam that must never be: a closed descriptor, a wait, bytes behind the end. */
 	void (*wrong)(const char *what, int fd);
-	uint64_t (*now)(void); /* of the process's clock */
+	uint64_t (*now)(void);  /* of the process's clock */
+	int64_t (*ahead)(void); /* by how much its wall clock is; NULL: by nothing */
 	bool (*has_ended)(const struct rl_lookup *lookup);
 	int (*random)(void *buffer, size_t size);
 	int (*connect)(const struct rl_address *address, uint32_t *ret_conn);

@@ -90,14 +90,17 @@ struct redis {
 	/* What it does not permit. */
 	bool kill_denied, info_denied, eval_denied, subscribe_denied, publish_denied;
 	bool queue_denied; /* scripts with a queue's key: as by a rule for the names of locks alone */
+	bool keys_denied;  /* channels of keys */
+	bool tells_keys;   /* notify-keyspace-events Kgx */
+	bool promoted;     /* it was a replica before */
 	/* How newer servers differ. */
 	enum redis_native native;
 	bool is_valkey_9;      /* what runs beside a script; who has not logged in is told so first */
 	bool queues_when_full; /* Redis 7.2, Valkey 8: only what needs memory is refused behind MULTI */
 	bool quiet_login;      /* Redis 7.2 to 8.6, Valkey 8: see refuse_login() */
 	/* Broken on purpose: extends of keys that it lacks are confirmed; who asks has his turn, whoever waits;
-	 * who is gone is waited for. */
-	bool extends_all, any_turn, waits_for_all;
+	 * who is gone is waited for; who has forgotten votes; RAISE says yes and raises nothing. */
+	bool extends_all, any_turn, waits_for_all, admits_all, raises_none, takes_some;
 	struct session **open;
 	uint32_t open_count;
 	uint32_t open_capacity;
@@ -118,6 +121,9 @@ const struct session *fake_redis_listener(const struct redis *r, struct bytes ch
 /* PUBLISH, for scripts: the number of receivers; -1: it is not permitted. */
 int fake_redis_publish(struct redis *r, struct bytes channel, struct bytes payload);
 
+/* What has become of a key, to those who have subscribed to that. */
+void fake_redis_tell(struct redis *r, unsigned database, struct bytes name, const char *event);
+
 /* Messages that were to be late arrive now. */
 void redis_say_late(struct redis *r);
 
@@ -127,3 +133,6 @@ void redis_wipe(struct redis *r);
 
 /* Another program sets a key that is not there. */
 struct key *redis_put(struct redis *r, unsigned database, struct bytes name, struct bytes value);
+
+/* Another program deletes a key. */
+void redis_delete(struct redis *r, struct key *key);

@@ -69,9 +69,29 @@ void run_evalsha(struct call *c);
 
 /* redis_queue.c */
 void script_enter(struct call *c);
+void script_guarded_enter(struct call *c);
 void script_vacate(struct call *c);
 void script_leave(struct call *c);
 void script_hand(struct call *c);
+
+/* redis_guard.c */
+void script_claim(struct call *c);
+void script_raise(struct call *c);
+void script_guarded_extend(struct call *c);
+void script_meet(struct call *c);
+void script_admit(struct call *c);
+
+/* redis_many.c */
+void script_claim_all(struct call *c);
+void script_guarded_claim_all(struct call *c);
+void script_extend_all(struct call *c);
+void script_guarded_extend_all(struct call *c);
+void script_release_all(struct call *c);
+/* redis_setnx.c */
+void script_setnx(struct call *c);
+void script_setnx_extend(struct call *c);
+void script_setnx_release(struct call *c);
+void script_setnx_query(struct call *c);
 
 /* redis_multi.c */
 void run_multi(struct call *c);

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "redis_call.h"
+#include "redis_guard.h"
+#include "redis_offers.h"
 
 struct key *call_find(struct call *c, struct bytes name)
 {
@@ -58,6 +59,7 @@ void redis_expire(struct redis *r)
 	for (size_t i = r->keys.count; i-- > 0;)
 		if (r->now_ms > r->keys.keys[i].expires_ms) {
 			goes(r, &r->keys.keys[i], false);
+			fake_redis_tell(r, r->keys.keys[i].database, r->keys.keys[i].name, "expired");
 			keyspace_remove(&r->keys, &r->keys.keys[i]);
 		}
 }
@@ -69,16 +71,24 @@ struct key *redis_put(struct redis *r, unsigned database, struct bytes name, str
 	return keyspace_add(&r->keys, database, name, value);
 }
 
+void redis_delete(struct redis *r, struct key *key)
+{
+	struct buffer text = {0}; /* of the key, when that is gone */
+	unsigned database = key->database;
+	buffer_append(&text, key->name.at, key->name.size);
+	struct bytes name = {text.bytes, text.length};
+	goes(r, key, true);
+	fake_redis_tell(r, database, name, "del");
+	keyspace_remove(&r->keys, key);
+	multi_touch(r, database, name);
+	changed(r, name);
+	buffer_free(&text);
+}
+
 void call_delete(struct call *c, struct key *key)
 {
-	struct buffer name = {0}; /* of the key, when that is gone */
-	buffer_append(&name, key->name.at, key->name.size);
 	c->deleted = true;
-	goes(c->redis, key, true);
-	keyspace_remove(&c->redis->keys, key);
-	multi_touch(c->redis, c->session->database, (struct bytes){name.bytes, name.length});
-	changed(c->redis, (struct bytes){name.bytes, name.length});
-	buffer_free(&name);
+	redis_delete(c->redis, key);
 }
 
 void call_store(struct call *c, struct bytes name, struct bytes value, int64_t ttl_ms)
@@ -92,8 +102,10 @@ void call_store_for(struct call *c, uint64_t owner, struct bytes name, struct by
 	struct key *key = redis_put(r, c->session->database, name, value);
 	c->made = true;
 	key->owner = owner;
-	if (ttl_ms > 0)
+	if (ttl_ms > 0) {
 		key->expires_ms = r->now_ms + ttl_ms;
+		fake_redis_tell(r, key->database, name, "expire");
+	}
 	if (r->ears != NULL && r->ears->stored != NULL)
 		r->ears->stored(r, key, c->asked.op == &rl_ops[RL_OP_HAND]);
 }
@@ -243,14 +255,21 @@ static struct key *of_type(struct call *c, enum key_type type)
 	return key;
 }
 
-/* One field only: the model has no hash of several. */
+/* One field only: of several there is one hash, that the library makes. */
 void run_hset(struct call *c)
 {
 	char pair[64];
+	bool record = word_is(c->w.at[1], "redlock:set");
 	struct key *key = of_type(c, KEY_HASH);
 	if (key == NULL)
 		return;
-	bool fresh = key->value.size == 0;
+	struct bytes was;
+	bool fresh = record ? !offers_get(c, c->w.at[1], c->w.at[2], &was) : key->value.size == 0;
+	if (record) {
+		guard_put(c, c->w.at[1], c->w.at[2], c->w.at[3]);
+		call_reply_number(c, fresh);
+		return;
+	}
 	int size = snprintf(pair, sizeof pair, "%.*s=%.*s", (int)c->w.at[2].size, c->w.at[2].at,
 	                    (int)c->w.at[3].size, c->w.at[3].at);
 	keyspace_set_value(key, (struct bytes){pair, (size_t)size});

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Channels of a modelled server: SUBSCRIBE, UNSUBSCRIBE, PUBLISH, as redis-server 7.0 executes them in RESP2.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "redis_call.h"
@@ -70,12 +71,10 @@ const struct session *fake_redis_listener(const struct redis *r, struct bytes ch
 	return NULL;
 }
 
-int fake_redis_publish(struct redis *r, struct bytes channel, struct bytes payload)
+static int publish(struct redis *r, struct bytes channel, struct bytes payload)
 {
 	struct buffer message = {0};
 	int receivers = 0;
-	if (r->publish_denied)
-		return -1;
 	write_message(&message, channel, payload);
 	for (uint32_t i = 0; i < r->open_count; i++)
 		if (listens_to(r->open[i], channel)) {
@@ -84,6 +83,25 @@ int fake_redis_publish(struct redis *r, struct bytes channel, struct bytes paylo
 		}
 	buffer_free(&message);
 	return receivers;
+}
+
+int fake_redis_publish(struct redis *r, struct bytes channel, struct bytes payload)
+{
+	return r->publish_denied ? -1 : publish(r, channel, payload);
+}
+
+#define OF_KEYS "__keyspace@"
+
+void fake_redis_tell(struct redis *r, unsigned database, struct bytes name, const char *event)
+{
+	struct buffer channel = {0};
+	char begin[32];
+	if (!r->tells_keys)
+		return;
+	buffer_append(&channel, begin, (size_t)snprintf(begin, sizeof begin, OF_KEYS "%u__:", database));
+	buffer_append(&channel, name.at, name.size);
+	(void)publish(r, (struct bytes){buffer_front(&channel), channel.length}, text_bytes(event));
+	buffer_free(&channel);
 }
 
 void redis_say_late(struct redis *r)
@@ -108,10 +126,17 @@ static void reply_count(struct call *c, const char *word, struct bytes channel)
 	call_reply_number(c, c->session->channel_count);
 }
 
+static bool is_denied(const struct call *c)
+{
+	struct bytes first = c->w.at[1];
+	bool of_keys = first.size >= strlen(OF_KEYS) && memcmp(first.at, OF_KEYS, strlen(OF_KEYS)) == 0;
+	return c->redis->subscribe_denied || (of_keys && c->redis->keys_denied);
+}
+
 void run_subscribe(struct call *c)
 {
 	struct session *s = c->session;
-	if (c->redis->subscribe_denied) {
+	if (is_denied(c)) {
 		call_reply(c, "-NOPERM this user has no permissions to access one of the channels used as arguments");
 		return;
 	}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "redis_guard.h"
 #include "redis_offers.h"
 #include "scripts.h"
 
@@ -11,6 +12,7 @@
 enum { NAME = 3, QUEUE, OFFERS, TOKEN, ENTER_TTL, ENTER_PLACE, ENTER_TERMS };
 enum { LEAVE_PLACE = TOKEN + 1, LEAVE_PATIENCE, LEAVE_BARS };
 enum { HAND_NEXT = TOKEN + 1 };
+enum { GUARD_FENCE = ENTER_TERMS + 2, GUARD_PASS, GUARD_FENCED, GUARD_TIMED };
 enum { VACATE_TOKEN = QUEUE + 1 }; /* it has two keys */
 enum { ENTRY = 31, LIFE_MS = 60000, SHOWN = 1024 };
 
@@ -274,8 +276,11 @@ static void take(struct line *l, bool mine)
 	}
 	if (has_changed(l))
 		keep(l);
-	reply_entered(c, (int64_t[]){1, (int64_t)(l->text.length / ENTRY), 0, 0},
-	              next_offer(l, ttl, room, sizeof room));
+	bool guarded = l->script == RL_SCRIPT_GUARDED_ENTER;
+	int64_t number = guarded && word(c, GUARD_FENCED).size > 0 ? guard_draw(c, word(c, GUARD_FENCE)) : 0;
+	int64_t now_ms = guarded && word(c, GUARD_TIMED).size > 0 ? c->redis->now_ms : 0;
+	reply_entered(c, (int64_t[]){1, (int64_t)(l->text.length / ENTRY), number, now_ms},
+	              guarded ? text_bytes("") : next_offer(l, ttl, room, sizeof room));
 }
 
 /* Returns the place in the line, from 1 on. */
@@ -313,28 +318,33 @@ static void offer(struct call *c)
 
 static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
-	enum { SET_LINE = 67 };
 	struct call *c = l->call;
+	bool guarded = l->script == RL_SCRIPT_GUARDED_ENTER;
+	unsigned line = guarded ? 76 : 67; /* of the SET */
 	int64_t place = stand(l, mine, word(c, ENTER_PLACE));
-	if (has_changed(l) && script_fails_at(c, keep(l), l->script, SET_LINE))
+	if (has_changed(l) && script_fails_at(c, keep(l), l->script, line))
 		return;
-	offer(c);
+	if (!guarded)
+		offer(c);
 	reply_entered(c, (int64_t[]){0, (int64_t)(l->text.length / ENTRY), left, place}, value);
 }
 
 /* The key is our own: it was handed over. */
-static void lengthen(struct call *c, struct key *key, struct bytes queue)
+static void lengthen(struct call *c, enum rl_script script, struct key *key, struct bytes queue)
 {
-	enum { PEXPIRE_LINE = 4 };
+	bool guarded = script == RL_SCRIPT_GUARDED_ENTER;
+	unsigned line = guarded ? 11 : 4; /* of the PEXPIRE */
 	int64_t ttl = word_number(word(c, ENTER_TTL)), left = call_life(c, key);
 	bool longer = left >= 0 && left < ttl;
-	if (script_fails_at(c, longer ? call_write_refused(c) : NULL, RL_SCRIPT_ENTER, PEXPIRE_LINE))
+	if (script_fails_at(c, longer ? call_write_refused(c) : NULL, script, line))
 		return;
 	if (longer) {
 		key->expires_ms += ttl - left;
 		multi_touch(c->redis, c->session->database, word(c, NAME));
 	}
-	reply_entered(c, (int64_t[]){1, (int64_t)(queue.size / ENTRY), 0, 0}, text_bytes(""));
+	int64_t number = guarded && word(c, GUARD_FENCED).size > 0 ? guard_counter(c, word(c, GUARD_FENCE)) : 0;
+	int64_t now_ms = guarded && word(c, GUARD_TIMED).size > 0 ? c->redis->now_ms : 0;
+	reply_entered(c, (int64_t[]){1, (int64_t)(queue.size / ENTRY), number, now_ms}, text_bytes(""));
 }
 
 /* Before anybody is told: what is told has to be kept, or it would be told for ever. And whoever has written
@@ -353,20 +363,19 @@ static const char *renew(struct line *l)
 	return NULL;
 }
 
-void script_enter(struct call *c)
+static void enter(struct call *c, enum rl_script script, unsigned pexpire_line, unsigned set_line)
 {
-	enum { PEXPIRE_LINE = 7, SET_LINE = 35 };
 	struct line l;
 	struct bytes value;
 	struct buffer shown = {0};
 	if (string_of(c, word(c, NAME), &value) && bytes_equal(value, word(c, TOKEN))) {
 		struct bytes queue;
 		string_of(c, word(c, QUEUE), &queue);
-		lengthen(c, call_find(c, word(c, NAME)), queue);
+		lengthen(c, script, call_find(c, word(c, NAME)), queue);
 		return;
 	}
-	line_open(&l, c, RL_SCRIPT_ENTER);
-	if (script_fails_at(c, renew(&l), RL_SCRIPT_ENTER, PEXPIRE_LINE)) {
+	line_open(&l, c, script);
+	if (script_fails_at(c, renew(&l), script, pexpire_line)) {
 		line_close(&l);
 		return;
 	}
@@ -379,10 +388,31 @@ void script_enter(struct call *c)
 	bool takes = free && (mine || l.text.length == 0 || c->redis->any_turn);
 	if (!takes)
 		refuse(&l, mine, left, (struct bytes){shown.bytes, shown.length});
-	else if (!script_fails_at(c, l.written ? NULL : call_memory_refused(c), RL_SCRIPT_ENTER, SET_LINE))
+	else if (!script_fails_at(c, l.written ? NULL : call_memory_refused(c), script, set_line))
 		take(&l, mine);
 	buffer_free(&shown);
 	line_close(&l);
+}
+
+void script_enter(struct call *c)
+{
+	enter(c, RL_SCRIPT_ENTER, 7, 35);
+}
+
+/* Its words as those of the other, and the further ones behind them. */
+void script_guarded_enter(struct call *c)
+{
+	enum { SETS = 2, TERMS = 4 };
+	struct words before = c->w;
+	memcpy(&c->w.at[TOKEN], &before.at[TOKEN + SETS], TERMS * sizeof before.at[0]);
+	memcpy(&c->w.at[GUARD_FENCE - 1], &before.at[TOKEN], SETS * sizeof before.at[0]);
+	int64_t verdict = !guard_admits(c, word(c, GUARD_PASS))                ? -1
+	                  : word(c, GUARD_FENCED).size > 0 && !guard_counts(c) ? -2
+	                                                                       : 1;
+	if (verdict < 0)
+		reply_entered(c, (int64_t[]){verdict, 0, 0, 0}, text_bytes(""));
+	else
+		enter(c, RL_SCRIPT_GUARDED_ENTER, 14, 42);
 }
 
 /* The first lines of both: -1: the key cannot be deleted, and that was answered. */

@@ -72,10 +72,28 @@ typedef void script(struct call *c);
 static void run_script(struct call *c, enum rl_script number)
 {
 	static script *const scripts[RL_SCRIPT_COUNT] = {
-	    [RL_SCRIPT_RELEASE] = script_release, [RL_SCRIPT_EXTEND] = script_extend,
-	    [RL_SCRIPT_INSPECT] = script_inspect, [RL_SCRIPT_ENTER] = script_enter,
-	    [RL_SCRIPT_VACATE] = script_vacate,   [RL_SCRIPT_LEAVE] = script_leave,
+	    [RL_SCRIPT_RELEASE] = script_release,
+	    [RL_SCRIPT_EXTEND] = script_extend,
+	    [RL_SCRIPT_INSPECT] = script_inspect,
+	    [RL_SCRIPT_ENTER] = script_enter,
+	    [RL_SCRIPT_VACATE] = script_vacate,
+	    [RL_SCRIPT_LEAVE] = script_leave,
 	    [RL_SCRIPT_HAND] = script_hand,
+	    [RL_SCRIPT_CLAIM] = script_claim,
+	    [RL_SCRIPT_RAISE] = script_raise,
+	    [RL_SCRIPT_MEET] = script_meet,
+	    [RL_SCRIPT_ADMIT] = script_admit,
+	    [RL_SCRIPT_GUARDED_ENTER] = script_guarded_enter,
+	    [RL_SCRIPT_GUARDED_EXTEND] = script_guarded_extend,
+	    [RL_SCRIPT_CLAIM_ALL] = script_claim_all,
+	    [RL_SCRIPT_EXTEND_ALL] = script_extend_all,
+	    [RL_SCRIPT_RELEASE_ALL] = script_release_all,
+	    [RL_SCRIPT_GUARDED_CLAIM_ALL] = script_guarded_claim_all,
+	    [RL_SCRIPT_GUARDED_EXTEND_ALL] = script_guarded_extend_all,
+	    [RL_SCRIPT_SETNX] = script_setnx,
+	    [RL_SCRIPT_SETNX_EXTEND] = script_setnx_extend,
+	    [RL_SCRIPT_SETNX_RELEASE] = script_setnx_release,
+	    [RL_SCRIPT_SETNX_QUERY] = script_setnx_query,
 	};
 	c->redis->cached |= 1u << number;
 	if (scripts[number] != NULL)
@@ -84,10 +102,20 @@ static void run_script(struct call *c, enum rl_script number)
 		call_wrong(c, "script %s, which the model lacks", rl_scripts[number].name);
 }
 
+/* Whether one of the keys is none of a lock itself. */
+static bool has_side_key(const struct call *c)
+{
+	int64_t keys = c->w.count > 2 ? word_number(c->w.at[2]) : 0;
+	for (unsigned i = SCRIPT_KEY; (int64_t)i < SCRIPT_KEY + keys && i < c->w.count; i++)
+		if (memmem(c->w.at[i].at, c->w.at[i].size, ":redlock:", 9) != NULL ||
+		    word_is(c->w.at[i], "redlock:set"))
+			return true;
+	return false;
+}
+
 static bool is_denied(struct call *c, const char *command)
 {
-	bool queue = (c->redis->queue_denied || c->session->queue_denied) &&
-	             (resp_is(&c->w, 2, "2") || resp_is(&c->w, 2, "3"));
+	bool queue = (c->redis->queue_denied || c->session->queue_denied) && has_side_key(c);
 	if (c->redis->eval_denied)
 		call_reply_text(c, "-NOPERM this user has no permissions to run the '%s' command", command);
 	else if (queue)

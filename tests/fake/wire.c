@@ -69,6 +69,11 @@ static uint64_t now(void)
 	return wires.now_ns;
 }
 
+static int64_t ahead(void)
+{
+	return wires.ahead_ns;
+}
+
 static int random_bytes(void *buffer, size_t size)
 {
 	memset(buffer, 0x5a, size);
@@ -154,6 +159,7 @@ static void path(const char *text, struct rl_address *ret)
 const struct fake_world wire_world = {
     .wrong = wrong,
     .now = now,
+    .ahead = ahead,
     .random = random_bytes,
     .connect = connect_to,
     .connected = connected,

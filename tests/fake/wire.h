@@ -32,6 +32,7 @@ struct wire {
 
 struct wires {
 	uint64_t now_ns;
+	int64_t ahead_ns;  /* of the wall clock */
 	struct wire *list; /* in the order of the connects; the first one is none, and closed */
 	uint32_t count;
 	uint32_t capacity;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into a redis-server: its wall clock is off by as many nanoseconds as the first 8 bytes of the
- * file $FAULTS_CLOCK say, at any moment. The monotonic clocks stay as they are, as when a machine's time is
- * set. (libfaketime cannot be used: it calls malloc inside of clock_gettime, and jemalloc asks for the time.)
+ * Preloaded into a redis-server, or redlock: its wall clock is off by as many nanoseconds as the first 8
+ * bytes of the file $FAULTS_CLOCK say, at any moment; INT64_MIN: it stands still. The monotonic clocks stay
+ * as they are, as when a machine's time is set. (libfaketime cannot be used: it calls malloc inside of
+ * clock_gettime, and jemalloc asks for the time.)
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -11,10 +13,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NS_PER_S INT64_C(1000000000)
+#define STILL_NS (INT64_C(1700000000) * NS_PER_S)
 
 static const _Atomic int64_t *offset_ns;
 
@@ -34,7 +38,8 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 {
 	long result = syscall(SYS_clock_gettime, clock, now);
 	if (result == 0 && offset_ns != NULL && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
-		int64_t ns = now->tv_sec * NS_PER_S + now->tv_nsec + atomic_load(offset_ns);
+		int64_t offset = atomic_load(offset_ns);
+		int64_t ns = offset != INT64_MIN ? now->tv_sec * NS_PER_S + now->tv_nsec + offset : STILL_NS;
 		now->tv_sec = ns / NS_PER_S;
 		now->tv_nsec = ns % NS_PER_S;
 	}
@@ -57,4 +62,19 @@ time_t time(time_t *ret_now)
 	if (ret_now != NULL)
 		*ret_now = exact.tv_sec;
 	return exact.tv_sec;
+}
+
+/* A timer that is cancelled when the clock is set: here nobody knows when that is, so it looks all the time.
+ * $FAULTS_NO_CANCEL: as on a system that has none. */
+int timerfd_settime(int fd, int flags, const struct itimerspec *when, struct itimerspec *old)
+{
+	const struct itimerspec often = {.it_value.tv_nsec = NS_PER_S / 100,
+	                                 .it_interval.tv_nsec = NS_PER_S / 100};
+	if ((flags & TFD_TIMER_CANCEL_ON_SET) != 0 && getenv("FAULTS_NO_CANCEL") != NULL) {
+		errno = EINVAL;
+		return -1;
+	}
+	if ((flags & TFD_TIMER_CANCEL_ON_SET) != 0)
+		return (int)syscall(SYS_timerfd_settime, fd, 0, &often, old);
+	return (int)syscall(SYS_timerfd_settime, fd, flags, when, old);
 }

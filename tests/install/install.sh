@@ -80,7 +80,7 @@ cells() { # the first two columns of the tables, as "CODE SECOND"
 	awk '/^\|  [A-Z]+$/ { code = $2; getline; print code, $2 }' "$manual"
 }
 manual=$here/../../docs/man/redlock.3.scd
-sed -nE 's/^\tX\(([A-Z]+), ([0-9]+, )?(-[0-9]+|[A-Z]+), .*/\1 \3/p' "$header" | sort >"$work/codes"
+sed -nE 's/^\tX\(([A-Z]+), ([0-9]+, )?(-[0-9]+|[A-Z]+), .*/\1 \3/p' "${header%/*}/results.h" | sort >"$work/codes"
 (($(wc -l <"$work/codes") > 30)) || fail "the codes were not found in the header"
 cells | grep -xE '[A-Z]+ (-[0-9]+|PENDING|YES|NO|MISSING|FATAL)' | sort >"$work/manual"
 diff "$work/codes" "$work/manual" || fail "the header's codes (<) and the manual's (>) differ"

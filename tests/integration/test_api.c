@@ -12,6 +12,7 @@ enum { NODES = 3, WAITERS = 6 };
 struct scene {
 	redlock_client *client;
 	redlock_client *to_close;
+	redlock_asker *asker;
 	redlock_lock *lock;
 	redlock_lock *to_free;
 	redlock_lock *to_leave;
@@ -36,6 +37,7 @@ static union {
 	struct redlock_finding finding;
 	struct redlock_wait wait;
 	struct redlock_event event;
+	redlock_asker *asker;
 	size_t size;
 	char bytes[REDLOCK_MAX_TOKEN + 1];
 } to;
@@ -93,6 +95,12 @@ static struct redlock_options usable(void)
 	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, NULL, 1, NULL, &to.lock), 0)                    \
 	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, "a", 1, NULL, NULL),                            \
 	  redlock_lock_new(s->client, "a", 1, NULL, &s->made))                                                   \
+	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(NULL, &name, 1, NULL, &to.lock), 0)              \
+	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, NULL, 1, NULL, &to.lock), 0)          \
+	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, &name, 1, NULL, NULL), 0)             \
+	X(lock_obstacle, REDLOCK_E_INVAL, redlock_lock_obstacle(NULL, &number), 0)                               \
+	X(lock_obstacle, REDLOCK_E_INVAL, redlock_lock_obstacle(s->lock, NULL),                                  \
+	  redlock_lock_obstacle(s->lock, &number))                                                               \
 	X(lock_user, 0, redlock_lock_user(NULL) != NULL, redlock_lock_user(s->lock) != NULL)                     \
 	X(lock_free, 0, NOTHING(redlock_lock_free(NULL)), NOTHING(redlock_lock_free(s->to_free)))                \
 	X(lock_leave, 0, NOTHING(redlock_lock_leave(NULL)), NOTHING(redlock_lock_leave(s->to_leave)))            \
@@ -104,6 +112,8 @@ static struct redlock_options usable(void)
 	X(cancel, REDLOCK_E_INVAL, redlock_cancel(NULL), redlock_cancel(s->lock))                                \
 	X(remaining_ms, 0, redlock_remaining_ms(NULL), redlock_remaining_ms(s->lock))                            \
 	X(deadline_ns, 0, redlock_deadline_ns(NULL), redlock_deadline_ns(s->lock))                               \
+	X(leapt_ms, 0, redlock_leapt_ms(NULL), redlock_leapt_ms(s->client))                                      \
+	X(lock_fence, 0, redlock_lock_fence(NULL), redlock_lock_fence(s->lock))                                  \
 	X(lock_token, REDLOCK_E_INVAL, redlock_lock_token(NULL, to.bytes, sizeof to.bytes, &size), 0)            \
 	X(lock_token, REDLOCK_E_INVAL, redlock_lock_token(s->lock, NULL, sizeof to.bytes, &size), 0)             \
 	X(lock_token, REDLOCK_E_INVAL, redlock_lock_token(s->lock, to.bytes, sizeof to.bytes, NULL),             \
@@ -128,6 +138,12 @@ static struct redlock_options usable(void)
 	X(notice_fd, REDLOCK_E_INVAL, redlock_notice_fd(NULL), redlock_notice_fd(s->client))                     \
 	X(next, REDLOCK_E_INVAL, redlock_next(NULL, &to.event), 0)                                               \
 	X(next, REDLOCK_E_INVAL, redlock_next(s->client, NULL), redlock_next(s->client, &to.event))              \
+	X(asker_open, REDLOCK_E_INVAL, redlock_asker_open(NULL, &to.asker), 0)                                   \
+	X(asker_open, REDLOCK_E_INVAL, redlock_asker_open(s->client, NULL),                                      \
+	  redlock_asker_open(s->client, &s->asker))                                                              \
+	X(ask, REDLOCK_E_INVAL, redlock_ask(NULL, &question, 1, 0), 0)                                           \
+	X(ask, REDLOCK_E_INVAL, redlock_ask(s->asker, NULL, 1, 0), redlock_ask(s->asker, &question, 1, 1000))    \
+	X(asker_close, 0, NOTHING(redlock_asker_close(NULL)), NOTHING(redlock_asker_close(s->asker)))            \
 	X(keeper_start, REDLOCK_E_INVAL, redlock_keeper_start(NULL), redlock_keeper_start(s->client))            \
 	X(keeper_stop, REDLOCK_E_INVAL, redlock_keeper_stop(NULL), redlock_keeper_stop(s->client))
 
@@ -143,9 +159,13 @@ static long long call(unsigned row, bool null, struct scene *s)
 {
 	struct redlock_options o = usable();
 	struct redlock_terms terms = {.size = sizeof terms};
+	const struct redlock_name name = {"a", 1};
+	unsigned number = 0;
 	struct redlock_terms no_terms = {.size = sizeof no_terms.size - 1};
 	struct redlock_url url = {.size = sizeof url};
 	struct redlock_url no_url = {.size = 0};
+	static const char *const ping[] = {"PING"};
+	struct redlock_question question = {.argc = 1, .argv = ping};
 	size_t size;
 	unsigned at = 0;
 #define CALL(name, want, null_call, real_call)                                                               \
@@ -214,6 +234,7 @@ TEST(table_is_complete)
 {
 	assert_true(find_rows(HEADERS "/redlock.h") >= 35);
 	assert_true(find_rows(HEADERS "/inspect.h") >= 3);
+	assert_int_equal(find_rows(HEADERS "/ask.h"), 3);
 }
 
 /* ---- pthread_cancel ---- */

@@ -304,7 +304,8 @@ static bool sleeps(const struct member *m)
 	const struct rl_waiter *w = c->loop.waiters;
 	while (w != NULL && w != m->lock->waiter)
 		w = w->next;
-	bool ret = w != NULL && w->asleep && rl_lock_deadline(&m->lock->core) <= rl_clock_now();
+	int64_t unused;
+	bool ret = w != NULL && w->asleep && rl_lock_deadline(&m->lock->core) <= rl_clock_read(&unused);
 	pthread_mutex_unlock(&c->loop.mutex);
 	return ret;
 }

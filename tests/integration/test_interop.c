@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "child.h"
+#include "client.h"
 #include "fixture.h"
 
 #define UNLOCK_SCRIPT                                                                                        \
@@ -184,6 +185,72 @@ TEST(values_are_compared_whole)
 		assert_true(server_has_value(&servers.server[0], "whole", value));
 		server_must(&servers.server[0], "1", "DEL", "whole", NULL);
 	}
+}
+
+/* ---- how soon it is noticed that another program has released ---- */
+
+/* The user `worker` with these rights more than those for keys. */
+static redlock_client *open_worker(const char *channel)
+{
+	struct redlock_options options = fixture_client(servers.urls, 3);
+	options.user = "worker";
+	options.password = "pw";
+	on_servers(0, 3,
+	           server_must(it, "OK", "ACL", "SETUSER", "worker", "reset", "on", ">pw", "+@all", "~*",
+	                       "&redlock:wake:*", channel, NULL));
+	return fixture_open_with(&options);
+}
+
+/* It pauses, the first in line, and does not ask for a while. */
+static bool sleeps(const redlock_lock *lock)
+{
+	enum { LONG_MS = 150 };
+	const struct rl_lock *l = &lock->core;
+	return l->phase == RL_PAUSED && l->place == 1 && l->retry_at_ns > wait_now_ns() + rl_time_ms(LONG_MS);
+}
+
+/* At once where the servers tell, else by the next question that is due. Who waits longest hears nothing
+ * twice, and one who may not hear of keys is still woken by messages. */
+TEST(a_key_that_others_delete)
+{
+	static const struct {
+		const char *told, *channel, *how[3];
+		bool follows, soon;
+	} rows[] = {
+	    {"Kgx", "&__keyspace@*__:theirs", {"DEL", "theirs"}, true, true},
+	    {"Kg", "&*", {"UNLINK", "theirs"}, true, true},
+	    {"KA", "&*", {"GETDEL", "theirs"}, true, true},
+	    {"Kgx", "&*", {"PEXPIRE", "theirs", "-1"}, true, true},
+	    {"KA", "&*", {"RENAME", "theirs", "other"}, true, true},
+	    {"Egx", "&*", {"DEL", "theirs"}, true, false},
+	    {"", "&*", {"DEL", "theirs"}, true, false},
+	    {"KA", "&redlock:wake:*", {"DEL", "theirs"}, false, false},
+	};
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const char *const *how = rows[i].how;
+		struct redlock_event event;
+		struct raw_reply reply;
+		on_servers(0, 3, {
+			server_must(it, "OK", "CONFIG", "SET", "notify-keyspace-events", rows[i].told, NULL);
+			server_must(it, "OK", "SET", "theirs", "x", "NX", "PX", "100000", NULL);
+		});
+		own_client *worker = open_worker(rows[i].channel);
+		own_lock *lock = fixture_lock(worker, "theirs", WAIT_LONG_TTL_MS, REDLOCK_FOREVER);
+		expect_ok(lock, redlock_start_acquire(lock));
+		assert_driven(worker, lock->follows != 0 && sleeps(lock));
+		const struct rl_listener *ears = worker->nodes.list[lock->core.gate].listener;
+		assert_true(ears->no_keys != rows[i].follows && rl_node_hears(&worker->nodes.list[lock->core.gate]));
+		uint64_t since_ns = wait_now_ns(), due_ns = lock->core.retry_at_ns;
+		on_servers(0, 3, server_ask(it, &reply, how[0], how[1], how[2], NULL));
+		assert_driven(worker, redlock_next(worker, &event) == 1);
+		assert_int_equal(event.result, 0);
+		if ((wait_now_ns() < due_ns) != rows[i].soon)
+			fail_msg("row %u: %d ms", i, (int)wait_elapsed_ms(since_ns));
+		assert_int_equal(lock->follows, 0);
+		expect_ok(lock, redlock_start_release(lock));
+		expect_settled(worker, 3, "theirs");
+	}
+	on_servers(0, 3, server_must(it, "OK", "CONFIG", "SET", "notify-keyspace-events", "", NULL));
 }
 
 static void start(void)

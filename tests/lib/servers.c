@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -32,6 +33,22 @@ static void take_port(struct server *server)
 		child_die("no free port");
 	server->port = ntohs(address.sin_port);
 	snprintf(server->tcp_url, sizeof server->tcp_url, "redis://127.0.0.1:%d", server->port);
+}
+
+/* The file that tests/faults/shim_clock.c reads. */
+static const char *clock_file(const struct server *server, char path[128])
+{
+	snprintf(path, 128, "%s/clock", server->dir);
+	return path;
+}
+
+void server_set_clock(const struct server *server, int64_t off_ns)
+{
+	char path[128];
+	int fd = open(clock_file(server, path), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, &off_ns, sizeof off_ns) != sizeof off_ns)
+		child_die("the clock of a server cannot be set");
+	close(fd);
 }
 
 static void spawn(struct server *server)
@@ -64,11 +81,18 @@ static void spawn(struct server *server)
 		argv[count++] = server->extra[i];
 	unlink(server->socket);
 	server->paused = false;
+	if (getenv("REDLOCK_CLOCK") != NULL)
+		server_set_clock(server, 0);
 	server->pid = child_fork();
 	if (server->pid > 0)
 		return;
 	child_detach(NULL, 0);
 	unsetenv("LD_PRELOAD"); /* valgrind's and others' helpers are not meant for it */
+	if (getenv("REDLOCK_CLOCK") != NULL) {
+		char path[128];
+		setenv("LD_PRELOAD", getenv("REDLOCK_CLOCK"), 1);
+		setenv("FAULTS_CLOCK", clock_file(server, path), 1);
+	}
 	execvp(argv[0], (char *const *)argv);
 	_exit(127);
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "raw.h"
@@ -49,6 +50,10 @@ void server_pause(struct server *server);   /* SIGSTOP */
 void server_resume(struct server *server);  /* SIGCONT */
 void server_kill(struct server *server);    /* SIGKILL */
 void server_restart(struct server *server); /* the same addresses, an empty data set */
+
+/* Its wall clock is off by as much from now on; INT64_MIN: it stands still. Only where $REDLOCK_CLOCK names
+ * what is loaded into servers for that. */
+void server_set_clock(const struct server *server, int64_t off_ns);
 
 /* Sends one command over a fresh connection and returns the reply's text, "" without one. */
 const char *server_call(const struct server *server, const struct raw_arg *args, size_t count,

@@ -4,10 +4,12 @@ The hand-written mutants: mistakes that other lock libraries have made, planted 
 
 Each row: name, defect, file, old text, new text; further files and texts may follow. The old text must be there
 exactly once. Defects 1 to 31 are those that a survey of fourteen lock libraries found; DEFECTS says what each is. Those above
-are of what only this one has: patches_own.py, patches_waiting.py, patches_handing.py. 0 is for questions that came up here.
+are of what only this one has: patches_own.py, patches_waiting.py, patches_handing.py, patches_guard.py. 0 is for questions that came up here.
 """
 from mutant import Mutant, replace_once
+from patches_guard import GUARD_DEFECTS, GUARD_ROWS
 from patches_handing import HANDING_DEFECTS, HANDING_ROWS
+from patches_many import MANY_DEFECTS, MANY_ROWS
 from patches_own import OWN_DEFECTS, OWN_ROWS
 from patches_waiting import WAITING_DEFECTS, WAITING_ROWS
 
@@ -46,7 +48,9 @@ DEFECTS = {
 	31: "a fencing counter goes back",
 	**OWN_DEFECTS,
 	**WAITING_DEFECTS,
+	**GUARD_DEFECTS,
 	**HANDING_DEFECTS,
+	**MANY_DEFECTS,
 }
 
 # Defects of what this library does not have, or has no part in.
@@ -256,7 +260,7 @@ ROWS = [
 		"rl_schedule_set(&c->loop.schedule, &lock->timer, UINT64_MAX);\n", ""),
 	("the keeper outlives the client", 17, "src/client.c", "rl_keeper_end(c);\n", ";\n"),
 	("one renewal, then none", 17, HOLD,
-		"bool renews = r->renew_ns > 0 && !capped;", "bool renews = r->renew_ns > 0 && l->extends == 0;"),
+		"bool renews = r->renew_ns > 0 && !rl_hold_is_capped(l);", "bool renews = r->renew_ns > 0 && l->extends == 0;"),
 	("renewal too late", 17, HOLD, "rl_time_sub(valid_until, granted - r->renew_ns + sooner);",
 		"rl_time_add(valid_until, r->renew_ns);"),
 	("all locks are renewed together", 17, HOLD, "granted - r->renew_ns + sooner);", "granted - r->renew_ns + 0 * sooner);"),
@@ -273,7 +277,7 @@ ROWS = [
 		"\t\t\t+ l->round.votes[REDLOCK_KIND_PENDING]),"),
 	("half is a majority", 22, QUORUM, "return node_count / 2 + 1;", "return (node_count + 1) / 2;"),
 	("two URLs of one server have two votes", 22, "src/nodes.c", "a->duplicate = true;", ";"),
-	("two URLs of one server have two votes without INFO", 22, LOCK, "l->refused |= bit & ~l->heard;", ";"),
+	("two URLs of one server have two votes without INFO", 22, LOCK, "l->refused |= bit;", ";"),
 	# ---- 23 ----
 	("wall clock", 23, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_REALTIME"),
 	("drift overflows", 23, VALIDITY,
@@ -311,7 +315,7 @@ ROWS = [
 		"uint64_t until = l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns;", "uint64_t until = RL_TIME_NEVER;"),
 	("a retry may begin at the end of the wait", 26, "src/core/retry.c",
 		"rl_time_min(l->rules->retry_min_ns + random, left / 2)", "l->rules->retry_min_ns + random"),
-	("a try with wait 0 retries", 26, ACQUIRE, "!rl_policy_of(l)->tries_again || left / 2 < least)", "!rl_policy_of(l)->tries_again)"),
+	("a try with wait 0 retries", 26, ACQUIRE, "!again || left / 2 < least)", "!again)"),
 	("after a pause of the process one more attempt", 26, ACQUIRE, "if (e->now_ns >= patience(l, l->verdict))",
 		"if (now > RL_TIME_NEVER - 1)"),
 	# ---- 27 ----
@@ -331,13 +335,19 @@ ROWS = [
 	("CLOCK_MONOTONIC", 29, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_MONOTONIC"),
 	("timer of CLOCK_MONOTONIC", 29, "src/os/poller.c", "timerfd_create(CLOCK_BOOTTIME,",
 		"timerfd_create(CLOCK_MONOTONIC,"),
+	("what the clock does not show is not noticed", 29, "src/leap.h", "return same ? 0", "return true ? 0"),
+	("a leap while votes are out does not count", 29, HOLD, "l->round.leapt_ns = rl_time_add", "(void)rl_time_add"),
+	("a clock that is set back is a leap, too", 29, "src/leap.c", "return moved_ns > RL_LEAP_NOISE_NS ?", "return moved_ns != 0 ?"),
+	("each interruption is a leap", 29, "src/leap.c", "READINGS = 4", "READINGS = 0"),
+	("an offer from before a leap counts", 29, HOLD, "l->offered_ns = e->now_ns + 1;", ";"),
+	("nobody wakes up when the clock is set", 29, "src/os/poller.c", "(p->set_fd = open_set()) >= 0", "false"),
 	# ---- 30 ----
 	("extensions are not counted", 30, HOLD, "\t\tl->extends++;\n", "\t\t;\n"),
 	("extensions are not limited in time", 30, HOLD, "uint64_t room = rl_time_sub(l->hold_until_ns, now);",
 		"uint64_t room = RL_TIME_NEVER;"),
 	# ---- 0 ----
-	("renewal at the cap goes on (capped = false)", 0, HOLD,
-		"bool capped = l->round.ttl_ns < r->ttl_ns && l->round.background;", "bool capped = false;"),
+	("renewal at the cap goes on", 0, HOLD,
+		"bool renews = r->renew_ns > 0 && !rl_hold_is_capped(l);", "bool renews = r->renew_ns > 0;"),
 	("reconnects up to 60 s apart", 0, BACKOFF, "#define LAST_NS (3000 * RL_NS_PER_MS)",
 		"#define LAST_NS (60000 * RL_NS_PER_MS)"),
 	("a connect may take 60 s", 0, LINK, "#define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)",
@@ -351,7 +361,7 @@ ROWS = [
 
 def hand_written():
 	ret = []
-	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS]:
+	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS, *MANY_ROWS, *GUARD_ROWS]:
 		edits = [(rest[i], replace_once(rest[i + 1], rest[i + 2])) for i in range(0, len(rest), 3)]
 		ret.append(Mutant(name, "hand", str(defect), edits, rest[0]))
 	return ret

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: MIT
 """
-Hand-written mutants of the hand-over: the loss of one rule of docs/decisions/handing-over.md each. Rows as in patches.py.
+Hand-written mutants of the hand-over: the loss of one rule of docs/decisions/handing-over.md or passing-on.md each. Rows as in patches.py.
 """
 
 HANDING_DEFECTS = {
 	42: "what is handed over is relied on for too long, or is not ours",
 	43: "the lock is handed to who does not come",
 	44: "a hand-over takes or ends what somebody still needs",
+	45: "a lock is passed on within a client that the servers should have back",
 }
 
 ACQUIRE = "src/core/acquire.c"
 HAND = "src/core/hand.c"
 ROUND = "src/core/round.c"
 OPERATE = "src/operate.c"
+COHORT = "src/cohort.c"
+PASS = "src/core/pass.c"
 ENTER_LUA = "scripts/enter.lua"
 HAND_LUA = "scripts/hand.lua"
 LEAVE_LUA = "scripts/leave.lua"
@@ -51,4 +54,14 @@ HANDING_ROWS = [
 	("a refusal of ENTER costs a vote", 44, "src/proto/ops.c", ".plainly = RL_OP_ACQUIRE,", ".plainly = RL_OP_NONE,"),
 	("a claim is made again behind its release", 44, "src/net/submit.c",
 		"if (r->place.size > 0 || late ||", "if (r->place.size > 0 || (late && n == NULL) ||"),
+	("what has not answered is asked for again", 42, HAND, " & ~l->unanswered;", ";"),
+	# ---- 45 ----
+	("a claim is passed on for as long as it is held", 45, PASS, "now < rl_pass_until(from) &&", "from->phase == RL_HELD &&"),
+	("a claim of another TTL is passed on", 45, PASS, "a->ttl_ns == b->ttl_ns && ", ""),
+	("less than the least validity is passed on", 45, PASS, "rl_time_add(now, to->rules->min_validity_ns);", "now;"),
+	("a token that the caller knows is passed on", 45, COHORT, "next != NULL && !lock->told && rl_pass_fits", "next != NULL && rl_pass_fits"),
+	("late answers do not follow a claim", 45, COHORT, "\trl_registry_exchange(&c->handles, lock, next);\n", ""),
+	("who was passed the lock does not withdraw its offer", 45, PASS, "\trl_acquire_give_back(l, fx);\n\trl_acquire_end(l, 0, fx);\n",
+		"\tl->phase = RL_IDLE;\n\t(void)rl_acquire_end;\n"),
+	("those behind a holder ask", 45, "src/places.c", "RL_HELD ? rl_pass_until(&l->core) :", "RL_HELD ? 0 :"),
 ]

@@ -14,6 +14,8 @@ ENTER = "src/core/enter.c"
 PLACES = "src/places.c"
 LISTENER = "src/net/listener.c"
 ENTER_LUA = "scripts/enter.lua"
+TIDY_LUA = "scripts/parts/tidy.lua"
+STAND_LUA = "scripts/parts/stand.lua"
 LEAVE_LUA = "scripts/leave.lua"
 VACATE_LUA = "scripts/vacate.lua"
 PATTERN = '"^(..)(%x+)%.(%d+) ([^;]*);()"'
@@ -21,9 +23,9 @@ BACKTRACKS = '"^(..)(%x+)%.(%d+)([^;]*);()"'
 
 WAITING_ROWS = [
 	# ---- 21 ----
-	("queue: a woken head goes first for ever", 21, ENTER_LUA,
+	("queue: a woken head goes first for ever", 21, TIDY_LUA,
 		"if told > now and told <= now + 60000 then break end", "if told then break end"),
-	("queue: who is gone is waited for", 21, ENTER_LUA,
+	("queue: who is gone is waited for", 21, TIDY_LUA,
 		'elseif redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then',
 		'elseif redis.pcall("publish", "redlock:wake:" .. client, slot) then'),
 	("queue: a release wakes who is gone", 21, LEAVE_LUA,
@@ -56,14 +58,15 @@ WAITING_ROWS = [
 		"if (!l->woken) {\n\t\task_gate", "if (!l->woken || l->woken) {\n\t\tl->woken = false;\n\t\task_gate"),
 	("no place is ever taken", 39, ENTER, "(e->hears & bit_of(l->gate)) != 0;\n\tfx->call", "e->hears == ~0u;\n\tfx->call"),
 	("handles of one client have a place each", 39, PLACES,
-		"return first != NULL && first != lock;", "return first != NULL && first != lock && c == NULL;"),
-	("an endless entry keeps the server busy", 39, ENTER_LUA, PATTERN, BACKTRACKS),
+		"until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;", "until = rl_pass_until(&l->core);"),
+	("an endless entry keeps the server busy", 39, TIDY_LUA, PATTERN, BACKTRACKS),
 	("a release of an endless entry keeps it busy", 39, LEAVE_LUA, PATTERN, BACKTRACKS),
 	# ---- 40 ----
 	("who has just released overtakes", 40, ENTER, "l->contended = waits(l); /*", "l->contended = false; /*"),
 	("that others wait is forgotten with the grant", 40, ACQUIRE,
 		"l->claims = false;\n\tl->extends = 0;", "l->claims = false;\n\tl->contended &= l->stage != RL_STAGE_ALL;\n\tl->extends = 0;"),
-	("a message before the answer is forgotten", 40, ENTER, "l->woken = true;", "l->woken = l->phase == RL_PAUSED;"),
+	("a message before the answer is forgotten", 40, ENTER,
+		"l->woken = true;\n\tl->changed_ns", "l->woken = l->phase == RL_PAUSED;\n\tl->changed_ns"),
 	("a message for the last call wakes this one", 40, ENTER, " || e->call != l->call) {", ") {"),
 	("a message of another node wakes", 40, ENTER, "!l->placed || e->node != l->gate || e->call", "!l->placed || e->call"),
 	("a turn that nobody needs is kept", 40, ENTER,
@@ -74,12 +77,12 @@ WAITING_ROWS = [
 	("the place stays when the wait ends", 40, ENTER,
 		"give_up_place(bit_of(l->gate), l->call, fx);\n\t\treturn;", "return;"),
 	("the next handle of the client is not told", 40, PLACES,
-		"c->places.next = first_of(lock->next_in_line, lock);", "c->places.next = NULL;"),
+		"p->next = waiter_of(p->first, before);", "(void)before;\n\tp->next = NULL;"),
 	("a place is that of a handle, not of a call", 40, PLACES, "lock->slot * RL_CALLS + call);", "lock->slot * RL_CALLS + 0 * call);"),
 	("queue: whoever asks takes a free key", 40, ENTER_LUA, 'if free and (mine or line == "") and redis', "if free and redis"),
-	("queue: the last one goes first", 40, ENTER_LUA,
+	("queue: the last one goes first", 40, STAND_LUA,
 		'line = line .. string.format("1w%-27s ;", place)', 'line = string.format("1w%-27s ;", place) .. line'),
-	("queue: the mark of who was refused stays", 40, ENTER_LUA, "if mine and told then\n  line", "if mine and told and not line then\n  line"),
+	("queue: the mark of who was refused stays", 40, STAND_LUA, "if mine and told then\n  line", "if mine and told and not line then\n  line"),
 	("queue: a release wakes nobody", 40, LEAVE_LUA, 'if line ~= "" and ARGV[4] ~= "2" and (ours', 'if line == "" and (ours'),
 	("queue: who gives up wakes although it is held", 40, LEAVE_LUA,
 		'(ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2)', "(ours or both[1] or true)"),
@@ -89,10 +92,16 @@ WAITING_ROWS = [
 	("a place is taken where nothing is heard", 41, ENTER, "(e->hears & bit_of(l->gate)) != 0;\n\tfx->call",
 		"((e->hears | ~e->hears) & bit_of(l->gate)) != 0;\n\tfx->call"),
 	("who hears nothing any more waits on", 41, ENTER,
-		"nothing is known of it any more */\n\tif (l->phase == RL_PAUSED)", "nothing is known of it any more */\n\tif (l->phase == RL_PAUSED && e->front)"),
+		"some_time(l, e));\n\tif (l->phase == RL_PAUSED)", "some_time(l, e));\n\tif (l->phase == RL_PAUSED && e->front)"),
 	("another server's messages are heard", 41, LISTENER,
 		"return l->stands && is_known(l->asking) && is_same_server(l);", "return l->stands && is_known(l->asking);"),
 	("a PING without an answer is forgotten", 41, LISTENER, "? rl_time_add(l->asked_ns, ANSWER_NS)", "? UINT64_MAX"),
 	("nobody asks whether a listener still hears", 41, LISTENER, ": rl_time_add(link->progress_ns, QUIET_NS);", ": UINT64_MAX;"),
+	("what a client has given back itself wakes it", 41, ENTER, "if (!first || vote_of_gate(l) != REDLOCK_KIND_NO)", "if (!first)"),
+	("who is told of a key asks as often as it is told", 41, ENTER,
+		"rl_time_min(l->retry_at_ns, rl_time_add(l->round.t0_ns, LEAST_NS))", "e->now_ns"),
+	("a gate that answers late stays passed over", 41, ENTER, "l->passed = (uint8_t)i;", ""),
+	("who always comes back to a slow gate", 41, ENTER, "if (l->back || redlock_vote_kind", "if (redlock_vote_kind"),
+	("nobody hears of the end of a key", 41, LISTENER, "return ret->gone && rl_listener_hears(l);", "return false;"),
 	("a listener that broke is heard", 41, LISTENER, "l->stands = false;\n\trl_outbox_clear", "rl_outbox_clear"),
 ]

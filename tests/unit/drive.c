@@ -2,6 +2,8 @@
 #include "drive.h"
 
 #include "core/enter.h"
+#include "core/fence.h"
+#include "core/quarantine.h"
 #include "core/trace.h"
 
 struct rl_rules drive_rules(unsigned node_count)
@@ -31,6 +33,7 @@ void drive_init(struct drive *d, const struct rl_rules *rules)
 	d->rules = *rules;
 	rl_lock_init(&d->lock, &d->rules, d->votes);
 	d->lock.findings = d->findings;
+	d->lock.numbers = &d->numbers;
 }
 
 /* What the core borrows lies beside it, also when it was copied. */
@@ -38,6 +41,8 @@ static void lend(struct drive *d)
 {
 	d->lock.rules = &d->rules;
 	d->lock.votes = d->votes;
+	if (d->lock.numbers != NULL)
+		d->lock.numbers = &d->numbers;
 	if (d->lock.findings != NULL)
 		d->lock.findings = d->findings;
 }
@@ -122,6 +127,11 @@ void drive_cancel(struct drive *d)
 void drive_tick(struct drive *d)
 {
 	drive_step(d, (struct rl_event){.kind = RL_EV_TICK});
+}
+
+static void drive_leap(struct drive *d, uint64_t ms)
+{
+	drive_step(d, (struct rl_event){.kind = RL_EV_LEAP, .leap_ns = rl_time_ms(ms)});
 }
 
 void drive_wake(struct drive *d, uint64_t node)
@@ -228,6 +238,30 @@ void drive_votes(struct drive *d, const char *votes)
 			drive_reply(d, node, vote_of_letter(votes[node]));
 }
 
+static void tell(struct drive *d, const char *numbers, enum redlock_vote_code code, unsigned at)
+{
+	for (unsigned node = 0; *numbers != '\0'; node++) {
+		struct rl_vote vote = {.code = code, .number_count = (uint8_t)(at + 1)};
+		char *end = NULL;
+		vote.numbers[at] = strtoll(numbers, &end, 10);
+		if (end > numbers)
+			drive_step(d, (struct rl_event){
+			                  .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .vote = vote});
+		numbers += strcspn(numbers, ",");
+		numbers += *numbers == ',';
+	}
+}
+
+void drive_yes(struct drive *d, const char *numbers)
+{
+	tell(d, numbers, REDLOCK_VOTE_YES, RL_FENCE_NUMBER);
+}
+
+void drive_left(struct drive *d, const char *ms)
+{
+	tell(d, ms, REDLOCK_VOTE_QUARANTINE, RL_QUARANTINE_LEFT_MS);
+}
+
 uint64_t drive_deadline_ms(struct drive *d)
 {
 	lend(d);
@@ -289,6 +323,8 @@ static const struct word {
     {"at", .number = drive_at},          {"wake", .number = drive_wake},
     {"extend", .number = drive_extend},  {"until", .number = drive_ticks_until},
     {"votes", .letters = drive_votes},   {"keys", .letters = drive_keys},
+    {"leap", .number = drive_leap},      {"yes", .letters = drive_yes},
+    {"left", .letters = drive_left},
 };
 
 void drive_play(struct drive *d, const char *script)

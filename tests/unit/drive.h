@@ -14,6 +14,10 @@ struct drive {
 	struct rl_rules rules;
 	struct rl_ballot votes[REDLOCK_MAX_NODES];
 	struct redlock_finding findings[REDLOCK_MAX_NODES];
+	union {
+		struct rl_numbers numbers;
+		char room[sizeof(struct rl_numbers) + REDLOCK_MAX_NODES * sizeof(uint64_t)];
+	};
 	struct rl_effects fx; /* of the last step */
 	int error;            /* of the last step */
 	uint64_t now_ns;
@@ -68,6 +72,11 @@ void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_v
 /* Answers of nodes 0, 1, 2 ... in this order: Y yes, N no, C closed, D down, O out of memory, P no
  * permission, G garbage, . none. */
 void drive_votes(struct drive *d, const char *votes);
+
+/* Nodes 0, 1, 2 ... say yes with these fencing numbers, or are in quarantine for so many ms: "7,5,-"; a dash:
+ * no answer. */
+void drive_yes(struct drive *d, const char *numbers);
+void drive_left(struct drive *d, const char *ms);
 
 /* The gate answers, and says how many wait, for how many ms the key is there, and our place. */
 void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int pttl_ms, int place);

@@ -2,6 +2,7 @@
 #include "ledger.h"
 
 #include "core/enter.h"
+#include "core/fence.h"
 #include "core/trace.h"
 
 #define must(l, condition)                                                                                   \
@@ -56,6 +57,12 @@ static void note_vote(struct ledger *l)
 	l->answered[e->seq % LEDGER_ROUNDS] |= 1u << e->node;
 	if (e->seq == l->seq)
 		l->votes[e->node] = e->vote.code;
+	if (e->seq == l->claim_seq && e->vote.code == REDLOCK_VOTE_YES) {
+		unsigned at = e->operation == RL_OP_ENTER ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
+		l->told[e->node] = e->vote.number_count > at && e->vote.numbers[at] > 0 ? e->vote.numbers[at] : 0;
+		if (l->rules.kind == RL_KIND_FENCED && l->told[e->node] == 0 && e->seq == l->seq)
+			l->votes[e->node] = REDLOCK_VOTE_GARBAGE;
+	}
 	if (e->seq == l->claim_seq && !executed(e->vote.code))
 		l->may_exist &= ~(1u << e->node);
 }
@@ -120,6 +127,7 @@ static void note_send(struct ledger *l)
 	l->ttl_ns = l->fx.ttl_ns;
 	memset(l->votes, 0, sizeof l->votes);
 	if (l->asked == REDLOCK_OP_ACQUIRE) {
+		memset(l->told, 0, sizeof l->told);
 		l->may_exist = l->sent = l->fx.nodes;
 		l->claim_seq = l->seq;
 		l->stages[l->lock.stage]++;
@@ -147,6 +155,16 @@ static void note_call(struct ledger *l)
 
 /* ---- what must hold ---- */
 
+/* A number that so many nodes have told, and no lower one. */
+static bool is_numbered(const struct ledger *l)
+{
+	const uint64_t number = l->numbers.head.fence;
+	unsigned confirmed = 0;
+	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
+		confirmed += l->votes[i] == REDLOCK_VOTE_YES && (uint64_t)l->told[i] == number;
+	return number != 0 && confirmed >= l->lock.rules->quorum;
+}
+
 /* A call ends once, and with a result that its votes support. */
 static void check_done(struct ledger *l)
 {
@@ -170,6 +188,7 @@ static void check_done(struct ledger *l)
 	case REDLOCK_OP_ACQUIRE:
 		must(l, (l->fx.result == 0) == (l->lock.phase == RL_HELD));
 		must(l, l->fx.result != 0 || yes >= quorum);
+		must(l, l->fx.result != 0 || l->lock.rules->kind != RL_KIND_FENCED || is_numbered(l));
 		break;
 	case REDLOCK_OP_RELEASE:
 		must(l, (l->fx.result == 0) == was_there);
@@ -221,12 +240,13 @@ static void check_refusal(const struct ledger *l)
 		must(l, l->event.vote.code == REDLOCK_VOTE_DUPLICATE);
 		return;
 	}
-	if (l->before.phase >= RL_LOOKING) {
+	if (l->before.phase >= RL_LOOKING && l->before.phase != RL_RAISING) {
 		must(l, is_busy(l));
 		return;
 	}
 	/* no further attempt: that of the last one, without late votes; or a gate speaks for the others */
-	if (l->before.phase == RL_PAUSED || l->before.stage != RL_STAGE_ALL) {
+	bool numbers_differ = l->before.phase == RL_RAISING;
+	if (l->before.phase == RL_PAUSED || l->before.stage != RL_STAGE_ALL || numbers_differ) {
 		must(l, l->fx.result == REDLOCK_E_BUSY || l->fx.result == REDLOCK_E_NOQUORUM);
 		return;
 	}
@@ -319,7 +339,7 @@ static void check_again(const struct ledger *l)
 {
 	bool enters = l->before.phase == RL_ACQUIRING && l->before.stage != RL_STAGE_ALL;
 	must(l, (l->before.phase == RL_LOOKING || enters) && l->claim_seq == l->fx.seq &&
-	            l->lock.rules->kind == RL_KIND_EXCLUSIVE);
+	            l->lock.rules->kind != RL_KIND_OWN_VALUE);
 	must(l, validity_by_hand(l) > l->now_ns + l->lock.rules->min_validity_ns);
 	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
 		if ((l->fx.nodes & l->sent) >> i & 1)
@@ -345,7 +365,7 @@ static void check_send(const struct ledger *l)
 		must(l, fx->nodes == all || (l->lock.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.gate));
 		must(l, l->before.offered_ns != 0 || (fx->enter & ~(l->event.hears & 1u << l->lock.gate)) == 0);
 		must(l, l->before.phase == RL_IDLE || l->may_exist == 0);
-		must(l, l->lock.rules->kind == RL_KIND_EXCLUSIVE || l->before.phase == RL_IDLE); /* one attempt */
+		must(l, l->lock.rules->kind != RL_KIND_OWN_VALUE || l->before.phase == RL_IDLE); /* one attempt */
 		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);
 		break;
 	case REDLOCK_OP_EXTEND:
@@ -355,7 +375,7 @@ static void check_send(const struct ledger *l)
 		must(l, l->lock.phase != RL_HELD || l->now_ns < l->lock.valid_until_ns);
 		break;
 	case RL_OP_LEAVE:
-		must(l, l->lock.rules->kind == RL_KIND_EXCLUSIVE && fx->nodes != 0);
+		must(l, l->lock.rules->kind != RL_KIND_OWN_VALUE && fx->nodes != 0);
 		if (fx->tidies) {
 			must(l, fx->seq == 0 && fx->owed == 0 && fx->quits);
 			break;
@@ -371,7 +391,7 @@ static void check_send(const struct ledger *l)
 		break;
 	case REDLOCK_OP_PROBE: /* with a token of its own, and nothing to give back */
 		must(l, fx->nodes == all && fx->seq != 0 && fx->sign && fx->owed == 0);
-		must(l, l->lock.phase == RL_IDLE && l->lock.rules->kind == RL_KIND_EXCLUSIVE);
+		must(l, l->lock.phase == RL_IDLE && l->lock.rules->kind != RL_KIND_OWN_VALUE);
 		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);
 		break;
 	default:
@@ -410,6 +430,8 @@ void ledger_begin(struct ledger *l, const struct rl_rules *rules, uint64_t now_n
 	l->rules = *rules;
 	rl_lock_init(&l->lock, &l->rules, l->ballots);
 	l->lock.findings = l->findings;
+	memset(&l->numbers, 0, sizeof l->numbers);
+	l->lock.numbers = &l->numbers.head;
 	l->now_ns = now_ns;
 	l->waited = REDLOCK_OP_NONE;
 	l->asked = REDLOCK_OP_NONE;
@@ -424,8 +446,12 @@ void ledger_step(struct ledger *l, struct rl_event event)
 {
 	event.now_ns = l->now_ns;
 	event.identified = true;
+	if (event.vote.number_count > RL_ENTER_PLACE)
+		event.operation = RL_OP_ENTER;
 	if (event.seq != l->seq || (l->entered >> event.node & 1) == 0)
-		event.vote.number_count = event.vote.number_count > RL_ENTER_PLACE ? 0 : event.vote.number_count;
+		event.vote.number_count = event.vote.number_count <= RL_ENTER_PLACE ? event.vote.number_count
+		                          : l->rules.kind == RL_KIND_FENCED         ? RL_FENCE_NUMBER + 1
+		                                                                    : 0;
 	l->event = event;
 	l->before = l->lock;
 	l->error = rl_lock_step(&l->lock, &event, &l->fx);

@@ -18,6 +18,10 @@ struct ledger {
 	struct rl_rules rules;
 	struct rl_ballot ballots[REDLOCK_MAX_NODES];
 	struct redlock_finding findings[REDLOCK_MAX_NODES];
+	union {
+		struct rl_numbers head;
+		char room[sizeof(struct rl_numbers) + REDLOCK_MAX_NODES * sizeof(uint64_t)];
+	} numbers;
 	struct rl_lock before; /* the state before the last step */
 	struct rl_event event;
 	struct rl_effects fx;
@@ -36,6 +40,7 @@ struct ledger {
 	uint64_t t0_ns;
 	uint64_t ttl_ns;
 	enum redlock_vote_code votes[REDLOCK_MAX_NODES];
+	int64_t told[REDLOCK_MAX_NODES];  /* the number that came with a yes to this token */
 	uint32_t answered[LEDGER_ROUNDS]; /* bit per node, for each of the last rounds */
 	uint32_t claim_seq;               /* of the SET of this token */
 	uint32_t sent;                    /* bit per node: where to */
@@ -44,7 +49,7 @@ struct ledger {
 	uint32_t places;                  /* and bit per node: its queue may have our place */
 
 	/* What was visited, over all runs. */
-	unsigned long counts[RL_WATCHING + 1]; /* steps by phase */
+	unsigned long counts[RL_RAISING + 1]; /* steps by phase */
 	unsigned long done[REDLOCK_OP_PROBE + 1][2];
 	unsigned long lost;
 	unsigned long stages[RL_STAGE_CLAIM + 1]; /* attempts by stage */

@@ -34,9 +34,10 @@ void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, uns
 void __wrap_rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node)
 {
 	size_t used = strlen(wakes);
+	int size = snprintf(wakes + used, sizeof wakes - used, "%u%.*s@%u ", heard->number,
+	                    heard->gone ? (int)heard->name.size : 0, heard->name.bytes, node);
 	assert_ptr_equal(c, client);
-	assert_true((size_t)snprintf(wakes + used, sizeof wakes - used, "%u@%u ", heard->number, node) <
-	            sizeof wakes - used);
+	assert_true((size_t)size < sizeof wakes - used);
 }
 
 #define expect_woken(want)                                                                                   \

@@ -151,7 +151,7 @@ static const struct rl_reply_value nil = {.type = RL_REPLY_NIL};
 static enum redlock_vote_code vote_of_reply(unsigned operation, const struct rl_reply *reply)
 {
 	struct rl_vote vote;
-	rl_answer_read(&rl_ops[operation], reply, &vote);
+	rl_answer_read(rl_ops[operation].outcomes, reply, &vote);
 	return vote.code;
 }
 
@@ -206,7 +206,7 @@ TEST(shapes_of_enter)
 	struct rl_reply r = {
 	    .value = {.type = RL_REPLY_ARRAY}, .count = 6, .items = {one, number, number, number, text, text}};
 	struct rl_vote vote;
-	rl_answer_read(&rl_ops[RL_OP_ENTER], &r, &vote);
+	rl_answer_read(rl_ops[RL_OP_ENTER].outcomes, &r, &vote);
 	assert_int_equal(vote.code, REDLOCK_VOTE_YES);
 	assert_true(vote.number_count == 4 && vote.text_count == 2);
 	r.items[0] = none;
@@ -228,7 +228,7 @@ TEST(shapes_of_enter)
 	};
 	for (unsigned i = 0; i < COUNT(errors); i++) {
 		struct rl_reply error = {.value = {.type = RL_REPLY_ERROR, .text = errors[i].text}};
-		rl_answer_read(&rl_ops[RL_OP_ENTER], &error, &vote);
+		rl_answer_read(rl_ops[RL_OP_ENTER].outcomes, &error, &vote);
 		assert_int_equal(vote.code, errors[i].vote);
 		assert_true(vote.number_count == 0 && vote.text_count == 0);
 	}
@@ -239,7 +239,7 @@ TEST(shapes_of_inspect)
 	struct rl_reply good = {
 	    .value = {.type = RL_REPLY_ARRAY}, .count = 4, .items = {text, number, number, text}};
 	struct rl_vote vote;
-	rl_answer_read(&rl_ops[REDLOCK_OP_QUERY], &good, &vote);
+	rl_answer_read(rl_ops[REDLOCK_OP_QUERY].outcomes, &good, &vote);
 	assert_int_equal(vote.code, REDLOCK_VOTE_YES);
 	assert_int_equal(vote.number_count, 2);
 	assert_int_equal(vote.numbers[1], 1);

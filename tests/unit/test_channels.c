@@ -140,6 +140,29 @@ TEST(not_permitted)
 	assert_int_equal(strncmp(asks(1, "PUBLISH a 5"), "-NOPERM", 7), 0);
 }
 
+#define TOLD(event) "*3\r\n$7\r\nmessage\r\n$16\r\n__keyspace@0__:k\r\n" event "\r\n"
+
+/* As redis-server does with `notify-keyspace-events Kgx`, whoever may publish. */
+TEST(what_becomes_of_keys)
+{
+	redis.publish_denied = redis.keys_denied = true;
+	assert_int_equal(strncmp(asks(0, "SUBSCRIBE __keyspace@0__:k"), "-NOPERM", 7), 0);
+	redis.keys_denied = false;
+	for (int told = 0; told < 2; told++) {
+		redis.tells_keys = told;
+		asks(0, "SUBSCRIBE __keyspace@0__:k");
+		asks(1, "SET k v PX 50");
+		asks(1, "SET other v");
+		asks(1, "DEL k");
+		asks(1, "DEL k");
+		expect_arrived(0, told ? TOLD("$6\r\nexpire") TOLD("$3\r\ndel") : "");
+		asks(1, "SET k v PX 50");
+		redis.now_ms += 51;
+		redis_expire(&redis);
+		expect_arrived(0, told ? TOLD("$6\r\nexpire") TOLD("$7\r\nexpired") : "");
+	}
+}
+
 /* Its receiver counts all the same. */
 TEST(fates)
 {

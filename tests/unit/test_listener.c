@@ -152,6 +152,85 @@ TEST(misbehaves)
 	}
 }
 
+/* ---- what becomes of keys ---- */
+
+#define KEY "__keyspace@0__:a\nb"
+#define FOLLOW "*2\r\n$9\r\nSUBSCRIBE\r\n$18\r\n" KEY "\r\n"
+#define LEAVE "*2\r\n$11\r\nUNSUBSCRIBE\r\n$18\r\n" KEY "\r\n"
+#define FOLLOWED "*3\r\n$9\r\nsubscribe\r\n$18\r\n" KEY "\r\n:2\r\n"
+#define LEFT "*3\r\n$11\r\nunsubscribe\r\n$18\r\n" KEY "\r\n:1\r\n"
+#define EVENT(text) "*3\r\n$7\r\nmessage\r\n$18\r\n" KEY "\r\n" text "\r\n"
+
+static bool follow(bool on)
+{
+	return rl_node_follow(node(), rl_slice_of("a\nb"), on, wires.now_ns);
+}
+
+TEST(ends_of_keys)
+{
+	static char name[RL_HEARD_CHANNEL];
+	assert_false(follow(true));
+	listener_stands();
+	assert_false(rl_node_follow(node(), (struct rl_slice){name, sizeof name}, true, wires.now_ns));
+	assert_true(follow(true));
+	assert_string_equal(heard(ear), FOLLOW);
+	says(FOLLOWED EVENT("$6\r\nexpire") EVENT("$3\r\ndel") EVENT("$7\r\nexpired") MESSAGE("$1\r\n5"));
+	expect_woken("0a\nb@1 0a\nb@1 5@1 ");
+	says(EVENT("$7\r\nevicted") EVENT("$11\r\nrename_from") EVENT("$9\r\nmove_from") EVENT("$0\r\n"));
+	expect_woken("0a\nb@1 0a\nb@1 0a\nb@1 ");
+	assert_true(follow(false) && follow(true));
+	assert_string_equal(heard(ear), LEAVE FOLLOW);
+	says(EVENT("$3\r\ndel") LEFT FOLLOWED MESSAGE("$1\r\n6"));
+	expect_woken("0a\nb@1 6@1 ");
+	pass(5000);
+	assert_string_equal(heard(ear), PING);
+	says(PONG);
+}
+
+/* The messages to the client are heard all the same. It is not asked again before somebody logs in anew. */
+TEST(keys_are_refused)
+{
+	listener_stands();
+	assert_true(follow(true));
+	says("-NOPERM no\r\n" MESSAGE("$1\r\n5"));
+	expect_woken("5@1 ");
+	heard(ear);
+	assert_false(follow(true) || follow(false));
+	assert_string_equal(heard(ear), "");
+	assert_int_equal(redlock_set_credentials(client, NULL, "new"), 0);
+	listen();
+	turn();
+	says("+OK\r\n" RUN_ID("1") SUBSCRIBED);
+	assert_true(follow(true));
+}
+
+/* It answers within a second, and to what it was asked. */
+TEST(keys_and_a_server_that_fails)
+{
+	static const char *const answers[] = {
+	    NULL,
+	    LEFT,
+	    PONG,
+	    SUBSCRIBED,
+	    "*3\r\n$9\r\nsubscribe\r\n$18\r\n" KEY "\r\n$1\r\n2\r\n",
+	    "*3\r\n$9\r\nsubscribe\r\n:18\r\n:2\r\n",
+	    FOLLOWED FOLLOWED,
+	    FOLLOWED EVENT("$-1"),
+	    "*3\r\n$7\r\nmessage\r\n$18\r\n__keyspace@1__:a\nb\r\n$3\r\ndel\r\n"};
+	for (unsigned i = 0; i < COUNT(answers); i++) {
+		listener_stands();
+		assert_true(follow(true));
+		if (answers[i] != NULL)
+			says(answers[i]);
+		else
+			pass(1000);
+		expect_left();
+		expect_woken("");
+		close_stage();
+		open_stage();
+	}
+}
+
 /* ---- which server ---- */
 
 /* Two processes behind one address, as while one takes over from the other. */

@@ -180,14 +180,16 @@ TEST(owed_is_where_the_key_may_be)
 		enum redlock_vote_code vote;
 		bool owed;
 	} cases[] = {
-	    {REDLOCK_VOTE_YES, true},       {REDLOCK_VOTE_NO, false},       {REDLOCK_VOTE_UNSENT, false},
-	    {REDLOCK_VOTE_DOWN, false},     {REDLOCK_VOTE_CLOSED, true},    {REDLOCK_VOTE_BACKLOG, false},
-	    {REDLOCK_VOTE_LOADING, false},  {REDLOCK_VOTE_BLOCKED, false},  {REDLOCK_VOTE_OOM, false},
-	    {REDLOCK_VOTE_MISCONF, false},  {REDLOCK_VOTE_REPLICAS, false}, {REDLOCK_VOTE_SERVER, false},
-	    {REDLOCK_VOTE_GARBAGE, true},   {REDLOCK_VOTE_READONLY, false}, {REDLOCK_VOTE_CLUSTER, false},
-	    {REDLOCK_VOTE_AUTH, false},     {REDLOCK_VOTE_NOPERM, false},   {REDLOCK_VOTE_COMMAND, false},
-	    {REDLOCK_VOTE_DATABASE, false}, {REDLOCK_VOTE_NAME, false},     {REDLOCK_VOTE_TIMEOUT, true},
-	    {REDLOCK_VOTE_DUPLICATE, true}, {REDLOCK_VOTE_TLS, false},      {REDLOCK_VOTE_STALE, false},
+	    {REDLOCK_VOTE_YES, true},         {REDLOCK_VOTE_NO, false},        {REDLOCK_VOTE_UNSENT, false},
+	    {REDLOCK_VOTE_DOWN, false},       {REDLOCK_VOTE_CLOSED, true},     {REDLOCK_VOTE_BACKLOG, false},
+	    {REDLOCK_VOTE_LOADING, false},    {REDLOCK_VOTE_BLOCKED, false},   {REDLOCK_VOTE_OOM, false},
+	    {REDLOCK_VOTE_MISCONF, false},    {REDLOCK_VOTE_REPLICAS, false},  {REDLOCK_VOTE_SERVER, false},
+	    {REDLOCK_VOTE_GARBAGE, true},     {REDLOCK_VOTE_READONLY, false},  {REDLOCK_VOTE_CLUSTER, false},
+	    {REDLOCK_VOTE_AUTH, false},       {REDLOCK_VOTE_NOPERM, false},    {REDLOCK_VOTE_COMMAND, false},
+	    {REDLOCK_VOTE_DATABASE, false},   {REDLOCK_VOTE_NAME, false},      {REDLOCK_VOTE_TIMEOUT, true},
+	    {REDLOCK_VOTE_DUPLICATE, true},   {REDLOCK_VOTE_TLS, false},       {REDLOCK_VOTE_STALE, false},
+	    {REDLOCK_VOTE_QUARANTINE, false}, {REDLOCK_VOTE_FOREIGN, false},   {REDLOCK_VOTE_UNGUARDED, false},
+	    {REDLOCK_VOTE_LONG_TTL, false},   {REDLOCK_VOTE_UNCOUNTED, false}, {REDLOCK_VOTE_CLOCK, true},
 	};
 	assert_int_equal(COUNT(cases), REDLOCK_VOTE_COUNT - 1); /* PENDING is no vote */
 	for (unsigned i = 0; i < COUNT(cases); i++) {

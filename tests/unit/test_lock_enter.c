@@ -109,6 +109,28 @@ SCENARIO(gates_that_fail_are_passed_over, refused(3, 7),
          "[    3.000] acquiring: reply #4 node 2 DOWN -> paused ..- until 53.000 | send leave #0 quits bars "
          "owed 7\n")
 
+/* It was slow for a moment, and those with more patience still wait there. Once a second. */
+TEST(a_gate_that_answers_late_is_the_gate_again)
+{
+	struct drive d = refused(3, 7);
+	uint32_t asked = d.lock.round.seq;
+	drive_ticks_until(&d, 102);
+	assert_true(d.lock.gate == 1 && d.lock.passed == 1);
+	drive_at(&d, 120);
+	drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 1);
+	drive_reply_to(&d, asked, 2, REDLOCK_VOTE_NO); /* another node */
+	drive_reply_to(&d, asked, 0, REDLOCK_VOTE_CLOSED);
+	assert_int_equal(d.lock.passed, 1);
+	drive_reply_to(&d, asked, 0, REDLOCK_VOTE_NO);
+	drive_ticks_until(&d, 200);
+	assert_true(d.lock.gate == 0 && d.lock.phase == RL_ACQUIRING);
+	asked = d.lock.round.seq;
+	drive_ticks_until(&d, 400);
+	assert_int_equal(d.lock.gate, 1);
+	drive_reply_to(&d, asked, 0, REDLOCK_VOTE_NO);
+	assert_int_equal(d.lock.passed, 1);
+}
+
 /* Others may wait there. */
 TEST(a_gate_that_was_passed_over_is_tried_again)
 {
@@ -235,7 +257,7 @@ TEST(who_was_refused_does_not_overtake)
 TEST(who_is_behind_asks_nobody)
 {
 	struct drive d = placed(3);
-	struct rl_event tick = {.kind = RL_EV_TICK, .behind = true};
+	struct rl_event tick = {.kind = RL_EV_TICK, .behind_ns = UINT64_MAX};
 	struct rl_event front = {.kind = RL_EV_WAKE, .front = true};
 	d.now_ns = rl_time_ms(drive_deadline_ms(&d) + 1);
 	drive_step(&d, tick);
@@ -243,12 +265,87 @@ TEST(who_is_behind_asks_nobody)
 	assert_int_equal(drive_deadline_ms(&d), d.now_ns / RL_NS_PER_MS + 1000);
 	drive_step(&d, front);
 	assert_int_equal(drive_deadline_ms(&d), d.now_ns / RL_NS_PER_MS);
+	d.now_ns = rl_time_ms(2); /* a holder that passes it on until then */
+	drive_step(&d, (struct rl_event){.kind = RL_EV_WAKE, .front = true, .behind_ns = rl_time_ms(5)});
+	assert_int_equal(drive_deadline_ms(&d), 5);
 	d = drive_idle(drive_waiting_rules(3, 500));
-	struct rl_event acquire = {.kind = RL_EV_ACQUIRE, .behind = true};
+	struct rl_event acquire = {.kind = RL_EV_ACQUIRE, .behind_ns = UINT64_MAX};
 	drive_step(&d, acquire);
 	assert_true(d.lock.phase == RL_PAUSED && d.fx.send == RL_OP_NONE && drive_deadline_ms(&d) == 500);
 	drive_play(&d, "at 500; tick");
 	assert_true(d.fx.done == REDLOCK_OP_ACQUIRE && d.fx.result == REDLOCK_E_BUSY);
+}
+
+/* ---- a key that is gone ---- */
+
+/* The first one's attempt began at 1 ms, and the next one is due at 2 s. */
+static struct drive first_in_line(void)
+{
+	struct drive d = refused(3, 1);
+	drive_gate(&d, REDLOCK_VOTE_NO, 1, 60000, 1);
+	d.lock.retry_at_ns = rl_time_ms(2000);
+	drive_forget(&d);
+	return d;
+}
+
+static void lose_key(struct drive *d, unsigned node)
+{
+	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = node, .gone = true});
+}
+
+/* At once, but not sooner than it would ask if nothing changed; and behind all that comes in this moment. */
+TEST(whose_key_is_gone_is_asked_for)
+{
+	static const uint64_t rows[][2] = {{3, 9}, {500, 500}}; /* told, asks */
+	for (unsigned i = 0; i < COUNT(rows); i++) {
+		struct drive d = first_in_line();
+		drive_at(&d, rows[i][0]);
+		lose_key(&d, 1);
+		assert_int_equal(drive_deadline_ms(&d), 2000); /* not its gate */
+		lose_key(&d, 0);
+		assert_true(d.fx.send == RL_OP_NONE && drive_deadline_ms(&d) == 9);
+		drive_forget(&d);
+		drive_ticks_until(&d, rows[i][1]);
+		assert_true(d.lock.stage == RL_STAGE_CLAIM && d.fx.nodes == 7 && d.fx.stands);
+		drive_votes(&d, "NNN");
+		assert_true(d.lock.phase == RL_PAUSED && drive_deadline_ms(&d) > rows[i][1]);
+	}
+}
+
+/* A release said more; it is not the first; it has asked; or the key was its own. */
+TEST(whose_key_is_gone_does_not_matter)
+{
+	struct drive d = first_in_line();
+	drive_at(&d, 500);
+	lose_key(&d, 0);
+	drive_wake(&d, 0);
+	assert_true(d.lock.phase == RL_ACQUIRING && d.fx.nodes == 7);
+	uint64_t deadline = rl_lock_deadline(&d.lock);
+	lose_key(&d, 0);
+	assert_true(d.fx.send == RL_OP_NONE && rl_lock_deadline(&d.lock) == deadline);
+	d = placed(3);
+	deadline = rl_lock_deadline(&d.lock);
+	lose_key(&d, 0);
+	assert_true(rl_lock_deadline(&d.lock) == deadline && !d.lock.woken);
+	d = first_in_line();
+	drive_play(&d, "at 500; wake 0; votes YNN; at 801; tick");
+	assert_true(d.lock.phase == RL_PAUSED && d.lock.place == 1);
+	deadline = rl_lock_deadline(&d.lock);
+	lose_key(&d, 0);
+	assert_true(rl_lock_deadline(&d.lock) == deadline);
+}
+
+/* Only the first, when that is not about to change. */
+TEST(who_hears_of_the_key)
+{
+	struct drive d = first_in_line();
+	assert_false(rl_enter_follows(&d.lock, rl_time_ms(100)));
+	assert_true(rl_enter_follows(&d.lock, rl_time_ms(101)));
+	d.lock.place = 2;
+	assert_false(rl_enter_follows(&d.lock, rl_time_ms(5000)));
+	d.lock.place = 1;
+	d.lock.placed = false;
+	assert_false(rl_enter_follows(&d.lock, rl_time_ms(5000)));
 }
 
 /* ---- places that are given up ---- */
@@ -266,6 +363,16 @@ TEST(a_wait_that_ends_at_a_gate_that_fails)
 	drive_play(&d, "at 50000; tick");
 	assert_true(d.fx.send == RL_OP_ACQUIRE && d.lock.stage == RL_STAGE_GATE);
 	drive_play(&d, "at 59999; votes D");
+	assert_true(d.lock.phase == RL_IDLE && d.fx.done == REDLOCK_OP_ACQUIRE);
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1 && !d.lock.placed);
+}
+
+/* The place is given up also if the gate tells of no one who waits: a queue may have been deleted. */
+TEST(a_wait_that_ends_at_an_empty_queue)
+{
+	struct drive d = placed(3);
+	drive_play(&d, "at 50000; tick; at 60000");
+	drive_gate(&d, REDLOCK_VOTE_NO, 0, 8000, 0);
 	assert_true(d.lock.phase == RL_IDLE && d.fx.done == REDLOCK_OP_ACQUIRE);
 	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1 && !d.lock.placed);
 }
@@ -362,6 +469,19 @@ TEST(polls_are_seldom_where_there_is_a_queue)
 		drive_gate(&d, REDLOCK_VOTE_NO, 3, polls[i].pttl_ms, polls[i].place);
 		if (pause_ms(&d) != polls[i].want_ms)
 			fail_msg("poll %u: a pause of %d ms", i, (int)pause_ms(&d));
+	}
+}
+
+/* Those behind it come by chance, a little later. */
+TEST(the_first_asks_when_the_key_expires)
+{
+	for (int place = 1; place <= 2; place++) {
+		struct drive d = refused(3, 1);
+		drive_gate(&d, REDLOCK_VOTE_NO, 3, 30000, place);
+		poll_at(&d, 20002);
+		d.entropy = rl_time_ms(300) - 1;
+		drive_gate(&d, REDLOCK_VOTE_NO, 3, 300, place);
+		assert_int_equal(pause_ms(&d), place == 1 ? 300 : 449);
 	}
 }
 

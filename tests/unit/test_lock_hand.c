@@ -131,6 +131,22 @@ TEST(answers_and_messages_are_votes_of_one_token)
 	assert_true(d.lock.phase == RL_HELD && d.lock.valid_until_ns == rl_time_ms(29698 + 3));
 }
 
+/* It may be older than its number says: as if the message were lost. */
+TEST(an_offer_from_before_a_leap_is_void)
+{
+	struct drive d = offering(3, ALL_OF_3);
+	drive_play(&d, "at 10; leap 1; forget");
+	hand(&d, 0, "ours", 1);
+	hand(&d, 0, "ours", 10); /* the clock stood still since then */
+	drive_expect(&d, "[   10.000] paused: hand node 0 -> paused N.. until 9.000\n"
+	                 "[   10.000] paused: hand node 0 -> paused N.. until 9.000\n");
+	drive_ticks_until(&d, 10); /* one that is made now is good */
+	assert_int_equal(d.fx.offered_ns, rl_time_ms(10) + 1);
+	drive_at(&d, 11);
+	hand(&d, 0, "ours", 11);
+	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.round.t0_ns == rl_time_ms(10));
+}
+
 /* A renewal is out: its votes are its own. */
 TEST(a_late_word_is_no_vote_of_a_renewal)
 {
@@ -187,6 +203,42 @@ TEST(what_is_missing_is_asked_for)
 	}
 	assert_true(d.now_ns >= rl_time_ms(210) && d.now_ns < rl_time_ms(250));
 	assert_true(d.lock.phase == RL_PAUSED && d.lock.offered_ns == 0 && d.fx.send == RL_OP_LEAVE);
+}
+
+/* Not while an answer is on its way: a second question would find the key of the first, and its answer counts
+ * or not by chance. */
+TEST(what_is_asked_for_is_not_asked_twice)
+{
+	struct drive d = offering(5, ALL_OF_5);
+	drive_at(&d, 10);
+	hand(&d, 1, "ours", 1);
+	drive_ticks_until(&d, 15);
+	drive_play(&d, "votes N; forget");
+	for (uint64_t ms = 16; ms < 100; ms++) {
+		drive_ticks_until(&d, ms);
+		if (d.fx.send != RL_OP_NONE)
+			assert_int_equal(d.fx.nodes, 1);
+		drive_votes(&d, d.fx.send != RL_OP_NONE ? "N" : "");
+	}
+	drive_play(&d, "votes ..YY");
+	assert_int_equal(d.lock.phase, RL_HELD);
+}
+
+/* Where servers do not say who they are: it is no second name of another one. Also at nodes that were not
+ * heard when the token was offered. */
+TEST(who_was_handed_what_it_refused_is_no_twin)
+{
+	struct drive d = offering(3, 3);
+	d.anonymous = true;
+	drive_at(&d, 10);
+	hand(&d, 0, "ours", 1);
+	drive_ticks_until(&d, 15);
+	drive_votes(&d, ".YN");
+	assert_int_equal(d.lock.phase, RL_HELD);
+	hand(&d, 2, "ours", 1);
+	drive_release(&d);
+	drive_votes(&d, "YYY");
+	assert_false(d.fx.twin);
 }
 
 /* Not sooner if the gate is the first to say so: messages are on their way. */

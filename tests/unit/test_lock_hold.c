@@ -307,4 +307,56 @@ TEST(has_what_it_refused)
 	}
 }
 
+/* ---- time that the clock does not show ---- */
+
+/* Validity, notice and renewal come sooner by it, also when it is longer than the time since the boot. */
+TEST(a_leap_ends_a_lock_sooner)
+{
+	struct rl_rules rules = drive_rules(3);
+	rules.danger_ns = rl_time_ms(5000);
+	struct drive d = drive_held(rules);
+	drive_tells(&d, "at 1000; leap 20000; until 4698; leap 4999; leap 1",
+	            "[ 1000.000] held: clock leapt 20000.000 -> held YY. until 9698.000\n"
+	            "[ 4698.000] held: tick -> held YY. until 9698.000 | danger\n"
+	            "[ 4698.000] held: clock leapt 4999.000 -> held YY. until 4699.000\n"
+	            "[ 4698.000] held: clock leapt 1.000 -> lost YY. | lost\n");
+	d = drive_begin_held(rules, "at 1");
+	drive_tells(&d, "leap 1800000000000",
+	            "[    1.000] held: clock leapt 1800000000000.000 -> lost YY. | lost\n");
+}
+
+/* What is out is worth so much less. One that would be worth nothing is not granted, and given back. */
+TEST(a_leap_while_votes_are_out)
+{
+	struct drive d = drive_begin_held(drive_rules(3), "at 100; extend 30000; leap 10000; votes YY");
+	drive_expect(
+	    &d, "[  100.000] held: extend -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
+	        "[  100.000] held: clock leapt 10000.000 -> held ... until 19698.000\n"
+	        "[  100.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 19798.000 | done extend OK\n");
+	d = drive_begin(drive_rules(3), "acquire; leap 29000; leap 697; votes Y; forget; votes .Y");
+	drive_expect(&d,
+	             "[    0.000] acquiring: reply #1 node 1 YES -> held YY. until 1.000 | done acquire OK\n");
+	d = drive_begin(drive_rules(3), "acquire; leap 29000; leap 698; votes Y; forget; votes .Y");
+	drive_expect(&d, "[    0.000] acquiring: reply #1 node 1 YES -> idle YY. | send release #0 owed 7 "
+	                 "| done acquire BUSY\n");
+	d = drive_begin(drive_rules(3), "acquire; leap 9000000000000");
+	assert_int_equal(drive_deadline_ms(&d), 200); /* nobody's patience is shorter */
+	d = drive_begin(drive_rules(3), "acquire");
+	for (unsigned i = 0; i < 20; i++) /* small ones add up, to no more than they are */
+		drive_step(&d, (struct rl_event){.kind = RL_EV_LEAP, .leap_ns = 50001});
+	drive_play(&d, "votes YY");
+	assert_int_equal(d.lock.valid_until_ns, rl_time_ms(29698) - 20 * 50001);
+}
+
+/* Only what began afterwards counts in full; the cap is not moved by what was before. */
+TEST(a_leap_counts_once)
+{
+	struct rl_rules rules = drive_rules(3);
+	rules.max_hold_ns = rl_time_ms(60000);
+	struct drive d =
+	    drive_begin(rules, "acquire; leap 1000; votes YY; at 10; leap 1000; extend 30000; votes YY");
+	assert_int_equal(d.lock.valid_until_ns, rl_time_ms(29708));
+	assert_int_equal(d.lock.hold_until_ns, rl_time_ms(58000));
+}
+
 TESTS()

@@ -118,7 +118,7 @@ TEST(refusals_and_votes)
 	enum {
 		NATIVE = 1 << RL_FORM_DELEX | 1 << RL_FORM_DELIFEQ,
 		QUEUE = RL_FORMS_QUEUE,
-		SCRIPTS = RL_FORMS_SHA | RL_FORMS_TEXT,
+		SCRIPTS = (RL_FORMS_SHA | RL_FORMS_TEXT) & ~RL_FORMS_GUARD,
 		ALL = NATIVE | SCRIPTS
 	};
 	static const struct {
@@ -150,7 +150,7 @@ TEST(refusals_and_votes)
 	    {"", 0},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++)
-		for (unsigned form = RL_FORM_QUEUE_SHA; form < RL_FORM_WATCH; form++) {
+		for (unsigned form = RL_FORM_QUEUE_SHA; form < RL_FORM_GUARD_SHA; form++) {
 			struct rl_methods m = {0};
 			bool refused = rl_method_refuse(&m, (enum rl_form)form, cases[i].error);
 			assert_int_equal(refused, cases[i].forms >> form & 1);

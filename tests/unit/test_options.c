@@ -323,6 +323,28 @@ TEST(other_limits)
 	assert_int_equal(make(&rules, 0), 0);
 	options.token_len = REDLOCK_MAX_TOKEN + 1;
 	assert_int_equal(make(&rules, 0), REDLOCK_E_INVAL);
+	static const struct {
+		int compat, fence;
+		const char *token;
+		int result;
+		enum rl_kind kind;
+	} rows[] = {{REDLOCK_COMPAT_SETNX, 0, NULL, 0, RL_KIND_SETNX},
+	            {REDLOCK_COMPAT_SETNX, 0, "t", 0, RL_KIND_SETNX_OWN},
+	            {REDLOCK_COMPAT_SETNX, 1, NULL, REDLOCK_E_INVAL, 0},
+	            {REDLOCK_COMPAT_SETNX_SAFE, 0, NULL, 0, RL_KIND_NUMBER},
+	            {REDLOCK_COMPAT_SETNX_SAFE, 0, "t", REDLOCK_E_INVAL, 0},
+	            {REDLOCK_COMPAT_SETNX_SAFE, 1, NULL, REDLOCK_E_INVAL, 0},
+	            {REDLOCK_COMPAT_SETNX_SAFE + 1, 0, NULL, REDLOCK_E_INVAL, 0},
+	            {-1, 0, NULL, REDLOCK_E_INVAL, 0}};
+	for (unsigned i = 0; i < COUNT(rows); i++) {
+		redlock_lock_options_init(&options);
+		options.compat = rows[i].compat;
+		options.fence = rows[i].fence;
+		options.token = rows[i].token;
+		options.token_len = 1;
+		assert_int_equal(make(&rules, 0), rows[i].result);
+		assert_true(rows[i].result != 0 || rules.kind == rows[i].kind);
+	}
 }
 
 /* Never a panic for odd numbers, and never rules that the core would refuse. */

@@ -51,7 +51,7 @@ TEST(letters_of_votes)
 	lock.round.operation = REDLOCK_OP_QUERY;
 	for (unsigned i = 0; i < REDLOCK_VOTE_COUNT; i++)
 		lock.votes[i].code = (uint8_t)i;
-	expect(RL_IDLE, &event, &lock, &fx, "[    0.000] idle: tick -> idle .YNT-----------!!!!!!-!!-");
+	expect(RL_IDLE, &event, &lock, &fx, "[    0.000] idle: tick -> idle .YNT-----------!!!!!!-!!-Q!!!--");
 }
 
 TEST(effects)

@@ -7,6 +7,7 @@
 #include "wire.h"
 
 enum { NODES = 2 };
+#define SECOND_NS INT64_C(1000000000)
 
 static struct wire *peers[NODES];
 static redlock_client *client;
@@ -134,6 +135,46 @@ TEST(an_empty_value_is_not_ours)
 	all_say("*4\r\n$6\r\nstring\r\n:500\r\n:0\r\n$0\r\n\r\n");
 	for (unsigned i = 0; i < NODES; i++)
 		assert_vote(lock, i, REDLOCK_VOTE_NO);
+}
+
+/* Whoever looks sees it; the next turn tells the rest. */
+TEST(a_wall_clock_that_is_set_forward)
+{
+	assert_int_equal(redlock_start_acquire(lock), 0);
+	all_say("+OK\r\n");
+	expect_ended(0);
+	uint64_t deadline_ns = redlock_deadline_ns(lock), due_ns = redlock_timeout_ns(client);
+	wires.ahead_ns -= 3600 * SECOND_NS; /* back: nothing */
+	assert_int_equal(redlock_deadline_ns(lock), deadline_ns);
+	assert_false(fake_process->woken);
+	wires.ahead_ns += 20 * SECOND_NS;
+	assert_int_equal(redlock_deadline_ns(lock), deadline_ns - rl_time_ms(20000));
+	assert_true(fake_process->woken); /* whoever sleeps */
+	assert_int_equal(redlock_leapt_ms(client), 20000);
+	assert_int_equal(redlock_timeout_ns(client), 0);
+	turn();
+	assert_int_equal(redlock_timeout_ns(client), due_ns - rl_time_ms(20000));
+	assert_int_equal(redlock_deadline_ns(lock), deadline_ns - rl_time_ms(20000));
+	wires.ahead_ns += 9698 * SECOND_NS / 1000 + 1;
+	assert_int_equal(redlock_remaining_ms(lock), 0);
+	assert_int_equal(redlock_start_extend(lock, 0), REDLOCK_E_LOST); /* before it begins */
+	assert_int_equal(redlock_leapt_ms(client), 29699);
+	struct redlock_event event;
+	assert_true(redlock_next(client, &event) == 1 && event.kind == REDLOCK_EVENT_LOST);
+}
+
+/* Who cancels meanwhile does not take the loss for a cancelled call. */
+TEST(a_leap_comes_before_a_cancel)
+{
+	struct redlock_event event;
+	assert_int_equal(redlock_start_acquire(lock), 0);
+	all_say("+OK\r\n");
+	expect_ended(0);
+	assert_int_equal(redlock_start_extend(lock, 0), 0);
+	wires.ahead_ns += 60 * SECOND_NS;
+	assert_int_equal(redlock_cancel(lock), 0);
+	expect_ended(REDLOCK_E_LOST);
+	assert_true(redlock_next(client, &event) == 1 && event.kind == REDLOCK_EVENT_LOST);
 }
 
 TESTS(.before = open_stage, .after = close_stage)

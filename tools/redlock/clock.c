@@ -1,15 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/* The one clock of the command. */
+/* The clocks of the command. */
 #include "clock.h"
 
 #include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
+
+static uint64_t read_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 uint64_t clock_ns(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return read_ns(CLOCK_BOOTTIME);
+}
+
+/* An interruption between two readings makes it less: the most is right. */
+int64_t clock_ahead_ns(void)
+{
+	int64_t most_ns = INT64_MIN;
+	for (int i = 0; i < 3; i++) {
+		const uint64_t wall_ns = read_ns(CLOCK_REALTIME);
+		const int64_t ahead_ns = (int64_t)(wall_ns - clock_ns());
+		if (ahead_ns > most_ns)
+			most_ns = ahead_ns;
+	}
+	return most_ns;
+}
+
+int clock_set_open(void)
+{
+	const struct itimerspec never = {.it_value.tv_sec = 7258118400}; /* the year 2200 */
+	const int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd < 0 || timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void clock_set_seen(int fd)
+{
+	uint64_t unused;
+	(void)!read(fd, &unused, sizeof unused); /* ECANCELED; it watches on */
 }
 
 bool clock_alarm_open(struct clock_alarm *alarm)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The one clock of the command: CLOCK_BOOTTIME, which goes on during suspend, as servers' clocks do. */
+/* The clock of the command: CLOCK_BOOTTIME, which goes on during suspend, as servers' clocks do; and the wall
+ * clock, which tells when that one stood still. */
 #ifndef REDLOCK_TOOL_CLOCK_H
 #define REDLOCK_TOOL_CLOCK_H
 
@@ -7,6 +8,14 @@
 #include <stdint.h>
 
 uint64_t clock_ns(void);
+
+/* By how much the wall clock is ahead of it. */
+int64_t clock_ahead_ns(void);
+
+/* A descriptor that becomes readable when the wall clock is set, for clock_set_seen(). -1: none can be had.
+ */
+int clock_set_open(void);
+void clock_set_seen(int fd);
 
 struct clock_alarm {
 	int fd; /* becomes readable, closed on exec */

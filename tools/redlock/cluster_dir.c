@@ -192,9 +192,32 @@ void cluster_dir_remove(struct cluster_dir *dir)
 {
 	unlinkat(dir->path_fd, "nodes.new", 0);
 	unlinkat(dir->path_fd, "nodes", 0);
+	unlinkat(dir->path_fd, "guard", 0);
 	unlinkat(dir->base_fd, "cluster", AT_REMOVEDIR);
 	unlinkat(dir->base_fd, lock_name, 0);
 	unlinkat(dir->parent_fd, base_name(dir), AT_REMOVEDIR); /* stays when something else is in it */
+}
+
+bool cluster_dir_is_guarded(void)
+{
+	struct cluster_dir dir;
+	const bool guarded =
+	    cluster_dir_find(&dir) == EXIT_OK && dir.nodes > 0 && faccessat(dir.path_fd, "guard", F_OK, 0) == 0;
+	cluster_dir_close(&dir);
+	return guarded;
+}
+
+void cluster_dir_guard(bool guarded)
+{
+	struct cluster_dir dir;
+	FILE *file = NULL;
+	if (cluster_dir_find(&dir) == EXIT_OK && dir.nodes > 0 && guarded)
+		file = safe_file(dir.path_fd, "guard", O_WRONLY | O_CREAT | O_TRUNC);
+	else if (dir.path_fd >= 0)
+		unlinkat(dir.path_fd, "guard", 0);
+	if (file != NULL)
+		fclose(file);
+	cluster_dir_close(&dir);
 }
 
 int cluster_dir_urls(struct text_list *ret)

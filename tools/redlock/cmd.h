@@ -29,6 +29,8 @@ extern const struct command cmd_extend;
 extern const struct command cmd_release;
 extern const struct command cmd_check;
 extern const struct command cmd_status;
+extern const struct command cmd_doctor;
+extern const struct command cmd_init;
 extern const struct command cmd_cluster;
 extern const struct command cmd_bench;
 extern const struct command cmd_config;

@@ -16,12 +16,13 @@ static const struct option_spec specs[] = {
      "use this value as the token, a new one for each acquire; one try"},
 };
 static const struct option_group acquire_options = {"Lock", specs, sizeof specs / sizeof specs[0]};
-static const struct option_group *const groups[] = {&ttl_options,  &wait_options,   &acquire_options,
-                                                    &node_options, &output_options, NULL};
+static const struct option_group *const groups[] = {
+    &ttl_options, &wait_options, &acquire_options, &compat_options, &node_options, &output_options, NULL};
 
 struct grant {
 	char token[REDLOCK_MAX_TOKEN + 1];
 	size_t token_len;
+	uint64_t fence; /* 0: none */
 	uint64_t validity_ms;
 };
 
@@ -34,6 +35,7 @@ static void print_json(const struct report *report, const struct session *sessio
 		json_bytes(&json, "token", grant->token, grant->token_len);
 	else
 		json_null(&json, "token");
+	json_number_or_null(&json, "fence", grant->fence != 0, (int64_t)grant->fence);
 	json_number(&json, "ttl_ms", (int64_t)session->settings->ttl_ms);
 	json_number(&json, "validity_ms", (int64_t)grant->validity_ms);
 	wait_view_json(session->view, &json);
@@ -47,6 +49,8 @@ static bool print_grant(const struct report *report, const struct session *sessi
 		print_json(report, session, grant);
 	} else {
 		fwrite(grant->token, 1, grant->token_len, stdout);
+		if (grant->fence != 0)
+			printf(" %llu", (unsigned long long)grant->fence);
 		putchar('\n');
 	}
 	return fflush(stdout) == 0 && !ferror(stdout);
@@ -103,6 +107,7 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 		give_back(session, lock, report->name);
 		return EXIT_SIGNAL + signals_caught();
 	}
+	grant.fence = redlock_lock_fence(lock);
 	grant.validity_ms = redlock_remaining_ms(lock);
 	if (grant.validity_ms == 0)
 		return too_late(session, lock, report);
@@ -148,7 +153,8 @@ const struct command cmd_acquire = {
     .details =
         "The token is the only output: T=$(redlock acquire job). Nothing renews the lock: it ends after its "
         "TTL, "
-        "or by redlock release job \"$T\". Without -w and -n a busy lock is waited for without limit.\n",
+        "or by redlock release job \"$T\". With --fence the line has the number behind the token: read T F. "
+        "Without -w and -n a busy lock is waited for without limit.\n",
     .groups = groups,
     .min_args = 1,
     .max_args = 1,

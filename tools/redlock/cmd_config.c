@@ -50,6 +50,8 @@ static const char *value_text(const struct settings *settings, const struct opti
 		snprintf(buffer, VALUE_MAX, "%s", *(const char *const *)field);
 	else if (spec->kind == OPTION_DURATION && number != REDLOCK_FOREVER && (number != 0 || spec->min == 0))
 		duration_text(number, buffer, VALUE_MAX);
+	else if (spec->kind == OPTION_WORD)
+		value_word_at(spec->value, number, buffer, VALUE_MAX);
 	else if (spec->kind == OPTION_NUMBER && number != UINT64_MAX && number >= spec->min)
 		snprintf(buffer, VALUE_MAX, "%llu", (unsigned long long)number);
 	return buffer;

@@ -3,7 +3,8 @@
 #include "cmd.h"
 #include "token_verb.h"
 
-static const struct option_group *const groups[] = {&ttl_options, &node_options, &output_options, NULL};
+static const struct option_group *const groups[] = {&ttl_options, &compat_options, &node_options,
+                                                    &output_options, NULL};
 
 static int run(const struct settings *settings, int argc, char **argv)
 {

@@ -3,7 +3,7 @@
 #include "cmd.h"
 #include "token_verb.h"
 
-static const struct option_group *const groups[] = {&node_options, &output_options, NULL};
+static const struct option_group *const groups[] = {&compat_options, &node_options, &output_options, NULL};
 
 static int run(const struct settings *settings, int argc, char **argv)
 {

@@ -9,6 +9,7 @@
 
 #include "cmd.h"
 #include "message.h"
+#include "run/reenter.h"
 #include "run/run.h"
 
 #define FIELD(name) offsetof(struct settings, name)
@@ -36,8 +37,9 @@ static const struct option_spec command_specs[] = {
 };
 static const struct option_group command_options = {"Command", command_specs,
                                                     sizeof command_specs / sizeof command_specs[0]};
-static const struct option_group *const groups[] = {
-    &ttl_options, &wait_options, &lock_options, &command_options, &node_options, &output_options, NULL};
+static const struct option_group *const groups[] = {&ttl_options,  &wait_options,   &lock_options,
+                                                    &kind_options, &compat_options, &command_options,
+                                                    &node_options, &output_options, NULL};
 
 static const char title[] = "redlock run";
 
@@ -132,6 +134,9 @@ static int run(const struct settings *settings, int argc, char **argv)
 	if (order.argv == NULL || !read_on_loss(settings, &order.on_loss) ||
 	    !read_report_fd(settings, &order.report_fd) || !times_work(settings))
 		return EXIT_USAGE;
+	int code;
+	if (settings->reentrant && !reenter(settings, &order, &code))
+		return code;
 	return run_supervise(settings, &order);
 }
 
@@ -139,13 +144,15 @@ const struct command cmd_run = {
     .name = "run",
     .arguments = "NAME COMMAND",
     .summary = "run a command while the lock is held",
-    .details = "NAME [--] COMMAND [ARG...], or NAME -c 'SHELL LINE'. The command has stdin, stdout, stderr "
-               "and the exit "
-               "code "
-               "as without redlock. It is stopped, with all that it started, before the lock can end. "
-               "Without -w and -n "
-               "a busy lock is waited for without limit. The command sees REDLOCK_NAME, REDLOCK_TOKEN, "
-               "REDLOCK_TTL_MS.\n",
+    .details =
+        "NAME [--] COMMAND [ARG...], or NAME -c 'SHELL LINE'. The command has stdin, stdout, stderr "
+        "and the exit "
+        "code "
+        "as without redlock. It is stopped, with all that it started, before the lock can end. "
+        "Without -w and -n "
+        "a busy lock is waited for without limit. The command sees REDLOCK_NAME, REDLOCK_TOKEN, "
+        "REDLOCK_TTL_MS, with --fence also REDLOCK_FENCE, with --also REDLOCK_ALSO: those names, each on "
+        "a line.\n",
     .groups = groups,
     .order = OPTIONS_FIRST,
     .min_args = 2,

@@ -243,6 +243,7 @@ static const struct {
     {"REDLOCK_USER", "user"},       {"REDLOCK_PASSWORD_FILE", "password-file"},
     {"REDLOCK_PREFIX", "prefix"},   {"REDLOCK_NODE_TIMEOUT", "node-timeout"},
     {"REDLOCK_TTL", "ttl"},         {"REDLOCK_WAIT", "wait"},
+    {"REDLOCK_GUARD", "guard"},
 };
 
 static int apply_environment(struct settings *settings)

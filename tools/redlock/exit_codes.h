@@ -6,7 +6,8 @@
 /* X(name, code, sentence) */
 #define EXIT_CODE_MAP(X)                                                                                     \
 	X(OK, 0, "yes, done")                                                                                    \
-	X(NO, 1, "extend, release, check: not held by this token")                                               \
+	X(NO, 1, "extend, release, check: not held by this token; doctor: warnings")                             \
+	X(ERRORS, 2, "doctor: errors")                                                                           \
 	X(USAGE, 64, "usage: an unknown option, a value out of its range")                                       \
 	X(NOQUORUM, 69, "fewer than a quorum of the nodes answered")                                             \
 	X(BUSY, 75, "somebody else holds the lock (-E sets another code)")                                       \

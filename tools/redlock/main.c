@@ -16,8 +16,8 @@
 #include "suggest.h"
 
 static const struct command *const commands[] = {
-    &cmd_run,    &cmd_acquire, &cmd_extend, &cmd_release, &cmd_check,
-    &cmd_status, &cmd_cluster, &cmd_bench,  &cmd_config,
+    &cmd_run,    &cmd_acquire, &cmd_extend,  &cmd_release, &cmd_check,  &cmd_status,
+    &cmd_doctor, &cmd_init,    &cmd_cluster, &cmd_bench,   &cmd_config,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -99,9 +99,9 @@ static void print_rule(int scripts)
 	enum { WIDTH = 74 };
 	static const char begin[] = "  ACL SETUSER redlock";
 	char rights[512], *rest = rights;
-	int column = printf("%s reset on >PASSWORD ~PREFIX*%s", begin, scripts ? " ~{PREFIX*" : "");
+	int column = printf("%s reset on >PASSWORD ~PREFIX*%s", begin, scripts ? " ~{PREFIX* ~redlock:set" : "");
 	if (scripts)
-		column = printf("\n%s &redlock:wake:*", begin) - 1;
+		column = printf("\n%s &redlock:wake:* &__keyspace@*__:PREFIX*", begin) - 1;
 	redlock_acl_rights(scripts, rights, sizeof rights);
 	for (char *right; (right = strtok_r(rest, " ", &rest)) != NULL;) {
 		if (column + (int)strlen(right) >= WIDTH)
@@ -123,10 +123,15 @@ static int show_acl(void)
 	      "one server by two addresses is noticed late, and a value of your own (--token)\n"
 	      "that is used again is not safe: a late release on such a connection may delete\n"
 	      "its next key.\n"
-	      "~{PREFIX*, the channels, and mget to subscribe are for waiting in turn: without\n"
-	      "them waiters ask again and again. Who may publish to them can forge a lock, as\n"
-	      "who may write the keys can. The last four are for `redlock status NAME` and\n"
-	      "`redlock check`.\n\n"
+	      "~{PREFIX*, &redlock:wake:*, and mget to unsubscribe are for waiting in turn:\n"
+	      "without them waiters ask again and again. Who may publish there can forge a\n"
+	      "lock, as who may write the keys can. ~redlock:set is for guarded node sets. The\n"
+	      "last four are for `redlock status NAME` and `redlock check`.\n\n"
+	      "&__keyspace@*__:PREFIX* is of use where servers tell what becomes of keys:\n\n"
+	      "  CONFIG SET notify-keyspace-events Kgx\n\n"
+	      "Who is first in line hears at once then that another program has deleted the\n"
+	      "key. Else it asks, within a second and a half, mostly sooner. Of locks that\n"
+	      "redlock releases it hears in any case.\n\n"
 	      "A user that may not run scripts. Release and renewal take two round trips then:\n\n",
 	      stdout);
 	print_rule(0);

@@ -68,6 +68,11 @@ int nodes_find(const struct settings *settings, struct text_list *ret)
 	return code == EXIT_OK ? expand_local(source->where, ret) : code;
 }
 
+bool nodes_are_local(const struct settings *settings)
+{
+	return settings->urls.count == 1 && strcmp(settings->urls.items[0], "local") == 0;
+}
+
 const char *nodes_source(const struct settings *settings, unsigned node)
 {
 	for (size_t i = 0; i < settings->urls.count && i < settings->url_sources.count; i++) {

@@ -9,6 +9,9 @@
  * unless it is EXIT_OK, what is wrong was said on stderr. */
 int nodes_find(const struct settings *settings, struct text_list *ret);
 
+/* Whether these are the nodes of the local cluster, by its word. */
+bool nodes_are_local(const struct settings *settings);
+
 /* Where the node with this index is named: a file and its line, a variable or an option. NULL: unknown. */
 const char *nodes_source(const struct settings *settings, unsigned node);
 

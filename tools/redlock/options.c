@@ -40,6 +40,8 @@ static const struct option_spec node_specs[] = {
     {0, "prefix", "TEXT", OPTION_TEXT, FIELD(prefix), 0, 0, "put before every name to make the key"},
     {0, "quorum", "N", OPTION_NUMBER, FIELD(quorum), 1, REDLOCK_MAX_NODES,
      "ask for more nodes than a majority"},
+    {0, "guard", "off|auto|require", OPTION_WORD, FIELD(guard), 0, 0,
+     "keep out nodes that may have forgotten locks: see redlock init (off)"},
     {0, "node-timeout", "TIME", OPTION_DURATION, FIELD(node_timeout_ms), 1, 3600000,
      "how long a node may take (200ms, at most ttl/3)"},
     {0, "drift-ppm", "N", OPTION_NUMBER, FIELD(drift_ppm), 0, 500000,
@@ -68,9 +70,26 @@ static const struct option_spec wait_specs[] = {
      "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "do not wait; as -w 0"},
     {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(busy_code), 0, 255, "exit code when busy (75)"},
+    {0, "fence", NULL, OPTION_FLAG, FIELD(fence), 0, 0,
+     "with a fencing token: a number that only rises, for the resource to check (needs --guard)"},
     {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
 };
 const struct option_group wait_options = {"Lock", wait_specs, sizeof wait_specs / sizeof wait_specs[0]};
+
+static const struct option_spec compat_specs[] = {
+    {0, "compat", "off|setnx|setnx-safe", OPTION_WORD, FIELD(compat), 0, 0,
+     "with clients of the old SETNX protocol, as weak as that: their clocks decide, and one that lost a race "
+     "moves the time that the lock ends (setnx); or only safe from those that take tokens for a time (off)"},
+};
+const struct option_group compat_options = {"Kind", compat_specs, 1};
+
+static const struct option_spec kind_specs[] = {
+    {0, "also", "NAME", OPTION_TEXTS, FIELD(also), 0, 0,
+     "with NAME, all or none of them at once, in any order; repeat it"},
+    {0, "reentrant", NULL, OPTION_FLAG, FIELD(reentrant), 0, 0,
+     "under a run that holds NAME: only run the command, that lock is kept by the run above"},
+};
+const struct option_group kind_options = {"Kind", kind_specs, sizeof kind_specs / sizeof kind_specs[0]};
 
 void settings_init(struct settings *settings)
 {
@@ -87,6 +106,7 @@ void settings_clear(struct settings *settings)
 	text_list_free(&settings->urls);
 	text_list_free(&settings->url_sources);
 	text_list_free(&settings->texts);
+	text_list_free(&settings->also);
 }
 
 /* ---- the tables as getopt_long(3) wants them ---- */
@@ -160,11 +180,16 @@ static const char *parse(struct settings *settings, const struct option_spec *sp
 		return value_seconds(text, spec->min, spec->max, field);
 	case OPTION_DURATION:
 		return value_duration(text, spec->min, spec->max, field);
+	case OPTION_WORD:
+		return value_word(text, spec->value, field);
 	case OPTION_TEXT:
+	case OPTION_URL:
 		*(const char **)field = keep(settings, text);
 		return *(const char **)field != NULL ? NULL : "out of memory";
 	case OPTION_URLS:
 		return text_list_add(&settings->urls, text) ? NULL : "out of memory";
+	case OPTION_TEXTS:
+		return text_list_add(field, text) ? NULL : "out of memory";
 	}
 	return "unknown kind of option";
 }
@@ -264,7 +289,7 @@ static const char *take(struct settings *settings, const struct option_spec *spe
 	char where[64];
 	snprintf(where, sizeof where, "--%s", spec->name);
 	const char *problem = settings_store(settings, spec, text != NULL ? text : "", RANK_COMMAND_LINE, where);
-	if (spec->kind == OPTION_URLS && secret_blank_urls(text))
+	if ((spec->kind == OPTION_URLS || spec->kind == OPTION_URL) && secret_blank_urls(text))
 		settings->password_in_argv = true;
 	return problem;
 }

@@ -64,6 +64,7 @@ struct settings {
 	const char *owner;        /* NULL: host:pid */
 	const char *token;        /* NULL: a fresh random one */
 	uint64_t quorum;          /* 0: a majority */
+	uint64_t guard;           /* REDLOCK_GUARD_ */
 	uint64_t node_timeout_ms; /* 0: the library's default */
 	uint64_t drift_ppm;
 	uint64_t ttl_ms;
@@ -77,14 +78,26 @@ struct settings {
 	bool shared;              /* rflock -s */
 	bool unlock;              /* rflock -u */
 	bool unused;              /* options that change nothing */
+	bool interruptible;       /* signals end blocking calls of the library */
 	bool has_no_node_options; /* rflock: messages do not speak of -r */
 	uint64_t wait_ms;         /* REDLOCK_FOREVER: no -w, no -n */
 	uint64_t busy_code;
 	uint64_t cluster_nodes; /* 0: not given */
 	uint64_t duration_ms;
-	uint64_t pairs;       /* 0: by duration */
-	uint64_t concurrency; /* 0: one at a time over the blocking calls */
+	uint64_t pairs;           /* 0: by duration */
+	uint64_t concurrency;     /* 0: one at a time over the blocking calls */
+	uint64_t max_ttl_ms;      /* init; 0: not given */
+	const char *add, *remove; /* the URL of a node; NULL */
+	bool finish;
+	bool plain;
+	bool new_epoch;
+	bool dead;
+	bool fresh;
 	bool no_wait;
+	bool fence;
+	struct text_list also; /* further names of the same lock */
+	bool reentrant;
+	uint64_t compat; /* REDLOCK_COMPAT_ */
 	bool quiet;
 	bool verbose;
 	bool json;
@@ -99,8 +112,11 @@ enum option_kind {
 	OPTION_NUMBER,   /* a number from min to max */
 	OPTION_SECONDS,  /* 5 0.25, stored in milliseconds, from min to max */
 	OPTION_DURATION, /* 30s 500ms 2m, stored in milliseconds, from min to max */
+	OPTION_WORD,     /* one of the words of its value, "a|b|c": stored as its number */
 	OPTION_TEXT,     /* kept as it is */
-	OPTION_URLS      /* a comma list, appended; passwords are blanked in argv */
+	OPTION_URL,      /* the same; a password in it is blanked in argv */
+	OPTION_URLS,     /* a comma list, appended; passwords are blanked in argv */
+	OPTION_TEXTS     /* kept as it is, and appended to a list */
 };
 
 struct option_spec {
@@ -124,7 +140,9 @@ struct option_group {
 extern const struct option_group node_options;   /* which nodes, and how to talk to them */
 extern const struct option_group output_options; /* -q -v --json --trace --help */
 extern const struct option_group ttl_options;    /* -t */
+extern const struct option_group compat_options; /* --compat */
 extern const struct option_group wait_options;   /* -w -n -E --owner */
+extern const struct option_group kind_options;   /* --also --reentrant */
 
 void settings_init(struct settings *settings);
 void settings_clear(struct settings *settings);

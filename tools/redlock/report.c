@@ -47,6 +47,7 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 {
 	report->verb = verb;
 	report->name = name;
+	report->busy_name = NULL;
 	report->nodes = redlock_node_count(session->client);
 	report->quorum = redlock_quorum(session->client);
 	report->token = NULL;
@@ -165,8 +166,9 @@ static void say_holder(const struct report *report, const struct settings *setti
 void report_failure(const struct report *report, const struct settings *settings)
 {
 	char name[PRINTABLE_MAX] = "";
-	if (report->name != NULL)
-		printable(report->name, strlen(report->name), name, sizeof name);
+	const char *which = report->busy_name != NULL ? report->busy_name : report->name;
+	if (which != NULL)
+		printable(which, strlen(which), name, sizeof name);
 	if (report->result == REDLOCK_E_NOQUORUM)
 		say_no_quorum(report, settings);
 	else if (report->has_standing)

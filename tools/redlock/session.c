@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "cluster_dir.h"
 #include "config.h"
 #include "exit_codes.h"
 #include "holder.h"
@@ -49,6 +50,14 @@ static void fill_times(struct redlock_options *options, const struct settings *s
 		options->drift_ppm = (uint32_t)settings->drift_ppm;
 }
 
+/* What is not said elsewhere, `redlock init` has noted of the local cluster. */
+static uint64_t guard_of(const struct settings *settings)
+{
+	const bool said = settings_source(settings, offsetof(struct settings, guard)) != NULL;
+	return !said && nodes_are_local(settings) && cluster_dir_is_guarded() ? REDLOCK_GUARD_REQUIRE
+	                                                                      : settings->guard;
+}
+
 static void fill_options(struct redlock_options *options, const struct settings *settings,
                          const struct text_list *urls, const char *owner, const char *password)
 {
@@ -60,6 +69,7 @@ static void fill_options(struct redlock_options *options, const struct settings 
 	options->prefix = settings->prefix;
 	options->owner = owner != NULL && *owner ? owner : NULL;
 	options->quorum = (unsigned)settings->quorum;
+	options->guard = (int)guard_of(settings);
 	options->trace = settings->trace ? print_trace : NULL;
 	options->tls_ca_file = settings->ca_file;
 	options->tls_ca_dir = settings->ca_dir;
@@ -67,6 +77,7 @@ static void fill_options(struct redlock_options *options, const struct settings 
 	options->tls_key_file = settings->key_file;
 	options->tls_name = settings->tls_name;
 	options->tls_insecure = settings->insecure;
+	options->interruptible = settings->interruptible;
 }
 
 /* Where the setting stands that the library refuses: a file and its line, a variable or an option. NULL:
@@ -185,6 +196,16 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 		complain("NAME and prefix are %zu bytes, at most %d are allowed", key, REDLOCK_MAX_NAME);
 	else if (token != NULL && (!*token || strlen(token) > REDLOCK_MAX_TOKEN))
 		complain("TOKEN has %zu bytes, 1 to %d are allowed", strlen(token), REDLOCK_MAX_TOKEN);
+	else if (settings->fence && token != NULL)
+		complain("--fence and --token exclude each other: the same value twice would have two numbers");
+	else if (settings->fence && guard_of(settings) == REDLOCK_GUARD_OFF)
+		complain("--fence needs a guarded node set: give --guard=require, or auto");
+	else if (settings->compat != REDLOCK_COMPAT_OFF && settings->fence)
+		complain("--compat and --fence exclude each other: a time is no fencing token");
+	else if (settings->compat == REDLOCK_COMPAT_SETNX && guard_of(settings) != REDLOCK_GUARD_OFF)
+		complain("--compat setnx and --guard exclude each other: clients of the old protocol know no guard");
+	else if (settings->compat == REDLOCK_COMPAT_SETNX_SAFE && token != NULL)
+		complain("--compat setnx-safe makes the token: give none");
 	else
 		complain("the TTL is too short: it must be longer than node timeout and drift together; "
 		         "give a longer --ttl or a shorter --node-timeout");
@@ -197,7 +218,12 @@ void session_lock_options(const struct settings *settings, struct redlock_lock_o
 	options->wait_ms = settings->wait_ms;
 	/* A busy lock is waited for without limit, servers that do not answer are not. */
 	options->noquorum_wait_ms = settings->wait_ms == REDLOCK_FOREVER ? 10000 : REDLOCK_FOREVER;
+	/* A job after a weekend of reboots must not fail; but a time that was given is not exceeded. */
+	const bool limited = settings->wait_ms > 0 && settings->wait_ms < REDLOCK_FOREVER;
+	options->quarantine_wait_ms = limited ? 0 : REDLOCK_FOREVER;
 	options->danger_ms = 0;
+	options->fence = settings->fence;
+	options->compat = (int)settings->compat;
 }
 
 void session_terms(const struct settings *settings, struct redlock_terms *ret)
@@ -222,6 +248,43 @@ int session_lock_with(struct session *session, const char *name, const struct re
 	return error ? outcome_of_error(error) : EXIT_OK;
 }
 
+static void explain_refused_names(const struct settings *settings)
+{
+	if (settings->fence)
+		complain("--fence and --also exclude each other: each name has numbers of its own");
+	else
+		complain("with --also: %d names at most, none empty or twice, and %d bytes of names and prefixes",
+		         REDLOCK_MAX_NAMES, REDLOCK_MAX_NAME);
+}
+
+/* What is wrong with one name alone, or with the times, is said of that one. */
+static bool works_alone(struct session *session, const char *name, const struct redlock_lock_options *options)
+{
+	redlock_lock *lock;
+	int code = session_lock_with(session, name, options, &lock);
+	if (code == EXIT_OK)
+		redlock_lock_free(lock);
+	return code == EXIT_OK;
+}
+
+int session_lock_all(struct session *session, const char *name, const struct redlock_lock_options *options,
+                     redlock_lock **ret_lock)
+{
+	const struct text_list *also = &session->settings->also;
+	struct redlock_name names[REDLOCK_MAX_NAMES + 1] = {{name, strlen(name)}};
+	size_t count = 1;
+	if (also->count == 0)
+		return session_lock_with(session, name, options, ret_lock);
+	for (; count <= also->count && count <= REDLOCK_MAX_NAMES; count++)
+		names[count] = (struct redlock_name){also->items[count - 1], strlen(also->items[count - 1])};
+	int error = redlock_lock_new_many(session->client, names, count, options, ret_lock);
+	if (error == REDLOCK_E_INVAL && works_alone(session, name, options))
+		explain_refused_names(session->settings);
+	else if (error != REDLOCK_E_INVAL && error != 0)
+		complain("%s", redlock_strerror(error));
+	return error ? outcome_of_error(error) : EXIT_OK;
+}
+
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock)
 {
 	struct redlock_lock_options options;
@@ -229,6 +292,8 @@ int session_lock(struct session *session, const char *name, const char *token, r
 	session->value_returns = token != NULL && !holder_made_here(token, strlen(token));
 	options.token = token;
 	options.token_len = token != NULL ? strlen(token) : 0;
+	if (token != NULL && token != session->settings->token && options.compat == REDLOCK_COMPAT_SETNX_SAFE)
+		options.compat = REDLOCK_COMPAT_OFF; /* it is there already */
 	return session_lock_with(session, name, &options, ret_lock);
 }
 

@@ -37,6 +37,10 @@ void session_terms(const struct settings *settings, struct redlock_terms *ret);
 int session_lock_with(struct session *session, const char *name, const struct redlock_lock_options *options,
                       redlock_lock **ret_lock);
 
+/* The same for the name and those of --also, if there are some. */
+int session_lock_all(struct session *session, const char *name, const struct redlock_lock_options *options,
+                     redlock_lock **ret_lock);
+
 /* The same with the options of the settings. `token` NULL: random tokens. */
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock);
 

@@ -3,10 +3,13 @@
 #ifndef REDLOCK_TOOL_STATUS_H
 #define REDLOCK_TOOL_STATUS_H
 
-#include "options.h"
+#include "report.h"
 
 /* What every node has under a name. Returns the exit code. */
 int status_of_name(const struct settings *settings, const char *name);
+
+/* What the nodes would do for an acquire, and for what comes after it: the votes. Returns an exit code. */
+int status_ask(struct session *session, const char *verb, struct report *ret);
 
 /* The nodes themselves. Returns the exit code. */
 int status_of_nodes(const struct settings *settings);

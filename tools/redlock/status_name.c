@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* redlock status NAME: what each node has, and what that means together. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exit_codes.h"
 #include "message.h"
 #include "report.h"
 #include "session.h"
+#include "side_key.h"
 #include "signals.h"
 #include "standing.h"
 #include "status.h"
@@ -14,7 +17,59 @@
 struct picture {
 	struct report report;
 	struct standing standing;
+	uint64_t fence[REDLOCK_MAX_NODES]; /* the fencing number that each drew last; 0: none is known */
 };
+
+/* ---- fencing numbers ---- */
+
+/* Of nodes that have answered: another one would only be waited for. */
+static void ask_counters(struct picture *picture, redlock_asker *asker, const char *key, uint64_t timeout_ms)
+{
+	const char *const get[] = {"GET", key};
+	struct redlock_question list[REDLOCK_MAX_NODES];
+	size_t count = 0;
+	for (unsigned i = 0; i < picture->report.nodes; i++)
+		if (picture->standing.finding[i].known)
+			list[count++] = (struct redlock_question){.node = i, .argc = 2, .argv = get};
+	if (redlock_ask(asker, list, count, timeout_ms) < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (list[i].reply != NULL && list[i].reply->kind == REDLOCK_REPLY_STRING)
+			picture->fence[list[i].node] = strtoull(list[i].reply->text, NULL, 10);
+}
+
+static void read_counters(struct picture *picture, const struct session *session,
+                          const struct settings *settings, const char *name)
+{
+	const char *prefix = settings->prefix != NULL ? settings->prefix : "";
+	const size_t size = strlen(prefix) + strlen(name) + 32;
+	char *whole = malloc(size), *key = malloc(size);
+	redlock_asker *asker = NULL;
+	memset(picture->fence, 0, sizeof picture->fence);
+	if (whole != NULL && key != NULL && redlock_asker_open(session->client, &asker) == 0) {
+		snprintf(whole, size, "%s%s", prefix, name);
+		side_key(whole, "fence", key, size);
+		ask_counters(picture, asker, key, session->node_timeout_ms);
+	}
+	redlock_asker_close(asker);
+	free(whole);
+	free(key);
+}
+
+/* The largest number that a quorum has reached: nobody has a higher one. 0: there is none. */
+static uint64_t last_number(const struct picture *picture)
+{
+	const struct report *report = &picture->report;
+	uint64_t last = 0;
+	for (unsigned i = 0; i < report->nodes; i++) {
+		unsigned reached = 0;
+		for (unsigned n = 0; n < report->nodes; n++)
+			reached += picture->fence[n] >= picture->fence[i];
+		if (reached >= report->quorum && picture->fence[i] > last)
+			last = picture->fence[i];
+	}
+	return last;
+}
 
 /* ---- text ---- */
 
@@ -64,6 +119,8 @@ static void print_text(const struct picture *picture)
 	char name[PRINTABLE_MAX], verdict[STANDING_TEXT_MAX];
 	put_line("%s: %s", printable(report->name, strlen(report->name), name, sizeof name),
 	         standing_text(&picture->standing, verdict, sizeof verdict));
+	if (last_number(picture) > 0)
+		put_line("  the last fencing number: %" PRIu64, last_number(picture));
 	char text[HOLDER_TEXT_MAX + 80];
 	for (unsigned i = 0; i < report->nodes; i++)
 		put_line("  node %u %s: %s", i + 1, report->node[i].status.address,
@@ -124,12 +181,14 @@ static void print_json(const struct picture *picture)
 	json_init(&json, stdout);
 	report_json_begin(report, &json);
 	json_holder(&picture->standing, &json);
+	json_number_or_null(&json, "fence", last_number(picture) > 0, (int64_t)last_number(picture));
 	json_number(&json, "quorum", report->quorum);
 	json_open(&json, "nodes", '[');
 	for (unsigned i = 0; i < report->nodes; i++) {
 		json_open(&json, NULL, '{');
 		report_json_node_as(report, i, "answer", answer_word(picture, i), &json);
 		json_finding(&picture->standing.finding[i], &json);
+		json_number_or_null(&json, "fence", picture->fence[i] > 0, (int64_t)picture->fence[i]);
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
@@ -170,6 +229,7 @@ int status_of_name(const struct settings *settings, const char *name)
 			code = EXIT_SIGNAL + signals_caught();
 		} else {
 			standing_read(&picture.standing, &session, lock);
+			read_counters(&picture, &session, settings, name);
 			code = show(&picture, settings);
 		}
 		redlock_lock_free(lock);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "exit_codes.h"
+#include "guard_record.h"
 #include "message.h"
 #include "report.h"
 #include "session.h"
@@ -53,7 +54,32 @@ static const char *trouble_word(const struct node_report *node)
 	}
 }
 
-static void print_text(const struct report *report)
+/* The records of a guarded node set, of nodes that are up. */
+struct records {
+	struct guard_record of[REDLOCK_MAX_NODES];
+	bool any; /* there is such a set */
+};
+
+static void read_records(struct session *session, const struct report *report, struct records *ret)
+{
+	redlock_asker *asker = NULL;
+	uint64_t up = 0;
+	for (unsigned i = 0; i < report->nodes; i++)
+		up |= (uint64_t)is_up(&report->node[i]) << i;
+	if (redlock_asker_open(session->client, &asker) == 0)
+		(void)guard_record_read(asker, ret->of, report->nodes, up, session->node_timeout_ms);
+	redlock_asker_close(asker);
+	for (unsigned i = 0; i < report->nodes; i++)
+		ret->any = ret->any || ret->of[i].state > GUARD_BLANK_;
+}
+
+static void print_record(const struct guard_record *record)
+{
+	char text[512];
+	put_line("    guard: %s", guard_record_text(record, text, sizeof text));
+}
+
+static void print_text(const struct report *report, const struct records *records)
 {
 	const char *state = report->answered < report->quorum  ? "NOT reachable"
 	                    : report->answered < report->nodes ? "reachable, DEGRADED"
@@ -68,10 +94,12 @@ static void print_text(const struct report *report)
 			         (double)node->vote.rtt_ns / 1000, run_id);
 		else
 			put_line("  node %u %s: %s, %s", i + 1, node->status.address, trouble_word(node), node->detail);
+		if (records->any && is_up(node))
+			print_record(&records->of[i]);
 	}
 }
 
-static void print_json(const struct report *report)
+static void print_json(const struct report *report, const struct records *records)
 {
 	struct json json;
 	json_init(&json, stdout);
@@ -90,6 +118,7 @@ static void print_json(const struct report *report)
 			json_text(&json, "run_id", node->status.run_id);
 		else
 			json_null(&json, "run_id");
+		guard_record_json(&records->of[i], &json);
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
@@ -109,8 +138,15 @@ static void warn_unidentified(const struct report *report, const struct settings
 		    unknown);
 }
 
-/* What a node would do for an acquire; then, where that is all, for what comes after it. */
-static int ask(struct session *session, struct report *report)
+/* It would grant a lock, of a shorter TTL than the one that nobody has asked for here. */
+static bool is_about_default(const struct session *session, const struct node_report *node)
+{
+	return node->vote.code == REDLOCK_VOTE_LONG_TTL &&
+	       settings_source(session->settings, offsetof(struct settings, ttl_ms)) == NULL;
+}
+
+/* Of each node that would do what an acquire needs, what it would do after it. */
+int status_ask(struct session *session, const char *verb, struct report *report)
 {
 	static const struct {
 		enum redlock_operation operation;
@@ -124,16 +160,22 @@ static int ask(struct session *session, struct report *report)
 			break;
 		result = session_run(session, lock, questions[q].operation);
 		struct report answer;
-		report_collect(&answer, "status", NULL, result, session, lock);
+		report_collect(&answer, verb, NULL, result, session, lock);
 		redlock_lock_free(lock);
 		if (q == 0)
 			*report = answer;
 		for (unsigned i = 0; i < report->nodes; i++)
 			if (is_up(&report->node[i]) && !is_up(&answer.node[i]) &&
-			    answer.node[i].vote.code != REDLOCK_VOTE_PENDING)
+			    answer.node[i].vote.code != REDLOCK_VOTE_PENDING &&
+			    !is_about_default(session, &answer.node[i]))
 				report->node[i] = answer.node[i];
 		if (result == REDLOCK_E_CANCELLED && signals_caught())
 			code = EXIT_SIGNAL + signals_caught();
+	}
+	if (code == EXIT_OK) {
+		report_conclude(report, 0);
+		if (report->answered < report->quorum)
+			report_conclude(report, REDLOCK_E_NOQUORUM);
 	}
 	return code;
 }
@@ -142,18 +184,18 @@ int status_of_nodes(const struct settings *settings)
 {
 	struct session session;
 	struct report report;
+	struct records records = {.any = false};
 	int code = session_open(&session, settings);
 	if (code == EXIT_OK)
-		code = ask(&session, &report);
+		code = status_ask(&session, "status", &report);
 	if (code == EXIT_OK) {
-		report_conclude(&report, 0);
-		if (report.answered < report.quorum)
-			report_conclude(&report, REDLOCK_E_NOQUORUM);
 		code = report.outcome.code;
+		read_records(&session, &report, &records);
 		if (settings->json)
-			print_json(&report);
+			print_json(&report, &records);
 		else
-			print_text(&report);
+			print_text(&report, &records);
+		guard_record_free(records.of, report.nodes);
 		warn_unidentified(&report, settings);
 		if (report.result != 0)
 			report_failure(&report, settings);

@@ -40,6 +40,27 @@ const char *value_number(const char *text, uint64_t min, uint64_t max, uint64_t 
 	return NULL;
 }
 
+const char *value_word(const char *text, const char *words, uint64_t *ret)
+{
+	size_t size = strlen(text);
+	for (uint64_t number = 0; *words != '\0'; number++) {
+		size_t length = strcspn(words, "|");
+		if (length == size && memcmp(words, text, size) == 0) {
+			*ret = number;
+			return NULL;
+		}
+		words += length + (words[length] == '|');
+	}
+	return "none of these words";
+}
+
+void value_word_at(const char *words, uint64_t number, char *buffer, size_t size)
+{
+	for (; number > 0; number--)
+		words += strcspn(words, "|") + 1;
+	snprintf(buffer, size, "%.*s", (int)strcspn(words, "|"), words);
+}
+
 const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms)
 {
 	uint64_t whole = 0, ms = 0;

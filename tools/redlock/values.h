@@ -13,6 +13,12 @@
 const char *value_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms);
 
+/* The number of the word among `words`, "a|b|c". */
+const char *value_word(const char *text, const char *words, uint64_t *ret);
+
+/* The word with this number. */
+void value_word_at(const char *words, uint64_t number, char *buffer, size_t size);
+
 /* Seconds with or without a fraction, without a unit, as flock(1) takes them; rounded up to milliseconds. */
 const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms);
 

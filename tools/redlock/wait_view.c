@@ -21,15 +21,33 @@ void wait_view_begin(struct wait_view *view, const struct settings *settings, co
 	view->show_ns = view->begin_ns + WAIT_VIEW_AFTER_NS;
 	view->wait = (struct redlock_wait){.node = -1};
 	view->found[0] = view->said[0] = '\0';
+	view->quarantine_told = false;
 	view->is_live = live_works(settings);
 	view->is_told = !settings->quiet && (settings->verbose || isatty(STDERR_FILENO));
+}
+
+/* Once, and to everybody: a job that does not want to wait waits all the same. */
+static void tell_quarantine(struct wait_view *view, uint64_t until_ns)
+{
+	const uint64_t now_ns = clock_ns();
+	char name[PRINTABLE_MAX];
+	if (view->quarantine_told || until_ns <= now_ns)
+		return;
+	view->quarantine_told = true;
+	live_erase();
+	say(view->settings,
+	    "waiting %.1f s for '%s': nodes that may have forgotten locks do not vote before (--guard)",
+	    (double)(until_ns - now_ns) / 1e9, printable(view->name, strlen(view->name), name, sizeof name));
 }
 
 /* Between two refusals the handle may know nothing: what it knew stays. */
 void wait_view_look(struct wait_view *view, const redlock_lock *lock)
 {
 	struct redlock_wait wait = {.size = sizeof wait};
-	if (redlock_lock_waiting(lock, &wait) == 0 && wait.node >= 0)
+	if (redlock_lock_waiting(lock, &wait) < 0)
+		return;
+	tell_quarantine(view, wait.quarantine_ns);
+	if (wait.node >= 0)
 		view->wait = wait;
 }
 

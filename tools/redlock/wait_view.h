@@ -24,6 +24,7 @@ struct wait_view {
 	struct redlock_wait wait;         /* what was told last; node -1: nothing */
 	char found[HOLDER_TEXT_MAX + 64]; /* who has it, found in another way; "": nobody */
 	char said[HOLDER_TEXT_MAX + 64];  /* what the last line said; "": there was none */
+	bool quarantine_told;
 	bool is_live;
 	bool is_told; /* by lines: also to who did not ask for it, on a terminal without a cursor */
 };

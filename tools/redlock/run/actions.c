@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the rules of the supervisor say, done. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -29,7 +30,15 @@ static int command_code(struct run *run)
 /* Who has it instead, and for how long it was seen to. */
 static void find_holder(struct run *run)
 {
-	report_find_holder(run->report, &run->session, run->lock);
+	redlock_lock *lock = run->lock, *question = NULL;
+	if (run->settings->also.count > 0 &&
+	    run->result == REDLOCK_E_BUSY) { /* a handle of several asks nobody */
+		run->report->busy_name = run_busy_name(run);
+		if (session_lock(&run->session, run->report->busy_name, NULL, &question) == EXIT_OK)
+			lock = question;
+	}
+	report_find_holder(run->report, &run->session, lock);
+	redlock_lock_free(question);
 	if (run->report->has_standing)
 		waiting_date(&run->waiting, &run->session, &run->report->standing);
 }
@@ -82,10 +91,10 @@ void run_kill_by(struct run *run, uint64_t when_ns)
 		run->kill_by_ns = when_ns;
 }
 
-void run_publish(struct run *run, uint64_t deadline_ns)
+void run_publish(struct run *run, uint64_t deadline_ns, int64_t ahead_ns)
 {
 	run->deadline_ns = deadline_ns;
-	atomic_store(&run->guard.share->deadline_ns, deadline_ns);
+	share_set_deadline(run->guard.share, deadline_ns, ahead_ns);
 }
 
 static void start_command(struct run *run)
@@ -93,10 +102,14 @@ static void start_command(struct run *run)
 	struct run_share *share = run->guard.share;
 	wait_view_end(&run->waiting.view);
 	run->acquired_ns = run->waiting.view.end_ns;
-	run_publish(run, redlock_deadline_ns(run->lock));
+	const int64_t ahead_ns = clock_ahead_ns();
+	run_publish(run, redlock_deadline_ns(run->lock), ahead_ns);
+	run->leapt_ms = redlock_leapt_ms(run->session.client);
 	size_t length;
 	if (redlock_lock_token(run->lock, share_token(share), REDLOCK_MAX_TOKEN + 1, &length) < 0)
 		*share_token(share) = '\0';
+	snprintf(share->fence_variable, sizeof share->fence_variable, SHARE_FENCE_IS "%llu",
+	         (unsigned long long)redlock_lock_fence(run->lock));
 	/* Only this message is not made up for later, by a time that comes or by who waits for it. */
 	if (!link_send(run->guard.link, LINK_LAUNCH, 0))
 		guard_kill(&run->guard);
@@ -116,7 +129,8 @@ static void stop_self(const struct run *run, enum run_event event)
 
 static void disown(struct run *run)
 {
-	run_publish(run, 0);
+	run->ended_before = atomic_load(&run->guard.share->all_gone); /* soon the guard has killed them */
+	run_publish(run, 0, 0);
 	link_send(run->guard.link, LINK_LOOK, 0);
 	if (run->order->on_loss == ON_LOSS_KILL)
 		run_kill_by(run, clock_ns());

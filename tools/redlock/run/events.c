@@ -137,7 +137,7 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 	}
 	if (event->lock == run->waiting.question) {
 		run->self_wait =
-		    run->state == RUN_WAITING && !waiting_answered(&run->waiting, &run->session, run->order->name);
+		    run->state == RUN_WAITING && !waiting_answered(&run->waiting, &run->session, run_busy_name(run));
 		if (run->self_wait)
 			redlock_cancel(run->lock);
 		return;
@@ -187,10 +187,16 @@ void run_drive_client(struct run *run)
 
 void run_follow_deadline(struct run *run)
 {
+	const int64_t ahead_ns =
+	    clock_ahead_ns(); /* first: a clock that is set in between counts twice, not never */
 	const uint64_t deadline_ns = redlock_deadline_ns(run->lock);
-	if (!run_has_processes(run) || deadline_ns <= run->deadline_ns)
+	if (!run_has_processes(run) || deadline_ns == 0 || deadline_ns == run->deadline_ns)
 		return;
-	run_publish(run, deadline_ns);
+	const bool renewed = deadline_ns > run->deadline_ns;
+	run_publish(run, deadline_ns, ahead_ns);
+	if (!renewed) /* the guard has seen itself that the wall clock was set */
+		return;
+	run->leapt_ms = redlock_leapt_ms(run->session.client);
 	if (run->late)
 		tell_renewed(run);
 	run->late = false;

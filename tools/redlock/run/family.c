@@ -24,25 +24,47 @@ struct processes {
 	size_t room;
 };
 
-/* The parent of a process: the second field behind the name, which is in parentheses and may have any
- * character in it. 0: the process is gone. */
-static pid_t parent_of(int proc, const char *pid)
+/* What /proc says of a process: behind its number the name, which is in parentheses and may have any
+ * character in it. NULL: the process is gone; else where the name ends. */
+static char *look_at(int proc, const char *pid, char *text, size_t size)
 {
 	char path[64];
 	snprintf(path, sizeof path, "%.20s/stat", pid);
 	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
-	char text[512];
-	ssize_t length = read(fd, text, sizeof text - 1);
+		return NULL;
+	ssize_t length = read(fd, text, size - 1);
 	close(fd);
 	if (length <= 0)
-		return 0;
+		return NULL;
 	text[length] = '\0';
-	const char *name_end = strrchr(text, ')');
-	if (name_end == NULL || strlen(name_end) < 5)
-		return 0;
-	return (pid_t)strtol(name_end + 4, NULL, 10); /* ") S 123": a letter of state before it */
+	char *name_end = strrchr(text, ')');
+	return name_end != NULL && strlen(name_end) >= 5 ? name_end : NULL;
+}
+
+/* The parent: the second field behind the name. 0: the process is gone. */
+static pid_t parent_of(int proc, const char *pid)
+{
+	char text[512];
+	const char *name_end = look_at(proc, pid, text, sizeof text);
+	return name_end != NULL ? (pid_t)strtol(name_end + 4, NULL, 10) : 0; /* ") S 123": a letter of state */
+}
+
+bool family_is_below(int proc, const char *name)
+{
+	char pid[24], text[512];
+	for (pid_t at = getppid(); at > 1;) {
+		snprintf(pid, sizeof pid, "%ld", (long)at);
+		char *name_end = look_at(proc, pid, text, sizeof text);
+		if (name_end == NULL)
+			return false;
+		at = (pid_t)strtol(name_end + 4, NULL, 10);
+		*name_end = '\0';
+		const char *begin = strchr(text, '(');
+		if (begin != NULL && strcmp(begin + 1, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool add(struct processes *all, pid_t pid, pid_t parent)

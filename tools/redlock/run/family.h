@@ -19,6 +19,9 @@ int family_open(void);
  * hides others than oneself. */
 bool family_shows(int proc, pid_t parent);
 
+/* Whether a process above this one has this name. */
+bool family_is_below(int proc, const char *name);
+
 /* Sends the signals, in this order, to each descendant of the calling process, parents first. `child`: one of
  * them that gets them also where /proc does not show it; 0: none. Processes may be born meanwhile: who wants
  * all of them repeats it. False: nobody was found, and yet there is a child that has not ended. */

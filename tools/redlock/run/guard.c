@@ -18,7 +18,7 @@
 #include "../streams.h"
 #include "family.h"
 
-enum { WAKE_AGAIN_NS = 5000000 };
+enum { WAKE_AGAIN_NS = 5000000, LOOK_AGAIN_NS = 1000000000 };
 
 struct post { /* the guard's place to work */
 	struct watch watch;
@@ -31,7 +31,8 @@ struct post { /* the guard's place to work */
 	int link;     /* -1: the supervisor is gone */
 	int children; /* signalfd of SIGCHLD */
 	struct clock_alarm alarm;
-	bool waking; /* the supervisor may be stopped, and must not be */
+	int clock_set; /* readable when the wall clock was set: the end may be nearer; -1: none */
+	bool waking;   /* the supervisor may be stopped, and must not be */
 };
 
 /* ---- actions ---- */
@@ -138,7 +139,7 @@ static void step(struct post *post, enum guard_event event, int value)
  * and cannot know then which of them was first. */
 static void compare_end(const struct post *post)
 {
-	if (clock_ns() >= atomic_load(&post->share->deadline_ns))
+	if (clock_ns() >= share_deadline_ns(post->share))
 		atomic_store(&post->share->outlived, true);
 }
 
@@ -205,7 +206,7 @@ static void listen_to_supervisor(struct post *post)
 
 static void keep_time(struct post *post)
 {
-	const uint64_t deadline_ns = atomic_load(&post->share->deadline_ns);
+	const uint64_t deadline_ns = share_deadline_ns(post->share);
 	enum guard_event event;
 	if (!watch_is_due(&post->watch, clock_ns(), deadline_ns, &event))
 		return;
@@ -218,9 +219,13 @@ static void keep_time(struct post *post)
 
 static uint64_t next_time(const struct post *post)
 {
-	const uint64_t due_ns = watch_due(&post->watch, atomic_load(&post->share->deadline_ns));
-	const uint64_t wake_ns = post->waking ? clock_ns() + WAKE_AGAIN_NS : UINT64_MAX;
-	return due_ns < wake_ns ? due_ns : wake_ns;
+	const uint64_t due_ns = watch_due(&post->watch, share_deadline_ns(post->share));
+	uint64_t again_ns = UINT64_MAX;
+	if (post->waking)
+		again_ns = clock_ns() + WAKE_AGAIN_NS;
+	else if (post->clock_set < 0 && due_ns != UINT64_MAX)
+		again_ns = clock_ns() + LOOK_AGAIN_NS;
+	return due_ns < again_ns ? due_ns : again_ns;
 }
 
 static void watch_over(struct post *post)
@@ -236,8 +241,11 @@ static void watch_over(struct post *post)
 		clock_alarm_set(&post->alarm, next_time(post));
 		struct pollfd watched[] = {{.fd = post->alarm.fd, .events = POLLIN},
 		                           {.fd = post->children, .events = POLLIN},
-		                           {.fd = post->link, .events = POLLIN}};
-		(void)poll(watched, 3, -1);
+		                           {.fd = post->link, .events = POLLIN},
+		                           {.fd = post->clock_set, .events = POLLIN}};
+		(void)poll(watched, 4, -1);
+		if (watched[3].revents)
+			clock_set_seen(post->clock_set);
 	}
 }
 
@@ -245,7 +253,8 @@ static void watch_over(struct post *post)
  * it. Returns what guard_await() does. */
 static int prepare(struct post *post)
 {
-	atomic_store(&post->share->deadline_ns, UINT64_MAX);
+	share_set_deadline(post->share, UINT64_MAX, 0);
+	post->clock_set = clock_set_open();
 	if (post->children < 0 || !clock_alarm_open(&post->alarm) || !launch_prepare(post->launch, post->share))
 		return errno;
 	return family_shows(post->proc, post->supervisor) ? 0 : GUARD_BLIND;
@@ -261,7 +270,7 @@ static _Noreturn void be_guard(struct post *post)
 		secret_wipe_stack();
 	/* In a group of its own it is not stopped by Ctrl-Z, nor killed with redlock's group. */
 	(void)setpgid(0, 0);
-	(void)prctl(PR_SET_NAME, "redlock-guard");
+	(void)prctl(PR_SET_NAME, GUARD_PROCESS);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigset_t all;
 	sigfillset(&all);

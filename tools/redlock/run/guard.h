@@ -16,6 +16,8 @@ struct guard {
 	struct run_share *share;
 };
 
+#define GUARD_PROCESS "redlock-guard" /* its name, as /proc shows it */
+
 enum { GUARD_BLIND = -1 }; /* /proc does not show it the processes that it may have to find */
 
 /* Forks the guard. Returns 0, or -1 with errno. */

@@ -15,7 +15,8 @@
 
 static bool is_ours(const char *variable)
 {
-	static const char *const names[] = {"REDLOCK_NAME=", SHARE_TOKEN_IS, "REDLOCK_TTL_MS=", "REDLOCK_AUTH="};
+	static const char *const names[] = {"REDLOCK_NAME=", LAUNCH_ALSO_IS,    SHARE_TOKEN_IS,
+	                                    SHARE_FENCE_IS,  "REDLOCK_TTL_MS=", "REDLOCK_AUTH="};
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (strncmp(variable, names[i], strlen(names[i])) == 0)
 			return true;
@@ -32,11 +33,27 @@ static size_t copy_others(char **ret)
 	return count;
 }
 
+static size_t also_size(const struct text_list *also)
+{
+	size_t size = sizeof LAUNCH_ALSO_IS;
+	for (size_t i = 0; i < also->count; i++)
+		size += strlen(also->items[i]) + 1;
+	return size;
+}
+
+static char *put_also(char *text, const struct text_list *also)
+{
+	char *at = text + sprintf(text, "%s", LAUNCH_ALSO_IS);
+	for (size_t i = 0; i < also->count; i++)
+		at += sprintf(at, "%s%s", i > 0 ? "\n" : "", also->items[i]);
+	return text;
+}
+
 bool launch_prepare(struct launch *launch, struct run_share *share)
 {
-	enum { OURS = 3, NUMBER_MAX = 20 };
-	const size_t text_size =
-	    sizeof "REDLOCK_NAME=" + strlen(launch->name) + sizeof "REDLOCK_TTL_MS=" + NUMBER_MAX;
+	enum { OURS = 5, NUMBER_MAX = 20 };
+	const size_t text_size = sizeof "REDLOCK_NAME=" + strlen(launch->name) +
+	                         sizeof "REDLOCK_TTL_MS=" + NUMBER_MAX + also_size(launch->also);
 	size_t count = OURS + 1;
 	for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
 		count++;
@@ -49,8 +66,12 @@ bool launch_prepare(struct launch *launch, struct run_share *share)
 	*all++ = text;
 	text += sprintf(text, "REDLOCK_NAME=%s", launch->name) + 1;
 	*all++ = text;
-	sprintf(text, "REDLOCK_TTL_MS=%llu", (unsigned long long)launch->ttl_ms);
+	text += sprintf(text, "REDLOCK_TTL_MS=%llu", (unsigned long long)launch->ttl_ms) + 1;
+	if (launch->also->count > 0)
+		*all++ = put_also(text, launch->also);
 	*all++ = memcpy(share->token_variable, SHARE_TOKEN_IS, sizeof SHARE_TOKEN_IS);
+	if (launch->fenced)
+		*all++ = memcpy(share->fence_variable, SHARE_FENCE_IS, sizeof SHARE_FENCE_IS);
 	*all = NULL;
 	return true;
 }
@@ -65,7 +86,8 @@ _Noreturn void launch_command(const struct launch *launch, struct run_share *sha
 	signals_restore();
 	sigprocmask(SIG_SETMASK, &launch->mask, NULL);
 	/* At last: all of this may have stood still since the grant. */
-	if (clock_ns() >= watch_start_by(watch, atomic_load(&share->deadline_ns))) {
+	const uint64_t start_by_ns = watch_start_by(watch, share_deadline_ns(share));
+	if (clock_ns() >= start_by_ns) {
 		atomic_store(&share->too_late, true);
 		_exit(EXIT_LOST);
 	}

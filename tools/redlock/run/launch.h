@@ -11,10 +11,14 @@
 #include "share.h"
 #include "watch.h"
 
+#define LAUNCH_ALSO_IS "REDLOCK_ALSO="
+
 struct launch {
 	char *const *argv;
 	const char *name;
+	const struct text_list *also; /* further names of the lock */
 	uint64_t ttl_ms;
+	bool fenced;                  /* the command is told the number of the lock */
 	sigset_t mask;                /* as redlock found it */
 	bool own_group;               /* else the group of redlock, which gets the signals of a terminal */
 	pid_t group;                  /* that group */
@@ -23,9 +27,10 @@ struct launch {
 	char **environment;           /* by launch_prepare() */
 };
 
-/* Makes the command's environment: ours without REDLOCK_AUTH, and with REDLOCK_NAME, REDLOCK_TTL_MS and, from
- * the page, REDLOCK_TOKEN. Ahead of need, because the new process would begin with the page faults of
- * snprintf() and setenv(), a dozen. False: out of memory. */
+/* Makes the command's environment: ours without REDLOCK_AUTH, and with REDLOCK_NAME, REDLOCK_TTL_MS, for
+ * several names REDLOCK_ALSO (those behind the first, each on a line) and, from
+ * the page, REDLOCK_TOKEN and REDLOCK_FENCE. Ahead of need, because the new process would begin with the page
+ * faults of snprintf() and setenv(), a dozen. False: out of memory. */
 bool launch_prepare(struct launch *launch, struct run_share *share);
 
 /* In the guard's child, which may share its memory (vfork). Executes the command, unless the watch says that

@@ -23,6 +23,25 @@ static void json_command(struct json *json, const struct run *run)
 	json_number_or_null(json, "command_signal", executed && WIFSIGNALED(status), WTERMSIG(status));
 }
 
+/* Several names: those beside the first, and which of all was in the way. */
+static void json_names(struct json *json, const struct run *run, const struct report *report)
+{
+	const struct text_list *also = &run->settings->also;
+	if (also->count == 0)
+		return;
+	json_open(json, "also", '[');
+	for (size_t i = 0; i < also->count; i++) {
+		json_open(json, NULL, '{');
+		json_bytes(json, "name", also->items[i], strlen(also->items[i]));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	if (report->busy_name != NULL)
+		json_bytes(json, "busy_name", report->busy_name, strlen(report->busy_name));
+	else
+		json_null(json, "busy_name");
+}
+
 void record_write(const struct run *run, const struct report *report)
 {
 	const char *token = share_token(run->guard.share);
@@ -32,6 +51,7 @@ void record_write(const struct run *run, const struct report *report)
 	struct json json;
 	json_init(&json, out);
 	report_json_begin(report, &json);
+	json_names(&json, run, report);
 	json_bool(&json, "acquired", run->acquired_ns != 0);
 	json_number(&json, "exit_code", run->code);
 	json_command(&json, run);
@@ -39,6 +59,8 @@ void record_write(const struct run *run, const struct report *report)
 		json_text(&json, "token", token);
 	else
 		json_null(&json, "token");
+	const uint64_t fence = redlock_lock_fence(run->lock);
+	json_number_or_null(&json, "fence", run->acquired_ns != 0 && fence != 0, (int64_t)fence);
 	json_number(&json, "ttl_ms", (int64_t)run->settings->ttl_ms);
 	wait_view_json(&run->waiting.view, &json);
 	json_number(&json, "held_ms", run->acquired_ns ? since_ms(run->acquired_ns, run->ended_ns) : 0);

@@ -66,6 +66,7 @@ struct run {
 	bool grant_waits;    /* the lock is had, whether it could be renewed is not known yet */
 	bool self_wait;      /* it would have waited for itself */
 	bool capped;         /* --max-hold was reached */
+	bool ended_before;   /* all processes had, when the loss was known */
 	bool unseen;         /* processes of the command are there that /proc does not show */
 	bool leftovers_told; /* that processes of the command are still there */
 
@@ -73,6 +74,7 @@ struct run {
 	uint64_t exited_ns;   /* when the command had ended */
 	uint64_t ended_ns;    /* of the release, or of the wait */
 	uint64_t deadline_ns; /* as the guard knows it */
+	uint64_t leapt_ms;    /* redlock_leapt_ms() at the last renewal */
 	uint64_t kill_by_ns;  /* the guard should have killed everything; UINT64_MAX: not yet */
 };
 
@@ -82,11 +84,20 @@ static inline bool run_has_processes(const struct run *run)
 	return run->state >= RUN_HELD && run->state <= RUN_LOST;
 }
 
+/* Which name is waited for, or was refused: of several, the one that a node has named last. */
+static inline const char *run_busy_name(const struct run *run)
+{
+	unsigned index;
+	return run->settings->also.count > 0 && redlock_lock_obstacle(run->lock, &index) == 0 && index > 0
+	           ? run->settings->also.items[index - 1]
+	           : run->order->name;
+}
+
 /* actions.c: takes an event by the rules. */
 void run_apply(struct run *run, enum run_event event);
 
 /* The guard is told until when the lock may be relied on; it should have killed everything by `when_ns`. */
-void run_publish(struct run *run, uint64_t deadline_ns);
+void run_publish(struct run *run, uint64_t deadline_ns, int64_t ahead_ns);
 void run_kill_by(struct run *run, uint64_t when_ns);
 
 /* events.c: each takes what has come from one side. */

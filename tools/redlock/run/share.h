@@ -14,12 +14,16 @@
 #include <redlock/redlock.h>
 
 #define SHARE_TOKEN_IS "REDLOCK_TOKEN=" /* so it stands in the command's environment */
+#define SHARE_FENCE_IS "REDLOCK_FENCE="
+#define SHARE_FENCE_MAX 24
 
 struct run_share {
 	/* Written by the supervisor. */
-	_Atomic uint64_t deadline_ns; /* when the validity ends, CLOCK_BOOTTIME */
+	_Atomic uint64_t deadline_ns; /* when the validity ends, CLOCK_BOOTTIME: share_deadline_ns() */
+	_Atomic uint64_t wall_ns;     /* the same on the wall clock */
 	atomic_bool stopping;         /* it stops itself, or is stopped since */
-	char token_variable[sizeof SHARE_TOKEN_IS + REDLOCK_MAX_TOKEN]; /* before LINK_LAUNCH is sent */
+	char token_variable[sizeof SHARE_TOKEN_IS + REDLOCK_MAX_TOKEN]; /* before LINK_LAUNCH is sent; */
+	char fence_variable[sizeof SHARE_FENCE_IS + SHARE_FENCE_MAX];   /* too */
 
 	/* Written by the guard, or by the command's process before it is the command. */
 	_Atomic int stop_signal; /* the command was stopped by it; the supervisor sets it back to 0 */
@@ -37,6 +41,12 @@ static inline char *share_token(struct run_share *share)
 {
 	return share->token_variable + sizeof SHARE_TOKEN_IS - 1;
 }
+
+/* When the validity ends; by how much the wall clock was ahead is asked for before that is. A wall clock that
+ * was set forward since then shows that the other one stood still: then it ends sooner. Needs no message, and
+ * no life of the process that has written it. */
+void share_set_deadline(struct run_share *share, uint64_t deadline_ns, int64_t ahead_ns);
+uint64_t share_deadline_ns(struct run_share *share);
 
 enum link_kind {
 	LINK_READY,  /* from the guard, once and first: `value` as of guard_await() */

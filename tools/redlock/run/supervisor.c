@@ -99,10 +99,11 @@ static void keep_time(struct run *run)
 	}
 	if (now_ns >= min_hold_ns(run))
 		run_apply(run, RUN_ON_MIN_HOLD);
+	run->waiting.view.name = run_busy_name(run);
 	if (run->state == RUN_WAITING)
 		wait_view_look(&run->waiting.view, run->lock);
 	if (now_ns >= find_ns(run))
-		waiting_find(&run->waiting, &run->session, run->order->name);
+		waiting_find(&run->waiting, &run->session, run_busy_name(run));
 	if (now_ns >= show_ns(run))
 		wait_view_show(&run->waiting.view);
 }
@@ -136,10 +137,11 @@ static int make_lock(struct run *run)
 {
 	struct redlock_lock_options options;
 	session_lock_options(run->settings, &options);
+	options.fence = run->settings->fence;
 	options.renew_ms = run->times.renew_ms;
 	options.danger_ms = run_times_late_ms(&run->times);
 	options.min_validity_ms = run->times.kill_after_ms;
-	return session_lock_with(&run->session, run->order->name, &options, &run->lock);
+	return session_lock_all(&run->session, run->order->name, &options, &run->lock);
 }
 
 static bool has_terminal(void)
@@ -168,7 +170,9 @@ static int make_guard(struct run *run)
 {
 	struct launch launch = {.argv = run->order->argv,
 	                        .name = run->order->name,
+	                        .also = &run->settings->also,
 	                        .ttl_ms = run->settings->ttl_ms,
+	                        .fenced = run->settings->fence,
 	                        .urls = &run->settings->urls,
 	                        .mask = run->inbox.mask,
 	                        .own_group = !run->has_terminal && !run->settings->foreground,

@@ -8,9 +8,16 @@
 #include "notify.h"
 #include "run.h"
 
+/* Messages have it between apostrophes: 'a', 'b'. */
 static const char *name_of(const struct run *run, char *buffer, size_t size)
 {
-	return printable(run->order->name, strlen(run->order->name), buffer, size);
+	const struct text_list *also = &run->settings->also;
+	char shown[PRINTABLE_MAX];
+	printable(run->order->name, strlen(run->order->name), buffer, size);
+	for (size_t i = 0, used = strlen(buffer); i < also->count && used < size; i++)
+		used += (size_t)snprintf(buffer + used, size - used, "', '%s",
+		                         printable(also->items[i], strlen(also->items[i]), shown, sizeof shown));
+	return buffer;
 }
 
 static double seconds(uint64_t from_ns, uint64_t to_ns)
@@ -98,6 +105,16 @@ static void tell_votes(const struct run *run)
 	}
 }
 
+/* Why its time is over so soon. */
+static void tell_leap(const struct run *run)
+{
+	const uint64_t leap_ms = redlock_leapt_ms(run->session.client) - run->leapt_ms;
+	if (leap_ms > 0)
+		say_now(run->settings,
+		        "this machine's wall clock was set forward by %.1f s: so much more time may have passed",
+		        (double)leap_ms / 1e3);
+}
+
 static void tell_late(const struct run *run, const char *name)
 {
 	const double left = seconds(clock_ns(), run->deadline_ns);
@@ -107,6 +124,7 @@ static void tell_late(const struct run *run, const char *name)
 	else
 		say_now(run->settings, "'%s' could not be renewed so far; the command gets TERM in %.1f s", name,
 		        left > grace ? left - grace : 0);
+	tell_leap(run);
 	tell_votes(run);
 }
 
@@ -131,11 +149,13 @@ static void tell_loss(const struct run *run, const char *name)
 		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "its release");
 		return;
 	}
-	if (atomic_load(&run->guard.share->all_gone))
+	if (run->ended_before)
 		say_now(run->settings, "the lock '%s' is lost; it ended before the command did", name);
 	else
 		say_now(run->settings, "the lock '%s' is lost; %s", name,
 		        run->order->on_loss == ON_LOSS_KILL ? "the command is killed" : consequence(run));
+	if (!run->near_end) /* then it was said */
+		tell_leap(run);
 	tell_votes(run);
 }
 
@@ -150,11 +170,13 @@ void tell_event(const struct run *run, enum run_event event)
 	case RUN_ON_TOO_LATE:
 		notify_status("STOPPING=1", "'%s' ended before the command was started", name);
 		say_now(run->settings, "the lock '%s' had no time left: the command was not started", name);
+		tell_leap(run);
 		break;
 	case RUN_ON_NEAR_END:
 		notify_status("STOPPING=1", "losing '%s', stopping the command", name);
 		say_now(run->settings, "'%s' was not renewed in time, so the command must stop: %s", name,
 		        consequence(run));
+		tell_leap(run);
 		break;
 	case RUN_ON_LOSS:
 		notify_status("STOPPING=1", "lost '%s'", name);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plain questions to the servers behind the nodes, for programs that look after them: what a server is, how
+ * it is set up, what it has. A part of redlock.h, which includes it and says what clients, errors, sizes and
+ * points in time are.
+ *
+ * Questions leave on connections of their own, with the addresses, users, passwords, databases and TLS that
+ * the client has when the asker is opened. The locks of the client do not know of them, and no vote waits
+ * for one. One thread at a time uses an asker.
+ *
+ *     redlock_asker *asker;
+ *     const char *const info[] = {"INFO", "server"};
+ *     struct redlock_question q = {.node = 0, .argc = 2, .argv = info};
+ *     if (redlock_asker_open(client, &asker) == 0) {
+ *         if (redlock_ask(asker, &q, 1, 1000) == 0 && q.reply->kind == REDLOCK_REPLY_STRING)
+ *             puts(q.reply->text);
+ *         redlock_asker_close(asker);
+ *     }
+ */
+#ifndef REDLOCK_ASK_H
+#define REDLOCK_ASK_H
+
+#include "redlock.h" /* NOLINT(misc-header-include-cycle): it is a header by itself, too */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct redlock_asker redlock_asker;
+
+enum redlock_reply_kind {
+	REDLOCK_REPLY_STATUS = 1, /* "OK" */
+	REDLOCK_REPLY_ERROR = 2,  /* "NOPERM ..." */
+	REDLOCK_REPLY_INTEGER = 3,
+	REDLOCK_REPLY_STRING = 4,
+	REDLOCK_REPLY_NIL = 5,
+	REDLOCK_REPLY_ARRAY = 6
+};
+
+/* What a server has answered (RESP2). It may say any bytes: escape them before a terminal sees them. */
+struct redlock_reply {
+	enum redlock_reply_kind kind;
+	int64_t integer;                   /* INTEGER */
+	const char *text;                  /* STATUS, ERROR, STRING: `length` bytes and a NUL; else "" */
+	size_t length;                     /* of `text` */
+	const struct redlock_reply *items; /* ARRAY: `count` of them */
+	size_t count;
+};
+
+/* One command for one node. The caller fills in the first four. */
+struct redlock_question {
+	unsigned node;           /* from 0, in the order of the URLs */
+	size_t argc;             /* words of the command, at least one */
+	const char *const *argv; /* they may have any bytes, where `argv_len` says how many */
+	const size_t *argv_len;  /* NULL: each word ends with a NUL */
+
+	/* What becomes of it. Both texts last until the next redlock_ask() or redlock_asker_close(). */
+	const struct redlock_reply *reply; /* NULL: none came, and the server may have executed it or not */
+	enum redlock_vote_code missing;    /* NULL: why not; else PENDING */
+	const char *error;                 /* the same in words, or ""; never has a secret in it */
+	uint64_t sent_ns;                  /* when it was sent; 0: it was not */
+	uint64_t answered_ns;              /* when the answer was there; 0: never */
+};
+
+/* Makes an asker for the nodes of a client, which must stay open for longer. Nothing is sent. Any thread.
+ * Errors: INVAL, NOMEM, SYSTEM, FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_asker_open(redlock_client *client, redlock_asker **ret_asker);
+
+/*
+ * Asks all questions at once, those of one node in their order, and waits for all answers, `timeout_ms` at
+ * most. Returns how many questions have no answer. Words may be texts of the replies before, which end with
+ * this call.
+ *
+ * A node is connected to when it is asked for the first time. A connection on which an answer is missing is
+ * closed, and made anew when its node is asked again. A command must have one answer, and leave the
+ * connection for commands: not MONITOR, CLIENT REPLY, HELLO 3 or QUIT, and SUBSCRIBE only as the last one. An
+ * answer has at most 1 MiB and 65536 values; a longer one ends the connection (GARBAGE).
+ *
+ * Signals: as for a blocking call, see redlock.h. Errors: INVAL, NOMEM, INTERRUPTED, SYSTEM, FORKED; what has
+ * come by then is there.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_ask(redlock_asker *asker, struct redlock_question *questions,
+                                               size_t count, uint64_t timeout_ms);
+
+/* Closes the connections, without waiting, and frees all replies. */
+REDLOCK_API void redlock_asker_close(redlock_asker *asker);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

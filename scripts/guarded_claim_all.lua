@@ -1,0 +1,3 @@
+-- include admitted
+-- include take
+return {1, 0, 0, now, ARGV[1]}

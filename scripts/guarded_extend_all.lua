@@ -1,0 +1,3 @@
+-- include admitted
+-- include lengthen
+return {1, 0, 0, now, ARGV[1]}

@@ -1,0 +1,27 @@
+local r = redis.call("hmget", KEYS[1], "version", "mode", "set", "config", "step", "pass", "prev", "qid", "done", "floor", "gmax")
+local server = redis.pcall("info", "server")
+local id = type(server) == "string" and string.match(server, "run_id:(%x+)") or "-"
+local time = redis.call("time")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local seen, new, gone = {id}, {}, {}
+for i = 1, 9 do seen[i + 1] = r[i] or "" end
+local lower = (tonumber(r[5]) or 0) > tonumber(ARGV[3])
+for i = 4, #ARGV, 2 do
+  if ARGV[i] == "set" and ARGV[i + 1] ~= r[3] then lower = false end
+end
+if now > tonumber(ARGV[1]) or table.concat(seen, " ") ~= ARGV[2] or lower then return {0, now, ARGV[2]} end
+local least = {floor = tonumber(r[10]), gmax = tonumber(r[11])}
+for i = 4, #ARGV, 2 do
+  local field, value = ARGV[i], string.gsub(ARGV[i + 1], "^@", id)
+  if least[field] and value ~= "" then value = string.format("%d", math.max(least[field], tonumber(value))) end
+  if field == "quntil" and value ~= "" then value = string.format("%d", now + tonumber(value)) end
+  if value == "" then
+    gone[#gone + 1] = field
+  else
+    new[#new + 1] = field
+    new[#new + 1] = value
+  end
+end
+if #new > 0 then redis.call("hset", KEYS[1], unpack(new)) end
+if #gone > 0 then (#new > 0 and redis.pcall or redis.call)("hdel", KEYS[1], unpack(gone)) end
+return {1, now, ARGV[2]}

@@ -1,0 +1,24 @@
+local line, at, mine, told, now, mark = was, 1, false, nil, nil, nil
+while at <= #line do
+  local kind, client, slot, till, behind = string.match(line, "^(..)(%x+)%.(%d+) ([^;]*);()", at)
+  if kind == "1w" then
+    told, mine = tonumber(till), client .. "." .. slot == place
+    if mine or not (told or free) then break end
+    if not now then
+      local time = redis.call("time")
+      now = time[1] * 1000 + math.floor(time[2] / 1000)
+    end
+    if told then
+      if told > now and told <= now + 60000 then break end
+    elseif redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then
+      mark = now + patience
+      break
+    end
+  elseif client then
+    redis.pcall("publish", "redlock:wake:" .. client, slot)
+  end
+  if client then redis.pcall("hdel", KEYS[3], client .. "." .. slot) end
+  at = behind or (string.find(line, ";", at, true) or #line) + 1
+end
+if at > 1 then line = string.sub(line, at) end
+if mark then line = string.gsub(line, ";", mark .. ";", 1) end

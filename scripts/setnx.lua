@@ -1,0 +1,11 @@
+local is, time = redis.call("get", KEYS[1]), redis.call("time")
+local ends = tonumber(string.match(is or "", "^%d+%.?%d*$"))
+local over = ends and ends < tonumber(time[1]) and redis.call("pttl", KEYS[1]) == -1
+if is and not over then return {0, ARGV[1]} end
+local value = string.format("%d", time[1] + math.ceil(ARGV[2] / 1000) + 1)
+local now = string.format("%d", time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call("set", KEYS[2], value .. " " .. now .. " " .. ARGV[1], "px", ARGV[2])
+local set = redis.pcall("set", KEYS[1], value, "px", ARGV[2])
+if not set.err then return {1, ARGV[1]} end
+redis.pcall("del", KEYS[2])
+return set

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plain questions to the servers, over links of their own and a poller of their own: the client, its mutex
+ * and its loop do not know of them. Why not over the nodes' connections: docs/decisions/questions-apart.md.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "client.h"
+#include "net/handshake.h"
+#include "os/clock.h"
+#include "proto/answer.h"
+#include "proto/command.h"
+#include "proto/tree.h"
+
+enum { MAX_READY = 64 };
+
+/* One node, as far as it was asked. */
+struct line {
+	bool tried;          /* it was connected to for these questions */
+	size_t next;         /* no question before this one waits for the node */
+	size_t waiting;      /* questions for it that have no answer */
+	struct rl_buffer in; /* the beginning of an answer */
+	struct rl_link link; /* the last: it ends with a large buffer */
+};
+
+/* To a question; NULL: none. */
+struct answer {
+	struct redlock_reply *reply;
+};
+
+struct redlock_asker {
+	const redlock_client *client;
+	struct rl_poller poller;
+	struct line *lines;
+	unsigned count;
+
+	/* of the last redlock_ask() */
+	struct redlock_question *questions;
+	size_t question_count;
+	struct answer *answers; /* to each of them */
+	size_t answer_count;
+	uint64_t now_ns;
+};
+
+/* ---- life ---- */
+
+static void free_answers(redlock_asker *a)
+{
+	for (size_t i = 0; i < a->answer_count; i++)
+		free(a->answers[i].reply);
+	free(a->answers);
+}
+
+static bool add_line(redlock_asker *a, const struct rl_endpoint *endpoint, struct rl_tls_context *tls)
+{
+	struct rl_endpoint copy;
+	if (!rl_url_copy(endpoint, &copy))
+		return false;
+	unsigned number = a->count++;
+	return rl_link_open(&a->lines[number].link, &copy, tls, &a->poller, number);
+}
+
+static int open_lines(redlock_asker *a, redlock_client *c)
+{
+	int error = rl_client_enter(c);
+	if (error < 0)
+		return error;
+	a->lines = calloc(c->nodes.count, sizeof *a->lines);
+	bool ok = a->lines != NULL;
+	for (unsigned i = 0; i < c->nodes.count && ok; i++)
+		ok = add_line(a, &c->nodes.list[i].link.endpoint, c->nodes.tls);
+	rl_loop_leave(&c->loop);
+	return ok ? 0 : REDLOCK_E_NOMEM;
+}
+
+int redlock_asker_open(redlock_client *c, redlock_asker **ret)
+{
+	RL_NO_CANCEL;
+	if (c == NULL || ret == NULL)
+		return REDLOCK_E_INVAL;
+	redlock_asker *a = calloc(1, sizeof *a);
+	if (a == NULL)
+		return REDLOCK_E_NOMEM;
+	a->client = c;
+	int error = rl_poller_open(&a->poller) < 0 ? REDLOCK_E_SYSTEM : open_lines(a, c);
+	if (error < 0)
+		redlock_asker_close(a);
+	else
+		*ret = a;
+	return error;
+}
+
+void redlock_asker_close(redlock_asker *a)
+{
+	RL_NO_CANCEL;
+	if (a == NULL)
+		return;
+	for (unsigned i = 0; i < a->count; i++) {
+		rl_link_close(&a->lines[i].link, rl_forkmark_is_child(&a->client->forkmark));
+		rl_buffer_free(&a->lines[i].in);
+	}
+	rl_poller_close(&a->poller);
+	free_answers(a);
+	free(a->lines);
+	free(a);
+}
+
+/* ---- questions ---- */
+
+static bool is_question(const redlock_asker *a, const struct redlock_question *q)
+{
+	return q->node < a->count && q->argc > 0 && q->argc <= RL_TREE_VALUES && q->argv != NULL;
+}
+
+/* False: out of memory. */
+static bool queue(struct line *line, const struct redlock_question *q, uint64_t now_ns)
+{
+	static const struct rl_entry entry;
+	struct rl_buffer command = {0};
+	struct rl_slice *words = calloc(q->argc, sizeof *words);
+	if (words == NULL)
+		return false;
+	for (size_t i = 0; i < q->argc; i++)
+		words[i] = (struct rl_slice){q->argv[i], q->argv_len != NULL ? q->argv_len[i] : strlen(q->argv[i])};
+	bool ok = rl_command_write(&command, words, (unsigned)q->argc) &&
+	          rl_outbox_push(&line->link.outbox, &entry, (struct rl_slice){command.bytes, command.size});
+	rl_buffer_free(&command);
+	free(words);
+	if (line->waiting == 0)
+		line->link.progress_ns = now_ns;
+	line->waiting += ok;
+	return ok;
+}
+
+/* The first of its questions that has no answer; there is one. */
+static struct redlock_question *first_waiting(redlock_asker *a, struct line *line)
+{
+	while (&a->lines[a->questions[line->next].node] != line || a->questions[line->next].reply != NULL)
+		line->next++;
+	return &a->questions[line->next];
+}
+
+/* What it has not answered is not answered any more. */
+static void lose(redlock_asker *a, struct line *line)
+{
+	struct rl_link *l = &line->link;
+	for (; line->waiting > 0; line->waiting--) {
+		struct redlock_question *q = first_waiting(a, line);
+		q->missing = l->failure;
+		q->error = l->failure_text;
+		line->next++;
+	}
+	rl_outbox_clear(&l->outbox);
+	line->in.size = 0;
+	if (l->state == RL_LINK_BROKEN)
+		rl_link_end(l, false, a->now_ns);
+}
+
+/* ---- connections ---- */
+
+static void begin(redlock_asker *a, struct line *line)
+{
+	struct rl_link *l = &line->link;
+	line->tried = true;
+	if (!rl_link_begin(l, a->now_ns)) {
+		if (l->state == RL_LINK_DOWN)
+			lose(a, line); /* nothing is known of its name, still or again */
+	} else if (rl_handshake_log_in(l)) {
+		rl_link_dial(l, a->now_ns);
+	} else {
+		rl_link_fail_memory(l);
+	}
+}
+
+static void log_in(redlock_asker *a, struct rl_link *l)
+{
+	const struct rl_reply *reply;
+	while (l->state == RL_LINK_OPEN && l->setup.count > 0) {
+		const struct rl_entry *front = rl_link_next(l, &reply);
+		if (front == NULL)
+			return;
+		enum rl_setup setup = (enum rl_setup)front->setup;
+		if (!rl_handshake_fits(setup, reply))
+			rl_link_fail_protocol(l);
+		else if (rl_handshake_take(l, setup, reply))
+			rl_handshake_done(l, a->now_ns);
+	}
+}
+
+/* ---- answers ---- */
+
+/* A reply that is not one to what was asked. */
+static void refuse(struct rl_link *l, struct redlock_reply *reply)
+{
+	if (reply->kind == REDLOCK_REPLY_ERROR && rl_handshake_turns_away(reply->text))
+		rl_link_fail(l, rl_answer_of_error(reply->text), reply->text);
+	else
+		rl_link_fail_protocol(l);
+	free(reply);
+}
+
+/* False: it breaks the connection. */
+static bool give(redlock_asker *a, struct line *line, struct redlock_reply *reply)
+{
+	struct rl_outbox *asked = &line->link.outbox;
+	bool away = reply->kind == REDLOCK_REPLY_ERROR && rl_handshake_turns_away(reply->text);
+	if (away || line->waiting == 0 || !rl_outbox_front_sent(asked)) {
+		refuse(&line->link, reply);
+		return false;
+	}
+	struct redlock_question *q = first_waiting(a, line);
+	a->answers[line->next].reply = reply;
+	q->reply = reply;
+	q->missing = REDLOCK_VOTE_PENDING;
+	q->error = "";
+	q->answered_ns = a->now_ns;
+	line->waiting--;
+	rl_outbox_pop(asked);
+	return true;
+}
+
+/* What has come goes behind what had come before. */
+static bool collect(struct line *line)
+{
+	struct rl_slice more;
+	struct rl_buffer *in = &line->in;
+	if (!rl_resp_take(&line->link.resp, &more) || !rl_buffer_reserve(in, more.size))
+		return false;
+	if (more.size > 0)
+		memcpy(in->bytes + in->size, more.bytes, more.size);
+	in->size += more.size;
+	return true;
+}
+
+static void take(redlock_asker *a, struct line *line)
+{
+	struct rl_link *l = &line->link;
+	struct rl_buffer *in = &line->in;
+	if (l->state != RL_LINK_OPEN || l->setup.count > 0)
+		return;
+	size_t used = 0, size;
+	struct redlock_reply *reply;
+	int got = collect(line) ? 1 : -1;
+	while (got == 1 && used < in->size) {
+		got = rl_tree_read((struct rl_slice){in->bytes + used, in->size - used}, &size, &reply);
+		if (got == 1 && !give(a, line, reply))
+			return;
+		used += got == 1 ? size : 0;
+	}
+	if (used > 0)
+		memmove(in->bytes, in->bytes + used, in->size -= used);
+	if (got < 0)
+		rl_link_fail_protocol(l);
+}
+
+/* ---- sending ---- */
+
+/* An answer is timed as the machine's clock says: no lease hangs on it. */
+static uint64_t now(void)
+{
+	int64_t unused;
+	return rl_clock_read(&unused);
+}
+
+static void note_sent(redlock_asker *a, struct line *line)
+{
+	uint64_t now_ns = now();
+	for (size_t i = line->next; i < a->question_count; i++)
+		if (&a->lines[a->questions[i].node] == line && a->questions[i].sent_ns == 0)
+			a->questions[i].sent_ns = now_ns;
+}
+
+static void flush(redlock_asker *a, struct line *line)
+{
+	struct rl_link *l = &line->link;
+	if (l->state != RL_LINK_OPEN)
+		return;
+	if (l->setup.count == 0 && rl_outbox_unsent(&l->outbox).size > 0)
+		note_sent(a, line);
+	bool all = rl_link_send(l);
+	rl_link_watch(l, !all || rl_stream_wants_write(&l->stream));
+}
+
+/* ---- turns ---- */
+
+static void attend(redlock_asker *a, struct line *line)
+{
+	struct rl_link *l = &line->link;
+	if (l->state != RL_LINK_DOWN && a->now_ns >= rl_link_deadline(l))
+		(void)rl_link_tick(l, a->now_ns);
+	log_in(a, l);
+	take(a, line);
+	if (l->state == RL_LINK_DOWN && line->waiting > 0 && !line->tried)
+		begin(a, line);
+	flush(a, line);
+	if (l->state == RL_LINK_BROKEN)
+		lose(a, line);
+}
+
+static uint64_t next_deadline(const redlock_asker *a, uint64_t until_ns)
+{
+	for (unsigned i = 0; i < a->count; i++)
+		if (a->lines[i].link.state != RL_LINK_DOWN)
+			until_ns = rl_time_min(until_ns, rl_link_deadline(&a->lines[i].link));
+	return until_ns;
+}
+
+/* Returns as rl_poller_wait(). */
+static int turn(redlock_asker *a, uint64_t until_ns, bool block)
+{
+	struct rl_ready ready[MAX_READY];
+	(void)rl_poller_arm(&a->poller, next_deadline(a, until_ns), a->now_ns);
+	int count = rl_poller_wait(&a->poller, ready, MAX_READY, block);
+	a->now_ns = now();
+	for (int i = 0; i < count; i++)
+		rl_link_ready(&a->lines[RL_WATCH_NODE(ready[i].id)].link, ready[i].id, ready[i].events, a->now_ns);
+	for (unsigned i = 0; i < a->count; i++)
+		attend(a, &a->lines[i]);
+	return count;
+}
+
+static size_t waiting(const redlock_asker *a)
+{
+	size_t all = 0;
+	for (unsigned i = 0; i < a->count; i++)
+		all += a->lines[i].waiting;
+	return all;
+}
+
+/* The time is over. What comes later would be taken for the answer to something else. */
+static void give_up(redlock_asker *a)
+{
+	for (unsigned i = 0; i < a->count; i++) {
+		struct rl_link *l = &a->lines[i].link;
+		if (a->lines[i].waiting == 0)
+			continue;
+		bool sent = l->state == RL_LINK_OPEN && l->setup.count == 0;
+		rl_link_fail(l, sent ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNSENT,
+		             sent ? "no answer in time" : "not connected in time, nothing was sent");
+		lose(a, &a->lines[i]);
+	}
+}
+
+static int check(const redlock_asker *a, const struct redlock_question *questions, size_t count)
+{
+	int error = a != NULL && (questions != NULL || count == 0) ? rl_client_check(a->client) : REDLOCK_E_INVAL;
+	for (size_t i = 0; i < count && error == 0; i++)
+		if (!is_question(a, &questions[i]))
+			error = REDLOCK_E_INVAL;
+	return error;
+}
+
+static int prepare(redlock_asker *a, struct redlock_question *questions, size_t count)
+{
+	struct answer *answers = calloc(count + 1, sizeof *answers);
+	if (answers == NULL)
+		return REDLOCK_E_NOMEM;
+	a->questions = questions;
+	a->question_count = count;
+	for (unsigned i = 0; i < a->count; i++) {
+		a->lines[i].next = 0;
+		a->lines[i].tried = false;
+	}
+	bool ok = true;
+	for (size_t i = 0; i < count && ok; i++) {
+		struct redlock_question *q = &questions[i];
+		q->reply = NULL;
+		q->missing = REDLOCK_VOTE_UNSENT;
+		q->error = "";
+		q->sent_ns = q->answered_ns = 0;
+		ok = queue(&a->lines[q->node], q, a->now_ns);
+	}
+	free_answers(a); /* not before: a question may quote them */
+	a->answers = answers;
+	a->answer_count = count;
+	return ok ? 0 : REDLOCK_E_NOMEM;
+}
+
+static int wait_for_all(redlock_asker *a, uint64_t until_ns)
+{
+	for (unsigned i = 0; i < a->count; i++)
+		attend(a, &a->lines[i]);
+	while (waiting(a) > 0 && a->now_ns < until_ns) {
+		int got = turn(a, until_ns, true);
+		if (got < 0 && got != -EINTR)
+			return REDLOCK_E_SYSTEM;
+		if (got == -EINTR && a->client->loop.interruptible && waiting(a) > 0)
+			return REDLOCK_E_INTERRUPTED;
+	}
+	return 0;
+}
+
+int redlock_ask(redlock_asker *a, struct redlock_question *questions, size_t count, uint64_t timeout_ms)
+{
+	RL_NO_CANCEL;
+	int error = check(a, questions, count), missing = 0;
+	if (error < 0)
+		return error;
+	a->now_ns = now();
+	(void)turn(a, a->now_ns, false); /* a connection may have ended meanwhile */
+	error = prepare(a, questions, count);
+	if (error == 0)
+		error = wait_for_all(a, rl_time_add(a->now_ns, rl_time_ms(timeout_ms)));
+	give_up(a);
+	for (size_t i = 0; i < count && error == 0; i++)
+		missing += questions[i].reply == NULL;
+	return error < 0 ? error : missing;
+}

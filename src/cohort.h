@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handles of one client that want one name pass it on among themselves (core/pass.h). "Lock cohorting",
+ * Dice, Marathe, Shavit, 2012.
+ */
+#ifndef RL_COHORT_H
+#define RL_COHORT_H
+
+#include "handle.h"
+
+/* The handle that gets the lock when this one releases it. NULL: the servers have it back. */
+redlock_lock *rl_cohort_next(const redlock_client *client, const redlock_lock *lock);
+
+/* Exchanges all that belongs to the claim of the one and to the attempt of the other: the core's state, votes
+ * and token, and the slot, by which late answers and messages find them. What the callers asked for stays. */
+void rl_cohort_exchange(redlock_client *client, redlock_lock *lock, redlock_lock *next);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/fence.h"
+
+#include <string.h>
+
+#include "core/acquire.h"
+#include "core/ballot.h"
+#include "core/enter.h"
+#include "core/policy.h"
+#include "core/round.h"
+
+void rl_fence_drop(struct rl_lock *l)
+{
+	if (l->numbers != NULL)
+		l->numbers->fence = 0;
+}
+
+void rl_fence_forget(struct rl_lock *l)
+{
+	rl_fence_drop(l);
+	if (l->numbers != NULL)
+		memset(l->numbers->of, 0, l->rules->node_count * sizeof l->numbers->of[0]);
+}
+
+bool rl_fence_has_number(const struct rl_lock *l, unsigned node)
+{
+	return rl_policy_of(l)->numbers && l->numbers->of[node] != 0;
+}
+
+/* A yes without a number is none. */
+void rl_fence_keep(struct rl_lock *l, const struct rl_event *e)
+{
+	rl_enter_learn(l, e);
+	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
+		return;
+	unsigned at = e->operation == RL_OP_ENTER ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
+	int64_t number = e->vote.number_count > at ? e->vote.numbers[at] : 0;
+	if (number > 0)
+		l->numbers->of[e->node] = (uint64_t)number;
+	else
+		rl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);
+}
+
+static bool said_yes(const struct rl_lock *l, unsigned node)
+{
+	return l->votes[node].code == REDLOCK_VOTE_YES;
+}
+
+/* How many have told this number, or more. */
+static unsigned count(const struct rl_lock *l, uint64_t number, bool more)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < l->rules->node_count; i++)
+		n += said_yes(l, i) && (more ? l->numbers->of[i] > number : l->numbers->of[i] == number);
+	return n;
+}
+
+/* The one that a quorum tells; else the highest one. */
+static uint64_t choose(const struct rl_lock *l)
+{
+	uint64_t highest = 0;
+	for (unsigned i = 0; i < l->rules->node_count; i++) {
+		if (!said_yes(l, i))
+			continue;
+		if (count(l, l->numbers->of[i], false) >= l->rules->quorum)
+			return l->numbers->of[i];
+		highest = rl_time_max(highest, l->numbers->of[i]);
+	}
+	return highest;
+}
+
+/* Who has told more is no vote; who has told less may become one. */
+enum rl_tally rl_fence_weigh(const struct rl_lock *l)
+{
+	struct rl_count c = rl_ballot_count(l);
+	if (l->numbers->fence != 0) {
+		unsigned confirmed = count(l, l->numbers->fence, false), ahead = count(l, l->numbers->fence, true);
+		c.no += ahead;
+		c.out += c.yes - confirmed - ahead;
+		c.yes = confirmed;
+	}
+	return rl_quorum_for_claim(c);
+}
+
+/* Those that have told less. */
+static void raise(struct rl_lock *l, uint64_t now, uint64_t until, struct rl_effects *fx)
+{
+	uint32_t nodes = 0;
+	for (unsigned i = 0; i < l->rules->node_count; i++)
+		if (said_yes(l, i) && l->numbers->of[i] < l->numbers->fence)
+			nodes |= 1u << i;
+	if (nodes == 0)
+		return;
+	rl_round_again(l, nodes, now, fx);
+	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, until);
+	fx->send = RL_OP_RAISE;
+	fx->enter = 0;
+	fx->stands = false;
+}
+
+bool rl_fence_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->numbers->fence == 0)
+		l->numbers->fence = choose(l);
+	if (rl_fence_weigh(l) == RL_WON)
+		return true;
+	l->phase = RL_RAISING;
+	raise(l, e->now_ns, l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns, fx);
+	return false;
+}
+
+void rl_fence_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (rl_acquire_decide(l, e, fx) == RL_REFUSED)
+		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
+	else if (l->phase == RL_RAISING)
+		raise(l, e->now_ns, l->round.deadline_ns, fx); /* a claim was granted meanwhile */
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fencing tokens: each lock has a number that is higher than those of all locks of the name before it.
+ *
+ * A node counts the claims that it grants, and its yes tells the count. The number of a lock is one that a
+ * quorum of its nodes has counted up to while they had its key: where they tell the same one it is had in one
+ * round. Else it is the highest one, and the nodes that told less are asked to go on counting from there, if
+ * they still have the key for this token:
+ *
+ *     CLAIM    yes 7, yes 5, yes 7      a quorum tells 7
+ *              yes 7, yes 5             -> RAISING: the second one is asked to go on from 7
+ *     RAISING  yes                      7 is confirmed by a quorum, and is the number of the lock
+ *
+ * A node that has counted further is no vote for the number. docs/decisions/fencing.md has the proof, and
+ * what goes wrong with less.
+ */
+#ifndef RL_CORE_FENCE_H
+#define RL_CORE_FENCE_H
+
+#include "core/lock.h"
+
+/* Where a yes tells it: to a claim or a RAISE, and to ENTER, in the place of what only a no has to tell. */
+enum { RL_FENCE_NUMBER = 1, RL_FENCE_NUMBER_ENTERED = 2 }; /* numbers */
+
+/* The lock has no number any more, nor has an attempt that was given back. */
+void rl_fence_drop(struct rl_lock *lock);
+
+/* An attempt begins: with a fresh token. */
+void rl_fence_forget(struct rl_lock *lock);
+
+/* Whether the node has told a number with its yes to the token of this attempt. */
+bool rl_fence_has_number(const struct rl_lock *lock, unsigned node);
+
+/* What the votes of an attempt decide: for the number of the lock, once there is one. */
+enum rl_tally rl_fence_weigh(const struct rl_lock *lock);
+
+/* Takes the number that came with a yes. */
+void rl_fence_keep(struct rl_lock *lock, const struct rl_event *event);
+
+/* A quorum has granted. False: its numbers differ, and RAISING begins. */
+bool rl_fence_confirm(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+
+/* RAISING: a vote has come, or its time is over. */
+void rl_fence_decide(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+
+#endif

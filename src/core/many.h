@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Several names at once: on each node all of them or none, by one script with one token. So a vote means what
+ * that of one name means, for each of them: from now on, for the TTL, this node admits nobody who conflicts
+ * (docs/decisions/many.md).
+ */
+#ifndef RL_CORE_MANY_H
+#define RL_CORE_MANY_H
+
+#include "core/lock.h"
+
+/* Where an answer says which name it is about, 1: the first. */
+enum { RL_MANY_NAME = 1 };
+
+/* Takes from a refusal which name it was that somebody else has. */
+void rl_many_keep(struct rl_lock *lock, const struct rl_event *reply);
+
+#endif

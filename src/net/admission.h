@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a node of a guarded set may vote, as its record says (set.h). It is asked while the connection
+ * opens (MEET), and what it is asked waits for the answer; again when a script finds that the record has
+ * changed, and when a quarantine should be over. What needs a vote is then asked in the guarded forms, or
+ * nothing is sent and the reason is the vote.
+ *
+ *     rl_admission_begin()     behind rl_handshake_begin()
+ *     rl_admission_meet()      the answer to that
+ *     rl_admission_settle()    something was learnt of the set, here or at another node
+ *     rl_admission_vote()      for each request
+ *     rl_admission_hear()      for each answer
+ *     rl_admission_next()      votes of requests that have waited in vain
+ *
+ * Part of the node: node.c calls it. Without a guard a node has none of it.
+ */
+#ifndef RL_NET_ADMISSION_H
+#define RL_NET_ADMISSION_H
+
+#include "net/node.h"
+#include "net/set.h"
+
+struct rl_admission {
+	struct rl_set *set;
+	struct rl_set_opinion opinion;
+	bool holds;  /* operations wait: nothing is known yet on this connection */
+	bool asking; /* MEET or ADMIT is out */
+	char id[RL_SET_ID + 1];
+	bool wanted; /* somebody has asked for a vote in vain since */
+	uint64_t asked_ns;
+	uint64_t over_ns;  /* when the quarantine ends, as far as is known */
+	bool timing;       /* it is asked for its time, */
+	uint64_t timed_ns; /* since then, or was last */
+};
+
+/* Guards a node. False: out of memory. */
+bool rl_admission_new(struct rl_node *node, struct rl_set *set);
+
+/* Puts MEET behind the opening commands. False: out of memory. */
+bool rl_admission_begin(struct rl_node *node, uint64_t now_ns);
+void rl_admission_meet(struct rl_node *node, const struct rl_reply *reply, uint64_t now_ns);
+
+void rl_admission_settle(struct rl_node *node, uint64_t now_ns);
+
+/* PENDING: it may be asked. */
+enum redlock_vote_code rl_admission_vote(struct rl_node *node, const struct rl_request *request,
+                                         uint64_t now_ns);
+
+/* Whether it is to tell its time with this answer, which costs it some; and that it has been asked. */
+bool rl_admission_times(const struct rl_node *node, const struct rl_request *request, uint64_t now_ns);
+void rl_admission_timed(struct rl_node *node, uint64_t now_ns);
+
+/* How long its quarantine lasts at most, as far as is known. */
+uint64_t rl_admission_left_ms(const struct rl_node *node, uint64_t now_ns);
+
+/* Its clock went wrong: no answer of it is a vote. What is said of it. */
+bool rl_admission_is_off(const struct rl_node *node);
+void rl_admission_warn(struct rl_node *node);
+
+/* Takes what the answer to the front entry says of the node, and makes it the core's. */
+void rl_admission_hear(struct rl_node *node, const struct rl_entry *entry, struct rl_vote *vote,
+                       uint64_t now_ns);
+
+bool rl_admission_next(struct rl_node *node, struct rl_answer *ret_answer, uint64_t now_ns);
+
+/* Asks for its record again, unless that is under way. */
+void rl_admission_ask(struct rl_node *node, uint64_t now_ns);
+
+/* Ends its quarantine, whose id it has told. `floor`: digits of its fencing counter; "": that is not known.
+ */
+void rl_admission_admit(struct rl_node *node, const char *floor, uint64_t now_ns);
+
+/* When the quarantine should be over, if somebody wants to know. */
+uint64_t rl_admission_deadline(const struct rl_node *node);
+void rl_admission_tick(struct rl_node *node, uint64_t now_ns);
+
+#endif

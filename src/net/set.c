@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/set.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who the nodes are ---- */
+
+/* As the URL names it: HOST:PORT/DATABASE, or unix:PATH/DATABASE. */
+static char *address_of(const struct rl_endpoint *e)
+{
+	bool bare = e->is_unix || strchr(e->host, ':') == NULL; /* no IPv6 */
+	size_t size = strlen(e->host) + 32;
+	char *text = malloc(size);
+	if (text == NULL)
+		return NULL;
+	if (e->is_unix)
+		snprintf(text, size, "unix:%s/%u", e->host, e->database);
+	else
+		snprintf(text, size, "%s%s%s:%u/%u", bare ? "" : "[", e->host, bare ? "" : "]", e->port, e->database);
+	for (char *at = text; !e->is_unix && *at != '\0'; at++)
+		*at = (char)tolower((unsigned char)*at);
+	return text;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char *join(char *const *addresses, unsigned count)
+{
+	char *sorted[REDLOCK_MAX_NODES] = {NULL};
+	size_t size = 1, used = 0;
+	for (unsigned i = 0; i < count; i++)
+		size += strlen(sorted[i] = addresses[i]) + 1;
+	qsort(sorted, count, sizeof sorted[0], compare);
+	char *text = malloc(size);
+	for (unsigned i = 0; text != NULL && i < count; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? " " : "", sorted[i]);
+	return text;
+}
+
+struct rl_set *rl_set_new(const struct rl_endpoint *const *endpoints, unsigned count, unsigned quorum,
+                          bool require)
+{
+	struct rl_set *set = calloc(1, sizeof *set);
+	bool ok = set != NULL;
+	for (unsigned i = 0; ok && i < count; i++)
+		ok = (set->addresses[i] = address_of(endpoints[i])) != NULL;
+	if (ok) {
+		set->require = require;
+		set->count = count;
+		set->quorum = quorum;
+		snprintf(set->quorum_text, sizeof set->quorum_text, "%u", quorum % 100);
+		set->members = join(set->addresses, count);
+		ok = set->members != NULL;
+	}
+	if (ok)
+		return set;
+	rl_set_free(set);
+	return NULL;
+}
+
+void rl_set_free(struct rl_set *set)
+{
+	for (unsigned i = 0; set != NULL && i < REDLOCK_MAX_NODES; i++)
+		free(set->addresses[i]);
+	if (set != NULL)
+		free(set->members);
+	free(set);
+}
+
+/* ---- records ---- */
+
+/* The next word. False: there is none. */
+static bool cut(struct rl_slice *rest, struct rl_slice *ret)
+{
+	const char *space = rest->size > 0 ? memchr(rest->bytes, ' ', rest->size) : NULL;
+	size_t size = space != NULL ? (size_t)(space - rest->bytes) : rest->size;
+	*ret = (struct rl_slice){rest->bytes, size};
+	size += space != NULL;
+	rest->bytes += size;
+	rest->size -= size;
+	return ret->size > 0;
+}
+
+static bool is_none(struct rl_slice word)
+{
+	return word.size == 1 && word.bytes[0] == '-';
+}
+
+static bool cut_text(struct rl_slice *rest, char *ret, size_t most)
+{
+	struct rl_slice word;
+	if (!cut(rest, &word) || word.size > most)
+		return false;
+	memcpy(ret, word.bytes, word.size);
+	ret[is_none(word) ? 0 : word.size] = '\0';
+	return true;
+}
+
+static bool cut_number(struct rl_slice *rest, uint64_t none, uint64_t *ret)
+{
+	struct rl_slice word;
+	uint64_t number = 0;
+	if (!cut(rest, &word) || word.size > 18)
+		return false;
+	*ret = none;
+	if (is_none(word))
+		return true;
+	for (size_t i = 0; i < word.size; i++) {
+		if (word.bytes[i] < '0' || word.bytes[i] > '9')
+			return false;
+		number = number * 10 + (uint64_t)(word.bytes[i] - '0');
+	}
+	*ret = number;
+	return true;
+}
+
+static bool read_words(struct rl_slice text, const char *address, struct rl_set_record *r)
+{
+	bool ok = cut_text(&text, r->run_id, RL_SET_RUN_ID) && cut_text(&text, r->set, RL_SET_ID) &&
+	          cut_text(&text, r->config, RL_SET_ID) && cut_text(&text, r->old_config, RL_SET_ID) &&
+	          cut_number(&text, 0, &r->step) && cut_number(&text, 0, &r->ttl_ms) &&
+	          cut_text(&text, r->pass, RL_SET_PASS) && cut_text(&text, r->old_pass, RL_SET_PASS) &&
+	          cut_number(&text, RL_SET_UNKNOWN, &r->floor) && cut_number(&text, RL_SET_UNKNOWN, &r->most) &&
+	          cut_text(&text, r->quarantine, RL_SET_ID) && text.size > 0;
+	r->misnamed = ok && !rl_slice_same(text, rl_slice_of(address)); /* a path may have spaces */
+	return ok;
+}
+
+static bool accepts(const struct rl_set_record *r, const char *config)
+{
+	char pass[RL_SET_PASS + 1];
+	size_t size = strcspn(r->pass, ":");
+	snprintf(pass, sizeof pass, "%.*s:%s", (int)size, r->pass, config);
+	return size > 0 && config[0] != '\0' && (strcmp(pass, r->pass) == 0 || strcmp(pass, r->old_pass) == 0);
+}
+
+static bool has_flags(const struct rl_set_record *r, unsigned flags)
+{
+	return (r->flags & flags) == flags;
+}
+
+static bool has_record(const struct rl_set_record *r)
+{
+	return r->met && r->set[0] != '\0' &&
+	       (r->verdict == RL_SET_ADMITTED || r->verdict == RL_SET_QUARANTINE || r->verdict == RL_SET_OVER);
+}
+
+static unsigned count_accepting(const struct rl_set *set, const char *config)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < set->count; i++)
+		count += set->records[i].verdict == RL_SET_ADMITTED && has_record(&set->records[i]) &&
+		         accepts(&set->records[i], config);
+	return count;
+}
+
+/* The configuration with our members that most nodes accept; of these the newest. Until one is seen, and when
+ * no node says anything, the last one stays. */
+static void choose(struct rl_set *set)
+{
+	unsigned best = 0;
+	bool found = false;
+	char before[RL_SET_ID + 1];
+	memcpy(before, set->id, sizeof before);
+	for (unsigned i = 0; i < 2 * set->count; i++) {
+		const struct rl_set_record *r = &set->records[i / 2];
+		bool old = i % 2 == 1;
+		const char *config = old ? r->old_config : r->config;
+		unsigned ours = old ? RL_SET_OLD_MEMBERS | RL_SET_OLD_QUORUM : RL_SET_MEMBERS | RL_SET_QUORUM;
+		if (!has_record(r) || !has_flags(r, ours) || config[0] == '\0' || r->ttl_ms == 0)
+			continue;
+		unsigned accepting = count_accepting(set, config);
+		uint64_t step = r->step - (old && r->step > 0);
+		if (found && (accepting < best || (accepting == best && step <= set->step)))
+			continue;
+		found = true;
+		best = accepting;
+		memcpy(set->id, r->set, sizeof set->id);
+		memcpy(set->config, config, sizeof set->config);
+		set->step = step;
+		set->ttl_ms = r->ttl_ms;
+	}
+	if (strcmp(before, set->id) != 0) /* a set that was made anew counts its steps anew */
+		set->latest = 0;
+	for (unsigned i = 0; i < set->count; i++)
+		if (has_record(&set->records[i]) && strcmp(set->records[i].set, set->id) == 0 &&
+		    set->records[i].step > set->latest)
+			set->latest = set->records[i].step;
+}
+
+void rl_set_forget(struct rl_set *set, unsigned index)
+{
+	set->records[index].met = false;
+}
+
+void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote)
+{
+	struct rl_set_record *r = &set->records[index];
+	char before[RL_SET_RUN_ID + 1];
+	memcpy(before, r->run_id, sizeof before);
+	*r = (struct rl_set_record){.met = true, .verdict = RL_SET_SILENT, .failure = vote->code};
+	if (vote->code == REDLOCK_VOTE_YES) {
+		bool ok = vote->number_count == 4 && vote->text_count == 2 && vote->numbers[0] < RL_SET_SILENT;
+		r->verdict = ok ? (enum rl_set_verdict)vote->numbers[0] : RL_SET_SILENT;
+		r->failure = REDLOCK_VOTE_FOREIGN;
+		r->left_ms = ok && vote->numbers[1] > 0 ? (uint64_t)vote->numbers[1] : 0;
+		r->flags = ok ? (unsigned)vote->numbers[3] : 0;
+		if (!ok || !read_words(vote->texts[1], set->addresses[index], r))
+			r->verdict = RL_SET_SILENT;
+	}
+	if (r->run_id[0] == '\0')
+		memcpy(r->run_id, before, sizeof before);
+	else if (strcmp(r->run_id, before) != 0) /* another process, maybe elsewhere */
+		set->offsets[index] = (struct rl_offset){0};
+	choose(set);
+	set->changed = true;
+}
+
+/* ---- what follows ---- */
+
+static unsigned count_without(const struct rl_set *set)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < set->count; i++)
+		count += set->records[i].met &&
+		         (set->records[i].verdict == RL_SET_BARE || set->records[i].verdict == RL_SET_PLAIN);
+	return count;
+}
+
+static void refuse(struct rl_set_opinion *ret, enum redlock_vote_code vote, const char *why)
+{
+	ret->kind = RL_SET_REFUSE;
+	ret->vote = vote;
+	ret->why = why;
+}
+
+/* No record, and none of ours was seen elsewhere: whether there is a guard at all is known when a quorum has
+ * none. */
+static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
+{
+	if (set->config[0] != '\0')
+		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
+	else if (count_without(set) < set->quorum)
+		ret->kind = RL_SET_HOLD;
+	else if (set->require)
+		refuse(ret, REDLOCK_VOTE_UNGUARDED,
+		       "it has no record of a guarded node set: `redlock init` writes it");
+	else
+		ret->kind = RL_SET_ASK;
+}
+
+static void judge_plain(const struct rl_set *set, struct rl_set_opinion *ret)
+{
+	if (set->require)
+		refuse(ret, REDLOCK_VOTE_UNGUARDED, "its node set was taken back to plain");
+	else
+		ret->kind = RL_SET_ASK;
+}
+
+/* Whose members are others; an admitted node is believed, of another process its record may be as old as a
+ * backup. */
+static const char *difference(const struct rl_set *set, const struct rl_set_record *r)
+{
+	if (set->id[0] != '\0' && r->set[0] != '\0' && strcmp(set->id, r->set) != 0)
+		return "its record is of another node set";
+	if (r->verdict != RL_SET_ADMITTED && set->config[0] != '\0')
+		return NULL;
+	if (!has_flags(r, RL_SET_MEMBERS) && !has_flags(r, RL_SET_OLD_MEMBERS))
+		return "its node set has other members than are configured here";
+	if (!has_flags(r, RL_SET_MEMBERS | RL_SET_QUORUM) &&
+	    !has_flags(r, RL_SET_OLD_MEMBERS | RL_SET_OLD_QUORUM))
+		return "its node set has another quorum than is configured here";
+	if (r->verdict != RL_SET_ADMITTED)
+		return NULL;
+	if (r->misnamed)
+		return "it is another member of the node set than its address says";
+	return accepts(r, set->config) ? NULL
+	                               : "its record is of another configuration: `redlock init` goes on with it";
+}
+
+static const char *objection(const struct rl_set *set, const struct rl_set_record *r)
+{
+	bool marker = r->pass[0] == '-';
+	if (set->require && (r->flags & (RL_SET_REPLICAS | RL_SET_PROMOTED)) != 0)
+		return "it has or had replicas, or was one";
+	if ((r->flags & RL_SET_NAMELESS) != 0 && (set->require || (r->pass[0] != '\0' && !marker)))
+		return "it does not tell its run_id: permit INFO";
+	return set->require && marker ? "its record has no run_id, so that restarts are not seen" : NULL;
+}
+
+void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinion *ret)
+{
+	const struct rl_set_record *r = &set->records[index];
+	const char *why = NULL;
+	*ret = (struct rl_set_opinion){.kind = RL_SET_HOLD};
+	if (!r->met)
+		return;
+	switch (r->verdict) {
+	case RL_SET_SILENT:
+		refuse(ret, r->failure, NULL);
+		return;
+	case RL_SET_BARE:
+		judge_bare(set, ret);
+		return;
+	case RL_SET_PLAIN:
+		judge_plain(set, ret);
+		return;
+	case RL_SET_NEWER:
+		why = "its record was written by a newer version";
+		break;
+	case RL_SET_REMOVED:
+		why = "it was removed from the node set";
+		break;
+	default:
+		why = objection(set, r);
+		why = why == NULL ? difference(set, r) : why;
+	}
+	if (why != NULL) {
+		refuse(ret, REDLOCK_VOTE_FOREIGN, why);
+	} else if (r->verdict != RL_SET_ADMITTED) {
+		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
+	} else if (set->offsets[index].out_until_ns != 0) {
+		refuse(ret, REDLOCK_VOTE_CLOCK, NULL);
+	} else {
+		ret->kind = RL_SET_PASSES;
+		snprintf(ret->pass, sizeof ret->pass, "%.*s:%s", (int)strcspn(r->pass, ":"), r->pass, set->config);
+	}
+}

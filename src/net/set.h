@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A guarded node set, as a client knows it: who the nodes are by its own URLs, what the record of each node
+ * says (`redlock:set`, proto/ops.c), and which configuration these records agree on. What follows for a node:
+ * whether it may vote, and if not, why. docs/decisions/guard.md.
+ *
+ *     rl_set_new()       one for each client that wants a guard; its nodes lend it
+ *     rl_set_learn()     for each answer to MEET
+ *     rl_set_judge()     what that makes of a node
+ *
+ * Records are in the texts of answers: words, `-` for none.
+ */
+#ifndef RL_NET_SET_H
+#define RL_NET_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/offset.h"
+#include "core/vote.h"
+#include "net/url.h"
+
+enum { RL_SET_ID = 16, RL_SET_RUN_ID = 40, RL_SET_PASS = RL_SET_RUN_ID + 1 + RL_SET_ID };
+
+/* First number of an answer. */
+enum rl_set_verdict {
+	RL_SET_BARE,     /* there is no record */
+	RL_SET_ADMITTED, /* and no quarantine is due */
+	RL_SET_PLAIN,    /* the set was taken back */
+	RL_SET_QUARANTINE,
+	RL_SET_OVER,
+	RL_SET_NEWER, /* a record that only a later version can read */
+	RL_SET_REMOVED,
+	RL_SET_SILENT /* of our own: there was no such answer */
+};
+
+/* Bits of its fourth number. */
+enum {
+	RL_SET_MEMBERS = 1, /* are ours */
+	RL_SET_QUORUM = 2,
+	RL_SET_OLD_MEMBERS = 4, /* those of the configuration before */
+	RL_SET_OLD_QUORUM = 8,
+	RL_SET_REPLICAS = 16, /* it has some, or is one */
+	RL_SET_PROMOTED = 32, /* or was, or had some */
+	RL_SET_NAMELESS = 64  /* its run_id is not told */
+};
+
+/* What one node said. */
+struct rl_set_record {
+	bool met; /* on this connection */
+	enum rl_set_verdict verdict;
+	enum redlock_vote_code failure; /* SILENT: why */
+	unsigned flags;
+	uint64_t left_ms; /* QUARANTINE */
+	char run_id[RL_SET_RUN_ID + 1];
+	char set[RL_SET_ID + 1];
+	char config[RL_SET_ID + 1];
+	char old_config[RL_SET_ID + 1];
+	uint64_t step, ttl_ms;
+	char pass[RL_SET_PASS + 1], old_pass[RL_SET_PASS + 1];
+	uint64_t floor, most; /* of the fencing counters; RL_SET_UNKNOWN */
+	char quarantine[RL_SET_ID + 1];
+	bool misnamed; /* it is another member */
+};
+#define RL_SET_UNKNOWN UINT64_MAX
+
+struct rl_set {
+	bool require; /* else a set without records is a plain one */
+	unsigned count, quorum;
+	char quorum_text[4];
+	char *members; /* canonical: the addresses of all, sorted */
+	char *addresses[REDLOCK_MAX_NODES];
+	struct rl_set_record records[REDLOCK_MAX_NODES];
+	bool changed; /* something was learnt */
+
+	struct rl_offset offsets[REDLOCK_MAX_NODES]; /* of their clocks */
+	struct rl_offset_rules clocks;
+	int64_t wall_ns; /* how far ours was ahead of CLOCK_BOOTTIME when one was read last */
+	uint32_t warned; /* bit per node: what was read of it is to be told; */
+	uint32_t apart;  /* it differs from others all the time, which was told */
+	bool doubts;     /* all are to be read once more */
+
+	/* The configuration that most nodes accept; "" as long as no record is ours. */
+	char id[RL_SET_ID + 1];
+	char config[RL_SET_ID + 1];
+	uint64_t step, ttl_ms;
+	uint64_t latest; /* step of the newest that was seen */
+};
+
+struct rl_set_opinion {
+	enum {
+		RL_SET_HOLD,   /* not known yet */
+		RL_SET_ASK,    /* plainly: there is no guard */
+		RL_SET_PASSES, /* with `pass` */
+		RL_SET_REFUSE
+	} kind;
+	char pass[RL_SET_PASS + 1];
+	enum redlock_vote_code vote; /* REFUSE */
+	const char *why;             /* a sentence; NULL: as the vote */
+};
+
+/* The set of these nodes. NULL: out of memory. */
+struct rl_set *rl_set_new(const struct rl_endpoint *const *endpoints, unsigned count, unsigned quorum,
+                          bool require);
+void rl_set_free(struct rl_set *set);
+
+/* A connection to node `index` begins: of that nothing is known. */
+void rl_set_forget(struct rl_set *set, unsigned index);
+
+/* It was asked; `vote` is the answer to MEET, or why there is none. */
+void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote);
+
+void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinion *ret);
+
+#endif

@@ -1,0 +1,417 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# doctor: each row of its table is true once, on real servers where there are such.
+load helper
+
+setup() {
+	start_cluster 5
+	servers=()
+}
+
+teardown() {
+	kill -s CONT "${servers[@]}" 2>/dev/null || true
+	kill -s KILL "${servers[@]}" 2>/dev/null || true
+	kill_nodes CONT 1 2 3 4 5 2>/dev/null || true
+	stop_cluster
+}
+
+# doctor CODE [OPTION...]: its findings. It gives a node a second; where other tests take the processors for so
+# long, it is asked again.
+doctor() {
+	local tries
+	for tries in 1 2 3; do
+		run --separate-stderr rl doctor --json "${@:2}"
+		[[ $status -ne $1 && $output == *'"check":"silent"'* ]] || break
+	done
+	exits "$1"
+	json_is 'j["verb"] == "doctor"'
+}
+
+# finds NODE CHECK LEVEL TEXT: a finding of the last doctor; node 0 is the set. No other test may be told by it.
+finds() {
+	json_is "[f for f in (j['nodes'][$1 - 1] if $1 else j)['findings'] if f['check'] == '$2' and f['level'] == '$3' and '$4' in f['text']]"
+}
+
+lacks() { # NODE CHECK
+	json_is "not [f for f in (j['nodes'][$1 - 1] if $1 else j)['findings'] if f['check'] == '$2']"
+}
+
+# A server of this machine beside the cluster: NAME.sock in the sandbox. Options of redis-server.
+own_server() { # NAME [OPTION...]
+	mkdir "$sandbox/$1"
+	redis-server --port 0 --save '' --dir "$sandbox/$1" --unixsocket "$sandbox/$1.sock" "${@:2}" >"$sandbox/$1.log" 2>&1 3>&- &
+	servers+=($!)
+	until_true test -S "$sandbox/$1.sock"
+}
+
+odd_server() { # NAME MODE
+	/usr/bin/python3 "$BATS_TEST_DIRNAME/hostile.py" serve "$sandbox/$1.sock" "$2" >"$sandbox/$1.log" 3>&- &
+	servers+=($!)
+	until_true grep -q ready "$sandbox/$1.log"
+}
+
+info_says() { # NODE SECTION LINE
+	on_node "$1" info "$2" | grep -q "^$3"
+}
+
+set_clock() { # FILE NANOSECONDS
+	/usr/bin/python3 -c 'import struct, sys; open(sys.argv[1], "r+b").write(struct.pack("q", int(sys.argv[2])))' "$@"
+}
+
+shifted_servers() { # NANOSECONDS NAME...
+	local name ns=$1
+	shift
+	for name; do
+		head -c 8 /dev/zero >"$sandbox/clock-$name"
+		set_clock "$sandbox/clock-$name" "$ns"
+		LD_PRELOAD=$REDLOCK_CLOCK FAULTS_CLOCK=$sandbox/clock-$name own_server "$name"
+	done
+}
+
+user() { # RIGHT...: user u on all nodes
+	on_nodes "1 2 3 4 5" acl setuser u reset on '>S3cret' "$@"
+}
+
+as_user=(--user u --prefix app:)
+
+@test "every row has its test" {
+	sed -nE 's/^ +\{"([a-z-]+)", DOCTOR_.*/\1/p' "$BATS_TEST_DIRNAME/../../tools/redlock/doctor/checks.c" >"$sandbox/rows"
+	[ "$(wc -l <"$sandbox/rows")" -gt 30 ]
+	while read -r check; do
+		grep -qE "finds [0-9] $check " "$BATS_TEST_FILENAME" || { echo "no test of $check" && exit 1; }
+	done <"$sandbox/rows"
+}
+
+@test "nothing is wrong: 0, and each node is fine; notes are for who asks" {
+	want 0 rl doctor
+	[[ $output == "5 nodes, 3 needed: 0 errors, 0 warnings, "*" (-v shows them)"* ]]
+	[ "$(grep -c '^  node [1-5] unix://.*: fine, [0-9]* us, \(Redis\|Valkey\) [0-9.]*$' <<<"$output")" = 5 ]
+	[ "$(wc -l <<<"$output")" = 6 ]
+	want 0 rl doctor -v
+	[[ $output == *"the set: note: 5 of 5 nodes are on this machine"*"all nodes: note: keeps nothing on disk"* ]]
+	[[ $output != *fine* ]]
+	doctor 0
+	finds 0 this-machine note "5 of 5"
+	json_is 'j["result"] == "OK" and j["errors"] == j["warnings"] == j["unseen"] == 0 and j["quorum"] == 3'
+	json_is 'all(n["vote"] == "YES" and abs(n["clock_offset_us"]) <= n["clock_error_us"] + 1000 and n["keys_seen"] == 0 for n in j["nodes"])'
+	[ "$(on_node 1 dbsize)" = 0 ]
+	want 64 rl doctor job
+}
+
+@test "votes, each with what to do; and the set without a quorum" {
+	kill_nodes KILL 1
+	on_nodes 2 config set maxmemory 1
+	doctor 2
+	finds 1 vote error "not reachable"
+	finds 2 vote error "out of memory"
+	lacks 0 quorum
+	on_nodes 3 config set min-replicas-to-write 1
+	doctor 2
+	finds 0 quorum error "2 of 5 nodes would grant one, 3 are needed"
+	want 2 rl doctor
+	[[ $output == *"node 3 unix://"*": error: too few replicas"*"; connect the node's replicas"* ]]
+}
+
+@test "two of five hang: within 3 s, and the rest is looked at" {
+	kill_nodes STOP 2 4
+	on_nodes 5 config set notify-keyspace-events KEA
+	SECONDS=0
+	want 2 "$REDLOCK_BIN" doctor --json
+	[ "$SECONDS" -le 3 ]
+	finds 2 vote error "no answer in time"
+	finds 4 vote error "no answer in time"
+	finds 5 keyspace-events note AKE
+	lacks 1 vote
+}
+
+@test "31 nodes" {
+	"$REDLOCK_BIN" cluster stop -q
+	"$REDLOCK_BIN" cluster start -q --nodes 31
+	SECONDS=0
+	doctor 0
+	[ "$SECONDS" -le 2 ]
+	json_is 'len(j["nodes"]) == 31'
+}
+
+@test "one server by two addresses; listed twice by one address it is refused, as everywhere" {
+	doctor 2 -r "$(node_url 1)" -r "redis://127.0.0.1:$(node_port 1)" -r "$(node_url 2)"
+	finds 1 same-server error "the same server as node 2 redis://127.0.0.1"
+	finds 2 same-server error "the same server as node 1 unix://"
+	lacks 3 same-server
+	want 78 rl doctor -r "$(node_url 1)" -r "$(node_url 1)?db=1"
+}
+
+@test "a replica, its master, and what it is afterwards" {
+	on_nodes 2 replicaof 127.0.0.1 "$(node_port 1)"
+	until_true info_says 1 replication connected_slaves:1
+	doctor 2
+	finds 1 replicas warning "1 replica:"
+	finds 2 replica error "of 127.0.0.1:"
+	finds 2 vote error "read-only replica"
+	on_nodes 2 replicaof no one
+	doctor 1
+	finds 2 was-replica warning "took over"
+}
+
+@test "a node of a cluster" {
+	own_server one --cluster-enabled yes --port "$(free_port)" --bind 127.0.0.1 --cluster-port "$(free_port)"
+	doctor 2 -r "unix://$sandbox/one.sock"
+	finds 1 cluster error "cannot vote on every name"
+	finds 0 one-node note "one node"
+}
+
+@test "eviction: by policy, and when it has happened" {
+	on_nodes 1 config set maxmemory 100mb
+	doctor 0
+	for policy in volatile-ttl allkeys-lru; do
+		on_nodes 1 config set maxmemory-policy $policy
+		doctor 2
+		finds 1 eviction error $policy
+	done
+	on_nodes 1 config set maxmemory 4mb
+	on_nodes 1 eval "for i = 1, 80 do redis.call('set', 'k' .. i, string.rep('x', 100000), 'px', 60000) end" 0
+	on_nodes 1 config set maxmemory 0
+	doctor 1
+	finds 1 evicted warning "has evicted "
+}
+
+@test "what is kept on disk" {
+	keeps() { # CODE LEVEL TEXT
+		doctor "$1"
+		finds 1 persistence "$2" "$3"
+	}
+	keeps 0 note "nothing on disk"
+	on_nodes 1 config set save "3600 1"
+	keeps 0 note "snapshots only"
+	on_nodes 1 config set appendonly yes
+	until_true info_says 1 persistence aof_rewrite_in_progress:0
+	keeps 0 note "up to two seconds"
+	on_nodes 1 config set appendfsync no
+	keeps 0 note "half a minute"
+	on_nodes 1 config set appendfsync always
+	doctor 0
+	lacks 1 persistence
+	on_nodes 1 config set no-appendfsync-on-rewrite yes
+	keeps 1 warning "but no-appendfsync-on-rewrite yes"
+	# Without CONFIG the log is seen, and how often it is synced is not.
+	user '~app:*' '~{app:*' '&redlock:wake:*' +@all '-config'
+	REDLOCK_AUTH=S3cret doctor 0 "${as_user[@]}"
+	lacks 1 persistence
+	finds 2 persistence note "no append-only file"
+}
+
+@test "files that cannot be written" {
+	mkdir "$(node_dir 1)/dump.rdb" "$(node_dir 1)/dump.rdb/x"
+	on_nodes 1 config set save "3600 1"
+	on_node 1 bgsave
+	until_true info_says 1 persistence rdb_last_bgsave_status:err
+	doctor 2
+	finds 1 write-error warning "rdb_last_bgsave_status is err"
+	finds 1 vote error "cannot persist"
+	rm -r "$(node_dir 1)/dump.rdb"
+}
+
+@test "a clock that is off, ours that is, one that stands, and one that runs" {
+	shifted_servers 20000000000 ahead
+	shifted_servers -9223372036854775808 still
+	doctor 2 -r "unix://$sandbox/ahead.sock" -r "unix://$sandbox/still.sock" -r "$(node_url 1)" -r "$(node_url 2)" -r "$(node_url 3)"
+	finds 1 clock-offset warning " s ahead of that of most nodes"
+	finds 2 clock-stands error "stands still"
+	lacks 3 clock-offset
+	lacks 0 own-clock
+	json_is '19900000 < j["nodes"][0]["clock_offset_us"] < 20100000'
+	set_clock "$sandbox/clock-ahead" -20000000000
+	set_clock "$sandbox/clock-still" -20000000000
+	doctor 1 -r "unix://$sandbox/ahead.sock" -r "unix://$sandbox/still.sock"
+	finds 1 clock-offset warning " s behind that of this machine"
+	doctor 1 -r "unix://$sandbox/ahead.sock" -r "unix://$sandbox/still.sock" -r "$(node_url 1)"
+	finds 0 own-clock warning " s ahead of that of most nodes"
+	finds 3 clock-offset warning " s ahead of that of most nodes"
+	/usr/bin/python3 - "$sandbox/clock-ahead" >"$sandbox/runs" 3>&- <<-'END' &
+		import struct, sys, time
+		begin = time.monotonic_ns()
+		with open(sys.argv[1], "r+b", buffering=0) as file:
+		    while time.monotonic_ns() - begin < 20e9:
+		        file.seek(0)
+		        file.write(struct.pack("q", (time.monotonic_ns() - begin) // 10))
+		        if time.monotonic_ns() - begin > 1e8:
+		            print("runs", flush=True)
+		        time.sleep(0.001)
+	END
+	servers+=($!)
+	until_true grep -q runs "$sandbox/runs"
+	doctor 2 -r "unix://$sandbox/ahead.sock" -r "$(node_url 1)" -r "$(node_url 2)"
+	finds 1 clock-rate error "too fast or too slow, or was set meanwhile: it gained "
+	lacks 2 clock-rate
+}
+
+@test "slow, and too old" {
+	odd_server slow slow
+	odd_server old old
+	doctor 1 -r "unix://$sandbox/slow.sock" -r "unix://$sandbox/old.sock" -r "$(node_url 1)" --node-timeout 200ms
+	finds 1 latency warning "of a node timeout of 200 ms"
+	lacks 2 latency
+	finds 2 version warning "Redis 5.0.3 is older than any server that redlock is for"
+}
+
+@test "what is known of a version is a note" {
+	if on_node 1 info server | grep -qE '^redis_version:7\.0\.' && ! on_node 1 info server | grep -q ^valkey_version; then
+		doctor 0
+		finds 1 version note "answers twice to a client that CLIENT UNBLOCK wakes"
+	fi
+}
+
+# The rules of `help acl`: one per line, without the user.
+rules() {
+	"$REDLOCK_BIN" help acl | sed -n 's/^  ACL SETUSER redlock //p' | tr '\n' ' ' | sed 's/ *reset/\nreset/g' | sed '1d; s/>PASSWORD/>S3cret/; s/PREFIX/app:/g'
+}
+
+lists() { # NODE RIGHT: it is among those that the user lacks
+	json_is "[f for f in j['nodes'][$1 - 1]['findings'] if f['check'] in ('rights', 'unseen') and '$2' in f['advice'].replace(';', ' ').replace(',', ' ').split()]"
+}
+
+@test "the rules of help acl suffice, and each right that is lacking is named" {
+	export REDLOCK_AUTH=S3cret
+	while IFS= read -r rule; do
+		read -ra words <<<"$rule"
+		user "${words[@]:3}"
+		doctor 0 "${as_user[@]}"
+		finds 1 unseen unseen "CONFIG GET is not permitted or fails: NOPERM"
+		finds 1 unseen unseen "SCAN is not permitted"
+		for ((at = 3; at < ${#words[@]}; at += 5)); do
+			for node in $all; do
+				on_nodes "$node" acl setuser u reset on '>S3cret' "${words[@]:3:at + node - 4}" "${words[@]:at + node}"
+			done
+			run --separate-stderr rl doctor --json "${as_user[@]}"
+			for node in $all; do
+				word=${words[at + node - 1]-+select}
+				[ "$word" = +select ] || lists "$node" "$word"
+			done
+		done
+	done < <(rules)
+}
+
+@test "how bad it is that a right is lacking" {
+	export REDLOCK_AUTH=S3cret
+	read -ra words <<<"$(rules | head -n 1)"
+	user "${words[@]:3}"
+	on_nodes 1 acl setuser u -get
+	on_nodes 2 acl setuser u -eval
+	on_nodes 3 acl setuser u -info '-client|kill'
+	on_nodes 4 acl setuser u -time
+	on_nodes 5 acl setuser u -type
+	doctor 2 "${as_user[@]}"
+	finds 1 rights error "rights that locks need: +get"
+	finds 2 rights error "neither scripts nor transactions"
+	finds 3 rights warning "lacks +client|kill +info: behind a broken connection"
+	finds 3 unseen unseen "INFO is not permitted"
+	finds 4 rights note "lacks +time: waiters have no queue"
+	finds 4 unseen unseen "TIME is not permitted"
+	finds 5 rights note "lacks +type: "
+	lists 1 +get
+	on_nodes 2 acl setuser u +watch +multi +exec
+	doctor 2 "${as_user[@]}"
+	finds 2 rights note "may run no scripts"
+}
+
+@test "no password is shown, whatever is wrong" {
+	user '~x*' +ping
+	for options in "--user u --password-file $sandbox/pw" "-r unix://u:S3cret@$(node_dir 1)/redis.sock" "-r unix://u:wr0ngS3cret@$(node_dir 1)/redis.sock"; do
+		echo S3cret >"$sandbox/pw"
+		chmod 600 "$sandbox/pw"
+		for format in -v --json; do
+			# shellcheck disable=SC2086 # a list
+			run rl doctor $format $options
+			exits 2
+			[[ $output != *S3cret* ]]
+		done
+	done
+}
+
+@test "keys without expiry: under the prefix, and where there is none" {
+	on_nodes 1 mset app:a 1 app:b 2 'ap*:c' 3
+	on_nodes 1 set app:d x px 60000
+	doctor 0
+	finds 1 endless note "without expiry, 3 of 4"
+	doctor 1 --prefix app:
+	finds 1 endless warning "without expiry, 2 of 3, "
+	doctor 1 --prefix 'ap*:'
+	finds 1 endless warning "without expiry, 1 of 1, "
+	lacks 2 endless
+	json_is '[n["keys_seen"] for n in j["nodes"]] == [1, 0, 0, 0, 0]'
+	on_nodes 2 eval "for i = 1, 400000 do redis.call('set', 'app:' .. i, i) end" 0
+	doctor 1 --prefix app:
+	finds 2 sample note "were seen"
+	finds 2 endless warning "that were looked at (there was no time for all)"
+	lacks 1 sample
+}
+
+@test "what the URLs tell: TLS, one host, an even number" {
+	doctor 2 -r redis://192.0.2.1:1 -r rediss://192.0.2.1:2 -r redis://No-Such-Host.invalid -r redis://no-such-host.INVALID:1 -r "$(node_url 1)" \
+		-r "$(node_url 2)" --node-timeout 300ms
+	finds 1 tls warning "is not in TLS"
+	lacks 2 tls
+	finds 3 tls warning "is not in TLS"
+	lacks 5 tls
+	finds 0 even warning "6 nodes tolerate no more failures than 5"
+	finds 0 same-host warning "nodes 1, 2 are on 192.0.2.1; nodes 3, 4 are on "
+	finds 0 this-machine note "2 of 6"
+}
+
+@test "what is a note of servers on this machine is a warning of others" {
+	own_network='ip link set lo up && ip addr add 192.0.2.1/32 dev lo'
+	unshare -rn sh -c "$own_network" || skip "no network namespaces"
+	want 1 unshare -rn bash -c "$own_network
+		cd '$sandbox' && redis-server --bind 192.0.2.1 --port 7001 --save '' --protected-mode no >log 2>&1 3>&- & pid=\$!
+		until (: </dev/tcp/192.0.2.1/7001) 2>/dev/null; do sleep 0.02; done
+		'$REDLOCK_BIN' doctor --json --node-timeout 2s -r redis://192.0.2.1:7001; code=\$?
+		kill \$pid; wait; exit \$code"
+	finds 1 persistence warning "keeps nothing on disk"
+	finds 1 tls warning "not in TLS"
+}
+
+@test "the records of a guarded set" {
+	doctor 0
+	finds 0 no-guard note "is not guarded"
+	doctor 2 --guard=require
+	finds 0 no-guard error "no lock can be had"
+	rl init -q --fresh
+	doctor 0 --guard=require
+	lacks 0 no-guard
+	lacks 1 endless
+	on_nodes 1 flushall
+	on_nodes 2 hset redlock:set pass gone:
+	on_nodes 3 hset redlock:set config other step 0
+	on_nodes 4 hdel redlock:set floor
+	on_nodes 5 hset redlock:set mode removed
+	doctor 2 --guard=off
+	finds 1 no-record warning "has lost it"
+	finds 2 quarantine warning "it votes in 60.6 s"
+	finds 4 no-counters note "no fencing numbers"
+	finds 5 record error "says that it was removed from the set"
+	finds 3 record error "is of another configuration"
+	on_nodes 2 hset redlock:set qrid "$(on_node 2 info server | sed -n 's/^run_id:\([0-9a-f]*\).*/\1/p')" qid 1 quntil 1
+	on_nodes "1 2 3 4 5" hdel redlock:set "done"
+	doctor 2 --guard=off
+	finds 2 quarantine-over note "the next guarded client admits it"
+	finds 0 members-change note "not finished"
+}
+
+@test "a node that takes one connection, and no second one" {
+	on_nodes 3 config set maxclients 1
+	doctor 1
+	finds 3 silent warning "max number of clients"
+}
+
+@test "a signal ends it at once" {
+	kill_nodes STOP 1 2 3
+	"$REDLOCK_BIN" doctor --node-timeout 5s >"$sandbox/out" 3>&- &
+	pid=$!
+	until_executed "$pid"
+	sleep 0.3
+	kill -s TERM "$pid"
+	SECONDS=0
+	await "$pid" 143
+	[ "$SECONDS" -le 1 ]
+	[ ! -s "$sandbox/out" ]
+}

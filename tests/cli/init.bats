@@ -1,0 +1,411 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# init: the records of a guarded node set, and its members, while locks are held.
+load helper
+
+setup() {
+	start_cluster 5
+	jobs=() contenders=()
+}
+
+teardown() {
+	kill -s CONT "${jobs[@]}" 2>/dev/null || true
+	kill -s TERM "${jobs[@]}" 2>/dev/null || true
+	kill_nodes CONT 1 2 3 4 5 2>/dev/null || true
+	stop_cluster
+}
+
+# The URLs of nodes, as a list.
+urls() { # N...
+	local node list=
+	for node; do list+=,$(node_url "$node"); done
+	echo "${list#,}"
+}
+
+member() { # N
+	echo "unix:$(node_dir "$1")/redis.sock/0"
+}
+
+record() { # N FIELD
+	on_node "$1" hget redlock:set "$2"
+}
+
+# init CODE "N..." [OPTION...]
+init() {
+	local nodes=$2
+	# shellcheck disable=SC2086
+	want "$1" rl init -r "$(urls $nodes)" "${@:3}"
+}
+
+made() { # "N...": a set of these nodes, in an instant
+	init 0 "$1" --max-ttl 2s --fresh
+}
+
+# locked "N..." NAME [OPTION...] COMMAND...: run with the guard.
+guarded() { # "N..." [OPTION...] NAME COMMAND...
+	local nodes=$1
+	# shellcheck disable=SC2086
+	"$REDLOCK_BIN" run --guard=require -r "$(urls $nodes)" --node-timeout 400ms -t 2s "${@:2}"
+}
+
+# Holds a lock until its file is removed.
+hold() { # "N..." NAME
+	touch "$sandbox/$2.run"
+	# shellcheck disable=SC2016
+	guarded "$1" "$2" sh -c 'touch "$1.held"; while [ -e "$1.run" ]; do sleep 0.05; done' - "$sandbox/$2" 3>&- &
+	jobs+=($!)
+	until_true test -e "$sandbox/$2.held"
+}
+
+drop() { # NAME: the last one that holds, which must have held it all the time
+	rm "$sandbox/$1.run"
+	await "${jobs[-1]}" 0
+}
+
+@test "the first time, and again" {
+	want 0 rl init --max-ttl 1s
+	says "guard = require"
+	want 0 rl init --json
+	json_is 'len(j["nodes"]) == 5' 'all(n["guard"]["state"] == "admitted" and n["guard"]["step"] == 1 for n in j["nodes"])' \
+		'all(n["guard"]["quorum"] == 3 and n["guard"]["ttl"] == 1000 for n in j["nodes"])' \
+		'len({n["guard"]["set"] for n in j["nodes"]}) == 1' 'len({n["guard"]["node"] for n in j["nodes"]}) == 5' \
+		'min(n["guard"]["floor"] for n in j["nodes"]) > 1.7e12'
+	[ "$(record 3 node)" = "$(member 3)" ]
+	[[ $(record 3 pass) == *:$(record 1 config) ]]
+	before=$output
+	want 0 rl init --max-ttl 1s --json
+	[ "$output" = "$before" ]
+	want 78 rl init --max-ttl 3s
+	says "the maximum TTL of this set is 1000 ms"
+	want 78 rl init --quorum 4
+	says "the quorum of this set is 3, not 4"
+	want 76 rl acquire -t 5s job # the local cluster needs no setting
+	says "the TTL is longer"
+	want 0 rl acquire -t 5s --guard=off job
+	want 0 rl status
+	[ "$(grep -c 'configuration 1, admitted, fencing known' <<<"$output")" = 5 ]
+	want 76 guarded "1 2 3 4 5" -t 2s job true
+}
+
+@test "what it refuses: a node that is missing, another list, another set, replicas" {
+	kill_nodes STOP 3
+	init 69 "1 2 3" --node-timeout 200ms
+	says "node 3 $(node_url 3): no answer" "a new set needs all its nodes"
+	init 69 "3" --finish --node-timeout 200ms
+	kill_nodes CONT 3
+	[ "$(record 1 set)" = "" ]
+	init 78 "1 2" --add "$(node_url 3)"
+	says "first run: redlock init"
+	made "1 2 3"
+	init 78 "1 2 3 4"
+	says "with other members: $(member 1) $(member 2) $(member 3)"
+	made "4 5"
+	init 78 "2 3 4"
+	says "node 3 $(node_url 4): its record is of node set $(record 4 set)" "--plain"
+	init 78 "1 2 3" --add "$(node_url 4)"
+	says "its record is of node set $(record 4 set)"
+	want 64 rl init --add a --plain
+	want 64 rl init --finish --new-epoch
+	want 76 guarded "1 2 3 4" -n job true
+	says "other members than are configured here"
+}
+
+@test "a run that is ended in the middle" {
+	for pause in 1 3; do
+		on_nodes "1 2 3" flushall
+		on_node "$pause" client pause 60000 write
+		"$REDLOCK_BIN" init -r "$(urls 1 2 3)" --max-ttl 1s --fresh --node-timeout 5s 3>&- &
+		jobs+=($!)
+		until_true sh -c "[ $pause = 1 ] || [ \"\$(redis-cli -s '$(node_dir 2)/redis.sock' exists redlock:set)\" = 1 ]"
+		[ "$pause" != 1 ] || sleep 0.3
+		kill -s KILL "${jobs[-1]}"
+		until_true is_gone "${jobs[-1]}"
+		on_node "$pause" client unpause
+		init 0 "1 2 3" --max-ttl 1s --fresh
+	done
+	[[ $output == *"may have forgotten locks, and votes after a quarantine"* ]]
+	[[ $output == *"node 3 $(node_url 3): set $(record 1 set), configuration 1, in quarantine for another"* ]]
+	set=$(record 1 set)
+	kill_nodes KILL 2 # so that the third one must vote
+	guarded "1 2 3" -w 5s -t 1s job true
+	[ "$(record 3 set)" = "$set" ]
+	[ "$(record 3 config)" = "$(record 1 config)" ]
+}
+
+@test "a node that forgets behind its first record is none that never voted" {
+	on_node 3 client pause 60000 write
+	"$REDLOCK_BIN" init -r "$(urls 1 2 3)" --max-ttl 9s --fresh --node-timeout 5s >"$sandbox/said" 3>&- &
+	jobs+=($!)
+	until_true has_keys 1 2 redlock:set
+	on_node 2 flushall # it may have voted meanwhile
+	on_node 3 client unpause
+	await "${jobs[-1]}" 0
+	grep -q "node 2 $(node_url 2): record written; it may have forgotten locks" "$sandbox/said"
+	[[ $(record 3 pass) == *:* ]]
+}
+
+exchange() { # N M: each server is behind the address of the other one
+	mv "$(node_dir "$1")/redis.sock" "$sandbox/aside"
+	mv "$(node_dir "$2")/redis.sock" "$(node_dir "$1")/redis.sock"
+	mv "$sandbox/aside" "$(node_dir "$2")/redis.sock"
+}
+
+@test "servers that are exchanged behind their addresses, while a lock is held" {
+	made "1 2 3"
+	hold "1 2 3" old
+	exchange 1 2
+	want 76 guarded "1 2 3" -n other true
+	says "another member of the node set than its address says"
+	want 2 rl doctor -r "$(urls 1 2 3)"
+	[[ $output == *"names another member than its address does"* ]]
+	init 0 "1 2 3"
+	want 75 guarded "1 2 3" -n old true
+	want 0 guarded "1 2 3" -n other true
+	drop old
+	exchange 1 2
+}
+
+# Starts jobs of one name, by clients of each of these lists; each job must be the only one.
+contend() { # "N..."... with $kinds of guards, $each times
+	local i list kind
+	for ((i = 0; i < ${each:-5}; i++)); do
+		for list; do for kind in ${kinds:-require}; do
+			# shellcheck disable=SC2016
+			guarded "$list" --guard="$kind" -w 20s shared sh -c 'mkdir "$1" && sleep 0.05 && rmdir "$1" || touch "$1.twice"' \
+				- "$sandbox/critical" 3>&- &
+			contenders+=($!)
+		done; done
+	done
+}
+
+nobody_met() {
+	local pid
+	for pid in "${contenders[@]}"; do await "$pid" 0; done
+	contenders=()
+	[ ! -e "$sandbox/critical.twice" ]
+}
+
+@test "a member more and one less, while locks are held" {
+	made "1 2 3"
+	hold "1 2 3" old
+	contend "1 2 3"
+	init 0 "1 2 3" --add "$(node_url 4)"
+	says "--finish"
+	contend "1 2 3" "1 2 3 4"
+	want 75 guarded "1 2 3 4" -n old true
+	[ "$(record 4 step)" = 2 ]
+	[[ $(record 1 prev) == *:$(record 1 prev_config) ]]
+	init 78 "1 2 3 4" --add "$(node_url 5)" # before the other one is finished
+	says "first run: redlock init --finish"
+	init 0 "1 2 3" --add "$(node_url 4)" # again
+	nobody_met
+	drop old
+	hold "1 2 3 4" new
+	contend "1 2 3 4"
+	init 0 "1 2 3 4" --finish
+	says "locks of the former list of nodes must have expired"
+	nobody_met
+	[ "$(record 1 prev)" = "" ]
+	want 76 guarded "1 2 3" -n other true
+	init 0 "1 2 3 4" --remove "$(node_url 1)"
+	want 75 guarded "2 3 4" -n new true
+	contend "1 2 3 4" "2 3 4"
+	nobody_met
+	init 78 "2 3 4" --finish
+	says "$(member 1) leaves the set, and must be told"
+	drop new
+	hold "2 3 4" newer
+	init 0 "2 3 4" --remove "$(node_url 1)" --finish
+	drop newer
+	[ "$(record 1 mode)" = removed ]
+	[ "$(record 2 step)" = 3 ]
+	[ "$(record 2 leaving)" = "" ]
+	want 76 guarded "1 2 3 4" -n other true
+	init 0 "2 3 4"
+}
+
+@test "clients of all kinds, while nodes become guarded, get a member more, and are plain again" {
+	kinds="off auto" each=1
+	contend "1 2 3"
+	init 0 "1 2 3" --max-ttl 2s
+	nobody_met
+	kinds="off auto require"
+	contend "1 2 3"
+	init 0 "1 2 3" --add "$(node_url 4)"
+	contend "1 2 3" "1 2 3 4"
+	nobody_met
+	contend "1 2 3 4"
+	init 0 "1 2 3 4" --finish
+	nobody_met
+	kinds="off auto"
+	contend "1 2 3 4"
+	init 0 "1 2 3 4" --plain
+	contend "1 2 3 4"
+	nobody_met
+}
+
+# Starts a finish of the change, writes to these nodes on hold, and kills it when this is true.
+finish_killed() { # "PAUSED..." QUESTION...
+	local node
+	for node in $1; do on_node "$node" client pause 60000 write; done
+	"$REDLOCK_BIN" init -q -r "$(urls 1 2 3)" --remove "$(node_url 4)" --finish --node-timeout 5s 3>&- &
+	jobs+=($!)
+	until_true "${@:2}"
+	kill -s KILL "${jobs[-1]}"
+	until_true is_gone "${jobs[-1]}"
+	for node in $1; do on_node "$node" client unpause; done
+}
+
+is_record() { # N FIELD VALUE
+	[ "$(record "$1" "$2")" = "$3" ]
+}
+
+@test "a finish that is killed, again and again, is finished, and carries the numbers" {
+	init 0 "1 2 3 4" --max-ttl 1s --fresh
+	init 0 "1 2 3 4" --remove "$(node_url 4)"
+	on_nodes "1 2 4" hset redlock:set gmax 9000000000000 # given with the former list, and not heard by node 3
+	finish_killed "1 2 3" is_record 4 mode removed
+	[ "$(record 1 prev)" != "" ]
+	finish_killed "2" is_record 1 prev ""
+	[ "$(record 2 prev)" != "" ]
+	finish_killed "" is_record 2 prev ""
+	finish_killed "2 3" is_record 1 floor 9000000000000
+	init 0 "1 2 3" --remove "$(node_url 4)" --finish
+	for node in 1 2 3; do
+		is_record "$node" floor 9000000000000
+		is_record "$node" "done" "$(record 1 config)"
+	done
+	guarded "1 2 3" -t 1s -n --fence other sh -c '[ "$REDLOCK_FENCE" -gt 9000000000000 ]'
+}
+
+@test "a node that is dead is removed" {
+	made "1 2 3"
+	kill_nodes KILL 2
+	init 69 "1 2 3" --remove "$(node_url 2)"
+	says "if this one is gone for good: --dead"
+	init 0 "1 2 3" --remove "$(node_url 2)" --dead
+	init 78 "1 3" --finish
+	init 0 "1 3" --finish --dead
+	guarded "1 3" -n job true
+	[ "$(record 1 members)" = "$(member 1) $(member 3)" ]
+	[ "$(record 3 quorum)" = 2 ]
+}
+
+@test "back to plain, with a lock held, and guarded again" {
+	made "1 2 3"
+	on_nodes "1 2 3" hset redlock:set step 3 # its members have changed twice
+	set=$(record 1 set) most=$(record 1 gmax)
+	touch "$sandbox/old.run"
+	export REDLOCK_GUARD=auto
+	# shellcheck disable=SC2016
+	"$REDLOCK_BIN" run -r "$(urls 1 2 3)" --node-timeout 400ms -t 2s old sh -c 'touch "$1.held"; while [ -e "$1.run" ]; do sleep 0.05; done' - "$sandbox/old" 3>&- &
+	jobs+=($!)
+	until_true test -e "$sandbox/old.held"
+	init 0 "1 2 3" --plain
+	[ "$(record 2 mode)" = plain ]
+	for guard in off auto; do
+		want 75 rl run --guard=$guard -r "$(urls 1 2 3)" -n old true
+		want 0 rl run --guard=$guard -r "$(urls 1 2 3)" -n other true
+	done
+	want 76 guarded "1 2 3" -n other true
+	says "taken back to plain"
+	init 0 "1 2 3" --plain
+	sleep 2.5
+	drop old
+	made "1 2 3"
+	[ "$(record 1 set)" != "$set" ]
+	[ "$(record 1 gmax)" -gt "$most" ]
+	guarded "1 2 3" -n other true
+	on_node 2 hset redlock:set set "$set" step 9 pass gone:away # a backup of then
+	init 0 "1 2 3"
+	[[ $output == *"node 2 $(node_url 2): set $(record 1 set), configuration 1, in quarantine"* ]]
+}
+
+unknown_everywhere() {
+	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
+	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing not known')" = 3 ]
+}
+
+@test "a new epoch, after all nodes have forgotten" {
+	init 0 "1 2 3" --max-ttl 1s --fresh
+	before=$(record 1 floor)
+	on_nodes "1 2 3" hset redlock:set pass gone: # other processes
+	init 69 "1 2 3" --new-epoch
+	says "0 of 3 nodes are admitted, 2 are needed"
+	until_true unknown_everywhere
+	on_node 2 hset redlock:set gmax 9000000000000
+	init 0 "1 2 3" --new-epoch
+	[ "$before" -lt 9000000000000 ]
+	[ "$(record 1 floor)" = 9000000000000 ]
+	[ "$(record 3 gmax)" = 9000000000000 ]
+}
+
+@test "after a weekend of reboots a job waits, and runs" {
+	made "1 2 3"
+	on_nodes "1 2 3" hset redlock:set pass "gone:$(record 1 config)"
+	want 0 rl status -r "$(urls 1 2 3)"
+	[ "$(grep -c 'in quarantine for another' <<<"$output")" = 3 ]
+	want 0 guarded "1 2 3" -n job echo ran
+	[ "$output" = ran ]
+	[ "$(grep -c . <<<"$stderr")" = 1 ]
+	want 0 rl init -r "$(urls 1 2 3)"
+	[[ $output == *admitted* ]]
+}
+
+@test "two changes at a time: one begins, and one that was ended goes on" {
+	made "1 2"
+	for node in 3 4; do
+		"$REDLOCK_BIN" init -q -r "$(urls 1 2)" --add "$(node_url $node)" 2>"$sandbox/add-$node" 3>&- &
+		jobs+=($!)
+	done
+	codes=
+	for pid in "${jobs[@]}"; do
+		status=0
+		wait "$pid" || status=$?
+		codes+="$status "
+	done
+	[[ $codes = "0 78 " || $codes = "78 0 " ]]
+	grep -q "with other members" "$sandbox"/add-*
+	new=$(record 1 members)
+	[ "$(record 2 members)" = "$new" ]
+	[[ $new = "$(member 1) $(member 2) $(member 3)" ]] && node=3 || node=4
+	[ "$(record "$node" members)" = "$new" ]
+	on_nodes 2 flushall # a run that was ended, or a node that forgot: who can tell
+	init 0 "1 2" --add "$(node_url "$node")"
+	[[ $output == *"node 2 $(node_url 2): record written; it may have forgotten locks"* ]]
+	init 0 "1 2 $node" --finish
+	[[ $output == *"node 2 $(node_url 2): its quarantine is over, it votes"* ]]
+	[ "$(record 2 pass | cut -d: -f2)" = "$(record 1 config)" ]
+	[ "$(record 2 floor)" = "$(record 1 floor)" ]
+}
+
+@test "replicas, and nodes that do not tell their run_id" {
+	on_node 5 replicaof 127.0.0.1 "$(node_port 4)"
+	until_true sh -c "redis-cli -s '$(node_dir 4)/redis.sock' info replication | grep -q connected_slaves:1"
+	init 78 "3 4" --fresh
+	says "node 2 $(node_url 4): it has or had replicas"
+	on_nodes "1 2 3" acl setuser u reset on '>S3cret' '~*' '+@all' -info
+	export REDLOCK_AUTH=S3cret
+	init 78 "1 2 3" --fresh --user u
+	says "it does not tell its run_id" "--guard=auto"
+	init 0 "1 2 3" --fresh --user u --guard=auto
+	[[ $(record 1 pass) == -:* ]]
+	want 0 rl run --user u --guard=auto -r "$(urls 1 2 3)" -n job true
+	want 76 rl run --user u --guard=require -r "$(urls 1 2 3)" -n job true
+}
+
+blanked() { # PID, which still runs
+	tr '\0' ' ' <"/proc/$1/cmdline" | grep -q -e '--add redis://.*@' && ! grep -q S3cret "/proc/$1/cmdline"
+}
+
+@test "a password in --add is not to be seen" {
+	made "1 2 3"
+	other=redis://u:S3cret@127.0.0.1:$(node_port 4)
+	kill_nodes STOP 4
+	"$REDLOCK_BIN" init -r "$(urls 1 2 3)" --add "$other" --node-timeout 2s >"$sandbox/said" 2>&1 3>&- &
+	jobs+=($!)
+	until_true blanked "${jobs[-1]}"
+	await "${jobs[-1]}" 69
+	grep -q "a change needs all nodes" "$sandbox/said"
+	run ! grep S3cret "$sandbox/said"
+}

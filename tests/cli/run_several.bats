@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# redlock run with several names at once, and under a run that holds the names.
+load run_helper
+
+in_use() { # NAME
+	rl run -n "$1" true
+}
+
+@test "--also: all or none, excluded by and excluding whoever has one of them" {
+	gives 0 rl_run --also b-"$job" --also c "$job" -c 'echo $REDLOCK_NAME $REDLOCK_ALSO; for name in $REDLOCK_NAME $REDLOCK_ALSO; do
+		$REDLOCK_BIN run -n "$name" true; echo $?; $REDLOCK_BIN check "$name" "$REDLOCK_TOKEN"; done'
+	[ "$output" = "$job b-$job c"$'\n75\n75\n75' ]
+	has_keys 0 "$all" b-"$job" && has_keys 0 "$all" c
+	token=$(rl acquire b-"$job")
+	gives 75 rl_run -n -v --also c --also b-"$job" "$job" touch ran
+	[ ! -e ran ]
+	says "run 'b-$job': busy: held by"
+	gives 75 rl_run -n --also b-"$job" --report-fd 7 "$job" true 7>report
+	output=$(<report)
+	json_is "j['busy_name'] == 'b-$job' and j['name'] == '$job' and j['also'] == [{'name': 'b-$job'}] and j['holder']['state'] == 'held'"
+	rl release b-"$job" "$token"
+	gives 0 rl_run -n --also c --also b-"$job" "$job" true
+	[ -z "$stderr" ]
+}
+
+@test "--also waits: for whoever has one of them, and is told of by name" {
+	start_run -t 6s --also b "$job" -- sleep 1.5
+	until_true has_keys 5 "$all" b
+	gives 0 rl_run -v --also b c true
+	says "waiting for 'b', held by"
+	gives 0 rl_run --also "$job" --also b c true
+	nothing_left
+}
+
+@test "--also: what cannot be" {
+	gives 64 rl_run --also "$job" "$job" true
+	says "none empty or twice"
+	gives 64 rl_run --also "" "$job" true
+	# shellcheck disable=SC2046 # words
+	gives 64 rl_run $(printf -- '--also %s ' {1..64}) "$job" true
+	gives 64 rl_run --also b --fence --guard=auto "$job" true
+	says "--fence and --also"
+}
+
+@test "--reentrant: the run above keeps the lock, and the command is run as it is" {
+	export REDISCLI_AUTH=
+	gives 7 rl_run --also b "$job" -c '$REDLOCK_BIN run --reentrant --also $REDLOCK_NAME b -- sh -c "echo \$REDLOCK_TOKEN; exit 7"
+		code=$?; echo "$REDLOCK_TOKEN"; $REDLOCK_BIN check b "$REDLOCK_TOKEN" && exit $code'
+	[ "${lines[0]}" = "${lines[1]}" ]
+	[ -z "$stderr" ]
+	# Another name is a lock of its own; without the option it would wait for itself.
+	gives 75 rl_run "$job" -c '$REDLOCK_BIN run --reentrant other -- sh -c "$REDLOCK_BIN run -n other true" '
+	gives 75 rl_run "$job" -c '$REDLOCK_BIN run -n "$REDLOCK_NAME" true'
+	gives 127 rl_run "$job" -c '$REDLOCK_BIN run --reentrant "$REDLOCK_NAME" ./none'
+}
+
+@test "--reentrant: no lock above is no reason to fail, a lost one is" {
+	gives 0 rl_run --reentrant "$job" -c 'test -n "$REDLOCK_TOKEN"'
+	# Nor is a token that a run left behind: nobody above holds it.
+	token=$(rl acquire "$job")
+	gives 75 env REDLOCK_NAME="$job" REDLOCK_TOKEN="$token" "$REDLOCK_BIN" run -n --reentrant "$job" touch ran
+	rl release "$job" "$token"
+	on_nodes "$all" del "$job" || true
+	gives 79 rl_run --on-loss warn "$job" -c "for node in $all; do redis-cli -s \$XDG_RUNTIME_DIR/redlock/cluster/node-\$node/redis.sock del $job; done >out
+		\$REDLOCK_BIN run --reentrant $job touch ran"
+	says "does not hold '$job' any more"
+	[ ! -e ran ]
+}

@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Clients of the old SETNX protocol, in Python and with redis-cli, and --compat. (Their steps one by one:
+# integration_setnx.)
+load helper
+
+setup_file() {
+	start_cluster 3
+	one=$(node_dir 1)/redis.sock
+	three=$one,$(node_dir 2)/redis.sock,$(node_dir 3)/redis.sock
+	export one three
+}
+
+old() { # SOCKETS VERB NAME ...
+	/usr/bin/python3 "$BATS_TEST_DIRNAME/setnx_client.py" "$@"
+}
+
+# The same page in a shell, on node 1.
+shell_take() { # NAME SECONDS: prints the value
+	local value=$(($(date +%s) + $2 + 1)) found
+	if [ "$(on_node 1 setnx "$1" "$value")" = 0 ]; then
+		found=$(on_node 1 get "$1")
+		[ "$found" -lt "$(date +%s)" ] || return 1
+		found=$(on_node 1 getset "$1" "$value")
+		[ "$found" -lt "$(date +%s)" ] || return 1
+	fi
+	echo "$value"
+}
+
+shell_release() { # NAME VALUE
+	[ "$(date +%s)" -ge "$2" ] || on_node 1 del "$1"
+}
+
+nodes_of() { # SOCKETS
+	[ "$1" = "$one" ] && echo "unix://$one" || echo local
+}
+
+@test "Python: each excludes the other, on one node and on three" {
+	for sockets in "$one" "$three"; do
+		urls=$(nodes_of "$sockets")
+		value=$(old "$sockets" acquire py 60)
+		want 75 rl acquire -n -r "$urls" --compat setnx py
+		want 75 rl acquire -n -r "$urls" py
+		old "$sockets" release py "$value"
+		token=$(rl acquire -r "$urls" --compat setnx py)
+		[ "$(old "$sockets" acquire py 60)" = busy ]
+		rl check -r "$urls" --compat setnx py "$token"
+		rl extend -r "$urls" --compat setnx py "$token"
+		rl release -r "$urls" --compat setnx py "$token"
+		want 1 rl release -r "$urls" --compat setnx py "$token"
+		value=$(old "$sockets" acquire py 60)
+		[ "$value" != busy ]
+		old "$sockets" release py "$value"
+	done
+}
+
+@test "redis-cli: each excludes the other, and takes over what has ended" {
+	value=$(shell_take sh 60)
+	want 75 rl acquire -n -r "unix://$one" --compat setnx sh
+	shell_release sh "$value"
+	token=$(rl acquire -r "unix://$one" --compat setnx sh)
+	run ! shell_take sh 60
+	rl release -r "unix://$one" --compat setnx sh "$token"
+	shell_take sh 0 >/dev/null # and dies
+	token=$(rl acquire -w 10s -t 10s -r "unix://$one" --compat setnx sh)
+	lives_longer 1 sh 1000
+	run ! shell_take sh 60
+	on_node 1 set sh $(($(date +%s) - 1)) # as if ten seconds had passed, and its expiry had not come
+	value=$(shell_take sh 60)
+	want 1 rl release -r "unix://$one" --compat setnx sh "$token"
+	has_value 1 sh "$value"
+	on_node 1 del sh
+}
+
+# Who finds another one in its place fails: mkdir, or os.mkdir().
+@test "crowds of both, some of whom die, are never two in one place" {
+	until=$(($(date +%s) + 4))
+	jobs=()
+	for worker in 1 2 3; do
+		old "$three" work crowd 1 "$until" "$sandbox/place" >"$sandbox/old-$worker" 3>&- &
+		jobs+=($!)
+	done
+	for worker in 1 2 3; do
+		while [ "$(date +%s)" -lt "$until" ]; do
+			rl run -w 5s -t 1s --node-timeout 200ms --compat setnx crowd -- \
+				sh -c "mkdir '$sandbox/place' && sleep 0.002 && rmdir '$sandbox/place' && echo held" || [ $? -eq 75 ]
+		done >"$sandbox/new-$worker" 2>"$sandbox/err-$worker" 3>&- &
+		jobs+=($!)
+	done
+	for job in "${jobs[@]}"; do
+		await "$job" 0
+	done
+	[ "$(cat "$sandbox"/old-? | awk '{ held += $1 } END { print held }')" -gt 5 ]
+	[ "$(cat "$sandbox"/new-? | grep -c held)" -gt 5 ]
+}
+
+@test "run: renewed, and shown by status for what it is" {
+	rl run -t 3s --node-timeout 500ms --compat setnx job -- sh -c "until [ -e '$sandbox/end' ]; do sleep 0.1; done" 3>&- &
+	run=$!
+	until_true has_keys 3 "1 2 3" job
+	until=$(on_node 1 get job)
+	want 0 rl status job
+	[[ $output == *"lock of the old SETNX protocol"*"expires at "* ]]
+	until_true has_changed 1 job "$until"
+	[ "$(old "$three" acquire job 1)" = busy ]
+	touch "$sandbox/end"
+	await "$run" 0
+	until_true has_keys 0 "1 2 3" job
+	until_true has_keys 0 "1 2 3" "{job}:redlock:setnx"
+}
+
+has_changed() { # N KEY VALUE
+	! has_value "$@"
+}
+
+# What C, awk, Lua, JavaScript, Perl and Ruby make of the digits that a value begins with.
+@test "a safe token is a time in the far future, whoever reads it" {
+	token=$(rl acquire --compat setnx-safe --owner me safe)
+	[[ $token =~ ^9223372034707292159\.[0-9]{20}\|me$ ]]
+	rl check safe "$token"
+	rl extend safe "$token"
+	rl release --compat setnx-safe safe "$token"
+	token=${token%|me}
+	now=$(date +%s)
+	awk -v v="$token" -v n="$now" 'BEGIN { exit !(v + 0 > n * 1000000000) }'
+	perl -e 'exit !($ARGV[0] > $ARGV[1] * 1000000000)' "$token" "$now"
+	on_node 1 eval 'return tostring(tonumber(ARGV[1]) > ARGV[2] * 1000000000)' 0 "$token" "$now" | grep -qx true
+	/usr/bin/python3 -c 'import ctypes, sys
+token, now = sys.argv[1].encode(), int(sys.argv[2])
+c = ctypes.CDLL(None)
+c.strtoll.restype = ctypes.c_longlong
+c.strtod.restype = ctypes.c_double
+c.strtod.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+assert c.strtoll(token, None, 10) > now * 10**9 and c.atoi(token) > now
+assert c.strtod(token, None) > now * 10**9 and float(token) > now * 10**9' "$token" "$now"
+}
+
+@test "what --compat does not go with" {
+	want 64 rl acquire --compat setnx --guard auto job
+	[[ $stderr == *"--compat setnx and --guard exclude each other"* ]]
+	want 64 rl acquire --compat setnx --guard auto --fence job
+	[[ $stderr == *"--compat and --fence exclude each other"* ]]
+	want 64 rl acquire --compat setnx-safe --token x job
+	[[ $stderr == *"makes the token"* ]]
+	want 64 rl acquire --compat other job
+}

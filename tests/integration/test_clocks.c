@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Servers of a guarded set whose wall clocks are set, run too fast or stand still. */
+#include <stdio.h>
+
+#include "fixture.h"
+#include "record.h"
+
+enum { NODES = 3, MAX_TTL_MS = 1000, LONG_TTL_MS = 5000 };
+#define SECOND INT64_C(1000000000)
+
+static redlock_client *open_guarded(int guard)
+{
+	struct redlock_options options = fixture_client(servers.urls, NODES);
+	options.guard = guard;
+	options.node_timeout_ms = 300;
+	return fixture_open_with(&options);
+}
+
+static void heal_clocks(void)
+{
+	on_servers(0, NODES, server_set_clock(it, 0));
+}
+
+static bool is_told(redlock_client *client, unsigned node, const char *text)
+{
+	return strstr(fixture_status(client, node).last_error, text) != NULL;
+}
+
+/* Whether node 0 votes so when the lock is wanted once more. */
+static bool votes(redlock_lock *lock, enum redlock_vote_code want)
+{
+	int error = redlock_acquire(lock);
+	enum redlock_vote_code vote = fixture_vote(lock, 0);
+	assert_true(error == 0 || error == REDLOCK_E_NOQUORUM || error == REDLOCK_E_BUSY);
+	if (error == 0)
+		expect_ok(lock, redlock_release(lock));
+	return vote == want;
+}
+
+/* Returns how long it took until node 0 voted again. */
+static uint64_t comes_back(redlock_lock *lock)
+{
+	uint64_t begin_ns = wait_now_ns();
+	assert_soon(votes(lock, REDLOCK_VOTE_YES));
+	return wait_elapsed_ms(begin_ns);
+}
+
+TEST(a_clock_that_was_set_has_no_vote_for_the_longest_ttl)
+{
+	static const int64_t offs[] = {10 * SECOND, -10 * SECOND, SECOND / 10};
+	for (unsigned i = 0; i < sizeof offs / sizeof offs[0]; i++) {
+		record_write(&servers, NODES, MAX_TTL_MS, "1000");
+		own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+		own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+		assert_soon(votes(lock, REDLOCK_VOTE_YES));
+		server_set_clock(&servers.server[0], offs[i]);
+		assert_soon(votes(lock, REDLOCK_VOTE_CLOCK));
+		assert_true(is_told(client, 0, offs[i] > 0 ? "has moved by +" : "has moved by -"));
+		assert_true(is_told(client, 0, "it does not vote"));
+		assert_in_range(comes_back(lock), MAX_TTL_MS - 100, WAIT_SOON_MS);
+		heal_clocks();
+	}
+}
+
+/* A renewal asks too: the other nodes keep the lock. */
+TEST(a_holder_sees_it)
+{
+	record_write(&servers, NODES, LONG_TTL_MS, "1000");
+	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+	own_lock *lock = fixture_held(client, "job", LONG_TTL_MS, 0);
+	assert_soon(redlock_extend(lock, 0) == 0 &&
+	            fixture_vote(lock, 0) == REDLOCK_VOTE_YES); /* its time is known */
+	server_set_clock(&servers.server[0], 10 * SECOND);
+	uint64_t begin_ns = wait_now_ns();
+	do {
+		wait_ms(60);
+		expect_ok(lock, redlock_extend(lock, 0));
+	} while (fixture_vote(lock, 0) != REDLOCK_VOTE_CLOCK && wait_elapsed_ms(begin_ns) < WAIT_SOON_MS);
+	assert_in_range(wait_elapsed_ms(begin_ns), 60, WAIT_SOON_MS - 1);
+	expect_ok(lock, redlock_release(lock));
+	heal_clocks();
+}
+
+/* A majority forgets a lock by its clocks: nobody else gets it while it is held. */
+TEST(two_clocks_are_set)
+{
+	for (int guard = REDLOCK_GUARD_OFF; guard <= REDLOCK_GUARD_REQUIRE; guard += REDLOCK_GUARD_REQUIRE) {
+		record_write(&servers, NODES, LONG_TTL_MS, "1000");
+		own_client *a = open_guarded(guard), *b = open_guarded(guard);
+		own_lock *other = fixture_lock(b, "other", LONG_TTL_MS, 0);
+		own_lock *held = fixture_lock(a, "job", LONG_TTL_MS, 0),
+		         *wanted = fixture_lock(b, "job", LONG_TTL_MS, 0);
+		assert_soon(votes(other, REDLOCK_VOTE_YES));
+		on_servers(0, 2, server_set_clock(it, 10 * SECOND));
+		if (guard != REDLOCK_GUARD_OFF)
+			assert_soon(votes(other, REDLOCK_VOTE_CLOCK));
+		expect_ok(held, redlock_acquire(held)); /* who has not looked since knows nothing */
+		expect_ok(held, redlock_query(held));   /* the third one may have answered late */
+		on_servers(0, 2, server_set_clock(it, 20 * SECOND));
+		int want = guard == REDLOCK_GUARD_OFF ? 0 : REDLOCK_E_NOQUORUM;
+		expect_result(wanted, want, redlock_acquire(wanted));
+		assert_true(redlock_remaining_ms(held) > 0);
+		servers_heal(&servers);
+		heal_clocks();
+	}
+}
+
+/* All at once: it may as well have been the client that stood still. */
+TEST(all_clocks_are_set_alike)
+{
+	record_write(&servers, NODES, MAX_TTL_MS, "1000");
+	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+	assert_soon(votes(lock, REDLOCK_VOTE_YES));
+	on_servers(0, NODES, server_set_clock(it, 10 * SECOND));
+	for (int i = 0; i < 30; i++) {
+		assert_soon(redlock_acquire(lock) == 0);
+		assert_int_not_equal(fixture_vote(lock, 0), REDLOCK_VOTE_CLOCK);
+		expect_ok(lock, redlock_release(lock));
+		wait_ms(50);
+	}
+	assert_true(is_told(client, 0, "has moved by +") || is_told(client, 1, "has moved by +") ||
+	            is_told(client, 2, "has moved by +"));
+	heal_clocks();
+}
+
+TEST(a_clock_that_is_off_all_the_time_only_warns)
+{
+	record_write(&servers, NODES, MAX_TTL_MS, "1000");
+	server_set_clock(&servers.server[0], 3600 * SECOND);
+	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+	for (int i = 0; i < 30; i++) {
+		assert_soon(redlock_acquire(lock) == 0);
+		assert_int_not_equal(fixture_vote(lock, 0), REDLOCK_VOTE_CLOCK);
+		expect_ok(lock, redlock_release(lock));
+		wait_ms(50);
+	}
+	assert_true(is_told(client, 0, "differs from ours and others' by +3") && is_told(client, 1, ""));
+	assert_int_equal(fixture_status(client, 1).last_failure, REDLOCK_VOTE_PENDING);
+	heal_clocks();
+}
+
+/* As long as it goes on. */
+TEST(a_clock_that_stands_still_or_runs_fast_is_out)
+{
+	for (int fast = 0; fast < 2; fast++) {
+		record_write(&servers, NODES, MAX_TTL_MS, "1000");
+		server_set_clock(&servers.server[0], fast ? 0 : INT64_MIN);
+		own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+		own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+		unsigned out = 0, in = 0;
+		for (uint64_t begin_ns = wait_now_ns(); wait_elapsed_ms(begin_ns) < UINT64_C(5) * MAX_TTL_MS;
+		     wait_ms(5)) {
+			if (fast)
+				server_set_clock(&servers.server[0], (int64_t)(wait_now_ns() - begin_ns) / 10);
+			bool is_out = votes(lock, REDLOCK_VOTE_CLOCK);
+			out += is_out;
+			in += !is_out && out > 0;
+		}
+		assert_true(in < out / 10); /* a slow answer may let it in once */
+		heal_clocks();
+		comes_back(lock);
+	}
+}
+
+SERVER_TESTS(NODES, .after = heal_clocks)

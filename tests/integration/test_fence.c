@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Fencing tokens of a guarded node set of real servers. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fixture.h"
+#include "record.h"
+
+enum { NODES = 5, TTL_MS = 60000 };
+
+static const char counter[] = "{job}:redlock:fence";
+
+static redlock_client *open_guarded(int guard)
+{
+	struct redlock_options options = fixture_client(servers.urls, NODES);
+	options.guard = guard;
+	return fixture_open_with(&options);
+}
+
+static redlock_lock *fenced_lock(redlock_client *client, uint64_t wait_ms)
+{
+	struct redlock_lock_options options = fixture_options(TTL_MS);
+	options.fence = 1;
+	options.wait_ms = wait_ms;
+	return fixture_lock_with(client, "job", &options);
+}
+
+/* Has it, and gives it back; its number. */
+static uint64_t number_of(redlock_lock *lock)
+{
+	expect_ok(lock, redlock_acquire(lock));
+	uint64_t number = redlock_lock_fence(lock);
+	expect_ok(lock, redlock_release(lock));
+	return number;
+}
+
+static void set_counter(unsigned node, const char *value)
+{
+	struct raw_reply reply;
+	server_ask(&servers.server[node], &reply, "SET", counter, value, NULL);
+}
+
+static int counters_at(unsigned long long value)
+{
+	struct raw_reply reply;
+	int count = 0;
+	on_servers(0, NODES, count += strtoull(server_ask(it, &reply, "GET", counter, NULL), NULL, 10) == value);
+	return count;
+}
+
+/* From the first contact on, with both settings, by the script's text and its digest, forgotten or not. */
+TEST(numbers_rise)
+{
+	uint64_t last = 1000;
+	record_write(&servers, NODES, TTL_MS, "1000");
+	for (int guard = REDLOCK_GUARD_AUTO; guard <= REDLOCK_GUARD_REQUIRE; guard++) {
+		own_client *client = open_guarded(guard);
+		own_lock *lock = fenced_lock(client, 0);
+		assert_int_equal(redlock_lock_fence(lock), 0);
+		for (int i = 0; i < 10; i++) {
+			struct raw_reply reply;
+			uint64_t number = number_of(lock);
+			assert_true(number > last);
+			last = number;
+			if (i == 5)
+				on_servers(0, NODES, server_ask(it, &reply, "SCRIPT", "FLUSH", NULL));
+		}
+		expect_settled(client, NODES, "job");
+	}
+	assert_int_equal(last, 1020); /* nothing failed, so that there are no gaps */
+}
+
+/* One counter is ahead: it is the number if its vote counts, and a quorum has it then. */
+TEST(counters_that_differ_are_raised)
+{
+	record_write(&servers, NODES, TTL_MS, "1000");
+	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+	own_lock *lock = fenced_lock(client, 0);
+	for (unsigned node = 0; node < NODES; node++) {
+		struct raw_reply reply;
+		char value[16];
+		snprintf(value, sizeof value, "%u", 2000 + 100 * node);
+		on_servers(0, NODES, server_ask(it, &reply, "SET", counter, "1500", NULL));
+		set_counter(node, value);
+		set_counter((node + 1) % NODES, value);
+		expect_ok(lock, redlock_acquire(lock));
+		uint64_t number = redlock_lock_fence(lock);
+		assert_true(number == 1501 || number == 2001 + 100 * node);
+		assert_true(counters_at(number) >= NODES / 2 + 1);
+		expect_ok(lock, redlock_extend(lock, 0));
+		assert_true(redlock_lock_fence(lock) == number); /* it is the lock's */
+		expect_ok(lock, redlock_release(lock));
+		expect_settled(client, NODES, "job");
+	}
+}
+
+/* The nodes that had the last number may be away. */
+TEST(numbers_rise_whichever_quorum_answers)
+{
+	uint64_t last = 1000;
+	record_write(&servers, NODES, TTL_MS, "1000");
+	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+	own_lock *lock = fenced_lock(client, 5000);
+	for (unsigned i = 0; i < 2 * NODES; i++) {
+		server_pause(&servers.server[i % NODES]);
+		server_pause(&servers.server[(i + 1) % NODES]);
+		uint64_t number = number_of(lock);
+		assert_true(number > last);
+		last = number;
+		server_resume(&servers.server[i % NODES]);
+		server_resume(&servers.server[(i + 1) % NODES]);
+	}
+}
+
+static int votes_of(const redlock_lock *lock, enum redlock_vote_code code)
+{
+	int count = 0;
+	for (unsigned i = 0; i < NODES; i++)
+		count += fixture_vote(lock, i) == code;
+	return count;
+}
+
+/* Nothing is guessed: whose counters are not known has no vote. */
+TEST(no_counters_no_lock)
+{
+	static const int guards[] = {REDLOCK_GUARD_AUTO, REDLOCK_GUARD_REQUIRE};
+	record_write(&servers, NODES, TTL_MS, NULL);
+	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+	own_lock *lock = fenced_lock(client, 0);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	assert_true(votes_of(lock, REDLOCK_VOTE_UNCOUNTED) >= NODES / 2 + 1);
+	own_lock *other = fixture_held(client, "job", TTL_MS, 0); /* one without a number can be had */
+	assert_int_equal(redlock_lock_fence(other), 0);
+	expect_ok(other, redlock_release(other));
+	expect_settled(client, NODES, "job");
+	servers_heal(&servers);
+	for (unsigned i = 0; i < 2; i++) { /* no set at all */
+		own_client *plain = open_guarded(guards[i]);
+		own_lock *wanted = fenced_lock(plain, 0);
+		expect_result(wanted, REDLOCK_E_NOQUORUM, redlock_acquire(wanted));
+		assert_true(votes_of(wanted, REDLOCK_VOTE_UNGUARDED) >= NODES / 2 + 1);
+	}
+}
+
+TEST(what_has_no_number)
+{
+	struct redlock_lock_options options = fixture_options(TTL_MS);
+	redlock_lock *lock;
+	options.fence = 1;
+	own_client *client = fixture_open(servers.urls, NODES, 0);
+	assert_int_equal(redlock_lock_new(client, "job", 3, &options, &lock), REDLOCK_E_INVAL); /* no guard */
+	own_client *guarded = open_guarded(REDLOCK_GUARD_REQUIRE);
+	options.token = "own";
+	options.token_len = 3;
+	assert_int_equal(redlock_lock_new(guarded, "job", 3, &options, &lock), REDLOCK_E_INVAL);
+	assert_int_equal(redlock_lock_fence(NULL), 0);
+}
+
+/* The servers hold the time of a quarantine; the waiting is the core's. */
+TEST(a_quarantine_is_waited_for)
+{
+	enum { SHORT_MS = 600 };
+	struct raw_reply reply;
+	record_write(&servers, NODES, SHORT_MS, "1000");
+	struct redlock_lock_options options = fixture_options(SHORT_MS);
+	struct redlock_options o = fixture_client(servers.urls, NODES);
+	o.guard = REDLOCK_GUARD_REQUIRE;
+	o.node_timeout_ms = 100;
+	for (unsigned nodes = 2; nodes <= 3; nodes++) { /* a quorum is left, or not */
+		on_servers(0, nodes,
+		           server_ask(it, &reply, "HSET", "redlock:set", "pass", "gone:8899aabbccddeeff", NULL));
+		own_client *client = fixture_open_with(&o);
+		options.quarantine_wait_ms = 300; /* not long enough */
+		own_lock *lock = fixture_lock_with(client, "job", &options);
+		expect_result(lock, nodes == 2 ? 0 : REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+		redlock_release(lock);
+	}
+}
+
+/* ---- many holders ---- */
+
+enum { HOLDERS = 6, TURNS = 25 };
+static uint64_t highest; /* guarded by the lock itself */
+
+static void *hold(void *arg)
+{
+	redlock_lock *lock = arg;
+	for (int i = 0; i < TURNS; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		uint64_t number = redlock_lock_fence(lock);
+		assert_true(number > __atomic_load_n(&highest, __ATOMIC_SEQ_CST));
+		__atomic_store_n(&highest, number, __ATOMIC_SEQ_CST);
+		redlock_release(lock);
+	}
+	return NULL;
+}
+
+TEST(numbers_rise_in_the_order_of_holders)
+{
+	pthread_t threads[HOLDERS];
+	redlock_client *clients[HOLDERS];
+	redlock_lock *locks[HOLDERS];
+	highest = 0;
+	record_write(&servers, NODES, TTL_MS, "1000");
+	for (int i = 0; i < HOLDERS; i++) {
+		clients[i] = open_guarded(REDLOCK_GUARD_REQUIRE);
+		locks[i] = fenced_lock(clients[i], 60000);
+		assert_int_equal(pthread_create(&threads[i], NULL, hold, locks[i]), 0);
+	}
+	for (int i = 0; i < HOLDERS; i++) {
+		pthread_join(threads[i], NULL);
+		fixture_free(&locks[i]);
+		fixture_close(&clients[i]);
+	}
+	assert_true(highest >= 1000 + HOLDERS * TURNS);
+}
+
+SERVER_TESTS(NODES)

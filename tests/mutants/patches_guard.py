@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""
+Hand-written mutants of guarded node sets (docs/decisions/guard.md), quarantine, fencing numbers and clocks of nodes:
+rows as in patches.py. Each leaves out one rule without which two hold a lock, a number falls, or nobody gets in.
+"""
+
+GUARD_DEFECTS = {
+	46: "guard: who must not vote does",
+	47: "guard: a node is admitted too soon, or by somebody who knows too little",
+	48: "fencing: a number falls, or belongs to two",
+	49: "quarantine: waited for too long, or not at all",
+	50: "clocks of nodes: one that goes wrong is believed",
+}
+
+SET = "src/net/set.c"
+ADMISSION = "src/net/admission.c"
+GUARD = "src/guard.c"
+FENCE = "src/core/fence.c"
+QUARANTINE = "src/core/quarantine.c"
+OFFSET = "src/core/offset.c"
+
+GUARD_ROWS = [
+	# ---- 46 ----
+	("a guarded claim that lost its script is asked plainly", 46, "src/net/submit.c",
+		"\tif (guarded && n->methods.guarded == 0)\n\t\treturn false;", "\tif (false)\n\t\treturn false;",
+		"src/net/submit.c", "if (op->claims && (op->several || guarded))", "if (op->claims && (op->several || (guarded && n->methods.guarded != 0)))"),
+	("a node in quarantine votes", 46, SET, "} else if (r->verdict != RL_SET_ADMITTED) {", "} else if (false) {"),
+	("a TTL longer than the set's is claimed", 46, ADMISSION,
+		"return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;",
+		"return REDLOCK_VOTE_PENDING;"),
+	("the claim's script does not compare the pass", 46, "scripts/claim.lua",
+		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then", "if false then"),
+	("the extend's script does not compare the pass", 46, "scripts/guarded_extend.lua",
+		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then", "if false then"),
+	("the waiter's script does not compare the pass", 46, "scripts/guarded_enter.lua",
+		"if ARGV[5] ~= set[1] and ARGV[5] ~= set[2] then", "if false then"),
+	# ---- 47 ----
+	("a quarantine is over at once", 47, "scripts/meet.lua",
+		"local whole = ttl + math.ceil(ttl / 100) + 2", "local whole = 1"),
+	("ADMIT does not compare the id of the quarantine", 47, "scripts/admit.lua",
+		"local over = r[3] == ARGV[1] and r[1] == id and", "local over = r[1] == id and"),
+	("counters are read from too few", 47, GUARD,
+		"return count_counting(ns, g->read) >= ns->quorum;", "return true;"),
+	("a client with an old list repairs", 47, GUARD,
+		"return set->config[0] != '\\0' && set->step == set->latest;", "return set->config[0] != '\\0';"),
+	# ---- 48 ----
+	("not the highest number is chosen", 48, FENCE,
+		"highest = rl_time_max(highest, l->numbers->of[i]);", "highest = l->numbers->of[i];"),
+	("a node with a higher number confirms", 48, FENCE, "c.yes = confirmed;", "c.yes = confirmed + ahead;"),
+	("a yes without a number counts", 48, FENCE,
+		"\telse\n\t\trl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);", ""),
+	("a counter is raised for a token that is gone", 48, "scripts/raise.lua",
+		'if redis.call("get", KEYS[1]) ~= ARGV[1] then', "if false then"),
+	("a lost counter begins at the floor", 48, "scripts/parts/draw.lua",
+		'tonumber(type(was) == "string" and was or set[4]) or 0', 'tonumber(type(was) == "string" and was) or 0'),
+	# ---- 49 ----
+	("a repair that fails is waited for all the time", 49, QUARANTINE,
+		"return now >= rl_time_add(l->numbers->quarantine_ns, REPAIR * l->rules->node_timeout_ns);", "return false;"),
+	("the first quarantine that ends is enough", 49, QUARANTINE,
+		"c.yes + c.out + rank(l, nodes, i) + 1 == c.quorum", "rank(l, nodes, i) == 0"),
+	# ---- 50 ----
+	("one odd reading puts a node out", 50, OFFSET,
+		"if (o->odd_ns == 0 || !has_been_read(o, o->odd_ns))", "if (o->odd_ns == 0)"),
+	("our own clock is no judge", 50, OFFSET, "unsigned alike = 0, judges = 1;", "unsigned alike = 0, judges = 0;"),
+	("the bounds of an offset do not widen", 50, OFFSET, "\to->least_ns -= by_ns;\n\to->most_ns += by_ns;", "\t(void)by_ns;"),
+	("a node that is out is not seen to be so", 50, SET,
+		"} else if (set->offsets[index].out_until_ns != 0) {", "} else if (false) {"),
+	("who is out is back at once", 50, OFFSET,
+		"o->out_until_ns = rl_time_add(now_ns, rules->out_ns);", "o->out_until_ns = now_ns;"),
+]

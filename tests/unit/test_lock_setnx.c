@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Locks of the old SETNX protocol: who waits asks again by chance, and the first renewal comes soon. */
+#include "core/finding.h"
+#include "drive.h"
+
+static struct rl_rules timed(enum rl_kind kind, uint64_t wait_ms, uint64_t renew_ms)
+{
+	struct rl_rules rules = drive_waiting_rules(3, wait_ms);
+	rules.kind = kind;
+	rules.renew_ns = rl_time_ms(renew_ms);
+	return rules;
+}
+
+/* No gate, no queue, no look; and what was won is given back. */
+SCENARIO(who_waits_asks_all_again, drive_idle(timed(RL_KIND_SETNX, 10000, 0)),
+         "acquire; at 1; votes YNN; until 51; votes YY",
+         "[    0.000] idle: acquire -> acquiring ... | send acquire by time #1 ttl 30000.000\n"
+         "[    1.000] acquiring: reply #1 node 0 YES, 1 NO, 2 NO -> paused YNN until 51.000 | send release "
+         "by time #0 owed 1\n"
+         "[   51.000] paused: tick -> acquiring ... | send acquire by time #2 ttl 30000.000\n"
+         "[   51.000] acquiring: reply #2 node 0 YES, 1 YES -> held YY. until 29749.000 | done acquire OK\n")
+
+SCENARIO(one_try_is_busy_at_once, drive_idle(timed(RL_KIND_SETNX, 0, 0)), "acquire; at 1; votes YNN",
+         "[    0.000] idle: acquire -> acquiring ... | send acquire by time #1 ttl 30000.000\n"
+         "[    1.000] acquiring: reply #1 node 0 YES, 1 NO, 2 NO -> idle YNN | send release by time #0 owed "
+         "1 | done acquire BUSY\n")
+
+/* What was written over it by who has lost is set right, and from then on it is renewed as ever. */
+SCENARIO(the_first_renewal_comes_soon,
+         drive_begin(timed(RL_KIND_SETNX, 0, 10000), "acquire; votes YY; forget"),
+         "until 500; at 501; votes YY; until 10500",
+         "[  500.000] held: tick -> held ... until 29698.000 | send extend by time #2 ttl 30000.000\n"
+         "[  501.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 30198.000\n"
+         "[10468.750] held: tick -> held ... until 30198.000 | send extend by time #3 ttl 30000.000\n")
+
+SCENARIO(without_renewals_there_is_none, drive_begin(timed(RL_KIND_SETNX, 0, 0), "acquire; votes YY; forget"),
+         "until 500", "")
+
+SCENARIO(a_token_suffices, drive_idle(timed(RL_KIND_SETNX_OWN, 0, 0)),
+         "extend 30000; votes YY; release; votes YY",
+         "[    0.000] idle: extend -> idle ... | send extend by time #1 ttl 30000.000\n"
+         "[    0.000] idle: reply #1 node 0 YES, 1 YES -> held YY. until 29698.000 | done extend OK\n"
+         "[    0.000] held: release -> releasing ... | send release by time #2 owed 7\n"
+         "[    0.000] releasing: reply #2 node 0 YES, 1 YES -> idle YY. | done release OK\n")
+
+/* The value is not the token: the node says whose it is. */
+TEST(whose_key_it_is)
+{
+	for (int ours = 0; ours < 2; ours++) {
+		struct drive d = drive_idle(timed(RL_KIND_SETNX_OWN, 0, 0));
+		drive_query(&d);
+		for (unsigned node = 0; node < 2; node++)
+			drive_step(&d, (struct rl_event){.kind = RL_EV_REPLY,
+			                                 .seq = 1,
+			                                 .node = node,
+			                                 .operation = RL_OP_SETNX_QUERY,
+			                                 .vote = {.code = REDLOCK_VOTE_YES,
+			                                          .number_count = 3,
+			                                          .numbers = {900, 10, ours},
+			                                          .text_count = 2,
+			                                          .texts = {{"string", 6}, {"1732150000", 10}}}});
+		assert_int_equal(d.fx.done, REDLOCK_OP_QUERY);
+		assert_int_equal(d.fx.result, ours ? 0 : REDLOCK_E_GONE);
+		assert_int_equal(d.findings[0].pttl_ms, 900);
+	}
+}
+
+TESTS()

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* What the records of a guarded node set make of its nodes. */
+#include "net/set.h"
+
+#include <stdio.h>
+
+#include "unit.h"
+
+#define RUN "0123456789012345678901234567890123456789"
+#define OURS (RL_SET_MEMBERS | RL_SET_QUORUM)
+#define BEFORE (RL_SET_OLD_MEMBERS | RL_SET_OLD_QUORUM)
+
+static const char *const urls[] = {"redis://B:2/1", "redis://[::1]:6379", "unix:///a/b%20c.sock?db=3"};
+static struct rl_set *set;
+
+static struct rl_set *make(bool require)
+{
+	struct rl_endpoint e[3];
+	const struct rl_endpoint *list[3];
+	char why[128];
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(rl_url_parse(urls[i], &e[i], why, sizeof why), 0);
+		list[i] = &e[i];
+	}
+	struct rl_set *made = rl_set_new(list, 3, 2, require);
+	for (unsigned i = 0; i < 3; i++)
+		rl_url_free(&e[i]);
+	return made;
+}
+
+/* Node `i` says so; its record has these words, of which `pass` and the member's name follow from others. */
+static void say(unsigned i, int verdict, int flags, const char *id, const char *config, const char *old,
+                int step)
+{
+	char text[512];
+	const char *passes = verdict == RL_SET_ADMITTED ? RUN : "another";
+	snprintf(text, sizeof text, RUN " %s %s %s %d 900 %s:%s %s%s%s - - - %s", id, config, old, step, passes,
+	         config, *old != '-' ? passes : "-", *old != '-' ? ":" : "", *old != '-' ? old : "",
+	         set->addresses[i]);
+	struct rl_vote vote = {REDLOCK_VOTE_YES, 4, 2, {verdict, 0, 0, flags}, {{"q", 1}, {text, strlen(text)}}};
+	rl_set_learn(set, i, &vote);
+}
+
+static void say_bare(unsigned i)
+{
+	static const char text[] = RUN " - - - - - - - - - - -";
+	struct rl_vote vote = {
+	    REDLOCK_VOTE_YES, 4, 2, {RL_SET_BARE, 0, 0, 0}, {{"q", 1}, {text, sizeof text - 1}}};
+	rl_set_learn(set, i, &vote);
+}
+
+/* A vote, or PENDING for a node that is held, YES with a pass, NO plainly. */
+static void expect(unsigned i, enum redlock_vote_code vote, const char *what)
+{
+	struct rl_set_opinion o;
+	rl_set_judge(set, i, &o);
+	enum redlock_vote_code got = o.kind == RL_SET_HOLD     ? REDLOCK_VOTE_PENDING
+	                             : o.kind == RL_SET_PASSES ? REDLOCK_VOTE_YES
+	                             : o.kind == RL_SET_ASK    ? REDLOCK_VOTE_NO
+	                                                       : o.vote;
+	assert_string_equal(redlock_vote_name(got), redlock_vote_name(vote));
+	const char *text = o.kind == RL_SET_PASSES ? o.pass : o.why != NULL ? o.why : "";
+	if (strstr(text, what) == NULL)
+		fail_msg("'%s' is not in '%s'", what, text);
+}
+
+TEST(members_are_the_addresses_sorted)
+{
+	set = make(true);
+	assert_string_equal(set->members, "[::1]:6379/0 b:2/1 unix:/a/b c.sock/3");
+	rl_set_free(set);
+}
+
+TEST(nothing_is_known_until_a_quorum_has_no_record)
+{
+	for (int require = 0; require < 2; require++) {
+		set = make(require);
+		say_bare(0);
+		expect(0, REDLOCK_VOTE_PENDING, "");
+		say_bare(1);
+		for (unsigned i = 0; i < 2; i++)
+			expect(i, require ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_NO, require ? "init" : "");
+		expect(2, REDLOCK_VOTE_PENDING, "");
+		say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+		expect(0, REDLOCK_VOTE_QUARANTINE, "");
+		expect(2, REDLOCK_VOTE_YES, RUN ":c");
+		rl_set_free(set);
+	}
+}
+
+/* While members change, the configuration counts that most nodes accept. */
+TEST(the_configuration_of_most_nodes)
+{
+	set = make(true);
+	say(0, RL_SET_ADMITTED, OURS | BEFORE, "s", "d", "c", 2);
+	expect(0, REDLOCK_VOTE_YES, ":d");
+	say(1, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+	say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+	for (unsigned i = 0; i < 3; i++)
+		expect(i, REDLOCK_VOTE_YES, ":c");
+	assert_true(set->step == 1 && set->latest == 2); /* who knows less repairs nothing */
+	say(1, RL_SET_ADMITTED, OURS | BEFORE, "s", "d", "c", 2);
+	say(2, RL_SET_ADMITTED, OURS | BEFORE, "s", "d", "c", 2);
+	expect(0, REDLOCK_VOTE_YES, ":d");
+	assert_int_equal(set->step, 2);
+	for (unsigned i = 0; i < 3; i++) /* taken back, and made anew */
+		say(i, RL_SET_ADMITTED, OURS, "t", "e", "-", 1);
+	assert_true(set->step == 1 && set->latest == 1);
+	rl_set_free(set);
+}
+
+TEST(what_stands_against_a_node)
+{
+	static const struct {
+		int verdict, flags;
+		const char *id, *config;
+		enum redlock_vote_code vote, with_auto;
+		const char *why;
+	} cases[] = {
+	    {RL_SET_ADMITTED, OURS, "s", "c", REDLOCK_VOTE_YES, REDLOCK_VOTE_YES, ":c"},
+	    {RL_SET_ADMITTED, OURS, "t", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "another node set"},
+	    {RL_SET_ADMITTED, RL_SET_QUORUM, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN,
+	     "other members"},
+	    {RL_SET_ADMITTED, RL_SET_MEMBERS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN,
+	     "another quorum"},
+	    {RL_SET_ADMITTED, OURS, "s", "e", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN,
+	     "another configuration"},
+	    {RL_SET_ADMITTED, OURS | RL_SET_REPLICAS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_YES, ""},
+	    {RL_SET_ADMITTED, OURS | RL_SET_PROMOTED, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_YES, ""},
+	    {RL_SET_ADMITTED, OURS | RL_SET_NAMELESS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN,
+	     "run_id"},
+	    {RL_SET_QUARANTINE, OURS, "s", "c", REDLOCK_VOTE_QUARANTINE, REDLOCK_VOTE_QUARANTINE, ""},
+	    {RL_SET_OVER, 0, "s", "b", REDLOCK_VOTE_QUARANTINE, REDLOCK_VOTE_QUARANTINE, ""}, /* an old backup */
+	    {RL_SET_OVER, OURS, "t", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "another node set"},
+	    {RL_SET_NEWER, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "newer"},
+	    {RL_SET_REMOVED, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "removed"},
+	    {RL_SET_PLAIN, OURS, "s", "c", REDLOCK_VOTE_UNGUARDED, REDLOCK_VOTE_NO, ""},
+	    {99, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, ""},
+	};
+	for (unsigned i = 0; i < 2 * COUNT(cases); i++) {
+		bool require = i % 2 == 0;
+		set = make(require);
+		say(0, RL_SET_ADMITTED, OURS, "s", "c", "-", 3);
+		say(1, RL_SET_ADMITTED, OURS, "s", "c", "-", 3);
+		say(2, cases[i / 2].verdict, cases[i / 2].flags, cases[i / 2].id, cases[i / 2].config, "-", 2);
+		expect(2, require ? cases[i / 2].vote : cases[i / 2].with_auto, require ? cases[i / 2].why : "");
+		rl_set_free(set);
+	}
+}
+
+/* No answer that a server may send is more than a refusal. */
+TEST(answers_that_are_none)
+{
+	static const char *const texts[] = {"",
+	                                    "x",
+	                                    RUN "0 s c - 1 900 p - - - - m",
+	                                    RUN " s c - x 900 p - - - - m",
+	                                    RUN " s c - 1 900 p - - - -",
+	                                    RUN " s c - 1 9999999999999999999 p - - - - m"};
+	for (unsigned i = 0; i < COUNT(texts); i++) {
+		set = make(false);
+		struct rl_vote vote = {
+		    REDLOCK_VOTE_YES, 4, 2, {RL_SET_ADMITTED, 0, 0, OURS}, {{"q", 1}, {texts[i], strlen(texts[i])}}};
+		rl_set_learn(set, 0, &vote);
+		expect(0, REDLOCK_VOTE_FOREIGN, "");
+		rl_set_learn(set, 1, &(struct rl_vote){.code = REDLOCK_VOTE_LOADING});
+		expect(1, REDLOCK_VOTE_LOADING, "");
+		rl_set_forget(set, 1);
+		expect(1, REDLOCK_VOTE_PENDING, "");
+		rl_set_free(set);
+	}
+}
+
+TEST(whose_clock_went_wrong_has_no_vote)
+{
+	set = make(true);
+	say(0, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+	expect(0, REDLOCK_VOTE_YES, "");
+	set->offsets[0].out_until_ns = 1;
+	expect(0, REDLOCK_VOTE_CLOCK, "");
+	rl_set_free(set);
+}
+
+TESTS()

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* redlock init: the loop of reading and writing, and what is shown of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "cluster_dir.h"
+#include "cmd.h"
+#include "init/init.h"
+#include "message.h"
+#include "nodes.h"
+#include "signals.h"
+
+#define FIELD(name) offsetof(struct settings, name)
+
+static const struct option_spec specs[] = {
+    {0, "max-ttl", "TIME", OPTION_DURATION, FIELD(max_ttl_ms), REDLOCK_MIN_TTL_MS, REDLOCK_MAX_TTL_MS,
+     "no lock of the set lives longer without renewal, and no quarantine (60s)"},
+    {0, "fresh", NULL, OPTION_FLAG, FIELD(fresh), 0, 0,
+     "nothing was ever locked on these nodes: do not wait for what they may have forgotten"},
+    {0, "add", "URL", OPTION_URL, FIELD(add), 0, 0, "a further member"},
+    {0, "remove", "URL", OPTION_URL, FIELD(remove), 0, 0, "a member less"},
+    {0, "dead", NULL, OPTION_FLAG, FIELD(dead), 0, 0,
+     "the removed one is gone for good, and need not be told"},
+    {0, "finish", NULL, OPTION_FLAG, FIELD(finish), 0, 0,
+     "end the change: all clients have the new list, the former one is refused"},
+    {0, "new-epoch", NULL, OPTION_FLAG, FIELD(new_epoch), 0, 0,
+     "fencing numbers begin anew, where a majority has lost them"},
+    {0, "plain", NULL, OPTION_FLAG, FIELD(plain), 0, 0, "take the set back: nodes without a guard"},
+};
+static const struct option_group init_options = {"Set", specs, sizeof specs / sizeof specs[0]};
+static const struct option_group *const groups[] = {&init_options, &node_options, &output_options, NULL};
+
+static void print_text(const struct init *in)
+{
+	char text[512];
+	for (unsigned i = 0; i < in->nodes && !in->settings->quiet; i++)
+		put_line("  node %u %s: %s", i + 1, init_address(in, i),
+		         guard_record_text(&in->record[i], text, sizeof text));
+	if (in->note != NULL)
+		say(in->settings, "%s", in->note);
+}
+
+static void print_json(const struct init *in, int code)
+{
+	struct json json;
+	json_init(&json, stdout);
+	json_open(&json, NULL, '{');
+	json_text(&json, "verb", "init");
+	json_number(&json, "exit_code", code);
+	json_open(&json, "nodes", '[');
+	for (unsigned i = 0; i < in->nodes; i++) {
+		json_open(&json, NULL, '{');
+		json_number(&json, "node", i + 1);
+		json_text(&json, "address", init_address(in, i));
+		guard_record_json(&in->record[i], &json);
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	json_close(&json, '}');
+	json_end(&json);
+}
+
+static int read_all(struct init *in)
+{
+	int error =
+	    guard_record_read(in->asker, in->record, in->nodes, UINT64_MAX, in->session.node_timeout_ms + 800);
+	if (error >= 0 || error == REDLOCK_E_INTERRUPTED)
+		return EXIT_OK;
+	complain("%s", redlock_strerror(error));
+	return EXIT_INTERNAL;
+}
+
+static void wait_for(struct init *in, const char **told)
+{
+	const uint64_t until_ns = clock_ns() + in->wait_ms * 1000000;
+	if (*told != in->wait_why)
+		say(in->settings, "waiting %.1f s: %s", (double)in->wait_ms / 1000, in->wait_why);
+	*told = in->wait_why;
+	for (uint64_t now_ns = clock_ns(); now_ns < until_ns && !signals_caught(); now_ns = clock_ns()) {
+		const uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
+		clock_sleep_ms(left_ms < 100 ? (unsigned)left_ms : 100);
+	}
+}
+
+static int go(struct init *in)
+{
+	const char *told = NULL;
+	int code = INIT_MORE;
+	while (code == INIT_MORE) {
+		code = read_all(in);
+		if (code == EXIT_OK)
+			code = init_plan(in);
+		if (code == INIT_MORE && init_has_changes(in))
+			code = init_write(in);
+		else if (code == INIT_MORE && in->wait_ms > 0)
+			wait_for(in, &told);
+		if (code == INIT_MORE && signals_caught())
+			code = EXIT_SIGNAL + signals_caught();
+	}
+	return code;
+}
+
+static const char *check_options(const struct settings *s)
+{
+	const int verbs = (s->add != NULL) + (s->remove != NULL) + s->new_epoch + s->plain;
+	if (verbs > 1)
+		return "one of --add, --remove, --new-epoch and --plain at a time";
+	if (s->finish && (s->new_epoch || s->plain))
+		return "--finish ends a change of members";
+	return s->dead && s->remove == NULL && !s->finish
+	           ? "--dead says something of the member that --remove names"
+	           : NULL;
+}
+
+static int run(const struct settings *settings, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	const char *wrong = check_options(settings);
+	if (wrong != NULL) {
+		complain("init: %s", wrong);
+		return EXIT_USAGE;
+	}
+	struct init *in = calloc(1, sizeof *in);
+	if (in == NULL) {
+		complain("out of memory");
+		return EXIT_INTERNAL;
+	}
+	int code = init_open(in, settings);
+	if (code == EXIT_OK) {
+		code = go(in);
+		if (code == EXIT_OK && nodes_are_local(settings))
+			cluster_dir_guard(!settings->plain);
+		if (settings->json)
+			print_json(in, code);
+		else
+			print_text(in);
+	}
+	init_close(in);
+	free(in);
+	return code;
+}
+
+const struct command cmd_init = {
+    .name = "init",
+    .arguments = "",
+    .summary = "make the nodes a guarded set, or change its members",
+    .details =
+        "Writes a record to each node. Clients with --guard=require then keep out a node that was restarted, "
+        "wiped or restored until its locks have expired, and clients with another list of nodes.\n"
+        "A run that did not reach all nodes is repeated; what is there stays. Members change one at a time: "
+        "--add or --remove, then the new list for all clients, then --finish. Locks held by clients that "
+        "know "
+        "no guard are not protected.\n"
+        "Exit code 0: all nodes have it. 69: some did not answer. 78: what is there is of another set.\n",
+    .groups = groups,
+    .min_args = 0,
+    .max_args = 0,
+    .run = run,
+};

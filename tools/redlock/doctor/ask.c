@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions to all nodes at once. */
+#include <stdlib.h>
+
+#include "../exit_codes.h"
+#include "../message.h"
+#include "doctor.h"
+
+enum { ANSWER_MS = 1000 };
+
+bool doctor_asks_add(struct doctor_asks *asks, unsigned node, const char *const *argv)
+{
+	if (asks->count == asks->room) {
+		size_t room = asks->room > 0 ? 2 * asks->room : 64;
+		struct redlock_question *list = realloc(asks->list, room * sizeof *list);
+		if (list == NULL)
+			return false;
+		asks->list = list;
+		asks->room = room;
+	}
+	struct redlock_question *q = &asks->list[asks->count++];
+	*q = (struct redlock_question){.node = node, .argv = argv};
+	while (argv[q->argc] != NULL)
+		q->argc++;
+	return true;
+}
+
+bool doctor_asks_run(struct doctor *doctor, struct doctor_asks *asks)
+{
+	int error = redlock_ask(doctor->asker, asks->list, asks->count, ANSWER_MS);
+	if (error < 0 && error != REDLOCK_E_INTERRUPTED)
+		complain("%s", redlock_strerror(error));
+	return error >= 0;
+}
+
+void doctor_asks_free(struct doctor_asks *asks)
+{
+	free(asks->list);
+	*asks = (struct doctor_asks){0};
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of checks. A row says what has to be seen, how bad it is, what is wrong and what to do; in both
+ * texts a % stands for what the row's function has found. A further check is a row, and the function that
+ * looks.
+ */
+#include "../message.h"
+#include "../outcome.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+
+/* What a look at a node, or at the set, gives besides yes. */
+struct found {
+	char detail[768];
+	const char *advice; /* instead of the row's; NULL: that */
+};
+
+struct check {
+	const char *name;
+	enum doctor_source needs;
+	enum doctor_level level, local_level; /* the latter of servers on this machine, where locks are tried */
+	bool (*look)(const struct doctor *doctor, const struct doctor_node *node, const struct check *check,
+	             struct found *found);
+	int argument; /* for `look` */
+	const char *text, *advice;
+};
+
+#define LOOK(name)                                                                                           \
+	static bool name(const struct doctor *doctor, const struct doctor_node *node, const struct check *check, \
+	                 struct found *found)
+#define UNUSED (void)doctor, (void)node, (void)check, (void)found
+#define FIND(...) snprintf(found->detail, sizeof found->detail, __VA_ARGS__)
+
+static unsigned index_of(const struct doctor *doctor, const struct doctor_node *node)
+{
+	return (unsigned)(node - doctor->node);
+}
+
+static const struct node_report *vote_of(const struct doctor *doctor, const struct doctor_node *node)
+{
+	return &doctor->report.node[index_of(doctor, node)];
+}
+
+/* ---- votes, and who the servers are ---- */
+
+LOOK(vote)
+{
+	UNUSED;
+	const struct node_report *v = vote_of(doctor, node);
+	const size_t length = strlen(v->detail);
+	FIND("%.*s", (int)(length - (length > 0 && v->detail[length - 1] == '.')), v->detail);
+	found->advice = outcome_of(REDLOCK_E_NOQUORUM, &v->vote, 1).hint;
+	return !report_is_definite(v) && v->vote.code != REDLOCK_VOTE_DUPLICATE;
+}
+
+LOOK(is_silent)
+{
+	UNUSED;
+	FIND("%s", node->why_not[DOCTOR_TIME]);
+	return !node->answered && report_is_definite(vote_of(doctor, node));
+}
+
+LOOK(is_same_server)
+{
+	UNUSED;
+	char own[64] = "", other[64];
+	size_t used = 0;
+	if (!doctor_info(node, "run_id", own, sizeof own))
+		own[0] = '\0';
+	for (unsigned i = 0; i < doctor->nodes && used < sizeof found->detail; i++)
+		if (&doctor->node[i] != node && own[0] &&
+		    doctor_info(&doctor->node[i], "run_id", other, sizeof other) && strcmp(own, other) == 0)
+			used += (size_t)snprintf(found->detail + used, sizeof found->detail - used, "%snode %u %s",
+			                         used > 0 ? ", " : "", i + 1, doctor->report.node[i].status.address);
+	if (used == 0)
+		FIND("another node");
+	return used > 0 || vote_of(doctor, node)->vote.code == REDLOCK_VOTE_DUPLICATE;
+}
+
+/* ---- fields of INFO ---- */
+
+LOOK(is_replica)
+{
+	UNUSED;
+	char role[16] = "", host[256] = "", port[16] = "";
+	(void)doctor_info(node, "role", role, sizeof role);
+	(void)doctor_info(node, "master_host", host, sizeof host);
+	(void)doctor_info(node, "master_port", port, sizeof port);
+	FIND("%s:%s", host, port);
+	return strcmp(role, "slave") == 0;
+}
+
+LOOK(has_replicas)
+{
+	UNUSED;
+	const int64_t count = doctor_info_number(node, "connected_slaves");
+	FIND("%lld replica%s", (long long)count, count == 1 ? "" : "s");
+	return count > 0;
+}
+
+/* The second id of its history is that of the master whose it was. */
+LOOK(was_replica)
+{
+	UNUSED;
+	char id[64] = "", role[16] = "";
+	(void)doctor_info(node, "role", role, sizeof role);
+	return doctor_info(node, "master_replid2", id, sizeof id) && id[strspn(id, "0")] != '\0' &&
+	       strcmp(role, "master") == 0;
+}
+
+LOOK(is_in_cluster)
+{
+	UNUSED;
+	char mode[16] = "";
+	if (!doctor_info(node, "server_mode", mode, sizeof mode)) /* Valkey 8 */
+		(void)doctor_info(node, "redis_mode", mode, sizeof mode);
+	return strcmp(mode, "cluster") == 0;
+}
+
+LOOK(evicts)
+{
+	UNUSED;
+	char policy[32] = "";
+	(void)doctor_info(node, "maxmemory_policy", policy, sizeof policy);
+	FIND("%s", policy);
+	return doctor_info_number(node, "maxmemory") > 0 && strcmp(policy, "noeviction") != 0;
+}
+
+LOOK(has_evicted)
+{
+	UNUSED;
+	const int64_t count = doctor_info_number(node, "evicted_keys");
+	FIND("%lld", (long long)count);
+	return count > 0;
+}
+
+LOOK(fails_to_write)
+{
+	UNUSED;
+	static const char *const fields[] = {"aof_last_write_status", "aof_last_bgrewrite_status",
+	                                     "rdb_last_bgsave_status"};
+	char text[32];
+	for (unsigned f = 0; f < sizeof fields / sizeof fields[0]; f++)
+		if (doctor_info(node, fields[f], text, sizeof text) && strcmp(text, "ok") != 0) {
+			FIND("%s is %s", fields[f], text);
+			return true;
+		}
+	return false;
+}
+
+LOOK(keeps)
+{
+	UNUSED;
+	return doctor_persistence(node) == (enum doctor_persistence)check->argument;
+}
+
+LOOK(writes_no_log)
+{
+	UNUSED;
+	return !node->sees[DOCTOR_CONFIG] && doctor_info_number(node, "aof_enabled") == 0;
+}
+
+LOOK(has_version)
+{
+	UNUSED;
+	char text[512], version[80];
+	(void)doctor_defects(node, check->argument != 0, text, sizeof text);
+	FIND("%s %s", doctor_version(node, version, sizeof version), text);
+	return text[0] != '\0';
+}
+
+LOOK(tells_events)
+{
+	UNUSED;
+	FIND("%s", node->settings[DOCTOR_EVENTS]);
+	return found->detail[0] != '\0';
+}
+
+/* ---- clocks and answers ---- */
+
+LOOK(clock_stands)
+{
+	UNUSED;
+	char text[64];
+	return (node->sees[DOCTOR_TIME] && doctor_clock_stands(node)) ||
+	       (doctor_info(node, "monotonic_clock", text, sizeof text) && strstr(text, "@ inf ") != NULL);
+}
+
+LOOK(clock_runs_off)
+{
+	UNUSED;
+	uint64_t elapsed_ns;
+	const int64_t gain_ns = doctor_clock_gain_ns(node, &elapsed_ns);
+	const uint64_t ppm = doctor->session->settings->drift_ppm;
+	const double allowed_ns = (double)elapsed_ns * (double)(ppm == UINT64_MAX ? 10000 : ppm) / 1e6;
+	FIND("%s %.1f ms in %.0f ms", gain_ns < 0 ? "lost" : "gained", (double)llabs(gain_ns) / 1e6,
+	     (double)elapsed_ns / 1e6);
+	return (double)llabs(gain_ns) > allowed_ns && !doctor_clock_stands(node);
+}
+
+static bool is_off(const struct doctor *doctor, int64_t offset_ns, bool from_most, struct found *found)
+{
+	FIND("%.3f s %s that of %s", (double)llabs(offset_ns) / 1e9, offset_ns < 0 ? "behind" : "ahead of",
+	     from_most ? "most nodes" : "this machine");
+	return (uint64_t)llabs(offset_ns) > doctor->allowance_ns;
+}
+
+LOOK(clock_is_off)
+{
+	UNUSED;
+	bool from_most;
+	const int64_t offset_ns = doctor_clock_offset_ns(doctor, node, &from_most);
+	return is_off(doctor, offset_ns, from_most, found);
+}
+
+LOOK(own_clock_is_off)
+{
+	UNUSED;
+	return is_off(doctor, doctor_clock_own_offset_ns(doctor), true, found);
+}
+
+LOOK(is_slow)
+{
+	UNUSED;
+	const double rtt_ms = (double)node->clock.rtt_ns / 1e6;
+	FIND("%.1f ms, of a node timeout of %llu ms", rtt_ms,
+	     (unsigned long long)doctor->session->node_timeout_ms);
+	return rtt_ms * 2 > (double)doctor->session->node_timeout_ms;
+}
+
+/* ---- rights and keys ---- */
+
+LOOK(lacks)
+{
+	UNUSED;
+	return doctor_rights(doctor, node, (enum doctor_group)check->argument, found->detail,
+	                     sizeof found->detail)[0] != '\0';
+}
+
+/* Scripts, or what takes their place: with both lacking, or one. */
+LOOK(lacks_scripts)
+{
+	UNUSED;
+	char steps[128];
+	(void)doctor_rights(doctor, node, DOCTOR_STEPS, steps, sizeof steps);
+	(void)doctor_rights(doctor, node, DOCTOR_SCRIPTS, found->detail, sizeof found->detail);
+	return found->detail[0] != '\0' && (steps[0] != '\0') == (check->argument != 0);
+}
+
+/* The queue is made of scripts. */
+LOOK(lacks_queue)
+{
+	char scripts[64];
+	return doctor_rights(doctor, node, DOCTOR_SCRIPTS, scripts, sizeof scripts)[0] == '\0' &&
+	       lacks(doctor, node, check, found);
+}
+
+static bool endless(const struct doctor_node *node, struct found *found)
+{
+	const struct doctor_keys *keys = &node->keys;
+	FIND("%llu of %llu%s, '%s' for one", (unsigned long long)keys->endless, (unsigned long long)keys->seen,
+	     keys->whole ? "" : " that were looked at (there was no time for all)", keys->example);
+	return keys->endless > 0;
+}
+
+static bool has_prefix(const struct doctor *doctor)
+{
+	return doctor->session->settings->prefix != NULL && doctor->session->settings->prefix[0] != '\0';
+}
+
+LOOK(has_endless)
+{
+	UNUSED;
+	return has_prefix(doctor) && endless(node, found);
+}
+
+LOOK(has_endless_anywhere)
+{
+	UNUSED;
+	return !has_prefix(doctor) && endless(node, found);
+}
+
+LOOK(was_cut_short)
+{
+	UNUSED;
+	FIND("%llu", (unsigned long long)node->keys.seen);
+	return !node->keys.whole;
+}
+
+/* ---- the records of a guarded set ---- */
+
+LOOK(has_guard_state)
+{
+	UNUSED;
+	const struct guard_record *r = &doctor->record[index_of(doctor, node)];
+	FIND("%.1f s", (double)r->left_ms / 1000);
+	return r->state == (enum guard_state)check->argument && doctor_guard_latest(doctor) != NULL;
+}
+
+LOOK(guards_otherwise)
+{
+	UNUSED;
+	const char *what = doctor_guard_difference(doctor, index_of(doctor, node));
+	FIND("%s", what != NULL ? what : "");
+	return what != NULL;
+}
+
+LOOK(has_no_counters)
+{
+	UNUSED;
+	const struct guard_record *r = &doctor->record[index_of(doctor, node)];
+	return r->state == GUARD_ADMITTED_ && r->field[GUARD_FLOOR][0] == '\0';
+}
+
+LOOK(has_no_guard)
+{
+	UNUSED;
+	const bool wanted = doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE;
+	return wanted == (check->argument != 0) && doctor_guard_latest(doctor) == NULL;
+}
+
+LOOK(is_changing)
+{
+	UNUSED;
+	const struct guard_record *latest = doctor_guard_latest(doctor);
+	for (unsigned i = 0; i < doctor->nodes && latest != NULL; i++)
+		if (strcmp(doctor->record[i].field[GUARD_DONE], latest->field[GUARD_CONFIG]) == 0)
+			return false;
+	return latest != NULL;
+}
+
+/* ---- where the servers are ---- */
+
+LOOK(is_plain)
+{
+	UNUSED;
+	return !node->local && !node->url.tls;
+}
+
+LOOK(is_hidden)
+{
+	UNUSED;
+	const struct redlock_vote *v = &vote_of(doctor, node)->vote;
+	FIND("%s", node->why_not[check->argument]);
+	return node->answered && !node->sees[check->argument] && v->code != REDLOCK_VOTE_AUTH;
+}
+
+LOOK(has_no_quorum)
+{
+	UNUSED;
+	FIND("%u of %u nodes would grant one, %u are needed", doctor->report.answered, doctor->nodes,
+	     doctor->report.quorum);
+	return doctor->report.answered < doctor->report.quorum;
+}
+
+LOOK(is_even)
+{
+	UNUSED;
+	FIND("%u nodes tolerate no more failures than %u", doctor->nodes, doctor->nodes - 1);
+	return doctor->nodes % 2 == 0;
+}
+
+LOOK(is_one)
+{
+	UNUSED;
+	return doctor->nodes == 1;
+}
+
+/* Whether a node of these numbers is on the host of node `i`. */
+static bool is_shared(const struct doctor *doctor, unsigned i, unsigned first, unsigned end)
+{
+	for (unsigned k = first; k < end; k++)
+		if (strcasecmp(doctor->node[k].url.host, doctor->node[i].url.host) == 0)
+			return true;
+	return false;
+}
+
+LOOK(shares_hosts)
+{
+	UNUSED;
+	char *const text = found->detail;
+	const size_t size = sizeof found->detail;
+	size_t used = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++) {
+		if (doctor->node[i].local || is_shared(doctor, i, 0, i) ||
+		    !is_shared(doctor, i, i + 1, doctor->nodes))
+			continue;
+		const char *before = used > 0 ? "; nodes " : "nodes ";
+		for (unsigned k = i; k < doctor->nodes && used < size; k++)
+			if (is_shared(doctor, i, k, k + 1)) {
+				used += (size_t)snprintf(text + used, size - used, "%s%u", before, k + 1);
+				before = ", ";
+			}
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, " are on %s", doctor->node[i].url.host);
+	}
+	return used > 0;
+}
+
+LOOK(is_here)
+{
+	UNUSED;
+	unsigned local = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		local += doctor->node[i].local;
+	FIND("%u of %u nodes", local, doctor->nodes);
+	return local > 1;
+}
+
+/* ---- the tables ---- */
+
+#define AFTER_A_CRASH                                                                                        \
+	"for locks that must survive that: appendonly yes, appendfsync always, no-appendfsync-on-rewrite no; "   \
+	"else keep a node that has crashed down for longer than the longest TTL"
+#define GIVE "permit it there: ACL SETUSER USER %; `redlock help acl` has the whole rule"
+#define ALL(level) DOCTOR_##level, DOCTOR_##level
+#define UNSEEN_ROW(name, right, text)                                                                        \
+	{"unseen",                                                                                               \
+	 DOCTOR_ALWAYS,                                                                                          \
+	 ALL(UNSEEN),                                                                                            \
+	 is_hidden,                                                                                              \
+	 DOCTOR_##name,                                                                                          \
+	 text " is not permitted or fails: %",                                                                   \
+	 "to see more, permit " right " there"},
+
+static const struct check node_checks[] = {
+    {"vote", DOCTOR_ALWAYS, ALL(ERROR), vote, 0, "%", NULL},
+    {"silent", DOCTOR_ALWAYS, ALL(WARNING), is_silent, 0,
+     "votes, and does not answer questions on a second connection: %", "look at its maxclients and its load"},
+    {"same-server", DOCTOR_ALWAYS, ALL(ERROR), is_same_server, 0, "is the same server as %: it has one vote",
+     "list every server once; two databases of one server are one server"},
+    {"replica", DOCTOR_INFO, ALL(ERROR), is_replica, 0, "is a replica of %: its votes are not its own",
+     "give an independent master in its place"},
+    {"replicas", DOCTOR_INFO, ALL(WARNING), has_replicas, 0,
+     "has %: locks that a replica was not sent yet are forgotten when it takes over",
+     "detach them, or let none take over before the longest TTL is over"},
+    {"was-replica", DOCTOR_INFO, ALL(WARNING), was_replica, 0,
+     "was a replica, and took over: locks of its master may be missing",
+     "wait for the longest TTL before it votes; a restart of an idle node clears the mark"},
+    {"cluster", DOCTOR_INFO, ALL(ERROR), is_in_cluster, 0,
+     "is a node of a cluster: it cannot vote on every name", "give an independent master in its place"},
+    {"eviction", DOCTOR_INFO, ALL(ERROR), evicts, 0,
+     "may evict locks: it has a maxmemory, and its policy is %", "CONFIG SET maxmemory-policy noeviction"},
+    {"evicted", DOCTOR_INFO, ALL(WARNING), has_evicted, 0,
+     "has evicted % keys since it was started, locks maybe among them",
+     "give locks a server of their own, with maxmemory-policy noeviction"},
+    {"write-error", DOCTOR_INFO, ALL(WARNING), fails_to_write, 0,
+     "could not write its files the last time: %", "look for the cause in its log, and at its disk"},
+    {"persistence", DOCTOR_CONFIG, DOCTOR_WARNING, DOCTOR_NOTE, keeps, DOCTOR_KEEPS_NOTHING,
+     "keeps nothing on disk: when it restarts, all its locks are free", AFTER_A_CRASH},
+    {"persistence", DOCTOR_CONFIG, DOCTOR_WARNING, DOCTOR_NOTE, keeps, DOCTOR_KEEPS_SNAPSHOTS,
+     "writes snapshots only: after a crash, all locks since the last one are free", AFTER_A_CRASH},
+    {"persistence", DOCTOR_CONFIG, DOCTOR_WARNING, DOCTOR_NOTE, keeps, DOCTOR_KEEPS_UNSYNCED,
+     "has appendfsync no: when the machine fails, the locks of half a minute and more are free",
+     AFTER_A_CRASH},
+    {"persistence", DOCTOR_CONFIG, DOCTOR_WARNING, DOCTOR_NOTE, keeps, DOCTOR_KEEPS_SECOND,
+     "has appendfsync everysec: when the machine fails, the locks of up to two seconds are free",
+     AFTER_A_CRASH},
+    {"persistence", DOCTOR_CONFIG, ALL(WARNING), keeps, DOCTOR_KEEPS_UNLESS_REWRITE,
+     "has appendfsync always, but no-appendfsync-on-rewrite yes: during a rewrite or a snapshot it syncs "
+     "nothing, and locks of that time are free after the machine fails",
+     "CONFIG SET no-appendfsync-on-rewrite no"},
+    {"persistence", DOCTOR_INFO, DOCTOR_WARNING, DOCTOR_NOTE, writes_no_log, 0,
+     "writes no append-only file: after a crash, locks are free", AFTER_A_CRASH},
+    {"clock-stands", DOCTOR_ALWAYS, ALL(ERROR), clock_stands, 0,
+     "has a clock that stands still: its keys never expire",
+     "restart it, with the clock source hpet or acpi_pm if the machine's TSC is not stable"},
+    {"clock-rate", DOCTOR_TIME, ALL(ERROR), clock_runs_off, 0,
+     "has a clock that runs too fast or too slow, or was set meanwhile: it %; locks end at other times than "
+     "their holders expect",
+     "let one NTP client alone adjust it, and by slewing; or raise --drift-ppm"},
+    {"clock-offset", DOCTOR_TIME, ALL(WARNING), clock_is_off, 0,
+     "has a clock that is at least %: its locks end early or late when somebody sets it right",
+     "let NTP keep the clocks, and set this one while no lock is held"},
+    {"latency", DOCTOR_TIME, ALL(WARNING), is_slow, 0, "takes % at best: votes will come too late",
+     "use nearer nodes, or a longer --node-timeout, and a TTL to go with it"},
+    {"rights", DOCTOR_ALWAYS, ALL(ERROR), lacks, DOCTOR_NEEDED, "the user lacks rights that locks need: %",
+     GIVE},
+    {"rights", DOCTOR_ALWAYS, ALL(ERROR), lacks_scripts, 1,
+     "the user may run neither scripts nor transactions: locks are neither renewed nor released",
+     "permit it there: ACL SETUSER USER %, or +watch +multi +exec +getrange; `redlock help acl` has it all"},
+    {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks_scripts, 0,
+     "the user may run no scripts: releases and renewals take two round trips, and waiters have no queue",
+     GIVE},
+    {"rights", DOCTOR_ALWAYS, ALL(WARNING), lacks, DOCTOR_OPENING,
+     "the user lacks %: behind a broken connection a key may stay until its TTL, or one server may have two "
+     "votes",
+     GIVE},
+    {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks_queue, DOCTOR_QUEUE,
+     "the user lacks %: waiters have no queue, and ask again and again", GIVE},
+    {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks_queue, DOCTOR_TOLD,
+     "the user lacks %: waiters are not told when another program deletes a key that they wait for", GIVE},
+    {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks, DOCTOR_LOOK,
+     "the user lacks %: less is shown of who holds a lock, or requests are longer", GIVE},
+    {"endless", DOCTOR_SCAN, ALL(WARNING), has_endless, 0,
+     "has keys under the prefix without expiry, %: such a lock never ends",
+     "see `redlock status NAME`, and delete the key if its holder is gone"},
+    {"endless", DOCTOR_SCAN, ALL(NOTE), has_endless_anywhere, 0,
+     "has keys without expiry, %; whose they are is not known without --prefix",
+     "give locks a prefix of their own"},
+    {"sample", DOCTOR_SCAN, ALL(NOTE), was_cut_short, 0, "has more keys than there was time for: % were seen",
+     NULL},
+    {"tls", DOCTOR_ALWAYS, ALL(WARNING), is_plain, 0,
+     "is not in TLS: whoever is on the way there can read and change what is sent, and the password",
+     "use rediss://, or a network that nobody else is in"},
+    {"version", DOCTOR_INFO, ALL(WARNING), has_version, 1, "%", "use a newer server"},
+    {"version", DOCTOR_INFO, ALL(NOTE), has_version, 0, "%", "do not permit CLIENT UNBLOCK there"},
+    {"keyspace-events", DOCTOR_CONFIG, ALL(NOTE), tells_events, 0,
+     "publishes keyspace events (%): who subscribes to them is told the name of every lock", NULL},
+    {"no-record", DOCTOR_GUARD, ALL(WARNING), has_guard_state, GUARD_BLANK_,
+     "has no record of the guarded set, as other nodes have: it has lost it, or was not there at `redlock "
+     "init`",
+     "redlock init"},
+    {"record", DOCTOR_GUARD, ALL(ERROR), guards_otherwise, 0, "its record of a guarded set %",
+     "redlock init says what to do"},
+    {"quarantine", DOCTOR_GUARD, ALL(WARNING), has_guard_state, GUARD_QUARANTINE_,
+     "is in quarantine, as it may have forgotten locks: it votes in %", NULL},
+    {"quarantine-over", DOCTOR_GUARD, ALL(NOTE), has_guard_state, GUARD_OVER_,
+     "its quarantine is over: the next guarded client admits it", NULL},
+    {"no-counters", DOCTOR_GUARD, ALL(NOTE), has_no_counters, 0,
+     "knows no fencing numbers: clients bring them from the others, if a quorum of these knows them",
+     "if it stays so: redlock init --new-epoch"},
+    DOCTOR_SOURCE_MAP(UNSEEN_ROW)};
+
+static const struct check set_checks[] = {
+    {"quorum", DOCTOR_ALWAYS, ALL(ERROR), has_no_quorum, 0, "no lock can be had: %", NULL},
+    {"even", DOCTOR_ALWAYS, ALL(WARNING), is_even, 0, "%", "use an odd number: three or five"},
+    {"one-node", DOCTOR_ALWAYS, ALL(NOTE), is_one, 0,
+     "one node: locks are as safe, and as available, as it is", "use three or five"},
+    {"same-host", DOCTOR_ALWAYS, ALL(WARNING), shares_hosts, 0, "%: they fail together",
+     "put every node on a machine of its own"},
+    {"this-machine", DOCTOR_ALWAYS, ALL(NOTE), is_here, 0,
+     "% are on this machine: good for trying locks, and they fail together", NULL},
+    {"no-guard", DOCTOR_ALWAYS, ALL(ERROR), has_no_guard, 1,
+     "no node has a record of a guarded set, and --guard=require is given: no lock can be had",
+     "redlock init"},
+    {"no-guard", DOCTOR_ALWAYS, ALL(NOTE), has_no_guard, 0,
+     "is not guarded: a node that restarts without its keys votes at once", "redlock init"},
+    {"members-change", DOCTOR_ALWAYS, ALL(NOTE), is_changing, 0,
+     "a change of members is not finished: the former list is accepted too",
+     "give all clients the new list, then redlock init --finish"},
+    {"own-clock", DOCTOR_ALWAYS, ALL(WARNING), own_clock_is_off, 0, "the clock of this machine is %",
+     "let NTP keep it"},
+};
+
+/* ---- findings ---- */
+
+/* The text with what was found in the place of its %. */
+static void expand(const char *text, const char *detail, char *buffer, size_t size)
+{
+	const char *mark = text != NULL ? strchr(text, '%') : NULL;
+	if (mark == NULL)
+		snprintf(buffer, size, "%s", text != NULL ? text : "");
+	else
+		snprintf(buffer, size, "%.*s%s%s", (int)(mark - text), text, detail, mark + 1);
+}
+
+void doctor_check(const struct doctor *doctor, int node,
+                  void (*visit)(void *user, const struct doctor_finding *finding), void *user)
+{
+	const bool set = node < 0;
+	const struct doctor_node *seen = set ? NULL : &doctor->node[node];
+	const struct check *checks = set ? set_checks : node_checks;
+	const size_t count =
+	    set ? sizeof set_checks / sizeof set_checks[0] : sizeof node_checks / sizeof node_checks[0];
+	for (size_t c = 0; c < count; c++) {
+		struct found found = {"", NULL};
+		const struct check *check = &checks[c];
+		if (seen != NULL && check->needs != DOCTOR_ALWAYS && !seen->sees[check->needs])
+			continue;
+		if (!check->look(doctor, seen, check, &found))
+			continue;
+		struct doctor_finding finding = {
+		    .check = check->name, .level = seen != NULL && seen->local ? check->local_level : check->level};
+		expand(check->text, found.detail, finding.text, sizeof finding.text);
+		expand(found.advice != NULL ? found.advice : check->advice, found.detail, finding.advice,
+		       sizeof finding.advice);
+		visit(user, &finding);
+	}
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The nodes' clocks. TIME is read by the server at a moment between sending and the answer: so its clock,
+ * less ours, is between two numbers, and what is said of it is what holds for all between them.
+ */
+#include <stdlib.h>
+
+#include "../clock.h"
+#include "doctor.h"
+
+enum { ROUNDS = 3 };
+
+/* ---- TIME ---- */
+
+static bool read_time(const struct redlock_reply *reply, int64_t *ret_us)
+{
+	if (reply->kind != REDLOCK_REPLY_ARRAY || reply->count != 2)
+		return false;
+	const int64_t s = strtoll(reply->items[0].text, NULL, 10), us = strtoll(reply->items[1].text, NULL, 10);
+	*ret_us = s * 1000000 + us;
+	return s > 0 && s < INT64_MAX / 2000000000 && us >= 0 && us < 1000000;
+}
+
+static void note_moment(struct doctor_clock *clock, bool first, const struct redlock_question *q,
+                        int64_t said_us)
+{
+	const struct doctor_moment moment = {.low_ns = said_us * 1000 - (int64_t)q->answered_ns,
+	                                     .high_ns = (said_us + 1) * 1000 - (int64_t)q->sent_ns,
+	                                     .at_ns = q->answered_ns,
+	                                     .said_us = said_us};
+	struct doctor_moment *best = first ? &clock->first : &clock->last;
+	const uint64_t rtt_ns = q->answered_ns - q->sent_ns;
+	if (clock->rtt_ns == 0 || rtt_ns < clock->rtt_ns)
+		clock->rtt_ns = rtt_ns;
+	if (best->at_ns == 0 || moment.high_ns - moment.low_ns < best->high_ns - best->low_ns)
+		*best = moment;
+}
+
+static void take_time(struct doctor_node *node, bool first, const struct redlock_question *q)
+{
+	int64_t said_us;
+	node->answered = q->reply != NULL;
+	node->sees[DOCTOR_TIME] = node->answered && read_time(q->reply, &said_us);
+	if (node->sees[DOCTOR_TIME])
+		note_moment(&node->clock, first, q, said_us);
+	else
+		doctor_note_why(node, DOCTOR_TIME, q);
+}
+
+static bool ask_round(struct doctor *doctor, bool first, bool all)
+{
+	static const char *const time[] = {"TIME", NULL};
+	struct doctor_asks asks = {0};
+	bool ok = true;
+	for (unsigned i = 0; i < doctor->nodes && ok; i++)
+		ok = (!all && !doctor->node[i].answered) || doctor_asks_add(&asks, i, time);
+	ok = ok && doctor_asks_run(doctor, &asks);
+	for (size_t q = 0; q < asks.count && ok; q++)
+		take_time(&doctor->node[asks.list[q].node], first, &asks.list[q]);
+	doctor_asks_free(&asks);
+	return ok;
+}
+
+bool doctor_look_at_clocks(struct doctor *doctor, bool first)
+{
+	bool ok = true;
+	for (unsigned round = 0; round < ROUNDS && ok; round++)
+		ok = ask_round(doctor, first, first && round == 0);
+	doctor->wall_ns = clock_ahead_ns();
+	return ok;
+}
+
+/* ---- what follows ---- */
+
+/* The middle of what the clock may be, as it was last. */
+static int64_t middle_ns(const struct doctor_node *node)
+{
+	return node->clock.last.low_ns / 2 + node->clock.last.high_ns / 2;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* The clock of most nodes; of fewer than three it is not known who is right, and ours counts. */
+static int64_t median_ns(const struct doctor *doctor, unsigned *ret_count)
+{
+	int64_t all[REDLOCK_MAX_NODES] = {0};
+	*ret_count = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		if (doctor->node[i].sees[DOCTOR_TIME])
+			all[(*ret_count)++] = middle_ns(&doctor->node[i]);
+	qsort(all, *ret_count, sizeof all[0], compare);
+	return *ret_count >= 3 ? all[*ret_count / 2] : doctor->wall_ns;
+}
+
+/* The part of a range that is certain: 0 if the range has 0 in it. */
+static int64_t at_least(int64_t low, int64_t high)
+{
+	return low > 0 ? low : high < 0 ? high : 0;
+}
+
+int64_t doctor_clock_offset_ns(const struct doctor *doctor, const struct doctor_node *node,
+                               bool *ret_from_most)
+{
+	unsigned count;
+	const int64_t median = median_ns(doctor, &count);
+	*ret_from_most = count >= 3;
+	return at_least(node->clock.last.low_ns - median, node->clock.last.high_ns - median);
+}
+
+int64_t doctor_clock_own_offset_ns(const struct doctor *doctor)
+{
+	unsigned count;
+	const int64_t median = median_ns(doctor, &count);
+	return count >= 3 ? doctor->wall_ns - median : 0;
+}
+
+int64_t doctor_clock_gain_ns(const struct doctor_node *node, uint64_t *ret_elapsed_ns)
+{
+	const struct doctor_moment *a = &node->clock.first, *b = &node->clock.last;
+	*ret_elapsed_ns = b->at_ns - a->at_ns;
+	return a->at_ns != 0 && b->at_ns != 0 ? at_least(b->low_ns - a->high_ns, b->high_ns - a->low_ns) : 0;
+}
+
+/* Valkey 9 counts microseconds by another clock until it looks at the wall clock again. */
+bool doctor_clock_stands(const struct doctor_node *node)
+{
+	const struct doctor_moment *a = &node->clock.first, *b = &node->clock.last;
+	return a->at_ns != 0 && b->at_ns > a->at_ns &&
+	       (uint64_t)llabs(b->said_us - a->said_us) < (b->at_ns - a->at_ns) / 1000 / 100;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * redlock doctor: what is seen of each node, and what is wrong with it.
+ *
+ *     ask.c        questions to all nodes at once
+ *     gather.c     what is asked: INFO, CONFIG GET, TIME
+ *     rights.c     which rights the user lacks, by trying them
+ *     scan.c       keys without expiry
+ *     clocks.c     offsets and rates of the nodes' clocks
+ *     guard.c      the records of a guarded set
+ *     facts.c      what follows from what a server says of itself
+ *     checks.c     the table of checks
+ */
+#ifndef REDLOCK_TOOL_DOCTOR_H
+#define REDLOCK_TOOL_DOCTOR_H
+
+#include "../guard_record.h"
+#include "../report.h"
+
+/* ---- what is seen ---- */
+
+/* X(NAME, right that it needs, what is asked for people): what a node may permit or not. */
+#define DOCTOR_SOURCE_MAP(X)                                                                                 \
+	X(INFO, "+info", "INFO")                                                                                 \
+	X(CONFIG, "+config|get", "CONFIG GET")                                                                   \
+	X(TIME, "+time", "TIME")                                                                                 \
+	X(SCAN, "+scan +pttl", "SCAN")                                                                           \
+	X(GUARD, "+hmget ~redlock:set", "The record of a guarded set")
+
+enum doctor_source {
+	DOCTOR_ALWAYS, /* what is known without a question: URLs and votes */
+#define DOCTOR_SOURCE_ENUM(name, right, text) DOCTOR_##name,
+	DOCTOR_SOURCE_MAP(DOCTOR_SOURCE_ENUM)
+#undef DOCTOR_SOURCE_ENUM
+	    DOCTOR_SOURCES
+};
+
+/* The settings that are asked for by name. */
+enum doctor_setting {
+	DOCTOR_SAVE,
+	DOCTOR_APPENDONLY,
+	DOCTOR_APPENDFSYNC,
+	DOCTOR_ON_REWRITE,
+	DOCTOR_EVENTS,
+	DOCTOR_SETTINGS
+};
+
+/* The server's clock minus our CLOCK_BOOTTIME, which is between these, at a moment. */
+struct doctor_moment {
+	int64_t low_ns, high_ns;
+	uint64_t at_ns;
+	int64_t said_us; /* what it said */
+};
+
+struct doctor_clock {
+	struct doctor_moment first, last; /* of those at each end of the audit, the narrowest one */
+	uint64_t rtt_ns;                  /* the least */
+};
+
+enum { DOCTOR_KEY_SHOWN = 96 };
+
+struct doctor_keys {
+	uint64_t seen, endless;
+	bool whole;                     /* all keys were looked at */
+	char example[DOCTOR_KEY_SHOWN]; /* one of the endless, as it may be shown */
+};
+
+struct doctor_node {
+	struct redlock_url url;
+	bool local;    /* a Unix socket or a loopback address */
+	bool answered; /* it has answered a question */
+	bool sees[DOCTOR_SOURCES];
+	char why_not[DOCTOR_SOURCES][128];
+	char *info; /* NULL: not seen */
+	char settings[DOCTOR_SETTINGS][128];
+	struct doctor_clock clock;
+	uint64_t lacks; /* a bit for each row of the rights that the user does not have */
+	struct doctor_keys keys;
+};
+
+struct doctor {
+	struct session *session;
+	struct report report; /* the votes */
+	redlock_asker *asker;
+	unsigned nodes;
+	char key[REDLOCK_MAX_NAME + 64]; /* with the prefix, of no lock */
+	uint64_t allowance_ns;           /* for clocks, of the TTL */
+	int64_t wall_ns;                 /* our own clock minus CLOCK_BOOTTIME */
+	struct doctor_node node[REDLOCK_MAX_NODES];
+	struct guard_record record[REDLOCK_MAX_NODES];
+};
+
+/* Asks the nodes. Returns an exit code; unless it is EXIT_OK, what is wrong was said. */
+int doctor_gather(struct doctor *doctor, struct session *session);
+void doctor_free(struct doctor *doctor);
+
+/* A field of INFO. False: it is not there. */
+bool doctor_info(const struct doctor_node *node, const char *field, char *buffer, size_t size);
+/* The same as a number; 0: not there. */
+int64_t doctor_info_number(const struct doctor_node *node, const char *field);
+
+/* Notes why a source is not seen: what the question was refused with, or what became of it. */
+void doctor_note_why(struct doctor_node *node, enum doctor_source source,
+                     const struct redlock_question *question);
+
+/* ---- asking ---- */
+
+struct doctor_asks {
+	struct redlock_question *list;
+	size_t count, room;
+};
+
+/* Appends a question: argv ends with NULL and stays the caller's. False: out of memory. */
+bool doctor_asks_add(struct doctor_asks *asks, unsigned node, const char *const *argv);
+
+/* Asks all of them and waits. False: it cannot go on: memory, or a signal. */
+bool doctor_asks_run(struct doctor *doctor, struct doctor_asks *asks);
+void doctor_asks_free(struct doctor_asks *asks);
+
+/* ---- parts of it ---- */
+
+bool doctor_look_at_clocks(struct doctor *doctor, bool first);
+bool doctor_look_at_keys(struct doctor *doctor, uint64_t until_ns);
+bool doctor_try_rights(struct doctor *doctor, bool last);
+bool doctor_look_at_records(struct doctor *doctor);
+
+/* The record with the newest configuration. NULL: none is guarded. */
+const struct guard_record *doctor_guard_latest(const struct doctor *doctor);
+/* What is wrong with the record that a node has; NULL: nothing. */
+const char *doctor_guard_difference(const struct doctor *doctor, unsigned node);
+
+/* Groups of rights: what lacks without them. */
+enum doctor_group {
+	DOCTOR_NEEDED,
+	DOCTOR_SCRIPTS,
+	DOCTOR_STEPS,
+	DOCTOR_OPENING,
+	DOCTOR_QUEUE,
+	DOCTOR_TOLD, /* by servers, of the end of a key */
+	DOCTOR_LOOK
+};
+
+/* The rights of a group that the user lacks, as ACL SETUSER takes them; "": none. Returns `buffer`. */
+const char *doctor_rights(const struct doctor *doctor, const struct doctor_node *node,
+                          enum doctor_group group, char *buffer, size_t size);
+
+/* How far the node's clock is from that of most nodes, or ours where these are fewer than three, at least;
+ * negative: behind. 0: not for certain. */
+int64_t doctor_clock_offset_ns(const struct doctor *doctor, const struct doctor_node *node,
+                               bool *ret_from_most);
+/* How far ours is from that of most nodes. */
+int64_t doctor_clock_own_offset_ns(const struct doctor *doctor);
+/* What the clock gained during the audit, at least; and how long that was. */
+int64_t doctor_clock_gain_ns(const struct doctor_node *node, uint64_t *ret_elapsed_ns);
+bool doctor_clock_stands(const struct doctor_node *node);
+
+enum doctor_persistence {
+	DOCTOR_KEEPS_UNKNOWN,
+	DOCTOR_KEEPS_NOTHING,
+	DOCTOR_KEEPS_SNAPSHOTS,
+	DOCTOR_KEEPS_UNSYNCED,
+	DOCTOR_KEEPS_SECOND,
+	DOCTOR_KEEPS_UNLESS_REWRITE,
+	DOCTOR_KEEPS_ALL
+};
+enum doctor_persistence doctor_persistence(const struct doctor_node *node);
+
+/* "Redis 7.0.15"; "": not seen. */
+const char *doctor_version(const struct doctor_node *node, char *buffer, size_t size);
+/* What is known of such servers; "": nothing. `old`: that they are too old. Returns `buffer`. */
+const char *doctor_defects(const struct doctor_node *node, bool old, char *buffer, size_t size);
+
+/* ---- what is wrong ---- */
+
+/* X(NAME, word). From the second on people are told. */
+#define DOCTOR_LEVEL_MAP(X)                                                                                  \
+	X(NOTE, "note")                                                                                          \
+	X(UNSEEN, "unseen")                                                                                      \
+	X(WARNING, "warning")                                                                                    \
+	X(ERROR, "error")
+
+enum doctor_level {
+#define DOCTOR_LEVEL_ENUM(name, word) DOCTOR_##name,
+	DOCTOR_LEVEL_MAP(DOCTOR_LEVEL_ENUM)
+#undef DOCTOR_LEVEL_ENUM
+	    DOCTOR_LEVELS
+};
+
+struct doctor_finding {
+	const char *check;
+	enum doctor_level level;
+	char text[1024];   /* the sentence */
+	char advice[1024]; /* what to do; "": nothing */
+};
+
+/* Calls `visit` for each finding of a node, or with -1 of the set. */
+void doctor_check(const struct doctor *doctor, int node,
+                  void (*visit)(void *user, const struct doctor_finding *finding), void *user);
+
+#endif

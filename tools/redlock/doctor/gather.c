@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* What is asked of the nodes, and what is kept of it. A node that does not answer is asked no more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../clock.h"
+#include "../exit_codes.h"
+#include "../message.h"
+#include "../signals.h"
+#include "../status.h"
+#include "doctor.h"
+
+/* How long clocks are watched: long enough to see that one runs 1 % too fast, over answers within 1 ms. */
+enum { WATCH_MS = 300 };
+
+/* Behind the prefix: a name that no lock has. */
+static const char no_lock[] = "redlock-doctor-";
+
+/* ---- fields ---- */
+
+bool doctor_info(const struct doctor_node *node, const char *field, char *buffer, size_t size)
+{
+	const size_t length = strlen(field);
+	for (const char *line = node->info; line != NULL; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, field, length) != 0 || line[length] != ':')
+			continue;
+		line += length + 1;
+		snprintf(buffer, size, "%.*s", (int)strcspn(line, "\r\n"), line);
+		return true;
+	}
+	return false;
+}
+
+int64_t doctor_info_number(const struct doctor_node *node, const char *field)
+{
+	char text[32];
+	return doctor_info(node, field, text, sizeof text) ? strtoll(text, NULL, 10) : 0;
+}
+
+/* ---- where a node is ---- */
+
+/* A name that only looks like one of this machine is none: nothing is looked up here. */
+static bool is_local(const struct redlock_url *url)
+{
+	return url->port == 0 || strcmp(url->host, "localhost") == 0 || strcmp(url->host, "::1") == 0 ||
+	       (strncmp(url->host, "127.", 4) == 0 && url->host[strspn(url->host, "0123456789.")] == '\0');
+}
+
+static void locate(struct doctor_node *node, const char *address)
+{
+	node->url = (struct redlock_url){.size = sizeof node->url};
+	if (redlock_url_parse(address, NULL, 0, &node->url) < 0)
+		snprintf(node->url.host, sizeof node->url.host, "%s", address);
+	node->local = is_local(&node->url);
+}
+
+/* ---- INFO and CONFIG ---- */
+
+/* Without what servers add behind a comma, which repeats what they were sent. What came first stays: behind
+ * it comes that the connection has ended. */
+void doctor_note_why(struct doctor_node *node, enum doctor_source source, const struct redlock_question *q)
+{
+	const bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
+	const char *why = refused ? q->reply->text : q->reply == NULL ? q->error : "an answer of another kind";
+	if (node->why_not[source][0] == '\0')
+		snprintf(node->why_not[source], sizeof node->why_not[source], "%.*s", (int)strcspn(why, ",\r\n"),
+		         why);
+}
+
+/* Whether the answer has the type that a server gives. */
+static bool sees(struct doctor_node *node, enum doctor_source source, const struct redlock_question *q,
+                 enum redlock_reply_kind kind)
+{
+	node->sees[source] = q->reply != NULL && q->reply->kind == kind;
+	if (!node->sees[source])
+		doctor_note_why(node, source, q);
+	return node->sees[source];
+}
+
+static const char *const setting_names[DOCTOR_SETTINGS] = {
+    [DOCTOR_SAVE] = "save",
+    [DOCTOR_APPENDONLY] = "appendonly",
+    [DOCTOR_APPENDFSYNC] = "appendfsync",
+    [DOCTOR_ON_REWRITE] = "no-appendfsync-on-rewrite",
+    [DOCTOR_EVENTS] = "notify-keyspace-events",
+};
+
+static void keep_setting(struct doctor_node *node, unsigned setting, const struct redlock_reply *reply)
+{
+	node->settings[setting][0] = '\0';
+	if (reply->count == 2 && reply->items[1].kind == REDLOCK_REPLY_STRING)
+		snprintf(node->settings[setting], sizeof node->settings[setting], "%s", reply->items[1].text);
+}
+
+static bool look_at_server(struct doctor *doctor)
+{
+	static const char *const info[] = {"INFO", NULL};
+	const char *config[DOCTOR_SETTINGS][4];
+	struct doctor_asks asks = {0};
+	bool ok = true;
+	for (unsigned s = 0; s < DOCTOR_SETTINGS; s++)
+		memcpy(config[s], (const char *[]){"CONFIG", "GET", setting_names[s], NULL}, sizeof config[s]);
+	for (unsigned i = 0; i < doctor->nodes && ok; i++) {
+		ok = !doctor->node[i].answered || doctor_asks_add(&asks, i, info);
+		for (unsigned s = 0; s < DOCTOR_SETTINGS && ok && doctor->node[i].answered; s++)
+			ok = doctor_asks_add(&asks, i, config[s]);
+	}
+	ok = ok && doctor_asks_run(doctor, &asks);
+	for (size_t q = 0; q < asks.count && ok; q += 1 + DOCTOR_SETTINGS) {
+		struct doctor_node *node = &doctor->node[asks.list[q].node];
+		if (sees(node, DOCTOR_INFO, &asks.list[q], REDLOCK_REPLY_STRING))
+			ok = (node->info = strdup(asks.list[q].reply->text)) != NULL;
+		for (unsigned s = 0; s < DOCTOR_SETTINGS; s++)
+			if (sees(node, DOCTOR_CONFIG, &asks.list[q + 1 + s], REDLOCK_REPLY_ARRAY))
+				keep_setting(node, s, asks.list[q + 1 + s].reply);
+	}
+	doctor_asks_free(&asks);
+	return ok;
+}
+
+/* ---- all of it ---- */
+
+static void wait_until(uint64_t until_ns)
+{
+	for (uint64_t now_ns = clock_ns(); now_ns < until_ns && !signals_caught(); now_ns = clock_ns())
+		clock_sleep_ms((unsigned)((until_ns - now_ns) / 1000000) + 1);
+}
+
+static bool look(struct doctor *doctor)
+{
+	if (!doctor_look_at_clocks(doctor, true))
+		return false;
+	const uint64_t until_ns = clock_ns() + WATCH_MS * 1000000ull;
+	if (!look_at_server(doctor) || !doctor_try_rights(doctor, false) || !doctor_look_at_records(doctor) ||
+	    !doctor_look_at_keys(doctor, until_ns))
+		return false;
+	wait_until(until_ns);
+	return doctor_look_at_clocks(doctor, false) && doctor_try_rights(doctor, true);
+}
+
+int doctor_gather(struct doctor *doctor, struct session *session)
+{
+	const struct settings *settings = session->settings;
+	struct redlock_terms terms;
+	session_terms(settings, &terms);
+	doctor->session = session;
+	doctor->nodes = redlock_node_count(session->client);
+	doctor->allowance_ns = terms.drift_ms * 1000000;
+	snprintf(doctor->key, sizeof doctor->key, "%s%s%llx", settings->prefix != NULL ? settings->prefix : "",
+	         no_lock, (unsigned long long)clock_ns());
+	int code = status_ask(session, "doctor", &doctor->report);
+	if (code != EXIT_OK)
+		return code;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		locate(&doctor->node[i], doctor->report.node[i].status.address);
+	int error = redlock_asker_open(session->client, &doctor->asker);
+	if (error < 0) {
+		complain("%s", redlock_strerror(error));
+		return EXIT_INTERNAL;
+	}
+	if (look(doctor))
+		return EXIT_OK;
+	return signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_INTERNAL;
+}
+
+void doctor_free(struct doctor *doctor)
+{
+	redlock_asker_close(doctor->asker);
+	guard_record_free(doctor->record, doctor->nodes);
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		free(doctor->node[i].info);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* The records of a guarded node set. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+
+enum { ANSWER_MS = 1000 };
+
+bool doctor_look_at_records(struct doctor *doctor)
+{
+	uint64_t asked = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		asked |= (uint64_t)doctor->node[i].answered << i;
+	int error = guard_record_read(doctor->asker, doctor->record, doctor->nodes, asked, ANSWER_MS);
+	for (unsigned i = 0; i < doctor->nodes; i++) {
+		struct doctor_node *node = &doctor->node[i];
+		node->sees[DOCTOR_GUARD] = doctor->record[i].state != GUARD_SILENT_;
+		snprintf(node->why_not[DOCTOR_GUARD], sizeof node->why_not[DOCTOR_GUARD], "%.*s",
+		         (int)strcspn(doctor->record[i].why, ",\r\n"), doctor->record[i].why);
+	}
+	return error >= 0;
+}
+
+static bool is_of_a_set(const struct guard_record *r)
+{
+	return r->state == GUARD_ADMITTED_ || r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_;
+}
+
+const struct guard_record *doctor_guard_latest(const struct doctor *doctor)
+{
+	const struct guard_record *latest = NULL;
+	for (unsigned i = 0; i < doctor->nodes; i++) {
+		const struct guard_record *r = &doctor->record[i];
+		if (is_of_a_set(r) &&
+		    (latest == NULL || guard_record_number(r, GUARD_STEP) > guard_record_number(latest, GUARD_STEP)))
+			latest = r;
+	}
+	return latest;
+}
+
+/* As records have them. NULL: out of memory. */
+static char *members_here(const struct doctor *doctor)
+{
+	char names[REDLOCK_MAX_NODES][320];
+	const char *members[REDLOCK_MAX_NODES];
+	for (unsigned i = 0; i < doctor->nodes; i++) {
+		if (!guard_record_member(doctor->report.node[i].status.address, names[i], sizeof names[i]))
+			names[i][0] = '\0';
+		members[i] = names[i];
+	}
+	return guard_record_join(members, doctor->nodes);
+}
+
+const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
+{
+	const struct guard_record *r = &doctor->record[node], *latest = doctor_guard_latest(doctor);
+	const char *what = NULL;
+	if (latest == NULL || !is_of_a_set(r))
+		return r->state == GUARD_NEWER_                     ? "was written by a newer version"
+		       : r->state == GUARD_REMOVED_                 ? "says that it was removed from the set"
+		       : r->state == GUARD_PLAIN_ && latest != NULL ? "was taken back to plain, and others were not"
+		                                                    : NULL;
+	char *members = members_here(doctor), name[320];
+	const bool named = guard_record_member(doctor->report.node[node].status.address, name, sizeof name);
+	if (strcmp(r->field[GUARD_SET], latest->field[GUARD_SET]) != 0)
+		what = "is of another set than that of another node";
+	else if (strcmp(r->field[GUARD_CONFIG], latest->field[GUARD_CONFIG]) != 0)
+		what = "is of another configuration than that of another node: a change of members did not reach one";
+	else if (members != NULL && strcmp(r->field[GUARD_MEMBERS], members) != 0 &&
+	         strcmp(r->field[GUARD_PREV_MEMBERS], members) != 0)
+		what = "has other members than are configured here";
+	else if (r->state == GUARD_ADMITTED_ && named && strcmp(r->field[GUARD_NODE], name) != 0)
+		what = "names another member than its address does: servers were exchanged";
+	free(members);
+	return what;
+}

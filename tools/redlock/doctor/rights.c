@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which rights the user lacks. Each is tried with a command that changes nothing, whatever it is answered: on
+ * a key that no lock has. NOPERM comes before a command is looked at.
+ */
+#include <string.h>
+
+#include "../side_key.h"
+#include "doctor.h"
+
+#define KEY "KEY"     /* of a lock that nobody has */
+#define QUEUE "QUEUE" /* of those who wait for it */
+#define TOLD "TOLD"   /* the channel where the server tells what becomes of it */
+#define NO_SHA "0000000000000000000000000000000000000000"
+
+enum { WORDS = 7 };
+
+/* One for each right of redlock_acl_rights() but select, without which there is no connection. */
+static const struct {
+	const char *right;
+	enum doctor_group group;
+	bool last; /* it may leave a connection that is good for nothing else */
+	const char *words[WORDS];
+} tries[] = {
+    {"+set", DOCTOR_NEEDED, false, {"SET", KEY, "-", "XX", "PX", "10"}},
+    {"+get", DOCTOR_NEEDED, false, {"GET", KEY}},
+    {"+pttl", DOCTOR_NEEDED, false, {"PTTL", KEY}},
+    {"+pexpire", DOCTOR_NEEDED, false, {"PEXPIRE", KEY, "10"}},
+    {"+del", DOCTOR_NEEDED, false, {"DEL", KEY}},
+    {"+eval", DOCTOR_SCRIPTS, false, {"EVAL", "return 0", "0"}},
+    {"+evalsha", DOCTOR_LOOK, false, {"EVALSHA", NO_SHA, "0"}},
+    {"+client|id", DOCTOR_OPENING, false, {"CLIENT", "ID"}},
+    {"+client|kill", DOCTOR_OPENING, false, {"CLIENT", "KILL", "ID", "0"}},
+    {"+info", DOCTOR_OPENING, false, {"INFO", "server"}},
+    {"+command|info", DOCTOR_LOOK, false, {"COMMAND", "INFO", "get"}},
+    {"~{", DOCTOR_QUEUE, false, {"GET", QUEUE}},
+    {"~", DOCTOR_NEEDED, false, {NULL}},
+    {"&redlock:wake:*", DOCTOR_QUEUE, false, {NULL}},
+    {"+mget", DOCTOR_QUEUE, false, {"MGET", KEY}},
+    {"+time", DOCTOR_QUEUE, false, {"TIME"}},
+    {"+publish", DOCTOR_QUEUE, false, {"PUBLISH", "redlock:wake:doctor", ""}},
+    {"+hget", DOCTOR_QUEUE, false, {"HGET", KEY, "f"}},
+    {"+hset", DOCTOR_QUEUE, false, {"HSET", KEY, "f", "v", "f"}}, /* one word too few */
+    {"+hdel", DOCTOR_QUEUE, false, {"HDEL", KEY, "f"}},
+    {"+hlen", DOCTOR_QUEUE, false, {"HLEN", KEY}},
+    {"+type", DOCTOR_LOOK, false, {"TYPE", KEY}},
+    {"+strlen", DOCTOR_LOOK, false, {"STRLEN", KEY}},
+    {"+getrange", DOCTOR_STEPS, false, {"GETRANGE", KEY, "0", "0"}},
+    {"+getrange", DOCTOR_LOOK, false, {"GETRANGE", KEY, "0", "0"}},
+    {"+hscan", DOCTOR_LOOK, false, {"HSCAN", KEY, "0"}},
+    {"+watch", DOCTOR_STEPS, true, {"WATCH", KEY}},
+    {"+multi", DOCTOR_STEPS, true, {"MULTI"}},
+    {"+exec", DOCTOR_STEPS, true, {"EXEC"}},
+    {"+subscribe", DOCTOR_QUEUE, true, {"SUBSCRIBE", "redlock:wake:doctor"}},
+    {"&__keyspace@*__:", DOCTOR_TOLD, true, {"SUBSCRIBE", TOLD}},
+    {"+unsubscribe", DOCTOR_TOLD, true, {"UNSUBSCRIBE", "redlock:wake:doctor"}},
+};
+
+enum { TRIES = sizeof tries / sizeof tries[0] };
+_Static_assert(TRIES <= 64, "a bit for each");
+
+static uint64_t bit_of(const char *right)
+{
+	for (unsigned t = 0; t < TRIES; t++)
+		if (strcmp(tries[t].right, right) == 0)
+			return UINT64_C(1) << t;
+	return 0;
+}
+
+/* What a refusal says is lacking: the command, or the keys or channels that it may be used on. */
+static uint64_t lacking(unsigned t, const struct redlock_reply *reply)
+{
+	if (reply == NULL || reply->kind != REDLOCK_REPLY_ERROR || strncmp(reply->text, "NOPERM", 6) != 0)
+		return 0;
+	const bool of_queue = tries[t].right[0] == '~', told = tries[t].right[0] == '&';
+	const char *access = strstr(reply->text, "permissions to access");
+	if (access == NULL)
+		return of_queue || told ? 0 : UINT64_C(1) << t;
+	if (strstr(access, "channel") != NULL)
+		return told ? UINT64_C(1) << t : bit_of("&redlock:wake:*");
+	return bit_of(of_queue ? "~{" : "~");
+}
+
+bool doctor_try_rights(struct doctor *doctor, bool last)
+{
+	char queue[sizeof doctor->key + 32], told[sizeof doctor->key + 32];
+	const char *argv[TRIES][WORDS + 1] = {{NULL}};
+	unsigned asked[TRIES], count = 0;
+	struct doctor_asks asks = {0};
+	bool ok = true;
+	side_key(doctor->key, "queue", queue, sizeof queue);
+	snprintf(told, sizeof told, "__keyspace@0__:%s", doctor->key);
+	for (unsigned t = 0; t < TRIES; t++) {
+		if (tries[t].last != last || tries[t].words[0] == NULL)
+			continue;
+		for (unsigned w = 0; w < WORDS && tries[t].words[w] != NULL; w++) {
+			const char *word = tries[t].words[w];
+			argv[t][w] = strcmp(word, KEY) == 0     ? doctor->key
+			             : strcmp(word, QUEUE) == 0 ? queue
+			             : strcmp(word, TOLD) == 0  ? told
+			                                        : word;
+		}
+		asked[count++] = t;
+	}
+	for (unsigned i = 0; i < doctor->nodes && ok; i++)
+		for (unsigned a = 0; a < count && ok && doctor->node[i].answered; a++)
+			ok = doctor_asks_add(&asks, i, argv[asked[a]]);
+	ok = ok && doctor_asks_run(doctor, &asks);
+	for (size_t q = 0; q < asks.count && ok; q++)
+		doctor->node[asks.list[q].node].lacks |= lacking(asked[q % count], asks.list[q].reply);
+	doctor_asks_free(&asks);
+	return ok;
+}
+
+const char *doctor_rights(const struct doctor *doctor, const struct doctor_node *node,
+                          enum doctor_group group, char *buffer, size_t size)
+{
+	const char *prefix = doctor->session->settings->prefix;
+	size_t used = 0;
+	buffer[0] = '\0';
+	for (unsigned t = 0; t < TRIES && used < size; t++) {
+		if (tries[t].group != group || (node->lacks >> t & 1) == 0)
+			continue;
+		const char *right = tries[t].right;
+		const bool of_names = right[0] == '~' || (right[0] == '&' && strchr(right, ':')[1] == '\0');
+		used += (size_t)snprintf(buffer + used, size - used, "%s%s%s%s", used > 0 ? " " : "", right,
+		                         of_names && prefix != NULL ? prefix : "", of_names ? "*" : "");
+	}
+	return buffer;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The record of a guarded node set, as each node has it: the hash redlock:set. Who shows it, audits it or
+ * changes it reads it here; what its fields mean: docs/decisions/guard.md. Nothing is written here.
+ */
+#ifndef REDLOCK_TOOL_GUARD_RECORD_H
+#define REDLOCK_TOOL_GUARD_RECORD_H
+
+#include <redlock/redlock.h>
+
+#include "json.h"
+
+#define GUARD_RECORD_KEY "redlock:set"
+
+/* X(NAME, field). `done`: the configuration whose change is finished; `leaving`: the member that it leaves
+ * out. */
+#define GUARD_FIELD_MAP(X)                                                                                   \
+	X(VERSION, "version")                                                                                    \
+	X(MODE, "mode")                                                                                          \
+	X(SET, "set")                                                                                            \
+	X(CONFIG, "config")                                                                                      \
+	X(STEP, "step")                                                                                          \
+	X(PASS, "pass")                                                                                          \
+	X(PREV, "prev")                                                                                          \
+	X(QID, "qid")                                                                                            \
+	X(DONE, "done")                                                                                          \
+	X(MEMBERS, "members")                                                                                    \
+	X(QUORUM, "quorum")                                                                                      \
+	X(TTL, "ttl")                                                                                            \
+	X(NODE, "node")                                                                                          \
+	X(PREV_CONFIG, "prev_config")                                                                            \
+	X(PREV_MEMBERS, "prev_members")                                                                          \
+	X(PREV_QUORUM, "prev_quorum")                                                                            \
+	X(LEAVING, "leaving")                                                                                    \
+	X(FLOOR, "floor")                                                                                        \
+	X(GMAX, "gmax")                                                                                          \
+	X(QRID, "qrid")                                                                                          \
+	X(QUNTIL, "quntil")
+
+enum guard_field {
+#define GUARD_FIELD_ENUM(name, field) GUARD_##name,
+	GUARD_FIELD_MAP(GUARD_FIELD_ENUM)
+#undef GUARD_FIELD_ENUM
+	    GUARD_FIELDS
+};
+/* The first ones, up to `done`, are what a change quotes: scripts/operator/change.lua. */
+enum { GUARD_QUOTED = GUARD_DONE + 1 };
+
+/* X(NAME, word). Two of them are of the node's process: whether it has forgotten what it had. */
+#define GUARD_STATE_MAP(X)                                                                                   \
+	X(SILENT, "silent")         /* no answer */                                                              \
+	X(BLANK, "blank")           /* there is no record */                                                     \
+	X(NEWER, "newer")           /* of a later version */                                                     \
+	X(PLAIN, "plain")           /* taken back */                                                             \
+	X(REMOVED, "removed")       /* it was a member */                                                        \
+	X(ADMITTED, "admitted")     /* it votes */                                                               \
+	X(QUARANTINE, "quarantine") /* this process may have forgotten locks; `left_ms` more */                  \
+	X(OVER, "over")             /* that has ended: the next guarded client admits it */
+
+enum guard_state {
+#define GUARD_STATE_ENUM(name, word) GUARD_##name##_,
+	GUARD_STATE_MAP(GUARD_STATE_ENUM)
+#undef GUARD_STATE_ENUM
+};
+
+struct guard_record {
+	enum guard_state state;
+	char why[128];    /* SILENT */
+	char run_id[41];  /* "-": it is not told */
+	bool replicas;    /* it has or had some, or is one */
+	uint64_t now_ms;  /* its clock */
+	uint64_t left_ms; /* QUARANTINE, and of one that is BLANK and was met by a client that knows the set */
+	const char *field[GUARD_FIELDS]; /* "": it has none */
+	char *texts;                     /* of these */
+};
+
+/* Asks the nodes of the mask, all at once. Records of before are freed: they begin as zeros. Returns as
+ * redlock_ask() does. */
+int guard_record_read(redlock_asker *asker, struct guard_record *records, unsigned count, uint64_t nodes,
+                      uint64_t timeout_ms);
+void guard_record_free(struct guard_record *records, unsigned count);
+
+uint64_t guard_record_number(const struct guard_record *record, enum guard_field field);
+
+/* How long a quarantine is, for a maximum TTL. */
+uint64_t guard_record_whole_ms(uint64_t ttl_ms);
+
+const char *guard_record_word(enum guard_state state);
+
+/* "set 4f..., configuration 2, admitted, fencing known". Returns `buffer`. */
+const char *guard_record_text(const struct guard_record *record, char *buffer, size_t size);
+/* The member "guard". */
+void guard_record_json(const struct guard_record *record, struct json *json);
+
+/* The name that a node has among the members: its address as the URL has it. False: a wrong URL. */
+bool guard_record_member(const char *url, char *buffer, size_t size);
+/* The members as a record has them. NULL: out of memory. */
+char *guard_record_join(const char *const *members, size_t count);
+
+#endif

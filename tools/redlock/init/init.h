@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * redlock init: writes the records of a guarded node set, and changes its members. All nodes are read, then
+ * what is there says what to do next, until nothing is left to do: a run goes on wherever another one ended.
+ * docs/decisions/set-changes.md has the reasons.
+ *
+ *     nodes.c      which nodes, and what they are called in records
+ *     plan.c       what is to be done now: a new set, a set that is there
+ *     stages.c     the same, of a change of members
+ *     change.c     what is written to a node, if it is still as it was read
+ */
+#ifndef REDLOCK_TOOL_INIT_H
+#define REDLOCK_TOOL_INIT_H
+
+#include "../guard_record.h"
+#include "../session.h"
+
+enum { INIT_MEMBER = 320, INIT_ID = 16 };
+
+/* What is to be written to a node; a text that is "" deletes the field. */
+struct init_change {
+	const char *said;               /* what was done, for people; NULL: nothing is to be written */
+	const char *text[GUARD_FIELDS]; /* NULL: stays */
+	char pass[INIT_ID + 3], prev[INIT_ID + 3], whole[24], quarantine[INIT_ID + 1], floor[24];
+	uint64_t until_ms; /* the node refuses it after this, by its own clock */
+};
+
+/* A configuration of the set. Texts of records. */
+struct init_config {
+	const char *set, *config, *step, *ttl, *members, *quorum;
+	const char *prev_config, *prev_members, *prev_quorum; /* "": it is accepted alone */
+	const char *leaving;
+	bool finished; /* none but it was accepted for a maximum TTL, and the counters are carried */
+};
+
+struct init {
+	const struct settings *settings;
+	struct settings own; /* with the URLs of all nodes */
+	struct session session;
+	redlock_asker *asker;
+	unsigned nodes;
+	int other;     /* the node that comes or goes, the last one; -1: none, or it is dead and not listed */
+	bool is_added; /* `other` comes */
+	char member[REDLOCK_MAX_NODES + 1][INIT_MEMBER], gone[INIT_MEMBER];
+	bool listed[REDLOCK_MAX_NODES + 1], wanted[REDLOCK_MAX_NODES + 1]; /* before the change, and behind it */
+	char *list, *target;                                               /* these as records have them */
+	char target_quorum[4], list_quorum[4], ttl[24];
+	struct guard_record record[REDLOCK_MAX_NODES + 1];
+	struct init_change change[REDLOCK_MAX_NODES + 1];
+
+	/* Of this run. */
+	char run_id[REDLOCK_MAX_NODES + 1][41]; /* of a new set: the processes, and since when they are seen */
+	uint64_t seen_ns;
+	char set[INIT_ID + 1], config[INIT_ID + 1], step[24]; /* drawn for a configuration that it begins */
+	uint64_t fresh_until_ms[REDLOCK_MAX_NODES + 1];       /* never voted in that; 0: not known */
+	char over[REDLOCK_MAX_NODES + 1][INIT_ID + 1];        /* id of a quarantine that was seen to be over */
+	uint64_t floor; /* of the counters of a node that comes; 0: not known */
+	uint64_t epoch;
+	uint64_t carried;  /* largest number of the former configuration; 0: not known */
+	uint64_t alone_ns; /* since then all nodes refuse the configuration before */
+	unsigned rounds;   /* of writing */
+
+	/* What the plan says. */
+	uint64_t wait_ms;
+	const char *wait_why;
+	const char *note; /* at the end */
+};
+
+/* Exit codes are 0 and up. */
+enum { INIT_MORE = -1 };
+
+/* ---- nodes.c ---- */
+
+/* Returns an exit code; unless it is EXIT_OK, what is wrong was said. */
+int init_open(struct init *in, const struct settings *settings);
+void init_close(struct init *in);
+/* As people see it. */
+const char *init_address(const struct init *in, unsigned node);
+
+/* ---- plan.c ---- */
+
+/* INIT_MORE: do what it says, read again. Else it has ended; what is wrong was said. */
+int init_plan(struct init *in);
+
+/* Complains, in front of that with the node's name. Returns EXIT_CONFIG. */
+int init_refuse(const struct init *in, unsigned node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Complains of each node that did not answer. Returns how many. */
+unsigned init_complain_silent(const struct init *in, const bool *of, const char *why);
+
+/* ---- stages.c ---- */
+
+/* Begins a change of members, with `now` as the configuration that is there. */
+int init_begin_change(struct init *in, const struct init_config *now);
+/* All wanted nodes have `now`; behind that none but it is to be accepted. */
+int init_finish_change(struct init *in, const struct init_config *now);
+/* The largest number that these nodes know of. False: fewer than a quorum count. */
+bool init_numbers(const struct init *in, const bool *of, const struct init_config *config, uint64_t *ret);
+bool init_has(const struct init *in, unsigned node, const struct init_config *config);
+
+/* ---- change.c ---- */
+
+void init_draw(char id[INIT_ID + 1]);
+
+enum init_kind {
+	INIT_ADMIT, /* it votes at once */
+	INIT_QUARANTINE,
+	INIT_KEEP, /* in its quarantine */
+	INIT_TELL  /* it is no member any more */
+};
+
+/* The record of a configuration for a node. */
+void init_compose(struct init *in, unsigned node, enum init_kind kind, const struct init_config *config,
+                  const char *said);
+struct init_change *init_put(struct init *in, unsigned node, const char *said);
+void init_put_floor(struct init *in, unsigned node, uint64_t floor);
+
+bool init_has_changes(const struct init *in);
+/* Writes all of them, and says what was written. Returns an exit code, or INIT_MORE. */
+int init_write(struct init *in);
+
+#endif

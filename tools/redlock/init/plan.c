@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../clock.h"
+#include "../exit_codes.h"
+#include "../message.h"
+#include "init.h"
+
+int init_refuse(const struct init *in, unsigned node, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	complain("node %u %s: %s", node + 1, init_address(in, node), text);
+	return EXIT_CONFIG;
+}
+
+unsigned init_complain_silent(const struct init *in, const bool *of, const char *why)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < in->nodes; i++)
+		if (of[i] && in->record[i].state == GUARD_SILENT_) {
+			(void)init_refuse(in, i, "no answer (%s)%s", in->record[i].why, why);
+			count++;
+		}
+	return count;
+}
+
+/* ---- servers that cannot be guarded ---- */
+
+static bool is_alike(const struct init *in, unsigned i, unsigned k)
+{
+	const struct guard_record *a = &in->record[i], *b = &in->record[k];
+	return a->state != GUARD_SILENT_ && b->state != GUARD_SILENT_ && strcmp(a->run_id, "-") != 0 &&
+	       strcmp(a->run_id, b->run_id) == 0;
+}
+
+static int check_servers(const struct init *in)
+{
+	const bool strict = in->settings->guard != REDLOCK_GUARD_AUTO && !in->settings->plain;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const struct guard_record *r = &in->record[i];
+		for (unsigned k = 0; k < i; k++)
+			if (is_alike(in, i, k))
+				return init_refuse(in, i, "is the same server as node %u: list every server once", k + 1);
+		if (r->state == GUARD_NEWER_)
+			return init_refuse(in, i, "its record was written by a newer version: use that here");
+		if (strict && in->wanted[i] && r->state != GUARD_SILENT_ && strcmp(r->run_id, "-") == 0)
+			return init_refuse(in, i,
+			                   "it does not tell its run_id, without which a restart is not seen: permit "
+			                   "+info, or accept that only wipes are seen, with --guard=auto");
+		if (strict && in->wanted[i] && r->replicas)
+			return init_refuse(in, i,
+			                   "it has or had replicas, or is one: detach them and restart it, or accept "
+			                   "them with --guard=auto");
+	}
+	return EXIT_OK;
+}
+
+/* ---- what is there ---- */
+
+static bool is_of_a_set(const struct guard_record *r)
+{
+	return r->state == GUARD_ADMITTED_ || r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_;
+}
+
+static bool is_member(const struct guard_record *r, const char *member)
+{
+	const size_t size = strlen(member);
+	for (const char *at = r->field[GUARD_MEMBERS]; at != NULL; at = strchr(at, ' ')) {
+		at += *at == ' ';
+		if (strncmp(at, member, size) == 0 && (at[size] == ' ' || at[size] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* A record of a set that was here before: of a process that was never admitted, where others are, to a set
+ * with this member. */
+static void disregard_backups(struct init *in)
+{
+	for (unsigned i = 0; i < in->nodes; i++)
+		for (unsigned k = 0; k < in->nodes; k++) {
+			struct guard_record *r = &in->record[i];
+			const struct guard_record *other = &in->record[k];
+			if ((r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_) &&
+			    other->state == GUARD_ADMITTED_ &&
+			    strcmp(r->field[GUARD_SET], other->field[GUARD_SET]) != 0 && is_member(other, in->member[i]))
+				r->state = GUARD_BLANK_;
+		}
+}
+
+/* The newest record, and of these one that knows the configuration before; -1: there is none. */
+static int find_latest(const struct init *in)
+{
+	int found = -1;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const struct guard_record *r = &in->record[i];
+		if (!is_of_a_set(r))
+			continue;
+		const struct guard_record *best = found >= 0 ? &in->record[found] : NULL;
+		const uint64_t step = guard_record_number(r, GUARD_STEP);
+		const uint64_t most = best != NULL ? guard_record_number(best, GUARD_STEP) : 0;
+		const bool knows_more = best != NULL && !best->field[GUARD_PREV][0] && r->field[GUARD_PREV][0];
+		if (best == NULL || step > most || (step == most && knows_more))
+			found = (int)i;
+	}
+	return found;
+}
+
+static int check_sets(const struct init *in, unsigned latest)
+{
+	const struct guard_record *r = &in->record[latest];
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const struct guard_record *other = &in->record[i];
+		if (!is_of_a_set(other) || strcmp(other->field[GUARD_SET], r->field[GUARD_SET]) == 0)
+			continue;
+		return init_refuse(in, i,
+		                   "its record is of node set %s with the members %s, and that of node %u of set %s: "
+		                   "give the nodes of one set, or first take the other one back, with `redlock init "
+		                   "--plain` and its members",
+		                   other->field[GUARD_SET], other->field[GUARD_MEMBERS], latest + 1,
+		                   r->field[GUARD_SET]);
+	}
+	return EXIT_OK;
+}
+
+static bool is_finished(const struct init *in, const char *config)
+{
+	for (unsigned i = 0; i < in->nodes; i++)
+		if (in->record[i].state != GUARD_SILENT_ && strcmp(in->record[i].field[GUARD_DONE], config) == 0)
+			return true;
+	return false;
+}
+
+static struct init_config config_of(const struct init *in, const struct guard_record *r)
+{
+	return (struct init_config){
+	    .set = r->field[GUARD_SET],
+	    .config = r->field[GUARD_CONFIG],
+	    .step = r->field[GUARD_STEP],
+	    .ttl = r->field[GUARD_TTL],
+	    .members = r->field[GUARD_MEMBERS],
+	    .quorum = r->field[GUARD_QUORUM],
+	    .leaving = r->field[GUARD_LEAVING],
+	    .prev_config = "",
+	    .prev_members = "",
+	    .prev_quorum = "",
+	    .finished = is_finished(in, r->field[GUARD_CONFIG]),
+	};
+}
+
+/* ---- a new set ---- */
+
+static uint64_t unix_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Higher than all that is known of: numbers of before, of a set that was here, are not given again. */
+static uint64_t highest(const struct init *in)
+{
+	uint64_t most = unix_ms();
+	for (unsigned i = 0; i < in->nodes; i++)
+		for (unsigned f = GUARD_FLOOR; f <= GUARD_GMAX && in->record[i].state != GUARD_SILENT_; f++) {
+			const uint64_t number = guard_record_number(&in->record[i], (enum guard_field)f);
+			most = number > most ? number : most;
+		}
+	return most;
+}
+
+/* How long to wait until all has expired that these processes have forgotten. */
+static uint64_t forgetting_ms(struct init *in)
+{
+	const uint64_t whole_ms = guard_record_whole_ms(strtoull(in->ttl, NULL, 10)), now_ns = clock_ns();
+	uint64_t left_ms = 0;
+	in->seen_ns = in->seen_ns != 0 ? in->seen_ns : now_ns;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const struct guard_record *r = &in->record[i];
+		if (strcmp(in->run_id[i], r->run_id) != 0)
+			in->seen_ns = now_ns;
+		snprintf(in->run_id[i], sizeof in->run_id[i], "%s", r->run_id);
+		if (r->state == GUARD_BLANK_ && r->left_ms > left_ms)
+			left_ms = r->left_ms;
+	}
+	const uint64_t seen_ms = (now_ns - in->seen_ns) / 1000000;
+	if (!in->settings->fresh && seen_ms < whole_ms && whole_ms - seen_ms > left_ms)
+		left_ms = whole_ms - seen_ms;
+	return left_ms;
+}
+
+/* One node first: if two do this at the same time, one of them goes on with what the other one has begun. */
+static unsigned first_member(const struct init *in, const bool *of)
+{
+	unsigned first = in->nodes;
+	for (unsigned i = 0; i < in->nodes; i++)
+		if (of[i] && (first == in->nodes || strcmp(in->member[i], in->member[first]) < 0))
+			first = i;
+	return first;
+}
+
+static int found_set(struct init *in)
+{
+	const unsigned first = first_member(in, in->wanted);
+	if (init_complain_silent(in, in->wanted, ": a new set needs all its nodes"))
+		return EXIT_NOQUORUM;
+	in->wait_ms = forgetting_ms(in);
+	in->wait_why =
+	    "these nodes may have forgotten locks, which must have expired (if none were ever held here: "
+	    "--fresh)";
+	if (in->wait_ms > 0)
+		return INIT_MORE;
+	init_draw(in->set);
+	init_draw(in->config);
+	in->floor = highest(in);
+	for (unsigned i = 0; i < in->nodes; i++)
+		in->fresh_until_ms[i] = init_put(in, i, NULL)->until_ms;
+	const struct init_config config = {in->set, in->config, "1", in->ttl, in->target, in->target_quorum,
+	                                   "",      "",         "",  "",      true};
+	init_compose(in, first, INIT_ADMIT, &config, "record written, it votes");
+	init_put_floor(in, first, in->floor);
+	in->fresh_until_ms[first] = 0;
+	in->seen_ns = 0; /* should it be blank again */
+	return INIT_MORE;
+}
+
+static int plan_without_set(struct init *in)
+{
+	if (in->settings->plain) {
+		in->note = "there is no guarded node set: every client may use these nodes";
+		return init_complain_silent(in, in->wanted, "") > 0 ? EXIT_NOQUORUM : EXIT_OK;
+	}
+	if (in->other < 0 && !in->settings->new_epoch && !in->settings->finish)
+		return found_set(in);
+	if (init_complain_silent(in, in->wanted, "") > 0)
+		return EXIT_NOQUORUM;
+	complain("init: these nodes have no record of a guarded node set; first run: redlock init");
+	return EXIT_CONFIG;
+}
+
+/* ---- a set that is there ---- */
+
+static bool is_fresh(const struct init *in, unsigned node, const struct init_config *config)
+{
+	return in->fresh_until_ms[node] != 0 && strcmp(in->config, config->config) == 0;
+}
+
+/* A node that voted on an older one, which is accepted until the change is finished. */
+static void follow(struct init *in, unsigned node, const struct init_config *config)
+{
+	const struct guard_record *r = &in->record[node];
+	struct init_config next = *config;
+	const uint64_t step = guard_record_number(r, GUARD_STEP);
+	if (config->finished || step + 1 != strtoull(config->step, NULL, 10)) {
+		init_compose(in, node, INIT_QUARANTINE, config,
+		             "record written; it was left behind by a change, and votes after a quarantine");
+		return;
+	}
+	next.prev_config = r->field[GUARD_CONFIG];
+	next.prev_members = r->field[GUARD_MEMBERS];
+	next.prev_quorum = r->field[GUARD_QUORUM];
+	init_compose(in, node, INIT_ADMIT, &next, "record written, both configurations are accepted");
+}
+
+/* One that should have a record and has none, or that of another process or configuration. */
+static void mend(struct init *in, unsigned node, const struct init_config *config)
+{
+	const struct guard_record *r = &in->record[node];
+	const bool same = strcmp(r->field[GUARD_CONFIG], config->config) == 0;
+	if (is_fresh(in, node, config) && !is_of_a_set(r)) {
+		init_compose(in, node, INIT_ADMIT, config, "record written, it votes");
+		if (in->floor > 0)
+			init_put_floor(in, node, in->floor);
+		in->fresh_until_ms[node] = 0; /* from now on it may vote, and forget that */
+	} else if (!is_of_a_set(r)) {
+		init_compose(in, node, INIT_QUARANTINE, config,
+		             "record written; it may have forgotten locks, and votes after a quarantine");
+	} else if (r->state == GUARD_ADMITTED_ && !same) {
+		follow(in, node, config);
+	} else if (!same) {
+		init_compose(in, node, INIT_KEEP, config, "record written, it is in quarantine");
+	} else if (r->state == GUARD_ADMITTED_ && strcmp(r->field[GUARD_NODE], in->member[node]) != 0) {
+		init_put(in, node, "it has another address now")->text[GUARD_NODE] = in->member[node];
+	}
+}
+
+/* False: nothing is to be written. A node that leaves has the record as well, until it is told. */
+static bool mend_all(struct init *in, const struct init_config *config)
+{
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const bool leaves = (int)i == in->other && !in->is_added && !config->finished;
+		const bool told = in->record[i].state == GUARD_REMOVED_ || in->settings->dead;
+		if (in->record[i].state != GUARD_SILENT_ && (in->wanted[i] || (leaves && !told)))
+			mend(in, i, config);
+	}
+	return init_has_changes(in);
+}
+
+static int go_on(struct init *in, const struct init_config *config)
+{
+	if (strcmp(config->quorum, in->target_quorum) != 0) {
+		complain("the quorum of this set is %s, not %s: give --quorum %s, or take the set back with `redlock "
+		         "init --plain` and make it anew",
+		         config->quorum, in->target_quorum, config->quorum);
+		return EXIT_CONFIG;
+	}
+	if (mend_all(in, config))
+		return INIT_MORE;
+	if (init_complain_silent(in, in->wanted, ": run this again when it is back") > 0)
+		return EXIT_NOQUORUM;
+	if (!config->finished && in->settings->finish)
+		return init_finish_change(in, config);
+	in->note = config->finished
+	               ? "in each client's configuration: guard = require"
+	               : "both lists of nodes are accepted now: give all clients the new one, then end "
+	                 "this with the same command and --finish";
+	return EXIT_OK;
+}
+
+/* ---- back to plain, and a new epoch of the counters ---- */
+
+static int plan_plain(struct init *in, const struct init_config *config)
+{
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const struct guard_record *r = &in->record[i];
+		if (r->state == GUARD_PLAIN_ || r->state == GUARD_SILENT_)
+			continue;
+		if (r->state == GUARD_QUARANTINE_ && r->field[GUARD_QID][0] != '\0') {
+			in->wait_ms = r->left_ms > in->wait_ms ? r->left_ms : in->wait_ms;
+			in->wait_why = "a node is in quarantine: it may have forgotten locks";
+		} else if (r->state != GUARD_ADMITTED_ && r->state != GUARD_OVER_) {
+			init_compose(in, i, INIT_QUARANTINE, config, "it may have forgotten locks: quarantine");
+		} else {
+			struct init_change *c = init_put(in, i, "taken back to plain");
+			c->text[GUARD_MODE] = "plain";
+			c->text[GUARD_PASS] = c->text[GUARD_PREV] = c->text[GUARD_FLOOR] = "";
+			c->text[GUARD_QID] = c->text[GUARD_QRID] = c->text[GUARD_QUNTIL] = "";
+		}
+	}
+	if (init_has_changes(in) || in->wait_ms > 0)
+		return INIT_MORE;
+	return init_complain_silent(in, in->wanted, ": run this again when it is back") > 0 ? EXIT_NOQUORUM
+	                                                                                    : EXIT_OK;
+}
+
+static int plan_epoch(struct init *in, const struct init_config *config)
+{
+	unsigned votes = 0;
+	for (unsigned i = 0; i < in->nodes; i++)
+		votes += in->record[i].state == GUARD_ADMITTED_ && init_has(in, i, config);
+	if (votes < strtoul(config->quorum, NULL, 10)) {
+		complain("init: %u of %u nodes are admitted, %s are needed: a new epoch begins when they are", votes,
+		         in->nodes, config->quorum);
+		return EXIT_NOQUORUM;
+	}
+	in->epoch = in->epoch != 0 ? in->epoch : highest(in);
+	for (unsigned i = 0; i < in->nodes; i++)
+		if (in->record[i].state == GUARD_ADMITTED_ && init_has(in, i, config) &&
+		    guard_record_number(&in->record[i], GUARD_FLOOR) < in->epoch) {
+			(void)init_put(in, i, "fencing numbers begin anew, above all that were known");
+			init_put_floor(in, i, in->epoch);
+		}
+	in->note = "nodes that are not admitted, or were not reached, learn it from the others";
+	return init_has_changes(in) ? INIT_MORE : EXIT_OK;
+}
+
+/* ---- all of it ---- */
+
+static int refuse_members(const struct init *in, unsigned node, const struct init_config *now)
+{
+	return init_refuse(
+	    in, node,
+	    "its record is of node set %s with other members: %s; give these, and change them with "
+	    "`redlock init --add URL` or `--remove URL`",
+	    now->set, now->members);
+}
+
+static int plan_set(struct init *in, unsigned latest)
+{
+	const struct init_config now = config_of(in, &in->record[latest]);
+	const bool is_list = strcmp(now.members, in->list) == 0, is_target = strcmp(now.members, in->target) == 0;
+	int code = check_sets(in, latest);
+	if (code != EXIT_OK)
+		return code;
+	if (!is_list && !is_target)
+		return refuse_members(in, latest, &now);
+	if (in->settings->max_ttl_ms > 0 && strcmp(now.ttl, in->ttl) != 0) {
+		complain("the maximum TTL of this set is %s ms: for another one take the set back with `redlock init "
+		         "--plain`, and make it anew",
+		         now.ttl);
+		return EXIT_CONFIG;
+	}
+	snprintf(in->ttl, sizeof in->ttl, "%s", now.ttl);
+	if ((in->settings->plain || in->settings->new_epoch) && !now.finished) {
+		complain("a change of members is not finished; first run: redlock init --finish");
+		return EXIT_CONFIG;
+	}
+	if (in->settings->plain)
+		return plan_plain(in, &now);
+	if (in->settings->new_epoch)
+		return plan_epoch(in, &now);
+	return is_target ? go_on(in, &now) : init_begin_change(in, &now);
+}
+
+int init_plan(struct init *in)
+{
+	memset(in->change, 0, sizeof in->change);
+	in->wait_ms = 0;
+	in->note = NULL;
+	disregard_backups(in);
+	const int latest = find_latest(in), code = check_servers(in);
+	if (code != EXIT_OK)
+		return code;
+	return latest < 0 ? plan_without_set(in) : plan_set(in, (unsigned)latest);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A change of members. First every node takes the new configuration, and still accepts the one before; two
+ * majorities of lists that differ by one member have a node in common. When all have it, and the clients
+ * too, the nodes refuse the one before. A maximum TTL later no lock of it is left; the largest fencing number
+ * goes to all nodes, and the change is finished. Only then another one may begin.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../clock.h"
+#include "../exit_codes.h"
+#include "../message.h"
+#include "init.h"
+
+bool init_has(const struct init *in, unsigned node, const struct init_config *config)
+{
+	return strcmp(in->record[node].field[GUARD_CONFIG], config->config) == 0;
+}
+
+bool init_numbers(const struct init *in, const bool *of, const struct init_config *config, uint64_t *ret)
+{
+	unsigned count = 0;
+	*ret = 0;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const struct guard_record *r = &in->record[i];
+		if (!of[i] || r->state != GUARD_ADMITTED_ || !init_has(in, i, config) ||
+		    r->field[GUARD_FLOOR][0] == '\0')
+			continue;
+		count++;
+		for (unsigned f = GUARD_FLOOR; f <= GUARD_GMAX; f++) {
+			const uint64_t number = guard_record_number(r, (enum guard_field)f);
+			*ret = number > *ret ? number : *ret;
+		}
+	}
+	return count >= strtoul(config->quorum, NULL, 10);
+}
+
+/* ---- nodes in quarantine ---- */
+
+/* The numbers are read after the quarantine was seen to be over. */
+static void admit(struct init *in, unsigned node, const bool *of, const struct init_config *config)
+{
+	const struct guard_record *r = &in->record[node];
+	uint64_t number;
+	if (strcmp(in->over[node], r->field[GUARD_QID]) != 0) {
+		snprintf(in->over[node], sizeof in->over[node], "%s", r->field[GUARD_QID]);
+		return;
+	}
+	const bool counted = init_numbers(in, of, config, &number);
+	init_compose(in, node, INIT_ADMIT, config,
+	             counted ? "its quarantine is over, it votes"
+	                     : "its quarantine is over, it votes, but gives no fencing numbers");
+	struct init_change *c = &in->change[node];
+	if (counted)
+		init_put_floor(in, node, number);
+	else
+		c->text[GUARD_FLOOR] = "";
+	if (!counted) /* by this id a client may bring them later */
+		c->text[GUARD_QRID] = c->text[GUARD_QUNTIL] = c->text[GUARD_QID] = NULL;
+}
+
+/* False: there are some that are not admitted, and something is to be done or to be waited for. */
+static bool all_vote(struct init *in, const bool *of, const struct init_config *config)
+{
+	bool all = true;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const struct guard_record *r = &in->record[i];
+		if (!of[i] || r->state == GUARD_ADMITTED_)
+			continue;
+		all = false;
+		if (r->state == GUARD_OVER_) {
+			admit(in, i, of, config);
+		} else if (strcmp(r->field[GUARD_QRID], r->run_id) != 0 || r->field[GUARD_QID][0] == '\0') {
+			init_compose(in, i, INIT_QUARANTINE, config, "it may have forgotten locks: quarantine");
+		} else {
+			in->wait_ms = r->left_ms > in->wait_ms ? r->left_ms : in->wait_ms;
+			in->wait_why = "a node is in quarantine: it may have forgotten locks";
+		}
+	}
+	return all;
+}
+
+/* ---- the new configuration ---- */
+
+static int check_begin(const struct init *in, const struct init_config *now)
+{
+	const unsigned other = (unsigned)in->other;
+	bool needed[REDLOCK_MAX_NODES + 1] = {false};
+	for (unsigned i = 0; i < in->nodes; i++)
+		needed[i] = i != other || !in->settings->dead;
+	if (!now->finished) {
+		complain("the change before this one is not finished; first run: redlock init --finish");
+		return EXIT_CONFIG;
+	}
+	if (init_complain_silent(in, needed,
+	                         in->is_added || in->record[other].state != GUARD_SILENT_
+	                             ? ": a change needs all nodes"
+	                             : ": a change needs all nodes; if this one is gone for good: --dead") > 0)
+		return EXIT_NOQUORUM;
+	for (unsigned i = 0; i < in->nodes; i++)
+		if (in->listed[i] && needed[i] && !init_has(in, i, now))
+			return init_refuse(in, i, "it has not the record of the set; first run: redlock init");
+	return EXIT_OK;
+}
+
+/* The one of which all runs write first, so that of two changes at a time only one begins. */
+static unsigned first_of(const struct init *in)
+{
+	unsigned first = in->nodes;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const bool dead = (int)i == in->other && in->settings->dead;
+		if (in->listed[i] && !dead && (first == in->nodes || strcmp(in->member[i], in->member[first]) < 0))
+			first = i;
+	}
+	return first;
+}
+
+int init_begin_change(struct init *in, const struct init_config *now)
+{
+	int code = check_begin(in, now);
+	if (code != EXIT_OK)
+		return code;
+	bool voting[REDLOCK_MAX_NODES + 1] = {false};
+	for (unsigned i = 0; i < in->nodes; i++)
+		voting[i] = in->listed[i] && !((int)i == in->other && in->settings->dead);
+	if (!all_vote(in, voting, now))
+		return INIT_MORE;
+	const struct guard_record *other = &in->record[in->other];
+	if (in->is_added && other->state == GUARD_BLANK_ && other->left_ms > 0) {
+		in->wait_ms = other->left_ms;
+		in->wait_why = "the new node is in quarantine";
+		return INIT_MORE;
+	}
+	init_draw(in->config);
+	snprintf(in->step, sizeof in->step, "%llu", strtoull(now->step, NULL, 10) + 1);
+	if (!init_numbers(in, voting, now, &in->floor))
+		in->floor = 0;
+	memset(in->fresh_until_ms, 0, sizeof in->fresh_until_ms);
+	if (in->is_added)
+		in->fresh_until_ms[in->other] = init_put(in, (unsigned)in->other, NULL)->until_ms;
+	const struct init_config next = {now->set,    in->config,
+	                                 in->step,    now->ttl,
+	                                 in->target,  in->target_quorum,
+	                                 now->config, now->members,
+	                                 now->quorum, in->is_added ? "" : in->gone,
+	                                 false};
+	init_compose(in, first_of(in), INIT_ADMIT, &next, "record written, both configurations are accepted");
+	return INIT_MORE;
+}
+
+/* ---- none but the new one ---- */
+
+/* Who is left out must refuse as well, or be gone. */
+static int tell(struct init *in, const struct init_config *now)
+{
+	const unsigned other = (unsigned)in->other;
+	if (now->leaving[0] == '\0' || in->settings->dead)
+		return EXIT_OK;
+	if (in->other < 0 || strcmp(in->gone, now->leaving) != 0) {
+		complain(
+		    "%s leaves the set, and must be told: add --remove and its URL, or --dead if it is gone for good",
+		    now->leaving);
+		return EXIT_CONFIG;
+	}
+	if (in->record[other].state == GUARD_SILENT_) {
+		(void)init_refuse(
+		    in, other,
+		    "no answer (%s): it must be told that it leaves the set; if it is gone for good: --dead",
+		    in->record[other].why);
+		return EXIT_NOQUORUM;
+	}
+	if (in->record[other].state != GUARD_REMOVED_ || !init_has(in, other, now))
+		init_compose(in, other, INIT_TELL, now, "told that it is no member any more");
+	return EXIT_OK;
+}
+
+static void refuse_former(struct init *in)
+{
+	for (unsigned i = 0; i < in->nodes; i++) {
+		if (!in->wanted[i] || in->record[i].field[GUARD_PREV][0] == '\0')
+			continue;
+		struct init_change *c = init_put(in, i, "it refuses the former list of nodes");
+		c->text[GUARD_PREV] = c->text[GUARD_PREV_CONFIG] = c->text[GUARD_PREV_MEMBERS] =
+		    c->text[GUARD_PREV_QUORUM] = "";
+	}
+}
+
+/* The numbers first, to all: whoever finds one node that says `done` carries none. */
+static void carry(struct init *in, const struct init_config *now)
+{
+	uint64_t number;
+	if (in->carried == 0 && init_numbers(in, in->wanted, now, &number))
+		in->carried = number;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		if (!in->wanted[i] || guard_record_number(&in->record[i], GUARD_FLOOR) >= in->carried)
+			continue;
+		(void)init_put(in, i, "it has the largest fencing number");
+		init_put_floor(in, i, in->carried);
+	}
+}
+
+static void conclude(struct init *in, const struct init_config *now)
+{
+	carry(in, now);
+	if (init_has_changes(in))
+		return;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		if (!in->wanted[i])
+			continue;
+		struct init_change *c = init_put(in, i, "the change is finished");
+		c->text[GUARD_DONE] = now->config;
+		c->text[GUARD_LEAVING] = "";
+	}
+}
+
+int init_finish_change(struct init *in, const struct init_config *now)
+{
+	int code = tell(in, now);
+	if (code != EXIT_OK)
+		return code;
+	if (init_has_changes(in) || !all_vote(in, in->wanted, now))
+		return INIT_MORE;
+	refuse_former(in);
+	if (init_has_changes(in))
+		return INIT_MORE;
+	const uint64_t now_ns = clock_ns();
+	const uint64_t whole_ms = guard_record_whole_ms(strtoull(now->ttl, NULL, 10));
+	in->alone_ns = in->alone_ns != 0 ? in->alone_ns : now_ns;
+	if (now_ns - in->alone_ns < whole_ms * 1000000) {
+		in->wait_ms = whole_ms - (now_ns - in->alone_ns) / 1000000;
+		in->wait_why = "locks of the former list of nodes must have expired";
+		return INIT_MORE;
+	}
+	conclude(in, now);
+	return INIT_MORE;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stddef.h>
+
+/* As the library makes a key beside the lock's own: "queue", "fence". See redlock(1), "Waiting". Of the name
+ * the prefix is a part. */
+void side_key(const char *name, const char *what, char *buffer, size_t size);
