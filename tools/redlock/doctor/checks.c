@@ -195,7 +195,10 @@ LOOK(clock_runs_off)
 	uint64_t elapsed_ns;
 	const int64_t gain_ns = doctor_clock_gain_ns(node, &elapsed_ns);
 	const uint64_t ppm = doctor->session->settings->drift_ppm;
-	const double allowed_ns = (double)elapsed_ns * (double)(ppm == UINT64_MAX ? 10000 : ppm) / 1e6;
+	struct redlock_options defaults;
+	redlock_options_init(&defaults);
+	const double allowed_ns =
+	    (double)elapsed_ns * (double)(ppm == UINT64_MAX ? defaults.drift_ppm : ppm) / 1e6;
 	FIND("%s %.1f ms in %.0f ms", gain_ns < 0 ? "lost" : "gained", (double)llabs(gain_ns) / 1e6,
 	     (double)elapsed_ns / 1e6);
 	return (double)llabs(gain_ns) > allowed_ns && !doctor_clock_stands(node);
