@@ -22,6 +22,8 @@ enum { RL_MEET_TIME = 2, RL_VOTE_TIME }; /* which numbers tell it: of records, o
 #define TIMED_NS (50 * RL_NS_PER_MS)
 #define TIMED_CLAIM_NS (1000 * RL_NS_PER_MS)
 
+enum { AGES = 4 }; /* a connection in this part of the longest TTL: as scripts/meet.lua has it */
+
 /* A clock that is off by more than this is worth a word, though it harms nobody. */
 #define APART_NS ((int64_t)1000000000)
 
@@ -76,7 +78,9 @@ bool rl_admission_begin(struct rl_node *n, uint64_t now_ns)
 	rl_set_forget(a->set, n->id);
 	a->opinion = (struct rl_set_opinion){.kind = RL_SET_HOLD};
 	a->holds = true;
-	n->refusals = 0;
+	if (!a->leaves)
+		n->refusals = 0; /* all were handed out when it broke */
+	a->leaves = false;
 	a->asking = a->timing = false;
 	a->asked_ns = a->timed_ns = now_ns;
 	n->methods.guarded = 0;
@@ -100,15 +104,58 @@ static void ask(struct rl_node *n, unsigned operation, const char *floor, uint64
 	n->admission->asked_ns = now_ns;
 }
 
+/* ---- a connection's age ---- */
+
+static bool is_aged(const struct rl_node *n, uint64_t now_ns)
+{
+	uint64_t age_ns = rl_time_ms(n->admission->set->ttl_ms) / AGES;
+	return age_ns > 0 && now_ns >= rl_time_add(n->link.begun_ns, age_ns);
+}
+
+/* Half a request must not stay behind: what has been queued leaves first. */
+static bool leave(struct rl_node *n)
+{
+	rl_node_flush(n);
+	if (n->link.state != RL_LINK_OPEN || rl_outbox_unsent(&n->link.outbox).size > 0)
+		return false;
+	n->admission->leaves = true;
+	n->link.gate++;
+	return true;
+}
+
+bool rl_admission_may_go(struct rl_node *n, const struct rl_request *r, uint64_t now_ns)
+{
+	const struct rl_admission *a = n->admission;
+	bool relied = (rl_ops[r->operation].forms & RL_FORMS_GUARD) != 0 && a->opinion.kind == RL_SET_PASSES;
+	if (n->link.state != RL_LINK_OPEN || !relied || a->leaves || !is_aged(n, now_ns))
+		return true;
+	bool leaves = leave(n);
+	rl_admission_renews(n, now_ns);
+	return leaves;
+}
+
+void rl_admission_renews(struct rl_node *n, uint64_t now_ns)
+{
+	struct rl_link *l = &n->link;
+	bool idle = rl_outbox_front_unsent(&l->outbox) && n->talk.resolved == 0 && !rl_talk_is_begun(&n->talk);
+	if (!n->admission->leaves || l->state != RL_LINK_OPEN || !idle)
+		return;
+	rl_link_leave(l);
+	rl_node_connect(n, now_ns);
+}
+
 static bool may_ask(const struct rl_node *n)
 {
-	return !n->admission->asking && !n->admission->holds && n->link.state == RL_LINK_OPEN;
+	const struct rl_admission *a = n->admission;
+	return !a->asking && !a->holds && !a->leaves && n->link.state == RL_LINK_OPEN;
 }
 
 void rl_admission_ask(struct rl_node *n, uint64_t now_ns)
 {
 	n->admission->wanted = false;
-	if (may_ask(n) && draw(n->admission))
+	if (may_ask(n) && is_aged(n, now_ns))
+		(void)leave(n); /* the new connection asks */
+	else if (may_ask(n) && draw(n->admission))
 		ask(n, RL_OP_MEET, "", now_ns);
 }
 
@@ -243,10 +290,14 @@ static bool ask_all_again(struct rl_node *n, uint64_t now_ns)
 	struct rl_outbox before = n->link.outbox;
 	bool ok = true;
 	n->link.outbox = (struct rl_outbox){.popped = before.popped};
+	n->refusals = 0;
 	for (unsigned i = 0; ok && i < before.count; i++) {
 		const struct rl_entry *e = rl_outbox_at(&before, i);
 		struct rl_slice bytes = rl_outbox_bytes_at(&before, i);
-		ok = is_guarded(e) ? push_again(n, *e, bytes, now_ns) : rl_outbox_push(&n->link.outbox, e, bytes);
+		bool voted = e->refused != REDLOCK_VOTE_PENDING;
+		n->refusals += voted;
+		ok = is_guarded(e) && !voted ? push_again(n, *e, bytes, now_ns)
+		                             : rl_outbox_push(&n->link.outbox, e, bytes);
 	}
 	if (ok) {
 		rl_outbox_free(&before);
@@ -261,6 +312,9 @@ static void let_go(struct rl_node *n, uint64_t now_ns)
 {
 	n->admission->holds = false;
 	n->link.progress_ns = now_ns;
+	n->admission->leaves = n->admission->opinion.kind == RL_SET_PASSES && is_aged(n, now_ns);
+	if (n->admission->leaves)
+		return; /* it took too long to open */
 	if (n->link.outbox.count > 0 && !ask_all_again(n, now_ns))
 		rl_link_fail_memory(&n->link);
 	else

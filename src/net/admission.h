@@ -12,6 +12,13 @@
  *     rl_admission_hear()      for each answer
  *     rl_admission_next()      votes of requests that have waited in vain
  *
+ * An address may lead to another server while the one that it led to before runs on, connected as it is. So
+ * nothing that is relied upon is asked on a connection that was begun a quarter of the longest TTL ago or
+ * longer, and the quarantine of a newcomer is longer by that (docs/decisions/guard.md).
+ *
+ *     rl_admission_may_go()    for each request: it may have to wait for a new connection
+ *     rl_admission_renews()    which is made when nothing is under way on the old one
+ *
  * Part of the node: node.c calls it. Without a guard a node has none of it.
  */
 #ifndef RL_NET_ADMISSION_H
@@ -25,6 +32,8 @@ struct rl_admission {
 	struct rl_set_opinion opinion;
 	bool holds;  /* operations wait: nothing is known yet on this connection */
 	bool asking; /* MEET or ADMIT is out */
+	bool leaves; /* operations wait for a new connection, which is made when nothing is under way on this one
+	              */
 	char id[RL_SET_ID + 1];
 	bool wanted; /* somebody has asked for a vote in vain since */
 	uint64_t asked_ns;
@@ -45,6 +54,13 @@ void rl_admission_settle(struct rl_node *node, uint64_t now_ns);
 /* PENDING: it may be asked. */
 enum redlock_vote_code rl_admission_vote(struct rl_node *node, const struct rl_request *request,
                                          uint64_t now_ns);
+
+/* If this request must go by a new connection, operations wait for that from now on. False: not yet possible,
+ * as half a request is under way. */
+bool rl_admission_may_go(struct rl_node *node, const struct rl_request *request, uint64_t now_ns);
+
+/* Makes the connection that is waited for, if nothing is under way on the old one. */
+void rl_admission_renews(struct rl_node *node, uint64_t now_ns);
 
 /* Whether it is to tell its time with this answer, which costs it some; and that it has been asked. */
 bool rl_admission_times(const struct rl_node *node, const struct rl_request *request, uint64_t now_ns);

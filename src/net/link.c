@@ -67,6 +67,17 @@ void rl_link_fail(struct rl_link *l, enum redlock_vote_code vote, const char *te
 	l->state = RL_LINK_BROKEN;
 }
 
+void rl_link_leave(struct rl_link *l)
+{
+	rl_poller_forget(l->poller, l->stream.fd);
+	rl_stream_close(&l->stream);
+	rl_dial_end(&l->dial);
+	rl_outbox_clear(&l->setup);
+	l->login = RL_LOGIN_NONE;
+	l->watching_write = false;
+	l->state = RL_LINK_DOWN;
+}
+
 void rl_link_fail_protocol(struct rl_link *l)
 {
 	rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "the answer is not the Redis protocol");
@@ -164,8 +175,7 @@ bool rl_link_begin(struct rl_link *l, uint64_t now_ns)
 	if (l->state != RL_LINK_DOWN || !rl_dial_may_begin(&l->dial))
 		return false;
 	l->state = RL_LINK_CONNECTING;
-	l->connect_by_ns = rl_time_add(now_ns, CONNECT_TIMEOUT_NS);
-	l->progress_ns = now_ns;
+	l->begun_ns = l->progress_ns = now_ns;
 	rl_resp_close(&l->resp);
 	if (!rl_resp_open(&l->resp))
 		rl_link_fail_memory(l);
@@ -297,13 +307,18 @@ const struct rl_reply *rl_link_hear(struct rl_link *l)
 
 /* ---- time ---- */
 
+static uint64_t connect_by(const struct rl_link *l)
+{
+	return rl_time_add(l->begun_ns, CONNECT_TIMEOUT_NS);
+}
+
 uint64_t rl_link_deadline(const struct rl_link *l)
 {
 	switch (l->state) {
 	case RL_LINK_DOWN:
 		return rl_dial_may_begin(&l->dial) ? l->backoff.retry_at_ns : UINT64_MAX;
 	case RL_LINK_CONNECTING:
-		return rl_time_min(l->connect_by_ns, rl_dial_deadline(&l->dial));
+		return rl_time_min(connect_by(l), rl_dial_deadline(&l->dial));
 	case RL_LINK_OPEN:
 		if (l->login != RL_LOGIN_NONE)
 			return l->login_by_ns;
@@ -317,11 +332,12 @@ uint64_t rl_link_deadline(const struct rl_link *l)
 
 bool rl_link_tick(struct rl_link *l, uint64_t now_ns)
 {
-	if (l->state == RL_LINK_CONNECTING && now_ns < l->connect_by_ns)
+	if (l->state == RL_LINK_CONNECTING && now_ns < connect_by(l))
 		take_news(l, rl_dial_tick(&l->dial, now_ns), now_ns);
 	else if (l->state == RL_LINK_CONNECTING)
 		connect_timed_out(l);
-	else if (l->state == RL_LINK_OPEN && l->gate > 0 && l->setup.count == 0)
+	else if (l->state == RL_LINK_OPEN && l->gate > 0 && l->setup.count == 0 &&
+	         rl_outbox_front_unsent(&l->outbox))
 		l->progress_ns = now_ns; /* nothing was asked: its owner holds that back */
 	else if (l->state == RL_LINK_OPEN)
 		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "no answer for 5 seconds");

@@ -64,8 +64,8 @@ struct rl_link {
 	uint64_t login_by_ns; /* when that is given up */
 
 	struct rl_backoff backoff;
-	uint64_t opened_ns; /* when the opening commands were answered */
-	uint64_t connect_by_ns;
+	uint64_t begun_ns;              /* when it was begun: its address led to this server at some time since */
+	uint64_t opened_ns;             /* when the opening commands were answered */
 	enum redlock_vote_code failure; /* the last one; PENDING: none yet */
 	char failure_text[160];
 
@@ -112,6 +112,10 @@ void rl_link_fail_memory(struct rl_link *link);
 
 /* Notes why there is no vote at present, as far as it may be shown (rl_reply_shown_length()). */
 void rl_link_remember(struct rl_link *link, enum redlock_vote_code vote, const char *text);
+
+/* Leaves an open connection on which nothing is under way: DOWN, for rl_link_begin(). What was queued stays.
+ */
+void rl_link_leave(struct rl_link *link);
 
 /* BROKEN: everything that was queued is taken out. `needed`: somebody waits for the next connection. */
 void rl_link_end(struct rl_link *link, bool needed, uint64_t now_ns);

@@ -148,6 +148,8 @@ static __attribute__((noinline)) enum redlock_vote_code submit_guarded(struct rl
                                                                        struct rl_wire *wire, uint64_t now_ns)
 {
 	struct rl_request guarded = *r;
+	if (!rl_admission_may_go(n, r, now_ns))
+		return REDLOCK_VOTE_BACKLOG;
 	enum redlock_vote_code refused = rl_admission_vote(n, r, now_ns);
 	if (refused != REDLOCK_VOTE_PENDING)
 		return refused;
@@ -182,7 +184,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 static bool may_talk(const struct rl_node *n)
 {
 	const struct rl_link *l = &n->link;
-	bool ready = l->state == RL_LINK_OPEN && l->setup.count == 0 && l->login == RL_LOGIN_NONE;
+	bool ready = l->state == RL_LINK_OPEN && l->setup.count == 0 && l->gate == 0 && l->login == RL_LOGIN_NONE;
 	return ready && rl_talk_may_go_on(&n->talk);
 }
 
@@ -392,6 +394,8 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 		else if (take_reply(n, front, reply, ret, now_ns))
 			return true;
 	}
+	if (n->admission != NULL)
+		rl_admission_renews(n, now_ns);
 	return n->link.state == RL_LINK_BROKEN && next_broken(n, ret, now_ns);
 }
 
@@ -461,13 +465,15 @@ void rl_node_listener_tick(struct rl_node *n, uint64_t now_ns)
 
 static unsigned owed_in(const struct rl_node *n, const struct rl_outbox *outbox)
 {
-	/* before a connection is open and its gate is, no operation has left on it */
-	bool may_have_sent = n->link.state != RL_LINK_CONNECTING && n->link.gate == 0;
+	/* before a connection is open and its gate is, no operation has left on it: but for answered ones, on the
+	 * connection before */
+	bool waits = n->link.gate > 0 && rl_outbox_front_unsent(&n->link.outbox);
+	bool may_have_sent = n->link.state != RL_LINK_CONNECTING && !waits;
 	unsigned owed = 0;
 	for (unsigned i = 0; i < outbox->count; i++) {
 		const struct rl_entry *e = rl_outbox_at(outbox, i);
-		bool certain = e->owed && e->set_number == 0;
-		owed += certain || ((e->owed || e->given_up) && may_have_sent);
+		bool certain = e->set_number <= (e->set_parked ? n->talk.parked.popped : n->link.outbox.popped);
+		owed += (e->owed && certain) || ((e->owed || e->given_up) && may_have_sent);
 	}
 	return owed;
 }

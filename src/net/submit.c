@@ -227,7 +227,7 @@ static void find_set(const struct rl_node *n, struct rl_entry *entry, bool parks
 {
 	entry->set_number = parks ? rl_outbox_find_claim(&n->talk.parked, entry->tag) : 0;
 	entry->set_parked = entry->set_number != 0;
-	if (entry->set_number == 0 && (n->link.setup.count > 0 || n->link.login == RL_LOGIN_HOLDS))
+	if (entry->set_number == 0 && (n->link.setup.count + n->link.gate > 0 || n->link.login == RL_LOGIN_HOLDS))
 		entry->set_number = rl_outbox_find_claim(&n->link.outbox, entry->tag);
 }
 
@@ -259,7 +259,7 @@ enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_requ
 		return refuse(n, REDLOCK_VOTE_BACKLOG, &entry, bytes);
 	if (l->outbox.count == 0)
 		l->progress_ns = now_ns;
-	if (entry.owed && (parks || l->setup.count > 0 || l->login == RL_LOGIN_HOLDS))
+	if (entry.owed && (parks || l->setup.count + l->gate > 0 || l->login == RL_LOGIN_HOLDS))
 		find_set(n, &entry, parks);
 	struct rl_slice all = {bytes->bytes, bytes->size};
 	if (!(parks ? rl_talk_park(&n->talk, &entry, r->name, all) : rl_outbox_push(&l->outbox, &entry, all)))

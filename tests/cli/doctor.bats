@@ -386,7 +386,7 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	on_nodes 5 hset redlock:set mode removed
 	doctor 2 --guard=off
 	finds 1 no-record warning "has lost it"
-	finds 2 quarantine warning "it votes in 60.6 s"
+	finds 2 quarantine warning "it votes in 75.6 s"
 	finds 4 no-counters note "no fencing numbers"
 	finds 5 record error "says that it was removed from the set"
 	finds 3 record error "is of another configuration"

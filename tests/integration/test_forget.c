@@ -182,4 +182,26 @@ TEST(without_a_guard_two_hold_the_lock)
 		try_all(false, 0);
 }
 
+/* The servers behind two addresses are others now, and the former ones run on. A client renews its lock
+ * there, and has no reason of its own to connect again: it has lost the lock before somebody else gets it. */
+TEST(a_former_server_that_runs_on_is_left)
+{
+	record_write(&servers, NODES, MAX_TTL_MS, "1000");
+	own_client *a = open_guarded(REDLOCK_GUARD_REQUIRE);
+	struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
+	options.renew_ms = MAX_TTL_MS / 10;
+	own_lock *held = fixture_lock_with(a, "job", &options);
+	expect_ok(held, redlock_acquire(held));
+	assert_int_equal(redlock_keeper_start(a), 0);
+	on_servers(0, 2, exchange(it));
+	own_client *b = open_guarded(REDLOCK_GUARD_REQUIRE);
+	own_lock *wanted = fixture_lock(b, "job", MAX_TTL_MS, 0);
+	assert_soon(redlock_acquire(wanted) == 0);
+	assert_int_equal(redlock_remaining_ms(held), 0);
+	assert_true(redlock_remaining_ms(wanted) > 0);
+	expect_ok(wanted, redlock_release(wanted));
+	assert_int_equal(redlock_keeper_stop(a), 0);
+	on_servers(0, 2, exchange(it));
+}
+
 SERVER_TESTS(5)

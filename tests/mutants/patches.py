@@ -172,7 +172,7 @@ ROWS = [
 	("a silent connection is kept for ever", 7, LINK,
 		"return l->outbox.count + l->setup.count > 0 ? rl_time_add(l->progress_ns, STALL_LIMIT_NS)\n"
 		"\t\t                                            : UINT64_MAX;", "return UINT64_MAX;"),
-	("connecting has no limit", 7, LINK, "return rl_time_min(l->connect_by_ns, rl_dial_deadline(&l->dial));",
+	("connecting has no limit", 7, LINK, "return rl_time_min(connect_by(l), rl_dial_deadline(&l->dial));",
 		"return rl_dial_deadline(&l->dial);"),
 	("no reconnect", 7, LINK,
 		"return rl_dial_may_begin(&l->dial) ? l->backoff.retry_at_ns : UINT64_MAX;", "return UINT64_MAX;"),
