@@ -76,8 +76,10 @@ static bool ask_plainly(struct rl_node *n, const struct rl_entry *entry, struct 
 /* Nothing is left for who may not run scripts: the refusal is the vote, and the next request begins anew. */
 static bool is_barred(struct rl_node *n, const struct rl_request *r)
 {
+	const struct rl_op *op = &rl_ops[r->operation];
+	bool one_form = (op->forms & (op->forms - 1)) == 0;
 	bool barred =
-	    rl_ops[r->operation].several && (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0;
+	    (op->several || one_form) && (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0;
 	if (barred)
 		rl_method_forgive(&n->methods);
 	return barred;

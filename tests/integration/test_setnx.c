@@ -269,18 +269,46 @@ TEST(who_fails_gives_back_what_it_has_won)
 
 /* ---- what it needs, and what it does not go with ---- */
 
-TEST(needs_scripts)
+static redlock_lock *lock_of_worker(redlock_client **ret_worker)
 {
 	struct redlock_options options = fixture_client(servers.urls, NODES);
 	options.user = "worker";
 	options.password = "pw";
-	on_servers(0, NODES,
-	           server_must(it, "OK", "ACL", "SETUSER", "worker", "reset", "on", ">pw", "+@all", "~*", "-eval",
-	                       "-evalsha", NULL));
-	own_client *worker = fixture_open_with(&options);
+	on_servers(
+	    0, NODES,
+	    server_must(it, "OK", "ACL", "SETUSER", "worker", "reset", "on", ">pw", "+@all", "~*", "&*", NULL));
 	struct redlock_lock_options lock_options = fixture_options(TTL_MS);
 	lock_options.compat = REDLOCK_COMPAT_SETNX;
-	own_lock *lock = fixture_lock_with(worker, "job", &lock_options);
+	*ret_worker = fixture_open_with(&options);
+	return fixture_lock_with(*ret_worker, "job", &lock_options);
+}
+
+static void permit_scripts(const char *word)
+{
+	on_servers(0, NODES, server_must(it, "OK", "ACL", "SETUSER", "worker", word, NULL));
+}
+
+/* The refusal of the one form that there is is the vote: it is not asked again until there is none. */
+TEST(rights_that_are_taken_away_are_told_at_once)
+{
+	own_client *worker;
+	own_lock *lock = lock_of_worker(&worker);
+	expect_ok(lock, redlock_acquire(lock));
+	permit_scripts("-@scripting");
+	for (int i = 0; i < 2; i++) {
+		expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 0));
+		assert_int_equal(fixture_vote(lock, 0), REDLOCK_VOTE_NOPERM);
+	}
+	permit_scripts("+@scripting");
+	expect_ok(lock, redlock_extend(lock, 0));
+	expect_ok(lock, redlock_release(lock));
+}
+
+TEST(needs_scripts)
+{
+	own_client *worker;
+	own_lock *lock = lock_of_worker(&worker);
+	permit_scripts("-@scripting");
 	assert_soon(redlock_acquire(lock) == REDLOCK_E_NOQUORUM && fixture_vote(lock, 0) == REDLOCK_VOTE_NOPERM);
 }
 
