@@ -280,6 +280,8 @@ is_record() { # N FIELD VALUE
 
 @test "a node that is dead is removed" {
 	made "1 2 3"
+	init 78 "1 2 3" --remove "$(node_url 2)" --dead
+	says "node 2" "it answers: without --dead"
 	kill_nodes KILL 2
 	init 69 "1 2 3" --remove "$(node_url 2)"
 	says "if this one is gone for good: --dead"

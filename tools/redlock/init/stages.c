@@ -83,9 +83,21 @@ static bool all_vote(struct init *in, const bool *of, const struct init_config *
 
 /* ---- the new configuration ---- */
 
+/* Who is said to be dead, and answers, would go on taking the former list. */
+static int check_dead(const struct init *in)
+{
+	if (!in->settings->dead || in->other < 0 || in->record[in->other].state == GUARD_SILENT_)
+		return EXIT_OK;
+	return init_refuse(in, (unsigned)in->other,
+	                   "it answers: without --dead it is told that it leaves the set");
+}
+
 static int check_begin(const struct init *in, const struct init_config *now)
 {
 	const unsigned other = (unsigned)in->other;
+	const int code = check_dead(in);
+	if (code != EXIT_OK)
+		return code;
 	bool needed[REDLOCK_MAX_NODES + 1] = {false};
 	for (unsigned i = 0; i < in->nodes; i++)
 		needed[i] = i != other || !in->settings->dead;
@@ -156,7 +168,7 @@ static int tell(struct init *in, const struct init_config *now)
 {
 	const unsigned other = (unsigned)in->other;
 	if (now->leaving[0] == '\0' || in->settings->dead)
-		return EXIT_OK;
+		return check_dead(in);
 	if (in->other < 0 || strcmp(in->gone, now->leaving) != 0) {
 		complain(
 		    "%s leaves the set, and must be told: add --remove and its URL, or --dead if it is gone for good",
