@@ -88,9 +88,11 @@ static void read_others(struct rl_guard *g, struct rl_nodes *ns, uint64_t now_ns
 			g->asked &= ~bit;
 			continue;
 		}
-		g->to_ask &= ~bit;
-		rl_admission_ask(n, now_ns);
-		g->asked |= n->admission->asking ? bit : 0;
+		rl_admission_ask(n, now_ns); /* unless its connection is too old, and is made anew */
+		if (n->admission->asking) {
+			g->to_ask &= ~bit;
+			g->asked |= bit;
+		}
 	}
 }
 

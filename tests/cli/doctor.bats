@@ -248,8 +248,8 @@ as_user=(--user u --prefix app:)
 @test "slow, and too old" {
 	odd_server slow slow
 	odd_server old old
-	doctor 1 -r "unix://$sandbox/slow.sock" -r "unix://$sandbox/old.sock" -r "$(node_url 1)" --node-timeout 200ms
-	finds 1 latency warning "of a node timeout of 200 ms"
+	doctor 1 -r "unix://$sandbox/slow.sock" -r "unix://$sandbox/old.sock" -r "$(node_url 1)" --node-timeout 1s
+	finds 1 latency warning "of a node timeout of 1000 ms"
 	lacks 2 latency
 	finds 2 version warning "Redis 5.0.3 is older than any server that redlock is for"
 }

@@ -37,7 +37,7 @@ DOCTOR = {b"CONFIG": b"*2\r\n" + bulk(EVIL) * 2, b"TIME": b"*2\r\n" + bulk(EVIL)
 
 def odd(mode, command):
     if command == b"TIME":
-        time.sleep(0.15 if mode == "slow" else 0)
+        time.sleep(0.6 if mode == "slow" else 0)
         now = time.time_ns() // 1000
         return b"*2\r\n" + bulk(b"%d" % (now // 1000000)) + bulk(b"%d" % (now % 1000000))
     return {b"INFO": bulk(b"redis_version:5.0.3\r\nrole:master\r\n"), b"SET": b"$-1\r\n", b"EVAL": b":0\r\n"}.get(command, b"-ERR no\r\n")

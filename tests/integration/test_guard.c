@@ -146,7 +146,9 @@ TEST(counters_are_repaired_from_a_quorum)
 			assert_soon((redlock_acquire(lock) != 0 || redlock_release(lock) == 0) &&
 			            fixture_vote(lock, i) == REDLOCK_VOTE_YES);
 		for (unsigned i = 0; i < 2; i++) {
-			assert_string_equal(field_of(&servers.server[i], "floor"), count == 5 ? "5000" : "(nil)");
+			/* asked again a second later where answers came late */
+			assert_soon((redlock_acquire(lock) != 0 || redlock_release(lock) == 0) &&
+			            strcmp(field_of(&servers.server[i], "floor"), count == 5 ? "5000" : "(nil)") == 0);
 			assert_string_equal(field_of(&servers.server[i], "gmax"), count == 5 ? "5000" : "(nil)");
 			assert_int_equal(strcmp(field_of(&servers.server[i], "qid"), "(nil)") == 0, count == 5);
 		}
