@@ -33,7 +33,7 @@ if ttl == 0 then
   verdict, told = 0, nil
   return answer()
 end
-local whole = ttl + math.ceil(ttl / 4) + math.ceil(ttl / 100) + 2
+local whole = ttl + math.max(math.ceil(ttl / 4), 1000) + math.ceil(ttl / 100) + 2
 left = r[13] == id and r[15] and tonumber(r[14]) and r[14] - now or whole + 1
 if left > whole then
   left, told = whole, ARGV[1]

@@ -22,7 +22,10 @@ enum { RL_MEET_TIME = 2, RL_VOTE_TIME }; /* which numbers tell it: of records, o
 #define TIMED_NS (50 * RL_NS_PER_MS)
 #define TIMED_CLAIM_NS (1000 * RL_NS_PER_MS)
 
-enum { AGES = 4 }; /* a connection in this part of the longest TTL: as scripts/meet.lua has it */
+/* How old a connection may be: this part of the longest TTL, but not less than that. As scripts/meet.lua has
+ * it. */
+enum { AGE_PART = 4 };
+#define LEAST_AGE_NS (1000 * RL_NS_PER_MS)
 
 /* A clock that is off by more than this is worth a word, though it harms nobody. */
 #define APART_NS ((int64_t)1000000000)
@@ -108,8 +111,9 @@ static void ask(struct rl_node *n, unsigned operation, const char *floor, uint64
 
 static bool is_aged(const struct rl_node *n, uint64_t now_ns)
 {
-	uint64_t age_ns = rl_time_ms(n->admission->set->ttl_ms) / AGES;
-	return age_ns > 0 && now_ns >= rl_time_add(n->link.begun_ns, age_ns);
+	const struct rl_admission *a = n->admission;
+	uint64_t age_ns = rl_time_max(rl_time_ms(a->set->ttl_ms) / AGE_PART, LEAST_AGE_NS);
+	return a->set->ttl_ms > 0 && now_ns >= rl_time_add(n->link.begun_ns, age_ns);
 }
 
 /* Half a request must not stay behind: what has been queued leaves first. */

@@ -13,8 +13,8 @@
  *     rl_admission_next()      votes of requests that have waited in vain
  *
  * An address may lead to another server while the one that it led to before runs on, connected as it is. So
- * nothing that is relied upon is asked on a connection that was begun a quarter of the longest TTL ago or
- * longer, and the quarantine of a newcomer is longer by that (docs/decisions/guard.md).
+ * nothing that is relied on is asked on a connection that was begun a quarter of the longest TTL ago or
+ * longer (but at least a second), and the quarantine of a newcomer is longer by that (decisions/guard.md).
  *
  *     rl_admission_may_go()    for each request: it may have to wait for a new connection
  *     rl_admission_renews()    which is made when nothing is under way on the old one

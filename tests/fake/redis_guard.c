@@ -295,8 +295,9 @@ void script_meet(struct call *c)
 		tell(c, ADMITTED, 0, told);
 		return;
 	}
-	int64_t ttl = longest(c), whole = c->redis->admits_all ? 0 : ttl + (ttl + 3) / 4 + (ttl + 99) / 100 + 2,
-	        until = field_number(c, "quntil");
+	int64_t ttl = longest(c), age = (ttl + 3) / 4 > 1000 ? (ttl + 3) / 4 : 1000;
+	int64_t whole = c->redis->admits_all ? 0 : ttl + age + (ttl + 99) / 100 + 2;
+	int64_t until = field_number(c, "quntil");
 	if (ttl <= 0) {
 		tell(c, BARE, 0, text_bytes(""));
 		return;

@@ -29,7 +29,8 @@ uint64_t guard_record_number(const struct guard_record *record, enum guard_field
 
 uint64_t guard_record_whole_ms(uint64_t ttl_ms)
 {
-	return ttl_ms + (ttl_ms + 3) / 4 + (ttl_ms + 99) / 100 + 2;
+	const uint64_t age_ms = (ttl_ms + 3) / 4 > 1000 ? (ttl_ms + 3) / 4 : 1000;
+	return ttl_ms + age_ms + (ttl_ms + 99) / 100 + 2;
 }
 
 const char *guard_record_word(enum guard_state state)
