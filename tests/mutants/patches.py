@@ -159,7 +159,7 @@ ROWS = [
 	("close: what was asked last is not sent", 6, "src/client.c",
 		"rl_nodes_end_login(&c->nodes);\n\t\trl_turn_settle(c);", ""),
 	("split votes: the leader forgets that it gave back", 6, "src/core/contend.c",
-		"if (vanished && !l->claims) {\n\t\tl->round.open = false;\n\t\trl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);",
+		"if (vanished && !l->claims) {\n\t\task_anew(l, e->now_ns, fx);",
 		"if (vanished && !l->claims) {\n\t\tl->claims = true;\n\t\tinsist(l, e->now_ns, fx);"),
 	("split votes: validity is counted from the last SET", 6, ACQUIRE,
 		"l->owed |= nodes;\n", "l->owed |= nodes;\n\tl->round.t0_ns = now;\n"),
