@@ -164,6 +164,8 @@ static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enu
 		l->refused |= bit;
 	if ((l->refused & bit) == 0 || code != REDLOCK_VOTE_YES || e->identified)
 		return false;
+	if (e->operation == RL_OP_SLOT_RELEASE)
+		return false;                            /* whichever slot it was */
 	return (int32_t)(e->seq - l->claim_seq) > 0; /* not of the token before */
 }
 
