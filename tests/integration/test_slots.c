@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "scripts.h"
 
 enum { NODES = 3, SLOTS = 3 };
 
@@ -199,6 +200,141 @@ TEST(what_is_refused)
 	struct redlock_lock_options several = fixture_options(WAIT_LONG_TTL_MS);
 	several.slots = 2;
 	assert_int_equal(redlock_lock_new_many(client, names, 2, &several, &lock), REDLOCK_E_INVAL);
+}
+
+/* ---- the line ---- */
+
+#define A "aaaaaaaaaaaaaaaa.01"
+#define B "bbbbbbbbbbbbbbbb.02"
+#define C "cccccccccccccccc.03"
+#define NAMED "dddddddddddddddd.4" /* waits for the name */
+
+static const char queue_key[] = "{job}:redlock:queue";
+static struct raw ears;
+
+static void listen_to(const char *place)
+{
+	char channel[64];
+	struct raw_reply reply;
+	snprintf(channel, sizeof channel, "redlock:wake:%.16s", place);
+	struct raw_arg args[] = {{"SUBSCRIBE", 9}, {channel, strlen(channel)}};
+	assert_int_equal(raw_send(&ears, args, 2), 0);
+	assert_int_equal(raw_receive(&ears, &reply), 0);
+}
+
+static void listen(void)
+{
+	assert_int_equal(raw_open(&ears, servers.server[0].socket, WAIT_SOON_MS), 0);
+	for (const char *const *place = (const char *[]){A, B, C, NAMED, NULL}; *place != NULL; place++)
+		listen_to(*place);
+}
+
+static void expect_woken(const char *place)
+{
+	char want[128];
+	struct raw_reply reply;
+	snprintf(want, sizeof want, "message\nredlock:wake:%.16s\n%s", place, place + 17);
+	assert_int_equal(raw_receive(&ears, &reply), 0);
+	assert_int_equal(strncmp(reply.text, want, strlen(want)), 0);
+}
+
+static void expect_silence(void)
+{
+	struct raw_reply reply;
+	struct raw_arg ping = {"PING", 4};
+	assert_int_equal(raw_send(&ears, &ping, 1), 0);
+	assert_int_equal(raw_receive(&ears, &reply), 0);
+	assert_memory_equal(reply.text, "pong", 4);
+}
+
+/* Of a name with two slots. The items of the answer, one to a line. */
+static const char *run(enum rl_script script, const char *const *words)
+{
+	static struct raw_reply reply;
+	struct raw_arg args[20] = {{"EVAL", 4}, {rl_scripts[script].text, rl_scripts[script].length}};
+	size_t count = 2;
+	for (; *words != NULL; words++)
+		args[count++] = (struct raw_arg){*words, strlen(*words)};
+	const char *text = server_call(&servers.server[0], args, count, &reply);
+	assert_int_not_equal(reply.type, '-');
+	return text;
+}
+
+/* Verdict, how many wait, the slot; of a refusal the place. */
+static void expect_enter(const char *token, const char *place, int taken, int waiting, int slot_or_place)
+{
+	const char *const words[] = {
+	    "5",   "job",  queue_key, "{job}:redlock:offers", count_key, slot_keys[1], token, "30000", "2", "0",
+	    place, "5000", NULL};
+	int verdict = -9, count = -9, third = -9, fourth = -9;
+	assert_int_equal(
+	    sscanf(run(RL_SCRIPT_SLOT_ENTER, words), "%d %d %d %d", &verdict, &count, &third, &fourth), 4);
+	assert_int_equal(verdict, taken);
+	assert_int_equal(count, waiting);
+	assert_int_equal(taken == 1 ? third : fourth, slot_or_place);
+}
+
+static void expect_release(const char *token, const char *place, const char *quiet, const char *answer)
+{
+	const char *const words[] = {"4",    "job", queue_key, "{job}:redlock:offers", slot_keys[1], token, place,
+	                             "5000", quiet, NULL};
+	assert_string_equal(run(RL_SCRIPT_SLOT_RELEASE, words), answer);
+}
+
+/* And a second release wakes nobody while the first one has been woken and has not come: who is served wakes
+ * the next one, if there is a slot for it. */
+TEST(a_release_wakes_one)
+{
+	listen();
+	expect_enter("t1", "", 1, 0, 0);
+	expect_enter("t2", "", 1, 0, 1);
+	expect_enter("a1", A, 0, 1, 1);
+	expect_enter("b1", B, 0, 2, 2);
+	expect_enter("c1", C, 0, 3, 3);
+	expect_enter("x1", "", 0, 3, 0); /* it takes no place */
+	expect_silence();
+	expect_release("t1", "", "", "2");
+	expect_woken(A);
+	expect_release("t2", "", "", "2");
+	expect_enter("c2", C, 0, 3, 3); /* it is not its turn */
+	expect_silence();
+	expect_enter("a2", A, 1, 2, 0);
+	expect_woken(B);
+	expect_enter("b2", B, 1, 1, 1);
+	expect_silence();
+	expect_release("a2", "", "1", "2"); /* quietly: an attempt that has failed */
+	expect_silence();
+	expect_release("none", C, "", "0"); /* gives up the place, and the line is empty */
+	expect_release("b2", "", "", "1");
+	assert_int_equal(servers_with_key(&servers, 1, queue_key), 0);
+	raw_close(&ears);
+}
+
+/* Who waits for the name alone does not hold up those who wait for any slot, nor do they overtake it when the
+ * name is all that is free. */
+TEST(those_who_wait_for_the_name)
+{
+	char entry[40];
+	snprintf(entry, sizeof entry, "1w%-27s ;", NAMED);
+	listen();
+	expect_enter("t0", "", 1, 0, 0);
+	expect_enter("t1", "", 1, 0, 1);
+	server_must(&servers.server[0], "OK", "SET", queue_key, entry, "PX", "60000", NULL);
+	expect_enter("a1", A, 0, 2, 1);
+	expect_release("t1", "", "", "2");
+	expect_woken(A);
+	expect_silence();
+	expect_enter("a2", A, 1, 1, 1);
+	assert_int_equal(servers_with_value(&servers, 1, queue_key, entry), 1);
+	expect_enter("b1", B, 0, 2, 1);
+	expect_release("t0", "", "", "2");
+	expect_woken(NAMED);
+	expect_enter("b2", B, 0, 2, 2); /* behind it */
+	expect_silence();
+	expect_release("a2", "", "", "2"); /* both are free: who wants the name may have it */
+	expect_woken(B);
+	expect_enter("b3", B, 1, 1, 1);
+	raw_close(&ears);
 }
 
 /* ---- many at once ---- */
