@@ -1,4 +1,9 @@
-local base, has = 2, redis.call("mget", unpack(KEYS))
+local base, slots, first = 2, tonumber(ARGV[3]), tonumber(ARGV[4])
+if redis.pcall("get", KEYS[2]) == ARGV[3] then
+  local key = KEYS[first == 0 and 1 or base + first]
+  if redis.call("set", key, ARGV[1], "nx", "px", ARGV[2]) then return {1, 0, first, 0, ARGV[1]} end
+end
+local has = redis.call("mget", unpack(KEYS))
 -- include slots
 for i = first, first + slots - 1 do
   local slot = i % slots

@@ -1,4 +1,5 @@
 local base, has = 4, redis.call("mget", unpack(KEYS))
+local slots, first = tonumber(ARGV[3]), tonumber(ARGV[4])
 -- include slots
 if has[2] then redis.call("pexpire", KEYS[2], 60000) end
 local all, place, patience = has[2] or "", ARGV[5], ARGV[6]

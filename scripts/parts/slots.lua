@@ -1,4 +1,3 @@
-local slots, first = tonumber(ARGV[3]), tonumber(ARGV[4])
 if has[base] and has[base] ~= ARGV[3] then
   local taken = has[1]
   for i = base + 1, #KEYS do taken = taken or has[i] end

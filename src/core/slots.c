@@ -84,7 +84,7 @@ void rl_slots_turn(struct rl_lock *l, const struct rl_event *e)
 
 bool rl_slots_are_split(const struct rl_lock *l)
 {
-	return rl_policy_of(l)->slots && rl_ballot_count(l).yes > 0;
+	return rl_ballot_count(l).yes > 0;
 }
 
 unsigned rl_slots_patience(const struct rl_lock *l, unsigned most)

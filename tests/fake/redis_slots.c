@@ -112,11 +112,29 @@ static void reply_claimed(struct call *c, int64_t verdict, unsigned slot)
 	reply(c, (int64_t[]){verdict, 0, slot, 0}, 5, text_bytes(""));
 }
 
+/* With the number that is noted the first one is tried without a look at the others. True: that was all. */
+static bool claim_first(struct call *c, unsigned first)
+{
+	enum { SET_LINE = 4 };
+	struct bytes count, key = slot_key(c, CLAIM_BASE, first);
+	if (!string_of(c, word(c, NAME + CLAIM_BASE - 1), &count) || !bytes_equal(count, behind_token(c, MOST)))
+		return false;
+	if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_SLOT, SET_LINE))
+		return true;
+	if (call_find(c, key) != NULL)
+		return false;
+	call_store(c, key, behind_token(c, 0), word_number(behind_token(c, TTL)));
+	reply_claimed(c, 1, c->redis->counts_slots ? 0 : first);
+	return true;
+}
+
 void script_slot(struct call *c)
 {
-	enum { SET_LINE = 14 };
+	enum { SET_LINE = 18 };
 	unsigned slots = (unsigned)word_number(behind_token(c, MOST));
 	unsigned first = (unsigned)word_number(behind_token(c, FIRST));
+	if (claim_first(c, first))
+		return;
 	if (has_other_count(c, CLAIM_BASE, slots)) {
 		reply_claimed(c, -3, 0);
 		return;
@@ -326,7 +344,7 @@ void script_slot_enter(struct call *c)
 /* Deletes what has the token, if it may; says what is free then. -1: it may not, and that was answered. */
 static int delete_ours(struct call *c, bool *ret_named, bool *ret_other)
 {
-	enum { DEL_LINE = 9 };
+	enum { DEL_LINE = 5 };
 	unsigned slots = key_count(c) - RELEASE_BASE + 1, count = 0;
 	struct bytes value;
 	for (unsigned i = 0; i < slots; i++) {
