@@ -57,7 +57,6 @@ DEFECTS = {
 
 # Defects of what this library does not have, or has no part in.
 NOT_HERE = {
-	18: "there is no counting semaphore",
 	19: "there is no read-write lock",
 	20: "there is no latch",
 	31: "there are no fencing tokens",

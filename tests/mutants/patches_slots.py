@@ -2,6 +2,7 @@
 """The rules of slots (docs/decisions/slots.md), each left out once: rows as in patches.py."""
 
 SLOTS_DEFECTS = {
+	18: "a counting semaphore over a quorum admits too many",
 	48: "of several slots one is had twice, or more are held than there are",
 	49: "who waits for a slot is not woken, or overtaken, or held up by others",
 }
@@ -14,7 +15,7 @@ ENTER_LUA = "scripts/slot_enter.lua"
 RELEASE_LUA = "scripts/slot_release.lua"
 
 SLOTS_ROWS = [
-	("slots: a yes for any slot counts", 48, CORE, "\t\tc.yes = count(l, leading(l));\n", "\t\t(void)count;\n"),
+	("slots: a yes for any slot counts", 18, CORE, "\t\tc.yes = count(l, leading(l));\n", "\t\t(void)count;\n"),
 	("slots: a slot beyond the last one", 48, CORE, "(uint64_t)slot >= l->rules->slots", "false"),
 	("slots: whoever gave another one may confirm this one", 48, CORE, "\t\t\tl->refused |= 1u << i;\n", "\t\t\tcontinue;\n"),
 	("slots: the name is extended in the place of the slot", 48, "src/operate.c",
