@@ -199,6 +199,22 @@ done
 background=
 check "transfer, in both directions at once" '^930 1070$' "$(paste -sd ' ' "${accounts[@]}" | paste -sd ' ')"
 
+# ---- licence ---------------------------------------------------------------------------------------------------
+
+users=()
+for i in 1 2 3; do
+	"$bin/licence" 3 1 "${urls[@]}" >"$work/licence-$i" &
+	users+=($!)
+done
+sleep 0.4
+check "licence: three at a time" '^0 1 2$' "$(for key in licences '{licences}:redlock:slot:1' '{licences}:redlock:slot:2'; do
+	ask 0 EXISTS "$key"
+done | grep -n 1 | cut -d : -f 1 | awk '{ print $1 - 1 }' | paste -sd ' ')"
+run "licence, a fourth one waits" 0 licence 3 0 "${urls[@]}"
+wait "${users[@]}"
+check "licence: each had its own" '^used licence 0 used licence 1 used licence 2$' "$(sort "$work"/licence-[123] | paste -sd ' ')"
+run "licence, another number" 0 licence 2 0 "${urls[@]}"
+
 # ---- votes -----------------------------------------------------------------------------------------------------
 
 run "votes" 0 votes job "${urls[@]}"

@@ -37,13 +37,27 @@ void check_fail(struct world *w, enum violation kind, const char *format, ...)
 
 /* ---- claims ---- */
 
+/* Of a resource, none of which has braces in its name; the first slot is the resource itself. */
+static struct bytes slot_key(const struct world *w, unsigned resource, unsigned slot,
+                             char buffer[SIM_MAX_KEY])
+{
+	char name[SIM_MAX_KEY];
+	struct bytes plain = resource_key(&w->plan, resource, slot == 0 ? buffer : name);
+	if (slot == 0)
+		return plain;
+	buffer[0] = '{';
+	memcpy(buffer + 1, plain.at, plain.size);
+	int more = snprintf(buffer + 1 + plain.size, SIM_MAX_KEY - 1 - plain.size, "}:redlock:slot:%u", slot);
+	return (struct bytes){buffer, 1 + plain.size + (size_t)more};
+}
+
 /* Whether a node has the token for so long, under each of the handle's names. */
 static bool has_beyond(const struct world *w, const struct node *n, const struct handle *h, uint64_t until_ns)
 {
 	char buffer[SIM_MAX_KEY];
 	struct bytes token = {h->token, h->token_size};
 	for (unsigned r = 0; r < w->plan.resources; r++) {
-		struct bytes name = resource_key(&w->plan, r, buffer);
+		struct bytes name = slot_key(w, r, h->slot, buffer);
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
 		bool has = key != NULL && bytes_equal(key->value, token) && node_expiry_world(n, key) >= until_ns;
 		if (handle_wants(h, r) && !has)
@@ -86,13 +100,33 @@ static void check_overlap(struct world *w, const struct actor *a, const struct h
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
 			const struct handle *other = &w->actors[i].handles[k];
-			bool meet = handle_wants(other, h->resource) || handle_wants(h, other->resource);
+			bool meet = handle_conflicts(h, other) && w->plan.broken != BREAK_COUNTING;
 			if (other == h || !other->held || !meet || relied_until(w, other) <= w->now_ns)
 				continue;
 			check_fail(w, VIOLATION_OVERLAP, "c%u relies on resource %u until %.3f ms, c%u until %.3f ms",
 			           a->index, h->resource, (double)h->until_ns / (double)SIM_MS, i,
 			           (double)other->until_ns / (double)SIM_MS);
 		}
+}
+
+/* Slots: however they are numbered, no more hold than there are. */
+static void check_count(struct world *w, const struct actor *a, const struct handle *h)
+{
+	unsigned holders = 0, most = 0;
+	for (unsigned i = 0; i < w->plan.actors; i++)
+		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
+			const struct handle *other = &w->actors[i].handles[k];
+			if (!other->held || !handle_wants(other, h->resource) || relied_until(w, other) <= w->now_ns)
+				continue;
+			unsigned slots = other->options.slots > 0 ? other->options.slots : 1;
+			most = slots > most ? slots : most;
+			holders++;
+		}
+	if (holders > most)
+		check_fail(w, VIOLATION_OVERLAP, "c%u is one of %u who hold resource %u, which has %u slots",
+		           a->index, holders, h->resource, most);
+	if (holders > 1)
+		world_hit(w, COVER_SHARED);
 }
 
 /* What the options of a handle allow. A round began at its deadline - TTL + drift, with the drift of the
@@ -153,6 +187,8 @@ void check_claim(struct world *w, struct actor *a, struct handle *h)
 		world_hit(w, COVER_LEAPT);
 	else if (before != 0)
 		world_hit(w, h->running == REDLOCK_OP_EXTEND ? COVER_EXTENDED : COVER_RENEWED);
+	if (h->options.slots > 0 && (redlock_lock_slot(h->lock, &h->slot) != 0 || h->slot >= h->options.slots))
+		check_fail(w, VIOLATION_RESULT, "c%u has slot %u of resource %u", a->index, h->slot, h->resource);
 	if (before == 0) {
 		check_fence(w, a, h);
 		h->first_ns = w->now_ns;
@@ -177,6 +213,8 @@ void check_claim(struct world *w, struct actor *a, struct handle *h)
 		check_continuity(w, a, h);
 	if (h->held)
 		check_overlap(w, a, h);
+	if (h->held)
+		check_count(w, a, h);
 }
 
 void check_claims(struct world *w, struct actor *a)
@@ -190,6 +228,7 @@ void check_grant(struct world *w, struct actor *a, struct handle *h)
 {
 	h->held = true;
 	check_overlap(w, a, h);
+	check_count(w, a, h);
 }
 
 void check_loss(struct world *w, struct actor *a, struct handle *h)
@@ -220,7 +259,7 @@ void check_key(struct world *w, struct bytes name)
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
 			const struct handle *h = &w->actors[i].handles[k];
-			bool named = bytes_equal(resource_key(&w->plan, h->resource, buffer), name) ||
+			bool named = bytes_equal(slot_key(w, h->resource, h->slot, buffer), name) ||
 			             (h->both && bytes_equal(resource_key(&w->plan, h->resource ^ 1, buffer), name));
 			if (stands(w, h) && named)
 				check_standing(w, &w->actors[i], h);

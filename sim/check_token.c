@@ -211,7 +211,8 @@ static bool ends_with(struct bytes name, struct bytes end)
 static bool is_queue(const struct key *key)
 {
 	return (ends_with(key->name, text_bytes(":redlock:queue")) ||
-	        ends_with(key->name, text_bytes(":redlock:offers"))) &&
+	        ends_with(key->name, text_bytes(":redlock:offers")) ||
+	        ends_with(key->name, text_bytes(":redlock:slots"))) &&
 	       key->expires_ms != KEY_FOREVER;
 }
 

@@ -94,6 +94,7 @@
 	X(LEAPT, "validity ends sooner as the wall clock was set forward")                                       \
 	X(LIMITED, "cap on extending reached")                                                                   \
 	X(RELEASED, "release confirmed")                                                                         \
+	X(SHARED, "several hold slots of one resource")                                                          \
 	X(PASSED, "lock passed on to another handle of the client")                                              \
 	X(RELEASE_FAILED, "release not confirmed")                                                               \
 	X(QUERIED, "query says held")                                                                            \

@@ -334,6 +334,10 @@ static void run_step(struct diff *d)
 		forget_key(d, s, &step, step.queue);
 	if (step.other != 0 && (doubt || from_ms != to_ms)) /* its end is not compared */
 		forget_key(d, s, &step, step.other);
+	for (unsigned i = 0; i < step.slot_count && (doubt || from_ms != to_ms); i++)
+		forget_key(d, s, &step, step.slots + i);
+	if (step.count_key != 0 && (doubt || from_ms != to_ms))
+		forget_key(d, s, &step, step.count_key);
 	if (step.offers != 0 && doubt)
 		forget_key(d, s, &step, step.offers);
 	if (step.setnx != 0 && (doubt || from_ms != to_ms)) /* it says when it was written */

@@ -24,9 +24,10 @@ struct step {
 	unsigned other;  /* of two names: the second */
 	unsigned record; /* of a node set, where what is written depends on the time */
 	unsigned setnx;
-	bool in_multi;   /* MULTI goes before it and EXEC behind */
-	bool remembers;  /* the answer depends on a time that was written before */
-	bool tells_life; /* the answer may have the rest of a key's life in it */
+	unsigned count_key, slots, slot_count; /* the first of so many words that are slots; 0: none */
+	bool in_multi;                         /* MULTI goes before it and EXEC behind */
+	bool remembers;                        /* the answer depends on a time that was written before */
+	bool tells_life;                       /* the answer may have the rest of a key's life in it */
 	char text[STEP_WORDS][STEP_WORD_SIZE];
 };
 

@@ -330,24 +330,75 @@ static void add_queues(struct step *s)
 	s->key = first;
 }
 
-static int64_t keys_of(const struct rl_word *word)
+static int64_t keys_of(const struct rl_word *word, unsigned slots)
 {
 	int64_t keys = 0;
 	for (word++; word->kind != RL_WORD_TOKEN; word++)
-		keys += word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES ? 2 : 1;
+		keys += word->kind == RL_WORD_SLOTS                                   ? slots - 1
+		        : word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES ? 2
+		                                                                      : 1;
 	return keys;
+}
+
+/* Those behind the first one. */
+static void add_slots(struct step *s, unsigned slots)
+{
+	s->slots = s->count;
+	s->slot_count = slots - 1;
+	for (unsigned i = 1; i < slots; i++) {
+		char what[16];
+		snprintf(what, sizeof what, "slot:%u", i);
+		add_side_key(s, what);
+	}
 }
 
 /* What some rows find is made by themselves alone; and those by time have one form of many. */
 static const struct rl_op *draw_op(struct prng *p)
 {
-	enum { ALL = RL_OP_RELEASE_ALL - RL_OP_CLAIM_ALL + 1, BY_TIME = RL_OP_SETNX_QUERY - RL_OP_SETNX + 1 };
+	enum {
+		ALL = RL_OP_RELEASE_ALL - RL_OP_CLAIM_ALL + 1,
+		BY_TIME = RL_OP_SETNX_QUERY - RL_OP_SETNX + 1,
+		OF_SLOTS = RL_OP_SLOT_RELEASE - RL_OP_SLOT + 1
+	};
 	uint64_t number = prng_below(p, 1000);
 	if (number < 200)
 		return &rl_ops[RL_OP_CLAIM_ALL + prng_below(p, ALL)];
 	if (number < 350)
 		return &rl_ops[RL_OP_SETNX + prng_below(p, BY_TIME)];
+	if (number < 450)
+		return &rl_ops[RL_OP_SLOT + prng_below(p, OF_SLOTS)];
 	return &rl_ops[prng_below(p, RL_OP_COUNT)];
+}
+
+/* Nearly always two or three; 0: it is no row of theirs. */
+static unsigned draw_slots(const struct rl_op *op, struct prng *p)
+{
+	bool is = op >= &rl_ops[RL_OP_SLOT] && op <= &rl_ops[RL_OP_SLOT_RELEASE];
+	return is ? 2 + (unsigned)prng_below(p, 2) - prng_chance(p, 100) : 0;
+}
+
+/* What only a row of slots has, or has otherwise. */
+static bool draw_slot_word(struct step *s, struct prng *p, enum rl_word_kind kind, unsigned slots)
+{
+	if (slots == 0)
+		return false;
+	if (kind == RL_WORD_SLOTS)
+		add_slots(s, slots);
+	else if (kind == RL_WORD_COUNT)
+		s->count_key = s->count, add_side_key(s, "slots");
+	else if (kind == RL_WORD_MOST)
+		add_number(s, slots);
+	else if (kind == RL_WORD_FIRST)
+		add_number(s, (int64_t)prng_below(p, slots));
+	else if (kind == RL_WORD_QUIET)
+		add(s, PICK(p, "", "", "1"));
+	else if (kind == RL_WORD_TOKEN)
+		add(s, PICK(p, "value-1", "value-2", "value-3", "value-4"));
+	else if (kind == RL_WORD_PLACE)
+		add(s, PICK(p, "", "ab.07", "ab.0012", "cd.03", "cd.04", "0123456789abcdef.05"));
+	else
+		return false;
+	return true;
 }
 
 /* Any row of the library's table in any of its forms; now and then with the digest of no script. */
@@ -360,13 +411,16 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 		form = prng_below(p, RL_FORM_WATCH);
 	} while (op->words[form] == NULL);
 	bool by_time = op >= &rl_ops[RL_OP_SETNX] && op <= &rl_ops[RL_OP_SETNX_QUERY];
+	unsigned slots = draw_slots(op, p);
 	for (const struct rl_word *word = op->words[form]; word->kind != RL_WORD_END; word++) {
-		if (word->kind == RL_WORD_NAME && by_time && prng_chance(p, 700))
+		if (word->kind == RL_WORD_NAME && (by_time || slots > 0) && prng_chance(p, 700))
 			s->key = s->count, add(s, "three"); /* they have to meet */
 		else if (word->kind == RL_WORD_NAME)
 			add_key(s, p);
 		else if (word->kind == RL_WORD_KEYS)
-			add_number(s, keys_of(word));
+			add_number(s, keys_of(word, slots));
+		else if (draw_slot_word(s, p, word->kind, slots))
+			continue;
 		else if (word->kind == RL_WORD_NAMES)
 			add_names(s, p);
 		else if (word->kind == RL_WORD_QUEUES)
@@ -449,6 +503,7 @@ void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_
 {
 	uint64_t kind = prng_below(p, 100);
 	s->count = s->key = s->other = s->queue = s->offers = s->fence = s->record = s->setnx = 0;
+	s->count_key = s->slots = s->slot_count = 0;
 	s->tells_life = s->remembers = false;
 	s->in_multi =
 	    prng_chance(p, 250) && (kind < 20 || (kind >= 40 && kind < 70) || (kind >= 75 && kind < 88));

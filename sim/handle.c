@@ -75,7 +75,7 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 static void offer(struct world *w, const struct handle *h)
 {
 	struct adoption *place = &w->adoptions[prng_below(&w->work, SIM_ADOPTIONS)];
-	if (h->token_size >= sizeof place->token || h->both)
+	if (h->token_size >= sizeof place->token || h->both || h->options.slots > 0)
 		return;
 	*place = (struct adoption){.open = true, .resource = h->resource};
 	memcpy(place->token, h->token, h->token_size);
@@ -130,6 +130,18 @@ static void imitate(struct world *w, const struct actor *a, struct handle *h)
 	h->options.wait_ms = REDLOCK_FOREVER;
 }
 
+/* Nearly all agree on how many there are. What is imitated has slots too, or none. */
+static void draw_slots(struct world *w, struct handle *h)
+{
+	bool may = !w->plan.guard && h->options.token == NULL && !h->both;
+	bool counts = w->plan.broken == BREAK_COUNTING;
+	h->slot = 0;
+	if (!may)
+		h->options.slots = 0;
+	else if (h->options.slots == 0 && chance(w, counts ? 900 : 150))
+		h->options.slots = !counts && chance(w, 30) ? 3 : 2;
+}
+
 static void open_lock(struct world *w, uint32_t subject)
 {
 	struct handle *h = handle_of(w, subject);
@@ -159,6 +171,7 @@ static void make(struct world *w, uint32_t subject)
 	h->options.fence = w->plan.guard && h->options.token == NULL && chance(w, 500);
 	bool may = w->plan.resources == 2 && h->options.token == NULL && h->options.fence == 0;
 	h->both = may && chance(w, w->plan.broken == BREAK_SOME ? 500 : 250);
+	draw_slots(w, h);
 	open_lock(w, subject);
 	h->over = !h->adopted;
 }
@@ -384,6 +397,7 @@ void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, ui
 	h->options.ttl_ms = renewed ? RENEWED_TTL_MS : FINAL_TTL_MS;
 	h->options.renew_ms = renewed ? RENEWED_TTL_MS / 3 : 0;
 	h->options.wait_ms = wait_ms;
+	h->options.slots = w->plan.broken == BREAK_COUNTING ? 2 : 0; /* where all try at the same moment */
 	actor_enter(w, actor);
 	open_lock(w, subject_of(actor, 0));
 	if (h->lock != NULL)

@@ -16,6 +16,7 @@ struct handle {
 	redlock_lock *lock; /* NULL: none */
 	unsigned resource;
 	bool both;     /* and the other one of two, at once */
+	unsigned slot; /* of several: which one is held */
 	uint64_t turn; /* counts the plans: an older plan that fires is stale */
 	struct redlock_lock_options options;
 	char own_token[64]; /* options.token points here, or is NULL */
@@ -54,6 +55,12 @@ struct handle {
 static inline bool handle_wants(const struct handle *h, unsigned resource)
 {
 	return h->both || h->resource == resource;
+}
+
+/* Whether both cannot hold at one time: slots of one name are held by as many. */
+static inline bool handle_conflicts(const struct handle *a, const struct handle *b)
+{
+	return (handle_wants(a, b->resource) || handle_wants(b, a->resource)) && a->slot == b->slot;
 }
 
 /* Plans the next decision of a handle: what to do is drawn when its time comes. */

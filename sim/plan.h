@@ -38,6 +38,7 @@
 	X(HEADS, "heads", IDLE, "a queue waits for those who are gone")                                          \
 	X(POLLS, "polls", IDLE, "waiters do not ask by themselves, and messages are lost")                       \
 	X(SILENT, "silent", UNSERVED, "one client does not hear that it is its turn, nor does it ask")           \
+	X(COUNTING, "count", OVERLAP, "each node admits as many as there are slots, and any majority will do")   \
 	X(QUARANTINE, "quarantine", OVERLAP, "a node of a guarded set is admitted at once")                      \
 	X(FENCE, "fence", FENCE, "counters that differ are not raised, though nodes say so")                     \
 	X(SOME, "some", OVERLAP, "of several names a node takes those that are free")

@@ -40,9 +40,10 @@ static const struct row {
     [RL_ACQUIRING] =
         {
             [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
-            [RL_EV_REPLY] = {IDLE | ACQUIRING | PAUSED | HELD | LOOKING | RAISING,
-                             "nothing is lost or released that was not held; who leads is seen by a look"},
-            [RL_EV_TICK] = {IDLE | ACQUIRING | PAUSED | LOOKING,
+            [RL_EV_REPLY] = {IDLE | ACQUIRING | PAUSED | HELD | LOOKING | WATCHING | RAISING,
+                             "nothing is lost or released that was not held; who leads is seen by a look, "
+                             "and nobody does among slots"},
+            [RL_EV_TICK] = {IDLE | ACQUIRING | PAUSED | LOOKING | WATCHING,
                             "the end of a round decides it or asks some again, and a further attempt needs "
                             "a pause; votes grant when they come"},
             [RL_EV_WAKE] = {ACQUIRING, "what is out is waited for"},
@@ -113,7 +114,7 @@ static const struct row {
         {
             [RL_EV_CANCEL] = {IDLE, "cancelling always ends the acquire"},
             [RL_EV_REPLY] = {WATCHING, "only the clock goes on, but for a late vote that grants"},
-            [RL_EV_TICK] = {IDLE | LOOKING, "the pause is over, or the bound is reached"},
+            [RL_EV_TICK] = {IDLE | ACQUIRING | LOOKING, "the pause is over, or the bound is reached"},
         },
     [RL_RAISING] =
         {

@@ -58,13 +58,14 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 	return lock;
 }
 
-/* What the nodes of a guarded set tell besides. False: out of memory. */
+/* What the nodes of a guarded set tell besides, or which slots they gave. False: out of memory. */
 static bool make_numbers(const redlock_client *c, redlock_lock *lock)
 {
 	size_t size = sizeof *lock->core.numbers + c->nodes.count * sizeof lock->core.numbers->of[0];
-	if (c->nodes.set != NULL)
+	bool tell = c->nodes.set != NULL || lock->core.rules->slots > 0;
+	if (tell)
 		lock->core.numbers = calloc(1, size);
-	return c->nodes.set == NULL || lock->core.numbers != NULL;
+	return !tell || lock->core.numbers != NULL;
 }
 
 static void free_memory(redlock_lock *lock)
@@ -111,6 +112,8 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 		return REDLOCK_E_INVAL; /* without a guard there are no counters */
 	if ((wanted.kind == RL_KIND_SETNX || wanted.kind == RL_KIND_SETNX_OWN) && c->nodes.set != NULL)
 		return REDLOCK_E_INVAL; /* it does not look at records */
+	if (wanted.kind == RL_KIND_SLOTS && c->nodes.set != NULL)
+		return REDLOCK_E_INVAL; /* nor does this */
 	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
 		return REDLOCK_E_NOMEM;
 	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);

@@ -151,6 +151,20 @@ int redlock_lock_obstacle(const redlock_lock *lock, unsigned *ret)
 	return error;
 }
 
+int redlock_lock_slot(const redlock_lock *lock, unsigned *ret)
+{
+	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
+	if (error < 0)
+		return error;
+	bool has = lock->core.phase == RL_HELD || lock->core.phase == RL_LOST;
+	if (has && lock->core.rules->slots > 0)
+		*ret = lock->core.slot;
+	else
+		error = REDLOCK_E_STATE;
+	rl_loop_leave(&lock->client->loop);
+	return error;
+}
+
 int redlock_lock_terms(const redlock_lock *lock, struct redlock_terms *ret)
 {
 	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;

@@ -69,6 +69,15 @@ static struct rl_slice name_probe(const redlock_lock *lock, struct rl_buffer *bu
 	return (struct rl_slice){buffer->bytes, name.size + RL_OPERATE_TOKEN_DIGITS};
 }
 
+/* Of what the nodes are asked: a slot that is held, as a plain lock of that name. Nothing: out of memory. */
+static struct rl_slice name_of(const redlock_lock *lock, unsigned operation, struct rl_buffer *buffer)
+{
+	if (operation == RL_OP_PROBE)
+		return name_probe(lock, buffer);
+	bool of_slot = operation == RL_OP_EXTEND || operation == RL_OP_QUERY;
+	return of_slot ? rl_request_slot(buffer, rl_handle_name(lock), lock->core.slot) : rl_handle_name(lock);
+}
+
 /* For how long a waiter that was woken goes first: it has to come by then. */
 static uint64_t patience_ms(const redlock_lock *lock)
 {
@@ -126,7 +135,7 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	struct rl_request request = {
 	    .operation = fx->send,
 	    .tag = rl_registry_tag(&c->handles, lock, fx->seq),
-	    .name = fx->send == RL_OP_PROBE ? name_probe(lock, &buffer) : rl_handle_name(lock),
+	    .name = name_of(lock, fx->send, &buffer),
 	    .also = other_names(c, lock),
 	    .token = rl_handle_token(lock),
 	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
@@ -134,12 +143,14 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .own_value = !rl_policy_of(&lock->core)->signs,
 	    .fenced = rl_policy_of(&lock->core)->numbers,
 	    .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
+	    .slots = (unsigned)lock->core.rules->slots,
+	    .first = lock->core.first,
 	};
 	if (fx->send == RL_OP_HAND)
 		request.next = rl_heir_offer(lock);
 	if (fx->send == RL_OP_RELEASE)
 		request.plain = without_queue(c, lock);
-	else if (fx->enter != 0 || fx->send == RL_OP_LEAVE)
+	else if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE)
 		add_place(c, lock, fx, &request, place);
 	uint32_t elsewhere = fx->stands ? fx->nodes & ~(1u << lock->core.gate) : 0;
 	rl_nodes_submit(&c->nodes, &request, fx->nodes & ~elsewhere, c->loop.now_ns);
@@ -394,7 +405,7 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	take_vote(&event.vote, node, answer);
-	if (event.operation == RL_OP_ENTER)
+	if (event.operation == RL_OP_ENTER || event.operation == RL_OP_SLOT_ENTER)
 		take_entered(c, lock, &event);
 	else
 		rl_operate(c, lock, &event);

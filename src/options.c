@@ -74,6 +74,13 @@ static bool compat_suffices(const struct redlock_lock_options *o)
 	return known && (o->compat == REDLOCK_COMPAT_OFF || plain);
 }
 
+/* Of a caller's own value it would not be known which slot it has; numbers are those of a name. */
+static bool slots_suffice(const struct redlock_lock_options *o)
+{
+	bool plain = o->fence == 0 && o->token == NULL && o->compat == REDLOCK_COMPAT_OFF;
+	return o->slots == 0 || (o->slots <= REDLOCK_MAX_SLOTS && plain);
+}
+
 static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
 {
 	bool ttl_ok = ttl_suffices(r, r->ttl_ns, r->renew_ns);
@@ -84,8 +91,8 @@ static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
 	bool danger_ok = r->danger_ns < r->ttl_ns;
 	uint64_t drift = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	bool validity_ok = rl_time_add(r->min_validity_ns, drift) < r->ttl_ns;
-	return ttl_ok && token_ok && fence_ok && reentrant_ok && compat_suffices(o) && retry_ok && danger_ok &&
-	               validity_ok
+	return ttl_ok && token_ok && fence_ok && reentrant_ok && compat_suffices(o) && slots_suffice(o) &&
+	               retry_ok && danger_ok && validity_ok
 	           ? 0
 	           : REDLOCK_E_INVAL;
 }
@@ -105,6 +112,8 @@ static enum rl_kind kind_of(const struct redlock_lock_options *o)
 		return RL_KIND_NUMBER;
 	if (o->token != NULL)
 		return RL_KIND_OWN_VALUE;
+	if (o->slots != 0)
+		return RL_KIND_SLOTS;
 	return o->fence != 0 ? RL_KIND_FENCED : RL_KIND_EXCLUSIVE;
 }
 
@@ -131,6 +140,7 @@ static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned n
 	    .danger_ns = rl_time_ms(default_to(o->danger_ms, REDLOCK_DEFAULT_DANGER, o->ttl_ms / 6)),
 	    .max_hold_ns = rl_time_ms(o->max_hold_ms),
 	    .max_extends = o->max_extends,
+	    .slots = o->slots,
 	};
 }
 

@@ -14,11 +14,18 @@
 
 enum { CLIENT_BYTES = 8, CLIENT_DIGITS = 2 * CLIENT_BYTES };
 
-/* Handles beyond these have no number. */
-#define SLOTS (UINT32_MAX / RL_CALLS)
+/* Handles beyond these have no number, and of those that wait for a slot, whose number has one digit more,
+ * none that has room. */
+#define NUMBERS (UINT32_MAX / RL_CALLS)
+#define SLOT_NUMBERS (999999999 / RL_CALLS)
 
 /* Places from which the lock may be handed over soon. */
 enum { NEAR = 16 };
+
+static bool has_number(const redlock_lock *lock)
+{
+	return lock->slot < (lock->core.rules->slots > 0 ? SLOT_NUMBERS : NUMBERS);
+}
 
 /* Once for each client. False: no random bytes to be had. */
 static bool draw(redlock_client *c)
@@ -43,28 +50,32 @@ static redlock_lock *first_for(redlock_lock *from, struct rl_slice name)
 	return from;
 }
 
+/* Who wants the name and who wants any slot of it stand in lines of their own: one of them may have what the
+ * others wait for in vain. */
 static redlock_lock *first_of(redlock_lock *from, const redlock_lock *like)
 {
-	return first_for(from, rl_handle_name(like));
-}
-
-/* Who holds what it waited for is in the line, too. */
-static redlock_lock *waiter_for(redlock_lock *from, struct rl_slice name)
-{
-	redlock_lock *l = first_for(from, name);
-	while (l != NULL && l->core.phase == RL_HELD)
-		l = first_for(l->next_in_line, name);
+	bool slots = like->core.rules->slots > 0;
+	redlock_lock *l = first_for(from, rl_handle_name(like));
+	while (l != NULL && (l->core.rules->slots > 0) != slots)
+		l = first_for(l->next_in_line, rl_handle_name(like));
 	return l;
 }
 
+/* Who holds what it waited for is in the line, too. */
 static redlock_lock *waiter_of(redlock_lock *from, const redlock_lock *like)
 {
-	return waiter_for(from, rl_handle_name(like));
+	redlock_lock *l = first_of(from, like);
+	while (l != NULL && l->core.phase == RL_HELD)
+		l = first_of(l->next_in_line, like);
+	return l;
 }
 
 redlock_lock *rl_places_waits_for(const redlock_client *c, struct rl_slice name)
 {
-	return waiter_for(c->places.first, name);
+	redlock_lock *l = first_for(c->places.first, name);
+	while (l != NULL && l->core.phase == RL_HELD)
+		l = first_for(l->next_in_line, name);
+	return l;
 }
 
 redlock_lock *rl_places_first_waiter(const struct rl_places *p, const redlock_lock *lock)
@@ -171,7 +182,7 @@ void rl_places_held(redlock_client *c, redlock_lock *lock)
 void rl_places_wait(redlock_client *c, redlock_lock *lock)
 {
 	bool near = lock->core.place > 0 && lock->core.place <= NEAR;
-	if (lock->slot >= SLOTS || !rl_node_may_queue(&c->nodes.list[lock->core.gate]) || !draw(c))
+	if (!has_number(lock) || !rl_node_may_queue(&c->nodes.list[lock->core.gate]) || !draw(c))
 		return;
 	for (unsigned i = 0; i < c->nodes.count; i++)
 		if (near || i == lock->core.gate)
@@ -181,7 +192,7 @@ void rl_places_wait(redlock_client *c, redlock_lock *lock)
 
 uint32_t rl_places_heard(const redlock_client *c, const redlock_lock *lock)
 {
-	uint32_t nodes = lock->slot < SLOTS ? rl_nodes_heard(&c->nodes) : 0;
+	uint32_t nodes = has_number(lock) ? rl_nodes_heard(&c->nodes) : 0;
 	for (unsigned i = 0; i < c->nodes.count; i++)
 		if (!rl_node_may_queue(&c->nodes.list[i]))
 			nodes &= ~(1u << i);
@@ -193,8 +204,10 @@ struct rl_slice rl_places_name(const redlock_client *c, const redlock_lock *lock
 {
 	if (c->places.channel[0] == '\0')
 		return (struct rl_slice){"", 0};
-	int size = snprintf(text, RL_PLACES_TEXT, "%.*s.%" PRIu32, CLIENT_DIGITS,
-	                    c->places.channel + sizeof CHANNEL - 1, lock->slot * RL_CALLS + call);
+	/* By a number that begins with 0 scripts know who waits for a slot: scripts/parts/beside.lua. */
+	int size = snprintf(text, RL_PLACES_TEXT, "%.*s.%s%" PRIu32, CLIENT_DIGITS,
+	                    c->places.channel + sizeof CHANNEL - 1, lock->core.rules->slots > 0 ? "0" : "",
+	                    lock->slot * RL_CALLS + call);
 	return (struct rl_slice){text, (size_t)size};
 }
 

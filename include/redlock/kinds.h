@@ -49,6 +49,33 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many(redlock_client *client,
  * said so), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *lock, unsigned *ret_index);
 
+/*
+ * Slots: up to k holders of one name at a time, each of which has a slot of its own, numbered from 0 on.
+ *
+ *     options.slots = 3;
+ *     redlock_lock_new(client, "licences", 8, &options, &lock);
+ *     if (redlock_acquire(lock) == 0 && redlock_lock_slot(lock, &slot) == 0)
+ *         ... licence number `slot` is ours ...
+ *
+ * Each slot is an exclusive lock of its own, over a quorum of nodes: the first one is NAME itself, so that
+ * who holds NAME by redlock_lock_new() without slots, or by SET in any language, has one of the places. An
+ * acquire takes the first slot that is free, in about one round trip; the votes of a quorum must be for the
+ * same one. It is BUSY when a quorum of nodes has none to give. With wait_ms, those who wait for a slot and
+ * those who wait for NAME stand in one line; where a slot is free that is not NAME's, the first who waits for
+ * a slot gets it. Each release wakes one.
+ *
+ * All who use the name give the same number of slots. While one of them is held another number is refused
+ * (REDLOCK_VOTE_SLOTS, and NOQUORUM at once); when all are free, the next acquire sets it. Nodes keep the
+ * number for a day after it was set.
+ *
+ * Needs the right to scripts. Not with `token`, `fence` or `compat`, nor in a client with `guard` (INVAL).
+ */
+#define REDLOCK_MAX_SLOTS 64
+
+/* Which slot is held, from 0 to slots - 1. Any thread. Errors: INVAL, STATE (none is held, or it has no
+ * slots), FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, unsigned *ret_slot);
+
 #ifdef __cplusplus
 }
 #endif

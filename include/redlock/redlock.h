@@ -270,10 +270,12 @@ struct redlock_lock_options {
 	                                they do; also with wait_ms 0. REDLOCK_FOREVER: to the end of it; 0 */
 	int fence; /* 1: each acquisition gets a fencing token, redlock_lock_fence(). Needs `guard`, and no own
 	              value; 0 */
-	int reentrant; /* 1: redlock_acquire() on a handle that is held, by the clock too, counts up and returns
-	                  0; each such one takes one more redlock_release(), which counts down and returns 0. Only
-	                  the last one releases. One that is lost is not entered again: STATE; 0 */
-	int compat;    /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see below; OFF */
+	int reentrant;  /* 1: redlock_acquire() on a handle that is held, by the clock too, counts up and returns
+	                   0; each such one takes one more redlock_release(), which counts down and returns 0. Only
+	                   the last one releases. One that is lost is not entered again: STATE; 0 */
+	int compat;     /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see below; OFF */
+	uint32_t slots; /* so many may hold the name at a time, 1 to REDLOCK_MAX_SLOTS, each one of its slots:
+	                   redlock_lock_slot() in kinds.h; 0: one, and no slots */
 };
 
 /*

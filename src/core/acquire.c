@@ -14,6 +14,7 @@
 #include "core/quarantine.h"
 #include "core/retry.h"
 #include "core/round.h"
+#include "core/slots.h"
 
 void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_effects *fx)
 {
@@ -40,7 +41,7 @@ void rl_acquire_begin(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->verdict = 0;
 	l->trip_ns = 0;
 	l->look.pause_ns = 0;
-	l->obstacle = 0;
+	l->obstacle = l->slot = l->first = 0;
 	rl_quarantine_begin(l);
 	rl_fence_drop(l);
 	rl_enter_begin(l, e, fx);
@@ -73,6 +74,7 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 	fx->send = policy->asks[REDLOCK_OP_RELEASE].request;
 	fx->seq = 0;
 	policy->give_back(l, fx);
+	fx->quiet = policy->slots; /* who comes next would find what we have found */
 	l->owed = 0;
 	rl_hand_revoke(l, fx);
 }
@@ -125,6 +127,7 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
 	result = verdict_of(l, e, result);
 	if (!l->handed)
 		l->trip_ns = rl_time_max(RL_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
+	rl_slots_turn(l, e);
 	rl_acquire_give_back(l, fx);
 	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
 	bool again = !hopeless && rl_policy_of(l)->tries_again;

@@ -9,6 +9,7 @@
 #include "core/policy.h"
 #include "core/retry.h"
 #include "core/round.h"
+#include "core/slots.h"
 
 /* Votes that stay split for so many node timeouts are an answer: "busy". The slowest contender needs one for
  * its attempt and one for its look, then its release is on the way; the rest is for those who came late. */
@@ -116,14 +117,19 @@ static void insist(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 		watch(l, now);
 }
 
+static void ask_anew(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
+{
+	l->round.open = false;
+	rl_acquire_ask(l, now, rl_ballot_nodes(l), fx);
+}
+
 /* Somebody else leads. When the first key has gone without a holder, it is everybody's turn again. */
 static void step_aside(struct rl_lock *l, const struct rl_event *e, unsigned place, struct rl_effects *fx)
 {
 	bool vanished = place == NO_KEY || (place > l->look.place && e->now_ns < after(l, AGREEMENT));
 	l->look.place = (uint8_t)place;
 	if (vanished && !l->claims) {
-		l->round.open = false;
-		rl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);
+		ask_anew(l, e->now_ns, fx);
 		return;
 	}
 	rl_acquire_give_back(l, fx);
@@ -163,7 +169,9 @@ static void decide_watching(struct rl_lock *l, const struct rl_event *e, struct 
 {
 	if (e->kind != RL_EV_TICK)
 		return; /* a vote that comes late */
-	if (e->now_ns < after(l, CONTENTION))
+	if (rl_policy_of(l)->slots)
+		ask_anew(l, e->now_ns, fx);
+	else if (e->now_ns < after(l, CONTENTION))
 		look(l, e->now_ns, fx);
 	else
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
@@ -189,12 +197,30 @@ void rl_contend_found(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		decide_look(l, e, fx);
 }
 
+/* Each contender for a slot gives back what it got, and begins at another one after a pause: by chance, as
+ * there is none that all of them would leave to one. */
+static void spread(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	rl_slots_turn(l, e);
+	rl_acquire_give_back(l, fx);
+	watch(l, e->now_ns);
+	l->round.deadline_ns = rl_time_sub(l->round.deadline_ns, e->entropy % rl_retry_pause(l) / 2);
+	l->round.deadline_ns = rl_time_max(l->round.deadline_ns, rl_time_add(e->now_ns, 1));
+}
+
 /* An attempt with the caller's own value is made once. Who may wait for a holder gives back and meets the
  * others at the gate (enter.h). */
 void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (!rl_policy_of(l)->contends || l->rules->wait_ns > 0 || e->now_ns >= after(l, CONTENTION)) {
+	bool slots = rl_policy_of(l)->slots;
+	uint64_t until = after(l, slots ? rl_slots_patience(l, CONTENTION) : CONTENTION);
+	if (!rl_policy_of(l)->contends || l->rules->wait_ns > 0 || e->now_ns >= until ||
+	    (slots && !rl_slots_are_split(l))) {
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
+		return;
+	}
+	if (slots) {
+		spread(l, e, fx);
 		return;
 	}
 	l->look.place = NOT_LOOKED;

@@ -7,6 +7,7 @@
 #include "core/policy.h"
 #include "core/retry.h"
 #include "core/round.h"
+#include "core/slots.h"
 
 /* A gate that is silent for this part of a node timeout is passed over; but it has twice as long as the last
  * attempt took: nodes may be far away. */
@@ -91,8 +92,9 @@ uint64_t rl_enter_at(struct rl_lock *l, const struct rl_event *e, uint64_t left)
 	if (l->stage == RL_STAGE_ALL && !l->contended)
 		l->changed_ns = now;
 	l->contended = true;
-	if (is_divided(l))
-		return rl_retry_at(l, e, left);
+	if (is_divided(l)) /* or has another slot: who asks for the next one does not wait for that */
+		return rl_policy_of(l)->slots ? rl_time_add(now, about(LEAST_BLIND_NS, e->entropy))
+		                              : rl_retry_at(l, e, left);
 	if (is_due(l, now))
 		return rl_time_add(now, 1);
 	uint64_t delay = about(interval(l, now), e->entropy);
@@ -284,7 +286,7 @@ static void decide_gate(struct rl_lock *l, const struct rl_event *e, struct rl_e
 static bool insists(const struct rl_lock *l, uint64_t now)
 {
 	uint64_t until = rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
-	struct rl_count c = rl_ballot_count(l);
+	struct rl_count c = rl_slots_count(l);
 	bool possible = c.yes + c.no + c.out >= c.quorum;
 	return vote_of_gate(l) == REDLOCK_KIND_YES && now < until && in_time(l, now) && possible && !l->handed;
 }
@@ -338,7 +340,8 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const int64_t *numbers = e->vote.numbers;
-	if (e->operation != RL_OP_ENTER || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
+	bool entered = e->operation == RL_OP_ENTER || e->operation == RL_OP_SLOT_ENTER;
+	if (!entered || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
 		return; /* others are asked so, too: they have no queue of ours */
 	l->contended = numbers[RL_ENTER_WAITING] > 0;
 	if (e->vote.code == REDLOCK_VOTE_YES) {
@@ -368,7 +371,7 @@ void rl_enter_come_back(struct rl_lock *l, const struct rl_event *e)
 
 void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
-	enum { RELEASES = 1 << RL_OP_RELEASE | 1 << RL_OP_LEAVE | 1 << RL_OP_HAND };
+	enum { RELEASES = 1 << RL_OP_RELEASE | 1 << RL_OP_LEAVE | 1 << RL_OP_HAND | 1 << RL_OP_SLOT_RELEASE };
 	if ((RELEASES >> e->operation & 1) != 0 && rl_enter_tells_of_others(e->vote.numbers[0]))
 		l->contended = rl_policy_of(l)->contends;
 }
@@ -376,10 +379,10 @@ void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 /* ---- messages, and places that are given up ---- */
 
 /* Only the place: of the token, which may be held, nothing is released. */
-static void give_up_place(uint32_t nodes, unsigned call, struct rl_effects *fx)
+static void give_up_place(const struct rl_lock *l, uint32_t nodes, unsigned call, struct rl_effects *fx)
 {
 	fx->call = (uint16_t)call;
-	fx->send = RL_OP_LEAVE;
+	fx->send = rl_policy_of(l)->slots ? RL_OP_SLOT_RELEASE : RL_OP_LEAVE;
 	fx->nodes = nodes;
 	fx->seq = 0;
 	fx->tidies = fx->quits = true;
@@ -437,7 +440,7 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		return;
 	}
 	if (!rl_lock_acquires(l) || !l->placed || e->node != l->gate || e->call != l->call) {
-		give_up_place(bit_of(e->node), e->call, fx);
+		give_up_place(l, bit_of(e->node), e->call, fx);
 		return;
 	}
 	l->woken = true;
@@ -459,7 +462,7 @@ void rl_enter_leave(struct rl_lock *l, struct rl_effects *fx)
 		return;
 	l->placed = false;
 	if (fx->send == RL_OP_NONE) {
-		give_up_place(bit_of(l->gate), l->call, fx);
+		give_up_place(l, bit_of(l->gate), l->call, fx);
 		return;
 	}
 	fx->quits = true;

@@ -16,6 +16,7 @@
 #include "core/policy.h"
 #include "core/quarantine.h"
 #include "core/round.h"
+#include "core/slots.h"
 
 /* ---- decisions ---- */
 
@@ -158,10 +159,13 @@ static bool key_may_exist(enum redlock_vote_code vote)
 static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
 	uint32_t bit = 1u << e->node;
-	if (code == REDLOCK_VOTE_NO && e->seq == l->claim_seq && rl_policy_of(l)->signs && l->heard == 0)
+	bool refuses = code == REDLOCK_VOTE_NO || (code == REDLOCK_VOTE_YES && rl_slots_is_other(l, e));
+	if (refuses && e->seq == l->claim_seq && rl_policy_of(l)->signs && l->heard == 0)
 		l->refused |= bit;
 	if ((l->refused & bit) == 0 || code != REDLOCK_VOTE_YES || e->identified)
 		return false;
+	if (e->operation == RL_OP_SLOT_RELEASE)
+		return false;                            /* whichever slot it was */
 	return (int32_t)(e->seq - l->claim_seq) > 0; /* not of the token before */
 }
 

@@ -15,6 +15,7 @@
  *     hand.h      handed to another client   pass.h    passed on within one
  *     fence.h     numbers that only rise    quarantine.h  nodes that may have forgotten
  *     policy.h    kinds of locks                many.h      several names at once
+ *     slots.h     one of k names
  *
  * Rules: docs/design.md; redis.io, "Distributed Locks with Redis".
  */
@@ -40,6 +41,7 @@ enum rl_kind {
 	RL_KIND_SETNX,     /* the value is a time, as the old SETNX protocol has it; the token is beside it */
 	RL_KIND_SETNX_OWN, /* the same with the caller's value as that token */
 	RL_KIND_NUMBER,    /* as exclusive, and the token reads as a number in the far future */
+	RL_KIND_SLOTS,     /* one of k names, whichever is free */
 	RL_KIND_COUNT
 };
 
@@ -67,7 +69,10 @@ enum rl_kind {
 	X(SETNX, "acquire by time")                                                                              \
 	X(SETNX_EXTEND, "extend by time")                                                                        \
 	X(SETNX_RELEASE, "release by time")                                                                      \
-	X(SETNX_QUERY, "query by time")
+	X(SETNX_QUERY, "query by time")                                                                          \
+	X(SLOT, "acquire a slot")                                                                                \
+	X(SLOT_ENTER, "enter for a slot")                                                                        \
+	X(SLOT_RELEASE, "release a slot")
 
 enum {
 #define RL_OP_ENUM(name, word) RL_OP_##name,
@@ -95,6 +100,7 @@ struct rl_rules {
 	uint64_t renew_ns;    /* 0: never */
 	uint64_t danger_ns;   /* 0: no notice */
 	uint64_t max_hold_ns; /* 0: no cap */
+	uint64_t slots;       /* how many there are; 0: it is not one of several */
 	uint64_t
 	    max_extends; /* 0: no cap; as wide as the others: no padding, and rules can be compared as bytes */
 };
@@ -152,19 +158,20 @@ struct rl_ballot {
 	uint8_t whose;        /* enum rl_whose */
 };
 
-/* What only nodes of a guarded set tell. */
+/* What only nodes of a guarded set tell, or of a lock with slots. */
 struct rl_numbers {
 	uint64_t fence;         /* the number of the lock, also while it is raised; 0: it has none */
 	uint64_t quarantine_ns; /* when the quarantine that is waited for is over; 0: none is */
 	uint64_t patience_ns;   /* what is left of quarantine_wait_ns in this acquire */
-	uint64_t of[]; /* each node: with its yes to our token, the number; in quarantine: when that is over */
+	uint64_t of[]; /* each node: with its yes to our token, the number, or the slot plus 1; in quarantine:
+	                * when that is over */
 };
 
 struct rl_lock {
 	const struct rl_rules *rules;     /* lent by the caller, as are votes and findings */
 	struct rl_ballot *votes;          /* of `round`, one for each node */
 	struct redlock_finding *findings; /* the same; NULL: no memory for them */
-	struct rl_numbers *numbers;       /* the same; NULL: the nodes are not guarded */
+	struct rl_numbers *numbers;       /* the same; NULL: the nodes are not guarded, and there are no slots */
 	struct rl_round round;
 	struct rl_look look;
 	enum rl_phase phase;
@@ -208,6 +215,8 @@ struct rl_lock {
 	bool back;               /* it has come back to a gate that it had passed over */
 	bool handed;             /* the attempt was begun by a message that the lock is handed over */
 	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
+	uint8_t slot;     /* the one that was granted last, from 0 on */
+	uint8_t first;    /* the one that nodes are to try first */
 };
 
 enum rl_event_kind {

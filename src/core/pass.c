@@ -20,7 +20,8 @@ void rl_pass_allow(struct rl_lock *l, uint64_t now)
 
 uint64_t rl_pass_until(const struct rl_lock *l)
 {
-	return l->phase == RL_HELD && l->passes < RL_PASS_MOST ? l->pass_until_ns : 0;
+	bool may = l->phase == RL_HELD && l->passes < RL_PASS_MOST && !rl_policy_of(l)->slots;
+	return may ? l->pass_until_ns : 0;
 }
 
 /* The claim is what both would have asked for, and goes on as both want it. */

@@ -8,6 +8,7 @@
 #include "core/fence.h"
 #include "core/finding.h"
 #include "core/many.h"
+#include "core/slots.h"
 
 static enum rl_tally claim(const struct rl_lock *l)
 {
@@ -141,6 +142,21 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
             .tries_again = true,
             .contends = true,
             .decimal = true,
+            .give_back = from_all,
+        },
+    /* What it holds is asked and extended as a plain lock of the slot's name (operate.c). */
+    [RL_KIND_SLOTS] =
+        {
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_SLOT, rl_slots_weigh, REDLOCK_E_BUSY,
+                                             .keep = rl_slots_keep},
+                     [REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST},
+                     [REDLOCK_OP_RELEASE] = {RL_OP_SLOT_RELEASE, release, .refused = REDLOCK_E_GONE},
+                     TOKEN_LOOKS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .slots = true,
+            .confirm = rl_slots_confirm,
             .give_back = from_all,
         },
 };

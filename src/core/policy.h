@@ -30,6 +30,7 @@ struct rl_policy {
 	bool numbers;         /* a claim asks for a fencing number; its votes carry one */
 	bool decimal;         /* a fresh token is a number, for those who read it as one */
 	bool renews_early;    /* behind a grant, what others may have written over it is set right (setnx) */
+	bool slots;           /* a yes is for one of several names, which it tells (slots.h) */
 
 	/* A quorum has granted in time. False: something else is to be confirmed first, and was asked for; then
 	 * the votes are weighed again. NULL: nothing is. */

@@ -89,17 +89,24 @@ static bool enters_alone(const struct rl_effects *fx)
 	return fx->enter != 0 && fx->enter == fx->nodes;
 }
 
+static unsigned entering(unsigned claim)
+{
+	return claim == RL_OP_SLOT ? RL_OP_SLOT_ENTER : RL_OP_ENTER;
+}
+
 static void add_effects(struct text *t, const struct rl_lock *lock, const struct rl_effects *fx)
 {
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
 		if ((fx->observed >> i & 1) != 0 && rl_observe_words[i] != NULL)
 			add(t, " | %s", rl_observe_words[i]);
 	if (fx->send != RL_OP_NONE)
-		add(t, " | send %s #%" PRIu32, op_words[enters_alone(fx) ? RL_OP_ENTER : fx->send], fx->seq);
+		add(t, " | send %s #%" PRIu32, op_words[enters_alone(fx) ? entering(fx->send) : fx->send], fx->seq);
 	if (fx->again || fx->tidies || (sends(lock, fx, REDLOCK_OP_ACQUIRE) && lock->stage == RL_STAGE_GATE))
 		add(t, "%s to %" PRIx32, fx->again ? " again" : "", fx->nodes);
 	if (fx->enter != 0 && !enters_alone(fx))
 		add(t, " by the queue");
+	if (fx->send == RL_OP_SLOT && lock->first > 0)
+		add(t, " from %u on", lock->first);
 	if (fx->send == RL_OP_RAISE)
 		add(t, " number %" PRIu64, lock->numbers->fence);
 	if (fx->quits)
@@ -138,6 +145,8 @@ void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct r
 		add_time(&t, " until ", lock->valid_until_ns);
 	if (lock->phase == RL_HELD && rl_lock_fence(lock) != 0)
 		add(&t, " number %" PRIu64, rl_lock_fence(lock));
+	if (lock->phase == RL_HELD && lock->rules->slots > 0)
+		add(&t, " slot %u", lock->slot);
 	if (lock->phase == RL_PAUSED)
 		add_time(&t, " until ", lock->retry_at_ns);
 	if (event->kind == RL_EV_REPLY && event->seq != 0 && event->seq == lock->look.seq)

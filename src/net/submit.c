@@ -73,13 +73,15 @@ static bool ask_plainly(struct rl_node *n, const struct rl_entry *entry, struct 
 	return ask_as_it_can(n, &claim, r);
 }
 
-/* Nothing is left for who may not run scripts: the refusal is the vote, and the next request begins anew. */
-static bool is_barred(struct rl_node *n, const struct rl_request *r)
+/* Nothing is left for who may not run scripts: the refusal is the vote, and the next request begins anew.
+ * Behind the text there is nothing, also when another request has begun anew meanwhile: or some that are out
+ * together would be asked again for ever. */
+static bool is_barred(struct rl_node *n, const struct rl_request *r, enum rl_form form)
 {
 	const struct rl_op *op = &rl_ops[r->operation];
 	bool one_form = (op->forms & (op->forms - 1)) == 0;
-	bool barred =
-	    (op->several || one_form) && (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0;
+	bool barred = (op->several || one_form) &&
+	              (form == RL_FORM_TEXT || (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0);
 	if (barred)
 		rl_method_forgive(&n->methods);
 	return barred;
@@ -105,7 +107,7 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	if (guarded && n->methods.guarded == 0)
 		return false; /* it lost its vote meanwhile: not in a form that does not ask for that */
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(asked));
-	if (is_barred(n, &r))
+	if (is_barred(n, &r, form))
 		return false;
 	if (op->claims && (op->several || guarded))
 		return ask_claim(n, entry, &r);

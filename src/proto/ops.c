@@ -18,6 +18,11 @@
 #define BARS {.kind = RL_WORD_BARS}
 #define SETNX {.kind = RL_WORD_SETNX}
 #define FENCE {.kind = RL_WORD_FENCE}
+#define COUNT {.kind = RL_WORD_COUNT}
+#define SLOTS {.kind = RL_WORD_SLOTS}
+#define MOST {.kind = RL_WORD_MOST}
+#define FIRST {.kind = RL_WORD_FIRST}
+#define QUIET {.kind = RL_WORD_QUIET}
 #define PASS {.kind = RL_WORD_PASS}
 #define NUMBER {.kind = RL_WORD_NUMBER}
 #define FENCED {.kind = RL_WORD_FENCED}
@@ -72,6 +77,7 @@
 #define QUARANTINE .vote = REDLOCK_VOTE_QUARANTINE
 #define UNCOUNTED .vote = REDLOCK_VOTE_UNCOUNTED
 #define BARRED .vote = REDLOCK_VOTE_NOPERM
+#define OTHER_COUNT .vote = REDLOCK_VOTE_SLOTS
 #define OK .type = RL_REPLY_STATUS
 #define NIL .type = RL_REPLY_NIL
 #define INTEGER(from, to) .type = RL_REPLY_INTEGER, .least = (from), .most = (to)
@@ -95,6 +101,10 @@
 
 #define ALL_OR_NONE OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(0, 0, "iiiis")})
 
+#define ONE_OF_K(letters)                                                                                    \
+	OUTCOMES({YES, ARRAY_FROM(1, 1, letters)}, {NO, ARRAY_FROM(0, 0, letters)},                              \
+	         {OTHER_COUNT, ARRAY_FROM(-3, -3, "iiiis")})
+
 /* What the scripts of the queue call. */
 #define QUEUE_RIGHTS "mget pttl pexpire time publish hget hset hdel hlen"
 
@@ -111,6 +121,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .outcomes = OUTCOMES({YES, OK}, {NO, NIL}),
                 .guard_outcomes = COUNTED("iiiis"),
                 .claims = true,
+                .enters = RL_OP_ENTER,
                 .undo = RL_OP_RELEASE,
                 .ghost = RL_GHOST_ALWAYS, /* it would come back when it was released */
                 .rights = "set",
@@ -386,6 +397,59 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .outcomes = OUTCOMES({YES, ARRAY("siisi")}),
                 .again = true,
                 .rights = "type get time pttl",
+            },
+        /*
+         * One of k slots, each of which is an exclusive name: the first one is NAME. An answer is: verdict,
+         * how many wait, the slot, 0, token. A number of slots that is not the caller's is told apart from
+         * "no". There is no form without scripts: which slots are taken is looked at in the same step.
+         */
+        [RL_OP_SLOT] =
+            {
+                .forms = FORM(SHA) | FORM(TEXT),
+                .words = {MANY_SCRIPT(SLOT, NAME, COUNT, SLOTS, TOKEN, TTL, MOST, FIRST)},
+                .script = RL_SCRIPT_SLOT,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = ONE_OF_K("iiiis"),
+                .quotes = true,
+                .several = true,
+                .claims = true,
+                .enters = RL_OP_SLOT_ENTER,
+                .undo = RL_OP_SLOT_RELEASE,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "mget set exists",
+            },
+        /* The same for one who waits in the queue of NAME, with the others. A "no" has the PTTL of the slot
+         * that ends first and our place where a "yes" has the slot, and that slot's value. */
+        [RL_OP_SLOT_ENTER] =
+            {
+                .forms = FORM(SHA) | FORM(TEXT),
+                .words = {MANY_SCRIPT(SLOT_ENTER, NAME, QUEUE, OFFERS, COUNT, SLOTS, TOKEN, TTL, MOST, FIRST,
+                                      PLACE, PATIENCE)},
+                .script = RL_SCRIPT_SLOT_ENTER,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = ONE_OF_K("iiiiss"),
+                .quotes = true,
+                .several = true,
+                .claims = true,
+                .undo = RL_OP_SLOT_RELEASE,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "set del exists " QUEUE_RIGHTS " subscribe unsubscribe",
+            },
+        /* Of each slot that has the token: one, but where answers were lost or votes split. And it wakes. */
+        [RL_OP_SLOT_RELEASE] =
+            {
+                .forms = FORM(SHA) | FORM(TEXT),
+                .words = {MANY_SCRIPT(SLOT_RELEASE, NAME, QUEUE, OFFERS, SLOTS, TOKEN, PLACE,
+                                      PATIENCE, QUIET)},
+                .script = RL_SCRIPT_SLOT_RELEASE,
+                .change = RL_CHANGE_DELETE,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = RELEASED,
+                .again = true,
+                .several = true,
+                .gives_back = true,
+                .ghost = RL_GHOST_OWN,
+                .rights = "set del mget pttl pexpire time publish hdel",
             },
 };
 

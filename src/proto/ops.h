@@ -84,6 +84,11 @@ enum rl_word_kind {
 	RL_WORD_BARS,
 	RL_WORD_SETNX,  /* the key of what stands beside a time, made from the name */
 	RL_WORD_FENCE,  /* the key of the counter, made from the name */
+	RL_WORD_COUNT,  /* the key that says how many slots the name has, made from it, */
+	RL_WORD_SLOTS,  /* and those of the slots behind the first one, which is the name itself */
+	RL_WORD_MOST,   /* how many there are */
+	RL_WORD_FIRST,  /* the one to try first */
+	RL_WORD_QUIET,  /* whether nobody is woken */
 	RL_WORD_PASS,   /* what the node set's record must have */
 	RL_WORD_NUMBER, /* what the counter is to go on from */
 	RL_WORD_FENCED, /* whether a number is drawn, */
@@ -139,11 +144,12 @@ struct rl_op {
 	 * again, it would come behind its own release. A script that the server has forgotten is its "no". */
 	bool again;
 	uint8_t
-	    plainly;  /* a claim that needs more rights than the vote: what is asked in its place where they are
-	               * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
-	bool quotes;  /* the first text of an answer is the request's token, or it is one to another question */
-	bool several; /* of several names: its words are more than those of the row */
-	bool claims;  /* makes the key, with YES */
+	    plainly;    /* a claim that needs more rights than the vote: what is asked in its place where they are
+	                 * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
+	bool quotes;    /* the first text of an answer is the request's token, or it is one to another question */
+	bool several;   /* of several names or slots: its words are more than those of the row */
+	uint8_t enters; /* a claim: what is asked in its place by who stands in the queue, RL_OP_ */
+	bool claims;    /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
 	uint8_t undo;    /* a claim: what deletes the key, RL_OP_ */
 	uint8_t wakes;   /* a release: what is asked behind an answer that says that somebody waits, RL_OP_ */

@@ -28,10 +28,21 @@ struct side_key {
 };
 
 struct sides {
-	struct side_key queue, offers, fence, setnx;
+	struct side_key queue, offers, fence, setnx, count;
 	bool large; /* one of them is: then their buffers are there */
-	char ttl[24], terms[48], number[24];
+	char ttl[24], terms[48], number[24], slots[24], first[24];
 };
+
+static void free_sides(struct sides *sides)
+{
+	if (!sides->large)
+		return;
+	rl_buffer_free(&sides->queue.large);
+	rl_buffer_free(&sides->offers.large);
+	rl_buffer_free(&sides->fence.large);
+	rl_buffer_free(&sides->setnx.large);
+	rl_buffer_free(&sides->count.large);
+}
 
 static void put_side(char *at, size_t brace, struct rl_slice name, struct rl_slice mark)
 {
@@ -48,7 +59,7 @@ static struct rl_slice side_key(struct sides *sides, struct side_key *side, stru
 	size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + mark.size;
 	if (size > SHORT && !sides->large) {
 		sides->queue.large = sides->offers.large = sides->fence.large = sides->setnx.large =
-		    (struct rl_buffer){0};
+		    sides->count.large = (struct rl_buffer){0};
 		sides->large = true;
 	}
 	if (size > SHORT && !rl_buffer_reserve(&side->large, size))
@@ -105,6 +116,14 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 		return side_key(sides, &sides->fence, r->name, rl_slice_of(":redlock:fence"));
 	case RL_WORD_SETNX:
 		return side_key(sides, &sides->setnx, r->name, rl_slice_of(":redlock:setnx"));
+	case RL_WORD_COUNT:
+		return side_key(sides, &sides->count, r->name, rl_slice_of(":redlock:slots"));
+	case RL_WORD_MOST:
+		return digits(sides->slots, r->slots);
+	case RL_WORD_FIRST:
+		return digits(sides->first, r->first);
+	case RL_WORD_QUIET:
+		return (struct rl_slice){"1", r->quiet};
 	case RL_WORD_PASS:
 		return or_empty(r->pass);
 	case RL_WORD_NUMBER:
@@ -118,15 +137,16 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 	}
 }
 
-/* ---- several names ---- */
+/* ---- several names, or slots ---- */
 
-/* The words of a request for several names. */
+/* The words of a request for several names or slots. */
 struct several {
 	struct rl_slice words[RL_OP_WORDS + 2 * REDLOCK_MAX_NAMES];
 	unsigned count;
-	struct rl_buffer queues; /* their keys, which words point to */
+	struct rl_buffer queues; /* the keys of their queues, or of the slots, which words point to */
 	char keys[8];            /* how many keys there are */
 };
+_Static_assert(REDLOCK_MAX_SLOTS <= 2 * REDLOCK_MAX_NAMES, "there is room for both");
 
 /* False: out of memory. */
 static bool add_names(struct several *s, const struct rl_request *r, bool queues)
@@ -150,6 +170,33 @@ static bool add_names(struct several *s, const struct rl_request *r, bool queues
 	return true;
 }
 
+enum { SLOT_MORE = sizeof ":redlock:slot:63" - 1 + 2 };
+
+struct rl_slice rl_request_slot(struct rl_buffer *buffer, struct rl_slice name, unsigned slot)
+{
+	static const char mark[] = ":redlock:slot:";
+	size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + sizeof mark - 1;
+	if (slot == 0)
+		return name;
+	if (!rl_buffer_reserve(buffer, name.size + SLOT_MORE))
+		return (struct rl_slice){NULL, 0};
+	char *at = buffer->bytes + buffer->size;
+	put_side(at, brace, name, rl_slice_of(mark));
+	size += rl_command_digits(at + size, slot);
+	buffer->size += size;
+	return (struct rl_slice){at, size};
+}
+
+/* False: out of memory. */
+static bool add_slots(struct several *s, const struct rl_request *r)
+{
+	if (!rl_buffer_reserve(&s->queues, r->slots * (r->name.size + SLOT_MORE))) /* at once: it must not move */
+		return false;
+	for (unsigned i = 1; i < r->slots; i++)
+		s->words[s->count++] = rl_request_slot(&s->queues, r->name, i);
+	return true;
+}
+
 /* What is in front of the token is keys. */
 static bool expand(struct several *s, const struct rl_request *r, const struct rl_word *word,
                    struct sides *sides)
@@ -163,10 +210,13 @@ static bool expand(struct several *s, const struct rl_request *r, const struct r
 			s->words[keys].size = rl_command_digits(s->keys, s->count - keys - 1);
 		if (word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES)
 			ok = add_names(s, r, word->kind == RL_WORD_QUEUES);
+		else if (word->kind == RL_WORD_SLOTS)
+			ok = add_slots(s, r);
 		else if (word->kind == RL_WORD_KEYS)
-			s->words[s->count++].bytes = s->keys;
+			s->words[s->count++] = (struct rl_slice){s->keys, 0};
 		else
 			s->words[s->count++] = word->kind == RL_WORD_FIXED ? word->fixed : part(r, word->kind, sides);
+		ok = ok && s->words[s->count - 1].bytes != NULL;
 	}
 	return ok;
 }
@@ -181,6 +231,7 @@ static bool write_several(struct rl_buffer *out, const struct rl_request *r, enu
 	bool ok =
 	    expand(&s, r, rl_ops[r->operation].words[form], &sides) && rl_command_write(out, s.words, s.count);
 	rl_buffer_free(&s.queues);
+	free_sides(&sides);
 	return ok;
 }
 
@@ -206,6 +257,22 @@ static struct rl_slice shrink(struct rl_slice *words, unsigned count, const stru
 	return (struct rl_slice){from, (size_t)(to - from)};
 }
 
+/* The same of slots: of the keys that are behind the first one nothing is left. Returns how many slots there
+ * are; 0: the row has none. */
+static unsigned shrink_slots(struct rl_slice *words, unsigned count, const struct rl_word *row)
+{
+	unsigned length = 0, at = 0;
+	for (; row[length].kind != RL_WORD_END; length++)
+		if (row[length].kind == RL_WORD_SLOTS)
+			at = length;
+	if (at == 0)
+		return 0;
+	unsigned others = count + 1 - length;
+	memmove(words + at + 1, words + at + others, (length - at - 1) * sizeof *words);
+	words[at] = (struct rl_slice){"", 0};
+	return others + 1;
+}
+
 /* ---- reading and writing ---- */
 
 bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl_form form)
@@ -223,12 +290,7 @@ bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl
 		ok = words[count++].bytes != NULL;
 	}
 	ok = ok && rl_command_write(out, words, count);
-	if (sides.large) {
-		rl_buffer_free(&sides.queue.large);
-		rl_buffer_free(&sides.offers.large);
-		rl_buffer_free(&sides.fence.large);
-		rl_buffer_free(&sides.setnx.large);
-	}
+	free_sides(&sides);
 	return ok;
 }
 
@@ -256,18 +318,20 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	for (unsigned i = 0; i < RL_WORD_FIXED; i++)
 		parts[i] = (struct rl_slice){"", 0};
 	unsigned count = rl_command_read(bytes, words);
-	if (rl_ops[r->operation].several)
+	r->slots = rl_ops[r->operation].several ? shrink_slots(words, count, row) : 0;
+	if (rl_ops[r->operation].several && r->slots == 0)
 		r->also = shrink(words, count, row);
 	for (unsigned i = 0; row[i].kind != RL_WORD_END; i++)
 		if (row[i].kind < RL_WORD_FIXED)
 			parts[row[i].kind] = words[i];
-	r->name = parts[rl_ops[r->operation].several ? RL_WORD_NAMES : RL_WORD_NAME];
+	r->name = parts[parts[RL_WORD_NAMES].size > 0 ? RL_WORD_NAMES : RL_WORD_NAME];
 	r->token = parts[RL_WORD_TOKEN];
 	r->place = parts[RL_WORD_PLACE];
 	r->ttl_ms = number_of(parts[RL_WORD_TTL]);
 	r->next = parts[RL_WORD_NEXT];
 	r->bars = parts[RL_WORD_BARS].size > 0;
-	r->quiet = rl_slice_same(parts[RL_WORD_BARS], rl_slice_of("2"));
+	r->quiet = rl_slice_same(parts[RL_WORD_BARS], rl_slice_of("2")) || parts[RL_WORD_QUIET].size > 0;
+	r->first = (unsigned)number_of(parts[RL_WORD_FIRST]);
 	r->patience_ms = number_of(parts[RL_WORD_PATIENCE]);
 	r->number = number_of(parts[RL_WORD_NUMBER]);
 	r->fenced = parts[RL_WORD_FENCED].size > 0;

@@ -41,8 +41,13 @@ struct rl_request {
 	bool fenced;                   /* the same: a number is drawn; */
 	bool timed;                    /* and the server's time is told */
 	uint64_t number;               /* RAISE: what the counter goes on from */
+	unsigned slots;                /* how many the name has; 0: it is no lock with slots */
+	unsigned first;                /* of those, the one to try first */
 	const struct rl_slice *record; /* MEET, ADMIT: RL_RECORD_WORDS of them */
 };
+
+/* The key of a slot, in `buffer`; that of the first one is the name. Nothing: out of memory. */
+struct rl_slice rl_request_slot(struct rl_buffer *buffer, struct rl_slice name, unsigned slot);
 
 /* Appends `request` in a form. False: out of memory, nothing appended. */
 bool rl_request_write(struct rl_buffer *out, const struct rl_request *request, enum rl_form form);

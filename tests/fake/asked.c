@@ -5,23 +5,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How many words more a list of names is than the word of the row: so many keys there are. */
-static unsigned list_is_longer(const struct rl_word *row, const struct words *w)
+static bool is_list(const struct rl_word *word)
 {
-	unsigned lists = 0, others = 0;
+	return word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES || word->kind == RL_WORD_SLOTS;
+}
+
+/* How many words more a list of names is than the word of the row: so many keys there are. One of slots has
+ * none where there is one slot. */
+static int list_is_longer(const struct rl_word *row, const struct words *w)
+{
+	int lists = 0, others = 0;
 	for (unsigned i = 3; row[2].kind == RL_WORD_KEYS && row[i].kind != RL_WORD_TOKEN; i++) {
-		bool list = row[i].kind == RL_WORD_NAMES || row[i].kind == RL_WORD_QUEUES;
+		bool list = is_list(&row[i]);
 		lists += list;
 		others += !list;
 	}
-	int64_t keys = lists > 0 && w->count > 2 ? word_number(w->at[2]) - others : 0;
-	return keys > lists ? (unsigned)keys / lists - 1 : 0;
+	int keys = lists > 0 && w->count > 2 ? (int)word_number(w->at[2]) - others : lists;
+	return lists > 0 && keys >= 0 ? keys / lists - 1 : 0;
 }
 
 static bool fits(const struct rl_word *row, const struct words *w, struct asked *ret)
 {
-	unsigned more = list_is_longer(row, w);
+	int more = list_is_longer(row, w);
 	for (unsigned i = 0; i < w->count; i++, row++) {
+		if (row->kind == RL_WORD_SLOTS && more < 0)
+			row++;
 		if (row->kind == RL_WORD_END ||
 		    (row->kind == RL_WORD_FIXED &&
 		     !bytes_equal(w->at[i], (struct bytes){row->fixed.bytes, row->fixed.size})) ||
@@ -29,8 +37,8 @@ static bool fits(const struct rl_word *row, const struct words *w, struct asked 
 			return false;
 		if (row->kind < RL_WORD_FIXED)
 			ret->parts[row->kind] = w->at[i];
-		if (row->kind == RL_WORD_NAMES || row->kind == RL_WORD_QUEUES)
-			i += more;
+		if (is_list(row))
+			i += (unsigned)more;
 	}
 	return row->kind == RL_WORD_END;
 }

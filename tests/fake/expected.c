@@ -81,6 +81,18 @@ const struct expected expected[RL_OP_COUNT] = {
     [RL_OP_SETNX_QUERY] = {{[RL_FORM_TEXT] = "EVAL setnx_query 2 NAME SIDE TOKEN"},
                            "*5\r\n$6\r\nstring\r\n:9\r\n:2\r\n$2\r\n17\r\n:1\r\n",
                            "*5\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n:0\r\n"},
+    [RL_OP_SLOT] = {{SCRIPT("slot SLOTKEYS2 NAME COUNT SLOTS TOKEN TTL MOST FIRST")},
+                    "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
+                    "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_SLOT_ENTER] =
+        {{SCRIPT("slot_enter SLOTKEYS4 NAME QUEUE OFFERS COUNT SLOTS TOKEN TTL MOST FIRST PLACE PATIENCE")},
+         "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
+         "*6\r\n:0\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$2\r\nt1\r\n"},
+    [RL_OP_SLOT_RELEASE] = {{SCRIPT(
+                                "slot_release SLOTKEYS3 NAME QUEUE OFFERS SLOTS TOKEN PLACE PATIENCE QUIET")},
+                            ":1\r\n",
+                            ":0\r\n",
+                            ":2\r\n"},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 
@@ -114,6 +126,13 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"KEYS", text_bytes(several ? "2" : "1")},
 	    {"KEYS1", text_bytes(several ? "3" : "2")},
 	    {"KEYS2", text_bytes(several ? "4" : "2")},
+	    {"SLOTKEYS2", text_bytes(room->slot_keys[2])},
+	    {"SLOTKEYS3", text_bytes(room->slot_keys[3])},
+	    {"SLOTKEYS4", text_bytes(room->slot_keys[4])},
+	    {"COUNT", {room->count.bytes, room->count.length}},
+	    {"MOST", text_bytes(room->most)},
+	    {"FIRST", text_bytes(room->first)},
+	    {"QUIET", text_bytes(r->quiet ? "1" : "")},
 	    {"NAMES", {r->name.bytes, r->name.size}},
 	    {"QUEUES", {room->queue.bytes, room->queue.length}},
 	};
@@ -150,6 +169,26 @@ void expected_free(struct expected_room *room)
 	buffer_free(&room->offers);
 	buffer_free(&room->fence);
 	buffer_free(&room->setnx);
+	buffer_free(&room->count);
+	for (unsigned i = 1; i < EXPECTED_SLOTS; i++)
+		buffer_free(&room->slots[i]);
+}
+
+/* The first one is the name. */
+static void expect_slots(const struct rl_request *r, struct expected_room *room)
+{
+	for (unsigned i = 1; i < EXPECTED_SLOTS; i++) {
+		char what[32];
+		room->slots[i] = (struct buffer){0};
+		snprintf(what, sizeof what, "slot:%u", i);
+		expected_side((struct bytes){r->name.bytes, r->name.size}, what, &room->slots[i]);
+	}
+	for (unsigned i = 2; i < EXPECTED_SLOT_KEYS; i++)
+		snprintf(room->slot_keys[i], sizeof room->slot_keys[i], "%u", i + (r->slots > 0 ? r->slots - 1 : 0));
+	snprintf(room->most, sizeof room->most, "%u", r->slots);
+	snprintf(room->first, sizeof room->first, "%u", r->first);
+	room->count = (struct buffer){0};
+	expected_side((struct bytes){r->name.bytes, r->name.size}, "slots", &room->count);
 }
 
 bool expected_words(const struct rl_request *r, enum rl_form form, struct expected_room *room,
@@ -168,9 +207,15 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 	expected_side((struct bytes){r->name.bytes, r->name.size}, "fence", &room->fence);
 	expected_side((struct bytes){r->name.bytes, r->name.size}, "setnx", &room->setnx);
 	expected_side(also, "queue", &room->also);
+	expect_slots(r, room);
 	ret->count = 0;
 	for (size_t length; at != NULL && (length = strcspn(at, " ")) > 0; at += length + (at[length] == ' ')) {
 		struct bytes word = {at, length};
+		if (word_is(word, "SLOTS")) {
+			for (unsigned i = 1; i < r->slots && i < EXPECTED_SLOTS; i++)
+				ret->at[ret->count++] = (struct bytes){room->slots[i].bytes, room->slots[i].length};
+			continue;
+		}
 		ret->at[ret->count++] = part(r, form, room, word);
 		if (also.size > 0 && word_is(word, "NAMES"))
 			ret->at[ret->count++] = also;

@@ -23,13 +23,18 @@ extern const struct expected expected[RL_OP_COUNT];
 void expected_side(struct bytes name, const char *what, struct buffer *ret);
 
 /* For the parts of a request that are put together. */
+enum { EXPECTED_SLOTS = 4, EXPECTED_SLOT_KEYS };
 struct expected_room {
-	char number[24], ttl[24], patience[24], terms[48];
-	struct buffer queue, also, offers, fence, setnx;
+	char number[24], ttl[24], patience[24], terms[48], most[16], first[16];
+	char slot_keys[EXPECTED_SLOT_KEYS]
+	              [16]; /* how many keys there are, by how many of them are no slots but one */
+	struct buffer queue, also, offers, fence, setnx, count;
+	struct buffer slots[EXPECTED_SLOTS];
 };
 void expected_free(struct expected_room *room);
 
-/* The words that a request has in a form; of several names there may be one more. False: it has no such form.
+/* The words that a request has in a form; of several names there may be one more, of slots EXPECTED_SLOTS.
+ * False: it has no such form.
  */
 bool expected_words(const struct rl_request *r, enum rl_form form, struct expected_room *room,
                     struct words *ret);

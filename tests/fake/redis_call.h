@@ -93,6 +93,11 @@ void script_setnx_extend(struct call *c);
 void script_setnx_release(struct call *c);
 void script_setnx_query(struct call *c);
 
+/* redis_slots.c */
+void script_slot(struct call *c);
+void script_slot_enter(struct call *c);
+void script_slot_release(struct call *c);
+
 /* redis_multi.c */
 void run_multi(struct call *c);
 void run_watch(struct call *c);

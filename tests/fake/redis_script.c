@@ -94,6 +94,9 @@ static void run_script(struct call *c, enum rl_script number)
 	    [RL_SCRIPT_SETNX_EXTEND] = script_setnx_extend,
 	    [RL_SCRIPT_SETNX_RELEASE] = script_setnx_release,
 	    [RL_SCRIPT_SETNX_QUERY] = script_setnx_query,
+	    [RL_SCRIPT_SLOT] = script_slot,
+	    [RL_SCRIPT_SLOT_ENTER] = script_slot_enter,
+	    [RL_SCRIPT_SLOT_RELEASE] = script_slot_release,
 	};
 	c->redis->cached |= 1u << number;
 	if (scripts[number] != NULL)

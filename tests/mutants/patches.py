@@ -10,6 +10,7 @@ from mutant import Mutant, replace_once
 from patches_guard import GUARD_DEFECTS, GUARD_ROWS
 from patches_handing import HANDING_DEFECTS, HANDING_ROWS
 from patches_many import MANY_DEFECTS, MANY_ROWS
+from patches_slots import SLOTS_DEFECTS, SLOTS_ROWS
 from patches_own import OWN_DEFECTS, OWN_ROWS
 from patches_waiting import WAITING_DEFECTS, WAITING_ROWS
 
@@ -51,11 +52,11 @@ DEFECTS = {
 	**GUARD_DEFECTS,
 	**HANDING_DEFECTS,
 	**MANY_DEFECTS,
+	**SLOTS_DEFECTS,
 }
 
 # Defects of what this library does not have, or has no part in.
 NOT_HERE = {
-	18: "there is no counting semaphore",
 	19: "there is no read-write lock",
 	20: "there is no latch",
 	31: "there are no fencing tokens",
@@ -159,7 +160,7 @@ ROWS = [
 	("close: what was asked last is not sent", 6, "src/client.c",
 		"rl_nodes_end_login(&c->nodes);\n\t\trl_turn_settle(c);", ""),
 	("split votes: the leader forgets that it gave back", 6, "src/core/contend.c",
-		"if (vanished && !l->claims) {\n\t\tl->round.open = false;\n\t\trl_acquire_ask(l, e->now_ns, rl_ballot_nodes(l), fx);",
+		"if (vanished && !l->claims) {\n\t\task_anew(l, e->now_ns, fx);",
 		"if (vanished && !l->claims) {\n\t\tl->claims = true;\n\t\tinsist(l, e->now_ns, fx);"),
 	("split votes: validity is counted from the last SET", 6, ACQUIRE,
 		"l->owed |= nodes;\n", "l->owed |= nodes;\n\tl->round.t0_ns = now;\n"),
@@ -361,7 +362,7 @@ ROWS = [
 
 def hand_written():
 	ret = []
-	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS, *MANY_ROWS, *GUARD_ROWS]:
+	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS, *MANY_ROWS, *SLOTS_ROWS, *GUARD_ROWS]:
 		edits = [(rest[i], replace_once(rest[i + 1], rest[i + 2])) for i in range(0, len(rest), 3)]
 		ret.append(Mutant(name, "hand", str(defect), edits, rest[0]))
 	return ret

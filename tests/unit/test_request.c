@@ -32,6 +32,9 @@ static struct rl_request request_of(enum redlock_operation operation)
 	    .next = slice("ab.7 5 9000 t0|x"),
 	    .pass = slice("0123:4567"),
 	    .fenced = true,
+	    .slots = 3,
+	    .first = 2,
+	    .quiet = true,
 	    .record = record,
 	};
 }
@@ -89,6 +92,9 @@ static void expect_form(const struct rl_request *want, enum rl_form form, const 
 	assert_true(strstr(parts, "PATIENCE") == NULL || got.patience_ms == want->patience_ms);
 	assert_true(strstr(parts, "TERMS") == NULL || got.offered_ns == want->offered_ns);
 	assert_true(got.fenced == (strstr(parts, "FENCED") != NULL) && !got.timed);
+	assert_true(strstr(parts, "SLOTS") == NULL || got.slots == want->slots);
+	assert_true(strstr(parts, "FIRST") == NULL || got.first == want->first);
+	assert_true(strstr(parts, "QUIET") == NULL || got.quiet == want->quiet);
 	assert_true(strstr(parts, "NEXT") == NULL || rl_slice_same(got.next, want->next));
 	buffer_free(&bytes);
 	rl_wire_free(&wire);
@@ -110,6 +116,7 @@ TEST(all_forms)
 			struct expected_room room;
 			request.name = (struct rl_slice){bytes, size};
 			request.also.size *= s % 2; /* or none */
+			request.slots = 1 + s % 3;
 			request.token = (struct rl_slice){bytes + 5, size < 512 ? size : 512};
 			bool has = expected_words(&request, form, &room, &words);
 			assert_int_equal(has, rl_ops[o].words[form] != NULL);

@@ -45,13 +45,18 @@ TEST(events_and_phases)
 
 TEST(letters_of_votes)
 {
-	struct rl_lock lock = lock_of(REDLOCK_VOTE_COUNT);
+	static const char letters[] = ".YNT-----------!!!!!!-!!-Q!!!--!";
 	struct rl_effects fx = {0};
 	struct rl_event event = {.kind = RL_EV_TICK};
-	lock.round.operation = REDLOCK_OP_QUERY;
-	for (unsigned i = 0; i < REDLOCK_VOTE_COUNT; i++)
-		lock.votes[i].code = (uint8_t)i;
-	expect(RL_IDLE, &event, &lock, &fx, "[    0.000] idle: tick -> idle .YNT-----------!!!!!!-!!-Q!!!--");
+	assert_int_equal(strlen(letters), REDLOCK_VOTE_COUNT); /* one more than nodes */
+	for (unsigned i = 0; i < REDLOCK_VOTE_COUNT; i++) {
+		char want[64];
+		struct rl_lock lock = lock_of(1);
+		lock.round.operation = REDLOCK_OP_QUERY;
+		lock.votes[0].code = (uint8_t)i;
+		snprintf(want, sizeof want, "[    0.000] idle: tick -> idle %c", letters[i]);
+		expect(RL_IDLE, &event, &lock, &fx, want);
+	}
 }
 
 TEST(effects)

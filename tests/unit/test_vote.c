@@ -34,7 +34,7 @@ TEST(numbers_stay)
 	    "PENDING", "YES",        "NO",      "TIMEOUT",   "UNSENT",   "DOWN",      "CLOSED",    "BACKLOG",
 	    "LOADING", "BLOCKED",    "OOM",     "MISCONF",   "REPLICAS", "SERVER",    "GARBAGE",   "READONLY",
 	    "CLUSTER", "AUTH",       "NOPERM",  "COMMAND",   "DATABASE", "NAME",      "DUPLICATE", "TLS",
-	    "STALE",   "QUARANTINE", "FOREIGN", "UNGUARDED", "LONG_TTL", "UNCOUNTED", "CLOCK",
+	    "STALE",   "QUARANTINE", "FOREIGN", "UNGUARDED", "LONG_TTL", "UNCOUNTED", "CLOCK",     "SLOTS",
 	};
 	assert_int_equal(COUNT(promised), REDLOCK_VOTE_COUNT);
 	for (unsigned i = 0; i < COUNT(promised); i++)

@@ -135,6 +135,11 @@ static int run(const struct settings *settings, int argc, char **argv)
 	    !read_report_fd(settings, &order.report_fd) || !times_work(settings))
 		return EXIT_USAGE;
 	int code;
+	if (settings->reentrant && settings->slots > 0) {
+		complain("%s: --reentrant and --slots exclude each other: which slot the run above has is not known",
+		         title);
+		return EXIT_USAGE;
+	}
 	if (settings->reentrant && !reenter(settings, &order, &code))
 		return code;
 	return run_supervise(settings, &order);
@@ -152,7 +157,7 @@ const struct command cmd_run = {
         "Without -w and -n "
         "a busy lock is waited for without limit. The command sees REDLOCK_NAME, REDLOCK_TOKEN, "
         "REDLOCK_TTL_MS, with --fence also REDLOCK_FENCE, with --also REDLOCK_ALSO: those names, each on "
-        "a line.\n",
+        "a line, with --slots REDLOCK_SLOT: from 0 on.\n",
     .groups = groups,
     .order = OPTIONS_FIRST,
     .min_args = 2,

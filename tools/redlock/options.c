@@ -86,6 +86,8 @@ const struct option_group compat_options = {"Kind", compat_specs, 1};
 static const struct option_spec kind_specs[] = {
     {0, "also", "NAME", OPTION_TEXTS, FIELD(also), 0, 0,
      "with NAME, all or none of them at once, in any order; repeat it"},
+    {0, "slots", "K", OPTION_NUMBER, FIELD(slots), 1, REDLOCK_MAX_SLOTS,
+     "up to K commands hold NAME at a time, each with a number of its own in REDLOCK_SLOT"},
     {0, "reentrant", NULL, OPTION_FLAG, FIELD(reentrant), 0, 0,
      "under a run that holds NAME: only run the command, that lock is kept by the run above"},
 };

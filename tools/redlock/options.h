@@ -98,6 +98,7 @@ struct settings {
 	struct text_list also; /* further names of the same lock */
 	bool reentrant;
 	uint64_t compat; /* REDLOCK_COMPAT_ */
+	uint64_t slots;  /* run; 0: none */
 	bool quiet;
 	bool verbose;
 	bool json;

@@ -48,6 +48,7 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	report->verb = verb;
 	report->name = name;
 	report->busy_name = NULL;
+	report->slots = 0;
 	report->nodes = redlock_node_count(session->client);
 	report->quorum = redlock_quorum(session->client);
 	report->token = NULL;
@@ -143,7 +144,10 @@ static void say_holder(const struct report *report, const struct settings *setti
 	    report->token != NULL ? standing_count(standing, report->token, strlen(report->token)) : 0;
 	char words[STANDING_TEXT_MAX];
 	standing_words(standing, words, sizeof words);
-	if (busy && standing->free >= standing->quorum)
+	if (busy && report->slots > 0)
+		say(settings, "%s '%s': busy: none of its %u slots is free; slot 0: %s", report->verb, name,
+		    report->slots, words);
+	else if (busy && standing->free >= standing->quorum)
 		say(settings, "%s '%s': was busy, and is free now", report->verb, name);
 	else if (busy && standing->state == STANDING_UNKNOWN)
 		say(settings,

@@ -19,6 +19,7 @@ struct node_report {
 struct report {
 	const char *verb;
 	const char *name;
+	unsigned slots;         /* so many the name has; 0: none. What is found is the key of the first one */
 	const char *busy_name;  /* of several names the one that somebody else has; NULL: it is `name` */
 	int result;             /* 0 or a REDLOCK_E_ code */
 	struct outcome outcome; /* what follows from it */

@@ -204,6 +204,12 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 		complain("--compat and --fence exclude each other: a time is no fencing token");
 	else if (settings->compat == REDLOCK_COMPAT_SETNX && guard_of(settings) != REDLOCK_GUARD_OFF)
 		complain("--compat setnx and --guard exclude each other: clients of the old protocol know no guard");
+	else if (settings->slots > 0 && settings->fence)
+		complain("--slots and --fence exclude each other: each slot would have numbers of its own");
+	else if (settings->slots > 0 && settings->compat != REDLOCK_COMPAT_OFF)
+		complain("--slots and --compat exclude each other: clients of the old protocol know no slots");
+	else if (settings->slots > 0 && guard_of(settings) != REDLOCK_GUARD_OFF)
+		complain("--slots and --guard exclude each other: slots do not look at the record of the node set");
 	else if (settings->compat == REDLOCK_COMPAT_SETNX_SAFE && token != NULL)
 		complain("--compat setnx-safe makes the token: give none");
 	else
@@ -250,7 +256,9 @@ int session_lock_with(struct session *session, const char *name, const struct re
 
 static void explain_refused_names(const struct settings *settings)
 {
-	if (settings->fence)
+	if (settings->slots > 0)
+		complain("--slots and --also exclude each other: a slot of one name is held, or several names are");
+	else if (settings->fence)
 		complain("--fence and --also exclude each other: each name has numbers of its own");
 	else
 		complain("with --also: %d names at most, none empty or twice, and %d bytes of names and prefixes",

@@ -65,6 +65,13 @@ static enum standing_state judge(const struct standing *standing)
 	return standing->holders == 1 ? STANDING_LEFTOVER : STANDING_SPLIT;
 }
 
+void standing_conclude(struct standing *standing)
+{
+	for (unsigned i = 0; i < standing->nodes; i++)
+		count_node(standing, i);
+	standing->state = judge(standing);
+}
+
 void standing_read(struct standing *standing, const struct session *session, const redlock_lock *lock)
 {
 	memset(standing, 0, sizeof *standing);
@@ -73,9 +80,7 @@ void standing_read(struct standing *standing, const struct session *session, con
 	for (unsigned i = 0; i < standing->nodes; i++)
 		if (redlock_lock_finding(lock, i, &standing->finding[i]) < 0)
 			standing->finding[i].known = 0;
-	for (unsigned i = 0; i < standing->nodes; i++)
-		count_node(standing, i);
-	standing->state = judge(standing);
+	standing_conclude(standing);
 }
 
 void standing_ask(struct standing *standing, struct session *session, redlock_lock *lock)

@@ -41,6 +41,9 @@ enum { STANDING_TEXT_MAX = HOLDER_TEXT_MAX + 160 };
 /* Reads the findings of the handle's last operation. */
 void standing_read(struct standing *standing, const struct session *session, const redlock_lock *lock);
 
+/* The same of findings that are there already, with nodes and quorum. */
+void standing_conclude(struct standing *standing);
+
 /* The same, and where a quorum of findings is not known asks the nodes; the handle's votes are then of that
  * query. */
 void standing_ask(struct standing *standing, struct session *session, redlock_lock *lock);

@@ -13,10 +13,12 @@
 #include "signals.h"
 #include "standing.h"
 #include "status.h"
+#include "status_slots.h"
 
 struct picture {
 	struct report report;
 	struct standing standing;
+	struct status_slots slots;
 	uint64_t fence[REDLOCK_MAX_NODES]; /* the fencing number that each drew last; 0: none is known */
 };
 
@@ -113,7 +115,7 @@ static void warn_endless(const struct standing *standing)
 		         standing->endless, plural);
 }
 
-static void print_text(const struct picture *picture)
+static void print_text(struct picture *picture)
 {
 	const struct report *report = &picture->report;
 	char name[PRINTABLE_MAX], verdict[STANDING_TEXT_MAX];
@@ -125,6 +127,7 @@ static void print_text(const struct picture *picture)
 	for (unsigned i = 0; i < report->nodes; i++)
 		put_line("  node %u %s: %s", i + 1, report->node[i].status.address,
 		         node_text(picture, i, text, sizeof text));
+	status_slots_print(&picture->slots);
 	warn_endless(&picture->standing);
 }
 
@@ -174,7 +177,7 @@ static const char *answer_word(const struct picture *picture, unsigned index)
 	return holder_kind_of(finding) == HOLDER_NONE ? "free" : "held";
 }
 
-static void print_json(const struct picture *picture)
+static void print_json(struct picture *picture)
 {
 	const struct report *report = &picture->report;
 	struct json json;
@@ -182,6 +185,7 @@ static void print_json(const struct picture *picture)
 	report_json_begin(report, &json);
 	json_holder(&picture->standing, &json);
 	json_number_or_null(&json, "fence", last_number(picture) > 0, (int64_t)last_number(picture));
+	status_slots_json(&picture->slots, &picture->standing, &json);
 	json_number(&json, "quorum", report->quorum);
 	json_open(&json, "nodes", '[');
 	for (unsigned i = 0; i < report->nodes; i++) {
@@ -230,7 +234,9 @@ int status_of_name(const struct settings *settings, const char *name)
 		} else {
 			standing_read(&picture.standing, &session, lock);
 			read_counters(&picture, &session, settings, name);
+			status_slots_read(&picture.slots, &session, settings, name);
 			code = show(&picture, settings);
+			status_slots_end(&picture.slots);
 		}
 		redlock_lock_free(lock);
 	}

@@ -52,6 +52,7 @@ static int refusal_code(struct run *run)
 		run->result = REDLOCK_E_NOQUORUM;
 	report_collect(run->report, "run", run->order->name, run->result, &run->session,
 	               run->rights.refused ? run->rights.question : run->lock);
+	run->report->slots = (unsigned)run->settings->slots;
 	if (!silent || run->order->report_fd >= 0)
 		find_holder(run);
 	tell_refused(run);
@@ -110,6 +111,9 @@ static void start_command(struct run *run)
 		*share_token(share) = '\0';
 	snprintf(share->fence_variable, sizeof share->fence_variable, SHARE_FENCE_IS "%llu",
 	         (unsigned long long)redlock_lock_fence(run->lock));
+	unsigned slot = 0;
+	if (redlock_lock_slot(run->lock, &slot) == 0)
+		snprintf(share->slot_variable, sizeof share->slot_variable, SHARE_SLOT_IS "%u", slot);
 	/* Only this message is not made up for later, by a time that comes or by who waits for it. */
 	if (!link_send(run->guard.link, LINK_LAUNCH, 0))
 		guard_kill(&run->guard);

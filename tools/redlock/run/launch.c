@@ -15,8 +15,8 @@
 
 static bool is_ours(const char *variable)
 {
-	static const char *const names[] = {"REDLOCK_NAME=", LAUNCH_ALSO_IS,    SHARE_TOKEN_IS,
-	                                    SHARE_FENCE_IS,  "REDLOCK_TTL_MS=", "REDLOCK_AUTH="};
+	static const char *const names[] = {"REDLOCK_NAME=", LAUNCH_ALSO_IS,    SHARE_TOKEN_IS, SHARE_FENCE_IS,
+	                                    SHARE_SLOT_IS,   "REDLOCK_TTL_MS=", "REDLOCK_AUTH="};
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (strncmp(variable, names[i], strlen(names[i])) == 0)
 			return true;
@@ -51,7 +51,7 @@ static char *put_also(char *text, const struct text_list *also)
 
 bool launch_prepare(struct launch *launch, struct run_share *share)
 {
-	enum { OURS = 5, NUMBER_MAX = 20 };
+	enum { OURS = 6, NUMBER_MAX = 20 };
 	const size_t text_size = sizeof "REDLOCK_NAME=" + strlen(launch->name) +
 	                         sizeof "REDLOCK_TTL_MS=" + NUMBER_MAX + also_size(launch->also);
 	size_t count = OURS + 1;
@@ -72,6 +72,8 @@ bool launch_prepare(struct launch *launch, struct run_share *share)
 	*all++ = memcpy(share->token_variable, SHARE_TOKEN_IS, sizeof SHARE_TOKEN_IS);
 	if (launch->fenced)
 		*all++ = memcpy(share->fence_variable, SHARE_FENCE_IS, sizeof SHARE_FENCE_IS);
+	if (launch->has_slot)
+		*all++ = memcpy(share->slot_variable, SHARE_SLOT_IS, sizeof SHARE_SLOT_IS);
 	*all = NULL;
 	return true;
 }

@@ -18,7 +18,8 @@ struct launch {
 	const char *name;
 	const struct text_list *also; /* further names of the lock */
 	uint64_t ttl_ms;
-	bool fenced;                  /* the command is told the number of the lock */
+	bool fenced;                  /* the command is told the number of the lock, */
+	bool has_slot;                /* or of the slot */
 	sigset_t mask;                /* as redlock found it */
 	bool own_group;               /* else the group of redlock, which gets the signals of a terminal */
 	pid_t group;                  /* that group */
@@ -29,8 +30,8 @@ struct launch {
 
 /* Makes the command's environment: ours without REDLOCK_AUTH, and with REDLOCK_NAME, REDLOCK_TTL_MS, for
  * several names REDLOCK_ALSO (those behind the first, each on a line) and, from
- * the page, REDLOCK_TOKEN and REDLOCK_FENCE. Ahead of need, because the new process would begin with the page
- * faults of snprintf() and setenv(), a dozen. False: out of memory. */
+ * the page, REDLOCK_TOKEN, REDLOCK_FENCE and REDLOCK_SLOT. Ahead of need, because the new process would begin
+ * with the page faults of snprintf() and setenv(), a dozen. False: out of memory. */
 bool launch_prepare(struct launch *launch, struct run_share *share);
 
 /* In the guard's child, which may share its memory (vfork). Executes the command, unless the watch says that

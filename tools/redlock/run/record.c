@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of a run as one JSON object. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,13 @@ static void json_names(struct json *json, const struct run *run, const struct re
 		json_null(json, "busy_name");
 }
 
+static void json_slot(struct json *json, const struct run *run)
+{
+	const char *number = run->guard.share->slot_variable + sizeof SHARE_SLOT_IS - 1;
+	json_number(json, "slots", (int64_t)run->settings->slots);
+	json_number_or_null(json, "slot", run->acquired_ns != 0, strtol(number, NULL, 10));
+}
+
 void record_write(const struct run *run, const struct report *report)
 {
 	const char *token = share_token(run->guard.share);
@@ -61,6 +69,8 @@ void record_write(const struct run *run, const struct report *report)
 		json_null(&json, "token");
 	const uint64_t fence = redlock_lock_fence(run->lock);
 	json_number_or_null(&json, "fence", run->acquired_ns != 0 && fence != 0, (int64_t)fence);
+	if (run->settings->slots > 0)
+		json_slot(&json, run);
 	json_number(&json, "ttl_ms", (int64_t)run->settings->ttl_ms);
 	wait_view_json(&run->waiting.view, &json);
 	json_number(&json, "held_ms", run->acquired_ns ? since_ms(run->acquired_ns, run->ended_ns) : 0);

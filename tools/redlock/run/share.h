@@ -16,6 +16,8 @@
 #define SHARE_TOKEN_IS "REDLOCK_TOKEN=" /* so it stands in the command's environment */
 #define SHARE_FENCE_IS "REDLOCK_FENCE="
 #define SHARE_FENCE_MAX 24
+#define SHARE_SLOT_IS "REDLOCK_SLOT="
+#define SHARE_SLOT_MAX 12
 
 struct run_share {
 	/* Written by the supervisor. */
@@ -23,7 +25,8 @@ struct run_share {
 	_Atomic uint64_t wall_ns;     /* the same on the wall clock */
 	atomic_bool stopping;         /* it stops itself, or is stopped since */
 	char token_variable[sizeof SHARE_TOKEN_IS + REDLOCK_MAX_TOKEN]; /* before LINK_LAUNCH is sent; */
-	char fence_variable[sizeof SHARE_FENCE_IS + SHARE_FENCE_MAX];   /* too */
+	char fence_variable[sizeof SHARE_FENCE_IS + SHARE_FENCE_MAX];   /* too, */
+	char slot_variable[sizeof SHARE_SLOT_IS + SHARE_SLOT_MAX];      /* and this */
 
 	/* Written by the guard, or by the command's process before it is the command. */
 	_Atomic int stop_signal; /* the command was stopped by it; the supervisor sets it back to 0 */

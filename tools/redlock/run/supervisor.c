@@ -138,6 +138,7 @@ static int make_lock(struct run *run)
 	struct redlock_lock_options options;
 	session_lock_options(run->settings, &options);
 	options.fence = run->settings->fence;
+	options.slots = (uint32_t)run->settings->slots;
 	options.renew_ms = run->times.renew_ms;
 	options.danger_ms = run_times_late_ms(&run->times);
 	options.min_validity_ms = run->times.kill_after_ms;
@@ -173,6 +174,7 @@ static int make_guard(struct run *run)
 	                        .also = &run->settings->also,
 	                        .ttl_ms = run->settings->ttl_ms,
 	                        .fenced = run->settings->fence,
+	                        .has_slot = run->settings->slots > 0,
 	                        .urls = &run->settings->urls,
 	                        .mask = run->inbox.mask,
 	                        .own_group = !run->has_terminal && !run->settings->foreground,

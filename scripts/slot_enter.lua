@@ -1,0 +1,54 @@
+local base, has = 4, redis.call("mget", unpack(KEYS))
+local slots, first = tonumber(ARGV[3]), tonumber(ARGV[4])
+-- include slots
+if has[2] then redis.call("pexpire", KEYS[2], 60000) end
+local all, place, patience = has[2] or "", ARGV[5], ARGV[6]
+local open, left, holder = {}, -1, ""
+for i = first, first + slots - 1 do
+  local at = i % slots == 0 and 1 or base + i % slots
+  local life = redis.call("pttl", KEYS[at])
+  if life == -2 then
+    open[#open + 1] = i % slots
+  elseif life >= 0 and (left < 0 or life < left) then
+    left, holder = life, has[at] or ""
+  end
+end
+local free, whole = #open > 0, #open == 1 and open[1] == 0
+-- include beside
+-- include tidy
+local slot = beside ~= "" and open[1] == 0 and open[2] or open[1]
+local at = slot == 0 and 1 or base + (slot or 0)
+if free and (mine or line == "") and redis.call("set", KEYS[at], ARGV[1], "nx", "px", ARGV[2]) then
+  if has[base] ~= ARGV[3] then redis.pcall("set", KEYS[base], ARGV[3], "px", 86400000) end
+  if mine then line = string.sub(line, string.find(line, ";", 1, true) + 1) end
+  all = beside .. line
+  if #open > 1 then
+    local whole, place = #open == 2 and open[1] + open[2] == slot, ""
+-- include beside
+-- include tidy
+    all = beside .. line
+  end
+  if all == "" and has[2] then
+    redis.pcall("del", KEYS[2])
+  elseif all ~= (has[2] or "") then
+    redis.pcall("set", KEYS[2], all, "px", 60000)
+  end
+  return {1, math.floor(#all / 31), slot, 0, ARGV[1], ""}
+end
+local stands = 0
+if place ~= "" then
+  local found = string.find(line, "w" .. place .. " ", 1, true)
+  stands = math.floor((found or #line) / 31) + 1
+  if found then
+    line = string.sub(line, 1, found) .. string.gsub(string.sub(line, found + 1), "^([^;]* )%d+;", "%1;")
+  else
+    line = line .. string.format("1w%-27s ;", place)
+  end
+end
+all = beside .. line
+if all == "" and has[2] then
+  redis.call("del", KEYS[2])
+elseif all ~= (has[2] or "") then
+  redis.call("set", KEYS[2], all, "px", 60000)
+end
+return {0, math.floor(#all / 31), left, stands, ARGV[1], string.sub(holder, 1, 1024)}

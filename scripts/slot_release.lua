@@ -1,0 +1,30 @@
+local token, count, has = ARGV[1], 0, redis.call("mget", KEYS[2], KEYS[1], unpack(KEYS, 4))
+for i = 2, #KEYS - 1 do
+  if has[i] == token then
+    count = count + 1
+    if count > 1 then redis.pcall("del", KEYS[i == 2 and 1 or i + 1]) else redis.call("del", KEYS[i == 2 and 1 or i + 1]) end
+  end
+end
+local all = has[1] or ""
+if all == "" then return count == 0 and 0 or 1 end
+if type(redis.pcall("pexpire", KEYS[2], 60000)) ~= "number" then return count == 0 and 0 or 2 end
+local other = false
+for i = 3, #KEYS - 1 do other = other or not has[i] or has[i] == token end
+local found = string.find(all, "w" .. ARGV[2] .. " ", 1, true)
+if found then
+  all = string.sub(all, 1, found - 2) .. string.sub(all, (string.find(all, ";", found, true) or #all) + 1)
+end
+local named = has[2] == token or not has[2] and redis.pcall("pttl", KEYS[1]) == -2
+if all ~= "" and ARGV[4] == "" and (named or other) then
+  local whole, free, place, patience = has[2] == token or not other, true, "", ARGV[3]
+-- include beside
+-- include tidy
+  all = beside .. line
+end
+if all == "" then
+  redis.pcall("del", KEYS[2])
+elseif all ~= has[1] then
+  redis.pcall("set", KEYS[2], all, "px", 60000)
+end
+if count == 0 then return all == "" and 0 or -1 end
+return all == "" and 1 or 2

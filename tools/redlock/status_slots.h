@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The slots of a name, for `redlock status NAME`. */
+#ifndef REDLOCK_TOOL_STATUS_SLOTS_H
+#define REDLOCK_TOOL_STATUS_SLOTS_H
+
+#include "session.h"
+#include "standing.h"
+
+enum { STATUS_SLOT_KEY = 4096 };
+
+struct status_slots {
+	char name[STATUS_SLOT_KEY]; /* with the prefix */
+	redlock_asker *asker;
+	unsigned nodes, quorum;
+	uint64_t timeout_ms;
+	unsigned count; /* 0: the name has none */
+	bool told;      /* what is behind the first one is known */
+	struct redlock_question list[REDLOCK_MAX_NODES];
+	struct standing standing; /* of one after the other */
+};
+
+/* Asks the nodes. Then status_slots_end() is due. */
+void status_slots_read(struct status_slots *slots, const struct session *session,
+                       const struct settings *settings, const char *name);
+void status_slots_end(struct status_slots *slots);
+
+/* A line for each. */
+void status_slots_print(struct status_slots *slots);
+
+/* A member: a list of what standing_json() says of each, which is empty where there are none. */
+void status_slots_json(struct status_slots *slots, const struct standing *first, struct json *json);
+
+#endif
