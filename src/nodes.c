@@ -31,7 +31,7 @@ void rl_nodes_connect(struct rl_nodes *ns, uint64_t now)
 static void look_at_queue(struct rl_request *request, const struct rl_node *n, unsigned operation)
 {
 	bool enters = (request->enter >> n->id & 1) != 0 && rl_node_may_queue(n);
-	request->operation = enters ? RL_OP_ENTER : operation;
+	request->operation = enters && operation == RL_OP_ACQUIRE ? RL_OP_ENTER : operation;
 	request->unqueued = (request->plain >> n->id & 1) != 0;
 }
 

@@ -74,6 +74,12 @@ static bool compat_suffices(const struct redlock_lock_options *o)
 	return known && (o->compat == REDLOCK_COMPAT_OFF || plain);
 }
 
+static bool mode_suffices(const struct redlock_lock_options *o)
+{
+	bool alike = o->fence == 0 && o->compat == REDLOCK_COMPAT_OFF;
+	return o->mode == REDLOCK_EXCLUSIVE || (o->mode == REDLOCK_SHARED && alike);
+}
+
 static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
 {
 	bool ttl_ok = ttl_suffices(r, r->ttl_ns, r->renew_ns);
@@ -84,8 +90,8 @@ static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
 	bool danger_ok = r->danger_ns < r->ttl_ns;
 	uint64_t drift = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	bool validity_ok = rl_time_add(r->min_validity_ns, drift) < r->ttl_ns;
-	return ttl_ok && token_ok && fence_ok && reentrant_ok && compat_suffices(o) && retry_ok && danger_ok &&
-	               validity_ok
+	return ttl_ok && token_ok && fence_ok && reentrant_ok && compat_suffices(o) && mode_suffices(o) &&
+	               retry_ok && danger_ok && validity_ok
 	           ? 0
 	           : REDLOCK_E_INVAL;
 }
@@ -103,6 +109,8 @@ static enum rl_kind kind_of(const struct redlock_lock_options *o)
 		return o->token != NULL ? RL_KIND_SETNX_OWN : RL_KIND_SETNX;
 	if (o->compat == REDLOCK_COMPAT_SETNX_SAFE)
 		return RL_KIND_NUMBER;
+	if (o->mode == REDLOCK_SHARED)
+		return o->token != NULL ? RL_KIND_SHARED_OWN : RL_KIND_SHARED;
 	if (o->token != NULL)
 		return RL_KIND_OWN_VALUE;
 	return o->fence != 0 ? RL_KIND_FENCED : RL_KIND_EXCLUSIVE;

@@ -274,7 +274,10 @@ struct redlock_lock_options {
 	                  0; each such one takes one more redlock_release(), which counts down and returns 0. Only
 	                  the last one releases. One that is lost is not entered again: STATE; 0 */
 	int compat;    /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see below; OFF */
+	int mode;      /* REDLOCK_SHARED: any number of these hold it at once, see kinds.h; EXCLUSIVE */
 };
+
+enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };
 
 /*
  * The old SETNX protocol: the value of the key is a Unix time in seconds at which the lock ends, without an
@@ -462,7 +465,9 @@ enum redlock_operation {
 	REDLOCK_OP_EXTEND = 2,
 	REDLOCK_OP_RELEASE = 3,
 	REDLOCK_OP_QUERY = 4,
-	REDLOCK_OP_PROBE = 5
+	REDLOCK_OP_PROBE = 5,
+	REDLOCK_OP_UPGRADE = 6,
+	REDLOCK_OP_DOWNGRADE = 7
 };
 
 enum redlock_event_kind {

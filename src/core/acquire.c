@@ -21,6 +21,7 @@ void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_e
 	l->phase = RL_ACQUIRING;
 	l->claims = true;
 	l->handed = false;
+	l->kept_out = false;
 	l->refused = 0;
 	rl_finding_forget(l);
 	rl_fence_forget(l);
@@ -41,6 +42,7 @@ void rl_acquire_begin(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->trip_ns = 0;
 	l->look.pause_ns = 0;
 	l->obstacle = 0;
+	l->alone = false;
 	rl_quarantine_begin(l);
 	rl_fence_drop(l);
 	rl_enter_begin(l, e, fx);

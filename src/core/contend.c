@@ -193,7 +193,8 @@ void rl_contend_found(struct rl_lock *l, const struct rl_event *e, struct rl_eff
  * others at the gate (enter.h). */
 void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (!rl_policy_of(l)->contends || l->rules->wait_ns > 0 || e->now_ns >= after(l, CONTENTION)) {
+	const struct rl_policy *policy = rl_policy_of(l);
+	if (!policy->contends || policy->shares || l->rules->wait_ns > 0 || e->now_ns >= after(l, CONTENTION)) {
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 		return;
 	}

@@ -16,6 +16,7 @@
 #include "core/policy.h"
 #include "core/quarantine.h"
 #include "core/round.h"
+#include "core/share.h"
 
 /* ---- decisions ---- */
 
@@ -140,7 +141,7 @@ static int on_cancel(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	else if (l->waiting != REDLOCK_OP_NONE)
 		end_waiting(l, e->result, fx);
 	else if (rl_lock_busy(l) && l->phase != RL_RELEASING)
-		rl_round_end(l, e->result, fx);
+		rl_share_end(l, e, e->result, fx);
 	return 0;
 }
 
@@ -273,10 +274,10 @@ static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	static int (*const handlers[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
-	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend, [RL_EV_RELEASE] = on_release,
-	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
-	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand,
-	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = rl_pass_take};
+	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend,  [RL_EV_RELEASE] = on_release,
+	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel,  [RL_EV_REPLY] = on_reply,
+	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,      [RL_EV_HAND] = on_hand,
+	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = rl_pass_take, [RL_EV_TURN] = rl_share_turn};
 	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
 	return known ? handlers[e->kind](l, e, fx) : 0;
 }

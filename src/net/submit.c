@@ -76,8 +76,9 @@ static bool ask_plainly(struct rl_node *n, const struct rl_entry *entry, struct 
 /* Nothing is left for who may not run scripts: the refusal is the vote, and the next request begins anew. */
 static bool is_barred(struct rl_node *n, const struct rl_request *r)
 {
+	const struct rl_op *op = &rl_ops[r->operation];
 	bool barred =
-	    rl_ops[r->operation].several && (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0;
+	    (op->several || op->scripted) && (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0;
 	if (barred)
 		rl_method_forgive(&n->methods);
 	return barred;
@@ -98,14 +99,14 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	bool barred =
 	    rl_method_forget(&n->methods, op, form, error) || rl_method_refuse(&n->methods, form, error);
 	bool guarded = (RL_FORMS_GUARD >> form & 1) != 0;
-	if (!barred || (!op->again && !guarded && !op->several && op->plainly == RL_OP_NONE))
+	if (!barred || (!op->again && !op->scripted && !guarded && !op->several && op->plainly == RL_OP_NONE))
 		return false;
 	if (guarded && n->methods.guarded == 0)
 		return false; /* it lost its vote meanwhile: not in a form that does not ask for that */
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(asked));
 	if (is_barred(n, &r))
 		return false;
-	if (op->claims && (op->several || guarded))
+	if (op->claims && (op->several || op->scripted || guarded))
 		return ask_claim(n, entry, &r);
 	if (op->plainly != RL_OP_NONE)
 		return ask_plainly(n, entry, &r);

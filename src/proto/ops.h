@@ -82,6 +82,7 @@ enum rl_word_kind {
 	RL_WORD_TERMS, /* patience, and the number of the offer */
 	RL_WORD_NEXT,
 	RL_WORD_BARS,
+	RL_WORD_QUIET,  /* nobody is woken */
 	RL_WORD_SETNX,  /* the key of what stands beside a time, made from the name */
 	RL_WORD_FENCE,  /* the key of the counter, made from the name */
 	RL_WORD_PASS,   /* what the node set's record must have */
@@ -139,11 +140,13 @@ struct rl_op {
 	 * again, it would come behind its own release. A script that the server has forgotten is its "no". */
 	bool again;
 	uint8_t
-	    plainly;  /* a claim that needs more rights than the vote: what is asked in its place where they are
-	               * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
-	bool quotes;  /* the first text of an answer is the request's token, or it is one to another question */
-	bool several; /* of several names: its words are more than those of the row */
-	bool claims;  /* makes the key, with YES */
+	    plainly;   /* a claim that needs more rights than the vote: what is asked in its place where they are
+	                * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
+	bool quotes;   /* the first text of an answer is the request's token, or it is one to another question */
+	bool scripted; /* by a script, that looks at the queue where it can: there is no other way */
+	bool doubts;   /* its YES is none while an older request may still come */
+	bool several;  /* of several names: its words are more than those of the row */
+	bool claims;   /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
 	uint8_t undo;    /* a claim: what deletes the key, RL_OP_ */
 	uint8_t wakes;   /* a release: what is asked behind an answer that says that somebody waits, RL_OP_ */

@@ -99,6 +99,8 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 		return terms(sides->terms, r);
 	case RL_WORD_BARS:
 		return (struct rl_slice){r->quiet ? "2" : "1", r->bars};
+	case RL_WORD_QUIET:
+		return (struct rl_slice){"1", r->quiet};
 	case RL_WORD_NEXT:
 		return or_empty(r->next);
 	case RL_WORD_FENCE:
@@ -267,7 +269,7 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	r->ttl_ms = number_of(parts[RL_WORD_TTL]);
 	r->next = parts[RL_WORD_NEXT];
 	r->bars = parts[RL_WORD_BARS].size > 0;
-	r->quiet = rl_slice_same(parts[RL_WORD_BARS], rl_slice_of("2"));
+	r->quiet = parts[RL_WORD_QUIET].size > 0 || rl_slice_same(parts[RL_WORD_BARS], rl_slice_of("2"));
 	r->patience_ms = number_of(parts[RL_WORD_PATIENCE]);
 	r->number = number_of(parts[RL_WORD_NUMBER]);
 	r->fenced = parts[RL_WORD_FENCED].size > 0;
