@@ -11,7 +11,7 @@ while at <= #line do
     end
     if told then
       if told > now and told <= now + 60000 then break end
-    elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "") ~= 0 then
+    elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") ~= 0 then
       mark = turn and now + patience
 -- include readers
       break

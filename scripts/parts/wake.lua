@@ -6,7 +6,7 @@
       local turn = free or kind == "1r"
       till = tonumber(till)
       if till and not (now and (till <= now or till > now + 60000)) then break end
-      if not till and redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "") ~= 0 then
+      if not till and redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") ~= 0 then
         mark = turn and now and now + patience
 -- include readers
         break

@@ -221,7 +221,7 @@ struct rl_lock {
 	bool back;               /* it has come back to a gate that it had passed over */
 	bool handed;             /* the attempt was begun by a message that the lock is handed over */
 	bool alone;              /* a shared lock: it was upgraded, and is the only one */
-	bool kept_out;           /* the same: the gate has said that somebody waits who goes first */
+	bool kept_out;           /* the same: a node has said that somebody waits who goes first */
 	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
 };
 
@@ -263,6 +263,7 @@ struct rl_event {
 	struct rl_vote vote;   /* REPLY; not PENDING. HAND: for which token, and how many wait if it is known */
 	struct rl_slice token; /* ours: the one that was signed last */
 	bool identified;       /* REPLY: each node has said who it is */
+	bool ordered;          /* each node has said who it is: so is that of all clients */
 	const uint8_t *order;  /* the nodes in the order that all contenders share; NULL: as numbered */
 	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
 	bool more;             /* REPLY: others of the same moment follow; the last one decides */

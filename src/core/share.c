@@ -18,24 +18,32 @@ static enum redlock_vote_kind vote_of_gate(const struct rl_lock *l)
 	return redlock_vote_kind(l->votes[l->gate].code);
 }
 
+/* It has not been refused before, and asks all nodes. */
+static bool is_first(const struct rl_lock *l)
+{
+	return l->stage == RL_STAGE_ALL && l->verdict == 0;
+}
+
 /* A key that is there alone may be left over, of a claim that was never given back. Who has been refused
  * before, and asks all nodes even so, does not let it count. */
 static bool is_in_the_way(const struct rl_lock *l)
 {
-	return l->kept_out || l->stage != RL_STAGE_ALL || l->verdict == 0;
+	return vote_of_gate(l) == REDLOCK_KIND_NO && (l->stage != RL_STAGE_ALL || is_first(l));
 }
 
 enum rl_tally rl_share_weigh(const struct rl_lock *l)
 {
 	enum rl_tally tally = rl_quorum_for_claim(rl_ballot_count(l));
-	bool refused = tally == RL_WON && vote_of_gate(l) == REDLOCK_KIND_NO && is_in_the_way(l);
-	return refused ? RL_REFUSED : tally;
+	bool refused = l->kept_out || is_in_the_way(l);
+	return tally == RL_WON && refused ? RL_REFUSED : tally;
 }
 
+/* As long as not all nodes have said who they are, any of those that are still out may be the gate. */
 bool rl_share_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	(void)fx;
-	if (vote_of_gate(l) != REDLOCK_KIND_PENDING)
+	bool unsure = is_first(l) && !e->ordered && rl_ballot_count(l).out > 0;
+	if (vote_of_gate(l) != REDLOCK_KIND_PENDING && !unsure)
 		return true;
 	uint64_t took = rl_time_sub(e->now_ns, l->round.t0_ns);
 	uint64_t patience = rl_time_max(took, l->rules->node_timeout_ns / GATE_PATIENCE);
@@ -45,10 +53,11 @@ bool rl_share_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 
 void rl_share_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	rl_enter_learn(l, e);
-	if (e->node == l->gate)
-		l->kept_out = e->vote.code == REDLOCK_VOTE_NO && e->vote.number_count > 0 &&
-		              e->vote.numbers[RL_ENTER_VERDICT] == KEPT_OUT;
+	bool kept_out = e->vote.code == REDLOCK_VOTE_NO && e->vote.number_count > 0 &&
+	                e->vote.numbers[RL_ENTER_VERDICT] == KEPT_OUT;
+	if (l->claims) /* else it is late, and what is known came from the gate */
+		rl_enter_learn(l, e);
+	l->kept_out |= kept_out && (e->node == l->gate || l->stage == RL_STAGE_ALL);
 }
 
 /* Who has failed tries again, and nobody else would find more than it did. */

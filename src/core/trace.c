@@ -89,6 +89,14 @@ static bool enters_alone(const struct rl_effects *fx)
 	return fx->enter != 0 && fx->enter == fx->nodes;
 }
 
+/* Further operations of callers have numbers that operations of nodes have, too. */
+static const char *done_word(enum redlock_operation operation)
+{
+	return operation == REDLOCK_OP_UPGRADE     ? "upgrade"
+	       : operation == REDLOCK_OP_DOWNGRADE ? "downgrade"
+	                                           : op_words[operation];
+}
+
 static void add_effects(struct text *t, const struct rl_lock *lock, const struct rl_effects *fx)
 {
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
@@ -114,7 +122,7 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 	if (sends(lock, fx, REDLOCK_OP_RELEASE) || (passes_on && !fx->tidies))
 		add(t, " owed %" PRIx32, fx->owed);
 	if (fx->done != REDLOCK_OP_NONE)
-		add(t, " | done %s %s", op_words[fx->done], redlock_error_name(fx->result));
+		add(t, " | done %s %s", done_word(fx->done), redlock_error_name(fx->result));
 }
 
 void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct rl_event *event,

@@ -27,10 +27,10 @@ WAITING_ROWS = [
 	("queue: a woken head goes first for ever", 21, TIDY_LUA,
 		"if told > now and told <= now + 60000 then break end", "if told then break end"),
 	("queue: who is gone is waited for", 21, TIDY_LUA,
-		'elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "") ~= 0 then',
-		'elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "") then'),
+		'elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") ~= 0 then',
+		'elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") then'),
 	("queue: a release wakes who is gone", 21, WAKE_LUA,
-		'client, turn and slot or "") ~= 0 then', 'client, turn and slot or "") then'),
+		'client, turn and slot or "4294967295") ~= 0 then', 'client, turn and slot or "4294967295") then'),
 	("queue: it ends although its waiters ask", 21, ENTER_LUA,
 		'if both[2] then redis.call("pexpire", KEYS[2], 60000) end\n', ""),
 	# ---- 39 ----
