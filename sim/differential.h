@@ -24,6 +24,7 @@ struct step {
 	unsigned other;  /* of two names: the second */
 	unsigned record; /* of a node set, where what is written depends on the time */
 	unsigned setnx;
+	unsigned shared; /* the key, of a lock that may be shared: it has times in it */
 	bool in_multi;   /* MULTI goes before it and EXEC behind */
 	bool remembers;  /* the answer depends on a time that was written before */
 	bool tells_life; /* the answer may have the rest of a key's life in it */
