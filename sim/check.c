@@ -2,6 +2,7 @@
 /* The checkers. See check.h. */
 #include "check.h"
 #include "client.h"
+#include "redis_call.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,6 +46,9 @@ static bool has_beyond(const struct world *w, const struct node *n, const struct
 	for (unsigned r = 0; r < w->plan.resources; r++) {
 		struct bytes name = resource_key(&w->plan, r, buffer);
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
+		struct key member;
+		if (key != NULL && key->type == KEY_ZSET)
+			key = share_member(key, token, &member) ? &member : NULL;
 		bool has = key != NULL && bytes_equal(key->value, token) && node_expiry_world(n, key) >= until_ns;
 		if (handle_wants(h, r) && !has)
 			return false;
@@ -89,6 +93,10 @@ static void check_overlap(struct world *w, const struct actor *a, const struct h
 			bool meet = handle_wants(other, h->resource) || handle_wants(h, other->resource);
 			if (other == h || !other->held || !meet || relied_until(w, other) <= w->now_ns)
 				continue;
+			if (handle_shares(h, other)) {
+				world_hit(w, COVER_SHARED_WITH);
+				continue;
+			}
 			check_fail(w, VIOLATION_OVERLAP, "c%u relies on resource %u until %.3f ms, c%u until %.3f ms",
 			           a->index, h->resource, (double)h->until_ns / (double)SIM_MS, i,
 			           (double)other->until_ns / (double)SIM_MS);

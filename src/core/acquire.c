@@ -42,7 +42,6 @@ void rl_acquire_begin(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	l->trip_ns = 0;
 	l->look.pause_ns = 0;
 	l->obstacle = 0;
-	l->alone = false;
 	rl_quarantine_begin(l);
 	rl_fence_drop(l);
 	rl_enter_begin(l, e, fx);

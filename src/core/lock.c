@@ -92,6 +92,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	rl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);
 	fx->owed = attached ? rl_ballot_nodes(l) : l->owed;
 	l->owed = 0;
+	l->alone = false;
 	rl_enter_leave(l, fx);
 	if (held)
 		rl_hand_over(l, e, fx);

@@ -100,7 +100,7 @@ struct redis {
 	bool quiet_login;      /* Redis 7.2 to 8.6, Valkey 8: see refuse_login() */
 	/* Broken on purpose: extends of keys that it lacks are confirmed; who asks has his turn, whoever waits;
 	 * who is gone is waited for; who has forgotten votes; RAISE says yes and raises nothing. */
-	bool extends_all, any_turn, waits_for_all, admits_all, raises_none, takes_some;
+	bool extends_all, any_turn, waits_for_all, admits_all, raises_none, takes_some, shares_any;
 	struct session **open;
 	uint32_t open_count;
 	uint32_t open_capacity;

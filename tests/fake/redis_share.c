@@ -111,6 +111,41 @@ static void ends_with_latest(struct call *c, struct key *key)
 		key->expires_ms = last.ends_ms;
 }
 
+bool share_member(const struct key *key, struct bytes token, struct key *ret)
+{
+	struct member m;
+	for (struct bytes rest = key->value; next_member(&rest, &m);)
+		if (m.token.size >= token.size && memcmp(m.token.at, token.at, token.size) == 0) {
+			*ret = *key;
+			ret->type = KEY_STRING;
+			ret->value = m.token;
+			ret->expires_ms = m.ends_ms;
+			return true;
+		}
+	return false;
+}
+
+/* Who looks on is told of a member as of a key. */
+static void tell_stored(struct call *c, const struct key *key, struct bytes token)
+{
+	struct redis *r = c->redis;
+	struct key member;
+	if (r->ears == NULL || r->ears->stored == NULL || !share_member(key, token, &member))
+		return;
+	member.owner = c->session->owner;
+	r->ears->stored(r, &member, false);
+}
+
+static void tell_gone(struct call *c, const struct key *key, struct bytes token)
+{
+	struct redis *r = c->redis;
+	struct key member;
+	if (r->ears == NULL || r->ears->goes == NULL || !share_member(key, token, &member))
+		return;
+	member.owner = c->session->owner;
+	r->ears->goes(r, &member, true);
+}
+
 bool share_ends_within(const struct key *key, int64_t from_ms, int64_t to_ms)
 {
 	struct member m;
@@ -214,6 +249,7 @@ static void enter_set(struct call *c, const struct claim *s)
 	}
 	rebuild(c, key, s->token, &self);
 	ends_with_latest(c, key);
+	tell_stored(c, key, s->token);
 }
 
 /* Who was the first, and is in: the next one goes first, and those with it, unless they were woken. */
@@ -265,6 +301,10 @@ static void claim(struct line *l, const struct claim *s)
 	const char *writer = l->text.length > 0 ? memchr(line_text(l).at, 'w', l->text.length) : NULL;
 	bool ours = open && key != NULL && ends_of(key, s->token) >= c->redis->now_ms;
 	bool turn = writer == NULL || (found != NULL && found < writer) || c->redis->any_turn;
+	if (string && c->redis->shares_any) {
+		reply_claimed(l, s, (int64_t[]){1, 0, 0}, text_bytes(""));
+		return;
+	}
 	if (open && !ours && turn) {
 		if (!script_fails_at(c, l->written ? NULL : call_memory_refused(c), RL_SCRIPT_SHARE, ZADD_LINE))
 			go_in(l, s, found);
@@ -327,6 +367,7 @@ static void turn(struct call *c, struct key *key, struct bytes token, int64_t en
 	struct line l;
 	keyspace_set_value(key, text_bytes(""));
 	key->type = KEY_ZSET;
+	key->owner = KEY_NOBODY;
 	rebuild(c, key, token, &(struct member){ends_ms, token});
 	ends_with_latest(c, key);
 	as_enter(c);
@@ -384,8 +425,10 @@ void script_share_release(struct call *c)
 	if (gone && script_fails_at(c, call_write_refused(c), RL_SCRIPT_SHARE_RELEASE,
 	                            found == STRING ? DEL_LINE : ZREM_LINE))
 		return;
-	if (found == MEMBER)
+	if (found == MEMBER) {
+		tell_gone(c, key, token);
 		rebuild(c, key, token, NULL);
+	}
 	if (found == STRING || (found == MEMBER && key->value.size == 0))
 		call_delete(c, key);
 	else if (found == MEMBER)
@@ -436,6 +479,7 @@ void script_upgrade(struct call *c)
 		return;
 	ttl_ms = ends_ms - c->redis->now_ms > ttl_ms ? ends_ms - c->redis->now_ms : ttl_ms;
 	keyspace_set_value(key, token);
+	key->owner = c->session->owner;
 	key->type = KEY_STRING;
 	key->expires_ms = c->redis->now_ms + ttl_ms;
 	multi_touch(c->redis, c->session->database, word(c, NAME));
