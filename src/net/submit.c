@@ -55,6 +55,18 @@ static bool is_out(const struct rl_node *n, bool (*is)(const struct rl_entry *),
 
 /* ---- asking again ---- */
 
+static bool upgrades(const struct rl_entry *entry)
+{
+	return rl_ops[entry->operation].doubts;
+}
+
+/* What would turn a key back that was upgraded is not to come behind that. */
+static bool is_overtaken(const struct rl_node *n, const struct rl_op *op, const struct rl_request *r)
+{
+	bool turns = op->change == RL_CHANGE_LENGTHEN && op->ghost == RL_GHOST_ALWAYS;
+	return turns && is_out(n, upgrades, r->name, &r->token);
+}
+
 static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
 {
 	r->pass = n->methods.pass;
@@ -104,7 +116,7 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	if (guarded && n->methods.guarded == 0)
 		return false; /* it lost its vote meanwhile: not in a form that does not ask for that */
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(asked));
-	if (is_barred(n, &r))
+	if (is_barred(n, &r) || is_overtaken(n, op, &r))
 		return false;
 	if (op->claims && (op->several || op->scripted || guarded))
 		return ask_claim(n, entry, &r);
