@@ -4,15 +4,15 @@
 # command alone sends, into tools/operator_scripts.h. Runs at configure time, and again when a script
 # changes, comes or goes. A line `-- include NAME` stands for the lines of scripts/parts/NAME.lua.
 function(rl_include text ret)
-	string(REGEX MATCHALL "-- include [a-z_]+" lines "${text}")
-	foreach(line IN LISTS lines)
+	while(text MATCHES "-- include [a-z_]+") # a part may have others in it
+		set(line ${CMAKE_MATCH_0})
 		string(REPLACE "-- include " "" part "${line}")
 		set(part ${PROJECT_SOURCE_DIR}/scripts/parts/${part}.lua)
 		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${part})
 		file(READ ${part} lua)
 		string(REGEX REPLACE "\n$" "" lua "${lua}")
 		string(REPLACE "${line}" "${lua}" text "${text}")
-	endforeach()
+	endwhile()
 	set(${ret} "${text}" PARENT_SCOPE)
 endfunction()
 

@@ -6,7 +6,8 @@ if both[1] == ARGV[1] then
 end
 if both[2] then redis.call("pexpire", KEYS[2], 60000) end
 local left = redis.call("pttl", KEYS[1])
-local free, was, place = left == -2, both[2] or "", ARGV[3]
+local free, was, place, kind = left == -2, both[2] or "", ARGV[3], "w"
+local open = free or not both[1] and redis.pcall("type", KEYS[1]).ok == "zset"
 local patience, offered = string.match(ARGV[4], "^(%d+) (%d+)$")
 -- include tidy
 if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then

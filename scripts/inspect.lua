@@ -3,11 +3,13 @@ local left = redis.call("pttl", KEYS[1])
 if kind == "string" then
   return {kind, left, redis.call("strlen", KEYS[1]), redis.call("getrange", KEYS[1], 0, 1023)}
 end
-if kind ~= "hash" then return {kind, left, 0, ""} end
+local count, text = 0, ""
+-- include holders
+if kind ~= "hash" then return {kind, left, count, text} end
 local cursor, pair = "0", {}
 repeat
   local step = redis.call("hscan", KEYS[1], cursor, "COUNT", 1)
   cursor, pair = step[1], step[2]
 until pair[1] or cursor == "0"
-local text = pair[1] and pair[1] .. "=" .. pair[2] or ""
+text = pair[1] and pair[1] .. "=" .. pair[2] or ""
 return {kind, left, #text, string.sub(text, 1, 1024)}

@@ -3,27 +3,28 @@ local slots, first = tonumber(ARGV[3]), tonumber(ARGV[4])
 -- include slots
 if has[2] then redis.call("pexpire", KEYS[2], 60000) end
 local all, place, patience = has[2] or "", ARGV[5], ARGV[6]
-local open, left, holder = {}, -1, ""
+local spare, left, holder = {}, -1, ""
 for i = first, first + slots - 1 do
   local at = i % slots == 0 and 1 or base + i % slots
   local life = redis.call("pttl", KEYS[at])
   if life == -2 then
-    open[#open + 1] = i % slots
+    spare[#spare + 1] = i % slots
   elseif life >= 0 and (left < 0 or life < left) then
     left, holder = life, has[at] or ""
   end
 end
-local free, whole = #open > 0, #open == 1 and open[1] == 0
+local free, whole = #spare > 0, #spare == 1 and spare[1] == 0
+local open = free
 -- include beside
 -- include tidy
-local slot = beside ~= "" and open[1] == 0 and open[2] or open[1]
+local slot = beside ~= "" and spare[1] == 0 and spare[2] or spare[1]
 local at = slot == 0 and 1 or base + (slot or 0)
 if free and (mine or line == "") and redis.call("set", KEYS[at], ARGV[1], "nx", "px", ARGV[2]) then
   if has[base] ~= ARGV[3] then redis.pcall("set", KEYS[base], ARGV[3], "px", 86400000) end
   if mine then line = string.sub(line, string.find(line, ";", 1, true) + 1) end
   all = beside .. line
-  if #open > 1 then
-    local whole, place = #open == 2 and open[1] + open[2] == slot, ""
+  if #spare > 1 then
+    local whole, place = #spare == 2 and spare[1] + spare[2] == slot, ""
 -- include beside
 -- include tidy
     all = beside .. line

@@ -16,7 +16,7 @@ if found then
 end
 local named = has[2] == token or not has[2] and redis.pcall("pttl", KEYS[1]) == -2
 if all ~= "" and ARGV[4] == "" and (named or other) then
-  local whole, free, place, patience = has[2] == token or not other, true, "", ARGV[3]
+  local whole, free, open, place, patience = has[2] == token or not other, true, true, "", ARGV[3]
 -- include beside
 -- include tidy
   all = beside .. line

@@ -2,6 +2,7 @@
 /* The checkers. See check.h. */
 #include "check.h"
 #include "client.h"
+#include "redis_call.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,6 +60,9 @@ static bool has_beyond(const struct world *w, const struct node *n, const struct
 	for (unsigned r = 0; r < w->plan.resources; r++) {
 		struct bytes name = slot_key(w, r, h->slot, buffer);
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
+		struct key member;
+		if (key != NULL && key->type == KEY_ZSET)
+			key = share_member(key, token, &member) ? &member : NULL;
 		bool has = key != NULL && bytes_equal(key->value, token) && node_expiry_world(n, key) >= until_ns;
 		if (handle_wants(h, r) && !has)
 			return false;
@@ -103,16 +107,20 @@ static void check_overlap(struct world *w, const struct actor *a, const struct h
 			bool meet = handle_conflicts(h, other) && w->plan.broken != BREAK_COUNTING;
 			if (other == h || !other->held || !meet || relied_until(w, other) <= w->now_ns)
 				continue;
+			if (handle_shares(h, other)) {
+				world_hit(w, COVER_SHARED_WITH);
+				continue;
+			}
 			check_fail(w, VIOLATION_OVERLAP, "c%u relies on resource %u until %.3f ms, c%u until %.3f ms",
 			           a->index, h->resource, (double)h->until_ns / (double)SIM_MS, i,
 			           (double)other->until_ns / (double)SIM_MS);
 		}
 }
 
-/* Slots: however they are numbered, no more hold than there are. */
+/* Slots: however they are numbered, no more hold than there are. All who share the name have one of them. */
 static void check_count(struct world *w, const struct actor *a, const struct handle *h)
 {
-	unsigned holders = 0, most = 0;
+	unsigned holders = 0, most = 0, sharing = 0;
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
 			const struct handle *other = &w->actors[i].handles[k];
@@ -120,13 +128,14 @@ static void check_count(struct world *w, const struct actor *a, const struct han
 				continue;
 			unsigned slots = other->options.slots > 0 ? other->options.slots : 1;
 			most = slots > most ? slots : most;
-			holders++;
+			sharing += handle_shares(other, other);
+			holders += !handle_shares(other, other) || sharing == 1;
 		}
 	if (holders > most)
 		check_fail(w, VIOLATION_OVERLAP, "c%u is one of %u who hold resource %u, which has %u slots",
 		           a->index, holders, h->resource, most);
 	if (holders > 1)
-		world_hit(w, COVER_SHARED);
+		world_hit(w, COVER_SLOTS_HELD);
 }
 
 /* What the options of a handle allow. A round began at its deadline - TTL + drift, with the drift of the

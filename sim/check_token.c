@@ -3,6 +3,7 @@
  * goes when nobody needs it any more. See check.h. */
 #include <stdlib.h>
 
+#include "redis_call.h"
 #include "world.h"
 
 /* A client's idea of when a key is gone may be off by the drift between its clock and the node's. */
@@ -166,7 +167,11 @@ static uint64_t end_of_stay(const struct world *w, const struct seen_token *row,
 		return row->stay[node].to_ns;
 	for (size_t i = 0; i < n->redis.keys.count; i++) {
 		const struct key *key = &n->redis.keys.keys[i];
-		if (bytes_equal(key->value, (struct bytes){row->text, row->size}))
+		struct key member;
+		struct bytes token = {row->text, row->size};
+		if (key->type == KEY_ZSET && share_member(key, token, &member))
+			return node_expiry_world(n, &member);
+		if (bytes_equal(key->value, token))
 			return node_expiry_world(n, key);
 	}
 	return 0;

@@ -93,8 +93,13 @@
 	X(RENEWED, "lock renewed in the background")                                                             \
 	X(LEAPT, "validity ends sooner as the wall clock was set forward")                                       \
 	X(LIMITED, "cap on extending reached")                                                                   \
+	X(SHARED, "shared lock granted")                                                                         \
+	X(SHARED_WITH, "and somebody else had it")                                                               \
+	X(UPGRADED, "shared lock upgraded")                                                                      \
+	X(UPGRADE_FAILED, "upgrade not granted")                                                                 \
+	X(DOWNGRADED, "shared again, or extended so")                                                            \
 	X(RELEASED, "release confirmed")                                                                         \
-	X(SHARED, "several hold slots of one resource")                                                          \
+	X(SLOTS_HELD, "several hold slots of one resource")                                                      \
 	X(PASSED, "lock passed on to another handle of the client")                                              \
 	X(RELEASE_FAILED, "release not confirmed")                                                               \
 	X(QUERIED, "query says held")                                                                            \

@@ -12,6 +12,7 @@
  * millisecond off what TIME says.
  */
 #include "differential.h"
+#include "redis_call.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -243,7 +244,7 @@ static void forget_key(struct diff *d, struct pair *s, const struct step *step, 
 {
 	struct bytes words[] = {{"DEL", 3}, step->words[key]};
 	struct step del = {.count = 2, .key = 1};
-	d->unclear += key == step->key;
+	d->unclear += key == step->key && key != step->shared;
 	if (!may_write(d))
 		return; /* it is as it was, and has ended */
 	memcpy(del.words, words, sizeof words);
@@ -319,6 +320,7 @@ static void run_step(struct diff *d)
 	           ends_within(model_key(d, s, &step), from_ms, to_ms); /* it may have been set to end at once */
 	unclear |= timed && from_ms != to_ms && (weighs_life(d, &step) || step.queue != 0);
 	unclear |= timed && from_ms / 1000 != to_ms / 1000 && step.setnx != 0; /* it writes seconds */
+	unclear |= timed && step.shared != 0 && share_ends_within(model_key(d, s, &step), from_ms, to_ms);
 	/* A transaction depends on all keys that are watched. */
 	bool watches = is_command(&step, "WATCH") || step.in_multi;
 	unclear |= step.in_multi && step.key != 0 && from_ms != to_ms;
@@ -342,6 +344,8 @@ static void run_step(struct diff *d)
 		forget_key(d, s, &step, step.offers);
 	if (step.setnx != 0 && (doubt || from_ms != to_ms)) /* it says when it was written */
 		forget_key(d, s, &step, step.setnx);
+	if (step.shared != 0 && (doubt || from_ms != to_ms))
+		forget_key(d, s, &step, step.shared);
 	if (step.record != 0 && (doubt || from_ms != to_ms)) /* an end that it has may have passed in between */
 		forget_key(d, s, &step, step.record);
 	if (step.fence != 0 && doubt) {

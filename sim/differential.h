@@ -28,6 +28,7 @@ struct step {
 	bool in_multi;                         /* MULTI goes before it and EXEC behind */
 	bool remembers;                        /* the answer depends on a time that was written before */
 	bool tells_life;                       /* the answer may have the rest of a key's life in it */
+	unsigned shared;                       /* the key, of a lock that may be shared: it has times in it */
 	char text[STEP_WORDS][STEP_WORD_SIZE];
 };
 

@@ -358,16 +358,19 @@ static const struct rl_op *draw_op(struct prng *p)
 	enum {
 		ALL = RL_OP_RELEASE_ALL - RL_OP_CLAIM_ALL + 1,
 		BY_TIME = RL_OP_SETNX_QUERY - RL_OP_SETNX + 1,
-		OF_SLOTS = RL_OP_SLOT_RELEASE - RL_OP_SLOT + 1
+		OF_SLOTS = RL_OP_SLOT_RELEASE - RL_OP_SLOT + 1,
+		SHARED = RL_OP_UPGRADE - RL_OP_SHARE + 1
 	};
 	uint64_t number = prng_below(p, 1000);
-	if (number < 200)
+	if (number < 180)
 		return &rl_ops[RL_OP_CLAIM_ALL + prng_below(p, ALL)];
-	if (number < 350)
+	if (number < 330)
 		return &rl_ops[RL_OP_SETNX + prng_below(p, BY_TIME)];
-	if (number < 450)
+	if (number < 420)
 		return &rl_ops[RL_OP_SLOT + prng_below(p, OF_SLOTS)];
-	return &rl_ops[prng_below(p, RL_OP_COUNT)];
+	if (number < 500)
+		return &rl_ops[RL_OP_SHARE + prng_below(p, SHARED)];
+	return &rl_ops[prng_below(p, RL_OP_SLOT)];
 }
 
 /* Nearly always two or three; 0: it is no row of theirs. */
@@ -401,22 +404,38 @@ static bool draw_slot_word(struct step *s, struct prng *p, enum rl_word_kind kin
 	return true;
 }
 
+static const struct rl_op *draw_form(struct prng *p, unsigned *ret_form)
+{
+	const struct rl_op *op;
+	do {
+		op = draw_op(p);
+		*ret_form = (unsigned)prng_below(p, RL_FORM_WATCH);
+	} while (op->words[*ret_form] == NULL);
+	return op;
+}
+
+/* Some rows of a kind have to meet at one key. */
+static void draw_name(struct step *s, struct prng *p, bool shared, bool meets)
+{
+	if (shared && prng_chance(p, 900))
+		s->key = s->count, add(s, "four");
+	else if (meets && prng_chance(p, 700))
+		s->key = s->count, add(s, "three");
+	else
+		add_key(s, p);
+}
+
 /* Any row of the library's table in any of its forms; now and then with the digest of no script. */
 static void draw_row(struct step *s, struct prng *p, const char *run_id)
 {
-	const struct rl_op *op;
-	uint64_t form;
-	do {
-		op = draw_op(p);
-		form = prng_below(p, RL_FORM_WATCH);
-	} while (op->words[form] == NULL);
+	unsigned form;
+	const struct rl_op *op = draw_form(p, &form);
 	bool by_time = op >= &rl_ops[RL_OP_SETNX] && op <= &rl_ops[RL_OP_SETNX_QUERY];
+	bool shared = op >= &rl_ops[RL_OP_SHARE] && op <= &rl_ops[RL_OP_UPGRADE];
 	unsigned slots = draw_slots(op, p);
 	for (const struct rl_word *word = op->words[form]; word->kind != RL_WORD_END; word++) {
-		if (word->kind == RL_WORD_NAME && (by_time || slots > 0) && prng_chance(p, 700))
-			s->key = s->count, add(s, "three"); /* they have to meet */
-		else if (word->kind == RL_WORD_NAME)
-			add_key(s, p);
+		if (word->kind == RL_WORD_NAME)
+			draw_name(s, p, shared, by_time || slots > 0);
 		else if (word->kind == RL_WORD_KEYS)
 			add_number(s, keys_of(word, slots));
 		else if (draw_slot_word(s, p, word->kind, slots))
@@ -427,6 +446,8 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 			add_queues(s);
 		else if (word->kind == RL_WORD_TOKEN && (op->several || s->setnx != 0) && prng_chance(p, 800))
 			add(s, "value-1"); /* or two keys would seldom have one */
+		else if (word->kind == RL_WORD_TOKEN && shared && prng_chance(p, 900))
+			add(s, PICK(p, "value-1", "value-2", "value-3"));
 		else if (word->kind == RL_WORD_TOKEN)
 			add_value(s, p);
 		else if (word->kind == RL_WORD_TTL)
@@ -437,7 +458,7 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 			s->offers = s->count, add_side_key(s, "offers");
 		else if (word->kind == RL_WORD_TERMS)
 			add(s, PICK(p, "1 0", "5 7", "250 123456789"));
-		else if (word->kind == RL_WORD_BARS)
+		else if (word->kind == RL_WORD_BARS || word->kind == RL_WORD_QUIET)
 			add(s, PICK(p, "", "1"));
 		else if (word->kind == RL_WORD_NEXT)
 			add(s, PICK(p, "", "ab.1 7 60000", "ab.12 7 0 t1", "cd.3 8 9000 value-2", "ef.5 9 40 t t",
@@ -471,7 +492,8 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 	s->remembers = op == &rl_ops[RL_OP_MEET];
 	if (op != &rl_ops[RL_OP_MEET] && op != &rl_ops[RL_OP_ADMIT])
 		s->record = 0;
-	s->tells_life = op->change == RL_CHANGE_LOOK || op->several || op == &rl_ops[RL_OP_ENTER] ||
+	s->shared = shared ? s->key : 0;
+	s->tells_life = shared || op->change == RL_CHANGE_LOOK || op->several || op == &rl_ops[RL_OP_ENTER] ||
 	                (RL_FORMS_GUARD >> form & 1) != 0 || op == &rl_ops[RL_OP_MEET] ||
 	                op == &rl_ops[RL_OP_ADMIT];
 }
@@ -502,7 +524,7 @@ static void draw_of_connection(struct step *s, struct prng *p, const uint64_t id
 void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_t ids[STEP_IDS])
 {
 	uint64_t kind = prng_below(p, 100);
-	s->count = s->key = s->other = s->queue = s->offers = s->fence = s->record = s->setnx = 0;
+	s->count = s->key = s->other = s->queue = s->offers = s->fence = s->record = s->setnx = s->shared = 0;
 	s->count_key = s->slots = s->slot_count = 0;
 	s->tells_life = s->remembers = false;
 	s->in_multi =

@@ -249,7 +249,7 @@ static void foreign_leaves(struct world *w, uint32_t resource, uint64_t unused)
 		struct node *n = &w->nodes[i];
 		n->redis.now_ms = node_now_ms(w, n);
 		struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, n->redis.now_ms);
-		if (n->up && key != NULL && key->owner == KEY_NOBODY)
+		if (n->up && key != NULL && key->owner == KEY_NOBODY && key->type != KEY_ZSET)
 			redis_delete(&n->redis, key);
 	}
 }

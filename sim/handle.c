@@ -42,6 +42,13 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 	case REDLOCK_OP_PROBE:
 		error = redlock_start_probe(h->lock);
 		break;
+	case REDLOCK_OP_UPGRADE:
+		error = redlock_start_upgrade(h->lock);
+		break;
+	case REDLOCK_OP_DOWNGRADE:
+		h->alone = false;
+		error = redlock_start_downgrade(h->lock);
+		break;
 	default:
 		error = redlock_start_query(h->lock);
 		break;
@@ -58,9 +65,11 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 		actor_must_run(w, subject >> 8);
 	} else if (error == REDLOCK_E_BUSY && operation == REDLOCK_OP_ACQUIRE && h->options.token != NULL) {
 		world_hit(w, COVER_ONE_AT_A_TIME);
-	} else if (error == REDLOCK_E_LIMIT && operation == REDLOCK_OP_EXTEND) {
+	} else if (error == REDLOCK_E_LIMIT &&
+	           (operation == REDLOCK_OP_EXTEND || operation == REDLOCK_OP_UPGRADE)) {
 		world_hit(w, COVER_LIMITED);
-	} else if (error == REDLOCK_E_LOST && operation == REDLOCK_OP_EXTEND) {
+	} else if (error == REDLOCK_E_LOST &&
+	           (operation == REDLOCK_OP_EXTEND || operation >= REDLOCK_OP_UPGRADE)) {
 		check_loss(w, w->current, h);
 	} else if (error != REDLOCK_E_SYSTEM ||
 	           (operation != REDLOCK_OP_ACQUIRE && operation != REDLOCK_OP_PROBE)) {
@@ -75,7 +84,8 @@ static void start(struct world *w, uint32_t subject, enum redlock_operation oper
 static void offer(struct world *w, const struct handle *h)
 {
 	struct adoption *place = &w->adoptions[prng_below(&w->work, SIM_ADOPTIONS)];
-	if (h->token_size >= sizeof place->token || h->both || h->options.slots > 0)
+	if (h->token_size >= sizeof place->token || h->both || h->options.slots > 0 ||
+	    h->options.mode == REDLOCK_SHARED)
 		return;
 	*place = (struct adoption){.open = true, .resource = h->resource};
 	memcpy(place->token, h->token, h->token_size);
@@ -171,7 +181,11 @@ static void make(struct world *w, uint32_t subject)
 	h->options.fence = w->plan.guard && h->options.token == NULL && chance(w, 500);
 	bool may = w->plan.resources == 2 && h->options.token == NULL && h->options.fence == 0;
 	h->both = may && chance(w, w->plan.broken == BREAK_SOME ? 500 : 250);
-	draw_slots(w, h);
+	bool alike = !w->plan.guard && h->options.token == NULL && !h->both;
+	h->options.mode =
+	    alike && chance(w, w->plan.broken == BREAK_SHARED ? 500 : 250) ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+	if (h->options.mode == REDLOCK_EXCLUSIVE)
+		draw_slots(w, h);
 	open_lock(w, subject);
 	h->over = !h->adopted;
 }
@@ -271,6 +285,8 @@ static void act_held(struct world *w, uint32_t subject)
 		ask_token(w, subject);
 	if (ended && chance(w, 300))
 		start(w, subject, REDLOCK_OP_QUERY, 0);
+	else if (h->options.mode == REDLOCK_SHARED && chance(w, 400))
+		start(w, subject, h->alone ? REDLOCK_OP_DOWNGRADE : REDLOCK_OP_UPGRADE, 0);
 	else if (pick < 35)
 		start(w, subject, REDLOCK_OP_EXTEND,
 		      chance(w, 500)

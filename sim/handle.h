@@ -17,6 +17,7 @@ struct handle {
 	unsigned resource;
 	bool both;     /* and the other one of two, at once */
 	unsigned slot; /* of several: which one is held */
+	bool alone;    /* a shared lock: it was upgraded */
 	uint64_t turn; /* counts the plans: an older plan that fires is stale */
 	struct redlock_lock_options options;
 	char own_token[64]; /* options.token points here, or is NULL */
@@ -55,6 +56,12 @@ struct handle {
 static inline bool handle_wants(const struct handle *h, unsigned resource)
 {
 	return h->both || h->resource == resource;
+}
+
+/* Whether both may be held at one time. */
+static inline bool handle_shares(const struct handle *a, const struct handle *b)
+{
+	return a->options.mode == REDLOCK_SHARED && b->options.mode == REDLOCK_SHARED && !a->alone && !b->alone;
 }
 
 /* Whether both cannot hold at one time: slots of one name are held by as many. */

@@ -33,6 +33,9 @@ static void granted(struct world *w, uint32_t subject)
 	check_in_time(w, h);
 	check_validity(w, h);
 	h->owned = true;
+	h->alone = false;
+	if (h->options.mode == REDLOCK_SHARED)
+		world_hit(w, COVER_SHARED);
 	if (redlock_remaining_ms(h->lock) > 0) {
 		check_grant(w, a, h);
 		heal_granted(w, h->resource);
@@ -90,6 +93,25 @@ static void done_extend(struct world *w, uint32_t subject, int result)
 		check_fail(w, VIOLATION_RESULT, "extend says %s", redlock_error_name(result));
 }
 
+static void done_upgrade(struct world *w, uint32_t subject, int result)
+{
+	struct handle *h = handle_of(w, subject);
+	world_hit(w, result == 0 ? COVER_UPGRADED : COVER_UPGRADE_FAILED);
+	if (result == 0 && h->held) {
+		h->alone = true;
+		check_claim(w, w->current, h);
+		check_grant(w, w->current, h);
+	} else if (result != REDLOCK_E_BUSY) {
+		done_extend(w, subject, result);
+	}
+}
+
+static void done_downgrade(struct world *w, uint32_t subject, int result)
+{
+	world_hit(w, COVER_DOWNGRADED);
+	done_extend(w, subject, result);
+}
+
 static void done_release(struct world *w, uint32_t subject, int result)
 {
 	if (result == 0)
@@ -124,9 +146,10 @@ typedef void take_result(struct world *w, uint32_t subject, int result);
 static void done(struct world *w, uint32_t subject, const struct redlock_event *event)
 {
 	static take_result *const ends[RL_OP_COUNT] = {
-	    [REDLOCK_OP_ACQUIRE] = done_acquire, [REDLOCK_OP_EXTEND] = done_extend,
-	    [REDLOCK_OP_RELEASE] = done_release, [REDLOCK_OP_QUERY] = done_query,
-	    [REDLOCK_OP_PROBE] = done_probe,
+	    [REDLOCK_OP_ACQUIRE] = done_acquire,     [REDLOCK_OP_EXTEND] = done_extend,
+	    [REDLOCK_OP_RELEASE] = done_release,     [REDLOCK_OP_QUERY] = done_query,
+	    [REDLOCK_OP_PROBE] = done_probe,         [REDLOCK_OP_UPGRADE] = done_upgrade,
+	    [REDLOCK_OP_DOWNGRADE] = done_downgrade,
 	};
 	struct handle *h = handle_of(w, subject);
 	if (h->running != event->operation) {

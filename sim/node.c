@@ -160,6 +160,7 @@ void node_start(struct world *w, uint32_t node)
 	    .raises_none = w->plan.broken == BREAK_FENCE,
 	    .takes_some = w->plan.broken == BREAK_SOME,
 	    .counts_slots = w->plan.broken == BREAK_COUNTING,
+	    .shares_any = w->plan.broken == BREAK_SHARED,
 	};
 	r->kill_denied = world_mishap(w, COVER_KILL_DENIED);
 	r->info_denied = world_mishap(w, COVER_INFO_DENIED);

@@ -36,10 +36,12 @@ static void goes(struct redis *r, const struct key *key, bool deleted)
 {
 	struct world *w = r->world;
 	uint32_t node = node_of(r);
+	if (!deleted)
+		world_hit(w, COVER_EXPIRED);
+	if (key->type == KEY_ZSET)
+		return; /* its members were told of one by one, and end by themselves */
 	if (deleted)
 		check_deleted(w, key->value);
-	else
-		world_hit(w, COVER_EXPIRED);
 	check_gone(w, node, key, deleted ? w->now_ns : node_expiry_world(&w->nodes[node], key));
 }
 

@@ -90,6 +90,9 @@ static void draw_break(struct plan *plan, struct prng *p)
 	case BREAK_EXTEND:
 		plan->gap_ms[COVER_CRASH_WIPE] = (uint32_t)prng_between(p, 50, 300);
 		break;
+	case BREAK_SHARED:
+		plan->resources = 1;
+		break;
 	case BREAK_SOME:
 		plan->resources = 2;
 		break;

@@ -39,6 +39,7 @@
 	X(POLLS, "polls", IDLE, "waiters do not ask by themselves, and messages are lost")                       \
 	X(SILENT, "silent", UNSERVED, "one client does not hear that it is its turn, nor does it ask")           \
 	X(COUNTING, "count", OVERLAP, "each node admits as many as there are slots, and any majority will do")   \
+	X(SHARED, "shared", OVERLAP, "nodes admit those who share a lock beside an exclusive holder")            \
 	X(QUARANTINE, "quarantine", OVERLAP, "a node of a guarded set is admitted at once")                      \
 	X(FENCE, "fence", FENCE, "counters that differ are not raised, though nodes say so")                     \
 	X(SOME, "some", OVERLAP, "of several names a node takes those that are free")

@@ -43,9 +43,9 @@ static const struct row {
             [RL_EV_REPLY] = {IDLE | ACQUIRING | PAUSED | HELD | LOOKING | WATCHING | RAISING,
                              "nothing is lost or released that was not held; who leads is seen by a look, "
                              "and nobody does among slots"},
-            [RL_EV_TICK] = {IDLE | ACQUIRING | PAUSED | LOOKING | WATCHING,
+            [RL_EV_TICK] = {IDLE | ACQUIRING | PAUSED | HELD | LOOKING | WATCHING,
                             "the end of a round decides it or asks some again, and a further attempt needs "
-                            "a pause; votes grant when they come"},
+                            "a pause; held: a shared one, the gate is not waited for any longer"},
             [RL_EV_WAKE] = {ACQUIRING, "what is out is waited for"},
             [RL_EV_HAND] = {ACQUIRING | HELD, "a vote; or what was handed over is not wanted"},
             [RL_EV_PASS] = {IDLE, "its caller has the lock from another handle"},
@@ -71,6 +71,7 @@ static const struct row {
                                "held: refused while an operation runs; else begins a round, also "
                                "when the validity has ended"},
             [RL_EV_QUERY] = {HELD | LOST, "begins a round; lost: the validity has ended unnoticed"},
+            [RL_EV_TURN] = {HELD | LOST, "begins a round; lost: the validity has ended unnoticed"},
             [RL_EV_CANCEL] = {HELD | LOST,
                               "ends an extend or query, not the lock; lost: the validity has ended"},
             [RL_EV_REPLY] = {HELD | LOST, "votes confirm or lose what is held, they do not end the claim"},
@@ -136,7 +137,7 @@ static const char *const events[SIM_EVENTS] = {
     [RL_EV_ACQUIRE] = "acquire", [RL_EV_EXTEND] = "extend", [RL_EV_RELEASE] = "release",
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
     [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
-    [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",
+    [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",     [RL_EV_TURN] = "turn",
 };
 
 /* Possible, but too seldom to be waited for: a release that is refused, because an extend runs, in the very
@@ -144,10 +145,12 @@ static const char *const events[SIM_EVENTS] = {
  * two looks; and a message for an acquire that did not wait, while the votes of another one are split; and
  * one of a hand-over that comes when the validity that it is a part of has ended, before the clock was looked
  * at; and numbers that differ when split votes are decided, or that others of the handle's calls find while
- * they are raised. And a lock is passed on only to who waits, by who holds it. */
+ * they are raised. And a shared lock is turned only by who holds it. And a lock is passed on only to who
+ * waits, by who holds it. */
 static bool seldom(enum rl_phase before, enum rl_event_kind event, enum rl_phase after)
 {
 	return (event == RL_EV_PASS && after == before && before != RL_HELD) ||
+	       (event == RL_EV_TURN && after == before && before != RL_HELD) ||
 	       (before == RL_HELD && event == RL_EV_RELEASE && after == RL_LOST) ||
 	       (before == RL_WATCHING && event == RL_EV_REPLY && after == RL_HELD) ||
 	       (before == RL_HELD && event >= RL_EV_WAKE && after == RL_LOST) ||

@@ -65,6 +65,16 @@ int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
 	return error < 0 ? error : run(lock, &event);
 }
 
+int redlock_upgrade(redlock_lock *lock)
+{
+	return run(lock, &(struct rl_event){.kind = RL_EV_TURN, .up = true});
+}
+
+int redlock_downgrade(redlock_lock *lock)
+{
+	return run(lock, &(struct rl_event){.kind = RL_EV_TURN});
+}
+
 int redlock_release(redlock_lock *lock)
 {
 	return run(lock, &(struct rl_event){.kind = RL_EV_RELEASE, .passes = true});

@@ -110,7 +110,9 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 		wanted.kind = RL_KIND_MANY;
 	if (wanted.kind == RL_KIND_FENCED && c->nodes.set == NULL)
 		return REDLOCK_E_INVAL; /* without a guard there are no counters */
-	if ((wanted.kind == RL_KIND_SETNX || wanted.kind == RL_KIND_SETNX_OWN) && c->nodes.set != NULL)
+	bool unguarded = wanted.kind == RL_KIND_SETNX || wanted.kind == RL_KIND_SETNX_OWN ||
+	                 wanted.kind == RL_KIND_SHARED || wanted.kind == RL_KIND_SHARED_OWN;
+	if (unguarded && c->nodes.set != NULL)
 		return REDLOCK_E_INVAL; /* it does not look at records */
 	if (wanted.kind == RL_KIND_SLOTS && c->nodes.set != NULL)
 		return REDLOCK_E_INVAL; /* nor does this */

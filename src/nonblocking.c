@@ -32,6 +32,16 @@ int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms)
 	return error < 0 ? error : start(lock, &event);
 }
 
+int redlock_start_upgrade(redlock_lock *lock)
+{
+	return start(lock, &(struct rl_event){.kind = RL_EV_TURN, .up = true});
+}
+
+int redlock_start_downgrade(redlock_lock *lock)
+{
+	return start(lock, &(struct rl_event){.kind = RL_EV_TURN});
+}
+
 int redlock_start_release(redlock_lock *lock)
 {
 	return start(lock, &(struct rl_event){.kind = RL_EV_RELEASE, .passes = true});

@@ -150,7 +150,8 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 		request.next = rl_heir_offer(lock);
 	if (fx->send == RL_OP_RELEASE)
 		request.plain = without_queue(c, lock);
-	else if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE)
+	else if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE ||
+	         rl_ops[fx->send].scripted)
 		add_place(c, lock, fx, &request, place);
 	uint32_t elsewhere = fx->stands ? fx->nodes & ~(1u << lock->core.gate) : 0;
 	rl_nodes_submit(&c->nodes, &request, fx->nodes & ~elsewhere, c->loop.now_ns);
@@ -235,7 +236,8 @@ static void stand_in_line(redlock_client *c, redlock_lock *lock, bool granted)
 	bool waits = rl_enter_waits(&lock->core);
 	bool holds = lock->in_line && lock->core.phase == RL_HELD;
 	rl_places_line_up(c, lock, waits || holds);
-	if (waits && rl_places_first_waiter(&c->places, lock) == lock)
+	bool apart = rl_policy_of(&lock->core)->shares;
+	if (waits && (apart || rl_places_first_waiter(&c->places, lock) == lock))
 		rl_places_wait(c, lock);
 	if (holds && granted)
 		rl_places_held(c, lock);
@@ -248,6 +250,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->now_ns = c->loop.now_ns;
 	event->entropy = next_entropy(c);
 	event->order = c->nodes.order;
+	event->ordered = rl_policy_of(&lock->core)->shares && rl_nodes_are_identified(&c->nodes);
 	event->hears = 0;
 	if (lock->core.contended) { /* else nobody comes next */
 		event->hears = rl_places_heard(c, lock);
@@ -405,7 +408,8 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	take_vote(&event.vote, node, answer);
-	if (event.operation == RL_OP_ENTER || event.operation == RL_OP_SLOT_ENTER)
+	if (event.operation == RL_OP_ENTER || event.operation == RL_OP_SLOT_ENTER ||
+	    event.operation == RL_OP_SHARE)
 		take_entered(c, lock, &event);
 	else
 		rl_operate(c, lock, &event);

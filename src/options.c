@@ -77,8 +77,15 @@ static bool compat_suffices(const struct redlock_lock_options *o)
 /* Of a caller's own value it would not be known which slot it has; numbers are those of a name. */
 static bool slots_suffice(const struct redlock_lock_options *o)
 {
-	bool plain = o->fence == 0 && o->token == NULL && o->compat == REDLOCK_COMPAT_OFF;
+	bool plain =
+	    o->fence == 0 && o->token == NULL && o->mode == REDLOCK_EXCLUSIVE && o->compat == REDLOCK_COMPAT_OFF;
 	return o->slots == 0 || (o->slots <= REDLOCK_MAX_SLOTS && plain);
+}
+
+static bool mode_suffices(const struct redlock_lock_options *o)
+{
+	bool alike = o->fence == 0 && o->compat == REDLOCK_COMPAT_OFF;
+	return o->mode == REDLOCK_EXCLUSIVE || (o->mode == REDLOCK_SHARED && alike);
 }
 
 static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
@@ -92,7 +99,7 @@ static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
 	uint64_t drift = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);
 	bool validity_ok = rl_time_add(r->min_validity_ns, drift) < r->ttl_ns;
 	return ttl_ok && token_ok && fence_ok && reentrant_ok && compat_suffices(o) && slots_suffice(o) &&
-	               retry_ok && danger_ok && validity_ok
+	               mode_suffices(o) && retry_ok && danger_ok && validity_ok
 	           ? 0
 	           : REDLOCK_E_INVAL;
 }
@@ -110,6 +117,8 @@ static enum rl_kind kind_of(const struct redlock_lock_options *o)
 		return o->token != NULL ? RL_KIND_SETNX_OWN : RL_KIND_SETNX;
 	if (o->compat == REDLOCK_COMPAT_SETNX_SAFE)
 		return RL_KIND_NUMBER;
+	if (o->mode == REDLOCK_SHARED)
+		return o->token != NULL ? RL_KIND_SHARED_OWN : RL_KIND_SHARED;
 	if (o->token != NULL)
 		return RL_KIND_OWN_VALUE;
 	if (o->slots != 0)

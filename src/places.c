@@ -8,6 +8,7 @@
 #include "client.h"
 #include "core/enter.h"
 #include "core/pass.h"
+#include "core/policy.h"
 #include "seen.h"
 
 #define CHANNEL "redlock:wake:"
@@ -86,6 +87,8 @@ redlock_lock *rl_places_first_waiter(const struct rl_places *p, const redlock_lo
 uint64_t rl_places_behind_until(const redlock_client *c, const redlock_lock *lock)
 {
 	uint64_t until = 0;
+	if (rl_policy_of(&lock->core)->shares)
+		return 0; /* those who share a lock enter together */
 	const redlock_lock *l = first_of(c->places.first, lock);
 	for (; l != NULL && l != lock && until <= c->loop.now_ns; l = first_of(l->next_in_line, lock))
 		until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;

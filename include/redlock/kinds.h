@@ -76,6 +76,45 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * slots), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, unsigned *ret_slot);
 
+/*
+ * Shared locks (`mode` REDLOCK_SHARED): any number of them is held at once, or one exclusive lock. Each
+ * holder has its own handle, token, TTL, renewal and loss. On each node they stand in one key, a sorted set
+ * of tokens; so SET NX of any other client is refused, and a string that somebody else has there refuses
+ * them.
+ *
+ * Who waits, stands in one line with those who wait for an exclusive lock, in order of arrival. Somebody who
+ * waits for an exclusive one keeps out all shared ones that come later; those that stand in line together
+ * enter together. So neither starves the other. A first attempt asks all nodes, and takes no lock past a
+ * waiter that the node where they meet knows of.
+ *
+ * Needs the right to scripts. With `token`: only its holder's; acquire, extend and release by it, but no
+ * upgrade. Not with `fence` and `compat`, for several names, nor in a client with `guard`: INVAL.
+ *
+ * redlock_query() finds a key of type "zset" where it is shared: `value` has the tokens, the last to end
+ * first, with spaces between them, and `value_len` how many there are.
+ */
+
+/*
+ * Makes a shared lock that is held an exclusive one, if nobody else holds it: 0. Else BUSY, at once, and it
+ * is held and shared as before; so is it with NOQUORUM. Of two holders that try at the same time one may get
+ * it, none waits for the other, and both may be BUSY. It is an extend, too, with its caps and errors: LIMIT,
+ * LOST, STATE (not held; not shared; or with a token of the caller's), CANCELLED and INTERRUPTED (not
+ * confirmed: it counts as shared), SYSTEM, FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_upgrade(redlock_lock *lock);
+
+/*
+ * Makes it shared again, without a moment in which it is not held; those who wait for a shared one enter.
+ * From the call on it counts as shared. 0 when a quorum has confirmed it; with NOQUORUM others may find it
+ * exclusive until its next renewal. Of one that is shared already: an extend. Errors as above, without BUSY
+ * and LIMIT.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_downgrade(redlock_lock *lock);
+
+/* The same for event loops, as redlock_start_extend(). */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_upgrade(redlock_lock *lock);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_downgrade(redlock_lock *lock);
+
 #ifdef __cplusplus
 }
 #endif

@@ -276,7 +276,10 @@ struct redlock_lock_options {
 	int compat;     /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see below; OFF */
 	uint32_t slots; /* so many may hold the name at a time, 1 to REDLOCK_MAX_SLOTS, each one of its slots:
 	                   redlock_lock_slot() in kinds.h; 0: one, and no slots */
+	int mode;       /* REDLOCK_SHARED: any number of these hold it at once, see kinds.h; EXCLUSIVE */
 };
+
+enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };
 
 /*
  * The old SETNX protocol: the value of the key is a Unix time in seconds at which the lock ends, without an
@@ -464,7 +467,9 @@ enum redlock_operation {
 	REDLOCK_OP_EXTEND = 2,
 	REDLOCK_OP_RELEASE = 3,
 	REDLOCK_OP_QUERY = 4,
-	REDLOCK_OP_PROBE = 5
+	REDLOCK_OP_PROBE = 5,
+	REDLOCK_OP_UPGRADE = 6,
+	REDLOCK_OP_DOWNGRADE = 7
 };
 
 enum redlock_event_kind {

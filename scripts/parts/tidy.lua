@@ -1,17 +1,19 @@
 local line, at, mine, told, now, mark = was, 1, false, nil, nil, nil
 while at <= #line do
   local kind, client, slot, till, behind = string.match(line, "^(..)(%x+)%.(%d+) ([^;]*);()", at)
-  if kind == "1w" then
+  if kind == "1w" or kind == "1r" then
+    local turn = free or open and kind == "1r"
     told, mine = tonumber(till), client .. "." .. slot == place
-    if mine or not (told or free) then break end
+    if mine or not (told or open) then break end
     if not now then
       local time = redis.call("time")
       now = time[1] * 1000 + math.floor(time[2] / 1000)
     end
     if told then
       if told > now and told <= now + 60000 then break end
-    elseif redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then
-      mark = now + patience
+    elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") ~= 0 then
+      mark = turn and now + patience
+-- include readers
       break
     end
   elseif client then

@@ -22,6 +22,7 @@ void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_e
 	l->phase = RL_ACQUIRING;
 	l->claims = true;
 	l->handed = false;
+	l->kept_out = false;
 	l->refused = 0;
 	rl_finding_forget(l);
 	rl_fence_forget(l);

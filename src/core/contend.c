@@ -212,9 +212,10 @@ static void spread(struct rl_lock *l, const struct rl_event *e, struct rl_effect
  * others at the gate (enter.h). */
 void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	bool slots = rl_policy_of(l)->slots;
+	const struct rl_policy *policy = rl_policy_of(l);
+	bool slots = policy->slots;
 	uint64_t until = after(l, slots ? rl_slots_patience(l, CONTENTION) : CONTENTION);
-	if (!rl_policy_of(l)->contends || l->rules->wait_ns > 0 || e->now_ns >= until ||
+	if (!policy->contends || policy->shares || l->rules->wait_ns > 0 || e->now_ns >= until ||
 	    (slots && !rl_slots_are_split(l))) {
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 		return;

@@ -340,9 +340,12 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const int64_t *numbers = e->vote.numbers;
-	bool entered = e->operation == RL_OP_ENTER || e->operation == RL_OP_SLOT_ENTER;
-	if (!entered || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
+	bool enters =
+	    e->operation == RL_OP_ENTER || e->operation == RL_OP_SLOT_ENTER || e->operation == RL_OP_SHARE;
+	if (!enters || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
 		return; /* others are asked so, too: they have no queue of ours */
+	if (numbers[RL_ENTER_WAITING] < 0)
+		return; /* it was asked without its queue */
 	l->contended = numbers[RL_ENTER_WAITING] > 0;
 	if (e->vote.code == REDLOCK_VOTE_YES) {
 		l->placed = false;
@@ -371,7 +374,10 @@ void rl_enter_come_back(struct rl_lock *l, const struct rl_event *e)
 
 void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
-	enum { RELEASES = 1 << RL_OP_RELEASE | 1 << RL_OP_LEAVE | 1 << RL_OP_HAND | 1 << RL_OP_SLOT_RELEASE };
+	enum {
+		RELEASES = 1 << RL_OP_RELEASE | 1 << RL_OP_LEAVE | 1 << RL_OP_HAND | 1 << RL_OP_SLOT_RELEASE |
+		           1 << RL_OP_SHARE_RELEASE
+	};
 	if ((RELEASES >> e->operation & 1) != 0 && rl_enter_tells_of_others(e->vote.numbers[0]))
 		l->contended = rl_policy_of(l)->contends;
 }

@@ -10,9 +10,15 @@ void rl_finding_forget(struct rl_lock *l)
 		l->findings[i].known = 0;
 }
 
+/* The node knows the token, and whether the key is ours. */
+static bool says_whose(const struct rl_event *e)
+{
+	return e->operation == RL_OP_SETNX_QUERY || e->operation == RL_OP_SHARE_QUERY;
+}
+
 static bool has_values(const struct rl_event *e)
 {
-	bool looks = e->operation == RL_OP_QUERY || e->operation == RL_OP_SETNX_QUERY;
+	bool looks = e->operation == RL_OP_QUERY || says_whose(e);
 	bool tells = looks && e->vote.text_count > RL_FINDING_VALUE;
 	assert(!tells || (e->vote.number_count > RL_FINDING_SIZE && e->vote.code == REDLOCK_VOTE_YES));
 	return tells;
@@ -25,7 +31,7 @@ static bool is_string(struct rl_slice type)
 
 static bool is_ours(const struct rl_event *e)
 {
-	if (e->operation == RL_OP_SETNX_QUERY)
+	if (says_whose(e))
 		return e->vote.numbers[RL_FINDING_OURS] == 1;
 	return e->token.size > 0 && is_string(e->vote.texts[RL_FINDING_TYPE]) &&
 	       (uint64_t)e->vote.numbers[RL_FINDING_SIZE] == e->token.size &&

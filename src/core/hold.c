@@ -7,6 +7,7 @@
 #include "core/policy.h"
 #include "core/retry.h"
 #include "core/round.h"
+#include "core/share.h"
 #include "core/validity.h"
 
 /* Parts of a whole: a renewal begins sooner by up to this part of its time, and at multiples of that part of
@@ -101,7 +102,19 @@ static int begin(struct rl_lock *l, uint64_t now, uint64_t asked, bool backgroun
 	return 0;
 }
 
-static void confirm_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+/* Behind a cap nothing is lengthened, but a lock can be shared again. */
+int rl_hold_turn(struct rl_lock *l, uint64_t now, enum rl_turn turn, struct rl_effects *fx)
+{
+	uint64_t ttl = capped_ttl(l, l->rules->ttl_ns, now);
+	if (ttl == 0 && turn == RL_TURN_UP)
+		return REDLOCK_E_LIMIT;
+	if (ttl == 0)
+		ttl = RL_NS_PER_MS;
+	rl_round_open_turn(l, REDLOCK_OP_EXTEND, turn, now, l->valid_until_ns, ttl, fx);
+	return 0;
+}
+
+void rl_hold_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	uint64_t valid_until = rl_time_max(l->valid_until_ns, rl_round_validity_end(l));
 	if (valid_until <= e->now_ns) { /* only without an acquire before: a held lock is lost by then */
@@ -133,8 +146,10 @@ void rl_hold_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 {
 	const struct rl_ask *ask = rl_policy_ask(l);
 	enum rl_tally tally = ask->weigh(l);
-	if (tally == RL_WON)
-		confirm_extend(l, e, fx);
+	if (l->round.turn == RL_TURN_UP)
+		rl_share_decide(l, e, fx);
+	else if (tally == RL_WON)
+		rl_hold_confirm(l, e, fx);
 	else if (tally == RL_REFUSED && l->phase == RL_HELD)
 		rl_hold_lose(l, fx);
 	else if (tally != RL_UNDECIDED)

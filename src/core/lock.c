@@ -16,6 +16,7 @@
 #include "core/policy.h"
 #include "core/quarantine.h"
 #include "core/round.h"
+#include "core/share.h"
 #include "core/slots.h"
 
 /* ---- decisions ---- */
@@ -92,6 +93,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	rl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);
 	fx->owed = attached ? rl_ballot_nodes(l) : l->owed;
 	l->owed = 0;
+	l->alone = false;
 	rl_enter_leave(l, fx);
 	if (held)
 		rl_hand_over(l, e, fx);
@@ -141,7 +143,7 @@ static int on_cancel(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	else if (l->waiting != REDLOCK_OP_NONE)
 		end_waiting(l, e->result, fx);
 	else if (rl_lock_busy(l) && l->phase != RL_RELEASING)
-		rl_round_end(l, e->result, fx);
+		rl_share_end(l, e, e->result, fx);
 	return 0;
 }
 
@@ -277,10 +279,10 @@ static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	static int (*const handlers[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
-	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend, [RL_EV_RELEASE] = on_release,
-	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
-	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand,
-	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = rl_pass_take};
+	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend,  [RL_EV_RELEASE] = on_release,
+	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel,  [RL_EV_REPLY] = on_reply,
+	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,      [RL_EV_HAND] = on_hand,
+	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = rl_pass_take, [RL_EV_TURN] = rl_share_turn};
 	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
 	return known ? handlers[e->kind](l, e, fx) : 0;
 }

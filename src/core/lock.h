@@ -16,6 +16,7 @@
  *     fence.h     numbers that only rise    quarantine.h  nodes that may have forgotten
  *     policy.h    kinds of locks                many.h      several names at once
  *     slots.h     one of k names
+ *     share.h     shared by several holders
  *
  * Rules: docs/design.md; redis.io, "Distributed Locks with Redis".
  */
@@ -34,14 +35,17 @@
 
 /* What kind of lock it is: a row of policy.c. */
 enum rl_kind {
-	RL_KIND_EXCLUSIVE, /* a fresh token for each attempt */
-	RL_KIND_OWN_VALUE, /* the caller's value: one attempt; extend and release need no acquire before */
-	RL_KIND_FENCED,    /* as exclusive, and each grant has a number that is higher than all before */
-	RL_KIND_MANY,      /* several names, with one token, on each node all or none */
-	RL_KIND_SETNX,     /* the value is a time, as the old SETNX protocol has it; the token is beside it */
-	RL_KIND_SETNX_OWN, /* the same with the caller's value as that token */
-	RL_KIND_NUMBER,    /* as exclusive, and the token reads as a number in the far future */
-	RL_KIND_SLOTS,     /* one of k names, whichever is free */
+	RL_KIND_EXCLUSIVE,  /* a fresh token for each attempt */
+	RL_KIND_OWN_VALUE,  /* the caller's value: one attempt; extend and release need no acquire before */
+	RL_KIND_FENCED,     /* as exclusive, and each grant has a number that is higher than all before */
+	RL_KIND_MANY,       /* several names, with one token, on each node all or none */
+	RL_KIND_SETNX,      /* the value is a time, as the old SETNX protocol has it; the token is beside it */
+	RL_KIND_SETNX_OWN,  /* the same with the caller's value as that token */
+	RL_KIND_NUMBER,     /* as exclusive, and the token reads as a number in the far future */
+	RL_KIND_SHARED,     /* any number of these at once, each with a fresh token, and nobody else */
+	RL_KIND_SHARED_OWN, /* the same with the caller's value */
+	RL_KIND_ALONE,      /* of a shared lock that was upgraded: what it asks until it is shared again */
+	RL_KIND_SLOTS,      /* one of k names, whichever is free */
 	RL_KIND_COUNT
 };
 
@@ -72,7 +76,12 @@ enum rl_kind {
 	X(SETNX_QUERY, "query by time")                                                                          \
 	X(SLOT, "acquire a slot")                                                                                \
 	X(SLOT_ENTER, "enter for a slot")                                                                        \
-	X(SLOT_RELEASE, "release a slot")
+	X(SLOT_RELEASE, "release a slot")                                                                        \
+	X(SHARE, "share")                                                                                        \
+	X(SHARE_EXTEND, "extend share")                                                                          \
+	X(SHARE_RELEASE, "release share")                                                                        \
+	X(SHARE_QUERY, "query share")                                                                            \
+	X(UPGRADE, "upgrade")
 
 enum {
 #define RL_OP_ENUM(name, word) RL_OP_##name,
@@ -118,6 +127,9 @@ enum rl_phase {
 	RL_RAISING    /* a quorum has granted, with different numbers: the lower ones are raised */
 };
 
+/* What an extend is besides. */
+enum rl_turn { RL_TURN_NONE, RL_TURN_UP, RL_TURN_DOWN };
+
 /* Numbers of calls: an old message for a place is told from a new one. */
 #define RL_CALLS 4096u
 
@@ -144,6 +156,7 @@ struct rl_round {
 	uint8_t operation; /* enum redlock_operation */
 	bool open;
 	bool background;                       /* a renewal: nobody waits for its result */
+	uint8_t turn;                          /* enum rl_turn */
 	uint8_t votes[REDLOCK_KIND_FATAL + 1]; /* how many there are, by kind */
 	uint64_t t0_ns;                        /* before the first byte was sent */
 	uint64_t leapt_ns;                     /* since then so much more time has passed than its clock shows */
@@ -214,6 +227,8 @@ struct rl_lock {
 	bool woken;              /* it has said that it is our turn */
 	bool back;               /* it has come back to a gate that it had passed over */
 	bool handed;             /* the attempt was begun by a message that the lock is handed over */
+	bool alone;              /* a shared lock: it was upgraded, and is the only one */
+	bool kept_out;           /* the same: a node has said that somebody waits who goes first */
 	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
 	uint8_t slot;     /* the one that was granted last, from 0 on */
 	uint8_t first;    /* the one that nodes are to try first */
@@ -224,6 +239,7 @@ enum rl_event_kind {
 	RL_EV_EXTEND,
 	RL_EV_RELEASE,
 	RL_EV_QUERY,
+	RL_EV_TURN,
 	RL_EV_CANCEL,
 	RL_EV_REPLY,
 	RL_EV_TICK,
@@ -239,6 +255,7 @@ struct rl_event {
 	uint64_t entropy;      /* any random bits: used for the retry delay */
 	uint64_t ttl_ns;       /* EXTEND */
 	bool probe;            /* QUERY: whether the nodes would take the lock, not what they have */
+	bool up;               /* TURN: from shared to exclusive; else back */
 	int result;            /* CANCEL: what the cancelled operation returns */
 	uint32_t seq;          /* REPLY: of the operation that is answered */
 	unsigned node;         /* REPLY, WAKE, HAND */
@@ -255,6 +272,7 @@ struct rl_event {
 	struct rl_vote vote;   /* REPLY; not PENDING. HAND: for which token, and how many wait if it is known */
 	struct rl_slice token; /* ours: the one that was signed last */
 	bool identified;       /* REPLY: each node has said who it is */
+	bool ordered;          /* each node has said who it is: so is that of all clients */
 	const uint8_t *order;  /* the nodes in the order that all contenders share; NULL: as numbered */
 	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
 	bool more;             /* REPLY: others of the same moment follow; the last one decides */
@@ -272,7 +290,7 @@ struct rl_effects {
 	uint16_t call;       /* of this call; also of `enter` */
 	bool tidies;         /* and nothing else: the token is not released */
 	bool bars;           /* LEAVE: the token may not be handed over any more; */
-	bool quiet;          /* and nobody is woken: we go on */
+	bool quiet;          /* and nobody is woken: we go on (also of a shared claim that is given back) */
 	bool stands;         /* `enter` takes a place, or keeps it */
 	uint64_t offered_ns; /* of `enter`: the number of our offer; 0: it may not be handed over */
 	bool declines;       /* HAND: what was handed over is not wanted, and has to be released */

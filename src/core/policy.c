@@ -8,6 +8,7 @@
 #include "core/fence.h"
 #include "core/finding.h"
 #include "core/many.h"
+#include "core/share.h"
 #include "core/slots.h"
 
 static enum rl_tally claim(const struct rl_lock *l)
@@ -66,6 +67,16 @@ static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 	[REDLOCK_OP_ACQUIRE] = {RL_OP_SETNX, claim, REDLOCK_E_BUSY},                                             \
 	[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend, REDLOCK_E_LOST},                                      \
 	[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, release, REDLOCK_E_GONE}
+
+/* A release finds the key in either form. */
+#define SHARE_ENDS                                                                                           \
+	[REDLOCK_OP_RELEASE] = {RL_OP_SHARE_RELEASE, release, REDLOCK_E_GONE}, [REDLOCK_OP_QUERY] = {            \
+	                                                                           RL_OP_SHARE_QUERY, check,     \
+	                                                                           REDLOCK_E_GONE, true,         \
+	                                                                           rl_finding_keep}
+#define SHARE_ASKS                                                                                           \
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_SHARE, rl_share_weigh, REDLOCK_E_BUSY, .keep = rl_share_keep},             \
+	[REDLOCK_OP_EXTEND] = {RL_OP_SHARE_EXTEND, extend, REDLOCK_E_LOST}, SHARE_ENDS
 
 const struct rl_policy rl_policies[RL_KIND_COUNT] = {
     [RL_KIND_EXCLUSIVE] =
@@ -159,12 +170,41 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
             .confirm = rl_slots_confirm,
             .give_back = from_all,
         },
+    [RL_KIND_SHARED] =
+        {
+            .asks = {SHARE_ASKS, [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL}},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .shares = true,
+            .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY},
+            .confirm = rl_share_confirm,
+            .give_back = rl_share_give_back,
+        },
+    [RL_KIND_SHARED_OWN] =
+        {
+            .asks = {SHARE_ASKS},
+            .attach = {RL_OP_SHARE_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .shares = true,
+            .confirm = rl_share_confirm,
+            .give_back = where_proven,
+        },
+    [RL_KIND_ALONE] =
+        {
+            .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, REDLOCK_E_LOST}, SHARE_ENDS},
+            .signs = true,
+            .contends = true,
+            .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY},
+            .give_back = from_all,
+        },
 };
 
 const struct rl_ask *rl_policy_ask(const struct rl_lock *l)
 {
 	bool attaches = l->round.operation == REDLOCK_OP_EXTEND && l->phase != RL_HELD;
 	const struct rl_policy *policy = rl_policy_of(l);
+	if (l->round.turn == RL_TURN_UP)
+		return &policy->upgrade;
 	return attaches ? &policy->attach : &policy->asks[l->round.operation];
 }
 

@@ -22,15 +22,17 @@ struct rl_ask {
 
 struct rl_policy {
 	struct rl_ask asks[REDLOCK_OP_PROBE + 1]; /* by operation */
-	struct rl_ask attach; /* an extend without an acquire before; a release is possible then, too */
-	bool signs;           /* each attempt has a fresh token; else it is the caller's own value */
-	bool tries_again;     /* an acquire may be several attempts */
-	bool contends;        /* and what follows a refusal is in contend.h */
-	bool heirs;           /* who waits may be handed the lock; else it is woken */
-	bool numbers;         /* a claim asks for a fencing number; its votes carry one */
-	bool decimal;         /* a fresh token is a number, for those who read it as one */
-	bool renews_early;    /* behind a grant, what others may have written over it is set right (setnx) */
-	bool slots;           /* a yes is for one of several names, which it tells (slots.h) */
+	struct rl_ask attach;  /* an extend without an acquire before; a release is possible then, too */
+	bool signs;            /* each attempt has a fresh token; else it is the caller's own value */
+	bool tries_again;      /* an acquire may be several attempts */
+	bool contends;         /* and what follows a refusal is in contend.h */
+	bool heirs;            /* who waits may be handed the lock; else it is woken */
+	bool numbers;          /* a claim asks for a fencing number; its votes carry one */
+	bool decimal;          /* a fresh token is a number, for those who read it as one */
+	bool renews_early;     /* behind a grant, what others may have written over it is set right (setnx) */
+	bool shares;           /* others may hold it too; a split vote is then a refusal */
+	bool slots;            /* a yes is for one of several names, which it tells (slots.h) */
+	struct rl_ask upgrade; /* of those that may become the only one */
 
 	/* A quorum has granted in time. False: something else is to be confirmed first, and was asked for; then
 	 * the votes are weighed again. NULL: nothing is. */
@@ -45,7 +47,7 @@ extern const struct rl_policy rl_policies[RL_KIND_COUNT];
 
 static inline const struct rl_policy *rl_policy_of(const struct rl_lock *lock)
 {
-	return &rl_policies[lock->rules->kind];
+	return &rl_policies[lock->alone ? RL_KIND_ALONE : lock->rules->kind];
 }
 
 /* How the round of the lock is asked and weighed. */

@@ -31,12 +31,19 @@ static void ask(const struct rl_lock *l, uint32_t nodes, struct rl_effects *fx)
 void rl_round_open(struct rl_lock *l, enum redlock_operation operation, uint64_t now, uint64_t until,
                    uint64_t ttl, struct rl_effects *fx)
 {
+	rl_round_open_turn(l, operation, RL_TURN_NONE, now, until, ttl, fx);
+}
+
+void rl_round_open_turn(struct rl_lock *l, enum redlock_operation operation, enum rl_turn turn, uint64_t now,
+                        uint64_t until, uint64_t ttl, struct rl_effects *fx)
+{
 	assert(!l->round.open || l->round.background); /* one caller at a time */
 	if (l->round.open)
 		l->renew_at_ns = now; /* the caller's operation takes the renewal's place: renew behind it */
 	l->round = (struct rl_round){
 	    .operation = (uint8_t)operation,
 	    .open = true,
+	    .turn = (uint8_t)turn,
 	    .seq = rl_round_next_seq(l),
 	    .t0_ns = now,
 	    .deadline_ns = rl_time_min(rl_time_add(now, l->rules->node_timeout_ns), until),
@@ -63,7 +70,9 @@ void rl_round_end(struct rl_lock *l, int result, struct rl_effects *fx)
 	if (l->round.background)
 		return;
 	fx->observed |= RL_OBSERVE_DONE;
-	fx->done = l->round.operation;
+	static const uint8_t turns[] = {[RL_TURN_UP] = REDLOCK_OP_UPGRADE, [RL_TURN_DOWN] = REDLOCK_OP_DOWNGRADE};
+	bool turned = l->round.turn != RL_TURN_NONE;
+	fx->done = (enum redlock_operation)(turned ? turns[l->round.turn] : l->round.operation);
 	fx->result = result;
 }
 

@@ -19,6 +19,10 @@ uint32_t rl_round_next_seq(struct rl_lock *lock);
 void rl_round_open(struct rl_lock *lock, enum redlock_operation operation, uint64_t now_ns, uint64_t until_ns,
                    uint64_t ttl_ns, struct rl_effects *effects);
 
+/* The same of an extend that is a turn. */
+void rl_round_open_turn(struct rl_lock *lock, enum redlock_operation operation, enum rl_turn turn,
+                        uint64_t now_ns, uint64_t until_ns, uint64_t ttl_ns, struct rl_effects *effects);
+
 /* The votes of `nodes` are out again, and may take a node timeout from now. Validity still counts from the
  * first request. The caller has made sure that nothing of the first one is on its way there any more. */
 void rl_round_again(struct rl_lock *lock, uint32_t nodes, uint64_t now_ns, struct rl_effects *effects);

@@ -19,7 +19,7 @@ static const char *const event_names[] = {
     [RL_EV_ACQUIRE] = "acquire", [RL_EV_EXTEND] = "extend", [RL_EV_RELEASE] = "release",
     [RL_EV_QUERY] = "query",     [RL_EV_CANCEL] = "cancel", [RL_EV_REPLY] = "reply",
     [RL_EV_TICK] = "tick",       [RL_EV_WAKE] = "wake",     [RL_EV_HAND] = "hand",
-    [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",
+    [RL_EV_LEAP] = "clock",      [RL_EV_PASS] = "pass",     [RL_EV_TURN] = "turn",
 };
 
 static const char *const op_words[RL_OP_COUNT] = {
@@ -94,6 +94,14 @@ static unsigned entering(unsigned claim)
 	return claim == RL_OP_SLOT ? RL_OP_SLOT_ENTER : RL_OP_ENTER;
 }
 
+/* Further operations of callers have numbers that operations of nodes have, too. */
+static const char *done_word(enum redlock_operation operation)
+{
+	return operation == REDLOCK_OP_UPGRADE     ? "upgrade"
+	       : operation == REDLOCK_OP_DOWNGRADE ? "downgrade"
+	                                           : op_words[operation];
+}
+
 static void add_effects(struct text *t, const struct rl_lock *lock, const struct rl_effects *fx)
 {
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
@@ -121,7 +129,7 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 	if (sends(lock, fx, REDLOCK_OP_RELEASE) || (passes_on && !fx->tidies))
 		add(t, " owed %" PRIx32, fx->owed);
 	if (fx->done != REDLOCK_OP_NONE)
-		add(t, " | done %s %s", op_words[fx->done], redlock_error_name(fx->result));
+		add(t, " | done %s %s", done_word(fx->done), redlock_error_name(fx->result));
 }
 
 void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct rl_event *event,

@@ -104,8 +104,9 @@ static void settle(struct rl_node *n, const struct rl_entry *entry, enum redlock
 static bool is_stale(const struct rl_node *n, const struct rl_entry *entry, enum redlock_vote_code vote,
                      uint64_t now_ns)
 {
-	return entry->own_value && vote == REDLOCK_VOTE_YES && rl_ops_relies(&rl_ops[entry->operation]) &&
-	       n->ledger.ghost_own && rl_ledger_has_ghost(&n->ledger, now_ns);
+	const struct rl_op *op = &rl_ops[entry->operation];
+	bool doubts = op->doubts || (entry->own_value && rl_ops_relies(op) && n->ledger.ghost_own);
+	return doubts && vote == REDLOCK_VOTE_YES && rl_ledger_has_ghost(&n->ledger, now_ns);
 }
 
 static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)

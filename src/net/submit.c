@@ -55,6 +55,18 @@ static bool is_out(const struct rl_node *n, bool (*is)(const struct rl_entry *),
 
 /* ---- asking again ---- */
 
+static bool upgrades(const struct rl_entry *entry)
+{
+	return rl_ops[entry->operation].doubts;
+}
+
+/* What would turn a key back that was upgraded is not to come behind that. */
+static bool is_overtaken(const struct rl_node *n, const struct rl_op *op, const struct rl_request *r)
+{
+	bool turns = op->change == RL_CHANGE_LENGTHEN && op->ghost == RL_GHOST_ALWAYS;
+	return turns && is_out(n, upgrades, r->name, &r->token);
+}
+
 static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
 {
 	r->pass = n->methods.pass;
@@ -80,7 +92,7 @@ static bool is_barred(struct rl_node *n, const struct rl_request *r, enum rl_for
 {
 	const struct rl_op *op = &rl_ops[r->operation];
 	bool one_form = (op->forms & (op->forms - 1)) == 0;
-	bool barred = (op->several || one_form) &&
+	bool barred = (op->several || op->scripted || one_form) &&
 	              (form == RL_FORM_TEXT || (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0);
 	if (barred)
 		rl_method_forgive(&n->methods);
@@ -102,14 +114,14 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	bool barred =
 	    rl_method_forget(&n->methods, op, form, error) || rl_method_refuse(&n->methods, form, error);
 	bool guarded = (RL_FORMS_GUARD >> form & 1) != 0;
-	if (!barred || (!op->again && !guarded && !op->several && op->plainly == RL_OP_NONE))
+	if (!barred || (!op->again && !op->scripted && !guarded && !op->several && op->plainly == RL_OP_NONE))
 		return false;
 	if (guarded && n->methods.guarded == 0)
 		return false; /* it lost its vote meanwhile: not in a form that does not ask for that */
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(asked));
-	if (is_barred(n, &r, form))
+	if (is_barred(n, &r, form) || is_overtaken(n, op, &r))
 		return false;
-	if (op->claims && (op->several || guarded))
+	if (op->claims && (op->several || op->scripted || guarded))
 		return ask_claim(n, entry, &r);
 	if (op->plainly != RL_OP_NONE)
 		return ask_plainly(n, entry, &r);

@@ -16,13 +16,13 @@
 #define TERMS {.kind = RL_WORD_TERMS}
 #define NEXT {.kind = RL_WORD_NEXT}
 #define BARS {.kind = RL_WORD_BARS}
+#define QUIET {.kind = RL_WORD_QUIET}
 #define SETNX {.kind = RL_WORD_SETNX}
 #define FENCE {.kind = RL_WORD_FENCE}
 #define COUNT {.kind = RL_WORD_COUNT}
 #define SLOTS {.kind = RL_WORD_SLOTS}
 #define MOST {.kind = RL_WORD_MOST}
 #define FIRST {.kind = RL_WORD_FIRST}
-#define QUIET {.kind = RL_WORD_QUIET}
 #define PASS {.kind = RL_WORD_PASS}
 #define NUMBER {.kind = RL_WORD_NUMBER}
 #define FENCED {.kind = RL_WORD_FENCED}
@@ -62,6 +62,7 @@
 	.words = {[RL_FORM_TEXT] =                                                                               \
 	              WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), WORD("2"), NAME, SETNX, __VA_ARGS__)},     \
 	.script = RL_SCRIPT_##name, .parked_as = RL_FORM_TEXT
+#define SHARED_FORMS (RL_FORMS_QUEUE | FORM(SHA) | FORM(TEXT))
 #define SET WORD("redlock:set")
 #define LOOKS WORD("2"), NAME, QUEUE
 #define HANDS WORD("3"), NAME, QUEUE, OFFERS
@@ -450,6 +451,96 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .gives_back = true,
                 .ghost = RL_GHOST_OWN,
                 .rights = "set del mget pttl pexpire time publish hdel",
+            },
+        /*
+         * A shared lock is a sorted set: the tokens, each with the time (server's ms) at which it ends. The
+         * key ends with the last of them. A string is an exclusive holder's, also of one of them that was
+         * upgraded (docs/decisions/shared.md).
+         *
+         * Verdict (-1: nobody is in the way, but an exclusive waiter goes first), how many wait (-1: it was
+         * not looked at), PTTL of the key, our place, our token, value of the key, if it is a string.
+         */
+        [RL_OP_SHARE] =
+            {
+                .forms = SHARED_FORMS,
+                .words = {QUEUE_SCRIPT(SHARE, HANDS, TOKEN, TTL, PLACE, TERMS),
+                          SCRIPT(SHARE, NAME, TOKEN, TTL)},
+                .script = RL_SCRIPT_SHARE,
+                .queue_script = RL_SCRIPT_SHARE,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(-1, 0, "iiiiss")}),
+                .quotes = true,
+                .scripted = true,
+                .claims = true,
+                .enters = RL_OP_SHARE,
+                .undo = RL_OP_SHARE_RELEASE,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "set del type zadd zrem zscore zrevrange zremrangebyscore pexpireat " QUEUE_RIGHTS
+                          " subscribe unsubscribe",
+            },
+        /* A string with our token becomes a set again, and readers that wait are woken. What comes late would
+         * do so with a key that was upgraded since. */
+        [RL_OP_SHARE_EXTEND] =
+            {
+                .forms = SHARED_FORMS,
+                .words = {QUEUE_SCRIPT(SHARE_EXTEND, HANDS, TOKEN, TTL, PATIENCE),
+                          SCRIPT(SHARE_EXTEND, NAME, TOKEN, TTL)},
+                .script = RL_SCRIPT_SHARE_EXTEND,
+                .queue_script = RL_SCRIPT_SHARE_EXTEND,
+                .change = RL_CHANGE_LENGTHEN,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = QUOTED,
+                .again = true,
+                .quotes = true,
+                .scripted = true,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "get set del zadd zscore zrevrange zremrangebyscore pexpireat " QUEUE_RIGHTS,
+            },
+        /* Of either form. Who was the last one wakes the next. */
+        [RL_OP_SHARE_RELEASE] =
+            {
+                .forms = SHARED_FORMS,
+                .words = {QUEUE_SCRIPT(SHARE_RELEASE, HANDS, TOKEN, PLACE, PATIENCE, QUIET),
+                          SCRIPT(SHARE_RELEASE, NAME, TOKEN)},
+                .script = RL_SCRIPT_SHARE_RELEASE,
+                .queue_script = RL_SCRIPT_SHARE_RELEASE,
+                .change = RL_CHANGE_DELETE,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 2, "is")}, {NO, ARRAY_FROM(-1, 0, "is")}),
+                .again = true,
+                .quotes = true,
+                .scripted = true,
+                .gives_back = true,
+                .ghost = RL_GHOST_OWN,
+                .rights = "get set del type zrem zscore zrevrange zremrangebyscore pexpireat " QUEUE_RIGHTS,
+            },
+        /* type, PTTL, size of the value or how many share it, its first bytes, whether it is ours */
+        [RL_OP_SHARE_QUERY] =
+            {
+                .forms = FORM(SHA) | FORM(TEXT),
+                .words = {SCRIPT(SHARE_QUERY, NAME, TOKEN)},
+                .script = RL_SCRIPT_SHARE_QUERY,
+                .change = RL_CHANGE_LOOK,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = OUTCOMES({YES, ARRAY("siisi")}),
+                .again = true,
+                .scripted = true,
+                .rights = "type get pttl time zcount zrevrangebyscore zscore",
+            },
+        /* The set becomes a string, if nobody else is in it: 0 if somebody is, -1 if we are not. */
+        [RL_OP_UPGRADE] =
+            {
+                .forms = FORM(SHA) | FORM(TEXT),
+                .words = {SCRIPT(UPGRADE, NAME, TOKEN, TTL)},
+                .script = RL_SCRIPT_UPGRADE,
+                .change = RL_CHANGE_LENGTHEN,
+                .parked_as = RL_FORM_SHA,
+                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "is")}, {NO, ARRAY_FROM(-1, 0, "is")}),
+                .again = true,
+                .quotes = true,
+                .scripted = true,
+                .doubts = true,
+                .rights = "get set pttl pexpire time zscore zcount",
             },
 };
 

@@ -82,13 +82,13 @@ enum rl_word_kind {
 	RL_WORD_TERMS, /* patience, and the number of the offer */
 	RL_WORD_NEXT,
 	RL_WORD_BARS,
+	RL_WORD_QUIET,  /* nobody is woken */
 	RL_WORD_SETNX,  /* the key of what stands beside a time, made from the name */
 	RL_WORD_FENCE,  /* the key of the counter, made from the name */
 	RL_WORD_COUNT,  /* the key that says how many slots the name has, made from it, */
 	RL_WORD_SLOTS,  /* and those of the slots behind the first one, which is the name itself */
 	RL_WORD_MOST,   /* how many there are */
 	RL_WORD_FIRST,  /* the one to try first */
-	RL_WORD_QUIET,  /* whether nobody is woken */
 	RL_WORD_PASS,   /* what the node set's record must have */
 	RL_WORD_NUMBER, /* what the counter is to go on from */
 	RL_WORD_FENCED, /* whether a number is drawn, */
@@ -147,6 +147,8 @@ struct rl_op {
 	    plainly;    /* a claim that needs more rights than the vote: what is asked in its place where they are
 	                 * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
 	bool quotes;    /* the first text of an answer is the request's token, or it is one to another question */
+	bool scripted;  /* by a script, that looks at the queue where it can: there is no other way */
+	bool doubts;    /* its YES is none while an older request may still come */
 	bool several;   /* of several names or slots: its words are more than those of the row */
 	uint8_t enters; /* a claim: what is asked in its place by who stands in the queue, RL_OP_ */
 	bool claims;    /* makes the key, with YES */

@@ -110,6 +110,8 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 		return terms(sides->terms, r);
 	case RL_WORD_BARS:
 		return (struct rl_slice){r->quiet ? "2" : "1", r->bars};
+	case RL_WORD_QUIET:
+		return (struct rl_slice){"1", r->quiet};
 	case RL_WORD_NEXT:
 		return or_empty(r->next);
 	case RL_WORD_FENCE:
@@ -122,8 +124,6 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 		return digits(sides->slots, r->slots);
 	case RL_WORD_FIRST:
 		return digits(sides->first, r->first);
-	case RL_WORD_QUIET:
-		return (struct rl_slice){"1", r->quiet};
 	case RL_WORD_PASS:
 		return or_empty(r->pass);
 	case RL_WORD_NUMBER:

@@ -100,7 +100,8 @@ static uint64_t times_of(const struct asked_seen *seen, unsigned operation, unsi
 	const uint32_t pairs[] = {RL_FORMS_QUEUE, RL_FORM_BIT(RL_FORM_SHA) | RL_FORM_BIT(RL_FORM_TEXT),
 	                          RL_FORMS_GUARD};
 	uint64_t times = seen->times[operation][form][outcome];
-	for (unsigned i = 0; rl_ops[operation].several && i < sizeof pairs / sizeof pairs[0]; i++)
+	bool either = rl_ops[operation].several || rl_ops[operation].scripted;
+	for (unsigned i = 0; either && i < sizeof pairs / sizeof pairs[0]; i++)
 		for (unsigned other = 0; (pairs[i] >> form & 1) != 0 && other < RL_FORM_COUNT; other++)
 			if (other != form && (pairs[i] >> other & 1) != 0)
 				times += seen->times[operation][other][outcome];

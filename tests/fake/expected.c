@@ -93,6 +93,25 @@ const struct expected expected[RL_OP_COUNT] = {
                             ":1\r\n",
                             ":0\r\n",
                             ":2\r\n"},
+    [RL_OP_SHARE] = {{QUEUE_SCRIPT("share 3 NAME QUEUE OFFERS TOKEN TTL PLACE TERMS"),
+                      SCRIPT("share 1 NAME TOKEN TTL")},
+                     "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
+                     "*6\r\n:-1\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$0\r\n\r\n"},
+    [RL_OP_SHARE_EXTEND] = {{QUEUE_SCRIPT("share_extend 3 NAME QUEUE OFFERS TOKEN TTL PATIENCE"),
+                             SCRIPT("share_extend 1 NAME TOKEN TTL")},
+                            "*2\r\n:1\r\n$2\r\nt0\r\n",
+                            "*2\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_SHARE_RELEASE] = {{QUEUE_SCRIPT("share_release 3 NAME QUEUE OFFERS TOKEN PLACE PATIENCE QUIET"),
+                              SCRIPT("share_release 1 NAME TOKEN")},
+                             "*2\r\n:2\r\n$2\r\nt0\r\n",
+                             "*2\r\n:-1\r\n$2\r\nt0\r\n",
+                             "*2\r\n:1\r\n$2\r\nt0\r\n"},
+    [RL_OP_SHARE_QUERY] = {{SCRIPT("share_query 1 NAME TOKEN")},
+                           "*5\r\n$4\r\nzset\r\n:9\r\n:2\r\n$2\r\nt0\r\n:1\r\n",
+                           "*5\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n:0\r\n"},
+    [RL_OP_UPGRADE] = {{SCRIPT("upgrade 1 NAME TOKEN TTL")},
+                       "*2\r\n:1\r\n$2\r\nt0\r\n",
+                       "*2\r\n:0\r\n$2\r\nt0\r\n"},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 
@@ -114,6 +133,7 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"BARS", text_bytes(!r->bars   ? ""
 	                        : r->quiet ? "2"
 	                                   : "1")},
+	    {"QUIET", text_bytes(r->quiet ? "1" : "")},
 	    {"NEXT", {r->next.bytes, r->next.size}},
 	    {"PLACE", {r->place.bytes, r->place.size}},
 	    {"PATIENCE", text_bytes(room->patience)},
@@ -132,7 +152,6 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"COUNT", {room->count.bytes, room->count.length}},
 	    {"MOST", text_bytes(room->most)},
 	    {"FIRST", text_bytes(room->first)},
-	    {"QUIET", text_bytes(r->quiet ? "1" : "")},
 	    {"NAMES", {r->name.bytes, r->name.size}},
 	    {"QUEUES", {room->queue.bytes, room->queue.length}},
 	};

@@ -20,13 +20,14 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
 	return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
 }
 
-enum key_type { KEY_STRING, KEY_HASH, KEY_LIST, KEY_TYPES };
+enum key_type { KEY_STRING, KEY_HASH, KEY_LIST, KEY_ZSET, KEY_TYPES };
 
 struct key {
 	unsigned database;
 	uint32_t hash; /* of the name */
 	struct bytes name;
-	struct bytes value; /* of a hash: its one pair as "field=value"; of a list: one byte for each element */
+	struct bytes value; /* of a hash: its one pair as "field=value"; of a list: one byte for each element; of
+	                       a sorted set: redis_share.c */
 	enum key_type type;
 	int64_t expires_ms; /* gone when the clock shows more than this, as in Redis */
 	uint64_t owner;     /* who set it: of the session */

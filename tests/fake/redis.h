@@ -101,7 +101,7 @@ struct redis {
 	/* Broken on purpose: extends of keys that it lacks are confirmed; who asks has his turn, whoever waits;
 	 * who is gone is waited for; who has forgotten votes; RAISE says yes and raises nothing; of
 	 * several names those that are free are taken; each slot is told as the first one. */
-	bool extends_all, any_turn, waits_for_all, admits_all, raises_none, takes_some, counts_slots;
+	bool extends_all, any_turn, waits_for_all, admits_all, raises_none, takes_some, counts_slots, shares_any;
 	struct session **open;
 	uint32_t open_count;
 	uint32_t open_capacity;

@@ -87,6 +87,16 @@ void script_guarded_claim_all(struct call *c);
 void script_extend_all(struct call *c);
 void script_guarded_extend_all(struct call *c);
 void script_release_all(struct call *c);
+/* redis_share.c; and how many share a key, with who they are as INSPECT shows them */
+void script_share(struct call *c);
+void script_share_extend(struct call *c);
+void script_share_release(struct call *c);
+void script_share_query(struct call *c);
+void script_upgrade(struct call *c);
+bool share_member(const struct key *key, struct bytes token, struct key *ret); /* as a key of its own */
+bool share_ends_within(const struct key *key, int64_t from_ms, int64_t to_ms);
+int64_t share_holders(struct call *c, const struct key *key, struct buffer *ret);
+
 /* redis_setnx.c */
 void script_setnx(struct call *c);
 void script_setnx_extend(struct call *c);

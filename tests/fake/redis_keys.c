@@ -38,7 +38,7 @@ const char *call_memory_refused(const struct call *c)
 }
 
 const char call_wrongtype[] = "-WRONGTYPE Operation against a key holding the wrong kind of value";
-const char *const key_type_names[KEY_TYPES] = {"string", "hash", "list"};
+const char *const key_type_names[KEY_TYPES] = {"string", "hash", "list", "zset"};
 
 /* ---- keys come and go ---- */
 

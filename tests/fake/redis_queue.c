@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "redis_guard.h"
-#include "redis_line.h"
 #include "redis_offers.h"
+#include "redis_queue.h"
 #include "scripts.h"
 
 /* Where the words of a call are: EVALSHA sha 3 name queue offers token ... */
@@ -33,15 +33,6 @@ static bool string_of(struct call *c, struct bytes name, struct bytes *ret)
 
 /* ---- entries ---- */
 
-struct entry {
-	bool known;  /* of this version and kind */
-	bool placed; /* it says whose it is */
-	struct bytes client, slot;
-	double until;
-	bool woken;
-	size_t size; /* with what ends it */
-};
-
 static size_t run_of(struct bytes text, size_t from, const char *characters)
 {
 	size_t end = from;
@@ -60,7 +51,7 @@ static bool number_in(const char *at, size_t size, double *ret)
 }
 
 /* ^(..)(%x+)%.(%d+) ([^;]*); */
-static struct entry first_of(struct bytes line)
+struct entry line_first(struct bytes line)
 {
 	const char *end = memchr(line.at, ';', line.size);
 	struct entry e = {.size = end != NULL ? (size_t)(end - line.at) + 1 : line.size};
@@ -71,7 +62,8 @@ static struct entry first_of(struct bytes line)
 	if (client == 0 || slot == 0 || rest == NULL || line.at[used] != ' ')
 		return e;
 	e.placed = true;
-	e.known = memcmp(line.at, "1w", 2) == 0;
+	e.reader = memcmp(line.at, "1r", 2) == 0;
+	e.known = e.reader || memcmp(line.at, "1w", 2) == 0;
 	e.client = (struct bytes){line.at + 2, client};
 	e.slot = (struct bytes){line.at + dot + 1, slot};
 	e.size = (size_t)(rest - line.at) + 1;
@@ -95,7 +87,7 @@ struct bytes line_text(const struct line *l)
 void line_open(struct line *l, struct call *c, enum rl_script script)
 {
 	struct bytes text;
-	*l = (struct line){.call = c, .script = script};
+	*l = (struct line){.call = c, .script = script, .kind = 'w'};
 	string_of(c, word(c, QUEUE), &text);
 	buffer_append(&l->text, text.at, text.size);
 	buffer_append(&l->was, text.at, text.size);
@@ -107,29 +99,27 @@ void line_close(struct line *l)
 	buffer_free(&l->was);
 }
 
-bool line_has_changed(const struct line *l)
+bool line_changed(const struct line *l)
 {
 	return !bytes_equal(line_text(l),
 	                    (struct bytes){l->was.length > 0 ? buffer_front(&l->was) : "", l->was.length});
 }
 
-/* Where the entry of a place stands, from its kind on; NULL: nowhere. */
-const char *line_stands_at(const struct line *l, struct bytes place)
+const char *line_find(const struct line *l, const char *kinds, struct bytes place)
 {
 	struct buffer wanted = {0};
 	struct bytes text = line_text(l);
 	const char *found = NULL;
-	buffer_append(&wanted, "w", 1);
 	buffer_append(&wanted, place.at, place.size);
 	buffer_append(&wanted, " ", 1);
-	for (size_t i = 0; found == NULL && i + wanted.length <= text.size; i++)
-		if (memcmp(text.at + i, buffer_front(&wanted), wanted.length) == 0)
-			found = text.at + i;
+	for (size_t i = 1; found == NULL && i + wanted.length <= text.size; i++)
+		if (strchr(kinds, text.at[i - 1]) != NULL && text.at[i - 1] != '\0' &&
+		    memcmp(text.at + i, buffer_front(&wanted), wanted.length) == 0)
+			found = text.at + i - 1;
 	buffer_free(&wanted);
 	return found;
 }
 
-/* Puts other bytes in the place of some. */
 void line_replace(struct line *l, size_t from, size_t size, struct bytes by)
 {
 	struct buffer old = l->text;
@@ -140,14 +130,31 @@ void line_replace(struct line *l, size_t from, size_t size, struct bytes by)
 	buffer_free(&old);
 }
 
-static int wake(const struct line *l, const struct entry *e)
+static int say(const struct line *l, const struct entry *e, struct bytes message)
 {
 	char channel[128];
 	snprintf(channel, sizeof channel, "redlock:wake:%.*s", (int)e->client.size, e->client.at);
-	return fake_redis_publish(l->call->redis, text_bytes(channel), e->slot);
+	return fake_redis_publish(l->call->redis, text_bytes(channel), message);
 }
 
-static void set_until(struct line *l, const struct entry *e, struct bytes patience)
+int line_wake(const struct line *l, const struct entry *e)
+{
+	return say(l, e, e->slot);
+}
+
+void line_wake_readers(const struct line *l)
+{
+	struct bytes rest = line_text(l);
+	struct entry e = line_first(rest);
+	while (e.reader && rest.size > e.size) {
+		rest = (struct bytes){rest.at + e.size, rest.size - e.size};
+		e = line_first(rest);
+		if (e.reader)
+			line_wake(l, &e);
+	}
+}
+
+void line_mark(struct line *l, const struct entry *e, struct bytes patience)
 {
 	char until[32];
 	snprintf(until, sizeof until, "%.14g", (double)(l->call->redis->now_ms + word_number(patience)));
@@ -163,28 +170,42 @@ static void drop_offer(struct line *l, const struct entry *e)
 	l->written = true;
 }
 
-/* Drops whoever is not to be waited for, and wakes the first one if the key is free. True: that is `place`.
- */
-bool line_tidy(struct line *l, bool free, struct bytes place, struct bytes patience)
+/* It is the first one's turn, or whether it still listens is asked. True: it is waited for. */
+static bool is_there(struct line *l, const struct entry *e, bool turn, struct bytes patience)
+{
+	bool heard = (turn || !e->known ? line_wake(l, e) : say(l, e, text_bytes("4294967295"))) != 0;
+	if (!e->known || (!heard && !l->call->redis->waits_for_all))
+		return false;
+	if (turn) {
+		line_wake_readers(l);
+		line_mark(l, e, patience);
+	}
+	return true;
+}
+
+bool line_tidy(struct line *l, bool free, bool open, struct bytes place, struct bytes patience)
 {
 	bool waits = l->call->redis->waits_for_all;
 	double now_ms = (double)l->call->redis->now_ms;
 	while (l->text.length > 0) {
-		struct entry e = first_of(line_text(l));
+		struct entry e = line_first(line_text(l));
 		if (e.known && is_place(&e, place))
 			return true;
-		if (e.known && !e.woken && !free)
+		if (e.known && !e.woken && !open)
 			return false;
 		if (e.known && e.woken && (waits || (e.until > now_ms && e.until <= now_ms + LIFE_MS)))
 			return false;
-		if (e.placed && !(e.known && e.woken) && (wake(l, &e) != 0 || waits) && e.known) {
-			set_until(l, &e, patience);
+		if (e.placed && !(e.known && e.woken) && is_there(l, &e, free || e.reader, patience))
 			return false;
-		}
 		drop_offer(l, &e);
 		buffer_drop(&l->text, e.size);
 	}
 	return false;
+}
+
+bool queue_is_open(const struct key *key)
+{
+	return key == NULL || key->type == KEY_ZSET;
 }
 
 static struct bytes behind_space(struct bytes text)
@@ -223,7 +244,6 @@ static struct bytes next_offer(struct line *l, int64_t holder_ms, char *room, si
 	return (struct bytes){room, (size_t)used};
 }
 
-/* SET or DEL of the queue. NULL: done; else why not. */
 const char *line_keep(struct line *l)
 {
 	struct call *c = l->call;
@@ -266,9 +286,9 @@ static void take(struct line *l, bool mine)
 	l->written = true;
 	if (mine) {
 		offers_drop(c, word(c, OFFERS), word(c, ENTER_PLACE));
-		buffer_drop(&l->text, first_of(line_text(l)).size);
+		buffer_drop(&l->text, line_first(line_text(l)).size);
 	}
-	if (line_has_changed(l))
+	if (line_changed(l))
 		line_keep(l);
 	bool guarded = l->script == RL_SCRIPT_GUARDED_ENTER;
 	int64_t number = guarded && word(c, GUARD_FENCED).size > 0 ? guard_draw(c, word(c, GUARD_FENCE)) : 0;
@@ -277,11 +297,10 @@ static void take(struct line *l, bool mine)
 	              guarded ? text_bytes("") : next_offer(l, ttl, room, sizeof room));
 }
 
-/* Returns the place in the line, from 1 on. */
-static int64_t stand(struct line *l, bool mine, struct bytes place)
+int64_t line_stand(struct line *l, bool mine, struct bytes place)
 {
 	char entry[128];
-	struct entry first = mine ? first_of(line_text(l)) : (struct entry){0};
+	struct entry first = mine ? line_first(line_text(l)) : (struct entry){0};
 	if (mine && first.woken) {
 		size_t from = first.size - 1;
 		while (strchr(" ", line_text(l).at[from - 1]) == NULL)
@@ -290,9 +309,10 @@ static int64_t stand(struct line *l, bool mine, struct bytes place)
 	}
 	if (mine || place.size == 0)
 		return mine ? 1 : 0;
-	const char *found = line_stands_at(l, place);
+	const char kinds[] = {l->kind, '\0'};
+	const char *found = line_find(l, kinds, place);
 	size_t before = found != NULL ? (size_t)(found - line_text(l).at) + 1 : l->text.length;
-	snprintf(entry, sizeof entry, "1w%-27.*s ;", (int)place.size, place.at);
+	snprintf(entry, sizeof entry, "1%c%-27.*s ;", l->kind, (int)place.size, place.at);
 	if (found == NULL)
 		buffer_append(&l->text, entry, strlen(entry));
 	return (int64_t)(before / ENTRY) + 1;
@@ -314,9 +334,9 @@ static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
 	struct call *c = l->call;
 	bool guarded = l->script == RL_SCRIPT_GUARDED_ENTER;
-	unsigned line = guarded ? 76 : 67; /* of the SET */
-	int64_t place = stand(l, mine, word(c, ENTER_PLACE));
-	if (line_has_changed(l) && script_fails_at(c, line_keep(l), l->script, line))
+	unsigned line = guarded ? 82 : 73; /* of the SET */
+	int64_t place = line_stand(l, mine, word(c, ENTER_PLACE));
+	if (line_changed(l) && script_fails_at(c, line_keep(l), l->script, line))
 		return;
 	if (!guarded)
 		offer(c);
@@ -341,8 +361,6 @@ static void lengthen(struct call *c, enum rl_script script, struct key *key, str
 	reply_entered(c, (int64_t[]){1, (int64_t)(queue.size / ENTRY), number, now_ms}, text_bytes(""));
 }
 
-/* Before anybody is told: what is told has to be kept, or it would be told for ever. And whoever has written
- * may write more, though there is no memory. NULL: it may be written, if there is one. */
 const char *line_renew(struct line *l)
 {
 	struct call *c = l->call;
@@ -378,7 +396,8 @@ static void enter(struct call *c, enum rl_script script, unsigned pexpire_line, 
 	int64_t left = call_life(c, call_find(c, word(c, NAME)));
 	bool free = left == -2;
 	struct bytes terms = word(c, ENTER_TERMS), patience = {terms.at, run_of(terms, 0, "0123456789")};
-	bool mine = line_tidy(&l, free, word(c, ENTER_PLACE), patience);
+	bool open = queue_is_open(call_find(c, word(c, NAME)));
+	bool mine = line_tidy(&l, free, open, word(c, ENTER_PLACE), patience);
 	bool takes = free && (mine || l.text.length == 0 || c->redis->any_turn);
 	if (!takes)
 		refuse(&l, mine, left, (struct bytes){shown.bytes, shown.length});
@@ -390,7 +409,7 @@ static void enter(struct call *c, enum rl_script script, unsigned pexpire_line, 
 
 void script_enter(struct call *c)
 {
-	enter(c, RL_SCRIPT_ENTER, 7, 35);
+	enter(c, RL_SCRIPT_ENTER, 7, 41);
 }
 
 /* Its words as those of the other, and the further ones behind them. */
@@ -406,7 +425,7 @@ void script_guarded_enter(struct call *c)
 	if (verdict < 0)
 		reply_entered(c, (int64_t[]){verdict, 0, 0, 0}, text_bytes(""));
 	else
-		enter(c, RL_SCRIPT_GUARDED_ENTER, 14, 42);
+		enter(c, RL_SCRIPT_GUARDED_ENTER, 14, 48);
 }
 
 /* The first lines of both: -1: the key cannot be deleted, and that was answered. */
@@ -435,10 +454,9 @@ static bool may_bar(const struct call *c, bool written)
 	return written || call_memory_refused(c) == NULL;
 }
 
-/* False: it is not there. */
-static bool give_up(struct line *l, struct bytes place)
+bool line_give_up(struct line *l, struct bytes place)
 {
-	const char *found = line_stands_at(l, place);
+	const char *found = line_find(l, "wr", place);
 	if (found == NULL)
 		return false;
 	size_t from = (size_t)(found - line_text(l).at);
@@ -471,11 +489,12 @@ void script_leave(struct call *c)
 		line_close(&l);
 		return;
 	}
-	give_up(&l, place);
+	line_give_up(&l, place);
 	bool quiet = bytes_equal(word(c, LEAVE_BARS), text_bytes("2"));
-	if (!quiet && call_find(c, word(c, NAME)) == NULL)
-		line_tidy(&l, true, text_bytes(""), word(c, LEAVE_PATIENCE));
-	if (line_has_changed(&l))
+	const struct key *key = call_find(c, word(c, NAME));
+	if (!quiet && queue_is_open(key))
+		line_tidy(&l, key == NULL, true, text_bytes(""), word(c, LEAVE_PATIENCE));
+	if (line_changed(&l))
 		line_keep(&l);
 	call_reply_number(c, ours == 0 ? 0 : l.text.length == 0 ? 1 : 2);
 	line_close(&l);
@@ -550,10 +569,10 @@ void script_hand(struct call *c)
 	line_open(&l, c, RL_SCRIPT_HAND);
 	l.written = true;
 	bool good = read_next(word(c, HAND_NEXT), &next);
-	bool found = good && (!waited || line_stands_at(&l, next.place) != NULL);
+	bool found = good && (!waited || line_find(&l, "w", next.place) != NULL);
 	bool told = found && !offers_drop(c, word(c, OFFERS), next.token) && word_number(next.ttl) > 0;
 	if (told && waited) {
-		give_up(&l, next.place);
+		line_give_up(&l, next.place);
 		line_keep(&l);
 		offer = next_offer(&l, word_number(next.ttl), room, sizeof room);
 	}

@@ -59,12 +59,19 @@ static void script_extend(struct call *c)
 static void script_inspect(struct call *c)
 {
 	const struct key *key = call_find(c, word(c, SCRIPT_KEY));
-	struct bytes value = key != NULL && key->type != KEY_LIST ? key->value : text_bytes("");
+	bool shown = key != NULL && (key->type == KEY_STRING || key->type == KEY_HASH);
+	struct bytes value = shown ? key->value : text_bytes("");
+	struct buffer holders = {0};
+	int64_t size =
+	    key != NULL && key->type == KEY_ZSET ? share_holders(c, key, &holders) : (int64_t)value.size;
+	if (holders.length > 0)
+		value = (struct bytes){buffer_front(&holders), holders.length};
 	call_reply(c, "*4");
 	call_reply_bulk(c, text_bytes(key == NULL ? "none" : key_type_names[key->type]));
 	call_reply_number(c, call_life(c, key));
-	call_reply_number(c, (int64_t)value.size);
+	call_reply_number(c, size);
 	call_reply_bulk(c, (struct bytes){value.at, value.size < 1024 ? value.size : 1024});
+	buffer_free(&holders);
 }
 
 typedef void script(struct call *c);
@@ -90,6 +97,11 @@ static void run_script(struct call *c, enum rl_script number)
 	    [RL_SCRIPT_RELEASE_ALL] = script_release_all,
 	    [RL_SCRIPT_GUARDED_CLAIM_ALL] = script_guarded_claim_all,
 	    [RL_SCRIPT_GUARDED_EXTEND_ALL] = script_guarded_extend_all,
+	    [RL_SCRIPT_SHARE] = script_share,
+	    [RL_SCRIPT_SHARE_EXTEND] = script_share_extend,
+	    [RL_SCRIPT_SHARE_RELEASE] = script_share_release,
+	    [RL_SCRIPT_SHARE_QUERY] = script_share_query,
+	    [RL_SCRIPT_UPGRADE] = script_upgrade,
 	    [RL_SCRIPT_SETNX] = script_setnx,
 	    [RL_SCRIPT_SETNX_EXTEND] = script_setnx_extend,
 	    [RL_SCRIPT_SETNX_RELEASE] = script_setnx_release,

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "redis_line.h"
+#include "redis_queue.h"
 
 /* Where the words of a call are: EVALSHA sha keys name ... token; how many keys are no slots but the first,
  * by script; and what is behind the token. */
@@ -224,7 +224,7 @@ static int64_t stand(struct line *l, struct bytes place)
 	char entry[128];
 	if (place.size == 0)
 		return 0;
-	const char *found = line_stands_at(l, place);
+	const char *found = line_find(l, "w", place);
 	size_t before = found != NULL ? (size_t)(found - line_text(l).at) + 1 : l->text.length;
 	if (found != NULL) {
 		clear_mark(l, found);
@@ -273,7 +273,7 @@ static void wake_next(struct line *l, const struct room *r, unsigned slot)
 		return;
 	bool whole = r->count == 2 && r->open[0] + r->open[1] == slot;
 	put_beside(l, whole, &beside);
-	line_tidy(l, true, text_bytes(""), behind_token(l->call, PATIENCE));
+	line_tidy(l, true, true, text_bytes(""), behind_token(l->call, PATIENCE));
 	put_back(l, &beside);
 }
 
@@ -287,18 +287,18 @@ static void take(struct line *l, const struct room *r, unsigned slot, bool mine,
 		drop_entry(l, line_text(l).at);
 	put_back(l, beside);
 	wake_next(l, r, slot);
-	if (line_has_changed(l))
+	if (line_changed(l))
 		line_keep(l);
 	reply(c, (int64_t[]){1, (int64_t)(l->text.length / ENTRY), slot, 0}, 6, text_bytes(""));
 }
 
 static void refuse(struct line *l, const struct room *r, struct buffer *beside)
 {
-	enum { SET_LINE = 107 };
+	enum { SET_LINE = 118 };
 	struct call *c = l->call;
 	int64_t place = stand(l, behind_token(c, PLACE));
 	put_back(l, beside);
-	if (line_has_changed(l) && script_fails_at(c, line_keep(l), l->script, SET_LINE))
+	if (line_changed(l) && script_fails_at(c, line_keep(l), l->script, SET_LINE))
 		return;
 	reply(c, (int64_t[]){0, (int64_t)(l->text.length / ENTRY), r->left, place}, 6,
 	      (struct bytes){r->holder.length > 0 ? buffer_front(&r->holder) : "", r->holder.length});
@@ -306,12 +306,12 @@ static void refuse(struct line *l, const struct room *r, struct buffer *beside)
 
 static void enter(struct line *l, const struct room *r)
 {
-	enum { SET_LINE = 52 };
+	enum { SET_LINE = 58 };
 	struct call *c = l->call;
 	struct buffer beside;
 	bool free = r->count > 0;
 	put_beside(l, r->count == 1 && r->open[0] == 0, &beside);
-	bool mine = line_tidy(l, free, behind_token(c, PLACE), behind_token(c, PATIENCE));
+	bool mine = line_tidy(l, free, free, behind_token(c, PLACE), behind_token(c, PATIENCE));
 	unsigned slot = beside.length > 0 && free && r->open[0] == 0 ? r->open[1] : r->open[0];
 	if (!free || !(mine || l->text.length == 0 || c->redis->any_turn))
 		refuse(l, r, &beside);
@@ -369,7 +369,7 @@ static void wake(struct line *l, bool named, bool other)
 	if (l->text.length == 0 || behind_token(c, RELEASE_QUIET).size > 0 || !(free || other))
 		return;
 	put_beside(l, named || !other, &beside);
-	line_tidy(l, true, text_bytes(""), behind_token(c, RELEASE_PATIENCE));
+	line_tidy(l, true, true, text_bytes(""), behind_token(c, RELEASE_PATIENCE));
 	put_back(l, &beside);
 }
 
@@ -387,11 +387,11 @@ void script_slot_release(struct call *c)
 		line_close(&l);
 		return;
 	}
-	const char *found = line_stands_at(&l, behind_token(c, RELEASE_PLACE));
+	const char *found = line_find(&l, "w", behind_token(c, RELEASE_PLACE));
 	if (found != NULL)
 		drop_entry(&l, found);
 	wake(&l, named, other);
-	if (line_has_changed(&l))
+	if (line_changed(&l))
 		line_keep(&l);
 	bool waits = l.text.length > 0;
 	call_reply_number(c, count == 0 ? -(int)waits : 1 + waits);

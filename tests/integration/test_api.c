@@ -106,6 +106,10 @@ static struct redlock_options usable(void)
 	X(lock_leave, 0, NOTHING(redlock_lock_leave(NULL)), NOTHING(redlock_lock_leave(s->to_leave)))            \
 	X(acquire, REDLOCK_E_INVAL, redlock_acquire(NULL), redlock_acquire(s->lock))                             \
 	X(extend, REDLOCK_E_INVAL, redlock_extend(NULL, 0), redlock_extend(s->lock, 0))                          \
+	X(upgrade, REDLOCK_E_INVAL, redlock_upgrade(NULL), redlock_upgrade(s->lock))                             \
+	X(downgrade, REDLOCK_E_INVAL, redlock_downgrade(NULL), redlock_downgrade(s->lock))                       \
+	X(start_upgrade, REDLOCK_E_INVAL, redlock_start_upgrade(NULL), redlock_start_upgrade(s->lock))           \
+	X(start_downgrade, REDLOCK_E_INVAL, redlock_start_downgrade(NULL), redlock_start_downgrade(s->lock))     \
 	X(query, REDLOCK_E_INVAL, redlock_query(NULL), redlock_query(s->lock))                                   \
 	X(probe, REDLOCK_E_INVAL, redlock_probe(NULL), redlock_probe(s->lock))                                   \
 	X(release, REDLOCK_E_INVAL, redlock_release(NULL), redlock_release(s->lock))                             \

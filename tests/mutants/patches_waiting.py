@@ -17,6 +17,7 @@ ENTER_LUA = "scripts/enter.lua"
 TIDY_LUA = "scripts/parts/tidy.lua"
 STAND_LUA = "scripts/parts/stand.lua"
 LEAVE_LUA = "scripts/leave.lua"
+WAKE_LUA = "scripts/parts/wake.lua"
 VACATE_LUA = "scripts/vacate.lua"
 PATTERN = '"^(..)(%x+)%.(%d+) ([^;]*);()"'
 BACKTRACKS = '"^(..)(%x+)%.(%d+)([^;]*);()"'
@@ -26,10 +27,10 @@ WAITING_ROWS = [
 	("queue: a woken head goes first for ever", 21, TIDY_LUA,
 		"if told > now and told <= now + 60000 then break end", "if told then break end"),
 	("queue: who is gone is waited for", 21, TIDY_LUA,
-		'elseif redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then',
-		'elseif redis.pcall("publish", "redlock:wake:" .. client, slot) then'),
-	("queue: a release wakes who is gone", 21, LEAVE_LUA,
-		'redis.pcall("publish", "redlock:wake:" .. client, slot) ~= 0 then', 'redis.pcall("publish", "redlock:wake:" .. client, slot) then'),
+		'elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") ~= 0 then',
+		'elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") then'),
+	("queue: a release wakes who is gone", 21, WAKE_LUA,
+		'client, turn and slot or "4294967295") ~= 0 then', 'client, turn and slot or "4294967295") then'),
 	("queue: it ends although its waiters ask", 21, ENTER_LUA,
 		'if both[2] then redis.call("pexpire", KEYS[2], 60000) end\n', ""),
 	# ---- 39 ----
@@ -60,7 +61,7 @@ WAITING_ROWS = [
 	("handles of one client have a place each", 39, PLACES,
 		"until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;", "until = rl_pass_until(&l->core);"),
 	("an endless entry keeps the server busy", 39, TIDY_LUA, PATTERN, BACKTRACKS),
-	("a release of an endless entry keeps it busy", 39, LEAVE_LUA, PATTERN, BACKTRACKS),
+	("a release of an endless entry keeps it busy", 39, WAKE_LUA, PATTERN, BACKTRACKS),
 	# ---- 40 ----
 	("who has just released overtakes", 40, ENTER, "l->contended = waits(l); /*", "l->contended = false; /*"),
 	("that others wait is forgotten with the grant", 40, ACQUIRE,
@@ -81,11 +82,11 @@ WAITING_ROWS = [
 	("a place is that of a handle, not of a call", 40, PLACES, "lock->slot * RL_CALLS + call);", "lock->slot * RL_CALLS + 0 * call);"),
 	("queue: whoever asks takes a free key", 40, ENTER_LUA, 'if free and (mine or line == "") and redis', "if free and redis"),
 	("queue: the last one goes first", 40, STAND_LUA,
-		'line = line .. string.format("1w%-27s ;", place)', 'line = string.format("1w%-27s ;", place) .. line'),
+		'line = line .. string.format("1%s%-27s ;", kind, place)', 'line = string.format("1%s%-27s ;", kind, place) .. line'),
 	("queue: the mark of who was refused stays", 40, STAND_LUA, "if mine and told then\n  line", "if mine and told and not line then\n  line"),
-	("queue: a release wakes nobody", 40, LEAVE_LUA, 'if line ~= "" and ARGV[4] ~= "2" and (ours', 'if line == "" and (ours'),
+	("queue: a release wakes nobody", 40, LEAVE_LUA, 'if line ~= "" and ARGV[4] ~= "2" and open', 'if line == "" and open'),
 	("queue: who gives up wakes although it is held", 40, LEAVE_LUA,
-		'(ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2)', "(ours or both[1] or true)"),
+		'local free = ours or not both[1] and redis.pcall("pttl", KEYS[1]) == -2', "local free = true"),
 	("queue: what cannot be kept is told", 40, LEAVE_LUA, '~= "number" then', '== 7 then'),
 	("queue: only the owner hears of waiters", 40, VACATE_LUA, "return both[2] and -1 or 0", "return 0"),
 	# ---- 41 ----

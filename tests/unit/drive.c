@@ -85,7 +85,7 @@ void drive_step(struct drive *d, struct rl_event event)
 	event.entropy = d->entropy;
 	event.order = d->order;
 	event.hears = d->hears;
-	event.identified = !d->anonymous;
+	event.identified = event.ordered = !d->anonymous;
 	d->error = rl_lock_step(&d->lock, &event, &d->fx);
 	rl_trace_line(line, sizeof line, before, &event, &d->lock, &d->fx);
 	say_line(d, line, event.kind == RL_EV_REPLY, d->error != 0 ? redlock_error_name(d->error) : "");
@@ -117,6 +117,16 @@ void drive_query(struct drive *d)
 void drive_probe(struct drive *d)
 {
 	drive_step(d, (struct rl_event){.kind = RL_EV_QUERY, .probe = true});
+}
+
+static void drive_upgrade(struct drive *d)
+{
+	drive_step(d, (struct rl_event){.kind = RL_EV_TURN, .up = true});
+}
+
+static void drive_downgrade(struct drive *d)
+{
+	drive_step(d, (struct rl_event){.kind = RL_EV_TURN});
 }
 
 void drive_cancel(struct drive *d)
@@ -317,14 +327,23 @@ static const struct word {
 	void (*number)(struct drive *d, uint64_t number);
 	void (*letters)(struct drive *d, const char *letters);
 } words[] = {
-    {"acquire", .plain = drive_acquire}, {"release", .plain = drive_release},
-    {"query", .plain = drive_query},     {"cancel", .plain = drive_cancel},
-    {"tick", .plain = drive_tick},       {"forget", .plain = drive_forget},
-    {"at", .number = drive_at},          {"wake", .number = drive_wake},
-    {"extend", .number = drive_extend},  {"until", .number = drive_ticks_until},
-    {"votes", .letters = drive_votes},   {"keys", .letters = drive_keys},
-    {"leap", .number = drive_leap},      {"yes", .letters = drive_yes},
+    {"acquire", .plain = drive_acquire},
+    {"release", .plain = drive_release},
+    {"query", .plain = drive_query},
+    {"cancel", .plain = drive_cancel},
+    {"tick", .plain = drive_tick},
+    {"forget", .plain = drive_forget},
+    {"at", .number = drive_at},
+    {"wake", .number = drive_wake},
+    {"extend", .number = drive_extend},
+    {"until", .number = drive_ticks_until},
+    {"votes", .letters = drive_votes},
+    {"keys", .letters = drive_keys},
+    {"leap", .number = drive_leap},
+    {"yes", .letters = drive_yes},
     {"left", .letters = drive_left},
+    {"upgrade", .plain = drive_upgrade},
+    {"downgrade", .plain = drive_downgrade},
 };
 
 void drive_play(struct drive *d, const char *script)

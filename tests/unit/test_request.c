@@ -154,7 +154,7 @@ TEST(rows_fit)
 	for (unsigned o = REDLOCK_OP_ACQUIRE; o < RL_OP_COUNT; o++) {
 		const struct rl_op *op = &rl_ops[o];
 		assert_non_null(op->words[op->parked_as]);
-		assert_true(op->again || op->several || (op->forms & RL_FORM_BIT(RL_FORM_SHA)) == 0);
+		assert_true(op->again || op->several || op->scripted || (op->forms & RL_FORM_BIT(RL_FORM_SHA)) == 0);
 		assert_true(op->again || op->claims || (op->forms & RL_FORMS_QUEUE) == 0);
 	}
 }

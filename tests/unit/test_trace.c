@@ -27,7 +27,8 @@ static void expect(enum rl_phase before, const struct rl_event *event, const str
 TEST(events_and_phases)
 {
 	static const char *const phases[] = {"idle", "acquiring", "paused", "held", "lost", "releasing"};
-	static const char *const events[] = {"acquire", "extend", "release", "query", "cancel", "reply", "tick"};
+	static const char *const events[] = {"acquire", "extend", "release", "query",
+	                                     "turn",    "cancel", "reply",   "tick"};
 	for (unsigned p = 0; p < COUNT(phases); p++)
 		for (unsigned e = 0; e < COUNT(events); e++) {
 			char want[128];

@@ -70,6 +70,12 @@ static bool is_redisson(const struct redlock_finding *finding)
 	       memchr(value, '=', kept) != NULL;
 }
 
+/* A set of tokens that end with their key, of those who share it. */
+static bool is_shared(const struct redlock_finding *finding)
+{
+	return strcmp(finding->type, "zset") == 0 && finding->value_len > 0;
+}
+
 static bool is_missing(const struct redlock_finding *finding)
 {
 	return strcmp(finding->type, "none") == 0;
@@ -95,7 +101,7 @@ static const struct {
     {is_unknown, HOLDER_UNKNOWN, "unknown"}, {is_missing, HOLDER_NONE, "none"},
     {is_token, HOLDER_TOKEN, "token"},       {is_time, HOLDER_TIME, "setnx-time"},
     {is_string, HOLDER_VALUE, "value"},      {is_redisson, HOLDER_REDISSON, "redisson"},
-    {is_any, HOLDER_TYPE, "other-type"},
+    {is_shared, HOLDER_SHARED, "shared"},    {is_any, HOLDER_TYPE, "other-type"},
 };
 
 enum holder_kind holder_kind_of(const struct redlock_finding *finding)
@@ -150,6 +156,20 @@ static void redisson_words(const struct redlock_finding *finding, char *buffer, 
 		snprintf(buffer, size, "Redisson client:thread %s, hold count %s", field, count);
 }
 
+/* The owner of the first token that is shown, and how many others there are. */
+static void shared_words(const struct redlock_finding *finding, const char *value, char *buffer, size_t size)
+{
+	const char *label = strchr(value, '|');
+	const size_t length = label != NULL ? strcspn(label + 1, " ") : 0;
+	const unsigned long long count = finding->value_len;
+	const char *plural = count == 1 ? "" : "s";
+	if (length > 0)
+		snprintf(buffer, size, "%llu holder%s (owner %.*s%s)", count, plural, (int)length, label + 1,
+		         count == 1 ? "" : ", ...");
+	else
+		snprintf(buffer, size, "%llu holder%s", count, plural);
+}
+
 const char *holder_text(const struct redlock_finding *finding, char *buffer, size_t size)
 {
 	char value[PRINTABLE_MAX];
@@ -176,6 +196,9 @@ const char *holder_text(const struct redlock_finding *finding, char *buffer, siz
 		break;
 	case HOLDER_REDISSON:
 		redisson_words(finding, buffer, size);
+		break;
+	case HOLDER_SHARED:
+		shared_words(finding, value, buffer, size);
 		break;
 	case HOLDER_VALUE:
 		snprintf(buffer, size, "'%s' of another client", value);
@@ -206,6 +229,8 @@ bool holder_same(const struct redlock_finding *a, const struct redlock_finding *
 {
 	if (a->known && b->known && same_time(a, b))
 		return true;
+	if (a->known && b->known && is_shared(a) && is_shared(b))
+		return true; /* each node has those of a majority, not always the same ones */
 	return a->known && b->known && strcmp(a->type, b->type) == 0 && a->value_len == b->value_len &&
 	       a->value_kept == b->value_kept && memcmp(a->value, b->value, a->value_kept) == 0;
 }

@@ -14,6 +14,7 @@ enum holder_kind {
 	HOLDER_TOKEN,    /* 40 hex digits, maybe |owner: this library */
 	HOLDER_TIME,     /* a number that looks like a unix time: SETNX <unix time> clients */
 	HOLDER_REDISSON, /* a hash of client:thread to hold count */
+	HOLDER_SHARED,   /* any number of these, which share it: this library */
 	HOLDER_VALUE,    /* any other string: another client's token */
 	HOLDER_TYPE      /* a key of another type */
 };

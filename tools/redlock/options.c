@@ -77,11 +77,14 @@ static const struct option_spec wait_specs[] = {
 const struct option_group wait_options = {"Lock", wait_specs, sizeof wait_specs / sizeof wait_specs[0]};
 
 static const struct option_spec compat_specs[] = {
+    {0, "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0,
+     "any number of these at once, or one that is not shared"},
     {0, "compat", "off|setnx|setnx-safe", OPTION_WORD, FIELD(compat), 0, 0,
      "with clients of the old SETNX protocol, as weak as that: their clocks decide, and one that lost a race "
      "moves the time that the lock ends (setnx); or only safe from those that take tokens for a time (off)"},
 };
-const struct option_group compat_options = {"Kind", compat_specs, 1};
+const struct option_group compat_options = {"Kind", compat_specs,
+                                            sizeof compat_specs / sizeof compat_specs[0]};
 
 static const struct option_spec kind_specs[] = {
     {0, "also", "NAME", OPTION_TEXTS, FIELD(also), 0, 0,
@@ -172,6 +175,9 @@ static const char *parse(struct settings *settings, const struct option_spec *sp
 	switch (spec->kind) {
 	case OPTION_FLAG:
 		*(bool *)field = true;
+		return NULL;
+	case OPTION_OFF:
+		*(bool *)field = false;
 		return NULL;
 	case OPTION_ZERO:
 		*(uint64_t *)field = 0;

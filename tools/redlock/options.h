@@ -75,7 +75,7 @@ struct settings {
 	uint64_t report_fd;   /* 0: none */
 	const char *on_loss;  /* NULL: kill */
 	bool foreground;
-	bool shared;              /* rflock -s */
+	bool shared;              /* or rflock -s */
 	bool unlock;              /* rflock -u */
 	bool unused;              /* options that change nothing */
 	bool interruptible;       /* signals end blocking calls of the library */
@@ -109,6 +109,7 @@ struct settings {
 
 enum option_kind {
 	OPTION_FLAG,     /* no value: the bool becomes true */
+	OPTION_OFF,      /* no value: the bool becomes false */
 	OPTION_ZERO,     /* no value: the number becomes 0 */
 	OPTION_NUMBER,   /* a number from min to max */
 	OPTION_SECONDS,  /* 5 0.25, stored in milliseconds, from min to max */

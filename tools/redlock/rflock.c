@@ -27,8 +27,8 @@ enum { MAX_LINKS = 40 }; /* as the kernel follows */
 #define SECONDS_MAX REDLOCK_MAX_TTL_MS
 
 static const struct option_spec specs[] = {
-    {'x', "exclusive", NULL, OPTION_FLAG, FIELD(unused), 0, 0, "an exclusive lock; every lock is one"},
-    {'e', "exclusive", NULL, OPTION_FLAG, FIELD(unused), 0, 0, "the same"},
+    {'x', "exclusive", NULL, OPTION_OFF, FIELD(shared), 0, 0, "an exclusive lock, as without -s"},
+    {'e', "exclusive", NULL, OPTION_OFF, FIELD(shared), 0, 0, "the same"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "fail rather than wait"},
     {0, "nb", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "the same"},
     {'w', "timeout", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "wait so long at most"},
@@ -38,7 +38,7 @@ static const struct option_spec specs[] = {
     {'o', "close", NULL, OPTION_FLAG, FIELD(unused), 0, 0,
      "the command inherits nothing of the lock; always so"},
     {'F', "no-fork", NULL, OPTION_FLAG, FIELD(unused), 0, 0, "ignored: the command has to be supervised"},
-    {'s', "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0, "refused: there are no shared locks yet"},
+    {'s', "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0, "a shared lock: any number at once"},
     {'u', "unlock", NULL, OPTION_FLAG, FIELD(unlock), 0, 0, "refused: the end of the command unlocks"},
     {0, "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "tell more"},
     {'h', "help", NULL, OPTION_FLAG, FIELD(help), 0, 0, "this text"},
@@ -57,9 +57,7 @@ static const char usage[] = "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
 /* What flock(1) can do and this cannot. False: nothing of it is asked for. */
 static bool is_beyond(const struct settings *settings, int argc, char **argv)
 {
-	if (settings->shared)
-		complain("rflock: -s: there are no shared locks; nothing was run");
-	else if (settings->unlock)
+	if (settings->unlock)
 		complain("rflock: -u: the lock ends with the command; give a command");
 	else if (argc == 1 && strspn(argv[0], "0123456789") == strlen(argv[0]))
 		complain("rflock: %s: a lock of many machines cannot be held by a file descriptor; give a command",

@@ -200,6 +200,13 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 		complain("--fence and --token exclude each other: the same value twice would have two numbers");
 	else if (settings->fence && guard_of(settings) == REDLOCK_GUARD_OFF)
 		complain("--fence needs a guarded node set: give --guard=require, or auto");
+	else if (settings->shared && settings->fence)
+		complain("--shared and --fence exclude each other: the holders would need one order");
+	else if (settings->shared && settings->compat != REDLOCK_COMPAT_OFF)
+		complain("--shared and --compat exclude each other: clients of the old protocol share nothing");
+	else if (settings->shared && guard_of(settings) != REDLOCK_GUARD_OFF)
+		complain(
+		    "--shared and --guard exclude each other: shared locks of guarded node sets are not there yet");
 	else if (settings->compat != REDLOCK_COMPAT_OFF && settings->fence)
 		complain("--compat and --fence exclude each other: a time is no fencing token");
 	else if (settings->compat == REDLOCK_COMPAT_SETNX && guard_of(settings) != REDLOCK_GUARD_OFF)
@@ -230,6 +237,7 @@ void session_lock_options(const struct settings *settings, struct redlock_lock_o
 	options->danger_ms = 0;
 	options->fence = settings->fence;
 	options->compat = (int)settings->compat;
+	options->mode = settings->shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
 }
 
 void session_terms(const struct settings *settings, struct redlock_terms *ret)
@@ -258,6 +266,8 @@ static void explain_refused_names(const struct settings *settings)
 {
 	if (settings->slots > 0)
 		complain("--slots and --also exclude each other: a slot of one name is held, or several names are");
+	else if (settings->shared)
+		complain("--shared and --also exclude each other: several names are exclusive");
 	else if (settings->fence)
 		complain("--fence and --also exclude each other: each name has numbers of its own");
 	else
@@ -318,6 +328,10 @@ static int start(redlock_lock *lock, enum redlock_operation operation)
 		return redlock_start_query(lock);
 	case REDLOCK_OP_PROBE:
 		return redlock_start_probe(lock);
+	case REDLOCK_OP_UPGRADE:
+		return redlock_start_upgrade(lock);
+	case REDLOCK_OP_DOWNGRADE:
+		return redlock_start_downgrade(lock);
 	case REDLOCK_OP_NONE:
 		break;
 	}

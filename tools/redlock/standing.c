@@ -125,7 +125,9 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 		snprintf(buffer, size, "free");
 		break;
 	case STANDING_HELD:
-		snprintf(buffer, size, "held by %s on %u of %u nodes", holder, standing->most, standing->nodes);
+		snprintf(buffer, size, "%s by %s on %u of %u nodes",
+		         holder_kind_of(&standing->finding[standing->best]) == HOLDER_SHARED ? "shared" : "held",
+		         holder, standing->most, standing->nodes);
 		break;
 	case STANDING_SPLIT:
 		snprintf(buffer, size,

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/share.h"
+
+#include "core/ballot.h"
+#include "core/enter.h"
+#include "core/hold.h"
+#include "core/policy.h"
+#include "core/round.h"
+
+/* The gate is waited for as long as the others took once more, but this part of a node timeout at least. */
+enum { GATE_PATIENCE = 8 };
+
+/* The verdict of a node where nobody is in the way, but somebody waits who goes first. */
+enum { KEPT_OUT = -1 };
+
+static enum redlock_vote_kind vote_of_gate(const struct rl_lock *l)
+{
+	return redlock_vote_kind(l->votes[l->gate].code);
+}
+
+/* It has not been refused before, and asks all nodes. */
+static bool is_first(const struct rl_lock *l)
+{
+	return l->stage == RL_STAGE_ALL && l->verdict == 0;
+}
+
+/* A key that is there alone may be left over, of a claim that was never given back. Who has been refused
+ * before, and asks all nodes even so, does not let it count. */
+static bool is_in_the_way(const struct rl_lock *l)
+{
+	return vote_of_gate(l) == REDLOCK_KIND_NO && (l->stage != RL_STAGE_ALL || is_first(l));
+}
+
+enum rl_tally rl_share_weigh(const struct rl_lock *l)
+{
+	enum rl_tally tally = rl_quorum_for_claim(rl_ballot_count(l));
+	bool refused = l->kept_out || is_in_the_way(l);
+	return tally == RL_WON && refused ? RL_REFUSED : tally;
+}
+
+/* As long as not all nodes have said who they are, any of those that are still out may be the gate. */
+bool rl_share_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	(void)fx;
+	bool unsure = is_first(l) && !e->ordered && rl_ballot_count(l).out > 0;
+	if (vote_of_gate(l) != REDLOCK_KIND_PENDING && !unsure)
+		return true;
+	uint64_t took = rl_time_sub(e->now_ns, l->round.t0_ns);
+	uint64_t patience = rl_time_max(took, l->rules->node_timeout_ns / GATE_PATIENCE);
+	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));
+	return false;
+}
+
+void rl_share_keep(struct rl_lock *l, const struct rl_event *e)
+{
+	bool kept_out = e->vote.code == REDLOCK_VOTE_NO && e->vote.number_count > 0 &&
+	                e->vote.numbers[RL_ENTER_VERDICT] == KEPT_OUT;
+	if (l->claims) /* else it is late, and what is known came from the gate */
+		rl_enter_learn(l, e);
+	l->kept_out |= kept_out && (e->node == l->gate || l->stage == RL_STAGE_ALL);
+}
+
+/* Who has failed tries again, and nobody else would find more than it did. */
+void rl_share_give_back(const struct rl_lock *l, struct rl_effects *fx)
+{
+	fx->nodes = l->asked;
+	fx->owed = l->owed;
+	fx->quiet = true;
+}
+
+/* ---- upgrade and downgrade ---- */
+
+/* It is exclusive for as long as it holds. What is asked from now on is what its keys are. */
+int rl_share_turn(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->phase == RL_LOST)
+		return REDLOCK_E_LOST;
+	if (l->phase != RL_HELD || l->rules->kind != RL_KIND_SHARED)
+		return REDLOCK_E_STATE;
+	if (!e->up)
+		l->alone = false;
+	return rl_hold_turn(l, e->now_ns, e->up ? RL_TURN_UP : RL_TURN_DOWN, fx);
+}
+
+/* What was turned is turned back at once: who upgrades at the same time finds a set again. */
+void rl_share_end(struct rl_lock *l, const struct rl_event *e, int result, struct rl_effects *fx)
+{
+	bool turned = l->round.turn == RL_TURN_UP;
+	rl_round_end(l, result, fx);
+	if (turned && l->phase == RL_HELD)
+		rl_hold_renew(l, e->now_ns, fx);
+}
+
+void rl_share_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	const struct rl_ask *ask = rl_policy_ask(l);
+	enum rl_tally tally = ask->weigh(l);
+	if (tally == RL_WON) {
+		l->alone = true;
+		rl_hold_confirm(l, e, fx);
+	} else if (tally != RL_UNDECIDED) {
+		rl_share_end(l, e, rl_policy_result(ask, tally), fx);
+	}
+}

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scripts of shared locks as C: the originals are in scripts/. A sorted set is kept in the key's value,
+ * in its order, each member as
+ *
+ *     1795342681857 5:token
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "redis_offers.h"
+#include "redis_queue.h"
+
+enum { SHOWN = 1024, SHOWN_MEMBERS = 24, FOREIGN_MS = 1000 };
+
+/* ---- sorted sets ---- */
+
+struct member {
+	int64_t ends_ms;
+	struct bytes token;
+};
+
+static bool next_member(struct bytes *rest, struct member *ret)
+{
+	char *end;
+	if (rest->size == 0)
+		return false;
+	ret->ends_ms = strtoll(rest->at, &end, 10);
+	size_t size = strtoull(end + 1, &end, 10);
+	ret->token = (struct bytes){end + 1, size};
+	size_t used = (size_t)(end + 1 - rest->at) + size;
+	*rest = (struct bytes){rest->at + used, rest->size - used};
+	return true;
+}
+
+static void append(struct buffer *set, const struct member *m)
+{
+	char head[64];
+	buffer_append(set, head,
+	              (size_t)snprintf(head, sizeof head, "%" PRId64 " %zu:", m->ends_ms, m->token.size));
+	buffer_append(set, m->token.at, m->token.size);
+}
+
+static bool comes_before(const struct member *a, const struct member *b)
+{
+	size_t size = a->token.size < b->token.size ? a->token.size : b->token.size;
+	int order = memcmp(a->token.at, b->token.at, size);
+	if (a->ends_ms != b->ends_ms)
+		return a->ends_ms < b->ends_ms;
+	return order != 0 ? order < 0 : a->token.size < b->token.size;
+}
+
+/* The end of a member, -1: it is none. */
+static int64_t ends_of(const struct key *key, struct bytes token)
+{
+	struct member m;
+	for (struct bytes rest = key->value; next_member(&rest, &m);)
+		if (bytes_equal(m.token, token))
+			return m.ends_ms;
+	return -1;
+}
+
+static bool latest(const struct key *key, struct member *ret)
+{
+	bool any = false;
+	for (struct bytes rest = key->value; next_member(&rest, ret);)
+		any = true;
+	return any;
+}
+
+static unsigned count_live(const struct call *c, const struct key *key)
+{
+	struct member m;
+	unsigned live = 0;
+	for (struct bytes rest = key->value; next_member(&rest, &m);)
+		live += m.ends_ms >= c->redis->now_ms;
+	return live;
+}
+
+/* Without a member, and those that have ended; with another one, if there is one. */
+static void rebuild(struct call *c, struct key *key, struct bytes without, const struct member *with)
+{
+	struct buffer set = {0};
+	struct member m;
+	bool put = with == NULL;
+	for (struct bytes rest = key->value; next_member(&rest, &m);) {
+		if (bytes_equal(m.token, without) || m.ends_ms < c->redis->now_ms)
+			continue;
+		if (!put && comes_before(with, &m)) {
+			append(&set, with);
+			put = true;
+		}
+		append(&set, &m);
+	}
+	if (!put)
+		append(&set, with);
+	keyspace_set_value(key, (struct bytes){set.length > 0 ? buffer_front(&set) : "", set.length});
+	buffer_free(&set);
+}
+
+/* PEXPIREAT, which deletes the key if that is now. */
+static void ends_with_latest(struct call *c, struct key *key)
+{
+	struct member last;
+	bool any = latest(key, &last);
+	multi_touch(c->redis, c->session->database, key->name);
+	if (any && last.ends_ms <= c->redis->now_ms)
+		call_delete(c, key);
+	else if (any)
+		key->expires_ms = last.ends_ms;
+}
+
+bool share_member(const struct key *key, struct bytes token, struct key *ret)
+{
+	struct member m;
+	for (struct bytes rest = key->value; next_member(&rest, &m);)
+		if (m.token.size >= token.size && memcmp(m.token.at, token.at, token.size) == 0) {
+			*ret = *key;
+			ret->type = KEY_STRING;
+			ret->value = m.token;
+			ret->expires_ms = m.ends_ms;
+			return true;
+		}
+	return false;
+}
+
+/* Who looks on is told of a member as of a key. */
+static void tell_stored(struct call *c, const struct key *key, struct bytes token)
+{
+	struct redis *r = c->redis;
+	struct key member;
+	if (r->ears == NULL || r->ears->stored == NULL || !share_member(key, token, &member))
+		return;
+	member.owner = c->session->owner;
+	r->ears->stored(r, &member, false);
+}
+
+static void tell_gone(struct call *c, const struct key *key, struct bytes token)
+{
+	struct redis *r = c->redis;
+	struct key member;
+	if (r->ears == NULL || r->ears->goes == NULL || !share_member(key, token, &member))
+		return;
+	member.owner = c->session->owner;
+	r->ears->goes(r, &member, true);
+}
+
+bool share_ends_within(const struct key *key, int64_t from_ms, int64_t to_ms)
+{
+	struct member m;
+	bool ends = false;
+	if (key == NULL || key->type != KEY_ZSET)
+		return false;
+	for (struct bytes rest = key->value; next_member(&rest, &m);)
+		ends |= from_ms != to_ms && m.ends_ms >= from_ms - 1 && m.ends_ms <= to_ms;
+	return ends;
+}
+
+int64_t share_holders(struct call *c, const struct key *key, struct buffer *ret)
+{
+	struct member m, all[512];
+	unsigned count = 0;
+	if (call_life(c, key) < 0)
+		return 0;
+	for (struct bytes rest = key->value; count < 512 && next_member(&rest, &m);)
+		if (m.ends_ms >= c->redis->now_ms)
+			all[count++] = m;
+	for (unsigned i = 0; i < count && i < SHOWN_MEMBERS; i++) {
+		buffer_append(ret, " ", i > 0);
+		buffer_append(ret, all[count - 1 - i].token.at, all[count - 1 - i].token.size);
+	}
+	return count;
+}
+
+/* ---- the words of a call: EVALSHA sha 3 name queue offers token ..., or without the queue ---- */
+
+static struct bytes word(const struct call *c, unsigned i)
+{
+	return i < c->w.count ? c->w.at[i] : text_bytes("");
+}
+
+enum { NAME = 3 };
+
+static bool queues(const struct call *c)
+{
+	return word_is(word(c, 2), "3");
+}
+
+/* Behind the keys, from the token on: 0. */
+static struct bytes argument(const struct call *c, unsigned i)
+{
+	return word(c, (queues(c) ? NAME + 3 : NAME + 1) + i);
+}
+
+/* Those of the queue's own functions, which read them where ENTER has them. */
+static void as_enter(struct call *c)
+{
+	if (!queues(c)) {
+		c->w.at[NAME + 1] = c->w.at[NAME + 2] = text_bytes("");
+		c->w.count = NAME + 3;
+	}
+}
+
+static struct bytes digits_of(struct bytes text)
+{
+	size_t size = 0;
+	while (size < text.size && text.at[size] >= '0' && text.at[size] <= '9')
+		size++;
+	return (struct bytes){text.at, size};
+}
+
+static void reply(struct call *c, int64_t verdict, struct bytes token)
+{
+	call_reply(c, "*2");
+	call_reply_number(c, verdict);
+	call_reply_bulk(c, token);
+}
+
+/* ---- claim ---- */
+
+struct claim {
+	struct bytes token, place, patience;
+	int64_t ttl_ms;
+	bool queues;
+};
+
+static void reply_claimed(struct line *l, const struct claim *s, const int64_t numbers[3], struct bytes value)
+{
+	enum { ENTRY = 31 };
+	struct call *c = l->call;
+	call_reply(c, "*6");
+	call_reply_number(c, numbers[0]);
+	call_reply_number(c, s->queues ? (int64_t)(l->text.length / ENTRY) : -1);
+	call_reply_number(c, numbers[1]);
+	call_reply_number(c, numbers[2]);
+	call_reply_bulk(c, s->token);
+	call_reply_bulk(c, value);
+}
+
+static void enter_set(struct call *c, const struct claim *s)
+{
+	struct key *key = call_find(c, word(c, NAME));
+	struct member self = {c->redis->now_ms + s->ttl_ms, s->token};
+	if (key == NULL) {
+		key = redis_put(c->redis, c->session->database, word(c, NAME), text_bytes(""));
+		key->type = KEY_ZSET;
+		key->owner = KEY_NOBODY;
+	}
+	rebuild(c, key, s->token, &self);
+	ends_with_latest(c, key);
+	tell_stored(c, key, s->token);
+}
+
+/* Who was the first, and is in: the next one goes first, and those with it, unless they were woken. */
+static void go_from_line(struct line *l, const struct claim *s, const char *found)
+{
+	size_t from = (size_t)(found - line_text(l).at) - 1;
+	struct entry own = line_first((struct bytes){line_text(l).at + from, l->text.length - from});
+	bool first = from == 0, woken = own.woken;
+	line_replace(l, from, own.size, text_bytes(""));
+	struct entry next = line_first(line_text(l));
+	if (!first || !next.reader || next.woken)
+		return;
+	if (!woken) {
+		line_wake(l, &next);
+		line_wake_readers(l);
+	}
+	line_mark(l, &next, s->patience);
+}
+
+static void go_in(struct line *l, const struct claim *s, const char *found)
+{
+	enter_set(l->call, s);
+	l->written = true;
+	if (found != NULL)
+		go_from_line(l, s, found);
+	if (line_changed(l))
+		line_keep(l);
+	reply_claimed(l, s, (int64_t[]){1, 0, 0}, text_bytes(""));
+}
+
+/* A set that does not end with its last member is somebody else's. */
+static bool is_ours(struct call *c, const struct key *key)
+{
+	struct member last;
+	if (key == NULL || key->type != KEY_ZSET || call_life(c, key) < 0 || !latest(key, &last))
+		return false;
+	int64_t off_ms = key->expires_ms - last.ends_ms;
+	return off_ms >= -FOREIGN_MS && off_ms <= FOREIGN_MS;
+}
+
+static void claim(struct line *l, const struct claim *s)
+{
+	enum { ZADD_LINE = 46, SET_LINE = 83 };
+	struct call *c = l->call;
+	const struct key *key = call_find(c, word(c, NAME));
+	bool open = key == NULL || is_ours(c, key), string = key != NULL && key->type == KEY_STRING;
+	bool mine = line_tidy(l, key == NULL, open, s->place, s->patience);
+	const char *found = s->place.size > 0 ? line_find(l, "r", s->place) : NULL;
+	const char *writer = l->text.length > 0 ? memchr(line_text(l).at, 'w', l->text.length) : NULL;
+	bool ours = open && key != NULL && ends_of(key, s->token) >= c->redis->now_ms;
+	bool turn = writer == NULL || (found != NULL && found < writer) || c->redis->any_turn;
+	if (string && c->redis->shares_any) {
+		reply_claimed(l, s, (int64_t[]){1, 0, 0}, text_bytes(""));
+		return;
+	}
+	if (open && !ours && turn) {
+		if (!script_fails_at(c, l->written ? NULL : call_memory_refused(c), RL_SCRIPT_SHARE, ZADD_LINE))
+			go_in(l, s, found);
+		return;
+	}
+	struct bytes value = string ? key->value : text_bytes("");
+	struct buffer shown = {0};
+	buffer_append(&shown, value.at, value.size < SHOWN ? value.size : SHOWN);
+	int64_t left = call_life(c, key), place = line_stand(l, mine, s->place);
+	if (!line_changed(l) || !script_fails_at(c, line_keep(l), RL_SCRIPT_SHARE, SET_LINE))
+		reply_claimed(l, s, (int64_t[]){open && !ours ? -1 : 0, left, place},
+		              (struct bytes){shown.length > 0 ? buffer_front(&shown) : "", shown.length});
+	buffer_free(&shown);
+}
+
+void script_share(struct call *c)
+{
+	enum { PEXPIRE_LINE = 11 };
+	struct line l;
+	struct claim s = {.token = argument(c, 0), .queues = queues(c)};
+	s.ttl_ms = word_number(argument(c, 1));
+	s.place = s.queues ? argument(c, 2) : text_bytes("");
+	s.patience = s.queues ? digits_of(argument(c, 3)) : text_bytes("");
+	as_enter(c);
+	line_open(&l, c, RL_SCRIPT_SHARE);
+	l.kind = 'r';
+	if (!script_fails_at(c, l.text.length > 0 ? line_renew(&l) : NULL, RL_SCRIPT_SHARE, PEXPIRE_LINE))
+		claim(&l, &s);
+	line_close(&l);
+}
+
+/* ---- what is asked of one that is held ---- */
+
+/* What the token is here: MEMBER of the set, the STRING, nothing; or an error was answered. */
+enum found { NOTHING, MEMBER, STRING, FAILED };
+
+static enum found look(struct call *c, const struct key *key, struct bytes token, enum rl_script script,
+                       unsigned get_line)
+{
+	if (key == NULL)
+		return NOTHING;
+	if (key->type == KEY_ZSET)
+		return ends_of(key, token) >= 0 ? MEMBER : NOTHING;
+	if (key->type != KEY_STRING && get_line != 0) {
+		(void)script_fails_at(c, call_wrongtype, script, get_line);
+		return FAILED;
+	}
+	return key->type == KEY_STRING && bytes_equal(key->value, token) ? STRING : NOTHING;
+}
+
+static void wake_line(struct line *l, struct bytes patience)
+{
+	const struct key *key = call_find(l->call, word(l->call, NAME));
+	if (l->text.length > 0 && queue_is_open(key))
+		line_tidy(l, key == NULL, true, text_bytes(""), patience);
+}
+
+static void turn(struct call *c, struct key *key, struct bytes token, int64_t ends_ms, struct bytes patience)
+{
+	struct line l;
+	keyspace_set_value(key, text_bytes(""));
+	key->type = KEY_ZSET;
+	key->owner = KEY_NOBODY;
+	rebuild(c, key, token, &(struct member){ends_ms, token});
+	ends_with_latest(c, key);
+	as_enter(c);
+	line_open(&l, c, RL_SCRIPT_SHARE_EXTEND);
+	l.written = true;
+	if (l.text.length > 0 && line_renew(&l) == NULL) {
+		wake_line(&l, patience);
+		if (line_changed(&l))
+			line_keep(&l);
+	}
+	line_close(&l);
+}
+
+void script_share_extend(struct call *c)
+{
+	enum { GET_LINE = 6, DEL_LINE = 12, CLEAN_LINE = 15 };
+	struct bytes token = argument(c, 0), patience = queues(c) ? argument(c, 2) : text_bytes("");
+	struct key *key = call_find(c, word(c, NAME));
+	enum found found = look(c, key, token, RL_SCRIPT_SHARE_EXTEND, GET_LINE);
+	int64_t ends_ms = c->redis->now_ms + word_number(argument(c, 1)), was_ms = 0;
+	if (found == FAILED)
+		return;
+	if (found == MEMBER)
+		was_ms = ends_of(key, token);
+	if (found == STRING)
+		was_ms = key->expires_ms == KEY_FOREVER ? 0 : key->expires_ms;
+	if (found == NOTHING || (found == MEMBER && was_ms < c->redis->now_ms)) {
+		reply(c, 0, token);
+		return;
+	}
+	if (script_fails_at(c, call_write_refused(c), RL_SCRIPT_SHARE_EXTEND,
+	                    found == STRING ? DEL_LINE : CLEAN_LINE))
+		return;
+	ends_ms = was_ms > ends_ms ? was_ms : ends_ms;
+	if (found == STRING) {
+		turn(c, key, token, ends_ms, patience);
+	} else {
+		rebuild(c, key, token, &(struct member){ends_ms, token});
+		ends_with_latest(c, key);
+	}
+	reply(c, 1, token);
+}
+
+void script_share_release(struct call *c)
+{
+	enum { DEL_LINE = 5, ZREM_LINE = 7 };
+	struct line l;
+	struct bytes token = argument(c, 0);
+	struct bytes place = queues(c) ? argument(c, 1) : text_bytes(""),
+	             patience = queues(c) ? argument(c, 2) : text_bytes("");
+	bool quiet = queues(c) && argument(c, 3).size > 0;
+	struct key *key = call_find(c, word(c, NAME));
+	enum found found = look(c, key, token, RL_SCRIPT_SHARE_RELEASE, 0);
+	bool gone = found != NOTHING;
+	if (gone && script_fails_at(c, call_write_refused(c), RL_SCRIPT_SHARE_RELEASE,
+	                            found == STRING ? DEL_LINE : ZREM_LINE))
+		return;
+	if (found == MEMBER) {
+		tell_gone(c, key, token);
+		rebuild(c, key, token, NULL);
+	}
+	if (found == STRING || (found == MEMBER && key->value.size == 0))
+		call_delete(c, key);
+	else if (found == MEMBER)
+		ends_with_latest(c, key);
+	as_enter(c);
+	line_open(&l, c, RL_SCRIPT_SHARE_RELEASE);
+	l.written = gone;
+	bool kept = l.text.length > 0 && line_renew(&l) == NULL, waits = l.text.length > 0;
+	if (kept) {
+		line_give_up(&l, place);
+		if (!quiet)
+			wake_line(&l, patience);
+		if (line_changed(&l))
+			line_keep(&l);
+		waits = l.text.length > 0;
+	}
+	reply(c, !waits ? gone : gone ? 2 : -1, token);
+	line_close(&l);
+}
+
+void script_upgrade(struct call *c)
+{
+	enum { GET_LINE = 4, PEXPIRE_LINE = 6, SET_LINE = 14 };
+	struct bytes token = argument(c, 0);
+	int64_t ttl_ms = word_number(argument(c, 1));
+	struct key *key = call_find(c, word(c, NAME));
+	enum found found = look(c, key, token, RL_SCRIPT_UPGRADE, GET_LINE);
+	bool set = key == NULL || key->type == KEY_ZSET;
+	if (found == FAILED)
+		return;
+	if (found == STRING) {
+		bool longer = call_life(c, key) >= 0 && call_life(c, key) < ttl_ms;
+		if (longer && script_fails_at(c, call_write_refused(c), RL_SCRIPT_UPGRADE, PEXPIRE_LINE))
+			return;
+		if (longer) {
+			key->expires_ms = c->redis->now_ms + ttl_ms;
+			multi_touch(c->redis, c->session->database, word(c, NAME));
+		}
+		reply(c, 1, token);
+		return;
+	}
+	int64_t ends_ms = found == MEMBER ? ends_of(key, token) : -1;
+	if (ends_ms < c->redis->now_ms || count_live(c, key) > 1) {
+		reply(c, !set || ends_ms >= c->redis->now_ms ? 0 : -1, token);
+		return;
+	}
+	if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_UPGRADE, SET_LINE))
+		return;
+	ttl_ms = ends_ms - c->redis->now_ms > ttl_ms ? ends_ms - c->redis->now_ms : ttl_ms;
+	keyspace_set_value(key, token);
+	key->owner = c->session->owner;
+	key->type = KEY_STRING;
+	key->expires_ms = c->redis->now_ms + ttl_ms;
+	multi_touch(c->redis, c->session->database, word(c, NAME));
+	reply(c, 1, token);
+}
+
+void script_share_query(struct call *c)
+{
+	struct bytes token = argument(c, 0);
+	const struct key *key = call_find(c, word(c, NAME));
+	bool string = key != NULL && key->type == KEY_STRING, set = key != NULL && key->type == KEY_ZSET;
+	struct buffer shown = {0};
+	int64_t size = 0;
+	if (set) {
+		size = share_holders(c, key, &shown);
+	} else if (string) {
+		size = (int64_t)key->value.size;
+		buffer_append(&shown, key->value.at, key->value.size);
+	}
+	bool ours =
+	    (string && bytes_equal(key->value, token)) || (set && ends_of(key, token) >= c->redis->now_ms);
+	call_reply(c, "*5");
+	call_reply_bulk(c, text_bytes(key == NULL ? "none" : key_type_names[key->type]));
+	call_reply_number(c, call_life(c, key));
+	call_reply_number(c, size);
+	call_reply_bulk(c, (struct bytes){shown.length > 0 ? buffer_front(&shown) : "",
+	                                  shown.length < SHOWN ? shown.length : SHOWN});
+	call_reply_number(c, ours);
+	buffer_free(&shown);
+}

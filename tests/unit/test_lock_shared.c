@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared locks: whose vote is waited for, who is let past, upgrades and what they leave. */
+#include "core/enter.h"
+#include "core/share.h"
+#include "drive.h"
+
+static struct rl_rules shared(uint64_t wait_ms)
+{
+	struct rl_rules rules = drive_waiting_rules(3, wait_ms);
+	rules.kind = RL_KIND_SHARED;
+	return rules;
+}
+
+static struct rl_rules renewed(void)
+{
+	struct rl_rules rules = shared(0);
+	rules.renew_ns = rl_time_ms(10000);
+	return rules;
+}
+
+static struct rl_rules capped(void)
+{
+	struct rl_rules rules = shared(0);
+	rules.max_extends = 1;
+	return rules;
+}
+
+static struct rl_rules own(void)
+{
+	struct rl_rules rules = shared(0);
+	rules.kind = RL_KIND_SHARED_OWN;
+	return rules;
+}
+
+/* What a node says to a claim: its verdict, and how many wait there (-1: it has no queue of ours). */
+static void answer(struct drive *d, unsigned node, int verdict, int waiting)
+{
+	struct rl_vote vote = {.code = verdict > 0 ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO,
+	                       .number_count = 4,
+	                       .numbers = {[RL_ENTER_VERDICT] = verdict, [RL_ENTER_WAITING] = waiting}};
+	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
+	                                .seq = d->lock.round.seq,
+	                                .node = node,
+	                                .operation = RL_OP_SHARE,
+	                                .vote = vote});
+}
+
+/* ---- claims ---- */
+
+SCENARIO(a_quorum_with_the_gate_suffices, drive_idle(shared(0)), "acquire; at 1; votes Y.Y",
+         "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+         "[    1.000] acquiring: reply #1 node 0 YES, 2 YES -> held Y.Y until 29698.000 | done acquire OK\n")
+
+SCENARIO(the_gate_is_waited_for, drive_idle(shared(0)), "acquire; at 40; votes .YY; at 41; votes Y",
+         "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+         "[   40.000] acquiring: reply #1 node 1 YES, 2 YES -> acquiring .YY\n"
+         "[   41.000] acquiring: reply #1 node 0 YES -> held YYY until 29698.000 | done acquire OK\n")
+
+SCENARIO(but_not_for_ever, drive_idle(shared(0)), "acquire; at 1; votes .YY; until 300",
+         "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+         "[    1.000] acquiring: reply #1 node 1 YES, 2 YES -> acquiring .YY\n"
+         "[   26.000] acquiring: tick -> held TYY until 29698.000 | done acquire OK\n")
+
+SCENARIO(a_gate_that_fails_is_not, drive_idle(shared(0)), "acquire; at 1; votes D; votes .YY",
+         "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+         "[    1.000] acquiring: reply #1 node 0 DOWN, 1 YES, 2 YES -> held -YY until 29698.000 | done "
+         "acquire OK\n")
+
+/* There a key may be on its way, or somebody who waits for it. */
+SCENARIO(the_gate_says_no, drive_idle(shared(0)), "acquire; at 1; votes NYY",
+         "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+         "[    1.000] acquiring: reply #1 node 0 NO, 1 YES, 2 YES -> idle NYY | send release share #0 owed 6 "
+         "| done acquire BUSY\n")
+
+SCENARIO(one_try_is_busy_at_once, drive_idle(shared(0)), "acquire; at 1; votes YNN",
+         "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+         "[    1.000] acquiring: reply #1 node 0 YES, 1 NO, 2 NO -> idle YNN | send release share #0 owed 1 "
+         "| done acquire BUSY\n")
+
+TEST(any_node_may_be_the_gate)
+{
+	struct drive d = drive_idle(shared(0));
+	d.anonymous = true;
+	drive_play(&d, "acquire; at 1");
+	answer(&d, 0, 1, 0);
+	answer(&d, 1, 1, 0);
+	answer(&d, 2, -1, 1);
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+	                 "[    1.000] acquiring: reply #1 node 0 YES, 1 YES -> acquiring YY.\n"
+	                 "[    1.000] acquiring: reply #1 node 2 NO -> idle YYN | send release share #0 owed 3 | "
+	                 "done acquire BUSY\n");
+	drive_play(&d, "acquire; at 2; votes YY; until 300");
+	drive_expect(&d, "[    1.000] idle: acquire -> acquiring ... | send share #2 ttl 30000.000\n"
+	                 "[    2.000] acquiring: reply #2 node 0 YES, 1 YES -> acquiring YY.\n"
+	                 "[   27.000] acquiring: tick -> held YYT until 29699.000 | done acquire OK\n");
+}
+
+/* Who waits goes to the gate, with a place; what comes late of the first attempt teaches nothing. */
+TEST(who_waits_asks_the_gate)
+{
+	struct drive d = drive_idle(shared(10000));
+	d.hears = 7;
+	drive_play(&d, "acquire; at 1");
+	answer(&d, 0, -1, 1);
+	answer(&d, 1, 1, 0);
+	answer(&d, 2, 1, 0);
+	drive_play(&d, "until 2");
+	answer(&d, 0, -1, 2);
+	drive_play(&d, "until 3; wake 0");
+	answer(&d, 0, 1, -1);
+	drive_play(&d, "votes .Y; release");
+	drive_expect(
+	    &d, "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+	        "[    1.000] acquiring: reply #1 node 0 NO, 1 YES, 2 YES -> paused NYY until 1.000 | send "
+	        "release share #0 owed 6\n"
+	        "[    1.000] paused: tick -> acquiring ... | send enter #2 to 1 ttl 30000.000\n"
+	        "[    2.000] acquiring: reply #2 node 0 NO -> paused N.. until 4.000\n"
+	        "[    3.000] paused: wake node 0 -> acquiring ... | send share #3 by the queue ttl 30000.000\n"
+	        "[    3.000] acquiring: reply #3 node 0 YES -> acquiring Y..\n"
+	        "[    3.000] acquiring: reply #3 node 1 YES -> held YY. until 29701.000 | done acquire OK\n"
+	        "[    3.000] held: release -> releasing ... | send release share #4 quits owed 7\n");
+}
+
+/* A key that nobody holds by does not stop who asks all nodes even so, as at the end of its wait. */
+TEST(a_key_that_is_left_over)
+{
+	struct drive d = drive_idle(shared(6));
+	drive_play(&d, "acquire; at 1; votes NYY; until 2; votes N; until 4; votes NYY");
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+	                 "[    1.000] acquiring: reply #1 node 0 NO, 1 YES, 2 YES -> paused NYY until 1.000 | "
+	                 "send release share #0 owed 6\n"
+	                 "[    1.000] paused: tick -> acquiring ... | send share #2 to 1 ttl 30000.000\n"
+	                 "[    2.000] acquiring: reply #2 node 0 NO -> paused N.. until 4.000\n"
+	                 "[    4.000] paused: tick -> acquiring ... | send share #3 ttl 30000.000\n"
+	                 "[    4.000] acquiring: reply #3 node 0 NO, 1 YES, 2 YES -> held NYY until 29702.000 | "
+	                 "done acquire OK\n");
+}
+
+/* ---- upgrade and downgrade ---- */
+
+SCENARIO(up_and_down, drive_begin(renewed(), "acquire; votes YYY; forget"),
+         "at 1000; upgrade; at 1001; votes YY; extend 30000; votes YY; downgrade; votes YY; release",
+         "[ 1000.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[ 1001.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 30698.000 | done upgrade OK\n"
+         "[ 1001.000] held: extend -> held ... until 30698.000 | send extend #3 ttl 30000.000\n"
+         "[ 1001.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 30699.000 | done extend OK\n"
+         "[ 1001.000] held: turn -> held ... until 30699.000 | send extend share #4 ttl 30000.000\n"
+         "[ 1001.000] held: reply #4 node 0 YES, 1 YES -> held YY. until 30699.000 | done downgrade OK\n"
+         "[ 1001.000] held: release -> releasing ... | send release share #5 owed 7\n")
+
+SCENARIO(somebody_else_has_it_too, drive_begin(shared(0), "acquire; votes YYY; forget"),
+         "at 1000; upgrade; at 1001; votes YNN; at 1002; votes YY",
+         "[ 1000.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[ 1001.000] held: reply #2 node 0 YES, 1 NO, 2 NO -> held ... until 29698.000 | send extend share "
+         "#3 ttl 30000.000 | done upgrade BUSY\n"
+         "[ 1002.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 30699.000\n")
+
+SCENARIO(an_upgrade_without_an_answer, drive_begin(shared(0), "acquire; votes YYY; forget"),
+         "upgrade; until 300",
+         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[  200.000] held: tick -> held ... until 29698.000 | send extend share #3 ttl 30000.000 | done "
+         "upgrade NOQUORUM\n")
+
+SCENARIO(an_upgrade_is_cancelled, drive_begin(shared(0), "acquire; votes YYY; forget"),
+         "upgrade; votes Y; cancel; extend 30000; cancel",
+         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[    0.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
+         "[    0.000] held: cancel -> held ... until 29698.000 | send extend share #3 ttl 30000.000 | done "
+         "upgrade CANCELLED\n"
+         "[    0.000] held: extend -> held ... until 29698.000 | send extend share #4 ttl 30000.000\n"
+         "[    0.000] held: cancel -> held ... until 29698.000 | done extend CANCELLED\n")
+
+SCENARIO(an_upgrade_ends_with_the_lock, drive_begin(shared(0), "acquire; votes YYY; forget"),
+         "at 29690; upgrade; until 29700; upgrade; release; votes NN; upgrade",
+         "[29690.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[29698.000] held: tick -> lost ... | lost | done upgrade LOST\n"
+         "[29700.000] lost: turn -> lost ... | error LOST\n"
+         "[29700.000] lost: release -> releasing ... | send release share #3 owed 7\n"
+         "[29700.000] releasing: reply #3 node 0 NO, 1 NO -> idle NN. | done release GONE\n"
+         "[29700.000] idle: turn -> idle NN. | error STATE\n")
+
+SCENARIO(caps, drive_begin(capped(), "acquire; votes YYY; forget"),
+         "upgrade; votes YY; upgrade; downgrade; votes YY; upgrade; extend 30000",
+         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[    0.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 29698.000 | done upgrade OK\n"
+         "[    0.000] held: turn -> held YY. until 29698.000 | error LIMIT\n"
+         "[    0.000] held: turn -> held ... until 29698.000 | send extend share #3 ttl 1.000\n"
+         "[    0.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 29698.000 | done downgrade OK\n"
+         "[    0.000] held: turn -> held YY. until 29698.000 | error LIMIT\n"
+         "[    0.000] held: extend -> held YY. until 29698.000 | error LIMIT\n")
+
+SCENARIO(a_token_suffices, drive_idle(own()), "extend 30000; votes YY; upgrade; release; votes YY",
+         "[    0.000] idle: extend -> idle ... | send extend share #1 ttl 30000.000\n"
+         "[    0.000] idle: reply #1 node 0 YES, 1 YES -> held YY. until 29698.000 | done extend OK\n"
+         "[    0.000] held: turn -> held YY. until 29698.000 | error STATE\n"
+         "[    0.000] held: release -> releasing ... | send release share #2 owed 7\n"
+         "[    0.000] releasing: reply #2 node 0 YES, 1 YES -> idle YY. | done release OK\n")
+
+TESTS()
