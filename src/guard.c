@@ -143,9 +143,9 @@ void rl_guard_turn(struct rl_guard *g, struct rl_nodes *ns, uint64_t now_ns)
 	if (g->reading && ((g->to_ask | g->asked) == 0 || now_ns >= g->until_ns))
 		finish(g, ns, now_ns);
 	for (unsigned i = 0; i < ns->count; i++) {
-		rl_admission_renews(&ns->list[i], now_ns);
 		if (now_ns >= rl_admission_deadline(&ns->list[i]))
 			rl_admission_tick(&ns->list[i], now_ns);
+		rl_admission_renews(&ns->list[i], now_ns);
 	}
 }
 

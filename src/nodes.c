@@ -203,6 +203,13 @@ void rl_nodes_settle(struct rl_nodes *ns, uint64_t now)
 		rl_admission_settle(&ns->list[i], now);
 }
 
+void rl_nodes_leap(struct rl_nodes *ns, uint64_t leap_ns)
+{
+	rl_offset_leap(ns->set->offsets, ns->count, leap_ns);
+	for (unsigned i = 0; i < ns->count; i++)
+		rl_admission_leap(&ns->list[i], leap_ns);
+}
+
 /* ---- new credentials ---- */
 
 /* One node after the other: what it is asked waits meanwhile, and a quorum must be there for renewals. */

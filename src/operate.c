@@ -362,7 +362,7 @@ void rl_operate_leap(redlock_client *c)
 	struct rl_event event = {.kind = RL_EV_LEAP, .leap_ns = c->loop.leap_ns};
 	c->loop.leapt_ns = rl_time_add(c->loop.leapt_ns, c->loop.leap_ns);
 	if (c->nodes.set != NULL)
-		rl_offset_leap(c->nodes.set->offsets, c->nodes.count, c->loop.leap_ns);
+		rl_nodes_leap(&c->nodes, c->loop.leap_ns);
 	c->loop.leap_ns = 0;
 	redlock_lock *lock = rl_registry_next(&c->handles, 0);
 	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1))

@@ -112,15 +112,18 @@ static void ask(struct rl_node *n, unsigned operation, const char *floor, uint64
 static bool is_aged(const struct rl_node *n, uint64_t now_ns)
 {
 	const struct rl_admission *a = n->admission;
+	const struct rl_dial *d = &n->link.dial;
 	uint64_t age_ns = rl_time_max(rl_time_ms(a->set->ttl_ms) / AGE_PART, LEAST_AGE_NS);
-	return a->set->ttl_ms > 0 && now_ns >= rl_time_add(n->link.begun_ns, age_ns);
+	uint64_t since_ns = d->by_name ? rl_time_min(n->link.begun_ns, d->told_ns) : n->link.begun_ns;
+	return a->set->ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);
 }
 
-/* Half a request must not stay behind: what has been queued leaves first. */
+/* Half a request, or half a transaction, must not stay behind: what has been queued leaves first. */
 static bool leave(struct rl_node *n)
 {
 	rl_node_flush(n);
-	if (n->link.state != RL_LINK_OPEN || rl_outbox_unsent(&n->link.outbox).size > 0)
+	bool sent = rl_outbox_unsent(&n->link.outbox).size == 0 && !rl_talk_is_begun(&n->talk);
+	if (n->link.state != RL_LINK_OPEN || !sent)
 		return false;
 	n->admission->leaves = true;
 	n->link.gate++;
@@ -136,16 +139,6 @@ bool rl_admission_may_go(struct rl_node *n, const struct rl_request *r, uint64_t
 	bool leaves = leave(n);
 	rl_admission_renews(n, now_ns);
 	return leaves;
-}
-
-void rl_admission_renews(struct rl_node *n, uint64_t now_ns)
-{
-	struct rl_link *l = &n->link;
-	bool idle = rl_outbox_front_unsent(&l->outbox) && n->talk.resolved == 0 && !rl_talk_is_begun(&n->talk);
-	if (!n->admission->leaves || l->state != RL_LINK_OPEN || !idle)
-		return;
-	rl_link_leave(l);
-	rl_node_connect(n, now_ns);
 }
 
 static bool may_ask(const struct rl_node *n)
@@ -312,13 +305,29 @@ static bool ask_all_again(struct rl_node *n, uint64_t now_ns)
 	return ok;
 }
 
+/* What waits for it must not go by it: it took so long to open, or nobody drove the loop meanwhile, or it was
+ * reached by an old lookup, and the next one is under way. Once it is made anew at once. */
+static bool opened_too_late(struct rl_node *n, uint64_t now_ns)
+{
+	struct rl_admission *a = n->admission;
+	bool relied = a->opinion.kind == RL_SET_PASSES && n->link.outbox.count > 0, late = a->late;
+	a->late = false;
+	if (!relied || !is_aged(n, now_ns))
+		return false;
+	a->late = n->link.dial.lookup != NULL ? late : !late;
+	if (n->link.dial.lookup == NULL && late)
+		rl_link_fail(&n->link, REDLOCK_VOTE_DOWN, "it takes too long to find and to reach it");
+	else if (n->link.dial.lookup == NULL)
+		a->leaves = true, a->holds = false;
+	return true;
+}
+
 static void let_go(struct rl_node *n, uint64_t now_ns)
 {
+	if (opened_too_late(n, now_ns))
+		return;
 	n->admission->holds = false;
 	n->link.progress_ns = now_ns;
-	n->admission->leaves = n->admission->opinion.kind == RL_SET_PASSES && is_aged(n, now_ns);
-	if (n->admission->leaves)
-		return; /* it took too long to open */
 	if (n->link.outbox.count > 0 && !ask_all_again(n, now_ns))
 		rl_link_fail_memory(&n->link);
 	else
@@ -342,6 +351,21 @@ void rl_admission_settle(struct rl_node *n, uint64_t now_ns)
 		rl_admission_ask(n, now_ns); /* it can be told now how long its quarantine is */
 }
 
+void rl_admission_renews(struct rl_node *n, uint64_t now_ns)
+{
+	const struct rl_admission *a = n->admission;
+	struct rl_link *l = &n->link;
+	bool idle = rl_outbox_front_unsent(&l->outbox) && n->talk.resolved == 0 && !rl_talk_is_begun(&n->talk);
+	if (l->state != RL_LINK_OPEN)
+		return;
+	if (a->holds && a->opinion.kind != RL_SET_HOLD)
+		let_go(n, now_ns); /* its name was looked up meanwhile */
+	if (!a->leaves || !idle || l->state != RL_LINK_OPEN)
+		return;
+	rl_link_leave(l);
+	rl_node_connect(n, now_ns);
+}
+
 bool rl_admission_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
 	const struct rl_entry *front;
@@ -360,6 +384,12 @@ bool rl_admission_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns
 }
 
 /* ---- votes ---- */
+
+void rl_admission_leap(struct rl_node *n, uint64_t leap_ns)
+{
+	n->link.begun_ns = rl_time_sub(n->link.begun_ns, leap_ns);
+	n->link.dial.told_ns = rl_time_sub(n->link.dial.told_ns, leap_ns);
+}
 
 uint64_t rl_admission_left_ms(const struct rl_node *n, uint64_t now_ns)
 {

@@ -32,6 +32,7 @@ struct rl_admission {
 	struct rl_set_opinion opinion;
 	bool holds;  /* operations wait: nothing is known yet on this connection */
 	bool asking; /* MEET or ADMIT is out */
+	bool late;   /* the connection before was too old when it was open */
 	bool leaves; /* operations wait for a new connection, which is made when nothing is under way on this one
 	              */
 	char id[RL_SET_ID + 1];
@@ -58,6 +59,9 @@ enum redlock_vote_code rl_admission_vote(struct rl_node *node, const struct rl_r
 /* If this request must go by a new connection, operations wait for that from now on. False: not yet possible,
  * as half a request is under way. */
 bool rl_admission_may_go(struct rl_node *node, const struct rl_request *request, uint64_t now_ns);
+
+/* Time has passed that our clock did not show: connections are older by that. */
+void rl_admission_leap(struct rl_node *node, uint64_t leap_ns);
 
 /* Makes the connection that is waited for, if nothing is under way on the old one. */
 void rl_admission_renews(struct rl_node *node, uint64_t now_ns);

@@ -200,6 +200,7 @@ static enum rl_dial_news lookup_ended(struct rl_dial *d, uint64_t now_ns)
 	d->lookup = NULL;
 	d->looked_ns = now_ns;
 	bool found = r.addresses.count > 0;
+	d->told_ns = found ? d->asked_ns : d->told_ns;
 	bool other = (found || r.certain) && !same_addresses(&d->known, &r.addresses);
 	if (!found)
 		fail(d, REDLOCK_VOTE_NAME, r.why);

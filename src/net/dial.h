@@ -52,6 +52,7 @@ struct rl_dial {
 	struct rl_lookup *lookup;  /* NULL: none runs */
 	uint32_t lookup_watch_id;
 	uint64_t asked_ns;  /* when the lookup began */
+	uint64_t told_ns;   /* when the last one began that told an address */
 	uint64_t looked_ns; /* when the last one ended */
 
 	enum rl_dial_state state;

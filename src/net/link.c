@@ -72,6 +72,7 @@ void rl_link_leave(struct rl_link *l)
 	rl_poller_forget(l->poller, l->stream.fd);
 	rl_stream_close(&l->stream);
 	rl_dial_end(&l->dial);
+	l->dial.looked_ns = 0; /* its name is looked up, too */
 	rl_outbox_clear(&l->setup);
 	l->login = RL_LOGIN_NONE;
 	l->watching_write = false;

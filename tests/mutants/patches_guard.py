@@ -38,7 +38,7 @@ GUARD_ROWS = [
 	("a quarantine is over at once", 47, "scripts/meet.lua",
 		"local whole = ttl + math.max(math.ceil(ttl / 4), 1000) + math.ceil(ttl / 100) + 2", "local whole = 1"),
 	("a connection is as good as new for ever", 46, ADMISSION,
-		"return a->set->ttl_ms > 0 && now_ns >= rl_time_add(n->link.begun_ns, age_ns);", "return false;"),
+		"return a->set->ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);", "return false;"),
 	("ADMIT does not compare the id of the quarantine", 47, "scripts/admit.lua",
 		"local over = r[3] == ARGV[1] and r[1] == id and", "local over = r[1] == id and"),
 	("counters are read from too few", 47, GUARD,
