@@ -148,7 +148,6 @@ struct rl_op {
 	                 * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
 	bool quotes;    /* the first text of an answer is the request's token, or it is one to another question */
 	bool several;   /* of several names or slots: its words are more than those of the row */
-	uint8_t enters; /* a claim: what is asked in its place by who stands in the queue, RL_OP_ */
 	bool claims;    /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
 	uint8_t undo;    /* a claim: what deletes the key, RL_OP_ */
