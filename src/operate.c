@@ -145,9 +145,11 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .own_value = !rl_policy_of(&lock->core)->signs,
 	    .fenced = rl_policy_of(&lock->core)->numbers,
 	    .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
-	    .slots = (unsigned)lock->core.rules->slots,
-	    .first = lock->core.first,
 	};
+	if (lock->core.rules->slots > 0) {
+		request.slots = (unsigned)lock->core.rules->slots;
+		request.first = lock->core.first;
+	}
 	if (fx->send == RL_OP_HAND)
 		request.next = rl_heir_offer(lock);
 	if (fx->send == RL_OP_RELEASE)
