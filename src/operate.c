@@ -75,7 +75,9 @@ static struct rl_slice name_of(const redlock_lock *lock, unsigned operation, str
 	if (operation == RL_OP_PROBE)
 		return name_probe(lock, buffer);
 	bool of_slot = operation == RL_OP_EXTEND || operation == RL_OP_QUERY;
-	return of_slot ? rl_request_slot(buffer, rl_handle_name(lock), lock->core.slot) : rl_handle_name(lock);
+	if (lock->core.slot == 0 || !of_slot)
+		return rl_handle_name(lock);
+	return rl_request_slot(buffer, rl_handle_name(lock), lock->core.slot);
 }
 
 /* For how long a waiter that was woken goes first: it has to come by then. */
@@ -143,9 +145,11 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .own_value = !rl_policy_of(&lock->core)->signs,
 	    .fenced = rl_policy_of(&lock->core)->numbers,
 	    .number = fx->send == RL_OP_RAISE ? lock->core.numbers->fence : 0,
-	    .slots = (unsigned)lock->core.rules->slots,
-	    .first = lock->core.first,
 	};
+	if (lock->core.rules->slots > 0) {
+		request.slots = (unsigned)lock->core.rules->slots;
+		request.first = lock->core.first;
+	}
 	if (fx->send == RL_OP_HAND)
 		request.next = rl_heir_offer(lock);
 	if (fx->send == RL_OP_RELEASE)

@@ -161,7 +161,8 @@ static bool key_may_exist(enum redlock_vote_code vote)
 static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
 	uint32_t bit = 1u << e->node;
-	bool refuses = code == REDLOCK_VOTE_NO || (code == REDLOCK_VOTE_YES && rl_slots_is_other(l, e));
+	bool refuses = code == REDLOCK_VOTE_NO ||
+	               (l->rules->slots > 0 && code == REDLOCK_VOTE_YES && rl_slots_is_other(l, e));
 	if (refuses && e->seq == l->claim_seq && rl_policy_of(l)->signs && l->heard == 0)
 		l->refused |= bit;
 	if ((l->refused & bit) == 0 || code != REDLOCK_VOTE_YES || e->identified)

@@ -20,7 +20,7 @@ void rl_pass_allow(struct rl_lock *l, uint64_t now)
 
 uint64_t rl_pass_until(const struct rl_lock *l)
 {
-	bool may = l->phase == RL_HELD && l->passes < RL_PASS_MOST && !rl_policy_of(l)->slots;
+	bool may = l->phase == RL_HELD && l->passes < RL_PASS_MOST && l->rules->slots == 0;
 	return may ? l->pass_until_ns : 0;
 }
 

@@ -72,7 +72,7 @@ bool rl_slots_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 
 bool rl_slots_is_other(const struct rl_lock *l, const struct rl_event *e)
 {
-	bool gives = rl_policy_of(l)->slots && l->phase == RL_HELD && e->vote.number_count > RL_SLOTS_NUMBER;
+	bool gives = l->phase == RL_HELD && e->vote.number_count > RL_SLOTS_NUMBER;
 	return gives && e->vote.numbers[RL_SLOTS_NUMBER] != l->slot;
 }
 

@@ -122,7 +122,6 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .outcomes = OUTCOMES({YES, OK}, {NO, NIL}),
                 .guard_outcomes = COUNTED("iiiis"),
                 .claims = true,
-                .enters = RL_OP_ENTER,
                 .undo = RL_OP_RELEASE,
                 .ghost = RL_GHOST_ALWAYS, /* it would come back when it was released */
                 .rights = "set",
@@ -414,10 +413,9 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .quotes = true,
                 .several = true,
                 .claims = true,
-                .enters = RL_OP_SLOT_ENTER,
                 .undo = RL_OP_SLOT_RELEASE,
                 .ghost = RL_GHOST_ALWAYS,
-                .rights = "mget set exists",
+                .rights = "get mget pttl set",
             },
         /* The same for one who waits in the queue of NAME, with the others. A "no" has the PTTL of the slot
          * that ends first and our place where a "yes" has the slot, and that slot's value. */
@@ -434,7 +432,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .claims = true,
                 .undo = RL_OP_SLOT_RELEASE,
                 .ghost = RL_GHOST_ALWAYS,
-                .rights = "set del exists " QUEUE_RIGHTS " subscribe unsubscribe",
+                .rights = "set del " QUEUE_RIGHTS " subscribe unsubscribe",
             },
         /* Of each slot that has the token: one, but where answers were lost or votes split. And it wakes. */
         [RL_OP_SLOT_RELEASE] =
@@ -472,7 +470,6 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .quotes = true,
                 .scripted = true,
                 .claims = true,
-                .enters = RL_OP_SHARE,
                 .undo = RL_OP_SHARE_RELEASE,
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "set del type zadd zrem zscore zrevrange zremrangebyscore pexpireat " QUEUE_RIGHTS

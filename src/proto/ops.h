@@ -144,14 +144,13 @@ struct rl_op {
 	 * again, it would come behind its own release. A script that the server has forgotten is its "no". */
 	bool again;
 	uint8_t
-	    plainly;    /* a claim that needs more rights than the vote: what is asked in its place where they are
-	                 * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
-	bool quotes;    /* the first text of an answer is the request's token, or it is one to another question */
-	bool scripted;  /* by a script, that looks at the queue where it can: there is no other way */
-	bool doubts;    /* its YES is none while an older request may still come */
-	bool several;   /* of several names or slots: its words are more than those of the row */
-	uint8_t enters; /* a claim: what is asked in its place by who stands in the queue, RL_OP_ */
-	bool claims;    /* makes the key, with YES */
+	    plainly;   /* a claim that needs more rights than the vote: what is asked in its place where they are
+	                * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
+	bool quotes;   /* the first text of an answer is the request's token, or it is one to another question */
+	bool scripted; /* by a script, that looks at the queue where it can: there is no other way */
+	bool doubts;   /* its YES is none while an older request may still come */
+	bool several;  /* of several names or slots: its words are more than those of the row */
+	bool claims;   /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
 	uint8_t undo;    /* a claim: what deletes the key, RL_OP_ */
 	uint8_t wakes;   /* a release: what is asked behind an answer that says that somebody waits, RL_OP_ */

@@ -33,10 +33,9 @@ struct sides {
 	char ttl[24], terms[48], number[24], slots[24], first[24];
 };
 
-static void free_sides(struct sides *sides)
+/* Seldom: short names need none. */
+static __attribute__((noinline)) void free_sides(struct sides *sides)
 {
-	if (!sides->large)
-		return;
 	rl_buffer_free(&sides->queue.large);
 	rl_buffer_free(&sides->offers.large);
 	rl_buffer_free(&sides->fence.large);
@@ -231,7 +230,8 @@ static bool write_several(struct rl_buffer *out, const struct rl_request *r, enu
 	bool ok =
 	    expand(&s, r, rl_ops[r->operation].words[form], &sides) && rl_command_write(out, s.words, s.count);
 	rl_buffer_free(&s.queues);
-	free_sides(&sides);
+	if (sides.large)
+		free_sides(&sides);
 	return ok;
 }
 
@@ -290,7 +290,8 @@ bool rl_request_write(struct rl_buffer *out, const struct rl_request *r, enum rl
 		ok = words[count++].bytes != NULL;
 	}
 	ok = ok && rl_command_write(out, words, count);
-	free_sides(&sides);
+	if (sides.large)
+		free_sides(&sides);
 	return ok;
 }
 

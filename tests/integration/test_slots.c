@@ -337,6 +337,28 @@ TEST(those_who_wait_for_the_name)
 	raw_close(&ears);
 }
 
+/* The places of clients read so: by the first digit of the number. */
+TEST(a_waiter_has_a_place_for_any_slot)
+{
+	own_client *holder = open_client(), *waiter = open_client();
+	own_lock *one = slot_of(holder, 2, 0), *two = slot_of(holder, 2, 0),
+	         *lock = slot_of(waiter, 2, WAIT_SOON_MS);
+	struct raw_reply reply;
+	expect_ok(one, redlock_acquire(one));
+	expect_ok(two, redlock_acquire(two));
+	expect_ok(lock, redlock_start_acquire(lock));
+	assert_driven(waiter, servers_with_key(&servers, NODES, queue_key) == 1);
+	on_servers(
+	    0, NODES, if (server_has(it, queue_key)) {
+		    const char *text = server_ask(it, &reply, "GET", queue_key, NULL);
+		    const char *dot = strchr(text, '.');
+		    assert_true(dot != NULL && dot[1] == '0' && dot[2] != ' ');
+	    });
+	expect_ok(two, redlock_release(two));
+	assert_driven(waiter, redlock_remaining_ms(lock) > 0);
+	assert_int_equal(number_of(lock), 1);
+}
+
 /* ---- many at once ---- */
 
 enum { TURNS = 40, WORKERS = 6, PLACES = 2 };
