@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""
+The rules of shared locks (docs/decisions/shared.md), each left out once: rows as in patches.py.
+"""
+
+SHARED_DEFECTS = {
+	48: "those who share a lock are admitted, kept or woken wrongly",
+	49: "an upgrade leaves two, waits, or is not taken back",
+}
+
+SHARE = "src/core/share.c"
+SHARE_LUA = "scripts/share.lua"
+EXTEND_LUA = "scripts/share_extend.lua"
+RELEASE_LUA = "scripts/share_release.lua"
+UPGRADE_LUA = "scripts/upgrade.lua"
+READERS_LUA = "scripts/parts/readers.lua"
+
+SHARED_ROWS = [
+	("shared: a set of somebody else is joined", 48, SHARE_LUA, "if math.abs(moment + left - top) > 1000 then top = nil end", ""),
+	("shared: who waits for an exclusive one keeps nobody out", 48, SHARE_LUA, "(not writer or found and found < writer)", "(not writer or true)"),
+	("shared: a token has a second vote", 48, SHARE_LUA, "if open and not ours and", "if open and"),
+	("shared: the key outlives its last holder", 48, RELEASE_LUA, 'if latest[2] then redis.pcall("pexpireat"', 'if false then redis.pcall("pexpireat"'),
+	("shared: those behind the first are not woken with it", 48, READERS_LUA, 'while mark and kind == "1r" do', "while false do"),
+	("shared: what the gate says is not waited for", 48, SHARE, "if (vote_of_gate(l) != REDLOCK_KIND_PENDING && !unsure)", "if (!unsure || unsure)"),
+	("shared: a fresh client takes any node for the gate", 48, SHARE, "bool unsure = is_first(l) && !e->ordered &&", "bool unsure = is_first(l) && l->phase == RL_IDLE &&"),
+	("shared: a gate is waited for to the end of its time", 48, SHARE,
+		"l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));", "(void)patience;"),
+	("shared: a late answer says that nobody waits", 48, SHARE, "if (l->claims) /*", "if (l->claims || !l->claims) /*"),
+	("shared: handles of one client enter one by one", 48, "src/places.c",
+		"if (rl_policy_of(&lock->core)->shares)\n\t\treturn 0;", "if (false)\n\t\treturn 0;"),
+	("upgrade: although another one has it", 49, UPGRADE_LUA, '"+inf") > 1 then', '"+inf") > 2 then'),
+	("upgrade: what is turned in part stays", 49, EXTEND_LUA, 'redis.call("get", KEYS[1]) ~= ARGV[1] or', "true or"),
+	("upgrade: nothing is turned back at once", 49, SHARE, "if (turned) /*", "if (turned && l->phase == RL_IDLE) /*"),
+	("upgrade: of a lock that is not held", 49, SHARE, "l->phase != RL_HELD || l->rules", "l->rules"),
+]
