@@ -19,7 +19,7 @@ SHARED_ROWS = [
 	("shared: a set of somebody else is joined", 48, SHARE_LUA, "if math.abs(moment + left - top) > 1000 then top = nil end", ""),
 	("shared: who waits for an exclusive one keeps nobody out", 48, SHARE_LUA, "(not writer or found and found < writer)", "(not writer or true)"),
 	("shared: a token has a second vote", 48, SHARE_LUA, "if open and not ours and", "if open and"),
-	("shared: the key outlives its last holder", 48, RELEASE_LUA, 'if latest[2] then redis.pcall("pexpireat"', 'if false then redis.pcall("pexpireat"'),
+	("shared: the key outlives its last holder", 48, RELEASE_LUA, '  redis.pcall("pexpireat", KEYS[1], latest[2])\n', ''),
 	("shared: those behind the first are not woken with it", 48, READERS_LUA, 'while mark and kind == "1r" do', "while false do"),
 	("shared: what the gate says is not waited for", 48, SHARE, "if (vote_of_gate(l) != REDLOCK_KIND_PENDING && !unsure)", "if (!unsure || unsure)"),
 	("shared: a fresh client takes any node for the gate", 48, SHARE, "bool unsure = is_first(l) && !e->ordered &&", "bool unsure = is_first(l) && l->phase == RL_IDLE &&"),
