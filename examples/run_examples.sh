@@ -215,6 +215,24 @@ wait "${users[@]}"
 check "licence: each had its own" '^used licence 0 used licence 1 used licence 2$' "$(sort "$work"/licence-[123] | paste -sd ' ')"
 run "licence, another number" 0 licence 2 0 "${urls[@]}"
 
+# ---- migrate ---------------------------------------------------------------------------------------------------
+
+echo 1 >"$work/schema"
+run "migrate, alone" 0 migrate "$work/schema" 2 "${urls[@]}"
+check "migrate: upgrades" '^migrates .* to 2, ' "$out"
+check "migrate: and serves" '^serves .* at version 2$' "$out"
+run "migrate, nothing to do" 0 migrate "$work/schema" 2 "${urls[@]}"
+servers=()
+for ((i = 0; i < 6; i++)); do
+	"$bin/migrate" "$work/schema" 3 "${urls[@]}" >"$work/server-$i" 2>&1 &
+	servers+=($!)
+done
+for ((i = 0; i < 6; i++)); do
+	wait "${servers[i]}" || check "migrate: server $i" '^$' "$(cat "$work/server-$i")"
+done
+check "migrate, many at once: one moves it forward" '^1$' "$(cat "$work"/server-? | grep -c '^migrates ')"
+check "migrate, many at once: all serve" '^6$' "$(cat "$work"/server-? | grep -c 'at version 3$')"
+
 # ---- votes -----------------------------------------------------------------------------------------------------
 
 run "votes" 0 votes job "${urls[@]}"

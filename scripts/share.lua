@@ -21,7 +21,7 @@ if open and not ours and (not writer or found and found < writer) then
     redis.pcall("zrem", KEYS[1], ARGV[1])
     return set
   end
-  redis.pcall("zremrangebyscore", KEYS[1], "-inf", string.format("(%d", moment))
+  if top then redis.pcall("zremrangebyscore", KEYS[1], "-inf", string.format("(%d", moment)) end
   if found then
     line = string.sub(line, 1, found - 2) .. string.sub(line, string.find(line, ";", found, true) + 1)
     if found == 2 and string.find(line, "^1r%x+%.%d+ *;") then

@@ -1,13 +1,13 @@
-local score = redis.pcall("zscore", KEYS[1], ARGV[1])
-local gone, clock = 0, nil
-if type(score) == "table" then
-  if not string.find(score.err, "WRONGTYPE", 1, true) then return score end
-  if redis.call("mget", KEYS[1])[1] == ARGV[1] then gone = redis.call("del", KEYS[1]) end
-elseif score then
-  gone, clock = redis.call("zrem", KEYS[1], ARGV[1]), redis.pcall("time")
+local gone = redis.pcall("zrem", KEYS[1], ARGV[1])
+if type(gone) == "table" then
+  if not string.find(gone.err, "WRONGTYPE", 1, true) then return gone end
+  gone = redis.call("mget", KEYS[1])[1] == ARGV[1] and redis.call("del", KEYS[1]) or 0
+end
+local latest = gone == 1 and redis.pcall("zrevrange", KEYS[1], 0, 0, "withscores")
+if latest and latest[2] then
+  local clock = redis.pcall("time")
   redis.pcall("zremrangebyscore", KEYS[1], "-inf", string.format("(%d", clock[1] * 1000 + math.floor(clock[2] / 1000)))
-  local latest = redis.pcall("zrevrange", KEYS[1], 0, 0, "withscores")
-  if latest[2] then redis.pcall("pexpireat", KEYS[1], latest[2]) end
+  redis.pcall("pexpireat", KEYS[1], latest[2])
 end
 local was = KEYS[2] and redis.pcall("get", KEYS[2])
 if type(was) ~= "string" then return {gone, ARGV[1]} end

@@ -404,38 +404,40 @@ static bool draw_slot_word(struct step *s, struct prng *p, enum rl_word_kind kin
 	return true;
 }
 
-static const struct rl_op *draw_form(struct prng *p, unsigned *ret_form)
+static bool is_shared(const struct rl_op *op)
 {
-	const struct rl_op *op;
-	do {
-		op = draw_op(p);
-		*ret_form = (unsigned)prng_below(p, RL_FORM_WATCH);
-	} while (op->words[*ret_form] == NULL);
-	return op;
+	return op >= &rl_ops[RL_OP_SHARE] && op <= &rl_ops[RL_OP_UPGRADE];
 }
 
-/* Some rows of a kind have to meet at one key. */
-static void draw_name(struct step *s, struct prng *p, bool shared, bool meets)
+/* Most of them are of one name, and of few holders. */
+static bool add_shared(struct step *s, struct prng *p, enum rl_word_kind kind)
 {
-	if (shared && prng_chance(p, 900))
-		s->key = s->count, add(s, "four");
-	else if (meets && prng_chance(p, 700))
-		s->key = s->count, add(s, "three");
-	else
-		add_key(s, p);
+	bool name = kind == RL_WORD_NAME, token = kind == RL_WORD_TOKEN;
+	if ((!name && !token) || !prng_chance(p, 900))
+		return false;
+	s->key = name ? s->count : s->key;
+	add(s, name ? "four" : PICK(p, "value-1", "value-2", "value-3"));
+	return true;
 }
 
 /* Any row of the library's table in any of its forms; now and then with the digest of no script. */
 static void draw_row(struct step *s, struct prng *p, const char *run_id)
 {
-	unsigned form;
-	const struct rl_op *op = draw_form(p, &form);
+	const struct rl_op *op;
+	uint64_t form;
+	do {
+		op = draw_op(p);
+		form = prng_below(p, RL_FORM_WATCH);
+	} while (op->words[form] == NULL);
 	bool by_time = op >= &rl_ops[RL_OP_SETNX] && op <= &rl_ops[RL_OP_SETNX_QUERY];
-	bool shared = op >= &rl_ops[RL_OP_SHARE] && op <= &rl_ops[RL_OP_UPGRADE];
 	unsigned slots = draw_slots(op, p);
 	for (const struct rl_word *word = op->words[form]; word->kind != RL_WORD_END; word++) {
-		if (word->kind == RL_WORD_NAME)
-			draw_name(s, p, shared, by_time || slots > 0);
+		if (is_shared(op) && add_shared(s, p, word->kind))
+			continue;
+		if (word->kind == RL_WORD_NAME && (by_time || slots > 0) && prng_chance(p, 700))
+			s->key = s->count, add(s, "three"); /* they have to meet */
+		else if (word->kind == RL_WORD_NAME)
+			add_key(s, p);
 		else if (word->kind == RL_WORD_KEYS)
 			add_number(s, keys_of(word, slots));
 		else if (draw_slot_word(s, p, word->kind, slots))
@@ -446,8 +448,6 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 			add_queues(s);
 		else if (word->kind == RL_WORD_TOKEN && (op->several || s->setnx != 0) && prng_chance(p, 800))
 			add(s, "value-1"); /* or two keys would seldom have one */
-		else if (word->kind == RL_WORD_TOKEN && shared && prng_chance(p, 900))
-			add(s, PICK(p, "value-1", "value-2", "value-3"));
 		else if (word->kind == RL_WORD_TOKEN)
 			add_value(s, p);
 		else if (word->kind == RL_WORD_TTL)
@@ -492,10 +492,10 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 	s->remembers = op == &rl_ops[RL_OP_MEET];
 	if (op != &rl_ops[RL_OP_MEET] && op != &rl_ops[RL_OP_ADMIT])
 		s->record = 0;
-	s->shared = shared ? s->key : 0;
-	s->tells_life = shared || op->change == RL_CHANGE_LOOK || op->several || op == &rl_ops[RL_OP_ENTER] ||
-	                (RL_FORMS_GUARD >> form & 1) != 0 || op == &rl_ops[RL_OP_MEET] ||
-	                op == &rl_ops[RL_OP_ADMIT];
+	s->shared = is_shared(op) ? s->key : 0;
+	s->tells_life = s->shared != 0 || op->change == RL_CHANGE_LOOK || op->several ||
+	                op == &rl_ops[RL_OP_ENTER] || (RL_FORMS_GUARD >> form & 1) != 0 ||
+	                op == &rl_ops[RL_OP_MEET] || op == &rl_ops[RL_OP_ADMIT];
 }
 
 static void draw_of_connection(struct step *s, struct prng *p, const uint64_t ids[STEP_IDS])

@@ -38,8 +38,6 @@ static void goes(struct redis *r, const struct key *key, bool deleted)
 	uint32_t node = node_of(r);
 	if (!deleted)
 		world_hit(w, COVER_EXPIRED);
-	if (key->type == KEY_ZSET)
-		return; /* its members were told of one by one, and end by themselves */
 	if (deleted)
 		check_deleted(w, key->value);
 	check_gone(w, node, key, deleted ? w->now_ns : node_expiry_world(&w->nodes[node], key));

@@ -87,7 +87,7 @@ void rl_share_end(struct rl_lock *l, const struct rl_event *e, int result, struc
 {
 	bool turned = l->round.turn == RL_TURN_UP;
 	rl_round_end(l, result, fx);
-	if (turned && l->phase == RL_HELD)
+	if (turned) /* it is held still: what is lost has no round */
 		rl_hold_renew(l, e->now_ns, fx);
 }
 

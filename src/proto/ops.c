@@ -509,7 +509,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .scripted = true,
                 .gives_back = true,
                 .ghost = RL_GHOST_OWN,
-                .rights = "get set del type zrem zscore zrevrange zremrangebyscore pexpireat " QUEUE_RIGHTS,
+                .rights = "get set del type zrem zrevrange zremrangebyscore pexpireat " QUEUE_RIGHTS,
             },
         /* type, PTTL, size of the value or how many share it, its first bytes, whether it is ours */
         [RL_OP_SHARE_QUERY] =

@@ -44,7 +44,9 @@ const char *const key_type_names[KEY_TYPES] = {"string", "hash", "list", "zset"}
 
 static void goes(struct redis *r, struct key *key, bool deleted)
 {
-	if (r->ears != NULL && r->ears->goes != NULL)
+	if (key->type == KEY_ZSET)
+		share_goes(r, key, deleted);
+	else if (r->ears != NULL && r->ears->goes != NULL)
 		r->ears->goes(r, key, deleted);
 }
 

@@ -78,6 +78,24 @@ static unsigned count_live(const struct call *c, const struct key *key)
 	return live;
 }
 
+static void tell_end(struct redis *r, const struct key *key, const struct member *m, bool deleted)
+{
+	struct key member = *key;
+	member.type = KEY_STRING;
+	member.value = m->token;
+	member.expires_ms = m->ends_ms;
+	member.owner = 0;
+	if (r->ears != NULL && r->ears->goes != NULL)
+		r->ears->goes(r, &member, deleted && m->ends_ms >= r->now_ms);
+}
+
+void share_goes(struct redis *r, const struct key *key, bool deleted)
+{
+	struct member m;
+	for (struct bytes rest = key->value; next_member(&rest, &m);)
+		tell_end(r, key, &m, deleted);
+}
+
 /* Without a member, and those that have ended; with another one, if there is one. */
 static void rebuild(struct call *c, struct key *key, struct bytes without, const struct member *with)
 {
@@ -85,7 +103,10 @@ static void rebuild(struct call *c, struct key *key, struct bytes without, const
 	struct member m;
 	bool put = with == NULL;
 	for (struct bytes rest = key->value; next_member(&rest, &m);) {
-		if (bytes_equal(m.token, without) || m.ends_ms < c->redis->now_ms)
+		bool ended = m.ends_ms < c->redis->now_ms, out = bytes_equal(m.token, without);
+		if (ended && !out)
+			tell_end(c->redis, key, &m, false);
+		if (ended || out)
 			continue;
 		if (!put && comes_before(with, &m)) {
 			append(&set, with);
@@ -413,7 +434,6 @@ void script_share_extend(struct call *c)
 
 void script_share_release(struct call *c)
 {
-	enum { DEL_LINE = 5, ZREM_LINE = 7 };
 	struct line l;
 	struct bytes token = argument(c, 0);
 	struct bytes place = queues(c) ? argument(c, 1) : text_bytes(""),
@@ -422,9 +442,10 @@ void script_share_release(struct call *c)
 	struct key *key = call_find(c, word(c, NAME));
 	enum found found = look(c, key, token, RL_SCRIPT_SHARE_RELEASE, 0);
 	bool gone = found != NOTHING;
-	if (gone && script_fails_at(c, call_write_refused(c), RL_SCRIPT_SHARE_RELEASE,
-	                            found == STRING ? DEL_LINE : ZREM_LINE))
+	if (call_write_refused(c) != NULL) { /* behind a pcall, which knows no line */
+		call_reply_text(c, "%s", call_write_refused(c));
 		return;
+	}
 	if (found == MEMBER) {
 		tell_gone(c, key, token);
 		rebuild(c, key, token, NULL);

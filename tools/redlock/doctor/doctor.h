@@ -136,7 +136,8 @@ enum doctor_group {
 	DOCTOR_STEPS,
 	DOCTOR_OPENING,
 	DOCTOR_QUEUE,
-	DOCTOR_TOLD, /* by servers, of the end of a key */
+	DOCTOR_SHARED, /* of shared locks alone */
+	DOCTOR_TOLD,   /* by servers, of the end of a key */
 	DOCTOR_LOOK
 };
 

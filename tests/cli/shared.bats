@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Shared locks by the command: who is kept out, what is told, what is refused. (Their steps one by one:
+# integration_shared.)
+load helper
+
+setup_file() {
+	start_cluster 3
+}
+
+hold() { # NAME OPTION...: until the test says so
+	rl run "${@:2}" "$1" -- sh -c "touch '$sandbox/held-$BASHPID'; until [ -e '$sandbox/end' ]; do sleep 0.05; done" 3>&- &
+	holders+=($!)
+}
+
+shared_by() { # N NAME
+	rl status "$2" | grep -q "^$2: shared by $1 holder"
+}
+
+waits_at_its_gate() { # NAME
+	local found=0
+	for node in 1 2 3; do
+		found=$((found + $(on_node "$node" exists "{$1}:redlock:queue")))
+	done
+	[ "$found" = 1 ]
+}
+
+@test "several run at once, one that is not shared waits for all of them" {
+	holders=()
+	hold job --shared
+	hold job --shared
+	until_true shared_by 2 job
+	want 75 rl run -n job -- touch "$sandbox/wrong"
+	[[ $stderr == *"busy: shared by 2 holders (owner "*" of 3 nodes"* ]]
+	rl run --shared -n job -- touch "$sandbox/right"
+	[ -e "$sandbox/right" ]
+	rl status --json job | grep -q '"kind":"shared"'
+	rl run -w 20s job -- touch "$sandbox/alone" 3>&- &
+	alone=$!
+	until_true waits_at_its_gate job
+	[ ! -e "$sandbox/alone" ]
+	touch "$sandbox/end"
+	for pid in "${holders[@]}"; do await "$pid" 0; done
+	await "$alone" 0
+	[ -e "$sandbox/alone" ] && [ ! -e "$sandbox/wrong" ]
+	until_true has_keys 0 "1 2 3" job
+}
+
+@test "by token: extend, check and release" {
+	token=$(rl acquire --shared k)
+	other=$(rl acquire --shared k)
+	rl extend --shared -t 1m k "$token"
+	rl check --shared k "$token"
+	want 1 rl check k "$token"
+	[[ $stderr == *"not held by this token: shared by 2 holders"* ]]
+	rl release --shared k "$token"
+	want 1 rl release --shared k "$token"
+	rl check --shared k "$other"
+	rl release --shared k "$other"
+	until_true has_keys 0 "1 2 3" k
+}
+
+@test "rflock -s, as flock -s; the last of -s and -x counts" {
+	rflock="${REDLOCK_BIN%/*}/rflock" file="$sandbox/file"
+	export REDLOCK_URLS=local
+	"$rflock" -s "$file" "$rflock" -n -s "$file" true
+	want 1 "$rflock" -s "$file" "$rflock" -n "$file" true
+	want 1 "$rflock" -s "$file" "$rflock" -n -s -x "$file" true
+	want 1 "$rflock" -x "$file" "$rflock" -n -s "$file" true
+}
+
+@test "what cannot be shared is refused with a sentence" {
+	want 64 rl run --shared --also b a -- true
+	[[ $stderr == *"--shared and --also exclude each other"* ]]
+	want 64 rl acquire --shared --compat setnx a
+	[[ $stderr == *"--shared and --compat exclude each other"* ]]
+	want 64 rl acquire --shared --guard auto a
+	[[ $stderr == *"--shared and --guard exclude each other"* ]]
+	want 64 rl acquire --shared --fence --guard auto a
+	[[ $stderr == *"--shared and --fence exclude each other"* ]]
+}
+
+@test "a key of another kind is somebody else's, and stays as it is" {
+	on_nodes "1 2 3" zadd ranking 7 somebody
+	want 75 rl acquire -n --shared ranking
+	[[ $stderr == *"a key of type zset, which is not a known lock"* ]]
+	[ "$(on_node 1 zcard ranking)" = 1 ]
+	on_nodes "1 2 3" del ranking
+}
+
+@test "without scripts: 76, and the right that is missing" {
+	on_nodes "1 2 3" acl setuser some reset on '>pw' '~*' '&*' +@all -eval -evalsha
+	REDLOCK_AUTH=pw want 76 rl acquire -n --user some --shared a
+	[[ $stderr == *"eval"* ]]
+	on_nodes "1 2 3" acl deluser some
+}
