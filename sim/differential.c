@@ -283,11 +283,12 @@ static bool ends_nearby(struct diff *d, int64_t from_ms, int64_t to_ms)
 	return found;
 }
 
-/* A script may lengthen an expiry, or see that it need not: where nothing may be written, the answer tells
- * which, and that may have changed between the two. */
+/* A script may lengthen an expiry, or see that it need not: where nothing may be written, or no more, the
+ * answer tells which, and that may have changed between the two. */
 static bool weighs_life(struct diff *d, const struct step *step)
 {
-	return !may_write(d) && (is_command(step, "EVAL") || is_command(step, "EVALSHA"));
+	bool refuses = !may_write(d) || d->phase == PHASE_OOM;
+	return refuses && (is_command(step, "EVAL") || is_command(step, "EVALSHA"));
 }
 
 static void run_step(struct diff *d)

@@ -362,15 +362,11 @@ static const struct rl_op *draw_op(struct prng *p)
 		SHARED = RL_OP_UPGRADE - RL_OP_SHARE + 1
 	};
 	uint64_t number = prng_below(p, 1000);
-	if (number < 180)
-		return &rl_ops[RL_OP_CLAIM_ALL + prng_below(p, ALL)];
-	if (number < 330)
-		return &rl_ops[RL_OP_SETNX + prng_below(p, BY_TIME)];
-	if (number < 420)
-		return &rl_ops[RL_OP_SLOT + prng_below(p, OF_SLOTS)];
-	if (number < 500)
-		return &rl_ops[RL_OP_SHARE + prng_below(p, SHARED)];
-	return &rl_ops[prng_below(p, RL_OP_SLOT)];
+	return number < 120   ? &rl_ops[RL_OP_CLAIM_ALL + prng_below(p, ALL)]
+	       : number < 220 ? &rl_ops[RL_OP_SETNX + prng_below(p, BY_TIME)]
+	       : number < 290 ? &rl_ops[RL_OP_SLOT + prng_below(p, OF_SLOTS)]
+	       : number < 360 ? &rl_ops[RL_OP_SHARE + prng_below(p, SHARED)]
+	                      : &rl_ops[prng_below(p, RL_OP_SLOT)];
 }
 
 /* Nearly always two or three; 0: it is no row of theirs. */
@@ -420,6 +416,15 @@ static bool add_shared(struct step *s, struct prng *p, enum rl_word_kind kind)
 	return true;
 }
 
+static void add_fixed(struct step *s, struct rl_slice fixed)
+{
+	s->record = strcmp(fixed.bytes, "redlock:set") == 0 ? s->count : s->record;
+	if (fixed.size < STEP_WORD_SIZE)
+		add(s, fixed.bytes);
+	else
+		add_bytes(s, fixed.bytes, fixed.size);
+}
+
 /* Any row of the library's table in any of its forms; now and then with the digest of no script. */
 static void draw_row(struct step *s, struct prng *p, const char *run_id)
 {
@@ -458,8 +463,6 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 			s->offers = s->count, add_side_key(s, "offers");
 		else if (word->kind == RL_WORD_TERMS)
 			add(s, PICK(p, "1 0", "5 7", "250 123456789"));
-		else if (word->kind == RL_WORD_BARS || word->kind == RL_WORD_QUIET)
-			add(s, PICK(p, "", "1"));
 		else if (word->kind == RL_WORD_NEXT)
 			add(s, PICK(p, "", "ab.1 7 60000", "ab.12 7 0 t1", "cd.3 8 9000 value-2", "ef.5 9 40 t t",
 			            "0123456789abcdef.4 18446744073709551615 9 t"));
@@ -475,16 +478,13 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 			add_pass(s, p, run_id);
 		else if (word->kind == RL_WORD_NUMBER)
 			add(s, PICK(p, "7", "50", "9007199254740000"));
-		else if (word->kind == RL_WORD_FENCED || word->kind == RL_WORD_TIMED)
+		else if (word->kind == RL_WORD_FENCED || word->kind == RL_WORD_TIMED || word->kind == RL_WORD_BARS ||
+		         word->kind == RL_WORD_QUIET)
 			add(s, PICK(p, "", "1"));
 		else if (word->kind >= RL_WORD_RECORD && word->kind < RL_WORD_FIXED)
 			add_record_word(s, p, (enum rl_record_word)(word->kind - RL_WORD_RECORD));
-		else if (word->fixed.size < STEP_WORD_SIZE && strcmp(word->fixed.bytes, "redlock:set") == 0)
-			s->record = s->count, add(s, word->fixed.bytes);
-		else if (word->fixed.size < STEP_WORD_SIZE)
-			add(s, word->fixed.bytes);
 		else
-			add_bytes(s, word->fixed.bytes, word->fixed.size);
+			add_fixed(s, word->fixed);
 	}
 	if ((RL_FORMS_SHA >> form & 1) != 0 && prng_chance(p, 50))
 		s->words[1] = text_bytes(PICK(p, "0123456789012345678901234567890123456789", "short"));

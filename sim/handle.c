@@ -143,7 +143,7 @@ static void imitate(struct world *w, const struct actor *a, struct handle *h)
 /* Nearly all agree on how many there are. What is imitated has slots too, or none. */
 static void draw_slots(struct world *w, struct handle *h)
 {
-	bool may = !w->plan.guard && h->options.token == NULL && !h->both;
+	bool may = !w->plan.guard && h->options.token == NULL && !h->both && h->options.mode == REDLOCK_EXCLUSIVE;
 	bool counts = w->plan.broken == BREAK_COUNTING;
 	h->slot = 0;
 	if (!may)
@@ -184,8 +184,7 @@ static void make(struct world *w, uint32_t subject)
 	bool alike = !w->plan.guard && h->options.token == NULL && !h->both;
 	h->options.mode =
 	    alike && chance(w, w->plan.broken == BREAK_SHARED ? 500 : 250) ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
-	if (h->options.mode == REDLOCK_EXCLUSIVE)
-		draw_slots(w, h);
+	draw_slots(w, h);
 	open_lock(w, subject);
 	h->over = !h->adopted;
 }
