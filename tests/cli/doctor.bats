@@ -362,7 +362,7 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	own_network='ip link set lo up && ip addr add 192.0.2.1/32 dev lo'
 	unshare -rn sh -c "$own_network" || skip "no network namespaces"
 	want 1 unshare -rn bash -c "$own_network
-		cd '$sandbox' && redis-server --bind 192.0.2.1 --port 7001 --save '' --protected-mode no >log 2>&1 3>&- & pid=\$!
+		cd '$sandbox'; redis-server --bind 192.0.2.1 --port 7001 --save '' --protected-mode no >log 2>&1 3>&- & pid=\$!
 		until (: </dev/tcp/192.0.2.1/7001) 2>/dev/null; do sleep 0.02; done
 		'$REDLOCK_BIN' doctor --json --node-timeout 2s -r redis://192.0.2.1:7001; code=\$?
 		kill \$pid; wait; exit \$code"

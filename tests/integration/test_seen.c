@@ -146,11 +146,13 @@ TEST(the_first_gate_is_down)
 	own_client *one = open_client(NULL), *two = open_client(NULL);
 	own_lock *holder = new_waiter(one), *lock = new_waiter(two);
 	expect_ok(holder, redlock_acquire(holder));
-	unsigned first = one->nodes.order[holder->core.turn];
 	for (unsigned i = 0; i < NODES; i++) { /* else another one is the next */
 		assert_driven(one, rl_node_is_open(&one->nodes.list[i]));
 		assert_driven(two, rl_node_is_open(&two->nodes.list[i]));
 	}
+	assert_driven(one, rl_nodes_are_identified(&one->nodes)); /* and the order is known */
+	assert_driven(two, rl_nodes_are_identified(&two->nodes));
+	unsigned first = one->nodes.order[holder->core.turn];
 	server_kill(&servers.server[first]);
 	assert_driven(one, !rl_node_is_open(&one->nodes.list[first]));
 	expect_ok(NULL, redlock_start_acquire(lock));
