@@ -120,6 +120,7 @@ TEST(soon_after_the_grant)
 	brief.ttl_ns = rl_time_ms(24);
 	brief.node_timeout_ns = rl_time_ms(8);
 	struct drive from = drive_held(brief);
+	from.lock.rules = &from.rules;
 	assert_true(rl_pass_until(&from.lock) == rl_time_ms(3));
 }
 
