@@ -3,7 +3,7 @@ local turns = type(score) == "table"
 if turns and not string.find(score.err, "WRONGTYPE", 1, true) then return score end
 local clock = redis.call("time")
 local moment = clock[1] * 1000 + math.floor(clock[2] / 1000)
-if turns and redis.call("get", KEYS[1]) ~= ARGV[1] or not turns and (tonumber(score) or 0) < moment then
+if turns and (ARGV[#ARGV] ~= "1" or redis.call("get", KEYS[1]) ~= ARGV[1]) or not turns and (tonumber(score) or 0) < moment then
   return {0, ARGV[1]}
 end
 local ends = moment + ARGV[2]

@@ -479,7 +479,7 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 		else if (word->kind == RL_WORD_NUMBER)
 			add(s, PICK(p, "7", "50", "9007199254740000"));
 		else if (word->kind == RL_WORD_FENCED || word->kind == RL_WORD_TIMED || word->kind == RL_WORD_BARS ||
-		         word->kind == RL_WORD_QUIET)
+		         word->kind == RL_WORD_QUIET || word->kind == RL_WORD_TURNS)
 			add(s, PICK(p, "", "1"));
 		else if (word->kind >= RL_WORD_RECORD && word->kind < RL_WORD_FIXED)
 			add_record_word(s, p, (enum rl_record_word)(word->kind - RL_WORD_RECORD));

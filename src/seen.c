@@ -51,7 +51,7 @@ void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns
 	if (seen != NULL) {
 		*seen = (struct rl_seen){.told_ns = now_ns, .node = (uint8_t)e->node, .size = (uint16_t)value.size};
 		memcpy(seen->holder, value.bytes, value.size);
-		seen->waiting = (uint32_t)numbers[RL_ENTER_WAITING];
+		seen->waiting = numbers[RL_ENTER_WAITING] > 0 ? (uint32_t)numbers[RL_ENTER_WAITING] : 0;
 		bool key = numbers[RL_ENTER_PTTL] != -2;
 		seen->since_ns = key ? since(lock->seen, seen) : 0;
 		seen->until_ns = key ? until(numbers[RL_ENTER_PTTL], now_ns) : 0;

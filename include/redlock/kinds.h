@@ -68,7 +68,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * (REDLOCK_VOTE_SLOTS, and NOQUORUM at once); when all are free, the next acquire sets it. Nodes keep the
  * number for a day after it was set.
  *
- * Needs the right to scripts. Not with `token`, `fence` or `compat`, nor in a client with `guard` (INVAL).
+ * Needs the right to scripts. Not shared, nor with `token`, `fence` or `compat`, nor in a client with `guard`
+ * (INVAL).
  */
 #define REDLOCK_MAX_SLOTS 64
 
@@ -88,7 +89,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, u
  * waiter that the node where they meet knows of.
  *
  * Needs the right to scripts. With `token`: only its holder's; acquire, extend and release by it, but no
- * upgrade. Not with `fence` and `compat`, for several names, nor in a client with `guard`: INVAL.
+ * upgrade: an extend by it is GONE while its holder is exclusive. Not with `slots`, `fence` and `compat`,
+ * for several names, nor in a client with `guard`: INVAL.
  *
  * redlock_query() finds a key of type "zset" where it is shared: `value` has the tokens, the last to end
  * first, with spaces between them, and `value_len` how many there are.

@@ -17,6 +17,7 @@
 #define NEXT {.kind = RL_WORD_NEXT}
 #define BARS {.kind = RL_WORD_BARS}
 #define QUIET {.kind = RL_WORD_QUIET}
+#define TURNS {.kind = RL_WORD_TURNS}
 #define SETNX {.kind = RL_WORD_SETNX}
 #define FENCE {.kind = RL_WORD_FENCE}
 #define COUNT {.kind = RL_WORD_COUNT}
@@ -480,8 +481,8 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
         [RL_OP_SHARE_EXTEND] =
             {
                 .forms = SHARED_FORMS,
-                .words = {QUEUE_SCRIPT(SHARE_EXTEND, HANDS, TOKEN, TTL, PATIENCE),
-                          SCRIPT(SHARE_EXTEND, NAME, TOKEN, TTL)},
+                .words = {QUEUE_SCRIPT(SHARE_EXTEND, HANDS, TOKEN, TTL, PATIENCE, TURNS),
+                          SCRIPT(SHARE_EXTEND, NAME, TOKEN, TTL, TURNS)},
                 .script = RL_SCRIPT_SHARE_EXTEND,
                 .queue_script = RL_SCRIPT_SHARE_EXTEND,
                 .change = RL_CHANGE_LENGTHEN,

@@ -83,6 +83,7 @@ enum rl_word_kind {
 	RL_WORD_NEXT,
 	RL_WORD_BARS,
 	RL_WORD_QUIET,  /* nobody is woken */
+	RL_WORD_TURNS,  /* a key that was upgraded is shared again: not for who has the token alone */
 	RL_WORD_SETNX,  /* the key of what stands beside a time, made from the name */
 	RL_WORD_FENCE,  /* the key of the counter, made from the name */
 	RL_WORD_COUNT,  /* the key that says how many slots the name has, made from it, */

@@ -109,6 +109,8 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 		return terms(sides->terms, r);
 	case RL_WORD_BARS:
 		return (struct rl_slice){r->quiet ? "2" : "1", r->bars};
+	case RL_WORD_TURNS:
+		return (struct rl_slice){"1", !r->own_value};
 	case RL_WORD_QUIET:
 		return (struct rl_slice){"1", r->quiet};
 	case RL_WORD_NEXT:

@@ -97,8 +97,8 @@ const struct expected expected[RL_OP_COUNT] = {
                       SCRIPT("share 1 NAME TOKEN TTL")},
                      "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
                      "*6\r\n:-1\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$0\r\n\r\n"},
-    [RL_OP_SHARE_EXTEND] = {{QUEUE_SCRIPT("share_extend 3 NAME QUEUE OFFERS TOKEN TTL PATIENCE"),
-                             SCRIPT("share_extend 1 NAME TOKEN TTL")},
+    [RL_OP_SHARE_EXTEND] = {{QUEUE_SCRIPT("share_extend 3 NAME QUEUE OFFERS TOKEN TTL PATIENCE TURNS"),
+                             SCRIPT("share_extend 1 NAME TOKEN TTL TURNS")},
                             "*2\r\n:1\r\n$2\r\nt0\r\n",
                             "*2\r\n:0\r\n$2\r\nt0\r\n"},
     [RL_OP_SHARE_RELEASE] = {{QUEUE_SCRIPT("share_release 3 NAME QUEUE OFFERS TOKEN PLACE PATIENCE QUIET"),
@@ -134,6 +134,7 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	                        : r->quiet ? "2"
 	                                   : "1")},
 	    {"QUIET", text_bytes(r->quiet ? "1" : "")},
+	    {"TURNS", text_bytes(r->own_value ? "" : "1")},
 	    {"NEXT", {r->next.bytes, r->next.size}},
 	    {"PLACE", {r->place.bytes, r->place.size}},
 	    {"PATIENCE", text_bytes(room->patience)},

@@ -407,7 +407,8 @@ void script_share_extend(struct call *c)
 	enum { GET_LINE = 6, DEL_LINE = 12, CLEAN_LINE = 15 };
 	struct bytes token = argument(c, 0), patience = queues(c) ? argument(c, 2) : text_bytes("");
 	struct key *key = call_find(c, word(c, NAME));
-	enum found found = look(c, key, token, RL_SCRIPT_SHARE_EXTEND, GET_LINE);
+	bool turns = argument(c, queues(c) ? 3 : 2).size > 0 || key == NULL || key->type == KEY_ZSET;
+	enum found found = turns ? look(c, key, token, RL_SCRIPT_SHARE_EXTEND, GET_LINE) : NOTHING;
 	int64_t ends_ms = c->redis->now_ms + word_number(argument(c, 1)), was_ms = 0;
 	if (found == FAILED)
 		return;

@@ -341,6 +341,30 @@ TEST(a_token_suffices)
 	expect_settled(client, NODES, "job");
 }
 
+/* Who has the token alone does not make an exclusive lock a shared one, whosever it is. */
+TEST(a_token_opens_no_exclusive_lock)
+{
+	own_client *client = open_client(), *other = open_client();
+	own_lock *a = reader(client, 0), *w = writer(client, 0), *b = reader(other, 0);
+	for (int upgraded = 0; upgraded < 2; upgraded++) {
+		redlock_lock *held = upgraded ? a : w;
+		expect_ok(held, redlock_acquire(held));
+		if (upgraded)
+			expect_ok(held, redlock_upgrade(held));
+		struct fixture_token token = fixture_token(held);
+		struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+		options.mode = REDLOCK_SHARED;
+		options.token = token.text;
+		options.token_len = token.length;
+		own_lock *same = fixture_lock_with(other, "job", &options);
+		expect_result(same, REDLOCK_E_GONE, redlock_extend(same, 0));
+		expect_result(b, REDLOCK_E_BUSY, redlock_acquire(b));
+		expect_ok(held, redlock_extend(held, 0));
+		expect_ok(held, redlock_release(held));
+		expect_settled(client, NODES, "job");
+	}
+}
+
 /* ---- waiting ---- */
 
 #define SOMEBODY "abcdefabcdefabcd"

@@ -29,7 +29,8 @@ SHARED_ROWS = [
 	("shared: handles of one client enter one by one", 50, "src/places.c",
 		"if (rl_policy_of(&lock->core)->shares)\n\t\treturn 0;", "if (false)\n\t\treturn 0;"),
 	("upgrade: although another one has it", 51, UPGRADE_LUA, '"+inf") > 1 then', '"+inf") > 2 then'),
-	("upgrade: what is turned in part stays", 51, EXTEND_LUA, 'redis.call("get", KEYS[1]) ~= ARGV[1] or', "true or"),
+	("upgrade: what is turned in part stays", 51, EXTEND_LUA, 'redis.call("get", KEYS[1]) ~= ARGV[1])', "true)"),
+	("share: a token alone turns an exclusive lock", 50, EXTEND_LUA, 'ARGV[#ARGV] ~= "1" or ', ""),
 	("upgrade: nothing is turned back at once", 51, SHARE, "if (turned) /*", "if (turned && l->phase == RL_IDLE) /*"),
 	("upgrade: of a lock that is not held", 51, SHARE, "l->phase != RL_HELD || l->rules", "l->rules"),
 ]

@@ -200,6 +200,8 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 		complain("--fence and --token exclude each other: the same value twice would have two numbers");
 	else if (settings->fence && guard_of(settings) == REDLOCK_GUARD_OFF)
 		complain("--fence needs a guarded node set: give --guard=require, or auto");
+	else if (settings->shared && settings->slots > 0)
+		complain("--shared and --slots exclude each other: each slot is exclusive");
 	else if (settings->shared && settings->fence)
 		complain("--shared and --fence exclude each other: the holders would need one order");
 	else if (settings->shared && settings->compat != REDLOCK_COMPAT_OFF)
