@@ -102,8 +102,6 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	                                  c->drift_ppm, c->drift_ms);
 	if (error < 0)
 		return error;
-	if (!are_names(c, names))
-		return REDLOCK_E_INVAL;
 	if (names->several && wanted.kind != RL_KIND_EXCLUSIVE)
 		return REDLOCK_E_INVAL;
 	if (names->several)
@@ -152,7 +150,8 @@ int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
 	int error = prepare(client, options, &o, ret_lock);
 	if (error < 0)
 		return error;
-	error = make(client, &(struct names){.list = &list, .count = 1}, &o, ret_lock);
+	const struct names names = {.list = &list, .count = 1};
+	error = are_names(client, &names) ? make(client, &names, &o, ret_lock) : REDLOCK_E_INVAL;
 	rl_loop_leave(&client->loop);
 	return error;
 }

@@ -75,7 +75,6 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 	fx->send = policy->asks[REDLOCK_OP_RELEASE].request;
 	fx->seq = 0;
 	policy->give_back(l, fx);
-	fx->quiet |= policy->slots; /* who comes next would find what we have found */
 	l->owed = 0;
 	rl_hand_revoke(l, fx);
 }

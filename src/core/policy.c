@@ -38,6 +38,13 @@ static void from_all(const struct rl_lock *l, struct rl_effects *fx)
 	fx->owed = l->owed;
 }
 
+/* Who has failed tries again, and who comes next would find what it has found: nobody is woken. */
+static void from_all_quietly(const struct rl_lock *l, struct rl_effects *fx)
+{
+	from_all(l, fx);
+	fx->quiet = true;
+}
+
 /* A key with a caller's own value may be that of another acquisition of the same caller, an earlier or a
  * later one: it is ours to delete only where it is known that this attempt made it. A node that has not said
  * so yet finds out by itself (net/submit.c). */
@@ -168,7 +175,7 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
             .contends = true,
             .slots = true,
             .confirm = rl_slots_confirm,
-            .give_back = from_all,
+            .give_back = from_all_quietly,
         },
     [RL_KIND_SHARED] =
         {
@@ -179,7 +186,7 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
             .shares = true,
             .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY},
             .confirm = rl_share_confirm,
-            .give_back = rl_share_give_back,
+            .give_back = from_all_quietly,
         },
     [RL_KIND_SHARED_OWN] =
         {

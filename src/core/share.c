@@ -60,14 +60,6 @@ void rl_share_keep(struct rl_lock *l, const struct rl_event *e)
 	l->kept_out |= kept_out && (e->node == l->gate || l->stage == RL_STAGE_ALL);
 }
 
-/* Who has failed tries again, and nobody else would find more than it did. */
-void rl_share_give_back(const struct rl_lock *l, struct rl_effects *fx)
-{
-	fx->nodes = l->asked;
-	fx->owed = l->owed;
-	fx->quiet = true;
-}
-
 /* ---- upgrade and downgrade ---- */
 
 /* It is exclusive for as long as it holds. What is asked from now on is what its keys are. */

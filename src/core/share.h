@@ -23,9 +23,6 @@ bool rl_share_confirm(struct rl_lock *lock, const struct rl_event *event, struct
 /* Takes what an answer to a claim says besides yes and no. */
 void rl_share_keep(struct rl_lock *lock, const struct rl_event *reply);
 
-/* From all nodes, quietly. */
-void rl_share_give_back(const struct rl_lock *lock, struct rl_effects *effects);
-
 /* The event TURN: begins an upgrade or downgrade. 0, STATE, LOST or LIMIT. */
 int rl_share_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 

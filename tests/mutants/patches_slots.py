@@ -27,7 +27,7 @@ SLOTS_ROWS = [
 	("slots: only the first that has the token is released", 48, RELEASE_LUA, "for i = 2, #KEYS - 1 do\n  if has[i] == token then", "for i = 2, 2 do\n  if has[i] == token then"),
 	("slots: who waits for the name holds up the others", 49, BESIDE_LUA, 'string.find(all, "1w%x+%.0%d+ ") or #all + 1', "1"),
 	("slots: who is served wakes nobody", 49, ENTER_LUA, "  if #spare > 1 then", "  if false then"),
-	("slots: a failed attempt wakes the next one", 49, "src/core/acquire.c", "fx->quiet |= policy->slots;", "fx->quiet = false;"),
+	("slots: a failed attempt wakes the next one", 49, "src/core/policy.c", "fx->quiet = true;", "fx->quiet = false;"),
 	("slots: the next try begins at the same one", 49, CORE, "e->entropy % l->rules->slots", "0 * e->entropy"),
 	("slots: a place that reads as one for the name", 49, "src/places.c", 'lock->core.rules->slots > 0 ? "0" : ""', '""'),
 ]
