@@ -61,5 +61,5 @@ int cover_print(const struct cover *c, bool missing)
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
 		if (rl_observe_events[i] != 0)
 			never += show(missing, c->notices[i], cover_observations[i], "event of a handle");
-	return never + asked_print(&c->rows, ~BY_TIME, UINT32_MAX, missing);
+	return never + asked_print(&c->rows, ~BY_TIME, UINT32_MAX, missing ? ASKED_MISSING : ASKED_ALL);
 }

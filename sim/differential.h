@@ -40,7 +40,7 @@ void step_print(const struct step *s);
 
 /* Counts what came up; and prints what did not: how many kinds that is. */
 void step_count(const struct step *s, const struct buffer *answer, enum redis_native native);
-int steps_missing(enum redis_native native);
+int steps_missing(enum redis_native native, bool print);
 
 /* What the server and the modelled node are like for some steps. */
 enum phase { PHASE_NORMAL, PHASE_OOM, PHASE_MISCONF, PHASE_READONLY, PHASE_BUSY, PHASE_PASSWORD, PHASES };

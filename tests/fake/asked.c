@@ -108,7 +108,7 @@ static uint64_t times_of(const struct asked_seen *seen, unsigned operation, unsi
 	return times;
 }
 
-static int print_row(const struct asked_seen *seen, unsigned operation, unsigned form, bool missing)
+static int print_row(const struct asked_seen *seen, unsigned operation, unsigned form, enum asked_show show)
 {
 	const struct rl_op *op = &rl_ops[operation];
 	const struct rl_outcome *outcomes = rl_ops_outcomes(op, (enum rl_form)form);
@@ -124,10 +124,10 @@ static int print_row(const struct asked_seen *seen, unsigned operation, unsigned
 			continue; /* a server's mood, and not the operation's result; too few nodes whose numbers are
 			             known */
 		never += times == 0;
-		if (!missing || times == 0)
+		if (show == ASKED_ALL || (show == ASKED_MISSING && times == 0))
 			printf("  %-15s %10" PRIu64 "  operation %u, outcome %u%s\n",
 			       watch ? "WATCH" : op->words[form]->fixed.bytes, times, operation, i,
-			       missing ? " never happened" : "");
+			       times == 0 ? " never happened" : "");
 	}
 	return never;
 }
@@ -139,13 +139,13 @@ static uint32_t own_forms(unsigned operation)
 	return operation == RL_OP_LEAVE || operation == RL_OP_HAND ? RL_FORMS_QUEUE : UINT32_MAX;
 }
 
-int asked_print(const struct asked_seen *seen, uint32_t operations, uint32_t forms, bool missing)
+int asked_print(const struct asked_seen *seen, uint32_t operations, uint32_t forms, enum asked_show show)
 {
 	int never = 0;
 	for (unsigned i = 0; i < RL_OP_COUNT; i++)
 		for (unsigned form = 0; form < RL_FORM_COUNT; form++)
 			if ((operations >> i & 1) != 0 &&
 			    (rl_ops[i].forms & forms & own_forms(i) & RL_FORM_BIT(form)) != 0)
-				never += print_row(seen, i, form, missing);
+				never += print_row(seen, i, form, show);
 	return never;
 }

@@ -30,9 +30,11 @@ struct asked_seen {
 /* Counts an answer, unless it is none of the row's outcomes, as errors are. */
 void asked_note(struct asked_seen *seen, const struct asked *asked, struct bytes answer);
 
+enum asked_show { ASKED_NOTHING, ASKED_MISSING, ASKED_ALL };
+
 /* Prints what came up, or only what never did, of these operations and forms. Returns how many outcomes never
  * did. */
-int asked_print(const struct asked_seen *seen, uint32_t operations, uint32_t forms, bool missing);
+int asked_print(const struct asked_seen *seen, uint32_t operations, uint32_t forms, enum asked_show show);
 
 /* The operation's number. */
 static inline unsigned asked_operation(const struct asked *asked)

@@ -47,6 +47,16 @@ static bool votes(redlock_lock *lock, enum redlock_vote_code want)
 	return vote == want;
 }
 
+/* Whether all are met, and so what their clocks say is known. A query waits for each of them. */
+static bool are_known(redlock_lock *lock)
+{
+	bool all = votes(lock, REDLOCK_VOTE_YES) && redlock_acquire(lock) == 0 && redlock_query(lock) == 0;
+	for (unsigned i = 0; i < NODES; i++)
+		all = all && fixture_vote(lock, i) == REDLOCK_VOTE_YES;
+	(void)redlock_release(lock);
+	return all;
+}
+
 /* Returns how long it took until node 0 voted again. */
 static uint64_t comes_back(redlock_lock *lock)
 {
@@ -100,7 +110,7 @@ TEST(two_clocks_are_set)
 		own_lock *other = fixture_lock(b, "other", LONG_TTL_MS, 0);
 		own_lock *held = fixture_lock(a, "job", LONG_TTL_MS, 0),
 		         *wanted = fixture_lock(b, "job", LONG_TTL_MS, 0);
-		assert_soon(votes(other, REDLOCK_VOTE_YES));
+		assert_soon(are_known(other));
 		on_servers(0, 2, set_and_see(it, 10 * SECOND));
 		if (guard != REDLOCK_GUARD_OFF)
 			assert_soon(votes(other, REDLOCK_VOTE_CLOCK) && fixture_vote(other, 1) == REDLOCK_VOTE_CLOCK);
@@ -121,7 +131,7 @@ TEST(all_clocks_are_set_alike)
 	record_write(&servers, NODES, MAX_TTL_MS, "1000");
 	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
 	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
-	assert_soon(votes(lock, REDLOCK_VOTE_YES));
+	assert_soon(are_known(lock));
 	on_servers(0, NODES, server_set_clock(it, 10 * SECOND));
 	for (int i = 0; i < 30; i++) {
 		assert_soon(redlock_acquire(lock) == 0);
