@@ -38,11 +38,15 @@ slot_key() { # NUMBER
 }
 
 @test "--slots: who waits gets the first that is free" {
-	for i in 1 2; do rl run --slots 2 "$job" sleep 1 3>&- & done
+	for i in 1 2; do rl run -t 20s --slots 2 "$job" sh -c "until [ -e over.$i ]; do sleep 0.1; done" 3>&- & done
 	until_true has_keys 5 "$all" "$(slot_key 1)"
-	gives 0 rl_run -v --slots 2 "$job" -c 'echo $REDLOCK_SLOT'
-	says "waiting for '$job'"
-	[[ $output == [01] ]]
+	until_true has_keys 5 "$all" "$job"
+	start_run -v -t 20s --slots 2 "$job" -- sh -c 'echo $REDLOCK_SLOT'
+	until_true grep -q "waiting for '$job'" err
+	touch over.1
+	await "$run_pid" 0
+	[[ $(<out) == [01] ]]
+	touch over.2
 	wait
 	nothing_left
 }
