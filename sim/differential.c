@@ -158,7 +158,31 @@ static bool same_error(const struct step *step, const char *a_line, const char *
 	return same && rl_answer_of_error(a) == rl_answer_of_error(b);
 }
 
-/* Line by line; numbers of `slack_ms` less than the model's are the same. */
+/* Whether a line ends here, of an answer or of a text in it. */
+static bool is_end(char c)
+{
+	return c == '\r' || c == '\n';
+}
+
+/* Numbers of `slack_ms` less are the same, as is how long a text is that has them. */
+static bool same_numbers(const char *a, const char *b, int64_t slack_ms)
+{
+	bool begins = strchr(":$", *a) != NULL && *a == *b;
+	a += begins;
+	b += begins;
+	for (begins = true; !is_end(*a) && !is_end(*b); begins = a[-1] == ' ') {
+		char *a_end = NULL, *b_end = NULL;
+		int64_t less = begins ? strtoll(b, &b_end, 10) - strtoll(a, &a_end, 10) : 0;
+		bool numbers = begins && a_end > a && b_end > b;
+		if (numbers ? less < -slack_ms || less > slack_ms : *a != *b)
+			return false;
+		a = numbers ? a_end : a + 1;
+		b = numbers ? b_end : b + 1;
+	}
+	return is_end(*a) && is_end(*b);
+}
+
+/* Line by line. */
 static bool same_lines(struct diff *d, const struct step *step, int64_t slack_ms)
 {
 	const char *a = buffer_front(&d->answer), *a_end = a + d->answer.length;
@@ -170,8 +194,7 @@ static bool same_lines(struct diff *d, const struct step *step, int64_t slack_ms
 			return false;
 		bool equal = a_line - a == b_line - b && memcmp(a, b, (size_t)(a_line - a)) == 0;
 		int64_t off_ms = step->tells_life ? d->off_ms : 0;
-		int64_t less = strtoll(b + 1, NULL, 10) - strtoll(a + 1, NULL, 10);
-		bool number = *a == ':' && *b == ':' && less >= -slack_ms - off_ms && less <= slack_ms + off_ms;
+		bool number = same_numbers(a, b, slack_ms + off_ms);
 		bool error = *a == '-' && *b == '-' && !d->modelled && same_error(step, a, b);
 		if (!equal && !number && !error)
 			return false;

@@ -31,12 +31,8 @@ void rl_nodes_connect(struct rl_nodes *ns, uint64_t now)
 static void look_at_queue(struct rl_request *request, const struct rl_node *n, unsigned operation)
 {
 	bool enters = (request->enter >> n->id & 1) != 0 && rl_node_may_queue(n);
-	if (enters)
-		request->operation = operation == RL_OP_SLOT      ? RL_OP_SLOT_ENTER
-		                     : operation == RL_OP_ACQUIRE ? RL_OP_ENTER
-		                                                  : operation;
-	else
-		request->operation = operation;
+	unsigned other = enters ? rl_ops[operation].enters : RL_OP_NONE;
+	request->operation = other != RL_OP_NONE ? other : operation;
 	request->unqueued = (request->plain >> n->id & 1) != 0;
 }
 

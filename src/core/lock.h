@@ -66,6 +66,7 @@ enum rl_kind {
 	X(HAND, "hand over")                                                                                     \
 	X(MEET, "meet")                                                                                          \
 	X(ADMIT, "admit")                                                                                        \
+	X(CLAIM_FENCED, "acquire")                                                                               \
 	X(RAISE, "raise")                                                                                        \
 	X(CLAIM_ALL, "claim all")                                                                                \
 	X(EXTEND_ALL, "extend all")                                                                              \

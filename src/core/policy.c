@@ -97,7 +97,7 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
         },
     [RL_KIND_FENCED] =
         {
-            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, rl_fence_weigh, REDLOCK_E_BUSY,
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_FENCED, rl_fence_weigh, REDLOCK_E_BUSY,
                                              .keep = rl_fence_keep},
                      TOKEN_HOLDS,
                      TOKEN_LOOKS},

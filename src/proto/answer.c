@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/answer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* First words of error replies. Sources: server.c, script.c and replication.c of Redis 6 to 8 and Valkey;
@@ -80,8 +81,27 @@ static bool take_items(const struct rl_outcome *o, const struct rl_reply *r, str
 	return o->items[r->count] == '\0' && (vote->number_count == 0 || within(o, vote->numbers[0]));
 }
 
+/* The same as one text: the numbers, and behind the last space the bytes of the text, whatever they are. */
+static bool take_words(const struct rl_outcome *o, const struct rl_reply_value *v, struct rl_vote *vote)
+{
+	const char *item = o->items, *at = v->text;
+	vote->number_count = vote->text_count = 0;
+	for (; *item == 'i'; item++) {
+		char *end;
+		bool begins = *at == '-' || (*at >= '0' && *at <= '9');
+		vote->numbers[vote->number_count++] = strtoll(at, &end, 10);
+		if (!begins || *end != ' ')
+			return false;
+		at = end + 1;
+	}
+	vote->texts[vote->text_count++] = (struct rl_slice){at, v->kept - (size_t)(at - v->text)};
+	return vote->number_count > 0 && strcmp(item, "s") == 0 && within(o, vote->numbers[0]);
+}
+
 static bool fits(const struct rl_outcome *o, const struct rl_reply *r, struct rl_vote *vote)
 {
+	if (o->type == RL_REPLY_ARRAY && r->value.type == RL_REPLY_STRING)
+		return take_words(o, &r->value, vote);
 	if (r->value.type != o->type)
 		return false;
 	switch (o->type) {

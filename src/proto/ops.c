@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/ops.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* The versions of clang-format do not agree on these. */
 /* clang-format off */
 #define NAME {.kind = RL_WORD_NAME}
@@ -117,12 +114,13 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
             {
                 .forms = FORM(PLAIN) | RL_FORMS_GUARD,
                 .words = {[RL_FORM_PLAIN] = WORDS(WORD("SET"), NAME, TOKEN, WORD("NX"), WORD("PX"), TTL),
-                          GUARD_SCRIPT(CLAIM, WORD("3"), NAME, SET, FENCE, TOKEN, TTL, PASS, FENCED, TIMED)},
+                          GUARD_SCRIPT(CLAIM, WORD("2"), NAME, SET, TOKEN, TTL, PASS, TIMED)},
                 .script = RL_SCRIPT_COUNT,
                 .guard_script = RL_SCRIPT_CLAIM,
                 .outcomes = OUTCOMES({YES, OK}, {NO, NIL}),
-                .guard_outcomes = COUNTED("iiiis"),
+                .guard_outcomes = ADMITTED("iiiis", {.vote = REDLOCK_VOTE_PENDING}),
                 .claims = true,
+                .enters = RL_OP_ENTER,
                 .undo = RL_OP_RELEASE,
                 .ghost = RL_GHOST_ALWAYS, /* it would come back when it was released */
                 .rights = "set",
@@ -252,6 +250,22 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .ghost = RL_GHOST_OWN,
                 .rights = "set get del " QUEUE_RIGHTS,
                 .watch_rights = "watch multi exec getrange del",
+            },
+        /* An acquire that draws a number: without a record there is none. */
+        [RL_OP_CLAIM_FENCED] =
+            {
+                .forms = RL_FORMS_GUARD,
+                .words = {GUARD_SCRIPT(CLAIM_FENCED, WORD("3"), NAME, SET, FENCE, TOKEN, TTL, PASS, TIMED)},
+                .script = RL_SCRIPT_COUNT,
+                .guard_script = RL_SCRIPT_CLAIM_FENCED,
+                .parked_as = RL_FORM_GUARD_TEXT,
+                .outcomes = COUNTED("iiiis"),
+                .guard_outcomes = COUNTED("iiiis"),
+                .claims = true,
+                .enters = RL_OP_ENTER,
+                .undo = RL_OP_RELEASE,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "hget hmget hset incrby set del pttl time",
             },
         /* The counter goes on from this number, if the key is still there for the token (core/fence.h). It is
          * asked of nodes that gave one: without a record there is none. */
@@ -414,6 +428,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .quotes = true,
                 .several = true,
                 .claims = true,
+                .enters = RL_OP_SLOT_ENTER,
                 .undo = RL_OP_SLOT_RELEASE,
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "get mget pttl set",
@@ -541,56 +556,3 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .rights = "get set pttl pexpire time zscore zcount",
             },
 };
-
-/* ---- rights ---- */
-
-/* Of the commands that open a connection (net/handshake.c), and of the two forms of a script. */
-static const char opening_rights[] = "select client|id client|kill info command|info";
-static const char script_rights[] = "eval evalsha";
-
-struct rights {
-	char text[512];
-	size_t used;
-};
-
-static bool has_right(const struct rights *r, const char *right, size_t size)
-{
-	for (const char *at = r->text; (at = strchr(at, '+')) != NULL;)
-		if (strcspn(++at, " ") == size && memcmp(at, right, size) == 0)
-			return true;
-	return false;
-}
-
-/* Appends those of a list that are not there yet. */
-static void add_rights(struct rights *r, const char *list)
-{
-	while (list != NULL && *list != '\0') {
-		size_t size = strcspn(list, " ");
-		if (!has_right(r, list, size))
-			r->used += (size_t)snprintf(r->text + r->used, sizeof r->text - r->used, "%s+%.*s",
-			                            r->used > 0 ? " " : "", (int)size, list);
-		list += size + (list[size] == ' ');
-	}
-}
-
-static void add_operations(struct rights *r, bool scripts, bool look)
-{
-	for (unsigned i = 0; i < RL_OP_COUNT; i++) {
-		const struct rl_op *op = &rl_ops[i];
-		if ((op->change == RL_CHANGE_LOOK) == look)
-			add_rights(r, scripts || (op->forms & FORM(PLAIN)) != 0 ? op->rights : op->watch_rights);
-	}
-}
-
-int redlock_acl_rights(int scripts, char *ret_text, size_t size)
-{
-	struct rights r = {.used = 0};
-	if (ret_text == NULL)
-		return REDLOCK_E_INVAL;
-	add_operations(&r, scripts != 0, false);
-	add_rights(&r, scripts != 0 ? script_rights : "");
-	add_rights(&r, opening_rights);
-	add_operations(&r, scripts != 0, true);
-	snprintf(ret_text, size, "%s", r.text);
-	return (int)r.used;
-}

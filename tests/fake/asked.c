@@ -64,6 +64,15 @@ bool asked_read(const struct words *w, struct asked *ret)
 	return false;
 }
 
+/* An answer with the words of an array as one text. */
+static bool is_text(const struct rl_outcome *o, struct bytes answer)
+{
+	const char *end = memchr(answer.at, '\n', answer.size);
+	return o->type == RL_REPLY_ARRAY && o->items[0] == 'i' && answer.at[0] == '$' && end != NULL &&
+	       end + 1 < answer.at + answer.size && o->least <= strtoll(end + 1, NULL, 10) &&
+	       strtoll(end + 1, NULL, 10) <= o->most;
+}
+
 static bool is_outcome(const struct rl_outcome *o, struct bytes answer)
 {
 	static const char *const begins[] = {[RL_REPLY_STATUS] = "+OK\r",
@@ -72,6 +81,8 @@ static bool is_outcome(const struct rl_outcome *o, struct bytes answer)
 	                                     [RL_REPLY_ARRAY] = "*",
 	                                     [RL_REPLY_ERROR] = "-"};
 	size_t size = strlen(begins[o->type]);
+	if (is_text(o, answer))
+		return true;
 	if (answer.size < size || memcmp(answer.at, begins[o->type], size) != 0)
 		return false;
 	if (o->type == RL_REPLY_ERROR)

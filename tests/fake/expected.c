@@ -16,7 +16,7 @@
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): words that are put together are one */
 const struct expected expected[RL_OP_COUNT] = {
     [REDLOCK_OP_ACQUIRE] = {{[RL_FORM_PLAIN] = "SET NAME TOKEN NX PX TTL",
-                             GUARD_SCRIPT("claim 3 NAME redlock:set FENCE TOKEN TTL PASS FENCED TIMED")},
+                             GUARD_SCRIPT("claim 2 NAME redlock:set TOKEN TTL PASS TIMED")},
                             "+OK\r\n",
                             "$-1\r\n"},
     [REDLOCK_OP_EXTEND] = {{SCRIPT("extend 1 NAME TOKEN TTL"),
@@ -45,6 +45,9 @@ const struct expected expected[RL_OP_COUNT] = {
                     ":2\r\n",
                     ":0\r\n",
                     ":1\r\n"},
+    [RL_OP_CLAIM_FENCED] = {{GUARD_SCRIPT("claim_fenced 3 NAME redlock:set FENCE TOKEN TTL PASS TIMED")},
+                            "$10\r\n1 7 0 0 t0\r\n",
+                            "$10\r\n0 0 9 0 t0\r\n"},
     [RL_OP_RAISE] = {{GUARD_SCRIPT("raise 3 NAME redlock:set FENCE TOKEN NUMBER PASS")},
                      "*5\r\n:1\r\n:7\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
                      "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},

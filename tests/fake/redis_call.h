@@ -76,6 +76,7 @@ void script_hand(struct call *c);
 
 /* redis_guard.c */
 void script_claim(struct call *c);
+void script_claim_fenced(struct call *c);
 void script_raise(struct call *c);
 void script_guarded_extend(struct call *c);
 void script_meet(struct call *c);

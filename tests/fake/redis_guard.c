@@ -9,16 +9,8 @@
 #include "redis_offers.h"
 
 /* Where the words of a call are. */
-enum {
-	CLAIM_NAME = 3,
-	CLAIM_SET,
-	CLAIM_FENCE,
-	CLAIM_TOKEN,
-	CLAIM_TTL,
-	CLAIM_PASS,
-	CLAIM_FENCED,
-	CLAIM_TIMED
-};
+enum { CLAIM_NAME = 3, CLAIM_SET, CLAIM_TOKEN, CLAIM_TTL, CLAIM_PASS, CLAIM_TIMED };
+enum { FENCED_NAME = 3, FENCED_SET, FENCED_FENCE, FENCED_TOKEN, FENCED_TTL, FENCED_PASS, FENCED_TIMED };
 enum { EXTEND_TOKEN = 5, EXTEND_TTL, EXTEND_PASS, EXTEND_TIMED };
 enum { MEET_SET = 3, MEET_ID, MEET_MEMBERS, MEET_QUORUM, MEET_TTL };
 enum { ADMIT_ID = 4, ADMIT_RECORD, ADMIT_STEP = 6, ADMIT_CONFIG, ADMIT_FLOOR = 9, ADMIT_MEMBER = 12 };
@@ -81,6 +73,9 @@ int64_t guard_counter(struct call *c, struct bytes fence)
 	return was > 0 ? was : 0;
 }
 
+enum { COUNTER_KEEPS = -1 };
+
+/* `life_ms`: of the counter from now on; COUNTER_KEEPS: it has one. */
 static void put_counter(struct call *c, struct bytes fence, int64_t number, int64_t life_ms)
 {
 	char digits[24];
@@ -93,15 +88,28 @@ static void put_counter(struct call *c, struct bytes fence, int64_t number, int6
 	else
 		key = redis_put(c->redis, c->session->database, fence, text_bytes(digits));
 	key->type = KEY_STRING;
-	key->expires_ms = c->redis->now_ms + life_ms;
+	if (life_ms != COUNTER_KEEPS)
+		key->expires_ms = c->redis->now_ms + life_ms;
 	multi_touch(c->redis, c->session->database, fence);
+}
+
+/* What INCRBY counts on from; 0: it is none, or there is none. */
+static int64_t count_of(const struct key *key)
+{
+	char digits[24];
+	int64_t count = key != NULL && key->type == KEY_STRING ? word_number(key->value) : 0;
+	snprintf(digits, sizeof digits, "%" PRId64, count);
+	return count > 0 && bytes_equal(key->value, text_bytes(digits)) ? count : 0;
 }
 
 int64_t guard_draw(struct call *c, struct bytes fence)
 {
-	int64_t was = guard_counter(c, fence), floor = field_number(c, "floor");
-	int64_t number = (was > floor ? was : floor) + 1;
-	put_counter(c, fence, number, LIFE_MS);
+	enum { REFRESHES = 16 };
+	int64_t was = count_of(call_find(c, fence)), floor = field_number(c, "floor");
+	int64_t most = field_number(c, "gmax");
+	bool goes_on = was > 0 && was + 1 > floor;
+	int64_t number = goes_on ? was + 1 : (most > floor ? most : floor) + 1;
+	put_counter(c, fence, number, goes_on && number % REFRESHES > 0 ? COUNTER_KEEPS : LIFE_MS);
 	return number;
 }
 
@@ -118,41 +126,73 @@ static void reply(struct call *c, int64_t verdict, int64_t number, int64_t left,
 	call_reply_bulk(c, quoted);
 }
 
+/* The same as one text. */
+static void reply_text(struct call *c, int64_t verdict, int64_t number, int64_t left, bool timed,
+                       struct bytes quoted)
+{
+	char numbers[96];
+	struct buffer text = {0};
+	int size = snprintf(numbers, sizeof numbers, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " ", verdict,
+	                    number, left, timed ? c->redis->now_ms : 0);
+	buffer_append(&text, numbers, (size_t)size);
+	buffer_append(&text, quoted.at, quoted.size);
+	call_reply_bulk(c, (struct bytes){buffer_front(&text), text.length});
+	buffer_free(&text);
+}
+
 void script_claim(struct call *c)
 {
-	enum { SET_LINE = 7 };
+	enum { SET_LINE = 8 };
 	struct bytes token = word(c, CLAIM_TOKEN);
-	bool fenced = word(c, CLAIM_FENCED).size > 0, timed = word(c, CLAIM_TIMED).size > 0;
+	bool timed = word(c, CLAIM_TIMED).size > 0;
 	const struct key *key = call_find(c, word(c, CLAIM_NAME));
-	if (!guard_admits(c, word(c, CLAIM_PASS)))
-		reply(c, -1, 0, 0, false, token);
-	else if (fenced && !guard_counts(c))
-		reply(c, -2, 0, 0, false, token);
-	else if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_CLAIM, SET_LINE))
+	if (!guard_admits(c, word(c, CLAIM_PASS))) {
+		reply_text(c, -1, 0, 0, false, token);
+	} else if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_CLAIM, SET_LINE)) {
 		return;
-	else if (key != NULL) {
-		reply(c, 0, 0, call_life(c, key), timed, token);
+	} else if (key != NULL) {
+		reply_text(c, 0, 0, call_life(c, key), timed, token);
 	} else {
 		call_store(c, word(c, CLAIM_NAME), token, word_number(word(c, CLAIM_TTL)));
-		reply(c, 1, fenced ? guard_draw(c, word(c, CLAIM_FENCE)) : 0, 0, timed, token);
+		reply_text(c, 1, 0, 0, timed, token);
+	}
+}
+
+void script_claim_fenced(struct call *c)
+{
+	enum { SET_LINE = 11 };
+	struct bytes token = word(c, FENCED_TOKEN);
+	bool timed = word(c, FENCED_TIMED).size > 0;
+	const struct key *key = call_find(c, word(c, FENCED_NAME));
+	if (!guard_admits(c, word(c, FENCED_PASS))) {
+		reply_text(c, -1, 0, 0, false, token);
+	} else if (!guard_counts(c)) {
+		reply_text(c, -2, 0, 0, false, token);
+	} else if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_CLAIM_FENCED, SET_LINE)) {
+		return;
+	} else if (key != NULL) {
+		reply_text(c, 0, 0, call_life(c, key), timed, token);
+	} else {
+		call_store(c, word(c, FENCED_NAME), token, word_number(word(c, FENCED_TTL)));
+		reply_text(c, 1, guard_draw(c, word(c, FENCED_FENCE)), 0, timed, token);
 	}
 }
 
 void script_guarded_extend(struct call *c)
 {
-	enum { GET_LINE = 5, PEXPIRE_LINE = 7 };
+	enum { GET_LINE = 8, PEXPIRE_LINE = 10 };
 	struct bytes token = word(c, EXTEND_TOKEN);
 	struct key *key = call_find(c, word(c, 3));
 	bool timed = word(c, EXTEND_TIMED).size > 0;
 	if (!guard_admits(c, word(c, EXTEND_PASS))) {
-		reply(c, -1, 0, 0, false, token);
+		reply_text(c, -1, 0, 0, false, token);
 		return;
 	}
 	if (script_fails_at(c, key != NULL && key->type != KEY_STRING ? call_wrongtype : NULL,
 	                    RL_SCRIPT_GUARDED_EXTEND, GET_LINE))
 		return;
 	if (key == NULL || !bytes_equal(key->value, token)) {
-		reply(c, 0, 0, 0, timed, token);
+		reply_text(c, 0, 0, 0, timed, token);
 		return;
 	}
 	int64_t left = call_life(c, key), wanted = word_number(word(c, EXTEND_TTL));
@@ -163,7 +203,7 @@ void script_guarded_extend(struct call *c)
 		key->expires_ms += wanted - left;
 		multi_touch(c->redis, c->session->database, word(c, 3));
 	}
-	reply(c, 1, 0, 0, timed, token);
+	reply_text(c, 1, 0, 0, timed, token);
 }
 
 void script_raise(struct call *c)

@@ -11,6 +11,6 @@ void guard_put(struct call *c, struct bytes name, struct bytes field, struct byt
 bool guard_admits(struct call *c, struct bytes pass);
 bool guard_counts(struct call *c);
 
-/* The last number under this key, and the next one, which is kept. */
+/* The last number under this key; and the next one, which is kept. */
 int64_t guard_counter(struct call *c, struct bytes fence);
 int64_t guard_draw(struct call *c, struct bytes fence);

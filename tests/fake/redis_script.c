@@ -87,6 +87,7 @@ static void run_script(struct call *c, enum rl_script number)
 	    [RL_SCRIPT_LEAVE] = script_leave,
 	    [RL_SCRIPT_HAND] = script_hand,
 	    [RL_SCRIPT_CLAIM] = script_claim,
+	    [RL_SCRIPT_CLAIM_FENCED] = script_claim_fenced,
 	    [RL_SCRIPT_RAISE] = script_raise,
 	    [RL_SCRIPT_MEET] = script_meet,
 	    [RL_SCRIPT_ADMIT] = script_admit,

@@ -29,9 +29,9 @@ GUARD_ROWS = [
 		"return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;",
 		"return REDLOCK_VOTE_PENDING;"),
 	("the claim's script does not compare the pass", 46, "scripts/claim.lua",
-		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then", "if false then"),
+		"-- include passes", 'local now = "0"'),
 	("the extend's script does not compare the pass", 46, "scripts/guarded_extend.lua",
-		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then", "if false then"),
+		"-- include passes", 'local now = "0"'),
 	("the waiter's script does not compare the pass", 46, "scripts/guarded_enter.lua",
 		"if ARGV[5] ~= set[1] and ARGV[5] ~= set[2] then", "if false then"),
 	# ---- 47 ----
@@ -54,7 +54,8 @@ GUARD_ROWS = [
 	("a counter is raised for a token that is gone", 48, "scripts/raise.lua",
 		'if redis.call("get", KEYS[1]) ~= ARGV[1] then', "if false then"),
 	("a lost counter begins at the floor", 48, "scripts/parts/draw.lua",
-		'tonumber(type(was) == "string" and was or set[4]) or 0', 'tonumber(type(was) == "string" and was) or 0'),
+		"number = math.max(most, floor) + 1", "number = floor + 1"),
+	("a counter goes on below the floor", 48, "scripts/parts/draw.lua", "and number > 1 and number > floor", "and number > 1"),
 	# ---- 49 ----
 	("a repair that fails is waited for all the time", 49, QUARANTINE,
 		"return now >= rl_time_add(l->numbers->quarantine_ns, REPAIR * l->rules->node_timeout_ns);", "return false;"),

@@ -455,6 +455,8 @@ void ledger_step(struct ledger *l, struct rl_event event)
 	l->event = event;
 	l->before = l->lock;
 	l->error = rl_lock_step(&l->lock, &event, &l->fx);
+	if (l->fx.send == RL_OP_CLAIM_FENCED)
+		l->fx.send = RL_OP_ACQUIRE; /* the same rules hold for it */
 	l->counts[l->lock.phase]++;
 	must(l, l->error <= 0 && (l->error == 0 || event.kind <= RL_EV_QUERY));
 	note_call(l);

@@ -234,6 +234,33 @@ TEST(shapes_of_enter)
 	}
 }
 
+static enum redlock_vote_code vote_of_words(const char *words, struct rl_vote *ret)
+{
+	struct rl_reply r = {
+	    .value = {.type = RL_REPLY_STRING, .text = words, .kept = strlen(words), .length = strlen(words)}};
+	rl_answer_read(rl_ops[RL_OP_CLAIM_FENCED].guard_outcomes, &r, ret);
+	return ret->code;
+}
+
+/* The numbers of an array, and the text behind them, as one text. */
+TEST(words_of_a_claim)
+{
+	static const char *const bad[] = {"",           "1",          "1 7 0 12",    "1 7 0 12t",  "x 7 0 0 t",
+	                                  "1  7 0 0 t", "1 7 0 t",    "-3 0 0 0 t",  "2 7 0 12 t", "+1 7 0 0 t",
+	                                  " 1 7 0 0 t", "1 7 0 0\tt", "1 7 0 0.5 t", "1 7 0 0x1 t"};
+	struct rl_vote vote;
+	assert_int_equal(vote_of_words("1 7 0 1795412707135 a token", &vote), REDLOCK_VOTE_YES);
+	assert_true(vote.number_count == 4 && vote.numbers[1] == 7 && vote.numbers[3] == INT64_C(1795412707135));
+	assert_true(vote.text_count == 1 && vote.texts[0].size == 7 &&
+	            memcmp(vote.texts[0].bytes, "a token", 7) == 0);
+	assert_int_equal(vote_of_words("0 0 -1 0 t", &vote), REDLOCK_VOTE_NO);
+	assert_int_equal(vote.numbers[2], -1);
+	assert_int_equal(vote_of_words("-2 0 0 0 ", &vote), REDLOCK_VOTE_UNCOUNTED);
+	assert_int_equal(vote.texts[0].size, 0);
+	for (unsigned i = 0; i < COUNT(bad); i++)
+		assert_int_equal(vote_of_words(bad[i], &vote), REDLOCK_VOTE_GARBAGE);
+}
+
 TEST(shapes_of_inspect)
 {
 	struct rl_reply good = {

@@ -496,6 +496,8 @@ static const struct check node_checks[] = {
      "the user lacks %: waiters have no queue, and ask again and again", GIVE},
     {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks_queue, DOCTOR_SHARED,
      "the user lacks %: there are no shared locks", GIVE},
+    {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks_queue, DOCTOR_FENCE,
+     "the user lacks %: fencing tokens are had in two round trips", GIVE},
     {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks_queue, DOCTOR_TOLD,
      "the user lacks %: waiters are not told when another program deletes a key that they wait for", GIVE},
     {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks, DOCTOR_LOOK,

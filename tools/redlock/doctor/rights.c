@@ -50,6 +50,7 @@ static const struct {
     {"+zrevrange", DOCTOR_SHARED, false, {"ZREVRANGE", KEY, "0", "0"}},
     {"+zremrangebyscore", DOCTOR_SHARED, false, {"ZREMRANGEBYSCORE", KEY, "1", "0"}},
     {"+zrevrangebyscore", DOCTOR_LOOK, false, {"ZREVRANGEBYSCORE", KEY, "0", "1"}},
+    {"+incrby", DOCTOR_FENCE, false, {"INCRBY", KEY, "no number"}},
     {"+pexpireat", DOCTOR_SHARED, false, {"PEXPIREAT", KEY, "1"}},
     {"+type", DOCTOR_LOOK, false, {"TYPE", KEY}},
     {"+strlen", DOCTOR_LOOK, false, {"STRLEN", KEY}},
