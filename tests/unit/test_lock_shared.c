@@ -142,7 +142,7 @@ SCENARIO(up_and_down, drive_begin(renewed(), "acquire; votes YYY; forget"),
          "at 1000; upgrade; at 1001; votes YY; extend 30000; votes YY; downgrade; votes YY; release",
          "[ 1000.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
          "[ 1001.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 30698.000 | done upgrade OK\n"
-         "[ 1001.000] held: extend -> held ... until 30698.000 | send extend #3 ttl 30000.000\n"
+         "[ 1001.000] held: extend -> held ... until 30698.000 | send upgrade #3 ttl 30000.000\n"
          "[ 1001.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 30699.000 | done extend OK\n"
          "[ 1001.000] held: turn -> held ... until 30699.000 | send extend share #4 ttl 30000.000\n"
          "[ 1001.000] held: reply #4 node 0 YES, 1 YES -> held YY. until 30699.000 | done downgrade OK\n"
