@@ -121,6 +121,25 @@ TEST(who_waits_asks_the_gate)
 	        "[    3.000] held: release -> releasing ... | send release share #4 quits owed 7\n");
 }
 
+/* The gate is heard when the attempt is over already, and what it has given is given back: others wait even
+ * so. */
+TEST(a_late_yes_says_nothing_of_who_waits)
+{
+	struct drive d = drive_idle(shared(10000));
+	d.hears = 7;
+	drive_play(&d, "acquire; at 1");
+	answer(&d, 1, 0, 0);
+	answer(&d, 2, 0, 0);
+	answer(&d, 0, 1, 0);
+	drive_play(&d, "until 2");
+	drive_expect(&d,
+	             "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+	             "[    1.000] acquiring: reply #1 node 1 NO, 2 NO -> paused .NN until 1.000 | send release "
+	             "share #0 owed 1\n"
+	             "[    1.000] paused: reply #1 node 0 YES -> paused YNN until 1.000\n"
+	             "[    1.000] paused: tick -> acquiring ... | send enter #2 to 1 ttl 30000.000\n");
+}
+
 /* A key that nobody holds by does not stop who asks all nodes even so, as at the end of its wait. */
 TEST(a_key_that_is_left_over)
 {
