@@ -132,17 +132,23 @@ static void ends_with_latest(struct call *c, struct key *key)
 		key->expires_ms = last.ends_ms;
 }
 
-bool share_member(const struct key *key, struct bytes token, struct key *ret)
+bool share_next(const struct key *key, struct bytes *rest, struct key *ret)
 {
 	struct member m;
-	for (struct bytes rest = key->value; next_member(&rest, &m);)
-		if (m.token.size >= token.size && memcmp(m.token.at, token.at, token.size) == 0) {
-			*ret = *key;
-			ret->type = KEY_STRING;
-			ret->value = m.token;
-			ret->expires_ms = m.ends_ms;
+	if (!next_member(rest, &m))
+		return false;
+	*ret = *key;
+	ret->type = KEY_STRING;
+	ret->value = m.token;
+	ret->expires_ms = m.ends_ms;
+	return true;
+}
+
+bool share_member(const struct key *key, struct bytes token, struct key *ret)
+{
+	for (struct bytes rest = key->value; share_next(key, &rest, ret);)
+		if (ret->value.size >= token.size && memcmp(ret->value.at, token.at, token.size) == 0)
 			return true;
-		}
 	return false;
 }
 
