@@ -211,7 +211,8 @@ void crowd_handed(struct world *w, const struct key *key)
 
 /*
  * Nobody who stands behind it has the lock first. Who has no place may: with its first attempt, which asks
- * all nodes at once, and with one more that it begins before the gate has answered its release.
+ * all nodes at once, and with one more that it begins before the gate has answered its release. Whom the gate
+ * has let in does not stand there any more, and nobody is told of it: who gets the other nodes is chance.
  */
 enum { MOST_PASSES = 2 };
 
@@ -219,7 +220,7 @@ static void overtake(struct world *w, struct waiter *other, unsigned actor, unsi
 {
 	const struct waiter *me = &w->crowd.waiters[self / SIM_CROWD_HANDLES][self % SIM_CROWD_HANDLES];
 	bool later = me->placed_ns > other->placed_ns;
-	bool passes = me->placed_ns == 0 && me->began_ns > other->placed_ns;
+	bool passes = other->stands && me->placed_ns == 0 && me->began_ns > other->placed_ns;
 	other->passed_by[self] = (uint8_t)(other->passed_by[self] + passes);
 	if (later || other->passed_by[self] > MOST_PASSES)
 		check_fail(w, VIOLATION_OVERTAKEN, "c%u has waited in line since %.6f ms, c%u %s %.6f ms", actor,
