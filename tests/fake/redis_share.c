@@ -89,6 +89,15 @@ static void tell_end(struct redis *r, const struct key *key, const struct member
 		r->ears->goes(r, &member, deleted && m->ends_ms >= r->now_ms);
 }
 
+/* Those that have ended and are still there go with the set. */
+static void tell_ended(struct redis *r, const struct key *key)
+{
+	struct member m;
+	for (struct bytes rest = key->value; next_member(&rest, &m);)
+		if (m.ends_ms < r->now_ms)
+			tell_end(r, key, &m, false);
+}
+
 void share_goes(struct redis *r, const struct key *key, bool deleted)
 {
 	struct member m;
@@ -506,6 +515,7 @@ void script_upgrade(struct call *c)
 	if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_UPGRADE, SET_LINE))
 		return;
 	ttl_ms = ends_ms - c->redis->now_ms > ttl_ms ? ends_ms - c->redis->now_ms : ttl_ms;
+	tell_ended(c->redis, key);
 	keyspace_set_value(key, token);
 	key->owner = c->session->owner;
 	key->type = KEY_STRING;
