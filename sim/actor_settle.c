@@ -25,17 +25,18 @@ bool actor_owes(struct world *w, uint32_t actor, uint32_t node)
 	return status.owed != 0 || status.lingering != 0;
 }
 
-/* A release for somebody else's token is owed to a node that lets nobody in until the process ends. */
-static bool never_payable(const struct world *w, const struct actor *a, unsigned node)
+/* A release for somebody else's token is owed to a node that lets nobody in until the process ends. So is one
+ * that had no room behind its claim, which then never left. */
+static bool never_payable(const struct world *w, unsigned node)
 {
-	return a->adopted && (w->nodes[node].other_password || w->nodes[node].no_database);
+	return w->nodes[node].other_password || w->nodes[node].no_database;
 }
 
 uint32_t actor_debt(struct world *w, uint32_t actor)
 {
 	const struct actor *a = &w->actors[actor];
 	for (unsigned i = 0; a->alive && i < a->node_count; i++)
-		if (status_of(w, a, i).owed != 0 && !never_payable(w, a, a->order[i]))
+		if (status_of(w, a, i).owed != 0 && !never_payable(w, a->order[i]))
 			return a->order[i];
 	return SIM_MAX_NODES;
 }
@@ -85,7 +86,7 @@ bool actor_wind_down(struct world *w, uint32_t actor)
 			check_settled(w, actor, a->order[i]);
 		else
 			check_owes(w, actor, a->order[i]);
-		settled &= status.owed == 0 || never_payable(w, a, a->order[i]);
+		settled &= status.owed == 0 || never_payable(w, a->order[i]);
 	}
 	actor_leave(w);
 	return settled;

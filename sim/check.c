@@ -52,7 +52,8 @@ static struct bytes slot_key(const struct world *w, unsigned resource, unsigned 
 	return (struct bytes){buffer, 1 + plain.size + (size_t)more};
 }
 
-/* Whether a node has the token for so long, under each of the handle's names. */
+/* Whether a node has the token for so long, under each of the handle's names. In a set it keeps nobody out
+ * who shares. */
 static bool has_beyond(const struct world *w, const struct node *n, const struct handle *h, uint64_t until_ns)
 {
 	char buffer[SIM_MAX_KEY];
@@ -62,7 +63,7 @@ static bool has_beyond(const struct world *w, const struct node *n, const struct
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
 		struct key member;
 		if (key != NULL && key->type == KEY_ZSET)
-			key = share_member(key, token, &member) ? &member : NULL;
+			key = !h->alone && share_member(key, token, &member) ? &member : NULL;
 		bool has = key != NULL && bytes_equal(key->value, token) && node_expiry_world(n, key) >= until_ns;
 		if (handle_wants(h, r) && !has)
 			return false;
@@ -198,6 +199,7 @@ void check_claim(struct world *w, struct actor *a, struct handle *h)
 		world_hit(w, h->running == REDLOCK_OP_EXTEND ? COVER_EXTENDED : COVER_RENEWED);
 	if (h->options.slots > 0 && (redlock_lock_slot(h->lock, &h->slot) != 0 || h->slot >= h->options.slots))
 		check_fail(w, VIOLATION_RESULT, "c%u has slot %u of resource %u", a->index, h->slot, h->resource);
+	h->alone &= before != 0;
 	if (before == 0) {
 		check_fence(w, a, h);
 		h->first_ns = w->now_ns;
@@ -260,6 +262,15 @@ static void check_standing(struct world *w, const struct actor *a, const struct 
 static bool stands(const struct world *w, const struct handle *h)
 {
 	return h->lock != NULL && h->deadline_ns != 0 && h->until_ns > w->now_ns;
+}
+
+void check_upgrade(struct world *w, struct actor *a, struct handle *h)
+{
+	h->alone = true;
+	check_claim(w, a, h);
+	check_grant(w, a, h);
+	if (stands(w, h))
+		check_standing(w, a, h);
 }
 
 void check_key(struct world *w, struct bytes name)

@@ -116,6 +116,9 @@ void check_claims(struct world *w, struct actor *a);
 /* The application has seen its grant and begins to rely on it. */
 void check_grant(struct world *w, struct actor *a, struct handle *h);
 
+/* A shared lock is exclusive from now on: a quorum keeps everybody out. */
+void check_upgrade(struct world *w, struct actor *a, struct handle *h);
+
 /* The library says that the lock is lost, or that a quorum does not have it. */
 void check_loss(struct world *w, struct actor *a, struct handle *h);
 

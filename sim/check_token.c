@@ -221,6 +221,29 @@ static bool is_queue(const struct key *key)
 	       key->expires_ms != KEY_FOREVER;
 }
 
+static void check_orphan(struct world *w, uint32_t actor, uint32_t node, const struct key *key)
+{
+	uint64_t ends_ns = node_expiry_world(&w->nodes[node], key);
+	if (ends_ns <= w->now_ns + EXPIRY_TOLERANCE_NS + w->plan.step_back_ns)
+		return;
+	/* What was handed over is known by a message, which may be lost. */
+	const struct seen_token *row = token_row(&w->check, key->value);
+	if (!row->left && !row->handed)
+		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value.at, actor,
+		           (double)(ends_ns - w->now_ns) / (double)SIM_MS);
+}
+
+/* Of those that share a key, each is somebody's. */
+static void check_members(struct world *w, uint32_t actor, uint32_t node, const struct key *key)
+{
+	struct key member;
+	for (struct bytes rest = key->value; share_next(key, &rest, &member);) {
+		const struct seen_token *row = token_row(&w->check, member.value);
+		if (row->actor == actor && row->life == w->actors[actor].life)
+			check_orphan(w, actor, node, &member);
+	}
+}
+
 void check_settled(struct world *w, uint32_t actor, uint32_t node)
 {
 	const struct node *n = &w->nodes[node];
@@ -228,15 +251,10 @@ void check_settled(struct world *w, uint32_t actor, uint32_t node)
 	w->check.settled[actor][node] |= 1ull << (life & 63);
 	for (size_t i = 0; i < n->redis.keys.count; i++) {
 		const struct key *key = &n->redis.keys.keys[i];
-		if (key->owner != KEY_OWNER(actor, life) || is_queue(key) ||
-		    node_expiry_world(n, key) <= w->now_ns + EXPIRY_TOLERANCE_NS + w->plan.step_back_ns)
-			continue;
-		/* What was handed over is known by a message, which may be lost. */
-		const struct seen_token *row = token_row(&w->check, key->value);
-		if (row->left || row->handed)
-			continue;
-		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value.at, actor,
-		           (double)(node_expiry_world(n, key) - w->now_ns) / (double)SIM_MS);
+		if (key->type == KEY_ZSET)
+			check_members(w, actor, node, key);
+		else if (key->owner == KEY_OWNER(actor, life) && !is_queue(key))
+			check_orphan(w, actor, node, key);
 	}
 }
 

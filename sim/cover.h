@@ -95,6 +95,7 @@
 	X(LIMITED, "cap on extending reached")                                                                   \
 	X(SHARED, "shared lock granted")                                                                         \
 	X(SHARED_WITH, "and somebody else had it")                                                               \
+	X(SHARED_IN_TURN, "and had waited for it in line with others that do not share")                         \
 	X(UPGRADED, "shared lock upgraded")                                                                      \
 	X(UPGRADE_FAILED, "upgrade not granted")                                                                 \
 	X(DOWNGRADED, "shared again, or extended so")                                                            \

@@ -108,10 +108,11 @@ static bool may_have_it(const struct world *w, const struct actor *a, const stru
 	return good >= a->quorum && !blocked;
 }
 
-/* Whether it waits, and not behind another handle of its client. */
+/* Whether it waits, and not behind another handle of its client: those that share have a place each. */
 static bool asks(const struct actor *a, const struct handle *h)
 {
-	return h->running == REDLOCK_OP_ACQUIRE && rl_places_first_waiter(&a->client->places, h->lock) == h->lock;
+	return h->running == REDLOCK_OP_ACQUIRE &&
+	       (handle_shares(h, h) || rl_places_first_waiter(&a->client->places, h->lock) == h->lock);
 }
 
 /* Whether somebody waits who may have it; and notes whether some of them do not meet the others, or may not
@@ -161,12 +162,14 @@ static void look_whether_idle(struct world *w, unsigned trouble)
 
 /* ---- whose turn it is ---- */
 
-/* Its handles stand behind one another in the client, and one of them in the queue. */
+/* Its handles stand behind one another in the client, and one of them in the queue; but those that share. */
 static void check_one_place(struct world *w, const struct actor *a)
 {
 	unsigned places = 0;
-	for (unsigned k = 0; k < w->crowd.handles; k++)
-		places += a->handles[k].running == REDLOCK_OP_ACQUIRE && w->crowd.waiters[a->index][k].stands;
+	for (unsigned k = 0; k < w->crowd.handles; k++) {
+		const struct waiter *waiter = &w->crowd.waiters[a->index][k];
+		places += a->handles[k].running == REDLOCK_OP_ACQUIRE && waiter->stands && !waiter->shares;
+	}
 	if (places > 1 && w->crowd.orderly)
 		check_fail(w, VIOLATION_PLACES, "c%u has %u", a->index, places);
 }
@@ -190,7 +193,7 @@ void crowd_entered(struct world *w, const struct call *call, struct bytes answer
 		if (h->lock == NULL || h->running != REDLOCK_OP_ACQUIRE ||
 		    number != h->lock->slot * RL_CALLS + h->lock->core.call)
 			continue;
-		waiter->stands = verdict == 0 && stands > 0;
+		waiter->stands = verdict <= 0 && stands > 0;
 		if (waiter->stands && waiter->placed_ns == 0)
 			waiter->placed_ns = w->now_ns;
 	}
@@ -210,8 +213,10 @@ void crowd_handed(struct world *w, const struct key *key)
 }
 
 /*
- * Nobody who stands behind it has the lock first. Who has no place may: with its first attempt, which asks
- * all nodes at once, and with one more that it begins before the gate has answered its release.
+ * Nobody who stands behind it has the lock first, unless both share. Who has no place may: with its first
+ * attempt, which asks all nodes at once, and with one more that it begins before the gate has answered its
+ * release. Whom the gate has let in does not stand there any more, and nobody is told of it: who gets the
+ * other nodes is chance.
  */
 enum { MOST_PASSES = 2 };
 
@@ -219,7 +224,7 @@ static void overtake(struct world *w, struct waiter *other, unsigned actor, unsi
 {
 	const struct waiter *me = &w->crowd.waiters[self / SIM_CROWD_HANDLES][self % SIM_CROWD_HANDLES];
 	bool later = me->placed_ns > other->placed_ns;
-	bool passes = me->placed_ns == 0 && me->began_ns > other->placed_ns;
+	bool passes = other->stands && me->placed_ns == 0 && me->began_ns > other->placed_ns;
 	other->passed_by[self] = (uint8_t)(other->passed_by[self] + passes);
 	if (later || other->passed_by[self] > MOST_PASSES)
 		check_fail(w, VIOLATION_OVERTAKEN, "c%u has waited in line since %.6f ms, c%u %s %.6f ms", actor,
@@ -239,9 +244,12 @@ void crowd_granted(struct world *w, uint32_t actor, uint32_t slot)
 		for (unsigned k = 0; k < c->handles; k++) {
 			struct waiter *other = &c->waiters[i][k];
 			bool waits = w->actors[i].alive && w->actors[i].handles[k].running == REDLOCK_OP_ACQUIRE;
-			if (other != me && waits && other->placed_ns != 0)
+			bool both = me->shares && other->shares;
+			if (other != me && waits && other->placed_ns != 0 && !both)
 				overtake(w, other, i, actor * SIM_CROWD_HANDLES + slot);
 		}
+	if (me->shares && me->placed_ns != 0)
+		world_hit(w, COVER_SHARED_IN_TURN);
 	me->turns -= me->turns > 0;
 	c->free_ns = w->now_ns; /* it may be over when somebody looks the next time */
 	me->next_ns = w->now_ns + prng_below(&w->work, c->most_hold_us) * SIM_US;
@@ -266,7 +274,7 @@ static void act(struct world *w, uint32_t actor, uint32_t slot)
 		me->placed_ns = 0;
 		me->stands = false;
 		memset(me->passed_by, 0, sizeof me->passed_by);
-		handle_crowd_acquire(w, actor, slot, resource_of(w), FOREVER_MS);
+		handle_crowd_acquire(w, actor, slot, resource_of(w), FOREVER_MS, me->shares);
 	}
 }
 
@@ -298,6 +306,19 @@ static bool same_order(const struct world *w)
 	return true;
 }
 
+/* Where each node runs scripts for everybody, and their text gets through. */
+enum { ROOM_FOR_SHARE = 8192 };
+
+static bool may_share(const struct world *w)
+{
+	bool may = !w->plan.guard && w->plan.send_room >= ROOM_FOR_SHARE;
+	for (unsigned i = 0; i < w->plan.nodes; i++)
+		may &= !w->nodes[i].redis.eval_denied;
+	for (unsigned i = 0; i < w->plan.actors; i++)
+		may &= !w->actors[i].plain;
+	return may;
+}
+
 static void gather(struct world *w, unsigned trouble)
 {
 	struct crowd *c = &w->crowd;
@@ -305,10 +326,12 @@ static void gather(struct world *w, unsigned trouble)
 	c->handles = prng_chance(&w->work, 300) ? SIM_CROWD_HANDLES : 1;
 	c->most_hold_us = prng_chance(&w->work, 300) ? MOST_BRIEF_US : MOST_HOLD_US;
 	c->orderly = trouble == 0 && 2 * trip_ns(w) < PATIENCE_NS && same_order(w);
+	bool mixed = trouble == 0 && may_share(w) && same_order(w) && prng_chance(&w->work, 500);
 	for (unsigned i = 0; i < w->plan.actors; i++) {
 		for (unsigned k = 0; k < c->handles; k++)
 			c->waiters[i][k] = (struct waiter){
 			    .turns = TURNS,
+			    .shares = mixed && prng_chance(&w->work, 500),
 			    .next_ns = w->now_ns + prng_below(&w->work, MOST_THINK_US) * SIM_US,
 			};
 	}

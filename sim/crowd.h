@@ -19,6 +19,7 @@ struct key;
 
 struct waiter {
 	unsigned turns;     /* that it still wants */
+	bool shares;        /* with others that do */
 	uint64_t next_ns;   /* when it does something next */
 	uint64_t began_ns;  /* its acquire */
 	bool stands;        /* the gate said so the last time; not once it has let it in */

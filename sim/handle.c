@@ -420,15 +420,19 @@ void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, ui
 	actor_leave(w);
 }
 
-void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, unsigned resource, uint64_t wait_ms)
+void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, unsigned resource, uint64_t wait_ms,
+                          bool shares)
 {
 	struct handle *h = &w->actors[actor].handles[slot];
 	actor_enter(w, actor);
+	if (h->lock != NULL && shares != (h->options.mode == REDLOCK_SHARED))
+		let_go(w, subject_of(actor, slot));
 	if (h->lock == NULL) {
 		h->resource = resource;
 		redlock_lock_options_init(&h->options);
 		h->options.ttl_ms = FINAL_TTL_MS;
 		h->options.wait_ms = wait_ms;
+		h->options.mode = shares ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
 		open_lock(w, subject_of(actor, slot));
 	}
 	start(w, subject_of(actor, slot), REDLOCK_OP_ACQUIRE, 0);

@@ -98,9 +98,7 @@ static void done_upgrade(struct world *w, uint32_t subject, int result)
 	struct handle *h = handle_of(w, subject);
 	world_hit(w, result == 0 ? COVER_UPGRADED : COVER_UPGRADE_FAILED);
 	if (result == 0 && h->held) {
-		h->alone = true;
-		check_claim(w, w->current, h);
-		check_grant(w, w->current, h);
+		check_upgrade(w, w->current, h);
 	} else if (result != REDLOCK_E_BUSY) {
 		done_extend(w, subject, result);
 	}

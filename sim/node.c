@@ -26,7 +26,10 @@ bool node_has_value(const struct world *w, uint32_t node, struct bytes value)
 	int64_t now_ms = node_now_ms(w, n);
 	for (size_t i = 0; i < n->redis.keys.count; i++) {
 		const struct key *key = &n->redis.keys.keys[i];
-		if (now_ms <= key->expires_ms && bytes_equal(key->value, value))
+		struct key member;
+		if (key->type == KEY_ZSET)
+			key = share_member(key, value, &member) ? &member : NULL;
+		if (key != NULL && now_ms <= key->expires_ms && bytes_equal(key->value, value))
 			return true;
 	}
 	return false;

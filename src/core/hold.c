@@ -102,11 +102,27 @@ static int begin(struct rl_lock *l, uint64_t now, uint64_t asked, bool backgroun
 	return 0;
 }
 
+/* What is left was promised to one who shares, and perhaps by other nodes than those that upgrade: these are
+ * asked for as much, and for what clocks may differ by meanwhile. */
+static uint64_t ttl_of_upgrade(const struct rl_lock *l, uint64_t now)
+{
+	uint64_t ttl = l->rules->ttl_ns;
+	for (;;) {
+		uint64_t drift = rl_validity_drift(ttl, l->rules->drift_ppm, l->rules->drift_base_ns);
+		uint64_t missing = rl_time_sub(l->valid_until_ns, rl_validity_end(now, ttl, drift));
+		if (missing == 0)
+			return ttl;
+		ttl += missing + RL_NS_PER_MS;
+		ttl -= ttl % RL_NS_PER_MS; /* the wire counts milliseconds */
+	}
+}
+
 /* Behind a cap nothing is lengthened, but a lock can be shared again. */
 int rl_hold_turn(struct rl_lock *l, uint64_t now, enum rl_turn turn, struct rl_effects *fx)
 {
-	uint64_t ttl = capped_ttl(l, l->rules->ttl_ns, now);
-	if (ttl == 0 && turn == RL_TURN_UP)
+	bool up = turn == RL_TURN_UP;
+	uint64_t ttl = capped_ttl(l, up ? ttl_of_upgrade(l, now) : l->rules->ttl_ns, now);
+	if (ttl == 0 && up)
 		return REDLOCK_E_LIMIT;
 	if (ttl == 0)
 		ttl = RL_NS_PER_MS;

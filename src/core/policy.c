@@ -196,9 +196,10 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
             .confirm = rl_share_confirm,
             .give_back = where_proven,
         },
+    /* A renewal of before may still come where it was upgraded: what is extended there is doubted, too. */
     [RL_KIND_ALONE] =
         {
-            .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, REDLOCK_E_LOST}, SHARE_ENDS},
+            .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_UPGRADE, extend, REDLOCK_E_LOST}, SHARE_ENDS},
             .signs = true,
             .contends = true,
             .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY},

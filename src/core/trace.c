@@ -121,7 +121,8 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		add(t, " quits");
 	if (fx->bars)
 		add(t, fx->quiet ? " bars quietly" : " bars");
-	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || sends(lock, fx, REDLOCK_OP_EXTEND))
+	bool lengthens = sends(lock, fx, REDLOCK_OP_EXTEND) || fx->send == RL_OP_UPGRADE;
+	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || lengthens)
 		add_time(t, " ttl ", fx->ttl_ns);
 	if (fx->declines)
 		add(t, " | declines");

@@ -95,7 +95,8 @@ void script_share_release(struct call *c);
 void script_share_query(struct call *c);
 void script_upgrade(struct call *c);
 bool share_member(const struct key *key, struct bytes token, struct key *ret); /* as a key of its own */
-void share_goes(struct redis *r, const struct key *key, bool deleted);         /* each of them */
+bool share_next(const struct key *key, struct bytes *rest, struct key *ret); /* `rest`: at first its value */
+void share_goes(struct redis *r, const struct key *key, bool deleted);       /* each of them */
 bool share_ends_within(const struct key *key, int64_t from_ms, int64_t to_ms);
 int64_t share_holders(struct call *c, const struct key *key, struct buffer *ret);
 

@@ -89,6 +89,15 @@ static void tell_end(struct redis *r, const struct key *key, const struct member
 		r->ears->goes(r, &member, deleted && m->ends_ms >= r->now_ms);
 }
 
+/* Those that have ended and are still there go with the set. */
+static void tell_ended(struct redis *r, const struct key *key)
+{
+	struct member m;
+	for (struct bytes rest = key->value; next_member(&rest, &m);)
+		if (m.ends_ms < r->now_ms)
+			tell_end(r, key, &m, false);
+}
+
 void share_goes(struct redis *r, const struct key *key, bool deleted)
 {
 	struct member m;
@@ -132,17 +141,23 @@ static void ends_with_latest(struct call *c, struct key *key)
 		key->expires_ms = last.ends_ms;
 }
 
-bool share_member(const struct key *key, struct bytes token, struct key *ret)
+bool share_next(const struct key *key, struct bytes *rest, struct key *ret)
 {
 	struct member m;
-	for (struct bytes rest = key->value; next_member(&rest, &m);)
-		if (m.token.size >= token.size && memcmp(m.token.at, token.at, token.size) == 0) {
-			*ret = *key;
-			ret->type = KEY_STRING;
-			ret->value = m.token;
-			ret->expires_ms = m.ends_ms;
+	if (!next_member(rest, &m))
+		return false;
+	*ret = *key;
+	ret->type = KEY_STRING;
+	ret->value = m.token;
+	ret->expires_ms = m.ends_ms;
+	return true;
+}
+
+bool share_member(const struct key *key, struct bytes token, struct key *ret)
+{
+	for (struct bytes rest = key->value; share_next(key, &rest, ret);)
+		if (ret->value.size >= token.size && memcmp(ret->value.at, token.at, token.size) == 0)
 			return true;
-		}
 	return false;
 }
 
@@ -500,6 +515,7 @@ void script_upgrade(struct call *c)
 	if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_UPGRADE, SET_LINE))
 		return;
 	ttl_ms = ends_ms - c->redis->now_ms > ttl_ms ? ends_ms - c->redis->now_ms : ttl_ms;
+	tell_ended(c->redis, key);
 	keyspace_set_value(key, token);
 	key->owner = c->session->owner;
 	key->type = KEY_STRING;

@@ -413,6 +413,35 @@ TEST(a_waiter_keeps_out_who_comes_later)
 	expect_settled(client, NODES, "job");
 }
 
+/* Without a message they would come by themselves, later: who is told is heard by somebody else. */
+TEST(all_that_share_at_the_head_of_the_line_are_told)
+{
+	static const char *const heard[] = {SOMEBODY "\n7", SOMEBODY "\n8", "pong"};
+	struct raw ears[NODES];
+	struct raw_reply reply;
+	struct raw_arg ping = {"PING", 4};
+	char line[128];
+	own_client *client = open_client();
+	own_lock *a = reader(client, 0);
+	expect_ok(a, redlock_acquire(a));
+	expect_ok(a, redlock_upgrade(a));
+	listen_everywhere(ears);
+	snprintf(line, sizeof line, "1r%-27s ;1r%-27s ;1w%-27s ;", SOMEBODY ".7", SOMEBODY ".8", SOMEBODY ".9");
+	on_servers(0, NODES, server_must(it, "OK", "SET", "{job}:redlock:queue", line, "PX", "60000", NULL));
+	expect_ok(a, redlock_downgrade(a));
+	for (unsigned i = 0; i < NODES; i++) {
+		for (unsigned k = 0; k < 3; k++) {
+			if (k == 2)
+				assert_int_equal(raw_send(&ears[i], &ping, 1), 0);
+			assert_int_equal(raw_receive(&ears[i], &reply), 0);
+			assert_non_null(strstr(reply.text, heard[k]));
+		}
+		raw_close(&ears[i]);
+	}
+	expect_ok(a, redlock_release(a));
+	expect_settled(client, NODES, "job");
+}
+
 struct waiter {
 	pthread_t thread;
 	redlock_lock *lock;

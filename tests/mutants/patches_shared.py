@@ -32,5 +32,8 @@ SHARED_ROWS = [
 	("upgrade: what is turned in part stays", 51, EXTEND_LUA, 'redis.call("get", KEYS[1]) ~= ARGV[1])', "true)"),
 	("share: a token alone turns an exclusive lock", 50, EXTEND_LUA, 'ARGV[#ARGV] ~= "1" or ', ""),
 	("upgrade: nothing is turned back at once", 51, SHARE, "if (turned) /*", "if (turned && l->phase == RL_IDLE) /*"),
+	("upgrade: what is left of a longer share is not asked for", 51, "src/core/hold.c", "if (missing == 0)", "if (missing == 0 || true)"),
+	("upgrade: what is extended behind it is not doubted", 51, "src/core/policy.c",
+		"{RL_OP_UPGRADE, extend, REDLOCK_E_LOST}", "{RL_OP_EXTEND, extend, REDLOCK_E_LOST}"),
 	("upgrade: of a lock that is not held", 51, SHARE, "l->phase != RL_HELD || l->rules", "l->rules"),
 ]

@@ -121,6 +121,25 @@ TEST(who_waits_asks_the_gate)
 	        "[    3.000] held: release -> releasing ... | send release share #4 quits owed 7\n");
 }
 
+/* The gate is heard when the attempt is over already, and what it has given is given back: others wait even
+ * so. */
+TEST(a_late_yes_says_nothing_of_who_waits)
+{
+	struct drive d = drive_idle(shared(10000));
+	d.hears = 7;
+	drive_play(&d, "acquire; at 1");
+	answer(&d, 1, 0, 0);
+	answer(&d, 2, 0, 0);
+	answer(&d, 0, 1, 0);
+	drive_play(&d, "until 2");
+	drive_expect(&d,
+	             "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+	             "[    1.000] acquiring: reply #1 node 1 NO, 2 NO -> paused .NN until 1.000 | send release "
+	             "share #0 owed 1\n"
+	             "[    1.000] paused: reply #1 node 0 YES -> paused YNN until 1.000\n"
+	             "[    1.000] paused: tick -> acquiring ... | send enter #2 to 1 ttl 30000.000\n");
+}
+
 /* A key that nobody holds by does not stop who asks all nodes even so, as at the end of its wait. */
 TEST(a_key_that_is_left_over)
 {
@@ -140,9 +159,9 @@ TEST(a_key_that_is_left_over)
 
 SCENARIO(up_and_down, drive_begin(renewed(), "acquire; votes YYY; forget"),
          "at 1000; upgrade; at 1001; votes YY; extend 30000; votes YY; downgrade; votes YY; release",
-         "[ 1000.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[ 1000.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
          "[ 1001.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 30698.000 | done upgrade OK\n"
-         "[ 1001.000] held: extend -> held ... until 30698.000 | send extend #3 ttl 30000.000\n"
+         "[ 1001.000] held: extend -> held ... until 30698.000 | send upgrade #3 ttl 30000.000\n"
          "[ 1001.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 30699.000 | done extend OK\n"
          "[ 1001.000] held: turn -> held ... until 30699.000 | send extend share #4 ttl 30000.000\n"
          "[ 1001.000] held: reply #4 node 0 YES, 1 YES -> held YY. until 30699.000 | done downgrade OK\n"
@@ -150,20 +169,28 @@ SCENARIO(up_and_down, drive_begin(renewed(), "acquire; votes YYY; forget"),
 
 SCENARIO(somebody_else_has_it_too, drive_begin(shared(0), "acquire; votes YYY; forget"),
          "at 1000; upgrade; at 1001; votes YNN; at 1002; votes YY",
-         "[ 1000.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[ 1000.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
          "[ 1001.000] held: reply #2 node 0 YES, 1 NO, 2 NO -> held ... until 29698.000 | send extend share "
          "#3 ttl 30000.000 | done upgrade BUSY\n"
          "[ 1002.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 30699.000\n")
 
+/* The longer validity is of one who shares, and other nodes have promised it. */
+SCENARIO(an_upgrade_asks_for_what_is_left, drive_begin(shared(0), "acquire; votes YYY; forget"),
+         "extend 60000; votes YY; at 1000; upgrade; at 1001; votes .YY",
+         "[    0.000] held: extend -> held ... until 29698.000 | send extend share #2 ttl 60000.000\n"
+         "[    0.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 59398.000 | done extend OK\n"
+         "[ 1000.000] held: turn -> held ... until 59398.000 | send upgrade #3 ttl 58990.000\n"
+         "[ 1001.000] held: reply #3 node 1 YES, 2 YES -> held .YY until 59398.100 | done upgrade OK\n")
+
 SCENARIO(an_upgrade_without_an_answer, drive_begin(shared(0), "acquire; votes YYY; forget"),
          "upgrade; until 300",
-         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
          "[  200.000] held: tick -> held ... until 29698.000 | send extend share #3 ttl 30000.000 | done "
          "upgrade NOQUORUM\n")
 
 SCENARIO(an_upgrade_is_cancelled, drive_begin(shared(0), "acquire; votes YYY; forget"),
          "upgrade; votes Y; cancel; extend 30000; cancel",
-         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
          "[    0.000] held: reply #2 node 0 YES -> held Y.. until 29698.000\n"
          "[    0.000] held: cancel -> held ... until 29698.000 | send extend share #3 ttl 30000.000 | done "
          "upgrade CANCELLED\n"
@@ -172,7 +199,7 @@ SCENARIO(an_upgrade_is_cancelled, drive_begin(shared(0), "acquire; votes YYY; fo
 
 SCENARIO(an_upgrade_ends_with_the_lock, drive_begin(shared(0), "acquire; votes YYY; forget"),
          "at 29690; upgrade; until 29700; upgrade; release; votes NN; upgrade",
-         "[29690.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[29690.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
          "[29698.000] held: tick -> lost ... | lost | done upgrade LOST\n"
          "[29700.000] lost: turn -> lost ... | error LOST\n"
          "[29700.000] lost: release -> releasing ... | send release share #3 owed 7\n"
@@ -181,7 +208,7 @@ SCENARIO(an_upgrade_ends_with_the_lock, drive_begin(shared(0), "acquire; votes Y
 
 SCENARIO(caps, drive_begin(capped(), "acquire; votes YYY; forget"),
          "upgrade; votes YY; upgrade; downgrade; votes YY; upgrade; extend 30000",
-         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2\n"
+         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
          "[    0.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 29698.000 | done upgrade OK\n"
          "[    0.000] held: turn -> held YY. until 29698.000 | error LIMIT\n"
          "[    0.000] held: turn -> held ... until 29698.000 | send extend share #3 ttl 1.000\n"
