@@ -335,6 +335,8 @@ static void run_step(struct diff *d)
 	bool doubt = unclear || !same || nearby; /* one answer may stand for more than one outcome */
 	if (step.queue != 0 && doubt)
 		forget_key(d, s, &step, step.queue);
+	if (step.other_queue != 0 && doubt)
+		forget_key(d, s, &step, step.other_queue);
 	if (step.other != 0 && (doubt || from_ms != to_ms)) /* its end is not compared */
 		forget_key(d, s, &step, step.other);
 	for (unsigned i = 0; i < step.slot_count && (doubt || from_ms != to_ms); i++)

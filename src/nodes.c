@@ -32,9 +32,10 @@ static void look_at_queue(struct rl_request *request, const struct rl_node *n, u
 {
 	bool enters = (request->enter >> n->id & 1) != 0 && rl_node_may_queue(n);
 	if (enters)
-		request->operation = operation == RL_OP_SLOT      ? RL_OP_SLOT_ENTER
-		                     : operation == RL_OP_ACQUIRE ? RL_OP_ENTER
-		                                                  : operation;
+		request->operation = operation == RL_OP_SLOT        ? RL_OP_SLOT_ENTER
+		                     : operation == RL_OP_CLAIM_ALL ? RL_OP_ENTER_ALL
+		                     : operation == RL_OP_ACQUIRE   ? RL_OP_ENTER
+		                                                    : operation;
 	else
 		request->operation = operation;
 	request->unqueued = (request->plain >> n->id & 1) != 0;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/ops.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* The versions of clang-format do not agree on these. */
 /* clang-format off */
 #define NAME {.kind = RL_WORD_NAME}
@@ -102,6 +99,10 @@
 #define COUNTED(letters) ADMITTED(letters, {UNCOUNTED, ARRAY_FROM(-2, -2, letters)})
 
 #define ALL_OR_NONE OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(0, 0, "iiiis")})
+
+#define LINED_UP(...)                                                                                        \
+	OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(-1 - REDLOCK_MAX_NAMES, -2, "iiiiss")},      \
+	         __VA_ARGS__)
 
 #define ONE_OF_K(letters)                                                                                    \
 	OUTCOMES({YES, ARRAY_FROM(1, 1, letters)}, {NO, ARRAY_FROM(0, 0, letters)},                              \
@@ -320,6 +321,31 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "pttl set del",
             },
+        /* The same for one who waits in the queue of one of the names. An answer is that of ENTER, but for
+         * the verdict: 1, or how far below -1 the name is that is in the way; -1: the node may not vote. Our
+         * place is 0 in a "no" if another name is. */
+        [RL_OP_ENTER_ALL] =
+            {
+                .forms = RL_FORMS_QUEUE | RL_FORMS_GUARD,
+                .words = {QUEUE_SCRIPT(ENTER_ALL, KEYS, NAME, QUEUE, OFFERS, NAMES, TOKEN, TTL, PLACE,
+                                       PATIENCE),
+                          GUARD_SCRIPT(GUARDED_ENTER_ALL, KEYS, NAME, QUEUE, OFFERS, NAMES, SET, TOKEN, TTL,
+                                       PASS, TIMED, PLACE, PATIENCE)},
+                .script = RL_SCRIPT_COUNT,
+                .queue_script = RL_SCRIPT_ENTER_ALL,
+                .guard_script = RL_SCRIPT_GUARDED_ENTER_ALL,
+                .parked_as = RL_FORM_QUEUE_SHA,
+                .outcomes = LINED_UP({BARRED, ERROR("ERR unknown command")}, {BARRED, ERROR("ERR Unknown")},
+                                     {NO, ERROR("NOSCRIPT")}),
+                .guard_outcomes = LINED_UP({QUARANTINE, ARRAY_FROM(-1, -1, "iiiis")}),
+                .plainly = RL_OP_CLAIM_ALL,
+                .quotes = true,
+                .several = true,
+                .claims = true,
+                .undo = RL_OP_RELEASE_ALL,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "set del type hmget " QUEUE_RIGHTS " subscribe unsubscribe",
+            },
         [RL_OP_EXTEND_ALL] =
             {
                 .forms = FORM(SHA) | FORM(TEXT) | RL_FORMS_GUARD,
@@ -336,24 +362,25 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .several = true,
                 .rights = "get pttl pexpire",
             },
-        /* Which also looks whether somebody waits for one of them, where queues are within reach. */
+        /* Which also wakes who waits for one of them, where queues are within reach. */
         [RL_OP_RELEASE_ALL] =
             {
                 .forms = RL_FORMS_QUEUE | FORM(SHA) | FORM(TEXT),
-                .words = {QUEUE_SCRIPT(RELEASE_ALL, KEYS, NAMES, QUEUES, TOKEN, WORD("2")),
+                .words = {QUEUE_SCRIPT(RELEASE_ALL, KEYS, NAMES, QUEUES, TOKEN, WORD("2"), PLACE,
+                                       PATIENCE, QUIET),
                           MANY_SCRIPT(RELEASE_ALL, NAMES, TOKEN, WORD("1"))},
                 .script = RL_SCRIPT_RELEASE_ALL,
                 .queue_script = RL_SCRIPT_RELEASE_ALL,
                 .change = RL_CHANGE_DELETE,
                 .parked_as = RL_FORM_SHA,
-                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 2, "iiiis")}, {NO, ARRAY_FROM(-1, 0, "iiiis")}),
+                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 2, "is")}, {NO, ARRAY_FROM(-1, 0, "is")}),
                 .again = true,
                 .quotes = true,
+                .scripted = true,
                 .several = true,
                 .gives_back = true,
-                .wakes = RL_OP_LEAVE,
                 .ghost = RL_GHOST_OWN,
-                .rights = "get del pttl",
+                .rights = "get set del type pttl pexpire time publish",
             },
         /*
          * A lock of the old SETNX protocol has a time as its value, which others compare and write. Whose it
@@ -541,56 +568,3 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .rights = "get set pttl pexpire time zscore zcount",
             },
 };
-
-/* ---- rights ---- */
-
-/* Of the commands that open a connection (net/handshake.c), and of the two forms of a script. */
-static const char opening_rights[] = "select client|id client|kill info command|info";
-static const char script_rights[] = "eval evalsha";
-
-struct rights {
-	char text[512];
-	size_t used;
-};
-
-static bool has_right(const struct rights *r, const char *right, size_t size)
-{
-	for (const char *at = r->text; (at = strchr(at, '+')) != NULL;)
-		if (strcspn(++at, " ") == size && memcmp(at, right, size) == 0)
-			return true;
-	return false;
-}
-
-/* Appends those of a list that are not there yet. */
-static void add_rights(struct rights *r, const char *list)
-{
-	while (list != NULL && *list != '\0') {
-		size_t size = strcspn(list, " ");
-		if (!has_right(r, list, size))
-			r->used += (size_t)snprintf(r->text + r->used, sizeof r->text - r->used, "%s+%.*s",
-			                            r->used > 0 ? " " : "", (int)size, list);
-		list += size + (list[size] == ' ');
-	}
-}
-
-static void add_operations(struct rights *r, bool scripts, bool look)
-{
-	for (unsigned i = 0; i < RL_OP_COUNT; i++) {
-		const struct rl_op *op = &rl_ops[i];
-		if ((op->change == RL_CHANGE_LOOK) == look)
-			add_rights(r, scripts || (op->forms & FORM(PLAIN)) != 0 ? op->rights : op->watch_rights);
-	}
-}
-
-int redlock_acl_rights(int scripts, char *ret_text, size_t size)
-{
-	struct rights r = {.used = 0};
-	if (ret_text == NULL)
-		return REDLOCK_E_INVAL;
-	add_operations(&r, scripts != 0, false);
-	add_rights(&r, scripts != 0 ? script_rights : "");
-	add_rights(&r, opening_rights);
-	add_operations(&r, scripts != 0, true);
-	snprintf(ret_text, size, "%s", r.text);
-	return (int)r.used;
-}
