@@ -27,4 +27,4 @@ if turn and mine then
 end
 if turn then mine, place, line = false, "", rest or line end
 -- include stand
-return {-1 - (way > 0 and way or own), math.floor(#line / 31), left, stands, ARGV[1], string.sub(both[1] or "", 1, 1024)}
+return {-1 - (turn and way or own), math.floor(#line / 31), left, stands, ARGV[1], string.sub(both[1] or "", 1, 1024)}

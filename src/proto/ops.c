@@ -322,8 +322,8 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .rights = "pttl set del",
             },
         /* The same for one who waits in the queue of one of the names. An answer is that of ENTER, but for
-         * the verdict: 1, or how far below -1 the name is that is in the way; -1: the node may not vote. Our
-         * place is 0 in a "no" if another name is. */
+         * the verdict: 1, or how far below -1 the name is that is in the way; -1: the node may not vote. If
+         * it is another one than that of the queue, our place is 0. */
         [RL_OP_ENTER_ALL] =
             {
                 .forms = RL_FORMS_QUEUE | RL_FORMS_GUARD,

@@ -28,7 +28,7 @@ in_use() { # NAME
 	start_run -t 6s --also b "$job" -- sleep 1.5
 	until_true has_keys 5 "$all" b
 	gives 0 rl_run -v --also b c true
-	says "waiting for 'b', held by"
+	says "waiting for 'b', place 1 of 1, held by"
 	gives 0 rl_run --also "$job" --also b c true
 	nothing_left
 }

@@ -287,7 +287,7 @@ static void refuse(struct line *l, const struct waiter *w, bool mine, bool turn)
 		place = line_stand(l, mine, w->place);
 	if (line_changed(l) && script_fails_at(c, line_keep(l), l->script, line))
 		return;
-	int64_t verdict = -1 - (int64_t)(w->way > 0 ? w->way : w->own);
+	int64_t verdict = -1 - (int64_t)(turn ? w->way : w->own);
 	reply_waiter(c, w, (int64_t[]){verdict, waiting(l), w->left, place}, w->holder);
 }
 
