@@ -18,8 +18,8 @@ void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 	if (e->vote.code != REDLOCK_VOTE_NO || e->vote.number_count <= RL_ENTER_PLACE)
 		return;
 	l->obstacle = name_in(e);
-	if (e->operation != RL_OP_ENTER_ALL || e->node != l->gate)
-		return;
+	if (e->operation != RL_OP_ENTER_ALL)
+		return; /* what follows, the gate alone says */
 	l->contended = true;
 	if (e->vote.numbers[RL_ENTER_PLACE] == 0) {
 		l->placed = false;
