@@ -420,12 +420,14 @@ void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, ui
 	actor_leave(w);
 }
 
-void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, unsigned resource, uint64_t wait_ms)
+void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, unsigned resource, bool both,
+                          uint64_t wait_ms)
 {
 	struct handle *h = &w->actors[actor].handles[slot];
 	actor_enter(w, actor);
 	if (h->lock == NULL) {
 		h->resource = resource;
+		h->both = both;
 		redlock_lock_options_init(&h->options);
 		h->options.ttl_ms = FINAL_TTL_MS;
 		h->options.wait_ms = wait_ms;

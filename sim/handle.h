@@ -86,7 +86,7 @@ bool handle_wind_down(struct world *w, uint32_t actor, uint32_t slot);
 void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t wait_ms, bool renewed);
 
 /* The same on any of its handles, which keeps what it knows. */
-void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, unsigned resource,
+void handle_crowd_acquire(struct world *world, uint32_t actor, uint32_t slot, unsigned resource, bool both,
                           uint64_t wait_ms);
 
 /* Asks for something that a healthy lock in the background must survive: a short extend, a query. */
