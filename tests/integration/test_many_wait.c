@@ -44,6 +44,14 @@ static unsigned queues_of(const char *name)
 	return servers_with_key(&servers, NODES, key);
 }
 
+/* At all nodes, also where others meet: a handle that is not driven has a quorum alone. */
+static redlock_lock *held(redlock_client *client, const char *name)
+{
+	redlock_lock *lock = fixture_held(client, name, WAIT_LONG_TTL_MS, 0);
+	assert_driven(client, servers_with_key(&servers, NODES, name) == NODES);
+	return lock;
+}
+
 /* ---- woken ---- */
 
 /* And it was told so. */
@@ -107,8 +115,7 @@ TEST(a_release_wakes_who_waits_for_all)
 TEST(both_names_have_to_be_free)
 {
 	own_client *client = open_client(REDLOCK_GUARD_OFF), *other = open_client(REDLOCK_GUARD_OFF);
-	own_lock *waiter = many(client, "a b", WAIT_SOON_MS), *a = fixture_held(other, "a", WAIT_LONG_TTL_MS, 0),
-	         *b = fixture_held(other, "b", WAIT_LONG_TTL_MS, 0);
+	own_lock *waiter = many(client, "a b", WAIT_SOON_MS), *a = held(other, "a"), *b = held(other, "b");
 	expect_ok(waiter, redlock_start_acquire(waiter));
 	assert_driven(client, queues_of("a") == 1);
 	assert_int_equal(queues_of("b"), 0);
@@ -150,7 +157,7 @@ TEST(a_user_without_queues)
 	options.user = "some";
 	options.password = "x";
 	own_client *client = fixture_open_with(&options), *other = open_client(REDLOCK_GUARD_OFF);
-	own_lock *waiter = many(client, "a b", WAIT_SOON_MS), *b = fixture_held(other, "b", WAIT_LONG_TTL_MS, 0);
+	own_lock *waiter = many(client, "a b", WAIT_SOON_MS), *b = held(other, "b");
 	expect_ok(waiter, redlock_start_acquire(waiter));
 	uint64_t start_ns = wait_now_ns();
 	assert_driven(client, wait_elapsed_ms(start_ns) > 200);
@@ -164,8 +171,7 @@ TEST(a_wait_that_ends_leaves_no_place)
 {
 	for (int cancelled = 0; cancelled < 2; cancelled++) {
 		own_client *client = open_client(REDLOCK_GUARD_OFF), *other = open_client(REDLOCK_GUARD_OFF);
-		own_lock *waiter = many(client, "a b", cancelled ? WAIT_SOON_MS : 500),
-		         *b = fixture_held(other, "b", WAIT_LONG_TTL_MS, 0);
+		own_lock *waiter = many(client, "a b", cancelled ? WAIT_SOON_MS : 500), *b = held(other, "b");
 		expect_ok(waiter, redlock_start_acquire(waiter));
 		assert_driven(client, queues_of("b") == 1);
 		if (cancelled)
