@@ -78,8 +78,8 @@ static uint64_t handed_ms(redlock_client *client, redlock_lock *waiter, redlock_
 	assert_int_equal(queues_of(name), 1);
 	start_ns = wait_now_ns();
 	expect_ok(holder, redlock_release(holder));
-	while (!is_held(client, waiter))
-		assert_int_equal(redlock_process(client), 0);
+	while (!is_held(client, waiter)) /* what is told of waiters may come behind the release */
+		assert_true(redlock_process(client) == 0 && redlock_process(other) == 0);
 	uint64_t took_ms = wait_elapsed_ms(start_ns);
 	expect_ok(waiter, redlock_release(waiter));
 	assert_true(redlock_drain(client, WAIT_SOON_MS) == 0 && redlock_drain(other, WAIT_SOON_MS) == 0);
