@@ -48,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	size_t name_size = feed_take(&feed, feed_byte(&feed), &name);
 	size_t token_size = feed_take(&feed, feed.left, &token);
 	r.name = (struct rl_slice){name_size > 0 ? (const char *)name : "", name_size};
+	r.line = r.name;
 	r.patience_ms = r.ttl_ms >> 1;
 	r.offered_ns = ~r.ttl_ms;
 	r.next = r.place;

@@ -5,9 +5,28 @@ for i = 1, names do
   if type(value) == "table" and not string.find(value.err, "WRONGTYPE", 1, true) then failed = value end
 end
 for i = names + 1, #KEYS do
-  local left = redis.pcall("pttl", KEYS[i])
-  waits = waits or type(left) == "number" and left ~= -2
+  local KEYS = {KEYS[i - names], KEYS[i]}
+  local was = redis.pcall("get", KEYS[2])
+  local line = type(was) == "string" and was or ""
+  if line ~= "" and type(redis.pcall("pexpire", KEYS[2], 60000)) == "number" then
+    local at, mark, patience = 1, nil, ARGV[4]
+    local found = string.find(line, "[wr]" .. ARGV[3] .. " ")
+    if found then
+      line = string.sub(line, 1, found - 2) .. string.sub(line, (string.find(line, ";", found, true) or #line) + 1)
+    end
+    local free = redis.pcall("pttl", KEYS[1]) == -2
+    local open = free or redis.pcall("type", KEYS[1]).ok == "zset"
+    if line ~= "" and ARGV[5] == "" and open then
+-- include wake
+    end
+    if line == "" then
+      redis.pcall("del", KEYS[2])
+    elseif line ~= was then
+      redis.pcall("set", KEYS[2], line, "px", 60000)
+    end
+  end
+  waits = waits or line ~= ""
 end
 if failed then return failed end
-if gone > 0 then return {waits and -1 or 0, gone, 0, 0, ARGV[1]} end
-return {waits and 2 or 1, 0, 0, 0, ARGV[1]}
+if gone > 0 then return {waits and -1 or 0, ARGV[1]} end
+return {waits and 2 or 1, ARGV[1]}

@@ -62,7 +62,7 @@ static bool is_held(const struct world *w)
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
 			const struct handle *h = &w->actors[i].handles[k];
-			if (h->lock != NULL && h->resource == resource_of(w) && h->deadline_ns != 0 &&
+			if (h->lock != NULL && handle_wants(h, resource_of(w)) && h->deadline_ns != 0 &&
 			    h->until_ns > w->now_ns)
 				return true;
 		}
@@ -257,6 +257,16 @@ void crowd_granted(struct world *w, uint32_t actor, uint32_t slot)
 
 /* ---- what they do ---- */
 
+/* The first handles of the first two want both names; the second one names the other one first. */
+static void acquire(struct world *w, uint32_t actor, uint32_t slot)
+{
+	enum { WHO = 2 };
+	bool both = w->crowd.several && actor < WHO && slot == 0;
+	unsigned resource = resource_of(w) ^ (both ? actor : 0);
+	bool shares = w->crowd.waiters[actor][slot].shares;
+	handle_crowd_acquire(w, actor, slot, (struct handle_wish){resource, both, shares, FOREVER_MS});
+}
+
 static void act(struct world *w, uint32_t actor, uint32_t slot)
 {
 	const struct handle *h = &w->actors[actor].handles[slot];
@@ -274,7 +284,7 @@ static void act(struct world *w, uint32_t actor, uint32_t slot)
 		me->placed_ns = 0;
 		me->stands = false;
 		memset(me->passed_by, 0, sizeof me->passed_by);
-		handle_crowd_acquire(w, actor, slot, resource_of(w), FOREVER_MS, me->shares);
+		acquire(w, actor, slot);
 	}
 }
 
@@ -306,14 +316,18 @@ static bool same_order(const struct world *w)
 	return true;
 }
 
-/* Where each node runs scripts for everybody, and their text gets through. */
-enum { ROOM_FOR_SHARE = 8192 };
+/* Who shares a lock, or wants several names, needs scripts. */
+static bool has_scripts(const struct world *w)
+{
+	for (unsigned i = 0; i < w->plan.nodes; i++)
+		if (w->nodes[i].redis.eval_denied)
+			return false;
+	return true;
+}
 
 static bool may_share(const struct world *w)
 {
-	bool may = !w->plan.guard && w->plan.send_room >= ROOM_FOR_SHARE;
-	for (unsigned i = 0; i < w->plan.nodes; i++)
-		may &= !w->nodes[i].redis.eval_denied;
+	bool may = !w->plan.guard && has_scripts(w);
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		may &= !w->actors[i].plain;
 	return may;
@@ -325,8 +339,9 @@ static void gather(struct world *w, unsigned trouble)
 	*c = (struct crowd){.on = true, .free_ns = w->now_ns};
 	c->handles = prng_chance(&w->work, 300) ? SIM_CROWD_HANDLES : 1;
 	c->most_hold_us = prng_chance(&w->work, 300) ? MOST_BRIEF_US : MOST_HOLD_US;
-	c->orderly = trouble == 0 && 2 * trip_ns(w) < PATIENCE_NS && same_order(w);
-	bool mixed = trouble == 0 && may_share(w) && same_order(w) && prng_chance(&w->work, 500);
+	c->several = w->plan.resources == 2 && has_scripts(w) && w->plan.seed / 2 % 4 == 1;
+	c->orderly = trouble == 0 && 2 * trip_ns(w) < PATIENCE_NS && same_order(w) && !c->several;
+	bool mixed = trouble == 0 && !c->several && may_share(w) && same_order(w) && prng_chance(&w->work, 500);
 	for (unsigned i = 0; i < w->plan.actors; i++) {
 		for (unsigned k = 0; k < c->handles; k++)
 			c->waiters[i][k] = (struct waiter){

@@ -33,6 +33,7 @@ struct crowd {
 	bool orderly;     /* nothing fails, and messages come in less time than who is woken has */
 	uint64_t free_ns; /* since when has nobody had the lock, although somebody waited who can have it? */
 	bool differs;     /* and that not all of them met in time */
+	bool several;     /* two of them want another name as well, each in an order of its own */
 	unsigned handles; /* of each client */
 	unsigned most_hold_us;
 	struct waiter waiters[SIM_MAX_ACTORS][SIM_CROWD_HANDLES];

@@ -21,8 +21,9 @@ struct step {
 	unsigned queue; /* which one is that of its queue, and of its offers; 0: none */
 	unsigned offers;
 	unsigned fence;
-	unsigned other;  /* of two names: the second */
-	unsigned record; /* of a node set, where what is written depends on the time */
+	unsigned other;       /* of two names: the second, */
+	unsigned other_queue; /* and its queue */
+	unsigned record;      /* of a node set, where what is written depends on the time */
 	unsigned setnx;
 	unsigned count_key, slots, slot_count; /* the first of so many words that are slots; 0: none */
 	bool in_multi;                         /* MULTI goes before it and EXEC behind */

@@ -256,10 +256,12 @@ static void add_side_key(struct step *s, const char *what)
 	buffer_free(&key);
 }
 
-/* Two names, and their queues behind them. */
+/* Two names, and their queues behind them. Who waits for one of them has said for which. */
 static void add_names(struct step *s, struct prng *p)
 {
 	bool order = prng_chance(p, 800);
+	if (s->queue != 0)
+		order = !word_is(s->words[s->key], "three");
 	s->other = s->count + 1;
 	s->key = s->count;
 	add(s, order ? "one" : "two");
@@ -269,8 +271,10 @@ static void add_names(struct step *s, struct prng *p)
 static void add_queues(struct step *s)
 {
 	unsigned first = s->key;
+	s->queue = s->count;
 	add_side_key(s, "queue");
 	s->key = s->other;
+	s->other_queue = s->count;
 	add_side_key(s, "queue");
 	s->key = first;
 }
@@ -384,7 +388,9 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 	for (const struct rl_word *word = op->words[form]; word->kind != RL_WORD_END; word++) {
 		if (is_shared(op) && add_shared(s, p, word->kind))
 			continue;
-		if (word->kind == RL_WORD_NAME && (by_time || slots > 0) && prng_chance(p, 700))
+		if (word->kind == RL_WORD_NAME && op->several && slots == 0)
+			s->key = s->count, add(s, PICK(p, "one", "two", "two", "three"));
+		else if (word->kind == RL_WORD_NAME && (by_time || slots > 0) && prng_chance(p, 700))
 			s->key = s->count, add(s, "three"); /* they have to meet */
 		else if (word->kind == RL_WORD_NAME)
 			add_key(s, p);
@@ -470,7 +476,7 @@ void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_
 {
 	uint64_t kind = prng_below(p, 100);
 	s->count = s->key = s->other = s->queue = s->offers = s->fence = s->record = s->setnx = s->shared = 0;
-	s->count_key = s->slots = s->slot_count = 0;
+	s->other_queue = s->count_key = s->slots = s->slot_count = 0;
 	s->tells_life = s->remembers = false;
 	s->in_multi =
 	    prng_chance(p, 250) && (kind < 20 || (kind >= 40 && kind < 70) || (kind >= 75 && kind < 88));

@@ -420,19 +420,19 @@ void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, ui
 	actor_leave(w);
 }
 
-void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, unsigned resource, uint64_t wait_ms,
-                          bool shares)
+void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, struct handle_wish wish)
 {
 	struct handle *h = &w->actors[actor].handles[slot];
 	actor_enter(w, actor);
-	if (h->lock != NULL && shares != (h->options.mode == REDLOCK_SHARED))
+	if (h->lock != NULL && wish.shares != (h->options.mode == REDLOCK_SHARED))
 		let_go(w, subject_of(actor, slot));
 	if (h->lock == NULL) {
-		h->resource = resource;
+		h->resource = wish.resource;
+		h->both = wish.both;
 		redlock_lock_options_init(&h->options);
 		h->options.ttl_ms = FINAL_TTL_MS;
-		h->options.wait_ms = wait_ms;
-		h->options.mode = shares ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+		h->options.wait_ms = wish.wait_ms;
+		h->options.mode = wish.shares ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
 		open_lock(w, subject_of(actor, slot));
 	}
 	start(w, subject_of(actor, slot), REDLOCK_OP_ACQUIRE, 0);

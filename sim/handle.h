@@ -86,8 +86,12 @@ bool handle_wind_down(struct world *w, uint32_t actor, uint32_t slot);
 void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t wait_ms, bool renewed);
 
 /* The same on any of its handles, which keeps what it knows. */
-void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, unsigned resource, uint64_t wait_ms,
-                          bool shares);
+struct handle_wish {
+	unsigned resource;
+	bool both, shares; /* all names, or one with others */
+	uint64_t wait_ms;
+};
+void handle_crowd_acquire(struct world *w, uint32_t actor, uint32_t slot, struct handle_wish wish);
 
 /* Asks for something that a healthy lock in the background must survive: a short extend, a query. */
 void handle_final_disturb(struct world *w, uint32_t actor);

@@ -56,7 +56,7 @@ static void draw_login(struct plan *plan, struct prng *p)
 static void draw_network(struct plan *plan, struct prng *p)
 {
 	static const uint64_t delays_us[] = {20, 100, 500, 3000, 20000};
-	static const uint64_t rooms[] = {4096, 8192, 65536,
+	static const uint64_t rooms[] = {6144, 8192, 65536,
 	                                 1 << 20}; /* a node reads whole commands: the longest fits */
 	plan->delay_ns = delays_us[prng_below(p, 5)] * SIM_US;
 	plan->jitter_ns = plan->delay_ns * prng_below(p, 4);

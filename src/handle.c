@@ -9,10 +9,29 @@
 #include "proto/names.h"
 #include "seen.h"
 
-/* ---- making ---- */
+/* ---- several names ---- */
 
-/* Where the order of nodes begins for a name: all clients must agree, so that the waiters for it meet.
- * FNV-1a, 32 bits (Fowler, Noll, Vo). */
+/* They are behind the room for a fresh token. */
+struct rl_slice rl_handle_others(const redlock_lock *lock)
+{
+	if (lock->also_size == 0)
+		return (struct rl_slice){NULL, 0};
+	const char *room = rl_handle_token_bytes(lock);
+	return (struct rl_slice){room + RL_OPERATE_TOKEN_DIGITS + lock->client->owner_size, lock->also_size};
+}
+
+struct rl_slice rl_handle_line(const redlock_lock *lock)
+{
+	struct rl_slice name = rl_handle_name(lock);
+	if (lock->core.line == 0)
+		return name;
+	struct rl_slice others = rl_handle_others(lock);
+	for (unsigned i = lock->core.line; i > 0 && rl_names_next(&others, &name); i--)
+		continue;
+	return name;
+}
+
+/* FNV-1a, 32 bits (Fowler, Noll, Vo). */
 static uint8_t turn_of(struct rl_slice name, unsigned nodes)
 {
 	uint32_t hash = 2166136261u;
@@ -20,6 +39,13 @@ static uint8_t turn_of(struct rl_slice name, unsigned nodes)
 		hash = (hash ^ (uint8_t)name.bytes[i]) * 16777619u;
 	return (uint8_t)(hash % nodes);
 }
+
+void rl_handle_turn(redlock_lock *lock)
+{
+	lock->core.turn = turn_of(rl_handle_line(lock), lock->core.rules->node_count);
+}
+
+/* ---- making ---- */
 
 /* What a handle is for: a name, and others. */
 struct names {
@@ -50,7 +76,7 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 	memcpy(rl_handle_name_bytes(lock) + c->prefix_size, names->list[0].bytes, size);
 	if (names->also.size > 0)
 		memcpy(rl_handle_token_bytes(lock) + token_room, names->also.bytes, names->also.size);
-	lock->core.turn = turn_of(rl_handle_name(lock), rules->node_count);
+	rl_handle_turn(lock);
 	if (o->token != NULL) {
 		memcpy(rl_handle_token_bytes(lock), o->token, o->token_len);
 		lock->token_size = (uint16_t)o->token_len;

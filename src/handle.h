@@ -64,6 +64,15 @@ static inline struct rl_slice rl_handle_name(const redlock_lock *lock)
 	return (struct rl_slice){rl_handle_name_bytes(lock), lock->name_size};
 }
 
+/* Of several names the one that it waits for, else the name. */
+struct rl_slice rl_handle_line(const redlock_lock *lock);
+
+/* Where the order of nodes begins for who waits for that one: all clients agree. */
+void rl_handle_turn(redlock_lock *lock);
+
+/* Of several names those behind the first. */
+struct rl_slice rl_handle_others(const redlock_lock *lock);
+
 /* That which was signed last, or the caller's own; at first it is empty. */
 static inline struct rl_slice rl_handle_token(const redlock_lock *lock)
 {

@@ -103,15 +103,6 @@ static uint32_t without_queue(const redlock_client *c, const redlock_lock *lock)
 /* Messages have the name: one that is too long for them is not handed over. */
 enum { OFFERED_NAME = 1024 };
 
-/* Of several names those behind the first. They are behind the room for a fresh token. */
-static struct rl_slice other_names(const redlock_client *c, const redlock_lock *lock)
-{
-	if (lock->also_size == 0)
-		return (struct rl_slice){NULL, 0};
-	const char *room = rl_handle_token_bytes(lock);
-	return (struct rl_slice){room + RL_OPERATE_TOKEN_DIGITS + c->owner_size, lock->also_size};
-}
-
 /* What a queue is told. */
 static void add_place(redlock_client *c, const redlock_lock *lock, const struct rl_effects *fx,
                       struct rl_request *request, char text[RL_PLACES_TEXT])
@@ -138,7 +129,8 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	    .operation = fx->send,
 	    .tag = rl_registry_tag(&c->handles, lock, fx->seq),
 	    .name = name_of(lock, fx->send, &buffer),
-	    .also = other_names(c, lock),
+	    .also = rl_handle_others(lock),
+	    .line = rl_handle_line(lock),
 	    .token = rl_handle_token(lock),
 	    .ttl_ms = fx->ttl_ns / RL_NS_PER_MS,
 	    .owed = fx->owed,
@@ -240,17 +232,26 @@ static void stand_in_line(redlock_client *c, redlock_lock *lock, bool granted)
 	bool waits = rl_enter_waits(&lock->core);
 	bool holds = lock->in_line && lock->core.phase == RL_HELD;
 	rl_places_line_up(c, lock, waits || holds);
-	bool apart = rl_policy_of(&lock->core)->shares;
-	if (waits && (apart || rl_places_first_waiter(&c->places, lock) == lock))
+	if (waits && (rl_places_are_apart(lock) || rl_places_first_waiter(&c->places, lock) == lock))
 		rl_places_wait(c, lock);
 	if (holds && granted)
 		rl_places_held(c, lock);
+}
+
+/* It waits for another one of its names from now on. */
+static void line_up(redlock_client *c, redlock_lock *lock, uint8_t before)
+{
+	if (lock->core.line == before)
+		return;
+	rl_places_change(c, lock, before);
+	rl_handle_turn(lock);
 }
 
 static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 {
 	struct rl_effects fx;
 	enum rl_phase before = lock->core.phase;
+	uint8_t line = lock->core.line;
 	event->now_ns = c->loop.now_ns;
 	event->entropy = next_entropy(c);
 	event->order = c->nodes.order;
@@ -263,6 +264,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->behind_ns = c->places.first != NULL ? rl_places_behind_until(c, lock) : 0;
 	event->token = rl_handle_token(lock);
 	int error = rl_lock_step(&lock->core, event, &fx);
+	line_up(c, lock, line);
 	if (c->trace != NULL)
 		trace(c, lock, before, event, &fx);
 	report(c, lock, &fx);
@@ -412,8 +414,8 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	take_vote(&event.vote, node, answer);
-	if (event.operation == RL_OP_ENTER || event.operation == RL_OP_SLOT_ENTER ||
-	    event.operation == RL_OP_SHARE)
+	enum { ENTERS = 1 << RL_OP_ENTER | 1 << RL_OP_ENTER_ALL | 1 << RL_OP_SLOT_ENTER | 1 << RL_OP_SHARE };
+	if ((ENTERS >> event.operation & 1) != 0)
 		take_entered(c, lock, &event);
 	else
 		rl_operate(c, lock, &event);

@@ -46,18 +46,24 @@ static bool draw(redlock_client *c)
 
 static redlock_lock *first_for(redlock_lock *from, struct rl_slice name)
 {
-	while (from != NULL && !rl_slice_same(rl_handle_name(from), name))
+	while (from != NULL && !rl_slice_same(rl_handle_line(from), name))
 		from = from->next_in_line;
 	return from;
 }
 
+bool rl_places_are_apart(const redlock_lock *lock)
+{
+	const struct rl_policy *policy = rl_policy_of(&lock->core);
+	return policy->shares || policy->several;
+}
+
 /* Who wants the name and who wants any slot of it stand in lines of their own: one of them may have what the
- * others wait for in vain. */
+ * others wait for in vain. And who wants several names, in none. */
 static redlock_lock *first_of(redlock_lock *from, const redlock_lock *like)
 {
 	bool slots = like->core.rules->slots > 0;
 	redlock_lock *l = first_for(from, rl_handle_name(like));
-	while (l != NULL && (l->core.rules->slots > 0) != slots)
+	while (l != NULL && ((l->core.rules->slots > 0) != slots || rl_policy_of(&l->core)->several))
 		l = first_for(l->next_in_line, rl_handle_name(like));
 	return l;
 }
@@ -87,8 +93,8 @@ redlock_lock *rl_places_first_waiter(const struct rl_places *p, const redlock_lo
 uint64_t rl_places_behind_until(const redlock_client *c, const redlock_lock *lock)
 {
 	uint64_t until = 0;
-	if (rl_policy_of(&lock->core)->shares)
-		return 0; /* those who share a lock enter together */
+	if (rl_places_are_apart(lock))
+		return 0; /* those who share a lock enter together; several names differ */
 	const redlock_lock *l = first_of(c->places.first, lock);
 	for (; l != NULL && l != lock && until <= c->loop.now_ns; l = first_of(l->next_in_line, lock))
 		until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;
@@ -97,13 +103,18 @@ uint64_t rl_places_behind_until(const redlock_client *c, const redlock_lock *loc
 
 static void tell_next(struct rl_places *p, const redlock_lock *before)
 {
-	p->next = waiter_of(p->first, before);
+	if (!rl_policy_of(&before->core)->several) /* nobody stood behind it */
+		p->next = waiter_of(p->first, before);
 }
 
 const redlock_lock *rl_places_first(const redlock_client *c, const redlock_lock *lock, unsigned *ret_before,
                                     unsigned *ret_count)
 {
 	const redlock_lock *first = rl_places_first_waiter(&c->places, lock);
+	*ret_before = 0;
+	*ret_count = 1;
+	if (rl_policy_of(&lock->core)->several)
+		return lock;
 	*ret_count = 0;
 	for (const redlock_lock *l = first; l != NULL; l = waiter_of(l->next_in_line, lock)) {
 		if (l == lock)
@@ -134,7 +145,7 @@ static void follow_no_more(redlock_client *c, redlock_lock *lock)
 {
 	if (lock->follows == 0)
 		return;
-	(void)rl_node_follow(&c->nodes.list[lock->follows - 1], rl_handle_name(lock), false, c->loop.now_ns);
+	(void)rl_node_follow(&c->nodes.list[lock->follows - 1], rl_handle_line(lock), false, c->loop.now_ns);
 	lock->follows = 0;
 }
 
@@ -144,8 +155,17 @@ static void follow(redlock_client *c, redlock_lock *lock)
 	if (lock->follows != gate + 1u)
 		follow_no_more(c, lock);
 	if (lock->follows == 0 && rl_enter_follows(&lock->core, c->loop.now_ns) &&
-	    rl_node_follow(&c->nodes.list[gate], rl_handle_name(lock), true, c->loop.now_ns))
+	    rl_node_follow(&c->nodes.list[gate], rl_handle_line(lock), true, c->loop.now_ns))
 		lock->follows = (gate + 1u) % RL_WATCH_NODES;
+}
+
+void rl_places_change(redlock_client *c, redlock_lock *lock, uint8_t before)
+{
+	uint8_t line = lock->core.line;
+	lock->core.line = before;
+	follow_no_more(c, lock);
+	lock->core.line = line;
+	rl_seen_forget(lock);
 }
 
 void rl_places_deafen(redlock_lock *lock, uint32_t nodes)

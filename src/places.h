@@ -24,6 +24,12 @@ struct rl_places {
  * line hears of the end of the key, too, when it has waited for a while. */
 void rl_places_wait(redlock_client *client, redlock_lock *lock);
 
+/* Of several names it waits for another one than `before`: of that one's key nothing is heard any more. */
+void rl_places_change(redlock_client *client, redlock_lock *lock, uint8_t before);
+
+/* Whether a handle has its place beside others of this client, not behind them. */
+bool rl_places_are_apart(const redlock_lock *lock);
+
 /* These nodes, a bit for each, are not heard any more. */
 void rl_places_deafen(redlock_lock *lock, uint32_t nodes);
 

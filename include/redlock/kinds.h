@@ -30,10 +30,10 @@ struct redlock_name {
  * redlock_lock_new(), or by SET in any language, keeps this one out, and the other way round. An extend
  * counts where the node has all names for the token, and creates none; a release deletes each that is there.
  *
- * With wait_ms, it tries again after a random delay of retry_min_ms to retry_max_ms. It takes no place among
- * those who wait in order of arrival, and keeps nothing while it waits: they may overtake it, so that for
- * names that somebody always waits for, a plain lock that stands for all of them is the better choice. Its
- * release wakes the next one of each name.
+ * With wait_ms, it stands in line for the name that is in the way, keeps nothing while it waits, and is woken
+ * at its turn: it has the lock if all others are free then, else it stands in line for one that is not. Users
+ * of one of its names do not keep it out. But for names that are each always handed from one to the next, a
+ * plain lock that stands for all of them is the better choice. Its release wakes the next one of each name.
  *
  * Needs the right to scripts. 1 to REDLOCK_MAX_NAMES names, no two alike, REDLOCK_MAX_NAME bytes with their
  * prefixes together. `options` as those of redlock_lock_new(), without `token` and `fence`. redlock_query()

@@ -14,7 +14,7 @@
     elseif client then
       redis.pcall("publish", "redlock:wake:" .. client, slot)
     end
-    if client then redis.pcall("hdel", KEYS[3], client .. "." .. slot) end
+    if client and KEYS[3] then redis.pcall("hdel", KEYS[3], client .. "." .. slot) end
     at = behind or (string.find(line, ";", at, true) or #line) + 1
   end
   if at > 1 then line = string.sub(line, at) end

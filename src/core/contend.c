@@ -215,8 +215,8 @@ void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	const struct rl_policy *policy = rl_policy_of(l);
 	bool slots = policy->slots;
 	uint64_t until = after(l, slots ? rl_slots_patience(l, CONTENTION) : CONTENTION);
-	if (!policy->contends || policy->shares || l->rules->wait_ns > 0 || e->now_ns >= until ||
-	    (slots && !rl_slots_are_split(l))) {
+	if (!policy->contends || policy->shares || policy->several || l->rules->wait_ns > 0 ||
+	    e->now_ns >= until || (slots && !rl_slots_are_split(l))) {
 		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
 		return;
 	}

@@ -4,6 +4,7 @@
 #include "core/acquire.h"
 #include "core/ballot.h"
 #include "core/hand.h"
+#include "core/many.h"
 #include "core/policy.h"
 #include "core/retry.h"
 #include "core/round.h"
@@ -86,15 +87,29 @@ static bool is_divided(const struct rl_lock *l)
 	return l->stage == RL_STAGE_CLAIM && vote_of_gate(l) == REDLOCK_KIND_YES;
 }
 
+/* Or it has another slot: who asks for the next one does not wait for that. Those who want several names may
+ * each have won a gate: who comes later by more than a trip finds that out there. Or the holder has not got
+ * the gate: the longer that lasts, the less it is a matter of moments. */
+static uint64_t divided_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left)
+{
+	const struct rl_policy *policy = rl_policy_of(l);
+	uint64_t retry = rl_retry_at(l, e, left), pause = LEAST_BLIND_NS;
+	if (policy->several)
+		pause = rl_time_max(rl_time_max(pause, 2 * l->trip_ns), rl_time_sub(e->now_ns, l->changed_ns) / PART);
+	if (policy->several || policy->slots)
+		retry = rl_time_min(retry, rl_time_add(e->now_ns, about(pause, e->entropy)));
+	return retry;
+}
+
 uint64_t rl_enter_at(struct rl_lock *l, const struct rl_event *e, uint64_t left)
 {
 	uint64_t now = e->now_ns;
 	if (l->stage == RL_STAGE_ALL && !l->contended)
 		l->changed_ns = now;
 	l->contended = true;
-	if (is_divided(l)) /* or has another slot: who asks for the next one does not wait for that */
-		return rl_policy_of(l)->slots ? rl_time_add(now, about(LEAST_BLIND_NS, e->entropy))
-		                              : rl_retry_at(l, e, left);
+	rl_many_line_up(l);
+	if (is_divided(l))
+		return divided_at(l, e, left);
 	if (is_due(l, now))
 		return rl_time_add(now, 1);
 	uint64_t delay = about(interval(l, now), e->entropy);
@@ -214,7 +229,7 @@ void rl_enter_attempt(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 }
 
 /* Who has just released, and knows that others wait, does not overtake them. At a queue it is last by itself;
- * without one it pauses as they do. */
+ * without one it pauses as they do, and so does who wants several names, which have queues of their own. */
 void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->woken = l->placed = false;
@@ -227,7 +242,8 @@ void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	l->free_at_ns = RL_TIME_NEVER;
 	(void)choose_gate(l, e); /* there is no place */
 	l->contended = waits(l); /* else it is not looked at; what is heard from now on is kept for the release */
-	if (!waits(l) || e->behind_ns > e->now_ns || (e->hears & bit_of(l->gate)) != 0) {
+	bool last = (e->hears & bit_of(l->gate)) != 0 && !rl_policy_of(l)->several;
+	if (!waits(l) || e->behind_ns > e->now_ns || last) {
 		rl_enter_attempt(l, e, fx);
 		return;
 	}
@@ -282,13 +298,15 @@ static void decide_gate(struct rl_lock *l, const struct rl_event *e, struct rl_e
 		pass_over(l, e, fx);
 }
 
-/* Keys that are on their way out are asked for again, for a node timeout. */
+/* Keys that are on their way out are asked for again, for a node timeout. Not for several names: others, who
+ * have some of them in common, may have won a gate as well. */
 static bool insists(const struct rl_lock *l, uint64_t now)
 {
 	uint64_t until = rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
 	struct rl_count c = rl_slots_count(l);
 	bool possible = c.yes + c.no + c.out >= c.quorum;
-	return vote_of_gate(l) == REDLOCK_KIND_YES && now < until && in_time(l, now) && possible && !l->handed;
+	possible &= !l->handed && !rl_policy_of(l)->several;
+	return vote_of_gate(l) == REDLOCK_KIND_YES && now < until && in_time(l, now) && possible;
 }
 
 static void look_again(struct rl_lock *l, uint64_t now, uint64_t until)
@@ -340,9 +358,8 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const int64_t *numbers = e->vote.numbers;
-	bool enters =
-	    e->operation == RL_OP_ENTER || e->operation == RL_OP_SLOT_ENTER || e->operation == RL_OP_SHARE;
-	if (!enters || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
+	enum { ENTERS = 1 << RL_OP_ENTER | 1 << RL_OP_ENTER_ALL | 1 << RL_OP_SLOT_ENTER | 1 << RL_OP_SHARE };
+	if ((ENTERS >> e->operation & 1) == 0 || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
 		return; /* others are asked so, too: they have no queue of ours */
 	if (numbers[RL_ENTER_WAITING] < 0)
 		return; /* it was asked without its queue */
@@ -375,8 +392,8 @@ void rl_enter_come_back(struct rl_lock *l, const struct rl_event *e)
 void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
 	enum {
-		RELEASES = 1 << RL_OP_RELEASE | 1 << RL_OP_LEAVE | 1 << RL_OP_HAND | 1 << RL_OP_SLOT_RELEASE |
-		           1 << RL_OP_SHARE_RELEASE
+		RELEASES = 1 << RL_OP_RELEASE | 1 << RL_OP_LEAVE | 1 << RL_OP_HAND | 1 << RL_OP_RELEASE_ALL |
+		           1 << RL_OP_SLOT_RELEASE | 1 << RL_OP_SHARE_RELEASE
 	};
 	if ((RELEASES >> e->operation & 1) != 0 && rl_enter_tells_of_others(e->vote.numbers[0]))
 		l->contended = rl_policy_of(l)->contends;
@@ -387,8 +404,10 @@ void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 /* Only the place: of the token, which may be held, nothing is released. */
 static void give_up_place(const struct rl_lock *l, uint32_t nodes, unsigned call, struct rl_effects *fx)
 {
+	const struct rl_policy *policy = rl_policy_of(l);
 	fx->call = (uint16_t)call;
-	fx->send = rl_policy_of(l)->slots ? RL_OP_SLOT_RELEASE : RL_OP_LEAVE;
+	fx->send =
+	    policy->slots || policy->several ? policy->asks[REDLOCK_OP_RELEASE].request : (unsigned)RL_OP_LEAVE;
 	fx->nodes = nodes;
 	fx->seq = 0;
 	fx->tidies = fx->quits = true;

@@ -69,6 +69,7 @@ enum rl_kind {
 	X(CLAIM_FENCED, "acquire")                                                                               \
 	X(RAISE, "raise")                                                                                        \
 	X(CLAIM_ALL, "claim all")                                                                                \
+	X(ENTER_ALL, "enter for all")                                                                            \
 	X(EXTEND_ALL, "extend all")                                                                              \
 	X(RELEASE_ALL, "release all")                                                                            \
 	X(SETNX, "acquire by time")                                                                              \
@@ -231,8 +232,9 @@ struct rl_lock {
 	bool alone;              /* a shared lock: it was upgraded, and is the only one */
 	bool kept_out;           /* the same: a node has said that somebody waits who goes first */
 	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
-	uint8_t slot;     /* the one that was granted last, from 0 on */
-	uint8_t first;    /* the one that nodes are to try first */
+	uint8_t line;  /* the same: the one that it waits for in a queue, 0: the first; `turn` is that name's */
+	uint8_t slot;  /* the one that was granted last, from 0 on */
+	uint8_t first; /* the one that nodes are to try first */
 };
 
 enum rl_event_kind {

@@ -119,7 +119,7 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
             .attach = {RL_OP_EXTEND, check, .refused = REDLOCK_E_GONE},
             .give_back = where_proven,
         },
-    /* It has no place in a queue: who waits for one name must not keep another one. */
+    /* Who waits for one name must not keep another one: it is woken, never handed the lock. */
     [RL_KIND_MANY] =
         {
             .asks =
@@ -130,7 +130,9 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
                 },
             .signs = true,
             .tries_again = true,
-            .give_back = from_all,
+            .contends = true,
+            .several = true,
+            .give_back = from_all_quietly,
         },
     /* Who waits asks again by chance: holders of the old protocol wake nobody. */
     [RL_KIND_SETNX] =

@@ -31,6 +31,7 @@ struct rl_policy {
 	bool decimal;          /* a fresh token is a number, for those who read it as one */
 	bool renews_early;     /* behind a grant, what others may have written over it is set right (setnx) */
 	bool shares;           /* others may hold it too; a split vote is then a refusal */
+	bool several;          /* it waits for one of its names at a time (many.h) */
 	bool slots;            /* a yes is for one of several names, which it tells (slots.h) */
 	struct rl_ask upgrade; /* of those that may become the only one */
 

@@ -463,7 +463,7 @@ void rl_admission_hear(struct rl_node *n, const struct rl_entry *entry, struct r
 			read_clock(n, a->timed_ns, vote->numbers[RL_VOTE_TIME]);
 	}
 	if ((RL_FORMS_GUARD >> entry->form & 1) != 0 && vote->text_count > 0)
-		n->methods.knows |= UINT32_C(1) << rl_ops[entry->operation].guard_script;
+		n->methods.knows |= UINT64_C(1) << rl_ops[entry->operation].guard_script;
 	if (entry->operation == RL_OP_MEET || entry->operation == RL_OP_ADMIT) {
 		hear_record(n, entry, vote, now_ns);
 	} else if ((RL_FORMS_GUARD >> entry->form & 1) != 0 && vote->code == REDLOCK_VOTE_QUARANTINE) {

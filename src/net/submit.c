@@ -5,7 +5,6 @@
 
 #include "core/time.h"
 #include "net/loss.h"
-#include "proto/names.h"
 
 /* What may pile up for one node. A node that answers may have much in flight. One that does not is limited
  * soon: requests first, then releases, which must not be forgotten, then debts (ledger.c). One request is
@@ -92,8 +91,9 @@ static bool is_barred(struct rl_node *n, const struct rl_request *r, enum rl_for
 {
 	const struct rl_op *op = &rl_ops[r->operation];
 	bool one_form = (op->forms & (op->forms - 1)) == 0;
-	bool barred = (op->several || op->scripted || one_form) &&
-	              (form == RL_FORM_TEXT || (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0);
+	bool only = op->scripted || one_form || (op->several && op->plainly == RL_OP_NONE);
+	bool barred =
+	    only && (form == RL_FORM_TEXT || (n->methods.refused >> rl_method_choose(&n->methods, r) & 1) != 0);
 	if (barred)
 		rl_method_forgive(&n->methods);
 	return barred;
@@ -121,10 +121,10 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(asked));
 	if (is_barred(n, &r, form) || is_overtaken(n, op, &r))
 		return false;
-	if (op->claims && (op->several || op->scripted || guarded))
-		return ask_claim(n, entry, &r);
-	if (op->plainly != RL_OP_NONE)
+	if (op->plainly != RL_OP_NONE && !guarded)
 		return ask_plainly(n, entry, &r);
+	if (op->claims)
+		return ask_claim(n, entry, &r);
 	r.unqueued = (RL_FORMS_QUEUE >> form & 1) == 0; /* a later form: not back to an earlier one */
 	if (entry->own_value && is_out(n, claims, r.name, NULL))
 		return false;
@@ -132,39 +132,14 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 }
 
 /* The token is not there any more, or never was: nothing is released. */
-static void wake_next(struct rl_node *n, const struct rl_entry *release, struct rl_request *r)
-{
-	r->operation = rl_ops[release->operation].wakes;
-	r->patience_ms = RL_SUBMIT_PATIENCE_MS;
-	struct rl_entry wake = {.tag = release->tag, .operation = (uint8_t)r->operation};
-	wake.tag.seq = 0;
-	(void)ask_as_it_can(n, &wake, r);
-}
-
-/* Those who wait for one of several names: for which is not told. A copy, because what is asked may move the
- * bytes. */
-static void wake_for_all(struct rl_node *n, const struct rl_entry *release, struct rl_slice bytes)
-{
-	struct rl_buffer copy = {0};
-	if (!rl_buffer_reserve(&copy, bytes.size))
-		return;
-	memcpy(copy.bytes, bytes.bytes, bytes.size);
-	struct rl_request r = rl_outbox_request(release, (struct rl_slice){copy.bytes, bytes.size});
-	do
-		wake_next(n, release, &r);
-	while (rl_names_next(&r.also, &r.name));
-	rl_buffer_free(&copy);
-}
-
 void rl_submit_wake(struct rl_node *n, const struct rl_entry *release)
 {
-	struct rl_slice bytes = rl_outbox_front_bytes(&n->link.outbox);
-	if (rl_ops[release->operation].several) {
-		wake_for_all(n, release, bytes);
-		return;
-	}
-	struct rl_request r = rl_outbox_request(release, bytes);
-	wake_next(n, release, &r);
+	struct rl_request r = rl_outbox_request(release, rl_outbox_front_bytes(&n->link.outbox));
+	r.operation = rl_ops[release->operation].wakes;
+	r.patience_ms = RL_SUBMIT_PATIENCE_MS;
+	struct rl_entry wake = {.tag = release->tag, .operation = (uint8_t)r.operation};
+	wake.tag.seq = 0;
+	(void)ask_as_it_can(n, &wake, &r);
 }
 
 bool rl_submit_debts(struct rl_node *n)

@@ -83,7 +83,7 @@ bool rl_method_forget(struct rl_methods *m, const struct rl_op *op, enum rl_form
 {
 	if ((RL_FORMS_SHA >> form & 1) == 0 || strncmp(error, "NOSCRIPT", 8) != 0)
 		return false;
-	m->knows &= ~(UINT32_C(1) << rl_ops_script(op, form));
+	m->knows &= ~(UINT64_C(1) << rl_ops_script(op, form));
 	return true;
 }
 
@@ -91,5 +91,5 @@ bool rl_method_forget(struct rl_methods *m, const struct rl_op *op, enum rl_form
 void rl_method_learn_error(struct rl_methods *m, const struct rl_op *op, enum rl_form form, const char *error)
 {
 	if (rl_answer_of_error(error) == REDLOCK_VOTE_NO)
-		m->knows |= UINT32_C(1) << rl_ops_script(op, form);
+		m->knows |= UINT64_C(1) << rl_ops_script(op, form);
 }

@@ -22,7 +22,7 @@
 struct rl_methods {
 	uint32_t has;         /* bits of native forms: the server says so */
 	uint32_t refused;     /* bits of forms, by use */
-	uint32_t knows;       /* bit per script that this connection has run: EVALSHA will find it */
+	uint64_t knows;       /* bit per script that this connection has run: EVALSHA will find it */
 	uint32_t guarded;     /* bits of the forms for a guarded set, if this is a node of one */
 	struct rl_slice pass; /* what it must have in its record then; lent */
 };
@@ -82,7 +82,7 @@ static inline void rl_method_learn(struct rl_methods *m, const struct rl_op *op,
 	if ((((RL_FORMS_SHA | RL_FORMS_TEXT) & ~RL_FORMS_GUARD) >> form & 1) == 0)
 		return;
 	if (error == NULL) /* of guarded forms the admission learns */
-		m->knows |= UINT32_C(1) << ((RL_FORMS_QUEUE >> form & 1) != 0 ? op->queue_script : op->script);
+		m->knows |= UINT64_C(1) << ((RL_FORMS_QUEUE >> form & 1) != 0 ? op->queue_script : op->script);
 	else
 		rl_method_learn_error(m, op, form, error);
 }

@@ -100,6 +100,10 @@
 
 #define ALL_OR_NONE OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(0, 0, "iiiis")})
 
+#define LINED_UP(...)                                                                                        \
+	OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(-1 - REDLOCK_MAX_NAMES, -2, "iiiiss")},      \
+	         __VA_ARGS__)
+
 #define ONE_OF_K(letters)                                                                                    \
 	OUTCOMES({YES, ARRAY_FROM(1, 1, letters)}, {NO, ARRAY_FROM(0, 0, letters)},                              \
 	         {OTHER_COUNT, ARRAY_FROM(-3, -3, "iiiis")})
@@ -330,9 +334,35 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .quotes = true,
                 .several = true,
                 .claims = true,
+                .enters = RL_OP_ENTER_ALL,
                 .undo = RL_OP_RELEASE_ALL,
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "pttl set del",
+            },
+        /* The same for one who waits in the queue of one of the names. An answer is that of ENTER, but for
+         * the verdict: 1, or how far below -1 the name is that is in the way; -1: the node may not vote. If
+         * it is another one than that of the queue, our place is 0. */
+        [RL_OP_ENTER_ALL] =
+            {
+                .forms = RL_FORMS_QUEUE | RL_FORMS_GUARD,
+                .words = {QUEUE_SCRIPT(ENTER_ALL, KEYS, NAME, QUEUE, OFFERS, NAMES, TOKEN, TTL, PLACE,
+                                       PATIENCE),
+                          GUARD_SCRIPT(GUARDED_ENTER_ALL, KEYS, NAME, QUEUE, OFFERS, NAMES, SET, TOKEN, TTL,
+                                       PASS, TIMED, PLACE, PATIENCE)},
+                .script = RL_SCRIPT_COUNT,
+                .queue_script = RL_SCRIPT_ENTER_ALL,
+                .guard_script = RL_SCRIPT_GUARDED_ENTER_ALL,
+                .parked_as = RL_FORM_QUEUE_SHA,
+                .outcomes = LINED_UP({BARRED, ERROR("ERR unknown command")}, {BARRED, ERROR("ERR Unknown")},
+                                     {NO, ERROR("NOSCRIPT")}),
+                .guard_outcomes = LINED_UP({QUARANTINE, ARRAY_FROM(-1, -1, "iiiis")}),
+                .plainly = RL_OP_CLAIM_ALL,
+                .quotes = true,
+                .several = true,
+                .claims = true,
+                .undo = RL_OP_RELEASE_ALL,
+                .ghost = RL_GHOST_ALWAYS,
+                .rights = "set del type hmget " QUEUE_RIGHTS " subscribe unsubscribe",
             },
         [RL_OP_EXTEND_ALL] =
             {
@@ -350,24 +380,25 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .several = true,
                 .rights = "get pttl pexpire",
             },
-        /* Which also looks whether somebody waits for one of them, where queues are within reach. */
+        /* Which also wakes who waits for one of them, where queues are within reach. */
         [RL_OP_RELEASE_ALL] =
             {
                 .forms = RL_FORMS_QUEUE | FORM(SHA) | FORM(TEXT),
-                .words = {QUEUE_SCRIPT(RELEASE_ALL, KEYS, NAMES, QUEUES, TOKEN, WORD("2")),
+                .words = {QUEUE_SCRIPT(RELEASE_ALL, KEYS, NAMES, QUEUES, TOKEN, WORD("2"), PLACE,
+                                       PATIENCE, QUIET),
                           MANY_SCRIPT(RELEASE_ALL, NAMES, TOKEN, WORD("1"))},
                 .script = RL_SCRIPT_RELEASE_ALL,
                 .queue_script = RL_SCRIPT_RELEASE_ALL,
                 .change = RL_CHANGE_DELETE,
                 .parked_as = RL_FORM_SHA,
-                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 2, "iiiis")}, {NO, ARRAY_FROM(-1, 0, "iiiis")}),
+                .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 2, "is")}, {NO, ARRAY_FROM(-1, 0, "is")}),
                 .again = true,
                 .quotes = true,
+                .scripted = true,
                 .several = true,
                 .gives_back = true,
-                .wakes = RL_OP_LEAVE,
                 .ghost = RL_GHOST_OWN,
-                .rights = "get del pttl",
+                .rights = "get set del type pttl pexpire time publish",
             },
         /*
          * A lock of the old SETNX protocol has a time as its value, which others compare and write. Whose it

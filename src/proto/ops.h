@@ -72,7 +72,7 @@ enum rl_record_word {
 
 /* A word of a command: a part of the request, or the same for all of them. */
 enum rl_word_kind {
-	RL_WORD_NAME,
+	RL_WORD_NAME, /* behind KEYS: the one of several that is waited for; the same of its queue and offers */
 	RL_WORD_TOKEN,
 	RL_WORD_TTL,
 	RL_WORD_QUEUE,  /* the key of the queue, made from the name, */

@@ -87,20 +87,26 @@ static struct rl_slice or_empty(struct rl_slice text)
 	return text.size > 0 ? text : (struct rl_slice){"", 0};
 }
 
+/* Whose queue it is. */
+static struct rl_slice subject(const struct rl_request *r)
+{
+	return r->operation == RL_OP_ENTER_ALL ? r->line : r->name;
+}
+
 /* NULL: out of memory. */
 static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, struct sides *sides)
 {
 	switch (kind) {
 	case RL_WORD_NAME:
-		return r->name;
+		return subject(r);
 	case RL_WORD_TOKEN:
 		return or_empty(r->token);
 	case RL_WORD_TTL:
 		return digits(sides->ttl, r->ttl_ms);
 	case RL_WORD_QUEUE:
-		return side_key(sides, &sides->queue, r->name, rl_slice_of(":redlock:queue"));
+		return side_key(sides, &sides->queue, subject(r), rl_slice_of(":redlock:queue"));
 	case RL_WORD_OFFERS:
-		return side_key(sides, &sides->offers, r->name, rl_slice_of(":redlock:offers"));
+		return side_key(sides, &sides->offers, subject(r), rl_slice_of(":redlock:offers"));
 	case RL_WORD_PLACE:
 		return or_empty(r->place);
 	case RL_WORD_PATIENCE:
@@ -328,6 +334,7 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 		if (row[i].kind < RL_WORD_FIXED)
 			parts[row[i].kind] = words[i];
 	r->name = parts[parts[RL_WORD_NAMES].size > 0 ? RL_WORD_NAMES : RL_WORD_NAME];
+	r->line = parts[RL_WORD_NAME];
 	r->token = parts[RL_WORD_TOKEN];
 	r->place = parts[RL_WORD_PLACE];
 	r->ttl_ms = number_of(parts[RL_WORD_TTL]);

@@ -21,6 +21,7 @@ struct rl_request {
 	struct rl_tag tag;
 	struct rl_slice name;
 	struct rl_slice also; /* of several names: the others, each as it is in a command */
+	struct rl_slice line; /* the same, ENTER_ALL: the one that is waited for */
 	struct rl_slice token;
 	uint64_t ttl_ms;
 	struct rl_slice place; /* ENTER, LEAVE: of the waiter, "<client>.<slot>"; "": none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user of a server must be allowed: the rights of all rows, each once. */
+/* What a user of the servers must be allowed: of all operations, as ACL SETUSER has it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -28,7 +28,7 @@ in_use() { # NAME
 	start_run -t 6s --also b "$job" -- sleep 1.5
 	until_true has_keys 5 "$all" b
 	gives 0 rl_run -v --also b c true
-	says "waiting for 'b', held by"
+	says "waiting for 'b', place 1 of 1, held by"
 	gives 0 rl_run --also "$job" --also b c true
 	nothing_left
 }
@@ -66,4 +66,27 @@ in_use() { # NAME
 		\$REDLOCK_BIN run --reentrant $job touch ran"
 	says "does not hold '$job' any more"
 	[ ! -e ran ]
+}
+
+@test "--also: acquire has all with one token, the other verbs ask of each name" {
+	token=$(rl acquire -t 1m --also b "$job")
+	until_true has_value 1 b "$token"
+	until_true has_value 1 "$job" "$token"
+	gives 75 rl acquire -n --json --also b c
+	json_is "j['busy_name'] == 'b' and j['also'] == [{'name': 'b'}] and j['holder']['state'] == 'held'"
+	says "acquire 'b': busy: held by"
+	gives 0 rl check --also b "$job" "$token"
+	gives 0 rl extend -t 1h --also b "$job" "$token"
+	until_true lives_longer 3 b 3500000
+	until_true lives_longer 3 "$job" 3500000
+	rl release b "$token"
+	gives 1 rl check --json --also b "$job" "$token"
+	says "check 'b': not held by this token: nobody holds it"
+	json_is "j['name'] == 'b' and j['result'] == 'GONE' and j['also'] == [{'name': 'b', 'result': 'GONE'}]"
+	gives 1 rl release --also b "$job" "$token" # of each that is there
+	until_true has_keys 0 "$all" "$job"
+	gives 64 rl acquire --token x --also b "$job"
+	says "--token and --also exclude each other"
+	gives 64 rl check --shared --also b "$job" x
+	nothing_left
 }

@@ -63,3 +63,57 @@ slot_key() { # NUMBER
 	gives 64 rl_run --slots 2 --reentrant "$job" true
 	says "--reentrant and --slots exclude each other"
 }
+
+@test "--slots: acquire, extend, check and release by token find the slot" {
+	read -r first number <<<"$(rl acquire -t 1m --slots 2 "$job")"
+	[ "$number" = 0 ]
+	gives 0 rl acquire -t 1m --json --slots 2 "$job"
+	json_is "j['slots'] == 2 and j['slot'] == 1"
+	token=$(printf '%s' "$output" | python3 -c 'import json, sys; print(json.load(sys.stdin)["token"])')
+	gives 75 rl acquire -n --json --slots 2 "$job"
+	json_is "j['slots'] == 2 and j['slot'] is None and j['token'] is None"
+	gives 0 rl check --slots 2 "$job" "$token"
+	gives 0 rl check --slots 2 "$job" "$first"
+	gives 0 rl extend -t 1h --json --slots 2 "$job" "$token"
+	json_is "j['slot'] == 1 and j['name'] == '$job'"
+	until_true lives_longer 3 "$(slot_key 1)" 3500000
+	# Without the option it is said what the token is of.
+	for verb in check extend release; do
+		gives 1 rl "$verb" "$job" "$token"
+		says "slot 1 is held by this token: use --slots 2"
+	done
+	gives 1 rl release --slots 2 "$job" "${token/|*/}"
+	gives 0 rl release --slots 2 "$job" "$token"
+	until_true has_keys 0 "$all" "$(slot_key 1)"
+	has_keys 5 "$all" "$job"
+	gives 1 rl release --slots 2 "$job" "$token"
+	gives 0 rl release "$job" "$first" # the first one is the name itself
+	gives 64 rl release --slots 2 --also b "$job" "$token"
+	gives 64 rl acquire --slots 2 --token x "$job"
+	says "--slots and --token exclude each other"
+	nothing_left
+}
+
+@test "--slots: with a prefix, too" {
+	read -r first _ <<<"$(rl acquire --prefix p: --slots 2 "$job")"
+	read -r token number <<<"$(rl acquire --prefix p: --slots 2 "$job")"
+	[ "$number" = 1 ]
+	gives 0 rl check --prefix p: --slots 2 "$job" "$token"
+	gives 1 rl check --prefix p: "$job" "$token"
+	says "use --slots 2"
+	gives 0 rl release --prefix p: --slots 2 "$job" "$token"
+	gives 0 rl release --prefix p: --slots 2 "$job" "$first"
+}
+
+@test "--reentrant under a slot or a shared lock says what stands against it" {
+	start_run -t 20s --slots 2 "$job" -- sh -c 'until [ -e over ]; do sleep 0.1; done'
+	until_true has_keys 5 "$all" "$job"
+	gives 64 rl_run -n --slots 2 "$job" -c '$REDLOCK_BIN run --reentrant "$REDLOCK_NAME" true'
+	says "the run above this one holds slot 1 of '$job', not the name itself"
+	touch over
+	ends 0
+	gives 64 rl_run --shared "$job" -c '$REDLOCK_BIN run --reentrant "$REDLOCK_NAME" true'
+	says "the run above this one shares '$job' with others"
+	gives 0 rl_run --shared "$job" -c '$REDLOCK_BIN run --shared --reentrant "$REDLOCK_NAME" true'
+	gives 0 rl_run "$job" -c '$REDLOCK_BIN run --shared --reentrant "$REDLOCK_NAME" true'
+}

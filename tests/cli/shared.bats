@@ -52,6 +52,10 @@ waits_at_its_gate() { # NAME
 	rl extend --shared -t 1m k "$token"
 	rl check --shared k "$token"
 	want 1 rl check k "$token"
+	[[ $stderr == *"check 'k': it shares the lock with this token: use --shared"* ]]
+	want 1 rl release k "$other"
+	[[ $stderr == *"use --shared"* ]]
+	want 1 rl check k "${other/|*/}"
 	[[ $stderr == *"not held by this token: shared by 2 holders"* ]]
 	rl release --shared k "$token"
 	want 1 rl release --shared k "$token"

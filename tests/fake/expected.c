@@ -63,15 +63,21 @@ const struct expected expected[RL_OP_COUNT] = {
                           GUARD_SCRIPT("guarded_claim_all KEYS1 NAMES redlock:set TOKEN TTL PASS TIMED")},
                          "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
                          "*5\r\n:0\r\n:2\r\n:9\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_ENTER_ALL] = {{QUEUE_SCRIPT("enter_all KEYS3 LINE QUEUE OFFERS NAMES TOKEN TTL PLACE PATIENCE"),
+                          GUARD_SCRIPT(
+                              "guarded_enter_all KEYS4 LINE QUEUE OFFERS NAMES redlock:set TOKEN TTL "
+                              "PASS TIMED PLACE PATIENCE")},
+                         "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
+                         "*6\r\n:-3\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$2\r\nt1\r\n"},
     [RL_OP_EXTEND_ALL] = {{SCRIPT("extend_all KEYS NAMES TOKEN TTL"),
                            GUARD_SCRIPT("guarded_extend_all KEYS1 NAMES redlock:set TOKEN TTL PASS TIMED")},
                           "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
                           "*5\r\n:0\r\n:2\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
-    [RL_OP_RELEASE_ALL] = {{QUEUE_SCRIPT("release_all KEYS2 NAMES QUEUES TOKEN 2"),
+    [RL_OP_RELEASE_ALL] = {{QUEUE_SCRIPT("release_all KEYS2 NAMES QUEUES TOKEN 2 PLACE PATIENCE QUIET"),
                             SCRIPT("release_all KEYS NAMES TOKEN 1")},
-                           "*5\r\n:2\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
-                           "*5\r\n:0\r\n:1\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
-                           "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
+                           "*2\r\n:2\r\n$2\r\nt0\r\n",
+                           "*2\r\n:0\r\n$2\r\nt0\r\n",
+                           "*2\r\n:1\r\n$2\r\nt0\r\n"},
     [RL_OP_SETNX] = {{[RL_FORM_TEXT] = "EVAL setnx 2 NAME SIDE TOKEN TTL"},
                      "*2\r\n:1\r\n$2\r\nt0\r\n",
                      "*2\r\n:0\r\n$2\r\nt0\r\n"},
@@ -150,6 +156,9 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"KEYS", text_bytes(several ? "2" : "1")},
 	    {"KEYS1", text_bytes(several ? "3" : "2")},
 	    {"KEYS2", text_bytes(several ? "4" : "2")},
+	    {"KEYS3", text_bytes(several ? "5" : "4")},
+	    {"KEYS4", text_bytes(several ? "6" : "5")},
+	    {"LINE", {r->line.bytes, r->line.size}},
 	    {"SLOTKEYS2", text_bytes(room->slot_keys[2])},
 	    {"SLOTKEYS3", text_bytes(room->slot_keys[3])},
 	    {"SLOTKEYS4", text_bytes(room->slot_keys[4])},
@@ -225,8 +234,10 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 	snprintf(room->terms, sizeof room->terms, "%s %llu", room->patience, (unsigned long long)r->offered_ns);
 	snprintf(room->number, sizeof room->number, "%llu", (unsigned long long)r->number);
 	room->queue = room->also = room->offers = room->fence = room->setnx = (struct buffer){0};
-	expected_side((struct bytes){r->name.bytes, r->name.size}, "queue", &room->queue);
-	expected_side((struct bytes){r->name.bytes, r->name.size}, "offers", &room->offers);
+	bool lines_up = r->operation == RL_OP_ENTER_ALL;
+	struct bytes line = {lines_up ? r->line.bytes : r->name.bytes, lines_up ? r->line.size : r->name.size};
+	expected_side(line, "queue", &room->queue);
+	expected_side(line, "offers", &room->offers);
 	expected_side((struct bytes){r->name.bytes, r->name.size}, "fence", &room->fence);
 	expected_side((struct bytes){r->name.bytes, r->name.size}, "setnx", &room->setnx);
 	expected_side(also, "queue", &room->also);

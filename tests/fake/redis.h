@@ -85,7 +85,7 @@ struct redis {
 	const char *user; /* NULL: the default user */
 	const char *password;
 	unsigned databases; /* 0: 16 */
-	unsigned cached;    /* bit per script of the library */
+	uint64_t cached;    /* bit per script of the library */
 	uint64_t last_id;
 	/* What it does not permit. */
 	bool kill_denied, info_denied, eval_denied, subscribe_denied, publish_denied;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The scripts for several names as C: the originals are in scripts/. */
 #include "redis_guard.h"
+#include "redis_offers.h"
+#include "redis_queue.h"
 
 enum { KEYS = 2, FIRST };
 
@@ -134,25 +136,202 @@ void script_guarded_extend_all(struct call *c)
 
 /* ---- release ---- */
 
+/* True: each of them was there. */
+static bool delete_ours(struct call *c, const struct several *s, unsigned names)
+{
+	unsigned gone = 0;
+	for (unsigned i = 0; i < names; i++) {
+		struct key *key = call_find(c, s->names[i]);
+		if (has_token(key, s))
+			call_delete(c, key);
+		else
+			gone++;
+	}
+	return gone == 0;
+}
+
+static bool has_any(struct call *c, const struct several *s, unsigned names)
+{
+	for (unsigned i = 0; i < names; i++)
+		if (has_token(call_find(c, s->names[i]), s))
+			return true;
+	return false;
+}
+
+/* What waits for one of them, which is the first word of a call as other scripts have it, and its queue the
+ * second. True: somebody does. */
+static bool wake(struct call *c, bool written, struct bytes place, struct bytes patience, bool quiet)
+{
+	struct line l;
+	line_open(&l, c, RL_SCRIPT_RELEASE_ALL);
+	l.written = written;
+	bool waits = l.text.length > 0;
+	if (waits && line_renew(&l) == NULL) {
+		const struct key *key = call_find(c, c->w.at[FIRST]);
+		line_give_up(&l, place);
+		if (!quiet && queue_is_open(key))
+			line_tidy(&l, key == NULL, true, text_bytes(""), patience);
+		if (line_changed(&l))
+			line_keep(&l);
+		waits = l.text.length > 0;
+	}
+	line_close(&l);
+	return waits;
+}
+
 void script_release_all(struct call *c)
 {
+	enum { PLACE = 2, PATIENCE, QUIET };
 	struct several s = read(c, false);
-	unsigned names = s.count / (unsigned)word_number(s.second), gone = 0;
-	bool waits = false;
-	const char *refused = NULL;
-	for (unsigned i = 0; i < names; i++) {
-		struct key *key = call_find(c, s.names[i]);
-		bool ours = has_token(key, &s);
-		gone += !ours;
-		if (ours && call_write_refused(c) != NULL)
-			refused = call_write_refused(c);
-		else if (ours)
-			call_delete(c, key);
+	const struct words words = c->w;
+	unsigned names = s.count / (unsigned)word_number(s.second), behind = FIRST + s.count;
+	bool any = has_any(c, &s, names), waits = false;
+	const char *refused = any ? call_write_refused(c) : NULL;
+	bool all = refused == NULL && delete_ours(c, &s, names);
+	for (unsigned i = names; i < s.count; i++) {
+		c->w.at[FIRST] = words.at[FIRST + i - names];
+		c->w.at[FIRST + 1] = words.at[FIRST + i];
+		bool written = refused == NULL && any;
+		waits |= wake(c, written, words.at[behind + PLACE], words.at[behind + PATIENCE],
+		              words.at[behind + QUIET].size > 0);
+		c->w = words;
 	}
-	for (unsigned i = names; i < s.count; i++)
-		waits |= call_find(c, s.names[i]) != NULL;
-	if (refused != NULL)
+	if (refused != NULL) {
 		call_reply_text(c, "%s", refused);
-	else
-		reply(c, &s, gone > 0 ? -(int64_t)waits : 1 + waits, gone, 0);
+		return;
+	}
+	call_reply(c, "*2");
+	call_reply_number(c, all ? 1 + waits : -(int64_t)waits);
+	call_reply_bulk(c, s.token);
+}
+
+/* ---- who waits for one of them ---- */
+
+struct waiter {
+	struct several s;
+	struct bytes line, place, patience, holder;
+	enum rl_script script;
+	unsigned own, way; /* by number: the one that it waits for, and the first one that is there; 0: none is */
+	int64_t left;      /* of the life of the one that it waits for */
+};
+
+static void reply_waiter(struct call *c, const struct waiter *w, const int64_t numbers[4],
+                         struct bytes holder)
+{
+	call_reply(c, "*6");
+	for (unsigned i = 0; i < 4; i++)
+		call_reply_number(c, numbers[i]);
+	call_reply_bulk(c, w->s.token);
+	call_reply_bulk(c, holder);
+}
+
+static void look(struct call *c, struct waiter *w)
+{
+	enum { SHOWN = 1024 };
+	const struct key *key = call_find(c, w->line);
+	bool shown = key != NULL && key->type == KEY_STRING;
+	w->left = c->redis->takes_some ? -2 : call_life(c, key);
+	w->holder = shown ? key->value : text_bytes("");
+	w->holder.size = w->holder.size < SHOWN ? w->holder.size : SHOWN;
+	for (unsigned i = w->s.count; i > 0; i--) {
+		if (bytes_equal(w->s.names[i - 1], w->line))
+			w->own = i;
+		if (call_find(c, w->s.names[i - 1]) != NULL && !c->redis->takes_some)
+			w->way = i;
+	}
+}
+
+static int64_t waiting(const struct line *l)
+{
+	enum { ENTRY = 31 };
+	return (int64_t)(l->text.length / ENTRY);
+}
+
+static void drop_first(struct line *l)
+{
+	line_replace(l, 0, line_first(line_text(l)).size, text_bytes(""));
+}
+
+static void take(struct line *l, const struct waiter *w, bool mine)
+{
+	struct call *c = l->call;
+	const char *refused = l->written ? NULL : call_memory_refused(c);
+	if (refused != NULL) { /* behind a pcall, which knows no line */
+		call_reply_text(c, "%s", refused);
+		return;
+	}
+	for (unsigned i = 0; i < w->s.count; i++)
+		if (call_find(c, w->s.names[i]) == NULL)
+			call_store(c, w->s.names[i], w->s.token, word_number(w->s.second));
+	l->written = true;
+	if (mine) {
+		offers_drop(c, c->w.at[FIRST + 2], w->place);
+		drop_first(l);
+	}
+	if (line_changed(l))
+		line_keep(l);
+	reply_waiter(c, w, (int64_t[]){1, waiting(l), 0, w->s.now_ms}, text_bytes(""));
+}
+
+/* Whose turn it is while another name is in the way lets the next one have it. */
+static void refuse(struct line *l, const struct waiter *w, bool mine, bool turn)
+{
+	unsigned line = w->script == RL_SCRIPT_ENTER_ALL ? 105 : 109; /* of the SET */
+	struct call *c = l->call;
+	int64_t place = 0;
+	if (turn && mine) {
+		drop_first(l);
+		line_tidy(l, true, true, text_bytes(""), w->patience);
+	}
+	if (!turn)
+		place = line_stand(l, mine, w->place);
+	if (line_changed(l) && script_fails_at(c, line_keep(l), l->script, line))
+		return;
+	int64_t verdict = -1 - (int64_t)(turn ? w->way : w->own);
+	reply_waiter(c, w, (int64_t[]){verdict, waiting(l), w->left, place}, w->holder);
+}
+
+static void line_up(struct call *c, struct waiter *w, unsigned pexpire_line)
+{
+	struct line l;
+	line_open(&l, c, w->script);
+	look(c, w);
+	bool free = w->left == -2;
+	if (!script_fails_at(c, line_renew(&l), w->script, pexpire_line)) {
+		bool open = free || queue_is_open(call_find(c, w->line));
+		bool mine = line_tidy(&l, free, open, w->place, w->patience);
+		bool turn = free && (mine || l.text.length == 0 || c->redis->any_turn);
+		if (turn && w->way == 0)
+			take(&l, w, mine);
+		else
+			refuse(&l, w, mine, turn);
+	}
+	line_close(&l);
+}
+
+static struct waiter read_waiter(struct call *c, bool guarded)
+{
+	enum { OF_LINE = 3 };
+	struct several s = read(c, guarded);
+	unsigned behind = FIRST + s.count + guarded + 2 + 2 * guarded;
+	struct waiter w = {.s = s, .line = word(c, FIRST), .place = word(c, behind)};
+	w.patience = word(c, behind + 1);
+	w.script = guarded ? RL_SCRIPT_GUARDED_ENTER_ALL : RL_SCRIPT_ENTER_ALL;
+	w.s.names += OF_LINE;
+	w.s.count -= OF_LINE;
+	return w;
+}
+
+void script_enter_all(struct call *c)
+{
+	struct waiter w = read_waiter(c, false);
+	line_up(c, &w, 7);
+}
+
+void script_guarded_enter_all(struct call *c)
+{
+	struct several s = read(c, true);
+	struct waiter w = read_waiter(c, true);
+	if (is_admitted(c, &s))
+		line_up(c, &w, 11);
 }

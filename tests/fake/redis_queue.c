@@ -161,10 +161,16 @@ void line_mark(struct line *l, const struct entry *e, struct bytes patience)
 	line_replace(l, e->size - 1, 0, text_bytes(until));
 }
 
+/* A release of several names is not given the keys of their offers. */
+static bool has_offers(const struct line *l)
+{
+	return l->script != RL_SCRIPT_RELEASE_ALL;
+}
+
 static void drop_offer(struct line *l, const struct entry *e)
 {
 	struct bytes place = {e->client.at, e->client.size + 1 + e->slot.size}; /* they are side by side */
-	if (!e->placed || call_write_refused(l->call) != NULL)
+	if (!e->placed || !has_offers(l) || call_write_refused(l->call) != NULL)
 		return;
 	offers_drop(l->call, word(l->call, OFFERS), place);
 	l->written = true;
@@ -462,7 +468,7 @@ bool line_give_up(struct line *l, struct bytes place)
 	size_t from = (size_t)(found - line_text(l).at);
 	const char *end = memchr(found, ';', l->text.length - from);
 	size_t behind = end != NULL ? (size_t)(end - line_text(l).at) + 1 : l->text.length;
-	if (call_write_refused(l->call) == NULL) {
+	if (has_offers(l) && call_write_refused(l->call) == NULL) {
 		offers_drop(l->call, word(l->call, OFFERS), place);
 		l->written = true;
 	}

@@ -96,6 +96,8 @@ static void run_script(struct call *c, enum rl_script number)
 	    [RL_SCRIPT_CLAIM_ALL] = script_claim_all,
 	    [RL_SCRIPT_EXTEND_ALL] = script_extend_all,
 	    [RL_SCRIPT_RELEASE_ALL] = script_release_all,
+	    [RL_SCRIPT_ENTER_ALL] = script_enter_all,
+	    [RL_SCRIPT_GUARDED_ENTER_ALL] = script_guarded_enter_all,
 	    [RL_SCRIPT_GUARDED_CLAIM_ALL] = script_guarded_claim_all,
 	    [RL_SCRIPT_GUARDED_EXTEND_ALL] = script_guarded_extend_all,
 	    [RL_SCRIPT_SHARE] = script_share,
@@ -111,7 +113,7 @@ static void run_script(struct call *c, enum rl_script number)
 	    [RL_SCRIPT_SLOT_ENTER] = script_slot_enter,
 	    [RL_SCRIPT_SLOT_RELEASE] = script_slot_release,
 	};
-	c->redis->cached |= 1u << number;
+	c->redis->cached |= UINT64_C(1) << number;
 	if (scripts[number] != NULL)
 		scripts[number](c);
 	else

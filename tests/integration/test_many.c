@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Several names at once, and handles that are entered again, on real servers. */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -170,79 +168,6 @@ TEST(what_is_refused)
 			assert_int_equal(redlock_query(lock), REDLOCK_E_STATE);
 			redlock_lock_free(lock);
 		}
-	}
-}
-
-/* ---- waiting ---- */
-
-/* Who waits for one of the names, whichever, is woken by the release of all. */
-TEST(a_release_wakes_who_waits_for_one)
-{
-	static const char channel[] = "redlock:wake:abcdefabcdefabcd";
-	const struct server *s = &servers.server[0];
-	own_client *client = open_client(REDLOCK_GUARD_OFF);
-	own_lock *lock = many(client, "a b c", 0);
-	struct raw ears;
-	struct raw_reply reply;
-	struct raw_arg subscribe[] = {{"SUBSCRIBE", 9}, {channel, strlen(channel)}};
-	char entry[32];
-	snprintf(entry, sizeof entry, "1w%-27s ;", "abcdefabcdefabcd.7");
-	assert_int_equal(raw_open(&ears, s->socket, WAIT_SOON_MS), 0);
-	assert_int_equal(raw_send(&ears, subscribe, 2), 0);
-	assert_int_equal(raw_receive(&ears, &reply), 0);
-	expect_ok(lock, redlock_acquire(lock));
-	server_must(s, "OK", "SET", "{c}:redlock:queue", entry, "PX", "60000", NULL);
-	expect_ok(lock, redlock_release(lock));
-	expect_settled(client, NODES, "a");
-	assert_int_equal(raw_receive(&ears, &reply), 0);
-	assert_string_equal(reply.text, "message\nredlock:wake:abcdefabcdefabcd\n7");
-	raw_close(&ears);
-}
-
-/* In any order, beside plain locks of the same names, and nobody waits for ever. */
-enum { TURNS = 30, WORKERS = 5 };
-static atomic_int inside[3];
-
-struct worker {
-	const char *names;
-	bool plain;
-};
-
-/* NULL, or what went wrong. */
-static void *work(void *argument)
-{
-	static char not_acquired[] = "not acquired", two[] = "two holders", not_released[] = "not released";
-	const struct worker *w = argument;
-	own_client *client = open_client(REDLOCK_GUARD_OFF);
-	own_lock *lock =
-	    w->plain ? one(client, w->names, REDLOCK_FOREVER) : many(client, w->names, REDLOCK_FOREVER);
-	for (int turn = 0; turn < TURNS; turn++) {
-		if (redlock_acquire(lock) != 0)
-			return not_acquired;
-		for (const char *n = w->names; *n != '\0'; n++)
-			if (*n != ' ' && atomic_fetch_add(&inside[*n - 'a'], 1) != 0)
-				return two;
-		for (const char *n = w->names; *n != '\0'; n++)
-			if (*n != ' ')
-				atomic_fetch_sub(&inside[*n - 'a'], 1);
-		if (redlock_release(lock) != 0)
-			return not_released;
-	}
-	return NULL;
-}
-
-TEST(no_order_ends_in_a_deadlock)
-{
-	static const struct worker workers[WORKERS] = {
-	    {"a b", false}, {"b a", false}, {"c b a", false}, {"b", true}, {"c", true}};
-	pthread_t threads[WORKERS];
-	for (int i = 0; i < WORKERS; i++)
-		pthread_create(&threads[i], NULL, work, (void *)&workers[i]);
-	for (int i = 0; i < WORKERS; i++) {
-		void *problem;
-		pthread_join(threads[i], &problem);
-		if (problem != NULL)
-			fail_msg("%s: %s", workers[i].names, (const char *)problem);
 	}
 }
 

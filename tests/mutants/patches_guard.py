@@ -23,7 +23,7 @@ GUARD_ROWS = [
 	# ---- 46 ----
 	("a guarded claim that lost its script is asked plainly", 46, "src/net/submit.c",
 		"\tif (guarded && n->methods.guarded == 0)\n\t\treturn false;", "\tif (false)\n\t\treturn false;",
-		"src/net/submit.c", "if (op->claims && (op->several || op->scripted || guarded))", "if (op->claims && (op->several || (guarded && n->methods.guarded != 0)))"),
+		"src/net/submit.c", "if (op->plainly != RL_OP_NONE && !guarded)", "if (op->plainly != RL_OP_NONE && (!guarded || n->methods.guarded == 0))"),
 	("a node in quarantine votes", 46, SET, "} else if (r->verdict != RL_SET_ADMITTED) {", "} else if (false) {"),
 	("a TTL longer than the set's is claimed", 46, ADMISSION,
 		"return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;",

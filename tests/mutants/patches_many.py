@@ -12,6 +12,8 @@ MANY_DEFECTS = {
 TAKE_LUA = "scripts/parts/take.lua"
 LENGTHEN_LUA = "scripts/parts/lengthen.lua"
 RELEASE_LUA = "scripts/release_all.lua"
+LINE_UP_LUA = "scripts/parts/line_up.lua"
+MANY = "src/core/many.c"
 SUBMIT = "src/net/submit.c"
 HANDLE = "src/handle.c"
 OPERATE = "src/operate.c"
@@ -24,13 +26,23 @@ MANY_ROWS = [
 		"for i = 1, names do\n  local left", "for i = 1, 1 do\n  local left"),
 	("several: the first key alone is released", 46, RELEASE_LUA, "for i = 1, names do", "for i = 1, 1 do"),
 	("several: released, although one was gone", 46, RELEASE_LUA, "if gone > 0 then", "if false then"),
-	("several: nobody is told that others wait", 46, RELEASE_LUA, 'type(left) == "number" and left ~= -2', "false"),
-	("several: who waits for the first name alone is woken", 46, SUBMIT, "while (rl_names_next(&r.also, &r.name));", "while (false);"),
+	("several: nobody is told that others wait", 46, RELEASE_LUA, 'waits = waits or line ~= ""', "waits = false"),
+	("several: who waits for the first name alone is woken", 46, RELEASE_LUA,
+		"for i = names + 1, #KEYS do", "for i = names + 1, math.min(#KEYS, names + 1) do"),
+	("several: an attempt that has failed wakes", 46, RELEASE_LUA, 'line ~= "" and ARGV[5] == "" and open', 'line ~= "" and open'),
+	("several: a place that is given up stays", 46, RELEASE_LUA, "if found then", "if false then"),
+	("several: out of turn", 46, LINE_UP_LUA, 'local turn = free and (mine or line == "")', "local turn = free"),
+	("several: a turn that is of no use is kept", 46, LINE_UP_LUA, "if turn and mine then", "if false then"),
+	("several: some are taken at its turn", 46, LINE_UP_LUA, "if turn and way == 0 then", "if turn then"),
+	("several: in line for the first name, whichever is in the way", 46, MANY, "l->obstacle - 1)", "0)"),
+	("several: a place that it has no more", 46, MANY, "l->placed = false;", ""),
+	("several: a gate that is won is kept for long", 46, "src/core/enter.c",
+		"possible &= !l->handed && !rl_policy_of(l)->several;", "possible &= !l->handed;"),
+	("several: other handles of the client stand behind it", 46, "src/places.c",
+		"return policy->shares || policy->several;", "return policy->shares;"),
 	("several: one name twice", 46, HANDLE, "memcmp(name->bytes, names->list[j].bytes, name->len) == 0)", "false)"),
 	("several: a claim that the server has forgotten is not asked again", 46, SUBMIT,
 		"!guarded && !op->several && op->plainly", "!guarded && op->plainly"),
-	("several: as one that waits at a gate", 46, "src/core/acquire.c",
-		"result == REDLOCK_E_BUSY && rl_policy_of(l)->contends;", "result == REDLOCK_E_BUSY;"),
 	("entered again: freed, and not released", 47, HANDLE, "\tlock->entries = 0;\n", ""),
 	("entered again: without the option", 47, OPERATE, "if (lock->reentrant && counts(c, lock, event))", "if (counts(c, lock, event))"),
 	("entered again: the first release is the last", 47, OPERATE, "event->kind == RL_EV_RELEASE && lock->entries > 0;", "false;"),

@@ -27,7 +27,7 @@ SHARED_ROWS = [
 		"l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));", "(void)patience;"),
 	("shared: a late answer says that nobody waits", 50, SHARE, "if (l->claims) /*", "if (l->claims || !l->claims) /*"),
 	("shared: handles of one client enter one by one", 50, "src/places.c",
-		"if (rl_policy_of(&lock->core)->shares)\n\t\treturn 0;", "if (false)\n\t\treturn 0;"),
+		"if (rl_places_are_apart(lock))\n\t\treturn 0;", "if (false)\n\t\treturn 0;"),
 	("upgrade: although another one has it", 51, UPGRADE_LUA, '"+inf") > 1 then', '"+inf") > 2 then'),
 	("upgrade: what is turned in part stays", 51, EXTEND_LUA, 'redis.call("get", KEYS[1]) ~= ARGV[1])', "true)"),
 	("share: a token alone turns an exclusive lock", 50, EXTEND_LUA, 'ARGV[#ARGV] ~= "1" or ', ""),

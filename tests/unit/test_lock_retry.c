@@ -218,44 +218,4 @@ TEST(own_token_makes_one_attempt)
 	        "[  200.000] acquiring: tick -> idle Y--TT | send release #0 owed 1 | done acquire NOQUORUM\n");
 }
 
-/* ---- several names ---- */
-
-static struct rl_rules many_rules(void)
-{
-	struct rl_rules rules = drive_waiting_rules(3, 10000);
-	rules.kind = RL_KIND_MANY;
-	return rules;
-}
-
-/* After a delay all nodes are asked again, and no gate for a place. */
-SCENARIO(several_names_wait_by_chance, drive_idle(many_rules()),
-         "acquire; at 1; votes YNN; until 51; at 52; votes YY; at 53; release",
-         "[    0.000] idle: acquire -> acquiring ... | send claim all #1 ttl 30000.000\n"
-         "[    1.000] acquiring: reply #1 node 0 YES, 1 NO, 2 NO -> paused YNN until 51.000 | send release "
-         "all #0 owed 1\n"
-         "[   51.000] paused: tick -> acquiring ... | send claim all #2 ttl 30000.000\n"
-         "[   52.000] acquiring: reply #2 node 0 YES, 1 YES -> held YY. until 29749.000 | done acquire OK\n"
-         "[   53.000] held: release -> releasing ... | send release all #3 owed 7\n")
-
-/* Which name it was that somebody else has is known from the last refusal of this acquire. */
-TEST(the_name_in_the_way)
-{
-	struct drive d = drive_begin(many_rules(), "acquire");
-	const struct {
-		enum redlock_vote_code code;
-		unsigned numbers, obstacle;
-	} replies[] = {{REDLOCK_VOTE_YES, 5, 0}, {REDLOCK_VOTE_NO, 5, 3}, {REDLOCK_VOTE_NO, 0, 3}};
-	for (unsigned i = 0; i < COUNT(replies); i++) {
-		drive_step(&d, (struct rl_event){.kind = RL_EV_REPLY,
-		                                 .seq = 1,
-		                                 .node = i,
-		                                 .vote = {.code = replies[i].code,
-		                                          .number_count = (uint8_t)replies[i].numbers,
-		                                          .numbers = {0, 3, 900}}});
-		assert_int_equal(d.lock.obstacle, replies[i].obstacle);
-	}
-	drive_play(&d, "cancel; acquire");
-	assert_int_equal(d.lock.obstacle, 0);
-}
-
 TESTS()

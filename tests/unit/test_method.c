@@ -34,7 +34,7 @@ TEST(scripts)
 {
 	struct rl_methods m = {0};
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
-	m.knows = 1u << RL_SCRIPT_RELEASE | 1u << RL_SCRIPT_INSPECT;
+	m.knows = UINT64_C(1) << RL_SCRIPT_RELEASE | UINT64_C(1) << RL_SCRIPT_INSPECT;
 	expect(&m, RL_FORM_SHA, RL_FORM_TEXT, RL_FORM_SHA);
 	struct rl_request own = release;
 	own.own_value = true;
@@ -61,7 +61,7 @@ TEST(queue)
 	assert_int_equal(rl_method_choose(&m, &own), RL_FORM_DELEX);
 	rl_method_learn(&m, &rl_ops[REDLOCK_OP_RELEASE], RL_FORM_QUEUE_TEXT, NULL);
 	rl_method_learn(&m, &rl_ops[RL_OP_ENTER], RL_FORM_QUEUE_TEXT, "WRONGTYPE x");
-	assert_int_equal(m.knows, 1u << RL_SCRIPT_VACATE | 1u << RL_SCRIPT_ENTER);
+	assert_int_equal(m.knows, UINT64_C(1) << RL_SCRIPT_VACATE | UINT64_C(1) << RL_SCRIPT_ENTER);
 	assert_int_equal(rl_method_choose(&m, &queued), RL_FORM_QUEUE_SHA);
 	assert_int_equal(rl_method_choose(&m, &enter), RL_FORM_QUEUE_SHA);
 	assert_false(rl_method_forget(&m, &rl_ops[RL_OP_ENTER], RL_FORM_QUEUE_TEXT, "NOSCRIPT x"));

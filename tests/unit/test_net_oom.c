@@ -72,7 +72,7 @@ static void play(struct scene *s, struct books *b)
 	rl_node_connect(&s->node, s->now_ns);
 	accept_if_any(s);
 	say(s, "+OK\r\n+OK\r\n:9\r\n" RUN_ID);
-	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
+	s->node.methods.knows |= UINT64_C(1) << RL_SCRIPT_RELEASE;
 	submit(s, b, REDLOCK_OP_ACQUIRE, 1);
 	scene_play(s, "owe 1 #0; turn");
 	say(s, "+OK\r\n-NOSCRIPT x\r\n");

@@ -157,7 +157,7 @@ TEST(answers_byte_by_byte)
 {
 	own_scene *s = scene_connected(9);
 	static const char stream[] = "+OK\r\n-NOSCRIPT x\r\n$-1\r\n:1\r\n";
-	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
+	s->node.methods.knows |= UINT64_C(1) << RL_SCRIPT_RELEASE;
 	scene_play(s, "acquire 1 #1; release 1 #2; acquire 2 #3; hear");
 	for (unsigned i = 0; i < sizeof stream - 1; i++) {
 		char byte[2] = {stream[i], '\0'};

@@ -72,7 +72,7 @@ TEST(another_question)
 TEST(enter_is_forgotten)
 {
 	own_scene *s = scene_connected(9);
-	s->node.methods.knows |= 1u << RL_SCRIPT_ENTER;
+	s->node.methods.knows |= UINT64_C(1) << RL_SCRIPT_ENTER;
 	ask(s, RL_OP_ENTER, 1);
 	ask(s, REDLOCK_OP_RELEASE, 0);
 	expect_heard(s, ENTER("EVALSHA") "EVAL vacate 2 " KEYS " token1\n");
@@ -144,7 +144,7 @@ TEST(release_is_barred)
 TEST(release_is_forgotten)
 {
 	own_scene *s = scene_connected(9);
-	s->node.methods.knows |= 1u << RL_SCRIPT_VACATE | 1u << RL_SCRIPT_LEAVE;
+	s->node.methods.knows |= UINT64_C(1) << RL_SCRIPT_VACATE | UINT64_C(1) << RL_SCRIPT_LEAVE;
 	ask(s, REDLOCK_OP_RELEASE, 1);
 	ask(s, RL_OP_LEAVE, 2);
 	scene_reply(

@@ -104,7 +104,7 @@ TEST(native_lost)
 TEST(digest_refused)
 {
 	own_scene *s = open_scene(NO_NATIVE);
-	s->node.methods.knows |= 1u << RL_SCRIPT_RELEASE;
+	s->node.methods.knows |= UINT64_C(1) << RL_SCRIPT_RELEASE;
 	scene_play(s, "release 1 #1; release 2 #2; hear");
 	scene_say(s, "-NOSCRIPT x\r\n-NOPERM no right to run the 'evalsha' command\r\n");
 	scene_reply(s, "EVAL release 1 job token1\nEVAL release 1 job token2\n", ":1\r\n:0\r\n");

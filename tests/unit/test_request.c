@@ -24,6 +24,7 @@ static struct rl_request request_of(enum redlock_operation operation)
 	    .operation = operation,
 	    .name = slice("job"),
 	    .also = slice("$7\r\n{other}\r\n"),
+	    .line = slice("{other}"),
 	    .token = slice("0123abc|me"),
 	    .ttl_ms = 29700,
 	    .place = slice("0123456789abcdef.7"),
@@ -86,6 +87,7 @@ static void expect_form(const struct rl_request *want, enum rl_form form, const 
 	rl_request_read((struct rl_slice){written->bytes, written->size}, form, &got);
 	assert_true(strstr(parts, "NAME") == NULL || rl_slice_same(got.name, want->name));
 	assert_true(strstr(parts, "NAMES") == NULL || rl_slice_same(got.also, want->also));
+	assert_true(strstr(parts, "LINE") == NULL || rl_slice_same(got.line, want->line));
 	assert_true(strstr(parts, "TOKEN") == NULL || rl_slice_same(got.token, want->token));
 	assert_true(strstr(parts, "TTL") == NULL || got.ttl_ms == want->ttl_ms);
 	assert_true(strstr(parts, "PLACE") == NULL || rl_slice_same(got.place, want->place));

@@ -17,12 +17,14 @@ static const struct option_spec specs[] = {
 };
 static const struct option_group acquire_options = {"Lock", specs, sizeof specs / sizeof specs[0]};
 static const struct option_group *const groups[] = {
-    &ttl_options, &wait_options, &acquire_options, &compat_options, &node_options, &output_options, NULL};
+    &ttl_options,    &wait_options, &acquire_options, &names_options,
+    &compat_options, &node_options, &output_options,  NULL};
 
 struct grant {
 	char token[REDLOCK_MAX_TOKEN + 1];
 	size_t token_len;
 	uint64_t fence; /* 0: none */
+	unsigned slot;
 	uint64_t validity_ms;
 };
 
@@ -31,11 +33,16 @@ static void print_json(const struct report *report, const struct session *sessio
 	struct json json;
 	json_init(&json, stdout);
 	report_json_begin(report, &json);
+	report_json_names(report, session->settings, &json);
 	if (report->result == 0)
 		json_bytes(&json, "token", grant->token, grant->token_len);
 	else
 		json_null(&json, "token");
 	json_number_or_null(&json, "fence", grant->fence != 0, (int64_t)grant->fence);
+	if (session->settings->slots > 0) {
+		json_number(&json, "slots", (int64_t)session->settings->slots);
+		json_number_or_null(&json, "slot", report->result == 0, grant->slot);
+	}
 	json_number(&json, "ttl_ms", (int64_t)session->settings->ttl_ms);
 	json_number(&json, "validity_ms", (int64_t)grant->validity_ms);
 	wait_view_json(session->view, &json);
@@ -51,6 +58,8 @@ static bool print_grant(const struct report *report, const struct session *sessi
 		fwrite(grant->token, 1, grant->token_len, stdout);
 		if (grant->fence != 0)
 			printf(" %llu", (unsigned long long)grant->fence);
+		if (session->settings->slots > 0)
+			printf(" %u", grant->slot);
 		putchar('\n');
 	}
 	return fflush(stdout) == 0 && !ferror(stdout);
@@ -69,6 +78,7 @@ static int refused(struct session *session, redlock_lock *lock, struct report *r
 	const struct settings *settings = session->settings;
 	session_drain(session, lock);
 	report->token = settings->token;
+	report->slots = (unsigned)settings->slots;
 	if (!settings->quiet || settings->json)
 		report_find_holder(report, session, lock);
 	if (report->has_standing)
@@ -108,6 +118,8 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 		return EXIT_SIGNAL + signals_caught();
 	}
 	grant.fence = redlock_lock_fence(lock);
+	if (settings->slots > 0 && redlock_lock_slot(lock, &grant.slot) < 0)
+		return too_late(session, lock, report); /* it was lost meanwhile */
 	grant.validity_ms = redlock_remaining_ms(lock);
 	if (grant.validity_ms == 0)
 		return too_late(session, lock, report);
@@ -124,6 +136,20 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 	return EXIT_OK;
 }
 
+/* One name with a token of its own or the caller's, one of its slots, or several names. */
+static int make(struct session *session, const char *name, redlock_lock **ret)
+{
+	const struct settings *settings = session->settings;
+	struct redlock_lock_options options;
+	if (settings->also.count == 0 && settings->slots == 0)
+		return session_lock(session, name, settings->token, ret);
+	session_lock_options(settings, &options);
+	options.slots = (uint32_t)settings->slots;
+	options.token = settings->token;
+	options.token_len = settings->token != NULL ? strlen(settings->token) : 0;
+	return session_lock_all(session, name, &options, ret);
+}
+
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	struct session session;
@@ -131,7 +157,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 	int code = session_open(&session, settings);
 	(void)argc;
 	if (code == EXIT_OK)
-		code = session_lock(&session, argv[0], settings->token, &lock);
+		code = make(&session, argv[0], &lock);
 	struct report report;
 	struct wait_view view;
 	if (code == EXIT_OK) {
@@ -153,7 +179,8 @@ const struct command cmd_acquire = {
     .details =
         "The token is the only output: T=$(redlock acquire job). Nothing renews the lock: it ends after its "
         "TTL, "
-        "or by redlock release job \"$T\". With --fence the line has the number behind the token: read T F. "
+        "or by redlock release job \"$T\". With --fence or --slots the line has the number behind the token: "
+        "read T F. "
         "Without -w and -n a busy lock is waited for without limit.\n",
     .groups = groups,
     .min_args = 1,

@@ -3,7 +3,8 @@
 #include "cmd.h"
 #include "token_verb.h"
 
-static const struct option_group *const groups[] = {&compat_options, &node_options, &output_options, NULL};
+static const struct option_group *const groups[] = {&names_options, &compat_options, &node_options,
+                                                    &output_options, NULL};
 
 static int run(const struct settings *settings, int argc, char **argv)
 {
@@ -16,7 +17,8 @@ const struct command cmd_release = {
     .name = "release",
     .arguments = "NAME TOKEN",
     .summary = "give the lock back",
-    .details = "Only the key with this token is deleted, on every node that can be reached.\n"
+    .details = "Only the key with this token is deleted, on every node that can be reached. Give it --also, "
+               "--slots and --shared as to acquire.\n"
                "Exit code 0: released on a quorum; 1: it was not held by this token any more.\n",
     .groups = groups,
     .min_args = 2,

@@ -37,9 +37,9 @@ static const struct option_spec command_specs[] = {
 };
 static const struct option_group command_options = {"Command", command_specs,
                                                     sizeof command_specs / sizeof command_specs[0]};
-static const struct option_group *const groups[] = {&ttl_options,  &wait_options,   &lock_options,
-                                                    &kind_options, &compat_options, &command_options,
-                                                    &node_options, &output_options, NULL};
+static const struct option_group *const groups[] = {
+    &ttl_options,    &wait_options,    &lock_options, &names_options,  &kind_options,
+    &compat_options, &command_options, &node_options, &output_options, NULL};
 
 static const char title[] = "redlock run";
 

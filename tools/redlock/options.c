@@ -86,11 +86,15 @@ static const struct option_spec compat_specs[] = {
 const struct option_group compat_options = {"Kind", compat_specs,
                                             sizeof compat_specs / sizeof compat_specs[0]};
 
-static const struct option_spec kind_specs[] = {
+static const struct option_spec names_specs[] = {
     {0, "also", "NAME", OPTION_TEXTS, FIELD(also), 0, 0,
      "with NAME, all or none of them at once, in any order; repeat it"},
     {0, "slots", "K", OPTION_NUMBER, FIELD(slots), 1, REDLOCK_MAX_SLOTS,
-     "up to K commands hold NAME at a time, each with a number of its own in REDLOCK_SLOT"},
+     "up to K hold NAME at a time, each with a number of its own (run: in REDLOCK_SLOT)"},
+};
+const struct option_group names_options = {"Kind", names_specs, sizeof names_specs / sizeof names_specs[0]};
+
+static const struct option_spec kind_specs[] = {
     {0, "reentrant", NULL, OPTION_FLAG, FIELD(reentrant), 0, 0,
      "under a run that holds NAME: only run the command, that lock is kept by the run above"},
 };

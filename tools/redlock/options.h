@@ -98,7 +98,7 @@ struct settings {
 	struct text_list also; /* further names of the same lock */
 	bool reentrant;
 	uint64_t compat; /* REDLOCK_COMPAT_ */
-	uint64_t slots;  /* run; 0: none */
+	uint64_t slots;  /* 0: none */
 	bool quiet;
 	bool verbose;
 	bool json;
@@ -144,7 +144,8 @@ extern const struct option_group output_options; /* -q -v --json --trace --help 
 extern const struct option_group ttl_options;    /* -t */
 extern const struct option_group compat_options; /* --compat */
 extern const struct option_group wait_options;   /* -w -n -E --owner */
-extern const struct option_group kind_options;   /* --also --reentrant */
+extern const struct option_group names_options;  /* --also --slots */
+extern const struct option_group kind_options;   /* --reentrant */
 
 void settings_init(struct settings *settings);
 void settings_clear(struct settings *settings);

@@ -52,6 +52,7 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	report->nodes = redlock_node_count(session->client);
 	report->quorum = redlock_quorum(session->client);
 	report->token = NULL;
+	report->instead[0] = '\0';
 	report->has_standing = false;
 	for (unsigned i = 0; i < report->nodes; i++)
 		collect_node(&report->node[i], i, session, lock);
@@ -60,10 +61,36 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 
 void report_find_holder(struct report *report, struct session *session, redlock_lock *lock)
 {
+	const struct settings *settings = session->settings;
+	redlock_lock *question = NULL;
 	if (report->result != REDLOCK_E_BUSY && report->result != REDLOCK_E_GONE)
 		return;
+	if (report->result == REDLOCK_E_BUSY && settings->also.count > 0) { /* that handle asks nobody */
+		report->busy_name = session_busy_name(settings, lock, report->name);
+		if (session_lock(session, report->busy_name, NULL, &question) == EXIT_OK)
+			lock = question;
+	}
 	standing_ask(&report->standing, session, lock);
+	redlock_lock_free(question);
 	report->has_standing = true;
+}
+
+void report_json_names(const struct report *report, const struct settings *settings, struct json *json)
+{
+	const struct text_list *also = &settings->also;
+	if (also->count == 0)
+		return;
+	json_open(json, "also", '[');
+	for (size_t i = 0; i < also->count; i++) {
+		json_open(json, NULL, '{');
+		json_bytes(json, "name", also->items[i], strlen(also->items[i]));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	if (report->busy_name != NULL)
+		json_bytes(json, "busy_name", report->busy_name, strlen(report->busy_name));
+	else
+		json_null(json, "busy_name");
 }
 
 static double rtt_us(const struct node_report *node)
@@ -157,6 +184,8 @@ static void say_holder(const struct report *report, const struct settings *setti
 		say(settings, "%s '%s': busy: held by this token already", report->verb, name);
 	else if (busy)
 		say(settings, "%s '%s': busy: %s", report->verb, name, words);
+	else if (report->instead[0])
+		say(settings, "%s '%s': %s", report->verb, name, report->instead);
 	else if (own > 0)
 		say(settings,
 		    "%s '%s': not held by this token: it is on %u of the %u nodes that answered, %u are needed",

@@ -27,6 +27,7 @@ struct report {
 	unsigned quorum;
 	unsigned answered; /* nodes with a definite vote */
 	const char *token; /* the caller's, NULL: none; for who fills it in */
+	char instead[96];  /* of what that is the token, which was asked for as something else; "": unknown */
 	bool has_standing; /* who has it instead is known */
 	struct standing standing;
 	struct node_report node[REDLOCK_MAX_NODES];
@@ -41,6 +42,9 @@ void report_conclude(struct report *report, int result);
 /* Reads the votes of the operation that ended with `result`. */
 void report_collect(struct report *report, const char *verb, const char *name, int result,
                     struct session *session, redlock_lock *lock);
+
+/* The members "also", a list of objects that begin with the name, and "busy_name", with --also alone. */
+void report_json_names(const struct report *report, const struct settings *settings, struct json *json);
 
 /* After BUSY and GONE: finds out who has the lock instead, as the messages and the JSON of the report then
  * say. May ask the nodes, and waits for them as any operation does. */

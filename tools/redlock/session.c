@@ -213,6 +213,8 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 		complain("--compat and --fence exclude each other: a time is no fencing token");
 	else if (settings->compat == REDLOCK_COMPAT_SETNX && guard_of(settings) != REDLOCK_GUARD_OFF)
 		complain("--compat setnx and --guard exclude each other: clients of the old protocol know no guard");
+	else if (settings->slots > 0 && token != NULL)
+		complain("--slots and --token exclude each other: it would not be known which slot has it");
 	else if (settings->slots > 0 && settings->fence)
 		complain("--slots and --fence exclude each other: each slot would have numbers of its own");
 	else if (settings->slots > 0 && settings->compat != REDLOCK_COMPAT_OFF)
@@ -270,6 +272,11 @@ static void explain_refused_names(const struct settings *settings)
 		complain("--slots and --also exclude each other: a slot of one name is held, or several names are");
 	else if (settings->shared)
 		complain("--shared and --also exclude each other: several names are exclusive");
+	else if (settings->token != NULL)
+		complain("--token and --also exclude each other: several names have a fresh token");
+	else if (settings->compat != REDLOCK_COMPAT_OFF)
+		complain(
+		    "--compat and --also exclude each other: clients of the old protocol know one name at a time");
 	else if (settings->fence)
 		complain("--fence and --also exclude each other: each name has numbers of its own");
 	else
@@ -303,6 +310,13 @@ int session_lock_all(struct session *session, const char *name, const struct red
 	else if (error != REDLOCK_E_INVAL && error != 0)
 		complain("%s", redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;
+}
+
+const char *session_busy_name(const struct settings *settings, const redlock_lock *lock, const char *name)
+{
+	unsigned index;
+	bool told = settings->also.count > 0 && redlock_lock_obstacle(lock, &index) == 0;
+	return told && index > 0 ? settings->also.items[index - 1] : name;
 }
 
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock)
@@ -359,6 +373,7 @@ static int tell_wait(struct wait_view *view, const redlock_lock *lock)
 {
 	if (view == NULL)
 		return -1;
+	view->name = session_busy_name(view->settings, lock, view->first);
 	wait_view_look(view, lock);
 	wait_view_show(view);
 	const uint64_t due_ns = wait_view_due_ns(view), now_ns = clock_ns();

@@ -37,6 +37,9 @@ void session_terms(const struct settings *settings, struct redlock_terms *ret);
 int session_lock_with(struct session *session, const char *name, const struct redlock_lock_options *options,
                       redlock_lock **ret_lock);
 
+/* Which name is waited for, or was refused: of several, the one that a node has named last. */
+const char *session_busy_name(const struct settings *settings, const redlock_lock *lock, const char *name);
+
 /* The same for the name and those of --also, if there are some. */
 int session_lock_all(struct session *session, const char *name, const struct redlock_lock_options *options,
                      redlock_lock **ret_lock);

@@ -103,6 +103,29 @@ unsigned standing_count(const struct standing *standing, const char *value, size
 	return count;
 }
 
+/* They are told as words. */
+static bool has_word(const struct redlock_finding *finding, const char *word)
+{
+	const size_t length = strlen(word);
+	const char *at = finding->value, *end = at + finding->value_kept;
+	for (const char *next; at < end; at = next + 1) {
+		next = memchr(at, ' ', (size_t)(end - at));
+		next = next != NULL ? next : end;
+		if ((size_t)(next - at) == length && memcmp(at, word, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+unsigned standing_count_sharing(const struct standing *standing, const char *value)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < standing->nodes; i++)
+		count +=
+		    holder_kind_of(&standing->finding[i]) == HOLDER_SHARED && has_word(&standing->finding[i], value);
+	return count;
+}
+
 bool standing_blocks_for_ever(const struct standing *standing)
 {
 	return standing->endless > standing->nodes - standing->quorum;

@@ -62,6 +62,9 @@ const char *standing_who(const struct redlock_finding *finding, char *buffer, si
 /* How many nodes have this value. */
 unsigned standing_count(const struct standing *standing, const char *value, size_t length);
 
+/* How many nodes have it as one of those that share the lock, as far as they have told. */
+unsigned standing_count_sharing(const struct standing *standing, const char *value);
+
 /* Whether keys without expiry keep everybody from a quorum, until somebody deletes them. */
 bool standing_blocks_for_ever(const struct standing *standing);
 

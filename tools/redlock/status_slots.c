@@ -91,6 +91,16 @@ static void conclude(struct status_slots *slots, unsigned slot)
 	standing_conclude(standing);
 }
 
+int status_slots_find(struct status_slots *slots, const char *value)
+{
+	for (unsigned i = 1; slots->told && i < slots->count; i++) {
+		conclude(slots, i);
+		if (standing_count(&slots->standing, value, strlen(value)) > 0)
+			return (int)i;
+	}
+	return -1;
+}
+
 void status_slots_print(struct status_slots *slots)
 {
 	char verdict[STANDING_TEXT_MAX];

@@ -24,6 +24,9 @@ void status_slots_read(struct status_slots *slots, const struct session *session
                        const struct settings *settings, const char *name);
 void status_slots_end(struct status_slots *slots);
 
+/* Which one has this value on some node. -1: none of those behind the first one. */
+int status_slots_find(struct status_slots *slots, const char *value);
+
 /* A line for each. */
 void status_slots_print(struct status_slots *slots);
 

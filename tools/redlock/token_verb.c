@@ -2,13 +2,16 @@
 /* Runs extend, release and check. */
 #include "token_verb.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "exit_codes.h"
 #include "message.h"
 #include "report.h"
 #include "session.h"
+#include "side_key.h"
 #include "signals.h"
+#include "status_slots.h"
 
 /* Whether the node's key is gone for certain: it answered, or the release behind it is settled. */
 static bool is_settled(const struct node_report *node)
@@ -28,18 +31,47 @@ static unsigned confirmed_count(const struct report *report)
 	return count;
 }
 
-static void print_json(const struct token_verb *verb, const struct report *report,
-                       const struct settings *settings, const char *token, uint64_t validity_ms)
+/* What the command is about, and what became of it: the name and those of --also, each with a result. */
+struct errand {
+	const struct token_verb *verb;
+	const struct settings *settings;
+	const char *name, *token;
+	int slot; /* -1: none */
+	int results[1 + REDLOCK_MAX_NAMES];
+	uint64_t validity_ms; /* of all of them */
+};
+
+static void print_names(const struct errand *e, struct json *json)
+{
+	const struct text_list *also = &e->settings->also;
+	if (also->count == 0)
+		return;
+	json_open(json, "also", '[');
+	for (size_t i = 0; i < also->count; i++) {
+		json_open(json, NULL, '{');
+		json_bytes(json, "name", also->items[i], strlen(also->items[i]));
+		json_text(json, "result", redlock_error_name(e->results[i + 1]));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void print_json(const struct errand *e, const struct report *report)
 {
 	struct json json;
 	json_init(&json, stdout);
 	report_json_begin(report, &json);
-	json_bytes(&json, "token", token, strlen(token));
-	if (verb->has_validity) {
-		json_number(&json, "ttl_ms", (int64_t)settings->ttl_ms);
-		json_number(&json, "validity_ms", (int64_t)validity_ms);
+	print_names(e, &json);
+	json_bytes(&json, "token", e->token, strlen(e->token));
+	if (e->settings->slots > 0) {
+		json_number(&json, "slots", (int64_t)e->settings->slots);
+		json_number_or_null(&json, "slot", e->slot >= 0, e->slot);
 	}
-	if (verb->deletes)
+	if (e->verb->has_validity) {
+		json_number(&json, "ttl_ms", (int64_t)e->settings->ttl_ms);
+		json_number(&json, "validity_ms", (int64_t)e->validity_ms);
+	}
+	if (e->verb->deletes)
 		json_number(&json, "confirmed", confirmed_count(report));
 	report_json_end(report, &json);
 }
@@ -54,18 +86,16 @@ static void say_unconfirmed(const struct report *report, const struct settings *
 			    report->node[i].status.address, report->node[i].detail);
 }
 
-static void print_result(const struct token_verb *verb, const struct report *report,
-                         const struct settings *settings, const char *token, uint64_t validity_ms)
+static void print_result(const struct errand *e, const struct report *report)
 {
-	if (settings->json)
-		print_json(verb, report, settings, token, validity_ms);
+	const struct settings *settings = e->settings;
 	if (settings->verbose)
 		report_votes(report);
 	if (report->result != 0)
 		report_failure(report, settings);
-	else if (verb->has_validity && settings->verbose)
-		say(settings, "valid for %llu ms", (unsigned long long)validity_ms);
-	if (verb->deletes && report->outcome.code <= EXIT_NO && settings->verbose)
+	else if (e->verb->has_validity && settings->verbose)
+		say(settings, "valid for %llu ms", (unsigned long long)e->validity_ms);
+	if (e->verb->deletes && report->outcome.code <= EXIT_NO && settings->verbose)
 		say_unconfirmed(report, settings);
 }
 
@@ -86,36 +116,159 @@ static int settled(const struct session *session, const redlock_lock *lock, int 
 	return deleted >= quorum ? 0 : REDLOCK_E_GONE;
 }
 
+/* ---- of what it is the token instead ---- */
+
+static void find_instead(struct report *report, struct session *session, const struct errand *e)
+{
+	struct status_slots slots;
+	const bool asked = report->has_standing && report->result == REDLOCK_E_GONE;
+	if (!asked || e->settings->shared || e->settings->slots > 0)
+		return;
+	if (standing_count_sharing(&report->standing, report->token) > 0) {
+		snprintf(report->instead, sizeof report->instead, "it shares the lock with this token: use --shared");
+		return;
+	}
+	status_slots_read(&slots, session, e->settings, report->name);
+	const int slot = status_slots_find(&slots, report->token);
+	if (slot > 0)
+		snprintf(report->instead, sizeof report->instead, "slot %d is held by this token: use --slots %u",
+		         slot, slots.count);
+	status_slots_end(&slots);
+}
+
+/* ---- one name after the other ---- */
+
+/* By its key, which is shown under a name. Returns an exit code; true in `ret_told` if there is a report. */
+static int ask(struct errand *e, struct session *session, const char *key, const char *name,
+               struct report *report, bool *ret_told)
+{
+	const struct token_verb *verb = e->verb;
+	redlock_lock *lock = NULL;
+	int code = session_lock(session, key, e->token, &lock);
+	*ret_told = code == EXIT_OK;
+	if (code != EXIT_OK)
+		return code;
+	int result = session_run(session, lock, verb->operation);
+	if (verb->deletes) {
+		session_drain(session, lock);
+		result = settled(session, lock, result);
+	}
+	const uint64_t validity_ms = verb->has_validity ? redlock_remaining_ms(lock) : 0;
+	if (verb->has_validity && result == 0 && validity_ms == 0)
+		result = REDLOCK_E_LOST; /* while this process was stopped */
+	e->validity_ms = validity_ms < e->validity_ms ? validity_ms : e->validity_ms;
+	report_collect(report, verb->name, name, result, session, lock);
+	report->token = e->token;
+	if (!e->settings->quiet || e->settings->json)
+		report_find_holder(report, session, lock);
+	find_instead(report, session, e);
+	const bool ended = result == REDLOCK_E_CANCELLED && signals_caught();
+	if (!ended)
+		print_result(e, report);
+	if (verb->deletes && (session->value_returns || report->outcome.code > EXIT_NO))
+		session_warn_lingering(session, name);
+	redlock_lock_leave(lock);
+	return ended ? EXIT_SIGNAL + signals_caught() : report->outcome.code;
+}
+
+/* All of them, also when one fails: the first that does is told of. */
+static int ask_names(struct errand *e, struct session *session)
+{
+	const struct text_list *also = &e->settings->also;
+	struct report first, report;
+	bool told = false, more = true;
+	int code = EXIT_OK;
+	for (size_t i = 0; more && i <= also->count; i++) {
+		const char *name = i == 0 ? e->name : also->items[i - 1];
+		const int its = ask(e, session, name, name, &report, &more);
+		e->results[i] = more ? report.result : REDLOCK_E_INVAL;
+		if (more && (!told || (code == EXIT_OK && its != EXIT_OK)))
+			first = report;
+		told |= more;
+		code = code == EXIT_OK ? its : code;
+		more &= its < EXIT_SIGNAL;
+	}
+	if (told && e->settings->json && code < EXIT_SIGNAL)
+		print_json(e, &first);
+	return code;
+}
+
+/* ---- slots ---- */
+
+static void slot_key(const struct errand *e, unsigned slot, char *key, size_t size)
+{
+	char name[STATUS_SLOT_KEY], what[16];
+	snprintf(name, sizeof name, "%s%s", e->settings->prefix != NULL ? e->settings->prefix : "", e->name);
+	snprintf(what, sizeof what, "slot:%u", slot);
+	if (slot == 0)
+		snprintf(key, size, "%s", name);
+	else
+		side_key(name, what, key, size);
+}
+
+/* On how many nodes the slot has the token. */
+static unsigned count_nodes(const struct errand *e, struct session *session, unsigned slot)
+{
+	char key[STATUS_SLOT_KEY];
+	struct standing standing;
+	redlock_lock *lock = NULL;
+	slot_key(e, slot, key, sizeof key);
+	if (session_lock(session, key, e->token, &lock) != EXIT_OK)
+		return 0;
+	(void)session_run(session, lock, REDLOCK_OP_QUERY);
+	standing_read(&standing, session, lock);
+	redlock_lock_leave(lock);
+	return standing_count(&standing, e->token, strlen(e->token));
+}
+
+/* The slot that has the token on most nodes: each is a lock of its own. */
+static int ask_slot(struct errand *e, struct session *session)
+{
+	char key[STATUS_SLOT_KEY];
+	struct report report;
+	unsigned most = 0;
+	bool told;
+	const unsigned quorum = redlock_quorum(session->client);
+	for (unsigned i = 0; i < e->settings->slots && most < quorum && !signals_caught(); i++) {
+		const unsigned nodes = count_nodes(e, session, i);
+		if (nodes > most)
+			e->slot = (int)i;
+		most = nodes > most ? nodes : most;
+	}
+	slot_key(e, e->slot > 0 ? (unsigned)e->slot : 0, key, sizeof key);
+	const int code = ask(e, session, key, e->name, &report, &told);
+	if (told && e->settings->json && code < EXIT_SIGNAL)
+		print_json(e, &report);
+	return code;
+}
+
+static bool kinds_fit(const struct settings *settings)
+{
+	const bool also = settings->also.count > 0, slots = settings->slots > 0;
+	const bool other = settings->shared || settings->compat != REDLOCK_COMPAT_OFF;
+	const bool many = settings->also.count >= REDLOCK_MAX_NAMES;
+	if (many)
+		complain("with --also: %d names at most", REDLOCK_MAX_NAMES);
+	else if (also && slots)
+		complain("--slots and --also exclude each other: a slot of one name is held, or several names are");
+	else if (other && (also || slots))
+		complain("%s excludes --shared and --compat", also ? "--also" : "--slots");
+	return !many && !(also && slots) && !(other && (also || slots));
+}
+
 int token_verb_run(const struct token_verb *verb, const struct settings *settings, char **argv)
 {
 	struct session session;
-	redlock_lock *lock = NULL;
-	int code = session_open(&session, settings);
+	struct settings plain = *settings;
+	struct errand e = {.verb = verb, .settings = settings, .name = argv[0], .token = argv[1], .slot = -1};
+	e.validity_ms = verb->has_validity ? UINT64_MAX : 0;
+	if (!kinds_fit(settings))
+		return EXIT_USAGE;
+	if (settings->slots > 0)
+		plain.prefix = NULL; /* the keys of slots are made of the whole name */
+	int code = session_open(&session, &plain);
 	if (code == EXIT_OK)
-		code = session_lock(&session, argv[0], argv[1], &lock);
-	struct report report;
-	if (code == EXIT_OK) {
-		int result = session_run(&session, lock, verb->operation);
-		if (verb->deletes) {
-			session_drain(&session, lock);
-			result = settled(&session, lock, result);
-		}
-		uint64_t validity_ms = verb->has_validity ? redlock_remaining_ms(lock) : 0;
-		if (verb->has_validity && result == 0 && validity_ms == 0)
-			result = REDLOCK_E_LOST; /* while this process was stopped */
-		report_collect(&report, verb->name, argv[0], result, &session, lock);
-		report.token = argv[1];
-		if (!settings->quiet || settings->json)
-			report_find_holder(&report, &session, lock);
-		code = report.outcome.code;
-		if (result == REDLOCK_E_CANCELLED && signals_caught())
-			code = EXIT_SIGNAL + signals_caught();
-		else
-			print_result(verb, &report, settings, argv[1], validity_ms);
-		if (verb->deletes && (session.value_returns || report.outcome.code > EXIT_NO))
-			session_warn_lingering(&session, argv[0]);
-		redlock_lock_leave(lock);
-	}
+		code = settings->slots > 0 ? ask_slot(&e, &session) : ask_names(&e, &session);
 	session_close(&session);
 	return code;
 }

@@ -15,7 +15,7 @@
 void wait_view_begin(struct wait_view *view, const struct settings *settings, const char *name)
 {
 	view->settings = settings;
-	view->name = name;
+	view->name = view->first = name;
 	view->begin_ns = clock_ns();
 	view->end_ns = 0;
 	view->show_ns = view->begin_ns + WAIT_VIEW_AFTER_NS;

@@ -18,7 +18,8 @@
 
 struct wait_view {
 	const struct settings *settings;
-	const char *name;
+	const char *name; /* which is waited for: of several, another one than the first at times */
+	const char *first;
 	uint64_t begin_ns, end_ns;
 	uint64_t show_ns;                 /* when it may be shown next; UINT64_MAX: not yet */
 	struct redlock_wait wait;         /* what was told last; node -1: nothing */

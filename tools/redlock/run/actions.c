@@ -30,15 +30,7 @@ static int command_code(struct run *run)
 /* Who has it instead, and for how long it was seen to. */
 static void find_holder(struct run *run)
 {
-	redlock_lock *lock = run->lock, *question = NULL;
-	if (run->settings->also.count > 0 &&
-	    run->result == REDLOCK_E_BUSY) { /* a handle of several asks nobody */
-		run->report->busy_name = run_busy_name(run);
-		if (session_lock(&run->session, run->report->busy_name, NULL, &question) == EXIT_OK)
-			lock = question;
-	}
-	report_find_holder(run->report, &run->session, lock);
-	redlock_lock_free(question);
+	report_find_holder(run->report, &run->session, run->lock);
 	if (run->report->has_standing)
 		waiting_date(&run->waiting, &run->session, &run->report->standing);
 }

@@ -24,25 +24,6 @@ static void json_command(struct json *json, const struct run *run)
 	json_number_or_null(json, "command_signal", executed && WIFSIGNALED(status), WTERMSIG(status));
 }
 
-/* Several names: those beside the first, and which of all was in the way. */
-static void json_names(struct json *json, const struct run *run, const struct report *report)
-{
-	const struct text_list *also = &run->settings->also;
-	if (also->count == 0)
-		return;
-	json_open(json, "also", '[');
-	for (size_t i = 0; i < also->count; i++) {
-		json_open(json, NULL, '{');
-		json_bytes(json, "name", also->items[i], strlen(also->items[i]));
-		json_close(json, '}');
-	}
-	json_close(json, ']');
-	if (report->busy_name != NULL)
-		json_bytes(json, "busy_name", report->busy_name, strlen(report->busy_name));
-	else
-		json_null(json, "busy_name");
-}
-
 static void json_slot(struct json *json, const struct run *run)
 {
 	const char *number = run->guard.share->slot_variable + sizeof SHARE_SLOT_IS - 1;
@@ -59,7 +40,7 @@ void record_write(const struct run *run, const struct report *report)
 	struct json json;
 	json_init(&json, out);
 	report_json_begin(report, &json);
-	json_names(&json, run, report);
+	report_json_names(report, run->settings, &json);
 	json_bool(&json, "acquired", run->acquired_ns != 0);
 	json_number(&json, "exit_code", run->code);
 	json_command(&json, run);

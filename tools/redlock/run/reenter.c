@@ -12,6 +12,7 @@
 #include "../outcome.h"
 #include "../secret.h"
 #include "../signals.h"
+#include "../standing.h"
 #include "family.h"
 
 /* Whether it is one of the names of the run above. */
@@ -44,6 +45,23 @@ static bool is_below_all(const struct settings *settings, const char *name)
 	return all;
 }
 
+/* The run above holds something else of that name: what it is was said. */
+static bool is_of_another_kind(const struct session *session, const struct standing *standing,
+                               const char *shown)
+{
+	const char *slot = getenv("REDLOCK_SLOT");
+	const bool shares = standing_count_sharing(standing, getenv("REDLOCK_TOKEN")) > 0;
+	if (shares)
+		say(session->settings,
+		    "--reentrant: the run above this one shares '%s' with others; give --shared here too, or not "
+		    "there",
+		    shown);
+	else if (slot != NULL)
+		say(session->settings,
+		    "--reentrant: the run above this one holds slot %s of '%s', not the name itself", slot, shown);
+	return shares || slot != NULL;
+}
+
 /* Whether a quorum of nodes has the token under the name: an exit code, which is LOST if they do not. */
 static int ask(struct session *session, const char *name)
 {
@@ -53,10 +71,14 @@ static int ask(struct session *session, const char *name)
 	if (code != EXIT_OK)
 		return code;
 	const int result = session_run(session, lock, REDLOCK_OP_QUERY);
+	struct standing standing;
+	standing_read(&standing, session, lock);
 	redlock_lock_free(lock);
 	if (result == 0)
 		return EXIT_OK;
 	printable(name, strlen(name), shown, sizeof shown);
+	if (result == REDLOCK_E_GONE && is_of_another_kind(session, &standing, shown))
+		return EXIT_USAGE;
 	if (result == REDLOCK_E_GONE)
 		say(session->settings, "--reentrant: the run above this one does not hold '%s' any more", shown);
 	else if (!signals_caught())

@@ -87,10 +87,7 @@ static inline bool run_has_processes(const struct run *run)
 /* Which name is waited for, or was refused: of several, the one that a node has named last. */
 static inline const char *run_busy_name(const struct run *run)
 {
-	unsigned index;
-	return run->settings->also.count > 0 && redlock_lock_obstacle(run->lock, &index) == 0 && index > 0
-	           ? run->settings->also.items[index - 1]
-	           : run->order->name;
+	return session_busy_name(run->settings, run->lock, run->order->name);
 }
 
 /* actions.c: takes an event by the rules. */

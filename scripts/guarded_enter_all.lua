@@ -1,0 +1,3 @@
+-- include admitted
+local last, moment, place, patience = names, now, ARGV[5], ARGV[6]
+-- include line_up

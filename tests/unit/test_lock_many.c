@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Several names: in whose queue who waits stands, what it does at its turn, and what it leaves behind. */
+#include "drive.h"
+
+static struct rl_rules many(uint64_t wait_ms)
+{
+	struct rl_rules rules = drive_waiting_rules(3, wait_ms);
+	rules.kind = RL_KIND_MANY;
+	return rules;
+}
+
+/* A node says no, because of a name (1: the first); a gate also which place there is (0: none). */
+static void refuse_as(struct drive *d, unsigned node, unsigned operation, unsigned name, unsigned place)
+{
+	struct rl_event event = {
+	    .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .operation = operation};
+	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_NO, .number_count = 4, .numbers = {0, name, 900, 0}};
+	if (operation == RL_OP_ENTER_ALL) {
+		int64_t numbers[] = {-1 - (int64_t)name, place, -1, place};
+		memcpy(event.vote.numbers, numbers, sizeof numbers);
+	}
+	drive_step(d, event);
+}
+
+static void refuse(struct drive *d, unsigned node, unsigned name)
+{
+	refuse_as(d, node, RL_OP_CLAIM_ALL, name, 0);
+}
+
+static void grant(struct drive *d, unsigned node, unsigned operation, unsigned waiting)
+{
+	struct rl_event event = {
+	    .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .operation = operation};
+	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .number_count = 4, .numbers = {1, waiting}};
+	drive_step(d, event);
+}
+
+/* Refused by all because of a name, and at the gate of that one. */
+static struct drive waiting(unsigned name)
+{
+	struct drive d = drive_idle(many(10000));
+	drive_acquire(&d);
+	d.hears = 7;
+	refuse(&d, 0, name);
+	refuse(&d, 1, name);
+	drive_forget(&d);
+	drive_ticks_until(&d, 1);
+	return d;
+}
+
+/* One that has its place. */
+static struct drive standing(unsigned name)
+{
+	struct drive d = waiting(name);
+	refuse_as(&d, 0, RL_OP_ENTER_ALL, name, 2);
+	drive_forget(&d);
+	return d;
+}
+
+/* Which name it was that somebody else has is known from the last refusal of this acquire. */
+TEST(the_name_in_the_way)
+{
+	struct drive d = drive_begin(many(10000), "acquire");
+	unsigned index;
+	refuse(&d, 1, 3);
+	assert_int_equal(d.lock.obstacle, 3);
+	drive_reply(&d, 2, REDLOCK_VOTE_NO);
+	assert_int_equal(d.lock.obstacle, 3);
+	for (index = 1; index <= REDLOCK_MAX_NAMES; index++) {
+		d = drive_begin(many(10000), "acquire");
+		refuse_as(&d, 0, RL_OP_ENTER_ALL, index, 0);
+		assert_int_equal(d.lock.obstacle, index);
+	}
+	drive_play(&d, "cancel; acquire");
+	assert_int_equal(d.lock.obstacle, 0);
+}
+
+/* In the queue of that name, which is chosen when there is no place in another one. */
+TEST(it_stands_in_line_for_what_was_in_the_way)
+{
+	struct drive d = waiting(3);
+	assert_int_equal(d.lock.line, 2);
+	drive_expect(&d,
+	             "[    0.000] paused: tick -> acquiring ... | send enter for all #2 to 1 ttl 30000.000\n");
+	assert_true(d.fx.stands && d.lock.placed && d.fx.offered_ns == 0);
+	refuse_as(&d, 0, RL_OP_ENTER_ALL, 1, 2); /* the place is in the queue of the third one all the same */
+	assert_true(d.lock.phase == RL_PAUSED && d.lock.obstacle == 1);
+	assert_int_equal(d.lock.line, 2);
+	assert_int_equal(d.lock.place, 2);
+	assert_true(d.lock.retry_at_ns - d.now_ns >= 8 * RL_NS_PER_MS);
+}
+
+/* Without a wait it is busy at once: nobody leads, and nobody looks. */
+TEST(without_a_wait_it_is_busy)
+{
+	struct drive d = drive_idle(many(0));
+	drive_acquire(&d);
+	refuse(&d, 0, 1);
+	refuse(&d, 2, 2);
+	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
+	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
+	assert_int_equal(d.lock.phase, RL_IDLE);
+}
+
+/* Woken, it asks all nodes at once: the gate by the queue. */
+TEST(who_is_woken_claims_all)
+{
+	struct drive d = standing(2);
+	drive_at(&d, 5);
+	drive_wake(&d, 0);
+	drive_expect(&d, "[    5.000] paused: wake node 0 -> acquiring ... | send claim all #3 by the queue ttl "
+	                 "30000.000\n");
+	assert_int_equal(d.fx.enter, 1);
+	grant(&d, 1, RL_OP_CLAIM_ALL, 0);
+	grant(&d, 0, RL_OP_ENTER_ALL, 1);
+	assert_int_equal(d.lock.phase, RL_HELD);
+	assert_true(!d.lock.placed && d.lock.contended); /* somebody else waits there */
+	drive_release(&d);
+	assert_int_equal(d.fx.send, RL_OP_RELEASE_ALL);
+	assert_false(d.fx.quits || d.fx.quiet);
+}
+
+/* At its turn another name is in the way: it has no place any more, and goes to the queue of that one, but
+ * not as fast as nodes answer. */
+TEST(a_turn_that_is_of_no_use)
+{
+	struct drive d = standing(2);
+	drive_wake(&d, 0);
+	refuse(&d, 1, 1);
+	refuse_as(&d, 0, RL_OP_ENTER_ALL, 1, 0);
+	refuse(&d, 2, 1);
+	assert_int_equal(d.lock.phase, RL_PAUSED);
+	assert_true(!d.lock.placed && d.lock.place == 0 && d.lock.contended);
+	assert_int_equal(d.lock.line, 0);
+	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
+	drive_ticks_until(&d, 10);
+	assert_true(d.fx.enter == 1 && d.fx.stands && d.lock.stage == RL_STAGE_GATE);
+}
+
+/* A gate is not waited for by the others: who has won it and not the rest gives back, and comes again by
+ * chance. What fails wakes nobody. */
+TEST(a_gate_is_no_reason_to_insist)
+{
+	for (uint64_t trip_ms = 1; trip_ms <= 40; trip_ms += 39) {
+		struct drive d = waiting(1);
+		d.entropy = 3;
+		drive_at(&d, trip_ms);
+		grant(&d, 0, RL_OP_ENTER_ALL, 0);
+		assert_true(d.fx.send == RL_OP_CLAIM_ALL && d.fx.nodes == 6);
+		refuse(&d, 1, 2);
+		refuse(&d, 2, 2);
+		assert_int_equal(d.lock.phase, RL_PAUSED);
+		assert_int_equal(d.fx.send, RL_OP_RELEASE_ALL);
+		assert_true(d.fx.quiet && d.fx.owed == 1);
+		uint64_t least_ms = trip_ms > 2 ? trip_ms : 2;
+		assert_in_range(d.lock.retry_at_ns - d.now_ns, least_ms * RL_NS_PER_MS, 3 * least_ms * RL_NS_PER_MS);
+	}
+}
+
+/* What it leaves behind at the end of its wait, and what it answers a message that comes late, is the release
+ * of all: it gives up the place, and the turn goes on. */
+TEST(a_place_is_given_up)
+{
+	struct drive d = standing(2);
+	drive_cancel(&d);
+	assert_true(d.fx.send == RL_OP_RELEASE_ALL && d.fx.nodes == 1);
+	assert_true(d.fx.quits && d.fx.tidies && !d.fx.quiet);
+	drive_wake(&d, 0);
+	assert_true(d.fx.send == RL_OP_RELEASE_ALL && d.fx.tidies);
+	/* with what an attempt has half of */
+	d = standing(2);
+	drive_ticks_until(&d, 40);
+	assert_int_equal(d.lock.phase, RL_ACQUIRING);
+	drive_cancel(&d);
+	assert_true(d.fx.send == RL_OP_RELEASE_ALL && d.fx.quits && !d.fx.tidies && !d.fx.quiet);
+}
+
+/* Who has released while others wait comes behind a pause, also where it could stand in line: it would be
+ * the line of another name. */
+TEST(who_has_released_does_not_overtake)
+{
+	struct drive d = standing(2);
+	drive_wake(&d, 0);
+	grant(&d, 1, RL_OP_CLAIM_ALL, 0);
+	grant(&d, 0, RL_OP_ENTER_ALL, 0);
+	assert_false(d.lock.contended);
+	drive_release(&d);
+	struct rl_event event = {
+	    .kind = RL_EV_REPLY, .seq = d.lock.round.seq, .node = 1, .operation = RL_OP_RELEASE_ALL};
+	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .number_count = 1, .numbers = {2}};
+	drive_step(&d, event);
+	event.node = 0;
+	drive_step(&d, event);
+	assert_true(d.lock.phase == RL_IDLE && d.lock.contended);
+	drive_acquire(&d);
+	assert_int_equal(d.lock.phase, RL_PAUSED);
+	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
+}
+
+TESTS()
