@@ -1,4 +1,5 @@
 local token, count, has = ARGV[1], 0, redis.call("mget", KEYS[2], KEYS[1], unpack(KEYS, 4))
+if ARGV[5] ~= "" then has[ARGV[5] + 2] = "" end
 for i = 2, #KEYS - 1 do
   if has[i] == token then
     count = count + 1

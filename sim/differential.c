@@ -451,7 +451,8 @@ static void end(struct diff *d)
 	servers_stop(&d->servers);
 }
 
-/* Steps whose answers were left open may be three in a hundred: a machine on which more are proves nothing. */
+/* Steps whose answers were left open may be three in a hundred: a machine on which more are proves nothing.
+ */
 static int report(struct diff *d)
 {
 	printf("%s: %" PRIu64 " commands, %" PRIu64 " keys expired, %" PRIu64 " sessions killed, %" PRIu64

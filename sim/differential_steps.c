@@ -338,6 +338,8 @@ static bool draw_slot_word(struct step *s, struct prng *p, enum rl_word_kind kin
 		add_number(s, slots);
 	else if (kind == RL_WORD_FIRST)
 		add_number(s, (int64_t)prng_below(p, slots));
+	else if (kind == RL_WORD_KEPT)
+		add(s, PICK(p, "", "", "0", "1"));
 	else if (kind == RL_WORD_QUIET)
 		add(s, PICK(p, "", "", "1"));
 	else if (kind == RL_WORD_TOKEN)

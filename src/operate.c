@@ -141,6 +141,7 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	if (lock->core.rules->slots > 0) {
 		request.slots = (unsigned)lock->core.rules->slots;
 		request.first = lock->core.first;
+		request.kept = fx->keeps ? lock->core.slot + 1U : 0;
 	}
 	if (fx->send == RL_OP_HAND)
 		request.next = rl_heir_offer(lock);

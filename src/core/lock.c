@@ -224,6 +224,8 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	if (current && has_voted(l, e->node))
 		return 0;
 	settle_claim(l, e, code);
+	if (e->seq == l->claim_seq && code == REDLOCK_VOTE_YES && l->rules->slots > 0 && rl_slots_is_other(l, e))
+		rl_slots_return(e->node, fx);
 	if (current)
 		count(l, e, code, fx);
 	return 0;

@@ -294,6 +294,7 @@ struct rl_effects {
 	bool tidies;         /* and nothing else: the token is not released */
 	bool bars;           /* LEAVE: the token may not be handed over any more; */
 	bool quiet;          /* and nobody is woken: we go on (also of a shared claim that is given back) */
+	bool keeps;          /* SLOT_RELEASE: all slots of the token but the one that is held */
 	bool stands;         /* `enter` takes a place, or keeps it */
 	uint64_t offered_ns; /* of `enter`: the number of our offer; 0: it may not be handed over */
 	bool declines;       /* HAND: what was handed over is not wanted, and has to be released */

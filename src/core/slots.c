@@ -61,13 +61,27 @@ void rl_slots_keep(struct rl_lock *l, const struct rl_event *e)
 
 bool rl_slots_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	(void)e, (void)fx;
+	(void)e;
 	uint64_t slot = leading(l);
 	l->slot = (uint8_t)(slot - 1);
 	for (unsigned i = 0; i < l->rules->node_count; i++)
-		if (given(l, i) != 0 && given(l, i) != slot)
+		if (given(l, i) != 0 && given(l, i) != slot) {
 			l->refused |= 1u << i;
+			rl_slots_return(i, fx);
+		}
 	return true;
+}
+
+/* What the step sends already goes first: a release says it again. */
+void rl_slots_return(unsigned node, struct rl_effects *fx)
+{
+	if (fx->send != RL_OP_NONE && !fx->keeps)
+		return;
+	fx->send = RL_OP_SLOT_RELEASE;
+	fx->seq = 0;
+	fx->nodes |= 1u << node;
+	fx->owed |= 1u << node;
+	fx->keeps = true;
 }
 
 bool rl_slots_is_other(const struct rl_lock *l, const struct rl_event *e)

@@ -117,6 +117,8 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		add(t, " from %u on", lock->first);
 	if (fx->send == RL_OP_RAISE)
 		add(t, " number %" PRIu64, lock->numbers->fence);
+	if (fx->keeps)
+		add(t, " but %u to %" PRIx32, lock->slot, fx->nodes);
 	if (fx->quits)
 		add(t, " quits");
 	if (fx->bars)

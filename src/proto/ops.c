@@ -21,6 +21,7 @@
 #define SLOTS {.kind = RL_WORD_SLOTS}
 #define MOST {.kind = RL_WORD_MOST}
 #define FIRST {.kind = RL_WORD_FIRST}
+#define KEPT {.kind = RL_WORD_KEPT}
 #define PASS {.kind = RL_WORD_PASS}
 #define NUMBER {.kind = RL_WORD_NUMBER}
 #define FENCED {.kind = RL_WORD_FENCED}
@@ -481,12 +482,13 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "set del " QUEUE_RIGHTS " subscribe unsubscribe",
             },
-        /* Of each slot that has the token: one, but where answers were lost or votes split. And it wakes. */
+        /* Of each slot that has the token: one, but where answers were lost or votes split; or of all but the
+         * one that is held. And it wakes. */
         [RL_OP_SLOT_RELEASE] =
             {
                 .forms = FORM(SHA) | FORM(TEXT),
-                .words = {MANY_SCRIPT(SLOT_RELEASE, NAME, QUEUE, OFFERS, SLOTS, TOKEN, PLACE,
-                                      PATIENCE, QUIET)},
+                .words = {MANY_SCRIPT(SLOT_RELEASE, NAME, QUEUE, OFFERS, SLOTS, TOKEN, PLACE, PATIENCE, QUIET,
+                                      KEPT)},
                 .script = RL_SCRIPT_SLOT_RELEASE,
                 .change = RL_CHANGE_DELETE,
                 .parked_as = RL_FORM_SHA,

@@ -89,7 +89,8 @@ enum rl_word_kind {
 	RL_WORD_COUNT,  /* the key that says how many slots the name has, made from it, */
 	RL_WORD_SLOTS,  /* and those of the slots behind the first one, which is the name itself */
 	RL_WORD_MOST,   /* how many there are */
-	RL_WORD_FIRST,  /* the one to try first */
+	RL_WORD_FIRST,  /* the one to try first, */
+	RL_WORD_KEPT,   /* and the one that is not released, if there is one */
 	RL_WORD_PASS,   /* what the node set's record must have */
 	RL_WORD_NUMBER, /* what the counter is to go on from */
 	RL_WORD_FENCED, /* whether a number is drawn, */

@@ -131,6 +131,8 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 		return digits(sides->slots, r->slots);
 	case RL_WORD_FIRST:
 		return digits(sides->first, r->first);
+	case RL_WORD_KEPT:
+		return r->kept > 0 ? digits(sides->first, r->kept - 1) : (struct rl_slice){"", 0};
 	case RL_WORD_PASS:
 		return or_empty(r->pass);
 	case RL_WORD_NUMBER:
@@ -342,6 +344,7 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	r->bars = parts[RL_WORD_BARS].size > 0;
 	r->quiet = rl_slice_same(parts[RL_WORD_BARS], rl_slice_of("2")) || parts[RL_WORD_QUIET].size > 0;
 	r->first = (unsigned)number_of(parts[RL_WORD_FIRST]);
+	r->kept = parts[RL_WORD_KEPT].size > 0 ? (unsigned)number_of(parts[RL_WORD_KEPT]) + 1 : 0;
 	r->patience_ms = number_of(parts[RL_WORD_PATIENCE]);
 	r->number = number_of(parts[RL_WORD_NUMBER]);
 	r->fenced = parts[RL_WORD_FENCED].size > 0;

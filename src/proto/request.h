@@ -44,6 +44,7 @@ struct rl_request {
 	uint64_t number;               /* RAISE: what the counter goes on from */
 	unsigned slots;                /* how many the name has; 0: it is no lock with slots */
 	unsigned first;                /* of those, the one to try first */
+	unsigned kept;                 /* SLOT_RELEASE: this one plus 1 is not released; 0: each is */
 	const struct rl_slice *record; /* MEET, ADMIT: RL_RECORD_WORDS of them */
 };
 

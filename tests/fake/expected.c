@@ -97,11 +97,11 @@ const struct expected expected[RL_OP_COUNT] = {
         {{SCRIPT("slot_enter SLOTKEYS4 NAME QUEUE OFFERS COUNT SLOTS TOKEN TTL MOST FIRST PLACE PATIENCE")},
          "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
          "*6\r\n:0\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$2\r\nt1\r\n"},
-    [RL_OP_SLOT_RELEASE] = {{SCRIPT(
-                                "slot_release SLOTKEYS3 NAME QUEUE OFFERS SLOTS TOKEN PLACE PATIENCE QUIET")},
-                            ":1\r\n",
-                            ":0\r\n",
-                            ":2\r\n"},
+    [RL_OP_SLOT_RELEASE] =
+        {{SCRIPT("slot_release SLOTKEYS3 NAME QUEUE OFFERS SLOTS TOKEN PLACE PATIENCE QUIET KEPT")},
+         ":1\r\n",
+         ":0\r\n",
+         ":2\r\n"},
     [RL_OP_SHARE] = {{QUEUE_SCRIPT("share 3 NAME QUEUE OFFERS TOKEN TTL PLACE TERMS"),
                       SCRIPT("share 1 NAME TOKEN TTL")},
                      "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
@@ -165,6 +165,7 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"COUNT", {room->count.bytes, room->count.length}},
 	    {"MOST", text_bytes(room->most)},
 	    {"FIRST", text_bytes(room->first)},
+	    {"KEPT", text_bytes(room->kept)},
 	    {"NAMES", {r->name.bytes, r->name.size}},
 	    {"QUEUES", {room->queue.bytes, room->queue.length}},
 	};
@@ -219,6 +220,10 @@ static void expect_slots(const struct rl_request *r, struct expected_room *room)
 		snprintf(room->slot_keys[i], sizeof room->slot_keys[i], "%u", i + (r->slots > 0 ? r->slots - 1 : 0));
 	snprintf(room->most, sizeof room->most, "%u", r->slots);
 	snprintf(room->first, sizeof room->first, "%u", r->first);
+	if (r->kept > 0)
+		snprintf(room->kept, sizeof room->kept, "%u", r->kept - 1);
+	else
+		room->kept[0] = '\0';
 	room->count = (struct buffer){0};
 	expected_side((struct bytes){r->name.bytes, r->name.size}, "slots", &room->count);
 }

@@ -10,7 +10,7 @@
 enum { KEYS = 2, NAME, QUEUE };
 enum { CLAIM_BASE = 2, ENTER_BASE = 4, RELEASE_BASE = 3 };
 enum { TTL = 1, MOST, FIRST, PLACE, PATIENCE };
-enum { RELEASE_PLACE = 1, RELEASE_PATIENCE, RELEASE_QUIET };
+enum { RELEASE_PLACE = 1, RELEASE_PATIENCE, RELEASE_QUIET, RELEASE_KEPT };
 enum { ENTRY = 31, LIFE_MS = 60000, SHOWN = 1024, SLOTS_MOST = 64 };
 #define DAY_MS INT64_C(86400000)
 
@@ -341,22 +341,30 @@ void script_slot_enter(struct call *c)
 
 /* ---- release ---- */
 
+/* That one is as if somebody else had it. */
+static bool is_kept(const struct call *c, unsigned slot)
+{
+	struct bytes kept = behind_token(c, RELEASE_KEPT);
+	return kept.size > 0 && word_number(kept) == (int64_t)slot;
+}
+
 /* Deletes what has the token, if it may; says what is free then. -1: it may not, and that was answered. */
 static int delete_ours(struct call *c, bool *ret_named, bool *ret_other)
 {
-	enum { DEL_LINE = 5 };
+	enum { DEL_LINE = 6 };
 	unsigned slots = key_count(c) - RELEASE_BASE + 1, count = 0;
 	struct bytes value;
 	for (unsigned i = 0; i < slots; i++) {
-		bool ours = has_token(c, slot_key(c, RELEASE_BASE, i));
-		*ret_other |= i > 0 && (ours || !string_of(c, slot_key(c, RELEASE_BASE, i), &value));
+		bool ours = !is_kept(c, i) && has_token(c, slot_key(c, RELEASE_BASE, i));
+		*ret_other |=
+		    i > 0 && (ours || (!is_kept(c, i) && !string_of(c, slot_key(c, RELEASE_BASE, i), &value)));
 		*ret_named |= i == 0 && ours;
 		count += ours;
 	}
 	if (count > 0 && script_fails_at(c, call_write_refused(c), RL_SCRIPT_SLOT_RELEASE, DEL_LINE))
 		return -1;
 	for (unsigned i = 0; i < slots; i++)
-		if (has_token(c, slot_key(c, RELEASE_BASE, i)))
+		if (!is_kept(c, i) && has_token(c, slot_key(c, RELEASE_BASE, i)))
 			call_delete(c, call_find(c, slot_key(c, RELEASE_BASE, i)));
 	return (int)count;
 }
@@ -365,7 +373,7 @@ static void wake(struct line *l, bool named, bool other)
 {
 	struct call *c = l->call;
 	struct buffer beside;
-	bool free = named || call_find(c, word(c, NAME)) == NULL;
+	bool free = named || (!is_kept(c, 0) && call_find(c, word(c, NAME)) == NULL);
 	if (l->text.length == 0 || behind_token(c, RELEASE_QUIET).size > 0 || !(free || other))
 		return;
 	put_beside(l, named || !other, &beside);

@@ -45,8 +45,9 @@ TEST(a_quorum_for_one_slot_grants)
 	give(&d, 2, 2);
 	drive_expect(
 	    &d, "[    0.000] acquiring: reply #1 node 0 YES, 1 YES, 2 YES -> held YYY until 29698.000 slot 2 | "
-	        "done acquire OK\n");
+	        "send release a slot #0 but 2 to 2 owed 2 | done acquire OK\n");
 	assert_int_equal(d.lock.slot, 2);
+	assert_true(d.fx.send == RL_OP_SLOT_RELEASE && d.fx.keeps && d.fx.owed == 2 && d.fx.seq == 0);
 	drive_release(&d);
 	assert_int_equal(d.fx.send, RL_OP_SLOT_RELEASE);
 	assert_int_equal(d.fx.owed, 7);
@@ -67,6 +68,8 @@ TEST(who_gave_another_slot_has_nothing_of_this_one)
 		if (late)
 			give(&d, 1, 1);
 		assert_int_equal(d.lock.phase, RL_HELD);
+		assert_true(d.fx.send == RL_OP_SLOT_RELEASE && d.fx.keeps &&
+		            d.fx.nodes == 2); /* it has another one */
 		drive_extend(&d, 30000);
 		drive_reply(&d, 1, REDLOCK_VOTE_YES);
 		assert_int_equal(d.lock.votes[1].code, REDLOCK_VOTE_DUPLICATE);

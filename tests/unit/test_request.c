@@ -35,6 +35,7 @@ static struct rl_request request_of(enum redlock_operation operation)
 	    .fenced = true,
 	    .slots = 3,
 	    .first = 2,
+	    .kept = 1,
 	    .quiet = true,
 	    .record = record,
 	};
@@ -96,6 +97,7 @@ static void expect_form(const struct rl_request *want, enum rl_form form, const 
 	assert_true(got.fenced == (strstr(parts, "FENCED") != NULL) && !got.timed);
 	assert_true(strstr(parts, "SLOTS") == NULL || got.slots == want->slots);
 	assert_true(strstr(parts, "FIRST") == NULL || got.first == want->first);
+	assert_true(got.kept == (strstr(parts, "KEPT") != NULL ? want->kept : 0));
 	assert_true(strstr(parts, "QUIET") == NULL || got.quiet == want->quiet);
 	assert_true(strstr(parts, "NEXT") == NULL || rl_slice_same(got.next, want->next));
 	buffer_free(&bytes);
