@@ -1,4 +1,5 @@
-local gone = redis.pcall("zrem", KEYS[1], ARGV[1])
+local gone = redis.pcall("zscore", KEYS[1], ARGV[1]) or 0
+if type(gone) == "string" then gone = redis.pcall("zrem", KEYS[1], ARGV[1]) end
 if type(gone) == "table" then
   if not string.find(gone.err, "WRONGTYPE", 1, true) then return gone end
   gone = redis.call("mget", KEYS[1])[1] == ARGV[1] and redis.call("del", KEYS[1]) or 0

@@ -98,3 +98,11 @@ waits_at_its_gate() { # NAME
 	[[ $stderr == *"eval"* ]]
 	on_nodes "1 2 3" acl deluser some
 }
+
+@test "where nothing could be written, nothing is said to be left" {
+	on_nodes "1 2 3" config set min-replicas-to-write 1
+	run --separate-stderr rl run -n --shared nr true
+	on_nodes "1 2 3" config set min-replicas-to-write 0
+	exits 69
+	[[ $stderr != *"may keep the key"* ]] || { echo "$stderr" && return 1; }
+}

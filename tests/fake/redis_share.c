@@ -454,11 +454,14 @@ void script_share_release(struct call *c)
 	struct bytes token = argument(c, 0);
 	struct bytes place = queues(c) ? argument(c, 1) : text_bytes(""),
 	             patience = queues(c) ? argument(c, 2) : text_bytes("");
+	enum { DEL_LINE = 5 };
 	bool quiet = queues(c) && argument(c, 3).size > 0;
 	struct key *key = call_find(c, word(c, NAME));
 	enum found found = look(c, key, token, RL_SCRIPT_SHARE_RELEASE, 0);
 	bool gone = found != NOTHING;
-	if (call_write_refused(c) != NULL) { /* behind a pcall, which knows no line */
+	if (found == STRING && script_fails_at(c, call_write_refused(c), RL_SCRIPT_SHARE_RELEASE, DEL_LINE))
+		return;
+	if (found == MEMBER && call_write_refused(c) != NULL) { /* behind a pcall, which knows no line */
 		call_reply_text(c, "%s", call_write_refused(c));
 		return;
 	}
