@@ -18,6 +18,8 @@ slot_key() { # NUMBER
 	gives 75 rl_run -n "$job" true
 	gives 0 rl status --json "$job"
 	json_is "[s['state'] for s in j['slots']] == ['held', 'free']"
+	gives 0 rl_run --slots 2 "$job" -c '$REDLOCK_BIN status --json '"$job"
+	json_is "all(10000 < s['pttl_ms'] <= 30000 for s in j['slots'])"
 	gives 0 rl_run -n --slots 2 --report-fd 7 "$job" true 7>report
 	output=$(<report)
 	json_is "j['slots'] == 2 and j['slot'] == 1"
@@ -49,6 +51,20 @@ slot_key() { # NUMBER
 	touch over.2
 	wait
 	nothing_left
+}
+
+@test "--slots: status shows what is in a slot, and how many most nodes count" {
+	on_nodes "$all" set "{$job}:redlock:slots" 3
+	on_node 1 set "{$job}:redlock:slots" 9
+	on_nodes "$all" hset "$(slot_key 1)" field value
+	on_nodes "$all" set "$(slot_key 2)" somebody
+	gives 0 rl status --json "$job"
+	json_is "[s['state'] for s in j['slots']] == ['free', 'held', 'held']" "all(s['blocks_for_ever'] for s in j['slots'][1:])"
+	on_nodes "$all" del "$(slot_key 1)" "$(slot_key 2)" "{$job}:redlock:slots"
+	local long
+	long=$(printf 'n%.0s' {1..5000})
+	gives 0 rl_run --slots 2 "$long" -c '$REDLOCK_BIN status --json '"$long"
+	json_is "len(j['slots']) == 2"
 }
 
 @test "--slots: what cannot be" {

@@ -6,3 +6,6 @@
 /* As the library makes a key beside the lock's own: "queue", "fence". See redlock(1), "Waiting". Of the name
  * the prefix is a part. */
 void side_key(const char *name, const char *what, char *buffer, size_t size);
+
+/* That of a slot, in memory to be freed: of the first one it is the name. NULL: there is no memory. */
+char *side_key_slot(const char *prefix, const char *name, unsigned slot);

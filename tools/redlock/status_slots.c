@@ -9,75 +9,94 @@
 #include "message.h"
 #include "side_key.h"
 
-/* The same command to all nodes. */
-static bool ask(struct status_slots *slots, size_t argc, const char *const *argv)
+/* How many a node knows; 0: it does not. */
+static unsigned count_of(const struct redlock_reply *reply)
 {
-	for (unsigned i = 0; i < slots->nodes; i++)
-		slots->list[i] = (struct redlock_question){.node = i, .argc = argc, .argv = argv};
-	return redlock_ask(slots->asker, slots->list, slots->nodes, slots->timeout_ms) >= 0;
+	const bool told = reply != NULL && reply->kind == REDLOCK_REPLY_STRING;
+	const unsigned long count = told ? strtoul(reply->text, NULL, 10) : 0;
+	return count <= REDLOCK_MAX_SLOTS ? (unsigned)count : 0;
 }
 
-/* How many there are, by the first node that knows; 0: none does. */
+/* How many there are, by most nodes; where as many differ, the larger one: it shows more. 0: none knows. */
 static unsigned count_slots(struct status_slots *slots)
 {
-	char key[STATUS_SLOT_KEY];
-	side_key(slots->name, "slots", key, sizeof key);
+	unsigned told[REDLOCK_MAX_SLOTS + 1] = {0}, best = 0;
+	struct redlock_question list[REDLOCK_MAX_NODES];
+	const size_t size = strlen(slots->name) + sizeof "{}:redlock:slots";
+	char *key = malloc(size);
 	const char *const get[] = {"GET", key};
-	if (!ask(slots, 2, get))
-		return 0;
-	for (unsigned i = 0; i < slots->nodes; i++) {
-		const struct redlock_reply *reply = slots->list[i].reply;
-		bool told = reply != NULL && reply->kind == REDLOCK_REPLY_STRING;
-		unsigned long count = told ? strtoul(reply->text, NULL, 10) : 0;
-		if (count > 0 && count <= REDLOCK_MAX_SLOTS)
-			return (unsigned)count;
-	}
-	return 0;
+	if (key != NULL)
+		side_key(slots->name, "slots", key, size);
+	for (unsigned i = 0; i < slots->nodes; i++)
+		list[i] = (struct redlock_question){.node = i, .argc = 2, .argv = get};
+	if (key != NULL && redlock_ask(slots->asker, list, slots->nodes, slots->timeout_ms) >= 0)
+		for (unsigned i = 0; i < slots->nodes; i++)
+			told[count_of(list[i].reply)]++;
+	for (unsigned count = 1; count <= REDLOCK_MAX_SLOTS; count++)
+		if (told[count] > 0 && told[count] >= told[best] * (best > 0))
+			best = count;
+	free(key);
+	return best;
+}
+
+enum { ASK_VALUE, ASK_LIFE, ASKS };
+
+/* Of each slot behind the first one, and each node. */
+static const struct redlock_reply *reply_of(const struct status_slots *slots, unsigned slot, unsigned node,
+                                            unsigned ask)
+{
+	return slots->list[((slot - 1) * slots->nodes + node) * ASKS + ask].reply;
 }
 
 static bool ask_slots(struct status_slots *slots)
 {
-	const char *words[1 + REDLOCK_MAX_SLOTS] = {"MGET"};
-	char *keys = malloc((size_t)slots->count * STATUS_SLOT_KEY);
-	if (keys == NULL)
-		return false;
-	for (unsigned i = 1; i < slots->count; i++) {
-		char what[16], *key = keys + (size_t)i * STATUS_SLOT_KEY;
-		snprintf(what, sizeof what, "slot:%u", i);
-		side_key(slots->name, what, key, STATUS_SLOT_KEY);
-		words[i] = key;
+	static const char *const commands[ASKS] = {[ASK_VALUE] = "GET", [ASK_LIFE] = "PTTL"};
+	const char *words[REDLOCK_MAX_SLOTS][ASKS][2];
+	const size_t most = (size_t)(slots->count - 1) * slots->nodes * ASKS;
+	bool ok = (slots->list = calloc(most, sizeof *slots->list)) != NULL;
+	struct redlock_question *at = slots->list;
+	for (unsigned i = 1; ok && i < slots->count; i++) {
+		ok = (slots->keys[i] = side_key_slot(NULL, slots->name, i)) != NULL;
+		for (unsigned k = 0; k < ASKS; k++)
+			words[i][k][0] = commands[k], words[i][k][1] = slots->keys[i];
+		for (unsigned node = 0; ok && node < slots->nodes; node++)
+			for (unsigned k = 0; k < ASKS; k++)
+				*at++ = (struct redlock_question){.node = node, .argc = 2, .argv = words[i][k]};
 	}
-	bool asked = slots->count > 1 && ask(slots, slots->count, words);
-	free(keys);
-	return asked;
+	return ok && redlock_ask(slots->asker, slots->list, most, slots->timeout_ms) >= 0;
 }
 
 void status_slots_read(struct status_slots *slots, const struct session *session,
                        const struct settings *settings, const char *name)
 {
+	const char *prefix = settings->prefix != NULL ? settings->prefix : "";
 	*slots = (struct status_slots){.nodes = redlock_node_count(session->client),
 	                               .quorum = redlock_quorum(session->client),
-	                               .timeout_ms = session->node_timeout_ms};
-	snprintf(slots->name, sizeof slots->name, "%s%s", settings->prefix != NULL ? settings->prefix : "", name);
+	                               .timeout_ms = session->node_timeout_ms,
+	                               .name = malloc(strlen(prefix) + strlen(name) + 1)};
+	if (slots->name == NULL)
+		return;
+	memcpy(stpcpy(slots->name, prefix), name, strlen(name) + 1);
 	if (redlock_asker_open(session->client, &slots->asker) == 0)
 		slots->count = count_slots(slots);
 	slots->told = slots->count > 1 && ask_slots(slots);
 }
 
-/* Of one node: a key that is no string has no value here. */
-static void find(struct redlock_finding *ret, const struct redlock_reply *reply, unsigned slot)
+/* Of one node. A key that is no string is somebody's too. */
+static void find(struct redlock_finding *ret, const struct redlock_reply *value,
+                 const struct redlock_reply *life)
 {
 	memset(ret, 0, sizeof *ret);
-	if (reply == NULL || reply->kind != REDLOCK_REPLY_ARRAY || reply->count < slot)
+	if (value == NULL || life == NULL || life->kind != REDLOCK_REPLY_INTEGER)
 		return;
-	const struct redlock_reply *value = &reply->items[slot - 1];
-	bool is = value->kind == REDLOCK_REPLY_STRING;
+	const bool is = value->kind == REDLOCK_REPLY_STRING;
 	ret->known = 1;
-	ret->pttl_ms = is ? 0 : -2; /* it was not asked for */
-	snprintf(ret->type, sizeof ret->type, "%s", is ? "string" : "none");
+	ret->pttl_ms = life->integer;
+	snprintf(ret->type, sizeof ret->type, "%s", life->integer == -2 ? "none" : is ? "string" : "other");
 	ret->value_len = is ? value->length : 0;
 	ret->value_kept = ret->value_len < sizeof ret->value ? ret->value_len : sizeof ret->value;
-	memcpy(ret->value, value->text, ret->value_kept);
+	if (is)
+		memcpy(ret->value, value->text, ret->value_kept);
 }
 
 static void conclude(struct status_slots *slots, unsigned slot)
@@ -87,7 +106,7 @@ static void conclude(struct status_slots *slots, unsigned slot)
 	standing->nodes = slots->nodes;
 	standing->quorum = slots->quorum;
 	for (unsigned i = 0; i < slots->nodes; i++)
-		find(&standing->finding[i], slots->list[i].reply, slot);
+		find(&standing->finding[i], reply_of(slots, slot, i, ASK_VALUE), reply_of(slots, slot, i, ASK_LIFE));
 	standing_conclude(standing);
 }
 
@@ -129,4 +148,8 @@ void status_slots_end(struct status_slots *slots)
 {
 	redlock_asker_close(slots->asker);
 	slots->asker = NULL;
+	for (unsigned i = 1; i < slots->count; i++)
+		free(slots->keys[i]);
+	free(slots->list);
+	free(slots->name);
 }

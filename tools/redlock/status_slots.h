@@ -6,17 +6,16 @@
 #include "session.h"
 #include "standing.h"
 
-enum { STATUS_SLOT_KEY = 4096 };
-
 struct status_slots {
-	char name[STATUS_SLOT_KEY]; /* with the prefix */
+	char *name; /* with the prefix */
 	redlock_asker *asker;
 	unsigned nodes, quorum;
 	uint64_t timeout_ms;
 	unsigned count; /* 0: the name has none */
 	bool told;      /* what is behind the first one is known */
-	struct redlock_question list[REDLOCK_MAX_NODES];
-	struct standing standing; /* of one after the other */
+	char *keys[REDLOCK_MAX_SLOTS];
+	struct redlock_question *list; /* of each slot behind the first one, and each node */
+	struct standing standing;      /* of one after the other */
 };
 
 /* Asks the nodes. Then status_slots_end() is due. */

@@ -3,6 +3,7 @@
 #include "token_verb.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exit_codes.h"
@@ -195,25 +196,20 @@ static int ask_names(struct errand *e, struct session *session)
 
 /* ---- slots ---- */
 
-static void slot_key(const struct errand *e, unsigned slot, char *key, size_t size)
+static char *slot_key(const struct errand *e, unsigned slot)
 {
-	char name[STATUS_SLOT_KEY], what[16];
-	snprintf(name, sizeof name, "%s%s", e->settings->prefix != NULL ? e->settings->prefix : "", e->name);
-	snprintf(what, sizeof what, "slot:%u", slot);
-	if (slot == 0)
-		snprintf(key, size, "%s", name);
-	else
-		side_key(name, what, key, size);
+	return side_key_slot(e->settings->prefix, e->name, slot);
 }
 
 /* On how many nodes the slot has the token. */
 static unsigned count_nodes(const struct errand *e, struct session *session, unsigned slot)
 {
-	char key[STATUS_SLOT_KEY];
 	struct standing standing;
 	redlock_lock *lock = NULL;
-	slot_key(e, slot, key, sizeof key);
-	if (session_lock(session, key, e->token, &lock) != EXIT_OK)
+	char *key = slot_key(e, slot);
+	const bool ok = key != NULL && session_lock(session, key, e->token, &lock) == EXIT_OK;
+	free(key);
+	if (!ok)
 		return 0;
 	(void)session_run(session, lock, REDLOCK_OP_QUERY);
 	standing_read(&standing, session, lock);
@@ -224,7 +220,6 @@ static unsigned count_nodes(const struct errand *e, struct session *session, uns
 /* The slot that has the token on most nodes: each is a lock of its own. */
 static int ask_slot(struct errand *e, struct session *session)
 {
-	char key[STATUS_SLOT_KEY];
 	struct report report;
 	unsigned most = 0;
 	bool told;
@@ -235,8 +230,13 @@ static int ask_slot(struct errand *e, struct session *session)
 			e->slot = (int)i;
 		most = nodes > most ? nodes : most;
 	}
-	slot_key(e, e->slot > 0 ? (unsigned)e->slot : 0, key, sizeof key);
+	char *key = slot_key(e, e->slot > 0 ? (unsigned)e->slot : 0);
+	if (key == NULL) {
+		complain("out of memory");
+		return EXIT_INTERNAL;
+	}
 	const int code = ask(e, session, key, e->name, &report, &told);
+	free(key);
 	if (told && e->settings->json && code < EXIT_SIGNAL)
 		print_json(e, &report);
 	return code;
