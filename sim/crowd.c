@@ -79,8 +79,10 @@ static bool reaches(const struct world *w, const struct actor *a, unsigned node)
  * it, say. It stays until it expires, or until they meet again. */
 static bool is_stuck(const struct world *w, const struct key *key, unsigned node)
 {
+	if (key->owner == KEY_NOBODY)
+		return false;
 	const struct actor *a = &w->actors[key->owner >> 32];
-	return key->owner != KEY_NOBODY && (!a->alive || a->life != (uint32_t)key->owner || !reaches(w, a, node));
+	return !a->alive || a->life != (uint32_t)key->owner || !reaches(w, a, node);
 }
 
 static bool serves(const struct world *w, const struct actor *a, unsigned node)
