@@ -30,6 +30,9 @@ class Run:
 	rest_ms: int = 0  # between two turns
 	guard: bool = False  # the nodes are a guarded set
 	fence: bool = False  # the same, with fencing numbers
+	shared: bool = False
+	slots: int = 0  # one of so many
+	many: bool = False  # of two names
 	before: bool = False  # of another checkout
 	operands: tuple = ()  # instead of the servers
 
@@ -54,10 +57,10 @@ def _nodes(run, servers):
 
 def _arguments(run):
 	options = {"-n": run.pairs, "-t": run.seconds, "-c": run.count, "-k": run.name_size,
-		"-r": run.rest_ms}
+		"-r": run.rest_ms, "-K": run.slots}
 	words = [word for option, value in options.items() if value for word in (option, value)]
 	return words + ["-w"] * run.no_wait + ["-g"] * bool(run.hung or run.killed) + \
-		["-F"] * run.fence + ["-G"] * run.guard
+		["-F"] * run.fence + ["-G"] * run.guard + ["-S"] * run.shared + ["-M"] * run.many
 
 
 def _break(run, servers):

@@ -17,6 +17,9 @@
  *     -u USER      of the servers, with the password "bench"
  *     -G           the servers are a guarded set (`redlock init`)
  *     -F           the same, and each lock gets a fencing number
+ *     -S           the lock is shared
+ *     -K SLOTS     it is one of so many slots
+ *     -M           it is of a second name too
  *     -o FILE      write the time of each pair, as 32-bit nanoseconds of this machine
  */
 #ifndef BENCH_OPTIONS_H
@@ -41,6 +44,8 @@ struct options {
 	bool counts;
 	bool gate;
 	bool guard, fence;
+	bool shared, many;
+	unsigned slots; /* 0: it has none */
 	const char *samples_path;
 	char *const *nodes;
 	unsigned node_count;

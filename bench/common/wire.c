@@ -59,6 +59,7 @@ int wire_connect(const char *node, struct shas *ret)
 	int fd = wire_dial(node);
 	wire_load(fd, script, ret->release);
 	wire_load(fd, RL_LUA_CLAIM_TEXT, ret->claim);
+	wire_load(fd, RL_LUA_CLAIM_FENCED_TEXT, ret->fenced);
 	return fd;
 }
 
@@ -73,18 +74,21 @@ void wire_read_pass(int fd, char ret_pass[PASS_SIZE])
 
 static const char token[TOKEN_SIZE + 1] = "0123456789012345678901234567890123456789";
 
-/* As the library's RL_FORM_GUARD_SHA, whose script it is. */
-static void make_claim(struct wire *w, const struct options *o, const char *name, const char *sha,
+/* As the library's RL_FORM_GUARD_SHA, whose scripts they are. */
+static void make_claim(struct wire *w, const struct options *o, const char *name, const struct shas *shas,
                        size_t room)
 {
-	int n = snprintf(w->set, room,
-	                 "*11\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n3\r\n$%zu\r\n%s\r\n$11\r\nredlock:set\r\n"
-	                 "$%zu\r\n{%s}:redlock:fence\r\n$40\r\n%s\r\n$5\r\n30000\r\n$57\r\n",
-	                 sha, o->name_size, name, o->name_size + 16, name, token);
+	int n = snprintf(
+	    w->set, room, "*%d\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n%d\r\n$%zu\r\n%s\r\n$11\r\nredlock:set\r\n",
+	    o->fence ? 10 : 9, o->fence ? shas->fenced : shas->claim, o->fence ? 3 : 2, o->name_size, name);
+	if (o->fence)
+		n +=
+		    snprintf(w->set + n, room - (size_t)n, "$%zu\r\n{%s}:redlock:fence\r\n", o->name_size + 16, name);
+	n += snprintf(w->set + n, room - (size_t)n, "$40\r\n%s\r\n$5\r\n30000\r\n$57\r\n", token);
 	w->set_pass = w->set + n;
 	memset(w->set_pass, '-', PASS_SIZE);
 	n += PASS_SIZE;
-	n += snprintf(w->set + n, room - (size_t)n, "\r\n%s$0\r\n\r\n", o->fence ? "$1\r\n1\r\n" : "$0\r\n\r\n");
+	n += snprintf(w->set + n, room - (size_t)n, "\r\n$0\r\n\r\n"); /* the time is not told */
 	w->set_size = (size_t)n;
 }
 
@@ -104,7 +108,7 @@ void wire_make(struct wire *w, const struct options *o, unsigned number, const s
 		die("malloc");
 	options_name(o, number, name);
 	if (o->guard)
-		make_claim(w, o, name, shas->claim, room);
+		make_claim(w, o, name, shas, room);
 	else
 		make_set(w, o, name, room);
 	w->release_size = (size_t)snprintf(

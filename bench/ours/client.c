@@ -51,7 +51,12 @@ redlock_lock *client_lock(redlock_client *client, const struct options *o, unsig
 	if (lock_options != NULL)
 		all = *lock_options;
 	all.fence |= o->fence;
+	all.mode = o->shared ? REDLOCK_SHARED : all.mode;
+	all.slots = o->slots > 0 ? o->slots : all.slots;
 	options_name(o, number, name);
-	client_check(redlock_lock_new(client, name, o->name_size, &all, &lock), "lock_new");
+	const struct redlock_name names[] = {{name, o->name_size}, {"bench-also", 10}};
+	client_check(o->many ? redlock_lock_new_many(client, names, 2, &all, &lock)
+	                     : redlock_lock_new(client, name, o->name_size, &all, &lock),
+	             "lock_new");
 	return lock;
 }

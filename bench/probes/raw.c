@@ -41,7 +41,7 @@ struct node {
 	size_t out_size, out_capacity;
 	char in[65536];
 	size_t in_size;
-	unsigned skip; /* lines of an answer that are not looked at */
+	bool text; /* the next line is that of a text */
 	char pass[PASS_SIZE];
 	struct asked *ring;
 	uint32_t head, tail;
@@ -144,17 +144,15 @@ static void lose(struct node *n)
 		answer(n, false);
 }
 
-/* Answers are one line, but for those to the claim of a guarded set: verdict, three more numbers, token. */
+/* Answers are one line, but for those to the claim of a guarded set: a text that begins with the verdict. */
 static void take_line(struct node *n, const char *line)
 {
-	enum { BEHIND_VERDICT = 5 };
-	if (line[0] == '*') {
-		n->skip = BEHIND_VERDICT + 1;
+	if (line[0] == '$' && line[1] != '-') {
+		n->text = true;
 		return;
 	}
-	if (n->skip == 0 || n->skip == BEHIND_VERDICT + 1)
-		answer(n, line[0] == '+' || (line[0] == ':' && line[1] == '1'));
-	n->skip -= n->skip > 0;
+	answer(n, n->text ? line[0] == '1' : line[0] == '+' || (line[0] == ':' && line[1] == '1'));
+	n->text = false;
 }
 
 static void parse(struct node *n)
