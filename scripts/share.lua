@@ -36,7 +36,7 @@ if open and not ours and (not writer or found and found < writer) then
   elseif line ~= was then
     redis.pcall("set", KEYS[2], line, "px", 60000)
   end
-  return {1, KEYS[2] and math.floor(#line / 31) or -1, 0, 0, ARGV[1], ""}
+  return "1 " .. (KEYS[2] and math.floor(#line / 31) or -1) .. " 0 0 " .. ARGV[1]
 end
 -- include stand
 return {open and not ours and -1 or 0, KEYS[2] and math.floor(#line / 31) or -1, left, stands, ARGV[1],

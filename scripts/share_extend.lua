@@ -4,7 +4,7 @@ if turns and not string.find(score.err, "WRONGTYPE", 1, true) then return score 
 local clock = redis.call("time")
 local moment = clock[1] * 1000 + math.floor(clock[2] / 1000)
 if turns and (ARGV[#ARGV] ~= "1" or redis.call("get", KEYS[1]) ~= ARGV[1]) or not turns and (tonumber(score) or 0) < moment then
-  return {0, ARGV[1]}
+  return "0 " .. ARGV[1]
 end
 local ends = moment + ARGV[2]
 if turns then
@@ -31,4 +31,4 @@ if type(was) == "string" and type(redis.pcall("pexpire", KEYS[2], 60000)) == "nu
     redis.pcall("set", KEYS[2], line, "px", 60000)
   end
 end
-return {1, ARGV[1]}
+return "1 " .. ARGV[1]

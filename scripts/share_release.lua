@@ -11,8 +11,8 @@ if latest and latest[2] then
   redis.pcall("pexpireat", KEYS[1], latest[2])
 end
 local was = KEYS[2] and redis.pcall("get", KEYS[2])
-if type(was) ~= "string" then return {gone, ARGV[1]} end
-if type(redis.pcall("pexpire", KEYS[2], 60000)) ~= "number" then return {gone == 1 and 2 or -1, ARGV[1]} end
+if type(was) ~= "string" then return gone .. " " .. ARGV[1] end
+if type(redis.pcall("pexpire", KEYS[2], 60000)) ~= "number" then return (gone == 1 and 2 or -1) .. " " .. ARGV[1] end
 local line, at, mark, patience = was, 1, nil, ARGV[3]
 local found = string.find(line, "[wr]" .. ARGV[2] .. " ")
 if found then
@@ -29,4 +29,4 @@ if line == "" then
 elseif line ~= was then
   redis.pcall("set", KEYS[2], line, "px", 60000)
 end
-return {line == "" and gone or gone == 1 and 2 or -1, ARGV[1]}
+return (line == "" and gone or gone == 1 and 2 or -1) .. " " .. ARGV[1]

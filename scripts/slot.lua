@@ -1,7 +1,7 @@
 local base, slots, first = 2, tonumber(ARGV[3]), tonumber(ARGV[4])
 if redis.pcall("get", KEYS[2]) == ARGV[3] then
   local key = KEYS[first == 0 and 1 or base + first]
-  if redis.call("set", key, ARGV[1], "nx", "px", ARGV[2]) then return {1, 0, first, 0, ARGV[1]} end
+  if redis.call("set", key, ARGV[1], "nx", "px", ARGV[2]) then return "1 0 " .. first .. " 0 " .. ARGV[1] end
 end
 local has = redis.call("mget", unpack(KEYS))
 -- include slots
@@ -10,7 +10,7 @@ for i = first, first + slots - 1 do
   local at = slot == 0 and 1 or base + slot
   if not has[at] and redis.call("set", KEYS[at], ARGV[1], "nx", "px", ARGV[2]) then
     if has[base] ~= ARGV[3] then redis.pcall("set", KEYS[base], ARGV[3], "px", 86400000) end
-    return {1, 0, slot, 0, ARGV[1]}
+    return "1 0 " .. slot .. " 0 " .. ARGV[1]
   end
 end
 return {0, 0, 0, 0, ARGV[1]}

@@ -79,6 +79,19 @@ void call_reply_bulk(struct call *c, struct bytes b)
 	buffer_append(c->out, "\r\n", 2);
 }
 
+void call_reply_words(struct call *c, const int64_t *numbers, unsigned count, struct bytes text)
+{
+	struct buffer all = {0};
+	for (unsigned i = 0; i < count; i++) {
+		char digits[24];
+		int size = snprintf(digits, sizeof digits, "%lld ", (long long)numbers[i]);
+		buffer_append(&all, digits, (size_t)size);
+	}
+	buffer_append(&all, text.at, text.size);
+	call_reply_bulk(c, (struct bytes){buffer_front(&all), all.length});
+	buffer_free(&all);
+}
+
 void call_wrong(struct call *c, const char *format, ...)
 {
 	char text[400];

@@ -22,6 +22,8 @@ void call_reply(struct call *c, const char *line);
 void call_reply_text(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void call_reply_number(struct call *c, int64_t number);
 void call_reply_bulk(struct call *c, struct bytes b);
+/* Numbers, and a text behind them, as one text. */
+void call_reply_words(struct call *c, const int64_t *numbers, unsigned count, struct bytes text);
 
 /* What the library must never send. */
 void call_wrong(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

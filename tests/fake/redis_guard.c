@@ -130,14 +130,7 @@ static void reply(struct call *c, int64_t verdict, int64_t number, int64_t left,
 static void reply_text(struct call *c, int64_t verdict, int64_t number, int64_t left, bool timed,
                        struct bytes quoted)
 {
-	char numbers[96];
-	struct buffer text = {0};
-	int size = snprintf(numbers, sizeof numbers, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " ", verdict,
-	                    number, left, timed ? c->redis->now_ms : 0);
-	buffer_append(&text, numbers, (size_t)size);
-	buffer_append(&text, quoted.at, quoted.size);
-	call_reply_bulk(c, (struct bytes){buffer_front(&text), text.length});
-	buffer_free(&text);
+	call_reply_words(c, (int64_t[]){verdict, number, left, timed ? c->redis->now_ms : 0}, 4, quoted);
 }
 
 void script_claim(struct call *c)

@@ -248,9 +248,7 @@ static struct bytes digits_of(struct bytes text)
 
 static void reply(struct call *c, int64_t verdict, struct bytes token)
 {
-	call_reply(c, "*2");
-	call_reply_number(c, verdict);
-	call_reply_bulk(c, token);
+	call_reply_words(c, &verdict, 1, token);
 }
 
 /* ---- claim ---- */
@@ -265,9 +263,14 @@ static void reply_claimed(struct line *l, const struct claim *s, const int64_t n
 {
 	enum { ENTRY = 31 };
 	struct call *c = l->call;
+	int64_t waiting = s->queues ? (int64_t)(l->text.length / ENTRY) : -1;
+	if (numbers[0] == 1) {
+		call_reply_words(c, (int64_t[]){1, waiting, 0, 0}, 4, s->token);
+		return;
+	}
 	call_reply(c, "*6");
 	call_reply_number(c, numbers[0]);
-	call_reply_number(c, s->queues ? (int64_t)(l->text.length / ENTRY) : -1);
+	call_reply_number(c, waiting);
 	call_reply_number(c, numbers[1]);
 	call_reply_number(c, numbers[2]);
 	call_reply_bulk(c, s->token);

@@ -109,7 +109,11 @@ static void reply(struct call *c, int64_t const numbers[4], unsigned items, stru
 
 static void reply_claimed(struct call *c, int64_t verdict, unsigned slot)
 {
-	reply(c, (int64_t[]){verdict, 0, slot, 0}, 5, text_bytes(""));
+	int64_t numbers[] = {verdict, 0, slot, 0};
+	if (verdict == 1)
+		call_reply_words(c, numbers, 4, behind_token(c, 0));
+	else
+		reply(c, numbers, 5, text_bytes(""));
 }
 
 /* With the number that is noted the first one is tried without a look at the others. True: that was all. */
