@@ -397,7 +397,7 @@ static __attribute__((noinline)) void take_entered(redlock_client *c, redlock_lo
 	rl_seen_learn(lock, event, c->loop.now_ns);
 	rl_operate(c, lock, event);
 	bool ours = event->seq == lock->core.claim_seq && event->node == lock->core.gate;
-	if (event->vote.code == REDLOCK_VOTE_YES && ours)
+	if (event->vote.code == REDLOCK_VOTE_YES && ours && event->vote.text_count > 1)
 		rl_heir_keep(lock, event->vote.texts[1], c->loop.now_ns);
 }
 

@@ -42,7 +42,7 @@ static uint64_t until(int64_t pttl_ms, uint64_t now_ns)
 void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns)
 {
 	const int64_t *numbers = e->vote.numbers;
-	bool asked = e->vote.number_count > RL_ENTER_PLACE && e->node == lock->core.gate;
+	bool asked = e->vote.text_count > RL_ENTER_HOLDER && e->node == lock->core.gate;
 	bool tells = asked && e->vote.code == REDLOCK_VOTE_NO; /* others are asked so too, and know of no queue */
 	if (!tells || !lock->in_line || e->seq != lock->core.round.seq)
 		return;
