@@ -99,18 +99,18 @@ rl_fenced() { # VERB ...
 }
 
 @test "one node that has forgotten has its counters again from the others" {
-	make_guarded 500 3000
-	want 0 rl run --guard=require --fence -t 500ms --node-timeout 100ms job -c 'echo "$REDLOCK_FENCE"'
+	make_guarded 2000 3000
+	want 0 rl run --guard=require --fence -t 2s --node-timeout 500ms job -c 'echo "$REDLOCK_FENCE"'
 	first=$output
 	forget 2
 	until_true is_counting 2
 	kill_nodes STOP 1
-	want 0 rl run --guard=require --fence -t 500ms --node-timeout 100ms -w 10s job -c 'echo "$REDLOCK_FENCE"'
+	want 0 rl run --guard=require --fence -t 2s --node-timeout 500ms -w 10s job -c 'echo "$REDLOCK_FENCE"'
 	kill_nodes CONT 1
 	[ "$output" -gt "$first" ]
 }
 
 is_counting() { # N: it was admitted with counters; each run meets it
-	rl run --guard=require --fence -t 500ms --node-timeout 100ms job true
+	rl run --guard=require --fence -t 2s --node-timeout 500ms job true
 	[ -n "$(on_node "$1" hget redlock:set floor)" ] && ! on_node "$1" hget redlock:set pass | grep -q gone
 }
