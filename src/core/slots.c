@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/slots.h"
 
+#include <assert.h>
+
 #include "core/ballot.h"
 #include "core/enter.h"
 #include "core/policy.h"
@@ -72,11 +74,9 @@ bool rl_slots_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	return true;
 }
 
-/* What the step sends already goes first: a release says it again. */
 void rl_slots_return(unsigned node, struct rl_effects *fx)
 {
-	if (fx->send != RL_OP_NONE && !fx->keeps)
-		return;
+	assert(fx->send == RL_OP_NONE || fx->keeps); /* neither a grant nor a late vote sends anything else */
 	fx->send = RL_OP_SLOT_RELEASE;
 	fx->seq = 0;
 	fx->nodes |= 1u << node;

@@ -455,6 +455,13 @@ static void *wait_for_it(void *argument)
 	return NULL;
 }
 
+/* A connection may be open too late for the quorum; and it may be the one to the node at which others wait.
+ */
+static void expect_on_all(redlock_client *client)
+{
+	assert_driven(client, servers_with_key(&servers, NODES, "job") == NODES);
+}
+
 static void begin_to_wait(struct waiter *w, redlock_lock *lock)
 {
 	struct redlock_wait wait = {.size = sizeof wait};
@@ -479,6 +486,7 @@ TEST(who_waits_together_enters_together)
 	         *late = reader(three, WAIT_SOON_MS);
 	struct waiter readers[3], exclusive, last;
 	expect_ok(w, redlock_acquire(w));
+	expect_on_all(one);
 	begin_to_wait(&readers[0], a);
 	begin_to_wait(&readers[1], b);
 	begin_to_wait(&readers[2], c);
@@ -508,6 +516,7 @@ TEST(others_enter_when_they_can)
 	         *c = reader(three, WAIT_SOON_MS);
 	struct waiter waits, gives_up, behind;
 	expect_ok(a, redlock_acquire(a));
+	expect_on_all(one);
 	expect_ok(a, redlock_upgrade(a));
 	begin_to_wait(&waits, b);
 	expect_ok(a, redlock_downgrade(a));
