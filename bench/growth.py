@@ -9,6 +9,7 @@ THREADS = (1, 2, 4, 16, 64, 256)
 NODES = (1, 3, 5, 7, 9, 11, 13, 15)
 NAMES = (8, 64, 512, 4096, 16384, 65536)
 HELD = (1000, 10000, 30000, 100000)
+SHARED = (100, 1000, 10000)
 KEEPER_S = 41  # four renewals of each lock
 
 
@@ -56,12 +57,22 @@ GROWTHS = (
 		{"raw": lambda n: _latency("raw", name_size=n), "ours": lambda n: _latency("latency", name_size=n)},
 		(Chart("names-latency", "One at a time, five servers", "us, median", "pair_us.p50"),)),
 	Growth("keeper", "locks held, renewed every 10 s, TTL 30 s", HELD,
-		{"keeper": lambda n: Run("keeper", count=n)},
+		{"keeper": lambda n: Run("keeper", count=n, watched=True)},
 		(Chart("keeper-cpu", "Processor time of the keeper", "percent of one core", "keeper_cpu_percent"),
 		Chart("keeper-lateness", "Worst renewal: how late it began", "ms", "latest_ms"),
 		Chart("keeper-left", "Worst renewal: validity that was left", "ms", "least_left_ms"),
 		Chart("keeper-lost", "Locks lost", "locks", "lost"),
-		Chart("keeper-memory", "Peak memory", "kB", "peak_kb")),
+		Chart("keeper-memory", "Peak memory", "kB", "peak_kb"),
+		Chart("keeper-server", "Processor time of a server per renewal", "us", "server_us_per_renewal")),
+		seconds=KEEPER_S),
+	Growth("shared", "holders that share one name, renewed every 10 s, TTL 30 s", SHARED,
+		{"locks of a name each": lambda n: Run("keeper", count=n, watched=True),
+			"one name, shared": lambda n: Run("keeper", count=n, watched=True, shared=True)},
+		(Chart("shared-commands", "Commands in the script of a renewal", "commands", "commands_per_renewal"),
+		Chart("shared-server", "Processor time of a server per renewal", "us", "server_us_per_renewal"),
+		Chart("shared-bytes", "Memory of a server per holder", "bytes", "bytes_per_holder"),
+		Chart("shared-lateness", "Worst renewal: how late it began", "ms", "latest_ms"),
+		Chart("shared-lost", "Locks lost", "locks", "lost")),
 		seconds=KEEPER_S),
 )
 

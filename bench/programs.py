@@ -11,6 +11,7 @@ import typing
 import build
 import noise
 import process
+import watched
 
 FAR_US = 500  # each way
 
@@ -35,6 +36,7 @@ class Run:
 	many: bool = False  # of two names
 	before: bool = False  # of another checkout
 	operands: tuple = ()  # instead of the servers
+	watched: bool = False  # what a server does meanwhile
 
 	def shorter(self, factor):
 		"""The same in less time. Faults need their pairs: what piles up for a node depends on them."""
@@ -59,7 +61,7 @@ def _arguments(run):
 	options = {"-n": run.pairs, "-t": run.seconds, "-c": run.count, "-k": run.name_size,
 		"-r": run.rest_ms, "-K": run.slots}
 	words = [word for option, value in options.items() if value for word in (option, value)]
-	return words + ["-w"] * run.no_wait + ["-g"] * bool(run.hung or run.killed) + \
+	return words + ["-w"] * run.no_wait + ["-g"] * bool(run.hung or run.killed or run.watched) + \
 		["-F"] * run.fence + ["-G"] * run.guard + ["-S"] * run.shared + ["-M"] * run.many
 
 
@@ -128,10 +130,11 @@ def do(run, servers, directory):
 	as_process = run.program in ("rawrun", "redlock")
 	command = (_whole_command if as_process else _command)(run, servers, samples)
 	broken = run.hung + run.killed > 0
+	watch = watched.Watch(servers.all[0], run.seconds, run.count if run.shared else 1) if run.watched else None
+	at_gate = watch.begin if watch else (lambda: _break(run, servers)) if broken else None
 	meter = noise.Meter()
 	try:
-		printed = process.output(command, at_gate=(lambda: _break(run, servers)) if broken else None,
-			environment=environment)
+		printed = process.output(command, at_gate=at_gate, environment=environment)
 	finally:
 		foreign = meter.foreign_percent()
 		if broken:
@@ -139,4 +142,5 @@ def do(run, servers, directory):
 	times = array.array("I")
 	with open(samples, "rb") as f:
 		times.frombytes(f.read())
-	return dict(json.loads(printed), samples_ns=times, foreign_percent=foreign)
+	seen = watch.end() if watch else {}
+	return dict(json.loads(printed), samples_ns=times, foreign_percent=foreign, **seen)

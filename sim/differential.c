@@ -297,12 +297,23 @@ static bool ends_within(const struct key *key, int64_t from_ms, int64_t to_ms)
 	return key != NULL && from_ms != to_ms && key->expires_ms >= from_ms && key->expires_ms <= to_ms;
 }
 
-/* Whether a key ends so near that a clock that is off has seen another one than the model. */
-static bool ends_nearby(struct diff *d, int64_t from_ms, int64_t to_ms)
+/* Whether any key ends then. */
+static bool some_end_within(struct diff *d, int64_t from_ms, int64_t to_ms)
 {
 	bool found = false;
-	for (size_t i = 0; d->off_ms > 0 && i < d->redis.keys.count; i++)
-		found |= ends_within(&d->redis.keys.keys[i], from_ms - d->off_ms, to_ms + d->off_ms);
+	for (size_t i = 0; i < d->redis.keys.count; i++)
+		found |= ends_within(&d->redis.keys.keys[i], from_ms, to_ms);
+	return found;
+}
+
+/* Of the keys that a command names. One of slots looks at others of the name too, where their number was
+ * another. */
+static bool named_end_within(struct diff *d, const struct pair *s, const struct step *step, int64_t from_ms,
+                             int64_t to_ms)
+{
+	bool found = (step->slots > 0 || step->count_key > 0) && some_end_within(d, from_ms, to_ms);
+	for (unsigned i = 1; i < step->count; i++)
+		found |= ends_within(model_key_at(d, s, step, i), from_ms, to_ms);
 	return found;
 }
 
@@ -334,10 +345,10 @@ static void run_step(struct diff *d)
 	bool timed = from_ms != 0 && to_ms != 0;
 	if (timed)
 		d->redis.now_ms = from_ms;
-	bool nearby = timed && ends_nearby(d, from_ms, to_ms);
+	/* A clock that is off may have seen another key than the model. */
+	bool nearby = timed && d->off_ms > 0 && some_end_within(d, from_ms - d->off_ms, to_ms + d->off_ms);
 	redis_expire(&d->redis);
-	bool unclear = timed && (ends_within(model_key(d, s, &step), from_ms, to_ms) ||
-	                         ends_within(model_key_at(d, s, &step, step.other), from_ms, to_ms));
+	bool unclear = timed && named_end_within(d, s, &step, from_ms, to_ms);
 	run_model(d, s, &step);
 	step_count(&step, &d->answer, d->redis.native);
 	unclear |= timed &&

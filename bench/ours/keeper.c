@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Many locks held at once and renewed by the keeper: -c locks for -t seconds, with a TTL of 30 s and a
- * renewal 10 s after each grant. Options: common/options.h.
+ * renewal 10 s after each grant. Shared ones are all of one name. Options: common/options.h.
  *
  * The deadline of each lock is looked at several times per renewal: it tells when its newest grant was asked
  * for (deadline = start + TTL - drift), and so how late a renewal began and how much validity was left then.
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 	o.ttl_ms = TTL_MS;
 	o.renew_ms = RENEW_MS;
 	for (unsigned i = 0; i < options.count; i++)
-		holds[i].lock = client_lock(client, &options, i, &o);
+		holds[i].lock = client_lock(client, &options, options.shared ? 0 : i, &o);
 	uint64_t begin_ns = clock_now();
 	acquire_all(client, holds);
 	double acquire_s = (double)(clock_now() - begin_ns) / 1e9;

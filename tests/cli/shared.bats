@@ -38,6 +38,8 @@ waits_at_its_gate() { # NAME
 	rl run -w 20s job -- touch "$sandbox/alone" 3>&- &
 	alone=$!
 	until_true waits_at_its_gate job
+	want 75 rl run --shared -n job -- touch "$sandbox/wrong"
+	[[ $stderr == *"busy: shared by 2 holders"*"; a claim for it alone waits, and goes first"* ]]
 	[ ! -e "$sandbox/alone" ]
 	touch "$sandbox/end"
 	for pid in "${holders[@]}"; do await "$pid" 0; done
@@ -49,6 +51,8 @@ waits_at_its_gate() { # NAME
 @test "by token: extend, check and release" {
 	token=$(rl acquire --shared k)
 	other=$(rl acquire --shared k)
+	want 75 rl acquire --shared --token "$token" k
+	[[ $stderr == *"acquire 'k': busy: held by this token already"* ]]
 	rl extend --shared -t 1m k "$token"
 	rl check --shared k "$token"
 	want 1 rl check k "$token"

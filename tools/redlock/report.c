@@ -169,6 +169,7 @@ static void say_holder(const struct report *report, const struct settings *setti
 	const bool busy = report->result == REDLOCK_E_BUSY;
 	const unsigned own =
 	    report->token != NULL ? standing_count(standing, report->token, strlen(report->token)) : 0;
+	const unsigned sharing = report->token != NULL ? standing_count_sharing(standing, report->token) : 0;
 	char words[STANDING_TEXT_MAX];
 	standing_words(standing, words, sizeof words);
 	if (busy && report->slots > 0)
@@ -180,10 +181,12 @@ static void say_holder(const struct report *report, const struct settings *setti
 		say(settings,
 		    "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes said",
 		    report->verb, name, standing->known, standing->nodes);
-	else if (busy && own >= standing->quorum)
+	else if (busy && own + sharing >= standing->quorum)
 		say(settings, "%s '%s': busy: held by this token already", report->verb, name);
 	else if (busy)
-		say(settings, "%s '%s': busy: %s", report->verb, name, words);
+		say(settings, "%s '%s': busy: %s%s", report->verb, name, words,
+		    settings->shared && standing_is_shared(standing) ? "; a claim for it alone waits, and goes first"
+		                                                     : "");
 	else if (report->instead[0])
 		say(settings, "%s '%s': %s", report->verb, name, report->instead);
 	else if (own > 0)

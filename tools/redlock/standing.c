@@ -131,6 +131,12 @@ bool standing_blocks_for_ever(const struct standing *standing)
 	return standing->endless > standing->nodes - standing->quorum;
 }
 
+bool standing_is_shared(const struct standing *standing)
+{
+	return standing->state == STANDING_HELD &&
+	       holder_kind_of(&standing->finding[standing->best]) == HOLDER_SHARED;
+}
+
 /* ---- words ---- */
 
 static const char *leftover_consequence(const struct standing *standing)
@@ -148,8 +154,7 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 		snprintf(buffer, size, "free");
 		break;
 	case STANDING_HELD:
-		snprintf(buffer, size, "%s by %s on %u of %u nodes",
-		         holder_kind_of(&standing->finding[standing->best]) == HOLDER_SHARED ? "shared" : "held",
+		snprintf(buffer, size, "%s by %s on %u of %u nodes", standing_is_shared(standing) ? "shared" : "held",
 		         holder, standing->most, standing->nodes);
 		break;
 	case STANDING_SPLIT:

@@ -65,6 +65,9 @@ unsigned standing_count(const struct standing *standing, const char *value, size
 /* How many nodes have it as one of those that share the lock, as far as they have told. */
 unsigned standing_count_sharing(const struct standing *standing, const char *value);
 
+/* Whether a quorum is shared. */
+bool standing_is_shared(const struct standing *standing);
+
 /* Whether keys without expiry keep everybody from a quorum, until somebody deletes them. */
 bool standing_blocks_for_ever(const struct standing *standing);
 
