@@ -32,6 +32,16 @@ static redlock_lock *writer(redlock_client *client, uint64_t wait_ms)
 	return fixture_lock(client, "job", WAIT_LONG_TTL_MS, wait_ms);
 }
 
+/* Shares it by a value of its own. */
+static redlock_lock *reader_with(redlock_client *client, const char *value)
+{
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.mode = REDLOCK_SHARED;
+	options.token = value;
+	options.token_len = strlen(value);
+	return fixture_lock_with(client, "job", &options);
+}
+
 /* On how many nodes so many share it. */
 static unsigned nodes_with(const char *members)
 {
@@ -309,8 +319,11 @@ TEST(users_without_rights)
 	on_servers(0, NODES,
 	           server_ask(it, &reply, "ACL", "SETUSER", "some", "reset", "on", ">x", "+@all", "~job", NULL));
 	own_client *some = fixture_open_with(&options);
+	own_lock *valued = reader_with(some, "mine");
+	expect_ok(valued, redlock_acquire(valued));
 	own_lock *a = reader(some, 0), *b = reader(some, 0);
 	expect_ok(a, redlock_acquire(a));
+	expect_ok(valued, redlock_release(valued));
 	expect_ok(b, redlock_acquire(b));
 	expect_ok(a, redlock_extend(a, 0));
 	expect_ok(a, redlock_release(a));
@@ -327,11 +340,7 @@ TEST(a_token_suffices)
 	own_lock *a = reader(client, 0);
 	expect_ok(a, redlock_acquire(a));
 	struct fixture_token token = fixture_token(a);
-	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-	options.mode = REDLOCK_SHARED;
-	options.token = token.text;
-	options.token_len = token.length;
-	own_lock *same = fixture_lock_with(client, "job", &options);
+	own_lock *same = reader_with(client, token.text);
 	expect_ok(same, redlock_query(same));
 	expect_result(same, REDLOCK_E_BUSY, redlock_acquire(same)); /* it is in use */
 	expect_ok(same, redlock_extend(same, 0));
@@ -352,11 +361,7 @@ TEST(a_token_opens_no_exclusive_lock)
 		if (upgraded)
 			expect_ok(held, redlock_upgrade(held));
 		struct fixture_token token = fixture_token(held);
-		struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
-		options.mode = REDLOCK_SHARED;
-		options.token = token.text;
-		options.token_len = token.length;
-		own_lock *same = fixture_lock_with(other, "job", &options);
+		own_lock *same = reader_with(other, token.text);
 		expect_result(same, REDLOCK_E_GONE, redlock_extend(same, 0));
 		expect_result(b, REDLOCK_E_BUSY, redlock_acquire(b));
 		expect_ok(held, redlock_extend(held, 0));
@@ -395,11 +400,16 @@ TEST(a_waiter_keeps_out_who_comes_later)
 {
 	struct raw ears[NODES];
 	own_client *client = open_client();
-	own_lock *a = reader(client, 0), *b = reader(client, 0);
+	own_lock *a = reader(client, 0), *b = reader(client, 0), *valued = reader_with(client, "mine");
 	expect_ok(a, redlock_acquire(a));
+	expect_ok(valued, redlock_acquire(valued));
+	expect_ok(valued, redlock_release(valued));
 	listen_everywhere(ears);
 	stand_in_line("w");
 	expect_result(b, REDLOCK_E_BUSY, redlock_acquire(b));
+	expect_result(valued, REDLOCK_E_BUSY, redlock_acquire(valued));
+	expect_settled(client, 0, "job");
+	assert_int_equal(nodes_with("1"), NODES);
 	expect_ok(a, redlock_extend(a, 0)); /* whoever has it keeps it */
 	stand_in_line("r");
 	expect_ok(b, redlock_acquire(b));
@@ -506,6 +516,27 @@ TEST(who_waits_together_enters_together)
 	end_of_wait(&last);
 	expect_ok(late, redlock_release(late));
 	expect_settled(three, NODES, "job");
+}
+
+/* A value of the caller's own has no place, and its release tells the next one all the same. */
+TEST(who_shares_by_an_own_value_wakes_who_waits)
+{
+	struct raw ears[NODES];
+	struct raw_reply reply;
+	own_client *client = open_client();
+	own_lock *valued = reader_with(client, "mine");
+	expect_ok(valued, redlock_acquire(valued));
+	assert_driven(client, nodes_with("1") == NODES);
+	listen_everywhere(ears);
+	stand_in_line("w");
+	expect_ok(valued, redlock_release(valued));
+	for (unsigned i = 0; i < NODES; i++) {
+		assert_int_equal(raw_receive(&ears[i], &reply), 0);
+		assert_non_null(strstr(reply.text, SOMEBODY "\n7"));
+		raw_close(&ears[i]);
+	}
+	on_servers(0, NODES, server_must(it, "1", "DEL", "{job}:redlock:queue", NULL));
+	expect_settled(client, NODES, "job");
 }
 
 /* A downgrade lets in those who wait, and one who gives up lets in those behind it. */
