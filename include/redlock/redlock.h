@@ -24,7 +24,7 @@
  *
  * A lock is a lease. It is valid by the clock, never by a flag: redlock_remaining_ms() compares the
  * deadline with the clock at every call. Work that must not run late has to check it, and a resource that
- * must be safe from a late worker needs to check tokens of its own. See docs/design.md, "Promises".
+ * must be safe from a late worker needs to check tokens of its own. See docs/promises.md.
  *
  * Time. Durations are milliseconds (`_ms`). Points in time are nanoseconds of CLOCK_BOOTTIME (`_ns`),
  * which goes on during suspend; REDLOCK_NEVER_NS is a point that never comes.

@@ -18,7 +18,7 @@
  *     slots.h     one of k names
  *     share.h     shared by several holders
  *
- * Rules: docs/design.md; redis.io, "Distributed Locks with Redis".
+ * Rules: docs/states.md, docs/promises.md; redis.io, "Distributed Locks with Redis".
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H

@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 import history  # noqa: E402  (needs the line above: nothing is left in the folder)
 
-# What may happen when an assumption of docs/design.md, "Promises", is broken on purpose.
+# What may happen when an assumption of docs/promises.md, is broken on purpose.
 ALLOWED = {
 	"": set(),
 	"A1": {"overlap", "conflict", "lost"},  # a node forgot a lock and voted again

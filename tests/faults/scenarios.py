@@ -11,7 +11,7 @@ class Scenario:
 		self.name = name
 		self.faults = faults
 		self.text = text
-		self.breaks = breaks  # the assumption of docs/design.md that is broken on purpose
+		self.breaks = breaks  # the assumption of docs/promises.md that is broken on purpose
 		self.ttl_ms = ttl_ms
 		self.hold = hold  # how long a client works under the lock, ms
 		# Half of the clients reach the first quorum of nodes, the others the last one. The one node in the
