@@ -262,18 +262,11 @@ static bool may_write(struct diff *d)
 	return d->phase == PHASE_NORMAL || d->phase == PHASE_OOM || d->phase == PHASE_PASSWORD;
 }
 
-/* Nobody can say what the key was when the command came. */
-static void forget_key(struct diff *d, struct pair *s, const struct step *step, unsigned key)
+static void drop_replies(struct diff *d)
 {
-	struct bytes words[] = {{"DEL", 3}, step->words[key]};
-	struct step del = {.count = 2, .key = 1};
-	d->unclear += key == step->key && key != step->shared;
-	if (!may_write(d))
-		return; /* it is as it was, and has ended */
-	memcpy(del.words, words, sizeof words);
-	run_real(d, s, &del);
-	buffer_drop(&d->model, d->model.length);
-	run_model(d, s, &del);
+	struct buffer *all[] = {&d->first, &d->answer, &d->expiry, &d->last, &d->model};
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		buffer_drop(all[i], all[i]->length);
 }
 
 /* Nobody can say either whether the keys that this session watches were there: it watches nothing now. */
@@ -284,11 +277,24 @@ static void forget_watched(struct diff *d, struct pair *s)
 	run_model(d, s, &nothing);
 }
 
-static void drop_replies(struct diff *d)
+/* Nobody can say what the key was when the command came. Where one side had it and the other had not, who
+ * watches it is told by one alone. */
+static void forget_key(struct diff *d, struct pair *s, const struct step *step, unsigned key)
 {
-	struct buffer *all[] = {&d->first, &d->answer, &d->expiry, &d->last, &d->model};
-	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-		buffer_drop(all[i], all[i]->length);
+	struct bytes words[] = {{"DEL", 3}, step->words[key]};
+	struct step del = {.count = 2, .key = 1};
+	d->unclear += key == step->key && key != step->shared;
+	if (!may_write(d))
+		return; /* it is as it was, and has ended */
+	memcpy(del.words, words, sizeof words);
+	drop_replies(d);
+	run_real(d, s, &del);
+	run_model(d, s, &del);
+	bool same = d->answer.length == d->model.length &&
+	            memcmp(buffer_front(&d->answer), buffer_front(&d->model), d->answer.length) == 0;
+	for (int i = 0; !same && i < SESSIONS; i++)
+		if (d->sessions[i].session != NULL && d->sessions[i].session->multi != NULL)
+			forget_watched(d, &d->sessions[i]);
 }
 
 /* At the last instant too: PEXPIRE looks at the clock twice, and deletes a key that has ended meanwhile. */
