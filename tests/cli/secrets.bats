@@ -228,19 +228,25 @@ two_changes() {
 
 # ---- where else a password may be found ----
 
+# One that does not end when it is told to would hang the test, and nobody would know which it was.
+tries() { # SECONDS WORD...
+	run --separate-stderr timeout -k 60 "$1" "$REDLOCK_BIN" "${@:2}"
+	[ "$status" -ne 137 ] || { echo "did not end: ${*:2}"; false; }
+}
+
 @test "no usage error repeats a URL, wherever it was written" {
 	url=redis://worker:wOrk@10.0.0.1
 	for verb in run acquire extend release check status bench config cluster; do
 		for words in "$url" "--url$url" "--nothing=$url" "-x$url" "--ttl $url" "-C $url -r" "$url $url $url $url" "-q --json x -r$url $url"; do
 			# shellcheck disable=SC2086 # words
-			run --separate-stderr timeout 5 "$REDLOCK_BIN" "$verb" $words
+			tries 5 "$verb" $words # some would go on, to find a node
 			[[ $stderr != *wOrk* ]] || { echo "$verb $words: $stderr"; false; } # a NAME is in a result
 		done
 	done
 	for words in "$url" "--url=$url" "help $url" "--$url acquire" "run -n --config $url x true" "acquire -r $url -w x y"; do
 		# shellcheck disable=SC2086 # words
-		run --separate-stderr "$REDLOCK_BIN" $words
-		[ "$status" -ne 0 ]
+		tries 60 $words
+		[ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 		shows_no_secret || { echo "$words"; false; }
 	done
 	for line in "$url" "url $url" "urls = $url" "[$url]" "[cluster x]
