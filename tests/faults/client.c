@@ -6,7 +6,8 @@
  *     faults-client [options] URL...
  *
  * The counter is a file that knows no lock: read, sleep, write. Two clients that do so at the same time lose
- * an update.
+ * an update. It has a cell for each thing that can be locked (kind.h). Who shares a lock only reads, and what
+ * it reads must not change.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@
 #include <redlock/redlock.h>
 
 #include "history.h"
+#include "kind.h"
 
 enum mode {
 	PLAIN,  /* holds without extending */
@@ -36,6 +38,7 @@ struct settings {
 	const char *history, *counter;
 	uint64_t ttl_ms;
 	enum mode mode;
+	const struct kind *kind;
 	unsigned seed;
 	unsigned hold_min_ms, hold_max_ms; /* how long it works under the lock */
 	unsigned work_max_ms;              /* between read and write */
@@ -48,6 +51,7 @@ struct worker {
 	redlock_lock *lock;
 	int counter_fd;
 	unsigned round;
+	struct cells cells;  /* what it has in this round */
 	uint64_t claimed_ns; /* the latest deadline that was claimed in this round */
 	bool lost;
 };
@@ -104,40 +108,60 @@ static void pull_notices(struct worker *w)
 /* ---- Work under the lock
  * --------------------------------------------------------------------------------------- */
 
-static uint64_t read_counter(const struct worker *w)
+static uint64_t read_cell(const struct worker *w, unsigned cell)
 {
 	uint64_t value = 0;
-	if (pread(w->counter_fd, &value, sizeof value, 0) != (ssize_t)sizeof value) {
+	if (pread(w->counter_fd, &value, sizeof value, (off_t)(cell * sizeof value)) != (ssize_t)sizeof value) {
 		perror("counter");
 		exit(1);
 	}
 	return value;
 }
 
-static void write_counter(const struct worker *w, uint64_t value)
+static void write_cell(const struct worker *w, unsigned cell, uint64_t value)
 {
-	if (pwrite(w->counter_fd, &value, sizeof value, 0) != (ssize_t)sizeof value) {
+	if (pwrite(w->counter_fd, &value, sizeof value, (off_t)(cell * sizeof value)) != (ssize_t)sizeof value) {
 		perror("counter");
 		exit(1);
 	}
 }
 
-/* Adds one to the counter, the way that needs a lock. Returns false when the lock leaves no time for it. */
-static bool update(struct worker *w)
+static void work(struct worker *w)
 {
-	uint64_t margin_ms = w->set.ttl_ms / 10;
-	uint64_t read_ns = history_now_ns();
-	uint64_t value = read_counter(w);
 	for (unsigned left = draw(w, 5, w->set.work_max_ms); left > 0; left -= left < STEP_MS ? left : STEP_MS) {
 		sleep_ms(left < STEP_MS ? left : STEP_MS);
 		look(w);
 	}
+}
+
+/* Adds one to each cell, the way that needs a lock. Returns false when the lock leaves no time for it. */
+static bool update(struct worker *w)
+{
+	uint64_t margin_ms = w->set.ttl_ms / 10;
+	uint64_t read_ns = history_now_ns(), value[MOST_CELLS] = {0};
+	for (unsigned i = 0; i < w->cells.count; i++)
+		value[i] = read_cell(w, w->cells.cell[i]);
+	work(w);
 	if (!w->set.careless && redlock_remaining_ms(w->lock) < margin_ms)
 		return false;
 	history_line(history_now_ns(), "writes round=%u read_at=%" PRIu64 " value=%" PRIu64, w->round, read_ns,
-	             value + 1);
-	write_counter(w, value + 1);
-	history_line(history_now_ns(), "wrote round=%u value=%" PRIu64, w->round, value + 1);
+	             value[0] + 1);
+	for (unsigned i = 0; i < w->cells.count; i++)
+		write_cell(w, w->cells.cell[i], value[i] + 1);
+	history_line(history_now_ns(), "wrote round=%u value=%" PRIu64, w->round, value[0] + 1);
+	return true;
+}
+
+/* Others may read as well, and nobody may write. */
+static bool read_only(struct worker *w)
+{
+	uint64_t value = read_cell(w, w->cells.cell[0]);
+	work(w);
+	bool torn = read_cell(w, w->cells.cell[0]) != value;
+	if (redlock_remaining_ms(w->lock) < w->set.ttl_ms / 10)
+		return false; /* what was read may have been read too late */
+	if (torn)
+		history_line(history_now_ns(), "torn round=%u", w->round);
 	return true;
 }
 
@@ -154,7 +178,8 @@ static void hold(struct worker *w)
 	uint64_t extended_ns = start_ns;
 	uint64_t work_ns = UINT64_C(1000000) * draw(w, w->set.hold_min_ms, w->set.hold_max_ms);
 	do {
-		if (!update(w) || (!look(w) && !w->set.careless))
+		bool in_time = w->set.kind->shares ? read_only(w) : update(w);
+		if (!in_time || (!look(w) && !w->set.careless))
 			return;
 		if (w->set.mode == EXTEND && history_now_ns() - extended_ns > w->set.ttl_ms * 1000000 / 3) {
 			extended_ns = history_now_ns();
@@ -177,7 +202,10 @@ static void log_grant(struct worker *w)
 		token[0] = '\0';
 	w->lost = false;
 	w->claimed_ns = redlock_deadline_ns(w->lock);
-	history_line(now_ns, "grant round=%u deadline=%" PRIu64 " token=%s", w->round, w->claimed_ns, token);
+	w->cells = kind_cells(w->set.kind, w->lock);
+	char cells[32];
+	history_line(now_ns, "grant round=%u deadline=%" PRIu64 " token=%s cells=%s shared=%d", w->round,
+	             w->claimed_ns, token, cells_text(&w->cells, cells, sizeof cells), w->set.kind->shares);
 }
 
 /* What each node voted in the last operation, as "YES,NO,TIMEOUT". */
@@ -236,7 +264,7 @@ static int connect_all(struct worker *w, char **urls, int count)
 	lock_options.ttl_ms = w->set.ttl_ms;
 	lock_options.wait_ms = WAIT_MS;
 	lock_options.renew_ms = w->set.mode == KEEPER ? w->set.ttl_ms / 3 : 0;
-	error = redlock_lock_new(w->client, "counter", 7, &lock_options, &w->lock);
+	error = kind_lock(w->set.kind, w->client, &lock_options, &w->lock);
 	if (error == 0 && w->set.mode == KEEPER)
 		error = redlock_keeper_start(w->client);
 out:
@@ -249,7 +277,7 @@ static void usage(void)
 {
 	fputs("usage: faults-client --history FILE --counter FILE [--ttl MS] [--mode plain|extend|keeper] "
 	      "[--seed N]\n"
-	      "           [--hold MIN-MAX] [--work MAX] [--careless] URL...\n",
+	      "           [--kind NAME] [--hold MIN-MAX] [--work MAX] [--careless] URL...\n",
 	      stderr);
 	exit(64);
 }
@@ -278,17 +306,18 @@ static unsigned number(const char *text, char end, const char **ret_rest)
 
 static struct settings parse(int argc, char **argv)
 {
-	static const struct option options[] = {{"history", required_argument, NULL, 'l'},
-	                                        {"counter", required_argument, NULL, 'c'},
-	                                        {"ttl", required_argument, NULL, 't'},
-	                                        {"mode", required_argument, NULL, 'm'},
-	                                        {"seed", required_argument, NULL, 's'},
-	                                        {"hold", required_argument, NULL, 'h'},
-	                                        {"work", required_argument, NULL, 'w'},
-	                                        {"careless", no_argument, NULL, 'x'},
-	                                        {NULL, 0, NULL, 0}};
-	struct settings set = {
-	    .ttl_ms = 1000, .hold_min_ms = 10, .hold_max_ms = 200, .work_max_ms = 40, .seed = 1};
+	static const struct option options[] = {
+	    {"history", required_argument, NULL, 'l'}, {"counter", required_argument, NULL, 'c'},
+	    {"ttl", required_argument, NULL, 't'},     {"mode", required_argument, NULL, 'm'},
+	    {"kind", required_argument, NULL, 'k'},    {"seed", required_argument, NULL, 's'},
+	    {"hold", required_argument, NULL, 'h'},    {"work", required_argument, NULL, 'w'},
+	    {"careless", no_argument, NULL, 'x'},      {NULL, 0, NULL, 0}};
+	struct settings set = {.ttl_ms = 1000,
+	                       .kind = kind_named("alone"),
+	                       .hold_min_ms = 10,
+	                       .hold_max_ms = 200,
+	                       .work_max_ms = 40,
+	                       .seed = 1};
 	const char *rest;
 	for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
 		switch (option) {
@@ -303,6 +332,9 @@ static struct settings parse(int argc, char **argv)
 			break;
 		case 'm':
 			set.mode = mode_of(optarg);
+			break;
+		case 'k':
+			set.kind = kind_named(optarg);
 			break;
 		case 's':
 			set.seed = number(optarg, '\0', NULL);
@@ -321,8 +353,8 @@ static struct settings parse(int argc, char **argv)
 			usage();
 		}
 	}
-	if (set.history == NULL || set.counter == NULL || optind == argc || set.hold_max_ms < set.hold_min_ms ||
-	    set.work_max_ms < 5)
+	if (set.history == NULL || set.counter == NULL || set.kind == NULL || optind == argc ||
+	    set.hold_max_ms < set.hold_min_ms || set.work_max_ms < 5)
 		usage();
 	return set;
 }

@@ -7,7 +7,7 @@ import struct
 import time
 
 import checker
-from claims import ClaimWatch
+from claims import KEYS, ClaimWatch
 from faults import KINDS, Cut
 from history import BadHistory
 from process import now_ns, reap, wait_until
@@ -160,7 +160,7 @@ class Director:
 
 	def has_key(self, server):
 		try:
-			return server.call("EXISTS", "counter") != 0
+			return server.call("EXISTS", *KEYS) != 0
 		except (OSError, ServerError) as error:
 			return str(error)
 
@@ -169,8 +169,8 @@ class Director:
 		limit_ms = self.scenario.ttl_ms + self.stage.set_back_ms + 1000
 		for server in self.stage.servers:
 			if not wait_until(lambda: not self.has_key(server), limit_ms / 1000):
-				left = server.call("PTTL", "counter")
-				self.complaints.append(f"node {server.number} still has the key: PTTL {left}")
+				left = [server.call("PTTL", key) for key in KEYS]
+				self.complaints.append(f"node {server.number} still has {KEYS}: PTTL {left}")
 
 	def check_bites(self):
 		"""A fault that never had an effect proves nothing. One or two may have met nobody."""
@@ -195,7 +195,7 @@ class Director:
 
 	def write_facts(self):
 		with open(self.stage.counter, "rb") as file:
-			(counter,) = struct.unpack("Q", file.read(8))
+			counter = sum(cell for (cell,) in struct.iter_unpack("Q", file.read()))
 		facts = {
 			"scenario": self.scenario.name,
 			"breaks": self.scenario.breaks,

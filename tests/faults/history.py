@@ -7,10 +7,11 @@ import os
 WORDS = {
 	"start": {"mode", "ttl_ms"},
 	"invoke": {"round"},
-	"grant": {"round", "deadline", "token"},
+	"grant": {"round", "deadline", "token", "cells", "shared"},
 	"refused": {"round", "error", "votes"},
 	"extended": {"round", "deadline"},
 	"not_extended": {"round", "error"},
+	"torn": {"round"},
 	"writes": {"round", "read_at", "value"},
 	"wrote": {"round", "value"},
 	"lost": {"round"},
@@ -28,8 +29,10 @@ class BadHistory(Exception):
 class Hold:
 	"""One time that one client believed to have the lock."""
 
-	def __init__(self, client, at, deadline, token):
+	def __init__(self, client, at, deadline, token, cells=(0,), shared=False):
 		self.client = client
+		self.cells = cells  # what it has locked: a name, or a slot
+		self.shared = shared
 		self.start = at  # when the application saw the grant
 		self.deadline = deadline  # the latest that was claimed
 		self.token = token
@@ -39,6 +42,10 @@ class Hold:
 	@property
 	def end(self):
 		return self.deadline if self.given_up is None else min(self.given_up, self.deadline)
+
+	def excludes(self, other):
+		"""Whether these two must not be at the same time."""
+		return not (self.shared and other.shared) and bool(set(self.cells) & set(other.cells))
 
 
 class Write:
@@ -62,6 +69,7 @@ class Client:
 		self.invokes = 0
 		self.extensions = 0
 		self.lost = 0
+		self.torn = 0  # what it read changed while it shared the lock
 		self.ended = False
 		self.holds = []
 		self.writes = []
@@ -85,8 +93,10 @@ def parse_line(line, where):
 	if set(fields) != WORDS[word]:
 		raise BadHistory(f"{where}: {line!r}")
 	try:
-		for key in fields.keys() & {"round", "deadline", "read_at", "value", "ttl_ms", "owed"}:
+		for key in fields.keys() & {"round", "deadline", "read_at", "value", "ttl_ms", "owed", "shared"}:
 			fields[key] = int(fields[key])
+		if "cells" in fields:
+			fields["cells"] = tuple(int(cell) for cell in fields["cells"].split(","))
 	except ValueError:
 		raise BadHistory(f"{where}: {line!r}") from None
 	return int(parts[0]), word, fields
@@ -124,7 +134,7 @@ class Reader:
 			self.problem(at, "acquires while it holds")
 
 	def on_grant(self, at, fields):
-		self.hold = Hold(self.client.name, at, 0, fields["token"])
+		self.hold = Hold(self.client.name, at, 0, fields["token"], fields["cells"], bool(fields["shared"]))
 		self.client.holds.append(self.hold)
 		self.claim(at, fields["deadline"])
 
@@ -147,6 +157,10 @@ class Reader:
 	def on_lost(self, at, _):
 		self.client.lost += 1
 		self.hold.lost = self.hold.given_up = at
+
+	def on_torn(self, at, _):
+		if at <= self.hold.end:
+			self.client.torn += 1
 
 	def on_writes(self, at, fields):
 		self.write = Write(self.hold, fields["read_at"], at, fields["value"])
@@ -180,7 +194,7 @@ def read_client(path):
 	for number, line in enumerate(text.split("\n")[:-1], 1):
 		where = f"{path}:{number}"
 		at, word, fields = parse_line(line, where)
-		if word in ("extended", "lost", "writes", "release", "released") and reader.hold is None:
+		if word in ("extended", "lost", "torn", "writes", "release", "released") and reader.hold is None:
 			raise BadHistory(f"{where}: {word} without a grant")
 		if word == "wrote" and reader.write is None:
 			raise BadHistory(f"{where}: wrote without writes")

@@ -7,7 +7,7 @@ from faults import KINDS, Shape
 
 class Scenario:
 	def __init__(self, name, faults, text, breaks="", ttl_ms=600, hold=(5, 150), bridge=False, proxies=False,
-			shims=(), fsync="always", careless=False, streams=1, clients=None):
+			shims=(), fsync="always", careless=False, streams=1, clients=None, kinds=("alone",)):
 		self.name = name
 		self.faults = faults
 		self.text = text
@@ -23,6 +23,7 @@ class Scenario:
 		self.careless = careless  # clients do not look at the time that is left
 		self.streams = streams  # so many faults at the same time
 		self.clients = clients  # None: as the command line says
+		self.kinds = kinds  # of locks, one client after the other (kind.h)
 
 
 def breaking(name, fault, breaks, text, **more):
@@ -35,6 +36,8 @@ REFUSALS = ("busy", "misconf", "acl")
 PARTITIONS = ("cut_minority", "cut_majority", "cut_all", "cut_up", "cut_down", "cut_pairs")
 LINKS = ("reset", "blackhole", "loss", "close")
 PROXY = ("delay", "trickle", "hold", "deaf", "proxy_end")
+
+MIXED = ("kill", "wipe_delayed", "client_kill", "hang", "pause", "cut_minority", "cut_all", "cut_up", "reset", "close")
 
 SCENARIOS = (
 	# The assumptions hold: never two holders, never a lost update.
@@ -56,8 +59,18 @@ SCENARIOS = (
 	Scenario("storm",
 		("kill", "wipe_delayed", "client_kill", "hang", "pause") + PARTITIONS + LINKS + PROXY + REFUSALS,
 		"all of these at the same time", proxies=True, streams=3),
+	# The same for other kinds of locks, beside plain ones.
+	Scenario("shared", MIXED, "shared and exclusive holders of one name", streams=2, clients=6, hold=(20, 300),
+		kinds=("reader", "alone", "reader", "reader")),
+	Scenario("slots", MIXED, "two slots of a name, and holders of the name itself", streams=2, clients=6, hold=(20, 300),
+		kinds=("slot", "slot", "slot", "alone")),
+	Scenario("several", MIXED, "two names at once, in both orders, and each of them alone", streams=2, clients=6, hold=(20, 300),
+		kinds=("both", "turned", "alone", "other")),
+	Scenario("setnx", MIXED, "the old SETNX protocol, beside plain holders", streams=2, clients=6, hold=(20, 300),
+		kinds=("setnx", "alone", "setnx")),
 	# An assumption is broken on purpose: violations are counted, and must show.
 	breaking("wipe", "wipe_now", "A1", "a node loses its data and votes at once"),
+	breaking("unread", "wipe_now", "A1", "the same beside one that shares the lock", kinds=("reader", "alone")),
 	breaking("power", "power_loss", "A1", "a node loses power, with appendfsync everysec", shims=("power",),
 		fsync="everysec"),
 	breaking("flush", "flushall", "A1", "somebody says FLUSHALL"),
@@ -73,8 +86,10 @@ def group(name):
 	"""The scenarios that a word on the command line means."""
 	if name in BY_NAME:
 		return [BY_NAME[name]]
-	if name in ("all", "clean", "broken"):
-		return [s for s in SCENARIOS if name == "all" or (s.breaks != "") == (name == "broken")]
+	if name == "all":
+		return list(SCENARIOS)
+	if name in ("clean", "kinds", "broken"):
+		return [s for s in SCENARIOS if name == ("broken" if s.breaks else "kinds" if s.kinds != ("alone",) else "clean")]
 	raise KeyError(name)
 
 

@@ -9,6 +9,7 @@ from process import Process, now_ns
 from server import Server, ServerError
 
 MODES = ("plain", "extend", "keeper")
+CELLS = 2  # of the counter: kind.h
 FIRST_CLIENT = 101  # the number of the first client's host
 
 
@@ -21,6 +22,7 @@ class ClientRun:
 		self.stage = stage
 		self.seed = rng.randrange(1, 1_000_000_000)
 		self.life = 0
+		self.kind = stage.scenario.kinds[index % len(stage.scenario.kinds)]
 		self.process = None
 		self.file = None
 
@@ -31,6 +33,7 @@ class ClientRun:
 		self.rest = ""
 		self.claim = None  # (since, deadline) while it holds
 		self.token = ""
+		self.cells = ()
 		self.last_grant = 0
 		path = os.path.join(self.stage.folder, self.name + ".history")
 		open(path, "x", encoding="ascii").close()
@@ -40,6 +43,7 @@ class ClientRun:
 		arguments = [
 			os.path.join(self.stage.options.bin, "faults-client"), "--history", path,
 			"--counter", self.stage.counter, "--ttl", str(scenario.ttl_ms), "--mode", MODES[self.index % len(MODES)],
+			"--kind", self.kind,
 			"--seed", str(self.seed + self.life), "--hold", f"{scenario.hold[0]}-{scenario.hold[1]}"]
 		if scenario.careless:
 			arguments.append("--careless")
@@ -61,6 +65,7 @@ class ClientRun:
 				self.claim = (at, fields["deadline"])
 				self.last_grant = at
 				self.token = fields["token"]
+				self.cells = fields["cells"]
 			elif word == "extended":
 				self.claim = (self.claim[0], fields["deadline"])
 			elif word in ("lost", "release"):
@@ -95,7 +100,7 @@ class Stage:
 
 	def start(self):
 		with open(self.counter, "wb") as file:
-			file.write(bytes(8))
+			file.write(bytes(8 * CELLS))
 		self.rules["topology"] = self.bridge() if self.scenario.bridge else []
 		self.apply_rules()
 		for server in self.servers:

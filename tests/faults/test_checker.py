@@ -32,11 +32,12 @@ class Story:
 		lines = self.lines.setdefault(client, [f"0 start mode=plain ttl_ms={TTL_MS}"])
 		lines.append(f"{int(at_ms * MS)} {text}")
 
-	def grant(self, client, at_ms, deadline_ms, token=None):
+	def grant(self, client, at_ms, deadline_ms, token=None, kind="w0"):
 		self.tokens += 1
 		self.line(client, at_ms, "invoke round=1")
 		deadline = int(deadline_ms * MS)
-		self.line(client, at_ms, f"grant round=1 deadline={deadline} token={token or self.tokens}")
+		self.line(client, at_ms, f"grant round=1 deadline={deadline} token={token or self.tokens} "
+			f"cells={kind[1:]} shared={int(kind[0] == 'r')}")
 
 	def release(self, client, at_ms, result="OK"):
 		self.line(client, at_ms, "release round=1")
@@ -46,8 +47,9 @@ class Story:
 		self.line(client, done_ms, f"writes round=1 read_at={read_ms * MS} value={value}")
 		self.line(client, done_ms, f"wrote round=1 value={value}")
 
-	def hold(self, client, from_ms, to_ms):
-		self.grant(client, from_ms, from_ms + TTL_MS - 12)
+	def hold(self, client, from_ms, to_ms, kind="w0"):
+		"""Kind: r or w, whether it shares the lock or has it alone, and the cells that it has."""
+		self.grant(client, from_ms, from_ms + TTL_MS - 12, kind=kind)
 		self.release(client, to_ms)
 
 	def write_to(self, directory):
@@ -97,6 +99,18 @@ STORIES = {
 	"planted overlap": ("hold a 0 100; hold b 99.999 200", "overlap", {"overlaps": 1}),
 	"long hold behind short ones": ("hold a 0 900; hold b 910 920; grant c 930 1900; release c 1800; hold a 1700 1705; "
 		"hold b 1710 1720", "overlap", {"overlaps": 2}),
+	"readers overlap": ("hold a 0 100 r0; hold b 50 200 r0; hold c 60 70 r0", None, {"overlaps": 0}),
+	"a writer beside readers": ("hold a 0 100 r0; hold b 10 20 r0; hold c 50 60 w0", "overlap", {"overlaps": 1}),
+	"a reader beside a writer": ("hold a 0 100 w0; hold b 10 20 r0; hold c 30 40 r0", "overlap", {"overlaps": 2}),
+	"two slots": ("hold a 0 100 w0; hold b 10 200 w1; hold a 110 120 w0", None, {"overlaps": 0}),
+	"one slot twice": ("hold a 0 100 w0; hold b 10 200 w1; hold c 110 120 w1", "overlap", {"overlaps": 1}),
+	"one of several names": ("hold a 0 100 w0,1; hold b 50 60 w1", "overlap", {"overlaps": 1}),
+	"updates of two slots": ("grant a 0 900; update a 10 60 1; release a 70; grant b 0 900 x w1; update b 10 60 1; release b 70",
+		None, {"conflicts": 0}, {"counter": 2}),
+	"an update of two names counts twice": ("grant a 0 900 x w0,1; update a 10 60 1; release a 70", "lost: 1 of 2", {},
+		{"counter": 1}),
+	"what a reader reads changes": ("grant a 0 900 x r0; line a 50 torn round=1; release a 60", "was changed"),
+	"what it reads too late may": ("grant a 0 40 x r0; line a 50 torn round=1; release a 60 GONE", None),
 	"a deadline ends a hold": ("grant a 0 500; release a 900 GONE; hold b 500 600", None),
 	"a killed holder holds until its deadline": ("grant a 0 500; hold b 499 600", "overlap"),
 	"an extension counts": ("grant a 0 500; line a 300 extended round=1 deadline=1200000000; release a 1190; "

@@ -35,7 +35,7 @@ class Plans(unittest.TestCase):
 		for nodes in (1, 3, 5, 7, 9):
 			for scenario in SCENARIOS:
 				for event in plan(scenario, SEED, 20, nodes, CLIENTS):
-					most = CLIENTS if KINDS[event.kind].lane == "client" else nodes
+					most = (scenario.clients or CLIENTS) if KINDS[event.kind].lane == "client" else nodes
 					self.assertTrue(event.targets and set(event.targets) <= set(range(most)), event)
 
 	def test_a_wiped_node_stays_away_for_longer_than_the_ttl(self):
@@ -54,7 +54,7 @@ class Plans(unittest.TestCase):
 
 	def test_clean_scenarios_break_nothing(self):
 		broken = {kind for scenario in group("broken") for kind in scenario.faults} - {"power_loss"}
-		for scenario in group("clean"):
+		for scenario in group("clean") + group("kinds"):
 			self.assertFalse(broken & set(scenario.faults))
 			self.assertEqual(scenario.fsync, "always")
 			self.assertFalse(scenario.careless)
