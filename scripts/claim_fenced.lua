@@ -4,7 +4,7 @@ local floor = tonumber(least)
 -- include passes
 if not floor then return "-2 0 0 0 " .. ARGV[1] end
 if not redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
-  return "0 0 " .. redis.call("pttl", KEYS[1]) .. " " .. now .. " " .. ARGV[1]
+  return "0 0 " .. string.format("%d", redis.call("pttl", KEYS[1])) .. " " .. now .. " " .. ARGV[1]
 end
 -- include draw
 if number < 0 then return "-2 0 0 " .. now .. " " .. ARGV[1] end

@@ -440,8 +440,8 @@ void rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned n
 {
 	struct rl_event event = {.kind = RL_EV_WAKE, .node = node};
 	event.gone = heard->gone;
-	redlock_lock *lock =
-	    heard->gone ? rl_places_waits_for(c, heard->name) : rl_places_find(c, heard->number, &event.call);
+	redlock_lock *lock = heard->gone ? rl_places_waits_for(c, heard->name, node)
+	                                 : rl_places_find(c, heard->number, &event.call);
 	if (heard->handed && c->nodes.list[node].duplicate)
 		return; /* no second vote of one server; it is asked, and says so */
 	bool named = lock != NULL && (!heard->handed || rl_slice_same(heard->name, rl_handle_name(lock)));

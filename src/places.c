@@ -77,10 +77,10 @@ static redlock_lock *waiter_of(redlock_lock *from, const redlock_lock *like)
 	return l;
 }
 
-redlock_lock *rl_places_waits_for(const redlock_client *c, struct rl_slice name)
+redlock_lock *rl_places_waits_for(const redlock_client *c, struct rl_slice name, unsigned node)
 {
 	redlock_lock *l = first_for(c->places.first, name);
-	while (l != NULL && l->core.phase == RL_HELD)
+	while (l != NULL && l->follows != node + 1)
 		l = first_for(l->next_in_line, name);
 	return l;
 }

@@ -71,8 +71,8 @@ struct rl_slice rl_places_name(const redlock_client *client, const redlock_lock 
 void rl_places_mark(const struct rl_places *places, char *digits);
 bool rl_places_marks(const struct rl_places *places, const char *digits);
 
-/* The first for this name of those that wait. NULL: none does. */
-redlock_lock *rl_places_waits_for(const redlock_client *client, struct rl_slice name);
+/* Who waits for this name first in line at this node, and hears of its key. NULL: nobody. */
+redlock_lock *rl_places_waits_for(const redlock_client *client, struct rl_slice name, unsigned node);
 
 /* Whose number it is, and of which call. NULL: nobody's any more. */
 redlock_lock *rl_places_find(const redlock_client *client, uint32_t number, uint16_t *ret_call);

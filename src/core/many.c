@@ -4,6 +4,11 @@
 #include "core/enter.h"
 #include "core/policy.h"
 
+/* Who has the gate, and is refused elsewhere, waits for those that are silent for this part of a node timeout
+ * at most: others want what it has. Nodes may be far away, and so for twice as long as the last attempt took.
+ */
+enum { PATIENCE = 8 };
+
 /* A gate says by its verdict which name it is, below that of a node that has no vote. */
 static uint8_t name_in(const struct rl_event *e)
 {
@@ -12,12 +17,20 @@ static uint8_t name_in(const struct rl_event *e)
 	return (uint8_t)(name & 0xff);
 }
 
+static void lose_patience(struct rl_lock *l, const struct rl_event *e)
+{
+	uint64_t patience = rl_time_max(l->rules->node_timeout_ns / PATIENCE, 2 * l->trip_ns);
+	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));
+}
+
 void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	rl_enter_learn(l, e);
 	if (e->vote.code != REDLOCK_VOTE_NO || e->vote.number_count <= RL_ENTER_PLACE)
 		return;
 	l->obstacle = name_in(e);
+	if (l->claims && l->stage == RL_STAGE_CLAIM)
+		lose_patience(l, e);
 	if (e->operation != RL_OP_ENTER_ALL)
 		return; /* what follows, the gate alone says */
 	l->contended = true;
@@ -27,8 +40,14 @@ void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 	}
 }
 
+/* Gates that were passed over were those of another line. */
 void rl_many_line_up(struct rl_lock *l)
 {
+	uint8_t line = l->line;
 	if (rl_policy_of(l)->several && !l->placed && l->obstacle > 0)
 		l->line = (uint8_t)(l->obstacle - 1);
+	if (l->line != line) {
+		l->passed = 0;
+		l->back = false;
+	}
 }

@@ -328,6 +328,11 @@ unknown_everywhere() {
 	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing not known')" = 3 ]
 }
 
+all_admitted() {
+	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
+	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing known')" = 3 ]
+}
+
 @test "a new epoch, after all nodes have forgotten" {
 	init 0 "1 2 3" --max-ttl 1s --fresh
 	before=$(record 1 floor)
@@ -340,6 +345,17 @@ unknown_everywhere() {
 	[ "$before" -lt 9000000000000 ]
 	[ "$(record 1 floor)" = 9000000000000 ]
 	[ "$(record 3 gmax)" = 9000000000000 ]
+}
+
+@test "records that clients have written again are those of a finished set" {
+	init 0 "1 2 3" --max-ttl 1s --fresh
+	for node in 1 2 3; do # one after the other, as in a rolling restart without persistence
+		on_node "$node" flushall
+		until_true all_admitted
+	done
+	[ -z "$(record 1 done)$(record 2 done)$(record 3 done)" ]
+	init 0 "1 2 3" --new-epoch
+	init 0 "1 2 3" --plain
 }
 
 @test "after a weekend of reboots a job waits, and runs" {

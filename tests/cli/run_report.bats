@@ -90,6 +90,11 @@ load run_helper
 	gives 33 rl_run "$job" -- "$REDLOCK_BIN" run -E 33 "$job" -- touch ran
 	says "'$job' is held by the command that this one runs under: it would wait for itself"
 	[ ! -e ran ]
+	# Nor for one of several, by whichever of its names.
+	gives 75 rl_run --also "$job-b" "$job" -- timeout 5 "$REDLOCK_BIN" run "$job-b" touch ran
+	says "'$job-b' is held by the command that this one runs under: it would wait for itself"
+	gives 75 rl_run --also "$job-b" "$job" -- timeout 5 "$REDLOCK_BIN" run --also "$job-c" "$job-b" touch ran
+	[ ! -e ran ]
 	# Another name is no problem.
 	gives 0 rl_run "$job" -- "$REDLOCK_BIN" run "$job-inner" -- sh -c 'echo "$REDLOCK_NAME"'
 	[ "$output" = "$job-inner" ]

@@ -175,7 +175,7 @@ class Stage:
 		the later ones are not, so that a lock on an otherwise idle server would hardly ever be lost."""
 		for server in self.servers:
 			if server.answers():
-				server.call("SET", "other", "x", "PX", 10_000)
+				server.call("SET", "elsewhere", "x", "PX", 10_000)
 
 	def tell_proxy(self, server, command):
 		os.write(self.proxies[server.number][1], command.encode() + b"\n")

@@ -34,6 +34,24 @@ TEST(a_lock_of_a_guarded_set)
 	}
 }
 
+/* Also one that ends in thousands of years: what says so must be a number. */
+TEST(a_key_of_somebody_else_with_a_long_life)
+{
+	struct raw_reply reply;
+	record_write(&servers, 3, MAX_TTL_MS, "1000");
+	own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+	on_servers(0, 3, server_ask(it, &reply, "SET", "job", "x", "PX", "200000000000000", NULL));
+	for (int fence = 0; fence <= 1; fence++) {
+		struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
+		options.fence = fence;
+		own_lock *lock = fixture_lock_with(client, "job", &options);
+		expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
+		for (unsigned i = 0; i < 3; i++)
+			assert_driven(client, fixture_vote(lock, i) == REDLOCK_VOTE_NO);
+	}
+	servers_heal(&servers);
+}
+
 /* ---- who is refused, and why ---- */
 
 /* Node 0 votes so, and says why; an acquire has no quorum. */

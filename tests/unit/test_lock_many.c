@@ -157,6 +157,39 @@ TEST(a_gate_is_no_reason_to_insist)
 	}
 }
 
+/* Nor for nodes that are silent: others want what the gate has given. Only where all have time to answer. */
+TEST(who_is_silent_is_not_waited_for_behind_a_refusal)
+{
+	for (uint64_t trip_ms = 1; trip_ms <= 40; trip_ms += 39) {
+		struct drive d = waiting(1);
+		drive_at(&d, trip_ms);
+		refuse_as(&d, 0, RL_OP_ENTER_ALL, 1, 1); /* that took so long */
+		drive_wake(&d, 0);
+		uint64_t whole_ns = d.lock.round.deadline_ns;
+		grant(&d, 0, RL_OP_ENTER_ALL, 0);
+		assert_int_equal(d.lock.round.deadline_ns, whole_ns);
+		refuse(&d, 1, 2);
+		assert_int_equal(d.lock.phase, RL_ACQUIRING);
+		uint64_t patience_ns = d.lock.rules->node_timeout_ns / 8;
+		patience_ns = patience_ns > 2 * d.lock.trip_ns ? patience_ns : 2 * d.lock.trip_ns;
+		assert_int_equal(d.lock.round.deadline_ns - d.now_ns, patience_ns);
+		drive_ticks_until(&d, (d.now_ns + patience_ns) / RL_NS_PER_MS + 1);
+		assert_int_equal(d.lock.phase, RL_PAUSED);
+		assert_int_equal(d.fx.send, RL_OP_RELEASE_ALL);
+		assert_int_equal(d.lock.verdict, REDLOCK_E_BUSY);
+	}
+}
+
+/* The gates that it passed over are of a line in which it stood: in another one it begins with the first. */
+TEST(another_line_begins_with_its_own_gate)
+{
+	struct drive d = waiting(1);
+	d.lock.passed = 2;
+	d.lock.back = true;
+	refuse_as(&d, d.lock.gate, RL_OP_ENTER_ALL, 2, 0);
+	assert_true(d.lock.line == 1 && d.lock.passed == 0 && !d.lock.back);
+}
+
 /* What it leaves behind at the end of its wait, and what it answers a message that comes late, is the release
  * of all: it gives up the place, and the turn goes on. */
 TEST(a_place_is_given_up)

@@ -9,6 +9,8 @@
 #include "../message.h"
 #include "init.h"
 
+#define FIRST_STEP "1"
+
 int init_refuse(const struct init *in, unsigned node, const char *format, ...)
 {
 	char text[1024];
@@ -130,12 +132,19 @@ static int check_sets(const struct init *in, unsigned latest)
 	return EXIT_OK;
 }
 
-static bool is_finished(const struct init *in, const char *config)
+/* A record that clients have repaired does not say it. But the first configuration of a set was no change,
+ * and if all nodes answer none knows of a later one. */
+static bool is_finished(const struct init *in, const struct guard_record *of)
 {
-	for (unsigned i = 0; i < in->nodes; i++)
-		if (in->record[i].state != GUARD_SILENT_ && strcmp(in->record[i].field[GUARD_DONE], config) == 0)
+	const char *config = of->field[GUARD_CONFIG];
+	bool first = strcmp(of->field[GUARD_STEP], FIRST_STEP) == 0;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const struct guard_record *r = &in->record[i];
+		first &= r->state != GUARD_SILENT_;
+		if (r->state != GUARD_SILENT_ && strcmp(r->field[GUARD_DONE], config) == 0)
 			return true;
-	return false;
+	}
+	return first;
 }
 
 static struct init_config config_of(const struct init *in, const struct guard_record *r)
@@ -151,7 +160,7 @@ static struct init_config config_of(const struct init *in, const struct guard_re
 	    .prev_config = "",
 	    .prev_members = "",
 	    .prev_quorum = "",
-	    .finished = is_finished(in, r->field[GUARD_CONFIG]),
+	    .finished = is_finished(in, r),
 	};
 }
 
@@ -222,8 +231,8 @@ static int found_set(struct init *in)
 	in->floor = highest(in);
 	for (unsigned i = 0; i < in->nodes; i++)
 		in->fresh_until_ms[i] = init_put(in, i, NULL)->until_ms;
-	const struct init_config config = {in->set, in->config, "1", in->ttl, in->target, in->target_quorum,
-	                                   "",      "",         "",  "",      true};
+	const struct init_config config = {
+	    in->set, in->config, FIRST_STEP, in->ttl, in->target, in->target_quorum, "", "", "", "", true};
 	init_compose(in, first, INIT_ADMIT, &config, "record written, it votes");
 	init_put_floor(in, first, in->floor);
 	in->fresh_until_ms[first] = 0;

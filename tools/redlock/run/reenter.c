@@ -15,8 +15,7 @@
 #include "../standing.h"
 #include "family.h"
 
-/* Whether it is one of the names of the run above. */
-static bool is_above(const char *name)
+bool reenter_is_above(const char *name)
 {
 	const char *first = getenv("REDLOCK_NAME"), *also = getenv("REDLOCK_ALSO");
 	if (first != NULL && strcmp(first, name) == 0)
@@ -35,9 +34,9 @@ static bool is_above(const char *name)
  * proof that the lock stays. */
 static bool is_below_all(const struct settings *settings, const char *name)
 {
-	bool all = getenv("REDLOCK_TOKEN") != NULL && is_above(name);
+	bool all = getenv("REDLOCK_TOKEN") != NULL && reenter_is_above(name);
 	for (size_t i = 0; i < settings->also.count; i++)
-		all = all && is_above(settings->also.items[i]);
+		all = all && reenter_is_above(settings->also.items[i]);
 	const int proc = all ? family_open() : -1;
 	all = proc >= 0 && family_is_below(proc, GUARD_PROCESS);
 	if (proc >= 0)

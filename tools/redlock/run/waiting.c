@@ -10,12 +10,12 @@
 #include "../exit_codes.h"
 #include "../message.h"
 #include "notify.h"
+#include "reenter.h"
 
 static bool is_own(const struct redlock_finding *finding, const char *name)
 {
-	const char *own_name = getenv("REDLOCK_NAME"), *own_token = getenv("REDLOCK_TOKEN");
-	return own_name != NULL && own_token != NULL && strcmp(own_name, name) == 0 &&
-	       finding->value_kept == strlen(own_token) &&
+	const char *own_token = getenv("REDLOCK_TOKEN");
+	return own_token != NULL && reenter_is_above(name) && finding->value_kept == strlen(own_token) &&
 	       memcmp(finding->value, own_token, finding->value_kept) == 0;
 }
 
