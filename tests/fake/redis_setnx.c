@@ -162,6 +162,7 @@ void script_setnx_release(struct call *c)
 	struct found f;
 	if (!look(c, RL_SCRIPT_SETNX_RELEASE, &f))
 		return;
+	f.ours |= c->redis->gives_any && time_of(f.key) >= 0;
 	if (f.ours && script_fails_at(c, call_write_refused(c), RL_SCRIPT_SETNX_RELEASE, DEL_LINE))
 		return;
 	if (f.ours)
