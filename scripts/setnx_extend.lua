@@ -1,9 +1,10 @@
 -- include setnx
 if not ours then return {0, ARGV[1]} end
 if left >= tonumber(ARGV[2]) then return {1, ARGV[1]} end
-local value = string.format("%d", math.max(time[1] + math.ceil(ARGV[2] / 1000) + 1, wrote))
-redis.call("set", KEYS[2], value .. " 0 " .. ARGV[1], "px", ARGV[2])
-local set = redis.pcall("set", KEYS[1], value, "px", ARGV[2])
+local ttl = left < 0 and math.max(ARGV[2], redis.call("pttl", KEYS[2])) or ARGV[2]
+local value = string.format("%d", math.max(time[1] + math.ceil(ttl / 1000) + 1, wrote))
+redis.call("set", KEYS[2], value .. " 0 " .. ARGV[1], "px", ttl)
+local set = redis.pcall("set", KEYS[1], value, "px", ttl)
 if not set.err then return {1, ARGV[1]} end
 redis.pcall("del", KEYS[2])
 return set

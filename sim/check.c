@@ -54,10 +54,13 @@ static struct bytes slot_key(const struct world *w, unsigned resource, unsigned 
 
 /* Whether a node has the token for so long, under each of the handle's names. In a set it keeps nobody out
  * who shares. */
-static bool has_beyond(const struct world *w, const struct node *n, const struct handle *h, uint64_t until_ns)
+static bool has_beyond(const struct world *w, const struct node *n, const struct handle *h, uint64_t until_ns,
+                       bool ours)
 {
 	char buffer[SIM_MAX_KEY];
 	struct bytes token = {h->token, h->token_size};
+	if (handle_is_by_time(h))
+		return check_time_beyond(w, n, h, until_ns, ours);
 	for (unsigned r = 0; r < w->plan.resources; r++) {
 		struct bytes name = slot_key(w, r, h->slot, buffer);
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
@@ -71,14 +74,14 @@ static bool has_beyond(const struct world *w, const struct node *n, const struct
 	return true;
 }
 
-/* How many nodes have it until then; also those that are kept out, where nobody else gets it either. */
+/* How many nodes have it until then; or keep others out, as do those that are kept out themselves. */
 static unsigned count_beyond(const struct world *w, const struct actor *a, const struct handle *h,
-                             uint64_t until_ns, bool also_out)
+                             uint64_t until_ns, bool excludes)
 {
 	unsigned yes = 0;
 	for (unsigned i = 0; i < a->node_count; i++) {
 		const struct node *n = &w->nodes[a->order[i]];
-		yes += has_beyond(w, n, h, until_ns) || (also_out && !node_admits(w, n));
+		yes += has_beyond(w, n, h, until_ns, !excludes) || (excludes && w->plan.guard && !node_admits(w, n));
 	}
 	return yes;
 }
@@ -91,7 +94,7 @@ bool check_quorum_beyond(const struct world *w, const struct actor *a, const str
 
 bool check_excludes(const struct world *w, const struct actor *a, const struct handle *h, uint64_t until_ns)
 {
-	return count_beyond(w, a, h, until_ns, w->plan.guard) >= a->quorum;
+	return count_beyond(w, a, h, until_ns, true) >= a->quorum;
 }
 
 /* Until when the application relies on the lock. */
@@ -102,6 +105,7 @@ static uint64_t relied_until(const struct world *w, const struct handle *h)
 
 static void check_overlap(struct world *w, const struct actor *a, const struct handle *h)
 {
+	old_check_overlap(w, a, h);
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
 			const struct handle *other = &w->actors[i].handles[k];
@@ -275,11 +279,12 @@ void check_upgrade(struct world *w, struct actor *a, struct handle *h)
 
 void check_key(struct world *w, struct bytes name)
 {
-	char buffer[SIM_MAX_KEY];
+	char buffer[SIM_MAX_KEY], beside[SIM_MAX_BESIDE];
 	for (unsigned i = 0; i < w->plan.actors; i++)
 		for (unsigned k = 0; k < SIM_MAX_HANDLES; k++) {
 			const struct handle *h = &w->actors[i].handles[k];
-			bool named = bytes_equal(slot_key(w, h->resource, h->slot, buffer), name) ||
+			bool named = (handle_is_by_time(h) && bytes_equal(check_beside(w, h->resource, beside), name)) ||
+			             bytes_equal(slot_key(w, h->resource, h->slot, buffer), name) ||
 			             (h->both && bytes_equal(resource_key(&w->plan, h->resource ^ 1, buffer), name));
 			if (stands(w, h) && named)
 				check_standing(w, &w->actors[i], h);

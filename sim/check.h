@@ -15,6 +15,9 @@
 struct world;
 struct handle;
 struct actor;
+struct node;
+
+#define SIM_MAX_BESIDE 440
 
 #define SIM_MAX_ACTORS 8
 #define SIM_MAX_NODES 7
@@ -145,6 +148,25 @@ void check_told(struct world *w, const struct handle *h);
 /* A handle begins to claim. True: another one of its client had this claim, and has passed it on. */
 bool check_passed(struct world *w, const struct actor *a, const struct handle *h);
 void check_released(struct world *w, const struct handle *h);
+
+/* A key as tokens see it. What stands beside a time (check_setnx.c): as a key with the token as its value, in
+ * `room`; NULL: a time, which comes and goes with that. */
+const struct key *check_as_token(const struct key *key, struct key *room);
+
+/* The key beside the time of a resource, which nobody's name can be. */
+struct bytes check_beside(const struct world *w, unsigned resource, char buffer[SIM_MAX_BESIDE]);
+
+/* Whether the node keeps everybody else from a handle's lock by time until then; `ours`: or would say now
+ * that it is. */
+bool check_time_beyond(const struct world *w, const struct node *n, const struct handle *h, uint64_t until_ns,
+                       bool ours);
+
+/* Whether the name has the time that is noted beside it. If not, that keeps nobody out and ends by itself: a
+ * server that refuses writes leaves it, and says no more than "not yours". */
+bool check_is_noted(const struct world *w, const struct node *n, const struct key *beside);
+
+/* What stands beside a time is stored, and the time is still as it was. */
+void check_time_stored(struct world *w, uint32_t node, const struct key *beside);
 
 /* The token was left to others on purpose. */
 void check_left(struct world *w, const struct handle *h);

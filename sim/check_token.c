@@ -149,13 +149,17 @@ void check_left(struct world *w, const struct handle *h)
 void check_stored(struct world *w, uint32_t node, const struct key *key, bool handed)
 {
 	struct seen_token *row = token_row(&w->check, key->value);
+	bool stays = row->stay[node].to_ns == SIM_NEVER; /* what stands beside a time is written anew */
 	row->handed |= handed;
-	row->stay[node] = (struct stay){.from_ns = w->now_ns, .to_ns = SIM_NEVER};
+	row->stay[node] =
+	    (struct stay){.from_ns = stays ? row->stay[node].from_ns : w->now_ns, .to_ns = SIM_NEVER};
 }
 
 void check_gone(struct world *w, uint32_t node, const struct key *key, uint64_t at_ns)
 {
-	if (key->owner != KEY_NOBODY)
+	struct key room;
+	key = check_as_token(key, &room);
+	if (key != NULL && key->owner != KEY_NOBODY)
 		token_row(&w->check, key->value)->stay[node].to_ns = at_ns;
 }
 
@@ -166,9 +170,11 @@ static uint64_t end_of_stay(const struct world *w, const struct seen_token *row,
 	if (row->stay[node].to_ns != SIM_NEVER)
 		return row->stay[node].to_ns;
 	for (size_t i = 0; i < n->redis.keys.count; i++) {
-		const struct key *key = &n->redis.keys.keys[i];
-		struct key member;
+		struct key room, member;
+		const struct key *key = check_as_token(&n->redis.keys.keys[i], &room);
 		struct bytes token = {row->text, row->size};
+		if (key == NULL)
+			continue;
 		if (key->type == KEY_ZSET && share_member(key, token, &member))
 			return node_expiry_world(n, &member);
 		if (bytes_equal(key->value, token))
@@ -250,7 +256,10 @@ void check_settled(struct world *w, uint32_t actor, uint32_t node)
 	uint32_t life = w->actors[actor].life;
 	w->check.settled[actor][node] |= 1ull << (life & 63);
 	for (size_t i = 0; i < n->redis.keys.count; i++) {
-		const struct key *key = &n->redis.keys.keys[i];
+		struct key room;
+		const struct key *key = check_as_token(&n->redis.keys.keys[i], &room);
+		if (key == NULL || (key == &room && !check_is_noted(w, n, &n->redis.keys.keys[i])))
+			continue;
 		if (key->type == KEY_ZSET)
 			check_members(w, actor, node, key);
 		else if (key->owner == KEY_OWNER(actor, life) && !is_queue(key))

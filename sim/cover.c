@@ -49,10 +49,6 @@ static int show(bool missing, uint64_t count, const char *name, const char *text
 	return count == 0;
 }
 
-/* No client here uses the old SETNX protocol: its operations are tried on real servers alone. */
-#define BY_TIME                                                                                              \
-	(1U << RL_OP_SETNX | 1U << RL_OP_SETNX_EXTEND | 1U << RL_OP_SETNX_RELEASE | 1U << RL_OP_SETNX_QUERY)
-
 int cover_print(const struct cover *c, bool missing)
 {
 	int never = 0;
@@ -61,5 +57,5 @@ int cover_print(const struct cover *c, bool missing)
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
 		if (rl_observe_events[i] != 0)
 			never += show(missing, c->notices[i], cover_observations[i], "event of a handle");
-	return never + asked_print(&c->rows, ~BY_TIME, UINT32_MAX, missing ? ASKED_MISSING : ASKED_ALL);
+	return never + asked_print(&c->rows, UINT32_MAX, UINT32_MAX, missing ? ASKED_MISSING : ASKED_ALL);
 }

@@ -99,6 +99,14 @@
 	X(UPGRADED, "shared lock upgraded")                                                                      \
 	X(UPGRADE_FAILED, "upgrade not granted")                                                                 \
 	X(DOWNGRADED, "shared again, or extended so")                                                            \
+	X(BY_TIME, "lock of the old SETNX protocol granted")                                                     \
+	X(TAKEN_OVER, "and it took over a time that was past")                                                   \
+	X(SET_RIGHT, "its time written again, over that of an old client whose GETSET lost")                     \
+	X(OLD_GRANTED, "old client has the lock")                                                                \
+	X(OLD_TAKES_OVER, "by a GETSET over a time that was past, on some node")                                 \
+	X(OLD_LOSES, "GETSET of an old client answers that it came too late")                                    \
+	X(OLD_FAILS, "old client has no majority, and gives back what it has")                                   \
+	X(OLD_DIES, "old client dies with the lock")                                                             \
 	X(RELEASED, "release confirmed")                                                                         \
 	X(SLOTS_HELD, "several hold slots of one resource")                                                      \
 	X(PASSED, "lock passed on to another handle of the client")                                              \

@@ -327,7 +327,7 @@ static bool has_scripts(const struct world *w)
 	return true;
 }
 
-static bool may_share(const struct world *w)
+bool crowd_may_share(const struct world *w)
 {
 	bool may = !w->plan.guard && has_scripts(w);
 	for (unsigned i = 0; i < w->plan.actors; i++)
@@ -343,7 +343,8 @@ static void gather(struct world *w, unsigned trouble)
 	c->most_hold_us = prng_chance(&w->work, 300) ? MOST_BRIEF_US : MOST_HOLD_US;
 	c->several = w->plan.resources == 2 && has_scripts(w) && w->plan.seed / 2 % 4 == 1;
 	c->orderly = trouble == 0 && 2 * trip_ns(w) < PATIENCE_NS && same_order(w) && !c->several;
-	bool mixed = trouble == 0 && !c->several && may_share(w) && same_order(w) && prng_chance(&w->work, 500);
+	bool mixed =
+	    trouble == 0 && !c->several && crowd_may_share(w) && same_order(w) && prng_chance(&w->work, 500);
 	for (unsigned i = 0; i < w->plan.actors; i++) {
 		for (unsigned k = 0; k < c->handles; k++)
 			c->waiters[i][k] = (struct waiter){

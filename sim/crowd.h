@@ -66,6 +66,9 @@ const char *crowd_name(unsigned row);
 /* Any of them but the first; the one with this fault, if it is not COVER_COUNT. */
 unsigned crowd_trouble(struct world *w, unsigned fault);
 
+/* Whether all may use what needs scripts: shared locks, and those of the old SETNX protocol. */
+bool crowd_may_share(const struct world *w);
+
 /* Plays one: with any of the troubles, or without. */
 void crowd_play(struct world *w, unsigned trouble);
 

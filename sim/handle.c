@@ -87,7 +87,7 @@ static void offer(struct world *w, const struct handle *h)
 	if (h->token_size >= sizeof place->token || h->both || h->options.slots > 0 ||
 	    h->options.mode == REDLOCK_SHARED)
 		return;
-	*place = (struct adoption){.open = true, .resource = h->resource};
+	*place = (struct adoption){.open = true, .resource = h->resource, .compat = h->options.compat};
 	memcpy(place->token, h->token, h->token_size);
 }
 
@@ -101,6 +101,7 @@ static bool take(struct world *w, struct handle *h)
 	h->resource = place->resource;
 	memcpy(h->own_token, place->token, sizeof place->token);
 	h->options.token = h->own_token;
+	h->options.compat = place->compat;
 	return true;
 }
 
@@ -127,6 +128,8 @@ static void draw_options(struct world *w, struct handle *h)
 		o->max_hold_ms = prng_between(&w->work, o->ttl_ms, 4 * o->ttl_ms);
 	if (chance(w, 150))
 		o->max_extends = (uint32_t)prng_between(&w->work, 1, 3);
+	if (w->plan.by_time && (w->plan.old_clients > 0 || chance(w, 500)))
+		o->compat = REDLOCK_COMPAT_SETNX;
 }
 
 /* Now and then what another handle of the process wants. */
@@ -143,7 +146,8 @@ static void imitate(struct world *w, const struct actor *a, struct handle *h)
 /* Nearly all agree on how many there are. What is imitated has slots too, or none. */
 static void draw_slots(struct world *w, struct handle *h)
 {
-	bool may = !w->plan.guard && h->options.token == NULL && !h->both && h->options.mode == REDLOCK_EXCLUSIVE;
+	bool may = !w->plan.guard && h->options.token == NULL && !h->both &&
+	           h->options.mode == REDLOCK_EXCLUSIVE && !handle_is_by_time(h);
 	bool counts = w->plan.broken == BREAK_COUNTING;
 	h->slot = 0;
 	if (!may)
@@ -174,14 +178,16 @@ static void make(struct world *w, uint32_t subject)
 	if (take(w, h)) {
 		h->adopted = a->adopted = true;
 	} else if (chance(w, w->plan.broken == BREAK_OWN_VALUE ? 900 : 150)) {
-		snprintf(h->own_token, sizeof h->own_token, "own-%u-%u-%u", a->index, a->values, h->resource);
+		snprintf(h->own_token, sizeof h->own_token, "own-%u-%u-%u%s", a->index, a->values, h->resource,
+		         handle_is_by_time(h) ? "t" : "");
 		h->options.token = h->own_token;
 	}
 	h->options.token_len = h->options.token != NULL ? strlen(h->own_token) : 0;
 	h->options.fence = w->plan.guard && h->options.token == NULL && chance(w, 500);
-	bool may = w->plan.resources == 2 && h->options.token == NULL && h->options.fence == 0;
+	bool plain = h->options.token == NULL && !handle_is_by_time(h);
+	bool may = w->plan.resources == 2 && plain && h->options.fence == 0;
 	h->both = may && chance(w, w->plan.broken == BREAK_SOME ? 500 : 250);
-	bool alike = !w->plan.guard && h->options.token == NULL && !h->both;
+	bool alike = !w->plan.guard && plain && !h->both;
 	h->options.mode =
 	    alike && chance(w, w->plan.broken == BREAK_SHARED ? 500 : 250) ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
 	draw_slots(w, h);
@@ -275,6 +281,12 @@ static void act_running(struct world *w, uint32_t subject)
 		handle_plan(w, subject >> 8, subject & 0xff, draw_ms(w, 10, h->options.ttl_ms));
 }
 
+/* An old client whose GETSET lost leaves its own time: nobody else's may end later. */
+static uint64_t most_ttl_ms(const struct world *w, const struct handle *h)
+{
+	return (w->plan.old_clients > 0 ? 1 : SIM_TTL_STRETCH) * h->options.ttl_ms;
+}
+
 static void act_held(struct world *w, uint32_t subject)
 {
 	struct handle *h = handle_of(w, subject);
@@ -288,9 +300,7 @@ static void act_held(struct world *w, uint32_t subject)
 		start(w, subject, h->alone ? REDLOCK_OP_DOWNGRADE : REDLOCK_OP_UPGRADE, 0);
 	else if (pick < 35)
 		start(w, subject, REDLOCK_OP_EXTEND,
-		      chance(w, 500)
-		          ? 0
-		          : prng_between(&w->work, h->options.ttl_ms / 2, SIM_TTL_STRETCH * h->options.ttl_ms));
+		      chance(w, 500) ? 0 : prng_between(&w->work, h->options.ttl_ms / 2, most_ttl_ms(w, h)));
 	else if (pick < 45)
 		start(w, subject, REDLOCK_OP_QUERY, 0);
 	else if (pick < 80)
@@ -345,6 +355,8 @@ static void act_healing(struct world *w, uint32_t subject)
 		redlock_lock_options_init(&h->options);
 		h->options.ttl_ms = w->plan.ttl_ms_max > HEAL_TTL_MS ? w->plan.ttl_ms_max : HEAL_TTL_MS;
 		h->options.wait_ms = REDLOCK_FOREVER;
+		if (w->plan.old_clients > 0) /* who takes over what dead ones have left */
+			h->options.compat = REDLOCK_COMPAT_SETNX;
 		open_lock(w, subject);
 		start(w, subject, REDLOCK_OP_ACQUIRE, 0);
 	} else if (h->running == REDLOCK_OP_NONE) {
@@ -404,6 +416,15 @@ bool handle_wind_down(struct world *w, uint32_t actor, uint32_t slot)
 	return false;
 }
 
+/* Who locks by time needs a key beside the name. */
+static bool all_keys_are_permitted(const struct world *w)
+{
+	bool all = crowd_may_share(w);
+	for (unsigned i = 0; i < w->plan.nodes; i++)
+		all &= !w->nodes[i].redis.queue_denied;
+	return all;
+}
+
 void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t wait_ms, bool renewed)
 {
 	struct handle *h = &w->actors[actor].handles[0];
@@ -413,6 +434,8 @@ void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, ui
 	h->options.renew_ms = renewed ? RENEWED_TTL_MS / 3 : 0;
 	h->options.wait_ms = wait_ms;
 	h->options.slots = w->plan.broken == BREAK_COUNTING ? 2 : 0; /* where all try at the same moment */
+	if (w->plan.by_time && wait_ms > 0 && (actor + resource) % 2 == 0 && all_keys_are_permitted(w))
+		h->options.compat = REDLOCK_COMPAT_SETNX;
 	actor_enter(w, actor);
 	open_lock(w, subject_of(actor, 0));
 	if (h->lock != NULL)

@@ -52,6 +52,12 @@ struct handle {
 	char token[REDLOCK_MAX_TOKEN + 1];
 };
 
+/* Whether it is one of the old SETNX protocol: the name has a time, and the token stands beside it. */
+static inline bool handle_is_by_time(const struct handle *h)
+{
+	return h->options.compat == REDLOCK_COMPAT_SETNX;
+}
+
 /* Whether it is for this resource, too. */
 static inline bool handle_wants(const struct handle *h, unsigned resource)
 {

@@ -36,6 +36,8 @@ static void granted(struct world *w, uint32_t subject)
 	h->alone = false;
 	if (h->options.mode == REDLOCK_SHARED)
 		world_hit(w, COVER_SHARED);
+	if (handle_is_by_time(h))
+		world_hit(w, COVER_BY_TIME);
 	if (redlock_remaining_ms(h->lock) > 0) {
 		check_grant(w, a, h);
 		heal_granted(w, h->resource);

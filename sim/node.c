@@ -25,9 +25,9 @@ bool node_has_value(const struct world *w, uint32_t node, struct bytes value)
 	const struct node *n = &w->nodes[node];
 	int64_t now_ms = node_now_ms(w, n);
 	for (size_t i = 0; i < n->redis.keys.count; i++) {
-		const struct key *key = &n->redis.keys.keys[i];
-		struct key member;
-		if (key->type == KEY_ZSET)
+		struct key room, member;
+		const struct key *key = check_as_token(&n->redis.keys.keys[i], &room);
+		if (key != NULL && key->type == KEY_ZSET)
 			key = share_member(key, value, &member) ? &member : NULL;
 		if (key != NULL && now_ms <= key->expires_ms && bytes_equal(key->value, value))
 			return true;
@@ -164,6 +164,7 @@ void node_start(struct world *w, uint32_t node)
 	    .takes_some = w->plan.broken == BREAK_SOME,
 	    .counts_slots = w->plan.broken == BREAK_COUNTING,
 	    .shares_any = w->plan.broken == BREAK_SHARED,
+	    .gives_any = w->plan.broken == BREAK_UNASKED,
 	};
 	r->kill_denied = world_mishap(w, COVER_KILL_DENIED);
 	r->info_denied = world_mishap(w, COVER_INFO_DENIED);

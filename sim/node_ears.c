@@ -27,7 +27,12 @@ static void claimed(struct redis *r, const struct session *s, struct bytes token
 
 static void stored(struct redis *r, const struct key *key, bool handed)
 {
-	check_stored(r->world, node_of(r), key, handed);
+	struct key room;
+	const struct key *token = check_as_token(key, &room);
+	if (token != NULL)
+		check_stored(r->world, node_of(r), token, handed);
+	if (token == &room)
+		check_time_stored(r->world, node_of(r), key);
 	if (handed)
 		crowd_handed(r->world, key);
 }
@@ -36,10 +41,12 @@ static void goes(struct redis *r, const struct key *key, bool deleted)
 {
 	struct world *w = r->world;
 	uint32_t node = node_of(r);
+	struct key room;
+	const struct key *token = check_as_token(key, &room);
 	if (!deleted)
 		world_hit(w, COVER_EXPIRED);
-	if (deleted)
-		check_deleted(w, key->value);
+	if (deleted && token != NULL)
+		check_deleted(w, token->value);
 	check_gone(w, node, key, deleted ? w->now_ns : node_expiry_world(&w->nodes[node], key));
 }
 

@@ -4,9 +4,10 @@
 
 #include "check.h"
 #include "faults.h"
+#include "old.h"
 #include "prng.h"
 
-enum { STREAM_PLAN = 100, STREAM_GUARD };
+enum { STREAM_PLAN = 100, STREAM_GUARD, STREAM_BY_TIME };
 
 /* Two round trips (a script that a node has forgotten) must fit into a node timeout. */
 #define MOST_JITTER_NS (20 * SIM_MS)
@@ -168,6 +169,42 @@ static void draw_guard(struct plan *plan)
 	plan->gap_ms[COVER_CRASH_WIPE] = (uint32_t)prng_between(&p, 100, 1000);
 }
 
+/* Clients to the letter of the page, and what they rely on: clocks that agree, and timeouts that are alike.
+ * What another program has, they would delete as their own; a lock of another kind, that was free when they
+ * looked, they would overwrite. */
+static void draw_old(struct plan *plan, struct prng *p)
+{
+	static const enum sim_cover none[] = {COVER_EVAL_DENIED,    COVER_QUEUE_DENIED,   COVER_PLAIN_CLIENT,
+	                                      COVER_NODE_STEP_BACK, COVER_FOREIGN_STRING, COVER_FOREIGN_HASH};
+	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+		plan->permille[none[i]] = 0, plan->gap_ms[none[i]] = 0;
+	plan->step_back_ns = 0;
+	plan->old_clients = (unsigned)prng_between(p, 1, SIM_OLD_CLIENTS);
+	plan->old_timeout_s = (plan->ttl_ms_max + 999) / 1000 + prng_below(p, 2);
+	plan->old_ahead_ms = prng_below(p, OLD_CLOCKS_MS + 1);
+	plan->busy_ns += 5 * SIM_SECOND; /* what a dead one leaves is past after two or three of them */
+	if (prng_chance(p, 400))
+		plan->nodes = 1, plan->quorum = 0;
+	if (plan->broken == BREAK_NONE)
+		return;
+	plan->nodes = 3, plan->quorum = 0;
+	plan->resources = 1;
+	plan->old_clients = SIM_OLD_CLIENTS;
+	plan->think_ms = 20;
+}
+
+/* A share of the seeds, in the same way. */
+static void draw_by_time(struct plan *plan)
+{
+	struct prng p;
+	prng_seed(&p, plan->seed, STREAM_BY_TIME);
+	bool old = plan->broken == BREAK_GIVE_ALL || plan->broken == BREAK_GETSET;
+	bool any = old || plan->broken == BREAK_UNASKED;
+	plan->by_time = any || (plan->broken == BREAK_NONE && !plan->guard && prng_chance(&p, 200));
+	if (old || (plan->by_time && !any && prng_chance(&p, 500)))
+		draw_old(plan, &p);
+}
+
 void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
 {
 	static const unsigned nodes[] = {1, 3, 3, 4, 5, 5, 7};
@@ -192,6 +229,7 @@ void plan_draw(struct plan *plan, uint64_t seed, enum sim_break broken)
 	draw_jumps(plan, &p);
 	draw_break(plan, &p);
 	draw_guard(plan);
+	draw_by_time(plan);
 }
 
 uint64_t plan_guard_ttl_ms(const struct plan *plan)
@@ -203,6 +241,8 @@ uint64_t plan_guard_ttl_ms(const struct plan *plan)
 uint64_t plan_longest_ttl_ns(const struct plan *plan)
 {
 	uint64_t ns = SIM_TTL_STRETCH * plan->ttl_ms_max * SIM_MS;
+	if (plan->old_clients > 0 && ns < (plan->old_timeout_s + OLD_SLACK_S) * SIM_SECOND)
+		ns = (plan->old_timeout_s + OLD_SLACK_S) * SIM_SECOND;
 	return ns + ns / 50 + 2 * SIM_MS + plan->step_back_ns;
 }
 

@@ -33,6 +33,10 @@
 	X(LOGIN, "login", OVERLAP,                                                                               \
 	  "a login is sent behind what is not answered yet, and other things behind it")                         \
 	X(ANSWERS, "answers", OVERLAP, "nodes leave out an answer now and then")                                 \
+	X(GIVE_ALL, "give-all", OVERLAP,                                                                         \
+	  "old clients that fail give back what they have written where their GETSET lost, too")                 \
+	X(GETSET, "getset", OVERLAP, "old clients take over without a look at what their GETSET answers")        \
+	X(UNASKED, "unasked", OVERLAP, "nodes give back a lock by time, whosever it is")                         \
 	X(SPLIT, "split", SPLIT, "votes that are split are taken for a lock that is held")                       \
 	X(TURNS, "turns", OVERTAKEN, "a queue lets in whoever asks")                                             \
 	X(HEADS, "heads", IDLE, "a queue waits for those who are gone")                                          \
@@ -53,7 +57,11 @@ enum sim_break {
 struct plan {
 	uint64_t seed;
 	enum sim_break broken;
-	bool guard; /* the nodes have a record, and forget without delay */
+	bool guard;             /* the nodes have a record, and forget without delay */
+	bool by_time;           /* some locks are of the old SETNX protocol; if there are clients to the letter */
+	unsigned old_clients;   /* of its page (old.c), all are, */
+	uint64_t old_timeout_s; /* as long as theirs, or up to a second shorter; */
+	uint64_t old_ahead_ms;  /* and their clocks are ahead of a node's by at most this */
 	unsigned actors;
 	unsigned nodes;
 	unsigned resources;

@@ -40,6 +40,7 @@ static void begin(struct world *w)
 	for (uint32_t i = 0; i < w->plan.actors; i++)
 		actor_init(w, i);
 	faults_begin(w);
+	old_begin(w);
 }
 
 static bool all_settled(struct world *w)
@@ -316,6 +317,7 @@ void scenario_run(uint64_t seed, enum sim_break broken, bool trace, bool print, 
 	} else if (broken == BREAK_NONE || (broken >= BREAK_SPLIT && !plan.guard)) {
 		heal(w);
 		settle(w);
+		old_clear(w);
 		world_run(w, w->now_ns + plan_longest_ttl_ns(&plan) + REST_NS);
 		check_no_keys(w);
 		wait_in_turn(w);

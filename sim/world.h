@@ -13,6 +13,7 @@
 #include "heap.h"
 #include "link.h"
 #include "node.h"
+#include "old.h"
 #include "plan.h"
 #include "prng.h"
 
@@ -29,6 +30,7 @@ struct trace {
 struct adoption {
 	bool open;
 	unsigned resource;
+	int compat;
 	char token[64];
 };
 
@@ -55,6 +57,8 @@ struct world {
 	unsigned useless_nodes; /* that never serve: always less than what a quorum can do without */
 	unsigned gone_machines; /* of clients: servers still have their connections */
 	struct actor actors[SIM_MAX_ACTORS];
+	struct old old[SIM_OLD_CLIENTS];
+	bool old_twice[SIM_MAX_RESOURCES][SIM_MAX_NODES]; /* the time there was written over that of another */
 	struct links links;
 	uint64_t cut_until_ns[SIM_MAX_ACTORS][SIM_MAX_NODES][2]; /* [.][.][enum direction] */
 	struct actor *current;                                   /* whose library calls run */

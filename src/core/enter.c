@@ -259,6 +259,7 @@ static void claim_the_rest(struct rl_lock *l, uint64_t now, struct rl_effects *f
 	l->asked |= rest;
 	l->look.pause_ns = 0;
 	rl_acquire_again(l, rest, now, fx);
+	l->round.deadline_ns = rl_time_min(l->round.deadline_ns, l->wait_until_ns);
 }
 
 /* ---- decisions ---- */

@@ -100,8 +100,10 @@ struct redis {
 	bool quiet_login;      /* Redis 7.2 to 8.6, Valkey 8: see refuse_login() */
 	/* Broken on purpose: extends of keys that it lacks are confirmed; who asks has his turn, whoever waits;
 	 * who is gone is waited for; who has forgotten votes; RAISE says yes and raises nothing; of
-	 * several names those that are free are taken; each slot is told as the first one. */
-	bool extends_all, any_turn, waits_for_all, admits_all, raises_none, takes_some, counts_slots, shares_any;
+	 * several names those that are free are taken; each slot is told as the first one;
+	 * SETNX_RELEASE deletes a time, whosever it is. */
+	bool extends_all, any_turn, waits_for_all, admits_all, raises_none, takes_some, counts_slots, shares_any,
+	    gives_any;
 	struct session **open;
 	uint32_t open_count;
 	uint32_t open_capacity;

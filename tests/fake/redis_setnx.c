@@ -83,24 +83,32 @@ static bool look(struct call *c, enum rl_script script, struct found *f)
 	return true;
 }
 
-static void put(struct call *c, struct bytes name, struct bytes value)
+static void put(struct call *c, struct bytes name, struct bytes value, int64_t ttl_ms)
 {
 	struct key *old = call_find(c, name);
 	if (old != NULL)
 		keyspace_remove(&c->redis->keys, old);
-	call_store(c, name, value, word_number(word(c, TTL)));
+	call_store(c, name, value, ttl_ms);
+}
+
+/* Another claim's token stood there. */
+static void tell_gone(struct call *c, const struct found *f)
+{
+	struct redis *r = c->redis;
+	if (f->side != NULL && !f->has_token && r->ears != NULL && r->ears->goes != NULL)
+		r->ears->goes(r, f->side, true);
 }
 
 /* Both keys. */
-static void write_time(struct call *c, int64_t least, int64_t since)
+static void write_time(struct call *c, int64_t ttl_ms, int64_t least, int64_t since)
 {
 	char side[256], value[24];
 	struct bytes token = word(c, TOKEN);
-	int64_t ends = now_s(c) + (word_number(word(c, TTL)) + 999) / 1000 + 1;
+	int64_t ends = now_s(c) + (ttl_ms + 999) / 1000 + 1;
 	snprintf(value, sizeof value, "%" PRId64, ends > least ? ends : least);
 	int size = snprintf(side, sizeof side, "%s %" PRId64 " %.*s", value, since, (int)token.size, token.at);
-	put(c, word(c, SIDE), (struct bytes){side, (size_t)size});
-	put(c, word(c, NAME), text_bytes(value));
+	put(c, word(c, SIDE), (struct bytes){side, (size_t)size}, ttl_ms);
+	put(c, word(c, NAME), text_bytes(value), ttl_ms);
 }
 
 static void reply(struct call *c, int64_t verdict)
@@ -121,22 +129,30 @@ void script_setnx(struct call *c)
 	if (key != NULL && !over) {
 		reply(c, 0);
 	} else if (!script_fails_at(c, call_memory_refused(c), RL_SCRIPT_SETNX, SET_LINE)) {
-		write_time(c, 0, c->redis->now_ms);
+		struct found f = {.side = call_find(c, word(c, SIDE))};
+		int64_t since;
+		read_side(c, &f, &since);
+		tell_gone(c, &f);
+		write_time(c, word_number(word(c, TTL)), 0, c->redis->now_ms);
 		reply(c, 1);
 	}
 }
 
 void script_setnx_extend(struct call *c)
 {
-	enum { SET_LINE = 13 };
+	enum { SET_LINE = 14 };
 	struct found f;
 	if (!look(c, RL_SCRIPT_SETNX_EXTEND, &f))
 		return;
-	bool longer = f.ours && call_life(c, f.key) < word_number(word(c, TTL));
+	int64_t ttl_ms = word_number(word(c, TTL)), left = call_life(c, f.key), beside = call_life(c, f.side);
+	bool longer = f.ours && left < ttl_ms;
+	if (left < 0 && beside > ttl_ms)
+		ttl_ms = beside;
 	if (longer && script_fails_at(c, call_memory_refused(c), RL_SCRIPT_SETNX_EXTEND, SET_LINE))
 		return;
 	if (longer)
-		write_time(c, f.wrote, 0);
+		write_time(c, ttl_ms, f.wrote, 0);
+	c->made = false; /* both were there */
 	reply(c, f.ours);
 }
 
@@ -144,8 +160,10 @@ void script_setnx_release(struct call *c)
 {
 	enum { DEL_LINE = 10 };
 	struct found f;
-	if (!look(c, RL_SCRIPT_SETNX_RELEASE, &f) ||
-	    (f.ours && script_fails_at(c, call_write_refused(c), RL_SCRIPT_SETNX_RELEASE, DEL_LINE)))
+	if (!look(c, RL_SCRIPT_SETNX_RELEASE, &f))
+		return;
+	f.ours |= c->redis->gives_any && time_of(f.key) >= 0;
+	if (f.ours && script_fails_at(c, call_write_refused(c), RL_SCRIPT_SETNX_RELEASE, DEL_LINE))
 		return;
 	if (f.ours)
 		call_delete(c, f.key);

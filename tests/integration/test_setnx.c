@@ -186,6 +186,24 @@ TEST(a_renewal_sets_the_time_right)
 	expect_ok(lock, redlock_release(lock));
 }
 
+/* An extend by hand to less than is left: the time has no expiry then, but what was promised stands. */
+TEST(a_shorter_extend_takes_nothing_away)
+{
+	struct raw_reply reply;
+	own_lock *lock = new_lock(REDLOCK_COMPAT_SETNX, 0);
+	set_all(in_seconds(-2).text);
+	expect_ok(lock, redlock_acquire(lock));
+	assert_driven(client, servers_with_key(&servers, NODES, side) == NODES);
+	on_servers(0, NODES, server_ask(it, &reply, "GETSET", "job", in_seconds(20).text, NULL));
+	expect_ok(lock, redlock_extend(lock, TTL_MS - 8000));
+	assert_driven(client, server_pttl(&servers.server[0], "job") > TTL_MS - 5000 &&
+	                          server_pttl(&servers.server[1], "job") > TTL_MS - 5000 &&
+	                          server_pttl(&servers.server[2], "job") > TTL_MS - 5000);
+	assert_in_range(number_at(0), time(NULL) + 25, time(NULL) + 32);
+	expect_ok(lock, redlock_release(lock));
+	expect_gone();
+}
+
 /* Another one's key is not ours, though it has the same number. */
 TEST(the_same_second_is_not_the_same_lock)
 {

@@ -12,6 +12,7 @@ from patches_handing import HANDING_DEFECTS, HANDING_ROWS
 from patches_many import MANY_DEFECTS, MANY_ROWS
 from patches_slots import SLOTS_DEFECTS, SLOTS_ROWS
 from patches_own import OWN_DEFECTS, OWN_ROWS
+from patches_setnx import SETNX_DEFECTS, SETNX_ROWS
 from patches_shared import SHARED_DEFECTS, SHARED_ROWS
 from patches_waiting import WAITING_DEFECTS, WAITING_ROWS
 
@@ -55,6 +56,7 @@ DEFECTS = {
 	**MANY_DEFECTS,
 	**SLOTS_DEFECTS,
 	**SHARED_DEFECTS,
+	**SETNX_DEFECTS,
 }
 
 # Defects of what this library does not have, or has no part in.
@@ -364,7 +366,7 @@ ROWS = [
 
 def hand_written():
 	ret = []
-	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS, *MANY_ROWS, *SLOTS_ROWS, *GUARD_ROWS, *SHARED_ROWS]:
+	for name, defect, *rest in [*ROWS, *OWN_ROWS, *WAITING_ROWS, *HANDING_ROWS, *MANY_ROWS, *SLOTS_ROWS, *GUARD_ROWS, *SHARED_ROWS, *SETNX_ROWS]:
 		edits = [(rest[i], replace_once(rest[i + 1], rest[i + 2])) for i in range(0, len(rest), 3)]
 		ret.append(Mutant(name, "hand", str(defect), edits, rest[0]))
 	return ret

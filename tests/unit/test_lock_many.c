@@ -120,6 +120,24 @@ TEST(who_is_woken_claims_all)
 	assert_false(d.fx.quits || d.fx.quiet);
 }
 
+/* What the gate has granted late in the wait is waited for no longer than that. */
+TEST(a_turn_ends_with_the_wait)
+{
+	struct drive d = drive_idle(many(100));
+	drive_acquire(&d);
+	d.hears = 7;
+	refuse(&d, 0, 1);
+	refuse(&d, 1, 1);
+	drive_ticks_until(&d, 1);
+	drive_at(&d, 5);
+	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.stage == RL_STAGE_GATE);
+	grant(&d, 0, RL_OP_ENTER_ALL, 0);
+	assert_true(d.lock.phase == RL_ACQUIRING && d.lock.stage == RL_STAGE_CLAIM);
+	assert_int_equal(d.lock.round.deadline_ns, d.lock.wait_until_ns);
+	drive_ticks_until(&d, 100);
+	assert_int_equal(d.lock.phase, RL_IDLE);
+}
+
 /* At its turn another name is in the way: it has no place any more, and goes to the queue of that one, but
  * not as fast as nodes answer. */
 TEST(a_turn_that_is_of_no_use)

@@ -43,6 +43,19 @@ SCENARIO(a_token_suffices, drive_idle(timed(RL_KIND_SETNX_OWN, 0, 0)),
          "[    0.000] held: release -> releasing ... | send release by time #2 owed 7\n"
          "[    0.000] releasing: reply #2 node 0 YES, 1 YES -> idle YY. | done release OK\n")
 
+/* A node that has not answered may have it by another acquisition with that value. */
+SCENARIO(
+    what_is_suspected_stays, drive_idle(timed(RL_KIND_SETNX_OWN, 0, 0)), "acquire; at 1; votes NN",
+    "[    0.000] idle: acquire -> acquiring ... | send acquire by time #1 ttl 30000.000\n"
+    "[    1.000] acquiring: reply #1 node 0 NO, 1 NO -> idle NN. | send release by time #0 owed 0 | done "
+    "acquire BUSY\n")
+
+SCENARIO(
+    what_may_come_is_owed, drive_idle(timed(RL_KIND_SETNX, 0, 0)), "acquire; at 1; votes NN",
+    "[    0.000] idle: acquire -> acquiring ... | send acquire by time #1 ttl 30000.000\n"
+    "[    1.000] acquiring: reply #1 node 0 NO, 1 NO -> idle NN. | send release by time #0 owed 4 | done "
+    "acquire BUSY\n")
+
 /* The value is not the token: the node says whose it is. */
 TEST(whose_key_it_is)
 {

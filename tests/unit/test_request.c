@@ -163,6 +163,21 @@ TEST(rows_fit)
 	}
 }
 
+/* One that makes a key is feared when it may come late, and what undoes it gives back; one that gives back is
+ * feared where its value is used again. */
+TEST(what_may_come_late_is_feared)
+{
+	for (unsigned o = 0; o < RL_OP_COUNT; o++) {
+		const struct rl_op *op = &rl_ops[o];
+		if (op->claims) {
+			assert_int_equal(op->ghost, RL_GHOST_ALWAYS);
+			assert_true(rl_ops[op->undo].gives_back);
+		}
+		if (op->gives_back)
+			assert_int_equal(op->ghost, RL_GHOST_OWN);
+	}
+}
+
 TEST(a_wire_is_used_again)
 {
 	struct rl_wire wire = {0};
