@@ -18,6 +18,7 @@ GUARD = "src/guard.c"
 FENCE = "src/core/fence.c"
 QUARANTINE = "src/core/quarantine.c"
 OFFSET = "src/core/offset.c"
+PASSES = "-- include passes"
 
 GUARD_ROWS = [
 	# ---- 46 ----
@@ -28,10 +29,13 @@ GUARD_ROWS = [
 	("a TTL longer than the set's is claimed", 46, ADMISSION,
 		"return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;",
 		"return REDLOCK_VOTE_PENDING;"),
-	("the claim's script does not compare the pass", 46, "scripts/claim.lua",
-		"-- include passes", 'local now = "0"'),
-	("the extend's script does not compare the pass", 46, "scripts/guarded_extend.lua",
-		"-- include passes", 'local now = "0"'),
+	("the claim's script does not compare the pass", 46, "scripts/claim.lua", PASSES, "pass = ARGV[3]\n" + PASSES),
+	("the fenced claim's script does not compare the pass", 46, "scripts/claim_fenced.lua", PASSES, "pass = ARGV[3]\n" + PASSES),
+	("the extend's script does not compare the pass", 46, "scripts/guarded_extend.lua", PASSES, "pass = ARGV[3]\n" + PASSES),
+	("the script that raises does not compare the pass", 46, "scripts/raise.lua",
+		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then", "if false then"),
+	("several: a guarded set's scripts do not compare the pass", 46, "scripts/parts/admitted.lua",
+		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then", "if false then"),
 	("the waiter's script does not compare the pass", 46, "scripts/guarded_enter.lua",
 		"if ARGV[5] ~= set[1] and ARGV[5] ~= set[2] then", "if false then"),
 	# ---- 47 ----
