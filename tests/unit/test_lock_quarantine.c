@@ -26,10 +26,10 @@ SCENARIO(
 /* As many as a quorum lacks, those that end first. */
 SCENARIO(
     all_that_a_quorum_lacks, drive_begin(patient(5, 60000), "acquire; votes N; at 10; forget"),
-    "left -,9000,7000,7000,8000; cancel",
+    "left -,9000,7000,7500,8000; cancel",
     "[   10.000] acquiring: reply #1 node 1 QUARANTINE, 2 QUARANTINE, 3 QUARANTINE -> paused NQQQ. until "
-    "7010.000 | send release #0 owed 10\n"
-    "[   10.000] paused: reply #1 node 4 QUARANTINE -> paused NQQQQ until 7010.000\n"
+    "7510.000 | send release #0 owed 10\n"
+    "[   10.000] paused: reply #1 node 4 QUARANTINE -> paused NQQQQ until 7510.000\n"
     "[   10.000] paused: cancel -> idle NQQQQ | done acquire CANCELLED\n")
 
 /* Who meets others behind the quarantine contends with them, as with a wait of 0 that begins then. */
