@@ -315,7 +315,7 @@ ROWS = [
 		"rl_time_min(l->rules->retry_min_ns + random, left / 2)", "l->rules->retry_min_ns + random"),
 	("a try with wait 0 retries", 26, ACQUIRE, "!again || left / 2 < least)", "!again)"),
 	("after a pause of the process one more attempt", 26, ACQUIRE, "if (e->now_ns >= patience(l, l->verdict))",
-		"if (now > RL_TIME_NEVER - 1)"),
+		"if (e->now_ns > RL_TIME_NEVER - 1)"),
 	# ---- 27 ----
 	("a failure is printed", 27, LINK, "l->failure = vote;\n",
 		"l->failure = vote;\n\tfprintf(stderr, \"redlock: %s\\n\", text);\n"),
