@@ -32,7 +32,7 @@ static void lay_out_no_nodes(struct drive *d)
 {
 	for (unsigned i = d->rules.node_count; i < REDLOCK_MAX_NODES; i++) {
 		d->votes[i] = (struct rl_ballot){.code = REDLOCK_VOTE_YES, .whose = RL_KEY_OURS};
-		d->numbers.of[i] = 1;
+		d->numbers.of[i] = d->rules.slots > 0 ? 1 : UINT64_MAX; /* slot 0, or above all numbers */
 	}
 }
 
