@@ -173,26 +173,50 @@ TEST(counters_are_repaired_from_a_quorum)
 	}
 }
 
-/* Members have changed since this client met the other node: it learns so when it reads the numbers there. */
+static void configure(const char *step, const char *members, const char *config, const char *pass)
+{
+	set_field(1, 2, "step", step);
+	set_field(1, 2, "members", members);
+	set_field(1, 2, "config", config);
+	set_field(1, 2, "pass", pass);
+}
+
+static bool is_repaired(void)
+{
+	return strcmp(field_of(&servers.server[0], "config"), "(nil)") != 0;
+}
+
+/* Members have changed since this client met the second node: it learns so when it reads the numbers there,
+ * also if the third one knows nothing of it. Who never learns so repairs. */
 TEST(who_learns_of_a_newer_configuration_repairs_nothing)
 {
-	struct raw_reply reply;
-	record_write(&servers, 2, MAX_TTL_MS, "1000");
-	own_client *client = open_guarded(2, REDLOCK_GUARD_REQUIRE);
-	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
-	expect_pair(lock);
-	flush(&servers.server[0]);
-	for (unsigned i = 0; i < 2; i++)
-		expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
-	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock)); /* takes in what is said of the quarantine */
-	server_ask(&servers.server[1], &reply, "HSET", "redlock:set", "step", "2", "members", "others", "config",
-	           "newer", "pass", "newer:newer", NULL);
-	wait_ms(MAX_TTL_MS + 20);
-	for (unsigned i = 0; i < 20; i++) {
-		expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
-		wait_ms(2);
+	enum { QUARANTINE_MS = MAX_TTL_MS + 1000 + MAX_TTL_MS / 100 + 2 };
+	for (unsigned count = 2; count <= 3; count++) {
+		char members[512], pass[128];
+		servers_heal(&servers);
+		record_write(&servers, count, MAX_TTL_MS, "1000");
+		snprintf(members, sizeof members, "%s", field_of(&servers.server[1], "members"));
+		snprintf(pass, sizeof pass, "%s", field_of(&servers.server[1], "pass"));
+		own_client *client = open_guarded(count, REDLOCK_GUARD_REQUIRE);
+		own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+		assert_soon(redlock_acquire(lock) == 0 && redlock_release(lock) == 0);
+		flush(&servers.server[0]);
+		assert_soon((redlock_acquire(lock) != 0 || redlock_release(lock) == 0) &&
+		            strcmp(field_of(&servers.server[0], "qid"), "(nil)") != 0);
+		expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));    /* takes in what is said of it */
+		(void)(redlock_acquire(lock) == 0 && redlock_release(lock)); /* wants its vote */
+		configure("2", "others", "newer", "newer:newer");
+		wait_ms(QUARANTINE_MS + 20);
+		for (unsigned i = 0; i < 20; i++) {
+			expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
+			wait_ms(2);
+		}
+		assert_false(is_repaired());
+		configure("1", members, "8899aabbccddeeff", pass);
+		own_client *other = open_guarded(count, REDLOCK_GUARD_REQUIRE);
+		own_lock *wanted = fixture_lock(other, "job", MAX_TTL_MS, 0);
+		assert_soon((redlock_acquire(wanted) != 0 || redlock_release(wanted) == 0) && is_repaired());
 	}
-	assert_string_equal(field_of(&servers.server[0], "config"), "(nil)");
 }
 
 SERVER_TESTS(5)

@@ -500,6 +500,28 @@ TEST(lies_delete_nothing)
 	            server_has(s, "held"));
 }
 
+/* A message that comes late for the last call must not be taken for one to this: their places differ. */
+TEST(each_call_has_a_place_of_its_own)
+{
+	const struct server *s = &servers.server[0];
+	char places[2][RL_PLACES_TEXT] = {"", ""};
+	own_client *client = fixture_open(servers.urls, 1, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_lock(client, name, WAIT_LONG_TTL_MS, WAIT_LONG_TTL_MS);
+	server_must(s, "OK", "SET", name, "another", NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		struct raw_reply reply;
+		struct redlock_event event;
+		expect_ok(lock, redlock_start_acquire(lock));
+		assert_driven(client, server_has(s, queue));
+		(void)rl_places_name(client, lock, lock->core.call, places[i]);
+		assert_non_null(strstr(server_ask(s, &reply, "GET", queue, NULL), places[i]));
+		expect_ok(lock, redlock_cancel(lock));
+		assert_driven(client, !server_has(s, queue));
+		assert_int_equal(redlock_next(client, &event), 1);
+	}
+	assert_string_not_equal(places[0], places[1]);
+}
+
 static bool are_offered(long long count)
 {
 	struct raw_reply reply;

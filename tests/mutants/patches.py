@@ -4,7 +4,7 @@ The hand-written mutants: mistakes that other lock libraries have made, planted 
 
 Each row: name, defect, file, old text, new text; further files and texts may follow. The old text must be there
 exactly once. Defects 1 to 31 are those that a survey of fourteen lock libraries found; DEFECTS says what each is. Those above
-are of what only this one has: patches_own.py, patches_waiting.py, patches_handing.py, patches_guard.py. 0 is for questions that came up here.
+are of what only this one has, in the other patches_*.py. 0 is for questions that came up here.
 """
 from mutant import Mutant, replace_once
 from patches_guard import GUARD_DEFECTS, GUARD_ROWS
@@ -49,21 +49,16 @@ DEFECTS = {
 	29: "the clock stops while the machine is suspended",
 	30: "what Redis asks of its clients: extensions are limited, restarts are delayed",
 	31: "a fencing counter goes back",
-	**OWN_DEFECTS,
-	**WAITING_DEFECTS,
-	**GUARD_DEFECTS,
-	**HANDING_DEFECTS,
-	**MANY_DEFECTS,
-	**SLOTS_DEFECTS,
-	**SHARED_DEFECTS,
-	**SETNX_DEFECTS,
 }
+for more in (OWN_DEFECTS, WAITING_DEFECTS, HANDING_DEFECTS, GUARD_DEFECTS, MANY_DEFECTS, SLOTS_DEFECTS, SHARED_DEFECTS,
+		SETNX_DEFECTS):
+	if DEFECTS.keys() & more.keys():
+		raise ValueError(f"a number for two defects: {DEFECTS.keys() & more.keys()}")
+	DEFECTS.update(more)
 
 # Defects of what this library does not have, or has no part in.
 NOT_HERE = {
-	19: "there is no read-write lock",
 	20: "there is no latch",
-	31: "there are no fencing tokens",
 }
 
 LOCK = "src/core/lock.c"
@@ -322,7 +317,7 @@ ROWS = [
 		"rl_time_min(l->rules->retry_min_ns + random, left / 2)", "l->rules->retry_min_ns + random"),
 	("a try with wait 0 retries", 26, ACQUIRE, "!again || left / 2 < least)", "!again)"),
 	("after a pause of the process one more attempt", 26, ACQUIRE, "if (e->now_ns >= patience(l, l->verdict))",
-		"if (now > RL_TIME_NEVER - 1)"),
+		"if (e->now_ns > RL_TIME_NEVER - 1)"),
 	# ---- 27 ----
 	("a failure is printed", 27, LINK, "l->failure = vote;\n",
 		"l->failure = vote;\n\tfprintf(stderr, \"redlock: %s\\n\", text);\n"),

@@ -18,6 +18,7 @@ GUARD = "src/guard.c"
 FENCE = "src/core/fence.c"
 QUARANTINE = "src/core/quarantine.c"
 OFFSET = "src/core/offset.c"
+PASSES = "-- include passes"
 
 GUARD_ROWS = [
 	# ---- 46 ----
@@ -28,10 +29,13 @@ GUARD_ROWS = [
 	("a TTL longer than the set's is claimed", 46, ADMISSION,
 		"return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;",
 		"return REDLOCK_VOTE_PENDING;"),
-	("the claim's script does not compare the pass", 46, "scripts/claim.lua",
-		"-- include passes", 'local now = "0"'),
-	("the extend's script does not compare the pass", 46, "scripts/guarded_extend.lua",
-		"-- include passes", 'local now = "0"'),
+	("the claim's script does not compare the pass", 46, "scripts/claim.lua", PASSES, "pass = ARGV[3]\n" + PASSES),
+	("the fenced claim's script does not compare the pass", 46, "scripts/claim_fenced.lua", PASSES, "pass = ARGV[3]\n" + PASSES),
+	("the extend's script does not compare the pass", 46, "scripts/guarded_extend.lua", PASSES, "pass = ARGV[3]\n" + PASSES),
+	("the script that raises does not compare the pass", 46, "scripts/raise.lua",
+		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then", "if false then"),
+	("several: a guarded set's scripts do not compare the pass", 46, "scripts/parts/admitted.lua",
+		"if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then", "if false then"),
 	("the waiter's script does not compare the pass", 46, "scripts/guarded_enter.lua",
 		"if ARGV[5] ~= set[1] and ARGV[5] ~= set[2] then", "if false then"),
 	# ---- 47 ----
@@ -51,11 +55,11 @@ GUARD_ROWS = [
 	("a node with a higher number confirms", 48, FENCE, "c.yes = confirmed;", "c.yes = confirmed + ahead;"),
 	("a yes without a number counts", 48, FENCE,
 		"\telse\n\t\trl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);", ""),
-	("a counter is raised for a token that is gone", 48, "scripts/raise.lua",
+	("a counter is raised for a token that is gone", 31, "scripts/raise.lua",
 		'if redis.call("get", KEYS[1]) ~= ARGV[1] then', "if false then"),
-	("a lost counter begins at the floor", 48, "scripts/parts/draw.lua",
+	("a lost counter begins at the floor", 31, "scripts/parts/draw.lua",
 		"number = math.max(most, floor) + 1", "number = floor + 1"),
-	("a counter goes on below the floor", 48, "scripts/parts/draw.lua", "and number > 1 and number > floor", "and number > 1"),
+	("a counter goes on below the floor", 31, "scripts/parts/draw.lua", "and number > 1 and number > floor", "and number > 1"),
 	# ---- 49 ----
 	("a repair that fails is waited for all the time", 49, QUARANTINE,
 		"return now >= rl_time_add(l->numbers->quarantine_ns, REPAIR * l->rules->node_timeout_ns);", "return false;"),

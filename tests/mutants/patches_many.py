@@ -5,8 +5,8 @@ in patches.py.
 """
 
 MANY_DEFECTS = {
-	46: "of several names only some are taken, kept or given back",
-	47: "a handle that is entered again is held too long, or not at all",
+	51: "of several names only some are taken, kept or given back",
+	52: "a handle that is entered again is held too long, or not at all",
 }
 
 TAKE_LUA = "scripts/parts/take.lua"
@@ -19,31 +19,31 @@ HANDLE = "src/handle.c"
 OPERATE = "src/operate.c"
 
 MANY_ROWS = [
-	("several: a busy second name is not seen", 46, TAKE_LUA, "for i = 1, names do\n  local left", "for i = 1, 1 do\n  local left"),
-	("several: the first key alone says that it is held", 46, LENGTHEN_LUA,
+	("several: a busy second name is not seen", 51, TAKE_LUA, "for i = 1, names do\n  local left", "for i = 1, 1 do\n  local left"),
+	("several: the first key alone says that it is held", 51, LENGTHEN_LUA,
 		"for i = 1, names do\n  if redis", "for i = 1, 1 do\n  if redis"),
-	("several: the first key alone is lengthened", 46, LENGTHEN_LUA,
+	("several: the first key alone is lengthened", 51, LENGTHEN_LUA,
 		"for i = 1, names do\n  local left", "for i = 1, 1 do\n  local left"),
-	("several: the first key alone is released", 46, RELEASE_LUA, "for i = 1, names do", "for i = 1, 1 do"),
-	("several: released, although one was gone", 46, RELEASE_LUA, "if gone > 0 then", "if false then"),
-	("several: nobody is told that others wait", 46, RELEASE_LUA, 'waits = waits or line ~= ""', "waits = false"),
-	("several: who waits for the first name alone is woken", 46, RELEASE_LUA,
+	("several: the first key alone is released", 51, RELEASE_LUA, "for i = 1, names do", "for i = 1, 1 do"),
+	("several: released, although one was gone", 51, RELEASE_LUA, "if gone > 0 then", "if false then"),
+	("several: nobody is told that others wait", 51, RELEASE_LUA, 'waits = waits or line ~= ""', "waits = false"),
+	("several: who waits for the first name alone is woken", 51, RELEASE_LUA,
 		"for i = names + 1, #KEYS do", "for i = names + 1, math.min(#KEYS, names + 1) do"),
-	("several: an attempt that has failed wakes", 46, RELEASE_LUA, 'line ~= "" and ARGV[5] == "" and open', 'line ~= "" and open'),
-	("several: a place that is given up stays", 46, RELEASE_LUA, "if found then", "if false then"),
-	("several: out of turn", 46, LINE_UP_LUA, 'local turn = free and (mine or line == "")', "local turn = free"),
-	("several: a turn that is of no use is kept", 46, LINE_UP_LUA, "if turn and mine then", "if false then"),
-	("several: some are taken at its turn", 46, LINE_UP_LUA, "if turn and way == 0 then", "if turn then"),
-	("several: in line for the first name, whichever is in the way", 46, MANY, "l->obstacle - 1)", "0)"),
-	("several: a place that it has no more", 46, MANY, "l->placed = false;", ""),
-	("several: a gate that is won is kept for long", 46, "src/core/enter.c",
+	("several: an attempt that has failed wakes", 51, RELEASE_LUA, 'line ~= "" and ARGV[5] == "" and open', 'line ~= "" and open'),
+	("several: a place that is given up stays", 51, RELEASE_LUA, "if found then", "if false then"),
+	("several: out of turn", 51, LINE_UP_LUA, 'local turn = free and (mine or line == "")', "local turn = free"),
+	("several: a turn that is of no use is kept", 51, LINE_UP_LUA, "if turn and mine then", "if false then"),
+	("several: some are taken at its turn", 51, LINE_UP_LUA, "if turn and way == 0 then", "if turn then"),
+	("several: in line for the first name, whichever is in the way", 51, MANY, "l->obstacle - 1)", "0)"),
+	("several: a place that it has no more", 51, MANY, "l->placed = false;", ""),
+	("several: a gate that is won is kept for long", 51, "src/core/enter.c",
 		"possible &= !l->handed && !rl_policy_of(l)->several;", "possible &= !l->handed;"),
-	("several: other handles of the client stand behind it", 46, "src/places.c",
+	("several: other handles of the client stand behind it", 51, "src/places.c",
 		"return policy->shares || policy->several;", "return policy->shares;"),
-	("several: one name twice", 46, HANDLE, "memcmp(name->bytes, names->list[j].bytes, name->len) == 0)", "false)"),
-	("several: a claim that the server has forgotten is not asked again", 46, SUBMIT,
+	("several: one name twice", 51, HANDLE, "memcmp(name->bytes, names->list[j].bytes, name->len) == 0)", "false)"),
+	("several: a claim that the server has forgotten is not asked again", 51, SUBMIT,
 		"!guarded && !op->several && op->plainly", "!guarded && op->plainly"),
-	("entered again: freed, and not released", 47, HANDLE, "\tlock->entries = 0;\n", ""),
-	("entered again: without the option", 47, OPERATE, "if (lock->reentrant && counts(c, lock, event))", "if (counts(c, lock, event))"),
-	("entered again: the first release is the last", 47, OPERATE, "event->kind == RL_EV_RELEASE && lock->entries > 0;", "false;"),
+	("entered again: freed, and not released", 52, HANDLE, "\tlock->entries = 0;\n", ""),
+	("entered again: without the option", 52, OPERATE, "if (lock->reentrant && counts(c, lock, event))", "if (counts(c, lock, event))"),
+	("entered again: the first release is the last", 52, OPERATE, "event->kind == RL_EV_RELEASE && lock->entries > 0;", "false;"),
 ]

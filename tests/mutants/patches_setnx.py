@@ -2,8 +2,8 @@
 """The rules of locks of the old SETNX protocol (docs/decisions/setnx.md), each left out once: rows as in patches.py."""
 
 SETNX_DEFECTS = {
-	52: "a lock by time is not given back, or somebody else's is",
-	53: "a lock by time is lost, kept or shortened although it is ours",
+	57: "a lock by time is not given back, or somebody else's is",
+	58: "a lock by time is lost, kept or shortened although it is ours",
 }
 
 POLICY = "src/core/policy.c"
@@ -15,34 +15,34 @@ PART_LUA = "scripts/parts/setnx.lua"
 
 # Up to the first blank line: in the library's table. Then in the scripts, which the simulator has in its own words.
 SETNX_ROWS = [
-	("setnx: a release looks for the token as the value", 52, POLICY,
+	("setnx: a release looks for the token as the value", 57, POLICY,
 		"[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, release,", "[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE, release,"),
-	("setnx: a failed attempt gives back a plain lock", 52, OPS, ".undo = RL_OP_SETNX_RELEASE,", ".undo = RL_OP_RELEASE,"),
-	("setnx: a late claim is not feared", 52, OPS,
+	("setnx: a failed attempt gives back a plain lock", 57, OPS, ".undo = RL_OP_SETNX_RELEASE,", ".undo = RL_OP_RELEASE,"),
+	("setnx: a late claim is not feared", 57, OPS,
 		".undo = RL_OP_SETNX_RELEASE,\n                .ghost = RL_GHOST_ALWAYS,",
 		".undo = RL_OP_SETNX_RELEASE,\n                .ghost = RL_GHOST_NEVER,"),
-	("setnx: a failed attempt gives back only where it has proof", 52, POLICY,
+	("setnx: a failed attempt gives back only where it has proof", 57, POLICY,
 		".renews_early = true,\n            .give_back = from_all,", ".renews_early = true,\n            .give_back = where_proven,"),
-	("setnx: a failed attempt with an own value gives back everywhere", 52, POLICY,
+	("setnx: a failed attempt with an own value gives back everywhere", 57, POLICY,
 		".renews_early = true,\n            .give_back = where_proven,", ".renews_early = true,\n            .give_back = from_all,"),
-	("setnx: an extend looks for the token as the value", 53, POLICY,
+	("setnx: an extend looks for the token as the value", 58, POLICY,
 		"[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend,", "[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend,"),
-	("setnx: an extend claims anew", 53, POLICY,
+	("setnx: an extend claims anew", 58, POLICY,
 		"[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend,", "[REDLOCK_OP_EXTEND] = {RL_OP_SETNX, extend,"),
-	("setnx: one vote for an extend is enough", 53, POLICY,
+	("setnx: one vote for an extend is enough", 58, POLICY,
 		"{RL_OP_SETNX_EXTEND, extend, REDLOCK_E_LOST}", "{RL_OP_SETNX_EXTEND, release, REDLOCK_E_LOST}"),
-	("setnx: a query compares the value", 53, "src/core/finding.c", "e->operation == RL_OP_SETNX_QUERY || ", ""),
-	("setnx: an own value is extended as that of a plain lock", 53, POLICY,
+	("setnx: a query compares the value", 58, "src/core/finding.c", "e->operation == RL_OP_SETNX_QUERY || ", ""),
+	("setnx: an own value is extended as that of a plain lock", 58, POLICY,
 		".attach = {RL_OP_SETNX_EXTEND, check,", ".attach = {RL_OP_EXTEND, check,"),
 
-	("setnx: what is somebody else's is deleted", 52, RELEASE_LUA, 'if ours then redis.call("del", KEYS[1]) end', 'redis.call("del", KEYS[1])'),
-	("setnx: the token stays beside what is another's", 52, RELEASE_LUA, "if token == ARGV[1] then", "if ours then"),
-	("setnx: a time that has an expiry is taken over", 52, CLAIM_LUA, ' and redis.call("pttl", KEYS[1]) == -1', ""),
-	("setnx: a time that is not past is taken over", 52, CLAIM_LUA, "ends < tonumber(time[1])", "ends < tonumber(time[1]) + 5"),
-	("setnx: a dead holder's time is respected for ever", 53, CLAIM_LUA, "local over = ends and", "local over = false and"),
-	("setnx: any time behind our token is ours", 53, PART_LUA, " and is == wrote and left >= 0", " and left >= 0"),
-	("setnx: a time that was written late is ours", 53, PART_LUA, "age <= 1000", "age <= 100000"),
-	("setnx: a time beyond ours is ours", 53, PART_LUA, "ends <= wrote + 1", "ends <= wrote + 100"),
-	("setnx: an extend over another's time shortens", 53, EXTEND_LUA,
+	("setnx: what is somebody else's is deleted", 57, RELEASE_LUA, 'if ours then redis.call("del", KEYS[1]) end', 'redis.call("del", KEYS[1])'),
+	("setnx: the token stays beside what is another's", 57, RELEASE_LUA, "if token == ARGV[1] then", "if ours then"),
+	("setnx: a time that has an expiry is taken over", 57, CLAIM_LUA, ' and redis.call("pttl", KEYS[1]) == -1', ""),
+	("setnx: a time that is not past is taken over", 57, CLAIM_LUA, "ends < tonumber(time[1])", "ends < tonumber(time[1]) + 5"),
+	("setnx: a dead holder's time is respected for ever", 58, CLAIM_LUA, "local over = ends and", "local over = false and"),
+	("setnx: any time behind our token is ours", 58, PART_LUA, " and is == wrote and left >= 0", " and left >= 0"),
+	("setnx: a time that was written late is ours", 58, PART_LUA, "age <= 1000", "age <= 100000"),
+	("setnx: a time beyond ours is ours", 58, PART_LUA, "ends <= wrote + 1", "ends <= wrote + 100"),
+	("setnx: an extend over another's time shortens", 58, EXTEND_LUA,
 		'left < 0 and math.max(ARGV[2], redis.call("pttl", KEYS[2])) or ARGV[2]', "ARGV[2]"),
 ]

@@ -4,8 +4,8 @@ The rules of shared locks (docs/decisions/shared.md), each left out once: rows a
 """
 
 SHARED_DEFECTS = {
-	50: "those who share a lock are admitted, kept or woken wrongly",
-	51: "an upgrade leaves two, waits, or is not taken back",
+	55: "those who share a lock are admitted, kept or woken wrongly",
+	56: "an upgrade leaves two, waits, or is not taken back",
 }
 
 SHARE = "src/core/share.c"
@@ -16,24 +16,24 @@ UPGRADE_LUA = "scripts/upgrade.lua"
 READERS_LUA = "scripts/parts/readers.lua"
 
 SHARED_ROWS = [
-	("shared: a set of somebody else is joined", 50, SHARE_LUA, "if math.abs(moment + left - top) > 1000 then top = nil end", ""),
-	("shared: who waits for an exclusive one keeps nobody out", 50, SHARE_LUA, "(not writer or found and found < writer)", "(not writer or true)"),
-	("shared: a token has a second vote", 50, SHARE_LUA, "if open and not ours and", "if open and"),
-	("shared: the key outlives its last holder", 50, RELEASE_LUA, '  redis.pcall("pexpireat", KEYS[1], latest[2])\n', ''),
-	("shared: those behind the first are not woken with it", 50, READERS_LUA, 'while mark and kind == "1r" do', "while false do"),
-	("shared: what the gate says is not waited for", 50, SHARE, "if (vote_of_gate(l) != REDLOCK_KIND_PENDING && !unsure)", "if (!unsure || unsure)"),
-	("shared: a fresh client takes any node for the gate", 50, SHARE, "bool unsure = is_first(l) && !e->ordered &&", "bool unsure = is_first(l) && l->phase == RL_IDLE &&"),
-	("shared: a gate is waited for to the end of its time", 50, SHARE,
+	("shared: a set of somebody else is joined", 55, SHARE_LUA, "if math.abs(moment + left - top) > 1000 then top = nil end", ""),
+	("shared: who waits for an exclusive one keeps nobody out", 55, SHARE_LUA, "(not writer or found and found < writer)", "(not writer or true)"),
+	("shared: a token has a second vote", 55, SHARE_LUA, "if open and not ours and", "if open and"),
+	("shared: the key outlives its last holder", 55, RELEASE_LUA, '  redis.pcall("pexpireat", KEYS[1], latest[2])\n', ''),
+	("shared: those behind the first are not woken with it", 55, READERS_LUA, 'while mark and kind == "1r" do', "while false do"),
+	("shared: what the gate says is not waited for", 55, SHARE, "if (vote_of_gate(l) != REDLOCK_KIND_PENDING && !unsure)", "if (!unsure || unsure)"),
+	("shared: a fresh client takes any node for the gate", 55, SHARE, "bool unsure = is_first(l) && !e->ordered &&", "bool unsure = is_first(l) && l->phase == RL_IDLE &&"),
+	("shared: a gate is waited for to the end of its time", 55, SHARE,
 		"l->round.deadline_ns = rl_time_min(l->round.deadline_ns, rl_time_add(e->now_ns, patience));", "(void)patience;"),
-	("shared: a late answer says that nobody waits", 50, SHARE, "if (l->claims) /*", "if (l->claims || !l->claims) /*"),
-	("shared: handles of one client enter one by one", 50, "src/places.c",
+	("shared: a late answer says that nobody waits", 55, SHARE, "if (l->claims) /*", "if (l->claims || !l->claims) /*"),
+	("shared: handles of one client enter one by one", 55, "src/places.c",
 		"if (rl_places_are_apart(lock))\n\t\treturn 0;", "if (false)\n\t\treturn 0;"),
-	("upgrade: although another one has it", 51, UPGRADE_LUA, '"+inf") > 1 then', '"+inf") > 2 then'),
-	("upgrade: what is turned in part stays", 51, EXTEND_LUA, 'redis.call("get", KEYS[1]) ~= ARGV[1])', "true)"),
-	("share: a token alone turns an exclusive lock", 50, EXTEND_LUA, 'ARGV[#ARGV] ~= "1" or ', ""),
-	("upgrade: nothing is turned back at once", 51, SHARE, "if (turned) /*", "if (turned && l->phase == RL_IDLE) /*"),
-	("upgrade: what is left of a longer share is not asked for", 51, "src/core/hold.c", "if (missing == 0)", "if (missing == 0 || true)"),
-	("upgrade: what is extended behind it is not doubted", 51, "src/core/policy.c",
+	("upgrade: although another one has it", 19, UPGRADE_LUA, '"+inf") > 1 then', '"+inf") > 2 then'),
+	("upgrade: what is turned in part stays", 56, EXTEND_LUA, 'redis.call("get", KEYS[1]) ~= ARGV[1])', "true)"),
+	("share: a token alone turns an exclusive lock", 55, EXTEND_LUA, 'ARGV[#ARGV] ~= "1" or ', ""),
+	("upgrade: nothing is turned back at once", 56, SHARE, "if (turned) /*", "if (turned && l->phase == RL_IDLE) /*"),
+	("upgrade: what is left of a longer share is not asked for", 56, "src/core/hold.c", "if (missing == 0)", "if (missing == 0 || true)"),
+	("upgrade: what is extended behind it is not doubted", 56, "src/core/policy.c",
 		"{RL_OP_UPGRADE, extend, REDLOCK_E_LOST}", "{RL_OP_EXTEND, extend, REDLOCK_E_LOST}"),
-	("upgrade: of a lock that is not held", 51, SHARE, "l->phase != RL_HELD || l->rules", "l->rules"),
+	("upgrade: of a lock that is not held", 56, SHARE, "l->phase != RL_HELD || l->rules", "l->rules"),
 ]

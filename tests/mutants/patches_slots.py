@@ -2,9 +2,8 @@
 """The rules of slots (docs/decisions/slots.md), each left out once: rows as in patches.py."""
 
 SLOTS_DEFECTS = {
-	18: "a counting semaphore over a quorum admits too many",
-	48: "of several slots one is had twice, or more are held than there are",
-	49: "who waits for a slot is not woken, or overtaken, or held up by others",
+	53: "of several slots one is had twice, or more are held than there are",
+	54: "who waits for a slot is not woken, or overtaken, or held up by others",
 }
 
 CORE = "src/core/slots.c"
@@ -16,18 +15,18 @@ RELEASE_LUA = "scripts/slot_release.lua"
 
 SLOTS_ROWS = [
 	("slots: a yes for any slot counts", 18, CORE, "\t\tc.yes = count(l, leading(l));\n", "\t\t(void)count;\n"),
-	("slots: a slot beyond the last one", 48, CORE, "(uint64_t)slot >= l->rules->slots", "false"),
-	("slots: whoever gave another one may confirm this one", 48, CORE, "\t\t\tl->refused |= 1u << i;\n", "\t\t\tcontinue;\n"),
-	("slots: the name is extended in the place of the slot", 48, "src/operate.c",
+	("slots: a slot beyond the last one", 53, CORE, "(uint64_t)slot >= l->rules->slots", "false"),
+	("slots: whoever gave another one may confirm this one", 53, CORE, "\t\t\tl->refused |= 1u << i;\n", "\t\t\tcontinue;\n"),
+	("slots: the name is extended in the place of the slot", 53, "src/operate.c",
 		"bool of_slot = operation == RL_OP_EXTEND || operation == RL_OP_QUERY;", "bool of_slot = false;"),
-	("slots: any number of them", 48, COUNT_LUA, "  if taken then return", "  if false then return"),
-	("slots: what only the other number has is not looked at", 48, COUNT_LUA, "  for i = slots, math.min", "  for i = 64, math.min"),
-	("slots: a key of another type is overwritten", 48, SLOT_LUA,
+	("slots: any number of them", 53, COUNT_LUA, "  if taken then return", "  if false then return"),
+	("slots: what only the other number has is not looked at", 53, COUNT_LUA, "  for i = slots, math.min", "  for i = 64, math.min"),
+	("slots: a key of another type is overwritten", 53, SLOT_LUA,
 		'if not has[at] and redis.call("set", KEYS[at], ARGV[1], "nx", "px", ARGV[2]) then', 'if not has[at] and redis.call("set", KEYS[at], ARGV[1], "px", ARGV[2]) then'),
-	("slots: only the first that has the token is released", 48, RELEASE_LUA, "for i = 2, #KEYS - 1 do\n  if has[i] == token then", "for i = 2, 2 do\n  if has[i] == token then"),
-	("slots: who waits for the name holds up the others", 49, BESIDE_LUA, 'string.find(all, "1w%x+%.0%d+ ") or #all + 1', "1"),
-	("slots: who is served wakes nobody", 49, ENTER_LUA, "  if #spare > 1 then", "  if false then"),
-	("slots: a failed attempt wakes the next one", 49, "src/core/policy.c", "fx->quiet = true;", "fx->quiet = false;"),
-	("slots: the next try begins at the same one", 49, CORE, "e->entropy % l->rules->slots", "0 * e->entropy"),
-	("slots: a place that reads as one for the name", 49, "src/places.c", 'lock->core.rules->slots > 0 ? "0" : ""', '""'),
+	("slots: only the first that has the token is released", 53, RELEASE_LUA, "for i = 2, #KEYS - 1 do\n  if has[i] == token then", "for i = 2, 2 do\n  if has[i] == token then"),
+	("slots: who waits for the name holds up the others", 54, BESIDE_LUA, 'string.find(all, "1w%x+%.0%d+ ") or #all + 1', "1"),
+	("slots: who is served wakes nobody", 54, ENTER_LUA, "  if #spare > 1 then", "  if false then"),
+	("slots: a failed attempt wakes the next one", 54, "src/core/policy.c", "fx->quiet = true;", "fx->quiet = false;"),
+	("slots: the next try begins at the same one", 54, CORE, "e->entropy % l->rules->slots", "0 * e->entropy"),
+	("slots: a place that reads as one for the name", 54, "src/places.c", 'lock->core.rules->slots > 0 ? "0" : ""', '""'),
 ]

@@ -27,6 +27,15 @@ struct rl_rules drive_waiting_rules(unsigned node_count, uint64_t wait_ms)
 	return rules;
 }
 
+/* Who reads on behind the last node finds votes and numbers there, which must not count. */
+static void lay_out_no_nodes(struct drive *d)
+{
+	for (unsigned i = d->rules.node_count; i < REDLOCK_MAX_NODES; i++) {
+		d->votes[i] = (struct rl_ballot){.code = REDLOCK_VOTE_YES, .whose = RL_KEY_OURS};
+		d->numbers.of[i] = d->rules.slots > 0 ? 1 : UINT64_MAX; /* slot 0, or above all numbers */
+	}
+}
+
 void drive_init(struct drive *d, const struct rl_rules *rules)
 {
 	memset(d, 0, sizeof *d);
@@ -34,6 +43,7 @@ void drive_init(struct drive *d, const struct rl_rules *rules)
 	rl_lock_init(&d->lock, &d->rules, d->votes);
 	d->lock.findings = d->findings;
 	d->lock.numbers = &d->numbers;
+	lay_out_no_nodes(d);
 }
 
 /* What the core borrows lies beside it, also when it was copied. */

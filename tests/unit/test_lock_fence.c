@@ -54,6 +54,12 @@ SCENARIO(what_cannot_be_raised_is_given_back, drive_begin(fenced(3), "acquire; y
          "[    0.000] raising: reply #1 node 1 NO -> raising YN.\n"
          "[   10.000] raising: reply #1 node 2 NO -> idle YNN | send release #0 owed 1 | done acquire BUSY\n")
 
+/* A late yes with a lower number may become a vote, also when it is the last one that can. */
+SCENARIO(the_last_one_is_raised, drive_begin(fenced(3), "acquire; yes 7,5; votes .D; forget"),
+         "at 10; yes -,-,5; at 20; yes -,-,7",
+         "[   10.000] raising: reply #1 node 2 YES -> raising Y-. | send raise #1 again to 4 number 7\n"
+         "[   20.000] raising: reply #1 node 2 YES -> held Y-Y until 29698.000 number 7 | done acquire OK\n")
+
 SCENARIO(silence_is_no_vote, drive_begin(fenced(3), "acquire; at 10; yes 7,5; forget"), "until 210",
          "[  210.000] raising: tick -> idle YTT | send release #0 owed 7 | done acquire NOQUORUM\n")
 
@@ -129,8 +135,22 @@ TEST(waiters_are_raised_too)
 	drive_gate(&d, REDLOCK_VOTE_YES, 1, 7, 0); /* the number is in the place of the PTTL */
 	drive_play(&d, "yes -,5,5");
 	assert_true(d.lock.phase == RL_RAISING && d.fx.send == RL_OP_RAISE && d.fx.enter == 0);
+	assert_false(d.fx.stands);
 	drive_play(&d, "votes ..N; until 250");
 	assert_true(d.lock.phase != RL_RAISING && d.lock.verdict == REDLOCK_E_BUSY);
+}
+
+/* The gate tells with its yes that nobody else waits there. */
+TEST(the_gate_tells_who_waits)
+{
+	struct rl_rules rules = fenced(3);
+	rules.wait_ns = rules.noquorum_wait_ns = rl_time_ms(10000);
+	struct drive d = drive_idle(rules);
+	d.hears = 7;
+	drive_play(&d, "acquire; votes NNN; until 3");
+	assert_true(d.lock.contended);
+	drive_gate(&d, REDLOCK_VOTE_YES, 0, 7, 0);
+	assert_false(d.lock.contended);
 }
 
 TESTS()

@@ -155,6 +155,32 @@ TEST(a_turn_that_is_of_no_use)
 	assert_true(d.fx.enter == 1 && d.fx.stands && d.lock.stage == RL_STAGE_GATE);
 }
 
+/* What other nodes refuse says nothing of the place; and who is refused at the gate, and has the lock by the
+ * others, has one that somebody wants. */
+TEST(the_gate_alone_tells_of_its_queue)
+{
+	struct drive d = standing(2);
+	drive_wake(&d, 0);
+	refuse(&d, 1, 1);
+	assert_true(d.lock.placed && d.lock.place == 1);
+	refuse_as(&d, 0, RL_OP_ENTER_ALL, 2, 2);
+	assert_true(d.lock.placed && d.lock.place == 2);
+	d = standing(2);
+	drive_wake(&d, 0);
+	refuse_as(&d, 0, RL_OP_ENTER_ALL, 1, 0);
+	grant(&d, 1, RL_OP_CLAIM_ALL, 0);
+	grant(&d, 2, RL_OP_CLAIM_ALL, 0);
+	assert_true(d.lock.phase == RL_HELD && d.lock.contended);
+}
+
+/* Who was told no name waits for the first one. */
+TEST(a_refusal_that_names_nothing)
+{
+	struct drive d = drive_begin(many(10000), "acquire; votes NNN");
+	assert_int_equal(d.lock.phase, RL_PAUSED);
+	assert_true(d.lock.obstacle == 0 && d.lock.line == 0);
+}
+
 /* A gate is not waited for by the others: who has won it and not the rest gives back, and comes again by
  * chance. What fails wakes nobody. */
 TEST(a_gate_is_no_reason_to_insist)

@@ -26,10 +26,10 @@ SCENARIO(
 /* As many as a quorum lacks, those that end first. */
 SCENARIO(
     all_that_a_quorum_lacks, drive_begin(patient(5, 60000), "acquire; votes N; at 10; forget"),
-    "left -,9000,7000,7000,8000; cancel",
+    "left -,9000,7000,7500,8000; cancel",
     "[   10.000] acquiring: reply #1 node 1 QUARANTINE, 2 QUARANTINE, 3 QUARANTINE -> paused NQQQ. until "
-    "7010.000 | send release #0 owed 10\n"
-    "[   10.000] paused: reply #1 node 4 QUARANTINE -> paused NQQQQ until 7010.000\n"
+    "7510.000 | send release #0 owed 10\n"
+    "[   10.000] paused: reply #1 node 4 QUARANTINE -> paused NQQQQ until 7510.000\n"
     "[   10.000] paused: cancel -> idle NQQQQ | done acquire CANCELLED\n")
 
 /* Who meets others behind the quarantine contends with them, as with a wait of 0 that begins then. */
@@ -134,7 +134,9 @@ TEST(some_do_not_wait)
 		assert_int_equal(d.lock.phase, RL_IDLE);
 	}
 	struct drive d = drive_begin(patient(1, 60000), "at 10; acquire"); /* a vote that tells no time */
-	drive_step(&d, (struct rl_event){.kind = RL_EV_REPLY, .seq = 1, .vote.code = REDLOCK_VOTE_QUARANTINE});
+	drive_step(&d, (struct rl_event){.kind = RL_EV_REPLY,
+	                                 .seq = 1,
+	                                 .vote = {.code = REDLOCK_VOTE_QUARANTINE, .numbers = {5000}}});
 	assert_int_equal(d.lock.retry_at_ns, rl_time_ms(11));
 }
 

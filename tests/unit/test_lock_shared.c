@@ -121,6 +121,29 @@ TEST(who_waits_asks_the_gate)
 	        "[    3.000] held: release -> releasing ... | send release share #4 quits owed 7\n");
 }
 
+/* At its turn the gate alone keeps it out: elsewhere somebody may wait who has another gate. Nor does a no
+ * without numbers, whatever an earlier answer had. */
+TEST(who_does_not_keep_out)
+{
+	struct drive d = drive_idle(shared(10000));
+	d.hears = 7;
+	drive_play(&d, "acquire; at 1; votes NNN; until 2");
+	answer(&d, 0, -1, 2);
+	drive_play(&d, "until 3; wake 0");
+	answer(&d, 2, -1, 1);
+	answer(&d, 0, 1, -1);
+	answer(&d, 1, 1, 0);
+	assert_int_equal(d.lock.phase, RL_HELD);
+	d = drive_begin(shared(0), "acquire");
+	drive_step(&d, (struct rl_event){.kind = RL_EV_REPLY,
+	                                 .seq = d.lock.round.seq,
+	                                 .node = 2,
+	                                 .operation = RL_OP_SHARE,
+	                                 .vote = {.code = REDLOCK_VOTE_NO, .numbers = {-1}}});
+	drive_play(&d, "votes YY");
+	assert_int_equal(d.lock.phase, RL_HELD);
+}
+
 /* The gate is heard when the attempt is over already, and what it has given is given back: others wait even
  * so. */
 TEST(a_late_yes_says_nothing_of_who_waits)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Slots: which votes come together, what follows when they do not, and how those who wait ask. */
 #include "core/pass.h"
+#include "core/slots.h"
 #include "drive.h"
 
 static struct rl_rules slots(unsigned count, uint64_t wait_ms)
@@ -93,6 +94,25 @@ TEST(a_yes_without_one_of_our_slots_is_none)
 	assert_int_equal(d.lock.votes[1].code, REDLOCK_VOTE_GARBAGE);
 	assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
+}
+
+/* What stands behind the numbers of an answer is of another one. */
+TEST(a_yes_with_too_few_numbers)
+{
+	struct drive d = begin(slots(2, 0));
+	struct rl_event few = {.kind = RL_EV_REPLY, .seq = 1, .operation = RL_OP_SLOT};
+	few.vote = (struct rl_vote){
+	    .code = REDLOCK_VOTE_YES, .number_count = RL_SLOTS_NUMBER, .numbers = {[RL_SLOTS_NUMBER] = 1}};
+	drive_step(&d, few);
+	assert_int_equal(d.lock.votes[0].code, REDLOCK_VOTE_GARBAGE);
+	give(&d, 1, 0);
+	give(&d, 2, 0);
+	assert_int_equal(d.lock.phase, RL_HELD);
+	d = begin(slots(2, 0));
+	give(&d, 1, 0);
+	give(&d, 2, 0);
+	drive_step(&d, few);
+	assert_true(d.lock.phase == RL_HELD && d.fx.send == RL_OP_NONE);
 }
 
 TEST(no_slot_anywhere_is_busy_at_once)

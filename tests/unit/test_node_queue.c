@@ -127,6 +127,32 @@ TEST(enter_without_a_place)
 	}
 }
 
+/* The server has forgotten the script, and before it said so the node has lost its vote: a claim that cannot
+ * quote a pass any more is not made without one. */
+TEST(a_guarded_claim_is_not_made_plainly)
+{
+	static const unsigned operations[] = {REDLOCK_OP_ACQUIRE, RL_OP_ENTER};
+	for (unsigned i = 0; i < COUNT(operations); i++) {
+		own_scene *s = scene_connected(9);
+		struct rl_request request = {.operation = operations[i],
+		                             .tag = {.slot = 1, .seq = 1},
+		                             .name = {"job", 3},
+		                             .token = {"token1", 6},
+		                             .ttl_ms = 30000,
+		                             .patience_ms = 250,
+		                             .pass = {"pass", 4}};
+		s->node.methods.guarded = RL_FORMS_GUARD;
+		s->node.methods.knows = UINT64_MAX;
+		scene_request(s, &request);
+		const char *heard = scene_heard(s);
+		assert_true(strncmp(heard, "EVALSHA ", 8) == 0 && strstr(heard, " pass ") != NULL);
+		s->node.methods.guarded = 0;
+		scene_say(s, "-NOSCRIPT No matching script. Please use EVAL.\r\n");
+		expect_heard(s, "");
+		assert_non_null(strstr(scene_answers(s), " #1 "));
+	}
+}
+
 /* The release is asked for in the next form, then in no other. What only waits for an answer is owed. */
 TEST(release_is_barred)
 {
