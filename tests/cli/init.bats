@@ -353,7 +353,7 @@ all_admitted() {
 		on_node "$node" flushall
 		until_true all_admitted
 	done
-	[ -z "$(record 1 done)$(record 2 done)$(record 3 done)" ]
+	[ -z "$(record 1 'done')$(record 2 'done')$(record 3 'done')" ]
 	init 0 "1 2 3" --new-epoch
 	init 0 "1 2 3" --plain
 }
