@@ -53,9 +53,9 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 	if ((op->forms & RL_FORM_BIT(RL_FORM_PLAIN)) != 0)
 		return RL_FORM_PLAIN;
 	uint32_t forms = op->forms & (m->has | ~(RL_FORMS_NATIVE | RL_FORMS_GUARD)) & ~m->refused;
-	if (r->own_value) /* by no digest, and by the queue only where others would be overtaken else */
-		forms &= ~(op->scripted ? RL_FORMS_SHA : RL_FORMS_SHA | RL_FORMS_QUEUE);
-	if (r->unqueued)
+	if (r->own_value)
+		forms &= ~RL_FORMS_SHA;
+	if (r->unqueued || (r->own_value && !op->scripted)) /* who may only use a script would overtake others */
 		forms &= ~RL_FORMS_QUEUE;
 	if ((m->knows >> op->queue_script & 1) == 0 || !rl_method_may_queue(m))
 		forms &= ~RL_FORM_BIT(RL_FORM_QUEUE_SHA);
