@@ -237,10 +237,13 @@ void session_warn_lingering(const struct session *session, const char *name)
 		return;
 	}
 	unsigned count = list_debtors(session, UINT32_MAX, nodes, sizeof nodes);
-	char shown[PRINTABLE_MAX];
+	char shown[PRINTABLE_MAX], others[64] = "";
+	const size_t also = session->settings->also.count;
+	if (also > 0)
+		snprintf(others, sizeof others, " and %zu of --also", also);
 	if (count > spare || (count > 0 && session->settings->verbose))
-		say(session->settings, "%s%u of %u nodes may keep the key '%s' until its TTL ends%s: %s",
+		say(session->settings, "%s%u of %u nodes may keep the key '%s'%s until its TTL ends%s: %s",
 		    count > spare ? "warning: " : "", count, redlock_node_count(session->client),
-		    printable(name, strlen(name), shown, sizeof shown),
+		    printable(name, strlen(name), shown, sizeof shown), others,
 		    count > spare ? " and keep others out" : ", which keeps nobody out", nodes);
 }
