@@ -1,2 +1,2 @@
-local last, moment, place, patience = #KEYS, 0, ARGV[3], ARGV[4]
+local last, moment, place, patience, draw = #KEYS, 0, ARGV[3], ARGV[4], nil
 -- include line_up

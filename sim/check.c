@@ -165,17 +165,22 @@ static void check_caps(struct world *w, const struct actor *a, struct handle *h,
 /* A lock was granted: numbers rise in the order of grants, whatever happens to the nodes. */
 static void check_fence(struct world *w, const struct actor *a, const struct handle *h)
 {
-	uint64_t number = redlock_lock_fence(h->lock), *highest = &w->check.fences[h->resource];
+	uint64_t number = redlock_lock_fence(h->lock);
 	if ((number != 0) != (h->options.fence != 0))
 		check_fail(w, VIOLATION_FENCE, "c%u has number %llu on resource %u", a->index,
 		           (unsigned long long)number, h->resource);
 	if (number == 0)
 		return;
-	TRACE(w, "c%u has number %llu on resource %u", a->index, (unsigned long long)number, h->resource);
-	if (number <= *highest)
-		check_fail(w, VIOLATION_FENCE, "c%u has number %llu on resource %u behind %llu", a->index,
-		           (unsigned long long)number, h->resource, (unsigned long long)*highest);
-	*highest = number;
+	for (unsigned i = 0; i < w->plan.resources; i++) {
+		uint64_t *highest = &w->check.fences[i];
+		if (i != h->resource && !h->both)
+			continue;
+		TRACE(w, "c%u has number %llu on resource %u", a->index, (unsigned long long)number, i);
+		if (number <= *highest)
+			check_fail(w, VIOLATION_FENCE, "c%u has number %llu on resource %u behind %llu", a->index,
+			           (unsigned long long)number, i, (unsigned long long)*highest);
+		*highest = number;
+	}
 }
 
 void check_claim(struct world *w, struct actor *a, struct handle *h)

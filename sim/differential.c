@@ -331,6 +331,15 @@ static bool weighs_life(struct diff *d, const struct step *step)
 	return refuses && (is_command(step, "EVAL") || is_command(step, "EVALSHA"));
 }
 
+/* And the record beside them, where a number may have been noted. */
+static void forget_counters(struct diff *d, struct pair *s, const struct step *step)
+{
+	forget_key(d, s, step, step->fence);
+	if (step->other_fence != 0)
+		forget_key(d, s, step, step->other_fence);
+	forget_key(d, s, step, step->other_fence != 0 ? step->other_fence + 1 : step->fence - 1);
+}
+
 static void run_step(struct diff *d)
 {
 	enum { BEFORE_LOGIN = 10 };
@@ -391,10 +400,8 @@ static void run_step(struct diff *d)
 		forget_key(d, s, &step, step.shared);
 	if (step.record != 0 && (doubt || from_ms != to_ms)) /* an end that it has may have passed in between */
 		forget_key(d, s, &step, step.record);
-	if (step.fence != 0 && doubt) {
-		forget_key(d, s, &step, step.fence);
-		forget_key(d, s, &step, step.fence - 1); /* the record, where a number may have been noted */
-	}
+	if (step.fence != 0 && doubt)
+		forget_counters(d, s, &step);
 	if (watches && (from_ms != to_ms || nearby || !timed)) /* a busy server watches, and tells no time */
 		forget_watched(d, s);
 	follow_kills(d, &step);

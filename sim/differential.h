@@ -22,7 +22,8 @@ struct step {
 	unsigned offers;
 	unsigned fence;
 	unsigned other;       /* of two names: the second, */
-	unsigned other_queue; /* and its queue */
+	unsigned other_queue; /* and its queue, */
+	unsigned other_fence; /* or its counter */
 	unsigned record;      /* of a node set, where what is written depends on the time */
 	unsigned setnx;
 	unsigned count_key, slots, slot_count; /* the first of so many words that are slots; 0: none */

@@ -279,13 +279,38 @@ static void add_queues(struct step *s)
 	s->key = first;
 }
 
+/* The counters of two names. */
+static void add_fences(struct step *s)
+{
+	unsigned first = s->key;
+	s->fence = s->count;
+	add_side_key(s, "fence");
+	s->key = s->other;
+	s->other_fence = s->count;
+	add_side_key(s, "fence");
+	s->key = first;
+}
+
+static void add_pair(struct step *s, struct prng *p, enum rl_word_kind kind)
+{
+	if (kind == RL_WORD_NAMES)
+		add_names(s, p);
+	else if (kind == RL_WORD_QUEUES)
+		add_queues(s);
+	else
+		add_fences(s);
+}
+
+static bool is_pair(enum rl_word_kind kind)
+{
+	return kind == RL_WORD_NAMES || kind == RL_WORD_QUEUES || kind == RL_WORD_FENCES;
+}
+
 static int64_t keys_of(const struct rl_word *word, unsigned slots)
 {
 	int64_t keys = 0;
 	for (word++; word->kind != RL_WORD_TOKEN; word++)
-		keys += word->kind == RL_WORD_SLOTS                                   ? slots - 1
-		        : word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES ? 2
-		                                                                      : 1;
+		keys += word->kind == RL_WORD_SLOTS ? (int64_t)slots - 1 : 1 + is_pair(word->kind);
 	return keys;
 }
 
@@ -400,10 +425,8 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 			add_number(s, keys_of(word, slots));
 		else if (draw_slot_word(s, p, word->kind, slots))
 			continue;
-		else if (word->kind == RL_WORD_NAMES)
-			add_names(s, p);
-		else if (word->kind == RL_WORD_QUEUES)
-			add_queues(s);
+		else if (is_pair(word->kind))
+			add_pair(s, p, word->kind);
 		else if (word->kind == RL_WORD_TOKEN && (op->several || s->setnx != 0) && prng_chance(p, 800))
 			add(s, "value-1"); /* or two keys would seldom have one */
 		else if (word->kind == RL_WORD_TOKEN)
@@ -478,7 +501,7 @@ void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_
 {
 	uint64_t kind = prng_below(p, 100);
 	s->count = s->key = s->other = s->queue = s->offers = s->fence = s->record = s->setnx = s->shared = 0;
-	s->other_queue = s->count_key = s->slots = s->slot_count = 0;
+	s->other_queue = s->other_fence = s->count_key = s->slots = s->slot_count = 0;
 	s->tells_life = s->remembers = false;
 	s->in_multi =
 	    prng_chance(p, 250) && (kind < 20 || (kind >= 40 && kind < 70) || (kind >= 75 && kind < 88));

@@ -185,8 +185,7 @@ static void make(struct world *w, uint32_t subject)
 	h->options.token_len = h->options.token != NULL ? strlen(h->own_token) : 0;
 	h->options.fence = w->plan.guard && h->options.token == NULL && chance(w, 500);
 	bool plain = h->options.token == NULL && !handle_is_by_time(h);
-	bool may = w->plan.resources == 2 && plain && h->options.fence == 0;
-	h->both = may && chance(w, w->plan.broken == BREAK_SOME ? 500 : 250);
+	h->both = w->plan.resources == 2 && plain && chance(w, w->plan.broken == BREAK_SOME ? 500 : 250);
 	bool alike = !w->plan.guard && plain && !h->both;
 	h->options.mode =
 	    alike && chance(w, w->plan.broken == BREAK_SHARED ? 500 : 250) ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;

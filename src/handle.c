@@ -128,12 +128,12 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	                                  c->drift_ppm, c->drift_ms);
 	if (error < 0)
 		return error;
-	if (names->several && wanted.kind != RL_KIND_EXCLUSIVE)
+	if (names->several && wanted.kind != RL_KIND_EXCLUSIVE && wanted.kind != RL_KIND_FENCED)
 		return REDLOCK_E_INVAL;
-	if (names->several)
-		wanted.kind = RL_KIND_MANY;
 	if (wanted.kind == RL_KIND_FENCED && c->nodes.set == NULL)
 		return REDLOCK_E_INVAL; /* without a guard there are no counters */
+	if (names->several)
+		wanted.kind = wanted.kind == RL_KIND_FENCED ? RL_KIND_MANY_FENCED : RL_KIND_MANY;
 	bool unguarded = wanted.kind == RL_KIND_SETNX || wanted.kind == RL_KIND_SETNX_OWN ||
 	                 wanted.kind == RL_KIND_SHARED || wanted.kind == RL_KIND_SHARED_OWN;
 	if (unguarded && c->nodes.set != NULL)

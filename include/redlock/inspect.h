@@ -34,7 +34,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, u
  *
  *     UPDATE job SET fence = 34, state = 'done' WHERE id = 7 AND fence <= 34;    0 rows: we are late
  *
- * Numbers are below 2^53. They have gaps. Another name has other numbers.
+ * Numbers are below 2^53. They have gaps. Another name has other numbers. A handle of several names has one,
+ * which is higher than those of all acquisitions of each of its names before it, and lower than those behind.
  *
  * The token of the current acquisition, or of the last one; 0: it has none, or is still being acquired. Any
  * thread.

@@ -1,4 +1,4 @@
-local set = redis.call("hmget", KEYS[#KEYS], "pass", "prev")
+local set = redis.call("hmget", KEYS[#KEYS], "pass", "prev", "floor", "gmax")
 if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then return {-1, 0, 0, 0, ARGV[1]} end
 local clock = ARGV[4] ~= "" and redis.call("time")
-local names, now = #KEYS - 1, clock and clock[1] * 1000 + math.floor(clock[2] / 1000) or 0
+local now = clock and clock[1] * 1000 + math.floor(clock[2] / 1000) or 0

@@ -17,8 +17,13 @@ if turn and way == 0 then
       return set
     end
   end
+  local number = not draw and 0 or draw(last + 1)
+  if not number then
+    for i = 4, last do redis.pcall("del", KEYS[i]) end
+    return {2, 0, 0, moment, ARGV[1]}
+  end
 -- include served
-  return {1, math.floor(#line / 31), 0, moment, ARGV[1], ""}
+  return {1, math.floor(#line / 31), number, moment, ARGV[1], ""}
 end
 if turn and mine then
   local was, place = string.sub(line, string.find(line, ";", 1, true) + 1), ""

@@ -6,6 +6,7 @@
 #include "core/acquire.h"
 #include "core/ballot.h"
 #include "core/enter.h"
+#include "core/many.h"
 #include "core/policy.h"
 #include "core/round.h"
 
@@ -30,10 +31,14 @@ bool rl_fence_has_number(const struct rl_lock *l, unsigned node)
 /* A yes without a number is none. */
 void rl_fence_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	rl_enter_learn(l, e);
+	if (rl_policy_of(l)->several)
+		rl_many_keep(l, e);
+	else
+		rl_enter_learn(l, e);
 	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
 		return;
-	unsigned at = e->operation == RL_OP_ENTER ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
+	bool entered = e->operation == RL_OP_ENTER || e->operation == RL_OP_ENTER_ALL;
+	unsigned at = entered ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
 	int64_t number = e->vote.number_count > at ? e->vote.numbers[at] : 0;
 	if (number > 0)
 		l->numbers->of[e->node] = (uint64_t)number;

@@ -70,6 +70,10 @@ static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 	                                                                                      REDLOCK_E_GONE,    \
 	                                                                                      true, NULL}
 
+#define MANY_HOLDS                                                                                           \
+	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND_ALL, extend, REDLOCK_E_LOST, .keep = rl_many_keep},                  \
+	[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE_ALL, release, REDLOCK_E_GONE}
+
 #define SETNX_ASKS                                                                                           \
 	[REDLOCK_OP_ACQUIRE] = {RL_OP_SETNX, claim, REDLOCK_E_BUSY},                                             \
 	[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend, REDLOCK_E_LOST},                                      \
@@ -122,16 +126,25 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
     /* Who waits for one name must not keep another one: it is woken, never handed the lock. */
     [RL_KIND_MANY] =
         {
-            .asks =
-                {
-                    [REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL, claim, REDLOCK_E_BUSY, .keep = rl_many_keep},
-                    [REDLOCK_OP_EXTEND] = {RL_OP_EXTEND_ALL, extend, REDLOCK_E_LOST, .keep = rl_many_keep},
-                    [REDLOCK_OP_RELEASE] = {RL_OP_RELEASE_ALL, release, REDLOCK_E_GONE},
-                },
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL, claim, REDLOCK_E_BUSY, .keep = rl_many_keep},
+                     MANY_HOLDS},
             .signs = true,
             .tries_again = true,
             .contends = true,
             .several = true,
+            .give_back = from_all_quietly,
+        },
+    [RL_KIND_MANY_FENCED] =
+        {
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL_FENCED, rl_fence_weigh, REDLOCK_E_BUSY,
+                                             .keep = rl_fence_keep},
+                     MANY_HOLDS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .several = true,
+            .numbers = true,
+            .confirm = rl_fence_confirm,
             .give_back = from_all_quietly,
         },
     /* Who waits asks again by chance: holders of the old protocol wake nobody. */

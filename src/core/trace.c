@@ -91,7 +91,8 @@ static bool enters_alone(const struct rl_effects *fx)
 
 static unsigned entering(unsigned claim)
 {
-	return claim == RL_OP_SLOT ? RL_OP_SLOT_ENTER : claim == RL_OP_CLAIM_ALL ? RL_OP_ENTER_ALL : RL_OP_ENTER;
+	bool all = claim == RL_OP_CLAIM_ALL || claim == RL_OP_CLAIM_ALL_FENCED;
+	return claim == RL_OP_SLOT ? RL_OP_SLOT_ENTER : all ? RL_OP_ENTER_ALL : RL_OP_ENTER;
 }
 
 /* Further operations of callers have numbers that operations of nodes have, too. */

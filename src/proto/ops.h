@@ -97,7 +97,8 @@ enum rl_word_kind {
 	RL_WORD_TIMED,  /* and the server's time told */
 	RL_WORD_KEYS,   /* of several names: how many keys there are, */
 	RL_WORD_NAMES,  /* the names, */
-	RL_WORD_QUEUES, /* and the keys of their queues */
+	RL_WORD_QUEUES, /* and behind them the keys of their queues, */
+	RL_WORD_FENCES, /* or of their counters */
 	RL_WORD_RECORD, /* RL_RECORD_ words of the record of the node set */
 	RL_WORD_FIXED = RL_WORD_RECORD + RL_RECORD_WORDS,
 	RL_WORD_END

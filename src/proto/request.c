@@ -19,6 +19,8 @@ static bool has_tag(struct rl_slice name)
 	return close != NULL && close > open + 1;
 }
 
+static const char queue_mark[] = ":redlock:queue", fence_mark[] = ":redlock:fence";
+
 enum { SHORT = 256 };
 
 /* Where it is put together: in `room` if it is short, as nearly all are, else in `large`. */
@@ -104,7 +106,7 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 	case RL_WORD_TTL:
 		return digits(sides->ttl, r->ttl_ms);
 	case RL_WORD_QUEUE:
-		return side_key(sides, &sides->queue, subject(r), rl_slice_of(":redlock:queue"));
+		return side_key(sides, &sides->queue, subject(r), rl_slice_of(queue_mark));
 	case RL_WORD_OFFERS:
 		return side_key(sides, &sides->offers, subject(r), rl_slice_of(":redlock:offers"));
 	case RL_WORD_PLACE:
@@ -122,7 +124,7 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 	case RL_WORD_NEXT:
 		return or_empty(r->next);
 	case RL_WORD_FENCE:
-		return side_key(sides, &sides->fence, r->name, rl_slice_of(":redlock:fence"));
+		return side_key(sides, &sides->fence, r->name, rl_slice_of(fence_mark));
 	case RL_WORD_SETNX:
 		return side_key(sides, &sides->setnx, r->name, rl_slice_of(":redlock:setnx"));
 	case RL_WORD_COUNT:
@@ -152,29 +154,32 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 struct several {
 	struct rl_slice words[RL_OP_WORDS + 2 * REDLOCK_MAX_NAMES];
 	unsigned count;
-	struct rl_buffer queues; /* the keys of their queues, or of the slots, which words point to */
-	char keys[8];            /* how many keys there are */
+	struct rl_buffer sides; /* the keys beside the names, or of the slots, which words point to: one list */
+	char keys[8];           /* how many keys there are */
 };
 _Static_assert(REDLOCK_MAX_SLOTS <= 2 * REDLOCK_MAX_NAMES, "there is room for both");
 
-/* False: out of memory. */
-static bool add_names(struct several *s, const struct rl_request *r, bool queues)
+static void add_names(struct several *s, const struct rl_request *r)
 {
-	static const char mark[] = ":redlock:queue";
-	enum { MORE = sizeof mark - 1 + 2 };
 	struct rl_slice name = r->name, also = r->also;
-	size_t most = name.size + also.size + (size_t)MORE * REDLOCK_MAX_NAMES;
-	if (queues && !rl_buffer_reserve(&s->queues, most)) /* at once: it must not move */
+	do
+		s->words[s->count++] = name;
+	while (rl_names_next(&also, &name));
+}
+
+/* False: out of memory. */
+static bool add_sides(struct several *s, const struct rl_request *r, struct rl_slice mark)
+{
+	struct rl_slice name = r->name, also = r->also;
+	size_t most = name.size + also.size + (mark.size + 2) * REDLOCK_MAX_NAMES;
+	if (!rl_buffer_reserve(&s->sides, most)) /* at once: it must not move */
 		return false;
 	do {
-		if (queues) {
-			size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + sizeof mark - 1;
-			char *at = s->queues.bytes + s->queues.size;
-			put_side(at, brace, name, rl_slice_of(mark));
-			s->queues.size += size;
-			name = (struct rl_slice){at, size};
-		}
-		s->words[s->count++] = name;
+		size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + mark.size;
+		char *at = s->sides.bytes + s->sides.size;
+		put_side(at, brace, name, mark);
+		s->sides.size += size;
+		s->words[s->count++] = (struct rl_slice){at, size};
 	} while (rl_names_next(&also, &name));
 	return true;
 }
@@ -199,11 +204,34 @@ struct rl_slice rl_request_slot(struct rl_buffer *buffer, struct rl_slice name, 
 /* False: out of memory. */
 static bool add_slots(struct several *s, const struct rl_request *r)
 {
-	if (!rl_buffer_reserve(&s->queues, r->slots * (r->name.size + SLOT_MORE))) /* at once: it must not move */
+	if (!rl_buffer_reserve(&s->sides, r->slots * (r->name.size + SLOT_MORE))) /* at once: it must not move */
 		return false;
 	for (unsigned i = 1; i < r->slots; i++)
-		s->words[s->count++] = rl_request_slot(&s->queues, r->name, i);
+		s->words[s->count++] = rl_request_slot(&s->sides, r->name, i);
 	return true;
+}
+
+/* The words for this one of the row. False: out of memory. */
+static bool add(struct several *s, const struct rl_request *r, const struct rl_word *word,
+                struct sides *sides)
+{
+	switch (word->kind) {
+	case RL_WORD_NAMES:
+		add_names(s, r);
+		return true;
+	case RL_WORD_QUEUES:
+		return add_sides(s, r, rl_slice_of(queue_mark));
+	case RL_WORD_FENCES:
+		return add_sides(s, r, rl_slice_of(fence_mark));
+	case RL_WORD_SLOTS:
+		return add_slots(s, r);
+	case RL_WORD_KEYS:
+		s->words[s->count++] = (struct rl_slice){s->keys, 0};
+		return true;
+	default:
+		s->words[s->count++] = word->kind == RL_WORD_FIXED ? word->fixed : part(r, word->kind, sides);
+		return true;
+	}
 }
 
 /* What is in front of the token is keys. */
@@ -217,15 +245,7 @@ static bool expand(struct several *s, const struct rl_request *r, const struct r
 			keys = s->count;
 		if (word->kind == RL_WORD_TOKEN)
 			s->words[keys].size = rl_command_digits(s->keys, s->count - keys - 1);
-		if (word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES)
-			ok = add_names(s, r, word->kind == RL_WORD_QUEUES);
-		else if (word->kind == RL_WORD_SLOTS)
-			ok = add_slots(s, r);
-		else if (word->kind == RL_WORD_KEYS)
-			s->words[s->count++] = (struct rl_slice){s->keys, 0};
-		else
-			s->words[s->count++] = word->kind == RL_WORD_FIXED ? word->fixed : part(r, word->kind, sides);
-		ok = ok && s->words[s->count - 1].bytes != NULL;
+		ok = add(s, r, word, sides) && s->words[s->count - 1].bytes != NULL;
 	}
 	return ok;
 }
@@ -236,10 +256,10 @@ static bool write_several(struct rl_buffer *out, const struct rl_request *r, enu
 	struct sides sides;
 	s.count = 0;
 	sides.large = false;
-	s.queues = (struct rl_buffer){0};
+	s.sides = (struct rl_buffer){0};
 	bool ok =
 	    expand(&s, r, rl_ops[r->operation].words[form], &sides) && rl_command_write(out, s.words, s.count);
-	rl_buffer_free(&s.queues);
+	rl_buffer_free(&s.sides);
 	if (sides.large)
 		free_sides(&sides);
 	return ok;
@@ -252,14 +272,14 @@ static const char *end_of(struct rl_slice word)
 }
 
 /* Makes of the words those of the row: the first name, and the others as one word, are in the place of the
- * names, and nothing in that of the queues. Returns how the others are written. */
+ * names, and nothing in that of the keys beside them. Returns how the others are written. */
 static struct rl_slice shrink(struct rl_slice *words, unsigned count, const struct rl_word *row)
 {
 	size_t length = 0, at = 0, lists = 1;
 	for (; row[length].kind != RL_WORD_END; length++) {
 		if (row[length].kind == RL_WORD_NAMES)
 			at = length;
-		lists += row[length].kind == RL_WORD_QUEUES;
+		lists += row[length].kind == RL_WORD_QUEUES || row[length].kind == RL_WORD_FENCES;
 	}
 	size_t names = (count - length) / lists + 1;
 	const char *from = end_of(words[at]), *to = end_of(words[at + names - 1]);

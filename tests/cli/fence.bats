@@ -44,6 +44,19 @@ rl_fenced() { # VERB ...
 	output=$(cat "$sandbox/report") json_is "j['fence'] > $first"
 }
 
+@test "several names have one number, above those of each" {
+	want 0 rl_fenced run other -c 'echo "$REDLOCK_FENCE"'
+	want 0 rl_fenced run other -c 'echo "$REDLOCK_FENCE"'
+	first=$output
+	want 0 rl_fenced run --also other job -c 'echo "$REDLOCK_FENCE"'
+	[ "$output" -gt "$first" ]
+	first=$output
+	for name in other job; do
+		want 0 rl_fenced run "$name" -c 'echo "$REDLOCK_FENCE"'
+		[ "$output" -gt "$first" ]
+	done
+}
+
 @test "acquire prints it behind the token, --json has it" {
 	want 0 rl_fenced acquire job
 	read -r token number <<<"$output"

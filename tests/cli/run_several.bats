@@ -45,8 +45,6 @@ in_use() { # NAME
 	gives 64 rl_run --also "" "$job" true
 	# shellcheck disable=SC2046 # words
 	gives 64 rl_run $(printf -- '--also %s ' {1..64}) "$job" true
-	gives 64 rl_run --also b --fence --guard=auto "$job" true
-	says "--fence and --also"
 }
 
 @test "--reentrant: the run above keeps the lock, and the command is run as it is" {

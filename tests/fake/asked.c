@@ -7,7 +7,8 @@
 
 static bool is_list(const struct rl_word *word)
 {
-	return word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES || word->kind == RL_WORD_SLOTS;
+	return word->kind == RL_WORD_NAMES || word->kind == RL_WORD_QUEUES || word->kind == RL_WORD_FENCES ||
+	       word->kind == RL_WORD_SLOTS;
 }
 
 /* How many words more a list of names is than the word of the row: so many keys there are. One of slots has

@@ -48,7 +48,7 @@ const struct expected expected[RL_OP_COUNT] = {
     [RL_OP_CLAIM_FENCED] = {{GUARD_SCRIPT("claim_fenced 3 NAME redlock:set FENCE TOKEN TTL PASS TIMED")},
                             "$10\r\n1 7 0 0 t0\r\n",
                             "$10\r\n0 0 9 0 t0\r\n"},
-    [RL_OP_RAISE] = {{GUARD_SCRIPT("raise 3 NAME redlock:set FENCE TOKEN NUMBER PASS")},
+    [RL_OP_RAISE] = {{GUARD_SCRIPT("raise KEYS5 NAMES FENCES redlock:set TOKEN NUMBER PASS")},
                      "*5\r\n:1\r\n:7\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
                      "*5\r\n:0\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n"},
     [RL_OP_MEET] = {{[RL_FORM_TEXT] = "EVAL meet 1 redlock:set ID MEMBERS QUORUM LONGEST"},
@@ -63,10 +63,14 @@ const struct expected expected[RL_OP_COUNT] = {
                           GUARD_SCRIPT("guarded_claim_all KEYS1 NAMES redlock:set TOKEN TTL PASS TIMED")},
                          "*5\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
                          "*5\r\n:0\r\n:2\r\n:9\r\n:0\r\n$2\r\nt0\r\n"},
+    [RL_OP_CLAIM_ALL_FENCED] = {{GUARD_SCRIPT(
+                                    "claim_all_fenced KEYS5 NAMES FENCES redlock:set TOKEN TTL PASS TIMED")},
+                                "*5\r\n:1\r\n:7\r\n:0\r\n:0\r\n$2\r\nt0\r\n",
+                                "*5\r\n:0\r\n:2\r\n:9\r\n:0\r\n$2\r\nt0\r\n"},
     [RL_OP_ENTER_ALL] = {{QUEUE_SCRIPT("enter_all KEYS3 LINE QUEUE OFFERS NAMES TOKEN TTL PLACE PATIENCE"),
                           GUARD_SCRIPT(
-                              "guarded_enter_all KEYS4 LINE QUEUE OFFERS NAMES redlock:set TOKEN TTL "
-                              "PASS TIMED PLACE PATIENCE")},
+                              "guarded_enter_all KEYS6 LINE QUEUE OFFERS NAMES FENCES redlock:set TOKEN TTL "
+                              "PASS TIMED PLACE PATIENCE FENCED")},
                          "*6\r\n:1\r\n:0\r\n:0\r\n:0\r\n$2\r\nt0\r\n$0\r\n\r\n",
                          "*6\r\n:-3\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$2\r\nt1\r\n"},
     [RL_OP_EXTEND_ALL] = {{SCRIPT("extend_all KEYS NAMES TOKEN TTL"),
@@ -155,7 +159,8 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"KEYS1", text_bytes(several ? "3" : "2")},
 	    {"KEYS2", text_bytes(several ? "4" : "2")},
 	    {"KEYS3", text_bytes(several ? "5" : "4")},
-	    {"KEYS4", text_bytes(several ? "6" : "5")},
+	    {"KEYS5", text_bytes(several ? "5" : "3")},
+	    {"KEYS6", text_bytes(several ? "8" : "6")},
 	    {"LINE", {r->line.bytes, r->line.size}},
 	    {"SLOTKEYS2", text_bytes(room->slot_keys[2])},
 	    {"SLOTKEYS3", text_bytes(room->slot_keys[3])},
@@ -166,6 +171,7 @@ static struct bytes part(const struct rl_request *r, enum rl_form form, struct e
 	    {"KEPT", text_bytes(room->kept)},
 	    {"NAMES", {r->name.bytes, r->name.size}},
 	    {"QUEUES", {room->queue.bytes, room->queue.length}},
+	    {"FENCES", {room->fence.bytes, room->fence.length}},
 	};
 	static const char *const record[RL_RECORD_WORDS] = {"ID",   "MEMBERS", "QUORUM", "LONGEST", "SETID",
 	                                                    "STEP", "CONFIG",  "FLOOR",  "MEMBER"};
@@ -197,6 +203,7 @@ void expected_free(struct expected_room *room)
 {
 	buffer_free(&room->queue);
 	buffer_free(&room->also);
+	buffer_free(&room->also_fence);
 	buffer_free(&room->offers);
 	buffer_free(&room->fence);
 	buffer_free(&room->setnx);
@@ -236,7 +243,8 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 	snprintf(room->patience, sizeof room->patience, "%llu", (unsigned long long)r->patience_ms);
 	snprintf(room->terms, sizeof room->terms, "%s %llu", room->patience, (unsigned long long)r->offered_ns);
 	snprintf(room->number, sizeof room->number, "%llu", (unsigned long long)r->number);
-	room->queue = room->also = room->offers = room->fence = room->setnx = (struct buffer){0};
+	room->queue = room->also = room->also_fence = room->offers = room->fence = room->setnx =
+	    (struct buffer){0};
 	bool lines_up = r->operation == RL_OP_ENTER_ALL;
 	struct bytes line = {lines_up ? r->line.bytes : r->name.bytes, lines_up ? r->line.size : r->name.size};
 	expected_side(line, "queue", &room->queue);
@@ -244,6 +252,7 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 	expected_side((struct bytes){r->name.bytes, r->name.size}, "fence", &room->fence);
 	expected_side((struct bytes){r->name.bytes, r->name.size}, "setnx", &room->setnx);
 	expected_side(also, "queue", &room->also);
+	expected_side(also, "fence", &room->also_fence);
 	expect_slots(r, room);
 	ret->count = 0;
 	for (size_t length; at != NULL && (length = strcspn(at, " ")) > 0; at += length + (at[length] == ' ')) {
@@ -258,6 +267,8 @@ bool expected_words(const struct rl_request *r, enum rl_form form, struct expect
 			ret->at[ret->count++] = also;
 		else if (also.size > 0 && word_is(word, "QUEUES"))
 			ret->at[ret->count++] = (struct bytes){room->also.bytes, room->also.length};
+		else if (also.size > 0 && word_is(word, "FENCES"))
+			ret->at[ret->count++] = (struct bytes){room->also_fence.bytes, room->also_fence.length};
 	}
 	return at != NULL;
 }

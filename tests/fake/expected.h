@@ -28,7 +28,7 @@ struct expected_room {
 	char number[24], ttl[24], patience[24], terms[48], most[16], first[16], kept[16];
 	char slot_keys[EXPECTED_SLOT_KEYS]
 	              [16]; /* how many keys there are, by how many of them are no slots but one */
-	struct buffer queue, also, offers, fence, setnx, count;
+	struct buffer queue, also, also_fence, offers, fence, setnx, count;
 	struct buffer slots[EXPECTED_SLOTS];
 };
 void expected_free(struct expected_room *room);

@@ -86,12 +86,14 @@ void script_admit(struct call *c);
 
 /* redis_many.c */
 void script_claim_all(struct call *c);
+void script_claim_all_fenced(struct call *c);
 void script_guarded_claim_all(struct call *c);
 void script_extend_all(struct call *c);
 void script_guarded_extend_all(struct call *c);
 void script_release_all(struct call *c);
 void script_enter_all(struct call *c);
 void script_guarded_enter_all(struct call *c);
+
 /* redis_share.c; and how many share a key, with who they are as INSPECT shows them */
 void script_share(struct call *c);
 void script_share_extend(struct call *c);

@@ -113,6 +113,19 @@ int64_t guard_draw(struct call *c, struct bytes fence)
 	return number;
 }
 
+int64_t guard_draw_all(struct call *c, const struct bytes *fences, unsigned count)
+{
+	int64_t floor = field_number(c, "floor"), most = field_number(c, "gmax"), last = 0;
+	for (unsigned i = 0; i < count; i++) {
+		int64_t was = count_of(call_find(c, fences[i]));
+		was = was > floor ? was : most > floor ? most : floor;
+		last = was > last ? was : last;
+	}
+	for (unsigned i = 0; i < count; i++)
+		put_counter(c, fences[i], last + 1, LIFE_MS);
+	return last + 1;
+}
+
 /* ---- claim and extend ---- */
 
 static void reply(struct call *c, int64_t verdict, int64_t number, int64_t left, bool timed,
@@ -199,34 +212,59 @@ void script_guarded_extend(struct call *c)
 	reply_text(c, 1, 0, 0, timed, token);
 }
 
+/* The first one that is not ours, from 1 on; 0: all are; -1: an answer was given. */
+static int others(struct call *c, const struct bytes *names, unsigned count, struct bytes token)
+{
+	enum { GET_LINE = 5 };
+	for (unsigned i = 0; i < count; i++) {
+		const struct key *key = call_find(c, names[i]);
+		bool odd = key != NULL && key->type != KEY_STRING;
+		if (script_fails_at(c, odd ? call_wrongtype : NULL, RL_SCRIPT_RAISE, GET_LINE))
+			return -1;
+		if (key == NULL || !bytes_equal(key->value, token))
+			return (int)i + 1;
+	}
+	return 0;
+}
+
+static bool counts_to(struct call *c, struct bytes fence, int64_t number)
+{
+	const struct key *key = call_find(c, fence);
+	return key != NULL && key->type == KEY_STRING && word_number(key->value) >= number;
+}
+
+/* False: an answer was given. */
+static bool raise_one(struct call *c, struct bytes fence, int64_t number)
+{
+	enum { HSET_LINE = 10 };
+	const char *refused = counts_to(c, fence, number) ? NULL : call_memory_refused(c);
+	if (field_number(c, "gmax") < number && script_fails_at(c, refused, RL_SCRIPT_RAISE, HSET_LINE))
+		return false;
+	if (refused != NULL) /* behind a pcall, which knows no line */
+		call_reply_text(c, "%s", refused);
+	else if (!counts_to(c, fence, number) && !c->redis->raises_none)
+		put_counter(c, fence, number, LIFE_MS);
+	return refused == NULL;
+}
+
 void script_raise(struct call *c)
 {
-	enum { NAME = 3, FENCE = 5, TOKEN, NUMBER, PASS };
-	enum { GET_LINE = 3, HSET_LINE = 6 };
-	struct bytes token = word(c, TOKEN);
-	const struct key *key = call_find(c, word(c, NAME)), *counter = call_find(c, word(c, FENCE));
-	int64_t number = word_number(word(c, NUMBER));
-	bool counts = counter != NULL && counter->type == KEY_STRING && word_number(counter->value) >= number;
-	const char *refused = counts ? NULL : call_memory_refused(c);
-	if (!guard_admits(c, word(c, PASS))) {
+	enum { KEYS = 2, FIRST };
+	unsigned keys = (unsigned)word_number(word(c, KEYS)), names = (keys - 1) / 2;
+	struct bytes token = word(c, FIRST + keys);
+	int64_t number = word_number(word(c, FIRST + keys + 1));
+	if (!guard_admits(c, word(c, FIRST + keys + 2))) {
 		reply(c, -1, 0, 0, false, token);
 		return;
 	}
-	if (script_fails_at(c, key != NULL && key->type != KEY_STRING ? call_wrongtype : NULL, RL_SCRIPT_RAISE,
-	                    GET_LINE))
+	int other = others(c, &c->w.at[FIRST], names, token);
+	if (other > 0)
+		reply(c, 0, other, 0, false, token);
+	if (other != 0)
 		return;
-	if (key == NULL || !bytes_equal(key->value, token)) {
-		reply(c, 0, 0, 0, false, token);
-		return;
-	}
-	if (field_number(c, "gmax") < number && script_fails_at(c, refused, RL_SCRIPT_RAISE, HSET_LINE))
-		return;
-	if (refused != NULL) { /* behind a pcall, which knows no line */
-		call_reply_text(c, "%s", refused);
-		return;
-	}
-	if (!counts && !c->redis->raises_none)
-		put_counter(c, word(c, FENCE), number, LIFE_MS);
+	for (unsigned i = 0; i < names; i++)
+		if (!raise_one(c, c->w.at[FIRST + names + i], number))
+			return;
 	reply(c, 1, number, 0, false, token);
 }
 

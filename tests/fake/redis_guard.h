@@ -14,3 +14,6 @@ bool guard_counts(struct call *c);
 /* The last number under this key; and the next one, which is kept. */
 int64_t guard_counter(struct call *c, struct bytes fence);
 int64_t guard_draw(struct call *c, struct bytes fence);
+
+/* The next one of several at once, which all of them have then. */
+int64_t guard_draw_all(struct call *c, const struct bytes *fences, unsigned count);

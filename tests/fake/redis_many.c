@@ -10,6 +10,7 @@ enum { KEYS = 2, FIRST };
 struct several {
 	const struct bytes *names;
 	unsigned count;
+	const struct bytes *fences; /* of them; NULL: no number is drawn */
 	struct bytes token, second; /* and what is behind it */
 	int64_t now_ms;             /* 0: it is not told */
 };
@@ -30,11 +31,12 @@ static struct several read(struct call *c, bool guarded)
 	                        .now_ms = timed ? c->redis->now_ms : 0};
 }
 
-static void reply(struct call *c, const struct several *s, int64_t verdict, unsigned name, int64_t left)
+/* `about`: which name, or the number that was drawn. */
+static void reply(struct call *c, const struct several *s, int64_t verdict, int64_t about, int64_t left)
 {
 	call_reply(c, "*5");
 	call_reply_number(c, verdict);
-	call_reply_number(c, name);
+	call_reply_number(c, about);
 	call_reply_number(c, left);
 	call_reply_number(c, s->now_ms);
 	call_reply_bulk(c, s->token);
@@ -73,7 +75,7 @@ static void claim(struct call *c, const struct several *s)
 	for (unsigned i = 0; i < s->count; i++)
 		if (call_find(c, s->names[i]) == NULL)
 			call_store(c, s->names[i], s->token, word_number(s->second));
-	reply(c, s, 1, 0, 0);
+	reply(c, s, 1, s->fences != NULL ? guard_draw_all(c, s->fences, s->count) : 0, 0);
 }
 
 void script_claim_all(struct call *c)
@@ -87,6 +89,20 @@ void script_guarded_claim_all(struct call *c)
 	struct several s = read(c, true);
 	if (is_admitted(c, &s))
 		claim(c, &s);
+}
+
+/* Behind the names are the keys of their counters. */
+void script_claim_all_fenced(struct call *c)
+{
+	struct several s = read(c, true);
+	if (!is_admitted(c, &s))
+		return;
+	s.count /= 2;
+	s.fences = s.names + s.count;
+	if (guard_counts(c))
+		claim(c, &s);
+	else
+		reply(c, &s, -2, 0, 0);
 }
 
 /* ---- extend ---- */
@@ -128,7 +144,7 @@ void script_extend_all(struct call *c)
 
 void script_guarded_extend_all(struct call *c)
 {
-	enum { GET_LINE = 6 };
+	enum { GET_LINE = 7 };
 	struct several s = read(c, true);
 	if (is_admitted(c, &s))
 		extend(c, &s, RL_SCRIPT_GUARDED_EXTEND_ALL, GET_LINE);
@@ -264,19 +280,20 @@ static void take(struct line *l, const struct waiter *w, bool mine)
 		if (call_find(c, w->s.names[i]) == NULL)
 			call_store(c, w->s.names[i], w->s.token, word_number(w->s.second));
 	l->written = true;
+	int64_t number = w->s.fences != NULL ? guard_draw_all(c, w->s.fences, w->s.count) : 0;
 	if (mine) {
 		offers_drop(c, c->w.at[FIRST + 2], w->place);
 		drop_first(l);
 	}
 	if (line_changed(l))
 		line_keep(l);
-	reply_waiter(c, w, (int64_t[]){1, waiting(l), 0, w->s.now_ms}, text_bytes(""));
+	reply_waiter(c, w, (int64_t[]){1, waiting(l), number, w->s.now_ms}, text_bytes(""));
 }
 
 /* Whose turn it is while another name is in the way lets the next one have it. */
 static void refuse(struct line *l, const struct waiter *w, bool mine, bool turn)
 {
-	unsigned line = w->script == RL_SCRIPT_ENTER_ALL ? 105 : 109; /* of the SET */
+	unsigned line = w->script == RL_SCRIPT_ENTER_ALL ? 110 : 129; /* of the SET */
 	struct call *c = l->call;
 	int64_t place = 0;
 	if (turn && mine) {
@@ -309,16 +326,19 @@ static void line_up(struct call *c, struct waiter *w, unsigned pexpire_line)
 	line_close(&l);
 }
 
+/* In a guarded set the keys of the counters are behind the names. */
 static struct waiter read_waiter(struct call *c, bool guarded)
 {
-	enum { OF_LINE = 3 };
+	enum { OF_LINE = 3, FENCED = 2 };
 	struct several s = read(c, guarded);
 	unsigned behind = FIRST + s.count + guarded + 2 + 2 * guarded;
 	struct waiter w = {.s = s, .line = word(c, FIRST), .place = word(c, behind)};
 	w.patience = word(c, behind + 1);
 	w.script = guarded ? RL_SCRIPT_GUARDED_ENTER_ALL : RL_SCRIPT_ENTER_ALL;
 	w.s.names += OF_LINE;
-	w.s.count -= OF_LINE;
+	w.s.count = (w.s.count - OF_LINE) / (1 + guarded);
+	if (guarded && word(c, behind + FENCED).size > 0)
+		w.s.fences = w.s.names + w.s.count;
 	return w;
 }
 
@@ -332,6 +352,10 @@ void script_guarded_enter_all(struct call *c)
 {
 	struct several s = read(c, true);
 	struct waiter w = read_waiter(c, true);
-	if (is_admitted(c, &s))
-		line_up(c, &w, 11);
+	if (!is_admitted(c, &s))
+		return;
+	if (w.s.fences == NULL || guard_counts(c))
+		line_up(c, &w, 26);
+	else
+		reply(c, &s, 2, 0, 0);
 }

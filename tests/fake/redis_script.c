@@ -94,6 +94,7 @@ static void run_script(struct call *c, enum rl_script number)
 	    [RL_SCRIPT_GUARDED_ENTER] = script_guarded_enter,
 	    [RL_SCRIPT_GUARDED_EXTEND] = script_guarded_extend,
 	    [RL_SCRIPT_CLAIM_ALL] = script_claim_all,
+	    [RL_SCRIPT_CLAIM_ALL_FENCED] = script_claim_all_fenced,
 	    [RL_SCRIPT_EXTEND_ALL] = script_extend_all,
 	    [RL_SCRIPT_RELEASE_ALL] = script_release_all,
 	    [RL_SCRIPT_ENTER_ALL] = script_enter_all,

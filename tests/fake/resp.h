@@ -5,7 +5,7 @@
 #include "buffer.h"
 #include "keyspace.h"
 
-enum { RESP_WORDS = 16 };
+enum { RESP_WORDS = 18 };
 #define RESP_WRONG SIZE_MAX
 
 struct words {

@@ -113,6 +113,66 @@ TEST(numbers_rise_whichever_quorum_answers)
 	}
 }
 
+static redlock_lock *both_lock(redlock_client *client, uint64_t wait_ms)
+{
+	static const struct redlock_name names[] = {{"job", 3}, {"also", 4}};
+	struct redlock_lock_options options = fixture_options(TTL_MS);
+	redlock_lock *lock;
+	options.fence = 1;
+	options.wait_ms = wait_ms;
+	assert_int_equal(redlock_lock_new_many(client, names, 2, &options, &lock), 0);
+	return lock;
+}
+
+/* It is above those of each name, and theirs above it, also if it was waited for. */
+TEST(several_names_have_one_number)
+{
+	record_write(&servers, NODES, TTL_MS, "1000");
+	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+	struct redlock_lock_options options = fixture_options(TTL_MS);
+	options.fence = 1;
+	own_lock *job = fenced_lock(client, 0);
+	own_lock *also = fixture_lock_with(client, "also", &options);
+	own_lock *both = both_lock(client, 0);
+	for (int i = 0; i < 3; i++) {
+		uint64_t of_job = number_of(job), of_also = number_of(also);
+		of_also = i == 2 ? number_of(also) : of_also;
+		set_counter((unsigned)i, "3000"); /* a node that is ahead */
+		uint64_t of_both = number_of(both);
+		assert_true(of_both > of_job && of_both > of_also);
+		assert_true(number_of(job) > of_both && number_of(also) > of_both);
+		expect_settled(client, NODES, "job");
+	}
+}
+
+static void *wait_for_both(void *arg)
+{
+	static uint64_t number;
+	number = number_of(arg);
+	return &number;
+}
+
+TEST(several_names_that_were_waited_for)
+{
+	pthread_t thread;
+	void *number;
+	record_write(&servers, NODES, TTL_MS, "1000");
+	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE), *waiter = open_guarded(REDLOCK_GUARD_REQUIRE);
+	struct redlock_lock_options options = fixture_options(TTL_MS);
+	options.fence = 1;
+	own_lock *also = fixture_lock_with(client, "also", &options);
+	own_lock *both = both_lock(waiter, 60000);
+	expect_ok(also, redlock_acquire(also));
+	assert_driven(client, servers_with_key(&servers, NODES, "also") == NODES);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_both, both), 0);
+	assert_driven(client, servers_with_key(&servers, NODES, "{also}:redlock:queue") > 0);
+	uint64_t before = redlock_lock_fence(also);
+	expect_ok(also, redlock_release(also));
+	pthread_join(thread, &number);
+	assert_true(*(uint64_t *)number > before);
+	expect_settled(waiter, NODES, "job");
+}
+
 static int votes_of(const redlock_lock *lock, enum redlock_vote_code code)
 {
 	int count = 0;

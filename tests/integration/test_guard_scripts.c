@@ -38,6 +38,7 @@ static void set_field(const char *field, const char *value)
 
 /* ---- passes ---- */
 
+#define FENCES "{job}:redlock:fence {also}:redlock:fence"
 #define QUEUE "{job}:redlock:queue {job}:redlock:offers"
 
 static const struct guarded {
@@ -48,12 +49,15 @@ static const struct guarded {
     {RL_SCRIPT_CLAIM, false, "2 job redlock:set t 30000 PASS -"},
     {RL_SCRIPT_CLAIM_FENCED, false, "3 job redlock:set {job}:redlock:fence t 30000 PASS -"},
     {RL_SCRIPT_GUARDED_CLAIM_ALL, false, "3 job also redlock:set t 30000 PASS -"},
+    {RL_SCRIPT_CLAIM_ALL_FENCED, false, "5 job also " FENCES " redlock:set t 30000 PASS -"},
     {RL_SCRIPT_GUARDED_ENTER, false,
      "5 job " QUEUE " redlock:set {job}:redlock:fence t 30000 - 5000 PASS - -"},
-    {RL_SCRIPT_GUARDED_ENTER_ALL, false, "6 job " QUEUE " job also redlock:set t 30000 PASS - - 5000"},
+    {RL_SCRIPT_GUARDED_ENTER_ALL, false,
+     "8 job " QUEUE " job also " FENCES " redlock:set t 30000 PASS - - 5000 -"},
     {RL_SCRIPT_GUARDED_EXTEND, true, "2 job redlock:set t 30000 PASS -"},
     {RL_SCRIPT_GUARDED_EXTEND_ALL, true, "3 job also redlock:set t 30000 PASS -"},
-    {RL_SCRIPT_RAISE, true, "3 job redlock:set {job}:redlock:fence t 2000 PASS"},
+    {RL_SCRIPT_RAISE, true, "3 job {job}:redlock:fence redlock:set t 2000 PASS"},
+    {RL_SCRIPT_RAISE, true, "5 job also " FENCES " redlock:set t 2000 PASS"},
 };
 
 static void lay_out(const struct guarded *g)
@@ -127,15 +131,86 @@ TEST(a_counter_is_raised_for_the_holder)
 {
 	lay_out(&guarded[0]);
 	server_must(&servers.server[0], "OK", "SET", "job", "t", NULL);
-	assert_int_equal(raised("3 job redlock:set {job}:redlock:fence t 2000 PASS"), 1);
+	assert_int_equal(raised("3 job {job}:redlock:fence redlock:set t 2000 PASS"), 1);
 	expect_counter("2000");
-	assert_int_equal(raised("3 job redlock:set {job}:redlock:fence t 1500 PASS"), 1);
-	assert_int_equal(raised("3 job redlock:set {job}:redlock:fence another 3000 PASS"), 0);
+	assert_int_equal(raised("3 job {job}:redlock:fence redlock:set t 1500 PASS"), 1);
+	assert_int_equal(raised("3 job {job}:redlock:fence redlock:set another 3000 PASS"), 0);
 	expect_counter("2000");
 	server_must(&servers.server[0], "1", "DEL", "job", NULL);
-	assert_int_equal(raised("3 job redlock:set {job}:redlock:fence t 3000 PASS"), 0);
+	assert_int_equal(raised("3 job {job}:redlock:fence redlock:set t 3000 PASS"), 0);
 	expect_counter("2000");
 	assert_int_equal(drawn(), 2001);
+}
+
+/* ---- numbers of several names ---- */
+
+#define TWO "job also " FENCES " redlock:set t 30000 PASS -"
+#define TWO_IN_LINE "job " QUEUE " job also " FENCES " redlock:set t 30000 PASS - - 5000 "
+
+static const char also_fence[] = "{also}:redlock:fence";
+
+/* By each of the two scripts that draw one; and the keys are gone again. */
+static uint64_t drawn_by(bool in_line)
+{
+	uint64_t number = 0;
+	if (in_line)
+		assert_int_equal(sscanf(run(RL_SCRIPT_GUARDED_ENTER_ALL, "8 " TWO_IN_LINE "1", "present"),
+		                        "1 0 %" SCNu64, &number),
+		                 1);
+	else
+		assert_int_equal(sscanf(run(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "present"), "1 %" SCNu64, &number),
+		                 1);
+	server_must(&servers.server[0], "2", "DEL", "job", "also", NULL);
+	return number;
+}
+
+/* It is above the counters of all names, which have it then, and above what was told. */
+TEST(several_names_have_one_number)
+{
+	static const struct {
+		const char *job, *also, *most;
+		uint64_t number;
+	} cases[] = {
+	    {NULL, NULL, "0", 1001},         {"1700", "1500", "1700", 1701}, {"1500", "1700", "1700", 1701},
+	    {"1500", NULL, "1800", 1801},    {"5", "1200", "1200", 1201},    {"1500", "x", "1500", 1501},
+	    {"1e300", "1500", "1500", 1501},
+	};
+	const struct server *s = &servers.server[0];
+	for (unsigned i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+		lay_out(&guarded[0]);
+		set_field("gmax", cases[i / 2].most);
+		if (cases[i / 2].job != NULL)
+			server_must(s, "OK", "SET", fence, cases[i / 2].job, NULL);
+		if (cases[i / 2].also != NULL)
+			server_must(s, "OK", "SET", also_fence, cases[i / 2].also, NULL);
+		bool in_line = i % 2 == 1;
+		uint64_t number = drawn_by(in_line);
+		if (number != cases[i / 2].number || server_pttl(s, fence) <= 0 || server_pttl(s, also_fence) <= 0)
+			fail_msg("case %u: %" PRIu64, i, number);
+		assert_int_equal(drawn(), number + 1);
+		assert_int_equal(drawn_by(in_line), number + 2);
+	}
+}
+
+/* A node that cannot keep the number gives none of the names, and who does not know its counters neither. */
+TEST(no_number_no_names)
+{
+	static const char *const calls[] = {"5 " TWO, "8 " TWO_IN_LINE "1"};
+	static const enum rl_script scripts[] = {RL_SCRIPT_CLAIM_ALL_FENCED, RL_SCRIPT_GUARDED_ENTER_ALL};
+	const struct server *s = &servers.server[0];
+	struct raw_reply reply;
+	for (unsigned i = 0; i < 4; i++) {
+		bool in_line = i % 2 == 1;
+		lay_out(&guarded[0]);
+		if (i < 2)
+			server_ask(s, &reply, "HDEL", record, "floor", NULL);
+		else
+			server_must(s, "OK", "ACL", "SETUSER", "default", "-hset", NULL);
+		int verdict = atoi(run(scripts[in_line], calls[in_line], "present"));
+		server_must(s, "OK", "ACL", "SETUSER", "default", "+hset", NULL);
+		assert_int_equal(verdict, in_line ? 2 : -2);
+		assert_false(server_has(s, "job") || server_has(s, "also"));
+	}
 }
 
 /* ---- admission ---- */

@@ -75,7 +75,7 @@ SUBMIT = "src/net/submit.c"
 BACKOFF = "src/net/backoff.c"
 LINK = "src/net/link.c"
 LEDGER = "src/net/ledger.c"
-OPS = "src/proto/ops.c"
+OPS = "src/proto/ops_rows.h"
 HANDSHAKE = "src/net/handshake.c"
 EXTEND = "scripts/extend.lua"
 OWNER_CHECK = 'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end\n'

@@ -12,6 +12,7 @@ GUARD_DEFECTS = {
 	50: "clocks of nodes: one that goes wrong is believed",
 }
 
+DRAW_ALL = "scripts/parts/draw_all.lua"
 SET = "src/net/set.c"
 ADMISSION = "src/net/admission.c"
 GUARD = "src/guard.c"
@@ -56,7 +57,17 @@ GUARD_ROWS = [
 	("a yes without a number counts", 48, FENCE,
 		"\telse\n\t\trl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);", ""),
 	("a counter is raised for a token that is gone", 31, "scripts/raise.lua",
-		'if redis.call("get", KEYS[1]) ~= ARGV[1] then', "if false then"),
+		'if redis.call("get", KEYS[i]) ~= ARGV[1] then', "if false then"),
+	("several: the first counter alone is raised", 31, "scripts/raise.lua", "for i = names + 1, 2 * names do", "for i = names + 1, names + 1 do"),
+	("several: the last counter alone is looked at", 31, DRAW_ALL, "last = math.max(last, count", "last = math.max(0, count"),
+	("several: the first counter alone is kept", 31, DRAW_ALL, "for i = first, #KEYS - 1 do", "for i = first, first do"),
+	("several: a lost counter begins at the floor", 31, DRAW_ALL, "or math.max(most, floor))", "or floor)"),
+	("several: a counter goes on below the floor", 31, DRAW_ALL, "count > floor and count", "count > 0 and count"),
+	("several: what was told is not kept", 31, DRAW_ALL, "if last >= most and type", "if false and type"),
+	("several: names that have no number are kept", 31, "scripts/claim_all_fenced.lua", 'redis.pcall("del", KEYS[i])', ""),
+	("several: names that have no number are kept at the turn", 31, "scripts/parts/line_up.lua",
+		'for i = 4, last do redis.pcall("del", KEYS[i]) end', ""),
+	("several: a claim has no number at its turn", 48, "src/core/fence.c", "|| e->operation == RL_OP_ENTER_ALL;", ";"),
 	("a lost counter begins at the floor", 31, "scripts/parts/draw.lua",
 		"number = math.max(most, floor) + 1", "number = floor + 1"),
 	("a counter goes on below the floor", 31, "scripts/parts/draw.lua", "and number > 1 and number > floor", "and number > 1"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Several names: in whose queue who waits stands, what it does at its turn, and what it leaves behind. */
+#include "core/fence.h"
 #include "drive.h"
 
 static struct rl_rules many(uint64_t wait_ms)
@@ -272,6 +273,42 @@ TEST(who_has_released_does_not_overtake)
 	drive_acquire(&d);
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	assert_in_range(d.lock.retry_at_ns - d.now_ns, RL_NS_PER_MS, 6 * RL_NS_PER_MS);
+}
+
+/* ---- with numbers ---- */
+
+static void tell(struct drive *d, unsigned node, unsigned operation, int64_t number)
+{
+	struct rl_event event = {
+	    .kind = RL_EV_REPLY, .seq = d->lock.round.seq, .node = node, .operation = operation};
+	event.vote = (struct rl_vote){.code = REDLOCK_VOTE_YES, .number_count = 4};
+	event.vote.numbers[operation == RL_OP_ENTER_ALL ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER] = number;
+	drive_step(d, event);
+}
+
+/* At its turn the gate tells one, and the others: they are raised to one that all names have. */
+TEST(who_waited_has_a_number)
+{
+	struct rl_rules rules = many(10000);
+	rules.kind = RL_KIND_MANY_FENCED;
+	struct drive d = drive_idle(rules);
+	drive_acquire(&d);
+	assert_int_equal(d.fx.send, RL_OP_CLAIM_ALL_FENCED);
+	d.hears = 7;
+	refuse_as(&d, 0, RL_OP_CLAIM_ALL_FENCED, 2, 0);
+	refuse_as(&d, 1, RL_OP_CLAIM_ALL_FENCED, 2, 0);
+	drive_ticks_until(&d, 1);
+	refuse_as(&d, 0, RL_OP_ENTER_ALL, 2, 1);
+	assert_int_equal(d.lock.obstacle, 2);
+	drive_wake(&d, 0);
+	assert_true(d.fx.send == RL_OP_CLAIM_ALL_FENCED && d.fx.nodes == 7 && d.fx.enter == 1);
+	tell(&d, 0, RL_OP_ENTER_ALL, 7);
+	tell(&d, 1, RL_OP_CLAIM_ALL_FENCED, 9);
+	assert_true(d.lock.phase == RL_RAISING && d.fx.send == RL_OP_RAISE && d.fx.nodes == 1);
+	assert_int_equal(rl_lock_fence(&d.lock), 0);
+	tell(&d, 0, RL_OP_RAISE, 9);
+	assert_int_equal(d.lock.phase, RL_HELD);
+	assert_int_equal(rl_lock_fence(&d.lock), 9);
 }
 
 TESTS()

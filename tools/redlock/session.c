@@ -277,8 +277,6 @@ static void explain_refused_names(const struct settings *settings)
 	else if (settings->compat != REDLOCK_COMPAT_OFF)
 		complain(
 		    "--compat and --also exclude each other: clients of the old protocol know one name at a time");
-	else if (settings->fence)
-		complain("--fence and --also exclude each other: each name has numbers of its own");
 	else
 		complain("with --also: %d names at most, none empty or twice, and %d bytes of names and prefixes",
 		         REDLOCK_MAX_NAMES, REDLOCK_MAX_NAME);
