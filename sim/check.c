@@ -166,7 +166,8 @@ static void check_caps(struct world *w, const struct actor *a, struct handle *h,
 static void check_fence(struct world *w, const struct actor *a, const struct handle *h)
 {
 	uint64_t number = redlock_lock_fence(h->lock);
-	if ((number != 0) != (h->options.fence != 0))
+	bool shares = h->options.mode == REDLOCK_SHARED && !h->alone;
+	if ((number != 0) != (h->options.fence != 0 && !shares))
 		check_fail(w, VIOLATION_FENCE, "c%u has number %llu on resource %u", a->index,
 		           (unsigned long long)number, h->resource);
 	if (number == 0)
@@ -278,6 +279,7 @@ void check_upgrade(struct world *w, struct actor *a, struct handle *h)
 	h->alone = true;
 	check_claim(w, a, h);
 	check_grant(w, a, h);
+	check_fence(w, a, h);
 	if (stands(w, h))
 		check_standing(w, a, h);
 }

@@ -333,7 +333,7 @@ static const struct rl_op *draw_op(struct prng *p)
 		ALL = RL_OP_RELEASE_ALL - RL_OP_CLAIM_ALL + 1,
 		BY_TIME = RL_OP_SETNX_QUERY - RL_OP_SETNX + 1,
 		OF_SLOTS = RL_OP_SLOT_RELEASE - RL_OP_SLOT + 1,
-		SHARED = RL_OP_UPGRADE - RL_OP_SHARE + 1
+		SHARED = RL_OP_UPGRADE_FENCED - RL_OP_SHARE + 1
 	};
 	uint64_t number = prng_below(p, 1000);
 	return number < 120   ? &rl_ops[RL_OP_CLAIM_ALL + prng_below(p, ALL)]
@@ -378,7 +378,7 @@ static bool draw_slot_word(struct step *s, struct prng *p, enum rl_word_kind kin
 
 static bool is_shared(const struct rl_op *op)
 {
-	return op >= &rl_ops[RL_OP_SHARE] && op <= &rl_ops[RL_OP_UPGRADE];
+	return op >= &rl_ops[RL_OP_SHARE] && op <= &rl_ops[RL_OP_UPGRADE_FENCED];
 }
 
 /* Most of them are of one name, and of few holders. */

@@ -186,7 +186,7 @@ static void make(struct world *w, uint32_t subject)
 	h->options.fence = w->plan.guard && h->options.token == NULL && chance(w, 500);
 	bool plain = h->options.token == NULL && !handle_is_by_time(h);
 	h->both = w->plan.resources == 2 && plain && chance(w, w->plan.broken == BREAK_SOME ? 500 : 250);
-	bool alike = !w->plan.guard && plain && !h->both;
+	bool alike = plain && !h->both;
 	h->options.mode =
 	    alike && chance(w, w->plan.broken == BREAK_SHARED ? 500 : 250) ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
 	draw_slots(w, h);

@@ -130,16 +130,15 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 		return error;
 	if (names->several && wanted.kind != RL_KIND_EXCLUSIVE && wanted.kind != RL_KIND_FENCED)
 		return REDLOCK_E_INVAL;
-	if (wanted.kind == RL_KIND_FENCED && c->nodes.set == NULL)
+	bool counts = wanted.kind == RL_KIND_FENCED || wanted.kind == RL_KIND_SHARED_FENCED;
+	if (counts && c->nodes.set == NULL)
 		return REDLOCK_E_INVAL; /* without a guard there are no counters */
 	if (names->several)
 		wanted.kind = wanted.kind == RL_KIND_FENCED ? RL_KIND_MANY_FENCED : RL_KIND_MANY;
-	bool unguarded = wanted.kind == RL_KIND_SETNX || wanted.kind == RL_KIND_SETNX_OWN ||
-	                 wanted.kind == RL_KIND_SHARED || wanted.kind == RL_KIND_SHARED_OWN;
+	bool unguarded =
+	    wanted.kind == RL_KIND_SETNX || wanted.kind == RL_KIND_SETNX_OWN || wanted.kind == RL_KIND_SLOTS;
 	if (unguarded && c->nodes.set != NULL)
 		return REDLOCK_E_INVAL; /* it does not look at records */
-	if (wanted.kind == RL_KIND_SLOTS && c->nodes.set != NULL)
-		return REDLOCK_E_INVAL; /* nor does this */
 	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
 		return REDLOCK_E_NOMEM;
 	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);

@@ -84,8 +84,7 @@ static bool slots_suffice(const struct redlock_lock_options *o)
 
 static bool mode_suffices(const struct redlock_lock_options *o)
 {
-	bool alike = o->fence == 0 && o->compat == REDLOCK_COMPAT_OFF;
-	return o->mode == REDLOCK_EXCLUSIVE || (o->mode == REDLOCK_SHARED && alike);
+	return o->mode == REDLOCK_EXCLUSIVE || (o->mode == REDLOCK_SHARED && o->compat == REDLOCK_COMPAT_OFF);
 }
 
 static int check(const struct redlock_lock_options *o, const struct rl_rules *r)
@@ -118,7 +117,7 @@ static enum rl_kind kind_of(const struct redlock_lock_options *o)
 	if (o->compat == REDLOCK_COMPAT_SETNX_SAFE)
 		return RL_KIND_NUMBER;
 	if (o->mode == REDLOCK_SHARED)
-		return o->token != NULL ? RL_KIND_SHARED_OWN : RL_KIND_SHARED;
+		return o->token != NULL ? RL_KIND_SHARED_OWN : o->fence != 0 ? RL_KIND_SHARED_FENCED : RL_KIND_SHARED;
 	if (o->token != NULL)
 		return RL_KIND_OWN_VALUE;
 	if (o->slots != 0)

@@ -103,11 +103,31 @@ static void raise(struct rl_lock *l, uint64_t now, uint64_t until, struct rl_eff
 	fx->stands = false;
 }
 
-bool rl_fence_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+/* By a quorum: of the number that there is, or of the one to choose now. */
+static bool is_confirmed(struct rl_lock *l)
 {
 	if (l->numbers->fence == 0)
 		l->numbers->fence = choose(l);
-	if (rl_fence_weigh(l) == RL_WON)
+	return rl_fence_weigh(l) == RL_WON;
+}
+
+bool rl_fence_confirm_upgrade(struct rl_lock *l, const struct rl_event *e, enum rl_tally tally,
+                              struct rl_effects *fx)
+{
+	bool raising = l->numbers->fence != 0;
+	if (tally == RL_REFUSED || tally == RL_NOQUORUM)
+		return true;
+	if (tally == RL_UNDECIDED && !raising)
+		return false;
+	if (is_confirmed(l))
+		return true;
+	raise(l, e->now_ns, raising ? l->round.deadline_ns : l->valid_until_ns, fx);
+	return false;
+}
+
+bool rl_fence_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (is_confirmed(l))
 		return true;
 	l->phase = RL_RAISING;
 	raise(l, e->now_ns, l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns, fx);

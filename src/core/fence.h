@@ -11,6 +11,8 @@
  *              yes 7, yes 5             -> RAISING: the second one is asked to go on from 7
  *     RAISING  yes                      7 is confirmed by a quorum, and is the number of the lock
  *
+ * An upgrade of a shared lock goes the same way, while the lock is held.
+ *
  * A node that has counted further is no vote for the number. docs/decisions/fencing.md has the proof, and
  * what goes wrong with less.
  */
@@ -39,6 +41,10 @@ void rl_fence_keep(struct rl_lock *lock, const struct rl_event *event);
 
 /* A quorum has granted. False: its numbers differ, and RAISING begins. */
 bool rl_fence_confirm(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+
+/* The same of an upgrade, at each vote: the lock is held meanwhile. False: nothing is decided. */
+bool rl_fence_confirm_upgrade(struct rl_lock *lock, const struct rl_event *event, enum rl_tally tally,
+                              struct rl_effects *effects);
 
 /* RAISING: a vote has come, or its time is over. */
 void rl_fence_decide(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);

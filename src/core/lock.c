@@ -193,7 +193,7 @@ static void settle_claim(struct rl_lock *l, const struct rl_event *e, enum redlo
 static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code,
                   struct rl_effects *fx)
 {
-	const struct rl_ask *ask = &rl_policy_of(l)->asks[l->round.operation];
+	const struct rl_ask *ask = rl_policy_ask(l);
 	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (code == REDLOCK_VOTE_QUARANTINE)
 		rl_quarantine_keep(l, e);
@@ -330,7 +330,8 @@ uint64_t rl_lock_valid_until(const struct rl_lock *l, uint64_t now_ns)
 
 uint64_t rl_lock_fence(const struct rl_lock *l)
 {
-	return l->claims || l->numbers == NULL ? 0 : l->numbers->fence;
+	bool none = l->claims || l->numbers == NULL || rl_policy_of(l)->shares;
+	return none ? 0 : l->numbers->fence;
 }
 
 bool rl_lock_acquires(const struct rl_lock *l)

@@ -89,6 +89,11 @@ static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 	[REDLOCK_OP_ACQUIRE] = {RL_OP_SHARE, rl_share_weigh, REDLOCK_E_BUSY, .keep = rl_share_keep},             \
 	[REDLOCK_OP_EXTEND] = {RL_OP_SHARE_EXTEND, extend, REDLOCK_E_LOST}, SHARE_ENDS
 
+#define SHARED_BY_TURNS                                                                                      \
+	.asks = {SHARE_ASKS, [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL}},             \
+	.signs = true, .tries_again = true, .contends = true, .shares = true, .confirm = rl_share_confirm,       \
+	.give_back = from_all_quietly
+
 const struct rl_policy rl_policies[RL_KIND_COUNT] = {
     [RL_KIND_EXCLUSIVE] =
         {
@@ -192,17 +197,9 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
             .confirm = rl_slots_confirm,
             .give_back = from_all_quietly,
         },
-    [RL_KIND_SHARED] =
-        {
-            .asks = {SHARE_ASKS, [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL}},
-            .signs = true,
-            .tries_again = true,
-            .contends = true,
-            .shares = true,
-            .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY},
-            .confirm = rl_share_confirm,
-            .give_back = from_all_quietly,
-        },
+    [RL_KIND_SHARED] = {SHARED_BY_TURNS, .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY}},
+    [RL_KIND_SHARED_FENCED] = {SHARED_BY_TURNS, .upgrade = {RL_OP_UPGRADE_FENCED, rl_fence_weigh,
+                                                            REDLOCK_E_BUSY, .keep = rl_fence_keep}},
     [RL_KIND_SHARED_OWN] =
         {
             .asks = {SHARE_ASKS},
@@ -211,7 +208,8 @@ const struct rl_policy rl_policies[RL_KIND_COUNT] = {
             .confirm = rl_share_confirm,
             .give_back = where_proven,
         },
-    /* A renewal of before may still come where it was upgraded: what is extended there is doubted, too. */
+    /* A renewal of before may still come where it was upgraded: what is extended there is doubted, too. Who
+     * upgrades again keeps the number. */
     [RL_KIND_ALONE] =
         {
             .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_UPGRADE, extend, REDLOCK_E_LOST}, SHARE_ENDS},

@@ -3,6 +3,7 @@
 
 #include "core/ballot.h"
 #include "core/enter.h"
+#include "core/fence.h"
 #include "core/hold.h"
 #include "core/policy.h"
 #include "core/round.h"
@@ -67,10 +68,12 @@ int rl_share_turn(struct rl_lock *l, const struct rl_event *e, struct rl_effects
 {
 	if (l->phase == RL_LOST)
 		return REDLOCK_E_LOST;
-	if (l->phase != RL_HELD || l->rules->kind != RL_KIND_SHARED)
+	if (l->phase != RL_HELD || rl_policy_of(l)->upgrade.request == RL_OP_NONE)
 		return REDLOCK_E_STATE;
 	if (!e->up)
 		l->alone = false;
+	if (!l->alone)
+		rl_fence_forget(l);
 	return rl_hold_turn(l, e->now_ns, e->up ? RL_TURN_UP : RL_TURN_DOWN, fx);
 }
 
@@ -87,6 +90,8 @@ void rl_share_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 {
 	const struct rl_ask *ask = rl_policy_ask(l);
 	enum rl_tally tally = ask->weigh(l);
+	if (ask->request == RL_OP_UPGRADE_FENCED && !rl_fence_confirm_upgrade(l, e, tally, fx))
+		return;
 	if (tally == RL_WON) {
 		l->alone = true;
 		rl_hold_confirm(l, e, fx);

@@ -124,7 +124,8 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		add(t, " quits");
 	if (fx->bars)
 		add(t, fx->quiet ? " bars quietly" : " bars");
-	bool lengthens = sends(lock, fx, REDLOCK_OP_EXTEND) || fx->send == RL_OP_UPGRADE;
+	bool lengthens =
+	    sends(lock, fx, REDLOCK_OP_EXTEND) || fx->send == RL_OP_UPGRADE || fx->send == RL_OP_UPGRADE_FENCED;
 	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || lengthens)
 		add_time(t, " ttl ", fx->ttl_ns);
 	if (fx->declines)

@@ -421,13 +421,17 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
          */
         [RL_OP_SHARE] =
             {
-                .forms = SHARED_FORMS,
+                .forms = SHARED_FORMS | RL_FORMS_GUARD,
                 .words = {QUEUE_SCRIPT(SHARE, HANDS, TOKEN, TTL, PLACE, TERMS),
-                          SCRIPT(SHARE, NAME, TOKEN, TTL)},
+                          SCRIPT(SHARE, NAME, TOKEN, TTL),
+                          GUARD_SCRIPT(GUARDED_SHARE, GUARDED_HANDS, TOKEN, TTL, PLACE, TERMS, PASS)},
                 .script = RL_SCRIPT_SHARE,
                 .queue_script = RL_SCRIPT_SHARE,
+                .guard_script = RL_SCRIPT_GUARDED_SHARE,
                 .parked_as = RL_FORM_SHA,
                 .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(-1, 0, "iiiiss")}),
+                .guard_outcomes =
+                    OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(-1, 0, "iiiiss")}, OUT_OF_SET),
                 .quotes = true,
                 .scripted = true,
                 .claims = true,
@@ -440,14 +444,19 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
          * do so with a key that was upgraded since. */
         [RL_OP_SHARE_EXTEND] =
             {
-                .forms = SHARED_FORMS,
+                .forms = SHARED_FORMS | RL_FORMS_GUARD,
                 .words = {QUEUE_SCRIPT(SHARE_EXTEND, HANDS, TOKEN, TTL, PATIENCE, TURNS),
-                          SCRIPT(SHARE_EXTEND, NAME, TOKEN, TTL, TURNS)},
+                          SCRIPT(SHARE_EXTEND, NAME, TOKEN, TTL, TURNS),
+                          GUARD_SCRIPT(GUARDED_SHARE_EXTEND, GUARDED_HANDS, TOKEN, TTL, PATIENCE, TURNS,
+                                       PASS)},
                 .script = RL_SCRIPT_SHARE_EXTEND,
                 .queue_script = RL_SCRIPT_SHARE_EXTEND,
+                .guard_script = RL_SCRIPT_GUARDED_SHARE_EXTEND,
                 .change = RL_CHANGE_LENGTHEN,
                 .parked_as = RL_FORM_SHA,
                 .outcomes = QUOTED,
+                .guard_outcomes =
+                    OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(0, 0, "iiiis")}, OUT_OF_SET),
                 .again = true,
                 .quotes = true,
                 .scripted = true,
@@ -488,16 +497,37 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
         /* The set becomes a string, if nobody else is in it: 0 if somebody is, -1 if we are not. */
         [RL_OP_UPGRADE] =
             {
-                .forms = FORM(SHA) | FORM(TEXT),
-                .words = {SCRIPT(UPGRADE, NAME, TOKEN, TTL)},
+                .forms = FORM(SHA) | FORM(TEXT) | RL_FORMS_GUARD,
+                .words = {SCRIPT(UPGRADE, NAME, TOKEN, TTL),
+                          GUARD_SCRIPT(GUARDED_UPGRADE, WORD("2"), NAME, SET, TOKEN, TTL, PASS)},
                 .script = RL_SCRIPT_UPGRADE,
+                .guard_script = RL_SCRIPT_GUARDED_UPGRADE,
                 .change = RL_CHANGE_LENGTHEN,
                 .parked_as = RL_FORM_SHA,
                 .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "is")}, {NO, ARRAY_FROM(-1, 0, "is")}),
+                .guard_outcomes =
+                    OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(-1, 0, "iiiis")}, OUT_OF_SET),
                 .again = true,
                 .quotes = true,
                 .scripted = true,
                 .doubts = true,
                 .rights = "get set pttl pexpire time zscore zcount",
+            },
+        /* The same with a number. */
+        [RL_OP_UPGRADE_FENCED] =
+            {
+                .forms = RL_FORMS_GUARD,
+                .words = {GUARD_SCRIPT(UPGRADE_FENCED, WORD("3"), NAME, FENCE, SET, TOKEN, TTL, PASS)},
+                .script = RL_SCRIPT_COUNT,
+                .guard_script = RL_SCRIPT_UPGRADE_FENCED,
+                .change = RL_CHANGE_LENGTHEN,
+                .parked_as = RL_FORM_GUARD_TEXT,
+                .outcomes = NUMBERED_UPGRADE,
+                .guard_outcomes = NUMBERED_UPGRADE,
+                .again = true,
+                .quotes = true,
+                .scripted = true,
+                .doubts = true,
+                .rights = "get set pttl pexpire time zscore zcount mget hmget hset",
             },
 };

@@ -70,6 +70,7 @@
 #define SET WORD("redlock:set")
 #define LOOKS WORD("2"), NAME, QUEUE
 #define HANDS WORD("3"), NAME, QUEUE, OFFERS
+#define GUARDED_HANDS WORD("4"), NAME, QUEUE, OFFERS, SET
 
 /* To compare and delete where nothing is known of a queue. */
 #define DELETE                                                                                               \
@@ -105,6 +106,15 @@
 #define COUNTED(letters) ADMITTED(letters, {UNCOUNTED, ARRAY_FROM(-2, -2, letters)})
 
 #define ALL_OR_NONE OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(0, 0, "iiiis")})
+
+/* Of shared locks: -1 is a "no". */
+#define OUT_OF_SET                                                                                           \
+	{                                                                                                        \
+		QUARANTINE, ARRAY_FROM(-2, -2, "iiiis")                                                              \
+	}
+#define NUMBERED_UPGRADE                                                                                     \
+	OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(-1, 0, "iiiis")}, OUT_OF_SET,                 \
+	         {UNCOUNTED, ARRAY_FROM(-3, -3, "iiiis")})
 
 #define LINED_UP(...)                                                                                        \
 	OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(-1 - REDLOCK_MAX_NAMES, -2, "iiiiss")},      \

@@ -57,6 +57,20 @@ rl_fenced() { # VERB ...
 	done
 }
 
+@test "shared locks of a guarded set have no number" {
+	want 0 rl acquire --guard=require -t 5s --shared job4
+	first=$output
+	want 0 rl acquire --guard=require -t 5s --shared job4
+	second=$output
+	want 75 rl_fenced run -n job4 true
+	says "shared by 2 holders"
+	want 64 rl_fenced acquire --shared job4
+	says "--shared and --fence exclude each other"
+	rl release --shared job4 "$first"
+	rl release --shared job4 "$second"
+	want 0 rl_fenced run job4 true
+}
+
 @test "acquire prints it behind the token, --json has it" {
 	want 0 rl_fenced acquire job
 	read -r token number <<<"$output"

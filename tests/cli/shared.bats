@@ -82,8 +82,6 @@ waits_at_its_gate() { # NAME
 	[[ $stderr == *"--shared and --also exclude each other"* ]]
 	want 64 rl acquire --shared --compat setnx a
 	[[ $stderr == *"--shared and --compat exclude each other"* ]]
-	want 64 rl acquire --shared --guard auto a
-	[[ $stderr == *"--shared and --guard exclude each other"* ]]
 	want 64 rl acquire --shared --fence --guard auto a
 	[[ $stderr == *"--shared and --fence exclude each other"* ]]
 }

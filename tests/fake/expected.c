@@ -107,11 +107,15 @@ const struct expected expected[RL_OP_COUNT] = {
          ":0\r\n",
          ":2\r\n"},
     [RL_OP_SHARE] = {{QUEUE_SCRIPT("share 3 NAME QUEUE OFFERS TOKEN TTL PLACE TERMS"),
-                      SCRIPT("share 1 NAME TOKEN TTL")},
+                      SCRIPT("share 1 NAME TOKEN TTL"),
+                      GUARD_SCRIPT(
+                          "guarded_share 4 NAME QUEUE OFFERS redlock:set TOKEN TTL PLACE TERMS PASS")},
                      "$10\r\n1 0 0 0 t0\r\n",
                      "*6\r\n:-1\r\n:3\r\n:9\r\n:2\r\n$2\r\nt0\r\n$0\r\n\r\n"},
     [RL_OP_SHARE_EXTEND] = {{QUEUE_SCRIPT("share_extend 3 NAME QUEUE OFFERS TOKEN TTL PATIENCE TURNS"),
-                             SCRIPT("share_extend 1 NAME TOKEN TTL TURNS")},
+                             SCRIPT("share_extend 1 NAME TOKEN TTL TURNS"),
+                             GUARD_SCRIPT("guarded_share_extend 4 NAME QUEUE OFFERS redlock:set TOKEN TTL "
+                                          "PATIENCE TURNS PASS")},
                             "$4\r\n1 t0\r\n",
                             "$4\r\n0 t0\r\n"},
     [RL_OP_SHARE_RELEASE] = {{QUEUE_SCRIPT("share_release 3 NAME QUEUE OFFERS TOKEN PLACE PATIENCE QUIET"),
@@ -122,7 +126,13 @@ const struct expected expected[RL_OP_COUNT] = {
     [RL_OP_SHARE_QUERY] = {{SCRIPT("share_query 1 NAME TOKEN")},
                            "*5\r\n$4\r\nzset\r\n:9\r\n:2\r\n$2\r\nt0\r\n:1\r\n",
                            "*5\r\n$4\r\nnone\r\n:-2\r\n:0\r\n$0\r\n\r\n:0\r\n"},
-    [RL_OP_UPGRADE] = {{SCRIPT("upgrade 1 NAME TOKEN TTL")}, "$4\r\n1 t0\r\n", "$4\r\n0 t0\r\n"},
+    [RL_OP_UPGRADE] = {{SCRIPT("upgrade 1 NAME TOKEN TTL"),
+                        GUARD_SCRIPT("guarded_upgrade 2 NAME redlock:set TOKEN TTL PASS")},
+                       "$4\r\n1 t0\r\n",
+                       "$4\r\n0 t0\r\n"},
+    [RL_OP_UPGRADE_FENCED] = {{GUARD_SCRIPT("upgrade_fenced 3 NAME FENCE redlock:set TOKEN TTL PASS")},
+                              "$10\r\n1 7 0 0 t0\r\n",
+                              "$10\r\n0 0 0 0 t0\r\n"},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 

@@ -100,6 +100,10 @@ void script_share_extend(struct call *c);
 void script_share_release(struct call *c);
 void script_share_query(struct call *c);
 void script_upgrade(struct call *c);
+void script_guarded_share(struct call *c);
+void script_guarded_share_extend(struct call *c);
+void script_guarded_upgrade(struct call *c);
+void script_upgrade_fenced(struct call *c);
 bool share_member(const struct key *key, struct bytes token, struct key *ret); /* as a key of its own */
 bool share_next(const struct key *key, struct bytes *rest, struct key *ret); /* `rest`: at first its value */
 void share_goes(struct redis *r, const struct key *key, bool deleted);       /* each of them */

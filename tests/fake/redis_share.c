@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "redis_guard.h"
 #include "redis_offers.h"
 #include "redis_queue.h"
 
@@ -209,7 +210,8 @@ int64_t share_holders(struct call *c, const struct key *key, struct buffer *ret)
 	return count;
 }
 
-/* ---- the words of a call: EVALSHA sha 3 name queue offers token ..., or without the queue ---- */
+/* ---- the words of a call: EVALSHA sha 3 name queue offers token ..., or without the queue; guarded: with
+ * the record behind the other keys, and the pass behind all ---- */
 
 static struct bytes word(const struct call *c, unsigned i)
 {
@@ -218,15 +220,36 @@ static struct bytes word(const struct call *c, unsigned i)
 
 enum { NAME = 3 };
 
+static unsigned keys_of(const struct call *c)
+{
+	return (unsigned)word_number(word(c, 2));
+}
+
 static bool queues(const struct call *c)
 {
-	return word_is(word(c, 2), "3");
+	return keys_of(c) >= 3;
 }
 
 /* Behind the keys, from the token on: 0. */
 static struct bytes argument(const struct call *c, unsigned i)
 {
-	return word(c, (queues(c) ? NAME + 3 : NAME + 1) + i);
+	return word(c, NAME + keys_of(c) + i);
+}
+
+/* Which of the scripts it is; where a line of the unguarded one is in it, so many are in front. */
+struct form {
+	enum rl_script script;
+	unsigned more;
+	bool guarded;
+};
+
+/* False: it was answered that the node may not vote. */
+static bool is_admitted(struct call *c)
+{
+	bool admitted = guard_admits(c, word(c, c->w.count - 1));
+	if (!admitted)
+		call_reply_words(c, (int64_t[]){-2, 0, 0, 0}, 4, argument(c, 0));
+	return admitted;
 }
 
 /* Those of the queue's own functions, which read them where ENTER has them. */
@@ -246,9 +269,10 @@ static struct bytes digits_of(struct bytes text)
 	return (struct bytes){text.at, size};
 }
 
-static void reply(struct call *c, int64_t verdict, struct bytes token)
+static void reply(struct call *c, const struct form *f, int64_t verdict, int64_t number, int64_t now_ms,
+                  struct bytes token)
 {
-	call_reply_words(c, &verdict, 1, token);
+	call_reply_words(c, (int64_t[]){verdict, number, 0, now_ms}, f->guarded ? 4 : 1, token);
 }
 
 /* ---- claim ---- */
@@ -257,6 +281,7 @@ struct claim {
 	struct bytes token, place, patience;
 	int64_t ttl_ms;
 	bool queues;
+	const struct form *form;
 };
 
 static void reply_claimed(struct line *l, const struct claim *s, const int64_t numbers[3], struct bytes value)
@@ -265,7 +290,7 @@ static void reply_claimed(struct line *l, const struct claim *s, const int64_t n
 	struct call *c = l->call;
 	int64_t waiting = s->queues ? (int64_t)(l->text.length / ENTRY) : -1;
 	if (numbers[0] == 1) {
-		call_reply_words(c, (int64_t[]){1, waiting, 0, 0}, 4, s->token);
+		call_reply_words(c, (int64_t[]){1, waiting, 0, s->form->guarded ? c->redis->now_ms : 0}, 4, s->token);
 		return;
 	}
 	call_reply(c, "*6");
@@ -331,7 +356,8 @@ static bool is_ours(struct call *c, const struct key *key)
 
 static void claim(struct line *l, const struct claim *s)
 {
-	enum { ZADD_LINE = 46, SET_LINE = 83 };
+	enum { ZADD_LINE = 47, SET_LINE = 84 };
+	const struct form *f = s->form;
 	struct call *c = l->call;
 	const struct key *key = call_find(c, word(c, NAME));
 	bool open = key == NULL || is_ours(c, key), string = key != NULL && key->type == KEY_STRING;
@@ -345,7 +371,7 @@ static void claim(struct line *l, const struct claim *s)
 		return;
 	}
 	if (open && !ours && turn) {
-		if (!script_fails_at(c, l->written ? NULL : call_memory_refused(c), RL_SCRIPT_SHARE, ZADD_LINE))
+		if (!script_fails_at(c, l->written ? NULL : call_memory_refused(c), f->script, ZADD_LINE + f->more))
 			go_in(l, s, found);
 		return;
 	}
@@ -353,26 +379,37 @@ static void claim(struct line *l, const struct claim *s)
 	struct buffer shown = {0};
 	buffer_append(&shown, value.at, value.size < SHOWN ? value.size : SHOWN);
 	int64_t left = call_life(c, key), place = line_stand(l, mine, s->place);
-	if (!line_changed(l) || !script_fails_at(c, line_keep(l), RL_SCRIPT_SHARE, SET_LINE))
+	if (!line_changed(l) || !script_fails_at(c, line_keep(l), f->script, SET_LINE + f->more))
 		reply_claimed(l, s, (int64_t[]){open && !ours ? -1 : 0, left, place},
 		              (struct bytes){shown.length > 0 ? buffer_front(&shown) : "", shown.length});
 	buffer_free(&shown);
 }
 
-void script_share(struct call *c)
+static void share(struct call *c, const struct form *f)
 {
-	enum { PEXPIRE_LINE = 11 };
+	enum { PEXPIRE_LINE = 12 };
 	struct line l;
-	struct claim s = {.token = argument(c, 0), .queues = queues(c)};
+	struct claim s = {.token = argument(c, 0), .queues = queues(c), .form = f};
 	s.ttl_ms = word_number(argument(c, 1));
 	s.place = s.queues ? argument(c, 2) : text_bytes("");
 	s.patience = s.queues ? digits_of(argument(c, 3)) : text_bytes("");
 	as_enter(c);
-	line_open(&l, c, RL_SCRIPT_SHARE);
+	line_open(&l, c, f->script);
 	l.kind = 'r';
-	if (!script_fails_at(c, l.text.length > 0 ? line_renew(&l) : NULL, RL_SCRIPT_SHARE, PEXPIRE_LINE))
+	if (!script_fails_at(c, l.text.length > 0 ? line_renew(&l) : NULL, f->script, PEXPIRE_LINE + f->more))
 		claim(&l, &s);
 	line_close(&l);
+}
+
+void script_share(struct call *c)
+{
+	share(c, &(struct form){.script = RL_SCRIPT_SHARE});
+}
+
+void script_guarded_share(struct call *c)
+{
+	if (is_admitted(c))
+		share(c, &(struct form){RL_SCRIPT_GUARDED_SHARE, 2, true});
 }
 
 /* ---- what is asked of one that is held ---- */
@@ -401,7 +438,8 @@ static void wake_line(struct line *l, struct bytes patience)
 		line_tidy(l, key == NULL, true, text_bytes(""), patience);
 }
 
-static void turn(struct call *c, struct key *key, struct bytes token, int64_t ends_ms, struct bytes patience)
+static void turn(struct call *c, const struct form *f, struct key *key, struct bytes token, int64_t ends_ms,
+                 struct bytes patience)
 {
 	struct line l;
 	keyspace_set_value(key, text_bytes(""));
@@ -410,7 +448,7 @@ static void turn(struct call *c, struct key *key, struct bytes token, int64_t en
 	rebuild(c, key, token, &(struct member){ends_ms, token});
 	ends_with_latest(c, key);
 	as_enter(c);
-	line_open(&l, c, RL_SCRIPT_SHARE_EXTEND);
+	line_open(&l, c, f->script);
 	l.written = true;
 	if (l.text.length > 0 && line_renew(&l) == NULL) {
 		wake_line(&l, patience);
@@ -420,35 +458,46 @@ static void turn(struct call *c, struct key *key, struct bytes token, int64_t en
 	line_close(&l);
 }
 
-void script_share_extend(struct call *c)
+static void extend(struct call *c, const struct form *f)
 {
-	enum { GET_LINE = 6, DEL_LINE = 12, CLEAN_LINE = 15 };
+	enum { GET_LINE = 8, DEL_LINE = 14, CLEAN_LINE = 17 };
 	struct bytes token = argument(c, 0), patience = queues(c) ? argument(c, 2) : text_bytes("");
 	struct key *key = call_find(c, word(c, NAME));
 	bool turns = argument(c, queues(c) ? 3 : 2).size > 0 || key == NULL || key->type == KEY_ZSET;
-	enum found found = turns ? look(c, key, token, RL_SCRIPT_SHARE_EXTEND, GET_LINE) : NOTHING;
-	int64_t ends_ms = c->redis->now_ms + word_number(argument(c, 1)), was_ms = 0;
+	enum found found = turns ? look(c, key, token, f->script, GET_LINE + f->more) : NOTHING;
+	int64_t now_ms = c->redis->now_ms, ends_ms = now_ms + word_number(argument(c, 1)), was_ms = 0;
 	if (found == FAILED)
 		return;
 	if (found == MEMBER)
 		was_ms = ends_of(key, token);
 	if (found == STRING)
 		was_ms = key->expires_ms == KEY_FOREVER ? 0 : key->expires_ms;
-	if (found == NOTHING || (found == MEMBER && was_ms < c->redis->now_ms)) {
-		reply(c, 0, token);
+	if (found == NOTHING || (found == MEMBER && was_ms < now_ms)) {
+		reply(c, f, 0, 0, now_ms, token);
 		return;
 	}
-	if (script_fails_at(c, call_write_refused(c), RL_SCRIPT_SHARE_EXTEND,
-	                    found == STRING ? DEL_LINE : CLEAN_LINE))
+	if (script_fails_at(c, call_write_refused(c), f->script,
+	                    (found == STRING ? DEL_LINE : CLEAN_LINE) + f->more))
 		return;
 	ends_ms = was_ms > ends_ms ? was_ms : ends_ms;
 	if (found == STRING) {
-		turn(c, key, token, ends_ms, patience);
+		turn(c, f, key, token, ends_ms, patience);
 	} else {
 		rebuild(c, key, token, &(struct member){ends_ms, token});
 		ends_with_latest(c, key);
 	}
-	reply(c, 1, token);
+	reply(c, f, 1, 0, now_ms, token);
+}
+
+void script_share_extend(struct call *c)
+{
+	extend(c, &(struct form){.script = RL_SCRIPT_SHARE_EXTEND});
+}
+
+void script_guarded_share_extend(struct call *c)
+{
+	if (is_admitted(c))
+		extend(c, &(struct form){RL_SCRIPT_GUARDED_SHARE_EXTEND, 2, true});
 }
 
 void script_share_release(struct call *c)
@@ -488,38 +537,13 @@ void script_share_release(struct call *c)
 			line_keep(&l);
 		waits = l.text.length > 0;
 	}
-	reply(c, !waits ? gone : gone ? 2 : -1, token);
+	reply(c, &(struct form){0}, !waits ? gone : gone ? 2 : -1, 0, 0, token);
 	line_close(&l);
 }
 
-void script_upgrade(struct call *c)
+/* The key becomes the string, for no less than the token had left. */
+static void make_string(struct call *c, struct key *key, struct bytes token, int64_t ttl_ms, int64_t ends_ms)
 {
-	enum { GET_LINE = 4, PEXPIRE_LINE = 6, SET_LINE = 14 };
-	struct bytes token = argument(c, 0);
-	int64_t ttl_ms = word_number(argument(c, 1));
-	struct key *key = call_find(c, word(c, NAME));
-	enum found found = look(c, key, token, RL_SCRIPT_UPGRADE, GET_LINE);
-	bool set = key == NULL || key->type == KEY_ZSET;
-	if (found == FAILED)
-		return;
-	if (found == STRING) {
-		bool longer = call_life(c, key) >= 0 && call_life(c, key) < ttl_ms;
-		if (longer && script_fails_at(c, call_write_refused(c), RL_SCRIPT_UPGRADE, PEXPIRE_LINE))
-			return;
-		if (longer) {
-			key->expires_ms = c->redis->now_ms + ttl_ms;
-			multi_touch(c->redis, c->session->database, word(c, NAME));
-		}
-		reply(c, 1, token);
-		return;
-	}
-	int64_t ends_ms = found == MEMBER ? ends_of(key, token) : -1;
-	if (ends_ms < c->redis->now_ms || count_live(c, key) > 1) {
-		reply(c, !set || ends_ms >= c->redis->now_ms ? 0 : -1, token);
-		return;
-	}
-	if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_UPGRADE, SET_LINE))
-		return;
 	ttl_ms = ends_ms - c->redis->now_ms > ttl_ms ? ends_ms - c->redis->now_ms : ttl_ms;
 	tell_ended(c->redis, key);
 	keyspace_set_value(key, token);
@@ -527,7 +551,64 @@ void script_upgrade(struct call *c)
 	key->type = KEY_STRING;
 	key->expires_ms = c->redis->now_ms + ttl_ms;
 	multi_touch(c->redis, c->session->database, word(c, NAME));
-	reply(c, 1, token);
+}
+
+static void upgrade(struct call *c, const struct form *f, bool fenced)
+{
+	enum { GET_LINE = 6, PEXPIRE_LINE = 15, SET_LINE = 18, FENCE = NAME + 1 };
+	struct bytes token = argument(c, 0);
+	int64_t ttl_ms = word_number(argument(c, 1)), number = 0;
+	struct key *key = call_find(c, word(c, NAME));
+	enum found found = look(c, key, token, f->script, GET_LINE + f->more);
+	int64_t ends_ms = found == MEMBER ? ends_of(key, token) : -1, left_ms = call_life(c, key);
+	bool set = key == NULL || key->type == KEY_ZSET, string = found == STRING;
+	bool longer = string && left_ms >= 0 && left_ms < ttl_ms;
+	if (found == FAILED)
+		return;
+	if (!string && (ends_ms < c->redis->now_ms || count_live(c, key) > 1)) {
+		reply(c, f, !set || ends_ms >= c->redis->now_ms ? 0 : -1, 0, 0, token);
+		return;
+	}
+	if (fenced && call_memory_refused(c) != NULL) {
+		reply(c, f, -3, 0, 0, token);
+		return;
+	}
+	if (fenced)
+		number = guard_draw_all(c, &c->w.at[FENCE], 1);
+	if (longer && script_fails_at(c, call_write_refused(c), f->script, PEXPIRE_LINE + f->more))
+		return;
+	if (!string && script_fails_at(c, call_memory_refused(c), f->script, SET_LINE + f->more))
+		return;
+	key = call_find(c, word(c, NAME)); /* a counter that was made may have moved it */
+	if (!string) {
+		make_string(c, key, token, ttl_ms, ends_ms);
+	} else if (longer) {
+		key->expires_ms = c->redis->now_ms + ttl_ms;
+		multi_touch(c->redis, c->session->database, word(c, NAME));
+	}
+	reply(c, f, 1, number, 0, token);
+}
+
+void script_upgrade(struct call *c)
+{
+	upgrade(c, &(struct form){.script = RL_SCRIPT_UPGRADE}, false);
+}
+
+void script_guarded_upgrade(struct call *c)
+{
+	if (is_admitted(c))
+		upgrade(c, &(struct form){RL_SCRIPT_GUARDED_UPGRADE, 2, true}, false);
+}
+
+void script_upgrade_fenced(struct call *c)
+{
+	const struct form f = {RL_SCRIPT_UPGRADE_FENCED, 4, true};
+	if (!is_admitted(c))
+		return;
+	if (guard_counts(c))
+		upgrade(c, &f, true);
+	else
+		reply(c, &f, -3, 0, 0, argument(c, 0));
 }
 
 void script_share_query(struct call *c)

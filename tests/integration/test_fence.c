@@ -173,6 +173,45 @@ TEST(several_names_that_were_waited_for)
 	expect_settled(waiter, NODES, "job");
 }
 
+/* Who shares has no number; each upgrade has one, above all before, and what follows is above it. */
+TEST(an_upgrade_has_a_number)
+{
+	record_write(&servers, NODES, TTL_MS, "1000");
+	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
+	struct redlock_lock_options options = fixture_options(TTL_MS);
+	options.fence = 1;
+	own_lock *job = fenced_lock(client, 0);
+	options.mode = REDLOCK_SHARED;
+	own_lock *reader = fixture_lock_with(client, "job", &options),
+	         *other = fixture_lock_with(client, "job", &options);
+	uint64_t last = number_of(job);
+	for (unsigned i = 0; i < 4; i++) {
+		expect_settled(client, NODES, "job");
+		set_counter(i, "3000"); /* a node that is ahead */
+		expect_ok(reader, redlock_acquire(reader));
+		expect_ok(other, redlock_acquire(other));
+		assert_int_equal(redlock_lock_fence(reader), 0);
+		expect_result(job, REDLOCK_E_BUSY, redlock_acquire(job));
+		expect_result(reader, REDLOCK_E_BUSY, redlock_upgrade(reader));
+		assert_int_equal(redlock_lock_fence(reader), 0);
+		expect_ok(other, redlock_release(other));
+		assert_driven(client, redlock_upgrade(reader) == 0);
+		assert_true(redlock_lock_fence(reader) > last);
+		assert_true(counters_at(redlock_lock_fence(reader)) >= NODES / 2 + 1);
+		last = redlock_lock_fence(reader);
+		expect_ok(reader, redlock_extend(reader, 0));
+		assert_true(redlock_lock_fence(reader) == last);
+		expect_result(other, REDLOCK_E_BUSY, redlock_acquire(other));
+		expect_ok(reader, redlock_downgrade(reader));
+		assert_int_equal(redlock_lock_fence(reader), 0);
+		expect_ok(reader, redlock_release(reader));
+		expect_settled(client, NODES, "job");
+		uint64_t next = number_of(job);
+		assert_true(next > last);
+		last = next;
+	}
+}
+
 static int votes_of(const redlock_lock *lock, enum redlock_vote_code code)
 {
 	int count = 0;

@@ -123,8 +123,20 @@ static const struct scenario {
     {"exchanged", back_up, start_crosswise, forget_backup, true, REDLOCK_GUARD_REQUIRE},
 };
 
+/* What A has, and what B wants: one of them may share. */
+struct modes {
+	int held, wanted;
+};
+
+static redlock_lock *lock_of(redlock_client *client, int mode)
+{
+	struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
+	options.mode = mode;
+	return fixture_lock_with(client, "job", &options);
+}
+
 /* A holds the lock on three nodes, and two of them forget it. B wants it. Returns what B gets at first. */
-static int two_forget(const struct scenario *s, int guard, bool warm)
+static int two_forget(const struct scenario *s, const struct modes *modes, int guard, bool warm)
 {
 	servers_heal(&servers);
 	record_write(&servers, NODES, MAX_TTL_MS, "1000");
@@ -135,13 +147,14 @@ static int two_forget(const struct scenario *s, int guard, bool warm)
 		own_lock *other = fixture_lock(b, "other", MAX_TTL_MS, 0);
 		expect_pair(other);
 	}
-	own_lock *held = fixture_held(a, "job", MAX_TTL_MS, 0);
+	own_lock *held = lock_of(a, modes->held);
+	expect_ok(held, redlock_acquire(held));
 	uint64_t until_ns = redlock_deadline_ns(held);
 	expect_ok(held, redlock_query(held)); /* the third one may have answered late: now it has the key, too */
 	on_servers(0, 2, s->forget(it));
 	if (b == NULL)
 		b = open_guarded(guard);
-	own_lock *wanted = fixture_lock(b, "job", MAX_TTL_MS, 0);
+	own_lock *wanted = lock_of(b, modes->wanted);
 	int first = redlock_acquire(wanted);
 	for (int got = first; guard != REDLOCK_GUARD_OFF && got != 0; got = redlock_acquire(wanted)) {
 		assert_true(wait_now_ns() < until_ns + WAIT_SOON_MS * UINT64_C(1000000));
@@ -166,7 +179,21 @@ static void try_all(bool guarded, int want)
 		if (warm && s->fresh)
 			continue;
 		print_message("  %s\n", s->name);
-		assert_int_equal(two_forget(s, guarded ? s->guard : REDLOCK_GUARD_OFF, warm), want);
+		assert_int_equal(two_forget(s, &(struct modes){0}, guarded ? s->guard : REDLOCK_GUARD_OFF, warm),
+		                 want);
+	}
+}
+
+/* And the control. */
+TEST(nor_for_who_shares)
+{
+	static const struct modes modes[] = {{REDLOCK_SHARED, REDLOCK_EXCLUSIVE},
+	                                     {REDLOCK_EXCLUSIVE, REDLOCK_SHARED}};
+	const struct scenario flushed = {"flush", NULL, flush, NULL, false, REDLOCK_GUARD_REQUIRE};
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(two_forget(&flushed, &modes[i], flushed.guard, group.argument != NULL),
+		                 REDLOCK_E_NOQUORUM);
+		assert_int_equal(two_forget(&flushed, &modes[i], REDLOCK_GUARD_OFF, false), 0);
 	}
 }
 

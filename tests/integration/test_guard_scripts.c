@@ -142,6 +142,86 @@ TEST(a_counter_is_raised_for_the_holder)
 	assert_int_equal(drawn(), 2001);
 }
 
+/* Of several names all counters are, if all keys are there. */
+TEST(all_counters_are_raised)
+{
+	static const char words[] = "5 job also " FENCES " redlock:set t 2000 PASS";
+	const struct server *s = &servers.server[0];
+	lay_out(&guarded[0]);
+	server_must(s, "OK", "SET", "job", "t", NULL);
+	assert_int_equal(raised(words), 0);
+	assert_false(server_has(s, fence));
+	server_must(s, "OK", "SET", "also", "t", NULL);
+	server_must(s, "OK", "SET", "{also}:redlock:fence", "3000", NULL);
+	assert_int_equal(raised(words), 1);
+	expect_counter("2000");
+	assert_true(server_has_value(s, "{also}:redlock:fence", "3000"));
+	server_must(s, "OK", "SET", "{also}:redlock:fence", "1000", NULL);
+	assert_int_equal(raised(words), 1);
+	assert_true(server_has_value(s, "{also}:redlock:fence", "2000"));
+}
+
+/* ---- shared ---- */
+
+/* Of what is shared, with a member that ends before any TTL that is asked for. */
+static const struct guarded shared_rows[] = {
+    {RL_SCRIPT_GUARDED_SHARE, true, "4 job " QUEUE " redlock:set another 30000 - 5000 PASS"},
+    {RL_SCRIPT_GUARDED_SHARE_EXTEND, true, "4 job " QUEUE " redlock:set t 30000 5000 1 PASS"},
+    {RL_SCRIPT_GUARDED_UPGRADE, true, "2 job redlock:set t 30000 PASS"},
+    {RL_SCRIPT_UPGRADE_FENCED, true, "3 job {job}:redlock:fence redlock:set t 30000 PASS"},
+};
+
+static void share_job(void)
+{
+	const char *answer =
+	    run(RL_SCRIPT_GUARDED_SHARE, "4 job " QUEUE " redlock:set t 9000 - 5000 PASS", "present");
+	assert_int_equal(atoi(answer), 1);
+}
+
+TEST(a_pass_to_share)
+{
+	static const char *const passes[] = {"present", "preceding", "another", ""};
+	const struct server *s = &servers.server[0];
+	for (unsigned i = 0; i < 4 * sizeof shared_rows / sizeof shared_rows[0]; i++) {
+		const struct guarded *g = &shared_rows[i / 4];
+		bool right = i % 4 < 2;
+		lay_out(&guarded[0]);
+		share_job();
+		int verdict = atoi(run(g->script, g->words, passes[i % 4]));
+		bool changed = server_pttl(s, "job") > LEFT_MS;
+		if (verdict != (right ? 1 : -2) || changed != right)
+			fail_msg("%s, pass '%s': %d, %d", rl_scripts[g->script].name, passes[i % 4], verdict, changed);
+	}
+}
+
+/* Each yes to an upgrade draws one, also to who has it; a no draws none, and changes nothing. */
+TEST(an_upgrade_draws_a_number)
+{
+	static const char words[] = "3 job {job}:redlock:fence redlock:set t 30000 PASS";
+	struct raw_reply reply;
+	lay_out(&guarded[0]);
+	share_job();
+	for (unsigned number = 1001; number < 1003; number++) {
+		unsigned told = 0;
+		assert_int_equal(sscanf(run(RL_SCRIPT_UPGRADE_FENCED, words, "present"), "1 %u", &told), 1);
+		assert_int_equal(told, number);
+		assert_true(server_has_value(&servers.server[0], "job", "t"));
+	}
+	server_must(&servers.server[0], "1", "DEL", "job", NULL);
+	assert_int_equal(drawn(), 1003);
+	share_job();
+	server_ask(&servers.server[0], &reply, "ZADD", "job", "9999999999999", "other", NULL);
+	assert_int_equal(atoi(run(RL_SCRIPT_UPGRADE_FENCED, words, "present")), 0);
+	server_ask(&servers.server[0], &reply, "ZREM", "job", "t", NULL);
+	assert_int_equal(atoi(run(RL_SCRIPT_UPGRADE_FENCED, words, "present")), -1);
+	server_must(&servers.server[0], "1", "DEL", "job", NULL);
+	assert_int_equal(drawn(), 1004);
+	share_job();
+	server_ask(&servers.server[0], &reply, "HDEL", record, "floor", NULL);
+	assert_int_equal(atoi(run(RL_SCRIPT_UPGRADE_FENCED, words, "present")), -3);
+	assert_false(server_has_value(&servers.server[0], "job", "t"));
+}
+
 /* ---- numbers of several names ---- */
 
 #define TWO "job also " FENCES " redlock:set t 30000 PASS -"
@@ -173,7 +253,7 @@ TEST(several_names_have_one_number)
 	} cases[] = {
 	    {NULL, NULL, "0", 1001},         {"1700", "1500", "1700", 1701}, {"1500", "1700", "1700", 1701},
 	    {"1500", NULL, "1800", 1801},    {"5", "1200", "1200", 1201},    {"1500", "x", "1500", 1501},
-	    {"1e300", "1500", "1500", 1501},
+	    {"1e300", "1500", "1500", 1501}, {"5", "7", "7", 1001},
 	};
 	const struct server *s = &servers.server[0];
 	for (unsigned i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {

@@ -242,7 +242,7 @@ TEST(what_is_refused)
 	plain.mode = REDLOCK_SHARED;
 	o = plain, o.mode = 2;
 	assert_int_equal(redlock_lock_new(client, "job", 3, &o, &lock), REDLOCK_E_INVAL);
-	o = plain, o.fence = 1;
+	o = plain, o.fence = 1; /* and no guard */
 	assert_int_equal(redlock_lock_new(client, "job", 3, &o, &lock), REDLOCK_E_INVAL);
 	o = plain, o.compat = REDLOCK_COMPAT_SETNX;
 	assert_int_equal(redlock_lock_new(client, "job", 3, &o, &lock), REDLOCK_E_INVAL);
@@ -250,10 +250,6 @@ TEST(what_is_refused)
 	assert_int_equal(redlock_lock_new(client, "job", 3, &o, &lock), REDLOCK_E_INVAL);
 	const struct redlock_name names[] = {{"a", 1}, {"b", 1}};
 	assert_int_equal(redlock_lock_new_many(client, names, 2, &plain, &lock), REDLOCK_E_INVAL);
-	struct redlock_options guarded = fixture_client(servers.urls, NODES);
-	guarded.guard = REDLOCK_GUARD_AUTO;
-	own_client *other = fixture_open_with(&guarded);
-	assert_int_equal(redlock_lock_new(other, "job", 3, &plain, &lock), REDLOCK_E_INVAL);
 }
 
 /* Without scripts there is no other way: the missing right is the vote. Without the queue's keys there is. */

@@ -9,10 +9,10 @@ SHARED_DEFECTS = {
 }
 
 SHARE = "src/core/share.c"
-SHARE_LUA = "scripts/share.lua"
-EXTEND_LUA = "scripts/share_extend.lua"
+SHARE_LUA = "scripts/parts/share.lua"
+EXTEND_LUA = "scripts/parts/share_extend.lua"
 RELEASE_LUA = "scripts/share_release.lua"
-UPGRADE_LUA = "scripts/upgrade.lua"
+UPGRADE_LUA = "scripts/parts/upgradable.lua"
 READERS_LUA = "scripts/parts/readers.lua"
 
 SHARED_ROWS = [
@@ -30,10 +30,10 @@ SHARED_ROWS = [
 		"if (rl_places_are_apart(lock))\n\t\treturn 0;", "if (false)\n\t\treturn 0;"),
 	("upgrade: although another one has it", 19, UPGRADE_LUA, '"+inf") > 1 then', '"+inf") > 2 then'),
 	("upgrade: what is turned in part stays", 56, EXTEND_LUA, 'redis.call("get", KEYS[1]) ~= ARGV[1])', "true)"),
-	("share: a token alone turns an exclusive lock", 55, EXTEND_LUA, 'ARGV[#ARGV] ~= "1" or ', ""),
+	("share: a token alone turns an exclusive lock", 55, EXTEND_LUA, 'not may_turn or ', ""),
 	("upgrade: nothing is turned back at once", 56, SHARE, "if (turned) /*", "if (turned && l->phase == RL_IDLE) /*"),
 	("upgrade: what is left of a longer share is not asked for", 56, "src/core/hold.c", "if (missing == 0)", "if (missing == 0 || true)"),
 	("upgrade: what is extended behind it is not doubted", 56, "src/core/policy.c",
 		"{RL_OP_UPGRADE, extend, REDLOCK_E_LOST}", "{RL_OP_EXTEND, extend, REDLOCK_E_LOST}"),
-	("upgrade: of a lock that is not held", 56, SHARE, "l->phase != RL_HELD || l->rules", "l->rules"),
+	("upgrade: of a lock that is not held", 56, SHARE, "l->phase != RL_HELD || rl_policy_of", "rl_policy_of"),
 ]

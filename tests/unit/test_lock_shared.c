@@ -239,6 +239,53 @@ SCENARIO(caps, drive_begin(capped(), "acquire; votes YYY; forget"),
          "[    0.000] held: turn -> held YY. until 29698.000 | error LIMIT\n"
          "[    0.000] held: extend -> held YY. until 29698.000 | error LIMIT\n")
 
+/* ---- with numbers ---- */
+
+static struct rl_rules fenced(void)
+{
+	struct rl_rules rules = shared(0);
+	rules.kind = RL_KIND_SHARED_FENCED;
+	return rules;
+}
+
+/* Who shares has none; who upgrades again keeps it, and who was shared meanwhile gets another one. */
+SCENARIO(
+    an_upgrade_has_a_number, drive_begin(fenced(), "acquire; votes YYY; forget"),
+    "upgrade; yes 7,7; upgrade; votes YY; extend 30000; votes YY; downgrade; votes YY; upgrade; yes 9,9",
+    "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
+    "[    0.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 29698.000 number 7 | done upgrade OK\n"
+    "[    0.000] held: turn -> held ... until 29698.000 number 7 | send upgrade #3 ttl 30000.000\n"
+    "[    0.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 29698.000 number 7 | done upgrade OK\n"
+    "[    0.000] held: extend -> held ... until 29698.000 number 7 | send upgrade #4 ttl 30000.000\n"
+    "[    0.000] held: reply #4 node 0 YES, 1 YES -> held YY. until 29698.000 number 7 | done extend OK\n"
+    "[    0.000] held: turn -> held ... until 29698.000 | send extend share #5 ttl 30000.000\n"
+    "[    0.000] held: reply #5 node 0 YES, 1 YES -> held YY. until 29698.000 | done downgrade OK\n"
+    "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #6 ttl 30000.000\n"
+    "[    0.000] held: reply #6 node 0 YES, 1 YES -> held YY. until 29698.000 number 9 | done upgrade OK\n")
+SCENARIO(
+    lower_counters_are_raised, drive_begin(fenced(), "acquire; votes YYY; forget"),
+    "upgrade; at 10; yes 7,5; yes -,-,3; at 20; yes -,7; yes -,-,7",
+    "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
+    "[   10.000] held: reply #2 node 0 YES, 1 YES -> held Y.. until 29698.000 | send raise #2 again to 2 "
+    "number 7\n"
+    "[   10.000] held: reply #2 node 2 YES -> held Y.. until 29698.000 | send raise #2 again to 4 number 7\n"
+    "[   20.000] held: reply #2 node 1 YES -> held YY. until 29698.000 number 7 | done upgrade OK\n"
+    "[   20.000] held: reply #2 node 2 YES -> held YYY until 29698.000 number 7\n")
+SCENARIO(what_is_not_raised_is_shared, drive_begin(fenced(), "acquire; votes YYY; forget"),
+         "upgrade; yes 7,5; until 300; votes YY; upgrade; yes 5,7; votes ..N; votes N; votes YY",
+         "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
+         "[    0.000] held: reply #2 node 0 YES, 1 YES -> held Y.. until 29698.000 | send raise #2 again to "
+         "2 number 7\n"
+         "[  200.000] held: tick -> held ... until 29698.000 | send extend share #3 ttl 30000.000 | done "
+         "upgrade NOQUORUM\n"
+         "[  300.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 29898.000\n"
+         "[  300.000] held: turn -> held ... until 29898.000 | send upgrade #4 ttl 30000.000\n"
+         "[  300.000] held: reply #4 node 0 YES, 1 YES -> held .Y. until 29898.000 | send raise #4 again to "
+         "1 number 7\n"
+         "[  300.000] held: reply #4 node 2 NO, 0 NO -> held ... until 29898.000 | send extend share #5 ttl "
+         "30000.000 | done upgrade BUSY\n"
+         "[  300.000] held: reply #5 node 0 YES, 1 YES -> held YY. until 29998.000\n")
+
 SCENARIO(a_token_suffices, drive_idle(own()), "extend 30000; votes YY; upgrade; release; votes YY",
          "[    0.000] idle: extend -> idle ... | send extend share #1 ttl 30000.000\n"
          "[    0.000] idle: reply #1 node 0 YES, 1 YES -> held YY. until 29698.000 | done extend OK\n"

@@ -203,12 +203,9 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 	else if (settings->shared && settings->slots > 0)
 		complain("--shared and --slots exclude each other: each slot is exclusive");
 	else if (settings->shared && settings->fence)
-		complain("--shared and --fence exclude each other: the holders would need one order");
+		complain("--shared and --fence exclude each other: those who share have no order");
 	else if (settings->shared && settings->compat != REDLOCK_COMPAT_OFF)
 		complain("--shared and --compat exclude each other: clients of the old protocol share nothing");
-	else if (settings->shared && guard_of(settings) != REDLOCK_GUARD_OFF)
-		complain(
-		    "--shared and --guard exclude each other: shared locks of guarded node sets are not there yet");
 	else if (settings->compat != REDLOCK_COMPAT_OFF && settings->fence)
 		complain("--compat and --fence exclude each other: a time is no fencing token");
 	else if (settings->compat == REDLOCK_COMPAT_SETNX && guard_of(settings) != REDLOCK_GUARD_OFF)
@@ -258,9 +255,12 @@ void session_terms(const struct settings *settings, struct redlock_terms *ret)
 int session_lock_with(struct session *session, const char *name, const struct redlock_lock_options *options,
                       redlock_lock **ret_lock)
 {
-	int error = redlock_lock_new(session->client, name, strlen(name), options, ret_lock);
+	const struct settings *settings = session->settings;
+	const bool odd = settings->shared && settings->fence; /* the library has numbers for upgrades alone */
+	int error =
+	    odd ? REDLOCK_E_INVAL : redlock_lock_new(session->client, name, strlen(name), options, ret_lock);
 	if (error == REDLOCK_E_INVAL)
-		explain_refused_lock(session->settings, name, options->token);
+		explain_refused_lock(settings, name, options->token);
 	else if (error)
 		complain("%s", redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;

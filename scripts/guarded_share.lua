@@ -1,0 +1,3 @@
+local guarded = true
+-- include pass_last
+-- include share

@@ -1,0 +1,10 @@
+local rest = "0 0 0 " .. ARGV[1]
+-- include pass_last
+local floor = tonumber(set[3])
+if not floor then return "-3 " .. rest end
+-- include upgradable
+-- include draw_all
+local number = draw(2)
+if not number then return "-3 " .. rest end
+-- include upgrade
+return "1 " .. string.format("%d", number) .. " 0 0 " .. ARGV[1]
