@@ -30,7 +30,7 @@ static bool votes(const struct rl_nodes *ns, unsigned i)
 static bool is_over(const struct rl_nodes *ns, unsigned i)
 {
 	const struct rl_set_opinion *o = &ns->list[i].admission->opinion;
-	return is_open(ns, i) && record_of(ns, i)->verdict == RL_SET_OVER && o->kind == RL_SET_REFUSE &&
+	return record_of(ns, i)->verdict == RL_SET_OVER && is_open(ns, i) && o->kind == RL_SET_REFUSE &&
 	       o->vote == REDLOCK_VOTE_QUARANTINE;
 }
 
@@ -38,7 +38,7 @@ static bool is_over(const struct rl_nodes *ns, unsigned i)
 static bool lacks_counters(const struct rl_nodes *ns, unsigned i)
 {
 	const struct rl_set_record *r = record_of(ns, i);
-	return votes(ns, i) && r->floor == RL_SET_UNKNOWN && r->quarantine[0] != '\0';
+	return r->floor == RL_SET_UNKNOWN && r->quarantine[0] != '\0' && votes(ns, i);
 }
 
 static unsigned count_counting(const struct rl_nodes *ns, uint32_t among)
@@ -57,13 +57,16 @@ static bool may_repair(const struct rl_set *set)
 
 static bool find_node(const struct rl_nodes *ns, unsigned *ret)
 {
-	bool counted = count_counting(ns, UINT32_MAX) >= ns->quorum;
-	for (unsigned pass = 0; pass < (counted ? 2u : 1u); pass++)
-		for (unsigned i = 0; i < ns->count; i++)
-			if (!ns->list[i].admission->asking && (pass == 0 ? is_over(ns, i) : lacks_counters(ns, i))) {
-				*ret = i;
-				return true;
-			}
+	for (unsigned i = 0; i < ns->count; i++)
+		if (is_over(ns, i) && !ns->list[i].admission->asking) {
+			*ret = i;
+			return true;
+		}
+	for (unsigned i = 0; i < ns->count; i++)
+		if (lacks_counters(ns, i) && !ns->list[i].admission->asking) {
+			*ret = i;
+			return count_counting(ns, UINT32_MAX) >= ns->quorum;
+		}
 	return false;
 }
 

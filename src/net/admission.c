@@ -355,11 +355,11 @@ void rl_admission_renews(struct rl_node *n, uint64_t now_ns)
 {
 	const struct rl_admission *a = n->admission;
 	struct rl_link *l = &n->link;
-	bool idle = rl_outbox_front_unsent(&l->outbox) && n->talk.resolved == 0 && !rl_talk_is_begun(&n->talk);
-	if (l->state != RL_LINK_OPEN)
+	if (l->state != RL_LINK_OPEN || !(a->holds || a->leaves))
 		return;
 	if (a->holds && a->opinion.kind != RL_SET_HOLD)
 		let_go(n, now_ns); /* its name was looked up meanwhile */
+	bool idle = rl_outbox_front_unsent(&l->outbox) && n->talk.resolved == 0 && !rl_talk_is_begun(&n->talk);
 	if (!a->leaves || !idle || l->state != RL_LINK_OPEN)
 		return;
 	rl_link_leave(l);

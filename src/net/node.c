@@ -156,7 +156,7 @@ static __attribute__((noinline)) enum redlock_vote_code submit_guarded(struct rl
 		return refused;
 	guarded.pass = n->methods.pass;
 	guarded.timed = rl_admission_times(n, r, now_ns);
-	wire->forms[RL_FORM_GUARD_SHA].size = wire->forms[RL_FORM_GUARD_TEXT].size = 0;
+	rl_wire_pass(wire, &guarded);
 	enum redlock_vote_code vote = rl_submit_request(n, &guarded, wire, now_ns);
 	if (guarded.timed && vote == REDLOCK_VOTE_PENDING)
 		rl_admission_timed(n, now_ns);
@@ -240,7 +240,9 @@ static bool tells_of_others(const struct rl_vote *vote)
 /* Whether that is the token of the front entry. */
 static bool is_quoted(const struct rl_node *n, const struct rl_entry *entry, struct rl_slice text)
 {
-	return rl_slice_same(rl_outbox_request(entry, rl_outbox_front_bytes(&n->link.outbox)).token, text);
+	struct rl_slice bytes = rl_outbox_front_bytes(&n->link.outbox);
+	enum rl_form form = (enum rl_form)entry->form;
+	return rl_slice_same(rl_request_word(bytes, entry->operation, form, RL_WORD_TOKEN), text);
 }
 
 /* Of a guarded set: by its forms an answer says more, and quotes the token. */
@@ -266,7 +268,8 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		read_guarded(n, entry, reply, &ret->vote, now_ns);
 	else
 		rl_answer_read(op->outcomes, reply, &ret->vote);
-	if (ret->vote.text_count > 0 && op->quotes && !is_quoted(n, entry, ret->vote.texts[0]))
+	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0; /* then it was compared */
+	if (ret->vote.text_count > 0 && op->quotes && !guarded && !is_quoted(n, entry, ret->vote.texts[0]))
 		ret->vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	rl_method_learn(&n->methods, op, (enum rl_form)entry->form, error ? reply->value.text : NULL);
 	enum redlock_vote_code vote = ret->vote.code;

@@ -81,18 +81,29 @@ static bool take_items(const struct rl_outcome *o, const struct rl_reply *r, str
 	return o->items[r->count] == '\0' && (vote->number_count == 0 || within(o, vote->numbers[0]));
 }
 
+/* Digits, with a sign; more than all are the most. Returns what is behind them; NULL: there are none. */
+static const char *take_number(const char *at, int64_t *ret)
+{
+	enum { MOST_DIGITS = 19 };
+	bool negative = *at == '-';
+	const char *first = at + negative;
+	uint64_t number = 0;
+	for (at = first; *at >= '0' && *at <= '9' && at < first + MOST_DIGITS; at++)
+		number = number * 10 + (uint64_t)(*at - '0');
+	int64_t bounded = number < INT64_MAX ? (int64_t)number : INT64_MAX;
+	*ret = negative ? -bounded : bounded;
+	return at > first ? at : NULL;
+}
+
 /* The same as one text: the numbers, and behind the last space the bytes of the text, whatever they are. */
 static bool take_words(const struct rl_outcome *o, const struct rl_reply_value *v, struct rl_vote *vote)
 {
 	const char *item = o->items, *at = v->text;
 	vote->number_count = vote->text_count = 0;
 	for (; *item == 'i'; item++) {
-		char *end;
-		bool begins = *at == '-' || (*at >= '0' && *at <= '9');
-		vote->numbers[vote->number_count++] = strtoll(at, &end, 10);
-		if (!begins || *end != ' ')
+		at = take_number(at, &vote->numbers[vote->number_count++]);
+		if (at == NULL || *at++ != ' ')
 			return false;
-		at = end + 1;
 	}
 	vote->texts[vote->text_count++] = (struct rl_slice){at, v->kept - (size_t)(at - v->text)};
 	return vote->number_count > 0 && strcmp(item, "s") == 0 && within(o, vote->numbers[0]);

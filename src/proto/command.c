@@ -58,6 +58,18 @@ static size_t read_number(const char **at)
 	return number;
 }
 
+struct rl_slice rl_command_word(struct rl_slice bytes, unsigned index)
+{
+	const char *at = bytes.bytes;
+	(void)read_number(&at);
+	size_t size = read_number(&at);
+	for (; index > 0; index--) {
+		at += size + 2;
+		size = read_number(&at);
+	}
+	return (struct rl_slice){at, size};
+}
+
 unsigned rl_command_read(struct rl_slice bytes, struct rl_slice *words)
 {
 	const char *at = bytes.bytes;

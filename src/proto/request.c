@@ -372,3 +372,20 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 	if (parts[RL_WORD_TERMS].size > 0)
 		read_terms(parts[RL_WORD_TERMS], r);
 }
+
+/* Where there are more words than in the row, it has another index, but the token is behind all keys. */
+struct rl_slice rl_request_word(struct rl_slice bytes, unsigned operation, enum rl_form form,
+                                enum rl_word_kind kind)
+{
+	enum { KEYS = 2 };
+	const struct rl_word *row = rl_ops[operation].words[form];
+	unsigned index = 0, token = 0;
+	while (row[index].kind != kind)
+		index++;
+	if (!rl_ops[operation].several)
+		return rl_command_word(bytes, index);
+	while (row[token].kind != RL_WORD_TOKEN)
+		token++;
+	struct rl_slice keys = rl_command_word(bytes, KEYS);
+	return rl_command_word(bytes, KEYS + 1 + (unsigned)number_of(keys) + index - token);
+}

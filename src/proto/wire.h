@@ -8,11 +8,16 @@
 
 struct rl_wire {
 	struct rl_buffer forms[RL_FORM_WATCH];
+	unsigned operation; /* what the bytes of guarded forms are of, */
+	bool timed;         /* and whether they ask for the time */
 };
 
-/* Forgets the formatted bytes, keeps their memory. Those of guarded forms are made anew for each node anyway.
- */
+/* Forgets the formatted bytes, keeps their memory. */
 void rl_wire_reset(struct rl_wire *wire);
+
+/* The next node of a guarded set is asked with a pass of its own: what was formatted for the one before gets
+ * that, or is forgotten where more differs. */
+void rl_wire_pass(struct rl_wire *wire, const struct rl_request *request);
 void rl_wire_free(struct rl_wire *wire);
 
 /* The bytes of `request` in a form that it has. NULL: out of memory. */

@@ -74,6 +74,13 @@ TEST(scripts_of_operations)
 		assert_int_equal(rl_scripts[i].length, strlen(rl_scripts[i].text));
 }
 
+static bool has_word(const struct rl_buffer *bytes, const struct rl_request *r, enum rl_form form,
+                     enum rl_word_kind kind, struct rl_slice want)
+{
+	return rl_slice_same(
+	    rl_request_word((struct rl_slice){bytes->bytes, bytes->size}, r->operation, form, kind), want);
+}
+
 /* The bytes are the expected words, and what is read from them is what was written. */
 static void expect_form(const struct rl_request *want, enum rl_form form, const struct words *words)
 {
@@ -100,6 +107,8 @@ static void expect_form(const struct rl_request *want, enum rl_form form, const 
 	assert_true(got.kept == (strstr(parts, "KEPT") != NULL ? want->kept : 0));
 	assert_true(strstr(parts, "QUIET") == NULL || got.quiet == want->quiet);
 	assert_true(strstr(parts, "NEXT") == NULL || rl_slice_same(got.next, want->next));
+	assert_true(strstr(parts, "TOKEN") == NULL || has_word(written, want, form, RL_WORD_TOKEN, want->token));
+	assert_true(strstr(parts, "PASS") == NULL || has_word(written, want, form, RL_WORD_PASS, want->pass));
 	buffer_free(&bytes);
 	rl_wire_free(&wire);
 }
@@ -194,6 +203,38 @@ TEST(a_wire_is_used_again)
 	const struct rl_buffer *second = rl_wire_form(&wire, &request, RL_FORM_PLAIN);
 	assert_memory_equal(second->bytes, "*6\r\n$3\r\nSET\r\n$1\r\nx\r\n", 20);
 	rl_wire_free(&wire);
+	rl_wire_free(&wire);
+}
+
+/* For each node with its pass, also where that is longer, or more differs. */
+TEST(a_wire_for_each_pass)
+{
+	static const struct {
+		unsigned operation;
+		const char *pass;
+		bool timed;
+	} nodes[] = {
+	    {REDLOCK_OP_ACQUIRE, "one:1", false},
+	    {REDLOCK_OP_ACQUIRE, "two:1", false},
+	    {REDLOCK_OP_ACQUIRE, "three:1", true},
+	    {REDLOCK_OP_ACQUIRE, "fours:1", false},
+	    {RL_OP_ENTER, "fives:1", false},
+	    {RL_OP_CLAIM_ALL_FENCED, "sixth:1", false},
+	    {RL_OP_CLAIM_ALL_FENCED, "seven:1", false},
+	};
+	struct rl_wire wire = {0};
+	for (unsigned i = 0; i < COUNT(nodes); i++) {
+		struct rl_wire fresh = {0};
+		struct rl_request request = request_of((enum redlock_operation)nodes[i].operation);
+		request.pass = slice(nodes[i].pass);
+		request.timed = nodes[i].timed;
+		rl_wire_pass(&wire, &request);
+		const struct rl_buffer *got = rl_wire_form(&wire, &request, RL_FORM_GUARD_SHA),
+		                       *want = rl_wire_form(&fresh, &request, RL_FORM_GUARD_SHA);
+		assert_int_equal(got->size, want->size);
+		assert_memory_equal(got->bytes, want->bytes, want->size);
+		rl_wire_free(&fresh);
+	}
 	rl_wire_free(&wire);
 }
 
