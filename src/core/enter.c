@@ -171,6 +171,14 @@ static bool choose_gate(struct rl_lock *l, const struct rl_event *e)
 	return true;
 }
 
+void rl_enter_find_gate(struct rl_lock *l, const struct rl_event *e)
+{
+	unsigned at = 0;
+	while (at < l->rules->node_count && redlock_vote_kind(l->votes[gate_at(l, e, at)].code) > REDLOCK_KIND_NO)
+		at++;
+	l->gate = gate_at(l, e, at);
+}
+
 /* Before the new one is asked: a place that is left behind keeps its queue alive, and a turn there waits for
  * nobody. */
 static void leave_old_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)

@@ -45,6 +45,10 @@ void rl_enter_decide(struct rl_lock *lock, const struct rl_event *event, struct 
 /* The time of a stage is over. False: nothing follows, and silent nodes have no vote. */
 bool rl_enter_go_on(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
+/* A first attempt, which asks all nodes: the gate is the first one in their order that has not failed. What
+ * that order is, their answers may say. */
+void rl_enter_find_gate(struct rl_lock *lock, const struct rl_event *event);
+
 /* When to try again after a refusal; `left_ns`: until the wait ends. */
 uint64_t rl_enter_at(struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns);
 

@@ -56,6 +56,8 @@ void rl_share_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	bool kept_out = e->vote.code == REDLOCK_VOTE_NO && e->vote.number_count > 0 &&
 	                e->vote.numbers[RL_ENTER_VERDICT] == KEPT_OUT;
+	if (l->claims && is_first(l))
+		rl_enter_find_gate(l, e);
 	if (l->claims) /* else it is late, and what is known came from the gate */
 		rl_enter_learn(l, e);
 	l->kept_out |= kept_out && (e->node == l->gate || l->stage == RL_STAGE_ALL);

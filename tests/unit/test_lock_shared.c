@@ -178,6 +178,32 @@ TEST(a_key_that_is_left_over)
 	                 "done acquire OK\n");
 }
 
+/* Who is new does not know the order of the nodes; with their answers it comes to know it. */
+TEST(the_gate_is_known_when_all_have_said_who_they_are)
+{
+	static const uint8_t order[] = {1, 0, 2};
+	struct drive d = drive_begin(shared(0), "acquire; at 1");
+	d.order = order;
+	drive_play(&d, "votes Y.Y; votes .N");
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+	                 "[    1.000] acquiring: reply #1 node 0 YES, 2 YES -> acquiring Y.Y\n"
+	                 "[    1.000] acquiring: reply #1 node 1 NO -> idle YNY | send release share #0 owed 5 | "
+	                 "done acquire BUSY\n");
+}
+
+/* One that fails is not the gate of anybody: the next one is. */
+TEST(the_gate_of_all_is_the_first_that_works)
+{
+	struct drive d = drive_begin(shared(0), "acquire; at 1; votes DNY");
+	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send share #1 ttl 30000.000\n"
+	                 "[    1.000] acquiring: reply #1 node 0 DOWN, 1 NO, 2 YES -> idle -NY | send release "
+	                 "share #0 owed 4 | done acquire BUSY\n");
+	struct rl_rules alone = shared(0);
+	alone.node_count = alone.quorum = 1;
+	d = drive_begin(alone, "acquire; at 1; votes D");
+	assert_true(d.lock.gate == 0 && d.lock.phase == RL_IDLE);
+}
+
 /* ---- upgrade and downgrade ---- */
 
 SCENARIO(up_and_down, drive_begin(renewed(), "acquire; votes YYY; forget"),
