@@ -150,7 +150,7 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	else if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE ||
 	         rl_ops[fx->send].scripted)
 		add_place(c, lock, fx, &request, place);
-	uint32_t elsewhere = fx->stands ? fx->nodes & ~(1u << lock->core.gate) : 0;
+	uint32_t elsewhere = fx->stands && !fx->beside ? fx->nodes & ~(1u << lock->core.gate) : 0;
 	rl_nodes_submit(&c->nodes, &request, fx->nodes & ~elsewhere, c->loop.now_ns);
 	if (fx->send == RL_OP_HAND) /* it has the most to do, and its message says who comes next but one */
 		rl_node_flush(&c->nodes.list[lock->core.gate]);
@@ -258,7 +258,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->order = c->nodes.order;
 	event->ordered = rl_policy_of(&lock->core)->shares && rl_nodes_are_identified(&c->nodes);
 	event->hears = 0;
-	if (lock->core.contended) { /* else nobody comes next */
+	if (lock->core.contended || lock->core.behind_readers) { /* else nobody comes next */
 		event->hears = rl_places_heard(c, lock);
 		event->heir_ns = rl_heir_told(lock);
 	}

@@ -76,6 +76,7 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 	fx->seq = 0;
 	policy->give_back(l, fx);
 	l->owed = 0;
+	rl_enter_give_back(l, fx);
 	rl_hand_revoke(l, fx);
 }
 
@@ -162,6 +163,7 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		rl_hold_renew_early(l, e->now_ns);
 	rl_hand_refresh(l, e->now_ns);
 	rl_pass_allow(l, e->now_ns);
+	rl_enter_tidy(l, fx);
 	rl_round_end(l, 0, fx);
 	return true;
 }

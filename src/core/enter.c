@@ -240,7 +240,7 @@ void rl_enter_attempt(struct rl_lock *l, const struct rl_event *e, struct rl_eff
  * without one it pauses as they do, and so does who wants several names, which have queues of their own. */
 void rl_enter_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	l->woken = l->placed = false;
+	l->woken = l->placed = l->behind_readers = false;
 	l->offered_ns = 0;
 	l->call = (uint16_t)((l->call + 1u) % RL_CALLS);
 	l->passed = 0;
@@ -348,6 +348,18 @@ void rl_enter_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 		look_again(l, e->now_ns, l->round.deadline_ns);
 }
 
+/* Readers that will be refused at the gate have the other nodes for a round trip each, and there may always
+ * be one more. So it stands in line at those nodes, too: who comes later is kept out there. */
+static void stand_beside(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	uint32_t nodes = fx->nodes & e->hears;
+	if (!l->behind_readers || nodes == 0)
+		return;
+	fx->enter |= nodes;
+	fx->stands = fx->beside = l->beside = true;
+	fx->call = l->call;
+}
+
 bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	if (l->stage != RL_STAGE_CLAIM || l->phase != RL_ACQUIRING)
@@ -356,7 +368,8 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		return rl_hand_go_on(l, e->now_ns, fx);
 	if (!insists(l, e->now_ns))
 		return false;
-	(void)rl_acquire_insist(l, e->now_ns, fx);
+	if (rl_acquire_insist(l, e->now_ns, fx))
+		stand_beside(l, e, fx);
 	rl_retry_grow(l);
 	look_again(l, e->now_ns, RL_TIME_NEVER);
 	return true;
@@ -364,9 +377,18 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 
 /* ---- what is learnt ---- */
 
+/* Of a key that is there no value is told: it is no string. */
+static bool is_shared(const struct rl_event *e)
+{
+	return e->operation == RL_OP_ENTER && e->vote.code == REDLOCK_VOTE_NO &&
+	       e->vote.text_count > RL_ENTER_HOLDER && e->vote.texts[RL_ENTER_HOLDER].size == 0 &&
+	       e->vote.numbers[RL_ENTER_PTTL] >= 0;
+}
+
 void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const int64_t *numbers = e->vote.numbers;
+	l->behind_readers |= is_shared(e);
 	enum { ENTERS = 1 << RL_OP_ENTER | 1 << RL_OP_ENTER_ALL | 1 << RL_OP_SLOT_ENTER | 1 << RL_OP_SHARE };
 	if ((ENTERS >> e->operation & 1) == 0 || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
 		return; /* others are asked so, too: they have no queue of ours */
@@ -422,6 +444,24 @@ static void give_up_place(const struct rl_lock *l, uint32_t nodes, unsigned call
 	fx->tidies = fx->quits = true;
 }
 
+void rl_enter_give_back(struct rl_lock *l, struct rl_effects *fx)
+{
+	if (!l->beside)
+		return;
+	fx->send = RL_OP_LEAVE;
+	fx->quits = fx->bars = fx->quiet = true;
+	fx->call = l->call;
+	l->beside = false;
+}
+
+void rl_enter_tidy(struct rl_lock *l, struct rl_effects *fx)
+{
+	uint32_t nodes = l->asked & ~rl_ballot_voted(l, REDLOCK_VOTE_YES);
+	if (l->beside && nodes != 0)
+		give_up_place(l, nodes, l->call, fx);
+	l->beside = false;
+}
+
 /* Not all who have lost messages ask at the same moment. And who has no place is not there first because the
  * holder was of this client. */
 static uint64_t some_time(const struct rl_lock *l, const struct rl_event *e)
@@ -471,6 +511,10 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	}
 	if (e->deaf || e->front) {
 		ask_soon(l, e);
+		return;
+	}
+	if (l->beside && e->node != l->gate && e->call == l->call) {
+		(void)rl_enter_go_on(l, e, fx); /* what was in its way there is gone */
 		return;
 	}
 	if (!rl_lock_acquires(l) || !l->placed || e->node != l->gate || e->call != l->call) {

@@ -66,6 +66,10 @@ void rl_enter_come_back(struct rl_lock *lock, const struct rl_event *event);
 /* A message: it is our turn. Or no message is heard any more (`deaf`), or the key is gone (`gone`). */
 void rl_enter_wake(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
+/* Its places beside the gate are given up: with what the attempt gives back, and behind a grant. */
+void rl_enter_give_back(struct rl_lock *lock, struct rl_effects *effects);
+void rl_enter_tidy(struct rl_lock *lock, struct rl_effects *effects);
+
 /* The acquire ends without the lock, or a release begins: what is sent wakes the next one, where others are
  * known to wait, and gives up our place. */
 void rl_enter_leave(struct rl_lock *lock, struct rl_effects *effects);

@@ -225,6 +225,7 @@ struct rl_lock {
 	uint8_t turn;            /* of the order of nodes, by the name: where it begins */
 	uint8_t passed;          /* so many of them were silent, and do not count as the gate */
 	uint8_t gate;            /* node */
+	bool beside;             /* others that it was sent to may have our place in their queues, too */
 	uint16_t place;          /* in its queue; 1: the first, 0: unknown */
 	uint16_t passes;         /* so often the claim was */
 	uint16_t call;           /* number of the acquire, modulo RL_CALLS: a place is that of one call */
@@ -232,6 +233,7 @@ struct rl_lock {
 	bool placed;             /* the gate may have our place in its queue */
 	bool woken;              /* it has said that it is our turn */
 	bool back;               /* it has come back to a gate that it had passed over */
+	bool behind_readers;     /* the key that was in its way is shared */
 	bool handed;             /* the attempt was begun by a message that the lock is handed over */
 	bool alone;              /* a shared lock: it was upgraded, and is the only one */
 	bool kept_out;           /* the same: a node has said that somebody waits who goes first */
@@ -299,7 +301,8 @@ struct rl_effects {
 	bool bars;           /* LEAVE: the token may not be handed over any more; */
 	bool quiet;          /* and nobody is woken: we go on (also of a shared claim that is given back) */
 	bool keeps;          /* SLOT_RELEASE: all slots of the token but the one that is held */
-	bool stands;         /* `enter` takes a place, or keeps it */
+	bool stands;         /* `enter` takes a place, or keeps it, at the gate */
+	bool beside;         /* and at the others */
 	uint64_t offered_ns; /* of `enter`: the number of our offer; 0: it may not be handed over */
 	bool declines;       /* HAND: what was handed over is not wanted, and has to be released */
 	uint32_t owed;       /* of a release: bit per node where the key may exist. With the caller's own value,

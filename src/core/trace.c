@@ -114,6 +114,8 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		add(t, "%s to %" PRIx32, fx->again ? " again" : "", fx->nodes);
 	if (fx->enter != 0 && !enters_alone(fx))
 		add(t, " by the queue");
+	if (fx->beside)
+		add(t, " in line everywhere");
 	if (fx->send == RL_OP_SLOT && lock->first > 0)
 		add(t, " from %u on", lock->first);
 	if (fx->send == RL_OP_RAISE)

@@ -192,6 +192,39 @@ TEST(others_enter_when_they_can)
 	expect_settled(three, NODES, "job");
 }
 
+static const char line_of_job[] = "{job}:redlock:queue";
+
+/* The claim of a reader that will not get the lock, on its way out, at nodes other than the gate: as if there
+ * was always one more. Returns the gate. */
+static const struct server *let_pass_by(void)
+{
+	const struct server *gate = NULL;
+	on_servers(0, NODES, if (server_has(it, line_of_job)) gate = it;
+	           else server_must(it, "1", "ZADD", "job", "9999999999999", "passes by", NULL));
+	assert_non_null(gate);
+	return gate;
+}
+
+/* Who has the gate stands in line at the others too, where such readers are in its way: they are kept out.
+ * When it has the lock, no line is left. */
+TEST(a_writer_keeps_out_those_that_pass_by)
+{
+	struct waiter waits;
+	own_client *one = open_client(), *two = open_client();
+	own_lock *a = reader(one, 0), *w = writer(two, WAIT_LONG_TTL_MS);
+	expect_ok(a, redlock_acquire(a));
+	expect_on_all(one);
+	begin_to_wait(&waits, w);
+	const struct server *gate = let_pass_by();
+	expect_ok(a, redlock_release(a));
+	on_servers(0, NODES, assert_soon(it == gate || server_has(it, line_of_job)));
+	on_servers(0, NODES, server_ask(it, &(struct raw_reply){0}, "ZREM", "job", "passes by", NULL));
+	end_of_wait(&waits);
+	on_servers(0, NODES, assert_soon(!server_has(it, line_of_job)));
+	expect_ok(w, redlock_release(w));
+	expect_settled(two, NODES, "job");
+}
+
 /* Those that keep coming, without a pause between two turns; and what they may not do. */
 enum { CROWD_READERS = 4, CROWD_WRITERS = 2, CROWD_MS = 3000, HOLD_MS = 4 };
 

@@ -204,6 +204,112 @@ TEST(the_gate_of_all_is_the_first_that_works)
 	assert_true(d.lock.gate == 0 && d.lock.phase == RL_IDLE);
 }
 
+/* ---- a writer behind them ---- */
+
+/* What the entrance of a node says to a writer, where this is the value of the key; "": it is shared. */
+static void say_no(struct drive *d, unsigned node, const char *value, int pttl_ms)
+{
+	struct rl_vote vote = {.code = REDLOCK_VOTE_NO,
+	                       .number_count = 4,
+	                       .numbers = {0, 1, pttl_ms, 1},
+	                       .text_count = 2,
+	                       .texts = {{"", 0}, {value, strlen(value)}}};
+	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
+	                                .seq = d->lock.round.seq,
+	                                .node = node,
+	                                .operation = RL_OP_ENTER,
+	                                .vote = vote});
+}
+
+/* It has waited at the gate, behind somebody who has this, and has it now. The text is forgotten. */
+static struct drive at_its_turn(struct rl_rules rules, const char *value)
+{
+	struct drive d = drive_idle(rules);
+	d.hears = 7;
+	drive_play(&d, rules.node_count > 2 ? "acquire; at 1; votes NNN; until 2"
+	                                    : "acquire; at 1; votes NN; until 2");
+	say_no(&d, 0, value, 1000);
+	drive_play(&d, "wake 0; forget");
+	drive_gate(&d, REDLOCK_VOTE_YES, 0, 0, 0);
+	drive_play(&d, rules.node_count > 2 ? "votes .NN" : "votes .N");
+	return d;
+}
+
+static struct drive behind_readers(unsigned nodes)
+{
+	struct drive d = at_its_turn(drive_waiting_rules(nodes, 10000), "");
+	drive_play(&d, "until 3; forget");
+	return d;
+}
+
+TEST(who_has_the_gate_stands_in_line_where_readers_are)
+{
+	struct drive d = at_its_turn(drive_waiting_rules(3, 10000), "");
+	drive_play(&d, "until 3; votes .Y; votes ..N; release");
+	drive_expect(
+	    &d, "[    2.000] acquiring: reply #3 node 0 YES -> acquiring Y..\n"
+	        "[    2.000] acquiring: reply #3 node 1 NO, 2 NO -> acquiring YNN\n"
+	        "[    3.000] acquiring: tick -> acquiring Y.. | send enter #3 again to 6 in line everywhere "
+	        "ttl 30000.000\n"
+	        "[    3.000] acquiring: reply #3 node 1 YES -> held YY. until 29700.000 | send leave #0 to 4 "
+	        "quits | done acquire OK\n"
+	        "[    3.000] held: reply #3 node 2 NO -> held YYN until 29700.000\n"
+	        "[    3.000] held: release -> releasing ... | send leave #4 bars owed 7\n");
+	assert_false(d.lock.beside);
+}
+
+TEST(where_all_say_yes_nothing_is_left)
+{
+	struct drive d = behind_readers(2);
+	drive_tells(&d, "votes .Y",
+	            "[    3.000] acquiring: reply #3 node 1 YES -> held YY until 29700.000 | done acquire OK\n");
+	assert_false(d.lock.beside);
+}
+
+/* The places are given up with the gate: readers who wait there before it would have no turn. */
+TEST(who_does_not_get_the_rest_leaves_all_lines)
+{
+	struct drive d = behind_readers(3);
+	drive_tells(&d, "at 202; votes .N; forget; votes ..N",
+	            "[  202.000] acquiring: reply #3 node 2 NO -> paused YNN until 252.000 | send leave #0 quits "
+	            "bars quietly owed 7\n");
+	d = behind_readers(3);
+	drive_tells(&d, "cancel",
+	            "[    3.000] acquiring: cancel -> idle Y.. | send leave #0 quits bars owed 7 | done acquire "
+	            "CANCELLED\n");
+}
+
+/* It asks again where the last of those readers is gone. */
+TEST(a_message_from_beside_the_gate)
+{
+	struct drive d = behind_readers(3);
+	drive_play(&d, "votes .NN; wake 1; votes .N; wake 2; wake 0");
+	drive_expect(&d, "[    3.000] acquiring: reply #3 node 1 NO, 2 NO -> acquiring YNN\n"
+	                 "[    3.000] acquiring: wake node 1 -> acquiring Y.. | send enter #3 again to 6 in line "
+	                 "everywhere ttl 30000.000\n"
+	                 "[    3.000] acquiring: reply #3 node 1 NO -> acquiring YN.\n"
+	                 "[    3.000] acquiring: wake node 2 -> acquiring Y.. | send enter #3 again to 2 in line "
+	                 "everywhere ttl 30000.000\n"
+	                 "[    3.000] acquiring: wake node 0 -> acquiring Y.. | send leave #0 to 1 quits\n");
+	drive_step(&d, (struct rl_event){.kind = RL_EV_WAKE, .node = 1, .call = (uint16_t)(d.lock.call - 1)});
+	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.tidies);
+}
+
+/* Behind one who has it alone, or whose kind is not known, and where it would not be heard. */
+TEST(others_are_asked_again_without_a_place)
+{
+	struct drive d = at_its_turn(drive_waiting_rules(3, 10000), "somebody");
+	drive_play(&d, "until 3");
+	assert_true(d.fx.again && !d.fx.stands && !d.lock.beside);
+	d = at_its_turn(drive_waiting_rules(3, 10000), "");
+	d.hears = 1;
+	drive_play(&d, "until 3");
+	assert_true(d.fx.again && !d.fx.stands && !d.lock.beside);
+	d = drive_begin(drive_waiting_rules(3, 10000), "acquire; at 1; votes NNN; until 2");
+	say_no(&d, 0, "", -1);
+	assert_false(d.lock.behind_readers);
+}
+
 /* ---- upgrade and downgrade ---- */
 
 SCENARIO(up_and_down, drive_begin(renewed(), "acquire; votes YYY; forget"),
