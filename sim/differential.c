@@ -297,6 +297,49 @@ static void forget_key(struct diff *d, struct pair *s, const struct step *step, 
 			forget_watched(d, &d->sessions[i]);
 }
 
+/* Two lines of an answer: a size, and so many bytes. */
+static bool take_bulk(const char **at, struct bytes *ret)
+{
+	char *end;
+	if (**at != '$')
+		return false;
+	size_t size = strtoull(*at + 1, &end, 10);
+	*ret = (struct bytes){end + 2, size};
+	*at = end + 2 + size + 2;
+	return true;
+}
+
+/* Each has written its own time into a set: the model takes over the server's. */
+static void adopt_set(struct diff *d, struct pair *s, const struct step *step)
+{
+	struct step look = {.count = 5, .key = 1};
+	const struct bytes words[] = {
+	    {"ZRANGE", 6}, step->words[step->shared], {"0", 1}, {"-1", 2}, {"WITHSCORES", 10}};
+	struct key *key = model_key_at(d, s, step, step->shared);
+	struct bytes member, ends;
+	struct buffer set = {0};
+	if (key == NULL || key->type != KEY_ZSET)
+		return; /* no times are in it */
+	memcpy(look.words, words, sizeof words);
+	drop_replies(d);
+	run_real(d, s, &look);
+	buffer_append(&d->answer, "", 1);
+	const char *at = strchr(buffer_front(&d->answer), '\n');
+	at = at != NULL ? at + 1 : buffer_front(&d->answer);
+	while (take_bulk(&at, &member) && take_bulk(&at, &ends)) {
+		char head[64];
+		int size = snprintf(head, sizeof head, "%.*s %zu:", (int)ends.size, ends.at, member.size);
+		buffer_append(&set, head, (size_t)size);
+		buffer_append(&set, member.at, member.size);
+	}
+	if (set.length > 0 && same_expiry(d, s, &look, INT64_MAX / 2))
+		keyspace_set_value(model_key_at(d, s, step, step->shared),
+		                   (struct bytes){buffer_front(&set), set.length});
+	else
+		forget_key(d, s, step, step->shared);
+	buffer_free(&set);
+}
+
 /* At the last instant too: PEXPIRE looks at the clock twice, and deletes a key that has ended meanwhile. */
 static bool ends_within(const struct key *key, int64_t from_ms, int64_t to_ms)
 {
@@ -334,10 +377,11 @@ static bool weighs_life(struct diff *d, const struct step *step)
 /* And the record beside them, where a number may have been noted. */
 static void forget_counters(struct diff *d, struct pair *s, const struct step *step)
 {
+	unsigned last = step->other_fence != 0 ? step->other_fence : step->fence;
 	forget_key(d, s, step, step->fence);
 	if (step->other_fence != 0)
 		forget_key(d, s, step, step->other_fence);
-	forget_key(d, s, step, step->other_fence != 0 ? step->other_fence + 1 : step->fence - 1);
+	forget_key(d, s, step, word_is(step->words[last + 1], "redlock:set") ? last + 1 : step->fence - 1);
 }
 
 static void run_step(struct diff *d)
@@ -396,8 +440,10 @@ static void run_step(struct diff *d)
 		forget_key(d, s, &step, step.offers);
 	if (step.setnx != 0 && (doubt || from_ms != to_ms)) /* it says when it was written */
 		forget_key(d, s, &step, step.setnx);
-	if (step.shared != 0 && (doubt || from_ms != to_ms))
+	if (step.shared != 0 && doubt)
 		forget_key(d, s, &step, step.shared);
+	else if (step.shared != 0 && from_ms != to_ms)
+		adopt_set(d, s, &step);
 	if (step.record != 0 && (doubt || from_ms != to_ms)) /* an end that it has may have passed in between */
 		forget_key(d, s, &step, step.record);
 	if (step.fence != 0 && doubt)

@@ -207,7 +207,7 @@ static void add_record_word(struct step *s, struct prng *p, enum rl_record_word 
 	    [RL_RECORD_ID] = {"q1", "q1", "q2"},     [RL_RECORD_MEMBERS] = {"a b c", "a b c", "a b"},
 	    [RL_RECORD_QUORUM] = {"2", "2", "3"},    [RL_RECORD_TTL] = {"2000000", "2000000", ""},
 	    [RL_RECORD_SET] = {"s1", "s1", "s1"},    [RL_RECORD_STEP] = {"2", "2", "1"},
-	    [RL_RECORD_CONFIG] = {"c1", "c1", "c2"}, [RL_RECORD_FLOOR] = {"", "50", "9007199254740000"},
+	    [RL_RECORD_CONFIG] = {"c1", "c1", "c2"}, [RL_RECORD_FLOOR] = {"", "50", "9007199254000000"},
 	    [RL_RECORD_MEMBER] = {"a", "a", "b"},
 	};
 	add(s, words[word][prng_below(p, 3)]);
@@ -340,7 +340,9 @@ static const struct rl_op *draw_op(struct prng *p)
 	       : number < 220 ? &rl_ops[RL_OP_SETNX + prng_below(p, BY_TIME)]
 	       : number < 290 ? &rl_ops[RL_OP_SLOT + prng_below(p, OF_SLOTS)]
 	       : number < 360 ? &rl_ops[RL_OP_SHARE + prng_below(p, SHARED)]
-	                      : &rl_ops[prng_below(p, RL_OP_SLOT)];
+	       : number < 430
+	           ? &rl_ops[RL_OP_UPGRADE + prng_below(p, 2)] /* seldom alone in a set, and of this node set */
+	           : &rl_ops[prng_below(p, RL_OP_SLOT)];
 }
 
 /* Nearly always two or three; 0: it is no row of theirs. */
@@ -453,7 +455,7 @@ static void draw_row(struct step *s, struct prng *p, const char *run_id)
 		else if (word->kind == RL_WORD_PASS)
 			add_pass(s, p, run_id);
 		else if (word->kind == RL_WORD_NUMBER)
-			add(s, PICK(p, "7", "50", "9007199254740000"));
+			add(s, PICK(p, "7", "50", "9007199254000000"));
 		else if (word->kind == RL_WORD_FENCED || word->kind == RL_WORD_TIMED || word->kind == RL_WORD_BARS ||
 		         word->kind == RL_WORD_QUIET || word->kind == RL_WORD_TURNS)
 			add(s, PICK(p, "", "1"));

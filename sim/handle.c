@@ -183,7 +183,7 @@ static void make(struct world *w, uint32_t subject)
 		h->options.token = h->own_token;
 	}
 	h->options.token_len = h->options.token != NULL ? strlen(h->own_token) : 0;
-	h->options.fence = w->plan.guard && h->options.token == NULL && chance(w, 500);
+	h->options.fence = w->plan.guard && h->options.token == NULL && chance(w, 750);
 	bool plain = h->options.token == NULL && !handle_is_by_time(h);
 	h->both = w->plan.resources == 2 && plain && chance(w, w->plan.broken == BREAK_SOME ? 500 : 250);
 	bool alike = plain && !h->both;

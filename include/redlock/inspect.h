@@ -37,8 +37,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, u
  * Numbers are below 2^53. They have gaps. Another name has other numbers. A handle of several names has one,
  * which is higher than those of all acquisitions of each of its names before it, and lower than those behind.
  *
- * The token of the current acquisition, or of the last one; 0: it has none, or is still being acquired. Any
- * thread.
+ * The token of the current acquisition, or of the last one; 0: it has none, or is still being acquired. Of a
+ * shared lock: of its upgrade, while it is exclusive. Any thread.
  */
 REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 

@@ -28,7 +28,8 @@ bool rl_fence_has_number(const struct rl_lock *l, unsigned node)
 	return rl_policy_of(l)->numbers && l->numbers->of[node] != 0;
 }
 
-/* A yes without a number is none. */
+/* A yes without a number is none. Nor is one with a number that scripts cannot count on from: somebody has
+ * written it there, and it would be raised everywhere. */
 void rl_fence_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	if (rl_policy_of(l)->several)
@@ -40,7 +41,7 @@ void rl_fence_keep(struct rl_lock *l, const struct rl_event *e)
 	bool entered = e->operation == RL_OP_ENTER || e->operation == RL_OP_ENTER_ALL;
 	unsigned at = entered ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
 	int64_t number = e->vote.number_count > at ? e->vote.numbers[at] : 0;
-	if (number > 0)
+	if (number > 0 && number < RL_FENCE_END)
 		l->numbers->of[e->node] = (uint64_t)number;
 	else
 		rl_ballot_cast(l, e->node, REDLOCK_VOTE_GARBAGE, l->votes[e->node].rtt_ns);

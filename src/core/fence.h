@@ -24,6 +24,9 @@
 /* Where a yes tells it: to a claim or a RAISE, and to ENTER, in the place of what only a no has to tell. */
 enum { RL_FENCE_NUMBER = 1, RL_FENCE_NUMBER_ENTERED = 2 }; /* numbers */
 
+/* Numbers are below it: so far scripts count exactly. */
+#define RL_FENCE_END (INT64_C(1) << 53)
+
 /* The lock has no number any more, nor has an attempt that was given back. */
 void rl_fence_drop(struct rl_lock *lock);
 

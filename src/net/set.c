@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fence.h"
+
 /* ---- who the nodes are ---- */
 
 /* As the URL names it: HOST:PORT/DATABASE, or unix:PATH/DATABASE. */
@@ -102,15 +104,11 @@ static bool cut_text(struct rl_slice *rest, char *ret, size_t most)
 	return true;
 }
 
-static bool cut_number(struct rl_slice *rest, uint64_t none, uint64_t *ret)
+static bool read_digits(struct rl_slice word, uint64_t *ret)
 {
-	struct rl_slice word;
 	uint64_t number = 0;
-	if (!cut(rest, &word) || word.size > 18)
+	if (word.size > 18)
 		return false;
-	*ret = none;
-	if (is_none(word))
-		return true;
 	for (size_t i = 0; i < word.size; i++) {
 		if (word.bytes[i] < '0' || word.bytes[i] > '9')
 			return false;
@@ -120,14 +118,36 @@ static bool cut_number(struct rl_slice *rest, uint64_t none, uint64_t *ret)
 	return true;
 }
 
+static bool cut_number(struct rl_slice *rest, uint64_t *ret)
+{
+	struct rl_slice word;
+	*ret = 0;
+	return cut(rest, &word) && (is_none(word) || read_digits(word, ret));
+}
+
+/* Of counters. One that was damaged costs the node its numbers, and not its vote. */
+static bool cut_count(struct rl_slice *rest, bool *ret_odd, uint64_t *ret)
+{
+	struct rl_slice word;
+	uint64_t number = RL_SET_UNKNOWN;
+	if (!cut(rest, &word))
+		return false;
+	*ret_odd |= !is_none(word) && (!read_digits(word, &number) || number >= RL_FENCE_END);
+	*ret = number;
+	return true;
+}
+
 static bool read_words(struct rl_slice text, const char *address, struct rl_set_record *r)
 {
+	bool odd = false;
 	bool ok = cut_text(&text, r->run_id, RL_SET_RUN_ID) && cut_text(&text, r->set, RL_SET_ID) &&
 	          cut_text(&text, r->config, RL_SET_ID) && cut_text(&text, r->old_config, RL_SET_ID) &&
-	          cut_number(&text, 0, &r->step) && cut_number(&text, 0, &r->ttl_ms) &&
+	          cut_number(&text, &r->step) && cut_number(&text, &r->ttl_ms) &&
 	          cut_text(&text, r->pass, RL_SET_PASS) && cut_text(&text, r->old_pass, RL_SET_PASS) &&
-	          cut_number(&text, RL_SET_UNKNOWN, &r->floor) && cut_number(&text, RL_SET_UNKNOWN, &r->most) &&
+	          cut_count(&text, &odd, &r->floor) && cut_count(&text, &odd, &r->most) &&
 	          cut_text(&text, r->quarantine, RL_SET_ID) && text.size > 0;
+	if (odd)
+		r->floor = r->most = RL_SET_UNKNOWN;
 	r->misnamed = ok && !rl_slice_same(text, rl_slice_of(address)); /* a path may have spaces */
 	return ok;
 }

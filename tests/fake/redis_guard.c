@@ -93,19 +93,21 @@ static void put_counter(struct call *c, struct bytes fence, int64_t number, int6
 	multi_touch(c->redis, c->session->database, fence);
 }
 
-/* What INCRBY counts on from; 0: it is none, or there is none. */
-static int64_t count_of(const struct key *key)
+/* What is counted on from; 0: it is none, or there is none, or one that the record does not know of. */
+static int64_t count_of(struct call *c, struct bytes fence)
 {
 	char digits[24];
+	const struct key *key = call_find(c, fence);
 	int64_t count = key != NULL && key->type == KEY_STRING ? word_number(key->value) : 0;
 	snprintf(digits, sizeof digits, "%" PRId64, count);
-	return count > 0 && bytes_equal(key->value, text_bytes(digits)) ? count : 0;
+	bool known = count > 0 && count <= field_number(c, "gmax");
+	return known && bytes_equal(key->value, text_bytes(digits)) ? count : 0;
 }
 
 int64_t guard_draw(struct call *c, struct bytes fence)
 {
 	enum { REFRESHES = 16 };
-	int64_t was = count_of(call_find(c, fence)), floor = field_number(c, "floor");
+	int64_t was = count_of(c, fence), floor = field_number(c, "floor");
 	int64_t most = field_number(c, "gmax");
 	bool goes_on = was > 0 && was + 1 > floor;
 	int64_t number = goes_on ? was + 1 : (most > floor ? most : floor) + 1;
@@ -117,7 +119,7 @@ int64_t guard_draw_all(struct call *c, const struct bytes *fences, unsigned coun
 {
 	int64_t floor = field_number(c, "floor"), most = field_number(c, "gmax"), last = 0;
 	for (unsigned i = 0; i < count; i++) {
-		int64_t was = count_of(call_find(c, fences[i]));
+		int64_t was = count_of(c, fences[i]);
 		was = was > floor ? was : most > floor ? most : floor;
 		last = was > last ? was : last;
 	}
@@ -229,17 +231,13 @@ static int others(struct call *c, const struct bytes *names, unsigned count, str
 
 static bool counts_to(struct call *c, struct bytes fence, int64_t number)
 {
-	const struct key *key = call_find(c, fence);
-	return key != NULL && key->type == KEY_STRING && word_number(key->value) >= number;
+	return count_of(c, fence) >= number;
 }
 
 /* False: an answer was given. */
 static bool raise_one(struct call *c, struct bytes fence, int64_t number)
 {
-	enum { HSET_LINE = 10 };
 	const char *refused = counts_to(c, fence, number) ? NULL : call_memory_refused(c);
-	if (field_number(c, "gmax") < number && script_fails_at(c, refused, RL_SCRIPT_RAISE, HSET_LINE))
-		return false;
 	if (refused != NULL) /* behind a pcall, which knows no line */
 		call_reply_text(c, "%s", refused);
 	else if (!counts_to(c, fence, number) && !c->redis->raises_none)
@@ -249,7 +247,7 @@ static bool raise_one(struct call *c, struct bytes fence, int64_t number)
 
 void script_raise(struct call *c)
 {
-	enum { KEYS = 2, FIRST };
+	enum { KEYS = 2, FIRST, HSET_LINE = 7 };
 	unsigned keys = (unsigned)word_number(word(c, KEYS)), names = (keys - 1) / 2;
 	struct bytes token = word(c, FIRST + keys);
 	int64_t number = word_number(word(c, FIRST + keys + 1));
@@ -262,6 +260,11 @@ void script_raise(struct call *c)
 		reply(c, 0, other, 0, false, token);
 	if (other != 0)
 		return;
+	if (field_number(c, "gmax") < number && !c->redis->raises_none) {
+		if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_RAISE, HSET_LINE))
+			return;
+		put_number(c, "gmax", number);
+	}
 	for (unsigned i = 0; i < names; i++)
 		if (!raise_one(c, c->w.at[FIRST + names + i], number))
 			return;

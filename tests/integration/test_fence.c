@@ -39,6 +39,7 @@ static void set_counter(unsigned node, const char *value)
 {
 	struct raw_reply reply;
 	server_ask(&servers.server[node], &reply, "SET", counter, value, NULL);
+	server_ask(&servers.server[node], &reply, "HSET", "redlock:set", "gmax", value, NULL);
 }
 
 static int counters_at(unsigned long long value)
@@ -78,10 +79,10 @@ TEST(counters_that_differ_are_raised)
 	own_client *client = open_guarded(REDLOCK_GUARD_REQUIRE);
 	own_lock *lock = fenced_lock(client, 0);
 	for (unsigned node = 0; node < NODES; node++) {
-		struct raw_reply reply;
 		char value[16];
 		snprintf(value, sizeof value, "%u", 2000 + 100 * node);
-		on_servers(0, NODES, server_ask(it, &reply, "SET", counter, "1500", NULL));
+		for (unsigned i = 0; i < NODES; i++)
+			set_counter(i, "1500");
 		set_counter(node, value);
 		set_counter((node + 1) % NODES, value);
 		expect_ok(lock, redlock_acquire(lock));

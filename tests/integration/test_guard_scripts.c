@@ -39,6 +39,7 @@ static void set_field(const char *field, const char *value)
 /* ---- passes ---- */
 
 #define FENCES "{job}:redlock:fence {also}:redlock:fence"
+#define TWO "job also " FENCES " redlock:set t 30000 PASS -"
 #define QUEUE "{job}:redlock:queue {job}:redlock:offers"
 
 static const struct guarded {
@@ -111,9 +112,23 @@ TEST(no_number_below_what_was_told)
 	assert_int_equal(drawn(), 1004);
 	set_field("floor", "5000");
 	assert_int_equal(drawn(), 5001);
-	server_must(&servers.server[0], "OK", "SET", fence, "9000", NULL);
-	assert_int_equal(drawn(), 9001);
-	assert_int_equal(drawn(), 9002);
+	assert_int_equal(drawn(), 5002);
+	/* One that the record does not know of was never told; and behind the last number there is none. */
+	for (const char *const *odd =
+	         (const char *[]){"9000", "9007199254740990", "9223372036854775000", "1e300", NULL};
+	     *odd != NULL; odd++) {
+		server_must(&servers.server[0], "OK", "SET", fence, *odd, NULL);
+		uint64_t number = drawn();
+		assert_in_range(number, 5003, 5006);
+	}
+	set_field("gmax", "9007199254740991");
+	server_must(&servers.server[0], "OK", "SET", fence, "5", NULL);
+	assert_int_equal(
+	    atoi(run(RL_SCRIPT_CLAIM_FENCED, "3 job redlock:set {job}:redlock:fence t 30000 PASS -", "present")),
+	    -2);
+	assert_false(server_has(&servers.server[0], "job"));
+	assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "present")), -2);
+	assert_false(server_has(&servers.server[0], "job") || server_has(&servers.server[0], "also"));
 }
 
 static void expect_counter(const char *value)
@@ -134,6 +149,9 @@ TEST(a_counter_is_raised_for_the_holder)
 	assert_int_equal(raised("3 job {job}:redlock:fence redlock:set t 2000 PASS"), 1);
 	expect_counter("2000");
 	assert_int_equal(raised("3 job {job}:redlock:fence redlock:set t 1500 PASS"), 1);
+	expect_counter("2000");
+	server_must(&servers.server[0], "OK", "SET", fence, "1e300", NULL); /* since the claim */
+	assert_int_equal(raised("3 job {job}:redlock:fence redlock:set t 2000 PASS"), 1);
 	assert_int_equal(raised("3 job {job}:redlock:fence redlock:set another 3000 PASS"), 0);
 	expect_counter("2000");
 	server_must(&servers.server[0], "1", "DEL", "job", NULL);
@@ -153,6 +171,7 @@ TEST(all_counters_are_raised)
 	assert_false(server_has(s, fence));
 	server_must(s, "OK", "SET", "also", "t", NULL);
 	server_must(s, "OK", "SET", "{also}:redlock:fence", "3000", NULL);
+	set_field("gmax", "3000");
 	assert_int_equal(raised(words), 1);
 	expect_counter("2000");
 	assert_true(server_has_value(s, "{also}:redlock:fence", "3000"));
@@ -224,7 +243,6 @@ TEST(an_upgrade_draws_a_number)
 
 /* ---- numbers of several names ---- */
 
-#define TWO "job also " FENCES " redlock:set t 30000 PASS -"
 #define TWO_IN_LINE "job " QUEUE " job also " FENCES " redlock:set t 30000 PASS - - 5000 "
 
 static const char also_fence[] = "{also}:redlock:fence";

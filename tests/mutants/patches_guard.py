@@ -78,6 +78,9 @@ GUARD_ROWS = [
 	("a lost counter begins at the floor", 31, "scripts/parts/draw.lua",
 		"number = math.max(most, floor) + 1", "number = floor + 1"),
 	("a counter goes on below the floor", 31, "scripts/parts/draw.lua", "and number > 1 and number > floor", "and number > 1"),
+	("a counter that was never told is counted on from", 31, "scripts/parts/draw.lua", "and number <= most + 1", ""),
+	("several: a counter that was never told is counted on from", 31, DRAW_ALL, "and count <= most and count", "and count"),
+	("a yes with too high a number is raised", 48, FENCE, "if (number > 0 && number < RL_FENCE_END)", "if (number > 0)"),
 	# ---- 49 ----
 	("a repair that fails is waited for all the time", 49, QUARANTINE,
 		"return now >= rl_time_add(l->numbers->quarantine_ns, REPAIR * l->rules->node_timeout_ns);", "return false;"),

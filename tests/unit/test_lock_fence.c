@@ -74,6 +74,19 @@ SCENARIO(
     "[    0.000] raising: reply #1 node 1 OOM -> idle Y-- | send release #0 owed 3 | done acquire NOQUORUM\n")
 
 /* The validity is looked at behind the second round too. */
+/* Nor is one that scripts cannot count on from: raised, it would be the last one. */
+TEST(no_number_is_no_vote)
+{
+	static const char *const odd[] = {"yes 0", "yes -1", "yes 9007199254740992"};
+	for (unsigned i = 0; i < COUNT(odd); i++) {
+		struct drive d = drive_begin(fenced(3), "acquire");
+		drive_play(&d, odd[i]);
+		assert_int_equal(d.lock.votes[0].code, REDLOCK_VOTE_GARBAGE);
+		drive_play(&d, "yes -,7,7");
+		assert_true(d.lock.phase == RL_HELD && rl_lock_fence(&d.lock) == 7);
+	}
+}
+
 TEST(a_slow_second_round_grants_nothing)
 {
 	struct rl_rules rules = fenced(3);
