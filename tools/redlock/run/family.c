@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All descendants of the calling process. */
+/* All descendants of the calling process, and those above it. */
 #include "family.h"
 
 #include <dirent.h>
@@ -50,19 +50,42 @@ static pid_t parent_of(int proc, const char *pid)
 	return name_end != NULL ? (pid_t)strtol(name_end + 4, NULL, 10) : 0; /* ") S 123": a letter of state */
 }
 
-bool family_is_below(int proc, const char *name)
+/* When it began: the 20th field behind the name, in ticks since the boot. 0: it has none. */
+static uint64_t birth_of(const char *name_end)
 {
-	char pid[24], text[512];
+	const char *at = name_end;
+	for (int field = 0; at != NULL && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+uint64_t family_birth(int proc, pid_t pid)
+{
+	char number[24], text[512];
+	snprintf(number, sizeof number, "%ld", (long)pid);
+	const char *name_end = look_at(proc, number, text, sizeof text);
+	return name_end != NULL ? birth_of(name_end) : 0;
+}
+
+/* What /proc says of the process. */
+static bool is_called(char *text, char *name_end, const char *name)
+{
+	const char *begin = strchr(text, '(');
+	*name_end = '\0';
+	return begin != NULL && strcmp(begin + 1, name) == 0;
+}
+
+bool family_is_below(int proc, pid_t pid, uint64_t birth, const char *name)
+{
+	char number[24], text[512];
 	for (pid_t at = getppid(); at > 1;) {
-		snprintf(pid, sizeof pid, "%ld", (long)at);
-		char *name_end = look_at(proc, pid, text, sizeof text);
+		snprintf(number, sizeof number, "%ld", (long)at);
+		char *name_end = look_at(proc, number, text, sizeof text);
 		if (name_end == NULL)
 			return false;
+		if (at == pid)
+			return birth_of(name_end) == birth && is_called(text, name_end, name);
 		at = (pid_t)strtol(name_end + 4, NULL, 10);
-		*name_end = '\0';
-		const char *begin = strchr(text, '(');
-		if (begin != NULL && strcmp(begin + 1, name) == 0)
-			return true;
 	}
 	return false;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Opens /proc, once: what is mounted over it or taken away later changes nothing. -1: there is none, or it is
@@ -19,8 +20,12 @@ int family_open(void);
  * hides others than oneself. */
 bool family_shows(int proc, pid_t parent);
 
-/* Whether a process above this one has this name. */
-bool family_is_below(int proc, const char *name);
+/* When the process began, in ticks since the boot: with its id, no other process has it. 0: it is not shown.
+ */
+uint64_t family_birth(int proc, pid_t pid);
+
+/* Whether the process of that birth and name is above this one, as far as those above are shown. */
+bool family_is_below(int proc, pid_t pid, uint64_t birth, const char *name);
 
 /* Sends the signals, in this order, to each descendant of the calling process, parents first. `child`: one of
  * them that gets them also where /proc does not show it; 0: none. Processes may be born meanwhile: who wants

@@ -43,6 +43,7 @@ struct post { /* the guard's place to work */
 static void launch(struct post *post)
 {
 	const pid_t guard = getpid();
+	launch_complete(post->launch, post->share);
 	pid_t pid = post->launch->own_group ? vfork() : fork();
 	if (pid == 0)
 		launch_command(post->launch, post->share, &post->watch, guard);
@@ -255,6 +256,7 @@ static int prepare(struct post *post)
 {
 	share_set_deadline(post->share, UINT64_MAX, 0);
 	post->clock_set = clock_set_open();
+	post->launch->birth = family_birth(post->proc, getpid());
 	if (post->children < 0 || !clock_alarm_open(&post->alarm) || !launch_prepare(post->launch, post->share))
 		return errno;
 	return family_shows(post->proc, post->supervisor) ? 0 : GUARD_BLIND;

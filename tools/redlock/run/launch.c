@@ -15,8 +15,8 @@
 
 static bool is_ours(const char *variable)
 {
-	static const char *const names[] = {"REDLOCK_NAME=", LAUNCH_ALSO_IS,    SHARE_TOKEN_IS, SHARE_FENCE_IS,
-	                                    SHARE_SLOT_IS,   "REDLOCK_TTL_MS=", "REDLOCK_AUTH="};
+	static const char *const names[] = {"REDLOCK_NAME=", LAUNCH_ALSO_IS,    SHARE_TOKEN_IS,  SHARE_FENCE_IS,
+	                                    SHARE_SLOT_IS,   "REDLOCK_TTL_MS=", "REDLOCK_AUTH=", RUNS_IS};
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (strncmp(variable, names[i], strlen(names[i])) == 0)
 			return true;
@@ -51,9 +51,9 @@ static char *put_also(char *text, const struct text_list *also)
 
 bool launch_prepare(struct launch *launch, struct run_share *share)
 {
-	enum { OURS = 6, NUMBER_MAX = 20 };
+	enum { OURS = 7, NUMBER_MAX = 20 };
 	const size_t text_size = sizeof "REDLOCK_NAME=" + strlen(launch->name) +
-	                         sizeof "REDLOCK_TTL_MS=" + NUMBER_MAX + also_size(launch->also);
+	                         sizeof "REDLOCK_TTL_MS=" + NUMBER_MAX + also_size(launch->also) + RUNS_MAX;
 	size_t count = OURS + 1;
 	for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
 		count++;
@@ -61,7 +61,7 @@ bool launch_prepare(struct launch *launch, struct run_share *share)
 	if (all == NULL)
 		return false;
 	launch->environment = all;
-	char *text = (char *)(all + count);
+	char *text = (char *)(all + count), *runs_room = text + text_size - RUNS_MAX;
 	all += copy_others(all);
 	*all++ = text;
 	text += sprintf(text, "REDLOCK_NAME=%s", launch->name) + 1;
@@ -74,8 +74,17 @@ bool launch_prepare(struct launch *launch, struct run_share *share)
 		*all++ = memcpy(share->fence_variable, SHARE_FENCE_IS, sizeof SHARE_FENCE_IS);
 	if (launch->has_slot)
 		*all++ = memcpy(share->slot_variable, SHARE_SLOT_IS, sizeof SHARE_SLOT_IS);
-	*all = NULL;
+	launch->runs_place = all;
+	launch->runs = runs_prepare(runs_room, launch->birth, launch->prefix, launch->name, launch->also);
+	all[0] = all[1] = NULL;
 	return true;
+}
+
+void launch_complete(const struct launch *launch, struct run_share *share)
+{
+	const char *slot = launch->has_slot ? share->slot_variable + sizeof SHARE_SLOT_IS - 1 : "0";
+	if (launch->runs != NULL)
+		*launch->runs_place = runs_complete(launch->runs, share_token(share), launch->kind, slot);
 }
 
 _Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "../options.h"
+#include "runs.h"
 #include "share.h"
 #include "watch.h"
 
@@ -17,6 +18,9 @@ struct launch {
 	char *const *argv;
 	const char *name;
 	const struct text_list *also; /* further names of the lock */
+	const char *prefix;           /* of all of them; NULL: none */
+	enum runs_kind kind;
+	uint64_t birth; /* of the guard */
 	uint64_t ttl_ms;
 	bool fenced;                  /* the command is told the number of the lock, */
 	bool has_slot;                /* or of the slot */
@@ -26,13 +30,18 @@ struct launch {
 	bool die_with_guard;          /* KILL from the kernel when the guard ends */
 	const struct text_list *urls; /* of the nodes: the guard forgets their passwords */
 	char **environment;           /* by launch_prepare() */
+	char *runs;                   /* by runs_prepare() */
+	char **runs_place;            /* and its place there */
 };
 
 /* Makes the command's environment: ours without REDLOCK_AUTH, and with REDLOCK_NAME, REDLOCK_TTL_MS, for
  * several names REDLOCK_ALSO (those behind the first, each on a line) and, from
- * the page, REDLOCK_TOKEN, REDLOCK_FENCE and REDLOCK_SLOT. Ahead of need, because the new process would begin
- * with the page faults of snprintf() and setenv(), a dozen. False: out of memory. */
+ * the page, REDLOCK_TOKEN, REDLOCK_FENCE and REDLOCK_SLOT; at last REDLOCK_RUNS. Ahead of need, because the
+ * new process would begin with the page faults of snprintf() and setenv(), a dozen. False: out of memory. */
 bool launch_prepare(struct launch *launch, struct run_share *share);
+
+/* Behind the grant, in the guard: says in REDLOCK_RUNS what it told. */
+void launch_complete(const struct launch *launch, struct run_share *share);
 
 /* In the guard's child, which may share its memory (vfork). Executes the command, unless the watch says that
  * it is too late; then that is in the page. If it cannot be executed, errno is in the page and the process

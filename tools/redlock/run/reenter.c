@@ -12,76 +12,71 @@
 #include "../outcome.h"
 #include "../secret.h"
 #include "../signals.h"
-#include "../standing.h"
-#include "family.h"
-
-bool reenter_is_above(const char *name)
-{
-	const char *first = getenv("REDLOCK_NAME"), *also = getenv("REDLOCK_ALSO");
-	if (first != NULL && strcmp(first, name) == 0)
-		return true;
-	const size_t size = strlen(name);
-	while (also != NULL && *also != '\0') {
-		const size_t line = strcspn(also, "\n");
-		if (line == size && memcmp(also, name, size) == 0)
-			return true;
-		also += line + (also[line] == '\n');
-	}
-	return false;
-}
+#include "above.h"
 
 /* What is inherited by a process that no run above this one could stop, as through a queue or ssh, is no
  * proof that the lock stays. */
 static bool is_below_all(const struct settings *settings, const char *name)
 {
-	bool all = getenv("REDLOCK_TOKEN") != NULL && reenter_is_above(name);
-	for (size_t i = 0; i < settings->also.count; i++)
-		all = all && reenter_is_above(settings->also.items[i]);
-	const int proc = all ? family_open() : -1;
-	all = proc >= 0 && family_is_below(proc, GUARD_PROCESS);
-	if (proc >= 0)
-		close(proc);
+	struct runs_entry run;
+	bool all = above_find(settings, name, &run);
+	for (size_t i = 0; all && i < settings->also.count; i++)
+		all = above_find(settings, settings->also.items[i], &run);
 	return all;
 }
 
-/* The run above holds something else of that name: what it is was said. */
-static bool is_of_another_kind(const struct session *session, const struct standing *standing,
-                               const char *shown)
+/* It holds something else of that name. */
+static bool fits(const struct settings *settings, const struct runs_entry *run, const char *shown)
 {
-	const char *slot = getenv("REDLOCK_SLOT");
-	const bool shares = standing_count_sharing(standing, getenv("REDLOCK_TOKEN")) > 0;
-	if (shares)
-		say(session->settings,
+	const bool serves = above_serves(run, settings), numbered = !settings->fence || run->nearest;
+	if (!serves && run->slot > 0)
+		say(settings, "--reentrant: the run above this one holds slot %u of '%s', not the name itself",
+		    run->slot, shown);
+	else if (!serves && run->kind == RUNS_SHARED)
+		say(settings,
 		    "--reentrant: the run above this one shares '%s' with others; give --shared here too, or not "
 		    "there",
 		    shown);
-	else if (slot != NULL)
-		say(session->settings,
-		    "--reentrant: the run above this one holds slot %s of '%s', not the name itself", slot, shown);
-	return shares || slot != NULL;
+	else if (!serves)
+		say(settings,
+		    "--reentrant: the run above this one holds '%s' %s --compat setnx; give it to both or to neither",
+		    shown, run->kind == RUNS_SETNX ? "with" : "without");
+	else if (!numbered)
+		say(settings,
+		    "--reentrant: '%s' is held by a run above the nearest one: its fencing token is not known here",
+		    shown);
+	return serves && numbered;
 }
 
-/* Whether a quorum of nodes has the token under the name: an exit code, which is LOST if they do not. */
+/* Whether a quorum of nodes has the token of the run above under the name. 0 or an error. */
+static int ask_nodes(struct session *session, const struct runs_entry *run, const char *name)
+{
+	redlock_lock *lock;
+	int result = above_question(session, run, name, &lock);
+	if (result == 0) {
+		result = session_run(session, lock, REDLOCK_OP_QUERY);
+		redlock_lock_free(lock);
+	}
+	return result;
+}
+
+/* Whether the run above holds the name: an exit code, which is LOST if it does not. */
 static int ask(struct session *session, const char *name)
 {
+	const struct settings *settings = session->settings;
 	char shown[PRINTABLE_MAX];
-	redlock_lock *lock;
-	int code = session_lock(session, name, getenv("REDLOCK_TOKEN"), &lock);
-	if (code != EXIT_OK)
-		return code;
-	const int result = session_run(session, lock, REDLOCK_OP_QUERY);
-	struct standing standing;
-	standing_read(&standing, session, lock);
-	redlock_lock_free(lock);
+	struct runs_entry run;
+	printable(name, strlen(name), shown, sizeof shown);
+	const bool above = above_find(settings, name, &run);
+	if (above && !fits(settings, &run, shown))
+		return EXIT_USAGE;
+	const int result = above ? ask_nodes(session, &run, name) : REDLOCK_E_GONE;
 	if (result == 0)
 		return EXIT_OK;
-	printable(name, strlen(name), shown, sizeof shown);
-	if (result == REDLOCK_E_GONE && is_of_another_kind(session, &standing, shown))
-		return EXIT_USAGE;
 	if (result == REDLOCK_E_GONE)
-		say(session->settings, "--reentrant: the run above this one does not hold '%s' any more", shown);
+		say(settings, "--reentrant: the run above this one does not hold '%s' any more", shown);
 	else if (!signals_caught())
-		say(session->settings, "--reentrant: whether the run above this one holds '%s' is unknown: %s", shown,
+		say(settings, "--reentrant: whether the run above this one holds '%s' is unknown: %s", shown,
 		    redlock_strerror(result));
 	return result == REDLOCK_E_GONE ? EXIT_LOST : outcome_of_error(result);
 }
@@ -89,9 +84,7 @@ static int ask(struct session *session, const char *name)
 static int ask_all(const struct settings *settings, const char *name)
 {
 	struct session session;
-	struct settings plain = *settings;
-	plain.fence = false; /* the token is that of the run above */
-	int code = session_open(&session, &plain);
+	int code = session_open(&session, settings);
 	if (code == EXIT_OK)
 		code = ask(&session, name);
 	for (size_t i = 0; code == EXIT_OK && i < settings->also.count; i++)

@@ -8,9 +8,6 @@
 
 #include "run.h"
 
-/* Whether it is one of the names of a run above this process, if there is one. */
-bool reenter_is_above(const char *name);
-
 /* Executes the command if a run above this process holds all of the names, by what the nodes say; then it
  * does not return. True: no run above has them, and they are to be acquired. False: `ret_code` is the exit
  * code, and what is wrong was said: the lock above is lost, or nobody knows. */

@@ -103,7 +103,7 @@ static void keep_time(struct run *run)
 	if (run->state == RUN_WAITING)
 		wait_view_look(&run->waiting.view, run->lock);
 	if (now_ns >= find_ns(run))
-		waiting_find(&run->waiting, &run->session, run_busy_name(run));
+		waiting_find(&run->waiting, &run->session, run->order->name, run_busy_name(run));
 	if (now_ns >= show_ns(run))
 		wait_view_show(&run->waiting.view);
 }
@@ -172,6 +172,8 @@ static int make_guard(struct run *run)
 	struct launch launch = {.argv = run->order->argv,
 	                        .name = run->order->name,
 	                        .also = &run->settings->also,
+	                        .prefix = run->settings->prefix,
+	                        .kind = runs_kind_of(run->settings),
 	                        .ttl_ms = run->settings->ttl_ms,
 	                        .fenced = run->settings->fence,
 	                        .has_slot = run->settings->slots > 0,

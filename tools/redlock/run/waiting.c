@@ -3,21 +3,13 @@
 #include "waiting.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../clock.h"
 #include "../exit_codes.h"
 #include "../message.h"
+#include "above.h"
 #include "notify.h"
-#include "reenter.h"
-
-static bool is_own(const struct redlock_finding *finding, const char *name)
-{
-	const char *own_token = getenv("REDLOCK_TOKEN");
-	return own_token != NULL && reenter_is_above(name) && finding->value_kept == strlen(own_token) &&
-	       memcmp(finding->value, own_token, finding->value_kept) == 0;
-}
 
 /* Puts the holder into words, for systemd too. */
 static void name_holder(const struct redlock_finding *holder, bool endless, const char *name, char *words,
@@ -30,36 +22,56 @@ static void name_holder(const struct redlock_finding *holder, bool endless, cons
 	              words);
 }
 
-void waiting_find(struct waiting *waiting, struct session *session, const char *name)
+/* Of several names, the one that a run above has said to hold. NULL: none. */
+static const char *find_own(const struct settings *settings, const char *name, struct runs_entry *ret)
+{
+	bool found = above_find(settings, name, ret);
+	for (size_t i = 0; !found && i < settings->also.count; i++) {
+		name = settings->also.items[i];
+		found = above_find(settings, name, ret);
+	}
+	return found && ret->slot == 0 ? name : NULL;
+}
+
+/* By the token of the run above: what is under the name need not show whose it is. */
+static bool ask_own(struct waiting *waiting, const struct session *session, const char *first)
+{
+	struct runs_entry run;
+	waiting->own = find_own(session->settings, first, &run);
+	if (waiting->own != NULL && above_question(session, &run, waiting->own, &waiting->question) < 0)
+		waiting->own = NULL;
+	return waiting->own != NULL;
+}
+
+void waiting_find(struct waiting *waiting, struct session *session, const char *first, const char *busy)
 {
 	struct redlock_finding holder;
 	char words[sizeof waiting->view.found];
 	const bool endless = waiting->view.wait.until_ns == REDLOCK_NEVER_NS;
 	waiting->known = true;
-	if (wait_view_holder(&waiting->view, &holder) && !is_own(&holder, name))
-		name_holder(&holder, endless, name, words, sizeof words);
-	else if (session_lock(session, name, NULL, &waiting->question) == EXIT_OK &&
+	if (!ask_own(waiting, session, first) && wait_view_holder(&waiting->view, &holder))
+		name_holder(&holder, endless, busy, words, sizeof words);
+	else if ((waiting->own != NULL || session_lock(session, busy, NULL, &waiting->question) == EXIT_OK) &&
 	         redlock_start_query(waiting->question) == 0)
 		wait_view_hold_back(&waiting->view, true);
 }
 
-bool waiting_answered(struct waiting *waiting, const struct session *session, const char *name)
+bool waiting_answered(struct waiting *waiting, const struct session *session, const char *busy, int result)
 {
 	char shown[PRINTABLE_MAX];
 	waiting->seen_ns = clock_ns();
 	wait_view_hold_back(&waiting->view, false);
+	if (waiting->own != NULL && result == 0)
+		say(session->settings,
+		    "'%s' is held by the command that this one runs under: it would wait for itself",
+		    printable(waiting->own, strlen(waiting->own), shown, sizeof shown));
+	if (waiting->own != NULL)
+		return result != 0;
 	struct standing standing;
 	standing_read(&standing, session, waiting->question);
 	const struct redlock_finding *best = &standing.finding[standing.best];
-	if (standing.most == 0)
-		return true; /* free again: there is nobody to name */
-	if (is_own(best, name)) {
-		say(session->settings,
-		    "'%s' is held by the command that this one runs under: it would wait for itself",
-		    printable(name, strlen(name), shown, sizeof shown));
-		return false;
-	}
-	name_holder(best, best->pttl_ms == -1, name, waiting->view.found, sizeof waiting->view.found);
+	if (standing.most > 0) /* else it is free again: there is nobody to name */
+		name_holder(best, best->pttl_ms == -1, busy, waiting->view.found, sizeof waiting->view.found);
 	return true;
 }
 

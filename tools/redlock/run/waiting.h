@@ -12,16 +12,18 @@ struct waiting {
 	struct wait_view view;
 	bool known;             /* who has it was told, or is asked for */
 	redlock_lock *question; /* a handle of its own; NULL: there is none */
+	const char *own;        /* it is whether a run above this one holds this name; NULL: who has it */
 	uint64_t seen_ns;       /* when its answer came; 0: not yet */
 };
 
-/* Finds out who has the lock, and tells systemd. If nothing was told, or this process would wait for itself,
- * the nodes are asked; the answer is an event of `question`. */
-void waiting_find(struct waiting *waiting, struct session *session, const char *name);
+/* Finds out who has the lock, and tells systemd: `first` and those of --also are wanted, `busy` is the one in
+ * the way. If nothing was told, or a run above this process may have one of them, the nodes are asked; the
+ * answer is an event of `question`. */
+void waiting_find(struct waiting *waiting, struct session *session, const char *first, const char *busy);
 
 /* Takes that answer. Returns false when the holder is the command under which this process runs: it would
  * wait for itself. */
-bool waiting_answered(struct waiting *waiting, const struct session *session, const char *name);
+bool waiting_answered(struct waiting *waiting, const struct session *session, const char *busy, int result);
 
 /* Notes for how long the holder is known to have it. */
 void waiting_date(const struct waiting *waiting, const struct session *session, struct standing *standing);

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# redlock run under runs of the same and of other names: what REDLOCK_RUNS tells, and who is believed.
+load run_helper
+
+nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
+	printf '%s run --node-timeout 1s ' "$REDLOCK_BIN"
+	printf '%q ' "$@"
+}
+
+@test "a run that could not stop this one does not count, whatever guard is above" {
+	start_run "$job" -- sh -c 'env -0 | grep -z ^REDLOCK_ >given.new && mv given.new given; sleep 3'
+	until_true test -s given
+	# As a queue's worker under a lock of its own, whose job brings the variables of who has sent it.
+	gives 75 rl_run other-"$job" -- bash -c 'mapfile -d "" sent <given; exec env "${sent[@]}" "$@"' bash \
+		"$REDLOCK_BIN" run -n --reentrant "$job" touch ran
+	[ ! -e ran ]
+	says "run '$job': busy: held by"
+	gives 75 rl_run other-"$job" -- bash -c 'mapfile -d "" sent <given; exec env "${sent[@]}" "$@"' bash \
+		"$REDLOCK_BIN" run -w 1s "$job" touch ran
+	says "run '$job': busy: held by" # it may wait: not for itself
+	ends 0
+}
+
+@test "another lock in between hides neither the run above nor that it would wait for itself" {
+	gives 7 timeout 5 "$REDLOCK_BIN" run --also c "$job" -c "$(nested b -- sh -c "$(nested --reentrant "$job" -- sh -c 'exit 7')")"
+	gives 0 timeout 5 "$REDLOCK_BIN" run --also c "$job" -c "$(nested b -- sh -c "$(nested --reentrant --also b --also c "$job" -- touch ran)")"
+	[ -e ran ]
+	gives 75 timeout 5 "$REDLOCK_BIN" run "$job" -- "$REDLOCK_BIN" run b -- "$REDLOCK_BIN" run "$job" -- touch hung
+	says "'$job' is held by the command that this one runs under: it would wait for itself"
+	gives 75 timeout 5 "$REDLOCK_BIN" run "$job" -- "$REDLOCK_BIN" run b -- "$REDLOCK_BIN" run --also "$job" c -- touch hung
+	says "'$job' is held by the command that this one runs under: it would wait for itself"
+	[ ! -e hung ]
+	nothing_left
+}
+
+@test "a lost lock further above is not entered" {
+	cat >lose <<-END
+		for node in $all; do redis-cli -s \$XDG_RUNTIME_DIR/redlock/cluster/node-\$node/redis.sock del $job; done >out
+		$(nested --reentrant "$job" touch ran)
+	END
+	gives 79 rl_run --on-loss warn "$job" -c "$(nested b -- sh ./lose)"
+	says "does not hold '$job' any more"
+	[ ! -e ran ]
+}
+
+@test "a fencing token is that of the nearest run" {
+	gives 64 rl_run "$job" -c "$(nested b -- sh -c "$(nested --reentrant --fence "$job" touch ran)")"
+	says "its fencing token is not known here"
+	[ ! -e ran ]
+}
+
+@test "names are whole keys, and may have any character" {
+	gives 0 rl_run --prefix p: "$job" -c "$(nested --reentrant "$job" -- sh -c 'redis-cli -s $XDG_RUNTIME_DIR/redlock/cluster/node-1/redis.sock exists $REDLOCK_NAME p:$REDLOCK_NAME')"
+	[ "$output" = 2 ] # both
+	gives 0 rl_run --prefix p: "$job" -c "token=\$REDLOCK_TOKEN; $(nested --reentrant p:"$job" -- sh -c 'echo $REDLOCK_NAME')"
+	[ "$output" = "$job" ] # as above
+	gives 0 rl_run --also $'x\n'"$job" b -c "$(nested -n --reentrant "$job" -- sh -c 'echo $REDLOCK_NAME')"
+	[ "$output" = "$job" ] # of its own
+	gives 0 rl_run --also $'x, %41|'"$job" b -c "$(nested -n --reentrant $'x, %41|'"$job" -- sh -c 'echo $REDLOCK_NAME')"
+	[ "$output" = b ]
+	nothing_left
+}
+
+@test "--compat setnx: entered by the same kind alone, and never waited for" {
+	gives 0 rl_run --compat setnx "$job" -c "$(nested --compat setnx --reentrant "$job" true)"
+	gives 64 rl_run --compat setnx "$job" -c "$(nested --reentrant "$job" true)"
+	says "holds '$job' with --compat setnx; give it to both or to neither"
+	gives 64 rl_run "$job" -c "$(nested --compat setnx --reentrant "$job" true)"
+	says "holds '$job' without --compat setnx; give it to both or to neither"
+	for inner in setnx off; do
+		gives 75 timeout 5 "$REDLOCK_BIN" run --compat setnx "$job" -- "$REDLOCK_BIN" run --compat $inner "$job" -- touch hung
+		says "'$job' is held by the command that this one runs under: it would wait for itself"
+	done
+	[ ! -e hung ]
+	nothing_left
+}
+
+@test "a share is not waited for behind somebody who waits for it" {
+	start_run --shared "$job" -- sh -c "until [ -e go ]; do sleep 0.02; done
+		timeout 5 $(nested --shared "$job" touch hung)"
+	until_true has_keys 5 "$all" "$job"
+	rl_run -v "$job" touch wrote 2>writer &
+	writer_pid=$!
+	until_true grep -q "waiting for '$job'" writer
+	touch go
+	ends 75
+	await "$writer_pid" 0
+	says "it would wait for itself"
+	[ ! -e hung ]
+}
+
+@test "whatever stands in REDLOCK_RUNS, it is no lock" {
+	long=$(printf '%070000d' 0)
+	for list in '' ' ' ',' 'x' 'token,plain,0,1,0' "token,plain,0,1,0,$job" "token,plain,0,$$,0,$job" \
+		"token,plain,0,99999999999999999999,0,$job" "token,odd,0,1,1,$job" "$long" "$long,plain,0,1,0,$job"; do
+		gives 0 env REDLOCK_RUNS="$list" "$REDLOCK_BIN" run --reentrant "$job" -- sh -c 'echo $REDLOCK_NAME'
+		[ "$output" = "$job" ]
+	done
+	# An ancestor's id with another birth is another process's that had it before.
+	for edit in 's/x/x/' 's/^([^,]*,plain,0,[0-9]+,[0-9]+)/\10/' 's/^([^,]*,plain,0),[0-9]+/\1,1/' 's/^[^,]*/token/'; do
+		gives 0 rl_run "$job" -c "REDLOCK_RUNS=\$(printf %s \"\$REDLOCK_RUNS\" | sed -E '$edit'); $(nested -n -q --reentrant "$job" true); echo \$?"
+		echo "$output" >>codes
+	done
+	[ "$(tr '\n' ' ' <codes)" = "0 75 75 79 " ]
+	# What is no list is not continued either; what is one is.
+	gives 0 env REDLOCK_RUNS="t1,plain,0,1,5,a nonsense b,plain,0,1,5,b" "$REDLOCK_BIN" run "$job" -c 'echo "${REDLOCK_RUNS#* }"'
+	[ "$output" = "t1,plain,0,1,5,a" ]
+}
