@@ -142,6 +142,20 @@ not_started() { # RULE WORD...: what is said
 	says "not started"
 }
 
+@test "that is asked by a token of its own, whatever tokens the lock has" {
+	give "${rule/+eval +evalsha/}"
+	want 76 rl run "${nodes[@]}" -n --compat setnx-safe job -- touch "$sandbox/started"
+	[ ! -e "$sandbox/started" ]
+	says "not started: this user could take the lock, but not renew or release it"
+	on_nodes "1 2 3" flushall
+	give "$rule"
+	for options in "" "--compat setnx-safe" "--compat setnx" --shared "--slots 2" "--also b"; do
+		# shellcheck disable=SC2086 # two words
+		want 0 rl run "${nodes[@]}" -n $options job -- true
+		[ -z "$stderr" ]
+	done
+}
+
 @test "who may not ask whose a key is gets an answer all the same" {
 	give "$rule"
 	token=$(rl acquire "${nodes[@]}" -t 1h job)

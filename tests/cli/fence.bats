@@ -31,6 +31,12 @@ rl_fenced() { # VERB ...
 	rl "$1" --guard=require --fence -t 5s "${@:2}"
 }
 
+@test "with a user, whose rights are asked for, nothing is said" {
+	on_nodes "1 2 3" acl setuser fencer on '>pw' '~*' '&*' +@all
+	want 0 env REDLOCK_AUTH=pw "$REDLOCK_BIN" run --node-timeout 2s --user fencer --guard=require --fence -t 5s asked -- true
+	[ -z "$stderr" ]
+}
+
 @test "the command sees the number, and each run has a higher one" {
 	want 0 rl_fenced run job -c 'echo "$REDLOCK_FENCE"'
 	first=$output

@@ -129,6 +129,34 @@ static void take_rights(struct run *run, int result)
 	}
 }
 
+/* A client that cannot go on can neither renew nor release: the lock is as good as lost. */
+static void client_failed(struct run *run, int error)
+{
+	if (!run->client_failed)
+		say_now(run->settings, "%s", redlock_strerror(error));
+	run->client_failed = true;
+	run->result = error;
+	if (run->state == RUN_WAITING || run->state == RUN_GIVING_UP)
+		run_apply(run, RUN_ON_REFUSED);
+	else if (run->state == RUN_RELEASING)
+		run_apply(run, RUN_ON_RELEASED);
+	else
+		run_apply(run, RUN_ON_LOSS);
+}
+
+/* It waits until the rights are known. Without an answer there is no command. */
+static void take_grant(struct run *run)
+{
+	const enum rights_wait wait = rights_wait(&run->rights, &run->session, run->order->name);
+	run->grant_waits = wait == RIGHTS_WAIT;
+	if (wait == RIGHTS_FAIL) {
+		run->result = redlock_start_release(run->lock); /* as far as that goes */
+		client_failed(run, REDLOCK_E_NOMEM);
+	} else if (wait == RIGHTS_GO) {
+		run_apply(run, RUN_ON_GRANTED);
+	}
+}
+
 static void take_lock_event(struct run *run, const struct redlock_event *event)
 {
 	if (event->lock == run->rights.question) {
@@ -154,25 +182,10 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 	/* A grant that waits is applied, or is too late, when the rights are known. */
 	if (run->grant_waits || lock_event(event) == RUN_EVENT_COUNT)
 		return;
-	run->grant_waits = lock_event(event) == RUN_ON_GRANTED && run->state == RUN_WAITING &&
-	                   rights_are_open(&run->rights, &run->session, run->order->name);
-	if (!run->grant_waits)
-		run_apply(run, lock_event(event));
-}
-
-/* A client that cannot go on can neither renew nor release: the lock is as good as lost. */
-static void client_failed(struct run *run, int error)
-{
-	if (!run->client_failed)
-		say_now(run->settings, "%s", redlock_strerror(error));
-	run->client_failed = true;
-	run->result = error;
-	if (run->state == RUN_WAITING || run->state == RUN_GIVING_UP)
-		run_apply(run, RUN_ON_REFUSED);
-	else if (run->state == RUN_RELEASING)
-		run_apply(run, RUN_ON_RELEASED);
+	if (lock_event(event) == RUN_ON_GRANTED && run->state == RUN_WAITING)
+		take_grant(run);
 	else
-		run_apply(run, RUN_ON_LOSS);
+		run_apply(run, lock_event(event));
 }
 
 void run_drive_client(struct run *run)

@@ -17,19 +17,25 @@ void rights_init(struct rights *rights, const struct session *session)
 		rights->named = url_list_has_user(settings->urls.items[i]);
 }
 
-/* Not by session_lock(): this value is nobody's, and so no release of it has to be waited for. */
-static int make_question(struct rights *rights, struct session *session, const char *name)
+/* Not by session_lock(): this value is nobody's, and so no release of it has to be waited for. What the lock
+ * would have in place of an own value, the question has not: it is the same for the server's rules. */
+int rights_prepare(struct rights *rights, struct session *session, const char *name)
 {
 	struct redlock_lock_options options;
+	if (rights->question != NULL)
+		return EXIT_OK;
 	session_lock_options(session->settings, &options);
 	options.token = no_token;
 	options.token_len = sizeof no_token - 1;
+	options.fence = 0;
+	if (options.compat == REDLOCK_COMPAT_SETNX_SAFE)
+		options.compat = REDLOCK_COMPAT_OFF;
 	return session_lock_with(session, name, &options, &rights->question);
 }
 
 int rights_ask(struct rights *rights, struct session *session, const char *name)
 {
-	int code = rights->question != NULL ? EXIT_OK : make_question(rights, session, name);
+	int code = rights_prepare(rights, session, name);
 	if (code == EXIT_OK && redlock_start_extend(rights->question, 0) < 0)
 		code = EXIT_INTERNAL;
 	rights->asking = code == EXIT_OK;
@@ -66,14 +72,14 @@ static bool has_rules(const struct session *session)
 	return false;
 }
 
-bool rights_are_open(struct rights *rights, struct session *session, const char *name)
+enum rights_wait rights_wait(struct rights *rights, struct session *session, const char *name)
 {
 	if (rights->asking)
-		return true;
+		return RIGHTS_WAIT;
 	if (!(rights->named || has_rules(session)) || rights->proven || rights->refused || rights->again)
-		return false;
+		return RIGHTS_GO;
 	rights->again = true;
-	return rights_ask(rights, session, name) == EXIT_OK;
+	return rights_ask(rights, session, name) == EXIT_OK ? RIGHTS_WAIT : RIGHTS_FAIL;
 }
 
 void rights_end(struct rights *rights)

@@ -28,14 +28,23 @@ struct rights {
 /* Whether there is anything to be asked. */
 void rights_init(struct rights *rights, const struct session *session);
 
+/* Makes the question, ahead of the lock. Returns an exit code; what is wrong was said. */
+int rights_prepare(struct rights *rights, struct session *session, const char *name);
+
 /* Asks; the answer is an event of `question`. Returns an exit code. */
 int rights_ask(struct rights *rights, struct session *session, const char *name);
 
 /* Takes the answer. */
 void rights_take(struct rights *rights, const struct session *session, int result);
 
-/* Whether it is worth while to wait for an answer, for which is asked if nobody has. */
-bool rights_are_open(struct rights *rights, struct session *session, const char *name);
+enum rights_wait {
+	RIGHTS_GO,   /* there is nothing more to be learnt */
+	RIGHTS_WAIT, /* for an answer */
+	RIGHTS_FAIL  /* it cannot be asked, and so is not known */
+};
+
+/* When the lock is had. Asks if nobody has. */
+enum rights_wait rights_wait(struct rights *rights, struct session *session, const char *name);
 
 void rights_end(struct rights *rights);
 

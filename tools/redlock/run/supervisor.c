@@ -210,12 +210,14 @@ static int begin(struct run *run)
 		code = make_lock(run);
 	if (code == EXIT_OK)
 		code = await_guard(run);
+	rights_init(&run->rights, &run->session);
+	if (code == EXIT_OK && run->rights.named)
+		code = rights_prepare(&run->rights, &run->session, run->order->name);
 	if (code != EXIT_OK)
 		return code;
 	streams_drop(STDOUT_FILENO); /* the command's, not ours; the guard keeps them for it */
 	wait_view_begin(&run->waiting.view, run->settings, run->order->name);
 	run->result = redlock_start_acquire(run->lock);
-	rights_init(&run->rights, &run->session);
 	if (run->result == 0 && run->rights.named)
 		(void)rights_ask(&run->rights, &run->session, run->order->name); /* else it is asked later */
 	return run->result == 0 ? EXIT_OK : outcome_of_error(run->result);
