@@ -38,12 +38,14 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
 	bool decimal = rl_policy_of(&lock->core)->decimal;
+	size_t owner_size =
+	    decimal ? 0 : c->owner_size; /* behind a number it would be none for who reads it all */
 	char *digits = rl_handle_token_bytes(lock);
 	char *at = decimal ? put_decimal(digits, random) : rl_slice_put_hex(digits, random, sizeof random);
 	if (!decimal)
 		rl_places_mark(&c->places, digits);
-	memcpy(at, c->owner, c->owner_size);
-	lock->token_size = (uint16_t)(RL_OPERATE_TOKEN_DIGITS + c->owner_size);
+	memcpy(at, c->owner, owner_size);
+	lock->token_size = (uint16_t)(RL_OPERATE_TOKEN_DIGITS + owner_size);
 	lock->told = 0;
 	return true;
 }

@@ -113,7 +113,8 @@ struct redlock_options {
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */
 	const char *prefix;       /* put before every name; NULL: none */
-	const char *owner;        /* label put behind tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none */
+	const char *owner;        /* label put behind tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none. Tokens
+	                             of REDLOCK_COMPAT_SETNX_SAFE have none. */
 	unsigned quorum;          /* 0: a majority, N/2+1. More may be asked for, less is refused. */
 	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. Only felt when no quorum answers. */
 	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */
@@ -289,9 +290,9 @@ enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };
  * it cannot read them at all. One that reads what digits a value begins with may take it for the past, and
  * steal it.
  *
- * REDLOCK_COMPAT_SETNX_SAFE: the token begins with a number in the far future, whatever reads it: so it is
- * for them a lock that is held. 66 bits of it are random. Not with `token` or `fence`; never handed over
- * directly, so that waiters need a round trip more.
+ * REDLOCK_COMPAT_SETNX_SAFE: the token is a number in the far future, whatever reads it: so it is for them a
+ * lock that is held. 66 bits of it are random, and the client's `owner` is not behind it. Not with `token` or
+ * `fence`; never handed over directly, so that waiters need a round trip more.
  *
  * REDLOCK_COMPAT_SETNX: the lock is one of that protocol, which those clients respect, and take over when it
  * ends; it respects theirs, and takes over those that have ended and have no expiry. What others see is a

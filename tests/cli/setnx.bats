@@ -115,12 +115,14 @@ has_changed() { # N KEY VALUE
 
 # What C, awk, Lua, JavaScript, Perl and Ruby make of the digits that a value begins with.
 @test "a safe token is a time in the far future, whoever reads it" {
-	token=$(rl acquire --compat setnx-safe --owner me safe)
-	[[ $token =~ ^9223372034707292159\.[0-9]{20}\|me$ ]]
+	export XDG_CONFIG_HOME=$sandbox/labelled
+	mkdir -p "$XDG_CONFIG_HOME/redlock"
+	echo 'owner = me' >"$XDG_CONFIG_HOME/redlock/redlock.conf" # for other locks
+	token=$(rl acquire --compat setnx-safe safe)
+	[[ $token =~ ^9223372034707292159\.[0-9]{20}$ ]]
 	rl check safe "$token"
 	rl extend safe "$token"
 	rl release --compat setnx-safe safe "$token"
-	token=${token%|me}
 	now=$(date +%s)
 	awk -v v="$token" -v n="$now" 'BEGIN { exit !(v + 0 > n * 1000000000) }'
 	perl -e 'exit !($ARGV[0] > $ARGV[1] * 1000000000)' "$token" "$now"
@@ -142,5 +144,10 @@ assert c.strtod(token, None) > now * 10**9 and float(token) > now * 10**9' "$tok
 	[[ $stderr == *"--compat and --fence exclude each other"* ]]
 	want 64 rl acquire --compat setnx-safe --token x job
 	[[ $stderr == *"makes the token"* ]]
+	want 64 rl acquire --compat setnx-safe --owner me job
+	[[ $stderr == *"--compat setnx-safe and --owner exclude each other"* ]]
+	want 64 rl run --compat setnx-safe --owner me job true
+	want 0 rl run --compat setnx-safe --owner= job -c 'test ${#REDLOCK_TOKEN} = 40'
+	want 0 rl run --compat setnx-safe job -c 'test ${#REDLOCK_TOKEN} = 40'
 	want 64 rl acquire --compat other job
 }

@@ -186,6 +186,14 @@ out:
 	return code;
 }
 
+/* One that is configured for all commands is left out. */
+static bool is_owner_in_vain(const struct settings *settings)
+{
+	const struct setting_source *source = settings_source(settings, offsetof(struct settings, owner));
+	return settings->compat == REDLOCK_COMPAT_SETNX_SAFE && source != NULL &&
+	       source->rank == RANK_COMMAND_LINE && *settings->owner;
+}
+
 /* Why the library refuses a handle: the rules are those of redlock_lock_new(). */
 static void explain_refused_lock(const struct settings *settings, const char *name, const char *token)
 {
@@ -196,6 +204,9 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 		complain("NAME and prefix are %zu bytes, at most %d are allowed", key, REDLOCK_MAX_NAME);
 	else if (token != NULL && (!*token || strlen(token) > REDLOCK_MAX_TOKEN))
 		complain("TOKEN has %zu bytes, 1 to %d are allowed", strlen(token), REDLOCK_MAX_TOKEN);
+	else if (is_owner_in_vain(settings))
+		complain(
+		    "--compat setnx-safe and --owner exclude each other: with a label the token would be no number");
 	else if (settings->fence && token != NULL)
 		complain("--fence and --token exclude each other: the same value twice would have two numbers");
 	else if (settings->fence && guard_of(settings) == REDLOCK_GUARD_OFF)
@@ -256,7 +267,8 @@ int session_lock_with(struct session *session, const char *name, const struct re
                       redlock_lock **ret_lock)
 {
 	const struct settings *settings = session->settings;
-	const bool odd = settings->shared && settings->fence; /* the library has numbers for upgrades alone */
+	/* The library has numbers for upgrades, too, and labels for other locks of the client. */
+	const bool odd = (settings->shared && settings->fence) || is_owner_in_vain(settings);
 	int error =
 	    odd ? REDLOCK_E_INVAL : redlock_lock_new(session->client, name, strlen(name), options, ret_lock);
 	if (error == REDLOCK_E_INVAL)
