@@ -137,6 +137,17 @@ assert c.strtoll(token, None, 10) > now * 10**9 and c.atoi(token) > now
 assert c.strtod(token, None) > now * 10**9 and float(token) > now * 10**9' "$token" "$now"
 }
 
+@test "the time is no token, and is not taken for one" {
+	token=$(rl acquire --compat setnx timed)
+	for verb in check extend release; do
+		want 1 rl "$verb" --compat setnx timed "$(on_node 1 get timed)"
+		[ "$stderr" = "redlock: $verb 'timed': that is the time at which it ends, and no token: give the one that acquire printed" ]
+	done
+	want 1 rl release --compat setnx timed 12345
+	[[ $stderr == *"not held by this token: held by a lock of the old SETNX protocol"* ]]
+	rl release --compat setnx timed "$token"
+}
+
 @test "what --compat does not go with" {
 	want 64 rl acquire --compat setnx --guard auto job
 	[[ $stderr == *"--compat setnx and --guard exclude each other"* ]]

@@ -125,6 +125,12 @@ static void find_instead(struct report *report, struct session *session, const s
 	const bool asked = report->has_standing && report->result == REDLOCK_E_GONE;
 	if (!asked || e->settings->shared || e->settings->slots > 0)
 		return;
+	const bool by_time = e->settings->compat == REDLOCK_COMPAT_SETNX;
+	if (by_time && standing_count(&report->standing, report->token, strlen(report->token)) > 0) {
+		snprintf(report->instead, sizeof report->instead,
+		         "that is the time at which it ends, and no token: give the one that acquire printed");
+		return;
+	}
 	if (standing_count_sharing(&report->standing, report->token) > 0) {
 		snprintf(report->instead, sizeof report->instead, "it shares the lock with this token: use --shared");
 		return;
