@@ -273,7 +273,9 @@ struct redlock_lock_options {
 	              value; 0 */
 	int reentrant;  /* 1: redlock_acquire() on a handle that is held, by the clock too, counts up and returns
 	                   0; each such one takes one more redlock_release(), which counts down and returns 0. Only
-	                   the last one releases. One that is lost is not entered again: STATE; 0 */
+	                   the last one releases. One that is lost is not entered again: STATE. Threads that share
+	                   the handle need a mutex of the caller's around each call: a release that is STATE, as
+	                   another thread's call has not finished, has not counted; 0 */
 	int compat;     /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see below; OFF */
 	uint32_t slots; /* so many may hold the name at a time, 1 to REDLOCK_MAX_SLOTS, each one of its slots:
 	                   redlock_lock_slot() in kinds.h; 0: one, and no slots */
