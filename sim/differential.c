@@ -297,6 +297,16 @@ static void forget_key(struct diff *d, struct pair *s, const struct step *step, 
 			forget_watched(d, &d->sessions[i]);
 }
 
+/* Where a command spanned two milliseconds the model takes over the server's: the end of a key, */
+static void adopt_end(struct diff *d, struct pair *s, const struct step *step, unsigned key, int64_t slack_ms)
+{
+	struct step look = {.count = 2, .key = 1, .words = {{"PTTL", 4}, step->words[key]}};
+	drop_replies(d);
+	run_real(d, s, &look);
+	if (!same_expiry(d, s, &look, slack_ms))
+		forget_key(d, s, step, key);
+}
+
 /* Two lines of an answer: a size, and so many bytes. */
 static bool take_bulk(const char **at, struct bytes *ret)
 {
@@ -309,7 +319,7 @@ static bool take_bulk(const char **at, struct bytes *ret)
 	return true;
 }
 
-/* Each has written its own time into a set: the model takes over the server's. */
+/* and the times that were written into a set. */
 static void adopt_set(struct diff *d, struct pair *s, const struct step *step)
 {
 	struct step look = {.count = 5, .key = 1};
@@ -366,6 +376,14 @@ static bool named_end_within(struct diff *d, const struct pair *s, const struct 
 	return found;
 }
 
+/* A transaction depends on all keys that are watched. */
+static bool depends_on_end_within(struct diff *d, const struct pair *s, const struct step *step,
+                                  int64_t from_ms, int64_t to_ms)
+{
+	bool watches = is_command(step, "WATCH") || is_command(step, "EXEC") || step->in_multi;
+	return watches ? some_end_within(d, from_ms, to_ms) : named_end_within(d, s, step, from_ms, to_ms);
+}
+
 /* A script may lengthen an expiry, or see that it need not: where nothing may be written, or no more, the
  * answer tells which, and that may have changed between the two. */
 static bool weighs_life(struct diff *d, const struct step *step)
@@ -405,7 +423,8 @@ static void run_step(struct diff *d)
 	if (timed)
 		d->redis.now_ms = from_ms;
 	/* A clock that is off may have seen another key than the model. */
-	bool nearby = timed && d->off_ms > 0 && some_end_within(d, from_ms - d->off_ms, to_ms + d->off_ms);
+	bool nearby =
+	    timed && d->off_ms > 0 && depends_on_end_within(d, s, &step, from_ms - d->off_ms, to_ms + d->off_ms);
 	redis_expire(&d->redis);
 	bool unclear = timed && named_end_within(d, s, &step, from_ms, to_ms);
 	run_model(d, s, &step);
@@ -415,7 +434,6 @@ static void run_step(struct diff *d)
 	unclear |= timed && from_ms != to_ms && (weighs_life(d, &step) || step.queue != 0);
 	unclear |= timed && from_ms / 1000 != to_ms / 1000 && step.setnx != 0; /* it writes seconds */
 	unclear |= timed && step.shared != 0 && share_ends_within(model_key(d, s, &step), from_ms, to_ms);
-	/* A transaction depends on all keys that are watched. */
 	bool watches = is_command(&step, "WATCH") || step.in_multi;
 	unclear |= step.in_multi && step.key != 0 && from_ms != to_ms;
 	bool looked_at = !unclear && (!watches || from_ms == to_ms);
@@ -430,8 +448,10 @@ static void run_step(struct diff *d)
 		forget_key(d, s, &step, step.queue);
 	if (step.other_queue != 0 && doubt)
 		forget_key(d, s, &step, step.other_queue);
-	if (step.other != 0 && (doubt || from_ms != to_ms)) /* its end is not compared */
+	if (step.other != 0 && doubt)
 		forget_key(d, s, &step, step.other);
+	else if (step.other != 0 && from_ms != to_ms) /* its end was not compared */
+		adopt_end(d, s, &step, step.other, to_ms - from_ms);
 	for (unsigned i = 0; i < step.slot_count && (doubt || from_ms != to_ms); i++)
 		forget_key(d, s, &step, step.slots + i);
 	if (step.count_key != 0 && (doubt || from_ms != to_ms))

@@ -93,9 +93,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, u
  * upgrade: an extend by it is GONE while its holder is exclusive. Not with `slots` and `compat`, nor for
  * several names: INVAL.
  *
- * In a client with `guard` nodes that may have forgotten have no vote, as for any lock. Those who share have no
- * fencing token. With `fence` an upgrade has one: redlock_lock_fence() is 0 until then, and again behind the
- * downgrade.
+ * In a client with `guard` nodes that may have forgotten have no vote, as for any lock. Those who share have
+ * no fencing token. With `fence` an upgrade has one: redlock_lock_fence() is 0 until then, and again behind
+ * the downgrade.
  *
  * redlock_query() finds a key of type "zset" where it is shared: `value` has the tokens, the last to end
  * first, with spaces between them, and `value_len` how many there are.

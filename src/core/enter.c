@@ -173,10 +173,12 @@ static bool choose_gate(struct rl_lock *l, const struct rl_event *e)
 
 void rl_enter_find_gate(struct rl_lock *l, const struct rl_event *e)
 {
-	unsigned at = 0;
-	while (at < l->rules->node_count && redlock_vote_kind(l->votes[gate_at(l, e, at)].code) > REDLOCK_KIND_NO)
-		at++;
-	l->gate = gate_at(l, e, at);
+	for (unsigned i = 0; i < l->rules->node_count; i++) {
+		l->gate = gate_at(l, e, i);
+		if (redlock_vote_kind(l->votes[l->gate].code) <= REDLOCK_KIND_NO)
+			return;
+	}
+	l->gate = gate_at(l, e, 0);
 }
 
 /* Before the new one is asked: a place that is left behind keeps its queue alive, and a turn there waits for

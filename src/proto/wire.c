@@ -13,10 +13,10 @@ static void replace_pass(struct rl_buffer *bytes, const struct rl_request *r, en
 {
 	struct rl_slice old =
 	    rl_request_word((struct rl_slice){bytes->bytes, bytes->size}, r->operation, form, RL_WORD_PASS);
-	if (old.size == r->pass.size)
-		memcpy(bytes->bytes + (old.bytes - bytes->bytes), r->pass.bytes, r->pass.size);
-	else
+	if (old.size != r->pass.size)
 		bytes->size = 0;
+	else if (old.size > 0) /* none yet: both are null */
+		memcpy(bytes->bytes + (old.bytes - bytes->bytes), r->pass.bytes, r->pass.size);
 }
 
 void rl_wire_pass(struct rl_wire *wire, const struct rl_request *r)

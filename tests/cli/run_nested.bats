@@ -83,6 +83,7 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	rl_run -v "$job" touch wrote 2>writer &
 	writer_pid=$!
 	until_true grep -q "waiting for '$job'" writer
+	until_true has_keys 1 "$all" "{$job}:redlock:queue" # its place: it is asked for by then
 	touch go
 	ends 75
 	await "$writer_pid" 0

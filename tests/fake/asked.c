@@ -105,14 +105,15 @@ void asked_note(struct asked_seen *seen, const struct asked *asked, struct bytes
 		}
 }
 
-/* By digest or by text it is the same script: of several names, which seldom all have one token, either will
- * do. */
+/* By digest or by text it is the same script: of several names, which seldom all have one token, and where a
+ * record must fit, either will do. */
 static uint64_t times_of(const struct asked_seen *seen, unsigned operation, unsigned form, unsigned outcome)
 {
 	const uint32_t pairs[] = {RL_FORMS_QUEUE, RL_FORM_BIT(RL_FORM_SHA) | RL_FORM_BIT(RL_FORM_TEXT),
 	                          RL_FORMS_GUARD};
 	uint64_t times = seen->times[operation][form][outcome];
-	bool either = rl_ops[operation].several || rl_ops[operation].scripted;
+	bool either =
+	    rl_ops[operation].several || rl_ops[operation].scripted || (RL_FORMS_GUARD >> form & 1) != 0;
 	for (unsigned i = 0; either && i < sizeof pairs / sizeof pairs[0]; i++)
 		for (unsigned other = 0; (pairs[i] >> form & 1) != 0 && other < RL_FORM_COUNT; other++)
 			if (other != form && (pairs[i] >> other & 1) != 0)

@@ -247,7 +247,7 @@ static bool raise_one(struct call *c, struct bytes fence, int64_t number)
 
 void script_raise(struct call *c)
 {
-	enum { KEYS = 2, FIRST, HSET_LINE = 7 };
+	enum { KEYS = 2, FIRST, HSET_LINE = 8 };
 	unsigned keys = (unsigned)word_number(word(c, KEYS)), names = (keys - 1) / 2;
 	struct bytes token = word(c, FIRST + keys);
 	int64_t number = word_number(word(c, FIRST + keys + 1));
