@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of redlock-sim-differential: random commands (differential_steps.c), what the server and the
- * model are like (differential_phases.c), comparing (differential.c). */
+ * model are like (differential_phases.c), comparing (differential_same.c), and what follows of it
+ * (differential.c). */
 #ifndef SIM_DIFFERENTIAL_H
 #define SIM_DIFFERENTIAL_H
 
@@ -36,6 +37,8 @@ struct step {
 
 /* `run_id`: of the server. `ids`: what CLIENT KILL may be asked for. */
 void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_t ids[STEP_IDS]);
+
+bool step_is(const struct step *s, const char *command);
 
 /* The words, for people. */
 void step_print(const struct step *s);
@@ -76,6 +79,9 @@ struct diff {
 	uint64_t expired;
 	struct buffer out, first, answer, expiry, last, model;
 };
+
+/* The answers of both to a step. Lives in them may be `slack_ms` less, and what the server's clock is off. */
+bool same_answer(struct diff *d, const struct step *step, int64_t slack_ms);
 
 /* differential_phases.c */
 void connect_real(struct diff *d, struct raw *ret);

@@ -529,6 +529,11 @@ void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_
 		*at = (char)tolower((unsigned char)*at);
 }
 
+bool step_is(const struct step *s, const char *command)
+{
+	return word_is(s->words[0], command);
+}
+
 void step_print(const struct step *s)
 {
 	for (unsigned i = 0; i < s->count; i++)

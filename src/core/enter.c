@@ -173,12 +173,10 @@ static bool choose_gate(struct rl_lock *l, const struct rl_event *e)
 
 void rl_enter_find_gate(struct rl_lock *l, const struct rl_event *e)
 {
-	for (unsigned i = 0; i < l->rules->node_count; i++) {
-		l->gate = gate_at(l, e, i);
-		if (redlock_vote_kind(l->votes[l->gate].code) <= REDLOCK_KIND_NO)
-			return;
-	}
-	l->gate = gate_at(l, e, 0);
+	unsigned passed = 0;
+	do
+		l->gate = gate_at(l, e, passed);
+	while (redlock_vote_kind(l->votes[l->gate].code) > REDLOCK_KIND_NO && passed++ < l->rules->node_count);
 }
 
 /* Before the new one is asked: a place that is left behind keeps its queue alive, and a turn there waits for

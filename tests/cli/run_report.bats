@@ -22,7 +22,7 @@ load run_helper
 	second=$!
 	until_true grep -qF "waiting for '$job', place 2 of 2, held by 'somebody' of another client for " second
 	free_at_once
-	until_true grep -q "place 1 of 1, held by .*:$run_pid for .* s at least, its key expires in [12].* s" second
+	until_true grep -q "place 1 of 1, held by .*:$run_pid for .* s at least, its key expires in [23][0-9]\.[0-9] s" second
 	sleep 1.2
 	touch end
 	await "$run_pid" 0
