@@ -32,22 +32,22 @@ static bool is_given_up(const struct rl_entry *entry)
 }
 
 static bool is_in(const struct rl_outbox *outbox, bool (*is)(const struct rl_entry *), struct rl_slice name,
-                  const struct rl_slice *token)
+                  struct rl_slice token)
 {
 	for (unsigned i = 0; i < outbox->count; i++) {
 		const struct rl_entry *e = rl_outbox_at(outbox, i);
 		if (!is(e) || e->refused != REDLOCK_VOTE_PENDING)
 			continue;
 		struct rl_request r = rl_outbox_request(e, rl_outbox_bytes_at(outbox, i));
-		if (rl_slice_same(r.name, name) && (token == NULL || rl_slice_same(r.token, *token)))
+		if (rl_slice_same(r.name, name) && rl_slice_same(r.token, token))
 			return true;
 	}
 	return false;
 }
 
-/* Whether the node is asked for such a thing, or will be: of this name, and this token (NULL: any). */
+/* Whether the node is asked for such a thing, or will be, of this name and token. */
 static bool is_out(const struct rl_node *n, bool (*is)(const struct rl_entry *), struct rl_slice name,
-                   const struct rl_slice *token)
+                   struct rl_slice token)
 {
 	return is_in(&n->link.outbox, is, name, token) || is_in(&n->talk.parked, is, name, token);
 }
@@ -63,7 +63,7 @@ static bool upgrades(const struct rl_entry *entry)
 static bool is_overtaken(const struct rl_node *n, const struct rl_op *op, const struct rl_request *r)
 {
 	bool turns = op->change == RL_CHANGE_LENGTHEN && op->ghost == RL_GHOST_ALWAYS;
-	return turns && is_out(n, upgrades, r->name, &r->token);
+	return turns && is_out(n, upgrades, r->name, r->token);
 }
 
 static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
@@ -77,7 +77,7 @@ static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, struc
 static bool ask_plainly(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
 {
 	struct rl_entry claim = *entry;
-	bool late = is_out(n, gives_back, r->name, &r->token);
+	bool late = is_out(n, gives_back, r->name, r->token);
 	if (r->place.size > 0 || late || rl_method_may_queue(&n->methods))
 		return false;
 	claim.operation = (uint8_t)(r->operation = rl_ops[entry->operation].plainly);
@@ -102,7 +102,7 @@ static bool is_barred(struct rl_node *n, const struct rl_request *r, enum rl_for
 /* The text of a claim by script, which the server has forgotten, unless it is given back. */
 static bool ask_claim(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
 {
-	return !is_out(n, gives_back, r->name, &r->token) && ask_as_it_can(n, entry, r);
+	return !is_out(n, gives_back, r->name, r->token) && ask_as_it_can(n, entry, r);
 }
 
 bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply)
@@ -126,7 +126,7 @@ bool rl_submit_again(struct rl_node *n, const struct rl_entry *entry, const stru
 	if (op->claims)
 		return ask_claim(n, entry, &r);
 	r.unqueued = (RL_FORMS_QUEUE >> form & 1) == 0; /* a later form: not back to an earlier one */
-	if (entry->own_value && is_out(n, claims, r.name, NULL))
+	if (entry->own_value && is_out(n, claims, r.name, r.token))
 		return false;
 	return ask_as_it_can(n, entry, &r);
 }
@@ -227,7 +227,7 @@ enum redlock_vote_code rl_submit_request(struct rl_node *n, const struct rl_requ
 {
 	struct rl_link *l = &n->link;
 	const struct rl_op *op = &rl_ops[r->operation];
-	if (rl_ops_relies(op) && r->own_value && is_out(n, is_given_up, r->name, &r->token))
+	if (rl_ops_relies(op) && r->own_value && is_out(n, is_given_up, r->name, r->token))
 		return REDLOCK_VOTE_STALE;
 	enum rl_form form = rl_method_choose(&n->methods, r);
 	bool parks = form == RL_FORM_WATCH ||

@@ -106,6 +106,11 @@ each_is_needed() { # RULE RIGHT...: users who have all but one, beside one anoth
 		give "${rule/$right/}"
 		rl run "${nodes[@]}" -n job -- true
 	done
+	give "${rule/'~{app:*' /}" # the keys of queues
+	for options in --shared "--also b" "--compat setnx-safe"; do
+		# shellcheck disable=SC2086 # two words
+		want 0 rl run "${nodes[@]}" -n $options job -- true
+	done
 	for right in '+client|id' '+client|kill' ' +info' '+command|info' +select +type +strlen; do
 		give "${scriptless/$right/}"
 		rl run "${nodes[@]}" -n job -- true
