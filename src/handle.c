@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "core/policy.h"
 #include "heir.h"
 #include "options.h"
 #include "proto/names.h"
@@ -128,17 +129,11 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	                                  c->drift_ppm, c->drift_ms);
 	if (error < 0)
 		return error;
-	if (names->several && wanted.kind != RL_KIND_EXCLUSIVE && wanted.kind != RL_KIND_FENCED)
+	if (names->several && (wanted.kind = rl_policies[wanted.kind].many) == RL_KIND_EXCLUSIVE)
 		return REDLOCK_E_INVAL;
-	bool counts = wanted.kind == RL_KIND_FENCED || wanted.kind == RL_KIND_SHARED_FENCED;
-	if (counts && c->nodes.set == NULL)
-		return REDLOCK_E_INVAL; /* without a guard there are no counters */
-	if (names->several)
-		wanted.kind = wanted.kind == RL_KIND_FENCED ? RL_KIND_MANY_FENCED : RL_KIND_MANY;
-	bool unguarded =
-	    wanted.kind == RL_KIND_SETNX || wanted.kind == RL_KIND_SETNX_OWN || wanted.kind == RL_KIND_SLOTS;
-	if (unguarded && c->nodes.set != NULL)
-		return REDLOCK_E_INVAL; /* it does not look at records */
+	const struct rl_policy *policy = &rl_policies[wanted.kind];
+	if (c->nodes.set != NULL ? policy->unguarded : policy->draws)
+		return REDLOCK_E_INVAL;
 	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
 		return REDLOCK_E_NOMEM;
 	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);

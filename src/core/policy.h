@@ -28,11 +28,14 @@ struct rl_policy {
 	bool contends;         /* and what follows a refusal is in contend.h */
 	bool heirs;            /* who waits may be handed the lock; else it is woken */
 	bool numbers;          /* a claim asks for a fencing number; its votes carry one */
+	bool draws;            /* it has a number at some time: in guarded sets only, which count */
+	bool unguarded;        /* its scripts do not look at the record of a guarded set */
 	bool decimal;          /* a fresh token is a number, for those who read it as one */
 	bool renews_early;     /* behind a grant, what others may have written over it is set right (setnx) */
 	bool shares;           /* others may hold it too; a split vote is then a refusal */
 	bool several;          /* it waits for one of its names at a time (many.h) */
 	bool slots;            /* a yes is for one of several names, which it tells (slots.h) */
+	enum rl_kind many;     /* the same of several names; EXCLUSIVE: there is none */
 	struct rl_ask upgrade; /* of those that may become the only one */
 
 	/* A quorum has granted in time. False: something else is to be confirmed first, and was asked for; then

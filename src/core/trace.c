@@ -77,10 +77,15 @@ static void add_keys(struct text *t, const struct rl_lock *lock)
 		add(t, "%c", letters[lock->votes[i].whose]);
 }
 
+static bool sends_as(const struct rl_effects *fx, const struct rl_ask *ask)
+{
+	return fx->send != RL_OP_NONE && fx->send == ask->request;
+}
+
 /* Whether the nodes are sent what this kind of lock asks for `operation`. */
 static bool sends(const struct rl_lock *lock, const struct rl_effects *fx, enum redlock_operation operation)
 {
-	return fx->send != RL_OP_NONE && fx->send == rl_policy_of(lock)->asks[operation].request;
+	return sends_as(fx, &rl_policy_of(lock)->asks[operation]);
 }
 
 /* A waiter asks whether it is its turn. */
@@ -89,10 +94,9 @@ static bool enters_alone(const struct rl_effects *fx)
 	return fx->enter != 0 && fx->enter == fx->nodes;
 }
 
-static unsigned entering(unsigned claim)
+static unsigned entering(const struct rl_policy *policy)
 {
-	bool all = claim == RL_OP_CLAIM_ALL || claim == RL_OP_CLAIM_ALL_FENCED;
-	return claim == RL_OP_SLOT ? RL_OP_SLOT_ENTER : all ? RL_OP_ENTER_ALL : RL_OP_ENTER;
+	return policy->slots ? RL_OP_SLOT_ENTER : policy->several ? RL_OP_ENTER_ALL : RL_OP_ENTER;
 }
 
 /* Further operations of callers have numbers that operations of nodes have, too. */
@@ -109,7 +113,8 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		if ((fx->observed >> i & 1) != 0 && rl_observe_words[i] != NULL)
 			add(t, " | %s", rl_observe_words[i]);
 	if (fx->send != RL_OP_NONE)
-		add(t, " | send %s #%" PRIu32, op_words[enters_alone(fx) ? entering(fx->send) : fx->send], fx->seq);
+		add(t, " | send %s #%" PRIu32, op_words[enters_alone(fx) ? entering(rl_policy_of(lock)) : fx->send],
+		    fx->seq);
 	if (fx->again || fx->tidies || (sends(lock, fx, REDLOCK_OP_ACQUIRE) && lock->stage == RL_STAGE_GATE))
 		add(t, "%s to %" PRIx32, fx->again ? " again" : "", fx->nodes);
 	if (fx->enter != 0 && !enters_alone(fx))
@@ -126,9 +131,8 @@ static void add_effects(struct text *t, const struct rl_lock *lock, const struct
 		add(t, " quits");
 	if (fx->bars)
 		add(t, fx->quiet ? " bars quietly" : " bars");
-	bool lengthens =
-	    sends(lock, fx, REDLOCK_OP_EXTEND) || fx->send == RL_OP_UPGRADE || fx->send == RL_OP_UPGRADE_FENCED;
-	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || lengthens)
+	bool upgrades = sends_as(fx, &rl_policy_of(lock)->upgrade);
+	if (sends(lock, fx, REDLOCK_OP_ACQUIRE) || sends(lock, fx, REDLOCK_OP_EXTEND) || upgrades)
 		add_time(t, " ttl ", fx->ttl_ns);
 	if (fx->declines)
 		add(t, " | declines");
