@@ -57,5 +57,5 @@ int cover_print(const struct cover *c, bool missing)
 	for (unsigned i = 0; i < RL_OBSERVE_COUNT; i++)
 		if (rl_observe_events[i] != 0)
 			never += show(missing, c->notices[i], cover_observations[i], "event of a handle");
-	return never + asked_print(&c->rows, UINT32_MAX, UINT32_MAX, missing ? ASKED_MISSING : ASKED_ALL);
+	return never + asked_print(&c->rows, UINT32_MAX, missing ? ASKED_MISSING : ASKED_ALL);
 }

@@ -98,6 +98,6 @@ int steps_missing(enum redis_native native, bool print)
 	                                 [NATIVE_DELIFEQ] = RL_FORM_BIT(RL_FORM_DELEX)};
 	return look_at(kinds, KINDS, NULL, NULL, print) +
 	       look_at(native_kinds[native], NATIVE_KINDS, NULL, NULL, print) +
-	       asked_print(&rows, UINT32_MAX, ~(lacks[native] | RL_FORM_BIT(RL_FORM_WATCH)),
+	       asked_print(&rows, ~(lacks[native] | RL_FORM_BIT(RL_FORM_WATCH)),
 	                   print ? ASKED_MISSING : ASKED_NOTHING);
 }

@@ -417,8 +417,7 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	take_vote(&event.vote, node, answer);
-	enum { ENTERS = 1 << RL_OP_ENTER | 1 << RL_OP_ENTER_ALL | 1 << RL_OP_SLOT_ENTER | 1 << RL_OP_SHARE };
-	if ((ENTERS >> event.operation & 1) != 0)
+	if (rl_enter_asks_queue(event.operation))
 		take_entered(c, lock, &event);
 	else
 		rl_operate(c, lock, &event);

@@ -389,8 +389,7 @@ void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const int64_t *numbers = e->vote.numbers;
 	l->behind_readers |= is_shared(e);
-	enum { ENTERS = 1 << RL_OP_ENTER | 1 << RL_OP_ENTER_ALL | 1 << RL_OP_SLOT_ENTER | 1 << RL_OP_SHARE };
-	if ((ENTERS >> e->operation & 1) == 0 || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
+	if (!rl_enter_asks_queue(e->operation) || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
 		return; /* others are asked so, too: they have no queue of ours */
 	if (numbers[RL_ENTER_WAITING] < 0)
 		return; /* it was asked without its queue */
@@ -422,11 +421,10 @@ void rl_enter_come_back(struct rl_lock *l, const struct rl_event *e)
 
 void rl_enter_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
-	enum {
-		RELEASES = 1 << RL_OP_RELEASE | 1 << RL_OP_LEAVE | 1 << RL_OP_HAND | 1 << RL_OP_RELEASE_ALL |
-		           1 << RL_OP_SLOT_RELEASE | 1 << RL_OP_SHARE_RELEASE
-	};
-	if ((RELEASES >> e->operation & 1) != 0 && rl_enter_tells_of_others(e->vote.numbers[0]))
+	const uint64_t releases = RL_OP_BIT(RL_OP_RELEASE) | RL_OP_BIT(RL_OP_LEAVE) | RL_OP_BIT(RL_OP_HAND) |
+	                          RL_OP_BIT(RL_OP_RELEASE_ALL) | RL_OP_BIT(RL_OP_SLOT_RELEASE) |
+	                          RL_OP_BIT(RL_OP_SHARE_RELEASE);
+	if ((releases >> e->operation & 1) != 0 && rl_enter_tells_of_others(e->vote.numbers[0]))
 		l->contended = rl_policy_of(l)->contends;
 }
 

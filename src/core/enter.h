@@ -26,6 +26,14 @@ static inline bool rl_enter_tells_of_others(int64_t answer)
 	return answer > 1 || answer < 0;
 }
 
+/* Whether the answer to this operation tells of a queue. */
+static inline bool rl_enter_asks_queue(unsigned operation)
+{
+	const uint64_t all = RL_OP_BIT(RL_OP_ENTER) | RL_OP_BIT(RL_OP_ENTER_ALL) | RL_OP_BIT(RL_OP_SLOT_ENTER) |
+	                     RL_OP_BIT(RL_OP_SHARE);
+	return (all >> operation & 1) != 0;
+}
+
 /* The values of a gate's answer. */
 enum { RL_ENTER_VERDICT, RL_ENTER_WAITING, RL_ENTER_PTTL, RL_ENTER_PLACE }; /* numbers */
 enum { RL_ENTER_TOKEN, RL_ENTER_HOLDER };                                   /* texts */

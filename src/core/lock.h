@@ -97,6 +97,10 @@ enum {
 };
 _Static_assert(RL_OP_PROBE == (int)REDLOCK_OP_PROBE, "the public operations come first");
 
+/* Sets of them. */
+#define RL_OP_BIT(operation) (UINT64_C(1) << (operation))
+_Static_assert(RL_OP_COUNT <= 64, "each operation has a bit");
+
 /* What the caller asked for. Constant for the life of a handle. */
 struct rl_rules {
 	unsigned node_count;

@@ -152,13 +152,12 @@ static uint32_t own_forms(unsigned operation)
 	return operation == RL_OP_LEAVE || operation == RL_OP_HAND ? RL_FORMS_QUEUE : UINT32_MAX;
 }
 
-int asked_print(const struct asked_seen *seen, uint32_t operations, uint32_t forms, enum asked_show show)
+int asked_print(const struct asked_seen *seen, uint32_t forms, enum asked_show show)
 {
 	int never = 0;
 	for (unsigned i = 0; i < RL_OP_COUNT; i++)
 		for (unsigned form = 0; form < RL_FORM_COUNT; form++)
-			if ((operations >> i & 1) != 0 &&
-			    (rl_ops[i].forms & forms & own_forms(i) & RL_FORM_BIT(form)) != 0)
+			if ((rl_ops[i].forms & forms & own_forms(i) & RL_FORM_BIT(form)) != 0)
 				never += print_row(seen, i, form, show);
 	return never;
 }

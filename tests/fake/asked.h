@@ -32,9 +32,8 @@ void asked_note(struct asked_seen *seen, const struct asked *asked, struct bytes
 
 enum asked_show { ASKED_NOTHING, ASKED_MISSING, ASKED_ALL };
 
-/* Prints what came up, or only what never did, of these operations and forms. Returns how many outcomes never
- * did. */
-int asked_print(const struct asked_seen *seen, uint32_t operations, uint32_t forms, enum asked_show show);
+/* Prints what came up, or only what never did, of these forms. Returns how many outcomes never did. */
+int asked_print(const struct asked_seen *seen, uint32_t forms, enum asked_show show);
 
 /* The operation's number. */
 static inline unsigned asked_operation(const struct asked *asked)
