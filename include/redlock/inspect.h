@@ -20,11 +20,11 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, u
 
 /*
  * Fencing tokens. A holder that is late, because it was paused or its messages were, can do harm behind the
- * end of its validity, and no lock can keep it from that: the resource can. With `fence` each acquisition has
- * a number, redlock_lock_fence(), that is higher than those of all acquisitions of this name before it,
- * whatever nodes crash (docs/decisions/fencing.md says what they must keep). It stays while the lock is
- * extended. It costs a second round trip only where the nodes' counters differ. A lock that would have none
- * is not granted: nodes that cannot count say UNCOUNTED or UNGUARDED.
+ * end of its validity, and no lock can keep it from that: the resource can. With `fence` each acquisition,
+ * but of a shared lock only its upgrade, has a number, redlock_lock_fence(), that is higher than those of all
+ * acquisitions of this name before it, whatever nodes crash (docs/decisions/fencing.md says what they must
+ * keep). It stays while the lock is extended. It costs a second round trip only where the nodes' counters
+ * differ. A lock that would have none is not granted: nodes that cannot count say UNCOUNTED or UNGUARDED.
  *
  * What the resource must do, in one atomic step with each access:
  *
@@ -69,7 +69,8 @@ struct redlock_wait {
 	size_t size;    /* the caller's: sizeof(struct redlock_wait) */
 	int node;       /* who told it, from 0; -1: nobody, and nothing of the rest is known */
 	unsigned place; /* in order of arrival, 1: the next one; 0: unknown. Handles of this client that wait for
-	                   the same lock stand behind the first of them, which has the place */
+	                   the same lock stand behind the first of them, which has the place; those of
+	                   shared locks and of several names have one each */
 	unsigned waiting;  /* how many wait, this one included; 0: unknown */
 	uint64_t told_ns;  /* when */
 	uint64_t since_ns; /* the key was seen with this value from then on, so that its holder has had it for

@@ -36,9 +36,9 @@ struct redlock_name {
  * plain lock that stands for all of them is the better choice. Its release wakes the next one of each name.
  *
  * Needs the right to scripts. 1 to REDLOCK_MAX_NAMES names, no two alike, REDLOCK_MAX_NAME bytes with their
- * prefixes together. `options` as those of redlock_lock_new(), without `token`. With `fence` one number is
- * that of each name. redlock_query() and redlock_probe() are of one name: STATE; ask with a handle of that
- * one. Errors: INVAL, NOMEM, FORKED.
+ * prefixes together. `options` as those of redlock_lock_new(), without `token`, `compat`, `slots` and `mode`.
+ * With `fence` one number is that of each name. redlock_query() and redlock_probe() are of one name: STATE;
+ * ask with a handle of that one. Errors: INVAL, NOMEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many(redlock_client *client,
                                                          const struct redlock_name *names, size_t count,

@@ -418,7 +418,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t t
  * Releases by compare-and-delete on all nodes. Blocks until a quorum has answered, one node timeout at
  * most. If another handle of this client waits for the lock, with the same TTL and renew_ms, it may get it at
  * once: then nothing is sent, 0 is returned, and the handle has no token any more. Not so if
- * redlock_lock_token() has told the token. The handle is not held afterwards, whatever is returned. 0 says
+ * redlock_lock_token() has told the token, and of plain exclusive locks alone (docs/decisions/passing-on.md).
+ * The handle is not held afterwards, whatever is returned. 0 says
  * that the keys were there and are gone, not that the validity had not ended before. Errors: GONE (already
  * expired or taken over), NOQUORUM (too few nodes answered to know that: keys may live until their TTL),
  * STATE (nothing to release), SYSTEM, FORKED.
@@ -438,12 +439,14 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
  * random digits behind it). So a replica, a server that is full or refuses writes, and a user without the
  * right to SET or to such names are found; whether the name itself is free is not asked. For health checks.
  * Returns 0 when a quorum would, NOQUORUM when not; each node's reason is its vote. Waits for all nodes, one
- * node timeout at most. Errors: also CANCELLED, STATE (held, or has its own token), NOMEM, SYSTEM, FORKED.
+ * node timeout at most. Errors: also CANCELLED, INTERRUPTED, STATE (held, or has its own token), NOMEM,
+ * SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
 
-/* Ends a waiting or running acquire, extend, query or probe of this handle with CANCELLED, and releases
- * partial votes. Any thread. 0, also when nothing was running. Errors: FORKED, STATE. */
+/* Ends a waiting or running acquire, extend, upgrade, downgrade, query or probe of this handle with
+ * CANCELLED, and releases partial votes. Any thread. 0, also when nothing was running. Errors: FORKED, STATE.
+ */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /* How long the lock may be relied on, by the clock; 0: under a millisecond, not held, or lost. Any thread. */

@@ -15,7 +15,7 @@
 
 static const struct option_spec specs[] = {
     {0, "max-ttl", "TIME", OPTION_DURATION, FIELD(max_ttl_ms), REDLOCK_MIN_TTL_MS, REDLOCK_MAX_TTL_MS,
-     "no lock of the set lives longer without renewal, and no quarantine (60s)"},
+     "no lock of the set lives longer without renewal; a quarantine is a quarter longer (60s)"},
     {0, "fresh", NULL, OPTION_FLAG, FIELD(fresh), 0, 0,
      "nothing was ever locked on these nodes: do not wait for what they may have forgotten"},
     {0, "add", "URL", OPTION_URL, FIELD(add), 0, 0, "a further member"},

@@ -15,7 +15,8 @@
 
 enum { WORDS = 7 };
 
-/* One for each right of redlock_acl_rights() but select, without which there is no connection. */
+/* One for each right of redlock_acl_rights() but select, without which there is no connection, and hmget,
+ * which is tried where the record is read. */
 static const struct {
 	const char *right;
 	enum doctor_group group;
