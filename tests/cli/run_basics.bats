@@ -25,6 +25,14 @@ same_as_env() { # COMMAND...
 	done
 }
 
+@test "too few descriptors for the guard or the connections: 125, and nothing is run" {
+	for most in 8 9 10 11; do
+		gives 125 bash -c "ulimit -n $most; exec \"\$@\"" bash "$REDLOCK_BIN" run "$job" -- touch ran 3>&-
+	done
+	[ ! -e ran ]
+	nothing_left
+}
+
 @test "ended by a signal: 128 + its number" {
 	for signal in TERM:143 INT:130 HUP:129 KILL:137 USR1:138 PIPE:141 ALRM:142; do
 		gives "${signal#*:}" rl_run "$job" -c "kill -s ${signal%:*} \$\$"

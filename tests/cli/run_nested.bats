@@ -44,7 +44,9 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	[ ! -e ran ]
 }
 
-@test "a fencing token is that of the nearest run" {
+@test "a fencing token is that of the nearest run, if it has one" {
+	gives 64 rl_run "$job" -c "$(nested --reentrant --fence "$job" touch ran)"
+	says "the run above this one holds '$job' without --fence"
 	gives 64 rl_run "$job" -c "$(nested b -- sh -c "$(nested --reentrant --fence "$job" touch ran)")"
 	says "its fencing token is not known here"
 	[ ! -e ran ]
@@ -74,6 +76,32 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	done
 	[ ! -e hung ]
 	nothing_left
+}
+
+@test "--compat setnx-safe under a token that an old client may take for the past is refused" {
+	gives 64 rl_run "$job" -c "$(nested --compat setnx-safe --reentrant "$job" touch ran)"
+	says "the run above this one holds '$job' without --compat setnx-safe"
+	[ ! -e ran ]
+	for inner in setnx-safe off; do
+		gives 0 rl_run --compat setnx-safe "$job" -c "$(nested --compat $inner --reentrant "$job" true)"
+	done
+}
+
+@test "a slot is waited for under a run that has the first one, but not under runs that have all" {
+	start_run --slots 2 "$job" -- sh -c "touch outer; until [ -e go ]; do sleep 0.02; done
+		$(nested --slots 2 "$job" touch ran)"
+	until_true test -e outer
+	rl_run --slots 2 "$job" -- sh -c 'touch go; sleep 1.5'
+	ends 0
+	[ -e ran ]
+	gives 75 timeout 5 "$REDLOCK_BIN" run --slots 2 "$job" -- "$REDLOCK_BIN" run --slots 2 "$job" -- "$REDLOCK_BIN" run --slots 2 "$job" -- touch hung
+	says "'$job' is held by the command that this one runs under: it would wait for itself"
+	# A name of which a run above has another slot than the first hides no other name.
+	busy
+	gives 75 timeout 5 "$REDLOCK_BIN" run --slots 2 "$job" -- "$REDLOCK_BIN" run b -- "$REDLOCK_BIN" run --also b "$job" -- touch hung
+	says "'b' is held by the command that this one runs under: it would wait for itself"
+	free
+	[ ! -e hung ]
 }
 
 @test "a share is not waited for behind somebody who waits for it" {

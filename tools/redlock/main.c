@@ -129,7 +129,7 @@ static int show_acl(void)
 	      "forge a lock, as who may write the keys can. Guarded node sets need\n"
 	      "~redlock:set, hmget, hset, hdel, time and info; --fence takes two round trips\n"
 	      "without incrby. type and zadd to zcount are for --shared. The last four are for\n"
-	      "`redlock status NAME` and `redlock check`.\n\n"
+	      "`redlock status NAME`, `redlock check`, and runs inside of runs.\n\n"
 	      "&__keyspace@*__:PREFIX* is of use where servers tell what becomes of keys:\n\n"
 	      "  CONFIG SET notify-keyspace-events Kgx\n\n"
 	      "Who is first in line hears at once then that another program has deleted the\n"

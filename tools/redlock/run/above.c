@@ -8,13 +8,18 @@
 #include "family.h"
 #include "guard.h"
 
-/* Who shares has less than who holds alone. And a slot is not the name, but for the first one. */
+/* Who shares has less than who holds alone, and a random token does not keep old clients of the SETNX
+ * protocol out. And a slot is not the name, but for the first one. */
 bool above_serves(const struct runs_entry *run, const struct settings *settings)
 {
-	const enum runs_kind wanted = runs_kind_of(settings);
-	if (run->slot > 0 || (run->kind == RUNS_SETNX) != (wanted == RUNS_SETNX))
-		return false;
-	return run->kind != RUNS_SHARED || wanted == RUNS_SHARED;
+	static const bool serves[RUNS_KINDS][RUNS_KINDS] = {
+	    /* wanted by what is held */
+	    [RUNS_PLAIN] = {[RUNS_PLAIN] = true, [RUNS_SAFE] = true},
+	    [RUNS_SHARED] = {[RUNS_PLAIN] = true, [RUNS_SAFE] = true, [RUNS_SHARED] = true},
+	    [RUNS_SETNX] = {[RUNS_SETNX] = true},
+	    [RUNS_SAFE] = {[RUNS_SAFE] = true},
+	};
+	return run->slot == 0 && serves[runs_kind_of(settings)][run->kind];
 }
 
 bool above_find(const struct settings *settings, const char *name, struct runs_entry *ret)
@@ -32,9 +37,29 @@ bool above_find(const struct settings *settings, const char *name, struct runs_e
 			*ret = run;
 		found = true;
 	}
+	if (found)
+		ret->stops = family_may_signal(proc, ret->guard);
 	if (proc >= 0)
 		close(proc);
 	return found;
+}
+
+bool above_has_slots(const struct settings *settings, const char *name)
+{
+	const int proc = family_open();
+	const char *at = runs_begin();
+	struct runs_entry run;
+	uint64_t slots = 0;
+	while (proc >= 0 && runs_next(&at, &run))
+		if (runs_has(&run, settings->prefix, name) && run.slot < REDLOCK_MAX_SLOTS &&
+		    family_is_below(proc, run.guard, run.birth, GUARD_PROCESS))
+			slots |= UINT64_C(1) << run.slot;
+	if (proc >= 0)
+		close(proc);
+	unsigned held = 0;
+	for (; slots > 0; slots &= slots - 1)
+		held++;
+	return held >= settings->slots;
 }
 
 int above_question(const struct session *session, const struct runs_entry *run, const char *name,

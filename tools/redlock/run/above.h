@@ -13,6 +13,9 @@
  * with these settings; if there is none, the nearest that says so at all. */
 bool above_find(const struct settings *settings, const char *name, struct runs_entry *ret);
 
+/* Whether such runs have as many slots of it as these settings ask for. */
+bool above_has_slots(const struct settings *settings, const char *name);
+
 /* Whether it would serve one. */
 bool above_serves(const struct runs_entry *run, const struct settings *settings);
 

@@ -164,7 +164,7 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 		return;
 	}
 	if (event->lock == run->waiting.question) {
-		run->self_wait = run->state == RUN_WAITING &&
+		run->self_wait = run->state == RUN_WAITING && !run->grant_waits &&
 		                 !waiting_answered(&run->waiting, &run->session, run_busy_name(run), event->result);
 		if (run->self_wait)
 			redlock_cancel(run->lock);

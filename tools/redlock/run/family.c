@@ -24,20 +24,26 @@ struct processes {
 	size_t room;
 };
 
+/* As much of it as there is room for, as text. */
+static bool read_file(int proc, const char *path, char *text, size_t size)
+{
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t length = read(fd, text, size - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	return length > 0;
+}
+
 /* What /proc says of a process: behind its number the name, which is in parentheses and may have any
  * character in it. NULL: the process is gone; else where the name ends. */
 static char *look_at(int proc, const char *pid, char *text, size_t size)
 {
 	char path[64];
 	snprintf(path, sizeof path, "%.20s/stat", pid);
-	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!read_file(proc, path, text, size))
 		return NULL;
-	ssize_t length = read(fd, text, size - 1);
-	close(fd);
-	if (length <= 0)
-		return NULL;
-	text[length] = '\0';
 	char *name_end = strrchr(text, ')');
 	return name_end != NULL && strlen(name_end) >= 5 ? name_end : NULL;
 }
@@ -75,19 +81,36 @@ static bool is_called(char *text, char *name_end, const char *name)
 	return begin != NULL && strcmp(begin + 1, name) == 0;
 }
 
+/* One of those above may end, and leave its children to one that is farther above: then it begins anew. */
 bool family_is_below(int proc, pid_t pid, uint64_t birth, const char *name)
 {
+	enum { TRIES = 5 };
 	char number[24], text[512];
-	for (pid_t at = getppid(); at > 1;) {
+	int tries = 0;
+	for (pid_t at = getppid(); at > 1 && tries < TRIES;) {
 		snprintf(number, sizeof number, "%ld", (long)at);
 		char *name_end = look_at(proc, number, text, sizeof text);
-		if (name_end == NULL)
-			return false;
-		if (at == pid)
+		if (name_end != NULL && at == pid)
 			return birth_of(name_end) == birth && is_called(text, name_end, name);
-		at = (pid_t)strtol(name_end + 4, NULL, 10);
+		tries += name_end == NULL;
+		at = name_end != NULL ? (pid_t)strtol(name_end + 4, NULL, 10) : getppid();
 	}
 	return false;
+}
+
+bool family_may_signal(int proc, pid_t pid)
+{
+	char path[64], text[4096];
+	unsigned long real, effective;
+	snprintf(path, sizeof path, "%ld/status", (long)pid);
+	if (!read_file(proc, path, text, sizeof text))
+		return false;
+	const char *ids = strstr(text, "\nUid:");
+	uid_t ours, any, saved;
+	if (ids == NULL || sscanf(ids, "\nUid: %lu %lu", &real, &effective) != 2 ||
+	    getresuid(&ours, &any, &saved) < 0)
+		return false;
+	return effective == 0 || real == ours || real == saved || effective == ours || effective == saved;
 }
 
 static bool add(struct processes *all, pid_t pid, pid_t parent)

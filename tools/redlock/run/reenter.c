@@ -19,16 +19,18 @@
 static bool is_below_all(const struct settings *settings, const char *name)
 {
 	struct runs_entry run;
-	bool all = above_find(settings, name, &run);
+	bool all = above_find(settings, name, &run) && run.stops;
 	for (size_t i = 0; all && i < settings->also.count; i++)
-		all = above_find(settings, settings->also.items[i], &run);
+		all = above_find(settings, settings->also.items[i], &run) && run.stops;
 	return all;
 }
 
 /* It holds something else of that name. */
 static bool fits(const struct settings *settings, const struct runs_entry *run, const char *shown)
 {
-	const bool serves = above_serves(run, settings), numbered = !settings->fence || run->nearest;
+	const bool serves = above_serves(run, settings);
+	const bool fenced = run->nearest && getenv("REDLOCK_FENCE") != NULL; /* each run sets its own, or none */
+	const bool numbered = !settings->fence || fenced;
 	if (!serves && run->slot > 0)
 		say(settings, "--reentrant: the run above this one holds slot %u of '%s', not the name itself",
 		    run->slot, shown);
@@ -37,10 +39,14 @@ static bool fits(const struct settings *settings, const struct runs_entry *run, 
 		    "--reentrant: the run above this one shares '%s' with others; give --shared here too, or not "
 		    "there",
 		    shown);
+	else if (!serves && runs_kind_of(settings) == RUNS_SAFE)
+		say(settings, "--reentrant: the run above this one holds '%s' without --compat setnx-safe", shown);
 	else if (!serves)
 		say(settings,
 		    "--reentrant: the run above this one holds '%s' %s --compat setnx; give it to both or to neither",
 		    shown, run->kind == RUNS_SETNX ? "with" : "without");
+	else if (!numbered && run->nearest)
+		say(settings, "--reentrant: the run above this one holds '%s' without --fence", shown);
 	else if (!numbered)
 		say(settings,
 		    "--reentrant: '%s' is held by a run above the nearest one: its fencing token is not known here",
@@ -74,7 +80,8 @@ static int ask(struct session *session, const char *name)
 	if (result == 0)
 		return EXIT_OK;
 	if (result == REDLOCK_E_GONE)
-		say(settings, "--reentrant: the run above this one does not hold '%s' any more", shown);
+		say(settings,
+		    "--reentrant: the run above this one does not hold '%s' any more, or not on these nodes", shown);
 	else if (!signals_caught())
 		say(settings, "--reentrant: whether the run above this one holds '%s' is unknown: %s", shown,
 		    redlock_strerror(result));
@@ -98,8 +105,8 @@ static int ask_in_child(const struct settings *settings, const char *name)
 {
 	int status;
 	const pid_t pid = fork();
-	if (pid == 0)
-		_exit(ask_all(settings, name));
+	if (pid == 0) /* with a pipe of its own: what wakes the parent would wake it without end */
+		_exit(signals_catch() < 0 ? EXIT_INTERNAL : ask_all(settings, name));
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
 		return EXIT_INTERNAL;
 	return signals_caught() ? EXIT_SIGNAL + signals_caught() : WEXITSTATUS(status);

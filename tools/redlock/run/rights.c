@@ -9,12 +9,13 @@
  */
 static const char no_token[] = "no token";
 
-void rights_init(struct rights *rights, const struct session *session)
+bool rights_init(struct rights *rights, const struct session *session)
 {
 	const struct settings *settings = session->settings;
 	rights->named = settings->user != NULL || session->has_password;
 	for (size_t i = 0; i < settings->urls.count && !rights->named; i++)
 		rights->named = url_list_has_user(settings->urls.items[i]);
+	return rights->named;
 }
 
 /* Not by session_lock(): this value is nobody's, and so no release of it has to be waited for. What the lock

@@ -25,8 +25,8 @@ struct rights {
 	bool again;   /* it was asked a second time: whatever came of it, nothing more is to be learnt */
 };
 
-/* Whether there is anything to be asked. */
-void rights_init(struct rights *rights, const struct session *session);
+/* Returns `named`: whether there is anything to be asked. */
+bool rights_init(struct rights *rights, const struct session *session);
 
 /* Makes the question, ahead of the lock. Returns an exit code; what is wrong was said. */
 int rights_prepare(struct rights *rights, struct session *session, const char *name);

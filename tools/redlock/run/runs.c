@@ -8,12 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kinds[RUNS_KINDS] = {"plain", "shared", "setnx"};
+static const char *const kinds[RUNS_KINDS] = {"plain", "shared", "setnx", "setnx-safe"};
 
 enum runs_kind runs_kind_of(const struct settings *settings)
 {
 	if (settings->compat == REDLOCK_COMPAT_SETNX)
 		return RUNS_SETNX;
+	if (settings->compat == REDLOCK_COMPAT_SETNX_SAFE)
+		return RUNS_SAFE;
 	return settings->shared ? RUNS_SHARED : RUNS_PLAIN;
 }
 

@@ -25,10 +25,10 @@
 
 enum {
 	RUNS_MAX = 65536, /* bytes; half of what Linux takes as one variable */
-	RUNS_HEAD_MAX = sizeof RUNS_IS + REDLOCK_MAX_TOKEN + sizeof ",shared,4294967295"
+	RUNS_HEAD_MAX = sizeof RUNS_IS + REDLOCK_MAX_TOKEN + sizeof ",setnx-safe,4294967295"
 };
 
-enum runs_kind { RUNS_PLAIN, RUNS_SHARED, RUNS_SETNX, RUNS_KINDS };
+enum runs_kind { RUNS_PLAIN, RUNS_SHARED, RUNS_SETNX, RUNS_SAFE, RUNS_KINDS };
 
 struct runs_entry {
 	char token[REDLOCK_MAX_TOKEN + 1];
@@ -39,6 +39,7 @@ struct runs_entry {
 	const char *names; /* as they stand there */
 	size_t names_size;
 	bool nearest;
+	bool stops; /* what runs under it: above_find() */
 };
 
 /* What a run with these settings holds. */

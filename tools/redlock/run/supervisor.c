@@ -40,7 +40,8 @@ static uint64_t overdue_ns(const struct run *run)
 static uint64_t find_ns(const struct run *run)
 {
 	const uint64_t begin_ns = run->waiting.view.begin_ns;
-	return run->state == RUN_WAITING && !run->waiting.known ? begin_ns + WAIT_VIEW_AFTER_NS : UINT64_MAX;
+	const uint64_t first_ns = begin_ns + WAIT_VIEW_AFTER_NS, due_ns = run->waiting.due_ns;
+	return run->state != RUN_WAITING ? UINT64_MAX : due_ns > 0 ? due_ns : first_ns;
 }
 
 static uint64_t show_ns(const struct run *run)
@@ -210,8 +211,7 @@ static int begin(struct run *run)
 		code = make_lock(run);
 	if (code == EXIT_OK)
 		code = await_guard(run);
-	rights_init(&run->rights, &run->session);
-	if (code == EXIT_OK && run->rights.named)
+	if (code == EXIT_OK && rights_init(&run->rights, &run->session))
 		code = rights_prepare(&run->rights, &run->session, run->order->name);
 	if (code != EXIT_OK)
 		return code;

@@ -11,6 +11,8 @@
 #include "above.h"
 #include "notify.h"
 
+enum { AGAIN_NS = 1000000000 };
+
 /* Puts the holder into words, for systemd too. */
 static void name_holder(const struct redlock_finding *holder, bool endless, const char *name, char *words,
                         size_t size)
@@ -22,15 +24,22 @@ static void name_holder(const struct redlock_finding *holder, bool endless, cons
 	              words);
 }
 
+/* Whether a run above has said to hold it. Who wants a slot may get another one than the first. */
+static bool is_own(const struct settings *settings, const char *name, struct runs_entry *ret)
+{
+	return above_find(settings, name, ret) && ret->slot == 0 &&
+	       (settings->slots == 0 || above_has_slots(settings, name));
+}
+
 /* Of several names, the one that a run above has said to hold. NULL: none. */
 static const char *find_own(const struct settings *settings, const char *name, struct runs_entry *ret)
 {
-	bool found = above_find(settings, name, ret);
-	for (size_t i = 0; !found && i < settings->also.count; i++) {
-		name = settings->also.items[i];
-		found = above_find(settings, name, ret);
-	}
-	return found && ret->slot == 0 ? name : NULL;
+	if (is_own(settings, name, ret))
+		return name;
+	for (size_t i = 0; i < settings->also.count; i++)
+		if (is_own(settings, settings->also.items[i], ret))
+			return settings->also.items[i];
+	return NULL;
 }
 
 /* By the token of the run above: what is under the name need not show whose it is. */
@@ -48,7 +57,8 @@ void waiting_find(struct waiting *waiting, struct session *session, const char *
 	struct redlock_finding holder;
 	char words[sizeof waiting->view.found];
 	const bool endless = waiting->view.wait.until_ns == REDLOCK_NEVER_NS;
-	waiting->known = true;
+	waiting->due_ns = UINT64_MAX;
+	waiting_end(waiting);
 	if (!ask_own(waiting, session, first) && wait_view_holder(&waiting->view, &holder))
 		name_holder(&holder, endless, busy, words, sizeof words);
 	else if ((waiting->own != NULL || session_lock(session, busy, NULL, &waiting->question) == EXIT_OK) &&
@@ -65,8 +75,11 @@ bool waiting_answered(struct waiting *waiting, const struct session *session, co
 		say(session->settings,
 		    "'%s' is held by the command that this one runs under: it would wait for itself",
 		    printable(waiting->own, strlen(waiting->own), shown, sizeof shown));
-	if (waiting->own != NULL)
+	if (waiting->own != NULL) {
+		if (result != REDLOCK_E_GONE)
+			waiting->due_ns = waiting->seen_ns + AGAIN_NS; /* it is not known yet */
 		return result != 0;
+	}
 	struct standing standing;
 	standing_read(&standing, session, waiting->question);
 	const struct redlock_finding *best = &standing.finding[standing.best];

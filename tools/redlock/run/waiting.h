@@ -10,7 +10,7 @@
 
 struct waiting {
 	struct wait_view view;
-	bool known;             /* who has it was told, or is asked for */
+	uint64_t due_ns;        /* when to ask; 0: once it is a wait; UINT64_MAX: it was told, or is asked for */
 	redlock_lock *question; /* a handle of its own; NULL: there is none */
 	const char *own;        /* it is whether a run above this one holds this name; NULL: who has it */
 	uint64_t seen_ns;       /* when its answer came; 0: not yet */
