@@ -5,7 +5,8 @@ local time = redis.call("time")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local over = r[3] == ARGV[1] and r[1] == id and (tonumber(r[2]) or math.huge) <= now
 if not over or r[7] == "plain" or r[7] == "removed" or (tonumber(r[4]) or 0) > tonumber(ARGV[3]) then return {0, 0, 0, now, ARGV[1]} end
-local most = ARGV[6] ~= "" and string.format("%d", math.max(tonumber(ARGV[6]), tonumber(r[5]) or 0))
+local own = tonumber(string.match(r[5] or "", "^%d+$")) or 0
+local most = ARGV[6] ~= "" and string.format("%d", math.max(tonumber(ARGV[6]), own < 2 ^ 53 and own or 0))
 local pass = id .. ":" .. ARGV[4]
 if r[6] ~= pass then
   redis.call("hset", KEYS[1], "version", "1", "mode", "guard", "set", ARGV[2], "step", ARGV[3], "config", ARGV[4],

@@ -1,6 +1,7 @@
 -- include admitted
-local names, floor = (#KEYS - 1) / 2, tonumber(set[3])
-if not floor then return {-2, 0, 0, now, ARGV[1]} end
+local names = (#KEYS - 1) / 2
+-- include known
+if not floor or not most then return {-2, 0, 0, now, ARGV[1]} end
 -- include draw_all
 -- include take
 local number = draw(names + 1)

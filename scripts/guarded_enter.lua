@@ -1,13 +1,13 @@
 local record, fence, fenced = KEYS[4], KEYS[5], ARGV[6] ~= ""
 local set = redis.call("hmget", record, "pass", "prev", "floor", "gmax")
 if ARGV[5] ~= set[1] and ARGV[5] ~= set[2] then return {-1, 0, 0, 0, ARGV[1], ""} end
-local floor, most = tonumber(set[3]), set[4]
-if fenced and not floor then return {-2, 0, 0, 0, ARGV[1], ""} end
+-- include known
+if fenced and not (floor and most) then return {-2, 0, 0, 0, ARGV[1], ""} end
 local both = redis.call("mget", KEYS[1], KEYS[2])
 local clock = ARGV[7] ~= "" and redis.call("time")
 local moment, number = clock and clock[1] * 1000 + math.floor(clock[2] / 1000) or 0, 0
 if both[1] == ARGV[1] then
-  number = fenced and (tonumber(redis.pcall("get", fence)) or tonumber(most) or 0) or 0
+  number = fenced and math.min(tonumber(redis.pcall("get", fence)) or most, most) or 0
   local life = redis.call("pttl", KEYS[1])
   if life >= 0 and life < tonumber(ARGV[2]) then redis.call("pexpire", KEYS[1], ARGV[2]) end
   return {1, math.floor(#(both[2] or "") / 31), number, moment, ARGV[1], ""}

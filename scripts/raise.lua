@@ -4,12 +4,13 @@ if ARGV[3] ~= set[1] and ARGV[3] ~= set[2] then return {-1, 0, 0, 0, ARGV[1]} en
 for i = 1, names do
   if redis.call("get", KEYS[i]) ~= ARGV[1] then return {0, i, 0, 0, ARGV[1]} end
 end
-local most = math.max(tonumber(set[3]) or 0, number)
-if (tonumber(set[3]) or 0) < number then redis.call("hset", KEYS[#KEYS], "gmax", ARGV[2]) end
+local most = tonumber(string.match(set[3] or "", "^%d+$"))
+if not most then return {-2, 0, 0, 0, ARGV[1]} end
+if most < number then redis.call("hset", KEYS[#KEYS], "gmax", ARGV[2]) end
 for i = names + 1, 2 * names do
   local was = redis.pcall("get", KEYS[i])
   local count = tonumber(string.match(type(was) == "string" and was or "", "^%d+$")) or 0
-  if count < number or count > most then
+  if count < number or count > math.max(most, number) then
     local kept = redis.pcall("set", KEYS[i], ARGV[2], "px", 86400000)
     if kept.err then return kept end
   end

@@ -1,7 +1,7 @@
 local rest = "0 0 0 " .. ARGV[1]
 -- include pass_last
-local floor = tonumber(set[3])
-if not floor then return "-3 " .. rest end
+-- include known
+if not floor or not most then return "-3 " .. rest end
 -- include upgradable
 -- include draw_all
 local number = draw(2)

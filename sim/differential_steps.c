@@ -220,7 +220,7 @@ static void draw_record(struct step *s, struct prng *p, const char *run_id)
 	    {"members", "abc", "a", "b"},   {"quorum", "2", "2", "3"},
 	    {"prev_quorum", "2", "2", "3"}, {"step", "1", "2", "3"},
 	    {"ttl", "1000000", "", "x"},    {"floor", "1", "40", "x7"},
-	    {"gmax", "1", "60", "2000"},    {"quntil", "1", "1", "99999999999999"},
+	    {"gmax", "60", "2000", "x7"},   {"quntil", "1", "1", "99999999999999"},
 	    {"qid", "q1", "q1", "q2"},      {"qrid", "0123", "0123", "-"},
 	};
 	if (prng_chance(p, 20)) {
@@ -228,7 +228,10 @@ static void draw_record(struct step *s, struct prng *p, const char *run_id)
 		return;
 	}
 	add_all(s, "HSET redlock:set");
-	if (prng_chance(p, 500)) { /* towards a quarantine of this server that is over: it may be admitted */
+	if (prng_chance(p, 150)) { /* towards one that can count */
+		add_all(s, PICK(p, "floor 40", "gmax 60"));
+	} else if (prng_chance(p,
+	                       500)) { /* towards a quarantine of this server that is over: it may be admitted */
 		const char *word = PICK(p, "mode guard", "step 1", "quntil 1", "qid q1", "qrid");
 		add_all(s, word);
 		if (s->count == 3)

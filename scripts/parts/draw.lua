@@ -1,4 +1,4 @@
-  number, most = redis.pcall("incrby", fence, "1"), tonumber(most) or 0
+  number = redis.pcall("incrby", fence, "1")
   local goes_on = type(number) == "number" and number > 1 and number > floor and number <= most + 1
   if not goes_on then number = math.max(most, floor) + 1 end
   local kept, failed = string.format("%d", number), number >= 2 ^ 53

@@ -1,10 +1,10 @@
 local function draw(first)
-  local counts, most, last = redis.call("mget", unpack(KEYS, first, #KEYS - 1)), tonumber(set[4]) or 0, 0
+  local counts, last = redis.pcall("mget", unpack(KEYS, first, #KEYS - 1)), 0
   for i = 1, #KEYS - first do
     local count = tonumber(string.match(counts[i] or "", "^%d+$")) or 0
     last = math.max(last, count > floor and count <= most and count or math.max(most, floor))
   end
-  if last >= 2 ^ 53 - 1 then return end
+  if counts.err or last >= 2 ^ 53 - 1 then return end
   local kept = string.format("%d", last + 1)
   if last >= most and type(redis.pcall("hset", KEYS[#KEYS], "gmax", kept)) == "table" then return end
   for i = first, #KEYS - 1 do

@@ -389,7 +389,8 @@ void rl_enter_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const int64_t *numbers = e->vote.numbers;
 	l->behind_readers |= is_shared(e);
-	if (!rl_enter_asks_queue(e->operation) || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
+	bool tells = rl_enter_asks_queue(e->operation) && redlock_vote_kind(e->vote.code) <= REDLOCK_KIND_NO;
+	if (!tells || e->vote.number_count <= RL_ENTER_PLACE || e->node != l->gate)
 		return; /* others are asked so, too: they have no queue of ours */
 	if (numbers[RL_ENTER_WAITING] < 0)
 		return; /* it was asked without its queue */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/fence.h"
 #include "redis_offers.h"
 
 /* Where the words of a call are. */
@@ -60,9 +61,19 @@ bool guard_admits(struct call *c, struct bytes pass)
 	return (has_now && bytes_equal(now, pass)) || (has_before && bytes_equal(before, pass));
 }
 
+/* Whether it is there, and digits. */
+static bool is_known(struct call *c, const char *name)
+{
+	struct bytes text;
+	bool known = field(c, name, &text) && text.size > 0;
+	for (size_t i = 0; known && i < text.size; i++)
+		known = text.at[i] >= '0' && text.at[i] <= '9';
+	return known;
+}
+
 bool guard_counts(struct call *c)
 {
-	return field_number(c, "floor") >= 0;
+	return is_known(c, "floor") && is_known(c, "gmax");
 }
 
 int64_t guard_counter(struct call *c, struct bytes fence)
@@ -70,6 +81,7 @@ int64_t guard_counter(struct call *c, struct bytes fence)
 	const struct key *key = call_find(c, fence);
 	int64_t most = field_number(c, "gmax");
 	int64_t was = key != NULL && key->type == KEY_STRING ? word_number(key->value) : most;
+	was = was < most ? was : most;
 	return was > 0 ? was : 0;
 }
 
@@ -168,7 +180,7 @@ void script_claim(struct call *c)
 
 void script_claim_fenced(struct call *c)
 {
-	enum { SET_LINE = 11 };
+	enum { SET_LINE = 12 };
 	struct bytes token = word(c, FENCED_TOKEN);
 	bool timed = word(c, FENCED_TIMED).size > 0;
 	const struct key *key = call_find(c, word(c, FENCED_NAME));
@@ -247,7 +259,7 @@ static bool raise_one(struct call *c, struct bytes fence, int64_t number)
 
 void script_raise(struct call *c)
 {
-	enum { KEYS = 2, FIRST, HSET_LINE = 8 };
+	enum { KEYS = 2, FIRST, HSET_LINE = 9 };
 	unsigned keys = (unsigned)word_number(word(c, KEYS)), names = (keys - 1) / 2;
 	struct bytes token = word(c, FIRST + keys);
 	int64_t number = word_number(word(c, FIRST + keys + 1));
@@ -260,6 +272,10 @@ void script_raise(struct call *c)
 		reply(c, 0, other, 0, false, token);
 	if (other != 0)
 		return;
+	if (!is_known(c, "gmax")) {
+		reply(c, -2, 0, 0, false, token);
+		return;
+	}
 	if (field_number(c, "gmax") < number && !c->redis->raises_none) {
 		if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_RAISE, HSET_LINE))
 			return;
@@ -407,10 +423,10 @@ static void write_record(struct call *c, struct bytes pass)
 
 void script_admit(struct call *c)
 {
-	enum { HSET_LINE = 11 };
+	enum { HSET_LINE = 12 };
 	char text[256];
 	struct bytes config = word(c, ADMIT_CONFIG), floor = word(c, ADMIT_FLOOR), was;
-	int64_t until = field_number(c, "quntil"), most = field_number(c, "gmax");
+	int64_t until = field_number(c, "quntil"), most = is_known(c, "gmax") ? field_number(c, "gmax") : 0;
 	bool over = same_field(c, "qid", word(c, ADMIT_ID)) && same_field(c, "qrid", text_bytes(run_id_of(c))) &&
 	            until >= 0 && until <= c->redis->now_ms;
 	bool ended = same_field(c, "mode", text_bytes("plain")) || same_field(c, "mode", text_bytes("removed"));
@@ -425,7 +441,7 @@ void script_admit(struct call *c)
 	if (anew)
 		write_record(c, text_bytes(text));
 	if (floor.size > 0 && (anew || call_memory_refused(c) == NULL)) {
-		most = word_number(floor) > most ? word_number(floor) : most;
+		most = word_number(floor) > most || most >= RL_FENCE_END ? word_number(floor) : most;
 		put_number(c, "gmax", most);
 		put_number(c, "floor", most);
 		drop_fields(c, (const char *const[]){"qrid", "quntil", "qid", NULL});

@@ -69,6 +69,7 @@ static void lay_out(const struct guarded *g)
 	set_field("pass", "present");
 	set_field("prev", "preceding");
 	set_field("floor", "1000");
+	set_field("gmax", "1000");
 	for (const char *const *key = (const char *[]){"job", "also", NULL}; g->extends && *key != NULL; key++)
 		server_must(&servers.server[0], "OK", "SET", *key, "t", "PX", left_ms, NULL);
 }
@@ -131,14 +132,49 @@ TEST(no_number_below_what_was_told)
 	assert_false(server_has(&servers.server[0], "job") || server_has(&servers.server[0], "also"));
 }
 
-static void expect_counter(const char *value)
-{
-	assert_true(server_has_value(&servers.server[0], fence, value));
-}
-
 static int raised(const char *words)
 {
 	return atoi(run(RL_SCRIPT_RAISE, words, "present"));
+}
+
+/* A record whose highest number somebody has damaged or deleted is good for no number: it would begin below
+ * what was told. Nor is it mended by one. */
+TEST(a_highest_number_that_cannot_be_read)
+{
+	static const char *const odd[] = {"x", "nan", "0x10", "1e300", "-5", "", NULL};
+	const struct server *s = &servers.server[0];
+	for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+		lay_out(&guarded[0]);
+		server_must(s, "OK", "SET", fence, "2000", NULL);
+		if (odd[i] != NULL)
+			set_field("gmax", odd[i]);
+		else
+			server_must(s, "1", "HDEL", "redlock:set", "gmax", NULL);
+		const char *words = "3 job redlock:set {job}:redlock:fence t 30000 PASS -";
+		assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_FENCED, words, "present")), -2);
+		assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "present")), -2);
+		assert_false(server_has(s, "job") || server_has(s, "also"));
+		server_must(s, "OK", "SET", "job", "t", NULL);
+		assert_int_equal(raised("3 job {job}:redlock:fence redlock:set t 3000 PASS"), -2);
+		assert_true(server_has_value(s, fence, "2000"));
+	}
+}
+
+/* Nothing of a claim stays behind where the counters may not be read. */
+TEST(no_right_to_read_counters)
+{
+	const struct server *s = &servers.server[0];
+	lay_out(&guarded[0]);
+	server_must(s, "OK", "ACL", "SETUSER", "default", "-mget", NULL);
+	int verdict = atoi(run(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "present"));
+	server_must(s, "OK", "ACL", "SETUSER", "default", "+mget", NULL);
+	assert_int_equal(verdict, -2);
+	assert_false(server_has(s, "job") || server_has(s, "also"));
+}
+
+static void expect_counter(const char *value)
+{
+	assert_true(server_has_value(&servers.server[0], fence, value));
 }
 
 /* Only for who has the key, and never down. */
