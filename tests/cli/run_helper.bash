@@ -150,11 +150,6 @@ free() {
 	on_nodes "$all" del "$job"
 }
 
-# At all nodes in the same moment: who gets the lock has it everywhere, also where others wait.
-free_at_once() {
-	on_nodes "$all" pexpireat "$job" $(($(date +%s%3N) + 500))
-}
-
 # Waits for a line on redlock's stderr.
 hears() { # TEXT
 	until_true grep -qF -e "$1" "$place/err"

@@ -12,14 +12,13 @@
  * protocol out. And a slot is not the name, but for the first one. */
 bool above_serves(const struct runs_entry *run, const struct settings *settings)
 {
-	static const bool serves[RUNS_KINDS][RUNS_KINDS] = {
-	    /* wanted by what is held */
-	    [RUNS_PLAIN] = {[RUNS_PLAIN] = true, [RUNS_SAFE] = true},
-	    [RUNS_SHARED] = {[RUNS_PLAIN] = true, [RUNS_SAFE] = true, [RUNS_SHARED] = true},
-	    [RUNS_SETNX] = {[RUNS_SETNX] = true},
-	    [RUNS_SAFE] = {[RUNS_SAFE] = true},
+	static const unsigned served_by[RUNS_KINDS] = {
+	    [RUNS_PLAIN] = 1U << RUNS_PLAIN | 1U << RUNS_SAFE,
+	    [RUNS_SHARED] = 1U << RUNS_PLAIN | 1U << RUNS_SAFE | 1U << RUNS_SHARED,
+	    [RUNS_SETNX] = 1U << RUNS_SETNX,
+	    [RUNS_SAFE] = 1U << RUNS_SAFE,
 	};
-	return run->slot == 0 && serves[runs_kind_of(settings)][run->kind];
+	return run->slot == 0 && (served_by[runs_kind_of(settings)] >> run->kind & 1) != 0;
 }
 
 bool above_find(const struct settings *settings, const char *name, struct runs_entry *ret)
