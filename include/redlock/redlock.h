@@ -419,10 +419,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t t
  * most. If another handle of this client waits for the lock, with the same TTL and renew_ms, it may get it at
  * once: then nothing is sent, 0 is returned, and the handle has no token any more. Not so if
  * redlock_lock_token() has told the token, and of plain exclusive locks alone (docs/decisions/passing-on.md).
- * The handle is not held afterwards, whatever is returned. 0 says
- * that the keys were there and are gone, not that the validity had not ended before. Errors: GONE (already
- * expired or taken over), NOQUORUM (too few nodes answered to know that: keys may live until their TTL),
- * STATE (nothing to release), SYSTEM, FORKED.
+ * The handle is not held afterwards, whatever is returned. 0 says that the keys were there and are gone, not
+ * that the validity had not ended before. Errors: GONE (already expired or taken over), NOQUORUM (too few
+ * nodes answered to know that: keys may live until their TTL), STATE (nothing to release), SYSTEM, FORKED.
  */
 REDLOCK_API int redlock_release(redlock_lock *lock);
 

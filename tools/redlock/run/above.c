@@ -21,16 +21,24 @@ bool above_serves(const struct runs_entry *run, const struct settings *settings)
 	return run->slot == 0 && (served_by[runs_kind_of(settings)] >> run->kind & 1) != 0;
 }
 
+/* The next one farther above that says to hold the name, and whose guard is there. */
+static bool next_above(int proc, const char **at, const struct settings *settings, const char *name,
+                       struct runs_entry *ret)
+{
+	while (runs_next(at, ret))
+		if (runs_has(ret, settings->prefix, name) &&
+		    family_is_below(proc, ret->guard, ret->birth, GUARD_PROCESS))
+			return true;
+	return false;
+}
+
 bool above_find(const struct settings *settings, const char *name, struct runs_entry *ret)
 {
 	const int proc = family_open();
 	const char *at = runs_begin();
 	struct runs_entry run;
 	bool found = false, serves = false;
-	while (proc >= 0 && !serves && runs_next(&at, &run)) {
-		if (!runs_has(&run, settings->prefix, name) ||
-		    !family_is_below(proc, run.guard, run.birth, GUARD_PROCESS))
-			continue;
+	while (proc >= 0 && !serves && next_above(proc, &at, settings, name, &run)) {
 		serves = above_serves(&run, settings);
 		if (!found || serves)
 			*ret = run;
@@ -49,9 +57,8 @@ bool above_has_slots(const struct settings *settings, const char *name)
 	const char *at = runs_begin();
 	struct runs_entry run;
 	uint64_t slots = 0;
-	while (proc >= 0 && runs_next(&at, &run))
-		if (runs_has(&run, settings->prefix, name) && run.slot < REDLOCK_MAX_SLOTS &&
-		    family_is_below(proc, run.guard, run.birth, GUARD_PROCESS))
+	while (proc >= 0 && next_above(proc, &at, settings, name, &run))
+		if (run.slot < REDLOCK_MAX_SLOTS)
 			slots |= UINT64_C(1) << run.slot;
 	if (proc >= 0)
 		close(proc);
