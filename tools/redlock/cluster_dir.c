@@ -30,6 +30,12 @@ static int dir_error(const char *path, const char *name, const char *problem)
 	return EXIT_CONFIG;
 }
 
+static int os_error(const char *path, const char *name, int error)
+{
+	(void)dir_error(path, name, strerror(error));
+	return exit_code_of_errno(error);
+}
+
 /* ---- the directory ---- */
 
 static bool is_directory(const char *path)
@@ -46,7 +52,7 @@ static int open_parent(struct cluster_dir *dir)
 	char parent[PATH_MAX], name[32] = "redlock";
 	dir->parent_fd = safe_dir_open(own ? runtime : tmp != NULL && *tmp == '/' ? tmp : "/tmp", own, parent);
 	if (dir->parent_fd < 0)
-		return EXIT_CONFIG;
+		return exit_code_of_errno(errno);
 	if (!own)
 		snprintf(name, sizeof name, "redlock-%lu", (unsigned long)getuid());
 	int length = snprintf(dir->base, sizeof dir->base, "%s/%s", parent, name);
@@ -70,9 +76,9 @@ static int open_private(int *fd, int at, const char *name, const char *path, boo
 		close(*fd);
 	*fd = -1;
 	if (make && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
-		return dir_error(path, "", strerror(errno));
+		return os_error(path, "", errno);
 	*fd = safe_dir_private(at, name, path);
-	return *fd >= 0 || errno == ENOENT ? EXIT_OK : EXIT_CONFIG;
+	return *fd >= 0 || errno == ENOENT ? EXIT_OK : exit_code_of_errno(errno);
 }
 
 static int read_nodes(struct cluster_dir *dir)
@@ -84,7 +90,7 @@ static int read_nodes(struct cluster_dir *dir)
 		return code;
 	FILE *file = safe_file(dir->path_fd, "nodes", O_RDONLY);
 	if (file == NULL)
-		return errno == ENOENT ? EXIT_OK : dir_error(dir->path, "/nodes", strerror(errno));
+		return errno == ENOENT ? EXIT_OK : os_error(dir->path, "/nodes", errno);
 	if (fscanf(file, "%3u", &nodes) != 1 || nodes < 1 || nodes > REDLOCK_MAX_NODES) {
 		fclose(file);
 		return dir_error(dir->path, "/nodes",
@@ -148,7 +154,7 @@ static int lock_once(struct cluster_dir *dir, bool *ret_again)
 	dir->lock_fd = openat(dir->base_fd, lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (dir->lock_fd < 0) {
 		*ret_again = dir->base_fd < 0 || errno == ENOENT; /* `stop` has removed the directory */
-		return *ret_again ? EXIT_OK : dir_error(dir->base, "/cluster.lock", strerror(errno));
+		return *ret_again ? EXIT_OK : os_error(dir->base, "/cluster.lock", errno);
 	}
 	int error = wait_for_lock(dir->lock_fd);
 	*ret_again = error == 0 && !is_current(dir);
@@ -158,7 +164,7 @@ static int lock_once(struct cluster_dir *dir, bool *ret_again)
 	dir->lock_fd = -1;
 	if (error == EINTR && signals_caught())
 		return EXIT_SIGNAL + signals_caught();
-	return error ? dir_error(dir->base, "/cluster.lock", strerror(error)) : EXIT_OK;
+	return error ? os_error(dir->base, "/cluster.lock", error) : EXIT_OK;
 }
 
 int cluster_dir_lock(struct cluster_dir *dir)
@@ -183,7 +189,7 @@ int cluster_dir_create(struct cluster_dir *dir, unsigned nodes)
 		written = false;
 	/* By rename, so that a reader never sees half of it. */
 	if (!written || renameat(dir->path_fd, "nodes.new", dir->path_fd, "nodes") < 0)
-		return dir_error(dir->path, "/nodes", strerror(errno));
+		return os_error(dir->path, "/nodes", errno);
 	dir->nodes = nodes;
 	return EXIT_OK;
 }
@@ -201,10 +207,11 @@ void cluster_dir_remove(struct cluster_dir *dir)
 bool cluster_dir_is_guarded(void)
 {
 	struct cluster_dir dir;
-	const bool guarded =
-	    cluster_dir_find(&dir) == EXIT_OK && dir.nodes > 0 && faccessat(dir.path_fd, "guard", F_OK, 0) == 0;
+	/* In doubt it is: a set that is none says so, and one that is must not be used as if it were not. */
+	const bool in_doubt = cluster_dir_find(&dir) != EXIT_OK;
+	const bool guarded = dir.nodes > 0 && (faccessat(dir.path_fd, "guard", F_OK, 0) == 0 || errno != ENOENT);
 	cluster_dir_close(&dir);
-	return guarded;
+	return in_doubt || guarded;
 }
 
 void cluster_dir_guard(bool guarded)

@@ -174,8 +174,9 @@ static int read_file(struct reading *reading, const char *path, bool of_user, bo
 		reading->path = NULL;
 		if (!asked && (errno == ENOENT || errno == ENOTDIR))
 			return EXIT_OK;
-		complain("%s: %s", path, strerror(errno));
-		return EXIT_CONFIG;
+		const int error = errno;
+		complain("%s: %s", path, strerror(error));
+		return exit_code_of_errno(error);
 	}
 	if (fstat(fileno(reading->file), &status) == 0 && S_ISDIR(status.st_mode)) {
 		complain("%s: is a directory, not a configuration file", path);

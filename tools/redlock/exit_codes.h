@@ -3,6 +3,8 @@
 #ifndef REDLOCK_TOOL_EXIT_CODES_H
 #define REDLOCK_TOOL_EXIT_CODES_H
 
+#include <errno.h>
+
 /* X(name, code, sentence) */
 #define EXIT_CODE_MAP(X)                                                                                     \
 	X(OK, 0, "yes, done")                                                                                    \
@@ -26,5 +28,12 @@ enum exit_code {
 	EXIT_CODE_MAP(EXIT_CODE_ENUM)
 #undef EXIT_CODE_ENUM
 };
+
+/* For a file or directory of the configuration: a process without descriptors or memory finds nothing, which
+ * does not make the configuration a wrong one. */
+static inline int exit_code_of_errno(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
+}
 
 #endif

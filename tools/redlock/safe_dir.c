@@ -20,13 +20,16 @@ static bool is_system(uid_t user)
 	return user == 0 || (stat("/", &top) == 0 && user == top.st_uid);
 }
 
-/* What is wrong with a directory, or NULL. On the way to ours the sticky bit is enough: others make entries
- * of their own there, and cannot touch ours. */
+static const char set_another[] = "; set XDG_RUNTIME_DIR or TMPDIR to a directory of yours";
+
+/* What is wrong with a directory, with its errno, or NULL. On the way to ours the sticky bit is enough:
+ * others make entries of their own there, and cannot touch ours. */
 static const char *problem_of(int fd, bool own)
 {
 	struct stat info;
 	if (fd < 0 || fstat(fd, &info) < 0)
 		return strerror(errno);
+	errno = EPERM;
 	if (info.st_uid != getuid() && (own || !is_system(info.st_uid)))
 		return "belongs to another user";
 	if ((info.st_mode & OTHERS_WRITE) && (own || !(info.st_mode & S_ISVTX)))
@@ -39,7 +42,9 @@ static int open_part(int at, const char *name, size_t length)
 	char part[NAME_MAX + 1];
 	snprintf(part, sizeof part, "%.*s", (int)length, name);
 	int fd = openat(at, part, DIR_FLAGS);
+	const int error = errno;
 	close(at);
+	errno = error;
 	return fd;
 }
 
@@ -47,7 +52,9 @@ int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX])
 {
 	const char *rest = ret_real + 1;
 	if (realpath(path, ret_real) == NULL) {
-		complain("%s: %s", path, strerror(errno));
+		const int error = errno;
+		complain("%s: %s", path, strerror(error));
+		errno = error;
 		return -1;
 	}
 	/* From "/" down. A real name has no links; what is one by now was put there in this moment. */
@@ -60,36 +67,39 @@ int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX])
 	}
 	if (problem == NULL)
 		return fd;
+	const int error = errno;
 	while (rest > ret_real + 1 && rest[-1] == '/')
 		rest--;
-	complain("%.*s: %s; set XDG_RUNTIME_DIR or TMPDIR to a directory of yours", (int)(rest - ret_real),
-	         ret_real, problem);
+	complain("%.*s: %s%s", (int)(rest - ret_real), ret_real, problem, error == EPERM ? set_another : "");
 	if (fd >= 0)
 		close(fd);
+	errno = error;
 	return -1;
 }
 
 int safe_dir_private(int at, const char *name, const char *path)
 {
 	int fd = openat(at, name, DIR_FLAGS);
-	const char *problem = NULL;
+	const char *problem = NULL, *advice = "";
 	if (fd < 0 && errno == ENOENT)
 		return -1;
 	struct stat info;
-	if (fd < 0)
-		problem = errno == ENOTDIR || errno == ELOOP ? "is not a directory; remove it" : strerror(errno);
-	else if (fstat(fd, &info) < 0)
-		problem = strerror(errno);
-	else if (info.st_uid != getuid())
-		problem = "belongs to another user; set XDG_RUNTIME_DIR or TMPDIR to a directory of yours";
-	else if (info.st_mode & OTHERS)
+	int error = EPERM;
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		problem = "is not a directory; remove it";
+	else if (fd < 0 || fstat(fd, &info) < 0)
+		problem = strerror(error = errno);
+	else if (info.st_uid != getuid()) {
+		problem = "belongs to another user";
+		advice = set_another;
+	} else if (info.st_mode & OTHERS)
 		problem = "is open to other users; check its contents, then chmod 700 it";
 	if (problem == NULL)
 		return fd;
-	complain("%s: %s", path, problem);
+	complain("%s: %s%s", path, problem, advice);
 	if (fd >= 0)
 		close(fd);
-	errno = EPERM;
+	errno = error;
 	return -1;
 }
 

@@ -11,7 +11,7 @@
 /* Opens `path` and writes its real name, without links, to `ret_real`. It and all directories above it belong
  * to this user or to the system, and others can write to them only under the sticky bit, so the name cannot
  * come to mean something else. With `own` the directory itself must be this user's, and writable by nobody
- * else. -1 after it has said what is wrong. */
+ * else. -1 with an errno after it has said what is wrong: EPERM for what is not safe. */
 int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX]);
 
 /* Opens `name` in the directory `at`; `path` is how it is called in messages. It is this user's and closed to
