@@ -11,6 +11,7 @@
 #include "fuzz.h"
 
 #include "core/fence.h"
+#include "core/kinds.h"
 #include "ledger.h"
 #include "options.h"
 
@@ -91,7 +92,7 @@ static enum redlock_vote_code any_vote(struct feed *f)
 static struct rl_vote vote_of(const struct ledger *l, enum redlock_vote_code code, unsigned which)
 {
 	struct rl_vote vote = {.code = code};
-	if (l->rules.kind != RL_KIND_FENCED || code != REDLOCK_VOTE_YES)
+	if (l->rules.policy != &rl_kinds[RL_KIND_FENCED] || code != REDLOCK_VOTE_YES)
 		return vote;
 	bool raised = l->lock.phase == RL_RAISING && which % 4 != 0;
 	vote.number_count = RL_FENCE_NUMBER + 1;
@@ -148,7 +149,7 @@ static bool same(const struct state *before, const struct ledger *l)
 	return memcmp(before->votes, l->ballots, sizeof before->votes) == 0 && a->phase == b->phase &&
 	       a->round.seq == b->round.seq && a->round.open == b->round.open && a->owed == b->owed &&
 	       a->valid_until_ns == b->valid_until_ns && a->renew_at_ns == b->renew_at_ns &&
-	       a->danger_at_ns == b->danger_at_ns && a->retry_at_ns == b->retry_at_ns && a->extends == b->extends;
+	       a->warned == b->warned && a->retry_at_ns == b->retry_at_ns && a->extends == b->extends;
 }
 
 /* An answer to a round that there never was. It changes nothing. */

@@ -28,10 +28,10 @@ void real_contend(struct rl_lock *lock, const struct rl_event *event,
                   struct rl_effects *effects) __asm__("__real_rl_contend_begin");
 void hooked_contend(struct rl_lock *lock, const struct rl_event *event,
                     struct rl_effects *effects) __asm__("__wrap_rl_contend_begin");
-uint64_t real_enter_at(struct rl_lock *lock, const struct rl_event *event,
-                       uint64_t left_ns) __asm__("__real_rl_enter_at");
-uint64_t hooked_enter_at(struct rl_lock *lock, const struct rl_event *event,
-                         uint64_t left_ns) __asm__("__wrap_rl_enter_at");
+uint64_t real_pace_next(struct rl_lock *lock, const struct rl_event *event,
+                        uint64_t left_ns) __asm__("__real_rl_pace_next");
+uint64_t hooked_pace_next(struct rl_lock *lock, const struct rl_event *event,
+                          uint64_t left_ns) __asm__("__wrap_rl_pace_next");
 void real_enter_wake(struct rl_lock *lock, const struct rl_event *event,
                      struct rl_effects *effects) __asm__("__real_rl_enter_wake");
 void hooked_enter_wake(struct rl_lock *lock, const struct rl_event *event,
@@ -97,10 +97,10 @@ static bool is_silent(const struct world *w)
 }
 
 /* The mistake of relying on messages. */
-uint64_t hooked_enter_at(struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns)
+uint64_t hooked_pace_next(struct rl_lock *lock, const struct rl_event *event, uint64_t left_ns)
 {
 	const struct world *w = sim_world;
-	uint64_t at_ns = real_enter_at(lock, event, left_ns);
+	uint64_t at_ns = real_pace_next(lock, event, left_ns);
 	bool waits = is_silent(w) || (w->plan.broken == BREAK_POLLS && lock->placed);
 	return waits ? rl_time_add(event->now_ns, left_ns / 2) : at_ns;
 }

@@ -22,7 +22,7 @@ static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, 
 	if (reads_first(c, lock, event))
 		(void)rl_turn_poll(c);
 	rl_client_catch_up(c);
-	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_lock_busy(&lock->core))
+	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_state_is_busy(&lock->core))
 		return REDLOCK_E_STATE;
 	lock->waiter = waiter;
 	int error = rl_operate(c, lock, event);

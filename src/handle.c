@@ -129,9 +129,9 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	                                  c->drift_ppm, c->drift_ms);
 	if (error < 0)
 		return error;
-	if (names->several && (wanted.kind = rl_policies[wanted.kind].many) == RL_KIND_EXCLUSIVE)
+	if (names->several && (wanted.policy = wanted.policy->many) == NULL)
 		return REDLOCK_E_INVAL;
-	const struct rl_policy *policy = &rl_policies[wanted.kind];
+	const struct rl_policy *policy = wanted.policy;
 	if (c->nodes.set != NULL ? policy->unguarded : policy->draws)
 		return REDLOCK_E_INVAL;
 	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))

@@ -7,6 +7,8 @@
 #include "client.h"
 #include "cohort.h"
 #include "core/enter.h"
+#include "core/gate.h"
+#include "core/lock.h"
 #include "core/policy.h"
 #include "core/trace.h"
 #include "heir.h"
@@ -294,7 +296,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
  * release would be the key of this one: so a value is claimed by one handle at a time. */
 static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 {
-	if (rl_policy_of(&lock->core)->signs || lock->core.phase != RL_IDLE || rl_lock_busy(&lock->core))
+	if (rl_policy_of(&lock->core)->signs || lock->core.phase != RL_IDLE || rl_state_is_busy(&lock->core))
 		return false;
 	const redlock_lock *l = rl_registry_next(&c->handles, 0);
 	for (; l != NULL; l = rl_registry_next(&c->handles, l->slot + 1))
@@ -339,7 +341,7 @@ static __attribute__((noinline)) bool counts(redlock_client *c, redlock_lock *lo
 	bool enters = event->kind == RL_EV_ACQUIRE && lock->entries < INT32_MAX &&
 	              rl_lock_valid_until(&lock->core, c->loop.now_ns) > 0;
 	bool leaves = event->kind == RL_EV_RELEASE && lock->entries > 0;
-	if ((!enters && !leaves) || rl_lock_busy(&lock->core))
+	if ((!enters && !leaves) || rl_state_is_busy(&lock->core))
 		return false;
 	lock->entries = (lock->entries + (enters ? 1U : UINT32_MAX)) & INT32_MAX;
 	struct rl_effects fx = {.done = enters ? REDLOCK_OP_ACQUIRE : REDLOCK_OP_RELEASE,
@@ -417,7 +419,7 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	take_vote(&event.vote, node, answer);
-	if (rl_enter_asks_queue(event.operation))
+	if (rl_gate_asks_queue(event.operation))
 		take_entered(c, lock, &event);
 	else
 		rl_operate(c, lock, &event);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/kinds.h"
 #include "core/sized.h"
 #include "core/validity.h"
 
@@ -133,7 +134,7 @@ static struct rl_rules rules_of(const struct redlock_lock_options *o, unsigned n
 	return (struct rl_rules){
 	    .node_count = node_count,
 	    .quorum = quorum,
-	    .kind = kind_of(o),
+	    .policy = &rl_kinds[kind_of(o)],
 	    .ttl_ns = rl_time_ms(o->ttl_ms),
 	    .node_timeout_ns = default_to(rl_time_ms(node_timeout_ms), 0, by_ttl_ns),
 	    .drift_ppm = drift_ppm,

@@ -3,7 +3,7 @@
 #ifndef RL_OPTIONS_H
 #define RL_OPTIONS_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* Copies the caller's options over `to`, which holds the defaults. The caller's struct may be shorter (older
  * header: the rest stays at its default) or longer (newer header: what this library does not know must be

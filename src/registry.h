@@ -8,7 +8,7 @@
 
 #include <redlock/redlock.h>
 
-#include "core/lock.h"
+#include "core/state.h"
 #include "net/node.h"
 
 /* A slot outlives the handle in it: its generation tells late answers from those of the next handle. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "client.h"
-#include "core/enter.h"
+#include "core/gate.h"
 #include "core/quarantine.h"
 #include "core/sized.h"
 
@@ -42,19 +42,19 @@ static uint64_t until(int64_t pttl_ms, uint64_t now_ns)
 void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns)
 {
 	const int64_t *numbers = e->vote.numbers;
-	bool asked = e->vote.text_count > RL_ENTER_HOLDER && e->node == lock->core.gate;
+	bool asked = e->vote.text_count > RL_GATE_HOLDER && e->node == lock->core.gate;
 	bool tells = asked && e->vote.code == REDLOCK_VOTE_NO; /* others are asked so too, and know of no queue */
 	if (!tells || !lock->in_line || e->seq != lock->core.round.seq)
 		return;
-	struct rl_slice value = cut(e->vote.texts[RL_ENTER_HOLDER]);
+	struct rl_slice value = cut(e->vote.texts[RL_GATE_HOLDER]);
 	struct rl_seen *seen = malloc(sizeof *seen + value.size);
 	if (seen != NULL) {
 		*seen = (struct rl_seen){.told_ns = now_ns, .node = (uint8_t)e->node, .size = (uint16_t)value.size};
 		memcpy(seen->holder, value.bytes, value.size);
-		seen->waiting = numbers[RL_ENTER_WAITING] > 0 ? (uint32_t)numbers[RL_ENTER_WAITING] : 0;
-		bool key = numbers[RL_ENTER_PTTL] != -2;
+		seen->waiting = numbers[RL_GATE_WAITING] > 0 ? (uint32_t)numbers[RL_GATE_WAITING] : 0;
+		bool key = numbers[RL_GATE_PTTL] != -2;
 		seen->since_ns = key ? since(lock->seen, seen) : 0;
-		seen->until_ns = key ? until(numbers[RL_ENTER_PTTL], now_ns) : 0;
+		seen->until_ns = key ? until(numbers[RL_GATE_PTTL], now_ns) : 0;
 	}
 	rl_seen_forget(lock);
 	lock->seen = seen;

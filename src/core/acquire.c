@@ -4,12 +4,13 @@
 #include <assert.h>
 
 #include "core/ballot.h"
-#include "core/enter.h"
 #include "core/fence.h"
 #include "core/finding.h"
 #include "core/hand.h"
 #include "core/hold.h"
+#include "core/pace.h"
 #include "core/pass.h"
+#include "core/place.h"
 #include "core/policy.h"
 #include "core/quarantine.h"
 #include "core/retry.h"
@@ -33,19 +34,6 @@ void rl_acquire_ask(struct rl_lock *l, uint64_t now, uint32_t nodes, struct rl_e
 	fx->sign = rl_policy_of(l)->signs && !rl_hand_keeps_token(l);
 	if (fx->sign)
 		l->heard = 0;
-}
-
-void rl_acquire_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
-{
-	l->wait_until_ns = rl_time_add(e->now_ns, l->rules->wait_ns);
-	l->quorum_until_ns = 0;
-	l->verdict = 0;
-	l->trip_ns = 0;
-	l->look.pause_ns = 0;
-	l->obstacle = l->slot = l->first = 0;
-	rl_quarantine_begin(l);
-	rl_fence_drop(l);
-	rl_enter_begin(l, e, fx);
 }
 
 void rl_acquire_again(struct rl_lock *l, uint32_t nodes, uint64_t now, struct rl_effects *fx)
@@ -76,7 +64,7 @@ void rl_acquire_give_back(struct rl_lock *l, struct rl_effects *fx)
 	fx->seq = 0;
 	policy->give_back(l, fx);
 	l->owed = 0;
-	rl_enter_give_back(l, fx);
+	rl_place_give_back(l, fx);
 	rl_hand_revoke(l, fx);
 }
 
@@ -84,19 +72,11 @@ void rl_acquire_end(struct rl_lock *l, int result, struct rl_effects *fx)
 {
 	l->phase = RL_IDLE;
 	l->quorum_until_ns = 0;
-	rl_enter_leave(l, fx);
+	rl_place_leave(l, fx);
 	rl_round_end(l, result, fx);
 }
 
-void rl_acquire_pause(struct rl_lock *l, uint64_t until)
-{
-	l->round.operation = REDLOCK_OP_ACQUIRE;
-	l->round.open = false;
-	l->phase = RL_PAUSED;
-	l->retry_at_ns = until;
-}
-
-static uint64_t patience(struct rl_lock *l, int result)
+uint64_t rl_acquire_patience(struct rl_lock *l, int result)
 {
 	if (result != REDLOCK_E_NOQUORUM) {
 		l->quorum_until_ns = 0;
@@ -115,7 +95,7 @@ static int verdict_of(struct rl_lock *l, const struct rl_event *e, int result)
 	bool cut_off = l->round.deadline_ns < rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
 	bool silent = result == REDLOCK_E_NOQUORUM && e->now_ns >= l->round.deadline_ns;
 	if (!cut_off || !silent || l->verdict == 0)
-		l->verdict = result;
+		l->verdict = (int8_t)result;
 	return l->verdict;
 }
 
@@ -130,7 +110,7 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
 		l->trip_ns = rl_time_max(RL_RETRY_MIN_NS, rl_time_sub(e->now_ns, l->round.t0_ns));
 	rl_slots_turn(l, e);
 	rl_acquire_give_back(l, fx);
-	uint64_t left = rl_time_sub(patience(l, result), e->now_ns);
+	uint64_t left = rl_time_sub(rl_acquire_patience(l, result), e->now_ns);
 	bool again = !hopeless && rl_policy_of(l)->tries_again;
 	if (again && result == REDLOCK_E_NOQUORUM && rl_quarantine_pause(l, e, left))
 		return;
@@ -140,7 +120,7 @@ void rl_acquire_fail(struct rl_lock *l, const struct rl_event *e, int result, bo
 		return;
 	}
 	bool queues = result == REDLOCK_E_BUSY && rl_policy_of(l)->contends;
-	rl_acquire_pause(l, queues ? rl_enter_at(l, e, left) : rl_retry_at(l, e, left));
+	rl_round_pause(l, queues ? rl_pace_next(l, e, left) : rl_retry_at(l, e, left));
 }
 
 bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -163,7 +143,7 @@ bool rl_acquire_grant(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 		rl_hold_renew_early(l, e->now_ns);
 	rl_hand_refresh(l, e->now_ns);
 	rl_pass_allow(l, e->now_ns);
-	rl_enter_tidy(l, fx);
+	rl_place_tidy(l, fx);
 	rl_round_end(l, 0, fx);
 	return true;
 }
@@ -185,11 +165,10 @@ enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, str
 	return tally;
 }
 
-/* A process that was stopped may come here long after its time. */
-void rl_acquire_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+void rl_acquire_decide_raising(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (e->now_ns >= patience(l, l->verdict))
-		rl_acquire_end(l, l->verdict, fx);
-	else
-		rl_enter_attempt(l, e, fx);
+	if (rl_acquire_decide(l, e, fx) == RL_REFUSED)
+		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
+	else if (l->phase == RL_RAISING)
+		rl_fence_raise(l, e->now_ns, l->round.deadline_ns, fx); /* a claim was granted meanwhile */
 }

@@ -3,21 +3,19 @@
 #ifndef RL_CORE_ACQUIRE_H
 #define RL_CORE_ACQUIRE_H
 
-#include "core/lock.h"
-
-/* The call: the first attempt. */
-void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+#include "core/state.h"
 
 /* An attempt: these nodes are asked for a key with a fresh token. */
 void rl_acquire_ask(struct rl_lock *lock, uint64_t now_ns, uint32_t nodes, struct rl_effects *effects);
-
-/* Nothing is out until then. */
-void rl_acquire_pause(struct rl_lock *lock, uint64_t until_ns);
 
 /* A vote has come, or the time of the attempt is over. REFUSED: a quorum has answered, and does not grant;
  * what follows is not decided here. */
 enum rl_tally rl_acquire_decide(struct rl_lock *lock, const struct rl_event *event,
                                 struct rl_effects *effects);
+
+/* The same while its number is raised. */
+void rl_acquire_decide_raising(struct rl_lock *lock, const struct rl_event *event,
+                               struct rl_effects *effects);
 
 /* Whether the votes that the attempt has by now grant the lock; if so, it is held, or will be when its number
  * is confirmed. */
@@ -38,8 +36,8 @@ void rl_acquire_give_back(struct rl_lock *lock, struct rl_effects *effects);
 void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, int result, bool hopeless,
                      struct rl_effects *effects);
 
-/* The pause may be over. */
-void rl_acquire_tick(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+/* Until when an acquire whose last attempt had this result goes on. */
+uint64_t rl_acquire_patience(struct rl_lock *lock, int result);
 
 void rl_acquire_end(struct rl_lock *lock, int result, struct rl_effects *effects);
 

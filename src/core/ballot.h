@@ -3,7 +3,7 @@
 #ifndef RL_CORE_BALLOT_H
 #define RL_CORE_BALLOT_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* All nodes, as bits. */
 uint32_t rl_ballot_nodes(const struct rl_lock *lock);

@@ -13,7 +13,7 @@
 #ifndef RL_CORE_CONTEND_H
 #define RL_CORE_CONTEND_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* A quorum has answered, and does not grant. */
 void rl_contend_begin(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);

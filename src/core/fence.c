@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "core/acquire.h"
 #include "core/ballot.h"
-#include "core/enter.h"
+#include "core/gate.h"
 #include "core/many.h"
 #include "core/policy.h"
 #include "core/round.h"
@@ -35,7 +34,7 @@ void rl_fence_keep(struct rl_lock *l, const struct rl_event *e)
 	if (rl_policy_of(l)->several)
 		rl_many_keep(l, e);
 	else
-		rl_enter_learn(l, e);
+		rl_gate_learn(l, e);
 	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
 		return;
 	bool entered = e->operation == RL_OP_ENTER || e->operation == RL_OP_ENTER_ALL;
@@ -88,8 +87,7 @@ enum rl_tally rl_fence_weigh(const struct rl_lock *l)
 	return rl_quorum_for_claim(c);
 }
 
-/* Those that have told less. */
-static void raise(struct rl_lock *l, uint64_t now, uint64_t until, struct rl_effects *fx)
+void rl_fence_raise(struct rl_lock *l, uint64_t now, uint64_t until, struct rl_effects *fx)
 {
 	uint32_t nodes = 0;
 	for (unsigned i = 0; i < l->rules->node_count; i++)
@@ -122,7 +120,7 @@ bool rl_fence_confirm_upgrade(struct rl_lock *l, const struct rl_event *e, enum 
 		return false;
 	if (is_confirmed(l))
 		return true;
-	raise(l, e->now_ns, raising ? l->round.deadline_ns : l->valid_until_ns, fx);
+	rl_fence_raise(l, e->now_ns, raising ? l->round.deadline_ns : l->valid_until_ns, fx);
 	return false;
 }
 
@@ -131,14 +129,6 @@ bool rl_fence_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	if (is_confirmed(l))
 		return true;
 	l->phase = RL_RAISING;
-	raise(l, e->now_ns, l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns, fx);
+	rl_fence_raise(l, e->now_ns, l->rules->wait_ns == 0 ? RL_TIME_NEVER : l->wait_until_ns, fx);
 	return false;
-}
-
-void rl_fence_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
-{
-	if (rl_acquire_decide(l, e, fx) == RL_REFUSED)
-		rl_acquire_fail(l, e, REDLOCK_E_BUSY, false, fx);
-	else if (l->phase == RL_RAISING)
-		raise(l, e->now_ns, l->round.deadline_ns, fx); /* a claim was granted meanwhile */
 }

@@ -19,7 +19,7 @@
 #ifndef RL_CORE_FENCE_H
 #define RL_CORE_FENCE_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* Where a yes tells it: to a claim or a RAISE, and to ENTER, in the place of what only a no has to tell. */
 enum { RL_FENCE_NUMBER = 1, RL_FENCE_NUMBER_ENTERED = 2 }; /* numbers */
@@ -49,7 +49,7 @@ bool rl_fence_confirm(struct rl_lock *lock, const struct rl_event *event, struct
 bool rl_fence_confirm_upgrade(struct rl_lock *lock, const struct rl_event *event, enum rl_tally tally,
                               struct rl_effects *effects);
 
-/* RAISING: a vote has come, or its time is over. */
-void rl_fence_decide(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
+/* RAISING: those that have told less are asked to go on counting from the number, until then at most. */
+void rl_fence_raise(struct rl_lock *lock, uint64_t now_ns, uint64_t until_ns, struct rl_effects *effects);
 
 #endif

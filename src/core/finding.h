@@ -6,7 +6,7 @@
 #ifndef RL_CORE_FINDING_H
 #define RL_CORE_FINDING_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* The values of the vote. */
 enum {

@@ -15,7 +15,7 @@
 #ifndef RL_CORE_HAND_H
 #define RL_CORE_HAND_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* Whether an attempt is made with the token that is on offer. It was never given back; nodes may have it,
  * though no message says so: they are asked by ENTER, which knows it. */
@@ -33,12 +33,6 @@ void rl_hand_revoke(struct rl_lock *lock, struct rl_effects *effects);
 
 /* A release becomes a hand-over, if it is known who comes next. */
 void rl_hand_over(const struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
-
-/* A node says that our token has its key now. */
-void rl_hand_take(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
-
-/* Some have not said so in time: they are asked. False: it was long enough. */
-bool rl_hand_go_on(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
 
 /* Behind a grant: what was offered long ago is renewed at once. */
 void rl_hand_refresh(struct rl_lock *lock, uint64_t now_ns);

@@ -7,7 +7,6 @@
 #include "core/policy.h"
 #include "core/retry.h"
 #include "core/round.h"
-#include "core/share.h"
 #include "core/validity.h"
 
 /* Parts of a whole: a renewal begins sooner by up to this part of its time, and at multiples of that part of
@@ -37,7 +36,7 @@ void rl_hold_until(struct rl_lock *l, const struct rl_event *e, uint64_t valid_u
 	const struct rl_rules *r = l->rules;
 	bool renews = r->renew_ns > 0 && !rl_hold_is_capped(l);
 	if (valid_until > l->valid_until_ns)
-		l->danger_at_ns = r->danger_ns > 0 ? rl_time_sub(valid_until, r->danger_ns) : RL_TIME_NEVER;
+		l->warned = false;
 	l->renew_at_ns = renews ? renewal_at(r, valid_until, e->entropy) : RL_TIME_NEVER;
 	l->valid_until_ns = valid_until;
 	l->phase = RL_HELD;
@@ -58,7 +57,6 @@ void rl_hold_leap(struct rl_lock *l, const struct rl_event *e)
 {
 	l->round.leapt_ns = rl_time_add(l->round.leapt_ns, e->leap_ns);
 	l->valid_until_ns = rl_time_sub(l->valid_until_ns, e->leap_ns);
-	l->danger_at_ns = rl_time_sub(l->danger_at_ns, e->leap_ns);
 	l->renew_at_ns = rl_time_sub(l->renew_at_ns, e->leap_ns);
 	l->hold_until_ns = rl_time_sub(l->hold_until_ns, e->leap_ns);
 	/* What is handed over counts from its offer: older ones are void, also if the clock has stood still
@@ -162,9 +160,7 @@ void rl_hold_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 {
 	const struct rl_ask *ask = rl_policy_ask(l);
 	enum rl_tally tally = ask->weigh(l);
-	if (l->round.turn == RL_TURN_UP)
-		rl_share_decide(l, e, fx);
-	else if (tally == RL_WON)
+	if (tally == RL_WON)
 		rl_hold_confirm(l, e, fx);
 	else if (tally == RL_REFUSED && l->phase == RL_HELD)
 		rl_hold_lose(l, fx);
@@ -198,8 +194,8 @@ void rl_hold_renew(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 
 void rl_hold_tick(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
-	if (now >= l->danger_at_ns) {
-		l->danger_at_ns = RL_TIME_NEVER;
+	if (now >= rl_hold_danger_at(l)) {
+		l->warned = true;
 		fx->observed |= RL_OBSERVE_DANGER;
 	}
 	if (now >= l->renew_at_ns && !l->round.open)

@@ -3,10 +3,17 @@
 #ifndef RL_CORE_HOLD_H
 #define RL_CORE_HOLD_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* It is held, or held on, until then. */
 void rl_hold_until(struct rl_lock *lock, const struct rl_event *event, uint64_t valid_until_ns);
+
+/* When notice is to be given that its validity ends soon; UINT64_MAX: it was, or none is wanted. */
+static inline uint64_t rl_hold_danger_at(const struct rl_lock *lock)
+{
+	bool none = lock->warned || lock->rules->danger_ns == 0;
+	return none ? RL_TIME_NEVER : rl_time_sub(lock->valid_until_ns, lock->rules->danger_ns);
+}
 
 /* The last renewal was shortened by a cap of its caller: no other one follows. */
 bool rl_hold_is_capped(const struct rl_lock *lock);

@@ -10,14 +10,16 @@
 #include "core/enter.h"
 #include "core/fence.h"
 #include "core/finding.h"
+#include "core/gate.h"
 #include "core/hand.h"
 #include "core/hold.h"
-#include "core/pass.h"
+#include "core/place.h"
 #include "core/policy.h"
 #include "core/quarantine.h"
 #include "core/round.h"
 #include "core/share.h"
 #include "core/slots.h"
+#include "core/take.h"
 
 /* ---- decisions ---- */
 
@@ -26,13 +28,21 @@ static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct r
 	if (e->vote.code == REDLOCK_VOTE_DUPLICATE)
 		rl_acquire_fail(l, e, REDLOCK_E_DUPLICATE, true, fx);
 	else if (l->phase == RL_RAISING)
-		rl_fence_decide(l, e, fx);
+		rl_acquire_decide_raising(l, e, fx);
 	else if (l->phase != RL_ACQUIRING)
 		rl_contend_decide(l, e, fx);
 	else if (l->stage != RL_STAGE_ALL)
 		rl_enter_decide(l, e, fx);
 	else if (rl_acquire_decide(l, e, fx) == RL_REFUSED)
 		rl_contend_begin(l, e, fx);
+}
+
+static void decide_extend(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->round.turn == RL_TURN_UP)
+		rl_share_decide(l, e, fx);
+	else
+		rl_hold_decide(l, e, fx);
 }
 
 /* What only asks, or ends in any case: the tally is the result. */
@@ -51,7 +61,7 @@ static void decide_by_tally(struct rl_lock *l, const struct rl_event *e, struct 
 static void decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	static void (*const decisions[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
-	    [REDLOCK_OP_ACQUIRE] = decide_acquire,  [REDLOCK_OP_EXTEND] = rl_hold_decide,
+	    [REDLOCK_OP_ACQUIRE] = decide_acquire,  [REDLOCK_OP_EXTEND] = decide_extend,
 	    [REDLOCK_OP_RELEASE] = decide_by_tally, [REDLOCK_OP_QUERY] = decide_by_tally,
 	    [REDLOCK_OP_PROBE] = decide_by_tally,
 	};
@@ -70,7 +80,7 @@ static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 {
 	if (l->phase != RL_IDLE)
 		return REDLOCK_E_STATE;
-	rl_acquire_begin(l, e, fx);
+	rl_enter_begin(l, e, fx);
 	return 0;
 }
 
@@ -94,7 +104,7 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	fx->owed = attached ? rl_ballot_nodes(l) : l->owed;
 	l->owed = 0;
 	l->alone = false;
-	rl_enter_leave(l, fx);
+	rl_place_leave(l, fx);
 	if (held)
 		rl_hand_over(l, e, fx);
 	return 0;
@@ -138,11 +148,11 @@ static void end_waiting(struct rl_lock *l, int result, struct rl_effects *fx)
 static int on_cancel(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	rl_acquire_give_back(l, fx);
-	if (rl_lock_acquires(l))
+	if (rl_state_acquires(l))
 		rl_acquire_end(l, e->result, fx);
 	else if (l->waiting != REDLOCK_OP_NONE)
 		end_waiting(l, e->result, fx);
-	else if (rl_lock_busy(l) && l->phase != RL_RELEASING)
+	else if (rl_state_is_busy(l) && l->phase != RL_RELEASING)
 		rl_share_end(l, e, e->result, fx);
 	return 0;
 }
@@ -209,11 +219,11 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	bool current = e->seq == l->round.seq;
 	assert(e->node < l->rules->node_count && code != REDLOCK_VOTE_PENDING);
 	if (l->passed > 0)
-		rl_enter_come_back(l, e);
+		rl_gate_come_back(l, e);
 	if (e->seq == l->claim_seq)
 		l->unanswered &= ~(1u << e->node);
 	if (e->vote.number_count == 1)
-		rl_enter_learn_waiters(l, e); /* also of a release long ago */
+		rl_gate_learn_waiters(l, e); /* also of a release long ago */
 	fx->twin = has_what_it_refused(l, e, code);
 	if (e->seq == l->look.seq) {
 		rl_contend_found(l, e, fx);
@@ -240,7 +250,7 @@ static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	}
 	if (l->phase == RL_PAUSED && e->now_ns >= l->retry_at_ns) {
 		assert(fx->send == RL_OP_NONE); /* a pause that begins in this step does not end in it */
-		rl_acquire_tick(l, e, fx);
+		rl_enter_tick(l, e, fx);
 	}
 	if (l->phase == RL_HELD)
 		rl_hold_tick(l, e->now_ns, fx);
@@ -249,6 +259,7 @@ static int on_tick(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 
 void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules, struct rl_ballot *votes)
 {
+	assert(rules->policy != NULL);
 	assert(rules->node_count >= 1 && rules->node_count <= REDLOCK_MAX_NODES);
 	assert(rules->quorum >= rl_quorum_least(rules->node_count) && rules->quorum <= rules->node_count);
 	assert(rules->retry_min_ns <= rules->retry_max_ns);
@@ -256,7 +267,7 @@ void rl_lock_init(struct rl_lock *l, const struct rl_rules *rules, struct rl_bal
 	memset(votes, 0, rules->node_count * sizeof *votes);
 	l->rules = rules;
 	l->votes = votes;
-	l->danger_at_ns = l->renew_at_ns = l->hold_until_ns = RL_TIME_NEVER;
+	l->renew_at_ns = l->hold_until_ns = RL_TIME_NEVER;
 }
 
 static int on_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -267,7 +278,7 @@ static int on_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 
 static int on_hand(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	rl_hand_take(l, e, fx);
+	rl_take_message(l, e, fx);
 	return 0;
 }
 
@@ -279,13 +290,48 @@ static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	return 0;
 }
 
+/* ---- passed on ---- */
+
+static void end_with(struct rl_effects *fx, enum redlock_operation operation)
+{
+	fx->observed |= RL_OBSERVE_DONE;
+	fx->done = operation;
+	fx->result = 0;
+}
+
+/* What is counted for each holder begins anew. */
+static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	uint64_t max_hold = l->rules->max_hold_ns, valid_until = l->valid_until_ns;
+	l->passes++;
+	l->extends = 0;
+	l->hold_until_ns = max_hold > 0 ? rl_time_add(e->now_ns, max_hold) : RL_TIME_NEVER;
+	l->valid_until_ns = 0;
+	rl_hold_until(l, e, valid_until);
+	end_with(fx, REDLOCK_OP_ACQUIRE);
+}
+
+static int on_pass(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->phase == RL_HELD) {
+		hold_on(l, e, fx);
+		return 0;
+	}
+	if (!rl_state_acquires(l))
+		return REDLOCK_E_STATE;
+	rl_acquire_give_back(l, fx);
+	rl_acquire_end(l, 0, fx);
+	end_with(fx, REDLOCK_OP_RELEASE);
+	return 0;
+}
+
 static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	static int (*const handlers[])(struct rl_lock *, const struct rl_event *, struct rl_effects *) = {
-	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend,  [RL_EV_RELEASE] = on_release,
-	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel,  [RL_EV_REPLY] = on_reply,
-	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,      [RL_EV_HAND] = on_hand,
-	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = rl_pass_take, [RL_EV_TURN] = rl_share_turn};
+	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend, [RL_EV_RELEASE] = on_release,
+	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
+	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand,
+	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = on_pass,     [RL_EV_TURN] = rl_share_turn};
 	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
 	return known ? handlers[e->kind](l, e, fx) : 0;
 }
@@ -294,7 +340,7 @@ int rl_lock_step(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
 {
 	memset(fx, 0, sizeof *fx);
 	bool asks = e->kind < RL_EV_CANCEL;
-	bool busy = rl_lock_busy(l);
+	bool busy = rl_state_is_busy(l);
 	/* Validity ends by the clock, whatever the event is: an answer that comes later cannot bring it back. */
 	if (l->phase == RL_HELD && e->now_ns >= l->valid_until_ns)
 		rl_hold_lose(l, fx);
@@ -316,7 +362,7 @@ uint64_t rl_lock_deadline(const struct rl_lock *l)
 	if (l->phase == RL_PAUSED)
 		next = rl_time_min(next, l->retry_at_ns);
 	if (l->phase == RL_HELD) {
-		next = rl_time_min(next, rl_time_min(l->valid_until_ns, l->danger_at_ns));
+		next = rl_time_min(next, rl_time_min(l->valid_until_ns, rl_hold_danger_at(l)));
 		if (!l->round.open)
 			next = rl_time_min(next, l->renew_at_ns);
 	}
@@ -332,14 +378,4 @@ uint64_t rl_lock_fence(const struct rl_lock *l)
 {
 	bool none = l->claims || l->numbers == NULL || rl_policy_of(l)->shares;
 	return none ? 0 : l->numbers->fence;
-}
-
-bool rl_lock_acquires(const struct rl_lock *l)
-{
-	return l->phase == RL_ACQUIRING || l->phase == RL_PAUSED || l->phase >= RL_LOOKING;
-}
-
-bool rl_lock_busy(const struct rl_lock *l)
-{
-	return rl_lock_acquires(l) || l->waiting != REDLOCK_OP_NONE || (l->round.open && !l->round.background);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/many.h"
 
-#include "core/enter.h"
+#include "core/gate.h"
 #include "core/policy.h"
 
 /* Who has the gate, and is refused elsewhere, waits for those that are silent for this part of a node timeout
@@ -12,7 +12,7 @@ enum { PATIENCE = 8 };
 /* A gate says by its verdict which name it is, below that of a node that has no vote. */
 static uint8_t name_in(const struct rl_event *e)
 {
-	int64_t name = e->operation == RL_OP_ENTER_ALL ? -1 - e->vote.numbers[RL_ENTER_VERDICT]
+	int64_t name = e->operation == RL_OP_ENTER_ALL ? -1 - e->vote.numbers[RL_GATE_VERDICT]
 	                                               : e->vote.numbers[RL_MANY_NAME];
 	return (uint8_t)(name & 0xff);
 }
@@ -25,8 +25,8 @@ static void lose_patience(struct rl_lock *l, const struct rl_event *e)
 
 void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	rl_enter_learn(l, e);
-	if (e->vote.code != REDLOCK_VOTE_NO || e->vote.number_count <= RL_ENTER_PLACE)
+	rl_gate_learn(l, e);
+	if (e->vote.code != REDLOCK_VOTE_NO || e->vote.number_count <= RL_GATE_PLACE)
 		return;
 	l->obstacle = name_in(e);
 	if (l->claims && l->stage == RL_STAGE_CLAIM)
@@ -34,7 +34,7 @@ void rl_many_keep(struct rl_lock *l, const struct rl_event *e)
 	if (e->operation != RL_OP_ENTER_ALL)
 		return; /* what follows, the gate alone says */
 	l->contended = true;
-	if (e->vote.numbers[RL_ENTER_PLACE] == 0) {
+	if (e->vote.numbers[RL_GATE_PLACE] == 0) {
 		l->placed = false;
 		l->place = 0;
 	}

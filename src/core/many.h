@@ -10,7 +10,7 @@
 #ifndef RL_CORE_MANY_H
 #define RL_CORE_MANY_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* Where an answer says which name it is about, 1: the first. */
 enum { RL_MANY_NAME = 1 };

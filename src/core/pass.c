@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pass.h"
 
-#include "core/acquire.h"
 #include "core/hold.h"
 #include "core/policy.h"
 
@@ -27,7 +26,7 @@ uint64_t rl_pass_until(const struct rl_lock *l)
 /* The claim is what both would have asked for, and goes on as both want it. */
 static bool are_alike(const struct rl_rules *a, const struct rl_rules *b)
 {
-	return a->kind == b->kind && a->ttl_ns == b->ttl_ns && a->drift_ppm == b->drift_ppm &&
+	return a->policy == b->policy && a->ttl_ns == b->ttl_ns && a->drift_ppm == b->drift_ppm &&
 	       a->drift_base_ns == b->drift_base_ns && a->renew_ns == b->renew_ns;
 }
 
@@ -35,42 +34,9 @@ static bool are_alike(const struct rl_rules *a, const struct rl_rules *b)
  * one, which only the nodes have. */
 bool rl_pass_fits(const struct rl_lock *from, const struct rl_lock *to, uint64_t now)
 {
-	bool may = now < rl_pass_until(from) && rl_policy_of(from)->heirs && !rl_lock_busy(from) &&
+	bool may = now < rl_pass_until(from) && rl_policy_of(from)->heirs && !rl_state_is_busy(from) &&
 	           !rl_hold_is_capped(from);
-	bool wants = rl_lock_acquires(to) && now < to->wait_until_ns;
+	bool wants = rl_state_acquires(to) && now < to->wait_until_ns;
 	return may && wants && are_alike(from->rules, to->rules) &&
 	       from->valid_until_ns > rl_time_add(now, to->rules->min_validity_ns);
-}
-
-static void end_with(struct rl_effects *fx, enum redlock_operation operation)
-{
-	fx->observed |= RL_OBSERVE_DONE;
-	fx->done = operation;
-	fx->result = 0;
-}
-
-/* What is counted for each holder begins anew. */
-static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
-{
-	uint64_t max_hold = l->rules->max_hold_ns, valid_until = l->valid_until_ns;
-	l->passes++;
-	l->extends = 0;
-	l->hold_until_ns = max_hold > 0 ? rl_time_add(e->now_ns, max_hold) : RL_TIME_NEVER;
-	l->valid_until_ns = 0;
-	rl_hold_until(l, e, valid_until);
-	end_with(fx, REDLOCK_OP_ACQUIRE);
-}
-
-int rl_pass_take(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
-{
-	if (l->phase == RL_HELD) {
-		hold_on(l, e, fx);
-		return 0;
-	}
-	if (!rl_lock_acquires(l))
-		return REDLOCK_E_STATE;
-	rl_acquire_give_back(l, fx);
-	rl_acquire_end(l, 0, fx);
-	end_with(fx, REDLOCK_OP_RELEASE);
-	return 0;
 }

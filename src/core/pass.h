@@ -13,7 +13,7 @@
 #ifndef RL_CORE_PASS_H
 #define RL_CORE_PASS_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* So often a claim is passed on at most. */
 #define RL_PASS_MOST 256
@@ -26,8 +26,5 @@ uint64_t rl_pass_until(const struct rl_lock *lock);
 
 /* Whether what `from` holds may be passed on to `to`, which waits for it. */
 bool rl_pass_fits(const struct rl_lock *from, const struct rl_lock *to, uint64_t now_ns);
-
-/* The event PASS. STATE: it neither holds nor waits. */
-int rl_pass_take(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
 #endif

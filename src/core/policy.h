@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of locks: what each asks of the nodes, how the votes are weighed, what that yields, and what is
- * given back. All that tells one kind from another is a row of policy.c; the rest of the core asks the row.
+ * The policy of a kind of lock: what it asks of the nodes, how the votes are weighed, what that yields, and
+ * what is given back. All that tells one kind from another is here, in a row of kinds.c; the rest of the core
+ * asks the row.
  */
 #ifndef RL_CORE_POLICY_H
 #define RL_CORE_POLICY_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* One operation of a kind. */
 struct rl_ask {
@@ -22,21 +23,22 @@ struct rl_ask {
 
 struct rl_policy {
 	struct rl_ask asks[REDLOCK_OP_PROBE + 1]; /* by operation */
-	struct rl_ask attach;  /* an extend without an acquire before; a release is possible then, too */
-	bool signs;            /* each attempt has a fresh token; else it is the caller's own value */
-	bool tries_again;      /* an acquire may be several attempts */
-	bool contends;         /* and what follows a refusal is in contend.h */
-	bool heirs;            /* who waits may be handed the lock; else it is woken */
-	bool numbers;          /* a claim asks for a fencing number; its votes carry one */
-	bool draws;            /* it has a number at some time: in guarded sets only, which count */
-	bool unguarded;        /* its scripts do not look at the record of a guarded set */
-	bool decimal;          /* a fresh token is a number, for those who read it as one */
-	bool renews_early;     /* behind a grant, what others may have written over it is set right (setnx) */
-	bool shares;           /* others may hold it too; a split vote is then a refusal */
-	bool several;          /* it waits for one of its names at a time (many.h) */
-	bool slots;            /* a yes is for one of several names, which it tells (slots.h) */
-	enum rl_kind many;     /* the same of several names; EXCLUSIVE: there is none */
-	struct rl_ask upgrade; /* of those that may become the only one */
+	struct rl_ask attach; /* an extend without an acquire before; a release is possible then, too */
+	bool signs;           /* each attempt has a fresh token; else it is the caller's own value */
+	bool tries_again;     /* an acquire may be several attempts */
+	bool contends;        /* and what follows a refusal is in contend.h */
+	bool heirs;           /* who waits may be handed the lock; else it is woken */
+	bool numbers;         /* a claim asks for a fencing number; its votes carry one */
+	bool draws;           /* it has a number at some time: in guarded sets only, which count */
+	bool unguarded;       /* its scripts do not look at the record of a guarded set */
+	bool decimal;         /* a fresh token is a number, for those who read it as one */
+	bool renews_early;    /* behind a grant, what others may have written over it is set right (setnx) */
+	bool shares;          /* others may hold it too; a split vote is then a refusal */
+	bool several;         /* it waits for one of its names at a time (many.h) */
+	bool slots;           /* a yes is for one of several names, which it tells (slots.h) */
+	const struct rl_policy *many;  /* the same of several names; NULL: there is none */
+	const struct rl_policy *alone; /* of a shared lock that was upgraded: what it is meanwhile */
+	struct rl_ask upgrade;         /* of those that may become the only one */
 
 	/* A quorum has granted in time. False: something else is to be confirmed first, and was asked for; then
 	 * the votes are weighed again. NULL: nothing is. */
@@ -46,12 +48,10 @@ struct rl_policy {
 	void (*give_back)(const struct rl_lock *lock, struct rl_effects *effects);
 };
 
-/* By number: rl_rules.kind. */
-extern const struct rl_policy rl_policies[RL_KIND_COUNT];
-
 static inline const struct rl_policy *rl_policy_of(const struct rl_lock *lock)
 {
-	return &rl_policies[lock->alone ? RL_KIND_ALONE : lock->rules->kind];
+	const struct rl_policy *policy = lock->rules->policy;
+	return lock->alone ? policy->alone : policy;
 }
 
 /* How the round of the lock is asked and weighed. */

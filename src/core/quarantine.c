@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/quarantine.h"
 
-#include "core/acquire.h"
 #include "core/ballot.h"
 #include "core/retry.h"
+#include "core/round.h"
 
 /* Nodes whose quarantine is over are waited for so many node timeouts: some may be asked in vain for what the
  * repair needs. */
@@ -93,7 +93,7 @@ bool rl_quarantine_pause(struct rl_lock *l, const struct rl_event *e, uint64_t l
 		l->numbers->patience_ns = rl_time_sub(
 		    l->numbers->patience_ns, rl_time_max(longer, put_off(l, &l->quorum_until_ns, now, pause)));
 	}
-	rl_acquire_pause(l, rl_time_add(now, pause));
+	rl_round_pause(l, rl_time_add(now, pause));
 	return true;
 }
 

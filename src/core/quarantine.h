@@ -8,7 +8,7 @@
 #ifndef RL_CORE_QUARANTINE_H
 #define RL_CORE_QUARANTINE_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* The values of the vote. */
 enum { RL_QUARANTINE_LEFT_MS }; /* numbers */

@@ -3,7 +3,7 @@
 #ifndef RL_CORE_RETRY_H
 #define RL_CORE_RETRY_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* The shortest delay; and for no less time a last try is begun. */
 #define RL_RETRY_MIN_NS RL_NS_PER_MS

@@ -76,6 +76,14 @@ void rl_round_end(struct rl_lock *l, int result, struct rl_effects *fx)
 	fx->result = result;
 }
 
+void rl_round_pause(struct rl_lock *l, uint64_t until)
+{
+	l->round.operation = REDLOCK_OP_ACQUIRE;
+	l->round.open = false;
+	l->phase = RL_PAUSED;
+	l->retry_at_ns = until;
+}
+
 void rl_round_silence(struct rl_lock *l)
 {
 	for (unsigned i = 0; i < l->rules->node_count; i++)

@@ -11,7 +11,7 @@
 #ifndef RL_CORE_ROUND_H
 #define RL_CORE_ROUND_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* The number of the next operation that is sent. */
 uint32_t rl_round_next_seq(struct rl_lock *lock);
@@ -28,6 +28,9 @@ void rl_round_open_turn(struct rl_lock *lock, enum redlock_operation operation, 
 void rl_round_again(struct rl_lock *lock, uint32_t nodes, uint64_t now_ns, struct rl_effects *effects);
 
 void rl_round_end(struct rl_lock *lock, int result, struct rl_effects *effects);
+
+/* Between two attempts nothing is out; until then. */
+void rl_round_pause(struct rl_lock *lock, uint64_t until_ns);
 
 /* At the deadline of a round, silence is a vote. */
 void rl_round_silence(struct rl_lock *lock);

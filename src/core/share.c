@@ -2,8 +2,8 @@
 #include "core/share.h"
 
 #include "core/ballot.h"
-#include "core/enter.h"
 #include "core/fence.h"
+#include "core/gate.h"
 #include "core/hold.h"
 #include "core/policy.h"
 #include "core/round.h"
@@ -13,11 +13,6 @@ enum { GATE_PATIENCE = 8 };
 
 /* The verdict of a node where nobody is in the way, but somebody waits who goes first. */
 enum { KEPT_OUT = -1 };
-
-static enum redlock_vote_kind vote_of_gate(const struct rl_lock *l)
-{
-	return redlock_vote_kind(l->votes[l->gate].code);
-}
 
 /* It has not been refused before, and asks all nodes. */
 static bool is_first(const struct rl_lock *l)
@@ -29,7 +24,7 @@ static bool is_first(const struct rl_lock *l)
  * before, and asks all nodes even so, does not let it count. */
 static bool is_in_the_way(const struct rl_lock *l)
 {
-	return vote_of_gate(l) == REDLOCK_KIND_NO && (l->stage != RL_STAGE_ALL || is_first(l));
+	return rl_gate_vote(l) == REDLOCK_KIND_NO && (l->stage != RL_STAGE_ALL || is_first(l));
 }
 
 enum rl_tally rl_share_weigh(const struct rl_lock *l)
@@ -44,7 +39,7 @@ bool rl_share_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 {
 	(void)fx;
 	bool unsure = is_first(l) && !e->ordered && rl_ballot_count(l).out > 0;
-	if (vote_of_gate(l) != REDLOCK_KIND_PENDING && !unsure)
+	if (rl_gate_vote(l) != REDLOCK_KIND_PENDING && !unsure)
 		return true;
 	uint64_t took = rl_time_sub(e->now_ns, l->round.t0_ns);
 	uint64_t patience = rl_time_max(took, l->rules->node_timeout_ns / GATE_PATIENCE);
@@ -55,11 +50,11 @@ bool rl_share_confirm(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 void rl_share_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	bool kept_out = e->vote.code == REDLOCK_VOTE_NO && e->vote.number_count > 0 &&
-	                e->vote.numbers[RL_ENTER_VERDICT] == KEPT_OUT;
+	                e->vote.numbers[RL_GATE_VERDICT] == KEPT_OUT;
 	if (l->claims && is_first(l))
-		rl_enter_find_gate(l, e);
+		rl_gate_find(l, e);
 	if (l->claims) /* else it is late, and what is known came from the gate */
-		rl_enter_learn(l, e);
+		rl_gate_learn(l, e);
 	l->kept_out |= kept_out && (e->node == l->gate || l->stage == RL_STAGE_ALL);
 }
 

@@ -12,7 +12,7 @@
 #ifndef RL_CORE_SHARE_H
 #define RL_CORE_SHARE_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* A quorum in time suffices where the gate did not say no: there somebody may wait who goes first. */
 enum rl_tally rl_share_weigh(const struct rl_lock *lock);

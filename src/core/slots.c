@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "core/ballot.h"
-#include "core/enter.h"
+#include "core/gate.h"
 #include "core/policy.h"
 
 /* The slot of a yes, plus 1; 0: it has not said yes. */
@@ -49,7 +49,7 @@ enum rl_tally rl_slots_weigh(const struct rl_lock *l)
 /* A yes without one of our slots is none. Who has won the gate asks the others for what the gate gave. */
 void rl_slots_keep(struct rl_lock *l, const struct rl_event *e)
 {
-	rl_enter_learn(l, e);
+	rl_gate_learn(l, e);
 	if (l->votes[e->node].code != REDLOCK_VOTE_YES)
 		return;
 	int64_t slot = e->vote.number_count > RL_SLOTS_NUMBER ? e->vote.numbers[RL_SLOTS_NUMBER] : -1;

@@ -10,7 +10,7 @@
 #ifndef RL_CORE_SLOTS_H
 #define RL_CORE_SLOTS_H
 
-#include "core/lock.h"
+#include "core/state.h"
 
 /* Where a yes tells the slot. */
 enum { RL_SLOTS_NUMBER = 2 };

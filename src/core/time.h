@@ -30,6 +30,12 @@ static inline uint64_t rl_time_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* A point in time in milliseconds, modulo 2^32: what is a few weeks off looks like near. */
+static inline uint32_t rl_time_stamp_ms(uint64_t ns)
+{
+	return (uint32_t)(ns / RL_NS_PER_MS);
+}
+
 /* Milliseconds to nanoseconds, saturating: UINT64_MAX stays "for ever". */
 static inline uint64_t rl_time_ms(uint64_t ms)
 {

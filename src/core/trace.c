@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/finding.h"
+#include "core/lock.h"
 #include "core/policy.h"
 
 static const char *const phase_names[] = {

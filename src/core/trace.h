@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "core/lock.h"
+#include "core/state.h"
 
 #define RL_TRACE_MAX 256
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/enter.h"
+#include "core/gate.h"
 #include "core/time.h"
 #include "net/admission.h"
 #include "net/auth.h"
@@ -234,7 +234,7 @@ static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 
 static bool tells_of_others(const struct rl_vote *vote)
 {
-	return vote->number_count > 0 && rl_enter_tells_of_others(vote->numbers[0]);
+	return vote->number_count > 0 && rl_gate_tells_of_others(vote->numbers[0]);
 }
 
 /* Whether that is the token of the front entry. */

@@ -17,8 +17,8 @@
 
 #include <redlock/redlock.h>
 
-#include "core/lock.h"
 #include "core/slice.h"
+#include "core/state.h"
 #include "proto/reply.h"
 #include "proto/scripts_generated.h"
 
@@ -176,7 +176,7 @@ static inline bool rl_ops_relies(const struct rl_op *op)
 	return op->claims || op->change == RL_CHANGE_LENGTHEN;
 }
 
-/* By number: RL_OP_ of core/lock.h. */
+/* By number: RL_OP_ of core/state.h. */
 extern const struct rl_op rl_ops[];
 
 /* What it may be answered in a form. */

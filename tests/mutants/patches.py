@@ -65,7 +65,7 @@ LOCK = "src/core/lock.c"
 HOLD = "src/core/hold.c"
 ACQUIRE = "src/core/acquire.c"
 ROUND = "src/core/round.c"
-POLICY = "src/core/policy.c"
+KINDS = "src/core/kinds.c"
 CONTEND = "src/core/contend.c"
 QUORUM = "src/core/quorum.c"
 TIME = "src/core/time.h"
@@ -114,7 +114,7 @@ ROWS = [
 		ACQUIRE, "left / 2 < least) {\n\t\trl_acquire_end(l, result, fx);",
 		"left / 2 < least) {\n\t\trl_acquire_give_back(l, fx);\n\t\trl_acquire_end(l, result, fx);"),
 	# ---- 4 ----
-	("failed attempt: given back only where it was granted", 4, POLICY,
+	("failed attempt: given back only where it was granted", 4, KINDS,
 		"fx->nodes = l->asked;", "fx->nodes = rl_ballot_voted(l, REDLOCK_VOTE_YES);"),
 	("silent nodes owe nothing", 4, LOCK,
 		"return vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_CLOSED ||",
@@ -122,7 +122,7 @@ ROWS = [
 	("release: sent only where the key is owed", 4, LOCK,
 		"fx->owed = attached ? rl_ballot_nodes(l) : l->owed;",
 		"fx->nodes = fx->owed = attached ? rl_ballot_nodes(l) : l->owed;"),
-	("an own token's refused key is deleted too", 4, POLICY,
+	("an own token's refused key is deleted too", 4, KINDS,
 		"fx->nodes = l->owed;", "fx->nodes = l->asked;"),
 	# ---- 5 ----
 	("broken connection: releases are forgotten", 5, "src/net/loss.c",
@@ -150,7 +150,7 @@ ROWS = [
 		"\tl->ghost_stays = true;\n", ""),
 	# ---- 6 ----
 	("cancel: nothing given back", 6, LOCK,
-		"rl_acquire_give_back(l, fx);\n\tif (rl_lock_acquires(l))", "if (rl_lock_acquires(l))"),
+		"rl_acquire_give_back(l, fx);\n\tif (rl_state_acquires(l))", "if (rl_state_acquires(l))"),
 	("freeing a handle does not cancel", 6, "src/handle.c",
 		"rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});\n\tif (release",
 		"if (release"),
@@ -230,8 +230,8 @@ ROWS = [
 		"rl_hold_until(l, e, rl_time_max(l->valid_until_ns, l->phase == RL_HELD ? 0 : valid_until));"),
 	# ---- 14 ----
 	("no timer at the end of validity", 14, LOCK,
-		"next = rl_time_min(next, rl_time_min(l->valid_until_ns, l->danger_at_ns));",
-		"next = rl_time_min(next, l->danger_at_ns);"),
+		"next = rl_time_min(next, rl_time_min(l->valid_until_ns, rl_hold_danger_at(l)));",
+		"next = rl_time_min(next, rl_hold_danger_at(l));"),
 	("loss and danger wait for the open round", 14, LOCK,
 		"if (l->phase == RL_HELD) {\n\t\tnext = rl_time_min(next, rl_time_min(l->valid_until_ns",
 		"if (l->phase == RL_HELD && !l->round.open) {\n\t\tnext = rl_time_min(next, rl_time_min(l->valid_until_ns"),
@@ -316,7 +316,8 @@ ROWS = [
 	("a retry may begin at the end of the wait", 26, "src/core/retry.c",
 		"rl_time_min(l->rules->retry_min_ns + random, left / 2)", "l->rules->retry_min_ns + random"),
 	("a try with wait 0 retries", 26, ACQUIRE, "!again || left / 2 < least)", "!again)"),
-	("after a pause of the process one more attempt", 26, ACQUIRE, "if (e->now_ns >= patience(l, l->verdict))",
+	("after a pause of the process one more attempt", 26, "src/core/enter.c",
+		"if (e->now_ns >= rl_acquire_patience(l, l->verdict))",
 		"if (e->now_ns > RL_TIME_NEVER - 1)"),
 	# ---- 27 ----
 	("a failure is printed", 27, LINK, "l->failure = vote;\n",
@@ -325,7 +326,7 @@ ROWS = [
 	# ---- 28 ----
 	("a lost lock is not released", 28, LOCK,
 		"if (l->phase != RL_HELD && l->phase != RL_LOST && !attached)", "if (l->phase != RL_HELD && !attached)"),
-	("already gone is an unreachable quorum", 28, POLICY, "tally == RL_REFUSED ? ask->refused",
+	("already gone is an unreachable quorum", 28, "src/core/policy.c", "tally == RL_REFUSED ? ask->refused",
 		"tally == RL_REFUSED && ask->refused != REDLOCK_E_GONE ? ask->refused"),
 	("the release of an expired lock sends nothing", 28, LOCK,
 		"l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);",

@@ -12,6 +12,9 @@ HANDING_DEFECTS = {
 
 ACQUIRE = "src/core/acquire.c"
 HAND = "src/core/hand.c"
+TAKE = "src/core/take.c"
+ENTER = "src/core/enter.c"
+LOCK = "src/core/lock.c"
 ROUND = "src/core/round.c"
 OPERATE = "src/operate.c"
 COHORT = "src/cohort.c"
@@ -23,13 +26,13 @@ YOUNG = "if age >= 0 and age <= 2000 and least <= tonumber(%s) then"
 
 HANDING_ROWS = [
 	# ---- 42 ----
-	("a lease counts from the message", 42, HAND, "l->round.t0_ns = e->offered_ns;", "l->round.t0_ns = e->now_ns;",
-		HAND, "rl_time_min(l->round.t0_ns, e->offered_ns);", "l->round.t0_ns;"),
-	("the latest number counts", 42, HAND, "rl_time_min(l->round.t0_ns, e->offered_ns);",
+	("a lease counts from the message", 42, TAKE, "l->round.t0_ns = e->offered_ns;", "l->round.t0_ns = e->now_ns;",
+		TAKE, "rl_time_min(l->round.t0_ns, e->offered_ns);", "l->round.t0_ns;"),
+	("the latest number counts", 42, TAKE, "rl_time_min(l->round.t0_ns, e->offered_ns);",
 		"rl_time_max(l->round.t0_ns, e->offered_ns);"),
-	("any token in a message is ours", 42, HAND, "l->offered_ns != 0 && rl_slice_same(e->vote.texts[0], e->token);",
+	("any token in a message is ours", 42, TAKE, "l->offered_ns != 0 && rl_slice_same(e->vote.texts[0], e->token);",
 		"l->offered_ns != 0 && e->vote.texts[0].size > 0;"),
-	("what is not on offer can be handed over", 42, HAND, "l->offered_ns != 0 && rl_slice_same(", "rl_slice_same("),
+	("what is not on offer can be handed over", 42, TAKE, "l->offered_ns != 0 && rl_slice_same(", "rl_slice_same("),
 	("a message of a second name is a vote", 42, OPERATE, "if (heard->handed && c->nodes.list[node].duplicate)",
 		"if (heard->handed && node >= c->nodes.count)"),
 	("what was offered long ago is not renewed", 42, HAND, "if (l->handed && !counted && is_old", "if (l->handed && counted && is_old"),
@@ -54,14 +57,14 @@ HANDING_ROWS = [
 	("a refusal of ENTER costs a vote", 44, "src/proto/ops.c", ".plainly = RL_OP_ACQUIRE,", ".plainly = RL_OP_NONE,"),
 	("a claim is made again behind its release", 44, "src/net/submit.c",
 		"if (r->place.size > 0 || late ||", "if (r->place.size > 0 || (late && n == NULL) ||"),
-	("what has not answered is asked for again", 42, HAND, " & ~l->unanswered;", ";"),
+	("what has not answered is asked for again", 42, ENTER, " & ~l->unanswered;", ";"),
 	# ---- 45 ----
 	("a claim is passed on for as long as it is held", 45, PASS, "now < rl_pass_until(from) &&", "from->phase == RL_HELD &&"),
 	("a claim of another TTL is passed on", 45, PASS, "a->ttl_ns == b->ttl_ns && ", ""),
 	("less than the least validity is passed on", 45, PASS, "rl_time_add(now, to->rules->min_validity_ns);", "now;"),
 	("a token that the caller knows is passed on", 45, COHORT, "next != NULL && !lock->told && rl_pass_fits", "next != NULL && rl_pass_fits"),
 	("late answers do not follow a claim", 45, COHORT, "\trl_registry_exchange(&c->handles, lock, next);\n", ""),
-	("who was passed the lock does not withdraw its offer", 45, PASS, "\trl_acquire_give_back(l, fx);\n\trl_acquire_end(l, 0, fx);\n",
+	("who was passed the lock does not withdraw its offer", 45, LOCK, "\trl_acquire_give_back(l, fx);\n\trl_acquire_end(l, 0, fx);\n",
 		"\tl->phase = RL_IDLE;\n\t(void)rl_acquire_end;\n"),
 	("those behind a holder ask", 45, "src/places.c", "RL_HELD ? rl_pass_until(&l->core) :", "RL_HELD ? 0 :"),
 ]

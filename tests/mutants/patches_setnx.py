@@ -6,7 +6,7 @@ SETNX_DEFECTS = {
 	58: "a lock by time is lost, kept or shortened although it is ours",
 }
 
-POLICY = "src/core/policy.c"
+KINDS = "src/core/kinds.c"
 OPS = "src/proto/ops.c"
 CLAIM_LUA = "scripts/setnx.lua"
 EXTEND_LUA = "scripts/setnx_extend.lua"
@@ -15,24 +15,24 @@ PART_LUA = "scripts/parts/setnx.lua"
 
 # Up to the first blank line: in the library's table. Then in the scripts, which the simulator has in its own words.
 SETNX_ROWS = [
-	("setnx: a release looks for the token as the value", 57, POLICY,
+	("setnx: a release looks for the token as the value", 57, KINDS,
 		"[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, release,", "[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE, release,"),
 	("setnx: a failed attempt gives back a plain lock", 57, OPS, ".undo = RL_OP_SETNX_RELEASE,", ".undo = RL_OP_RELEASE,"),
 	("setnx: a late claim is not feared", 57, OPS,
 		".undo = RL_OP_SETNX_RELEASE,\n                .ghost = RL_GHOST_ALWAYS,",
 		".undo = RL_OP_SETNX_RELEASE,\n                .ghost = RL_GHOST_NEVER,"),
-	("setnx: a failed attempt gives back only where it has proof", 57, POLICY,
+	("setnx: a failed attempt gives back only where it has proof", 57, KINDS,
 		".renews_early = true,\n            .give_back = from_all,", ".renews_early = true,\n            .give_back = where_proven,"),
-	("setnx: a failed attempt with an own value gives back everywhere", 57, POLICY,
+	("setnx: a failed attempt with an own value gives back everywhere", 57, KINDS,
 		".renews_early = true,\n            .give_back = where_proven,", ".renews_early = true,\n            .give_back = from_all,"),
-	("setnx: an extend looks for the token as the value", 58, POLICY,
+	("setnx: an extend looks for the token as the value", 58, KINDS,
 		"[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend,", "[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend,"),
-	("setnx: an extend claims anew", 58, POLICY,
+	("setnx: an extend claims anew", 58, KINDS,
 		"[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend,", "[REDLOCK_OP_EXTEND] = {RL_OP_SETNX, extend,"),
-	("setnx: one vote for an extend is enough", 58, POLICY,
+	("setnx: one vote for an extend is enough", 58, KINDS,
 		"{RL_OP_SETNX_EXTEND, extend, REDLOCK_E_LOST}", "{RL_OP_SETNX_EXTEND, release, REDLOCK_E_LOST}"),
 	("setnx: a query compares the value", 58, "src/core/finding.c", "e->operation == RL_OP_SETNX_QUERY || ", ""),
-	("setnx: an own value is extended as that of a plain lock", 58, POLICY,
+	("setnx: an own value is extended as that of a plain lock", 58, KINDS,
 		".attach = {RL_OP_SETNX_EXTEND, check,", ".attach = {RL_OP_EXTEND, check,"),
 
 	("setnx: what is somebody else's is deleted", 57, RELEASE_LUA, 'if ours then redis.call("del", KEYS[1]) end', 'redis.call("del", KEYS[1])'),

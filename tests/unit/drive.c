@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "drive.h"
 
-#include "core/enter.h"
 #include "core/fence.h"
+#include "core/gate.h"
 #include "core/quarantine.h"
 #include "core/trace.h"
 
 struct rl_rules drive_rules(unsigned node_count)
 {
 	return (struct rl_rules){
+	    .policy = &rl_kinds[RL_KIND_EXCLUSIVE],
 	    .node_count = node_count,
 	    .quorum = rl_quorum_least(node_count),
 	    .ttl_ns = rl_time_ms(30000),
@@ -164,7 +165,7 @@ void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int p
 	struct rl_vote answer = {
 	    .code = vote,
 	    .number_count = 4,
-	    .numbers = {[RL_ENTER_WAITING] = waiting, [RL_ENTER_PTTL] = pttl_ms, [RL_ENTER_PLACE] = place}};
+	    .numbers = {[RL_GATE_WAITING] = waiting, [RL_GATE_PTTL] = pttl_ms, [RL_GATE_PLACE] = place}};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
 	                                .seq = d->lock.round.seq,
 	                                .node = d->lock.gate,

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/kinds.h"
 #include "core/lock.h"
 #include "unit.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "ledger.h"
 
-#include "core/enter.h"
 #include "core/fence.h"
+#include "core/gate.h"
+#include "core/kinds.h"
 #include "core/trace.h"
 
 #define must(l, condition)                                                                                   \
@@ -60,7 +61,7 @@ static void note_vote(struct ledger *l)
 	if (e->seq == l->claim_seq && e->vote.code == REDLOCK_VOTE_YES) {
 		unsigned at = e->operation == RL_OP_ENTER ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
 		l->told[e->node] = e->vote.number_count > at && e->vote.numbers[at] > 0 ? e->vote.numbers[at] : 0;
-		if (l->rules.kind == RL_KIND_FENCED && l->told[e->node] == 0 && e->seq == l->seq)
+		if (l->rules.policy == &rl_kinds[RL_KIND_FENCED] && l->told[e->node] == 0 && e->seq == l->seq)
 			l->votes[e->node] = REDLOCK_VOTE_GARBAGE;
 	}
 	if (e->seq == l->claim_seq && !executed(e->vote.code))
@@ -71,7 +72,7 @@ static void note_vote(struct ledger *l)
 static void note_place(struct ledger *l)
 {
 	const struct rl_event *e = &l->event;
-	bool told = e->kind == RL_EV_REPLY && e->vote.number_count > RL_ENTER_PLACE;
+	bool told = e->kind == RL_EV_REPLY && e->vote.number_count > RL_GATE_PLACE;
 	if (told && e->vote.code == REDLOCK_VOTE_YES)
 		l->places &= ~(1u << e->node);
 	if (l->fx.quits && l->fx.call == l->lock.call)
@@ -172,7 +173,7 @@ static void check_done(struct ledger *l)
 	unsigned no = votes_of(l, REDLOCK_KIND_NO);
 	unsigned quorum = l->lock.rules->quorum;
 	bool was_there = yes + no >= quorum && l->lock.rules->node_count - yes < quorum;
-	must(l, rl_lock_busy(&l->lock) == (l->waited != REDLOCK_OP_NONE && l->fx.done == REDLOCK_OP_NONE));
+	must(l, rl_state_is_busy(&l->lock) == (l->waited != REDLOCK_OP_NONE && l->fx.done == REDLOCK_OP_NONE));
 	if (l->fx.done == REDLOCK_OP_NONE)
 		return;
 	must(l, l->fx.done == l->waited);
@@ -188,7 +189,7 @@ static void check_done(struct ledger *l)
 	case REDLOCK_OP_ACQUIRE:
 		must(l, (l->fx.result == 0) == (l->lock.phase == RL_HELD));
 		must(l, l->fx.result != 0 || yes >= quorum);
-		must(l, l->fx.result != 0 || l->lock.rules->kind != RL_KIND_FENCED || is_numbered(l));
+		must(l, l->fx.result != 0 || l->lock.rules->policy != &rl_kinds[RL_KIND_FENCED] || is_numbered(l));
 		break;
 	case REDLOCK_OP_RELEASE:
 		must(l, (l->fx.result == 0) == was_there);
@@ -281,7 +282,8 @@ static void check_validity(struct ledger *l)
 		l->extends = 0;
 		return;
 	}
-	must(l, was != 0 || (l->lock.rules->kind == RL_KIND_OWN_VALUE && l->before.phase == RL_IDLE));
+	must(l,
+	     was != 0 || (l->lock.rules->policy == &rl_kinds[RL_KIND_OWN_VALUE] && l->before.phase == RL_IDLE));
 	if (was == 0) { /* an own token: no acquire, no cap on holding */
 		l->grant_ns = UINT64_MAX;
 		l->extends = 0;
@@ -339,7 +341,7 @@ static void check_again(const struct ledger *l)
 {
 	bool enters = l->before.phase == RL_ACQUIRING && l->before.stage != RL_STAGE_ALL;
 	must(l, (l->before.phase == RL_LOOKING || enters) && l->claim_seq == l->fx.seq &&
-	            l->lock.rules->kind != RL_KIND_OWN_VALUE);
+	            l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE]);
 	must(l, validity_by_hand(l) > l->now_ns + l->lock.rules->min_validity_ns);
 	for (unsigned i = 0; i < l->lock.rules->node_count; i++)
 		if ((l->fx.nodes & l->sent) >> i & 1)
@@ -351,7 +353,7 @@ static void check_send(const struct ledger *l)
 {
 	uint32_t all = (1u << l->lock.rules->node_count) - 1;
 	const struct rl_effects *fx = &l->fx;
-	bool by_proof = l->lock.rules->kind == RL_KIND_OWN_VALUE && fx->seq == 0;
+	bool by_proof = l->lock.rules->policy == &rl_kinds[RL_KIND_OWN_VALUE] && fx->seq == 0;
 	must(l, (fx->owed & ~all) == 0 && (fx->nodes & ~all) == 0);
 	must(l, fx->send != REDLOCK_OP_NONE || (fx->nodes == 0 && fx->seq == 0 && fx->owed == 0));
 	switch (fx->send) {
@@ -365,17 +367,18 @@ static void check_send(const struct ledger *l)
 		must(l, fx->nodes == all || (l->lock.stage == RL_STAGE_GATE && fx->nodes == 1u << l->lock.gate));
 		must(l, l->before.offered_ns != 0 || (fx->enter & ~(l->event.hears & 1u << l->lock.gate)) == 0);
 		must(l, l->before.phase == RL_IDLE || l->may_exist == 0);
-		must(l, l->lock.rules->kind != RL_KIND_OWN_VALUE || l->before.phase == RL_IDLE); /* one attempt */
+		must(l, l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE] ||
+		            l->before.phase == RL_IDLE); /* one attempt */
 		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);
 		break;
 	case REDLOCK_OP_EXTEND:
 		must(l, fx->nodes == all && fx->seq != 0 && fx->ttl_ns > 0 && fx->ttl_ns % RL_NS_PER_MS == 0);
 		must(l, l->lock.phase == RL_HELD ||
-		            (l->lock.phase == RL_IDLE && l->lock.rules->kind == RL_KIND_OWN_VALUE));
+		            (l->lock.phase == RL_IDLE && l->lock.rules->policy == &rl_kinds[RL_KIND_OWN_VALUE]));
 		must(l, l->lock.phase != RL_HELD || l->now_ns < l->lock.valid_until_ns);
 		break;
 	case RL_OP_LEAVE:
-		must(l, l->lock.rules->kind != RL_KIND_OWN_VALUE && fx->nodes != 0);
+		must(l, l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE] && fx->nodes != 0);
 		if (fx->tidies) {
 			must(l, fx->seq == 0 && fx->owed == 0 && fx->quits);
 			break;
@@ -391,7 +394,7 @@ static void check_send(const struct ledger *l)
 		break;
 	case REDLOCK_OP_PROBE: /* with a token of its own, and nothing to give back */
 		must(l, fx->nodes == all && fx->seq != 0 && fx->sign && fx->owed == 0);
-		must(l, l->lock.phase == RL_IDLE && l->lock.rules->kind != RL_KIND_OWN_VALUE);
+		must(l, l->lock.phase == RL_IDLE && l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE]);
 		must(l, fx->ttl_ns == l->lock.rules->ttl_ns);
 		break;
 	default:
@@ -402,7 +405,7 @@ static void check_send(const struct ledger *l)
 /* Every failed or abandoned attempt is given back, in the step in which it ends. */
 static void check_given_back(const struct ledger *l)
 {
-	bool ended = rl_lock_acquires(&l->before) && l->before.phase != RL_PAUSED && l->claim_seq != 0 &&
+	bool ended = rl_state_acquires(&l->before) && l->before.phase != RL_PAUSED && l->claim_seq != 0 &&
 	             (l->lock.phase == RL_IDLE || l->lock.phase == RL_PAUSED);
 	if (ended && (l->may_exist != 0 || l->before.stage == RL_STAGE_ALL)) /* a gate's no leaves nothing */
 		must(l, is_release(l));
@@ -446,12 +449,12 @@ void ledger_step(struct ledger *l, struct rl_event event)
 {
 	event.now_ns = l->now_ns;
 	event.identified = true;
-	if (event.vote.number_count > RL_ENTER_PLACE)
+	if (event.vote.number_count > RL_GATE_PLACE)
 		event.operation = RL_OP_ENTER;
 	if (event.seq != l->seq || (l->entered >> event.node & 1) == 0)
-		event.vote.number_count = event.vote.number_count <= RL_ENTER_PLACE ? event.vote.number_count
-		                          : l->rules.kind == RL_KIND_FENCED         ? RL_FENCE_NUMBER + 1
-		                                                                    : 0;
+		event.vote.number_count = event.vote.number_count <= RL_GATE_PLACE       ? event.vote.number_count
+		                          : l->rules.policy == &rl_kinds[RL_KIND_FENCED] ? RL_FENCE_NUMBER + 1
+		                                                                         : 0;
 	l->event = event;
 	l->before = l->lock;
 	l->error = rl_lock_step(&l->lock, &event, &l->fx);

@@ -16,7 +16,7 @@ TEST(granted_at_a_quorum_with_two_silent_nodes)
 	assert_true(rl_lock_valid_until(&d.lock, rl_time_ms(2)) == rl_time_ms(29698));
 	assert_true(rl_lock_valid_until(&d.lock, rl_time_ms(29698) - 1) == rl_time_ms(29698));
 	assert_true(rl_lock_valid_until(&d.lock, rl_time_ms(29698)) == 0);
-	assert_false(rl_lock_busy(&d.lock));
+	assert_false(rl_state_is_busy(&d.lock));
 }
 
 /* What comes after the decision is recorded with its round trip, and changes nothing. */
@@ -47,7 +47,7 @@ TEST(one_try)
 	            "[    2.000] looking: reply #2 node 0 NO, 2 NO -> idle NYN keys 0?0 | send release #0 "
 	            "owed 2 | done acquire BUSY\n");
 	assert_true(drive_deadline_ms(&d) == UINT64_MAX);
-	assert_false(rl_lock_busy(&d.lock));
+	assert_false(rl_state_is_busy(&d.lock));
 }
 
 /* Two dead nodes and three that refuse are "busy", in whatever order they are heard. */
@@ -67,7 +67,7 @@ TEST(busy_in_every_order)
 			continue;
 		struct drive d = drive_idle(drive_rules(5));
 		drive_acquire(&d);
-		for (unsigned i = 0; i < 5 && rl_lock_busy(&d.lock); i++)
+		for (unsigned i = 0; i < 5 && rl_state_is_busy(&d.lock); i++)
 			drive_reply(&d, order[i], votes[order[i]]);
 		drive_keys(&d, "..000");
 		assert_int_equal(d.fx.done, REDLOCK_OP_ACQUIRE);

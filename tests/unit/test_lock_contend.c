@@ -208,7 +208,7 @@ TEST(nobody_may_query)
 		                           .node = node,
 		                           .vote.code = REDLOCK_VOTE_DOWN,
 		                           .more = node < 2};
-		assert_true(rl_lock_busy(&d.lock));
+		assert_true(rl_state_is_busy(&d.lock));
 		rl_lock_step(&d.lock, &refused, &d.fx);
 	}
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);
@@ -238,7 +238,7 @@ TEST(some_do_not_look)
 	struct drive d = split(rules, "YNN", "");
 	assert_int_equal(d.lock.phase, RL_PAUSED);
 	rules = drive_rules(3);
-	rules.kind = RL_KIND_OWN_VALUE;
+	rules.policy = &rl_kinds[RL_KIND_OWN_VALUE];
 	d = split(rules, "YNN", "");
 	assert_int_equal(d.lock.phase, RL_IDLE);
 }

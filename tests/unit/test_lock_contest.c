@@ -242,7 +242,7 @@ static unsigned rounds_without_a_winner(struct rl_rules (*make)(unsigned nodes),
 static struct rl_rules one_attempt(unsigned nodes)
 {
 	struct rl_rules rules = drive_rules(nodes);
-	rules.kind = RL_KIND_OWN_VALUE;
+	rules.policy = &rl_kinds[RL_KIND_OWN_VALUE];
 	return rules;
 }
 

@@ -504,11 +504,11 @@ TEST(the_last_try_asks_all)
 	struct drive d = drive_idle(drive_waiting_rules(3, 500));
 	unsigned all = 0;
 	drive_acquire(&d);
-	while (rl_lock_busy(&d.lock)) {
+	while (rl_state_is_busy(&d.lock)) {
 		all = d.fx.send == RL_OP_ACQUIRE ? d.lock.stage == RL_STAGE_ALL : all;
 		drive_votes(&d, d.lock.stage == RL_STAGE_ALL ? "NN" : "N");
 		drive_forget(&d);
-		if (!rl_lock_busy(&d.lock))
+		if (!rl_state_is_busy(&d.lock))
 			break;
 		d.now_ns = rl_lock_deadline(&d.lock);
 		drive_tick(&d);

@@ -5,7 +5,7 @@
 static struct rl_rules fenced(unsigned nodes)
 {
 	struct rl_rules rules = drive_rules(nodes);
-	rules.kind = RL_KIND_FENCED;
+	rules.policy = &rl_kinds[RL_KIND_FENCED];
 	return rules;
 }
 

@@ -257,7 +257,7 @@ TEST(cancel_an_extend)
 TEST(attached_extend)
 {
 	struct rl_rules rules = drive_rules(3);
-	rules.kind = RL_KIND_OWN_VALUE;
+	rules.policy = &rl_kinds[RL_KIND_OWN_VALUE];
 	rules.max_hold_ns = rl_time_ms(1000); /* of an acquire that was not made here: no cap is known */
 	struct drive d = drive_idle(rules);
 	drive_play(&d, "extend 30000; votes NN; extend 30000; votes DD; at 100; extend 30000");
@@ -278,7 +278,7 @@ TEST(attached_extend)
 TEST(attached_extend_without_validity)
 {
 	struct rl_rules rules = drive_rules(1);
-	rules.kind = RL_KIND_OWN_VALUE;
+	rules.policy = &rl_kinds[RL_KIND_OWN_VALUE];
 	rules.drift_base_ns = rl_time_ms(50);
 	struct drive d = drive_idle(rules);
 	drive_tells(&d, "extend 40; votes Y",

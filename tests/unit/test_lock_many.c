@@ -6,7 +6,7 @@
 static struct rl_rules many(uint64_t wait_ms)
 {
 	struct rl_rules rules = drive_waiting_rules(3, wait_ms);
-	rules.kind = RL_KIND_MANY;
+	rules.policy = &rl_kinds[RL_KIND_MANY];
 	return rules;
 }
 
@@ -290,7 +290,7 @@ static void tell(struct drive *d, unsigned node, unsigned operation, int64_t num
 TEST(who_waited_has_a_number)
 {
 	struct rl_rules rules = many(10000);
-	rules.kind = RL_KIND_MANY_FENCED;
+	rules.policy = &rl_kinds[RL_KIND_MANY_FENCED];
 	struct drive d = drive_idle(rules);
 	drive_acquire(&d);
 	assert_int_equal(d.fx.send, RL_OP_CLAIM_ALL_FENCED);

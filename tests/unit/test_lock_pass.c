@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A lock that is passed on from one handle of a client to another: when, and what both are then. */
+#include "core/hold.h"
 #include "core/pass.h"
 #include "drive.h"
 
@@ -53,11 +54,12 @@ TEST(who_holds_has_a_new_caller)
 	rules.max_hold_ns = rl_time_ms(60000);
 	struct drive d = drive_begin_held(rules, "at 2; forget");
 	d.lock.extends = 7;
-	d.lock.danger_at_ns = d.lock.renew_at_ns = RL_TIME_NEVER;
+	d.lock.warned = true;
+	d.lock.renew_at_ns = RL_TIME_NEVER;
 	drive_step(&d, pass);
 	drive_expect(&d, "[    2.000] held: pass -> held YY. until 29698.000 | done acquire OK\n");
 	assert_true(d.lock.extends == 0 && d.lock.passes == 1 && d.lock.hold_until_ns == rl_time_ms(60002));
-	assert_true(d.lock.danger_at_ns == rl_time_ms(28698) && d.lock.renew_at_ns == rl_time_ms(10000));
+	assert_true(rl_hold_danger_at(&d.lock) == rl_time_ms(28698) && d.lock.renew_at_ns == rl_time_ms(10000));
 	rules.max_hold_ns = 0;
 	d = drive_held(rules);
 	drive_step(&d, pass);
@@ -134,10 +136,10 @@ TEST(soon_after_the_grant)
 
 TEST(each_alone_is_in_its_way)
 {
-	NOT_IF(p.from.rules.kind = p.to.rules.kind = RL_KIND_OWN_VALUE);
-	NOT_IF(p.from.rules.kind = p.to.rules.kind = RL_KIND_FENCED);
-	NOT_IF(p.from.rules.kind = RL_KIND_OWN_VALUE);
-	NOT_IF(p.to.rules.kind = RL_KIND_FENCED);
+	NOT_IF(p.from.rules.policy = p.to.rules.policy = &rl_kinds[RL_KIND_OWN_VALUE]);
+	NOT_IF(p.from.rules.policy = p.to.rules.policy = &rl_kinds[RL_KIND_FENCED]);
+	NOT_IF(p.from.rules.policy = &rl_kinds[RL_KIND_OWN_VALUE]);
+	NOT_IF(p.to.rules.policy = &rl_kinds[RL_KIND_FENCED]);
 	NOT_IF(p.to.rules.ttl_ns++);
 	NOT_IF(p.to.rules.drift_ppm++);
 	NOT_IF(p.to.rules.drift_base_ns++);

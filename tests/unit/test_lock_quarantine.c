@@ -125,7 +125,7 @@ TEST(some_do_not_wait)
 {
 	struct rl_rules rules = patient(1, 60000);
 	for (int i = 0; i < 2; i++) {
-		rules.kind = i == 0 ? RL_KIND_OWN_VALUE : RL_KIND_EXCLUSIVE;
+		rules.policy = &rl_kinds[i == 0 ? RL_KIND_OWN_VALUE : RL_KIND_EXCLUSIVE];
 		struct drive d = drive_idle(rules);
 		d.lock.numbers = i == 0 ? &d.numbers : NULL;
 		drive_play(&d, "acquire; left 500");

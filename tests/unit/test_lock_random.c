@@ -3,8 +3,8 @@
  * Random events in random order; ledger.c says what must hold after every step. `unit_lock_random SEED` runs
  * one seed.
  */
-#include "core/enter.h"
 #include "core/fence.h"
+#include "core/gate.h"
 #include "drive.h"
 #include "ledger.h"
 #include "wait.h"
@@ -44,7 +44,9 @@ static struct rl_rules random_rules(struct world *w)
 	unsigned nodes = 1 + rng_below(&w->rng, NODES_MAX);
 	struct rl_rules r = drive_rules(nodes);
 	r.quorum += chance(w, 20) ? rng_below(&w->rng, nodes - r.quorum + 1) : 0;
-	r.kind = chance(w, 25) ? RL_KIND_OWN_VALUE : chance(w, 25) ? RL_KIND_FENCED : RL_KIND_EXCLUSIVE;
+	r.policy = &rl_kinds[chance(w, 25)   ? RL_KIND_OWN_VALUE
+	                     : chance(w, 25) ? RL_KIND_FENCED
+	                                     : RL_KIND_EXCLUSIVE];
 	r.ttl_ns = rl_time_ms(400) + any_ms(w, 3000);
 	r.node_timeout_ns = rl_time_ms(1) + any_ms(w, 150);
 	r.wait_ns = chance(w, 30) ? 0 : chance(w, 20) ? UINT64_MAX : any_ms(w, 2000);
@@ -109,9 +111,9 @@ static struct rl_vote random_place(struct world *w, struct rl_vote vote)
 {
 	if (chance(w, 50) && (vote.code == REDLOCK_VOTE_YES || vote.code == REDLOCK_VOTE_NO)) {
 		vote.number_count = 4;
-		vote.numbers[RL_ENTER_WAITING] = rng_below(&w->rng, 3);
-		vote.numbers[RL_ENTER_PTTL] = (int64_t)rng_below(&w->rng, 1000) - 2;
-		vote.numbers[RL_ENTER_PLACE] = rng_below(&w->rng, 9);
+		vote.numbers[RL_GATE_WAITING] = rng_below(&w->rng, 3);
+		vote.numbers[RL_GATE_PTTL] = (int64_t)rng_below(&w->rng, 1000) - 2;
+		vote.numbers[RL_GATE_PLACE] = rng_below(&w->rng, 9);
 	}
 	return vote;
 }
@@ -120,7 +122,7 @@ static struct rl_vote random_place(struct world *w, struct rl_vote vote)
 static struct rl_vote random_number(struct world *w, struct rl_vote vote)
 {
 	const struct rl_numbers *numbers = w->ledger.lock.numbers;
-	if (w->ledger.rules.kind != RL_KIND_FENCED || vote.code != REDLOCK_VOTE_YES || chance(w, 2))
+	if (w->ledger.rules.policy != &rl_kinds[RL_KIND_FENCED] || vote.code != REDLOCK_VOTE_YES || chance(w, 2))
 		return vote;
 	bool raised = w->ledger.lock.phase == RL_RAISING && chance(w, 80);
 	vote.number_count = RL_FENCE_NUMBER + 1;

@@ -64,7 +64,7 @@ TEST(release_owed)
 TEST(attached_release)
 {
 	struct rl_rules rules = drive_rules(3);
-	rules.kind = RL_KIND_OWN_VALUE;
+	rules.policy = &rl_kinds[RL_KIND_OWN_VALUE];
 	struct drive d = drive_begin(rules, "release; votes YY");
 	drive_release(&d); /* again: nobody knows better than the nodes */
 	drive_votes(&d, "NN");
@@ -80,7 +80,7 @@ TEST(attached_release)
 TEST(query_by_token)
 {
 	struct rl_rules rules = drive_rules(3);
-	rules.kind = RL_KIND_OWN_VALUE;
+	rules.policy = &rl_kinds[RL_KIND_OWN_VALUE];
 	struct drive d = drive_idle(rules);
 	drive_tells(&d, "query; votes YY; query; votes NN; query; votes YND",
 	            "[    0.000] idle: query -> idle ... | send query #1\n"
@@ -130,7 +130,7 @@ TEST(probe)
 	drive_play(&d, "acquire; votes YY");
 	drive_probe(&d);
 	assert_int_equal(d.error, REDLOCK_E_STATE);
-	rules.kind = RL_KIND_OWN_VALUE;
+	rules.policy = &rl_kinds[RL_KIND_OWN_VALUE];
 	drive_init(&d, &rules);
 	drive_probe(&d);
 	assert_int_equal(d.error, REDLOCK_E_STATE);

@@ -15,7 +15,7 @@ TEST(schedule)
 	struct drive d = drive_held(renewing_rules(3));
 	assert_int_equal(drive_deadline_ms(&d), 10000);
 	drive_ticks_until(&d, 10003);
-	assert_false(rl_lock_busy(&d.lock)); /* the caller may do something else meanwhile */
+	assert_false(rl_state_is_busy(&d.lock)); /* the caller may do something else meanwhile */
 	drive_tells(&d, "votes YY; until 20000; votes YNY",
 	            "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
 	            "[10003.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 39698.000\n"
@@ -201,7 +201,7 @@ TEST(short_extend_after_failed_renewals)
 TEST(query_behind_a_renewal)
 {
 	struct drive d = drive_begin_held(renewing_rules(3), "until 10000; query");
-	assert_true(rl_lock_busy(&d.lock));
+	assert_true(rl_state_is_busy(&d.lock));
 	drive_query(&d); /* one at a time */
 	drive_play(&d, "extend 30000; release; votes YY; votes YYY; at 20000");
 	drive_query(&d); /* due, not begun: it goes first */
@@ -243,7 +243,7 @@ TEST(queries_do_not_starve_the_renewal)
 	struct drive d = drive_held(renewing_rules(3));
 	/* Round trips of 10 ms, a query whenever none runs. */
 	while (d.now_ns < rl_time_ms(100000)) {
-		if (!rl_lock_busy(&d.lock))
+		if (!rl_state_is_busy(&d.lock))
 			drive_query(&d);
 		assert_true(d.lock.round.open);
 		d.now_ns += rl_time_ms(10);

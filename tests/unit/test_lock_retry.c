@@ -42,10 +42,10 @@ TEST(tries_until_the_deadline)
 	drive_acquire(&d);
 	uint64_t last_send = 0;
 	unsigned attempts = 1;
-	while (rl_lock_busy(&d.lock)) {
+	while (rl_state_is_busy(&d.lock)) {
 		drive_votes(&d, d.lock.stage == RL_STAGE_ALL ? "NN" : "N");
 		drive_forget(&d);
-		if (!rl_lock_busy(&d.lock))
+		if (!rl_state_is_busy(&d.lock))
 			break;
 		d.now_ns = rl_lock_deadline(&d.lock);
 		last_send = d.now_ns;
@@ -85,7 +85,7 @@ TEST(a_busy_lock_is_busy_to_the_end)
 	for (uint64_t rtt_us = 100; rtt_us <= 40000; rtt_us += 300) {
 		struct drive d = drive_idle(drive_waiting_rules(3, 300));
 		drive_acquire(&d);
-		while (rl_lock_busy(&d.lock)) {
+		while (rl_state_is_busy(&d.lock)) {
 			uint64_t answer_ns = d.lock.round.t0_ns + rtt_us * 1000;
 			bool answered = d.lock.phase == RL_ACQUIRING && answer_ns < rl_lock_deadline(&d.lock);
 			d.now_ns = answered ? answer_ns : rl_lock_deadline(&d.lock);
@@ -111,7 +111,7 @@ TEST(an_unreachable_quorum_is_no_quorum_to_the_end)
 {
 	struct drive d = drive_idle(drive_waiting_rules(3, 500));
 	drive_acquire(&d);
-	while (rl_lock_busy(&d.lock)) {
+	while (rl_state_is_busy(&d.lock)) {
 		if (d.lock.phase == RL_ACQUIRING)
 			drive_reply(&d, 0, REDLOCK_VOTE_YES); /* the others are silent */
 		d.now_ns = rl_lock_deadline(&d.lock);
@@ -202,7 +202,7 @@ TEST(hopeless_votes_end_the_wait)
 TEST(own_token_makes_one_attempt)
 {
 	struct rl_rules rules = drive_waiting_rules(5, 10000);
-	rules.kind = RL_KIND_OWN_VALUE;
+	rules.policy = &rl_kinds[RL_KIND_OWN_VALUE];
 	struct drive d = drive_begin(rules, "acquire; votes YNDN");
 	assert_int_equal(d.fx.nodes, 0x11);
 	drive_play(&d, "acquire; votes YC");

@@ -6,7 +6,7 @@
 static struct rl_rules timed(enum rl_kind kind, uint64_t wait_ms, uint64_t renew_ms)
 {
 	struct rl_rules rules = drive_waiting_rules(3, wait_ms);
-	rules.kind = kind;
+	rules.policy = &rl_kinds[kind];
 	rules.renew_ns = rl_time_ms(renew_ms);
 	return rules;
 }

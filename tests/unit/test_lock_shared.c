@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared locks: whose vote is waited for, who is let past, upgrades and what they leave. */
-#include "core/enter.h"
+#include "core/gate.h"
 #include "core/share.h"
 #include "drive.h"
 
 static struct rl_rules shared(uint64_t wait_ms)
 {
 	struct rl_rules rules = drive_waiting_rules(3, wait_ms);
-	rules.kind = RL_KIND_SHARED;
+	rules.policy = &rl_kinds[RL_KIND_SHARED];
 	return rules;
 }
 
@@ -28,7 +28,7 @@ static struct rl_rules capped(void)
 static struct rl_rules own(void)
 {
 	struct rl_rules rules = shared(0);
-	rules.kind = RL_KIND_SHARED_OWN;
+	rules.policy = &rl_kinds[RL_KIND_SHARED_OWN];
 	return rules;
 }
 
@@ -37,7 +37,7 @@ static void answer(struct drive *d, unsigned node, int verdict, int waiting)
 {
 	struct rl_vote vote = {.code = verdict > 0 ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO,
 	                       .number_count = 4,
-	                       .numbers = {[RL_ENTER_VERDICT] = verdict, [RL_ENTER_WAITING] = waiting}};
+	                       .numbers = {[RL_GATE_VERDICT] = verdict, [RL_GATE_WAITING] = waiting}};
 	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
 	                                .seq = d->lock.round.seq,
 	                                .node = node,
@@ -376,7 +376,7 @@ SCENARIO(caps, drive_begin(capped(), "acquire; votes YYY; forget"),
 static struct rl_rules fenced(void)
 {
 	struct rl_rules rules = shared(0);
-	rules.kind = RL_KIND_SHARED_FENCED;
+	rules.policy = &rl_kinds[RL_KIND_SHARED_FENCED];
 	return rules;
 }
 

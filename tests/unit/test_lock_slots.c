@@ -7,7 +7,7 @@
 static struct rl_rules slots(unsigned count, uint64_t wait_ms)
 {
 	struct rl_rules rules = drive_waiting_rules(3, wait_ms);
-	rules.kind = RL_KIND_SLOTS;
+	rules.policy = &rl_kinds[RL_KIND_SLOTS];
 	rules.slots = count;
 	return rules;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sized options, and the limits of what may be asked for. */
+#include "core/kinds.h"
+#include "core/lock.h"
 #include "core/validity.h"
 #include "options.h"
 
@@ -268,7 +270,7 @@ TEST(rules_from_options)
 	assert_int_equal(make(&rules, 0), 0);
 	assert_int_equal(rules.node_count, 5);
 	assert_int_equal(rules.quorum, 3);
-	assert_int_equal(rules.kind, RL_KIND_EXCLUSIVE);
+	assert_ptr_equal(rules.policy, &rl_kinds[RL_KIND_EXCLUSIVE]);
 	assert_true(rules.wait_ns == 0 && rules.noquorum_wait_ns == 0);
 	assert_true(rules.danger_ns == rl_time_ms(5000)); /* ttl/6 */
 	options.wait_ms = REDLOCK_FOREVER;
@@ -277,7 +279,7 @@ TEST(rules_from_options)
 	options.token_len = 1;
 	assert_int_equal(make(&rules, 0), 0);
 	assert_true(rules.wait_ns == UINT64_MAX && rules.noquorum_wait_ns == UINT64_MAX);
-	assert_true(rules.danger_ns == 0 && rules.kind == RL_KIND_OWN_VALUE);
+	assert_true(rules.danger_ns == 0 && rules.policy == &rl_kinds[RL_KIND_OWN_VALUE]);
 	options.wait_ms = 60000;
 	assert_int_equal(make(&rules, 0), 0);
 	assert_true(rules.noquorum_wait_ns == rl_time_ms(60000)); /* as wait_ms */
@@ -343,7 +345,7 @@ TEST(other_limits)
 		options.token = rows[i].token;
 		options.token_len = 1;
 		assert_int_equal(make(&rules, 0), rows[i].result);
-		assert_true(rows[i].result != 0 || rules.kind == rows[i].kind);
+		assert_true(rows[i].result != 0 || rules.policy == &rl_kinds[rows[i].kind]);
 	}
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The line of a step: every part of it, and what happens when it does not fit. */
+#include "core/kinds.h"
+#include "core/lock.h"
 #include "core/trace.h"
 
 #include "unit.h"
@@ -11,7 +13,8 @@ static struct rl_ballot
 static struct rl_lock lock_of(unsigned nodes)
 {
 	struct rl_lock lock;
-	rules = (struct rl_rules){.node_count = nodes, .quorum = rl_quorum_least(nodes)};
+	rules = (struct rl_rules){
+	    .policy = &rl_kinds[RL_KIND_EXCLUSIVE], .node_count = nodes, .quorum = rl_quorum_least(nodes)};
 	rl_lock_init(&lock, &rules, ballots);
 	return lock;
 }

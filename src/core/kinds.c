@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/kinds.h"
+
+#include <stddef.h>
+
+#include "core/ballot.h"
+#include "core/fence.h"
+#include "core/finding.h"
+#include "core/gate.h"
+#include "core/many.h"
+#include "core/share.h"
+#include "core/slots.h"
+
+static enum rl_tally claim(const struct rl_lock *l)
+{
+	return rl_quorum_for_claim(rl_ballot_count(l));
+}
+
+static enum rl_tally extend(const struct rl_lock *l)
+{
+	return rl_quorum_for_extend(rl_ballot_count(l));
+}
+
+static enum rl_tally check(const struct rl_lock *l)
+{
+	return rl_quorum_for_check(rl_ballot_count(l));
+}
+
+static enum rl_tally release(const struct rl_lock *l)
+{
+	return rl_quorum_for_release(rl_ballot_count(l));
+}
+
+/* From every node, also from those that said no or nothing. */
+static void from_all(const struct rl_lock *l, struct rl_effects *fx)
+{
+	fx->nodes = l->asked;
+	fx->owed = l->owed;
+}
+
+/* Who has failed tries again, and who comes next would find what it has found: nobody is woken. */
+static void from_all_quietly(const struct rl_lock *l, struct rl_effects *fx)
+{
+	from_all(l, fx);
+	fx->quiet = true;
+}
+
+/* A key with a caller's own value may be that of another acquisition of the same caller, an earlier or a
+ * later one: it is ours to delete only where it is known that this attempt made it. A node that has not said
+ * so yet finds out by itself (net/submit.c). */
+static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
+{
+	fx->nodes = l->owed;
+	fx->owed = l->owed & rl_ballot_voted(l, REDLOCK_VOTE_YES);
+}
+
+/* The operations of a lock whose key has one token as its value. */
+#define TOKEN_HOLDS                                                                                          \
+	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST}, [REDLOCK_OP_RELEASE] = {        \
+	                                                                             RL_OP_RELEASE, release,     \
+	                                                                             .refused = REDLOCK_E_GONE}
+#define TOKEN_ASKS                                                                                           \
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, REDLOCK_E_BUSY, .keep = rl_gate_learn}, TOKEN_HOLDS
+
+/* And what one with fresh tokens is asked: who asks wants to see every node. */
+#define TOKEN_LOOKS                                                                                          \
+	[REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, true, rl_finding_keep}, [REDLOCK_OP_PROBE] = { \
+	                                                                                      RL_OP_PROBE,       \
+	                                                                                      check,             \
+	                                                                                      REDLOCK_E_GONE,    \
+	                                                                                      true, NULL}
+
+#define MANY_HOLDS                                                                                           \
+	[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND_ALL, extend, REDLOCK_E_LOST, .keep = rl_many_keep},                  \
+	[REDLOCK_OP_RELEASE] = {RL_OP_RELEASE_ALL, release, REDLOCK_E_GONE}
+
+#define SETNX_ASKS                                                                                           \
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_SETNX, claim, REDLOCK_E_BUSY},                                             \
+	[REDLOCK_OP_EXTEND] = {RL_OP_SETNX_EXTEND, extend, REDLOCK_E_LOST},                                      \
+	[REDLOCK_OP_RELEASE] = {RL_OP_SETNX_RELEASE, release, REDLOCK_E_GONE}
+
+/* A release finds the key in either form. */
+#define SHARE_ENDS                                                                                           \
+	[REDLOCK_OP_RELEASE] = {RL_OP_SHARE_RELEASE, release, REDLOCK_E_GONE}, [REDLOCK_OP_QUERY] = {            \
+	                                                                           RL_OP_SHARE_QUERY, check,     \
+	                                                                           REDLOCK_E_GONE, true,         \
+	                                                                           rl_finding_keep}
+#define SHARE_ASKS                                                                                           \
+	[REDLOCK_OP_ACQUIRE] = {RL_OP_SHARE, rl_share_weigh, REDLOCK_E_BUSY, .keep = rl_share_keep},             \
+	[REDLOCK_OP_EXTEND] = {RL_OP_SHARE_EXTEND, extend, REDLOCK_E_LOST}, SHARE_ENDS
+
+#define SHARED_BY_TURNS                                                                                      \
+	.asks = {SHARE_ASKS, [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL}},             \
+	.signs = true, .tries_again = true, .contends = true, .shares = true, .confirm = rl_share_confirm,       \
+	.give_back = from_all_quietly
+
+const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
+    [RL_KIND_EXCLUSIVE] =
+        {
+            .asks = {TOKEN_ASKS, TOKEN_LOOKS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .heirs = true,
+            .many = &rl_kinds[RL_KIND_MANY],
+            .give_back = from_all,
+        },
+    [RL_KIND_FENCED] =
+        {
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_FENCED, rl_fence_weigh, REDLOCK_E_BUSY,
+                                             .keep = rl_fence_keep},
+                     TOKEN_HOLDS,
+                     TOKEN_LOOKS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .numbers = true,
+            .draws = true,
+            .many = &rl_kinds[RL_KIND_MANY_FENCED],
+            .confirm = rl_fence_confirm,
+            .give_back = from_all,
+        },
+    /* Who asks with a token wants to know whether it holds; who asks without wants to see every node. */
+    [RL_KIND_OWN_VALUE] =
+        {
+            .asks =
+                {
+                    TOKEN_ASKS,
+                    [REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, false, rl_finding_keep},
+                },
+            .attach = {RL_OP_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .give_back = where_proven,
+        },
+    /* Who waits for one name must not keep another one: it is woken, never handed the lock. */
+    [RL_KIND_MANY] =
+        {
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL, claim, REDLOCK_E_BUSY, .keep = rl_many_keep},
+                     MANY_HOLDS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .several = true,
+            .give_back = from_all_quietly,
+        },
+    [RL_KIND_MANY_FENCED] =
+        {
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL_FENCED, rl_fence_weigh, REDLOCK_E_BUSY,
+                                             .keep = rl_fence_keep},
+                     MANY_HOLDS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .several = true,
+            .numbers = true,
+            .draws = true,
+            .confirm = rl_fence_confirm,
+            .give_back = from_all_quietly,
+        },
+    /* Who waits asks again by chance: holders of the old protocol wake nobody. */
+    [RL_KIND_SETNX] =
+        {
+            .asks = {SETNX_ASKS,
+                     [REDLOCK_OP_QUERY] = {RL_OP_SETNX_QUERY, check, REDLOCK_E_GONE, true, rl_finding_keep},
+                     [REDLOCK_OP_PROBE] = {RL_OP_PROBE, check, REDLOCK_E_GONE, true, NULL}},
+            .signs = true,
+            .tries_again = true,
+            .unguarded = true,
+            .renews_early = true,
+            .give_back = from_all,
+        },
+    [RL_KIND_SETNX_OWN] =
+        {
+            .asks = {SETNX_ASKS, [REDLOCK_OP_QUERY] = {RL_OP_SETNX_QUERY, check, REDLOCK_E_GONE, false,
+                                                       rl_finding_keep}},
+            .attach = {RL_OP_SETNX_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .unguarded = true,
+            .renews_early = true,
+            .give_back = where_proven,
+        },
+    /* Who is told a token by message knows it by its first digits, which these have not: none is handed over.
+     */
+    [RL_KIND_NUMBER] =
+        {
+            .asks = {TOKEN_ASKS, TOKEN_LOOKS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .decimal = true,
+            .give_back = from_all,
+        },
+    /* What it holds is asked and extended as a plain lock of the slot's name (operate.c). */
+    [RL_KIND_SLOTS] =
+        {
+            .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_SLOT, rl_slots_weigh, REDLOCK_E_BUSY,
+                                             .keep = rl_slots_keep},
+                     [REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST},
+                     [REDLOCK_OP_RELEASE] = {RL_OP_SLOT_RELEASE, release, .refused = REDLOCK_E_GONE},
+                     TOKEN_LOOKS},
+            .signs = true,
+            .tries_again = true,
+            .contends = true,
+            .slots = true,
+            .unguarded = true,
+            .confirm = rl_slots_confirm,
+            .give_back = from_all_quietly,
+        },
+    [RL_KIND_SHARED] = {SHARED_BY_TURNS, .alone = &rl_kinds[RL_KIND_ALONE],
+                        .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY}},
+    [RL_KIND_SHARED_FENCED] = {SHARED_BY_TURNS, .alone = &rl_kinds[RL_KIND_ALONE], .draws = true,
+                               .upgrade = {RL_OP_UPGRADE_FENCED, rl_fence_weigh, REDLOCK_E_BUSY,
+                                           .keep = rl_fence_keep}},
+    [RL_KIND_SHARED_OWN] =
+        {
+            .asks = {SHARE_ASKS},
+            .attach = {RL_OP_SHARE_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .shares = true,
+            .confirm = rl_share_confirm,
+            .give_back = where_proven,
+        },
+    /* A renewal of before may still come where it was upgraded: what is extended there is doubted, too. Who
+     * upgrades again keeps the number. */
+    [RL_KIND_ALONE] =
+        {
+            .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_UPGRADE, extend, REDLOCK_E_LOST}, SHARE_ENDS},
+            .signs = true,
+            .contends = true,
+            .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY},
+            .give_back = from_all,
+        },
+};

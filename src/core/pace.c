@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/pace.h"
+
+#include "core/gate.h"
+#include "core/many.h"
+#include "core/policy.h"
+#include "core/retry.h"
+
+/* Who has a place asks after a part of the time since something changed, for each of those before it. Who has
+ * none cannot see changes: it asks after a part of the time that it has waited. */
+enum { PART = 4, PART_BLIND = 64 };
+
+/* So many times as long as an attempt takes before the end are the last tries. */
+enum { LAST_TRIPS = 4 };
+
+static uint64_t clamp(uint64_t ns, uint64_t least)
+{
+	return rl_time_min(rl_time_max(ns, least), RL_PACE_MOST_NS);
+}
+
+static uint64_t interval(const struct rl_lock *l, uint64_t now)
+{
+	uint64_t since = rl_time_sub(now, l->changed_ns);
+	if (!l->placed || l->place == 0)
+		return clamp(since / PART_BLIND, RL_PACE_BLIND_NS);
+	return rl_time_min(clamp(since / PART * l->place, RL_PACE_LEAST_NS * l->place),
+	                   rl_time_sub(l->free_at_ns, now));
+}
+
+uint64_t rl_pace_about(uint64_t ns, uint64_t entropy)
+{
+	return ns / 2 + (ns > 0 ? entropy % ns : 0);
+}
+
+bool rl_pace_is_last(const struct rl_lock *l, uint64_t now)
+{
+	uint64_t trip = rl_time_max(l->trip_ns, RL_RETRY_MIN_NS);
+	return rl_time_sub(l->wait_until_ns, now) < LAST_TRIPS * trip;
+}
+
+/* In the next step: it is our turn, or those who wait are to be met at the gate, or at the next one. */
+static bool is_due(const struct rl_lock *l, uint64_t now)
+{
+	bool moved = l->stage == RL_STAGE_ALL || rl_gate_vote(l) > REDLOCK_KIND_NO;
+	return (l->woken || moved) && !rl_pace_is_last(l, now);
+}
+
+/* The gate was won, and the rest was not: somebody else has another gate. Who pauses leaves it to him. */
+static bool is_divided(const struct rl_lock *l)
+{
+	return l->stage == RL_STAGE_CLAIM && rl_gate_vote(l) == REDLOCK_KIND_YES;
+}
+
+/* Or it has another slot: who asks for the next one does not wait for that. Those who want several names may
+ * each have won a gate: who comes later by more than a trip finds that out there. Or the holder has not got
+ * the gate: the longer that lasts, the less it is a matter of moments. */
+static uint64_t divided_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left)
+{
+	const struct rl_policy *policy = rl_policy_of(l);
+	uint64_t retry = rl_retry_at(l, e, left), pause = RL_PACE_BLIND_NS;
+	if (policy->several)
+		pause = rl_time_max(rl_time_max(pause, 2 * l->trip_ns), rl_time_sub(e->now_ns, l->changed_ns) / PART);
+	if (policy->several || policy->slots)
+		retry = rl_time_min(retry, rl_time_add(e->now_ns, rl_pace_about(pause, e->entropy)));
+	return retry;
+}
+
+uint64_t rl_pace_next(struct rl_lock *l, const struct rl_event *e, uint64_t left)
+{
+	uint64_t now = e->now_ns;
+	if (l->stage == RL_STAGE_ALL && !l->contended)
+		l->changed_ns = now;
+	l->contended = true;
+	rl_many_line_up(l);
+	if (is_divided(l))
+		return divided_at(l, e, left);
+	if (is_due(l, now))
+		return rl_time_add(now, 1);
+	uint64_t delay = rl_pace_about(interval(l, now), e->entropy);
+	if (l->place == 1) /* the others come later by chance: one asks as soon as the key has expired */
+		delay = rl_time_min(delay, rl_time_sub(l->free_at_ns, now));
+	delay = rl_time_max(delay, RL_RETRY_MIN_NS);
+	return rl_time_add(now, rl_time_min(delay, left / 2));
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the core works on: the rules of a lock, its state, the events that it takes and the effects that it
+ * has. All of the core reads it; what it does with it, lock.h says.
+ */
+#ifndef RL_CORE_STATE_H
+#define RL_CORE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <redlock/redlock.h>
+
+#include "core/observe.h"
+#include "core/quorum.h"
+#include "core/time.h"
+#include "core/vote.h"
+
+/*
+ * What a node can be asked: X(name, its word in a trace line). First the operations of the public header,
+ * under their numbers, then what a kind asks in the place of one. Each is a row of the table of operations
+ * (proto/ops.c).
+ */
+#define RL_OP_MAP(X)                                                                                         \
+	X(NONE, "nothing")                                                                                       \
+	X(ACQUIRE, "acquire")                                                                                    \
+	X(EXTEND, "extend")                                                                                      \
+	X(RELEASE, "release")                                                                                    \
+	X(QUERY, "query")                                                                                        \
+	X(PROBE, "probe")                                                                                        \
+	X(ENTER, "enter")                                                                                        \
+	X(LEAVE, "leave")                                                                                        \
+	X(HAND, "hand over")                                                                                     \
+	X(MEET, "meet")                                                                                          \
+	X(ADMIT, "admit")                                                                                        \
+	X(CLAIM_FENCED, "acquire")                                                                               \
+	X(RAISE, "raise")                                                                                        \
+	X(CLAIM_ALL, "claim all")                                                                                \
+	X(CLAIM_ALL_FENCED, "claim all")                                                                         \
+	X(ENTER_ALL, "enter for all")                                                                            \
+	X(EXTEND_ALL, "extend all")                                                                              \
+	X(RELEASE_ALL, "release all")                                                                            \
+	X(SETNX, "acquire by time")                                                                              \
+	X(SETNX_EXTEND, "extend by time")                                                                        \
+	X(SETNX_RELEASE, "release by time")                                                                      \
+	X(SETNX_QUERY, "query by time")                                                                          \
+	X(SLOT, "acquire a slot")                                                                                \
+	X(SLOT_ENTER, "enter for a slot")                                                                        \
+	X(SLOT_RELEASE, "release a slot")                                                                        \
+	X(SHARE, "share")                                                                                        \
+	X(SHARE_EXTEND, "extend share")                                                                          \
+	X(SHARE_RELEASE, "release share")                                                                        \
+	X(SHARE_QUERY, "query share")                                                                            \
+	X(UPGRADE, "upgrade")                                                                                    \
+	X(UPGRADE_FENCED, "upgrade")
+
+enum {
+#define RL_OP_ENUM(name, word) RL_OP_##name,
+	RL_OP_MAP(RL_OP_ENUM)
+#undef RL_OP_ENUM
+	    RL_OP_COUNT
+};
+_Static_assert(RL_OP_PROBE == (int)REDLOCK_OP_PROBE, "the public operations come first");
+
+/* Sets of them. */
+#define RL_OP_BIT(operation) (UINT64_C(1) << (operation))
+_Static_assert(RL_OP_COUNT <= 64, "each operation has a bit");
+
+struct rl_policy;
+
+/* What the caller asked for. Constant for the life of a handle. */
+struct rl_rules {
+	unsigned node_count;
+	unsigned quorum;
+	const struct rl_policy *policy; /* its kind: a row of kinds.h */
+	uint32_t drift_ppm;
+	uint32_t slots; /* how many there are; 0: it is not one of several */
+	uint64_t ttl_ns;
+	uint64_t node_timeout_ns;
+	uint64_t drift_base_ns;
+	uint64_t min_validity_ns;
+	uint64_t wait_ns;
+	uint64_t noquorum_wait_ns;
+	uint64_t quarantine_wait_ns; /* beyond both of these, for nodes in quarantine */
+	uint64_t retry_min_ns;
+	uint64_t retry_max_ns;
+	uint64_t renew_ns;    /* 0: never */
+	uint64_t danger_ns;   /* 0: no notice */
+	uint64_t max_hold_ns; /* 0: no cap */
+	uint64_t
+	    max_extends; /* 0: no cap; as wide as the others: no padding, and rules can be compared as bytes */
+};
+
+enum rl_phase {
+	RL_IDLE,      /* nothing claimed */
+	RL_ACQUIRING, /* an attempt is out */
+	RL_PAUSED,    /* between two attempts */
+	RL_HELD,      /* granted, and the clock has not reached valid_until_ns */
+	RL_LOST,      /* was held; terminal until released */
+	RL_RELEASING, /* a release is out */
+	RL_LOOKING,   /* an attempt was refused, and the nodes are asked by whom */
+	RL_INSISTING, /* its votes are split, and some are asked for again */
+	RL_WATCHING,  /* between two looks */
+	RL_RAISING    /* a quorum has granted, with different numbers: the lower ones are raised */
+};
+
+/* What an extend is besides. */
+enum rl_turn { RL_TURN_NONE, RL_TURN_UP, RL_TURN_DOWN };
+
+/* Numbers of calls: an old message for a place is told from a new one. */
+#define RL_CALLS 4096u
+
+/* Which nodes an attempt asks: enter.h. */
+enum rl_stage { RL_STAGE_ALL, RL_STAGE_GATE, RL_STAGE_CLAIM };
+
+/* Whose key a node has under the name. Keys of others: RL_KEY_OTHERS + a number below REDLOCK_MAX_NODES that
+ * is the same for those that cannot be told apart. */
+enum rl_whose { RL_KEY_UNKNOWN, RL_KEY_NONE, RL_KEY_OURS, RL_KEY_OTHERS };
+
+/* The last look that an attempt had at the keys. */
+struct rl_look {
+	uint32_t seq;
+	uint32_t out;      /* bit per node: no answer yet */
+	uint32_t before;   /* bit per node: its value comes before our token */
+	uint8_t place;     /* of the first node that had a key, in the order that contenders share */
+	uint64_t pause_ns; /* before the next one */
+};
+
+/* One operation asked of all nodes. It stays, closed, after its decision, so that late votes are recorded. An
+ * acquire whose votes are split stays open, with the deadline of each stage in turn. */
+struct rl_round {
+	uint32_t seq;
+	uint8_t operation; /* enum redlock_operation */
+	bool open;
+	bool background;                       /* a renewal: nobody waits for its result */
+	uint8_t turn;                          /* enum rl_turn */
+	uint8_t votes[REDLOCK_KIND_FATAL + 1]; /* how many there are, by kind */
+	uint64_t t0_ns;                        /* before the first byte was sent */
+	uint64_t leapt_ns;                     /* since then so much more time has passed than its clock shows */
+	uint64_t deadline_ns;
+	uint64_t ttl_ns;
+};
+
+/* What one node said in the round, and whose key it had when it was last looked at. */
+struct rl_ballot {
+	uint64_t rtt_ns : 48; /* three days at most */
+	uint8_t code;         /* enum redlock_vote_code */
+	uint8_t whose;        /* enum rl_whose */
+};
+
+/* What only nodes of a guarded set tell, or of a lock with slots. */
+struct rl_numbers {
+	uint64_t fence;         /* the number of the lock, also while it is raised; 0: it has none */
+	uint64_t quarantine_ns; /* when the quarantine that is waited for is over; 0: none is */
+	uint64_t patience_ns;   /* what is left of quarantine_wait_ns in this acquire */
+	uint64_t of[]; /* each node: with its yes to our token, the number, or the slot plus 1; in quarantine:
+	                * when that is over */
+};
+
+struct rl_lock {
+	const struct rl_rules *rules;     /* lent by the caller, as are votes and findings */
+	struct rl_ballot *votes;          /* of `round`, one for each node */
+	struct redlock_finding *findings; /* the same; NULL: no memory for them */
+	struct rl_numbers *numbers;       /* the same; NULL: the nodes are not guarded, and there are no slots */
+	struct rl_round round;
+	struct rl_look look;
+	uint64_t wait_until_ns;   /* end of the acquire call */
+	uint64_t quorum_until_ns; /* end of patience with an unreachable quorum; 0: the last attempt had one */
+	union {
+		uint64_t retry_at_ns;   /* PAUSED: until then */
+		uint64_t pass_until_ns; /* HELD: so long the claim may be passed on within the client */
+	};
+	uint64_t valid_until_ns; /* 0: not held */
+	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
+	uint64_t hold_until_ns;  /* the cap of max_hold_ns as a point in time */
+	uint64_t changed_ns;     /* when something was last seen to change for those who wait */
+	uint64_t free_at_ns;     /* when the key at the gate expires, as far as is known */
+	uint64_t trip_ns;        /* how long the last attempt took */
+	uint64_t offered_ns;     /* since when our token may be handed the lock; 0: it may not */
+	uint32_t last_seq;
+	uint32_t owed;       /* bit per node: the current token's key may exist there */
+	uint32_t claim_seq;  /* of the attempt that the current token was sent with */
+	uint32_t refused;    /* bit per node: it said no to that token */
+	uint32_t asked;      /* bit per node: the token was sent to it */
+	uint32_t unanswered; /* bit per node: the last time that it was, it has said nothing yet */
+	uint32_t heard;      /* bit per node: it may give our token its key, which was on offer */
+	uint32_t extends;    /* since the grant */
+	uint32_t looked_ms;  /* when a waiter last asked all nodes, modulo 2^32 */
+	uint32_t passed_ms;  /* when a gate was last passed over, modulo 2^32 */
+
+	/* A process may have a hundred thousand of these: what is small shares a word. */
+	enum rl_phase phase : 4;
+	enum redlock_operation waiting : 4; /* a query or probe: it begins behind the renewal that is out */
+	enum rl_stage stage : 2;
+	unsigned passes : 9;     /* so often the claim was passed on */
+	bool claims : 1;         /* an attempt is out and was not given back: its votes count */
+	bool warned : 1;         /* the notice of danger was given for this validity */
+	bool beside : 1;         /* others that it was sent to may have our place in their queues, too */
+	bool contended : 1;      /* others want the lock */
+	bool placed : 1;         /* the gate may have our place in its queue */
+	bool woken : 1;          /* it has said that it is our turn */
+	bool back : 1;           /* it has come back to a gate that it had passed over */
+	bool behind_readers : 1; /* the key that was in its way is shared */
+	bool handed : 1;         /* the attempt was begun by a message that the lock is handed over */
+	bool alone : 1;          /* a shared lock: it was upgraded, and is the only one */
+	bool kept_out : 1;       /* the same: a node has said that somebody waits who goes first */
+	int8_t verdict;          /* of the last attempt that had its full time; 0: none yet */
+	uint8_t turn;            /* of the order of nodes, by the name: where it begins */
+	uint8_t passed;          /* so many of them were silent, and do not count as the gate */
+	uint8_t gate;            /* node */
+	uint16_t place;          /* in its queue; 1: the first, 0: unknown */
+	uint16_t call;           /* number of the acquire, modulo RL_CALLS: a place is that of one call */
+	uint8_t obstacle; /* of several names: the one that somebody else has, 1: the first; 0: none is known */
+	uint8_t line;  /* the same: the one that it waits for in a queue, 0: the first; `turn` is that name's */
+	uint8_t slot;  /* the one that was granted last, from 0 on */
+	uint8_t first; /* the one that nodes are to try first */
+};
+
+enum rl_event_kind {
+	RL_EV_ACQUIRE,
+	RL_EV_EXTEND,
+	RL_EV_RELEASE,
+	RL_EV_QUERY,
+	RL_EV_TURN,
+	RL_EV_CANCEL,
+	RL_EV_REPLY,
+	RL_EV_TICK,
+	RL_EV_WAKE,
+	RL_EV_HAND,
+	RL_EV_LEAP,
+	RL_EV_PASS
+};
+
+struct rl_event {
+	enum rl_event_kind kind;
+	int result; /* CANCEL: what the cancelled operation returns */
+	uint64_t now_ns;
+	uint64_t entropy;      /* any random bits: used for the retry delay */
+	uint64_t ttl_ns;       /* EXTEND */
+	uint64_t behind_ns;    /* until then another handle of this client is first for the lock; 0: none is */
+	uint64_t offered_ns;   /* HAND: the number of the offer that was taken */
+	uint64_t leap_ns;      /* LEAP: so much more time has passed than the clock shows */
+	uint64_t heir_ns;      /* RELEASE: when it was told who comes next; 0: it was not */
+	const uint8_t *order;  /* the nodes in the order that all contenders share; NULL: as numbered */
+	struct rl_slice token; /* ours: the one that was signed last */
+	struct rl_vote vote;   /* REPLY; not PENDING. HAND: for which token, and how many wait if it is known */
+	uint32_t seq;          /* REPLY: of the operation that is answered */
+	unsigned node;         /* REPLY, WAKE, HAND */
+	unsigned operation;    /* REPLY: what the node was asked, RL_OP_ */
+	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
+	uint16_t call;         /* WAKE, HAND: whose place it was */
+	bool deaf;             /* WAKE: it is not woken; nothing is heard of the node any more */
+	bool front;            /* WAKE: it is not woken; it was behind another handle, and is not any more */
+	bool gone;             /* WAKE: it is not woken; the key that the node had is gone */
+	bool probe;            /* QUERY: whether the nodes would take the lock, not what they have */
+	bool up;               /* TURN: from shared to exclusive; else back */
+	bool passes;           /* RELEASE: another handle of this client may get it */
+	bool identified;       /* REPLY: each node has said who it is */
+	bool ordered;          /* each node has said who it is: so is that of all clients */
+	bool more;             /* REPLY: others of the same moment follow; the last one decides */
+};
+
+struct rl_effects {
+	unsigned send;       /* RL_OP_; NONE: nothing */
+	uint32_t nodes;      /* bit per node that it goes to */
+	uint32_t enter;      /* of those: by its queue (ENTER) */
+	uint32_t seq;        /* 0: nobody waits for the answers */
+	uint64_t ttl_ns;     /* of an acquire or extend */
+	bool sign;           /* before it is sent: make a fresh token */
+	bool again;          /* the round that was sent before, and its token */
+	bool quits;          /* LEAVE: our place is given up, */
+	uint16_t call;       /* of this call; also of `enter` */
+	bool tidies;         /* and nothing else: the token is not released */
+	bool bars;           /* LEAVE: the token may not be handed over any more; */
+	bool quiet;          /* and nobody is woken: we go on (also of a shared claim that is given back) */
+	bool keeps;          /* SLOT_RELEASE: all slots of the token but the one that is held */
+	bool stands;         /* `enter` takes a place, or keeps it, at the gate */
+	bool beside;         /* and at the others */
+	uint64_t offered_ns; /* of `enter`: the number of our offer; 0: it may not be handed over */
+	bool declines;       /* HAND: what was handed over is not wanted, and has to be released */
+	uint32_t owed;       /* of a release: bit per node where the key may exist. With the caller's own value,
+	                      * of those that nobody waits for: where it does */
+	enum redlock_operation done; /* NONE: nothing ended */
+	int result;
+	uint32_t observed; /* RL_OBSERVE_ bits */
+	bool twin; /* the node of this REPLY took the token under another name: it is another one of the nodes */
+};
+
+/* Whether an attempt is out, or one is paused for. */
+static inline bool rl_state_acquires(const struct rl_lock *lock)
+{
+	return lock->phase == RL_ACQUIRING || lock->phase == RL_PAUSED || lock->phase >= RL_LOOKING;
+}
+
+/* Whether an operation that somebody waits for is under way. */
+static inline bool rl_state_is_busy(const struct rl_lock *lock)
+{
+	return rl_state_acquires(lock) || lock->waiting != REDLOCK_OP_NONE ||
+	       (lock->round.open && !lock->round.background);
+}
+
+#endif
