@@ -382,16 +382,14 @@ void rl_operate_leap(redlock_client *c)
 
 /* ---- answers ---- */
 
-/* What a node says. A server that has two names has no second vote on who holds the lock, but what it says of
- * its own key is true. */
-static void take_vote(struct rl_vote *vote, const struct rl_node *node, const struct rl_answer *answer)
+/* A server that has two names has no second vote on who holds the lock, but what it says of its own key is
+ * true. */
+static bool votes_twice(const struct rl_node *node, const struct rl_answer *answer)
 {
 	const struct rl_op *op = &rl_ops[answer->operation];
-	*vote = answer->vote;
 	if (!node->duplicate || op->gives_back || op->change == RL_CHANGE_LOOK)
-		return;
-	if (redlock_vote_kind(vote->code) < REDLOCK_KIND_MISSING)
-		vote->code = REDLOCK_VOTE_DUPLICATE;
+		return false;
+	return redlock_vote_kind(answer->vote.code) < REDLOCK_KIND_MISSING;
 }
 
 /* A node with a queue says more: who has the lock, and who comes next. Seldom, as count_refusals(). */
@@ -417,8 +415,10 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .seq = answer->tag.seq,
 	                         .node = node->id,
 	                         .operation = answer->operation,
+	                         .vote = answer->vote,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
-	take_vote(&event.vote, node, answer);
+	if (votes_twice(node, answer))
+		event.vote.code = REDLOCK_VOTE_DUPLICATE;
 	if (rl_gate_asks_queue(event.operation))
 		take_entered(c, lock, &event);
 	else
