@@ -2,6 +2,9 @@
 /* The blocking calls. How they wait is in wait.c. */
 #include "client.h"
 #include "heir.h"
+#include "operate.h"
+#include "turn.h"
+#include "wait.h"
 
 /* After a pause of this length, what came in meanwhile is read first: a connection that was closed while
  * nobody looked must not cost a vote, and an answer that waits in the socket is not a stall. */
@@ -21,7 +24,7 @@ static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, 
 {
 	if (reads_first(c, lock, event))
 		(void)rl_turn_poll(c);
-	rl_client_catch_up(c);
+	rl_operate_catch_up(c);
 	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_state_is_busy(&lock->core))
 		return REDLOCK_E_STATE;
 	lock->waiter = waiter;
@@ -82,13 +85,13 @@ int redlock_release(redlock_lock *lock)
 
 int redlock_query(redlock_lock *lock)
 {
-	int error = rl_handle_prepare_query(lock);
+	int error = rl_client_prepare_query(lock);
 	return error < 0 ? error : run(lock, &(struct rl_event){.kind = RL_EV_QUERY});
 }
 
 int redlock_probe(redlock_lock *lock)
 {
-	int error = rl_handle_prepare_query(lock);
+	int error = rl_client_prepare_query(lock);
 	return error < 0 ? error : run(lock, &(struct rl_event){.kind = RL_EV_QUERY, .probe = true});
 }
 
@@ -100,7 +103,7 @@ int redlock_cancel(redlock_lock *lock)
 		return error;
 	redlock_client *c = lock->client;
 	rl_loop_enter_now(&c->loop);
-	rl_client_catch_up(c);
+	rl_operate_catch_up(c);
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
 	rl_turn_settle(c);
 	rl_loop_leave(&c->loop);

@@ -7,10 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "credentials.h"
+#include "keeper.h"
+#include "life.h"
 #include "net/admission.h"
 #include "options.h"
 #include "os/clock.h"
 #include "os/random.h"
+#include "turn.h"
 
 const char *redlock_version(void)
 {
@@ -149,6 +153,7 @@ static void init(redlock_client *c, const struct redlock_options *o)
 {
 	rl_loop_init(&c->loop, o->interruptible != 0);
 	rl_registry_init(&c->handles);
+	rl_places_init(&c->places, &c->nodes, &c->random);
 	c->node_timeout_ms = o->node_timeout_ms;
 	c->drift_ppm = o->drift_ppm;
 	c->drift_ms = o->drift_ms;
@@ -235,7 +240,7 @@ void redlock_close(redlock_client *c)
 	}
 	for (redlock_lock *lock = rl_registry_next(&c->handles, 0), *next; lock != NULL; lock = next) {
 		next = rl_registry_next(&c->handles, lock->slot + 1);
-		rl_handle_detach(lock, true);
+		rl_life_detach(lock, true);
 	}
 	if (!child) {
 		rl_nodes_end_login(&c->nodes);

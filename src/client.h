@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a client, made of objects that do not know it, and the files that drive them. Arrows point
- * down:
+ * The inside of a client: what it is made of, which does not know it, and the files that drive that. Who
+ * calls or includes stands above whom; on one line nobody knows another. Layers below (core, net, os) are
+ * left out.
  *
  *   client.c       opens and closes
- *   handle.c       lock handles               blocking.c     blocking calls
- *   keeper.c       the thread                 nonblocking.c  the calls for event loops
+ *   life.c         makes and frees handles    keeper.c       the thread
+ *   blocking.c     blocking calls             nonblocking.c  the calls for event loops
  *   inspect.c      getters                    credentials.c  user and password, also new ones
- *   seen.c         what is known of a wait    asker.c        plain questions, beside all of this
- *   wait.c         who leads, who sleeps
+ *   wait.c         who leads, who sleeps      asker.c        plain questions, beside all of this
  *   turn.c         one turn of the loop: receive, decide, run timers, send
  *   operate.c      effects of the core: tokens, requests, answers, notices
- *   loop.c         mutex, poller, waiters     registry.c     handles, their rules and events
- *   leap.c         time that the clock does not show
- *   nodes.c        the nodes and the quorum   schedule.c     which deadline comes first
- *   places.c       places in their queues     guard.c       nodes that are to be admitted
+ *
+ *   client.h       the client, and how a call begins
+ *
+ *   cohort.c       passed on to the next one  guard.c        nodes that are to be admitted
+ *   places.c       places in their queues
+ *   seen.c         what is known of a wait    heir.c         who comes next
+ *   registry.c     handles, their rules and events
+ *   handle.c       one lock handle
+ *   loop.c         mutex, poller, waiters     nodes.c        the nodes and the quorum
+ *   leap.c         unshown time               schedule.c     which deadline comes first
+ *   options.c      options, and what follows from them
  *
  * Everything here is under the mutex of the loop, but for what is said otherwise.
  */
@@ -54,74 +61,6 @@ struct redlock_client {
 	void *trace_user;
 };
 
-/* ---- operate.c ---- */
-
-enum { RL_OPERATE_TOKEN_BYTES = 20, RL_OPERATE_TOKEN_DIGITS = 2 * RL_OPERATE_TOKEN_BYTES };
-
-/* Feeds one event to the core of `lock` and does what it decides. Returns what rl_lock_step() returns. */
-int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
-
-/* Tells all handles of the time that has passed and that the clock does not show. */
-void rl_operate_leap(redlock_client *c);
-
-/* The same, if there is any: before an operation begins or a timer is looked at. */
-static inline void rl_client_catch_up(redlock_client *c)
-{
-	if (c->loop.leap_ns > 0)
-		rl_operate_leap(c);
-}
-
-/* Counts the answer of a node. */
-void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);
-
-/* A server has said that it is the turn of a place, or that it has handed its key over to it. */
-void rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned node);
-
-/* These nodes, a bit for each, are not heard any more. */
-void rl_operate_deafen(redlock_client *c, uint32_t nodes);
-
-/* Makes room for what the nodes have under the name, once. False: out of memory. */
-bool rl_operate_make_findings(redlock_lock *lock);
-
-/* ---- turn.c ---- */
-
-/* Sends what the last operations queued, and arms the timer. */
-void rl_turn_settle(redlock_client *c);
-
-/* The same, unless another thread is expected: then that one sends for both. */
-void rl_turn_settle_or_defer(redlock_client *c);
-
-/* When the next turn is due; UINT64_MAX: when a socket is ready. */
-uint64_t rl_turn_deadline(const redlock_client *c);
-
-/* Looks at the sockets without waiting, unless a leader does that anyway, and takes a turn. -errno if the
- * poller fails. */
-int rl_turn_poll(redlock_client *c);
-
-/* Waits in the poller without the mutex, on behalf of all threads, then takes a turn. 1: a signal came
- * meanwhile, and the calls of this client want to know. -errno if the poller fails. */
-int rl_turn_lead(redlock_client *c);
-
-/* ---- wait.c ---- */
-
-/* Waits for the result of `lock`, whose waiter this thread is, leading or sleeping. Leaves the mutex. */
-void rl_wait_for_result(redlock_client *c, redlock_lock *lock, struct rl_waiter *waiter);
-
-/* Hands the lead to a thread that waits. */
-void rl_wait_pass_lead(redlock_client *c);
-
-/* Waits for a turn that another thread takes. As rl_turn_lead(). */
-int rl_wait_for_turn(redlock_client *c);
-
-/* ---- credentials.c ---- */
-
-/* Gives the endpoint what its URL does not say. False: out of memory. */
-bool rl_credentials_lend(struct rl_endpoint *endpoint, const char *user, const char *password);
-
-/* ---- keeper.c ---- */
-
-void rl_keeper_end(redlock_client *c);
-
 /* ---- how a call begins ---- */
 
 /* Whether it may enter the loop: 0, INVAL, or FORKED in a child process, where the mutex is not touched. */
@@ -155,6 +94,17 @@ static inline int rl_client_enter_lock(const redlock_lock *lock)
 	if (error == 0)
 		rl_loop_enter(&lock->client->loop);
 	return error;
+}
+
+/* A query, which is made room for. 0: it may begin, and is not entered. Else as above, or NOMEM. */
+static inline int rl_client_prepare_query(redlock_lock *lock)
+{
+	int error = rl_client_enter_lock(lock);
+	if (error < 0)
+		return error;
+	bool ready = rl_handle_make_findings(lock);
+	rl_loop_leave(&lock->client->loop);
+	return ready ? 0 : REDLOCK_E_NOMEM;
 }
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cohort.h"
 
-#include "client.h"
 #include "core/pass.h"
 
 /* A token that the caller was told may be used after its turn. */
-redlock_lock *rl_cohort_next(const redlock_client *c, const redlock_lock *lock)
+redlock_lock *rl_cohort_next(const struct rl_places *places, const redlock_lock *lock, uint64_t now_ns)
 {
-	redlock_lock *next = c->places.first != NULL ? rl_places_first_waiter(&c->places, lock) : NULL;
-	bool fits = next != NULL && !lock->told && rl_pass_fits(&lock->core, &next->core, c->loop.now_ns);
+	redlock_lock *next = places->first != NULL ? rl_places_first_waiter(places, lock) : NULL;
+	bool fits = next != NULL && !lock->told && rl_pass_fits(&lock->core, &next->core, now_ns);
 	return fits ? next : NULL;
 }
 
@@ -29,18 +28,19 @@ static void swap_bytes(void *a, void *b, size_t size)
 		next->field = kept_;                                                                                 \
 	} while (0)
 
-/* Both have fresh tokens, of one size. */
-void rl_cohort_exchange(redlock_client *c, redlock_lock *lock, redlock_lock *next)
+/* Both have room for fresh tokens, of one size; one that has not tried yet has none. */
+void rl_cohort_exchange(struct rl_registry *handles, redlock_lock *lock, redlock_lock *next)
 {
+	size_t nodes = lock->core.rules->node_count;
+	size_t size = lock->token_size > next->token_size ? lock->token_size : next->token_size;
 	SWAP(struct rl_lock, core);
 	SWAP(const struct rl_rules *, core.rules); /* lent by the handle, these three */
 	SWAP(struct rl_ballot *, core.votes);
 	SWAP(struct redlock_finding *, core.findings);
-	swap_bytes(lock->votes, next->votes, c->nodes.count * sizeof lock->votes[0]);
-	swap_bytes(rl_handle_token_bytes(lock), rl_handle_token_bytes(next),
-	           RL_OPERATE_TOKEN_DIGITS + c->owner_size);
+	swap_bytes(lock->votes, next->votes, nodes * sizeof lock->votes[0]);
+	swap_bytes(rl_handle_token_bytes(lock), rl_handle_token_bytes(next), size);
 	SWAP(uint16_t, token_size);
 	SWAP(struct rl_heir *, heir);
 	lock->told = next->told = 0; /* what next's caller may know is the token of an attempt */
-	rl_registry_exchange(&c->handles, lock, next);
+	rl_registry_exchange(handles, lock, next);
 }

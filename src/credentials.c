@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* User and password of the nodes whose URL has none: given when the client is opened, and changed later. */
+#include "credentials.h"
+
 #include <string.h>
 
 #include "client.h"
 #include "os/secret.h"
+#include "turn.h"
 
 struct login {
 	char *user;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock handle: one piece of memory, with a vote for each node, the name and the token behind it, each as
- * long as it is. What is needed while a thread waits is on that thread's stack (loop.h), what the nodes have
- * is made when it is first asked for, and rules are shared (registry.h): a program may hold a hundred
- * thousand.
+ * A lock handle: one piece of memory, with a vote for each node, the names and the token behind it, each as
+ * long as it is. Who makes and frees it: life.h. What is needed while a thread waits is on that thread's
+ * stack (loop.h), what the nodes have is made when it is first asked for, and rules are shared (registry.h):
+ * a program may hold a hundred thousand.
  */
 #ifndef RL_HANDLE_H
 #define RL_HANDLE_H
@@ -16,6 +16,13 @@
 #include "core/slice.h"
 #include "loop.h"
 #include "schedule.h"
+
+/* A fresh token: digits of random bytes, and behind them the client's label. */
+enum {
+	RL_HANDLE_TOKEN_BYTES = 20,
+	RL_HANDLE_TOKEN_DIGITS = 2 * RL_HANDLE_TOKEN_BYTES,
+	RL_HANDLE_TOKEN_ROOM = RL_HANDLE_TOKEN_DIGITS + 1 + REDLOCK_MAX_OWNER,
+};
 
 struct redlock_lock {
 	redlock_client *client; /* NULL: the client was closed */
@@ -42,11 +49,11 @@ struct redlock_lock {
 	uint32_t in_line : 1;    /* it waits; or it did, and holds the lock now */
 	uint32_t told : 1;       /* the caller knows the token */
 	uint32_t slot;           /* answers name the slot and its generation, never the handle */
-	uint32_t also_size;      /* of several names: bytes of the others, behind the room for the token */
+	uint32_t also_size;      /* of several names: bytes of the others */
 	uint32_t entries : 31;   /* so often it was acquired again while it was held */
 	uint32_t reentrant : 1;
 
-	struct rl_ballot votes[]; /* behind them the name, and room for the token */
+	struct rl_ballot votes[]; /* behind them the name, room for the token, and of several names the others */
 };
 
 static inline char *rl_handle_name_bytes(const redlock_lock *lock)
@@ -64,14 +71,19 @@ static inline struct rl_slice rl_handle_name(const redlock_lock *lock)
 	return (struct rl_slice){rl_handle_name_bytes(lock), lock->name_size};
 }
 
+/* Of several names those behind the first. They are behind the room for the longest fresh token. */
+static inline struct rl_slice rl_handle_others(const redlock_lock *lock)
+{
+	if (lock->also_size == 0)
+		return (struct rl_slice){NULL, 0};
+	return (struct rl_slice){rl_handle_token_bytes(lock) + RL_HANDLE_TOKEN_ROOM, lock->also_size};
+}
+
 /* Of several names the one that it waits for, else the name. */
 struct rl_slice rl_handle_line(const redlock_lock *lock);
 
 /* Where the order of nodes begins for who waits for that one: all clients agree. */
 void rl_handle_turn(redlock_lock *lock);
-
-/* Of several names those behind the first. */
-struct rl_slice rl_handle_others(const redlock_lock *lock);
 
 /* That which was signed last, or the caller's own; at first it is empty. */
 static inline struct rl_slice rl_handle_token(const redlock_lock *lock)
@@ -79,15 +91,10 @@ static inline struct rl_slice rl_handle_token(const redlock_lock *lock)
 	return (struct rl_slice){rl_handle_token_bytes(lock), lock->token_size};
 }
 
-/* Makes room for what the nodes have under the name, once. 0, NOMEM, or what rl_client_enter_lock() says. Not
- * under the mutex. */
-int rl_handle_prepare_query(redlock_lock *lock);
+/* Makes room for what the nodes have under the name, once. False: out of memory. */
+bool rl_handle_make_findings(redlock_lock *lock);
 
 /* The event that an extend by `ttl_ms` is. 0, INVAL, STATE. Not under the mutex. */
 int rl_handle_extend_event(const redlock_lock *lock, uint64_t ttl_ms, struct rl_event *ret_event);
-
-/* Takes the handle out of the client, giving back what is half acquired, and what is held if `release`. In a
- * child process nothing is sent. The memory stays. */
-void rl_handle_detach(redlock_lock *lock, bool release);
 
 #endif

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The one opt-in thread. It leads while nobody else does, which is all that renewals and notices need: what
  * to renew and when is decided by the core. */
+#include "keeper.h"
+
 #include "client.h"
 #include "os/thread.h"
+#include "turn.h"
+#include "wait.h"
 
 static void *keep(void *argument)
 {

@@ -46,7 +46,7 @@ struct rl_loop {
 	/* each turn */
 	uint64_t now_ns; /* also set by those who enter */
 	struct rl_leap leap;
-	uint64_t leap_ns;   /* what the handles have not been told of yet: rl_client_catch_up() */
+	uint64_t leap_ns;   /* what the handles have not been told of yet: rl_operate_catch_up() */
 	uint64_t leapt_ns;  /* what they have, since the client was opened */
 	uint64_t looked_ns; /* when the sockets were last looked at */
 

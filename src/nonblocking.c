@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls for event loops: start, process, pull. None of them blocks. */
 #include "client.h"
+#include "operate.h"
 #include "os/bell.h"
+#include "turn.h"
 
 static int start(redlock_lock *lock, struct rl_event *event)
 {
@@ -11,7 +13,7 @@ static int start(redlock_lock *lock, struct rl_event *event)
 		return error;
 	redlock_client *c = lock->client;
 	rl_loop_enter_now(&c->loop);
-	rl_client_catch_up(c);
+	rl_operate_catch_up(c);
 	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0)
 		error = REDLOCK_E_STATE;
 	else
@@ -49,13 +51,13 @@ int redlock_start_release(redlock_lock *lock)
 
 int redlock_start_query(redlock_lock *lock)
 {
-	int error = rl_handle_prepare_query(lock);
+	int error = rl_client_prepare_query(lock);
 	return error < 0 ? error : start(lock, &(struct rl_event){.kind = RL_EV_QUERY});
 }
 
 int redlock_start_probe(redlock_lock *lock)
 {
-	int error = rl_handle_prepare_query(lock);
+	int error = rl_client_prepare_query(lock);
 	return error < 0 ? error : start(lock, &(struct rl_event){.kind = RL_EV_QUERY, .probe = true});
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the core decides, done: tokens, requests to the nodes, results and notices; and answers, given to the
  * core. */
-#include <stdlib.h>
+#include "operate.h"
+
 #include <string.h>
 
 #include "client.h"
@@ -27,16 +28,16 @@ static char *put_decimal(char *at, const unsigned char *random)
 {
 	enum { PREFIX = sizeof FAR_FUTURE - 1 };
 	memcpy(at, FAR_FUTURE, PREFIX);
-	for (unsigned i = PREFIX; i < RL_OPERATE_TOKEN_DIGITS; i++)
+	for (unsigned i = PREFIX; i < RL_HANDLE_TOKEN_DIGITS; i++)
 		at[i] = (char)('0' + random[i - PREFIX] % 10);
-	return at + RL_OPERATE_TOKEN_DIGITS;
+	return at + RL_HANDLE_TOKEN_DIGITS;
 }
 
 /* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
  * random bytes to be had. */
 static bool sign(redlock_client *c, redlock_lock *lock)
 {
-	unsigned char random[RL_OPERATE_TOKEN_BYTES];
+	unsigned char random[RL_HANDLE_TOKEN_BYTES];
 	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
 	bool decimal = rl_policy_of(&lock->core)->decimal;
@@ -47,30 +48,23 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	if (!decimal)
 		rl_places_mark(&c->places, digits);
 	memcpy(at, c->owner, owner_size);
-	lock->token_size = (uint16_t)(RL_OPERATE_TOKEN_DIGITS + owner_size);
+	lock->token_size = (uint16_t)(RL_HANDLE_TOKEN_DIGITS + owner_size);
 	lock->told = 0;
 	return true;
 }
 
 /* ---- effects ---- */
 
-bool rl_operate_make_findings(redlock_lock *lock)
-{
-	if (lock->core.findings == NULL)
-		lock->core.findings = calloc(lock->client->nodes.count, sizeof *lock->core.findings);
-	return lock->core.findings != NULL;
-}
-
 /* A key that nobody has: the name and the digits of the fresh token, which are behind it. Nothing: out of
  * memory. */
 static struct rl_slice name_probe(const redlock_lock *lock, struct rl_buffer *buffer)
 {
 	struct rl_slice name = rl_handle_name(lock);
-	if (!rl_buffer_reserve(buffer, name.size + RL_OPERATE_TOKEN_DIGITS))
+	if (!rl_buffer_reserve(buffer, name.size + RL_HANDLE_TOKEN_DIGITS))
 		return (struct rl_slice){NULL, 0};
 	memcpy(buffer->bytes, name.bytes, name.size);
-	memcpy(buffer->bytes + name.size, rl_handle_token_bytes(lock), RL_OPERATE_TOKEN_DIGITS);
-	return (struct rl_slice){buffer->bytes, name.size + RL_OPERATE_TOKEN_DIGITS};
+	memcpy(buffer->bytes + name.size, rl_handle_token_bytes(lock), RL_HANDLE_TOKEN_DIGITS);
+	return (struct rl_slice){buffer->bytes, name.size + RL_HANDLE_TOKEN_DIGITS};
 }
 
 /* Of what the nodes are asked: a slot that is held, as a plain lock of that name. Nothing: out of memory. */
@@ -117,7 +111,7 @@ static void add_place(redlock_client *c, const redlock_lock *lock, const struct 
 	request->quiet = fx->quiet;
 	request->offered_ns = lock->name_size <= OFFERED_NAME ? fx->offered_ns : 0;
 	if (fx->stands || fx->quits)
-		request->place = rl_places_name(c, lock, fx->call, text);
+		request->place = rl_places_name(&c->places, lock, fx->call, text);
 	if (fx->tidies)
 		request->token = request->place; /* which no key has as its value: an empty one, some may have */
 }
@@ -128,7 +122,7 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	struct rl_buffer buffer = {0};
 	char place[RL_PLACES_TEXT];
 	if (rl_ops[fx->send].change == RL_CHANGE_LOOK)
-		(void)rl_operate_make_findings(lock); /* without memory a look tells less */
+		(void)rl_handle_make_findings(lock); /* without memory a look tells less */
 	struct rl_request request = {
 	    .operation = fx->send,
 	    .tag = rl_registry_tag(&c->handles, lock, fx->seq),
@@ -183,7 +177,7 @@ static bool is_in_use(const redlock_client *c, struct rl_slice token)
 static void decline(redlock_client *c, struct rl_slice name, struct rl_slice token, unsigned node)
 {
 	bool ours =
-	    token.size == RL_OPERATE_TOKEN_DIGITS + c->owner_size && rl_places_marks(&c->places, token.bytes);
+	    token.size == RL_HANDLE_TOKEN_DIGITS + c->owner_size && rl_places_marks(&c->places, token.bytes);
 	if (!ours || is_in_use(c, token))
 		return;
 	struct rl_request request = {
@@ -236,11 +230,11 @@ static void stand_in_line(redlock_client *c, redlock_lock *lock, bool granted)
 {
 	bool waits = rl_enter_waits(&lock->core);
 	bool holds = lock->in_line && lock->core.phase == RL_HELD;
-	rl_places_line_up(c, lock, waits || holds);
+	rl_places_line_up(&c->places, lock, waits || holds, c->loop.now_ns);
 	if (waits && (rl_places_are_apart(lock) || rl_places_first_waiter(&c->places, lock) == lock))
-		rl_places_wait(c, lock);
+		rl_places_wait(&c->places, lock, c->loop.now_ns);
 	if (holds && granted)
-		rl_places_held(c, lock);
+		rl_places_held(&c->places, lock, c->loop.now_ns);
 }
 
 /* It waits for another one of its names from now on. */
@@ -248,7 +242,7 @@ static void line_up(redlock_client *c, redlock_lock *lock, uint8_t before)
 {
 	if (lock->core.line == before)
 		return;
-	rl_places_change(c, lock, before);
+	rl_places_change(&c->places, lock, before, c->loop.now_ns);
 	rl_handle_turn(lock);
 }
 
@@ -263,10 +257,10 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->ordered = rl_policy_of(&lock->core)->shares && rl_nodes_are_identified(&c->nodes);
 	event->hears = 0;
 	if (lock->core.contended || lock->core.behind_readers) { /* else nobody comes next */
-		event->hears = rl_places_heard(c, lock);
+		event->hears = rl_places_heard(&c->places, lock);
 		event->heir_ns = rl_heir_told(lock);
 	}
-	event->behind_ns = c->places.first != NULL ? rl_places_behind_until(c, lock) : 0;
+	event->behind_ns = c->places.first != NULL ? rl_places_behind_until(&c->places, lock, c->loop.now_ns) : 0;
 	event->token = rl_handle_token(lock);
 	int error = rl_lock_step(&lock->core, event, &fx);
 	line_up(c, lock, line);
@@ -322,11 +316,11 @@ static __attribute__((noinline)) void count_refusals(redlock_client *c, redlock_
 /* The caller's token is another one's now. */
 static bool pass_on(redlock_client *c, redlock_lock *lock)
 {
-	redlock_lock *next = rl_cohort_next(c, lock);
+	redlock_lock *next = rl_cohort_next(&c->places, lock, c->loop.now_ns);
 	if (next == NULL)
 		return false;
 	rl_registry_drop_events(&c->handles, lock);
-	rl_cohort_exchange(c, lock, next);
+	rl_cohort_exchange(&c->handles, lock, next);
 	step(c, lock, &(struct rl_event){.kind = RL_EV_PASS});
 	lock->token_size = 0;
 	step(c, next, &(struct rl_event){.kind = RL_EV_PASS});
@@ -443,8 +437,8 @@ void rl_operate_hear(redlock_client *c, const struct rl_heard *heard, unsigned n
 {
 	struct rl_event event = {.kind = RL_EV_WAKE, .node = node};
 	event.gone = heard->gone;
-	redlock_lock *lock = heard->gone ? rl_places_waits_for(c, heard->name, node)
-	                                 : rl_places_find(c, heard->number, &event.call);
+	redlock_lock *lock = heard->gone ? rl_places_waits_for(&c->places, heard->name, node)
+	                                 : rl_places_find(&c->handles, heard->number, &event.call);
 	if (heard->handed && c->nodes.list[node].duplicate)
 		return; /* no second vote of one server; it is asked, and says so */
 	bool named = lock != NULL && (!heard->handed || rl_slice_same(heard->name, rl_handle_name(lock)));

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
 #include "core/enter.h"
 #include "core/pass.h"
 #include "core/policy.h"
@@ -29,17 +28,23 @@ static bool has_number(const redlock_lock *lock)
 }
 
 /* Once for each client. False: no random bytes to be had. */
-static bool draw(redlock_client *c)
+static bool draw(struct rl_places *p, uint64_t now_ns)
 {
 	unsigned char random[CLIENT_BYTES];
-	char *at = c->places.channel;
+	char *at = p->channel;
 	if (*at != '\0')
 		return true;
-	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
+	if (rl_random_pool_take(p->random, now_ns, random, sizeof random) < 0)
 		return false;
 	memcpy(at, CHANNEL, sizeof CHANNEL);
 	rl_slice_put_hex(at + sizeof CHANNEL - 1, random, sizeof random); /* the rest is zero */
 	return true;
+}
+
+void rl_places_init(struct rl_places *p, struct rl_nodes *nodes, struct rl_random_pool *random)
+{
+	p->nodes = nodes;
+	p->random = random;
 }
 
 /* ---- the line of this client's handles ---- */
@@ -77,9 +82,9 @@ static redlock_lock *waiter_of(redlock_lock *from, const redlock_lock *like)
 	return l;
 }
 
-redlock_lock *rl_places_waits_for(const redlock_client *c, struct rl_slice name, unsigned node)
+redlock_lock *rl_places_waits_for(const struct rl_places *p, struct rl_slice name, unsigned node)
 {
-	redlock_lock *l = first_for(c->places.first, name);
+	redlock_lock *l = first_for(p->first, name);
 	while (l != NULL && l->follows != node + 1)
 		l = first_for(l->next_in_line, name);
 	return l;
@@ -90,13 +95,13 @@ redlock_lock *rl_places_first_waiter(const struct rl_places *p, const redlock_lo
 	return waiter_of(p->first, lock);
 }
 
-uint64_t rl_places_behind_until(const redlock_client *c, const redlock_lock *lock)
+uint64_t rl_places_behind_until(const struct rl_places *p, const redlock_lock *lock, uint64_t now_ns)
 {
 	uint64_t until = 0;
 	if (rl_places_are_apart(lock))
 		return 0; /* those who share a lock enter together; several names differ */
-	const redlock_lock *l = first_of(c->places.first, lock);
-	for (; l != NULL && l != lock && until <= c->loop.now_ns; l = first_of(l->next_in_line, lock))
+	const redlock_lock *l = first_of(p->first, lock);
+	for (; l != NULL && l != lock && until <= now_ns; l = first_of(l->next_in_line, lock))
 		until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;
 	return until;
 }
@@ -107,10 +112,10 @@ static void tell_next(struct rl_places *p, const redlock_lock *before)
 		p->next = waiter_of(p->first, before);
 }
 
-const redlock_lock *rl_places_first(const redlock_client *c, const redlock_lock *lock, unsigned *ret_before,
+const redlock_lock *rl_places_first(const struct rl_places *p, const redlock_lock *lock, unsigned *ret_before,
                                     unsigned *ret_count)
 {
-	const redlock_lock *first = rl_places_first_waiter(&c->places, lock);
+	const redlock_lock *first = rl_places_first_waiter(p, lock);
 	*ret_before = 0;
 	*ret_count = 1;
 	if (rl_policy_of(&lock->core)->several)
@@ -141,29 +146,29 @@ static void quit(struct rl_places *p, redlock_lock *lock)
 
 /* ---- the key at the gate ---- */
 
-static void follow_no_more(redlock_client *c, redlock_lock *lock)
+static void follow_no_more(const struct rl_places *p, redlock_lock *lock, uint64_t now_ns)
 {
 	if (lock->follows == 0)
 		return;
-	(void)rl_node_follow(&c->nodes.list[lock->follows - 1], rl_handle_line(lock), false, c->loop.now_ns);
+	(void)rl_node_follow(&p->nodes->list[lock->follows - 1], rl_handle_line(lock), false, now_ns);
 	lock->follows = 0;
 }
 
-static void follow(redlock_client *c, redlock_lock *lock)
+static void follow(const struct rl_places *p, redlock_lock *lock, uint64_t now_ns)
 {
 	unsigned gate = lock->core.gate;
 	if (lock->follows != gate + 1u)
-		follow_no_more(c, lock);
-	if (lock->follows == 0 && rl_enter_follows(&lock->core, c->loop.now_ns) &&
-	    rl_node_follow(&c->nodes.list[gate], rl_handle_line(lock), true, c->loop.now_ns))
+		follow_no_more(p, lock, now_ns);
+	if (lock->follows == 0 && rl_enter_follows(&lock->core, now_ns) &&
+	    rl_node_follow(&p->nodes->list[gate], rl_handle_line(lock), true, now_ns))
 		lock->follows = (gate + 1u) % RL_WATCH_NODES;
 }
 
-void rl_places_change(redlock_client *c, redlock_lock *lock, uint8_t before)
+void rl_places_change(struct rl_places *p, redlock_lock *lock, uint8_t before, uint64_t now_ns)
 {
 	uint8_t line = lock->core.line;
 	lock->core.line = before;
-	follow_no_more(c, lock);
+	follow_no_more(p, lock, now_ns);
 	lock->core.line = line;
 	rl_seen_forget(lock);
 }
@@ -176,61 +181,61 @@ void rl_places_deafen(redlock_lock *lock, uint32_t nodes)
 
 /* ---- the line goes on ---- */
 
-void rl_places_line_up(redlock_client *c, redlock_lock *lock, bool waits)
+void rl_places_line_up(struct rl_places *p, redlock_lock *lock, bool waits, uint64_t now_ns)
 {
 	if (waits == lock->in_line)
 		return;
 	lock->in_line = waits;
 	if (waits) {
-		join(&c->places, lock);
+		join(p, lock);
 		return;
 	}
 	rl_seen_forget(lock);
-	follow_no_more(c, lock);
-	bool was_first = first_of(c->places.first, lock) == lock;
-	quit(&c->places, lock);
+	follow_no_more(p, lock, now_ns);
+	bool was_first = first_of(p->first, lock) == lock;
+	quit(p, lock);
 	if (was_first)
-		tell_next(&c->places, lock);
+		tell_next(p, lock);
 }
 
-void rl_places_held(redlock_client *c, redlock_lock *lock)
+void rl_places_held(struct rl_places *p, redlock_lock *lock, uint64_t now_ns)
 {
 	rl_seen_forget(lock);
-	follow_no_more(c, lock);
-	tell_next(&c->places, lock);
+	follow_no_more(p, lock, now_ns);
+	tell_next(p, lock);
 }
 
 /* ---- places at the nodes ---- */
 
-void rl_places_wait(redlock_client *c, redlock_lock *lock)
+void rl_places_wait(struct rl_places *p, redlock_lock *lock, uint64_t now_ns)
 {
 	bool near = lock->core.place > 0 && lock->core.place <= NEAR;
-	if (!has_number(lock) || !rl_node_may_queue(&c->nodes.list[lock->core.gate]) || !draw(c))
+	if (!has_number(lock) || !rl_node_may_queue(&p->nodes->list[lock->core.gate]) || !draw(p, now_ns))
 		return;
-	for (unsigned i = 0; i < c->nodes.count; i++)
+	for (unsigned i = 0; i < p->nodes->count; i++)
 		if (near || i == lock->core.gate)
-			rl_nodes_listen(&c->nodes, i, c->places.channel, c->loop.now_ns);
-	follow(c, lock);
+			rl_nodes_listen(p->nodes, i, p->channel, now_ns);
+	follow(p, lock, now_ns);
 }
 
-uint32_t rl_places_heard(const redlock_client *c, const redlock_lock *lock)
+uint32_t rl_places_heard(const struct rl_places *p, const redlock_lock *lock)
 {
-	uint32_t nodes = has_number(lock) ? rl_nodes_heard(&c->nodes) : 0;
-	for (unsigned i = 0; i < c->nodes.count; i++)
-		if (!rl_node_may_queue(&c->nodes.list[i]))
+	uint32_t nodes = has_number(lock) ? rl_nodes_heard(p->nodes) : 0;
+	for (unsigned i = 0; i < p->nodes->count; i++)
+		if (!rl_node_may_queue(&p->nodes->list[i]))
 			nodes &= ~(1u << i);
 	return nodes;
 }
 
-struct rl_slice rl_places_name(const redlock_client *c, const redlock_lock *lock, unsigned call,
+struct rl_slice rl_places_name(const struct rl_places *p, const redlock_lock *lock, unsigned call,
                                char text[RL_PLACES_TEXT])
 {
-	if (c->places.channel[0] == '\0')
+	if (p->channel[0] == '\0')
 		return (struct rl_slice){"", 0};
 	/* By a number that begins with 0 scripts know who waits for a slot: scripts/parts/beside.lua. */
-	int size = snprintf(text, RL_PLACES_TEXT, "%.*s.%s%" PRIu32, CLIENT_DIGITS,
-	                    c->places.channel + sizeof CHANNEL - 1, lock->core.rules->slots > 0 ? "0" : "",
-	                    lock->slot * RL_CALLS + call);
+	int size =
+	    snprintf(text, RL_PLACES_TEXT, "%.*s.%s%" PRIu32, CLIENT_DIGITS, p->channel + sizeof CHANNEL - 1,
+	             lock->core.rules->slots > 0 ? "0" : "", lock->slot * RL_CALLS + call);
 	return (struct rl_slice){text, (size_t)size};
 }
 
@@ -245,8 +250,8 @@ bool rl_places_marks(const struct rl_places *p, const char *digits)
 	return p->channel[0] != '\0' && memcmp(digits, p->channel + sizeof CHANNEL - 1, CLIENT_DIGITS) == 0;
 }
 
-redlock_lock *rl_places_find(const redlock_client *c, uint32_t number, uint16_t *ret_call)
+redlock_lock *rl_places_find(const struct rl_registry *handles, uint32_t number, uint16_t *ret_call)
 {
 	*ret_call = (uint16_t)(number % RL_CALLS);
-	return rl_registry_at(&c->handles, number / RL_CALLS);
+	return rl_registry_at(handles, number / RL_CALLS);
 }

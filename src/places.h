@@ -10,6 +10,9 @@
 #include "core/slice.h"
 #include "handle.h"
 #include "net/listener.h"
+#include "nodes.h"
+#include "os/random.h"
+#include "registry.h"
 
 #define RL_PLACES_TEXT 32 /* bytes of a place, and its NUL */
 
@@ -18,14 +21,19 @@ struct rl_places {
 	redlock_lock *first; /* of the handles that wait, or hold what they waited for, in order of arrival */
 	redlock_lock *last;
 	redlock_lock *next; /* has become the first that waits for its name, and is to be told; NULL: nobody */
+	struct rl_nodes *nodes;        /* where messages are heard */
+	struct rl_random_pool *random; /* the digits come from here */
 };
+
+/* All else is zero. */
+void rl_places_init(struct rl_places *places, struct rl_nodes *nodes, struct rl_random_pool *random);
 
 /* The handle has to wait, and may: listens to its gate, and when its turn is near, to all nodes. The first in
  * line hears of the end of the key, too, when it has waited for a while. */
-void rl_places_wait(redlock_client *client, redlock_lock *lock);
+void rl_places_wait(struct rl_places *places, redlock_lock *lock, uint64_t now_ns);
 
 /* Of several names it waits for another one than `before`: of that one's key nothing is heard any more. */
-void rl_places_change(redlock_client *client, redlock_lock *lock, uint8_t before);
+void rl_places_change(struct rl_places *places, redlock_lock *lock, uint8_t before, uint64_t now_ns);
 
 /* Whether a handle has its place beside others of this client, not behind them. */
 bool rl_places_are_apart(const redlock_lock *lock);
@@ -35,20 +43,20 @@ void rl_places_deafen(redlock_lock *lock, uint32_t nodes);
 
 /* Who waits for a name that another handle of this client waits for already has no place of its own: it
  * stands behind that one; and, until then, behind one that may pass the lock on. 0: it is the first. */
-uint64_t rl_places_behind_until(const redlock_client *client, const redlock_lock *lock);
+uint64_t rl_places_behind_until(const struct rl_places *places, const redlock_lock *lock, uint64_t now_ns);
 
 /* The first one that waits for the name of `lock`. NULL: none does. */
 redlock_lock *rl_places_first_waiter(const struct rl_places *places, const redlock_lock *lock);
 
 /* Who waited has the lock: it is told nothing of waiting any more, and who waits behind it is told next. */
-void rl_places_held(redlock_client *client, redlock_lock *lock);
+void rl_places_held(struct rl_places *places, redlock_lock *lock, uint64_t now_ns);
 
 /* The handle waits or holds the lock behind its wait, or does not any more. */
-void rl_places_line_up(redlock_client *client, redlock_lock *lock, bool waits);
+void rl_places_line_up(struct rl_places *places, redlock_lock *lock, bool waits, uint64_t now_ns);
 
 /* The first for its name of those that wait, how many stand between the two, and how many wait for it in all.
  * NULL: none waits. */
-const redlock_lock *rl_places_first(const redlock_client *client, const redlock_lock *lock,
+const redlock_lock *rl_places_first(const struct rl_places *places, const redlock_lock *lock,
                                     unsigned *ret_before, unsigned *ret_count);
 
 /* The handle that has become the first for its name by that. NULL: none. */
@@ -60,10 +68,10 @@ static inline redlock_lock *rl_places_next(struct rl_places *places)
 }
 
 /* The nodes that would be heard by this handle, a bit for each. */
-uint32_t rl_places_heard(const redlock_client *client, const redlock_lock *lock);
+uint32_t rl_places_heard(const struct rl_places *places, const redlock_lock *lock);
 
 /* The place of a call. "": it has none. */
-struct rl_slice rl_places_name(const redlock_client *client, const redlock_lock *lock, unsigned call,
+struct rl_slice rl_places_name(const struct rl_places *places, const redlock_lock *lock, unsigned call,
                                char text[RL_PLACES_TEXT]);
 
 /* A token begins with its client's digits, if that has any by now: so it is known again. `digits`: at least
@@ -72,9 +80,9 @@ void rl_places_mark(const struct rl_places *places, char *digits);
 bool rl_places_marks(const struct rl_places *places, const char *digits);
 
 /* Who waits for this name first in line at this node, and hears of its key. NULL: nobody. */
-redlock_lock *rl_places_waits_for(const redlock_client *client, struct rl_slice name, unsigned node);
+redlock_lock *rl_places_waits_for(const struct rl_places *places, struct rl_slice name, unsigned node);
 
 /* Whose number it is, and of which call. NULL: nobody's any more. */
-redlock_lock *rl_places_find(const redlock_client *client, uint32_t number, uint16_t *ret_call);
+redlock_lock *rl_places_find(const struct rl_registry *handles, uint32_t number, uint16_t *ret_call);
 
 #endif

@@ -5,14 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
 #include "core/gate.h"
-#include "core/quarantine.h"
-#include "core/sized.h"
-
-_Static_assert(RL_TIME_NEVER == REDLOCK_NEVER_NS, "points in time go out as they are");
-
-/* ---- what is told ---- */
 
 void rl_seen_forget(redlock_lock *lock)
 {
@@ -58,52 +51,4 @@ void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns
 	}
 	rl_seen_forget(lock);
 	lock->seen = seen;
-}
-
-/* ---- what is asked ---- */
-
-static void tell(const redlock_lock *first, unsigned before, unsigned count, struct redlock_wait *ret)
-{
-	const struct rl_seen *seen = first->seen;
-	const struct rl_lock *core = &first->core;
-	ret->node = seen->node;
-	ret->told_ns = seen->told_ns;
-	ret->since_ns = seen->since_ns;
-	ret->until_ns = seen->until_ns;
-	ret->waiting = seen->waiting + count - 1;
-	if (core->placed && core->gate == seen->node && core->place > 0)
-		ret->place = core->place + before;
-	ret->holder_len = seen->size;
-	memcpy(ret->holder, seen->holder, seen->size);
-}
-
-/* All of the line stand behind its first one, which has the place. */
-static int tell_line(const redlock_lock *lock, struct redlock_wait *ret)
-{
-	struct redlock_wait wait = {.node = -1};
-	unsigned before, count;
-	const redlock_lock *first = rl_places_first(lock->client, lock, &before, &count);
-	if (first->seen != NULL)
-		tell(first, before, count, &wait);
-	return rl_sized_return(ret, &wait, sizeof wait);
-}
-
-static int tell_quarantine(uint64_t until_ns, struct redlock_wait *ret)
-{
-	struct redlock_wait wait = {.node = -1, .quarantine_ns = until_ns};
-	return rl_sized_return(ret, &wait, sizeof wait);
-}
-
-int redlock_lock_waiting(const redlock_lock *lock, struct redlock_wait *ret_wait)
-{
-	int error = ret_wait != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
-	if (error < 0)
-		return error;
-	uint64_t quarantine_ns = rl_quarantine_end(&lock->core);
-	if (quarantine_ns != 0)
-		error = tell_quarantine(quarantine_ns, ret_wait);
-	else
-		error = lock->in_line && lock->core.phase != RL_HELD ? tell_line(lock, ret_wait) : REDLOCK_E_STATE;
-	rl_loop_leave(&lock->client->loop);
-	return error;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* One turn of the loop, and the thread that takes it for all. */
+#include "turn.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#include "client.h"
 #include "net/admission.h"
+#include "operate.h"
 
 /* With many handles due at once, answers must be read in between: they would look late, and pile up. */
 enum { MAX_READY = 64, MAX_TIMERS = 256 };
@@ -155,7 +157,7 @@ static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 {
 	rl_loop_look(&c->loop);
 	c->loop.looked_ns = c->loop.now_ns;
-	rl_client_catch_up(c);
+	rl_operate_catch_up(c);
 	for (int i = 0; i < count; i++) {
 		uint32_t number = ready[i].id % RL_WATCH_LINKS; /* listeners' are above those of all nodes */
 		if (number >= c->nodes.count) {

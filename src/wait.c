@@ -4,7 +4,10 @@
  * in the poller; the others sleep until their result is there or the lead is passed to them. So concurrent
  * callers share each node's connection, its pipeline, and the system calls of a turn.
  */
-#include "client.h"
+#include "wait.h"
+
+#include "operate.h"
+#include "turn.h"
 
 void rl_wait_pass_lead(redlock_client *c)
 {
@@ -41,7 +44,7 @@ static void interrupt(redlock_client *c, redlock_lock *lock, const struct rl_wai
 	if (waiter->done)
 		return;
 	rl_loop_look(&c->loop);
-	rl_client_catch_up(c);
+	rl_operate_catch_up(c);
 	if (waiter->done)
 		return;
 	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_INTERRUPTED});

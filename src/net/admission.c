@@ -7,6 +7,7 @@
 
 #include "core/time.h"
 #include "core/validity.h"
+#include "net/flush.h"
 #include "net/handshake.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -119,9 +120,9 @@ static bool is_aged(const struct rl_node *n, uint64_t now_ns)
 }
 
 /* Half a request, or half a transaction, must not stay behind: what has been queued leaves first. */
-static bool leave(struct rl_node *n)
+bool rl_admission_leave(struct rl_node *n)
 {
-	rl_node_flush(n);
+	rl_flush(n);
 	bool sent = rl_outbox_unsent(&n->link.outbox).size == 0 && !rl_talk_is_begun(&n->talk);
 	if (n->link.state != RL_LINK_OPEN || !sent)
 		return false;
@@ -130,15 +131,11 @@ static bool leave(struct rl_node *n)
 	return true;
 }
 
-bool rl_admission_may_go(struct rl_node *n, const struct rl_request *r, uint64_t now_ns)
+bool rl_admission_must_leave(const struct rl_node *n, const struct rl_request *r, uint64_t now_ns)
 {
 	const struct rl_admission *a = n->admission;
 	bool relied = (rl_ops[r->operation].forms & RL_FORMS_GUARD) != 0 && a->opinion.kind == RL_SET_PASSES;
-	if (n->link.state != RL_LINK_OPEN || !relied || a->leaves || !is_aged(n, now_ns))
-		return true;
-	bool leaves = leave(n);
-	rl_admission_renews(n, now_ns);
-	return leaves;
+	return n->link.state == RL_LINK_OPEN && relied && !a->leaves && is_aged(n, now_ns);
 }
 
 static bool may_ask(const struct rl_node *n)
@@ -151,7 +148,7 @@ void rl_admission_ask(struct rl_node *n, uint64_t now_ns)
 {
 	n->admission->wanted = false;
 	if (may_ask(n) && is_aged(n, now_ns))
-		(void)leave(n); /* the new connection asks */
+		(void)rl_admission_leave(n); /* the new connection asks */
 	else if (may_ask(n) && draw(n->admission))
 		ask(n, RL_OP_MEET, "", now_ns);
 }
@@ -351,19 +348,19 @@ void rl_admission_settle(struct rl_node *n, uint64_t now_ns)
 		rl_admission_ask(n, now_ns); /* it can be told now how long its quarantine is */
 }
 
-void rl_admission_renews(struct rl_node *n, uint64_t now_ns)
+bool rl_admission_renews(struct rl_node *n, uint64_t now_ns)
 {
 	const struct rl_admission *a = n->admission;
 	struct rl_link *l = &n->link;
 	if (l->state != RL_LINK_OPEN || !(a->holds || a->leaves))
-		return;
+		return false;
 	if (a->holds && a->opinion.kind != RL_SET_HOLD)
 		let_go(n, now_ns); /* its name was looked up meanwhile */
 	bool idle = rl_outbox_front_unsent(&l->outbox) && n->talk.resolved == 0 && !rl_talk_is_begun(&n->talk);
 	if (!a->leaves || !idle || l->state != RL_LINK_OPEN)
-		return;
+		return false;
 	rl_link_leave(l);
-	rl_node_connect(n, now_ns);
+	return true;
 }
 
 bool rl_admission_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)

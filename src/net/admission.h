@@ -16,15 +16,16 @@
  * nothing that is relied on is asked on a connection that was begun a quarter of the longest TTL ago or
  * longer (but at least a second), and the quarantine of a newcomer is longer by that (decisions/guard.md).
  *
- *     rl_admission_may_go()    for each request: it may have to wait for a new connection
- *     rl_admission_renews()    which is made when nothing is under way on the old one
+ *     rl_admission_must_leave()    for each request: it may have to wait for a new connection,
+ *     rl_admission_leave()         and all others with it,
+ *     rl_admission_renews()        which is made when nothing is under way on the old one
  *
- * Part of the node: node.c calls it. Without a guard a node has none of it.
+ * Part of the node: node.c calls it, and it calls flush.c. Without a guard a node has none of it.
  */
 #ifndef RL_NET_ADMISSION_H
 #define RL_NET_ADMISSION_H
 
-#include "net/node.h"
+#include "net/inside.h"
 #include "net/set.h"
 
 struct rl_admission {
@@ -56,15 +57,16 @@ void rl_admission_settle(struct rl_node *node, uint64_t now_ns);
 enum redlock_vote_code rl_admission_vote(struct rl_node *node, const struct rl_request *request,
                                          uint64_t now_ns);
 
-/* If this request must go by a new connection, operations wait for that from now on. False: not yet possible,
- * as half a request is under way. */
-bool rl_admission_may_go(struct rl_node *node, const struct rl_request *request, uint64_t now_ns);
+/* Whether this request must go by a new connection; and operations wait for that from now on. False: not yet
+ * possible, as half a request is under way. */
+bool rl_admission_must_leave(const struct rl_node *node, const struct rl_request *request, uint64_t now_ns);
+bool rl_admission_leave(struct rl_node *node);
 
 /* Time has passed that our clock did not show: connections are older by that. */
 void rl_admission_leap(struct rl_node *node, uint64_t leap_ns);
 
-/* Makes the connection that is waited for, if nothing is under way on the old one. */
-void rl_admission_renews(struct rl_node *node, uint64_t now_ns);
+/* Ends the old connection, if a new one is waited for and nothing is under way. True: that is to be made. */
+bool rl_admission_renews(struct rl_node *node, uint64_t now_ns);
 
 /* Whether it is to tell its time with this answer, which costs it some; and that it has been asked. */
 bool rl_admission_times(const struct rl_node *node, const struct rl_request *request, uint64_t now_ns);

@@ -6,7 +6,7 @@
 #ifndef RL_NET_LOSS_H
 #define RL_NET_LOSS_H
 
-#include "net/node.h"
+#include "net/inside.h"
 
 /* The votes that leave open whether something was executed. */
 bool rl_loss_is_unknown(enum redlock_vote_code vote);

@@ -143,13 +143,29 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 
 /* ---- requests ---- */
 
+static void renew_if_due(struct rl_node *n, uint64_t now_ns)
+{
+	if (rl_admission_renews(n, now_ns))
+		rl_node_connect(n, now_ns);
+}
+
+/* False: it can go neither by this connection nor by a new one yet. */
+static bool may_go(struct rl_node *n, const struct rl_request *r, uint64_t now_ns)
+{
+	if (!rl_admission_must_leave(n, r, now_ns))
+		return true;
+	bool leaves = rl_admission_leave(n);
+	renew_if_due(n, now_ns);
+	return leaves;
+}
+
 /* A node of a guarded set may have a vote without being asked, and is asked with a pass of its own. */
 static __attribute__((noinline)) enum redlock_vote_code submit_guarded(struct rl_node *n,
                                                                        const struct rl_request *r,
                                                                        struct rl_wire *wire, uint64_t now_ns)
 {
 	struct rl_request guarded = *r;
-	if (!rl_admission_may_go(n, r, now_ns))
+	if (!may_go(n, r, now_ns))
 		return REDLOCK_VOTE_BACKLOG;
 	enum redlock_vote_code refused = rl_admission_vote(n, r, now_ns);
 	if (refused != REDLOCK_VOTE_PENDING)
@@ -176,51 +192,6 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
 		rl_node_connect(n, now_ns);
 	return n->admission == NULL ? rl_submit_request(n, r, wire, now_ns) : submit_guarded(n, r, wire, now_ns);
-}
-
-/* ---- sending ---- */
-
-/* Not before the opening commands are answered, which may say that this is another server; nor when a login
- * waits for what is under way. */
-static bool may_talk(const struct rl_node *n)
-{
-	const struct rl_link *l = &n->link;
-	bool ready = l->state == RL_LINK_OPEN && l->setup.count == 0 && l->gate == 0 && l->login == RL_LOGIN_NONE;
-	return ready && rl_talk_may_go_on(&n->talk);
-}
-
-bool rl_node_can_send(const struct rl_node *n)
-{
-	const struct rl_link *l = &n->link;
-	if (l->state != RL_LINK_OPEN || l->watching_write)
-		return l->state == RL_LINK_BROKEN;
-	return rl_outbox_unsent(&l->setup).size > 0 ||
-	       (rl_link_may_send(l) && rl_outbox_unsent(&l->outbox).size > 0) || may_talk(n);
-}
-
-/* What is asked next without anybody asking for it. False: out of memory. */
-static bool ask_more(struct rl_node *n)
-{
-	bool idle = n->link.outbox.count + n->talk.parked.count == 0; /* the SETs of all debts have left */
-	if (idle && n->ledger.debts.count > 0 && !rl_submit_debts(n))
-		return false;
-	return n->talk.parked.count == 0 || !may_talk(n) || rl_talk_go_on(&n->talk, &n->methods, &n->link.outbox);
-}
-
-void rl_node_flush(struct rl_node *n)
-{
-	struct rl_link *l = &n->link;
-	if (l->state != RL_LINK_OPEN)
-		return;
-	if (!ask_more(n)) {
-		rl_link_fail_memory(&n->link);
-		return;
-	}
-	bool all = rl_link_send(l);
-	if (all && l->login != RL_LOGIN_NONE && !rl_talk_is_begun(&n->talk))
-		all = !rl_auth_go_on(l) || rl_link_send(l);
-	if (l->state == RL_LINK_OPEN)
-		rl_link_watch(l, !all || rl_stream_wants_write(&l->stream));
 }
 
 /* ---- answers ---- */
@@ -399,7 +370,7 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 			return true;
 	}
 	if (n->admission != NULL)
-		rl_admission_renews(n, now_ns);
+		renew_if_due(n, now_ns);
 	return n->link.state == RL_LINK_BROKEN && next_broken(n, ret, now_ns);
 }
 

@@ -6,48 +6,15 @@
  *
  * It is put together from a link (the connection and what is asked on it, link.h), a ledger (what is owed,
  * and what may come too late, ledger.h) and a talk (what is asked in several steps, talk.h). None of these
- * knows another; each returns what the node has to tell the others. While somebody waits for a message there
- * is a second link (listener.h), which changes nothing for the first.
+ * knows another; each returns what the node has to tell the others. What they are together is in inside.h.
+ * While somebody waits for a message there is a second link (listener.h), which changes nothing for the
+ * first.
  */
 #ifndef RL_NET_NODE_H
 #define RL_NET_NODE_H
 
-#include "core/vote.h"
-#include "net/ledger.h"
-#include "net/link.h"
-#include "net/listener.h"
-#include "net/talk.h"
-#include "proto/method.h"
-#include "proto/wire.h"
-
-struct rl_node {
-	uint32_t id; /* the node's number */
-	struct rl_ledger ledger;
-	struct rl_talk talk;
-	struct rl_methods methods;
-
-	bool breaking;          /* link BROKEN: rl_node_next() has begun to hand out what was not answered */
-	uint64_t first_unsent;  /* of that: number of the first entry that was never sent; 0: all were */
-	uint64_t parked_popped; /* of that: parked entries above this number were never sent */
-
-	bool identified; /* set when the server has said who it is; whoever compares it with others clears it */
-	bool duplicate;  /* is the same server as another node: its votes do not count */
-
-	struct rl_admission *admission; /* of a guarded set (admission.h); else NULL */
-	unsigned refusals;              /* entries in the outbox that it does not send, but votes on */
-
-	struct rl_listener *listener; /* while somebody waits; else NULL */
-	uint32_t listener_id;         /* the next in the poller: two listeners have none in common */
-	uint64_t deaf_until_ns;       /* the server has refused one: no other is tried before */
-
-	struct rl_link link; /* the last: it ends with a large buffer */
-};
-
-struct rl_answer {
-	struct rl_tag tag;
-	unsigned operation;  /* as in its request */
-	struct rl_vote vote; /* its texts are there until the next call */
-};
+#include "net/flush.h"
+#include "net/inside.h"
 
 /* As rl_link_open() and rl_link_close(). */
 bool rl_node_open(struct rl_node *node, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
@@ -68,8 +35,15 @@ static inline bool rl_node_is_open(const struct rl_node *node)
 }
 
 /* Whether there is something to send now, and sends what can be sent. */
-bool rl_node_can_send(const struct rl_node *node);
-void rl_node_flush(struct rl_node *node);
+static inline bool rl_node_can_send(const struct rl_node *node)
+{
+	return rl_flush_can_send(node);
+}
+
+static inline void rl_node_flush(struct rl_node *node)
+{
+	rl_flush(node);
+}
 
 /* What the poller says: what is watched as `watch_id` is ready for `events` (RL_READABLE, RL_WRITABLE). The
  * node is the one with the number RL_WATCH_NODE(watch_id). */

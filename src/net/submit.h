@@ -28,7 +28,7 @@
 #ifndef RL_NET_SUBMIT_H
 #define RL_NET_SUBMIT_H
 
-#include "net/node.h"
+#include "net/inside.h"
 #include "proto/wire.h"
 
 /* For how long a waiter goes first that is woken by somebody who knows no better. */

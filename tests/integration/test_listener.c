@@ -8,6 +8,7 @@
 #include "client.h"
 #include "fixture.h"
 #include "tlspeer.h"
+#include "turn.h"
 
 enum { NODES = 3, AT = 1 }; /* somebody waits at the second one */
 

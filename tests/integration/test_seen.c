@@ -248,7 +248,7 @@ TEST(what_an_answer_says)
 	};
 	own_client *client = open_client(NULL);
 	own_lock *lock = new_waiter(client);
-	rl_places_line_up(client, lock, true);
+	rl_places_line_up(&client->places, lock, true, client->loop.now_ns);
 	lock->core.round.seq = 7;
 	lock->core.gate = 2;
 	assert_int_equal(seen(lock).node, -1);
@@ -276,7 +276,7 @@ TEST(what_an_answer_says)
 	}
 	tell(lock, &rows[0].answer, 7, 3000); /* is freed with the line */
 	lock->core.placed = false;
-	rl_places_line_up(client, lock, false);
+	rl_places_line_up(&client->places, lock, false, client->loop.now_ns);
 	assert_true(lock->seen == NULL && state(lock) == REDLOCK_E_STATE);
 	tell(lock, &rows[0].answer, 7, 4000);
 	assert_null(lock->seen);
@@ -287,13 +287,13 @@ TEST(a_struct_that_ends_sooner)
 {
 	own_client *client = open_client(NULL);
 	own_lock *lock = new_waiter(client);
-	rl_places_line_up(client, lock, true);
+	rl_places_line_up(&client->places, lock, true, client->loop.now_ns);
 	lock->core.gate = 2;
 	tell(lock, &(struct answer){"a", 1, 9}, 0, 1000);
 	struct redlock_wait w = {.size = offsetof(struct redlock_wait, until_ns), .until_ns = 5, .holder_len = 6};
 	expect_ok(NULL, redlock_lock_waiting(lock, &w));
 	assert_true(w.since_ns == 1000 && w.until_ns == 5 && w.holder_len == 6);
-	rl_places_line_up(client, lock, false);
+	rl_places_line_up(&client->places, lock, false, client->loop.now_ns);
 }
 
 SERVER_TESTS(NODES, .after = heal)

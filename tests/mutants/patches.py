@@ -151,10 +151,10 @@ ROWS = [
 	# ---- 6 ----
 	("cancel: nothing given back", 6, LOCK,
 		"rl_acquire_give_back(l, fx);\n\tif (rl_state_acquires(l))", "if (rl_state_acquires(l))"),
-	("freeing a handle does not cancel", 6, "src/handle.c",
+	("freeing a handle does not cancel", 6, "src/life.c",
 		"rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});\n\tif (release",
 		"if (release"),
-	("freeing a handle does not release", 6, "src/handle.c",
+	("freeing a handle does not release", 6, "src/life.c",
 		"rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});", ";"),
 	("close: what was asked last is not sent", 6, "src/client.c",
 		"rl_nodes_end_login(&c->nodes);\n\t\trl_turn_settle(c);", ""),
@@ -256,7 +256,7 @@ ROWS = [
 		'if redis.call("get", KEYS[1]) == ARGV[1] then', 'if redis.call("exists", KEYS[1]) == 1 then'),
 	# ---- 17 ----
 	("a release leaves the lock held", 17, LOCK, "l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n", ""),
-	("the timer outlives the handle", 17, "src/handle.c",
+	("the timer outlives the handle", 17, "src/life.c",
 		"rl_schedule_set(&c->loop.schedule, &lock->timer, UINT64_MAX);\n", ""),
 	("the keeper outlives the client", 17, "src/client.c", "rl_keeper_end(c);\n", ";\n"),
 	("one renewal, then none", 17, HOLD,

@@ -63,7 +63,7 @@ HANDING_ROWS = [
 	("a claim of another TTL is passed on", 45, PASS, "a->ttl_ns == b->ttl_ns && ", ""),
 	("less than the least validity is passed on", 45, PASS, "rl_time_add(now, to->rules->min_validity_ns);", "now;"),
 	("a token that the caller knows is passed on", 45, COHORT, "next != NULL && !lock->told && rl_pass_fits", "next != NULL && rl_pass_fits"),
-	("late answers do not follow a claim", 45, COHORT, "\trl_registry_exchange(&c->handles, lock, next);\n", ""),
+	("late answers do not follow a claim", 45, COHORT, "\trl_registry_exchange(handles, lock, next);\n", ""),
 	("who was passed the lock does not withdraw its offer", 45, LOCK, "\trl_acquire_give_back(l, fx);\n\trl_acquire_end(l, 0, fx);\n",
 		"\tl->phase = RL_IDLE;\n\t(void)rl_acquire_end;\n"),
 	("those behind a holder ask", 45, "src/places.c", "RL_HELD ? rl_pass_until(&l->core) :", "RL_HELD ? 0 :"),

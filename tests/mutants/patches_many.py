@@ -15,7 +15,7 @@ RELEASE_LUA = "scripts/release_all.lua"
 LINE_UP_LUA = "scripts/parts/line_up.lua"
 MANY = "src/core/many.c"
 SUBMIT = "src/net/submit.c"
-HANDLE = "src/handle.c"
+LIFE = "src/life.c"
 OPERATE = "src/operate.c"
 
 MANY_ROWS = [
@@ -40,10 +40,10 @@ MANY_ROWS = [
 		"possible &= !l->handed && !rl_policy_of(l)->several;", "possible &= !l->handed;"),
 	("several: other handles of the client stand behind it", 51, "src/places.c",
 		"return policy->shares || policy->several;", "return policy->shares;"),
-	("several: one name twice", 51, HANDLE, "memcmp(name->bytes, names->list[j].bytes, name->len) == 0)", "false)"),
+	("several: one name twice", 51, LIFE, "memcmp(name->bytes, names->list[j].bytes, name->len) == 0)", "false)"),
 	("several: a claim that the server has forgotten is not asked again", 51, SUBMIT,
 		"!guarded && !op->several && op->plainly", "!guarded && op->plainly"),
-	("entered again: freed, and not released", 52, HANDLE, "\tlock->entries = 0;\n", ""),
+	("entered again: freed, and not released", 52, LIFE, "\tlock->entries = 0;\n", ""),
 	("entered again: without the option", 52, OPERATE, "if (lock->reentrant && counts(c, lock, event))", "if (counts(c, lock, event))"),
 	("entered again: the first release is the last", 52, OPERATE, "event->kind == RL_EV_RELEASE && lock->entries > 0;", "false;"),
 ]

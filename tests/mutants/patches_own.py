@@ -15,6 +15,7 @@ OWN_DEFECTS = {
 }
 
 NODE = "src/net/node.c"
+FLUSH = "src/net/flush.c"
 SUBMIT = "src/net/submit.c"
 LOSS = "src/net/loss.c"
 TALK = "src/net/talk.c"
@@ -70,7 +71,7 @@ OWN_ROWS = [
 		"if (entry.owed)\n\t\t\trl_ledger_keep(&n->ledger, &entry, rl_outbox_front_bytes(parked));"),
 	("what may be changed is said to be unsent", 32, LOSS,
 		"rl_loss_vote(n, !rl_talk_front_begun(&n->talk))", "rl_loss_vote(n, rl_talk_front_begun(&n->talk) || true)"),
-	("a login does not wait for the second step", 32, NODE,
+	("a login does not wait for the second step", 32, FLUSH,
 		"l->login != RL_LOGIN_NONE && !rl_talk_is_begun(&n->talk))", "l->login != RL_LOGIN_NONE)"),
 	("a key that is touched again and again is asked for for ever", 32, TALK,
 		"enum { MOST_TRIES = 16 };", "enum { MOST_TRIES = 1 << 30 };"),

@@ -5,6 +5,7 @@
 
 #include "client.h"
 #include "fixture.h"
+#include "operate.h"
 #include "os/random.h"
 #include "unit.h"
 

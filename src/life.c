@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a lock handle: it is made and freed. */
+#include "life.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "core/policy.h"
+#include "heir.h"
+#include "operate.h"
+#include "options.h"
+#include "proto/names.h"
+#include "seen.h"
+#include "turn.h"
+
+/* ---- making ---- */
+
+/* What a handle is for: a name, and others. */
+struct names {
+	const struct redlock_name *list;
+	size_t count;
+	bool several;         /* also if it is one: by redlock_lock_new_many() */
+	struct rl_slice also; /* those behind the first, with their prefixes */
+};
+
+/* Behind the handle: votes, name, token, other names. */
+static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *rules,
+                              const struct names *names, const struct redlock_lock_options *o)
+{
+	size_t token_room = o->token != NULL ? o->token_len : RL_HANDLE_TOKEN_DIGITS + c->owner_size;
+	if (names->also.size > 0)
+		token_room = RL_HANDLE_TOKEN_ROOM;
+	size_t votes = rules->node_count * sizeof(struct rl_ballot), size = names->list[0].len;
+	redlock_lock *lock =
+	    calloc(1, sizeof *lock + votes + c->prefix_size + size + token_room + names->also.size);
+	if (lock == NULL)
+		return NULL;
+	rl_lock_init(&lock->core, rules, lock->votes);
+	rl_schedule_init_timer(&lock->timer);
+	lock->user = o->user;
+	lock->reentrant = o->reentrant != 0;
+	lock->name_size = (uint32_t)(c->prefix_size + size) & (2 * REDLOCK_MAX_NAME - 1);
+	lock->also_size = (uint32_t)names->also.size;
+	if (c->prefix_size > 0)
+		memcpy(rl_handle_name_bytes(lock), c->prefix, c->prefix_size);
+	memcpy(rl_handle_name_bytes(lock) + c->prefix_size, names->list[0].bytes, size);
+	if (names->also.size > 0)
+		memcpy(rl_handle_token_bytes(lock) + RL_HANDLE_TOKEN_ROOM, names->also.bytes, names->also.size);
+	rl_handle_turn(lock);
+	if (o->token != NULL) {
+		memcpy(rl_handle_token_bytes(lock), o->token, o->token_len);
+		lock->token_size = (uint16_t)o->token_len;
+	}
+	return lock;
+}
+
+/* What the nodes of a guarded set tell besides, or which slots they gave. False: out of memory. */
+static bool make_numbers(const redlock_client *c, redlock_lock *lock)
+{
+	size_t size = sizeof *lock->core.numbers + c->nodes.count * sizeof lock->core.numbers->of[0];
+	bool tell = c->nodes.set != NULL || lock->core.rules->slots > 0;
+	if (tell)
+		lock->core.numbers = calloc(1, size);
+	return !tell || lock->core.numbers != NULL;
+}
+
+static void free_memory(redlock_lock *lock)
+{
+	free(lock->core.numbers);
+	free(lock->core.findings);
+	rl_seen_forget(lock); /* in a child process it still waits */
+	rl_heir_forget(lock);
+	free(lock);
+}
+
+/* Not two alike: the second one would find the key of the first. */
+static bool are_names(const redlock_client *c, const struct names *names)
+{
+	size_t left = REDLOCK_MAX_NAME;
+	for (size_t i = 0; i < names->count; i++) {
+		const struct redlock_name *name = &names->list[i];
+		bool fits = left >= c->prefix_size && name->len <= left - c->prefix_size;
+		if (name->bytes == NULL || name->len == 0 || !fits)
+			return false;
+		left -= c->prefix_size + name->len;
+		for (size_t j = 0; j < i; j++)
+			if (name->len == names->list[j].len && memcmp(name->bytes, names->list[j].bytes, name->len) == 0)
+				return false;
+	}
+	return true;
+}
+
+static int make(redlock_client *c, const struct names *names, const struct redlock_lock_options *options,
+                redlock_lock **ret)
+{
+	struct rl_rules wanted;
+	int error = rl_options_make_rules(&wanted, options, c->nodes.count, c->nodes.quorum, c->node_timeout_ms,
+	                                  c->drift_ppm, c->drift_ms);
+	if (error < 0)
+		return error;
+	if (names->several && (wanted.policy = wanted.policy->many) == NULL)
+		return REDLOCK_E_INVAL;
+	const struct rl_policy *policy = wanted.policy;
+	if (c->nodes.set != NULL ? policy->unguarded : policy->draws)
+		return REDLOCK_E_INVAL;
+	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
+		return REDLOCK_E_NOMEM;
+	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);
+	if (rules == NULL)
+		return REDLOCK_E_NOMEM;
+	redlock_lock *lock = allocate(c, rules, names, options);
+	if (lock == NULL || !make_numbers(c, lock)) {
+		free(lock);
+		rl_registry_drop_rules(&c->handles, rules);
+		return REDLOCK_E_NOMEM;
+	}
+	lock->client = c;
+	rl_registry_add(&c->handles, lock);
+	*ret = lock;
+	return 0;
+}
+
+/* The client is entered when this returns 0. */
+static int prepare(redlock_client *client, const struct redlock_lock_options *options,
+                   struct redlock_lock_options *ret, redlock_lock **ret_lock)
+{
+	redlock_lock_options_init(ret);
+	int error = ret_lock == NULL ? REDLOCK_E_INVAL : 0;
+	if (error == 0 && options != NULL)
+		error = rl_options_copy(ret, sizeof *ret, options);
+	return error == 0 ? rl_client_enter(client) : error;
+}
+
+int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
+                     const struct redlock_lock_options *options, redlock_lock **ret_lock)
+{
+	struct redlock_lock_options o;
+	const struct redlock_name list = {name, name_len};
+	int error = prepare(client, options, &o, ret_lock);
+	if (error < 0)
+		return error;
+	const struct names names = {.list = &list, .count = 1};
+	error = are_names(client, &names) ? make(client, &names, &o, ret_lock) : REDLOCK_E_INVAL;
+	rl_loop_leave(&client->loop);
+	return error;
+}
+
+static int make_many(redlock_client *c, struct names *names, const struct redlock_lock_options *o,
+                     redlock_lock **ret)
+{
+	struct rl_buffer also = {0};
+	const struct rl_slice prefix = {c->prefix, c->prefix_size};
+	bool ok = true;
+	if (!are_names(c, names))
+		return REDLOCK_E_INVAL;
+	for (size_t i = 1; ok && i < names->count; i++)
+		ok = rl_names_add(&also, prefix, (struct rl_slice){names->list[i].bytes, names->list[i].len});
+	names->also = (struct rl_slice){also.bytes, also.size};
+	int error = ok ? make(c, names, o, ret) : REDLOCK_E_NOMEM;
+	rl_buffer_free(&also);
+	return error;
+}
+
+int redlock_lock_new_many(redlock_client *client, const struct redlock_name *names, size_t count,
+                          const struct redlock_lock_options *options, redlock_lock **ret_lock)
+{
+	struct redlock_lock_options o;
+	struct names all = {.list = names, .count = count, .several = true};
+	if (names == NULL || count == 0 || count > REDLOCK_MAX_NAMES)
+		return REDLOCK_E_INVAL;
+	int error = prepare(client, options, &o, ret_lock);
+	if (error < 0)
+		return error;
+	error = make_many(client, &all, &o, ret_lock);
+	rl_loop_leave(&client->loop);
+	return error;
+}
+
+/* ---- freeing ---- */
+
+/* Without waiting: what is half acquired is given back in any case, what is held if `release`. */
+static void give_up(redlock_client *c, redlock_lock *lock, bool release)
+{
+	lock->entries = 0;
+	rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_CANCEL, .result = REDLOCK_E_CANCELLED});
+	if (release && (lock->core.phase == RL_HELD || lock->core.phase == RL_LOST))
+		rl_operate(c, lock, &(struct rl_event){.kind = RL_EV_RELEASE});
+}
+
+static void unlink_handle(redlock_client *c, redlock_lock *lock)
+{
+	rl_schedule_set(&c->loop.schedule, &lock->timer, UINT64_MAX);
+	rl_registry_remove(&c->handles, lock);
+	rl_registry_drop_rules(&c->handles, lock->core.rules);
+	lock->core.rules = NULL;
+	lock->client = NULL;
+}
+
+void rl_life_detach(redlock_lock *lock, bool release)
+{
+	redlock_client *c = lock->client;
+	/* a child sends nothing, and the notice descriptor is shared */
+	if (!rl_forkmark_is_child(&c->forkmark)) {
+		give_up(c, lock, release);
+		rl_places_line_up(&c->places, lock, false, c->loop.now_ns); /* it may hold the lock, and be left */
+		rl_registry_drop_events(&c->handles, lock);
+	}
+	unlink_handle(c, lock);
+}
+
+static void free_handle(redlock_lock *lock, bool release)
+{
+	RL_NO_CANCEL;
+	if (lock == NULL)
+		return;
+	redlock_client *c = lock->client;
+	if (c != NULL && rl_forkmark_is_child(&c->forkmark)) {
+		rl_life_detach(lock, false); /* a child has one thread, and the mutex may be taken for ever */
+	} else if (c != NULL) {
+		rl_loop_enter_now(&c->loop);
+		rl_life_detach(lock, release);
+		rl_turn_settle(c);
+		rl_loop_leave(&c->loop);
+	}
+	free_memory(lock);
+}
+
+void redlock_lock_free(redlock_lock *lock)
+{
+	free_handle(lock, true);
+}
+
+void redlock_lock_leave(redlock_lock *lock)
+{
+	free_handle(lock, false);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of a node, and its answers: for node.c, and for the files that are a part of it and that node.c
+ * calls, admission.c, flush.c, loss.c and submit.c. Others see node.h.
+ */
+#ifndef RL_NET_INSIDE_H
+#define RL_NET_INSIDE_H
+
+#include "core/vote.h"
+#include "net/ledger.h"
+#include "net/link.h"
+#include "net/listener.h"
+#include "net/talk.h"
+#include "proto/method.h"
+#include "proto/wire.h"
+
+struct rl_node {
+	uint32_t id; /* the node's number */
+	struct rl_ledger ledger;
+	struct rl_talk talk;
+	struct rl_methods methods;
+
+	bool breaking;          /* link BROKEN: rl_node_next() has begun to hand out what was not answered */
+	uint64_t first_unsent;  /* of that: number of the first entry that was never sent; 0: all were */
+	uint64_t parked_popped; /* of that: parked entries above this number were never sent */
+
+	bool identified; /* set when the server has said who it is; whoever compares it with others clears it */
+	bool duplicate;  /* is the same server as another node: its votes do not count */
+
+	struct rl_admission *admission; /* of a guarded set (admission.h); else NULL */
+	unsigned refusals;              /* entries in the outbox that it does not send, but votes on */
+
+	struct rl_listener *listener; /* while somebody waits; else NULL */
+	uint32_t listener_id;         /* the next in the poller: two listeners have none in common */
+	uint64_t deaf_until_ns;       /* the server has refused one: no other is tried before */
+
+	struct rl_link link; /* the last: it ends with a large buffer */
+};
+
+struct rl_answer {
+	struct rl_tag tag;
+	unsigned operation;  /* as in its request */
+	struct rl_vote vote; /* its texts are there until the next call */
+};
+
+#endif
