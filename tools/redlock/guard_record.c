@@ -33,7 +33,7 @@ uint64_t guard_record_whole_ms(uint64_t ttl_ms)
 	return ttl_ms + age_ms + (ttl_ms + 99) / 100 + 2;
 }
 
-const char *guard_record_word(enum guard_state state)
+static const char *word_of(enum guard_state state)
 {
 	return state_words[state];
 }
@@ -228,7 +228,7 @@ void guard_record_free(struct guard_record *records, unsigned count)
 const char *guard_record_text(const struct guard_record *r, char *buffer, size_t size)
 {
 	char state[96];
-	snprintf(state, sizeof state, "%s", guard_record_word(r->state));
+	snprintf(state, sizeof state, "%s", word_of(r->state));
 	if (r->state == GUARD_SILENT_)
 		return snprintf(buffer, size, "no answer: %s", r->why), buffer;
 	if (r->state == GUARD_BLANK_)
@@ -258,7 +258,7 @@ void guard_record_json(const struct guard_record *r, struct json *json)
 		return;
 	}
 	json_open(json, "guard", '{');
-	json_text(json, "state", guard_record_word(r->state));
+	json_text(json, "state", word_of(r->state));
 	json_number(json, "quarantine_ms",
 	            r->state == GUARD_QUARANTINE_ || r->state == GUARD_BLANK_ ? (int64_t)r->left_ms : 0);
 	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)

@@ -97,7 +97,8 @@ static void cut(char *from, const char *to)
 	explicit_bzero(from + rest, gone);
 }
 
-void secret_strip_urls(char *text)
+/* Takes the passwords, with their colons, out of the URLs in the text, in place. */
+static void strip_urls(char *text)
 {
 	for (char *from = strstr(text, "://"); from != NULL; from = strstr(from, "://")) {
 		from += 3;
@@ -126,7 +127,7 @@ void secret_wipe_environment(bool heirs)
 		if (value == NULL || (heirs && !secret_variables[i].is_ours))
 			continue;
 		if (secret_variables[i].is_urls)
-			secret_strip_urls(value);
+			strip_urls(value);
 		else
 			explicit_bzero(value, strlen(value));
 	}

@@ -16,9 +16,6 @@ bool secret_is_in(const char *text);
 /* As secret_blank_urls() for a message, in which a URL ends with its word. */
 void secret_blank_words(char *line);
 
-/* Takes the passwords, with their colons, out of the URLs in the text, in place. */
-void secret_strip_urls(char *text);
-
 /* Overwrites what the environment of this process says of passwords, once it was read: /proc and a core dump
  * show it. `heirs`: variables that the command inherits stay; those are the ones of other programs, and
  * REDLOCK_URLS without its passwords. */

@@ -94,8 +94,6 @@ unsigned init_complain_silent(const struct init *in, const bool *of, const char 
 int init_begin_change(struct init *in, const struct init_config *now);
 /* All wanted nodes have `now`; behind that none but it is to be accepted. */
 int init_finish_change(struct init *in, const struct init_config *now);
-/* The largest number that these nodes know of. False: fewer than a quorum count. */
-bool init_numbers(const struct init *in, const bool *of, const struct init_config *config, uint64_t *ret);
 bool init_has(const struct init *in, unsigned node, const struct init_config *config);
 
 /* ---- change.c ---- */

@@ -18,7 +18,9 @@ bool init_has(const struct init *in, unsigned node, const struct init_config *co
 	return strcmp(in->record[node].field[GUARD_CONFIG], config->config) == 0;
 }
 
-bool init_numbers(const struct init *in, const bool *of, const struct init_config *config, uint64_t *ret)
+/* The largest number that these nodes know of. False: fewer than a quorum count. */
+static bool largest_number(const struct init *in, const bool *of, const struct init_config *config,
+                           uint64_t *ret)
 {
 	unsigned count = 0;
 	*ret = 0;
@@ -47,7 +49,7 @@ static void admit(struct init *in, unsigned node, const bool *of, const struct i
 		snprintf(in->over[node], sizeof in->over[node], "%s", r->field[GUARD_QID]);
 		return;
 	}
-	const bool counted = init_numbers(in, of, config, &number);
+	const bool counted = largest_number(in, of, config, &number);
 	init_compose(in, node, INIT_ADMIT, config,
 	             counted ? "its quarantine is over, it votes"
 	                     : "its quarantine is over, it votes, but gives no fencing numbers");
@@ -146,7 +148,7 @@ int init_begin_change(struct init *in, const struct init_config *now)
 	}
 	init_draw(in->config);
 	snprintf(in->step, sizeof in->step, "%llu", strtoull(now->step, NULL, 10) + 1);
-	if (!init_numbers(in, voting, now, &in->floor))
+	if (!largest_number(in, voting, now, &in->floor))
 		in->floor = 0;
 	memset(in->fresh_until_ms, 0, sizeof in->fresh_until_ms);
 	if (in->is_added)
@@ -202,7 +204,7 @@ static void refuse_former(struct init *in)
 static void carry(struct init *in, const struct init_config *now)
 {
 	uint64_t number;
-	if (in->carried == 0 && init_numbers(in, in->wanted, now, &number))
+	if (in->carried == 0 && largest_number(in, in->wanted, now, &number))
 		in->carried = number;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		if (!in->wanted[i] || guard_record_number(&in->record[i], GUARD_FLOOR) >= in->carried)
