@@ -29,7 +29,7 @@ uint64_t guard_record_number(const struct guard_record *record, enum guard_field
 
 uint64_t guard_record_whole_ms(uint64_t ttl_ms)
 {
-	const uint64_t age_ms = (ttl_ms + 3) / 4 > 1000 ? (ttl_ms + 3) / 4 : 1000;
+	uint64_t age_ms = (ttl_ms + 3) / 4 > 1000 ? (ttl_ms + 3) / 4 : 1000;
 	return ttl_ms + age_ms + (ttl_ms + 99) / 100 + 2;
 }
 
@@ -43,7 +43,7 @@ bool guard_record_member(const char *text, char *buffer, size_t size)
 	struct redlock_url url = {.size = sizeof url};
 	if (redlock_url_parse(text, NULL, 0, &url) < 0)
 		return false;
-	const bool bare = strchr(url.host, ':') == NULL;
+	bool bare = strchr(url.host, ':') == NULL;
 	if (url.port == 0)
 		snprintf(buffer, size, "unix:%s/%u", url.path, url.database);
 	else
@@ -78,7 +78,7 @@ char *guard_record_join(const char *const *members, size_t count)
 
 static bool info_line(const char *info, const char *field, char *buffer, size_t size)
 {
-	const size_t length = strlen(field);
+	size_t length = strlen(field);
 	for (const char *line = info; line != NULL; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (strncmp(line, field, length) != 0 || line[length] != ':')
@@ -109,7 +109,7 @@ static void take_info(struct guard_record *r, const struct redlock_question *q)
 
 static void refuse(struct guard_record *r, const struct redlock_question *q)
 {
-	const bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
+	bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
 	r->state = GUARD_SILENT_;
 	snprintf(r->why, sizeof r->why, "%s",
 	         refused            ? q->reply->text
@@ -120,8 +120,8 @@ static void refuse(struct guard_record *r, const struct redlock_question *q)
 static bool take_time(struct guard_record *r, const struct redlock_question *q)
 {
 	const struct redlock_reply *a = q->reply;
-	const bool fits = a != NULL && a->kind == REDLOCK_REPLY_ARRAY && a->count == 2 &&
-	                  a->items[0].kind == REDLOCK_REPLY_STRING && a->items[1].kind == REDLOCK_REPLY_STRING;
+	bool fits = a != NULL && a->kind == REDLOCK_REPLY_ARRAY && a->count == 2 &&
+	            a->items[0].kind == REDLOCK_REPLY_STRING && a->items[1].kind == REDLOCK_REPLY_STRING;
 	if (fits)
 		r->now_ms = strtoull(a->items[0].text, NULL, 10) * 1000 + strtoull(a->items[1].text, NULL, 10) / 1000;
 	return fits;
@@ -151,12 +151,12 @@ static bool take_fields(struct guard_record *r, const struct redlock_question *q
 
 static enum guard_state state_of(struct guard_record *r)
 {
-	const size_t id = strlen(r->run_id);
+	size_t id = strlen(r->run_id);
 	const char *pass = r->field[GUARD_PASS];
-	const bool own = strncmp(pass, r->run_id, id) == 0 && pass[id] == ':';
-	const bool begun = strcmp(r->field[GUARD_QRID], r->run_id) == 0 && r->field[GUARD_QID][0] != '\0';
-	const uint64_t until_ms = guard_record_number(r, GUARD_QUNTIL);
-	const uint64_t ttl_ms = guard_record_number(r, GUARD_TTL);
+	bool own = strncmp(pass, r->run_id, id) == 0 && pass[id] == ':';
+	bool begun = strcmp(r->field[GUARD_QRID], r->run_id) == 0 && r->field[GUARD_QID][0] != '\0';
+	uint64_t until_ms = guard_record_number(r, GUARD_QUNTIL);
+	uint64_t ttl_ms = guard_record_number(r, GUARD_TTL);
 	r->left_ms = !begun ? guard_record_whole_ms(ttl_ms) : until_ms > r->now_ms ? until_ms - r->now_ms : 0;
 	if (r->field[GUARD_VERSION][0] == '\0') {
 		r->left_ms = begun ? r->left_ms : 0;
@@ -175,7 +175,7 @@ static enum guard_state state_of(struct guard_record *r)
 
 static void take(struct guard_record *r, const struct redlock_question *q)
 {
-	const bool fields = take_fields(r, &q[ASK_RECORD]);
+	bool fields = take_fields(r, &q[ASK_RECORD]);
 	if (!take_time(r, &q[ASK_TIME])) {
 		refuse(r, &q[ASK_TIME]);
 	} else if (!fields) {

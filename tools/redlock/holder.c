@@ -160,8 +160,8 @@ static void redisson_words(const struct redlock_finding *finding, char *buffer, 
 static void shared_words(const struct redlock_finding *finding, const char *value, char *buffer, size_t size)
 {
 	const char *label = strchr(value, '|');
-	const size_t length = label != NULL ? strcspn(label + 1, " ") : 0;
-	const unsigned long long count = finding->value_len;
+	size_t length = label != NULL ? strcspn(label + 1, " ") : 0;
+	unsigned long long count = finding->value_len;
 	const char *plural = count == 1 ? "" : "s";
 	if (length > 0)
 		snprintf(buffer, size, "%llu holder%s (owner %.*s%s)", count, plural, (int)length, label + 1,

@@ -40,7 +40,7 @@ static size_t width(void)
 static size_t fitting(const char *text, size_t columns)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
-	const size_t length = strlen(text);
+	size_t length = strlen(text);
 	size_t used = 0, at = 0;
 	uint32_t point;
 	while (at < length) {

@@ -92,7 +92,7 @@ void secret_blank_words(char *line)
 /* Cuts [from, to) out of its text, and leaves nothing behind its new end. */
 static void cut(char *from, const char *to)
 {
-	const size_t rest = strlen(to), gone = (size_t)(to - from);
+	size_t rest = strlen(to), gone = (size_t)(to - from);
 	memmove(from, to, rest);
 	explicit_bzero(from + rest, gone);
 }
@@ -141,7 +141,7 @@ __attribute__((noinline)) void secret_wipe_stack(void)
 
 bool secret_is_exposed(const struct stat *status)
 {
-	const mode_t closed = status->st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+	mode_t closed = status->st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
 	return S_ISREG(status->st_mode) && (status->st_mode & closed) != 0;
 }
 

@@ -106,7 +106,7 @@ unsigned standing_count(const struct standing *standing, const char *value, size
 /* They are told as words. */
 static bool has_word(const struct redlock_finding *finding, const char *word)
 {
-	const size_t length = strlen(word);
+	size_t length = strlen(word);
 	const char *at = finding->value, *end = at + finding->value_kept;
 	for (const char *next; at < end; at = next + 1) {
 		next = memchr(at, ' ', (size_t)(end - at));
@@ -208,7 +208,7 @@ const char *standing_words(const struct standing *standing, char *buffer, size_t
 void standing_json(const struct standing *standing, const char *key, struct json *json)
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
-	const bool any = standing->most > 0;
+	bool any = standing->most > 0;
 	json_open(json, key, '{');
 	json_text(json, "state", standing_name(standing->state));
 	json_text(json, "kind", holder_kind_name(any ? holder_kind_of(best) : HOLDER_NONE));

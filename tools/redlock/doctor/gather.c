@@ -20,7 +20,7 @@ static const char no_lock[] = "redlock-doctor-";
 
 bool doctor_info(const struct doctor_node *node, const char *field, char *buffer, size_t size)
 {
-	const size_t length = strlen(field);
+	size_t length = strlen(field);
 	for (const char *line = node->info; line != NULL; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (strncmp(line, field, length) != 0 || line[length] != ':')
@@ -61,7 +61,7 @@ static void locate(struct doctor_node *node, const char *address)
  * it comes that the connection has ended. */
 void doctor_note_why(struct doctor_node *node, enum doctor_source source, const struct redlock_question *q)
 {
-	const bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
+	bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
 	const char *why = refused ? q->reply->text : q->reply == NULL ? q->error : "an answer of another kind";
 	if (node->why_not[source][0] == '\0')
 		snprintf(node->why_not[source], sizeof node->why_not[source], "%.*s", (int)strcspn(why, ",\r\n"),
@@ -131,7 +131,7 @@ static bool look(struct doctor *doctor)
 {
 	if (!doctor_look_at_clocks(doctor, true))
 		return false;
-	const uint64_t until_ns = clock_ns() + WATCH_MS * 1000000ull;
+	uint64_t until_ns = clock_ns() + WATCH_MS * 1000000ull;
 	if (!look_at_server(doctor) || !doctor_try_rights(doctor, false) || !doctor_look_at_records(doctor) ||
 	    !doctor_look_at_keys(doctor, until_ns))
 		return false;

@@ -31,7 +31,7 @@ static bool largest_number(const struct init *in, const bool *of, const struct i
 			continue;
 		count++;
 		for (unsigned f = GUARD_FLOOR; f <= GUARD_GMAX; f++) {
-			const uint64_t number = guard_record_number(r, (enum guard_field)f);
+			uint64_t number = guard_record_number(r, (enum guard_field)f);
 			*ret = number > *ret ? number : *ret;
 		}
 	}
@@ -49,7 +49,7 @@ static void admit(struct init *in, unsigned node, const bool *of, const struct i
 		snprintf(in->over[node], sizeof in->over[node], "%s", r->field[GUARD_QID]);
 		return;
 	}
-	const bool counted = largest_number(in, of, config, &number);
+	bool counted = largest_number(in, of, config, &number);
 	init_compose(in, node, INIT_ADMIT, config,
 	             counted ? "its quarantine is over, it votes"
 	                     : "its quarantine is over, it votes, but gives no fencing numbers");
@@ -96,8 +96,8 @@ static int check_dead(const struct init *in)
 
 static int check_begin(const struct init *in, const struct init_config *now)
 {
-	const unsigned other = (unsigned)in->other;
-	const int code = check_dead(in);
+	unsigned other = (unsigned)in->other;
+	int code = check_dead(in);
 	if (code != EXIT_OK)
 		return code;
 	bool needed[REDLOCK_MAX_NODES + 1] = {false};
@@ -123,7 +123,7 @@ static unsigned first_of(const struct init *in)
 {
 	unsigned first = in->nodes;
 	for (unsigned i = 0; i < in->nodes; i++) {
-		const bool dead = (int)i == in->other && in->settings->dead;
+		bool dead = (int)i == in->other && in->settings->dead;
 		if (in->listed[i] && !dead && (first == in->nodes || strcmp(in->member[i], in->member[first]) < 0))
 			first = i;
 	}
@@ -168,7 +168,7 @@ int init_begin_change(struct init *in, const struct init_config *now)
 /* Who is left out must refuse as well, or be gone. */
 static int tell(struct init *in, const struct init_config *now)
 {
-	const unsigned other = (unsigned)in->other;
+	unsigned other = (unsigned)in->other;
 	if (now->leaving[0] == '\0' || in->settings->dead)
 		return check_dead(in);
 	if (in->other < 0 || strcmp(in->gone, now->leaving) != 0) {
@@ -238,8 +238,8 @@ int init_finish_change(struct init *in, const struct init_config *now)
 	refuse_former(in);
 	if (init_has_changes(in))
 		return INIT_MORE;
-	const uint64_t now_ns = clock_ns();
-	const uint64_t whole_ms = guard_record_whole_ms(strtoull(now->ttl, NULL, 10));
+	uint64_t now_ns = clock_ns();
+	uint64_t whole_ms = guard_record_whole_ms(strtoull(now->ttl, NULL, 10));
 	in->alone_ns = in->alone_ns != 0 ? in->alone_ns : now_ns;
 	if (now_ns - in->alone_ns < whole_ms * 1000000) {
 		in->wait_ms = whole_ms - (now_ns - in->alone_ns) / 1000000;

@@ -100,7 +100,7 @@ static void use(struct password_watch *watch, redlock_client *client, uint64_t n
 
 void password_watch_look(struct password_watch *watch, redlock_client *client)
 {
-	const uint64_t now_ns = clock_ns();
+	uint64_t now_ns = clock_ns();
 	if (watch->path == NULL || now_ns - watch->looked_ns < LOOK_NS)
 		return;
 	watch->looked_ns = now_ns;

@@ -56,7 +56,7 @@ void waiting_find(struct waiting *waiting, struct session *session, const char *
 {
 	struct redlock_finding holder;
 	char words[sizeof waiting->view.found];
-	const bool endless = waiting->view.wait.until_ns == REDLOCK_NEVER_NS;
+	bool endless = waiting->view.wait.until_ns == REDLOCK_NEVER_NS;
 	waiting->due_ns = UINT64_MAX;
 	waiting_end(waiting);
 	if (!ask_own(waiting, session, first) && wait_view_holder(&waiting->view, &holder))
