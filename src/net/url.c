@@ -30,7 +30,7 @@ static const char bad_scheme[] = "the scheme must be redis://, rediss://, valkey
 static const char bad_user[] = "the user or password is not valid percent-encoding";
 static const char bad_host[] = "the host is missing or not valid";
 static const char bad_port[] = "the port must be a number from 1 to 65535";
-static const char bad_database[] = "the database must be a number from 0 to 99999";
+static const char bad_database[] = RL_URL_BAD_DATABASE;
 #define SHOWN(field, name, unit, most, where, bad) " ?" name "=N" unit where
 static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAMETER_MAP(SHOWN);
 #undef SHOWN
