@@ -347,3 +347,18 @@ int redlock_url_parse(const char *url, char *error_text, size_t error_text_size,
 	rl_url_free(&e);
 	return rl_sized_return(ret, &parts, sizeof parts);
 }
+
+int redlock_url_same_server(const char *url, const char *other)
+{
+	struct rl_endpoint a = {0}, b = {0};
+	if (url == NULL || other == NULL)
+		return REDLOCK_E_INVAL;
+	int result = rl_url_parse(url, &a, NULL, 0);
+	if (result == 0)
+		result = rl_url_parse(other, &b, NULL, 0);
+	if (result == 0)
+		result = rl_url_same_address(&a, &b);
+	rl_url_free(&a);
+	rl_url_free(&b);
+	return result;
+}
