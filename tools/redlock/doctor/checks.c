@@ -194,13 +194,9 @@ LOOK(clock_runs_off)
 	UNUSED;
 	uint64_t elapsed_ns;
 	int64_t gain_ns = doctor_clock_gain_ns(node, &elapsed_ns);
-	uint64_t ppm = doctor->session->settings->drift_ppm;
-	struct redlock_options defaults;
-	redlock_options_init(&defaults);
-	double allowed_ns = (double)elapsed_ns * (double)(ppm == UINT64_MAX ? defaults.drift_ppm : ppm) / 1e6;
 	FIND("%s %.1f ms in %.0f ms", gain_ns < 0 ? "lost" : "gained", (double)llabs(gain_ns) / 1e6,
 	     (double)elapsed_ns / 1e6);
-	return (double)llabs(gain_ns) > allowed_ns && !doctor_clock_stands(node);
+	return (double)llabs(gain_ns) > (double)elapsed_ns * doctor->allowed_rate && !doctor_clock_stands(node);
 }
 
 static bool is_off(const struct doctor *doctor, int64_t offset_ns, bool from_most, struct found *found)

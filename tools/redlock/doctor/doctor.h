@@ -85,6 +85,7 @@ struct doctor {
 	unsigned nodes;
 	char key[REDLOCK_MAX_NAME + 64]; /* with the prefix, of no lock */
 	uint64_t allowance_ns;           /* for clocks, of the TTL */
+	double allowed_rate;             /* the same for a time that passes, as a part of it */
 	int64_t wall_ns;                 /* our own clock minus CLOCK_BOOTTIME */
 	struct doctor_node node[REDLOCK_MAX_NODES];
 	struct guard_record record[REDLOCK_MAX_NODES];

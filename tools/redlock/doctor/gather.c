@@ -139,14 +139,25 @@ static bool look(struct doctor *doctor)
 	return doctor_look_at_clocks(doctor, false) && doctor_try_rights(doctor, true);
 }
 
+/* What the library would allow clocks for the TTL; and for each part of any time: of the longest TTL, as what
+ * is added once for each lock is nothing beside that. */
+static void read_allowances(struct doctor *doctor, const struct settings *settings)
+{
+	struct settings longest = *settings;
+	struct redlock_terms terms;
+	session_terms(settings, &terms);
+	doctor->allowance_ns = terms.drift_ms * 1000000;
+	longest.ttl_ms = REDLOCK_MAX_TTL_MS;
+	session_terms(&longest, &terms);
+	doctor->allowed_rate = (double)terms.drift_ms / (double)terms.ttl_ms;
+}
+
 int doctor_gather(struct doctor *doctor, struct session *session)
 {
 	const struct settings *settings = session->settings;
-	struct redlock_terms terms;
-	session_terms(settings, &terms);
+	read_allowances(doctor, settings);
 	doctor->session = session;
 	doctor->nodes = redlock_node_count(session->client);
-	doctor->allowance_ns = terms.drift_ms * 1000000;
 	snprintf(doctor->key, sizeof doctor->key, "%s%s%llx", settings->prefix != NULL ? settings->prefix : "",
 	         no_lock, (unsigned long long)clock_ns());
 	int code = status_ask(session, "doctor", &doctor->report);
