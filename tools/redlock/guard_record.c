@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quarantine.h"
 #include "values.h"
 
 static const char *const field_names[GUARD_FIELDS] = {
@@ -25,12 +26,6 @@ enum { ASK_TIME, ASK_SERVER, ASK_REPLICATION, ASK_RECORD, ASKED };
 uint64_t guard_record_number(const struct guard_record *record, enum guard_field field)
 {
 	return strtoull(record->field[field], NULL, 10);
-}
-
-uint64_t guard_record_whole_ms(uint64_t ttl_ms)
-{
-	uint64_t age_ms = (ttl_ms + 3) / 4 > 1000 ? (ttl_ms + 3) / 4 : 1000;
-	return ttl_ms + age_ms + (ttl_ms + 99) / 100 + 2;
 }
 
 static const char *word_of(enum guard_state state)
@@ -157,7 +152,7 @@ static enum guard_state state_of(struct guard_record *r)
 	bool begun = strcmp(r->field[GUARD_QRID], r->run_id) == 0 && r->field[GUARD_QID][0] != '\0';
 	uint64_t until_ms = guard_record_number(r, GUARD_QUNTIL);
 	uint64_t ttl_ms = guard_record_number(r, GUARD_TTL);
-	r->left_ms = !begun ? guard_record_whole_ms(ttl_ms) : until_ms > r->now_ms ? until_ms - r->now_ms : 0;
+	r->left_ms = !begun ? quarantine_ms(ttl_ms) : until_ms > r->now_ms ? until_ms - r->now_ms : 0;
 	if (r->field[GUARD_VERSION][0] == '\0') {
 		r->left_ms = begun ? r->left_ms : 0;
 		return GUARD_BLANK_;

@@ -7,6 +7,7 @@
 #include "../clock.h"
 #include "../exit_codes.h"
 #include "../message.h"
+#include "../quarantine.h"
 #include "init.h"
 
 #define FIRST_STEP "1"
@@ -188,7 +189,7 @@ static uint64_t highest(const struct init *in)
 /* How long to wait until all has expired that these processes have forgotten. */
 static uint64_t forgetting_ms(struct init *in)
 {
-	uint64_t whole_ms = guard_record_whole_ms(strtoull(in->ttl, NULL, 10)), now_ns = clock_ns();
+	uint64_t whole_ms = quarantine_ms(strtoull(in->ttl, NULL, 10)), now_ns = clock_ns();
 	uint64_t left_ms = 0;
 	in->seen_ns = in->seen_ns != 0 ? in->seen_ns : now_ns;
 	for (unsigned i = 0; i < in->nodes; i++) {

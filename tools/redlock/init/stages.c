@@ -11,6 +11,7 @@
 #include "../clock.h"
 #include "../exit_codes.h"
 #include "../message.h"
+#include "../quarantine.h"
 #include "init.h"
 
 bool init_has(const struct init *in, unsigned node, const struct init_config *config)
@@ -239,7 +240,7 @@ int init_finish_change(struct init *in, const struct init_config *now)
 	if (init_has_changes(in))
 		return INIT_MORE;
 	uint64_t now_ns = clock_ns();
-	uint64_t whole_ms = guard_record_whole_ms(strtoull(now->ttl, NULL, 10));
+	uint64_t whole_ms = quarantine_ms(strtoull(now->ttl, NULL, 10));
 	in->alone_ns = in->alone_ns != 0 ? in->alone_ns : now_ns;
 	if (now_ns - in->alone_ns < whole_ms * 1000000) {
 		in->wait_ms = whole_ms - (now_ns - in->alone_ns) / 1000000;
