@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "message.h"
+#include "printable.h"
 
 enum { TOKEN_DIGITS = 40, UUID_LENGTH = 36, MAX_TIME_LENGTH = 24 };
 

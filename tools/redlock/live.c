@@ -9,8 +9,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "message.h"
+#include "printable.h"
 #include "secret.h"
+#include "streams.h"
 
 enum { LINE_MAX_BYTES = 2048, USUAL_WIDTH = 80 };
 
@@ -27,7 +28,7 @@ bool live_works(const struct settings *settings)
 static bool is_ours(void)
 {
 	pid_t group = tcgetpgrp(STDERR_FILENO);
-	return (group < 0 || group == getpgrp()) && message_is_taken();
+	return (group < 0 || group == getpgrp()) && streams_take_errors();
 }
 
 static size_t width(void)

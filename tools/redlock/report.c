@@ -6,6 +6,7 @@
 
 #include "exit_codes.h"
 #include "message.h"
+#include "printable.h"
 
 bool report_is_definite(const struct node_report *node)
 {

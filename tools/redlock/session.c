@@ -17,15 +17,18 @@
 #include "message.h"
 #include "nodes.h"
 #include "outcome.h"
+#include "password.h"
+#include "printable.h"
 #include "secret.h"
 #include "signals.h"
+#include "streams.h"
 #include "values.h"
 #include "wait_view.h"
 
 static void print_trace(void *user, const char *line)
 {
 	(void)user;
-	if (message_is_taken()) /* as say_now() */
+	if (streams_take_errors()) /* as say_now() */
 		complain("trace: %s", line);
 }
 
@@ -138,12 +141,12 @@ static void warn_exposed(const struct settings *settings)
 static bool find_password(const struct settings *settings, char **ret)
 {
 	if (settings->ask_password)
-		*ret = secret_ask();
+		*ret = password_ask();
 	else if (settings->password_file != NULL) {
-		*ret = secret_read(settings->password_file);
+		*ret = password_read(settings->password_file);
 		warn_exposed(settings);
 	} else
-		*ret = secret_of_environment();
+		*ret = password_of_environment();
 	return *ret != NULL || (!settings->ask_password && settings->password_file == NULL);
 }
 

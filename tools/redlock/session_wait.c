@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "message.h"
+#include "printable.h"
 #include "signals.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "message.h"
+#include "printable.h"
 
 static const char *const names[] = {
 #define STANDING_NAME(name, word) word,

@@ -7,6 +7,7 @@
 
 #include "exit_codes.h"
 #include "message.h"
+#include "printable.h"
 #include "report.h"
 #include "session.h"
 #include "side_key.h"

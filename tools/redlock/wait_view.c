@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "live.h"
 #include "message.h"
+#include "printable.h"
 
 #define EACH_NS 1000000000u /* not more often */
 

@@ -4,7 +4,6 @@
  * texts a % stands for what the row's function has found. A further check is a row, and the function that
  * looks.
  */
-#include "../message.h"
 #include "../outcome.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../clock.h"
-#include "../message.h"
+#include "../printable.h"
 #include "doctor.h"
 
 #define PAGE "200"

@@ -6,6 +6,8 @@
 
 #include "../clock.h"
 #include "../message.h"
+#include "../password.h"
+#include "../printable.h"
 #include "../secret.h"
 
 enum {
@@ -77,7 +79,7 @@ static void use(struct password_watch *watch, redlock_client *client, uint64_t n
 {
 	struct password_version after;
 	const char *problem = NULL;
-	char *password = secret_load(watch->path, &problem);
+	char *password = password_load(watch->path, &problem);
 	if (!version_of(watch->path, &after) || !same(&after, &watch->seen)) {
 		secret_free(password); /* changed while it was read */
 		return;

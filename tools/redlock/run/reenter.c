@@ -10,6 +10,7 @@
 #include "../exit_codes.h"
 #include "../message.h"
 #include "../outcome.h"
+#include "../printable.h"
 #include "../secret.h"
 #include "../signals.h"
 #include "above.h"

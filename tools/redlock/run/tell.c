@@ -5,6 +5,8 @@
 
 #include "../clock.h"
 #include "../message.h"
+#include "../printable.h"
+#include "../streams.h"
 #include "notify.h"
 #include "run.h"
 
@@ -54,7 +56,7 @@ void tell_granted(struct run *run)
 	notify_status("READY=1", "holding '%s'", name);
 	if (run->settings->verbose || *run->waiting.view.said)
 		say_now(run->settings, "got '%s' after %.3f s", name, waited);
-	if (run->settings->verbose && message_is_taken())
+	if (run->settings->verbose && streams_take_errors())
 		tell_grant_votes(run, run->order->name);
 }
 

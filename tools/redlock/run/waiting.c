@@ -8,6 +8,7 @@
 #include "../clock.h"
 #include "../exit_codes.h"
 #include "../message.h"
+#include "../printable.h"
 #include "above.h"
 #include "notify.h"
 
