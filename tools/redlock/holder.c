@@ -218,6 +218,13 @@ const char *holder_owner(const struct redlock_finding *finding, size_t *ret_leng
 	return finding->value + TOKEN_DIGITS + 1;
 }
 
+const char *holder_who(const struct redlock_finding *finding, char *buffer, size_t size)
+{
+	size_t length;
+	const char *owner = holder_owner(finding, &length);
+	return owner != NULL ? printable(owner, length, buffer, size) : holder_text(finding, buffer, size);
+}
+
 /* Each node writes its own time, and between two of them a second may end. */
 static bool same_time(const struct redlock_finding *a, const struct redlock_finding *b)
 {

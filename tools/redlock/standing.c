@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "printable.h"
-
 static const char *const names[] = {
 #define STANDING_NAME(name, word) word,
     STANDING_MAP(STANDING_NAME)
@@ -180,18 +178,11 @@ const char *standing_text(const struct standing *standing, char *buffer, size_t 
 	return buffer;
 }
 
-const char *standing_who(const struct redlock_finding *finding, char *buffer, size_t size)
-{
-	size_t length;
-	const char *owner = holder_owner(finding, &length);
-	return owner != NULL ? printable(owner, length, buffer, size) : holder_text(finding, buffer, size);
-}
-
 const char *standing_words(const struct standing *standing, char *buffer, size_t size)
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
 	char holder[HOLDER_TEXT_MAX];
-	verdict(standing, standing_who(best, holder, sizeof holder), buffer, size);
+	verdict(standing, holder_who(best, holder, sizeof holder), buffer, size);
 	size_t used = strlen(buffer);
 	if (standing->state != STANDING_HELD)
 		return buffer;
@@ -214,7 +205,7 @@ void standing_json(const struct standing *standing, const char *key, struct json
 	json_text(json, "kind", holder_kind_name(any ? holder_kind_of(best) : HOLDER_NONE));
 	char who[HOLDER_TEXT_MAX];
 	if (any)
-		json_text(json, "who", standing_who(best, who, sizeof who));
+		json_text(json, "who", holder_who(best, who, sizeof who));
 	else
 		json_null(json, "who");
 	const char *owner;

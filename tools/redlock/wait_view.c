@@ -86,7 +86,7 @@ static const char *holder_words(const struct wait_view *view, char *buffer, size
 	bool is_free = view->wait.node >= 0 && view->wait.until_ns == 0;
 	if (!wait_view_holder(view, &holder))
 		return is_free ? "" : view->found;
-	return standing_who(&holder, buffer, size);
+	return holder_who(&holder, buffer, size);
 }
 
 /* What a new line is for: holder and place. "": neither is known. */

@@ -19,7 +19,7 @@ static void name_holder(const struct redlock_finding *holder, bool endless, cons
                         size_t size)
 {
 	char who[HOLDER_TEXT_MAX], shown[PRINTABLE_MAX];
-	standing_who(holder, who, sizeof who);
+	holder_who(holder, who, sizeof who);
 	snprintf(words, size, "%s%s", who, endless ? "; its key has no expiry" : "");
 	notify_status("", "waiting for '%s', held by %s", printable(name, strlen(name), shown, sizeof shown),
 	              words);
