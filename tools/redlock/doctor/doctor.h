@@ -100,10 +100,6 @@ bool doctor_info(const struct doctor_node *node, const char *field, char *buffer
 /* The same as a number; 0: not there. */
 int64_t doctor_info_number(const struct doctor_node *node, const char *field);
 
-/* Notes why a source is not seen: what the question was refused with, or what became of it. */
-void doctor_note_why(struct doctor_node *node, enum doctor_source source,
-                     const struct redlock_question *question);
-
 /* ---- asking ---- */
 
 struct doctor_asks {
@@ -117,6 +113,10 @@ bool doctor_asks_add(struct doctor_asks *asks, unsigned node, const char *const 
 /* Asks all of them and waits. False: it cannot go on: memory, or a signal. */
 bool doctor_asks_run(struct doctor *doctor, struct doctor_asks *asks);
 void doctor_asks_free(struct doctor_asks *asks);
+
+/* Notes why a source is not seen: what the question was refused with, or what became of it. */
+void doctor_note_why(struct doctor_node *node, enum doctor_source source,
+                     const struct redlock_question *question);
 
 /* ---- parts of it ---- */
 

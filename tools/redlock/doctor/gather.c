@@ -57,17 +57,6 @@ static void locate(struct doctor_node *node, const char *address)
 
 /* ---- INFO and CONFIG ---- */
 
-/* Without what servers add behind a comma, which repeats what they were sent. What came first stays: behind
- * it comes that the connection has ended. */
-void doctor_note_why(struct doctor_node *node, enum doctor_source source, const struct redlock_question *q)
-{
-	bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
-	const char *why = refused ? q->reply->text : q->reply == NULL ? q->error : "an answer of another kind";
-	if (node->why_not[source][0] == '\0')
-		snprintf(node->why_not[source], sizeof node->why_not[source], "%.*s", (int)strcspn(why, ",\r\n"),
-		         why);
-}
-
 /* Whether the answer has the type that a server gives. */
 static bool sees(struct doctor_node *node, enum doctor_source source, const struct redlock_question *q,
                  enum redlock_reply_kind kind)
