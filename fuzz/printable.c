@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "message.h"
+#include "printable.h"
 
 static unsigned hex(char c)
 {

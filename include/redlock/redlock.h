@@ -236,13 +236,18 @@ struct redlock_url {
 };
 
 /*
- * Reads the URL of a node as redlock_open() does. Nothing is looked up. Two URLs name the same server if host
- * (in upper or lower case), port and path are equal, whatever the database is. When it fails, error_text
- * receives a sentence that says what is wrong and never repeats the password; it may be NULL. Any thread.
- * Errors: URL, INVAL, NOMEM.
+ * Reads the URL of a node as redlock_open() does. Nothing is looked up. When it fails, error_text receives a
+ * sentence that says what is wrong and never repeats the password; it may be NULL. Any thread. Errors: URL,
+ * INVAL, NOMEM.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_url_parse(const char *url, char *error_text,
                                                      size_t error_text_size, struct redlock_url *ret_url);
+
+/*
+ * 1: two URLs name the same server, 0: they do not. Host (in upper or lower case) and port, or path, are
+ * compared; user, password, database and TLS may differ. Any thread. Errors: as redlock_url_parse().
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_url_same_server(const char *url, const char *other);
 
 /* ---- 4. Lock handles ---------------------------------------------------------------------------------- */
 

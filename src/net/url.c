@@ -30,7 +30,7 @@ static const char bad_scheme[] = "the scheme must be redis://, rediss://, valkey
 static const char bad_user[] = "the user or password is not valid percent-encoding";
 static const char bad_host[] = "the host is missing or not valid";
 static const char bad_port[] = "the port must be a number from 1 to 65535";
-static const char bad_database[] = "the database must be a number from 0 to 99999";
+static const char bad_database[] = RL_URL_BAD_DATABASE;
 #define SHOWN(field, name, unit, most, where, bad) " ?" name "=N" unit where
 static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAMETER_MAP(SHOWN);
 #undef SHOWN
@@ -346,4 +346,19 @@ int redlock_url_parse(const char *url, char *error_text, size_t error_text_size,
 	snprintf(parts.address, sizeof parts.address, "%s", e.address);
 	rl_url_free(&e);
 	return rl_sized_return(ret, &parts, sizeof parts);
+}
+
+int redlock_url_same_server(const char *url, const char *other)
+{
+	struct rl_endpoint a = {0}, b = {0};
+	if (url == NULL || other == NULL)
+		return REDLOCK_E_INVAL;
+	int result = rl_url_parse(url, &a, NULL, 0);
+	if (result == 0)
+		result = rl_url_parse(other, &b, NULL, 0);
+	if (result == 0)
+		result = rl_url_same_address(&a, &b);
+	rl_url_free(&a);
+	rl_url_free(&b);
+	return result;
 }

@@ -9,6 +9,9 @@
 #include <stdint.h>
 
 #define RL_URL_MAX_DATABASE 99999
+#define RL_URL_DIGITS_OF(number) #number
+#define RL_URL_DIGITS(number) RL_URL_DIGITS_OF(number)
+#define RL_URL_BAD_DATABASE "the database must be a number from 0 to " RL_URL_DIGITS(RL_URL_MAX_DATABASE)
 
 /*
  * The parameters of URLs: X(field of the endpoint, name, unit behind the number, most, "" or where alone it
@@ -16,8 +19,7 @@
  * further one is a line here, and the place that uses the field.
  */
 #define RL_URL_UNIX " behind a Unix path"
-#define RL_URL_PARAMETER_MAP(X)                                                                              \
-	X(database, "db", "", RL_URL_MAX_DATABASE, RL_URL_UNIX, "the database must be a number from 0 to 99999")
+#define RL_URL_PARAMETER_MAP(X) X(database, "db", "", RL_URL_MAX_DATABASE, RL_URL_UNIX, RL_URL_BAD_DATABASE)
 
 /* A node as configured. All texts are owned, decoded, and never NULL after a success, but for user and
  * password. */

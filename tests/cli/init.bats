@@ -87,6 +87,18 @@ drop() { # NAME: the last one that holds, which must have held it all the time
 	want 76 guarded "1 2 3 4 5" -t 2s job true
 }
 
+@test "a quarantine is as long for the command as for the nodes" {
+	made "1 2 3"
+	on_nodes "1 2 3" hset redlock:set pass gone:
+	formula=$(sed -n 's/^local whole = //p' "$BATS_TEST_DIRNAME/../../scripts/meet.lua")
+	for ttl in 1000 3999 4001 4099 30000 86400001; do
+		on_nodes "1 2 3" hset redlock:set ttl "$ttl"
+		whole=$(on_node 1 eval "local ttl = tonumber(ARGV[1]) return $formula" 0 "$ttl")
+		want 0 rl status --guard=off --json -r "$(urls 1 2 3)"
+		json_is "all(n['guard']['quarantine_ms'] == $whole for n in j['nodes'])"
+	done
+}
+
 @test "what it refuses: a node that is missing, another list, another set, replicas" {
 	kill_nodes STOP 3
 	init 69 "1 2 3" --node-timeout 200ms

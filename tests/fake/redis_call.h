@@ -94,7 +94,7 @@ void script_release_all(struct call *c);
 void script_enter_all(struct call *c);
 void script_guarded_enter_all(struct call *c);
 
-/* redis_share.c; and how many share a key, with who they are as INSPECT shows them */
+/* redis_share_scripts.c */
 void script_share(struct call *c);
 void script_share_extend(struct call *c);
 void script_share_release(struct call *c);
@@ -104,6 +104,8 @@ void script_guarded_share(struct call *c);
 void script_guarded_share_extend(struct call *c);
 void script_guarded_upgrade(struct call *c);
 void script_upgrade_fenced(struct call *c);
+
+/* redis_share.c; of a key that is shared: how many do, with who they are as INSPECT shows them */
 bool share_member(const struct key *key, struct bytes token, struct key *ret); /* as a key of its own */
 bool share_next(const struct key *key, struct bytes *rest, struct key *ret); /* `rest`: at first its value */
 void share_goes(struct redis *r, const struct key *key, bool deleted);       /* each of them */

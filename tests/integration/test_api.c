@@ -68,6 +68,9 @@ static struct redlock_options usable(void)
 	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse("redis://h", NULL, 0, NULL), 0)                          \
 	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse("redis://h", NULL, 0, &no_url),                          \
 	  redlock_url_parse("redis://:p@h", to.bytes, sizeof to.bytes, &url))                                    \
+	X(url_same_server, REDLOCK_E_INVAL, redlock_url_same_server(NULL, "redis://h"), 0)                       \
+	X(url_same_server, REDLOCK_E_INVAL, redlock_url_same_server("redis://h", NULL),                          \
+	  redlock_url_same_server("redis://h", "redis://i"))                                                     \
 	X(terms, REDLOCK_E_INVAL, redlock_terms(NULL, NULL, NULL), 0)                                            \
 	X(terms, REDLOCK_E_INVAL, redlock_terms(NULL, NULL, &no_terms), redlock_terms(NULL, NULL, &terms))       \
 	X(client_terms, REDLOCK_E_INVAL, redlock_client_terms(NULL, NULL, &terms), 0)                            \
@@ -319,6 +322,20 @@ TEST(others_go_on)
 {
 	expect_others_go_on(false);
 	expect_others_go_on(true);
+}
+
+/* ---- URLs that are alike ---- */
+
+TEST(urls_of_one_server)
+{
+	assert_int_equal(redlock_url_same_server("redis://user:word@h", "valkeys://H:6379/5"), 1);
+	assert_int_equal(redlock_url_same_server("unix:///a", "unix:///a?db=1"), 1);
+	assert_int_equal(redlock_url_same_server("redis://h", "redis://h:6380"), 0);
+	assert_int_equal(redlock_url_same_server("redis://h", "redis://i"), 0);
+	assert_int_equal(redlock_url_same_server("redis://h", "unix:///h"), 0);
+	assert_int_equal(redlock_url_same_server("unix:///a", "unix:///A"), 0);
+	assert_int_equal(redlock_url_same_server("redis://h", "local"), REDLOCK_E_URL);
+	assert_int_equal(redlock_url_same_server("local", "redis://h"), REDLOCK_E_URL);
 }
 
 /* ---- handles that are alike ---- */

@@ -23,8 +23,8 @@ int64_t clock_ahead_ns(void)
 {
 	int64_t most_ns = INT64_MIN;
 	for (int i = 0; i < 3; i++) {
-		const uint64_t wall_ns = read_ns(CLOCK_REALTIME);
-		const int64_t ahead_ns = (int64_t)(wall_ns - clock_ns());
+		uint64_t wall_ns = read_ns(CLOCK_REALTIME);
+		int64_t ahead_ns = (int64_t)(wall_ns - clock_ns());
 		if (ahead_ns > most_ns)
 			most_ns = ahead_ns;
 	}
@@ -34,7 +34,7 @@ int64_t clock_ahead_ns(void)
 int clock_set_open(void)
 {
 	const struct itimerspec never = {.it_value.tv_sec = 7258118400}; /* the year 2200 */
-	const int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (fd < 0 || timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0)
 		return fd;
 	close(fd);

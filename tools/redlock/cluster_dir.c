@@ -208,8 +208,8 @@ bool cluster_dir_is_guarded(void)
 {
 	struct cluster_dir dir;
 	/* In doubt it is: a set that is none says so, and one that is must not be used as if it were not. */
-	const bool in_doubt = cluster_dir_find(&dir) != EXIT_OK;
-	const bool guarded = dir.nodes > 0 && (faccessat(dir.path_fd, "guard", F_OK, 0) == 0 || errno != ENOENT);
+	bool in_doubt = cluster_dir_find(&dir) != EXIT_OK;
+	bool guarded = dir.nodes > 0 && (faccessat(dir.path_fd, "guard", F_OK, 0) == 0 || errno != ENOENT);
 	cluster_dir_close(&dir);
 	return in_doubt || guarded;
 }

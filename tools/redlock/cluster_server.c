@@ -56,7 +56,7 @@ void cluster_server_url(const struct cluster_server *server, char *buffer, size_
 
 /* A process is this server when it runs in the server's own directory, which nothing else does. A zombie has
  * no working directory any more, and so is not alive. */
-bool cluster_server_alive(const struct cluster_server *server)
+static bool is_alive(const struct cluster_server *server)
 {
 	if (server->pid <= 0)
 		return false;
@@ -135,9 +135,9 @@ void cluster_server_look(struct cluster_server *server)
 	int fd = connect_to(server);
 	server->up = false;
 	server->pid = pid_from_file(server);
-	if (fd >= 0 && !cluster_server_alive(server))
+	if (fd >= 0 && !is_alive(server))
 		server->pid = pid_from_socket(fd);
-	if (!cluster_server_alive(server))
+	if (!is_alive(server))
 		server->pid = 0;
 	if (fd >= 0 && server->pid > 0)
 		ask(server, fd);
@@ -149,7 +149,7 @@ void cluster_server_look(struct cluster_server *server)
 
 void cluster_server_ask_to_end(const struct cluster_server *server)
 {
-	if (!cluster_server_alive(server))
+	if (!is_alive(server))
 		return;
 	kill(server->pid, SIGTERM);
 	kill(server->pid, SIGCONT); /* a stopped process takes no SIGTERM */
@@ -157,7 +157,7 @@ void cluster_server_ask_to_end(const struct cluster_server *server)
 
 static bool gone_within(const struct cluster_server *server, unsigned limit_ms)
 {
-	for (unsigned waited = 0; cluster_server_alive(server); waited += POLL_MS) {
+	for (unsigned waited = 0; is_alive(server); waited += POLL_MS) {
 		if (waited >= limit_ms)
 			return false;
 		clock_sleep_ms(POLL_MS);

@@ -28,9 +28,6 @@ void cluster_server_url(const struct cluster_server *server, char *buffer, size_
 /* Finds out its pid and whether it is up. */
 void cluster_server_look(struct cluster_server *server);
 
-/* True while the process lives. */
-bool cluster_server_alive(const struct cluster_server *server);
-
 /* Opens one of its files, with the flags of open(2). */
 FILE *cluster_server_file(const struct cluster_server *server, const char *name, int flags);
 

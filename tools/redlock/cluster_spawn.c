@@ -11,6 +11,7 @@
 
 #include "cluster_server.h"
 #include "message.h"
+#include "printable.h"
 
 /* No TCP port: every user of this machine could reach it. No persistence: a lock is a lease, and a server of
  * a trial cluster that restarts has forgotten all of them. The files are in the server's working directory.

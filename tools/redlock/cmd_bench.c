@@ -2,7 +2,6 @@
 /* redlock bench: how long acquire and release take, and how many of them a second allows. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -11,7 +10,7 @@
 #include "message.h"
 #include "signals.h"
 
-enum { MAX_CONCURRENCY = 10000, WARMUP_PAIRS = 20, FAILURES_IN_ROW = 5, PROGRESS_MS = 200 };
+enum { MAX_CONCURRENCY = 10000, WARMUP_PAIRS = 20 };
 
 static const struct option_spec specs[] = {
     {0, "duration", "TIME", OPTION_DURATION, offsetof(struct settings, duration_ms), 1, 86400000,
@@ -24,51 +23,6 @@ static const struct option_spec specs[] = {
 };
 static const struct option_group bench_options = {"Measurement", specs, sizeof specs / sizeof specs[0]};
 static const struct option_group *const groups[] = {&bench_options, &node_options, &output_options, NULL};
-
-int bench_lock(const struct bench *bench, unsigned index, redlock_lock **ret_lock)
-{
-	char name[64];
-	snprintf(name, sizeof name, "redlock-bench:%ld:%u", (long)getpid(), index);
-	return session_lock(bench->session, name, NULL, ret_lock);
-}
-
-void bench_count(struct bench *bench, uint64_t begin_ns, uint64_t held_ns)
-{
-	uint64_t now_ns = clock_ns();
-	bench->failed_in_row = 0;
-	bench->pairs++;
-	bench_stats_add(&bench->acquire, held_ns - begin_ns);
-	bench_stats_add(&bench->release, now_ns - held_ns);
-	bench_stats_add(&bench->pair, now_ns - begin_ns);
-}
-
-bool bench_failure(struct bench *bench, redlock_lock *lock, int result)
-{
-	bench->failed++;
-	bench->failed_in_row++;
-	report_collect(&bench->report, "bench", NULL, result, bench->session, lock);
-	return bench->failed_in_row < FAILURES_IN_ROW;
-}
-
-static void show_progress(struct bench *bench, uint64_t now_ns)
-{
-	if (bench->session->settings->quiet || now_ns - bench->shown_ns < PROGRESS_MS * 1000000ull || !isatty(2))
-		return;
-	bench->shown_ns = now_ns;
-	fprintf(stderr, "\r%llu pairs, %.1f s ", (unsigned long long)bench->pairs,
-	        (double)(now_ns - bench->begin_ns) / 1e9);
-}
-
-bool bench_over(struct bench *bench, uint64_t running)
-{
-	uint64_t now_ns = clock_ns();
-	show_progress(bench, now_ns);
-	if (signals_caught())
-		return true;
-	if (bench->pairs_wanted > 0)
-		return bench->pairs + running >= bench->pairs_wanted;
-	return now_ns - bench->begin_ns >= bench->duration_ns;
-}
 
 /* ---- results ---- */
 

@@ -43,8 +43,7 @@ static void hidden_url(const char *url, char *buffer, size_t size)
 static const char *value_text(const struct settings *settings, const struct option_spec *spec, char *buffer)
 {
 	const void *field = (const char *)settings + spec->field;
-	const uint64_t number =
-	    spec->kind == OPTION_TEXT || spec->kind == OPTION_URLS ? 0 : *(const uint64_t *)field;
+	uint64_t number = spec->kind == OPTION_TEXT || spec->kind == OPTION_URLS ? 0 : *(const uint64_t *)field;
 	buffer[0] = '\0';
 	if (spec->kind == OPTION_TEXT && *(const char *const *)field != NULL)
 		snprintf(buffer, VALUE_MAX, "%s", *(const char *const *)field);

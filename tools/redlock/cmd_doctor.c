@@ -124,7 +124,7 @@ static const char *plural(unsigned count)
 
 static void print_text(const struct doctor *doctor, struct findings *all)
 {
-	const bool notes = doctor->session->settings->verbose;
+	bool notes = doctor->session->settings->verbose;
 	const unsigned *of = all->of;
 	put_line("%u node%s, %u needed: %u error%s, %u warning%s, %u note%s%s", doctor->nodes,
 	         plural(doctor->nodes), doctor->report.quorum, of[DOCTOR_ERROR], plural(of[DOCTOR_ERROR]),
@@ -164,8 +164,8 @@ static void json_node(const struct doctor *doctor, const struct findings *all, u
                       struct json *json)
 {
 	const struct doctor_node *n = &doctor->node[node];
-	const bool time = n->sees[DOCTOR_TIME];
-	const int64_t middle_ns = n->clock.last.low_ns / 2 + n->clock.last.high_ns / 2 - doctor->wall_ns;
+	bool time = n->sees[DOCTOR_TIME];
+	int64_t middle_ns = n->clock.last.low_ns / 2 + n->clock.last.high_ns / 2 - doctor->wall_ns;
 	char version[80];
 	json_open(json, NULL, '{');
 	report_json_node(&doctor->report, node, json);

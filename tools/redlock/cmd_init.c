@@ -73,12 +73,12 @@ static int read_all(struct init *in)
 
 static void wait_for(struct init *in, const char **told)
 {
-	const uint64_t until_ns = clock_ns() + in->wait_ms * 1000000;
+	uint64_t until_ns = clock_ns() + in->wait_ms * 1000000;
 	if (*told != in->wait_why)
 		say(in->settings, "waiting %.1f s: %s", (double)in->wait_ms / 1000, in->wait_why);
 	*told = in->wait_why;
 	for (uint64_t now_ns = clock_ns(); now_ns < until_ns && !signals_caught(); now_ns = clock_ns()) {
-		const uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
+		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
 		clock_sleep_ms(left_ms < 100 ? (unsigned)left_ms : 100);
 	}
 }
@@ -103,7 +103,7 @@ static int go(struct init *in)
 
 static const char *check_options(const struct settings *s)
 {
-	const int verbs = (s->add != NULL) + (s->remove != NULL) + s->new_epoch + s->plain;
+	int verbs = (s->add != NULL) + (s->remove != NULL) + s->new_epoch + s->plain;
 	if (verbs > 1)
 		return "one of --add, --remove, --new-epoch and --plain at a time";
 	if (s->finish && (s->new_epoch || s->plain))

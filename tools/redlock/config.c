@@ -174,7 +174,7 @@ static int read_file(struct reading *reading, const char *path, bool of_user, bo
 		reading->path = NULL;
 		if (!asked && (errno == ENOENT || errno == ENOTDIR))
 			return EXIT_OK;
-		const int error = errno;
+		int error = errno;
 		complain("%s: %s", path, strerror(error));
 		return exit_code_of_errno(error);
 	}

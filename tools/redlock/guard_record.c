@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quarantine.h"
 #include "values.h"
 
 static const char *const field_names[GUARD_FIELDS] = {
@@ -27,13 +28,7 @@ uint64_t guard_record_number(const struct guard_record *record, enum guard_field
 	return strtoull(record->field[field], NULL, 10);
 }
 
-uint64_t guard_record_whole_ms(uint64_t ttl_ms)
-{
-	const uint64_t age_ms = (ttl_ms + 3) / 4 > 1000 ? (ttl_ms + 3) / 4 : 1000;
-	return ttl_ms + age_ms + (ttl_ms + 99) / 100 + 2;
-}
-
-const char *guard_record_word(enum guard_state state)
+static const char *word_of(enum guard_state state)
 {
 	return state_words[state];
 }
@@ -43,7 +38,7 @@ bool guard_record_member(const char *text, char *buffer, size_t size)
 	struct redlock_url url = {.size = sizeof url};
 	if (redlock_url_parse(text, NULL, 0, &url) < 0)
 		return false;
-	const bool bare = strchr(url.host, ':') == NULL;
+	bool bare = strchr(url.host, ':') == NULL;
 	if (url.port == 0)
 		snprintf(buffer, size, "unix:%s/%u", url.path, url.database);
 	else
@@ -78,7 +73,7 @@ char *guard_record_join(const char *const *members, size_t count)
 
 static bool info_line(const char *info, const char *field, char *buffer, size_t size)
 {
-	const size_t length = strlen(field);
+	size_t length = strlen(field);
 	for (const char *line = info; line != NULL; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (strncmp(line, field, length) != 0 || line[length] != ':')
@@ -109,7 +104,7 @@ static void take_info(struct guard_record *r, const struct redlock_question *q)
 
 static void refuse(struct guard_record *r, const struct redlock_question *q)
 {
-	const bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
+	bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
 	r->state = GUARD_SILENT_;
 	snprintf(r->why, sizeof r->why, "%s",
 	         refused            ? q->reply->text
@@ -120,8 +115,8 @@ static void refuse(struct guard_record *r, const struct redlock_question *q)
 static bool take_time(struct guard_record *r, const struct redlock_question *q)
 {
 	const struct redlock_reply *a = q->reply;
-	const bool fits = a != NULL && a->kind == REDLOCK_REPLY_ARRAY && a->count == 2 &&
-	                  a->items[0].kind == REDLOCK_REPLY_STRING && a->items[1].kind == REDLOCK_REPLY_STRING;
+	bool fits = a != NULL && a->kind == REDLOCK_REPLY_ARRAY && a->count == 2 &&
+	            a->items[0].kind == REDLOCK_REPLY_STRING && a->items[1].kind == REDLOCK_REPLY_STRING;
 	if (fits)
 		r->now_ms = strtoull(a->items[0].text, NULL, 10) * 1000 + strtoull(a->items[1].text, NULL, 10) / 1000;
 	return fits;
@@ -151,13 +146,13 @@ static bool take_fields(struct guard_record *r, const struct redlock_question *q
 
 static enum guard_state state_of(struct guard_record *r)
 {
-	const size_t id = strlen(r->run_id);
+	size_t id = strlen(r->run_id);
 	const char *pass = r->field[GUARD_PASS];
-	const bool own = strncmp(pass, r->run_id, id) == 0 && pass[id] == ':';
-	const bool begun = strcmp(r->field[GUARD_QRID], r->run_id) == 0 && r->field[GUARD_QID][0] != '\0';
-	const uint64_t until_ms = guard_record_number(r, GUARD_QUNTIL);
-	const uint64_t ttl_ms = guard_record_number(r, GUARD_TTL);
-	r->left_ms = !begun ? guard_record_whole_ms(ttl_ms) : until_ms > r->now_ms ? until_ms - r->now_ms : 0;
+	bool own = strncmp(pass, r->run_id, id) == 0 && pass[id] == ':';
+	bool begun = strcmp(r->field[GUARD_QRID], r->run_id) == 0 && r->field[GUARD_QID][0] != '\0';
+	uint64_t until_ms = guard_record_number(r, GUARD_QUNTIL);
+	uint64_t ttl_ms = guard_record_number(r, GUARD_TTL);
+	r->left_ms = !begun ? quarantine_ms(ttl_ms) : until_ms > r->now_ms ? until_ms - r->now_ms : 0;
 	if (r->field[GUARD_VERSION][0] == '\0') {
 		r->left_ms = begun ? r->left_ms : 0;
 		return GUARD_BLANK_;
@@ -175,7 +170,7 @@ static enum guard_state state_of(struct guard_record *r)
 
 static void take(struct guard_record *r, const struct redlock_question *q)
 {
-	const bool fields = take_fields(r, &q[ASK_RECORD]);
+	bool fields = take_fields(r, &q[ASK_RECORD]);
 	if (!take_time(r, &q[ASK_TIME])) {
 		refuse(r, &q[ASK_TIME]);
 	} else if (!fields) {
@@ -228,7 +223,7 @@ void guard_record_free(struct guard_record *records, unsigned count)
 const char *guard_record_text(const struct guard_record *r, char *buffer, size_t size)
 {
 	char state[96];
-	snprintf(state, sizeof state, "%s", guard_record_word(r->state));
+	snprintf(state, sizeof state, "%s", word_of(r->state));
 	if (r->state == GUARD_SILENT_)
 		return snprintf(buffer, size, "no answer: %s", r->why), buffer;
 	if (r->state == GUARD_BLANK_)
@@ -258,7 +253,7 @@ void guard_record_json(const struct guard_record *r, struct json *json)
 		return;
 	}
 	json_open(json, "guard", '{');
-	json_text(json, "state", guard_record_word(r->state));
+	json_text(json, "state", word_of(r->state));
 	json_number(json, "quarantine_ms",
 	            r->state == GUARD_QUARANTINE_ || r->state == GUARD_BLANK_ ? (int64_t)r->left_ms : 0);
 	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)

@@ -82,11 +82,6 @@ void guard_record_free(struct guard_record *records, unsigned count);
 
 uint64_t guard_record_number(const struct guard_record *record, enum guard_field field);
 
-/* How long a quarantine is, for a maximum TTL. */
-uint64_t guard_record_whole_ms(uint64_t ttl_ms);
-
-const char *guard_record_word(enum guard_state state);
-
 /* "set 4f..., configuration 2, admitted, fencing known". Returns `buffer`. */
 const char *guard_record_text(const struct guard_record *record, char *buffer, size_t size);
 /* The member "guard". */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "message.h"
+#include "printable.h"
 
 enum { TOKEN_DIGITS = 40, UUID_LENGTH = 36, MAX_TIME_LENGTH = 24 };
 
@@ -160,8 +160,8 @@ static void redisson_words(const struct redlock_finding *finding, char *buffer, 
 static void shared_words(const struct redlock_finding *finding, const char *value, char *buffer, size_t size)
 {
 	const char *label = strchr(value, '|');
-	const size_t length = label != NULL ? strcspn(label + 1, " ") : 0;
-	const unsigned long long count = finding->value_len;
+	size_t length = label != NULL ? strcspn(label + 1, " ") : 0;
+	unsigned long long count = finding->value_len;
 	const char *plural = count == 1 ? "" : "s";
 	if (length > 0)
 		snprintf(buffer, size, "%llu holder%s (owner %.*s%s)", count, plural, (int)length, label + 1,
@@ -216,6 +216,13 @@ const char *holder_owner(const struct redlock_finding *finding, size_t *ret_leng
 		return NULL;
 	*ret_length = finding->value_kept - TOKEN_DIGITS - 1;
 	return finding->value + TOKEN_DIGITS + 1;
+}
+
+const char *holder_who(const struct redlock_finding *finding, char *buffer, size_t size)
+{
+	size_t length;
+	const char *owner = holder_owner(finding, &length);
+	return owner != NULL ? printable(owner, length, buffer, size) : holder_text(finding, buffer, size);
 }
 
 /* Each node writes its own time, and between two of them a second may end. */

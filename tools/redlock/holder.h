@@ -30,6 +30,9 @@ const char *holder_text(const struct redlock_finding *finding, char *buffer, siz
 /* The bytes behind the first `|` of a redlock token, NULL when there is none. */
 const char *holder_owner(const struct redlock_finding *finding, size_t *ret_length);
 
+/* The owner label alone where there is one, else as holder_text(). Returns `buffer`. */
+const char *holder_who(const struct redlock_finding *finding, char *buffer, size_t size);
+
 /* Whether a token looks like those that this library makes, which are never used again. */
 bool holder_made_here(const char *token, size_t length);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "message.h"
+#include "printable.h"
 
 void json_init(struct json *json, FILE *out)
 {

@@ -9,8 +9,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "message.h"
+#include "printable.h"
 #include "secret.h"
+#include "streams.h"
 
 enum { LINE_MAX_BYTES = 2048, USUAL_WIDTH = 80 };
 
@@ -27,7 +28,7 @@ bool live_works(const struct settings *settings)
 static bool is_ours(void)
 {
 	pid_t group = tcgetpgrp(STDERR_FILENO);
-	return (group < 0 || group == getpgrp()) && message_is_taken();
+	return (group < 0 || group == getpgrp()) && streams_take_errors();
 }
 
 static size_t width(void)
@@ -40,7 +41,7 @@ static size_t width(void)
 static size_t fitting(const char *text, size_t columns)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
-	const size_t length = strlen(text);
+	size_t length = strlen(text);
 	size_t used = 0, at = 0;
 	uint32_t point;
 	while (at < length) {

@@ -275,12 +275,12 @@ const struct option_spec *options_find(const struct option_group *const *groups,
 
 static void complain_option(const struct parser *parser, const char *command, int code, char **argv)
 {
-	const bool with_value = code != ':' && optopt > 0 && parser_find(parser, optopt) != NULL;
+	bool with_value = code != ':' && optopt > 0 && parser_find(parser, optopt) != NULL;
 	const char *what = code == ':'  ? "needs a value"
 	                   : with_value ? "takes no value"
 	                                : "is not an option of this command";
 	/* What is behind `=` may be a secret. */
-	const int length = (int)strcspn(argv[optind - 1], "=");
+	int length = (int)strcspn(argv[optind - 1], "=");
 	char typed[32] = "";
 	struct suggestion suggestion = {.word = typed};
 	if (optopt > 0 && optopt < FIRST_LONG_ONLY && !with_value)
@@ -338,7 +338,7 @@ enum { HELP_COLUMNS = 80, HELP_INDENT = 29 };
 void help_wrap(FILE *out, size_t at, size_t indent, const char *text)
 {
 	for (bool first = true; *text; first = false) {
-		const size_t word = strcspn(text, " \n");
+		size_t word = strcspn(text, " \n");
 		if (!first && at + 1 + word > HELP_COLUMNS) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			at = indent;

@@ -6,6 +6,7 @@
 
 #include "exit_codes.h"
 #include "message.h"
+#include "printable.h"
 
 bool report_is_definite(const struct node_report *node)
 {
@@ -166,10 +167,9 @@ void report_duplicates(const struct report *report, const struct settings *setti
 static void say_holder(const struct report *report, const struct settings *settings, const char *name)
 {
 	const struct standing *standing = &report->standing;
-	const bool busy = report->result == REDLOCK_E_BUSY;
-	const unsigned own =
-	    report->token != NULL ? standing_count(standing, report->token, strlen(report->token)) : 0;
-	const unsigned sharing = report->token != NULL ? standing_count_sharing(standing, report->token) : 0;
+	bool busy = report->result == REDLOCK_E_BUSY;
+	unsigned own = report->token != NULL ? standing_count(standing, report->token, strlen(report->token)) : 0;
+	unsigned sharing = report->token != NULL ? standing_count_sharing(standing, report->token) : 0;
 	char words[STANDING_TEXT_MAX];
 	standing_words(standing, words, sizeof words);
 	if (busy && report->slots > 0)

@@ -15,6 +15,7 @@
 #include "cmd.h"
 #include "config.h"
 #include "message.h"
+#include "printable.h"
 #include "run/run.h"
 
 /* As flock(1), which takes EX_OSERR where the system has no lock to give (ENOLCK): here that is no quorum,

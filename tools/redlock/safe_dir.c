@@ -42,7 +42,7 @@ static int open_part(int at, const char *name, size_t length)
 	char part[NAME_MAX + 1];
 	snprintf(part, sizeof part, "%.*s", (int)length, name);
 	int fd = openat(at, part, DIR_FLAGS);
-	const int error = errno;
+	int error = errno;
 	close(at);
 	errno = error;
 	return fd;
@@ -52,7 +52,7 @@ int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX])
 {
 	const char *rest = ret_real + 1;
 	if (realpath(path, ret_real) == NULL) {
-		const int error = errno;
+		int error = errno;
 		complain("%s: %s", path, strerror(error));
 		errno = error;
 		return -1;
@@ -67,7 +67,7 @@ int safe_dir_open(const char *path, bool own, char ret_real[PATH_MAX])
 	}
 	if (problem == NULL)
 		return fd;
-	const int error = errno;
+	int error = errno;
 	while (rest > ret_real + 1 && rest[-1] == '/')
 		rest--;
 	complain("%.*s: %s%s", (int)(rest - ret_real), ret_real, problem, error == EPERM ? set_another : "");

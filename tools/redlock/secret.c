@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Passwords: read from files, and removed from where other users can see them. */
+/* Passwords, removed from where other users can see them. */
 #include "secret.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
-#include <unistd.h>
-
-#include "message.h"
-
-enum { MAX_PASSWORD = 4096 };
 
 /* The last `@` of [from, end), or NULL. */
 static char *last_at_sign(const char *from, char *end)
@@ -92,12 +83,13 @@ void secret_blank_words(char *line)
 /* Cuts [from, to) out of its text, and leaves nothing behind its new end. */
 static void cut(char *from, const char *to)
 {
-	const size_t rest = strlen(to), gone = (size_t)(to - from);
+	size_t rest = strlen(to), gone = (size_t)(to - from);
 	memmove(from, to, rest);
 	explicit_bzero(from + rest, gone);
 }
 
-void secret_strip_urls(char *text)
+/* Takes the passwords, with their colons, out of the URLs in the text, in place. */
+static void strip_urls(char *text)
 {
 	for (char *from = strstr(text, "://"); from != NULL; from = strstr(from, "://")) {
 		from += 3;
@@ -126,7 +118,7 @@ void secret_wipe_environment(bool heirs)
 		if (value == NULL || (heirs && !secret_variables[i].is_ours))
 			continue;
 		if (secret_variables[i].is_urls)
-			secret_strip_urls(value);
+			strip_urls(value);
 		else
 			explicit_bzero(value, strlen(value));
 	}
@@ -140,109 +132,8 @@ __attribute__((noinline)) void secret_wipe_stack(void)
 
 bool secret_is_exposed(const struct stat *status)
 {
-	const mode_t closed = status->st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+	mode_t closed = status->st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
 	return S_ISREG(status->st_mode) && (status->st_mode & closed) != 0;
-}
-
-/* NULL: what is wrong with it. */
-static const char *check_text(char *text, size_t length)
-{
-	if (length > MAX_PASSWORD)
-		return "longer than 4096 bytes: not a password";
-	if (length > 0 && text[length - 1] == '\n')
-		length--;
-	if (length > 0 && text[length - 1] == '\r')
-		length--;
-	text[length] = '\0';
-	if (length == 0)
-		return "is empty";
-	return memchr(text, '\0', length) != NULL ? "has a NUL byte in it" : NULL;
-}
-
-static char *read_text(FILE *file, const char **ret_problem)
-{
-	char *text = malloc(MAX_PASSWORD + 1);
-	*ret_problem = "out of memory";
-	if (text == NULL)
-		return NULL;
-	size_t length = fread(text, 1, MAX_PASSWORD + 1, file);
-	*ret_problem = ferror(file) ? strerror(errno) : check_text(text, length);
-	if (*ret_problem == NULL)
-		return text;
-	explicit_bzero(text, MAX_PASSWORD + 1);
-	free(text);
-	return NULL;
-}
-
-char *secret_load(const char *path, const char **ret_problem)
-{
-	FILE *file = fopen(path, "re");
-	if (file == NULL) {
-		*ret_problem = strerror(errno);
-		return NULL;
-	}
-	setvbuf(file, NULL, _IONBF, 0); /* no second copy of the secret in a stdio buffer */
-	char *text = read_text(file, ret_problem);
-	fclose(file);
-	return text;
-}
-
-char *secret_read(const char *path)
-{
-	const char *problem;
-	char *text = secret_load(path, &problem);
-	if (text == NULL)
-		complain("--password-file %s: %s", path, problem);
-	return text;
-}
-
-/* Echo is off only as long as this takes; a signal ends the read, not the program. */
-static char *read_unseen(int terminal)
-{
-	struct termios shown, unseen;
-	char *text = malloc(MAX_PASSWORD + 1);
-	ssize_t length = -1;
-	if (text != NULL && tcgetattr(terminal, &shown) == 0) {
-		unseen = shown;
-		unseen.c_lflag &= ~(tcflag_t)ECHO;
-		(void)tcsetattr(terminal, TCSAFLUSH, &unseen);
-		(void)dprintf(terminal, "Password: ");
-		length = read(terminal, text, MAX_PASSWORD);
-		(void)tcsetattr(terminal, TCSAFLUSH, &shown);
-		(void)dprintf(terminal, "\n");
-	}
-	if (text != NULL && length > 1 && text[length - 1] == '\n') {
-		text[length - 1] = '\0';
-		return text;
-	}
-	complain("--askpass: no password was given");
-	if (text != NULL)
-		explicit_bzero(text, MAX_PASSWORD + 1);
-	free(text);
-	return NULL;
-}
-
-char *secret_ask(void)
-{
-	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (terminal < 0) {
-		complain("--askpass: there is no terminal; give --password-file");
-		return NULL;
-	}
-	char *text = read_unseen(terminal);
-	close(terminal);
-	return text;
-}
-
-char *secret_of_environment(void)
-{
-	static const char *const names[] = {"REDLOCK_AUTH", "REDISCLI_AUTH", "VALKEYCLI_AUTH"};
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-		const char *value = getenv(names[i]);
-		if (value != NULL && *value)
-			return strdup(value);
-	}
-	return NULL;
 }
 
 void secret_free(char *secret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Passwords: read from files, and removed from where other users can see them. */
+/* Passwords, removed from where other users can see them. */
 #ifndef REDLOCK_TOOL_SECRET_H
 #define REDLOCK_TOOL_SECRET_H
 
@@ -16,9 +16,6 @@ bool secret_is_in(const char *text);
 /* As secret_blank_urls() for a message, in which a URL ends with its word. */
 void secret_blank_words(char *line);
 
-/* Takes the passwords, with their colons, out of the URLs in the text, in place. */
-void secret_strip_urls(char *text);
-
 /* Overwrites what the environment of this process says of passwords, once it was read: /proc and a core dump
  * show it. `heirs`: variables that the command inherits stay; those are the ones of other programs, and
  * REDLOCK_URLS without its passwords. */
@@ -30,20 +27,6 @@ void secret_wipe_stack(void);
 /* Whether a file with a password can be read by too many: by its group, unless it is root's, or by all. What
  * is not a file has no such thing. */
 bool secret_is_exposed(const struct stat *status);
-
-/* Reads a password: the file without its last line end. Returns it (secret_free() it), or NULL after it has
- * said on stderr what is wrong. */
-char *secret_read(const char *path);
-
-/* The same without a word: NULL and a sentence in `ret_problem`. */
-char *secret_load(const char *path, const char **ret_problem);
-
-/* Asks for a password on the terminal, without showing it. Returns as secret_read(). */
-char *secret_ask(void);
-
-/* The password in the environment, as redis-cli finds it: $REDLOCK_AUTH, $REDISCLI_AUTH, $VALKEYCLI_AUTH.
- * Returns a copy, or NULL: there is none. */
-char *secret_of_environment(void);
 
 /* Wipes and frees. NULL is allowed. */
 void secret_free(char *secret);

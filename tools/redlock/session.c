@@ -17,15 +17,18 @@
 #include "message.h"
 #include "nodes.h"
 #include "outcome.h"
+#include "password.h"
+#include "printable.h"
 #include "secret.h"
 #include "signals.h"
+#include "streams.h"
 #include "values.h"
 #include "wait_view.h"
 
 static void print_trace(void *user, const char *line)
 {
 	(void)user;
-	if (message_is_taken()) /* as say_now() */
+	if (streams_take_errors()) /* as say_now() */
 		complain("trace: %s", line);
 }
 
@@ -53,7 +56,7 @@ static void fill_times(struct redlock_options *options, const struct settings *s
 /* What is not said elsewhere, `redlock init` has noted of the local cluster. */
 static uint64_t guard_of(const struct settings *settings)
 {
-	const bool said = settings_source(settings, offsetof(struct settings, guard)) != NULL;
+	bool said = settings_source(settings, offsetof(struct settings, guard)) != NULL;
 	return !said && nodes_are_local(settings) && cluster_dir_is_guarded() ? REDLOCK_GUARD_REQUIRE
 	                                                                      : settings->guard;
 }
@@ -138,12 +141,12 @@ static void warn_exposed(const struct settings *settings)
 static bool find_password(const struct settings *settings, char **ret)
 {
 	if (settings->ask_password)
-		*ret = secret_ask();
+		*ret = password_ask();
 	else if (settings->password_file != NULL) {
-		*ret = secret_read(settings->password_file);
+		*ret = password_read(settings->password_file);
 		warn_exposed(settings);
 	} else
-		*ret = secret_of_environment();
+		*ret = password_of_environment();
 	return *ret != NULL || (!settings->ask_password && settings->password_file == NULL);
 }
 
@@ -244,7 +247,7 @@ void session_lock_options(const struct settings *settings, struct redlock_lock_o
 	/* A busy lock is waited for without limit, servers that do not answer are not. */
 	options->noquorum_wait_ms = settings->wait_ms == REDLOCK_FOREVER ? 10000 : REDLOCK_FOREVER;
 	/* A job after a weekend of reboots must not fail; but a time that was given is not exceeded. */
-	const bool limited = settings->wait_ms > 0 && settings->wait_ms < REDLOCK_FOREVER;
+	bool limited = settings->wait_ms > 0 && settings->wait_ms < REDLOCK_FOREVER;
 	options->quarantine_wait_ms = limited ? 0 : REDLOCK_FOREVER;
 	options->danger_ms = 0;
 	options->fence = settings->fence;
@@ -268,7 +271,7 @@ int session_lock_with(struct session *session, const char *name, const struct re
 {
 	const struct settings *settings = session->settings;
 	/* The library has numbers for upgrades, too, and labels for other locks of the client. */
-	const bool odd = (settings->shared && settings->fence) || is_owner_in_vain(settings);
+	bool odd = (settings->shared && settings->fence) || is_owner_in_vain(settings);
 	int error =
 	    odd ? REDLOCK_E_INVAL : redlock_lock_new(session->client, name, strlen(name), options, ret_lock);
 	if (error == REDLOCK_E_INVAL)
@@ -386,7 +389,7 @@ static int tell_wait(struct wait_view *view, const redlock_lock *lock)
 	view->name = session_busy_name(view->settings, lock, view->first);
 	wait_view_look(view, lock);
 	wait_view_show(view);
-	const uint64_t due_ns = wait_view_due_ns(view), now_ns = clock_ns();
+	uint64_t due_ns = wait_view_due_ns(view), now_ns = clock_ns();
 	if (due_ns == UINT64_MAX)
 		return -1;
 	return due_ns > now_ns ? (int)((due_ns - now_ns) / 1000000) + 1 : 0;

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "message.h"
+#include "printable.h"
 #include "signals.h"
 
 enum {
@@ -25,7 +26,7 @@ enum {
  * nothing was sent, or that the server refused it. */
 static bool leaves_open(enum redlock_vote_code vote)
 {
-	const enum redlock_vote_kind kind = redlock_vote_kind(vote);
+	enum redlock_vote_kind kind = redlock_vote_kind(vote);
 	return kind < REDLOCK_KIND_MISSING || vote == REDLOCK_VOTE_TIMEOUT || vote == REDLOCK_VOTE_CLOSED ||
 	       vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_BACKLOG || vote == REDLOCK_VOTE_STALE;
 }
@@ -107,12 +108,12 @@ static bool any(struct session *session, const redlock_lock *lock, node_test *te
 static void wait_while(struct session *session, const redlock_lock *lock, node_test *awaits,
                        uint64_t until_ns)
 {
-	const bool interrupted = signals_caught() != 0;
+	bool interrupted = signals_caught() != 0;
 	struct pollfd watched[2] = {{.fd = redlock_fd(session->client), .events = POLLIN},
 	                            {.fd = interrupted ? -1 : signals_fd(), .events = POLLIN}};
 	struct redlock_event unused;
 	while (redlock_process(session->client) >= 0 && any(session, lock, awaits)) {
-		const uint64_t now_ns = clock_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+		uint64_t now_ns = clock_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 		const struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
 		                              .tv_nsec = (long)(left_ns % 1000000000)};
 		while (redlock_next(session->client, &unused) > 0)
@@ -150,7 +151,7 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 static uint64_t patience_ns(const struct session *session, const redlock_lock *lock,
                             enum redlock_operation operation, int result)
 {
-	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
+	uint64_t timeout_ns = session->node_timeout_ms * 1000000;
 	uint64_t patience = session->settings->verbose ? timeout_ns : slowest_answer_ns(session, lock) / 2;
 	if (result == REDLOCK_E_NOQUORUM)
 		return timeout_ns;
@@ -176,7 +177,7 @@ void session_await_votes(struct session *session, const redlock_lock *lock, enum
 static uint64_t drain_limit_ns(const struct session *session, const redlock_lock *lock,
                                uint64_t round_trip_ns)
 {
-	const uint64_t timeout_ns = session->node_timeout_ms * 1000000;
+	uint64_t timeout_ns = session->node_timeout_ms * 1000000;
 	if (session->value_returns && !signals_caught())
 		return VALUE_PATIENCE_NS;
 	if (lock == NULL || session->settings->verbose)
@@ -191,9 +192,9 @@ static uint64_t drain_limit_ns(const struct session *session, const redlock_lock
  */
 bool session_drain(struct session *session, const redlock_lock *lock)
 {
-	const uint64_t now_ns = clock_ns(), spent_ns = now_ns - session->begin_ns;
-	const uint64_t round_trip_ns = lock != NULL ? slowest_answer_ns(session, lock) : 0;
-	const uint64_t sending_ns = at_most(round_trip_ns * SEND_ROUND_TRIPS, session->node_timeout_ms * 1000000);
+	uint64_t now_ns = clock_ns(), spent_ns = now_ns - session->begin_ns;
+	uint64_t round_trip_ns = lock != NULL ? slowest_answer_ns(session, lock) : 0;
+	uint64_t sending_ns = at_most(round_trip_ns * SEND_ROUND_TRIPS, session->node_timeout_ms * 1000000);
 	wait_while(session, lock, is_awaited, now_ns + drain_limit_ns(session, lock, round_trip_ns));
 	if (!any(session, lock, is_owed))
 		return true;
@@ -227,7 +228,7 @@ static unsigned list_debtors(const struct session *session, uint32_t nodes, char
 
 void session_warn_lingering(const struct session *session, const char *name)
 {
-	const unsigned spare = redlock_node_count(session->client) - redlock_quorum(session->client);
+	unsigned spare = redlock_node_count(session->client) - redlock_quorum(session->client);
 	char nodes[4096];
 	if (session->value_returns && list_debtors(session, session->told, nodes, sizeof nodes) > 0) {
 		say(session->settings,
@@ -238,7 +239,7 @@ void session_warn_lingering(const struct session *session, const char *name)
 	}
 	unsigned count = list_debtors(session, UINT32_MAX, nodes, sizeof nodes);
 	char shown[PRINTABLE_MAX], others[64] = "";
-	const size_t also = session->settings->also.count;
+	size_t also = session->settings->also.count;
 	if (also > 0)
 		snprintf(others, sizeof others, " and %zu of --also", also);
 	if (count > spare || (count > 0 && session->settings->verbose))

@@ -9,7 +9,7 @@
 void side_key(const char *name, const char *what, char *buffer, size_t size)
 {
 	const char *open = strchr(name, '{'), *close = open != NULL ? strchr(open, '}') : NULL;
-	const bool tagged = close != NULL && close > open + 1;
+	bool tagged = close != NULL && close > open + 1;
 	snprintf(buffer, size, "%s%s%s:redlock:%s", tagged ? "" : "{", name, tagged ? "" : "}", what);
 }
 
@@ -18,7 +18,7 @@ char *side_key_slot(const char *prefix, const char *name, unsigned slot)
 	enum { MORE = sizeof "{}:redlock:slot:63" };
 	char what[16];
 	prefix = prefix != NULL ? prefix : "";
-	const size_t length = strlen(prefix) + strlen(name), size = length + MORE;
+	size_t length = strlen(prefix) + strlen(name), size = length + MORE;
 	char *key = malloc(size), *whole = malloc(length + 1);
 	if (key != NULL && whole != NULL) {
 		snprintf(whole, length + 1, "%s%s", prefix, name);

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "message.h"
-
 static const char *const names[] = {
 #define STANDING_NAME(name, word) word,
     STANDING_MAP(STANDING_NAME)
@@ -106,7 +104,7 @@ unsigned standing_count(const struct standing *standing, const char *value, size
 /* They are told as words. */
 static bool has_word(const struct redlock_finding *finding, const char *word)
 {
-	const size_t length = strlen(word);
+	size_t length = strlen(word);
 	const char *at = finding->value, *end = at + finding->value_kept;
 	for (const char *next; at < end; at = next + 1) {
 		next = memchr(at, ' ', (size_t)(end - at));
@@ -180,18 +178,11 @@ const char *standing_text(const struct standing *standing, char *buffer, size_t 
 	return buffer;
 }
 
-const char *standing_who(const struct redlock_finding *finding, char *buffer, size_t size)
-{
-	size_t length;
-	const char *owner = holder_owner(finding, &length);
-	return owner != NULL ? printable(owner, length, buffer, size) : holder_text(finding, buffer, size);
-}
-
 const char *standing_words(const struct standing *standing, char *buffer, size_t size)
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
 	char holder[HOLDER_TEXT_MAX];
-	verdict(standing, standing_who(best, holder, sizeof holder), buffer, size);
+	verdict(standing, holder_who(best, holder, sizeof holder), buffer, size);
 	size_t used = strlen(buffer);
 	if (standing->state != STANDING_HELD)
 		return buffer;
@@ -208,13 +199,13 @@ const char *standing_words(const struct standing *standing, char *buffer, size_t
 void standing_json(const struct standing *standing, const char *key, struct json *json)
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
-	const bool any = standing->most > 0;
+	bool any = standing->most > 0;
 	json_open(json, key, '{');
 	json_text(json, "state", standing_name(standing->state));
 	json_text(json, "kind", holder_kind_name(any ? holder_kind_of(best) : HOLDER_NONE));
 	char who[HOLDER_TEXT_MAX];
 	if (any)
-		json_text(json, "who", standing_who(best, who, sizeof who));
+		json_text(json, "who", holder_who(best, who, sizeof who));
 	else
 		json_null(json, "who");
 	const char *owner;

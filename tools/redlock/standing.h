@@ -56,9 +56,6 @@ const char *standing_text(const struct standing *standing, char *buffer, size_t 
  */
 const char *standing_words(const struct standing *standing, char *buffer, size_t size);
 
-/* The owner label alone where there is one, else as holder_text(). */
-const char *standing_who(const struct redlock_finding *finding, char *buffer, size_t size);
-
 /* How many nodes have this value. */
 unsigned standing_count(const struct standing *standing, const char *value, size_t length);
 

@@ -7,6 +7,7 @@
 
 #include "exit_codes.h"
 #include "message.h"
+#include "printable.h"
 #include "report.h"
 #include "session.h"
 #include "side_key.h"
@@ -44,7 +45,7 @@ static void read_counters(struct picture *picture, const struct session *session
                           const struct settings *settings, const char *name)
 {
 	const char *prefix = settings->prefix != NULL ? settings->prefix : "";
-	const size_t size = strlen(prefix) + strlen(name) + 32;
+	size_t size = strlen(prefix) + strlen(name) + 32;
 	char *whole = malloc(size), *key = malloc(size);
 	redlock_asker *asker = NULL;
 	memset(picture->fence, 0, sizeof picture->fence);
@@ -136,7 +137,7 @@ static void print_text(struct picture *picture)
 static void json_holder(const struct standing *standing, struct json *json)
 {
 	const struct redlock_finding *best = &standing->finding[standing->best];
-	const bool held = standing->state == STANDING_HELD;
+	bool held = standing->state == STANDING_HELD;
 	size_t length = 0;
 	json_text(json, "state", standing_name(standing->state));
 	json_text(json, "kind", holder_kind_name(standing->most ? holder_kind_of(best) : HOLDER_NONE));

@@ -12,8 +12,8 @@
 /* How many a node knows; 0: it does not. */
 static unsigned count_of(const struct redlock_reply *reply)
 {
-	const bool told = reply != NULL && reply->kind == REDLOCK_REPLY_STRING;
-	const unsigned long count = told ? strtoul(reply->text, NULL, 10) : 0;
+	bool told = reply != NULL && reply->kind == REDLOCK_REPLY_STRING;
+	unsigned long count = told ? strtoul(reply->text, NULL, 10) : 0;
 	return count <= REDLOCK_MAX_SLOTS ? (unsigned)count : 0;
 }
 
@@ -22,7 +22,7 @@ static unsigned count_slots(struct status_slots *slots)
 {
 	unsigned told[REDLOCK_MAX_SLOTS + 1] = {0}, best = 0;
 	struct redlock_question list[REDLOCK_MAX_NODES];
-	const size_t size = strlen(slots->name) + sizeof "{}:redlock:slots";
+	size_t size = strlen(slots->name) + sizeof "{}:redlock:slots";
 	char *key = malloc(size);
 	const char *const get[] = {"GET", key};
 	if (key != NULL)
@@ -52,7 +52,7 @@ static bool ask_slots(struct status_slots *slots)
 {
 	static const char *const commands[ASKS] = {[ASK_VALUE] = "GET", [ASK_LIFE] = "PTTL"};
 	const char *words[REDLOCK_MAX_SLOTS][ASKS][2];
-	const size_t most = (size_t)(slots->count - 1) * slots->nodes * ASKS;
+	size_t most = (size_t)(slots->count - 1) * slots->nodes * ASKS;
 	bool ok = (slots->list = calloc(most, sizeof *slots->list)) != NULL;
 	struct redlock_question *at = slots->list;
 	for (unsigned i = 1; ok && i < slots->count; i++) {
@@ -89,7 +89,7 @@ static void find(struct redlock_finding *ret, const struct redlock_reply *value,
 	memset(ret, 0, sizeof *ret);
 	if (value == NULL || life == NULL || life->kind != REDLOCK_REPLY_INTEGER)
 		return;
-	const bool is = value->kind == REDLOCK_REPLY_STRING;
+	bool is = value->kind == REDLOCK_REPLY_STRING;
 	ret->known = 1;
 	ret->pttl_ms = life->integer;
 	snprintf(ret->type, sizeof ret->type, "%s", life->integer == -2 ? "none" : is ? "string" : "other");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Letting go of the standard streams. */
+/* The standard streams. */
 #include "streams.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 void streams_drop(int last)
@@ -12,4 +13,10 @@ void streams_drop(int last)
 		(void)dup2(null, fd);
 	if (null > last)
 		close(null);
+}
+
+bool streams_take_errors(void)
+{
+	struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
+	return poll(&errors, 1, 0) == 1 && (errors.revents & POLLOUT) != 0;
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Letting go of the standard streams. */
+/* The standard streams: whether they take something, and letting go of them. */
 #ifndef REDLOCK_TOOL_STREAMS_H
 #define REDLOCK_TOOL_STREAMS_H
+
+#include <stdbool.h>
+
+/* Whether stderr takes some lines at once. */
+bool streams_take_errors(void);
 
 /* Points descriptors 0 to `last` at /dev/null: another process has them now, and whoever is at the other end
  * of a pipe must not wait for this one. */

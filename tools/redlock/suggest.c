@@ -32,7 +32,7 @@ static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_s
 
 void suggest(struct suggestion *suggestion, const char *candidate)
 {
-	const size_t size = strlen(suggestion->word), other = strlen(candidate);
+	size_t size = strlen(suggestion->word), other = strlen(candidate);
 	if (size > WORD_MAX || other > WORD_MAX)
 		return;
 	unsigned found = distance(suggestion->word, size, candidate, other);

@@ -104,7 +104,7 @@ static void print_result(const struct errand *e, const struct report *report)
  * open. */
 static int settled(const struct session *session, const redlock_lock *lock, int result)
 {
-	const unsigned quorum = redlock_quorum(session->client);
+	unsigned quorum = redlock_quorum(session->client);
 	unsigned deleted = 0, missing = 0;
 	struct redlock_vote vote;
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
@@ -122,10 +122,10 @@ static int settled(const struct session *session, const redlock_lock *lock, int 
 static void find_instead(struct report *report, struct session *session, const struct errand *e)
 {
 	struct status_slots slots;
-	const bool asked = report->has_standing && report->result == REDLOCK_E_GONE;
+	bool asked = report->has_standing && report->result == REDLOCK_E_GONE;
 	if (!asked || e->settings->shared || e->settings->slots > 0)
 		return;
-	const bool by_time = e->settings->compat == REDLOCK_COMPAT_SETNX;
+	bool by_time = e->settings->compat == REDLOCK_COMPAT_SETNX;
 	if (by_time && standing_count(&report->standing, report->token, strlen(report->token)) > 0) {
 		snprintf(report->instead, sizeof report->instead,
 		         "that is the time at which it ends, and no token: give the one that acquire printed");
@@ -136,7 +136,7 @@ static void find_instead(struct report *report, struct session *session, const s
 		return;
 	}
 	status_slots_read(&slots, session, e->settings, report->name);
-	const int slot = status_slots_find(&slots, report->token);
+	int slot = status_slots_find(&slots, report->token);
 	if (slot > 0)
 		snprintf(report->instead, sizeof report->instead, "slot %d is held by this token: use --slots %u",
 		         slot, slots.count);
@@ -160,7 +160,7 @@ static int ask(struct errand *e, struct session *session, const char *key, const
 		session_drain(session, lock);
 		result = settled(session, lock, result);
 	}
-	const uint64_t validity_ms = verb->has_validity ? redlock_remaining_ms(lock) : 0;
+	uint64_t validity_ms = verb->has_validity ? redlock_remaining_ms(lock) : 0;
 	if (verb->has_validity && result == 0 && validity_ms == 0)
 		result = REDLOCK_E_LOST; /* while this process was stopped */
 	e->validity_ms = validity_ms < e->validity_ms ? validity_ms : e->validity_ms;
@@ -169,7 +169,7 @@ static int ask(struct errand *e, struct session *session, const char *key, const
 	if (!e->settings->quiet || e->settings->json)
 		report_find_holder(report, session, lock);
 	find_instead(report, session, e);
-	const bool ended = result == REDLOCK_E_CANCELLED && signals_caught();
+	bool ended = result == REDLOCK_E_CANCELLED && signals_caught();
 	if (!ended)
 		print_result(e, report);
 	if (verb->deletes && (session->value_returns || report->outcome.code > EXIT_NO))
@@ -187,7 +187,7 @@ static int ask_names(struct errand *e, struct session *session)
 	int code = EXIT_OK;
 	for (size_t i = 0; more && i <= also->count; i++) {
 		const char *name = i == 0 ? e->name : also->items[i - 1];
-		const int its = ask(e, session, name, name, &report, &more);
+		int its = ask(e, session, name, name, &report, &more);
 		e->results[i] = more ? report.result : REDLOCK_E_INVAL;
 		if (more && (!told || (code == EXIT_OK && its != EXIT_OK)))
 			first = report;
@@ -213,7 +213,7 @@ static unsigned count_nodes(const struct errand *e, struct session *session, uns
 	struct standing standing;
 	redlock_lock *lock = NULL;
 	char *key = slot_key(e, slot);
-	const bool ok = key != NULL && session_lock(session, key, e->token, &lock) == EXIT_OK;
+	bool ok = key != NULL && session_lock(session, key, e->token, &lock) == EXIT_OK;
 	free(key);
 	if (!ok)
 		return 0;
@@ -229,9 +229,9 @@ static int ask_slot(struct errand *e, struct session *session)
 	struct report report;
 	unsigned most = 0;
 	bool told;
-	const unsigned quorum = redlock_quorum(session->client);
+	unsigned quorum = redlock_quorum(session->client);
 	for (unsigned i = 0; i < e->settings->slots && most < quorum && !signals_caught(); i++) {
-		const unsigned nodes = count_nodes(e, session, i);
+		unsigned nodes = count_nodes(e, session, i);
 		if (nodes > most)
 			e->slot = (int)i;
 		most = nodes > most ? nodes : most;
@@ -241,7 +241,7 @@ static int ask_slot(struct errand *e, struct session *session)
 		complain("out of memory");
 		return EXIT_INTERNAL;
 	}
-	const int code = ask(e, session, key, e->name, &report, &told);
+	int code = ask(e, session, key, e->name, &report, &told);
 	free(key);
 	if (told && e->settings->json && code < EXIT_SIGNAL)
 		print_json(e, &report);
@@ -250,9 +250,9 @@ static int ask_slot(struct errand *e, struct session *session)
 
 static bool kinds_fit(const struct settings *settings)
 {
-	const bool also = settings->also.count > 0, slots = settings->slots > 0;
-	const bool other = settings->shared || settings->compat != REDLOCK_COMPAT_OFF;
-	const bool many = settings->also.count >= REDLOCK_MAX_NAMES;
+	bool also = settings->also.count > 0, slots = settings->slots > 0;
+	bool other = settings->shared || settings->compat != REDLOCK_COMPAT_OFF;
+	bool many = settings->also.count >= REDLOCK_MAX_NAMES;
 	if (many)
 		complain("with --also: %d names at most", REDLOCK_MAX_NAMES);
 	else if (also && slots)

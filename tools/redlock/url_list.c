@@ -25,21 +25,11 @@ bool url_list_next(const char **list, char **ret_url)
 	return true;
 }
 
-/* What the library makes of a URL; all of it is empty where that is nothing, as of the word `local`. */
-static struct redlock_url read_url(const char *text)
-{
-	struct redlock_url url = {.size = sizeof url};
-	if (redlock_url_parse(text, NULL, 0, &url) < 0)
-		url = (struct redlock_url){.size = 0};
-	return url;
-}
-
+/* What is no URL is a word, as `local`. */
 static bool is_same(const char *one, const char *two)
 {
-	const struct redlock_url a = read_url(one), b = read_url(two);
-	if (a.size == 0 || b.size == 0)
-		return *one && strcasecmp(one, two) == 0;
-	return strcasecmp(a.host, b.host) == 0 && a.port == b.port && strcmp(a.path, b.path) == 0;
+	int same = redlock_url_same_server(one, two);
+	return same < 0 ? *one && strcasecmp(one, two) == 0 : same;
 }
 
 static bool has_server(const char *list, const char *wanted)
@@ -65,12 +55,18 @@ bool url_list_repeats(const char *list, const char *other)
 	return found;
 }
 
+static bool has_user(const char *text)
+{
+	struct redlock_url url = {.size = sizeof url};
+	return redlock_url_parse(text, NULL, 0, &url) == 0 && url.has_user;
+}
+
 bool url_list_has_user(const char *list)
 {
 	bool found = false;
 	char *url;
 	while (!found && url_list_next(&list, &url)) {
-		found = url != NULL && read_url(url).has_user;
+		found = url != NULL && has_user(url);
 		secret_free(url);
 	}
 	return found;

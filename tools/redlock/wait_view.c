@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "live.h"
 #include "message.h"
+#include "printable.h"
 
 #define EACH_NS 1000000000u /* not more often */
 
@@ -29,7 +30,7 @@ void wait_view_begin(struct wait_view *view, const struct settings *settings, co
 /* Once, and to everybody: a job that does not want to wait waits all the same. */
 static void tell_quarantine(struct wait_view *view, uint64_t until_ns)
 {
-	const uint64_t now_ns = clock_ns();
+	uint64_t now_ns = clock_ns();
 	char name[PRINTABLE_MAX];
 	if (view->quarantine_told || until_ns <= now_ns)
 		return;
@@ -82,10 +83,10 @@ static double seconds(uint64_t from_ns, uint64_t to_ns)
 static const char *holder_words(const struct wait_view *view, char *buffer, size_t size)
 {
 	struct redlock_finding holder;
-	const bool is_free = view->wait.node >= 0 && view->wait.until_ns == 0;
+	bool is_free = view->wait.node >= 0 && view->wait.until_ns == 0;
 	if (!wait_view_holder(view, &holder))
 		return is_free ? "" : view->found;
-	return standing_who(&holder, buffer, size);
+	return holder_who(&holder, buffer, size);
 }
 
 /* What a new line is for: holder and place. "": neither is known. */
@@ -172,7 +173,7 @@ void wait_view_end(struct wait_view *view)
 void wait_view_json(const struct wait_view *view, struct json *json)
 {
 	/* It may not even have begun. */
-	const uint64_t waited_ns = view->begin_ns > 0 ? view->end_ns - view->begin_ns : 0;
+	uint64_t waited_ns = view->begin_ns > 0 ? view->end_ns - view->begin_ns : 0;
 	json_number(json, "waited_ms", (int64_t)(waited_ns / 1000000));
 	json_number_or_null(json, "place", view->wait.place > 0, view->wait.place);
 	json_number_or_null(json, "waiting", view->wait.waiting > 0, view->wait.waiting);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions to all nodes at once. */
+/* Questions to all nodes at once, and why one has no answer. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../exit_codes.h"
 #include "../message.h"
@@ -37,4 +39,15 @@ void doctor_asks_free(struct doctor_asks *asks)
 {
 	free(asks->list);
 	*asks = (struct doctor_asks){0};
+}
+
+/* Without what servers add behind a comma, which repeats what they were sent. What came first stays: behind
+ * it comes that the connection has ended. */
+void doctor_note_why(struct doctor_node *node, enum doctor_source source, const struct redlock_question *q)
+{
+	bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
+	const char *why = refused ? q->reply->text : q->reply == NULL ? q->error : "an answer of another kind";
+	if (node->why_not[source][0] == '\0')
+		snprintf(node->why_not[source], sizeof node->why_not[source], "%.*s", (int)strcspn(why, ",\r\n"),
+		         why);
 }

@@ -4,7 +4,6 @@
  * texts a % stands for what the row's function has found. A further check is a row, and the function that
  * looks.
  */
-#include "../message.h"
 #include "../outcome.h"
 
 #include <stdlib.h>
@@ -50,7 +49,7 @@ LOOK(vote)
 {
 	UNUSED;
 	const struct node_report *v = vote_of(doctor, node);
-	const size_t length = strlen(v->detail);
+	size_t length = strlen(v->detail);
 	FIND("%.*s", (int)(length - (length > 0 && v->detail[length - 1] == '.')), v->detail);
 	found->advice = outcome_of(REDLOCK_E_NOQUORUM, &v->vote, 1).hint;
 	return !report_is_definite(v) && v->vote.code != REDLOCK_VOTE_DUPLICATE;
@@ -96,7 +95,7 @@ LOOK(is_replica)
 LOOK(has_replicas)
 {
 	UNUSED;
-	const int64_t count = doctor_info_number(node, "connected_slaves");
+	int64_t count = doctor_info_number(node, "connected_slaves");
 	FIND("%lld replica%s", (long long)count, count == 1 ? "" : "s");
 	return count > 0;
 }
@@ -132,7 +131,7 @@ LOOK(evicts)
 LOOK(has_evicted)
 {
 	UNUSED;
-	const int64_t count = doctor_info_number(node, "evicted_keys");
+	int64_t count = doctor_info_number(node, "evicted_keys");
 	FIND("%lld", (long long)count);
 	return count > 0;
 }
@@ -193,15 +192,10 @@ LOOK(clock_runs_off)
 {
 	UNUSED;
 	uint64_t elapsed_ns;
-	const int64_t gain_ns = doctor_clock_gain_ns(node, &elapsed_ns);
-	const uint64_t ppm = doctor->session->settings->drift_ppm;
-	struct redlock_options defaults;
-	redlock_options_init(&defaults);
-	const double allowed_ns =
-	    (double)elapsed_ns * (double)(ppm == UINT64_MAX ? defaults.drift_ppm : ppm) / 1e6;
+	int64_t gain_ns = doctor_clock_gain_ns(node, &elapsed_ns);
 	FIND("%s %.1f ms in %.0f ms", gain_ns < 0 ? "lost" : "gained", (double)llabs(gain_ns) / 1e6,
 	     (double)elapsed_ns / 1e6);
-	return (double)llabs(gain_ns) > allowed_ns && !doctor_clock_stands(node);
+	return (double)llabs(gain_ns) > (double)elapsed_ns * doctor->allowed_rate && !doctor_clock_stands(node);
 }
 
 static bool is_off(const struct doctor *doctor, int64_t offset_ns, bool from_most, struct found *found)
@@ -215,7 +209,7 @@ LOOK(clock_is_off)
 {
 	UNUSED;
 	bool from_most;
-	const int64_t offset_ns = doctor_clock_offset_ns(doctor, node, &from_most);
+	int64_t offset_ns = doctor_clock_offset_ns(doctor, node, &from_most);
 	return is_off(doctor, offset_ns, from_most, found);
 }
 
@@ -228,7 +222,7 @@ LOOK(own_clock_is_off)
 LOOK(is_slow)
 {
 	UNUSED;
-	const double rtt_ms = (double)node->clock.rtt_ns / 1e6;
+	double rtt_ms = (double)node->clock.rtt_ns / 1e6;
 	FIND("%.1f ms, of a node timeout of %llu ms", rtt_ms,
 	     (unsigned long long)doctor->session->node_timeout_ms);
 	return rtt_ms * 2 > (double)doctor->session->node_timeout_ms;
@@ -321,7 +315,7 @@ LOOK(has_no_counters)
 LOOK(has_no_guard)
 {
 	UNUSED;
-	const bool wanted = doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE;
+	bool wanted = doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE;
 	return wanted == (check->argument != 0) && doctor_guard_latest(doctor) == NULL;
 }
 
@@ -385,7 +379,7 @@ LOOK(shares_hosts)
 {
 	UNUSED;
 	char *const text = found->detail;
-	const size_t size = sizeof found->detail;
+	size_t size = sizeof found->detail;
 	size_t used = 0;
 	for (unsigned i = 0; i < doctor->nodes; i++) {
 		if (doctor->node[i].local || is_shared(doctor, i, 0, i) ||
@@ -568,10 +562,10 @@ static void expand(const char *text, const char *detail, char *buffer, size_t si
 void doctor_check(const struct doctor *doctor, int node,
                   void (*visit)(void *user, const struct doctor_finding *finding), void *user)
 {
-	const bool set = node < 0;
+	bool set = node < 0;
 	const struct doctor_node *seen = set ? NULL : &doctor->node[node];
 	const struct check *checks = set ? set_checks : node_checks;
-	const size_t count =
+	size_t count =
 	    set ? sizeof set_checks / sizeof set_checks[0] : sizeof node_checks / sizeof node_checks[0];
 	for (size_t c = 0; c < count; c++) {
 		struct found found = {"", NULL};

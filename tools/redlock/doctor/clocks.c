@@ -16,7 +16,7 @@ static bool read_time(const struct redlock_reply *reply, int64_t *ret_us)
 {
 	if (reply->kind != REDLOCK_REPLY_ARRAY || reply->count != 2)
 		return false;
-	const int64_t s = strtoll(reply->items[0].text, NULL, 10), us = strtoll(reply->items[1].text, NULL, 10);
+	int64_t s = strtoll(reply->items[0].text, NULL, 10), us = strtoll(reply->items[1].text, NULL, 10);
 	*ret_us = s * 1000000 + us;
 	return s > 0 && s < INT64_MAX / 2000000000 && us >= 0 && us < 1000000;
 }
@@ -29,7 +29,7 @@ static void note_moment(struct doctor_clock *clock, bool first, const struct red
 	                                     .at_ns = q->answered_ns,
 	                                     .said_us = said_us};
 	struct doctor_moment *best = first ? &clock->first : &clock->last;
-	const uint64_t rtt_ns = q->answered_ns - q->sent_ns;
+	uint64_t rtt_ns = q->answered_ns - q->sent_ns;
 	if (clock->rtt_ns == 0 || rtt_ns < clock->rtt_ns)
 		clock->rtt_ns = rtt_ns;
 	if (best->at_ns == 0 || moment.high_ns - moment.low_ns < best->high_ns - best->low_ns)
@@ -80,7 +80,7 @@ static int64_t middle_ns(const struct doctor_node *node)
 
 static int compare(const void *a, const void *b)
 {
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 	return (x > y) - (x < y);
 }
 
@@ -106,7 +106,7 @@ int64_t doctor_clock_offset_ns(const struct doctor *doctor, const struct doctor_
                                bool *ret_from_most)
 {
 	unsigned count;
-	const int64_t median = median_ns(doctor, &count);
+	int64_t median = median_ns(doctor, &count);
 	*ret_from_most = count >= 3;
 	return at_least(node->clock.last.low_ns - median, node->clock.last.high_ns - median);
 }
@@ -114,7 +114,7 @@ int64_t doctor_clock_offset_ns(const struct doctor *doctor, const struct doctor_
 int64_t doctor_clock_own_offset_ns(const struct doctor *doctor)
 {
 	unsigned count;
-	const int64_t median = median_ns(doctor, &count);
+	int64_t median = median_ns(doctor, &count);
 	return count >= 3 ? doctor->wall_ns - median : 0;
 }
 

@@ -85,6 +85,7 @@ struct doctor {
 	unsigned nodes;
 	char key[REDLOCK_MAX_NAME + 64]; /* with the prefix, of no lock */
 	uint64_t allowance_ns;           /* for clocks, of the TTL */
+	double allowed_rate;             /* the same for a time that passes, as a part of it */
 	int64_t wall_ns;                 /* our own clock minus CLOCK_BOOTTIME */
 	struct doctor_node node[REDLOCK_MAX_NODES];
 	struct guard_record record[REDLOCK_MAX_NODES];
@@ -99,10 +100,6 @@ bool doctor_info(const struct doctor_node *node, const char *field, char *buffer
 /* The same as a number; 0: not there. */
 int64_t doctor_info_number(const struct doctor_node *node, const char *field);
 
-/* Notes why a source is not seen: what the question was refused with, or what became of it. */
-void doctor_note_why(struct doctor_node *node, enum doctor_source source,
-                     const struct redlock_question *question);
-
 /* ---- asking ---- */
 
 struct doctor_asks {
@@ -116,6 +113,10 @@ bool doctor_asks_add(struct doctor_asks *asks, unsigned node, const char *const 
 /* Asks all of them and waits. False: it cannot go on: memory, or a signal. */
 bool doctor_asks_run(struct doctor *doctor, struct doctor_asks *asks);
 void doctor_asks_free(struct doctor_asks *asks);
+
+/* Notes why a source is not seen: what the question was refused with, or what became of it. */
+void doctor_note_why(struct doctor_node *node, enum doctor_source source,
+                     const struct redlock_question *question);
 
 /* ---- parts of it ---- */
 

@@ -53,7 +53,7 @@ static bool read_version(const struct doctor_node *node, const char **ret_family
                          unsigned *ret)
 {
 	unsigned major = 0, minor = 0, patch = 0;
-	const bool valkey = doctor_info(node, "valkey_version", text, size);
+	bool valkey = doctor_info(node, "valkey_version", text, size);
 	*ret_family = valkey ? "Valkey" : "Redis";
 	if (!valkey && !doctor_info(node, "redis_version", text, size))
 		return false;

@@ -20,7 +20,7 @@ static const char no_lock[] = "redlock-doctor-";
 
 bool doctor_info(const struct doctor_node *node, const char *field, char *buffer, size_t size)
 {
-	const size_t length = strlen(field);
+	size_t length = strlen(field);
 	for (const char *line = node->info; line != NULL; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (strncmp(line, field, length) != 0 || line[length] != ':')
@@ -56,17 +56,6 @@ static void locate(struct doctor_node *node, const char *address)
 }
 
 /* ---- INFO and CONFIG ---- */
-
-/* Without what servers add behind a comma, which repeats what they were sent. What came first stays: behind
- * it comes that the connection has ended. */
-void doctor_note_why(struct doctor_node *node, enum doctor_source source, const struct redlock_question *q)
-{
-	const bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
-	const char *why = refused ? q->reply->text : q->reply == NULL ? q->error : "an answer of another kind";
-	if (node->why_not[source][0] == '\0')
-		snprintf(node->why_not[source], sizeof node->why_not[source], "%.*s", (int)strcspn(why, ",\r\n"),
-		         why);
-}
 
 /* Whether the answer has the type that a server gives. */
 static bool sees(struct doctor_node *node, enum doctor_source source, const struct redlock_question *q,
@@ -131,7 +120,7 @@ static bool look(struct doctor *doctor)
 {
 	if (!doctor_look_at_clocks(doctor, true))
 		return false;
-	const uint64_t until_ns = clock_ns() + WATCH_MS * 1000000ull;
+	uint64_t until_ns = clock_ns() + WATCH_MS * 1000000ull;
 	if (!look_at_server(doctor) || !doctor_try_rights(doctor, false) || !doctor_look_at_records(doctor) ||
 	    !doctor_look_at_keys(doctor, until_ns))
 		return false;
@@ -139,14 +128,25 @@ static bool look(struct doctor *doctor)
 	return doctor_look_at_clocks(doctor, false) && doctor_try_rights(doctor, true);
 }
 
+/* What the library would allow clocks for the TTL; and for each part of any time: of the longest TTL, as what
+ * is added once for each lock is nothing beside that. */
+static void read_allowances(struct doctor *doctor, const struct settings *settings)
+{
+	struct settings longest = *settings;
+	struct redlock_terms terms;
+	session_terms(settings, &terms);
+	doctor->allowance_ns = terms.drift_ms * 1000000;
+	longest.ttl_ms = REDLOCK_MAX_TTL_MS;
+	session_terms(&longest, &terms);
+	doctor->allowed_rate = (double)terms.drift_ms / (double)terms.ttl_ms;
+}
+
 int doctor_gather(struct doctor *doctor, struct session *session)
 {
 	const struct settings *settings = session->settings;
-	struct redlock_terms terms;
-	session_terms(settings, &terms);
+	read_allowances(doctor, settings);
 	doctor->session = session;
 	doctor->nodes = redlock_node_count(session->client);
-	doctor->allowance_ns = terms.drift_ms * 1000000;
 	snprintf(doctor->key, sizeof doctor->key, "%s%s%llx", settings->prefix != NULL ? settings->prefix : "",
 	         no_lock, (unsigned long long)clock_ns());
 	int code = status_ask(session, "doctor", &doctor->report);

@@ -62,7 +62,7 @@ const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
 		       : r->state == GUARD_PLAIN_ && latest != NULL ? "was taken back to plain, and others were not"
 		                                                    : NULL;
 	char *members = members_here(doctor), name[320];
-	const bool named = guard_record_member(doctor->report.node[node].status.address, name, sizeof name);
+	bool named = guard_record_member(doctor->report.node[node].status.address, name, sizeof name);
 	if (strcmp(r->field[GUARD_SET], latest->field[GUARD_SET]) != 0)
 		what = "is of another set than that of another node";
 	else if (strcmp(r->field[GUARD_CONFIG], latest->field[GUARD_CONFIG]) != 0)

@@ -82,7 +82,7 @@ static uint64_t lacking(unsigned t, const struct redlock_reply *reply)
 {
 	if (reply == NULL || reply->kind != REDLOCK_REPLY_ERROR || strncmp(reply->text, "NOPERM", 6) != 0)
 		return 0;
-	const bool of_queue = tries[t].right[0] == '~', told = tries[t].right[0] == '&';
+	bool of_queue = tries[t].right[0] == '~', told = tries[t].right[0] == '&';
 	const char *access = strstr(reply->text, "permissions to access");
 	if (access == NULL)
 		return of_queue || told ? 0 : UINT64_C(1) << t;
@@ -132,7 +132,7 @@ const char *doctor_rights(const struct doctor *doctor, const struct doctor_node 
 		if (tries[t].group != group || (node->lacks >> t & 1) == 0)
 			continue;
 		const char *right = tries[t].right;
-		const bool of_names = right[0] == '~' || (right[0] == '&' && strchr(right, ':')[1] == '\0');
+		bool of_names = right[0] == '~' || (right[0] == '&' && strchr(right, ':')[1] == '\0');
 		used += (size_t)snprintf(buffer + used, size - used, "%s%s%s%s", used > 0 ? " " : "", right,
 		                         of_names && prefix != NULL ? prefix : "", of_names ? "*" : "");
 	}

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../clock.h"
-#include "../message.h"
+#include "../printable.h"
 #include "doctor.h"
 
 #define PAGE "200"
@@ -51,10 +51,10 @@ static void note_key(struct doctor_keys *keys, const struct redlock_question *q,
 static void turn_page(struct doctor_node *node, struct walk *walk, const struct redlock_question *q)
 {
 	const struct redlock_reply *r = q->reply;
-	const bool fits = r != NULL && r->kind == REDLOCK_REPLY_ARRAY && r->count == 2 &&
-	                  r->items[0].kind == REDLOCK_REPLY_STRING && r->items[0].length > 0 &&
-	                  r->items[0].length < sizeof walk->cursor && r->items[1].kind == REDLOCK_REPLY_ARRAY &&
-	                  r->items[1].count <= MOST_KEYS;
+	bool fits = r != NULL && r->kind == REDLOCK_REPLY_ARRAY && r->count == 2 &&
+	            r->items[0].kind == REDLOCK_REPLY_STRING && r->items[0].length > 0 &&
+	            r->items[0].length < sizeof walk->cursor && r->items[1].kind == REDLOCK_REPLY_ARRAY &&
+	            r->items[1].count <= MOST_KEYS;
 	if (!fits)
 		doctor_note_why(node, DOCTOR_SCAN, q);
 	walk->runs = fits;

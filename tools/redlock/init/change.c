@@ -10,6 +10,7 @@
 
 #include "../exit_codes.h"
 #include "../message.h"
+#include "../quarantine.h"
 #include "init.h"
 
 /* No node can go through a quarantine, vote and forget again while a write is on its way. */
@@ -33,7 +34,7 @@ void init_draw(char id[INIT_ID + 1])
 
 static uint64_t limit_ms(const struct init *in)
 {
-	const uint64_t ttl_ms = strtoull(in->ttl, NULL, 10);
+	uint64_t ttl_ms = strtoull(in->ttl, NULL, 10);
 	return ttl_ms < LATE_MS ? ttl_ms : LATE_MS;
 }
 
@@ -78,7 +79,7 @@ static void put_votes(struct init_change *c, const struct init_config *config)
 
 static void put_quarantine(struct init *in, struct init_change *c)
 {
-	const uint64_t whole_ms = guard_record_whole_ms(strtoull(in->ttl, NULL, 10));
+	uint64_t whole_ms = quarantine_ms(strtoull(in->ttl, NULL, 10));
 	snprintf(c->whole, sizeof c->whole, "%llu", (unsigned long long)whole_ms);
 	init_draw(c->quarantine);
 	c->text[GUARD_QRID] = "@";

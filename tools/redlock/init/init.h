@@ -5,6 +5,7 @@
  * docs/decisions/set-changes.md has the reasons.
  *
  *     nodes.c      which nodes, and what they are called in records
+ *     refuse.c     what is said of a node with which it cannot go on
  *     plan.c       what is to be done now: a new set, a set that is there
  *     stages.c     the same, of a change of members
  *     change.c     what is written to a node, if it is still as it was read
@@ -77,10 +78,7 @@ void init_close(struct init *in);
 /* As people see it. */
 const char *init_address(const struct init *in, unsigned node);
 
-/* ---- plan.c ---- */
-
-/* INIT_MORE: do what it says, read again. Else it has ended; what is wrong was said. */
-int init_plan(struct init *in);
+/* ---- refuse.c ---- */
 
 /* Complains, in front of that with the node's name. Returns EXIT_CONFIG. */
 int init_refuse(const struct init *in, unsigned node, const char *format, ...)
@@ -88,14 +86,17 @@ int init_refuse(const struct init *in, unsigned node, const char *format, ...)
 /* Complains of each node that did not answer. Returns how many. */
 unsigned init_complain_silent(const struct init *in, const bool *of, const char *why);
 
+/* ---- plan.c ---- */
+
+/* INIT_MORE: do what it says, read again. Else it has ended; what is wrong was said. */
+int init_plan(struct init *in);
+
 /* ---- stages.c ---- */
 
 /* Begins a change of members, with `now` as the configuration that is there. */
 int init_begin_change(struct init *in, const struct init_config *now);
 /* All wanted nodes have `now`; behind that none but it is to be accepted. */
 int init_finish_change(struct init *in, const struct init_config *now);
-/* The largest number that these nodes know of. False: fewer than a quorum count. */
-bool init_numbers(const struct init *in, const bool *of, const struct init_config *config, uint64_t *ret);
 bool init_has(const struct init *in, unsigned node, const struct init_config *config);
 
 /* ---- change.c ---- */

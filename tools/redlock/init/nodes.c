@@ -32,7 +32,7 @@ static void put_quorum(const struct init *in, const bool *of, char ret[4])
 	unsigned count = 0;
 	for (unsigned i = 0; i < in->nodes; i++)
 		count += of[i];
-	const unsigned asked = (unsigned)in->settings->quorum;
+	unsigned asked = (unsigned)in->settings->quorum;
 	snprintf(ret, 4, "%u", (asked > count / 2 + 1 ? asked : count / 2 + 1) % 100);
 }
 

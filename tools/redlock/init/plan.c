@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -7,31 +6,10 @@
 #include "../clock.h"
 #include "../exit_codes.h"
 #include "../message.h"
+#include "../quarantine.h"
 #include "init.h"
 
 #define FIRST_STEP "1"
-
-int init_refuse(const struct init *in, unsigned node, const char *format, ...)
-{
-	char text[1024];
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	complain("node %u %s: %s", node + 1, init_address(in, node), text);
-	return EXIT_CONFIG;
-}
-
-unsigned init_complain_silent(const struct init *in, const bool *of, const char *why)
-{
-	unsigned count = 0;
-	for (unsigned i = 0; i < in->nodes; i++)
-		if (of[i] && in->record[i].state == GUARD_SILENT_) {
-			(void)init_refuse(in, i, "no answer (%s)%s", in->record[i].why, why);
-			count++;
-		}
-	return count;
-}
 
 /* ---- servers that cannot be guarded ---- */
 
@@ -44,7 +22,7 @@ static bool is_alike(const struct init *in, unsigned i, unsigned k)
 
 static int check_servers(const struct init *in)
 {
-	const bool strict = in->settings->guard != REDLOCK_GUARD_AUTO && !in->settings->plain;
+	bool strict = in->settings->guard != REDLOCK_GUARD_AUTO && !in->settings->plain;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		const struct guard_record *r = &in->record[i];
 		for (unsigned k = 0; k < i; k++)
@@ -73,7 +51,7 @@ static bool is_of_a_set(const struct guard_record *r)
 
 static bool is_member(const struct guard_record *r, const char *member)
 {
-	const size_t size = strlen(member);
+	size_t size = strlen(member);
 	for (const char *at = r->field[GUARD_MEMBERS]; at != NULL; at = strchr(at, ' ')) {
 		at += *at == ' ';
 		if (strncmp(at, member, size) == 0 && (at[size] == ' ' || at[size] == '\0'))
@@ -106,9 +84,9 @@ static int find_latest(const struct init *in)
 		if (!is_of_a_set(r))
 			continue;
 		const struct guard_record *best = found >= 0 ? &in->record[found] : NULL;
-		const uint64_t step = guard_record_number(r, GUARD_STEP);
-		const uint64_t most = best != NULL ? guard_record_number(best, GUARD_STEP) : 0;
-		const bool knows_more = best != NULL && !best->field[GUARD_PREV][0] && r->field[GUARD_PREV][0];
+		uint64_t step = guard_record_number(r, GUARD_STEP);
+		uint64_t most = best != NULL ? guard_record_number(best, GUARD_STEP) : 0;
+		bool knows_more = best != NULL && !best->field[GUARD_PREV][0] && r->field[GUARD_PREV][0];
 		if (best == NULL || step > most || (step == most && knows_more))
 			found = (int)i;
 	}
@@ -179,7 +157,7 @@ static uint64_t highest(const struct init *in)
 	uint64_t most = unix_ms();
 	for (unsigned i = 0; i < in->nodes; i++)
 		for (unsigned f = GUARD_FLOOR; f <= GUARD_GMAX && in->record[i].state != GUARD_SILENT_; f++) {
-			const uint64_t number = guard_record_number(&in->record[i], (enum guard_field)f);
+			uint64_t number = guard_record_number(&in->record[i], (enum guard_field)f);
 			most = number > most ? number : most;
 		}
 	return most;
@@ -188,7 +166,7 @@ static uint64_t highest(const struct init *in)
 /* How long to wait until all has expired that these processes have forgotten. */
 static uint64_t forgetting_ms(struct init *in)
 {
-	const uint64_t whole_ms = guard_record_whole_ms(strtoull(in->ttl, NULL, 10)), now_ns = clock_ns();
+	uint64_t whole_ms = quarantine_ms(strtoull(in->ttl, NULL, 10)), now_ns = clock_ns();
 	uint64_t left_ms = 0;
 	in->seen_ns = in->seen_ns != 0 ? in->seen_ns : now_ns;
 	for (unsigned i = 0; i < in->nodes; i++) {
@@ -199,7 +177,7 @@ static uint64_t forgetting_ms(struct init *in)
 		if (r->state == GUARD_BLANK_ && r->left_ms > left_ms)
 			left_ms = r->left_ms;
 	}
-	const uint64_t seen_ms = (now_ns - in->seen_ns) / 1000000;
+	uint64_t seen_ms = (now_ns - in->seen_ns) / 1000000;
 	if (!in->settings->fresh && seen_ms < whole_ms && whole_ms - seen_ms > left_ms)
 		left_ms = whole_ms - seen_ms;
 	return left_ms;
@@ -217,7 +195,7 @@ static unsigned first_member(const struct init *in, const bool *of)
 
 static int found_set(struct init *in)
 {
-	const unsigned first = first_member(in, in->wanted);
+	unsigned first = first_member(in, in->wanted);
 	if (init_complain_silent(in, in->wanted, ": a new set needs all its nodes"))
 		return EXIT_NOQUORUM;
 	in->wait_ms = forgetting_ms(in);
@@ -266,7 +244,7 @@ static void follow(struct init *in, unsigned node, const struct init_config *con
 {
 	const struct guard_record *r = &in->record[node];
 	struct init_config next = *config;
-	const uint64_t step = guard_record_number(r, GUARD_STEP);
+	uint64_t step = guard_record_number(r, GUARD_STEP);
 	if (config->finished || step + 1 != strtoull(config->step, NULL, 10)) {
 		init_compose(in, node, INIT_QUARANTINE, config,
 		             "record written; it was left behind by a change, and votes after a quarantine");
@@ -282,7 +260,7 @@ static void follow(struct init *in, unsigned node, const struct init_config *con
 static void mend(struct init *in, unsigned node, const struct init_config *config)
 {
 	const struct guard_record *r = &in->record[node];
-	const bool same = strcmp(r->field[GUARD_CONFIG], config->config) == 0;
+	bool same = strcmp(r->field[GUARD_CONFIG], config->config) == 0;
 	if (is_fresh(in, node, config) && !is_of_a_set(r)) {
 		init_compose(in, node, INIT_ADMIT, config, "record written, it votes");
 		if (in->floor > 0)
@@ -304,8 +282,8 @@ static void mend(struct init *in, unsigned node, const struct init_config *confi
 static bool mend_all(struct init *in, const struct init_config *config)
 {
 	for (unsigned i = 0; i < in->nodes; i++) {
-		const bool leaves = (int)i == in->other && !in->is_added && !config->finished;
-		const bool told = in->record[i].state == GUARD_REMOVED_ || in->settings->dead;
+		bool leaves = (int)i == in->other && !in->is_added && !config->finished;
+		bool told = in->record[i].state == GUARD_REMOVED_ || in->settings->dead;
 		if (in->record[i].state != GUARD_SILENT_ && (in->wanted[i] || (leaves && !told)))
 			mend(in, i, config);
 	}
@@ -394,7 +372,7 @@ static int refuse_members(const struct init *in, unsigned node, const struct ini
 static int plan_set(struct init *in, unsigned latest)
 {
 	const struct init_config now = config_of(in, &in->record[latest]);
-	const bool is_list = strcmp(now.members, in->list) == 0, is_target = strcmp(now.members, in->target) == 0;
+	bool is_list = strcmp(now.members, in->list) == 0, is_target = strcmp(now.members, in->target) == 0;
 	int code = check_sets(in, latest);
 	if (code != EXIT_OK)
 		return code;
@@ -424,7 +402,7 @@ int init_plan(struct init *in)
 	in->wait_ms = 0;
 	in->note = NULL;
 	disregard_backups(in);
-	const int latest = find_latest(in), code = check_servers(in);
+	int latest = find_latest(in), code = check_servers(in);
 	if (code != EXIT_OK)
 		return code;
 	return latest < 0 ? plan_without_set(in) : plan_set(in, (unsigned)latest);

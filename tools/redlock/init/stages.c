@@ -11,6 +11,7 @@
 #include "../clock.h"
 #include "../exit_codes.h"
 #include "../message.h"
+#include "../quarantine.h"
 #include "init.h"
 
 bool init_has(const struct init *in, unsigned node, const struct init_config *config)
@@ -18,7 +19,9 @@ bool init_has(const struct init *in, unsigned node, const struct init_config *co
 	return strcmp(in->record[node].field[GUARD_CONFIG], config->config) == 0;
 }
 
-bool init_numbers(const struct init *in, const bool *of, const struct init_config *config, uint64_t *ret)
+/* The largest number that these nodes know of. False: fewer than a quorum count. */
+static bool largest_number(const struct init *in, const bool *of, const struct init_config *config,
+                           uint64_t *ret)
 {
 	unsigned count = 0;
 	*ret = 0;
@@ -29,7 +32,7 @@ bool init_numbers(const struct init *in, const bool *of, const struct init_confi
 			continue;
 		count++;
 		for (unsigned f = GUARD_FLOOR; f <= GUARD_GMAX; f++) {
-			const uint64_t number = guard_record_number(r, (enum guard_field)f);
+			uint64_t number = guard_record_number(r, (enum guard_field)f);
 			*ret = number > *ret ? number : *ret;
 		}
 	}
@@ -47,7 +50,7 @@ static void admit(struct init *in, unsigned node, const bool *of, const struct i
 		snprintf(in->over[node], sizeof in->over[node], "%s", r->field[GUARD_QID]);
 		return;
 	}
-	const bool counted = init_numbers(in, of, config, &number);
+	bool counted = largest_number(in, of, config, &number);
 	init_compose(in, node, INIT_ADMIT, config,
 	             counted ? "its quarantine is over, it votes"
 	                     : "its quarantine is over, it votes, but gives no fencing numbers");
@@ -94,8 +97,8 @@ static int check_dead(const struct init *in)
 
 static int check_begin(const struct init *in, const struct init_config *now)
 {
-	const unsigned other = (unsigned)in->other;
-	const int code = check_dead(in);
+	unsigned other = (unsigned)in->other;
+	int code = check_dead(in);
 	if (code != EXIT_OK)
 		return code;
 	bool needed[REDLOCK_MAX_NODES + 1] = {false};
@@ -121,7 +124,7 @@ static unsigned first_of(const struct init *in)
 {
 	unsigned first = in->nodes;
 	for (unsigned i = 0; i < in->nodes; i++) {
-		const bool dead = (int)i == in->other && in->settings->dead;
+		bool dead = (int)i == in->other && in->settings->dead;
 		if (in->listed[i] && !dead && (first == in->nodes || strcmp(in->member[i], in->member[first]) < 0))
 			first = i;
 	}
@@ -146,7 +149,7 @@ int init_begin_change(struct init *in, const struct init_config *now)
 	}
 	init_draw(in->config);
 	snprintf(in->step, sizeof in->step, "%llu", strtoull(now->step, NULL, 10) + 1);
-	if (!init_numbers(in, voting, now, &in->floor))
+	if (!largest_number(in, voting, now, &in->floor))
 		in->floor = 0;
 	memset(in->fresh_until_ms, 0, sizeof in->fresh_until_ms);
 	if (in->is_added)
@@ -166,7 +169,7 @@ int init_begin_change(struct init *in, const struct init_config *now)
 /* Who is left out must refuse as well, or be gone. */
 static int tell(struct init *in, const struct init_config *now)
 {
-	const unsigned other = (unsigned)in->other;
+	unsigned other = (unsigned)in->other;
 	if (now->leaving[0] == '\0' || in->settings->dead)
 		return check_dead(in);
 	if (in->other < 0 || strcmp(in->gone, now->leaving) != 0) {
@@ -202,7 +205,7 @@ static void refuse_former(struct init *in)
 static void carry(struct init *in, const struct init_config *now)
 {
 	uint64_t number;
-	if (in->carried == 0 && init_numbers(in, in->wanted, now, &number))
+	if (in->carried == 0 && largest_number(in, in->wanted, now, &number))
 		in->carried = number;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		if (!in->wanted[i] || guard_record_number(&in->record[i], GUARD_FLOOR) >= in->carried)
@@ -236,8 +239,8 @@ int init_finish_change(struct init *in, const struct init_config *now)
 	refuse_former(in);
 	if (init_has_changes(in))
 		return INIT_MORE;
-	const uint64_t now_ns = clock_ns();
-	const uint64_t whole_ms = guard_record_whole_ms(strtoull(now->ttl, NULL, 10));
+	uint64_t now_ns = clock_ns();
+	uint64_t whole_ms = quarantine_ms(strtoull(now->ttl, NULL, 10));
 	in->alone_ns = in->alone_ns != 0 ? in->alone_ns : now_ns;
 	if (now_ns - in->alone_ns < whole_ms * 1000000) {
 		in->wait_ms = whole_ms - (now_ns - in->alone_ns) / 1000000;

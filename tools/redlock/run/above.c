@@ -34,7 +34,7 @@ static bool next_above(int proc, const char **at, const struct settings *setting
 
 bool above_find(const struct settings *settings, const char *name, struct runs_entry *ret)
 {
-	const int proc = family_open();
+	int proc = family_open();
 	const char *at = runs_begin();
 	struct runs_entry run;
 	bool found = false, serves = false;
@@ -53,7 +53,7 @@ bool above_find(const struct settings *settings, const char *name, struct runs_e
 
 bool above_has_slots(const struct settings *settings, const char *name)
 {
-	const int proc = family_open();
+	int proc = family_open();
 	const char *at = runs_begin();
 	struct runs_entry run;
 	uint64_t slots = 0;

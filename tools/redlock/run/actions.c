@@ -37,7 +37,7 @@ static void find_holder(struct run *run)
 
 static int refusal_code(struct run *run)
 {
-	const bool silent = run->settings->quiet || (run->order->silent_when_busy && !run->settings->verbose);
+	bool silent = run->settings->quiet || (run->order->silent_when_busy && !run->settings->verbose);
 	if (run->self_wait)
 		return (int)run->settings->busy_code;
 	if (run->rights.refused)
@@ -95,7 +95,7 @@ static void start_command(struct run *run)
 	struct run_share *share = run->guard.share;
 	wait_view_end(&run->waiting.view);
 	run->acquired_ns = run->waiting.view.end_ns;
-	const int64_t ahead_ns = clock_ahead_ns();
+	int64_t ahead_ns = clock_ahead_ns();
 	run_publish(run, redlock_deadline_ns(run->lock), ahead_ns);
 	run->leapt_ms = redlock_leapt_ms(run->session.client);
 	size_t length;

@@ -25,7 +25,7 @@ void run_take_signals(struct run *run)
 /* True when it is seen for the first time. */
 static bool is_news(bool seen, bool *known)
 {
-	const bool first = seen && !*known;
+	bool first = seen && !*known;
 	*known = *known || seen;
 	return first;
 }
@@ -34,12 +34,12 @@ static bool is_news(bool seen, bool *known)
  * none is seen without those before it. */
 static void take_news(struct run *run, struct run_share *share)
 {
-	const int stopped_by = atomic_exchange(&share->stop_signal, 0);
-	const bool all_gone = atomic_load(&share->all_gone);
-	const bool exited = atomic_load(&share->exited);
-	const bool outlived = atomic_load(&share->outlived);
-	const bool near_end = atomic_load(&share->near_end);
-	const bool too_late = atomic_load(&share->too_late);
+	int stopped_by = atomic_exchange(&share->stop_signal, 0);
+	bool all_gone = atomic_load(&share->all_gone);
+	bool exited = atomic_load(&share->exited);
+	bool outlived = atomic_load(&share->outlived);
+	bool near_end = atomic_load(&share->near_end);
+	bool too_late = atomic_load(&share->too_late);
 	if (is_news(atomic_load(&share->unseen), &run->unseen))
 		tell_unseen(run);
 	if (is_news(too_late, &run->too_late))
@@ -115,7 +115,7 @@ static enum run_event lock_event(const struct redlock_event *event)
  * goes. */
 static void take_rights(struct run *run, int result)
 {
-	const bool granted = run->grant_waits;
+	bool granted = run->grant_waits;
 	rights_take(&run->rights, &run->session, result);
 	run->grant_waits = false;
 	if (run->rights.refused && run->state == RUN_WAITING) {
@@ -147,7 +147,7 @@ static void client_failed(struct run *run, int error)
 /* It waits until the rights are known. Without an answer there is no command. */
 static void take_grant(struct run *run)
 {
-	const enum rights_wait wait = rights_wait(&run->rights, &run->session, run->order->name);
+	enum rights_wait wait = rights_wait(&run->rights, &run->session, run->order->name);
 	run->grant_waits = wait == RIGHTS_WAIT;
 	if (wait == RIGHTS_FAIL) {
 		run->result = redlock_start_release(run->lock); /* as far as that goes */
@@ -200,12 +200,11 @@ void run_drive_client(struct run *run)
 
 void run_follow_deadline(struct run *run)
 {
-	const int64_t ahead_ns =
-	    clock_ahead_ns(); /* first: a clock that is set in between counts twice, not never */
-	const uint64_t deadline_ns = redlock_deadline_ns(run->lock);
+	int64_t ahead_ns = clock_ahead_ns(); /* first: a clock that is set in between counts twice, not never */
+	uint64_t deadline_ns = redlock_deadline_ns(run->lock);
 	if (!run_has_processes(run) || deadline_ns == 0 || deadline_ns == run->deadline_ns)
 		return;
-	const bool renewed = deadline_ns > run->deadline_ns;
+	bool renewed = deadline_ns > run->deadline_ns;
 	run_publish(run, deadline_ns, ahead_ns);
 	if (!renewed) /* the guard has seen itself that the wall clock was set */
 		return;

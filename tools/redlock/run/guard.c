@@ -42,7 +42,7 @@ struct post { /* the guard's place to work */
 /* NOLINTBEGIN(clang-analyzer-unix.Vfork,clang-analyzer-*.vfork,bugprone-unsafe-functions) */
 static void launch(struct post *post)
 {
-	const pid_t guard = getpid();
+	pid_t guard = getpid();
 	launch_complete(post->launch, post->share);
 	pid_t pid = post->launch->own_group ? vfork() : fork();
 	if (pid == 0)
@@ -207,7 +207,7 @@ static void listen_to_supervisor(struct post *post)
 
 static void keep_time(struct post *post)
 {
-	const uint64_t deadline_ns = share_deadline_ns(post->share);
+	uint64_t deadline_ns = share_deadline_ns(post->share);
 	enum guard_event event;
 	if (!watch_is_due(&post->watch, clock_ns(), deadline_ns, &event))
 		return;
@@ -220,7 +220,7 @@ static void keep_time(struct post *post)
 
 static uint64_t next_time(const struct post *post)
 {
-	const uint64_t due_ns = watch_due(&post->watch, share_deadline_ns(post->share));
+	uint64_t due_ns = watch_due(&post->watch, share_deadline_ns(post->share));
 	uint64_t again_ns = UINT64_MAX;
 	if (post->waking)
 		again_ns = clock_ns() + WAKE_AGAIN_NS;

@@ -52,8 +52,8 @@ static char *put_also(char *text, const struct text_list *also)
 bool launch_prepare(struct launch *launch, struct run_share *share)
 {
 	enum { OURS = 7, NUMBER_MAX = 20 };
-	const size_t text_size = sizeof "REDLOCK_NAME=" + strlen(launch->name) +
-	                         sizeof "REDLOCK_TTL_MS=" + NUMBER_MAX + also_size(launch->also) + RUNS_MAX;
+	size_t text_size = sizeof "REDLOCK_NAME=" + strlen(launch->name) + sizeof "REDLOCK_TTL_MS=" + NUMBER_MAX +
+	                   also_size(launch->also) + RUNS_MAX;
 	size_t count = OURS + 1;
 	for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
 		count++;
@@ -97,7 +97,7 @@ _Noreturn void launch_command(const struct launch *launch, struct run_share *sha
 	signals_restore();
 	sigprocmask(SIG_SETMASK, &launch->mask, NULL);
 	/* At last: all of this may have stood still since the grant. */
-	const uint64_t start_by_ns = watch_start_by(watch, share_deadline_ns(share));
+	uint64_t start_by_ns = watch_start_by(watch, share_deadline_ns(share));
 	if (clock_ns() >= start_by_ns) {
 		atomic_store(&share->too_late, true);
 		_exit(EXIT_LOST);

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../message.h"
+#include "../printable.h"
 
 static void notify(const char *path, const char *state)
 {

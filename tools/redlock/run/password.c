@@ -6,6 +6,8 @@
 
 #include "../clock.h"
 #include "../message.h"
+#include "../password.h"
+#include "../printable.h"
 #include "../secret.h"
 
 enum {
@@ -77,7 +79,7 @@ static void use(struct password_watch *watch, redlock_client *client, uint64_t n
 {
 	struct password_version after;
 	const char *problem = NULL;
-	char *password = secret_load(watch->path, &problem);
+	char *password = password_load(watch->path, &problem);
 	if (!version_of(watch->path, &after) || !same(&after, &watch->seen)) {
 		secret_free(password); /* changed while it was read */
 		return;
@@ -100,7 +102,7 @@ static void use(struct password_watch *watch, redlock_client *client, uint64_t n
 
 void password_watch_look(struct password_watch *watch, redlock_client *client)
 {
-	const uint64_t now_ns = clock_ns();
+	uint64_t now_ns = clock_ns();
 	if (watch->path == NULL || now_ns - watch->looked_ns < LOOK_NS)
 		return;
 	watch->looked_ns = now_ns;

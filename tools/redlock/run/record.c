@@ -18,8 +18,8 @@ static int64_t since_ms(uint64_t from_ns, uint64_t to_ns)
 /* The command's own end: its exit code or its signal. */
 static void json_command(struct json *json, const struct run *run)
 {
-	const bool executed = run->exited && !run->too_late && atomic_load(&run->guard.share->exec_error) == 0;
-	const int status = run->wait_status;
+	bool executed = run->exited && !run->too_late && atomic_load(&run->guard.share->exec_error) == 0;
+	int status = run->wait_status;
 	json_number_or_null(json, "command_exit_code", executed && WIFEXITED(status), WEXITSTATUS(status));
 	json_number_or_null(json, "command_signal", executed && WIFSIGNALED(status), WTERMSIG(status));
 }
@@ -48,7 +48,7 @@ void record_write(const struct run *run, const struct report *report)
 		json_text(&json, "token", token);
 	else
 		json_null(&json, "token");
-	const uint64_t fence = redlock_lock_fence(run->lock);
+	uint64_t fence = redlock_lock_fence(run->lock);
 	json_number_or_null(&json, "fence", run->acquired_ns != 0 && fence != 0, (int64_t)fence);
 	if (run->settings->slots > 0)
 		json_slot(&json, run);

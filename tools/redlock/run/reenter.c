@@ -10,6 +10,7 @@
 #include "../exit_codes.h"
 #include "../message.h"
 #include "../outcome.h"
+#include "../printable.h"
 #include "../secret.h"
 #include "../signals.h"
 #include "above.h"
@@ -28,9 +29,9 @@ static bool is_below_all(const struct settings *settings, const char *name)
 /* It holds something else of that name. */
 static bool fits(const struct settings *settings, const struct runs_entry *run, const char *shown)
 {
-	const bool serves = above_serves(run, settings);
-	const bool fenced = run->nearest && getenv("REDLOCK_FENCE") != NULL; /* each run sets its own, or none */
-	const bool numbered = !settings->fence || fenced;
+	bool serves = above_serves(run, settings);
+	bool fenced = run->nearest && getenv("REDLOCK_FENCE") != NULL; /* each run sets its own, or none */
+	bool numbered = !settings->fence || fenced;
 	if (!serves && run->slot > 0)
 		say(settings, "--reentrant: the run above this one holds slot %u of '%s', not the name itself",
 		    run->slot, shown);
@@ -73,10 +74,10 @@ static int ask(struct session *session, const char *name)
 	char shown[PRINTABLE_MAX];
 	struct runs_entry run;
 	printable(name, strlen(name), shown, sizeof shown);
-	const bool above = above_find(settings, name, &run);
+	bool above = above_find(settings, name, &run);
 	if (above && !fits(settings, &run, shown))
 		return EXIT_USAGE;
-	const int result = above ? ask_nodes(session, &run, name) : REDLOCK_E_GONE;
+	int result = above ? ask_nodes(session, &run, name) : REDLOCK_E_GONE;
 	if (result == 0)
 		return EXIT_OK;
 	if (result == REDLOCK_E_GONE)
@@ -104,7 +105,7 @@ static int ask_all(const struct settings *settings, const char *name)
 static int ask_in_child(const struct settings *settings, const char *name)
 {
 	int status;
-	const pid_t pid = fork();
+	pid_t pid = fork();
 	if (pid == 0) /* with a pipe of its own: what wakes the parent would wake it without end */
 		_exit(signals_catch() < 0 ? EXIT_INTERNAL : ask_all(settings, name));
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
@@ -124,7 +125,7 @@ bool reenter(const struct settings *settings, const struct run_order *order, int
 	unsetenv("REDLOCK_AUTH");
 	signals_restore();
 	execvp(order->argv[0], order->argv);
-	const int error = errno;
+	int error = errno;
 	complain("cannot execute '%s': %s",
 	         printable(order->argv[0], strlen(order->argv[0]), shown, sizeof shown), strerror(error));
 	*ret_code = error == ENOENT ? order->not_found_code : order->cannot_execute_code;

@@ -57,7 +57,7 @@ static unsigned refusing_count(const struct rights *rights, const struct session
 
 void rights_take(struct rights *rights, const struct session *session, int result)
 {
-	const unsigned left = redlock_node_count(session->client) - refusing_count(rights, session);
+	unsigned left = redlock_node_count(session->client) - refusing_count(rights, session);
 	rights->asking = false;
 	rights->proven = result == REDLOCK_E_GONE;
 	rights->refused = !rights->proven && left < redlock_quorum(session->client);

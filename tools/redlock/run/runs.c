@@ -46,7 +46,7 @@ static bool skip(const char **at, const char *end, const char *bytes)
 {
 	char spelt[SPELT_MAX];
 	for (; *bytes; bytes++) {
-		const size_t size = spell(*bytes, spelt);
+		size_t size = spell(*bytes, spelt);
 		if ((size_t)(end - *at) < size || memcmp(*at, spelt, size) != 0)
 			return false;
 		*at += size;
@@ -69,7 +69,7 @@ static void put_above(char *at, const char *end)
 	struct runs_entry entry;
 	const char *from = runs_begin();
 	for (const char *next = from; runs_next(&next, &entry); from = next) {
-		const size_t size = strcspn(from, " ");
+		size_t size = strcspn(from, " ");
 		if ((size_t)(end - at) <= size + 1)
 			break;
 		*at++ = ' ';
@@ -98,7 +98,7 @@ char *runs_prepare(char *buffer, uint64_t birth, const char *prefix, const char 
 char *runs_complete(char *prepared, const char *token, enum runs_kind kind, const char *slot)
 {
 	char head[RUNS_HEAD_MAX + 1];
-	const int size = snprintf(head, sizeof head, RUNS_IS "%s,%s,%s", token, kinds[kind], slot);
+	int size = snprintf(head, sizeof head, RUNS_IS "%s,%s,%s", token, kinds[kind], slot);
 	return memcpy(prepared - size, head, (size_t)size);
 }
 

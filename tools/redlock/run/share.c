@@ -12,7 +12,7 @@
 /* Whoever reads between the two stores takes the earlier end, and looks again when that has come. */
 void share_set_deadline(struct run_share *share, uint64_t deadline_ns, int64_t ahead_ns)
 {
-	const bool is_time = deadline_ns != 0 && deadline_ns != UINT64_MAX;
+	bool is_time = deadline_ns != 0 && deadline_ns != UINT64_MAX;
 	atomic_store(&share->deadline_ns, deadline_ns);
 	atomic_store(&share->wall_ns, is_time ? deadline_ns + (uint64_t)ahead_ns : UINT64_MAX);
 }
@@ -22,10 +22,10 @@ void share_set_deadline(struct run_share *share, uint64_t deadline_ns, int64_t a
 uint64_t share_deadline_ns(struct run_share *share)
 {
 	uint64_t wall_ns = atomic_load(&share->wall_ns);
-	const uint64_t deadline_ns = atomic_load(&share->deadline_ns);
+	uint64_t deadline_ns = atomic_load(&share->deadline_ns);
 	if (deadline_ns == 0 || deadline_ns == UINT64_MAX || wall_ns == UINT64_MAX)
 		return deadline_ns;
-	const int64_t ahead_ns = clock_ahead_ns(), by_wall_ns = (int64_t)wall_ns - ahead_ns;
+	int64_t ahead_ns = clock_ahead_ns(), by_wall_ns = (int64_t)wall_ns - ahead_ns;
 	if (by_wall_ns <= 0)
 		return 0;
 	if ((uint64_t)by_wall_ns > deadline_ns + NOISE_NS)

@@ -39,8 +39,8 @@ static uint64_t overdue_ns(const struct run *run)
 /* Times at which the supervisor has something to do by itself: when, and what. */
 static uint64_t find_ns(const struct run *run)
 {
-	const uint64_t begin_ns = run->waiting.view.begin_ns;
-	const uint64_t first_ns = begin_ns + WAIT_VIEW_AFTER_NS, due_ns = run->waiting.due_ns;
+	uint64_t begin_ns = run->waiting.view.begin_ns;
+	uint64_t first_ns = begin_ns + WAIT_VIEW_AFTER_NS, due_ns = run->waiting.due_ns;
 	return run->state != RUN_WAITING ? UINT64_MAX : due_ns > 0 ? due_ns : first_ns;
 }
 
@@ -85,7 +85,7 @@ static void arm(struct run *run)
 
 static void keep_time(struct run *run)
 {
-	const uint64_t now_ns = clock_ns();
+	uint64_t now_ns = clock_ns();
 	if (now_ns >= overdue_ns(run))
 		run_apply(run, RUN_ON_OVERDUE);
 	if (run->taken_over && run_has_processes(run))

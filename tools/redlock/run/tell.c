@@ -5,6 +5,8 @@
 
 #include "../clock.h"
 #include "../message.h"
+#include "../printable.h"
+#include "../streams.h"
 #include "notify.h"
 #include "run.h"
 
@@ -48,13 +50,13 @@ __attribute__((noinline)) static void tell_grant_votes(struct run *run, const ch
 
 void tell_granted(struct run *run)
 {
-	const double waited = seconds(run->waiting.view.begin_ns, run->acquired_ns);
+	double waited = seconds(run->waiting.view.begin_ns, run->acquired_ns);
 	char name[PRINTABLE_MAX];
 	name_of(run, name, sizeof name);
 	notify_status("READY=1", "holding '%s'", name);
 	if (run->settings->verbose || *run->waiting.view.said)
 		say_now(run->settings, "got '%s' after %.3f s", name, waited);
-	if (run->settings->verbose && message_is_taken())
+	if (run->settings->verbose && streams_take_errors())
 		tell_grant_votes(run, run->order->name);
 }
 
@@ -108,7 +110,7 @@ static void tell_votes(const struct run *run)
 /* Why its time is over so soon. */
 static void tell_leap(const struct run *run)
 {
-	const uint64_t leap_ms = redlock_leapt_ms(run->session.client) - run->leapt_ms;
+	uint64_t leap_ms = redlock_leapt_ms(run->session.client) - run->leapt_ms;
 	if (leap_ms > 0)
 		say_now(run->settings,
 		        "this machine's wall clock was set forward by %.1f s: so much more time may have passed",
@@ -117,8 +119,8 @@ static void tell_leap(const struct run *run)
 
 static void tell_late(const struct run *run, const char *name)
 {
-	const double left = seconds(clock_ns(), run->deadline_ns);
-	const double grace = (double)run->times.kill_after_ms / 1e3;
+	double left = seconds(clock_ns(), run->deadline_ns);
+	double grace = (double)run->times.kill_after_ms / 1e3;
 	if (run->order->on_loss == ON_LOSS_WARN)
 		say_now(run->settings, "'%s' could not be renewed so far; it ends in %.1f s", name, left);
 	else

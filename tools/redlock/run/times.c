@@ -16,7 +16,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 void run_times_init(struct run_times *times, const struct settings *settings,
                     const struct redlock_terms *terms)
 {
-	const uint64_t ttl = terms->ttl_ms;
+	uint64_t ttl = terms->ttl_ms;
 	times->ttl_ms = ttl;
 	times->renew_ms = settings->renew_ms ? settings->renew_ms : ttl / 3;
 	times->node_timeout_ms = terms->node_timeout_ms;
@@ -47,7 +47,7 @@ static void show_sum(const struct run_times *times, uint64_t sum, char *why, siz
 
 bool run_times_work(const struct run_times *times, char *why, size_t size)
 {
-	const uint64_t sum = times->renew_ms + times->node_timeout_ms + times->kill_after_ms + times->drift_ms;
+	uint64_t sum = times->renew_ms + times->node_timeout_ms + times->kill_after_ms + times->drift_ms;
 	if (sum >= times->ttl_ms)
 		show_sum(times, sum, why, size);
 	return sum < times->ttl_ms;
@@ -55,6 +55,6 @@ bool run_times_work(const struct run_times *times, char *why, size_t size)
 
 uint64_t run_times_late_ms(const struct run_times *times)
 {
-	const uint64_t due_ms = times->ttl_ms - times->drift_ms - times->renew_ms; /* before the end */
+	uint64_t due_ms = times->ttl_ms - times->drift_ms - times->renew_ms; /* before the end */
 	return times->kill_after_ms + (due_ms - times->kill_after_ms) / 2;
 }

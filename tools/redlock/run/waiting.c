@@ -8,6 +8,7 @@
 #include "../clock.h"
 #include "../exit_codes.h"
 #include "../message.h"
+#include "../printable.h"
 #include "above.h"
 #include "notify.h"
 
@@ -18,7 +19,7 @@ static void name_holder(const struct redlock_finding *holder, bool endless, cons
                         size_t size)
 {
 	char who[HOLDER_TEXT_MAX], shown[PRINTABLE_MAX];
-	standing_who(holder, who, sizeof who);
+	holder_who(holder, who, sizeof who);
 	snprintf(words, size, "%s%s", who, endless ? "; its key has no expiry" : "");
 	notify_status("", "waiting for '%s', held by %s", printable(name, strlen(name), shown, sizeof shown),
 	              words);
@@ -56,7 +57,7 @@ void waiting_find(struct waiting *waiting, struct session *session, const char *
 {
 	struct redlock_finding holder;
 	char words[sizeof waiting->view.found];
-	const bool endless = waiting->view.wait.until_ns == REDLOCK_NEVER_NS;
+	bool endless = waiting->view.wait.until_ns == REDLOCK_NEVER_NS;
 	waiting->due_ns = UINT64_MAX;
 	waiting_end(waiting);
 	if (!ask_own(waiting, session, first) && wait_view_holder(&waiting->view, &holder))

@@ -27,8 +27,7 @@ uint64_t watch_start_by(const struct watch *watch, uint64_t deadline_ns)
 
 uint64_t watch_due(const struct watch *watch, uint64_t deadline_ns)
 {
-	const uint64_t end_ns =
-	    watch->on_loss == ON_LOSS_KILL ? before(deadline_ns, watch->margin_ns) : UINT64_MAX;
+	uint64_t end_ns = watch->on_loss == ON_LOSS_KILL ? before(deadline_ns, watch->margin_ns) : UINT64_MAX;
 	switch (watch->state) {
 	case GUARD_RUNNING:
 		return watch->on_loss == ON_LOSS_WARN ? UINT64_MAX : watch_start_by(watch, deadline_ns);
@@ -57,7 +56,7 @@ bool watch_is_due(const struct watch *watch, uint64_t now_ns, uint64_t deadline_
 /* When KILL follows on an event. */
 static uint64_t kill_time(const struct watch *watch, enum guard_event event, uint64_t now_ns)
 {
-	const uint64_t soon_ns = now_ns + watch->kill_after_ns - watch->margin_ns;
+	uint64_t soon_ns = now_ns + watch->kill_after_ns - watch->margin_ns;
 	switch (event) {
 	case GUARD_ON_STOP:
 		return soon_ns < watch->kill_ns ? soon_ns : watch->kill_ns;
