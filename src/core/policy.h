@@ -55,7 +55,16 @@ static inline const struct rl_policy *rl_policy_of(const struct rl_lock *lock)
 }
 
 /* How the round of the lock is asked and weighed. */
-const struct rl_ask *rl_policy_ask(const struct rl_lock *lock);
+static inline const struct rl_ask *rl_policy_ask(const struct rl_lock *lock)
+{
+	const struct rl_policy *policy = rl_policy_of(lock);
+	unsigned operation = lock->round.operation;
+	if (operation != REDLOCK_OP_EXTEND)
+		return &policy->asks[operation];
+	if (lock->round.turn == RL_TURN_UP)
+		return &policy->upgrade;
+	return lock->phase == RL_HELD ? &policy->asks[operation] : &policy->attach;
+}
 
 /* The result of an operation. */
 int rl_policy_result(const struct rl_ask *ask, enum rl_tally tally);
