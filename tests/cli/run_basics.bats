@@ -221,5 +221,5 @@ fills_its_output() { # OPTION
 	await "$first_pid" 0
 	ends 0
 	[ "$(<order)" = $'end\nsecond' ]
-	says "got '$job' after"
+	says "acquired '$job' after"
 }
