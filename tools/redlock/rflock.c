@@ -50,7 +50,7 @@ static const struct option_group *const groups[] = {&flock_options, NULL};
 static const char usage[] = "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
                             "       rflock [OPTION...] FILE -c 'SHELL LINE'\n"
                             "flock(1) across machines: the real path of FILE is the name of a lock that all\n"
-                            "of them share. See redlock(1).\n"
+                            "of them share. See redlock-run(1).\n"
                             "The nodes: REDLOCK_URLS (comma list), else `url` in the configuration, else\n"
                             "REDIS_URL (one node).\n";
 
