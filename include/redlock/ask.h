@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plain questions to the servers behind the nodes, for programs that look after them: what a server is, how
- * it is set up, what it has. A part of redlock.h, which includes it and says what clients, errors, sizes and
- * points in time are.
+ * Commands to the servers behind the nodes, for programs that monitor them. A part of redlock.h, which
+ * includes it and explains clients, errors, sizes and points in time.
  *
- * Questions leave on connections of their own, with the addresses, users, passwords, databases and TLS that
- * the client has when the asker is opened. The locks of the client do not know of them, and no vote waits
- * for one. One thread at a time uses an asker.
+ * Questions use separate connections, with the addresses, users, passwords, databases and TLS that the client
+ * has when the asker is opened. Locks and votes do not use these connections, and no vote waits for a
+ * question. Only one thread at a time may use an asker.
  *
  *     redlock_asker *asker;
  *     const char *const info[] = {"INFO", "server"};
@@ -37,7 +36,8 @@ enum redlock_reply_kind {
 	REDLOCK_REPLY_ARRAY = 6
 };
 
-/* What a server has answered (RESP2). It may say any bytes: escape them before a terminal sees them. */
+/* The answer of a server (RESP2). It may contain any bytes: escape them before you print them on a terminal.
+ */
 struct redlock_reply {
 	enum redlock_reply_kind kind;
 	int64_t integer;                   /* INTEGER */
@@ -54,30 +54,30 @@ struct redlock_question {
 	const char *const *argv; /* they may have any bytes, where `argv_len` says how many */
 	const size_t *argv_len;  /* NULL: each word ends with a NUL */
 
-	/* What becomes of it. Both texts last until the next redlock_ask() or redlock_asker_close(). */
-	const struct redlock_reply *reply; /* NULL: none came, and the server may have executed it or not */
-	enum redlock_vote_code missing;    /* NULL: why not; else PENDING */
-	const char *error;                 /* the same in words, or ""; never has a secret in it */
+	/* The result. Both texts stay valid until the next redlock_ask() or redlock_asker_close(). */
+	const struct redlock_reply *reply; /* NULL: none came, and the server may or may not have executed it */
+	enum redlock_vote_code missing;    /* why `reply` is NULL; else PENDING */
+	const char *error;                 /* the same in words, or ""; never contains a secret */
 	uint64_t sent_ns;                  /* when it was sent; 0: it was not */
-	uint64_t answered_ns;              /* when the answer was there; 0: never */
+	uint64_t answered_ns;              /* when the answer arrived; 0: never */
 };
 
-/* Makes an asker for the nodes of a client, which must stay open for longer. Nothing is sent. Any thread.
- * Errors: INVAL, NOMEM, SYSTEM, FORKED. */
+/* Makes an asker for the nodes of a client, which must stay open until the asker is closed. Nothing is sent.
+ * Any thread. Errors: INVAL, NOMEM, SYSTEM, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_asker_open(redlock_client *client, redlock_asker **ret_asker);
 
 /*
- * Asks all questions at once, those of one node in their order, and waits for all answers, `timeout_ms` at
- * most. Returns how many questions have no answer. Words may be texts of the replies before, which end with
- * this call.
+ * Sends all questions at once, those of one node in their order, and waits for all answers, `timeout_ms` at
+ * most. Returns the number of questions without an answer. The words of a question may be texts of earlier
+ * replies, which this call frees at its end.
  *
- * A node is connected to when it is asked for the first time. A connection on which an answer is missing is
- * closed, and made anew when its node is asked again. A command must have one answer, and leave the
- * connection for commands: not MONITOR, CLIENT REPLY, HELLO 3 or QUIT, and SUBSCRIBE only as the last one. An
- * answer has at most 1 MiB and 65536 values; a longer one ends the connection (GARBAGE).
+ * The asker connects to a node when it is asked for the first time. A connection on which an answer is
+ * missing is closed, and opened again when its node is next asked. A command must have one answer, and leave
+ * the connection usable for commands: not MONITOR, CLIENT REPLY, HELLO 3 or QUIT, and SUBSCRIBE only as the
+ * last one. An answer has at most 1 MiB and 65536 values; a longer one ends the connection (GARBAGE).
  *
- * Signals: as for a blocking call, see redlock.h. Errors: INVAL, NOMEM, INTERRUPTED, SYSTEM, FORKED; what has
- * come by then is there.
+ * Signals: as for a blocking call, see redlock.h. Errors: INVAL, NOMEM, INTERRUPTED, SYSTEM, FORKED; answers
+ * that arrived before the error are kept.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_ask(redlock_asker *asker, struct redlock_question *questions,
                                                size_t count, uint64_t timeout_ms);

@@ -25,29 +25,31 @@ struct redlock_name {
  *     const struct redlock_name accounts[] = {{"alice", 5}, {"bob", 3}};
  *     redlock_lock_new_many(client, accounts, 2, NULL, &lock);
  *
- * On each node one script takes all names or none, so that two of these never wait for each other, in
- * whatever order they name what they share. Each name is a lock like any other: who holds one of them by
- * redlock_lock_new(), or by SET in any language, keeps this one out, and the other way round. An extend
- * counts where the node has all names for the token, and creates none; a release deletes each that is there.
+ * On each node one script takes all names or none, so that two such handles never wait for each other,
+ * whatever the order of their names. Each name is a lock like any other: a client that holds one of them with
+ * redlock_lock_new(), or with SET in any language, excludes this handle, and the other way round. An extend
+ * counts on a node that has all names with the token, and creates no key; a release deletes each key that is
+ * there.
  *
- * With wait_ms, it stands in line for the name that is in the way, keeps nothing while it waits, and is woken
- * at its turn: it has the lock if all others are free then, else it stands in line for one that is not. Users
- * of one of its names do not keep it out. But for names that are each always handed from one to the next, a
- * plain lock that stands for all of them is the better choice. Its release wakes the next one of each name.
+ * With wait_ms, the handle joins the queue of the name that is busy, holds none of the names while it waits,
+ * and is woken at its turn: it acquires the lock if all other names are free then; otherwise it joins the
+ * queue of one that is not. Clients that use only one of the names do not starve it. But if each of the names
+ * is always handed over from one client to the next, a plain lock that stands for all of them is the better
+ * choice. A release wakes the next waiter of each name.
  *
- * Needs the right to scripts. 1 to REDLOCK_MAX_NAMES names, no two alike, REDLOCK_MAX_NAME bytes with their
- * prefixes together. `options` as those of redlock_lock_new(), without `token`, `compat`, `slots` and `mode`.
- * With `fence` one number is that of each name. redlock_query() and redlock_probe() are of one name: STATE;
- * ask with a handle of that one. Errors: INVAL, NOMEM, FORKED.
+ * Needs the right to run scripts. 1 to REDLOCK_MAX_NAMES names, no two alike, REDLOCK_MAX_NAME bytes with
+ * their prefixes together. `options` as those of redlock_lock_new(), without `token`, `compat`, `slots` and
+ * `mode`. With `fence` all names get the same number. redlock_query() and redlock_probe() are for one name,
+ * and return STATE: ask with a handle of that name. Errors: INVAL, NOMEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many(redlock_client *client,
                                                          const struct redlock_name *names, size_t count,
                                                          const struct redlock_lock_options *options,
                                                          redlock_lock **ret_lock);
 
-/* Which of several names was in the way when a node last said no in this acquire or extend: its index, from
- * 0. Nodes may say different ones; this is what the last of them said. Any thread. Errors: INVAL, STATE (none
- * said so), FORKED. */
+/* Which of several names was busy when a node last refused this acquire or extend: its index, from 0. Nodes
+ * may name different ones; this is the one that the last of them named. Any thread. Errors: INVAL, STATE (no
+ * node named one), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *lock, unsigned *ret_index);
 
 /*
@@ -58,63 +60,64 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  *     if (redlock_acquire(lock) == 0 && redlock_lock_slot(lock, &slot) == 0)
  *         ... licence number `slot` is ours ...
  *
- * Each slot is an exclusive lock of its own, over a quorum of nodes: the first one is NAME itself, so that
- * who holds NAME by redlock_lock_new() without slots, or by SET in any language, has one of the places. An
- * acquire takes the first slot that is free, in about one round trip; the votes of a quorum must be for the
- * same one. It is BUSY when a quorum of nodes has none to give. With wait_ms, those who wait for a slot and
- * those who wait for NAME stand in one line; where a slot is free that is not NAME's, the first who waits for
- * a slot gets it. Each release wakes one.
+ * Each slot is an exclusive lock of its own, on a quorum of nodes. Slot 0 is NAME itself: a client that holds
+ * NAME with redlock_lock_new() without slots, or with SET in any language, occupies slot 0. An acquire takes
+ * the first free slot, in about one round trip; the votes of a quorum must be for the same slot. It is BUSY
+ * if a quorum of nodes has no free slot. With wait_ms, handles that wait for a slot and handles that wait for
+ * NAME share one queue. If a slot other than slot 0 is free, the first handle that waits for a slot acquires
+ * it. Each release wakes one waiter.
  *
- * All who use the name give the same number of slots. While one of them is held another number is refused
- * (REDLOCK_VOTE_SLOTS, and NOQUORUM at once); when all are free, the next acquire sets it. Nodes keep the
- * number for a day after it was set.
+ * All clients of the name must give the same number of slots. While one of them is held, another number is
+ * refused (REDLOCK_VOTE_SLOTS, and NOQUORUM at once); when all are free, the next acquire sets it. Nodes keep
+ * the number for a day after it was set.
  *
- * Needs the right to scripts. Not shared, nor with `token`, `fence` or `compat`, nor in a client with `guard`
- * (INVAL).
+ * Needs the right to run scripts. Excludes REDLOCK_SHARED, `token`, `fence`, `compat`, and `guard` of the
+ * client (INVAL).
  */
 #define REDLOCK_MAX_SLOTS 64
 
-/* Which slot is held, from 0 to slots - 1. Any thread. Errors: INVAL, STATE (none is held, or it has no
- * slots), FORKED. */
+/* Which slot is held, from 0 to slots - 1. Any thread. Errors: INVAL, STATE (no slot is held, or the lock has
+ * no slots), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, unsigned *ret_slot);
 
 /*
- * Shared locks (`mode` REDLOCK_SHARED): any number of them is held at once, or one exclusive lock. Each
- * holder has its own handle, token, TTL, renewal and loss. On each node they stand in one key, a sorted set
- * of tokens; so SET NX of any other client is refused, and a string that somebody else has there refuses
- * them.
+ * Shared locks (`mode` REDLOCK_SHARED): any number of handles holds the lock at once, or one handle holds it
+ * exclusively. Each holder has its own handle, token, TTL, renewal and loss. On each node the key is a sorted
+ * set of the tokens of all holders. So the SET NX of any other client is refused, and a string under this key
+ * refuses shared locks.
  *
- * Who waits, stands in one line with those who wait for an exclusive lock, in order of arrival. Somebody who
- * waits for an exclusive one keeps out all shared ones that come later; those that stand in line together
- * enter together. So neither starves the other. A first attempt asks all nodes, and takes no lock past a
- * waiter that the node where they meet knows of.
+ * Handles that wait for a shared lock share one queue with those that wait for an exclusive lock, in order of
+ * arrival. A handle that waits for an exclusive lock keeps out all shared locks that come later; waiters for
+ * a shared lock that are next to each other in the queue enter together. So neither starves the other. A
+ * first attempt asks all nodes, and does not overtake a waiter that the node with the queue knows of.
  *
- * Needs the right to scripts. With `token`: only its holder's; acquire, extend and release by it, but no
- * upgrade: an extend by it is GONE while its holder is exclusive. Not with `slots` and `compat`, nor for
- * several names: INVAL.
+ * Needs the right to run scripts. With `token`: acquire, extend and release with the value of one holder, but
+ * no upgrade: an extend with it is GONE while its holder is exclusive. Excludes `slots`, `compat` and several
+ * names: INVAL.
  *
- * In a client with `guard` nodes that may have forgotten have no vote, as for any lock. Those who share have
- * no fencing token. With `fence` an upgrade has one: redlock_lock_fence() is 0 until then, and again behind
- * the downgrade.
+ * In a client with `guard`, nodes that may have forgotten locks have no vote, as for any lock. Shared holders
+ * have no fencing token. With `fence` an upgrade has one: redlock_lock_fence() is 0 before it, and again
+ * after the downgrade.
  *
- * redlock_query() finds a key of type "zset" where it is shared: `value` has the tokens, the last to end
- * first, with spaces between them, and `value_len` how many there are.
+ * redlock_query() finds a key of type "zset" where the lock is shared: `value` has the tokens, the last to
+ * end first, separated by spaces, and `value_len` is their number.
  */
 
 /*
- * Makes a shared lock that is held an exclusive one, if nobody else holds it: 0. Else BUSY, at once, and it
- * is held and shared as before; so is it with NOQUORUM. Of two holders that try at the same time one may get
- * it, none waits for the other, and both may be BUSY. It is an extend, too, with its caps and errors: LIMIT,
- * LOST, STATE (not held; not shared; or with a token of the caller's), CANCELLED and INTERRUPTED (not
- * confirmed: it counts as shared), SYSTEM, FORKED.
+ * Turns a shared lock that the handle holds into an exclusive one, if no other holder exists, and returns 0.
+ * Otherwise it returns BUSY at once, and the lock is held and shared as before. The same applies to NOQUORUM.
+ * If two holders try at the same time, one may succeed or both may be BUSY; neither waits for the other. The
+ * call also extends the lock, with the caps and errors of an extend: LIMIT, LOST, STATE (not held; not
+ * shared; or with the caller's own token), CANCELLED and INTERRUPTED (not confirmed: the lock counts as
+ * shared), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_upgrade(redlock_lock *lock);
 
 /*
- * Makes it shared again, without a moment in which it is not held; those who wait for a shared one enter.
- * From the call on it counts as shared. 0 when a quorum has confirmed it; with NOQUORUM others may find it
- * exclusive until its next renewal. Of one that is shared already: an extend. Errors as above, without BUSY
- * and LIMIT.
+ * Turns the lock into a shared one again, without a moment in which it is not held. Waiters for a shared lock
+ * acquire it. The lock counts as shared as soon as the function is called. Returns 0 if a quorum has
+ * confirmed it; on NOQUORUM other clients may find it exclusive until its next renewal. For a lock that is
+ * shared already, the call is an extend. Errors as above, without BUSY and LIMIT.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_downgrade(redlock_lock *lock);
 

@@ -14,53 +14,55 @@
  *         redlock_release(lock);                 the handle can be acquired again
  *     }
  *     redlock_lock_free(lock);
- *     redlock_drain(client, 1000);               lets the releases arrive that nobody has waited for
+ *     redlock_drain(client, 1000);               waits for releases that have no answer yet
  *     redlock_close(client);
  *
  * Calling sequence, inside an event loop: start any number of operations with redlock_start_*(), then
- * call redlock_process(), which is what sends. Watch redlock_fd() for reading; when it is readable call
- * redlock_process() again and pull results with redlock_next() until it returns 0. No call of this group
- * blocks. Timers are inside the descriptor; redlock_timeout_ns() is for loops that want their own.
+ * call redlock_process(), which sends them. Watch redlock_fd() for reading; when it is readable call
+ * redlock_process() again and get results with redlock_next() until it returns 0. No call of this group
+ * blocks. The descriptor includes the timers; redlock_timeout_ns() is for loops with timers of their own.
  *
  * A lock is a lease. It is valid by the clock, never by a flag: redlock_remaining_ms() compares the
  * deadline with the clock at every call. Work that must not run late has to check it, and a resource that
- * must be safe from a late worker needs to check tokens of its own. See docs/promises.md.
+ * must be safe from a late worker has to check fencing tokens. See docs/promises.md.
  *
  * Time. Durations are milliseconds (`_ms`). Points in time are nanoseconds of CLOCK_BOOTTIME (`_ns`),
- * which goes on during suspend; REDLOCK_NEVER_NS is a point that never comes.
+ * which continues during suspend; REDLOCK_NEVER_NS is a point that never comes.
  *
  * Threads. One client may be used by many threads: every call locks it. Concurrent blocking calls share the
  * same connections. One lock handle belongs to one thread at a time, except for the calls that say "any
- * thread", which may be made while the handle lives. The library starts no thread but the keeper, if asked
- * to, and while the name of a node is looked up one around getaddrinfo(3), with all signals blocked; there
- * is none for nodes that are addresses or paths. Nothing waits for this thread, not even redlock_close():
- * it ends when getaddrinfo(3) returns, and frees its own memory.
+ * thread", which may be made while the handle exists. The library starts two kinds of threads, with all
+ * signals blocked: the keeper, if the caller starts it; and a thread around getaddrinfo(3) while it looks up
+ * the name of a node, but not for nodes that are addresses or paths. Nothing waits for the latter, not even
+ * redlock_close(): it ends when getaddrinfo(3) returns, and frees its own memory.
  *
  * No call is a cancellation point: after pthread_cancel(3) a thread finishes the call that it is in.
  * redlock_cancel() ends a call that waits.
  *
- * Signals. A blocking call goes on when a signal handler has run in its thread. Where the client was opened
- * with `interruptible`, as it should be under an interpreter that runs its own handlers later (Python),
- * that ends redlock_acquire(), _extend(), _query() and _drain() with REDLOCK_E_INTERRUPTED while they wait:
- * as redlock_cancel() would, for handlers with SA_RESTART too, and also when the process was stopped and
- * continues. redlock_release() goes on, for a node timeout at most. A handler that runs before the thread
+ * Signals. A blocking call continues after a signal handler has run in its thread. If the client was opened
+ * with `interruptible`, as it should be under an interpreter that runs its own handlers later (Python), a
+ * signal ends redlock_acquire(), _extend(), _query() and _drain() with REDLOCK_E_INTERRUPTED while they wait,
+ * as redlock_cancel() would. This also applies to handlers with SA_RESTART, and when a stopped process
+ * continues. redlock_release() continues, for a node timeout at most. A handler that runs before the thread
  * waits, or in another thread, ends nothing: a program that must not miss a signal uses the calls of
  * section 5 and ppoll(2).
  *
- * NULL as client or handle, or where a result is to be written, is REDLOCK_E_INVAL; 0, REDLOCK_NEVER_NS or
- * NULL from a function that has no error to return. Functions that free, or fill in defaults, accept NULL.
+ * If a client, a handle or a pointer for a result is NULL, a function returns REDLOCK_E_INVAL, or 0,
+ * REDLOCK_NEVER_NS or NULL if it cannot return an error. Functions that free, or fill in defaults, accept
+ * NULL.
  *
  * Structs that begin with their size may grow at their end. The caller sets `size` to the sizeof that it was
  * built with, by an init function, or by hand where a result is written. The library never reads or writes
- * beyond it. Too small a size to be one is REDLOCK_E_INVAL.
+ * beyond it. A size that is too small for the struct is REDLOCK_E_INVAL.
  *
  * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
  * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks.
  *
- * Numbers. The values of all enums are a promise to programs that were built before: they stay.
+ * Numbers. The values of all enums never change, so that programs that were built earlier keep working.
  *
  * Errors are negative, 0 is success. Out-parameters are last and are written only on success. The library
- * prints nothing, touches no signal, and never exits or aborts the process because of what a server says.
+ * prints nothing, changes no signal handler, and never exits or aborts the process because of what a server
+ * says.
  */
 #ifndef REDLOCK_H
 #define REDLOCK_H
@@ -101,22 +103,22 @@ typedef struct redlock_client redlock_client;
 typedef struct redlock_lock redlock_lock;
 
 /*
- * Options of redlock_open(). Always call redlock_options_init() first. A caller with an option that this
- * library is too old to know gets REDLOCK_E_INVAL. The client copies everything.
+ * Options of redlock_open(). Always call redlock_options_init() first. If a caller sets an option that this
+ * library is too old to know, redlock_open() returns REDLOCK_E_INVAL. The client copies everything.
  */
 enum redlock_guard { REDLOCK_GUARD_OFF = 0, REDLOCK_GUARD_AUTO = 1, REDLOCK_GUARD_REQUIRE = 2 };
 
 struct redlock_options {
 	size_t size;
 	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix://, see the manual */
-	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; an odd number tolerates most */
+	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; use an odd number */
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */
 	const char *prefix;       /* put before every name; NULL: none */
 	const char *owner;        /* label put behind tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none. Tokens
 	                             of REDLOCK_COMPAT_SETNX_SAFE have none. */
 	unsigned quorum;          /* 0: a majority, N/2+1. More may be asked for, less is refused. */
-	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. Only felt when no quorum answers. */
+	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. It matters only when no quorum answers. */
 	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */
 	uint32_t drift_ms;        /* plus this; 2 */
 	/* Called with one line per transition of any lock, while the client is locked: it must be quick and
@@ -127,27 +129,28 @@ struct redlock_options {
 	 * more to say than the error. May be NULL. */
 	char *error_text;
 	size_t error_text_size;
-	/* For nodes in TLS. Certificates are verified against the system's authorities and the host of the URL,
+	/* For nodes with TLS. Certificates are verified against the system's authorities and the host of the URL,
 	 * unless said otherwise here. TLS 1.2 or newer. Files are PEM, and are read in redlock_open(). */
 	const char *tls_ca_file;   /* authorities, instead of the system's; NULL */
 	const char *tls_ca_dir;    /* the same as a directory of hashed names (openssl-rehash(1)); NULL */
 	const char *tls_cert_file; /* our certificate with its chain, for servers that ask for one; NULL: none */
 	const char *tls_key_file;  /* its key; NULL: in tls_cert_file */
 	const char *tls_name;      /* the name that certificates must have; NULL: the host of the URL */
-	int tls_insecure;          /* 1: accept any certificate. Whoever sits on the way can be the server. */
+	int tls_insecure;          /* 1: accept any certificate. Anyone on the network path can impersonate the
+	                              server. */
 	int interruptible;         /* 1: signals end blocking calls, see "Signals" above; 0 */
-	/* What redlock_open() failed for, for programs; error_text is for people. Each may be NULL. */
-	int *error_node;           /* receives the index of the node, from 0; -1: none in particular */
+	/* The cause of a failure of redlock_open(), for programs; error_text is for people. Each may be NULL. */
+	int *error_node;           /* receives the index of the node, from 0; -1: no particular node */
 	const char **error_option; /* receives a constant: the option of this struct, "urls" ...; NULL: none */
 	/* Whether nodes that may have forgotten locks are kept out, by the record of a guarded node set that each
-	 * of them has (`redlock init`). REQUIRE: only nodes with a record of this set vote. AUTO: so, if a record
-	 * is seen while connecting; else as OFF, which is unsafe where records were wiped on a majority of nodes.
-	 * OFF, the default: records are not looked at. */
+	 * of them has (`redlock init`). REQUIRE: only nodes with a record of this set vote. AUTO: the same, if
+	 * the client sees a record while it connects; otherwise as OFF, which is unsafe where a majority of nodes
+	 * has lost its records. OFF, the default: records are ignored. */
 	int guard; /* REDLOCK_GUARD_ */
 };
 
-/* Fills in the defaults; the first of the two for other languages, in the first `size` bytes of the struct,
- * those that the caller knows. Any thread. */
+/* Fill in the defaults. The first of the two is for other languages: it writes the first `size` bytes of the
+ * struct, those that the caller knows. Any thread. */
 REDLOCK_API void redlock_options_init_sized(struct redlock_options *options, size_t size);
 static inline void redlock_options_init(struct redlock_options *options)
 {
@@ -155,15 +158,19 @@ static inline void redlock_options_init(struct redlock_options *options)
 }
 
 /*
- * Opens a client: checks the options, and starts connecting to all nodes without waiting for any, nor for
- * their names, which are looked up in the background (see "Threads" above). A name that does not resolve is
- * not an error: that node's votes are missing (REDLOCK_VOTE_NAME), and it is looked up again. So it is for
- * each new connection, and when the node says that it is read-only: a node is what its name points to.
- * Two names that turn out to be one server are found when both are connected: REDLOCK_VOTE_DUPLICATE. Where a
- * server does not tell who it is (INFO forbidden; `run_id` of the node's status is ""), they may be found
- * late, when one has a token that it refused under the other name, or not at all: then both vote. Errors:
- * INVAL, URL, DUPLICATE (the same host or address twice: two databases of one server are one server), TLS (a
- * certificate or key that cannot be read, no OpenSSL), NOMEM, SYSTEM.
+ * Opens a client: checks the options, and starts connecting to all nodes. It does not wait for connections,
+ * nor for names, which it looks up in the background (see "Threads" above). A name that does not resolve is
+ * not an error: the votes of that node are missing (REDLOCK_VOTE_NAME), and the client looks the name up
+ * again. It also looks it up for each new connection, and when the node says that it is read-only: a node is
+ * what its name points to.
+ *
+ * If two names turn out to be one server, the client finds out when both are connected:
+ * REDLOCK_VOTE_DUPLICATE. If a server does not report its identity (INFO forbidden; `run_id` of the node's
+ * status is ""), the client may find out late, when the server has a token that it refused under the other
+ * name, or not at all: then both vote.
+ *
+ * Errors: INVAL, URL, DUPLICATE (the same host or address twice: two databases of one server are one server),
+ * TLS (a certificate or key that cannot be read, no OpenSSL), NOMEM, SYSTEM.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *options,
                                                 redlock_client **ret_client);
@@ -171,31 +178,32 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_open(const struct redlock_options *op
 /*
  * Changes user and password of the nodes whose URL names none, as `user` and `password` of the options; a
  * URL with a user or password keeps its own. NULL user: the default user; NULL password: none. Both are
- * copied, the old copies are wiped. New connections use the new ones; a node that refused the old ones is
- * tried again at once; open connections log in again, one node after the other, as the client is driven (by
- * calls, the event loop or the keeper): a node logs in when it has answered all requests, and new requests
- * to it wait for the login, 5 s at most. A server that refuses the new ones leaves the connection as it
- * was, and no vote is lost by that alone: redlock_node_status() has `last_failure` AUTH then, and PENDING
- * again once a login is accepted. Without both user and password open connections stay as they are. Never
- * blocks. Any thread. Errors: FORKED, NOMEM (nothing has changed).
+ * copied, and the old copies are wiped. New connections use the new credentials, and the client at once tries
+ * again a node that refused the old ones. Open connections log in again, one node after the other, while the
+ * client is driven (by calls, the event loop or the keeper): the client logs in when the node has answered
+ * all requests, and new requests to it wait for the login, 5 s at most. If a server refuses the new
+ * credentials, its connection stays as it was, and no vote is lost by that alone: redlock_node_status() then
+ * has `last_failure` AUTH, and PENDING again once a login is accepted. If both user and password are NULL,
+ * open connections stay as they are. Never blocks. Any thread. Errors: FORKED, NOMEM (nothing has changed).
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_set_credentials(redlock_client *client, const char *user,
                                                            const char *password);
 
 /*
- * Stops the keeper, releases what the client's handles hold, closes the connections, and frees the client.
- * Never blocks: free the handles and call redlock_drain() first. A server that finds its client gone when it
- * answers drops what it has not read yet, and a release that is lost that way leaves its key until the TTL.
+ * Stops the keeper, releases the locks that the client's handles hold, closes the connections, and frees the
+ * client. Never blocks: free the handles and call redlock_drain() first. A server that finds its client gone
+ * drops the requests that it has not read yet, and the key of a release that is lost in this way stays until
+ * its TTL.
  * Lock handles that were not freed stay allocated; any call on them but redlock_lock_free() is
  * REDLOCK_E_STATE. No other thread may be inside a call of this client.
  */
 REDLOCK_API void redlock_close(redlock_client *client);
 
 /*
- * Waits until no release is owed to any node, at most `timeout_ms`. A release is owed where a SET was sent
- * and its key may still exist: behind a failed attempt, an abandoned handle or a broken connection.
+ * Waits until no release is owed to any node, at most `timeout_ms`. A release is owed if a SET was sent
+ * and its key may still exist: after a failed attempt, for a freed handle, or after a broken connection.
  * `timeout_ms` 0: does not wait. Returns the number of releases that are still owed, 0 when all are
- * settled, or a negative error (INTERRUPTED, FORKED, SYSTEM). Those left may linger until their TTL.
+ * settled, or a negative error (INTERRUPTED, FORKED, SYSTEM). Keys of owed releases may stay until their TTL.
  */
 REDLOCK_API int redlock_drain(redlock_client *client, uint64_t timeout_ms);
 
@@ -207,17 +215,19 @@ struct redlock_node_status {
 	char address[256];                   /* as configured, without user and password */
 	int connected;                       /* 1: ready for commands */
 	enum redlock_vote_code last_failure; /* why the last connection or command failed; PENDING: never */
-	char last_error[160];                /* its text, "" if none; never has a secret in it. A server may
-	                                        have chosen it: escape it before a terminal or a log sees it */
+	char last_error[160];                /* its text, "" if none; never contains a secret. A server may have
+	                                        chosen the text: escape it before you print or log it */
 	char run_id[41];    /* the server's identity when last connected, "" if unknown (INFO forbidden) */
 	unsigned waiting;   /* commands sent or queued and not answered */
-	int unsent;         /* 1: some of these, or of those that are owed, have not left. 2: a release has, but
-	                       may have to be sent again in another form, as another node has refused this one */
+	int unsent;         /* 1: some of these commands, or of the owed releases, have not left. 2: a release has
+	                       left, but may have to be sent again in another form, because another node has
+	                       refused this form */
 	unsigned owed;      /* releases that are not answered, or wait for a connection */
-	unsigned lingering; /* keys that could not be released for certain: they may linger until their TTL */
+	unsigned lingering; /* keys whose release is not certain: they may stay until their TTL */
 };
 
-/* What is known of node `index` (0 to N-1, in the order of the URLs). Errors: INVAL, FORKED. */
+/* Writes what the client knows about node `index` (0 to N-1, in the order of the URLs). Errors: INVAL,
+ * FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_node_status(redlock_client *client, unsigned index,
                                                        struct redlock_node_status *ret_status);
 
@@ -228,7 +238,7 @@ struct redlock_url {
 	int tls;            /* 1: rediss:// or valkeys:// */
 	char host[256];     /* name or address, IPv6 without brackets; "" of a Unix socket */
 	unsigned port;      /* 0 of a Unix socket */
-	char path[256];     /* of a Unix socket, else "". Decoded; what is longer is cut, and is no path of one */
+	char path[256];     /* of a Unix socket, else "". Decoded; a longer path is cut, and cannot be used */
 	unsigned database;
 	int has_user;
 	int has_password;
@@ -236,7 +246,7 @@ struct redlock_url {
 };
 
 /*
- * Reads the URL of a node as redlock_open() does. Nothing is looked up. When it fails, error_text receives a
+ * Parses the URL of a node as redlock_open() does. Looks nothing up. On failure error_text receives a
  * sentence that says what is wrong and never repeats the password; it may be NULL. Any thread. Errors: URL,
  * INVAL, NOMEM.
  */
@@ -257,63 +267,65 @@ struct redlock_lock_options {
 	uint64_t ttl_ms;  /* 30000; REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS */
 	uint64_t wait_ms; /* how long acquire waits for a busy lock: 0 not at all, REDLOCK_FOREVER no limit; 0 */
 	uint64_t noquorum_wait_ms; /* of that, for an unreachable quorum; REDLOCK_FOREVER: as wait_ms */
-	uint64_t min_validity_ms;  /* grant only with more than this left; 0 */
+	uint64_t min_validity_ms;  /* accept a grant only if more than this is left; 0 */
 	uint64_t retry_min_ms;     /* random delay after an attempt without a quorum: from 50 */
 	uint64_t retry_max_ms;     /* to 150 */
 	uint64_t renew_ms;    /* extend in the background this long after each grant, or up to a quarter of it
-	                         sooner, by chance, so that not all locks are renewed at once; 0: never. Needs a
+	                         sooner at random, so that not all locks are renewed at once; 0: never. Needs a
 	                         running keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
-	uint64_t danger_ms;   /* notice this long before validity ends; 0: no notice. Default ttl/6. */
-	uint64_t max_hold_ms; /* no extend reaches beyond this long after acquire; 0: no cap */
-	uint32_t max_extends; /* no more successful extends than this; 0: no cap */
+	uint64_t danger_ms;   /* notice this long before the validity ends; 0: no notice. Default ttl/6. */
+	uint64_t max_hold_ms; /* longest time from the acquire to the end of the last extend; 0: no cap */
+	uint32_t max_extends; /* largest number of successful extends; 0: no cap */
 	const void *token; /* the caller's own value, used instead of random tokens (LockTake); see "Own values"
 	                      below. acquire makes one attempt; extend, release and query work without an
 	                      acquire before. NULL: fresh random tokens. */
 	size_t token_len;  /* 1 to REDLOCK_MAX_TOKEN */
-	void *user;        /* for the caller: redlock_lock_user() gives it back */
-	uint64_t quarantine_wait_ms; /* how long acquire waits, beyond wait_ms, while nodes of a guarded set that
-	                                may have forgotten locks do not vote yet, and a quorum is there as soon as
-	                                they do; also with wait_ms 0. REDLOCK_FOREVER: to the end of it; 0 */
-	int fence; /* 1: each acquisition gets a fencing token, redlock_lock_fence(). Needs `guard`, and no own
-	              value; 0 */
-	int reentrant;  /* 1: redlock_acquire() on a handle that is held, by the clock too, counts up and returns
-	                   0; each such one takes one more redlock_release(), which counts down and returns 0. Only
-	                   the last one releases. One that is lost is not entered again: STATE. Threads that share
-	                   the handle need a mutex of the caller's around each call: a release that is STATE, as
-	                   another thread's call has not finished, has not counted; 0 */
-	int compat;     /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see below; OFF */
-	uint32_t slots; /* so many may hold the name at a time, 1 to REDLOCK_MAX_SLOTS, each one of its slots:
-	                   redlock_lock_slot() in kinds.h; 0: one, and no slots */
-	int mode;       /* REDLOCK_SHARED: any number of these hold it at once, see kinds.h; EXCLUSIVE */
+	void *user;        /* for the caller: redlock_lock_user() returns it */
+	uint64_t
+	    quarantine_wait_ms; /* how long acquire waits, beyond wait_ms, for nodes of a guarded set that may
+	                           have forgotten locks and do not vote yet, if a quorum lacks only such
+	                           nodes; also with wait_ms 0. REDLOCK_FOREVER: until the quarantine ends; 0 */
+	int fence;     /* 1: each acquisition has a fencing token, redlock_lock_fence(). Needs `guard`, and no own
+	                  value; 0 */
+	int reentrant; /* 1: redlock_acquire() on a handle that is held and still valid counts up and returns 0.
+	                  Each such call needs one more redlock_release(), which counts down and returns 0. Only
+	                  the last one releases. A lost handle cannot be acquired again: STATE. Threads that share
+	                  the handle need a mutex of the caller around each call: a release that returns STATE,
+	                  because the call of another thread has not finished, has not counted down; 0 */
+	int compat;    /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see below; OFF */
+	uint32_t slots; /* the number of handles that may hold the name at a time, 1 to REDLOCK_MAX_SLOTS, one in
+	                   each slot: redlock_lock_slot() in kinds.h; 0: one holder, and no slots */
+	int mode;       /* REDLOCK_SHARED: any number of handles holds it at once, see kinds.h; EXCLUSIVE */
 };
 
 enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };
 
 /*
- * The old SETNX protocol: the value of the key is a Unix time in seconds at which the lock ends, without an
- * expiry; who finds that it is past takes the lock over by GETSET (redis.io, SETNX, "Handling deadlocks").
+ * The old SETNX protocol: the value of the key is a Unix time in seconds at which the lock ends. The key has
+ * no expiry. A client that finds a past time takes the lock over with GETSET (redis.io, SETNX, "Handling
+ * deadlocks").
  *
- * Any other lock of this library is safe from such a client that reads values as strictly as int() of Python:
- * it cannot read them at all. One that reads what digits a value begins with may take it for the past, and
- * steal it.
+ * Any other lock of this library is safe from a client of that protocol that parses values as strictly as
+ * int() of Python: it cannot read them at all. A client that reads only the leading digits of a value may
+ * take it for a past time, and steal the lock.
  *
- * REDLOCK_COMPAT_SETNX_SAFE: the token is a number in the far future, whatever reads it: so it is for them a
- * lock that is held. 66 bits of it are random, and the client's `owner` is not behind it. Not with `token` or
- * `fence`; never handed over directly, so that waiters need a round trip more.
+ * REDLOCK_COMPAT_SETNX_SAFE: the token is a number in the far future, however a client reads it, so that
+ * these clients see a held lock. 66 bits of it are random, and no `owner` label follows it. Excludes `token`
+ * and `fence`. The lock is never handed over directly, so that waiters need one more round trip.
  *
- * REDLOCK_COMPAT_SETNX: the lock is one of that protocol, which those clients respect, and take over when it
- * ends; it respects theirs, and takes over those that have ended and have no expiry. What others see is a
- * time; the token is in a key beside it, and is what release, extend and query (with `token`, too) go by. The
- * time is the server's. It has an expiry, so that a dead holder does not block other clients for ever. Needs
- * scripts; not with `fence`, nor in a client with `guard` (INVAL). Waiting is by chance, not in order. It is
- * as weak as the protocol:
- *   - a client whose clock is ahead of a server's takes the lock over before it ends, and nobody notices
- * before the next extend, which says LOST;
- *   - a client that counts in milliseconds takes any time in seconds for long past;
- *   - a client that has lost the race for a lock that had ended leaves its own time there. Within a second,
- * and if it is not beyond ours, it is known for that, and overwritten by the first renewal (half a second
- * after the grant); else the lock is LOST, and a shorter time than ours may let a third one in;
- *   - a client that deletes the lock without a look at the time deletes anybody's.
+ * REDLOCK_COMPAT_SETNX: the lock follows the old protocol. Those clients respect it, and take it over when it
+ * ends. This library respects their locks, and takes over those that have ended and have no expiry. Other
+ * clients see a time; the token is in a second key, and release, extend and query (also with `token`) use
+ * that key. The time is that of the server. The key has an expiry, so that a dead holder does not block other
+ * clients for ever. Needs scripts; excludes `fence`, and `guard` of the client (INVAL). Waiters acquire the
+ * lock by chance, not in order. It is as weak as the protocol:
+ *   - A client whose clock is ahead of that of a server takes the lock over before it ends. The holder
+ * notices at the next extend, which returns LOST.
+ *   - A client that counts in milliseconds takes any time in seconds for long past.
+ *   - A client that has lost the race for an ended lock leaves its own time in the key. Within a second, if
+ * that time is not later than ours, the library recognises it, and the first renewal (half a second after the
+ * grant) overwrites it. Otherwise the lock is LOST, and an earlier time than ours may let a third client in.
+ *   - A client that deletes the key without looking at its time deletes the lock of any other client.
  */
 enum { REDLOCK_COMPAT_OFF = 0, REDLOCK_COMPAT_SETNX = 1, REDLOCK_COMPAT_SETNX_SAFE = 2 };
 #define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
@@ -321,18 +333,20 @@ enum { REDLOCK_COMPAT_OFF = 0, REDLOCK_COMPAT_SETNX = 1, REDLOCK_COMPAT_SETNX_SA
 /*
  * Own values. "Unique per claimant" is not enough: a value should be unique per acquisition. A release that
  * is still on its way to a slow node when the value is acquired again would delete the new key, and let
- * somebody else in. So, for a value that is used again:
+ * another client in. So, for a value that is used again:
  *
- * In one client it is safe. One handle at a time uses it: acquire is BUSY while another one of that name and
- * value has not been released. A failed attempt deletes a key only where the node said that this attempt made
- * it; other keys stay until their TTL (`lingering`). A node on which an older request of the value may still
- * arrive has no vote (REDLOCK_VOTE_STALE): an older attempt there is not answered yet, or a connection that
- * broke could not be ended by CLIENT KILL; it is presumed gone a minute after the node answers again.
+ * In one client this is safe. One handle at a time uses the value: acquire is BUSY while another handle with
+ * the same name and value has not been released. A failed attempt deletes a key only where the node answered
+ * that this attempt set it; other keys stay until their TTL (`lingering`). A node on which an older request
+ * with the value may still arrive has no vote (REDLOCK_VOTE_STALE): an older attempt there is not answered
+ * yet, or a connection that broke could not be ended with CLIENT KILL. The request is presumed gone a minute
+ * after the node answers again.
  *
- * By another client or process it may be acquired again once this one has returned 0 from redlock_drain(),
- * with no node `lingering`; or has ended without a release of the value, and without a handle that held it.
+ * Another client or process may acquire the value once this one has returned 0 from redlock_drain(), with no
+ * node `lingering`, or has ended without a release of the value and without a handle that held it.
  *
- * A process that was killed while it released leaves no bound: then take a new value.
+ * If a process was killed while it released, there is no time after which the value is safe: take a new
+ * value.
  *
  * A release of a value releases it for all clients that use the value, also after the validity of the
  * releasing client.
@@ -345,23 +359,23 @@ static inline void redlock_lock_options_init(struct redlock_lock_options *option
 	redlock_lock_options_init_sized(options, sizeof(*options));
 }
 
-/* The terms of a lock: the options in force, with the defaults filled in, and what follows from them. */
+/* The terms of a lock: the options in force, with the defaults filled in, and the times that follow. */
 struct redlock_terms {
 	size_t size; /* the caller's: sizeof(struct redlock_terms) */
 	uint64_t ttl_ms;
-	uint64_t node_timeout_ms; /* at this TTL; rounded down to whole milliseconds */
-	uint64_t drift_ms;        /* of this TTL; rounded up */
-	uint64_t validity_ms; /* ttl - drift: how long a lock may be relied on that takes no time to acquire */
+	uint64_t node_timeout_ms;  /* at this TTL; rounded down to whole milliseconds */
+	uint64_t drift_ms;         /* of this TTL; rounded up */
+	uint64_t validity_ms;      /* ttl - drift: the validity of a lock that takes no time to acquire */
 	uint64_t noquorum_wait_ms; /* REDLOCK_FOREVER: no limit */
 	uint64_t renew_ms;         /* 0: never */
 	uint64_t danger_ms;        /* 0: no notice */
 };
 
 /*
- * The terms that a lock would have: by options that no client was opened with yet, and of this client. NULL
- * options are the defaults. Nothing is sent. Whether these times leave room for an answer, node timeout +
- * drift < ttl, is not looked at: redlock_lock_new() does. Any thread. Errors: INVAL (a TTL out of its range,
- * an option that this library does not know), of a client also FORKED.
+ * The terms that a lock would have: with options of a client that is not open yet, or in an open client. NULL
+ * options are the defaults. Nothing is sent. The functions do not check whether these times leave room for an
+ * answer, node timeout + drift < ttl; redlock_lock_new() does. Any thread. Errors: INVAL (a TTL out of its
+ * range, an option that this library does not know); the second also FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_terms(const struct redlock_options *options,
                                                  const struct redlock_lock_options *lock_options,
@@ -389,22 +403,27 @@ REDLOCK_API void *redlock_lock_user(const redlock_lock *lock);
 /* Frees the handle. A lock that is held, or being acquired, is released without waiting. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
-/* Frees the handle and leaves the key on the servers, to whoever has the token. */
+/* Frees the handle and leaves the key on the servers, for a holder of the token. */
 REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
 
 /*
- * Acquires the lock: SET name token NX PX ttl on all nodes at once, granted at a quorum with validity
- * ttl - elapsed - drift left. What a failed attempt left is released before this returns or retries. Source:
- * redis.io, "Distributed Locks with Redis". A waiter may be handed the lock by its holder: "elapsed" counts
- * from when it last asked then, so that up to three eighths of the TTL are gone, and the lock is extended at
- * once in the background, unless max_extends is set. Or another handle of this client passes it on, with what
- * is left of its validity: within 5 ms, and an eighth of the TTL, after the nodes have granted it. Blocks up
- * to wait_ms. When that is 0: one node timeout for the attempt, and one more at most to ask who holds the
- * lock. BUSY means that a quorum of nodes has the same key of somebody else. If they do not, the votes are
- * split among contenders: these agree on one of them, who gets the lock, and try on for up to five node
- * timeouts. Then BUSY says that the votes stayed split, maybe by keys of a client that died.
- * redlock_lock_finding() tells which of the two it was. The caller's own value is tried once, and not asked
- * for. Errors: BUSY (also at once, if another handle of this client claims the same own value), NOQUORUM,
+ * Acquires the lock: SET name token NX PX ttl on all nodes at once, granted if a quorum agrees and the
+ * validity ttl - elapsed - drift is left. Before this returns or retries, it releases the votes of a failed
+ * attempt. Source: redis.io, "Distributed Locks with Redis". Blocks up to wait_ms.
+ *
+ * The holder may hand the lock over to a waiter. Then "elapsed" counts from the waiter's last request before
+ * that, so that up to three eighths of the TTL may be gone, and the lock is extended at once in the
+ * background, unless max_extends is set. Another handle of this client may also pass the lock on, with the
+ * remaining validity: within 5 ms, and an eighth of the TTL, after the nodes have granted it.
+ *
+ * With wait_ms 0: one node timeout for the attempt, and one more at most to ask which client holds the lock.
+ * BUSY means that a quorum of nodes has the same foreign key. If not, the votes are split among contenders:
+ * these agree on one of them, which acquires the lock, and retry for up to five node timeouts. Then BUSY
+ * means that the votes stayed split, maybe because of keys of a client that died. redlock_lock_finding()
+ * shows which of the two it was. The caller's own value is tried once, and the nodes are not asked for a
+ * holder.
+ *
+ * Errors: BUSY (also at once, if another handle of this client claims the same own value), NOQUORUM,
  * DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
@@ -413,61 +432,66 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
  * Extends the lock by compare-and-PEXPIRE on all nodes; it never shortens and never re-creates a key.
  * `ttl_ms` 0: as acquired; else node timeout + drift < ttl as in redlock_lock_new(). The new deadline is the
  * later of the old one and start + ttl - drift.
- * Errors: NOQUORUM (not confirmed; the old validity still counts), LOST (it ended, or a quorum no longer has
- * the lock; for ever), GONE (own token, never acquired here: no quorum has it), LIMIT, CANCELLED and
- * INTERRUPTED (not confirmed), STATE (not held), INVAL, SYSTEM, FORKED.
+ * Errors: NOQUORUM (not confirmed; the old validity still counts), LOST (the validity has ended, or a quorum
+ * no longer has the lock; until a release), GONE (own token, never acquired here: no quorum has it), LIMIT,
+ * CANCELLED and INTERRUPTED (not confirmed), STATE (not held), INVAL, SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_extend(redlock_lock *lock, uint64_t ttl_ms);
 
 /*
  * Releases by compare-and-delete on all nodes. Blocks until a quorum has answered, one node timeout at
- * most. If another handle of this client waits for the lock, with the same TTL and renew_ms, it may get it at
- * once: then nothing is sent, 0 is returned, and the handle has no token any more. Not so if
- * redlock_lock_token() has told the token, and of plain exclusive locks alone (docs/decisions/passing-on.md).
- * The handle is not held afterwards, whatever is returned. 0 says that the keys were there and are gone, not
- * that the validity had not ended before. Errors: GONE (already expired or taken over), NOQUORUM (too few
- * nodes answered to know that: keys may live until their TTL), STATE (nothing to release), SYSTEM, FORKED.
+ * most. Whatever the function returns, the handle does not hold the lock afterwards. 0 means that the keys
+ * were there and are gone. It is no proof that the validity had not ended before.
+ *
+ * If another handle of this client waits for the lock, with the same TTL and renew_ms, the lock may be passed
+ * on to it at once: then nothing is sent, the function returns 0, and this handle has no token any more. This
+ * applies only to plain exclusive locks, and not if redlock_lock_token() has returned the token
+ * (docs/decisions/passing-on.md).
+ *
+ * Errors: GONE (already expired or taken over), NOQUORUM (too few nodes answered to know that: keys may stay
+ * until their TTL), STATE (nothing to release), SYSTEM, FORKED.
  */
 REDLOCK_API int redlock_release(redlock_lock *lock);
 
 /*
- * Asks all nodes what they have under this name: redlock_lock_finding() tells. Returns 0 when a quorum has it
- * under this handle's token (with its own token: as soon as that is known), GONE when not, NOQUORUM when too
- * few nodes answered. Errors: also CANCELLED, INTERRUPTED, NOMEM, STATE, SYSTEM, FORKED.
+ * Asks all nodes what they have under this name; redlock_lock_finding() returns the answers. Returns 0 if a
+ * quorum has the key with this handle's token (with the caller's own token: as soon as that is known), GONE
+ * if not, NOQUORUM if too few nodes answered. Errors: also CANCELLED, INTERRUPTED, NOMEM, STATE, SYSTEM,
+ * FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
 
 /*
  * Asks all nodes whether they would grant this lock now, without acquiring it or leaving a key: each is
- * sent SET ... XX, which writes to existing keys alone, for a key that does not exist (the name and 40
- * random digits behind it). So a replica, a server that is full or refuses writes, and a user without the
- * right to SET or to such names are found; whether the name itself is free is not asked. For health checks.
- * Returns 0 when a quorum would, NOQUORUM when not; each node's reason is its vote. Waits for all nodes, one
+ * sent SET ... XX, which writes only to existing keys, for a key that does not exist (the name, followed by
+ * 40 random digits). So it finds a replica, a server that is full or refuses writes, and a user without the
+ * right to SET or to such names. It does not check whether the name itself is free. For health checks.
+ * Returns 0 if a quorum would, NOQUORUM if not; each node's reason is its vote. Waits for all nodes, one
  * node timeout at most. Errors: also CANCELLED, INTERRUPTED, STATE (held, or has its own token), NOMEM,
  * SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
 
 /* Ends a waiting or running acquire, extend, upgrade, downgrade, query or probe of this handle with
- * CANCELLED, and releases partial votes. Any thread. 0, also when nothing was running. Errors: FORKED, STATE.
+ * CANCELLED, and releases the votes of an acquire. Any thread. 0, also if nothing ran. Errors: FORKED, STATE.
  */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /* How long the lock may be relied on, by the clock; 0: under a millisecond, not held, or lost. Any thread. */
 REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);
 
-/* The same as a point in time: CLOCK_BOOTTIME in nanoseconds, 0 when not held. Any thread. It comes sooner
- * when the wall clock is set forward while the lock is held: see redlock_leapt_ms(). */
+/* The same as a point in time: CLOCK_BOOTTIME in nanoseconds, 0 if not held. Any thread. It moves to an
+ * earlier time if the wall clock is set forward while the lock is held: see redlock_leapt_ms(). */
 REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
 
-/* The token that signs the current or last acquisition: REDLOCK_MAX_TOKEN+1 bytes suffice. Copies it with a
- * NUL behind and writes its length, 0 before the first acquire and behind a release that passed the lock on.
- * Another client that knows the token may extend the lock; an extend by this handle never shortens it.
- * Errors: INVAL (buffer too small), FORKED. */
+/* Copies the token of the current or last acquisition, followed by a NUL, and writes its length: 0 before the
+ * first acquire, and after a release that passed the lock on. REDLOCK_MAX_TOKEN+1 bytes suffice. Another
+ * client that knows the token may extend the lock; an extend by this handle never shortens it. Errors: INVAL
+ * (buffer too small), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_token(const redlock_lock *lock, void *buffer, size_t size,
                                                       size_t *ret_len);
 
-/* What the nodes said and have, and who is waited for: redlock/inspect.h, which is included below. */
+/* Votes, keys on the nodes, and the holder and queue during a wait: redlock/inspect.h, included below. */
 
 /* ---- 5. Event loops ----------------------------------------------------------------------------------- */
 
@@ -495,9 +519,10 @@ struct redlock_event {
 	int result;                       /* DONE: 0 or the error that the blocking call would return */
 };
 
-/* As the blocking calls, but only begin: the result comes from redlock_next(). Nothing is sent before the
- * next redlock_process(). One operation per handle at a time, and its event is pulled before the next begins.
- * Errors at once: STATE, INVAL, LOST, LIMIT, NOMEM, FORKED; then no event follows. */
+/* As the blocking calls, but these only start the operation: the result comes from redlock_next(). Nothing is
+ * sent before the next redlock_process(). One operation runs on a handle at a time, and the program must get
+ * its event before it starts the next one. Errors at once: STATE, INVAL, LOST, LIMIT, NOMEM, FORKED; then no
+ * event follows. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_acquire(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_release(redlock_lock *lock);
@@ -509,27 +534,27 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_probe(redlock_lock *lock);
  * a keeper runs, that thread does the work: then watch redlock_notice_fd() instead. */
 REDLOCK_API int redlock_fd(const redlock_client *client);
 
-/* When redlock_process() wants to be called at the latest (CLOCK_BOOTTIME ns): 0 when there is something to
- * send or to pull now, REDLOCK_NEVER_NS when only the descriptor matters. */
+/* The latest time for the next redlock_process() (CLOCK_BOOTTIME ns): 0 if there is something to send or an
+ * event to get now, REDLOCK_NEVER_NS if only the descriptor matters. */
 REDLOCK_API uint64_t redlock_timeout_ns(redlock_client *client);
 
 /* Receives, decides, runs timers and sends. Never blocks. Errors: FORKED, SYSTEM. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_process(redlock_client *client);
 
-/* Pulls one event. Returns 1 and writes it, or 0 when there is none. Events of freed handles are dropped.
+/* Gets one event. Returns 1 and writes it, or 0 if there is none. Events of freed handles are dropped.
  * Errors: FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_next(redlock_client *client, struct redlock_event *ret_event);
 
 /* ---- 6. Keeper ---------------------------------------------------------------------------------------- */
 
 /*
- * Starts the one opt-in thread: it drives the client while no call does, so that locks with renew_ms are
- * renewed and DANGER and LOST are noticed in time. All signals are blocked in it.
+ * Starts the keeper, a thread that drives the client while no call does, so that locks with renew_ms are
+ * renewed and DANGER and LOST are noticed in time. It blocks all signals.
  * Errors: STATE (already running), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_keeper_start(redlock_client *client);
 
-/* Ends and joins the thread. 0, also when none runs. */
+/* Stops the thread and waits for its end. Returns 0, also if none runs. */
 REDLOCK_API int redlock_keeper_stop(redlock_client *client);
 
 /* A descriptor that is readable while redlock_next() has an event: for programs that use the blocking calls

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes back: the errors that calls return, and the votes of the nodes. A part of redlock.h, which
- * includes it.
+ * Results: the errors that calls return, and the votes of the nodes. A part of redlock.h, which includes it.
  */
 #ifndef REDLOCK_RESULTS_H
 #define REDLOCK_RESULTS_H
@@ -46,17 +45,17 @@ enum redlock_error {
 #undef REDLOCK_ERROR_ENUM
 };
 
-/* The sentence for an error code, "success" for 0; and its name without the prefix ("BUSY"), "OK" for 0. An
- * unknown code has both. Never NULL. */
+/* The sentence for an error code, "success" for 0; and its name without the prefix ("BUSY"), "OK" for 0.
+ * Unknown codes have a sentence and a name, too. Never NULL. */
 REDLOCK_API const char *redlock_strerror(int error);
 REDLOCK_API const char *redlock_error_name(int error);
 
-/* ---- Votes: what one node said --------------------------------------------------------------------- */
+/* ---- Votes: the answers of nodes --------------------------------------------------------------------- */
 
 /*
  * X(name, value, kind, sentence). Kinds: PENDING, YES and NO are definite or may still become so; MISSING is
  * a vote that failed and may work later; FATAL is a vote that needs an operator. No value ever changes. New
- * ones come behind the last, and REDLOCK_VOTE_COUNT grows: a program treats a code that it does not know by
+ * ones follow the last, and REDLOCK_VOTE_COUNT grows: a program treats a code that it does not know by
  * its redlock_vote_kind(). Which server answers map to which vote: src/proto/answer.c.
  */
 #define REDLOCK_VOTE_MAP(X)                                                                                  \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be observed of a lock: the one list that trace lines, events and what is counted come from. A step
+ * What can be observed of a lock: the one list that trace lines and events come from. A step
  * says by bits what happened (rl_effects.observed).
  *
  * A further one is a line here and the place in the core where it happens; to be pulled by redlock_next() it

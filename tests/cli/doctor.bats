@@ -352,9 +352,9 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 @test "what the URLs tell: TLS, one host, an even number" {
 	doctor 2 -r redis://192.0.2.1:1 -r rediss://192.0.2.1:2 -r redis://No-Such-Host.invalid -r redis://no-such-host.INVALID:1 -r "$(node_url 1)" \
 		-r "$(node_url 2)" --node-timeout 300ms
-	finds 1 tls warning "is not in TLS"
+	finds 1 tls warning "does not use TLS"
 	lacks 2 tls
-	finds 3 tls warning "is not in TLS"
+	finds 3 tls warning "does not use TLS"
 	lacks 5 tls
 	finds 0 even warning "6 nodes tolerate no more failures than 5"
 	finds 0 same-host warning "nodes 1, 2 are on 192.0.2.1; nodes 3, 4 are on "
@@ -370,14 +370,14 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 		'$REDLOCK_BIN' doctor --json --node-timeout 2s -r redis://192.0.2.1:7001; code=\$?
 		kill \$pid; wait; exit \$code"
 	finds 1 persistence warning "keeps nothing on disk"
-	finds 1 tls warning "not in TLS"
+	finds 1 tls warning "does not use TLS"
 }
 
 @test "the records of a guarded set" {
 	doctor 0
 	finds 0 no-guard note "is not guarded"
 	doctor 2 --guard=require
-	finds 0 no-guard error "no lock can be had"
+	finds 0 no-guard error "no lock can be acquired"
 	rl init -q --fresh
 	doctor 0 --guard=require
 	lacks 0 no-guard

@@ -125,7 +125,7 @@ rl_fenced() { # VERB ...
 	waited=$((($(date +%s%N) - begin) / 1000000))
 	[ "$waited" -ge 3000 ]
 	[ "$output" = ran ]
-	says "nodes that may have forgotten locks do not vote before"
+	says "until then, nodes that may have forgotten locks do not vote"
 	[ "$(grep -c redlock <<<"$stderr")" -eq 1 ]
 	want 69 rl_fenced run -n job true # a majority has forgotten its counters
 	says "has no fencing numbers"

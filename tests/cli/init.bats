@@ -417,7 +417,7 @@ all_admitted() {
 	on_nodes "1 2 3" acl setuser u reset on '>S3cret' '~*' '+@all' -info
 	export REDLOCK_AUTH=S3cret
 	init 78 "1 2 3" --fresh --user u
-	says "it does not tell its run_id" "--guard=auto"
+	says "it does not report its run_id" "--guard=auto"
 	init 0 "1 2 3" --fresh --user u --guard=auto
 	[[ $(record 1 pass) == -:* ]]
 	want 0 rl run --user u --guard=auto -r "$(urls 1 2 3)" -n job true

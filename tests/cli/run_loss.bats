@@ -157,13 +157,13 @@ ends_cut_off() { # CODE
 	says "was lost before its release: another client may have held it"
 }
 
-@test "lost while it is kept for --min-hold: the command was done, its exit code stays" {
+@test "lost while it is kept for --min-hold: the command had already ended, its exit code stays" {
 	start_run -t 6s --renew 300ms --min-hold 30s "$job" -c "exit 3"
 	until_true has_keys 5 "$all" "$job"
 	until_true eval '[ "$(marked_pids)" = "$run_pid" ]' # the guard has left
 	on_nodes "1 2 3" flushall
 	ends 3
-	says "was lost before --min-hold was over; the command was done"
+	says "was lost before --min-hold was over; the command had already ended"
 }
 
 @test "redlock itself too slow to renew, --on-loss warn: it says so when it goes on" {
@@ -199,7 +199,7 @@ stopped_until_the_end() { # BEFORE|AFTER the end of the lock, MODE
 @test "the command ends before its lock, while redlock is stopped: its exit code" {
 	stopped_until_the_end BEFORE warn
 	ends 0
-	says "'$job' was lost before its release; the command was done"
+	says "'$job' was lost before its release; the command had already ended"
 }
 
 # ---- the wall clock is set ----

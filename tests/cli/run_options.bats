@@ -44,7 +44,7 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 	usage "add a unit" -t 30 name touch ran
 	usage "unknown unit" -t 30x name touch ran
 	usage "give kill, term or warn" --on-loss panic name touch ran
-	usage "--json: the command has stdout" --json name touch ran
+	usage "--json: stdout belongs to the command" --json name touch ran
 	usage "--report-fd 9" --report-fd 9 name touch ran
 	usage "--report-fd 2: out of range" --report-fd 2 name touch ran
 	usage "out of range: 0 to 255" -E 256 name touch ran

@@ -11,7 +11,7 @@ load run_helper
 	free
 	ends 0
 	[ -e ran ]
-	says "got '$job' after"
+	says "acquired '$job' after"
 }
 
 @test "-v: a line when holder or place change; the last ones are in the JSON" {
@@ -140,7 +140,7 @@ load run_helper
 	says "node 5 unix:"
 	free
 	gives 0 rl_run -v "$job" -- true
-	says "got '$job' after"
+	says "acquired '$job' after"
 	gives 0 rl_run --trace "$job" -- true
 	says "trace:"
 }

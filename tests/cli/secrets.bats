@@ -190,7 +190,7 @@ logged_in() { # N
 	secret_to "$sandbox/rotated" wOrkHalf
 	until_true said "the new credentials are refused: WRONGPASS"
 	: >"$sandbox/rotated"
-	until_true said "is empty; the password stays the old one"
+	until_true said "is empty; the old password stays in use"
 	# Killed now, they would come back with what the file said last; and do with what it says in time.
 	secret_to "$sandbox/rotated" wOrkOld
 	until_true two_changes

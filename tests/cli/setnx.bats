@@ -141,7 +141,7 @@ assert c.strtod(token, None) > now * 10**9 and float(token) > now * 10**9' "$tok
 	token=$(rl acquire --compat setnx timed)
 	for verb in check extend release; do
 		want 1 rl "$verb" --compat setnx timed "$(on_node 1 get timed)"
-		[ "$stderr" = "redlock: $verb 'timed': that is the time at which it ends, and no token: give the one that acquire printed" ]
+		[ "$stderr" = "redlock: $verb 'timed': that is the time at which the lock ends, not a token: give the token that acquire printed" ]
 	done
 	want 1 rl release --compat setnx timed 12345
 	[[ $stderr == *"not held by this token: held by a lock of the old SETNX protocol"* ]]

@@ -39,7 +39,7 @@ waits_at_its_gate() { # NAME
 	alone=$!
 	until_true waits_at_its_gate job
 	want 75 rl run --shared -n job -- touch "$sandbox/wrong"
-	[[ $stderr == *"busy: shared by 2 holders"*"; a claim for it alone waits, and goes first"* ]]
+	[[ $stderr == *"busy: shared by 2 holders"*"; a client that waits for an exclusive lock goes first"* ]]
 	[ ! -e "$sandbox/alone" ]
 	touch "$sandbox/end"
 	for pid in "${holders[@]}"; do await "$pid" 0; done

@@ -65,7 +65,7 @@ fails() { # CODE REASON OPTION...
 	tls_server good
 	fails 77 "certificate is not accepted: self-signed certificate in certificate chain" -r "rediss://127.0.0.1:$port"
 	works --insecure -r "rediss://127.0.0.1:$port"
-	says "--insecure: anybody between here"
+	says "--insecure: anyone on the network path"
 }
 
 @test "a certificate for another name is refused, --sni names the one that is wanted" {

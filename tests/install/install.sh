@@ -33,7 +33,7 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 unset LD_LIBRARY_PATH
 
 echo "- the files are there"
-for file in bin/redlock share/man/man1/redlock.1 share/man/man3/redlock.3; do
+for file in bin/redlock share/man/man1/redlock{,-run,-doctor}.1 share/man/man3/redlock{,_lock,_query}.3; do
 	[[ -s $prefix/$file || -s $prefix/$file.gz ]] || fail "$file is not installed"
 done
 [[ $(readlink "$lib/libredlock.so") == libredlock.so.0 ]] || fail "libredlock.so does not lead to libredlock.so.0"
@@ -75,15 +75,18 @@ cc -E -P "$header" | grep -v '^static inline' | grep -oE '\bredlock_[a-z0-9_]+ *
 [[ -s $work/declared ]] || fail "no function was found in the header"
 diff "$work/declared" "$work/exported" || fail "declared (<) and exported (>) functions differ"
 
-echo "- redlock(3) has all errors and votes of the header, with their values and kinds"
+echo "- the man pages have all errors and votes of the header, with their values and kinds, and all functions"
 cells() { # the first two columns of the tables, as "CODE SECOND"
-	awk '/^\|  [A-Z]+$/ { code = $2; getline; print code, $2 }' "$manual"
+	awk '/^\|  [A-Z]+$/ { code = $2; getline; print code, $2 }' "${manual[@]}"
 }
-manual=$here/../../docs/man/redlock.3.scd
+manual=("$here"/../../docs/man/*.3.scd)
 sed -nE 's/^\tX\(([A-Z]+), ([0-9]+, )?(-[0-9]+|[A-Z]+), .*/\1 \3/p' "${header%/*}/results.h" | sort >"$work/codes"
 (($(wc -l <"$work/codes") > 30)) || fail "the codes were not found in the header"
 cells | grep -xE '[A-Z]+ (-[0-9]+|PENDING|YES|NO|MISSING|FATAL)' | sort >"$work/manual"
 diff "$work/codes" "$work/manual" || fail "the header's codes (<) and the manual's (>) differ"
+sed -nE 's/^\*.*[ *](redlock_[a-z0-9_]+)\(.*/\1/p' "${manual[@]}" | sort >"$work/described"
+cc -E -P "$header" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/with_inline"
+diff "$work/with_inline" "$work/described" || fail "the header's functions (<) and the man pages' (>) differ"
 
 echo "- a server, and a program by pkg-config"
 "$redis_server" --port 0 --unixsocket "$work/redis" --save '' --appendonly no --dir "$work" >"$work/redis.log" &

@@ -179,9 +179,10 @@ const struct command cmd_acquire = {
     .details =
         "The token is the only output: T=$(redlock acquire job). Nothing renews the lock: it ends after its "
         "TTL, "
-        "or by redlock release job \"$T\". With --fence or --slots the line has the number behind the token: "
+        "or by redlock release job \"$T\". With --fence or --slots the number follows the token on the same "
+        "line: "
         "read T F. "
-        "Without -w and -n a busy lock is waited for without limit.\n",
+        "Without -w and -n, acquire waits for a busy lock without limit.\n",
     .groups = groups,
     .min_args = 1,
     .max_args = 1,

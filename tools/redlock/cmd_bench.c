@@ -152,9 +152,10 @@ const struct command cmd_bench = {
     .name = "bench",
     .arguments = "",
     .summary = "measure acquire and release on these nodes",
-    .details = "Pairs of acquire and release of names of its own (redlock-bench:PID:N), one at a time over "
+    .details = "Acquires and releases locks with names of its own (redlock-bench:PID:N), one at a time over "
                "the blocking calls, "
-               "or many in flight by --concurrency. All are released at the end, also after Ctrl-C.\n",
+               "or many in flight with --concurrency. It releases all of them at the end, also after "
+               "Ctrl-C.\n",
     .groups = groups,
     .min_args = 0,
     .max_args = 0,

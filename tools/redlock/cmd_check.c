@@ -19,7 +19,7 @@ const struct command cmd_check = {
     .summary = "ask whether the lock is held by this token",
     .details = "Exit code 0: held on a quorum; 1: not held by this token.\n"
                "The answer is about now: the lock may end the moment after. `redlock status NAME` shows how "
-               "long it lives. Give it --also, --slots and --shared as to acquire.\n",
+               "long it lives. Give it the same --also, --slots and --shared as acquire.\n",
     .groups = groups,
     .min_args = 2,
     .max_args = 2,

@@ -239,13 +239,12 @@ const struct command cmd_doctor = {
     .name = "doctor",
     .arguments = "",
     .summary = "say what is wrong with the nodes, and what to do",
-    .details = "Asks each node who it is, how it is set up, what its clock says, what the user may do there, "
-               "and which "
-               "keys under --prefix have no expiry. Nothing is changed on the servers. What a node does not "
-               "permit is "
-               "left out, and named. -v shows notes too: what is no fault, or none here.\n"
+    .details = "Asks each node for its identity, its settings, its clock, the rights of the user, and which "
+               "keys under --prefix have no expiry. Nothing is changed on the servers. A check that a node "
+               "does not permit is left out, and named. -v also shows notes: these are no faults, or none "
+               "here.\n"
                "Exit code 0: nothing is wrong; 1: warnings; 2: errors, with which locks are not safe or "
-               "cannot be had.\n",
+               "cannot be acquired.\n",
     .groups = groups,
     .min_args = 0,
     .max_args = 0,

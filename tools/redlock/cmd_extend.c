@@ -17,10 +17,10 @@ const struct command cmd_extend = {
     .name = "extend",
     .arguments = "NAME TOKEN",
     .summary = "let the lock live for a TTL from now on",
-    .details =
-        "It never shortens a lock and never brings a lost one back. Give it --also, --slots and --shared as "
-        "to acquire.\n"
-        "Exit code 0: extended on a quorum; 1: the lock is not held by this token.\n",
+    .details = "It never shortens a lock and never brings a lost one back. Give it the same --also, --slots "
+               "and --shared as "
+               "acquire.\n"
+               "Exit code 0: extended on a quorum; 1: the lock is not held by this token.\n",
     .groups = groups,
     .min_args = 2,
     .max_args = 2,

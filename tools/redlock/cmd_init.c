@@ -18,15 +18,16 @@ static const struct option_spec specs[] = {
      "no lock of the set lives longer without renewal; a quarantine is a quarter longer (60s)"},
     {0, "fresh", NULL, OPTION_FLAG, FIELD(fresh), 0, 0,
      "nothing was ever locked on these nodes: do not wait for what they may have forgotten"},
-    {0, "add", "URL", OPTION_URL, FIELD(add), 0, 0, "a further member"},
-    {0, "remove", "URL", OPTION_URL, FIELD(remove), 0, 0, "a member less"},
+    {0, "add", "URL", OPTION_URL, FIELD(add), 0, 0, "add this node to the set"},
+    {0, "remove", "URL", OPTION_URL, FIELD(remove), 0, 0, "remove this node from the set"},
     {0, "dead", NULL, OPTION_FLAG, FIELD(dead), 0, 0,
-     "the removed one is gone for good, and need not be told"},
+     "the removed node is gone for good, and need not be told"},
     {0, "finish", NULL, OPTION_FLAG, FIELD(finish), 0, 0,
      "end the change: all clients have the new list, the former one is refused"},
     {0, "new-epoch", NULL, OPTION_FLAG, FIELD(new_epoch), 0, 0,
      "fencing numbers begin anew, where a majority has lost them"},
-    {0, "plain", NULL, OPTION_FLAG, FIELD(plain), 0, 0, "take the set back: nodes without a guard"},
+    {0, "plain", NULL, OPTION_FLAG, FIELD(plain), 0, 0,
+     "turn the set back into plain nodes, without a guard"},
 };
 static const struct option_group init_options = {"Set", specs, sizeof specs / sizeof specs[0]};
 static const struct option_group *const groups[] = {&init_options, &node_options, &output_options, NULL};
@@ -109,7 +110,7 @@ static const char *check_options(const struct settings *s)
 	if (s->finish && (s->new_epoch || s->plain))
 		return "--finish ends a change of members";
 	return s->dead && s->remove == NULL && !s->finish
-	           ? "--dead says something of the member that --remove names"
+	           ? "--dead is about the member that --remove names: give both"
 	           : NULL;
 }
 
@@ -152,7 +153,7 @@ const struct command cmd_init = {
         "--add or --remove, then the new list for all clients, then --finish. Locks held by clients that "
         "know "
         "no guard are not protected.\n"
-        "Exit code 0: all nodes have it. 69: some did not answer. 78: what is there is of another set.\n",
+        "Exit code 0: all nodes have it. 69: some did not answer. 78: there are records of another set.\n",
     .groups = groups,
     .min_args = 0,
     .max_args = 0,

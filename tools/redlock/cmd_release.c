@@ -17,8 +17,9 @@ const struct command cmd_release = {
     .name = "release",
     .arguments = "NAME TOKEN",
     .summary = "give the lock back",
-    .details = "Only the key with this token is deleted, on every node that can be reached. Give it --also, "
-               "--slots and --shared as to acquire.\n"
+    .details = "Only the key with this token is deleted, on every node that can be reached. Give it the same "
+               "--also, "
+               "--slots and --shared as acquire.\n"
                "Exit code 0: released on a quorum; 1: it was not held by this token any more.\n",
     .groups = groups,
     .min_args = 2,

@@ -74,8 +74,8 @@ static char **read_command(int argc, char **argv, char **shell)
 		argv++;
 		argc--;
 	} else if (argc >= 2 && argv[1][0] == '-') {
-		complain("%s: options go in front of NAME; a command that begins with '-' goes behind `--`: %s",
-		         title, argv[1]);
+		complain("%s: options go in front of NAME; a command that begins with '-' goes after `--`: %s", title,
+		         argv[1]);
 		return NULL;
 	}
 	if (argc < 2) {
@@ -90,7 +90,7 @@ static bool read_report_fd(const struct settings *settings, int *ret)
 {
 	*ret = settings->report_fd == 0 ? -1 : (int)settings->report_fd;
 	if (settings->json && *ret < 0) {
-		complain("%s: --json: the command has stdout; say with --report-fd N where the report goes", title);
+		complain("%s: --json: stdout belongs to the command; give --report-fd N for the report", title);
 		return false;
 	}
 	if (*ret >= 0 && (fcntl(*ret, F_GETFL) & O_ACCMODE) == O_RDONLY)
@@ -136,7 +136,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 		return EXIT_USAGE;
 	int code;
 	if (settings->reentrant && settings->slots > 0) {
-		complain("%s: --reentrant and --slots exclude each other: which slot the run above has is not known",
+		complain("%s: --reentrant and --slots exclude each other: the slot of the run above is not known",
 		         title);
 		return EXIT_USAGE;
 	}
@@ -155,7 +155,7 @@ const struct command cmd_run = {
         "code "
         "as without redlock. It is stopped, with all that it started, before the lock can end. "
         "Without -w and -n "
-        "a busy lock is waited for without limit. The command sees REDLOCK_NAME, REDLOCK_TOKEN, "
+        "it waits for a busy lock without limit. The command sees REDLOCK_NAME, REDLOCK_TOKEN, "
         "REDLOCK_TTL_MS, with --fence also REDLOCK_FENCE, with --also REDLOCK_ALSO: those names, each on "
         "a line, with --slots REDLOCK_SLOT: from 0 on.\n",
     .groups = groups,

@@ -16,7 +16,8 @@ const struct command cmd_status = {
     .summary = "show who holds a lock, or how the nodes are",
     .details =
         "With NAME: what each node has under it, and what that means. Keys of other clients are shown too.\n"
-        "Without: each node, and whether locks can be had: each is asked for all that a lock needs, under "
+        "Without: each node, and whether locks can be acquired: each is asked for all that a lock needs, "
+        "under "
         "names that begin with --prefix. Nothing is changed on the servers.\n"
         "Exit code 0: a quorum is up (for a name: a quorum answered). --quorum asks for more of them.\n",
     .groups = groups,

@@ -286,7 +286,7 @@ static int apply_cluster(const struct reading *reading)
 	if (cluster == NULL || source == NULL)
 		return EXIT_OK;
 	if (!*cluster || !has_cluster(reading, cluster)) {
-		complain("%s: no section [cluster %s] in the configuration; `redlock config show` tells the files",
+		complain("%s: no section [cluster %s] in the configuration; `redlock config show` lists the files",
 		         source->where, cluster);
 		return EXIT_CONFIG;
 	}

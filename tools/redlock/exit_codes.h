@@ -16,12 +16,12 @@
 	X(REFUSED, 76, "a server refuses: replica, cluster node, missing permission or command")                 \
 	X(AUTH, 77, "a server refuses the user or password, or TLS fails")                                       \
 	X(CONFIG, 78, "configuration: no nodes, a wrong URL or file, one server listed twice")                   \
-	X(LOST, 79, "run: the lock was lost before the command was done")                                        \
+	X(LOST, 79, "run: the lock was lost before the command had ended")                                       \
 	X(MAX_HOLD, 124, "run: --max-hold was reached, the command was stopped")                                 \
 	X(INTERNAL, 125, "redlock itself failed: memory, descriptors, output")                                   \
 	X(CANNOT_EXECUTE, 126, "run: the command cannot be executed")                                            \
 	X(NOT_FOUND, 127, "run: the command was not found")                                                      \
-	X(SIGNAL, 128, "128+N: signal N ended it before it was done; nothing is left locked")
+	X(SIGNAL, 128, "128+N: signal N ended it before it had finished; nothing is left locked")
 
 enum exit_code {
 #define EXIT_CODE_ENUM(name, code, text) EXIT_##name = (code),

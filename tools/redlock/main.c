@@ -117,30 +117,31 @@ static int show_acl(void)
 	      "or newer):\n\n",
 	      stdout);
 	print_rule(1);
-	fputs("\nPREFIX is that of your locks (--prefix), or leave it empty. Needed for locks:\n"
-	      "set to del, and eval; select for a database other than 0. Without client|id,\n"
-	      "client|kill and info a key may stay until its TTL behind a broken connection,\n"
-	      "one server by two addresses is noticed late, and a value of your own (--token)\n"
-	      "that is used again is not safe: a late release on such a connection may delete\n"
-	      "its next key.\n"
-	      "~{PREFIX*, &redlock:wake:*, and mget to unsubscribe are for waiting in turn:\n"
-	      "without them waiters ask again and again, and --slots, --fence, --compat setnx\n"
-	      "and shared locks of guarded sets are not to be had. Who may publish there can\n"
-	      "forge a lock, as who may write the keys can. Guarded node sets need\n"
-	      "~redlock:set, hmget, hset, hdel, time and info; --fence takes two round trips\n"
-	      "without incrby. type and zadd to zcount are for --shared. The last four are for\n"
-	      "`redlock status NAME`, `redlock check`, and runs inside of runs.\n\n"
-	      "&__keyspace@*__:PREFIX* is of use where servers tell what becomes of keys:\n\n"
+	fputs("\nPREFIX is the prefix of your locks (--prefix), or empty. Locks need set to del,\n"
+	      "and eval; select for a database other than 0. Without client|id, client|kill\n"
+	      "and info, a key may stay until its TTL after a broken connection, one server\n"
+	      "under two addresses is noticed late, and a value of your own (--token) that is\n"
+	      "used again is not safe: a late release on such a connection may delete its next\n"
+	      "key.\n"
+	      "Waiting in order needs ~{PREFIX*, &redlock:wake:*, and mget to unsubscribe.\n"
+	      "Without them waiters ask again and again, and --slots, --fence, --compat setnx\n"
+	      "and shared locks of guarded sets are not available. A user who may publish on\n"
+	      "that channel can forge a lock, as can a user who may write the keys. Guarded\n"
+	      "node sets need ~redlock:set, hmget, hset, hdel, time and info; without incrby,\n"
+	      "--fence takes two round trips. type and zadd to zcount are for --shared. The\n"
+	      "last four are for `redlock status NAME`, `redlock check`, and runs inside runs.\n\n"
+	      "&__keyspace@*__:PREFIX* is of use where servers publish changes of keys:\n\n"
 	      "  CONFIG SET notify-keyspace-events Kgx\n\n"
-	      "Who is first in line hears at once then that another program has deleted the\n"
-	      "key. Else it asks, within a second and a half, mostly sooner. Of locks that\n"
-	      "redlock releases it hears in any case.\n\n"
-	      "A user that may not run scripts. Release and renewal take two round trips then:\n\n",
+	      "If another program deletes the key, the first waiter is then told at once.\n"
+	      "Otherwise it finds out by asking, within a second and a half, mostly sooner. It\n"
+	      "is always told when redlock releases a lock.\n\n"
+	      "For a user that may not run scripts; release and renewal then take two round\n"
+	      "trips:\n\n",
 	      stdout);
 	print_rule(0);
 	fputs("\nNeeded: set to del. On servers that have DELEX (Redis 8.4) or DELIFEQ (Valkey 9)\n"
-	      "permit that as well, in both rules: it takes the place of the script, and of the\n"
-	      "transaction, for releasing.\n",
+	      "permit that command as well, in both rules: releases then use it in place of the\n"
+	      "script or the transaction.\n",
 	      stdout);
 	return EXIT_OK;
 }

@@ -29,14 +29,14 @@ static const struct option_spec node_specs[] = {
      "file with the password for nodes whose URL has none (REDLOCK_AUTH, REDISCLI_AUTH)"},
     {0, "askpass", NULL, OPTION_FLAG, FIELD(ask_password), 0, 0, "ask for that password on the terminal"},
     {0, "cacert", "FILE", OPTION_TEXT, FIELD(ca_file), 0, 0,
-     "who may sign certificates of rediss:// nodes (system's)"},
+     "authorities for certificates of rediss:// nodes (the system's)"},
     {0, "cacertdir", "DIR", OPTION_TEXT, FIELD(ca_dir), 0, 0, "the same, a directory of hashed names"},
     {0, "cert", "FILE", OPTION_TEXT, FIELD(cert_file), 0, 0, "our certificate, for nodes that ask for one"},
     {0, "key", "FILE", OPTION_TEXT, FIELD(key_file), 0, 0, "its key (in the same file)"},
     {0, "sni", "NAME", OPTION_TEXT, FIELD(tls_name), 0, 0,
      "the name that certificates must have (the URL's host)"},
     {0, "insecure", NULL, OPTION_FLAG, FIELD(insecure), 0, 0,
-     "accept any certificate: no protection from anybody in between"},
+     "accept any certificate: no protection from anyone on the network path"},
     {0, "prefix", "TEXT", OPTION_TEXT, FIELD(prefix), 0, 0, "put before every name to make the key"},
     {0, "quorum", "N", OPTION_NUMBER, FIELD(quorum), 1, REDLOCK_MAX_NODES,
      "ask for more nodes than a majority"},
@@ -78,17 +78,19 @@ const struct option_group wait_options = {"Lock", wait_specs, sizeof wait_specs 
 
 static const struct option_spec compat_specs[] = {
     {0, "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0,
-     "any number of these at once, or one that is not shared"},
+     "a shared lock: any number of holders at once, or one exclusive holder"},
     {0, "compat", "off|setnx|setnx-safe", OPTION_WORD, FIELD(compat), 0, 0,
-     "with clients of the old SETNX protocol, as weak as that: their clocks decide, and one that lost a race "
-     "moves the time that the lock ends (setnx); or only safe from those that take tokens for a time (off)"},
+     "setnx: share the lock with clients of the old SETNX protocol, as weak as that: their clocks decide, "
+     "and "
+     "one that lost a race moves the end of the lock; setnx-safe: only be safe from clients that take tokens "
+     "for a time (off)"},
 };
 const struct option_group compat_options = {"Kind", compat_specs,
                                             sizeof compat_specs / sizeof compat_specs[0]};
 
 static const struct option_spec names_specs[] = {
     {0, "also", "NAME", OPTION_TEXTS, FIELD(also), 0, 0,
-     "with NAME, all or none of them at once, in any order; repeat it"},
+     "hold this name too, all of them or none, in any order; repeat it"},
     {0, "slots", "K", OPTION_NUMBER, FIELD(slots), 1, REDLOCK_MAX_SLOTS,
      "up to K hold NAME at a time, each with a number of its own (run: in REDLOCK_SLOT)"},
 };
@@ -96,7 +98,7 @@ const struct option_group names_options = {"Kind", names_specs, sizeof names_spe
 
 static const struct option_spec kind_specs[] = {
     {0, "reentrant", NULL, OPTION_FLAG, FIELD(reentrant), 0, 0,
-     "under a run that holds NAME: only run the command, that lock is kept by the run above"},
+     "under a run that holds NAME: only run the command; the run above keeps the lock"},
 };
 const struct option_group kind_options = {"Kind", kind_specs, sizeof kind_specs / sizeof kind_specs[0]};
 

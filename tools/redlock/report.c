@@ -179,14 +179,15 @@ static void say_holder(const struct report *report, const struct settings *setti
 		say(settings, "%s '%s': was busy, and is free now", report->verb, name);
 	else if (busy && standing->state == STANDING_UNKNOWN)
 		say(settings,
-		    "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes said",
+		    "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes answered",
 		    report->verb, name, standing->known, standing->nodes);
 	else if (busy && own + sharing >= standing->quorum)
 		say(settings, "%s '%s': busy: held by this token already", report->verb, name);
 	else if (busy)
 		say(settings, "%s '%s': busy: %s%s", report->verb, name, words,
-		    settings->shared && standing_is_shared(standing) ? "; a claim for it alone waits, and goes first"
-		                                                     : "");
+		    settings->shared && standing_is_shared(standing)
+		        ? "; a client that waits for an exclusive lock goes first"
+		        : "");
 	else if (report->instead[0])
 		say(settings, "%s '%s': %s", report->verb, name, report->instead);
 	else if (own > 0)

@@ -32,16 +32,16 @@ static const struct option_spec specs[] = {
     {'e', "exclusive", NULL, OPTION_OFF, FIELD(shared), 0, 0, "the same"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "fail rather than wait"},
     {0, "nb", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "the same"},
-    {'w', "timeout", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "wait so long at most"},
+    {'w', "timeout", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "wait at most this long"},
     {0, "wait", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "the same"},
     {'E', "conflict-exit-code", "NUMBER", OPTION_NUMBER, FIELD(busy_code), 0, 255,
      "exit code after a conflict or timeout (1)"},
     {'o', "close", NULL, OPTION_FLAG, FIELD(unused), 0, 0,
-     "the command inherits nothing of the lock; always so"},
+     "always on: the command inherits nothing of the lock"},
     {'F', "no-fork", NULL, OPTION_FLAG, FIELD(unused), 0, 0, "ignored: the command has to be supervised"},
     {'s', "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0, "a shared lock: any number at once"},
     {'u', "unlock", NULL, OPTION_FLAG, FIELD(unlock), 0, 0, "refused: the end of the command unlocks"},
-    {0, "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "tell more"},
+    {0, "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "print more messages"},
     {'h', "help", NULL, OPTION_FLAG, FIELD(help), 0, 0, "this text"},
     {'V', "version", NULL, OPTION_FLAG, FIELD(version), 0, 0, "the version"},
 };
@@ -51,7 +51,7 @@ static const struct option_group *const groups[] = {&flock_options, NULL};
 static const char usage[] = "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
                             "       rflock [OPTION...] FILE -c 'SHELL LINE'\n"
                             "flock(1) across machines: the real path of FILE is the name of a lock that all\n"
-                            "of them share. See redlock(1).\n"
+                            "of them share. See redlock-run(1).\n"
                             "The nodes: REDLOCK_URLS (comma list), else `url` in the configuration, else\n"
                             "REDIS_URL (one node).\n";
 

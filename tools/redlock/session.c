@@ -119,7 +119,7 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	const char *option = NULL;
 	options.error_option = &option;
 	if (settings->insecure)
-		say(settings, "warning: --insecure: anybody between here and a node can read and change the traffic");
+		say(settings, "warning: --insecure: anyone on the network path can read and change the traffic");
 	int error = redlock_open(&options, &session->client);
 	if (error)
 		return refused(refused_source(settings, error, node, option), error, error_text);
@@ -217,7 +217,7 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 	else if (settings->shared && settings->slots > 0)
 		complain("--shared and --slots exclude each other: each slot is exclusive");
 	else if (settings->shared && settings->fence)
-		complain("--shared and --fence exclude each other: those who share have no order");
+		complain("--shared and --fence exclude each other: holders of a shared lock have no order");
 	else if (settings->shared && settings->compat != REDLOCK_COMPAT_OFF)
 		complain("--shared and --compat exclude each other: clients of the old protocol share nothing");
 	else if (settings->compat != REDLOCK_COMPAT_OFF && settings->fence)
@@ -225,7 +225,7 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 	else if (settings->compat == REDLOCK_COMPAT_SETNX && guard_of(settings) != REDLOCK_GUARD_OFF)
 		complain("--compat setnx and --guard exclude each other: clients of the old protocol know no guard");
 	else if (settings->slots > 0 && token != NULL)
-		complain("--slots and --token exclude each other: it would not be known which slot has it");
+		complain("--slots and --token exclude each other: it would not be known which slot has the token");
 	else if (settings->slots > 0 && settings->fence)
 		complain("--slots and --fence exclude each other: each slot would have numbers of its own");
 	else if (settings->slots > 0 && settings->compat != REDLOCK_COMPAT_OFF)
@@ -284,7 +284,7 @@ int session_lock_with(struct session *session, const char *name, const struct re
 static void explain_refused_names(const struct settings *settings)
 {
 	if (settings->slots > 0)
-		complain("--slots and --also exclude each other: a slot of one name is held, or several names are");
+		complain("--slots and --also exclude each other: a lock has either slots or several names");
 	else if (settings->shared)
 		complain("--shared and --also exclude each other: several names are exclusive");
 	else if (settings->token != NULL)

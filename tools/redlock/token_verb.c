@@ -128,7 +128,7 @@ static void find_instead(struct report *report, struct session *session, const s
 	bool by_time = e->settings->compat == REDLOCK_COMPAT_SETNX;
 	if (by_time && standing_count(&report->standing, report->token, strlen(report->token)) > 0) {
 		snprintf(report->instead, sizeof report->instead,
-		         "that is the time at which it ends, and no token: give the one that acquire printed");
+		         "that is the time at which the lock ends, not a token: give the token that acquire printed");
 		return;
 	}
 	if (standing_count_sharing(&report->standing, report->token) > 0) {
@@ -256,7 +256,7 @@ static bool kinds_fit(const struct settings *settings)
 	if (many)
 		complain("with --also: %d names at most", REDLOCK_MAX_NAMES);
 	else if (also && slots)
-		complain("--slots and --also exclude each other: a slot of one name is held, or several names are");
+		complain("--slots and --also exclude each other: a lock has either slots or several names");
 	else if (other && (also || slots))
 		complain("%s excludes --shared and --compat", also ? "--also" : "--slots");
 	return !many && !(also && slots) && !(other && (also || slots));

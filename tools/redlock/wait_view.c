@@ -37,7 +37,7 @@ static void tell_quarantine(struct wait_view *view, uint64_t until_ns)
 	view->quarantine_told = true;
 	live_erase();
 	say(view->settings,
-	    "waiting %.1f s for '%s': nodes that may have forgotten locks do not vote before (--guard)",
+	    "waiting %.1f s for '%s': until then, nodes that may have forgotten locks do not vote (--guard)",
 	    (double)(until_ns - now_ns) / 1e9, printable(view->name, strlen(view->name), name, sizeof name));
 }
 

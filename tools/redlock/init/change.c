@@ -197,7 +197,7 @@ static int write_all(struct init *in, struct redlock_question *questions, struct
 	}
 	if (++in->rounds > MOST_ROUNDS) {
 		complain(
-		    "the records do not become what is written: somebody else works on them, or +hdel is missing");
+		    "the records differ from what was written: somebody else is changing them, or +hdel is missing");
 		return EXIT_NO;
 	}
 	return code;

@@ -32,7 +32,7 @@ static int check_servers(const struct init *in)
 			return init_refuse(in, i, "its record was written by a newer version: use that here");
 		if (strict && in->wanted[i] && r->state != GUARD_SILENT_ && strcmp(r->run_id, "-") == 0)
 			return init_refuse(in, i,
-			                   "it does not tell its run_id, without which a restart is not seen: permit "
+			                   "it does not report its run_id, without which a restart is not seen: permit "
 			                   "+info, or accept that only wipes are seen, with --guard=auto");
 		if (strict && in->wanted[i] && r->replicas)
 			return init_refuse(in, i,

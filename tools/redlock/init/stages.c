@@ -115,7 +115,7 @@ static int check_begin(const struct init *in, const struct init_config *now)
 		return EXIT_NOQUORUM;
 	for (unsigned i = 0; i < in->nodes; i++)
 		if (in->listed[i] && needed[i] && !init_has(in, i, now))
-			return init_refuse(in, i, "it has not the record of the set; first run: redlock init");
+			return init_refuse(in, i, "it does not have the record of the set; first run: redlock init");
 	return EXIT_OK;
 }
 

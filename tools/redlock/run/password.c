@@ -62,8 +62,8 @@ static void tell_refusals(struct password_watch *watch, redlock_client *client, 
 		    status.last_failure != REDLOCK_VOTE_AUTH)
 			continue;
 		char shown[PRINTABLE_MAX];
-		say_now(watch->settings, "node %u %s: %s; this connection keeps the old ones", i + 1, status.address,
-		        printable(status.last_error, strlen(status.last_error), shown, sizeof shown));
+		say_now(watch->settings, "node %u %s: %s; this connection keeps the old user and password", i + 1,
+		        status.address, printable(status.last_error, strlen(status.last_error), shown, sizeof shown));
 		watch->told_ns = 0;
 	}
 	if (watch->told_ns != 0 && now_ns - watch->told_ns > ANSWERS_SECONDS * 1000000000ull)
@@ -90,7 +90,7 @@ static void use(struct password_watch *watch, redlock_client *client, uint64_t n
 	}
 	watch->used = watch->seen;
 	if (password == NULL) {
-		say_now(watch->settings, "--password-file %s: %s; the password stays the old one", watch->path,
+		say_now(watch->settings, "--password-file %s: %s; the old password stays in use", watch->path,
 		        problem);
 		return;
 	}

@@ -55,7 +55,7 @@ void tell_granted(struct run *run)
 	name_of(run, name, sizeof name);
 	notify_status("READY=1", "holding '%s'", name);
 	if (run->settings->verbose || *run->waiting.view.said)
-		say_now(run->settings, "got '%s' after %.3f s", name, waited);
+		say_now(run->settings, "acquired '%s' after %.3f s", name, waited);
 	if (run->settings->verbose && streams_take_errors())
 		tell_grant_votes(run, run->order->name);
 }
@@ -77,8 +77,8 @@ void tell_leftovers(const struct run *run)
 void tell_unseen(const struct run *run)
 {
 	say_now(run->settings,
-	        "a process that the command started cannot be stopped, as /proc does not show it; its "
-	        "end is waited for");
+	        "a process that the command started cannot be stopped, as /proc does not show it; redlock "
+	        "waits for its end");
 }
 
 void tell_cannot_execute(const struct run *run, int error)
@@ -113,7 +113,7 @@ static void tell_leap(const struct run *run)
 	uint64_t leap_ms = redlock_leapt_ms(run->session.client) - run->leapt_ms;
 	if (leap_ms > 0)
 		say_now(run->settings,
-		        "this machine's wall clock was set forward by %.1f s: so much more time may have passed",
+		        "this machine's wall clock was set forward by %.1f s: that much more time may have passed",
 		        (double)leap_ms / 1e3);
 }
 
@@ -147,7 +147,7 @@ static const char *consequence(const struct run *run)
 static void tell_loss(const struct run *run, const char *name)
 {
 	if (run->state == RUN_ENDED) { /* while resting */
-		say_now(run->settings, "'%s' was lost before %s; the command was done", name,
+		say_now(run->settings, "'%s' was lost before %s; the command had already ended", name,
 		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "its release");
 		return;
 	}
