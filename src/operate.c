@@ -413,7 +413,7 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	if (votes_twice(node, answer))
 		event.vote.code = REDLOCK_VOTE_DUPLICATE;
-	if (rl_gate_asks_queue(event.operation))
+	if (rl_state_tells(event.operation, RL_TELLS_QUEUE))
 		take_entered(c, lock, &event);
 	else
 		rl_operate(c, lock, &event);

@@ -10,10 +10,9 @@ void rl_finding_forget(struct rl_lock *l)
 		l->findings[i].known = 0;
 }
 
-/* The node knows the token, and whether the key is ours. */
 static bool says_whose(const struct rl_event *e)
 {
-	return e->operation == RL_OP_SETNX_QUERY || e->operation == RL_OP_SHARE_QUERY;
+	return rl_state_tells(e->operation, RL_TELLS_KEY);
 }
 
 static bool has_values(const struct rl_event *e)

@@ -68,7 +68,8 @@ void rl_gate_learn(struct rl_lock *l, const struct rl_event *e)
 {
 	const int64_t *numbers = e->vote.numbers;
 	l->behind_readers |= is_shared(e);
-	bool tells = rl_gate_asks_queue(e->operation) && redlock_vote_kind(e->vote.code) <= REDLOCK_KIND_NO;
+	bool tells =
+	    rl_state_tells(e->operation, RL_TELLS_QUEUE) && redlock_vote_kind(e->vote.code) <= REDLOCK_KIND_NO;
 	if (!tells || e->vote.number_count <= RL_GATE_PLACE || e->node != l->gate)
 		return; /* others are asked so, too: they have no queue of ours */
 	if (numbers[RL_GATE_WAITING] < 0)
@@ -88,9 +89,6 @@ void rl_gate_learn(struct rl_lock *l, const struct rl_event *e)
 
 void rl_gate_learn_waiters(struct rl_lock *l, const struct rl_event *e)
 {
-	const uint64_t releases = RL_OP_BIT(RL_OP_RELEASE) | RL_OP_BIT(RL_OP_LEAVE) | RL_OP_BIT(RL_OP_HAND) |
-	                          RL_OP_BIT(RL_OP_RELEASE_ALL) | RL_OP_BIT(RL_OP_SLOT_RELEASE) |
-	                          RL_OP_BIT(RL_OP_SHARE_RELEASE);
-	if ((releases >> e->operation & 1) != 0 && rl_gate_tells_of_others(e->vote.numbers[0]))
+	if (rl_state_tells(e->operation, RL_TELLS_WAITERS) && rl_gate_tells_of_others(e->vote.numbers[0]))
 		l->contended = rl_policy_of(l)->contends;
 }

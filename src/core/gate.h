@@ -19,14 +19,6 @@ static inline bool rl_gate_tells_of_others(int64_t answer)
 	return answer > 1 || answer < 0;
 }
 
-/* Whether the answer to this operation tells of a queue. */
-static inline bool rl_gate_asks_queue(unsigned operation)
-{
-	const uint64_t all = RL_OP_BIT(RL_OP_ENTER) | RL_OP_BIT(RL_OP_ENTER_ALL) | RL_OP_BIT(RL_OP_SLOT_ENTER) |
-	                     RL_OP_BIT(RL_OP_SHARE);
-	return (all >> operation & 1) != 0;
-}
-
 /* What it has said in this round. */
 static inline enum redlock_vote_kind rl_gate_vote(const struct rl_lock *lock)
 {

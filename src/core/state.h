@@ -16,55 +16,66 @@
 #include "core/time.h"
 #include "core/vote.h"
 
+/* What the answer to an operation tells besides yes and no, as bits. */
+enum {
+	RL_TELLS_QUEUE = 1,   /* who is in a queue, RL_GATE_ values */
+	RL_TELLS_WAITERS = 2, /* whether somebody waits: it gives something back */
+	RL_TELLS_KEY = 4      /* whether the key is ours; the node knows the token */
+};
+
 /*
- * What a node can be asked: X(name, its word in a trace line). First the operations of the public header,
- * under their numbers, then what a kind asks in the place of one. Each is a row of the table of operations
- * (proto/ops.c).
+ * What a node can be asked: X(name, its word in a trace line, what its answer tells the core). First the
+ * operations of the public header, under their numbers, then what a kind asks in the place of one. Each is a
+ * row of the table of operations (proto/ops.c).
  */
 #define RL_OP_MAP(X)                                                                                         \
-	X(NONE, "nothing")                                                                                       \
-	X(ACQUIRE, "acquire")                                                                                    \
-	X(EXTEND, "extend")                                                                                      \
-	X(RELEASE, "release")                                                                                    \
-	X(QUERY, "query")                                                                                        \
-	X(PROBE, "probe")                                                                                        \
-	X(ENTER, "enter")                                                                                        \
-	X(LEAVE, "leave")                                                                                        \
-	X(HAND, "hand over")                                                                                     \
-	X(MEET, "meet")                                                                                          \
-	X(ADMIT, "admit")                                                                                        \
-	X(CLAIM_FENCED, "acquire")                                                                               \
-	X(RAISE, "raise")                                                                                        \
-	X(CLAIM_ALL, "claim all")                                                                                \
-	X(CLAIM_ALL_FENCED, "claim all")                                                                         \
-	X(ENTER_ALL, "enter for all")                                                                            \
-	X(EXTEND_ALL, "extend all")                                                                              \
-	X(RELEASE_ALL, "release all")                                                                            \
-	X(SETNX, "acquire by time")                                                                              \
-	X(SETNX_EXTEND, "extend by time")                                                                        \
-	X(SETNX_RELEASE, "release by time")                                                                      \
-	X(SETNX_QUERY, "query by time")                                                                          \
-	X(SLOT, "acquire a slot")                                                                                \
-	X(SLOT_ENTER, "enter for a slot")                                                                        \
-	X(SLOT_RELEASE, "release a slot")                                                                        \
-	X(SHARE, "share")                                                                                        \
-	X(SHARE_EXTEND, "extend share")                                                                          \
-	X(SHARE_RELEASE, "release share")                                                                        \
-	X(SHARE_QUERY, "query share")                                                                            \
-	X(UPGRADE, "upgrade")                                                                                    \
-	X(UPGRADE_FENCED, "upgrade")
+	X(NONE, "nothing", 0)                                                                                    \
+	X(ACQUIRE, "acquire", 0)                                                                                 \
+	X(EXTEND, "extend", 0)                                                                                   \
+	X(RELEASE, "release", RL_TELLS_WAITERS)                                                                  \
+	X(QUERY, "query", 0)                                                                                     \
+	X(PROBE, "probe", 0)                                                                                     \
+	X(ENTER, "enter", RL_TELLS_QUEUE)                                                                        \
+	X(LEAVE, "leave", RL_TELLS_WAITERS)                                                                      \
+	X(HAND, "hand over", RL_TELLS_WAITERS)                                                                   \
+	X(MEET, "meet", 0)                                                                                       \
+	X(ADMIT, "admit", 0)                                                                                     \
+	X(CLAIM_FENCED, "acquire", 0)                                                                            \
+	X(RAISE, "raise", 0)                                                                                     \
+	X(CLAIM_ALL, "claim all", 0)                                                                             \
+	X(CLAIM_ALL_FENCED, "claim all", 0)                                                                      \
+	X(ENTER_ALL, "enter for all", RL_TELLS_QUEUE)                                                            \
+	X(EXTEND_ALL, "extend all", 0)                                                                           \
+	X(RELEASE_ALL, "release all", RL_TELLS_WAITERS)                                                          \
+	X(SETNX, "acquire by time", 0)                                                                           \
+	X(SETNX_EXTEND, "extend by time", 0)                                                                     \
+	X(SETNX_RELEASE, "release by time", 0)                                                                   \
+	X(SETNX_QUERY, "query by time", RL_TELLS_KEY)                                                            \
+	X(SLOT, "acquire a slot", 0)                                                                             \
+	X(SLOT_ENTER, "enter for a slot", RL_TELLS_QUEUE)                                                        \
+	X(SLOT_RELEASE, "release a slot", RL_TELLS_WAITERS)                                                      \
+	X(SHARE, "share", RL_TELLS_QUEUE)                                                                        \
+	X(SHARE_EXTEND, "extend share", 0)                                                                       \
+	X(SHARE_RELEASE, "release share", RL_TELLS_WAITERS)                                                      \
+	X(SHARE_QUERY, "query share", RL_TELLS_KEY)                                                              \
+	X(UPGRADE, "upgrade", 0)                                                                                 \
+	X(UPGRADE_FENCED, "upgrade", 0)
 
 enum {
-#define RL_OP_ENUM(name, word) RL_OP_##name,
+#define RL_OP_ENUM(name, word, tells) RL_OP_##name,
 	RL_OP_MAP(RL_OP_ENUM)
 #undef RL_OP_ENUM
 	    RL_OP_COUNT
 };
 _Static_assert(RL_OP_PROBE == (int)REDLOCK_OP_PROBE, "the public operations come first");
 
-/* Sets of them. */
-#define RL_OP_BIT(operation) (UINT64_C(1) << (operation))
-_Static_assert(RL_OP_COUNT <= 64, "each operation has a bit");
+static inline bool rl_state_tells(unsigned operation, unsigned what)
+{
+#define RL_OP_TELLS(name, word, tells) [RL_OP_##name] = (tells),
+	static const uint8_t all[] = {RL_OP_MAP(RL_OP_TELLS)};
+#undef RL_OP_TELLS
+	return (all[operation] & what) != 0;
+}
 
 struct rl_policy;
 

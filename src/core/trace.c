@@ -24,7 +24,7 @@ static const char *const event_names[] = {
 };
 
 static const char *const op_words[RL_OP_COUNT] = {
-#define WORD(name, word) word,
+#define WORD(name, word, tells) word,
     RL_OP_MAP(WORD)
 #undef WORD
 };

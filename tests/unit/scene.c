@@ -66,7 +66,7 @@ void scene_close(struct scene *s)
 static void collect(struct scene *s)
 {
 	static const char *const names[RL_OP_COUNT] = {
-#define NAME(name, word) word,
+#define NAME(name, word, tells) word,
 	    RL_OP_MAP(NAME)
 #undef NAME
 	};
