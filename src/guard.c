@@ -108,7 +108,7 @@ static bool find_floor(const struct rl_guard *g, const struct rl_nodes *ns, uint
 		if ((g->read >> i & 1) == 0 || !votes(ns, i) || r->floor == RL_SET_UNKNOWN)
 			continue;
 		*ret = rl_time_max(*ret, r->floor);
-		*ret = rl_time_max(*ret, r->most != RL_SET_UNKNOWN ? r->most : 0);
+		*ret = rl_time_max(*ret, r->most);
 	}
 	return count_counting(ns, g->read) >= ns->quorum;
 }

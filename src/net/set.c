@@ -125,28 +125,25 @@ static bool cut_number(struct rl_slice *rest, uint64_t *ret)
 	return cut(rest, &word) && (is_none(word) || read_digits(word, ret));
 }
 
-/* Of counters. One that was damaged costs the node its numbers, and not its vote. */
-static bool cut_count(struct rl_slice *rest, bool *ret_odd, uint64_t *ret)
+/* Of counters. What is missing or was damaged costs the node its numbers, and not its vote. */
+static bool cut_count(struct rl_slice *rest, uint64_t *ret)
 {
 	struct rl_slice word;
-	uint64_t number = RL_SET_UNKNOWN;
-	if (!cut(rest, &word))
-		return false;
-	*ret_odd |= !is_none(word) && (!read_digits(word, &number) || number >= RL_FENCE_END);
-	*ret = number;
-	return true;
+	bool there = cut(rest, &word);
+	if (!there || !read_digits(word, ret) || *ret >= RL_FENCE_END)
+		*ret = RL_SET_UNKNOWN;
+	return there;
 }
 
 static bool read_words(struct rl_slice text, const char *address, struct rl_set_record *r)
 {
-	bool odd = false;
 	bool ok = cut_text(&text, r->run_id, RL_SET_RUN_ID) && cut_text(&text, r->set, RL_SET_ID) &&
 	          cut_text(&text, r->config, RL_SET_ID) && cut_text(&text, r->old_config, RL_SET_ID) &&
 	          cut_number(&text, &r->step) && cut_number(&text, &r->ttl_ms) &&
 	          cut_text(&text, r->pass, RL_SET_PASS) && cut_text(&text, r->old_pass, RL_SET_PASS) &&
-	          cut_count(&text, &odd, &r->floor) && cut_count(&text, &odd, &r->most) &&
+	          cut_count(&text, &r->floor) && cut_count(&text, &r->most) &&
 	          cut_text(&text, r->quarantine, RL_SET_ID) && text.size > 0;
-	if (odd)
+	if (r->floor == RL_SET_UNKNOWN || r->most == RL_SET_UNKNOWN) /* half of it would pass for all */
 		r->floor = r->most = RL_SET_UNKNOWN;
 	r->misnamed = ok && !rl_slice_same(text, rl_slice_of(address)); /* a path may have spaces */
 	return ok;

@@ -58,7 +58,7 @@ struct rl_set_record {
 	char old_config[RL_SET_ID + 1];
 	uint64_t step, ttl_ms;
 	char pass[RL_SET_PASS + 1], old_pass[RL_SET_PASS + 1];
-	uint64_t floor, most; /* of the fencing counters; RL_SET_UNKNOWN */
+	uint64_t floor, most; /* of the fencing counters; both RL_SET_UNKNOWN, or none */
 	char quarantine[RL_SET_ID + 1];
 	bool misnamed; /* it is another member */
 };

@@ -347,6 +347,25 @@ all_admitted() {
 	[ "$(record 3 gmax)" = 9000000000000 ]
 }
 
+# All but the last node have given a number; the first one has forgotten it, and the second one has damaged it.
+@test "init admits a node without numbers where a majority does not know them" {
+	for damaged in abc 9007199254740992 ""; do
+		on_nodes "1 2 3 4" flushall
+		init 0 "1 2 3" --max-ttl 1s --fresh
+		on_nodes "1 2" hset redlock:set gmax 9000000000000
+		on_node 1 hset redlock:set pass gone: qrid "$(on_node 1 info server | sed -n 's/^run_id:\([0-9a-f]*\).*/\1/p')" quntil 1 qid 0011
+		on_node 2 hset redlock:set gmax "$damaged"
+		init 0 "1 2 3" --add "$(node_url 4)"
+		[[ $output == *"its quarantine is over, it votes, but gives no fencing numbers"* ]]
+		[ "$(record 1 floor)" = "" ]
+		[ "$(record 4 floor)" = "" ]
+		init 0 "1 2 3 4" --finish
+		[ "$(record 1 floor)" = "" ]
+		want 69 guarded "1 2 3 4" -n -t 1s --fence job true
+		says "has no fencing numbers"
+	done
+}
+
 @test "records that clients have written again are those of a finished set" {
 	init 0 "1 2 3" --max-ttl 1s --fresh
 	for node in 1 2 3; do # one after the other, as in a rolling restart without persistence

@@ -173,6 +173,35 @@ TEST(counters_are_repaired_from_a_quorum)
 	}
 }
 
+/* What a node has in one half of its counters is no number to go on from: it may have given higher ones. */
+TEST(counters_are_not_repaired_from_damaged_ones)
+{
+	static const struct {
+		const char *field, *value; /* NULL: deleted */
+	} cases[] = {{"gmax", NULL}, {"gmax", "-5"}, {"floor", "9007199254740992"}};
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		servers_heal(&servers);
+		record_write(&servers, 3, MAX_TTL_MS, "1000");
+		set_field(2, 3, "gmax", "5000"); /* confirmed with node 0 */
+		if (cases[i].value == NULL)
+			server_must(&servers.server[2], "1", "HDEL", "redlock:set", cases[i].field, NULL);
+		else
+			set_field(2, 3, cases[i].field, cases[i].value);
+		own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+		flush(&servers.server[0]);
+		own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+		assert_soon((redlock_acquire(lock) != 0 || redlock_release(lock) == 0) &&
+		            fixture_vote(lock, 0) == REDLOCK_VOTE_YES);
+		assert_string_equal(field_of(&servers.server[0], "floor"), "(nil)");
+		struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
+		options.fence = 1;
+		own_lock *fenced = fixture_lock_with(client, "job", &options);
+		assert_soon(redlock_acquire(fenced) == REDLOCK_E_NOQUORUM &&
+		            fixture_vote(fenced, 0) == REDLOCK_VOTE_UNCOUNTED &&
+		            fixture_vote(fenced, 2) == REDLOCK_VOTE_UNCOUNTED);
+	}
+}
+
 static void configure(const char *step, const char *members, const char *config, const char *pass)
 {
 	set_field(1, 2, "step", step);

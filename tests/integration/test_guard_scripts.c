@@ -141,7 +141,7 @@ static int raised(const char *words)
  * what was told. Nor is it mended by one. */
 TEST(a_highest_number_that_cannot_be_read)
 {
-	static const char *const odd[] = {"x", "nan", "0x10", "1e300", "-5", "", NULL};
+	static const char *const odd[] = {"x", "nan", "0x10", "1e300", "-5", "9007199254740992", "", NULL};
 	const struct server *s = &servers.server[0];
 	for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
 		lay_out(&guarded[0]);

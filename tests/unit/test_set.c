@@ -171,6 +171,42 @@ TEST(answers_that_are_none)
 	}
 }
 
+/* A node that was admitted, which votes whatever its counters are; it knows both of them, or none. */
+TEST(counters_are_known_together)
+{
+	static const struct {
+		const char *floor, *most;
+		bool known;
+	} cases[] = {
+	    {"7", "9", true},
+	    {"007", "9", true},
+	    {"7", "9007199254740991", true},
+	    {"-", "-", false},
+	    {"7", "-", false},
+	    {"-", "9", false},
+	    {"7", "x", false},
+	    {"7", "-9", false},
+	    {"7", "nan", false},
+	    {"7", "9007199254740992", false},
+	    {"9007199254740992", "9", false},
+	    {"99999999999999999999", "9", false},
+	    {"1e3", "9", false},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		char text[512];
+		set = make(true);
+		snprintf(text, sizeof text, RUN " s c - 1 900 " RUN ":c - %s %s - %s", cases[i].floor, cases[i].most,
+		         set->addresses[0]);
+		struct rl_vote vote = {
+		    REDLOCK_VOTE_YES, 4, 2, {RL_SET_ADMITTED, 0, 0, OURS}, {{"q", 1}, {text, strlen(text)}}};
+		rl_set_learn(set, 0, &vote);
+		expect(0, REDLOCK_VOTE_YES, ":c");
+		assert_int_equal(set->records[0].floor != RL_SET_UNKNOWN, cases[i].known);
+		assert_int_equal(set->records[0].most != RL_SET_UNKNOWN, cases[i].known);
+		rl_set_free(set);
+	}
+}
+
 TEST(whose_clock_went_wrong_has_no_vote)
 {
 	set = make(true);

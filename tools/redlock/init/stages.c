@@ -24,14 +24,12 @@ bool init_numbers(const struct init *in, const bool *of, const struct init_confi
 	*ret = 0;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		const struct guard_record *r = &in->record[i];
+		uint64_t number;
 		if (!of[i] || r->state != GUARD_ADMITTED_ || !init_has(in, i, config) ||
-		    r->field[GUARD_FLOOR][0] == '\0')
+		    !guard_record_counter(r, &number))
 			continue;
 		count++;
-		for (unsigned f = GUARD_FLOOR; f <= GUARD_GMAX; f++) {
-			const uint64_t number = guard_record_number(r, (enum guard_field)f);
-			*ret = number > *ret ? number : *ret;
-		}
+		*ret = number > *ret ? number : *ret;
 	}
 	return count >= strtoul(config->quorum, NULL, 10);
 }
