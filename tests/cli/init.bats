@@ -366,6 +366,41 @@ all_admitted() {
 	done
 }
 
+@test "a damaged number is mended by a new epoch, and goes to nobody" {
+	made "1 2 3"
+	before=$(record 2 gmax)
+	for field in gmax floor; do
+		# The first ones are what a new epoch once made of the others.
+		for damaged in -9223372036854775808 9007199254740992 -5 99999999999999999999 nan 1e300 "1 2" ""; do
+			on_node 1 hset redlock:set "$field" "$damaged"
+			init 0 "1 2 3" --new-epoch
+			for node in 1 2 3; do
+				[ "$(record "$node" floor)" -gt "$before" ]
+				[ "$(record "$node" gmax)" -lt 9000000000000 ]
+			done
+			guarded "1 2 3" -n --fence job sh -c '[ "$REDLOCK_FENCE" -gt '"$before"' ]'
+			before=$(record 2 gmax)
+		done
+	done
+	on_nodes "1 2 3" hset redlock:set floor -9223372036854775808 gmax 9223372036854775807
+	init 0 "1 2 3" --plain
+	made "1 2 3"
+	guarded "1 2 3" -n --fence job sh -c '[ "$REDLOCK_FENCE" -gt '"$before"' ]'
+}
+
+@test "a number that leaves no room for others is not given to all" {
+	made "1 2 3"
+	on_node 2 hset redlock:set gmax 9007199254740990
+	init 78 "1 2 3" --new-epoch
+	says "node 2 $(node_url 2): too few fencing numbers are left above the one in its record, 9007199254740990" "HDEL redlock:set floor gmax"
+	[ "$(record 1 gmax)" -lt 9000000000000 ]
+	init 0 "1 2 3" --plain
+	init 78 "1 2 3" --max-ttl 2s --fresh
+	on_node 2 hdel redlock:set floor gmax
+	made "1 2 3"
+	guarded "1 2 3" -n --fence job true
+}
+
 @test "records that clients have written again are those of a finished set" {
 	init 0 "1 2 3" --max-ttl 1s --fresh
 	for node in 1 2 3; do # one after the other, as in a rolling restart without persistence

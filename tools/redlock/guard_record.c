@@ -22,30 +22,31 @@ static const char *const state_words[] = {
 /* What is asked of each node, in this order. */
 enum { ASK_TIME, ASK_SERVER, ASK_REPLICATION, ASK_RECORD, ASKED };
 
-/* Fencing numbers are below it, and have no more digits than clients read. */
-#define COUNTER_END (UINT64_C(1) << 53)
-enum { COUNTER_DIGITS = 18 };
+enum { COUNTER_DIGITS = 18 }; /* more are not read by clients */
 
 uint64_t guard_record_number(const struct guard_record *record, enum guard_field field)
 {
 	return strtoull(record->field[field], NULL, 10);
 }
 
+/* 0: it cannot be read. */
 static bool read_counter(const char *text, uint64_t *ret)
 {
 	const size_t size = strlen(text);
-	*ret = strtoull(text, NULL, 10);
-	return size > 0 && size <= COUNTER_DIGITS && strspn(text, "0123456789") == size && *ret < COUNTER_END;
+	const uint64_t number = strtoull(text, NULL, 10);
+	const bool known = size > 0 && size <= COUNTER_DIGITS && strspn(text, "0123456789") == size &&
+	                   number < GUARD_COUNTER_END;
+	*ret = known ? number : 0;
+	return known;
 }
 
 bool guard_record_counter(const struct guard_record *record, uint64_t *ret)
 {
 	uint64_t floor, most;
-	const bool known =
-	    read_counter(record->field[GUARD_FLOOR], &floor) && read_counter(record->field[GUARD_GMAX], &most);
-	if (known)
-		*ret = most > floor ? most : floor;
-	return known;
+	const bool has_floor = read_counter(record->field[GUARD_FLOOR], &floor);
+	const bool has_most = read_counter(record->field[GUARD_GMAX], &most);
+	*ret = most > floor ? most : floor;
+	return has_floor && has_most;
 }
 
 uint64_t guard_record_whole_ms(uint64_t ttl_ms)

@@ -82,8 +82,9 @@ void guard_record_free(struct guard_record *records, unsigned count);
 
 uint64_t guard_record_number(const struct guard_record *record, enum guard_field field);
 
-/* The largest fencing number that the node has seen. False: it does not know; it takes both fields, as digits
- * and below 2^53, so far scripts count exactly. */
+/* The largest fencing number that the node has seen. False: it does not know all of them, and this is what
+ * can be read, or 0; it takes both fields, as digits and below the end: so far scripts count exactly. */
+#define GUARD_COUNTER_END (UINT64_C(1) << 53)
 bool guard_record_counter(const struct guard_record *record, uint64_t *ret);
 
 /* How long a quarantine is, for a maximum TTL. */

@@ -96,6 +96,8 @@ int init_begin_change(struct init *in, const struct init_config *now);
 int init_finish_change(struct init *in, const struct init_config *now);
 /* The largest number that these nodes know of. False: fewer than a quorum count. */
 bool init_numbers(const struct init *in, const bool *of, const struct init_config *config, uint64_t *ret);
+/* Whether that is to be written as the floor of its counters. */
+bool init_lacks(const struct guard_record *record, uint64_t number);
 bool init_has(const struct init *in, unsigned node, const struct init_config *config);
 
 /* ---- change.c ---- */

@@ -18,6 +18,12 @@ bool init_has(const struct init *in, unsigned node, const struct init_config *co
 	return strcmp(in->record[node].field[GUARD_CONFIG], config->config) == 0;
 }
 
+bool init_lacks(const struct guard_record *record, uint64_t number)
+{
+	uint64_t most;
+	return !guard_record_counter(record, &most) || guard_record_number(record, GUARD_FLOOR) < number;
+}
+
 bool init_numbers(const struct init *in, const bool *of, const struct init_config *config, uint64_t *ret)
 {
 	unsigned count = 0;
@@ -203,7 +209,7 @@ static void carry(struct init *in, const struct init_config *now)
 	if (in->carried == 0 && init_numbers(in, in->wanted, now, &number))
 		in->carried = number;
 	for (unsigned i = 0; i < in->nodes; i++) {
-		if (!in->wanted[i] || guard_record_number(&in->record[i], GUARD_FLOOR) >= in->carried)
+		if (!in->wanted[i] || in->carried == 0 || !init_lacks(&in->record[i], in->carried))
 			continue;
 		(void)init_put(in, i, "it has the largest fencing number");
 		init_put_floor(in, i, in->carried);
