@@ -156,6 +156,7 @@ uint64_t rl_guard_deadline(const struct rl_guard *g, const struct rl_nodes *ns)
 {
 	uint64_t next = g->reading ? g->until_ns : UINT64_MAX;
 	unsigned node;
+	next = rl_time_min(next, ns->set->changed ? 0 : rl_set_deadline(ns->set));
 	if (!g->reading && g->again_ns > 0 && may_repair(ns->set) && find_node(ns, &node))
 		next = g->again_ns;
 	for (unsigned i = 0; i < ns->count; i++)

@@ -88,6 +88,41 @@ TEST(nothing_is_known_until_a_quorum_has_no_record)
 	}
 }
 
+/* The one that has not answered yet may have the only record that is left. */
+TEST(without_a_record_the_last_node_is_waited_for)
+{
+	static const struct rl_vote loading = {.code = REDLOCK_VOTE_LOADING};
+	enum { ANSWERS, IS_BARE, FAILS, IS_LATE, REFUSES, CASES };
+	for (int c = 0; c < 2 * CASES; c++) {
+		bool require = c % 2 == 0;
+		set = make(require);
+		rl_set_hurry(set, 0, 700);
+		rl_set_hurry(set, 560, 900);
+		for (unsigned i = 0; i < 3; i++)
+			rl_set_await(set, i, 1000 + i);
+		say_bare(0);
+		say_bare(1);
+		expect(0, require ? REDLOCK_VOTE_PENDING : REDLOCK_VOTE_NO, "");
+		assert_true(rl_set_deadline(set) == (require ? 1490 : UINT64_MAX));
+		set->changed = false;
+		if (c / 2 == ANSWERS)
+			say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+		else if (c / 2 == IS_BARE)
+			say_bare(2);
+		else if (c / 2 == REFUSES)
+			rl_set_learn(set, 2, &loading);
+		else
+			rl_set_give_up(set, c / 2 == FAILS ? 4 : UINT32_MAX);
+		assert_true(set->changed || !require);
+		assert_true(rl_set_deadline(set) == UINT64_MAX);
+		enum redlock_vote_code bare = require ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_NO;
+		expect(1, c / 2 == ANSWERS ? REDLOCK_VOTE_QUARANTINE : bare, "");
+		rl_set_await(set, 2, 2000); /* once */
+		assert_true(rl_set_deadline(set) == UINT64_MAX);
+		rl_set_free(set);
+	}
+}
+
 /* While members change, the configuration counts that most nodes accept. */
 TEST(the_configuration_of_most_nodes)
 {
