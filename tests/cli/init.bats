@@ -359,7 +359,9 @@ all_admitted() {
 		[[ $output == *"its quarantine is over, it votes, but gives no fencing numbers"* ]]
 		[ "$(record 1 floor)" = "" ]
 		[ "$(record 4 floor)" = "" ]
+		[ "$(grep -c "fencing not known" <<<"$output")" = 3 ]
 		init 0 "1 2 3 4" --finish
+		says "no fencing numbers are carried"
 		[ "$(record 1 floor)" = "" ]
 		want 69 guarded "1 2 3 4" -n -t 1s --fence job true
 		says "has no fencing numbers"

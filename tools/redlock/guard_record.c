@@ -250,6 +250,7 @@ void guard_record_free(struct guard_record *records, unsigned count)
 const char *guard_record_text(const struct guard_record *r, char *buffer, size_t size)
 {
 	char state[96];
+	uint64_t number;
 	snprintf(state, sizeof state, "%s", guard_record_word(r->state));
 	if (r->state == GUARD_SILENT_)
 		return snprintf(buffer, size, "no answer: %s", r->why), buffer;
@@ -265,7 +266,7 @@ const char *guard_record_text(const struct guard_record *r, char *buffer, size_t
 	         r->field[GUARD_PREV][0] ? " and the one before" : "", state,
 	         strncmp(r->field[GUARD_PASS], "-:", 2) == 0 ? " without a run_id" : "",
 	         r->state != GUARD_ADMITTED_        ? ""
-	         : r->field[GUARD_FLOOR][0] != '\0' ? ", fencing known"
+	         : guard_record_counter(r, &number) ? ", fencing known"
 	                                            : ", fencing not known");
 	return buffer;
 }
@@ -274,7 +275,8 @@ void guard_record_json(const struct guard_record *r, struct json *json)
 {
 	static const enum guard_field shown[] = {GUARD_SET,  GUARD_CONFIG,      GUARD_MEMBERS, GUARD_NODE,
 	                                         GUARD_DONE, GUARD_PREV_CONFIG, GUARD_LEAVING};
-	static const enum guard_field numbers[] = {GUARD_STEP, GUARD_QUORUM, GUARD_TTL, GUARD_FLOOR, GUARD_GMAX};
+	static const enum guard_field numbers[] = {GUARD_STEP, GUARD_QUORUM, GUARD_TTL};
+	static const enum guard_field counters[] = {GUARD_FLOOR, GUARD_GMAX};
 	if (r->state == GUARD_SILENT_) {
 		json_null(json, "guard");
 		return;
@@ -289,5 +291,10 @@ void guard_record_json(const struct guard_record *r, struct json *json)
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		json_number_or_null(json, field_names[numbers[i]], r->field[numbers[i]][0] != '\0',
 		                    (int64_t)guard_record_number(r, numbers[i]));
+	for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+		uint64_t number;
+		const bool known = read_counter(r->field[counters[i]], &number);
+		json_number_or_null(json, field_names[counters[i]], known, (int64_t)number);
+	}
 	json_close(json, '}');
 }

@@ -75,3 +75,43 @@ const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
 	free(members);
 	return what;
 }
+
+bool doctor_guard_is_wanted(const struct doctor *doctor)
+{
+	return doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE || doctor_guard_latest(doctor) != NULL;
+}
+
+bool doctor_guard_is_changing(const struct doctor *doctor)
+{
+	const struct guard_record *latest = doctor_guard_latest(doctor);
+	for (unsigned i = 0; i < doctor->nodes && latest != NULL; i++)
+		if (strcmp(doctor->record[i].field[GUARD_DONE], latest->field[GUARD_CONFIG]) == 0)
+			return false;
+	return latest != NULL;
+}
+
+/* ---- fencing numbers ---- */
+
+static bool is_uncounted(const struct guard_record *r)
+{
+	uint64_t number;
+	return r->state == GUARD_ADMITTED_ && !guard_record_counter(r, &number);
+}
+
+unsigned doctor_guard_uncounted(const struct doctor *doctor)
+{
+	const struct guard_record *latest = doctor_guard_latest(doctor);
+	const uint64_t quorum = latest != NULL ? guard_record_number(latest, GUARD_QUORUM) : 0;
+	unsigned count = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		count += is_uncounted(&doctor->record[i]);
+	return count + quorum > doctor->nodes ? count : 0;
+}
+
+/* By the id of its quarantine, if that is still there. */
+bool doctor_guard_is_uncounted(const struct doctor *doctor, unsigned node, bool *ret_brought)
+{
+	const struct guard_record *r = &doctor->record[node];
+	*ret_brought = r->field[GUARD_QID][0] != '\0' && doctor_guard_uncounted(doctor) == 0;
+	return is_uncounted(r);
+}

@@ -56,7 +56,8 @@ struct init {
 	char over[REDLOCK_MAX_NODES + 1][INIT_ID + 1];        /* id of a quarantine that was seen to be over */
 	uint64_t floor; /* of the counters of a node that comes; 0: not known */
 	uint64_t epoch;
-	uint64_t carried;  /* largest number of the former configuration; 0: not known */
+	uint64_t carried;  /* largest number of the former configuration; 0: not known, */
+	bool uncarried;    /* which was said */
 	uint64_t alone_ns; /* since then all nodes refuse the configuration before */
 	unsigned rounds;   /* of writing */
 
