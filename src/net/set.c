@@ -336,10 +336,10 @@ static const char *difference(const struct rl_set *set, const struct rl_set_reco
 static const char *objection(const struct rl_set *set, const struct rl_set_record *r)
 {
 	bool marker = r->pass[0] == '-';
+	if ((r->flags & RL_SET_NAMELESS) != 0 && (set->require || (r->pass[0] != '\0' && !marker)))
+		return "it does not tell its run_id: permit INFO"; /* which would also tell whether it has replicas */
 	if (set->require && (r->flags & (RL_SET_REPLICAS | RL_SET_PROMOTED)) != 0)
 		return "it has or had replicas, or was one";
-	if ((r->flags & RL_SET_NAMELESS) != 0 && (set->require || (r->pass[0] != '\0' && !marker)))
-		return "it does not tell its run_id: permit INFO";
 	return set->require && marker ? "its record has no run_id, so that restarts are not seen" : NULL;
 }
 

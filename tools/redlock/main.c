@@ -117,7 +117,8 @@ static int show_acl(void)
 	      "or newer):\n\n",
 	      stdout);
 	print_rule(1);
-	fputs("\nPREFIX is that of your locks (--prefix), or leave it empty. Needed for locks:\n"
+	fputs("\nPREFIX is that of your locks (--prefix). Without one give ~* in the place of\n"
+	      "all that begin with ~, as servers take no pattern behind it. Needed for locks:\n"
 	      "set to del, and eval; select for a database other than 0. Without client|id,\n"
 	      "client|kill and info a key may stay until its TTL behind a broken connection,\n"
 	      "one server by two addresses is noticed late, and a value of your own (--token)\n"
