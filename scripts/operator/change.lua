@@ -21,7 +21,8 @@ for i = 4, #ARGV, 2 do
   if field == "quntil" and value ~= "" then value = string.format("%d", now + tonumber(value)) end
   if value == "" then
     gone[#gone + 1] = field
-  else
+  end
+  if value ~= "" or field == "floor" then
     new[#new + 1] = field
     new[#new + 1] = value
   end

@@ -360,12 +360,27 @@ all_admitted() {
 		[ "$(record 1 floor)" = "" ]
 		[ "$(record 4 floor)" = "" ]
 		[ "$(grep -c "fencing not known" <<<"$output")" = 3 ]
+		[ "$(on_node 1 hexists redlock:set floor)" = 0 ]
 		init 0 "1 2 3 4" --finish
 		says "no fencing numbers are carried"
 		[ "$(record 1 floor)" = "" ]
 		want 69 guarded "1 2 3 4" -n -t 1s --fence job true
 		says "has no fencing numbers"
 	done
+}
+
+@test "a floor of before is gone also where the user may not delete it" {
+	made "1 2 3"
+	on_nodes "1 2 3" hset redlock:set pass gone: gmax -5 # a majority does not know
+	for node in 1 2 3; do
+		on_node "$node" hset redlock:set quntil 1 qid 0011 qrid "$(on_node "$node" info server | sed -n 's/^run_id:\([0-9a-f]*\).*/\1/p')"
+	done
+	on_nodes "1 2 3" acl setuser default -hdel
+	"$REDLOCK_BIN" init -r "$(urls 1 2 3)" --add "$(node_url 4)" >"$sandbox/said" 2>&1 || true # it complains of +hdel
+	on_nodes "1 2 3" acl setuser default +hdel
+	grep -q "gives no fencing numbers" "$sandbox/said"
+	[[ $(record 1 pass) == *:* && $(record 1 pass) != gone: ]]
+	[ "$(record 1 floor)" = "" ]
 }
 
 @test "a damaged number is mended by a new epoch, and goes to nobody" {

@@ -160,6 +160,29 @@ TEST(a_highest_number_that_cannot_be_read)
 	}
 }
 
+/* A user may lack the right to delete it. */
+TEST(a_floor_of_before_is_not_admitted)
+{
+	const struct server *s = &servers.server[0];
+	struct raw_reply reply;
+	char id[64];
+	for (int may_delete = 0; may_delete <= 1; may_delete++) {
+		lay_out(&guarded[0]);
+		snprintf(id, sizeof id, "%.40s",
+		         strstr(server_ask(s, &reply, "INFO", "server", NULL), "run_id:") + 7);
+		set_field("qrid", id);
+		set_field("quntil", "1");
+		set_field("qid", "q");
+		server_must(s, "OK", "ACL", "SETUSER", "default", may_delete ? "+hdel" : "-hdel", NULL);
+		int verdict = atoi(run(RL_SCRIPT_ADMIT, "1 redlock:set q s 1 c 9000 - m 2 n", "-"));
+		server_must(s, "OK", "ACL", "SETUSER", "default", "+hdel", NULL);
+		assert_int_equal(verdict, 1);
+		snprintf(id + 40, sizeof id - 40, ":c");
+		const char *words = "3 job redlock:set {job}:redlock:fence t 30000 PASS -";
+		assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_FENCED, words, id)), -2);
+	}
+}
+
 /* Nothing of a claim stays behind where the counters may not be read. */
 TEST(no_right_to_read_counters)
 {
