@@ -317,6 +317,25 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 2 rights note "may run no scripts"
 }
 
+@test "what a guarded set needs is an error where there is one, or is to be one" {
+	export REDLOCK_AUTH=S3cret
+	read -ra words <<<"$(rules | head -n 1)"
+	user "${words[@]:3}"
+	on_nodes 1 acl setuser u -hset
+	on_nodes 2 acl setuser u -hdel
+	doctor 0 "${as_user[@]}" --guard=auto
+	finds 1 rights note "lacks +hset: waiters have no queue"
+	doctor 2 "${as_user[@]}" --guard=require
+	finds 1 rights error "a guarded set needs: +hset"
+	REDLOCK_AUTH='' rl init -q --fresh
+	on_nodes 3 acl setuser u -hget
+	doctor 2 "${as_user[@]}" --guard=auto
+	finds 1 rights error "a guarded set needs: +hset"
+	finds 2 rights error "a guarded set needs: +hdel"
+	finds 3 rights error "a guarded set needs: +hget"
+	lacks 4 rights
+}
+
 @test "no password is shown, whatever is wrong" {
 	user '~x*' +ping
 	for options in "--user u --password-file $sandbox/pw" "-r unix://u:S3cret@$(node_dir 1)/redis.sock" "-r unix://u:wr0ngS3cret@$(node_dir 1)/redis.sock"; do

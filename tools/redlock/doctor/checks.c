@@ -487,6 +487,8 @@ static const struct check node_checks[] = {
      "use nearer nodes, or a longer --node-timeout, and a TTL to go with it"},
     {"rights", DOCTOR_ALWAYS, ALL(ERROR), lacks, DOCTOR_NEEDED, "the user lacks rights that locks need: %",
      GIVE},
+    {"rights", DOCTOR_ALWAYS, ALL(ERROR), lacks, DOCTOR_GUARDS,
+     "the user lacks rights that a guarded set needs: %", GIVE},
     {"rights", DOCTOR_ALWAYS, ALL(ERROR), lacks_scripts, 1,
      "the user may run neither scripts nor transactions: locks are neither renewed nor released",
      "permit it there: ACL SETUSER USER %, or +watch +multi +exec +getrange; `redlock help acl` has it all"},

@@ -148,6 +148,7 @@ enum doctor_group {
 	DOCTOR_SHARED, /* of shared locks alone */
 	DOCTOR_FENCE,  /* of fencing tokens alone */
 	DOCTOR_TOLD,   /* by servers, of the end of a key */
+	DOCTOR_GUARDS, /* of a guarded set, if it is or is to be one; they are in other groups as well */
 	DOCTOR_LOOK
 };
 
