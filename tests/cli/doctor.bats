@@ -420,6 +420,16 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 0 members-change note "not finished"
 }
 
+@test "a maximum TTL that was edited at one node" {
+	rl init -q --fresh --max-ttl 60s
+	on_nodes 2 hset redlock:set ttl 600000
+	doctor 2 --guard=require
+	finds 2 record error "has another maximum TTL than that of another node"
+	lacks 1 record
+	on_nodes 2 hset redlock:set ttl 60000
+	doctor 0 --guard=require
+}
+
 @test "fencing numbers that are damaged, brought by clients, or gone at a majority" {
 	rl init -q --fresh
 	on_nodes 1 hset redlock:set gmax -5
