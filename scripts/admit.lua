@@ -10,7 +10,7 @@ local most = ARGV[6] ~= "" and string.format("%d", math.max(tonumber(ARGV[6]), o
 local pass = id .. ":" .. ARGV[4]
 if r[6] ~= pass then
   redis.call("hset", KEYS[1], "version", "1", "mode", "guard", "set", ARGV[2], "step", ARGV[3], "config", ARGV[4],
-    "ttl", ARGV[5], "members", ARGV[7], "quorum", ARGV[8], "node", ARGV[9], "pass", pass)
+    "ttl", ARGV[5], "members", ARGV[7], "quorum", ARGV[8], "node", ARGV[9], "pass", pass, "floor", "")
   redis.pcall("hdel", KEYS[1], "prev", "prev_config", "prev_members", "prev_quorum", "floor")
 end
 if most and type(redis.pcall("hset", KEYS[1], "gmax", most, "floor", most)) == "number" then

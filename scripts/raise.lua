@@ -5,7 +5,7 @@ for i = 1, names do
   if redis.call("get", KEYS[i]) ~= ARGV[1] then return {0, i, 0, 0, ARGV[1]} end
 end
 local most = tonumber(string.match(set[3] or "", "^%d+$"))
-if not most then return {-2, 0, 0, 0, ARGV[1]} end
+if not most or most >= 2 ^ 53 then return {-2, 0, 0, 0, ARGV[1]} end
 if most < number then redis.call("hset", KEYS[#KEYS], "gmax", ARGV[2]) end
 for i = names + 1, 2 * names do
   local was = redis.pcall("get", KEYS[i])

@@ -216,12 +216,18 @@ static void add_record_word(struct step *s, struct prng *p, enum rl_record_word 
 static void draw_record(struct step *s, struct prng *p, const char *run_id)
 {
 	static const char *const fields[][4] = {
-	    {"version", "1", "1", "2"},     {"mode", "guard", "removed", "plain"},
-	    {"members", "abc", "a", "b"},   {"quorum", "2", "2", "3"},
-	    {"prev_quorum", "2", "2", "3"}, {"step", "1", "2", "3"},
-	    {"ttl", "1000000", "", "x"},    {"floor", "1", "40", "x7"},
-	    {"gmax", "60", "2000", "x7"},   {"quntil", "1", "1", "99999999999999"},
-	    {"qid", "q1", "q1", "q2"},      {"qrid", "0123", "0123", "-"},
+	    {"version", "1", "1", "2"},
+	    {"mode", "guard", "removed", "plain"},
+	    {"members", "abc", "a", "b"},
+	    {"quorum", "2", "2", "3"},
+	    {"prev_quorum", "2", "2", "3"},
+	    {"step", "1", "2", "3"},
+	    {"ttl", "1000000", "", "x"},
+	    {"floor", "1", "40", "x7"},
+	    {"gmax", "60", "2000", "9007199254740992"},
+	    {"quntil", "1", "1", "99999999999999"},
+	    {"qid", "q1", "q1", "q2"},
+	    {"qrid", "0123", "0123", "-"},
 	};
 	if (prng_chance(p, 20)) {
 		add_all(s, "DEL redlock:set");

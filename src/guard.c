@@ -108,7 +108,7 @@ static bool find_floor(const struct rl_guard *g, const struct rl_nodes *ns, uint
 		if ((g->read >> i & 1) == 0 || !votes(ns, i) || r->floor == RL_SET_UNKNOWN)
 			continue;
 		*ret = rl_time_max(*ret, r->floor);
-		*ret = rl_time_max(*ret, r->most != RL_SET_UNKNOWN ? r->most : 0);
+		*ret = rl_time_max(*ret, r->most);
 	}
 	return count_counting(ns, g->read) >= ns->quorum;
 }
@@ -156,6 +156,7 @@ uint64_t rl_guard_deadline(const struct rl_guard *g, const struct rl_nodes *ns)
 {
 	uint64_t next = g->reading ? g->until_ns : UINT64_MAX;
 	unsigned node;
+	next = rl_time_min(next, ns->set->changed ? 0 : rl_set_deadline(ns->set));
 	if (!g->reading && g->again_ns > 0 && may_repair(ns->set) && find_node(ns, &node))
 		next = g->again_ns;
 	for (unsigned i = 0; i < ns->count; i++)

@@ -116,6 +116,8 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 		return REDLOCK_E_NOMEM;
 	}
 	lock->client = c;
+	if (c->nodes.set != NULL)
+		rl_set_hurry(c->nodes.set, rules->wait_ns, rules->node_timeout_ns);
 	rl_registry_add(&c->handles, lock);
 	*ret = lock;
 	return 0;

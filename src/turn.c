@@ -152,6 +152,15 @@ static __attribute__((noinline)) void keep_set(redlock_client *c)
 	rl_guard_turn(&c->guard, &c->nodes, c->loop.now_ns);
 }
 
+/* Before the requests end that wait for what is given up: as many as they wait for it. */
+static void give_up(redlock_client *c)
+{
+	if (c->loop.now_ns < rl_set_deadline(c->nodes.set))
+		return;
+	rl_set_give_up(c->nodes.set, UINT32_MAX);
+	keep_set(c);
+}
+
 /* One turn: receives from the ready nodes and runs timers. */
 static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 {
@@ -168,6 +177,8 @@ static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 		rl_node_ready(node, ready[i].id, ready[i].events, c->loop.now_ns);
 		collect(c, node);
 	}
+	if (c->nodes.set != NULL)
+		give_up(c);
 	run_timers(c);
 	if (c->nodes.set != NULL)
 		keep_set(c);

@@ -10,14 +10,19 @@ for i = 4, #ARGV, 2 do
   if ARGV[i] == "set" and ARGV[i + 1] ~= r[3] then lower = false end
 end
 if now > tonumber(ARGV[1]) or table.concat(seen, " ") ~= ARGV[2] or lower then return {0, now, ARGV[2]} end
-local least = {floor = tonumber(r[10]), gmax = tonumber(r[11])}
+local function counter(text)
+  local number = tonumber(string.match(text or "", "^%d+$"))
+  return number and number < 2 ^ 53 and number
+end
+local least = {floor = counter(r[10]) or 0, gmax = counter(r[11]) or 0}
 for i = 4, #ARGV, 2 do
   local field, value = ARGV[i], string.gsub(ARGV[i + 1], "^@", id)
-  if least[field] and value ~= "" then value = string.format("%d", math.max(least[field], tonumber(value))) end
+  if least[field] and value ~= "" then value = string.format("%d", math.max(least[field], counter(value))) end
   if field == "quntil" and value ~= "" then value = string.format("%d", now + tonumber(value)) end
   if value == "" then
     gone[#gone + 1] = field
-  else
+  end
+  if value ~= "" or field == "floor" then
     new[#new + 1] = field
     new[#new + 1] = value
   end

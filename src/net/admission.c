@@ -80,6 +80,7 @@ bool rl_admission_begin(struct rl_node *n, uint64_t now_ns)
 	struct rl_entry entry = {.setup = RL_SETUP_MEET};
 	char digits[2][24];
 	rl_set_forget(a->set, n->id);
+	rl_set_await(a->set, n->id, now_ns);
 	a->opinion = (struct rl_set_opinion){.kind = RL_SET_HOLD};
 	a->holds = true;
 	if (!a->leaves)

@@ -138,6 +138,8 @@ static bool next_broken(struct rl_node *n, struct rl_answer *ret, uint64_t now_n
 	rl_ledger_break(&n->ledger, &n->link.facts, now_ns);
 	rl_link_end(&n->link, n->ledger.debts.count > 0, now_ns);
 	rl_talk_end(&n->talk);
+	if (n->admission != NULL)
+		rl_set_give_up(n->admission->set, UINT32_C(1) << n->id);
 	return false;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/fence.h"
+#include "core/time.h"
 
 /* ---- who the nodes are ---- */
 
@@ -54,6 +55,7 @@ struct rl_set *rl_set_new(const struct rl_endpoint *const *endpoints, unsigned c
 		ok = (set->addresses[i] = address_of(endpoints[i])) != NULL;
 	if (ok) {
 		set->require = require;
+		set->patience_ns = UINT64_MAX;
 		set->count = count;
 		set->quorum = quorum;
 		snprintf(set->quorum_text, sizeof set->quorum_text, "%u", quorum % 100);
@@ -125,28 +127,25 @@ static bool cut_number(struct rl_slice *rest, uint64_t *ret)
 	return cut(rest, &word) && (is_none(word) || read_digits(word, ret));
 }
 
-/* Of counters. One that was damaged costs the node its numbers, and not its vote. */
-static bool cut_count(struct rl_slice *rest, bool *ret_odd, uint64_t *ret)
+/* Of counters. What is missing or was damaged costs the node its numbers, and not its vote. */
+static bool cut_count(struct rl_slice *rest, uint64_t *ret)
 {
 	struct rl_slice word;
-	uint64_t number = RL_SET_UNKNOWN;
-	if (!cut(rest, &word))
-		return false;
-	*ret_odd |= !is_none(word) && (!read_digits(word, &number) || number >= RL_FENCE_END);
-	*ret = number;
-	return true;
+	bool there = cut(rest, &word);
+	if (!there || !read_digits(word, ret) || *ret >= RL_FENCE_END)
+		*ret = RL_SET_UNKNOWN;
+	return there;
 }
 
 static bool read_words(struct rl_slice text, const char *address, struct rl_set_record *r)
 {
-	bool odd = false;
 	bool ok = cut_text(&text, r->run_id, RL_SET_RUN_ID) && cut_text(&text, r->set, RL_SET_ID) &&
 	          cut_text(&text, r->config, RL_SET_ID) && cut_text(&text, r->old_config, RL_SET_ID) &&
 	          cut_number(&text, &r->step) && cut_number(&text, &r->ttl_ms) &&
 	          cut_text(&text, r->pass, RL_SET_PASS) && cut_text(&text, r->old_pass, RL_SET_PASS) &&
-	          cut_count(&text, &odd, &r->floor) && cut_count(&text, &odd, &r->most) &&
+	          cut_count(&text, &r->floor) && cut_count(&text, &r->most) &&
 	          cut_text(&text, r->quarantine, RL_SET_ID) && text.size > 0;
-	if (odd)
+	if (r->floor == RL_SET_UNKNOWN || r->most == RL_SET_UNKNOWN) /* half of it would pass for all */
 		r->floor = r->most = RL_SET_UNKNOWN;
 	r->misnamed = ok && !rl_slice_same(text, rl_slice_of(address)); /* a path may have spaces */
 	return ok;
@@ -219,6 +218,35 @@ void rl_set_forget(struct rl_set *set, unsigned index)
 	set->records[index].met = false;
 }
 
+void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns)
+{
+	uint32_t bit = UINT32_C(1) << index;
+	if (!set->require || (set->begun & bit) != 0)
+		return;
+	if (set->begun == 0)
+		set->begun_ns = now_ns;
+	set->begun |= bit;
+	set->awaited |= bit;
+}
+
+void rl_set_hurry(struct rl_set *set, uint64_t wait_ns, uint64_t node_timeout_ns)
+{
+	enum { LEFT = 8 }; /* this part of it is left to tell the others' votes */
+	uint64_t all_ns = wait_ns > 0 ? rl_time_min(wait_ns, node_timeout_ns) : node_timeout_ns;
+	set->patience_ns = rl_time_min(set->patience_ns, all_ns - all_ns / LEFT);
+}
+
+void rl_set_give_up(struct rl_set *set, uint32_t nodes)
+{
+	set->changed |= (set->awaited & nodes) != 0;
+	set->awaited &= ~nodes;
+}
+
+uint64_t rl_set_deadline(const struct rl_set *set)
+{
+	return set->awaited != 0 ? rl_time_add(set->begun_ns, set->patience_ns) : UINT64_MAX;
+}
+
 void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote)
 {
 	struct rl_set_record *r = &set->records[index];
@@ -239,6 +267,7 @@ void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote
 	else if (strcmp(r->run_id, before) != 0) /* another process, maybe elsewhere */
 		set->offsets[index] = (struct rl_offset){0};
 	choose(set);
+	rl_set_give_up(set, UINT32_C(1) << index);
 	set->changed = true;
 }
 
@@ -261,12 +290,12 @@ static void refuse(struct rl_set_opinion *ret, enum redlock_vote_code vote, cons
 }
 
 /* No record, and none of ours was seen elsewhere: whether there is a guard at all is known when a quorum has
- * none. */
+ * none. With `require` no other node may be about to say that there is: by its record these are healed. */
 static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
 	if (set->config[0] != '\0')
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
-	else if (count_without(set) < set->quorum)
+	else if (count_without(set) < set->quorum || set->awaited != 0)
 		ret->kind = RL_SET_HOLD;
 	else if (set->require)
 		refuse(ret, REDLOCK_VOTE_UNGUARDED,
@@ -307,10 +336,11 @@ static const char *difference(const struct rl_set *set, const struct rl_set_reco
 static const char *objection(const struct rl_set *set, const struct rl_set_record *r)
 {
 	bool marker = r->pass[0] == '-';
+	if ((r->flags & RL_SET_NAMELESS) != 0 && (set->require || (r->pass[0] != '\0' && !marker)))
+		return "it does not report its run_id: permit INFO"; /* which would also tell whether it has replicas
+		                                                      */
 	if (set->require && (r->flags & (RL_SET_REPLICAS | RL_SET_PROMOTED)) != 0)
 		return "it has or had replicas, or was one";
-	if ((r->flags & RL_SET_NAMELESS) != 0 && (set->require || (r->pass[0] != '\0' && !marker)))
-		return "it does not report its run_id: permit INFO";
 	return set->require && marker ? "its record has no run_id, so that restarts are not seen" : NULL;
 }
 

@@ -58,7 +58,7 @@ struct rl_set_record {
 	char old_config[RL_SET_ID + 1];
 	uint64_t step, ttl_ms;
 	char pass[RL_SET_PASS + 1], old_pass[RL_SET_PASS + 1];
-	uint64_t floor, most; /* of the fencing counters; RL_SET_UNKNOWN */
+	uint64_t floor, most; /* of the fencing counters; both RL_SET_UNKNOWN, or none */
 	char quarantine[RL_SET_ID + 1];
 	bool misnamed; /* it is another member */
 };
@@ -72,6 +72,11 @@ struct rl_set {
 	char *addresses[REDLOCK_MAX_NODES];
 	struct rl_set_record records[REDLOCK_MAX_NODES];
 	bool changed; /* something was learnt */
+
+	/* With `require`: nodes that were asked a first time, and those of them that have neither answered nor
+	 * failed. That is waited for nearly as long as the most impatient handle waits for a node. */
+	uint32_t begun, awaited;
+	uint64_t patience_ns, begun_ns;
 
 	struct rl_offset offsets[REDLOCK_MAX_NODES]; /* of their clocks */
 	struct rl_offset_rules clocks;
@@ -106,6 +111,15 @@ void rl_set_free(struct rl_set *set);
 
 /* A connection to node `index` begins: of that nothing is known. */
 void rl_set_forget(struct rl_set *set, unsigned index);
+
+/* A node is asked, maybe for the first time: it may be the only one that has a record. A handle
+ * waits for so long altogether (0: it does not say), and so long for a node. And nodes that are given up. */
+void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns);
+void rl_set_hurry(struct rl_set *set, uint64_t wait_ns, uint64_t node_timeout_ns);
+void rl_set_give_up(struct rl_set *set, uint32_t nodes);
+
+/* When those that are awaited are to be given up; UINT64_MAX: nobody waits. */
+uint64_t rl_set_deadline(const struct rl_set *set);
 
 /* It was asked; `vote` is the answer to MEET, or why there is none. */
 void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote);

@@ -55,6 +55,16 @@ everything_works() {
 	[ -z "$stderr" ]
 }
 
+@test "the rule of those who have no prefix" {
+	rule=$(sed 's/ ~\(app:\|{app:\|redlock:\)[^ ]*//g; s/ >pw/ >pw ~*/; s/app://g' <<<"$rule")
+	[[ $rule == "reset on >pw ~* &redlock:wake:* &__keyspace@*__:* +set "* ]]
+	give "$rule"
+	nodes=("${nodes[@]/app:/}")
+	rl init -q "${nodes[@]}" --fresh
+	want 0 rl run "${nodes[@]}" --guard=require -t 5s --fence job -- true
+	[ -z "$stderr" ]
+}
+
 @test "everything works with just that rule" {
 	give "$rule"
 	everything_works

@@ -317,6 +317,25 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 2 rights note "may run no scripts"
 }
 
+@test "what a guarded set needs is an error where there is one, or is to be one" {
+	export REDLOCK_AUTH=S3cret
+	read -ra words <<<"$(rules | head -n 1)"
+	user "${words[@]:3}"
+	on_nodes 1 acl setuser u -hset
+	on_nodes 2 acl setuser u -hdel
+	doctor 0 "${as_user[@]}" --guard=auto
+	finds 1 rights note "lacks +hset: waiters have no queue"
+	doctor 2 "${as_user[@]}" --guard=require
+	finds 1 rights error "a guarded set needs: +hset"
+	REDLOCK_AUTH='' rl init -q --fresh
+	on_nodes 3 acl setuser u -hget
+	doctor 2 "${as_user[@]}" --guard=auto
+	finds 1 rights error "a guarded set needs: +hset"
+	finds 2 rights error "a guarded set needs: +hdel"
+	finds 3 rights error "a guarded set needs: +hget"
+	lacks 4 rights
+}
+
 @test "no password is shown, whatever is wrong" {
 	user '~x*' +ping
 	for options in "--user u --password-file $sandbox/pw" "-r unix://u:S3cret@$(node_dir 1)/redis.sock" "-r unix://u:wr0ngS3cret@$(node_dir 1)/redis.sock"; do
@@ -390,7 +409,8 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	doctor 2 --guard=off
 	finds 1 no-record warning "has lost it"
 	finds 2 quarantine warning "it votes in 75.6 s"
-	finds 4 no-counters note "no fencing numbers"
+	finds 4 no-counters warning "no fencing numbers"
+	lacks 0 no-counters
 	finds 5 record error "says that it was removed from the set"
 	finds 3 record error "is of another configuration"
 	on_nodes 2 hset redlock:set qrid "$(on_node 2 info server | sed -n 's/^run_id:\([0-9a-f]*\).*/\1/p')" qid 1 quntil 1
@@ -398,6 +418,38 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	doctor 2 --guard=off
 	finds 2 quarantine-over note "the next guarded client admits it"
 	finds 0 members-change note "not finished"
+}
+
+@test "a maximum TTL that was edited at one node" {
+	rl init -q --fresh --max-ttl 60s
+	on_nodes 2 hset redlock:set ttl 600000
+	doctor 2 --guard=require
+	finds 2 record error "has another maximum TTL than that of another node"
+	lacks 1 record
+	on_nodes 2 hset redlock:set ttl 60000
+	doctor 0 --guard=require
+}
+
+@test "fencing numbers that are damaged, brought by clients, or gone at a majority" {
+	rl init -q --fresh
+	on_nodes 1 hset redlock:set gmax -5
+	on_nodes 2 hset redlock:set floor 9007199254740992 qid 1
+	doctor 1 --guard=require
+	finds 1 no-counters warning "nobody brings them"
+	finds 2 no-counters note "clients bring them"
+	lacks 0 no-counters
+	want 0 rl status --json
+	json_is 'j["nodes"][0]["guard"]["gmax"] is None' 'j["nodes"][1]["guard"]["floor"] is None' 'j["nodes"][2]["guard"]["floor"] > 0'
+	on_nodes 3 hdel redlock:set gmax
+	doctor 2 --guard=require
+	finds 0 no-counters error "3 of 5 nodes know no fencing numbers"
+	finds 2 no-counters warning "nobody brings them"
+	want 69 rl acquire -n -t 5s --guard=require --fence job
+	says "redlock init --new-epoch"
+	want 0 rl acquire -n -t 5s --guard=require job
+	want 0 rl init --new-epoch
+	doctor 0 --guard=require
+	lacks 1 no-counters
 }
 
 @test "a node that takes one connection, and no second one" {

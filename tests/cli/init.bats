@@ -359,6 +359,77 @@ all_admitted() {
 	[ "$(record 3 gmax)" = 9000000000000 ]
 }
 
+# All but the last node have given a number; the first one has forgotten it, and the second one has damaged it.
+@test "init admits a node without numbers where a majority does not know them" {
+	for damaged in abc 9007199254740992 ""; do
+		on_nodes "1 2 3 4" flushall
+		init 0 "1 2 3" --max-ttl 1s --fresh
+		on_nodes "1 2" hset redlock:set gmax 9000000000000
+		on_node 1 hset redlock:set pass gone: qrid "$(on_node 1 info server | sed -n 's/^run_id:\([0-9a-f]*\).*/\1/p')" quntil 1 qid 0011
+		on_node 2 hset redlock:set gmax "$damaged"
+		init 0 "1 2 3" --add "$(node_url 4)"
+		[[ $output == *"its quarantine is over, it votes, but gives no fencing numbers"* ]]
+		[ "$(record 1 floor)" = "" ]
+		[ "$(record 4 floor)" = "" ]
+		[ "$(grep -c "fencing not known" <<<"$output")" = 3 ]
+		[ "$(on_node 1 hexists redlock:set floor)" = 0 ]
+		init 0 "1 2 3 4" --finish
+		says "no fencing numbers are carried"
+		[ "$(record 1 floor)" = "" ]
+		want 69 guarded "1 2 3 4" -n -t 1s --fence job true
+		says "has no fencing numbers"
+	done
+}
+
+@test "a floor of before is gone also where the user may not delete it" {
+	made "1 2 3"
+	on_nodes "1 2 3" hset redlock:set pass gone: gmax -5 # a majority does not know
+	for node in 1 2 3; do
+		on_node "$node" hset redlock:set quntil 1 qid 0011 qrid "$(on_node "$node" info server | sed -n 's/^run_id:\([0-9a-f]*\).*/\1/p')"
+	done
+	on_nodes "1 2 3" acl setuser default -hdel
+	"$REDLOCK_BIN" init -r "$(urls 1 2 3)" --add "$(node_url 4)" >"$sandbox/said" 2>&1 || true # it complains of +hdel
+	on_nodes "1 2 3" acl setuser default +hdel
+	grep -q "gives no fencing numbers" "$sandbox/said"
+	[[ $(record 1 pass) == *:* && $(record 1 pass) != gone: ]]
+	[ "$(record 1 floor)" = "" ]
+}
+
+@test "a damaged number is mended by a new epoch, and goes to nobody" {
+	made "1 2 3"
+	before=$(record 2 gmax)
+	for field in gmax floor; do
+		# The first ones are what a new epoch once made of the others.
+		for damaged in -9223372036854775808 9007199254740992 -5 99999999999999999999 nan 1e300 "1 2" ""; do
+			on_node 1 hset redlock:set "$field" "$damaged"
+			init 0 "1 2 3" --new-epoch
+			for node in 1 2 3; do
+				[ "$(record "$node" floor)" -gt "$before" ]
+				[ "$(record "$node" gmax)" -lt 9000000000000 ]
+			done
+			guarded "1 2 3" -n --fence job sh -c '[ "$REDLOCK_FENCE" -gt '"$before"' ]'
+			before=$(record 2 gmax)
+		done
+	done
+	on_nodes "1 2 3" hset redlock:set floor -9223372036854775808 gmax 9223372036854775807
+	init 0 "1 2 3" --plain
+	made "1 2 3"
+	guarded "1 2 3" -n --fence job sh -c '[ "$REDLOCK_FENCE" -gt '"$before"' ]'
+}
+
+@test "a number that leaves no room for others is not given to all" {
+	made "1 2 3"
+	on_node 2 hset redlock:set gmax 9007199254740990
+	init 78 "1 2 3" --new-epoch
+	says "node 2 $(node_url 2): too few fencing numbers are left above the one in its record, 9007199254740990" "HDEL redlock:set floor gmax"
+	[ "$(record 1 gmax)" -lt 9000000000000 ]
+	init 0 "1 2 3" --plain
+	init 78 "1 2 3" --max-ttl 2s --fresh
+	on_node 2 hdel redlock:set floor gmax
+	made "1 2 3"
+	guarded "1 2 3" -n --fence job true
+}
+
 @test "records that clients have written again are those of a finished set" {
 	init 0 "1 2 3" --max-ttl 1s --fresh
 	for node in 1 2 3; do # one after the other, as in a rolling restart without persistence

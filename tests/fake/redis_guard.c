@@ -61,14 +61,11 @@ bool guard_admits(struct call *c, struct bytes pass)
 	return (has_now && bytes_equal(now, pass)) || (has_before && bytes_equal(before, pass));
 }
 
-/* Whether it is there, and digits. */
+/* Whether it is there, digits, and a number that scripts can count on from. */
 static bool is_known(struct call *c, const char *name)
 {
-	struct bytes text;
-	bool known = field(c, name, &text) && text.size > 0;
-	for (size_t i = 0; known && i < text.size; i++)
-		known = text.at[i] >= '0' && text.at[i] <= '9';
-	return known;
+	int64_t number = field_number(c, name);
+	return number >= 0 && number < RL_FENCE_END;
 }
 
 bool guard_counts(struct call *c)

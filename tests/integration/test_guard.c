@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A guarded node set: who is refused, why, and how a node is repaired. (Nodes that have forgotten:
  * test_forget.c) */
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "fixture.h"
 #include "record.h"
@@ -124,6 +126,53 @@ TEST(a_record_is_seen_late)
 	expect_ok(lock, redlock_release(lock));
 }
 
+static void *resume_later(void *server)
+{
+	wait_ms(NODE_TIMEOUT_MS / 4);
+	server_resume(server);
+	return NULL;
+}
+
+/* A majority has lost its records, and the one that is left answers late: it says that there is a guard. */
+TEST(the_last_record_is_waited_for)
+{
+	pthread_t thread;
+	record_write(&servers, 3, MAX_TTL_MS, "1000");
+	on_servers(0, 2, server_must(it, "OK", "FLUSHALL", NULL));
+	server_pause(&servers.server[2]);
+	own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+	assert_int_equal(pthread_create(&thread, NULL, resume_later, &servers.server[2]), 0);
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	pthread_join(thread, NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_vote(lock, i, REDLOCK_VOTE_QUARANTINE);
+		struct raw_reply reply;
+		assert_driven(
+		    client, atoll(server_ask(&servers.server[i], &reply, "HGET", "redlock:set", "quntil", NULL)) > 0);
+	}
+}
+
+/* But not of a node that is down, nor for longer than for any other answer. */
+TEST(a_set_without_records_and_a_node_that_is_lost)
+{
+	for (int is_down = 0; is_down <= 1; is_down++) {
+		if (is_down)
+			server_kill(&servers.server[2]);
+		else
+			server_pause(&servers.server[2]);
+		own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+		own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+		uint64_t begun_ns = wait_now_ns();
+		expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+		assert_vote(lock, 0, REDLOCK_VOTE_UNGUARDED);
+		assert_vote(lock, 1, REDLOCK_VOTE_UNGUARDED);
+		uint64_t limit_ms = is_down ? NODE_TIMEOUT_MS : 3 * NODE_TIMEOUT_MS;
+		assert_true(wait_elapsed_ms(begun_ns) < limit_ms || wait_is_slow());
+		servers_heal(&servers);
+	}
+}
+
 /* A user who may not read the record sees no guard, and none may be sure of one. */
 TEST(a_record_out_of_reach)
 {
@@ -170,6 +219,35 @@ TEST(counters_are_repaired_from_a_quorum)
 			assert_string_equal(field_of(&servers.server[i], "gmax"), count == 5 ? "5000" : "(nil)");
 			assert_int_equal(strcmp(field_of(&servers.server[i], "qid"), "(nil)") == 0, count == 5);
 		}
+	}
+}
+
+/* What a node has in one half of its counters is no number to go on from: it may have given higher ones. */
+TEST(counters_are_not_repaired_from_damaged_ones)
+{
+	static const struct {
+		const char *field, *value; /* NULL: deleted */
+	} cases[] = {{"gmax", NULL}, {"gmax", "-5"}, {"floor", "9007199254740992"}};
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		servers_heal(&servers);
+		record_write(&servers, 3, MAX_TTL_MS, "1000");
+		set_field(2, 3, "gmax", "5000"); /* confirmed with node 0 */
+		if (cases[i].value == NULL)
+			server_must(&servers.server[2], "1", "HDEL", "redlock:set", cases[i].field, NULL);
+		else
+			set_field(2, 3, cases[i].field, cases[i].value);
+		own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+		flush(&servers.server[0]);
+		own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+		assert_soon((redlock_acquire(lock) != 0 || redlock_release(lock) == 0) &&
+		            fixture_vote(lock, 0) == REDLOCK_VOTE_YES);
+		assert_string_equal(field_of(&servers.server[0], "floor"), "(nil)");
+		struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
+		options.fence = 1;
+		own_lock *fenced = fixture_lock_with(client, "job", &options);
+		assert_soon(redlock_acquire(fenced) == REDLOCK_E_NOQUORUM &&
+		            fixture_vote(fenced, 0) == REDLOCK_VOTE_UNCOUNTED &&
+		            fixture_vote(fenced, 2) == REDLOCK_VOTE_UNCOUNTED);
 	}
 }
 

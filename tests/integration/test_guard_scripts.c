@@ -141,7 +141,7 @@ static int raised(const char *words)
  * what was told. Nor is it mended by one. */
 TEST(a_highest_number_that_cannot_be_read)
 {
-	static const char *const odd[] = {"x", "nan", "0x10", "1e300", "-5", "", NULL};
+	static const char *const odd[] = {"x", "nan", "0x10", "1e300", "-5", "9007199254740992", "", NULL};
 	const struct server *s = &servers.server[0];
 	for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
 		lay_out(&guarded[0]);
@@ -157,6 +157,29 @@ TEST(a_highest_number_that_cannot_be_read)
 		server_must(s, "OK", "SET", "job", "t", NULL);
 		assert_int_equal(raised("3 job {job}:redlock:fence redlock:set t 3000 PASS"), -2);
 		assert_true(server_has_value(s, fence, "2000"));
+	}
+}
+
+/* A user may lack the right to delete it. */
+TEST(a_floor_of_before_is_not_admitted)
+{
+	const struct server *s = &servers.server[0];
+	struct raw_reply reply;
+	char id[64];
+	for (int may_delete = 0; may_delete <= 1; may_delete++) {
+		lay_out(&guarded[0]);
+		snprintf(id, sizeof id, "%.40s",
+		         strstr(server_ask(s, &reply, "INFO", "server", NULL), "run_id:") + 7);
+		set_field("qrid", id);
+		set_field("quntil", "1");
+		set_field("qid", "q");
+		server_must(s, "OK", "ACL", "SETUSER", "default", may_delete ? "+hdel" : "-hdel", NULL);
+		int verdict = atoi(run(RL_SCRIPT_ADMIT, "1 redlock:set q s 1 c 9000 - m 2 n", "-"));
+		server_must(s, "OK", "ACL", "SETUSER", "default", "+hdel", NULL);
+		assert_int_equal(verdict, 1);
+		snprintf(id + 40, sizeof id - 40, ":c");
+		const char *words = "3 job redlock:set {job}:redlock:fence t 30000 PASS -";
+		assert_int_equal(atoi(run(RL_SCRIPT_CLAIM_FENCED, words, id)), -2);
 	}
 }
 

@@ -88,6 +88,41 @@ TEST(nothing_is_known_until_a_quorum_has_no_record)
 	}
 }
 
+/* The one that has not answered yet may have the only record that is left. */
+TEST(without_a_record_the_last_node_is_waited_for)
+{
+	static const struct rl_vote loading = {.code = REDLOCK_VOTE_LOADING};
+	enum { ANSWERS, IS_BARE, FAILS, IS_LATE, REFUSES, CASES };
+	for (int c = 0; c < 2 * CASES; c++) {
+		bool require = c % 2 == 0;
+		set = make(require);
+		rl_set_hurry(set, 0, 700);
+		rl_set_hurry(set, 560, 900);
+		for (unsigned i = 0; i < 3; i++)
+			rl_set_await(set, i, 1000 + i);
+		say_bare(0);
+		say_bare(1);
+		expect(0, require ? REDLOCK_VOTE_PENDING : REDLOCK_VOTE_NO, "");
+		assert_true(rl_set_deadline(set) == (require ? 1490 : UINT64_MAX));
+		set->changed = false;
+		if (c / 2 == ANSWERS)
+			say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+		else if (c / 2 == IS_BARE)
+			say_bare(2);
+		else if (c / 2 == REFUSES)
+			rl_set_learn(set, 2, &loading);
+		else
+			rl_set_give_up(set, c / 2 == FAILS ? 4 : UINT32_MAX);
+		assert_true(set->changed || !require);
+		assert_true(rl_set_deadline(set) == UINT64_MAX);
+		enum redlock_vote_code bare = require ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_NO;
+		expect(1, c / 2 == ANSWERS ? REDLOCK_VOTE_QUARANTINE : bare, "");
+		rl_set_await(set, 2, 2000); /* once */
+		assert_true(rl_set_deadline(set) == UINT64_MAX);
+		rl_set_free(set);
+	}
+}
+
 /* While members change, the configuration counts that most nodes accept. */
 TEST(the_configuration_of_most_nodes)
 {
@@ -129,6 +164,8 @@ TEST(what_stands_against_a_node)
 	    {RL_SET_ADMITTED, OURS | RL_SET_PROMOTED, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_YES, ""},
 	    {RL_SET_ADMITTED, OURS | RL_SET_NAMELESS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN,
 	     "run_id"},
+	    {RL_SET_ADMITTED, OURS | RL_SET_NAMELESS | RL_SET_REPLICAS, "s", "c", REDLOCK_VOTE_FOREIGN,
+	     REDLOCK_VOTE_FOREIGN, "permit INFO"},
 	    {RL_SET_QUARANTINE, OURS, "s", "c", REDLOCK_VOTE_QUARANTINE, REDLOCK_VOTE_QUARANTINE, ""},
 	    {RL_SET_OVER, 0, "s", "b", REDLOCK_VOTE_QUARANTINE, REDLOCK_VOTE_QUARANTINE, ""}, /* an old backup */
 	    {RL_SET_OVER, OURS, "t", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "another node set"},
@@ -167,6 +204,42 @@ TEST(answers_that_are_none)
 		expect(1, REDLOCK_VOTE_LOADING, "");
 		rl_set_forget(set, 1);
 		expect(1, REDLOCK_VOTE_PENDING, "");
+		rl_set_free(set);
+	}
+}
+
+/* A node that was admitted, which votes whatever its counters are; it knows both of them, or none. */
+TEST(counters_are_known_together)
+{
+	static const struct {
+		const char *floor, *most;
+		bool known;
+	} cases[] = {
+	    {"7", "9", true},
+	    {"007", "9", true},
+	    {"7", "9007199254740991", true},
+	    {"-", "-", false},
+	    {"7", "-", false},
+	    {"-", "9", false},
+	    {"7", "x", false},
+	    {"7", "-9", false},
+	    {"7", "nan", false},
+	    {"7", "9007199254740992", false},
+	    {"9007199254740992", "9", false},
+	    {"99999999999999999999", "9", false},
+	    {"1e3", "9", false},
+	};
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		char text[512];
+		set = make(true);
+		snprintf(text, sizeof text, RUN " s c - 1 900 " RUN ":c - %s %s - %s", cases[i].floor, cases[i].most,
+		         set->addresses[0]);
+		struct rl_vote vote = {
+		    REDLOCK_VOTE_YES, 4, 2, {RL_SET_ADMITTED, 0, 0, OURS}, {{"q", 1}, {text, strlen(text)}}};
+		rl_set_learn(set, 0, &vote);
+		expect(0, REDLOCK_VOTE_YES, ":c");
+		assert_int_equal(set->records[0].floor != RL_SET_UNKNOWN, cases[i].known);
+		assert_int_equal(set->records[0].most != RL_SET_UNKNOWN, cases[i].known);
 		rl_set_free(set);
 	}
 }

@@ -23,9 +23,31 @@ static const char *const state_words[] = {
 /* What is asked of each node, in this order. */
 enum { ASK_TIME, ASK_SERVER, ASK_REPLICATION, ASK_RECORD, ASKED };
 
+enum { COUNTER_DIGITS = 18 }; /* more are not read by clients */
+
 uint64_t guard_record_number(const struct guard_record *record, enum guard_field field)
 {
 	return strtoull(record->field[field], NULL, 10);
+}
+
+/* 0: it cannot be read. */
+static bool read_counter(const char *text, uint64_t *ret)
+{
+	size_t size = strlen(text);
+	uint64_t number = strtoull(text, NULL, 10);
+	bool known = size > 0 && size <= COUNTER_DIGITS && strspn(text, "0123456789") == size &&
+	             number < GUARD_COUNTER_END;
+	*ret = known ? number : 0;
+	return known;
+}
+
+bool guard_record_counter(const struct guard_record *record, uint64_t *ret)
+{
+	uint64_t floor, most;
+	bool has_floor = read_counter(record->field[GUARD_FLOOR], &floor);
+	bool has_most = read_counter(record->field[GUARD_GMAX], &most);
+	*ret = most > floor ? most : floor;
+	return has_floor && has_most;
 }
 
 static const char *word_of(enum guard_state state)
@@ -223,6 +245,7 @@ void guard_record_free(struct guard_record *records, unsigned count)
 const char *guard_record_text(const struct guard_record *r, char *buffer, size_t size)
 {
 	char state[96];
+	uint64_t number;
 	snprintf(state, sizeof state, "%s", word_of(r->state));
 	if (r->state == GUARD_SILENT_)
 		return snprintf(buffer, size, "no answer: %s", r->why), buffer;
@@ -238,7 +261,7 @@ const char *guard_record_text(const struct guard_record *r, char *buffer, size_t
 	         r->field[GUARD_PREV][0] ? " and the one before" : "", state,
 	         strncmp(r->field[GUARD_PASS], "-:", 2) == 0 ? " without a run_id" : "",
 	         r->state != GUARD_ADMITTED_        ? ""
-	         : r->field[GUARD_FLOOR][0] != '\0' ? ", fencing known"
+	         : guard_record_counter(r, &number) ? ", fencing known"
 	                                            : ", fencing not known");
 	return buffer;
 }
@@ -247,7 +270,8 @@ void guard_record_json(const struct guard_record *r, struct json *json)
 {
 	static const enum guard_field shown[] = {GUARD_SET,  GUARD_CONFIG,      GUARD_MEMBERS, GUARD_NODE,
 	                                         GUARD_DONE, GUARD_PREV_CONFIG, GUARD_LEAVING};
-	static const enum guard_field numbers[] = {GUARD_STEP, GUARD_QUORUM, GUARD_TTL, GUARD_FLOOR, GUARD_GMAX};
+	static const enum guard_field numbers[] = {GUARD_STEP, GUARD_QUORUM, GUARD_TTL};
+	static const enum guard_field counters[] = {GUARD_FLOOR, GUARD_GMAX};
 	if (r->state == GUARD_SILENT_) {
 		json_null(json, "guard");
 		return;
@@ -262,5 +286,10 @@ void guard_record_json(const struct guard_record *r, struct json *json)
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		json_number_or_null(json, field_names[numbers[i]], r->field[numbers[i]][0] != '\0',
 		                    (int64_t)guard_record_number(r, numbers[i]));
+	for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+		uint64_t number;
+		bool known = read_counter(r->field[counters[i]], &number);
+		json_number_or_null(json, field_names[counters[i]], known, (int64_t)number);
+	}
 	json_close(json, '}');
 }

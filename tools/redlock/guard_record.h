@@ -82,6 +82,11 @@ void guard_record_free(struct guard_record *records, unsigned count);
 
 uint64_t guard_record_number(const struct guard_record *record, enum guard_field field);
 
+/* The largest fencing number that the node has seen. False: it does not know all of them, and this is what
+ * can be read, or 0; it takes both fields, as digits and below the end: so far scripts count exactly. */
+#define GUARD_COUNTER_END (UINT64_C(1) << 53)
+bool guard_record_counter(const struct guard_record *record, uint64_t *ret);
+
 /* "set 4f..., configuration 2, admitted, fencing known". Returns `buffer`. */
 const char *guard_record_text(const struct guard_record *record, char *buffer, size_t size);
 /* The member "guard". */

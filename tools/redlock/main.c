@@ -117,12 +117,13 @@ static int show_acl(void)
 	      "or newer):\n\n",
 	      stdout);
 	print_rule(1);
-	fputs("\nPREFIX is the prefix of your locks (--prefix), or empty. Locks need set to del,\n"
-	      "and eval; select for a database other than 0. Without client|id, client|kill\n"
-	      "and info, a key may stay until its TTL after a broken connection, one server\n"
-	      "under two addresses is noticed late, and a value of your own (--token) that is\n"
-	      "used again is not safe: a late release on such a connection may delete its next\n"
-	      "key.\n"
+	fputs("\nPREFIX is the prefix of your locks (--prefix). Without one give ~* in place of\n"
+	      "all patterns that begin with ~, as servers take no pattern after it. Locks need\n"
+	      "set to del, and eval; select for a database other than 0. Without client|id,\n"
+	      "client|kill and info, a key may stay until its TTL after a broken connection,\n"
+	      "one server under two addresses is noticed late, and a value of your own\n"
+	      "(--token) that is used again is not safe: a late release on such a connection\n"
+	      "may delete its next key.\n"
 	      "Waiting in order needs ~{PREFIX*, &redlock:wake:*, and mget to unsubscribe.\n"
 	      "Without them waiters ask again and again, and --slots, --fence, --compat setnx\n"
 	      "and shared locks of guarded sets are not available. A user who may publish on\n"

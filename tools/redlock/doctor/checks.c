@@ -305,28 +305,33 @@ LOOK(guards_otherwise)
 	return what != NULL;
 }
 
+/* `argument`: and clients bring them. */
 LOOK(has_no_counters)
 {
 	UNUSED;
-	const struct guard_record *r = &doctor->record[index_of(doctor, node)];
-	return r->state == GUARD_ADMITTED_ && r->field[GUARD_FLOOR][0] == '\0';
+	bool brought;
+	return doctor_guard_is_uncounted(doctor, index_of(doctor, node), &brought) &&
+	       brought == (check->argument != 0);
+}
+
+LOOK(counts_nothing)
+{
+	UNUSED;
+	unsigned count = doctor_guard_uncounted(doctor);
+	FIND("%u of %u", count, doctor->nodes);
+	return count > 0;
 }
 
 LOOK(has_no_guard)
 {
 	UNUSED;
-	bool wanted = doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE;
-	return wanted == (check->argument != 0) && doctor_guard_latest(doctor) == NULL;
+	return doctor_guard_latest(doctor) == NULL && doctor_guard_is_wanted(doctor) == (check->argument != 0);
 }
 
 LOOK(is_changing)
 {
 	UNUSED;
-	const struct guard_record *latest = doctor_guard_latest(doctor);
-	for (unsigned i = 0; i < doctor->nodes && latest != NULL; i++)
-		if (strcmp(doctor->record[i].field[GUARD_DONE], latest->field[GUARD_CONFIG]) == 0)
-			return false;
-	return latest != NULL;
+	return doctor_guard_is_changing(doctor);
 }
 
 /* ---- where the servers are ---- */
@@ -476,6 +481,8 @@ static const struct check node_checks[] = {
      "use nearer nodes, or a longer --node-timeout, and a TTL to go with it"},
     {"rights", DOCTOR_ALWAYS, ALL(ERROR), lacks, DOCTOR_NEEDED, "the user lacks rights that locks need: %",
      GIVE},
+    {"rights", DOCTOR_ALWAYS, ALL(ERROR), lacks, DOCTOR_GUARDS,
+     "the user lacks rights that a guarded set needs: %", GIVE},
     {"rights", DOCTOR_ALWAYS, ALL(ERROR), lacks_scripts, 1,
      "the user may run neither scripts nor transactions: locks are neither renewed nor released",
      "permit it there: ACL SETUSER USER %, or +watch +multi +exec +getrange; `redlock help acl` has the "
@@ -522,9 +529,10 @@ static const struct check node_checks[] = {
      "is in quarantine, as it may have forgotten locks: it votes in %", NULL},
     {"quarantine-over", DOCTOR_GUARD, ALL(NOTE), has_guard_state, GUARD_OVER_,
      "its quarantine is over: the next guarded client admits it", NULL},
-    {"no-counters", DOCTOR_GUARD, ALL(NOTE), has_no_counters, 0,
-     "knows no fencing numbers: clients bring them from the others, if a quorum of these knows them",
-     "if it stays so: redlock init --new-epoch"},
+    {"no-counters", DOCTOR_GUARD, ALL(NOTE), has_no_counters, 1,
+     "knows no fencing numbers: clients bring them", "if it stays so: redlock init --new-epoch"},
+    {"no-counters", DOCTOR_GUARD, ALL(WARNING), has_no_counters, 0,
+     "knows no fencing numbers: missing or damaged, and nobody brings them", "redlock init --new-epoch"},
     DOCTOR_SOURCE_MAP(UNSEEN_ROW)};
 
 static const struct check set_checks[] = {
@@ -541,6 +549,8 @@ static const struct check set_checks[] = {
      "redlock init"},
     {"no-guard", DOCTOR_ALWAYS, ALL(NOTE), has_no_guard, 0,
      "is not guarded: a node that restarts without its keys votes at once", "redlock init"},
+    {"no-counters", DOCTOR_ALWAYS, ALL(ERROR), counts_nothing, 0,
+     "% nodes know no fencing numbers: no lock can be had with --fence", "redlock init --new-epoch"},
     {"members-change", DOCTOR_ALWAYS, ALL(NOTE), is_changing, 0,
      "a change of members is not finished: the former list is accepted too",
      "give all clients the new list, then redlock init --finish"},

@@ -130,6 +130,15 @@ const struct guard_record *doctor_guard_latest(const struct doctor *doctor);
 /* What is wrong with the record that a node has; NULL: nothing. */
 const char *doctor_guard_difference(const struct doctor *doctor, unsigned node);
 
+/* Some node has a record, or all are to have one. */
+bool doctor_guard_is_wanted(const struct doctor *doctor);
+bool doctor_guard_is_changing(const struct doctor *doctor);
+
+/* How many nodes vote, and do not know their fencing numbers, if the others are too few; else 0. */
+unsigned doctor_guard_uncounted(const struct doctor *doctor);
+/* Whether this node is one, and clients bring it what the others know. */
+bool doctor_guard_is_uncounted(const struct doctor *doctor, unsigned node, bool *ret_brought);
+
 /* Groups of rights: what lacks without them. */
 enum doctor_group {
 	DOCTOR_NEEDED,
@@ -140,6 +149,7 @@ enum doctor_group {
 	DOCTOR_SHARED, /* of shared locks alone */
 	DOCTOR_FENCE,  /* of fencing tokens alone */
 	DOCTOR_TOLD,   /* by servers, of the end of a key */
+	DOCTOR_GUARDS, /* of a guarded set, if it is or is to be one; they are in other groups as well */
 	DOCTOR_LOOK
 };
 

@@ -52,6 +52,29 @@ static char *members_here(const struct doctor *doctor)
 	return guard_record_join(members, doctor->nodes);
 }
 
+static unsigned count_ttl(const struct doctor *doctor, const char *ttl)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		count += is_of_a_set(&doctor->record[i]) && strcmp(doctor->record[i].field[GUARD_TTL], ttl) == 0;
+	return count;
+}
+
+/* That of as many nodes or more is another one. */
+static bool has_other_ttl(const struct doctor *doctor, unsigned node)
+{
+	const struct guard_record *r = &doctor->record[node];
+	for (unsigned i = 0; i < doctor->nodes && is_of_a_set(r); i++) {
+		const struct guard_record *other = &doctor->record[i];
+		const char *ttl = other->field[GUARD_TTL];
+		if (is_of_a_set(other) && strcmp(other->field[GUARD_SET], r->field[GUARD_SET]) == 0 &&
+		    strcmp(ttl, r->field[GUARD_TTL]) != 0 &&
+		    count_ttl(doctor, ttl) >= count_ttl(doctor, r->field[GUARD_TTL]))
+			return true;
+	}
+	return false;
+}
+
 const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
 {
 	const struct guard_record *r = &doctor->record[node], *latest = doctor_guard_latest(doctor);
@@ -72,6 +95,49 @@ const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
 		what = "has other members than are configured here";
 	else if (r->state == GUARD_ADMITTED_ && named && strcmp(r->field[GUARD_NODE], name) != 0)
 		what = "names another member than its address does: servers were exchanged";
+	else if (has_other_ttl(doctor, node))
+		what = "has another maximum TTL than that of another node, and clients may take either: set the "
+		       "right one with HSET " GUARD_RECORD_KEY " ttl MILLISECONDS";
 	free(members);
 	return what;
+}
+
+bool doctor_guard_is_wanted(const struct doctor *doctor)
+{
+	return doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE || doctor_guard_latest(doctor) != NULL;
+}
+
+bool doctor_guard_is_changing(const struct doctor *doctor)
+{
+	const struct guard_record *latest = doctor_guard_latest(doctor);
+	for (unsigned i = 0; i < doctor->nodes && latest != NULL; i++)
+		if (strcmp(doctor->record[i].field[GUARD_DONE], latest->field[GUARD_CONFIG]) == 0)
+			return false;
+	return latest != NULL;
+}
+
+/* ---- fencing numbers ---- */
+
+static bool is_uncounted(const struct guard_record *r)
+{
+	uint64_t number;
+	return r->state == GUARD_ADMITTED_ && !guard_record_counter(r, &number);
+}
+
+unsigned doctor_guard_uncounted(const struct doctor *doctor)
+{
+	const struct guard_record *latest = doctor_guard_latest(doctor);
+	uint64_t quorum = latest != NULL ? guard_record_number(latest, GUARD_QUORUM) : 0;
+	unsigned count = 0;
+	for (unsigned i = 0; i < doctor->nodes; i++)
+		count += is_uncounted(&doctor->record[i]);
+	return count + quorum > doctor->nodes ? count : 0;
+}
+
+/* By the id of its quarantine, if that is still there. */
+bool doctor_guard_is_uncounted(const struct doctor *doctor, unsigned node, bool *ret_brought)
+{
+	const struct guard_record *r = &doctor->record[node];
+	*ret_brought = r->field[GUARD_QID][0] != '\0' && doctor_guard_uncounted(doctor) == 0;
+	return is_uncounted(r);
 }

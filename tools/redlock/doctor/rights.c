@@ -69,6 +69,16 @@ static const struct {
 enum { TRIES = sizeof tries / sizeof tries[0] };
 _Static_assert(TRIES <= 64, "a bit for each");
 
+/* What is in a guarded set no right for waiting alone. */
+static bool guards(const char *right)
+{
+	static const char *const needed[] = {"+hget", "+hset", "+hdel", "+time"};
+	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+		if (strcmp(needed[i], right) == 0)
+			return true;
+	return false;
+}
+
 static uint64_t bit_of(const char *right)
 {
 	for (unsigned t = 0; t < TRIES; t++)
@@ -128,8 +138,11 @@ const char *doctor_rights(const struct doctor *doctor, const struct doctor_node 
 	const char *prefix = doctor->session->settings->prefix;
 	size_t used = 0;
 	buffer[0] = '\0';
+	if (group == DOCTOR_GUARDS && !doctor_guard_is_wanted(doctor))
+		return buffer;
 	for (unsigned t = 0; t < TRIES && used < size; t++) {
-		if (tries[t].group != group || (node->lacks >> t & 1) == 0)
+		bool is_in = group == DOCTOR_GUARDS ? guards(tries[t].right) : tries[t].group == group;
+		if (!is_in || (node->lacks >> t & 1) == 0)
 			continue;
 		const char *right = tries[t].right;
 		bool of_names = right[0] == '~' || (right[0] == '&' && strchr(right, ':')[1] == '\0');

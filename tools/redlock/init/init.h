@@ -57,7 +57,8 @@ struct init {
 	char over[REDLOCK_MAX_NODES + 1][INIT_ID + 1];        /* id of a quarantine that was seen to be over */
 	uint64_t floor; /* of the counters of a node that comes; 0: not known */
 	uint64_t epoch;
-	uint64_t carried;  /* largest number of the former configuration; 0: not known */
+	uint64_t carried;  /* largest number of the former configuration; 0: not known, */
+	bool uncarried;    /* which was said */
 	uint64_t alone_ns; /* since then all nodes refuse the configuration before */
 	unsigned rounds;   /* of writing */
 
@@ -97,6 +98,8 @@ int init_plan(struct init *in);
 int init_begin_change(struct init *in, const struct init_config *now);
 /* All wanted nodes have `now`; behind that none but it is to be accepted. */
 int init_finish_change(struct init *in, const struct init_config *now);
+/* Whether this number is to be written as the floor of its counters. */
+bool init_lacks(const struct guard_record *record, uint64_t number);
 bool init_has(const struct init *in, unsigned node, const struct init_config *config);
 
 /* ---- change.c ---- */

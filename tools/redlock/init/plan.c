@@ -10,6 +10,7 @@
 #include "init.h"
 
 #define FIRST_STEP "1"
+#define LEAST_ROOM (UINT64_C(1) << 40)
 
 /* ---- servers that cannot be guarded ---- */
 
@@ -155,12 +156,28 @@ static uint64_t unix_ms(void)
 static uint64_t highest(const struct init *in)
 {
 	uint64_t most = unix_ms();
-	for (unsigned i = 0; i < in->nodes; i++)
-		for (unsigned f = GUARD_FLOOR; f <= GUARD_GMAX && in->record[i].state != GUARD_SILENT_; f++) {
-			uint64_t number = guard_record_number(&in->record[i], (enum guard_field)f);
-			most = number > most ? number : most;
-		}
+	for (unsigned i = 0; i < in->nodes; i++) {
+		uint64_t number;
+		(void)guard_record_counter(&in->record[i], &number); /* what was damaged is not known */
+		most = number > most ? number : most;
+	}
 	return most;
+}
+
+/* Somebody has written it: by counting nobody comes so far. All would begin there. */
+static int check_room(const struct init *in)
+{
+	for (unsigned i = 0; i < in->nodes; i++) {
+		uint64_t number;
+		(void)guard_record_counter(&in->record[i], &number);
+		if (number > GUARD_COUNTER_END - LEAST_ROOM)
+			return init_refuse(
+			    in, i,
+			    "too few fencing numbers are left above the one in its record, %llu: if no lock "
+			    "ever had it, delete it there, with HDEL " GUARD_RECORD_KEY " floor gmax",
+			    (unsigned long long)number);
+	}
+	return EXIT_OK;
 }
 
 /* How long to wait until all has expired that these processes have forgotten. */
@@ -196,6 +213,8 @@ static unsigned first_member(const struct init *in, const bool *of)
 static int found_set(struct init *in)
 {
 	unsigned first = first_member(in, in->wanted);
+	if (check_room(in) != EXIT_OK)
+		return EXIT_CONFIG;
 	if (init_complain_silent(in, in->wanted, ": a new set needs all its nodes"))
 		return EXIT_NOQUORUM;
 	in->wait_ms = forgetting_ms(in);
@@ -347,10 +366,12 @@ static int plan_epoch(struct init *in, const struct init_config *config)
 		         in->nodes, config->quorum);
 		return EXIT_NOQUORUM;
 	}
+	if (check_room(in) != EXIT_OK)
+		return EXIT_CONFIG;
 	in->epoch = in->epoch != 0 ? in->epoch : highest(in);
 	for (unsigned i = 0; i < in->nodes; i++)
 		if (in->record[i].state == GUARD_ADMITTED_ && init_has(in, i, config) &&
-		    guard_record_number(&in->record[i], GUARD_FLOOR) < in->epoch) {
+		    init_lacks(&in->record[i], in->epoch)) {
 			(void)init_put(in, i, "fencing numbers begin anew, above all that were known");
 			init_put_floor(in, i, in->epoch);
 		}

@@ -19,6 +19,12 @@ bool init_has(const struct init *in, unsigned node, const struct init_config *co
 	return strcmp(in->record[node].field[GUARD_CONFIG], config->config) == 0;
 }
 
+bool init_lacks(const struct guard_record *record, uint64_t number)
+{
+	uint64_t most;
+	return !guard_record_counter(record, &most) || guard_record_number(record, GUARD_FLOOR) < number;
+}
+
 /* The largest number that these nodes know of. False: fewer than a quorum count. */
 static bool largest_number(const struct init *in, const bool *of, const struct init_config *config,
                            uint64_t *ret)
@@ -27,14 +33,12 @@ static bool largest_number(const struct init *in, const bool *of, const struct i
 	*ret = 0;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		const struct guard_record *r = &in->record[i];
+		uint64_t number;
 		if (!of[i] || r->state != GUARD_ADMITTED_ || !init_has(in, i, config) ||
-		    r->field[GUARD_FLOOR][0] == '\0')
+		    !guard_record_counter(r, &number))
 			continue;
 		count++;
-		for (unsigned f = GUARD_FLOOR; f <= GUARD_GMAX; f++) {
-			uint64_t number = guard_record_number(r, (enum guard_field)f);
-			*ret = number > *ret ? number : *ret;
-		}
+		*ret = number > *ret ? number : *ret;
 	}
 	return count >= strtoul(config->quorum, NULL, 10);
 }
@@ -208,7 +212,7 @@ static void carry(struct init *in, const struct init_config *now)
 	if (in->carried == 0 && largest_number(in, in->wanted, now, &number))
 		in->carried = number;
 	for (unsigned i = 0; i < in->nodes; i++) {
-		if (!in->wanted[i] || guard_record_number(&in->record[i], GUARD_FLOOR) >= in->carried)
+		if (!in->wanted[i] || in->carried == 0 || !init_lacks(&in->record[i], in->carried))
 			continue;
 		(void)init_put(in, i, "it has the largest fencing number");
 		init_put_floor(in, i, in->carried);
@@ -220,6 +224,10 @@ static void conclude(struct init *in, const struct init_config *now)
 	carry(in, now);
 	if (init_has_changes(in))
 		return;
+	if (in->carried == 0 && !in->uncarried)
+		complain("no fencing numbers are carried, as too few nodes know them: before `redlock init "
+		         "--new-epoch` no lock can be had with --fence");
+	in->uncarried = in->carried == 0;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		if (!in->wanted[i])
 			continue;
