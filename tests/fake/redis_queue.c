@@ -15,7 +15,7 @@ enum { LEAVE_PLACE = TOKEN + 1, LEAVE_PATIENCE, LEAVE_BARS };
 enum { HAND_NEXT = TOKEN + 1 };
 enum { GUARD_FENCE = ENTER_TERMS + 2, GUARD_PASS, GUARD_FENCED, GUARD_TIMED };
 enum { VACATE_TOKEN = QUEUE + 1 }; /* it has two keys */
-enum { ENTRY = 31, LIFE_MS = 60000, SHOWN = 1024 };
+enum { ENTRY = 31, LIFE_MS = 60000, DOUBT_MS = 5000, SHOWN = 1024 };
 
 static struct bytes word(const struct call *c, unsigned i)
 {
@@ -68,6 +68,7 @@ struct entry line_first(struct bytes line)
 	e.slot = (struct bytes){line.at + dot + 1, slot};
 	e.size = (size_t)(rest - line.at) + 1;
 	e.woken = number_in(line.at + used, e.size - 1 - used, &e.until);
+	e.doubted = line.at[used + run_of(line, used, " ")] == '0';
 	return e;
 }
 
@@ -154,11 +155,27 @@ void line_wake_readers(const struct line *l)
 	}
 }
 
+/* In the place of what stands behind the last space. */
+static void put_mark(struct line *l, const struct entry *e, const char *mark)
+{
+	size_t from = e->size - 1;
+	while (line_text(l).at[from - 1] != ' ')
+		from--;
+	line_replace(l, from, e->size - 1 - from, text_bytes(mark));
+}
+
 void line_mark(struct line *l, const struct entry *e, struct bytes patience)
 {
 	char until[32];
 	snprintf(until, sizeof until, "%.14g", (double)(l->call->redis->now_ms + word_number(patience)));
-	line_replace(l, e->size - 1, 0, text_bytes(until));
+	put_mark(l, e, until);
+}
+
+void line_doubt(struct line *l, const struct entry *e)
+{
+	char until[32];
+	snprintf(until, sizeof until, "0%.14g", (double)(l->call->redis->now_ms + DOUBT_MS));
+	put_mark(l, e, until);
 }
 
 /* A release of several names is not given the keys of their offers. */
@@ -177,14 +194,21 @@ static void drop_offer(struct line *l, const struct entry *e)
 }
 
 /* It is the first one's turn, or whether it still listens is asked. True: it is waited for. */
-static bool is_there(struct line *l, const struct entry *e, bool turn, struct bytes patience)
+static bool is_there(struct line *l, const struct entry *e, bool turn, bool stands, struct bytes patience)
 {
-	bool heard = (turn || !e->known ? line_wake(l, e) : say(l, e, text_bytes("4294967295"))) != 0;
-	if (!e->known || (!heard && !l->call->redis->waits_for_all))
+	int heard = turn || !e->known ? line_wake(l, e) : say(l, e, text_bytes("4294967295"));
+	if (!e->known || (heard == 0 && !l->call->redis->waits_for_all))
 		return false;
+	if (heard < 0) {
+		if (!e->woken)
+			line_doubt(l, e);
+		return !e->woken || stands;
+	}
 	if (turn) {
 		line_wake_readers(l);
 		line_mark(l, e, patience);
+	} else if (e->doubted) {
+		put_mark(l, e, "");
 	}
 	return true;
 }
@@ -195,13 +219,13 @@ bool line_tidy(struct line *l, bool free, bool open, struct bytes place, struct 
 	double now_ms = (double)l->call->redis->now_ms;
 	while (l->text.length > 0) {
 		struct entry e = line_first(line_text(l));
+		bool stands = e.woken && (waits || (e.until > now_ms && e.until <= now_ms + LIFE_MS));
+		bool told = e.known && e.woken && !e.doubted, turn = free || (open && e.reader);
 		if (e.known && is_place(&e, place))
 			return true;
-		if (e.known && !e.woken && !open)
+		if (e.known && ((!e.woken && !open) || (told && stands)))
 			return false;
-		if (e.known && e.woken && (waits || (e.until > now_ms && e.until <= now_ms + LIFE_MS)))
-			return false;
-		if (e.placed && !(e.known && e.woken) && is_there(l, &e, free || e.reader, patience))
+		if (e.placed && !told && is_there(l, &e, turn, stands, patience))
 			return false;
 		drop_offer(l, &e);
 		buffer_drop(&l->text, e.size);
@@ -307,12 +331,8 @@ int64_t line_stand(struct line *l, bool mine, struct bytes place)
 {
 	char entry[128];
 	struct entry first = mine ? line_first(line_text(l)) : (struct entry){0};
-	if (mine && first.woken) {
-		size_t from = first.size - 1;
-		while (strchr(" ", line_text(l).at[from - 1]) == NULL)
-			from--;
-		line_replace(l, from, first.size - 1 - from, text_bytes(""));
-	}
+	if (mine && first.woken)
+		put_mark(l, &first, "");
 	if (mine || place.size == 0)
 		return mine ? 1 : 0;
 	const char kinds[] = {l->kind, '\0'};
@@ -340,7 +360,7 @@ static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
 	struct call *c = l->call;
 	bool guarded = l->script == RL_SCRIPT_GUARDED_ENTER;
-	unsigned line = guarded ? 85 : 73; /* of the SET */
+	unsigned line = guarded ? 90 : 78; /* of the SET */
 	int64_t place = line_stand(l, mine, word(c, ENTER_PLACE));
 	if (line_changed(l) && script_fails_at(c, line_keep(l), l->script, line))
 		return;
@@ -415,7 +435,7 @@ static void enter(struct call *c, enum rl_script script, unsigned pexpire_line, 
 
 void script_enter(struct call *c)
 {
-	enter(c, RL_SCRIPT_ENTER, 7, 41);
+	enter(c, RL_SCRIPT_ENTER, 7, 46);
 }
 
 /* Its words as those of the other, and the further ones behind them. */
@@ -431,7 +451,7 @@ void script_guarded_enter(struct call *c)
 	if (verdict < 0)
 		reply_entered(c, (int64_t[]){verdict, 0, 0, 0}, text_bytes(""));
 	else
-		enter(c, RL_SCRIPT_GUARDED_ENTER, 15, 49);
+		enter(c, RL_SCRIPT_GUARDED_ENTER, 15, 54);
 }
 
 /* The first lines of both: -1: the key cannot be deleted, and that was answered. */

@@ -13,7 +13,8 @@ struct entry {
 	struct bytes client, slot;
 	double until;
 	bool woken;
-	size_t size; /* with what ends it */
+	bool doubted; /* nobody could tell it: it has that long to ask by itself */
+	size_t size;  /* with what ends it */
 };
 
 struct line {
@@ -35,11 +36,12 @@ const char *line_find(const struct line *l, const char *kinds, struct bytes plac
 /* Puts other bytes in the place of some. */
 void line_replace(struct line *l, size_t from, size_t size, struct bytes by);
 
-/* Until when the first one goes first. */
+/* Until when the first one goes first; or, where it could not be told, has to ask. */
 void line_mark(struct line *l, const struct entry *e, struct bytes patience);
+void line_doubt(struct line *l, const struct entry *e);
 struct entry line_first(struct bytes line);
 
-/* How many hear it. */
+/* How many hear it. -1: it is not permitted. */
 int line_wake(const struct line *l, const struct entry *e);
 
 /* Those behind the first one, up to one who waits for an exclusive lock. */
