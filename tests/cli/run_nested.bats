@@ -44,6 +44,20 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	[ ! -e ran ]
 }
 
+@test "what the servers refuse is told, whether the run above has the lock or not" {
+	on_nodes "$all" acl setuser full reset on '>pw' '~*' '&*' +@all
+	# The password is not for commands.
+	gives 77 env REDLOCK_AUTH=pw "$REDLOCK_BIN" run --user full "$job" -c "$(nested -v --user full --reentrant "$job" touch ran)"
+	says "whether the run above this one holds '$job' is unknown" "node 1 unix:" "WRONGPASS" "hint: check user and password"
+	on_nodes "$all" acl setuser few reset on '>pw' '~*' '&*' +@all -type -get -getrange -eval -evalsha
+	echo pw >password
+	chmod 600 password
+	gives 76 rl_run "$job" -c "$(nested --user few --password-file "$PWD/password" --reentrant "$job" touch ran)"
+	says "no quorum: 0 of 5 nodes voted" "NOPERM" "hint: give the user the rights of"
+	on_nodes "$all" acl deluser full few
+	[ ! -e ran ]
+}
+
 @test "a fencing token is that of the nearest run, if it has one" {
 	gives 64 rl_run "$job" -c "$(nested --reentrant --fence "$job" touch ran)"
 	says "the run above this one holds '$job' without --fence"

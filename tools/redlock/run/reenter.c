@@ -10,6 +10,7 @@
 #include "../exit_codes.h"
 #include "../message.h"
 #include "../outcome.h"
+#include "../report.h"
 #include "../secret.h"
 #include "../signals.h"
 #include "above.h"
@@ -54,38 +55,50 @@ static bool fits(const struct settings *settings, const struct runs_entry *run, 
 	return serves && numbered;
 }
 
-/* Whether a quorum of nodes has the token of the run above under the name. 0 or an error. */
-static int ask_nodes(struct session *session, const struct runs_entry *run, const char *name)
+/* Why it is not, or is not known, to be held. Returns the exit code. */
+static int tell(struct session *session, redlock_lock *lock, const char *name, const char *shown, int result)
 {
-	redlock_lock *lock;
-	int result = above_question(session, run, name, &lock);
-	if (result == 0) {
-		result = session_run(session, lock, REDLOCK_OP_QUERY);
-		redlock_lock_free(lock);
-	}
-	return result;
+	const struct settings *settings = session->settings;
+	struct report report;
+	if (result == REDLOCK_E_GONE)
+		say(settings,
+		    "--reentrant: the run above this one does not hold '%s' any more, or not on these nodes", shown);
+	else
+		say(settings, "--reentrant: whether the run above this one holds '%s' is unknown: %s", shown,
+		    redlock_strerror(result));
+	if (lock == NULL)
+		return result == REDLOCK_E_GONE ? EXIT_LOST : outcome_of_error(result);
+	report_collect(&report, "run", name, result, session, lock);
+	if (settings->verbose)
+		report_votes(&report);
+	if (result == REDLOCK_E_NOQUORUM)
+		report_failure(&report, settings);
+	return result == REDLOCK_E_GONE ? EXIT_LOST : report.outcome.code;
 }
 
-/* Whether the run above holds the name: an exit code, which is LOST if it does not. */
+/* Whether a quorum of nodes has the token of the run above under the name: an exit code, which is LOST if
+ * not.
+ */
 static int ask(struct session *session, const char *name)
 {
 	const struct settings *settings = session->settings;
 	char shown[PRINTABLE_MAX];
 	struct runs_entry run;
+	redlock_lock *lock = NULL;
 	printable(name, strlen(name), shown, sizeof shown);
 	const bool above = above_find(settings, name, &run);
 	if (above && !fits(settings, &run, shown))
 		return EXIT_USAGE;
-	const int result = above ? ask_nodes(session, &run, name) : REDLOCK_E_GONE;
-	if (result == 0)
-		return EXIT_OK;
-	if (result == REDLOCK_E_GONE)
-		say(settings,
-		    "--reentrant: the run above this one does not hold '%s' any more, or not on these nodes", shown);
-	else if (!signals_caught())
-		say(settings, "--reentrant: whether the run above this one holds '%s' is unknown: %s", shown,
-		    redlock_strerror(result));
-	return result == REDLOCK_E_GONE ? EXIT_LOST : outcome_of_error(result);
+	int result = above ? above_question(session, &run, name, &lock) : REDLOCK_E_GONE;
+	if (above && result == 0)
+		result = session_run(session, lock, REDLOCK_OP_QUERY);
+	int code = EXIT_OK;
+	if (result == REDLOCK_E_CANCELLED && signals_caught())
+		code = EXIT_SIGNAL + signals_caught();
+	else if (result != 0)
+		code = tell(session, lock, name, shown, result);
+	redlock_lock_free(lock);
+	return code;
 }
 
 static int ask_all(const struct settings *settings, const char *name)
