@@ -58,6 +58,30 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	[ ! -e ran ]
 }
 
+@test "while it asks, TERM and HUP end it, USR1 and USR2 do not" {
+	kill_nodes CONT 1 2 3
+	for signal in TERM:143 HUP:129; do
+		rm -f asks go
+		start_run "$job" -- sh -c "echo \$\$ >asks; until [ -e go ]; do sleep 0.02; done
+			exec '$REDLOCK_BIN' run --node-timeout 8s --kill-after 1s --reentrant '$job' touch ran"
+		until_true test -s asks
+		kill_nodes STOP 1 2 3
+		touch go
+		until_true child_of "$(cat asks)"
+		kill -s USR1 "$(cat asks)"
+		kill -s USR2 "$(cat asks)"
+		sleep 0.1
+		started=$(now_ms)
+		kill -s "${signal%:*}" "$(cat asks)"
+		until_true is_gone "$(cat asks)"
+		took=$(($(now_ms) - started))
+		kill_nodes CONT 1 2 3
+		ends "${signal#*:}"
+		[ "$took" -lt 4000 ] || { echo "after $took ms" && return 1; }
+	done
+	[ ! -e ran ]
+}
+
 @test "a fencing token is that of the nearest run, if it has one" {
 	gives 64 rl_run "$job" -c "$(nested --reentrant --fence "$job" touch ran)"
 	says "the run above this one holds '$job' without --fence"

@@ -2,6 +2,9 @@
 #include "reenter.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -113,13 +116,49 @@ static int ask_all(const struct settings *settings, const char *name)
 	return code;
 }
 
+static void nothing(int number)
+{
+	(void)number;
+}
+
+/* As a run ignores them before its command runs. By a handler: that is gone with exec, and nobody else's. */
+static void outlive_user_signals(void)
+{
+	const struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+	static const int numbers[] = {SIGUSR1, SIGUSR2};
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		if (!signal_is_ignored(numbers[i]))
+			(void)sigaction(numbers[i], &action, NULL);
+}
+
+/* Waits until the child has closed its end, by its own. It is told of a signal that ends this process. */
+static void await_end(pid_t child, int closed_fd)
+{
+	struct pollfd watched[2] = {{.fd = closed_fd}, {.fd = signals_fd(), .events = POLLIN}};
+	while (watched[0].revents == 0) {
+		if (signals_caught() && watched[1].fd >= 0) {
+			(void)kill(child, signals_caught());
+			watched[1].fd = -1; /* once is enough */
+		}
+		if (poll(watched, 2, -1) < 0 && errno != EINTR)
+			break;
+	}
+}
+
 /* By a child: what opens a session wipes passwords out of the environment, which is the command's. */
 static int ask_in_child(const struct settings *settings, const char *name)
 {
-	int status;
+	int status, ends[2];
+	outlive_user_signals();
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return EXIT_INTERNAL;
 	const pid_t pid = fork();
 	if (pid == 0) /* with a pipe of its own: what wakes the parent would wake it without end */
 		_exit(signals_catch() < 0 ? EXIT_INTERNAL : ask_all(settings, name));
+	close(ends[1]);
+	if (pid > 0)
+		await_end(pid, ends[0]);
+	close(ends[0]);
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
 		return EXIT_INTERNAL;
 	return signals_caught() ? EXIT_SIGNAL + signals_caught() : WEXITSTATUS(status);
