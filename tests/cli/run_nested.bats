@@ -22,6 +22,17 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	ends 0
 }
 
+@test "a root that may not stop processes of others is no guard of theirs" {
+	[ "$(id -u)" = 0 ] || skip "needs to become another user"
+	url=redis://127.0.0.1:$(node_port 1)
+	inner=(setpriv --reuid 65534 --regid 65534 --clear-groups env -u XDG_RUNTIME_DIR -u XDG_CONFIG_HOME HOME=/
+		"$REDLOCK_BIN" run -n --reentrant -r "$url" "$job" echo ran)
+	gives 0 rl_run -r "$url" "$job" -- "${inner[@]}"
+	[ "$output" = ran ]
+	gives 75 setpriv --bounding-set=-kill "$REDLOCK_BIN" run -r "$url" "$job" -- "${inner[@]}"
+	says "run '$job': busy: held by"
+}
+
 @test "another lock in between hides neither the run above nor that it would wait for itself" {
 	gives 7 timeout 5 "$REDLOCK_BIN" run --also c "$job" -c "$(nested b -- sh -c "$(nested --reentrant "$job" -- sh -c 'exit 7')")"
 	gives 0 timeout 5 "$REDLOCK_BIN" run --also c "$job" -c "$(nested b -- sh -c "$(nested --reentrant --also b --also c "$job" -- touch ran)")"
