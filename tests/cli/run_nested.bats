@@ -45,6 +45,17 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	nothing_left
 }
 
+@test "the report of a wait for itself that is refused is that of a busy lock" {
+	gives 75 timeout 5 "$REDLOCK_BIN" run q2 -- "$REDLOCK_BIN" run --also q1 --also q2 --report-fd 7 "$job" -- true 7>report
+	says "'q2' is held by the command that this one runs under: it would wait for itself"
+	[[ $stderr != *busy* ]]
+	output=$(<report)
+	json_is 'j["result"] == "BUSY" and j["busy_name"] == "q2" and j["holder"]["state"] == "held" and j["exit_code"] == 75'
+	gives 75 timeout 5 "$REDLOCK_BIN" run "$job" -- "$REDLOCK_BIN" run --report-fd 7 "$job" -- true 7>report
+	output=$(<report)
+	json_is 'j["result"] == "BUSY" and j["holder"]["state"] == "held"'
+}
+
 @test "a lost lock further above is not entered" {
 	cat >lose <<-END
 		for node in $all; do redis-cli -s \$XDG_RUNTIME_DIR/redlock/cluster/node-\$node/redis.sock del $job; done >out
