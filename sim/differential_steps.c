@@ -50,8 +50,8 @@ static void add_key(struct step *s, struct prng *p)
 	add(s, PICK(p, "one", "two", "three", "a key with spaces\r\n"));
 }
 
-/* What stands in the queue of one of them: those who wait, and were woken, until now or later; and what is
- * no entry at all. */
+/* What stands in the queue of one of them: those who wait, and were woken, or could not be told, until now or
+ * later; and what is no entry at all. */
 static void add_queue(struct step *s, struct prng *p)
 {
 	char text[STEP_WORD_SIZE] = "", until[24];
@@ -61,10 +61,10 @@ static void add_queue(struct step *s, struct prng *p)
 	static const int64_t after[] = {-3, -1, 1, 40, 30000, 60000, 70000};
 	for (uint64_t i = prng_between(p, 1, 4), first = i; i > 0; i--) {
 		size_t used = strlen(text);
-		snprintf(until, sizeof until, "%" PRId64,
+		snprintf(until, sizeof until, "%s%" PRId64, prng_chance(p, 250) ? "0" : "",
 		         now_ms + after[prng_below(p, sizeof after / sizeof after[0])]);
 		bool woken = i == first && prng_chance(p, 500);
-		snprintf(text + used, sizeof text - used, "%s%-23s%s%s;", PICK(p, "1w", "1w", "1w", "1w", "2w", "1h"),
+		snprintf(text + used, sizeof text - used, "%s%-23s%s%s;", PICK(p, "1w", "1w", "1w", "1r", "2w", "1h"),
 		         PICK(p, "ab.1", "ab.12", "cd.3", "0123456789abcdef.4", "ef.5", "xy.6", "ab.",
 		              "0123456789abcdef.456789"),
 		         prng_chance(p, 900) ? " " : "", woken ? until : "");

@@ -1,4 +1,5 @@
       while mark and kind == "1r" do
         kind, client, slot, behind = string.match(line, "^(..)(%x+)%.(%d+) [^;]*;()", behind)
-        if kind == "1r" then redis.pcall("publish", "redlock:wake:" .. client, slot) end
+        local heard = kind == "1r" and redis.pcall("publish", "redlock:wake:" .. client, slot)
+        if type(heard) == "table" then mark, kind = now and "0" .. now + 5000 or "", nil end
       end

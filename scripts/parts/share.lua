@@ -26,9 +26,9 @@ if open and not ours and (not writer or found and found < writer) then
     line = string.sub(line, 1, found - 2) .. string.sub(line, string.find(line, ";", found, true) + 1)
     if found == 2 and string.find(line, "^1r%x+%.%d+ *;") then
       local client, slot, behind
-      mark, kind, behind = not told, "1r", 1
+      now, mark, kind, behind = moment, unsure or not told, "1r", 1
 -- include readers
-      line = string.gsub(line, ";", string.format("%d;", moment + patience), 1)
+      line = string.gsub(line, ";", (type(mark) == "string" and mark or string.format("%d", moment + patience)) .. ";", 1)
     end
   end
   if line == "" and was ~= "" then

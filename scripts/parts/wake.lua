@@ -3,14 +3,8 @@
   while at <= #line do
     local kind, client, slot, till, behind = string.match(line, "^(..)(%x+)%.(%d+) ([^;]*);()", at)
     if kind == "1w" or kind == "1r" then
-      local turn = free or kind == "1r"
-      till = tonumber(till)
-      if till and not (now and (till <= now or till > now + 60000)) then break end
-      if not till and redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") ~= 0 then
-        mark = turn and now and now + patience
--- include readers
-        break
-      end
+      local turn, told, unsure = free or kind == "1r", tonumber(till), string.find(till, "^ *0")
+-- include tell
     elseif client then
       redis.pcall("publish", "redlock:wake:" .. client, slot)
     end
@@ -18,4 +12,4 @@
     at = behind or (string.find(line, ";", at, true) or #line) + 1
   end
   if at > 1 then line = string.sub(line, at) end
-  if mark then line = string.gsub(line, ";", mark .. ";", 1) end
+  if mark then line = string.gsub(line, "^([^;]* )[^ ;]*;", "%1" .. mark .. ";") end

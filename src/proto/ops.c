@@ -355,7 +355,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .change = RL_CHANGE_LOOK,
                 .outcomes = OUTCOMES({YES, ARRAY("siisi")}),
                 .again = true,
-                .rights = "type get time pttl",
+                .rights = "type get time pttl zcount zrevrangebyscore",
             },
         /*
          * One of k slots, each of which is an exclusive name: the first one is NAME. An answer is: verdict,

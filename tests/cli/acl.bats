@@ -127,6 +127,20 @@ each_is_needed() { # RULE RIGHT...: users who have all but one, beside one anoth
 	done
 }
 
+@test "without the rights of --shared alone, locks are looked at; without type as well, not" {
+	[[ $("$REDLOCK_BIN" help acl | tr '\n' ' ') == *"zadd to zcount are for --shared. type and the last four are for"* ]]
+	[[ $rule == *" +type +zadd "*" +zcount "* ]]
+	give "${rule/ +zadd * +zcount / }"
+	token=$(rl acquire "${nodes[@]}" job)
+	want 0 rl check "${nodes[@]}" job "$token"
+	want 0 rl status "${nodes[@]}" job
+	[[ $output == "job: held by"* ]]
+	give "${rule/ +type +zadd * +zcount / }"
+	want 76 rl check "${nodes[@]}" job "$token"
+	want 76 rl status "${nodes[@]}" job
+	rl release "${nodes[@]}" job "$token"
+}
+
 not_started() { # RULE WORD...: what is said
 	give "$1"
 	want 76 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"

@@ -312,6 +312,9 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 4 unseen unseen "TIME is not permitted"
 	finds 5 rights note "lacks +type: "
 	lists 1 +get
+	on_nodes 4 acl setuser u +time resetchannels
+	doctor 2 "${as_user[@]}"
+	finds 4 rights warning "lacks &redlock:wake:*: waiters have no queue, and who wants alone what others share may never have it"
 	on_nodes 2 acl setuser u +watch +multi +exec
 	doctor 2 "${as_user[@]}"
 	finds 2 rights note "may run no scripts"

@@ -22,6 +22,17 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	ends 0
 }
 
+@test "a root that may not stop processes of others is no guard of theirs" {
+	[ "$(id -u)" = 0 ] || skip "needs to become another user"
+	url=redis://127.0.0.1:$(node_port 1)
+	inner=(setpriv --reuid 65534 --regid 65534 --clear-groups env -u XDG_RUNTIME_DIR -u XDG_CONFIG_HOME HOME=/
+		"$REDLOCK_BIN" run -n --reentrant -r "$url" "$job" echo ran)
+	gives 0 rl_run -r "$url" "$job" -- "${inner[@]}"
+	[ "$output" = ran ]
+	gives 75 setpriv --bounding-set=-kill "$REDLOCK_BIN" run -r "$url" "$job" -- "${inner[@]}"
+	says "run '$job': busy: held by"
+}
+
 @test "another lock in between hides neither the run above nor that it would wait for itself" {
 	gives 7 timeout 5 "$REDLOCK_BIN" run --also c "$job" -c "$(nested b -- sh -c "$(nested --reentrant "$job" -- sh -c 'exit 7')")"
 	gives 0 timeout 5 "$REDLOCK_BIN" run --also c "$job" -c "$(nested b -- sh -c "$(nested --reentrant --also b --also c "$job" -- touch ran)")"
@@ -34,6 +45,17 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	nothing_left
 }
 
+@test "the report of a wait for itself that is refused is that of a busy lock" {
+	gives 75 timeout 5 "$REDLOCK_BIN" run q2 -- "$REDLOCK_BIN" run --also q1 --also q2 --report-fd 7 "$job" -- true 7>report
+	says "'q2' is held by the command that this one runs under: it would wait for itself"
+	[[ $stderr != *busy* ]]
+	output=$(<report)
+	json_is 'j["result"] == "BUSY" and j["busy_name"] == "q2" and j["holder"]["state"] == "held" and j["exit_code"] == 75'
+	gives 75 timeout 5 "$REDLOCK_BIN" run "$job" -- "$REDLOCK_BIN" run --report-fd 7 "$job" -- true 7>report
+	output=$(<report)
+	json_is 'j["result"] == "BUSY" and j["holder"]["state"] == "held"'
+}
+
 @test "a lost lock further above is not entered" {
 	cat >lose <<-END
 		for node in $all; do redis-cli -s \$XDG_RUNTIME_DIR/redlock/cluster/node-\$node/redis.sock del $job; done >out
@@ -41,6 +63,44 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	END
 	gives 79 rl_run --on-loss warn "$job" -c "$(nested b -- sh ./lose)"
 	says "does not hold '$job' any more"
+	[ ! -e ran ]
+}
+
+@test "what the servers refuse is told, whether the run above has the lock or not" {
+	on_nodes "$all" acl setuser full reset on '>pw' '~*' '&*' +@all
+	# The password is not for commands.
+	gives 77 env REDLOCK_AUTH=pw "$REDLOCK_BIN" run --user full "$job" -c "$(nested -v --user full --reentrant "$job" touch ran)"
+	says "whether the run above this one holds '$job' is unknown" "node 1 unix:" "WRONGPASS" "hint: check user and password"
+	on_nodes "$all" acl setuser few reset on '>pw' '~*' '&*' +@all -type -get -getrange -eval -evalsha
+	echo pw >password
+	chmod 600 password
+	gives 76 rl_run "$job" -c "$(nested --user few --password-file "$PWD/password" --reentrant "$job" touch ran)"
+	says "no quorum: 0 of 5 nodes voted" "NOPERM" "hint: give the user the rights of"
+	on_nodes "$all" acl deluser full few
+	[ ! -e ran ]
+}
+
+@test "while it asks, TERM and HUP end it, USR1 and USR2 do not" {
+	kill_nodes CONT 1 2 3
+	for signal in TERM:143 HUP:129; do
+		rm -f asks go
+		start_run "$job" -- sh -c "echo \$\$ >asks; until [ -e go ]; do sleep 0.02; done
+			exec '$REDLOCK_BIN' run --node-timeout 8s --kill-after 1s --reentrant '$job' touch ran"
+		until_true test -s asks
+		kill_nodes STOP 1 2 3
+		touch go
+		until_true child_of "$(cat asks)"
+		kill -s USR1 "$(cat asks)"
+		kill -s USR2 "$(cat asks)"
+		sleep 0.1
+		started=$(now_ms)
+		kill -s "${signal%:*}" "$(cat asks)"
+		until_true is_gone "$(cat asks)"
+		took=$(($(now_ms) - started))
+		kill_nodes CONT 1 2 3
+		ends "${signal#*:}"
+		[ "$took" -lt 4000 ] || { echo "after $took ms" && return 1; }
+	done
 	[ ! -e ran ]
 }
 

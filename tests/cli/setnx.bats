@@ -148,6 +148,27 @@ assert c.strtod(token, None) > now * 10**9 and float(token) > now * 10**9' "$tok
 	rl release --compat setnx timed "$token"
 }
 
+@test "who has what is no time is told, too: a shared lock, and keys of other kinds" {
+	for compat in setnx setnx-safe off; do
+		rl run --shared z -- bash -c '"$@" 2>"$sandbox/said" || echo $?' bash \
+			"$REDLOCK_BIN" run --node-timeout 2s -n --compat "$compat" z -- true >"$sandbox/code"
+		[ "$(<"$sandbox/code")" = 75 ]
+		grep -q "busy: shared by 1 holder (owner .* of 3 nodes" "$sandbox/said"
+	done
+	on_nodes "1 2 3" rpush list element
+	for compat in setnx setnx-safe off; do
+		want 75 rl run -n --compat "$compat" list -- true
+		says "busy: held by a key of type list, which is not a known lock"
+	done
+	rl acquire --slots 2 list
+	slot=$(on_node 1 --scan --pattern '*list*:1')
+	on_nodes "1 2 3" del "$slot"
+	on_nodes "1 2 3" rpush "$slot" element
+	want 0 rl status list
+	[[ $output == *"slot 1: held by a key that is no string, which is not a known lock"* ]]
+	on_nodes "1 2 3" flushall
+}
+
 @test "what --compat does not go with" {
 	want 64 rl acquire --compat setnx --guard auto job
 	[[ $stderr == *"--compat setnx and --guard exclude each other"* ]]

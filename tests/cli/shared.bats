@@ -77,6 +77,23 @@ waits_at_its_gate() { # NAME
 	want 1 "$rflock" -x "$file" "$rflock" -n -s "$file" true
 }
 
+# Since Redis 7 such a user has no channels.
+@test "who may not publish does not overtake one that waits and may" {
+	on_nodes "1 2 3" acl setuser mute reset on '>pw' '~*' +@all
+	on_nodes "1 2 3" acl setuser full reset on '>pw' '~*' '&*' +@all
+	export REDLOCK_AUTH=pw
+	readers=()
+	for _ in 1 2 3 4; do
+		while [ ! -e "$sandbox/no more" ]; do rl run --user mute --shared crowd -- sleep 0.3; done 3>&- &
+		readers+=($!)
+		sleep 0.07
+	done
+	for _ in 1 2 3 4; do want 0 rl run --user full -w 4s crowd -- true; done
+	touch "$sandbox/no more"
+	for pid in "${readers[@]}"; do await "$pid" 0; done
+	on_nodes "1 2 3" acl deluser mute full
+}
+
 @test "what cannot be shared is refused with a sentence" {
 	want 64 rl run --shared --also b a -- true
 	[[ $stderr == *"--shared and --also exclude each other"* ]]

@@ -265,7 +265,7 @@ static int64_t waiting(const struct line *l)
 
 static void drop_first(struct line *l)
 {
-	line_replace(l, 0, line_first(line_text(l)).size, text_bytes(""));
+	line_replace(l, 0, entry_first(line_text(l)).size, text_bytes(""));
 }
 
 static void take(struct line *l, const struct waiter *w, bool mine)
@@ -293,7 +293,7 @@ static void take(struct line *l, const struct waiter *w, bool mine)
 /* Whose turn it is while another name is in the way lets the next one have it. */
 static void refuse(struct line *l, const struct waiter *w, bool mine, bool turn)
 {
-	unsigned line = w->script == RL_SCRIPT_ENTER_ALL ? 110 : 131; /* of the SET */
+	unsigned line = w->script == RL_SCRIPT_ENTER_ALL ? 120 : 141; /* of the SET */
 	struct call *c = l->call;
 	int64_t place = 0;
 	if (turn && mine) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "redis_entry.h"
 #include "redis_guard.h"
 #include "redis_offers.h"
 #include "redis_queue.h"
@@ -15,7 +16,7 @@ enum { LEAVE_PLACE = TOKEN + 1, LEAVE_PATIENCE, LEAVE_BARS };
 enum { HAND_NEXT = TOKEN + 1 };
 enum { GUARD_FENCE = ENTER_TERMS + 2, GUARD_PASS, GUARD_FENCED, GUARD_TIMED };
 enum { VACATE_TOKEN = QUEUE + 1 }; /* it has two keys */
-enum { ENTRY = 31, LIFE_MS = 60000, SHOWN = 1024 };
+enum { ENTRY = 31, LIFE_MS = 60000, DOUBT_MS = 5000, SHOWN = 1024 };
 
 static struct bytes word(const struct call *c, unsigned i)
 {
@@ -31,53 +32,13 @@ static bool string_of(struct call *c, struct bytes name, struct bytes *ret)
 	return found;
 }
 
-/* ---- entries ---- */
-
-static size_t run_of(struct bytes text, size_t from, const char *characters)
-{
-	size_t end = from;
-	while (end < text.size && text.at[end] != '\0' && strchr(characters, text.at[end]) != NULL)
-		end++;
-	return end - from;
-}
-
-/* tonumber() of Lua, spaces around it and all. */
-static bool number_in(const char *at, size_t size, double *ret)
-{
-	char text[64], *end;
-	snprintf(text, sizeof text, "%.*s", (int)size, at);
-	*ret = strtod(text, &end);
-	return end != text && end[strspn(end, " ")] == '\0';
-}
-
-/* ^(..)(%x+)%.(%d+) ([^;]*); */
-struct entry line_first(struct bytes line)
-{
-	const char *end = memchr(line.at, ';', line.size);
-	struct entry e = {.size = end != NULL ? (size_t)(end - line.at) + 1 : line.size};
-	size_t client = run_of(line, 2, "0123456789abcdefABCDEF"), dot = 2 + client;
-	size_t slot = dot < line.size && line.at[dot] == '.' ? run_of(line, dot + 1, "0123456789") : 0;
-	size_t used = dot + 1 + slot;
-	const char *rest = memchr(line.at + dot, ';', dot < line.size ? line.size - dot : 0);
-	if (client == 0 || slot == 0 || rest == NULL || line.at[used] != ' ')
-		return e;
-	e.placed = true;
-	e.reader = memcmp(line.at, "1r", 2) == 0;
-	e.known = e.reader || memcmp(line.at, "1w", 2) == 0;
-	e.client = (struct bytes){line.at + 2, client};
-	e.slot = (struct bytes){line.at + dot + 1, slot};
-	e.size = (size_t)(rest - line.at) + 1;
-	e.woken = number_in(line.at + used, e.size - 1 - used, &e.until);
-	return e;
-}
+/* ---- the line of them ---- */
 
 static bool is_place(const struct entry *e, struct bytes place)
 {
 	return place.size == e->client.size + 1 + e->slot.size &&
 	       memcmp(place.at, e->client.at, place.size) == 0; /* they are side by side */
 }
-
-/* ---- the line of them ---- */
 
 struct bytes line_text(const struct line *l)
 {
@@ -145,20 +106,36 @@ int line_wake(const struct line *l, const struct entry *e)
 void line_wake_readers(const struct line *l)
 {
 	struct bytes rest = line_text(l);
-	struct entry e = line_first(rest);
+	struct entry e = entry_first(rest);
 	while (e.reader && rest.size > e.size) {
 		rest = (struct bytes){rest.at + e.size, rest.size - e.size};
-		e = line_first(rest);
+		e = entry_first(rest);
 		if (e.reader)
 			line_wake(l, &e);
 	}
+}
+
+/* In the place of what stands behind the last space. */
+static void put_mark(struct line *l, const struct entry *e, const char *mark)
+{
+	size_t from = e->size - 1;
+	while (line_text(l).at[from - 1] != ' ')
+		from--;
+	line_replace(l, from, e->size - 1 - from, text_bytes(mark));
 }
 
 void line_mark(struct line *l, const struct entry *e, struct bytes patience)
 {
 	char until[32];
 	snprintf(until, sizeof until, "%.14g", (double)(l->call->redis->now_ms + word_number(patience)));
-	line_replace(l, e->size - 1, 0, text_bytes(until));
+	put_mark(l, e, until);
+}
+
+void line_doubt(struct line *l, const struct entry *e)
+{
+	char until[32];
+	snprintf(until, sizeof until, "0%.14g", (double)(l->call->redis->now_ms + DOUBT_MS));
+	put_mark(l, e, until);
 }
 
 /* A release of several names is not given the keys of their offers. */
@@ -177,14 +154,21 @@ static void drop_offer(struct line *l, const struct entry *e)
 }
 
 /* It is the first one's turn, or whether it still listens is asked. True: it is waited for. */
-static bool is_there(struct line *l, const struct entry *e, bool turn, struct bytes patience)
+static bool is_there(struct line *l, const struct entry *e, bool turn, bool stands, struct bytes patience)
 {
-	bool heard = (turn || !e->known ? line_wake(l, e) : say(l, e, text_bytes("4294967295"))) != 0;
-	if (!e->known || (!heard && !l->call->redis->waits_for_all))
+	int heard = turn || !e->known ? line_wake(l, e) : say(l, e, text_bytes("4294967295"));
+	if (!e->known || (heard == 0 && !l->call->redis->waits_for_all))
 		return false;
+	if (heard < 0) {
+		if (!e->woken)
+			line_doubt(l, e);
+		return !e->woken || stands;
+	}
 	if (turn) {
 		line_wake_readers(l);
 		line_mark(l, e, patience);
+	} else if (e->doubted) {
+		put_mark(l, e, "");
 	}
 	return true;
 }
@@ -194,14 +178,14 @@ bool line_tidy(struct line *l, bool free, bool open, struct bytes place, struct 
 	bool waits = l->call->redis->waits_for_all;
 	double now_ms = (double)l->call->redis->now_ms;
 	while (l->text.length > 0) {
-		struct entry e = line_first(line_text(l));
+		struct entry e = entry_first(line_text(l));
+		bool stands = e.woken && (waits || (e.until > now_ms && e.until <= now_ms + LIFE_MS));
+		bool told = e.known && e.woken && !e.doubted, turn = free || (open && e.reader);
 		if (e.known && is_place(&e, place))
 			return true;
-		if (e.known && !e.woken && !open)
+		if (e.known && ((!e.woken && !open) || (told && stands)))
 			return false;
-		if (e.known && e.woken && (waits || (e.until > now_ms && e.until <= now_ms + LIFE_MS)))
-			return false;
-		if (e.placed && !(e.known && e.woken) && is_there(l, &e, free || e.reader, patience))
+		if (e.placed && !told && is_there(l, &e, turn, stands, patience))
 			return false;
 		drop_offer(l, &e);
 		buffer_drop(&l->text, e.size);
@@ -216,7 +200,7 @@ bool queue_is_open(const struct key *key)
 
 static struct bytes behind_space(struct bytes text)
 {
-	size_t digits = run_of(text, 0, "0123456789");
+	size_t digits = entry_run(text, 0, "0123456789");
 	return (struct bytes){text.at + digits + 1, text.size - digits - 1};
 }
 
@@ -224,10 +208,10 @@ static struct bytes behind_space(struct bytes text)
 static bool is_fresh(struct bytes *offer, int64_t now_ms, int64_t holder_ms)
 {
 	enum { FRESH_MS = 2000, OLD = 8, HELD_MOST_MS = 8000 };
-	int64_t age = now_ms - word_number((struct bytes){offer->at, run_of(*offer, 0, "0123456789")});
+	int64_t age = now_ms - word_number((struct bytes){offer->at, entry_run(*offer, 0, "0123456789")});
 	*offer = behind_space(*offer);
 	struct bytes ttl = behind_space(*offer);
-	ttl.size = run_of(ttl, 0, "0123456789");
+	ttl.size = entry_run(ttl, 0, "0123456789");
 	int64_t held = holder_ms < HELD_MOST_MS ? holder_ms : HELD_MOST_MS;
 	return age >= 0 && age <= FRESH_MS && age * OLD <= word_number(ttl) && held <= word_number(ttl);
 }
@@ -238,10 +222,10 @@ static struct bytes next_offer(struct line *l, int64_t holder_ms, char *room, si
 	struct bytes offer;
 	struct bytes text = line_text(l);
 	size_t client =
-	    text.size > 2 && memcmp(text.at, "1w", 2) == 0 ? run_of(text, 2, "0123456789abcdefABCDEF") : 0;
+	    text.size > 2 && memcmp(text.at, "1w", 2) == 0 ? entry_run(text, 2, "0123456789abcdefABCDEF") : 0;
 	size_t dot = 2 + client;
 	size_t slot =
-	    client > 0 && dot < text.size && text.at[dot] == '.' ? run_of(text, dot + 1, "0123456789") : 0;
+	    client > 0 && dot < text.size && text.at[dot] == '.' ? entry_run(text, dot + 1, "0123456789") : 0;
 	struct bytes place = {text.at + 2, client + 1 + slot};
 	if (slot == 0 || !offers_get(l->call, word(l->call, OFFERS), place, &offer) ||
 	    !is_fresh(&offer, l->call->redis->now_ms, holder_ms))
@@ -292,7 +276,7 @@ static void take(struct line *l, bool mine)
 	l->written = true;
 	if (mine) {
 		offers_drop(c, word(c, OFFERS), word(c, ENTER_PLACE));
-		buffer_drop(&l->text, line_first(line_text(l)).size);
+		buffer_drop(&l->text, entry_first(line_text(l)).size);
 	}
 	if (line_changed(l))
 		line_keep(l);
@@ -306,13 +290,9 @@ static void take(struct line *l, bool mine)
 int64_t line_stand(struct line *l, bool mine, struct bytes place)
 {
 	char entry[128];
-	struct entry first = mine ? line_first(line_text(l)) : (struct entry){0};
-	if (mine && first.woken) {
-		size_t from = first.size - 1;
-		while (strchr(" ", line_text(l).at[from - 1]) == NULL)
-			from--;
-		line_replace(l, from, first.size - 1 - from, text_bytes(""));
-	}
+	struct entry first = mine ? entry_first(line_text(l)) : (struct entry){0};
+	if (mine && first.woken)
+		put_mark(l, &first, "");
 	if (mine || place.size == 0)
 		return mine ? 1 : 0;
 	const char kinds[] = {l->kind, '\0'};
@@ -340,7 +320,7 @@ static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
 	struct call *c = l->call;
 	bool guarded = l->script == RL_SCRIPT_GUARDED_ENTER;
-	unsigned line = guarded ? 85 : 73; /* of the SET */
+	unsigned line = guarded ? 90 : 78; /* of the SET */
 	int64_t place = line_stand(l, mine, word(c, ENTER_PLACE));
 	if (line_changed(l) && script_fails_at(c, line_keep(l), l->script, line))
 		return;
@@ -401,7 +381,7 @@ static void enter(struct call *c, enum rl_script script, unsigned pexpire_line, 
 	buffer_append(&shown, value.at, value.size < SHOWN ? value.size : SHOWN);
 	int64_t left = call_life(c, call_find(c, word(c, NAME)));
 	bool free = left == -2;
-	struct bytes terms = word(c, ENTER_TERMS), patience = {terms.at, run_of(terms, 0, "0123456789")};
+	struct bytes terms = word(c, ENTER_TERMS), patience = {terms.at, entry_run(terms, 0, "0123456789")};
 	bool open = queue_is_open(call_find(c, word(c, NAME)));
 	bool mine = line_tidy(&l, free, open, word(c, ENTER_PLACE), patience);
 	bool takes = free && (mine || l.text.length == 0 || c->redis->any_turn);
@@ -415,7 +395,7 @@ static void enter(struct call *c, enum rl_script script, unsigned pexpire_line, 
 
 void script_enter(struct call *c)
 {
-	enter(c, RL_SCRIPT_ENTER, 7, 41);
+	enter(c, RL_SCRIPT_ENTER, 7, 46);
 }
 
 /* Its words as those of the other, and the further ones behind them. */
@@ -431,7 +411,7 @@ void script_guarded_enter(struct call *c)
 	if (verdict < 0)
 		reply_entered(c, (int64_t[]){verdict, 0, 0, 0}, text_bytes(""));
 	else
-		enter(c, RL_SCRIPT_GUARDED_ENTER, 15, 49);
+		enter(c, RL_SCRIPT_GUARDED_ENTER, 15, 54);
 }
 
 /* The first lines of both: -1: the key cannot be deleted, and that was answered. */
@@ -515,7 +495,7 @@ struct next {
 
 static bool cut(struct bytes *rest, const char *characters, char end, struct bytes *ret)
 {
-	*ret = (struct bytes){rest->at, run_of(*rest, 0, characters)};
+	*ret = (struct bytes){rest->at, entry_run(*rest, 0, characters)};
 	if (ret->size == 0 || ret->size >= rest->size || rest->at[ret->size] != end)
 		return false;
 	*rest = (struct bytes){rest->at + ret->size + 1, rest->size - ret->size - 1};

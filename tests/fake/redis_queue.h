@@ -4,17 +4,8 @@
 #define FAKE_REDIS_QUEUE_H
 
 #include "redis_call.h"
+#include "redis_entry.h"
 #include "scripts.h"
-
-struct entry {
-	bool known;  /* of this version and kind */
-	bool reader; /* it waits for a shared lock */
-	bool placed; /* it says whose it is */
-	struct bytes client, slot;
-	double until;
-	bool woken;
-	size_t size; /* with what ends it */
-};
 
 struct line {
 	struct call *call;
@@ -35,11 +26,11 @@ const char *line_find(const struct line *l, const char *kinds, struct bytes plac
 /* Puts other bytes in the place of some. */
 void line_replace(struct line *l, size_t from, size_t size, struct bytes by);
 
-/* Until when the first one goes first. */
+/* Until when the first one goes first; or, where it could not be told, has to ask. */
 void line_mark(struct line *l, const struct entry *e, struct bytes patience);
-struct entry line_first(struct bytes line);
+void line_doubt(struct line *l, const struct entry *e);
 
-/* How many hear it. */
+/* How many hear it. -1: it is not permitted. */
 int line_wake(const struct line *l, const struct entry *e);
 
 /* Those behind the first one, up to one who waits for an exclusive lock. */

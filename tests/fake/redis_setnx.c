@@ -179,10 +179,17 @@ void script_setnx_query(struct call *c)
 	if (string && !look(c, RL_SCRIPT_SETNX_QUERY, &f))
 		return;
 	struct bytes value = string ? f.key->value : text_bytes("");
+	struct buffer holders = {0};
+	int64_t count = (int64_t)value.size;
+	if (f.key != NULL && f.key->type == KEY_ZSET) {
+		count = share_holders(c, f.key, &holders);
+		value = (struct bytes){holders.length > 0 ? buffer_front(&holders) : "", holders.length};
+	}
 	call_reply(c, "*5");
 	call_reply_bulk(c, text_bytes(f.key == NULL ? "none" : key_type_names[f.key->type]));
 	call_reply_number(c, call_life(c, f.key));
-	call_reply_number(c, (int64_t)value.size);
+	call_reply_number(c, count);
 	call_reply_bulk(c, (struct bytes){value.at, value.size < 1024 ? value.size : 1024});
 	call_reply_number(c, f.ours);
+	buffer_free(&holders);
 }

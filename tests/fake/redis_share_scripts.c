@@ -115,16 +115,18 @@ static void enter_set(struct call *c, const struct claim *s)
 static void go_from_line(struct line *l, const struct claim *s, const char *found)
 {
 	size_t from = (size_t)(found - line_text(l).at) - 1;
-	struct entry own = line_first((struct bytes){line_text(l).at + from, l->text.length - from});
-	bool first = from == 0, woken = own.woken;
+	struct entry own = entry_first((struct bytes){line_text(l).at + from, l->text.length - from});
+	bool first = from == 0, woken = own.woken && !own.doubted;
 	line_replace(l, from, own.size, text_bytes(""));
-	struct entry next = line_first(line_text(l));
+	struct entry next = entry_first(line_text(l));
 	if (!first || !next.reader || next.woken)
 		return;
-	if (!woken) {
-		line_wake(l, &next);
-		line_wake_readers(l);
+	if (!woken && line_wake(l, &next) < 0) {
+		line_doubt(l, &next);
+		return;
 	}
+	if (!woken)
+		line_wake_readers(l);
 	line_mark(l, &next, s->patience);
 }
 
@@ -151,7 +153,7 @@ static bool is_ours(struct call *c, const struct key *key)
 
 static void claim(struct line *l, const struct claim *s)
 {
-	enum { ZADD_LINE = 47, SET_LINE = 84 };
+	enum { ZADD_LINE = 52, SET_LINE = 90 };
 	const struct form *f = s->form;
 	struct call *c = l->call;
 	const struct key *key = call_find(c, word(c, NAME));

@@ -298,7 +298,7 @@ static void take(struct line *l, const struct room *r, unsigned slot, bool mine,
 
 static void refuse(struct line *l, const struct room *r, struct buffer *beside)
 {
-	enum { SET_LINE = 118 };
+	enum { SET_LINE = 128 };
 	struct call *c = l->call;
 	int64_t place = stand(l, behind_token(c, PLACE));
 	put_back(l, beside);
@@ -310,7 +310,7 @@ static void refuse(struct line *l, const struct room *r, struct buffer *beside)
 
 static void enter(struct line *l, const struct room *r)
 {
-	enum { SET_LINE = 58 };
+	enum { SET_LINE = 63 };
 	struct call *c = l->call;
 	struct buffer beside;
 	bool free = r->count > 0;

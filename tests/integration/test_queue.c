@@ -327,19 +327,54 @@ TEST(what_cannot_be_kept_is_not_told)
 	expect_silence();
 }
 
-/* Nobody may wake anybody: what is released is released, and the first one is waited for as if it had been
- * told. */
+/* As if it could not be told 50 ms before the end of its time. */
+static void nearly_over(void)
+{
+	static const char script[] = "local t = redis.call('time') return redis.call('set', KEYS[1], "
+	                             "string.format('1w%-27s 0%d;1w%-27s ;', ARGV[1], t[1] * 1000 + "
+	                             "math.floor(t[2] / 1000) + 50, ARGV[2]), 'px', 60000)";
+	server_must(&servers.server[0], "OK", "EVAL", script, "1", queue, B, C, NULL);
+	wait_ms(70);
+}
+
+/* Nobody may wake anybody: what is released is released. The first one was not told, so it has time to ask by
+ * itself; but not for ever. */
 TEST(publish_is_forbidden)
 {
 	line_up();
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "-publish", NULL);
 	expect_leave("t0", "", "2");
 	assert_false(server_has(&servers.server[0], name));
+	wait_ms(PATIENCE_MS + 20);
+	expect_enter("t3", C, 0, 3, 3); /* A was not woken, and is not late */
+	server_must(&servers.server[0], "OK", "SET", name, "barger", NULL);
+	expect_enter("t1", A, 0, 3, 1); /* it lives */
+	server_must(&servers.server[0], "1", "DEL", name, NULL);
 	expect_enter("t3", C, 0, 3, 3);
 	expect_enter("t1", A, 1, 2, 0);
 	expect_leave("t1", "", "2");
-	wait_ms(PATIENCE_MS + 20);
+	expect_enter("t3", C, 0, 2, 2);
+	nearly_over();
 	expect_enter("t3", C, 1, 0, 0); /* B had its time */
+}
+
+/* Who could not be told is told by who may do so. */
+TEST(publish_is_forbidden_to_some)
+{
+	all_listen();
+	line_up();
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "-publish", NULL);
+	expect_leave("t0", "", "2");
+	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "+publish", NULL);
+	expect_silence();
+	expect_enter("t3", C, 0, 3, 3);
+	expect_woken(A);
+	wait_ms(PATIENCE_MS + 20);
+	expect_enter("t3", C, 0, 2, 2); /* now it is late */
+	expect_woken(B);
+	nearly_over();
+	expect_enter("t3", C, 0, 2, 2);
+	expect_woken(B); /* asked, and heard: it is not gone */
 }
 
 TEST(names_of_any_bytes)

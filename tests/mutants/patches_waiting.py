@@ -18,6 +18,7 @@ PLACES = "src/places.c"
 LISTENER = "src/net/listener.c"
 ENTER_LUA = "scripts/enter.lua"
 TIDY_LUA = "scripts/parts/tidy.lua"
+TELL_LUA = "scripts/parts/tell.lua"
 STAND_LUA = "scripts/parts/stand.lua"
 LEAVE_LUA = "scripts/leave.lua"
 WAKE_LUA = "scripts/parts/wake.lua"
@@ -27,13 +28,12 @@ BACKTRACKS = '"^(..)(%x+)%.(%d+)([^;]*);()"'
 
 WAITING_ROWS = [
 	# ---- 21 ----
-	("queue: a woken head goes first for ever", 21, TIDY_LUA,
-		"if told > now and told <= now + 60000 then break end", "if told then break end"),
-	("queue: who is gone is waited for", 21, TIDY_LUA,
-		'elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") ~= 0 then',
-		'elseif redis.pcall("publish", "redlock:wake:" .. client, turn and slot or "4294967295") then'),
-	("queue: a release wakes who is gone", 21, WAKE_LUA,
-		'client, turn and slot or "4294967295") ~= 0 then', 'client, turn and slot or "4294967295") then'),
+	("queue: a woken head goes first for ever", 21, TELL_LUA,
+		"told and not (now and (told <= now or told > now + 60000))", "told"),
+	("queue: who is gone is waited for", 21, TELL_LUA, "elseif heard and heard ~= 0 then", "elseif heard then"),
+	("queue: who was not told misses its turn", 21, TELL_LUA,
+		'mark = not told and now and string.format("0%d", now + 5000)', "mark = not told and turn and now and now + patience"),
+	("queue: who could not be told is waited for for ever", 21, TELL_LUA, "if stands or not told then break end", "break"),
 	("queue: it ends although its waiters ask", 21, ENTER_LUA,
 		'if both[2] then redis.call("pexpire", KEYS[2], 60000) end\n', ""),
 	# ---- 39 ----

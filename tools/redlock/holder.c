@@ -204,7 +204,10 @@ const char *holder_text(const struct redlock_finding *finding, char *buffer, siz
 		snprintf(buffer, size, "'%s' of another client", value);
 		break;
 	case HOLDER_TYPE:
-		snprintf(buffer, size, "a key of type %s, which is not a known lock", finding->type);
+		if (strcmp(finding->type, "other") == 0) /* of a slot: which one was not asked */
+			snprintf(buffer, size, "a key that is no string, which is not a known lock");
+		else
+			snprintf(buffer, size, "a key of type %s, which is not a known lock", finding->type);
 		break;
 	}
 	return buffer;

@@ -146,10 +146,11 @@ enum doctor_group {
 	DOCTOR_STEPS,
 	DOCTOR_OPENING,
 	DOCTOR_QUEUE,
-	DOCTOR_SHARED, /* of shared locks alone */
-	DOCTOR_FENCE,  /* of fencing tokens alone */
-	DOCTOR_TOLD,   /* by servers, of the end of a key */
-	DOCTOR_GUARDS, /* of a guarded set, if it is or is to be one; they are in other groups as well */
+	DOCTOR_CHANNEL, /* where those who wait are told */
+	DOCTOR_SHARED,  /* of shared locks alone */
+	DOCTOR_FENCE,   /* of fencing tokens alone */
+	DOCTOR_TOLD,    /* by servers, of the end of a key */
+	DOCTOR_GUARDS,  /* of a guarded set, if it is or is to be one; they are in other groups as well */
 	DOCTOR_LOOK
 };
 

@@ -36,7 +36,7 @@ static const struct {
     {"+command|info", DOCTOR_LOOK, false, {"COMMAND", "INFO", "get"}},
     {"~{", DOCTOR_QUEUE, false, {"GET", QUEUE}},
     {"~", DOCTOR_NEEDED, false, {NULL}},
-    {"&redlock:wake:*", DOCTOR_QUEUE, false, {NULL}},
+    {"&redlock:wake:*", DOCTOR_CHANNEL, false, {NULL}},
     {"+mget", DOCTOR_QUEUE, false, {"MGET", KEY}},
     {"+time", DOCTOR_QUEUE, false, {"TIME"}},
     {"+publish", DOCTOR_QUEUE, false, {"PUBLISH", "redlock:wake:doctor", ""}},

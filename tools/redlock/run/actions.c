@@ -38,16 +38,17 @@ static void find_holder(struct run *run)
 static int refusal_code(struct run *run)
 {
 	bool silent = run->settings->quiet || (run->order->silent_when_busy && !run->settings->verbose);
-	if (run->self_wait)
-		return (int)run->settings->busy_code;
 	if (run->rights.refused)
 		run->result = REDLOCK_E_NOQUORUM;
+	else if (run->self_wait) /* which was ended by a cancel */
+		run->result = REDLOCK_E_BUSY;
 	report_collect(run->report, "run", run->order->name, run->result, &run->session,
 	               run->rights.refused ? run->rights.question : run->lock);
 	run->report->slots = (unsigned)run->settings->slots;
-	if (!silent || run->order->report_fd >= 0)
+	if (run->order->report_fd >= 0 || (!silent && !run->self_wait))
 		find_holder(run);
-	tell_refused(run);
+	if (!run->self_wait) /* it was said */
+		tell_refused(run);
 	if (run->result == REDLOCK_E_BUSY)
 		return (int)run->settings->busy_code;
 	return run->report->outcome.code == EXIT_NOQUORUM ? run->order->no_quorum_code

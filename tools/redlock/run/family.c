@@ -98,6 +98,15 @@ bool family_is_below(int proc, pid_t pid, uint64_t birth, const char *name)
 	return false;
 }
 
+/* A root without it is a user like others. */
+static bool has_cap_kill(const char *status)
+{
+	const unsigned cap_kill = 5;
+	unsigned long long effective;
+	const char *at = strstr(status, "\nCapEff:");
+	return at != NULL && sscanf(at, "\nCapEff: %llx", &effective) == 1 && (effective >> cap_kill & 1) != 0;
+}
+
 bool family_may_signal(int proc, pid_t pid)
 {
 	char path[64], text[4096];
@@ -110,7 +119,8 @@ bool family_may_signal(int proc, pid_t pid)
 	if (ids == NULL || sscanf(ids, "\nUid: %lu %lu", &real, &effective) != 2 ||
 	    getresuid(&ours, &any, &saved) < 0)
 		return false;
-	return effective == 0 || real == ours || real == saved || effective == ours || effective == saved;
+	const bool any_user = effective == 0 && has_cap_kill(text);
+	return any_user || real == ours || real == saved || effective == ours || effective == saved;
 }
 
 static bool add(struct processes *all, pid_t pid, pid_t parent)

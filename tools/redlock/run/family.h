@@ -27,7 +27,7 @@ uint64_t family_birth(int proc, pid_t pid);
 /* Whether the process of that birth and name is above this one, as far as those above are shown. */
 bool family_is_below(int proc, pid_t pid, uint64_t birth, const char *name);
 
-/* Whether that one has the right to signal this one: as root, or with a user that both have. */
+/* Whether that one has the right to signal this one: as root with CAP_KILL, or with a user that both have. */
 bool family_may_signal(int proc, pid_t pid);
 
 /* Sends the signals, in this order, to each descendant of the calling process, parents first. `child`: one of

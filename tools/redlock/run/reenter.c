@@ -2,6 +2,9 @@
 #include "reenter.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,6 +14,7 @@
 #include "../message.h"
 #include "../outcome.h"
 #include "../printable.h"
+#include "../report.h"
 #include "../secret.h"
 #include "../signals.h"
 #include "above.h"
@@ -55,38 +59,50 @@ static bool fits(const struct settings *settings, const struct runs_entry *run, 
 	return serves && numbered;
 }
 
-/* Whether a quorum of nodes has the token of the run above under the name. 0 or an error. */
-static int ask_nodes(struct session *session, const struct runs_entry *run, const char *name)
+/* Why it is not, or is not known, to be held. Returns the exit code. */
+static int tell(struct session *session, redlock_lock *lock, const char *name, const char *shown, int result)
 {
-	redlock_lock *lock;
-	int result = above_question(session, run, name, &lock);
-	if (result == 0) {
-		result = session_run(session, lock, REDLOCK_OP_QUERY);
-		redlock_lock_free(lock);
-	}
-	return result;
+	const struct settings *settings = session->settings;
+	struct report report;
+	if (result == REDLOCK_E_GONE)
+		say(settings,
+		    "--reentrant: the run above this one does not hold '%s' any more, or not on these nodes", shown);
+	else
+		say(settings, "--reentrant: whether the run above this one holds '%s' is unknown: %s", shown,
+		    redlock_strerror(result));
+	if (lock == NULL)
+		return result == REDLOCK_E_GONE ? EXIT_LOST : outcome_of_error(result);
+	report_collect(&report, "run", name, result, session, lock);
+	if (settings->verbose)
+		report_votes(&report);
+	if (result == REDLOCK_E_NOQUORUM)
+		report_failure(&report, settings);
+	return result == REDLOCK_E_GONE ? EXIT_LOST : report.outcome.code;
 }
 
-/* Whether the run above holds the name: an exit code, which is LOST if it does not. */
+/* Whether a quorum of nodes has the token of the run above under the name: an exit code, which is LOST if
+ * not.
+ */
 static int ask(struct session *session, const char *name)
 {
 	const struct settings *settings = session->settings;
 	char shown[PRINTABLE_MAX];
 	struct runs_entry run;
+	redlock_lock *lock = NULL;
 	printable(name, strlen(name), shown, sizeof shown);
 	bool above = above_find(settings, name, &run);
 	if (above && !fits(settings, &run, shown))
 		return EXIT_USAGE;
-	int result = above ? ask_nodes(session, &run, name) : REDLOCK_E_GONE;
-	if (result == 0)
-		return EXIT_OK;
-	if (result == REDLOCK_E_GONE)
-		say(settings,
-		    "--reentrant: the run above this one does not hold '%s' any more, or not on these nodes", shown);
-	else if (!signals_caught())
-		say(settings, "--reentrant: whether the run above this one holds '%s' is unknown: %s", shown,
-		    redlock_strerror(result));
-	return result == REDLOCK_E_GONE ? EXIT_LOST : outcome_of_error(result);
+	int result = above ? above_question(session, &run, name, &lock) : REDLOCK_E_GONE;
+	if (above && result == 0)
+		result = session_run(session, lock, REDLOCK_OP_QUERY);
+	int code = EXIT_OK;
+	if (result == REDLOCK_E_CANCELLED && signals_caught())
+		code = EXIT_SIGNAL + signals_caught();
+	else if (result != 0)
+		code = tell(session, lock, name, shown, result);
+	redlock_lock_free(lock);
+	return code;
 }
 
 static int ask_all(const struct settings *settings, const char *name)
@@ -101,13 +117,49 @@ static int ask_all(const struct settings *settings, const char *name)
 	return code;
 }
 
+static void nothing(int number)
+{
+	(void)number;
+}
+
+/* As a run ignores them before its command runs. By a handler: that is gone with exec, and nobody else's. */
+static void outlive_user_signals(void)
+{
+	const struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+	static const int numbers[] = {SIGUSR1, SIGUSR2};
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		if (!signal_is_ignored(numbers[i]))
+			(void)sigaction(numbers[i], &action, NULL);
+}
+
+/* Waits until the child has closed its end, by its own. It is told of a signal that ends this process. */
+static void await_end(pid_t child, int closed_fd)
+{
+	struct pollfd watched[2] = {{.fd = closed_fd}, {.fd = signals_fd(), .events = POLLIN}};
+	while (watched[0].revents == 0) {
+		if (signals_caught() && watched[1].fd >= 0) {
+			(void)kill(child, signals_caught());
+			watched[1].fd = -1; /* once is enough */
+		}
+		if (poll(watched, 2, -1) < 0 && errno != EINTR)
+			break;
+	}
+}
+
 /* By a child: what opens a session wipes passwords out of the environment, which is the command's. */
 static int ask_in_child(const struct settings *settings, const char *name)
 {
-	int status;
-	pid_t pid = fork();
+	int status, ends[2];
+	outlive_user_signals();
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return EXIT_INTERNAL;
+	const pid_t pid = fork();
 	if (pid == 0) /* with a pipe of its own: what wakes the parent would wake it without end */
 		_exit(signals_catch() < 0 ? EXIT_INTERNAL : ask_all(settings, name));
+	close(ends[1]);
+	if (pid > 0)
+		await_end(pid, ends[0]);
+	close(ends[0]);
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
 		return EXIT_INTERNAL;
 	return signals_caught() ? EXIT_SIGNAL + signals_caught() : WEXITSTATUS(status);
