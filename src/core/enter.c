@@ -16,7 +16,7 @@
 
 /* A gate that is silent for this part of a node timeout is passed over; but it has twice as long as the last
  * attempt took: nodes may be far away. */
-enum { GATE_PATIENCE = 2 };
+enum { GATE_PATIENCE = 2, SHARE_PATIENCE = 8 };
 
 /* Who hears nothing any more asks within this; who is first in line wants to hear of the key after that. */
 #define DEAF_NS (100 * RL_NS_PER_MS)
@@ -98,6 +98,15 @@ static bool looks_past(struct rl_lock *l, uint64_t now)
 	return true;
 }
 
+/* Who shares a lock must not overtake one who waits for it alone, at another gate, because a node that is
+ * slow to connect has not said yet who it is. A moment behind the call it may have. */
+static bool knows_gate(const struct rl_lock *l, const struct rl_event *e)
+{
+	uint64_t since = rl_time_sub(e->now_ns, rl_time_sub(l->wait_until_ns, l->rules->wait_ns));
+	bool fresh = l->verdict != 0 && since < l->rules->node_timeout_ns / SHARE_PATIENCE; /* was refused once */
+	return e->ordered || !rl_policy_of(l)->shares || !fresh;
+}
+
 static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	if (e->behind_ns > e->now_ns && l->rules->wait_ns > 0 && rl_policy_of(l)->contends) {
@@ -107,6 +116,10 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	if (!waits(l) || l->verdict == REDLOCK_E_NOQUORUM || rl_pace_is_last(l, e->now_ns) ||
 	    looks_past(l, e->now_ns)) {
 		ask_all(l, RL_STAGE_ALL, e->now_ns, fx);
+		return;
+	}
+	if (!l->placed && !knows_gate(l, e)) {
+		rl_round_pause(l, rl_time_add(e->now_ns, RL_RETRY_MIN_NS));
 		return;
 	}
 	if (!rl_gate_choose(l, e)) {

@@ -95,6 +95,25 @@ TEST(any_node_may_be_the_gate)
 	                 "[   27.000] acquiring: tick -> held YYT until 29699.000 | done acquire OK\n");
 }
 
+/* Which node is the gate, those may say that have not told yet who they are: they have a moment. */
+TEST(who_does_not_know_all_nodes_asks_a_moment_later)
+{
+	for (int known = 0; known < 2; known++) {
+		struct drive d = drive_idle(shared(10000));
+		d.anonymous = true;
+		drive_play(&d, "acquire; at 1");
+		answer(&d, 0, -1, 1);
+		answer(&d, 1, 1, 0);
+		answer(&d, 2, 1, 0);
+		drive_play(&d, "until 10; forget");
+		d.anonymous = !known;
+		drive_play(&d, "until 24");
+		assert_int_equal(d.lock.phase, known ? RL_ACQUIRING : RL_PAUSED);
+		drive_play(&d, "until 27");
+		assert_true(d.lock.phase == RL_ACQUIRING && d.lock.stage == RL_STAGE_GATE);
+	}
+}
+
 /* Who waits goes to the gate, with a place; what comes late of the first attempt teaches nothing. */
 TEST(who_waits_asks_the_gate)
 {
