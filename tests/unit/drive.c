@@ -283,10 +283,15 @@ void drive_left(struct drive *d, const char *ms)
 	tell(d, ms, REDLOCK_VOTE_QUARANTINE, RL_QUARANTINE_LEFT_MS);
 }
 
-uint64_t drive_deadline_ms(struct drive *d)
+uint64_t drive_deadline_ns(struct drive *d)
 {
 	lend(d);
-	uint64_t deadline = rl_lock_deadline(&d->lock);
+	return rl_lock_deadline(&d->lock);
+}
+
+uint64_t drive_deadline_ms(struct drive *d)
+{
+	uint64_t deadline = drive_deadline_ns(d);
 	return deadline == UINT64_MAX ? UINT64_MAX : deadline / RL_NS_PER_MS;
 }
 

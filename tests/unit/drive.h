@@ -94,6 +94,7 @@ void drive_ticks_until(struct drive *d, uint64_t ms);
 
 /* When the next TICK is due, in ms; UINT64_MAX: never. */
 uint64_t drive_deadline_ms(struct drive *d);
+uint64_t drive_deadline_ns(struct drive *d);
 
 /* Forgets the text so far. */
 void drive_forget(struct drive *d);

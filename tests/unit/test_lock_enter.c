@@ -320,19 +320,19 @@ TEST(whose_key_is_gone_does_not_matter)
 	lose_key(&d, 0);
 	drive_wake(&d, 0);
 	assert_true(d.lock.phase == RL_ACQUIRING && d.fx.nodes == 7);
-	uint64_t deadline = rl_lock_deadline(&d.lock);
+	uint64_t deadline = drive_deadline_ns(&d);
 	lose_key(&d, 0);
-	assert_true(d.fx.send == RL_OP_NONE && rl_lock_deadline(&d.lock) == deadline);
+	assert_true(d.fx.send == RL_OP_NONE && drive_deadline_ns(&d) == deadline);
 	d = placed(3);
-	deadline = rl_lock_deadline(&d.lock);
+	deadline = drive_deadline_ns(&d);
 	lose_key(&d, 0);
-	assert_true(rl_lock_deadline(&d.lock) == deadline && !d.lock.woken);
+	assert_true(drive_deadline_ns(&d) == deadline && !d.lock.woken);
 	d = first_in_line();
 	drive_play(&d, "at 500; wake 0; votes YNN; at 801; tick");
 	assert_true(d.lock.phase == RL_PAUSED && d.lock.place == 1);
-	deadline = rl_lock_deadline(&d.lock);
+	deadline = drive_deadline_ns(&d);
 	lose_key(&d, 0);
-	assert_true(rl_lock_deadline(&d.lock) == deadline);
+	assert_true(drive_deadline_ns(&d) == deadline);
 }
 
 /* Only the first, when that is not about to change. */
@@ -510,7 +510,7 @@ TEST(the_last_try_asks_all)
 		drive_forget(&d);
 		if (!rl_state_is_busy(&d.lock))
 			break;
-		d.now_ns = rl_lock_deadline(&d.lock);
+		d.now_ns = drive_deadline_ns(&d);
 		drive_tick(&d);
 	}
 	assert_int_equal(d.fx.result, REDLOCK_E_BUSY);

@@ -39,7 +39,7 @@ TEST(not_all_at_once)
 		struct drive d = drive_idle(renewing_rules(3));
 		d.entropy = cases[i].entropy;
 		drive_play(&d, "acquire; votes YY");
-		assert_true(rl_lock_deadline(&d.lock) == cases[i].due_ns);
+		assert_true(drive_deadline_ns(&d) == cases[i].due_ns);
 	}
 }
 
@@ -66,8 +66,8 @@ TEST(retried_until_the_end)
 	unsigned losses = 0;
 	unsigned dangers = 0;
 	uint64_t last_ns = 0;
-	while (rl_lock_deadline(&d.lock) != UINT64_MAX && renewals < 100000) {
-		d.now_ns = rl_lock_deadline(&d.lock);
+	while (drive_deadline_ns(&d) != UINT64_MAX && renewals < 100000) {
+		d.now_ns = drive_deadline_ns(&d);
 		drive_tick(&d);
 		losses += (d.fx.observed & RL_OBSERVE_LOST) != 0;
 		dangers += (d.fx.observed & RL_OBSERVE_DANGER) != 0;
@@ -111,7 +111,7 @@ TEST(saved_at_the_last_moment)
 	while (!(d.lock.round.open && d.lock.round.t0_ns > rl_time_ms(29600))) {
 		if (d.lock.round.open)
 			drive_votes(&d, "DD");
-		d.now_ns = rl_lock_deadline(&d.lock);
+		d.now_ns = drive_deadline_ns(&d);
 		drive_tick(&d);
 		assert_int_equal(d.lock.phase, RL_HELD);
 		drive_forget(&d);
@@ -131,7 +131,7 @@ TEST(a_retry_lies_in_the_future)
 	struct rl_rules rules = renewing_rules(3);
 	rules.retry_min_ns = rules.retry_max_ns = 0;
 	struct drive d = drive_begin_held(rules, "until 10000; votes DDD");
-	assert_true(rl_lock_deadline(&d.lock) > d.now_ns);
+	assert_true(drive_deadline_ns(&d) > d.now_ns);
 }
 
 /* ---- crossed by the caller ---- */
@@ -147,7 +147,7 @@ TEST(extend_in_place_of_a_renewal)
 	        "[10001.000] held: extend -> held ... until 29698.000 | send extend #3 ttl 50000.000\n"
 	        "[10001.000] held: reply #2 node 1 YES -> held ... until 29698.000\n"
 	        "[10001.000] held: reply #3 node 0 YES, 1 YES -> held YY. until 59499.000 | done extend OK\n");
-	assert_true(rl_lock_deadline(&d.lock) == 1018 * 39062500ull); /* the common time before 59499 - 19698 */
+	assert_true(drive_deadline_ns(&d) == 1018 * 39062500ull); /* the common time before 59499 - 19698 */
 }
 
 /* If it fails, the renewal follows at once. */
@@ -168,8 +168,8 @@ TEST(short_extends_do_not_put_off_the_renewal)
 {
 	struct drive d = drive_held(renewing_rules(3));
 	for (uint64_t ms = 100; ms < 100000; ms += 100) {
-		while (rl_lock_deadline(&d.lock) <= rl_time_ms(ms)) {
-			d.now_ns = rl_lock_deadline(&d.lock);
+		while (drive_deadline_ns(&d) <= rl_time_ms(ms)) {
+			d.now_ns = drive_deadline_ns(&d);
 			drive_tick(&d);
 			drive_votes(&d, "YYY"); /* of healthy nodes */
 			assert_int_equal(d.lock.phase, RL_HELD);
@@ -187,12 +187,12 @@ TEST(short_extend_after_failed_renewals)
 {
 	struct drive d = drive_held(renewing_rules(3));
 	while (d.now_ns < rl_time_ms(25000)) {
-		d.now_ns = rl_lock_deadline(&d.lock);
+		d.now_ns = drive_deadline_ns(&d);
 		drive_play(&d, "tick; votes DD; forget");
 	}
 	drive_play(&d, "extend 250; votes YY");
 	while (d.lock.phase == RL_HELD && d.now_ns < rl_time_ms(60000)) {
-		d.now_ns = rl_lock_deadline(&d.lock);
+		d.now_ns = drive_deadline_ns(&d);
 		drive_play(&d, "tick; votes YY; forget");
 	}
 	assert_int_equal(d.lock.phase, RL_HELD);

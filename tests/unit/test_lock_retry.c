@@ -47,7 +47,7 @@ TEST(tries_until_the_deadline)
 		drive_forget(&d);
 		if (!rl_state_is_busy(&d.lock))
 			break;
-		d.now_ns = rl_lock_deadline(&d.lock);
+		d.now_ns = drive_deadline_ns(&d);
 		last_send = d.now_ns;
 		drive_tick(&d);
 		assert_int_equal(d.fx.send, REDLOCK_OP_ACQUIRE);
@@ -87,8 +87,8 @@ TEST(a_busy_lock_is_busy_to_the_end)
 		drive_acquire(&d);
 		while (rl_state_is_busy(&d.lock)) {
 			uint64_t answer_ns = d.lock.round.t0_ns + rtt_us * 1000;
-			bool answered = d.lock.phase == RL_ACQUIRING && answer_ns < rl_lock_deadline(&d.lock);
-			d.now_ns = answered ? answer_ns : rl_lock_deadline(&d.lock);
+			bool answered = d.lock.phase == RL_ACQUIRING && answer_ns < drive_deadline_ns(&d);
+			d.now_ns = answered ? answer_ns : drive_deadline_ns(&d);
 			if (answered)
 				drive_votes(&d, "NN");
 			else
@@ -114,7 +114,7 @@ TEST(an_unreachable_quorum_is_no_quorum_to_the_end)
 	while (rl_state_is_busy(&d.lock)) {
 		if (d.lock.phase == RL_ACQUIRING)
 			drive_reply(&d, 0, REDLOCK_VOTE_YES); /* the others are silent */
-		d.now_ns = rl_lock_deadline(&d.lock);
+		d.now_ns = drive_deadline_ns(&d);
 		drive_tick(&d);
 	}
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
@@ -129,7 +129,7 @@ TEST(a_retry_lies_in_the_future)
 	drive_acquire(&d);
 	drive_votes(&d, "DDD"); /* at once, as nodes that are down vote */
 	assert_int_equal(d.lock.phase, RL_PAUSED);
-	assert_true(rl_lock_deadline(&d.lock) > d.now_ns);
+	assert_true(drive_deadline_ns(&d) > d.now_ns);
 }
 
 TEST(cancel_while_paused)
