@@ -9,7 +9,7 @@
  * no memory allocation and no randomness in here: time and entropy come with the event. Every operation that
  * is sent has a sequence number, and a reply that carries an older one is ignored in one place.
  *
- * The files call only those below them:
+ * The files call only those in the lines below them (tests/layers.sh wants no circle):
  *
  *     lock.h        one step: which file an event is for
  *     take.h        handed over by message
@@ -17,11 +17,10 @@
  *     acquire.h     attempts, and their end        kinds.h       the kinds of locks, a row each
  *     pass.h        passed on within a client      share.h       shared by several holders
  *     hold.h        what is held, extended, lost   fence.h       numbers that only rise
- *     pace.h        when a waiter asks             many.h        several names at once
+ *     pace.h        when a waiter asks             quarantine.h  nodes that may have forgotten
+ *     round.h       one operation asked of nodes   many.h        several names at once
  *     place.h       places in queues               slots.h       one of k names
- *     hand.h        offers to be handed the lock   quarantine.h  nodes that may have forgotten
- *     gate.h        where waiters meet
- *     round.h       one operation asked of the nodes
+ *     gate.h        where waiters meet             hand.h        offers to be handed the lock
  *     policy.h      what a row of a kind is        finding.h     what the nodes have
  *     ballot.h      their votes                    state.h       all that these work on
  *
