@@ -45,7 +45,9 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 	usage "unknown unit" -t 30x name touch ran
 	usage "give kill, term or warn" --on-loss panic name touch ran
 	usage "--json: stdout belongs to the command" --json name touch ran
-	usage "--report-fd 9" --report-fd 9 name touch ran 9>&-
+	for fd in {3..12}; do # which redlock may have opened itself by then
+		(eval "exec $fd>&-" && usage "--report-fd $fd: Bad file descriptor" --report-fd "$fd" name touch ran)
+	done
 	usage "--report-fd 2: out of range" --report-fd 2 name touch ran
 	usage "out of range: 0 to 255" -E 256 name touch ran
 	usage "--min-hold is longer than --max-hold" --min-hold 2s --max-hold 1s name touch ran
