@@ -236,8 +236,8 @@ static void draw_record(struct step *s, struct prng *p, const char *run_id)
 	add_all(s, "HSET redlock:set");
 	if (prng_chance(p, 150)) { /* towards one that can count */
 		add_all(s, PICK(p, "floor 40", "gmax 60"));
-	} else if (prng_chance(p,
-	                       500)) { /* towards a quarantine of this server that is over: it may be admitted */
+	} else if (prng_chance(p, 500)) {
+		/* towards a quarantine of this server that is over: it may be admitted */
 		const char *word = PICK(p, "mode guard", "step 1", "quntil 1", "qid q1", "qrid");
 		add_all(s, word);
 		if (s->count == 3)

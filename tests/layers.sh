@@ -247,7 +247,7 @@ check_platform() {
 # ---- Names -----------------------------------------------------------------------------------------------------
 
 # What other files may call or read is named after the file that defines it: src/net/url.c has rl_url_parse(), and
-# src/core/policy.c rl_policies.
+# src/core/kinds.c rl_kinds.
 # shellcheck disable=SC2046
 check_names() {
 	local file function name
@@ -256,9 +256,7 @@ check_names() {
 	done < <(awk '$2 ~ /[BCDGRSV]/ && $3 !~ /^(__|redlock_)/ {
 		stem = $1
 		gsub(/.*\/|\.c$/, "", stem)
-		plural = stem
-		sub(/y$/, "ies", plural)
-		if ($3 !~ "^rl_(" stem "|" plural ")(_|$)")
+		if ($3 !~ "^rl_" stem "(_|$)")
 			print $1, $3
 	}' "$work/symbols")
 	while read -r file function; do

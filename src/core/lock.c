@@ -137,11 +137,16 @@ static void begin_waiting(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 		l->refused = l->claim_seq = 0;
 }
 
-static void end_waiting(struct rl_lock *l, int result, struct rl_effects *fx)
+static void end_with(struct rl_effects *fx, enum redlock_operation operation, int result)
 {
 	fx->observed |= RL_OBSERVE_DONE;
-	fx->done = l->waiting;
+	fx->done = operation;
 	fx->result = result;
+}
+
+static void end_waiting(struct rl_lock *l, int result, struct rl_effects *fx)
+{
+	end_with(fx, l->waiting, result);
 	l->waiting = REDLOCK_OP_NONE;
 }
 
@@ -290,15 +295,6 @@ static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	return 0;
 }
 
-/* ---- passed on ---- */
-
-static void end_with(struct rl_effects *fx, enum redlock_operation operation)
-{
-	fx->observed |= RL_OBSERVE_DONE;
-	fx->done = operation;
-	fx->result = 0;
-}
-
 /* What is counted for each holder begins anew. */
 static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
@@ -308,7 +304,7 @@ static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	l->hold_until_ns = max_hold > 0 ? rl_time_add(e->now_ns, max_hold) : RL_TIME_NEVER;
 	l->valid_until_ns = 0;
 	rl_hold_until(l, e, valid_until);
-	end_with(fx, REDLOCK_OP_ACQUIRE);
+	end_with(fx, REDLOCK_OP_ACQUIRE, 0);
 }
 
 static int on_pass(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -321,9 +317,11 @@ static int on_pass(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		return REDLOCK_E_STATE;
 	rl_acquire_give_back(l, fx);
 	rl_acquire_end(l, 0, fx);
-	end_with(fx, REDLOCK_OP_RELEASE);
+	end_with(fx, REDLOCK_OP_RELEASE, 0);
 	return 0;
 }
+
+/* ---- a step ---- */
 
 static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {

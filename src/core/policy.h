@@ -67,6 +67,9 @@ static inline const struct rl_ask *rl_policy_ask(const struct rl_lock *lock)
 }
 
 /* The result of an operation. */
-int rl_policy_result(const struct rl_ask *ask, enum rl_tally tally);
+static inline int rl_policy_result(const struct rl_ask *ask, enum rl_tally tally)
+{
+	return tally == RL_WON ? 0 : tally == RL_REFUSED ? ask->refused : REDLOCK_E_NOQUORUM;
+}
 
 #endif

@@ -333,12 +333,12 @@ static const char *difference(const struct rl_set *set, const struct rl_set_reco
 	                               : "its record is of another configuration: `redlock init` goes on with it";
 }
 
+/* INFO would also tell whether it has replicas: who may not ask it is told so first. */
 static const char *objection(const struct rl_set *set, const struct rl_set_record *r)
 {
 	bool marker = r->pass[0] == '-';
 	if ((r->flags & RL_SET_NAMELESS) != 0 && (set->require || (r->pass[0] != '\0' && !marker)))
-		return "it does not report its run_id: permit INFO"; /* which would also tell whether it has replicas
-		                                                      */
+		return "it does not report its run_id: permit INFO";
 	if (set->require && (r->flags & (RL_SET_REPLICAS | RL_SET_PROMOTED)) != 0)
 		return "it has or had replicas, or was one";
 	return set->require && marker ? "its record has no run_id, so that restarts are not seen" : NULL;

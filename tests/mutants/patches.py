@@ -326,7 +326,7 @@ ROWS = [
 	# ---- 28 ----
 	("a lost lock is not released", 28, LOCK,
 		"if (l->phase != RL_HELD && l->phase != RL_LOST && !attached)", "if (l->phase != RL_HELD && !attached)"),
-	("already gone is an unreachable quorum", 28, "src/core/policy.c", "tally == RL_REFUSED ? ask->refused",
+	("already gone is an unreachable quorum", 28, "src/core/policy.h", "tally == RL_REFUSED ? ask->refused",
 		"tally == RL_REFUSED && ask->refused != REDLOCK_E_GONE ? ask->refused"),
 	("the release of an expired lock sends nothing", 28, LOCK,
 		"l->phase = RL_RELEASING;\n\tl->valid_until_ns = 0;\n\trl_round_open(l, REDLOCK_OP_RELEASE, e->now_ns, RL_TIME_NEVER, 0, fx);",

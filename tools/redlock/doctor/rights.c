@@ -15,69 +15,64 @@
 
 enum { WORDS = 7 };
 
+enum {
+	LAST = 1,  /* it may leave a connection that is good for nothing else */
+	GUARDS = 2 /* a guarded set needs it, also where nobody waits */
+};
+
 /* One for each right of redlock_acl_rights() but select, without which there is no connection, and hmget,
  * which is tried where the record is read. */
 static const struct {
 	const char *right;
 	enum doctor_group group;
-	bool last; /* it may leave a connection that is good for nothing else */
+	unsigned marks;
 	const char *words[WORDS];
 } tries[] = {
-    {"+set", DOCTOR_NEEDED, false, {"SET", KEY, "-", "XX", "PX", "10"}},
-    {"+get", DOCTOR_NEEDED, false, {"GET", KEY}},
-    {"+pttl", DOCTOR_NEEDED, false, {"PTTL", KEY}},
-    {"+pexpire", DOCTOR_NEEDED, false, {"PEXPIRE", KEY, "10"}},
-    {"+del", DOCTOR_NEEDED, false, {"DEL", KEY}},
-    {"+eval", DOCTOR_SCRIPTS, false, {"EVAL", "return 0", "0"}},
-    {"+evalsha", DOCTOR_LOOK, false, {"EVALSHA", NO_SHA, "0"}},
-    {"+client|id", DOCTOR_OPENING, false, {"CLIENT", "ID"}},
-    {"+client|kill", DOCTOR_OPENING, false, {"CLIENT", "KILL", "ID", "0"}},
-    {"+info", DOCTOR_OPENING, false, {"INFO", "server"}},
-    {"+command|info", DOCTOR_LOOK, false, {"COMMAND", "INFO", "get"}},
-    {"~{", DOCTOR_QUEUE, false, {"GET", QUEUE}},
-    {"~", DOCTOR_NEEDED, false, {NULL}},
-    {"&redlock:wake:*", DOCTOR_CHANNEL, false, {NULL}},
-    {"+mget", DOCTOR_QUEUE, false, {"MGET", KEY}},
-    {"+time", DOCTOR_QUEUE, false, {"TIME"}},
-    {"+publish", DOCTOR_QUEUE, false, {"PUBLISH", "redlock:wake:doctor", ""}},
-    {"+hget", DOCTOR_QUEUE, false, {"HGET", KEY, "f"}},
-    {"+hset", DOCTOR_QUEUE, false, {"HSET", KEY, "f", "v", "f"}}, /* one word too few */
-    {"+hdel", DOCTOR_QUEUE, false, {"HDEL", KEY, "f"}},
-    {"+hlen", DOCTOR_QUEUE, false, {"HLEN", KEY}},
-    {"+zadd", DOCTOR_SHARED, false, {"ZADD", KEY, "XX", "0", "m"}},
-    {"+zrem", DOCTOR_SHARED, false, {"ZREM", KEY, "m"}},
-    {"+zscore", DOCTOR_SHARED, false, {"ZSCORE", KEY, "m"}},
-    {"+zcount", DOCTOR_SHARED, false, {"ZCOUNT", KEY, "0", "0"}},
-    {"+zrevrange", DOCTOR_SHARED, false, {"ZREVRANGE", KEY, "0", "0"}},
-    {"+zremrangebyscore", DOCTOR_SHARED, false, {"ZREMRANGEBYSCORE", KEY, "1", "0"}},
-    {"+zrevrangebyscore", DOCTOR_LOOK, false, {"ZREVRANGEBYSCORE", KEY, "0", "1"}},
-    {"+incrby", DOCTOR_FENCE, false, {"INCRBY", KEY, "no number"}},
-    {"+pexpireat", DOCTOR_SHARED, false, {"PEXPIREAT", KEY, "1"}},
-    {"+type", DOCTOR_LOOK, false, {"TYPE", KEY}},
-    {"+strlen", DOCTOR_LOOK, false, {"STRLEN", KEY}},
-    {"+getrange", DOCTOR_STEPS, false, {"GETRANGE", KEY, "0", "0"}},
-    {"+getrange", DOCTOR_LOOK, false, {"GETRANGE", KEY, "0", "0"}},
-    {"+hscan", DOCTOR_LOOK, false, {"HSCAN", KEY, "0"}},
-    {"+watch", DOCTOR_STEPS, true, {"WATCH", KEY}},
-    {"+multi", DOCTOR_STEPS, true, {"MULTI"}},
-    {"+exec", DOCTOR_STEPS, true, {"EXEC"}},
-    {"+subscribe", DOCTOR_QUEUE, true, {"SUBSCRIBE", "redlock:wake:doctor"}},
-    {"&__keyspace@*__:", DOCTOR_TOLD, true, {"SUBSCRIBE", TOLD}},
-    {"+unsubscribe", DOCTOR_TOLD, true, {"UNSUBSCRIBE", "redlock:wake:doctor"}},
+    {"+set", DOCTOR_NEEDED, 0, {"SET", KEY, "-", "XX", "PX", "10"}},
+    {"+get", DOCTOR_NEEDED, 0, {"GET", KEY}},
+    {"+pttl", DOCTOR_NEEDED, 0, {"PTTL", KEY}},
+    {"+pexpire", DOCTOR_NEEDED, 0, {"PEXPIRE", KEY, "10"}},
+    {"+del", DOCTOR_NEEDED, 0, {"DEL", KEY}},
+    {"+eval", DOCTOR_SCRIPTS, 0, {"EVAL", "return 0", "0"}},
+    {"+evalsha", DOCTOR_LOOK, 0, {"EVALSHA", NO_SHA, "0"}},
+    {"+client|id", DOCTOR_OPENING, 0, {"CLIENT", "ID"}},
+    {"+client|kill", DOCTOR_OPENING, 0, {"CLIENT", "KILL", "ID", "0"}},
+    {"+info", DOCTOR_OPENING, 0, {"INFO", "server"}},
+    {"+command|info", DOCTOR_LOOK, 0, {"COMMAND", "INFO", "get"}},
+    {"~{", DOCTOR_QUEUE, 0, {"GET", QUEUE}},
+    {"~", DOCTOR_NEEDED, 0, {NULL}},
+    {"&redlock:wake:*", DOCTOR_CHANNEL, 0, {NULL}},
+    {"+mget", DOCTOR_QUEUE, 0, {"MGET", KEY}},
+    {"+time", DOCTOR_QUEUE, GUARDS, {"TIME"}},
+    {"+publish", DOCTOR_QUEUE, 0, {"PUBLISH", "redlock:wake:doctor", ""}},
+    {"+hget", DOCTOR_QUEUE, GUARDS, {"HGET", KEY, "f"}},
+    {"+hset", DOCTOR_QUEUE, GUARDS, {"HSET", KEY, "f", "v", "f"}}, /* one word too few */
+    {"+hdel", DOCTOR_QUEUE, GUARDS, {"HDEL", KEY, "f"}},
+    {"+hlen", DOCTOR_QUEUE, 0, {"HLEN", KEY}},
+    {"+zadd", DOCTOR_SHARED, 0, {"ZADD", KEY, "XX", "0", "m"}},
+    {"+zrem", DOCTOR_SHARED, 0, {"ZREM", KEY, "m"}},
+    {"+zscore", DOCTOR_SHARED, 0, {"ZSCORE", KEY, "m"}},
+    {"+zcount", DOCTOR_SHARED, 0, {"ZCOUNT", KEY, "0", "0"}},
+    {"+zrevrange", DOCTOR_SHARED, 0, {"ZREVRANGE", KEY, "0", "0"}},
+    {"+zremrangebyscore", DOCTOR_SHARED, 0, {"ZREMRANGEBYSCORE", KEY, "1", "0"}},
+    {"+zrevrangebyscore", DOCTOR_LOOK, 0, {"ZREVRANGEBYSCORE", KEY, "0", "1"}},
+    {"+incrby", DOCTOR_FENCE, 0, {"INCRBY", KEY, "no number"}},
+    {"+pexpireat", DOCTOR_SHARED, 0, {"PEXPIREAT", KEY, "1"}},
+    {"+type", DOCTOR_LOOK, 0, {"TYPE", KEY}},
+    {"+strlen", DOCTOR_LOOK, 0, {"STRLEN", KEY}},
+    {"+getrange", DOCTOR_STEPS, 0, {"GETRANGE", KEY, "0", "0"}},
+    {"+getrange", DOCTOR_LOOK, 0, {"GETRANGE", KEY, "0", "0"}},
+    {"+hscan", DOCTOR_LOOK, 0, {"HSCAN", KEY, "0"}},
+    {"+watch", DOCTOR_STEPS, LAST, {"WATCH", KEY}},
+    {"+multi", DOCTOR_STEPS, LAST, {"MULTI"}},
+    {"+exec", DOCTOR_STEPS, LAST, {"EXEC"}},
+    {"+subscribe", DOCTOR_QUEUE, LAST, {"SUBSCRIBE", "redlock:wake:doctor"}},
+    {"&__keyspace@*__:", DOCTOR_TOLD, LAST, {"SUBSCRIBE", TOLD}},
+    {"+unsubscribe", DOCTOR_TOLD, LAST, {"UNSUBSCRIBE", "redlock:wake:doctor"}},
 };
 
 enum { TRIES = sizeof tries / sizeof tries[0] };
 _Static_assert(TRIES <= 64, "a bit for each");
-
-/* What is in a guarded set no right for waiting alone. */
-static bool guards(const char *right)
-{
-	static const char *const needed[] = {"+hget", "+hset", "+hdel", "+time"};
-	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-		if (strcmp(needed[i], right) == 0)
-			return true;
-	return false;
-}
 
 static uint64_t bit_of(const char *right)
 {
@@ -111,7 +106,7 @@ bool doctor_try_rights(struct doctor *doctor, bool last)
 	side_key(doctor->key, "queue", queue, sizeof queue);
 	snprintf(told, sizeof told, "__keyspace@0__:%s", doctor->key);
 	for (unsigned t = 0; t < TRIES; t++) {
-		if (tries[t].last != last || tries[t].words[0] == NULL)
+		if (((tries[t].marks & LAST) != 0) != last || tries[t].words[0] == NULL)
 			continue;
 		for (unsigned w = 0; w < WORDS && tries[t].words[w] != NULL; w++) {
 			const char *word = tries[t].words[w];
@@ -141,7 +136,7 @@ const char *doctor_rights(const struct doctor *doctor, const struct doctor_node 
 	if (group == DOCTOR_GUARDS && !doctor_guard_is_wanted(doctor))
 		return buffer;
 	for (unsigned t = 0; t < TRIES && used < size; t++) {
-		bool is_in = group == DOCTOR_GUARDS ? guards(tries[t].right) : tries[t].group == group;
+		bool is_in = group == DOCTOR_GUARDS ? (tries[t].marks & GUARDS) != 0 : tries[t].group == group;
 		if (!is_in || (node->lacks >> t & 1) == 0)
 			continue;
 		const char *right = tries[t].right;

@@ -80,9 +80,7 @@ static int tell(struct session *session, redlock_lock *lock, const char *name, c
 	return result == REDLOCK_E_GONE ? EXIT_LOST : report.outcome.code;
 }
 
-/* Whether a quorum of nodes has the token of the run above under the name: an exit code, which is LOST if
- * not.
- */
+/* Whether a quorum of nodes has the token of the run above under the name: an exit code, LOST if not. */
 static int ask(struct session *session, const char *name)
 {
 	const struct settings *settings = session->settings;
