@@ -137,6 +137,15 @@ static struct {
 	atomic_uint of_each[THREADS];
 } crowd;
 
+/* Another thread may lead, and a late answer about this lock write beside the number. */
+static bool was_passed_on(redlock_lock *lock)
+{
+	pthread_mutex_lock(&crowd.client->loop.mutex);
+	bool ret = lock->core.passes > 0;
+	pthread_mutex_unlock(&crowd.client->loop.mutex);
+	return ret;
+}
+
 static void *contend(void *argument)
 {
 	atomic_uint *turns = argument;
@@ -144,7 +153,7 @@ static void *contend(void *argument)
 	while (!crowd.stop) {
 		crowd.failures += redlock_acquire(lock) != 0;
 		crowd.failures += ++crowd.inside != 1;
-		crowd.passed += lock->core.passes > 0;
+		crowd.passed += was_passed_on(lock);
 		++*turns;
 		crowd.inside--;
 		crowd.failures += redlock_release(lock) != 0;
