@@ -1,9 +1,9 @@
 local record, fence, number = KEYS[2], KEYS[3], 0
-local set = redis.call("hmget", record, "pass", "prev", "floor", "gmax")
+local set = redis.call("hmget", record, "pass", "floor", "gmax")
 local pass = set[1]
 -- include known
 -- include passes
-if not floor or not most or math.max(floor, most) >= 2 ^ 53 then return "-2 0 0 0 " .. ARGV[1] end
+if not known then return "-2 0 0 0 " .. ARGV[1] end
 if not redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
   return "0 0 " .. string.format("%d", redis.call("pttl", KEYS[1])) .. " " .. now .. " " .. ARGV[1]
 end

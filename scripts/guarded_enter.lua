@@ -1,8 +1,8 @@
 local record, fence, fenced = KEYS[4], KEYS[5], ARGV[6] ~= ""
-local set = redis.call("hmget", record, "pass", "prev", "floor", "gmax")
-if ARGV[5] ~= set[1] and ARGV[5] ~= set[2] then return {-1, 0, 0, 0, ARGV[1], ""} end
+local set = redis.call("hmget", record, "pass", "floor", "gmax", "prev")
+if ARGV[5] ~= set[1] and ARGV[5] ~= set[4] then return {-1, 0, 0, 0, ARGV[1], ""} end
 -- include known
-if fenced and not (floor and most and math.max(floor, most) < 2 ^ 53) then return {-2, 0, 0, 0, ARGV[1], ""} end
+if fenced and not known then return {-2, 0, 0, 0, ARGV[1], ""} end
 local both = redis.call("mget", KEYS[1], KEYS[2])
 local clock = ARGV[7] ~= "" and redis.call("time")
 local moment, number = clock and clock[1] * 1000 + math.floor(clock[2] / 1000) or 0, 0

@@ -1,7 +1,7 @@
 local rest = "0 0 0 " .. ARGV[1]
 -- include pass_last
 -- include known
-if not floor or not most or math.max(floor, most) >= 2 ^ 53 then return "-3 " .. rest end
+if not known then return "-3 " .. rest end
 -- include upgradable
 -- include draw_all
 local number = draw(2)

@@ -177,7 +177,7 @@ void script_claim(struct call *c)
 
 void script_claim_fenced(struct call *c)
 {
-	enum { SET_LINE = 12 };
+	enum { SET_LINE = 13 };
 	struct bytes token = word(c, FENCED_TOKEN);
 	bool timed = word(c, FENCED_TIMED).size > 0;
 	const struct key *key = call_find(c, word(c, FENCED_NAME));

@@ -320,7 +320,7 @@ static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
 	struct call *c = l->call;
 	bool guarded = l->script == RL_SCRIPT_GUARDED_ENTER;
-	unsigned line = guarded ? 90 : 78; /* of the SET */
+	unsigned line = guarded ? 91 : 78; /* of the SET */
 	int64_t place = line_stand(l, mine, word(c, ENTER_PLACE));
 	if (line_changed(l) && script_fails_at(c, line_keep(l), l->script, line))
 		return;
@@ -333,7 +333,7 @@ static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 static void lengthen(struct call *c, enum rl_script script, struct key *key, struct bytes queue)
 {
 	bool guarded = script == RL_SCRIPT_GUARDED_ENTER;
-	unsigned line = guarded ? 12 : 4; /* of the PEXPIRE */
+	unsigned line = guarded ? 13 : 4; /* of the PEXPIRE */
 	int64_t ttl = word_number(word(c, ENTER_TTL)), left = call_life(c, key);
 	bool longer = left >= 0 && left < ttl;
 	if (script_fails_at(c, longer ? call_write_refused(c) : NULL, script, line))
@@ -411,7 +411,7 @@ void script_guarded_enter(struct call *c)
 	if (verdict < 0)
 		reply_entered(c, (int64_t[]){verdict, 0, 0, 0}, text_bytes(""));
 	else
-		enter(c, RL_SCRIPT_GUARDED_ENTER, 15, 54);
+		enter(c, RL_SCRIPT_GUARDED_ENTER, 16, 55);
 }
 
 /* The first lines of both: -1: the key cannot be deleted, and that was answered. */

@@ -392,7 +392,7 @@ void script_guarded_upgrade(struct call *c)
 
 void script_upgrade_fenced(struct call *c)
 {
-	const struct form f = {RL_SCRIPT_UPGRADE_FENCED, 4, true};
+	const struct form f = {RL_SCRIPT_UPGRADE_FENCED, 5, true};
 	if (!is_admitted(c))
 		return;
 	if (guard_counts(c))
