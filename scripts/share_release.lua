@@ -1,10 +1,15 @@
-local gone = redis.pcall("zscore", KEYS[1], ARGV[1]) or 0
-if type(gone) == "string" then gone = redis.pcall("zrem", KEYS[1], ARGV[1]) end
+local gone = redis.pcall("zrem", KEYS[1], ARGV[1])
+if type(gone) == "table" and not string.find(gone.err, "WRONGTYPE", 1, true) then
+  local score = redis.pcall("zscore", KEYS[1], ARGV[1])
+  if type(score) == "string" then return gone end
+  gone = score or 0
+end
 if type(gone) == "table" then
   if not string.find(gone.err, "WRONGTYPE", 1, true) then return gone end
   gone = redis.call("mget", KEYS[1])[1] == ARGV[1] and redis.call("del", KEYS[1]) or 0
 end
-local latest = gone == 1 and redis.pcall("zrevrange", KEYS[1], 0, 0, "withscores")
+local others = gone == 1 and redis.pcall("pttl", KEYS[1]) ~= -2
+local latest = others and redis.pcall("zrevrange", KEYS[1], 0, 0, "withscores")
 if latest and latest[2] then
   local clock = redis.pcall("time")
   redis.pcall("zremrangebyscore", KEYS[1], "-inf", string.format("(%d", clock[1] * 1000 + math.floor(clock[2] / 1000)))

@@ -7,11 +7,11 @@ if not both[1] and left >= 0 and redis.call("type", KEYS[1]).ok == "zset" then
   top = tonumber(redis.call("zrevrange", KEYS[1], 0, 0, "withscores")[2])
   if math.abs(moment + left - top) > 1000 then top = nil end
 end
-local open, patience = free or top ~= nil, string.match(ARGV[4] or "", "^%d+")
+local open, patience = free or top ~= nil, was ~= "" and string.match(ARGV[4] or "", "^%d+")
 if was ~= "" then redis.call("pexpire", KEYS[2], 60000) end
 -- include tidy
 local found = place ~= "" and string.find(line, "r" .. place .. " ", 1, true)
-local writer, has = string.find(line, "w", 1, true), top and redis.call("zscore", KEYS[1], ARGV[1])
+local writer, has = line ~= "" and string.find(line, "w", 1, true), top and redis.call("zscore", KEYS[1], ARGV[1])
 local ours = has and tonumber(has) >= moment
 if open and not ours and (not writer or found and found < writer) then
   local ends = string.format("%d", moment + ARGV[2])

@@ -300,7 +300,7 @@ void script_share_release(struct call *c)
 	struct bytes token = argument(c, 0);
 	struct bytes place = queues(c) ? argument(c, 1) : text_bytes(""),
 	             patience = queues(c) ? argument(c, 2) : text_bytes("");
-	enum { DEL_LINE = 5 };
+	enum { DEL_LINE = 9 };
 	bool quiet = queues(c) && argument(c, 3).size > 0;
 	struct key *key = call_find(c, word(c, NAME));
 	enum found found = look(c, key, token, RL_SCRIPT_SHARE_RELEASE, 0);
