@@ -37,8 +37,9 @@ RUNS = {
 	"ours, 256, fence": Run("inflight", fence=True, count=256, **FLOW),
 	"raw, 256, guard": Run("raw", guard=True, count=256, **FLOW),
 	"raw, 256, fence": Run("raw", fence=True, count=256, **FLOW),
-	**{"ours, " + name: Run("latency", **kind, **LATENCY) for name, kind in (("shared", {"shared": True}),
-		("3 slots", {"slots": 3}), ("2 names", {"many": True}))},
+	**{"ours, " + name + suffix: Run("latency", wire=wire, **kind, **LATENCY)
+		for suffix, wire in (("", "tcp"), (", unix", "unix"))
+		for name, kind in (("shared", {"shared": True}), ("3 slots", {"slots": 3}), ("2 names", {"many": True}))},
 	"raw run": Run("rawrun", **COMMANDS),
 	"ours run": Run("redlock", **COMMANDS),
 	**{name: Run(name, pairs=5, nodes=31) for name in ("init", "doctor")},  # the last: it starts further servers
@@ -121,7 +122,9 @@ ROWS = [
 		for what in ("guard", "fence")),
 	*(Row("G3", "redlock %s on 31 nodes" % name, (name,), lambda r: r["pair_us"]["p50"] / 1e6, must=1, unit="s")
 		for name in ("init", "doctor")),
-	*(ratio("K1", "%s, pair p50 / own plain" % name, "ours, " + name, "ours", "pair_us.p50", must=must)
+	*(ratio("K1", "%s%s, pair p50 / own plain" % (name, over), "ours, " + name + suffix, "ours" + suffix, "pair_us.p50",
+		must=must)
+		for over, suffix in (("", ""), (" over Unix sockets", ", unix"))
 		for name, must in (("shared", 1.5), ("3 slots", 1.3), ("2 names", 1.5))),
 	ratio("B1", "redlock run NAME -- true, p50 / rawrun", "ours run", "raw run", "pair_us.p50", must=1.4, aim=1.3),
 	Row("M1", "peak memory of the latency test", ("ours",), lambda r: r["peak_kb"] / 1024, must=6, aim=5, unit="MB"),
