@@ -169,6 +169,33 @@ TEST(what_was_upgraded_in_part_is_shared_again)
 	assert_driven(client, servers_with_key(&servers, NODES, "job") == QUORUM);
 }
 
+static void let_write(const char *replicas)
+{
+	on_servers(0, NODES, server_must(it, "OK", "CONFIG", "SET", "min-replicas-to-write", replicas, NULL));
+}
+
+/* A server that may not write keeps the key, in either form, and is asked again; what it never had is gone.
+ */
+TEST(a_release_where_nothing_may_be_written)
+{
+	own_client *client = open_client();
+	own_lock *a = reader(client, 0);
+	for (int upgraded = 0; upgraded < 2; upgraded++) {
+		expect_ok(a, redlock_acquire(a));
+		if (upgraded)
+			expect_ok(a, redlock_upgrade(a));
+		struct fixture_token token = fixture_token(a);
+		own_lock *same = reader_with(client, token.text), *none = reader_with(client, "none");
+		let_write("1");
+		expect_result(none, REDLOCK_E_GONE, redlock_release(none));
+		int result = redlock_release(same);
+		let_write("0");
+		expect_result(same, REDLOCK_E_NOQUORUM, result);
+		redlock_release(a);
+		expect_settled(client, NODES, "job");
+	}
+}
+
 /* Without a quorum it stays what it was. */
 TEST(an_upgrade_without_a_quorum)
 {
