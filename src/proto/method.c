@@ -9,7 +9,7 @@ enum {
 	NATIVE = RL_FORMS_NATIVE,
 	QUEUE = RL_FORMS_QUEUE,
 	SCRIPT = (RL_FORMS_SHA | RL_FORMS_TEXT) & ~RL_FORMS_GUARD,
-	ANY = NATIVE | SCRIPT | RL_FORM_BIT(RL_FORM_WATCH),
+	ANY = NATIVE | SCRIPT | RL_FORM_BIT(RL_FORM_WATCH) | RL_FORM_BIT(RL_FORM_GUARD_SHA),
 };
 
 /* What servers say of a command that they do not have or do not let this user run. "NOPERM ... access one of

@@ -42,14 +42,20 @@ static inline bool rl_method_may_queue(const struct rl_methods *m)
 	return (m->refused & RL_FORM_BIT(RL_FORM_QUEUE_TEXT)) == 0;
 }
 
+static inline enum rl_form rl_method_guard(const struct rl_methods *m, const struct rl_request *r)
+{
+	bool known = (m->knows >> rl_ops[r->operation].guard_script & 1) != 0;
+	bool refused = (m->refused & RL_FORM_BIT(RL_FORM_GUARD_SHA)) != 0;
+	return known && !refused && !r->own_value ? RL_FORM_GUARD_SHA : RL_FORM_GUARD_TEXT;
+}
+
 /* The form in which a request is to be asked. A script that must not be run by its text is not tried by its
  * digest either. */
 static inline enum rl_form rl_method_choose(const struct rl_methods *m, const struct rl_request *r)
 {
 	const struct rl_op *op = &rl_ops[r->operation];
 	if ((op->forms & m->guarded) != 0 || op->forms == RL_FORMS_GUARD)
-		return !r->own_value && (m->knows >> op->guard_script & 1) != 0 ? RL_FORM_GUARD_SHA
-		                                                                : RL_FORM_GUARD_TEXT;
+		return rl_method_guard(m, r);
 	if ((op->forms & RL_FORM_BIT(RL_FORM_PLAIN)) != 0)
 		return RL_FORM_PLAIN;
 	uint32_t forms = op->forms & (m->has | ~(RL_FORMS_NATIVE | RL_FORMS_GUARD)) & ~m->refused;

@@ -186,6 +186,28 @@ TEST(a_record_out_of_reach)
 	expect_refused(&options, WAIT_LONG_TTL_MS, REDLOCK_VOTE_NOPERM, "NOPERM");
 }
 
+/* A user who may run no script by its digest runs each by its text, as without a guard. */
+TEST(a_user_without_evalsha)
+{
+	record_write(&servers, 3, MAX_TTL_MS, "1000");
+	on_servers(
+	    0, 3,
+	    server_must(it, "OK", "ACL", "SETUSER", "texts", "on", ">x", "~*", "&*", "+@all", "-evalsha", NULL));
+	struct redlock_options options = fixture_client(servers.urls, 3);
+	options.user = "texts";
+	options.password = "x";
+	options.guard = REDLOCK_GUARD_REQUIRE;
+	options.node_timeout_ms = NODE_TIMEOUT_MS;
+	own_client *client = fixture_open_with(&options);
+	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+	for (int i = 0; i < 3; i++) {
+		expect_ok(lock, redlock_acquire(lock));
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_extend(lock, 0));
+		expect_ok(lock, redlock_release(lock));
+	}
+}
+
 /* ---- repair ---- */
 
 static void flush(const struct server *server)
@@ -227,7 +249,7 @@ TEST(counters_are_not_repaired_from_damaged_ones)
 {
 	static const struct {
 		const char *field, *value; /* NULL: deleted */
-	} cases[] = {{"gmax", NULL}, {"gmax", "-5"}, {"floor", "9007199254740992"}};
+	} cases[] = {{"gmax", NULL}, {"gmax", "-5"}, {"gmax", "999"}, {"floor", "9007199254740992"}};
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		servers_heal(&servers);
 		record_write(&servers, 3, MAX_TTL_MS, "1000");
