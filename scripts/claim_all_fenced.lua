@@ -5,6 +5,6 @@ if not known then return {-2, 0, 0, now, ARGV[1]} end
 -- include draw_all
 -- include take
 local number = draw(names + 1)
-if number then return {1, number, 0, now, ARGV[1]} end
+if type(number) == "number" then return {1, number, 0, now, ARGV[1]} end
 for i = 1, names do redis.pcall("del", KEYS[i]) end
-return {-2, 0, 0, now, ARGV[1]}
+return number

@@ -8,5 +8,4 @@ if not redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
   return "0 0 " .. string.format("%d", redis.call("pttl", KEYS[1])) .. " " .. now .. " " .. ARGV[1]
 end
 -- include draw
-if number < 0 then return "-2 0 0 " .. now .. " " .. ARGV[1] end
 return "1 " .. kept .. " 0 " .. now .. " " .. ARGV[1]

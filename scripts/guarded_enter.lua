@@ -21,7 +21,6 @@ local patience = string.match(ARGV[4], "^%d+")
 if free and (mine or line == "") and redis.call("set", KEYS[1], ARGV[1], "nx", "px", ARGV[2]) then
   if fenced then
 -- include draw
-    if number < 0 then return {-2, 0, 0, 0, ARGV[1], ""} end
   end
 -- include served
   return {1, math.floor(#line / 31), number, moment, ARGV[1], ""}

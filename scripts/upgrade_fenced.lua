@@ -5,6 +5,6 @@ if not known then return "-3 " .. rest end
 -- include upgradable
 -- include draw_all
 local number = draw(2)
-if not number then return "-3 " .. rest end
+if type(number) == "table" then return number end
 -- include upgrade
 return "1 " .. string.format("%d", number) .. " 0 0 " .. ARGV[1]

@@ -18,9 +18,9 @@ if turn and way == 0 then
     end
   end
   local number = not draw and 0 or draw(last + 1)
-  if not number then
+  if type(number) == "table" then
     for i = 4, last do redis.pcall("del", KEYS[i]) end
-    return {2, 0, 0, moment, ARGV[1]}
+    return number
   end
 -- include served
   return {1, math.floor(#line / 31), number, moment, ARGV[1], ""}

@@ -145,7 +145,7 @@ static bool read_words(struct rl_slice text, const char *address, struct rl_set_
 	          cut_text(&text, r->pass, RL_SET_PASS) && cut_text(&text, r->old_pass, RL_SET_PASS) &&
 	          cut_count(&text, &r->floor) && cut_count(&text, &r->most) &&
 	          cut_text(&text, r->quarantine, RL_SET_ID) && text.size > 0;
-	if (r->floor == RL_SET_UNKNOWN || r->most == RL_SET_UNKNOWN) /* half of it would pass for all */
+	if (r->most == RL_SET_UNKNOWN || r->floor > r->most) /* half of it would pass for all */
 		r->floor = r->most = RL_SET_UNKNOWN;
 	r->misnamed = ok && !rl_slice_same(text, rl_slice_of(address)); /* a path may have spaces */
 	return ok;

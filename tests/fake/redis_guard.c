@@ -70,7 +70,8 @@ static bool is_known(struct call *c, const char *name)
 
 bool guard_counts(struct call *c)
 {
-	return is_known(c, "floor") && is_known(c, "gmax");
+	return is_known(c, "floor") && is_known(c, "gmax") &&
+	       field_number(c, "floor") <= field_number(c, "gmax") && field_number(c, "gmax") < RL_FENCE_END - 1;
 }
 
 int64_t guard_counter(struct call *c, struct bytes fence)
@@ -119,7 +120,7 @@ int64_t guard_draw(struct call *c, struct bytes fence)
 	int64_t was = count_of(c, fence), floor = field_number(c, "floor");
 	int64_t most = field_number(c, "gmax");
 	bool goes_on = was > 0 && was + 1 > floor;
-	int64_t number = goes_on ? was + 1 : (most > floor ? most : floor) + 1;
+	int64_t number = goes_on ? was + 1 : most + 1;
 	put_counter(c, fence, number, goes_on && number % REFRESHES > 0 ? COUNTER_KEEPS : LIFE_MS);
 	return number;
 }
@@ -129,7 +130,7 @@ int64_t guard_draw_all(struct call *c, const struct bytes *fences, unsigned coun
 	int64_t floor = field_number(c, "floor"), most = field_number(c, "gmax"), last = 0;
 	for (unsigned i = 0; i < count; i++) {
 		int64_t was = count_of(c, fences[i]);
-		was = was > floor ? was : most > floor ? most : floor;
+		was = was > floor ? was : most;
 		last = was > last ? was : last;
 	}
 	for (unsigned i = 0; i < count; i++)

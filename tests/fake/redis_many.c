@@ -293,7 +293,7 @@ static void take(struct line *l, const struct waiter *w, bool mine)
 /* Whose turn it is while another name is in the way lets the next one have it. */
 static void refuse(struct line *l, const struct waiter *w, bool mine, bool turn)
 {
-	unsigned line = w->script == RL_SCRIPT_ENTER_ALL ? 120 : 142; /* of the SET */
+	unsigned line = w->script == RL_SCRIPT_ENTER_ALL ? 120 : 143; /* of the SET */
 	struct call *c = l->call;
 	int64_t place = 0;
 	if (turn && mine) {
@@ -355,7 +355,7 @@ void script_guarded_enter_all(struct call *c)
 	if (!is_admitted(c, &s))
 		return;
 	if (w.s.fences == NULL || guard_counts(c))
-		line_up(c, &w, 29);
+		line_up(c, &w, 30);
 	else
 		reply(c, &s, 2, 0, 0);
 }

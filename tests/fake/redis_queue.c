@@ -320,7 +320,7 @@ static void refuse(struct line *l, bool mine, int64_t left, struct bytes value)
 {
 	struct call *c = l->call;
 	bool guarded = l->script == RL_SCRIPT_GUARDED_ENTER;
-	unsigned line = guarded ? 91 : 78; /* of the SET */
+	unsigned line = guarded ? 90 : 78; /* of the SET */
 	int64_t place = line_stand(l, mine, word(c, ENTER_PLACE));
 	if (line_changed(l) && script_fails_at(c, line_keep(l), l->script, line))
 		return;

@@ -360,7 +360,7 @@ static void upgrade(struct call *c, const struct form *f, bool fenced)
 		return;
 	}
 	if (fenced && call_memory_refused(c) != NULL) {
-		reply(c, f, -3, 0, 0, token);
+		call_reply_text(c, "%s", call_memory_refused(c)); /* behind a pcall, which knows no line */
 		return;
 	}
 	if (fenced)

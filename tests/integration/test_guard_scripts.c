@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "proto/answer.h"
 #include "scripts.h"
 
 enum { LEFT_MS = 9000 };
@@ -15,18 +16,39 @@ static const char record[] = "redlock:set", fence[] = "{job}:redlock:fence";
 
 /* Words that are divided by spaces: KEYS and ARGV, their number first. "PASS" stands for `pass`, "-" for an
  * empty one. */
-static const char *run(enum rl_script script, const char *text, const char *pass)
+static const char *ask(enum rl_script script, const char *text, const char *pass, struct raw_reply *reply)
 {
-	static struct raw_reply reply;
 	struct raw_arg args[20] = {{"EVAL", 4}, {rl_scripts[script].text, rl_scripts[script].length}};
 	size_t count = 2;
 	for (size_t size; (size = strcspn(text, " ")) > 0; text += size + (text[size] == ' ')) {
 		bool is_pass = size == 4 && memcmp(text, "PASS", size) == 0, empty = size == 1 && *text == '-';
 		args[count++] = (struct raw_arg){is_pass ? pass : text, is_pass ? strlen(pass) : empty ? 0 : size};
 	}
-	const char *ret = server_call(&servers.server[0], args, count, &reply);
+	return server_call(&servers.server[0], args, count, reply);
+}
+
+static const char *run(enum rl_script script, const char *text, const char *pass)
+{
+	static struct raw_reply reply;
+	const char *ret = ask(script, text, pass, &reply);
 	assert_int_not_equal(reply.type, '-');
 	return ret;
+}
+
+/* Without the right to a command: the server's words, which tell the client why, and nothing of a claim. */
+static void expect_refused(enum rl_script script, const char *text, const char *command)
+{
+	const struct server *s = &servers.server[0];
+	struct raw_reply reply;
+	char rule[16];
+	snprintf(rule, sizeof rule, "-%s", command);
+	server_must(s, "OK", "ACL", "SETUSER", "default", rule, NULL);
+	enum redlock_vote_code vote = rl_answer_of_error(ask(script, text, "present", &reply));
+	rule[0] = '+';
+	server_must(s, "OK", "ACL", "SETUSER", "default", rule, NULL);
+	assert_int_equal(reply.type, '-');
+	assert_int_equal(vote, REDLOCK_VOTE_NOPERM);
+	assert_false(server_has(s, "job") || server_has(s, "also"));
 }
 
 static void set_field(const char *field, const char *value)
@@ -111,6 +133,7 @@ TEST(no_number_below_what_was_told)
 	assert_int_equal(drawn(), 1003);
 	server_must(&servers.server[0], "OK", "SET", fence, "5", NULL);
 	assert_int_equal(drawn(), 1004);
+	set_field("gmax", "5000");
 	set_field("floor", "5000");
 	assert_int_equal(drawn(), 5001);
 	assert_int_equal(drawn(), 5002);
@@ -166,6 +189,9 @@ TEST(a_number_of_the_record_that_cannot_be_read)
 		assert_int_equal(raised("3 job {job}:redlock:fence redlock:set t 3000 PASS"), -2);
 		assert_true(server_has_value(s, fence, "2000"));
 	}
+	expect_no_number("floor", "1001"); /* no highest one is below it */
+	expect_no_number("gmax", "999");
+	expect_no_number("gmax", "9007199254740991"); /* behind which there is none */
 }
 
 /* A user may lack the right to delete it. */
@@ -194,13 +220,8 @@ TEST(a_floor_of_before_is_not_admitted)
 /* Nothing of a claim stays behind where the counters may not be read. */
 TEST(no_right_to_read_counters)
 {
-	const struct server *s = &servers.server[0];
 	lay_out(&guarded[0]);
-	server_must(s, "OK", "ACL", "SETUSER", "default", "-mget", NULL);
-	int verdict = atoi(run(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "present"));
-	server_must(s, "OK", "ACL", "SETUSER", "default", "+mget", NULL);
-	assert_int_equal(verdict, -2);
-	assert_false(server_has(s, "job") || server_has(s, "also"));
+	expect_refused(RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, "mget");
 }
 
 static void expect_counter(const char *value)
@@ -336,9 +357,9 @@ TEST(several_names_have_one_number)
 		const char *job, *also, *most;
 		uint64_t number;
 	} cases[] = {
-	    {NULL, NULL, "0", 1001},         {"1700", "1500", "1700", 1701}, {"1500", "1700", "1700", 1701},
+	    {NULL, NULL, "1000", 1001},      {"1700", "1500", "1700", 1701}, {"1500", "1700", "1700", 1701},
 	    {"1500", NULL, "1800", 1801},    {"5", "1200", "1200", 1201},    {"1500", "x", "1500", 1501},
-	    {"1e300", "1500", "1500", 1501}, {"5", "7", "7", 1001},
+	    {"1e300", "1500", "1500", 1501}, {"5", "7", "1000", 1001},
 	};
 	const struct server *s = &servers.server[0];
 	for (unsigned i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
@@ -360,20 +381,21 @@ TEST(several_names_have_one_number)
 /* A node that cannot keep the number gives none of the names, and who does not know its counters neither. */
 TEST(no_number_no_names)
 {
-	static const char *const calls[] = {"5 " TWO, "8 " TWO_IN_LINE "1"};
-	static const enum rl_script scripts[] = {RL_SCRIPT_CLAIM_ALL_FENCED, RL_SCRIPT_GUARDED_ENTER_ALL};
+	static const struct {
+		enum rl_script script;
+		const char *words;
+		int verdict;
+	} calls[] = {
+	    {RL_SCRIPT_CLAIM_FENCED, "3 job redlock:set {job}:redlock:fence t 30000 PASS -", -2},
+	    {RL_SCRIPT_CLAIM_ALL_FENCED, "5 " TWO, -2},
+	    {RL_SCRIPT_GUARDED_ENTER_ALL, "8 " TWO_IN_LINE "1", 2},
+	};
 	const struct server *s = &servers.server[0];
-	struct raw_reply reply;
-	for (unsigned i = 0; i < 4; i++) {
-		bool in_line = i % 2 == 1;
+	for (unsigned i = 0; i < sizeof calls / sizeof calls[0]; i++) {
 		lay_out(&guarded[0]);
-		if (i < 2)
-			server_ask(s, &reply, "HDEL", record, "floor", NULL);
-		else
-			server_must(s, "OK", "ACL", "SETUSER", "default", "-hset", NULL);
-		int verdict = atoi(run(scripts[in_line], calls[in_line], "present"));
-		server_must(s, "OK", "ACL", "SETUSER", "default", "+hset", NULL);
-		assert_int_equal(verdict, in_line ? 2 : -2);
+		expect_refused(calls[i].script, calls[i].words, "hset");
+		server_must(s, "1", "HDEL", record, "floor", NULL);
+		assert_int_equal(atoi(run(calls[i].script, calls[i].words, "present")), calls[i].verdict);
 		assert_false(server_has(s, "job") || server_has(s, "also"));
 	}
 }
