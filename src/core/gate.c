@@ -7,6 +7,9 @@
 /* One that was passed over is tried again after that. */
 #define COMES_BACK_NS (1000 * RL_NS_PER_MS)
 
+/* A key that ends later by more than the way of an answer was renewed, or is another one. */
+#define ENDS_LATER_NS (5 * RL_NS_PER_MS)
+
 /* By how many of them are passed over. */
 static uint8_t gate_at(const struct rl_lock *l, const struct rl_event *e, unsigned passed)
 {
@@ -84,7 +87,10 @@ void rl_gate_learn(struct rl_lock *l, const struct rl_event *e)
 		l->changed_ns = e->now_ns;        /* somebody before us has had his turn */
 		l->place = (uint16_t)(place & 0xffff);
 	}
-	l->free_at_ns = pttl >= 0 ? rl_time_add(e->now_ns, rl_time_ms((uint64_t)pttl)) : RL_TIME_NEVER;
+	uint64_t free_at_ns = pttl >= 0 ? rl_time_add(e->now_ns, rl_time_ms((uint64_t)pttl)) : RL_TIME_NEVER;
+	if (l->free_at_ns != RL_TIME_NEVER && free_at_ns > rl_time_add(l->free_at_ns, ENDS_LATER_NS))
+		l->taken_ms = rl_time_stamp_ms(e->now_ns);
+	l->free_at_ns = free_at_ns;
 }
 
 void rl_gate_learn_waiters(struct rl_lock *l, const struct rl_event *e)

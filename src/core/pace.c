@@ -6,8 +6,9 @@
 #include "core/policy.h"
 #include "core/retry.h"
 
-/* Who has a place asks after a part of the time since something changed, for each of those before it. Who has
- * none cannot see changes: it asks after a part of the time that it has waited. */
+/* Who has a place asks after a part of the time since something changed, for each of those before it. That
+ * may be the key alone: users who may not wake anybody pass by, and the first in line would be too late again
+ * and again. Who has no place cannot see changes: it asks after a part of the time that it has waited. */
 enum { PART = 4, PART_BLIND = 64 };
 
 /* So many times as long as an attempt takes before the end are the last tries. */
@@ -23,6 +24,7 @@ static uint64_t interval(const struct rl_lock *l, uint64_t now)
 	uint64_t since = rl_time_sub(now, l->changed_ns);
 	if (!l->placed || l->place == 0)
 		return clamp(since / PART_BLIND, RL_PACE_BLIND_NS);
+	since = rl_time_min(since, rl_time_ms(rl_time_stamp_ms(now) - l->taken_ms));
 	return rl_time_min(clamp(since / PART * l->place, RL_PACE_LEAST_NS * l->place),
 	                   rl_time_sub(l->free_at_ns, now));
 }

@@ -195,9 +195,12 @@ struct rl_lock {
 	uint32_t asked;      /* bit per node: the token was sent to it */
 	uint32_t unanswered; /* bit per node: the last time that it was, it has said nothing yet */
 	uint32_t heard;      /* bit per node: it may give our token its key, which was on offer */
-	uint32_t extends;    /* since the grant */
-	uint32_t looked_ms;  /* when a waiter last asked all nodes, modulo 2^32 */
-	uint32_t passed_ms;  /* when a gate was last passed over, modulo 2^32 */
+	union {
+		uint32_t extends;  /* since the grant */
+		uint32_t taken_ms; /* who waits: when the key was last seen to end later than before, modulo 2^32 */
+	};
+	uint32_t looked_ms; /* when a waiter last asked all nodes, modulo 2^32 */
+	uint32_t passed_ms; /* when a gate was last passed over, modulo 2^32 */
 
 	/* A process may have a hundred thousand of these: what is small shares a word. */
 	enum rl_phase phase : 4;

@@ -142,7 +142,7 @@ TEST(a_gate_that_was_passed_over_is_tried_again)
 		assert_true(polls < 100 && d.now_ns < rl_time_ms(2000));
 		drive_ticks_until(&d, drive_deadline_ms(&d) + 1);
 		if (d.lock.gate == 1)
-			drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000, 2);
+			drive_gate(&d, REDLOCK_VOTE_NO, 2, 90000 - (int)(d.now_ns / RL_NS_PER_MS), 2);
 		drive_forget(&d);
 	}
 	assert_true(d.now_ns >= rl_time_ms(1001) && d.fx.nodes == 1);
@@ -461,8 +461,16 @@ TEST(polls_are_seldom_where_there_is_a_queue)
 		uint64_t at_ms;
 		int pttl_ms, place;
 		uint64_t want_ms;
-	} polls[] = {{2, 8000, 2, 8},       {802, 8000, 2, 200},  {802, 8000, 1, 4}, {20802, 60000, 1, 500},
-	             {20902, 60000, 3, 12}, {20903, 60000, 2, 8}, {30000, 50, 2, 25}};
+	} polls[] = {{2, 81000, 2, 8},
+	             {802, 80200, 2, 200},
+	             {802, 80200, 1, 4},
+	             {20802, 60200, 1, 500},
+	             {20902, 60100, 3, 12},
+	             {20903, 60099, 2, 8},
+	             {30000, 50, 2, 25},
+	             /* another key: somebody has gone first */
+	             {30900, 60000, 2, 8},
+	             {31700, 59200, 2, 200}};
 	struct drive d = refused(3, 1);
 	for (unsigned i = 0; i < COUNT(polls); i++) {
 		poll_at(&d, polls[i].at_ms);
