@@ -234,6 +234,8 @@ void redlock_close(redlock_client *c)
 	if (c == NULL)
 		return;
 	bool child = rl_forkmark_is_child(&c->forkmark);
+	if (child && !rl_loop_is_whole(&c->loop))
+		return;
 	if (!child) {
 		rl_keeper_end(c);
 		rl_loop_look(&c->loop);

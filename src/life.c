@@ -218,7 +218,9 @@ static void free_handle(redlock_lock *lock, bool release)
 		return;
 	redlock_client *c = lock->client;
 	if (c != NULL && rl_forkmark_is_child(&c->forkmark)) {
-		rl_life_detach(lock, false); /* a child has one thread, and the mutex may be taken for ever */
+		if (!rl_loop_is_whole(&c->loop))
+			return;
+		rl_life_detach(lock, false); /* a child has one thread */
 	} else if (c != NULL) {
 		rl_loop_enter_now(&c->loop);
 		rl_life_detach(lock, release);

@@ -12,6 +12,14 @@ void rl_loop_init(struct rl_loop *l, bool interruptible)
 	l->interruptible = interruptible;
 }
 
+bool rl_loop_is_whole(struct rl_loop *l)
+{
+	if (pthread_mutex_trylock(&l->mutex) != 0)
+		return false;
+	pthread_mutex_unlock(&l->mutex);
+	return true;
+}
+
 /* Conditions are not destroyed in a child process: that waits for waiters, who live in the parent. */
 void rl_loop_close(struct rl_loop *l, bool child)
 {

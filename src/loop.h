@@ -90,6 +90,10 @@ static inline void rl_loop_look(struct rl_loop *loop)
 
 /* ---- in and out: the only ways ---- */
 
+/* In a child process: no other thread was changing anything when it was forked. Else the mutex is taken for
+ * ever, and what is behind it may be halfway. */
+bool rl_loop_is_whole(struct rl_loop *loop);
+
 /* `now_ns` stays what it was: for calls that need no time. */
 static inline void rl_loop_enter(struct rl_loop *loop)
 {

@@ -56,7 +56,8 @@
  * beyond it. A size that is too small for the struct is REDLOCK_E_INVAL.
  *
  * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
- * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks.
+ * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks. If
+ * another thread was inside a call of this client when the child was made, they free nothing.
  *
  * Numbers. The values of all enums never change, so that programs that were built earlier keep working.
  *

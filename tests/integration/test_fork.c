@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* After fork(2) the child's calls are refused and send nothing, and the parent does not notice. */
+#include <pthread.h>
+#include <semaphore.h>
 #include <unistd.h>
 
 #include "child.h"
+#include "client.h"
 #include "fixture.h"
 
 enum { NODES = 3 };
@@ -158,6 +161,44 @@ TEST(child_opens_a_client_of_its_own)
 		_exit(wrong);
 	}
 	assert_int_equal(child_join(pid), 0);
+	expect_ok(lock, redlock_release(lock));
+}
+
+/* ---- other threads ---- */
+
+static sem_t inside, leave;
+
+static void *change(void *argument)
+{
+	redlock_client *client = argument;
+	pthread_mutex_lock(&client->loop.mutex);
+	sem_post(&inside);
+	sem_wait(&leave);
+	pthread_mutex_unlock(&client->loop.mutex);
+	return NULL;
+}
+
+/* What another thread has half done at the fork is not touched. */
+TEST(child_of_a_client_that_was_being_changed)
+{
+	static char halfway;
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	own_lock *lock = fixture_held(client, "shared", WAIT_LONG_TTL_MS, 0);
+	pthread_t thread;
+	sem_init(&inside, 0, 0);
+	sem_init(&leave, 0, 0);
+	assert_int_equal(pthread_create(&thread, NULL, change, client), 0);
+	sem_wait(&inside);
+	pid_t pid = child_fork();
+	if (pid == 0) {
+		lock->seen = (struct rl_seen *)&halfway;
+		redlock_lock_free(lock);
+		redlock_close(client);
+		_exit(0);
+	}
+	assert_int_equal(child_join(pid), 0);
+	sem_post(&leave);
+	pthread_join(thread, NULL);
 	expect_ok(lock, redlock_release(lock));
 }
 
