@@ -127,7 +127,7 @@ static int show_acl(void)
 	      "Waiting in order needs ~{PREFIX*, &redlock:wake:*, and mget to unsubscribe.\n"
 	      "Without them waiters ask again and again, --slots, --fence, --compat setnx and\n"
 	      "shared locks of guarded sets are not available, and a waiter for a lock that\n"
-	      "others share may never acquire it. Since Redis 7 a new user has no channels, not\n"
+	      "others share, or stand in line for, may never acquire it. Since Redis 7 a new user has no channels, not\n"
 	      "even with +@all. A user who may publish on that channel can forge a lock, as can\n"
 	      "a user who may write the keys. Guarded node sets need ~redlock:set, hmget, hset,\n"
 	      "hdel, time and info; without incrby, --fence takes two round trips. zadd to\n"
