@@ -133,6 +133,12 @@ static void *resume_later(void *server)
 	return NULL;
 }
 
+static void *resume_late(void *server)
+{
+	wait_ms(2 * NODE_TIMEOUT_MS);
+	return resume_later(server);
+}
+
 /* A majority has lost its records, and the one that is left answers late: it says that there is a guard. */
 TEST(the_last_record_is_waited_for)
 {
@@ -153,7 +159,22 @@ TEST(the_last_record_is_waited_for)
 	}
 }
 
-/* But not of a node that is down, nor for longer than for any other answer. */
+/* Who waits for the lock waits for it longer than for an answer. */
+TEST(the_last_record_may_be_late_for_who_waits)
+{
+	pthread_t thread;
+	record_write(&servers, 3, MAX_TTL_MS, "1000");
+	on_servers(0, 2, server_must(it, "OK", "FLUSHALL", NULL));
+	server_pause(&servers.server[2]);
+	own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, WAIT_SOON_MS);
+	assert_int_equal(pthread_create(&thread, NULL, resume_late, &servers.server[2]), 0);
+	expect_ok(lock, redlock_acquire(lock));
+	pthread_join(thread, NULL);
+	expect_ok(lock, redlock_release(lock));
+}
+
+/* But not of a node that is down, nor with one attempt for longer than for any other answer. */
 TEST(a_set_without_records_and_a_node_that_is_lost)
 {
 	for (int is_down = 0; is_down <= 1; is_down++) {
