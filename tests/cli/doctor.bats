@@ -406,7 +406,7 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	lacks 1 endless
 	on_nodes 1 flushall
 	on_nodes 2 hset redlock:set pass gone:
-	on_nodes 3 hset redlock:set config other step 0
+	on_nodes 3 hset redlock:set config 00112233445566aa pass gone:
 	on_nodes 4 hdel redlock:set floor
 	on_nodes 5 hset redlock:set mode removed
 	doctor 2 --guard=off
@@ -430,6 +430,11 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 2 record error "has another maximum TTL than that of another node"
 	lacks 1 record
 	on_nodes 2 hset redlock:set ttl 60000
+	on_nodes 1 hset redlock:set config abc step 2
+	doctor 2 --guard=require
+	finds 1 record error "is damaged: \`redlock init\` mends it"
+	lacks 2 record
+	rl init -q
 	doctor 0 --guard=require
 }
 

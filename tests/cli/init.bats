@@ -340,6 +340,11 @@ unknown_everywhere() {
 	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing not known')" = 3 ]
 }
 
+unknown_at_two() {
+	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
+	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing')" = 3 ]
+}
+
 all_admitted() {
 	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
 	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing known')" = 3 ]
@@ -415,6 +420,58 @@ all_admitted() {
 	init 0 "1 2 3" --plain
 	made "1 2 3"
 	guarded "1 2 3" -n --fence job sh -c '[ "$REDLOCK_FENCE" -gt '"$before"' ]'
+}
+
+@test "a damaged record is mended, and is none to follow" {
+	for nodes in 1 3 "1 2" "2 3"; do
+		on_nodes "1 2 3" flushall
+		made "1 2 3"
+		good=$(record 1 config)
+		for damage in config= config=abc config=9999 config=9999999999999999 step="$(printf '%3000s' '' | tr ' ' a)" \
+			step=99999999999999999999 set=x ttl= quorum=-1 version=; do
+			on_nodes "$nodes" hset redlock:set "${damage%%=*}" "${damage#*=}"
+			[ "$damage" != version= ] || on_nodes "$nodes" hdel redlock:set version
+			init 78 "1 2 3" --new-epoch
+			says "node ${nodes%% *} $(node_url "${nodes%% *}"): its record is damaged (${damage%%=*}); first run: redlock init"
+			init 0 "1 2 3"
+			[[ $output == *"node ${nodes%% *} $(node_url "${nodes%% *}"): its record was damaged, and is mended"* ]]
+			for node in 1 2 3; do
+				[ "$(record "$node" config) $(record "$node" step)" = "$good 1" ]
+			done
+			want 0 guarded "1 2 3" -n --fence job true
+		done
+	done
+}
+
+@test "a record whose pass is damaged too votes after a quarantine" {
+	init 0 "1 2 3" --max-ttl 1s --fresh
+	good=$(record 1 config)
+	on_node 1 hset redlock:set config abc pass -1
+	init 0 "1 2 3"
+	[[ $output == *"node 1 $(node_url 1): its record was damaged, and is written anew; it votes after a quarantine"* ]]
+	[ "$(record 1 config)" = "$good" ]
+	until_true all_admitted
+	on_nodes "1 2" hset redlock:set pass -1
+	init 78 "1 2 3" --new-epoch
+	says "node 1 $(node_url 1): its record is damaged (pass); first run" "node 2 $(node_url 2): its record is damaged (pass); first run"
+	init 0 "1 2 3"
+	until_true unknown_at_two
+	init 0 "1 2 3" --new-epoch
+	guarded "1 2 3" -t 1s -n --fence job true
+}
+
+@test "where all records are damaged nothing is made of them" {
+	made "1 2 3"
+	on_nodes "1 2 3" hset redlock:set config abc
+	for option in "" --new-epoch --plain; do
+		# shellcheck disable=SC2086
+		init 78 "1 2 3" $option
+		says "node 3 $(node_url 3): its record is damaged (config), and no node that answers has one to follow"
+	done
+	[ "$(record 2 config)" = abc ]
+	on_nodes "1 2 3" del redlock:set
+	made "1 2 3"
+	guarded "1 2 3" -n --fence job true
 }
 
 @test "a number that leaves no room for others is not given to all" {

@@ -101,7 +101,10 @@ void init_compose(struct init *in, unsigned node, enum init_kind kind, const str
 	c->text[GUARD_TTL] = config->ttl;
 	c->text[GUARD_NODE] = in->member[node];
 	c->text[GUARD_LEAVING] = config->leaving;
-	c->text[GUARD_DONE] = config->finished && kind == INIT_ADMIT ? config->config : "";
+	c->text[GUARD_DONE] =
+	    config->finished && (kind == INIT_ADMIT || kind == INIT_REPAIR) ? config->config : "";
+	if (kind == INIT_REPAIR)
+		return;
 	CLEAR(c, GUARD_PASS, GUARD_PREV, GUARD_PREV_CONFIG, GUARD_PREV_MEMBERS, GUARD_PREV_QUORUM);
 	if (kind == INIT_ADMIT)
 		put_votes(c, config);

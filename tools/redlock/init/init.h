@@ -109,8 +109,9 @@ void init_draw(char id[INIT_ID + 1]);
 enum init_kind {
 	INIT_ADMIT, /* it votes at once */
 	INIT_QUARANTINE,
-	INIT_KEEP, /* in its quarantine */
-	INIT_TELL  /* it is no member any more */
+	INIT_KEEP,   /* in its quarantine */
+	INIT_REPAIR, /* it votes, as its pass says, which stays */
+	INIT_TELL    /* it is no member any more */
 };
 
 /* The record of a configuration for a node. */
