@@ -458,6 +458,11 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	want 0 rl init --new-epoch
 	doctor 0 --guard=require
 	lacks 1 no-counters
+	on_nodes "1 4" hset redlock:set gmax 9007199254740990
+	doctor 2 --guard=require
+	finds 1 no-counters error "has used up its fencing numbers"
+	finds 4 no-counters error "has used up its fencing numbers"
+	lacks 2 no-counters
 }
 
 @test "a node that takes one connection, and no second one" {

@@ -416,6 +416,11 @@ all_admitted() {
 			before=$(record 2 gmax)
 		done
 	done
+	on_node 1 hset redlock:set floor 9000000000000 gmax 5 # less than its own floor
+	want 0 rl status -r "$(urls 1 2 3)"
+	[ "$(grep -c 'admitted, fencing not known' <<<"$output")" = 1 ]
+	init 0 "1 2 3" --new-epoch
+	[ "$(record 1 gmax) $(record 3 floor)" = "9000000000000 9000000000000" ]
 	on_nodes "1 2 3" hset redlock:set floor -9223372036854775808 gmax 9223372036854775807
 	init 0 "1 2 3" --plain
 	made "1 2 3"
@@ -480,6 +485,12 @@ all_admitted() {
 	init 78 "1 2 3" --new-epoch
 	says "node 2 $(node_url 2): too few fencing numbers are left above the one in its record, 9007199254740990" "HDEL redlock:set floor gmax"
 	[ "$(record 1 gmax)" -lt 9000000000000 ]
+	on_node 3 hset redlock:set gmax 9007199254740990
+	init 78 "1 2 3" --new-epoch
+	says "node 2 $(node_url 2): too few fencing numbers" "node 3 $(node_url 3): too few fencing numbers"
+	init 0 "1 2 3"
+	[ "$(grep -c 'admitted, fencing numbers used up' <<<"$output")" = 2 ]
+	on_node 3 hdel redlock:set floor gmax
 	init 0 "1 2 3" --plain
 	init 78 "1 2 3" --max-ttl 2s --fresh
 	on_node 2 hdel redlock:set floor gmax

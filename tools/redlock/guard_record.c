@@ -78,6 +78,8 @@ const char *guard_record_damage(const struct guard_record *r)
 
 /* ---- numbers ---- */
 
+#define LEAST_ROOM (UINT64_C(1) << 40)
+
 /* 0: it cannot be read. */
 static bool read_counter(const char *text, uint64_t *ret)
 {
@@ -95,7 +97,13 @@ bool guard_record_counter(const struct guard_record *record, uint64_t *ret)
 	bool has_floor = read_counter(record->field[GUARD_FLOOR], &floor);
 	bool has_most = read_counter(record->field[GUARD_GMAX], &most);
 	*ret = most > floor ? most : floor;
-	return has_floor && has_most;
+	return has_floor && has_most && most >= floor;
+}
+
+bool guard_record_used_up(const struct guard_record *record, uint64_t *ret)
+{
+	(void)guard_record_counter(record, ret);
+	return *ret > GUARD_COUNTER_END - LEAST_ROOM;
 }
 
 static const char *word_of(enum guard_state state)
@@ -290,10 +298,18 @@ void guard_record_free(struct guard_record *records, unsigned count)
 
 /* ---- showing ---- */
 
+static const char *counter_words(const struct guard_record *r)
+{
+	uint64_t number;
+	return guard_record_used_up(r, &number)   ? ", fencing numbers used up"
+	       : r->state != GUARD_ADMITTED_      ? ""
+	       : guard_record_counter(r, &number) ? ", fencing known"
+	                                          : ", fencing not known";
+}
+
 const char *guard_record_text(const struct guard_record *r, char *buffer, size_t size)
 {
 	char state[96];
-	uint64_t number;
 	snprintf(state, sizeof state, "%s", word_of(r->state));
 	if (r->state == GUARD_SILENT_)
 		return snprintf(buffer, size, "no answer: %s", r->why), buffer;
@@ -307,10 +323,7 @@ const char *guard_record_text(const struct guard_record *r, char *buffer, size_t
 		snprintf(state, sizeof state, "quarantine over, the next guarded client admits it");
 	snprintf(buffer, size, "set %s, configuration %s%s, %s%s%s", r->field[GUARD_SET], r->field[GUARD_STEP],
 	         r->field[GUARD_PREV][0] ? " and the one before" : "", state,
-	         strncmp(r->field[GUARD_PASS], "-:", 2) == 0 ? " without a run_id" : "",
-	         r->state != GUARD_ADMITTED_        ? ""
-	         : guard_record_counter(r, &number) ? ", fencing known"
-	                                            : ", fencing not known");
+	         strncmp(r->field[GUARD_PASS], "-:", 2) == 0 ? " without a run_id" : "", counter_words(r));
 	return buffer;
 }
 

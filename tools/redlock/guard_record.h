@@ -87,9 +87,12 @@ uint64_t guard_record_number(const struct guard_record *record, enum guard_field
 const char *guard_record_damage(const struct guard_record *record);
 
 /* The largest fencing number that the node has seen. False: it does not know all of them, and this is what
- * can be read, or 0; it takes both fields, as digits and below the end: so far scripts count exactly. */
+ * can be read, or 0; it takes both fields, as digits and below the end: so far scripts count exactly. One
+ * that has seen less than its own floor was damaged. */
 #define GUARD_COUNTER_END (UINT64_C(1) << 53)
 bool guard_record_counter(const struct guard_record *record, uint64_t *ret);
+/* Too few numbers are left above that. Somebody has written it: by counting nobody comes so far. */
+bool guard_record_used_up(const struct guard_record *record, uint64_t *ret);
 
 /* "set 4f..., configuration 2, admitted, fencing known". Returns `buffer`. */
 const char *guard_record_text(const struct guard_record *record, char *buffer, size_t size);

@@ -142,10 +142,15 @@ unsigned doctor_guard_uncounted(const struct doctor *doctor)
 	return count + quorum > doctor->nodes ? count : 0;
 }
 
-/* By the id of its quarantine, if that is still there. */
-bool doctor_guard_is_uncounted(const struct doctor *doctor, unsigned node, bool *ret_brought)
+/* They are brought by the id of its quarantine, if that is still there. */
+enum doctor_counters doctor_guard_counters(const struct doctor *doctor, unsigned node)
 {
 	const struct guard_record *r = &doctor->record[node];
-	*ret_brought = r->field[GUARD_QID][0] != '\0' && doctor_guard_uncounted(doctor) == 0;
-	return is_uncounted(r);
+	uint64_t number;
+	if (is_of_a_set(r) && guard_record_used_up(r, &number))
+		return DOCTOR_USED_UP;
+	if (!is_uncounted(r))
+		return DOCTOR_COUNTED;
+	return r->field[GUARD_QID][0] != '\0' && doctor_guard_uncounted(doctor) == 0 ? DOCTOR_BROUGHT
+	                                                                             : DOCTOR_UNCOUNTED;
 }

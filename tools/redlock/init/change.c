@@ -50,6 +50,9 @@ struct init_change *init_put(struct init *in, unsigned node, const char *said)
 void init_put_floor(struct init *in, unsigned node, uint64_t floor)
 {
 	struct init_change *c = &in->change[node];
+	uint64_t own;
+	if (!guard_record_counter(&in->record[node], &own) && own > floor)
+		floor = own; /* one of the two was damaged: both become what is left */
 	snprintf(c->floor, sizeof c->floor, "%llu", (unsigned long long)floor);
 	c->text[GUARD_FLOOR] = c->text[GUARD_GMAX] = c->floor;
 }

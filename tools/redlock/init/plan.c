@@ -10,7 +10,6 @@
 #include "init.h"
 
 #define FIRST_STEP "1"
-#define LEAST_ROOM (UINT64_C(1) << 40)
 
 /* ---- servers that cannot be guarded ---- */
 
@@ -198,20 +197,20 @@ static uint64_t highest(const struct init *in)
 	return most;
 }
 
-/* Somebody has written it: by counting nobody comes so far. All would begin there. */
+/* All would begin there. All such nodes are named at once. */
 static int check_room(const struct init *in)
 {
+	int code = EXIT_OK;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		uint64_t number;
-		(void)guard_record_counter(&in->record[i], &number);
-		if (number > GUARD_COUNTER_END - LEAST_ROOM)
-			return init_refuse(
-			    in, i,
-			    "too few fencing numbers are left above the one in its record, %llu: if no lock "
-			    "ever had it, delete it there, with HDEL " GUARD_RECORD_KEY " floor gmax",
-			    (unsigned long long)number);
+		if (guard_record_used_up(&in->record[i], &number))
+			code =
+			    init_refuse(in, i,
+			                "too few fencing numbers are left above the one in its record, %llu: if no lock "
+			                "ever had it, delete it there, with HDEL " GUARD_RECORD_KEY " floor gmax",
+			                (unsigned long long)number);
 	}
-	return EXIT_OK;
+	return code;
 }
 
 /* How long to wait until all has expired that these processes have forgotten. */
