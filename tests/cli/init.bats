@@ -2,65 +2,7 @@
 # SPDX-License-Identifier: MIT
 # init: the records of a guarded node set, and its members, while locks are held.
 load helper
-
-setup() {
-	start_cluster 5
-	jobs=() contenders=()
-}
-
-teardown() {
-	kill -s CONT "${jobs[@]}" 2>/dev/null || true
-	kill -s TERM "${jobs[@]}" 2>/dev/null || true
-	kill_nodes CONT 1 2 3 4 5 2>/dev/null || true
-	stop_cluster
-}
-
-# The URLs of nodes, as a list.
-urls() { # N...
-	local node list=
-	for node; do list+=,$(node_url "$node"); done
-	echo "${list#,}"
-}
-
-member() { # N
-	echo "unix:$(node_dir "$1")/redis.sock/0"
-}
-
-record() { # N FIELD
-	on_node "$1" hget redlock:set "$2"
-}
-
-# init CODE "N..." [OPTION...]
-init() {
-	local nodes=$2
-	# shellcheck disable=SC2086
-	want "$1" rl init -r "$(urls $nodes)" "${@:3}"
-}
-
-made() { # "N...": a set of these nodes, in an instant
-	init 0 "$1" --max-ttl 2s --fresh
-}
-
-# locked "N..." NAME [OPTION...] COMMAND...: run with the guard.
-guarded() { # "N..." [OPTION...] NAME COMMAND...
-	local nodes=$1
-	# shellcheck disable=SC2086
-	"$REDLOCK_BIN" run --guard=require -r "$(urls $nodes)" --node-timeout 400ms -t 2s "${@:2}"
-}
-
-# Holds a lock until its file is removed.
-hold() { # "N..." NAME [OPTION...]
-	touch "$sandbox/$2.run"
-	# shellcheck disable=SC2016
-	guarded "$1" "${@:3}" "$2" sh -c 'touch "$1.held"; while [ -e "$1.run" ]; do sleep 0.05; done' - "$sandbox/$2" 3>&- &
-	jobs+=($!)
-	until_true test -e "$sandbox/$2.held"
-}
-
-drop() { # NAME: the last one that holds, which must have held it all the time
-	rm "$sandbox/$1.run"
-	await "${jobs[-1]}" 0
-}
+load init_helper
 
 @test "the first time, and again" {
 	want 0 rl init --max-ttl 1s
@@ -142,6 +84,24 @@ drop() { # NAME: the last one that holds, which must have held it all the time
 	guarded "1 2 3" -w 5s -t 1s job true
 	[ "$(record 3 set)" = "$set" ]
 	[ "$(record 3 config)" = "$(record 1 config)" ]
+}
+
+@test "a first run that is ended behind one record: the next one asks for a new epoch" {
+	on_nodes "2 3" client pause 60000 write
+	"$REDLOCK_BIN" init -r "$(urls 1 2 3)" --max-ttl 1s --fresh --node-timeout 5s 3>&- &
+	jobs+=($!)
+	until_true has_keys 1 1 redlock:set
+	kill -s KILL "${jobs[-1]}"
+	until_true is_gone "${jobs[-1]}"
+	on_nodes "2 3" client unpause
+	init 69 "1 2 3"
+	says "1 of 3 nodes vote and know their fencing numbers, 2 are needed" "before \`redlock init --new-epoch\`; run that when 2 nodes vote"
+	until_true unknown_at_two
+	init 69 "1 2 3" --json
+	json_is 'j["exit_code"] == 69'
+	init 0 "1 2 3" --new-epoch
+	init 0 "1 2 3"
+	want 0 guarded "1 2 3" -n -t 1s --fence job true
 }
 
 @test "a node that forgets behind its first record is none that never voted" {
@@ -335,21 +295,6 @@ is_record() { # N FIELD VALUE
 	[[ $output == *"node 2 $(node_url 2): set $(record 1 set), configuration 1, in quarantine"* ]]
 }
 
-unknown_everywhere() {
-	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
-	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing not known')" = 3 ]
-}
-
-unknown_at_two() {
-	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
-	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing')" = 3 ]
-}
-
-all_admitted() {
-	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
-	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing known')" = 3 ]
-}
-
 @test "a new epoch, after all nodes have forgotten" {
 	init 0 "1 2 3" --max-ttl 1s --fresh
 	before=$(record 1 floor)
@@ -372,14 +317,14 @@ all_admitted() {
 		on_nodes "1 2" hset redlock:set gmax 9000000000000
 		on_node 1 hset redlock:set pass gone: qrid "$(on_node 1 info server | sed -n 's/^run_id:\([0-9a-f]*\).*/\1/p')" quntil 1 qid 0011
 		on_node 2 hset redlock:set gmax "$damaged"
-		init 0 "1 2 3" --add "$(node_url 4)"
+		init 69 "1 2 3" --add "$(node_url 4)"
 		[[ $output == *"its quarantine is over, it votes, but gives no fencing numbers"* ]]
 		[ "$(record 1 floor)" = "" ]
 		[ "$(record 4 floor)" = "" ]
 		[ "$(grep -c "fencing not known" <<<"$output")" = 3 ]
 		[ "$(on_node 1 hexists redlock:set floor)" = 0 ]
-		init 0 "1 2 3 4" --finish
-		says "no fencing numbers are carried"
+		init 69 "1 2 3 4" --finish
+		says "no fencing numbers are carried" "redlock init --new-epoch"
 		[ "$(record 1 floor)" = "" ]
 		want 69 guarded "1 2 3 4" -n -t 1s --fence job true
 		says "has no fencing numbers"
@@ -398,104 +343,6 @@ all_admitted() {
 	grep -q "gives no fencing numbers" "$sandbox/said"
 	[[ $(record 1 pass) == *:* && $(record 1 pass) != gone: ]]
 	[ "$(record 1 floor)" = "" ]
-}
-
-@test "a damaged number is mended by a new epoch, and goes to nobody" {
-	made "1 2 3"
-	before=$(record 2 gmax)
-	for field in gmax floor; do
-		# The first ones are what a new epoch once made of the others.
-		for damaged in -9223372036854775808 9007199254740992 -5 99999999999999999999 nan 1e300 "1 2" ""; do
-			on_node 1 hset redlock:set "$field" "$damaged"
-			init 0 "1 2 3" --new-epoch
-			for node in 1 2 3; do
-				[ "$(record "$node" floor)" -gt "$before" ]
-				[ "$(record "$node" gmax)" -lt 9000000000000 ]
-			done
-			guarded "1 2 3" -n --fence job sh -c '[ "$REDLOCK_FENCE" -gt '"$before"' ]'
-			before=$(record 2 gmax)
-		done
-	done
-	on_node 1 hset redlock:set floor 9000000000000 gmax 5 # less than its own floor
-	want 0 rl status -r "$(urls 1 2 3)"
-	[ "$(grep -c 'admitted, fencing not known' <<<"$output")" = 1 ]
-	init 0 "1 2 3" --new-epoch
-	[ "$(record 1 gmax) $(record 3 floor)" = "9000000000000 9000000000000" ]
-	on_nodes "1 2 3" hset redlock:set floor -9223372036854775808 gmax 9223372036854775807
-	init 0 "1 2 3" --plain
-	made "1 2 3"
-	guarded "1 2 3" -n --fence job sh -c '[ "$REDLOCK_FENCE" -gt '"$before"' ]'
-}
-
-@test "a damaged record is mended, and is none to follow" {
-	for nodes in 1 3 "1 2" "2 3"; do
-		on_nodes "1 2 3" flushall
-		made "1 2 3"
-		good=$(record 1 config)
-		for damage in config= config=abc config=9999 config=9999999999999999 step="$(printf '%3000s' '' | tr ' ' a)" \
-			step=99999999999999999999 set=x ttl= quorum=-1 version=; do
-			on_nodes "$nodes" hset redlock:set "${damage%%=*}" "${damage#*=}"
-			[ "$damage" != version= ] || on_nodes "$nodes" hdel redlock:set version
-			init 78 "1 2 3" --new-epoch
-			says "node ${nodes%% *} $(node_url "${nodes%% *}"): its record is damaged (${damage%%=*}); first run: redlock init"
-			init 0 "1 2 3"
-			[[ $output == *"node ${nodes%% *} $(node_url "${nodes%% *}"): its record was damaged, and is mended"* ]]
-			for node in 1 2 3; do
-				[ "$(record "$node" config) $(record "$node" step)" = "$good 1" ]
-			done
-			want 0 guarded "1 2 3" -n --fence job true
-		done
-	done
-}
-
-@test "a record whose pass is damaged too votes after a quarantine" {
-	init 0 "1 2 3" --max-ttl 1s --fresh
-	good=$(record 1 config)
-	on_node 1 hset redlock:set config abc pass -1
-	init 0 "1 2 3"
-	[[ $output == *"node 1 $(node_url 1): its record was damaged, and is written anew; it votes after a quarantine"* ]]
-	[ "$(record 1 config)" = "$good" ]
-	until_true all_admitted
-	on_nodes "1 2" hset redlock:set pass -1
-	init 78 "1 2 3" --new-epoch
-	says "node 1 $(node_url 1): its record is damaged (pass); first run" "node 2 $(node_url 2): its record is damaged (pass); first run"
-	init 0 "1 2 3"
-	until_true unknown_at_two
-	init 0 "1 2 3" --new-epoch
-	guarded "1 2 3" -t 1s -n --fence job true
-}
-
-@test "where all records are damaged nothing is made of them" {
-	made "1 2 3"
-	on_nodes "1 2 3" hset redlock:set config abc
-	for option in "" --new-epoch --plain; do
-		# shellcheck disable=SC2086
-		init 78 "1 2 3" $option
-		says "node 3 $(node_url 3): its record is damaged (config), and no node that answers has one to follow"
-	done
-	[ "$(record 2 config)" = abc ]
-	on_nodes "1 2 3" del redlock:set
-	made "1 2 3"
-	guarded "1 2 3" -n --fence job true
-}
-
-@test "a number that leaves no room for others is not given to all" {
-	made "1 2 3"
-	on_node 2 hset redlock:set gmax 9007199254740990
-	init 78 "1 2 3" --new-epoch
-	says "node 2 $(node_url 2): too few fencing numbers are left above the one in its record, 9007199254740990" "HDEL redlock:set floor gmax"
-	[ "$(record 1 gmax)" -lt 9000000000000 ]
-	on_node 3 hset redlock:set gmax 9007199254740990
-	init 78 "1 2 3" --new-epoch
-	says "node 2 $(node_url 2): too few fencing numbers" "node 3 $(node_url 3): too few fencing numbers"
-	init 0 "1 2 3"
-	[ "$(grep -c 'admitted, fencing numbers used up' <<<"$output")" = 2 ]
-	on_node 3 hdel redlock:set floor gmax
-	init 0 "1 2 3" --plain
-	init 78 "1 2 3" --max-ttl 2s --fresh
-	on_node 2 hdel redlock:set floor gmax
-	made "1 2 3"
-	guarded "1 2 3" -n --fence job true
 }
 
 @test "records that clients have written again are those of a finished set" {
@@ -517,7 +364,8 @@ all_admitted() {
 	want 0 guarded "1 2 3" -n job echo ran
 	[ "$output" = ran ]
 	[ "$(grep -c . <<<"$stderr")" = 1 ]
-	want 0 rl init -r "$(urls 1 2 3)"
+	want 69 rl init -r "$(urls 1 2 3)" # all have forgotten their numbers
+	says "before \`redlock init --new-epoch\`"
 	[[ $output == *admitted* ]]
 }
 

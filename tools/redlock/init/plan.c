@@ -363,6 +363,20 @@ static bool mend_all(struct init *in, const struct init_config *config)
 	return init_has_changes(in);
 }
 
+/* Nobody brings what no quorum knows: neither clients nor a later run. */
+static int check_numbers(const struct init *in, const struct init_config *config)
+{
+	uint64_t largest;
+	unsigned count = init_counting(in, in->wanted, config, &largest);
+	if (count >= strtoul(config->quorum, NULL, 10))
+		return EXIT_OK;
+	complain(
+	    "%u of %u nodes vote and know their fencing numbers, %s are needed: no lock can be had with --fence "
+	    "before `redlock init --new-epoch`; run that when %s nodes vote",
+	    count, in->nodes, config->quorum, config->quorum);
+	return EXIT_NOQUORUM;
+}
+
 static int go_on(struct init *in, const struct init_config *config)
 {
 	if (strcmp(config->quorum, in->target_quorum) != 0) {
@@ -381,7 +395,7 @@ static int go_on(struct init *in, const struct init_config *config)
 	               ? "in each client's configuration: guard = require"
 	               : "both lists of nodes are accepted now: give all clients the new one, then end "
 	                 "this with the same command and --finish";
-	return EXIT_OK;
+	return check_numbers(in, config);
 }
 
 /* ---- back to plain, and a new epoch of the counters ---- */
