@@ -104,6 +104,15 @@ load init_helper
 	want 0 guarded "1 2 3" -n -t 1s --fence job true
 }
 
+@test "a majority that was wiped, while the last record does not answer: no word of leaving the guard" {
+	made "1 2 3"
+	on_nodes "1 2" flushall
+	kill_nodes STOP 3
+	want 76 guarded "1 2 3" -n job true
+	says "hint: run \`redlock init\`" "or repairs one where a node still has its record"
+	[[ $stderr != *"leave out"* ]]
+}
+
 @test "a node that forgets behind its first record is none that never voted" {
 	on_node 3 client pause 60000 write
 	"$REDLOCK_BIN" init -r "$(urls 1 2 3)" --max-ttl 9s --fresh --node-timeout 5s >"$sandbox/said" 3>&- &

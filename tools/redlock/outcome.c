@@ -44,7 +44,8 @@ static const struct {
     {REDLOCK_VOTE_FOREIGN, EXIT_REFUSED,
      "give the nodes and the quorum that `redlock init` was given; `redlock status` says what differs"},
     {REDLOCK_VOTE_UNGUARDED, EXIT_REFUSED,
-     "make the node set a guarded one with `redlock init`, or leave out --guard"},
+     "run `redlock init`, which makes a guarded node set, or repairs one where a node still has its record; "
+     "nodes that it repairs vote after a quarantine"},
     {REDLOCK_VOTE_SLOTS, EXIT_REFUSED,
      "give all who use the name the same --slots; another number works when none of its slots is held"},
     {REDLOCK_VOTE_LONG_TTL, EXIT_REFUSED, "give a shorter --ttl, or a longer --max-ttl to `redlock init`"},
