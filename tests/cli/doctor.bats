@@ -337,6 +337,13 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 2 rights error "a guarded set needs: +hdel"
 	finds 3 rights error "a guarded set needs: +hget"
 	lacks 4 rights
+	on_nodes 3 acl setuser u +watch +multi +exec -eval # a plain lock needs none
+	on_nodes 4 acl setuser u -mget
+	on_nodes 5 acl setuser u -evalsha
+	doctor 2 "${as_user[@]}" --guard=auto
+	finds 3 rights error "a guarded set needs: +eval +hget"
+	finds 4 rights error "a guarded set needs: +mget"
+	finds 5 rights error "a guarded set needs: +evalsha"
 }
 
 @test "no password is shown, whatever is wrong" {

@@ -56,8 +56,9 @@ static const struct {
     {REDLOCK_VOTE_DOWN, EXIT_NOQUORUM, "start the nodes that are down, or make them reachable"},
     {REDLOCK_VOTE_NAME, EXIT_NOQUORUM, "check the host names, and the name server"},
     {REDLOCK_VOTE_UNCOUNTED, EXIT_NOQUORUM,
-     "see `redlock doctor`: where too few nodes know their fencing numbers, `redlock init --new-epoch` "
-     "begins anew"},
+     "see `redlock doctor`: the user lacks a right, or too few nodes know their fencing numbers, and "
+     "`redlock "
+     "init --new-epoch` begins anew"},
     {REDLOCK_VOTE_OOM, EXIT_NOQUORUM, "free memory on the nodes that are full, or raise their maxmemory"},
     {REDLOCK_VOTE_MISCONF, EXIT_NOQUORUM,
      "make room for the node's files, or mend its persistence: its log says why"},
