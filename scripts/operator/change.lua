@@ -5,7 +5,10 @@ local time = redis.call("time")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local seen, new, gone = {id}, {}, {}
 for i = 1, 9 do seen[i + 1] = r[i] or "" end
-local lower = (tonumber(r[5]) or 0) > tonumber(ARGV[3])
+local function step(text)
+  return text and #text <= 15 and tonumber(string.match(text, "^%d+$")) or 0
+end
+local lower = #(r[4] or "") == 16 and step(r[5]) > step(ARGV[3])
 for i = 4, #ARGV, 2 do
   if ARGV[i] == "set" and ARGV[i + 1] ~= r[3] then lower = false end
 end

@@ -333,8 +333,9 @@ static const char *difference(const struct rl_set *set, const struct rl_set_reco
 		return NULL;
 	if (r->misnamed)
 		return "it is another member of the node set than its address says";
-	return accepts(r, set->config) ? NULL
-	                               : "its record is of another configuration: `redlock init` goes on with it";
+	return accepts(r, set->config)
+	           ? NULL
+	           : "its record is of another configuration: `redlock init` mends that, or says why not";
 }
 
 /* INFO would also tell whether it has replicas: who may not ask it is told so first. */

@@ -141,6 +141,32 @@ each_is_needed() { # RULE RIGHT...: users who have all but one, beside one anoth
 	rl release "${nodes[@]}" job "$token"
 }
 
+# A number for several names, a shared lock, and one that is waited for.
+guarded_works() {
+	rl run "${nodes[@]}" --guard=require -n -t 5s --fence --also b job -- true || return
+	rl run "${nodes[@]}" --guard=require -n -t 5s --shared job -- true || return
+	on_nodes "1 2 3" set app:job somebody px 300
+	rl run "${nodes[@]}" --guard=require -w 20s -t 5s job -- true
+}
+
+@test "what guarded sets are said to need is enough, and each of it is needed" {
+	text=$("$REDLOCK_BIN" help acl | tr '\n' ' ')
+	[[ $text == *"need ~redlock:set, hmget, hget, hset, hdel, mget, time, info and eval;"* ]]
+	give "$rule"
+	rl init -q "${nodes[@]}" --fresh
+	guarded_works
+	for right in incrby evalsha; do
+		give "${rule/ +$right / }"
+		guarded_works
+	done
+	for right in hmget hget hset mget time info eval; do # hdel is for init
+		give "${rule/ +$right / }"
+		! guarded_works 2>"$sandbox/said" || { echo "not needed: $right" && return 1; }
+		[ "$right" != mget ] || grep -q "mget" "$sandbox/said"
+		on_nodes "1 2 3" del app:job app:b
+	done
+}
+
 not_started() { # RULE WORD...: what is said
 	give "$1"
 	want 76 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"

@@ -337,6 +337,11 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 2 rights error "a guarded set needs: +hdel"
 	finds 3 rights error "a guarded set needs: +hget"
 	lacks 4 rights
+	on_nodes 3 acl setuser u +watch +multi +exec -eval # a plain lock needs none
+	on_nodes 4 acl setuser u -mget
+	doctor 2 "${as_user[@]}" --guard=auto
+	finds 3 rights error "a guarded set needs: +eval +hget"
+	finds 4 rights error "a guarded set needs: +mget"
 }
 
 @test "no password is shown, whatever is wrong" {
@@ -406,7 +411,7 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	lacks 1 endless
 	on_nodes 1 flushall
 	on_nodes 2 hset redlock:set pass gone:
-	on_nodes 3 hset redlock:set config other step 0
+	on_nodes 3 hset redlock:set config 00112233445566aa pass gone:
 	on_nodes 4 hdel redlock:set floor
 	on_nodes 5 hset redlock:set mode removed
 	doctor 2 --guard=off
@@ -430,6 +435,11 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 2 record error "has another maximum TTL than that of another node"
 	lacks 1 record
 	on_nodes 2 hset redlock:set ttl 60000
+	on_nodes 1 hset redlock:set config abc step 2
+	doctor 2 --guard=require
+	finds 1 record error "is damaged: \`redlock init\` mends it"
+	lacks 2 record
+	rl init -q
 	doctor 0 --guard=require
 }
 
@@ -453,6 +463,11 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	want 0 rl init --new-epoch
 	doctor 0 --guard=require
 	lacks 1 no-counters
+	on_nodes "1 4" hset redlock:set gmax 9007199254740990
+	doctor 2 --guard=require
+	finds 1 no-counters error "has used up its fencing numbers"
+	finds 4 no-counters error "has used up its fencing numbers"
+	lacks 2 no-counters
 }
 
 @test "a node that takes one connection, and no second one" {

@@ -108,6 +108,15 @@ waits_at_its_gate() { # NAME
 	want 75 rl acquire -n --shared ranking
 	[[ $stderr == *"a key of type zset, which is not a known lock"* ]]
 	[ "$(on_node 1 zcard ranking)" = 1 ]
+	for ends in inf $((EPOCHSECONDS * 1000 + 60000)); do # long behind the expiry
+		on_nodes "1 2 3" del ranking
+		on_nodes "1 2 3" zadd ranking "$ends" somebody
+		on_nodes "1 2 3" pexpire ranking 20000
+		want 75 rl acquire -n --shared ranking
+		[[ $stderr == *"a key of type zset, which is not a known lock"* && $stderr != *"goes first"* ]]
+		want 0 rl status ranking
+		[[ $output == *"a key of type zset, which is not a known lock"* && $output != *"shared by"* ]]
+	done
 	on_nodes "1 2 3" del ranking
 }
 

@@ -205,11 +205,21 @@ bool share_ends_within(const struct key *key, int64_t from_ms, int64_t to_ms)
 	return ends;
 }
 
+bool share_is_ours(struct call *c, const struct key *key)
+{
+	enum { FOREIGN_MS = 1000 };
+	int64_t last_ms;
+	if (key == NULL || key->type != KEY_ZSET || call_life(c, key) < 0 || !share_latest(key, &last_ms))
+		return false;
+	int64_t off_ms = key->expires_ms - last_ms;
+	return off_ms >= -FOREIGN_MS && off_ms <= FOREIGN_MS;
+}
+
 int64_t share_holders(struct call *c, const struct key *key, struct buffer *ret)
 {
 	struct member m, all[512];
 	unsigned count = 0;
-	if (call_life(c, key) < 0)
+	if (!share_is_ours(c, key))
 		return 0;
 	for (struct bytes rest = key->value; count < 512 && next_member(&rest, &m);)
 		if (m.ends_ms >= c->redis->now_ms)

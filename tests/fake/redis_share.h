@@ -9,6 +9,8 @@
 /* When a member ends, -1: it is none. When the last one does; false: there is none. */
 int64_t share_ends(const struct key *key, struct bytes token);
 bool share_latest(const struct key *key, int64_t *ret_ms);
+/* A set that does not end with its last member is somebody else's. */
+bool share_is_ours(struct call *c, const struct key *key);
 
 /* Those that have not ended. */
 unsigned share_count(const struct call *c, const struct key *key);

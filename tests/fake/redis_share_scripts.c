@@ -5,7 +5,7 @@
 #include "redis_queue.h"
 #include "redis_share.h"
 
-enum { SHOWN = 1024, FOREIGN_MS = 1000 };
+enum { SHOWN = 1024 };
 
 /* ---- the words of a call: EVALSHA sha 3 name queue offers token ..., or without the queue; guarded: with
  * the record behind the other keys, and the pass behind all ---- */
@@ -141,23 +141,13 @@ static void go_in(struct line *l, const struct claim *s, const char *found)
 	reply_claimed(l, s, (int64_t[]){1, 0, 0}, text_bytes(""));
 }
 
-/* A set that does not end with its last member is somebody else's. */
-static bool is_ours(struct call *c, const struct key *key)
-{
-	int64_t last_ms;
-	if (key == NULL || key->type != KEY_ZSET || call_life(c, key) < 0 || !share_latest(key, &last_ms))
-		return false;
-	int64_t off_ms = key->expires_ms - last_ms;
-	return off_ms >= -FOREIGN_MS && off_ms <= FOREIGN_MS;
-}
-
 static void claim(struct line *l, const struct claim *s)
 {
 	enum { ZADD_LINE = 52, SET_LINE = 90 };
 	const struct form *f = s->form;
 	struct call *c = l->call;
 	const struct key *key = call_find(c, word(c, NAME));
-	bool open = key == NULL || is_ours(c, key), string = key != NULL && key->type == KEY_STRING;
+	bool open = key == NULL || share_is_ours(c, key), string = key != NULL && key->type == KEY_STRING;
 	bool mine = line_tidy(l, key == NULL, open, s->place, s->patience);
 	const char *found = s->place.size > 0 ? line_find(l, "r", s->place) : NULL;
 	const char *writer = l->text.length > 0 ? memchr(line_text(l).at, 'w', l->text.length) : NULL;

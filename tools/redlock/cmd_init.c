@@ -153,7 +153,8 @@ const struct command cmd_init = {
         "--add or --remove, then the new list for all clients, then --finish. Locks held by clients that "
         "know "
         "no guard are not protected.\n"
-        "Exit code 0: all nodes have it. 69: some did not answer. 78: there are records of another set.\n",
+        "Exit code 0: all nodes have it. 69: some did not answer, or too few know their fencing numbers. 78: "
+        "there are records of another set.\n",
     .groups = groups,
     .min_args = 0,
     .max_args = 0,

@@ -30,6 +30,56 @@ uint64_t guard_record_number(const struct guard_record *record, enum guard_field
 	return strtoull(record->field[field], NULL, 10);
 }
 
+/* ---- damage ---- */
+
+enum { ID_DIGITS = 16, STEP_DIGITS = 15 };
+
+static bool is_id(const char *text)
+{
+	return strlen(text) == ID_DIGITS && strspn(text, "0123456789abcdef") == ID_DIGITS;
+}
+
+/* Scripts count exactly so far. */
+static bool is_count(const char *text)
+{
+	size_t size = strlen(text);
+	return size > 0 && size <= STEP_DIGITS && strspn(text, "0123456789") == size && text[0] != '0';
+}
+
+/* Of any process: what a client cannot read keeps the node out for ever. */
+static bool is_pass(const char *text)
+{
+	return text[0] == '\0' || (text[0] == '-' ? text[1] == ':' : strchr(text, ':') != NULL);
+}
+
+/* Of another process it is as old as that, or cut off: the node goes through a quarantine. */
+static bool is_passed_by(const struct guard_record *r)
+{
+	const char *config = strchr(r->field[GUARD_PASS], ':');
+	if (r->state != GUARD_ADMITTED_ && (config == NULL || !is_id(config + 1)))
+		return true;
+	return config != NULL && strcmp(config + 1, r->field[GUARD_CONFIG]) == 0;
+}
+
+const char *guard_record_damage(const struct guard_record *r)
+{
+	static const struct {
+		enum guard_field field;
+		bool (*fits)(const char *text);
+	} forms[] = {{GUARD_SET, is_id},       {GUARD_CONFIG, is_id}, {GUARD_STEP, is_count},
+	             {GUARD_QUORUM, is_count}, {GUARD_TTL, is_count}, {GUARD_PASS, is_pass}};
+	if (r->state != GUARD_ADMITTED_ && r->state != GUARD_QUARANTINE_ && r->state != GUARD_OVER_)
+		return NULL;
+	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+		if (!forms[i].fits(r->field[forms[i].field]))
+			return field_names[forms[i].field];
+	return is_passed_by(r) ? NULL : field_names[GUARD_CONFIG];
+}
+
+/* ---- numbers ---- */
+
+#define LEAST_ROOM (UINT64_C(1) << 40)
+
 /* 0: it cannot be read. */
 static bool read_counter(const char *text, uint64_t *ret)
 {
@@ -47,7 +97,13 @@ bool guard_record_counter(const struct guard_record *record, uint64_t *ret)
 	bool has_floor = read_counter(record->field[GUARD_FLOOR], &floor);
 	bool has_most = read_counter(record->field[GUARD_GMAX], &most);
 	*ret = most > floor ? most : floor;
-	return has_floor && has_most;
+	return has_floor && has_most && most >= floor;
+}
+
+bool guard_record_used_up(const struct guard_record *record, uint64_t *ret)
+{
+	(void)guard_record_counter(record, ret);
+	return *ret > GUARD_COUNTER_END - LEAST_ROOM;
 }
 
 static const char *word_of(enum guard_state state)
@@ -242,10 +298,18 @@ void guard_record_free(struct guard_record *records, unsigned count)
 
 /* ---- showing ---- */
 
+static const char *counter_words(const struct guard_record *r)
+{
+	uint64_t number;
+	return guard_record_used_up(r, &number)   ? ", fencing numbers used up"
+	       : r->state != GUARD_ADMITTED_      ? ""
+	       : guard_record_counter(r, &number) ? ", fencing known"
+	                                          : ", fencing not known";
+}
+
 const char *guard_record_text(const struct guard_record *r, char *buffer, size_t size)
 {
 	char state[96];
-	uint64_t number;
 	snprintf(state, sizeof state, "%s", word_of(r->state));
 	if (r->state == GUARD_SILENT_)
 		return snprintf(buffer, size, "no answer: %s", r->why), buffer;
@@ -259,10 +323,7 @@ const char *guard_record_text(const struct guard_record *r, char *buffer, size_t
 		snprintf(state, sizeof state, "quarantine over, the next guarded client admits it");
 	snprintf(buffer, size, "set %s, configuration %s%s, %s%s%s", r->field[GUARD_SET], r->field[GUARD_STEP],
 	         r->field[GUARD_PREV][0] ? " and the one before" : "", state,
-	         strncmp(r->field[GUARD_PASS], "-:", 2) == 0 ? " without a run_id" : "",
-	         r->state != GUARD_ADMITTED_        ? ""
-	         : guard_record_counter(r, &number) ? ", fencing known"
-	                                            : ", fencing not known");
+	         strncmp(r->field[GUARD_PASS], "-:", 2) == 0 ? " without a run_id" : "", counter_words(r));
 	return buffer;
 }
 

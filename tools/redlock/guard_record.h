@@ -82,10 +82,17 @@ void guard_record_free(struct guard_record *records, unsigned count);
 
 uint64_t guard_record_number(const struct guard_record *record, enum guard_field field);
 
+/* The field of a record of a set that somebody has damaged: it is not of its form, or the configuration is
+ * not the one that the record's own pass is for. NULL: none, or it is no record of a set. */
+const char *guard_record_damage(const struct guard_record *record);
+
 /* The largest fencing number that the node has seen. False: it does not know all of them, and this is what
- * can be read, or 0; it takes both fields, as digits and below the end: so far scripts count exactly. */
+ * can be read, or 0; it takes both fields, as digits and below the end: so far scripts count exactly. One
+ * that has seen less than its own floor was damaged. */
 #define GUARD_COUNTER_END (UINT64_C(1) << 53)
 bool guard_record_counter(const struct guard_record *record, uint64_t *ret);
+/* Too few numbers are left above that. Somebody has written it: by counting nobody comes so far. */
+bool guard_record_used_up(const struct guard_record *record, uint64_t *ret);
 
 /* "set 4f..., configuration 2, admitted, fencing known". Returns `buffer`. */
 const char *guard_record_text(const struct guard_record *record, char *buffer, size_t size);

@@ -44,7 +44,8 @@ static const struct {
     {REDLOCK_VOTE_FOREIGN, EXIT_REFUSED,
      "give the nodes and the quorum that `redlock init` was given; `redlock status` says what differs"},
     {REDLOCK_VOTE_UNGUARDED, EXIT_REFUSED,
-     "make the node set a guarded one with `redlock init`, or leave out --guard"},
+     "run `redlock init`, which makes a guarded node set, or repairs one where a node still has its record; "
+     "nodes that it repairs vote after a quarantine"},
     {REDLOCK_VOTE_SLOTS, EXIT_REFUSED,
      "give all who use the name the same --slots; another number works when none of its slots is held"},
     {REDLOCK_VOTE_LONG_TTL, EXIT_REFUSED, "give a shorter --ttl, or a longer --max-ttl to `redlock init`"},
@@ -55,8 +56,9 @@ static const struct {
     {REDLOCK_VOTE_DOWN, EXIT_NOQUORUM, "start the nodes that are down, or make them reachable"},
     {REDLOCK_VOTE_NAME, EXIT_NOQUORUM, "check the host names, and the name server"},
     {REDLOCK_VOTE_UNCOUNTED, EXIT_NOQUORUM,
-     "see `redlock doctor`: where too few nodes know their fencing numbers, `redlock init --new-epoch` "
-     "begins anew"},
+     "see `redlock doctor`: the user lacks a right, or too few nodes know their fencing numbers, and "
+     "`redlock "
+     "init --new-epoch` begins anew"},
     {REDLOCK_VOTE_OOM, EXIT_NOQUORUM, "free memory on the nodes that are full, or raise their maxmemory"},
     {REDLOCK_VOTE_MISCONF, EXIT_NOQUORUM,
      "make room for the node's files, or mend its persistence: its log says why"},

@@ -305,13 +305,10 @@ LOOK(guards_otherwise)
 	return what != NULL;
 }
 
-/* `argument`: and clients bring them. */
-LOOK(has_no_counters)
+LOOK(has_counters)
 {
 	UNUSED;
-	bool brought;
-	return doctor_guard_is_uncounted(doctor, index_of(doctor, node), &brought) &&
-	       brought == (check->argument != 0);
+	return doctor_guard_counters(doctor, index_of(doctor, node)) == (enum doctor_counters)check->argument;
 }
 
 LOOK(counts_nothing)
@@ -532,10 +529,13 @@ static const struct check node_checks[] = {
      "is in quarantine, as it may have forgotten locks: it votes in %", NULL},
     {"quarantine-over", DOCTOR_GUARD, ALL(NOTE), has_guard_state, GUARD_OVER_,
      "its quarantine is over: the next guarded client admits it", NULL},
-    {"no-counters", DOCTOR_GUARD, ALL(NOTE), has_no_counters, 1,
+    {"no-counters", DOCTOR_GUARD, ALL(NOTE), has_counters, DOCTOR_BROUGHT,
      "knows no fencing numbers: clients bring them", "if it stays so: redlock init --new-epoch"},
-    {"no-counters", DOCTOR_GUARD, ALL(WARNING), has_no_counters, 0,
+    {"no-counters", DOCTOR_GUARD, ALL(WARNING), has_counters, DOCTOR_UNCOUNTED,
      "knows no fencing numbers: missing or damaged, and nobody brings them", "redlock init --new-epoch"},
+    {"no-counters", DOCTOR_GUARD, ALL(ERROR), has_counters, DOCTOR_USED_UP,
+     "has used up its fencing numbers: somebody wrote one into its record that is too high",
+     "if no lock ever had it: HDEL " GUARD_RECORD_KEY " floor gmax, then redlock init --new-epoch"},
     DOCTOR_SOURCE_MAP(UNSEEN_ROW)};
 
 static const struct check set_checks[] = {

@@ -136,8 +136,9 @@ bool doctor_guard_is_changing(const struct doctor *doctor);
 
 /* How many nodes vote, and do not know their fencing numbers, if the others are too few; else 0. */
 unsigned doctor_guard_uncounted(const struct doctor *doctor);
-/* Whether this node is one, and clients bring it what the others know. */
-bool doctor_guard_is_uncounted(const struct doctor *doctor, unsigned node, bool *ret_brought);
+/* What this node knows of them; clients may bring it what the others know. */
+enum doctor_counters { DOCTOR_COUNTED, DOCTOR_BROUGHT, DOCTOR_UNCOUNTED, DOCTOR_USED_UP };
+enum doctor_counters doctor_guard_counters(const struct doctor *doctor, unsigned node);
 
 /* Groups of rights: what lacks without them. */
 enum doctor_group {

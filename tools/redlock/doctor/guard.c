@@ -27,13 +27,19 @@ static bool is_of_a_set(const struct guard_record *r)
 	return r->state == GUARD_ADMITTED_ || r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_;
 }
 
+static bool is_later(const struct guard_record *r, const struct guard_record *than)
+{
+	bool sound = guard_record_damage(r) == NULL, other = guard_record_damage(than) == NULL;
+	return sound != other ? sound
+	                      : guard_record_number(r, GUARD_STEP) > guard_record_number(than, GUARD_STEP);
+}
+
 const struct guard_record *doctor_guard_latest(const struct doctor *doctor)
 {
 	const struct guard_record *latest = NULL;
 	for (unsigned i = 0; i < doctor->nodes; i++) {
 		const struct guard_record *r = &doctor->record[i];
-		if (is_of_a_set(r) &&
-		    (latest == NULL || guard_record_number(r, GUARD_STEP) > guard_record_number(latest, GUARD_STEP)))
+		if (is_of_a_set(r) && (latest == NULL || is_later(r, latest)))
 			latest = r;
 	}
 	return latest;
@@ -86,7 +92,9 @@ const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
 		                                                    : NULL;
 	char *members = members_here(doctor), name[320];
 	bool named = guard_record_member(doctor->report.node[node].status.address, name, sizeof name);
-	if (strcmp(r->field[GUARD_SET], latest->field[GUARD_SET]) != 0)
+	if (guard_record_damage(r) != NULL)
+		what = "is damaged: `redlock init` mends it, or says why not";
+	else if (strcmp(r->field[GUARD_SET], latest->field[GUARD_SET]) != 0)
 		what = "is of another set than that of another node";
 	else if (strcmp(r->field[GUARD_CONFIG], latest->field[GUARD_CONFIG]) != 0)
 		what = "is of another configuration than that of another node: a change of members did not reach one";
@@ -134,10 +142,15 @@ unsigned doctor_guard_uncounted(const struct doctor *doctor)
 	return count + quorum > doctor->nodes ? count : 0;
 }
 
-/* By the id of its quarantine, if that is still there. */
-bool doctor_guard_is_uncounted(const struct doctor *doctor, unsigned node, bool *ret_brought)
+/* They are brought by the id of its quarantine, if that is still there. */
+enum doctor_counters doctor_guard_counters(const struct doctor *doctor, unsigned node)
 {
 	const struct guard_record *r = &doctor->record[node];
-	*ret_brought = r->field[GUARD_QID][0] != '\0' && doctor_guard_uncounted(doctor) == 0;
-	return is_uncounted(r);
+	uint64_t number;
+	if (is_of_a_set(r) && guard_record_used_up(r, &number))
+		return DOCTOR_USED_UP;
+	if (!is_uncounted(r))
+		return DOCTOR_COUNTED;
+	return r->field[GUARD_QID][0] != '\0' && doctor_guard_uncounted(doctor) == 0 ? DOCTOR_BROUGHT
+	                                                                             : DOCTOR_UNCOUNTED;
 }

@@ -50,6 +50,9 @@ struct init_change *init_put(struct init *in, unsigned node, const char *said)
 void init_put_floor(struct init *in, unsigned node, uint64_t floor)
 {
 	struct init_change *c = &in->change[node];
+	uint64_t own;
+	if (!guard_record_counter(&in->record[node], &own) && own > floor)
+		floor = own; /* one of the two was damaged: both become what is left */
 	snprintf(c->floor, sizeof c->floor, "%llu", (unsigned long long)floor);
 	c->text[GUARD_FLOOR] = c->text[GUARD_GMAX] = c->floor;
 }
@@ -101,7 +104,10 @@ void init_compose(struct init *in, unsigned node, enum init_kind kind, const str
 	c->text[GUARD_TTL] = config->ttl;
 	c->text[GUARD_NODE] = in->member[node];
 	c->text[GUARD_LEAVING] = config->leaving;
-	c->text[GUARD_DONE] = config->finished && kind == INIT_ADMIT ? config->config : "";
+	c->text[GUARD_DONE] =
+	    config->finished && (kind == INIT_ADMIT || kind == INIT_REPAIR) ? config->config : "";
+	if (kind == INIT_REPAIR)
+		return;
 	CLEAR(c, GUARD_PASS, GUARD_PREV, GUARD_PREV_CONFIG, GUARD_PREV_MEMBERS, GUARD_PREV_QUORUM);
 	if (kind == INIT_ADMIT)
 		put_votes(c, config);

@@ -100,6 +100,9 @@ int init_begin_change(struct init *in, const struct init_config *now);
 int init_finish_change(struct init *in, const struct init_config *now);
 /* Whether this number is to be written as the floor of its counters. */
 bool init_lacks(const struct guard_record *record, uint64_t number);
+/* How many of these nodes vote and know their fencing numbers; the largest of these. */
+unsigned init_counting(const struct init *in, const bool *of, const struct init_config *config,
+                       uint64_t *ret_largest);
 bool init_has(const struct init *in, unsigned node, const struct init_config *config);
 
 /* ---- change.c ---- */
@@ -109,8 +112,9 @@ void init_draw(char id[INIT_ID + 1]);
 enum init_kind {
 	INIT_ADMIT, /* it votes at once */
 	INIT_QUARANTINE,
-	INIT_KEEP, /* in its quarantine */
-	INIT_TELL  /* it is no member any more */
+	INIT_KEEP,   /* in its quarantine */
+	INIT_REPAIR, /* it votes, as its pass says, which stays */
+	INIT_TELL    /* it is no member any more */
 };
 
 /* The record of a configuration for a node. */

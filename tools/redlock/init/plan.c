@@ -10,7 +10,6 @@
 #include "init.h"
 
 #define FIRST_STEP "1"
-#define LEAST_ROOM (UINT64_C(1) << 40)
 
 /* ---- servers that cannot be guarded ---- */
 
@@ -70,28 +69,62 @@ static void disregard_backups(struct init *in)
 			struct guard_record *r = &in->record[i];
 			const struct guard_record *other = &in->record[k];
 			if ((r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_) &&
-			    other->state == GUARD_ADMITTED_ &&
+			    other->state == GUARD_ADMITTED_ && guard_record_damage(other) == NULL &&
 			    strcmp(r->field[GUARD_SET], other->field[GUARD_SET]) != 0 && is_member(other, in->member[i]))
 				r->state = GUARD_BLANK_;
 		}
 }
 
-/* The newest record, and of these one that knows the configuration before; -1: there is none. */
+static bool is_sound(const struct guard_record *r)
+{
+	return is_of_a_set(r) && guard_record_damage(r) == NULL;
+}
+
+/* How many sound records say the same. */
+static unsigned count_alike(const struct init *in, const struct guard_record *r)
+{
+	static const enum guard_field said[] = {GUARD_SET,     GUARD_CONFIG, GUARD_STEP,
+	                                        GUARD_MEMBERS, GUARD_QUORUM, GUARD_TTL};
+	unsigned count = 0;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		bool alike = is_sound(&in->record[i]);
+		for (size_t f = 0; f < sizeof said / sizeof said[0]; f++)
+			alike &= strcmp(in->record[i].field[said[f]], r->field[said[f]]) == 0;
+		count += alike;
+	}
+	return count;
+}
+
+static bool is_later(const struct init *in, const struct guard_record *r, const struct guard_record *best)
+{
+	uint64_t step = guard_record_number(r, GUARD_STEP), most = guard_record_number(best, GUARD_STEP);
+	unsigned alike = count_alike(in, r), others = count_alike(in, best);
+	if (step != most || alike != others)
+		return step != most ? step > most : alike > others;
+	return !best->field[GUARD_PREV][0] && r->field[GUARD_PREV][0];
+}
+
+/* Of the sound records the newest one; of these what most have, and one that knows the configuration before.
+ * -1: there is none. */
 static int find_latest(const struct init *in)
 {
 	int found = -1;
-	for (unsigned i = 0; i < in->nodes; i++) {
-		const struct guard_record *r = &in->record[i];
-		if (!is_of_a_set(r))
-			continue;
-		const struct guard_record *best = found >= 0 ? &in->record[found] : NULL;
-		uint64_t step = guard_record_number(r, GUARD_STEP);
-		uint64_t most = best != NULL ? guard_record_number(best, GUARD_STEP) : 0;
-		bool knows_more = best != NULL && !best->field[GUARD_PREV][0] && r->field[GUARD_PREV][0];
-		if (best == NULL || step > most || (step == most && knows_more))
+	for (unsigned i = 0; i < in->nodes; i++)
+		if (is_sound(&in->record[i]) && (found < 0 || is_later(in, &in->record[i], &in->record[found])))
 			found = (int)i;
-	}
 	return found;
+}
+
+/* EXIT_OK: none is damaged. */
+static int refuse_damaged(const struct init *in, const char *advice)
+{
+	int code = EXIT_OK;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		const char *field = guard_record_damage(&in->record[i]);
+		if (field != NULL)
+			code = init_refuse(in, i, "its record is damaged (%s)%s", field, advice);
+	}
+	return code;
 }
 
 static int check_sets(const struct init *in, unsigned latest)
@@ -99,7 +132,7 @@ static int check_sets(const struct init *in, unsigned latest)
 	const struct guard_record *r = &in->record[latest];
 	for (unsigned i = 0; i < in->nodes; i++) {
 		const struct guard_record *other = &in->record[i];
-		if (!is_of_a_set(other) || strcmp(other->field[GUARD_SET], r->field[GUARD_SET]) == 0)
+		if (!is_sound(other) || strcmp(other->field[GUARD_SET], r->field[GUARD_SET]) == 0)
 			continue;
 		return init_refuse(in, i,
 		                   "its record is of node set %s with the members %s, and that of node %u of set %s: "
@@ -164,20 +197,20 @@ static uint64_t highest(const struct init *in)
 	return most;
 }
 
-/* Somebody has written it: by counting nobody comes so far. All would begin there. */
+/* All would begin there. All such nodes are named at once. */
 static int check_room(const struct init *in)
 {
+	int code = EXIT_OK;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		uint64_t number;
-		(void)guard_record_counter(&in->record[i], &number);
-		if (number > GUARD_COUNTER_END - LEAST_ROOM)
-			return init_refuse(
-			    in, i,
-			    "too few fencing numbers are left above the one in its record, %llu: if no lock "
-			    "ever had it, delete it there, with HDEL " GUARD_RECORD_KEY " floor gmax",
-			    (unsigned long long)number);
+		if (guard_record_used_up(&in->record[i], &number))
+			code =
+			    init_refuse(in, i,
+			                "too few fencing numbers are left above the one in its record, %llu: if no lock "
+			                "ever had it, delete it there, with HDEL " GUARD_RECORD_KEY " floor gmax",
+			                (unsigned long long)number);
 	}
-	return EXIT_OK;
+	return code;
 }
 
 /* How long to wait until all has expired that these processes have forgotten. */
@@ -239,6 +272,11 @@ static int found_set(struct init *in)
 
 static int plan_without_set(struct init *in)
 {
+	int code = refuse_damaged(in, ", and no node that answers has one to follow: run this again when others "
+	                              "answer, or, if all are damaged, delete them with DEL " GUARD_RECORD_KEY
+	                              " and make the set anew");
+	if (code != EXIT_OK)
+		return code;
 	if (in->settings->plain) {
 		in->note = "there is no guarded node set: every client may use these nodes";
 		return init_complain_silent(in, in->wanted, "") > 0 ? EXIT_NOQUORUM : EXIT_OK;
@@ -275,12 +313,28 @@ static void follow(struct init *in, unsigned node, const struct init_config *con
 	init_compose(in, node, INIT_ADMIT, &next, "record written, both configurations are accepted");
 }
 
+/* Its record was damaged, but for the pass, which says that this process votes and has forgotten nothing. */
+static bool has_pass(const struct guard_record *r, const struct init_config *config)
+{
+	const char *pass = r->field[GUARD_PASS], *colon = strchr(pass, ':');
+	if (colon == NULL || strcmp(colon + 1, config->config) != 0)
+		return false;
+	size_t size = (size_t)(colon - pass);
+	return strncmp(pass, "-:", 2) == 0 || (size == strlen(r->run_id) && strncmp(pass, r->run_id, size) == 0);
+}
+
 /* One that should have a record and has none, or that of another process or configuration. */
 static void mend(struct init *in, unsigned node, const struct init_config *config)
 {
 	const struct guard_record *r = &in->record[node];
 	bool same = strcmp(r->field[GUARD_CONFIG], config->config) == 0;
-	if (is_fresh(in, node, config) && !is_of_a_set(r)) {
+	bool damaged = guard_record_damage(r) != NULL;
+	if ((damaged || r->state == GUARD_BLANK_) && has_pass(r, config)) {
+		init_compose(in, node, INIT_REPAIR, config, "its record was damaged, and is mended");
+	} else if (damaged) {
+		init_compose(in, node, INIT_QUARANTINE, config,
+		             "its record was damaged, and is written anew; it votes after a quarantine");
+	} else if (is_fresh(in, node, config) && !is_of_a_set(r)) {
 		init_compose(in, node, INIT_ADMIT, config, "record written, it votes");
 		if (in->floor > 0)
 			init_put_floor(in, node, in->floor);
@@ -309,6 +363,20 @@ static bool mend_all(struct init *in, const struct init_config *config)
 	return init_has_changes(in);
 }
 
+/* Nobody brings what no quorum knows: neither clients nor a later run. */
+static int check_numbers(const struct init *in, const struct init_config *config)
+{
+	uint64_t largest;
+	unsigned count = init_counting(in, in->wanted, config, &largest);
+	if (count >= strtoul(config->quorum, NULL, 10))
+		return EXIT_OK;
+	complain(
+	    "%u of %u nodes vote and know their fencing numbers, %s are needed: no lock can be had with --fence "
+	    "before `redlock init --new-epoch`; run that when %s nodes vote",
+	    count, in->nodes, config->quorum, config->quorum);
+	return EXIT_NOQUORUM;
+}
+
 static int go_on(struct init *in, const struct init_config *config)
 {
 	if (strcmp(config->quorum, in->target_quorum) != 0) {
@@ -327,7 +395,7 @@ static int go_on(struct init *in, const struct init_config *config)
 	               ? "in each client's configuration: guard = require"
 	               : "both lists of nodes are accepted now: give all clients the new one, then end "
 	                 "this with the same command and --finish";
-	return EXIT_OK;
+	return check_numbers(in, config);
 }
 
 /* ---- back to plain, and a new epoch of the counters ---- */
@@ -390,6 +458,16 @@ static int refuse_members(const struct init *in, unsigned node, const struct ini
 	    now->set, now->members);
 }
 
+/* Nothing else begins before what was damaged is mended. */
+static int refuse_mendable(const struct init *in, const struct init_config *now)
+{
+	int code = refuse_damaged(in, "; first run: redlock init");
+	for (unsigned i = 0; i < in->nodes; i++)
+		if (in->record[i].state == GUARD_BLANK_ && has_pass(&in->record[i], now))
+			code = init_refuse(in, i, "its record is damaged (version); first run: redlock init");
+	return code;
+}
+
 static int plan_set(struct init *in, unsigned latest)
 {
 	const struct init_config now = config_of(in, &in->record[latest]);
@@ -406,6 +484,10 @@ static int plan_set(struct init *in, unsigned latest)
 		return EXIT_CONFIG;
 	}
 	snprintf(in->ttl, sizeof in->ttl, "%s", now.ttl);
+	if (in->settings->plain || in->settings->new_epoch || !is_target)
+		code = refuse_mendable(in, &now);
+	if (code != EXIT_OK)
+		return code;
 	if ((in->settings->plain || in->settings->new_epoch) && !now.finished) {
 		complain("a change of members is not finished; first run: redlock init --finish");
 		return EXIT_CONFIG;

@@ -25,12 +25,11 @@ bool init_lacks(const struct guard_record *record, uint64_t number)
 	return !guard_record_counter(record, &most) || guard_record_number(record, GUARD_FLOOR) < number;
 }
 
-/* The largest number that these nodes know of. False: fewer than a quorum count. */
-static bool largest_number(const struct init *in, const bool *of, const struct init_config *config,
-                           uint64_t *ret)
+unsigned init_counting(const struct init *in, const bool *of, const struct init_config *config,
+                       uint64_t *ret_largest)
 {
 	unsigned count = 0;
-	*ret = 0;
+	*ret_largest = 0;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		const struct guard_record *r = &in->record[i];
 		uint64_t number;
@@ -38,9 +37,16 @@ static bool largest_number(const struct init *in, const bool *of, const struct i
 		    !guard_record_counter(r, &number))
 			continue;
 		count++;
-		*ret = number > *ret ? number : *ret;
+		*ret_largest = number > *ret_largest ? number : *ret_largest;
 	}
-	return count >= strtoul(config->quorum, NULL, 10);
+	return count;
+}
+
+/* False: fewer than a quorum count. */
+static bool largest_number(const struct init *in, const bool *of, const struct init_config *config,
+                           uint64_t *ret)
+{
+	return init_counting(in, of, config, ret) >= strtoul(config->quorum, NULL, 10);
 }
 
 /* ---- nodes in quarantine ---- */

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154 # helper.bash and bats share variables
+# Node sets that init makes, and locks that are held while it changes them.
+
+setup() {
+	start_cluster 5
+	jobs=() contenders=()
+}
+
+teardown() {
+	kill -s CONT "${jobs[@]}" 2>/dev/null || true
+	kill -s TERM "${jobs[@]}" 2>/dev/null || true
+	kill_nodes CONT 1 2 3 4 5 2>/dev/null || true
+	stop_cluster
+}
+
+# The URLs of nodes, as a list.
+urls() { # N...
+	local node list=
+	for node; do list+=,$(node_url "$node"); done
+	echo "${list#,}"
+}
+
+member() { # N
+	echo "unix:$(node_dir "$1")/redis.sock/0"
+}
+
+record() { # N FIELD
+	on_node "$1" hget redlock:set "$2"
+}
+
+# init CODE "N..." [OPTION...]
+init() {
+	local nodes=$2
+	# shellcheck disable=SC2086
+	want "$1" rl init -r "$(urls $nodes)" "${@:3}"
+}
+
+made() { # "N...": a set of these nodes, in an instant
+	init 0 "$1" --max-ttl 2s --fresh
+}
+
+# locked "N..." NAME [OPTION...] COMMAND...: run with the guard.
+guarded() { # "N..." [OPTION...] NAME COMMAND...
+	local nodes=$1
+	# shellcheck disable=SC2086
+	"$REDLOCK_BIN" run --guard=require -r "$(urls $nodes)" --node-timeout 400ms -t 2s "${@:2}"
+}
+
+# Holds a lock until its file is removed.
+hold() { # "N..." NAME [OPTION...]
+	touch "$sandbox/$2.run"
+	# shellcheck disable=SC2016
+	guarded "$1" "${@:3}" "$2" sh -c 'touch "$1.held"; while [ -e "$1.run" ]; do sleep 0.05; done' - "$sandbox/$2" 3>&- &
+	jobs+=($!)
+	until_true test -e "$sandbox/$2.held"
+}
+
+drop() { # NAME: the last one that holds, which must have held it all the time
+	rm "$sandbox/$1.run"
+	await "${jobs[-1]}" 0
+}
+
+unknown_everywhere() {
+	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
+	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing not known')" = 3 ]
+}
+
+unknown_at_two() {
+	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
+	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing')" = 3 ]
+}
+
+all_admitted() {
+	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
+	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing known')" = 3 ]
+}
