@@ -115,6 +115,23 @@ beats_on() { # behind $before
 	says "the guard process was killed"
 }
 
+# The lowest number that is free is the first one that cannot be had any more.
+fill_table() { # PID
+	local free=0
+	while [ -L "/proc/$1/fd/$free" ]; do
+		free=$((free + 1))
+	done
+	prlimit --pid "$1" --nofile="$free"
+}
+
+@test "the guard killed, redlock has no descriptor left: everything is killed all the same, 125" {
+	start_family tree,deaf 7 -t 30s
+	fill_table "$run_pid"
+	kill -s KILL "$guard_pid"
+	ends 125
+	says "the guard process was killed"
+}
+
 @test "the guard cannot be told to execute the command: 125, and no lock that is renewed for nothing" {
 	ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 FREEZE_AT=refused LD_PRELOAD=$REDLOCK_FREEZE \
 		start_run -t 3s "$job" -- touch "$place/executed"

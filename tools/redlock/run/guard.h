@@ -13,6 +13,7 @@ struct guard {
 	pid_t pid; /* 0: it has ended and was waited for */
 	int link;  /* the supervisor's end of the socket; readable without a message: the guard is gone */
 	int proc;  /* family_open() */
+	int spare; /* kept for family_signal(): connections may take all others */
 	struct run_share *share;
 };
 
@@ -25,6 +26,9 @@ int guard_start(struct guard *guard, struct launch *launch, const struct watch *
 
 /* Waits until it is ready for LINK_LAUNCH. Returns 0, an errno, or GUARD_BLIND. */
 int guard_await(const struct guard *guard);
+
+/* Signals all that is this process's now, as family_signal() does. */
+bool guard_signal_heirs(struct guard *guard, int number);
 
 /* Kills it: then its children are this process's, which must be a subreaper. */
 void guard_kill(const struct guard *guard);

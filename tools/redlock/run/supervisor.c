@@ -274,7 +274,7 @@ int run_supervise(const struct settings *settings, const struct run_order *order
 	                   .report = &report,
 	                   .state = RUN_WAITING,
 	                   .kill_by_ns = UINT64_MAX};
-	run.alarm.fd = run.inbox.fd = run.guard.link = run.guard.proc = -1;
+	run.alarm.fd = run.inbox.fd = run.guard.link = run.guard.proc = run.guard.spare = -1;
 	session_terms(settings, &terms);
 	run_times_init(&run.times, settings, &terms);
 	run.code = begin(&run);
