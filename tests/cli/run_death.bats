@@ -151,6 +151,22 @@ fill_table() { # PID
 	run ! grep -q cmdstat_set "$place/asked"
 }
 
+guard_is_stopped() {
+	grep -q '^State:.T' "/proc/$(child_of "$run_pid")/status" 2>/dev/null
+}
+
+@test "the guard stopped before it is ready: TERM ends redlock all the same, 143" {
+	on_nodes "$all" config resetstat
+	ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 FREEZE_AT=ready LD_PRELOAD=$REDLOCK_FREEZE \
+		start_run "$job" -- touch "$place/executed"
+	until_true guard_is_stopped
+	kill -s TERM "$run_pid"
+	ends 143
+	[ ! -e "$place/executed" ]
+	on_node 1 info commandstats >"$place/asked"
+	run ! grep -q cmdstat_set "$place/asked"
+}
+
 @test "the guard killed while redlock waits: the wait ends, 125" {
 	on_nodes "1 2 3" set "$job" somebody px 600000
 	start_run -v "$job" -- touch "$place/ran"
