@@ -370,3 +370,24 @@ in_environment() { # TEXT of the command's
 	want 0 env REDLOCK_URLS=local "$REDLOCK_BIN" status --user worker --password-file <(printf 'wOrk/er@1:x\n')
 	[ -z "$stderr" ]
 }
+
+has_open() { # PID FILE
+	find "/proc/$1/fd" -lname "$2" 2>/dev/null | grep -q .
+}
+
+@test "a password file that is a FIFO: its writer may come later, and a signal ends the wait" {
+	mkfifo "$sandbox/fifo"
+	for verb in "run secrets-25 true" "acquire secrets-25" status; do
+		# shellcheck disable=SC2086 # words
+		REDLOCK_URLS=local "$REDLOCK_BIN" ${verb%% *} --user worker --password-file "$sandbox/fifo" ${verb#"${verb%% *}"} \
+			>"$sandbox/out" 2>"$sandbox/err" 3>&- &
+		until_true has_open $! "$sandbox/fifo"
+		kill -s TERM $!
+		await $! 143
+	done
+	REDLOCK_URLS=local "$REDLOCK_BIN" status --user worker --password-file "$sandbox/fifo" >"$sandbox/out" 2>&1 3>&- &
+	until_true has_open $! "$sandbox/fifo"
+	printf 'wOrk/er@1:x\n' >"$sandbox/fifo"
+	await $! 0
+	grep -q "3 of 3 nodes up" "$sandbox/out"
+}

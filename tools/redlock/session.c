@@ -177,7 +177,7 @@ int session_open(struct session *session, const struct settings *settings)
 	if (code != EXIT_OK)
 		goto out;
 	if (!find_password(settings, &password)) {
-		code = EXIT_CONFIG;
+		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_CONFIG;
 		goto out;
 	}
 	session->has_password = password != NULL;
