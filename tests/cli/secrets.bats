@@ -45,7 +45,9 @@ shows_no_secret() {
 		says "$2"
 		shows_no_secret
 	}
-	wrong "$sandbox/none" "No such file"
+	wrong "$sandbox/none" "--password-file $sandbox/none: No such file"
+	REDLOCK_PASSWORD_FILE=$sandbox/none REDLOCK_URLS=local want 78 rl status
+	says "redlock: REDLOCK_PASSWORD_FILE: $sandbox/none: No such file"
 	: >"$sandbox/empty"
 	wrong "$sandbox/empty" "is empty"
 	wrong "$sandbox" "directory"

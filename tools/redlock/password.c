@@ -76,12 +76,12 @@ char *password_load(const char *path, const char **ret_problem)
 	return text;
 }
 
-char *password_read(const char *path)
+char *password_read(const char *path, const char *where)
 {
 	const char *problem;
 	char *text = password_load(path, &problem);
 	if (text == NULL)
-		complain("--password-file %s: %s", path, problem);
+		complain("%s%s%s: %s", where, *where == '-' ? " " : ": ", path, problem);
 	return text;
 }
 
