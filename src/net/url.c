@@ -35,6 +35,8 @@ static const char bad_database[] = RL_URL_BAD_DATABASE;
 static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAMETER_MAP(SHOWN);
 #undef SHOWN
 static const char twice[] = "a parameter of the URL is given twice";
+enum { MAX_PATH = 107 }; /* so much has the address of a Unix socket room for, besides its end */
+static const char long_path[] = "the path of a Unix socket has at most 107 bytes";
 static const char bad_path[] = "the path of a Unix socket must begin with / (unix:///run/redis.sock)";
 static const char no_memory[] = "out of memory";
 
@@ -227,7 +229,9 @@ static const char *parse_unix(struct rl_slice path, struct rl_endpoint *e)
 	e->host = copy(path);
 	if (e->host == NULL)
 		return no_memory;
-	return decode(e->host) ? NULL : bad_path;
+	if (!decode(e->host))
+		return bad_path;
+	return strlen(e->host) > MAX_PATH ? long_path : NULL;
 }
 
 static const char *describe(struct rl_endpoint *e)

@@ -86,10 +86,18 @@ refused() { # TEXT LINE REASON
 	refused 'ttl = 1ms\n' 1 "ttl: 1ms: out of range: 10ms to 30d"
 	refused 'quorum = many\n' 1 "quorum: many: not a number"
 	refused 'words\n' 1 "neither [section] nor key = value"
-	refused '[nodes]\nurl = redis://a\n' 2 "unknown section [nodes]"
+	refused '[nodes]\nurl = redis://a\n' 1 "unknown section [nodes]"
+	refused 'ttl = 1m\n[clusters a]\n' 2 "unknown section [clusters a]"
+	refused '[]\nttl = 1m\n' 1 "unknown section []"
+	refused '[cluster a] x\nurl = redis://a\n' 1 "[cluster a]: nothing but a comment may follow"
+	refused 'ttl = 1m\nprefix = a\0b\n' 2 "the line has a NUL byte"
 	refused '[cluster a]\ncluster = b\n' 2 "unknown key 'cluster'"
 	refused 'json = yes\n' 1 "unknown key 'json'"
 	refused "user = $(printf 'x%.0s' {1..300})\n" 1 "the line is longer than"
+	refused "user = $(printf 'x%.0s' {1..192})\n" 1 "the line is longer than 198 bytes"
+	printf 'user = %s\n[cluster a] ; ours\nurl = redis://a\n' "$(printf 'x%.0s' {1..191})" >"$file"
+	show
+	exits 0
 	show --config "$sandbox/none"
 	exits 78
 	says "$sandbox/none: No such file or directory"

@@ -4,6 +4,7 @@
  * FREEZE_AT names. What does the rest of its time is the test's affair. At the steps "refused" and "unready"
  * nothing stops: the kernel has no memory for the message to the guard, or for its own that it is ready.
  *
+ *   ready  the guard is about to say that it is ready
  *   send   the supervisor has the lock, and is about to tell the guard
  *   got    the guard has heard
  *   born   the guard's child is there, and begins to become the command
@@ -48,6 +49,8 @@ ssize_t send(int fd, const void *bytes, size_t length, int flags)
 	ssize_t (*next)(int, const void *, size_t, int) =
 	    (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
 
+	if (is_a(LINK_READY, bytes, (ssize_t)length))
+		freeze("ready");
 	if (is_a(LINK_LAUNCH, bytes, (ssize_t)length))
 		freeze("send");
 	if ((is_step("refused") && is_a(LINK_LAUNCH, bytes, (ssize_t)length)) ||

@@ -157,6 +157,13 @@ until_true() { # COMMAND...
 	return 1
 }
 
+# Descriptor 7: a pipe that is full, and that nobody reads.
+open_full_pipe() { # FILE
+	mkfifo "$1"
+	exec 7<>"$1"
+	dd if=/dev/zero of="$1" oflag=nonblock bs=4096 count=1000 2>/dev/null || true
+}
+
 # Until a background job is no copy of bash any more: between fork and exec bash catches a signal and forgets it.
 until_executed() { # PID
 	local name=bash

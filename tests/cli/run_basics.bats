@@ -44,6 +44,21 @@ with_descriptors() { # COUNT COMMAND...
 	nothing_left
 }
 
+@test "too few descriptors for a quorum of connections: 125, and no advice to start nodes" {
+	for most in {12..15}; do
+		gives 125 with_descriptors "$most" "$REDLOCK_BIN" run "$job" -- touch ran
+		[[ -n $stderr && $stderr != *"start the nodes"* ]]
+	done
+	[ ! -e ran ]
+	for verb in "acquire -n $job" "check $job token" status bench; do
+		# shellcheck disable=SC2086 # words
+		gives 125 with_descriptors 9 "$REDLOCK_BIN" $verb
+		says "Too many open files" "ulimit -n"
+		[[ $stderr != *"start the nodes"* ]]
+	done
+	nothing_left
+}
+
 @test "ended by a signal: 128 + its number" {
 	for signal in TERM:143 INT:130 HUP:129 KILL:137 USR1:138 PIPE:141 ALRM:142; do
 		gives "${signal#*:}" rl_run "$job" -c "kill -s ${signal%:*} \$\$"

@@ -115,6 +115,23 @@ beats_on() { # behind $before
 	says "the guard process was killed"
 }
 
+# The lowest number that is free is the first one that cannot be had any more.
+fill_table() { # PID
+	local free=0
+	while [ -L "/proc/$1/fd/$free" ]; do
+		free=$((free + 1))
+	done
+	prlimit --pid "$1" --nofile="$free"
+}
+
+@test "the guard killed, redlock has no descriptor left: everything is killed all the same, 125" {
+	start_family tree,deaf 7 -t 30s
+	fill_table "$run_pid"
+	kill -s KILL "$guard_pid"
+	ends 125
+	says "the guard process was killed"
+}
+
 @test "the guard cannot be told to execute the command: 125, and no lock that is renewed for nothing" {
 	ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 FREEZE_AT=refused LD_PRELOAD=$REDLOCK_FREEZE \
 		start_run -t 3s "$job" -- touch "$place/executed"
@@ -129,6 +146,22 @@ beats_on() { # behind $before
 		start_run "$job" -- touch "$place/executed"
 	ends 125
 	says "cannot start"
+	[ ! -e "$place/executed" ]
+	on_node 1 info commandstats >"$place/asked"
+	run ! grep -q cmdstat_set "$place/asked"
+}
+
+guard_is_stopped() {
+	grep -q '^State:.T' "/proc/$(child_of "$run_pid")/status" 2>/dev/null
+}
+
+@test "the guard stopped before it is ready: TERM ends redlock all the same, 143" {
+	on_nodes "$all" config resetstat
+	ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 FREEZE_AT=ready LD_PRELOAD=$REDLOCK_FREEZE \
+		start_run "$job" -- touch "$place/executed"
+	until_true guard_is_stopped
+	kill -s TERM "$run_pid"
+	ends 143
 	[ ! -e "$place/executed" ]
 	on_node 1 info commandstats >"$place/asked"
 	run ! grep -q cmdstat_set "$place/asked"

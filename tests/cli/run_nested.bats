@@ -210,3 +210,30 @@ has_settled() {
 	gives 0 env REDLOCK_RUNS="t1,plain,0,1,5,a nonsense b,plain,0,1,5,b" "$REDLOCK_BIN" run "$job" -c 'echo "${REDLOCK_RUNS#* }"'
 	[ "$output" = "t1,plain,0,1,5,a" ]
 }
+
+# It has the nodes' sockets; whose child it is becomes the command.
+asks() {
+	asker=$(marked_pids | while read -r pid; do
+		[ "$(cut -d' ' -f4 "/proc/$pid/stat")" != "$(cat inner 2>/dev/null)" ] || echo "$pid"
+	done)
+	[ -n "$asker" ]
+}
+
+@test "--reentrant: the process that asks the nodes is killed: 125, and why" {
+	start_run -t 30s "$job" -c "echo \$\$ >inner; until [ -e go ]; do sleep 0.05; done; exec $(nested --node-timeout 9s --reentrant "$job" touch ran)"
+	until_true test -s inner
+	kill_nodes STOP 1 2 3
+	touch go
+	until_true reentered
+	until_true asks
+	kill -s KILL "$asker"
+	kill_nodes CONT 1 2 3
+	ends 125
+	says "the process that asks them was killed"
+	[ ! -e ran ]
+}
+
+# The shell has become redlock: it starts no other process than the asking one.
+reentered() {
+	[ "$(cat "/proc/$(<inner)/comm")" = redlock ]
+}

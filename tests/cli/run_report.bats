@@ -144,3 +144,19 @@ load run_helper
 	gives 0 rl_run --trace "$job" -- true
 	says "trace:"
 }
+
+@test "a report that nobody reads: a signal ends redlock, with the command's exit code" {
+	open_full_pipe "$place/full"
+	start_run --report-fd 7 "$job" -- touch "$place/ran"
+	until_true test -e "$place/ran"
+	until_true has_only_the_report
+	kill -s TERM "$run_pid"
+	exec 7>&-
+	ends 0
+	says "the report could not be written"
+}
+
+# Its guard has gone, the lock is given back: all that is left is the report.
+has_only_the_report() {
+	! child_of "$run_pid" >"$place/children" && has_keys 0 "$all" "$job"
+}

@@ -45,7 +45,9 @@ shows_no_secret() {
 		says "$2"
 		shows_no_secret
 	}
-	wrong "$sandbox/none" "No such file"
+	wrong "$sandbox/none" "--password-file $sandbox/none: No such file"
+	REDLOCK_PASSWORD_FILE=$sandbox/none REDLOCK_URLS=local want 78 rl status
+	says "redlock: REDLOCK_PASSWORD_FILE: $sandbox/none: No such file"
 	: >"$sandbox/empty"
 	wrong "$sandbox/empty" "is empty"
 	wrong "$sandbox" "directory"
@@ -339,7 +341,7 @@ in_environment() { # TEXT of the command's
 	start_laden REDLOCK_URLS=local "$REDLOCK_BIN" run --user worker --password-file "$sandbox/password" secrets-23
 	dumps_no_secret secrets-23
 	stop_laden
-	# A line of a configuration has 197 bytes at most.
+	# A line of a configuration has 198 bytes at most.
 	: >"$sandbox/secret.conf"
 	for url in $(urls worker:wOrk%2Fer%401:x | tr , ' '); do
 		echo "url = $url" >>"$sandbox/secret.conf"
@@ -369,4 +371,25 @@ in_environment() { # TEXT of the command's
 	fi
 	want 0 env REDLOCK_URLS=local "$REDLOCK_BIN" status --user worker --password-file <(printf 'wOrk/er@1:x\n')
 	[ -z "$stderr" ]
+}
+
+has_open() { # PID FILE
+	find "/proc/$1/fd" -lname "$2" 2>/dev/null | grep -q .
+}
+
+@test "a password file that is a FIFO: its writer may come later, and a signal ends the wait" {
+	mkfifo "$sandbox/fifo"
+	for verb in "run secrets-25 true" "acquire secrets-25" status; do
+		# shellcheck disable=SC2086 # words
+		REDLOCK_URLS=local "$REDLOCK_BIN" ${verb%% *} --user worker --password-file "$sandbox/fifo" ${verb#"${verb%% *}"} \
+			>"$sandbox/out" 2>"$sandbox/err" 3>&- &
+		until_true has_open $! "$sandbox/fifo"
+		kill -s TERM $!
+		await $! 143
+	done
+	REDLOCK_URLS=local "$REDLOCK_BIN" status --user worker --password-file "$sandbox/fifo" >"$sandbox/out" 2>&1 3>&- &
+	until_true has_open $! "$sandbox/fifo"
+	printf 'wOrk/er@1:x\n' >"$sandbox/fifo"
+	await $! 0
+	grep -q "3 of 3 nodes up" "$sandbox/out"
 }

@@ -91,3 +91,19 @@ sys.exit(subprocess.run([sys.argv[1], "acquire", "-n", "job2"], stdout=w).return
 		until_true has_keys 0 "4 5" busy
 	done
 }
+
+@test "acquire whose reader takes nothing: a signal ends it, and so does the end of the lock" {
+	open_full_pipe "$sandbox/full"
+	for part in "" --json; do
+		# shellcheck disable=SC2086 # a word or none
+		"$REDLOCK_BIN" acquire -n --node-timeout 2s -t 60s $part job >&7 2>"$sandbox/err" 3>&- &
+		waiter=$!
+		until_true has_keys 5 "$all" job
+		kill -s TERM "$waiter"
+		await "$waiter" 143
+		until_true has_keys 0 "$all" job
+	done
+	"$REDLOCK_BIN" acquire -n -t 3s job >&7 2>"$sandbox/err" 3>&- &
+	await $! 79
+	exec 7>&-
+}

@@ -188,3 +188,10 @@ teardown() {
 	wrong acquire -r unix:///none --node-timeout 1s -t 1s job
 	says "TTL is too short"
 }
+
+@test "an empty --sni or --config is a mistake, not the absence of one" {
+	for option in sni config; do
+		want 64 "$REDLOCK_BIN" status "--$option" '' -r redis://127.0.0.1:1
+		says "--$option is empty"
+	done
+}

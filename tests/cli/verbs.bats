@@ -195,6 +195,15 @@ setup_file() { start_cluster 5; }
 	json_is 'j["result"] == "GONE" and all(n["vote"] in ("NO", "PENDING") for n in j["nodes"])'
 }
 
+@test "output that is lost is told, and a no stays one" {
+	for verb in "check --json verbs-13 token" "release --json verbs-13 token"; do
+		want 1 bash -c "\"\$REDLOCK_BIN\" $verb >/dev/full"
+		says "cannot write the output"
+	done
+	want 125 bash -c '"$REDLOCK_BIN" status >/dev/full'
+	says "cannot write the output"
+}
+
 @test "a token that cannot be written is given back" {
 	want 125 bash -c '"$REDLOCK_BIN" acquire verbs-12 >/dev/full'
 	until_true has_keys 0 "$all" verbs-12

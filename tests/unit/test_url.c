@@ -46,10 +46,13 @@ static const struct good {
     {"unix://:p@q@/a", "/a", 0, 0, NULL, "p@q", "unix:///a"},
 };
 
+#define TEXT_50 "12345678901234567890123456789012345678901234567890"
+
 static const struct bad {
 	const char *url;
 	const char *why;
 } bad[] = {
+    {"unix:///" TEXT_50 TEXT_50 "1234567", "the path of a Unix socket has at most 107 bytes"},
     {"", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
     {"localhost:6379", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
     {"redis:/h", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* redlock acquire NAME: takes the lock, prints its token, and leaves the key on the servers. */
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "message.h"
@@ -104,6 +107,13 @@ static int too_late(struct session *session, redlock_lock *lock, struct report *
 	return refused(session, lock, report);
 }
 
+/* As long as the lock is good for: what is printed later is of no use. A signal ends it as well. */
+static void await_reader(const redlock_lock *lock)
+{
+	uint64_t left_ms = redlock_remaining_ms(lock);
+	(void)signals_await_fd(STDOUT_FILENO, POLLOUT, left_ms < INT_MAX ? (int)left_ms + 1 : INT_MAX);
+}
+
 static int granted(struct session *session, redlock_lock *lock, struct report *report)
 {
 	const struct settings *settings = session->settings;
@@ -113,6 +123,7 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 		give_back(session, lock, report->name);
 		return EXIT_INTERNAL;
 	}
+	await_reader(lock);
 	if (signals_caught()) {
 		give_back(session, lock, report->name);
 		return EXIT_SIGNAL + signals_caught();

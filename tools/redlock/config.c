@@ -18,6 +18,7 @@
 
 #define SYSTEM_FILE "/etc/redlock/redlock.conf"
 #define SECTION "cluster "
+#define UNKNOWN_SECTION "unknown section [%s]; there is [cluster NAME]"
 
 const struct option_group *const config_groups[] = {&node_options, &ttl_options, &wait_options, NULL};
 
@@ -58,20 +59,6 @@ __attribute__((format(printf, 2, 3))) static int wrong(struct reading *reading, 
 	return 0;
 }
 
-/* As fgets. inih cuts longer lines in pieces and takes each for a line. */
-static char *read_line(char *buffer, int size, void *user)
-{
-	struct reading *reading = user;
-	if (reading->failed || fgets(buffer, size, reading->file) == NULL)
-		return NULL;
-	reading->line++;
-	if (strlen(buffer) == (size_t)size - 1 && buffer[size - 2] != '\n') {
-		wrong(reading, "the line is longer than %d bytes; `url` may be repeated", size - 2);
-		return NULL;
-	}
-	return buffer;
-}
-
 /* The name of the cluster of a section, "" for none; NULL: not a section of ours. */
 static const char *cluster_of(const char *section)
 {
@@ -80,6 +67,49 @@ static const char *cluster_of(const char *section)
 	if (strncmp(section, SECTION, strlen(SECTION)) != 0 || !section[strlen(SECTION)])
 		return NULL;
 	return section + strlen(SECTION);
+}
+
+/* inih tells of a section with its first key, takes [] for none, and passes over what follows the bracket. */
+static void check_section(struct reading *reading, const char *line)
+{
+	char section[256];
+	size_t length = strcspn(line + 1, "]");
+	const char *rest = line + 1 + length;
+	if (*line != '[' || *rest != ']')
+		return; /* inih finds out */
+	snprintf(section, sizeof section, "%.*s", (int)length, line + 1);
+	rest += 1 + strspn(rest + 1, " \t\r\n");
+	if (!*section || cluster_of(section) == NULL)
+		wrong(reading, UNKNOWN_SECTION, section);
+	else if (*rest && *rest != ';' && *rest != '#')
+		wrong(reading, "[%s]: nothing but a comment may follow", section);
+}
+
+/* As fgets, which would not tell of a NUL. Returns how many bytes the line has. */
+static int get_line(char *buffer, int size, FILE *file)
+{
+	int length = 0, byte = 0;
+	while (length < size - 1 && byte != '\n' && (byte = getc(file)) != EOF)
+		buffer[length++] = (char)byte;
+	buffer[length] = '\0';
+	return length;
+}
+
+/* inih cuts longer lines in pieces and takes each for a line. */
+static char *read_line(char *buffer, int size, void *user)
+{
+	struct reading *reading = user;
+	int length = reading->failed ? 0 : get_line(buffer, size, reading->file);
+	if (length == 0)
+		return NULL;
+	reading->line++;
+	if (length == size - 1 && buffer[size - 2] != '\n')
+		wrong(reading, "the line is longer than %d bytes; `url` may be repeated", size - 2);
+	else if (memchr(buffer, '\0', (size_t)length) != NULL)
+		wrong(reading, "the line has a NUL byte in it");
+	else
+		check_section(reading, buffer);
+	return reading->failed ? NULL : buffer;
 }
 
 /* The same node twice in one section: found here, where the line is known. */
@@ -128,7 +158,7 @@ static int take_line(void *user, const char *section, const char *name, const ch
 	if (reading->failed)
 		return 0;
 	if (cluster == NULL)
-		return wrong(reading, "unknown section [%s]; there is [cluster NAME]", section);
+		return wrong(reading, UNKNOWN_SECTION, section);
 	if (spec == NULL || spec->value == NULL || strcmp(name, "config") == 0 ||
 	    (*cluster && strcmp(name, "cluster") == 0))
 		return wrong(reading, "unknown key '%s'", name);

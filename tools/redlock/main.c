@@ -259,9 +259,9 @@ int main(int argc, char **argv)
 		return EXIT_INTERNAL;
 	}
 	int code = is_rflock(argv[0]) ? rflock(argc, argv) : dispatch(argc, argv);
-	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) {
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	if (code != EXIT_INTERNAL) /* else it was said */
 		complain("cannot write the output: %s", strerror(errno));
-		code = EXIT_INTERNAL;
-	}
-	return code;
+	return code == EXIT_OK ? EXIT_INTERNAL : code; /* a no is a no, also where its reasons are lost */
 }

@@ -23,7 +23,7 @@ static const struct option_spec node_specs[] = {
      "a node; repeat it, or give a comma list. `local`: the cluster of `redlock cluster start`"},
     {'C', "cluster", "NAME", OPTION_TEXT, FIELD(cluster), 0, 0,
      "the nodes of this section of the configuration"},
-    {0, "config", "FILE", OPTION_TEXT, FIELD(config), 0, 0, "read this configuration, and no other"},
+    {0, "config", "FILE", OPTION_TEXT, FIELD(config), 1, 0, "read this configuration, and no other"},
     {0, "user", "NAME", OPTION_TEXT, FIELD(user), 0, 0, "user for nodes whose URL names none"},
     {0, "password-file", "FILE", OPTION_TEXT, FIELD(password_file), 0, 0,
      "file with the password for nodes whose URL has none (REDLOCK_AUTH, REDISCLI_AUTH)"},
@@ -33,7 +33,7 @@ static const struct option_spec node_specs[] = {
     {0, "cacertdir", "DIR", OPTION_TEXT, FIELD(ca_dir), 0, 0, "the same, a directory of hashed names"},
     {0, "cert", "FILE", OPTION_TEXT, FIELD(cert_file), 0, 0, "our certificate, for nodes that ask for one"},
     {0, "key", "FILE", OPTION_TEXT, FIELD(key_file), 0, 0, "its key (in the same file)"},
-    {0, "sni", "NAME", OPTION_TEXT, FIELD(tls_name), 0, 0,
+    {0, "sni", "NAME", OPTION_TEXT, FIELD(tls_name), 1, 0,
      "the name that certificates must have (the URL's host)"},
     {0, "insecure", NULL, OPTION_FLAG, FIELD(insecure), 0, 0,
      "accept any certificate: no protection from anyone on the network path"},
@@ -198,6 +198,8 @@ static const char *parse(struct settings *settings, const struct option_spec *sp
 		return value_word(text, spec->value, field);
 	case OPTION_TEXT:
 	case OPTION_URL:
+		if (spec->min > 0 && !*text)
+			return "is empty";
 		*(const char **)field = keep(settings, text);
 		return *(const char **)field != NULL ? NULL : "out of memory";
 	case OPTION_URLS:
@@ -262,7 +264,7 @@ const char *settings_problem(const struct option_spec *spec, const char *text, c
 	if (problem == value_out_of_range)
 		snprintf(buffer, size, "%s: %s: %s to %s", text, problem, low, high);
 	else
-		snprintf(buffer, size, "%s: %s", text, problem);
+		snprintf(buffer, size, "%s%s%s", text, *text ? ": " : "", problem);
 	return buffer;
 }
 

@@ -115,7 +115,7 @@ enum option_kind {
 	OPTION_SECONDS,  /* 5 0.25, stored in milliseconds, from min to max */
 	OPTION_DURATION, /* 30s 500ms 2m, stored in milliseconds, from min to max */
 	OPTION_WORD,     /* one of the words of its value, "a|b|c": stored as its number */
-	OPTION_TEXT,     /* kept as it is */
+	OPTION_TEXT,     /* kept as it is; with a min of 1 not empty */
 	OPTION_URL,      /* the same; a password in it is blanked in argv */
 	OPTION_URLS,     /* a comma list, appended; passwords are blanked in argv */
 	OPTION_TEXTS     /* kept as it is, and appended to a list */

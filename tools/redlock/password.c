@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "message.h"
+#include "signals.h"
 
 enum { MAX_PASSWORD = 4096 };
 
@@ -29,14 +31,31 @@ static const char *check_text(char *text, size_t length)
 	return memchr(text, '\0', length) != NULL ? "has a NUL byte in it" : NULL;
 }
 
-static char *read_text(FILE *file, const char **ret_problem)
+/* A FIFO may have no writer yet. A signal ends the wait for one. Returns NULL, or what is wrong. */
+static const char *read_all(int fd, char *text, size_t *ret_length)
+{
+	size_t length = 0;
+	ssize_t got;
+	do {
+		if (!signals_await_fd(fd, POLLIN, -1))
+			return "a signal ended the wait for it";
+		while ((got = read(fd, text + length, MAX_PASSWORD + 1 - length)) > 0)
+			length += (size_t)got;
+	} while (got < 0 && (errno == EAGAIN || errno == EINTR));
+	*ret_length = length;
+	return got < 0 ? strerror(errno) : NULL;
+}
+
+static char *read_text(int fd, const char **ret_problem)
 {
 	char *text = malloc(MAX_PASSWORD + 1);
+	size_t length = 0;
 	*ret_problem = "out of memory";
 	if (text == NULL)
 		return NULL;
-	size_t length = fread(text, 1, MAX_PASSWORD + 1, file);
-	*ret_problem = ferror(file) ? strerror(errno) : check_text(text, length);
+	*ret_problem = read_all(fd, text, &length);
+	if (*ret_problem == NULL)
+		*ret_problem = check_text(text, length);
 	if (*ret_problem == NULL)
 		return text;
 	explicit_bzero(text, MAX_PASSWORD + 1);
@@ -46,23 +65,23 @@ static char *read_text(FILE *file, const char **ret_problem)
 
 char *password_load(const char *path, const char **ret_problem)
 {
-	FILE *file = fopen(path, "re");
-	if (file == NULL) {
+	/* Else a FIFO without a writer would keep this process here, whatever signal comes. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0) {
 		*ret_problem = strerror(errno);
 		return NULL;
 	}
-	setvbuf(file, NULL, _IONBF, 0); /* no second copy of the secret in a stdio buffer */
-	char *text = read_text(file, ret_problem);
-	fclose(file);
+	char *text = read_text(fd, ret_problem);
+	close(fd);
 	return text;
 }
 
-char *password_read(const char *path)
+char *password_read(const char *path, const char *where)
 {
 	const char *problem;
 	char *text = password_load(path, &problem);
 	if (text == NULL)
-		complain("--password-file %s: %s", path, problem);
+		complain("%s%s%s: %s", where, *where == '-' ? " " : ": ", path, problem);
 	return text;
 }
 

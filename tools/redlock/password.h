@@ -4,8 +4,8 @@
 #define REDLOCK_TOOL_PASSWORD_H
 
 /* Reads a password: the file without its last line end. Returns it (secret_free() it), or NULL after it has
- * said on stderr what is wrong. */
-char *password_read(const char *path);
+ * said on stderr what is wrong, and where the file was named: an option, a variable, a line of a file. */
+char *password_read(const char *path, const char *where);
 
 /* The same without a word: NULL and a sentence in `ret_problem`. */
 char *password_load(const char *path, const char **ret_problem);

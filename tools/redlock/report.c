@@ -2,6 +2,7 @@
 /* What an operation gave, node by node. */
 #include "report.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "exit_codes.h"
@@ -31,6 +32,21 @@ static void collect_node(struct node_report *node, unsigned index, struct sessio
 	         *error ? ": " : "", error);
 }
 
+/* All nodes that could not be reached: for want of a descriptor here, which is no fault of theirs. */
+static bool lacks_descriptors(const struct report *report)
+{
+	bool lacks = false;
+	for (unsigned i = 0; i < report->nodes; i++) {
+		const char *error = report->node[i].status.last_error;
+		if (report->node[i].vote.code != REDLOCK_VOTE_DOWN)
+			continue;
+		lacks = strcmp(error, strerror(EMFILE)) == 0 || strcmp(error, strerror(ENFILE)) == 0;
+		if (!lacks)
+			break;
+	}
+	return lacks;
+}
+
 void report_conclude(struct report *report, int result)
 {
 	report->result = result;
@@ -41,6 +57,9 @@ void report_conclude(struct report *report, int result)
 		report->answered += report_is_definite(&report->node[i]);
 	}
 	report->outcome = outcome_of(result, votes, report->nodes);
+	if (report->outcome.code == EXIT_NOQUORUM && lacks_descriptors(report))
+		report->outcome =
+		    (struct outcome){EXIT_INTERNAL, "let redlock open more files: `ulimit -n` is their number"};
 }
 
 void report_collect(struct report *report, const char *verb, const char *name, int result,

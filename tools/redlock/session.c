@@ -137,13 +137,19 @@ static void warn_exposed(const struct settings *settings)
 		    settings->password_file);
 }
 
+static const char *password_source(const struct settings *settings)
+{
+	const struct setting_source *source = settings_source(settings, offsetof(struct settings, password_file));
+	return source != NULL ? source->where : "--password-file";
+}
+
 /* False: it was asked for and not had. */
 static bool find_password(const struct settings *settings, char **ret)
 {
 	if (settings->ask_password)
 		*ret = password_ask();
 	else if (settings->password_file != NULL) {
-		*ret = password_read(settings->password_file);
+		*ret = password_read(settings->password_file, password_source(settings));
 		warn_exposed(settings);
 	} else
 		*ret = password_of_environment();
@@ -177,7 +183,7 @@ int session_open(struct session *session, const struct settings *settings)
 	if (code != EXIT_OK)
 		goto out;
 	if (!find_password(settings, &password)) {
-		code = EXIT_CONFIG;
+		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_CONFIG;
 		goto out;
 	}
 	session->has_password = password != NULL;

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 #include <unistd.h>
 
 static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
@@ -72,4 +74,17 @@ int signals_caught(void)
 int signals_fd(void)
 {
 	return pipe_fds[0];
+}
+
+bool signals_await_fd(int fd, short events, int timeout_ms)
+{
+	struct pollfd watched[] = {{.fd = fd, .events = events}, {.fd = pipe_fds[0], .events = POLLIN}};
+	const struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+	sigset_t mask;
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		sigdelset(&mask, numbers[i]);
+	while (ppoll(watched, 2, timeout_ms < 0 ? NULL : &timeout, &mask) < 0 && errno == EINTR)
+		;
+	return watched[0].revents != 0;
 }

@@ -20,4 +20,8 @@ int signals_caught(void);
 /* A descriptor that is readable once a signal has arrived. */
 int signals_fd(void);
 
+/* Waits until the descriptor is ready for the events of poll(2). False: it is not, and a signal has arrived,
+ * also one that is blocked otherwise, or the time is over; -1: no limit. */
+bool signals_await_fd(int fd, short events, int timeout_ms);
+
 #endif

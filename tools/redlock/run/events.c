@@ -6,7 +6,6 @@
 
 #include "../clock.h"
 #include "../message.h"
-#include "family.h"
 #include "run.h"
 
 void run_take_signals(struct run *run)
@@ -84,8 +83,7 @@ void run_look_at_guard(struct run *run)
 /* The guard's work, after its end: what it had in its care are this process's children now. */
 void run_finish_off(struct run *run)
 {
-	static const int kill_now[] = {SIGKILL};
-	if (is_news(!family_signal(run->guard.proc, 0, kill_now, 1), &run->unseen))
+	if (is_news(!guard_signal_heirs(&run->guard, SIGKILL), &run->unseen))
 		tell_unseen(run);
 	pid_t pid;
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)

@@ -137,23 +137,28 @@ static bool add(struct processes *all, pid_t pid, pid_t parent)
 	return true;
 }
 
-/* All processes of the machine that can be seen. Out of memory: those that fit. */
+static bool add_entry(struct processes *all, int proc, const char *name)
+{
+	if (name[0] < '1' || name[0] > '9')
+		return true;
+	pid_t parent = parent_of(proc, name);
+	return parent <= 0 || add(all, (pid_t)strtol(name, NULL, 10), parent);
+}
+
+/* All processes of the machine that can be seen. Out of memory: those that fit. opendir(3) would need a
+ * second descriptor. */
 static void list_all(struct processes *all, int proc)
 {
-	int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-	if (directory == NULL && fd >= 0)
-		close(fd);
-	struct dirent *entry;
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-			continue;
-		pid_t parent = parent_of(proc, entry->d_name);
-		if (parent > 0 && !add(all, (pid_t)strtol(entry->d_name, NULL, 10), parent))
-			break;
+	_Alignas(struct dirent64) char entries[8192];
+	ssize_t size = lseek(proc, 0, SEEK_SET);
+	while (size >= 0 && (size = getdents64(proc, entries, sizeof entries)) > 0) {
+		const struct dirent64 *entry;
+		for (ssize_t at = 0; at < size; at += entry->d_reclen) {
+			entry = (const struct dirent64 *)(entries + at);
+			if (!add_entry(all, proc, entry->d_name))
+				return;
+		}
 	}
-	if (directory != NULL)
-		closedir(directory);
 }
 
 static bool is_descendant(const struct processes *all, pid_t parent, pid_t ancestor)
@@ -199,7 +204,7 @@ static bool is_shown(const struct processes *all, pid_t pid)
 
 int family_open(void)
 {
-	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char self[32] = "", seen[32] = "";
 	snprintf(self, sizeof self, "%ld", (long)getpid());
 	if (proc >= 0 && (readlinkat(proc, "self", seen, sizeof seen - 1) < 0 || strcmp(self, seen) != 0)) {

@@ -30,7 +30,8 @@ bool family_is_below(int proc, pid_t pid, uint64_t birth, const char *name);
 /* Whether that one has the right to signal this one: as root with CAP_KILL, or with a user that both have. */
 bool family_may_signal(int proc, pid_t pid);
 
-/* Sends the signals, in this order, to each descendant of the calling process, parents first. `child`: one of
+/* Sends the signals, in this order, to each descendant of the calling process, parents first. It needs one
+ * descriptor more, as family_shows() does; without one it finds nobody. `child`: one of
  * them that gets them also where /proc does not show it; 0: none. Processes may be born meanwhile: who wants
  * all of them repeats it. False: nobody was found, and yet there is a child that has not ended. */
 bool family_signal(int proc, pid_t child, const int *signals, size_t count);

@@ -3,6 +3,7 @@
 #include "guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -309,17 +310,28 @@ int guard_start(struct guard *guard, struct launch *launch, const struct watch *
 	}
 	close(link[1]);
 	guard->link = link[0];
-	return guard->pid < 0 ? -1 : 0;
+	guard->spare = fcntl(guard->proc, F_DUPFD_CLOEXEC, 0);
+	return guard->pid < 0 || (guard->proc >= 0 && guard->spare < 0) ? -1 : 0;
 }
 
-int guard_await(const struct guard *guard)
+bool guard_await(const struct guard *guard, int other_fd, int *ret)
 {
 	struct link_message message;
-	ssize_t got;
-	do
-		got = recv(guard->link, &message, sizeof message, 0);
-	while (got < 0 && errno == EINTR);
-	return got == (ssize_t)sizeof message ? message.value : ECHILD;
+	struct pollfd watched[] = {{.fd = guard->link, .events = POLLIN}, {.fd = other_fd, .events = POLLIN}};
+	if (poll(watched, 2, -1) < 0 || watched[0].revents == 0)
+		return false;
+	ssize_t got = recv(guard->link, &message, sizeof message, 0);
+	*ret = got == (ssize_t)sizeof message ? message.value : ECHILD;
+	return true;
+}
+
+bool guard_signal_heirs(struct guard *guard, int number)
+{
+	if (guard->spare >= 0)
+		close(guard->spare);
+	bool found = family_signal(guard->proc, 0, &number, 1);
+	guard->spare = fcntl(guard->proc, F_DUPFD_CLOEXEC, 0);
+	return found;
 }
 
 void guard_kill(const struct guard *guard)

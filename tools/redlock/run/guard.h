@@ -13,6 +13,7 @@ struct guard {
 	pid_t pid; /* 0: it has ended and was waited for */
 	int link;  /* the supervisor's end of the socket; readable without a message: the guard is gone */
 	int proc;  /* family_open() */
+	int spare; /* kept for family_signal(): connections may take all others */
 	struct run_share *share;
 };
 
@@ -23,8 +24,12 @@ enum { GUARD_BLIND = -1 }; /* /proc does not show it the processes that it may h
 /* Forks the guard. Returns 0, or -1 with errno. */
 int guard_start(struct guard *guard, struct launch *launch, const struct watch *watch);
 
-/* Waits until it is ready for LINK_LAUNCH. Returns 0, an errno, or GUARD_BLIND. */
-int guard_await(const struct guard *guard);
+/* Waits until it is ready for LINK_LAUNCH; then `ret` is 0, an errno, or GUARD_BLIND. False: not yet, the
+ * other descriptor may be readable. */
+bool guard_await(const struct guard *guard, int other_fd, int *ret);
+
+/* Signals all that is this process's now, as family_signal() does. */
+bool guard_signal_heirs(struct guard *guard, int number);
 
 /* Kills it: then its children are this process's, which must be a subreaper. */
 void guard_kill(const struct guard *guard);

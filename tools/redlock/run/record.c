@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of a run as one JSON object. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +11,7 @@
 
 #include "../json.h"
 #include "../message.h"
+#include "../signals.h"
 #include "run.h"
 
 static int64_t since_ms(uint64_t from_ns, uint64_t to_ns)
@@ -31,12 +35,25 @@ static void json_slot(struct json *json, const struct run *run)
 	json_number_or_null(json, "slot", run->acquired_ns != 0, strtol(number, NULL, 10));
 }
 
-void record_write(const struct run *run, const struct report *report)
+/* A reader that takes nothing must not keep this process from being ended. So much goes into a pipe that has
+ * room. */
+static bool write_whole(int fd, const char *text, size_t size)
+{
+	while (size > 0) {
+		if (!signals_await_fd(fd, POLLOUT, -1))
+			return false;
+		ssize_t sent = write(fd, text, size < PIPE_BUF ? size : PIPE_BUF);
+		if (sent < 0 && errno != EAGAIN && errno != EINTR)
+			return false;
+		text += sent > 0 ? sent : 0;
+		size -= sent > 0 ? (size_t)sent : 0;
+	}
+	return close(fd) == 0;
+}
+
+static void write_object(FILE *out, const struct run *run, const struct report *report)
 {
 	const char *token = share_token(run->guard.share);
-	FILE *out = fdopen(run->order->report_fd, "w");
-	if (out == NULL)
-		return;
 	struct json json;
 	json_init(&json, out);
 	report_json_begin(report, &json);
@@ -56,6 +73,16 @@ void record_write(const struct run *run, const struct report *report)
 	wait_view_json(&run->waiting.view, &json);
 	json_number(&json, "held_ms", run->acquired_ns ? since_ms(run->acquired_ns, run->ended_ns) : 0);
 	report_json_end(report, &json);
-	if (fclose(out) != 0)
+}
+
+void record_write(const struct run *run, const struct report *report)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	if (out != NULL)
+		write_object(out, run, report);
+	if (out == NULL || fclose(out) != 0 || !write_whole(run->order->report_fd, text, size))
 		say(run->settings, "--report-fd %d: the report could not be written", run->order->report_fd);
+	free(text);
 }

@@ -144,22 +144,33 @@ static void await_end(pid_t child, int closed_fd)
 	}
 }
 
+static int cannot_ask(const char *why)
+{
+	complain("--reentrant: the nodes cannot be asked: %s", why);
+	return EXIT_INTERNAL;
+}
+
 /* By a child: what opens a session wipes passwords out of the environment, which is the command's. */
 static int ask_in_child(const struct settings *settings, const char *name)
 {
 	int status, ends[2];
 	outlive_user_signals();
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return EXIT_INTERNAL;
+		return cannot_ask(strerror(errno));
 	const pid_t pid = fork();
 	if (pid == 0) /* with a pipe of its own: what wakes the parent would wake it without end */
 		_exit(signals_catch() < 0 ? EXIT_INTERNAL : ask_all(settings, name));
+	int error = errno;
 	close(ends[1]);
 	if (pid > 0)
 		await_end(pid, ends[0]);
 	close(ends[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
-		return EXIT_INTERNAL;
+	if (pid < 0)
+		return cannot_ask(strerror(error));
+	if (waitpid(pid, &status, 0) < 0)
+		return cannot_ask(strerror(errno));
+	if (!WIFEXITED(status))
+		return cannot_ask("the process that asks them was killed");
 	return signals_caught() ? EXIT_SIGNAL + signals_caught() : WEXITSTATUS(status);
 }
 

@@ -188,13 +188,31 @@ static int make_guard(struct run *run)
 	return guard_start(&run->guard, &launch, &watch) < 0 ? cannot_start() : EXIT_OK;
 }
 
-/* It has prepared while connections were made. The lock is not asked for without it. */
+/* A signal that came before there was an inbox. */
+static void take_early_signal(struct run *run)
+{
+	if (!signals_caught())
+		return;
+	run->signal = inbox_early(signals_caught());
+	run_apply(run, run->signal.event);
+}
+
+/* It has prepared while connections were made. The lock is not asked for without it. One that is stopped must
+ * not keep this process from being ended. */
 static int await_guard(struct run *run)
 {
-	errno = guard_await(&run->guard);
-	if (errno == GUARD_BLIND)
+	int error = 0;
+	take_early_signal(run);
+	while (run->state == RUN_WAITING && !guard_await(&run->guard, run->inbox.fd, &error))
+		run_take_signals(run);
+	if (run->state != RUN_WAITING) {
+		run->result = REDLOCK_E_CANCELLED;
+		return run->code;
+	}
+	errno = error;
+	if (error == GUARD_BLIND)
 		return cannot_find();
-	return errno != 0 ? cannot_start() : EXIT_OK;
+	return error != 0 ? cannot_start() : EXIT_OK;
 }
 
 static int begin(struct run *run)
@@ -221,15 +239,6 @@ static int begin(struct run *run)
 	if (run->result == 0 && run->rights.named)
 		(void)rights_ask(&run->rights, &run->session, run->order->name); /* else it is asked later */
 	return run->result == 0 ? EXIT_OK : outcome_of_error(run->result);
-}
-
-/* A signal that came before there was an inbox. */
-static void take_early_signal(struct run *run)
-{
-	if (!signals_caught())
-		return;
-	run->signal = inbox_early(signals_caught());
-	run_apply(run, run->signal.event);
 }
 
 static void close_all(struct run *run)
@@ -274,14 +283,12 @@ int run_supervise(const struct settings *settings, const struct run_order *order
 	                   .report = &report,
 	                   .state = RUN_WAITING,
 	                   .kill_by_ns = UINT64_MAX};
-	run.alarm.fd = run.inbox.fd = run.guard.link = run.guard.proc = -1;
+	run.alarm.fd = run.inbox.fd = run.guard.link = run.guard.proc = run.guard.spare = -1;
 	session_terms(settings, &terms);
 	run_times_init(&run.times, settings, &terms);
 	run.code = begin(&run);
-	if (run.code == EXIT_OK) {
-		take_early_signal(&run);
+	if (run.code == EXIT_OK)
 		supervise(&run);
-	}
 	end(&run);
 	if (run.die_of)
 		inbox_default(run.die_of);
