@@ -80,6 +80,11 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	[ ! -e ran ]
 }
 
+# The shell has become it: what it starts now is the asking process, no sleep(1).
+is_redlock() { # PID
+	[ "$(cat "/proc/$1/comm")" = redlock ]
+}
+
 @test "while it asks, TERM and HUP end it, USR1 and USR2 do not" {
 	kill_nodes CONT 1 2 3
 	for signal in TERM:143 HUP:129; do
@@ -89,6 +94,7 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 		until_true test -s asks
 		kill_nodes STOP 1 2 3
 		touch go
+		until_true is_redlock "$(cat asks)"
 		until_true child_of "$(cat asks)"
 		kill -s USR1 "$(cat asks)"
 		kill -s USR2 "$(cat asks)"
@@ -224,16 +230,11 @@ asks() {
 	until_true test -s inner
 	kill_nodes STOP 1 2 3
 	touch go
-	until_true reentered
+	until_true is_redlock "$(<inner)"
 	until_true asks
 	kill -s KILL "$asker"
 	kill_nodes CONT 1 2 3
 	ends 125
 	says "the process that asks them was killed"
 	[ ! -e ran ]
-}
-
-# The shell has become redlock: it starts no other process than the asking one.
-reentered() {
-	[ "$(cat "/proc/$(<inner)/comm")" = redlock ]
 }
