@@ -61,8 +61,8 @@ int redlock_client_terms(redlock_client *c, const struct redlock_lock_options *o
 	return error;
 }
 
-/* A leap that is seen here, the handles are told of in the next turn: who sleeps until then is woken, as not
- * each kernel does that. */
+/* The handles are told of a leap that is seen here in the next turn. Who sleeps is woken for it, since not
+ * every kernel does that. */
 static void look(struct rl_loop *l)
 {
 	uint64_t before_ns = l->leap_ns;

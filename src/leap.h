@@ -16,7 +16,7 @@ struct rl_leap {
 	int64_t ahead_ns; /* of the wall clock, as far as it is accounted for */
 };
 
-/* Two readings are about 50 ns apart. */
+/* A thousand times what lies between two readings. */
 #define RL_LEAP_NOISE_NS 50000
 
 /* From now on. */

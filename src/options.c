@@ -67,7 +67,7 @@ static bool ttl_suffices(const struct rl_rules *r, uint64_t ttl_ns, uint64_t oth
 	return rl_time_add(rl_time_add(r->node_timeout_ns, drift), other_ns) < ttl_ns;
 }
 
-/* Neither has a number of its own, and a caller's value is as it is. */
+/* Neither has fencing tokens. A caller's value goes with the old protocol itself, as its token. */
 static bool compat_suffices(const struct redlock_lock_options *o)
 {
 	bool known = o->compat >= REDLOCK_COMPAT_OFF && o->compat <= REDLOCK_COMPAT_SETNX_SAFE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sized options: structs that grow at their end without breaking older callers. */
+/* Options of callers, in structs that may grow at their end: defaults, limits, and the rules that follow. */
 #ifndef RL_OPTIONS_H
 #define RL_OPTIONS_H
 

@@ -124,7 +124,7 @@ static struct rl_shared_rules *make_rules(const struct rl_rules *rules)
 {
 	struct rl_shared_rules *shared = calloc(1, sizeof *shared);
 	if (shared != NULL)
-		memcpy(&shared->rules, rules, sizeof *rules); /* with its padding, which is compared */
+		memcpy(&shared->rules, rules, sizeof *rules);
 	return shared;
 }
 

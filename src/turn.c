@@ -152,7 +152,8 @@ static __attribute__((noinline)) void keep_set(redlock_client *c)
 	rl_guard_turn(&c->guard, &c->nodes, c->loop.now_ns);
 }
 
-/* Before the requests end that wait for what is given up: as many as they wait for it. */
+/* Records that no node has told in time are not waited for any more, before the requests that wait for them
+ * end. */
 static void give_up(redlock_client *c)
 {
 	if (c->loop.now_ns < rl_set_deadline(c->nodes.set))

@@ -122,8 +122,9 @@ struct redlock_options {
 	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. It matters only when no quorum answers. */
 	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */
 	uint32_t drift_ms;        /* plus this; 2 */
-	/* Called with one line per transition of any lock, while the client is locked: it must be quick and
-	 * must not call the library. Names and tokens are not in the line. NULL: no trace. */
+	/* Called with one line per transition of any lock, and per warning about a node's clock, while the client
+	 * is locked: it must be quick and must not call the library. Names and tokens are not in the line; nodes
+	 * are numbered from 0. NULL: no trace. */
 	void (*trace)(void *trace_user, const char *line);
 	void *trace_user;
 	/* Receives one sentence that names the node and the cause when redlock_open() fails, "" if there is no
@@ -321,11 +322,11 @@ enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };
  * clients for ever. Needs scripts; excludes `fence`, and `guard` of the client (INVAL). Waiters acquire the
  * lock by chance, not in order. It is as weak as the protocol:
  *   - A client whose clock is ahead of that of a server takes the lock over before it ends. The holder
- * notices at the next extend, which returns LOST.
+ *     notices at the next extend, which returns LOST.
  *   - A client that counts in milliseconds takes any time in seconds for long past.
  *   - A client that has lost the race for an ended lock leaves its own time in the key. Within a second, if
- * that time is not later than ours, the library recognises it, and the first renewal (half a second after the
- * grant) overwrites it. Otherwise the lock is LOST, and an earlier time than ours may let a third client in.
+ *     that time is not later than ours, the library recognises it, and the first renewal (half a second after
+ *     the grant) overwrites it. Otherwise the lock is LOST, and an earlier time may let a third client in.
  *   - A client that deletes the key without looking at its time deletes the lock of any other client.
  */
 enum { REDLOCK_COMPAT_OFF = 0, REDLOCK_COMPAT_SETNX = 1, REDLOCK_COMPAT_SETNX_SAFE = 2 };

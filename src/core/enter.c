@@ -18,7 +18,7 @@
  * attempt took: nodes may be far away. */
 enum { GATE_PATIENCE = 2, SHARE_PATIENCE = 8 };
 
-/* Who hears nothing any more asks within this; who is first in line wants to hear of the key after that. */
+/* A waiter that is not told any more asks within this; the first in line subscribes to the key after this. */
 #define DEAF_NS (100 * RL_NS_PER_MS)
 #define FOLLOWS_NS (100 * RL_NS_PER_MS)
 
@@ -66,8 +66,8 @@ static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	register_place(l, e, fx);
 }
 
-/* Before the new one is asked: a place that is left behind keeps its queue alive, and a turn there waits for
- * nobody. */
+/* Before the new one is asked: a place that is left behind would still get its turn there, and hold up those
+ * behind it. */
 static void leave_old_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->woken = false;
@@ -317,12 +317,10 @@ bool rl_enter_go_on(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	return true;
 }
 
-/* ---- what is learnt ---- */
-
 /* ---- messages, and places that are given up ---- */
 
-/* Not all who have lost messages ask at the same moment. And who has no place is not there first because the
- * holder was of this client. */
+/* Waiters that have lost messages do not all ask at the same moment. And one without a place must not be
+ * first because the holder was of this client. */
 static uint64_t some_time(const struct rl_lock *l, const struct rl_event *e)
 {
 	if (e->deaf)

@@ -10,7 +10,7 @@
 /* A key that ends later by more than the way of an answer was renewed, or is another one. */
 #define ENDS_LATER_NS (5 * RL_NS_PER_MS)
 
-/* By how many of them are passed over. */
+/* The gate, when the first `passed` nodes are passed over. */
 static uint8_t gate_at(const struct rl_lock *l, const struct rl_event *e, unsigned passed)
 {
 	unsigned at = (l->turn + passed) % l->rules->node_count;

@@ -36,7 +36,7 @@ static inline uint32_t rl_gate_bit(const struct rl_lock *lock)
 void rl_gate_find(struct rl_lock *lock, const struct rl_event *event);
 
 /* Who has passed one over comes back to it: others may not have. And the order changes when a node says who
- * it is. False: it is another one, and at the old one there is a place. */
+ * it is. False: the gate has changed, and the old one still has our place, which is to be left first. */
 bool rl_gate_choose(struct rl_lock *lock, const struct rl_event *event);
 
 /* It was silent: the next one is the gate. */

@@ -5,7 +5,7 @@
 
 #include "core/state.h"
 
-/* It is held, or held on, until then. */
+/* The lock is granted, or extended, until then. */
 void rl_hold_until(struct rl_lock *lock, const struct rl_event *event, uint64_t valid_until_ns);
 
 /* When notice is to be given that its validity ends soon; UINT64_MAX: it was, or none is wanted. */
@@ -27,7 +27,7 @@ int rl_hold_turn(struct rl_lock *lock, uint64_t now_ns, enum rl_turn turn, struc
 /* A quorum has extended. */
 void rl_hold_confirm(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
-/* Soon, and then as ever. */
+/* Renews once soon after the grant, and then at the usual times. */
 void rl_hold_renew_early(struct rl_lock *lock, uint64_t now_ns);
 
 /* A vote of an extend has come, or its time is over. */

@@ -177,8 +177,7 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
             .renews_early = true,
             .give_back = where_proven,
         },
-    /* Who is told a token by message knows it by its first digits, which these have not: none is handed over.
-     */
+    /* Who is told a token knows it by its first digits, which these do not have: none is handed over. */
     [RL_KIND_NUMBER] =
         {
             .asks = {TOKEN_ASKS, TOKEN_LOOKS},

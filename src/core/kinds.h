@@ -17,7 +17,7 @@ enum rl_kind {
 	RL_KIND_NUMBER,        /* as exclusive, and the token reads as a number in the far future */
 	RL_KIND_SHARED,        /* any number of these at once, each with a fresh token, and nobody else */
 	RL_KIND_SHARED_FENCED, /* as shared, and an upgrade has a number that is higher than all before */
-	RL_KIND_SHARED_OWN,    /* the same with the caller's value */
+	RL_KIND_SHARED_OWN,    /* as shared, with the caller's value */
 	RL_KIND_ALONE,         /* of a shared lock that was upgraded: what it asks until it is shared again */
 	RL_KIND_SLOTS,         /* one of k names, whichever is free */
 	RL_KIND_COUNT

@@ -75,8 +75,7 @@ static bool moved_alike(const struct rl_offset *a, const struct rl_offset *b, ui
 	       b->moved_least_ns <= a->moved_most_ns + apart;
 }
 
-/* A bit for each that moved as this one did, if these are most; our own clock is one of those that did not.
- */
+/* A bit for each that moved as this one did, if these are most; our own clock counts as one that did not. */
 static uint32_t find_alike(const struct rl_offset *all, unsigned count, unsigned index, uint64_t drift_ns)
 {
 	unsigned alike = 0, judges = 1;

@@ -5,9 +5,10 @@
  * the request. From reading to reading these may move by as much as clocks may differ by, and by no more: a
  * clock that was set, runs too fast or stands still leaves them.
  *
- * Once is odd. When the next reading says so too, and the others have been read since, they judge: if most
- * moved alike, it was our clock that stood still. Else what this one says is not believed until all that it
- * was told before has expired, and not before its clock has gone right for so long.
+ * One reading outside of this makes a node suspect, no more. When the next reading says so too, and the
+ * others have been read since, they judge: if most moved alike, it was our clock that stood still. Else what
+ * this one says is not believed until all that it was told before has expired, and not before its clock has
+ * gone right for so long.
  */
 #ifndef RL_CORE_OFFSET_H
 #define RL_CORE_OFFSET_H

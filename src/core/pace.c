@@ -53,9 +53,9 @@ static bool is_divided(const struct rl_lock *l)
 	return l->stage == RL_STAGE_CLAIM && rl_gate_vote(l) == REDLOCK_KIND_YES;
 }
 
-/* Or it has another slot: who asks for the next one does not wait for that. Those who want several names may
- * each have won a gate: who comes later by more than a trip finds that out there. Or the holder has not got
- * the gate: the longer that lasts, the less it is a matter of moments. */
+/* There are three reasons. The holder has another slot: then the next one is asked for soon. Several names
+ * are wanted, and somebody else has won another gate: who comes later by more than a trip finds that out
+ * there. Or the holder has not got this gate: the longer that lasts, the less it is a matter of moments. */
 static uint64_t divided_at(const struct rl_lock *l, const struct rl_event *e, uint64_t left)
 {
 	const struct rl_policy *policy = rl_policy_of(l);

@@ -29,7 +29,7 @@ struct rl_policy {
 	bool contends;        /* and what follows a refusal is in contend.h */
 	bool heirs;           /* who waits may be handed the lock; else it is woken */
 	bool numbers;         /* a claim asks for a fencing number; its votes carry one */
-	bool draws;           /* it has a number at some time: in guarded sets only, which count */
+	bool draws;           /* it gets a number, at once or by an upgrade: in guarded sets only */
 	bool unguarded;       /* its scripts do not look at the record of a guarded set */
 	bool decimal;         /* a fresh token is a number, for those who read it as one */
 	bool renews_early;    /* behind a grant, what others may have written over it is set right (setnx) */

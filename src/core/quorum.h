@@ -30,8 +30,7 @@ enum rl_tally rl_quorum_for_claim(struct rl_count count);
 /* Extend of a lock that is held: refused when a quorum says that it is not ours. */
 enum rl_tally rl_quorum_for_extend(struct rl_count count);
 
-/* Query, and extend without an acquire before: refused when so many said no that no quorum can have the key.
- */
+/* Query, and extend without an acquire before: refused when no quorum can have the key any more. */
 enum rl_tally rl_quorum_for_check(struct rl_count count);
 
 /* Release: won when a quorum deleted the key, refused when a quorum did not have it. Also won when a quorum

@@ -5,7 +5,7 @@
 
 #include "core/state.h"
 
-/* The shortest delay; and for no less time a last try is begun. */
+/* The shortest delay. With less time left no last try is made. */
 #define RL_RETRY_MIN_NS RL_NS_PER_MS
 
 /* A pause that grows each time: 1 ms, 2 ms, 4 ms ..., up to an eighth of a node timeout. It begins anew when

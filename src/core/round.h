@@ -29,7 +29,7 @@ void rl_round_again(struct rl_lock *lock, uint32_t nodes, uint64_t now_ns, struc
 
 void rl_round_end(struct rl_lock *lock, int result, struct rl_effects *effects);
 
-/* Between two attempts nothing is out; until then. */
+/* Pauses the acquire until then: no request is out meanwhile. */
 void rl_round_pause(struct rl_lock *lock, uint64_t until_ns);
 
 /* At the deadline of a round, silence is a vote. */

@@ -20,8 +20,8 @@ static bool is_first(const struct rl_lock *l)
 	return l->stage == RL_STAGE_ALL && l->verdict == 0;
 }
 
-/* A key that is there alone may be left over, of a claim that was never given back. Who has been refused
- * before, and asks all nodes even so, does not let it count. */
+/* A key that is there alone may be left over, of a claim that was never given back. A waiter
+ * that was refused before, and asks all nodes even so, does not count it. */
 static bool is_in_the_way(const struct rl_lock *l)
 {
 	return rl_gate_vote(l) == REDLOCK_KIND_NO && (l->stage != RL_STAGE_ALL || is_first(l));

@@ -28,8 +28,8 @@ void rl_slots_keep(struct rl_lock *lock, const struct rl_event *event);
 /* A quorum has granted: the lock has that slot. */
 bool rl_slots_confirm(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
-/* A yes for another slot than the one that is held has come: that one is given back at once. Nobody else
- * could have it: where two holders have such keys of it, no quorum has any to give. */
+/* A yes for another slot than the one that is held has come: that one is given back at once. Else that
+ * slot may stay blocked: where two holders have left keys of it, no quorum has it to give. */
 void rl_slots_return(unsigned node, struct rl_effects *effects);
 
 /* Whether this is a yes for another slot than the one that is held: of this one the node has nothing. */

@@ -115,7 +115,7 @@ enum rl_phase {
 	RL_RAISING    /* a quorum has granted, with different numbers: the lower ones are raised */
 };
 
-/* What an extend is besides. */
+/* Whether an extend also makes a lock exclusive, or shared again. */
 enum rl_turn { RL_TURN_NONE, RL_TURN_UP, RL_TURN_DOWN };
 
 /* Numbers of calls: an old message for a place is told from a new one. */
@@ -193,7 +193,7 @@ struct rl_lock {
 	uint32_t claim_seq;  /* of the attempt that the current token was sent with */
 	uint32_t refused;    /* bit per node: it said no to that token */
 	uint32_t asked;      /* bit per node: the token was sent to it */
-	uint32_t unanswered; /* bit per node: the last time that it was, it has said nothing yet */
+	uint32_t unanswered; /* bit per node: it has not answered the last request for it */
 	uint32_t heard;      /* bit per node: it may give our token its key, which was on offer */
 	union {
 		uint32_t extends;  /* since the grant */
@@ -209,7 +209,7 @@ struct rl_lock {
 	unsigned passes : 9;     /* so often the claim was passed on */
 	bool claims : 1;         /* an attempt is out and was not given back: its votes count */
 	bool warned : 1;         /* the notice of danger was given for this validity */
-	bool beside : 1;         /* others that it was sent to may have our place in their queues, too */
+	bool beside : 1;         /* nodes other than the gate may have our place in their queues, too */
 	bool contended : 1;      /* others want the lock */
 	bool placed : 1;         /* the gate may have our place in its queue */
 	bool woken : 1;          /* it has said that it is our turn */
@@ -270,7 +270,7 @@ struct rl_event {
 	bool up;               /* TURN: from shared to exclusive; else back */
 	bool passes;           /* RELEASE: another handle of this client may get it */
 	bool identified;       /* REPLY: each node has said who it is */
-	bool ordered;          /* each node has said who it is: so is that of all clients */
+	bool ordered;          /* each node has said who it is, so all clients have this order */
 	bool more;             /* REPLY: others of the same moment follow; the last one decides */
 };
 

@@ -12,8 +12,8 @@
 /* Writes the line of a step: `before` is the phase it began in, `lock` the state after it, for example
  *     [   12.345] acquiring: reply #1 node 2 YES -> held YYY.. until 29710.345 | done acquire OK
  * Times are milliseconds. The votes are one letter per node: . none yet, Y yes, N no, T timeout, - missing,
- * ! fatal. Whose keys the nodes have: ? not known, _ none, * ours, the same digit or letter for the same key
- * of somebody else. Always ends with a NUL. */
+ * ! fatal, Q in quarantine. Whose keys the nodes have: ? not known, _ none, * ours, the same digit or letter
+ * for the same key of somebody else. Always ends with a NUL. */
 void rl_trace_line(char *line, size_t size, enum rl_phase before, const struct rl_event *event,
                    const struct rl_lock *lock, const struct rl_effects *effects);
 

@@ -14,7 +14,8 @@
  *
  * An address may lead to another server while the one that it led to before runs on, connected as it is. So
  * nothing that is relied on is asked on a connection that was begun a quarter of the longest TTL ago or
- * longer (but at least a second), and the quarantine of a newcomer is longer by that (decisions/guard.md).
+ * longer (but at least a second), and the quarantine of a newcomer is longer by that
+ * (docs/decisions/guard.md).
  *
  *     rl_admission_must_leave()    for each request: it may have to wait for a new connection,
  *     rl_admission_leave()         and all others with it,

@@ -24,10 +24,10 @@ struct rl_backoff {
  * the next one. */
 void rl_backoff_begin(struct rl_backoff *backoff, uint64_t opened_ns, bool needed, uint64_t now_ns);
 
-/* There is no connection to be had. */
+/* An attempt to connect has failed. */
 void rl_backoff_again(struct rl_backoff *backoff, uint64_t now_ns);
 
-/* What made them fail is over: now. */
+/* The cause of the failures is gone: the next attempt may be made now. */
 void rl_backoff_forgive(struct rl_backoff *backoff, uint64_t now_ns);
 
 #endif

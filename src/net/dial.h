@@ -62,7 +62,7 @@ struct rl_dial {
 	uint64_t next_ns; /* when the next one begins by itself */
 
 	struct rl_address peer; /* of the connection, or of the last one */
-	bool elsewhere;         /* it is another one than before, and nobody has said yet that he has seen it */
+	bool elsewhere;         /* it is another one than before, and the caller has not acknowledged that yet */
 
 	enum redlock_vote_code failure; /* the last one */
 	char failure_text[160];

@@ -7,9 +7,10 @@
  * (CLIENT KILL ID), so that no SET that still waits in the server's buffer can be executed later, then pays
  * the debts.
  *
- * Ghosts. A connection that broke with a SET unanswered, or what else must not be late, is one until it was
- * killed, or its server process is gone. Where that is not possible, an answer "not there" proves nothing for
- * a minute, and the key is counted as lingering. docs/decisions/reconnect-ends-the-old-connection.md.
+ * Ghosts. A connection that broke before it had answered a SET, or whatever else must not come late, is one
+ * until it was killed, or its server process is gone. Where that is not possible, an answer "not there"
+ * proves nothing for a minute, and the key is counted as lingering.
+ * docs/decisions/reconnect-ends-the-old-connection.md.
  *
  * A caller's own value may be used again. While a ghost with one stays, a SET of such a value that says YES
  * is no vote, and is given back: the ghost may be the release of an older claim, which would delete the key.

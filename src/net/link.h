@@ -113,8 +113,7 @@ void rl_link_fail_memory(struct rl_link *link);
 /* Notes why there is no vote at present, as far as it may be shown (rl_reply_shown_length()). */
 void rl_link_remember(struct rl_link *link, enum redlock_vote_code vote, const char *text);
 
-/* Leaves an open connection on which nothing is under way: DOWN, for rl_link_begin(). What was queued stays.
- */
+/* Leaves an open connection on which nothing is under way: DOWN, for rl_link_begin(). The queue stays. */
 void rl_link_leave(struct rl_link *link);
 
 /* BROKEN: everything that was queued is taken out. `needed`: somebody waits for the next connection. */

@@ -50,7 +50,7 @@ void rl_listener_end(struct rl_listener *listener, uint64_t now_ns);
 /* Connects if it is down, the server is known, and its backoff permits it. */
 void rl_listener_begin(struct rl_listener *listener, uint64_t now_ns);
 
-/* What it was opened with is not right any more: at once, and anew. */
+/* Its credentials or its address have changed: connects anew, at once. */
 void rl_listener_renew(struct rl_listener *listener, uint64_t now_ns);
 
 /* `asking` was told which server it has reached. */

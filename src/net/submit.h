@@ -48,8 +48,8 @@ void rl_submit_give_up(struct rl_node *node, struct rl_tag tag);
 /* The front entry, an unwanted claim, has made its key: asks for the release. False: out of memory. */
 bool rl_submit_give_back(struct rl_node *node, const struct rl_entry *claim);
 
-/* The front entry, a release, was told that somebody waits: asks to wake the next one. It is a hint, also to
- * the one who may have to poll when there is no memory. */
+/* The front entry, a release, was told that somebody waits: asks to wake the next one. It is only a
+ * hint: without memory the waiter finds out by asking. */
 void rl_submit_wake(struct rl_node *node, const struct rl_entry *release);
 
 /* Puts the debts where they are asked for. They go behind the opening commands, which have ended the

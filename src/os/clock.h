@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* Nanoseconds of CLOCK_BOOTTIME: monotonic, and it goes on during suspend (CLOCK_MONOTONIC stops, while the
- * keys on the servers go on expiring). See clock_gettime(2). And by how much CLOCK_REALTIME is ahead of it:
- * or less, if something came between the two readings; never more. */
+ * keys on the servers go on expiring). See clock_gettime(2). And at least how far CLOCK_REALTIME is ahead
+ * of it: what comes between the two readings makes that less, never more. */
 uint64_t rl_clock_read(int64_t *ret_ahead_ns);
 
 #endif

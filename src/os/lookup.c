@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One lookup of a host name: a detached thread around getaddrinfo(3). Two own it, who asks and the thread,
- * and the last one frees it, so that who asks can go away at any time. The thread touches nothing but the
- * lookup, no lock of ours, and rings a bell that is the lookup's own: the client, and its poller, may be gone
- * by then.
+ * One lookup of a host name: a detached thread around getaddrinfo(3). It has two owners, the caller and
+ * the thread, and the last one frees it, so that the caller can go away at any time. The thread touches
+ * nothing but the lookup, no lock of ours, and rings a bell that is the lookup's own: the client, and its
+ * poller, may be gone by then.
  */
 #include <errno.h>
 #include <limits.h>

@@ -33,8 +33,7 @@ int rl_socket_connect(const struct rl_address *address, int *ret_fd)
 		return -errno;
 	if (storage.ss_family != AF_UNIX)
 		tune_tcp(fd);
-	/* EAGAIN on a Unix socket means that the server's accept queue is full: a failed connect, not a slow one.
-	 */
+	/* EAGAIN on a Unix socket: the server's accept queue is full. That is a failed connect, no slow one. */
 	if (connect(fd, (const struct sockaddr *)&storage, address->length) < 0 && errno != EINPROGRESS) {
 		int error = -errno;
 		close(fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of the library, for which signals of the process are none of their business; and what the threads
- * of others need that come by. */
+/* Threads of the library, which block all signals; and what callers' threads need inside of a call: no
+ * cancellation, and semaphores that wait for a limited time. */
 #ifndef RL_OS_THREAD_H
 #define RL_OS_THREAD_H
 

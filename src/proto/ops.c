@@ -59,8 +59,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .script = RL_SCRIPT_INSPECT,
                 .change = RL_CHANGE_LOOK,
                 .parked_as = RL_FORM_SHA,
-                /* type, PTTL, size of the value, its first bytes; whose key it is decides who knows the token
-                 */
+                /* type, PTTL, size of the value, its first bytes; who knows the token says whose key it is */
                 .outcomes = OUTCOMES({YES, ARRAY("siis")}),
                 .again = true,
                 .rights = "type pttl strlen getrange hscan",

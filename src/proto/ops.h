@@ -31,8 +31,8 @@ enum rl_form {
 	RL_FORM_DELIFEQ,    /* the same: Valkey 9 */
 	RL_FORM_SHA,        /* EVALSHA, on a connection that has run the script */
 	RL_FORM_TEXT,       /* EVAL */
-	RL_FORM_GUARD_SHA,  /* EVALSHA of a script that also asks whether the node may vote: in a guarded set, and
-	                     * there  no other form if there is this one */
+	RL_FORM_GUARD_SHA, /* EVALSHA of a script that also asks whether the node may vote: in a guarded set it is
+	                    * the only form of an operation that has it */
 	RL_FORM_GUARD_TEXT, /* the same: EVAL */
 	RL_FORM_WATCH,      /* no bytes of its own: asked in several steps */
 	RL_FORM_COUNT

@@ -11,7 +11,7 @@ struct command {
 	const char *name;
 	const char *arguments;                    /* as shown in the usage line */
 	const char *summary;                      /* one line, for the overview */
-	const char *details;                      /* a paragraph for --help, lines broken by hand */
+	const char *details;                      /* a paragraph for --help */
 	const struct option_group *const *groups; /* its options, ends with NULL */
 	enum option_order order;                  /* 0: options anywhere */
 	int min_args;

@@ -16,7 +16,7 @@
 
 enum { MAX_PASSWORD = 4096 };
 
-/* NULL: what is wrong with it. */
+/* Returns what is wrong with it, or NULL. */
 static const char *check_text(char *text, size_t length)
 {
 	if (length > MAX_PASSWORD)

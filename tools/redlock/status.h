@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two halves of `redlock status`. */
+/* The parts of `redlock status`. */
 #ifndef REDLOCK_TOOL_STATUS_H
 #define REDLOCK_TOOL_STATUS_H
 

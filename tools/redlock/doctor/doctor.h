@@ -140,7 +140,7 @@ unsigned doctor_guard_uncounted(const struct doctor *doctor);
 enum doctor_counters { DOCTOR_COUNTED, DOCTOR_BROUGHT, DOCTOR_UNCOUNTED, DOCTOR_USED_UP };
 enum doctor_counters doctor_guard_counters(const struct doctor *doctor, unsigned node);
 
-/* Groups of rights: what lacks without them. */
+/* Groups of rights: what does not work without them. */
 enum doctor_group {
 	DOCTOR_NEEDED,
 	DOCTOR_SCRIPTS,

@@ -73,7 +73,7 @@ uint64_t family_birth(int proc, pid_t pid)
 	return name_end != NULL ? birth_of(name_end) : 0;
 }
 
-/* What /proc says of the process. */
+/* Whether the process has that name, by its text from /proc, which is cut behind the name. */
 static bool is_called(char *text, char *name_end, const char *name)
 {
 	const char *begin = strchr(text, '(');

@@ -232,7 +232,8 @@ static uint64_t next_time(const struct post *post)
 
 static void watch_over(struct post *post)
 {
-	/* It waits last: when the command is due, nothing is done for the first time. */
+	/* The wait comes last, so that one pass is behind it, with all pages in memory, when the command is due.
+	 */
 	for (;;) {
 		/* The time first: after a suspend it is what matters. */
 		keep_time(post);

@@ -3,7 +3,7 @@
  * Whether the lock could be renewed and released once it is had: a user may have the right to SET, and
  * neither to scripts nor to transactions. Then the command must not begin. So the nodes are asked for an
  * extend of a lock that nobody has, right behind the first SET, in the same packet: it costs no round trip.
- * Where that told nothing, as nodes were not connected yet, it is asked again when the lock is had, and
+ * Where that told nothing, as nodes were not connected yet, it is asked again when the lock is held, and
  * waited for.
  *
  * Only where a user is named or a password is given, as rules are made there: a script in a server that has
