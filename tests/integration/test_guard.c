@@ -139,18 +139,30 @@ static void *resume_late(void *server)
 	return resume_later(server);
 }
 
-/* A majority has lost its records, and the one that is left answers late: it says that there is a guard. */
-TEST(the_last_record_is_waited_for)
+/* A majority has lost its records, and the node that has the last one does not answer. */
+static redlock_client *open_beside_the_last_record(void)
 {
-	pthread_t thread;
 	record_write(&servers, 3, MAX_TTL_MS, "1000");
 	on_servers(0, 2, server_must(it, "OK", "FLUSHALL", NULL));
 	server_pause(&servers.server[2]);
-	own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
-	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
-	assert_int_equal(pthread_create(&thread, NULL, resume_later, &servers.server[2]), 0);
-	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	return open_guarded(3, REDLOCK_GUARD_REQUIRE);
+}
+
+static int acquire_while(void *(*resume)(void *), redlock_lock *lock)
+{
+	pthread_t thread;
+	assert_int_equal(pthread_create(&thread, NULL, resume, &servers.server[2]), 0);
+	int result = redlock_acquire(lock);
 	pthread_join(thread, NULL);
+	return result;
+}
+
+/* It answers late: it says that there is a guard. */
+TEST(the_last_record_is_waited_for)
+{
+	own_client *client = open_beside_the_last_record();
+	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, 0);
+	expect_result(lock, REDLOCK_E_NOQUORUM, acquire_while(resume_later, lock));
 	for (unsigned i = 0; i < 2; i++) {
 		assert_vote(lock, i, REDLOCK_VOTE_QUARANTINE);
 		struct raw_reply reply;
@@ -162,15 +174,9 @@ TEST(the_last_record_is_waited_for)
 /* Who waits for the lock waits for it longer than for an answer. */
 TEST(the_last_record_may_be_late_for_who_waits)
 {
-	pthread_t thread;
-	record_write(&servers, 3, MAX_TTL_MS, "1000");
-	on_servers(0, 2, server_must(it, "OK", "FLUSHALL", NULL));
-	server_pause(&servers.server[2]);
-	own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+	own_client *client = open_beside_the_last_record();
 	own_lock *lock = fixture_lock(client, "job", MAX_TTL_MS, WAIT_SOON_MS);
-	assert_int_equal(pthread_create(&thread, NULL, resume_late, &servers.server[2]), 0);
-	expect_ok(lock, redlock_acquire(lock));
-	pthread_join(thread, NULL);
+	expect_ok(lock, acquire_while(resume_late, lock));
 	expect_ok(lock, redlock_release(lock));
 }
 

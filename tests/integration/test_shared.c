@@ -174,7 +174,7 @@ static void let_write(const char *replicas)
 	on_servers(0, NODES, server_must(it, "OK", "CONFIG", "SET", "min-replicas-to-write", replicas, NULL));
 }
 
-/* A server that may not write keeps the key, in either form, and is asked again; what it never had is gone.
+/* A server that may not write keeps the key, in either form, and is asked again. What it never had is gone.
  */
 TEST(a_release_where_nothing_may_be_written)
 {

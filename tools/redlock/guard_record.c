@@ -30,6 +30,11 @@ uint64_t guard_record_number(const struct guard_record *record, enum guard_field
 	return strtoull(record->field[field], NULL, 10);
 }
 
+bool guard_record_is_of_a_set(const struct guard_record *r)
+{
+	return r->state == GUARD_ADMITTED_ || r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_;
+}
+
 /* ---- damage ---- */
 
 enum { ID_DIGITS = 16, STEP_DIGITS = 15 };
@@ -68,7 +73,7 @@ const char *guard_record_damage(const struct guard_record *r)
 		bool (*fits)(const char *text);
 	} forms[] = {{GUARD_SET, is_id},       {GUARD_CONFIG, is_id}, {GUARD_STEP, is_count},
 	             {GUARD_QUORUM, is_count}, {GUARD_TTL, is_count}, {GUARD_PASS, is_pass}};
-	if (r->state != GUARD_ADMITTED_ && r->state != GUARD_QUARANTINE_ && r->state != GUARD_OVER_)
+	if (!guard_record_is_of_a_set(r))
 		return NULL;
 	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
 		if (!forms[i].fits(r->field[forms[i].field]))

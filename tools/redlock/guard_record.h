@@ -82,6 +82,9 @@ void guard_record_free(struct guard_record *records, unsigned count);
 
 uint64_t guard_record_number(const struct guard_record *record, enum guard_field field);
 
+/* It votes, or will behind its quarantine. */
+bool guard_record_is_of_a_set(const struct guard_record *record);
+
 /* The field of a record of a set that somebody has damaged: it is not of its form, or the configuration is
  * not the one that the record's own pass is for. NULL: none, or it is no record of a set. */
 const char *guard_record_damage(const struct guard_record *record);

@@ -22,11 +22,6 @@ bool doctor_look_at_records(struct doctor *doctor)
 	return error >= 0;
 }
 
-static bool is_of_a_set(const struct guard_record *r)
-{
-	return r->state == GUARD_ADMITTED_ || r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_;
-}
-
 static bool is_later(const struct guard_record *r, const struct guard_record *than)
 {
 	bool sound = guard_record_damage(r) == NULL, other = guard_record_damage(than) == NULL;
@@ -39,7 +34,7 @@ const struct guard_record *doctor_guard_latest(const struct doctor *doctor)
 	const struct guard_record *latest = NULL;
 	for (unsigned i = 0; i < doctor->nodes; i++) {
 		const struct guard_record *r = &doctor->record[i];
-		if (is_of_a_set(r) && (latest == NULL || is_later(r, latest)))
+		if (guard_record_is_of_a_set(r) && (latest == NULL || is_later(r, latest)))
 			latest = r;
 	}
 	return latest;
@@ -62,7 +57,8 @@ static unsigned count_ttl(const struct doctor *doctor, const char *ttl)
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < doctor->nodes; i++)
-		count += is_of_a_set(&doctor->record[i]) && strcmp(doctor->record[i].field[GUARD_TTL], ttl) == 0;
+		count += guard_record_is_of_a_set(&doctor->record[i]) &&
+		         strcmp(doctor->record[i].field[GUARD_TTL], ttl) == 0;
 	return count;
 }
 
@@ -70,10 +66,10 @@ static unsigned count_ttl(const struct doctor *doctor, const char *ttl)
 static bool has_other_ttl(const struct doctor *doctor, unsigned node)
 {
 	const struct guard_record *r = &doctor->record[node];
-	for (unsigned i = 0; i < doctor->nodes && is_of_a_set(r); i++) {
+	for (unsigned i = 0; i < doctor->nodes && guard_record_is_of_a_set(r); i++) {
 		const struct guard_record *other = &doctor->record[i];
 		const char *ttl = other->field[GUARD_TTL];
-		if (is_of_a_set(other) && strcmp(other->field[GUARD_SET], r->field[GUARD_SET]) == 0 &&
+		if (guard_record_is_of_a_set(other) && strcmp(other->field[GUARD_SET], r->field[GUARD_SET]) == 0 &&
 		    strcmp(ttl, r->field[GUARD_TTL]) != 0 &&
 		    count_ttl(doctor, ttl) >= count_ttl(doctor, r->field[GUARD_TTL]))
 			return true;
@@ -85,7 +81,7 @@ const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
 {
 	const struct guard_record *r = &doctor->record[node], *latest = doctor_guard_latest(doctor);
 	const char *what = NULL;
-	if (latest == NULL || !is_of_a_set(r))
+	if (latest == NULL || !guard_record_is_of_a_set(r))
 		return r->state == GUARD_NEWER_                     ? "was written by a newer version"
 		       : r->state == GUARD_REMOVED_                 ? "says that it was removed from the set"
 		       : r->state == GUARD_PLAIN_ && latest != NULL ? "was taken back to plain, and others were not"
@@ -147,7 +143,7 @@ enum doctor_counters doctor_guard_counters(const struct doctor *doctor, unsigned
 {
 	const struct guard_record *r = &doctor->record[node];
 	uint64_t number;
-	if (is_of_a_set(r) && guard_record_used_up(r, &number))
+	if (guard_record_is_of_a_set(r) && guard_record_used_up(r, &number))
 		return DOCTOR_USED_UP;
 	if (!is_uncounted(r))
 		return DOCTOR_COUNTED;

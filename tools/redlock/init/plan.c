@@ -44,11 +44,6 @@ static int check_servers(const struct init *in)
 
 /* ---- what is there ---- */
 
-static bool is_of_a_set(const struct guard_record *r)
-{
-	return r->state == GUARD_ADMITTED_ || r->state == GUARD_QUARANTINE_ || r->state == GUARD_OVER_;
-}
-
 static bool is_member(const struct guard_record *r, const char *member)
 {
 	size_t size = strlen(member);
@@ -77,7 +72,7 @@ static void disregard_backups(struct init *in)
 
 static bool is_sound(const struct guard_record *r)
 {
-	return is_of_a_set(r) && guard_record_damage(r) == NULL;
+	return guard_record_is_of_a_set(r) && guard_record_damage(r) == NULL;
 }
 
 /* How many sound records say the same. */
@@ -334,12 +329,12 @@ static void mend(struct init *in, unsigned node, const struct init_config *confi
 	} else if (damaged) {
 		init_compose(in, node, INIT_QUARANTINE, config,
 		             "its record was damaged, and is written anew; it votes after a quarantine");
-	} else if (is_fresh(in, node, config) && !is_of_a_set(r)) {
+	} else if (is_fresh(in, node, config) && !guard_record_is_of_a_set(r)) {
 		init_compose(in, node, INIT_ADMIT, config, "record written, it votes");
 		if (in->floor > 0)
 			init_put_floor(in, node, in->floor);
 		in->fresh_until_ms[node] = 0; /* from now on it may vote, and forget that */
-	} else if (!is_of_a_set(r)) {
+	} else if (!guard_record_is_of_a_set(r)) {
 		init_compose(in, node, INIT_QUARANTINE, config,
 		             "record written; it may have forgotten locks, and votes after a quarantine");
 	} else if (r->state == GUARD_ADMITTED_ && !same) {

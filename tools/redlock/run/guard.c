@@ -232,8 +232,7 @@ static uint64_t next_time(const struct post *post)
 
 static void watch_over(struct post *post)
 {
-	/* The wait comes last, so that one pass is behind it, with all pages in memory, when the command is due.
-	 */
+	/* The wait comes last: one pass has touched all pages before the command is due. */
 	for (;;) {
 		/* The time first: after a suspend it is what matters. */
 		keep_time(post);
