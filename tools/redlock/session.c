@@ -278,8 +278,7 @@ int session_lock_with(struct session *session, const char *name, const struct re
 	const struct settings *settings = session->settings;
 	/* The library has numbers for upgrades, too, and labels for other locks of the client. */
 	bool odd = (settings->shared && settings->fence) || is_owner_in_vain(settings);
-	int error =
-	    odd ? REDLOCK_E_INVAL : redlock_lock_new(session->client, name, strlen(name), options, ret_lock);
+	int error = odd ? REDLOCK_E_INVAL : redlock_lock_new(session->client, name, options, ret_lock);
 	if (error == REDLOCK_E_INVAL)
 		explain_refused_lock(settings, name, options->token);
 	else if (error)
@@ -317,12 +316,12 @@ int session_lock_all(struct session *session, const char *name, const struct red
                      redlock_lock **ret_lock)
 {
 	const struct text_list *also = &session->settings->also;
-	struct redlock_name names[REDLOCK_MAX_NAMES + 1] = {{name, strlen(name)}};
+	const char *names[REDLOCK_MAX_NAMES + 1] = {name};
 	size_t count = 1;
 	if (also->count == 0)
 		return session_lock_with(session, name, options, ret_lock);
 	for (; count <= also->count && count <= REDLOCK_MAX_NAMES; count++)
-		names[count] = (struct redlock_name){also->items[count - 1], strlen(also->items[count - 1])};
+		names[count] = also->items[count - 1];
 	int error = redlock_lock_new_many(session->client, names, count, options, ret_lock);
 	if (error == REDLOCK_E_INVAL && works_alone(session, name, options))
 		explain_refused_names(session->settings);
