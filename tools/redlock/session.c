@@ -251,7 +251,7 @@ int session_lock_with(struct session *session, const char *name, const struct re
                       redlock_lock **ret_lock)
 {
 	const struct settings *settings = session->settings;
-	int error = redlock_lock_new(session->client, name, strlen(name), options, ret_lock);
+	int error = redlock_lock_new(session->client, name, options, ret_lock);
 	if (error == REDLOCK_E_INVAL)
 		explain_refused_lock(settings, name, options->token);
 	else if (error)
@@ -273,14 +273,14 @@ int session_lock_all(struct session *session, const char *name, const struct red
                      redlock_lock **ret_lock)
 {
 	const struct text_list *also = &session->settings->also;
-	struct redlock_name names[REDLOCK_MAX_NAMES] = {{name, strlen(name)}};
+	const char *names[REDLOCK_MAX_NAMES] = {name};
 	size_t count = 1;
 	if (also->count == 0)
 		return session_lock_with(session, name, options, ret_lock);
 	if (conflicts_of_names(session->settings, name))
 		return EXIT_USAGE;
 	for (; count <= also->count; count++)
-		names[count] = (struct redlock_name){also->items[count - 1], strlen(also->items[count - 1])};
+		names[count] = also->items[count - 1];
 	int error = redlock_lock_new_many(session->client, names, count, options, ret_lock);
 	if (error == REDLOCK_E_INVAL && works_alone(session, name, options))
 		complain("with --also: the names and their prefixes are longer than %d bytes", REDLOCK_MAX_NAME);
