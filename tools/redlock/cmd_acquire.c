@@ -17,6 +17,8 @@
 static const struct option_spec specs[] = {
     {0, "token", "VALUE", OPTION_TEXT, offsetof(struct settings, token), 0, 0,
      "use this value as the token, a new one for each acquire; one try"},
+    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, offsetof(struct settings, busy_code), 1, 255,
+     "exit code when busy (75); 0 is for a lock that is held"},
 };
 static const struct option_group acquire_options = {"Lock", specs, sizeof specs / sizeof specs[0]};
 static const struct option_group *const groups[] = {

@@ -50,7 +50,7 @@ static int refusal_code(struct run *run)
 	if (!run->self_wait) /* it was said */
 		tell_refused(run);
 	if (run->result == REDLOCK_E_BUSY)
-		return (int)run->settings->busy_code;
+		return run->order->busy_code;
 	return run->report->outcome.code == EXIT_NOQUORUM ? run->order->no_quorum_code
 	                                                  : run->report->outcome.code;
 }
