@@ -33,7 +33,7 @@ static void by_blocking_calls(redlock_client *client, redlock_lock *lock, struct
 
 static int finish(redlock_client *client, int started)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	struct pollfd fd = {.fd = redlock_fd(client), .events = POLLIN};
 	uint64_t start_ns = wait_now_ns();
 	while (started == 0) {
@@ -86,7 +86,7 @@ static struct outcome run(scenario *play)
 {
 	struct outcome outcome = {0};
 	struct redlock_lock_options lock_options;
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	redlock_client *client = NULL;
 	redlock_lock *lock = NULL;
 	struct redlock_options options = fixture_client(servers.urls, NODES);
