@@ -364,6 +364,19 @@ static int take_questions(redlock_asker *a, struct redlock_question *questions, 
 	return error;
 }
 
+/* All of them before the first is queued: memory may run out at any, and then the replies of the last call
+ * are freed. */
+static void forget_results(redlock_asker *a)
+{
+	for (size_t i = 0; i < a->question_count; i++) {
+		struct redlock_question *q = question(a, i);
+		q->reply = NULL;
+		q->missing = REDLOCK_VOTE_UNSENT;
+		q->error = "";
+		q->sent_ns = q->answered_ns = 0;
+	}
+}
+
 static int prepare(redlock_asker *a, size_t count)
 {
 	struct answer *answers = calloc(count + 1, sizeof *answers);
@@ -376,10 +389,6 @@ static int prepare(redlock_asker *a, size_t count)
 	bool ok = true;
 	for (size_t i = 0; i < count && ok; i++) {
 		struct redlock_question *q = question(a, i);
-		q->reply = NULL;
-		q->missing = REDLOCK_VOTE_UNSENT;
-		q->error = "";
-		q->sent_ns = q->answered_ns = 0;
 		ok = queue(&a->lines[q->node], q, a->now_ns);
 	}
 	free_answers(a); /* not before: a question may quote them */
@@ -410,6 +419,7 @@ int redlock_ask(redlock_asker *a, struct redlock_question *questions, size_t cou
 		return error;
 	a->now_ns = now();
 	(void)turn(a, a->now_ns, false); /* a connection may have ended meanwhile */
+	forget_results(a);
 	error = prepare(a, count);
 	if (error == 0)
 		error = wait_for_all(a, rl_time_add(a->now_ns, rl_time_ms(timeout_ms)));
