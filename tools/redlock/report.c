@@ -8,6 +8,7 @@
 #include "exit_codes.h"
 #include "message.h"
 #include "printable.h"
+#include "scheme.h"
 
 bool report_is_definite(const struct node_report *node)
 {
@@ -76,6 +77,11 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	report->has_standing = false;
 	for (unsigned i = 0; i < report->nodes; i++)
 		collect_node(&report->node[i], i, session, lock);
+	if (result == REDLOCK_E_NOQUORUM && name != NULL)
+		scheme_look(report, session);
+	for (unsigned i = 0; i < report->nodes; i++)
+		if (report->node[i].vote.code == REDLOCK_VOTE_SERVICE)
+			session->keyless |= 1U << i;
 	report_conclude(report, result);
 }
 

@@ -178,7 +178,7 @@ int session_open(struct session *session, const struct settings *settings)
 	session->client = NULL;
 	session->begin_ns = clock_ns();
 	session->has_password = session->value_returns = false;
-	session->told = session->told_late = 0;
+	session->told = session->told_late = session->keyless = 0;
 	session->view = NULL;
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)

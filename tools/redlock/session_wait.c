@@ -213,8 +213,8 @@ static unsigned list_debtors(const struct session *session, uint32_t nodes, char
 	char error[PRINTABLE_MAX];
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
 		struct redlock_node_status status = {.size = sizeof status};
-		if ((nodes >> i & 1) == 0 || redlock_node_status(session->client, i, &status) < 0 ||
-		    status.owed + status.lingering == 0)
+		if (((nodes & ~session->keyless) >> i & 1) == 0 ||
+		    redlock_node_status(session->client, i, &status) < 0 || status.owed + status.lingering == 0)
 			continue;
 		printable(status.last_error, strlen(status.last_error), error, sizeof error);
 		if (used < size)
