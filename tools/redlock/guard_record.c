@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <redlock/url.h>
+
 #include "quarantine.h"
 #include "values.h"
 
