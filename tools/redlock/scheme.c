@@ -59,7 +59,8 @@ static void ask(struct suspect *suspects, unsigned count, const struct session *
 	options.interruptible = session->settings->interruptible;
 	for (unsigned i = 0; i < count; i++) {
 		urls[i] = suspects[i].url;
-		questions[i] = (struct redlock_question){.node = i, .argc = 1, .argv = ping};
+		questions[i] =
+		    (struct redlock_question){.size = sizeof questions[i], .node = i, .argc = 1, .argv = ping};
 	}
 	bool asked = redlock_open(&options, &client) == 0 && redlock_asker_open(client, &asker) == 0 &&
 	             redlock_ask(asker, questions, count, session->node_timeout_ms) >= 0;
