@@ -5,6 +5,7 @@
 #ifndef REDLOCK_RESULTS_H
 #define REDLOCK_RESULTS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -109,6 +110,7 @@ enum redlock_vote_kind {
 };
 
 struct redlock_vote {
+	size_t size; /* the caller's: sizeof(struct redlock_vote) */
 	enum redlock_vote_code code;
 	uint64_t rtt_ns; /* from the start of the operation to the answer; 0 while PENDING */
 };

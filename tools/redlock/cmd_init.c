@@ -132,7 +132,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 	if (code == EXIT_OK) {
 		code = go(in);
 		if (code == EXIT_OK && nodes_are_local(settings))
-			cluster_dir_guard(!settings->plain);
+			code = cluster_dir_guard(!settings->plain);
 		if (settings->json)
 			print_json(in, code);
 		else

@@ -6,7 +6,7 @@
 #ifndef REDLOCK_TOOL_GUARD_RECORD_H
 #define REDLOCK_TOOL_GUARD_RECORD_H
 
-#include <redlock/redlock.h>
+#include <redlock/ask.h>
 
 #include "json.h"
 

@@ -14,6 +14,8 @@
 #ifndef REDLOCK_TOOL_INIT_H
 #define REDLOCK_TOOL_INIT_H
 
+#include <redlock/ask.h>
+
 #include "../guard_record.h"
 #include "../session.h"
 

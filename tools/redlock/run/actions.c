@@ -152,8 +152,10 @@ static enum run_event act(struct run *run, unsigned actions, enum run_event even
 {
 	if (actions & RUN_DO_START)
 		start_command(run);
-	if (actions & RUN_DO_FORWARD)
+	if (actions & RUN_DO_FORWARD) {
 		link_send(run->guard.link, LINK_SIGNAL, run->signal.number);
+		guard_wake(&run->guard);
+	}
 	if (actions & RUN_DO_STOP_SELF)
 		stop_self(run, event);
 	if (actions & RUN_DO_CANCEL)
