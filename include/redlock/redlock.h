@@ -149,6 +149,14 @@ struct redlock_options {
 	 * the client sees a record while it connects; otherwise as OFF, which is unsafe where a majority of nodes
 	 * has lost its records. OFF, the default: records are ignored. */
 	int guard; /* REDLOCK_GUARD_ */
+	/* The options of handles that redlock_lock_new() makes with NULL options. Its `token` and `user` are
+	 * ignored. NULL: the defaults. */
+	const struct redlock_lock_options *lock_options;
+	/* The rest is for redlock_options_load() and redlock_options_set(): see redlock/config.h. */
+	char *warning_text; /* receives what a person should know about a success, "" if nothing. May be NULL */
+	size_t warning_text_size;
+	int stop_fd; /* when it becomes readable, no file that is a pipe is waited for any longer; -1: none */
+	struct redlock_option_store *store; /* the library's: the texts that these options own; NULL */
 };
 
 /* Fill in the defaults. The first of the two is for other languages: it writes the first `size` bytes of the
@@ -361,6 +369,14 @@ static inline void redlock_lock_options_init(struct redlock_lock_options *option
 	redlock_lock_options_init_sized(options, sizeof(*options));
 }
 
+/*
+ * Writes the options that handles of this client have without any of their own: `lock_options` of the client's
+ * options, which redlock_options_load() takes from the configuration. For a handle that differs in some of
+ * them. The caller sets `size`. Any thread. Errors: INVAL, FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_client_lock_options(redlock_client *client,
+                                                               struct redlock_lock_options *ret_options);
+
 /* The terms of a lock: the options in force, with the defaults filled in, and the times that follow. */
 struct redlock_terms {
 	size_t size; /* the caller's: sizeof(struct redlock_terms) */
@@ -375,7 +391,7 @@ struct redlock_terms {
 
 /*
  * The terms that a lock would have: with options of a client that is not open yet, or in an open client. NULL
- * options are the defaults. Nothing is sent. The functions do not check whether these times leave room for an
+ * options are the defaults; in an open client, its lock_options. Nothing is sent. The functions do not check whether these times leave room for an
  * answer, node timeout + drift < ttl; redlock_lock_new() does. Any thread. Errors: INVAL (a TTL out of its
  * range, an option that this library does not know); the second also FORKED.
  */
@@ -392,7 +408,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_terms(const redlock_lock *lock,
 
 /*
  * Makes a handle for the resource `name`, a text that ends with a NUL: 1 to REDLOCK_MAX_NAME bytes with the
- * prefix. Nothing is sent. `options` may be NULL for the defaults. Name and options are copied. One handle is
+ * prefix. Nothing is sent. `options` may be NULL: those of the client. Name and options are copied. One handle is
  * one claimant: two handles of one name exclude each other. Errors: INVAL (also TTL too short for node
  * timeout and drift), NOMEM, FORKED.
  */
@@ -575,6 +591,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_notice_fd(redlock_client *client);
 #endif
 
 #include "ask.h"
+#include "config.h"
 #include "inspect.h"
 #include "kinds.h"
 
