@@ -20,7 +20,7 @@
 #ifndef REDLOCK_CONFIG_H
 #define REDLOCK_CONFIG_H
 
-#include "redlock.h"
+#include "redlock.h" /* NOLINT(misc-header-include-cycle): it is a header by itself, too */
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,6 +63,14 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_options_load(struct redlock_options *
 /* Wipes and frees the texts that the two calls above have copied, and sets all options to their defaults. An
  * open client is not affected. Texts and buffers of the caller stay the caller's. */
 REDLOCK_API void redlock_options_clear(struct redlock_options *options);
+
+/*
+ * Writes the options that handles of this client have without any of their own: `lock_options` of the
+ * client's options, which redlock_options_load() takes from the configuration. For a handle that differs in
+ * some of them. The caller sets `size`. Any thread. Errors: INVAL, FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_client_lock_options(redlock_client *client,
+                                                               struct redlock_lock_options *ret_options);
 
 /* ---- the configuration itself: for programs with a command line of their own ------------------------- */
 

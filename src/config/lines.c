@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <redlock/url.h>
+
 #include "os/file.h"
 
 #define SECTION "cluster "

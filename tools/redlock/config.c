@@ -14,8 +14,8 @@
 #include "signals.h"
 #include "values.h"
 
-const struct option_group *const config_groups[] = {&node_options,  &ttl_options,  &wait_options,
-                                                    &renew_options, &kill_options, NULL};
+const struct option_group *const config_groups[] = {
+    &node_options, &ttl_options, &wait_options, &busy_options, &renew_options, &kill_options, NULL};
 
 static int out_of_memory(void)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <redlock/redlock.h>
+#include <redlock/url.h>
 
 #include "cluster_dir.h"
 #include "exit_codes.h"

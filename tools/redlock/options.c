@@ -69,7 +69,6 @@ static const struct option_spec wait_specs[] = {
     {'w', "wait", "TIME", OPTION_DURATION, FIELD(wait_ms), 0, REDLOCK_FOREVER,
      "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "do not wait; as -w 0"},
-    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(busy_code), 0, 255, "exit code when busy (75)"},
     {0, "fence", NULL, OPTION_FLAG, FIELD(fence), 0, 0,
      "with a fencing token: a number that only rises, for the resource to check (needs --guard)"},
     {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
@@ -87,6 +86,12 @@ static const struct option_spec kill_specs[] = {
      "time from TERM to KILL (the smaller of 5s and ttl/6)"},
 };
 const struct option_group kill_options = {"Command", kill_specs, 1};
+
+static const struct option_spec busy_specs[] = {
+    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(run_busy_code), 0, 255,
+     "exit code when busy (75)"},
+};
+const struct option_group busy_options = {"Lock", busy_specs, 1};
 
 static const struct option_spec compat_specs[] = {
     {0, "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0,
@@ -120,7 +125,7 @@ void settings_init(struct settings *settings)
 	settings->drift_ppm = UINT64_MAX; /* not given: the library's default */
 	settings->ttl_ms = 30000;
 	settings->wait_ms = REDLOCK_FOREVER;
-	settings->busy_code = EXIT_BUSY;
+	settings->busy_code = settings->run_busy_code = EXIT_BUSY;
 	settings->duration_ms = 3000;
 }
 
