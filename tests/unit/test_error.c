@@ -35,10 +35,10 @@ TEST(every_error_is_named)
 TEST(numbers_stay)
 {
 	static const struct error promised[] = {
-	    {-1, "BUSY"},   {-2, "NOQUORUM"}, {-3, "LOST"},      {-4, "GONE"},  {-5, "CANCELLED"},
-	    {-6, "INVAL"},  {-7, "URL"},      {-8, "DUPLICATE"}, {-9, "STATE"}, {-10, "LIMIT"},
-	    {-11, "NOMEM"}, {-12, "SYSTEM"},  {-13, "FORKED"},   {-14, "TLS"},  {-15, "INTERRUPTED"},
-	    {-16, "CONFIG"},
+	    {-1, "BUSY"},      {-2, "NOQUORUM"}, {-3, "LOST"},         {-4, "GONE"},
+	    {-5, "CANCELLED"}, {-6, "INVAL"},    {-7, "URL"},          {-8, "DUPLICATE"},
+	    {-9, "STATE"},     {-10, "LIMIT"},   {-11, "NOMEM"},       {-12, "SYSTEM"},
+	    {-13, "FORKED"},   {-14, "TLS"},     {-15, "INTERRUPTED"}, {-16, "CONFIG"},
 	};
 	assert_int_equal(COUNT(promised), COUNT(errors));
 	for (unsigned i = 0; i < COUNT(promised); i++)
