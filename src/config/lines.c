@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <redlock/url.h>
-
+#include "config/url_list.h"
 #include "os/file.h"
 
 #define SECTION "cluster "
@@ -93,44 +92,14 @@ static void check_section(struct reading *r, const char *line)
 
 /* ---- nodes ---- */
 
-static bool have_same_server(const char *url, size_t size, const char *list)
-{
-	char *one = strndup(url, size), *other;
-	const char *next;
-	bool found = false;
-	while (!found && one != NULL && rl_words_next_url(&list, &next, &size) &&
-	       (other = strndup(next, size)) != NULL) {
-		int same = redlock_url_same_server(one, other);
-		/* No URL, but a word, as `local`. */
-		found = same < 0 ? *one && strcmp(one, other) == 0 : same;
-		explicit_bzero(other, size);
-		free(other);
-	}
-	if (one != NULL)
-		explicit_bzero(one, strlen(one));
-	free(one);
-	return found;
-}
-
-/* Whether a server of the list is in the other list too; given one list twice, whether one is in it twice. */
-static bool share_server(const char *list, const char *other)
-{
-	const char *rest = list, *url;
-	size_t size;
-	while (rl_words_next_url(&rest, &url, &size))
-		if (have_same_server(url, size, list == other ? rest : other))
-			return true;
-	return false;
-}
-
 /* The same node twice in one section: found here, where the line is known. */
 static bool is_listed(const struct reading *r, const char *cluster, const char *value)
 {
-	bool found = share_server(value, value);
+	bool found = rl_url_list_repeats(value, value);
 	for (size_t i = 0; i < r->lines->count && !found; i++) {
 		const struct rl_line *line = &r->lines->list[i];
 		found = line->word->kind == RL_WORD_URLS && line->is_users == r->is_users &&
-		        strcmp(line->cluster, cluster) == 0 && share_server(line->value, value);
+		        strcmp(line->cluster, cluster) == 0 && rl_url_list_repeats(line->value, value);
 	}
 	return found;
 }

@@ -8,6 +8,7 @@
 
 #include <redlock/redlock.h>
 
+#include "config/url_list.h"
 #include "config/words.h"
 #include "os/file.h"
 #include "os/thread.h"
@@ -93,20 +94,31 @@ static int set_text(struct redlock_options *o, const struct rl_word *word, const
 	return 0;
 }
 
-/* An empty URL is refused, not skipped: with a node less, the quorum would be another. */
+/* Takes one URL into the store. An empty one is refused, not skipped: with a node less, the quorum would be
+ * another. */
+static int keep_url(struct redlock_options *o, const char *url, size_t count, const char **ret)
+{
+	if (url != NULL && !*url)
+		return fail(o, REDLOCK_E_INVAL, "url: an empty URL in the list; every node must be named");
+	if (count == REDLOCK_MAX_NODES)
+		return fail(o, REDLOCK_E_INVAL, "url: more than %d nodes", REDLOCK_MAX_NODES);
+	*ret = url != NULL ? keep(o->store, url, strlen(url)) : NULL;
+	return *ret != NULL ? 0 : fail(o, REDLOCK_E_NOMEM, "out of memory");
+}
+
 static int set_urls(struct redlock_options *o, const char *list)
 {
-	const char *url, *urls[REDLOCK_MAX_NODES], *rest = list;
-	size_t size, count = 0;
-	while (rl_words_next_url(&rest, &url, &size)) {
-		if (size == 0)
-			return fail(o, REDLOCK_E_INVAL, "url: an empty URL in the list; every node must be named");
-		if (count == REDLOCK_MAX_NODES)
-			return fail(o, REDLOCK_E_INVAL, "url: more than %d nodes", REDLOCK_MAX_NODES);
-		urls[count] = keep(o->store, url, size);
-		if (urls[count++] == NULL)
-			return fail(o, REDLOCK_E_NOMEM, "out of memory");
+	const char *urls[REDLOCK_MAX_NODES + 1];
+	char *url;
+	size_t count = 0;
+	int error = 0;
+	while (error == 0 && rl_url_list_next(&list, &url)) {
+		error = keep_url(o, url, count, &urls[count]);
+		rl_url_list_free(url);
+		count++;
 	}
+	if (error != 0)
+		return error;
 	const char **copy = malloc(count * sizeof *copy);
 	if (copy == NULL)
 		return fail(o, REDLOCK_E_NOMEM, "out of memory");

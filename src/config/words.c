@@ -131,19 +131,3 @@ bool rl_words_parse(const struct rl_word *word, const char *value, uint64_t *ret
 	}
 	return true;
 }
-
-bool rl_words_next_url(const char **list, const char **ret_url, size_t *ret_size)
-{
-	static const char blanks[] = " \t\r\n";
-	const char *from = *list;
-	if (from == NULL)
-		return false;
-	const char *end = from + strcspn(from, ",");
-	*list = *end ? end + 1 : NULL;
-	from += strspn(from, blanks);
-	while (end > from && strchr(blanks, end[-1]) != NULL)
-		end--;
-	*ret_url = from;
-	*ret_size = end > from ? (size_t)(end - from) : 0;
-	return true;
-}

@@ -52,8 +52,4 @@ const struct rl_word *rl_words_find(const char *name);
  * is allowed. */
 bool rl_words_parse(const struct rl_word *word, const char *value, uint64_t *ret, char *problem, size_t size);
 
-/* Takes the next URL, without the blanks around it, from a comma list that begins at `*list`: writes where it
- * begins and its size, 0 for an empty one. False: there are no more. */
-bool rl_words_next_url(const char **list, const char **ret_url, size_t *ret_size);
-
 #endif
