@@ -27,7 +27,8 @@ struct rl_node {
 	bool identified; /* set when the server has said who it is; whoever compares it with others clears it */
 	bool duplicate;  /* is the same server as another node: its votes do not count */
 
-	struct rl_admission *admission; /* of a guarded set (admission.h); else NULL */
+	struct rl_admission *admission; /* unless the guard is off (admission.h); else NULL */
+	bool guards;                    /* the admission has a say: the set is not known to be plain */
 	unsigned refusals;              /* entries in the outbox that it does not send, but votes on */
 
 	struct rl_listener *listener; /* while somebody waits; else NULL */
