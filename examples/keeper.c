@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	int error = open_client(argv + 3, argc - 3, &client);
 	if (error == 0 && (error = redlock_keeper_start(client)) < 0)
 		complain("keeper", error);
-	if (error == 0 && (error = redlock_lock_new(client, argv[1], strlen(argv[1]), &options, &lock)) < 0)
+	if (error == 0 && (error = redlock_lock_new(client, argv[1], &options, &lock)) < 0)
 		complain(argv[1], error);
 	bool done = error == 0 && hold_and_work(client, lock, total_ms);
 	redlock_lock_free(lock);

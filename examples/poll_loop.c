@@ -49,7 +49,7 @@ static int begin(redlock_client *client, const char *name, struct tally *t, redl
 	redlock_lock_options_init(&options);
 	options.ttl_ms = TTL_MS;
 	options.wait_ms = WAIT_MS;
-	int error = redlock_lock_new(client, name, strlen(name), &options, ret_lock);
+	int error = redlock_lock_new(client, name, &options, ret_lock);
 	if (error == 0)
 		error = redlock_start_acquire(*ret_lock);
 	if (error < 0)

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 		return 1;
 	redlock_lock *lock = NULL;
 	int code = 1;
-	int error = redlock_lock_new(client, argv[1], strlen(argv[1]), NULL, &lock);
+	int error = redlock_lock_new(client, argv[1], NULL, &lock);
 	if (error < 0)
 		complain(argv[1], error);
 	else

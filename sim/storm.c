@@ -205,7 +205,7 @@ static void open_client(struct storm_client *c, const struct scene *scene)
 	lock.renew_ms = 10000;
 	lock.wait_ms = REDLOCK_FOREVER;
 	snprintf(name, sizeof name, scene->waits ? "busy" : "job-%u", (unsigned)(c - storm.clients));
-	must(redlock_lock_new(c->client, name, strlen(name), &lock, &c->lock), "redlock_lock_new");
+	must(redlock_lock_new(c->client, name, &lock, &c->lock), "redlock_lock_new");
 	c->begins_ns = scene->holds || scene->waits ? wires.now_ns + prng_below(&storm.random, 10000) * STORM_MS
 	                                            : STORM_NEVER;
 }

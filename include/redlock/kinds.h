@@ -14,15 +14,10 @@ extern "C" {
 
 #define REDLOCK_MAX_NAMES 64 /* of one lock */
 
-struct redlock_name {
-	const void *bytes;
-	size_t len;
-};
-
 /*
  * Several names at once: one handle that holds all of them or none, with one token, one TTL and one validity.
  *
- *     const struct redlock_name accounts[] = {{"alice", 5}, {"bob", 3}};
+ *     const char *const accounts[] = {"alice", "bob"};
  *     redlock_lock_new_many(client, accounts, 2, NULL, &lock);
  *
  * On each node one script takes all names or none, so that two such handles never wait for each other,
@@ -42,10 +37,20 @@ struct redlock_name {
  * `mode`. With `fence` all names get the same number. redlock_query() and redlock_probe() are for one name,
  * and return STATE: ask with a handle of that name. Errors: INVAL, NOMEM, FORKED.
  */
-REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many(redlock_client *client,
-                                                         const struct redlock_name *names, size_t count,
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many(redlock_client *client, const char *const *names,
+                                                         size_t count,
                                                          const struct redlock_lock_options *options,
                                                          redlock_lock **ret_lock);
+
+/* The same for names of any bytes. The struct is an element of an array: it never grows. */
+struct redlock_name {
+	const void *bytes;
+	size_t len;
+};
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many_bytes(redlock_client *client,
+                                                               const struct redlock_name *names, size_t count,
+                                                               const struct redlock_lock_options *options,
+                                                               redlock_lock **ret_lock);
 
 /* Which of several names was busy when a node last refused this acquire or extend: its index, from 0. Nodes
  * may name different ones; this is the one that the last of them named. Any thread. Errors: INVAL, STATE (no
@@ -56,7 +61,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * Slots: up to k holders of one name at a time, each of which has a slot of its own, numbered from 0 on.
  *
  *     options.slots = 3;
- *     redlock_lock_new(client, "licences", 8, &options, &lock);
+ *     redlock_lock_new(client, "licences", &options, &lock);
  *     if (redlock_acquire(lock) == 0 && redlock_lock_slot(lock, &slot) == 0)
  *         ... licence number `slot` is ours ...
  *

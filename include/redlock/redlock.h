@@ -8,7 +8,7 @@
  *     redlock_options_init(&o);                  defaults
  *     o.urls = urls; o.url_count = 5;            the nodes
  *     redlock_open(&o, &client);                 connects in the background
- *     redlock_lock_new(client, "job", 3, NULL, &lock);
+ *     redlock_lock_new(client, "job", NULL, &lock);
  *     if (redlock_acquire(lock) == 0) {          held until redlock_remaining_ms() is 0
  *         ...                                    the work, within that time
  *         redlock_release(lock);                 the handle can be acquired again
@@ -391,13 +391,20 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_terms(const redlock_lock *lock,
                                                       struct redlock_terms *ret_terms);
 
 /*
- * Makes a handle for the resource `name` (1 to REDLOCK_MAX_NAME bytes with the prefix, any bytes).
- * Nothing is sent. `options` may be NULL for the defaults. One handle is one claimant: two handles of one
- * name exclude each other. Errors: INVAL (also TTL too short for node timeout and drift), NOMEM, FORKED.
+ * Makes a handle for the resource `name`, a text that ends with a NUL: 1 to REDLOCK_MAX_NAME bytes with the
+ * prefix. Nothing is sent. `options` may be NULL for the defaults. Name and options are copied. One handle is
+ * one claimant: two handles of one name exclude each other. Errors: INVAL (also TTL too short for node
+ * timeout and drift), NOMEM, FORKED.
  */
-REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new(redlock_client *client, const char *name,
                                                     const struct redlock_lock_options *options,
                                                     redlock_lock **ret_lock);
+
+/* The same for a name of any bytes, NULs among them. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_bytes(redlock_client *client, const void *name,
+                                                          size_t name_len,
+                                                          const struct redlock_lock_options *options,
+                                                          redlock_lock **ret_lock);
 
 /* `user` of the options. Any thread. */
 REDLOCK_API void *redlock_lock_user(const redlock_lock *lock);

@@ -36,7 +36,7 @@ static redlock_lock *new_lock(unsigned number, const struct redlock_lock_options
 	char name[32];
 	redlock_lock *lock;
 	snprintf(name, sizeof name, "budget:%05u", number);
-	must(redlock_lock_new(client, name, strlen(name), options, &lock), "lock_new");
+	must(redlock_lock_new(client, name, options, &lock), "lock_new");
 	return lock;
 }
 

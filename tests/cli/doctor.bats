@@ -386,6 +386,8 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 0 even warning "6 nodes tolerate no more failures than 5"
 	finds 0 same-host warning "nodes 1, 2 are on 192.0.2.1; nodes 3, 4 are on "
 	finds 0 this-machine note "2 of 6"
+	doctor 2 -r "$(node_url 1)" -r redis://192.0.2.1:1 --node-timeout 300ms
+	finds 0 even warning "2 nodes tolerate no failure"
 }
 
 @test "what is a note of servers on this machine is a warning of others" {

@@ -94,13 +94,21 @@ static struct redlock_options usable(void)
 	X(node_status, REDLOCK_E_INVAL, redlock_node_status(NULL, 0, &to.status), 0)                             \
 	X(node_status, REDLOCK_E_INVAL, redlock_node_status(s->client, 0, NULL),                                 \
 	  redlock_node_status(s->client, 0, &to.status))                                                         \
-	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(NULL, "a", 1, NULL, &to.lock), 0)                          \
-	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, NULL, 1, NULL, &to.lock), 0)                    \
-	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, "a", 1, NULL, NULL),                            \
-	  redlock_lock_new(s->client, "a", 1, NULL, &s->made))                                                   \
-	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(NULL, &name, 1, NULL, &to.lock), 0)              \
+	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(NULL, "a", NULL, &to.lock), 0)                             \
+	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, NULL, NULL, &to.lock), 0)                       \
+	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, "a", NULL, NULL),                               \
+	  redlock_lock_new(s->client, "a", NULL, &s->made))                                                      \
+	X(lock_new_bytes, REDLOCK_E_INVAL, redlock_lock_new_bytes(NULL, "a", 1, NULL, &to.lock), 0)              \
+	X(lock_new_bytes, REDLOCK_E_INVAL, redlock_lock_new_bytes(s->client, NULL, 1, NULL, &to.lock), 0)        \
+	X(lock_new_bytes, REDLOCK_E_INVAL, redlock_lock_new_bytes(s->client, "a", 1, NULL, NULL), 0)             \
+	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(NULL, list, 1, NULL, &to.lock), 0)               \
 	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, NULL, 1, NULL, &to.lock), 0)          \
-	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, &name, 1, NULL, NULL), 0)             \
+	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, &no_name, 1, NULL, &to.lock), 0)      \
+	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, list, 1, NULL, NULL), 0)              \
+	X(lock_new_many_bytes, REDLOCK_E_INVAL, redlock_lock_new_many_bytes(NULL, &name, 1, NULL, &to.lock), 0)  \
+	X(lock_new_many_bytes, REDLOCK_E_INVAL, redlock_lock_new_many_bytes(s->client, NULL, 1, NULL, &to.lock), \
+	  0)                                                                                                     \
+	X(lock_new_many_bytes, REDLOCK_E_INVAL, redlock_lock_new_many_bytes(s->client, &name, 1, NULL, NULL), 0) \
 	X(lock_obstacle, REDLOCK_E_INVAL, redlock_lock_obstacle(NULL, &number), 0)                               \
 	X(lock_obstacle, REDLOCK_E_INVAL, redlock_lock_obstacle(s->lock, NULL),                                  \
 	  redlock_lock_obstacle(s->lock, &number))                                                               \
@@ -166,7 +174,9 @@ static long long call(unsigned row, bool null, struct scene *s)
 {
 	struct redlock_options o = usable();
 	struct redlock_terms terms = {.size = sizeof terms};
+	static const char *const list[] = {"a"};
 	const struct redlock_name name = {"a", 1};
+	static const char *const no_name = NULL;
 	unsigned number = 0;
 	struct redlock_terms no_terms = {.size = sizeof no_terms.size - 1};
 	struct redlock_url url = {.size = sizeof url};

@@ -233,7 +233,7 @@ static void *work(void *argument)
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	redlock_lock *lock = NULL;
 	options.wait_ms = WAIT_SOON_MS;
-	if (redlock_lock_new(w->client, w->name, strlen(w->name), &options, &lock) < 0) {
+	if (redlock_lock_new(w->client, w->name, &options, &lock) < 0) {
 		w->failures++;
 		return NULL;
 	}

@@ -21,7 +21,7 @@ static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_
 	char token[REDLOCK_MAX_TOKEN + 1];
 	size_t length;
 	const int results[] = {
-	    redlock_lock_new(client, "child", 5, NULL, &made),
+	    redlock_lock_new(client, "child", NULL, &made),
 	    redlock_acquire(idle),
 	    redlock_extend(held, 0),
 	    redlock_release(held),
@@ -142,7 +142,7 @@ static int meet_parent(redlock_client *parents)
 	redlock_lock *same = NULL;
 	redlock_close(parents);
 	struct redlock_options options = fixture_client(servers.urls, NODES);
-	if (redlock_open(&options, &own) != 0 || redlock_lock_new(own, "shared", 6, &lock_options, &same) != 0)
+	if (redlock_open(&options, &own) != 0 || redlock_lock_new(own, "shared", &lock_options, &same) != 0)
 		return 1;
 	int result = redlock_acquire(same);
 	redlock_lock_free(same);

@@ -27,7 +27,7 @@ static redlock_lock *many(redlock_client *client, const char *text, uint64_t wai
 	options.wait_ms = wait_ms;
 	options.retry_min_ms = 1;
 	options.retry_max_ms = 20;
-	expect_ok(NULL, redlock_lock_new_many(client, names, count, &options, &lock));
+	expect_ok(NULL, redlock_lock_new_many_bytes(client, names, count, &options, &lock));
 	return lock;
 }
 
@@ -161,7 +161,8 @@ TEST(what_is_refused)
 	    {NULL, 2, NULL, REDLOCK_E_INVAL},
 	};
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		int result = redlock_lock_new_many(client, cases[i].names, cases[i].count, cases[i].options, &lock);
+		int result =
+		    redlock_lock_new_many_bytes(client, cases[i].names, cases[i].count, cases[i].options, &lock);
 		assert_int_equal(result, cases[i].result);
 		if (result == 0) {
 			expect_pair(lock);

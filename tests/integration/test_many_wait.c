@@ -33,7 +33,7 @@ static redlock_lock *many(redlock_client *client, const char *text, uint64_t wai
 	for (size_t size; (size = strcspn(text, " ")) > 0; text += size + (text[size] == ' '))
 		names[count++] = (struct redlock_name){text, size};
 	options.wait_ms = wait_ms;
-	expect_ok(NULL, redlock_lock_new_many(client, names, count, &options, &lock));
+	expect_ok(NULL, redlock_lock_new_many_bytes(client, names, count, &options, &lock));
 	return lock;
 }
 

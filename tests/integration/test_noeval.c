@@ -191,8 +191,7 @@ static void *contend(void *argument)
 	options.retry_min_ms = 1;
 	options.retry_max_ms = 20;
 	for (unsigned i = 0; i < NAMES; i++)
-		arena.failures +=
-		    redlock_lock_new(arena.client, names[i], strlen(names[i]), &options, &locks[i]) != 0;
+		arena.failures += redlock_lock_new(arena.client, names[i], &options, &locks[i]) != 0;
 	int rounds = wait_is_slow() ? 20 : 60;
 	for (int i = 0; i < rounds; i++) {
 		unsigned which = (number + (unsigned)i) % NAMES;

@@ -67,7 +67,7 @@ static void by_many_handles(redlock_client *client, redlock_lock *lock, struct o
 	(void)lock;
 	for (int i = 0; i < MANY; i++) {
 		char name[] = {'m', (char)('a' + i % 20), (char)('a' + i / 20)};
-		int made = redlock_lock_new(client, name, sizeof name, NULL, &many[i]);
+		int made = redlock_lock_new_bytes(client, name, sizeof name, NULL, &many[i]);
 		if (made != 0)
 			outcome->query = made;
 		else if (redlock_start_acquire(many[i]) != 0)
@@ -98,7 +98,7 @@ static struct outcome run(scenario *play)
 	outcome.open = redlock_open(&options, &client);
 	if (outcome.open != 0)
 		return outcome;
-	outcome.made = redlock_lock_new(client, "job", 3, &lock_options, &lock);
+	outcome.made = redlock_lock_new(client, "job", &lock_options, &lock);
 	if (outcome.made == 0)
 		play(client, lock, &outcome);
 	redlock_lock_free(lock);

@@ -232,13 +232,13 @@ TEST(what_is_refused)
 		options.token_len = rows[i].token != NULL ? 1 : 0;
 		options.fence = rows[i].fence;
 		options.compat = rows[i].compat;
-		assert_int_equal(redlock_lock_new(client, "job", 3, &options, &lock), rows[i].result);
+		assert_int_equal(redlock_lock_new(client, "job", &options, &lock), rows[i].result);
 		if (rows[i].result == 0) {
 			expect_pair(lock);
 			redlock_lock_free(lock);
 		}
 	}
-	const struct redlock_name names[] = {{"a", 1}, {"b", 1}};
+	const char *const names[] = {"a", "b"};
 	struct redlock_lock_options several = fixture_options(WAIT_LONG_TTL_MS);
 	several.slots = 2;
 	assert_int_equal(redlock_lock_new_many(client, names, 2, &several, &lock), REDLOCK_E_INVAL);

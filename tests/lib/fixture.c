@@ -87,7 +87,7 @@ redlock_lock *fixture_lock_with(redlock_client *client, const char *name,
                                 const struct redlock_lock_options *options)
 {
 	redlock_lock *lock = NULL;
-	int result = redlock_lock_new(client, name, strlen(name), options, &lock);
+	int result = redlock_lock_new(client, name, options, &lock);
 	if (result != 0)
 		fail_msg("redlock_lock_new(%s): %s", name, redlock_error_name(result));
 	return lock;

@@ -253,7 +253,7 @@ const char *settings_store(struct settings *settings, const struct option_spec *
 const char *settings_problem(const struct option_spec *spec, const char *text, const char *problem,
                              char *buffer, size_t size)
 {
-	char low[32], high[32];
+	char low[32], high[32], words[128];
 	if (spec->kind == OPTION_DURATION || spec->kind == OPTION_SECONDS) {
 		duration_text(spec->min, low, sizeof low);
 		duration_text(spec->max, high, sizeof high);
@@ -261,7 +261,9 @@ const char *settings_problem(const struct option_spec *spec, const char *text, c
 		snprintf(low, sizeof low, "%llu", (unsigned long long)spec->min);
 		snprintf(high, sizeof high, "%llu", (unsigned long long)spec->max);
 	}
-	if (problem == value_out_of_range)
+	if (problem == value_unknown_word)
+		snprintf(buffer, size, "%s: give %s", text, value_words_text(spec->value, words, sizeof words));
+	else if (problem == value_out_of_range)
 		snprintf(buffer, size, "%s: %s: %s to %s", text, problem, low, high);
 	else
 		snprintf(buffer, size, "%s%s%s", text, *text ? ": " : "", problem);

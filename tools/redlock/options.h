@@ -73,7 +73,7 @@ struct settings {
 	uint64_t min_hold_ms;
 	uint64_t max_hold_ms; /* 0: no limit */
 	uint64_t report_fd;   /* 0: none */
-	const char *on_loss;  /* NULL: kill */
+	uint64_t on_loss;     /* ON_LOSS_ */
 	bool foreground;
 	bool shared;              /* or rflock -s */
 	bool unlock;              /* rflock -u */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conflicts.h"
 #include "exit_codes.h"
 #include "message.h"
 #include "report.h"
@@ -248,27 +249,13 @@ static int ask_slot(struct errand *e, struct session *session)
 	return code;
 }
 
-static bool kinds_fit(const struct settings *settings)
-{
-	bool also = settings->also.count > 0, slots = settings->slots > 0;
-	bool other = settings->shared || settings->compat != REDLOCK_COMPAT_OFF;
-	bool many = settings->also.count >= REDLOCK_MAX_NAMES;
-	if (many)
-		complain("with --also: %d names at most", REDLOCK_MAX_NAMES);
-	else if (also && slots)
-		complain("--slots and --also exclude each other: a lock has either slots or several names");
-	else if (other && (also || slots))
-		complain("%s excludes --shared and --compat", also ? "--also" : "--slots");
-	return !many && !(also && slots) && !(other && (also || slots));
-}
-
 int token_verb_run(const struct token_verb *verb, const struct settings *settings, char **argv)
 {
 	struct session session;
 	struct settings plain = *settings;
 	struct errand e = {.verb = verb, .settings = settings, .name = argv[0], .token = argv[1], .slot = -1};
 	e.validity_ms = verb->has_validity ? UINT64_MAX : 0;
-	if (!kinds_fit(settings))
+	if (conflicts_of_names(settings, e.name))
 		return EXIT_USAGE;
 	if (settings->slots > 0)
 		plain.prefix = NULL; /* the keys of slots are made of the whole name */
