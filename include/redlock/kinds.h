@@ -76,8 +76,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * refused (REDLOCK_VOTE_SLOTS, and NOQUORUM at once); when all are free, the next acquire sets it. Nodes keep
  * the number for a day after it was set.
  *
- * Needs the right to run scripts. Excludes REDLOCK_SHARED, `token`, `fence`, `compat`, and `guard` of the
- * client (INVAL).
+ * Needs the right to run scripts. Excludes REDLOCK_SHARED, `token`, `fence`, `compat`, and REDLOCK_GUARD_REQUIRE
+ * of the client (INVAL). A guarded node set refuses slots (UNCHECKED).
  */
 #define REDLOCK_MAX_SLOTS 64
 
@@ -100,7 +100,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, u
  * no upgrade: an extend with it is GONE while its holder is exclusive. Excludes `slots`, `compat` and several
  * names: INVAL.
  *
- * In a client with `guard`, nodes that may have forgotten locks have no vote, as for any lock. Shared holders
+ * In a guarded node set, nodes that may have forgotten locks have no vote, as for any lock. Shared holders
  * have no fencing token. With `fence` an upgrade has one: redlock_lock_fence() is 0 before it, and again
  * after the downgrade.
  *

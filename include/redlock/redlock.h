@@ -145,10 +145,14 @@ struct redlock_options {
 	int *error_node;           /* receives the index of the node, from 0; -1: no particular node */
 	const char **error_option; /* receives a constant: the option of this struct, "urls" ...; NULL: none */
 	/* Whether nodes that may have forgotten locks are kept out, by the record of a guarded node set that each
-	 * of them has (`redlock init`). REQUIRE: only nodes with a record of this set vote. AUTO: the same, if
-	 * the client sees a record while it connects; otherwise as OFF, which is unsafe where a majority of nodes
-	 * has lost its records. OFF, the default: records are ignored. */
+	 * of them has (`redlock init`). REQUIRE: only nodes with a record of this set vote. AUTO, the default:
+	 * the same, once the client has seen a record of this set, until `redlock init --plain` takes the set
+	 * back; a set without records is plain. A client looks when it connects, and once a minute while it is
+	 * used, together with what it asks anyway. OFF: records are ignored. */
 	int guard; /* REDLOCK_GUARD_ */
+	/* AUTO: the caller knows that the set is guarded, so that a majority which has lost its records does not
+	 * make it plain: `set` of an earlier redlock_guard_status(). NULL: unknown. */
+	const char *guarded_set;
 };
 
 /* Fill in the defaults. The first of the two is for other languages: it writes the first `size` bytes of the
@@ -287,7 +291,8 @@ struct redlock_lock_options {
 	    quarantine_wait_ms; /* how long acquire waits, beyond wait_ms, for nodes of a guarded set that may
 	                           have forgotten locks and do not vote yet, if a quorum lacks only such
 	                           nodes; also with wait_ms 0. REDLOCK_FOREVER: until the quarantine ends; 0 */
-	int fence;     /* 1: each acquisition has a fencing token, redlock_lock_fence(). Needs `guard`, and no own
+	int fence;     /* 1: each acquisition has a fencing token, redlock_lock_fence(). No node without a
+	                  record gives one, as with REDLOCK_GUARD_REQUIRE. Excludes REDLOCK_GUARD_OFF, and an own
 	                  value; 0 */
 	int reentrant; /* 1: redlock_acquire() on a handle that is held and still valid counts up and returns 0.
 	                  Each such call needs one more redlock_release(), which counts down and returns 0. Only
@@ -319,7 +324,8 @@ enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };
  * ends. This library respects their locks, and takes over those that have ended and have no expiry. Other
  * clients see a time; the token is in a second key, and release, extend and query (also with `token`) use
  * that key. The time is that of the server. The key has an expiry, so that a dead holder does not block other
- * clients for ever. Needs scripts; excludes `fence`, and `guard` of the client (INVAL). Waiters acquire the
+ * clients for ever. Needs scripts; excludes `fence`, and REDLOCK_GUARD_REQUIRE of
+ * the client (INVAL). A guarded node set refuses it (UNCHECKED). Waiters acquire the
  * lock by chance, not in order. It is as weak as the protocol:
  *   - A client whose clock is ahead of that of a server takes the lock over before it ends. The holder
  *     notices at the next extend, which returns LOST.

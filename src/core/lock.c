@@ -295,8 +295,8 @@ static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	return 0;
 }
 
-/* Nodes that vote for this attempt may have forgotten locks: it begins anew, by the record. An extend is asked
- * again of all. */
+/* Nodes that vote for this attempt may have forgotten locks: it begins anew, by the record. An extend is
+ * asked again of all. */
 static int on_guarded(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	if (rl_state_acquires(l) && l->claims)

@@ -84,6 +84,7 @@ bool rl_admission_begin(struct rl_node *n, uint64_t now_ns)
 	rl_set_await(a->set, n->id, now_ns);
 	a->opinion = (struct rl_set_opinion){.kind = RL_SET_HOLD};
 	a->holds = a->set->require || a->set->hears_all || rl_set_is_guarded(a->set);
+	a->passed = false;
 	n->guards = true;
 	if (!a->leaves)
 		n->refusals = 0; /* all were handed out when it broke */
@@ -369,10 +370,10 @@ void rl_admission_settle(struct rl_node *n, uint64_t now_ns)
 		return;
 	bool held = o->kind == RL_SET_HOLD;
 	rl_set_judge(a->set, n->id, &a->opinion);
-	n->guards = o->kind != RL_SET_ASK;
+	a->passed |= o->kind == RL_SET_PASSES;
+	n->guards = o->kind != RL_SET_ASK || a->passed;
 	n->methods.guarded = o->kind == RL_SET_PASSES ? RL_FORMS_GUARD : 0;
 	n->methods.pass = rl_slice_of(o->pass);
-	a->timing &= n->guards;
 	if (o->kind == RL_SET_REFUSE && o->why != NULL)
 		rl_link_remember(&n->link, o->vote, o->why);
 	if (a->holds && o->kind != RL_SET_HOLD)
@@ -408,9 +409,8 @@ bool rl_admission_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns
 {
 	const struct rl_entry *front;
 	while ((front = rl_outbox_front(&n->link.outbox)) != NULL && front->refused != REDLOCK_VOTE_PENDING) {
-		*ret = (struct rl_answer){.tag = front->tag,
-		                          .operation = front->operation,
-		                          .vote = refusal(n, front->refused, now_ns)};
+		*ret = (struct rl_answer){
+		    .tag = front->tag, .operation = front->operation, .vote = refusal(n, front->refused, now_ns)};
 		rl_outbox_pop(&n->link.outbox);
 		n->refusals--;
 		if (ret->tag.seq != 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether a node of a guarded set may vote, as its record says (set.h). It is asked while the connection
- * opens (MEET), and if the set may be guarded, what it is asked waits for the answer; again when a script finds that the record has
- * changed, and when a quarantine should be over. What needs a vote is then asked in the guarded forms, or
- * nothing is sent and the reason is the vote.
+ * opens (MEET), and if the set may be guarded, what it is asked waits for the answer; again when a script
+ * finds that the record has changed, and when a quarantine should be over. What needs a vote is then asked in
+ * the guarded forms, or nothing is sent and the reason is the vote.
  *
  *     rl_admission_begin()     behind rl_handshake_begin()
  *     rl_admission_meet()      the answer to that
@@ -33,6 +33,7 @@ struct rl_admission {
 	struct rl_set *set;
 	struct rl_set_opinion opinion;
 	bool holds;  /* operations wait: nothing is known yet on this connection, and the set may be guarded */
+	bool passed; /* it was admitted on this connection: answers in guarded forms may be under way */
 	bool asking; /* MEET or ADMIT is out */
 	bool late;   /* the connection before was too old when it was open */
 	bool leaves; /* operations wait for a new connection, which is made when nothing is under way on this one
@@ -54,7 +55,8 @@ void rl_admission_meet(struct rl_node *node, const struct rl_reply *reply, uint6
 
 void rl_admission_settle(struct rl_node *node, uint64_t now_ns);
 
-/* Operations must wait for the record if this request is for guarded nodes alone, and nothing has left yet. */
+/* Operations must wait for the record if this request is for guarded nodes alone, and nothing has left yet.
+ */
 void rl_admission_hold(struct rl_node *node, const struct rl_request *request);
 
 /* PENDING: it may be asked. */

@@ -100,8 +100,8 @@ bool rl_link_send(struct rl_link *link);
  * stays there; the reply until the next call. NULL: none at present, or it has just broken. */
 const struct rl_entry *rl_link_next(struct rl_link *link, const struct rl_reply **ret_reply);
 
-/* The reply that rl_link_next() told last is told again by the next call. Until then the server has not
- * stalled. */
+/* The reply that rl_link_next() told last, to an entry of the outbox, is told again by the next call. Until
+ * then the server has not stalled. */
 static inline void rl_link_keep(struct rl_link *link)
 {
 	link->kept = true;

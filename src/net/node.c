@@ -240,11 +240,11 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	bool error = reply->value.type == RL_REPLY_ERROR;
 	ret->tag = entry->tag;
 	ret->operation = entry->operation;
-	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0;
-	if (n->guards | guarded)
-		read_guarded(n, entry, reply, &ret->vote, now_ns); /* and compares what a guarded form quotes */
+	if (n->guards)
+		read_guarded(n, entry, reply, &ret->vote, now_ns);
 	else
 		rl_answer_read(op->outcomes, reply, &ret->vote);
+	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0; /* then it was compared */
 	if (ret->vote.text_count > 0 && op->quotes && !guarded && !is_quoted(n, entry, ret->vote.texts[0]))
 		ret->vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	rl_method_learn(&n->methods, op, (enum rl_form)entry->form, error ? reply->value.text : NULL);
@@ -255,8 +255,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;
 	bool stale = is_stale(n, entry, vote, now_ns);
-	bool off =
-	    vote == REDLOCK_VOTE_YES && rl_ops_relies(op) && n->guards && rl_admission_is_off(n);
+	bool off = vote == REDLOCK_VOTE_YES && rl_ops_relies(op) && n->guards && rl_admission_is_off(n);
 	if (made && (stale || off || entry->given_up) && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
 	if (stale || off)
@@ -277,22 +276,24 @@ static void take_step(struct rl_node *n, const struct rl_reply *reply)
 		rl_outbox_pop(&l->outbox);
 }
 
-/* An answer in a form that does not look at the record, where the set is known to be guarded: the key is given
- * back, and the node asked anew, unless it has no vote. Returns whether it was asked. */
-static __attribute__((noinline)) bool ask_guarded(struct rl_node *n, const struct rl_entry *entry,
-                                                  const struct rl_vote *voided, struct rl_vote *ret,
-                                                  uint64_t now_ns)
+/* An answer in a form that does not look at the record, where the set may be guarded. If it is, the key is
+ * given back, and the node asked anew unless it has no vote. True: `ret` is not its answer, or has it. */
+static __attribute__((noinline)) bool take_unguarded(struct rl_node *n, const struct rl_entry *entry,
+                                                     const struct rl_reply *reply, struct rl_answer *ret,
+                                                     uint64_t now_ns)
 {
-	bool made = rl_ops[entry->operation].claims && voided->code == REDLOCK_VOTE_YES;
-	*ret = rl_admission_vote_anew(n, entry, now_ns);
+	struct rl_vote vote;
+	if (rl_admission_weigh(n, entry, reply, &vote) != RL_ADMISSION_VOID)
+		return false;
+	bool made = rl_ops[entry->operation].claims && vote.code == REDLOCK_VOTE_YES;
+	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation};
+	ret->vote = rl_admission_vote_anew(n, entry, now_ns);
 	if (made && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
-	if (ret->code != REDLOCK_VOTE_PENDING)
-		return false;
-	if (!entry->given_up && rl_submit_anew(n, entry))
-		return true;
-	ret->code = REDLOCK_VOTE_BACKLOG;
-	return false;
+	bool asks = ret->vote.code == REDLOCK_VOTE_PENDING;
+	if (asks && (entry->given_up || !rl_submit_anew(n, entry)))
+		ret->vote.code = REDLOCK_VOTE_BACKLOG;
+	return true;
 }
 
 /* Takes one reply. True: it is an answer that somebody waits for. */
@@ -305,26 +306,21 @@ static bool take_reply(struct rl_node *n, const struct rl_entry *front, const st
 		return false;
 	}
 	bool error = reply->value.type == RL_REPLY_ERROR;
-	struct rl_vote vote;
-	bool voided = n->guards && rl_admission_weigh(n, &entry, reply, &vote) == RL_ADMISSION_VOID;
-	bool again = error && rl_submit_again(n, &entry, reply);
-	if (voided && !error) {
-		again = ask_guarded(n, &entry, &vote, &ret->vote, now_ns);
-		ret->tag = entry.tag;
-		ret->operation = entry.operation;
-	} else if (!again) {
+	bool done = error ? rl_submit_again(n, &entry, reply)
+	                  : n->guards && take_unguarded(n, &entry, reply, ret, now_ns);
+	if (!done)
 		take_answer(n, &entry, reply, ret, now_ns);
-	}
+	bool again = done && (error || ret->vote.code == REDLOCK_VOTE_PENDING);
 	rl_outbox_pop(&n->link.outbox);
 	return !again && entry.tag.seq != 0;
 }
 
 /* Whether what the node has answered counts is not known before more nodes have told of the set. */
-static bool must_wait(struct rl_node *n, const struct rl_entry *front, const struct rl_reply *reply)
+static __attribute__((noinline)) bool must_wait(struct rl_node *n, const struct rl_entry *front,
+                                                const struct rl_reply *reply)
 {
 	struct rl_vote vote;
-	return n->guards && front->step == RL_STEP_NONE &&
-	       rl_admission_weigh(n, front, reply, &vote) == RL_ADMISSION_WAITS;
+	return front->step == RL_STEP_NONE && rl_admission_weigh(n, front, reply, &vote) == RL_ADMISSION_WAITS;
 }
 
 /* The server has said who it is, or does not. The ghosts of another process died with it; those of this one
@@ -398,20 +394,20 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 		const struct rl_reply *reply;
 		if ((n->talk.resolved | n->refusals) > 0 && next_unasked(n, ret, now_ns))
 			return true;
-		bool opening = n->link.setup.count > 0 && !n->link.kept;
+		bool opening = n->link.setup.count > 0;
 		const struct rl_entry *front = rl_link_next(&n->link, &reply);
 		if (front == NULL)
 			break;
 		if (opening) {
 			take_setup(n, front, reply, now_ns);
-		} else if (must_wait(n, front, reply)) {
+		} else if (n->guards && must_wait(n, front, reply)) {
 			rl_link_keep(&n->link);
 			break;
 		} else if (take_reply(n, front, reply, ret, now_ns)) {
 			return true;
 		}
 	}
-	if (n->admission != NULL)
+	if (n->guards)
 		renew_if_due(n, now_ns);
 	return n->link.state == RL_LINK_BROKEN && next_broken(n, ret, now_ns);
 }

@@ -35,6 +35,7 @@ TEST(numbers_stay)
 	    "LOADING", "BLOCKED",    "OOM",     "MISCONF",   "REPLICAS", "SERVER",    "GARBAGE",   "READONLY",
 	    "CLUSTER", "AUTH",       "NOPERM",  "COMMAND",   "DATABASE", "NAME",      "DUPLICATE", "TLS",
 	    "STALE",   "QUARANTINE", "FOREIGN", "UNGUARDED", "LONG_TTL", "UNCOUNTED", "CLOCK",     "SLOTS",
+	    "UNCHECKED",
 	};
 	assert_int_equal(COUNT(promised), REDLOCK_VOTE_COUNT);
 	for (unsigned i = 0; i < COUNT(promised); i++)
