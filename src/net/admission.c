@@ -89,7 +89,8 @@ bool rl_admission_begin(struct rl_node *n, uint64_t now_ns)
 	if (!a->leaves)
 		n->refusals = 0; /* all were handed out when it broke */
 	a->leaves = false;
-	a->asking = a->timing = false;
+	a->asking = true;
+	a->timing = false;
 	a->asked_ns = a->timed_ns = now_ns;
 	n->methods.guarded = 0;
 	n->link.gate += a->holds;
@@ -261,6 +262,7 @@ static bool is_quoted(const struct rl_node *n, const struct rl_vote *vote)
 void rl_admission_meet(struct rl_node *n, const struct rl_reply *reply, uint64_t now_ns)
 {
 	struct rl_vote vote;
+	n->admission->asking = false;
 	rl_answer_read(rl_ops[RL_OP_MEET].outcomes, reply, &vote);
 	if (vote.code == REDLOCK_VOTE_GARBAGE || (vote.code == REDLOCK_VOTE_YES && !is_quoted(n, &vote))) {
 		rl_link_fail(&n->link, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
