@@ -46,6 +46,7 @@ REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
 /* What one node has under the name. */
 struct redlock_finding {
+	size_t size;        /* the caller's: sizeof(struct redlock_finding) */
 	int known;          /* 0: the node did not answer the last query; see its vote */
 	char type[16];      /* "none", "string", "hash", ... as TYPE says: a server may say any bytes */
 	int64_t pttl_ms;    /* remaining life; -1: no expiry, blocks for ever; -2: no key */

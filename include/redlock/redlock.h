@@ -53,7 +53,7 @@
  *
  * Structs that begin with their size may grow at their end. The caller sets `size` to the sizeof that it was
  * built with, by an init function, or by hand where a result is written. The library never reads or writes
- * beyond it. A size that is too small for the struct is REDLOCK_E_INVAL.
+ * beyond it. A size below that of `size` itself, or over 64 KiB, was not set: REDLOCK_E_INVAL.
  *
  * Fork. After fork(2) every call in the child fails with REDLOCK_E_FORKED and sends nothing. The child may
  * call redlock_lock_free() and redlock_close() to free memory and descriptors; the parent keeps its locks. If
@@ -95,6 +95,10 @@ extern "C" {
 
 /* The version of the library that is loaded, "MAJOR.MINOR.PATCH". */
 REDLOCK_API const char *redlock_version(void);
+
+/* The value of a macro of these headers by its name without the prefix, "MAX_NODES" or "FOREVER": for
+ * languages that do not read C headers. 0: there is no such limit. */
+REDLOCK_API uint64_t redlock_constant(const char *name);
 
 /* ---- 2. Errors and votes: redlock/results.h ---------------------------------------------------------- */
 
@@ -218,6 +222,7 @@ REDLOCK_API unsigned redlock_node_count(const redlock_client *client);
 REDLOCK_API unsigned redlock_quorum(const redlock_client *client);
 
 struct redlock_node_status {
+	size_t size;                         /* the caller's: sizeof(struct redlock_node_status) */
 	char address[256];                   /* as configured, without user and password */
 	int connected;                       /* 1: ready for commands */
 	enum redlock_vote_code last_failure; /* why the last connection or command failed; PENDING: never */
@@ -528,6 +533,7 @@ enum redlock_event_kind {
 };
 
 struct redlock_event {
+	size_t size; /* the caller's: sizeof(struct redlock_event) */
 	redlock_lock *lock;
 	enum redlock_event_kind kind;
 	enum redlock_operation operation; /* DONE: which */
@@ -557,7 +563,7 @@ REDLOCK_API uint64_t redlock_timeout_ns(redlock_client *client);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_process(redlock_client *client);
 
 /* Gets one event. Returns 1 and writes it, or 0 if there is none. Events of freed handles are dropped.
- * Errors: FORKED. */
+ * Errors: INVAL (`size` is not set; the event stays), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_next(redlock_client *client, struct redlock_event *ret_event);
 
 /* ---- 6. Keeper ---------------------------------------------------------------------------------------- */

@@ -290,6 +290,7 @@ void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns)
 	set->awaited |= bit;
 }
 
+<<<<<<< HEAD
 void rl_set_doubt(struct rl_set *set)
 {
 	for (unsigned i = 0; i < set->count; i++)
@@ -301,11 +302,17 @@ void rl_set_doubt(struct rl_set *set)
 #define MOST_PATIENCE_NS (10000 * RL_NS_PER_MS)
 
 void rl_set_hurry(struct rl_set *set, uint64_t wait_ns, uint64_t node_timeout_ns)
+=======
+/* The rest of the wait, the larger of a part and of two attempts, is left to tell the votes of the others. */
+void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns)
+>>>>>>> main
 {
-	enum { LEFT = 8 }; /* this part of it is left to tell the others' votes */
-	uint64_t all_ns =
-	    wait_ns > 0 ? rl_time_min(wait_ns, rl_time_max(node_timeout_ns, MOST_PATIENCE_NS)) : node_timeout_ns;
-	set->patience_ns = rl_time_min(set->patience_ns, all_ns - all_ns / LEFT);
+	enum { REST = 8, ATTEMPTS = 2 };
+	uint64_t wait_ns = quorum_wait_ns > 0 ? quorum_wait_ns : node_timeout_ns;
+	uint64_t least_ns = rl_time_min(wait_ns, node_timeout_ns);
+	uint64_t most_ns = rl_time_sub(wait_ns, rl_time_max(wait_ns / REST, ATTEMPTS * node_timeout_ns));
+	uint64_t patience_ns = rl_time_max(least_ns - least_ns / REST, most_ns);
+	set->patience_ns = rl_time_min(set->patience_ns, patience_ns);
 }
 
 /* It stays plain while nodes come and go, until it is doubted, or a record is seen. */

@@ -59,6 +59,9 @@ load init_helper
 	init 78 "1 2 3" --add "$(node_url 4)"
 	says "its record is of node set $(record 4 set)"
 	want 64 rl init --add a --plain
+	many=$(printf 'redis://127.0.0.1:%d,' {7001..7033})
+	want 64 rl init -r "${many%,}"
+	says "a node set has 1 to 31 nodes, not 33"
 	want 64 rl init --finish --new-epoch
 	want 76 guarded "1 2 3 4" -n job true
 	says "other members than are configured here"

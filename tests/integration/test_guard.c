@@ -180,6 +180,21 @@ TEST(the_last_record_may_be_late_for_who_waits)
 	expect_ok(lock, redlock_release(lock));
 }
 
+/* The wait for a quorum decides, also where a busy lock would be waited for much longer. */
+TEST(the_last_record_is_awaited_no_longer_than_a_quorum)
+{
+	server_pause(&servers.server[2]);
+	own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+	struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
+	options.wait_ms = REDLOCK_FOREVER;
+	options.noquorum_wait_ms = 4 * NODE_TIMEOUT_MS;
+	own_lock *lock = NULL;
+	assert_int_equal(redlock_lock_new(client, "job", &options, &lock), 0);
+	assert_int_equal(redlock_acquire(lock), REDLOCK_E_NOQUORUM);
+	assert_vote(lock, 0, REDLOCK_VOTE_UNGUARDED);
+	servers_heal(&servers);
+}
+
 /* But not of a node that is down, nor with one attempt for longer than for any other answer. */
 TEST(a_set_without_records_and_a_node_that_is_lost)
 {

@@ -13,8 +13,8 @@
 #include "secret.h"
 #include "values.h"
 
-static const struct option_group *const groups[] = {&ttl_options, &wait_options, &node_options,
-                                                    &output_options, NULL};
+static const struct option_group *const groups[] = {&ttl_options,  &wait_options,   &busy_options,
+                                                    &node_options, &output_options, NULL};
 
 enum { VALUE_MAX = 1024 };
 

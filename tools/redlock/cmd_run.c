@@ -38,8 +38,9 @@ static const struct option_spec command_specs[] = {
 static const struct option_group command_options = {"Command", command_specs,
                                                     sizeof command_specs / sizeof command_specs[0]};
 static const struct option_group *const groups[] = {
-    &ttl_options,    &wait_options,    &lock_options, &names_options,  &kind_options,
-    &compat_options, &command_options, &node_options, &output_options, NULL};
+    &ttl_options,  &wait_options,   &busy_options,    &lock_options, &names_options,
+    &kind_options, &compat_options, &command_options, &node_options, &output_options,
+    NULL};
 
 static const char title[] = "redlock run";
 
@@ -113,7 +114,8 @@ static int run(const struct settings *settings, int argc, char **argv)
 	char *shell[] = {path, option, NULL, NULL};
 	struct run_order order = {.name = argv[0],
 	                          .on_loss = (enum on_loss)settings->on_loss, /* the words are in that order */
-	                          .silent_when_busy = settings->busy_code == 0,
+	                          .silent_when_busy = settings->run_busy_code == 0,
+	                          .busy_code = (int)settings->run_busy_code,
 	                          .no_quorum_code = EXIT_NOQUORUM,
 	                          .not_found_code = EXIT_NOT_FOUND,
 	                          .cannot_execute_code = EXIT_CANNOT_EXECUTE};

@@ -278,10 +278,14 @@ int guard_record_read(redlock_asker *asker, struct guard_record *records, unsign
 	for (unsigned i = 0; i < count; i++) {
 		if ((nodes >> i & 1) == 0)
 			continue;
-		q[ASK_TIME] = (struct redlock_question){.node = i, .argc = 1, .argv = time};
-		q[ASK_SERVER] = (struct redlock_question){.node = i, .argc = 2, .argv = server};
-		q[ASK_REPLICATION] = (struct redlock_question){.node = i, .argc = 2, .argv = replication};
-		q[ASK_RECORD] = (struct redlock_question){.node = i, .argc = 2 + GUARD_FIELDS, .argv = hmget};
+		q[ASK_TIME] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 1, .argv = time};
+		q[ASK_SERVER] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = server};
+		q[ASK_REPLICATION] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = replication};
+		q[ASK_RECORD] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 2 + GUARD_FIELDS, .argv = hmget};
 		q += ASKED;
 	}
 	int result = redlock_ask(asker, list, (size_t)(q - list), timeout_ms);

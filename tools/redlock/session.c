@@ -178,7 +178,7 @@ int session_open(struct session *session, const struct settings *settings)
 	session->client = NULL;
 	session->begin_ns = clock_ns();
 	session->has_password = session->value_returns = false;
-	session->told = session->told_late = 0;
+	session->told = session->told_late = session->keyless = 0;
 	session->view = NULL;
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)
@@ -334,7 +334,7 @@ static int start(redlock_lock *lock, enum redlock_operation operation)
 /* Looks for the end of the operation. True when it has ended, or when the client cannot go on. */
 static bool ended(struct session *session, redlock_lock *lock, int *ret_result)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	int more = redlock_process(session->client);
 	while (more >= 0 && (more = redlock_next(session->client, &event)) > 0)
 		if (event.lock == lock && event.kind == REDLOCK_EVENT_DONE) {

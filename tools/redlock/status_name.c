@@ -33,7 +33,8 @@ static void ask_counters(struct picture *picture, redlock_asker *asker, const ch
 	size_t count = 0;
 	for (unsigned i = 0; i < picture->report.nodes; i++)
 		if (picture->standing.finding[i].known)
-			list[count++] = (struct redlock_question){.node = i, .argc = 2, .argv = get};
+			list[count++] = (struct redlock_question){
+			    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = get};
 	if (redlock_ask(asker, list, count, timeout_ms) < 0)
 		return;
 	for (size_t i = 0; i < count; i++)

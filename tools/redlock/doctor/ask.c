@@ -21,7 +21,7 @@ bool doctor_asks_add(struct doctor_asks *asks, unsigned node, const char *const 
 		asks->room = room;
 	}
 	struct redlock_question *q = &asks->list[asks->count++];
-	*q = (struct redlock_question){.node = node, .argv = argv};
+	*q = (struct redlock_question){.size = sizeof(struct redlock_question), .node = node, .argv = argv};
 	while (argv[q->argc] != NULL)
 		q->argc++;
 	return true;

@@ -188,8 +188,10 @@ static int write_all(struct init *in, struct redlock_question *questions, struct
 			complain("out of memory");
 			return EXIT_INTERNAL;
 		}
-		questions[count++] =
-		    (struct redlock_question){.node = i, .argc = words[i].count, .argv = words[i].argv};
+		questions[count++] = (struct redlock_question){.size = sizeof(struct redlock_question),
+		                                               .node = i,
+		                                               .argc = words[i].count,
+		                                               .argv = words[i].argv};
 	}
 	int code = INIT_MORE,
 	    error = redlock_ask(in->asker, questions, count, in->session.node_timeout_ms + 1000);
