@@ -116,14 +116,10 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	}
 	lock->client = c;
 	if (c->nodes.set != NULL)
-<<<<<<< HEAD
-		rl_set_hurry(c->nodes.set, rules->wait_ns, rules->node_timeout_ns);
-	if (policy->draws)
-		c->nodes.set->hears_all = true;
-=======
 		rl_set_hurry(c->nodes.set, rl_time_min(rules->wait_ns, rules->noquorum_wait_ns),
 		             rules->node_timeout_ns);
->>>>>>> main
+	if (policy->draws)
+		c->nodes.set->hears_all = true;
 	rl_registry_add(&c->handles, lock);
 	*ret = lock;
 	return 0;

@@ -290,7 +290,6 @@ void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns)
 	set->awaited |= bit;
 }
 
-<<<<<<< HEAD
 void rl_set_doubt(struct rl_set *set)
 {
 	for (unsigned i = 0; i < set->count; i++)
@@ -298,14 +297,8 @@ void rl_set_doubt(struct rl_set *set)
 	set->is_plain = set->at_rest = false;
 }
 
-/* Who waits for the lock waits so long for a node that is silent: as for a quorum out of reach. */
-#define MOST_PATIENCE_NS (10000 * RL_NS_PER_MS)
-
-void rl_set_hurry(struct rl_set *set, uint64_t wait_ns, uint64_t node_timeout_ns)
-=======
 /* The rest of the wait, the larger of a part and of two attempts, is left to tell the votes of the others. */
 void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns)
->>>>>>> main
 {
 	enum { REST = 8, ATTEMPTS = 2 };
 	uint64_t wait_ns = quorum_wait_ns > 0 ? quorum_wait_ns : node_timeout_ns;

@@ -79,15 +79,10 @@ struct rl_set {
 	bool noticed;   /* and now it is seen to be guarded, which no handle was told */
 	bool at_rest;   /* it is plain, and nothing is under way: there is nothing to do in a turn of the loop */
 
-<<<<<<< HEAD
 	/* Nodes that were asked a first time, and those of them that have neither answered nor failed: one of
-	 * them may be the only node that still has a record. Where the guard is required they are waited for
-	 * nearly as long as the most impatient handle waits for a node; else only about as long as the quorum
-	 * took that has no record. */
-=======
-	/* With `require`: nodes that were asked a first time, and those of them that have neither answered nor
-	 * failed. The client waits for these nearly as long as its most impatient handle waits for a quorum. */
->>>>>>> main
+	 * them may be the only node that still has a record. Where the guard is required, the client waits for
+	 * these nearly as long as its most impatient handle waits for a quorum; else only about as long as the
+	 * quorum took that has no record. */
 	uint32_t begun, awaited;
 	uint64_t patience_ns, begun_ns;
 	bool quorum_heard;
@@ -128,17 +123,12 @@ void rl_set_free(struct rl_set *set);
 /* A connection to node `index` begins: of that nothing is known. */
 void rl_set_forget(struct rl_set *set, unsigned index);
 
-<<<<<<< HEAD
 /* All nodes of a plain set are asked anew: it is not known to be plain any more. */
 void rl_set_doubt(struct rl_set *set);
 
-/* A node is asked, maybe for the first time: it may be the only one that has a record. A handle
- * waits for so long altogether (0: it does not say), and so long for a node. And nodes that are given up. */
-=======
 /* rl_set_await(): a node is asked, maybe for the first time: it may be the only one that has a record.
  * rl_set_hurry(): a handle waits so long for a quorum (0: one attempt, of the node timeout).
  * rl_set_give_up(): these nodes are not awaited any more. */
->>>>>>> main
 void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns);
 void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns);
 void rl_set_give_up(struct rl_set *set, uint32_t nodes);
