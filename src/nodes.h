@@ -82,6 +82,9 @@ static inline bool rl_nodes_are_guarded(const struct rl_nodes *ns)
 	return ns->set != NULL && !ns->set->at_rest;
 }
 
+/* Whether the order will not change soon: each node has said who it is, will not tell, or has failed. */
+bool rl_nodes_are_ordered(const struct rl_nodes *nodes);
+
 /* A node has told what it knows of the set: that may change what the others are asked. */
 void rl_nodes_settle(struct rl_nodes *nodes, uint64_t now_ns);
 

@@ -78,7 +78,8 @@ done
 
 echo "- exported and declared functions are the same"
 nm -D --defined-only "$lib/libredlock.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$work/exported"
-cc -E -P "$header" | grep -v '^static inline' | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
+printf '#include "%s"\n' "${header%/*}"/*.h | cc -E -P - >"$work/headers"
+grep -v '^static inline' "$work/headers" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
 [[ -s $work/declared ]] || fail "no function was found in the header"
 diff "$work/declared" "$work/exported" || fail "declared (<) and exported (>) functions differ"
 
@@ -92,7 +93,7 @@ sed -nE 's/^\tX\(([A-Z]+), ([0-9]+, )?(-[0-9]+|[A-Z]+), .*/\1 \3/p' "${header%/*
 cells | grep -xE '[A-Z]+ (-[0-9]+|PENDING|YES|NO|MISSING|FATAL)' | sort >"$work/manual"
 diff "$work/codes" "$work/manual" || fail "the header's codes (<) and the manual's (>) differ"
 sed -nE 's/^\*.*[ *](redlock_[a-z0-9_]+)\(.*/\1/p' "${manual[@]}" | sort >"$work/described"
-cc -E -P "$header" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/with_inline"
+grep -oE '\bredlock_[a-z0-9_]+ *\(' "$work/headers" | tr -d ' (' | sort -u >"$work/with_inline"
 diff "$work/with_inline" "$work/described" || fail "the header's functions (<) and the man pages' (>) differ"
 
 echo "- a server, and a program by pkg-config"

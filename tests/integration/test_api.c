@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <redlock/ask.h>
+#include <redlock/url.h>
+
 #include "fixture.h"
 
 enum { NODES = 3, WAITERS = 6 };
