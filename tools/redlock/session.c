@@ -266,6 +266,14 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 		         "give a longer --ttl or a shorter --node-timeout");
 }
 
+struct settings session_settings_to_look(const struct settings *settings)
+{
+	struct settings own = *settings;
+	if (settings_source(settings, offsetof(struct settings, guard)) == NULL)
+		own.guard = REDLOCK_GUARD_OFF;
+	return own;
+}
+
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options)
 {
 	redlock_lock_options_init(options);

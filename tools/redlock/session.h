@@ -32,6 +32,9 @@ struct session {
 /* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
 int session_open(struct session *session, const struct settings *settings);
 
+/* The settings of a command that only looks: as long as nobody asks for a guard, it takes no part in one. */
+struct settings session_settings_to_look(const struct settings *settings);
+
 /* What the settings say of a lock. */
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options);
 
