@@ -21,6 +21,7 @@ struct session {
 	char *members;                     /* the list of nodes, for what is remembered of it; NULL: nothing is */
 	bool remembered;                   /* as a guarded set, */
 	char guarded_set[GUARD_MEMORY_ID]; /* with this id */
+	bool has_user;                     /* a URL names one */
 	bool has_password;                 /* one was given, in whatever way */
 	bool value_returns;                /* the token is the caller's own value, which may be used again */
 	uint32_t told;          /* nodes that may have been sent a release of it, after session_drain() */
