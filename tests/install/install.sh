@@ -115,6 +115,13 @@ cc "$here/user/user.c" -o "$work/user_static" -Wl,-Bstatic $(pkg-config --cflags
 	$(pkg-config --static --libs redlock | sed 's/-lredlock//')
 "$work/user_static" "$url"
 
+echo "- the program of README.md, as it stands"
+sed -n '/^```c$/,/^```$/{/^```/!p}' "$here/../../README.md" >"$work/readme.c"
+# shellcheck disable=SC2046
+cc -std=c99 -pedantic -Wall -Wextra -Werror "$work/readme.c" -o "$work/readme" $(pkg-config --cflags --libs redlock)
+REDLOCK_URLS=$url REDLOCK_TTL=20s LD_LIBRARY_PATH=$lib "$work/readme" | grep -E '^1[0-9]{4} ms for the work$' >/dev/null ||
+	fail "the program of README.md has no lock"
+
 echo "- programs by find_package: shared, static, C++17"
 cmake -G Ninja -S "$here/user" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/cmake.log" ||
 	{ cat "$work/cmake.log"; fail "find_package failed"; }
