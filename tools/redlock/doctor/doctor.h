@@ -14,6 +14,9 @@
 #ifndef REDLOCK_TOOL_DOCTOR_H
 #define REDLOCK_TOOL_DOCTOR_H
 
+#include <redlock/ask.h>
+#include <redlock/url.h>
+
 #include "../guard_record.h"
 #include "../report.h"
 
