@@ -42,7 +42,7 @@ static int open_client(char **urls, int count, redlock_client **ret_client)
 /* A notice says: look at the clock. A renewal may have come between the notice and its reading. */
 static bool must_stop(redlock_client *client, const redlock_lock *lock)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	while (redlock_next(client, &event) == 1)
 		if (event.kind == REDLOCK_EVENT_LOST || event.kind == REDLOCK_EVENT_DANGER)
 			printf("notice: %s\n", event.kind == REDLOCK_EVENT_LOST ? "lost" : "danger");

@@ -81,7 +81,7 @@ static int loop(redlock_client *client, struct tally *t)
 		int error = redlock_process(client); /* receives, runs timers, sends */
 		if (error < 0)
 			return complain("process", error);
-		struct redlock_event event;
+		struct redlock_event event = {.size = sizeof event};
 		while (redlock_next(client, &event) == 1)
 			if (event.kind == REDLOCK_EVENT_DONE)
 				on_done(&event, t);

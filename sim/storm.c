@@ -212,7 +212,7 @@ static void open_client(struct storm_client *c, const struct scene *scene)
 
 static void run_client(struct storm_client *c)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	fake_process = &c->process;
 	if (c->begins_ns <= wires.now_ns) {
 		c->begins_ns = STORM_NEVER;
@@ -247,7 +247,7 @@ static unsigned count_connected(void)
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < STORM_CLIENTS; i++) {
-		struct redlock_node_status status;
+		struct redlock_node_status status = {.size = sizeof status};
 		must(redlock_node_status(storm.clients[i].client, 0, &status), "redlock_node_status");
 		count += status.connected != 0;
 	}

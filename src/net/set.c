@@ -293,11 +293,26 @@ static void refuse(struct rl_set_opinion *ret, enum redlock_vote_code vote, cons
 	ret->why = why;
 }
 
+/* A client that knows the set has begun the quarantine of a node without a record, and will admit it. */
+static bool is_healed(const struct rl_set *set, const struct rl_set_record *r)
+{
+	bool quarantined = r->verdict == RL_SET_QUARANTINE || r->verdict == RL_SET_OVER;
+	return r->met && quarantined && r->set[0] == '\0' && set->config[0] == '\0';
+}
+
+static bool is_any_healed(const struct rl_set *set)
+{
+	for (unsigned i = 0; i < set->count; i++)
+		if (is_healed(set, &set->records[i]))
+			return true;
+	return false;
+}
+
 /* No record, and none of ours was seen elsewhere: whether there is a guard at all is known when a quorum has
  * none. With `require` no other node may be about to say that there is: by its record these are healed. */
 static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
-	if (set->config[0] != '\0')
+	if (set->config[0] != '\0' || is_any_healed(set))
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
 	else if (count_without(set) < set->quorum || set->awaited != 0)
 		ret->kind = RL_SET_HOLD;
@@ -374,7 +389,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		break;
 	default:
 		why = objection(set, r);
-		why = why == NULL ? difference(set, r) : why;
+		why = why == NULL && !is_healed(set, r) ? difference(set, r) : why;
 	}
 	if (why != NULL) {
 		refuse(ret, REDLOCK_VOTE_FOREIGN, why);

@@ -13,10 +13,10 @@ enum { NODES = 3 };
 /* Every call that a child could make. Returns the number of the first that is not refused, 0 when all are. */
 static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_lock *idle)
 {
-	struct redlock_node_status status;
-	struct redlock_vote vote;
-	struct redlock_finding finding;
-	struct redlock_event event;
+	struct redlock_node_status status = {.size = sizeof status};
+	struct redlock_vote vote = {.size = sizeof vote};
+	struct redlock_finding finding = {.size = sizeof finding};
+	struct redlock_event event = {.size = sizeof event};
 	redlock_lock *made = NULL;
 	char token[REDLOCK_MAX_TOKEN + 1];
 	size_t length;

@@ -194,7 +194,7 @@ TEST(a_reentrant_handle_counts)
 	expect_result(lock, REDLOCK_E_STATE, redlock_release(lock));
 	expect_pair(plain);
 	/* By events it is the same. And what has ended by the clock is not entered. */
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_start_acquire(lock));
 	assert_int_equal(redlock_next(client, &event), 1);

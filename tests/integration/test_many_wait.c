@@ -57,7 +57,7 @@ static redlock_lock *held(redlock_client *client, const char *name)
 /* And it was told so. */
 static bool is_held(redlock_client *client, const redlock_lock *lock)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	return redlock_remaining_ms(lock) > 0 && redlock_next(client, &event) == 1;
 }
 

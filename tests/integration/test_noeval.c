@@ -37,7 +37,7 @@ static void expect_main_path(struct servers *on, unsigned count, const char *nam
 	own_client *client = fixture_open(on->urls, count, FIXTURE_NODE_TIMEOUT_MS);
 	own_lock *lock = fixture_lock(client, name, 60000, 0);
 	own_lock *rival = fixture_lock(client, name, 60000, 0);
-	struct redlock_finding finding;
+	struct redlock_finding finding = {.size = sizeof finding};
 	for (int i = 0; i < 3; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		expect_result(rival, REDLOCK_E_BUSY, redlock_acquire(rival));

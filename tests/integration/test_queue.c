@@ -545,7 +545,7 @@ TEST(each_call_has_a_place_of_its_own)
 	server_must(s, "OK", "SET", name, "another", NULL);
 	for (unsigned i = 0; i < 2; i++) {
 		struct raw_reply reply;
-		struct redlock_event event;
+		struct redlock_event event = {.size = sizeof event};
 		expect_ok(lock, redlock_start_acquire(lock));
 		assert_driven(client, server_has(s, queue));
 		(void)rl_places_name(&client->places, lock, lock->core.call, places[i]);
@@ -581,7 +581,7 @@ TEST(a_release_that_knows_the_heir_reads_later)
 	expect_ok(heir, redlock_start_acquire(heir));
 	assert_driven(other, are_offered(2));
 	server_must(s, "1", "DEL", name, NULL);
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	assert_driven(client, redlock_next(client, &event) == 1);
 	struct fixture_token token = fixture_token(lock);
 	(void)rl_places_name(&client->places, lock, lock->core.call, place);

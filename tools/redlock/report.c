@@ -19,7 +19,7 @@ bool report_is_definite(const struct node_report *node)
 static void collect_node(struct node_report *node, unsigned index, struct session *session,
                          redlock_lock *lock)
 {
-	memset(node, 0, sizeof *node);
+	*node = (struct node_report){.status.size = sizeof node->status, .vote.size = sizeof node->vote};
 	if (redlock_node_status(session->client, index, &node->status) < 0)
 		node->status.address[0] = '?';
 	if (redlock_lock_vote(lock, index, &node->vote) < 0)

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <redlock/ask.h>
+#include <redlock/url.h>
+
 struct suspect {
 	unsigned node;
 	bool tls;   /* its URL says so */
@@ -59,7 +62,8 @@ static void ask(struct suspect *suspects, unsigned count, const struct session *
 	options.interruptible = session->settings->interruptible;
 	for (unsigned i = 0; i < count; i++) {
 		urls[i] = suspects[i].url;
-		questions[i] = (struct redlock_question){.node = i, .argc = 1, .argv = ping};
+		questions[i] =
+		    (struct redlock_question){.size = sizeof questions[i], .node = i, .argc = 1, .argv = ping};
 	}
 	bool asked = redlock_open(&options, &client) == 0 && redlock_asker_open(client, &asker) == 0 &&
 	             redlock_ask(asker, questions, count, session->node_timeout_ms) >= 0;

@@ -107,7 +107,7 @@ static int settled(const struct session *session, const redlock_lock *lock, int 
 {
 	unsigned quorum = redlock_quorum(session->client);
 	unsigned deleted = 0, missing = 0;
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_lock_vote(lock, i, &vote) == 0) {
 			deleted += vote.code == REDLOCK_VOTE_YES;

@@ -10,7 +10,7 @@
 
 const char *init_address(const struct init *in, unsigned node)
 {
-	static struct redlock_node_status status; /* one at a time, in one thread */
+	static struct redlock_node_status status = {.size = sizeof status}; /* one at a time, in one thread */
 	return redlock_node_status(in->session.client, node, &status) == 0 ? status.address : in->member[node];
 }
 
@@ -150,6 +150,7 @@ void init_close(struct init *in)
 		session_close(&in->session);
 	text_list_free(&in->own.urls);
 	text_list_free(&in->own.url_sources);
+	free(in->founding);
 	free(in->list);
 	free(in->target);
 }

@@ -3,7 +3,6 @@
 #include "rights.h"
 
 #include "../exit_codes.h"
-#include "../url_list.h"
 
 /* No lock has it: it has blanks. An extend under it finds somebody else's key, or none, and changes nothing.
  */
@@ -12,9 +11,7 @@ static const char no_token[] = "no token";
 bool rights_init(struct rights *rights, const struct session *session)
 {
 	const struct settings *settings = session->settings;
-	rights->named = settings->user != NULL || session->has_password;
-	for (size_t i = 0; i < settings->urls.count && !rights->named; i++)
-		rights->named = url_list_has_user(settings->urls.items[i]);
+	rights->named = settings->user != NULL || session->has_password || session->has_user;
 	return rights->named;
 }
 
@@ -48,7 +45,7 @@ static unsigned refusing_count(const struct rights *rights, const struct session
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
-		struct redlock_vote vote;
+		struct redlock_vote vote = {.size = sizeof vote};
 		if (redlock_lock_vote(rights->question, i, &vote) == 0)
 			count += vote.code == REDLOCK_VOTE_NOPERM || vote.code == REDLOCK_VOTE_COMMAND;
 	}
@@ -66,7 +63,7 @@ void rights_take(struct rights *rights, const struct session *session, int resul
 /* A node that took the SET and did not say who it is: there are rules for the user that has no name too. */
 static bool has_rules(const struct session *session)
 {
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_node_status(session->client, i, &status) == 0 && status.connected && !status.run_id[0])
 			return true;
