@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <redlock/ask.h>
+
 #include "client.h"
 #include "core/sized.h"
 #include "net/handshake.h"

@@ -12,8 +12,6 @@
 extern "C" {
 #endif
 
-#define REDLOCK_MAX_NAMES 64 /* of one lock */
-
 /*
  * Several names at once: one handle that holds all of them or none, with one token, one TTL and one validity.
  *
@@ -76,10 +74,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * refused (REDLOCK_VOTE_SLOTS, and NOQUORUM at once); when all are free, the next acquire sets it. Nodes keep
  * the number for a day after it was set.
  *
- * Needs the right to run scripts. Excludes REDLOCK_SHARED, `token`, `fence`, `compat`, and `guard` of the
- * client (INVAL).
+ * Needs the right to run scripts. Excludes REDLOCK_SHARED, `token`, `fence`, `compat`, and
+ * REDLOCK_GUARD_REQUIRE of the client (INVAL). A guarded node set refuses slots (UNCHECKED).
  */
-#define REDLOCK_MAX_SLOTS 64
 
 /* Which slot is held, from 0 to slots - 1. Any thread. Errors: INVAL, STATE (no slot is held, or the lock has
  * no slots), FORKED. */
@@ -100,7 +97,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, u
  * no upgrade: an extend with it is GONE while its holder is exclusive. Excludes `slots`, `compat` and several
  * names: INVAL.
  *
- * In a client with `guard`, nodes that may have forgotten locks have no vote, as for any lock. Shared holders
+ * In a guarded node set, nodes that may have forgotten locks have no vote, as for any lock. Shared holders
  * have no fencing token. With `fence` an upgrade has one: redlock_lock_fence() is 0 before it, and again
  * after the downgrade.
  *
@@ -129,6 +126,35 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_downgrade(redlock_lock *lock);
 /* The same for event loops, as redlock_start_extend(). */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_upgrade(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_downgrade(redlock_lock *lock);
+
+/*
+ * The old SETNX protocol: the value of the key is a Unix time in seconds at which the lock ends. The key has
+ * no expiry. A client that finds a past time takes the lock over with GETSET (redis.io, SETNX, "Handling
+ * deadlocks").
+ *
+ * Any other lock of this library is safe from a client of that protocol that parses values as strictly as
+ * int() of Python: it cannot read them at all. A client that reads only the leading digits of a value may
+ * take it for a past time, and steal the lock.
+ *
+ * REDLOCK_COMPAT_SETNX_SAFE: the token is a number in the far future, however a client reads it, so that
+ * these clients see a held lock. 66 bits of it are random, and no `owner` label follows it. Excludes `token`
+ * and `fence`. The lock is never handed over directly, so that waiters need one more round trip.
+ *
+ * REDLOCK_COMPAT_SETNX: the lock follows the old protocol. Those clients respect it, and take it over when it
+ * ends. This library respects their locks, and takes over those that have ended and have no expiry. Other
+ * clients see a time; the token is in a second key, and release, extend and query (also with `token`) use
+ * that key. The time is that of the server. The key has an expiry, so that a dead holder does not block other
+ * clients for ever. Needs scripts; excludes `fence`, and REDLOCK_GUARD_REQUIRE of the
+ * client (INVAL). A guarded node set refuses it (UNCHECKED). Waiters acquire the
+ * lock by chance, not in order. It is as weak as the protocol:
+ *   - A client whose clock is ahead of that of a server takes the lock over before it ends. The holder
+ *     notices at the next extend, which returns LOST.
+ *   - A client that counts in milliseconds takes any time in seconds for long past.
+ *   - A client that has lost the race for an ended lock leaves its own time in the key. Within a second, if
+ *     that time is not later than ours, the library recognises it, and the first renewal (half a second after
+ *     the grant) overwrites it. Otherwise the lock is LOST, and an earlier time may let a third client in.
+ *   - A client that deletes the key without looking at its time deletes the lock of any other client.
+ */
 
 #ifdef __cplusplus
 }

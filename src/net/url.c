@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include <redlock/redlock.h>
+#include <redlock/url.h>
 
 #include "core/sized.h"
 #include "core/slice.h"

@@ -490,3 +490,16 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	[ "$SECONDS" -le 1 ]
 	[ ! -s "$sandbox/out" ]
 }
+
+@test "without memory: 125, and always with a sentence" {
+	if has_asan; then skip "AddressSanitizer needs more address space than any limit"; fi
+	local limit silent=0 told=0 code=125
+	for ((limit = 3000; limit < 5000 && code > 2; limit += 8)); do # below some limit it is not even loaded, or has no stack
+		code=0
+		(ulimit -v "$limit" && exec "$REDLOCK_BIN" doctor -r "$(node_url 1)") >"$sandbox/out" 2>"$sandbox/err" || code=$?
+		[ "$code" != 125 ] || told=$((told + 1))
+		[ "$code" != 125 ] || grep -q "redlock: .*memory" "$sandbox/err" || silent=$((silent + 1))
+	done
+	echo "$told told, $silent not, ended with $code at $limit"
+	[ "$told" -gt 0 ] && [ "$silent" = 0 ] && [ "$code" -le 2 ]
+}

@@ -33,7 +33,7 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 unset LD_LIBRARY_PATH
 
 echo "- the files are there"
-for file in bin/{redlock,rflock} share/man/man1/redlock{,-run,-doctor}.1 share/man/man3/redlock{,_lock,_query}.3 \
+for file in bin/{redlock,rflock} share/man/man1/redlock{,-run,-doctor}.1 share/man/man3/redlock{,_config,_lock,_query}.3 \
 	share/man/man3/redlock_acquire.3 share/doc/redlock/{LICENSE,README.md,examples/{redlock.conf,crontab,blocking.c}}; do
 	[[ -s $prefix/$file || -s $prefix/$file.gz ]] || fail "$file is not installed"
 done
@@ -78,7 +78,8 @@ done
 
 echo "- exported and declared functions are the same"
 nm -D --defined-only "$lib/libredlock.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$work/exported"
-cc -E -P "$header" | grep -v '^static inline' | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
+printf '#include "%s"\n' "${header%/*}"/*.h | cc -E -P - >"$work/headers"
+grep -v '^static inline' "$work/headers" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
 [[ -s $work/declared ]] || fail "no function was found in the header"
 diff "$work/declared" "$work/exported" || fail "declared (<) and exported (>) functions differ"
 
@@ -92,7 +93,7 @@ sed -nE 's/^\tX\(([A-Z]+), ([0-9]+, )?(-[0-9]+|[A-Z]+), .*/\1 \3/p' "${header%/*
 cells | grep -xE '[A-Z]+ (-[0-9]+|PENDING|YES|NO|MISSING|FATAL)' | sort >"$work/manual"
 diff "$work/codes" "$work/manual" || fail "the header's codes (<) and the manual's (>) differ"
 sed -nE 's/^\*.*[ *](redlock_[a-z0-9_]+)\(.*/\1/p' "${manual[@]}" | sort >"$work/described"
-cc -E -P "$header" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/with_inline"
+grep -oE '\bredlock_[a-z0-9_]+ *\(' "$work/headers" | tr -d ' (' | sort -u >"$work/with_inline"
 diff "$work/with_inline" "$work/described" || fail "the header's functions (<) and the man pages' (>) differ"
 
 echo "- a server, and a program by pkg-config"
@@ -113,6 +114,13 @@ LD_LIBRARY_PATH=$lib "$work/user" "$url"
 cc "$here/user/user.c" -o "$work/user_static" -Wl,-Bstatic $(pkg-config --cflags --libs redlock) -Wl,-Bdynamic \
 	$(pkg-config --static --libs redlock | sed 's/-lredlock//')
 "$work/user_static" "$url"
+
+echo "- the program of README.md, as it stands"
+sed -n '/^```c$/,/^```$/{/^```/!p}' "$here/../../README.md" >"$work/readme.c"
+# shellcheck disable=SC2046
+cc -std=c99 -pedantic -Wall -Wextra -Werror "$work/readme.c" -o "$work/readme" $(pkg-config --cflags --libs redlock)
+REDLOCK_URLS=$url REDLOCK_TTL=20s LD_LIBRARY_PATH=$lib "$work/readme" | grep -E '^1[0-9]{4} ms for the work$' >/dev/null ||
+	fail "the program of README.md has no lock"
 
 echo "- programs by find_package: shared, static, C++17"
 cmake -G Ninja -S "$here/user" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/cmake.log" ||

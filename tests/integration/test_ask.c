@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <redlock/ask.h>
+
 #include "child.h"
 #include "fixture.h"
 

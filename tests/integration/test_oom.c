@@ -7,6 +7,8 @@
 #include <poll.h>
 #include <stdio.h>
 
+#include <redlock/ask.h>
+
 #include "failmalloc.h"
 #include "fixture.h"
 

@@ -2,7 +2,7 @@
 /* Node URLs: what is understood, what is refused and how, and that no text repeats a password. */
 #include "net/url.h"
 
-#include <redlock/redlock.h>
+#include <redlock/url.h>
 
 #include "unit.h"
 

@@ -74,7 +74,8 @@ static int read_all(struct init *in)
 
 static void wait_for(struct init *in, const char **told)
 {
-	uint64_t until_ns = clock_ns() + in->wait_ms * 1000000;
+	uint64_t wait_ms = in->look_ms > 0 && in->look_ms < in->wait_ms ? in->look_ms : in->wait_ms;
+	uint64_t until_ns = clock_ns() + wait_ms * 1000000;
 	if (*told != in->wait_why)
 		say(in->settings, "waiting %.1f s: %s", (double)in->wait_ms / 1000, in->wait_why);
 	*told = in->wait_why;
@@ -114,6 +115,18 @@ static const char *check_options(const struct settings *s)
 	           : NULL;
 }
 
+/* For the next commands of this user. */
+static void remember(const struct init *in)
+{
+	for (unsigned i = 0; i < in->nodes && !in->settings->plain; i++)
+		if (guard_record_is_of_a_set(&in->record[i])) {
+			(void)guard_memory_keep(in->target, in->record[i].field[GUARD_SET]);
+			return;
+		}
+	guard_memory_drop(in->list);
+	guard_memory_drop(in->target);
+}
+
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -131,7 +144,9 @@ static int run(const struct settings *settings, int argc, char **argv)
 	if (code == EXIT_OK) {
 		code = go(in);
 		if (code == EXIT_OK && nodes_are_local(settings))
-			cluster_dir_guard(!settings->plain);
+			code = cluster_dir_guard(!settings->plain);
+		else if (code == EXIT_OK)
+			remember(in);
 		if (settings->json)
 			print_json(in, code);
 		else

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <redlock/ask.h>
+#include <redlock/url.h>
+
 struct suspect {
 	unsigned node;
 	bool tls;   /* its URL says so */

@@ -106,6 +106,7 @@ void init_compose(struct init *in, unsigned node, enum init_kind kind, const str
 	c->text[GUARD_LEAVING] = config->leaving;
 	c->text[GUARD_DONE] =
 	    config->finished && (kind == INIT_ADMIT || kind == INIT_REPAIR) ? config->config : "";
+	c->text[GUARD_FOUNDING] = "";
 	if (kind == INIT_REPAIR)
 		return;
 	CLEAR(c, GUARD_PASS, GUARD_PREV, GUARD_PREV_CONFIG, GUARD_PREV_MEMBERS, GUARD_PREV_QUORUM);

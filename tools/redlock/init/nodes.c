@@ -150,6 +150,7 @@ void init_close(struct init *in)
 		session_close(&in->session);
 	text_list_free(&in->own.urls);
 	text_list_free(&in->own.url_sources);
+	free(in->founding);
 	free(in->list);
 	free(in->target);
 }

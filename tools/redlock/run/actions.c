@@ -111,6 +111,7 @@ static void start_command(struct run *run)
 	if (!link_send(run->guard.link, LINK_LAUNCH, 0))
 		guard_kill(&run->guard);
 	tell_granted(run);
+	session_remember(&run->session);
 }
 
 static void stop_self(const struct run *run, enum run_event event)
