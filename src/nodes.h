@@ -17,6 +17,7 @@ struct rl_nodes {
 	struct rl_set *set;               /* what is known of it as a guarded one; NULL: it has no guard */
 	struct rl_wire wire;              /* a request is formatted once for all */
 	uint8_t order[REDLOCK_MAX_NODES]; /* their numbers in an order that other clients have too */
+	uint64_t look_ns;                 /* when a plain set is asked again whether it is guarded */
 	bool new_credentials;             /* there may be nodes that are to log in again */
 	bool listening;                   /* there may be nodes with a listener */
 	uint32_t heard;                   /* bit per node: messages were heard when this was last looked at */
@@ -74,6 +75,12 @@ void rl_nodes_identify(struct rl_nodes *nodes);
 
 /* Each has said so. */
 bool rl_nodes_are_identified(const struct rl_nodes *nodes);
+
+/* Whether a turn of the loop has anything to do for the guard. */
+static inline bool rl_nodes_are_guarded(const struct rl_nodes *ns)
+{
+	return ns->set != NULL && !ns->set->at_rest;
+}
 
 /* Whether the order will not change soon: each node has said who it is, will not tell, or has failed. */
 bool rl_nodes_are_ordered(const struct rl_nodes *nodes);

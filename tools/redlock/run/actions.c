@@ -118,6 +118,7 @@ static void start_command(struct run *run)
 	tell_granted(run);
 	if (run->order->hold != NULL && !run->order->hold->has_errors)
 		streams_drop(STDERR_FILENO);
+	session_remember(&run->session);
 }
 
 static void stop_self(const struct run *run, enum run_event event)

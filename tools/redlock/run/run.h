@@ -70,6 +70,7 @@ struct run {
 	bool capped;         /* --max-hold was reached */
 	bool ended_before;   /* all processes had, when the loss was known */
 	bool unseen;         /* processes of the command are there that /proc does not show */
+	bool degraded_told;  /* that nodes have no vote: once */
 	bool leftovers_told; /* that processes of the command are still there */
 
 	uint64_t acquired_ns; /* 0: not yet */
@@ -111,6 +112,7 @@ void tell_refused(const struct run *run);
 void tell_granted(struct run *run);
 void tell_event(const struct run *run, enum run_event event);
 void tell_renewed(const struct run *run);
+void tell_degraded(struct run *run);
 void tell_leftovers(const struct run *run);
 void tell_unseen(const struct run *run);
 void tell_cannot_execute(const struct run *run, int error);
