@@ -55,6 +55,7 @@ static int run(redlock_lock *lock, struct rl_event *event)
 	error = begin(c, lock, event, &waiter);
 	rl_turn_settle_or_defer(c);
 	if (error < 0) {
+		rl_handle_note(lock, error, true);
 		rl_loop_leave(&c->loop);
 		return error;
 	}
@@ -73,7 +74,7 @@ int redlock_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
 	struct rl_event event;
 	int error = rl_handle_extend_event(lock, ttl_ms, &event);
-	return error < 0 ? error : run(lock, &event);
+	return error < 0 ? rl_client_refuse(lock, error) : run(lock, &event);
 }
 
 int redlock_upgrade(redlock_lock *lock)

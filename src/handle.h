@@ -34,7 +34,9 @@ struct redlock_lock {
 	redlock_lock *next_queued;
 	_Atomic(struct rl_waiter *) waiter; /* a blocking call waits for the result; it writes this one field, and
 	                                     * NULL alone, also without the mutex */
-	int done_result;
+	int16_t done_result;                /* of the event that is pending */
+	int8_t last_result;                 /* of the last call, for redlock_last_error() */
+	uint8_t last_at_once; /* that call failed before it asked a node: votes and findings are older */
 	uint8_t done_operation;
 	uint8_t pending; /* RL_OBSERVE_ bits: one event of each kind may wait to be pulled */
 	uint16_t token_size;
@@ -55,6 +57,13 @@ struct redlock_lock {
 
 	struct rl_ballot votes[]; /* behind them the name, room for the token, and of several names the others */
 };
+
+/* Notes the result of a call; the caller has entered the loop. */
+static inline void rl_handle_note(redlock_lock *lock, int result, bool at_once)
+{
+	lock->last_result = (int8_t)result;
+	lock->last_at_once = at_once;
+}
 
 static inline char *rl_handle_name_bytes(const redlock_lock *lock)
 {

@@ -35,9 +35,7 @@ static int tell_node(const struct rl_nodes *nodes, unsigned index, struct redloc
 	    .lingering = n->ledger.lingering,
 	};
 	snprintf(status.address, sizeof status.address, "%s", n->link.endpoint.address);
-	memcpy(status.last_error, n->link.failure_text, sizeof status.last_error);
-	if (rl_link_hears_nothing_in_tls(&n->link))
-		snprintf(status.last_error, sizeof status.last_error, "%s", RL_NO_TLS_ANSWER);
+	snprintf(status.last_error, sizeof status.last_error, "%s", rl_link_trouble(&n->link));
 	memcpy(status.run_id, n->link.facts.run_id, sizeof status.run_id);
 	return rl_sized_return(ret, &status, sizeof status);
 }

@@ -19,6 +19,8 @@ static int start(redlock_lock *lock, struct rl_event *event)
 		error = REDLOCK_E_STATE;
 	else
 		error = rl_operate(c, lock, event);
+	if (error < 0)
+		rl_handle_note(lock, error, true);
 	rl_loop_leave(&c->loop);
 	return error;
 }
@@ -32,7 +34,7 @@ int redlock_start_extend(redlock_lock *lock, uint64_t ttl_ms)
 {
 	struct rl_event event;
 	int error = rl_handle_extend_event(lock, ttl_ms, &event);
-	return error < 0 ? error : start(lock, &event);
+	return error < 0 ? rl_client_refuse(lock, error) : start(lock, &event);
 }
 
 int redlock_start_upgrade(redlock_lock *lock)

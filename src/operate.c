@@ -200,7 +200,8 @@ static void report(redlock_client *c, redlock_lock *lock, const struct rl_effect
 	if ((observed & RL_OBSERVE_DONE) != 0) {
 		struct rl_waiter *waiter = lock->waiter;
 		lock->done_operation = (uint8_t)fx->done;
-		lock->done_result = fx->result;
+		lock->done_result = (int16_t)fx->result;
+		rl_handle_note(lock, fx->result, false);
 		if (waiter != NULL) {
 			observed &= ~(uint32_t)RL_OBSERVE_DONE;
 			rl_loop_serve(&c->loop, waiter, fx->result);

@@ -92,6 +92,25 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock
                                                         struct redlock_finding *ret_finding);
 
 /*
+ * Writes one sentence that says why the last call on this handle failed, for a log or a person:
+ *
+ *     busy: held by web-1:1234 on 3 of 5 nodes
+ *     no quorum: 2 of 5 nodes voted yes, 3 are needed; node 1 redis://10.0.0.1:6379: not reachable:
+ *     Connection refused; nodes 2, 4: no answer in time            (all in one line)
+ *
+ * "success" if the call did not fail. A holder is named by its owner label; tokens and values are never
+ * shown, since a client that knows them can release the lock. Bytes other than printable ASCII are written as
+ * \xNN. The sentence is made of the votes and findings as they are now: later answers and renewals change
+ * it. In an event loop a call ends with its event. The sentence is for people and may change; programs use
+ * the error code.
+ *
+ * Writes at most `size` bytes with the NUL, and returns the length of the whole sentence, as snprintf(3)
+ * does. `text` may be NULL if `size` is 0. Sends nothing. Any thread. Errors: INVAL, STATE (the client was
+ * closed), FORKED.
+ */
+REDLOCK_API int redlock_last_error(const redlock_lock *lock, char *text, size_t size);
+
+/*
  * The holder and the queue that a handle waits for, as the node with the queue reported in its last refusal.
  * What has changed since `told_ns` is not known: the longer nothing changes, the less often a waiter asks. If
  * waiters have no queue (a user without the right to scripts, PUBLISH or SUBSCRIBE; servers that have none),

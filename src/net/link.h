@@ -131,6 +131,12 @@ void rl_link_end(struct rl_link *link, bool needed, uint64_t now_ns);
 #define RL_NO_TLS_ANSWER "no answer to the TLS handshake"
 bool rl_link_hears_nothing_in_tls(const struct rl_link *link);
 
+/* Why the last connection or login failed; "": nothing has failed since the last login. */
+static inline const char *rl_link_trouble(const struct rl_link *link)
+{
+	return rl_link_hears_nothing_in_tls(link) ? RL_NO_TLS_ANSWER : link->failure_text;
+}
+
 /* Whether the outbox may be sent on an open link: neither opening commands nor a login come first. */
 static inline bool rl_link_may_send(const struct rl_link *link)
 {

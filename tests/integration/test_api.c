@@ -175,6 +175,9 @@ static struct redlock_options usable(void)
 	X(lock_vote, REDLOCK_E_INVAL, redlock_lock_vote(NULL, 0, &to.vote), 0)                                   \
 	X(lock_vote, REDLOCK_E_INVAL, redlock_lock_vote(s->lock, 0, NULL),                                       \
 	  redlock_lock_vote(s->lock, 0, &to.vote))                                                               \
+	X(last_error, REDLOCK_E_INVAL, redlock_last_error(NULL, to.bytes, sizeof to.bytes), 0)                   \
+	X(last_error, REDLOCK_E_INVAL, redlock_last_error(s->lock, NULL, 1),                                     \
+	  redlock_last_error(s->lock, to.bytes, sizeof to.bytes) > 0)                                            \
 	X(lock_waiting, REDLOCK_E_INVAL, redlock_lock_waiting(NULL, &to.wait), 0)                                \
 	X(lock_waiting, REDLOCK_E_INVAL, redlock_lock_waiting(s->lock, NULL),                                    \
 	  redlock_lock_waiting(s->lock, &to.wait))                                                               \
