@@ -29,6 +29,31 @@ load init_helper
 	want 76 guarded "1 2 3 4 5" -t 2s job true
 }
 
+@test "a TTL that nobody asked for is the maximum of the set" {
+	init 0 "1 2 3" --max-ttl 10s --fresh
+	export REDLOCK_GUARD=require REDLOCK_URLS=$(urls 1 2 3)
+	want 0 rl acquire -n -v --json job
+	json_is 'j["ttl_ms"] == 10000' 'j["validity_ms"] < 10000'
+	says "the TTL is 10s, the maximum of this node set"
+	token=$(on_node 1 get job)
+	want 0 rl extend --json job "$token"
+	json_is 'j["ttl_ms"] == 10000'
+	want 0 rl run -n other sh -c 'echo $REDLOCK_TTL_MS'
+	[ "$output" = 10000 ]
+	want 76 rl run -n -t 11s other true
+	want 64 rl run -n --kill-after 9s -t 10s other true
+}
+
+@test "status tells how long a quarantine lasts, with the guard too" {
+	made "1 2 3"
+	on_nodes "1 2 3" hset redlock:set pass gone:
+	want 69 rl status --guard=require --json -r "$(urls 1 2 3)"
+	json_is 'all(n["guard"]["state"] == "quarantine" and n["guard"]["quarantine_ms"] > 0 for n in j["nodes"])'
+	on_nodes "1 2 3" hset redlock:set quntil 1
+	want 0 rl status --guard=require -r "$(urls 1 2 3)"
+	[[ $output == "quorum reachable"* ]]
+}
+
 @test "a quarantine is as long for the command as for the nodes" {
 	made "1 2 3"
 	on_nodes "1 2 3" hset redlock:set pass gone:

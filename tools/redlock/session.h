@@ -14,6 +14,7 @@ struct wait_view;
 
 struct session {
 	const struct settings *settings;
+	struct settings shorter; /* by session_follow_maximum() */
 	redlock_client *client;
 	uint64_t begin_ns;
 	uint64_t node_timeout_ms;
@@ -66,6 +67,10 @@ bool session_drain(struct session *session, const redlock_lock *lock);
 /* Names the nodes that may keep a key, after session_drain(): if they keep others out, if a late release
  * would do harm, or with -v. */
 void session_warn_lingering(const struct session *session, const char *name);
+
+/* Behind an operation: nodes of a guarded set refused a TTL that nobody asked for. True: the session's
+ * settings have the maximum of the set from now on; make the handle anew and ask again. */
+bool session_follow_maximum(struct session *session, const redlock_lock *lock, int result);
 
 void session_close(struct session *session);
 

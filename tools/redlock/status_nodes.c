@@ -55,7 +55,7 @@ static const char *trouble_word(const struct node_report *node)
 	}
 }
 
-/* The records of a guarded node set, of nodes that are up. */
+/* The records of a guarded node set, of nodes that can be asked: also of one in quarantine. */
 struct records {
 	struct guard_record of[REDLOCK_MAX_NODES];
 	bool any; /* there is such a set */
@@ -66,12 +66,25 @@ static void read_records(struct session *session, const struct report *report, s
 	redlock_asker *asker = NULL;
 	uint64_t up = 0;
 	for (unsigned i = 0; i < report->nodes; i++)
-		up |= (uint64_t)is_up(&report->node[i]) << i;
+		up |= (uint64_t)(is_up(&report->node[i]) || report->node[i].status.connected) << i;
 	if (redlock_asker_open(session->client, &asker) == 0)
 		(void)guard_record_read(asker, ret->of, report->nodes, up, session->node_timeout_ms);
 	redlock_asker_close(asker);
 	for (unsigned i = 0; i < report->nodes; i++)
 		ret->any = ret->any || ret->of[i].state > GUARD_BLANK_;
+}
+
+/* A node whose quarantine is over votes as soon as a client needs it. */
+static void count_ready(struct report *report, const struct records *records)
+{
+	for (unsigned i = 0; i < report->nodes; i++)
+		if (report->node[i].vote.code == REDLOCK_VOTE_QUARANTINE && records->of[i].state == GUARD_OVER_) {
+			report->node[i].vote.code = REDLOCK_VOTE_YES;
+			report->node[i].detail[0] = '\0';
+		}
+	report_conclude(report, 0);
+	if (report->answered < report->quorum)
+		report_conclude(report, REDLOCK_E_NOQUORUM);
 }
 
 static void print_record(const struct guard_record *record)
@@ -95,7 +108,7 @@ static void print_text(const struct report *report, const struct records *record
 			         (double)node->vote.rtt_ns / 1000, run_id);
 		else
 			put_line("  node %u %s: %s, %s", i + 1, node->status.address, trouble_word(node), node->detail);
-		if (records->any && is_up(node))
+		if (records->any && records->of[i].state != GUARD_SILENT_)
 			print_record(&records->of[i]);
 	}
 }
@@ -191,8 +204,9 @@ int status_of_nodes(const struct settings *settings)
 	if (code == EXIT_OK)
 		code = status_ask(&session, "status", &report);
 	if (code == EXIT_OK) {
-		code = report.outcome.code;
 		read_records(&session, &report, &records);
+		count_ready(&report, &records);
+		code = report.outcome.code;
 		if (settings->json)
 			print_json(&report, &records);
 		else
