@@ -41,6 +41,18 @@ static const struct redlock_options *blame(const struct redlock_options *o, cons
 	return o;
 }
 
+/* The options of handles that are made without any. */
+static int check_lock_options(const struct redlock_options *o, struct redlock_lock_options *ret)
+{
+	redlock_lock_options_init(ret);
+	if (o->lock_options != NULL && rl_options_copy(ret, sizeof *ret, o->lock_options) < 0)
+		return complain(blame(o, "lock_options"), REDLOCK_E_INVAL,
+		                "the lock options have one that this library does not know");
+	ret->token = NULL;
+	ret->user = NULL;
+	return 0;
+}
+
 static int check_options(const struct redlock_options *o)
 {
 	if (o->urls == NULL || o->url_count < 1 || o->url_count > REDLOCK_MAX_NODES)
@@ -58,6 +70,9 @@ static int check_options(const struct redlock_options *o)
 	if (o->guard < REDLOCK_GUARD_OFF || o->guard > REDLOCK_GUARD_REQUIRE)
 		return complain(blame(o, "guard"), REDLOCK_E_INVAL,
 		                "the guard is REDLOCK_GUARD_OFF, _AUTO or _REQUIRE");
+	if (o->guarded_set != NULL && strlen(o->guarded_set) > RL_SET_ID)
+		return complain(blame(o, "guarded_set"), REDLOCK_E_INVAL,
+		                "the id of a guarded set has %d characters at most", RL_SET_ID);
 	if (o->prefix != NULL && strlen(o->prefix) >= REDLOCK_MAX_NAME)
 		return complain(blame(o, "prefix"), REDLOCK_E_INVAL, "the prefix is too long");
 	return 0;
@@ -131,11 +146,14 @@ static int add_nodes(redlock_client *c, const struct redlock_options *o)
 static int add_guard(redlock_client *c, const struct redlock_options *o)
 {
 	const struct rl_endpoint *endpoints[REDLOCK_MAX_NODES];
+	c->nodes.look_ns = UINT64_MAX;
 	if (o->guard == REDLOCK_GUARD_OFF)
 		return 0;
 	for (unsigned i = 0; i < c->nodes.count; i++)
 		endpoints[i] = &c->nodes.list[i].link.endpoint;
 	c->nodes.set = rl_set_new(endpoints, c->nodes.count, c->nodes.quorum, o->guard == REDLOCK_GUARD_REQUIRE);
+	if (c->nodes.set != NULL && o->guarded_set != NULL)
+		rl_set_tell(c->nodes.set, o->guarded_set);
 	if (c->nodes.set != NULL)
 		c->nodes.set->clocks = (struct rl_offset_rules){
 		    .drift_ppm = c->drift_ppm > SLEW_PPM ? c->drift_ppm : SLEW_PPM,
@@ -212,7 +230,9 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	if (c == NULL)
 		return REDLOCK_E_NOMEM;
 	init(c, &o);
-	error = open_resources(c, &o);
+	error = check_lock_options(&o, &c->lock_options);
+	if (error == 0)
+		error = open_resources(c, &o);
 	if (error == 0)
 		error = add_nodes(c, &o);
 	if (error == 0)

@@ -38,7 +38,8 @@ extern "C" {
 	X(SYSTEM, -12, "the operating system refused a descriptor, a timer, a thread or random bytes")           \
 	X(FORKED, -13, "the client belongs to the parent process: open a new one after fork")                    \
 	X(TLS, -14, "TLS cannot be used: OpenSSL, a certificate or a key is missing or wrong")                   \
-	X(INTERRUPTED, -15, "a signal came while the call waited")
+	X(INTERRUPTED, -15, "a signal came while the call waited")                                               \
+	X(CONFIG, -16, "the configuration cannot be used: a file, a line of it, or a variable")
 
 enum redlock_error {
 #define REDLOCK_ERROR_ENUM(name, value, text) REDLOCK_E_##name = (value),
@@ -92,7 +93,8 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(UNCOUNTED, 29, MISSING, "has no fencing numbers at present")                                           \
 	X(CLOCK, 30, MISSING, "its clock went wrong: it does not vote until what it held has expired")           \
 	X(SLOTS, 31, FATAL, "has another number of slots for this name")                                         \
-	X(SERVICE, 32, FATAL, "is another kind of service")
+	X(SERVICE, 32, FATAL, "is another kind of service")                                                      \
+	X(UNCHECKED, 33, FATAL, "is in a guarded node set, whose record this kind of lock does not check")
 
 enum redlock_vote_code {
 #define REDLOCK_VOTE_ENUM(name, value, kind, text) REDLOCK_VOTE_##name = (value),

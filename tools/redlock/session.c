@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -55,17 +55,57 @@ static void fill_times(struct redlock_options *options, const struct settings *s
 		options->drift_ppm = (uint32_t)settings->drift_ppm;
 }
 
-/* What is not said elsewhere, `redlock init` has noted of the local cluster. */
+/* What is not said elsewhere, `redlock init` has noted of the local cluster. A fencing number needs a guard.
+ */
 static uint64_t guard_of(const struct settings *settings)
 {
 	bool said = settings_source(settings, offsetof(struct settings, guard)) != NULL;
-	return !said && nodes_are_local(settings) && cluster_dir_is_guarded() ? REDLOCK_GUARD_REQUIRE
-	                                                                      : settings->guard;
+	bool local = !said && nodes_are_local(settings) && cluster_dir_is_guarded();
+	bool needed = settings->fence && settings->guard != REDLOCK_GUARD_OFF;
+	return local || needed ? REDLOCK_GUARD_REQUIRE : settings->guard;
 }
 
-static void fill_options(struct redlock_options *options, const struct settings *settings,
+/* The local cluster begins without records after each boot, and has a note of its own. */
+static void recall(struct session *session, const struct text_list *urls)
+{
+	const struct settings *settings = session->settings;
+	if (settings->guard == REDLOCK_GUARD_OFF || nodes_are_local(settings))
+		return;
+	session->members = guard_memory_members((const char *const *)urls->items, urls->count);
+	session->remembered =
+	    session->members != NULL && guard_memory_find(session->members, session->guarded_set);
+}
+
+static void keep(struct session *session, const char *set)
+{
+	session->remembered = true;
+	snprintf(session->guarded_set, sizeof session->guarded_set, "%s", set);
+	if (!guard_memory_keep(session->members, set) && session->settings->verbose)
+		complain("not remembered that these nodes are a guarded set: state directory: %s", strerror(errno));
+}
+
+void session_remember(struct session *session)
+{
+	struct redlock_guard_status guard = {.size = sizeof guard};
+	if (session->members == NULL || redlock_guard_status(session->client, &guard) < 0)
+		return;
+	bool known = session->remembered && strcmp(guard.set, session->guarded_set) == 0;
+	if (guard.state == REDLOCK_SET_GUARDED && guard.set[0] && !known)
+		keep(session, guard.set);
+	if (guard.state == REDLOCK_SET_PLAIN && session->remembered) {
+		session->remembered = false;
+		guard_memory_drop(session->members);
+	}
+	if (guard.state == REDLOCK_SET_PLAIN && guard.barred > 0 && session->settings->verbose)
+		complain("the user may not read whether %u of the nodes are in a guarded set: without a guard, see "
+		         "`redlock help acl`",
+		         guard.barred);
+}
+
+static void fill_options(struct redlock_options *options, const struct session *session,
                          const struct text_list *urls, const char *owner, const char *password)
 {
+	const struct settings *settings = session->settings;
 	fill_times(options, settings);
 	options->urls = (const char *const *)urls->items;
 	options->url_count = urls->count;
@@ -75,6 +115,7 @@ static void fill_options(struct redlock_options *options, const struct settings 
 	options->owner = owner != NULL && *owner ? owner : NULL;
 	options->quorum = (unsigned)settings->quorum;
 	options->guard = (int)guard_of(settings);
+	options->guarded_set = session->remembered ? session->guarded_set : NULL;
 	options->trace = settings->trace ? print_trace : NULL;
 	options->tls_ca_file = settings->ca_file;
 	options->tls_ca_dir = settings->ca_dir;
@@ -113,7 +154,7 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	char owner[REDLOCK_MAX_OWNER + 1], error_text[512] = "";
 	default_owner(owner, sizeof owner);
 	struct redlock_options options;
-	fill_options(&options, settings, urls, settings->owner != NULL ? settings->owner : owner, password);
+	fill_options(&options, session, urls, settings->owner != NULL ? settings->owner : owner, password);
 	options.error_text = error_text;
 	options.error_text_size = sizeof error_text;
 	int node = -1;
@@ -131,31 +172,44 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	return EXIT_OK;
 }
 
-static void warn_exposed(const struct settings *settings)
-{
-	struct stat status;
-	if (stat(settings->password_file, &status) == 0 && secret_is_exposed(&status))
-		say(settings, "warning: --password-file %s can be read by others; chmod 600 it",
-		    settings->password_file);
-}
-
 static const char *password_source(const struct settings *settings)
 {
 	const struct setting_source *source = settings_source(settings, offsetof(struct settings, password_file));
 	return source != NULL ? source->where : "--password-file";
 }
 
+static bool read_password(const struct settings *settings, struct redlock_options *login)
+{
+	char why[256] = "", warning[256] = "";
+	const char *where = password_source(settings);
+	login->error_text = why;
+	login->error_text_size = sizeof why;
+	login->warning_text = warning;
+	login->warning_text_size = sizeof warning;
+	bool loaded = password_load(settings->password_file, login);
+	if (!loaded)
+		complain("%s%s%s", where, *where == '-' ? " " : ": ", password_problem(login));
+	if (*warning)
+		say(settings, "warning: --password-file %s", warning);
+	return loaded;
+}
+
+static bool ask_password(struct redlock_options *login)
+{
+	char *password = password_ask();
+	bool ok = password != NULL && redlock_options_set(login, "password", password) == 0;
+	secret_free(password);
+	return ok;
+}
+
 /* False: it was asked for and not had. */
-static bool find_password(const struct settings *settings, char **ret)
+static bool find_password(const struct settings *settings, struct redlock_options *login)
 {
 	if (settings->ask_password)
-		*ret = password_ask();
-	else if (settings->password_file != NULL) {
-		*ret = password_read(settings->password_file, password_source(settings));
-		warn_exposed(settings);
-	} else
-		*ret = password_of_environment();
-	return *ret != NULL || (!settings->ask_password && settings->password_file == NULL);
+		return ask_password(login);
+	if (settings->password_file != NULL)
+		return read_password(settings, login);
+	return settings->password == NULL || redlock_options_set(login, "password", settings->password) == 0;
 }
 
 /* The client has them now. Who asks later what the settings say wants no password. */
@@ -165,6 +219,8 @@ static void forget_secrets(struct session *session)
 	for (size_t i = 0; i < urls->count; i++)
 		if (secret_blank_urls(urls->items[i]))
 			session->has_password = true;
+	if (session->settings->password != NULL)
+		explicit_bzero(session->settings->password, strlen(session->settings->password));
 	secret_wipe_environment(false);
 	if (session->has_password)
 		secret_wipe_stack();
@@ -173,25 +229,31 @@ static void forget_secrets(struct session *session)
 int session_open(struct session *session, const struct settings *settings)
 {
 	struct text_list urls = {NULL, 0};
-	char *password = NULL;
+	struct redlock_options login; /* only its password is used */
+	redlock_options_init(&login);
 	int code;
 	session->settings = settings;
 	session->client = NULL;
 	session->begin_ns = clock_ns();
-	session->has_password = session->value_returns = false;
+	session->has_password = session->has_user = session->value_returns = false;
 	session->told = session->told_late = session->keyless = 0;
 	session->view = NULL;
+	session->members = NULL;
+	session->remembered = false;
+	session->guarded_set[0] = '\0';
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)
 		goto out;
-	if (!find_password(settings, &password)) {
+	recall(session, &urls);
+	session->has_user = nodes_have_user(&urls);
+	if (!find_password(settings, &login)) {
 		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_CONFIG;
 		goto out;
 	}
-	session->has_password = password != NULL;
-	code = open_client(session, &urls, password);
+	session->has_password = login.password != NULL;
+	code = open_client(session, &urls, login.password);
 out:
-	secret_free(password);
+	redlock_options_clear(&login);
 	text_list_free(&urls);
 	forget_secrets(session);
 	return code;
@@ -203,7 +265,7 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 {
 	size_t key = strlen(name) + (settings->prefix != NULL ? strlen(settings->prefix) : 0);
 	const struct setting_source *guard = settings_source(settings, offsetof(struct settings, guard));
-	bool guarded = guard_of(settings) != REDLOCK_GUARD_OFF;
+	bool guarded = guard_of(settings) == REDLOCK_GUARD_REQUIRE;
 	if (!*name)
 		complain("NAME is empty");
 	else if (key > REDLOCK_MAX_NAME)
@@ -211,7 +273,7 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 	else if (token != NULL && (!*token || strlen(token) > REDLOCK_MAX_TOKEN))
 		complain("TOKEN has %zu bytes, 1 to %d are allowed", strlen(token), REDLOCK_MAX_TOKEN);
 	else if (settings->fence && !guarded)
-		complain("--fence needs a guarded node set: give --guard=require, or auto");
+		complain("--fence needs a guarded node set, and the guard is off");
 	else if (guarded && (settings->slots > 0 || settings->compat == REDLOCK_COMPAT_SETNX))
 		complain("%s does not work with a guard, which %s asks for: give --guard=off for this lock",
 		         settings->slots > 0 ? "--slots" : "--compat setnx",
@@ -219,6 +281,14 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 	else
 		complain("the TTL is too short: it must be longer than node timeout and drift together; "
 		         "give a longer --ttl or a shorter --node-timeout");
+}
+
+struct settings session_settings_to_look(const struct settings *settings)
+{
+	struct settings own = *settings;
+	if (settings_source(settings, offsetof(struct settings, guard)) == NULL)
+		own.guard = REDLOCK_GUARD_OFF;
+	return own;
 }
 
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options)
@@ -386,6 +456,7 @@ int session_run(struct session *session, redlock_lock *lock, enum redlock_operat
 	if (session->view != NULL)
 		wait_view_end(session->view);
 	session_await_votes(session, lock, operation, result);
+	session_remember(session);
 	return result;
 }
 
@@ -434,7 +505,7 @@ bool session_follow_maximum(struct session *session, const redlock_lock *lock, i
 	session->settings = &session->shorter;
 	session_terms(session->settings, &terms);
 	session->node_timeout_ms = terms.node_timeout_ms;
-	duration_text(maximum_ms, text, sizeof text);
+	redlock_duration_text(maximum_ms, text, sizeof text);
 	if (settings->verbose)
 		say(settings, "the TTL is %s, the maximum of this node set; --ttl asks for another one", text);
 	return true;
@@ -442,6 +513,10 @@ bool session_follow_maximum(struct session *session, const redlock_lock *lock, i
 
 void session_close(struct session *session)
 {
+	if (session->client != NULL)
+		session_remember(session);
 	redlock_close(session->client);
 	session->client = NULL;
+	free(session->members);
+	session->members = NULL;
 }
