@@ -108,7 +108,7 @@ static int keep_url(struct redlock_options *o, const char *url, size_t count, co
 
 static int set_urls(struct redlock_options *o, const char *list)
 {
-	const char *urls[REDLOCK_MAX_NODES + 1];
+	const char *urls[REDLOCK_MAX_NODES + 1] = {NULL};
 	char *url;
 	size_t count = 0;
 	int error = 0;
