@@ -29,6 +29,16 @@ load init_helper
 	want 76 guarded "1 2 3 4 5" -t 2s job true
 }
 
+@test "a cause that several nodes share is told once" {
+	REDLOCK_URLS=$(urls 1 2 3) want 76 rl acquire -n --guard=require job
+	[[ $stderr == *"are needed; nodes 1, 2, 3: "* && $stderr != *"node 1"* ]]
+	REDLOCK_URLS=$(urls 1 2 3) want 76 rl acquire -n -v --guard=require job
+	says "node 1 $(node_url 1): " "node 3 $(node_url 3): "
+	kill_nodes KILL 3
+	REDLOCK_URLS=$(urls 1 2 3) want 76 rl acquire -n --guard=require job
+	says "; nodes 1, 2: " "; node 3 $(node_url 3): not reachable"
+}
+
 @test "a TTL that nobody asked for is the maximum of the set" {
 	init 0 "1 2 3" --max-ttl 10s --fresh
 	export REDLOCK_GUARD=require REDLOCK_URLS=$(urls 1 2 3)
@@ -54,13 +64,45 @@ load init_helper
 	[[ $output == "quorum reachable"* ]]
 }
 
+@test "doctor counts a node whose quarantine is over as up, as status does" {
+	made "1 2 3"
+	on_nodes "1 2 3" hset redlock:set pass gone:
+	run rl doctor --guard=require -r "$(urls 1 2 3)"
+	[[ $output == *"no lock can be acquired"* && $output == *"it votes in "* ]]
+	on_nodes "1 2 3" hset redlock:set quntil 1
+	run rl doctor -v --guard=require -r "$(urls 1 2 3)"
+	[[ $output != *"no lock can be acquired"* && $output != *"does not vote until"* ]]
+}
+
+is_anywhere() { # KEY
+	[[ $(on_node 1 exists "$1")$(on_node 2 exists "$1")$(on_node 3 exists "$1") == *1* ]]
+}
+
+@test "a waiter of a guarded set is woken, and claims the lock itself" {
+	init 0 "1 2 3" --max-ttl 60s --fresh
+	export REDLOCK_GUARD=require REDLOCK_URLS=$(urls 1 2 3)
+	hold "1 2 3" job -t 60s
+	rl acquire -w 50s -t 60s --trace job >/dev/null 2>"$sandbox/trace" 3>&- &
+	waiter=$!
+	until_true grep -qs "send enter" "$sandbox/trace"
+	until_true is_anywhere '{job}:redlock:queue'
+	run ! is_anywhere '{job}:redlock:offers'
+	begin=${EPOCHREALTIME%.*}
+	drop job
+	await "$waiter" 0
+	[ $((${EPOCHREALTIME%.*} - begin)) -lt 10 ] # of a TTL of 60 s
+	last=$(grep -o 'send enter #[0-9]*' "$sandbox/trace" | tail -n 1)
+	grep -q "reply ${last#send enter } node . YES.*done acquire OK" "$sandbox/trace"
+}
+
 @test "servers that require a password, which is in the environment" {
 	on_nodes "1 2 3" config set requirepass S3cret
-	init 69 "1 2 3"
-	says "NOAUTH"
+	init 77 "1 2 3"
+	says "node 1 $(node_url 1): " "NOAUTH" "hint: check user and password"
 	export REDLOCK_AUTH=wrong
-	init 69 "1 2 3"
+	init 77 "1 2 3"
 	says "WRONGPASS"
+	[[ $stderr != *"no answer"* ]]
 	export REDLOCK_AUTH=S3cret
 	init 0 "1 2 3" --max-ttl 1s --fresh
 	init 0 "1 2 3" --max-ttl 1s --json

@@ -2,7 +2,7 @@
 /*
  * redlock status: each node, and whether locks can be had. A node is up when it would do all that a lock
  * needs: it is asked for a SET of a key that does not exist and stays so, and for an extend of a lock that
- * nobody has. Nothing is written.
+ * nobody has. No lock is written; of a guarded set it may begin and end quarantines, as any client does.
  */
 #include <stdio.h>
 #include <string.h>
@@ -83,14 +83,16 @@ static void read_records(struct session *session, const struct report *report, s
 	guard_view_look(&ret->guard, session, ret->of, report->nodes, report->quorum);
 }
 
-/* A node whose quarantine is over votes as soon as a client needs it. */
-static void count_ready(struct report *report, const struct records *records)
+void status_count_ready(struct report *report, const struct guard_record *records)
 {
-	for (unsigned i = 0; i < report->nodes; i++)
-		if (report->node[i].vote.code == REDLOCK_VOTE_QUARANTINE && records->of[i].state == GUARD_OVER_) {
-			report->node[i].vote.code = REDLOCK_VOTE_YES;
-			report->node[i].detail[0] = '\0';
-		}
+	for (unsigned i = 0; i < report->nodes; i++) {
+		struct node_report *node = &report->node[i];
+		bool is_ready = records[i].state == GUARD_OVER_ || records[i].state == GUARD_ADMITTED_;
+		if (node->vote.code != REDLOCK_VOTE_QUARANTINE || !is_ready)
+			continue;
+		node->vote.code = REDLOCK_VOTE_YES;
+		node->detail[0] = '\0';
+	}
 	report_conclude(report, 0);
 	if (report->answered < report->quorum)
 		report_conclude(report, REDLOCK_E_NOQUORUM);
@@ -218,7 +220,7 @@ int status_of_nodes(const struct settings *settings)
 		code = status_ask(&session, "status", &report);
 	if (code == EXIT_OK) {
 		read_records(&session, &report, &records);
-		count_ready(&report, &records);
+		status_count_ready(&report, records.of);
 		code = report.outcome.code;
 		if (settings->json)
 			print_json(&report, &records);
