@@ -85,7 +85,7 @@ extern "C" {
 #define REDLOCK_VERSION "0.1.0"
 
 #define REDLOCK_MAX_NODES 31
-#define REDLOCK_MAX_NAME 65536 /* bytes of a resource name, prefix included */
+#define REDLOCK_MAX_NAME 65536 /* bytes of a resource name, prefix included; some endings are reserved */
 #define REDLOCK_MAX_TOKEN 512  /* bytes of a token, owner label or caller's value included */
 #define REDLOCK_MAX_OWNER 128  /* bytes of an owner label */
 #define REDLOCK_MIN_TTL_MS 10
@@ -298,6 +298,7 @@ struct redlock_lock_options {
 	uint32_t slots; /* the number of handles that may hold the name at a time, 1 to REDLOCK_MAX_SLOTS, one in
 	                   each slot: redlock_lock_slot() in kinds.h; 0: one holder, and no slots */
 	int mode;       /* REDLOCK_SHARED: any number of handles holds it at once, see kinds.h; EXCLUSIVE */
+	uint32_t slot;  /* with `slots` and `token`: the slot that extend and query ask for the token; 0 */
 };
 
 enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };
@@ -391,7 +392,11 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_terms(const redlock_lock *lock,
                                                       struct redlock_terms *ret_terms);
 
 /*
- * Makes a handle for the resource `name` (1 to REDLOCK_MAX_NAME bytes with the prefix, any bytes).
+ * Makes a handle for the resource `name` (1 to REDLOCK_MAX_NAME bytes with the prefix, any bytes). Refused
+ * are names, prefix included, that end as the keys which redlock keeps beside a lock's own: :redlock:queue,
+ * :redlock:offers, :redlock:fence, :redlock:setnx, :redlock:slots, :redlock:slot: and a number; and the name
+ * redlock:set. Users of the other lock would overwrite them.
+ *
  * Nothing is sent. `options` may be NULL for the defaults. One handle is one claimant: two handles of one
  * name exclude each other. Errors: INVAL (also TTL too short for node timeout and drift), NOMEM, FORKED.
  */
