@@ -35,5 +35,15 @@ endif()
 configure_file(cmake/redlock.pc.in redlock.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/redlock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# For people: licence, examples, a sample configuration.
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
+	set(bindir \"${CMAKE_INSTALL_BINDIR}\")
+	set(docdir \"${CMAKE_INSTALL_DOCDIR}\")")
+install(SCRIPT cmake/documents.cmake)
+add_custom_target(uninstall
+	COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+	VERBATIM)
+
 install(CODE "set(libdir \"${CMAKE_INSTALL_LIBDIR}\")")
 install(SCRIPT cmake/ldconfig.cmake)

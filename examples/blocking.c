@@ -40,7 +40,7 @@ static redlock_lock *make_lock(redlock_client *client, const char *name)
 	redlock_lock_options_init(&options);
 	options.ttl_ms = TTL_MS;
 	options.wait_ms = WAIT_MS;
-	int error = redlock_lock_new(client, name, strlen(name), &options, &lock);
+	int error = redlock_lock_new(client, name, &options, &lock);
 	if (error < 0)
 		fprintf(stderr, "blocking: %s: %s\n", name, redlock_strerror(error));
 	return lock;

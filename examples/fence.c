@@ -98,7 +98,7 @@ static bool run(redlock_client *client, const char *name, const char *path, cons
 	options.wait_ms = WAIT_MS;
 	options.quarantine_wait_ms = REDLOCK_FOREVER;
 	options.fence = 1;
-	int error = redlock_lock_new(client, name, strlen(name), &options, &lock);
+	int error = redlock_lock_new(client, name, &options, &lock);
 	if (error == 0)
 		error = redlock_acquire(lock);
 	bool done = false;

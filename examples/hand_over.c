@@ -44,7 +44,7 @@ static int take(redlock_client *client, const char *name, struct redlock_lock_op
 	char token[REDLOCK_MAX_TOKEN + 1];
 	size_t size;
 	redlock_lock *lock = NULL;
-	int error = redlock_lock_new(client, name, strlen(name), &options, &lock);
+	int error = redlock_lock_new(client, name, &options, &lock);
 	if (error == 0)
 		error = redlock_acquire(lock);
 	if (error == 0)
@@ -71,7 +71,7 @@ static int finish(redlock_client *client, const char *name, struct redlock_lock_
 		token[0] = '\0';
 	options.token = token;
 	options.token_len = strcspn(token, "\n");
-	int error = redlock_lock_new(client, name, strlen(name), &options, &lock);
+	int error = redlock_lock_new(client, name, &options, &lock);
 	if (error < 0)
 		return complain("the token on standard input", error);
 	error = redlock_extend(lock, 0);

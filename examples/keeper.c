@@ -42,7 +42,7 @@ static int open_client(char **urls, int count, redlock_client **ret_client)
 /* A notice says: look at the clock. A renewal may have come between the notice and its reading. */
 static bool must_stop(redlock_client *client, const redlock_lock *lock)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	while (redlock_next(client, &event) == 1)
 		if (event.kind == REDLOCK_EVENT_LOST || event.kind == REDLOCK_EVENT_DANGER)
 			printf("notice: %s\n", event.kind == REDLOCK_EVENT_LOST ? "lost" : "danger");
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	int error = open_client(argv + 3, argc - 3, &client);
 	if (error == 0 && (error = redlock_keeper_start(client)) < 0)
 		complain("keeper", error);
-	if (error == 0 && (error = redlock_lock_new(client, argv[1], strlen(argv[1]), &options, &lock)) < 0)
+	if (error == 0 && (error = redlock_lock_new(client, argv[1], &options, &lock)) < 0)
 		complain(argv[1], error);
 	bool done = error == 0 && hold_and_work(client, lock, total_ms);
 	redlock_lock_free(lock);

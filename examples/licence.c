@@ -65,7 +65,7 @@ static int with_client(redlock_client *client, unsigned count, long ms)
 	options.ttl_ms = TTL_MS;
 	options.wait_ms = WAIT_MS;
 	options.slots = count;
-	int error = redlock_lock_new(client, "licences", 8, &options, &lock);
+	int error = redlock_lock_new(client, "licences", &options, &lock);
 	if (error < 0)
 		return complain("lock", error);
 	int code = with_lock(lock, ms);

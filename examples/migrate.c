@@ -99,10 +99,10 @@ static int with_client(redlock_client *client, const char *path, long version)
 	redlock_lock_options_init(&options);
 	options.ttl_ms = TTL_MS;
 	options.wait_ms = WAIT_MS;
-	int error = redlock_lock_new(client, path, strlen(path), &options, &exclusive);
+	int error = redlock_lock_new(client, path, &options, &exclusive);
 	options.mode = REDLOCK_SHARED;
 	if (error == 0)
-		error = redlock_lock_new(client, path, strlen(path), &options, &shared);
+		error = redlock_lock_new(client, path, &options, &shared);
 	int code = error < 0 ? complain("lock", error) : run(shared, exclusive, path, version);
 	redlock_lock_free(shared);
 	redlock_lock_free(exclusive);

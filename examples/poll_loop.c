@@ -49,7 +49,7 @@ static int begin(redlock_client *client, const char *name, struct tally *t, redl
 	redlock_lock_options_init(&options);
 	options.ttl_ms = TTL_MS;
 	options.wait_ms = WAIT_MS;
-	int error = redlock_lock_new(client, name, strlen(name), &options, ret_lock);
+	int error = redlock_lock_new(client, name, &options, ret_lock);
 	if (error == 0)
 		error = redlock_start_acquire(*ret_lock);
 	if (error < 0)
@@ -81,7 +81,7 @@ static int loop(redlock_client *client, struct tally *t)
 		int error = redlock_process(client); /* receives, runs timers, sends */
 		if (error < 0)
 			return complain("process", error);
-		struct redlock_event event;
+		struct redlock_event event = {.size = sizeof event};
 		while (redlock_next(client, &event) == 1)
 			if (event.kind == REDLOCK_EVENT_DONE)
 				on_done(&event, t);

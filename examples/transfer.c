@@ -69,14 +69,12 @@ static int transfer(redlock_lock *lock, const char *const accounts[2], long amou
 
 static int with_client(redlock_client *client, const char *const accounts[2], long amount)
 {
-	const struct redlock_name names[] = {{accounts[0], strlen(accounts[0])},
-	                                     {accounts[1], strlen(accounts[1])}};
 	struct redlock_lock_options options;
 	redlock_lock *lock;
 	redlock_lock_options_init(&options);
 	options.ttl_ms = TTL_MS;
 	options.wait_ms = WAIT_MS;
-	int error = redlock_lock_new_many(client, names, 2, &options, &lock);
+	int error = redlock_lock_new_many(client, accounts, 2, &options, &lock);
 	if (error < 0)
 		return complain("lock", error);
 	int code = transfer(lock, accounts, amount);

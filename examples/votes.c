@@ -38,8 +38,8 @@ static redlock_client *open_client(char **urls, int count)
 /* PENDING is a node that was not waited for: the others had decided already. */
 static void print_vote(redlock_client *client, const redlock_lock *lock, unsigned node)
 {
-	struct redlock_vote vote;
-	struct redlock_node_status status;
+	struct redlock_vote vote = {.size = sizeof vote};
+	struct redlock_node_status status = {.size = sizeof status};
 	if (redlock_lock_vote(lock, node, &vote) < 0 || redlock_node_status(client, node, &status) < 0)
 		return;
 	enum redlock_vote_kind kind = redlock_vote_kind(vote.code);
@@ -54,7 +54,7 @@ static void print_vote(redlock_client *client, const redlock_lock *lock, unsigne
 /* Lengths and lives, not values: whoever knows a token can release the lock. */
 static void print_finding(const redlock_lock *lock, unsigned node)
 {
-	struct redlock_finding finding;
+	struct redlock_finding finding = {.size = sizeof finding};
 	if (redlock_lock_finding(lock, node, &finding) < 0 || !finding.known)
 		printf("  node %u: did not answer\n", node + 1);
 	else if (finding.pttl_ms == -2)
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 		return 1;
 	redlock_lock *lock = NULL;
 	int code = 1;
-	int error = redlock_lock_new(client, argv[1], strlen(argv[1]), NULL, &lock);
+	int error = redlock_lock_new(client, argv[1], NULL, &lock);
 	if (error < 0)
 		complain(argv[1], error);
 	else

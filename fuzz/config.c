@@ -53,7 +53,7 @@ static void check_values(const struct settings *settings)
 {
 	must(settings->ttl_ms >= REDLOCK_MIN_TTL_MS && settings->ttl_ms <= REDLOCK_MAX_TTL_MS);
 	must(settings->quorum <= REDLOCK_MAX_NODES);
-	must(settings->busy_code <= 255);
+	must(settings->run_busy_code <= 255);
 	must(settings->wait_ms <= REDLOCK_MAX_TTL_MS || settings->wait_ms == REDLOCK_FOREVER);
 	must(settings->urls.count == settings->url_sources.count);
 	must(!settings->config && !settings->help && !settings->json);

@@ -57,11 +57,12 @@ static void check_accepted(const struct rl_endpoint *e, const char *url)
 	check_address(e);
 }
 
-/* Refusals say one of a few fixed sentences: no byte of the URL is in them. */
+/* Refusals say one of a few fixed sentences. No byte of the URL is in them, except of one that is only a host
+ * and a port. */
 static void check_refused(const struct rl_endpoint *e, const char *why)
 {
-	static const char *const marks[] = {"scheme", "user or password", "host", "port", "database", "?db=N",
-	                                    "path"};
+	static const char *const marks[] = {
+	    "scheme", "user or password", "host", "port", "database", "?db=N", "path", "blank", "IPv6"};
 	bool known = false;
 	must(is_empty(e));
 	for (size_t i = 0; i < COUNT(marks); i++)

@@ -29,12 +29,14 @@ if r[2] == "plain" or r[2] == "removed" or r[1] and r[1] ~= "1" then
 end
 if r[1] and (admitted == id or admitted == "-" or id == "-" and admitted ~= "") then return answer() end
 local ttl = math.max(tonumber(r[7]) or 0, tonumber(ARGV[4]) or 0)
+local begun = r[13] == id and r[15] and tonumber(r[14])
 if ttl == 0 then
-  verdict, told = 0, nil
+  left = begun and begun - now or -10000
+  verdict, left, told = left > 0 and 3 or left > -10000 and 4 or 0, math.max(left, 0), nil
   return answer()
 end
 local whole = ttl + math.max(math.ceil(ttl / 4), 1000) + math.ceil(ttl / 100) + 2
-left = r[13] == id and r[15] and tonumber(r[14]) and r[14] - now or whole + 1
+left = begun and begun - now or whole + 1
 if left > whole then
   left, told = whole, ARGV[1]
   redis.call("hset", KEYS[1], "qrid", id, "quntil", string.format("%d", now + whole), "qid", told)

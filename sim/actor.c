@@ -18,7 +18,7 @@ static bool loop_ready(const struct world *w, const struct actor *a)
 
 static void pull_events(struct world *w, struct actor *a)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	int more;
 	while ((more = redlock_next(a->client, &event)) == 1)
 		handle_event(w, a->index, &event);

@@ -7,7 +7,7 @@
 
 static struct redlock_node_status status_of(struct world *w, const struct actor *a, unsigned i)
 {
-	struct redlock_node_status status = {.owed = 1};
+	struct redlock_node_status status = {.size = sizeof status, .owed = 1};
 	if (redlock_node_status(a->client, i, &status) != 0)
 		check_fail(w, VIOLATION_RESULT, "redlock_node_status() failed");
 	return status;

@@ -176,6 +176,7 @@ static void check_one_place(struct world *w, const struct actor *a)
 		check_fail(w, VIOLATION_PLACES, "c%u has %u", a->index, places);
 }
 
+/* A handle that has the gate's key, and stands in line at the other nodes, has left its place. */
 void crowd_entered(struct world *w, const struct call *call, struct bytes answer)
 {
 	struct actor *a = &w->actors[call->session->owner >> 32];
@@ -192,7 +193,7 @@ void crowd_entered(struct world *w, const struct call *call, struct bytes answer
 	for (unsigned k = 0; k < w->crowd.handles; k++) {
 		const struct handle *h = &a->handles[k];
 		struct waiter *waiter = &w->crowd.waiters[a->index][k];
-		if (h->lock == NULL || h->running != REDLOCK_OP_ACQUIRE ||
+		if (h->lock == NULL || h->running != REDLOCK_OP_ACQUIRE || h->lock->core.beside ||
 		    number != h->lock->slot * RL_CALLS + h->lock->core.call)
 			continue;
 		waiter->stands = verdict <= 0 && stands > 0;

@@ -162,10 +162,10 @@ static void open_lock(struct world *w, uint32_t subject)
 	struct bytes name = resource_name(h->resource), other = resource_name(h->resource ^ 1);
 	const struct redlock_name both[] = {{name.at, name.size}, {other.at, other.size}};
 	redlock_client *client = w->current->client;
-	int error = h->both ? redlock_lock_new_many(client, both, 2, &h->options, &h->lock)
-	                    : redlock_lock_new(client, name.at, name.size, &h->options, &h->lock);
+	int error = h->both ? redlock_lock_new_many_bytes(client, both, 2, &h->options, &h->lock)
+	                    : redlock_lock_new_bytes(client, name.at, name.size, &h->options, &h->lock);
 	if (error != 0)
-		check_fail(w, VIOLATION_RESULT, "redlock_lock_new() says %s", redlock_error_name(error));
+		check_fail(w, VIOLATION_RESULT, "a new handle says %s", redlock_error_name(error));
 }
 
 static void make(struct world *w, uint32_t subject)

@@ -205,14 +205,14 @@ static void open_client(struct storm_client *c, const struct scene *scene)
 	lock.renew_ms = 10000;
 	lock.wait_ms = REDLOCK_FOREVER;
 	snprintf(name, sizeof name, scene->waits ? "busy" : "job-%u", (unsigned)(c - storm.clients));
-	must(redlock_lock_new(c->client, name, strlen(name), &lock, &c->lock), "redlock_lock_new");
+	must(redlock_lock_new(c->client, name, &lock, &c->lock), "redlock_lock_new");
 	c->begins_ns = scene->holds || scene->waits ? wires.now_ns + prng_below(&storm.random, 10000) * STORM_MS
 	                                            : STORM_NEVER;
 }
 
 static void run_client(struct storm_client *c)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	fake_process = &c->process;
 	if (c->begins_ns <= wires.now_ns) {
 		c->begins_ns = STORM_NEVER;
@@ -247,7 +247,7 @@ static unsigned count_connected(void)
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < STORM_CLIENTS; i++) {
-		struct redlock_node_status status;
+		struct redlock_node_status status = {.size = sizeof status};
 		must(redlock_node_status(storm.clients[i].client, 0, &status), "redlock_node_status");
 		count += status.connected != 0;
 	}

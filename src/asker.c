@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <redlock/ask.h>
+
 #include "client.h"
+#include "core/sized.h"
 #include "net/handshake.h"
 #include "os/clock.h"
 #include "proto/answer.h"
@@ -36,8 +39,9 @@ struct redlock_asker {
 	unsigned count;
 
 	/* of the last redlock_ask() */
-	struct redlock_question *questions;
+	struct redlock_question *questions; /* of the caller, whose struct may be longer: see question() */
 	size_t question_count;
+	size_t question_size;
 	struct answer *answers; /* to each of them */
 	size_t answer_count;
 	uint64_t now_ns;
@@ -108,9 +112,15 @@ void redlock_asker_close(redlock_asker *a)
 
 /* ---- questions ---- */
 
+static struct redlock_question *question(const redlock_asker *a, size_t index)
+{
+	return (struct redlock_question *)(void *)((char *)a->questions + index * a->question_size);
+}
+
 static bool is_question(const redlock_asker *a, const struct redlock_question *q)
 {
-	return q->node < a->count && q->argc > 0 && q->argc <= RL_TREE_VALUES && q->argv != NULL;
+	return q->size >= sizeof *q && q->size <= RL_SIZED_MOST && q->size == a->question_size &&
+	       q->node < a->count && q->argc > 0 && q->argc <= RL_TREE_VALUES && q->argv != NULL;
 }
 
 /* False: out of memory. */
@@ -136,9 +146,9 @@ static bool queue(struct line *line, const struct redlock_question *q, uint64_t 
 /* The first of its questions that has no answer; there is one. */
 static struct redlock_question *first_waiting(redlock_asker *a, struct line *line)
 {
-	while (&a->lines[a->questions[line->next].node] != line || a->questions[line->next].reply != NULL)
+	while (&a->lines[question(a, line->next)->node] != line || question(a, line->next)->reply != NULL)
 		line->next++;
-	return &a->questions[line->next];
+	return question(a, line->next);
 }
 
 /* What it has not answered is not answered any more. */
@@ -267,8 +277,8 @@ static void note_sent(redlock_asker *a, struct line *line)
 {
 	uint64_t now_ns = now();
 	for (size_t i = line->next; i < a->question_count; i++)
-		if (&a->lines[a->questions[i].node] == line && a->questions[i].sent_ns == 0)
-			a->questions[i].sent_ns = now_ns;
+		if (&a->lines[question(a, i)->node] == line && question(a, i)->sent_ns == 0)
+			question(a, i)->sent_ns = now_ns;
 }
 
 static void flush(redlock_asker *a, struct line *line)
@@ -342,33 +352,45 @@ static void give_up(redlock_asker *a)
 	}
 }
 
-static int check(const redlock_asker *a, const struct redlock_question *questions, size_t count)
+static int take_questions(redlock_asker *a, struct redlock_question *questions, size_t count)
 {
 	int error = a != NULL && (questions != NULL || count == 0) ? rl_client_check(a->client) : REDLOCK_E_INVAL;
+	if (error < 0)
+		return error;
+	a->questions = questions;
+	a->question_count = count;
+	a->question_size = count > 0 ? questions->size : 0;
 	for (size_t i = 0; i < count && error == 0; i++)
-		if (!is_question(a, &questions[i]))
+		if (!is_question(a, question(a, i)))
 			error = REDLOCK_E_INVAL;
 	return error;
 }
 
-static int prepare(redlock_asker *a, struct redlock_question *questions, size_t count)
+/* All of them before the first is queued: memory may run out at any, and then the replies of the last call
+ * are freed. */
+static void forget_results(redlock_asker *a)
+{
+	for (size_t i = 0; i < a->question_count; i++) {
+		struct redlock_question *q = question(a, i);
+		q->reply = NULL;
+		q->missing = REDLOCK_VOTE_UNSENT;
+		q->error = "";
+		q->sent_ns = q->answered_ns = 0;
+	}
+}
+
+static int prepare(redlock_asker *a, size_t count)
 {
 	struct answer *answers = calloc(count + 1, sizeof *answers);
 	if (answers == NULL)
 		return REDLOCK_E_NOMEM;
-	a->questions = questions;
-	a->question_count = count;
 	for (unsigned i = 0; i < a->count; i++) {
 		a->lines[i].next = 0;
 		a->lines[i].tried = false;
 	}
 	bool ok = true;
 	for (size_t i = 0; i < count && ok; i++) {
-		struct redlock_question *q = &questions[i];
-		q->reply = NULL;
-		q->missing = REDLOCK_VOTE_UNSENT;
-		q->error = "";
-		q->sent_ns = q->answered_ns = 0;
+		struct redlock_question *q = question(a, i);
 		ok = queue(&a->lines[q->node], q, a->now_ns);
 	}
 	free_answers(a); /* not before: a question may quote them */
@@ -394,16 +416,17 @@ static int wait_for_all(redlock_asker *a, uint64_t until_ns)
 int redlock_ask(redlock_asker *a, struct redlock_question *questions, size_t count, uint64_t timeout_ms)
 {
 	RL_NO_CANCEL;
-	int error = check(a, questions, count), missing = 0;
+	int error = take_questions(a, questions, count), missing = 0;
 	if (error < 0)
 		return error;
 	a->now_ns = now();
 	(void)turn(a, a->now_ns, false); /* a connection may have ended meanwhile */
-	error = prepare(a, questions, count);
+	forget_results(a);
+	error = prepare(a, count);
 	if (error == 0)
 		error = wait_for_all(a, rl_time_add(a->now_ns, rl_time_ms(timeout_ms)));
 	give_up(a);
 	for (size_t i = 0; i < count && error == 0; i++)
-		missing += questions[i].reply == NULL;
+		missing += question(a, i)->reply == NULL;
 	return error < 0 ? error : missing;
 }

@@ -182,10 +182,15 @@ static int open_resources(redlock_client *c, const struct redlock_options *o)
 			return REDLOCK_E_NOMEM;
 		c->prefix_size = strlen(c->prefix);
 	}
-	if (rl_forkmark_set(&c->forkmark) < 0 || rl_poller_open(&c->loop.poller) < 0 ||
-	    rl_random_bytes(&c->entropy, sizeof c->entropy) < 0)
-		return complain(o, REDLOCK_E_SYSTEM, "no descriptor, timer or random bytes to be had");
-	return 0;
+	int error = rl_forkmark_set(&c->forkmark);
+	if (error == 0)
+		error = rl_poller_open(&c->loop.poller);
+	if (error == 0)
+		error = rl_random_bytes(&c->entropy, sizeof c->entropy);
+	if (error == 0)
+		return 0;
+	return complain(o, REDLOCK_E_SYSTEM,
+	                "the system refuses a descriptor, a timer, memory or random bytes: %s", strerror(-error));
 }
 
 int redlock_open(const struct redlock_options *options, redlock_client **ret_client)

@@ -21,31 +21,33 @@ unsigned redlock_quorum(const redlock_client *c)
 	return c != NULL ? c->nodes.quorum : 0;
 }
 
+static int tell_node(const struct rl_nodes *nodes, unsigned index, struct redlock_node_status *ret)
+{
+	const struct rl_node *n = &nodes->list[index];
+	struct redlock_node_status status = {
+	    .connected = n->link.state == RL_LINK_OPEN && n->link.setup.count == 0,
+	    .last_failure = n->link.failure,
+	    .waiting = n->link.outbox.count + n->talk.parked.count,
+	    .unsent = rl_node_has_unsent(n)                  ? 1
+	              : rl_nodes_may_ask_again(nodes, index) ? 2
+	                                                     : 0,
+	    .owed = rl_node_owed(n),
+	    .lingering = n->ledger.lingering,
+	};
+	snprintf(status.address, sizeof status.address, "%s", n->link.endpoint.address);
+	memcpy(status.last_error, n->link.failure_text, sizeof status.last_error);
+	if (rl_link_hears_nothing_in_tls(&n->link))
+		snprintf(status.last_error, sizeof status.last_error, "%s", RL_NO_TLS_ANSWER);
+	memcpy(status.run_id, n->link.facts.run_id, sizeof status.run_id);
+	return rl_sized_return(ret, &status, sizeof status);
+}
+
 int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_status *ret)
 {
 	int error = ret != NULL ? rl_client_enter(c) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	if (index < c->nodes.count) {
-		const struct rl_node *n = &c->nodes.list[index];
-		*ret = (struct redlock_node_status){
-		    .connected = n->link.state == RL_LINK_OPEN && n->link.setup.count == 0,
-		    .last_failure = n->link.failure,
-		    .waiting = n->link.outbox.count + n->talk.parked.count,
-		    .unsent = rl_node_has_unsent(n)                      ? 1
-		              : rl_nodes_may_ask_again(&c->nodes, index) ? 2
-		                                                         : 0,
-		    .owed = rl_node_owed(n),
-		    .lingering = n->ledger.lingering,
-		};
-		snprintf(ret->address, sizeof ret->address, "%s", n->link.endpoint.address);
-		memcpy(ret->last_error, n->link.failure_text, sizeof ret->last_error);
-		if (rl_link_hears_nothing_in_tls(&n->link))
-			snprintf(ret->last_error, sizeof ret->last_error, "%s", RL_NO_TLS_ANSWER);
-		memcpy(ret->run_id, n->link.facts.run_id, sizeof ret->run_id);
-	} else {
-		error = REDLOCK_E_INVAL;
-	}
+	error = index < c->nodes.count ? tell_node(&c->nodes, index, ret) : REDLOCK_E_INVAL;
 	rl_loop_leave(&c->loop);
 	return error;
 }
@@ -178,16 +180,18 @@ int redlock_lock_terms(const redlock_lock *lock, struct redlock_terms *ret)
 	return error;
 }
 
+static int tell_vote(const struct rl_ballot *ballot, struct redlock_vote *ret)
+{
+	const struct redlock_vote vote = {.code = (enum redlock_vote_code)ballot->code, .rtt_ns = ballot->rtt_ns};
+	return rl_sized_return(ret, &vote, sizeof vote);
+}
+
 int redlock_lock_vote(const redlock_lock *lock, unsigned index, struct redlock_vote *ret)
 {
 	int error = ret != NULL ? rl_client_enter_lock(lock) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
-	if (index < lock->client->nodes.count)
-		*ret = (struct redlock_vote){(enum redlock_vote_code)lock->core.votes[index].code,
-		                             lock->core.votes[index].rtt_ns};
-	else
-		error = REDLOCK_E_INVAL;
+	error = index < lock->client->nodes.count ? tell_vote(&lock->core.votes[index], ret) : REDLOCK_E_INVAL;
 	rl_loop_leave(&lock->client->loop);
 	return error;
 }
@@ -202,7 +206,7 @@ int redlock_lock_finding(const redlock_lock *lock, unsigned index, struct redloc
 	else if (lock->core.findings == NULL)
 		error = REDLOCK_E_STATE;
 	else
-		*ret = lock->core.findings[index];
+		error = rl_sized_return(ret, &lock->core.findings[index], sizeof *ret);
 	rl_loop_leave(&lock->client->loop);
 	return error;
 }

@@ -21,7 +21,7 @@
 struct names {
 	const struct redlock_name *list;
 	size_t count;
-	bool several;         /* also if it is one: by redlock_lock_new_many() */
+	bool several;         /* made by redlock_lock_new_many(), also with one name */
 	struct rl_slice also; /* those behind the first, with their prefixes */
 };
 
@@ -122,7 +122,8 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	}
 	lock->client = c;
 	if (c->nodes.set != NULL)
-		rl_set_hurry(c->nodes.set, rules->wait_ns, rules->node_timeout_ns);
+		rl_set_hurry(c->nodes.set, rl_time_min(rules->wait_ns, rules->noquorum_wait_ns),
+		             rules->node_timeout_ns);
 	rl_registry_add(&c->handles, lock);
 	*ret = lock;
 	return 0;
@@ -139,8 +140,8 @@ static int prepare(redlock_client *client, const struct redlock_lock_options *op
 	return error == 0 ? rl_client_enter(client) : error;
 }
 
-int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
-                     const struct redlock_lock_options *options, redlock_lock **ret_lock)
+int redlock_lock_new_bytes(redlock_client *client, const void *name, size_t name_len,
+                           const struct redlock_lock_options *options, redlock_lock **ret_lock)
 {
 	struct redlock_lock_options o;
 	const struct redlock_name list = {name, name_len};
@@ -151,6 +152,12 @@ int redlock_lock_new(redlock_client *client, const void *name, size_t name_len,
 	error = are_names(client, &names) ? make(client, &names, &o, ret_lock) : REDLOCK_E_INVAL;
 	rl_loop_leave(&client->loop);
 	return error;
+}
+
+int redlock_lock_new(redlock_client *client, const char *name, const struct redlock_lock_options *options,
+                     redlock_lock **ret_lock)
+{
+	return redlock_lock_new_bytes(client, name, name == NULL ? 0 : strlen(name), options, ret_lock);
 }
 
 static int make_many(redlock_client *c, struct names *names, const struct redlock_lock_options *o,
@@ -169,8 +176,8 @@ static int make_many(redlock_client *c, struct names *names, const struct redloc
 	return error;
 }
 
-int redlock_lock_new_many(redlock_client *client, const struct redlock_name *names, size_t count,
-                          const struct redlock_lock_options *options, redlock_lock **ret_lock)
+int redlock_lock_new_many_bytes(redlock_client *client, const struct redlock_name *names, size_t count,
+                                const struct redlock_lock_options *options, redlock_lock **ret_lock)
 {
 	struct redlock_lock_options o;
 	struct names all = {.list = names, .count = count, .several = true};
@@ -182,6 +189,17 @@ int redlock_lock_new_many(redlock_client *client, const struct redlock_name *nam
 	error = make_many(client, &all, &o, ret_lock);
 	rl_loop_leave(&client->loop);
 	return error;
+}
+
+int redlock_lock_new_many(redlock_client *client, const char *const *names, size_t count,
+                          const struct redlock_lock_options *options, redlock_lock **ret_lock)
+{
+	struct redlock_name list[REDLOCK_MAX_NAMES];
+	if (names == NULL || count > REDLOCK_MAX_NAMES)
+		return REDLOCK_E_INVAL;
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct redlock_name){names[i], names[i] == NULL ? 0 : strlen(names[i])};
+	return redlock_lock_new_many_bytes(client, list, count, options, ret_lock);
 }
 
 /* ---- freeing ---- */

@@ -197,6 +197,18 @@ bool rl_nodes_are_identified(const struct rl_nodes *ns)
 	return true;
 }
 
+/* One that never connected, and has failed, is not waited for. */
+bool rl_nodes_are_ordered(const struct rl_nodes *ns)
+{
+	for (unsigned i = 0; i < ns->count; i++) {
+		const struct rl_link *link = &ns->list[i].link;
+		bool told = link->state == RL_LINK_OPEN && link->setup.count == 0; /* or will not tell */
+		if (link->facts.run_id[0] == '\0' && link->failure == REDLOCK_VOTE_PENDING && !told)
+			return false;
+	}
+	return true;
+}
+
 void rl_nodes_settle(struct rl_nodes *ns, uint64_t now)
 {
 	ns->set->changed = false;

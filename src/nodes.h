@@ -75,6 +75,9 @@ void rl_nodes_identify(struct rl_nodes *nodes);
 /* Each has said so. */
 bool rl_nodes_are_identified(const struct rl_nodes *nodes);
 
+/* Whether the order will not change soon: each node has said who it is, will not tell, or has failed. */
+bool rl_nodes_are_ordered(const struct rl_nodes *nodes);
+
 /* A node has told what it knows of the set: that may change what the others are asked. */
 void rl_nodes_settle(struct rl_nodes *nodes, uint64_t now_ns);
 

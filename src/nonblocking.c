@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls for event loops: start, process, pull. None of them blocks. */
 #include "client.h"
+#include "core/sized.h"
 #include "operate.h"
 #include "os/bell.h"
 #include "turn.h"
@@ -89,12 +90,15 @@ int redlock_process(redlock_client *c)
 
 int redlock_next(redlock_client *c, struct redlock_event *ret_event)
 {
-	int error = ret_event != NULL ? rl_client_enter(c) : REDLOCK_E_INVAL;
+	struct redlock_event event;
+	int error = rl_sized_check(ret_event); /* before an event is taken, which would be lost */
+	if (error == 0)
+		error = rl_client_enter(c);
 	if (error < 0)
 		return error;
-	bool got = rl_registry_pull(&c->handles, ret_event);
+	bool got = rl_registry_pull(&c->handles, &event);
 	rl_loop_leave(&c->loop);
-	return got ? 1 : 0;
+	return got && rl_sized_return(ret_event, &event, sizeof event) == 0;
 }
 
 int redlock_notice_fd(redlock_client *c)

@@ -262,7 +262,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	event->now_ns = c->loop.now_ns;
 	event->entropy = next_entropy(c);
 	event->order = c->nodes.order;
-	event->ordered = rl_policy_of(&lock->core)->shares && rl_nodes_are_identified(&c->nodes);
+	event->ordered = rl_nodes_are_ordered(&c->nodes);
 	event->hears = 0;
 	if (lock->core.contended || lock->core.behind_readers) { /* else nobody comes next */
 		event->hears = rl_places_heard(&c->places, lock);

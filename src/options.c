@@ -30,9 +30,9 @@ void redlock_lock_options_init_sized(struct redlock_lock_options *o, size_t size
 int rl_options_copy(void *to, size_t to_size, const void *from)
 {
 	size_t size;
-	memcpy(&size, from, sizeof size);
-	if (size < sizeof size)
+	if (rl_sized_check(from) < 0)
 		return REDLOCK_E_INVAL;
+	memcpy(&size, from, sizeof size);
 	for (size_t i = to_size; i < size; i++)
 		if (((const unsigned char *)from)[i] != 0)
 			return REDLOCK_E_INVAL;

@@ -55,8 +55,8 @@ redlock_lock *client_lock(redlock_client *client, const struct options *o, unsig
 	all.slots = o->slots > 0 ? o->slots : all.slots;
 	options_name(o, number, name);
 	const struct redlock_name names[] = {{name, o->name_size}, {"bench-also", 10}};
-	client_check(o->many ? redlock_lock_new_many(client, names, 2, &all, &lock)
-	                     : redlock_lock_new(client, name, o->name_size, &all, &lock),
+	client_check(o->many ? redlock_lock_new_many_bytes(client, names, 2, &all, &lock)
+	                     : redlock_lock_new_bytes(client, name, o->name_size, &all, &lock),
 	             "lock_new");
 	return lock;
 }

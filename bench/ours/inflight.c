@@ -55,7 +55,7 @@ static void handle(const struct redlock_event *event)
 static void turn(redlock_client *client)
 {
 	struct pollfd watched = {.fd = redlock_fd(client), .events = POLLIN};
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	bool any = false;
 	client_check(redlock_process(client), "process");
 	while (redlock_next(client, &event) > 0) {

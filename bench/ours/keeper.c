@@ -64,7 +64,7 @@ static void acquire_all(redlock_client *client, struct hold *holds)
 	for (unsigned i = 0; i < AT_ONCE; i++)
 		start_next(holds, &started);
 	while (held < options.count) {
-		struct redlock_event event;
+		struct redlock_event event = {.size = sizeof event};
 		bool any = false;
 		client_check(redlock_process(client), "process");
 		while (redlock_next(client, &event) > 0) {
@@ -113,7 +113,7 @@ static void judge_overdue(const struct hold *h)
 
 static void take_notices(redlock_client *client)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	while (redlock_next(client, &event) > 0) {
 		lost += event.kind == REDLOCK_EVENT_LOST;
 		danger += event.kind == REDLOCK_EVENT_DANGER;

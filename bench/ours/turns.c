@@ -25,7 +25,7 @@ static redlock_lock *new_lock(const struct options *o)
 	options.wait_ms = REDLOCK_FOREVER;
 	if (o->ttl_ms > 0)
 		options.ttl_ms = o->ttl_ms;
-	client_check(redlock_lock_new(client, TURNS_NAME, sizeof TURNS_NAME - 1, &options, &lock), "lock_new");
+	client_check(redlock_lock_new(client, TURNS_NAME, &options, &lock), "lock_new");
 	return lock;
 }
 

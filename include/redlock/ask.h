@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands to the servers behind the nodes, for programs that monitor them. A part of redlock.h, which
- * includes it and explains clients, errors, sizes and points in time.
+ * Commands to the servers behind the nodes, for programs that monitor them. redlock.h does not include this
+ * header: no lock needs it. redlock.h explains clients, errors, sizes and points in time.
  *
  * Questions use separate connections, with the addresses, users, passwords, databases and TLS that the client
  * has when the asker is opened. Locks and votes do not use these connections, and no vote waits for a
@@ -9,7 +9,7 @@
  *
  *     redlock_asker *asker;
  *     const char *const info[] = {"INFO", "server"};
- *     struct redlock_question q = {.node = 0, .argc = 2, .argv = info};
+ *     struct redlock_question q = {.size = sizeof q, .node = 0, .argc = 2, .argv = info};
  *     if (redlock_asker_open(client, &asker) == 0) {
  *         if (redlock_ask(asker, &q, 1, 1000) == 0 && q.reply->kind == REDLOCK_REPLY_STRING)
  *             puts(q.reply->text);
@@ -37,7 +37,7 @@ enum redlock_reply_kind {
 };
 
 /* The answer of a server (RESP2). It may contain any bytes: escape them before you print them on a terminal.
- */
+ * The library makes it, and its `items` are an array: the struct never grows. */
 struct redlock_reply {
 	enum redlock_reply_kind kind;
 	int64_t integer;                   /* INTEGER */
@@ -47,8 +47,10 @@ struct redlock_reply {
 	size_t count;
 };
 
-/* One command for one node. The caller fills in the first four. */
+/* One command for one node. The caller fills in the first five. In an array all have the same `size`, which
+ * is the distance from one to the next. */
 struct redlock_question {
+	size_t size;             /* sizeof(struct redlock_question) */
 	unsigned node;           /* from 0, in the order of the URLs */
 	size_t argc;             /* words of the command, at least one */
 	const char *const *argv; /* they may have any bytes, where `argv_len` says how many */

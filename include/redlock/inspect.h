@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that ask no server: the votes and keys of the nodes, the holder and the queue during a wait, the
- * fencing token of a lock, leaps of the clock, and the rights that a user needs. A part of redlock.h, which
- * includes it and explains handles, errors, sizes, points in time and "any thread".
+ * What a program may know of a lock: its terms, the votes and keys of the nodes, the holder and the queue
+ * during a wait. A part of redlock.h, which includes it.
  */
 #ifndef REDLOCK_INSPECT_H
 #define REDLOCK_INSPECT_H
@@ -13,39 +12,69 @@
 extern "C" {
 #endif
 
+/* The terms of a lock: the options in force, with the defaults filled in, and the times that follow. */
+struct redlock_terms {
+	size_t size; /* the caller's: sizeof(struct redlock_terms) */
+	uint64_t ttl_ms;
+	uint64_t node_timeout_ms;  /* at this TTL; rounded down to whole milliseconds */
+	uint64_t drift_ms;         /* of this TTL; rounded up */
+	uint64_t validity_ms;      /* ttl - drift: the validity of a lock that takes no time to acquire */
+	uint64_t noquorum_wait_ms; /* REDLOCK_FOREVER: no limit */
+	uint64_t renew_ms;         /* 0: never */
+	uint64_t danger_ms;        /* 0: no notice */
+};
+
+/*
+ * The terms that a lock would have: with options of a client that is not open yet, or in an open client. NULL
+ * options are the defaults. Nothing is sent. The functions do not check whether these times leave room for an
+ * answer, node timeout + drift < ttl; redlock_lock_new() does. Any thread. Errors: INVAL (a TTL out of its
+ * range, an option that this library does not know); the second also FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_terms(const struct redlock_options *options,
+                                                 const struct redlock_lock_options *lock_options,
+                                                 struct redlock_terms *ret_terms);
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_client_terms(redlock_client *client,
+                                                        const struct redlock_lock_options *options,
+                                                        struct redlock_terms *ret_terms);
+
+/* The terms of a handle. Any thread. Errors: INVAL, STATE, FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_terms(const redlock_lock *lock,
+                                                      struct redlock_terms *ret_terms);
+
+/* `user` of the options. Any thread. */
+REDLOCK_API void *redlock_lock_user(const redlock_lock *lock);
+
+/* The same as a point in time: CLOCK_BOOTTIME in nanoseconds, 0 if not held. Any thread. It moves to an
+ * earlier time if the wall clock is set forward while the lock is held: see redlock_leapt_ms(). */
+REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
+
+/*
+ * Asks all nodes what they have under this name; redlock_lock_finding() returns the answers. Returns 0 if a
+ * quorum has the key with this handle's token (with the caller's own token: as soon as that is known), GONE
+ * if not, NOQUORUM if too few nodes answered. Errors: also CANCELLED, INTERRUPTED, NOMEM, STATE, SYSTEM,
+ * FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_query(redlock_lock *lock);
+
+/*
+ * Asks all nodes whether they would grant this lock now, without acquiring it or leaving a key: each is
+ * sent SET ... XX, which writes only to existing keys, for a key that does not exist (the name, followed by
+ * 40 random digits). So it finds a replica, a server that is full or refuses writes, and a user without the
+ * right to SET or to such names. It does not check whether the name itself is free. For health checks.
+ * Returns 0 if a quorum would, NOQUORUM if not; each node's reason is its vote. Waits for all nodes, one
+ * node timeout at most. Errors: also CANCELLED, INTERRUPTED, STATE (held, or has its own token), NOMEM,
+ * SYSTEM, FORKED.
+ */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
+
 /* The vote of node `index` in the last operation of this handle, background renewals included. PENDING if the
  * result did not need it; the vote is filled in when it arrives. Any thread. Errors: INVAL, STATE, FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, unsigned index,
                                                      struct redlock_vote *ret_vote);
 
-/*
- * Fencing tokens. A holder that is late, because it or its messages were delayed, can do harm after the end
- * of its validity. No lock can prevent that, but the resource can. With `fence` each acquisition (of a shared
- * lock only its upgrade) has a number, redlock_lock_fence(), that is higher than those of all earlier
- * acquisitions of this name, whatever nodes crash (docs/decisions/fencing.md says what they must keep). The
- * number stays the same while the lock is extended. It costs a second round trip only if the nodes' counters
- * differ. A lock that would have no number is not granted: nodes that cannot count vote UNCOUNTED or
- * UNGUARDED.
- *
- * What the resource must do, in one atomic step with each access:
- *
- *   - It keeps the highest number that it has seen, and refuses a lower one.
- *   - The first access of a holder presents its number, even if it only reads. Otherwise a late write of the
- * previous holder would be accepted after that read.
- *
- *     UPDATE job SET fence = 34, state = 'done' WHERE id = 7 AND fence <= 34;    0 rows: we are late
- *
- * Numbers are below 2^53. They have gaps. Each name has numbers of its own. A handle of several names has one
- * number, which is higher than those of all earlier acquisitions of each of its names, and lower than those
- * of all later ones.
- *
- * Returns the token of the current or last acquisition; 0: it has none, or is still being acquired. For a
- * shared lock: the token of its upgrade, while it is exclusive. Any thread.
- */
-REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
-
 /* What one node has under the name. */
 struct redlock_finding {
+	size_t size;        /* the caller's: sizeof(struct redlock_finding) */
 	int known;          /* 0: the node did not answer the last query; see its vote */
 	char type[16];      /* "none", "string", "hash", ... as TYPE says: a server may say any bytes */
 	int64_t pttl_ms;    /* remaining life; -1: no expiry, blocks for ever; -2: no key */
@@ -101,20 +130,6 @@ struct redlock_wait {
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_waiting(const redlock_lock *lock,
                                                         struct redlock_wait *ret_wait);
-
-/* How much more time may have passed since the client was opened than CLOCK_BOOTTIME shows: the sum by which
- * the wall clock was set forward, as it is after a virtual machine was paused. Held locks then end that much
- * sooner; REDLOCK_EVENT_DANGER and _LOST come as always. Any thread. */
-REDLOCK_API uint64_t redlock_leapt_ms(redlock_client *client);
-
-/*
- * The rights that a user of the servers needs, in the form that ACL SETUSER takes ("+set +get ..."): first
- * the rights for locks; then those for the commands that open a connection, without which less is known but
- * nodes still vote; then those for redlock_query() alone. `scripts` 0: for a user that may not run scripts.
- * Writes at most `size` bytes with the NUL, and returns the length of the whole text, as snprintf(3) does.
- * Error: INVAL.
- */
-REDLOCK_API int redlock_acl_rights(int scripts, char *ret_text, size_t size);
 
 #ifdef __cplusplus
 }

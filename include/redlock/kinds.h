@@ -12,17 +12,10 @@
 extern "C" {
 #endif
 
-#define REDLOCK_MAX_NAMES 64 /* of one lock */
-
-struct redlock_name {
-	const void *bytes;
-	size_t len;
-};
-
 /*
  * Several names at once: one handle that holds all of them or none, with one token, one TTL and one validity.
  *
- *     const struct redlock_name accounts[] = {{"alice", 5}, {"bob", 3}};
+ *     const char *const accounts[] = {"alice", "bob"};
  *     redlock_lock_new_many(client, accounts, 2, NULL, &lock);
  *
  * On each node one script takes all names or none, so that two such handles never wait for each other,
@@ -42,10 +35,20 @@ struct redlock_name {
  * `mode`. With `fence` all names get the same number. redlock_query() and redlock_probe() are for one name,
  * and return STATE: ask with a handle of that name. Errors: INVAL, NOMEM, FORKED.
  */
-REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many(redlock_client *client,
-                                                         const struct redlock_name *names, size_t count,
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many(redlock_client *client, const char *const *names,
+                                                         size_t count,
                                                          const struct redlock_lock_options *options,
                                                          redlock_lock **ret_lock);
+
+/* The same for names of any bytes. The struct is an element of an array: it never grows. */
+struct redlock_name {
+	const void *bytes;
+	size_t len;
+};
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many_bytes(redlock_client *client,
+                                                               const struct redlock_name *names, size_t count,
+                                                               const struct redlock_lock_options *options,
+                                                               redlock_lock **ret_lock);
 
 /* Which of several names was busy when a node last refused this acquire or extend: its index, from 0. Nodes
  * may name different ones; this is the one that the last of them named. Any thread. Errors: INVAL, STATE (no
@@ -56,7 +59,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * Slots: up to k holders of one name at a time, each of which has a slot of its own, numbered from 0 on.
  *
  *     options.slots = 3;
- *     redlock_lock_new(client, "licences", 8, &options, &lock);
+ *     redlock_lock_new(client, "licences", &options, &lock);
  *     if (redlock_acquire(lock) == 0 && redlock_lock_slot(lock, &slot) == 0)
  *         ... licence number `slot` is ours ...
  *
@@ -78,7 +81,6 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * Needs the right to run scripts. Excludes REDLOCK_SHARED, `fence`, `compat`, and `guard` of the client
  * (INVAL).
  */
-#define REDLOCK_MAX_SLOTS 64
 
 /* Which slot is held, from 0 to slots - 1. Any thread. Errors: INVAL, STATE (no slot is held, or the lock has
  * no slots), FORKED. */
@@ -128,6 +130,34 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_downgrade(redlock_lock *lock);
 /* The same for event loops, as redlock_start_extend(). */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_upgrade(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_downgrade(redlock_lock *lock);
+
+/*
+ * The old SETNX protocol: the value of the key is a Unix time in seconds at which the lock ends. The key has
+ * no expiry. A client that finds a past time takes the lock over with GETSET (redis.io, SETNX, "Handling
+ * deadlocks").
+ *
+ * Any other lock of this library is safe from a client of that protocol that parses values as strictly as
+ * int() of Python: it cannot read them at all. A client that reads only the leading digits of a value may
+ * take it for a past time, and steal the lock.
+ *
+ * REDLOCK_COMPAT_SETNX_SAFE: the token is a number in the far future, however a client reads it, so that
+ * these clients see a held lock. 66 bits of it are random, and no `owner` label follows it. Excludes `token`
+ * and `fence`. The lock is never handed over directly, so that waiters need one more round trip.
+ *
+ * REDLOCK_COMPAT_SETNX: the lock follows the old protocol. Those clients respect it, and take it over when it
+ * ends. This library respects their locks, and takes over those that have ended and have no expiry. Other
+ * clients see a time; the token is in a second key, and release, extend and query (also with `token`) use
+ * that key. The time is that of the server. The key has an expiry, so that a dead holder does not block other
+ * clients for ever. Needs scripts; excludes `fence`, and `guard` of the client (INVAL). Waiters acquire the
+ * lock by chance, not in order. It is as weak as the protocol:
+ *   - A client whose clock is ahead of that of a server takes the lock over before it ends. The holder
+ *     notices at the next extend, which returns LOST.
+ *   - A client that counts in milliseconds takes any time in seconds for long past.
+ *   - A client that has lost the race for an ended lock leaves its own time in the key. Within a second, if
+ *     that time is not later than ours, the library recognises it, and the first renewal (half a second after
+ *     the grant) overwrites it. Otherwise the lock is LOST, and an earlier time may let a third client in.
+ *   - A client that deletes the key without looking at its time deletes the lock of any other client.
+ */
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #ifndef REDLOCK_RESULTS_H
 #define REDLOCK_RESULTS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -90,7 +91,8 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(LONG_TTL, 28, FATAL, "the TTL is longer than its node set permits")                                    \
 	X(UNCOUNTED, 29, MISSING, "has no fencing numbers at present")                                           \
 	X(CLOCK, 30, MISSING, "its clock went wrong: it does not vote until what it held has expired")           \
-	X(SLOTS, 31, FATAL, "has another number of slots for this name")
+	X(SLOTS, 31, FATAL, "has another number of slots for this name")                                         \
+	X(SERVICE, 32, FATAL, "is another kind of service")
 
 enum redlock_vote_code {
 #define REDLOCK_VOTE_ENUM(name, value, kind, text) REDLOCK_VOTE_##name = (value),
@@ -108,6 +110,7 @@ enum redlock_vote_kind {
 };
 
 struct redlock_vote {
+	size_t size; /* the caller's: sizeof(struct redlock_vote) */
 	enum redlock_vote_code code;
 	uint64_t rtt_ns; /* from the start of the operation to the answer; 0 while PENDING */
 };

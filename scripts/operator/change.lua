@@ -1,10 +1,10 @@
-local r = redis.call("hmget", KEYS[1], "version", "mode", "set", "config", "step", "pass", "prev", "qid", "done", "floor", "gmax")
+local r = redis.call("hmget", KEYS[1], "version", "mode", "set", "config", "step", "pass", "prev", "qid", "founding", "done", "floor", "gmax")
 local server = redis.pcall("info", "server")
 local id = type(server) == "string" and string.match(server, "run_id:(%x+)") or "-"
 local time = redis.call("time")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local seen, new, gone = {id}, {}, {}
-for i = 1, 9 do seen[i + 1] = r[i] or "" end
+for i = 1, 10 do seen[i + 1] = r[i] or "" end
 local function step(text)
   return text and #text <= 15 and tonumber(string.match(text, "^%d+$")) or 0
 end
@@ -17,7 +17,7 @@ local function counter(text)
   local number = tonumber(string.match(text or "", "^%d+$"))
   return number and number < 2 ^ 53 and number
 end
-local least = {floor = counter(r[10]) or 0, gmax = counter(r[11]) or 0}
+local least = {floor = counter(r[11]) or 0, gmax = counter(r[12]) or 0}
 for i = 4, #ARGV, 2 do
   local field, value = ARGV[i], string.gsub(ARGV[i + 1], "^@", id)
   if least[field] and value ~= "" then value = string.format("%d", math.max(least[field], counter(value))) end
@@ -25,7 +25,7 @@ for i = 4, #ARGV, 2 do
   if value == "" then
     gone[#gone + 1] = field
   end
-  if value ~= "" or field == "floor" then
+  if value ~= "" or field == "floor" or field == "founding" then
     new[#new + 1] = field
     new[#new + 1] = value
   end

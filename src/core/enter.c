@@ -16,7 +16,11 @@
 
 /* A gate that is silent for this part of a node timeout is passed over; but it has twice as long as the last
  * attempt took: nodes may be far away. */
-enum { GATE_PATIENCE = 2, SHARE_PATIENCE = 8 };
+enum { GATE_PATIENCE = 2 };
+
+/* A waiter that does not know the order of the nodes looks again after this part of the time since its call.
+ */
+enum { ORDER_PART = 8 };
 
 /* A waiter that is not told any more asks within this; the first in line subscribes to the key after this. */
 #define DEAF_NS (100 * RL_NS_PER_MS)
@@ -98,13 +102,21 @@ static bool looks_past(struct rl_lock *l, uint64_t now)
 	return true;
 }
 
-/* Who shares a lock must not overtake one who waits for it alone, at another gate, because a node that is
- * slow to connect has not said yet who it is. A moment behind the call it may have. */
+/* The order of the nodes is unknown while one of them, slow to connect, has not said who it is. Waiters that
+ * form a line at another gate meanwhile hand the lock over to one another, and those at the real gate starve.
+ * So a waiter that was refused looks for its gate when it knows the order, or a node timeout after its call.
+ */
 static bool knows_gate(const struct rl_lock *l, const struct rl_event *e)
 {
-	uint64_t since = rl_time_sub(e->now_ns, rl_time_sub(l->wait_until_ns, l->rules->wait_ns));
-	bool fresh = l->verdict != 0 && since < l->rules->node_timeout_ns / SHARE_PATIENCE; /* was refused once */
-	return e->ordered || !rl_policy_of(l)->shares || !fresh;
+	bool refused = l->verdict != 0;
+	return e->ordered || !refused || rl_time_sub(e->now_ns, l->changed_ns) >= l->rules->node_timeout_ns;
+}
+
+/* Looks again at intervals that grow with the time that has passed. */
+static void wait_for_order(struct rl_lock *l, uint64_t now)
+{
+	uint64_t since = rl_time_sub(now, l->changed_ns);
+	rl_round_pause(l, rl_time_add(now, rl_time_max(since / ORDER_PART, RL_RETRY_MIN_NS)));
 }
 
 static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -119,7 +131,7 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		return;
 	}
 	if (!l->placed && !knows_gate(l, e)) {
-		rl_round_pause(l, rl_time_add(e->now_ns, RL_RETRY_MIN_NS));
+		wait_for_order(l, e->now_ns);
 		return;
 	}
 	if (!rl_gate_choose(l, e)) {

@@ -9,6 +9,17 @@
 
 #include <redlock/redlock.h>
 
+enum { RL_SIZED_MOST = 65536 }; /* a larger size was never set: the struct holds what was on the stack */
+
+/* Whether the caller has set the size of its struct. 0 or INVAL, also for NULL. */
+static inline int rl_sized_check(const void *sized)
+{
+	size_t size = 0;
+	if (sized != NULL)
+		memcpy(&size, sized, sizeof size);
+	return size >= sizeof size && size <= RL_SIZED_MOST ? 0 : REDLOCK_E_INVAL;
+}
+
 /* Fills the caller's struct of `size` bytes: with what it knows of `from`, and zeros behind that. NULL, or a
  * size that holds no size: nothing is written. */
 static inline void rl_sized_fill(void *to, size_t size, const void *from, size_t from_size)
@@ -24,9 +35,11 @@ static inline void rl_sized_fill(void *to, size_t size, const void *from, size_t
 static inline int rl_sized_return(void *to, const void *from, size_t from_size)
 {
 	size_t size;
+	if (rl_sized_check(to) < 0)
+		return REDLOCK_E_INVAL;
 	memcpy(&size, to, sizeof size);
 	rl_sized_fill(to, size, from, from_size);
-	return size < sizeof size ? REDLOCK_E_INVAL : 0;
+	return 0;
 }
 
 #endif

@@ -270,7 +270,7 @@ struct rl_event {
 	bool up;               /* TURN: from shared to exclusive; else back */
 	bool passes;           /* RELEASE: another handle of this client may get it */
 	bool identified;       /* REPLY: each node has said who it is */
-	bool ordered;          /* each node has said who it is, so all clients have this order */
+	bool ordered;          /* each node that works has said who it is, so all clients have this order */
 	bool more;             /* REPLY: others of the same moment follow; the last one decides */
 };
 

@@ -117,6 +117,12 @@ static void learn_identity(struct rl_facts *f, const struct rl_reply_value *info
 	f->same_server = f->run_id_known && strcmp(f->run_id, before) == 0;
 }
 
+/* INFO says redis_mode, and newer servers of Valkey server_mode. */
+static bool is_sentinel(const struct rl_reply_value *info)
+{
+	return info->type == RL_REPLY_STRING && strstr(info->text, "_mode:sentinel") != NULL;
+}
+
 bool rl_handshake_turns_away(const char *text)
 {
 	return strncmp(text, "DENIED", 6) == 0 || strncmp(text, "ERR max number of clients", 25) == 0;
@@ -137,6 +143,11 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 	bool needed = openings[setup].needed;
 	if (error && (needed || rl_handshake_turns_away(v->text))) {
 		rl_link_fail(l, rl_answer_of_error(v->text), v->text);
+		return false;
+	}
+	if (setup == RL_SETUP_INFO && is_sentinel(v)) {
+		rl_link_fail(l, REDLOCK_VOTE_SERVICE,
+		             "a Sentinel that holds no keys: give the address of its master");
 		return false;
 	}
 	if (needed)

@@ -10,8 +10,6 @@
 #define CONNECT_TIMEOUT_NS (3000 * RL_NS_PER_MS)
 #define STALL_LIMIT_NS (5000 * RL_NS_PER_MS)
 
-#define TLS_ALERT 0x15 /* the first byte of one: never of a reply */
-
 /* ---- life ---- */
 
 void rl_link_remember(struct rl_link *l, enum redlock_vote_code vote, const char *text)
@@ -120,7 +118,13 @@ static void fail_stream(struct rl_link *l, ssize_t error, enum redlock_vote_code
 	snprintf(text, sizeof text, "%s", rl_stream_error(&l->stream, error)); /* it ends with the stream */
 	/* Our certificate: TLS 1.3 says so behind the handshake, and nothing was executed. */
 	bool refused = error == -EKEYREJECTED;
-	rl_link_fail(l, refused ? REDLOCK_VOTE_TLS : error == -EPROTO ? tls_vote : vote, text);
+	bool plain = error == -EPROTONOSUPPORT && l->state == RL_LINK_CONNECTING;
+	rl_link_fail(l,
+	             plain              ? REDLOCK_VOTE_SERVICE
+	             : refused          ? REDLOCK_VOTE_TLS
+	             : error == -EPROTO ? tls_vote
+	                                : vote,
+	             text);
 }
 
 static void open_stream(struct rl_link *l, uint64_t now_ns)
@@ -211,16 +215,31 @@ bool rl_link_send(struct rl_link *l)
 
 /* ---- what comes in ---- */
 
-/* A plain connection to a host that ended before the first of the opening commands was answered: a server
- * that speaks TLS does so, whose alert may get lost with the end. */
+/* Whether the first of the opening commands has no answer yet. */
 static bool is_unheard(const struct rl_link *l)
 {
-	const struct rl_endpoint *e = &l->endpoint;
 	const struct rl_entry *front = rl_outbox_front(&l->setup);
-	enum rl_setup first = rl_url_logs_in(e)  ? RL_SETUP_AUTH
-	                      : e->database != 0 ? RL_SETUP_SELECT
-	                                         : RL_SETUP_ID;
-	return l->tls == NULL && !e->is_unix && front != NULL && front->setup == first;
+	enum rl_setup first = rl_url_logs_in(&l->endpoint) ? RL_SETUP_AUTH
+	                      : l->endpoint.database != 0  ? RL_SETUP_SELECT
+	                                                   : RL_SETUP_ID;
+	return front != NULL && front->setup == first;
+}
+
+/* What the first bytes of a connection say of a peer that is no Redis server, and so has executed nothing.
+ * NULL: nothing. */
+static const char *other_service(const struct rl_link *l, const char *bytes, size_t size)
+{
+	static const struct {
+		const char *begin, *text;
+	} others[] = {
+	    {"\x15", "speaks TLS: use rediss:// for it"}, /* an alert */
+	    {"HTTP/", "speaks HTTP"},
+	    {"<", "speaks HTTP"}, /* a page without a header: to what is no request */
+	};
+	for (size_t i = 0; is_unheard(l) && i < sizeof others / sizeof others[0]; i++)
+		if (size >= strlen(others[i].begin) && memcmp(bytes, others[i].begin, strlen(others[i].begin)) == 0)
+			return others[i].text;
+	return NULL;
 }
 
 static void receive(struct rl_link *l, uint64_t now_ns)
@@ -235,13 +254,15 @@ static void receive(struct rl_link *l, uint64_t now_ns)
 		rl_link_watch(l, l->watching_write || rl_stream_wants_write(&l->stream));
 		return;
 	}
-	bool ended = got == 0 || got == -ECONNRESET;
-	if (ended && is_unheard(l))
-		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "closed without a word: a port with TLS needs rediss://");
+	bool plain = l->tls == NULL && !l->endpoint.is_unix;
+	const char *other = got > 0 ? other_service(l, bytes, (size_t)got) : NULL;
+	if (other != NULL)
+		rl_link_fail(l, REDLOCK_VOTE_SERVICE, other);
+	else if (plain && (got == 0 || got == -ECONNRESET) &&
+	         is_unheard(l)) /* the alert may be lost with the end */
+		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "closed without a word: a port with TLS does so");
 	else if (got == 0)
 		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "connection closed by the server");
-	else if (got > 0 && l->tls == NULL && bytes[0] == TLS_ALERT)
-		rl_link_fail(l, REDLOCK_VOTE_GARBAGE, "answers in TLS: use rediss:// for it");
 	else if (got < 0)
 		fail_stream(l, got, REDLOCK_VOTE_CLOSED, REDLOCK_VOTE_CLOSED);
 	else if (!rl_resp_received(&l->resp, (size_t)got))

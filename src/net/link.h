@@ -120,7 +120,7 @@ void rl_link_leave(struct rl_link *link);
 void rl_link_end(struct rl_link *link, bool needed, uint64_t now_ns);
 
 /* Connected in TLS, nothing has come back so far, and no earlier handshake has said why. */
-#define RL_NO_TLS_ANSWER "no answer to the TLS handshake: a port without TLS needs redis://"
+#define RL_NO_TLS_ANSWER "no answer to the TLS handshake"
 bool rl_link_hears_nothing_in_tls(const struct rl_link *link);
 
 /* Whether the outbox may be sent on an open link: neither opening commands nor a login come first. */

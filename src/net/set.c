@@ -229,15 +229,15 @@ void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns)
 	set->awaited |= bit;
 }
 
-/* Who waits for the lock waits so long for a node that is silent: as for a quorum out of reach. */
-#define MOST_PATIENCE_NS (10000 * RL_NS_PER_MS)
-
-void rl_set_hurry(struct rl_set *set, uint64_t wait_ns, uint64_t node_timeout_ns)
+/* The rest of the wait, the larger of a part and of two attempts, is left to tell the votes of the others. */
+void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns)
 {
-	enum { LEFT = 8 }; /* this part of it is left to tell the others' votes */
-	uint64_t all_ns =
-	    wait_ns > 0 ? rl_time_min(wait_ns, rl_time_max(node_timeout_ns, MOST_PATIENCE_NS)) : node_timeout_ns;
-	set->patience_ns = rl_time_min(set->patience_ns, all_ns - all_ns / LEFT);
+	enum { REST = 8, ATTEMPTS = 2 };
+	uint64_t wait_ns = quorum_wait_ns > 0 ? quorum_wait_ns : node_timeout_ns;
+	uint64_t least_ns = rl_time_min(wait_ns, node_timeout_ns);
+	uint64_t most_ns = rl_time_sub(wait_ns, rl_time_max(wait_ns / REST, ATTEMPTS * node_timeout_ns));
+	uint64_t patience_ns = rl_time_max(least_ns - least_ns / REST, most_ns);
+	set->patience_ns = rl_time_min(set->patience_ns, patience_ns);
 }
 
 void rl_set_give_up(struct rl_set *set, uint32_t nodes)
@@ -293,11 +293,26 @@ static void refuse(struct rl_set_opinion *ret, enum redlock_vote_code vote, cons
 	ret->why = why;
 }
 
+/* A client that knows the set has begun the quarantine of a node without a record, and will admit it. */
+static bool is_healed(const struct rl_set *set, const struct rl_set_record *r)
+{
+	bool quarantined = r->verdict == RL_SET_QUARANTINE || r->verdict == RL_SET_OVER;
+	return r->met && quarantined && r->set[0] == '\0' && set->config[0] == '\0';
+}
+
+static bool is_any_healed(const struct rl_set *set)
+{
+	for (unsigned i = 0; i < set->count; i++)
+		if (is_healed(set, &set->records[i]))
+			return true;
+	return false;
+}
+
 /* No record, and none of ours was seen elsewhere: whether there is a guard at all is known when a quorum has
  * none. With `require` no other node may be about to say that there is: by its record these are healed. */
 static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
-	if (set->config[0] != '\0')
+	if (set->config[0] != '\0' || is_any_healed(set))
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
 	else if (count_without(set) < set->quorum || set->awaited != 0)
 		ret->kind = RL_SET_HOLD;
@@ -374,7 +389,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		break;
 	default:
 		why = objection(set, r);
-		why = why == NULL ? difference(set, r) : why;
+		why = why == NULL && !is_healed(set, r) ? difference(set, r) : why;
 	}
 	if (why != NULL) {
 		refuse(ret, REDLOCK_VOTE_FOREIGN, why);

@@ -74,7 +74,7 @@ struct rl_set {
 	bool changed; /* something was learnt */
 
 	/* With `require`: nodes that were asked a first time, and those of them that have neither answered nor
-	 * failed. That is waited for nearly as long as the most impatient handle waits for a node. */
+	 * failed. The client waits for these nearly as long as its most impatient handle waits for a quorum. */
 	uint32_t begun, awaited;
 	uint64_t patience_ns, begun_ns;
 
@@ -112,10 +112,11 @@ void rl_set_free(struct rl_set *set);
 /* A connection to node `index` begins: of that nothing is known. */
 void rl_set_forget(struct rl_set *set, unsigned index);
 
-/* A node is asked, maybe for the first time: it may be the only one that has a record. A handle
- * waits for so long altogether (0: it does not say), and so long for a node. And nodes that are given up. */
+/* rl_set_await(): a node is asked, maybe for the first time: it may be the only one that has a record.
+ * rl_set_hurry(): a handle waits so long for a quorum (0: one attempt, of the node timeout).
+ * rl_set_give_up(): these nodes are not awaited any more. */
 void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns);
-void rl_set_hurry(struct rl_set *set, uint64_t wait_ns, uint64_t node_timeout_ns);
+void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns);
 void rl_set_give_up(struct rl_set *set, uint32_t nodes);
 
 /* When those that are awaited are to be given up; UINT64_MAX: nobody waits. */

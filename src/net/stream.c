@@ -30,7 +30,7 @@ ssize_t rl_stream_receive(struct rl_stream *s, void *bytes, size_t size)
 
 const char *rl_stream_error(const struct rl_stream *s, ssize_t error)
 {
-	bool of_tls = error == -EPROTO || error == -EKEYREJECTED;
+	bool of_tls = error == -EPROTO || error == -EKEYREJECTED || error == -EPROTONOSUPPORT;
 	return s->tls != NULL && of_tls ? rl_tls_error(s->tls) : strerror((int)-error);
 }
 

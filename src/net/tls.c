@@ -85,7 +85,8 @@ static bool is_too_old(int reason)
 	       reason == SSL_R_UNKNOWN_SSL_VERSION;
 }
 
-/* Empties the queue; its first entry names the cause. Returns -EPROTO, or -EKEYREJECTED. */
+/* Empties the queue; its first entry names the cause. Returns -EPROTO, -EKEYREJECTED, or -EPROTONOSUPPORT:
+ * the peer does not speak TLS. */
 static ssize_t take_error(struct rl_tls *t)
 {
 	const struct rl_openssl *o = rl_openssl();
@@ -94,6 +95,7 @@ static ssize_t take_error(struct rl_tls *t)
 	int number = ERR_GET_REASON(code);
 	const char *reason = code != 0 ? o->ERR_reason_error_string(code) : NULL;
 	bool refused = code != 0 && is_refusal(number);
+	bool plain = code != 0 && number == SSL_R_WRONG_VERSION_NUMBER;
 	if (verified != X509_V_OK && !t->context->insecure)
 		snprintf(t->error, sizeof t->error, "its certificate is not accepted: %s",
 		         o->X509_verify_cert_error_string(verified));
@@ -103,12 +105,12 @@ static ssize_t take_error(struct rl_tls *t)
 	else if (code != 0 && is_too_old(number))
 		snprintf(t->error, sizeof t->error, "does not speak TLS 1.2 or newer: %s",
 		         reason != NULL ? reason : "");
-	else if (code != 0 && number == SSL_R_WRONG_VERSION_NUMBER)
+	else if (plain)
 		snprintf(t->error, sizeof t->error, "does not speak TLS: use redis:// for it");
 	else
 		snprintf(t->error, sizeof t->error, "TLS: %s", reason != NULL ? reason : "failed");
 	o->ERR_clear_error();
-	return refused ? -EKEYREJECTED : -EPROTO;
+	return refused ? -EKEYREJECTED : plain ? -EPROTONOSUPPORT : -EPROTO;
 }
 
 /* From the return value of an SSL_ function to ours. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include <redlock/redlock.h>
+#include <redlock/url.h>
 
 #include "core/sized.h"
 #include "core/slice.h"
@@ -37,6 +37,11 @@ static const char bad_query[] = "the only parameters of a URL are:" RL_URL_PARAM
 static const char twice[] = "a parameter of the URL is given twice";
 enum { MAX_PATH = 107 }; /* so much has the address of a Unix socket room for, besides its end */
 static const char long_path[] = "the path of a Unix socket has at most 107 bytes";
+static const char bad_blank[] = "there is a blank in the URL; separate the URLs of several nodes with commas";
+static const char bad_slash[] = "a / in the user or password must be written %2F";
+static const char bad_brackets[] = "an IPv6 address needs brackets: redis://[::1]:6379";
+static const char bad_place[] = "only unix:// has ?db=N; with a host, write redis://host:6379/N";
+static const char bad_escape[] = "the path of a Unix socket is not valid percent-encoding";
 static const char bad_path[] = "the path of a Unix socket must begin with / (unix:///run/redis.sock)";
 static const char no_memory[] = "out of memory";
 
@@ -134,6 +139,18 @@ static bool host_is_plain(struct rl_slice host)
 	return true;
 }
 
+/* An IPv6 address without its brackets, maybe with a port. */
+static bool is_bare_v6(struct rl_slice host)
+{
+	unsigned colons = 0;
+	for (size_t i = 0; i < host.size; i++) {
+		if (!isxdigit((unsigned char)host.bytes[i]) && strchr(":.%", host.bytes[i]) == NULL)
+			return false;
+		colons += host.bytes[i] == ':';
+	}
+	return colons > 1;
+}
+
 /* host, host:port, [v6], [v6]:port */
 static const char *parse_host(struct rl_slice host, struct rl_endpoint *e)
 {
@@ -151,6 +168,8 @@ static const char *parse_host(struct rl_slice host, struct rl_endpoint *e)
 			return bad_host;
 		if (has_port)
 			port = (struct rl_slice){behind.bytes + 1, behind.size - 1};
+	} else if (is_bare_v6(host)) {
+		return bad_brackets;
 	} else {
 		has_port = split(&host, ':', &port);
 	}
@@ -185,8 +204,9 @@ static const char *parse_parameter(struct rl_slice pair, struct given *given, st
 	if (!split(&pair, '=', &value))
 		return bad_query;
 #define TAKE(field, name, unit, most, where, bad)                                                            \
-	if (rl_slice_same(pair, (struct rl_slice){name, sizeof(name) - 1}) &&                                    \
-	    (e->is_unix || sizeof(where) == 1)) {                                                                \
+	if (rl_slice_same(pair, (struct rl_slice){name, sizeof(name) - 1})) {                                    \
+		if (!e->is_unix && sizeof(where) > 1)                                                                \
+			return bad_place;                                                                                \
 		if (given->field)                                                                                    \
 			return twice;                                                                                    \
 		given->field = true;                                                                                 \
@@ -213,11 +233,13 @@ static const char *parse_parameters(struct rl_slice *url, struct rl_endpoint *e)
 
 static const char *parse_tcp(struct rl_slice rest, struct rl_endpoint *e)
 {
-	struct rl_slice database;
+	struct rl_slice database = {NULL, 0};
 	if (memchr(rest.bytes, '#', rest.size) != NULL)
 		return bad_query;
-	if (split(&rest, '/', &database) && database.size > 0 &&
-	    !parse_number(database, RL_URL_MAX_DATABASE, &e->database))
+	bool has_database = split(&rest, '/', &database) && database.size > 0;
+	if (has_database && memchr(database.bytes, '@', database.size) != NULL)
+		return bad_slash;
+	if (has_database && !parse_number(database, RL_URL_MAX_DATABASE, &e->database))
 		return bad_database;
 	return parse_host(rest, e);
 }
@@ -225,12 +247,12 @@ static const char *parse_tcp(struct rl_slice rest, struct rl_endpoint *e)
 static const char *parse_unix(struct rl_slice path, struct rl_endpoint *e)
 {
 	if (path.size < 2 || path.bytes[0] != '/')
-		return bad_path;
+		return strstr(path.bytes, "@/") != NULL ? bad_slash : bad_path;
 	e->host = copy(path);
 	if (e->host == NULL)
 		return no_memory;
 	if (!decode(e->host))
-		return bad_path;
+		return bad_escape;
 	return strlen(e->host) > MAX_PATH ? long_path : NULL;
 }
 
@@ -250,6 +272,22 @@ static const char *describe(struct rl_endpoint *e)
 	return NULL;
 }
 
+/* "redis://a redis://b": blanks do not separate URLs. */
+static bool are_several(const char *url)
+{
+	const char *blank = strpbrk(url, " \t\r\n");
+	return blank != NULL && strstr(blank, "://") != NULL;
+}
+
+/* Whether the text is the host and port of a URL, without the scheme. Such a text has no user or password. */
+static bool is_host_and_port(const char *text)
+{
+	struct rl_endpoint e = {0};
+	bool found = strchr(text, ':') != NULL && parse_host(rl_slice_of(text), &e) == NULL;
+	rl_url_free(&e);
+	return found;
+}
+
 /* Returns NULL or the sentence that says what is wrong. */
 static const char *parse(const char *url, struct rl_endpoint *e)
 {
@@ -259,6 +297,8 @@ static const char *parse(const char *url, struct rl_endpoint *e)
 			scheme = &schemes[i];
 	if (scheme == NULL)
 		return bad_scheme;
+	if (are_several(url))
+		return bad_blank;
 	e->is_unix = scheme->is_unix;
 	e->tls = scheme->tls;
 	const char *begin = url + strlen(scheme->name);
@@ -290,7 +330,9 @@ int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why
 	}
 	rl_url_free(&e);
 	*ret = e;
-	if (why_size > 0)
+	if (why_size > 0 && bad == bad_scheme && is_host_and_port(url))
+		snprintf(why, why_size, "the scheme is missing: redis://%s", url);
+	else if (why_size > 0)
 		snprintf(why, why_size, "%s", bad);
 	return bad == no_memory ? REDLOCK_E_NOMEM : REDLOCK_E_URL;
 }

@@ -3,7 +3,7 @@
 #ifndef RL_PROTO_TREE_H
 #define RL_PROTO_TREE_H
 
-#include <redlock/redlock.h>
+#include <redlock/ask.h>
 
 #include "core/slice.h"
 

@@ -36,7 +36,7 @@ static redlock_lock *new_lock(unsigned number, const struct redlock_lock_options
 	char name[32];
 	redlock_lock *lock;
 	snprintf(name, sizeof name, "budget:%05u", number);
-	must(redlock_lock_new(client, name, strlen(name), options, &lock), "lock_new");
+	must(redlock_lock_new(client, name, options, &lock), "lock_new");
 	return lock;
 }
 
@@ -69,7 +69,7 @@ static void extends(unsigned count)
 static unsigned turn(unsigned *to_begin)
 {
 	struct pollfd watched = {.fd = redlock_fd(client), .events = POLLIN};
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	unsigned ended = 0;
 	bool any = false;
 	must(redlock_process(client), "process");
@@ -151,7 +151,7 @@ static void prepare_renewed(void)
 		must(redlock_process(client), "process");
 		poll(&(struct pollfd){.fd = redlock_fd(client), .events = POLLIN}, 1, -1);
 	}
-	for (struct redlock_event event; redlock_next(client, &event) > 0;)
+	for (struct redlock_event event = {.size = sizeof event}; redlock_next(client, &event) > 0;)
 		must(event.result, "acquire");
 }
 

@@ -202,3 +202,29 @@ servers() {
 	[ ! -e "$sandbox/redlock" ]
 	[ "$(servers)" = 0 ]
 }
+
+# Without room for one more file, or for one more byte.
+@test "a full disk is an error, also where the nodes are guarded and only the note of it is missing" {
+	unshare -m true 2>/dev/null || skip "no mount namespace can be made here (unshare -m)"
+	want 0 unshare -m bash -c '
+		mount -t tmpfs -o mode=0700,size=1m,nr_inodes=100 full "$XDG_RUNTIME_DIR" && cd / || exit
+		ends() { # CODE COMMAND...
+			"${@:2}" >&2
+			code=$?
+			[ "$code" = "$1" ] || echo "$code, not $1: ${*:2}"
+		}
+		fill() { while : >"$XDG_RUNTIME_DIR/$((number += 1))"; do :; done 2>/dev/null; }
+		export REDLOCK_URLS=local
+		ends 0 "$0" cluster start --nodes 3
+		fill
+		ends 78 "$0" init -q
+		rm "$XDG_RUNTIME_DIR/1"
+		ends 0 "$0" init -q
+		ends 0 "$0" acquire -n -t 1s job
+		ends 0 "$0" cluster stop
+		dd if=/dev/zero of="$XDG_RUNTIME_DIR/2" bs=4k 2>/dev/null
+		ends 78 "$0" cluster start --nodes 3' "$REDLOCK_BIN"
+	[ -z "$output" ]
+	says "/redlock/cluster/guard: No space left on device: the nodes have their records, but \`-r local\` does not know" \
+		"/redlock/cluster/nodes: No space left on device"
+}

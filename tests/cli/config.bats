@@ -193,6 +193,34 @@ refused() { # TEXT LINE REASON
 	stop_cluster
 }
 
+@test "conflict-exit-code = 0 is for run alone: elsewhere 0 says that the lock is held" {
+	"$REDLOCK_BIN" cluster start -q --nodes 3
+	printf 'url = local\nconflict-exit-code = 0\nwait = 0\n' >"$file"
+	rflock=${REDLOCK_BIN%/*}/rflock
+	want 0 "$REDLOCK_BIN" acquire "$sandbox/job"
+	want 0 "$REDLOCK_BIN" run "$sandbox/job" echo ran
+	[ -z "$output" ]
+	want 75 "$REDLOCK_BIN" acquire "$sandbox/job"
+	[ -z "$output" ]
+	want 5 "$REDLOCK_BIN" acquire -E 5 "$sandbox/job"
+	want 1 "$rflock" -n "$sandbox/job" echo ran
+	[ -z "$output" ]
+	want 64 "$REDLOCK_BIN" acquire -E 0 "$sandbox/job"
+	want 64 "$rflock" -E 0 "$sandbox/job" true
+	want 0 "$REDLOCK_BIN" run -E 0 "$sandbox/job" true
+	# rflock waits, whatever the configuration says: for ever, or as long as -w says.
+	for options in "" "-w 30"; do
+		# shellcheck disable=SC2086 # words
+		"$rflock" $options "$sandbox/job" true 3>&- &
+		waiter=$!
+		sleep 0.5
+		kill -0 "$waiter"
+		kill "$waiter"
+		await "$waiter" 143
+	done
+	stop_cluster
+}
+
 @test "a configuration may be a pipe" {
 	show --config <(echo "ttl = 77s")
 	shows ttl 77s '.*:1'

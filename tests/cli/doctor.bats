@@ -386,6 +386,8 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	finds 0 even warning "6 nodes tolerate no more failures than 5"
 	finds 0 same-host warning "nodes 1, 2 are on 192.0.2.1; nodes 3, 4 are on "
 	finds 0 this-machine note "2 of 6"
+	doctor 2 -r "$(node_url 1)" -r redis://192.0.2.1:1 --node-timeout 300ms
+	finds 0 even warning "2 nodes tolerate no failure"
 }
 
 @test "what is a note of servers on this machine is a warning of others" {
@@ -487,4 +489,17 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	await "$pid" 143
 	[ "$SECONDS" -le 1 ]
 	[ ! -s "$sandbox/out" ]
+}
+
+@test "without memory: 125, and always with a sentence" {
+	if has_asan; then skip "AddressSanitizer needs more address space than any limit"; fi
+	local limit silent=0 told=0 code=125
+	for ((limit = 3000; limit < 5000 && code > 2; limit += 8)); do # below some limit it is not even loaded, or has no stack
+		code=0
+		(ulimit -v "$limit" && exec "$REDLOCK_BIN" doctor -r "$(node_url 1)") >"$sandbox/out" 2>"$sandbox/err" || code=$?
+		[ "$code" != 125 ] || told=$((told + 1))
+		[ "$code" != 125 ] || grep -q "redlock: .*memory" "$sandbox/err" || silent=$((silent + 1))
+	done
+	echo "$told told, $silent not, ended with $code at $limit"
+	[ "$told" -gt 0 ] && [ "$silent" = 0 ] && [ "$code" -le 2 ]
 }

@@ -269,6 +269,13 @@ is_stopped() { # PID
 }
 
 @test "a server that is no Redis is a missing vote" {
+	for answer in "HTTP/1.1 400 Bad Request" "<!DOCTYPE HTML>"; do
+		is_no_redis "$answer"
+	done
+}
+
+is_no_redis() { # WHAT IT SAYS
+	rm -f "$sandbox/http"*
 	/usr/bin/python3 -c '
 import socket, sys
 s = socket.socket(socket.AF_UNIX)
@@ -279,16 +286,36 @@ open_ones = []  # a close with unread bytes would be seen before the answer
 while True:
     c, _ = s.accept()
     try:
-        c.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        c.sendall(sys.argv[2].encode() + b"\r\n\r\n")
     except OSError:
         pass  # redlock has gone already
     open_ones.append(c)
-' "$sandbox/http.sock" >"$sandbox/http" 3>&- &
+' "$sandbox/http.sock" "$1" >"$sandbox/http" 3>&- &
 	server=$!
 	until_true grep -q ready "$sandbox/http"
 	want 0 rl acquire -n -v -r "unix://$sandbox/http.sock,$(node_url 1),$(node_url 2)" job
-	run --separate-stderr rl check -r "unix://$sandbox/http.sock" job token
+	on_nodes "1 2" del job
+	run --separate-stderr rl acquire -n -r "unix://$sandbox/http.sock" job
 	kill "$server"
-	exits 69
-	says "not the Redis protocol"
+	exits 78
+	says "is another kind of service: speaks HTTP" "hint: correct the host, port or scheme"
+	[[ $stderr != *"keep the key"* ]]
+}
+
+@test "a Sentinel is no node: the message says so, and no key may be kept" {
+	port=$(free_port)
+	printf 'port %s\nbind 127.0.0.1\ndir %s\n' "$port" "$sandbox" >"$sandbox/sentinel.conf"
+	redis-server "$sandbox/sentinel.conf" --sentinel >"$sandbox/log" 2>&1 3>&- &
+	until_true redis-cli -p "$port" ping
+	export REDLOCK_URLS=redis://127.0.0.1:$port
+	for command in "acquire -n job" "run -n job true" "check job token" "release job token" status; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr rl $command
+		[ "$status" = 78 ] || break
+		says "is another kind of service: a Sentinel that holds no keys: give the address of its master"
+		[[ $stderr != *"keep the key"* && $stderr != *"unknown command"* ]]
+	done
+	kill $!
+	export REDLOCK_URLS=local
+	exits 78
 }

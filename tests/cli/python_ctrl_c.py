@@ -36,7 +36,7 @@ def new_lock(name):
 	options, lock = LockOptions(), ctypes.c_void_p()
 	lib.redlock_lock_options_init_sized(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
 	options.wait_ms = FOREVER
-	assert lib.redlock_lock_new(client, name, len(name), ctypes.byref(options), ctypes.byref(lock)) == 0
+	assert lib.redlock_lock_new(client, name, ctypes.byref(options), ctypes.byref(lock)) == 0
 	return lock
 
 

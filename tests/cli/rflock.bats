@@ -81,6 +81,27 @@ code_of() { # COMMAND...
 	same_code -q9
 	long=$(printf '%05000d' 1)
 	same_code "$long" true
+	for seconds in . '' 1. .5 0 0.0 5x 5s 1:2 1.5.5 1,5 0.0000001; do
+		same_code -w "$seconds" there true
+	done
+	for code in 256 -1 abc '' 7x 0x7 7; do
+		same_code -E "$code" there true
+	done
+	same_code -F there true
+	same_code -o there true
+	same_code -Fo there true
+	same_code --wait=1 there true
+	same_code --time 1 there true
+	same_code --nonblocking there true
+	same_code --timeout there true
+	same_code there --close true
+	same_code there -- true
+	same_code -- there true
+	same_code there -c
+	same_code there -c true true
+	same_code there --command true
+	same_code --no-such there true
+	same_code -?
 }
 
 @test "no quorum is 71: 69 is a command that cannot be executed" {

@@ -178,6 +178,14 @@ guard_is_stopped() {
 	on_nodes "1 2 3" del "$job"
 }
 
+@test "the guard stopped: a signal to redlock reaches the command all the same" {
+	start_family one 1 -t 30s
+	kill -s STOP "$guard_pid"
+	until_true grep -q '^State:.T' "/proc/$guard_pid/status"
+	kill -s TERM "$run_pid"
+	ends 143
+}
+
 @test "the guard stopped, the lock lost: redlock does the guard's work" {
 	start_family tree,deaf 7 -t 6s --renew 500ms
 	kill -s STOP "$guard_pid"

@@ -41,7 +41,7 @@ in_use() { # NAME
 
 @test "--also: what cannot be" {
 	gives 64 rl_run --also "$job" "$job" true
-	says "none empty or twice"
+	says "--also $job: this name is given twice"
 	gives 64 rl_run --also "" "$job" true
 	# shellcheck disable=SC2046 # words
 	gives 64 rl_run $(printf -- '--also %s ' {1..64}) "$job" true

@@ -104,6 +104,10 @@ shows_no_secret() {
 	[ "$output" = 0 ]
 	want 0 rl status -q -r "$right"
 	[ -z "$stderr" ]
+	want 69 rl check -r redis://worker@127.0.0.1:1 secrets-6 token # a user is no password
+	[[ $stderr != *"on the command line"* ]]
+	want 69 rl check -r redis://worker:wOrk@127.0.0.1:1 secrets-6 token
+	says "hint: a password on the command line"
 	on_nodes "1 2 3" del secrets-6
 }
 

@@ -134,3 +134,16 @@ waits_at_its_gate() { # NAME
 	exits 69
 	[[ $stderr != *"may keep the key"* ]] || { echo "$stderr" && return 1; }
 }
+
+@test "status says that it does not show the tokens of all who share" {
+	for i in {1..27}; do rl acquire -t 10m --shared --owner "$i" crowd >/dev/null; done
+	until_true shared_by 27 crowd
+	want 0 rl status crowd
+	[[ $output == *"  --json shows the tokens of 23 holders, not those of the other 4"* ]] # 1024 bytes
+	run --separate-stderr rl status --json crowd
+	json_is 'all(n["value_len"] == 27 and n["not_shown"] == 4 for n in j["nodes"])'
+	for token in {1..26}; do rl acquire -t 10m --shared --token "$token" values >/dev/null; done
+	until_true shared_by 26 values
+	run --separate-stderr rl status --json values
+	json_is 'all(len(n["value"].split()) == 24 and n["not_shown"] == 2 for n in j["nodes"])'
+}

@@ -107,3 +107,27 @@ sys.exit(subprocess.run([sys.argv[1], "acquire", "-n", "job2"], stdout=w).return
 	await $! 79
 	exec 7>&-
 }
+
+# A pipe that is writable takes 4096 bytes; this name is longer.
+@test "acquire whose reader takes a part of the JSON: it ends with the lock, 79; by TERM, 143" {
+	open_full_pipe "$sandbox/part"
+	long=$(printf '%010000d' 1)
+	for ttl in 3s 60s; do
+		dd if="$sandbox/part" of=/dev/null bs=4096 count=1 2>"$sandbox/dd"
+		"$REDLOCK_BIN" acquire -n --node-timeout 900ms -t $ttl --json "$long" >&7 2>"$sandbox/err" 3>&- &
+		waiter=$!
+		until_true has_keys 5 "$all" "$long"
+		[ $ttl = 3s ] || kill -s TERM "$waiter"
+		await "$waiter" "$([ $ttl = 3s ] && echo 79 || echo 143)"
+		until_true has_keys 0 "$all" "$long"
+	done
+	exec 7>&-
+}
+
+@test "acquire whose stderr is full: the token is printed, and acquire ends" {
+	open_full_pipe "$sandbox/errors"
+	"$REDLOCK_BIN" acquire -n -v --node-timeout 2s -t 60s told >"$sandbox/token" 2>&7 3>&- &
+	await $! 0
+	exec 7>&-
+	"$REDLOCK_BIN" release told "$(cat "$sandbox/token")"
+}

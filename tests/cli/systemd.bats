@@ -33,7 +33,8 @@ setup_file() {
 install_unit() { # UNIT JOB
 	local urls
 	urls="$(node_url 1),$(node_url 2),$(node_url 3)"
-	sed -e "s,/usr/bin/redlock,$REDLOCK_BIN," -e "s,/usr/local/bin/$2,$sandbox/$2," -e "s#REDLOCK_URLS=.*#REDLOCK_URLS=$urls#" \
+	sed -e "s,/usr/local/bin/redlock,$REDLOCK_BIN," -e "s,/usr/local/bin/$2,$sandbox/$2," \
+		-e "s#^ExecStart=#Environment=REDLOCK_URLS=$urls\\n&#" \
 		-e 's/--min-hold 1m/--min-hold 100ms/' -e 's/^RestartSec=.*/RestartSec=200ms/' \
 		"$BATS_TEST_DIRNAME/../../examples/$1.service" >"$units/$1.service"
 	printf '#!/bin/sh\necho began >>%s.runs\nexec sh -c "$(cat %s.does)"\n' "$sandbox/$2" "$sandbox/$2" >"$sandbox/$2"

@@ -118,19 +118,32 @@ fails() { # CODE REASON OPTION...
 	redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$dir" --unixsocket "$dir/s" >"$dir/log" 2>&1 3>&- &
 	servers+=($!)
 	until_true test -S "$dir/s"
-	for options in "-n --node-timeout 500ms" "-w 5s --node-timeout 500ms"; do
+	refuses() { # TEXT OPTION...: one cause, one next step, and no word of a key that may stay
+		want 78 "$REDLOCK_BIN" run --node-timeout 2s "${@:2}" job true
+		says "is another kind of service: $1" "hint: correct the host, port or scheme"
+		[[ $(wc -l <<<"$stderr") -eq 2 && $stderr != *"certificate"* && $stderr != *"hang"* ]]
+	}
+	for options in "-n" "-w 5s"; do
 		# shellcheck disable=SC2086 # words
-		lock $options --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
-		[[ $status == 69 && $stderr == *"a port without TLS needs redis://"* || $status == 77 && $stderr == *"does not speak TLS: use redis://"* ]]
+		refuses "does not speak TLS: use redis:// for it" $options --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
 	done
-	tls_server good
-	for options in "-n" "-w 300ms"; do
+	for certificates in no yes; do # the probe has none, and need not
+		tls_server good --tls-auth-clients $certificates
+		for options in "-n" "-w 300ms"; do
+			# shellcheck disable=SC2086 # words
+			refuses "speaks TLS: use rediss:// for it" $options -r "redis://127.0.0.1:$port"
+		done
+	done
+	want 78 "$REDLOCK_BIN" status --node-timeout 2s -r "redis://127.0.0.1:$port"
+	says "speaks TLS: use rediss:// for it"
+	kill -s STOP "${servers[-1]}"
+	for verb in "acquire -n job" status; do
 		# shellcheck disable=SC2086 # words
-		lock $options -r "redis://127.0.0.1:$port"
-		exits 69
-		# The server answers with an alert and resets the connection at once: it depends which is seen first.
-		[[ $stderr == *"use rediss:// for it"* || $stderr == *"a port with TLS needs rediss://"* ]]
+		want 69 "$REDLOCK_BIN" $verb --node-timeout 300ms --cacert "$pki/ca.crt" -r "rediss://127.0.0.1:$port"
+		says "no answer in time" "check the nodes that hang"
+		[[ $stderr != *"redis://, "* && $stderr != *"certificate"* && $stderr != *"use redis"* ]]
 	done
+	kill -s CONT "${servers[-1]}"
 }
 
 @test "a peer that stalls in the handshake costs its vote, nothing else" {

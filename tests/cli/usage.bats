@@ -81,6 +81,46 @@ teardown() {
 	says "$sandbox: is a directory, not a configuration file"
 }
 
+@test "options that exclude each other: each pair is told, before any node is asked" {
+	wrong() { # PAIRS, with commas between them, OPTION...
+		local verb=run words=(job true) pair
+		[[ " ${*:2}" != *" --token"* ]] || verb=acquire words=(job)
+		want 64 "$REDLOCK_BIN" "$verb" -r unix:///none "${@:2}" "${words[@]}"
+		IFS=, read -ra pairs <<<"$1"
+		for pair in "${pairs[@]}"; do
+			says "redlock $verb: ${pair/+/ and } exclude each other: "
+		done
+		[ "$(wc -l <<<"$stderr")" -eq "${#pairs[@]}" ]
+	}
+	wrong --shared+--fence --fence --shared
+	wrong --shared+--fence,--shared+--slots,--slots+--fence --fence --slots 2 --shared
+	wrong --slots+--also,--reentrant+--slots --reentrant --also b --slots 2
+	wrong --shared+--also,--shared+--compat,--compat+--also --compat setnx-safe --also b --shared
+	wrong "--slots+--guard,--compat+--fence,--slots+--fence,--slots+--compat,--compat setnx+--guard" --slots 2 --guard=auto \
+		--compat setnx --fence
+	wrong "--slots+--token,--token+--also,--slots+--also" --token x --slots 2 --also b
+	wrong "--fence+--token,--compat+--fence,--compat setnx-safe+--token,--compat setnx-safe+--owner" --fence --token x \
+		--compat setnx-safe --owner me
+	REDLOCK_GUARD=auto want 64 "$REDLOCK_BIN" acquire -r unix:///none --slots 2 job
+	says "--slots does not work with a guard, which REDLOCK_GUARD asks for: give --guard=off"
+}
+
+@test "of a name that is given twice, and of a word that is not known, the message says which" {
+	for command in "acquire job" "run job true" "check job token"; do
+		for also in "a --also job" "job --also a" "b --also job --also b"; do
+			# shellcheck disable=SC2086 # words
+			want 64 "$REDLOCK_BIN" ${command%% *} -r unix:///none --also $also ${command#* }
+			says "redlock: --also job: this name is given twice; give each name once"
+		done
+	done
+	want 64 "$REDLOCK_BIN" acquire -r unix:///none --also "" job
+	says "redlock: --also: the name is empty"
+	want 64 "$REDLOCK_BIN" acquire --guard job
+	says "redlock acquire: --guard job: give off, auto or require"
+	want 64 "$REDLOCK_BIN" run --compat job true
+	says "redlock run: --compat job: give off, setnx or setnx-safe"
+}
+
 @test "version" {
 	want 0 "$REDLOCK_BIN" --version
 	[[ $output =~ ^redlock\ [0-9]+\.[0-9]+\.[0-9]+ ]]

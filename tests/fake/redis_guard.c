@@ -352,7 +352,7 @@ static int64_t longest(struct call *c)
 
 static bool begin_quarantine(struct call *c, int64_t whole)
 {
-	enum { HSET_LINE = 40 };
+	enum { HSET_LINE = 42 };
 	if (script_fails_at(c, call_memory_refused(c), RL_SCRIPT_MEET, HSET_LINE))
 		return false;
 	guard_put(c, set_name(), text_bytes("qrid"), text_bytes(run_id_of(c)));
@@ -364,6 +364,7 @@ static bool begin_quarantine(struct call *c, int64_t whole)
 void script_meet(struct call *c)
 {
 	enum { BARE, ADMITTED, PLAIN, QUARANTINE, OVER, NEWER, REMOVED };
+	enum { HEALED_MS = 10000 };
 	struct bytes version, quarantine, told;
 	bool there = field(c, "version", &version);
 	field(c, "qid", &told);
@@ -386,12 +387,13 @@ void script_meet(struct call *c)
 	int64_t ttl = longest(c), age = (ttl + 3) / 4 > 1000 ? (ttl + 3) / 4 : 1000;
 	int64_t whole = c->redis->admits_all ? 0 : ttl + age + (ttl + 99) / 100 + 2;
 	int64_t until = field_number(c, "quntil");
-	if (ttl <= 0) {
-		tell(c, BARE, 0, text_bytes(""));
-		return;
-	}
 	bool begun =
 	    same_field(c, "qrid", text_bytes(run_id_of(c))) && field(c, "qid", &quarantine) && until >= 0;
+	if (ttl <= 0) {
+		int64_t rest = begun ? until - c->redis->now_ms : -HEALED_MS;
+		tell(c, rest > 0 ? QUARANTINE : rest > -HEALED_MS ? OVER : BARE, rest > 0 ? rest : 0, text_bytes(""));
+		return;
+	}
 	int64_t left = begun ? until - c->redis->now_ms : whole + 1;
 	if (left > whole && !begin_quarantine(c, whole))
 		return;

@@ -96,7 +96,7 @@ static bool look(struct worker *w)
 
 static void pull_notices(struct worker *w)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	while (redlock_next(w->client, &event) == 1) {
 		if (event.kind == REDLOCK_EVENT_LOST)
 			history_line(history_now_ns(), "notice round=%u kind=lost", w->round);
@@ -212,7 +212,7 @@ static void log_grant(struct worker *w)
 static const char *votes(const struct worker *w, char *buffer, size_t size)
 {
 	size_t length = 0;
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	buffer[0] = '\0';
 	for (unsigned i = 0; i < redlock_node_count(w->client) && length < size; i++) {
 		if (redlock_lock_vote(w->lock, i, &vote) == 0)

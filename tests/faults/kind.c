@@ -26,16 +26,12 @@ const struct kind *kind_named(const char *name)
 int kind_lock(const struct kind *kind, redlock_client *client, struct redlock_lock_options *options,
               redlock_lock **ret_lock)
 {
-	struct redlock_name names[2];
-	unsigned count = 0;
-	for (; count < 2 && kind->names[count] != NULL; count++)
-		names[count] = (struct redlock_name){kind->names[count], strlen(kind->names[count])};
 	options->mode = kind->shares ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
 	options->slots = kind->slots;
 	options->compat = kind->setnx ? REDLOCK_COMPAT_SETNX : REDLOCK_COMPAT_OFF;
-	if (count > 1)
-		return redlock_lock_new_many(client, names, count, options, ret_lock);
-	return redlock_lock_new(client, kind->names[0], strlen(kind->names[0]), options, ret_lock);
+	if (kind->names[1] != NULL)
+		return redlock_lock_new_many(client, kind->names, 2, options, ret_lock);
+	return redlock_lock_new(client, kind->names[0], options, ret_lock);
 }
 
 struct cells kind_cells(const struct kind *kind, const redlock_lock *lock)

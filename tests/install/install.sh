@@ -33,10 +33,17 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 unset LD_LIBRARY_PATH
 
 echo "- the files are there"
-for file in bin/redlock share/man/man1/redlock{,-run,-doctor}.1 share/man/man3/redlock{,_lock,_query}.3; do
+for file in bin/{redlock,rflock} share/man/man1/redlock{,-run,-doctor}.1 share/man/man3/redlock{,_lock,_query}.3 \
+	share/man/man3/redlock_acquire.3 share/doc/redlock/{LICENSE,README.md,examples/{redlock.conf,crontab,blocking.c}}; do
 	[[ -s $prefix/$file || -s $prefix/$file.gz ]] || fail "$file is not installed"
 done
 [[ $(readlink "$lib/libredlock.so") == libredlock.so.0 ]] || fail "libredlock.so does not lead to libredlock.so.0"
+
+grep -q "$prefix/bin/redlock run" "$prefix/share/doc/redlock/examples/crontab" || fail "the examples have another path"
+for page in "$prefix"/share/man/man3/*.3; do
+	read -r _ target <"$page"
+	[[ $(head -c 4 "$page") != '.so ' || -s $prefix/share/man/$target ]] || fail "$page leads to $target, which is missing"
+done
 
 echo "- it is said when programs would not find the library"
 tells() { # TEXT, or "" for silence: what installing says, where ldconfig prints what is in $work/bin/says
@@ -71,7 +78,8 @@ done
 
 echo "- exported and declared functions are the same"
 nm -D --defined-only "$lib/libredlock.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$work/exported"
-cc -E -P "$header" | grep -v '^static inline' | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
+printf '#include "%s"\n' "${header%/*}"/*.h | cc -E -P - >"$work/headers"
+grep -v '^static inline' "$work/headers" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
 [[ -s $work/declared ]] || fail "no function was found in the header"
 diff "$work/declared" "$work/exported" || fail "declared (<) and exported (>) functions differ"
 
@@ -85,7 +93,7 @@ sed -nE 's/^\tX\(([A-Z]+), ([0-9]+, )?(-[0-9]+|[A-Z]+), .*/\1 \3/p' "${header%/*
 cells | grep -xE '[A-Z]+ (-[0-9]+|PENDING|YES|NO|MISSING|FATAL)' | sort >"$work/manual"
 diff "$work/codes" "$work/manual" || fail "the header's codes (<) and the manual's (>) differ"
 sed -nE 's/^\*.*[ *](redlock_[a-z0-9_]+)\(.*/\1/p' "${manual[@]}" | sort >"$work/described"
-cc -E -P "$header" | grep -oE '\bredlock_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/with_inline"
+grep -oE '\bredlock_[a-z0-9_]+ *\(' "$work/headers" | tr -d ' (' | sort -u >"$work/with_inline"
 diff "$work/with_inline" "$work/described" || fail "the header's functions (<) and the man pages' (>) differ"
 
 echo "- a server, and a program by pkg-config"
@@ -116,13 +124,20 @@ for program in user_shared user_static user_cxx; do
 done
 [[ $(redis-cli -s "$work/redis" dbsize) == 0 ]] || fail "keys were left on the server"
 
-echo "- the command"
+echo "- the command, with the installed library"
 "$prefix/bin/redlock" --version | grep -F "$version" >/dev/null || fail "the command has another version than the header"
 token=$("$prefix/bin/redlock" acquire -r "$url" job --ttl 30s)
 "$prefix/bin/redlock" release -r "$url" job "$token"
-# It needs nothing of the tree that it was installed with.
+ldd "$prefix/bin/redlock" | grep -F "$(realpath "$lib")/libredlock.so.0" >/dev/null ||
+	ldd "$prefix/bin/redlock" | grep -F "$prefix/bin/../" >/dev/null || fail "the command uses another library"
+
+echo "- a tree that was moved, and one that is removed"
 mv "$prefix" "$work/moved"
 code=0
 "$work/moved/bin/redlock" check -r redis://localhost:1 job "$token" 2>"$work/moved.log" || code=$?
 [[ $code == 69 ]] || fail "a host name: exit code $code, not 69: $(<"$work/moved.log")"
+mv "$work/moved" "$prefix"
+cmake --build "$build" --target uninstall >"$work/uninstall.log" || fail "$(<"$work/uninstall.log")"
+[[ -z $(find "$prefix" ! -type d) ]] || fail "uninstall has left $(find "$prefix" ! -type d)"
+[[ ! -e $prefix/share/doc/redlock && ! -e $prefix/include/redlock ]] || fail "uninstall has left folders"
 echo ok

@@ -12,7 +12,7 @@
 enum { SHORT_TIMEOUT_MS = 400 };
 
 /* A bit for each vote that would be right; most behaviours allow exactly one. */
-#define VOTE(name) (1u << REDLOCK_VOTE_##name)
+#define VOTE(name) (UINT64_C(1) << REDLOCK_VOTE_##name)
 
 struct behaviour {
 	const char *what;
@@ -20,7 +20,7 @@ struct behaviour {
 	const char *greeting, *early;
 	bool close_on_accept, close_on_command, one_byte, password;
 	size_t flood;
-	unsigned votes;
+	uint64_t votes;
 	const char *text; /* a part of what redlock_node_status() says; NULL: more than one would be right */
 };
 
@@ -57,7 +57,12 @@ static const struct behaviour behaviours[] = {
     {"array for a status", SET_SAYS("*2\r\n$2\r\nOK\r\n$2\r\nOK\r\n"), NO_ANSWER},
     {"string for a status", SET_SAYS("$2\r\nOK\r\n"), .votes = VOTE(GARBAGE) | VOTE(YES)},
     {"other status", SET_SAYS("+QUEUED\r\n"), NO_ANSWER},
-    {"web server", ALL_SAY("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"), NO_REDIS},
+    {"web server", ALL_SAY("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"), .votes = VOTE(SERVICE),
+     .text = "speaks HTTP"},
+    {"web server, later", SET_SAYS("HTTP/1.1 400 Bad Request\r\n\r\n"), NO_REDIS},
+    {"alert of TLS", ALL_SAY("\x15\x03\x01"), .votes = VOTE(SERVICE), .text = "speaks TLS: use rediss://"},
+    {"Sentinel", RULE("INFO", "$21\r\nredis_mode:sentinel\r\n\r\n"), .votes = VOTE(SERVICE),
+     .text = "a Sentinel"},
     {"zero bytes only", ALL_SAY("\x01\x02\x03\xff"), NO_REDIS},
     {"bad length", ALL_SAY("$-5\r\n"), NO_REDIS},
     {"length that is no number", ALL_SAY("$12x\r\n"), NO_REDIS},
@@ -127,7 +132,7 @@ static void begin(struct scripted *scripted, const struct behaviour *b)
 static void expect_reason(const struct behaviour *b, const redlock_lock *lock, unsigned node)
 {
 	enum redlock_vote_code vote = fixture_vote(lock, node);
-	if ((b->votes & (1u << vote)) == 0)
+	if ((b->votes & (UINT64_C(1) << vote)) == 0)
 		fail_msg("%s: vote %s", b->what, redlock_vote_name(vote));
 }
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What holds for every function of the header: NULL is an error and no crash, and pthread_cancel(3) ends no
  * thread inside. */
+#include <glob.h>
 #include <pthread.h>
 #include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include <redlock/ask.h>
+#include <redlock/url.h>
 
 #include "fixture.h"
 
@@ -54,6 +59,7 @@ static struct redlock_options usable(void)
  * has a row for each. */
 #define API(X)                                                                                               \
 	X(version, 1, redlock_version() != NULL, 0)                                                              \
+	X(constant, 0, redlock_constant(NULL), redlock_constant("FOREVER") == REDLOCK_FOREVER)                   \
 	X(strerror, 1, redlock_strerror(0) != NULL, 0)                                                           \
 	X(error_name, 1, redlock_error_name(0) != NULL, 0)                                                       \
 	X(vote_kind, 0, redlock_vote_kind(REDLOCK_VOTE_PENDING), 0)                                              \
@@ -94,16 +100,26 @@ static struct redlock_options usable(void)
 	X(node_status, REDLOCK_E_INVAL, redlock_node_status(NULL, 0, &to.status), 0)                             \
 	X(node_status, REDLOCK_E_INVAL, redlock_node_status(s->client, 0, NULL),                                 \
 	  redlock_node_status(s->client, 0, &to.status))                                                         \
-	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(NULL, "a", 1, NULL, &to.lock), 0)                          \
-	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, NULL, 1, NULL, &to.lock), 0)                    \
-	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, "a", 1, NULL, NULL),                            \
-	  redlock_lock_new(s->client, "a", 1, NULL, &s->made))                                                   \
-	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(NULL, &name, 1, NULL, &to.lock), 0)              \
+	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(NULL, "a", NULL, &to.lock), 0)                             \
+	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, NULL, NULL, &to.lock), 0)                       \
+	X(lock_new, REDLOCK_E_INVAL, redlock_lock_new(s->client, "a", NULL, NULL),                               \
+	  redlock_lock_new(s->client, "a", NULL, &s->made))                                                      \
+	X(lock_new_bytes, REDLOCK_E_INVAL, redlock_lock_new_bytes(NULL, "a", 1, NULL, &to.lock), 0)              \
+	X(lock_new_bytes, REDLOCK_E_INVAL, redlock_lock_new_bytes(s->client, NULL, 1, NULL, &to.lock), 0)        \
+	X(lock_new_bytes, REDLOCK_E_INVAL, redlock_lock_new_bytes(s->client, "a", 1, NULL, NULL), 0)             \
+	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(NULL, list, 1, NULL, &to.lock), 0)               \
 	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, NULL, 1, NULL, &to.lock), 0)          \
-	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, &name, 1, NULL, NULL), 0)             \
+	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, &no_name, 1, NULL, &to.lock), 0)      \
+	X(lock_new_many, REDLOCK_E_INVAL, redlock_lock_new_many(s->client, list, 1, NULL, NULL), 0)              \
+	X(lock_new_many_bytes, REDLOCK_E_INVAL, redlock_lock_new_many_bytes(NULL, &name, 1, NULL, &to.lock), 0)  \
+	X(lock_new_many_bytes, REDLOCK_E_INVAL, redlock_lock_new_many_bytes(s->client, NULL, 1, NULL, &to.lock), \
+	  0)                                                                                                     \
+	X(lock_new_many_bytes, REDLOCK_E_INVAL, redlock_lock_new_many_bytes(s->client, &name, 1, NULL, NULL), 0) \
 	X(lock_obstacle, REDLOCK_E_INVAL, redlock_lock_obstacle(NULL, &number), 0)                               \
 	X(lock_obstacle, REDLOCK_E_INVAL, redlock_lock_obstacle(s->lock, NULL),                                  \
 	  redlock_lock_obstacle(s->lock, &number))                                                               \
+	X(lock_slot, REDLOCK_E_INVAL, redlock_lock_slot(NULL, &number), 0)                                       \
+	X(lock_slot, REDLOCK_E_INVAL, redlock_lock_slot(s->lock, NULL), redlock_lock_slot(s->lock, &number))     \
 	X(lock_user, 0, redlock_lock_user(NULL) != NULL, redlock_lock_user(s->lock) != NULL)                     \
 	X(lock_free, 0, NOTHING(redlock_lock_free(NULL)), NOTHING(redlock_lock_free(s->to_free)))                \
 	X(lock_leave, 0, NOTHING(redlock_lock_leave(NULL)), NOTHING(redlock_lock_leave(s->to_leave)))            \
@@ -166,15 +182,18 @@ static long long call(unsigned row, bool null, struct scene *s)
 {
 	struct redlock_options o = usable();
 	struct redlock_terms terms = {.size = sizeof terms};
+	static const char *const list[] = {"a"};
 	const struct redlock_name name = {"a", 1};
+	static const char *const no_name = NULL;
 	unsigned number = 0;
 	struct redlock_terms no_terms = {.size = sizeof no_terms.size - 1};
 	struct redlock_url url = {.size = sizeof url};
 	struct redlock_url no_url = {.size = 0};
 	static const char *const ping[] = {"PING"};
-	struct redlock_question question = {.argc = 1, .argv = ping};
+	struct redlock_question question = {.size = sizeof question, .argc = 1, .argv = ping};
 	size_t size;
 	unsigned at = 0;
+	to.size = sizeof to; /* of whichever struct of it is written to */
 #define CALL(name, want, null_call, real_call)                                                               \
 	if (row == at++)                                                                                         \
 		return null ? (long long)(null_call) : (long long)(real_call);
@@ -211,37 +230,65 @@ TEST(null_is_an_error)
 	redlock_close(s.client);
 }
 
-/* How many functions a header declares. */
-static unsigned find_rows(const char *path)
+/* Calls `found` for each place in the headers that the expression describes, with its first two groups.
+ * Returns their number. */
+static unsigned search_headers(const char *expression, void (*found)(const char *first, const char *second))
 {
-	char line[256], name[64];
-	unsigned found = 0;
-	regex_t declared;
-	regmatch_t match[2];
-	assert_int_equal(regcomp(&declared, "^REDLOCK_API .*redlock_([a-z_]+)\\(", REG_EXTENDED), 0);
-	FILE *header = fopen(path, "r");
-	assert_non_null(header);
-	while (fgets(line, sizeof line, header) != NULL) {
-		if (regexec(&declared, line, 2, match, 0) != 0)
-			continue;
-		snprintf(name, sizeof name, "%.*s", (int)(match[1].rm_eo - match[1].rm_so), line + match[1].rm_so);
-		unsigned row = 0;
-		while (row < ROWS && strcmp(names[row], name) != 0)
-			row++;
-		if (row == ROWS)
-			fail_msg("redlock_%s has no row", name);
-		found++;
+	unsigned count = 0;
+	glob_t headers;
+	regex_t wanted;
+	regmatch_t match[3];
+	static char text[1 << 17];
+	assert_int_equal(regcomp(&wanted, expression, REG_EXTENDED | REG_NEWLINE), 0);
+	assert_int_equal(glob(HEADERS "/*.h", 0, NULL, &headers), 0);
+	for (size_t i = 0; i < headers.gl_pathc; i++) {
+		FILE *header = fopen(headers.gl_pathv[i], "r");
+		assert_non_null(header);
+		text[fread(text, 1, sizeof text - 1, header)] = '\0';
+		fclose(header);
+		for (char *at = text; regexec(&wanted, at, 3, match, 0) == 0; count++) {
+			char *next = at + match[0].rm_eo + 1;
+			at[match[1].rm_eo] = at[match[2].rm_eo] = '\0';
+			found(at + match[1].rm_so, at + match[2].rm_so);
+			at = next;
+		}
 	}
-	fclose(header);
-	regfree(&declared);
-	return found;
+	globfree(&headers);
+	regfree(&wanted);
+	return count;
+}
+
+static void expect_row(const char *name, const char *unused)
+{
+	unsigned row = 0;
+	(void)unused;
+	while (row < ROWS && strcmp(names[row], name) != 0)
+		row++;
+	if (row == ROWS)
+		fail_msg("redlock_%s has no row", name);
 }
 
 TEST(table_is_complete)
 {
-	assert_true(find_rows(HEADERS "/redlock.h") >= 35);
-	assert_true(find_rows(HEADERS "/inspect.h") >= 3);
-	assert_int_equal(find_rows(HEADERS "/ask.h"), 3);
+	assert_in_range(search_headers("^REDLOCK_API [^()]*[ *\n]redlock_([a-z_]+)(\\()", expect_row), ROWS / 2,
+	                ROWS);
+}
+
+static void expect_constant(const char *name, const char *value)
+{
+	uint64_t want = strcmp(value, "UINT64_MAX") == 0 ? UINT64_MAX : strtoull(value, NULL, 10);
+	if (want == 0 || redlock_constant(name) != want)
+		fail_msg("redlock_constant(\"%s\") is not %s", name, value);
+}
+
+/* Limits and marks, but not the version. */
+TEST(constants_by_name)
+{
+	unsigned count =
+	    search_headers("^#define REDLOCK_([A-UW-Z][A-Z_]*) ([0-9]+|UINT64_MAX)", expect_constant);
+	assert_in_range(count, 11, 40);
+	assert_int_equal(redlock_constant("MAX"), 0);
+	assert_int_equal(redlock_constant(""), 0);
 }
 
 /* ---- pthread_cancel ---- */
@@ -322,6 +369,80 @@ TEST(others_go_on)
 {
 	expect_others_go_on(false);
 	expect_others_go_on(true);
+}
+
+/* ---- results of programs that were built against another header ---- */
+
+static redlock_lock *sized_lock;
+
+static int event_of(redlock_client *client, void *ret)
+{
+	if (fixture_no_notice(client)) /* the event of a call that was refused is still there */
+		expect_ok(NULL, redlock_start_query(sized_lock));
+	assert_soon(redlock_process(client) == 0 && !fixture_no_notice(client));
+	int got = redlock_next(client, ret);
+	return got == 1 ? 0 : got;
+}
+
+static int call_sized(unsigned row, redlock_client *client, void *ret)
+{
+	switch (row) {
+	case 0:
+		return redlock_node_status(client, 0, ret);
+	case 1:
+		return redlock_lock_vote(sized_lock, 0, ret);
+	case 2:
+		return redlock_lock_finding(sized_lock, 0, ret);
+	case 3:
+		return redlock_lock_terms(sized_lock, ret);
+	case 4:
+		return redlock_url_parse("redis://host/3", NULL, 0, ret);
+	default:
+		return event_of(client, ret);
+	}
+}
+
+TEST(results_of_other_sizes)
+{
+	static const size_t known[] = {sizeof(struct redlock_node_status), sizeof(struct redlock_vote),
+	                               sizeof(struct redlock_finding),     sizeof(struct redlock_terms),
+	                               sizeof(struct redlock_url),         sizeof(struct redlock_event)};
+	static union {
+		size_t size;
+		unsigned char bytes[4096];
+	} all, result;
+	own_client *client = open_client();
+	own_lock *lock = fixture_held(client, "sized", WAIT_LONG_TTL_MS, 0);
+	sized_lock = lock;
+	expect_ok(lock, redlock_query(lock));
+	assert_driven(client, fixture_status(client, 0).waiting == 0);
+	for (unsigned row = 0; row < sizeof known / sizeof known[0]; row++) {
+		const size_t sizes[] = {sizeof(size_t), sizeof(size_t) + 4, known[row] - 1,
+		                        known[row],     known[row] + 1,     sizeof result};
+		static const size_t unset[] = {0, sizeof(size_t) - 1, 65537, SIZE_MAX};
+		all.size = sizeof all;
+		assert_int_equal(call_sized(row, client, &all), 0);
+		for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+			memset(&result, 0xaa, sizeof result);
+			result.size = sizes[i];
+			assert_int_equal(call_sized(row, client, &result), 0);
+			assert_int_equal(result.size, sizes[i]);
+			if (sizes[i] < known[row])
+				assert_int_equal(result.bytes[sizes[i]], 0xaa);
+			if (sizes[i] > sizeof(size_t)) /* the first bytes of the first field */
+				assert_memory_equal(result.bytes + sizeof(size_t), all.bytes + sizeof(size_t), 4);
+			for (size_t at = known[row]; at < sizeof result; at++)
+				assert_int_equal(result.bytes[at], at < sizes[i] ? 0 : 0xaa);
+		}
+		for (unsigned i = 0; i < sizeof unset / sizeof unset[0]; i++) {
+			memset(&result, 0xaa, sizeof result);
+			result.size = unset[i];
+			assert_int_equal(call_sized(row, client, &result), REDLOCK_E_INVAL);
+			assert_int_equal(result.bytes[sizeof(size_t)], 0xaa);
+		}
+		if (known[row] == sizeof(struct redlock_event))
+			assert_int_equal(call_sized(row, client, (all.size = sizeof all, &all)), 0);
+	}
 }
 
 /* ---- URLs that are alike ---- */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <redlock/ask.h>
+
 #include "child.h"
 #include "fixture.h"
 
@@ -33,8 +35,8 @@ static void end(void)
 #define ASK(at, ...)                                                                                         \
 	(struct redlock_question)                                                                                \
 	{                                                                                                        \
-		.node = (at), .argc = sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *),                        \
-		.argv = (const char *[])                                                                             \
+		.size = sizeof(struct redlock_question), .node = (at),                                               \
+		.argc = sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), .argv = (const char *[])             \
 		{                                                                                                    \
 			__VA_ARGS__                                                                                      \
 		}                                                                                                    \
@@ -102,7 +104,8 @@ TEST(many_and_long_ones_in_their_order)
 		static const char *argv[COUNT][2];
 		argv[i][0] = "ECHO";
 		argv[i][1] = i % 1000 == 7 ? large : number[i];
-		q[i] = (struct redlock_question){.node = i % NODES, .argc = 2, .argv = argv[i]};
+		q[i] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i % NODES, .argc = 2, .argv = argv[i]};
 	}
 	for (unsigned round = 0; round < 2; round++) {
 		assert_int_equal(redlock_ask(asker, q, COUNT, WAIT_SOON_MS), 0);
@@ -120,7 +123,8 @@ TEST(nodes_that_do_not_answer)
 	static const char *const ping[] = {"PING"};
 	struct redlock_question q[NODES];
 	for (unsigned i = 0; i < NODES; i++)
-		q[i] = (struct redlock_question){.node = i, .argc = 1, .argv = ping};
+		q[i] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 1, .argv = ping};
 	assert_int_equal(redlock_ask(asker, q, NODES, WAIT_SOON_MS), 0);
 	server_pause(&servers.server[1]);
 	server_kill(&servers.server[2]);
@@ -168,6 +172,25 @@ TEST(login_database_and_refusals)
 		server_must(&servers.server[i], "OK", "CONFIG", "SET", "requirepass", "", NULL);
 		servers.server[i].password[0] = '\0';
 	}
+}
+
+/* A newer program, whose questions are longer. */
+TEST(questions_of_another_size)
+{
+	begin_plain();
+	struct {
+		struct redlock_question question;
+		char later[24];
+	} q[] = {{.question = ASK(0, "ECHO", "a")}, {.question = ASK(1, "ECHO", "b")}};
+	q[0].question.size = q[1].question.size = sizeof q[0];
+	assert_int_equal(redlock_ask(asker, &q[0].question, 2, WAIT_SOON_MS), 0);
+	expect_answer(q[0].question, REDLOCK_REPLY_STRING, "a");
+	expect_answer(q[1].question, REDLOCK_REPLY_STRING, "b");
+	q[1].question.size--;
+	assert_int_equal(redlock_ask(asker, &q[0].question, 2, 0), REDLOCK_E_INVAL);
+	q[0].question.size = sizeof q[0].question - 1;
+	assert_int_equal(redlock_ask(asker, &q[0].question, 1, 0), REDLOCK_E_INVAL);
+	end();
 }
 
 TEST(arguments)

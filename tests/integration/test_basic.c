@@ -80,7 +80,7 @@ static void extend_and_query(unsigned nodes)
 	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock)); /* nobody has it */
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_query(lock));
-	struct redlock_finding finding;
+	struct redlock_finding finding = {.size = sizeof finding};
 	expect_ok(lock, redlock_lock_finding(lock, 0, &finding));
 	assert_true(finding.known);
 	assert_string_equal(finding.type, "string");
@@ -163,8 +163,8 @@ TEST(own_token)
 
 TEST(wrong_states_are_refused)
 {
-	struct redlock_vote vote;
-	struct redlock_node_status status;
+	struct redlock_vote vote = {.size = sizeof vote};
+	struct redlock_node_status status = {.size = sizeof status};
 	own_settled *client = open_nodes(3);
 	own_lock *lock = fixture_lock(client, "state", WAIT_LONG_TTL_MS, 0);
 	expect_result(NULL, REDLOCK_E_STATE, redlock_release(lock));
@@ -181,7 +181,7 @@ TEST(wrong_states_are_refused)
 
 TEST(status_of_the_nodes)
 {
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	own_settled *client = fixture_open(servers.tcp_urls, 3, FIXTURE_NODE_TIMEOUT_MS);
 	own_lock *lock = fixture_lock(client, "status", WAIT_LONG_TTL_MS, 0);
 	expect_pair(lock);

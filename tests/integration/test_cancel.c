@@ -136,9 +136,9 @@ static void *watch(void *argument)
 	while (!watched->stop) {
 		char token[REDLOCK_MAX_TOKEN + 1];
 		size_t length = 0;
-		struct redlock_vote vote;
-		struct redlock_finding finding;
-		struct redlock_node_status status;
+		struct redlock_vote vote = {.size = sizeof vote};
+		struct redlock_finding finding = {.size = sizeof finding};
+		struct redlock_node_status status = {.size = sizeof status};
 		bool wrong =
 		    redlock_remaining_ms(watched->lock) > WAIT_LONG_TTL_MS ||
 		    (redlock_deadline_ns(watched->lock) != 0 && redlock_deadline_ns(watched->lock) == UINT64_MAX) ||

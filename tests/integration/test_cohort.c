@@ -14,7 +14,7 @@ enum { NODES = 3, TTL_MS = 100000, LONGER_MS = 200000, THREADS = 8 };
 
 static struct redlock_event next_event(redlock_client *client)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	while (redlock_next(client, &event) == 0)
 		expect_ok(NULL, redlock_process(client));
 	return event;

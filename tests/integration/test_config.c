@@ -232,7 +232,7 @@ TEST(terms)
 	own_lock *lock = NULL;
 	expect_ok(NULL, redlock_terms(&options, &lock_options, &before));
 	expect_ok(NULL, redlock_client_terms(client, &lock_options, &of_client));
-	expect_ok(NULL, redlock_lock_new(client, "job", 3, &lock_options, &lock));
+	expect_ok(NULL, redlock_lock_new(client, "job", &lock_options, &lock));
 	expect_ok(NULL, redlock_lock_terms(lock, &of_lock));
 	assert_int_equal(of_lock.node_timeout_ms, 100);
 	assert_int_equal(of_lock.drift_ms, 13);

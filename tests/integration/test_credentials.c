@@ -138,7 +138,7 @@ TEST(refused_with_answers_pending)
 		for (unsigned i = 2; i <= FREE; i++)
 			expect_ok(locks[i], redlock_start_acquire(locks[i]));
 		for (unsigned done = 0; done <= FREE; done++) {
-			struct redlock_event event;
+			struct redlock_event event = {.size = sizeof event};
 			int got = 0;
 			assert_soon(redlock_process(client) == 0 && (got = redlock_next(client, &event)) == 1);
 			assert_int_equal(event.kind, REDLOCK_EVENT_DONE);
@@ -233,7 +233,7 @@ static void *work(void *argument)
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	redlock_lock *lock = NULL;
 	options.wait_ms = WAIT_SOON_MS;
-	if (redlock_lock_new(w->client, w->name, strlen(w->name), &options, &lock) < 0) {
+	if (redlock_lock_new(w->client, w->name, &options, &lock) < 0) {
 		w->failures++;
 		return NULL;
 	}

@@ -39,7 +39,7 @@ static redlock_lock *contend_for(redlock_client *client, const char *name)
 	options.retry_min_ms = 1;
 	options.retry_max_ms = 20;
 	redlock_lock *lock = NULL;
-	if (redlock_lock_new(client, name, strlen(name), &options, &lock) != 0)
+	if (redlock_lock_new(client, name, &options, &lock) != 0)
 		arena->failures++;
 	return lock;
 }
@@ -125,7 +125,7 @@ static int contend_in_minority(int index)
 	struct redlock_options options = fixture_client(urls, NODES);
 	if (index % 2 == 0)
 		return contend_in_process(index);
-	if (redlock_open(&options, &client) != 0 || redlock_lock_new(client, "processes", 9, NULL, &lock) != 0)
+	if (redlock_open(&options, &client) != 0 || redlock_lock_new(client, "processes", NULL, &lock) != 0)
 		return 1;
 	int wrong = 0;
 	for (int i = 0; i < rounds_each(); i++) {

@@ -116,7 +116,7 @@ TEST(numbers_rise_whichever_quorum_answers)
 
 static redlock_lock *both_lock(redlock_client *client, uint64_t wait_ms)
 {
-	static const struct redlock_name names[] = {{"job", 3}, {"also", 4}};
+	static const char *const names[] = {"job", "also"};
 	struct redlock_lock_options options = fixture_options(TTL_MS);
 	redlock_lock *lock;
 	options.fence = 1;
@@ -249,11 +249,11 @@ TEST(what_has_no_number)
 	redlock_lock *lock;
 	options.fence = 1;
 	own_client *client = fixture_open(servers.urls, NODES, 0);
-	assert_int_equal(redlock_lock_new(client, "job", 3, &options, &lock), REDLOCK_E_INVAL); /* no guard */
+	assert_int_equal(redlock_lock_new(client, "job", &options, &lock), REDLOCK_E_INVAL); /* no guard */
 	own_client *guarded = open_guarded(REDLOCK_GUARD_REQUIRE);
 	options.token = "own";
 	options.token_len = 3;
-	assert_int_equal(redlock_lock_new(guarded, "job", 3, &options, &lock), REDLOCK_E_INVAL);
+	assert_int_equal(redlock_lock_new(guarded, "job", &options, &lock), REDLOCK_E_INVAL);
 	assert_int_equal(redlock_lock_fence(NULL), 0);
 }
 

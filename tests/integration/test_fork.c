@@ -13,15 +13,15 @@ enum { NODES = 3 };
 /* Every call that a child could make. Returns the number of the first that is not refused, 0 when all are. */
 static int refused_in_child(redlock_client *client, redlock_lock *held, redlock_lock *idle)
 {
-	struct redlock_node_status status;
-	struct redlock_vote vote;
-	struct redlock_finding finding;
-	struct redlock_event event;
+	struct redlock_node_status status = {.size = sizeof status};
+	struct redlock_vote vote = {.size = sizeof vote};
+	struct redlock_finding finding = {.size = sizeof finding};
+	struct redlock_event event = {.size = sizeof event};
 	redlock_lock *made = NULL;
 	char token[REDLOCK_MAX_TOKEN + 1];
 	size_t length;
 	const int results[] = {
-	    redlock_lock_new(client, "child", 5, NULL, &made),
+	    redlock_lock_new(client, "child", NULL, &made),
 	    redlock_acquire(idle),
 	    redlock_extend(held, 0),
 	    redlock_release(held),
@@ -142,7 +142,7 @@ static int meet_parent(redlock_client *parents)
 	redlock_lock *same = NULL;
 	redlock_close(parents);
 	struct redlock_options options = fixture_client(servers.urls, NODES);
-	if (redlock_open(&options, &own) != 0 || redlock_lock_new(own, "shared", 6, &lock_options, &same) != 0)
+	if (redlock_open(&options, &own) != 0 || redlock_lock_new(own, "shared", &lock_options, &same) != 0)
 		return 1;
 	int result = redlock_acquire(same);
 	redlock_lock_free(same);

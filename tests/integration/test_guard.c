@@ -180,6 +180,63 @@ TEST(the_last_record_may_be_late_for_who_waits)
 	expect_ok(lock, redlock_release(lock));
 }
 
+/* The wait for a quorum decides, also where a busy lock would be waited for much longer. */
+TEST(the_last_record_is_awaited_no_longer_than_a_quorum)
+{
+	server_pause(&servers.server[2]);
+	own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+	struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
+	options.wait_ms = REDLOCK_FOREVER;
+	options.noquorum_wait_ms = 4 * NODE_TIMEOUT_MS;
+	own_lock *lock = NULL;
+	assert_int_equal(redlock_lock_new(client, "job", &options, &lock), 0);
+	assert_int_equal(redlock_acquire(lock), REDLOCK_E_NOQUORUM);
+	assert_vote(lock, 0, REDLOCK_VOTE_UNGUARDED);
+	servers_heal(&servers);
+}
+
+static bool is_in_quarantine(const struct server *server)
+{
+	struct raw_reply reply;
+	return strcmp(server_ask(server, &reply, "EXISTS", "redlock:set", NULL), "1") == 0;
+}
+
+static void *acquire_in_thread(void *lock)
+{
+	int result = redlock_acquire(lock);
+	return result == 0 && redlock_release(lock) == 0 ? lock : NULL;
+}
+
+/* All records are gone, and a client that has seen them heals the set: one that begins now waits for that. */
+TEST(a_set_that_is_healed_is_waited_for)
+{
+	pthread_t thread;
+	void *healed;
+	record_write(&servers, 3, MAX_TTL_MS, "1000");
+	own_client *healer = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+	own_lock *theirs = fixture_held(healer, "theirs", MAX_TTL_MS, WAIT_SOON_MS);
+	expect_ok(theirs, redlock_release(theirs));
+	on_servers(0, 3, server_must(it, "OK", "FLUSHALL", NULL));
+	assert_int_equal(pthread_create(&thread, NULL, acquire_in_thread, theirs), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_soon(is_in_quarantine(&servers.server[i]));
+	for (int waits = 0; waits < 2; waits++) {
+		own_client *client = open_guarded(3, REDLOCK_GUARD_REQUIRE);
+		struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
+		options.quarantine_wait_ms = waits ? REDLOCK_FOREVER : 0;
+		own_lock *lock = fixture_lock_with(client, "job", &options);
+		int result = redlock_acquire(lock);
+		if (!waits) {
+			expect_result(lock, REDLOCK_E_NOQUORUM, result);
+			assert_vote(lock, 0, REDLOCK_VOTE_QUARANTINE);
+		} else {
+			expect_ok(lock, result);
+		}
+	}
+	pthread_join(thread, &healed);
+	assert_ptr_equal(healed, theirs);
+}
+
 /* But not of a node that is down, nor with one attempt for longer than for any other answer. */
 TEST(a_set_without_records_and_a_node_that_is_lost)
 {

@@ -45,7 +45,7 @@ typedef void load(redlock_client *client, const char *name, int count);
 
 static struct redlock_node_status hung_status(redlock_client *client)
 {
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	expect_ok(NULL, redlock_node_status(client, HUNG, &status));
 	return status;
 }

@@ -112,7 +112,7 @@ static void expect_full_service(redlock_client *client)
 /* The identity is unknown then, and the node votes all the same. */
 TEST(info_forbidden)
 {
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	redlock_client *client = open_as("-info");
 	redlock_lock *lock = fixture_lock(client, "limited", WAIT_LONG_TTL_MS, 0);
 	expect_pair(lock);
@@ -165,7 +165,7 @@ TEST(info_forbidden_under_three_names)
 /* A refusal alone proves nothing: the key of somebody else may go, and ours comes with the next token. */
 TEST(refusal_is_no_proof)
 {
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	char url[160];
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "limited", "reset", "on", ">pw", "~*", "&*",
 	            "+@all", "-info", NULL);
@@ -206,7 +206,7 @@ TEST(scripts_and_watch_forbidden)
 	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
 	assert_true(server_has(&servers.server[0], "scriptless"));
 	/* It cannot be given back, and it is said so: owed for ever would be as wrong as settled. */
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	expect_ok(NULL, redlock_node_status(client, 0, &status));
 	assert_true(status.lingering > 0);

@@ -117,7 +117,7 @@ static void respect(const struct holder *holder)
 	assert_true(fixture_votes_of_kind(lock, 3, REDLOCK_KIND_NO) >= 2);
 
 	/* Whose it is can be seen. */
-	struct redlock_finding finding;
+	struct redlock_finding finding = {.size = sizeof finding};
 	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
 	expect_ok(lock, redlock_lock_finding(lock, 0, &finding));
 	assert_true(finding.known);
@@ -153,7 +153,7 @@ TEST(other_holders_are_respected)
 TEST(long_foreign_value)
 {
 	static char value[100001];
-	struct redlock_finding finding;
+	struct redlock_finding finding = {.size = sizeof finding};
 	memset(value, 'v', sizeof value - 1);
 	on_servers(0, 3, server_must(it, "OK", "SET", "long", value, NULL));
 	own_lock *lock = new_lock(client, "long");
@@ -228,7 +228,7 @@ TEST(a_key_that_others_delete)
 	};
 	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const char *const *how = rows[i].how;
-		struct redlock_event event;
+		struct redlock_event event = {.size = sizeof event};
 		struct raw_reply reply;
 		on_servers(0, 3, {
 			server_must(it, "OK", "CONFIG", "SET", "notify-keyspace-events", rows[i].told, NULL);

@@ -28,7 +28,7 @@ static void free_locks(void)
 /* What a loop around the client does until there is an event: process, then poll the one descriptor. */
 static struct redlock_event next_event(redlock_client *from)
 {
-	struct redlock_event event = {0};
+	struct redlock_event event = {.size = sizeof event};
 	struct pollfd fd = {.fd = redlock_fd(from), .events = POLLIN};
 	for (;;) {
 		expect_ok(NULL, redlock_process(from));
@@ -45,7 +45,7 @@ static struct redlock_event next_event(redlock_client *from)
 static void collect(enum redlock_operation operation, int want)
 {
 	bool seen[LOCKS] = {false};
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	for (int done = 0; done < LOCKS;) {
 		event = next_event(client);
 		assert_int_equal(event.kind, REDLOCK_EVENT_DONE);
@@ -173,7 +173,7 @@ TEST(cancel_before_anything_was_sent)
 
 TEST(free_with_operations_in_flight)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	int (*const second[])(redlock_lock *) = {begin_extend, redlock_start_query, redlock_start_release};
 	for (int round = 0; round < 4; round++) {
 		make_locks();
@@ -207,7 +207,7 @@ TEST(close_before_free)
 	expect_ok(held[1], redlock_start_release(held[1]));
 	redlock_close(closed);
 	assert_soon(keys_everywhere() == 0);
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	assert_int_equal(redlock_remaining_ms(held[2]), 0);
 	expect_result(NULL, REDLOCK_E_STATE, redlock_acquire(held[2]));
 	expect_result(NULL, REDLOCK_E_STATE, redlock_extend(held[2], 0));

@@ -33,7 +33,7 @@ static int paused_holder(void)
 	struct redlock_options client_options = fixture_client(servers.urls, NODES);
 	client_options.node_timeout_ms = 1000;
 	options.wait_ms = WAIT_SOON_MS;
-	if (redlock_open(&client_options, &own) != 0 || redlock_lock_new(own, "paused", 6, &options, &lock) != 0)
+	if (redlock_open(&client_options, &own) != 0 || redlock_lock_new(own, "paused", &options, &lock) != 0)
 		return 1;
 	if (redlock_acquire(lock) != 0)
 		return 2;

@@ -27,7 +27,7 @@ static redlock_lock *many(redlock_client *client, const char *text, uint64_t wai
 	options.wait_ms = wait_ms;
 	options.retry_min_ms = 1;
 	options.retry_max_ms = 20;
-	expect_ok(NULL, redlock_lock_new_many(client, names, count, &options, &lock));
+	expect_ok(NULL, redlock_lock_new_many_bytes(client, names, count, &options, &lock));
 	return lock;
 }
 
@@ -161,7 +161,8 @@ TEST(what_is_refused)
 	    {NULL, 2, NULL, REDLOCK_E_INVAL},
 	};
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		int result = redlock_lock_new_many(client, cases[i].names, cases[i].count, cases[i].options, &lock);
+		int result =
+		    redlock_lock_new_many_bytes(client, cases[i].names, cases[i].count, cases[i].options, &lock);
 		assert_int_equal(result, cases[i].result);
 		if (result == 0) {
 			expect_pair(lock);
@@ -193,7 +194,7 @@ TEST(a_reentrant_handle_counts)
 	expect_result(lock, REDLOCK_E_STATE, redlock_release(lock));
 	expect_pair(plain);
 	/* By events it is the same. And what has ended by the clock is not entered. */
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_start_acquire(lock));
 	assert_int_equal(redlock_next(client, &event), 1);

@@ -33,7 +33,7 @@ static redlock_lock *many(redlock_client *client, const char *text, uint64_t wai
 	for (size_t size; (size = strcspn(text, " ")) > 0; text += size + (text[size] == ' '))
 		names[count++] = (struct redlock_name){text, size};
 	options.wait_ms = wait_ms;
-	expect_ok(NULL, redlock_lock_new_many(client, names, count, &options, &lock));
+	expect_ok(NULL, redlock_lock_new_many_bytes(client, names, count, &options, &lock));
 	return lock;
 }
 
@@ -57,7 +57,7 @@ static redlock_lock *held(redlock_client *client, const char *name)
 /* And it was told so. */
 static bool is_held(redlock_client *client, const redlock_lock *lock)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	return redlock_remaining_ms(lock) > 0 && redlock_next(client, &event) == 1;
 }
 

@@ -34,7 +34,7 @@ static void lock_bytes(redlock_client *client, const void *name, size_t name_len
 {
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	own_lock *lock = NULL;
-	expect_ok(NULL, redlock_lock_new(client, name, name_len, &options, &lock));
+	expect_ok(NULL, redlock_lock_new_bytes(client, name, name_len, &options, &lock));
 	expect_ok(lock, redlock_acquire(lock));
 	assert_driven(client, count_bytes(key, key_len) == 3);
 	expect_ok(lock, redlock_extend(lock, 0));
@@ -78,8 +78,9 @@ TEST(length_limits)
 	memset(name, 'n', REDLOCK_MAX_NAME + 1);
 	lock_bytes(client, name, REDLOCK_MAX_NAME, name, REDLOCK_MAX_NAME);
 	lock_bytes(client, name, 1, name, 1);
-	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_new(client, name, REDLOCK_MAX_NAME + 1, NULL, &lock));
-	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_new(client, name, 0, NULL, &lock));
+	expect_result(NULL, REDLOCK_E_INVAL,
+	              redlock_lock_new_bytes(client, name, REDLOCK_MAX_NAME + 1, NULL, &lock));
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_new_bytes(client, name, 0, NULL, &lock));
 	assert_null(lock);
 	free(name);
 }
@@ -95,7 +96,7 @@ TEST(prefix_counts)
 	lock_bytes(client, "job", 3, "app:job", 7);
 	lock_bytes(client, key + 4, REDLOCK_MAX_NAME - 4, key, REDLOCK_MAX_NAME);
 	expect_result(NULL, REDLOCK_E_INVAL,
-	              redlock_lock_new(client, key + 4, REDLOCK_MAX_NAME - 3, NULL, &lock));
+	              redlock_lock_new_bytes(client, key + 4, REDLOCK_MAX_NAME - 3, NULL, &lock));
 	free(key);
 }
 
@@ -137,7 +138,7 @@ TEST(sizes_of_option_structs)
 	redlock_lock *lock = NULL;
 	options.size = lock_options.size = 0;
 	fixture_expect_open(&options, REDLOCK_E_INVAL);
-	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_new(client, "x", 1, &lock_options, &lock));
+	expect_result(NULL, REDLOCK_E_INVAL, redlock_lock_new(client, "x", &lock_options, &lock));
 }
 
 static void expect_options(unsigned quorum, const char *owner, size_t url_count, int want)

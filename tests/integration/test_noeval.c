@@ -37,7 +37,7 @@ static void expect_main_path(struct servers *on, unsigned count, const char *nam
 	own_client *client = fixture_open(on->urls, count, FIXTURE_NODE_TIMEOUT_MS);
 	own_lock *lock = fixture_lock(client, name, 60000, 0);
 	own_lock *rival = fixture_lock(client, name, 60000, 0);
-	struct redlock_finding finding;
+	struct redlock_finding finding = {.size = sizeof finding};
 	for (int i = 0; i < 3; i++) {
 		expect_ok(lock, redlock_acquire(lock));
 		expect_result(rival, REDLOCK_E_BUSY, redlock_acquire(rival));
@@ -191,8 +191,7 @@ static void *contend(void *argument)
 	options.retry_min_ms = 1;
 	options.retry_max_ms = 20;
 	for (unsigned i = 0; i < NAMES; i++)
-		arena.failures +=
-		    redlock_lock_new(arena.client, names[i], strlen(names[i]), &options, &locks[i]) != 0;
+		arena.failures += redlock_lock_new(arena.client, names[i], &options, &locks[i]) != 0;
 	int rounds = wait_is_slow() ? 20 : 60;
 	for (int i = 0; i < rounds; i++) {
 		unsigned which = (number + (unsigned)i) % NAMES;

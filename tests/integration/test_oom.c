@@ -5,6 +5,9 @@
  * says what it could not do, and a key stays only where that was said.
  */
 #include <poll.h>
+#include <stdio.h>
+
+#include <redlock/ask.h>
 
 #include "failmalloc.h"
 #include "fixture.h"
@@ -33,7 +36,7 @@ static void by_blocking_calls(redlock_client *client, redlock_lock *lock, struct
 
 static int finish(redlock_client *client, int started)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	struct pollfd fd = {.fd = redlock_fd(client), .events = POLLIN};
 	uint64_t start_ns = wait_now_ns();
 	while (started == 0) {
@@ -67,7 +70,7 @@ static void by_many_handles(redlock_client *client, redlock_lock *lock, struct o
 	(void)lock;
 	for (int i = 0; i < MANY; i++) {
 		char name[] = {'m', (char)('a' + i % 20), (char)('a' + i / 20)};
-		int made = redlock_lock_new(client, name, sizeof name, NULL, &many[i]);
+		int made = redlock_lock_new_bytes(client, name, sizeof name, NULL, &many[i]);
 		if (made != 0)
 			outcome->query = made;
 		else if (redlock_start_acquire(many[i]) != 0)
@@ -80,13 +83,49 @@ static void by_many_handles(redlock_client *client, redlock_lock *lock, struct o
 	outcome->acquire = REDLOCK_E_CANCELLED; /* nothing is held, so nothing but drain tells of what stays */
 }
 
+/* Each question of a round has a word of its own: a reply with another word is one of an earlier round. */
+static int ask_round(redlock_asker *asker, struct redlock_question *q, unsigned round)
+{
+	enum { QUESTIONS = 2 * NODES };
+	char words[QUESTIONS][8];
+	const char *echo[QUESTIONS][2];
+	for (unsigned i = 0; i < QUESTIONS; i++) {
+		snprintf(words[i], sizeof words[i], "%u-%u", round, i);
+		echo[i][0] = "ECHO";
+		echo[i][1] = words[i];
+		q[i].size = sizeof q[i];
+		q[i].node = i % NODES;
+		q[i].argc = 2;
+		q[i].argv = echo[i];
+	}
+	int result = redlock_ask(asker, q, QUESTIONS, WAIT_SOON_MS);
+	for (unsigned i = 0; i < QUESTIONS; i++)
+		if (q[i].reply != NULL && strcmp(q[i].reply->text, words[i]) != 0)
+			fail_msg("round %u returned %d: question %u has the reply %s", round, result, i,
+			         q[i].reply->text);
+	return result > 0 ? REDLOCK_E_NOQUORUM : result;
+}
+
+static void by_questions(redlock_client *client, redlock_lock *lock, struct outcome *outcome)
+{
+	struct redlock_question q[2 * NODES] = {{.size = 0}};
+	redlock_asker *asker = NULL;
+	(void)lock;
+	outcome->query = redlock_asker_open(client, &asker);
+	for (unsigned round = 0; round < 3 && asker != NULL; round++) {
+		int result = ask_round(asker, q, round);
+		outcome->query = result != 0 ? result : outcome->query;
+	}
+	redlock_asker_close(asker);
+}
+
 /* ---- one run ---- */
 
 static struct outcome run(scenario *play)
 {
 	struct outcome outcome = {0};
 	struct redlock_lock_options lock_options;
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	redlock_client *client = NULL;
 	redlock_lock *lock = NULL;
 	struct redlock_options options = fixture_client(servers.urls, NODES);
@@ -98,7 +137,7 @@ static struct outcome run(scenario *play)
 	outcome.open = redlock_open(&options, &client);
 	if (outcome.open != 0)
 		return outcome;
-	outcome.made = redlock_lock_new(client, "job", 3, &lock_options, &lock);
+	outcome.made = redlock_lock_new(client, "job", &lock_options, &lock);
 	if (outcome.made == 0)
 		play(client, lock, &outcome);
 	redlock_lock_free(lock);
@@ -180,6 +219,11 @@ TEST(loop_no_memory_from_then_on)
 TEST(many_handles_one_failure)
 {
 	sweep(by_many_handles, false);
+}
+
+TEST(questions_one_failure)
+{
+	sweep(by_questions, false);
 }
 
 /* Without a failure everything works, or the tests above would prove nothing. */

@@ -134,7 +134,7 @@ TEST(cut_off_between_set_and_release)
  * the release of it is sent. */
 TEST(cut_off_before_a_give_back)
 {
-	struct redlock_event event = {0};
+	struct redlock_event event = {.size = sizeof event};
 	hold_elsewhere();
 	proxy_set(&proxy, &proxy.faults->drop_down, 1);
 	expect_ok(lock, redlock_start_acquire(lock));
@@ -206,7 +206,7 @@ TEST(connection_is_given_up_abortively)
 	lock = fixture_lock(client, KEY, WAIT_LONG_TTL_MS, 0);
 	expect_ok(lock, redlock_acquire(lock));
 	int fd = accept(listener, NULL, NULL);
-	struct redlock_node_status status = {.connected = 1};
+	struct redlock_node_status status = {.size = sizeof status, .connected = 1};
 	assert_driven(client, redlock_node_status(client, 2, &status) == 0 &&
 	                          status.last_failure != REDLOCK_VOTE_PENDING);
 	ssize_t got;

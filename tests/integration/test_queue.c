@@ -554,7 +554,7 @@ TEST(each_call_has_a_place_of_its_own)
 	server_must(s, "OK", "SET", name, "another", NULL);
 	for (unsigned i = 0; i < 2; i++) {
 		struct raw_reply reply;
-		struct redlock_event event;
+		struct redlock_event event = {.size = sizeof event};
 		expect_ok(lock, redlock_start_acquire(lock));
 		assert_driven(client, server_has(s, queue));
 		(void)rl_places_name(&client->places, lock, lock->core.call, places[i]);
@@ -590,7 +590,7 @@ TEST(a_release_that_knows_the_heir_reads_later)
 	expect_ok(heir, redlock_start_acquire(heir));
 	assert_driven(other, are_offered(2));
 	server_must(s, "1", "DEL", name, NULL);
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	assert_driven(client, redlock_next(client, &event) == 1);
 	struct fixture_token token = fixture_token(lock);
 	(void)rl_places_name(&client->places, lock, lock->core.call, place);
@@ -687,7 +687,7 @@ TEST(keys_beside_a_lock_are_no_names)
 		for (char *rest, *key = strtok_r(reply.text, "\n", &rest); key != NULL;
 		     key = strtok_r(NULL, "\n", &rest))
 			if (strcmp(key, names[i / 4]) != 0) {
-				assert_int_equal(redlock_lock_new(client, key, strlen(key), NULL, &lock), REDLOCK_E_INVAL);
+				assert_int_equal(redlock_lock_new(client, key, NULL, &lock), REDLOCK_E_INVAL);
 				beside++;
 			}
 	}

@@ -43,7 +43,7 @@ static void expect_probe(enum redlock_vote_code want)
 static void expect_vote(enum redlock_vote_code want)
 {
 	expect_probe(want);
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	assert_vote_is(vote_of_bad_node(), want);
 	expect_ok(NULL, redlock_node_status(client, 0, &status));
 	if (want != REDLOCK_VOTE_YES)
@@ -175,7 +175,7 @@ TEST(unblocked_while_paused)
 	server_ask(BAD, &reply, "CLIENT", "UNBLOCK", id, "ERROR", NULL);
 	server_must(BAD, "OK", "CLIENT", "UNPAUSE", NULL);
 	for (unsigned i = 0; i < 2; i++) {
-		struct redlock_event event;
+		struct redlock_event event = {.size = sizeof event};
 		assert_soon(redlock_process(one) == 0 && redlock_next(one, &event) == 1);
 		assert_true(event.lock == locks[0] || event.result < 0);
 		if (event.result == 0)

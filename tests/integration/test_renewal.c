@@ -70,7 +70,7 @@ TEST(renewal_over_an_outage)
 static void *take_and_give(void *client)
 {
 	redlock_lock *lock = NULL;
-	int failures = redlock_lock_new(client, "busy", 4, NULL, &lock);
+	int failures = redlock_lock_new(client, "busy", NULL, &lock);
 	for (int i = 0; i < 100 && failures == 0; i++) {
 		failures += redlock_acquire(lock) != 0;
 		failures += redlock_release(lock) != 0;

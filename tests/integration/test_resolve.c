@@ -178,7 +178,7 @@ TEST(event_loop)
 	own_client *client = fixture_open(named, NODES, FIXTURE_NODE_TIMEOUT_MS);
 	own_lock *lock = fixture_lock(client, "loop", WAIT_LONG_TTL_MS, 0);
 	struct pollfd watched = {.fd = redlock_fd(client), .events = POLLIN};
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	expect_ok(NULL, redlock_start_acquire(lock));
 	expect_ok(NULL, redlock_process(client));
 	assert_int_equal(poll(&watched, 1, 0), 0);

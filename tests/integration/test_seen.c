@@ -65,7 +65,7 @@ static void hold(redlock_client *client, redlock_lock *lock)
 
 static void expect_event(redlock_client *client, redlock_lock *lock, int result)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	assert_driven(client, redlock_next(client, &event) == 1);
 	assert_true(event.lock == lock && event.kind == REDLOCK_EVENT_DONE && event.result == result);
 }

@@ -359,7 +359,7 @@ TEST(what_it_does_not_go_with)
 		o.fence = rows[i].fence;
 		o.token = rows[i].token;
 		o.token_len = rows[i].token != NULL ? strlen(rows[i].token) : 0;
-		int result = redlock_lock_new(c, "job", 3, &o, &lock);
+		int result = redlock_lock_new(c, "job", &o, &lock);
 		if (result != rows[i].result)
 			fail_msg("row %u: %s", i, redlock_error_name(result));
 		redlock_lock_free(lock);

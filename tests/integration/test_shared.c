@@ -268,14 +268,14 @@ TEST(what_is_refused)
 	struct redlock_lock_options plain = fixture_options(WAIT_LONG_TTL_MS), o;
 	plain.mode = REDLOCK_SHARED;
 	o = plain, o.mode = 2;
-	assert_int_equal(redlock_lock_new(client, "job", 3, &o, &lock), REDLOCK_E_INVAL);
+	assert_int_equal(redlock_lock_new(client, "job", &o, &lock), REDLOCK_E_INVAL);
 	o = plain, o.fence = 1; /* and no guard */
-	assert_int_equal(redlock_lock_new(client, "job", 3, &o, &lock), REDLOCK_E_INVAL);
+	assert_int_equal(redlock_lock_new(client, "job", &o, &lock), REDLOCK_E_INVAL);
 	o = plain, o.compat = REDLOCK_COMPAT_SETNX;
-	assert_int_equal(redlock_lock_new(client, "job", 3, &o, &lock), REDLOCK_E_INVAL);
+	assert_int_equal(redlock_lock_new(client, "job", &o, &lock), REDLOCK_E_INVAL);
 	o = plain, o.compat = REDLOCK_COMPAT_SETNX_SAFE;
-	assert_int_equal(redlock_lock_new(client, "job", 3, &o, &lock), REDLOCK_E_INVAL);
-	const struct redlock_name names[] = {{"a", 1}, {"b", 1}};
+	assert_int_equal(redlock_lock_new(client, "job", &o, &lock), REDLOCK_E_INVAL);
+	const char *const names[] = {"a", "b"};
 	assert_int_equal(redlock_lock_new_many(client, names, 2, &plain, &lock), REDLOCK_E_INVAL);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proxy.h"
 #include "readers.h"
 
 #define SOMEBODY "abcdefabcdefabcd"
@@ -295,6 +296,55 @@ TEST(readers_and_writers_take_turns)
 		            turns[crowd[i].shares] / (crowd[i].shares ? CROWD_READERS : CROWD_WRITERS) / 4);
 	assert_true(atomic_load(&most_readers) > 1);
 	assert_true(longest_ms < CROWD_MS / 2 || wait_is_slow());
+}
+
+/* Waits until a handle has been refused by all nodes that answer, without taking part in its wait. */
+static void pass_time(redlock_client *client, uint64_t ms)
+{
+	for (uint64_t since = wait_now_ns(); wait_elapsed_ms(since) < ms; wait_ms(1))
+		assert_int_equal(redlock_process(client), 0);
+}
+
+static unsigned lines(void)
+{
+	return servers_with_key(&servers, NODES, line_of_job);
+}
+
+/* While the gate, slow to connect, has not said who it is, a new client forms no line at another node. */
+TEST(no_line_forms_beside_a_gate_that_is_slow_to_connect)
+{
+	own_client *one = open_client(), *two = open_client();
+	own_lock *held = writer(one, 0), *first = writer(two, WAIT_LONG_TTL_MS);
+	struct waiter waits;
+	expect_ok(held, redlock_acquire(held));
+	expect_on_all(one);
+	begin_to_wait(&waits, first);
+	const char *urls[NODES];
+	own_proxy slow;
+	for (unsigned i = 0; i < NODES; i++) {
+		bool gate = server_has(&servers.server[i], line_of_job);
+		if (gate)
+			proxy_start(&slow, servers.server[i].socket);
+		urls[i] = gate ? slow.url : servers.urls[i];
+	}
+	assert_int_equal(lines(), 1);
+	proxy_set(&slow, &slow.faults->hold_down, 1);
+	for (int shares = 0; shares < 2; shares++) {
+		own_client *late = fixture_open(urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+		own_lock *next = shares ? reader(late, WAIT_LONG_TTL_MS) : writer(late, WAIT_LONG_TTL_MS);
+		struct redlock_wait wait = {.size = sizeof wait};
+		assert_int_equal(redlock_start_acquire(next), 0);
+		pass_time(late, 300);
+		assert_int_equal(lines(), 1);
+		proxy_set(&slow, &slow.faults->hold_down, 0);
+		assert_driven(late, redlock_lock_waiting(next, &wait) == 0 && wait.place > 0);
+		assert_int_equal(lines(), 1);
+		proxy_set(&slow, &slow.faults->hold_down, 1);
+	}
+	proxy_set(&slow, &slow.faults->hold_down, 0);
+	expect_ok(held, redlock_release(held));
+	end_of_wait(&waits);
+	expect_ok(first, redlock_release(first));
 }
 
 SERVER_TESTS(NODES)

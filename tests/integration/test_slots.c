@@ -238,7 +238,7 @@ TEST(what_is_refused)
 		options.compat = rows[i].compat;
 		options.slot = rows[i].slot;
 		bool made = rows[i].result != REDLOCK_E_INVAL;
-		assert_int_equal(redlock_lock_new(client, "job", 3, &options, &lock), made ? 0 : REDLOCK_E_INVAL);
+		assert_int_equal(redlock_lock_new(client, "job", &options, &lock), made ? 0 : REDLOCK_E_INVAL);
 		if (rows[i].result == 0)
 			expect_pair(lock);
 		else if (made)
@@ -246,7 +246,7 @@ TEST(what_is_refused)
 		if (made)
 			redlock_lock_free(lock);
 	}
-	const struct redlock_name names[] = {{"a", 1}, {"b", 1}};
+	const char *const names[] = {"a", "b"};
 	struct redlock_lock_options several = fixture_options(WAIT_LONG_TTL_MS);
 	several.slots = 2;
 	assert_int_equal(redlock_lock_new_many(client, names, 2, &several, &lock), REDLOCK_E_INVAL);

@@ -37,7 +37,7 @@ static unsigned draw(unsigned *state, unsigned below)
 static unsigned same_findings(const redlock_lock *lock, unsigned nodes)
 {
 	unsigned most = 0;
-	struct redlock_finding a, b;
+	struct redlock_finding a = {.size = sizeof a}, b = a;
 	for (unsigned i = 0; i < nodes; i++) {
 		unsigned same = 0;
 		for (unsigned j = 0; j < nodes; j++)

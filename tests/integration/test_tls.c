@@ -30,7 +30,7 @@ static redlock_client *open_with(const char *const *urls, unsigned count, const 
 
 static struct redlock_node_status status_of(redlock_client *client, unsigned node)
 {
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	expect_ok(NULL, redlock_process(client));
 	assert_int_equal(ERR_peek_error(), 0); /* whatever was met, the queue of this thread is left empty */
 	expect_ok(NULL, redlock_node_status(client, node, &status));

@@ -87,7 +87,7 @@ redlock_lock *fixture_lock_with(redlock_client *client, const char *name,
                                 const struct redlock_lock_options *options)
 {
 	redlock_lock *lock = NULL;
-	int result = redlock_lock_new(client, name, strlen(name), options, &lock);
+	int result = redlock_lock_new(client, name, options, &lock);
 	if (result != 0)
 		fail_msg("redlock_lock_new(%s): %s", name, redlock_error_name(result));
 	return lock;
@@ -124,7 +124,7 @@ struct fixture_token fixture_token(const redlock_lock *lock)
 
 enum redlock_vote_code fixture_vote(const redlock_lock *lock, unsigned index)
 {
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	int result = redlock_lock_vote(lock, index, &vote);
 	if (result != 0)
 		fail_msg("redlock_lock_vote: %s", redlock_error_name(result));
@@ -141,14 +141,14 @@ unsigned fixture_votes_of_kind(const redlock_lock *lock, unsigned count, enum re
 
 struct redlock_node_status fixture_status(redlock_client *client, unsigned node)
 {
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	expect_ok(NULL, redlock_node_status(client, node, &status));
 	return status;
 }
 
 struct redlock_event fixture_next_notice(redlock_client *client)
 {
-	struct redlock_event event = {0};
+	struct redlock_event event = {.size = sizeof event};
 	struct pollfd fd = {.fd = redlock_notice_fd(client), .events = POLLIN};
 	assert_true(fd.fd >= 0);
 	int got = 0;
@@ -162,7 +162,7 @@ struct redlock_event fixture_next_notice(redlock_client *client)
 
 bool fixture_no_notice(redlock_client *client)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	struct pollfd fd = {.fd = redlock_notice_fd(client), .events = POLLIN};
 	return poll(&fd, 1, 0) == 0 && redlock_next(client, &event) == 0;
 }
@@ -180,7 +180,7 @@ void fixture_expect_open(struct redlock_options *options, int want)
 
 void fixture_expect(const redlock_lock *lock, int got, int want, const char *what, const char *file, int line)
 {
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	if (got == want)
 		return;
 	print_error("%s: %s and not %s\n", what, redlock_error_name(got), redlock_error_name(want));

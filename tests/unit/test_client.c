@@ -69,7 +69,7 @@ TEST(results_are_dropped_at_once)
 	static const unsigned freed[] = {3, 0, 5}, left[] = {1, 2, 4};
 	redlock_lock *locks[MANY];
 	own_client *client = open_client(NULL);
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	for (unsigned i = 0; i < MANY; i++) {
 		locks[i] = new_lock(client);
 		assert_int_equal(redlock_start_acquire(locks[i]), 0);

@@ -147,7 +147,7 @@ TEST(misbehaves)
 		turn();
 		assert_true(redlock_remaining_ms(lock) > 0);
 		comes_back_within(200);
-		struct redlock_event event;
+		struct redlock_event event = {.size = sizeof event};
 		assert_int_equal(redlock_next(client, &event), 1);
 	}
 }

@@ -95,21 +95,24 @@ TEST(any_node_may_be_the_gate)
 	                 "[   27.000] acquiring: tick -> held YYT until 29699.000 | done acquire OK\n");
 }
 
-/* Which node is the gate, those may say that have not told yet who they are: they have a moment. */
-TEST(who_does_not_know_all_nodes_asks_a_moment_later)
+/* A node that has not told yet who it is may be the gate: a waiter that was refused looks for its gate when
+ * all nodes have told, or after a node timeout. */
+TEST(a_waiter_looks_for_its_gate_when_it_knows_all_nodes)
 {
-	for (int known = 0; known < 2; known++) {
-		struct drive d = drive_idle(shared(10000));
+	for (int i = 0; i < 4; i++) {
+		bool known = i < 2, shares = i % 2 == 0;
+		struct drive d = drive_idle(shares ? shared(10000) : drive_waiting_rules(3, 10000));
 		d.anonymous = true;
 		drive_play(&d, "acquire; at 1");
-		answer(&d, 0, -1, 1);
-		answer(&d, 1, 1, 0);
-		answer(&d, 2, 1, 0);
-		drive_play(&d, "until 10; forget");
+		answer(&d, 0, shares ? -1 : 0, 1);
+		answer(&d, 1, 0, 0);
+		answer(&d, 2, 0, 0);
+		drive_play(&d, "until 100; forget");
+		assert_int_equal(d.lock.phase, RL_PAUSED);
 		d.anonymous = !known;
-		drive_play(&d, "until 24");
+		drive_play(&d, "until 120");
 		assert_int_equal(d.lock.phase, known ? RL_ACQUIRING : RL_PAUSED);
-		drive_play(&d, "until 27");
+		drive_play(&d, "until 230");
 		assert_true(d.lock.phase == RL_ACQUIRING && d.lock.stage == RL_STAGE_GATE);
 	}
 }

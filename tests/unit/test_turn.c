@@ -66,7 +66,7 @@ static void all_say(const char *reply)
 
 static void expect_ended(int want)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	assert_int_equal(redlock_next(client, &event), 1);
 	assert_int_equal(event.result, want);
 }
@@ -159,14 +159,14 @@ TEST(a_wall_clock_that_is_set_forward)
 	assert_int_equal(redlock_remaining_ms(lock), 0);
 	assert_int_equal(redlock_start_extend(lock, 0), REDLOCK_E_LOST); /* before it begins */
 	assert_int_equal(redlock_leapt_ms(client), 29699);
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	assert_true(redlock_next(client, &event) == 1 && event.kind == REDLOCK_EVENT_LOST);
 }
 
 /* Who cancels meanwhile does not take the loss for a cancelled call. */
 TEST(a_leap_comes_before_a_cancel)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	assert_int_equal(redlock_start_acquire(lock), 0);
 	all_say("+OK\r\n");
 	expect_ended(0);

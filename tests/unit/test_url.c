@@ -2,7 +2,7 @@
 /* Node URLs: what is understood, what is refused and how, and that no text repeats a password. */
 #include "net/url.h"
 
-#include <redlock/redlock.h>
+#include <redlock/url.h>
 
 #include "unit.h"
 
@@ -54,7 +54,14 @@ static const struct bad {
 } bad[] = {
     {"unix:///" TEXT_50 TEXT_50 "1234567", "the path of a Unix socket has at most 107 bytes"},
     {"", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
-    {"localhost:6379", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
+    {"localhost:6379", "the scheme is missing: redis://localhost:6379"},
+    {"127.0.0.1:7201", "the scheme is missing: redis://127.0.0.1:7201"},
+    {"[::1]:7201", "the scheme is missing: redis://[::1]:7201"},
+    {"localhost", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
+    {"user:hunter2", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
+    {"u:p@h:6379", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
+    {"redis://a redis://b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
+    {"unix:///a\tunix:///b", "there is a blank in the URL; separate the URLs of several nodes with commas"},
     {"redis:/h", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
     {" redis://h", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
     {"http://h", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
@@ -70,7 +77,9 @@ static const struct bad {
     {"redis://h h", "the host is missing or not valid"},
     {"redis://h\n", "the host is missing or not valid"},
     {"redis://a\"b", "the host is missing or not valid"},
-    {"redis://::1", "the host is missing or not valid"},
+    {"redis://::1", "an IPv6 address needs brackets: redis://[::1]:6379"},
+    {"redis://u:p@fe80::1:7000/2", "an IPv6 address needs brackets: redis://[::1]:6379"},
+    {"redis://h:1:2", "the port must be a number from 1 to 65535"},
     {"redis://h:", "the port must be a number from 1 to 65535"},
     {"redis://h:0", "the port must be a number from 1 to 65535"},
     {"redis://h:65536", "the port must be a number from 1 to 65535"},
@@ -83,8 +92,10 @@ static const struct bad {
     {"redis://h/-1", "the database must be a number from 0 to 99999"},
     {"redis://h/100000", "the database must be a number from 0 to 99999"},
     {"redis://h/0/", "the database must be a number from 0 to 99999"},
-    {"redis://:a/b@h", "the database must be a number from 0 to 99999"}, /* a / that should be %2F */
-    {"redis://h?db=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"redis://:a/b@h", "a / in the user or password must be written %2F"},
+    {"redis://u@x:a/b@h/1", "a / in the user or password must be written %2F"},
+    {"unix://u:a/b@/run/redis.sock", "a / in the user or password must be written %2F"},
+    {"redis://h?db=1", "only unix:// has ?db=N; with a host, write redis://host:6379/N"},
     {"redis://h#x", "the only parameters of a URL are: ?db=N behind a Unix path"},
     {"redis://h/1?x=y", "the only parameters of a URL are: ?db=N behind a Unix path"},
     {"redis://%zz@h", "the user or password is not valid percent-encoding"},
@@ -94,7 +105,8 @@ static const struct bad {
     {"unix://", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
     {"unix:///", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
     {"unix://run/redis.sock", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
-    {"unix:///a%0", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
+    {"unix:///a%0", "the path of a Unix socket is not valid percent-encoding"},
+    {"unix:///a%00b", "the path of a Unix socket is not valid percent-encoding"},
     {"unix:///a?", "the only parameters of a URL are: ?db=N behind a Unix path"},
     {"unix:///a?x=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
     {"unix:///a?db=", "the database must be a number from 0 to 99999"},

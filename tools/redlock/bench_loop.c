@@ -126,7 +126,7 @@ static void turn(struct loop *loop)
 {
 	struct pollfd watched[2] = {{.fd = redlock_fd(loop->bench->session->client), .events = POLLIN},
 	                            {.fd = signals_caught() ? -1 : signals_fd(), .events = POLLIN}};
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	int more = redlock_process(loop->bench->session->client);
 	while (more >= 0 && (more = redlock_next(loop->bench->session->client, &event)) > 0)
 		handle(loop, &event);

@@ -214,17 +214,26 @@ bool cluster_dir_is_guarded(void)
 	return in_doubt || guarded;
 }
 
-void cluster_dir_guard(bool guarded)
+int cluster_dir_guard(bool guarded)
 {
 	struct cluster_dir dir;
-	FILE *file = NULL;
-	if (cluster_dir_find(&dir) == EXIT_OK && dir.nodes > 0 && guarded)
-		file = safe_file(dir.path_fd, "guard", O_WRONLY | O_CREAT | O_TRUNC);
-	else if (dir.path_fd >= 0)
-		unlinkat(dir.path_fd, "guard", 0);
-	if (file != NULL)
-		fclose(file);
+	bool done = true;
+	int code = cluster_dir_find(&dir);
+	if (code == EXIT_OK && dir.nodes > 0 && guarded) {
+		FILE *file = safe_file(dir.path_fd, "guard", O_WRONLY | O_CREAT | O_TRUNC);
+		done = file != NULL && fclose(file) == 0;
+	} else if (dir.path_fd >= 0) {
+		done = unlinkat(dir.path_fd, "guard", 0) == 0 || errno == ENOENT;
+	}
+	if (!done) {
+		code = exit_code_of_errno(errno);
+		complain(
+		    "%s/guard: %s: the nodes have their records, but `-r local` does not know; mend that, and repeat "
+		    "redlock init",
+		    dir.path, strerror(errno));
+	}
 	cluster_dir_close(&dir);
+	return code;
 }
 
 int cluster_dir_urls(struct text_list *ret)

@@ -36,7 +36,9 @@ void cluster_dir_close(struct cluster_dir *dir);
 
 /* Whether the nodes are a guarded set, as `redlock init` has noted it for all who say `local`. */
 bool cluster_dir_is_guarded(void);
-void cluster_dir_guard(bool guarded);
+
+/* Notes that. Returns an exit code; unless it is EXIT_OK, what is wrong was said. */
+int cluster_dir_guard(bool guarded);
 
 /* Appends the URL of every node of the local cluster. */
 int cluster_dir_urls(struct text_list *ret);

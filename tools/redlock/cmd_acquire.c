@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* redlock acquire NAME: takes the lock, prints its token, and leaves the key on the servers. */
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@
 static const struct option_spec specs[] = {
     {0, "token", "VALUE", OPTION_TEXT, offsetof(struct settings, token), 0, 0,
      "use this value as the token, a new one for each acquire; one try"},
+    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, offsetof(struct settings, busy_code), 1, 255,
+     "exit code when busy (75); 0 is for a lock that is held"},
 };
 static const struct option_group acquire_options = {"Lock", specs, sizeof specs / sizeof specs[0]};
 static const struct option_group *const groups[] = {
@@ -31,10 +34,11 @@ struct grant {
 	uint64_t validity_ms;
 };
 
-static void print_json(const struct report *report, const struct session *session, const struct grant *grant)
+static void print_json(FILE *out, const struct report *report, const struct session *session,
+                       const struct grant *grant)
 {
 	struct json json;
-	json_init(&json, stdout);
+	json_init(&json, out);
 	report_json_begin(report, &json);
 	report_json_names(report, session->settings, &json);
 	if (report->result == 0)
@@ -52,20 +56,52 @@ static void print_json(const struct report *report, const struct session *sessio
 	report_json_end(report, &json);
 }
 
-/* The token is all that can release the key before its TTL: did it reach the reader? */
-static bool print_grant(const struct report *report, const struct session *session, const struct grant *grant)
+/* Waits for the reader as long as the lock is good for: a line that is printed later is of no use. A signal
+ * ends the wait as well. */
+static void await_reader(const redlock_lock *lock)
 {
-	if (session->settings->json) {
-		print_json(report, session, grant);
-	} else {
-		fwrite(grant->token, 1, grant->token_len, stdout);
-		if (grant->fence != 0)
-			printf(" %llu", (unsigned long long)grant->fence);
-		if (session->settings->slots > 0)
-			printf(" %u", grant->slot);
-		putchar('\n');
+	uint64_t left_ms = redlock_remaining_ms(lock);
+	(void)signals_await_fd(STDOUT_FILENO, POLLOUT, left_ms < INT_MAX ? (int)left_ms + 1 : INT_MAX);
+}
+
+/* Writes no more at a time than a pipe takes without waiting once it takes anything (pipe(7)). */
+static bool write_while_held(const redlock_lock *lock, const char *text, size_t size)
+{
+	while (size > 0) {
+		await_reader(lock);
+		if (signals_caught() || redlock_remaining_ms(lock) == 0)
+			return false;
+		ssize_t written = write(STDOUT_FILENO, text, size < PIPE_BUF ? size : PIPE_BUF);
+		if (written < 0 && errno != EINTR && errno != EAGAIN)
+			return false;
+		text += written > 0 ? written : 0;
+		size -= written > 0 ? (size_t)written : 0;
 	}
-	return fflush(stdout) == 0 && !ferror(stdout);
+	return true;
+}
+
+/* The token is all that can release the key before its TTL. False: it did not reach the reader in time. */
+static bool print_grant(const struct report *report, const struct session *session, const struct grant *grant,
+                        const redlock_lock *lock)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	if (out == NULL)
+		return false;
+	if (session->settings->json) {
+		print_json(out, report, session, grant);
+	} else {
+		fwrite(grant->token, 1, grant->token_len, out);
+		if (grant->fence != 0)
+			fprintf(out, " %llu", (unsigned long long)grant->fence);
+		if (session->settings->slots > 0)
+			fprintf(out, " %u", grant->slot);
+		putc('\n', out);
+	}
+	bool printed = fclose(out) == 0 && write_while_held(lock, text, size);
+	free(text);
+	return printed;
 }
 
 /* Gives a lock back that nobody can use, because a signal came or because the token could not be printed. */
@@ -87,7 +123,7 @@ static int refused(struct session *session, redlock_lock *lock, struct report *r
 	if (report->has_standing)
 		wait_view_date(session->view, &report->standing);
 	if (settings->json)
-		print_json(report, session, &(struct grant){.token_len = 0});
+		print_json(stdout, report, session, &(struct grant){.token_len = 0});
 	if (settings->verbose)
 		report_votes(report);
 	if (report->result != REDLOCK_E_CANCELLED || !signals_caught())
@@ -107,11 +143,17 @@ static int too_late(struct session *session, redlock_lock *lock, struct report *
 	return refused(session, lock, report);
 }
 
-/* As long as the lock is good for: what is printed later is of no use. A signal ends it as well. */
-static void await_reader(const redlock_lock *lock)
+/* Returns the exit code for a lock whose token the reader did not get, or not all of it. */
+static int not_told(struct session *session, redlock_lock *lock, const char *name)
 {
-	uint64_t left_ms = redlock_remaining_ms(lock);
-	(void)signals_await_fd(STDOUT_FILENO, POLLOUT, left_ms < INT_MAX ? (int)left_ms + 1 : INT_MAX);
+	const bool ended = redlock_remaining_ms(lock) == 0;
+	if (!signals_caught())
+		complain(ended ? "stdout did not take the token before the lock ended"
+		               : "cannot write the token to stdout; the lock was given back");
+	give_back(session, lock, name);
+	if (signals_caught())
+		return EXIT_SIGNAL + signals_caught();
+	return ended ? EXIT_LOST : EXIT_INTERNAL;
 }
 
 static int granted(struct session *session, redlock_lock *lock, struct report *report)
@@ -123,22 +165,18 @@ static int granted(struct session *session, redlock_lock *lock, struct report *r
 		give_back(session, lock, report->name);
 		return EXIT_INTERNAL;
 	}
+	messages_never_wait(); /* a lock that is held must be told of, whether or not anybody reads stderr */
 	await_reader(lock);
-	if (signals_caught()) {
-		give_back(session, lock, report->name);
-		return EXIT_SIGNAL + signals_caught();
-	}
+	if (signals_caught())
+		return not_told(session, lock, report->name);
 	grant.fence = redlock_lock_fence(lock);
 	if (settings->slots > 0 && redlock_lock_slot(lock, &grant.slot) < 0)
 		return too_late(session, lock, report); /* it was lost meanwhile */
 	grant.validity_ms = redlock_remaining_ms(lock);
 	if (grant.validity_ms == 0)
 		return too_late(session, lock, report);
-	if (!print_grant(report, session, &grant)) {
-		complain("cannot write the token to stdout; the lock was given back");
-		give_back(session, lock, report->name);
-		return EXIT_INTERNAL;
-	}
+	if (!print_grant(report, session, &grant, lock))
+		return not_told(session, lock, report->name);
 	report_duplicates(report, settings);
 	if (settings->verbose) {
 		report_votes(report);

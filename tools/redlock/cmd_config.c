@@ -13,8 +13,8 @@
 #include "secret.h"
 #include "values.h"
 
-static const struct option_group *const groups[] = {&ttl_options, &wait_options, &node_options,
-                                                    &output_options, NULL};
+static const struct option_group *const groups[] = {&ttl_options,  &wait_options,   &busy_options,
+                                                    &node_options, &output_options, NULL};
 
 enum { VALUE_MAX = 1024 };
 
@@ -26,16 +26,13 @@ static void hidden_url(const char *url, char *buffer, size_t size)
 	buffer[0] = '\0';
 	if (copy == NULL)
 		return;
-	if (!secret_blank_urls(copy)) {
-		snprintf(buffer, size, "%s", copy);
-	} else {
-		for (const char *c = copy; *c && out + 1 < size; c++) {
-			stars = *c == '*' ? stars + 1 : 0;
-			if (stars <= 3)
-				buffer[out++] = *c;
-		}
-		buffer[out] = '\0';
+	(void)secret_blank_urls(copy);
+	for (const char *c = copy; *c && out + 1 < size; c++) {
+		stars = *c == '*' ? stars + 1 : 0;
+		if (stars <= 3)
+			buffer[out++] = *c;
 	}
+	buffer[out] = '\0';
 	secret_free(copy);
 }
 

@@ -74,7 +74,8 @@ static int read_all(struct init *in)
 
 static void wait_for(struct init *in, const char **told)
 {
-	uint64_t until_ns = clock_ns() + in->wait_ms * 1000000;
+	uint64_t wait_ms = in->look_ms > 0 && in->look_ms < in->wait_ms ? in->look_ms : in->wait_ms;
+	uint64_t until_ns = clock_ns() + wait_ms * 1000000;
 	if (*told != in->wait_why)
 		say(in->settings, "waiting %.1f s: %s", (double)in->wait_ms / 1000, in->wait_why);
 	*told = in->wait_why;
@@ -131,7 +132,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 	if (code == EXIT_OK) {
 		code = go(in);
 		if (code == EXIT_OK && nodes_are_local(settings))
-			cluster_dir_guard(!settings->plain);
+			code = cluster_dir_guard(!settings->plain);
 		if (settings->json)
 			print_json(in, code);
 		else

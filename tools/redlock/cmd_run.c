@@ -28,7 +28,7 @@ static const struct option_group lock_options = {"Lock", lock_specs,
 static const struct option_spec command_specs[] = {
     {'k', "kill-after", "TIME", OPTION_DURATION, FIELD(kill_after_ms), 1, REDLOCK_MAX_TTL_MS,
      "time from TERM to KILL (the smaller of 5s and ttl/6)"},
-    {0, "on-loss", "WHAT", OPTION_TEXT, FIELD(on_loss), 0, 0,
+    {0, "on-loss", "kill|term|warn", OPTION_WORD, FIELD(on_loss), 0, 0,
      "when the lock ends: kill (TERM, then KILL), term, or warn (kill)"},
     {0, "foreground", NULL, OPTION_FLAG, FIELD(foreground), 0, 0,
      "without a terminal too, leave the command in redlock's process group"},
@@ -38,26 +38,11 @@ static const struct option_spec command_specs[] = {
 static const struct option_group command_options = {"Command", command_specs,
                                                     sizeof command_specs / sizeof command_specs[0]};
 static const struct option_group *const groups[] = {
-    &ttl_options,    &wait_options,    &lock_options, &names_options,  &kind_options,
-    &compat_options, &command_options, &node_options, &output_options, NULL};
+    &ttl_options,  &wait_options,   &busy_options,    &lock_options, &names_options,
+    &kind_options, &compat_options, &command_options, &node_options, &output_options,
+    NULL};
 
 static const char title[] = "redlock run";
-
-static const struct {
-	const char *word;
-	enum on_loss on_loss;
-} loss_words[] = {{"kill", ON_LOSS_KILL}, {"term", ON_LOSS_TERM}, {"warn", ON_LOSS_WARN}};
-
-static bool read_on_loss(const struct settings *settings, enum on_loss *ret)
-{
-	for (size_t i = 0; i < sizeof loss_words / sizeof loss_words[0]; i++)
-		if (settings->on_loss == NULL || strcmp(settings->on_loss, loss_words[i].word) == 0) {
-			*ret = loss_words[i].on_loss;
-			return true;
-		}
-	complain("%s: --on-loss %s: give kill, term or warn", title, settings->on_loss);
-	return false;
-}
 
 /* NAME COMMAND..., NAME -- COMMAND..., or NAME -c LINE. `shell` is filled in and used for the last. */
 static char **read_command(int argc, char **argv, char **shell)
@@ -128,20 +113,16 @@ static int run(const struct settings *settings, int argc, char **argv)
 	char path[] = "/bin/sh", option[] = "-c";
 	char *shell[] = {path, option, NULL, NULL};
 	struct run_order order = {.name = argv[0],
-	                          .silent_when_busy = settings->busy_code == 0,
+	                          .on_loss = (enum on_loss)settings->on_loss, /* the words are in that order */
+	                          .silent_when_busy = settings->run_busy_code == 0,
+	                          .busy_code = (int)settings->run_busy_code,
 	                          .no_quorum_code = EXIT_NOQUORUM,
 	                          .not_found_code = EXIT_NOT_FOUND,
 	                          .cannot_execute_code = EXIT_CANNOT_EXECUTE};
 	order.argv = read_command(argc, argv, shell);
-	if (order.argv == NULL || !read_on_loss(settings, &order.on_loss) ||
-	    !read_report_fd(settings, &order.report_fd) || !times_work(settings))
+	if (order.argv == NULL || !read_report_fd(settings, &order.report_fd) || !times_work(settings))
 		return EXIT_USAGE;
 	int code;
-	if (settings->reentrant && settings->slots > 0) {
-		complain("%s: --reentrant and --slots exclude each other: the slot of the run above is not known",
-		         title);
-		return EXIT_USAGE;
-	}
 	if (settings->reentrant && !reenter(settings, &order, &code))
 		return code;
 	return run_supervise(settings, &order);

@@ -20,7 +20,8 @@
 #define SECTION "cluster "
 #define UNKNOWN_SECTION "unknown section [%s]; there is [cluster NAME]"
 
-const struct option_group *const config_groups[] = {&node_options, &ttl_options, &wait_options, NULL};
+const struct option_group *const config_groups[] = {&node_options, &ttl_options, &wait_options, &busy_options,
+                                                    NULL};
 
 /* One line of a file: where it stands, what it says. */
 struct entry {

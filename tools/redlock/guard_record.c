@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <redlock/url.h>
+
 #include "quarantine.h"
 #include "values.h"
 
@@ -227,8 +229,24 @@ static bool take_fields(struct guard_record *r, const struct redlock_question *q
 	return at != NULL;
 }
 
+/* Only the process that the record names never voted since. */
+static const char *founding_of(const struct guard_record *r)
+{
+	size_t id = strlen(r->run_id);
+	const char *text = r->field[GUARD_FOUNDING];
+	bool own = strncmp(text, r->run_id, id) == 0 && text[id] == ' ';
+	return own && r->field[GUARD_PASS][0] == '\0' ? text + id + 1 : NULL;
+}
+
+const char *guard_record_founding(const struct guard_record *r)
+{
+	return r->state == GUARD_FOUNDING_ ? founding_of(r) : NULL;
+}
+
 static enum guard_state state_of(struct guard_record *r)
 {
+	const char *mode = r->field[GUARD_MODE];
+	bool is_plain = strcmp(mode, "plain") == 0, is_removed = strcmp(mode, "removed") == 0;
 	size_t id = strlen(r->run_id);
 	const char *pass = r->field[GUARD_PASS];
 	bool own = strncmp(pass, r->run_id, id) == 0 && pass[id] == ':';
@@ -236,16 +254,15 @@ static enum guard_state state_of(struct guard_record *r)
 	uint64_t until_ms = guard_record_number(r, GUARD_QUNTIL);
 	uint64_t ttl_ms = guard_record_number(r, GUARD_TTL);
 	r->left_ms = !begun ? quarantine_ms(ttl_ms) : until_ms > r->now_ms ? until_ms - r->now_ms : 0;
-	if (r->field[GUARD_VERSION][0] == '\0') {
-		r->left_ms = begun ? r->left_ms : 0;
-		return GUARD_BLANK_;
-	}
-	if (strcmp(r->field[GUARD_VERSION], "1") != 0)
+	bool is_blank = r->field[GUARD_VERSION][0] == '\0';
+	if (is_blank && !begun)
+		r->left_ms = 0;
+	if (!is_blank && strcmp(r->field[GUARD_VERSION], "1") != 0)
 		return GUARD_NEWER_;
-	if (strcmp(r->field[GUARD_MODE], "plain") == 0)
-		return GUARD_PLAIN_;
-	if (strcmp(r->field[GUARD_MODE], "removed") == 0)
-		return GUARD_REMOVED_;
+	if ((is_blank || is_plain || is_removed) && founding_of(r) != NULL)
+		return GUARD_FOUNDING_;
+	if (is_blank || is_plain || is_removed)
+		return is_blank ? GUARD_BLANK_ : is_plain ? GUARD_PLAIN_ : GUARD_REMOVED_;
 	if (own || strncmp(pass, "-:", 2) == 0)
 		return GUARD_ADMITTED_;
 	return r->left_ms > 0 ? GUARD_QUARANTINE_ : GUARD_OVER_;
@@ -278,10 +295,14 @@ int guard_record_read(redlock_asker *asker, struct guard_record *records, unsign
 	for (unsigned i = 0; i < count; i++) {
 		if ((nodes >> i & 1) == 0)
 			continue;
-		q[ASK_TIME] = (struct redlock_question){.node = i, .argc = 1, .argv = time};
-		q[ASK_SERVER] = (struct redlock_question){.node = i, .argc = 2, .argv = server};
-		q[ASK_REPLICATION] = (struct redlock_question){.node = i, .argc = 2, .argv = replication};
-		q[ASK_RECORD] = (struct redlock_question){.node = i, .argc = 2 + GUARD_FIELDS, .argv = hmget};
+		q[ASK_TIME] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 1, .argv = time};
+		q[ASK_SERVER] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = server};
+		q[ASK_REPLICATION] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = replication};
+		q[ASK_RECORD] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 2 + GUARD_FIELDS, .argv = hmget};
 		q += ASKED;
 	}
 	int result = redlock_ask(asker, list, (size_t)(q - list), timeout_ms);
@@ -322,6 +343,8 @@ const char *guard_record_text(const struct guard_record *r, char *buffer, size_t
 		return snprintf(buffer, size, "no record%s",
 		                r->left_ms > 0 ? ", in quarantine for a client that knows the set" : ""),
 		       buffer;
+	if (r->state == GUARD_FOUNDING_)
+		return snprintf(buffer, size, "`redlock init` has begun to make a set, and has not ended"), buffer;
 	if (r->state == GUARD_QUARANTINE_)
 		snprintf(state, sizeof state, "in quarantine for another %.1f s", (double)r->left_ms / 1000);
 	if (r->state == GUARD_OVER_)

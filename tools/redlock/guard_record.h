@@ -6,14 +6,14 @@
 #ifndef REDLOCK_TOOL_GUARD_RECORD_H
 #define REDLOCK_TOOL_GUARD_RECORD_H
 
-#include <redlock/redlock.h>
+#include <redlock/ask.h>
 
 #include "json.h"
 
 #define GUARD_RECORD_KEY "redlock:set"
 
-/* X(NAME, field). `done`: the configuration whose change is finished; `leaving`: the member that it leaves
- * out. */
+/* X(NAME, field). `founding`: the set that `redlock init` has begun to make here, in which this process never
+ * voted; `done`: the configuration whose change is finished; `leaving`: the member that it leaves out. */
 #define GUARD_FIELD_MAP(X)                                                                                   \
 	X(VERSION, "version")                                                                                    \
 	X(MODE, "mode")                                                                                          \
@@ -23,6 +23,7 @@
 	X(PASS, "pass")                                                                                          \
 	X(PREV, "prev")                                                                                          \
 	X(QID, "qid")                                                                                            \
+	X(FOUNDING, "founding")                                                                                  \
 	X(DONE, "done")                                                                                          \
 	X(MEMBERS, "members")                                                                                    \
 	X(QUORUM, "quorum")                                                                                      \
@@ -53,6 +54,7 @@ enum { GUARD_QUOTED = GUARD_DONE + 1 };
 	X(NEWER, "newer")           /* of a later version */                                                     \
 	X(PLAIN, "plain")           /* taken back */                                                             \
 	X(REMOVED, "removed")       /* it was a member */                                                        \
+	X(FOUNDING, "founding")     /* `redlock init` has begun to make a set of it, and has not ended */        \
 	X(ADMITTED, "admitted")     /* it votes */                                                               \
 	X(QUARANTINE, "quarantine") /* this process may have forgotten locks; `left_ms` more */                  \
 	X(OVER, "over")             /* that has ended: the next guarded client admits it */
@@ -81,6 +83,9 @@ int guard_record_read(redlock_asker *asker, struct guard_record *records, unsign
 void guard_record_free(struct guard_record *records, unsigned count);
 
 uint64_t guard_record_number(const struct guard_record *record, enum guard_field field);
+
+/* FOUNDING: the set that was begun, as text that is alike at all its nodes. Else NULL. */
+const char *guard_record_founding(const struct guard_record *record);
 
 /* It votes, or will behind its quarantine. */
 bool guard_record_is_of_a_set(const struct guard_record *record);

@@ -11,6 +11,7 @@
 
 #include "cmd.h"
 #include "config.h"
+#include "conflicts.h"
 #include "message.h"
 #include "signals.h"
 #include "suggest.h"
@@ -190,7 +191,9 @@ static int run_command(const struct command *command, int argc, char **argv)
 		         count < command->min_args ? "an argument is missing" : "too many arguments", title,
 		         command->arguments);
 	} else if (first >= 0) {
-		code = names_nodes(command) ? config_apply(&settings) : EXIT_OK;
+		code = conflicts_of_options(&settings, title) ? EXIT_USAGE
+		       : names_nodes(command)                 ? config_apply(&settings)
+		                                              : EXIT_OK;
 		if (code == EXIT_OK)
 			code = command->run(&settings, count, argv + first);
 	}

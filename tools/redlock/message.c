@@ -13,6 +13,8 @@
 
 enum { LINE_MAX_BYTES = 8192 };
 
+static bool never_wait;
+
 /* The last gate: whatever a line is made of, no byte of it moves a cursor or begins another line. One write
  * per message: lines of several processes on one terminal do not mix. */
 static void put(FILE *out, const char *begin, char *line)
@@ -35,6 +37,8 @@ static bool has_title(const char *line)
 __attribute__((format(printf, 1, 0))) static void message(const char *format, va_list arguments)
 {
 	char line[LINE_MAX_BYTES];
+	if (never_wait && !streams_take_errors())
+		return;
 	vsnprintf(line, sizeof line, format, arguments);
 	live_erase();
 	put(stderr, has_title(line) ? "" : "redlock: ", line);
@@ -46,6 +50,11 @@ void complain(const char *format, ...)
 	va_start(arguments, format);
 	message(format, arguments);
 	va_end(arguments);
+}
+
+void messages_never_wait(void)
+{
+	never_wait = true;
 }
 
 void say(const struct settings *settings, const char *format, ...)

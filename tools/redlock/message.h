@@ -20,6 +20,9 @@ void say(const struct settings *settings, const char *format, ...) __attribute__
  * process, which has a lock to renew. */
 void say_now(const struct settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* From now on all messages are dropped that stderr cannot take at once. */
+void messages_never_wait(void);
+
 /* A line of the output, on stdout. */
 void put_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

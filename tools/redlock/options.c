@@ -69,12 +69,17 @@ static const struct option_spec wait_specs[] = {
     {'w', "wait", "TIME", OPTION_DURATION, FIELD(wait_ms), 0, REDLOCK_MAX_TTL_MS,
      "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "do not wait; as -w 0"},
-    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(busy_code), 0, 255, "exit code when busy (75)"},
     {0, "fence", NULL, OPTION_FLAG, FIELD(fence), 0, 0,
      "with a fencing token: a number that only rises, for the resource to check (needs --guard)"},
     {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
 };
 const struct option_group wait_options = {"Lock", wait_specs, sizeof wait_specs / sizeof wait_specs[0]};
+
+static const struct option_spec busy_specs[] = {
+    {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(run_busy_code), 0, 255,
+     "exit code when busy (75)"},
+};
+const struct option_group busy_options = {"Lock", busy_specs, 1};
 
 static const struct option_spec compat_specs[] = {
     {0, "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0,
@@ -108,7 +113,7 @@ void settings_init(struct settings *settings)
 	settings->drift_ppm = UINT64_MAX; /* not given: the library's default */
 	settings->ttl_ms = 30000;
 	settings->wait_ms = REDLOCK_FOREVER;
-	settings->busy_code = EXIT_BUSY;
+	settings->busy_code = settings->run_busy_code = EXIT_BUSY;
 	settings->duration_ms = 3000;
 }
 
@@ -253,7 +258,7 @@ const char *settings_store(struct settings *settings, const struct option_spec *
 const char *settings_problem(const struct option_spec *spec, const char *text, const char *problem,
                              char *buffer, size_t size)
 {
-	char low[32], high[32];
+	char low[32], high[32], words[128];
 	if (spec->kind == OPTION_DURATION || spec->kind == OPTION_SECONDS) {
 		duration_text(spec->min, low, sizeof low);
 		duration_text(spec->max, high, sizeof high);
@@ -261,7 +266,9 @@ const char *settings_problem(const struct option_spec *spec, const char *text, c
 		snprintf(low, sizeof low, "%llu", (unsigned long long)spec->min);
 		snprintf(high, sizeof high, "%llu", (unsigned long long)spec->max);
 	}
-	if (problem == value_out_of_range)
+	if (problem == value_unknown_word)
+		snprintf(buffer, size, "%s: give %s", text, value_words_text(spec->value, words, sizeof words));
+	else if (problem == value_out_of_range)
 		snprintf(buffer, size, "%s: %s: %s to %s", text, problem, low, high);
 	else
 		snprintf(buffer, size, "%s%s%s", text, *text ? ": " : "", problem);

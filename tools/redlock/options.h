@@ -73,16 +73,18 @@ struct settings {
 	uint64_t min_hold_ms;
 	uint64_t max_hold_ms; /* 0: no limit */
 	uint64_t report_fd;   /* 0: none */
-	const char *on_loss;  /* NULL: kill */
+	uint64_t on_loss;     /* ON_LOSS_ */
 	bool foreground;
 	bool shared;              /* or rflock -s */
 	bool unlock;              /* rflock -u */
-	bool unused;              /* options that change nothing */
+	bool close_file;          /* rflock -o, which changes nothing */
+	bool no_fork;             /* rflock -F, the same */
 	bool interruptible;       /* signals end blocking calls of the library */
 	bool has_no_node_options; /* rflock: messages do not speak of -r */
 	uint64_t wait_ms;         /* REDLOCK_FOREVER: no -w, no -n */
-	uint64_t busy_code;
-	uint64_t cluster_nodes; /* 0: not given */
+	uint64_t busy_code;       /* acquire and rflock: never 0, which says that the lock is held */
+	uint64_t run_busy_code;   /* run, also from the configuration: 0 says that nothing went wrong */
+	uint64_t cluster_nodes;   /* 0: not given */
 	uint64_t duration_ms;
 	uint64_t pairs;           /* 0: by duration */
 	uint64_t concurrency;     /* 0: one at a time over the blocking calls */
@@ -143,7 +145,8 @@ extern const struct option_group node_options;   /* which nodes, and how to talk
 extern const struct option_group output_options; /* -q -v --json --trace --help */
 extern const struct option_group ttl_options;    /* -t */
 extern const struct option_group compat_options; /* --compat */
-extern const struct option_group wait_options;   /* -w -n -E --owner */
+extern const struct option_group wait_options;   /* -w -n --fence --owner */
+extern const struct option_group busy_options;   /* -E of run */
 extern const struct option_group names_options;  /* --also --slots */
 extern const struct option_group kind_options;   /* --reentrant */
 

@@ -31,9 +31,9 @@ static const struct {
 	const char *hint;
 } by_vote[] = {
     {REDLOCK_VOTE_AUTH, EXIT_AUTH, "check user and password (in the URL, or --user and --password-file)"},
-    {REDLOCK_VOTE_TLS, EXIT_AUTH,
-     "check the certificates (--cacert, --cert, --key, --sni), and that the port is one for TLS"},
+    {REDLOCK_VOTE_TLS, EXIT_AUTH, "check the certificates (--cacert, --cert, --key, --sni)"},
     {REDLOCK_VOTE_DUPLICATE, EXIT_CONFIG, list_once},
+    {REDLOCK_VOTE_SERVICE, EXIT_CONFIG, "correct the host, port or scheme in the URL of that node"},
     {REDLOCK_VOTE_READONLY, EXIT_REFUSED, "give the masters: a replica has no vote of its own"},
     {REDLOCK_VOTE_CLUSTER, EXIT_REFUSED,
      "give independent masters: nodes of a Redis Cluster cannot vote on every name"},
@@ -63,14 +63,14 @@ static const struct {
     {REDLOCK_VOTE_MISCONF, EXIT_NOQUORUM,
      "make room for the node's files, or mend its persistence: its log says why"},
     {REDLOCK_VOTE_REPLICAS, EXIT_NOQUORUM, "connect the node's replicas, or lower its min-replicas-to-write"},
-    {REDLOCK_VOTE_GARBAGE, EXIT_NOQUORUM, "check host, port and scheme: rediss:// is for ports with TLS"},
+    {REDLOCK_VOTE_GARBAGE, EXIT_NOQUORUM,
+     "check host and port: another program than a Redis or Valkey server may answer there"},
     {REDLOCK_VOTE_LOADING, EXIT_NOQUORUM, "wait until the node has loaded its data"},
     {REDLOCK_VOTE_BLOCKED, EXIT_NOQUORUM, "wait for the end of the script, or end it there with SCRIPT KILL"},
     {REDLOCK_VOTE_UNSENT, EXIT_NOQUORUM, "make the nodes reachable that do not accept connections"},
     {REDLOCK_VOTE_TIMEOUT, EXIT_NOQUORUM,
      "check the nodes that hang; if they are only far away, use a longer --node-timeout"},
-    {REDLOCK_VOTE_CLOSED, EXIT_NOQUORUM,
-     "check the nodes that end the connection, any proxy in between, and whether the port is for TLS"},
+    {REDLOCK_VOTE_CLOSED, EXIT_NOQUORUM, "check the nodes that end the connection, and any proxy in between"},
 };
 
 int outcome_of_error(int error)

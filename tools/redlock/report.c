@@ -8,6 +8,7 @@
 #include "exit_codes.h"
 #include "message.h"
 #include "printable.h"
+#include "scheme.h"
 
 bool report_is_definite(const struct node_report *node)
 {
@@ -18,7 +19,7 @@ bool report_is_definite(const struct node_report *node)
 static void collect_node(struct node_report *node, unsigned index, struct session *session,
                          redlock_lock *lock)
 {
-	memset(node, 0, sizeof *node);
+	*node = (struct node_report){.status.size = sizeof node->status, .vote.size = sizeof node->vote};
 	if (redlock_node_status(session->client, index, &node->status) < 0)
 		node->status.address[0] = '?';
 	if (redlock_lock_vote(lock, index, &node->vote) < 0)
@@ -76,6 +77,11 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	report->has_standing = false;
 	for (unsigned i = 0; i < report->nodes; i++)
 		collect_node(&report->node[i], i, session, lock);
+	if (result == REDLOCK_E_NOQUORUM && name != NULL)
+		scheme_look(report, session);
+	for (unsigned i = 0; i < report->nodes; i++)
+		if (report->node[i].vote.code == REDLOCK_VOTE_SERVICE)
+			session->keyless |= 1U << i;
 	report_conclude(report, result);
 }
 

@@ -31,14 +31,15 @@ static const struct option_spec specs[] = {
     {'x', "exclusive", NULL, OPTION_OFF, FIELD(shared), 0, 0, "an exclusive lock, as without -s"},
     {'e', "exclusive", NULL, OPTION_OFF, FIELD(shared), 0, 0, "the same"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "fail rather than wait"},
+    {0, "nonblocking", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "the same"},
     {0, "nb", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "the same"},
     {'w', "timeout", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "wait at most this long"},
     {0, "wait", "SECONDS", OPTION_SECONDS, FIELD(wait_ms), 0, SECONDS_MAX, "the same"},
-    {'E', "conflict-exit-code", "NUMBER", OPTION_NUMBER, FIELD(busy_code), 0, 255,
-     "exit code after a conflict or timeout (1)"},
-    {'o', "close", NULL, OPTION_FLAG, FIELD(unused), 0, 0,
+    {'E', "conflict-exit-code", "NUMBER", OPTION_NUMBER, FIELD(busy_code), 1, 255,
+     "exit code after a conflict or timeout (1); 0 is for a lock that is held"},
+    {'o', "close", NULL, OPTION_FLAG, FIELD(close_file), 0, 0,
      "always on: the command inherits nothing of the lock"},
-    {'F', "no-fork", NULL, OPTION_FLAG, FIELD(unused), 0, 0, "ignored: the command has to be supervised"},
+    {'F', "no-fork", NULL, OPTION_FLAG, FIELD(no_fork), 0, 0, "ignored: the command has to be supervised"},
     {'s', "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0, "a shared lock: any number at once"},
     {'u', "unlock", NULL, OPTION_FLAG, FIELD(unlock), 0, 0, "refused: the end of the command unlocks"},
     {0, "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "print more messages"},
@@ -60,6 +61,8 @@ static bool is_beyond(const struct settings *settings, int argc, char **argv)
 {
 	if (settings->unlock)
 		complain("rflock: -u: the lock ends with the command; give a command");
+	else if (settings->no_fork && settings->close_file)
+		complain("rflock: -F and -o exclude each other, as for flock(1)");
 	else if (argc == 1 && strspn(argv[0], "0123456789") == strlen(argv[0]))
 		complain("rflock: %s: a lock of many machines cannot be held by a file descriptor; give a command",
 		         argv[0]);
@@ -125,6 +128,7 @@ static int run(struct settings *settings, int argc, char **argv)
 	                          .argv = argv + 1,
 	                          .report_fd = -1,
 	                          .silent_when_busy = true,
+	                          .busy_code = (int)settings->busy_code,
 	                          .no_quorum_code = FLOCK_NO_LOCK,
 	                          .not_found_code = FLOCK_CANNOT_EXECUTE,
 	                          .cannot_execute_code = FLOCK_CANNOT_EXECUTE};
@@ -143,7 +147,10 @@ static int run(struct settings *settings, int argc, char **argv)
 		         printable(argv[0], strlen(argv[0]), shown, sizeof shown), strerror(errno));
 		return FLOCK_NO_FILE;
 	}
+	/* The `wait` of a configuration is for redlock: scripts expect that flock(1) waits as it was told. */
+	const uint64_t wait_ms = settings->wait_ms;
 	int code = config_apply(settings);
+	settings->wait_ms = wait_ms;
 	return code == EXIT_OK ? run_supervise(settings, &order) : code;
 }
 

@@ -14,8 +14,8 @@ static char *last_at_sign(const char *from, char *end)
 	return NULL;
 }
 
-/* Blanks the password in `[user][:password]@`. A word without a colon is blanked too: redis-cli takes such a
- * word as the password, and so may the one who typed it. */
+/* Blanks the password in `[user][:password]@`, and returns whether there was one. A word without a colon is
+ * blanked too: it is a user, but redis-cli takes such a word for the password. */
 static bool blank_userinfo(char *from, char *end)
 {
 	char *at = last_at_sign(from, end);
@@ -25,7 +25,7 @@ static bool blank_userinfo(char *from, char *end)
 	if (colon != NULL)
 		from = colon + 1;
 	memset(from, '*', (size_t)(at - from));
-	return at > from;
+	return colon != NULL && at > from;
 }
 
 bool secret_blank_urls(char *text)

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "cluster_dir.h"
 #include "config.h"
+#include "conflicts.h"
 #include "exit_codes.h"
 #include "holder.h"
 #include "message.h"
@@ -190,7 +191,7 @@ int session_open(struct session *session, const struct settings *settings)
 	session->client = NULL;
 	session->begin_ns = clock_ns();
 	session->has_password = session->value_returns = false;
-	session->told = session->told_late = 0;
+	session->told = session->told_late = session->keyless = 0;
 	session->view = NULL;
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)
@@ -208,63 +209,37 @@ out:
 	return code;
 }
 
-/* One that is configured for all commands is left out. */
-static bool is_owner_in_vain(const struct settings *settings)
-{
-	const struct setting_source *source = settings_source(settings, offsetof(struct settings, owner));
-	return settings->compat == REDLOCK_COMPAT_SETNX_SAFE && source != NULL &&
-	       source->rank == RANK_COMMAND_LINE && *settings->owner;
-}
-
 /* Whether the library takes these options with another name. */
 static bool is_name_refused(struct session *session, const struct redlock_lock_options *options)
 {
 	redlock_lock *lock = NULL;
-	int error = redlock_lock_new(session->client, "a", 1, options, &lock);
+	int error = redlock_lock_new(session->client, "a", options, &lock);
 	redlock_lock_leave(lock);
 	return error == 0;
 }
 
-/* Why the library refuses a handle: the rules are those of redlock_lock_new(). */
+/* Why the library refuses a handle: the rules are those of redlock_lock_new(). Pairs of options were looked
+ * at before; here the guard may be configured, or be that of the local cluster. */
 static void explain_refused_lock(struct session *session, const char *name,
                                  const struct redlock_lock_options *options)
 {
 	const struct settings *settings = session->settings;
 	const char *token = options->token;
 	size_t key = strlen(name) + (settings->prefix != NULL ? strlen(settings->prefix) : 0);
+	const struct setting_source *guard = settings_source(settings, offsetof(struct settings, guard));
+	bool guarded = guard_of(settings) != REDLOCK_GUARD_OFF;
 	if (!*name)
 		complain("NAME is empty");
 	else if (key > REDLOCK_MAX_NAME)
 		complain("NAME and prefix are %zu bytes, at most %d are allowed", key, REDLOCK_MAX_NAME);
 	else if (token != NULL && (!*token || strlen(token) > REDLOCK_MAX_TOKEN))
 		complain("TOKEN has %zu bytes, 1 to %d are allowed", strlen(token), REDLOCK_MAX_TOKEN);
-	else if (is_owner_in_vain(settings))
-		complain(
-		    "--compat setnx-safe and --owner exclude each other: with a label the token would be no number");
-	else if (settings->fence && token != NULL)
-		complain("--fence and --token exclude each other: the same value twice would have two numbers");
-	else if (settings->fence && guard_of(settings) == REDLOCK_GUARD_OFF)
+	else if (settings->fence && !guarded)
 		complain("--fence needs a guarded node set: give --guard=require, or auto");
-	else if (settings->shared && settings->slots > 0)
-		complain("--shared and --slots exclude each other: each slot is exclusive");
-	else if (settings->shared && settings->fence)
-		complain("--shared and --fence exclude each other: holders of a shared lock have no order");
-	else if (settings->shared && settings->compat != REDLOCK_COMPAT_OFF)
-		complain("--shared and --compat exclude each other: clients of the old protocol share nothing");
-	else if (settings->compat != REDLOCK_COMPAT_OFF && settings->fence)
-		complain("--compat and --fence exclude each other: a time is no fencing token");
-	else if (settings->compat == REDLOCK_COMPAT_SETNX && guard_of(settings) != REDLOCK_GUARD_OFF)
-		complain("--compat setnx and --guard exclude each other: clients of the old protocol know no guard");
-	else if (settings->slots > 0 && settings->token != NULL)
-		complain("--slots and --token exclude each other: it would not be known which slot has the token");
-	else if (settings->slots > 0 && settings->fence)
-		complain("--slots and --fence exclude each other: each slot would have numbers of its own");
-	else if (settings->slots > 0 && settings->compat != REDLOCK_COMPAT_OFF)
-		complain("--slots and --compat exclude each other: clients of the old protocol know no slots");
-	else if (settings->slots > 0 && guard_of(settings) != REDLOCK_GUARD_OFF)
-		complain("--slots and --guard exclude each other: slots do not look at the record of the node set");
-	else if (settings->compat == REDLOCK_COMPAT_SETNX_SAFE && token != NULL)
-		complain("--compat setnx-safe makes the token: give none");
+	else if (guarded && (settings->slots > 0 || settings->compat == REDLOCK_COMPAT_SETNX))
+		complain("%s does not work with a guard, which %s asks for: give --guard=off for this lock",
+		         settings->slots > 0 ? "--slots" : "--compat setnx",
+		         guard != NULL ? guard->where : "the local cluster");
 	else if (is_name_refused(session, options))
 		complain(
 		    "NAME is one of the keys that redlock keeps beside a lock's own: with the prefix, it must not "
@@ -304,33 +279,12 @@ void session_terms(const struct settings *settings, struct redlock_terms *ret)
 int session_lock_with(struct session *session, const char *name, const struct redlock_lock_options *options,
                       redlock_lock **ret_lock)
 {
-	const struct settings *settings = session->settings;
-	/* The library has numbers for upgrades, too, and labels for other locks of the client. */
-	bool odd = (settings->shared && settings->fence) || (settings->slots > 0 && settings->token != NULL) ||
-	           is_owner_in_vain(settings);
-	int error =
-	    odd ? REDLOCK_E_INVAL : redlock_lock_new(session->client, name, strlen(name), options, ret_lock);
+	int error = redlock_lock_new(session->client, name, options, ret_lock);
 	if (error == REDLOCK_E_INVAL)
 		explain_refused_lock(session, name, options);
 	else if (error)
 		complain("%s", redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;
-}
-
-static void explain_refused_names(const struct settings *settings)
-{
-	if (settings->slots > 0)
-		complain("--slots and --also exclude each other: a lock has either slots or several names");
-	else if (settings->shared)
-		complain("--shared and --also exclude each other: several names are exclusive");
-	else if (settings->token != NULL)
-		complain("--token and --also exclude each other: several names have a fresh token");
-	else if (settings->compat != REDLOCK_COMPAT_OFF)
-		complain(
-		    "--compat and --also exclude each other: clients of the old protocol know one name at a time");
-	else
-		complain("with --also: %d names at most, none empty or twice, and %d bytes of names and prefixes",
-		         REDLOCK_MAX_NAMES, REDLOCK_MAX_NAME);
 }
 
 /* What is wrong with one name alone, or with the times, is said of that one. */
@@ -350,15 +304,17 @@ int session_lock_all(struct session *session, const char *name, const struct red
                      redlock_lock **ret_lock)
 {
 	const struct text_list *also = &session->settings->also;
-	struct redlock_name names[REDLOCK_MAX_NAMES + 1] = {{name, strlen(name)}};
+	const char *names[REDLOCK_MAX_NAMES] = {name};
 	size_t count = 1;
 	if (also->count == 0)
 		return session_lock_with(session, name, options, ret_lock);
-	for (; count <= also->count && count <= REDLOCK_MAX_NAMES; count++)
-		names[count] = (struct redlock_name){also->items[count - 1], strlen(also->items[count - 1])};
+	if (conflicts_of_names(session->settings, name))
+		return EXIT_USAGE;
+	for (; count <= also->count; count++)
+		names[count] = also->items[count - 1];
 	int error = redlock_lock_new_many(session->client, names, count, options, ret_lock);
 	if (error == REDLOCK_E_INVAL && work_alone(session, name, options))
-		explain_refused_names(session->settings);
+		complain("with --also: the names and their prefixes are longer than %d bytes", REDLOCK_MAX_NAME);
 	else if (error != REDLOCK_E_INVAL && error != 0)
 		complain("%s", redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;
@@ -424,7 +380,7 @@ static int start(redlock_lock *lock, enum redlock_operation operation)
 /* Looks for the end of the operation. True when it has ended, or when the client cannot go on. */
 static bool ended(struct session *session, redlock_lock *lock, int *ret_result)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	int more = redlock_process(session->client);
 	while (more >= 0 && (more = redlock_next(session->client, &event)) > 0)
 		if (event.lock == lock && event.kind == REDLOCK_EVENT_DONE) {

@@ -21,6 +21,7 @@ struct session {
 	bool value_returns;     /* the token is the caller's own value, which may be used again */
 	uint32_t told;          /* nodes that may have been sent a release of it, after session_drain() */
 	uint32_t told_late;     /* of these, those that could not be reached at first */
+	uint32_t keyless;       /* nodes with another service: session_warn_lingering() passes over them */
 	struct wait_view *view; /* of an acquire by session_run(), begun by the caller; NULL: none */
 };
 

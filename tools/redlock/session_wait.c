@@ -37,7 +37,7 @@ static bool leaves_open(enum redlock_vote_code vote)
 static bool is_told(struct session *session, const redlock_lock *lock, unsigned node,
                     const struct redlock_node_status *status)
 {
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	if (redlock_lock_vote(lock, node, &vote) < 0 || leaves_open(vote.code))
 		return true;
 	if (status->owed > 0 && (status->connected || status->last_failure == REDLOCK_VOTE_CLOSED ||
@@ -52,7 +52,7 @@ typedef bool node_test(struct session *session, const redlock_lock *lock, unsign
 
 static bool votes(struct session *session, const redlock_lock *lock, unsigned node)
 {
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	(void)session;
 	return redlock_lock_vote(lock, node, &vote) == 0 && vote.code == REDLOCK_VOTE_PENDING;
 }
@@ -60,7 +60,7 @@ static bool votes(struct session *session, const redlock_lock *lock, unsigned no
 /* -1: no release is owed. Else 1 while something has not left, 2 if it may have to be asked again. */
 static int unsent(const struct session *session, unsigned node)
 {
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	return redlock_node_status(session->client, node, &status) == 0 && status.owed > 0 ? status.unsent : -1;
 }
 
@@ -85,7 +85,7 @@ static bool has_not_left(struct session *session, const redlock_lock *lock, unsi
 /* As is_owed(), without those that end with this process. */
 static bool is_awaited(struct session *session, const redlock_lock *lock, unsigned node)
 {
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	if (!session->value_returns || lock == NULL)
 		return is_owed(session, lock, node);
 	session->told &= ~(1U << node);
@@ -111,7 +111,7 @@ static void wait_while(struct session *session, const redlock_lock *lock, node_t
 	bool interrupted = signals_caught() != 0;
 	struct pollfd watched[2] = {{.fd = redlock_fd(session->client), .events = POLLIN},
 	                            {.fd = interrupted ? -1 : signals_fd(), .events = POLLIN}};
-	struct redlock_event unused;
+	struct redlock_event unused = {.size = sizeof unused};
 	while (redlock_process(session->client) >= 0 && any(session, lock, awaits)) {
 		uint64_t now_ns = clock_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 		const struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
@@ -129,7 +129,7 @@ static void wait_while(struct session *session, const redlock_lock *lock, node_t
 /* How long the last round took until it was decided. */
 static uint64_t slowest_answer_ns(const struct session *session, const redlock_lock *lock)
 {
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	uint64_t slowest = 0;
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_lock_vote(lock, i, &vote) == 0 && vote.rtt_ns > slowest)
@@ -212,9 +212,9 @@ static unsigned list_debtors(const struct session *session, uint32_t nodes, char
 	*text = '\0';
 	char error[PRINTABLE_MAX];
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
-		struct redlock_node_status status;
-		if ((nodes >> i & 1) == 0 || redlock_node_status(session->client, i, &status) < 0 ||
-		    status.owed + status.lingering == 0)
+		struct redlock_node_status status = {.size = sizeof status};
+		if (((nodes & ~session->keyless) >> i & 1) == 0 ||
+		    redlock_node_status(session->client, i, &status) < 0 || status.owed + status.lingering == 0)
 			continue;
 		printable(status.last_error, strlen(status.last_error), error, sizeof error);
 		if (used < size)

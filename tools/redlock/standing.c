@@ -75,9 +75,10 @@ void standing_read(struct standing *standing, const struct session *session, con
 	memset(standing, 0, sizeof *standing);
 	standing->nodes = redlock_node_count(session->client);
 	standing->quorum = redlock_quorum(session->client);
-	for (unsigned i = 0; i < standing->nodes; i++)
-		if (redlock_lock_finding(lock, i, &standing->finding[i]) < 0)
-			standing->finding[i].known = 0;
+	for (unsigned i = 0; i < standing->nodes; i++) {
+		standing->finding[i].size = sizeof standing->finding[i];
+		(void)!redlock_lock_finding(lock, i, &standing->finding[i]); /* else it stays unknown */
+	}
 	standing_conclude(standing);
 }
 

@@ -33,7 +33,8 @@ static void ask_counters(struct picture *picture, redlock_asker *asker, const ch
 	size_t count = 0;
 	for (unsigned i = 0; i < picture->report.nodes; i++)
 		if (picture->standing.finding[i].known)
-			list[count++] = (struct redlock_question){.node = i, .argc = 2, .argv = get};
+			list[count++] = (struct redlock_question){
+			    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = get};
 	if (redlock_ask(asker, list, count, timeout_ms) < 0)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -85,6 +86,22 @@ static const char *life_text(int64_t pttl_ms, char *buffer, size_t size)
 	return buffer;
 }
 
+/* A node tells how many share a lock, and the tokens of some of them: at most 24, in 1024 bytes, where the
+ * last token may be cut off. */
+static uint64_t tokens_shown(const struct redlock_finding *finding)
+{
+	uint64_t shown = finding->value_kept < sizeof finding->value;
+	for (size_t i = 0; i < finding->value_kept; i++)
+		shown += finding->value[i] == ' ';
+	return shown;
+}
+
+static uint64_t tokens_not_shown(const struct redlock_finding *finding)
+{
+	uint64_t shown = tokens_shown(finding);
+	return finding->value_len > shown ? finding->value_len - shown : 0;
+}
+
 static const char *node_text(const struct picture *picture, unsigned index, char *buffer, size_t size)
 {
 	const struct redlock_finding *finding = &picture->standing.finding[index];
@@ -116,6 +133,15 @@ static void warn_endless(const struct standing *standing)
 		         standing->endless, plural);
 }
 
+/* The lines of the nodes tell the number of holders; the tokens are those in JSON. */
+static void tell_not_shown(const struct standing *standing)
+{
+	const struct redlock_finding *best = &standing->finding[standing->best];
+	if (standing_is_shared(standing) && tokens_not_shown(best) > 0)
+		put_line("  --json shows the tokens of %" PRIu64 " holders, not those of the other %" PRIu64,
+		         tokens_shown(best), tokens_not_shown(best));
+}
+
 static void print_text(struct picture *picture)
 {
 	const struct report *report = &picture->report;
@@ -128,6 +154,7 @@ static void print_text(struct picture *picture)
 	for (unsigned i = 0; i < report->nodes; i++)
 		put_line("  node %u %s: %s", i + 1, report->node[i].status.address,
 		         node_text(picture, i, text, sizeof text));
+	tell_not_shown(&picture->standing);
 	status_slots_print(&picture->slots);
 	warn_endless(&picture->standing);
 }
@@ -167,6 +194,8 @@ static void json_finding(const struct redlock_finding *finding, struct json *jso
 	json_text(json, "kind", holder_kind_name(holder_kind_of(finding)));
 	json_bytes(json, "value", finding->value, finding->value_kept);
 	json_number(json, "value_len", (int64_t)finding->value_len);
+	if (holder_kind_of(finding) == HOLDER_SHARED)
+		json_number(json, "not_shown", (int64_t)tokens_not_shown(finding));
 }
 
 /* Nobody has voted: whose key a node has says nothing of what the node is willing to do. */

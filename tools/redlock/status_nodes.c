@@ -11,6 +11,7 @@
 #include "guard_record.h"
 #include "message.h"
 #include "report.h"
+#include "scheme.h"
 #include "session.h"
 #include "signals.h"
 #include "status.h"
@@ -173,6 +174,7 @@ int status_ask(struct session *session, const char *verb, struct report *report)
 			code = EXIT_SIGNAL + signals_caught();
 	}
 	if (code == EXIT_OK) {
+		scheme_look(report, session);
 		report_conclude(report, 0);
 		if (report->answered < report->quorum)
 			report_conclude(report, REDLOCK_E_NOQUORUM);

@@ -28,7 +28,8 @@ static unsigned count_slots(struct status_slots *slots)
 	if (key != NULL)
 		side_key(slots->name, "slots", key, size);
 	for (unsigned i = 0; i < slots->nodes; i++)
-		list[i] = (struct redlock_question){.node = i, .argc = 2, .argv = get};
+		list[i] = (struct redlock_question){
+		    .size = sizeof(struct redlock_question), .node = i, .argc = 2, .argv = get};
 	if (key != NULL && redlock_ask(slots->asker, list, slots->nodes, slots->timeout_ms) >= 0)
 		for (unsigned i = 0; i < slots->nodes; i++)
 			told[count_of(list[i].reply)]++;
@@ -61,7 +62,8 @@ static bool ask_slots(struct status_slots *slots)
 			words[i][k][0] = commands[k], words[i][k][1] = slots->keys[i];
 		for (unsigned node = 0; ok && node < slots->nodes; node++)
 			for (unsigned k = 0; k < ASKS; k++)
-				*at++ = (struct redlock_question){.node = node, .argc = 2, .argv = words[i][k]};
+				*at++ = (struct redlock_question){
+				    .size = sizeof(struct redlock_question), .node = node, .argc = 2, .argv = words[i][k]};
 	}
 	return ok && redlock_ask(slots->asker, slots->list, most, slots->timeout_ms) >= 0;
 }

@@ -3,6 +3,8 @@
 #ifndef REDLOCK_TOOL_STATUS_SLOTS_H
 #define REDLOCK_TOOL_STATUS_SLOTS_H
 
+#include <redlock/ask.h>
+
 #include "session.h"
 #include "standing.h"
 

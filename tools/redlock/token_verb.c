@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conflicts.h"
 #include "exit_codes.h"
 #include "holder.h"
 #include "message.h"
@@ -125,7 +126,7 @@ static int settled(const struct session *session, const redlock_lock *lock, int 
 {
 	unsigned quorum = redlock_quorum(session->client);
 	unsigned deleted = 0, missing = 0;
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_lock_vote(lock, i, &vote) == 0) {
 			deleted += vote.code == REDLOCK_VOTE_YES;
@@ -259,26 +260,12 @@ static int ask_slot(struct errand *e, struct session *session)
 	return code;
 }
 
-static bool kinds_fit(const struct settings *settings)
-{
-	bool also = settings->also.count > 0, slots = settings->slots > 0;
-	bool other = settings->shared || settings->compat != REDLOCK_COMPAT_OFF;
-	bool many = settings->also.count >= REDLOCK_MAX_NAMES;
-	if (many)
-		complain("with --also: %d names at most", REDLOCK_MAX_NAMES);
-	else if (also && slots)
-		complain("--slots and --also exclude each other: a lock has either slots or several names");
-	else if (other && (also || slots))
-		complain("%s excludes --shared and --compat", also ? "--also" : "--slots");
-	return !many && !(also && slots) && !(other && (also || slots));
-}
-
 int token_verb_run(const struct token_verb *verb, const struct settings *settings, char **argv)
 {
 	struct session session;
 	struct errand e = {.verb = verb, .settings = settings, .name = argv[0], .token = argv[1], .slot = -1};
 	e.validity_ms = verb->has_validity ? UINT64_MAX : 0;
-	if (!kinds_fit(settings))
+	if (conflicts_of_names(settings, e.name))
 		return EXIT_USAGE;
 	int code = session_open(&session, settings);
 	if (code == EXIT_OK)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include <redlock/redlock.h>
+#include <redlock/url.h>
 
 #include "secret.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 const char value_out_of_range[] = "out of range";
+const char value_unknown_word[] = "unknown word";
 
 static const struct {
 	const char *name;
@@ -51,7 +52,7 @@ const char *value_word(const char *text, const char *words, uint64_t *ret)
 		}
 		words += length + (words[length] == '|');
 	}
-	return "none of these words";
+	return value_unknown_word;
 }
 
 void value_word_at(const char *words, uint64_t number, char *buffer, size_t size)
@@ -61,10 +62,23 @@ void value_word_at(const char *words, uint64_t number, char *buffer, size_t size
 	snprintf(buffer, size, "%.*s", (int)strcspn(words, "|"), words);
 }
 
+const char *value_words_text(const char *words, char *buffer, size_t size)
+{
+	size_t used = 0;
+	buffer[0] = '\0';
+	for (const char *before = ""; *words != '\0' && used < size;) {
+		size_t length = strcspn(words, "|");
+		used += (size_t)snprintf(buffer + used, size - used, "%s%.*s", before, (int)length, words);
+		words += length + (words[length] == '|');
+		before = strchr(words, '|') != NULL ? ", " : " or ";
+	}
+	return buffer;
+}
+
 const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms)
 {
 	uint64_t whole = 0, ms = 0;
-	const char *rest = *text == '.' ? text : digits(text, &whole);
+	const char *rest = text[0] == '.' && text[1] != '\0' ? text : digits(text, &whole);
 	bool beyond = false; /* digits behind the milliseconds that are not 0 */
 	if (rest == NULL || (*rest != '\0' && *rest != '.'))
 		return "not a number of seconds, as 5 or 0.25";

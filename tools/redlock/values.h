@@ -16,14 +16,17 @@ const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_
 /* The number of the word among `words`, "a|b|c". */
 const char *value_word(const char *text, const char *words, uint64_t *ret);
 
+/* "a, b or c". Returns `buffer`. */
+const char *value_words_text(const char *words, char *buffer, size_t size);
+
 /* The word with this number. */
 void value_word_at(const char *words, uint64_t number, char *buffer, size_t size);
 
 /* Seconds with or without a fraction, without a unit, as flock(1) takes them; rounded up to milliseconds. */
 const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms);
 
-/* The answer of all for a value outside of min to max, by address. */
-extern const char value_out_of_range[];
+/* The answers for a value outside of min to max, and for another word: compared by address. */
+extern const char value_out_of_range[], value_unknown_word[];
 
 /* A duration as it would be typed: "30s", "1500ms". */
 void duration_text(uint64_t ms, char *buffer, size_t size);

@@ -41,8 +41,8 @@ int main(int argc, char **argv)
 	options.url_count = 1;
 	if (expect("open", redlock_open(&options, &client), 0))
 		return 1;
-	if (!expect("first handle", redlock_lock_new(client, "job", 3, NULL, &first), 0) &&
-	    !expect("second handle", redlock_lock_new(client, "job", 3, NULL, &second), 0))
+	if (!expect("first handle", redlock_lock_new(client, "job", NULL, &first), 0) &&
+	    !expect("second handle", redlock_lock_new(client, "job", NULL, &second), 0))
 		failures = use(first, second);
 	redlock_lock_free(second);
 	redlock_lock_free(first);

@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	if (redlock_open(&options, &client) != 0)
 		return 1;
 	std::unique_ptr<redlock_client, close_client> client_owner(client);
-	if (redlock_lock_new(client, name.data(), name.size(), nullptr, &lock) != 0)
+	if (redlock_lock_new(client, name.c_str(), nullptr, &lock) != 0)
 		return 1;
 	std::unique_ptr<redlock_lock, free_lock> lock_owner(lock);
 	if (redlock_acquire(lock) != 0 || redlock_remaining_ms(lock) == 0)

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../exit_codes.h"
-#include "../message.h"
 #include "doctor.h"
 
 enum { ANSWER_MS = 1000 };
@@ -21,7 +19,7 @@ bool doctor_asks_add(struct doctor_asks *asks, unsigned node, const char *const 
 		asks->room = room;
 	}
 	struct redlock_question *q = &asks->list[asks->count++];
-	*q = (struct redlock_question){.node = node, .argv = argv};
+	*q = (struct redlock_question){.size = sizeof(struct redlock_question), .node = node, .argv = argv};
 	while (argv[q->argc] != NULL)
 		q->argc++;
 	return true;
@@ -29,10 +27,8 @@ bool doctor_asks_add(struct doctor_asks *asks, unsigned node, const char *const 
 
 bool doctor_asks_run(struct doctor *doctor, struct doctor_asks *asks)
 {
-	int error = redlock_ask(doctor->asker, asks->list, asks->count, ANSWER_MS);
-	if (error < 0 && error != REDLOCK_E_INTERRUPTED)
-		complain("%s", redlock_strerror(error));
-	return error >= 0;
+	doctor->error = redlock_ask(doctor->asker, asks->list, asks->count, ANSWER_MS);
+	return doctor->error >= 0;
 }
 
 void doctor_asks_free(struct doctor_asks *asks)

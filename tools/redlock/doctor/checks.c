@@ -358,7 +358,9 @@ LOOK(has_no_quorum)
 LOOK(is_even)
 {
 	UNUSED;
-	FIND("%u nodes tolerate no more failures than %u", doctor->nodes, doctor->nodes - 1);
+	FIND(doctor->nodes == 2 ? "%u nodes tolerate no failure: without either there is no lock, as with %u node"
+	                        : "%u nodes tolerate no more failures than %u",
+	     doctor->nodes, doctor->nodes - 1);
 	return doctor->nodes % 2 == 0;
 }
 

@@ -14,6 +14,9 @@
 #ifndef REDLOCK_TOOL_DOCTOR_H
 #define REDLOCK_TOOL_DOCTOR_H
 
+#include <redlock/ask.h>
+#include <redlock/url.h>
+
 #include "../guard_record.h"
 #include "../report.h"
 
@@ -82,6 +85,7 @@ struct doctor {
 	struct session *session;
 	struct report report; /* the votes */
 	redlock_asker *asker;
+	int error; /* negative: why it cannot go on; else, if it cannot, it is out of memory */
 	unsigned nodes;
 	char key[REDLOCK_MAX_NAME + 64]; /* with the prefix, of no lock */
 	uint64_t allowance_ns;           /* for clocks, of the TTL */

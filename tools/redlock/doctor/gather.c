@@ -161,7 +161,10 @@ int doctor_gather(struct doctor *doctor, struct session *session)
 	}
 	if (look(doctor))
 		return EXIT_OK;
-	return signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_INTERNAL;
+	if (signals_caught())
+		return EXIT_SIGNAL + signals_caught();
+	complain("%s", redlock_strerror(doctor->error < 0 ? doctor->error : REDLOCK_E_NOMEM));
+	return EXIT_INTERNAL;
 }
 
 void doctor_free(struct doctor *doctor)

@@ -82,8 +82,9 @@ const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
 	const struct guard_record *r = &doctor->record[node], *latest = doctor_guard_latest(doctor);
 	const char *what = NULL;
 	if (latest == NULL || !guard_record_is_of_a_set(r))
-		return r->state == GUARD_NEWER_                     ? "was written by a newer version"
-		       : r->state == GUARD_REMOVED_                 ? "says that it was removed from the set"
+		return r->state == GUARD_NEWER_      ? "was written by a newer version"
+		       : r->state == GUARD_FOUNDING_ ? "was begun by a `redlock init` that has not ended"
+		       : r->state == GUARD_REMOVED_  ? "says that it was removed from the set"
 		       : r->state == GUARD_PLAIN_ && latest != NULL ? "was taken back to plain, and others were not"
 		                                                    : NULL;
 	char *members = members_here(doctor), name[320];

@@ -106,6 +106,7 @@ void init_compose(struct init *in, unsigned node, enum init_kind kind, const str
 	c->text[GUARD_LEAVING] = config->leaving;
 	c->text[GUARD_DONE] =
 	    config->finished && (kind == INIT_ADMIT || kind == INIT_REPAIR) ? config->config : "";
+	c->text[GUARD_FOUNDING] = "";
 	if (kind == INIT_REPAIR)
 		return;
 	CLEAR(c, GUARD_PASS, GUARD_PREV, GUARD_PREV_CONFIG, GUARD_PREV_MEMBERS, GUARD_PREV_QUORUM);
@@ -188,8 +189,10 @@ static int write_all(struct init *in, struct redlock_question *questions, struct
 			complain("out of memory");
 			return EXIT_INTERNAL;
 		}
-		questions[count++] =
-		    (struct redlock_question){.node = i, .argc = words[i].count, .argv = words[i].argv};
+		questions[count++] = (struct redlock_question){.size = sizeof(struct redlock_question),
+		                                               .node = i,
+		                                               .argc = words[i].count,
+		                                               .argv = words[i].argv};
 	}
 	int code = INIT_MORE,
 	    error = redlock_ask(in->asker, questions, count, in->session.node_timeout_ms + 1000);

@@ -6,12 +6,15 @@
  *
  *     nodes.c      which nodes, and what they are called in records
  *     refuse.c     what is said of a node with which it cannot go on
- *     plan.c       what is to be done now: a new set, a set that is there
+ *     plan.c       what is to be done now: a set that is there
+ *     found.c      the same, of a new set
  *     stages.c     the same, of a change of members
  *     change.c     what is written to a node, if it is still as it was read
  */
 #ifndef REDLOCK_TOOL_INIT_H
 #define REDLOCK_TOOL_INIT_H
+
+#include <redlock/ask.h>
 
 #include "../guard_record.h"
 #include "../session.h"
@@ -52,6 +55,10 @@ struct init {
 	/* Of this run. */
 	char run_id[REDLOCK_MAX_NODES + 1][41]; /* of a new set: the processes, and since when they are seen */
 	uint64_t seen_ns;
+	char *founding;                                       /* what it notes of a new set; NULL: nothing yet */
+	bool noted;                                           /* it was sent to all but the first node, */
+	char begun[INIT_ID + 1];                              /* the configuration that another run makes, */
+	uint64_t begun_ns;                                    /* seen since */
 	char set[INIT_ID + 1], config[INIT_ID + 1], step[24]; /* drawn for a configuration that it begins */
 	uint64_t fresh_until_ms[REDLOCK_MAX_NODES + 1];       /* never voted in that; 0: not known */
 	char over[REDLOCK_MAX_NODES + 1][INIT_ID + 1];        /* id of a quarantine that was seen to be over */
@@ -63,7 +70,7 @@ struct init {
 	unsigned rounds;   /* of writing */
 
 	/* What the plan says. */
-	uint64_t wait_ms;
+	uint64_t wait_ms, look_ms; /* `look_ms`: look again so soon; 0: when the wait is over */
 	const char *wait_why;
 	const char *note; /* at the end */
 };
@@ -91,6 +98,19 @@ unsigned init_complain_silent(const struct init *in, const bool *of, const char 
 
 /* INIT_MORE: do what it says, read again. Else it has ended; what is wrong was said. */
 int init_plan(struct init *in);
+
+/* ---- found.c ---- */
+
+/* As init_plan(), where no node has the record of a set. */
+int init_found(struct init *in);
+/* Whether a run has begun to make this set of the node, which never voted in it, and has not ended; then
+ * the node is admitted by its own note. */
+bool init_is_founded(const struct init *in, unsigned node, const struct init_config *config);
+void init_admit_founded(struct init *in, unsigned node, const struct init_config *config);
+/* Above all fencing numbers that are known of. */
+uint64_t init_highest(const struct init *in);
+/* Complains of each node whose numbers are used up. */
+int init_check_room(const struct init *in);
 
 /* ---- stages.c ---- */
 

@@ -10,7 +10,7 @@
 
 const char *init_address(const struct init *in, unsigned node)
 {
-	static struct redlock_node_status status; /* one at a time, in one thread */
+	static struct redlock_node_status status = {.size = sizeof status}; /* one at a time, in one thread */
 	return redlock_node_status(in->session.client, node, &status) == 0 ? status.address : in->member[node];
 }
 
@@ -46,15 +46,25 @@ static int find_member(const struct init *in, const char *member)
 
 static int append(struct init *in, const char *url)
 {
-	if (in->nodes > REDLOCK_MAX_NODES || !text_list_add(&in->own.urls, url) ||
-	    !text_list_add(&in->own.url_sources, "the list of nodes"))
+	if (!text_list_add(&in->own.urls, url) || !text_list_add(&in->own.url_sources, "the list of nodes")) {
+		complain("out of memory");
 		return EXIT_INTERNAL;
+	}
 	if (!guard_record_member(url, in->member[in->nodes], INIT_MEMBER)) {
 		complain("a URL of the list is not valid");
 		return EXIT_CONFIG;
 	}
 	in->nodes++;
 	return EXIT_OK;
+}
+
+/* Clients refuse a longer list as well. */
+static int check_count(size_t count)
+{
+	if (count <= REDLOCK_MAX_NODES)
+		return EXIT_OK;
+	complain("init: a node set has 1 to %d nodes, not %zu", REDLOCK_MAX_NODES, count);
+	return EXIT_USAGE;
 }
 
 /* The node that comes or goes, which may be in the list of nodes by now or not. */
@@ -71,7 +81,9 @@ static int place_other(struct init *in)
 	in->other = find_member(in, in->gone);
 	if (in->other < 0) {
 		in->other = (int)in->nodes;
-		int code = append(in, url);
+		int code = check_count(in->nodes + 1U);
+		if (code == EXIT_OK)
+			code = append(in, url);
 		if (code != EXIT_OK)
 			return code;
 	}
@@ -84,6 +96,8 @@ static int place_nodes(struct init *in)
 {
 	struct text_list urls = {NULL, 0};
 	int code = nodes_find(in->settings, &urls);
+	if (code == EXIT_OK)
+		code = check_count(urls.count);
 	for (size_t i = 0; i < urls.count && code == EXIT_OK; i++)
 		code = append(in, urls.items[i]);
 	for (unsigned i = 0; i < in->nodes; i++)
@@ -136,6 +150,7 @@ void init_close(struct init *in)
 		session_close(&in->session);
 	text_list_free(&in->own.urls);
 	text_list_free(&in->own.url_sources);
+	free(in->founding);
 	free(in->list);
 	free(in->target);
 }

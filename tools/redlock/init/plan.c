@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "../clock.h"
 #include "../exit_codes.h"
 #include "../message.h"
-#include "../quarantine.h"
 #include "init.h"
 
 #define FIRST_STEP "1"
@@ -171,99 +168,7 @@ static struct init_config config_of(const struct init *in, const struct guard_re
 	};
 }
 
-/* ---- a new set ---- */
-
-static uint64_t unix_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* Higher than all that is known of: numbers of before, of a set that was here, are not given again. */
-static uint64_t highest(const struct init *in)
-{
-	uint64_t most = unix_ms();
-	for (unsigned i = 0; i < in->nodes; i++) {
-		uint64_t number;
-		(void)guard_record_counter(&in->record[i], &number); /* what was damaged is not known */
-		most = number > most ? number : most;
-	}
-	return most;
-}
-
-/* All would begin there. All such nodes are named at once. */
-static int check_room(const struct init *in)
-{
-	int code = EXIT_OK;
-	for (unsigned i = 0; i < in->nodes; i++) {
-		uint64_t number;
-		if (guard_record_used_up(&in->record[i], &number))
-			code =
-			    init_refuse(in, i,
-			                "too few fencing numbers are left above the one in its record, %llu: if no lock "
-			                "ever had it, delete it there, with HDEL " GUARD_RECORD_KEY " floor gmax",
-			                (unsigned long long)number);
-	}
-	return code;
-}
-
-/* How long to wait until all has expired that these processes have forgotten. */
-static uint64_t forgetting_ms(struct init *in)
-{
-	uint64_t whole_ms = quarantine_ms(strtoull(in->ttl, NULL, 10)), now_ns = clock_ns();
-	uint64_t left_ms = 0;
-	in->seen_ns = in->seen_ns != 0 ? in->seen_ns : now_ns;
-	for (unsigned i = 0; i < in->nodes; i++) {
-		const struct guard_record *r = &in->record[i];
-		if (strcmp(in->run_id[i], r->run_id) != 0)
-			in->seen_ns = now_ns;
-		snprintf(in->run_id[i], sizeof in->run_id[i], "%s", r->run_id);
-		if (r->state == GUARD_BLANK_ && r->left_ms > left_ms)
-			left_ms = r->left_ms;
-	}
-	uint64_t seen_ms = (now_ns - in->seen_ns) / 1000000;
-	if (!in->settings->fresh && seen_ms < whole_ms && whole_ms - seen_ms > left_ms)
-		left_ms = whole_ms - seen_ms;
-	return left_ms;
-}
-
-/* One node first: if two do this at the same time, one of them goes on with what the other one has begun. */
-static unsigned first_member(const struct init *in, const bool *of)
-{
-	unsigned first = in->nodes;
-	for (unsigned i = 0; i < in->nodes; i++)
-		if (of[i] && (first == in->nodes || strcmp(in->member[i], in->member[first]) < 0))
-			first = i;
-	return first;
-}
-
-static int found_set(struct init *in)
-{
-	unsigned first = first_member(in, in->wanted);
-	if (check_room(in) != EXIT_OK)
-		return EXIT_CONFIG;
-	if (init_complain_silent(in, in->wanted, ": a new set needs all its nodes"))
-		return EXIT_NOQUORUM;
-	in->wait_ms = forgetting_ms(in);
-	in->wait_why =
-	    "these nodes may have forgotten locks, which must have expired (if none were ever held here: "
-	    "--fresh)";
-	if (in->wait_ms > 0)
-		return INIT_MORE;
-	init_draw(in->set);
-	init_draw(in->config);
-	in->floor = highest(in);
-	for (unsigned i = 0; i < in->nodes; i++)
-		in->fresh_until_ms[i] = init_put(in, i, NULL)->until_ms;
-	const struct init_config config = {
-	    in->set, in->config, FIRST_STEP, in->ttl, in->target, in->target_quorum, "", "", "", "", true};
-	init_compose(in, first, INIT_ADMIT, &config, "record written, it votes");
-	init_put_floor(in, first, in->floor);
-	in->fresh_until_ms[first] = 0;
-	in->seen_ns = 0; /* should it be blank again */
-	return INIT_MORE;
-}
+/* ---- no set ---- */
 
 static int plan_without_set(struct init *in)
 {
@@ -277,7 +182,7 @@ static int plan_without_set(struct init *in)
 		return init_complain_silent(in, in->wanted, "") > 0 ? EXIT_NOQUORUM : EXIT_OK;
 	}
 	if (in->other < 0 && !in->settings->new_epoch && !in->settings->finish)
-		return found_set(in);
+		return init_found(in);
 	if (init_complain_silent(in, in->wanted, "") > 0)
 		return EXIT_NOQUORUM;
 	complain("init: these nodes have no record of a guarded node set; first run: redlock init");
@@ -329,6 +234,8 @@ static void mend(struct init *in, unsigned node, const struct init_config *confi
 	} else if (damaged) {
 		init_compose(in, node, INIT_QUARANTINE, config,
 		             "its record was damaged, and is written anew; it votes after a quarantine");
+	} else if (init_is_founded(in, node, config)) {
+		init_admit_founded(in, node, config);
 	} else if (is_fresh(in, node, config) && !guard_record_is_of_a_set(r)) {
 		init_compose(in, node, INIT_ADMIT, config, "record written, it votes");
 		if (in->floor > 0)
@@ -404,13 +311,13 @@ static int plan_plain(struct init *in, const struct init_config *config)
 		if (r->state == GUARD_QUARANTINE_ && r->field[GUARD_QID][0] != '\0') {
 			in->wait_ms = r->left_ms > in->wait_ms ? r->left_ms : in->wait_ms;
 			in->wait_why = "a node is in quarantine: it may have forgotten locks";
-		} else if (r->state != GUARD_ADMITTED_ && r->state != GUARD_OVER_) {
+		} else if (r->state != GUARD_ADMITTED_ && r->state != GUARD_OVER_ && r->state != GUARD_FOUNDING_) {
 			init_compose(in, i, INIT_QUARANTINE, config, "it may have forgotten locks: quarantine");
 		} else {
 			struct init_change *c = init_put(in, i, "taken back to plain");
 			c->text[GUARD_MODE] = "plain";
 			c->text[GUARD_PASS] = c->text[GUARD_PREV] = c->text[GUARD_FLOOR] = "";
-			c->text[GUARD_QID] = c->text[GUARD_QRID] = c->text[GUARD_QUNTIL] = "";
+			c->text[GUARD_QID] = c->text[GUARD_QRID] = c->text[GUARD_QUNTIL] = c->text[GUARD_FOUNDING] = "";
 		}
 	}
 	if (init_has_changes(in) || in->wait_ms > 0)
@@ -429,9 +336,9 @@ static int plan_epoch(struct init *in, const struct init_config *config)
 		         in->nodes, config->quorum);
 		return EXIT_NOQUORUM;
 	}
-	if (check_room(in) != EXIT_OK)
+	if (init_check_room(in) != EXIT_OK)
 		return EXIT_CONFIG;
-	in->epoch = in->epoch != 0 ? in->epoch : highest(in);
+	in->epoch = in->epoch != 0 ? in->epoch : init_highest(in);
 	for (unsigned i = 0; i < in->nodes; i++)
 		if (in->record[i].state == GUARD_ADMITTED_ && init_has(in, i, config) &&
 		    init_lacks(&in->record[i], in->epoch)) {
@@ -468,6 +375,7 @@ static int plan_set(struct init *in, unsigned latest)
 	const struct init_config now = config_of(in, &in->record[latest]);
 	bool is_list = strcmp(now.members, in->list) == 0, is_target = strcmp(now.members, in->target) == 0;
 	int code = check_sets(in, latest);
+	in->seen_ns = 0; /* should all be blank again, they may have forgotten locks of this set */
 	if (code != EXIT_OK)
 		return code;
 	if (!is_list && !is_target)
@@ -497,7 +405,7 @@ static int plan_set(struct init *in, unsigned latest)
 int init_plan(struct init *in)
 {
 	memset(in->change, 0, sizeof in->change);
-	in->wait_ms = 0;
+	in->wait_ms = in->look_ms = 0;
 	in->note = NULL;
 	disregard_backups(in);
 	int latest = find_latest(in), code = check_servers(in);

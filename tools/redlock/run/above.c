@@ -78,5 +78,5 @@ int above_question(const struct session *session, const struct runs_entry *run, 
 	options.fence = 0;
 	options.compat = run->kind == RUNS_SETNX ? REDLOCK_COMPAT_SETNX : REDLOCK_COMPAT_OFF;
 	options.mode = run->kind == RUNS_SHARED ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
-	return redlock_lock_new(session->client, name, strlen(name), &options, ret);
+	return redlock_lock_new(session->client, name, &options, ret);
 }

@@ -50,7 +50,7 @@ static int refusal_code(struct run *run)
 	if (!run->self_wait) /* it was said */
 		tell_refused(run);
 	if (run->result == REDLOCK_E_BUSY)
-		return (int)run->settings->busy_code;
+		return run->order->busy_code;
 	return run->report->outcome.code == EXIT_NOQUORUM ? run->order->no_quorum_code
 	                                                  : run->report->outcome.code;
 }
@@ -152,8 +152,10 @@ static enum run_event act(struct run *run, unsigned actions, enum run_event even
 {
 	if (actions & RUN_DO_START)
 		start_command(run);
-	if (actions & RUN_DO_FORWARD)
+	if (actions & RUN_DO_FORWARD) {
 		link_send(run->guard.link, LINK_SIGNAL, run->signal.number);
+		guard_wake(&run->guard);
+	}
 	if (actions & RUN_DO_STOP_SELF)
 		stop_self(run, event);
 	if (actions & RUN_DO_CANCEL)

@@ -188,7 +188,7 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 
 void run_drive_client(struct run *run)
 {
-	struct redlock_event event;
+	struct redlock_event event = {.size = sizeof event};
 	int more = redlock_process(run->session.client);
 	while (more >= 0 && run->state != RUN_ENDED && (more = redlock_next(run->session.client, &event)) > 0)
 		take_lock_event(run, &event);

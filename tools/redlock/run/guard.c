@@ -334,6 +334,12 @@ bool guard_signal_heirs(struct guard *guard, int number)
 	return found;
 }
 
+void guard_wake(const struct guard *guard)
+{
+	if (guard->pid > 0)
+		(void)kill(guard->pid, SIGCONT);
+}
+
 void guard_kill(const struct guard *guard)
 {
 	if (guard->pid > 0)

@@ -31,6 +31,9 @@ bool guard_await(const struct guard *guard, int other_fd, int *ret);
 /* Signals all that is this process's now, as family_signal() does. */
 bool guard_signal_heirs(struct guard *guard, int number);
 
+/* Continues a guard that somebody has stopped. */
+void guard_wake(const struct guard *guard);
+
 /* Kills it: then its children are this process's, which must be a subreaper. */
 void guard_kill(const struct guard *guard);
 

@@ -57,7 +57,7 @@ static void tell_refusals(struct password_watch *watch, redlock_client *client, 
 	if (watch->told_ns == 0)
 		return;
 	for (unsigned i = 0; i < redlock_node_count(client); i++) {
-		struct redlock_node_status status;
+		struct redlock_node_status status = {.size = sizeof status};
 		if (redlock_node_status(client, i, &status) < 0 || !status.connected ||
 		    status.last_failure != REDLOCK_VOTE_AUTH)
 			continue;

@@ -48,7 +48,7 @@ static unsigned refusing_count(const struct rights *rights, const struct session
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++) {
-		struct redlock_vote vote;
+		struct redlock_vote vote = {.size = sizeof vote};
 		if (redlock_lock_vote(rights->question, i, &vote) == 0)
 			count += vote.code == REDLOCK_VOTE_NOPERM || vote.code == REDLOCK_VOTE_COMMAND;
 	}
@@ -66,7 +66,7 @@ void rights_take(struct rights *rights, const struct session *session, int resul
 /* A node that took the SET and did not say who it is: there are rules for the user that has no name too. */
 static bool has_rules(const struct session *session)
 {
-	struct redlock_node_status status;
+	struct redlock_node_status status = {.size = sizeof status};
 	for (unsigned i = 0; i < redlock_node_count(session->client); i++)
 		if (redlock_node_status(session->client, i, &status) == 0 && status.connected && !status.run_id[0])
 			return true;

@@ -22,6 +22,7 @@ struct run_order {
 	enum on_loss on_loss;
 	bool silent_when_busy;
 	int report_fd;      /* -1: none */
+	int busy_code;      /* exit code when the lock is busy, */
 	int no_quorum_code; /* exit code when too few nodes answer */
 	int not_found_code; /* exit codes when the command cannot be executed */
 	int cannot_execute_code;

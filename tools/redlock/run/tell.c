@@ -92,10 +92,10 @@ void tell_cannot_execute(const struct run *run, int error)
 /* Why there is no renewal: what the nodes said to the last one. */
 static void tell_votes(const struct run *run)
 {
-	struct redlock_vote vote;
+	struct redlock_vote vote = {.size = sizeof vote};
 	char error[PRINTABLE_MAX];
 	for (unsigned i = 0; i < redlock_node_count(run->session.client); i++) {
-		struct redlock_node_status status;
+		struct redlock_node_status status = {.size = sizeof status};
 		if (redlock_lock_vote(run->lock, i, &vote) < 0 || vote.code == REDLOCK_VOTE_YES ||
 		    redlock_node_status(run->session.client, i, &status) < 0)
 			continue;

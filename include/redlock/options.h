@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Limits, and the options of clients and lock handles. A part of redlock.h, which includes it. Each option is
+ * a field with its default; most programs set `urls`, `ttl_ms`, `wait_ms` and `renew_ms`.
+ */
+#ifndef REDLOCK_OPTIONS_H
+#define REDLOCK_OPTIONS_H
+
+#include "results.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Limits ---- */
+
+#define REDLOCK_MAX_NODES 31
+#define REDLOCK_MAX_NAME 65536 /* bytes of a resource name, prefix included; some endings are reserved */
+#define REDLOCK_MAX_TOKEN 512  /* bytes of a token, owner label or caller's value included */
+#define REDLOCK_MAX_OWNER 128  /* bytes of an owner label */
+#define REDLOCK_MAX_NAMES 64   /* of one lock: redlock_lock_new_many() in kinds.h */
+#define REDLOCK_MAX_SLOTS 64   /* of one name: see kinds.h */
+#define REDLOCK_MIN_TTL_MS 10
+#define REDLOCK_MAX_TTL_MS 2592000000ull /* 30 days */
+#define REDLOCK_FOREVER UINT64_MAX       /* as a wait: no limit */
+#define REDLOCK_NEVER_NS UINT64_MAX
+#define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
+
+/* The value of a macro of these headers by its name without the prefix, "MAX_NODES" or "FOREVER": for
+ * languages that do not read C headers. 0: there is no such limit. */
+REDLOCK_API uint64_t redlock_constant(const char *name);
+
+/* ---- Of clients ---- */
+
+/*
+ * Options of redlock_open(). Always call redlock_options_init() first. If a caller sets an option that this
+ * library is too old to know, redlock_open() returns REDLOCK_E_INVAL. The client copies everything.
+ */
+enum redlock_guard { REDLOCK_GUARD_OFF = 0, REDLOCK_GUARD_AUTO = 1, REDLOCK_GUARD_REQUIRE = 2 };
+
+struct redlock_options {
+	size_t size;
+	const char *const *urls;  /* redis:// valkey:// rediss:// valkeys:// (both TLS) unix://, see the manual */
+	size_t url_count;         /* 1 to REDLOCK_MAX_NODES; use an odd number */
+	const char *user;         /* for nodes whose URL names none; NULL: the default user */
+	const char *password;     /* for nodes whose URL has none; NULL: none */
+	const char *prefix;       /* put before every name; NULL: none */
+	const char *owner;        /* label put behind tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none. Tokens
+	                             of REDLOCK_COMPAT_SETNX_SAFE have none. */
+	unsigned quorum;          /* 0: a majority, N/2+1. More may be asked for, less is refused. */
+	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. It matters only when no quorum answers. */
+	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */
+	uint32_t drift_ms;        /* plus this; 2 */
+	/* Called with one line per transition of any lock, and per warning about a node's clock, while the client
+	 * is locked: it must be quick and must not call the library. Names and tokens are not in the line; nodes
+	 * are numbered from 0. NULL: no trace. */
+	void (*trace)(void *trace_user, const char *line);
+	void *trace_user;
+	/* Receives one sentence that names the node and the cause when redlock_open() fails, "" if there is no
+	 * more to say than the error. May be NULL. */
+	char *error_text;
+	size_t error_text_size;
+	/* For nodes with TLS. Certificates are verified against the system's authorities and the host of the URL,
+	 * unless said otherwise here. TLS 1.2 or newer. Files are PEM, and are read in redlock_open(). */
+	const char *tls_ca_file;   /* authorities, instead of the system's; NULL */
+	const char *tls_ca_dir;    /* the same as a directory of hashed names (openssl-rehash(1)); NULL */
+	const char *tls_cert_file; /* our certificate with its chain, for servers that ask for one; NULL: none */
+	const char *tls_key_file;  /* its key; NULL: in tls_cert_file */
+	const char *tls_name;      /* the name that certificates must have; NULL: the host of the URL */
+	int tls_insecure;          /* 1: accept any certificate. Anyone on the network path can impersonate the
+	                              server. */
+	int interruptible;         /* 1: signals end blocking calls, see "Signals" in redlock.h; 0 */
+	/* The cause of a failure of redlock_open(), for programs; error_text is for people. Each may be NULL. */
+	int *error_node;           /* receives the index of the node, from 0; -1: no particular node */
+	const char **error_option; /* receives a constant: the option of this struct, "urls" ...; NULL: none */
+	/* Whether nodes that may have forgotten locks are kept out, by the record of a guarded node set that each
+	 * of them has (`redlock init`). REQUIRE: only nodes with a record of this set vote. AUTO: the same, if
+	 * the client sees a record while it connects; otherwise as OFF, which is unsafe where a majority of nodes
+	 * has lost its records. OFF, the default: records are ignored. */
+	int guard; /* REDLOCK_GUARD_ */
+};
+
+/* Fill in the defaults. The first of the two is for other languages: it writes the first `size` bytes of the
+ * struct, those that the caller knows. Any thread. */
+REDLOCK_API void redlock_options_init_sized(struct redlock_options *options, size_t size);
+static inline void redlock_options_init(struct redlock_options *options)
+{
+	redlock_options_init_sized(options, sizeof(*options));
+}
+
+/* ---- Of lock handles ---- */
+
+/* Options of redlock_lock_new(). Always call redlock_lock_options_init() first. */
+struct redlock_lock_options {
+	size_t size;
+	uint64_t ttl_ms;  /* 30000; REDLOCK_MIN_TTL_MS to REDLOCK_MAX_TTL_MS */
+	uint64_t wait_ms; /* how long acquire waits for a busy lock: 0 not at all, REDLOCK_FOREVER no limit; 0 */
+	uint64_t noquorum_wait_ms; /* of that, for an unreachable quorum; REDLOCK_FOREVER: as wait_ms */
+	uint64_t min_validity_ms;  /* accept a grant only if more than this is left; 0 */
+	uint64_t retry_min_ms;     /* random delay after an attempt without a quorum: from 50 */
+	uint64_t retry_max_ms;     /* to 150 */
+	uint64_t renew_ms;    /* extend in the background this long after each grant, or up to a quarter of it
+	                         sooner at random, so that not all locks are renewed at once; 0: never. Needs a
+	                         running keeper or the caller's event loop. renew_ms + node timeout + drift < ttl. */
+	uint64_t danger_ms;   /* notice this long before the validity ends; 0: no notice. Default ttl/6. */
+	uint64_t max_hold_ms; /* longest time from the acquire to the end of the last extend; 0: no cap */
+	uint32_t max_extends; /* largest number of successful extends; 0: no cap */
+	const void *token; /* the caller's own value, used instead of random tokens (LockTake); see "Own values"
+	                      in tokens.h. acquire makes one attempt; extend, release and query work without an
+	                      acquire before. NULL: fresh random tokens. */
+	size_t token_len;  /* 1 to REDLOCK_MAX_TOKEN */
+	void *user;        /* for the caller: redlock_lock_user() returns it */
+	uint64_t
+	    quarantine_wait_ms; /* how long acquire waits, beyond wait_ms, for nodes of a guarded set that may
+	                           have forgotten locks and do not vote yet, if a quorum lacks only such
+	                           nodes; also with wait_ms 0. REDLOCK_FOREVER: until the quarantine ends; 0 */
+	int fence;     /* 1: each acquisition has a fencing token, redlock_lock_fence(). Needs `guard`, and no own
+	                  value; 0 */
+	int reentrant; /* 1: redlock_acquire() on a handle that is held and still valid counts up and returns 0.
+	                  Each such call needs one more redlock_release(), which counts down and returns 0. Only
+	                  the last one releases. A lost handle cannot be acquired again: STATE. Threads that share
+	                  the handle need a mutex of the caller around each call: a release that returns STATE,
+	                  because the call of another thread has not finished, has not counted down; 0 */
+	int compat;    /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see kinds.h; OFF */
+	uint32_t slots; /* the number of handles that may hold the name at a time, 1 to REDLOCK_MAX_SLOTS, one in
+	                   each slot: redlock_lock_slot() in kinds.h; 0: one holder, and no slots */
+	int mode;       /* REDLOCK_SHARED: any number of handles holds it at once, see kinds.h; EXCLUSIVE */
+	uint32_t slot;  /* with `slots` and `token`: the slot that extend and query ask for the token; 0 */
+};
+
+enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };
+
+enum { REDLOCK_COMPAT_OFF = 0, REDLOCK_COMPAT_SETNX = 1, REDLOCK_COMPAT_SETNX_SAFE = 2 };
+
+/* As those of redlock_options. Any thread. */
+REDLOCK_API void redlock_lock_options_init_sized(struct redlock_lock_options *options, size_t size);
+static inline void redlock_lock_options_init(struct redlock_lock_options *options)
+{
+	redlock_lock_options_init_sized(options, sizeof(*options));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

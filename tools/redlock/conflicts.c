@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Options and names that cannot go together. The pairs are those that redlock_lock_new() refuses, and a few
+ * that only the command knows. */
+#include "conflicts.h"
+
+#include <string.h>
+
+#include <redlock/redlock.h>
+
+#include "message.h"
+#include "printable.h"
+
+enum trait { ALSO, COMPAT, FENCE, GUARD, OWNER, REENTRANT, SETNX, SETNX_SAFE, SHARED, SLOTS, TOKEN, TRAITS };
+
+static const char *const words[TRAITS] = {
+    [ALSO] = "--also",          [COMPAT] = "--compat",
+    [FENCE] = "--fence",        [GUARD] = "--guard",
+    [OWNER] = "--owner",        [REENTRANT] = "--reentrant",
+    [SETNX] = "--compat setnx", [SETNX_SAFE] = "--compat setnx-safe",
+    [SHARED] = "--shared",      [SLOTS] = "--slots",
+    [TOKEN] = "--token",
+};
+
+static const struct {
+	enum trait one, other;
+	const char *why;
+} pairs[] = {
+    {SHARED, FENCE, "holders of a shared lock have no order"},
+    {SHARED, SLOTS, "each slot is exclusive"},
+    {SHARED, ALSO, "several names are exclusive"},
+    {SHARED, COMPAT, "clients of the old protocol share nothing"},
+    {SLOTS, FENCE, "each slot would have numbers of its own"},
+    {SLOTS, ALSO, "a lock has either slots or several names"},
+    {SLOTS, COMPAT, "clients of the old protocol know no slots"},
+    {SLOTS, TOKEN, "it would not be known which slot has the token"},
+    {SLOTS, GUARD, "slots do not look at the record of the node set"},
+    {REENTRANT, SLOTS, "the slot of the run above is not known"},
+    {TOKEN, ALSO, "several names have a fresh token"},
+    {FENCE, TOKEN, "the same value twice would have two numbers"},
+    {COMPAT, FENCE, "a time is no fencing token"},
+    {COMPAT, ALSO, "clients of the old protocol know one name at a time"},
+    {SETNX, GUARD, "clients of the old protocol know no guard"},
+    {SETNX_SAFE, OWNER, "with a label the token would be no number"},
+    {SETNX_SAFE, TOKEN, "--compat setnx-safe makes the token"},
+};
+
+/* What is configured for all commands does not count here: the library refuses it where it matters. */
+static bool is_typed(const struct settings *settings, size_t field)
+{
+	const struct setting_source *source = settings_source(settings, field);
+	return source != NULL && source->rank == RANK_COMMAND_LINE;
+}
+
+#define TYPED(field) is_typed(settings, offsetof(struct settings, field))
+
+bool conflicts_of_options(const struct settings *settings, const char *title)
+{
+	const bool given[TRAITS] = {
+	    [ALSO] = settings->also.count > 0,
+	    [COMPAT] = settings->compat != REDLOCK_COMPAT_OFF,
+	    [FENCE] = settings->fence,
+	    [GUARD] = settings->guard != REDLOCK_GUARD_OFF && TYPED(guard),
+	    [OWNER] = settings->owner != NULL && *settings->owner && TYPED(owner),
+	    [REENTRANT] = settings->reentrant,
+	    [SETNX] = settings->compat == REDLOCK_COMPAT_SETNX,
+	    [SETNX_SAFE] = settings->compat == REDLOCK_COMPAT_SETNX_SAFE,
+	    [SHARED] = settings->shared,
+	    [SLOTS] = settings->slots > 0,
+	    [TOKEN] = settings->token != NULL,
+	};
+	bool found = false;
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		if (!given[pairs[i].one] || !given[pairs[i].other])
+			continue;
+		complain("%s: %s and %s exclude each other: %s", title, words[pairs[i].one], words[pairs[i].other],
+		         pairs[i].why);
+		found = true;
+	}
+	return found;
+}
+
+static bool is_earlier(const struct text_list *also, size_t end, const char *name)
+{
+	for (size_t i = 0; i < end; i++)
+		if (strcmp(also->items[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool conflicts_of_names(const struct settings *settings, const char *name)
+{
+	const struct text_list *also = &settings->also;
+	char shown[PRINTABLE_MAX];
+	if (also->count >= REDLOCK_MAX_NAMES) {
+		complain("with --also: %zu names, at most %d are allowed", also->count + 1, REDLOCK_MAX_NAMES);
+		return true;
+	}
+	for (size_t i = 0; i < also->count; i++) {
+		const char *other = also->items[i];
+		bool twice = strcmp(other, name) == 0 || is_earlier(also, i, other);
+		if (twice)
+			complain("--also %s: this name is given twice; give each name once",
+			         printable(other, strlen(other), shown, sizeof shown));
+		else if (!*other)
+			complain("--also: the name is empty");
+		if (twice || !*other)
+			return true;
+	}
+	return false;
+}

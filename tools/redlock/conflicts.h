@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Options and names that cannot go together. */
+#ifndef REDLOCK_TOOL_CONFLICTS_H
+#define REDLOCK_TOOL_CONFLICTS_H
+
+#include "options.h"
+
+/* Complains of each pair of options of the command line that exclude each other. Returns whether there is
+ * one. `title` is the command. */
+bool conflicts_of_options(const struct settings *settings, const char *title);
+
+/* The same for NAME and those of --also, of which none may be empty or occur twice. */
+bool conflicts_of_names(const struct settings *settings, const char *name);
+
+#endif
