@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the library links to: hiredis (its reply parser) and threads.
+# What the library links to: hiredis (its reply parser), inih (configuration files) and threads.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HIREDIS IMPORTED_TARGET hiredis)
 if(NOT HIREDIS_FOUND)
@@ -14,7 +14,7 @@ if(NOT OPENSSL_FOUND)
 	message(FATAL_ERROR "libssl >= 3 was not found by pkg-config. On Debian: apt-get install libssl-dev")
 endif()
 
-# Configuration files of the command. inih is taken from its archive where that is installed: each shared library
+# Configuration files. libredlock.so has inih inside, from its archive, where that is installed: each shared library
 # costs a start some 40 us, and this one reads nothing but the user's own files. hiredis, which reads what comes from
 # the network, is always the shared one: its fixes need no new build.
 pkg_check_modules(INIH IMPORTED_TARGET inih)

@@ -41,6 +41,18 @@ static const struct redlock_options *blame(const struct redlock_options *o, cons
 	return o;
 }
 
+/* The options of handles that are made without any. */
+static int check_lock_options(const struct redlock_options *o, struct redlock_lock_options *ret)
+{
+	redlock_lock_options_init(ret);
+	if (o->lock_options != NULL && rl_options_copy(ret, sizeof *ret, o->lock_options) < 0)
+		return complain(blame(o, "lock_options"), REDLOCK_E_INVAL,
+		                "the lock options have one that this library does not know");
+	ret->token = NULL;
+	ret->user = NULL;
+	return 0;
+}
+
 static int check_options(const struct redlock_options *o)
 {
 	if (o->urls == NULL || o->url_count < 1 || o->url_count > REDLOCK_MAX_NODES)
@@ -212,7 +224,9 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	if (c == NULL)
 		return REDLOCK_E_NOMEM;
 	init(c, &o);
-	error = open_resources(c, &o);
+	error = check_lock_options(&o, &c->lock_options);
+	if (error == 0)
+		error = open_resources(c, &o);
 	if (error == 0)
 		error = add_nodes(c, &o);
 	if (error == 0)

@@ -50,7 +50,8 @@ struct redlock_client {
 	struct rl_guard guard;
 	uint64_t entropy; /* state of the generator for retry delays; tokens do not come from it */
 
-	uint32_t node_timeout_ms; /* 0: by the TTL */
+	struct redlock_lock_options lock_options; /* of handles that are made without any */
+	uint32_t node_timeout_ms;                 /* 0: by the TTL */
 	uint32_t drift_ppm;
 	uint32_t drift_ms;
 	char *prefix;

@@ -58,7 +58,18 @@ int redlock_client_terms(redlock_client *c, const struct redlock_lock_options *o
 	int error = rl_client_enter(c);
 	if (error < 0)
 		return error;
-	error = rl_options_terms(options, c->node_timeout_ms, c->drift_ppm, c->drift_ms, ret);
+	error = rl_options_terms(options != NULL ? options : &c->lock_options, c->node_timeout_ms, c->drift_ppm,
+	                         c->drift_ms, ret);
+	rl_loop_leave(&c->loop);
+	return error;
+}
+
+int redlock_client_lock_options(redlock_client *c, struct redlock_lock_options *ret)
+{
+	int error = rl_client_enter(c);
+	if (error < 0)
+		return error;
+	error = ret != NULL ? rl_sized_return(ret, &c->lock_options, sizeof c->lock_options) : REDLOCK_E_INVAL;
 	rl_loop_leave(&c->loop);
 	return error;
 }

@@ -137,7 +137,11 @@ static int prepare(redlock_client *client, const struct redlock_lock_options *op
 	int error = ret_lock == NULL ? REDLOCK_E_INVAL : 0;
 	if (error == 0 && options != NULL)
 		error = rl_options_copy(ret, sizeof *ret, options);
-	return error == 0 ? rl_client_enter(client) : error;
+	if (error == 0)
+		error = rl_client_enter(client);
+	if (error == 0 && options == NULL)
+		*ret = client->lock_options;
+	return error;
 }
 
 int redlock_lock_new_bytes(redlock_client *client, const void *name, size_t name_len,

@@ -79,7 +79,7 @@ read_symbols() {
 	local folder
 	nm -A "${objects[@]}" |
 		sed -nE 's|^(.*\.dir/)?([^:]*)\.o: *[0-9a-f]* ([A-Za-z]) ([^ @]*).*$|\2 \3 \4|p' >"$work/symbols"
-	for folder in core proto net os client.c; do
+	for folder in core proto net os config client.c; do
 		grep -q "^$folder" "$work/symbols" || violation objects "src/$folder" "has no symbols: nothing was checked"
 	done
 }
@@ -117,6 +117,7 @@ check_calls() {
 	calls proto-calls proto 'core|proto' "$proto_calls"
 	calls net-calls net 'core|proto|net|os' "$not_ours"
 	calls os-calls os os "$not_ours"
+	calls config-calls config 'config|os' "$not_ours"
 	while read -r file symbol; do
 		violation clock "src/$file" "calls $symbol(): only src/os/clock.c reads a clock"
 	done < <(awk '$2 == "U" && $1 != "os/clock.c" &&
@@ -235,6 +236,7 @@ check_includes() {
 	includes os-includes "\"os/[a-z_]+\\.h\"|$system" $(c_files src/os)
 	includes client-includes "\"([a-z]+/)?[a-z_]+\\.h\"|<(pthread|semaphore|signal|stdatomic|sys/types)\\.h>|$public|$plain" \
 		$(c_files src -maxdepth 1)
+	includes config-includes "\"(config/[a-z_]+|os/(file|thread)|core/sized)\\.h\"|<ini\\.h>|$public|$plain" $(c_files src/config)
 	for folder in tools/redlock examples; do
 		includes "${folder%%/*}-includes" "$(own_headers "$folder")$public|$system" $(c_files "$folder")
 	done
@@ -355,7 +357,7 @@ calling() { # NAME CALLED
 }
 
 # What the objects tell: for these the planted file is compiled.
-compiled_rules='(core|proto|net|os)-calls|clock|circle|prefix-is-file'
+compiled_rules='(core|proto|net|os|config)-calls|clock|circle|prefix-is-file'
 
 self_test() {
 	local folder
@@ -377,6 +379,8 @@ self_test() {
 	plant proto-calls src/proto/names.c "$(calling rl_names_x socket)"
 	plant net-calls src/net/url.c "$(calling rl_url_x rl_options_check_owner)"
 	plant os-calls src/os/path.c "$(calling rl_path_x rl_url_free)"
+	plant config-calls src/config/words.c "$(calling rl_words_x rl_turn_settle)"
+	plant config-includes src/config/words.c '#include "net/url.h"'
 	plant circle src/net/backoff.c "$(calling rl_backoff_x rl_node_connect)"
 	plant circle src/schedule.c "$(calling rl_schedule_x rl_turn_settle)"
 	plant circle src/net/resp.c '#include "net/node.h"'

@@ -26,9 +26,10 @@ struct redlock_terms {
 
 /*
  * The terms that a lock would have: with options of a client that is not open yet, or in an open client. NULL
- * options are the defaults. Nothing is sent. The functions do not check whether these times leave room for an
- * answer, node timeout + drift < ttl; redlock_lock_new() does. Any thread. Errors: INVAL (a TTL out of its
- * range, an option that this library does not know); the second also FORKED.
+ * options are the defaults; in an open client, its lock_options. Nothing is sent. The functions do not check
+ * whether these times leave room for an answer, node timeout + drift < ttl; redlock_lock_new() does. Any
+ * thread. Errors: INVAL (a TTL out of its range, an option that this library does not know); the second also
+ * FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_terms(const struct redlock_options *options,
                                                  const struct redlock_lock_options *lock_options,

@@ -78,6 +78,14 @@ struct redlock_options {
 	 * the client sees a record while it connects; otherwise as OFF, which is unsafe where a majority of nodes
 	 * has lost its records. OFF, the default: records are ignored. */
 	int guard; /* REDLOCK_GUARD_ */
+	/* The options of handles that redlock_lock_new() makes with NULL options. Its `token` and `user` are
+	 * ignored. NULL: the defaults. */
+	const struct redlock_lock_options *lock_options;
+	/* The rest is for redlock_options_load() and redlock_options_set(): see config.h. */
+	char *warning_text; /* receives what a person should know about a success, "" if nothing. May be NULL */
+	size_t warning_text_size;
+	int stop_fd; /* when it becomes readable, no file that is a pipe is waited for any longer; -1: none */
+	struct redlock_option_store *store; /* the library's: the texts that these options own; NULL */
 };
 
 /* Fill in the defaults. The first of the two is for other languages: it writes the first `size` bytes of the

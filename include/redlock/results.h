@@ -38,7 +38,8 @@ extern "C" {
 	X(SYSTEM, -12, "the operating system refused a descriptor, a timer, a thread or random bytes")           \
 	X(FORKED, -13, "the client belongs to the parent process: open a new one after fork")                    \
 	X(TLS, -14, "TLS cannot be used: OpenSSL, a certificate or a key is missing or wrong")                   \
-	X(INTERRUPTED, -15, "a signal came while the call waited")
+	X(INTERRUPTED, -15, "a signal came while the call waited")                                               \
+	X(CONFIG, -16, "the configuration cannot be used: a file, a line of it, or a variable")
 
 enum redlock_error {
 #define REDLOCK_ERROR_ENUM(name, value, text) REDLOCK_E_##name = (value),

@@ -224,6 +224,60 @@ refused() { # TEXT LINE REASON
 @test "a configuration may be a pipe" {
 	show --config <(echo "ttl = 77s")
 	shows ttl 77s '.*:1'
+	show --config <(echo "ttl = 77s"; sleep 0.3; echo "wait = forever")
+	shows wait forever '.*:2'
+	echo "ttl = 78s" | "$REDLOCK_BIN" config show --config /dev/stdin >"$sandbox/out"
+	grep -q '^ttl  *= 78s  *# /dev/stdin:1$' "$sandbox/out"
 	show --config /dev/null
 	shows ttl 30s default
+	show --config /dev/zero
+	exits 78
+	says "/dev/zero: has more than 1048576 bytes"
+}
+
+has_open() { # PID FILE
+	find "/proc/$1/fd" -lname "$2" 2>/dev/null | grep -q .
+}
+
+@test "a configuration that is a FIFO: its writer may come later, and TERM and INT end the wait" {
+	mkfifo "$sandbox/fifo"
+	for end in TERM:143 INT:130; do
+		# A job in the background of a script ignores INT: env gives it back.
+		env --default-signal=INT "$REDLOCK_BIN" run --config "$sandbox/fifo" job true >"$sandbox/out" 2>"$sandbox/err" 3>&- &
+		until_true has_open $! "$sandbox/fifo"
+		kill -s "${end%:*}" $!
+		await $! "${end#*:}"
+		[ ! -s "$sandbox/err" ]
+	done
+	"$REDLOCK_BIN" config show --config "$sandbox/fifo" >"$sandbox/out" 2>&1 3>&- &
+	until_true has_open $! "$sandbox/fifo"
+	echo "ttl = 76s" >"$sandbox/fifo"
+	await $! 0
+	grep -q '^ttl  *= 76s ' "$sandbox/out"
+}
+
+@test "sections that nobody chose are named; a password belongs into a file of its own" {
+	printf '[cluster prod]\nurl = redis://a\n[cluster test]\nurl = redis://b\n' >"$file"
+	want 78 "$REDLOCK_BIN" status
+	says "no nodes: the configuration has [cluster prod], [cluster test]; choose one: -C prod"
+	want 78 "${REDLOCK_BIN%/*}/rflock" "$sandbox/x" true
+	says "choose one: REDLOCK_CLUSTER=prod"
+	show -C prdo
+	says "no section [cluster prdo] in the configuration; there is [cluster prod], [cluster test]"
+	refused '[cluster prod]\npassword = x\n' 2 "unknown key 'password'; write the password to a file"
+	says "password-file = FILE"
+}
+
+@test "options of run may stand in a file, and count for run alone" {
+	printf 'ttl = 8s\nrenew = 1s\nkill-after = 700ms\n' >"$file"
+	show
+	shows renew 1s "$file:2"
+	shows kill-after 700ms "$file:3"
+	printf 'ttl = 1s\nrenew = 900ms\nurl = redis://127.0.0.1:1\n' >"$file"
+	want 64 "$REDLOCK_BIN" run job true
+	says "renew 900ms"
+	want 69 "$REDLOCK_BIN" check job token
+	refused 'renew = 0s\n' 1 "renew: 0s: out of range: 1ms to 30d"
+	refused 'guard = on\n' 1 "guard: on: give off, auto or require"
+	refused 'quorum = 32\n' 1 "quorum: 32: out of range: 1 to 31"
 }

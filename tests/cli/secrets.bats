@@ -53,8 +53,12 @@ shows_no_secret() {
 	wrong "$sandbox" "directory"
 	printf 'wOrk\0x' >"$sandbox/nul"
 	wrong "$sandbox/nul" "NUL"
-	head -c 5000 /dev/zero | tr '\0' w >"$sandbox/long"
-	wrong "$sandbox/long" "longer"
+	head -c 4097 /dev/zero | tr '\0' w >"$sandbox/long"
+	wrong "$sandbox/long" "longer than 4096 bytes"
+	# The line end does not count: this one is sent, and refused by the servers.
+	head -c 4096 /dev/zero | tr '\0' w >"$sandbox/longest"
+	printf '\r\n' >>"$sandbox/longest"
+	REDLOCK_URLS=local want 77 rl acquire -n --user worker --password-file "$sandbox/longest" secrets-3
 }
 
 @test "a wrong password is 77, at once, with the nodes and the next step" {

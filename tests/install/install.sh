@@ -33,7 +33,7 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 unset LD_LIBRARY_PATH
 
 echo "- the files are there"
-for file in bin/{redlock,rflock} share/man/man1/redlock{,-run,-doctor}.1 share/man/man3/redlock{,_lock,_query}.3 \
+for file in bin/{redlock,rflock} share/man/man1/redlock{,-run,-doctor}.1 share/man/man3/redlock{,_config,_lock,_query}.3 \
 	share/man/man3/redlock_acquire.3 share/doc/redlock/{LICENSE,README.md,examples/{redlock.conf,crontab,blocking.c}}; do
 	[[ -s $prefix/$file || -s $prefix/$file.gz ]] || fail "$file is not installed"
 done
@@ -114,6 +114,13 @@ LD_LIBRARY_PATH=$lib "$work/user" "$url"
 cc "$here/user/user.c" -o "$work/user_static" -Wl,-Bstatic $(pkg-config --cflags --libs redlock) -Wl,-Bdynamic \
 	$(pkg-config --static --libs redlock | sed 's/-lredlock//')
 "$work/user_static" "$url"
+
+echo "- the program of README.md, as it stands"
+sed -n '/^```c$/,/^```$/{/^```/!p}' "$here/../../README.md" >"$work/readme.c"
+# shellcheck disable=SC2046
+cc -std=c99 -pedantic -Wall -Wextra -Werror "$work/readme.c" -o "$work/readme" $(pkg-config --cflags --libs redlock)
+REDLOCK_URLS=$url REDLOCK_TTL=20s LD_LIBRARY_PATH=$lib "$work/readme" | grep -E '^1[0-9]{4} ms for the work$' >/dev/null ||
+	fail "the program of README.md has no lock"
 
 echo "- programs by find_package: shared, static, C++17"
 cmake -G Ninja -S "$here/user" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/cmake.log" ||

@@ -22,6 +22,8 @@ struct scene {
 	redlock_lock *to_free;
 	redlock_lock *to_leave;
 	redlock_lock *made;
+	struct redlock_options set;
+	redlock_config *config;
 };
 
 static redlock_client *open_client(void)
@@ -70,6 +72,31 @@ static struct redlock_options usable(void)
 	X(options_init_sized, 0, NOTHING(redlock_options_init_sized(&o, sizeof o.size - 1)), 0)                  \
 	X(lock_options_init, 0, NOTHING(redlock_lock_options_init(NULL)), 0)                                     \
 	X(lock_options_init_sized, 0, NOTHING(redlock_lock_options_init_sized(NULL, sizeof o)), 0)               \
+	X(options_set, REDLOCK_E_INVAL, redlock_options_set(NULL, "ttl", "1s"), 0)                               \
+	X(options_set, REDLOCK_E_INVAL, redlock_options_set(&o, NULL, "1s"), 0)                                  \
+	X(options_set, REDLOCK_E_INVAL, redlock_options_set(&o, "ttl", NULL),                                    \
+	  redlock_options_set(&s->set, "url", "redis://h"))                                                      \
+	X(lock_options_set, REDLOCK_E_INVAL, redlock_lock_options_set(NULL, "ttl", "1s", NULL, 0), 0)            \
+	X(lock_options_set, REDLOCK_E_INVAL, redlock_lock_options_set(&l, NULL, "1s", NULL, 0), 0)               \
+	X(lock_options_set, REDLOCK_E_INVAL, redlock_lock_options_set(&l, "ttl", NULL, NULL, 0),                 \
+	  redlock_lock_options_set(&l, "ttl", "1s", NULL, 0))                                                    \
+	X(options_load, REDLOCK_E_INVAL, redlock_options_load(NULL, NULL, "/dev/null"),                          \
+	  redlock_options_load(&s->set, NULL, "/dev/null"))                                                      \
+	X(options_clear, 0, NOTHING(redlock_options_clear(NULL)), NOTHING(redlock_options_clear(&s->set)))       \
+	X(config_read, REDLOCK_E_INVAL, redlock_config_read(NULL, NULL, "/dev/null", &s->config), 0)             \
+	X(config_read, REDLOCK_E_INVAL, redlock_config_read(&o, NULL, "/dev/null", NULL),                        \
+	  redlock_config_read(&o, NULL, "/dev/null", &s->config))                                                \
+	X(config_setting, REDLOCK_E_INVAL, redlock_config_setting(NULL, 0, &setting), 0)                         \
+	X(config_setting, REDLOCK_E_INVAL, redlock_config_setting(s->config, 0, NULL), 0)                        \
+	X(config_cluster, 1, redlock_config_cluster(NULL, 0) == NULL, 0)                                         \
+	X(config_free, 0, NOTHING(redlock_config_free(NULL)), NOTHING(redlock_config_free(s->config)))           \
+	X(duration_parse, REDLOCK_E_INVAL, redlock_duration_parse(NULL, 0, 1, NULL, 0, &ms), 0)                  \
+	X(duration_parse, REDLOCK_E_INVAL, redlock_duration_parse("1ms", 0, 1, NULL, 0, NULL),                   \
+	  redlock_duration_parse("1ms", 0, 1, NULL, 0, &ms))                                                     \
+	X(duration_text, 0, NOTHING(redlock_duration_text(1, NULL, 0)), 0)                                       \
+	X(client_lock_options, REDLOCK_E_INVAL, redlock_client_lock_options(NULL, &l), 0)                        \
+	X(client_lock_options, REDLOCK_E_INVAL, redlock_client_lock_options(s->client, NULL),                    \
+	  redlock_client_lock_options(s->client, &l))                                                            \
 	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse(NULL, NULL, 0, &url), 0)                                 \
 	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse("redis://h", NULL, 0, NULL), 0)                          \
 	X(url_parse, REDLOCK_E_INVAL, redlock_url_parse("redis://h", NULL, 0, &no_url),                          \
@@ -181,6 +208,10 @@ enum { ROWS = sizeof names / sizeof names[0] };
 static long long call(unsigned row, bool null, struct scene *s)
 {
 	struct redlock_options o = usable();
+	struct redlock_lock_options l;
+	redlock_lock_options_init(&l);
+	struct redlock_setting setting = {.size = sizeof setting};
+	uint64_t ms;
 	struct redlock_terms terms = {.size = sizeof terms};
 	static const char *const list[] = {"a"};
 	const struct redlock_name name = {"a", 1};
@@ -205,6 +236,7 @@ static long long call(unsigned row, bool null, struct scene *s)
 static void open_scene(struct scene *s)
 {
 	*s = (struct scene){.client = open_client()};
+	redlock_options_init(&s->set);
 	s->lock = fixture_lock(s->client, "lock", WAIT_LONG_TTL_MS, 0);
 	s->to_free = fixture_lock(s->client, "free", WAIT_LONG_TTL_MS, 0);
 	s->to_leave = fixture_lock(s->client, "leave", WAIT_LONG_TTL_MS, 0);

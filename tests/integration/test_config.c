@@ -246,4 +246,92 @@ TEST(terms)
 	assert_int_equal(redlock_lock_terms(lock, &of_lock), REDLOCK_E_STATE);
 }
 
+/* ---- options by name, and from the configuration ---- */
+
+static const char *write_config(const char *before, const char *url, const char *after)
+{
+	static char path[128];
+	snprintf(path, sizeof path, "%s/redlock.conf", servers.dir);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "%surl = %s\n%s", before, url, after);
+	fclose(file);
+	return path;
+}
+
+/* Handles without options of their own have the times of the file. */
+TEST(a_client_from_the_configuration)
+{
+	struct redlock_options options = options_for(NULL, 0);
+	const char *path = write_config("ttl = 41s\nkill-after = 1s\n[cluster one]\n", servers.urls[0],
+	                                "wait = 3s\nrenew = 9s\n");
+	assert_int_equal(redlock_options_load(&options, NULL, path), REDLOCK_E_CONFIG);
+	assert_string_equal(text,
+	                    "no nodes: the configuration has [cluster one]; choose one: REDLOCK_CLUSTER=one");
+	assert_int_equal(redlock_options_load(&options, "one", path), 0);
+	redlock_client *client = fixture_open_with(&options);
+	redlock_options_clear(&options); /* the client has copies */
+	redlock_lock *lock = NULL;
+	expect_ok(NULL, redlock_lock_new(client, "job", NULL, &lock));
+	struct redlock_terms terms = {.size = sizeof terms};
+	expect_ok(lock, redlock_lock_terms(lock, &terms));
+	assert_int_equal(terms.ttl_ms, 41000);
+	assert_int_equal(terms.renew_ms, 9000);
+	assert_int_equal(terms.noquorum_wait_ms, 3000);
+	expect_ok(lock, redlock_acquire(lock));
+	expect_ok(lock, redlock_release(lock));
+	redlock_lock_free(lock);
+	redlock_close(client);
+}
+
+TEST(a_wrong_line_is_named)
+{
+	char want[256];
+	struct redlock_options options = options_for(NULL, 0);
+	const char *path = write_config("", servers.urls[0], "guard = on\n");
+	assert_int_equal(redlock_options_load(&options, NULL, path), REDLOCK_E_CONFIG);
+	snprintf(want, sizeof want, "%s:2: guard: on: give off, auto or require", path);
+	assert_string_equal(text, want);
+	assert_null(options.store); /* nothing was copied */
+}
+
+TEST(options_by_name)
+{
+	static const struct {
+		const char *name, *value, *why; /* why: NULL, it is taken */
+	} rows[] = {
+	    {"ttl", "30s", NULL},
+	    {"wait", "forever", NULL},
+	    {"quorum", "2", NULL},
+	    {"url", "redis://h, redis://i", NULL},
+	    {"url", "redis://h,", "url: an empty URL in the list; every node must be named"},
+	    {"ttl", "9ms", "ttl: 9ms: out of range: 10ms to 30d"},
+	    {"quorum", "32", "quorum: 32: out of range: 1 to 31"},
+	    {"quorum", "18446744073709551618", "quorum: 18446744073709551618: out of range: 1 to 31"},
+	    {"insecure", "maybe", "insecure: maybe: give no or yes"},
+	    {"tll", "1s", "no option of a client is called 'tll'; redlock_config(3) lists them"},
+	    {"kill-after", "1s", "no option of a client is called 'kill-after'; redlock_config(3) lists them"},
+	    {"password-file", "/none", "password-file: /none: No such file or directory"},
+	};
+	struct redlock_options options = options_for(NULL, 0);
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		text[0] = '\0';
+		int error = redlock_options_set(&options, rows[i].name, rows[i].value);
+		assert_int_equal(error == 0, rows[i].why == NULL);
+		assert_string_equal(text, rows[i].why != NULL ? rows[i].why : "");
+	}
+	assert_int_equal(options.url_count, 2);
+	assert_string_equal(options.urls[1], "redis://i");
+	assert_int_equal(options.quorum, 2);
+	assert_int_equal(options.lock_options->ttl_ms, 30000);
+	assert_true(options.lock_options->wait_ms == REDLOCK_FOREVER);
+	redlock_options_clear(&options);
+	assert_int_equal(options.url_count, 0);
+	struct redlock_lock_options lock = fixture_options(1000);
+	assert_int_equal(redlock_lock_options_set(&lock, "mode", "shared", text, sizeof text), 0);
+	assert_int_equal(lock.mode, REDLOCK_SHARED);
+	assert_int_equal(redlock_lock_options_set(&lock, "url", "redis://h", text, sizeof text), REDLOCK_E_INVAL);
+	assert_string_equal(text, "no option of a lock is called 'url'; redlock_config(3) lists them");
+}
+
 SERVER_TESTS(2)

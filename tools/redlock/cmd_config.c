@@ -41,11 +41,13 @@ static const char *value_text(const struct settings *settings, const struct opti
 {
 	const void *field = (const char *)settings + spec->field;
 	uint64_t number = spec->kind == OPTION_TEXT || spec->kind == OPTION_URLS ? 0 : *(const uint64_t *)field;
+	bool is_set = settings_source(settings, spec->field) != NULL;
 	buffer[0] = '\0';
 	if (spec->kind == OPTION_TEXT && *(const char *const *)field != NULL)
 		snprintf(buffer, VALUE_MAX, "%s", *(const char *const *)field);
-	else if (spec->kind == OPTION_DURATION && number != REDLOCK_FOREVER && (number != 0 || spec->min == 0))
-		duration_text(number, buffer, VALUE_MAX);
+	else if (spec->kind == OPTION_DURATION && (number != REDLOCK_FOREVER || is_set) &&
+	         (number != 0 || spec->min == 0))
+		redlock_duration_text(number, buffer, VALUE_MAX);
 	else if (spec->kind == OPTION_WORD)
 		value_word_at(spec->value, number, buffer, VALUE_MAX);
 	else if (spec->kind == OPTION_NUMBER && number != UINT64_MAX && number >= spec->min)

@@ -15,8 +15,6 @@
 #define FIELD(name) offsetof(struct settings, name)
 
 static const struct option_spec lock_specs[] = {
-    {0, "renew", "TIME", OPTION_DURATION, FIELD(renew_ms), 1, REDLOCK_MAX_TTL_MS,
-     "when to renew, after each grant (ttl/3)"},
     {0, "min-hold", "TIME", OPTION_DURATION, FIELD(min_hold_ms), 0, REDLOCK_MAX_TTL_MS,
      "hold the lock at least this long, also after the command's end (0)"},
     {0, "max-hold", "TIME", OPTION_DURATION, FIELD(max_hold_ms), 1, REDLOCK_MAX_TTL_MS,
@@ -26,8 +24,6 @@ static const struct option_group lock_options = {"Lock", lock_specs,
                                                  sizeof lock_specs / sizeof lock_specs[0]};
 
 static const struct option_spec command_specs[] = {
-    {'k', "kill-after", "TIME", OPTION_DURATION, FIELD(kill_after_ms), 1, REDLOCK_MAX_TTL_MS,
-     "time from TERM to KILL (the smaller of 5s and ttl/6)"},
     {0, "on-loss", "kill|term|warn", OPTION_WORD, FIELD(on_loss), 0, 0,
      "when the lock ends: kill (TERM, then KILL), term, or warn (kill)"},
     {0, "foreground", NULL, OPTION_FLAG, FIELD(foreground), 0, 0,
@@ -38,8 +34,8 @@ static const struct option_spec command_specs[] = {
 static const struct option_group command_options = {"Command", command_specs,
                                                     sizeof command_specs / sizeof command_specs[0]};
 static const struct option_group *const groups[] = {
-    &ttl_options,  &wait_options,   &busy_options,    &lock_options, &names_options,
-    &kind_options, &compat_options, &command_options, &node_options, &output_options,
+    &ttl_options,  &wait_options,   &busy_options, &renew_options,   &lock_options, &names_options,
+    &kind_options, &compat_options, &kill_options, &command_options, &node_options, &output_options,
     NULL};
 
 static const char title[] = "redlock run";

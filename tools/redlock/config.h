@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Configuration: /etc/redlock/redlock.conf, then $XDG_CONFIG_HOME/redlock/redlock.conf (~/.config), then the
- * environment, below what the command line says. The keys of the files are long names of options:
- *
- *     ttl = 1m
- *     cluster = prod                  the default of -C
- *
- *     [cluster prod]
- *     url = redis://10.0.0.1          repeat it, or give a comma list
- *     password-file = /etc/redlock/prod.password
- */
+/* The configuration, which redlock_config_read() reads: files and environment, below the command line. */
 #ifndef REDLOCK_TOOL_CONFIG_H
 #define REDLOCK_TOOL_CONFIG_H
 

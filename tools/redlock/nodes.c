@@ -2,31 +2,33 @@
 /* Which nodes: the command line, else REDLOCK_URLS, else REDIS_URL. */
 #include "nodes.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include <redlock/redlock.h>
+#include <redlock/url.h>
 
 #include "cluster_dir.h"
 #include "exit_codes.h"
 #include "message.h"
-#include "secret.h"
-#include "url_list.h"
 #include "values.h"
 
 static int add_list(const char *source, const char *list, struct text_list *ret)
 {
-	int code = EXIT_OK;
-	char *url;
-	while (code == EXIT_OK && url_list_next(&list, &url)) {
-		if (url != NULL && !*url) {
-			/* Not skipped: one node less is another quorum. */
-			complain("%s: an empty URL in the list; every node must be named", source);
-			code = EXIT_CONFIG;
-		} else if (url == NULL || !text_list_add(ret, url)) {
-			complain("out of memory");
-			code = EXIT_INTERNAL;
-		}
-		secret_free(url);
-	}
-	return code;
+	char why[256] = "out of memory";
+	struct redlock_options options;
+	redlock_options_init(&options);
+	options.error_text = why;
+	options.error_text_size = sizeof why;
+	int error = redlock_options_set(&options, "url", list);
+	for (size_t i = 0; i < options.url_count && error == 0; i++)
+		error = text_list_add(ret, options.urls[i]) ? 0 : REDLOCK_E_NOMEM;
+	redlock_options_clear(&options);
+	if (error == REDLOCK_E_INVAL)
+		complain("%s: %s", source, why);
+	else if (error != 0)
+		complain("out of memory");
+	return error == 0 ? EXIT_OK : error == REDLOCK_E_INVAL ? EXIT_CONFIG : EXIT_INTERNAL;
 }
 
 /* Puts the nodes of the local cluster in the place of the word `local`. */
@@ -46,17 +48,36 @@ static int expand_local(const char *source, struct text_list *urls)
 	return cluster_dir_urls(urls);
 }
 
+/* The sections of the configuration: their nodes were meant, and none was chosen. */
+static int no_cluster(const struct settings *settings)
+{
+	char names[512] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < settings->clusters.count && used < sizeof names; i++)
+		used += (size_t)snprintf(names + used, sizeof names - used, "%s[cluster %s]", i > 0 ? ", " : "",
+		                         settings->clusters.items[i]);
+	complain("no nodes: the configuration has %s; choose one: %s%s", names,
+	         settings->has_no_node_options ? "REDLOCK_CLUSTER=" : "-C ", settings->clusters.items[0]);
+	return EXIT_CONFIG;
+}
+
+static int no_nodes(const struct settings *settings)
+{
+	if (settings->clusters.count > 0)
+		return no_cluster(settings);
+	complain("no nodes: %sset REDLOCK_URLS (comma list of redis://host:6379), or `url` in the "
+	         "configuration; to try it here: `redlock cluster start`, then %slocal",
+	         settings->has_no_node_options ? "" : "give -r redis://host:6379 for each, or ",
+	         settings->has_no_node_options ? "REDLOCK_URLS=" : "-r ");
+	return EXIT_CONFIG;
+}
+
 int nodes_find(const struct settings *settings, struct text_list *ret)
 {
 	const struct setting_source *source = settings_source(settings, offsetof(struct settings, urls));
 	int code = EXIT_OK;
-	if (settings->urls.count == 0 || source == NULL) {
-		complain("no nodes: %sset REDLOCK_URLS (comma list of redis://host:6379), or `url` in the "
-		         "configuration; to try it here: `redlock cluster start`, then %slocal",
-		         settings->has_no_node_options ? "" : "give -r redis://host:6379 for each, or ",
-		         settings->has_no_node_options ? "REDLOCK_URLS=" : "-r ");
-		return EXIT_CONFIG;
-	}
+	if (settings->urls.count == 0 || source == NULL)
+		return no_nodes(settings);
 	for (size_t i = 0; i < settings->urls.count && code == EXIT_OK; i++)
 		code = add_list(settings->url_sources.items[i], settings->urls.items[i], ret);
 	if (settings->password_in_argv)
@@ -76,13 +97,22 @@ bool nodes_are_local(const struct settings *settings)
 const char *nodes_source(const struct settings *settings, unsigned node)
 {
 	for (size_t i = 0; i < settings->urls.count && i < settings->url_sources.count; i++) {
-		const char *list = settings->urls.items[i];
-		char *url;
-		while (url_list_next(&list, &url)) {
-			secret_free(url);
-			if (node-- == 0)
-				return settings->url_sources.items[i];
-		}
+		unsigned count = 1;
+		for (const char *at = settings->urls.items[i]; (at = strchr(at, ',')) != NULL; at++)
+			count++;
+		if (node < count)
+			return settings->url_sources.items[i];
+		node -= count;
 	}
 	return NULL;
+}
+
+bool nodes_have_user(const struct text_list *urls)
+{
+	bool found = false;
+	for (size_t i = 0; i < urls->count && !found; i++) {
+		struct redlock_url url = {.size = sizeof url};
+		found = redlock_url_parse(urls->items[i], NULL, 0, &url) == 0 && url.has_user;
+	}
+	return found;
 }

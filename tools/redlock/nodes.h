@@ -15,4 +15,7 @@ bool nodes_are_local(const struct settings *settings);
 /* Where the node with this index is named: a file and its line, a variable or an option. NULL: unknown. */
 const char *nodes_source(const struct settings *settings, unsigned node);
 
+/* Whether one of the URLs names a user. */
+bool nodes_have_user(const struct text_list *urls);
+
 #endif

@@ -66,7 +66,7 @@ static const struct option_spec ttl_specs[] = {
 const struct option_group ttl_options = {"Lock", ttl_specs, 1};
 
 static const struct option_spec wait_specs[] = {
-    {'w', "wait", "TIME", OPTION_DURATION, FIELD(wait_ms), 0, REDLOCK_MAX_TTL_MS,
+    {'w', "wait", "TIME", OPTION_DURATION, FIELD(wait_ms), 0, REDLOCK_FOREVER,
      "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "do not wait; as -w 0"},
     {0, "fence", NULL, OPTION_FLAG, FIELD(fence), 0, 0,
@@ -74,6 +74,18 @@ static const struct option_spec wait_specs[] = {
     {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
 };
 const struct option_group wait_options = {"Lock", wait_specs, sizeof wait_specs / sizeof wait_specs[0]};
+
+static const struct option_spec renew_specs[] = {
+    {0, "renew", "TIME", OPTION_DURATION, FIELD(renew_ms), 1, REDLOCK_MAX_TTL_MS,
+     "when to renew, after each grant (ttl/3)"},
+};
+const struct option_group renew_options = {"Lock", renew_specs, 1};
+
+static const struct option_spec kill_specs[] = {
+    {'k', "kill-after", "TIME", OPTION_DURATION, FIELD(kill_after_ms), 1, REDLOCK_MAX_TTL_MS,
+     "time from TERM to KILL (the smaller of 5s and ttl/6)"},
+};
+const struct option_group kill_options = {"Command", kill_specs, 1};
 
 static const struct option_spec busy_specs[] = {
     {'E', "conflict-exit-code", "CODE", OPTION_NUMBER, FIELD(run_busy_code), 0, 255,
@@ -123,6 +135,8 @@ void settings_clear(struct settings *settings)
 	text_list_free(&settings->url_sources);
 	text_list_free(&settings->texts);
 	text_list_free(&settings->also);
+	text_list_free(&settings->clusters);
+	secret_free(settings->password);
 }
 
 /* ---- the tables as getopt_long(3) wants them ---- */
@@ -180,39 +194,80 @@ static const char *keep(struct settings *settings, const char *text)
 	return settings->texts.items[settings->texts.count - 1];
 }
 
-static const char *parse(struct settings *settings, const struct option_spec *spec, const char *text)
+/* Numbers and words. Returns NULL, or what is wrong with the text. */
+static const char *parse_number(const struct option_spec *spec, const char *text, uint64_t *ret)
+{
+	switch (spec->kind) {
+	case OPTION_NUMBER:
+		return value_number(text, spec->min, spec->max, ret);
+	case OPTION_SECONDS:
+		return value_seconds(text, spec->min, spec->max, ret);
+	case OPTION_WORD:
+		return value_word(text, spec->value, ret);
+	default:
+		*ret = 0; /* OPTION_ZERO */
+		return NULL;
+	}
+}
+
+/* Texts and lists of them. */
+static const char *parse_text(struct settings *settings, const struct option_spec *spec, const char *text)
 {
 	void *field = (char *)settings + spec->field;
+	if (spec->min > 0 && !*text)
+		return "is empty";
+	if (spec->kind == OPTION_URLS || spec->kind == OPTION_TEXTS)
+		return text_list_add(field, text) ? NULL : "out of memory";
+	*(const char **)field = keep(settings, text);
+	return *(const char **)field != NULL ? NULL : "out of memory";
+}
+
+/* The sentence of a problem: with the text, and the range if that is what is wrong. */
+static bool refuse(const struct option_spec *spec, const char *text, const char *what, char *problem,
+                   size_t size)
+{
+	char low[32], high[32], words[128];
+	bool is_time = spec->kind == OPTION_SECONDS;
+	redlock_duration_text(spec->min, low, sizeof low);
+	redlock_duration_text(spec->max, high, sizeof high);
+	if (what == value_unknown_word)
+		snprintf(problem, size, "%s: give %s", text, value_words_text(spec->value, words, sizeof words));
+	else if (what == value_out_of_range && is_time)
+		snprintf(problem, size, "%s: %s: %s to %s", text, what, low, high);
+	else if (what == value_out_of_range)
+		snprintf(problem, size, "%s: %s: %llu to %llu", text, what, (unsigned long long)spec->min,
+		         (unsigned long long)spec->max);
+	else
+		snprintf(problem, size, "%s%s%s", text, *text ? ": " : "", what);
+	return false;
+}
+
+static bool parse(struct settings *settings, const struct option_spec *spec, const char *text, char *problem,
+                  size_t size)
+{
+	void *field = (char *)settings + spec->field;
+	const char *what = NULL;
 	switch (spec->kind) {
 	case OPTION_FLAG:
-		*(bool *)field = true;
-		return NULL;
 	case OPTION_OFF:
-		*(bool *)field = false;
-		return NULL;
-	case OPTION_ZERO:
-		*(uint64_t *)field = 0;
-		return NULL;
-	case OPTION_NUMBER:
-		return value_number(text, spec->min, spec->max, field);
-	case OPTION_SECONDS:
-		return value_seconds(text, spec->min, spec->max, field);
+		*(bool *)field = spec->kind == OPTION_FLAG;
+		break;
 	case OPTION_DURATION:
-		return value_duration(text, spec->min, spec->max, field);
+		return redlock_duration_parse(text, spec->min, spec->max, problem, size, field) == 0;
+	case OPTION_ZERO:
+	case OPTION_NUMBER:
+	case OPTION_SECONDS:
 	case OPTION_WORD:
-		return value_word(text, spec->value, field);
+		what = parse_number(spec, text, field);
+		break;
 	case OPTION_TEXT:
 	case OPTION_URL:
-		if (spec->min > 0 && !*text)
-			return "is empty";
-		*(const char **)field = keep(settings, text);
-		return *(const char **)field != NULL ? NULL : "out of memory";
 	case OPTION_URLS:
-		return text_list_add(&settings->urls, text) ? NULL : "out of memory";
 	case OPTION_TEXTS:
-		return text_list_add(field, text) ? NULL : "out of memory";
+		what = parse_text(settings, spec, text);
+		break;
 	}
-	return "unknown kind of option";
+	return what == NULL || refuse(spec, text, what, problem, size);
 }
 
 const struct setting_source *settings_source(const struct settings *settings, size_t field)
@@ -235,44 +290,24 @@ static struct setting_source *source_of(struct settings *settings, size_t field)
 	return &settings->sources[settings->source_count++];
 }
 
-const char *settings_store(struct settings *settings, const struct option_spec *spec, const char *text,
-                           enum setting_rank rank, const char *where)
+bool settings_store(struct settings *settings, const struct option_spec *spec, const char *text,
+                    enum setting_rank rank, const char *where, char *problem, size_t size)
 {
 	struct setting_source *source = source_of(settings, spec->field);
 	if (source == NULL || source->rank > rank)
-		return NULL;
+		return true;
 	if (spec->kind == OPTION_URLS && source->rank < rank) {
 		text_list_free(&settings->urls);
 		text_list_free(&settings->url_sources);
 	}
-	const char *problem = parse(settings, spec, text);
-	if (problem != NULL)
-		return problem;
+	if (!parse(settings, spec, text, problem, size))
+		return false;
 	source->rank = rank;
 	source->where = keep(settings, where);
-	if (spec->kind == OPTION_URLS && !text_list_add(&settings->url_sources, where))
-		return "out of memory";
-	return source->where != NULL ? NULL : "out of memory";
-}
-
-const char *settings_problem(const struct option_spec *spec, const char *text, const char *problem,
-                             char *buffer, size_t size)
-{
-	char low[32], high[32], words[128];
-	if (spec->kind == OPTION_DURATION || spec->kind == OPTION_SECONDS) {
-		duration_text(spec->min, low, sizeof low);
-		duration_text(spec->max, high, sizeof high);
-	} else {
-		snprintf(low, sizeof low, "%llu", (unsigned long long)spec->min);
-		snprintf(high, sizeof high, "%llu", (unsigned long long)spec->max);
-	}
-	if (problem == value_unknown_word)
-		snprintf(buffer, size, "%s: give %s", text, value_words_text(spec->value, words, sizeof words));
-	else if (problem == value_out_of_range)
-		snprintf(buffer, size, "%s: %s: %s to %s", text, problem, low, high);
-	else
-		snprintf(buffer, size, "%s%s%s", text, *text ? ": " : "", problem);
-	return buffer;
+	bool listed = spec->kind != OPTION_URLS || text_list_add(&settings->url_sources, where);
+	if (source->where == NULL || !listed)
+		snprintf(problem, size, "out of memory");
+	return source->where != NULL && listed;
 }
 
 const struct option_spec *options_find(const struct option_group *const *groups, const char *name)
@@ -307,14 +342,16 @@ static void complain_option(const struct parser *parser, const char *command, in
 }
 
 /* From argv, where every user can see it. */
-static const char *take(struct settings *settings, const struct option_spec *spec, char *text)
+static bool take(struct settings *settings, const struct option_spec *spec, char *text, char *problem,
+                 size_t size)
 {
 	char where[64];
 	snprintf(where, sizeof where, "--%s", spec->name);
-	const char *problem = settings_store(settings, spec, text != NULL ? text : "", RANK_COMMAND_LINE, where);
+	bool ok =
+	    settings_store(settings, spec, text != NULL ? text : "", RANK_COMMAND_LINE, where, problem, size);
 	if ((spec->kind == OPTION_URLS || spec->kind == OPTION_URL) && secret_blank_urls(text))
 		settings->password_in_argv = true;
-	return problem;
+	return ok;
 }
 
 int options_parse(struct settings *settings, const char *command, const struct option_group *const *groups,
@@ -324,7 +361,7 @@ int options_parse(struct settings *settings, const char *command, const struct o
 	parser_init(&parser, groups, order);
 	opterr = 0;
 	optind = 0; /* glibc: start over, for the second parse of one process */
-	char text[512];
+	char problem[512];
 	int code;
 	while ((code = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
 		const struct option_spec *spec = parser_find(&parser, code);
@@ -332,10 +369,8 @@ int options_parse(struct settings *settings, const char *command, const struct o
 			complain_option(&parser, command, code, argv);
 			return -1;
 		}
-		const char *problem = take(settings, spec, optarg);
-		if (problem != NULL) {
-			complain("%s: --%s %s", command, spec->name,
-			         settings_problem(spec, optarg, problem, text, sizeof text));
+		if (!take(settings, spec, optarg, problem, sizeof problem)) {
+			complain("%s: --%s %s", command, spec->name, problem);
 			return -1;
 		}
 	}

@@ -16,20 +16,8 @@ struct text_list {
 	size_t count;
 };
 
-/* Where a value comes from. Of two, the later one in this list counts: a file of the user before that of the
- * system, what a cluster says before what is said for all, and a cluster that was asked for on the command
- * line before the environment. */
-enum setting_rank {
-	RANK_DEFAULT,
-	RANK_SYSTEM_FILE,
-	RANK_USER_FILE,
-	RANK_SYSTEM_CLUSTER,
-	RANK_USER_CLUSTER,
-	RANK_ENVIRONMENT,
-	RANK_CHOSEN_SYSTEM_CLUSTER,
-	RANK_CHOSEN_USER_CLUSTER,
-	RANK_COMMAND_LINE
-};
+/* Where a value comes from. Of two, the later one in this list counts. CONFIGURED: files and environment. */
+enum setting_rank { RANK_DEFAULT, RANK_CONFIGURED, RANK_COMMAND_LINE };
 
 /* The source of one field of the settings. */
 struct setting_source {
@@ -48,8 +36,10 @@ struct settings {
 	struct text_list texts;       /* what other fields point to */
 	struct setting_source sources[MAX_SOURCES];
 	size_t source_count;
-	const char *cluster; /* a section of the configuration; NULL: none */
-	const char *config;  /* the only file to read; NULL: system's and user's */
+	struct text_list clusters; /* the sections [cluster NAME] of the configuration */
+	char *password;            /* of the environment; NULL: none */
+	const char *cluster;       /* a section of the configuration; NULL: none */
+	const char *config;        /* the only file to read; NULL: system's and user's */
 	bool password_in_argv;
 	const char *user;
 	const char *password_file;
@@ -115,7 +105,7 @@ enum option_kind {
 	OPTION_ZERO,     /* no value: the number becomes 0 */
 	OPTION_NUMBER,   /* a number from min to max */
 	OPTION_SECONDS,  /* 5 0.25, stored in milliseconds, from min to max */
-	OPTION_DURATION, /* 30s 500ms 2m, stored in milliseconds, from min to max */
+	OPTION_DURATION, /* 30s 500ms 2m, stored in milliseconds, as redlock_duration_parse() has it */
 	OPTION_WORD,     /* one of the words of its value, "a|b|c": stored as its number */
 	OPTION_TEXT,     /* kept as it is; with a min of 1 not empty */
 	OPTION_URL,      /* the same; a password in it is blanked in argv */
@@ -146,6 +136,8 @@ extern const struct option_group output_options; /* -q -v --json --trace --help 
 extern const struct option_group ttl_options;    /* -t */
 extern const struct option_group compat_options; /* --compat */
 extern const struct option_group wait_options;   /* -w -n --fence --owner */
+extern const struct option_group renew_options;  /* --renew */
+extern const struct option_group kill_options;   /* -k */
 extern const struct option_group busy_options;   /* -E of run */
 extern const struct option_group names_options;  /* --also --slots */
 extern const struct option_group kind_options;   /* --reentrant */
@@ -162,16 +154,13 @@ int options_parse(struct settings *settings, const char *command, const struct o
                   enum option_order order, int argc, char **argv);
 
 /* Stores the text as the value of an option, unless what is there ranks higher. Of the same rank, URLs are
- * appended, other values are replaced. Returns NULL, or what is wrong with the text. */
-const char *settings_store(struct settings *settings, const struct option_spec *spec, const char *text,
-                           enum setting_rank rank, const char *where);
+ * appended, other values are replaced. False: `problem` says what is wrong: "15s: out of range: 1ms to 10s".
+ */
+bool settings_store(struct settings *settings, const struct option_spec *spec, const char *text,
+                    enum setting_rank rank, const char *where, char *problem, size_t size);
 
 /* Where the value of a field comes from; NULL: it is the default. */
 const struct setting_source *settings_source(const struct settings *settings, size_t field);
-
-/* "15s: out of range: 1ms to 10s": what settings_store() found wrong, for people. Returns `buffer`. */
-const char *settings_problem(const struct option_spec *spec, const char *text, const char *problem,
-                             char *buffer, size_t size);
 
 /* The option with this long name in the groups, NULL: none. */
 const struct option_spec *options_find(const struct option_group *const *groups, const char *name);

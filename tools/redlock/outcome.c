@@ -18,6 +18,7 @@ static const struct {
     {REDLOCK_E_GONE, EXIT_NO, NULL},
     {REDLOCK_E_INVAL, EXIT_USAGE, NULL},
     {REDLOCK_E_URL, EXIT_CONFIG, NULL},
+    {REDLOCK_E_CONFIG, EXIT_CONFIG, NULL},
     {REDLOCK_E_DUPLICATE, EXIT_CONFIG, list_once},
     {REDLOCK_E_TLS, EXIT_CONFIG, NULL}, /* files, or no OpenSSL; what a server refuses is a vote */
 };

@@ -43,14 +43,6 @@ bool secret_blank_urls(char *text)
 	return found;
 }
 
-bool secret_is_in(const char *text)
-{
-	char *copy = strdup(text);
-	bool found = copy != NULL && secret_blank_urls(copy);
-	secret_free(copy);
-	return found;
-}
-
 /* "host:port" or the like, and not the "user:pass" of "user:pass word@host". */
 static bool is_place(const char *from, const char *end)
 {
@@ -128,12 +120,6 @@ __attribute__((noinline)) void secret_wipe_stack(void)
 {
 	char deep[16384];
 	explicit_bzero(deep, sizeof deep);
-}
-
-bool secret_is_exposed(const struct stat *status)
-{
-	mode_t closed = status->st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
-	return S_ISREG(status->st_mode) && (status->st_mode & closed) != 0;
 }
 
 void secret_free(char *secret)

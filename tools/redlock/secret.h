@@ -4,14 +4,10 @@
 #define REDLOCK_TOOL_SECRET_H
 
 #include <stdbool.h>
-#include <sys/stat.h>
 
 /* Overwrites the password bytes of every URL in the text, in place. The text is part of argv, which every
  * user can read with ps(1). True when there was one. */
 bool secret_blank_urls(char *text);
-
-/* Whether secret_blank_urls() would find a password. */
-bool secret_is_in(const char *text);
 
 /* As secret_blank_urls() for a message, in which a URL ends with its word. */
 void secret_blank_words(char *line);
@@ -23,10 +19,6 @@ void secret_wipe_environment(bool heirs);
 
 /* Overwrites the part of the stack that is not in use: system libraries leave lines of files there. */
 void secret_wipe_stack(void);
-
-/* Whether a file with a password can be read by too many: by its group, unless it is root's, or by all. What
- * is not a file has no such thing. */
-bool secret_is_exposed(const struct stat *status);
 
 /* Wipes and frees. NULL is allowed. */
 void secret_free(char *secret);

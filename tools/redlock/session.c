@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -143,31 +142,44 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	return EXIT_OK;
 }
 
-static void warn_exposed(const struct settings *settings)
-{
-	struct stat status;
-	if (stat(settings->password_file, &status) == 0 && secret_is_exposed(&status))
-		say(settings, "warning: --password-file %s can be read by others; chmod 600 it",
-		    settings->password_file);
-}
-
 static const char *password_source(const struct settings *settings)
 {
 	const struct setting_source *source = settings_source(settings, offsetof(struct settings, password_file));
 	return source != NULL ? source->where : "--password-file";
 }
 
+static bool read_password(const struct settings *settings, struct redlock_options *login)
+{
+	char why[256] = "", warning[256] = "";
+	const char *where = password_source(settings);
+	login->error_text = why;
+	login->error_text_size = sizeof why;
+	login->warning_text = warning;
+	login->warning_text_size = sizeof warning;
+	bool loaded = password_load(settings->password_file, login);
+	if (!loaded)
+		complain("%s%s%s", where, *where == '-' ? " " : ": ", password_problem(login));
+	if (*warning)
+		say(settings, "warning: --password-file %s", warning);
+	return loaded;
+}
+
+static bool ask_password(struct redlock_options *login)
+{
+	char *password = password_ask();
+	bool ok = password != NULL && redlock_options_set(login, "password", password) == 0;
+	secret_free(password);
+	return ok;
+}
+
 /* False: it was asked for and not had. */
-static bool find_password(const struct settings *settings, char **ret)
+static bool find_password(const struct settings *settings, struct redlock_options *login)
 {
 	if (settings->ask_password)
-		*ret = password_ask();
-	else if (settings->password_file != NULL) {
-		*ret = password_read(settings->password_file, password_source(settings));
-		warn_exposed(settings);
-	} else
-		*ret = password_of_environment();
-	return *ret != NULL || (!settings->ask_password && settings->password_file == NULL);
+		return ask_password(login);
+	if (settings->password_file != NULL)
+		return read_password(settings, login);
+	return settings->password == NULL || redlock_options_set(login, "password", settings->password) == 0;
 }
 
 /* The client has them now. Who asks later what the settings say wants no password. */
@@ -177,6 +189,8 @@ static void forget_secrets(struct session *session)
 	for (size_t i = 0; i < urls->count; i++)
 		if (secret_blank_urls(urls->items[i]))
 			session->has_password = true;
+	if (session->settings->password != NULL)
+		explicit_bzero(session->settings->password, strlen(session->settings->password));
 	secret_wipe_environment(false);
 	if (session->has_password)
 		secret_wipe_stack();
@@ -185,25 +199,27 @@ static void forget_secrets(struct session *session)
 int session_open(struct session *session, const struct settings *settings)
 {
 	struct text_list urls = {NULL, 0};
-	char *password = NULL;
+	struct redlock_options login; /* only its password is used */
+	redlock_options_init(&login);
 	int code;
 	session->settings = settings;
 	session->client = NULL;
 	session->begin_ns = clock_ns();
-	session->has_password = session->value_returns = false;
+	session->has_password = session->has_user = session->value_returns = false;
 	session->told = session->told_late = session->keyless = 0;
 	session->view = NULL;
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)
 		goto out;
-	if (!find_password(settings, &password)) {
+	session->has_user = nodes_have_user(&urls);
+	if (!find_password(settings, &login)) {
 		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_CONFIG;
 		goto out;
 	}
-	session->has_password = password != NULL;
-	code = open_client(session, &urls, password);
+	session->has_password = login.password != NULL;
+	code = open_client(session, &urls, login.password);
 out:
-	secret_free(password);
+	redlock_options_clear(&login);
 	text_list_free(&urls);
 	forget_secrets(session);
 	return code;

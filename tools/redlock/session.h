@@ -17,6 +17,7 @@ struct session {
 	redlock_client *client;
 	uint64_t begin_ns;
 	uint64_t node_timeout_ms;
+	bool has_user;          /* a URL names one */
 	bool has_password;      /* one was given, in whatever way */
 	bool value_returns;     /* the token is the caller's own value, which may be used again */
 	uint32_t told;          /* nodes that may have been sent a release of it, after session_drain() */

@@ -71,6 +71,16 @@ int signals_caught(void)
 	return caught;
 }
 
+sigset_t signals_permit(void)
+{
+	sigset_t ours, before;
+	sigemptyset(&ours);
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		sigaddset(&ours, numbers[i]);
+	sigprocmask(SIG_UNBLOCK, &ours, &before);
+	return before;
+}
+
 int signals_fd(void)
 {
 	return pipe_fds[0];

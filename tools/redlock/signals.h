@@ -3,6 +3,7 @@
 #ifndef REDLOCK_TOOL_SIGNALS_H
 #define REDLOCK_TOOL_SIGNALS_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 /* Installs the handlers, and ignores SIGPIPE. A signal that is ignored at the start (nohup, background jobs)
@@ -16,6 +17,9 @@ bool signal_is_ignored(int number);
 
 /* The first signal that arrived, 0: none. */
 int signals_caught(void);
+
+/* Lets the signals arrive in a call that watches signals_fd(). Returns the mask to be set afterwards. */
+sigset_t signals_permit(void);
 
 /* A descriptor that is readable once a signal has arrived. */
 int signals_fd(void);

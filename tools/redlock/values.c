@@ -9,11 +9,6 @@
 const char value_out_of_range[] = "out of range";
 const char value_unknown_word[] = "unknown word";
 
-static const struct {
-	const char *name;
-	uint64_t ms;
-} units[] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
-
 /* Digits at the start of the text. Returns what follows them, or NULL when there are none or too many. */
 static const char *digits(const char *text, uint64_t *ret)
 {
@@ -96,49 +91,6 @@ const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t
 		return value_out_of_range;
 	*ret_ms = whole * 1000 + ms;
 	return NULL;
-}
-
-/* What stands behind the point of a number, as `part` of `scale`. Returns what follows, NULL when there is
- * none, or more than anybody measures. */
-static const char *fraction(const char *text, uint64_t *ret_part, uint64_t *ret_scale)
-{
-	const char *rest = digits(text, ret_part);
-	if (rest == NULL || rest - text > 9)
-		return NULL;
-	for (const char *at = text; at < rest; at++)
-		*ret_scale *= 10;
-	return rest;
-}
-
-const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms)
-{
-	static const char wrong[] = "not a duration; give a number with a unit: 500ms 1.5s 2m 1h 30d";
-	uint64_t value, part = 0, scale = 1, unit_ms = 0;
-	const char *unit = digits(text, &value);
-	if (unit != NULL && *unit == '.')
-		unit = fraction(unit + 1, &part, &scale);
-	if (unit == NULL)
-		return wrong;
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-		if (strcmp(unit, units[i].name) == 0)
-			unit_ms = units[i].ms;
-	if (!*unit && value == 0 && part == 0)
-		unit_ms = 1;
-	if (unit_ms == 0)
-		return *unit ? "unknown unit; the units are ms s m h d" : "add a unit: ms s m h d";
-	part = (part * unit_ms + scale - 1) / scale; /* up, to whole milliseconds */
-	if (value > (UINT64_MAX - part) / unit_ms || value * unit_ms + part < min || value * unit_ms + part > max)
-		return value_out_of_range;
-	*ret_ms = value * unit_ms + part;
-	return NULL;
-}
-
-void duration_text(uint64_t ms, char *buffer, size_t size)
-{
-	size_t i = 0;
-	while (units[i].ms > 1 && (ms == 0 || ms % units[i].ms != 0))
-		i++;
-	snprintf(buffer, size, "%llu%s", (unsigned long long)(ms / units[i].ms), units[i].name);
 }
 
 bool text_list_add(struct text_list *list, const char *text)

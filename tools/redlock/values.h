@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts to values and back: durations with units, numbers, lists of texts. */
+/* Texts to values and back: numbers, words, lists of texts. Durations: redlock_duration_parse(). */
 #ifndef REDLOCK_TOOL_VALUES_H
 #define REDLOCK_TOOL_VALUES_H
 
@@ -11,7 +11,6 @@
 
 /* Parse a text. Return NULL and write the value, or return what is wrong. */
 const char *value_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
-const char *value_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ms);
 
 /* The number of the word among `words`, "a|b|c". */
 const char *value_word(const char *text, const char *words, uint64_t *ret);
@@ -27,9 +26,6 @@ const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t
 
 /* The answers for a value outside of min to max, and for another word: compared by address. */
 extern const char value_out_of_range[], value_unknown_word[];
-
-/* A duration as it would be typed: "30s", "1500ms". */
-void duration_text(uint64_t ms, char *buffer, size_t size);
 
 /* Appends a copy. False: out of memory. */
 bool text_list_add(struct text_list *list, const char *text);

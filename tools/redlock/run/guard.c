@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -265,7 +266,10 @@ static int prepare(struct post *post)
 
 static _Noreturn void be_guard(struct post *post)
 {
-	bool has_password = false;
+	char *password = post->launch->password;
+	bool has_password = password != NULL;
+	if (has_password)
+		explicit_bzero(password, strlen(password));
 	for (size_t i = 0; i < post->launch->urls->count; i++)
 		has_password |= secret_blank_urls(post->launch->urls->items[i]);
 	secret_wipe_environment(true);

@@ -28,7 +28,8 @@ struct launch {
 	bool own_group;               /* else the group of redlock, which gets the signals of a terminal */
 	pid_t group;                  /* that group */
 	bool die_with_guard;          /* KILL from the kernel when the guard ends */
-	const struct text_list *urls; /* of the nodes: the guard forgets their passwords */
+	const struct text_list *urls; /* of the nodes: the guard forgets their passwords, */
+	char *password;               /* and this one; NULL: none */
 	char **environment;           /* by launch_prepare() */
 	char *runs;                   /* by runs_prepare() */
 	char **runs_place;            /* and its place there */

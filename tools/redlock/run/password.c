@@ -8,7 +8,6 @@
 #include "../message.h"
 #include "../password.h"
 #include "../printable.h"
-#include "../secret.h"
 
 enum {
 	LOOK_NS = 100000000,   /* not more often */
@@ -78,26 +77,27 @@ static bool is_quiet(const struct password_watch *watch, uint64_t now_ns)
 static void use(struct password_watch *watch, redlock_client *client, uint64_t now_ns)
 {
 	struct password_version after;
-	const char *problem = NULL;
-	char *password = password_load(watch->path, &problem);
-	if (!version_of(watch->path, &after) || !same(&after, &watch->seen)) {
-		secret_free(password); /* changed while it was read */
-		return;
+	char why[256] = "";
+	struct redlock_options options;
+	redlock_options_init(&options);
+	options.error_text = why;
+	options.error_text_size = sizeof why;
+	bool loaded = password_load(watch->path, &options);
+	bool unchanged = version_of(watch->path, &after) && same(&after, &watch->seen);
+	/* Out of memory: the next look tries again. */
+	bool used = unchanged &&
+	            (!loaded || redlock_set_credentials(client, watch->settings->user, options.password) == 0);
+	if (used)
+		watch->used = watch->seen;
+	if (used && !loaded)
+		say_now(watch->settings, "--password-file %s; the old password stays in use",
+		        password_problem(&options));
+	if (used && loaded) {
+		watch->told_ns = now_ns;
+		if (watch->settings->verbose)
+			say_now(watch->settings, "--password-file %s has changed: logging in again", watch->path);
 	}
-	if (password != NULL && redlock_set_credentials(client, watch->settings->user, password) < 0) {
-		secret_free(password); /* out of memory: the next look tries again */
-		return;
-	}
-	watch->used = watch->seen;
-	if (password == NULL) {
-		say_now(watch->settings, "--password-file %s: %s; the old password stays in use", watch->path,
-		        problem);
-		return;
-	}
-	secret_free(password);
-	watch->told_ns = now_ns;
-	if (watch->settings->verbose)
-		say_now(watch->settings, "--password-file %s has changed: logging in again", watch->path);
+	redlock_options_clear(&options);
 }
 
 void password_watch_look(struct password_watch *watch, redlock_client *client)

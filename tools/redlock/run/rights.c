@@ -3,7 +3,6 @@
 #include "rights.h"
 
 #include "../exit_codes.h"
-#include "../url_list.h"
 
 /* No lock has it: it has blanks. An extend under it finds somebody else's key, or none, and changes nothing.
  */
@@ -12,9 +11,7 @@ static const char no_token[] = "no token";
 bool rights_init(struct rights *rights, const struct session *session)
 {
 	const struct settings *settings = session->settings;
-	rights->named = settings->user != NULL || session->has_password;
-	for (size_t i = 0; i < settings->urls.count && !rights->named; i++)
-		rights->named = url_list_has_user(settings->urls.items[i]);
+	rights->named = settings->user != NULL || session->has_password || session->has_user;
 	return rights->named;
 }
 

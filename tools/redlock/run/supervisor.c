@@ -179,6 +179,7 @@ static int make_guard(struct run *run)
 	                        .fenced = run->settings->fence,
 	                        .has_slot = run->settings->slots > 0,
 	                        .urls = &run->settings->urls,
+	                        .password = run->settings->password,
 	                        .mask = run->inbox.mask,
 	                        .own_group = !run->has_terminal && !run->settings->foreground,
 	                        .group = getpgrp(),

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "../values.h"
-
 enum { KILL_AFTER_MS = 5000, MARGIN_NS = 100000000 };
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -40,7 +38,7 @@ static void show_sum(const struct run_times *times, uint64_t sum, char *why, siz
 	char value[32];
 	size_t used = 0;
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0] && used < size; i++) {
-		duration_text(parts[i].ms, value, sizeof value);
+		redlock_duration_text(parts[i].ms, value, sizeof value);
 		used += (size_t)snprintf(why + used, size - used, "%s%s", parts[i].name, value);
 	}
 }

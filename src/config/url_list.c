@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Comma lists of node URLs. */
-#include "url_list.h"
+#include "config/url_list.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include <redlock/url.h>
 
-#include "secret.h"
-
 static const char blanks[] = " \t\r\n";
 
-bool url_list_next(const char **list, char **ret_url)
+bool rl_url_list_next(const char **list, char **ret_url)
 {
 	const char *from = *list;
 	if (from == NULL)
@@ -36,38 +35,29 @@ static bool has_server(const char *list, const char *wanted)
 {
 	bool found = false;
 	char *url;
-	while (!found && url_list_next(&list, &url)) {
+	while (!found && rl_url_list_next(&list, &url)) {
 		found = url != NULL && is_same(url, wanted);
-		secret_free(url);
+		rl_url_list_free(url);
 	}
 	return found;
 }
 
-bool url_list_repeats(const char *list, const char *other)
+bool rl_url_list_repeats(const char *list, const char *other)
 {
 	const char *rest = list;
 	bool found = false;
 	char *url;
-	while (!found && url_list_next(&rest, &url)) {
+	while (!found && rl_url_list_next(&rest, &url)) {
 		found = url != NULL && has_server(list == other ? rest : other, url);
-		secret_free(url);
+		rl_url_list_free(url);
 	}
 	return found;
 }
 
-static bool has_user(const char *text)
+void rl_url_list_free(char *url)
 {
-	struct redlock_url url = {.size = sizeof url};
-	return redlock_url_parse(text, NULL, 0, &url) == 0 && url.has_user;
-}
-
-bool url_list_has_user(const char *list)
-{
-	bool found = false;
-	char *url;
-	while (!found && url_list_next(&list, &url)) {
-		found = url != NULL && has_user(url);
-		secret_free(url);
-	}
-	return found;
+	if (url == NULL)
+		return;
+	explicit_bzero(url, strlen(url));
+	free(url);
 }

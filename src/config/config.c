@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* The configuration: which of the values in files and environment counts. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <redlock/redlock.h>
+
+#include "config/lines.h"
+#include "core/sized.h"
+#include "os/thread.h"
+
+#define SYSTEM_FILE "/etc/redlock/redlock.conf"
+#define USER_FILE "redlock/redlock.conf"
+
+/* Of two values of one option, the later one in this list counts: the user's file before the system's, the
+ * values of a cluster before those of all clusters, and those of a cluster that the caller asked for before
+ * the environment. */
+enum rank {
+	RANK_SYSTEM_FILE,
+	RANK_USER_FILE,
+	RANK_SYSTEM_CLUSTER,
+	RANK_USER_CLUSTER,
+	RANK_ENVIRONMENT,
+	RANK_CHOSEN_SYSTEM_CLUSTER,
+	RANK_CHOSEN_USER_CLUSTER
+};
+
+struct setting {
+	const struct rl_word *word;
+	const char *value; /* of a line, or a copy in `copies` */
+	const char *where;
+	enum rank rank;
+};
+
+enum { MAX_COPIES = 16 }; /* variables */
+
+struct redlock_config {
+	struct rl_lines lines;
+	struct setting *settings; /* all, in the order in which they were found */
+	size_t count, room;
+	char *copies[MAX_COPIES];
+	size_t copy_count;
+};
+
+/* ---- files ---- */
+
+static int read_users_file(redlock_config *c, int stop_fd)
+{
+	const char *home = getenv("XDG_CONFIG_HOME");
+	const char *rest = USER_FILE;
+	if (home == NULL || *home != '/') {
+		home = getenv("HOME");
+		rest = ".config/" USER_FILE;
+	}
+	char path[PATH_MAX];
+	if (home == NULL || snprintf(path, sizeof path, "%s/%s", home, rest) >= (int)sizeof path)
+		return 0;
+	return rl_lines_read(&c->lines, path, true, false, stop_fd);
+}
+
+static int read_files(redlock_config *c, const char *file, int stop_fd)
+{
+	const char *only = file != NULL ? file : getenv("REDLOCK_CONFIG");
+	if (only != NULL && *only)
+		return rl_lines_read(&c->lines, only, true, true, stop_fd);
+	int error = rl_lines_read(&c->lines, SYSTEM_FILE, false, false, stop_fd);
+	return error == 0 ? read_users_file(c, stop_fd) : error;
+}
+
+/* ---- settings ---- */
+
+static int add(redlock_config *c, const struct rl_word *word, const char *value, const char *where,
+               enum rank rank)
+{
+	if (c->count == c->room) {
+		size_t room = c->room > 0 ? 2 * c->room : 16;
+		struct setting *settings = realloc(c->settings, room * sizeof *settings);
+		if (settings == NULL)
+			return REDLOCK_E_NOMEM;
+		c->settings = settings;
+		c->room = room;
+	}
+	c->settings[c->count++] = (struct setting){word, value, where, rank};
+	return 0;
+}
+
+static int add_variable(redlock_config *c, const char *variable, const struct rl_word *word, enum rank rank)
+{
+	const char *value = getenv(variable);
+	char problem[256];
+	uint64_t number;
+	if (value == NULL || !*value)
+		return 0;
+	if (!rl_words_parse(word, value, &number, problem, sizeof problem)) {
+		snprintf(c->lines.error, sizeof c->lines.error, "%s: %s", variable, problem);
+		return REDLOCK_E_CONFIG;
+	}
+	char *copy = strdup(value);
+	if (copy == NULL)
+		return REDLOCK_E_NOMEM;
+	c->copies[c->copy_count++] = copy;
+	return add(c, word, copy, variable, rank);
+}
+
+static int add_environment(redlock_config *c)
+{
+	int error = 0;
+	for (size_t i = 0; i < rl_words_count && error == 0; i++)
+		if (rl_words[i].variable != NULL)
+			error = add_variable(c, rl_words[i].variable, &rl_words[i], RANK_ENVIRONMENT);
+	return error;
+}
+
+static int add_lines(redlock_config *c, const char *cluster, enum rank rank)
+{
+	int error = 0;
+	for (size_t i = 0; i < c->lines.count && error == 0; i++) {
+		const struct rl_line *line = &c->lines.list[i];
+		if (strcmp(line->cluster, cluster) == 0)
+			error = add(c, line->word, line->value, line->where, rank + line->is_users);
+	}
+	return error;
+}
+
+/* The last of the values with the highest rank; NULL: the option is not configured. */
+static const struct setting *find(const redlock_config *c, const struct rl_word *word)
+{
+	const struct setting *found = NULL;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct setting *setting = &c->settings[i];
+		if (setting->word == word && (found == NULL || setting->rank >= found->rank))
+			found = setting;
+	}
+	return found;
+}
+
+/* Of lists, all values of the highest rank count. */
+static bool counts(const redlock_config *c, const struct setting *setting)
+{
+	const struct setting *best = find(c, setting->word);
+	return setting->word->kind == RL_WORD_URLS ? setting->rank == best->rank : setting == best;
+}
+
+static bool is_configured(const redlock_config *c, const char *name)
+{
+	return find(c, rl_words_find(name)) != NULL;
+}
+
+/* ---- clusters ---- */
+
+static bool has_cluster(const redlock_config *c, const char *cluster)
+{
+	bool found = false;
+	for (size_t i = 0; i < c->lines.cluster_count && !found; i++)
+		found = strcmp(c->lines.clusters[i], cluster) == 0;
+	return found;
+}
+
+static int no_cluster(redlock_config *c, const char *where, const char *cluster)
+{
+	char *text = c->lines.error;
+	size_t size = sizeof c->lines.error;
+	int used = snprintf(text, size, "%s: no section [cluster %s] in the configuration", where, cluster);
+	for (size_t i = 0; i < c->lines.cluster_count && (size_t)used < size; i++)
+		used += snprintf(text + used, size - (size_t)used, "%s[cluster %s]", i > 0 ? ", " : "; there is ",
+		                 c->lines.clusters[i]);
+	if (c->lines.cluster_count == 0 && (size_t)used < size)
+		snprintf(text + used, size - (size_t)used, ", nor any other; `redlock config show` lists the files");
+	return REDLOCK_E_CONFIG;
+}
+
+static int add_cluster(redlock_config *c, const char *asked)
+{
+	const struct setting *setting = asked == NULL ? find(c, rl_words_find("cluster")) : NULL;
+	const char *cluster = setting != NULL ? setting->value : asked;
+	if (cluster == NULL)
+		return 0;
+	if (!*cluster || !has_cluster(c, cluster))
+		return no_cluster(c, setting != NULL ? setting->where : "cluster", cluster);
+	return add_lines(c, cluster, asked != NULL ? RANK_CHOSEN_SYSTEM_CLUSTER : RANK_SYSTEM_CLUSTER);
+}
+
+/* ---- what is for the case that nothing else is configured ---- */
+
+static int add_fallbacks(redlock_config *c)
+{
+	static const char *const passwords[] = {"REDLOCK_AUTH", "REDISCLI_AUTH", "VALKEYCLI_AUTH"};
+	int error = 0;
+	if (!is_configured(c, "url"))
+		error = add_variable(c, "REDIS_URL", rl_words_find("url"), RANK_SYSTEM_FILE);
+	bool has_password = is_configured(c, "password-file");
+	for (size_t i = 0; i < sizeof passwords / sizeof passwords[0] && !has_password && error == 0; i++) {
+		error = add_variable(c, passwords[i], rl_words_find("password"), RANK_ENVIRONMENT);
+		has_password = is_configured(c, "password");
+	}
+	return error;
+}
+
+/* ---- the calls ---- */
+
+/* inih leaves lines of the files on the stack. */
+__attribute__((noinline)) static void wipe_stack(void)
+{
+	char deep[16384];
+	explicit_bzero(deep, sizeof deep);
+}
+
+static int fill(redlock_config *c, const char *cluster, const char *file, int stop_fd)
+{
+	int error = read_files(c, file, stop_fd);
+	if (error == 0)
+		error = add_environment(c);
+	if (error == 0)
+		error = add_lines(c, "", RANK_SYSTEM_FILE);
+	if (error == 0)
+		error = add_cluster(c, cluster);
+	return error == 0 ? add_fallbacks(c) : error;
+}
+
+static void tell(char *text, size_t size, const char *what)
+{
+	if (text != NULL && size > 0)
+		snprintf(text, size, "%s", what);
+}
+
+int redlock_config_read(const struct redlock_options *options, const char *cluster, const char *file,
+                        redlock_config **ret)
+{
+	RL_NO_CANCEL;
+	if (options == NULL || options->size < sizeof *options || ret == NULL)
+		return REDLOCK_E_INVAL;
+	redlock_config *c = calloc(1, sizeof *c);
+	if (c == NULL)
+		return REDLOCK_E_NOMEM;
+	int error = fill(c, cluster, file, options->stop_fd);
+	wipe_stack();
+	tell(options->error_text, options->error_text_size,
+	     error == REDLOCK_E_NOMEM ? "out of memory" : c->lines.error);
+	tell(options->warning_text, options->warning_text_size, c->lines.warning);
+	if (error == 0)
+		*ret = c;
+	else
+		redlock_config_free(c);
+	return error;
+}
+
+int redlock_config_setting(const redlock_config *c, size_t index, struct redlock_setting *ret)
+{
+	if (c == NULL || ret == NULL)
+		return REDLOCK_E_INVAL;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct setting *setting = &c->settings[i];
+		if (!counts(c, setting) || index-- > 0)
+			continue;
+		const struct redlock_setting told = {
+		    .name = setting->word->name, .value = setting->value, .where = setting->where};
+		int error = rl_sized_return(ret, &told, sizeof told);
+		return error < 0 ? error : 1;
+	}
+	return 0;
+}
+
+const char *redlock_config_cluster(const redlock_config *c, size_t index)
+{
+	return c != NULL && index < c->lines.cluster_count ? c->lines.clusters[index] : NULL;
+}
+
+void redlock_config_free(redlock_config *c)
+{
+	if (c == NULL)
+		return;
+	rl_lines_free(&c->lines);
+	for (size_t i = 0; i < c->copy_count; i++) {
+		explicit_bzero(c->copies[i], strlen(c->copies[i]));
+		free(c->copies[i]);
+	}
+	free(c->settings);
+	free(c);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* Options by name, and the texts that they own. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <redlock/redlock.h>
+
+#include "config/url_list.h"
+#include "config/words.h"
+#include "os/file.h"
+#include "os/thread.h"
+
+enum { MAX_PASSWORD = 4096 };
+
+/* What the options own. */
+struct redlock_option_store {
+	struct redlock_lock_options lock;
+	char **texts; /* all copies, also of values that were replaced */
+	size_t count;
+	const char **urls;
+};
+
+__attribute__((format(printf, 3, 4))) static int fail(const struct redlock_options *o, int error,
+                                                      const char *format, ...)
+{
+	va_list arguments;
+	if (o->error_text == NULL || o->error_text_size == 0)
+		return error;
+	va_start(arguments, format);
+	vsnprintf(o->error_text, o->error_text_size, format, arguments);
+	va_end(arguments);
+	return error;
+}
+
+static void add_warning(const struct redlock_options *o, const char *what, const char *why)
+{
+	if (o->warning_text == NULL || o->warning_text_size == 0 || !*what)
+		return;
+	size_t used = strlen(o->warning_text);
+	snprintf(o->warning_text + used, o->warning_text_size - used, "%s%s%s", used > 0 ? "\n" : "", what, why);
+}
+
+/* ---- fields ---- */
+
+static void put_number(void *options, const struct rl_word *word, uint64_t number)
+{
+	char *field = (char *)options + word->offset;
+	const uint32_t narrow = (uint32_t)number; /* its max says that it fits */
+	if (word->width == sizeof number)
+		memcpy(field, &number, sizeof number);
+	else
+		memcpy(field, &narrow, sizeof narrow);
+}
+
+static void put_text(void *options, const struct rl_word *word, const char *text)
+{
+	memcpy((char *)options + word->offset, &text, sizeof text);
+}
+
+/* ---- texts ---- */
+
+static bool make_store(struct redlock_options *o)
+{
+	if (o->store != NULL)
+		return true;
+	o->store = calloc(1, sizeof *o->store);
+	if (o->store == NULL)
+		return false;
+	redlock_lock_options_init(&o->store->lock);
+	o->lock_options = &o->store->lock;
+	return true;
+}
+
+/* NULL: out of memory. */
+static char *keep(struct redlock_option_store *store, const char *text, size_t size)
+{
+	char **texts = realloc(store->texts, (store->count + 1) * sizeof *texts);
+	if (texts == NULL)
+		return NULL;
+	store->texts = texts;
+	texts[store->count] = strndup(text, size);
+	return texts[store->count] != NULL ? texts[store->count++] : NULL;
+}
+
+static int set_text(struct redlock_options *o, const struct rl_word *word, const char *value)
+{
+	const char *copy = keep(o->store, value, strlen(value));
+	if (copy == NULL)
+		return fail(o, REDLOCK_E_NOMEM, "out of memory");
+	put_text(o, word, copy);
+	return 0;
+}
+
+/* Takes one URL into the store. An empty one is refused, not skipped: with a node less, the quorum would be
+ * another. */
+static int keep_url(struct redlock_options *o, const char *url, size_t count, const char **ret)
+{
+	if (url != NULL && !*url)
+		return fail(o, REDLOCK_E_INVAL, "url: an empty URL in the list; every node must be named");
+	if (count == REDLOCK_MAX_NODES)
+		return fail(o, REDLOCK_E_INVAL, "url: more than %d nodes", REDLOCK_MAX_NODES);
+	*ret = url != NULL ? keep(o->store, url, strlen(url)) : NULL;
+	return *ret != NULL ? 0 : fail(o, REDLOCK_E_NOMEM, "out of memory");
+}
+
+static int set_urls(struct redlock_options *o, const char *list)
+{
+	const char *urls[REDLOCK_MAX_NODES + 1];
+	char *url;
+	size_t count = 0;
+	int error = 0;
+	while (error == 0 && rl_url_list_next(&list, &url)) {
+		error = keep_url(o, url, count, &urls[count]);
+		rl_url_list_free(url);
+		count++;
+	}
+	if (error != 0)
+		return error;
+	const char **copy = malloc(count * sizeof *copy);
+	if (copy == NULL)
+		return fail(o, REDLOCK_E_NOMEM, "out of memory");
+	memcpy(copy, urls, count * sizeof *copy);
+	free(o->store->urls);
+	o->store->urls = copy;
+	o->urls = copy;
+	o->url_count = count;
+	return 0;
+}
+
+/* ---- passwords ---- */
+
+/* The line end is not a part of the password. Returns what is wrong, or NULL. */
+static const char *trim(struct rl_file *file)
+{
+	size_t size = file->size;
+	if (size > 0 && file->bytes[size - 1] == '\n')
+		size--;
+	if (size > 0 && file->bytes[size - 1] == '\r')
+		size--;
+	file->bytes[size] = '\0';
+	if (size > MAX_PASSWORD)
+		return "longer than 4096 bytes: not a password";
+	if (size == 0)
+		return "is empty";
+	return memchr(file->bytes, '\0', size) != NULL ? "has a NUL byte in it" : NULL;
+}
+
+static const char *what_is_wrong(int error)
+{
+	return error == ECANCELED ? "a signal ended the wait for it"
+	       : error == EFBIG   ? "longer than 4096 bytes: not a password"
+	                          : strerror(error);
+}
+
+static int set_password_file(struct redlock_options *o, const struct rl_word *word, const char *path)
+{
+	struct rl_file file;
+	int error = rl_file_read(path, MAX_PASSWORD + 2, o->stop_fd, &file);
+	if (error != 0)
+		return fail(o, error == ECANCELED ? REDLOCK_E_INTERRUPTED : REDLOCK_E_CONFIG, "%s: %s: %s",
+		            word->name, path, what_is_wrong(error));
+	const char *problem = trim(&file);
+	int result = problem != NULL ? fail(o, REDLOCK_E_CONFIG, "%s: %s: %s", word->name, path, problem)
+	                             : set_text(o, word, file.bytes);
+	if (o->warning_text != NULL && o->warning_text_size > 0)
+		o->warning_text[0] = '\0';
+	if (file.is_exposed)
+		add_warning(o, path, " can be read by others; chmod 600 it");
+	rl_file_free(&file);
+	return result;
+}
+
+/* ---- set ---- */
+
+static int set_parsed(struct redlock_options *o, const struct rl_word *word, const char *value,
+                      uint64_t number)
+{
+	void *options = word->home == RL_WORD_LOCK ? (void *)&o->store->lock : (void *)o;
+	switch (word->kind) {
+	case RL_WORD_URLS:
+		return set_urls(o, value);
+	case RL_WORD_TEXT:
+		return set_text(o, word, value);
+	case RL_WORD_PASSWORD_FILE:
+		return set_password_file(o, word, value);
+	case RL_WORD_NUMBER:
+	case RL_WORD_DURATION:
+	case RL_WORD_CHOICE:
+		put_number(options, word, number);
+	}
+	return 0;
+}
+
+int redlock_options_set(struct redlock_options *o, const char *name, const char *value)
+{
+	RL_NO_CANCEL;
+	char problem[256];
+	uint64_t number;
+	if (o == NULL || o->size < sizeof *o || name == NULL || value == NULL)
+		return REDLOCK_E_INVAL;
+	const struct rl_word *word = rl_words_find(name);
+	bool is_ours = word != NULL && (word->home == RL_WORD_CLIENT || word->home == RL_WORD_LOCK);
+	if (!is_ours || strcmp(name, "token") == 0)
+		return fail(o, REDLOCK_E_INVAL, "no option of a client is called '%s'; redlock_config(3) lists them",
+		            name);
+	if (!rl_words_parse(word, value, &number, problem, sizeof problem))
+		return fail(o, REDLOCK_E_INVAL, "%s: %s", name, problem);
+	if (!make_store(o))
+		return fail(o, REDLOCK_E_NOMEM, "out of memory");
+	return set_parsed(o, word, value, number);
+}
+
+int redlock_lock_options_set(struct redlock_lock_options *o, const char *name, const char *value,
+                             char *error_text, size_t error_text_size)
+{
+	char problem[256] = "";
+	uint64_t number = 0;
+	if (o == NULL || name == NULL || value == NULL)
+		return REDLOCK_E_INVAL;
+	if (error_text == NULL)
+		error_text_size = 0;
+	const struct rl_word *word = rl_words_find(name);
+	if (word == NULL || word->home != RL_WORD_LOCK || o->size < word->offset + word->width) {
+		snprintf(error_text, error_text_size,
+		         "no option of a lock is called '%s'; redlock_config(3) lists them", name);
+		return REDLOCK_E_INVAL;
+	}
+	if (!rl_words_parse(word, value, &number, problem, sizeof problem)) {
+		snprintf(error_text, error_text_size, "%s: %s", name, problem);
+		return REDLOCK_E_INVAL;
+	}
+	if (word->kind == RL_WORD_TEXT) {
+		put_text(o, word, value);
+		o->token_len = strlen(value);
+	} else {
+		put_number(o, word, number);
+	}
+	return 0;
+}
+
+/* ---- load ---- */
+
+/* The nodes of several lines are one list. Returns NULL: out of memory. */
+static char *join_urls(const redlock_config *config)
+{
+	struct redlock_setting setting = {.size = sizeof setting};
+	size_t size = 1;
+	for (size_t i = 0; redlock_config_setting(config, i, &setting) > 0; i++)
+		size += strcmp(setting.name, "url") == 0 ? strlen(setting.value) + 1 : 0;
+	char *list = calloc(1, size), *end = list;
+	for (size_t i = 0; list != NULL && redlock_config_setting(config, i, &setting) > 0; i++)
+		if (strcmp(setting.name, "url") == 0)
+			end += snprintf(end, size - (size_t)(end - list), "%s%s", end > list ? "," : "", setting.value);
+	return list;
+}
+
+static int set_nodes(struct redlock_options *o, const redlock_config *config)
+{
+	char *list = join_urls(config);
+	if (list == NULL)
+		return fail(o, REDLOCK_E_NOMEM, "out of memory");
+	int error = *list ? redlock_options_set(o, "url", list) : 0;
+	explicit_bzero(list, strlen(list));
+	free(list);
+	return error;
+}
+
+/* Puts in front of a sentence where the setting stands. */
+static int refuse(const struct redlock_options *o, int error, const char *where)
+{
+	char text[512];
+	if (o->error_text == NULL || o->error_text_size == 0 || error == REDLOCK_E_NOMEM)
+		return error;
+	snprintf(text, sizeof text, "%s", o->error_text);
+	snprintf(o->error_text, o->error_text_size, "%s: %s", where, text);
+	return error == REDLOCK_E_INVAL ? REDLOCK_E_CONFIG : error;
+}
+
+static int set_all(struct redlock_options *o, const redlock_config *config)
+{
+	struct redlock_setting setting = {.size = sizeof setting};
+	bool has_nodes = false;
+	int error = 0;
+	for (size_t i = 0; error == 0 && redlock_config_setting(config, i, &setting) > 0; i++) {
+		const struct rl_word *word = rl_words_find(setting.name);
+		if (word->kind == RL_WORD_URLS) {
+			error = has_nodes ? 0 : set_nodes(o, config);
+			has_nodes = true;
+		} else if (word->home == RL_WORD_CLIENT || word->home == RL_WORD_LOCK) {
+			error = redlock_options_set(o, setting.name, setting.value);
+		}
+	}
+	return error < 0 ? refuse(o, error, setting.where) : 0;
+}
+
+/* Names the sections that the file has: their nodes were meant, and none was chosen. */
+static int no_nodes(const struct redlock_options *o, const redlock_config *config)
+{
+	const char *cluster = redlock_config_cluster(config, 0);
+	if (cluster == NULL)
+		return fail(
+		    o, REDLOCK_E_CONFIG,
+		    "no nodes: set REDLOCK_URLS (comma list of redis://host:6379), or `url` in the configuration");
+	char names[256];
+	int used = 0;
+	for (size_t i = 0; (cluster = redlock_config_cluster(config, i)) != NULL && used < (int)sizeof names; i++)
+		used +=
+		    snprintf(names + used, sizeof names - (size_t)used, "%s[cluster %s]", i > 0 ? ", " : "", cluster);
+	return fail(o, REDLOCK_E_CONFIG, "no nodes: the configuration has %s; choose one: REDLOCK_CLUSTER=%s",
+	            names, redlock_config_cluster(config, 0));
+}
+
+int redlock_options_load(struct redlock_options *o, const char *cluster, const char *file)
+{
+	RL_NO_CANCEL;
+	redlock_config *config = NULL;
+	char warning[512] = "";
+	if (o == NULL || o->size < sizeof *o)
+		return REDLOCK_E_INVAL;
+	struct redlock_options reading = *o;
+	reading.warning_text = warning;
+	reading.warning_text_size = sizeof warning;
+	int error = redlock_config_read(&reading, cluster, file, &config);
+	if (error < 0)
+		return error;
+	if (o->warning_text != NULL && o->warning_text_size > 0)
+		o->warning_text[0] = '\0';
+	error = set_all(o, config);
+	if (error == 0 && o->url_count == 0)
+		error = no_nodes(o, config);
+	if (error == 0)
+		add_warning(o, warning, "");
+	redlock_config_free(config);
+	return error;
+}
+
+void redlock_options_clear(struct redlock_options *o)
+{
+	if (o == NULL || o->size < sizeof *o)
+		return;
+	struct redlock_option_store *store = o->store;
+	redlock_options_init_sized(o, o->size);
+	if (store == NULL)
+		return;
+	for (size_t i = 0; i < store->count; i++) {
+		explicit_bzero(store->texts[i], strlen(store->texts[i]));
+		free(store->texts[i]);
+	}
+	free(store->texts);
+	free(store->urls);
+	free(store);
+}
