@@ -70,6 +70,9 @@ static int check_options(const struct redlock_options *o)
 	if (o->guard < REDLOCK_GUARD_OFF || o->guard > REDLOCK_GUARD_REQUIRE)
 		return complain(blame(o, "guard"), REDLOCK_E_INVAL,
 		                "the guard is REDLOCK_GUARD_OFF, _AUTO or _REQUIRE");
+	if (o->guarded_set != NULL && strlen(o->guarded_set) > RL_SET_ID)
+		return complain(blame(o, "guarded_set"), REDLOCK_E_INVAL,
+		                "the id of a guarded set has %d characters at most", RL_SET_ID);
 	if (o->prefix != NULL && strlen(o->prefix) >= REDLOCK_MAX_NAME)
 		return complain(blame(o, "prefix"), REDLOCK_E_INVAL, "the prefix is too long");
 	return 0;
@@ -143,11 +146,14 @@ static int add_nodes(redlock_client *c, const struct redlock_options *o)
 static int add_guard(redlock_client *c, const struct redlock_options *o)
 {
 	const struct rl_endpoint *endpoints[REDLOCK_MAX_NODES];
+	c->nodes.look_ns = UINT64_MAX;
 	if (o->guard == REDLOCK_GUARD_OFF)
 		return 0;
 	for (unsigned i = 0; i < c->nodes.count; i++)
 		endpoints[i] = &c->nodes.list[i].link.endpoint;
 	c->nodes.set = rl_set_new(endpoints, c->nodes.count, c->nodes.quorum, o->guard == REDLOCK_GUARD_REQUIRE);
+	if (c->nodes.set != NULL && o->guarded_set != NULL)
+		rl_set_tell(c->nodes.set, o->guarded_set);
 	if (c->nodes.set != NULL)
 		c->nodes.set->clocks = (struct rl_offset_rules){
 		    .drift_ppm = c->drift_ppm > SLEW_PPM ? c->drift_ppm : SLEW_PPM,

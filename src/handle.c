@@ -38,6 +38,14 @@ bool rl_handle_make_findings(redlock_lock *lock)
 	return lock->core.findings != NULL;
 }
 
+bool rl_handle_make_numbers(redlock_lock *lock)
+{
+	size_t votes = lock->core.rules->node_count * sizeof lock->core.numbers->of[0];
+	if (lock->core.numbers == NULL)
+		lock->core.numbers = calloc(1, sizeof *lock->core.numbers + votes);
+	return lock->core.numbers != NULL;
+}
+
 int rl_handle_extend_event(const redlock_lock *lock, uint64_t ttl_ms, struct rl_event *ret)
 {
 	if (lock == NULL || lock->client == NULL)

@@ -94,6 +94,9 @@ static inline struct rl_slice rl_handle_token(const redlock_lock *lock)
 /* Makes room for what the nodes have under the name, once. False: out of memory. */
 bool rl_handle_make_findings(redlock_lock *lock);
 
+/* The same for numbers that the nodes of a guarded set tell, or which slots they gave. */
+bool rl_handle_make_numbers(redlock_lock *lock);
+
 /* The event that an extend by `ttl_ms` is. 0, INVAL, STATE. Not under the mutex. */
 int rl_handle_extend_event(const redlock_lock *lock, uint64_t ttl_ms, struct rl_event *ret_event);
 

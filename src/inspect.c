@@ -52,6 +52,31 @@ int redlock_node_status(redlock_client *c, unsigned index, struct redlock_node_s
 	return error;
 }
 
+static void write_guard(const struct rl_set *set, struct redlock_guard_status *ret)
+{
+	struct rl_set_count count = rl_set_count(set);
+	ret->state = rl_set_is_guarded(set) ? REDLOCK_SET_GUARDED
+	             : set->is_plain        ? REDLOCK_SET_PLAIN
+	                                    : REDLOCK_SET_UNKNOWN;
+	if (ret->state == REDLOCK_SET_GUARDED)
+		memcpy(ret->set, set->id, sizeof ret->set);
+	ret->records = count.records;
+	ret->without = count.without;
+	ret->barred = count.barred;
+}
+
+int redlock_guard_status(redlock_client *c, struct redlock_guard_status *ret)
+{
+	struct redlock_guard_status status = {0};
+	int error = ret != NULL ? rl_client_enter(c) : REDLOCK_E_INVAL;
+	if (error < 0)
+		return error;
+	if (c->nodes.set != NULL)
+		write_guard(c->nodes.set, &status);
+	rl_loop_leave(&c->loop);
+	return rl_sized_return(ret, &status, sizeof status);
+}
+
 int redlock_client_terms(redlock_client *c, const struct redlock_lock_options *options,
                          struct redlock_terms *ret)
 {

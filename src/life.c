@@ -57,14 +57,12 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 	return lock;
 }
 
-/* What the nodes of a guarded set tell besides, or which slots they gave. False: out of memory. */
-static bool make_numbers(const redlock_client *c, redlock_lock *lock)
+/* Numbers that nodes tell: a fencing number, a slot. A guarded set makes room for them later, too. False: out
+ * of memory. */
+static bool make_numbers(redlock_lock *lock, const struct rl_policy *policy)
 {
-	size_t size = sizeof *lock->core.numbers + c->nodes.count * sizeof lock->core.numbers->of[0];
-	bool tell = c->nodes.set != NULL || lock->core.rules->slots > 0;
-	if (tell)
-		lock->core.numbers = calloc(1, size);
-	return !tell || lock->core.numbers != NULL;
+	bool tell = policy->draws || policy->slots;
+	return !tell || rl_handle_make_numbers(lock);
 }
 
 static void free_memory(redlock_lock *lock)
@@ -107,7 +105,8 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	if (names->several && (wanted.policy = wanted.policy->many) == NULL)
 		return REDLOCK_E_INVAL;
 	const struct rl_policy *policy = wanted.policy;
-	if (c->nodes.set != NULL ? policy->unguarded : policy->draws)
+	const struct rl_set *set = c->nodes.set;
+	if (set == NULL ? policy->draws : set->require && policy->unguarded)
 		return REDLOCK_E_INVAL;
 	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
 		return REDLOCK_E_NOMEM;
@@ -115,7 +114,7 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	if (rules == NULL)
 		return REDLOCK_E_NOMEM;
 	redlock_lock *lock = allocate(c, rules, names, options);
-	if (lock == NULL || !make_numbers(c, lock)) {
+	if (lock == NULL || !make_numbers(lock, policy)) {
 		free(lock);
 		rl_registry_drop_rules(&c->handles, rules);
 		return REDLOCK_E_NOMEM;
@@ -124,6 +123,8 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	if (c->nodes.set != NULL)
 		rl_set_hurry(c->nodes.set, rl_time_min(rules->wait_ns, rules->noquorum_wait_ns),
 		             rules->node_timeout_ns);
+	if (policy->draws)
+		c->nodes.set->hears_all = true;
 	rl_registry_add(&c->handles, lock);
 	*ret = lock;
 	return 0;

@@ -36,8 +36,21 @@ static void look_at_queue(struct rl_request *request, const struct rl_node *n, u
 	request->unqueued = (request->plain >> n->id & 1) != 0;
 }
 
+#define LOOK_NS (60000 * RL_NS_PER_MS)
+
+/* `redlock init` may have made it a guarded set since. The question leaves with the request. */
+static __attribute__((noinline)) void look_again(struct rl_nodes *ns, uint64_t now)
+{
+	ns->look_ns = rl_time_add(now, LOOK_NS);
+	rl_set_doubt(ns->set);
+	for (unsigned i = 0; i < ns->count; i++)
+		rl_admission_look(&ns->list[i], now);
+}
+
 void rl_nodes_submit(struct rl_nodes *ns, struct rl_request *request, uint32_t to, uint64_t now)
 {
+	if (now >= ns->look_ns && rl_ops_relies(&rl_ops[request->operation]))
+		look_again(ns, now);
 	uint32_t seq = request->tag.seq;
 	unsigned operation = request->operation;
 	bool differ = (request->enter | request->plain) != 0; /* not all are asked the same */
@@ -179,9 +192,11 @@ static bool same_server(const struct rl_node *a, const struct rl_node *b)
 
 void rl_nodes_identify(struct rl_nodes *ns)
 {
+	ns->named = true;
 	for (unsigned i = 0; i < ns->count; i++) {
 		struct rl_node *a = &ns->list[i];
 		a->identified = a->duplicate = false;
+		ns->named &= a->link.facts.run_id[0] != '\0';
 		for (unsigned j = 0; j < ns->count; j++)
 			if (i != j && same_server(a, &ns->list[j]))
 				a->duplicate = true;
@@ -198,7 +213,7 @@ bool rl_nodes_are_identified(const struct rl_nodes *ns)
 }
 
 /* One that never connected, and has failed, is not waited for. */
-bool rl_nodes_are_ordered(const struct rl_nodes *ns)
+bool rl_nodes_look_ordered(const struct rl_nodes *ns)
 {
 	for (unsigned i = 0; i < ns->count; i++) {
 		const struct rl_link *link = &ns->list[i].link;
@@ -212,6 +227,11 @@ bool rl_nodes_are_ordered(const struct rl_nodes *ns)
 void rl_nodes_settle(struct rl_nodes *ns, uint64_t now)
 {
 	ns->set->changed = false;
+	rl_set_settle(ns->set, now);
+	if (!ns->set->is_plain)
+		ns->look_ns = UINT64_MAX;
+	else if (ns->look_ns == UINT64_MAX)
+		ns->look_ns = rl_time_add(now, LOOK_NS);
 	for (unsigned i = 0; i < ns->count; i++)
 		rl_admission_settle(&ns->list[i], now);
 }

@@ -17,6 +17,8 @@ struct rl_nodes {
 	struct rl_set *set;               /* what is known of it as a guarded one; NULL: it has no guard */
 	struct rl_wire wire;              /* a request is formatted once for all */
 	uint8_t order[REDLOCK_MAX_NODES]; /* their numbers in an order that other clients have too */
+	uint64_t look_ns;                 /* when a plain set is asked again whether it is guarded */
+	bool named;                       /* each node has said who it is */
 	bool new_credentials;             /* there may be nodes that are to log in again */
 	bool listening;                   /* there may be nodes with a listener */
 	uint32_t heard;                   /* bit per node: messages were heard when this was last looked at */
@@ -75,8 +77,19 @@ void rl_nodes_identify(struct rl_nodes *nodes);
 /* Each has said so. */
 bool rl_nodes_are_identified(const struct rl_nodes *nodes);
 
-/* Whether the order will not change soon: each node has said who it is, will not tell, or has failed. */
-bool rl_nodes_are_ordered(const struct rl_nodes *nodes);
+/* Whether a turn of the loop has anything to do for the guard. */
+static inline bool rl_nodes_are_guarded(const struct rl_nodes *ns)
+{
+	return ns->set != NULL && !ns->set->at_rest;
+}
+
+/* Whether the order will not change soon: each node has said who it is, will not tell, or has failed. Cheap
+ * once all have said so, since every step of a handle asks. */
+bool rl_nodes_look_ordered(const struct rl_nodes *nodes);
+static inline bool rl_nodes_are_ordered(const struct rl_nodes *ns)
+{
+	return ns->named || rl_nodes_look_ordered(ns);
+}
 
 /* A node has told what it knows of the set: that may change what the others are asked. */
 void rl_nodes_settle(struct rl_nodes *nodes, uint64_t now_ns);

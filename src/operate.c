@@ -360,6 +360,8 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		return REDLOCK_E_BUSY;
 	if (event->kind == RL_EV_ACQUIRE)
 		rl_heir_forget(lock);
+	if (event->kind == RL_EV_ACQUIRE && rl_nodes_are_guarded(&c->nodes))
+		(void)rl_handle_make_numbers(lock); /* without memory quarantines are not waited for */
 	bool passed = event->kind == RL_EV_RELEASE && event->passes && pass_on(c, lock);
 	int error = passed ? 0 : step(c, lock, event);
 	if (c->nodes.refused_by != 0)
@@ -380,6 +382,17 @@ void rl_operate_leap(redlock_client *c)
 	redlock_lock *lock = rl_registry_next(&c->handles, 0);
 	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1))
 		rl_operate(c, lock, &event);
+}
+
+void rl_operate_notice(redlock_client *c)
+{
+	struct rl_event event = {.kind = RL_EV_GUARDED, .ttl_ns = rl_time_ms(c->nodes.set->ttl_ms)};
+	c->nodes.set->noticed = false;
+	redlock_lock *lock = rl_registry_next(&c->handles, 0);
+	for (; lock != NULL; lock = rl_registry_next(&c->handles, lock->slot + 1)) {
+		(void)rl_handle_make_numbers(lock); /* without memory quarantines are not waited for */
+		rl_operate(c, lock, &event);
+	}
 }
 
 /* ---- answers ---- */

@@ -18,6 +18,9 @@ static inline void rl_operate_catch_up(redlock_client *c)
 		rl_operate_leap(c);
 }
 
+/* Tells all handles that the set, which was plain, is guarded. */
+void rl_operate_notice(redlock_client *c);
+
 /* Counts the answer of a node. */
 void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_answer *answer);
 

@@ -11,7 +11,8 @@
 
 void redlock_options_init_sized(struct redlock_options *o, size_t size)
 {
-	static const struct redlock_options defaults = {.drift_ppm = 10000, .drift_ms = 2, .stop_fd = -1};
+	static const struct redlock_options defaults = {
+	    .drift_ppm = 10000, .drift_ms = 2, .guard = REDLOCK_GUARD_AUTO, .stop_fd = -1};
 	rl_sized_fill(o, size, &defaults, sizeof defaults);
 }
 

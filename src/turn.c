@@ -47,7 +47,7 @@ uint64_t rl_turn_deadline(const redlock_client *c)
 {
 	const struct rl_timer *first = rl_schedule_first(&c->loop.schedule);
 	uint64_t next = rl_time_min(first != NULL ? first->at_ns : UINT64_MAX, rl_nodes_deadline(&c->nodes));
-	if (c->nodes.set != NULL)
+	if (rl_nodes_are_guarded(&c->nodes))
 		next = rl_time_min(next, rl_guard_deadline(&c->guard, &c->nodes));
 	if (atomic_load(&c->loop.deferred))
 		next = rl_time_min(next, rl_time_add(c->loop.deferred_since_ns, DEFER_NS));
@@ -146,6 +146,8 @@ static __attribute__((noinline)) void keep_set(redlock_client *c)
 		warn_of_clocks(c);
 	if (c->nodes.set->changed) {
 		rl_nodes_settle(&c->nodes, c->loop.now_ns);
+		if (c->nodes.set->noticed)
+			rl_operate_notice(c);
 		for (unsigned i = 0; i < c->nodes.count; i++)
 			collect(c, &c->nodes.list[i]);
 	}
@@ -178,10 +180,10 @@ static void turn(redlock_client *c, const struct rl_ready *ready, int count)
 		rl_node_ready(node, ready[i].id, ready[i].events, c->loop.now_ns);
 		collect(c, node);
 	}
-	if (c->nodes.set != NULL)
+	if (rl_nodes_are_guarded(&c->nodes))
 		give_up(c);
 	run_timers(c);
-	if (c->nodes.set != NULL)
+	if (rl_nodes_are_guarded(&c->nodes))
 		keep_set(c);
 	note_deafness(c);
 	rl_loop_wake_drainers(&c->loop);

@@ -78,8 +78,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * and wakes a waiter; redlock_extend() and redlock_query() ask the slot of the option `slot`;
  * redlock_acquire() is STATE, as the slot that the value had before would not be known.
  *
- * Needs the right to run scripts. Excludes REDLOCK_SHARED, `fence`, `compat`, and `guard` of the client
- * (INVAL).
+ * Needs the right to run scripts. Excludes REDLOCK_SHARED, `fence`, `compat`, and REDLOCK_GUARD_REQUIRE of
+ * the client (INVAL). A guarded node set refuses slots (UNCHECKED).
  */
 
 /* Which slot is held, from 0 to slots - 1. Any thread. Errors: INVAL, STATE (no slot is held, or the lock has
@@ -101,7 +101,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_slot(const redlock_lock *lock, u
  * no upgrade: an extend with it is GONE while its holder is exclusive. Excludes `slots`, `compat` and several
  * names: INVAL.
  *
- * In a client with `guard`, nodes that may have forgotten locks have no vote, as for any lock. Shared holders
+ * In a guarded node set, nodes that may have forgotten locks have no vote, as for any lock. Shared holders
  * have no fencing token. With `fence` an upgrade has one: redlock_lock_fence() is 0 before it, and again
  * after the downgrade.
  *
@@ -148,7 +148,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_downgrade(redlock_lock *lock);
  * ends. This library respects their locks, and takes over those that have ended and have no expiry. Other
  * clients see a time; the token is in a second key, and release, extend and query (also with `token`) use
  * that key. The time is that of the server. The key has an expiry, so that a dead holder does not block other
- * clients for ever. Needs scripts; excludes `fence`, and `guard` of the client (INVAL). Waiters acquire the
+ * clients for ever. Needs scripts; excludes `fence`, and REDLOCK_GUARD_REQUIRE of the
+ * client (INVAL). A guarded node set refuses it (UNCHECKED). Waiters acquire the
  * lock by chance, not in order. It is as weak as the protocol:
  *   - A client whose clock is ahead of that of a server takes the lock over before it ends. The holder
  *     notices at the next extend, which returns LOST.

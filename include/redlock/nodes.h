@@ -56,6 +56,23 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_set_credentials(redlock_client *clien
  * sooner; REDLOCK_EVENT_DANGER and _LOST come as always. Any thread. */
 REDLOCK_API uint64_t redlock_leapt_ms(redlock_client *client);
 
+/* What a client has seen of the guard of its nodes (`guard` of its options). */
+enum redlock_guard_state { REDLOCK_SET_UNKNOWN = 0, REDLOCK_SET_PLAIN = 1, REDLOCK_SET_GUARDED = 2 };
+
+struct redlock_guard_status {
+	size_t size;      /* the caller's: sizeof(struct redlock_guard_status) */
+	int state;        /* REDLOCK_SET_; UNKNOWN: too few nodes have answered, or the guard is OFF */
+	char set[17];     /* GUARDED: the id of the set, for `guarded_set` of other clients; else "" */
+	unsigned records; /* nodes that have a record of a node set */
+	unsigned without; /* nodes that have none, or one that says that the set was taken back */
+	unsigned barred;  /* nodes whose record this user may not read */
+};
+
+/* Writes what the client has seen so far. Sends nothing and does not wait. Any thread. Errors: INVAL,
+ * FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_guard_status(redlock_client *client,
+                                                        struct redlock_guard_status *ret_status);
+
 /*
  * The rights that a user of the servers needs, in the form that ACL SETUSER takes ("+set +get ..."): first
  * the rights for locks; then those for the commands that open a connection, without which less is known but

@@ -74,10 +74,14 @@ struct redlock_options {
 	int *error_node;           /* receives the index of the node, from 0; -1: no particular node */
 	const char **error_option; /* receives a constant: the option of this struct, "urls" ...; NULL: none */
 	/* Whether nodes that may have forgotten locks are kept out, by the record of a guarded node set that each
-	 * of them has (`redlock init`). REQUIRE: only nodes with a record of this set vote. AUTO: the same, if
-	 * the client sees a record while it connects; otherwise as OFF, which is unsafe where a majority of nodes
-	 * has lost its records. OFF, the default: records are ignored. */
+	 * of them has (`redlock init`). REQUIRE: only nodes with a record of this set vote. AUTO, the default:
+	 * the same, once the client has seen a record of this set, until `redlock init --plain` takes the set
+	 * back; a set without records is plain. A client looks when it connects, and once a minute while it is
+	 * used, together with what it asks anyway. OFF: records are ignored. */
 	int guard; /* REDLOCK_GUARD_ */
+	/* AUTO: the caller knows that the set is guarded, so that a majority which has lost its records does not
+	 * make it plain: `set` of an earlier redlock_guard_status(). NULL: unknown. */
+	const char *guarded_set;
 	/* The options of handles that redlock_lock_new() makes with NULL options. Its `token` and `user` are
 	 * ignored. NULL: the defaults. */
 	const struct redlock_lock_options *lock_options;
@@ -122,14 +126,15 @@ struct redlock_lock_options {
 	    quarantine_wait_ms; /* how long acquire waits, beyond wait_ms, for nodes of a guarded set that may
 	                           have forgotten locks and do not vote yet, if a quorum lacks only such
 	                           nodes; also with wait_ms 0. REDLOCK_FOREVER: until the quarantine ends; 0 */
-	int fence;     /* 1: each acquisition has a fencing token, redlock_lock_fence(). Needs `guard`, and no own
-	                  value; 0 */
-	int reentrant; /* 1: redlock_acquire() on a handle that is held and still valid counts up and returns 0.
-	                  Each such call needs one more redlock_release(), which counts down and returns 0. Only
-	                  the last one releases. A lost handle cannot be acquired again: STATE. Threads that share
-	                  the handle need a mutex of the caller around each call: a release that returns STATE,
-	                  because the call of another thread has not finished, has not counted down; 0 */
-	int compat;    /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see kinds.h; OFF */
+	int fence;      /* 1: each acquisition has a fencing token, redlock_lock_fence(). No node without a
+	                   record gives one, as with REDLOCK_GUARD_REQUIRE. Excludes REDLOCK_GUARD_OFF, and an own
+	                   value; 0 */
+	int reentrant;  /* 1: redlock_acquire() on a handle that is held and still valid counts up and returns 0.
+	                   Each such call needs one more redlock_release(), which counts down and returns 0. Only
+	                   the last one releases. A lost handle cannot be acquired again: STATE. Threads that share
+	                   the handle need a mutex of the caller around each call: a release that returns STATE,
+	                   because the call of another thread has not finished, has not counted down; 0 */
+	int compat;     /* REDLOCK_COMPAT_: with clients of the old SETNX protocol, see kinds.h; OFF */
 	uint32_t slots; /* the number of handles that may hold the name at a time, 1 to REDLOCK_MAX_SLOTS, one in
 	                   each slot: redlock_lock_slot() in kinds.h; 0: one holder, and no slots */
 	int mode;       /* REDLOCK_SHARED: any number of handles holds it at once, see kinds.h; EXCLUSIVE */

@@ -93,7 +93,8 @@ REDLOCK_API const char *redlock_error_name(int error);
 	X(UNCOUNTED, 29, MISSING, "has no fencing numbers at present")                                           \
 	X(CLOCK, 30, MISSING, "its clock went wrong: it does not vote until what it held has expired")           \
 	X(SLOTS, 31, FATAL, "has another number of slots for this name")                                         \
-	X(SERVICE, 32, FATAL, "is another kind of service")
+	X(SERVICE, 32, FATAL, "is another kind of service")                                                      \
+	X(UNCHECKED, 33, FATAL, "is in a guarded node set, whose record this kind of lock does not check")
 
 enum redlock_vote_code {
 #define REDLOCK_VOTE_ENUM(name, value, kind, text) REDLOCK_VOTE_##name = (value),

@@ -65,6 +65,14 @@ void rl_hold_leap(struct rl_lock *l, const struct rl_event *e)
 		l->offered_ns = e->now_ns + 1;
 }
 
+void rl_hold_guard(struct rl_lock *l, const struct rl_event *e)
+{
+	uint64_t drift = rl_validity_drift(e->ttl_ns, l->rules->drift_ppm, l->rules->drift_base_ns);
+	l->valid_until_ns = rl_time_min(l->valid_until_ns, rl_validity_end(e->now_ns, e->ttl_ns, drift));
+	if (l->renew_at_ns != RL_TIME_NEVER)
+		l->renew_at_ns = e->now_ns;
+}
+
 void rl_hold_lose(struct rl_lock *l, struct rl_effects *fx)
 {
 	l->phase = RL_LOST;

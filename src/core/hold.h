@@ -43,6 +43,10 @@ void rl_hold_tick(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effe
 /* More time has passed than the clock shows: what counts from a point in time ends so much sooner. */
 void rl_hold_leap(struct rl_lock *lock, const struct rl_event *event);
 
+/* The set is guarded, which was not known when the lock was granted: what is believed of it is no more than a
+ * grant of now could promise, and is renewed at once. */
+void rl_hold_guard(struct rl_lock *lock, const struct rl_event *event);
+
 void rl_hold_lose(struct rl_lock *lock, struct rl_effects *effects);
 
 #endif

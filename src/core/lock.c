@@ -297,6 +297,19 @@ static int on_leap(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	return 0;
 }
 
+/* Nodes that vote for this attempt may have forgotten locks: it begins anew, by the record. An extend is
+ * asked again of all. */
+static int on_guarded(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (rl_state_acquires(l) && l->claims)
+		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, false, fx);
+	else if (l->round.open && l->round.operation == REDLOCK_OP_EXTEND)
+		rl_round_again(l, rl_ballot_nodes(l), e->now_ns, fx);
+	if (l->phase == RL_HELD)
+		rl_hold_guard(l, e);
+	return 0;
+}
+
 /* What is counted for each holder begins anew. */
 static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
@@ -331,7 +344,8 @@ static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	    [RL_EV_ACQUIRE] = on_acquire, [RL_EV_EXTEND] = on_extend, [RL_EV_RELEASE] = on_release,
 	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
 	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand,
-	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = on_pass,     [RL_EV_TURN] = rl_share_turn};
+	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = on_pass,     [RL_EV_TURN] = rl_share_turn,
+	    [RL_EV_GUARDED] = on_guarded};
 	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
 	return known ? handlers[e->kind](l, e, fx) : 0;
 }

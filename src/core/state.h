@@ -242,7 +242,8 @@ enum rl_event_kind {
 	RL_EV_WAKE,
 	RL_EV_HAND,
 	RL_EV_LEAP,
-	RL_EV_PASS
+	RL_EV_PASS,
+	RL_EV_GUARDED
 };
 
 struct rl_event {
@@ -250,7 +251,7 @@ struct rl_event {
 	int result; /* CANCEL: what the cancelled operation returns */
 	uint64_t now_ns;
 	uint64_t entropy;      /* any random bits: used for the retry delay */
-	uint64_t ttl_ns;       /* EXTEND */
+	uint64_t ttl_ns;       /* EXTEND; GUARDED: the longest that the set permits */
 	uint64_t behind_ns;    /* until then another handle of this client is first for the lock; 0: none is */
 	uint64_t offered_ns;   /* HAND: the number of the offer that was taken */
 	uint64_t leap_ns;      /* LEAP: so much more time has passed than the clock shows */

@@ -34,6 +34,7 @@ enum { AGE_PART = 4 };
 bool rl_admission_new(struct rl_node *n, struct rl_set *set)
 {
 	n->admission = calloc(1, sizeof *n->admission);
+	n->guards = n->admission != NULL;
 	if (n->admission != NULL)
 		n->admission->set = set;
 	return n->admission != NULL;
@@ -82,14 +83,17 @@ bool rl_admission_begin(struct rl_node *n, uint64_t now_ns)
 	rl_set_forget(a->set, n->id);
 	rl_set_await(a->set, n->id, now_ns);
 	a->opinion = (struct rl_set_opinion){.kind = RL_SET_HOLD};
-	a->holds = true;
+	a->holds = a->set->require || a->set->hears_all || rl_set_is_guarded(a->set);
+	a->passed = false;
+	n->guards = true;
 	if (!a->leaves)
 		n->refusals = 0; /* all were handed out when it broke */
 	a->leaves = false;
-	a->asking = a->timing = false;
+	a->asking = true;
+	a->timing = false;
 	a->asked_ns = a->timed_ns = now_ns;
 	n->methods.guarded = 0;
-	n->link.gate++;
+	n->link.gate += a->holds;
 	bool ok = draw(a);
 	struct rl_request r = question(n, RL_OP_MEET, "", record, digits);
 	ok = ok && rl_request_write(&bytes, &r, RL_FORM_TEXT) &&
@@ -152,6 +156,19 @@ void rl_admission_ask(struct rl_node *n, uint64_t now_ns)
 		(void)rl_admission_leave(n); /* the new connection asks */
 	else if (may_ask(n) && draw(n->admission))
 		ask(n, RL_OP_MEET, "", now_ns);
+}
+
+void rl_admission_look(struct rl_node *n, uint64_t now_ns)
+{
+	struct rl_admission *a = n->admission;
+	if (n->link.state != RL_LINK_OPEN || a->opinion.kind != RL_SET_ASK)
+		return; /* its record comes with the connection */
+	a->opinion = (struct rl_set_opinion){.kind = RL_SET_HOLD};
+	n->guards = true;
+	if (!a->asking)
+		rl_admission_ask(n, now_ns);
+	if (!a->asking)
+		rl_link_fail_memory(&n->link);
 }
 
 void rl_admission_admit(struct rl_node *n, const char *floor, uint64_t now_ns)
@@ -245,6 +262,7 @@ static bool is_quoted(const struct rl_node *n, const struct rl_vote *vote)
 void rl_admission_meet(struct rl_node *n, const struct rl_reply *reply, uint64_t now_ns)
 {
 	struct rl_vote vote;
+	n->admission->asking = false;
 	rl_answer_read(rl_ops[RL_OP_MEET].outcomes, reply, &vote);
 	if (vote.code == REDLOCK_VOTE_GARBAGE || (vote.code == REDLOCK_VOTE_YES && !is_quoted(n, &vote))) {
 		rl_link_fail(&n->link, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
@@ -303,6 +321,11 @@ static bool ask_all_again(struct rl_node *n, uint64_t now_ns)
 	return ok;
 }
 
+static bool is_unsent(const struct rl_node *n)
+{
+	return n->link.outbox.count > 0 && rl_outbox_front_unsent(&n->link.outbox);
+}
+
 /* What waits for it must not go by it: it took so long to open, or nobody drove the loop meanwhile, or it was
  * reached by an old lookup, and the next one is under way. Once it is made anew at once. */
 static bool opened_too_late(struct rl_node *n, uint64_t now_ns)
@@ -332,19 +355,33 @@ static void let_go(struct rl_node *n, uint64_t now_ns)
 		rl_handshake_pass(&n->link);
 }
 
+/* A login has kept back what was asked, in the plain form. */
+static void ask_in_time(struct rl_node *n, uint64_t now_ns)
+{
+	if (is_aged(n, now_ns))
+		rl_link_fail(&n->link, REDLOCK_VOTE_DOWN, "it takes too long to find and to reach it");
+	else if (!ask_all_again(n, now_ns))
+		rl_link_fail_memory(&n->link);
+}
+
 void rl_admission_settle(struct rl_node *n, uint64_t now_ns)
 {
 	struct rl_admission *a = n->admission;
 	const struct rl_set_opinion *o = &a->opinion;
 	if (n->link.state != RL_LINK_OPEN)
 		return;
+	bool held = o->kind == RL_SET_HOLD;
 	rl_set_judge(a->set, n->id, &a->opinion);
+	a->passed |= o->kind == RL_SET_PASSES;
+	n->guards = o->kind != RL_SET_ASK || a->passed;
 	n->methods.guarded = o->kind == RL_SET_PASSES ? RL_FORMS_GUARD : 0;
 	n->methods.pass = rl_slice_of(o->pass);
 	if (o->kind == RL_SET_REFUSE && o->why != NULL)
 		rl_link_remember(&n->link, o->vote, o->why);
 	if (a->holds && o->kind != RL_SET_HOLD)
 		let_go(n, now_ns);
+	else if (held && n->methods.guarded != 0 && is_unsent(n))
+		ask_in_time(n, now_ns);
 	if (a->set->records[n->id].verdict == RL_SET_BARE && a->set->config[0] != '\0')
 		rl_admission_ask(n, now_ns); /* it can be told now how long its quarantine is */
 }
@@ -364,15 +401,18 @@ bool rl_admission_renews(struct rl_node *n, uint64_t now_ns)
 	return true;
 }
 
+static struct rl_vote refusal(const struct rl_node *n, enum redlock_vote_code code, uint64_t now_ns)
+{
+	return (struct rl_vote){
+	    .code = code, .number_count = 1, .numbers = {(int64_t)rl_admission_left_ms(n, now_ns)}};
+}
+
 bool rl_admission_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
 	const struct rl_entry *front;
 	while ((front = rl_outbox_front(&n->link.outbox)) != NULL && front->refused != REDLOCK_VOTE_PENDING) {
-		*ret = (struct rl_answer){.tag = front->tag,
-		                          .operation = front->operation,
-		                          .vote = {.code = front->refused,
-		                                   .number_count = 1,
-		                                   .numbers = {(int64_t)rl_admission_left_ms(n, now_ns)}}};
+		*ret = (struct rl_answer){
+		    .tag = front->tag, .operation = front->operation, .vote = refusal(n, front->refused, now_ns)};
 		rl_outbox_pop(&n->link.outbox);
 		n->refusals--;
 		if (ret->tag.seq != 0)
@@ -419,24 +459,89 @@ void rl_admission_tick(struct rl_node *n, uint64_t now_ns)
 		rl_admission_ask(n, now_ns);
 }
 
-enum redlock_vote_code rl_admission_vote(struct rl_node *n, const struct rl_request *r, uint64_t now_ns)
+/* Without a record there are no counters. */
+static bool needs_guard(const struct rl_request *r)
+{
+	const struct rl_op *op = &rl_ops[r->operation];
+	return (op->claims && r->fenced) || op->forms == RL_FORMS_GUARD;
+}
+
+void rl_admission_hold(struct rl_node *n, const struct rl_request *r)
 {
 	struct rl_admission *a = n->admission;
+	bool unknown = a->opinion.kind == RL_SET_HOLD && !a->holds && needs_guard(r);
+	if (!unknown || n->link.state == RL_LINK_DOWN || (n->link.outbox.count > 0 && !is_unsent(n)))
+		return;
+	a->holds = true;
+	n->link.gate++;
+}
+
+/* Of an admitted node. */
+static enum redlock_vote_code object(struct rl_node *n, const struct rl_request *r)
+{
+	const struct rl_admission *a = n->admission;
+	if (needs_guard(r) && a->opinion.objection != NULL) {
+		rl_link_remember(&n->link, REDLOCK_VOTE_FOREIGN, a->opinion.objection);
+		return REDLOCK_VOTE_FOREIGN;
+	}
+	return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;
+}
+
+enum redlock_vote_code rl_admission_vote(struct rl_node *n, const struct rl_request *r, uint64_t now_ns)
+{
+	const struct rl_admission *a = n->admission;
 	const struct rl_op *op = &rl_ops[r->operation];
 	if (n->link.state != RL_LINK_OPEN) /* it may have to connect first */
 		return REDLOCK_VOTE_PENDING;
-	if (a->holds || (op->forms & RL_FORMS_GUARD) == 0)
+	if (a->holds || a->opinion.kind == RL_SET_HOLD)
 		return REDLOCK_VOTE_PENDING;
-	if (a->opinion.kind == RL_SET_ASK) /* without a record there are no counters */
-		return (op->claims && r->fenced) || op->forms == RL_FORMS_GUARD ? REDLOCK_VOTE_UNGUARDED
-		                                                                : REDLOCK_VOTE_PENDING;
+	bool checks = (op->forms & RL_FORMS_GUARD) != 0;
+	if (!checks && !rl_ops_relies(op))
+		return REDLOCK_VOTE_PENDING;
+	if (a->opinion.kind == RL_SET_ASK)
+		return needs_guard(r) ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_PENDING;
+	if (!checks)
+		return REDLOCK_VOTE_UNCHECKED;
 	if (a->opinion.kind == RL_SET_PASSES)
-		return r->ttl_ms > a->set->ttl_ms ? REDLOCK_VOTE_LONG_TTL : REDLOCK_VOTE_PENDING;
+		return object(n, r);
 	ask_if_due(n, now_ns);
 	return a->opinion.kind == RL_SET_REFUSE ? a->opinion.vote : REDLOCK_VOTE_QUARANTINE;
 }
 
 /* ---- answers ---- */
+
+/* A "no" of a claim needs no record: somebody has the key, whatever this node has forgotten. */
+enum rl_admission_weight rl_admission_weigh(const struct rl_node *n, const struct rl_entry *entry,
+                                            const struct rl_reply *reply, struct rl_vote *ret)
+{
+	const struct rl_op *op = &rl_ops[entry->operation];
+	const struct rl_set_opinion *o = &n->admission->opinion;
+	bool unguarded = rl_ops_relies(op) && (RL_FORMS_GUARD >> entry->form & 1) == 0;
+	if (!unguarded || o->kind == RL_SET_ASK || reply->value.type == RL_REPLY_ERROR)
+		return RL_ADMISSION_COUNTS;
+	rl_answer_read(op->outcomes, reply, ret);
+	bool yes = ret->code == REDLOCK_VOTE_YES, no = ret->code == REDLOCK_VOTE_NO;
+	if ((!yes && !no) || (no && op->claims && o->kind != RL_SET_REFUSE))
+		return RL_ADMISSION_COUNTS;
+	return o->kind == RL_SET_HOLD ? RL_ADMISSION_WAITS : RL_ADMISSION_VOID;
+}
+
+struct rl_vote rl_admission_vote_anew(struct rl_node *n, const struct rl_entry *entry, uint64_t now_ns)
+{
+	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(&n->link.outbox));
+	enum redlock_vote_code code = rl_admission_vote(n, &r, now_ns);
+	if (code == REDLOCK_VOTE_PENDING && is_aged(n, now_ns))
+		code = REDLOCK_VOTE_UNSENT; /* the next request makes a new connection */
+	return refusal(n, code, now_ns);
+}
+
+enum redlock_vote_code rl_admission_of_talk(const struct rl_node *n)
+{
+	const struct rl_set_opinion *o = &n->admission->opinion;
+	if (o->kind == RL_SET_ASK)
+		return REDLOCK_VOTE_YES;
+	return o->kind == RL_SET_REFUSE ? o->vote : REDLOCK_VOTE_QUARANTINE;
+}
 
 static void hear_record(struct rl_node *n, const struct rl_entry *entry, struct rl_vote *vote,
                         uint64_t now_ns)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether a node of a guarded set may vote, as its record says (set.h). It is asked while the connection
- * opens (MEET), and what it is asked waits for the answer; again when a script finds that the record has
- * changed, and when a quarantine should be over. What needs a vote is then asked in the guarded forms, or
- * nothing is sent and the reason is the vote.
+ * opens (MEET), and if the set may be guarded, what it is asked waits for the answer; again when a script
+ * finds that the record has changed, and when a quarantine should be over. What needs a vote is then asked in
+ * the guarded forms, or nothing is sent and the reason is the vote.
  *
  *     rl_admission_begin()     behind rl_handshake_begin()
  *     rl_admission_meet()      the answer to that
@@ -32,7 +32,8 @@
 struct rl_admission {
 	struct rl_set *set;
 	struct rl_set_opinion opinion;
-	bool holds;  /* operations wait: nothing is known yet on this connection */
+	bool holds;  /* operations wait: nothing is known yet on this connection, and the set may be guarded */
+	bool passed; /* it was admitted on this connection: answers in guarded forms may be under way */
 	bool asking; /* MEET or ADMIT is out */
 	bool late;   /* the connection before was too old when it was open */
 	bool leaves; /* operations wait for a new connection, which is made when nothing is under way on this one
@@ -54,9 +55,36 @@ void rl_admission_meet(struct rl_node *node, const struct rl_reply *reply, uint6
 
 void rl_admission_settle(struct rl_node *node, uint64_t now_ns);
 
+/* Operations must wait for the record if this request is for guarded nodes alone, and nothing has left yet.
+ */
+void rl_admission_hold(struct rl_node *node, const struct rl_request *request);
+
 /* PENDING: it may be asked. */
 enum redlock_vote_code rl_admission_vote(struct rl_node *node, const struct rl_request *request,
                                          uint64_t now_ns);
+
+/*
+ * A plain set must not wait for its records: what a node is asked leaves with the question for the record, in
+ * the plain form. The answer comes behind the record: it counts if the set is plain. If it is guarded it is
+ * void: the node is asked anew, in the guarded form.
+ */
+enum rl_admission_weight {
+	RL_ADMISSION_COUNTS,
+	RL_ADMISSION_WAITS, /* too few nodes have told of their records */
+	RL_ADMISSION_VOID
+};
+enum rl_admission_weight rl_admission_weigh(const struct rl_node *node, const struct rl_entry *entry,
+                                            const struct rl_reply *reply, struct rl_vote *ret_vote);
+
+/* Of the front entry, whose answer is void: PENDING, or the vote of a node that is not to be asked anew. */
+struct rl_vote rl_admission_vote_anew(struct rl_node *node, const struct rl_entry *entry, uint64_t now_ns);
+
+/* What becomes of a yes that was asked for in several steps: only who may run no scripts asks so. */
+enum redlock_vote_code rl_admission_of_talk(const struct rl_node *node);
+
+/* Asks a node of a plain set whether it still has no record. The answer to what is asked from now on waits
+ * for that. */
+void rl_admission_look(struct rl_node *node, uint64_t now_ns);
 
 /* Whether this request must go by a new connection; and operations wait for that from now on. False: not yet
  * possible, as half a request is under way. */

@@ -27,8 +27,9 @@ struct rl_node {
 	bool identified; /* set when the server has said who it is; whoever compares it with others clears it */
 	bool duplicate;  /* is the same server as another node: its votes do not count */
 
-	struct rl_admission *admission; /* of a guarded set (admission.h); else NULL */
-	unsigned refusals;              /* entries in the outbox that it does not send, but votes on */
+	struct rl_admission *admission; /* unless the guard is off (admission.h); else NULL */
+	bool guards;       /* the admission has a say: the set is not known to be plain, or was not */
+	unsigned refusals; /* entries in the outbox that it does not send, but votes on */
 
 	struct rl_listener *listener; /* while somebody waits; else NULL */
 	uint32_t listener_id;         /* the next in the poller: two listeners have none in common */

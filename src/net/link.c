@@ -61,7 +61,7 @@ void rl_link_fail(struct rl_link *l, enum redlock_vote_code vote, const char *te
 		rl_poller_forget(l->poller, l->stream.fd);
 	rl_stream_abort(&l->stream);
 	rl_dial_end(&l->dial);
-	l->watching_write = false;
+	l->watching_write = l->kept = false;
 	l->state = RL_LINK_BROKEN;
 }
 
@@ -242,6 +242,13 @@ static const char *other_service(const struct rl_link *l, const char *bytes, siz
 	return NULL;
 }
 
+/* A server that speaks TLS ends a plain connection so: its alert may be lost with the end. */
+static bool ends_unheard(const struct rl_link *l, ssize_t got)
+{
+	bool ended = got == 0 || got == -ECONNRESET;
+	return ended && l->tls == NULL && !l->endpoint.is_unix && is_unheard(l);
+}
+
 static void receive(struct rl_link *l, uint64_t now_ns)
 {
 	char *bytes = rl_resp_room(&l->resp);
@@ -254,12 +261,11 @@ static void receive(struct rl_link *l, uint64_t now_ns)
 		rl_link_watch(l, l->watching_write || rl_stream_wants_write(&l->stream));
 		return;
 	}
-	bool plain = l->tls == NULL && !l->endpoint.is_unix;
-	const char *other = got > 0 ? other_service(l, bytes, (size_t)got) : NULL;
+	bool opens = l->setup.count > 0;
+	const char *other = opens && got > 0 ? other_service(l, bytes, (size_t)got) : NULL;
 	if (other != NULL)
 		rl_link_fail(l, REDLOCK_VOTE_SERVICE, other);
-	else if (plain && (got == 0 || got == -ECONNRESET) &&
-	         is_unheard(l)) /* the alert may be lost with the end */
+	else if (opens && ends_unheard(l, got))
 		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "closed without a word: a port with TLS does so");
 	else if (got == 0)
 		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "connection closed by the server");
@@ -302,6 +308,11 @@ static bool may_answer(const struct rl_outbox *asked, const struct rl_entry *fro
 
 const struct rl_entry *rl_link_next(struct rl_link *l, const struct rl_reply **ret_reply)
 {
+	if (l->kept) {
+		l->kept = false;
+		*ret_reply = &l->resp.reply;
+		return rl_outbox_front(&l->outbox);
+	}
 	const struct rl_outbox *asked = l->setup.count > 0 ? &l->setup : &l->outbox;
 	const struct rl_entry *front = rl_outbox_front(asked);
 	l->resp.nested = l->setup.count > 0 && front->setup == RL_SETUP_PROBE;
@@ -358,6 +369,8 @@ bool rl_link_tick(struct rl_link *l, uint64_t now_ns)
 		take_news(l, rl_dial_tick(&l->dial, now_ns), now_ns);
 	else if (l->state == RL_LINK_CONNECTING)
 		connect_timed_out(l);
+	else if (l->state == RL_LINK_OPEN && l->kept)
+		l->progress_ns = now_ns; /* it has answered, but its owner does not take that yet */
 	else if (l->state == RL_LINK_OPEN && l->gate > 0 && l->setup.count == 0 &&
 	         rl_outbox_front_unsent(&l->outbox))
 		l->progress_ns = now_ns; /* nothing was asked: its owner holds that back */

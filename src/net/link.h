@@ -56,6 +56,7 @@ struct rl_link {
 	uint64_t progress_ns; /* when the oldest request was queued, or bytes last came */
 
 	struct rl_outbox setup; /* opening commands: on the wire before everything in the outbox */
+	bool kept;              /* rl_link_next() tells the last reply again */
 	unsigned gate;          /* of these, how many must be answered before an operation may be sent */
 	struct rl_facts facts;
 
@@ -98,6 +99,13 @@ bool rl_link_send(struct rl_link *link);
 /* The next reply, and the entry that it answers: the front of `setup`, and when that is empty of `outbox`. It
  * stays there; the reply until the next call. NULL: none at present, or it has just broken. */
 const struct rl_entry *rl_link_next(struct rl_link *link, const struct rl_reply **ret_reply);
+
+/* The reply that rl_link_next() told last, to an entry of the outbox, is told again by the next call. Until
+ * then the server has not stalled. */
+static inline void rl_link_keep(struct rl_link *link)
+{
+	link->kept = true;
+}
 
 /* The next reply of a server that speaks unasked, whatever it answers. NULL as above. */
 const struct rl_reply *rl_link_hear(struct rl_link *link);

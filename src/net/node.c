@@ -120,6 +120,8 @@ static bool next_of_talk(struct rl_node *n, struct rl_answer *ret, uint64_t now_
 		}
 		settle(n, &r.entry, r.vote.code, r.error, now_ns);
 		*ret = (struct rl_answer){.tag = r.entry.tag, .operation = r.entry.operation, .vote = r.vote};
+		if (n->guards && r.vote.code == REDLOCK_VOTE_YES && rl_ops_relies(&rl_ops[r.entry.operation]))
+			ret->vote.code = rl_admission_of_talk(n);
 		if (is_stale(n, &r.entry, r.vote.code, now_ns))
 			ret->vote.code = REDLOCK_VOTE_STALE;
 		if (r.entry.tag.seq != 0)
@@ -169,6 +171,7 @@ static __attribute__((noinline)) enum redlock_vote_code submit_guarded(struct rl
 	struct rl_request guarded = *r;
 	if (!may_go(n, r, now_ns))
 		return REDLOCK_VOTE_BACKLOG;
+	rl_admission_hold(n, r);
 	enum redlock_vote_code refused = rl_admission_vote(n, r, now_ns);
 	if (refused != REDLOCK_VOTE_PENDING)
 		return refused;
@@ -193,7 +196,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	}
 	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
 		rl_node_connect(n, now_ns);
-	return n->admission == NULL ? rl_submit_request(n, r, wire, now_ns) : submit_guarded(n, r, wire, now_ns);
+	return n->guards ? submit_guarded(n, r, wire, now_ns) : rl_submit_request(n, r, wire, now_ns);
 }
 
 /* ---- answers ---- */
@@ -237,7 +240,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	bool error = reply->value.type == RL_REPLY_ERROR;
 	ret->tag = entry->tag;
 	ret->operation = entry->operation;
-	if (n->admission != NULL)
+	if (n->guards)
 		read_guarded(n, entry, reply, &ret->vote, now_ns);
 	else
 		rl_answer_read(op->outcomes, reply, &ret->vote);
@@ -252,8 +255,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 		settle(n, entry, vote, error ? reply->value.text : NULL, now_ns);
 	bool made = op->claims && entry->own_value && vote == REDLOCK_VOTE_YES;
 	bool stale = is_stale(n, entry, vote, now_ns);
-	bool off =
-	    vote == REDLOCK_VOTE_YES && rl_ops_relies(op) && n->admission != NULL && rl_admission_is_off(n);
+	bool off = vote == REDLOCK_VOTE_YES && rl_ops_relies(op) && n->guards && rl_admission_is_off(n);
 	if (made && (stale || off || entry->given_up) && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
 	if (stale || off)
@@ -274,6 +276,26 @@ static void take_step(struct rl_node *n, const struct rl_reply *reply)
 		rl_outbox_pop(&l->outbox);
 }
 
+/* An answer in a form that does not look at the record, where the set may be guarded. If it is, the key is
+ * given back, and the node asked anew unless it has no vote. True: `ret` is not its answer, or has it. */
+static __attribute__((noinline)) bool take_unguarded(struct rl_node *n, const struct rl_entry *entry,
+                                                     const struct rl_reply *reply, struct rl_answer *ret,
+                                                     uint64_t now_ns)
+{
+	struct rl_vote vote;
+	if (rl_admission_weigh(n, entry, reply, &vote) != RL_ADMISSION_VOID)
+		return false;
+	bool made = rl_ops[entry->operation].claims && vote.code == REDLOCK_VOTE_YES;
+	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation};
+	ret->vote = rl_admission_vote_anew(n, entry, now_ns);
+	if (made && !rl_submit_give_back(n, entry))
+		n->ledger.lingering++;
+	bool asks = ret->vote.code == REDLOCK_VOTE_PENDING;
+	if (asks && (entry->given_up || !rl_submit_anew(n, entry)))
+		ret->vote.code = REDLOCK_VOTE_BACKLOG;
+	return true;
+}
+
 /* Takes one reply. True: it is an answer that somebody waits for. */
 static bool take_reply(struct rl_node *n, const struct rl_entry *front, const struct rl_reply *reply,
                        struct rl_answer *ret, uint64_t now_ns)
@@ -284,11 +306,21 @@ static bool take_reply(struct rl_node *n, const struct rl_entry *front, const st
 		return false;
 	}
 	bool error = reply->value.type == RL_REPLY_ERROR;
-	bool again = error && rl_submit_again(n, &entry, reply);
-	if (!again)
+	bool done = error ? rl_submit_again(n, &entry, reply)
+	                  : n->guards && take_unguarded(n, &entry, reply, ret, now_ns);
+	if (!done)
 		take_answer(n, &entry, reply, ret, now_ns);
+	bool again = done && (error || ret->vote.code == REDLOCK_VOTE_PENDING);
 	rl_outbox_pop(&n->link.outbox);
 	return !again && entry.tag.seq != 0;
+}
+
+/* Whether what the node has answered counts is not known before more nodes have told of the set. */
+static __attribute__((noinline)) bool must_wait(struct rl_node *n, const struct rl_entry *front,
+                                                const struct rl_reply *reply)
+{
+	struct rl_vote vote;
+	return front->step == RL_STEP_NONE && rl_admission_weigh(n, front, reply, &vote) == RL_ADMISSION_WAITS;
 }
 
 /* The server has said who it is, or does not. The ghosts of another process died with it; those of this one
@@ -366,12 +398,16 @@ bool rl_node_next(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 		const struct rl_entry *front = rl_link_next(&n->link, &reply);
 		if (front == NULL)
 			break;
-		if (opening)
+		if (opening) {
 			take_setup(n, front, reply, now_ns);
-		else if (take_reply(n, front, reply, ret, now_ns))
+		} else if (n->guards && must_wait(n, front, reply)) {
+			rl_link_keep(&n->link);
+			break;
+		} else if (take_reply(n, front, reply, ret, now_ns)) {
 			return true;
+		}
 	}
-	if (n->admission != NULL)
+	if (n->guards)
 		renew_if_due(n, now_ns);
 	return n->link.state == RL_LINK_BROKEN && next_broken(n, ret, now_ns);
 }

@@ -213,6 +213,67 @@ static void choose(struct rl_set *set)
 			set->latest = set->records[i].step;
 }
 
+/* This user may not ask for it, or the server has no scripts. */
+static bool is_barred(const struct rl_set_record *r)
+{
+	return r->met && r->verdict == RL_SET_SILENT &&
+	       (r->failure == REDLOCK_VOTE_NOPERM || r->failure == REDLOCK_VOTE_COMMAND);
+}
+
+struct rl_set_count rl_set_count(const struct rl_set *set)
+{
+	struct rl_set_count c = {0};
+	for (unsigned i = 0; i < set->count; i++) {
+		const struct rl_set_record *r = &set->records[i];
+		c.records += has_record(r);
+		c.without += r->met && (r->verdict == RL_SET_BARE || r->verdict == RL_SET_PLAIN);
+		c.barred += is_barred(r);
+	}
+	return c;
+}
+
+static unsigned count_without(const struct rl_set *set)
+{
+	struct rl_set_count c = rl_set_count(set);
+	return c.without + c.barred;
+}
+
+static bool is_taken_back(const struct rl_set *set, unsigned index)
+{
+	const struct rl_set_record *r = &set->records[index];
+	return r->met && r->verdict == RL_SET_PLAIN && set->id[0] != '\0' && strcmp(r->set, set->id) == 0;
+}
+
+/* A set that is made again gets another id: so it is true for ever, also in an old backup, that a set was
+ * taken back. */
+static void forget_if_taken_back(struct rl_set *set)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < set->count; i++)
+		count += is_taken_back(set, i);
+	if (count < set->quorum)
+		return;
+	set->told_guarded = false;
+	set->id[0] = set->config[0] = '\0';
+	set->step = set->ttl_ms = set->latest = 0;
+}
+
+void rl_set_tell(struct rl_set *set, const char *id)
+{
+	set->told_guarded = true;
+	snprintf(set->id, sizeof set->id, "%s", id);
+}
+
+bool rl_set_is_guarded(const struct rl_set *set)
+{
+	return set->config[0] != '\0' || set->told_guarded;
+}
+
+static bool is_required(const struct rl_set *set)
+{
+	return set->require || rl_set_is_guarded(set);
+}
+
 void rl_set_forget(struct rl_set *set, unsigned index)
 {
 	set->records[index].met = false;
@@ -221,12 +282,19 @@ void rl_set_forget(struct rl_set *set, unsigned index)
 void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns)
 {
 	uint32_t bit = UINT32_C(1) << index;
-	if (!set->require || (set->begun & bit) != 0)
+	if ((set->begun & bit) != 0)
 		return;
 	if (set->begun == 0)
 		set->begun_ns = now_ns;
 	set->begun |= bit;
 	set->awaited |= bit;
+}
+
+void rl_set_doubt(struct rl_set *set)
+{
+	for (unsigned i = 0; i < set->count; i++)
+		set->records[i].met = false;
+	set->is_plain = set->at_rest = false;
 }
 
 /* The rest of the wait, the larger of a part and of two attempts, is left to tell the votes of the others. */
@@ -240,10 +308,43 @@ void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_tim
 	set->patience_ns = rl_time_min(set->patience_ns, patience_ns);
 }
 
+/* It stays plain while nodes come and go, until it is doubted, or a record is seen. */
+static void weigh(struct rl_set *set)
+{
+	bool guarded = rl_set_is_guarded(set);
+	set->changed = true;
+	set->at_rest = false;
+	set->noticed |= guarded && set->was_plain;
+	set->was_plain &= !guarded;
+	if (set->require || guarded)
+		set->is_plain = false;
+	else if (set->awaited == 0 && count_without(set) >= set->quorum)
+		set->is_plain = set->was_plain = true;
+}
+
 void rl_set_give_up(struct rl_set *set, uint32_t nodes)
 {
-	set->changed |= (set->awaited & nodes) != 0;
+	bool news = (set->awaited & nodes) != 0;
 	set->awaited &= ~nodes;
+	if (news)
+		weigh(set);
+}
+
+/* A plain set must not wait for a node that hangs, and a record that comes a moment later must not be too
+ * late. */
+#define LEAST_GRACE_NS (5 * RL_NS_PER_MS)
+#define MOST_GRACE_NS (20 * RL_NS_PER_MS)
+
+void rl_set_settle(struct rl_set *set, uint64_t now_ns)
+{
+	bool waits = set->awaited != 0 && !is_required(set) && !set->hears_all;
+	set->at_rest = set->is_plain && rl_set_count(set).records == 0;
+	if (!waits || set->quorum_heard || count_without(set) < set->quorum)
+		return;
+	uint64_t took_ns = rl_time_sub(now_ns, set->begun_ns);
+	uint64_t grace_ns = rl_time_min(rl_time_max(took_ns, LEAST_GRACE_NS), MOST_GRACE_NS);
+	set->quorum_heard = true;
+	set->patience_ns = rl_time_min(set->patience_ns, took_ns + grace_ns);
 }
 
 uint64_t rl_set_deadline(const struct rl_set *set)
@@ -271,20 +372,12 @@ void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote
 	else if (strcmp(r->run_id, before) != 0) /* another process, maybe elsewhere */
 		set->offsets[index] = (struct rl_offset){0};
 	choose(set);
-	rl_set_give_up(set, UINT32_C(1) << index);
-	set->changed = true;
+	forget_if_taken_back(set);
+	set->awaited &= ~(UINT32_C(1) << index);
+	weigh(set);
 }
 
 /* ---- what follows ---- */
-
-static unsigned count_without(const struct rl_set *set)
-{
-	unsigned count = 0;
-	for (unsigned i = 0; i < set->count; i++)
-		count += set->records[i].met &&
-		         (set->records[i].verdict == RL_SET_BARE || set->records[i].verdict == RL_SET_PLAIN);
-	return count;
-}
 
 static void refuse(struct rl_set_opinion *ret, enum redlock_vote_code vote, const char *why)
 {
@@ -309,26 +402,42 @@ static bool is_any_healed(const struct rl_set *set)
 }
 
 /* No record, and none of ours was seen elsewhere: whether there is a guard at all is known when a quorum has
- * none. With `require` no other node may be about to say that there is: by its record these are healed. */
+ * none, and no other node may be about to say that there is: by its record these are healed. */
 static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
 	if (set->config[0] != '\0' || is_any_healed(set))
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
+	else if (set->is_plain)
+		ret->kind = RL_SET_ASK;
 	else if (count_without(set) < set->quorum || set->awaited != 0)
 		ret->kind = RL_SET_HOLD;
-	else if (set->require)
+	else if (set->told_guarded)
+		refuse(ret, REDLOCK_VOTE_UNGUARDED,
+		       "its record of the guarded node set is gone: `redlock init` writes it anew");
+	else
 		refuse(ret, REDLOCK_VOTE_UNGUARDED,
 		       "it has no record of a guarded node set: `redlock init` writes it");
-	else
-		ret->kind = RL_SET_ASK;
 }
 
+/* Of another set, or by fewer nodes than a quorum: of a set that is known to be guarded it says nothing. */
 static void judge_plain(const struct rl_set *set, struct rl_set_opinion *ret)
 {
-	if (set->require)
+	if (rl_set_is_guarded(set))
+		refuse(ret, REDLOCK_VOTE_FOREIGN, "its record says that the node set is plain, others say guarded");
+	else if (set->require)
 		refuse(ret, REDLOCK_VOTE_UNGUARDED, "its node set was taken back to plain");
 	else
-		ret->kind = RL_SET_ASK;
+		judge_bare(set, ret);
+}
+
+/* A user who may not read the record is a plain client, as long as nothing else says that the set is guarded.
+ */
+static void judge_silent(const struct rl_set *set, const struct rl_set_record *r, struct rl_set_opinion *ret)
+{
+	if (is_barred(r) && !is_required(set))
+		judge_bare(set, ret);
+	else
+		refuse(ret, r->failure, NULL);
 }
 
 /* Whose members are others; an admitted node is believed, of another process its record may be as old as a
@@ -354,14 +463,14 @@ static const char *difference(const struct rl_set *set, const struct rl_set_reco
 }
 
 /* INFO would also tell whether it has replicas: who may not ask it is told so first. */
-static const char *objection(const struct rl_set *set, const struct rl_set_record *r)
+static const char *objection(const struct rl_set_record *r, bool require)
 {
 	bool marker = r->pass[0] == '-';
-	if ((r->flags & RL_SET_NAMELESS) != 0 && (set->require || (r->pass[0] != '\0' && !marker)))
+	if ((r->flags & RL_SET_NAMELESS) != 0 && (require || (r->pass[0] != '\0' && !marker)))
 		return "it does not report its run_id: permit INFO";
-	if (set->require && (r->flags & (RL_SET_REPLICAS | RL_SET_PROMOTED)) != 0)
+	if (require && (r->flags & (RL_SET_REPLICAS | RL_SET_PROMOTED)) != 0)
 		return "it has or had replicas, or was one";
-	return set->require && marker ? "its record has no run_id, so that restarts are not seen" : NULL;
+	return require && marker ? "its record has no run_id, so that restarts are not seen" : NULL;
 }
 
 void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinion *ret)
@@ -373,7 +482,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		return;
 	switch (r->verdict) {
 	case RL_SET_SILENT:
-		refuse(ret, r->failure, NULL);
+		judge_silent(set, r, ret);
 		return;
 	case RL_SET_BARE:
 		judge_bare(set, ret);
@@ -388,7 +497,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		why = "it was removed from the node set";
 		break;
 	default:
-		why = objection(set, r);
+		why = objection(r, set->require);
 		why = why == NULL && !is_healed(set, r) ? difference(set, r) : why;
 	}
 	if (why != NULL) {
@@ -399,6 +508,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		refuse(ret, REDLOCK_VOTE_CLOCK, NULL);
 	} else {
 		ret->kind = RL_SET_PASSES;
+		ret->objection = objection(r, true);
 		snprintf(ret->pass, sizeof ret->pass, "%.*s:%s", (int)strcspn(r->pass, ":"), r->pass, set->config);
 	}
 }

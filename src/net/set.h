@@ -65,18 +65,27 @@ struct rl_set_record {
 #define RL_SET_UNKNOWN UINT64_MAX
 
 struct rl_set {
-	bool require; /* else a set without records is a plain one */
+	bool require;      /* else a set without records is a plain one, */
+	bool told_guarded; /* unless the caller has seen that it is guarded: `id` is what it has seen */
+	bool hears_all;    /* a lock needs the guard in any case: as patient as with `require` */
+	bool is_plain;     /* a quorum has no record: nodes are asked without a thought of the guard */
 	unsigned count, quorum;
 	char quorum_text[4];
 	char *members; /* canonical: the addresses of all, sorted */
 	char *addresses[REDLOCK_MAX_NODES];
 	struct rl_set_record records[REDLOCK_MAX_NODES];
-	bool changed; /* something was learnt */
+	bool changed;   /* something was learnt */
+	bool was_plain; /* since a quorum had no record, votes may have been counted without a guard; */
+	bool noticed;   /* and now it is seen to be guarded, which no handle was told */
+	bool at_rest;   /* it is plain, and nothing is under way: there is nothing to do in a turn of the loop */
 
-	/* With `require`: nodes that were asked a first time, and those of them that have neither answered nor
-	 * failed. The client waits for these nearly as long as its most impatient handle waits for a quorum. */
+	/* Nodes that were asked a first time, and those of them that have neither answered nor failed: one of
+	 * them may be the only node that still has a record. Where the guard is required, the client waits for
+	 * these nearly as long as its most impatient handle waits for a quorum; else only about as long as the
+	 * quorum took that has no record. */
 	uint32_t begun, awaited;
 	uint64_t patience_ns, begun_ns;
+	bool quorum_heard;
 
 	struct rl_offset offsets[REDLOCK_MAX_NODES]; /* of their clocks */
 	struct rl_offset_rules clocks;
@@ -102,9 +111,11 @@ struct rl_set_opinion {
 	char pass[RL_SET_PASS + 1];
 	enum redlock_vote_code vote; /* REFUSE */
 	const char *why;             /* a sentence; NULL: as the vote */
+	const char *objection;       /* PASSES: why a lock with a fencing token does not count its vote; NULL */
 };
 
-/* The set of these nodes. NULL: out of memory. */
+/* The set of these nodes, plain until a record is seen, unless `require` says otherwise. NULL: out of memory.
+ */
 struct rl_set *rl_set_new(const struct rl_endpoint *const *endpoints, unsigned count, unsigned quorum,
                           bool require);
 void rl_set_free(struct rl_set *set);
@@ -112,12 +123,31 @@ void rl_set_free(struct rl_set *set);
 /* A connection to node `index` begins: of that nothing is known. */
 void rl_set_forget(struct rl_set *set, unsigned index);
 
+/* All nodes of a plain set are asked anew: it is not known to be plain any more. */
+void rl_set_doubt(struct rl_set *set);
+
 /* rl_set_await(): a node is asked, maybe for the first time: it may be the only one that has a record.
  * rl_set_hurry(): a handle waits so long for a quorum (0: one attempt, of the node timeout).
  * rl_set_give_up(): these nodes are not awaited any more. */
 void rl_set_await(struct rl_set *set, unsigned index, uint64_t now_ns);
 void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_timeout_ns);
 void rl_set_give_up(struct rl_set *set, uint32_t nodes);
+
+/* Takes from the caller that the set is guarded, and its id ("": unknown). */
+void rl_set_tell(struct rl_set *set, const char *id);
+
+/* Whether a record of the set was ever seen, here or by the caller, and not taken back since. */
+bool rl_set_is_guarded(const struct rl_set *set);
+
+/* The records were judged, all of what was learnt: how long those that are missing are waited for. */
+void rl_set_settle(struct rl_set *set, uint64_t now_ns);
+
+/* Records that were seen; nodes that say that there is none or that it was taken back; nodes whose record
+ * this user may not read. */
+struct rl_set_count {
+	unsigned records, without, barred;
+};
+struct rl_set_count rl_set_count(const struct rl_set *set);
 
 /* When those that are awaited are to be given up; UINT64_MAX: nobody waits. */
 uint64_t rl_set_deadline(const struct rl_set *set);

@@ -176,6 +176,12 @@ bool rl_submit_give_back(struct rl_node *n, const struct rl_entry *claim)
 	return ask_as_it_can(n, &release, &r);
 }
 
+bool rl_submit_anew(struct rl_node *n, const struct rl_entry *entry)
+{
+	struct rl_request r = rl_outbox_request(entry, rl_outbox_front_bytes(&n->link.outbox));
+	return ask_as_it_can(n, entry, &r);
+}
+
 /* ---- submitting ---- */
 
 static bool has_room(const struct rl_node *n, bool release, size_t size, uint64_t now_ns)

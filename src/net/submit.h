@@ -48,6 +48,9 @@ void rl_submit_give_up(struct rl_node *node, struct rl_tag tag);
 /* The front entry, an unwanted claim, has made its key: asks for the release. False: out of memory. */
 bool rl_submit_give_back(struct rl_node *node, const struct rl_entry *claim);
 
+/* Asks the front entry again, as the node is to be asked now. False: out of memory. */
+bool rl_submit_anew(struct rl_node *node, const struct rl_entry *entry);
+
 /* The front entry, a release, was told that somebody waits: asks to wake the next one. It is only a
  * hint: without memory the waiter finds out by asking. */
 void rl_submit_wake(struct rl_node *node, const struct rl_entry *release);

@@ -106,7 +106,7 @@ rl_fenced() { # VERB ...
 }
 
 @test "without counters there is no lock, and a sentence that says why" {
-	want 64 rl acquire --fence job
+	want 64 rl acquire --guard=off --fence job
 	says "--fence needs a guarded node set"
 	want 64 rl_fenced acquire --token mine job
 	says "--fence and --token exclude each other"

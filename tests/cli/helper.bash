@@ -8,7 +8,7 @@ bats_require_minimum_version 1.5.0
 make_sandbox() {
 	made_here=1 # not exported: known to the teardown that belongs to this setup
 	sandbox=$(mktemp -d /tmp/redlock-cli.XXXXXX)
-	export sandbox XDG_RUNTIME_DIR=$sandbox XDG_CONFIG_HOME=$sandbox/config
+	export sandbox XDG_RUNTIME_DIR=$sandbox XDG_CONFIG_HOME=$sandbox/config STATE_DIRECTORY=$sandbox/state
 	unset REDLOCK_URLS REDIS_URL
 }
 

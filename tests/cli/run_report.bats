@@ -45,6 +45,38 @@ load run_helper
 	json_is 'j["place"] is None and j["waiting"] is None and j["waited_ms"] >= 300'
 }
 
+@test "without -v and a terminal: one line after 5 s, and no other for a change within the minute; -q: none" {
+	busy
+	start_run "$job" -- true
+	first=$run_pid
+	"$REDLOCK_BIN" acquire -q "$job" >/dev/null 2>quiet 3>&- &
+	quiet=$!
+	sleep 3
+	[ ! -s err ]
+	hears "waiting for '$job', place "
+	for node in $all; do on_node "$node" set "$job" another px 60000; done
+	sleep 2
+	[ "$(grep -c "waiting for" err)" = 1 ]
+	free
+	await "$first" 0
+	await "$quiet" 0
+	[ ! -s quiet ]
+	free
+}
+
+@test "nodes without a vote are told once while the command runs, with the reason; -q: not" {
+	kill_nodes KILL 5
+	start_run -t 3s "$job" -- sleep 4
+	await "$run_pid" 0
+	stderr=$(<err)
+	[ "$(wc -l <err)" = 1 ]
+	says "degraded: 1 of 5 nodes has no vote, 3 votes are needed; node 5 unix://" "not reachable: "
+	start_run -q "$job" -- true
+	await "$run_pid" 0
+	[ ! -s err ]
+	"$REDLOCK_BIN" cluster start -q
+}
+
 @test "-q: not a word, also when there is something to say" {
 	start_run -q --max-hold 200ms "$job" -- sleep 30
 	ends 124

@@ -177,8 +177,8 @@ assert c.strtod(token, None) > now * 10**9 and float(token) > now * 10**9' "$tok
 }
 
 @test "what --compat does not go with" {
-	want 64 rl acquire --compat setnx --guard auto job
-	[[ $stderr == *"--compat setnx and --guard exclude each other"* ]]
+	want 64 rl acquire --compat setnx --guard require job
+	[[ $stderr == *"--compat setnx and --guard=require exclude each other"* ]]
 	want 64 rl acquire --compat setnx --guard auto --fence job
 	[[ $stderr == *"--compat and --fence exclude each other"* ]]
 	want 64 rl acquire --compat setnx-safe --token x job

@@ -96,12 +96,12 @@ teardown() {
 	wrong --shared+--fence,--shared+--slots,--slots+--fence --fence --slots 2 --shared
 	wrong --slots+--also,--reentrant+--slots --reentrant --also b --slots 2
 	wrong --shared+--also,--shared+--compat,--compat+--also --compat setnx-safe --also b --shared
-	wrong "--slots+--guard,--compat+--fence,--slots+--fence,--slots+--compat,--compat setnx+--guard" --slots 2 --guard=auto \
+	wrong "--slots+--guard=require,--compat+--fence,--slots+--fence,--slots+--compat,--compat setnx+--guard=require" --slots 2 --guard=require \
 		--compat setnx --fence
 	wrong "--slots+--token,--token+--also,--slots+--also" --token x --slots 2 --also b
 	wrong "--fence+--token,--compat+--fence,--compat setnx-safe+--token,--compat setnx-safe+--owner" --fence --token x \
 		--compat setnx-safe --owner me
-	REDLOCK_GUARD=auto want 64 "$REDLOCK_BIN" acquire -r unix:///none --slots 2 job
+	REDLOCK_GUARD=require want 64 "$REDLOCK_BIN" acquire -r unix:///none --slots 2 job
 	says "--slots does not work with a guard, which REDLOCK_GUARD asks for: give --guard=off"
 }
 

@@ -40,6 +40,7 @@ static union {
 	struct redlock_options options;
 	struct redlock_lock_options lock_options;
 	struct redlock_node_status status;
+	struct redlock_guard_status guard;
 	struct redlock_vote vote;
 	struct redlock_finding finding;
 	struct redlock_wait wait;
@@ -162,6 +163,9 @@ static struct redlock_options usable(void)
 	X(cancel, REDLOCK_E_INVAL, redlock_cancel(NULL), redlock_cancel(s->lock))                                \
 	X(remaining_ms, 0, redlock_remaining_ms(NULL), redlock_remaining_ms(s->lock))                            \
 	X(deadline_ns, 0, redlock_deadline_ns(NULL), redlock_deadline_ns(s->lock))                               \
+	X(guard_status, REDLOCK_E_INVAL, redlock_guard_status(NULL, &to.guard), 0)                               \
+	X(guard_status, REDLOCK_E_INVAL, redlock_guard_status(s->client, NULL),                                  \
+	  (to.guard.size = sizeof to.guard, redlock_guard_status(s->client, &to.guard)))                         \
 	X(leapt_ms, 0, redlock_leapt_ms(NULL), redlock_leapt_ms(s->client))                                      \
 	X(lock_fence, 0, redlock_lock_fence(NULL), redlock_lock_fence(s->lock))                                  \
 	X(lock_token, REDLOCK_E_INVAL, redlock_lock_token(NULL, to.bytes, sizeof to.bytes, &size), 0)            \

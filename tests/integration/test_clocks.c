@@ -125,6 +125,26 @@ TEST(two_clocks_are_set)
 	}
 }
 
+/* A new client has no earlier reading of a clock: no guard tells it that a majority forgot a held lock. */
+TEST(a_new_client_does_not_see_that_two_clocks_were_set)
+{
+	record_write(&servers, NODES, LONG_TTL_MS, "1000");
+	own_client *old = open_guarded(REDLOCK_GUARD_REQUIRE);
+	own_lock *held = fixture_lock(old, "job", LONG_TTL_MS, 0);
+	assert_soon(are_known(held));
+	expect_ok(held, redlock_acquire(held));
+	expect_ok(held, redlock_query(held));
+	on_servers(0, 2, set_and_see(it, 60 * SECOND));
+	own_client *newcomer = open_guarded(REDLOCK_GUARD_REQUIRE);
+	own_lock *wanted = fixture_lock(newcomer, "job", LONG_TTL_MS, 0);
+	expect_ok(wanted, redlock_acquire(wanted));
+	assert_int_equal(fixture_vote(wanted, 2),
+	                 REDLOCK_VOTE_NO); /* the node that went right knows the holder */
+	assert_true(redlock_remaining_ms(held) > 0);
+	expect_result(held, REDLOCK_E_LOST, redlock_extend(held, 0)); /* the holder learns of it here */
+	heal_clocks();
+}
+
 /* All at once: it may as well have been the client that stood still. */
 TEST(all_clocks_are_set_alike)
 {

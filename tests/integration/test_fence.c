@@ -248,8 +248,12 @@ TEST(what_has_no_number)
 	struct redlock_lock_options options = fixture_options(TTL_MS);
 	redlock_lock *lock;
 	options.fence = 1;
-	own_client *client = fixture_open(servers.urls, NODES, 0);
-	assert_int_equal(redlock_lock_new(client, "job", &options, &lock), REDLOCK_E_INVAL); /* no guard */
+	struct redlock_options o = fixture_client(servers.urls, NODES);
+	o.guard = REDLOCK_GUARD_OFF;
+	own_client *client = fixture_open_with(&o);
+	for (options.mode = REDLOCK_EXCLUSIVE; options.mode <= REDLOCK_SHARED; options.mode++)
+		assert_int_equal(redlock_lock_new(client, "job", &options, &lock), REDLOCK_E_INVAL);
+	options.mode = REDLOCK_EXCLUSIVE;
 	own_client *guarded = open_guarded(REDLOCK_GUARD_REQUIRE);
 	options.token = "own";
 	options.token_len = 3;

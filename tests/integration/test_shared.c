@@ -269,8 +269,6 @@ TEST(what_is_refused)
 	plain.mode = REDLOCK_SHARED;
 	o = plain, o.mode = 2;
 	assert_int_equal(redlock_lock_new(client, "job", &o, &lock), REDLOCK_E_INVAL);
-	o = plain, o.fence = 1; /* and no guard */
-	assert_int_equal(redlock_lock_new(client, "job", &o, &lock), REDLOCK_E_INVAL);
 	o = plain, o.compat = REDLOCK_COMPAT_SETNX;
 	assert_int_equal(redlock_lock_new(client, "job", &o, &lock), REDLOCK_E_INVAL);
 	o = plain, o.compat = REDLOCK_COMPAT_SETNX_SAFE;

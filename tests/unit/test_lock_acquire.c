@@ -190,7 +190,7 @@ TEST(owed_is_where_the_key_may_be)
 	    {REDLOCK_VOTE_DUPLICATE, true},   {REDLOCK_VOTE_TLS, false},       {REDLOCK_VOTE_STALE, false},
 	    {REDLOCK_VOTE_QUARANTINE, false}, {REDLOCK_VOTE_FOREIGN, false},   {REDLOCK_VOTE_UNGUARDED, false},
 	    {REDLOCK_VOTE_LONG_TTL, false},   {REDLOCK_VOTE_UNCOUNTED, false}, {REDLOCK_VOTE_CLOCK, true},
-	    {REDLOCK_VOTE_SLOTS, false},      {REDLOCK_VOTE_SERVICE, false},
+	    {REDLOCK_VOTE_SLOTS, false},      {REDLOCK_VOTE_SERVICE, false},   {REDLOCK_VOTE_UNCHECKED, false},
 	};
 	assert_int_equal(COUNT(cases), REDLOCK_VOTE_COUNT - 1); /* PENDING is no vote */
 	for (unsigned i = 0; i < COUNT(cases); i++) {

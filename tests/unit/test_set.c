@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "core/time.h"
 #include "unit.h"
 
 #define RUN "0123456789012345678901234567890123456789"
@@ -102,8 +103,8 @@ TEST(without_a_record_the_last_node_is_waited_for)
 			rl_set_await(set, i, 1000 + i);
 		say_bare(0);
 		say_bare(1);
-		expect(0, require ? REDLOCK_VOTE_PENDING : REDLOCK_VOTE_NO, "");
-		assert_true(rl_set_deadline(set) == (require ? 1490 : UINT64_MAX));
+		expect(0, REDLOCK_VOTE_PENDING, "");
+		assert_true(rl_set_deadline(set) == 1490);
 		set->changed = false;
 		if (c / 2 == ANSWERS)
 			say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
@@ -113,12 +114,95 @@ TEST(without_a_record_the_last_node_is_waited_for)
 			rl_set_learn(set, 2, &loading);
 		else
 			rl_set_give_up(set, c / 2 == FAILS ? 4 : UINT32_MAX);
-		assert_true(set->changed || !require);
+		assert_true(set->changed);
 		assert_true(rl_set_deadline(set) == UINT64_MAX);
 		enum redlock_vote_code bare = require ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_NO;
 		expect(1, c / 2 == ANSWERS ? REDLOCK_VOTE_QUARANTINE : bare, "");
 		rl_set_await(set, 2, 2000); /* once */
 		assert_true(rl_set_deadline(set) == UINT64_MAX);
+		rl_set_free(set);
+	}
+}
+
+/* A plain set waits for it about as long as for the quorum, but for no more than a moment. */
+TEST(a_node_that_hangs_costs_a_plain_set_a_moment)
+{
+	static const struct {
+		uint64_t took_ms, grace_ms;
+	} cases[] = {{0, 5}, {5, 5}, {12, 12}, {20, 20}, {5000, 20}};
+	for (unsigned c = 0; c < COUNT(cases); c++) {
+		uint64_t begun_ns = 1000, now_ns = begun_ns + rl_time_ms(cases[c].took_ms);
+		set = make(false);
+		rl_set_hurry(set, rl_time_ms(10000), rl_time_ms(10000));
+		for (unsigned i = 0; i < 3; i++)
+			rl_set_await(set, i, begun_ns);
+		say_bare(0);
+		rl_set_settle(set, begun_ns);
+		say_bare(1);
+		rl_set_settle(set, now_ns);
+		rl_set_settle(set, now_ns + 1);
+		assert_true(rl_set_deadline(set) == now_ns + rl_time_ms(cases[c].grace_ms));
+		expect(0, REDLOCK_VOTE_PENDING, "");
+		rl_set_give_up(set, UINT32_MAX);
+		expect(0, REDLOCK_VOTE_NO, "");
+		rl_set_settle(set, now_ns);
+		assert_true(set->at_rest);
+		say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1); /* seen late, but seen */
+		assert_true(set->noticed && !set->at_rest);
+		expect(0, REDLOCK_VOTE_QUARANTINE, "");
+		rl_set_free(set);
+	}
+}
+
+/* What is known of a set only makes a client stricter, until a majority says that this very set was taken
+ * back.
+ */
+TEST(a_guarded_set_stays_guarded_until_it_is_taken_back)
+{
+	for (int told = 0; told < 2; told++) {
+		set = make(false);
+		if (told)
+			rl_set_tell(set, "s");
+		else
+			say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+		enum redlock_vote_code bare = told ? REDLOCK_VOTE_UNGUARDED : REDLOCK_VOTE_QUARANTINE;
+		for (unsigned i = 0; i < 3; i++)
+			say_bare(i);
+		expect(0, bare, "");
+		for (unsigned i = 0; i < 3; i++)
+			say(i, RL_SET_PLAIN, OURS, "t", "d", "-", 1); /* an old backup */
+		expect(0, REDLOCK_VOTE_FOREIGN, "others say guarded");
+		say(0, RL_SET_PLAIN, OURS, "s", "c", "-", 1);
+		expect(0, REDLOCK_VOTE_FOREIGN, "others say guarded");
+		assert_true(rl_set_is_guarded(set));
+		say(1, RL_SET_PLAIN, OURS, "s", "c", "-", 1);
+		expect(0, REDLOCK_VOTE_NO, "");
+		assert_false(rl_set_is_guarded(set));
+		say_bare(2);
+		expect(2, REDLOCK_VOTE_NO, "");
+		rl_set_free(set);
+	}
+}
+
+/* A user who may not read the records is a plain client, unless something else says that there is a guard. */
+TEST(a_user_who_may_not_read_the_record)
+{
+	static const struct rl_vote barred = {.code = REDLOCK_VOTE_NOPERM},
+	                            loading = {.code = REDLOCK_VOTE_LOADING};
+	enum { NOTHING, TOLD, REQUIRED, ANOTHER_NODE, CASES };
+	for (int c = 0; c < CASES; c++) {
+		set = make(c == REQUIRED);
+		if (c == TOLD)
+			rl_set_tell(set, "s");
+		rl_set_learn(set, 0, &barred);
+		rl_set_learn(set, 1, &loading);
+		expect(0, c == NOTHING || c == ANOTHER_NODE ? REDLOCK_VOTE_PENDING : REDLOCK_VOTE_NOPERM, "");
+		expect(1, REDLOCK_VOTE_LOADING, "");
+		rl_set_learn(set, 1, &barred);
+		if (c == ANOTHER_NODE)
+			say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+		expect(0, c == NOTHING ? REDLOCK_VOTE_NO : REDLOCK_VOTE_NOPERM, "");
+		assert_int_equal(rl_set_count(set).barred, 2);
 		rl_set_free(set);
 	}
 }
@@ -171,7 +255,7 @@ TEST(what_stands_against_a_node)
 	    {RL_SET_OVER, OURS, "t", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "another node set"},
 	    {RL_SET_NEWER, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "newer"},
 	    {RL_SET_REMOVED, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "removed"},
-	    {RL_SET_PLAIN, OURS, "s", "c", REDLOCK_VOTE_UNGUARDED, REDLOCK_VOTE_NO, ""},
+	    {RL_SET_PLAIN, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "others say guarded"},
 	    {99, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, ""},
 	};
 	for (unsigned i = 0; i < 2 * COUNT(cases); i++) {

@@ -115,6 +115,18 @@ static const char *check_options(const struct settings *s)
 	           : NULL;
 }
 
+/* For the next commands of this user. */
+static void remember(const struct init *in)
+{
+	for (unsigned i = 0; i < in->nodes && !in->settings->plain; i++)
+		if (guard_record_is_of_a_set(&in->record[i])) {
+			(void)guard_memory_keep(in->target, in->record[i].field[GUARD_SET]);
+			return;
+		}
+	guard_memory_drop(in->list);
+	guard_memory_drop(in->target);
+}
+
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -133,6 +145,8 @@ static int run(const struct settings *settings, int argc, char **argv)
 		code = go(in);
 		if (code == EXIT_OK && nodes_are_local(settings))
 			code = cluster_dir_guard(!settings->plain);
+		else if (code == EXIT_OK)
+			remember(in);
 		if (settings->json)
 			print_json(in, code);
 		else

@@ -14,7 +14,7 @@ enum trait { ALSO, COMPAT, FENCE, GUARD, OWNER, REENTRANT, SETNX, SETNX_SAFE, SH
 
 static const char *const words[TRAITS] = {
     [ALSO] = "--also",          [COMPAT] = "--compat",
-    [FENCE] = "--fence",        [GUARD] = "--guard",
+    [FENCE] = "--fence",        [GUARD] = "--guard=require",
     [OWNER] = "--owner",        [REENTRANT] = "--reentrant",
     [SETNX] = "--compat setnx", [SETNX_SAFE] = "--compat setnx-safe",
     [SHARED] = "--shared",      [SLOTS] = "--slots",
@@ -59,7 +59,7 @@ bool conflicts_of_options(const struct settings *settings, const char *title)
 	    [ALSO] = settings->also.count > 0,
 	    [COMPAT] = settings->compat != REDLOCK_COMPAT_OFF,
 	    [FENCE] = settings->fence,
-	    [GUARD] = settings->guard != REDLOCK_GUARD_OFF && TYPED(guard),
+	    [GUARD] = settings->guard == REDLOCK_GUARD_REQUIRE && TYPED(guard),
 	    [OWNER] = settings->owner != NULL && *settings->owner && TYPED(owner),
 	    [REENTRANT] = settings->reentrant,
 	    [SETNX] = settings->compat == REDLOCK_COMPAT_SETNX,

@@ -41,7 +41,7 @@ static const struct option_spec node_specs[] = {
     {0, "quorum", "N", OPTION_NUMBER, FIELD(quorum), 1, REDLOCK_MAX_NODES,
      "ask for more nodes than a majority"},
     {0, "guard", "off|auto|require", OPTION_WORD, FIELD(guard), 0, 0,
-     "keep out nodes that may have forgotten locks: see redlock init (off)"},
+     "keep out nodes that may have forgotten locks: see redlock init (auto: if the set has a record)"},
     {0, "node-timeout", "TIME", OPTION_DURATION, FIELD(node_timeout_ms), 1, 3600000,
      "how long a node may take (200ms, at most ttl/3)"},
     {0, "drift-ppm", "N", OPTION_NUMBER, FIELD(drift_ppm), 0, 500000,
@@ -70,7 +70,7 @@ static const struct option_spec wait_specs[] = {
      "how long to wait, 0 for one try (no limit while busy, 10s without a quorum)"},
     {'n', "nonblock", NULL, OPTION_ZERO, FIELD(wait_ms), 0, 0, "do not wait; as -w 0"},
     {0, "fence", NULL, OPTION_FLAG, FIELD(fence), 0, 0,
-     "with a fencing token: a number that only rises, for the resource to check (needs --guard)"},
+     "with a fencing token: a number that only rises, for the resource to check; needs a guarded set"},
     {0, "owner", "TEXT", OPTION_TEXT, FIELD(owner), 0, 0, "label in the token, A-Za-z0-9._:@/+- (host:pid)"},
 };
 const struct option_group wait_options = {"Lock", wait_specs, sizeof wait_specs / sizeof wait_specs[0]};
@@ -123,6 +123,7 @@ void settings_init(struct settings *settings)
 {
 	memset(settings, 0, sizeof *settings);
 	settings->drift_ppm = UINT64_MAX; /* not given: the library's default */
+	settings->guard = REDLOCK_GUARD_AUTO;
 	settings->ttl_ms = 30000;
 	settings->wait_ms = REDLOCK_FOREVER;
 	settings->busy_code = settings->run_busy_code = EXIT_BUSY;

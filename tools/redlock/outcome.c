@@ -49,6 +49,9 @@ static const struct {
      "nodes that it repairs vote after a quarantine"},
     {REDLOCK_VOTE_SLOTS, EXIT_REFUSED,
      "give all who use the name the same --slots; another number works when none of its slots is held"},
+    {REDLOCK_VOTE_UNCHECKED, EXIT_REFUSED,
+     "use other nodes for --slots and --compat setnx: their scripts do not check the record of a guarded "
+     "set"},
     {REDLOCK_VOTE_LONG_TTL, EXIT_REFUSED, "give a shorter --ttl, or a longer --max-ttl to `redlock init`"},
     {REDLOCK_VOTE_QUARANTINE, EXIT_NOQUORUM,
      "wait: nodes that may have forgotten locks vote again by themselves"},

@@ -159,22 +159,45 @@ static size_t append(char *text, size_t size, size_t used, const char *more)
 	return used + length;
 }
 
+enum { CAUSES_MAX = 6144 };
+
+/* "; node 3 unix:/run/x.sock: connection refused; ...": why nodes have no vote. Returns how many. */
+static unsigned list_causes(const struct report *report, bool pending, char *causes)
+{
+	char line[600];
+	size_t used = 0;
+	unsigned count = 0;
+	causes[0] = '\0';
+	for (unsigned i = 0; i < report->nodes; i++) {
+		const struct node_report *node = &report->node[i];
+		if (!node->detail[0] || (!pending && node->vote.code == REDLOCK_VOTE_PENDING))
+			continue;
+		snprintf(line, sizeof line, "; node %u %s: %s", i + 1, node->status.address, node->detail);
+		used = append(causes, CAUSES_MAX, used, line);
+		count++;
+	}
+	return count;
+}
+
 /* "2 of 5 nodes voted, 3 are needed; node 3 unix:/run/x.sock: connection refused; ..." */
 static void say_no_quorum(const struct report *report, const struct settings *settings)
 {
-	char causes[6144] = "", line[600];
-	size_t used = 0;
-	for (unsigned i = 0; i < report->nodes; i++) {
-		if (!report->node[i].detail[0])
-			continue;
-		snprintf(line, sizeof line, "; node %u %s: %s", i + 1, report->node[i].status.address,
-		         report->node[i].detail);
-		used = append(causes, sizeof causes, used, line);
-	}
+	char causes[CAUSES_MAX];
+	(void)list_causes(report, true, causes);
 	say(settings,
 	    report->answered < report->quorum ? "no quorum: %u of %u nodes voted, %u are needed%s"
 	                                      : "no quorum: %u of %u nodes voted, but not %u alike%s",
 	    report->answered, report->nodes, report->quorum, causes);
+}
+
+bool report_degraded(const struct report *report, const struct settings *settings)
+{
+	char causes[CAUSES_MAX];
+	unsigned count = list_causes(report, false, causes);
+	if (count > 0)
+		say_now(settings, "degraded: %u of %u nodes %s no vote, %u votes are needed%s", count, report->nodes,
+		        count == 1 ? "has" : "have", report->quorum, causes);
+	return count > 0;
 }
 
 void report_duplicates(const struct report *report, const struct settings *settings)

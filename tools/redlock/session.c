@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,17 +54,57 @@ static void fill_times(struct redlock_options *options, const struct settings *s
 		options->drift_ppm = (uint32_t)settings->drift_ppm;
 }
 
-/* What is not said elsewhere, `redlock init` has noted of the local cluster. */
+/* What is not said elsewhere, `redlock init` has noted of the local cluster. A fencing number needs a guard.
+ */
 static uint64_t guard_of(const struct settings *settings)
 {
 	bool said = settings_source(settings, offsetof(struct settings, guard)) != NULL;
-	return !said && nodes_are_local(settings) && cluster_dir_is_guarded() ? REDLOCK_GUARD_REQUIRE
-	                                                                      : settings->guard;
+	bool local = !said && nodes_are_local(settings) && cluster_dir_is_guarded();
+	bool needed = settings->fence && settings->guard != REDLOCK_GUARD_OFF;
+	return local || needed ? REDLOCK_GUARD_REQUIRE : settings->guard;
 }
 
-static void fill_options(struct redlock_options *options, const struct settings *settings,
+/* The local cluster begins without records after each boot, and has a note of its own. */
+static void recall(struct session *session, const struct text_list *urls)
+{
+	const struct settings *settings = session->settings;
+	if (settings->guard == REDLOCK_GUARD_OFF || nodes_are_local(settings))
+		return;
+	session->members = guard_memory_members((const char *const *)urls->items, urls->count);
+	session->remembered =
+	    session->members != NULL && guard_memory_find(session->members, session->guarded_set);
+}
+
+static void keep(struct session *session, const char *set)
+{
+	session->remembered = true;
+	snprintf(session->guarded_set, sizeof session->guarded_set, "%s", set);
+	if (!guard_memory_keep(session->members, set) && session->settings->verbose)
+		complain("not remembered that these nodes are a guarded set: state directory: %s", strerror(errno));
+}
+
+void session_remember(struct session *session)
+{
+	struct redlock_guard_status guard = {.size = sizeof guard};
+	if (session->members == NULL || redlock_guard_status(session->client, &guard) < 0)
+		return;
+	bool known = session->remembered && strcmp(guard.set, session->guarded_set) == 0;
+	if (guard.state == REDLOCK_SET_GUARDED && guard.set[0] && !known)
+		keep(session, guard.set);
+	if (guard.state == REDLOCK_SET_PLAIN && session->remembered) {
+		session->remembered = false;
+		guard_memory_drop(session->members);
+	}
+	if (guard.state == REDLOCK_SET_PLAIN && guard.barred > 0 && session->settings->verbose)
+		complain("the user may not read whether %u of the nodes are in a guarded set: without a guard, see "
+		         "`redlock help acl`",
+		         guard.barred);
+}
+
+static void fill_options(struct redlock_options *options, const struct session *session,
                          const struct text_list *urls, const char *owner, const char *password)
 {
+	const struct settings *settings = session->settings;
 	fill_times(options, settings);
 	options->urls = (const char *const *)urls->items;
 	options->url_count = urls->count;
@@ -73,6 +114,7 @@ static void fill_options(struct redlock_options *options, const struct settings 
 	options->owner = owner != NULL && *owner ? owner : NULL;
 	options->quorum = (unsigned)settings->quorum;
 	options->guard = (int)guard_of(settings);
+	options->guarded_set = session->remembered ? session->guarded_set : NULL;
 	options->trace = settings->trace ? print_trace : NULL;
 	options->tls_ca_file = settings->ca_file;
 	options->tls_ca_dir = settings->ca_dir;
@@ -124,7 +166,7 @@ static int open_client(struct session *session, const struct text_list *urls, co
 	char owner[REDLOCK_MAX_OWNER + 2], error_text[512] = ""; /* one more: what is too long is refused */
 	make_owner(settings, owner, sizeof owner);
 	struct redlock_options options;
-	fill_options(&options, settings, urls, owner, password);
+	fill_options(&options, session, urls, owner, password);
 	options.error_text = error_text;
 	options.error_text_size = sizeof error_text;
 	int node = -1;
@@ -208,9 +250,13 @@ int session_open(struct session *session, const struct settings *settings)
 	session->has_password = session->has_user = session->value_returns = false;
 	session->told = session->told_late = session->keyless = 0;
 	session->view = NULL;
+	session->members = NULL;
+	session->remembered = false;
+	session->guarded_set[0] = '\0';
 	code = nodes_find(settings, &urls);
 	if (code != EXIT_OK)
 		goto out;
+	recall(session, &urls);
 	session->has_user = nodes_have_user(&urls);
 	if (!find_password(settings, &login)) {
 		code = signals_caught() ? EXIT_SIGNAL + signals_caught() : EXIT_CONFIG;
@@ -243,7 +289,7 @@ static void explain_refused_lock(struct session *session, const char *name,
 	const char *token = options->token;
 	size_t key = strlen(name) + (settings->prefix != NULL ? strlen(settings->prefix) : 0);
 	const struct setting_source *guard = settings_source(settings, offsetof(struct settings, guard));
-	bool guarded = guard_of(settings) != REDLOCK_GUARD_OFF;
+	bool guarded = guard_of(settings) == REDLOCK_GUARD_REQUIRE;
 	if (!*name)
 		complain("NAME is empty");
 	else if (key > REDLOCK_MAX_NAME)
@@ -251,7 +297,7 @@ static void explain_refused_lock(struct session *session, const char *name,
 	else if (token != NULL && (!*token || strlen(token) > REDLOCK_MAX_TOKEN))
 		complain("TOKEN has %zu bytes, 1 to %d are allowed", strlen(token), REDLOCK_MAX_TOKEN);
 	else if (settings->fence && !guarded)
-		complain("--fence needs a guarded node set: give --guard=require, or auto");
+		complain("--fence needs a guarded node set, and the guard is off");
 	else if (guarded && (settings->slots > 0 || settings->compat == REDLOCK_COMPAT_SETNX))
 		complain("%s does not work with a guard, which %s asks for: give --guard=off for this lock",
 		         settings->slots > 0 ? "--slots" : "--compat setnx",
@@ -263,6 +309,14 @@ static void explain_refused_lock(struct session *session, const char *name,
 	else
 		complain("the TTL is too short: it must be longer than node timeout and drift together; "
 		         "give a longer --ttl or a shorter --node-timeout");
+}
+
+struct settings session_settings_to_look(const struct settings *settings)
+{
+	struct settings own = *settings;
+	if (settings_source(settings, offsetof(struct settings, guard)) == NULL)
+		own.guard = REDLOCK_GUARD_OFF;
+	return own;
 }
 
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options)
@@ -447,11 +501,16 @@ int session_run(struct session *session, redlock_lock *lock, enum redlock_operat
 	if (session->view != NULL)
 		wait_view_end(session->view);
 	session_await_votes(session, lock, operation, result);
+	session_remember(session);
 	return result;
 }
 
 void session_close(struct session *session)
 {
+	if (session->client != NULL)
+		session_remember(session);
 	redlock_close(session->client);
 	session->client = NULL;
+	free(session->members);
+	session->members = NULL;
 }

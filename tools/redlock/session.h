@@ -8,6 +8,7 @@
 
 #include <redlock/redlock.h>
 
+#include "guard_memory.h"
 #include "options.h"
 
 struct wait_view;
@@ -17,9 +18,12 @@ struct session {
 	redlock_client *client;
 	uint64_t begin_ns;
 	uint64_t node_timeout_ms;
-	bool has_user;          /* a URL names one */
-	bool has_password;      /* one was given, in whatever way */
-	bool value_returns;     /* the token is the caller's own value, which may be used again */
+	char *members;                     /* the list of nodes, for what is remembered of it; NULL: nothing is */
+	bool remembered;                   /* as a guarded set, */
+	char guarded_set[GUARD_MEMORY_ID]; /* with this id */
+	bool has_user;                     /* a URL names one */
+	bool has_password;                 /* one was given, in whatever way */
+	bool value_returns;                /* the token is the caller's own value, which may be used again */
 	uint32_t told;          /* nodes that may have been sent a release of it, after session_drain() */
 	uint32_t told_late;     /* of these, those that could not be reached at first */
 	uint32_t keyless;       /* nodes with another service: session_warn_lingering() passes over them */
@@ -28,6 +32,9 @@ struct session {
 
 /* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
 int session_open(struct session *session, const struct settings *settings);
+
+/* The settings of a command that only looks: as long as nobody asks for a guard, it takes no part in one. */
+struct settings session_settings_to_look(const struct settings *settings);
 
 /* What the settings say of a lock. */
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options);
@@ -71,6 +78,9 @@ bool session_drain(struct session *session, const redlock_lock *lock);
 /* Names the nodes that may keep a key, after session_drain(): if they keep others out, if a late release
  * would do harm, or with -v. */
 void session_warn_lingering(const struct session *session, const char *name);
+
+/* Remembers whether the client has seen that its nodes are a guarded set, or that they were taken back. */
+void session_remember(struct session *session);
 
 void session_close(struct session *session);
 

@@ -187,7 +187,8 @@ int status_of_nodes(const struct settings *settings)
 	struct session session;
 	struct report report;
 	struct records records = {.any = false};
-	int code = session_open(&session, settings);
+	const struct settings own = session_settings_to_look(settings);
+	int code = session_open(&session, &own);
 	if (code == EXIT_OK)
 		code = status_ask(&session, "status", &report);
 	if (code == EXIT_OK) {

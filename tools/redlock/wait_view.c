@@ -13,18 +13,24 @@
 
 #define EACH_NS 1000000000u /* not more often */
 
+/* Of lines that nobody has asked for: in the log of a job a short wait is of no interest. */
+#define UNASKED_AFTER_NS 5000000000u
+#define UNASKED_EACH_NS 60000000000u
+
 void wait_view_begin(struct wait_view *view, const struct settings *settings, const char *name)
 {
 	view->settings = settings;
 	view->name = view->first = name;
 	view->begin_ns = clock_ns();
 	view->end_ns = 0;
-	view->show_ns = view->begin_ns + WAIT_VIEW_AFTER_NS;
 	view->wait = (struct redlock_wait){.node = -1};
 	view->found[0] = view->said[0] = '\0';
 	view->quarantine_told = false;
 	view->is_live = live_works(settings);
-	view->is_told = !settings->quiet && (settings->verbose || isatty(STDERR_FILENO));
+	view->is_told = !settings->quiet;
+	view->is_asked = settings->verbose || isatty(STDERR_FILENO);
+	view->least_ns = view->begin_ns + (view->is_asked ? WAIT_VIEW_AFTER_NS : UNASKED_AFTER_NS);
+	view->show_ns = view->least_ns;
 }
 
 /* Once, and to everybody: a job that does not want to wait waits all the same. */
@@ -154,12 +160,12 @@ void wait_view_show(struct wait_view *view)
 	show(view);
 	if (!view->is_live)
 		summary(view, view->said, sizeof view->said);
-	view->show_ns = clock_ns() + EACH_NS;
+	view->show_ns = view->least_ns = clock_ns() + (view->is_asked ? EACH_NS : UNASKED_EACH_NS);
 }
 
 void wait_view_hold_back(struct wait_view *view, bool on)
 {
-	view->show_ns = on ? UINT64_MAX : clock_ns();
+	view->show_ns = on ? UINT64_MAX : view->is_asked ? clock_ns() : view->least_ns;
 }
 
 void wait_view_end(struct wait_view *view)

@@ -2,8 +2,8 @@
 /*
  * What people and programs are told of a wait while it lasts: who has the lock, for how long at least, when
  * its key expires, and at which place this client stands. It comes from the answers to the wait itself. On a
- * terminal it is one line that is kept up to date; else, with -v, a line each time that holder or place
- * change.
+ * terminal it is one line that is kept up to date; else a line each time that holder or place change: with -v
+ * at once, without after 5 s and then at most once a minute.
  */
 #ifndef REDLOCK_TOOL_WAIT_VIEW_H
 #define REDLOCK_TOOL_WAIT_VIEW_H
@@ -22,12 +22,14 @@ struct wait_view {
 	const char *first;
 	uint64_t begin_ns, end_ns;
 	uint64_t show_ns;                 /* when it may be shown next; UINT64_MAX: not yet */
+	uint64_t least_ns;                /* not before, where nobody has asked for it */
 	struct redlock_wait wait;         /* what was told last; node -1: nothing */
 	char found[HOLDER_TEXT_MAX + 64]; /* who has it, found in another way; "": nobody */
 	char said[HOLDER_TEXT_MAX + 64];  /* what the last line said; "": there was none */
 	bool quarantine_told;
 	bool is_live;
-	bool is_told; /* by lines: also to who did not ask for it, on a terminal without a cursor */
+	bool is_told;  /* by lines */
+	bool is_asked; /* with -v, or there is a terminal, if without a cursor; else lines are few */
 };
 
 /* The wait for a lock begins. */

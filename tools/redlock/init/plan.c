@@ -19,7 +19,8 @@ static bool is_alike(const struct init *in, unsigned i, unsigned k)
 
 static int check_servers(const struct init *in)
 {
-	bool strict = in->settings->guard != REDLOCK_GUARD_AUTO && !in->settings->plain;
+	bool said = settings_source(in->settings, offsetof(struct settings, guard)) != NULL;
+	bool strict = !(said && in->settings->guard == REDLOCK_GUARD_AUTO) && !in->settings->plain;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		const struct guard_record *r = &in->record[i];
 		for (unsigned k = 0; k < i; k++)

@@ -194,6 +194,8 @@ void run_drive_client(struct run *run)
 		take_lock_event(run, &event);
 	if (more < 0)
 		client_failed(run, more);
+	else if (run_has_processes(run))
+		tell_degraded(run);
 }
 
 void run_follow_deadline(struct run *run)

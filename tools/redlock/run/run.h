@@ -21,10 +21,11 @@ struct run_order {
 	char *const *argv; /* the command, ends with NULL */
 	enum on_loss on_loss;
 	bool silent_when_busy;
-	int report_fd;      /* -1: none */
-	int busy_code;      /* exit code when the lock is busy, */
-	int no_quorum_code; /* exit code when too few nodes answer */
-	int not_found_code; /* exit codes when the command cannot be executed */
+	int report_fd;           /* -1: none */
+	const struct hold *hold; /* kept in place of a command; NULL: none */
+	int busy_code;           /* exit code when the lock is busy, */
+	int no_quorum_code;      /* exit code when too few nodes answer */
+	int not_found_code;      /* exit codes when the command cannot be executed */
 	int cannot_execute_code;
 };
 
@@ -69,6 +70,7 @@ struct run {
 	bool capped;         /* --max-hold was reached */
 	bool ended_before;   /* all processes had, when the loss was known */
 	bool unseen;         /* processes of the command are there that /proc does not show */
+	bool degraded_told;  /* that nodes have no vote: once */
 	bool leftovers_told; /* that processes of the command are still there */
 
 	uint64_t acquired_ns; /* 0: not yet */
@@ -110,6 +112,7 @@ void tell_refused(const struct run *run);
 void tell_granted(struct run *run);
 void tell_event(const struct run *run, enum run_event event);
 void tell_renewed(const struct run *run);
+void tell_degraded(struct run *run);
 void tell_leftovers(const struct run *run);
 void tell_unseen(const struct run *run);
 void tell_cannot_execute(const struct run *run, int error);

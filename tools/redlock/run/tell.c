@@ -60,6 +60,25 @@ void tell_granted(struct run *run)
 		tell_grant_votes(run, run->order->name);
 }
 
+/* By itself, as above. */
+__attribute__((noinline)) static bool tell_missing_votes(struct run *run)
+{
+	struct report report;
+	report_collect(&report, "run", run->order->name, 0, &run->session, run->lock);
+	return report_degraded(&report, run->settings);
+}
+
+/* A job that runs while fewer nodes vote than there are: one more that fails may end it. */
+void tell_degraded(struct run *run)
+{
+	for (unsigned i = 0; i < redlock_node_count(run->session.client) && !run->degraded_told; i++) {
+		struct redlock_vote vote = {.size = sizeof vote};
+		if (redlock_lock_vote(run->lock, i, &vote) == 0 &&
+		    redlock_vote_kind(vote.code) >= REDLOCK_KIND_MISSING)
+			run->degraded_told = tell_missing_votes(run);
+	}
+}
+
 void tell_renewed(const struct run *run)
 {
 	char name[PRINTABLE_MAX];
