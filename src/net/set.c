@@ -430,6 +430,9 @@ static void judge_plain(const struct rl_set *set, struct rl_set_opinion *ret)
 		judge_bare(set, ret);
 }
 
+static const char record_rights[] = "to read the record of the guarded node set it needs ~redlock:set +eval "
+                                    "+hmget +hget +hset +mget +time +info";
+
 /* A user who may not read the record is a plain client, as long as nothing else says that the set is guarded.
  */
 static void judge_silent(const struct rl_set *set, const struct rl_set_record *r, struct rl_set_opinion *ret)
@@ -437,7 +440,7 @@ static void judge_silent(const struct rl_set *set, const struct rl_set_record *r
 	if (is_barred(r) && !is_required(set))
 		judge_bare(set, ret);
 	else
-		refuse(ret, r->failure, NULL);
+		refuse(ret, r->failure, is_barred(r) && r->failure == REDLOCK_VOTE_NOPERM ? record_rights : NULL);
 }
 
 /* Whose members are others; an admitted node is believed, of another process its record may be as old as a

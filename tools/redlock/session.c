@@ -64,11 +64,18 @@ static uint64_t guard_of(const struct settings *settings)
 	return local || needed ? REDLOCK_GUARD_REQUIRE : settings->guard;
 }
 
+uint64_t session_guard(const struct settings *settings)
+{
+	struct settings own = *settings;
+	if (settings_source(settings, offsetof(struct settings, guard)) == NULL)
+		own.guard = REDLOCK_GUARD_AUTO;
+	return guard_of(&own);
+}
+
 /* The local cluster begins without records after each boot, and has a note of its own. */
 static void recall(struct session *session, const struct text_list *urls)
 {
-	const struct settings *settings = session->settings;
-	if (settings->guard == REDLOCK_GUARD_OFF || nodes_are_local(settings))
+	if (nodes_are_local(session->settings))
 		return;
 	session->members = guard_memory_members((const char *const *)urls->items, urls->count);
 	session->remembered =
@@ -114,7 +121,8 @@ static void fill_options(struct redlock_options *options, const struct session *
 	options->owner = owner != NULL && *owner ? owner : NULL;
 	options->quorum = (unsigned)settings->quorum;
 	options->guard = (int)guard_of(settings);
-	options->guarded_set = session->remembered ? session->guarded_set : NULL;
+	bool told = session->remembered && settings->guard != REDLOCK_GUARD_OFF;
+	options->guarded_set = told ? session->guarded_set : NULL;
 	options->trace = settings->trace ? print_trace : NULL;
 	options->tls_ca_file = settings->ca_file;
 	options->tls_ca_dir = settings->ca_dir;

@@ -36,6 +36,10 @@ int session_open(struct session *session, const struct settings *settings);
 /* The settings of a command that only looks: as long as nobody asks for a guard, it takes no part in one. */
 struct settings session_settings_to_look(const struct settings *settings);
 
+/* The guard of commands that take locks with these settings, or with those that session_settings_to_look()
+ * made of them: REDLOCK_GUARD_. */
+uint64_t session_guard(const struct settings *settings);
+
 /* What the settings say of a lock. */
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options);
 
