@@ -100,7 +100,7 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	if (names->several && (wanted.policy = wanted.policy->many) == NULL)
 		return REDLOCK_E_INVAL;
 	const struct rl_policy *policy = wanted.policy;
-	const struct rl_set *set = c->nodes.set;
+	struct rl_set *set = c->nodes.set;
 	if (set == NULL ? policy->draws : set->require && policy->unguarded)
 		return REDLOCK_E_INVAL;
 	if (!rl_registry_reserve(&c->handles) || !rl_schedule_reserve(&c->loop.schedule, c->handles.slot_count))
@@ -115,11 +115,10 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 		return REDLOCK_E_NOMEM;
 	}
 	lock->client = c;
-	if (c->nodes.set != NULL)
-		rl_set_hurry(c->nodes.set, rl_time_min(rules->wait_ns, rules->noquorum_wait_ns),
-		             rules->node_timeout_ns);
-	if (policy->draws)
-		c->nodes.set->hears_all = true;
+	if (set != NULL) {
+		rl_set_hurry(set, rl_time_min(rules->wait_ns, rules->noquorum_wait_ns), rules->node_timeout_ns);
+		set->hears_all = set->hears_all || policy->draws;
+	}
 	rl_registry_add(&c->handles, lock);
 	*ret = lock;
 	return 0;

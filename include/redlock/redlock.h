@@ -137,7 +137,8 @@ REDLOCK_API void redlock_lock_free(redlock_lock *lock);
  * holder.
  *
  * Errors: BUSY (also at once, if another handle of this client claims the same own value), NOQUORUM,
- * DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet), SYSTEM, FORKED.
+ * DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet), UNRENEWED (renew_ms is set,
+ * no keeper runs, and the program has never called redlock_process()), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
 

@@ -111,7 +111,8 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 }
 
 /* A query begins at the end of a step in which nothing else is out: queries in a loop must not starve
- * renewal. From now on somebody waits for the renewal. A probe makes a token, which is not for a lock. */
+ * renewal. From now on somebody waits for the renewal. A probe needs fresh digits, which are not for a lock.
+ */
 static int on_query(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	(void)fx;

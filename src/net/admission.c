@@ -364,6 +364,13 @@ static void ask_in_time(struct rl_node *n, uint64_t now_ns)
 		rl_link_fail_memory(&n->link);
 }
 
+/* The node was asked without a TTL, so it has no quarantine yet, or did not tell the id of one that is over.
+ */
+static bool lacks_quarantine(const struct rl_set_record *r)
+{
+	return r->verdict == RL_SET_BARE || (r->verdict == RL_SET_OVER && r->quarantine[0] == '\0');
+}
+
 void rl_admission_settle(struct rl_node *n, uint64_t now_ns)
 {
 	struct rl_admission *a = n->admission;
@@ -382,8 +389,8 @@ void rl_admission_settle(struct rl_node *n, uint64_t now_ns)
 		let_go(n, now_ns);
 	else if (held && n->methods.guarded != 0 && is_unsent(n))
 		ask_in_time(n, now_ns);
-	if (a->set->records[n->id].verdict == RL_SET_BARE && a->set->config[0] != '\0')
-		rl_admission_ask(n, now_ns); /* it can be told now how long its quarantine is */
+	if (a->set->config[0] != '\0' && lacks_quarantine(&a->set->records[n->id]))
+		rl_admission_ask(n, now_ns); /* now with the TTL that decides how long its quarantine is */
 }
 
 bool rl_admission_renews(struct rl_node *n, uint64_t now_ns)

@@ -116,6 +116,7 @@ cc "$here/user/user.c" -o "$work/user_static" -Wl,-Bstatic $(pkg-config --cflags
 "$work/user_static" "$url"
 
 echo "- the program of README.md, as it stands"
+# shellcheck disable=SC2016 # backquotes of Markdown
 sed -n '/^```c$/,/^```$/{/^```/!p}' "$here/../../README.md" >"$work/readme.c"
 # shellcheck disable=SC2046
 cc -std=c99 -pedantic -Wall -Wextra -Werror "$work/readme.c" -o "$work/readme" $(pkg-config --cflags --libs redlock)
