@@ -29,6 +29,22 @@ load init_helper
 	want 76 guarded "1 2 3 4 5" -t 2s job true
 }
 
+@test "servers that require a password, which is in the environment" {
+	on_nodes "1 2 3" config set requirepass S3cret
+	init 69 "1 2 3"
+	says "NOAUTH"
+	export REDLOCK_AUTH=wrong
+	init 69 "1 2 3"
+	says "WRONGPASS"
+	export REDLOCK_AUTH=S3cret
+	init 0 "1 2 3" --max-ttl 1s --fresh
+	init 0 "1 2 3" --max-ttl 1s --json
+	json_is 'all(n["guard"]["state"] == "admitted" for n in j["nodes"])'
+	want 0 guarded "1 2 3" -t 1s job true
+	unset REDLOCK_AUTH
+	want 77 guarded "1 2 3" -n -t 1s job true
+}
+
 @test "a quarantine is as long for the command as for the nodes" {
 	made "1 2 3"
 	on_nodes "1 2 3" hset redlock:set pass gone:
