@@ -112,16 +112,16 @@ def _commands_one_by_one(run, servers, environment):
 		"samples_ns": array.array("I", sorted(min(t, 2**32 - 1) for t in times))}
 
 
-def _environment(run, servers):
+def _environment(run, servers, directory):
 	urls = ("redis://127.0.0.1:%d" % port for port in servers.ports()[:run.nodes])
-	return dict(os.environ, REDLOCK_URLS=",".join(urls))
+	return dict(os.environ, REDLOCK_URLS=",".join(urls), STATE_DIRECTORY=directory)
 
 
 def do(run, servers, directory):
 	"""Runs it. Returns what it printed, with the sorted times of its pairs (ns) and what others took meanwhile."""
 	samples = os.path.join(directory, "samples")
 	servers.need(run.nodes)
-	environment = _environment(run, servers)
+	environment = _environment(run, servers, directory)
 	if run.program in COMMANDS:
 		meter = noise.Meter()
 		return dict(_commands_one_by_one(run, servers, environment), foreign_percent=meter.foreign_percent())

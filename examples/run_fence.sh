@@ -10,6 +10,7 @@ set -uo pipefail
 bin=$1 redlock=$2 server=$3 cli=$4
 sql=$(dirname "$(realpath "$0")")/fence.sql
 work=$(mktemp -d /tmp/rl-fence.XXXXXX) || exit # not in TMPDIR: the user of PostgreSQL must get there
+export STATE_DIRECTORY=$work/state # where redlock remembers guarded sets
 pids=() urls=()
 
 cleanup() {

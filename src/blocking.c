@@ -19,6 +19,12 @@ static bool reads_first(const redlock_client *c, const redlock_lock *lock, const
 	return (idle || asks) && !c->loop.led;
 }
 
+/* A lock that nothing renews would end in silence. An event loop has shown itself by its first turn. */
+static bool is_renewed(const redlock_client *c, const redlock_lock *lock)
+{
+	return lock->core.rules->renew_ns == 0 || c->loop.keeper_runs || c->loop.driven;
+}
+
 /* 0: the operation has begun. */
 static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, struct rl_waiter *waiter)
 {
@@ -27,6 +33,8 @@ static int begin(redlock_client *c, redlock_lock *lock, struct rl_event *event, 
 	rl_operate_catch_up(c);
 	if (lock->waiter != NULL || (lock->pending & RL_OBSERVE_DONE) != 0 || rl_state_is_busy(&lock->core))
 		return REDLOCK_E_STATE;
+	if (event->kind == RL_EV_ACQUIRE && !is_renewed(c, lock))
+		return REDLOCK_E_UNRENEWED;
 	lock->waiter = waiter;
 	int error = rl_operate(c, lock, event);
 	if (error < 0)

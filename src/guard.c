@@ -26,12 +26,13 @@ static bool votes(const struct rl_nodes *ns, unsigned i)
 	return is_open(ns, i) && ns->list[i].admission->opinion.kind == RL_SET_PASSES;
 }
 
-/* Its quarantine is over, and nothing else stands against it. */
+/* Its quarantine is over, the node has told its id, and nothing else stands against the node. */
 static bool is_over(const struct rl_nodes *ns, unsigned i)
 {
+	const struct rl_set_record *r = record_of(ns, i);
 	const struct rl_set_opinion *o = &ns->list[i].admission->opinion;
-	return record_of(ns, i)->verdict == RL_SET_OVER && is_open(ns, i) && o->kind == RL_SET_REFUSE &&
-	       o->vote == REDLOCK_VOTE_QUARANTINE;
+	return r->verdict == RL_SET_OVER && r->quarantine[0] != '\0' && is_open(ns, i) &&
+	       o->kind == RL_SET_REFUSE && o->vote == REDLOCK_VOTE_QUARANTINE;
 }
 
 /* It was admitted when too few others were there to tell its counters. */

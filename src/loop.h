@@ -71,6 +71,7 @@ struct rl_loop {
 	uint64_t deferred_since_ns;
 
 	/* keeper.c */
+	bool driven; /* the program has called redlock_process(), as event loops do */
 	bool keeper_runs;
 	bool keeper_stops;
 	pthread_t keeper;

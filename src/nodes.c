@@ -192,9 +192,11 @@ static bool same_server(const struct rl_node *a, const struct rl_node *b)
 
 void rl_nodes_identify(struct rl_nodes *ns)
 {
+	ns->named = true;
 	for (unsigned i = 0; i < ns->count; i++) {
 		struct rl_node *a = &ns->list[i];
 		a->identified = a->duplicate = false;
+		ns->named &= a->link.facts.run_id[0] != '\0';
 		for (unsigned j = 0; j < ns->count; j++)
 			if (i != j && same_server(a, &ns->list[j]))
 				a->duplicate = true;
@@ -211,7 +213,7 @@ bool rl_nodes_are_identified(const struct rl_nodes *ns)
 }
 
 /* One that never connected, and has failed, is not waited for. */
-bool rl_nodes_are_ordered(const struct rl_nodes *ns)
+bool rl_nodes_look_ordered(const struct rl_nodes *ns)
 {
 	for (unsigned i = 0; i < ns->count; i++) {
 		const struct rl_link *link = &ns->list[i].link;

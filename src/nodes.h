@@ -18,6 +18,7 @@ struct rl_nodes {
 	struct rl_wire wire;              /* a request is formatted once for all */
 	uint8_t order[REDLOCK_MAX_NODES]; /* their numbers in an order that other clients have too */
 	uint64_t look_ns;                 /* when a plain set is asked again whether it is guarded */
+	bool named;                       /* each node has said who it is */
 	bool new_credentials;             /* there may be nodes that are to log in again */
 	bool listening;                   /* there may be nodes with a listener */
 	uint32_t heard;                   /* bit per node: messages were heard when this was last looked at */
@@ -82,8 +83,13 @@ static inline bool rl_nodes_are_guarded(const struct rl_nodes *ns)
 	return ns->set != NULL && !ns->set->at_rest;
 }
 
-/* Whether the order will not change soon: each node has said who it is, will not tell, or has failed. */
-bool rl_nodes_are_ordered(const struct rl_nodes *nodes);
+/* Whether the order will not change soon: each node has said who it is, will not tell, or has failed. Cheap
+ * once all have said so, since every step of a handle asks. */
+bool rl_nodes_look_ordered(const struct rl_nodes *nodes);
+static inline bool rl_nodes_are_ordered(const struct rl_nodes *ns)
+{
+	return ns->named || rl_nodes_look_ordered(ns);
+}
 
 /* A node has told what it knows of the set: that may change what the others are asked. */
 void rl_nodes_settle(struct rl_nodes *nodes, uint64_t now_ns);

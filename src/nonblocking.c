@@ -83,6 +83,7 @@ int redlock_process(redlock_client *c)
 	int error = rl_client_enter(c);
 	if (error < 0)
 		return error;
+	c->loop.driven = true;
 	error = rl_turn_poll(c);
 	rl_loop_leave(&c->loop);
 	return error < 0 ? REDLOCK_E_SYSTEM : 0;

@@ -55,23 +55,26 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 
 /* ---- effects ---- */
 
-/* A key that nobody has: the name and the digits of the fresh token, which are behind it. Nothing: out of
- * memory. */
-static struct rl_slice name_probe(const redlock_lock *lock, struct rl_buffer *buffer)
+/* A key that nobody has: the name and fresh digits. The handle keeps its token, whose keys may still exist.
+ * Nothing: no memory, or no random bytes. */
+static struct rl_slice name_probe(redlock_client *c, const redlock_lock *lock, struct rl_buffer *buffer)
 {
+	unsigned char random[RL_HANDLE_TOKEN_BYTES];
 	struct rl_slice name = rl_handle_name(lock);
-	if (!rl_buffer_reserve(buffer, name.size + RL_HANDLE_TOKEN_DIGITS))
+	if (!rl_buffer_reserve(buffer, name.size + RL_HANDLE_TOKEN_DIGITS) ||
+	    rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return (struct rl_slice){NULL, 0};
 	memcpy(buffer->bytes, name.bytes, name.size);
-	memcpy(buffer->bytes + name.size, rl_handle_token_bytes(lock), RL_HANDLE_TOKEN_DIGITS);
+	rl_slice_put_hex(buffer->bytes + name.size, random, sizeof random);
 	return (struct rl_slice){buffer->bytes, name.size + RL_HANDLE_TOKEN_DIGITS};
 }
 
 /* Of what the nodes are asked: a slot that is held, as a plain lock of that name. Nothing: out of memory. */
-static struct rl_slice name_of(const redlock_lock *lock, unsigned operation, struct rl_buffer *buffer)
+static struct rl_slice name_of(redlock_client *c, const redlock_lock *lock, unsigned operation,
+                               struct rl_buffer *buffer)
 {
 	if (operation == RL_OP_PROBE)
-		return name_probe(lock, buffer);
+		return name_probe(c, lock, buffer);
 	bool of_slot = operation == RL_OP_EXTEND || operation == RL_OP_QUERY;
 	if (lock->core.slot == 0 || !of_slot)
 		return rl_handle_name(lock);
@@ -96,6 +99,14 @@ static uint32_t without_queue(const redlock_client *c, const redlock_lock *lock)
 			break;
 	}
 	return ~(1u << gate);
+}
+
+/* Whether the gate alone is asked who waits. A caller's own value may be released by a process that has just
+ * opened its client, and does not know yet which node is the gate: then all are asked. */
+static bool wakes_at_gate(const redlock_client *c, const struct rl_request *request)
+{
+	bool by_value = request->operation == RL_OP_LEAVE && request->own_value;
+	return request->operation == RL_OP_RELEASE || (by_value && rl_nodes_are_identified(&c->nodes));
 }
 
 /* Messages have the name: one that is too long for them is not handed over. */
@@ -126,7 +137,7 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	struct rl_request request = {
 	    .operation = fx->send,
 	    .tag = rl_registry_tag(&c->handles, lock, fx->seq),
-	    .name = name_of(lock, fx->send, &buffer),
+	    .name = name_of(c, lock, fx->send, &buffer),
 	    .also = rl_handle_others(lock),
 	    .line = rl_handle_line(lock),
 	    .token = rl_handle_token(lock),
@@ -143,10 +154,10 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	}
 	if (fx->send == RL_OP_HAND)
 		request.next = rl_heir_offer(lock);
-	if (fx->send == RL_OP_RELEASE)
+	if (wakes_at_gate(c, &request))
 		request.plain = without_queue(c, lock);
-	else if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE ||
-	         rl_ops[fx->send].scripted)
+	if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE ||
+	    rl_ops[fx->send].scripted)
 		add_place(c, lock, fx, &request, place);
 	uint32_t elsewhere = fx->stands && !fx->beside ? fx->nodes & ~(1u << lock->core.gate) : 0;
 	rl_nodes_submit(&c->nodes, &request, fx->nodes & ~elsewhere, c->loop.now_ns);
@@ -271,7 +282,7 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 		rl_registry_drop_events(&c->handles, lock); /* no notice after a release */
 	if (fx.twin)
 		c->nodes.list[event->node].duplicate = true; /* until a new connection says who it is, or does not */
-	if (fx.sign && !sign(c, lock)) {
+	if (fx.sign && fx.send != RL_OP_PROBE && !sign(c, lock)) {
 		struct rl_event cancel = {.kind = RL_EV_CANCEL, .result = REDLOCK_E_SYSTEM};
 		rl_lock_step(&lock->core, &cancel, &fx); /* nothing was sent: what it gives back does not exist */
 		report(c, lock, &fx);

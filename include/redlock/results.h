@@ -39,7 +39,8 @@ extern "C" {
 	X(FORKED, -13, "the client belongs to the parent process: open a new one after fork")                    \
 	X(TLS, -14, "TLS cannot be used: OpenSSL, a certificate or a key is missing or wrong")                   \
 	X(INTERRUPTED, -15, "a signal came while the call waited")                                               \
-	X(CONFIG, -16, "the configuration cannot be used: a file, a line of it, or a variable")
+	X(CONFIG, -16, "the configuration cannot be used: a file, a line of it, or a variable")                  \
+	X(UNRENEWED, -17, "renew_ms is set but nothing would renew the lock: start the keeper, or an event loop")
 
 enum redlock_error {
 #define REDLOCK_ERROR_ENUM(name, value, text) REDLOCK_E_##name = (value),

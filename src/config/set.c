@@ -20,7 +20,7 @@ struct redlock_option_store {
 	struct redlock_lock_options lock;
 	char **texts; /* all copies, also of values that were replaced */
 	size_t count;
-	const char **urls;
+	const char *urls[REDLOCK_MAX_NODES];
 };
 
 __attribute__((format(printf, 3, 4))) static int fail(const struct redlock_options *o, int error,
@@ -108,7 +108,7 @@ static int keep_url(struct redlock_options *o, const char *url, size_t count, co
 
 static int set_urls(struct redlock_options *o, const char *list)
 {
-	const char *urls[REDLOCK_MAX_NODES + 1];
+	const char *urls[REDLOCK_MAX_NODES + 1] = {NULL};
 	char *url;
 	size_t count = 0;
 	int error = 0;
@@ -119,13 +119,8 @@ static int set_urls(struct redlock_options *o, const char *list)
 	}
 	if (error != 0)
 		return error;
-	const char **copy = malloc(count * sizeof *copy);
-	if (copy == NULL)
-		return fail(o, REDLOCK_E_NOMEM, "out of memory");
-	memcpy(copy, urls, count * sizeof *copy);
-	free(o->store->urls);
-	o->store->urls = copy;
-	o->urls = copy;
+	memcpy(o->store->urls, urls, count * sizeof *urls);
+	o->urls = o->store->urls;
 	o->url_count = count;
 	return 0;
 }
@@ -159,6 +154,8 @@ static int set_password_file(struct redlock_options *o, const struct rl_word *wo
 {
 	struct rl_file file;
 	int error = rl_file_read(path, MAX_PASSWORD + 2, o->stop_fd, &file);
+	if (error == ENOMEM)
+		return fail(o, REDLOCK_E_NOMEM, "out of memory");
 	if (error != 0)
 		return fail(o, error == ECANCELED ? REDLOCK_E_INTERRUPTED : REDLOCK_E_CONFIG, "%s: %s: %s",
 		            word->name, path, what_is_wrong(error));
@@ -268,6 +265,15 @@ static int set_nodes(struct redlock_options *o, const redlock_config *config)
 	return error;
 }
 
+/* The directory of the local cluster is known to the command, not to the library. */
+static int refuse_local(const struct redlock_options *o, const char *list)
+{
+	if (!rl_url_list_repeats(list, "local"))
+		return 0;
+	return fail(o, REDLOCK_E_CONFIG,
+	            "url: local is for the command: give the URLs, which `redlock cluster status` prints");
+}
+
 /* Puts in front of a sentence where the setting stands. */
 static int refuse(const struct redlock_options *o, int error, const char *where)
 {
@@ -287,7 +293,9 @@ static int set_all(struct redlock_options *o, const redlock_config *config)
 	for (size_t i = 0; error == 0 && redlock_config_setting(config, i, &setting) > 0; i++) {
 		const struct rl_word *word = rl_words_find(setting.name);
 		if (word->kind == RL_WORD_URLS) {
-			error = has_nodes ? 0 : set_nodes(o, config);
+			error = refuse_local(o, setting.value);
+			if (error == 0 && !has_nodes)
+				error = set_nodes(o, config);
 			has_nodes = true;
 		} else if (word->home == RL_WORD_CLIENT || word->home == RL_WORD_LOCK) {
 			error = redlock_options_set(o, setting.name, setting.value);
@@ -350,6 +358,5 @@ void redlock_options_clear(struct redlock_options *o)
 		free(store->texts[i]);
 	}
 	free(store->texts);
-	free(store->urls);
 	free(store);
 }

@@ -109,6 +109,8 @@ static void ask(struct rl_node *n, unsigned operation, const char *floor, uint64
 	struct rl_entry entry = {.operation = (uint8_t)operation};
 	char digits[2][24];
 	struct rl_request r = question(n, operation, floor, record, digits);
+	if (n->link.outbox.count == 0)
+		n->link.progress_ns = now_ns; /* the server was not asked anything before, so it does not stall */
 	n->admission->asking = rl_talk_ask(&n->talk, &n->link.outbox, &entry, &r, RL_FORM_TEXT);
 	n->admission->asked_ns = now_ns;
 }
@@ -364,6 +366,13 @@ static void ask_in_time(struct rl_node *n, uint64_t now_ns)
 		rl_link_fail_memory(&n->link);
 }
 
+/* The node was asked without a TTL, so it has no quarantine yet, or did not tell the id of one that is over.
+ */
+static bool lacks_quarantine(const struct rl_set_record *r)
+{
+	return r->verdict == RL_SET_BARE || (r->verdict == RL_SET_OVER && r->quarantine[0] == '\0');
+}
+
 void rl_admission_settle(struct rl_node *n, uint64_t now_ns)
 {
 	struct rl_admission *a = n->admission;
@@ -382,8 +391,8 @@ void rl_admission_settle(struct rl_node *n, uint64_t now_ns)
 		let_go(n, now_ns);
 	else if (held && n->methods.guarded != 0 && is_unsent(n))
 		ask_in_time(n, now_ns);
-	if (a->set->records[n->id].verdict == RL_SET_BARE && a->set->config[0] != '\0')
-		rl_admission_ask(n, now_ns); /* it can be told now how long its quarantine is */
+	if (a->set->config[0] != '\0' && lacks_quarantine(&a->set->records[n->id]))
+		rl_admission_ask(n, now_ns); /* now with the TTL that decides how long its quarantine is */
 }
 
 bool rl_admission_renews(struct rl_node *n, uint64_t now_ns)

@@ -242,6 +242,13 @@ static const char *other_service(const struct rl_link *l, const char *bytes, siz
 	return NULL;
 }
 
+/* A server that speaks TLS ends a plain connection so: its alert may be lost with the end. */
+static bool ends_unheard(const struct rl_link *l, ssize_t got)
+{
+	bool ended = got == 0 || got == -ECONNRESET;
+	return ended && l->tls == NULL && !l->endpoint.is_unix && is_unheard(l);
+}
+
 static void receive(struct rl_link *l, uint64_t now_ns)
 {
 	char *bytes = rl_resp_room(&l->resp);
@@ -254,12 +261,11 @@ static void receive(struct rl_link *l, uint64_t now_ns)
 		rl_link_watch(l, l->watching_write || rl_stream_wants_write(&l->stream));
 		return;
 	}
-	bool plain = l->tls == NULL && !l->endpoint.is_unix;
-	const char *other = got > 0 ? other_service(l, bytes, (size_t)got) : NULL;
+	bool opens = l->setup.count > 0;
+	const char *other = opens && got > 0 ? other_service(l, bytes, (size_t)got) : NULL;
 	if (other != NULL)
 		rl_link_fail(l, REDLOCK_VOTE_SERVICE, other);
-	else if (plain && (got == 0 || got == -ECONNRESET) &&
-	         is_unheard(l)) /* the alert may be lost with the end */
+	else if (opens && ends_unheard(l, got))
 		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "closed without a word: a port with TLS does so");
 	else if (got == 0)
 		rl_link_fail(l, REDLOCK_VOTE_CLOSED, "connection closed by the server");

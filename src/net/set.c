@@ -56,6 +56,7 @@ struct rl_set *rl_set_new(const struct rl_endpoint *const *endpoints, unsigned c
 	if (ok) {
 		set->require = require;
 		set->patience_ns = UINT64_MAX;
+		set->plain_patience_ns = UINT64_MAX;
 		set->count = count;
 		set->quorum = quorum;
 		snprintf(set->quorum_text, sizeof set->quorum_text, "%u", quorum % 100);
@@ -304,8 +305,9 @@ void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_tim
 	uint64_t wait_ns = quorum_wait_ns > 0 ? quorum_wait_ns : node_timeout_ns;
 	uint64_t least_ns = rl_time_min(wait_ns, node_timeout_ns);
 	uint64_t most_ns = rl_time_sub(wait_ns, rl_time_max(wait_ns / REST, ATTEMPTS * node_timeout_ns));
-	uint64_t patience_ns = rl_time_max(least_ns - least_ns / REST, most_ns);
-	set->patience_ns = rl_time_min(set->patience_ns, patience_ns);
+	uint64_t attempt_ns = least_ns - least_ns / REST;
+	set->patience_ns = rl_time_min(set->patience_ns, rl_time_max(attempt_ns, most_ns));
+	set->plain_patience_ns = rl_time_min(set->plain_patience_ns, attempt_ns);
 }
 
 /* It stays plain while nodes come and go, until it is doubted, or a record is seen. */
@@ -316,10 +318,12 @@ static void weigh(struct rl_set *set)
 	set->at_rest = false;
 	set->noticed |= guarded && set->was_plain;
 	set->was_plain &= !guarded;
-	if (set->require || guarded)
+	if (set->require || guarded) {
 		set->is_plain = false;
-	else if (set->awaited == 0 && count_without(set) >= set->quorum)
-		set->is_plain = set->was_plain = true;
+	} else if (set->awaited == 0 && count_without(set) > 0) {
+		set->was_plain = true;
+		set->is_plain |= count_without(set) >= set->quorum;
+	}
 }
 
 void rl_set_give_up(struct rl_set *set, uint32_t nodes)
@@ -349,7 +353,9 @@ void rl_set_settle(struct rl_set *set, uint64_t now_ns)
 
 uint64_t rl_set_deadline(const struct rl_set *set)
 {
-	return set->awaited != 0 ? rl_time_add(set->begun_ns, set->patience_ns) : UINT64_MAX;
+	bool patient = is_required(set) || set->hears_all;
+	uint64_t patience_ns = patient ? set->patience_ns : rl_time_min(set->patience_ns, set->plain_patience_ns);
+	return set->awaited != 0 ? rl_time_add(set->begun_ns, patience_ns) : UINT64_MAX;
 }
 
 void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote)
@@ -401,13 +407,14 @@ static bool is_any_healed(const struct rl_set *set)
 	return false;
 }
 
-/* No record, and none of ours was seen elsewhere: whether there is a guard at all is known when a quorum has
- * none, and no other node may be about to say that there is: by its record these are healed. */
+/* No record, and none of ours was seen elsewhere. Votes wait while another node may be about to tell a
+ * record, by which these nodes are healed. Then, unless a guard is required, the votes count as plain: fewer
+ * of them than a quorum grant nothing. */
 static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
 	if (set->config[0] != '\0' || is_any_healed(set))
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
-	else if (set->is_plain)
+	else if (set->is_plain || (set->awaited == 0 && !is_required(set)))
 		ret->kind = RL_SET_ASK;
 	else if (count_without(set) < set->quorum || set->awaited != 0)
 		ret->kind = RL_SET_HOLD;
@@ -430,6 +437,9 @@ static void judge_plain(const struct rl_set *set, struct rl_set_opinion *ret)
 		judge_bare(set, ret);
 }
 
+static const char record_rights[] = "to read the record of the guarded node set it needs ~redlock:set +eval "
+                                    "+hmget +hget +hset +mget +time +info";
+
 /* A user who may not read the record is a plain client, as long as nothing else says that the set is guarded.
  */
 static void judge_silent(const struct rl_set *set, const struct rl_set_record *r, struct rl_set_opinion *ret)
@@ -437,7 +447,7 @@ static void judge_silent(const struct rl_set *set, const struct rl_set_record *r
 	if (is_barred(r) && !is_required(set))
 		judge_bare(set, ret);
 	else
-		refuse(ret, r->failure, NULL);
+		refuse(ret, r->failure, is_barred(r) && r->failure == REDLOCK_VOTE_NOPERM ? record_rights : NULL);
 }
 
 /* Whose members are others; an admitted node is believed, of another process its record may be as old as a

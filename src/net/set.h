@@ -75,16 +75,17 @@ struct rl_set {
 	char *addresses[REDLOCK_MAX_NODES];
 	struct rl_set_record records[REDLOCK_MAX_NODES];
 	bool changed;   /* something was learnt */
-	bool was_plain; /* since a quorum had no record, votes may have been counted without a guard; */
+	bool was_plain; /* nodes without a record were asked plainly: votes may have been counted without a guard;
+	                 */
 	bool noticed;   /* and now it is seen to be guarded, which no handle was told */
 	bool at_rest;   /* it is plain, and nothing is under way: there is nothing to do in a turn of the loop */
 
 	/* Nodes that were asked a first time, and those of them that have neither answered nor failed: one of
 	 * them may be the only node that still has a record. Where the guard is required, the client waits for
 	 * these nearly as long as its most impatient handle waits for a quorum; else only about as long as the
-	 * quorum took that has no record. */
+	 * quorum took that has no record, and no longer than an attempt lasts. */
 	uint32_t begun, awaited;
-	uint64_t patience_ns, begun_ns;
+	uint64_t patience_ns, plain_patience_ns, begun_ns;
 	bool quorum_heard;
 
 	struct rl_offset offsets[REDLOCK_MAX_NODES]; /* of their clocks */

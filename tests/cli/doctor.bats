@@ -86,12 +86,14 @@ as_user=(--user u --prefix app:)
 	want 0 rl doctor
 	[[ $output == "5 nodes, 3 needed: 0 errors, 0 warnings, "*" (-v shows them)"* ]]
 	[ "$(grep -c '^  node [1-5] unix://.*: fine, [0-9]* us, \(Redis\|Valkey\) [0-9.]*$' <<<"$output")" = 5 ]
-	[ "$(wc -l <<<"$output")" = 6 ]
+	[ "$(grep -c '^guard: auto; no record: this set is plain$' <<<"$output")" = 1 ]
+	[ "$(wc -l <<<"$output")" = 7 ]
 	want 0 rl doctor -v
 	[[ $output == *"the set: note: 5 of 5 nodes are on this machine"*"all nodes: note: keeps nothing on disk"* ]]
 	[[ $output != *fine* ]]
 	doctor 0
 	finds 0 this-machine note "5 of 5"
+	finds 0 same-list note "every host must use this list of 5 nodes"
 	json_is 'j["result"] == "OK" and j["errors"] == j["warnings"] == j["unseen"] == 0 and j["quorum"] == 3'
 	json_is 'all(n["vote"] == "YES" and abs(n["clock_offset_us"]) <= n["clock_error_us"] + 1000 and n["keys_seen"] == 0 for n in j["nodes"])'
 	[ "$(on_node 1 dbsize)" = 0 ]
@@ -194,7 +196,7 @@ as_user=(--user u --prefix app:)
 	on_nodes 1 config set no-appendfsync-on-rewrite yes
 	keeps 1 warning "but no-appendfsync-on-rewrite yes"
 	# Without CONFIG the log is seen, and how often it is synced is not.
-	user '~app:*' '~{app:*' '&redlock:wake:*' +@all '-config'
+	user '~app:*' '~{app:*' '~redlock:set' '&redlock:wake:*' +@all '-config'
 	REDLOCK_AUTH=S3cret doctor 0 "${as_user[@]}"
 	lacks 1 persistence
 	finds 2 persistence note "no append-only file"
@@ -267,7 +269,7 @@ rules() {
 }
 
 lists() { # NODE RIGHT: it is among those that the user lacks
-	json_is "[f for f in j['nodes'][$1 - 1]['findings'] if f['check'] in ('rights', 'unseen') and '$2' in f['advice'].replace(';', ' ').replace(',', ' ').split()]"
+	json_is "[f for f in j['nodes'][$1 - 1]['findings'] if f['check'] in ('rights', 'record', 'unseen') and '$2' in f['advice'].replace(';', ' ').replace(',', ' ').split()]"
 }
 
 @test "the rules of help acl suffice, and each right that is lacking is named" {
@@ -417,6 +419,7 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	on_nodes 4 hdel redlock:set floor
 	on_nodes 5 hset redlock:set mode removed
 	doctor 2 --guard=off
+	finds 0 guard-off warning "this client ignores the record of set $(on_node 2 hget redlock:set set)"
 	finds 1 no-record warning "has lost it"
 	finds 2 quarantine warning "it votes in 75.6 s"
 	finds 4 no-counters warning "no fencing numbers"

@@ -83,7 +83,7 @@ is_synced() { # N
 
 @test "two of five hung: no delay and no message, for any command" {
 	kill_nodes STOP 1 5
-	for command in "acquire -n job" "check job TOKEN" "extend job TOKEN" "acquire -n -E 0 -q job" "release job TOKEN" "run job true"; do
+	for command in "acquire -n job" "check job TOKEN" "extend job TOKEN" "run -n -E 0 -q job true" "release job TOKEN" "run job true"; do
 		# shellcheck disable=SC2086 # a list
 		timed rl ${command/TOKEN/$token} --node-timeout 8s
 		exits 0

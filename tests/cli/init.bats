@@ -29,6 +29,22 @@ load init_helper
 	want 76 guarded "1 2 3 4 5" -t 2s job true
 }
 
+@test "servers that require a password, which is in the environment" {
+	on_nodes "1 2 3" config set requirepass S3cret
+	init 69 "1 2 3"
+	says "NOAUTH"
+	export REDLOCK_AUTH=wrong
+	init 69 "1 2 3"
+	says "WRONGPASS"
+	export REDLOCK_AUTH=S3cret
+	init 0 "1 2 3" --max-ttl 1s --fresh
+	init 0 "1 2 3" --max-ttl 1s --json
+	json_is 'all(n["guard"]["state"] == "admitted" for n in j["nodes"])'
+	want 0 guarded "1 2 3" -t 1s job true
+	unset REDLOCK_AUTH
+	want 77 guarded "1 2 3" -n -t 1s job true
+}
+
 @test "a quarantine is as long for the command as for the nodes" {
 	made "1 2 3"
 	on_nodes "1 2 3" hset redlock:set pass gone:
@@ -389,6 +405,23 @@ is_record() { # N FIELD VALUE
 	[ -z "$(record 1 'done')$(record 2 'done')$(record 3 'done')" ]
 	init 0 "1 2 3" --new-epoch
 	init 0 "1 2 3" --plain
+}
+
+@test "a guarded set refuses slots and setnx, which a plain set gives" {
+	kinds=("--slots 2" "--compat setnx")
+	for kind in "${kinds[@]}"; do
+		# shellcheck disable=SC2086
+		want 0 rl run -r "$(urls 1 2 3)" -n $kind "plain${kind##* }" true
+	done
+	made "1 2 3"
+	for kind in "${kinds[@]}"; do
+		# shellcheck disable=SC2086
+		want 76 rl run -r "$(urls 1 2 3)" -n $kind "guarded${kind##* }" true
+		says "whose record this kind of lock does not check" "use other nodes"
+		for node in 1 2 3; do
+			[ "$(on_node "$node" exists "guarded${kind##* }")" = 0 ]
+		done
+	done
 }
 
 @test "after a weekend of reboots a job waits, and runs" {

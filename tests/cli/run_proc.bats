@@ -12,8 +12,9 @@ setup() {
 }
 
 # From here on redlock is started in new namespaces, behind this shell line, which has mounts to itself.
+# Without /proc the loader does not know where the program is, which is where it would look for the library.
 inside() { # "OPTION..." SHELL LINE
-	printf '#!/bin/sh\nexec unshare %s sh -c '\''%s; exec %s "$@"'\'' sh "$@"\n' "$1" "$2" "$program" >"$place/redlock"
+	printf '#!/bin/sh\nexec unshare %s env LD_LIBRARY_PATH=%s sh -c '\''%s; exec %s "$@"'\'' sh "$@"\n' "$1" "${REDLOCK_LIBRARY%/*}" "$2" "$program" >"$place/redlock"
 	chmod +x "$place/redlock"
 	REDLOCK_BIN=$place/redlock
 }

@@ -33,7 +33,7 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 unset LD_LIBRARY_PATH
 
 echo "- the files are there"
-for file in bin/{redlock,rflock} share/man/man1/redlock{,-run,-doctor}.1 share/man/man3/redlock{,_config,_lock,_query}.3 \
+for file in bin/{redlock,rflock} share/man/man1/{redlock,redlock-run,redlock-doctor,rflock}.1 share/man/man3/redlock{,_config,_lock,_query}.3 \
 	share/man/man3/redlock_acquire.3 share/doc/redlock/{LICENSE,README.md,examples/{redlock.conf,crontab,blocking.c}}; do
 	[[ -s $prefix/$file || -s $prefix/$file.gz ]] || fail "$file is not installed"
 done
@@ -116,6 +116,7 @@ cc "$here/user/user.c" -o "$work/user_static" -Wl,-Bstatic $(pkg-config --cflags
 "$work/user_static" "$url"
 
 echo "- the program of README.md, as it stands"
+# shellcheck disable=SC2016 # backquotes of Markdown
 sed -n '/^```c$/,/^```$/{/^```/!p}' "$here/../../README.md" >"$work/readme.c"
 # shellcheck disable=SC2046
 cc -std=c99 -pedantic -Wall -Wextra -Werror "$work/readme.c" -o "$work/readme" $(pkg-config --cflags --libs redlock)

@@ -47,6 +47,8 @@ mkdir /etc/redlock
 [[ -s $work/tree/etc/redlock/redlock.conf ]] || fail "no sample configuration was installed"
 ! grep -v '^\(#.*\)\?$' "$work/tree/etc/redlock/redlock.conf" || fail "the sample configuration sets something"
 
+mount -t tmpfs none /var/lib # what root's redlock remembers of guarded sets is there
+
 ip link set lo up
 mapfile -t addresses < <(block ini | grep -oE '10\.0\.0\.[0-9]+' | sort -u)
 ((${#addresses[@]} == 3)) || fail "README.md has no block \`ini\` with three servers"

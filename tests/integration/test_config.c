@@ -286,13 +286,22 @@ TEST(a_client_from_the_configuration)
 
 TEST(a_wrong_line_is_named)
 {
+	static const struct {
+		const char *after, *why;
+	} rows[] = {
+	    {"guard = on\n", ":2: guard: on: give off, auto or require"},
+	    {"url = redis://h, local\n",
+	     ":2: url: local is for the command: give the URLs, which `redlock cluster status` prints"},
+	};
 	char want[256];
-	struct redlock_options options = options_for(NULL, 0);
-	const char *path = write_config("", servers.urls[0], "guard = on\n");
-	assert_int_equal(redlock_options_load(&options, NULL, path), REDLOCK_E_CONFIG);
-	snprintf(want, sizeof want, "%s:2: guard: on: give off, auto or require", path);
-	assert_string_equal(text, want);
-	assert_null(options.store); /* nothing was copied */
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct redlock_options options = options_for(NULL, 0);
+		const char *path = write_config("", servers.urls[0], rows[i].after);
+		assert_int_equal(redlock_options_load(&options, NULL, path), REDLOCK_E_CONFIG);
+		snprintf(want, sizeof want, "%s%s", path, rows[i].why);
+		assert_string_equal(text, want);
+		redlock_options_clear(&options);
+	}
 }
 
 TEST(options_by_name)

@@ -218,8 +218,8 @@ TEST(a_former_server_that_runs_on_is_left)
 	struct redlock_lock_options options = fixture_options(MAX_TTL_MS);
 	options.renew_ms = MAX_TTL_MS / 10;
 	own_lock *held = fixture_lock_with(a, "job", &options);
-	expect_ok(held, redlock_acquire(held));
 	assert_int_equal(redlock_keeper_start(a), 0);
+	expect_ok(held, redlock_acquire(held));
 	on_servers(0, 2, exchange(it));
 	own_client *b = open_guarded(REDLOCK_GUARD_REQUIRE);
 	own_lock *wanted = fixture_lock(b, "job", MAX_TTL_MS, 0);

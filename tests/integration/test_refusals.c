@@ -32,11 +32,14 @@ static enum redlock_vote_code vote_of_bad_node(void)
 static void expect_probe(enum redlock_vote_code want)
 {
 	own_lock *lock = fixture_lock(client, "probed", WAIT_LONG_TTL_MS, 0);
+	expect_pair(lock);
+	struct fixture_token token = fixture_token(lock);
 	long long before = server_key_count(&servers.server[1]);
 	expect_ok(lock, redlock_probe(lock));
 	assert_vote_is(fixture_vote(lock, 0), want);
 	assert_vote_is(fixture_vote(lock, 1), REDLOCK_VOTE_YES);
 	expect_result(lock, REDLOCK_E_STATE, redlock_release(lock)); /* it holds nothing */
+	assert_string_equal(fixture_token(lock).text, token.text);
 	assert_int_equal(server_key_count(&servers.server[1]), before);
 }
 

@@ -48,6 +48,23 @@ TEST(renewal_over_several_ttls)
 	redlock_close(client); /* stops the keeper too */
 }
 
+/* Such a lock would end in silence. */
+TEST(nothing_would_renew)
+{
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
+	options.renew_ms = 5000;
+	own_lock *lock = fixture_lock_with(client, "silent", &options);
+	expect_result(lock, REDLOCK_E_UNRENEWED, redlock_acquire(lock));
+	assert_int_equal(servers_with_key(&servers, NODES, "silent"), 0);
+	expect_ok(NULL, redlock_keeper_start(client));
+	expect_pair(lock);
+	expect_ok(NULL, redlock_keeper_stop(client));
+	expect_result(lock, REDLOCK_E_UNRENEWED, redlock_acquire(lock));
+	expect_ok(NULL, redlock_process(client)); /* an event loop */
+	expect_pair(lock);
+}
+
 /* A renewal that fails is tried again until the validity ends: a short outage of all nodes is survived. */
 TEST(renewal_over_an_outage)
 {
@@ -88,11 +105,13 @@ TEST(keeper_beside_blocking_calls)
 	redlock_lock *locks[LOCKS];
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);
 	options.renew_ms = 5;
+	expect_ok(NULL, redlock_keeper_start(client)); /* else nothing would renew them */
 	for (int i = 0; i < LOCKS; i++) {
 		char name[] = {'k', (char)('a' + i), '\0'};
 		locks[i] = fixture_lock_with(client, name, &options);
 		expect_ok(locks[i], redlock_acquire(locks[i]));
 	}
+	expect_ok(NULL, redlock_keeper_stop(client));
 	pthread_t thread;
 	void *result = NULL;
 	assert_int_equal(pthread_create(&thread, NULL, take_and_give, client), 0);

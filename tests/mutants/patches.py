@@ -294,7 +294,7 @@ ROWS = [
 		"src/operate.c", "if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)\n\t\treturn false;",
 		"for (size_t i = 0; i < sizeof random; i++)\n\t\trandom[i] = (unsigned char)next_entropy(c);"),
 	("one token for all attempts of a handle", 24, "src/operate.c",
-		"if (fx.sign && !sign(c, lock)) {", "if (fx.sign && lock->token_size == 0 && !sign(c, lock)) {"),
+		"if (fx.sign && fx.send != RL_OP_PROBE && !sign(c, lock)) {", "if (fx.sign && lock->token_size == 0 && !sign(c, lock)) {"),
 	("tokens of 4 random bytes", 24, "src/operate.c",
 		"if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)",
 		"memset(random, 0, sizeof random);\n\tif (rl_random_pool_take(&c->random, c->loop.now_ns, random, 4) < 0)"),

@@ -35,10 +35,10 @@ TEST(every_error_is_named)
 TEST(numbers_stay)
 {
 	static const struct error promised[] = {
-	    {-1, "BUSY"},      {-2, "NOQUORUM"}, {-3, "LOST"},         {-4, "GONE"},
-	    {-5, "CANCELLED"}, {-6, "INVAL"},    {-7, "URL"},          {-8, "DUPLICATE"},
-	    {-9, "STATE"},     {-10, "LIMIT"},   {-11, "NOMEM"},       {-12, "SYSTEM"},
-	    {-13, "FORKED"},   {-14, "TLS"},     {-15, "INTERRUPTED"}, {-16, "CONFIG"},
+	    {-1, "BUSY"},    {-2, "NOQUORUM"},   {-3, "LOST"},      {-4, "GONE"},  {-5, "CANCELLED"},
+	    {-6, "INVAL"},   {-7, "URL"},        {-8, "DUPLICATE"}, {-9, "STATE"}, {-10, "LIMIT"},
+	    {-11, "NOMEM"},  {-12, "SYSTEM"},    {-13, "FORKED"},   {-14, "TLS"},  {-15, "INTERRUPTED"},
+	    {-16, "CONFIG"}, {-17, "UNRENEWED"},
 	};
 	assert_int_equal(COUNT(promised), COUNT(errors));
 	for (unsigned i = 0; i < COUNT(promised); i++)
@@ -47,11 +47,19 @@ TEST(numbers_stay)
 
 TEST(unknown_numbers_are_safe)
 {
-	static const int unknown[] = {1, -17, -100, INT_MAX, INT_MIN};
+	static const int unknown[] = {1, -18, -100, INT_MAX, INT_MIN};
 	for (unsigned i = 0; i < COUNT(unknown); i++) {
 		assert_string_equal(redlock_error_name(unknown[i]), "UNKNOWN");
 		assert_string_equal(redlock_strerror(unknown[i]), "unknown error code");
 	}
+}
+
+TEST(constants_have_names)
+{
+	assert_int_equal(redlock_constant("MIN_TTL_MS"), REDLOCK_MIN_TTL_MS);
+	assert_int_equal(redlock_constant("DEFAULT_DANGER"), REDLOCK_DEFAULT_DANGER);
+	assert_int_equal(redlock_constant("NONE"), 0);
+	assert_int_equal(redlock_constant(NULL), 0);
 }
 
 TESTS()

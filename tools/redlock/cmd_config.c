@@ -8,6 +8,7 @@
 
 #include "cmd.h"
 #include "config.h"
+#include "guard_view.h"
 #include "json.h"
 #include "message.h"
 #include "secret.h"
@@ -100,6 +101,18 @@ static void show_all(const struct settings *settings, struct json *json)
 				show_option(settings, &(*group)->specs[i], json);
 }
 
+/* As a comment: the output is a configuration file. */
+static void show_guard(const struct settings *settings, struct json *json)
+{
+	struct guard_view guard;
+	char text[256];
+	guard_view_recall(&guard, settings);
+	if (json != NULL)
+		guard_view_json(&guard, json);
+	else
+		put_line("# guard: %s", guard_view_text(&guard, text, sizeof text));
+}
+
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	(void)argc;
@@ -109,6 +122,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 	}
 	if (!settings->json) {
 		show_all(settings, NULL);
+		show_guard(settings, NULL);
 		return EXIT_OK;
 	}
 	struct json json;
@@ -118,6 +132,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 	json_open(&json, "settings", '[');
 	show_all(settings, &json);
 	json_close(&json, ']');
+	show_guard(settings, &json);
 	json_close(&json, '}');
 	json_end(&json);
 	return EXIT_OK;

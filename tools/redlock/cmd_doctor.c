@@ -130,6 +130,8 @@ static void print_text(const struct doctor *doctor, struct findings *all)
 	         plural(doctor->nodes), doctor->report.quorum, of[DOCTOR_ERROR], plural(of[DOCTOR_ERROR]),
 	         of[DOCTOR_WARNING], plural(of[DOCTOR_WARNING]), of[DOCTOR_NOTE], plural(of[DOCTOR_NOTE]),
 	         of[DOCTOR_NOTE] > 0 && !notes ? " (-v shows them)" : "");
+	char guard[256];
+	put_line("guard: %s", guard_view_text(&doctor->guard, guard, sizeof guard));
 	for (unsigned level = DOCTOR_LEVELS; level-- > (notes ? 0 : DOCTOR_NOTE + 1);)
 		print_level(doctor, all, (enum doctor_level)level);
 	for (unsigned i = 0; i < doctor->nodes; i++) {
@@ -187,6 +189,7 @@ static void print_json(const struct doctor *doctor, struct findings *all)
 	for (unsigned level = DOCTOR_LEVELS; level-- > 0;)
 		json_number(&json, words[level], all->of[level]);
 	json_number(&json, "quorum", doctor->report.quorum);
+	guard_view_json(&doctor->guard, &json);
 	json_findings(all, -1, &json);
 	json_open(&json, "nodes", '[');
 	for (unsigned i = 0; i < doctor->nodes; i++)

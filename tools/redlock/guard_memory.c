@@ -87,12 +87,19 @@ char *guard_memory_members(const char *const *urls, size_t count)
 }
 
 /* FNV-1a, 64 bits: two lists that share a name share a file, which tells the last one. */
-static void name_of(const char *members, char ret[32])
+void guard_memory_fingerprint(const char *members, char ret[GUARD_MEMORY_ID])
 {
 	uint64_t hash = 14695981039346656037u;
 	for (; *members; members++)
 		hash = (hash ^ (unsigned char)*members) * 1099511628211u;
-	snprintf(ret, 32, "guarded-%016llx", (unsigned long long)hash);
+	snprintf(ret, GUARD_MEMORY_ID, "%016llx", (unsigned long long)hash);
+}
+
+static void name_of(const char *members, char ret[32])
+{
+	char fingerprint[GUARD_MEMORY_ID];
+	guard_memory_fingerprint(members, fingerprint);
+	snprintf(ret, 32, "guarded-%s", fingerprint);
 }
 
 /* ---- the file: the id of the set, and its members ---- */

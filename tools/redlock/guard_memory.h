@@ -17,6 +17,9 @@ enum { GUARD_MEMORY_ID = 17 }; /* bytes of the id of a set */
  * out of memory, or not a list of URLs. */
 char *guard_memory_members(const char *const *urls, size_t count);
 
+/* A number that is the same on all hosts that have this list, in any order. */
+void guard_memory_fingerprint(const char *members, char ret[GUARD_MEMORY_ID]);
+
 /* Whether this list of nodes was a guarded set, and the id of that set: "" if the file is damaged. */
 bool guard_memory_find(const char *members, char ret_id[GUARD_MEMORY_ID]);
 

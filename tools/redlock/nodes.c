@@ -72,14 +72,20 @@ static int no_nodes(const struct settings *settings)
 	return EXIT_CONFIG;
 }
 
+int nodes_list(const struct settings *settings, struct text_list *ret)
+{
+	int code = EXIT_OK;
+	for (size_t i = 0; i < settings->urls.count && code == EXIT_OK; i++)
+		code = add_list(settings->url_sources.items[i], settings->urls.items[i], ret);
+	return code;
+}
+
 int nodes_find(const struct settings *settings, struct text_list *ret)
 {
 	const struct setting_source *source = settings_source(settings, offsetof(struct settings, urls));
-	int code = EXIT_OK;
 	if (settings->urls.count == 0 || source == NULL)
 		return no_nodes(settings);
-	for (size_t i = 0; i < settings->urls.count && code == EXIT_OK; i++)
-		code = add_list(settings->url_sources.items[i], settings->urls.items[i], ret);
+	int code = nodes_list(settings, ret);
 	if (settings->password_in_argv)
 		say(settings, "hint: a password on the command line can be seen by other users for a moment; "
 		              "--password-file or REDLOCK_URLS is safer");

@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rflock: `redlock run` with the command line and the exit codes of flock(1) of util-linux, so that a script
- * changes one word. The real path of the lock file is the name of the lock. The nodes come from the
- * environment.
+ * rflock: the command line and the exit codes of flock(1) of util-linux, so that a script changes one word.
+ * The real path of the lock file is the name of the lock. With a command it is `redlock run`; with a
+ * descriptor a keeper in the background holds the lock (run/keeper.h). The nodes come from the environment.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <paths.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cmd.h"
 #include "config.h"
 #include "message.h"
 #include "printable.h"
-#include "run/run.h"
+#include "run/hold.h"
+#include "run/keeper.h"
 
 /* As flock(1), which takes EX_OSERR where the system has no lock to give (ENOLCK): here that is no quorum,
  * which is EX_UNAVAILABLE elsewhere in redlock. */
-enum { FLOCK_BUSY = 1, FLOCK_NO_FILE = 66, FLOCK_CANNOT_EXECUTE = 69, FLOCK_NO_LOCK = 71 };
+enum {
+	FLOCK_BUSY = 1,
+	FLOCK_BAD_FILE = 65,
+	FLOCK_NO_FILE = 66,
+	FLOCK_CANNOT_EXECUTE = 69,
+	FLOCK_NO_LOCK = 71
+};
 
 enum { MAX_LINKS = 40 }; /* as the kernel follows */
 
@@ -41,7 +51,7 @@ static const struct option_spec specs[] = {
      "always on: the command inherits nothing of the lock"},
     {'F', "no-fork", NULL, OPTION_FLAG, FIELD(no_fork), 0, 0, "ignored: the command has to be supervised"},
     {'s', "shared", NULL, OPTION_FLAG, FIELD(shared), 0, 0, "a shared lock: any number at once"},
-    {'u', "unlock", NULL, OPTION_FLAG, FIELD(unlock), 0, 0, "refused: the end of the command unlocks"},
+    {'u', "unlock", NULL, OPTION_FLAG, FIELD(unlock), 0, 0, "unlock the descriptor"},
     {0, "verbose", NULL, OPTION_FLAG, FIELD(verbose), 0, 0, "print more messages"},
     {'h', "help", NULL, OPTION_FLAG, FIELD(help), 0, 0, "this text"},
     {'V', "version", NULL, OPTION_FLAG, FIELD(version), 0, 0, "the version"},
@@ -51,21 +61,19 @@ static const struct option_group *const groups[] = {&flock_options, NULL};
 
 static const char usage[] = "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
                             "       rflock [OPTION...] FILE -c 'SHELL LINE'\n"
+                            "       rflock [OPTION...] DESCRIPTOR\n"
                             "flock(1) across machines: the real path of FILE is the name of a lock that all\n"
-                            "of them share. See redlock-run(1).\n"
+                            "of them share. See rflock(1).\n"
                             "The nodes: REDLOCK_URLS (comma list), else `url` in the configuration, else\n"
                             "REDIS_URL (one node).\n";
 
-/* What flock(1) can do and this cannot. False: nothing of it is asked for. */
-static bool is_beyond(const struct settings *settings, int argc, char **argv)
+/* What flock(1) can do and this cannot, and what neither can. False: nothing of it is asked for. */
+static bool is_refused(const struct settings *settings, int argc)
 {
-	if (settings->unlock)
-		complain("rflock: -u: the lock ends with the command; give a command");
-	else if (settings->no_fork && settings->close_file)
+	if (settings->no_fork && settings->close_file)
 		complain("rflock: -F and -o exclude each other, as for flock(1)");
-	else if (argc == 1 && strspn(argv[0], "0123456789") == strlen(argv[0]))
-		complain("rflock: %s: a lock of many machines cannot be held by a file descriptor; give a command",
-		         argv[0]);
+	else if (settings->unlock && argc > 1)
+		complain("rflock: -u unlocks a descriptor; the command would run without any lock");
 	else
 		return false;
 	return true;
@@ -119,6 +127,15 @@ static bool find_file(const char *path, char real[PATH_MAX])
 	return false;
 }
 
+/* The `wait` of a configuration is for redlock: scripts expect that flock(1) waits as it was told. */
+static int configure(struct settings *settings)
+{
+	const uint64_t wait_ms = settings->wait_ms;
+	int code = config_apply(settings);
+	settings->wait_ms = wait_ms;
+	return code;
+}
+
 static int run(struct settings *settings, int argc, char **argv)
 {
 	const char *shell = getenv("SHELL");
@@ -147,11 +164,112 @@ static int run(struct settings *settings, int argc, char **argv)
 		         printable(argv[0], strlen(argv[0]), shown, sizeof shown), strerror(errno));
 		return FLOCK_NO_FILE;
 	}
-	/* The `wait` of a configuration is for redlock: scripts expect that flock(1) waits as it was told. */
-	const uint64_t wait_ms = settings->wait_ms;
-	int code = config_apply(settings);
-	settings->wait_ms = wait_ms;
+	int code = configure(settings);
 	return code == EXIT_OK ? run_supervise(settings, &order) : code;
+}
+
+/* ---- a descriptor ---- */
+
+static bool read_descriptor(const char *text, int *ret)
+{
+	char *end, shown[PRINTABLE_MAX];
+	errno = 0;
+	long number = strtol(text, &end, 10);
+	*ret = (int)number;
+	if (end != text && !*end && errno == 0 && number >= INT_MIN && number <= INT_MAX)
+		return true;
+	complain("rflock: bad file descriptor: '%s'; with a file give a command too",
+	         printable(text, strlen(text), shown, sizeof shown));
+	return false;
+}
+
+/* What is closed by an exec was not open before: it is one of ours. With O_PATH there is nothing to lock. */
+static bool is_open(int fd)
+{
+	int flags = fcntl(fd, F_GETFD), status = fcntl(fd, F_GETFL);
+	return flags >= 0 && (flags & FD_CLOEXEC) == 0 && (status & O_PATH) == 0;
+}
+
+/* The name of the lock: the path by which the kernel knows the file, which is its real path. Returns NULL, or
+ * why there is none. */
+static const char *name_descriptor(int fd, char path[PATH_MAX])
+{
+	char link[64];
+	struct stat opened, named;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t length = readlink(link, path, PATH_MAX - 1);
+	if (length < 0 || fstat(fd, &opened) < 0)
+		return strerror(errno);
+	path[length] = '\0';
+	if (!S_ISREG(opened.st_mode) && !S_ISDIR(opened.st_mode))
+		return "is no file and no directory, so that there is no path to name the lock";
+	if (stat(path, &named) < 0 || named.st_dev != opened.st_dev || named.st_ino != opened.st_ino)
+		return "its file was deleted, so that there is no path to name the lock";
+	return NULL;
+}
+
+static int open_again(int fd)
+{
+	char link[64];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	int again = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return again >= 0 ? again : open(link, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+static uint64_t end_of_wait_ns(const struct settings *settings)
+{
+	return settings->wait_ms == REDLOCK_FOREVER ? UINT64_MAX : clock_ns() + settings->wait_ms * 1000000;
+}
+
+static int hold_descriptor(struct settings *settings, int fd, char *path)
+{
+	struct hold hold = {.fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
+	                    .again = open_again(fd),
+	                    .shared = settings->shared,
+	                    .end_ns = end_of_wait_ns(settings),
+	                    .busy_code = (int)settings->busy_code};
+	char *words[] = {path, NULL};
+	struct run_order order = {.name = path,
+	                          .argv = words,
+	                          .report_fd = -1,
+	                          .silent_when_busy = true,
+	                          .busy_code = (int)settings->busy_code,
+	                          .no_quorum_code = FLOCK_NO_LOCK,
+	                          .not_found_code = EXIT_INTERNAL,
+	                          .cannot_execute_code = EXIT_INTERNAL};
+	if (hold.again < 0 || hold.fd < 0) {
+		complain("rflock: %d: cannot open its file anew: %s", fd, strerror(errno));
+		return FLOCK_NO_FILE;
+	}
+	return keeper_start(settings, &order, &hold);
+}
+
+static int lock_descriptor(struct settings *settings, const char *text)
+{
+	int fd;
+	char path[PATH_MAX];
+	if (!read_descriptor(text, &fd))
+		return EXIT_USAGE;
+	const char *problem = is_open(fd) ? NULL : strerror(EBADF);
+	if (problem == NULL && settings->unlock) {
+		keeper_unlock(fd);
+		return EXIT_OK;
+	}
+	const enum keeper_finding found = problem == NULL ? keeper_find(fd, settings->shared) : KEEPER_NONE;
+	if (found == KEEPER_SAME)
+		return EXIT_OK;
+	if (problem == NULL)
+		problem = name_descriptor(fd, path);
+	if (problem != NULL) {
+		complain("rflock: %d: %s", fd, problem);
+		return FLOCK_BAD_FILE;
+	}
+	int code = configure(settings);
+	if (code != EXIT_OK)
+		return code;
+	if (found == KEEPER_OTHER)
+		keeper_unlock(fd); /* as flock(2) converts: the old lock first, so that another may be faster */
+	return hold_descriptor(settings, fd, path);
 }
 
 int rflock(int argc, char **argv)
@@ -169,9 +287,11 @@ int rflock(int argc, char **argv)
 	} else if (first >= 0 && settings.version) {
 		printf("rflock (redlock %s)\n", REDLOCK_VERSION);
 		code = EXIT_OK;
-	} else if (first >= 0 && !is_beyond(&settings, argc - first, argv + first)) {
-		if (argc - first < 2)
+	} else if (first >= 0 && !is_refused(&settings, argc - first)) {
+		if (argc - first < 1)
 			fputs(usage, stderr);
+		else if (argc - first == 1)
+			code = lock_descriptor(&settings, argv[first]);
 		else
 			code = run(&settings, argc - first, argv + first);
 	}

@@ -36,6 +36,10 @@ int session_open(struct session *session, const struct settings *settings);
 /* The settings of a command that only looks: as long as nobody asks for a guard, it takes no part in one. */
 struct settings session_settings_to_look(const struct settings *settings);
 
+/* The guard of commands that take locks with these settings, or with those that session_settings_to_look()
+ * made of them: REDLOCK_GUARD_. */
+uint64_t session_guard(const struct settings *settings);
+
 /* What the settings say of a lock. */
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options);
 
@@ -55,6 +59,10 @@ int session_lock_all(struct session *session, const char *name, const struct red
 
 /* The same with the options of the settings. `token` NULL: random tokens. */
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock);
+
+/* The same for the holder of a slot; without --slots `slot` is 0. */
+int session_lock_slot(struct session *session, const char *name, const char *token, unsigned slot,
+                      redlock_lock **ret_lock);
 
 /* Runs an operation to its end and returns its result (0 or a REDLOCK_E_ code). A signal cancels it; then the
  * result is CANCELLED and signals_caught() is the signal. */

@@ -9,6 +9,7 @@
 
 #include "exit_codes.h"
 #include "guard_record.h"
+#include "guard_view.h"
 #include "message.h"
 #include "report.h"
 #include "scheme.h"
@@ -55,23 +56,31 @@ static const char *trouble_word(const struct node_report *node)
 	}
 }
 
-/* The records of a guarded node set, of nodes that are up. */
+/* Votes, or says why not. */
+static bool is_answering(const struct node_report *node)
+{
+	return is_up(node) || strcmp(trouble_word(node), "REFUSES") == 0;
+}
+
+/* The records of a guarded node set, of nodes that answer. */
 struct records {
 	struct guard_record of[REDLOCK_MAX_NODES];
 	bool any; /* there is such a set */
+	struct guard_view guard;
 };
 
 static void read_records(struct session *session, const struct report *report, struct records *ret)
 {
 	redlock_asker *asker = NULL;
-	uint64_t up = 0;
+	uint64_t answering = 0;
 	for (unsigned i = 0; i < report->nodes; i++)
-		up |= (uint64_t)is_up(&report->node[i]) << i;
+		answering |= (uint64_t)is_answering(&report->node[i]) << i;
 	if (redlock_asker_open(session->client, &asker) == 0)
-		(void)guard_record_read(asker, ret->of, report->nodes, up, session->node_timeout_ms);
+		(void)guard_record_read(asker, ret->of, report->nodes, answering, session->node_timeout_ms);
 	redlock_asker_close(asker);
 	for (unsigned i = 0; i < report->nodes; i++)
 		ret->any = ret->any || ret->of[i].state > GUARD_BLANK_;
+	guard_view_look(&ret->guard, session, ret->of, report->nodes, report->quorum);
 }
 
 static void print_record(const struct guard_record *record)
@@ -98,6 +107,8 @@ static void print_text(const struct report *report, const struct records *record
 		if (records->any && is_up(node))
 			print_record(&records->of[i]);
 	}
+	char guard[256];
+	put_line("guard: %s", guard_view_text(&records->guard, guard, sizeof guard));
 }
 
 static void print_json(const struct report *report, const struct records *records)
@@ -108,6 +119,7 @@ static void print_json(const struct report *report, const struct records *record
 	json_text(&json, "state", state_word(report));
 	json_number(&json, "up", report->answered);
 	json_number(&json, "quorum", report->quorum);
+	guard_view_json(&records->guard, &json);
 	json_open(&json, "nodes", '[');
 	for (unsigned i = 0; i < report->nodes; i++) {
 		const struct node_report *node = &report->node[i];

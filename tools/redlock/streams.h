@@ -12,4 +12,7 @@ bool streams_take_errors(void);
  * of a pipe must not wait for this one. */
 void streams_drop(int last);
 
+/* Closes the descriptors from 3 up whose flags, FD_CLOEXEC or 0, are these. */
+void streams_close_by_flag(int flags);
+
 #endif

@@ -9,34 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor.h"
-
-/* What a look at a node, or at the set, gives besides yes. */
-struct found {
-	char detail[768];
-	const char *advice; /* instead of the row's; NULL: that */
-};
-
-struct check {
-	const char *name;
-	enum doctor_source needs;
-	enum doctor_level level, local_level; /* the latter of servers on this machine, where locks are tried */
-	bool (*look)(const struct doctor *doctor, const struct doctor_node *node, const struct check *check,
-	             struct found *found);
-	int argument; /* for `look` */
-	const char *text, *advice;
-};
-
-#define LOOK(name)                                                                                           \
-	static bool name(const struct doctor *doctor, const struct doctor_node *node, const struct check *check, \
-	                 struct found *found)
-#define UNUSED (void)doctor, (void)node, (void)check, (void)found
-#define FIND(...) snprintf(found->detail, sizeof found->detail, __VA_ARGS__)
-
-static unsigned index_of(const struct doctor *doctor, const struct doctor_node *node)
-{
-	return (unsigned)(node - doctor->node);
-}
+#include "check.h"
 
 static const struct node_report *vote_of(const struct doctor *doctor, const struct doctor_node *node)
 {
@@ -287,50 +260,6 @@ LOOK(was_cut_short)
 	return !node->keys.whole;
 }
 
-/* ---- the records of a guarded set ---- */
-
-LOOK(has_guard_state)
-{
-	UNUSED;
-	const struct guard_record *r = &doctor->record[index_of(doctor, node)];
-	FIND("%.1f s", (double)r->left_ms / 1000);
-	return r->state == (enum guard_state)check->argument && doctor_guard_latest(doctor) != NULL;
-}
-
-LOOK(guards_otherwise)
-{
-	UNUSED;
-	const char *what = doctor_guard_difference(doctor, index_of(doctor, node));
-	FIND("%s", what != NULL ? what : "");
-	return what != NULL;
-}
-
-LOOK(has_counters)
-{
-	UNUSED;
-	return doctor_guard_counters(doctor, index_of(doctor, node)) == (enum doctor_counters)check->argument;
-}
-
-LOOK(counts_nothing)
-{
-	UNUSED;
-	unsigned count = doctor_guard_uncounted(doctor);
-	FIND("%u of %u", count, doctor->nodes);
-	return count > 0;
-}
-
-LOOK(has_no_guard)
-{
-	UNUSED;
-	return doctor_guard_latest(doctor) == NULL && doctor_guard_is_wanted(doctor) == (check->argument != 0);
-}
-
-LOOK(is_changing)
-{
-	UNUSED;
-	return doctor_guard_is_changing(doctor);
-}
-
 /* ---- where the servers are ---- */
 
 LOOK(is_plain)
@@ -344,7 +273,8 @@ LOOK(is_hidden)
 	UNUSED;
 	const struct redlock_vote *v = &vote_of(doctor, node)->vote;
 	FIND("%s", node->why_not[check->argument]);
-	return node->answered && !node->sees[check->argument] && v->code != REDLOCK_VOTE_AUTH;
+	return node->answered && !node->sees[check->argument] && v->code != REDLOCK_VOTE_AUTH &&
+	       !(check->argument == DOCTOR_GUARD && doctor_may_not_read_record(doctor, node, check, found));
 }
 
 LOOK(has_no_quorum)
@@ -521,23 +451,28 @@ static const struct check node_checks[] = {
     {"version", DOCTOR_INFO, ALL(NOTE), has_version, 0, "%", "do not permit CLIENT UNBLOCK there"},
     {"keyspace-events", DOCTOR_CONFIG, ALL(NOTE), tells_events, 0,
      "publishes keyspace events (%): any client that subscribes to them sees the name of every lock", NULL},
-    {"no-record", DOCTOR_GUARD, ALL(WARNING), has_guard_state, GUARD_BLANK_,
+    {"no-record", DOCTOR_GUARD, ALL(WARNING), doctor_has_guard_state, GUARD_BLANK_,
      "has no record of the guarded set, as other nodes have: it has lost it, or was not there at `redlock "
      "init`",
      "redlock init"},
-    {"record", DOCTOR_GUARD, ALL(ERROR), guards_otherwise, 0, "its record of a guarded set %",
+    {"record", DOCTOR_GUARD, ALL(ERROR), doctor_guards_otherwise, 0, "its record of a guarded set %",
      "redlock init says what to do"},
-    {"quarantine", DOCTOR_GUARD, ALL(WARNING), has_guard_state, GUARD_QUARANTINE_,
+    {"quarantine", DOCTOR_GUARD, ALL(WARNING), doctor_has_guard_state, GUARD_QUARANTINE_,
      "is in quarantine, as it may have forgotten locks: it votes in %", NULL},
-    {"quarantine-over", DOCTOR_GUARD, ALL(NOTE), has_guard_state, GUARD_OVER_,
+    {"quarantine-over", DOCTOR_GUARD, ALL(NOTE), doctor_has_guard_state, GUARD_OVER_,
      "its quarantine is over: the next guarded client admits it", NULL},
-    {"no-counters", DOCTOR_GUARD, ALL(NOTE), has_counters, DOCTOR_BROUGHT,
+    {"no-counters", DOCTOR_GUARD, ALL(NOTE), doctor_has_counters, DOCTOR_BROUGHT,
      "knows no fencing numbers: clients bring them", "if it stays so: redlock init --new-epoch"},
-    {"no-counters", DOCTOR_GUARD, ALL(WARNING), has_counters, DOCTOR_UNCOUNTED,
+    {"no-counters", DOCTOR_GUARD, ALL(WARNING), doctor_has_counters, DOCTOR_UNCOUNTED,
      "knows no fencing numbers: missing or damaged, and nobody brings them", "redlock init --new-epoch"},
-    {"no-counters", DOCTOR_GUARD, ALL(ERROR), has_counters, DOCTOR_USED_UP,
+    {"no-counters", DOCTOR_GUARD, ALL(ERROR), doctor_has_counters, DOCTOR_USED_UP,
      "has used up its fencing numbers: somebody wrote one into its record that is too high",
      "if no lock ever had it: HDEL " GUARD_RECORD_KEY " floor gmax, then redlock init --new-epoch"},
+    {"record", DOCTOR_ALWAYS, ALL(WARNING), doctor_may_not_read_record, 0,
+     "the user may not read the record of a guarded set: until another node or the memory of this host tells "
+     "of "
+     "one, this client votes there without a guard: %",
+     "permit +hmget ~" GUARD_RECORD_KEY " there; `redlock help acl` has the whole rule"},
     DOCTOR_SOURCE_MAP(UNSEEN_ROW)};
 
 static const struct check set_checks[] = {
@@ -547,16 +482,22 @@ static const struct check set_checks[] = {
      "one node: locks are as safe, and as available, as it is", "use three or five"},
     {"same-host", DOCTOR_ALWAYS, ALL(WARNING), shares_hosts, 0, "%: they fail together",
      "put every node on a machine of its own"},
+    {"same-list", DOCTOR_ALWAYS, ALL(NOTE), doctor_names_list, 0,
+     "every host must use this list of %: with another one two clients may hold a lock", NULL},
     {"this-machine", DOCTOR_ALWAYS, ALL(NOTE), is_here, 0,
      "% are on this machine: good for trying locks, and they fail together", NULL},
-    {"no-guard", DOCTOR_ALWAYS, ALL(ERROR), has_no_guard, 1,
-     "no node has a record of a guarded set, and --guard=require is given: no lock can be acquired",
-     "redlock init"},
-    {"no-guard", DOCTOR_ALWAYS, ALL(NOTE), has_no_guard, 0,
+    {"no-guard", DOCTOR_ALWAYS, ALL(ERROR), doctor_has_no_guard, 1,
+     "no node has a record of a guarded set, and %: no lock can be acquired", "redlock init"},
+    {"no-guard", DOCTOR_ALWAYS, ALL(NOTE), doctor_has_no_guard, 0,
      "is not guarded: a node that restarts without its keys votes at once", "redlock init"},
-    {"no-counters", DOCTOR_ALWAYS, ALL(ERROR), counts_nothing, 0,
+    {"guard-off", DOCTOR_ALWAYS, ALL(WARNING), doctor_ignores_guard, 0,
+     "is guarded, and this client ignores the record of set %, as its guard is off: it may enter while "
+     "another "
+     "client holds the lock",
+     "leave out guard = off"},
+    {"no-counters", DOCTOR_ALWAYS, ALL(ERROR), doctor_counts_nothing, 0,
      "% nodes know no fencing numbers: no lock can be had with --fence", "redlock init --new-epoch"},
-    {"members-change", DOCTOR_ALWAYS, ALL(NOTE), is_changing, 0,
+    {"members-change", DOCTOR_ALWAYS, ALL(NOTE), doctor_is_changing, 0,
      "a change of members is not finished: the former list is accepted too",
      "give all clients the new list, then redlock init --finish"},
     {"own-clock", DOCTOR_ALWAYS, ALL(WARNING), own_clock_is_off, 0, "the clock of this machine is %",

@@ -8,6 +8,7 @@
  *     scan.c       keys without expiry
  *     clocks.c     offsets and rates of the nodes' clocks
  *     guard.c      the records of a guarded set
+ *     guard_checks.c   what the table asks about them
  *     facts.c      what follows from what a server says of itself
  *     checks.c     the table of checks
  */
@@ -18,6 +19,7 @@
 #include <redlock/url.h>
 
 #include "../guard_record.h"
+#include "../guard_view.h"
 #include "../report.h"
 
 /* ---- what is seen ---- */
@@ -93,6 +95,7 @@ struct doctor {
 	int64_t wall_ns;                 /* our own clock minus CLOCK_BOOTTIME */
 	struct doctor_node node[REDLOCK_MAX_NODES];
 	struct guard_record record[REDLOCK_MAX_NODES];
+	struct guard_view guard;
 };
 
 /* Asks the nodes. Returns an exit code; unless it is EXIT_OK, what is wrong was said. */
@@ -134,7 +137,10 @@ const struct guard_record *doctor_guard_latest(const struct doctor *doctor);
 /* What is wrong with the record that a node has; NULL: nothing. */
 const char *doctor_guard_difference(const struct doctor *doctor, unsigned node);
 
-/* Some node has a record, or all are to have one. */
+/* The list of nodes as records have it, which the caller frees. NULL: out of memory. */
+char *doctor_guard_members(const struct doctor *doctor);
+
+/* Some node has a record, all are to have one, or this host remembers one. */
 bool doctor_guard_is_wanted(const struct doctor *doctor);
 bool doctor_guard_is_changing(const struct doctor *doctor);
 

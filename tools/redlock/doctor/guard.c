@@ -19,6 +19,7 @@ bool doctor_look_at_records(struct doctor *doctor)
 		snprintf(node->why_not[DOCTOR_GUARD], sizeof node->why_not[DOCTOR_GUARD], "%.*s",
 		         (int)strcspn(doctor->record[i].why, ",\r\n"), doctor->record[i].why);
 	}
+	guard_view_look(&doctor->guard, doctor->session, doctor->record, doctor->nodes, doctor->report.quorum);
 	return error >= 0;
 }
 
@@ -40,8 +41,7 @@ const struct guard_record *doctor_guard_latest(const struct doctor *doctor)
 	return latest;
 }
 
-/* As records have them. NULL: out of memory. */
-static char *members_here(const struct doctor *doctor)
+char *doctor_guard_members(const struct doctor *doctor)
 {
 	char names[REDLOCK_MAX_NODES][320];
 	const char *members[REDLOCK_MAX_NODES];
@@ -87,7 +87,7 @@ const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
 		       : r->state == GUARD_REMOVED_  ? "says that it was removed from the set"
 		       : r->state == GUARD_PLAIN_ && latest != NULL ? "was taken back to plain, and others were not"
 		                                                    : NULL;
-	char *members = members_here(doctor), name[320];
+	char *members = doctor_guard_members(doctor), name[320];
 	bool named = guard_record_member(doctor->report.node[node].status.address, name, sizeof name);
 	if (guard_record_damage(r) != NULL)
 		what = "is damaged: `redlock init` mends it, or says why not";
@@ -109,7 +109,8 @@ const char *doctor_guard_difference(const struct doctor *doctor, unsigned node)
 
 bool doctor_guard_is_wanted(const struct doctor *doctor)
 {
-	return doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE || doctor_guard_latest(doctor) != NULL;
+	return doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE || doctor_guard_latest(doctor) != NULL ||
+	       guard_view_is_remembered(&doctor->guard);
 }
 
 bool doctor_guard_is_changing(const struct doctor *doctor)

@@ -295,7 +295,9 @@ static int go_on(struct init *in, const struct init_config *config)
 	if (!config->finished && in->settings->finish)
 		return init_finish_change(in, config);
 	in->note = config->finished
-	               ? "in each client's configuration: guard = require"
+	               ? "clients of these nodes keep the guard without a setting; an extra: guard = require "
+	                 "refuses nodes that "
+	                 "have no record"
 	               : "both lists of nodes are accepted now: give all clients the new one, then end "
 	                 "this with the same command and --finish";
 	return check_numbers(in, config);

@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "../clock.h"
 #include "../exit_codes.h"
 #include "../live.h"
+#include "../streams.h"
 #include "run.h"
 
 /* ---- exit codes ---- */
@@ -107,10 +110,14 @@ static void start_command(struct run *run)
 	unsigned slot = 0;
 	if (redlock_lock_slot(run->lock, &slot) == 0)
 		snprintf(share->slot_variable, sizeof share->slot_variable, SHARE_SLOT_IS "%u", slot);
+	if (run->order->hold != NULL)
+		(void)prctl(PR_SET_PDEATHSIG, 0); /* the caller ends now, the lock does not */
 	/* Only this message is not made up for later, by a time that comes or by who waits for it. */
 	if (!link_send(run->guard.link, LINK_LAUNCH, 0))
 		guard_kill(&run->guard);
 	tell_granted(run);
+	if (run->order->hold != NULL && !run->order->hold->has_errors)
+		streams_drop(STDERR_FILENO);
 	session_remember(&run->session);
 }
 

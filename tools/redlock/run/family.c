@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "flocks.h"
+
 struct process {
 	pid_t pid;
 	pid_t parent;
@@ -63,6 +65,13 @@ static uint64_t birth_of(const char *name_end)
 	for (int field = 0; at != NULL && field < 20; field++)
 		at = strchr(at + 1, ' ');
 	return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+pid_t family_parent(int proc, pid_t pid)
+{
+	char number[24];
+	snprintf(number, sizeof number, "%ld", (long)pid);
+	return parent_of(proc, number);
 }
 
 uint64_t family_birth(int proc, pid_t pid)
@@ -171,6 +180,13 @@ static bool is_descendant(const struct processes *all, pid_t parent, pid_t ances
 	return false;
 }
 
+static void take(struct process *process, const int *signals, size_t count)
+{
+	process->descends = true;
+	for (size_t s = 0; s < count; s++)
+		(void)kill(process->pid, signals[s]); /* gone, or another user's: run.md says which */
+}
+
 /* One round over the list; ids need not be in the order of birth, so that it takes several. */
 static int signal_more(struct processes *all, pid_t ancestor, const int *signals, size_t count)
 {
@@ -179,10 +195,8 @@ static int signal_more(struct processes *all, pid_t ancestor, const int *signals
 		struct process *process = &all->items[i];
 		if (process->descends || !is_descendant(all, process->parent, ancestor))
 			continue;
-		process->descends = true;
 		found++;
-		for (size_t s = 0; s < count; s++)
-			(void)kill(process->pid, signals[s]); /* gone, or another user's: run.md says which */
+		take(process, signals, count);
 	}
 	return found;
 }
@@ -237,4 +251,32 @@ bool family_signal(int proc, pid_t child, const int *signals, size_t count)
 	while (more > 0);
 	free(all.items);
 	return found > 0 || !has_living_child();
+}
+
+static void leave_out_session(struct processes *all)
+{
+	const pid_t session = getsid(0);
+	size_t left = 0;
+	for (size_t i = 0; i < all->count; i++)
+		if (getsid(all->items[i].pid) != session)
+			all->items[left++] = all->items[i];
+	all->count = left;
+}
+
+bool family_signal_holders(int proc, pid_t locker, const int *signals, size_t count)
+{
+	struct processes all = {NULL, 0, 0};
+	list_all(&all, proc);
+	leave_out_session(&all);
+	int found = 0;
+	for (size_t i = 0; i < all.count; i++) {
+		if (!flocks_has_copy(proc, all.items[i].pid, locker))
+			continue;
+		found++;
+		take(&all.items[i], signals, count);
+	}
+	while (found > 0 && signal_more(&all, 0, signals, count) > 0)
+		;
+	free(all.items);
+	return found > 0;
 }

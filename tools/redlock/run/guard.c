@@ -46,9 +46,14 @@ static void launch(struct post *post)
 {
 	pid_t guard = getpid();
 	launch_complete(post->launch, post->share);
-	pid_t pid = post->launch->own_group ? vfork() : fork();
+	const struct hold *hold = post->launch->hold;
+	pid_t pid = post->launch->own_group && hold == NULL ? vfork() : fork();
+	if (pid == 0 && hold != NULL)
+		launch_hold(post->launch, post->share, &post->watch, post->proc, post->supervisor, guard);
 	if (pid == 0)
 		launch_command(post->launch, post->share, &post->watch, guard);
+	if (hold != NULL)
+		hold_close(hold);
 	if (pid < 0) {
 		atomic_store(&post->share->exec_error, errno);
 		atomic_store(&post->share->wait_status, EXIT_CANNOT_EXECUTE << 8);
@@ -61,9 +66,15 @@ static void launch(struct post *post)
 }
 /* NOLINTEND(clang-analyzer-unix.Vfork,clang-analyzer-*.vfork,bugprone-unsafe-functions) */
 
-/* To all that is there. */
+/* To all that is there. What a waiter waits for are other processes, and no children of the guard; it ends by
+ * itself when they have. */
 static void signal_all(const struct post *post, const int *signals, size_t count)
 {
+	pid_t locker = atomic_load(&post->share->locker);
+	if (locker != 0) {
+		(void)family_signal_holders(post->proc, locker, signals, count);
+		return;
+	}
 	if (family_signal(post->proc, post->command, signals, count) ||
 	    atomic_exchange(&post->share->unseen, true) || post->link < 0)
 		return;
@@ -82,7 +93,7 @@ static void forward(const struct post *post, int number)
 static void kill_all(const struct post *post)
 {
 	static const int kill_now[] = {SIGKILL};
-	if (post->command > 0)
+	if (post->command > 0 && atomic_load(&post->share->locker) == 0)
 		(void)kill(post->launch->own_group ? -post->command : post->command, SIGKILL);
 	signal_all(post, kill_now, 1);
 }
@@ -151,7 +162,9 @@ static void child_changed(struct post *post, pid_t pid, int status)
 	struct run_share *share = post->share;
 	if (pid != post->command)
 		return; /* an orphan of the command: reaped, that is all */
-	if (WIFSTOPPED(status)) {
+	if (WIFSTOPPED(status) && post->launch->hold != NULL) {
+		(void)kill(pid, SIGCONT); /* a waiter that is stopped would not see the end */
+	} else if (WIFSTOPPED(status)) {
 		post->stopped = true;
 		atomic_store(&share->stop_signal, WSTOPSIG(status));
 		step(post, GUARD_ON_CHILD_STOPPED, 0);
@@ -169,7 +182,17 @@ static void child_changed(struct post *post, pid_t pid, int status)
 		if (post->stopped)
 			step(post, GUARD_ON_CHILD_CONTINUED, 0);
 		step(post, GUARD_ON_CHILD_EXITED, 0);
+		if (WIFSIGNALED(status) && atomic_load(&share->locker) != 0)
+			step(post, GUARD_ON_KILL_TIME, 0); /* nobody would see the end of the work */
 	}
+}
+
+/* A waiter that has ended by itself leaves nobody. */
+static bool is_someone_left(const struct post *post)
+{
+	int status = atomic_load(&post->share->wait_status);
+	pid_t locker = atomic_load(&post->share->locker);
+	return locker != 0 && WIFSIGNALED(status) && family_signal_holders(post->proc, locker, NULL, 0);
 }
 
 static void reap(struct post *post)
@@ -181,7 +204,7 @@ static void reap(struct post *post)
 	pid_t pid;
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0)
 		child_changed(post, pid, status);
-	if (pid < 0 && errno == ECHILD && post->watch.state != GUARD_READY) {
+	if (pid < 0 && errno == ECHILD && post->watch.state != GUARD_READY && !is_someone_left(post)) {
 		compare_end(post);
 		atomic_store(&post->share->all_gone, true);
 		step(post, GUARD_ON_ALL_GONE, 0);
@@ -333,7 +356,12 @@ bool guard_signal_heirs(struct guard *guard, int number)
 {
 	if (guard->spare >= 0)
 		close(guard->spare);
-	bool found = family_signal(guard->proc, 0, &number, 1);
+	pid_t locker = atomic_load(&guard->share->locker);
+	bool found = true; /* a waiter ends when nobody is left */
+	if (locker != 0)
+		(void)family_signal_holders(guard->proc, locker, &number, 1);
+	else
+		found = family_signal(guard->proc, 0, &number, 1);
 	guard->spare = fcntl(guard->proc, F_DUPFD_CLOEXEC, 0);
 	return found;
 }

@@ -87,6 +87,24 @@ void launch_complete(const struct launch *launch, struct run_share *share)
 		*launch->runs_place = runs_complete(launch->runs, share_token(share), launch->kind, slot);
 }
 
+/* The last act before the start: all of the steps before it may have stood still since the grant. */
+static void exit_if_late(struct run_share *share, const struct watch *watch)
+{
+	uint64_t start_by_ns = watch_start_by(watch, share_deadline_ns(share));
+	if (clock_ns() < start_by_ns)
+		return;
+	atomic_store(&share->too_late, true);
+	_exit(EXIT_LOST);
+}
+
+_Noreturn void launch_hold(const struct launch *launch, struct run_share *share, const struct watch *watch,
+                           int proc, pid_t keeper, pid_t guard)
+{
+	(void)setpgid(0, 0);
+	exit_if_late(share, watch);
+	_exit(hold_file(launch->hold, share, proc, keeper, guard));
+}
+
 _Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,
                               pid_t guard)
 {
@@ -96,12 +114,7 @@ _Noreturn void launch_command(const struct launch *launch, struct run_share *sha
 		_exit(EXIT_INTERNAL);
 	signals_restore();
 	sigprocmask(SIG_SETMASK, &launch->mask, NULL);
-	/* At last: all of this may have stood still since the grant. */
-	uint64_t start_by_ns = watch_start_by(watch, share_deadline_ns(share));
-	if (clock_ns() >= start_by_ns) {
-		atomic_store(&share->too_late, true);
-		_exit(EXIT_LOST);
-	}
+	exit_if_late(share, watch);
 	execvpe(launch->argv[0], launch->argv, launch->environment);
 	atomic_store(&share->exec_error, errno);
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "../options.h"
+#include "hold.h"
 #include "runs.h"
 #include "share.h"
 #include "watch.h"
@@ -30,6 +31,7 @@ struct launch {
 	bool die_with_guard;          /* KILL from the kernel when the guard ends */
 	const struct text_list *urls; /* of the nodes: the guard forgets their passwords, */
 	char *password;               /* and this one; NULL: none */
+	const struct hold *hold;      /* held instead of executing a command; NULL: none */
 	char **environment;           /* by launch_prepare() */
 	char *runs;                   /* by runs_prepare() */
 	char **runs_place;            /* and its place there */
@@ -49,5 +51,9 @@ void launch_complete(const struct launch *launch, struct run_share *share);
  * ends with 127 (not found) or 126. */
 _Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,
                               pid_t guard);
+
+/* The same for a launch with a hold. */
+_Noreturn void launch_hold(const struct launch *launch, struct run_share *share, const struct watch *watch,
+                           int proc, pid_t keeper, pid_t guard);
 
 #endif

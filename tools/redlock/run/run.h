@@ -21,10 +21,11 @@ struct run_order {
 	char *const *argv; /* the command, ends with NULL */
 	enum on_loss on_loss;
 	bool silent_when_busy;
-	int report_fd;      /* -1: none */
-	int busy_code;      /* exit code when the lock is busy, */
-	int no_quorum_code; /* exit code when too few nodes answer */
-	int not_found_code; /* exit codes when the command cannot be executed */
+	int report_fd;           /* -1: none */
+	const struct hold *hold; /* kept in place of a command; NULL: none */
+	int busy_code;           /* exit code when the lock is busy, */
+	int no_quorum_code;      /* exit code when too few nodes answer */
+	int not_found_code;      /* exit codes when the command cannot be executed */
 	int cannot_execute_code;
 };
 

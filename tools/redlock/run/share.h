@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <redlock/redlock.h>
 
@@ -38,6 +39,7 @@ struct run_share {
 	atomic_bool outlived;    /* a process of the command was there when the lock ended */
 	atomic_bool unseen;      /* a process of the command is left that /proc does not show */
 	atomic_bool all_gone;    /* no process of the command is left */
+	_Atomic pid_t locker;    /* rflock with a descriptor: what has locked its description; 0: not yet */
 };
 
 static inline char *share_token(struct run_share *share)

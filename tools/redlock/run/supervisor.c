@@ -181,12 +181,16 @@ static int make_guard(struct run *run)
 	                        .urls = &run->settings->urls,
 	                        .password = run->settings->password,
 	                        .mask = run->inbox.mask,
+	                        .hold = run->order->hold,
 	                        .own_group = !run->has_terminal && !run->settings->foreground,
 	                        .group = getpgrp(),
 	                        .die_with_guard = run->order->on_loss == ON_LOSS_KILL};
 	struct watch watch;
 	watch_init(&watch, run->order->on_loss, run->times.kill_after_ms * 1000000, run->times.margin_ns);
-	return guard_start(&run->guard, &launch, &watch) < 0 ? cannot_start() : EXIT_OK;
+	int started = guard_start(&run->guard, &launch, &watch);
+	if (started == 0 && launch.hold != NULL)
+		hold_close(launch.hold);
+	return started < 0 ? cannot_start() : EXIT_OK;
 }
 
 /* A signal that came before there was an inbox. */

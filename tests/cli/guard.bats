@@ -1,0 +1,215 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# guard = auto, the default: a client that is given no option keeps the guard of its set, also after the records are
+# gone, and says what applies to it.
+load helper
+load init_helper
+
+# run without any option of the guard: auto CODE "N..." [OPTION...] NAME COMMAND...
+auto() {
+	local nodes=$2
+	# shellcheck disable=SC2086
+	want "$1" "$BASH" -c 'exec "$@"' - ${as[@]+"${as[@]}"} "$REDLOCK_BIN" run -r "$(urls $nodes)" --node-timeout 400ms -t 2s "${@:3}"
+}
+
+setup() {
+	start_cluster 3
+	jobs=() as=()
+	memory=$STATE_DIRECTORY/redlock
+}
+
+wiped() { # "N...": the nodes have lost everything
+	on_nodes "$1" flushall
+}
+
+refused_without_record() { # MESSAGE...
+	says "0 of 3 nodes voted" "its record of the guarded node set is gone" "hint: run \`redlock init\`"
+	[ ! -e "$sandbox/entered" ]
+}
+
+guard_line() { # TEXT: what the last output says of the guard, once
+	[ "$(grep -c '^\(# \)\?guard: ' <<<"$output")" = 1 ]
+	grep -q "^\(# \)\?guard: $1\$" <<<"$output" || { echo "not said: $1" && echo "$output" && return 1; }
+}
+
+@test "a majority is wiped while a guarded holder runs: a client that was told nothing does not enter before its end" {
+	made "1 2 3"
+	touch "$sandbox/held.run"
+	# shellcheck disable=SC2016
+	"$REDLOCK_BIN" run -r "$(urls 1 2 3)" -t 2s held sh -c 'echo $$ >"$1.pid"; while [ -e "$1.run" ]; do sleep 0.05; done' - "$sandbox/held" 3>&- 2>"$sandbox/holder" &
+	jobs+=($!)
+	until_true test -s "$sandbox/held.pid"
+	rm -r "$memory" # the contender is on another host, which never saw this set
+	wiped "1 2"
+	auto 69 "1 2 3" -n -w 300ms held touch "$sandbox/entered"
+	says "nodes that may have forgotten locks"
+	[ ! -e "$sandbox/entered" ]
+	# shellcheck disable=SC2016
+	auto 0 "1 2 3" -n held sh -c '! kill -0 "$1" 2>/dev/null' - "$(<"$sandbox/held.pid")"
+}
+
+@test "all nodes are wiped: refused on this host, which remembers the set, until it is made anew" {
+	made "1 2 3"
+	wiped "1 2 3"
+	auto 76 "1 2 3" -n job touch "$sandbox/entered"
+	refused_without_record
+	auto 76 "3 1 2" -w 1s job touch "$sandbox/entered" # in any order
+	refused_without_record
+	want 0 rl run -r "$(urls 1 2 3)" -n --guard=off job true
+	made "1 2 3"
+	auto 0 "1 2 3" -n job true
+	wiped "1 2 3"
+	init 0 "1 2 3" --plain # and the other way
+	auto 0 "1 2 3" -n job true
+}
+
+@test "a host that only used the set remembers it as well" {
+	made "1 2 3"
+	rm -r "$memory"
+	auto 0 "1 2 3" -n job true
+	wiped "1 2 3"
+	auto 76 "1 2 3" -n job touch "$sandbox/entered"
+	refused_without_record
+}
+
+@test "init --plain forgets; a host that remembers another set than the one that was taken back does not guess" {
+	made "1 2 3"
+	cp -a "$STATE_DIRECTORY" "$sandbox/other"
+	init 0 "1 2 3" --plain
+	[ -z "$(ls "$memory")" ]
+	wiped "1 2"
+	auto 0 "1 2 3" -n job true
+	made "1 2 3"
+	init 0 "1 2 3" --plain
+	export STATE_DIRECTORY=$sandbox/other # where only the first of the two sets was seen
+	auto 76 "1 2 3" -n job true
+	want 76 rl status --guard=auto -r "$(urls 1 2 3)"
+	guard_line "auto; remembered: this list was guarded on this host, as set [0-9a-f]*: required"
+	init 0 "1 2 3" --plain
+	auto 0 "1 2 3" -n job true
+}
+
+@test "a host that saw the set forgets it with the first command after init --plain" {
+	made "1 2 3"
+	cp -a "$STATE_DIRECTORY" "$sandbox/other"
+	init 0 "1 2 3" --plain
+	export STATE_DIRECTORY=$sandbox/other
+	auto 0 "1 2 3" -n job true
+	[ -z "$(ls "$STATE_DIRECTORY/redlock")" ]
+}
+
+@test "a memory that is damaged says that the set was guarded; one that cannot be written stops nothing" {
+	made "1 2 3"
+	for text in '' 'no id of a set, but a longer line' "$(printf 'abc\nunix:/elsewhere/0')"; do
+		wiped "1 2 3"
+		printf '%s' "$text" >"$(echo "$memory"/guarded-*)"
+		case $text in
+		abc*) auto 0 "1 2 3" -n job true ;; # of another list with the same number
+		*) auto 76 "1 2 3" -n job touch "$sandbox/entered" ;;
+		esac
+		made "1 2 3"
+		auto 0 "1 2 3" -n job true
+		[ "$(head -n 1 "$memory"/guarded-*)" = "$(record 1 set)" ]
+	done
+	for STATE_DIRECTORY in /dev/null /proc/none; do
+		auto 0 "1 2 3" -n job true
+		[ -z "$stderr" ]
+		auto 0 "1 2 3" -n -v job true
+		says "not remembered that these nodes are a guarded set: state directory:"
+	done
+	chmod 777 "$memory" # others could say what they like
+	export STATE_DIRECTORY=${memory%/redlock}
+	wiped "1 2 3"
+	auto 0 "1 2 3" -n job true
+}
+
+@test "cron: no HOME and no variables; the memory of root is in /var/lib/redlock" {
+	local maps=()
+	[ "$EUID" = 0 ] || maps=(-r)
+	unshare -m "${maps[@]}" true 2>/dev/null || skip "no mount namespace can be made here (unshare -m)"
+	made "1 2 3"
+	cat >"$sandbox/cron" <<-END
+		set -e
+		mount -t tmpfs none /var/lib
+		run="env -i PATH=/usr/bin:/bin $REDLOCK_BIN run -r $(urls 1 2 3) --node-timeout 400ms -t 2s -n job"
+		\$run true
+		ls /var/lib/redlock/guarded-* >"$sandbox/kept"
+		for node in 1 2 3; do redis-cli -s "$XDG_RUNTIME_DIR/redlock/cluster/node-\$node/redis.sock" flushall; done
+		\$run touch "$sandbox/entered"
+	END
+	want 76 unshare -m "${maps[@]}" sh "$sandbox/cron"
+	refused_without_record
+	[ -s "$sandbox/kept" ]
+}
+
+@test "doctor, status and config show say what applies to this client, and change nothing" {
+	run rl doctor -r "$(urls 1 2 3)"
+	guard_line "auto; no record: this set is plain"
+	want 76 rl status -r "$(urls 1 2 3)" --guard=require
+	guard_line "require; no record: no lock can be acquired"
+	want 0 rl config show -r "$(urls 1 2 3)"
+	guard_line "auto; not remembered as guarded on this host: the records of the nodes decide"
+	made "1 2 3"
+	set=$(record 1 set)
+	want 0 rl status -r "$(urls 1 2 3)"
+	guard_line "auto; 3 of 3 nodes have the record of set $set: this client counts admitted nodes only"
+	want 0 rl config show -r "$(urls 1 2 3)"
+	guard_line "auto; remembered: this list was guarded on this host, as set $set: required"
+	want 0 rl config show --json -r "$(urls 1 2 3)"
+	json_is "j['guard'] == {'setting': 'auto', 'applies': 'remembered', 'set': '$set', 'remembered': True, 'records': None}"
+	run rl doctor -r "$(urls 1 2 3)" --guard=off
+	guard_line "off: this client ignores the record of set $set"
+	[[ $output == *"warning: is guarded, and this client ignores the record of set $set"* ]]
+	wiped "1 2"
+	want 0 rl status --json -r "$(urls 1 2 3)"
+	json_is "j['guard'] == {'setting': 'auto', 'applies': 'guarded', 'set': '$set', 'remembered': True, 'records': 1}"
+	[ "$(on_node 1 dbsize)" = 0 ]
+	wiped 3
+	want 2 rl doctor -r "$(urls 1 2 3)"
+	guard_line "auto; remembered: this list was guarded on this host, as set $set: required"
+	[[ $output == *"no node has a record of a guarded set, and this list of nodes was a guarded set on this host"* ]]
+	want 0 rl status -r "$(urls 1 2 3)" --guard=off
+	guard_line "off: this client ignores records of guarded sets"
+	[ "$(on_node 3 dbsize)" = 0 ]
+	made "1 2 3"
+	STATE_DIRECTORY=$sandbox/other init 0 "1 2 3" --plain
+	want 0 rl status -r "$(urls 1 2 3)"
+	guard_line "auto; taken back: this set is plain"
+	kill_nodes STOP 1 2
+	STATE_DIRECTORY=/dev/null run rl status -r "$(urls 1 2 3)" --node-timeout 200ms
+	guard_line "auto; too few nodes show whether they have a record: see .redlock doctor."
+}
+
+# Three ways to know that the set is guarded.
+@test "a user who may not read the record: refused where the set is known to be guarded, with the rights" {
+	made "1 2 3"
+	export REDLOCK_AUTH=pw
+	user=(--user u --prefix app: -n job)
+	on_nodes "1 2 3" acl setuser u on '>pw' '~*' '&*' +@all -hmget
+	needs="to read the record of the guarded node set it needs ~redlock:set +eval +hmget"
+	auto 76 "1 2 3" "${user[@]}" touch "$sandbox/entered"
+	says "$needs"
+	rm -r "$memory"
+	auto 76 "1 2 3" --guard=require "${user[@]}" touch "$sandbox/entered"
+	says "$needs"
+	on_nodes 3 acl setuser u +hmget
+	auto 76 "1 2 3" "${user[@]}" touch "$sandbox/entered"
+	says "$needs"
+	[ ! -e "$sandbox/entered" ]
+	rm -r "$memory"
+	on_nodes 3 acl setuser u -hmget
+	run rl doctor -r "$(urls 1 2 3)" --user u --prefix app:
+	[[ $output == *"warning: the user may not read the record of a guarded set"*"permit +hmget ~redlock:set there"* ]]
+	guard_line "auto; too few nodes show whether they have a record: see .redlock doctor."
+}
+
+@test "every host needs the same list: doctor gives it a number that does not depend on the order" {
+	run rl doctor --json -r "$(urls 1 2 3)"
+	json_is '[f for f in j["findings"] if f["check"] == "same-list" and f["level"] == "note"]'
+	for list in "1 2 3" "3 1 2" "1 2"; do
+		# shellcheck disable=SC2086
+		run rl doctor -v -r "$(urls $list)"
+		grep -o 'every host must use this list of [0-9] nodes (fingerprint [0-9a-f]\{16\})' <<<"$output" >>"$sandbox/lists"
+	done
+	[ "$(sort "$sandbox/lists" | uniq -c | awk '{print $1 $9}' | tr '\n' ' ')" = "12 23 " ]
+}

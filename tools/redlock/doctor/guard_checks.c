@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* What rows of the table ask about the records of a guarded set. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+DOCTOR_LOOK_AT(doctor_has_guard_state)
+{
+	UNUSED;
+	const struct guard_record *r = &doctor->record[index_of(doctor, node)];
+	FIND("%.1f s", (double)r->left_ms / 1000);
+	return r->state == (enum guard_state)check->argument && doctor_guard_latest(doctor) != NULL;
+}
+
+DOCTOR_LOOK_AT(doctor_guards_otherwise)
+{
+	UNUSED;
+	const char *what = doctor_guard_difference(doctor, index_of(doctor, node));
+	FIND("%s", what != NULL ? what : "");
+	return what != NULL;
+}
+
+DOCTOR_LOOK_AT(doctor_has_counters)
+{
+	UNUSED;
+	return doctor_guard_counters(doctor, index_of(doctor, node)) == (enum doctor_counters)check->argument;
+}
+
+DOCTOR_LOOK_AT(doctor_counts_nothing)
+{
+	UNUSED;
+	unsigned count = doctor_guard_uncounted(doctor);
+	FIND("%u of %u", count, doctor->nodes);
+	return count > 0;
+}
+
+DOCTOR_LOOK_AT(doctor_has_no_guard)
+{
+	UNUSED;
+	bool required = doctor->session->settings->guard == REDLOCK_GUARD_REQUIRE;
+	FIND("%s", required ? "--guard=require is given" : "this list of nodes was a guarded set on this host");
+	return doctor_guard_latest(doctor) == NULL && doctor_guard_is_wanted(doctor) == (check->argument != 0);
+}
+
+DOCTOR_LOOK_AT(doctor_is_changing)
+{
+	UNUSED;
+	return doctor_guard_is_changing(doctor);
+}
+
+DOCTOR_LOOK_AT(doctor_ignores_guard)
+{
+	UNUSED;
+	FIND("%s", doctor->guard.set);
+	return guard_view_is_ignored(&doctor->guard);
+}
+
+DOCTOR_LOOK_AT(doctor_may_not_read_record)
+{
+	UNUSED;
+	FIND("%s", node->why_not[DOCTOR_GUARD]);
+	return node->answered && !node->sees[DOCTOR_GUARD] &&
+	       strncmp(node->why_not[DOCTOR_GUARD], "NOPERM", strlen("NOPERM")) == 0;
+}
+
+DOCTOR_LOOK_AT(doctor_names_list)
+{
+	UNUSED;
+	char *members = doctor_guard_members(doctor), fingerprint[GUARD_MEMORY_ID] = "unknown";
+	if (members != NULL)
+		guard_memory_fingerprint(members, fingerprint);
+	FIND("%u node%s (fingerprint %s)", doctor->nodes, doctor->nodes == 1 ? "" : "s", fingerprint);
+	free(members);
+	return true;
+}
