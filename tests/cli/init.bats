@@ -407,6 +407,23 @@ is_record() { # N FIELD VALUE
 	init 0 "1 2 3" --plain
 }
 
+@test "a guarded set refuses slots and setnx, which a plain set gives" {
+	kinds=("--slots 2" "--compat setnx")
+	for kind in "${kinds[@]}"; do
+		# shellcheck disable=SC2086
+		want 0 rl run -r "$(urls 1 2 3)" -n $kind "plain${kind##* }" true
+	done
+	made "1 2 3"
+	for kind in "${kinds[@]}"; do
+		# shellcheck disable=SC2086
+		want 76 rl run -r "$(urls 1 2 3)" -n $kind "guarded${kind##* }" true
+		says "whose record this kind of lock does not check" "use other nodes"
+		for node in 1 2 3; do
+			[ "$(on_node "$node" exists "guarded${kind##* }")" = 0 ]
+		done
+	done
+}
+
 @test "after a weekend of reboots a job waits, and runs" {
 	made "1 2 3"
 	on_nodes "1 2 3" hset redlock:set pass "gone:$(record 1 config)"

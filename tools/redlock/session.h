@@ -60,6 +60,10 @@ int session_lock_all(struct session *session, const char *name, const struct red
 /* The same with the options of the settings. `token` NULL: random tokens. */
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock);
 
+/* The same for the holder of a slot; without --slots `slot` is 0. */
+int session_lock_slot(struct session *session, const char *name, const char *token, unsigned slot,
+                      redlock_lock **ret_lock);
+
 /* Runs an operation to its end and returns its result (0 or a REDLOCK_E_ code). A signal cancels it; then the
  * result is CANCELLED and signals_caught() is the signal. */
 int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation);
