@@ -172,7 +172,8 @@ static int ask(struct errand *e, struct session *session, const char *name, stru
 {
 	const struct token_verb *verb = e->verb;
 	redlock_lock *lock = NULL;
-	int code = session_lock_slot(session, name, e->token, e->slot > 0 ? (unsigned)e->slot : 0, &lock);
+	unsigned slot = e->slot > 0 ? (unsigned)e->slot : 0;
+	int code = session_lock_slot(session, name, e->token, slot, &lock);
 	*ret_told = code == EXIT_OK;
 	if (code != EXIT_OK)
 		return code;
@@ -180,7 +181,7 @@ static int ask(struct errand *e, struct session *session, const char *name, stru
 	if (verb->has_validity && session_follow_maximum(session, lock, result)) {
 		redlock_lock_leave(lock);
 		lock = NULL;
-		if (session_lock(session, key, e->token, &lock) != EXIT_OK)
+		if (session_lock_slot(session, name, e->token, slot, &lock) != EXIT_OK)
 			return EXIT_INTERNAL;
 		result = session_run(session, lock, verb->operation);
 		e->ttl_ms = session->settings->ttl_ms;
