@@ -193,6 +193,7 @@ void run_drive_client(struct run *run)
 {
 	struct redlock_event event = {.size = sizeof event};
 	int more = redlock_process(run->session.client);
+	tell_note_votes(run);
 	while (more >= 0 && run->state != RUN_ENDED && (more = redlock_next(run->session.client, &event)) > 0)
 		take_lock_event(run, &event);
 	if (more < 0)
