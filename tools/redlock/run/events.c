@@ -168,6 +168,9 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 			redlock_cancel(run->lock);
 		return;
 	}
+	bool refused = event->kind == REDLOCK_EVENT_DONE && event->operation == REDLOCK_OP_ACQUIRE;
+	if (refused && run->state == RUN_WAITING && !run->grant_waits && run_shorten(run, event->result))
+		return;
 	if (event->kind == REDLOCK_EVENT_DONE)
 		run->result = event->result;
 	if (event->kind == REDLOCK_EVENT_DONE && event->operation == REDLOCK_OP_RELEASE)

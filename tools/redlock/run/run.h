@@ -107,6 +107,9 @@ void run_kill_by(struct run *run, uint64_t when_ns);
 void run_take_signals(struct run *run);
 void run_look_at_guard(struct run *run);
 void run_drive_client(struct run *run);
+/* The acquire was refused, because of a TTL that nobody asked for: begins it anew with the maximum of the
+ * node set, and the times that follow. False: it was another refusal, or that cannot work. */
+bool run_shorten(struct run *run, int result);
 void run_follow_deadline(struct run *run); /* tells the guard of a renewal */
 void run_finish_off(struct run *run);      /* the guard's work, after its end */
 
