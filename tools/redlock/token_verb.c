@@ -40,6 +40,7 @@ struct errand {
 	const char *name, *token;
 	int slot; /* -1: none */
 	int results[1 + REDLOCK_MAX_NAMES];
+	uint64_t ttl_ms;      /* that was asked for */
 	uint64_t validity_ms; /* of all of them */
 };
 
@@ -89,7 +90,7 @@ static void print_json(const struct errand *e, const struct report *report)
 		json_number_or_null(&json, "slot", e->slot >= 0, e->slot);
 	}
 	if (e->verb->has_validity) {
-		json_number(&json, "ttl_ms", (int64_t)e->settings->ttl_ms);
+		json_number(&json, "ttl_ms", (int64_t)e->ttl_ms);
 		json_number(&json, "validity_ms", (int64_t)e->validity_ms);
 	}
 	if (e->verb->deletes)
@@ -171,11 +172,20 @@ static int ask(struct errand *e, struct session *session, const char *name, stru
 {
 	const struct token_verb *verb = e->verb;
 	redlock_lock *lock = NULL;
-	int code = session_lock_slot(session, name, e->token, e->slot > 0 ? (unsigned)e->slot : 0, &lock);
+	unsigned slot = e->slot > 0 ? (unsigned)e->slot : 0;
+	int code = session_lock_slot(session, name, e->token, slot, &lock);
 	*ret_told = code == EXIT_OK;
 	if (code != EXIT_OK)
 		return code;
 	int result = session_run(session, lock, verb->operation);
+	if (verb->has_validity && session_follow_maximum(session, lock, result)) {
+		redlock_lock_leave(lock);
+		lock = NULL;
+		if (session_lock_slot(session, name, e->token, slot, &lock) != EXIT_OK)
+			return EXIT_INTERNAL;
+		result = session_run(session, lock, verb->operation);
+		e->ttl_ms = session->settings->ttl_ms;
+	}
 	if (verb->deletes) {
 		session_drain(session, lock);
 		result = settled(session, lock, result);
@@ -264,6 +274,7 @@ int token_verb_run(const struct token_verb *verb, const struct settings *setting
 {
 	struct session session;
 	struct errand e = {.verb = verb, .settings = settings, .name = argv[0], .token = argv[1], .slot = -1};
+	e.ttl_ms = settings->ttl_ms;
 	e.validity_ms = verb->has_validity ? UINT64_MAX : 0;
 	if (conflicts_of_names(settings, e.name))
 		return EXIT_USAGE;

@@ -411,7 +411,9 @@ int init_plan(struct init *in)
 	in->wait_ms = in->look_ms = 0;
 	in->note = NULL;
 	disregard_backups(in);
-	int latest = find_latest(in), code = check_servers(in);
+	int latest = find_latest(in), code = init_check_logins(in);
+	if (code == EXIT_OK)
+		code = check_servers(in);
 	if (code != EXIT_OK)
 		return code;
 	return latest < 0 ? plan_without_set(in) : plan_set(in, (unsigned)latest);
