@@ -50,7 +50,7 @@ void actor_unsettle(struct world *w, uint32_t actor)
 static bool has_own_release(const struct rl_outbox *outbox)
 {
 	for (unsigned i = 0; i < outbox->count; i++)
-		if (rl_outbox_at(outbox, i)->own_value && rl_outbox_at(outbox, i)->operation == REDLOCK_OP_RELEASE)
+		if (rl_outbox_at(outbox, i)->own_value && rl_ops[rl_outbox_at(outbox, i)->operation].gives_back)
 			return true;
 	return false;
 }

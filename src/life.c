@@ -11,6 +11,7 @@
 #include "operate.h"
 #include "options.h"
 #include "proto/names.h"
+#include "proto/side.h"
 #include "seen.h"
 #include "turn.h"
 
@@ -40,6 +41,7 @@ static redlock_lock *allocate(const redlock_client *c, const struct rl_rules *ru
 	rl_schedule_init_timer(&lock->timer);
 	lock->user = o->user;
 	lock->reentrant = o->reentrant != 0;
+	lock->core.slot = o->slot & (REDLOCK_MAX_SLOTS - 1);
 	lock->name_size = (uint32_t)(c->prefix_size + size) & (2 * REDLOCK_MAX_NAME - 1);
 	lock->also_size = (uint32_t)names->also.size;
 	if (c->prefix_size > 0)
@@ -72,14 +74,17 @@ static void free_memory(redlock_lock *lock)
 	free(lock);
 }
 
-/* Not two alike: the second one would find the key of the first. */
+/* Not two alike: the second one would find the key of the first. Nor another lock's side key, which users of
+ * that lock overwrite. */
 static bool are_names(const redlock_client *c, const struct names *names)
 {
 	size_t left = REDLOCK_MAX_NAME;
 	for (size_t i = 0; i < names->count; i++) {
 		const struct redlock_name *name = &names->list[i];
 		bool fits = left >= c->prefix_size && name->len <= left - c->prefix_size;
-		if (name->bytes == NULL || name->len == 0 || !fits)
+		if (name->bytes == NULL || name->len == 0 || !fits ||
+		    rl_side_is_reserved((struct rl_slice){c->prefix, c->prefix_size},
+		                        (struct rl_slice){name->bytes, name->len}))
 			return false;
 		left -= c->prefix_size + name->len;
 		for (size_t j = 0; j < i; j++)

@@ -101,6 +101,14 @@ static uint32_t without_queue(const redlock_client *c, const redlock_lock *lock)
 	return ~(1u << gate);
 }
 
+/* Whether the gate alone is asked who waits. A caller's own value may be released by a process that has just
+ * opened its client, and does not know yet which node is the gate: then all are asked. */
+static bool wakes_at_gate(const redlock_client *c, const struct rl_request *request)
+{
+	bool by_value = request->operation == RL_OP_LEAVE && request->own_value;
+	return request->operation == RL_OP_RELEASE || (by_value && rl_nodes_are_identified(&c->nodes));
+}
+
 /* Messages have the name: one that is too long for them is not handed over. */
 enum { OFFERED_NAME = 1024 };
 
@@ -146,10 +154,10 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	}
 	if (fx->send == RL_OP_HAND)
 		request.next = rl_heir_offer(lock);
-	if (fx->send == RL_OP_RELEASE)
+	if (wakes_at_gate(c, &request))
 		request.plain = without_queue(c, lock);
-	else if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE ||
-	         rl_ops[fx->send].scripted)
+	if (fx->enter != 0 || fx->send == RL_OP_LEAVE || fx->send == RL_OP_SLOT_RELEASE ||
+	    rl_ops[fx->send].scripted)
 		add_place(c, lock, fx, &request, place);
 	uint32_t elsewhere = fx->stands && !fx->beside ? fx->nodes & ~(1u << lock->core.gate) : 0;
 	rl_nodes_submit(&c->nodes, &request, fx->nodes & ~elsewhere, c->loop.now_ns);

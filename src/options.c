@@ -76,12 +76,12 @@ static bool compat_suffices(const struct redlock_lock_options *o)
 	return known && (o->compat == REDLOCK_COMPAT_OFF || plain);
 }
 
-/* Of a caller's own value it would not be known which slot it has; numbers are those of a name. */
+/* Fencing numbers are those of a name. Only a token that is known beforehand has a known slot. */
 static bool slots_suffice(const struct redlock_lock_options *o)
 {
-	bool plain =
-	    o->fence == 0 && o->token == NULL && o->mode == REDLOCK_EXCLUSIVE && o->compat == REDLOCK_COMPAT_OFF;
-	return o->slots == 0 || (o->slots <= REDLOCK_MAX_SLOTS && plain);
+	bool plain = o->fence == 0 && o->mode == REDLOCK_EXCLUSIVE && o->compat == REDLOCK_COMPAT_OFF;
+	bool known = o->slot < o->slots && o->token != NULL;
+	return (o->slots == 0 || (o->slots <= REDLOCK_MAX_SLOTS && plain)) && (o->slot == 0 || known);
 }
 
 static bool mode_suffices(const struct redlock_lock_options *o)
@@ -120,10 +120,10 @@ static enum rl_kind kind_of(const struct redlock_lock_options *o)
 		return RL_KIND_NUMBER;
 	if (o->mode == REDLOCK_SHARED)
 		return o->token != NULL ? RL_KIND_SHARED_OWN : o->fence != 0 ? RL_KIND_SHARED_FENCED : RL_KIND_SHARED;
+	if (o->slots != 0)
+		return o->token != NULL ? RL_KIND_SLOTS_OWN : RL_KIND_SLOTS;
 	if (o->token != NULL)
 		return RL_KIND_OWN_VALUE;
-	if (o->slots != 0)
-		return RL_KIND_SLOTS;
 	return o->fence != 0 ? RL_KIND_FENCED : RL_KIND_EXCLUSIVE;
 }
 

@@ -74,8 +74,12 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_obstacle(const redlock_lock *loc
  * refused (REDLOCK_VOTE_SLOTS, and NOQUORUM at once); when all are free, the next acquire sets it. Nodes keep
  * the number for a day after it was set.
  *
- * Needs the right to run scripts. Excludes REDLOCK_SHARED, `token`, `fence`, `compat`, and
- * REDLOCK_GUARD_REQUIRE of the client (INVAL). A guarded node set refuses slots (UNCHECKED).
+ * With `token`, a handle is for the holder of that value: redlock_release() releases each slot that has it,
+ * and wakes a waiter; redlock_extend() and redlock_query() ask the slot of the option `slot`;
+ * redlock_acquire() is STATE, as the slot that the value had before would not be known.
+ *
+ * Needs the right to run scripts. Excludes REDLOCK_SHARED, `fence`, `compat`, and REDLOCK_GUARD_REQUIRE of
+ * the client (INVAL). A guarded node set refuses slots (UNCHECKED).
  */
 
 /* Which slot is held, from 0 to slots - 1. Any thread. Errors: INVAL, STATE (no slot is held, or the lock has

@@ -15,7 +15,7 @@ extern "C" {
 /* ---- Limits ---- */
 
 #define REDLOCK_MAX_NODES 31
-#define REDLOCK_MAX_NAME 65536 /* bytes of a resource name, prefix included */
+#define REDLOCK_MAX_NAME 65536 /* bytes of a resource name, prefix included; some endings are reserved */
 #define REDLOCK_MAX_TOKEN 512  /* bytes of a token, owner label or caller's value included */
 #define REDLOCK_MAX_OWNER 128  /* bytes of an owner label */
 #define REDLOCK_MAX_NAMES 64   /* of one lock: redlock_lock_new_many() in kinds.h */
@@ -138,6 +138,7 @@ struct redlock_lock_options {
 	uint32_t slots; /* the number of handles that may hold the name at a time, 1 to REDLOCK_MAX_SLOTS, one in
 	                   each slot: redlock_lock_slot() in kinds.h; 0: one holder, and no slots */
 	int mode;       /* REDLOCK_SHARED: any number of handles holds it at once, see kinds.h; EXCLUSIVE */
+	uint32_t slot;  /* with `slots` and `token`: the slot that extend and query ask for the token; 0 */
 };
 
 enum { REDLOCK_EXCLUSIVE = 0, REDLOCK_SHARED = 1 };

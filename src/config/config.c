@@ -232,8 +232,10 @@ int redlock_config_read(const struct redlock_options *options, const char *clust
 	if (options == NULL || options->size < sizeof *options || ret == NULL)
 		return REDLOCK_E_INVAL;
 	redlock_config *c = calloc(1, sizeof *c);
-	if (c == NULL)
+	if (c == NULL) {
+		tell(options->error_text, options->error_text_size, "out of memory");
 		return REDLOCK_E_NOMEM;
+	}
 	int error = fill(c, cluster, file, options->stop_fd);
 	wipe_stack();
 	tell(options->error_text, options->error_text_size,

@@ -108,7 +108,7 @@ static int keep_url(struct redlock_options *o, const char *url, size_t count, co
 
 static int set_urls(struct redlock_options *o, const char *list)
 {
-	const char *urls[REDLOCK_MAX_NODES + 1];
+	const char *urls[REDLOCK_MAX_NODES + 1] = {NULL};
 	char *url;
 	size_t count = 0;
 	int error = 0;
@@ -154,6 +154,8 @@ static int set_password_file(struct redlock_options *o, const struct rl_word *wo
 {
 	struct rl_file file;
 	int error = rl_file_read(path, MAX_PASSWORD + 2, o->stop_fd, &file);
+	if (error == ENOMEM)
+		return fail(o, REDLOCK_E_NOMEM, "out of memory");
 	if (error != 0)
 		return fail(o, error == ECANCELED ? REDLOCK_E_INTERRUPTED : REDLOCK_E_CONFIG, "%s: %s: %s",
 		            word->name, path, what_is_wrong(error));

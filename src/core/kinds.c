@@ -203,6 +203,17 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
             .confirm = rl_slots_confirm,
             .give_back = from_all_quietly,
         },
+    /* An acquire would not know which slot the value had before. */
+    [RL_KIND_SLOTS_OWN] =
+        {
+            .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_EXTEND, extend, .refused = REDLOCK_E_LOST},
+                     [REDLOCK_OP_RELEASE] = {RL_OP_SLOT_RELEASE, release, .refused = REDLOCK_E_GONE},
+                     [REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, false, rl_finding_keep}},
+            .attach = {RL_OP_EXTEND, check, .refused = REDLOCK_E_GONE},
+            .slots = true,
+            .unguarded = true,
+            .give_back = where_proven,
+        },
     [RL_KIND_SHARED] = {SHARED_BY_TURNS, .alone = &rl_kinds[RL_KIND_ALONE],
                         .upgrade = {RL_OP_UPGRADE, claim, REDLOCK_E_BUSY}},
     [RL_KIND_SHARED_FENCED] = {SHARED_BY_TURNS, .alone = &rl_kinds[RL_KIND_ALONE], .draws = true,

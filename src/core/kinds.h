@@ -20,6 +20,7 @@ enum rl_kind {
 	RL_KIND_SHARED_OWN,    /* as shared, with the caller's value */
 	RL_KIND_ALONE,         /* of a shared lock that was upgraded: what it asks until it is shared again */
 	RL_KIND_SLOTS,         /* one of k names, whichever is free */
+	RL_KIND_SLOTS_OWN,     /* of a holder of such a name: extends, asks for and releases what has its token */
 	RL_KIND_COUNT
 };
 

@@ -78,7 +78,7 @@ static bool is_attached(const struct rl_lock *l)
 
 static int on_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (l->phase != RL_IDLE)
+	if (l->phase != RL_IDLE || rl_policy_of(l)->asks[REDLOCK_OP_ACQUIRE].request == RL_OP_NONE)
 		return REDLOCK_E_STATE;
 	rl_enter_begin(l, e, fx);
 	return 0;
@@ -104,6 +104,8 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	fx->owed = attached ? rl_ballot_nodes(l) : l->owed;
 	l->owed = 0;
 	l->alone = false;
+	if (!rl_policy_of(l)->signs && fx->send == RL_OP_RELEASE)
+		fx->send = RL_OP_LEAVE; /* it wakes in the same step: see own-values.md */
 	rl_place_leave(l, fx);
 	if (held)
 		rl_hand_over(l, e, fx);

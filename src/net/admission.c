@@ -109,6 +109,8 @@ static void ask(struct rl_node *n, unsigned operation, const char *floor, uint64
 	struct rl_entry entry = {.operation = (uint8_t)operation};
 	char digits[2][24];
 	struct rl_request r = question(n, operation, floor, record, digits);
+	if (n->link.outbox.count == 0)
+		n->link.progress_ns = now_ns; /* the server was not asked anything before, so it does not stall */
 	n->admission->asking = rl_talk_ask(&n->talk, &n->link.outbox, &entry, &r, RL_FORM_TEXT);
 	n->admission->asked_ns = now_ns;
 }

@@ -437,8 +437,9 @@ static void judge_plain(const struct rl_set *set, struct rl_set_opinion *ret)
 		judge_bare(set, ret);
 }
 
-static const char record_rights[] = "to read the record of the guarded node set it needs ~redlock:set +eval "
-                                    "+hmget +hget +hset +mget +time +info";
+static const char record_rights[] =
+    "NOPERM: to read the record of the guarded node set it needs ~redlock:set +eval "
+    "+hmget +hget +hset +mget +time +info";
 
 /* A user who may not read the record is a plain client, as long as nothing else says that the set is guarded.
  */

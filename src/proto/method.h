@@ -61,7 +61,8 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 	uint32_t forms = op->forms & (m->has | ~(RL_FORMS_NATIVE | RL_FORMS_GUARD)) & ~m->refused;
 	if (r->own_value)
 		forms &= ~RL_FORMS_SHA;
-	if (r->unqueued || (r->own_value && !op->scripted)) /* who may only use a script would overtake others */
+	if (r->unqueued ||
+	    (r->own_value && op->wakes != RL_OP_NONE)) /* a wake-up that follows has the token, too */
 		forms &= ~RL_FORMS_QUEUE;
 	if ((m->knows >> op->queue_script & 1) == 0 || !rl_method_may_queue(m))
 		forms &= ~RL_FORM_BIT(RL_FORM_QUEUE_SHA);

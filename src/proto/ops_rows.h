@@ -4,6 +4,7 @@
 #define RL_PROTO_OPS_ROWS_H
 
 #include "proto/ops.h"
+#include "proto/side.h"
 
 /* The versions of clang-format do not agree on these. */
 /* clang-format off */
@@ -67,7 +68,7 @@
 	              WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), WORD("2"), NAME, SETNX, __VA_ARGS__)},     \
 	.script = RL_SCRIPT_##name, .parked_as = RL_FORM_TEXT
 #define SHARED_FORMS (RL_FORMS_QUEUE | FORM(SHA) | FORM(TEXT))
-#define SET WORD("redlock:set")
+#define SET WORD(RL_SIDE_SET)
 #define LOOKS WORD("2"), NAME, QUEUE
 #define HANDS WORD("3"), NAME, QUEUE, OFFERS
 #define GUARDED_HANDS WORD("4"), NAME, QUEUE, OFFERS, SET

@@ -5,21 +5,9 @@
 
 #include "proto/command.h"
 #include "proto/names.h"
+#include "proto/side.h"
 
-/* ---- the key of the queue ---- */
-
-/* Servers hash what is between the first brace and the next, unless that is nothing: the whole name then. */
-static bool has_tag(struct rl_slice name)
-{
-	const char *open = memchr(name.bytes, '{', name.size);
-	if (open == NULL)
-		return false;
-	size_t behind = name.size - (size_t)(open + 1 - name.bytes);
-	const char *close = memchr(open + 1, '}', behind);
-	return close != NULL && close > open + 1;
-}
-
-static const char queue_mark[] = ":redlock:queue", fence_mark[] = ":redlock:fence";
+/* ---- keys beside the lock's own ---- */
 
 enum { SHORT = 256 };
 
@@ -30,44 +18,33 @@ struct side_key {
 };
 
 struct sides {
-	struct side_key queue, offers, fence, setnx, count;
-	bool large; /* one of them is: then their buffers are there */
+	struct side_key keys[RL_SIDE_SLOT]; /* those of slots are a list: below */
+	bool large;                         /* one of them is: then their buffers are there */
 	char ttl[24], terms[48], number[24], slots[24], first[24];
 };
 
 /* Seldom: short names need none. */
 static __attribute__((noinline)) void free_sides(struct sides *sides)
 {
-	rl_buffer_free(&sides->queue.large);
-	rl_buffer_free(&sides->offers.large);
-	rl_buffer_free(&sides->fence.large);
-	rl_buffer_free(&sides->setnx.large);
-	rl_buffer_free(&sides->count.large);
+	for (unsigned i = 0; i < RL_SIDE_SLOT; i++)
+		rl_buffer_free(&sides->keys[i].large);
 }
 
-static void put_side(char *at, size_t brace, struct rl_slice name, struct rl_slice mark)
+static __attribute__((noinline)) char *make_room(struct sides *sides, struct side_key *key, size_t size)
 {
-	memcpy(at, "{", brace);
-	memcpy(at + brace, name.bytes, name.size);
-	memcpy(at + brace + name.size, "}", brace);
-	memcpy(at + 2 * brace + name.size, mark.bytes, mark.size);
+	for (unsigned i = 0; !sides->large && i < RL_SIDE_SLOT; i++)
+		sides->keys[i].large = (struct rl_buffer){0};
+	sides->large = true;
+	return rl_buffer_reserve(&key->large, size) ? key->large.bytes : NULL;
 }
 
 /* Beside the lock's own, in the same slot of a cluster. NULL: out of memory. */
-static struct rl_slice side_key(struct sides *sides, struct side_key *side, struct rl_slice name,
-                                struct rl_slice mark)
+static struct rl_slice side_key(struct sides *sides, struct rl_slice name, enum rl_side side)
 {
-	size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + mark.size;
-	if (size > SHORT && !sides->large) {
-		sides->queue.large = sides->offers.large = sides->fence.large = sides->setnx.large =
-		    sides->count.large = (struct rl_buffer){0};
-		sides->large = true;
-	}
-	if (size > SHORT && !rl_buffer_reserve(&side->large, size))
-		return (struct rl_slice){NULL, 0};
-	char *at = size > SHORT ? side->large.bytes : side->room;
-	put_side(at, brace, name, mark);
-	return (struct rl_slice){at, size};
+	struct side_key *key = &sides->keys[side];
+	size_t size = name.size + RL_SIDE_MORE;
+	char *at = size > SHORT ? make_room(sides, key, size) : key->room;
+	return at != NULL ? rl_side_key(at, name, side) : (struct rl_slice){NULL, 0};
 }
 
 /* ---- as bytes ---- */
@@ -106,9 +83,9 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 	case RL_WORD_TTL:
 		return digits(sides->ttl, r->ttl_ms);
 	case RL_WORD_QUEUE:
-		return side_key(sides, &sides->queue, subject(r), rl_slice_of(queue_mark));
+		return side_key(sides, subject(r), RL_SIDE_QUEUE);
 	case RL_WORD_OFFERS:
-		return side_key(sides, &sides->offers, subject(r), rl_slice_of(":redlock:offers"));
+		return side_key(sides, subject(r), RL_SIDE_OFFERS);
 	case RL_WORD_PLACE:
 		return or_empty(r->place);
 	case RL_WORD_PATIENCE:
@@ -124,11 +101,11 @@ static struct rl_slice part(const struct rl_request *r, enum rl_word_kind kind, 
 	case RL_WORD_NEXT:
 		return or_empty(r->next);
 	case RL_WORD_FENCE:
-		return side_key(sides, &sides->fence, r->name, rl_slice_of(fence_mark));
+		return side_key(sides, r->name, RL_SIDE_FENCE);
 	case RL_WORD_SETNX:
-		return side_key(sides, &sides->setnx, r->name, rl_slice_of(":redlock:setnx"));
+		return side_key(sides, r->name, RL_SIDE_SETNX);
 	case RL_WORD_COUNT:
-		return side_key(sides, &sides->count, r->name, rl_slice_of(":redlock:slots"));
+		return side_key(sides, r->name, RL_SIDE_COUNT);
 	case RL_WORD_MOST:
 		return digits(sides->slots, r->slots);
 	case RL_WORD_FIRST:
@@ -168,34 +145,28 @@ static void add_names(struct several *s, const struct rl_request *r)
 }
 
 /* False: out of memory. */
-static bool add_sides(struct several *s, const struct rl_request *r, struct rl_slice mark)
+static bool add_sides(struct several *s, const struct rl_request *r, enum rl_side side)
 {
 	struct rl_slice name = r->name, also = r->also;
-	size_t most = name.size + also.size + (mark.size + 2) * REDLOCK_MAX_NAMES;
+	size_t most = name.size + also.size + RL_SIDE_MORE * REDLOCK_MAX_NAMES;
 	if (!rl_buffer_reserve(&s->sides, most)) /* at once: it must not move */
 		return false;
 	do {
-		size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + mark.size;
-		char *at = s->sides.bytes + s->sides.size;
-		put_side(at, brace, name, mark);
-		s->sides.size += size;
-		s->words[s->count++] = (struct rl_slice){at, size};
+		struct rl_slice key = rl_side_key(s->sides.bytes + s->sides.size, name, side);
+		s->sides.size += key.size;
+		s->words[s->count++] = key;
 	} while (rl_names_next(&also, &name));
 	return true;
 }
 
-enum { SLOT_MORE = sizeof ":redlock:slot:63" - 1 + 2 };
-
 struct rl_slice rl_request_slot(struct rl_buffer *buffer, struct rl_slice name, unsigned slot)
 {
-	static const char mark[] = ":redlock:slot:";
-	size_t brace = has_tag(name) ? 0 : 1, size = name.size + 2 * brace + sizeof mark - 1;
 	if (slot == 0)
 		return name;
-	if (!rl_buffer_reserve(buffer, name.size + SLOT_MORE))
+	if (!rl_buffer_reserve(buffer, name.size + RL_SIDE_MORE))
 		return (struct rl_slice){NULL, 0};
 	char *at = buffer->bytes + buffer->size;
-	put_side(at, brace, name, rl_slice_of(mark));
+	size_t size = rl_side_key(at, name, RL_SIDE_SLOT).size;
 	size += rl_command_digits(at + size, slot);
 	buffer->size += size;
 	return (struct rl_slice){at, size};
@@ -204,7 +175,8 @@ struct rl_slice rl_request_slot(struct rl_buffer *buffer, struct rl_slice name, 
 /* False: out of memory. */
 static bool add_slots(struct several *s, const struct rl_request *r)
 {
-	if (!rl_buffer_reserve(&s->sides, r->slots * (r->name.size + SLOT_MORE))) /* at once: it must not move */
+	if (!rl_buffer_reserve(&s->sides,
+	                       r->slots * (r->name.size + RL_SIDE_MORE))) /* at once: it must not move */
 		return false;
 	for (unsigned i = 1; i < r->slots; i++)
 		s->words[s->count++] = rl_request_slot(&s->sides, r->name, i);
@@ -220,9 +192,9 @@ static bool add(struct several *s, const struct rl_request *r, const struct rl_w
 		add_names(s, r);
 		return true;
 	case RL_WORD_QUEUES:
-		return add_sides(s, r, rl_slice_of(queue_mark));
+		return add_sides(s, r, RL_SIDE_QUEUE);
 	case RL_WORD_FENCES:
-		return add_sides(s, r, rl_slice_of(fence_mark));
+		return add_sides(s, r, RL_SIDE_FENCE);
 	case RL_WORD_SLOTS:
 		return add_slots(s, r);
 	case RL_WORD_KEYS:

@@ -227,6 +227,9 @@ not_started() { # RULE WORD...: what is said
 
 @test "the default user may have rules too: with a password, or where a node does not let INFO" {
 	on_nodes "1 2 3" acl setuser admin on nopass '~*' '&*' +@all
+	refused_last() { redis-cli -s "$(node_dir "$1")/redis.sock" --user admin --pass x acl log 2>/dev/null | grep -qx multi; }
+	late_votes() { grep -m 3 "redlock: node [123] unix://" "$sandbox/late"; }
+	all_told() { [ "$(late_votes | wc -l)" = 3 ]; }
 	admin() { for node in 1 2 3; do redis-cli -s "$(node_dir "$node")/redis.sock" --user admin --pass x "$@" >/dev/null 2>&1; done; }
 	nodes=(--prefix app: "${nodes[@]:4}")
 	# With a password from the environment, then in the URLs; then without one.
@@ -255,6 +258,20 @@ not_started() { # RULE WORD...: what is said
 	says "node 1 unix://" ": the user may not run the command: NOPERM "
 	says "permit +eval +evalsha or +watch +multi +exec +getrange"
 	[[ $stderr == *"could not be renewed so far"*"permit +eval"*"so the command must stop"* ]]
+	# The reason is in the last answers, also while the next try has none.
+	admin flushall
+	"$REDLOCK_BIN" run "${nodes[@]}" -n -t 6s --node-timeout 1900ms job sh -c 'touch "$1"; sleep 30' - "$sandbox/began" 3>&- 2>"$sandbox/late" &
+	until_true test -e "$sandbox/began"
+	admin acl log reset
+	for node in 1 2 3; do
+		until_true refused_last "$node"
+	done
+	kill_nodes STOP 1 2 3
+	until_true grep -q "could not be renewed so far" "$sandbox/late"
+	until_true all_told
+	[ "$(late_votes | grep -c ": the user may not run the command: NOPERM ")" = 3 ]
+	kill_nodes CONT 1 2 3
+	wait
 	admin flushall
 	admin acl setuser default reset on nopass '~*' +@all -eval -evalsha -multi
 	want 0 rl run "${nodes[@]}" -n job -- true

@@ -130,14 +130,14 @@ until_traced() { # TEXT
 	until_true has_keys 5 "$all" job
 	kill_nodes STOP 1 2 3 4 5
 	rl release --trace --node-timeout 8s job "$token" 2>"$sandbox/trace" 3>&- &
-	until_traced "send release"
+	until_traced "send leave"
 	sleep 0.7
 	kill_nodes CONT 1 2 3
 	await $! 0
 	kill_nodes CONT 4 5
 	run ! grep -v trace: "$sandbox/trace"
-	took=$(between "send release" "done release")
-	[ "$(between "send release" cancel)" -lt $((took * 3)) ] # 5 times as long with a few rounds
+	took=$(between "send leave" "done release")
+	[ "$(between "send leave" cancel)" -lt $((took * 3)) ] # 5 times as long with a few rounds
 	until_true has_keys 0 "1 2 3" job
 	on_nodes "4 5" del job
 	for try in 1 2 3; do # another one only if this shell was late

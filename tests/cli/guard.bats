@@ -50,13 +50,16 @@ guard_line() { # TEXT: what the last output says of the guard, once
 
 @test "all nodes are wiped: refused on this host, which remembers the set, until it is made anew" {
 	made "1 2 3"
-	for node in 1 2 3; do on_node "$node" flushall; done
+	wiped "1 2 3"
 	auto 76 "1 2 3" -n job touch "$sandbox/entered"
 	refused_without_record
 	auto 76 "3 1 2" -w 1s job touch "$sandbox/entered" # in any order
 	refused_without_record
 	want 0 rl run -r "$(urls 1 2 3)" -n --guard=off job true
 	made "1 2 3"
+	auto 0 "1 2 3" -n job true
+	wiped "1 2 3"
+	init 0 "1 2 3" --plain # and the other way
 	auto 0 "1 2 3" -n job true
 }
 

@@ -49,3 +49,21 @@ round_trip() { # NAME
 	want 75 rl acquire -n $'evil\x1b[31m'
 	[[ $stderr != *$'\x1b'* ]]
 }
+
+@test "a name that is the key beside another lock is refused with a sentence, whichever command it is" {
+	for name in '{a}:redlock:queue' '{a}:redlock:offers' '{a}:redlock:fence' '{a}:redlock:setnx' '{a}:redlock:slots' \
+		'{a}:redlock:slot:7' 'redlock:set'; do
+		for verb in "acquire -n" status; do
+			want 64 rl $verb "$name"
+			says "NAME is one of the keys that redlock keeps beside a lock's own"
+		done
+		want 64 rl release "$name" token
+		want 64 rl run "$name" true
+	done
+	want 64 rl acquire -n --prefix '{a}:redlock:' queue
+	want 64 rl acquire -n --also '{a}:redlock:queue' b
+	says "NAME is one of the keys"
+	has_keys 0 "1 2 3" b
+	round_trip 'redlock:queue'
+	round_trip 'a:redlock:set'
+}

@@ -80,6 +80,9 @@ in_use() { # NAME
 	json_is "j['busy_name'] == 'b' and j['also'] == [{'name': 'b'}] and j['holder']['state'] == 'held'"
 	says "acquire 'b': busy: held by"
 	gives 0 rl check --also b "$job" "$token"
+	[ -z "$stderr" ]
+	gives 0 rl extend "$job" "$token"
+	says "extend '$job': the token is also that of 1 more name, not extended: give it with --also"
 	gives 0 rl extend -t 1h --also b "$job" "$token"
 	until_true lives_longer 3 b 3500000
 	until_true lives_longer 3 "$job" 3500000
@@ -92,5 +95,20 @@ in_use() { # NAME
 	gives 64 rl acquire --token x --also b "$job"
 	says "--token and --also exclude each other"
 	gives 64 rl check --shared --also b "$job" x
+	nothing_left
+}
+
+@test "--also: who releases one name alone is told of the others, whose token it is" {
+	token=$(rl acquire -t 1m --owner me --also b --also c "$job")
+	[[ $token == *'|me+2' ]]
+	gives 0 rl release --json --also c "$job" "$token"
+	json_is "j['names_left'] == 1"
+	says "release '$job': the token is also that of 1 more name, held until the TTL ends: give it with --also"
+	gives 0 rl release b "$token"
+	says "the token is also that of 2 more names, held until the TTL ends: give them with --also"
+	token=$(rl acquire --owner= --also b "$job")
+	[[ $token == ????????????????????????????????????????'|+1' ]]
+	gives 0 rl release --also b "$job" "$token"
+	[ -z "$stderr" ]
 	nothing_left
 }

@@ -279,7 +279,7 @@ $url = 1" "ttl = $url" "cluster = $url"; do
 		want 64 "$REDLOCK_BIN" "$url"
 		shows_no_secret
 	done
-	run --separate-stderr "$REDLOCK_BIN" acquire -n -r "redis://127.0.0.1:1,redis://[::1]:1,unix:///none,redis://127.0.0.2:1/3" --cacert 'a@b' x
+	run --separate-stderr "$REDLOCK_BIN" acquire -n -v -r "redis://127.0.0.1:1,redis://[::1]:1,unix:///none,redis://127.0.0.2:1/3" --cacert 'a@b' x
 	says "node 1 redis://127.0.0.1:1: " "node 2 redis://[::1]:1: " "node 3 unix:///none: "
 	says "node 4 redis://127.0.0.2:1/3: "
 }

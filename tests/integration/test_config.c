@@ -278,6 +278,8 @@ TEST(a_client_from_the_configuration)
 	assert_int_equal(terms.ttl_ms, 41000);
 	assert_int_equal(terms.renew_ms, 9000);
 	assert_int_equal(terms.noquorum_wait_ms, 3000);
+	expect_result(lock, REDLOCK_E_UNRENEWED, redlock_acquire(lock));
+	expect_ok(lock, redlock_keeper_start(client));
 	expect_ok(lock, redlock_acquire(lock));
 	expect_ok(lock, redlock_release(lock));
 	redlock_lock_free(lock);

@@ -267,7 +267,8 @@ TEST(a_record_out_of_reach)
 	options.user = "jobs";
 	options.password = "x";
 	options.guard = REDLOCK_GUARD_REQUIRE;
-	expect_refused(&options, WAIT_LONG_TTL_MS, REDLOCK_VOTE_NOPERM, "NOPERM");
+	expect_refused(&options, WAIT_LONG_TTL_MS, REDLOCK_VOTE_NOPERM,
+	               "to read the record of the guarded node set it needs ~redlock:set +eval");
 }
 
 /* A user who may run no script by its digest runs each by its text, as without a guard. */

@@ -119,6 +119,30 @@ static void by_questions(redlock_client *client, redlock_lock *lock, struct outc
 	redlock_asker_close(asker);
 }
 
+/* ---- options ---- */
+
+static int load(const char *path, struct redlock_options *options)
+{
+	static const char *const names[] = {"url", "redis://h, redis://i", "user", "u", "ttl", "9s"};
+	int error = redlock_options_load(options, NULL, path);
+	for (unsigned i = 0; i < 6 && error == 0; i += 2)
+		error = redlock_options_set(options, names[i], names[i + 1]);
+	return error;
+}
+
+/* Either the options have all that was asked for, or the call says that there is no memory. */
+static void judge_load(const struct redlock_options *o, int error, unsigned long k)
+{
+	if (error != 0 && error != REDLOCK_E_NOMEM)
+		fail_msg("failure %lu: %s", k, redlock_error_name(error));
+	if (error != 0)
+		assert_string_equal(o->error_text, "out of memory");
+	else if (o->url_count != 2 || strcmp(o->urls[1], "redis://i") != 0 || strcmp(o->user, "u") != 0 ||
+	         strcmp(o->password, "pw") != 0 || strcmp(o->prefix, "p:") != 0 ||
+	         o->lock_options->ttl_ms != 9000)
+		fail_msg("failure %lu: success, but options are missing", k);
+}
+
 /* ---- one run ---- */
 
 static struct outcome run(scenario *play)
@@ -224,6 +248,54 @@ TEST(many_handles_one_failure)
 TEST(questions_one_failure)
 {
 	sweep(by_questions, false);
+}
+
+static const char *write_file(const char *name, const char *text)
+{
+	static char path[128];
+	snprintf(path, sizeof path, "%s/%s", servers.dir, name);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+	return path;
+}
+
+static void sweep_load(bool all_behind)
+{
+	char text[512], lines[512];
+	snprintf(lines, sizeof lines,
+	         "cluster = a\n[cluster a]\nurl = redis://f\nurl = redis://g\nprefix = p:\npassword-file = %s\n",
+	         write_file("password", "pw\n"));
+	const char *path = write_file("redlock.conf", lines);
+	unsigned long k = 1;
+	for (; k < MAX_CALLS && (k == 1 || failmalloc_failures() > 0); k++) {
+		struct redlock_options options;
+		redlock_options_init(&options);
+		text[0] = '\0';
+		options.error_text = text;
+		options.error_text_size = sizeof text;
+		failmalloc_arm(k, all_behind);
+		int error = load(path, &options);
+		failmalloc_disarm();
+		judge_load(&options, error, k);
+		redlock_options_clear(&options);
+		if (failmalloc_outstanding() != 0)
+			fail_msg("failure %lu: %ld blocks leaked", k, failmalloc_outstanding());
+		if (!failmalloc_works())
+			break;
+	}
+	assert_in_range(k, failmalloc_works() ? 10 : 1, MAX_CALLS);
+}
+
+TEST(options_one_failure)
+{
+	sweep_load(false);
+}
+
+TEST(options_no_memory_from_then_on)
+{
+	sweep_load(true);
 }
 
 /* Without a failure everything works, or the tests above would prove nothing. */

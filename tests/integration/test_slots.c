@@ -219,24 +219,32 @@ TEST(what_is_refused)
 		uint32_t slots;
 		const char *token;
 		int fence, compat, result;
-	} rows[] = {{1, NULL, 0, 0, 0},
-	            {REDLOCK_MAX_SLOTS, NULL, 0, 0, 0},
-	            {REDLOCK_MAX_SLOTS + 1, NULL, 0, 0, REDLOCK_E_INVAL},
-	            {2, "t", 0, 0, REDLOCK_E_INVAL},
-	            {2, NULL, 1, 0, REDLOCK_E_INVAL},
-	            {2, NULL, 0, REDLOCK_COMPAT_SETNX, REDLOCK_E_INVAL},
-	            {2, NULL, 0, REDLOCK_COMPAT_SETNX_SAFE, REDLOCK_E_INVAL}};
+		uint32_t slot;
+	} rows[] = {{1, NULL, 0, 0, 0, 0},
+	            {REDLOCK_MAX_SLOTS, NULL, 0, 0, 0, 0},
+	            {REDLOCK_MAX_SLOTS + 1, NULL, 0, 0, REDLOCK_E_INVAL, 0},
+	            {2, "t", 0, 0, REDLOCK_E_STATE, 1},
+	            {2, "t", 0, 0, REDLOCK_E_INVAL, 2},
+	            {2, NULL, 0, 0, REDLOCK_E_INVAL, 1},
+	            {0, "t", 0, 0, REDLOCK_E_INVAL, 1},
+	            {2, NULL, 1, 0, REDLOCK_E_INVAL, 0},
+	            {2, NULL, 0, REDLOCK_COMPAT_SETNX, REDLOCK_E_INVAL, 0},
+	            {2, NULL, 0, REDLOCK_COMPAT_SETNX_SAFE, REDLOCK_E_INVAL, 0}};
 	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		options.slots = rows[i].slots;
 		options.token = rows[i].token;
 		options.token_len = rows[i].token != NULL ? 1 : 0;
 		options.fence = rows[i].fence;
 		options.compat = rows[i].compat;
-		assert_int_equal(redlock_lock_new(client, "job", &options, &lock), rows[i].result);
-		if (rows[i].result == 0) {
+		options.slot = rows[i].slot;
+		bool made = rows[i].result != REDLOCK_E_INVAL;
+		assert_int_equal(redlock_lock_new(client, "job", &options, &lock), made ? 0 : REDLOCK_E_INVAL);
+		if (rows[i].result == 0)
 			expect_pair(lock);
+		else if (made)
+			assert_int_equal(redlock_acquire(lock), rows[i].result);
+		if (made)
 			redlock_lock_free(lock);
-		}
 	}
 	const char *const names[] = {"a", "b"};
 	struct redlock_lock_options several = fixture_options(WAIT_LONG_TTL_MS);

@@ -378,7 +378,8 @@ static void check_send(const struct ledger *l)
 		must(l, l->lock.phase != RL_HELD || l->now_ns < l->lock.valid_until_ns);
 		break;
 	case RL_OP_LEAVE:
-		must(l, l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE] && fx->nodes != 0);
+		must(l, l->lock.rules->policy != &rl_kinds[RL_KIND_OWN_VALUE] || l->event.kind == RL_EV_RELEASE);
+		must(l, fx->nodes != 0);
 		if (fx->tidies) {
 			must(l, fx->seq == 0 && fx->owed == 0 && fx->quits);
 			break;

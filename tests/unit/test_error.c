@@ -54,4 +54,12 @@ TEST(unknown_numbers_are_safe)
 	}
 }
 
+TEST(constants_have_names)
+{
+	assert_int_equal(redlock_constant("MIN_TTL_MS"), REDLOCK_MIN_TTL_MS);
+	assert_int_equal(redlock_constant("DEFAULT_DANGER"), REDLOCK_DEFAULT_DANGER);
+	assert_int_equal(redlock_constant("NONE"), 0);
+	assert_int_equal(redlock_constant(NULL), 0);
+}
+
 TESTS()

@@ -359,4 +359,35 @@ TEST(a_leap_counts_once)
 	assert_int_equal(d.lock.hold_until_ns, rl_time_ms(58000));
 }
 
+/* ---- the nodes turn out to be a guarded set ---- */
+
+/* Votes so far may be of nodes that have forgotten locks: an attempt begins anew, and an extend is asked
+ * again. A lock that is held lasts no longer than locks of the set may, and is renewed at once. */
+TEST(a_set_that_turns_out_to_be_guarded)
+{
+	struct rl_rules rules = drive_waiting_rules(3, 60000);
+	struct drive d = drive_begin(rules, "acquire; votes Y; forget");
+	drive_tells(&d, "guarded 10000",
+	            "[    0.000] acquiring: guarded -> paused Y.. until 50.000 | send release #0 owed 7\n");
+	drive_tells(&d, "guarded 10000", "[    0.000] paused: guarded -> paused Y.. until 50.000\n");
+	d = drive_begin_held(rules, "at 100; guarded 10000");
+	drive_expect(&d, "[  100.000] held: guarded -> held YY. until 9998.000\n");
+	d = drive_begin_held(rules,
+	                     "at 100; query; guarded 10000; votes YYY; extend 30000; votes Y; guarded 60000");
+	drive_expect(
+	    &d,
+	    "[  100.000] held: query -> held ... until 29698.000 | send query #2\n"
+	    "[  100.000] held: guarded -> held ... until 9998.000\n"
+	    "[  100.000] held: reply #2 node 0 YES, 1 YES, 2 YES -> held YYY until 9998.000 | done query OK\n"
+	    "[  100.000] held: extend -> held ... until 9998.000 | send extend #3 ttl 30000.000\n"
+	    "[  100.000] held: reply #3 node 0 YES -> held Y.. until 9998.000\n"
+	    "[  100.000] held: guarded -> held ... until 9998.000 | send extend #3 again to 7 ttl 30000.000\n");
+	rules.renew_ns = rl_time_ms(10000);
+	d = drive_begin_held(rules, "at 100; guarded 10000");
+	drive_expect(&d, "[  100.000] held: guarded -> held YY. until 9998.000\n");
+	assert_int_equal(drive_deadline_ms(&d), 100);
+	d = drive_begin(rules, "guarded 10000");
+	drive_expect(&d, "[    0.000] idle: guarded -> idle\n");
+}
+
 TESTS()

@@ -68,9 +68,9 @@ TEST(attached_release)
 	struct drive d = drive_begin(rules, "release; votes YY");
 	drive_release(&d); /* again: nobody knows better than the nodes */
 	drive_votes(&d, "NN");
-	drive_expect(&d, "[    0.000] idle: release -> releasing ... | send release #1 owed 7\n"
+	drive_expect(&d, "[    0.000] idle: release -> releasing ... | send leave #1 owed 7\n"
 	                 "[    0.000] releasing: reply #1 node 0 YES, 1 YES -> idle YY. | done release OK\n"
-	                 "[    0.000] idle: release -> releasing ... | send release #2 owed 7\n"
+	                 "[    0.000] idle: release -> releasing ... | send leave #2 owed 7\n"
 	                 "[    0.000] releasing: reply #2 node 0 NO, 1 NO -> idle NN. | done release GONE\n");
 }
 

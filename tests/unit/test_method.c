@@ -59,6 +59,10 @@ TEST(queue)
 	struct rl_request own = queued;
 	own.own_value = true;
 	assert_int_equal(rl_method_choose(&m, &own), RL_FORM_DELEX);
+	own.operation = RL_OP_LEAVE; /* nothing follows it that would find the value's next key */
+	m.knows = UINT64_C(1) << RL_SCRIPT_LEAVE;
+	assert_int_equal(rl_method_choose(&m, &own), RL_FORM_QUEUE_TEXT);
+	m.knows = 0;
 	rl_method_learn(&m, &rl_ops[REDLOCK_OP_RELEASE], RL_FORM_QUEUE_TEXT, NULL);
 	rl_method_learn(&m, &rl_ops[RL_OP_ENTER], RL_FORM_QUEUE_TEXT, "WRONGTYPE x");
 	assert_int_equal(m.knows, UINT64_C(1) << RL_SCRIPT_VACATE | UINT64_C(1) << RL_SCRIPT_ENTER);

@@ -7,6 +7,9 @@
 #include "expected.h"
 #include "fixture.h"
 #include "proto/command.h"
+#include "proto/names.h"
+#include "proto/side.h"
+#include "redis.h"
 #include "scripts.h"
 #include "unit.h"
 
@@ -159,6 +162,111 @@ TEST(queue_keys)
 		assert_true(rl_slice_same(words[4], slice(keys[i][1])));
 		rl_wire_free(&wire);
 	}
+}
+
+static const struct rl_slice no_prefix = {"", 0};
+
+/* ---- keys that an operation may write ---- */
+
+enum { NAME_ROOM = 64 };
+
+/* Near the keys that are made of names: pieces of them, with braces in all places. Some are no legal names.
+ */
+static struct rl_slice random_name(struct rng *rng, char room[NAME_ROOM])
+{
+	static const char *const pieces[] = {"a",         "{",        "}",      "{}",          "{a}",   "b}",
+	                                     ":redlock:", "redlock:", ":queue", "queue",       "fence", "offers",
+	                                     "setnx",     "slots",    "slot:",  "slot",        ":",     "7",
+	                                     "63",        "set",      "\n",     "{a}:redlock:"};
+	size_t size = 0;
+	for (uint64_t i = rng_below(rng, 4) + 1; i > 0; i--) {
+		const char *piece = pieces[rng_below(rng, COUNT(pieces))];
+		memcpy(room + size, piece, strlen(piece));
+		size += strlen(piece);
+	}
+	return (struct rl_slice){room, size};
+}
+
+static void serve(struct redis *redis, struct session *session, const struct rl_request *r, enum rl_form form)
+{
+	struct rl_buffer bytes = {0};
+	struct buffer inbox = {0}, answers = {0};
+	assert_true(rl_request_write(&bytes, r, form));
+	buffer_append(&inbox, bytes.bytes, bytes.size);
+	redis_serve(redis, session, &inbox, UINT32_MAX, &answers);
+	rl_buffer_free(&bytes);
+	buffer_free(&inbox);
+	buffer_free(&answers);
+}
+
+/* All operations, in an order by chance, of one name and another one: with scripts, and as they can be asked
+ * without. */
+static void serve_some(struct redis *redis, struct rng *rng, struct rl_slice name, struct rl_slice other)
+{
+	struct session *session = redis_accept(redis);
+	struct rl_buffer also = {0};
+	assert_true(rl_names_add(&also, no_prefix, other));
+	for (unsigned i = 0; i < 12; i++) {
+		struct rl_request r = request_of((enum redlock_operation)(1 + rng_below(rng, RL_OP_COUNT - 1)));
+		r.name = name;
+		r.also = (struct rl_slice){also.bytes, also.size};
+		r.line = other;
+		r.token = slice(rng_below(rng, 2) == 0 ? "t1" : "t2");
+		r.slots = 1 + (unsigned)rng_below(rng, 4);
+		r.first = r.kept = 0;
+		r.quiet = false;
+		for (unsigned form = 0; form < RL_FORM_WATCH; form++)
+			if (rl_ops[r.operation].words[form] != NULL && (RL_FORMS_SHA >> form & 1) == 0)
+				serve(redis, session, &r, (enum rl_form)form);
+	}
+	redis_forget(redis, session);
+	rl_buffer_free(&also);
+}
+
+/* Each key that a server in memory has then is one of both names, or one that no lock may have as its name.
+ */
+TEST(no_operation_writes_the_key_of_another_name)
+{
+	enum { ROUNDS = 5000 };
+	struct rng rng = {7};
+	struct redis redis = {.now_ms = 1000};
+	unsigned beside = 0;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		char room[NAME_ROOM], other_room[NAME_ROOM];
+		struct rl_slice name = random_name(&rng, room), other = random_name(&rng, other_room);
+		if (rl_side_is_reserved(no_prefix, name) || rl_side_is_reserved(no_prefix, other))
+			continue;
+		serve_some(&redis, &rng, name, other);
+		for (size_t k = 0; k < redis.keys.count; k++) {
+			struct rl_slice key = {redis.keys.keys[k].name.at, redis.keys.keys[k].name.size};
+			bool own = rl_slice_same(key, name) || rl_slice_same(key, other);
+			beside += !own;
+			if (!own && !rl_side_is_reserved(no_prefix, key))
+				fail_msg("of '%.*s' and '%.*s' there is '%.*s'", (int)name.size, name.bytes, (int)other.size,
+				         other.bytes, (int)key.size, key.bytes);
+		}
+		keyspace_clear(&redis.keys);
+	}
+	assert_true(beside > ROUNDS);
+	redis_free(&redis);
+}
+
+/* Where prefix and name meet does not matter. */
+TEST(names_that_are_reserved)
+{
+	static const struct {
+		const char *name;
+		bool reserved;
+	} names[] = {{"{a}:redlock:queue", true},    {"a:redlock:offers", true},     {"{a}:redlock:fence", true},
+	             {"{a}:redlock:setnx", true},    {"{a}:redlock:slots", true},    {"{a}:redlock:slot:1", true},
+	             {":redlock:slot:123456", true}, {"redlock:set", true},          {"{a}:redlock:slot:", false},
+	             {"{a}:redlock:slot", false},    {"redlock:queue", false},       {"a:redlock:set", false},
+	             {"{a}:redlock:queue ", false},  {"{a}:redlock:slot:1x", false}, {"redlock:sets", false}};
+	for (unsigned i = 0; i < COUNT(names); i++)
+		for (size_t cut = 0; cut <= strlen(names[i].name); cut++) {
+			struct rl_slice prefix = {names[i].name, cut}, name = slice(names[i].name + cut);
+			assert_int_equal(rl_side_is_reserved(prefix, name), names[i].reserved);
+		}
 }
 
 /* What the table cannot express by itself. */

@@ -21,24 +21,30 @@ static void turn(void)
 	assert_int_equal(redlock_process(client), 0);
 }
 
-/* Two servers, connected; what the client asks them first is answered. */
-static void open_stage(void)
+/* Two servers, connected; what the client asks them first is answered, but not yet heard. */
+static void connect_stage(int guard, uint32_t node_timeout_ms)
 {
 	static const char *const urls[NODES] = {"unix:///0", "unix:///1"};
 	wires_begin();
 	wires.now_ns = rl_time_ms(1000000);
 	struct redlock_options options = fixture_client(urls, NODES);
-	options.node_timeout_ms = 8000;
-	options.guard = REDLOCK_GUARD_OFF; /* these servers say what is expected, byte by byte */
+	options.node_timeout_ms = node_timeout_ms;
+	options.guard = guard;
 	client = fixture_open_with(&options);
 	turn();
 	for (unsigned i = 0; i < NODES; i++) {
 		peers[i] = &wires.list[1 + i];
 		assert_int_equal(peers[i]->address.bytes[1], '0' + i);
 		assert_true(peers[i]->up.length > 0);
-		buffer_drop(&peers[i]->up, peers[i]->up.length);
 		wire_say(peers[i], OPENING);
 	}
+}
+
+static void open_stage(void)
+{
+	connect_stage(REDLOCK_GUARD_OFF, 8000); /* these servers say what is expected, byte by byte */
+	for (unsigned i = 0; i < NODES; i++)
+		buffer_drop(&peers[i]->up, peers[i]->up.length);
 	turn();
 	lock = fixture_lock(client, "job", 30000, 0);
 }
@@ -178,6 +184,79 @@ TEST(a_leap_comes_before_a_cancel)
 	assert_int_equal(redlock_cancel(lock), 0);
 	expect_ended(REDLOCK_E_LOST);
 	assert_true(redlock_next(client, &event) == 1 && event.kind == REDLOCK_EVENT_LOST);
+}
+
+/* ---- a plain set becomes a guarded one ---- */
+
+enum { LONGEST_MS = 5000 }; /* what the record permits */
+#define RUN_ID "0123456789012345678901234567890123456789"
+
+/* Answers the question for the record that the node was asked last. False: it was not asked. */
+static bool answer_record(unsigned index, bool guarded)
+{
+	static const char mark[] = "redlock:set\r\n$16\r\n";
+	char words[256] = "- - - - - - - - - - - -", reply[512];
+	const char *id = NULL, *at = heard(peers[index]);
+	while ((at = strstr(at, mark)) != NULL)
+		id = at += sizeof mark - 1;
+	if (id == NULL)
+		return false;
+	if (guarded)
+		snprintf(words, sizeof words, "%s a b - 1 %d %s:b - 5 5 - unix:/%u/0", RUN_ID, LONGEST_MS, RUN_ID,
+		         index);
+	snprintf(reply, sizeof reply, "*6\r\n:%d\r\n:0\r\n:1\r\n:3\r\n$16\r\n%.16s\r\n$%zu\r\n%s\r\n", guarded,
+	         id, strlen(words), words);
+	wire_say(peers[index], reply);
+	return true;
+}
+
+static void open_auto(void)
+{
+	close_stage();
+	connect_stage(REDLOCK_GUARD_AUTO, 1000);
+	for (unsigned i = 0; i < NODES; i++)
+		assert_true(answer_record(i, false));
+	turn();
+	lock = fixture_lock(client, "job", 30000, 0);
+}
+
+/* A connected client asks for the records with the first request after a minute, however long the connection
+ * was idle. The votes of that request are void, and the next one connects anew, since in a guarded set
+ * a connection ages. From then on a held lock is valid for no longer than the set's longest TTL. */
+TEST(a_client_notices_within_a_minute_that_its_set_is_guarded)
+{
+	enum { STEP_MS = 20000 };
+	struct redlock_event event = {.size = sizeof event};
+	open_auto();
+	assert_int_equal(redlock_start_acquire(lock), 0);
+	all_say("+OK\r\n");
+	expect_ended(0);
+	for (unsigned ms = STEP_MS; ms < 60000; ms += STEP_MS) {
+		wires.now_ns += rl_time_ms(STEP_MS);
+		turn();
+		assert_int_equal(redlock_start_extend(lock, 0), 0);
+		all_say(":1\r\n");
+		expect_ended(0);
+		for (unsigned i = 0; i < NODES; i++)
+			assert_false(answer_record(i, true));
+	}
+	wires.now_ns += rl_time_ms(STEP_MS);
+	turn();
+	redlock_lock *next = fixture_lock(client, "next", LONGEST_MS, 0);
+	assert_int_equal(redlock_start_acquire(next), 0);
+	turn();
+	for (unsigned i = 0; i < NODES; i++) {
+		assert_true(answer_record(i, true));
+		wire_say(peers[i], "+OK\r\n"); /* void: SET does not compare the record */
+	}
+	assert_true(redlock_remaining_ms(lock) > LONGEST_MS);
+	turn();
+	expect_ended(REDLOCK_E_NOQUORUM);
+	assert_int_equal(redlock_next(client, &event), 0); /* the other lock is not lost */
+	assert_in_range(redlock_remaining_ms(lock), 1, LONGEST_MS);
+	for (unsigned i = 0; i < NODES; i++)
+		assert_vote(next, i, REDLOCK_VOTE_UNSENT);
+	redlock_lock_free(next);
 }
 
 TESTS(.before = open_stage, .after = close_stage)

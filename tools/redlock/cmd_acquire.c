@@ -199,6 +199,18 @@ static int make(struct session *session, const char *name, redlock_lock **ret)
 	return session_lock_all(session, name, &options, ret);
 }
 
+/* With the settings of the session, which are others now. */
+static int acquire_again(struct session *session, const char *name, redlock_lock **lock, int result)
+{
+	redlock_lock *former = *lock;
+	if (make(session, name, lock) != EXIT_OK) {
+		*lock = former;
+		return result;
+	}
+	redlock_lock_free(former);
+	return session_run(session, *lock, REDLOCK_OP_ACQUIRE);
+}
+
 static int run(const struct settings *settings, int argc, char **argv)
 {
 	struct session session;
@@ -213,6 +225,8 @@ static int run(const struct settings *settings, int argc, char **argv)
 		wait_view_begin(&view, settings, argv[0]);
 		session.view = &view;
 		int result = session_run(&session, lock, REDLOCK_OP_ACQUIRE);
+		if (session_follow_maximum(&session, lock, result))
+			result = acquire_again(&session, argv[0], &lock, result);
 		report_collect(&report, "acquire", argv[0], result, &session, lock);
 		code = result == 0 ? granted(&session, lock, &report) : refused(&session, lock, &report);
 		redlock_lock_leave(lock);

@@ -243,7 +243,8 @@ const struct command cmd_doctor = {
     .arguments = "",
     .summary = "say what is wrong with the nodes, and what to do",
     .details = "Asks each node for its identity, its settings, its clock, the rights of the user, and which "
-               "keys under --prefix have no expiry. Nothing is changed on the servers. A check that a node "
+               "keys under --prefix have no expiry. No lock is changed; in a guarded set it may begin or end "
+               "the quarantine of a node, as any client does. A check that a node "
                "does not permit is left out, and named. -v also shows notes: these are no faults, or none "
                "here.\n"
                "Exit code 0: nothing is wrong; 1: warnings; 2: errors, with which locks are not safe or "

@@ -162,12 +162,12 @@ const struct command cmd_init = {
     .arguments = "",
     .summary = "make the nodes a guarded set, or change its members",
     .details =
-        "Writes a record to each node. Clients with --guard=require then keep out a node that was restarted, "
-        "wiped or restored until its locks have expired, and clients with another list of nodes.\n"
+        "Writes a record to each node. All clients of these nodes then keep out a node that was restarted, "
+        "wiped or restored until its locks have expired, and clients with another list of nodes; they need "
+        "no setting.\n"
         "A run that did not reach all nodes is repeated; what is there stays. Members change one at a time: "
-        "--add or --remove, then the new list for all clients, then --finish. Locks held by clients that "
-        "know "
-        "no guard are not protected.\n"
+        "--add or --remove, then the new list for all clients, then --finish. Locks of clients with "
+        "--guard=off are not protected.\n"
         "Exit code 0: all nodes have it. 69: some did not answer, or too few know their fencing numbers. 78: "
         "there are records of another set.\n",
     .groups = groups,

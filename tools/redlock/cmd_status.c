@@ -18,7 +18,8 @@ const struct command cmd_status = {
         "With NAME: what each node has under it, and what that means. Keys of other clients are shown too.\n"
         "Without: each node, and whether locks can be acquired: each is asked for all that a lock needs, "
         "under "
-        "names that begin with --prefix. Nothing is changed on the servers.\n"
+        "names that begin with --prefix. No lock is changed; in a guarded set it may begin or end the "
+        "quarantine of a node, as any client does.\n"
         "Exit code 0: a quorum is up (for a name: a quorum answered). --quorum asks for more of them.\n",
     .groups = groups,
     .min_args = 0,

@@ -191,6 +191,7 @@ static void refuse(struct guard_record *r, const struct redlock_question *q)
 {
 	bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;
 	r->state = GUARD_SILENT_;
+	r->missing = refused && strncmp(q->reply->text, "NOAUTH", 6) == 0 ? REDLOCK_VOTE_AUTH : q->missing;
 	snprintf(r->why, sizeof r->why, "%s",
 	         refused            ? q->reply->text
 	         : q->reply == NULL ? q->error

@@ -67,10 +67,11 @@ enum guard_state {
 
 struct guard_record {
 	enum guard_state state;
-	char why[128];    /* SILENT */
-	char run_id[41];  /* "-": it is not told */
-	bool replicas;    /* it has or had some, or is one */
-	uint64_t now_ms;  /* its clock */
+	char why[128];                  /* SILENT, */
+	enum redlock_vote_code missing; /* and why; PENDING: an answer of another kind came */
+	char run_id[41];                /* "-": it is not told */
+	bool replicas;                  /* it has or had some, or is one */
+	uint64_t now_ms;                /* its clock */
 	uint64_t left_ms; /* QUARANTINE, and of one that is BLANK and was met by a client that knows the set */
 	const char *field[GUARD_FIELDS]; /* "": it has none */
 	char *texts;                     /* of these */

@@ -18,14 +18,39 @@ static bool is_string(const struct redlock_finding *finding)
 	return strcmp(finding->type, "string") == 0;
 }
 
+static bool are_all(const char *bytes, size_t count, const char *allowed)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] == '\0' || strchr(allowed, bytes[i]) == NULL)
+			return false;
+	return true;
+}
+
+/* Of --compat setnx-safe: 0x7fffffff7fffffff, a point, random digits. */
+static bool is_far_future(const char *token, size_t length)
+{
+	static const char begin[] = "9223372034707292159.";
+	enum { WHOLE = sizeof begin - 1 };
+	return length == TOKEN_DIGITS && memcmp(token, begin, WHOLE) == 0 &&
+	       are_all(token + WHOLE, TOKEN_DIGITS - WHOLE, "0123456789");
+}
+
 bool holder_made_here(const char *token, size_t length)
 {
-	if (length < TOKEN_DIGITS)
-		return false;
-	for (size_t i = 0; i < TOKEN_DIGITS; i++)
-		if (strchr("0123456789abcdef", token[i]) == NULL || token[i] == '\0')
-			return false;
-	return length == TOKEN_DIGITS || token[TOKEN_DIGITS] == '|';
+	if (length < TOKEN_DIGITS || is_far_future(token, length))
+		return length >= TOKEN_DIGITS;
+	bool ends = length == TOKEN_DIGITS || token[TOKEN_DIGITS] == '|';
+	return ends && are_all(token, TOKEN_DIGITS, "0123456789abcdef");
+}
+
+unsigned holder_more_names(const char *token, size_t length)
+{
+	const char *plus = holder_made_here(token, length) ? strrchr(token, '+') : NULL;
+	char *end;
+	if (plus == NULL || plus[1] < '1' || plus[1] > '9')
+		return 0;
+	unsigned long more = strtoul(plus + 1, &end, 10);
+	return *end == '\0' && more < REDLOCK_MAX_NAMES ? (unsigned)more : 0;
 }
 
 static bool is_token(const struct redlock_finding *finding)

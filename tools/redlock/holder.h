@@ -11,7 +11,7 @@
 enum holder_kind {
 	HOLDER_UNKNOWN,  /* the node did not answer */
 	HOLDER_NONE,     /* no key */
-	HOLDER_TOKEN,    /* 40 hex digits, maybe |owner: this library */
+	HOLDER_TOKEN,    /* 40 hex digits, maybe |owner, or a number in the far future: this library */
 	HOLDER_TIME,     /* a number that looks like a unix time: SETNX <unix time> clients */
 	HOLDER_REDISSON, /* a hash of client:thread to hold count */
 	HOLDER_SHARED,   /* any number of these, which share it: this library */
@@ -35,6 +35,10 @@ const char *holder_who(const struct redlock_finding *finding, char *buffer, size
 
 /* Whether a token looks like those that this library makes, which are never used again. */
 bool holder_made_here(const char *token, size_t length);
+
+/* How many other names were acquired with this token by `redlock acquire --also`, as its label says; 0: none,
+ * or it does not say. A label of the user's own may end like that, too. */
+unsigned holder_more_names(const char *token, size_t length);
 
 /* True when two nodes have the same thing under the name. */
 bool holder_same(const struct redlock_finding *a, const struct redlock_finding *b);

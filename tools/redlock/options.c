@@ -41,7 +41,7 @@ static const struct option_spec node_specs[] = {
     {0, "quorum", "N", OPTION_NUMBER, FIELD(quorum), 1, REDLOCK_MAX_NODES,
      "ask for more nodes than a majority"},
     {0, "guard", "off|auto|require", OPTION_WORD, FIELD(guard), 0, 0,
-     "keep out nodes that may have forgotten locks: see redlock init (auto: if the set has a record)"},
+     "keep out nodes that may have forgotten locks: see redlock init (auto: once a record was seen)"},
     {0, "node-timeout", "TIME", OPTION_DURATION, FIELD(node_timeout_ms), 1, 3600000,
      "how long a node may take (200ms, at most ttl/3)"},
     {0, "drift-ppm", "N", OPTION_NUMBER, FIELD(drift_ppm), 0, 500000,

@@ -161,25 +161,62 @@ static size_t append(char *text, size_t size, size_t used, const char *more)
 
 enum { CAUSES_MAX = 6144 };
 
-/* "; node 3 unix:/run/x.sock: connection refused; ...": why nodes have no vote. Returns how many. */
+static bool has_cause(const struct node_report *node, bool pending)
+{
+	return node->detail[0] && (pending || node->vote.code != REDLOCK_VOTE_PENDING);
+}
+
+static bool shares_cause(const struct report *report, unsigned a, unsigned b, bool pending)
+{
+	return has_cause(&report->node[b], pending) &&
+	       strcmp(report->node[a].detail, report->node[b].detail) == 0;
+}
+
+/* "; node 3 unix:/run/x.sock", or "; nodes 1, 2, 3": the nodes from the first on that have its cause. */
+static size_t append_owners(const struct report *report, unsigned first, bool pending, char *causes,
+                            size_t used)
+{
+	char owner[sizeof report->node[first].status.address + 32];
+	unsigned owners = 0;
+	for (unsigned i = first; i < report->nodes; i++)
+		owners += shares_cause(report, first, i, pending);
+	if (owners == 1) {
+		snprintf(owner, sizeof owner, "; node %u %s", first + 1, report->node[first].status.address);
+		return append(causes, CAUSES_MAX, used, owner);
+	}
+	for (unsigned i = first; i < report->nodes; i++) {
+		if (!shares_cause(report, first, i, pending))
+			continue;
+		snprintf(owner, sizeof owner, "%s %u", i == first ? "; nodes" : ",", i + 1);
+		used = append(causes, CAUSES_MAX, used, owner);
+	}
+	return used;
+}
+
+/* "; node 3 unix:/run/x.sock: connection refused; nodes 4, 5: ...": why nodes have no vote, each cause once.
+ * Returns the number of these nodes. */
 static unsigned list_causes(const struct report *report, bool pending, char *causes)
 {
-	char line[600];
 	size_t used = 0;
 	unsigned count = 0;
 	causes[0] = '\0';
 	for (unsigned i = 0; i < report->nodes; i++) {
-		const struct node_report *node = &report->node[i];
-		if (!node->detail[0] || (!pending && node->vote.code == REDLOCK_VOTE_PENDING))
+		unsigned first = 0;
+		if (!has_cause(&report->node[i], pending))
 			continue;
-		snprintf(line, sizeof line, "; node %u %s: %s", i + 1, node->status.address, node->detail);
-		used = append(causes, CAUSES_MAX, used, line);
 		count++;
+		while (!shares_cause(report, i, first, pending))
+			first++;
+		if (first < i)
+			continue;
+		used = append_owners(report, i, pending, causes, used);
+		used = append(causes, CAUSES_MAX, used, ": ");
+		used = append(causes, CAUSES_MAX, used, report->node[i].detail);
 	}
 	return count;
 }
 
-/* "2 of 5 nodes voted, 3 are needed; node 3 unix:/run/x.sock: connection refused; ..." */
+/* "2 of 5 nodes voted, 3 are needed; node 3 unix:/run/x.sock: connection refused; nodes 4, 5: ..." */
 static void say_no_quorum(const struct report *report, const struct settings *settings)
 {
 	char causes[CAUSES_MAX];

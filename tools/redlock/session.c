@@ -14,6 +14,7 @@
 #include "config.h"
 #include "conflicts.h"
 #include "exit_codes.h"
+#include "guard_record.h"
 #include "holder.h"
 #include "message.h"
 #include "nodes.h"
@@ -155,13 +156,26 @@ static int refused(const char *where, int error, const char *error_text)
 	                                                                    : outcome_of_error(error);
 }
 
+/* With --also, it ends in "+" and the number of the other names (holder_more_names()), where there is room.
+ */
+static void make_owner(const struct settings *settings, char *buffer, size_t size)
+{
+	char label[REDLOCK_MAX_OWNER + 1];
+	default_owner(label, sizeof label);
+	const char *owner = settings->owner != NULL ? settings->owner : label;
+	int length =
+	    settings->also.count > 0 ? snprintf(buffer, size, "%s+%zu", owner, settings->also.count) : -1;
+	if (length < 0 || length > REDLOCK_MAX_OWNER)
+		snprintf(buffer, size, "%s", owner);
+}
+
 static int open_client(struct session *session, const struct text_list *urls, const char *password)
 {
 	const struct settings *settings = session->settings;
-	char owner[REDLOCK_MAX_OWNER + 1], error_text[512] = "";
-	default_owner(owner, sizeof owner);
+	char owner[REDLOCK_MAX_OWNER + 2], error_text[512] = ""; /* one more: what is too long is refused */
+	make_owner(settings, owner, sizeof owner);
 	struct redlock_options options;
-	fill_options(&options, session, urls, settings->owner != NULL ? settings->owner : owner, password);
+	fill_options(&options, session, urls, owner, password);
 	options.error_text = error_text;
 	options.error_text_size = sizeof error_text;
 	int node = -1;
@@ -266,10 +280,22 @@ out:
 	return code;
 }
 
+/* Whether the library takes these options with another name. */
+static bool is_name_refused(struct session *session, const struct redlock_lock_options *options)
+{
+	redlock_lock *lock = NULL;
+	int error = redlock_lock_new(session->client, "a", options, &lock);
+	redlock_lock_leave(lock);
+	return error == 0;
+}
+
 /* Why the library refuses a handle: the rules are those of redlock_lock_new(). Pairs of options were looked
  * at before; here the guard may be configured, or be that of the local cluster. */
-static void explain_refused_lock(const struct settings *settings, const char *name, const char *token)
+static void explain_refused_lock(struct session *session, const char *name,
+                                 const struct redlock_lock_options *options)
 {
+	const struct settings *settings = session->settings;
+	const char *token = options->token;
 	size_t key = strlen(name) + (settings->prefix != NULL ? strlen(settings->prefix) : 0);
 	const struct setting_source *guard = settings_source(settings, offsetof(struct settings, guard));
 	bool guarded = guard_of(settings) == REDLOCK_GUARD_REQUIRE;
@@ -285,6 +311,10 @@ static void explain_refused_lock(const struct settings *settings, const char *na
 		complain("%s does not work with a guard, which %s asks for: give --guard=off for this lock",
 		         settings->slots > 0 ? "--slots" : "--compat setnx",
 		         guard != NULL ? guard->where : "the local cluster");
+	else if (is_name_refused(session, options))
+		complain(
+		    "NAME is one of the keys that redlock keeps beside a lock's own: with the prefix, it must not "
+		    "end in :redlock:queue, offers, fence, setnx, slots or slot:NUMBER, nor be redlock:set");
 	else
 		complain("the TTL is too short: it must be longer than node timeout and drift together; "
 		         "give a longer --ttl or a shorter --node-timeout");
@@ -328,22 +358,24 @@ void session_terms(const struct settings *settings, struct redlock_terms *ret)
 int session_lock_with(struct session *session, const char *name, const struct redlock_lock_options *options,
                       redlock_lock **ret_lock)
 {
-	const struct settings *settings = session->settings;
 	int error = redlock_lock_new(session->client, name, options, ret_lock);
 	if (error == REDLOCK_E_INVAL)
-		explain_refused_lock(settings, name, options->token);
+		explain_refused_lock(session, name, options);
 	else if (error)
 		complain("%s", redlock_strerror(error));
 	return error ? outcome_of_error(error) : EXIT_OK;
 }
 
 /* What is wrong with one name alone, or with the times, is said of that one. */
-static bool works_alone(struct session *session, const char *name, const struct redlock_lock_options *options)
+static bool work_alone(struct session *session, const char *name, const struct redlock_lock_options *options)
 {
-	redlock_lock *lock;
-	int code = session_lock_with(session, name, options, &lock);
-	if (code == EXIT_OK)
+	const struct text_list *also = &session->settings->also;
+	int code = EXIT_OK;
+	for (size_t i = 0; code == EXIT_OK && i <= also->count; i++) {
+		redlock_lock *lock = NULL;
+		code = session_lock_with(session, i == 0 ? name : also->items[i - 1], options, &lock);
 		redlock_lock_free(lock);
+	}
 	return code == EXIT_OK;
 }
 
@@ -360,7 +392,7 @@ int session_lock_all(struct session *session, const char *name, const struct red
 	for (; count <= also->count; count++)
 		names[count] = also->items[count - 1];
 	int error = redlock_lock_new_many(session->client, names, count, options, ret_lock);
-	if (error == REDLOCK_E_INVAL && works_alone(session, name, options))
+	if (error == REDLOCK_E_INVAL && work_alone(session, name, options))
 		complain("with --also: the names and their prefixes are longer than %d bytes", REDLOCK_MAX_NAME);
 	else if (error != REDLOCK_E_INVAL && error != 0)
 		complain("%s", redlock_strerror(error));
@@ -374,15 +406,30 @@ const char *session_busy_name(const struct settings *settings, const redlock_loc
 	return told && index > 0 ? settings->also.items[index - 1] : name;
 }
 
+static void token_options(struct session *session, const char *token, struct redlock_lock_options *options)
+{
+	session_lock_options(session->settings, options);
+	session->value_returns = token != NULL && !holder_made_here(token, strlen(token));
+	options->token = token;
+	options->token_len = token != NULL ? strlen(token) : 0;
+	if (token != NULL && token != session->settings->token && options->compat == REDLOCK_COMPAT_SETNX_SAFE)
+		options->compat = REDLOCK_COMPAT_OFF; /* it is there already */
+}
+
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock)
 {
 	struct redlock_lock_options options;
-	session_lock_options(session->settings, &options);
-	session->value_returns = token != NULL && !holder_made_here(token, strlen(token));
-	options.token = token;
-	options.token_len = token != NULL ? strlen(token) : 0;
-	if (token != NULL && token != session->settings->token && options.compat == REDLOCK_COMPAT_SETNX_SAFE)
-		options.compat = REDLOCK_COMPAT_OFF; /* it is there already */
+	token_options(session, token, &options);
+	return session_lock_with(session, name, &options, ret_lock);
+}
+
+int session_lock_slot(struct session *session, const char *name, const char *token, unsigned slot,
+                      redlock_lock **ret_lock)
+{
+	struct redlock_lock_options options;
+	token_options(session, token, &options);
+	options.slots = (uint32_t)session->settings->slots;
+	options.slot = slot;
 	return session_lock_with(session, name, &options, ret_lock);
 }
 
@@ -465,6 +512,57 @@ int session_run(struct session *session, redlock_lock *lock, enum redlock_operat
 	session_await_votes(session, lock, operation, result);
 	session_remember(session);
 	return result;
+}
+
+static uint64_t nodes_that_refuse_ttl(const redlock_client *client, const redlock_lock *lock)
+{
+	struct redlock_vote vote = {.size = sizeof vote};
+	uint64_t nodes = 0;
+	for (unsigned i = 0; i < redlock_node_count(client); i++)
+		if (redlock_lock_vote(lock, i, &vote) == 0 && vote.code == REDLOCK_VOTE_LONG_TTL)
+			nodes |= UINT64_C(1) << i;
+	return nodes;
+}
+
+/* The least maximum in the records of these nodes; 0: none told it. */
+static uint64_t find_maximum(const struct session *session, uint64_t nodes)
+{
+	struct guard_record records[REDLOCK_MAX_NODES] = {{0}};
+	unsigned count = redlock_node_count(session->client);
+	redlock_asker *asker = NULL;
+	uint64_t least_ms = UINT64_MAX;
+	if (redlock_asker_open(session->client, &asker) < 0)
+		return 0;
+	(void)guard_record_read(asker, records, count, nodes, session->node_timeout_ms);
+	redlock_asker_close(asker);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t ttl_ms = guard_record_number(&records[i], GUARD_TTL);
+		least_ms = ttl_ms > 0 && ttl_ms < least_ms ? ttl_ms : least_ms;
+	}
+	guard_record_free(records, count);
+	return least_ms == UINT64_MAX ? 0 : least_ms;
+}
+
+bool session_follow_maximum(struct session *session, const redlock_lock *lock, int result)
+{
+	const struct settings *settings = session->settings;
+	struct redlock_terms terms;
+	char text[32];
+	if (result != REDLOCK_E_NOQUORUM || settings_source(settings, offsetof(struct settings, ttl_ms)) != NULL)
+		return false;
+	uint64_t nodes = nodes_that_refuse_ttl(session->client, lock);
+	uint64_t maximum_ms = nodes != 0 ? find_maximum(session, nodes) : 0;
+	if (maximum_ms < REDLOCK_MIN_TTL_MS || maximum_ms >= settings->ttl_ms)
+		return false;
+	session->shorter = *settings;
+	session->shorter.ttl_ms = maximum_ms;
+	session->settings = &session->shorter;
+	session_terms(session->settings, &terms);
+	session->node_timeout_ms = terms.node_timeout_ms;
+	redlock_duration_text(maximum_ms, text, sizeof text);
+	if (settings->verbose)
+		say(settings, "the TTL is %s, the maximum of this node set; --ttl asks for another one", text);
+	return true;
 }
 
 void session_close(struct session *session)

@@ -15,6 +15,7 @@ struct wait_view;
 
 struct session {
 	const struct settings *settings;
+	struct settings shorter; /* by session_follow_maximum() */
 	redlock_client *client;
 	uint64_t begin_ns;
 	uint64_t node_timeout_ms;
@@ -60,6 +61,10 @@ int session_lock_all(struct session *session, const char *name, const struct red
 /* The same with the options of the settings. `token` NULL: random tokens. */
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock);
 
+/* The same for the holder of a slot; without --slots `slot` is 0. */
+int session_lock_slot(struct session *session, const char *name, const char *token, unsigned slot,
+                      redlock_lock **ret_lock);
+
 /* Runs an operation to its end and returns its result (0 or a REDLOCK_E_ code). A signal cancels it; then the
  * result is CANCELLED and signals_caught() is the signal. */
 int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation);
@@ -78,6 +83,10 @@ bool session_drain(struct session *session, const redlock_lock *lock);
 /* Names the nodes that may keep a key, after session_drain(): if they keep others out, if a late release
  * would do harm, or with -v. */
 void session_warn_lingering(const struct session *session, const char *name);
+
+/* Called after an operation that nodes of a guarded set refused for a TTL that nobody asked for. True: the
+ * settings of the session have the maximum of the set from now on; make the handle anew and ask again. */
+bool session_follow_maximum(struct session *session, const redlock_lock *lock, int result);
 
 /* Remembers whether the client has seen that its nodes are a guarded set, or that they were taken back. */
 void session_remember(struct session *session);

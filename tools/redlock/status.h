@@ -3,6 +3,7 @@
 #ifndef REDLOCK_TOOL_STATUS_H
 #define REDLOCK_TOOL_STATUS_H
 
+#include "guard_record.h"
 #include "report.h"
 
 /* What every node has under a name. Returns the exit code. */
@@ -10,6 +11,10 @@ int status_of_name(const struct settings *settings, const char *name);
 
 /* What the nodes would do for an acquire, and for what comes after it: the votes. Returns an exit code. */
 int status_ask(struct session *session, const char *verb, struct report *ret);
+
+/* Counts a node as up that refused for its quarantine, if its record, which was read later, shows that this
+ * is over: the next guarded client that needs the node admits it. */
+void status_count_ready(struct report *report, const struct guard_record *records);
 
 /* The nodes themselves. Returns the exit code. */
 int status_of_nodes(const struct settings *settings);

@@ -2,7 +2,7 @@
 /*
  * redlock status: each node, and whether locks can be had. A node is up when it would do all that a lock
  * needs: it is asked for a SET of a key that does not exist and stays so, and for an extend of a lock that
- * nobody has. Nothing is written.
+ * nobody has. No lock is written; of a guarded set it may begin and end quarantines, as any client does.
  */
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +83,21 @@ static void read_records(struct session *session, const struct report *report, s
 	guard_view_look(&ret->guard, session, ret->of, report->nodes, report->quorum);
 }
 
+void status_count_ready(struct report *report, const struct guard_record *records)
+{
+	for (unsigned i = 0; i < report->nodes; i++) {
+		struct node_report *node = &report->node[i];
+		bool is_ready = records[i].state == GUARD_OVER_ || records[i].state == GUARD_ADMITTED_;
+		if (node->vote.code != REDLOCK_VOTE_QUARANTINE || !is_ready)
+			continue;
+		node->vote.code = REDLOCK_VOTE_YES;
+		node->detail[0] = '\0';
+	}
+	report_conclude(report, 0);
+	if (report->answered < report->quorum)
+		report_conclude(report, REDLOCK_E_NOQUORUM);
+}
+
 static void print_record(const struct guard_record *record)
 {
 	char text[512];
@@ -104,7 +119,7 @@ static void print_text(const struct report *report, const struct records *record
 			         (double)node->vote.rtt_ns / 1000, run_id);
 		else
 			put_line("  node %u %s: %s, %s", i + 1, node->status.address, trouble_word(node), node->detail);
-		if (records->any && is_up(node))
+		if (records->any && records->of[i].state != GUARD_SILENT_)
 			print_record(&records->of[i]);
 	}
 	char guard[256];
@@ -204,8 +219,9 @@ int status_of_nodes(const struct settings *settings)
 	if (code == EXIT_OK)
 		code = status_ask(&session, "status", &report);
 	if (code == EXIT_OK) {
-		code = report.outcome.code;
 		read_records(&session, &report, &records);
+		status_count_ready(&report, records.of);
+		code = report.outcome.code;
 		if (settings->json)
 			print_json(&report, &records);
 		else

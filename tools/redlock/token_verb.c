@@ -8,10 +8,10 @@
 
 #include "conflicts.h"
 #include "exit_codes.h"
+#include "holder.h"
 #include "message.h"
 #include "report.h"
 #include "session.h"
-#include "side_key.h"
 #include "signals.h"
 #include "status_slots.h"
 
@@ -40,6 +40,7 @@ struct errand {
 	const char *name, *token;
 	int slot; /* -1: none */
 	int results[1 + REDLOCK_MAX_NAMES];
+	uint64_t ttl_ms;      /* that was asked for */
 	uint64_t validity_ms; /* of all of them */
 };
 
@@ -58,6 +59,23 @@ static void print_names(const struct errand *e, struct json *json)
 	json_close(json, ']');
 }
 
+/* How many names of the token were not given. */
+static unsigned names_left(const struct errand *e)
+{
+	unsigned more = holder_more_names(e->token, strlen(e->token)), given = (unsigned)e->settings->also.count;
+	return more > given ? more - given : 0;
+}
+
+/* A lock of several names is asked for name by name: what was not given stays as it is. */
+static void say_names_left(const struct errand *e)
+{
+	unsigned left = names_left(e);
+	if (left > 0 && e->verb->operation != REDLOCK_OP_QUERY)
+		say(e->settings, "%s '%s': the token is also that of %u more name%s, %s: give %s with --also",
+		    e->verb->name, e->name, left, left == 1 ? "" : "s",
+		    e->verb->deletes ? "held until the TTL ends" : "not extended", left == 1 ? "it" : "them");
+}
+
 static void print_json(const struct errand *e, const struct report *report)
 {
 	struct json json;
@@ -65,12 +83,14 @@ static void print_json(const struct errand *e, const struct report *report)
 	report_json_begin(report, &json);
 	print_names(e, &json);
 	json_bytes(&json, "token", e->token, strlen(e->token));
+	if (names_left(e) > 0)
+		json_number(&json, "names_left", names_left(e));
 	if (e->settings->slots > 0) {
 		json_number(&json, "slots", (int64_t)e->settings->slots);
 		json_number_or_null(&json, "slot", e->slot >= 0, e->slot);
 	}
 	if (e->verb->has_validity) {
-		json_number(&json, "ttl_ms", (int64_t)e->settings->ttl_ms);
+		json_number(&json, "ttl_ms", (int64_t)e->ttl_ms);
 		json_number(&json, "validity_ms", (int64_t)e->validity_ms);
 	}
 	if (e->verb->deletes)
@@ -146,17 +166,26 @@ static void find_instead(struct report *report, struct session *session, const s
 
 /* ---- one name after the other ---- */
 
-/* By its key, which is shown under a name. Returns an exit code; true in `ret_told` if there is a report. */
-static int ask(struct errand *e, struct session *session, const char *key, const char *name,
-               struct report *report, bool *ret_told)
+/* Returns an exit code; true in `ret_told` if there is a report. */
+static int ask(struct errand *e, struct session *session, const char *name, struct report *report,
+               bool *ret_told)
 {
 	const struct token_verb *verb = e->verb;
 	redlock_lock *lock = NULL;
-	int code = session_lock(session, key, e->token, &lock);
+	unsigned slot = e->slot > 0 ? (unsigned)e->slot : 0;
+	int code = session_lock_slot(session, name, e->token, slot, &lock);
 	*ret_told = code == EXIT_OK;
 	if (code != EXIT_OK)
 		return code;
 	int result = session_run(session, lock, verb->operation);
+	if (verb->has_validity && session_follow_maximum(session, lock, result)) {
+		redlock_lock_leave(lock);
+		lock = NULL;
+		if (session_lock_slot(session, name, e->token, slot, &lock) != EXIT_OK)
+			return EXIT_INTERNAL;
+		result = session_run(session, lock, verb->operation);
+		e->ttl_ms = session->settings->ttl_ms;
+	}
 	if (verb->deletes) {
 		session_drain(session, lock);
 		result = settled(session, lock, result);
@@ -188,7 +217,7 @@ static int ask_names(struct errand *e, struct session *session)
 	int code = EXIT_OK;
 	for (size_t i = 0; more && i <= also->count; i++) {
 		const char *name = i == 0 ? e->name : also->items[i - 1];
-		int its = ask(e, session, name, name, &report, &more);
+		int its = ask(e, session, name, &report, &more);
 		e->results[i] = more ? report.result : REDLOCK_E_INVAL;
 		if (more && (!told || (code == EXIT_OK && its != EXIT_OK)))
 			first = report;
@@ -196,6 +225,8 @@ static int ask_names(struct errand *e, struct session *session)
 		code = code == EXIT_OK ? its : code;
 		more &= its < EXIT_SIGNAL;
 	}
+	if (code == EXIT_OK)
+		say_names_left(e);
 	if (told && e->settings->json && code < EXIT_SIGNAL)
 		print_json(e, &first);
 	return code;
@@ -203,47 +234,37 @@ static int ask_names(struct errand *e, struct session *session)
 
 /* ---- slots ---- */
 
-static char *slot_key(const struct errand *e, unsigned slot)
-{
-	return side_key_slot(e->settings->prefix, e->name, slot);
-}
-
-/* On how many nodes the slot has the token. */
-static unsigned count_nodes(const struct errand *e, struct session *session, unsigned slot)
+/* On how many nodes the slot has the token. Returns an exit code. */
+static int count_nodes(const struct errand *e, struct session *session, unsigned slot, unsigned *ret)
 {
 	struct standing standing;
 	redlock_lock *lock = NULL;
-	char *key = slot_key(e, slot);
-	bool ok = key != NULL && session_lock(session, key, e->token, &lock) == EXIT_OK;
-	free(key);
-	if (!ok)
-		return 0;
+	int code = session_lock_slot(session, e->name, e->token, slot, &lock);
+	if (code != EXIT_OK)
+		return code;
 	(void)session_run(session, lock, REDLOCK_OP_QUERY);
 	standing_read(&standing, session, lock);
 	redlock_lock_leave(lock);
-	return standing_count(&standing, e->token, strlen(e->token));
+	*ret = standing_count(&standing, e->token, strlen(e->token));
+	return EXIT_OK;
 }
 
 /* The slot that has the token on most nodes: each is a lock of its own. */
 static int ask_slot(struct errand *e, struct session *session)
 {
 	struct report report;
-	unsigned most = 0;
+	unsigned most = 0, nodes = 0, quorum = redlock_quorum(session->client);
 	bool told;
-	unsigned quorum = redlock_quorum(session->client);
+	int code = EXIT_OK;
 	for (unsigned i = 0; i < e->settings->slots && most < quorum && !signals_caught(); i++) {
-		unsigned nodes = count_nodes(e, session, i);
+		code = count_nodes(e, session, i, &nodes);
+		if (code != EXIT_OK)
+			return code;
 		if (nodes > most)
 			e->slot = (int)i;
 		most = nodes > most ? nodes : most;
 	}
-	char *key = slot_key(e, e->slot > 0 ? (unsigned)e->slot : 0);
-	if (key == NULL) {
-		complain("out of memory");
-		return EXIT_INTERNAL;
-	}
-	int code = ask(e, session, key, e->name, &report, &told);
-	free(key);
+	code = ask(e, session, e->name, &report, &told);
 	if (told && e->settings->json && code < EXIT_SIGNAL)
 		print_json(e, &report);
 	return code;
@@ -252,14 +273,12 @@ static int ask_slot(struct errand *e, struct session *session)
 int token_verb_run(const struct token_verb *verb, const struct settings *settings, char **argv)
 {
 	struct session session;
-	struct settings plain = *settings;
 	struct errand e = {.verb = verb, .settings = settings, .name = argv[0], .token = argv[1], .slot = -1};
+	e.ttl_ms = settings->ttl_ms;
 	e.validity_ms = verb->has_validity ? UINT64_MAX : 0;
 	if (conflicts_of_names(settings, e.name))
 		return EXIT_USAGE;
-	if (settings->slots > 0)
-		plain.prefix = NULL; /* the keys of slots are made of the whole name */
-	int code = session_open(&session, &plain);
+	int code = session_open(&session, settings);
 	if (code == EXIT_OK)
 		code = settings->slots > 0 ? ask_slot(&e, &session) : ask_names(&e, &session);
 	session_close(&session);

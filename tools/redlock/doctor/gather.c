@@ -124,6 +124,7 @@ static bool look(struct doctor *doctor)
 	if (!look_at_server(doctor) || !doctor_try_rights(doctor, false) || !doctor_look_at_records(doctor) ||
 	    !doctor_look_at_keys(doctor, until_ns))
 		return false;
+	status_count_ready(&doctor->report, doctor->record);
 	wait_until(until_ns);
 	return doctor_look_at_clocks(doctor, false) && doctor_try_rights(doctor, true);
 }

@@ -93,6 +93,9 @@ int init_refuse(const struct init *in, unsigned node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Complains of each node that did not answer. Returns how many. */
 unsigned init_complain_silent(const struct init *in, const bool *of, const char *why);
+/* Complains of each wanted node that refuses the password or the certificate. Returns EXIT_OK or EXIT_AUTH.
+ */
+int init_check_logins(const struct init *in);
 
 /* ---- plan.c ---- */
 

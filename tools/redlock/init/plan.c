@@ -295,7 +295,9 @@ static int go_on(struct init *in, const struct init_config *config)
 	if (!config->finished && in->settings->finish)
 		return init_finish_change(in, config);
 	in->note = config->finished
-	               ? "in each client's configuration: guard = require"
+	               ? "clients of these nodes keep the guard without a setting; an extra: guard = require "
+	                 "refuses nodes that "
+	                 "have no record"
 	               : "both lists of nodes are accepted now: give all clients the new one, then end "
 	                 "this with the same command and --finish";
 	return check_numbers(in, config);
@@ -409,7 +411,9 @@ int init_plan(struct init *in)
 	in->wait_ms = in->look_ms = 0;
 	in->note = NULL;
 	disregard_backups(in);
-	int latest = find_latest(in), code = check_servers(in);
+	int latest = find_latest(in), code = init_check_logins(in);
+	if (code == EXIT_OK)
+		code = check_servers(in);
 	if (code != EXIT_OK)
 		return code;
 	return latest < 0 ? plan_without_set(in) : plan_set(in, (unsigned)latest);

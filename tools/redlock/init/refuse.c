@@ -5,6 +5,7 @@
 
 #include "../exit_codes.h"
 #include "../message.h"
+#include "../outcome.h"
 #include "init.h"
 
 int init_refuse(const struct init *in, unsigned node, const char *format, ...)
@@ -27,4 +28,26 @@ unsigned init_complain_silent(const struct init *in, const bool *of, const char 
 			count++;
 		}
 	return count;
+}
+
+static struct redlock_vote missing_vote(const struct init *in, unsigned node)
+{
+	bool silent = in->wanted[node] && in->record[node].state == GUARD_SILENT_;
+	return (struct redlock_vote){.code = silent ? in->record[node].missing : REDLOCK_VOTE_PENDING};
+}
+
+int init_check_logins(const struct init *in)
+{
+	const char *hint = NULL;
+	for (unsigned i = 0; i < in->nodes; i++) {
+		struct redlock_vote vote = missing_vote(in, i);
+		struct outcome outcome = outcome_of(REDLOCK_E_NOQUORUM, &vote, 1);
+		if (outcome.code != EXIT_AUTH)
+			continue;
+		(void)init_refuse(in, i, "%s: %s", redlock_vote_text(vote.code), in->record[i].why);
+		hint = hint != NULL ? hint : outcome.hint;
+	}
+	if (hint != NULL)
+		say(in->settings, "hint: %s", hint);
+	return hint != NULL ? EXIT_AUTH : EXIT_OK;
 }

@@ -107,6 +107,10 @@ static void start_command(struct run *run)
 		*share_token(share) = '\0';
 	snprintf(share->fence_variable, sizeof share->fence_variable, SHARE_FENCE_IS "%llu",
 	         (unsigned long long)redlock_lock_fence(run->lock));
+	snprintf(share->ttl_variable, sizeof share->ttl_variable, SHARE_TTL_IS "%llu",
+	         (unsigned long long)run->times.ttl_ms);
+	atomic_store(&share->kill_after_ns, run->times.kill_after_ms * 1000000);
+	atomic_store(&share->margin_ns, run->times.margin_ns);
 	unsigned slot = 0;
 	if (redlock_lock_slot(run->lock, &slot) == 0)
 		snprintf(share->slot_variable, sizeof share->slot_variable, SHARE_SLOT_IS "%u", slot);

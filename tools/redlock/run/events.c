@@ -168,6 +168,9 @@ static void take_lock_event(struct run *run, const struct redlock_event *event)
 			redlock_cancel(run->lock);
 		return;
 	}
+	bool refused = event->kind == REDLOCK_EVENT_DONE && event->operation == REDLOCK_OP_ACQUIRE;
+	if (refused && run->state == RUN_WAITING && !run->grant_waits && run_shorten(run, event->result))
+		return;
 	if (event->kind == REDLOCK_EVENT_DONE)
 		run->result = event->result;
 	if (event->kind == REDLOCK_EVENT_DONE && event->operation == REDLOCK_OP_RELEASE)
@@ -190,6 +193,7 @@ void run_drive_client(struct run *run)
 {
 	struct redlock_event event = {.size = sizeof event};
 	int more = redlock_process(run->session.client);
+	tell_note_votes(run);
 	while (more >= 0 && run->state != RUN_ENDED && (more = redlock_next(run->session.client, &event)) > 0)
 		take_lock_event(run, &event);
 	if (more < 0)

@@ -45,6 +45,8 @@ struct post { /* the guard's place to work */
 static void launch(struct post *post)
 {
 	pid_t guard = getpid();
+	post->watch.kill_after_ns = atomic_load(&post->share->kill_after_ns);
+	post->watch.margin_ns = atomic_load(&post->share->margin_ns);
 	launch_complete(post->launch, post->share);
 	const struct hold *hold = post->launch->hold;
 	pid_t pid = post->launch->own_group && hold == NULL ? vfork() : fork();

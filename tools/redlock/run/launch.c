@@ -15,8 +15,8 @@
 
 static bool is_ours(const char *variable)
 {
-	static const char *const names[] = {"REDLOCK_NAME=", LAUNCH_ALSO_IS,    SHARE_TOKEN_IS,  SHARE_FENCE_IS,
-	                                    SHARE_SLOT_IS,   "REDLOCK_TTL_MS=", "REDLOCK_AUTH=", RUNS_IS};
+	static const char *const names[] = {"REDLOCK_NAME=", LAUNCH_ALSO_IS, SHARE_TOKEN_IS,  SHARE_FENCE_IS,
+	                                    SHARE_SLOT_IS,   SHARE_TTL_IS,   "REDLOCK_AUTH=", RUNS_IS};
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (strncmp(variable, names[i], strlen(names[i])) == 0)
 			return true;
@@ -51,9 +51,8 @@ static char *put_also(char *text, const struct text_list *also)
 
 bool launch_prepare(struct launch *launch, struct run_share *share)
 {
-	enum { OURS = 7, NUMBER_MAX = 20 };
-	size_t text_size = sizeof "REDLOCK_NAME=" + strlen(launch->name) + sizeof "REDLOCK_TTL_MS=" + NUMBER_MAX +
-	                   also_size(launch->also) + RUNS_MAX;
+	enum { OURS = 7 };
+	size_t text_size = sizeof "REDLOCK_NAME=" + strlen(launch->name) + also_size(launch->also) + RUNS_MAX;
 	size_t count = OURS + 1;
 	for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
 		count++;
@@ -65,8 +64,7 @@ bool launch_prepare(struct launch *launch, struct run_share *share)
 	all += copy_others(all);
 	*all++ = text;
 	text += sprintf(text, "REDLOCK_NAME=%s", launch->name) + 1;
-	*all++ = text;
-	text += sprintf(text, "REDLOCK_TTL_MS=%llu", (unsigned long long)launch->ttl_ms) + 1;
+	*all++ = memcpy(share->ttl_variable, SHARE_TTL_IS, sizeof SHARE_TTL_IS);
 	if (launch->also->count > 0)
 		*all++ = put_also(text, launch->also);
 	*all++ = memcpy(share->token_variable, SHARE_TOKEN_IS, sizeof SHARE_TOKEN_IS);

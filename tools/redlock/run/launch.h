@@ -21,8 +21,7 @@ struct launch {
 	const struct text_list *also; /* further names of the lock */
 	const char *prefix;           /* of all of them; NULL: none */
 	enum runs_kind kind;
-	uint64_t birth; /* of the guard */
-	uint64_t ttl_ms;
+	uint64_t birth;               /* of the guard */
 	bool fenced;                  /* the command is told the number of the lock, */
 	bool has_slot;                /* or of the slot */
 	sigset_t mask;                /* as redlock found it */

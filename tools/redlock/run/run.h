@@ -73,6 +73,9 @@ struct run {
 	bool degraded_told;  /* that nodes have no vote: once */
 	bool leftovers_told; /* that processes of the command are still there */
 
+	/* Each node's refusal, if that was its last answer. In a renewal that has begun, no node has answered. */
+	enum redlock_vote_code refusals[REDLOCK_MAX_NODES];
+
 	uint64_t acquired_ns; /* 0: not yet */
 	uint64_t exited_ns;   /* when the command had ended */
 	uint64_t ended_ns;    /* of the release, or of the wait */
@@ -104,6 +107,9 @@ void run_kill_by(struct run *run, uint64_t when_ns);
 void run_take_signals(struct run *run);
 void run_look_at_guard(struct run *run);
 void run_drive_client(struct run *run);
+/* The acquire was refused, because of a TTL that nobody asked for: begins it anew with the maximum of the
+ * node set, and the times that follow. False: it was another refusal, or that cannot work. */
+bool run_shorten(struct run *run, int result);
 void run_follow_deadline(struct run *run); /* tells the guard of a renewal */
 void run_finish_off(struct run *run);      /* the guard's work, after its end */
 
@@ -112,6 +118,7 @@ void tell_refused(const struct run *run);
 void tell_granted(struct run *run);
 void tell_event(const struct run *run, enum run_event event);
 void tell_renewed(const struct run *run);
+void tell_note_votes(struct run *run); /* after each step of the client, for what may be told later */
 void tell_degraded(struct run *run);
 void tell_leftovers(const struct run *run);
 void tell_unseen(const struct run *run);

@@ -19,6 +19,8 @@
 #define SHARE_FENCE_MAX 24
 #define SHARE_SLOT_IS "REDLOCK_SLOT="
 #define SHARE_SLOT_MAX 12
+#define SHARE_TTL_IS "REDLOCK_TTL_MS="
+#define SHARE_TTL_MAX 21
 
 struct run_share {
 	/* Written by the supervisor. */
@@ -27,7 +29,9 @@ struct run_share {
 	atomic_bool stopping;         /* it stops itself, or is stopped since */
 	char token_variable[sizeof SHARE_TOKEN_IS + REDLOCK_MAX_TOKEN]; /* before LINK_LAUNCH is sent; */
 	char fence_variable[sizeof SHARE_FENCE_IS + SHARE_FENCE_MAX];   /* too, */
-	char slot_variable[sizeof SHARE_SLOT_IS + SHARE_SLOT_MAX];      /* and this */
+	char slot_variable[sizeof SHARE_SLOT_IS + SHARE_SLOT_MAX];      /* and this, */
+	char ttl_variable[sizeof SHARE_TTL_IS + SHARE_TTL_MAX];         /* and this; */
+	_Atomic uint64_t kill_after_ns, margin_ns; /* as struct watch has them, by the TTL that was granted */
 
 	/* Written by the guard, or by the command's process before it is the command. */
 	_Atomic int stop_signal; /* the command was stopped by it; the supervisor sets it back to 0 */

@@ -146,6 +146,28 @@ static int make_lock(struct run *run)
 	return session_lock_all(&run->session, run->order->name, &options, &run->lock);
 }
 
+bool run_shorten(struct run *run, int result)
+{
+	redlock_lock *former = run->lock;
+	struct redlock_terms terms;
+	char why[256];
+	if (!session_follow_maximum(&run->session, former, result))
+		return false;
+	run->settings = run->session.settings;
+	session_terms(run->settings, &terms);
+	run_times_init(&run->times, run->settings, &terms);
+	bool works = run_times_work(&run->times, why, sizeof why);
+	if (!works)
+		complain("the TTL is the maximum of this node set, and these times cannot work: %s", why);
+	if (!works || make_lock(run) != EXIT_OK) {
+		run->lock = former;
+		return false;
+	}
+	redlock_lock_free(former);
+	run->result = redlock_start_acquire(run->lock);
+	return run->result == 0;
+}
+
 static bool has_terminal(void)
 {
 	int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -175,7 +197,6 @@ static int make_guard(struct run *run)
 	                        .also = &run->settings->also,
 	                        .prefix = run->settings->prefix,
 	                        .kind = runs_kind_of(run->settings),
-	                        .ttl_ms = run->settings->ttl_ms,
 	                        .fenced = run->settings->fence,
 	                        .has_slot = run->settings->slots > 0,
 	                        .urls = &run->settings->urls,

@@ -108,7 +108,15 @@ void tell_cannot_execute(const struct run *run, int error)
 	        printable(command, strlen(command), shown, sizeof shown), strerror(error));
 }
 
-/* Why there is no renewal: what the nodes said to the last one. */
+void tell_note_votes(struct run *run)
+{
+	struct redlock_vote vote = {.size = sizeof vote};
+	for (unsigned i = 0; i < redlock_node_count(run->session.client); i++)
+		if (redlock_lock_vote(run->lock, i, &vote) == 0 && vote.code != REDLOCK_VOTE_PENDING)
+			run->refusals[i] = vote.code == REDLOCK_VOTE_YES ? REDLOCK_VOTE_PENDING : vote.code;
+}
+
+/* Why there is no renewal: each node's answer to the last one, or its refusal of the one before. */
 static void tell_votes(const struct run *run)
 {
 	struct redlock_vote vote = {.size = sizeof vote};
@@ -118,10 +126,11 @@ static void tell_votes(const struct run *run)
 		if (redlock_lock_vote(run->lock, i, &vote) < 0 || vote.code == REDLOCK_VOTE_YES ||
 		    redlock_node_status(run->session.client, i, &status) < 0)
 			continue;
+		enum redlock_vote_code code = vote.code == REDLOCK_VOTE_PENDING ? run->refusals[i] : vote.code;
 		/* The text is that of the node's last failure, which may be another one. */
-		printable(status.last_error, vote.code == status.last_failure ? strlen(status.last_error) : 0, error,
+		printable(status.last_error, code == status.last_failure ? strlen(status.last_error) : 0, error,
 		          sizeof error);
-		say_now(run->settings, "node %u %s: %s%s%s", i + 1, status.address, redlock_vote_text(vote.code),
+		say_now(run->settings, "node %u %s: %s%s%s", i + 1, status.address, redlock_vote_text(code),
 		        *error ? ": " : "", error);
 	}
 }
