@@ -276,6 +276,14 @@ static void take_step(struct rl_node *n, const struct rl_reply *reply)
 		rl_outbox_pop(&l->outbox);
 }
 
+/* A claim that is asked anew follows all that was asked so far: after a release of the same handle its key
+ * would stay. */
+static bool is_over(const struct rl_node *n, const struct rl_entry *claim)
+{
+	return claim->given_up || rl_outbox_owes(&n->link.outbox, claim->tag) ||
+	       rl_outbox_owes(&n->talk.parked, claim->tag);
+}
+
 /* An answer in a form that does not look at the record, where the set may be guarded. If it is, the key is
  * given back, and the node asked anew unless it has no vote. True: `ret` is not its answer, or has it. */
 static __attribute__((noinline)) bool take_unguarded(struct rl_node *n, const struct rl_entry *entry,
@@ -285,13 +293,13 @@ static __attribute__((noinline)) bool take_unguarded(struct rl_node *n, const st
 	struct rl_vote vote;
 	if (rl_admission_weigh(n, entry, reply, &vote) != RL_ADMISSION_VOID)
 		return false;
-	bool made = rl_ops[entry->operation].claims && vote.code == REDLOCK_VOTE_YES;
+	bool over = is_over(n, entry), made = rl_ops[entry->operation].claims && vote.code == REDLOCK_VOTE_YES;
 	*ret = (struct rl_answer){.tag = entry->tag, .operation = entry->operation};
 	ret->vote = rl_admission_vote_anew(n, entry, now_ns);
 	if (made && !rl_submit_give_back(n, entry))
 		n->ledger.lingering++;
 	bool asks = ret->vote.code == REDLOCK_VOTE_PENDING;
-	if (asks && (entry->given_up || !rl_submit_anew(n, entry)))
+	if (asks && (over || !rl_submit_anew(n, entry)))
 		ret->vote.code = REDLOCK_VOTE_BACKLOG;
 	return true;
 }

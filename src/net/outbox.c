@@ -142,6 +142,16 @@ uint64_t rl_outbox_find_claim(const struct rl_outbox *o, struct rl_tag tag)
 	return 0;
 }
 
+bool rl_outbox_owes(const struct rl_outbox *o, struct rl_tag tag)
+{
+	for (unsigned i = 0; i < o->count; i++) {
+		const struct rl_entry *e = rl_outbox_at(o, i);
+		if (e->owed && e->tag.slot == tag.slot && e->tag.generation == tag.generation)
+			return true;
+	}
+	return false;
+}
+
 bool rl_outbox_give_up(struct rl_outbox *o, struct rl_tag tag)
 {
 	uint64_t number = rl_outbox_find_claim(o, tag);

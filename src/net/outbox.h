@@ -103,6 +103,9 @@ struct rl_request rl_outbox_request(const struct rl_entry *entry, struct rl_slic
 /* The number of the last entry that claims for the handle of `tag`; 0: there is none. */
 uint64_t rl_outbox_find_claim(const struct rl_outbox *outbox, struct rl_tag tag);
 
+/* Whether a release that this handle owes is in the outbox. */
+bool rl_outbox_owes(const struct rl_outbox *outbox, struct rl_tag tag);
+
 /* Marks that entry as given up. False: there is none. */
 bool rl_outbox_give_up(struct rl_outbox *outbox, struct rl_tag tag);
 

@@ -41,7 +41,8 @@ load init_helper
 
 @test "a TTL that nobody asked for is the maximum of the set" {
 	init 0 "1 2 3" --max-ttl 10s --fresh
-	export REDLOCK_GUARD=require REDLOCK_URLS=$(urls 1 2 3)
+	REDLOCK_URLS=$(urls 1 2 3)
+	export REDLOCK_GUARD=require REDLOCK_URLS
 	want 0 rl acquire -n -v --json job
 	json_is 'j["ttl_ms"] == 10000' 'j["validity_ms"] < 10000'
 	says "the TTL is 10s, the maximum of this node set"
@@ -80,7 +81,8 @@ is_anywhere() { # KEY
 
 @test "a waiter of a guarded set is woken, and claims the lock itself" {
 	init 0 "1 2 3" --max-ttl 60s --fresh
-	export REDLOCK_GUARD=require REDLOCK_URLS=$(urls 1 2 3)
+	REDLOCK_URLS=$(urls 1 2 3)
+	export REDLOCK_GUARD=require REDLOCK_URLS
 	hold "1 2 3" job -t 60s
 	rl acquire -w 50s -t 60s --trace job >/dev/null 2>"$sandbox/trace" 3>&- &
 	waiter=$!

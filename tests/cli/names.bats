@@ -54,6 +54,7 @@ round_trip() { # NAME
 	for name in '{a}:redlock:queue' '{a}:redlock:offers' '{a}:redlock:fence' '{a}:redlock:setnx' '{a}:redlock:slots' \
 		'{a}:redlock:slot:7' 'redlock:set'; do
 		for verb in "acquire -n" status; do
+			# shellcheck disable=SC2086 # a verb and its option
 			want 64 rl $verb "$name"
 			says "NAME is one of the keys that redlock keeps beside a lock's own"
 		done

@@ -89,8 +89,7 @@ catches_quit() {
 	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
 		REDLOCK_CONFIG=$place/config start_run "$job" -- touch "$place/ran"
 		until_true catches_quit
-		kill -s "${signal%:*}" "$run_pid"
-		: >"$place/config"
+		kill -s "${signal%:*}" "$run_pid" # which ends the wait for the configuration, too
 		await "$run_pid" "${signal#*:}"
 	done
 	[ ! -e "$place/ran" ]

@@ -66,7 +66,7 @@ shows_no_secret() {
 	exits 77
 	[ -z "$output" ]
 	shows_no_secret
-	says "node 1 unix://" "--password-file"
+	says "nodes 1, 2, 3: refused the user or password" "--password-file"
 	for verb in extend release check; do
 		REDLOCK_URLS=$(urls worker:wOrkNot) run --separate-stderr rl "$verb" --node-timeout 300ms secrets-4 token
 		exits 77

@@ -110,6 +110,22 @@ TEST(numbers_of_acquires)
 	rl_outbox_free(&o);
 }
 
+TEST(releases_that_are_owed)
+{
+	struct rl_outbox o = {0};
+	const struct rl_tag tag = {.slot = 1, .generation = 7, .seq = 3}, other = {.slot = 1, .generation = 8};
+	struct rl_entry release = {.tag = tag, .operation = REDLOCK_OP_RELEASE};
+	assert_false(rl_outbox_owes(&o, tag));
+	assert_true(rl_outbox_push(&o, &release, slice("one"))); /* of a key that does not exist */
+	assert_false(rl_outbox_owes(&o, tag));
+	release.owed = true;
+	release.tag.seq = 0;
+	assert_true(rl_outbox_push(&o, &release, slice("two")));
+	assert_true(rl_outbox_owes(&o, tag));
+	assert_false(rl_outbox_owes(&o, other)); /* another handle in the same slot */
+	rl_outbox_free(&o);
+}
+
 TEST(unsent_by_number)
 {
 	struct rl_outbox o = {0};
