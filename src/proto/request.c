@@ -148,7 +148,7 @@ static void add_names(struct several *s, const struct rl_request *r)
 static bool add_sides(struct several *s, const struct rl_request *r, enum rl_side side)
 {
 	struct rl_slice name = r->name, also = r->also;
-	size_t most = name.size + also.size + RL_SIDE_MORE * REDLOCK_MAX_NAMES;
+	size_t most = name.size + also.size + (size_t)RL_SIDE_MORE * REDLOCK_MAX_NAMES;
 	if (!rl_buffer_reserve(&s->sides, most)) /* at once: it must not move */
 		return false;
 	do {

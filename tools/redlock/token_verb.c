@@ -181,8 +181,10 @@ static int ask(struct errand *e, struct session *session, const char *name, stru
 	if (verb->has_validity && session_follow_maximum(session, lock, result)) {
 		redlock_lock_leave(lock);
 		lock = NULL;
-		if (session_lock_slot(session, name, e->token, slot, &lock) != EXIT_OK)
-			return EXIT_INTERNAL;
+		code = session_lock_slot(session, name, e->token, slot, &lock);
+		*ret_told = code == EXIT_OK;
+		if (code != EXIT_OK)
+			return code;
 		result = session_run(session, lock, verb->operation);
 		e->ttl_ms = session->settings->ttl_ms;
 	}
