@@ -249,4 +249,12 @@ TEST(a_slot_is_not_passed_on)
 	assert_int_equal(rl_pass_until(&d.lock), 0);
 }
 
+TEST(a_slot_is_not_acquired_by_a_token)
+{
+	struct rl_rules rules = drive_rules(3);
+	rules.policy = &rl_kinds[RL_KIND_SLOTS_OWN];
+	struct drive d = drive_begin(rules, "acquire");
+	assert_int_equal(d.error, REDLOCK_E_STATE);
+}
+
 TESTS()
