@@ -251,7 +251,7 @@ static uint64_t only_seed; /* 0: all */
 
 TEST(random_events)
 {
-	unsigned seeds = wait_is_slow() ? 1000 : 5000;
+	unsigned seeds = wait_is_slow() ? 2000 : 5000;
 	struct world w = {.ledger.fail = report};
 	if (only_seed != 0) {
 		play(&w, only_seed, 300);
