@@ -39,8 +39,8 @@ static void enter_line(const char *place)
 	server_must(&servers.server[0], "OK", "SET", queue, entry, "PX", "60000", NULL);
 }
 
-/* Whoever knows the token alone, of each kind of lock that has a queue, in a client that has just been opened
- * or that knows its nodes. */
+/* A caller that knows the token alone, of each kind of lock that has a queue, in a client that has just been
+ * opened or that knows its nodes. */
 TEST(a_release_by_token_wakes)
 {
 	static const struct {

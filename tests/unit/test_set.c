@@ -178,7 +178,7 @@ TEST(a_node_that_hangs_costs_a_plain_set_a_moment)
 	}
 }
 
-/* What is known of a set only makes a client stricter, until a majority says that this very set was taken
+/* A record that was seen only makes a client stricter, until a majority says that this very set was taken
  * back.
  */
 TEST(a_guarded_set_stays_guarded_until_it_is_taken_back)

@@ -44,7 +44,7 @@ static const struct {
     {SETNX_SAFE, TOKEN, "--compat setnx-safe makes the token"},
 };
 
-/* What is configured for all commands does not count here: the library refuses it where it matters. */
+/* Options of the configuration do not count here: the library refuses them where they matter. */
 static bool is_typed(const struct settings *settings, size_t field)
 {
 	const struct setting_source *source = settings_source(settings, field);
