@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "credentials.h"
 #include "keeper.h"
 #include "life.h"
@@ -45,7 +46,7 @@ static const struct redlock_options *blame(const struct redlock_options *o, cons
 static int check_lock_options(const struct redlock_options *o, struct redlock_lock_options *ret)
 {
 	redlock_lock_options_init(ret);
-	if (o->lock_options != NULL && rl_options_copy(ret, sizeof *ret, o->lock_options) < 0)
+	if (o->lock_options != NULL && rl_sized_copy(ret, sizeof *ret, o->lock_options) < 0)
 		return complain(blame(o, "lock_options"), REDLOCK_E_INVAL,
 		                "the lock options have one that this library does not know");
 	ret->token = NULL;
@@ -217,7 +218,7 @@ int redlock_open(const struct redlock_options *options, redlock_client **ret_cli
 	struct redlock_options o;
 	redlock_options_init(&o);
 	int error =
-	    options != NULL && ret_client != NULL ? rl_options_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
+	    options != NULL && ret_client != NULL ? rl_sized_copy(&o, sizeof o, options) : REDLOCK_E_INVAL;
 	if (error < 0)
 		return error;
 	complain(blame(&o, NULL), 0, "%s", "");

@@ -7,6 +7,7 @@
 
 #include "client.h"
 #include "core/policy.h"
+#include "core/sized.h"
 #include "heir.h"
 #include "operate.h"
 #include "options.h"
@@ -142,7 +143,7 @@ static int prepare(redlock_client *client, const struct redlock_lock_options *op
 	redlock_lock_options_init(ret);
 	int error = ret_lock == NULL ? REDLOCK_E_INVAL : 0;
 	if (error == 0 && options != NULL)
-		error = rl_options_copy(ret, sizeof *ret, options);
+		error = rl_sized_copy(ret, sizeof *ret, options);
 	if (error == 0)
 		error = rl_client_enter(client);
 	if (error == 0 && options == NULL)

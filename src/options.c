@@ -28,20 +28,6 @@ void redlock_lock_options_init_sized(struct redlock_lock_options *o, size_t size
 	rl_sized_fill(o, size, &defaults, sizeof defaults);
 }
 
-int rl_options_copy(void *to, size_t to_size, const void *from)
-{
-	size_t size;
-	if (rl_sized_check(from) < 0)
-		return REDLOCK_E_INVAL;
-	memcpy(&size, from, sizeof size);
-	for (size_t i = to_size; i < size; i++)
-		if (((const unsigned char *)from)[i] != 0)
-			return REDLOCK_E_INVAL;
-	memcpy(to, from, size < to_size ? size : to_size);
-	memcpy(to, &to_size, sizeof to_size);
-	return 0;
-}
-
 int rl_options_check_owner(const char *owner)
 {
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@/+-";
@@ -186,7 +172,7 @@ int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_t
 {
 	struct redlock_lock_options o;
 	redlock_lock_options_init(&o);
-	if (options != NULL && rl_options_copy(&o, sizeof o, options) < 0)
+	if (options != NULL && rl_sized_copy(&o, sizeof o, options) < 0)
 		return REDLOCK_E_INVAL;
 	if (ret == NULL || !ttl_in_range(o.ttl_ms))
 		return REDLOCK_E_INVAL;
@@ -199,7 +185,7 @@ int redlock_terms(const struct redlock_options *options, const struct redlock_lo
 {
 	struct redlock_options o;
 	redlock_options_init(&o);
-	if (options != NULL && rl_options_copy(&o, sizeof o, options) < 0)
+	if (options != NULL && rl_sized_copy(&o, sizeof o, options) < 0)
 		return REDLOCK_E_INVAL;
 	return rl_options_terms(lock_options, o.node_timeout_ms, o.drift_ppm, o.drift_ms, ret);
 }

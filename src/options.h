@@ -5,11 +5,6 @@
 
 #include "core/state.h"
 
-/* Copies the caller's options over `to`, which holds the defaults. The caller's struct may be shorter (older
- * header: the rest stays at its default) or longer (newer header: what this library does not know must be
- * zero). Both begin with their size. 0 or INVAL. */
-int rl_options_copy(void *to, size_t to_size, const void *from);
-
 /* Whether an owner label has only the characters that a token may carry. NULL and "" are allowed. */
 int rl_options_check_owner(const char *owner);
 

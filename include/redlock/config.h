@@ -30,7 +30,8 @@ extern "C" {
  * Sets an option by its name, with a value as a configuration file has it: redlock_options_set(&o, "ttl",
  * "30s"). The names are in redlock_config(3). Of `url` the value is a comma list, which replaces all nodes;
  * of `password-file` it is a file that this call reads into `password`. Names of lock options (ttl, wait,
- * renew) set the default lock options of the client, `lock_options`. On failure error_text of the options
+ * renew) set the default lock options of the client: `lock_options` then points to a copy, in which the other
+ * options are those of the caller's struct. On failure error_text of the options
  * receives a sentence that names the option, what is wrong and what is allowed, and nothing has changed.
  * Errors: INVAL (an unknown name, a value that is out of its range), CONFIG (a password file that cannot be
  * used), INTERRUPTED (`stop_fd` became readable), NOMEM.

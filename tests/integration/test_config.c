@@ -345,4 +345,43 @@ TEST(options_by_name)
 	assert_string_equal(text, "no option of a lock is called 'url'; redlock_config(3) lists them");
 }
 
+/* Lock options of the caller, of any size that its header may have had, are those that an option by name, or
+ * the configuration, changes. */
+TEST(lock_options_of_the_caller_stay)
+{
+	union {
+		struct redlock_lock_options known;
+		unsigned char bytes[sizeof(struct redlock_lock_options) + 64];
+	} mine;
+	const size_t older = offsetof(struct redlock_lock_options, fence);
+	const size_t sizes[] = {sizeof mine.known, older, sizeof mine};
+	for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		struct redlock_options options = options_for(NULL, 0);
+		redlock_lock_options_init_sized(&mine.known, sizes[i]);
+		mine.known.renew_ms = 5000;
+		if (sizes[i] > older)
+			mine.known.fence = 1;
+		options.lock_options = &mine.known;
+		assert_int_equal(redlock_options_set(&options, "prefix", "app:"), 0);
+		assert_ptr_equal(options.lock_options, &mine.known); /* no lock option was set */
+		assert_int_equal(redlock_options_set(&options, "wait", "1s"), 0);
+		mine.known.renew_ms = 1; /* a copy does not follow */
+		assert_int_equal(redlock_options_load(&options, NULL, write_config("ttl = 41s\n", "redis://h", "")),
+		                 0);
+		assert_int_equal(options.lock_options->renew_ms, 5000);
+		assert_int_equal(options.lock_options->fence, sizes[i] > older);
+		assert_int_equal(options.lock_options->wait_ms, 1000);
+		assert_int_equal(options.lock_options->ttl_ms, 41000);
+		redlock_options_clear(&options);
+	}
+	struct redlock_options options = options_for(NULL, 0);
+	redlock_lock_options_init_sized(&mine.known, sizeof mine);
+	mine.bytes[sizeof mine - 1] = 1;
+	options.lock_options = &mine.known;
+	assert_int_equal(redlock_options_set(&options, "wait", "1s"), REDLOCK_E_INVAL);
+	assert_string_equal(text, "the lock options have one that this library does not know");
+	assert_ptr_equal(options.lock_options, &mine.known);
+	redlock_options_clear(&options);
+}
+
 SERVER_TESTS(2)

@@ -2,6 +2,7 @@
 /* Sized options, and the limits of what may be asked for. */
 #include "core/kinds.h"
 #include "core/lock.h"
+#include "core/sized.h"
 #include "core/validity.h"
 #include "options.h"
 
@@ -25,7 +26,7 @@ TEST(options_of_the_same_size)
 {
 	struct today to = {sizeof to, 1, 2};
 	struct today from = {sizeof from, 10, 20};
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), 0);
 	assert_int_equal(to.first, 10);
 	assert_int_equal(to.second, 20);
 	assert_int_equal(to.size, sizeof to);
@@ -36,13 +37,13 @@ TEST(shorter_options)
 {
 	struct today to = {sizeof to, 1, 2};
 	struct today from = {offsetof(struct today, second), 10, 20};
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), 0);
 	assert_int_equal(to.first, 10);
 	assert_int_equal(to.second, 2);
 	assert_int_equal(to.size, sizeof to);
 	from.size = sizeof from.size; /* nothing but the size */
 	to.first = 1;
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), 0);
 	assert_int_equal(to.first, 1);
 }
 
@@ -53,16 +54,16 @@ TEST(longer_options)
 	struct tomorrow from;
 	memset(&from, 0, sizeof from);
 	from.today = (struct today){sizeof from, 10, 20};
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), 0);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), 0);
 	assert_int_equal(to.second, 20);
 	assert_int_equal(to.size, sizeof to);
 	from.tail[7] = 1; /* the very last byte */
 	to.first = 1;
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
 	assert_int_equal(to.first, 1); /* untouched */
 	from.tail[7] = 0;
 	from.third = 1;
-	assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
+	assert_int_equal(rl_sized_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
 }
 
 TEST(options_without_init)
@@ -70,7 +71,7 @@ TEST(options_without_init)
 	struct today to = {sizeof to, 1, 2};
 	struct today from = {0, 10, 20};
 	for (from.size = 0; from.size < sizeof from.size; from.size++)
-		assert_int_equal(rl_options_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
+		assert_int_equal(rl_sized_copy(&to, sizeof to, &from), REDLOCK_E_INVAL);
 	assert_int_equal(to.first, 1);
 }
 
@@ -115,7 +116,7 @@ TEST(defaults_of_other_sizes)
 		if (size <= sizeof all)
 			continue;
 		struct redlock_lock_options copy = all;
-		assert_int_equal(rl_options_copy(&copy, sizeof copy, &to), 0);
+		assert_int_equal(rl_sized_copy(&copy, sizeof copy, &to), 0);
 	}
 	memset(&to, 0xff, sizeof to);
 	redlock_lock_options_init_sized(&to.known, sizeof to.known.size - 1); /* too small to say so */
