@@ -65,7 +65,10 @@ REDLOCK_API uint64_t redlock_timeout_ns(redlock_client *client);
 /* Receives, decides, runs timers and sends. Never blocks. Errors: FORKED, SYSTEM. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_process(redlock_client *client);
 
-/* Gets one event. Returns 1 and writes it, or 0 if there is none. Events of freed handles are dropped.
+/* Gets one event. Returns 1 and writes it, or 0 if there is none. Events of freed handles are dropped. An
+ * acquire or extend that succeeded, but whose validity has ended when the program gets its event, has the
+ * result LOST: after an acquire the lock has been released, no LOST event follows, and the handle can be
+ * acquired again; after an extend the LOST event follows.
  * Errors: INVAL (`size` is not set; the event stays), FORKED. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_next(redlock_client *client, struct redlock_event *ret_event);
 
