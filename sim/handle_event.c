@@ -70,6 +70,7 @@ static void done_acquire(struct world *w, uint32_t subject, int result)
 	case REDLOCK_E_LOST: /* the loop came for the grant after its validity */
 		world_hit(w, COVER_GRANTED_LATE);
 		check_loss(w, w->current, h);
+		h->claim++; /* no notice follows */
 		break;
 	case REDLOCK_E_SYSTEM: /* no random bytes */
 		if (w->plan.permille[COVER_NO_RANDOM] != 0)

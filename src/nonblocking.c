@@ -66,7 +66,8 @@ int redlock_start_probe(redlock_lock *lock)
 
 int redlock_fd(const redlock_client *c)
 {
-	return c != NULL ? c->loop.poller.fd : REDLOCK_E_INVAL;
+	int error = rl_client_check(c);
+	return error == 0 ? c->loop.poller.fd : error;
 }
 
 uint64_t redlock_timeout_ns(redlock_client *c)

@@ -61,8 +61,16 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_options_set(struct redlock_lock_
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_options_load(struct redlock_options *options, const char *cluster,
                                                         const char *file);
 
-/* Wipes and frees the texts that the two calls above have copied, and sets all options to their defaults. An
- * open client is not affected. Texts and buffers of the caller stay the caller's. */
+/* Set `error_text`, and `trace`: for languages that know no more of the struct than its size, by
+ * redlock_constant("sizeof redlock_options"), and set all other options by name. The buffer stays the
+ * caller's, and redlock_open() writes to it too. NULL options are ignored. */
+REDLOCK_API void redlock_options_set_error_text(struct redlock_options *options, char *text, size_t size);
+REDLOCK_API void redlock_options_set_trace(struct redlock_options *options,
+                                           void (*trace)(void *trace_user, const char *line),
+                                           void *trace_user);
+
+/* Wipes and frees the texts that redlock_options_set() and _load() have copied, and sets all options to their
+ * defaults. An open client is not affected. Texts and buffers of the caller stay the caller's. */
 REDLOCK_API void redlock_options_clear(struct redlock_options *options);
 
 /*

@@ -185,6 +185,23 @@ static int set_password_file(struct redlock_options *o, const struct rl_word *wo
 
 /* ---- set ---- */
 
+void redlock_options_set_error_text(struct redlock_options *o, char *text, size_t size)
+{
+	if (o == NULL || o->size < sizeof *o)
+		return;
+	o->error_text = text;
+	o->error_text_size = size;
+}
+
+void redlock_options_set_trace(struct redlock_options *o, void (*trace)(void *trace_user, const char *line),
+                               void *trace_user)
+{
+	if (o == NULL || o->size < sizeof *o)
+		return;
+	o->trace = trace;
+	o->trace_user = trace_user;
+}
+
 static int set_parsed(struct redlock_options *o, const struct rl_word *word, const char *value,
                       uint64_t number)
 {

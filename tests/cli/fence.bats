@@ -128,7 +128,7 @@ rl_fenced() { # VERB ...
 	says "until then, nodes that may have forgotten locks do not vote"
 	[ "$(grep redlock <<<"$stderr" | grep -cv ' degraded: ')" -eq 1 ]
 	want 69 rl_fenced run -n job true # a majority has forgotten its counters
-	says "has no fencing numbers"
+	says "no fencing numbers"
 }
 
 @test "one node that has forgotten has its counters again from the others" {

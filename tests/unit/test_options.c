@@ -209,9 +209,24 @@ TEST(terms_of_an_older_caller)
 
 static struct redlock_lock_options options;
 
+static char why[256];
+
+static int make_drifting(struct rl_rules *rules, uint32_t node_timeout_ms, uint32_t drift_ppm,
+                         uint32_t drift_ms)
+{
+	const struct rl_wish wish = {.options = &options,
+	                             .guard = REDLOCK_GUARD_AUTO,
+	                             .node_count = 5,
+	                             .quorum = 3,
+	                             .node_timeout_ms = node_timeout_ms,
+	                             .drift_ppm = drift_ppm,
+	                             .drift_ms = drift_ms};
+	return rl_options_make_rules(rules, &wish, why, sizeof why);
+}
+
 static int make(struct rl_rules *rules, uint32_t node_timeout_ms)
 {
-	return rl_options_make_rules(rules, &options, 5, 3, node_timeout_ms, 10000, 2);
+	return make_drifting(rules, node_timeout_ms, 10000, 2);
 }
 
 static int make_with(uint64_t ttl_ms, uint32_t node_timeout_ms)
@@ -240,11 +255,9 @@ TEST(node_timeout_and_drift)
 	assert_int_equal(make_with(1000, UINT32_MAX), REDLOCK_E_INVAL);
 	struct rl_rules rules;
 	redlock_lock_options_init(&options);
-	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, 1000000, 0),
-	                 REDLOCK_E_INVAL); /* 100 % */
-	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, UINT32_MAX, UINT32_MAX),
-	                 REDLOCK_E_INVAL);
-	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, 0, 0), 0);
+	assert_int_equal(make_drifting(&rules, 0, 1000000, 0), REDLOCK_E_INVAL); /* 100 % */
+	assert_int_equal(make_drifting(&rules, 0, UINT32_MAX, UINT32_MAX), REDLOCK_E_INVAL);
+	assert_int_equal(make_drifting(&rules, 0, 0, 0), 0);
 }
 
 /* 200 ms, and at most a third of the TTL. */
@@ -287,12 +300,12 @@ TEST(rules_from_options)
 	options.noquorum_wait_ms = 10;
 	assert_int_equal(make(&rules, 0), 0);
 	assert_true(rules.noquorum_wait_ns == rl_time_ms(10));
-	options.max_hold_ms = 7;
+	options.max_hold_ms = 30000;
 	options.max_extends = 8;
 	options.renew_ms = 9;
 	options.min_validity_ms = 11;
 	assert_int_equal(make(&rules, 0), 0);
-	assert_true(rules.max_hold_ns == rl_time_ms(7) && rules.max_extends == 8 &&
+	assert_true(rules.max_hold_ns == rl_time_ms(30000) && rules.max_extends == 8 &&
 	            rules.renew_ns == rl_time_ms(9));
 	assert_true(rules.min_validity_ns == rl_time_ms(11));
 }
@@ -344,7 +357,7 @@ TEST(other_limits)
 		options.compat = rows[i].compat;
 		options.fence = rows[i].fence;
 		options.token = rows[i].token;
-		options.token_len = 1;
+		options.token_len = rows[i].token != NULL;
 		assert_int_equal(make(&rules, 0), rows[i].result);
 		assert_true(rows[i].result != 0 || rules.policy == &rl_kinds[rows[i].kind]);
 	}
