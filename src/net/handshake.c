@@ -71,7 +71,8 @@ bool rl_handshake_begin(struct rl_link *l, bool waits)
 {
 	forget(l);
 	l->gate = waits; /* INFO */
-	return push_auth(l) && push_select(l) && push(l, RL_SETUP_ID, NULL) && push(l, RL_SETUP_INFO, NULL) &&
+	/* A Sentinel refuses SELECT; INFO before it says why. */
+	return push_auth(l) && push(l, RL_SETUP_ID, NULL) && push(l, RL_SETUP_INFO, NULL) && push_select(l) &&
 	       push(l, RL_SETUP_PROBE, NULL);
 }
 

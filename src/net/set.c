@@ -426,10 +426,15 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 		       "it has no record of a guarded node set: `redlock init` writes it");
 }
 
-/* Of another set, or by fewer nodes than a quorum: of a set that is known to be guarded it says nothing. */
-static void judge_plain(const struct rl_set *set, struct rl_set_opinion *ret)
+/* A set that is known to be guarded stays so until a quorum says that it was taken back. The first nodes that
+ * say it are asked again: `init --plain` writes to the others, or has to be run again. */
+static void judge_plain(const struct rl_set *set, unsigned index, struct rl_set_opinion *ret)
 {
-	if (rl_set_is_guarded(set))
+	if (is_taken_back(set, index))
+		refuse(ret, REDLOCK_VOTE_QUARANTINE,
+		       "its record says that the node set was taken back to plain, but fewer nodes than a quorum "
+		       "say so; if `init --plain` is over, run it again");
+	else if (rl_set_is_guarded(set))
 		refuse(ret, REDLOCK_VOTE_FOREIGN, "its record says that the node set is plain, others say guarded");
 	else if (set->require)
 		refuse(ret, REDLOCK_VOTE_UNGUARDED, "its node set was taken back to plain");
@@ -499,7 +504,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		judge_bare(set, ret);
 		return;
 	case RL_SET_PLAIN:
-		judge_plain(set, ret);
+		judge_plain(set, index, ret);
 		return;
 	case RL_SET_NEWER:
 		why = "its record was written by a newer version";
