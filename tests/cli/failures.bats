@@ -305,7 +305,8 @@ while True:
 	redis-server "$sandbox/sentinel.conf" --sentinel >"$sandbox/log" 2>&1 3>&- &
 	until_true redis-cli -p "$port" ping
 	export REDLOCK_URLS=redis://127.0.0.1:$port
-	for command in "acquire -n job" "run -n job true" "check job token" "release job token" status; do
+	for command in "acquire -n job" "run -n job true" "check job token" "release job token" status \
+		"acquire -n -r redis://127.0.0.1:$port/1 job"; do
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr rl $command
 		[ "$status" = 78 ] || break
