@@ -407,6 +407,16 @@ static bool is_any_healed(const struct rl_set *set)
 	return false;
 }
 
+/* Another node has a record, and its members are others: this list is wrong, or of before a change. */
+static bool is_any_foreign(const struct rl_set *set)
+{
+	enum { OURS = RL_SET_MEMBERS | RL_SET_OLD_MEMBERS };
+	for (unsigned i = 0; i < set->count; i++)
+		if (has_record(&set->records[i]) && (set->records[i].flags & OURS) == 0)
+			return true;
+	return false;
+}
+
 /* No record, and none of ours was seen elsewhere. Votes wait while another node may be about to tell a
  * record, by which these nodes are healed. Then, unless a guard is required, the votes count as plain: fewer
  * of them than a quorum grant nothing. */
@@ -414,6 +424,9 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
 	if (set->config[0] != '\0' || is_any_healed(set))
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
+	else if (is_any_foreign(set))
+		refuse(ret, REDLOCK_VOTE_FOREIGN,
+		       "another node of this list is a member of a guarded set of other nodes");
 	else if (set->is_plain || (set->awaited == 0 && !is_required(set)))
 		ret->kind = RL_SET_ASK;
 	else if (count_without(set) < set->quorum || set->awaited != 0)

@@ -208,6 +208,21 @@ TEST(a_guarded_set_stays_guarded_until_it_is_taken_back)
 	}
 }
 
+/* One that knows of other members is enough: this list may be another by mistake. Not so one that was taken
+ * back. */
+TEST(records_of_other_members)
+{
+	set = make(false);
+	say_bare(0);
+	say_bare(1);
+	say(2, RL_SET_ADMITTED, RL_SET_QUORUM, "t", "d", "-", 1);
+	expect(0, REDLOCK_VOTE_FOREIGN, "a guarded set of other nodes");
+	expect(2, REDLOCK_VOTE_FOREIGN, "other members");
+	say(2, RL_SET_PLAIN, RL_SET_QUORUM, "t", "d", "-", 1);
+	expect(0, REDLOCK_VOTE_NO, "");
+	rl_set_free(set);
+}
+
 /* A user who may not read the records is a plain client, unless something else says that there is a guard. */
 TEST(a_user_who_may_not_read_the_record)
 {
