@@ -200,7 +200,7 @@ bool rl_registry_pull(struct rl_registry *r, struct redlock_event *ret)
 		return false;
 	unsigned number = (unsigned)__builtin_ctz(lock->pending);
 	lock->pending &= (uint8_t)(lock->pending - 1);
-	*ret = (struct redlock_event){.lock = lock, .kind = rl_observe_events[number]};
+	*ret = (struct redlock_event){.lock = lock, .kind = rl_observe_events[number], .user = lock->user};
 	if (ret->kind == REDLOCK_EVENT_DONE) {
 		ret->operation = lock->done_operation;
 		ret->result = lock->done_result;

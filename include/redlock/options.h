@@ -26,8 +26,10 @@ extern "C" {
 #define REDLOCK_NEVER_NS UINT64_MAX
 #define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
 
-/* The value of a macro of these headers by its name without the prefix, "MAX_NODES" or "FOREVER": for
- * languages that do not read C headers. 0: there is no such limit. */
+/* The value of a macro of these headers by its name without the prefix, "MAX_NODES" or "FOREVER"; and the
+ * size of a struct that begins with its size, in this library: "sizeof redlock_options". For languages that
+ * do not read C headers, and for programs that check when they start that the library is not older than the
+ * header that they were built with. 0: there is no such limit or struct. */
 REDLOCK_API uint64_t redlock_constant(const char *name);
 
 /* ---- Of clients ---- */

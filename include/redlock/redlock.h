@@ -176,6 +176,11 @@ REDLOCK_API int redlock_release(redlock_lock *lock);
  */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
+/* Changes `wait_ms` of the handle, for the acquires that begin later: a program that tries, waits, and waits
+ * until a deadline needs one handle only. A `noquorum_wait_ms` that is as long as the old wait changes with
+ * it. Errors: STATE (an acquire of this handle runs), INVAL, NOMEM, FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_set_wait(redlock_lock *lock, uint64_t wait_ms);
+
 /* How long the lock may be relied on, by the clock; 0: under a millisecond, not held, or lost. Any thread. */
 REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);
 
