@@ -172,7 +172,7 @@ TEST(refusals_name_the_node_and_no_secret)
 }
 
 /* For programs, which need not read the sentence. */
-TEST(what_an_open_failed_for)
+TEST(the_reason_for_a_failed_open)
 {
 	static const char *const wrong[] = {"redis://127.0.0.1:7001", "unix:///b", "redis://127.0.0.1:x"};
 	static const char *const twice[] = {"redis://127.0.0.1:7001", "redis://127.0.0.1:7001/1"};

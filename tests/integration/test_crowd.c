@@ -144,7 +144,7 @@ static void end(struct crowd *crowd)
 }
 
 /* With one node there are no late answers, which would make somebody look by chance. */
-TEST(nothing_is_left_behind)
+TEST(no_key_is_left)
 {
 	static const unsigned sizes[] = {1, 2, 3, 4, 8, MOST};
 	for (unsigned i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {

@@ -243,7 +243,7 @@ TEST(no_counters_no_lock)
 	}
 }
 
-TEST(what_has_no_number)
+TEST(locks_without_a_number)
 {
 	struct redlock_lock_options options = fixture_options(TTL_MS);
 	redlock_lock *lock;

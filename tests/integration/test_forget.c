@@ -197,7 +197,7 @@ TEST(nor_for_who_shares)
 	assert_int_equal(two_forget(&flushed, &modes[0], REDLOCK_GUARD_OFF, false), 0);
 }
 
-TEST(who_has_forgotten_has_no_vote)
+TEST(a_node_that_forgot_has_no_vote)
 {
 	try_all(true, REDLOCK_E_NOQUORUM);
 }

@@ -73,7 +73,7 @@ static void set_field(unsigned first, unsigned end, const char *field, const cha
 	on_servers(first, end, server_ask(it, &reply, "HSET", "redlock:set", field, value, NULL));
 }
 
-TEST(who_does_not_belong_here_is_told_why)
+TEST(a_foreign_client_is_told_why)
 {
 	static const struct {
 		const char *field, *value; /* of the record of all nodes */
@@ -373,7 +373,7 @@ static bool is_repaired(void)
 
 /* Members have changed since this client met the second node: it learns so when it reads the numbers there,
  * also if the third one knows nothing of it. Who never learns so repairs. */
-TEST(who_learns_of_a_newer_configuration_repairs_nothing)
+TEST(a_client_with_an_older_configuration_repairs_nothing)
 {
 	enum { QUARANTINE_MS = MAX_TTL_MS + 1000 + MAX_TTL_MS / 100 + 2 };
 	for (unsigned count = 2; count <= 3; count++) {

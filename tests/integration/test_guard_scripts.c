@@ -403,7 +403,7 @@ TEST(no_number_no_names)
 /* ---- admission ---- */
 
 /* The quarantine that is over is the one that was told of, of this process, and of no newer configuration. */
-TEST(who_may_admit)
+TEST(only_the_right_id_admits)
 {
 	static const struct {
 		const char *field, *value;

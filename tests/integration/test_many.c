@@ -127,7 +127,7 @@ TEST(a_node_that_takes_only_some)
 	expect_settled(client, NODES, "a");
 }
 
-TEST(what_is_refused)
+TEST(refused_options)
 {
 	static char large[REDLOCK_MAX_NAME];
 	own_client *client = open_client(REDLOCK_GUARD_OFF);

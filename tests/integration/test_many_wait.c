@@ -394,7 +394,7 @@ TEST(no_order_ends_in_a_deadlock)
 }
 
 /* Users of one of the names that never stop do not keep out who wants it with another one. */
-TEST(those_who_keep_coming_for_one_name)
+TEST(clients_that_keep_coming_for_one_name)
 {
 	struct worker workers[] = {{.names = "a b"},
 	                           {.names = "b", .plain = true, .endless = true},

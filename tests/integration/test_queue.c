@@ -307,7 +307,7 @@ TEST(offers_always_end)
 }
 
 /* Else it would be told again by whoever comes; and who is woken in vain comes at once. */
-TEST(what_cannot_be_kept_is_not_told)
+TEST(a_mark_that_cannot_be_stored_is_not_told)
 {
 	struct server *server = &servers.server[0];
 	listen_to(A);
@@ -435,7 +435,7 @@ TEST(the_key_is_handed_over)
 }
 
 /* Nobody can tell it, or its offer has ended, or it is not in line: that is a release. */
-TEST(who_does_not_come_is_not_handed_it)
+TEST(a_waiter_that_does_not_come_is_not_handed_it)
 {
 	static const char *const to[] = {OFFER_A, OFFER_B, C " 1 30000 t3", ""};
 	listen_to(B);

@@ -66,7 +66,7 @@ TEST(the_key_ends_with_the_last_of_them)
 }
 
 /* One that has ended is taken out by whoever comes, and holds nobody up. */
-TEST(who_has_ended_is_gone)
+TEST(a_reader_that_has_ended_is_gone)
 {
 	own_client *client = open_client();
 	own_lock *dead = shared_with(client, "job", 300, 0), *a = reader(client, 0);
@@ -146,7 +146,7 @@ TEST(one_upgrades_and_goes_back)
 }
 
 /* An upgrade that reaches only some is taken back at once. */
-TEST(what_was_upgraded_in_part_is_shared_again)
+TEST(a_partial_upgrade_is_undone)
 {
 	own_client *client = open_client();
 	own_lock *a = reader(client, 0), *b = reader(client, 0);
@@ -261,7 +261,7 @@ TEST(rivals_upgrade_one_at_a_time)
 
 /* ---- what is not possible ---- */
 
-TEST(what_is_refused)
+TEST(refused_options)
 {
 	own_client *client = open_client();
 	redlock_lock *lock = NULL;

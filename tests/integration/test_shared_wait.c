@@ -117,7 +117,7 @@ static void end_of_wait(struct waiter *w)
 
 /* Of one client and of two, behind one that is exclusive: all of them have it at the same time. Then one that
  * waits for an exclusive lock goes before the shared one that came behind it. */
-TEST(who_waits_together_enters_together)
+TEST(readers_that_wait_together_enter_together)
 {
 	own_client *one = open_client(), *two = open_client(), *three = open_client();
 	own_lock *w = writer(one, 0), *a = reader(two, WAIT_SOON_MS), *b = reader(two, WAIT_SOON_MS),
@@ -148,7 +148,7 @@ TEST(who_waits_together_enters_together)
 }
 
 /* A value of the caller's own has no place, and its release tells the next one all the same. */
-TEST(who_shares_by_an_own_value_wakes_who_waits)
+TEST(a_reader_with_an_own_value_wakes_waiters)
 {
 	struct raw ears[NODES];
 	struct raw_reply reply;

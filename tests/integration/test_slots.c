@@ -189,7 +189,7 @@ TEST(a_slot_is_lost_like_any_lock)
 }
 
 /* Nodes that have other slots taken give other ones: what a minority gave is given back at once. */
-TEST(votes_for_other_slots_are_none)
+TEST(votes_for_other_slots_do_not_count)
 {
 	own_client *client = fixture_open(servers.urls, NODES, 200); /* five times that is how long it tries */
 	own_lock *lock = slot_of(client, SLOTS, 0);
@@ -210,7 +210,7 @@ TEST(votes_for_other_slots_are_none)
 		assert_int_equal(servers_with_value(&servers, NODES, slot_keys[slot], "x"), NODES - 1);
 }
 
-TEST(what_is_refused)
+TEST(refused_options)
 {
 	own_client *client = open_client();
 	redlock_lock *lock = NULL;
@@ -362,7 +362,7 @@ TEST(a_release_wakes_one)
 
 /* Who waits for the name alone does not hold up those who wait for any slot, nor do they overtake it when the
  * name is all that is free. */
-TEST(those_who_wait_for_the_name)
+TEST(waiters_for_the_name)
 {
 	char entry[40];
 	snprintf(entry, sizeof entry, "1w%-27s ;", NAMED);

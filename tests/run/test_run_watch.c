@@ -60,7 +60,7 @@ TEST(a_renewal_moves_both)
 	assert_int_equal(due(&watch, 40000), 35000);
 }
 
-TEST(a_renewal_behind_term_does_not_delay_kill)
+TEST(a_renewal_after_term_does_not_delay_kill)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
