@@ -219,7 +219,7 @@ static bool ends_with(struct bytes name, struct bytes end)
 	return name.size > end.size && memcmp(name.at + name.size - end.size, end.at, end.size) == 0;
 }
 
-/* Of places and offers nothing is owed: they end by themselves. */
+/* Places and offers are owed by nobody: they end by themselves. */
 static bool is_queue(const struct key *key)
 {
 	return (ends_with(key->name, text_bytes(":redlock:queue")) ||
@@ -233,14 +233,14 @@ static void check_orphan(struct world *w, uint32_t actor, uint32_t node, const s
 	uint64_t ends_ns = node_expiry_world(&w->nodes[node], key);
 	if (ends_ns <= w->now_ns + EXPIRY_TOLERANCE_NS + w->plan.step_back_ns)
 		return;
-	/* What was handed over is known by a message, which may be lost. */
+	/* The owner of a lock that was handed over knows it by a message, which may be lost. */
 	const struct seen_token *row = token_row(&w->check, key->value);
 	if (!row->left && !row->handed)
 		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value.at, actor,
 		           (double)(ends_ns - w->now_ns) / (double)SIM_MS);
 }
 
-/* Of those that share a key, each is somebody's. */
+/* Checks each member of a shared key as a key of its own. */
 static void check_members(struct world *w, uint32_t actor, uint32_t node, const struct key *key)
 {
 	struct key member;

@@ -2,9 +2,9 @@
 /*
  * redlock-sim-differential: holds the modelled node against a real redis-server. Both get the same random
  * commands; their answers must be the same, byte for byte, and each key must end at the same millisecond. Of
- * errors of other servers than redis-server 7.0 only what the library reads of them must be the same.
+ * errors of other servers than redis-server 7.0 only the parts that the library reads must be the same.
  *
- * Time. Before and behind each command the server is asked for its TIME, all in one send. The model runs the
+ * Time. Before and after each command the server is asked for its TIME, all in one send. The model runs the
  * command at the first of the two. Mostly they are the same millisecond, and then nothing is left open, not
  * even at the instant at which a key expires. Where they differ, lives may differ by as much. Where a key
  * expires between the two, the answer is not compared and the key is deleted on both sides: that is counted
@@ -252,8 +252,8 @@ static bool some_end_within(struct diff *d, int64_t from_ms, int64_t to_ms)
 	return found;
 }
 
-/* Of the keys that a command names. One of slots looks at others of the name too, where their number was
- * another. */
+/* The lives of the keys that a command names. A command of slots looks at other slots of the name too, where
+ * their number was different. */
 static bool named_end_within(struct diff *d, const struct pair *s, const struct step *step, int64_t from_ms,
                              int64_t to_ms)
 {
@@ -279,7 +279,7 @@ static bool weighs_life(struct diff *d, const struct step *step)
 	return refuses && (step_is(step, "EVAL") || step_is(step, "EVALSHA"));
 }
 
-/* And the record beside them, where a number may have been noted. */
+/* Deletes the counters and the record beside them, where a number may have been noted. */
 static void forget_counters(struct diff *d, struct pair *s, const struct step *step)
 {
 	unsigned last = step->other_fence != 0 ? step->other_fence : step->fence;
@@ -442,8 +442,8 @@ static int report(struct diff *d)
 	return missing == 0 && rare && d->expired > 0 && d->kills > 0 ? 0 : EXIT_DIFFERS;
 }
 
-/* What comes up depends on when keys expire, and so on how fast the machine is: it goes on for what is
- * missing. */
+/* The random commands' effects depend on when keys expire, and so on the speed of the machine: the run
+ * continues until nothing is missing. */
 static bool is_enough(const struct diff *d)
 {
 	bool asked = d->number >= d->steps && d->number % PHASE_STEPS == 0;

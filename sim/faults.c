@@ -131,7 +131,7 @@ static uint32_t any_gate(struct world *w, const struct actor **ret_waiter)
 	return SIM_MAX_NODES;
 }
 
-/* What is the first node for some is not for others. */
+/* Clients disagree about the first node in the order. */
 static bool gate_split(struct world *w, int unused)
 {
 	const struct actor *waiter;
@@ -434,7 +434,7 @@ static bool client_freeze(struct world *w, int unused)
 	return true;
 }
 
-/* The same for long, its connections too: the wall clock is set right before anything runs. */
+/* Stops a client for long, its connections too: the wall clock is set right before anything runs. */
 static bool client_stop(struct world *w, int unused)
 {
 	const struct actor *a = any_process(w);

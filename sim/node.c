@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a modelled server. What it does with commands is in tests/fake. */
+/* The life of a modelled server. tests/fake has its commands. */
 #include "node.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void address_of(const struct world *w, unsigned node, char ret[64])
 		snprintf(ret, 64, "node%u:%u/%u", node, 7000 + node, w->plan.database);
 }
 
-/* What `redlock init` writes. */
+/* Writes the record that `redlock init` writes. */
 static void write_record(struct world *w, uint32_t node)
 {
 	char members[SIM_MAX_NODES * 64] = "", address[64], pass[64], ttl[24], quorum[24];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the nodes' servers tell: to the checkers, to the trace, and to what is counted. */
+/* Passes reports of the nodes' servers on: to the checkers, to the trace, and to the counters. */
 #include <stdio.h>
 
 #include "redis_call.h"
@@ -115,7 +115,7 @@ static enum redis_fate fate(struct redis *r, const struct session *s)
 	return FATE_LATE;
 }
 
-/* What is counted when a command is answered so. */
+/* The counter for a command that is answered so. */
 struct told {
 	const char *command, *answer;
 	enum sim_cover kind;
