@@ -161,6 +161,7 @@ static struct redlock_options usable(void)
 	X(probe, REDLOCK_E_INVAL, redlock_probe(NULL), redlock_probe(s->lock))                                   \
 	X(release, REDLOCK_E_INVAL, redlock_release(NULL), redlock_release(s->lock))                             \
 	X(cancel, REDLOCK_E_INVAL, redlock_cancel(NULL), redlock_cancel(s->lock))                                \
+	X(lock_set_wait, REDLOCK_E_INVAL, redlock_lock_set_wait(NULL, 0), redlock_lock_set_wait(s->lock, 0))     \
 	X(remaining_ms, 0, redlock_remaining_ms(NULL), redlock_remaining_ms(s->lock))                            \
 	X(deadline_ns, 0, redlock_deadline_ns(NULL), redlock_deadline_ns(s->lock))                               \
 	X(guard_status, REDLOCK_E_INVAL, redlock_guard_status(NULL, &to.guard), 0)                               \

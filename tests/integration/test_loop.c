@@ -126,6 +126,7 @@ TEST(timers_in_the_descriptor)
 	own_client *quick = fixture_open(servers.urls, NODES, 1000);
 	options.wait_ms = WAIT_SOON_MS;
 	options.danger_ms = 2000;
+	options.user = &options;
 	own_lock *lock = fixture_lock_with(quick, "timers", &options);
 	on_servers(0, NODES, server_must(it, "OK", "SET", "timers", "x", "PX", "1000", NULL));
 	expect_ok(lock, redlock_start_acquire(lock));
@@ -133,6 +134,7 @@ TEST(timers_in_the_descriptor)
 	for (int i = 0; i < 3; i++) {
 		struct redlock_event event = next_event(quick);
 		assert_int_equal(event.kind, kinds[i]);
+		assert_ptr_equal(event.user, &options);
 		if (i == 0)
 			expect_ok(lock, event.result);
 	}
