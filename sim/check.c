@@ -2,7 +2,7 @@
 /* The checkers. See check.h. */
 #include "check.h"
 #include "client.h"
-#include "redis_call.h"
+#include "redis_types.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static bool has_beyond(const struct world *w, const struct node *n, const struct
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
 		struct key member;
 		if (key != NULL && key->type == KEY_ZSET)
-			key = !h->alone && share_member(key, token, &member) ? &member : NULL;
+			key = !h->alone && zset_member(key, token, &member) ? &member : NULL;
 		bool has = key != NULL && bytes_equal(key->value, token) && node_expiry_world(n, key) >= until_ns;
 		if (handle_wants(h, r) && !has)
 			return false;

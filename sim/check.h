@@ -165,8 +165,8 @@ bool check_time_beyond(const struct world *w, const struct node *n, const struct
  * server that refuses writes leaves it, and says no more than "not yours". */
 bool check_is_noted(const struct world *w, const struct node *n, const struct key *beside);
 
-/* The key beside a time is stored, and the time is still as it was. */
-void check_time_stored(struct world *w, uint32_t node, const struct key *beside);
+/* A time was written over that of an old client. */
+void check_time_stored(struct world *w, uint32_t node, const struct key *key);
 
 /* The token was left to others on purpose. */
 void check_left(struct world *w, const struct handle *h);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "redis_call.h"
+#include "redis_types.h"
 #include "world.h"
 
 /* A client's idea of when a key is gone may be off by the drift between its clock and the node's. */
@@ -175,7 +176,7 @@ static uint64_t end_of_stay(const struct world *w, const struct seen_token *row,
 		struct bytes token = {row->text, row->size};
 		if (key == NULL)
 			continue;
-		if (key->type == KEY_ZSET && share_member(key, token, &member))
+		if (key->type == KEY_ZSET && zset_member(key, token, &member))
 			return node_expiry_world(n, &member);
 		if (bytes_equal(key->value, token))
 			return node_expiry_world(n, key);
@@ -243,7 +244,7 @@ static void check_orphan(struct world *w, uint32_t actor, uint32_t node, const s
 static void check_members(struct world *w, uint32_t actor, uint32_t node, const struct key *key)
 {
 	struct key member;
-	for (struct bytes rest = key->value; share_next(key, &rest, &member);) {
+	for (struct bytes rest = key->value; zset_next(key, &rest, &member);) {
 		const struct seen_token *row = token_row(&w->check, member.value);
 		if (row->actor == actor && row->life == w->actors[actor].life)
 			check_orphan(w, actor, node, &member);

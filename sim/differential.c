@@ -12,7 +12,7 @@
  * millisecond off what TIME says.
  */
 #include "differential.h"
-#include "redis_call.h"
+#include "redis_types.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -227,10 +227,7 @@ static void adopt_set(struct diff *d, struct pair *s, const struct step *step)
 	const char *at = strchr(buffer_front(&d->answer), '\n');
 	at = at != NULL ? at + 1 : buffer_front(&d->answer);
 	while (take_bulk(&at, &member) && take_bulk(&at, &ends)) {
-		char head[64];
-		int size = snprintf(head, sizeof head, "%.*s %zu:", (int)ends.size, ends.at, member.size);
-		buffer_append(&set, head, (size_t)size);
-		buffer_append(&set, member.at, member.size);
+		zset_append(&set, word_number(ends), member);
 	}
 	if (set.length > 0 && same_expiry(d, s, &look, INT64_MAX / 2))
 		keyspace_set_value(model_key_at(d, s, step, step->shared),
@@ -323,7 +320,7 @@ static void run_step(struct diff *d)
 	           ends_within(model_key(d, s, &step), from_ms, to_ms); /* it may have been set to end at once */
 	unclear |= timed && from_ms != to_ms && (weighs_life(d, &step) || step.queue != 0);
 	unclear |= timed && from_ms / 1000 != to_ms / 1000 && step.setnx != 0; /* it writes seconds */
-	unclear |= timed && step.shared != 0 && share_ends_within(model_key(d, s, &step), from_ms, to_ms);
+	unclear |= timed && step.shared != 0 && zset_ends_within(model_key(d, s, &step), from_ms, to_ms);
 	bool watches = step_is(&step, "WATCH") || step.in_multi;
 	unclear |= step.in_multi && step.key != 0 && from_ms != to_ms;
 	bool looked_at = !unclear && (!watches || from_ms == to_ms);

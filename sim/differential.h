@@ -13,7 +13,7 @@
 #include "resp.h"
 #include "servers.h"
 
-enum { STEP_WORDS = RESP_WORDS, STEP_WORD_SIZE = 128, STEP_IDS = 5 };
+enum { STEP_WORDS = 18, STEP_WORD_SIZE = 128, STEP_IDS = 5 };
 
 struct step {
 	struct bytes words[STEP_WORDS];
