@@ -6,7 +6,7 @@ static const struct script_edit extend[] = {{"extend", "redis.call(\"get\", KEYS
                                              "(redis.call(\"get\", KEYS[1]) or ARGV[1]) ~= ARGV[1]"},
                                             {0}};
 
-/* Whoever asks has the turn, whoever waits. */
+/* Any client that asks has the turn, although others wait. */
 static const struct script_edit turns[] = {
     {"enter", "(mine or line == \"\")", "true"},
     {"guarded_enter", "(mine or line == \"\")", "true"},
@@ -17,7 +17,7 @@ static const struct script_edit turns[] = {
     {"guarded_share", "(not writer or found and found < writer)", "true"},
     {0}};
 
-/* Those who are gone are waited for. */
+/* Waiters that are gone still hold up the others. */
 static const struct script_edit heads[] = {
     {NULL, "told and not (now and (told <= now or told > now + 60000))", "told"},
     {NULL, "elseif heard and heard ~= 0 then", "elseif heard then"},
@@ -33,7 +33,7 @@ static const struct script_edit fence[] = {
     {"raise", "if count < number or count > math.max(most, number) then", "if false then"},
     {0}};
 
-/* Of several names those that are free are taken. */
+/* A claim of several names takes the free ones. */
 #define EACH_SET "redis.pcall(\"set\", KEYS[i], ARGV[1], \"px\", ARGV[2])"
 #define EACH_FREE_SET "(redis.pcall(\"set\", KEYS[i], ARGV[1], \"px\", ARGV[2], \"nx\") or {})"
 #define OF_LINE "left == -2, both[2] or \"\", \"w\", nil"

@@ -131,7 +131,7 @@ TEST(database_out_of_range)
 	expect_vote(local("", "?db=16"), NULL, NULL, REDLOCK_E_NOQUORUM, REDLOCK_VOTE_DATABASE);
 	struct raw_reply reply;
 	assert_null(strstr(server_ask(&servers.server[0], &reply, "INFO", "keyspace", NULL), "keys="));
-	/* Neither does a wrong password let the operations behind it through. */
+	/* Nor does a wrong password let the operations after it through. */
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "eve", "on", ">other", "~*", "&*", "+@all", NULL);
 	expect_vote(tcp("eve:s3cret@", ""), NULL, NULL, REDLOCK_E_NOQUORUM, REDLOCK_VOTE_AUTH);
 	assert_null(strstr(server_ask(&servers.server[0], &reply, "INFO", "keyspace", NULL), "keys="));

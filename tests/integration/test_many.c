@@ -15,7 +15,7 @@ static redlock_client *open_client(int guard)
 	return fixture_open_with(&options);
 }
 
-/* Of the names in a text, which are divided by spaces. */
+/* A handle of the names in a text, which are divided by spaces. */
 static redlock_lock *many(redlock_client *client, const char *text, uint64_t wait_ms)
 {
 	struct redlock_name names[REDLOCK_MAX_NAMES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is waited for, since when, and at which place: what a handle that waits can be asked. */
+/* The getters of a waiting handle: which client it waits for, since when, and at which place. */
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
@@ -146,8 +146,8 @@ TEST(asked_by_another_thread_while_one_waits)
 	}
 }
 
-/* Waiters meet at the next one. Who has never waited, and does not know of them, asks there when it releases.
- */
+/* Waiters meet at the next one. A client that has never waited, and does not know of them, asks there when it
+ * releases. */
 TEST(the_first_gate_is_down)
 {
 	own_client *one = open_client(NULL), *two = open_client(NULL);
@@ -189,7 +189,7 @@ TEST(without_a_queue)
 	}
 }
 
-/* It waits for nobody. */
+/* The handle waits for nobody. */
 TEST(no_wait)
 {
 	own_client *one = open_client(NULL);

@@ -97,7 +97,7 @@ TEST(a_malformed_list_is_empty)
 	assert_true(runs_has(&run, NULL, "a") && !runs_has(&run, NULL, "%") && !runs_has(&run, NULL, "b"));
 }
 
-/* Under a sanitizer: nothing behind its end is read. */
+/* Under a sanitizer: nothing after its end is read. */
 TEST(whatever_bytes_it_has)
 {
 	static const char some[] = "t,plain,0,1,2,a%4, 9\xff\nshared";
