@@ -71,8 +71,7 @@ bool rl_handshake_begin(struct rl_link *l, bool waits)
 {
 	forget(l);
 	l->gate = waits; /* INFO */
-	/* A Sentinel refuses SELECT; INFO before it says why. */
-	return push_auth(l) && push(l, RL_SETUP_ID, NULL) && push(l, RL_SETUP_INFO, NULL) && push_select(l) &&
+	return push_auth(l) && push_select(l) && push(l, RL_SETUP_ID, NULL) && push(l, RL_SETUP_INFO, NULL) &&
 	       push(l, RL_SETUP_PROBE, NULL);
 }
 
@@ -142,6 +141,11 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 	const struct rl_reply_value *v = &reply->value;
 	bool error = v->type == RL_REPLY_ERROR;
 	bool needed = openings[setup].needed;
+	if (error && setup == RL_SETUP_SELECT && rl_answer_of_error(v->text) == REDLOCK_VOTE_COMMAND) {
+		rl_link_fail(l, REDLOCK_VOTE_SERVICE,
+		             "it has no SELECT, as a Sentinel: give the address of its master");
+		return false;
+	}
 	if (error && (needed || rl_handshake_turns_away(v->text))) {
 		rl_link_fail(l, rl_answer_of_error(v->text), v->text);
 		return false;
