@@ -36,6 +36,8 @@ test_packages=(
 	binutils       # readelf, objdump: what hardening has left in the binaries
 	systemd        # the unit files of examples, under it
 	spin           # model checker
+	z3             # prover
+	cvc5           # another one, which must agree
 	valgrind       # memory errors that sanitizers miss
 	clang-format   # layout of the code
 	clang-tidy     # linter
