@@ -114,7 +114,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new(redlock_client *client, cons
                                                     const struct redlock_lock_options *options,
                                                     redlock_lock **ret_lock);
 
-/* The same for a name of any bytes, NULs among them. */
+/* As redlock_lock_new(), for a name of any bytes, NULs among them. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_bytes(redlock_client *client, const void *name,
                                                           size_t name_len,
                                                           const struct redlock_lock_options *options,

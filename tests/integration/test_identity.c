@@ -32,8 +32,8 @@ TEST(same_url_twice)
 	expect_duplicate_at_open("redis://host:6379", "redis://HOST");
 }
 
-/* Refused when the same identity shows behind two addresses, and nothing is left behind. A quorum of the
- * first two answers may come before the second of the pair has said who it is, so it may take some tries. */
+/* The client is refused when one identity shows at two addresses, and no key is left. A quorum of the first
+ * two answers may come before the second of the pair has reported its run_id, so it may take some tries. */
 static void expect_duplicate_when_seen(const char *first, const char *second)
 {
 	const char *urls[] = {first, second, servers.urls[2]};
@@ -123,8 +123,8 @@ TEST(info_forbidden)
 	expect_full_service(client);
 }
 
-/* And one server with three names has one vote, as soon as an answer proves it: under two of them it refused
- * the token, and has it all the same. */
+/* One server with three names has one vote, as soon as an answer proves it: under two of them it refused the
+ * token, and has it all the same. */
 TEST(info_forbidden_under_three_names)
 {
 	own_proxy proxy;
@@ -205,7 +205,8 @@ TEST(scripts_and_watch_forbidden)
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_release(lock));
 	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
 	assert_true(server_has(&servers.server[0], "scriptless"));
-	/* It cannot be given back, and it is said so: owed for ever would be as wrong as settled. */
+	/* The key cannot be given back, and the client says so: to owe it for ever would be as wrong as to call
+	 * it settled. */
 	struct redlock_node_status status = {.size = sizeof status};
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	expect_ok(NULL, redlock_node_status(client, 0, &status));
