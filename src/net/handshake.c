@@ -143,7 +143,7 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 	bool needed = openings[setup].needed;
 	if (error && setup == RL_SETUP_SELECT && rl_answer_of_error(v->text) == REDLOCK_VOTE_COMMAND) {
 		rl_link_fail(l, REDLOCK_VOTE_SERVICE,
-		             "it has no SELECT, as a Sentinel: give the address of its master");
+		             "one without databases such as a Sentinel: give the address of its master");
 		return false;
 	}
 	if (error && (needed || rl_handshake_turns_away(v->text))) {
