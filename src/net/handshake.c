@@ -166,11 +166,21 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 	return true;
 }
 
+/* The server is reached, so why it was not before is history: votes and messages must not tell it. */
+static void forget_outage(struct rl_link *l)
+{
+	if (l->failure != REDLOCK_VOTE_DOWN && l->failure != REDLOCK_VOTE_CLOSED)
+		return;
+	l->failure = REDLOCK_VOTE_PENDING;
+	l->failure_text[0] = '\0';
+}
+
 bool rl_handshake_done(struct rl_link *l, uint64_t now_ns)
 {
 	rl_outbox_pop(&l->setup);
 	if (l->setup.count > 0)
 		return false;
 	l->opened_ns = now_ns;
+	forget_outage(l);
 	return true;
 }
