@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What must come up among the random commands of the differential test. */
+/* Answers that must come up among the random commands of the differential test. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
@@ -48,7 +48,7 @@ static struct kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0], NATIVE_KINDS = 3 };
 
-/* What a server answers that has none of the comparing commands, or one. */
+/* The answers of a server that has none of the comparing commands, or one of them. */
 static struct kind native_kinds[][NATIVE_KINDS] = {
     [NATIVE_NONE] = {{"COMMAND", {"*2\r\n$-1\r\n$-1\r\n"}, {0}},
                      {"DELEX", {"-ERR unknown command"}, {0}},

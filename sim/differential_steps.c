@@ -50,8 +50,8 @@ static void add_key(struct step *s, struct prng *p)
 	add(s, PICK(p, "one", "two", "three", "a key with spaces\r\n"));
 }
 
-/* What stands in the queue of one of them: those who wait, and were woken, or could not be told, until now or
- * later; and what is no entry at all. */
+/* Writes the queue of one of the names: waiters that were woken, or could not be told, until now or later;
+ * and text that is not an entry at all. */
 static void add_queue(struct step *s, struct prng *p)
 {
 	char text[STEP_WORD_SIZE] = "", until[24];
@@ -190,7 +190,7 @@ static void draw_other_type(struct step *s, struct prng *p)
 	add_value(s, p);
 }
 
-/* What admits to the node set, or does not. */
+/* Writes a pass that admits to the node set, or one that does not. */
 static void add_pass(struct step *s, struct prng *p, const char *run_id)
 {
 	char *text = s->text[s->count];
@@ -255,7 +255,7 @@ static void draw_record(struct step *s, struct prng *p, const char *run_id)
 	}
 }
 
-/* Of the name of the same step. */
+/* Writes the key beside the name of the same step. */
 static void add_side_key(struct step *s, const char *what)
 {
 	struct buffer key = {0};
@@ -265,7 +265,7 @@ static void add_side_key(struct step *s, const char *what)
 	buffer_free(&key);
 }
 
-/* Two names, and their queues behind them. Who waits for one of them has said for which. */
+/* Two names, and their queues after them. A waiter for one of them has said for which. */
 static void add_names(struct step *s, struct prng *p)
 {
 	bool order = prng_chance(p, 800);
@@ -323,7 +323,7 @@ static int64_t keys_of(const struct rl_word *word, unsigned slots)
 	return keys;
 }
 
-/* Those behind the first one. */
+/* The slots after the first one. */
 static void add_slots(struct step *s, unsigned slots)
 {
 	s->slots = s->count;
@@ -335,7 +335,7 @@ static void add_slots(struct step *s, unsigned slots)
 	}
 }
 
-/* What some rows find is made by themselves alone; and those by time have one form of many. */
+/* The keys that some rows look for are made only by those rows; and rows by time have one form of many. */
 static const struct rl_op *draw_op(struct prng *p)
 {
 	enum {
@@ -361,7 +361,7 @@ static unsigned draw_slots(const struct rl_op *op, struct prng *p)
 	return is ? 2 + (unsigned)prng_below(p, 2) - prng_chance(p, 100) : 0;
 }
 
-/* What only a row of slots has, or has otherwise. */
+/* Words that only a row of slots has, or has in another form. */
 static bool draw_slot_word(struct step *s, struct prng *p, enum rl_word_kind kind, unsigned slots)
 {
 	if (slots == 0)

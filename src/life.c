@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a lock handle: it is made and freed. */
+/* The life of a lock handle: it is made, changed and freed. */
 #include "life.h"
 
 #include <stdlib.h>
@@ -17,12 +17,12 @@
 
 /* ---- making ---- */
 
-/* What a handle is for: a name, and others. */
+/* The names of a handle: the first, and others. */
 struct names {
 	const struct redlock_name *list;
 	size_t count;
 	bool several;         /* made by redlock_lock_new_many(), also with one name */
-	struct rl_slice also; /* those behind the first, with their prefixes */
+	struct rl_slice also; /* the names after the first, with their prefixes */
 };
 
 /* Behind the handle: votes, name, token, other names. */
@@ -94,6 +94,12 @@ static bool are_names(const redlock_client *c, const struct names *names)
 	return true;
 }
 
+/* A node of a guarded set is heard for as long as the handle waits. */
+static void hurry(struct rl_set *set, const struct rl_rules *rules)
+{
+	rl_set_hurry(set, rl_time_min(rules->wait_ns, rules->noquorum_wait_ns), rules->node_timeout_ns);
+}
+
 static int make(redlock_client *c, const struct names *names, const struct redlock_lock_options *options,
                 redlock_lock **ret)
 {
@@ -121,7 +127,7 @@ static int make(redlock_client *c, const struct names *names, const struct redlo
 	}
 	lock->client = c;
 	if (set != NULL) {
-		rl_set_hurry(set, rl_time_min(rules->wait_ns, rules->noquorum_wait_ns), rules->node_timeout_ns);
+		hurry(set, rules);
 		set->hears_all = set->hears_all || policy->draws;
 	}
 	rl_registry_add(&c->handles, lock);
@@ -204,6 +210,42 @@ int redlock_lock_new_many(redlock_client *client, const char *const *names, size
 	for (size_t i = 0; i < count; i++)
 		list[i] = (struct redlock_name){names[i], names[i] == NULL ? 0 : strlen(names[i])};
 	return redlock_lock_new_many_bytes(client, list, count, options, ret_lock);
+}
+
+/* ---- changing ---- */
+
+static int set_wait(redlock_client *c, redlock_lock *lock, uint64_t wait_ns)
+{
+	const struct rl_rules *old = lock->core.rules;
+	struct rl_rules wanted;
+	memcpy(&wanted, old, sizeof wanted);
+	wanted.wait_ns = wait_ns;
+	if (old->noquorum_wait_ns == old->wait_ns)
+		wanted.noquorum_wait_ns = wait_ns;
+	const struct rl_rules *rules = rl_registry_share_rules(&c->handles, &wanted);
+	if (rules == NULL)
+		return REDLOCK_E_NOMEM;
+	lock->core.rules = rules;
+	rl_registry_drop_rules(&c->handles, old);
+	if (c->nodes.set != NULL)
+		hurry(c->nodes.set, rules);
+	return 0;
+}
+
+int redlock_lock_set_wait(redlock_lock *lock, uint64_t wait_ms)
+{
+	RL_NO_CANCEL;
+	int error = rl_client_enter_lock(lock);
+	if (error < 0)
+		return error;
+	redlock_client *c = lock->client;
+	uint64_t wait_ns = rl_time_ms(wait_ms);
+	if (lock->waiter != NULL || rl_state_acquires(&lock->core))
+		error = REDLOCK_E_STATE;
+	else if (wait_ns != lock->core.rules->wait_ns)
+		error = set_wait(c, lock, wait_ns);
+	rl_loop_leave(&c->loop);
+	return error;
 }
 
 /* ---- freeing ---- */

@@ -26,8 +26,8 @@ void rl_nodes_connect(struct rl_nodes *ns, uint64_t now)
 
 /* ---- asking ---- */
 
-/* Who waits asks its gate by another operation, unless that is refused there; and the others, for a token
- * that they may have. */
+/* A waiter asks its gate by another operation, unless that is refused there; and the other nodes, if its
+ * token may be there. */
 static void look_at_queue(struct rl_request *request, const struct rl_node *n, unsigned operation)
 {
 	bool enters = (request->enter >> n->id & 1) != 0 && rl_node_may_queue(n);
@@ -163,7 +163,7 @@ bool rl_nodes_may_ask_again(const struct rl_nodes *ns, unsigned index)
 
 /* ---- who they are ---- */
 
-/* Its identity, which it has under all of its addresses. */
+/* The identity of the node's server, which is the same under all of its addresses. */
 static const char *known_as(const struct rl_node *n)
 {
 	return n->link.facts.run_id[0] != '\0' ? n->link.facts.run_id : n->link.endpoint.address;
@@ -252,7 +252,7 @@ bool rl_nodes_are_identified(const struct rl_nodes *ns)
 	return true;
 }
 
-/* One that never connected, and has failed, is not waited for. */
+/* A node that never connected, and has failed, is not waited for. */
 bool rl_nodes_look_ordered(const struct rl_nodes *ns)
 {
 	for (unsigned i = 0; i < ns->count; i++) {

@@ -99,7 +99,7 @@ static inline bool rl_nodes_are_ordered(const struct rl_nodes *ns)
 /* A node has told what it knows of the set: that may change what the others are asked. */
 void rl_nodes_settle(struct rl_nodes *nodes, uint64_t now_ns);
 
-/* Of a guarded set: time has passed that our clock did not show. */
+/* Tells the nodes of a guarded set that time has passed that our clock did not show. */
 void rl_nodes_leap(struct rl_nodes *nodes, uint64_t leap_ns);
 
 /* ---- new credentials ---- */

@@ -128,7 +128,8 @@ static struct rl_shared_rules *make_rules(const struct rl_rules *rules)
 	return shared;
 }
 
-/* Of rules that are shared, without a search: a program may have as many of them as locks. */
+/* The shared rules of which `rules` is a part, without a search: a program may have as many of them as locks.
+ */
 static struct rl_shared_rules *shared_of(const struct rl_rules *rules)
 {
 	return (struct rl_shared_rules *)((char *)rules - offsetof(struct rl_shared_rules, rules));
@@ -161,7 +162,7 @@ void rl_registry_drop_rules(struct rl_registry *r, const struct rl_rules *rules)
 
 /* ---- events ---- */
 
-/* Those that are events. */
+/* The bits of the observations that are events. */
 static unsigned pullable(uint32_t observed)
 {
 #define EVENT_BIT(name, words, event) | ((event) != 0 ? RL_OBSERVE_##name : 0u)
@@ -199,7 +200,7 @@ bool rl_registry_pull(struct rl_registry *r, struct redlock_event *ret)
 		return false;
 	unsigned number = (unsigned)__builtin_ctz(lock->pending);
 	lock->pending &= (uint8_t)(lock->pending - 1);
-	*ret = (struct redlock_event){.lock = lock, .kind = rl_observe_events[number]};
+	*ret = (struct redlock_event){.lock = lock, .kind = rl_observe_events[number], .user = lock->user};
 	if (ret->kind == REDLOCK_EVENT_DONE) {
 		ret->operation = lock->done_operation;
 		ret->result = lock->done_result;

@@ -39,6 +39,8 @@ struct redlock_event {
 	enum redlock_event_kind kind;
 	enum redlock_operation operation; /* DONE: which */
 	int result;                       /* DONE: 0 or the error that the blocking call would return */
+	void *user;                       /* that of the handle's options. Where another thread may have freed
+	                                     the handle meanwhile, `lock` must not be used, but this can be */
 };
 
 /* As the blocking calls, but these only start the operation: the result comes from redlock_next(). Nothing is

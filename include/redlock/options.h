@@ -26,8 +26,10 @@ extern "C" {
 #define REDLOCK_NEVER_NS UINT64_MAX
 #define REDLOCK_DEFAULT_DANGER UINT64_MAX /* as danger_ms: a sixth of the TTL */
 
-/* The value of a macro of these headers by its name without the prefix, "MAX_NODES" or "FOREVER": for
- * languages that do not read C headers. 0: there is no such limit. */
+/* The value of a macro of these headers by its name without the prefix, "MAX_NODES" or "FOREVER"; and the
+ * size of a struct that begins with its size, in this library: "sizeof redlock_options". For languages that
+ * do not read C headers, and for programs that check when they start that the library is not older than the
+ * header that they were built with. 0: there is no such limit or struct. */
 REDLOCK_API uint64_t redlock_constant(const char *name);
 
 /* ---- Of clients ---- */
@@ -45,8 +47,8 @@ struct redlock_options {
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */
 	const char *prefix;       /* put before every name; NULL: none */
-	const char *owner;        /* label put behind tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none. Tokens
-	                             of REDLOCK_COMPAT_SETNX_SAFE have none. */
+	const char *owner;        /* label put after tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none. Tokens of
+	                             REDLOCK_COMPAT_SETNX_SAFE have none. */
 	unsigned quorum;          /* 0: a majority, N/2+1. More may be asked for, less is refused. */
 	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. It matters only when no quorum answers. */
 	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */

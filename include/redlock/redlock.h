@@ -114,7 +114,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new(redlock_client *client, cons
                                                     const struct redlock_lock_options *options,
                                                     redlock_lock **ret_lock);
 
-/* The same for a name of any bytes, NULs among them. */
+/* As redlock_lock_new(), for a name of any bytes, NULs among them. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_bytes(redlock_client *client, const void *name,
                                                           size_t name_len,
                                                           const struct redlock_lock_options *options,
@@ -176,6 +176,11 @@ REDLOCK_API int redlock_release(redlock_lock *lock);
  * CANCELLED, and releases the votes of an acquire. Any thread. 0, also if nothing ran. Errors: FORKED, STATE.
  */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
+
+/* Changes `wait_ms` of the handle, for the acquires that begin later: a program that tries, waits, and waits
+ * until a deadline needs one handle only. A `noquorum_wait_ms` that is as long as the old wait changes with
+ * it. Errors: STATE (an acquire of this handle runs), INVAL, NOMEM, FORKED. */
+REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_set_wait(redlock_lock *lock, uint64_t wait_ms);
 
 /* How long the lock may be relied on, by the clock; 0: under a millisecond, not held, or lost. Any thread. */
 REDLOCK_API uint64_t redlock_remaining_ms(const redlock_lock *lock);

@@ -87,9 +87,9 @@ uint64_t rl_acquire_patience(struct rl_lock *l, int result)
 	return rl_time_min(l->wait_until_ns, l->quorum_until_ns);
 }
 
-/* What an attempt proves. One that the end of the wait cut off before its votes were in proves less than the
- * one before it: a lock that was busy all the time is not "no quorum" because of a last try that was too
- * short. */
+/* The result of an attempt. An attempt that was cut short by the end of the wait, before its votes were in,
+ * is weaker evidence than the previous one: a lock that was busy all the time does not become "no quorum"
+ * because the last try was too short. */
 static int verdict_of(struct rl_lock *l, const struct rl_event *e, int result)
 {
 	bool cut_off = l->round.deadline_ns < rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);

@@ -55,7 +55,8 @@ static void take(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
 	rl_enter_decide(l, e, fx);
 }
 
-/* What is not wanted is released: but never the token that we claim or hold. */
+/* A lock that is handed over and not wanted is released; but never the token that this handle claims or
+ * holds. */
 void rl_take_message(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	bool in_time = l->offered_ns <= e->offered_ns && e->offered_ns <= e->now_ns;

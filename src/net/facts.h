@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a server has said of itself while a connection opened. */
+/* Facts that a server has reported about itself while a connection opened. */
 #ifndef RL_NET_FACTS_H
 #define RL_NET_FACTS_H
 

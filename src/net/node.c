@@ -211,7 +211,7 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 
 /* ---- answers ---- */
 
-/* What became of the request that was not answered is not known. */
+/* Breaks the connection. The outcome of the request that was not answered is unknown. */
 static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 {
 	rl_link_fail(&n->link, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
@@ -231,7 +231,7 @@ static bool is_quoted(const struct rl_node *n, const struct rl_entry *entry, str
 	return rl_slice_same(rl_request_word(bytes, entry->operation, form, RL_WORD_TOKEN), text);
 }
 
-/* Of a guarded set: by its forms an answer says more, and quotes the token. */
+/* Reads an answer of a guarded set: in its forms an answer says more, and quotes the token. */
 static __attribute__((noinline)) void read_guarded(struct rl_node *n, const struct rl_entry *entry,
                                                    const struct rl_reply *reply, struct rl_vote *vote,
                                                    uint64_t now_ns)
@@ -341,12 +341,12 @@ static __attribute__((noinline)) bool must_wait(struct rl_node *n, const struct 
 	return front->step == RL_STEP_NONE && rl_admission_weigh(n, front, reply, &vote) == RL_ADMISSION_WAITS;
 }
 
-/* The server has said who it is, or does not. The ghosts of another process died with it; those of this one
- * are killed before the first operation is sent.
+/* The server has reported its run_id, or will not. The ghosts of another process died with it; those of this
+ * one are killed before the first operation is sent.
  *
- * Another server, by address and identity, may have taken over the name. What is owed follows the name, as
- * the votes do: that server may have a copy of the keys, and the one before no longer counts. But its "not
- * there" says nothing of the one before, which may live on with its keys, and come back. */
+ * Another server, by address and identity, may have taken over the name. Debts follow the name, as the votes
+ * do: that server may have a copy of the keys, and the one before no longer counts. But its "not there" says
+ * nothing of the one before, which may live on with its keys, and come back. */
 static void meet(struct rl_node *n, uint64_t now_ns)
 {
 	struct rl_link *l = &n->link;
@@ -401,7 +401,7 @@ static void take_setup(struct rl_node *n, const struct rl_entry *front, const st
 		take_opening(n, setup, reply, now_ns);
 }
 
-/* What has a vote without a reply of its own. */
+/* Pulls the next answer of a request that has a vote without a reply of its own. */
 static bool next_unasked(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
 	return (n->talk.resolved > 0 && next_of_talk(n, ret, now_ns)) ||

@@ -128,7 +128,7 @@ static bool cut_number(struct rl_slice *rest, uint64_t *ret)
 	return cut(rest, &word) && (is_none(word) || read_digits(word, ret));
 }
 
-/* Of counters. What is missing or was damaged costs the node its numbers, and not its vote. */
+/* Cuts off a counter. One that is missing or was damaged costs the node its numbers, and not its vote. */
 static bool cut_count(struct rl_slice *rest, uint64_t *ret)
 {
 	struct rl_slice word;
@@ -310,7 +310,8 @@ void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_tim
 	set->plain_patience_ns = rl_time_min(set->plain_patience_ns, attempt_ns);
 }
 
-/* It stays plain while nodes come and go, until it is doubted, or a record is seen. */
+/* Decides whether the set is plain or guarded. A plain set stays plain while nodes come and go, until it is
+ * doubted, or a record is seen. */
 static void weigh(struct rl_set *set)
 {
 	bool guarded = rl_set_is_guarded(set);
@@ -426,7 +427,8 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 		       "it has no record of a guarded node set: `redlock init` writes it");
 }
 
-/* Of another set, or by fewer nodes than a quorum: of a set that is known to be guarded it says nothing. */
+/* Judges a record that says "plain". If it is of another set, or if fewer nodes than a quorum have one, it
+ * proves nothing about a set that is known to be guarded. */
 static void judge_plain(const struct rl_set *set, struct rl_set_opinion *ret)
 {
 	if (rl_set_is_guarded(set))
@@ -451,8 +453,9 @@ static void judge_silent(const struct rl_set *set, const struct rl_set_record *r
 		refuse(ret, r->failure, is_barred(r) && r->failure == REDLOCK_VOTE_NOPERM ? record_rights : NULL);
 }
 
-/* Whose members are others; an admitted node is believed, of another process its record may be as old as a
- * backup. */
+/* The reason not to trust a record: its node set, configuration or members are others. Only an admitted
+ * record written for the running process is trusted; the record of another process may be as old as a backup.
+ */
 static const char *difference(const struct rl_set *set, const struct rl_set_record *r)
 {
 	if (set->id[0] != '\0' && r->set[0] != '\0' && strcmp(set->id, r->set) != 0)

@@ -80,7 +80,7 @@ bool rl_method_refuse(struct rl_methods *methods, enum rl_form form, const char 
 bool rl_method_forget(struct rl_methods *methods, const struct rl_op *op, enum rl_form form,
                       const char *error);
 
-/* The answer to a script, or to anything else; `error`: NULL if it is none. */
+/* Learns from the answer to a script, or to another request; `error`: NULL if it is not an error. */
 void rl_method_learn_error(struct rl_methods *methods, const struct rl_op *op, enum rl_form form,
                            const char *error);
 static inline void rl_method_learn(struct rl_methods *m, const struct rl_op *op, enum rl_form form,

@@ -308,7 +308,7 @@ lists() { # NODE RIGHT: it is among those that the user lacks
 	doctor 2 "${as_user[@]}"
 	finds 1 rights error "rights that locks need: +get"
 	finds 2 rights error "neither scripts nor transactions"
-	finds 3 rights warning "lacks +client|kill +info: behind a broken connection"
+	finds 3 rights warning "lacks +client|kill +info: after a broken connection"
 	finds 3 unseen unseen "INFO is not permitted"
 	finds 4 rights note "lacks +time: waiters have no queue"
 	finds 4 unseen unseen "TIME is not permitted"

@@ -4,8 +4,8 @@
  * forms. No fake has a list of its own of what the library sends, so that a new row needs none.
  *
  * Only this is read from the table. What a server does with a command and what it answers is written by hand
- * (redis_keys.c, redis_script.c), as are the words and the answers that the tests expect of each row
- * (expected.h): else a wrong row would be held against itself.
+ * (redis_keys.c and others; a script by its own text), as are the words and the answers that the tests expect
+ * of each row (expected.h): else a wrong row would be held against itself.
  */
 #pragma once
 

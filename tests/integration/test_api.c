@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What holds for every function of the header: NULL is an error and no crash, and pthread_cancel(3) ends no
- * thread inside. */
+/* Rules for every function of the header: NULL is an error and no crash, and pthread_cancel(3) ends no thread
+ * inside. */
 #include <glob.h>
 #include <pthread.h>
 #include <regex.h>
@@ -161,6 +161,7 @@ static struct redlock_options usable(void)
 	X(probe, REDLOCK_E_INVAL, redlock_probe(NULL), redlock_probe(s->lock))                                   \
 	X(release, REDLOCK_E_INVAL, redlock_release(NULL), redlock_release(s->lock))                             \
 	X(cancel, REDLOCK_E_INVAL, redlock_cancel(NULL), redlock_cancel(s->lock))                                \
+	X(lock_set_wait, REDLOCK_E_INVAL, redlock_lock_set_wait(NULL, 0), redlock_lock_set_wait(s->lock, 0))     \
 	X(remaining_ms, 0, redlock_remaining_ms(NULL), redlock_remaining_ms(s->lock))                            \
 	X(deadline_ns, 0, redlock_deadline_ns(NULL), redlock_deadline_ns(s->lock))                               \
 	X(guard_status, REDLOCK_E_INVAL, redlock_guard_status(NULL, &to.guard), 0)                               \
@@ -374,7 +375,7 @@ static void *acquire(void *lock)
 	return result == 0 ? NULL : lock;
 }
 
-/* Those that are cancelled while they lead or sleep do not take the others with them, and are not torn out
+/* Threads that are cancelled while they lead or sleep do not take the others with them, and are not torn out
  * of their own call either: they have the lock when they end. */
 static void expect_others_go_on(bool keeper)
 {

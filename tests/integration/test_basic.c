@@ -228,4 +228,28 @@ TEST(a_key_that_nobody_holds_by_keeps_no_waiter)
 	}
 }
 
+/* Each wait of one handle is the one that was set last, and only an acquire that runs keeps it from being
+ * changed. */
+TEST(a_handle_tries_and_then_waits)
+{
+	own_settled *client = open_nodes(3);
+	own_lock *holder = fixture_held(client, "waits", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "waits", WAIT_LONG_TTL_MS, 0);
+	struct redlock_terms terms = {.size = sizeof terms};
+	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
+	expect_ok(lock, redlock_lock_set_wait(lock, REDLOCK_FOREVER));
+	expect_ok(lock, redlock_lock_terms(lock, &terms));
+	assert_true(terms.noquorum_wait_ms == REDLOCK_FOREVER);
+	expect_ok(lock, redlock_start_acquire(lock));
+	expect_result(lock, REDLOCK_E_STATE, redlock_lock_set_wait(lock, 0));
+	expect_ok(holder, redlock_release(holder));
+	assert_driven(client, redlock_remaining_ms(lock) > 0);
+	expect_ok(lock, redlock_lock_set_wait(lock, 0)); /* a held lock stays held */
+	assert_true(redlock_remaining_ms(lock) > 0);
+	expect_result(holder, REDLOCK_E_BUSY, redlock_acquire(holder));
+	struct redlock_event event = {.size = sizeof event};
+	assert_int_equal(redlock_next(client, &event), 1);
+	expect_ok(lock, redlock_release(lock));
+}
+
 SERVER_TESTS(7)

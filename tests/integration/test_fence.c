@@ -125,7 +125,7 @@ static redlock_lock *both_lock(redlock_client *client, uint64_t wait_ms)
 	return lock;
 }
 
-/* It is above those of each name, and theirs above it, also if it was waited for. */
+/* The number is above those of each name, and theirs above it, also if it was waited for. */
 TEST(several_names_have_one_number)
 {
 	record_write(&servers, NODES, TTL_MS, "1000");
@@ -174,7 +174,7 @@ TEST(several_names_that_were_waited_for)
 	expect_settled(waiter, NODES, "job");
 }
 
-/* Who shares has no number; each upgrade has one, above all before, and what follows is above it. */
+/* A shared lock has no number; each upgrade has one, above all before, and later numbers are above it. */
 TEST(an_upgrade_has_a_number)
 {
 	record_write(&servers, NODES, TTL_MS, "1000");
@@ -243,7 +243,7 @@ TEST(no_counters_no_lock)
 	}
 }
 
-TEST(what_has_no_number)
+TEST(locks_without_a_number)
 {
 	struct redlock_lock_options options = fixture_options(TTL_MS);
 	redlock_lock *lock;

@@ -162,8 +162,8 @@ TEST(info_forbidden)
 	expect_full_service(client);
 }
 
-/* And one server with three names has one vote, as soon as an answer proves it: under two of them it refused
- * the token, and has it all the same. */
+/* One server with three names has one vote, as soon as an answer proves it: under two of them it refused the
+ * token, and has it all the same. */
 TEST(info_forbidden_under_three_names)
 {
 	own_proxy proxy;
@@ -252,7 +252,8 @@ TEST(scripts_and_watch_forbidden)
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_release(lock));
 	assert_vote(lock, 0, REDLOCK_VOTE_NOPERM);
 	assert_true(server_has(&servers.server[0], "scriptless"));
-	/* It cannot be given back, and it is said so: owed for ever would be as wrong as settled. */
+	/* The key cannot be given back, and the client says so: to owe it for ever would be as wrong as to call
+	 * it settled. */
 	struct redlock_node_status status = {.size = sizeof status};
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	expect_ok(NULL, redlock_node_status(client, 0, &status));

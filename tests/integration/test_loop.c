@@ -25,7 +25,7 @@ static void free_locks(void)
 		redlock_lock_free(locks[i]);
 }
 
-/* What a loop around the client does until there is an event: process, then poll the one descriptor. */
+/* A loop around the client until there is an event: process, then poll the one descriptor. */
 static struct redlock_event next_event(redlock_client *from)
 {
 	struct redlock_event event = {.size = sizeof event};
@@ -126,6 +126,7 @@ TEST(timers_in_the_descriptor)
 	own_client *quick = fixture_open(servers.urls, NODES, 1000);
 	options.wait_ms = WAIT_SOON_MS;
 	options.danger_ms = 2000;
+	options.user = &options;
 	own_lock *lock = fixture_lock_with(quick, "timers", &options);
 	on_servers(0, NODES, server_must(it, "OK", "SET", "timers", "x", "PX", "1000", NULL));
 	expect_ok(lock, redlock_start_acquire(lock));
@@ -133,6 +134,7 @@ TEST(timers_in_the_descriptor)
 	for (int i = 0; i < 3; i++) {
 		struct redlock_event event = next_event(quick);
 		assert_int_equal(event.kind, kinds[i]);
+		assert_ptr_equal(event.user, &options);
 		if (i == 0)
 			expect_ok(lock, event.result);
 	}
@@ -149,7 +151,7 @@ TEST(cancel_of_started_acquires)
 		expect_ok(locks[i], redlock_cancel(locks[i]));
 	collect(REDLOCK_OP_ACQUIRE, REDLOCK_E_CANCELLED);
 	on_servers(0, NODES, server_resume(it));
-	/* What had been sent is taken back. */
+	/* Sent claims are taken back. */
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(keys_everywhere(), 0);
 	start_all(redlock_start_acquire);
@@ -190,8 +192,8 @@ TEST(free_with_operations_in_flight)
 	}
 }
 
-/* What is held when the client is closed is released, without waiting: sent, that is. (That many releases,
- * larger than what a server reads at once, arrive too is promised by redlock_drain() alone.) */
+/* Locks that are held when the client is closed are released, without waiting: sent, that is. (That many
+ * releases, larger than what a server reads at once, arrive too is promised by redlock_drain() alone.) */
 TEST(close_before_free)
 {
 	enum { HELD = 4 };

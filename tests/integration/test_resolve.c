@@ -140,7 +140,7 @@ static void *heal_names(void *unused)
 	return unused;
 }
 
-/* Whoever waits for a lock goes on waiting: names may come back, as they do when a whole cluster starts. */
+/* A waiter for a lock goes on waiting: names may come back, as they do when a whole cluster starts. */
 TEST(names_that_come_back)
 {
 	static const int codes[] = {EAI_AGAIN, EAI_NONAME};

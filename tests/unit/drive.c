@@ -28,7 +28,7 @@ struct rl_rules drive_waiting_rules(unsigned node_count, uint64_t wait_ms)
 	return rules;
 }
 
-/* Who reads on behind the last node finds votes and numbers there, which must not count. */
+/* A read past the last node would find these votes and numbers, which must not count. */
 static void lay_out_no_nodes(struct drive *d)
 {
 	for (unsigned i = d->rules.node_count; i < REDLOCK_MAX_NODES; i++) {
@@ -47,7 +47,7 @@ void drive_init(struct drive *d, const struct rl_rules *rules)
 	lay_out_no_nodes(d);
 }
 
-/* What the core borrows lies beside it, also when it was copied. */
+/* Lends the core the memory beside it, also after a copy. */
 static void lend(struct drive *d)
 {
 	d->lock.rules = &d->rules;

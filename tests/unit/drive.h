@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Drives the core under virtual time and keeps what it says as text: one trace line per step, with the error
- * of a refused operation behind it. Votes of one moment that change nothing but the count are told in the
- * line of the one behind them. A scenario is a list of calls, then drive_expect() with the whole text.
+ * of a refused operation after it. Votes of one moment that change nothing but the count share a line with
+ * the next one. A scenario is a list of calls, then drive_expect() with the whole text.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ struct drive {
 	bool anonymous;   /* there are nodes that do not say who they are */
 	char text[16384];
 	size_t used, line; /* and where its last line begins */
-	bool quiet;        /* that is a vote that changed nothing else: another may stand behind it */
+	bool quiet;        /* that is a vote that changed nothing else: another may follow it */
 };
 
 /* The rules of most scenarios: a majority of `node_count`, TTL 30 s, node timeout 200 ms, drift 1 % + 2 ms
@@ -45,7 +45,7 @@ void drive_init(struct drive *d, const struct rl_rules *rules);
 /* Starts, and acquires at 0 ms with the votes of a quorum. The text is forgotten; the round is #1. */
 void drive_hold(struct drive *d, const struct rl_rules *rules);
 
-/* The same, as values. */
+/* As the functions above, as values. */
 struct drive drive_idle(struct rl_rules rules);
 struct drive drive_held(struct rl_rules rules);
 

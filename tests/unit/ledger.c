@@ -85,7 +85,7 @@ static void note_vote(struct ledger *l)
 		l->may_exist &= ~(1u << e->node);
 }
 
-/* Who takes the lock by ENTER leaves the queue. */
+/* A waiter that takes the lock by ENTER leaves the queue. */
 static void note_place(struct ledger *l)
 {
 	const struct rl_event *e = &l->event;
@@ -356,7 +356,8 @@ static uint32_t proven(const struct ledger *l)
 	return nodes;
 }
 
-/* The same token once more: never behind a release of it, nor where a SET of it may be on its way. */
+/* A token may be asked for a second time, but never after a release of it, nor where a SET of it may be on
+ * its way. */
 static void check_again(const struct ledger *l)
 {
 	bool enters = l->before.phase == RL_ACQUIRING && l->before.stage != RL_STAGE_ALL;
@@ -368,7 +369,7 @@ static void check_again(const struct ledger *l)
 			must(l, redlock_vote_kind(l->votes[i]) == REDLOCK_KIND_NO);
 }
 
-/* What is sent, when, and to whom. */
+/* Checks which requests are sent, when, and to which nodes. */
 static void check_send(const struct ledger *l)
 {
 	uint32_t all = (1u << l->lock.rules->node_count) - 1;

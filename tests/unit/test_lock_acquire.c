@@ -19,7 +19,7 @@ TEST(granted_at_a_quorum_with_two_silent_nodes)
 	assert_false(rl_state_is_busy(&d.lock));
 }
 
-/* What comes after the decision is recorded with its round trip, and changes nothing. */
+/* Votes after the decision are recorded with their round trip, and change nothing. */
 TEST(late_votes_are_recorded)
 {
 	struct drive d = drive_begin(drive_rules(5), "acquire; votes YYY; at 7");
@@ -37,7 +37,7 @@ TEST(late_votes_are_recorded)
 	assert_int_equal(d.lock.owed, 0x17); /* all but the node that said no */
 }
 
-/* One that nobody waits for: the nodes say who holds the lock. */
+/* A try without a wait: the nodes say who holds the lock. */
 TEST(one_try)
 {
 	struct drive d = drive_idle(drive_rules(3));

@@ -73,7 +73,7 @@ static void step(struct world *w, struct rl_event event)
 
 /* ---- the dice ---- */
 
-/* What a node may say. TIMEOUT is what the core says of silence. */
+/* A random vote of a node. TIMEOUT is what the core makes of silence. */
 static enum redlock_vote_code random_vote(struct world *w)
 {
 	if (chance(w, 60))
@@ -92,7 +92,7 @@ static struct rl_slice slice_of(const char *text)
 
 static const char *const values[] = {"1", "3", "4"}; /* ours is "2" */
 
-/* What a look finds. */
+/* A random result of a look. */
 static struct rl_vote random_key(struct world *w)
 {
 	bool known = chance(w, 90);
@@ -107,7 +107,7 @@ static struct rl_vote random_key(struct world *w)
 	                        .texts = {slice_of(none ? "none" : "string"), slice_of(none ? "" : value)}};
 }
 
-/* What a queue says: of any row of answers. */
+/* A random answer of a queue: of any row of answers. */
 static struct rl_vote random_place(struct world *w, struct rl_vote vote)
 {
 	if (chance(w, 50) && (vote.code == REDLOCK_VOTE_YES || vote.code == REDLOCK_VOTE_NO)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the records of a guarded node set make of its nodes. */
+/* Opinions about nodes, from the records of a guarded node set. */
 #include "net/set.h"
 
 #include <stdio.h>
@@ -254,7 +254,7 @@ TEST(the_configuration_of_most_nodes)
 	rl_set_free(set);
 }
 
-TEST(what_stands_against_a_node)
+TEST(objections_to_a_node)
 {
 	static const struct {
 		int verdict, flags;
@@ -296,7 +296,7 @@ TEST(what_stands_against_a_node)
 }
 
 /* No answer that a server may send is more than a refusal. */
-TEST(answers_that_are_none)
+TEST(answers_that_do_not_count)
 {
 	static const char *const texts[] = {"",
 	                                    "x",
@@ -354,7 +354,7 @@ TEST(counters_are_known_together)
 	}
 }
 
-TEST(whose_clock_went_wrong_has_no_vote)
+TEST(a_node_whose_clock_went_wrong_has_no_vote)
 {
 	set = make(true);
 	say(0, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);

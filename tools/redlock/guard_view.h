@@ -19,7 +19,7 @@ struct guard_view {
 /* From the settings and the memory: asks no server. */
 void guard_view_recall(struct guard_view *view, const struct settings *settings);
 
-/* The same with the records that the nodes have. */
+/* As guard_view_recall(), with the records that the nodes have. */
 void guard_view_look(struct guard_view *view, const struct session *session,
                      const struct guard_record *records, unsigned nodes, unsigned quorum);
 

@@ -55,8 +55,8 @@ static void fill_times(struct redlock_options *options, const struct settings *s
 		options->drift_ppm = (uint32_t)settings->drift_ppm;
 }
 
-/* What is not said elsewhere, `redlock init` has noted of the local cluster. A fencing number needs a guard.
- */
+/* If the settings do not say whether the set is guarded, the note of `redlock init` about the local cluster
+ * does. A fencing number needs a guard. */
 static uint64_t guard_of(const struct settings *settings)
 {
 	bool said = settings_source(settings, offsetof(struct settings, guard)) != NULL;
@@ -233,7 +233,7 @@ static bool find_password(const struct settings *settings, struct redlock_option
 	return settings->password == NULL || redlock_options_set(login, "password", settings->password) == 0;
 }
 
-/* The client has them now. Who asks later what the settings say wants no password. */
+/* The client has the passwords now. Later readers of the settings need no password. */
 static void forget_secrets(struct session *session)
 {
 	const struct text_list *urls = &session->settings->urls;
@@ -366,7 +366,7 @@ int session_lock_with(struct session *session, const char *name, const struct re
 	return error ? outcome_of_error(error) : EXIT_OK;
 }
 
-/* What is wrong with one name alone, or with the times, is said of that one. */
+/* An error of one name alone, or of the times, is reported for that name. */
 static bool work_alone(struct session *session, const char *name, const struct redlock_lock_options *options)
 {
 	const struct text_list *also = &session->settings->also;

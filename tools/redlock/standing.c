@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who has a lock. */
+/* Finds out who has a lock. */
 #include "standing.h"
 
 #include <stdio.h>

@@ -25,7 +25,7 @@ struct picture {
 
 /* ---- fencing numbers ---- */
 
-/* Of nodes that have answered: another one would only be waited for. */
+/* Asks the nodes that have answered: the others would only be waited for. */
 static void ask_counters(struct picture *picture, redlock_asker *asker, const char *key, uint64_t timeout_ms)
 {
 	const char *const get[] = {"GET", key};
@@ -121,7 +121,7 @@ static const char *node_text(const struct picture *picture, unsigned index, char
 	return buffer;
 }
 
-/* What keys without expiry mean is not the same everywhere: one on a minority blocks nobody. */
+/* Warns of keys without expiry by what they cause: one on a minority of nodes blocks nobody. */
 static void warn_endless(const struct standing *standing)
 {
 	const char *plural = standing->endless == 1 ? "" : "s";

@@ -17,7 +17,8 @@
 #include "signals.h"
 #include "status.h"
 
-/* Begins the names that are asked about; they have the prefix in front, and what a probe puts behind it. */
+/* The beginning of the names that are asked about; the prefix stands before it, and a probe appends its own
+ * part. */
 static const char probe_name[] = "redlock-status-";
 /* No lock has it: it has blanks. */
 static const char probe_token[] = "no token";
@@ -166,14 +167,14 @@ static void warn_unidentified(const struct report *report, const struct settings
 		    unknown);
 }
 
-/* It would grant a lock, of a shorter TTL than the one that nobody has asked for here. */
+/* Whether the node would grant a lock of a shorter TTL than the default, which nobody has asked for here. */
 static bool is_about_default(const struct session *session, const struct node_report *node)
 {
 	return node->vote.code == REDLOCK_VOTE_LONG_TTL &&
 	       settings_source(session->settings, offsetof(struct settings, ttl_ms)) == NULL;
 }
 
-/* Of each node that would do what an acquire needs, what it would do after it. */
+/* Asks each node that would do what an acquire needs what it would do after it. */
 int status_ask(struct session *session, const char *verb, struct report *report)
 {
 	static const struct {

@@ -5,7 +5,7 @@
 
 #include "doctor.h"
 
-/* What a look at a node, or at the set, gives besides yes. */
+/* The result of a check of a node, or of the set, besides yes. */
 struct found {
 	char detail[768];
 	const char *advice; /* instead of the row's; NULL: that */

@@ -420,7 +420,7 @@ static const struct check node_checks[] = {
      "the user may run no scripts: releases and renewals take two round trips, and waiters have no queue",
      GIVE},
     {"rights", DOCTOR_ALWAYS, ALL(WARNING), lacks, DOCTOR_OPENING,
-     "the user lacks %: behind a broken connection a key may stay until its TTL, or one server may have two "
+     "the user lacks %: after a broken connection a key may stay until its TTL, or one server may have two "
      "votes",
      GIVE},
     {"rights", DOCTOR_ALWAYS, ALL(NOTE), lacks_queue, DOCTOR_QUEUE,
@@ -506,7 +506,7 @@ static const struct check set_checks[] = {
 
 /* ---- findings ---- */
 
-/* The text with what was found in the place of its %. */
+/* Writes the text with the detail instead of its %. */
 static void expand(const char *text, const char *detail, char *buffer, size_t size)
 {
 	const char *mark = text != NULL ? strchr(text, '%') : NULL;

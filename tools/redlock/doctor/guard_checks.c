@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What rows of the table ask about the records of a guarded set. */
+/* The checks of a guarded set's records: functions that rows of the table call. */
 #include <stdlib.h>
 #include <string.h>
 
