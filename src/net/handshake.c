@@ -141,6 +141,11 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 	const struct rl_reply_value *v = &reply->value;
 	bool error = v->type == RL_REPLY_ERROR;
 	bool needed = openings[setup].needed;
+	if (error && setup == RL_SETUP_SELECT && rl_answer_of_error(v->text) == REDLOCK_VOTE_COMMAND) {
+		rl_link_fail(l, REDLOCK_VOTE_SERVICE,
+		             "it has no SELECT, as a Sentinel: give the address of its master");
+		return false;
+	}
 	if (error && (needed || rl_handshake_turns_away(v->text))) {
 		rl_link_fail(l, rl_answer_of_error(v->text), v->text);
 		return false;

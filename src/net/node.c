@@ -196,7 +196,8 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	}
 	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
 		rl_node_connect(n, now_ns);
-	return n->guards ? submit_guarded(n, r, wire, now_ns) : rl_submit_request(n, r, wire, now_ns);
+	bool asks = n->guards || (r->fenced && n->admission != NULL);
+	return asks ? submit_guarded(n, r, wire, now_ns) : rl_submit_request(n, r, wire, now_ns);
 }
 
 /* ---- answers ---- */
@@ -389,10 +390,12 @@ static void take_setup(struct rl_node *n, const struct rl_entry *front, const st
 		take_opening(n, setup, reply, now_ns);
 }
 
-/* Pulls the next answer of a request that has a vote without a reply of its own. */
+/* Pulls the next answer of a request that has a vote without a reply of its own. The vote of a transaction
+ * waits, as a reply does, for the records of the other nodes. */
 static bool next_unasked(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
-	return (n->talk.resolved > 0 && next_of_talk(n, ret, now_ns)) ||
+	bool waits = n->guards && n->admission->opinion.kind == RL_SET_HOLD;
+	return (n->talk.resolved > 0 && !waits && next_of_talk(n, ret, now_ns)) ||
 	       (n->refusals > 0 && rl_admission_next(n, ret, now_ns));
 }
 

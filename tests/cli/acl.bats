@@ -78,6 +78,16 @@ everything_works() {
 	everything_works
 }
 
+@test "without scripts, beside a node that hangs: the others vote" {
+	give "$scriptless"
+	kill_nodes STOP 3
+	want 0 rl acquire "${nodes[@]}" -n job
+	token=$output
+	want 0 rl extend "${nodes[@]}" -t 50s job "$token"
+	want 0 rl release "${nodes[@]}" job "$token"
+	kill_nodes CONT 3
+}
+
 @test "keys outside of the prefix are out of reach" {
 	give "$rule"
 	want 76 rl acquire --user redlock -r "$(node_url 1)" -n job

@@ -312,6 +312,8 @@ while True:
 		says "is another kind of service: a Sentinel that holds no keys: give the address of its master"
 		[[ $stderr != *"keep the key"* && $stderr != *"unknown command"* ]]
 	done
+	want 78 rl acquire -n -r "$REDLOCK_URLS/1" job
+	says "it has no SELECT, as a Sentinel: give the address of its master"
 	kill $!
 	export REDLOCK_URLS=local
 	exits 78

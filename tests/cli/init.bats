@@ -83,14 +83,14 @@ is_anywhere() { # KEY
 	init 0 "1 2 3" --max-ttl 60s --fresh
 	REDLOCK_URLS=$(urls 1 2 3)
 	export REDLOCK_GUARD=require REDLOCK_URLS
-	hold "1 2 3" job -t 60s
-	rl acquire -w 50s -t 60s --trace job >/dev/null 2>"$sandbox/trace" 3>&- &
+	hold "1 2 3" woken -t 60s
+	rl acquire -w 50s -t 60s --trace woken >/dev/null 2>"$sandbox/trace" 3>&- &
 	waiter=$!
 	until_true grep -qs "send enter" "$sandbox/trace"
-	until_true is_anywhere '{job}:redlock:queue'
-	run ! is_anywhere '{job}:redlock:offers'
+	until_true is_anywhere '{woken}:redlock:queue'
+	run ! is_anywhere '{woken}:redlock:offers' # the name is this test's: an offer outlives its lock
 	begin=${EPOCHREALTIME%.*}
-	drop job
+	drop woken
 	await "$waiter" 0
 	[ $((${EPOCHREALTIME%.*} - begin)) -lt 10 ] # of a TTL of 60 s
 	last=$(grep -o 'send enter #[0-9]*' "$sandbox/trace" | tail -n 1)
