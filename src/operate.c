@@ -34,7 +34,7 @@ static char *put_decimal(char *at, const unsigned char *random)
 }
 
 /* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
- * random bytes to be had. */
+ * random bytes are available. */
 static bool sign(redlock_client *c, redlock_lock *lock)
 {
 	unsigned char random[RL_HANDLE_TOKEN_BYTES];

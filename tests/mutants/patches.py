@@ -182,7 +182,7 @@ ROWS = [
 	# ---- 8 ----
 	("one name too many ends the acquire", 8, ACQUIRE, "duplicates > l->rules->node_count - l->rules->quorum", "duplicates > 0"),
 	("hopeless with one bad node", 8, ACQUIRE, "count.fatal > count.nodes - count.quorum", "count.fatal > 0"),
-	("nodes behind one that is down are not asked", 8, "src/nodes.c",
+	("nodes after one that is down are not asked", 8, "src/nodes.c",
 		"ns->refused_votes[i] = vote;", "ns->refused_votes[i] = vote;\n\t\tbreak;"),
 	("an error of an earlier attempt is the result", 8, ACQUIRE,
 		"if (!cut_off || !silent || l->verdict == 0)", "(void)cut_off, (void)silent;\n\tif (l->verdict == 0)"),
@@ -301,7 +301,7 @@ ROWS = [
 	("tokens of 4 random bytes", 24, "src/operate.c",
 		"if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)",
 		"memset(random, 0, sizeof random);\n\tif (rl_random_pool_take(&c->random, c->loop.now_ns, random, 4) < 0)"),
-	("a token although no random bytes were had", 24, "src/operate.c",
+	("a token although there were no random bytes", 24, "src/operate.c",
 		"if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)\n\t\treturn false;",
 		"(void)rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random);"),
 	# ---- 25 ----
