@@ -496,7 +496,7 @@ static const struct check set_checks[] = {
      "client holds the lock",
      "leave out guard = off"},
     {"no-counters", DOCTOR_ALWAYS, ALL(ERROR), doctor_counts_nothing, 0,
-     "% nodes know no fencing numbers: no lock can be had with --fence", "redlock init --new-epoch"},
+     "% nodes know no fencing numbers: no lock can be acquired with --fence", "redlock init --new-epoch"},
     {"members-change", DOCTOR_ALWAYS, ALL(NOTE), doctor_is_changing, 0,
      "a change of members is not finished: the former list is accepted too",
      "give all clients the new list, then redlock init --finish"},
