@@ -48,6 +48,14 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	auto 0 "1 2 3" -n held sh -c '! kill -0 "$1" 2>/dev/null' - "$(<"$sandbox/held.pid")"
 }
 
+@test "a list that shares one node with a guarded set is refused by that node's record" {
+	made "1 2 3"
+	auto 76 "3 4 5" -n job touch "$sandbox/entered"
+	says "other members than are configured here" "is a member of a guarded set of other nodes"
+	[ ! -e "$sandbox/entered" ]
+	auto 0 "1 2 3" -n job true
+}
+
 @test "all nodes are wiped: refused on this host, which remembers the set, until it is made anew" {
 	made "1 2 3"
 	wiped "1 2 3"

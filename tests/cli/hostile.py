@@ -28,7 +28,7 @@ def finding(mode):
     return b"*4\r\n" + bulk(kind) + b":60000\r\n:%d\r\n" % len(value) + bulk(value)
 
 
-# What is only asked by doctor, and what INFO says to it.
+# Questions that only doctor asks, and the lines of INFO for it.
 FACTS = [b"run_id:", b"\r\nredis_version:7.0.", b"\r\nrole:slave\r\nmaster_host:", b"\r\nmaxmemory:1\r\nmaxmemory_policy:",
          b"\r\naof_last_write_status:", b"\r\nmonotonic_clock:@ inf "]
 DOCTOR = {b"CONFIG": b"*2\r\n" + bulk(EVIL) * 2, b"TIME": b"*2\r\n" + bulk(EVIL) * 2, b"PTTL": b":-1\r\n",

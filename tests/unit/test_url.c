@@ -219,7 +219,7 @@ TEST(long_and_small)
 }
 
 /* The public face says the same, and nothing of the secrets. */
-TEST(what_a_caller_is_told)
+TEST(fields_for_a_caller)
 {
 	for (unsigned i = 0; i < COUNT(good); i++) {
 		struct redlock_url u = {.size = sizeof u};

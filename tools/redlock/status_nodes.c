@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * redlock status: each node, and whether locks can be had. A node is up when it would do all that a lock
+ * redlock status: each node, and whether locks can be acquired. A node is up when it would do all that a lock
  * needs: it is asked for a SET of a key that does not exist and stays so, and for an extend of a lock that
  * nobody has. No lock is written; of a guarded set it may begin and end quarantines, as any client does.
  */
