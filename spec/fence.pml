@@ -300,7 +300,7 @@ inline forget(n, keeps_key)
 
 #define QUARANTINE_IS_OVER(n) (before[n] == 0)
 
-/* Of one node at a time. The answer that tells the id comes before anything is read. */
+/* Learns the counters of one node at a time. The answer that tells the id comes before anything is read. */
 inline learn(n)
 {
 	repairs = true;
@@ -326,7 +326,7 @@ inline end_repair(n)
 	k = 0
 }
 
-/* It may come twice, which stands for another client that has read the same. */
+/* An admission may come twice, which stands for another client that has read the same. */
 inline admit(n)
 {
 	COUNT_NODES(was_read[k]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What fence.pml is told by -DNAME: its size, how far the world may go, and which rule is left out. */
+/* The settings of fence.pml, by -DNAME: its size, how far the world may go, and which rule is left out. */
 
 /* FORGETS=n         so often, in all, a node forgets what it knew
  * COUNTERS_EXPIRE   a counter that is not there begins above the floor, not above gmax */

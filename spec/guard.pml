@@ -51,7 +51,7 @@ bool late;			/* an admission is on its way: a quarantine was over at some time *
 byte owner;
 byte left;			/* ticks until the key expires */
 
-/* Of each client. Sets of numbers bit by bit, 0 to TTL. */
+/* State of each client. Sets of numbers bit by bit, 0 to TTL. */
 #define HAS(set, number) ((set >> (number)) & 1)
 #define AGED(set) ((set >> 1) | (set & 1))
 byte sent[CLIENTS + 1];		/* its claims and extends; none: it has no token */

@@ -77,7 +77,7 @@ byte left[NODES];
 byte sent[CLIENTS + 1];		/* of the ENTERs of its token, to any node; none: it has no token */
 byte extends[CLIENTS + 1];	/* of its extends */
 
-/* Of each client and node. */
+/* State of each client and node. */
 #define AT(c, n) ((c) * NODES + (n))
 #define PLACES ((CLIENTS + 1) * NODES)
 byte told[PLACES];		/* with which the node has said that the key is its own: in an answer or a message */
@@ -85,7 +85,7 @@ byte vote[PLACES];		/* what the client has heard: for so many ticks this node's 
 
 byte i, k, holders, votes, spare;	/* for loops, 0 between steps */
 
-/* ---- What must be true --------------------------------------------------------------------------------- */
+/* ---- Promises ------------------------------------------------------------------------------------------ */
 
 /* MARGIN, for each node alone: a vote that still counts means that the key is there. */
 inline check_promises()

@@ -3,9 +3,10 @@
  * Shared locks: any number of readers, or one writer; a reader becomes a writer, and back. How to read this language:
  * redlock.pml, which has clocks that differ as well. README.md says what follows.
  *
- * A client asks all nodes for one thing at a time. What it asked before may come later, any number of times. A claim, an
- * upgrade or an extend of who holds by now makes a node stricter: it comes at any moment, whether it was sent or not. A
- * renewal of a reader opens a node for others: it comes late only where it was sent and not answered.
+ * A client asks all nodes for one thing at a time. Its earlier requests may come later, any number of times.
+ * A claim, an upgrade or an extend of a client that holds by now makes a node stricter: it comes at any
+ * moment, whether it was sent or not. A renewal of a reader opens a node for others: it comes late only where
+ * it was sent and not answered.
  */
 
 #ifndef NODES
@@ -25,7 +26,7 @@
  *             had never come
  * WRITERS     plain locks are claimed too; else writers are those that were upgraded
  * ONE_TURNS   the first client claims, and asks nothing else
- * LATE        a renewal may come behind what was asked later
+ * LATE        a renewal may come after later requests
  * LONG=n      a reader may also extend to this longer TTL, 3 at most */
 
 /* ---- The rules, and what becomes of them when one is left out ------------------------------------------ */
@@ -48,7 +49,7 @@
 #define ENOUGH(c) (lease[c] > TTL -> lease[c] : TTL)
 #endif
 
-#if defined(UPGRADE_UNDOUBTED)	/* a vote counts although a renewal may come behind it */
+#if defined(UPGRADE_UNDOUBTED)	/* a vote counts although a renewal may come after it */
 #define IS_DOUBTED(c, n) false
 #elif defined(EXTEND_UNDOUBTED)	/* the same where it extends what was upgraded */
 #define IS_DOUBTED(c, n) (round[c] == UP && IS_LATE(c, n))
@@ -113,7 +114,7 @@ byte lease[CLIENTS + 1];	/* ticks until it holds no more */
 
 byte i, k, holders, spare;	/* for loops, 0 between steps */
 
-/* ---- What must be true --------------------------------------------------------------------------------- */
+/* ---- Promises ------------------------------------------------------------------------------------------ */
 
 /* Exclusion: no writer beside anybody.
  * MARGIN, which is stronger: a writer has its string on a quorum of nodes; a reader its token, in either form. */
@@ -230,7 +231,8 @@ inline is_granted(c)
 	check_promises()
 }
 
-/* Its token is over. A release may come to each node at any moment or never, and behind anything else. */
+/* The client's token is over. A release may come to each node at any moment or never, and after any other
+ * request. */
 inline gives_up(c)
 {
 	printf("client %d: gives up, releases, or its time is over\n", c);
@@ -264,7 +266,7 @@ inline upgrade_begins(c)
 	asked[c] = ENOUGH(c)
 }
 
-/* It is a reader from now on. */
+/* The client is a reader from now on. */
 inline downgrade_begins(c)
 {
 	alone[c] = WRITER_UNTIL_CONFIRMED(c);
@@ -387,7 +389,8 @@ inline upgrade_arrives(c, n)
 	fi
 }
 
-/* It is executed at some time on a connection that was given up, and behind what came on the next one. */
+/* A late renewal is executed at some time on a connection that was given up, and after the requests on the
+ * next one. */
 inline late_renewal_arrives(c, n)
 {
 	string[n] = NOBODY;
@@ -395,7 +398,7 @@ inline late_renewal_arrives(c, n)
 	printf("node %d: a late renewal of client %d\n", n, c)
 }
 
-/* It was answered by now, or the next connection has ended the one that it was sent on. */
+/* A late renewal was answered by now, or the next connection has ended the one that it was sent on. */
 inline late_renewal_is_ended(c, n)
 {
 	late[n] = late[n] & ~BIT(c);

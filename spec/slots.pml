@@ -115,7 +115,7 @@ inline votes_are_counted(c, s)
 	i = 0
 }
 
-/* Of an attempt that is over nobody asks. */
+/* Nobody asks for an attempt that is over. */
 inline attempt_is_over(c)
 {
 	claims[c] = false;
