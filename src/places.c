@@ -27,7 +27,7 @@ static bool has_number(const redlock_lock *lock)
 	return lock->slot < (lock->core.rules->slots > 0 ? SLOT_NUMBERS : NUMBERS);
 }
 
-/* Once for each client. False: no random bytes to be had. */
+/* Once for each client. False: no random bytes are available. */
 static bool draw(struct rl_places *p, uint64_t now_ns)
 {
 	unsigned char random[CLIENT_BYTES];

@@ -25,9 +25,7 @@
 
 static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (e->vote.code == REDLOCK_VOTE_DUPLICATE)
-		rl_acquire_fail(l, e, REDLOCK_E_DUPLICATE, true, fx);
-	else if (l->phase == RL_RAISING)
+	if (l->phase == RL_RAISING)
 		rl_acquire_decide_raising(l, e, fx);
 	else if (l->phase != RL_ACQUIRING)
 		rl_contend_decide(l, e, fx);
@@ -213,6 +211,8 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
                   struct rl_effects *fx)
 {
 	const struct rl_ask *ask = rl_policy_ask(l);
+	if (e->twins != 0)
+		code = rl_ballot_once(l, e->twins, code);
 	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (code == REDLOCK_VOTE_QUARANTINE)
 		rl_quarantine_keep(l, e);

@@ -263,6 +263,7 @@ struct rl_event {
 	unsigned node;         /* REPLY, WAKE, HAND */
 	unsigned operation;    /* REPLY: what the node was asked, RL_OP_ */
 	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
+	uint32_t twins;        /* REPLY, HAND: bit per node that is, or was in this round, the same server */
 	uint16_t call;         /* WAKE, HAND: whose place it was */
 	bool deaf;             /* WAKE: it is not woken; nothing is heard of the node any more */
 	bool

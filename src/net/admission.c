@@ -63,7 +63,7 @@ static struct rl_request question(struct rl_node *n, unsigned operation, const c
 	return (struct rl_request){.operation = operation, .record = record};
 }
 
-/* Draws a new id. False: no random bytes to be had. */
+/* Draws a new id. False: no random bytes are available. */
 static bool draw(struct rl_admission *a)
 {
 	unsigned char random[RL_SET_ID / 2];

@@ -115,6 +115,8 @@ static void learn_identity(struct rl_facts *f, const struct rl_reply_value *info
 		f->run_id[size] = '\0';
 	}
 	f->same_server = f->run_id_known && strcmp(f->run_id, before) == 0;
+	if (!f->same_server && before[0] != '\0')
+		memcpy(f->left, before, sizeof f->left);
 }
 
 /* INFO says redis_mode, and newer servers of Valkey server_mode. */

@@ -184,6 +184,14 @@ static __attribute__((noinline)) enum redlock_vote_code submit_guarded(struct rl
 	return vote;
 }
 
+/* Its claim could come first, and the server would refuse that of the name whose vote counts. A new
+ * connection may lead to another server. */
+static bool is_known_duplicate(const struct rl_node *n, const struct rl_request *r)
+{
+	bool opened = n->link.state == RL_LINK_OPEN && n->link.setup.count == 0;
+	return opened && rl_ops[r->operation].claims;
+}
+
 enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
                                       uint64_t now_ns)
 {
@@ -196,6 +204,8 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	}
 	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
 		rl_node_connect(n, now_ns);
+	if (n->duplicate && is_known_duplicate(n, r))
+		return REDLOCK_VOTE_DUPLICATE;
 	bool asks = n->guards || (r->fenced && n->admission != NULL);
 	return asks ? submit_guarded(n, r, wire, now_ns) : rl_submit_request(n, r, wire, now_ns);
 }
@@ -344,8 +354,10 @@ static void meet(struct rl_node *n, uint64_t now_ns)
 	const struct rl_facts *facts = &l->facts;
 	n->identified = true;
 	rl_method_meet(&n->methods, facts->same_server);
-	if (!facts->same_server)
+	if (!facts->same_server) {
 		n->deaf_until_ns = 0;
+		n->left_ns = now_ns;
+	}
 	if (n->listener != NULL)
 		rl_listener_meet(n->listener, now_ns);
 	if (l->dial.elsewhere && !facts->same_server)

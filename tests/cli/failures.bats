@@ -182,7 +182,7 @@ is_stopped() { # PID
 	grep -qs '^State:	T' "/proc/$1/status"
 }
 
-# It is stopped while it waits for the slower nodes. If that is missed, it is tried again.
+# The process is stopped while it waits for the slower nodes. If the test misses that moment, it tries again.
 @test "stopped until the validity is over: not granted" {
 	for try in 1 2 3 4 5; do
 		kill_nodes STOP 1 2 3

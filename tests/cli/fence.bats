@@ -77,7 +77,7 @@ rl_fenced() { # VERB ...
 	want 0 rl_fenced run job4 true
 }
 
-@test "acquire prints it behind the token, --json has it" {
+@test "acquire prints it after the token, --json has it" {
 	want 0 rl_fenced acquire job
 	read -r token number <<<"$output"
 	[[ $number =~ ^[0-9]+$ ]]

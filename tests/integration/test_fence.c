@@ -230,7 +230,7 @@ TEST(no_counters_no_lock)
 	own_lock *lock = fenced_lock(client, 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	assert_true(votes_of(lock, REDLOCK_VOTE_UNCOUNTED) >= NODES / 2 + 1);
-	own_lock *other = fixture_held(client, "job", TTL_MS, 0); /* one without a number can be had */
+	own_lock *other = fixture_held(client, "job", TTL_MS, 0); /* a lock without a number can be acquired */
 	assert_int_equal(redlock_lock_fence(other), 0);
 	expect_ok(other, redlock_release(other));
 	expect_settled(client, NODES, "job");

@@ -274,10 +274,10 @@ static int check_numbers(const struct init *in, const struct init_config *config
 	unsigned count = init_counting(in, in->wanted, config, &largest);
 	if (count >= strtoul(config->quorum, NULL, 10))
 		return EXIT_OK;
-	complain(
-	    "%u of %u nodes vote and know their fencing numbers, %s are needed: no lock can be had with --fence "
-	    "before `redlock init --new-epoch`; run that when %s nodes vote",
-	    count, in->nodes, config->quorum, config->quorum);
+	complain("%u of %u nodes vote and know their fencing numbers, %s are needed: no lock can be acquired "
+	         "with --fence "
+	         "before `redlock init --new-epoch`; run that when %s nodes vote",
+	         count, in->nodes, config->quorum, config->quorum);
 	return EXIT_NOQUORUM;
 }
 

@@ -232,7 +232,7 @@ static void conclude(struct init *in, const struct init_config *now)
 		return;
 	if (in->carried == 0 && !in->uncarried)
 		complain("no fencing numbers are carried, as too few nodes know them: before `redlock init "
-		         "--new-epoch` no lock can be had with --fence");
+		         "--new-epoch` no lock can be acquired with --fence");
 	in->uncarried = in->carried == 0;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		if (!in->wanted[i])
