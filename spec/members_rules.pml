@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What members.pml is told by -DNAME: which members, and which rule is left out. */
+/* The settings of members.pml, by -DNAME: which members, and which rule is left out. */
 
 /* GROWS, SHRINKS, SWAPS  three configurations, one after the other
  * NUMBERS                each attempt draws a number

@@ -11,10 +11,10 @@ int rl_options_check_owner(const char *owner);
 /* From options to the core's rules. 0, or INVAL: `why` receives a sentence. */
 int rl_options_make_rules(struct rl_rules *ret, const struct rl_wish *wish, char *why, size_t size);
 
-/* What follows from rules, for callers. 0, or INVAL: the size of `ret` cannot be. */
+/* The terms that follow from rules, for callers. 0, or INVAL: the size of `ret` cannot be. */
 int rl_options_terms_of_rules(const struct rl_rules *rules, struct redlock_terms *ret);
 
-/* The same of options that were not checked; NULL: the defaults. 0 or INVAL. */
+/* As rl_options_terms_of_rules(), for options that were not checked; NULL: the defaults. 0 or INVAL. */
 int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_timeout_ms, uint32_t drift_ppm,
                      uint32_t drift_ms, struct redlock_terms *ret);
 

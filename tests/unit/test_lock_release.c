@@ -137,7 +137,7 @@ TEST(probe)
 }
 
 /* A late refusal of an earlier attempt is none of the probe's token: no node is a duplicate. */
-TEST(probe_behind_a_late_refusal)
+TEST(probe_after_a_late_refusal)
 {
 	struct drive d = drive_idle(drive_rules(3));
 	d.anonymous = true;
@@ -254,7 +254,7 @@ TEST(late_for_a_grant)
 	drive_expect(&d, "[29698.000] held: late -> idle ... | send release #2 owed 7 | done acquire LOST\n");
 }
 
-/* What is no event changes nothing. */
+/* An unknown event changes nothing. */
 TEST(unknown_events)
 {
 	struct drive d = drive_held(drive_rules(1));

@@ -96,7 +96,7 @@ static bool all_vote(struct init *in, const bool *of, const struct init_config *
 
 /* ---- the new configuration ---- */
 
-/* Who is said to be dead, and answers, would go on taking the former list. */
+/* A node that is said to be dead, and answers, would go on accepting the former list. */
 static int check_dead(const struct init *in)
 {
 	if (!in->settings->dead || in->other < 0 || in->record[in->other].state == GUARD_SILENT_)
@@ -176,7 +176,7 @@ int init_begin_change(struct init *in, const struct init_config *now)
 
 /* ---- none but the new one ---- */
 
-/* Who is left out must refuse as well, or be gone. */
+/* A node that leaves the set must refuse the former list as well, or be gone. */
 static int tell(struct init *in, const struct init_config *now)
 {
 	unsigned other = (unsigned)in->other;
@@ -232,7 +232,7 @@ static void conclude(struct init *in, const struct init_config *now)
 		return;
 	if (in->carried == 0 && !in->uncarried)
 		complain("no fencing numbers are carried, as too few nodes know them: before `redlock init "
-		         "--new-epoch` no lock can be had with --fence");
+		         "--new-epoch` no lock can be acquired with --fence");
 	in->uncarried = in->carried == 0;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		if (!in->wanted[i])
