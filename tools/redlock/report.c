@@ -16,6 +16,9 @@ bool report_is_definite(const struct node_report *node)
 	return kind == REDLOCK_KIND_YES || kind == REDLOCK_KIND_NO;
 }
 
+/* The library ends the connection to a node that hangs, with this error. */
+static const char hung[] = "no answer for 5 seconds";
+
 static void collect_node(struct node_report *node, unsigned index, struct session *session,
                          redlock_lock *lock)
 {
@@ -24,6 +27,8 @@ static void collect_node(struct node_report *node, unsigned index, struct sessio
 		node->status.address[0] = '?';
 	if (redlock_lock_vote(lock, index, &node->vote) < 0)
 		node->vote.code = REDLOCK_VOTE_PENDING;
+	if (node->vote.code == REDLOCK_VOTE_CLOSED && strcmp(node->status.last_error, hung) == 0)
+		node->vote.code = REDLOCK_VOTE_TIMEOUT;
 	if (report_is_definite(node))
 		return;
 	char shown[sizeof node->status.last_error + 1];
@@ -132,6 +137,8 @@ static const char *vote_words(const struct report *report, unsigned index)
 	const struct redlock_finding *finding = &report->standing.finding[index];
 	if (node->detail[0] || node->vote.code != REDLOCK_VOTE_NO)
 		return node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
+	if (report->has_standing && report->result == REDLOCK_E_BUSY && !finding->known)
+		return "no: another client goes first; its key was not read, as the first answers decided";
 	if (!report->has_standing || !finding->known)
 		return redlock_vote_text(node->vote.code);
 	return holder_kind_of(finding) == HOLDER_NONE ? "no: it has no such key"
@@ -228,13 +235,30 @@ static void say_no_quorum(const struct report *report, const struct settings *se
 	    report->answered, report->nodes, report->quorum, causes);
 }
 
-bool report_degraded(const struct report *report, const struct settings *settings)
+/* A node that says no to a renewal has lost the key, and gets it from no renewal. */
+static unsigned explain_refusals(struct report *report)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < report->nodes; i++) {
+		struct node_report *node = &report->node[i];
+		if (node->vote.code != REDLOCK_VOTE_NO)
+			continue;
+		snprintf(node->detail, sizeof node->detail, "its key is missing or is somebody else's");
+		count++;
+	}
+	return count;
+}
+
+bool report_degraded(struct report *report, const struct settings *settings)
 {
 	char causes[CAUSES_MAX];
+	bool refused = explain_refusals(report) > 0;
 	unsigned count = list_causes(report, false, causes);
+	const char *lack = refused ? "without the lock" : count == 1 ? "has no vote" : "have no vote";
 	if (count > 0)
-		say_now(settings, "degraded: %u of %u nodes %s no vote, %u votes are needed%s", count, report->nodes,
-		        count == 1 ? "has" : "have", report->quorum, causes);
+		say_now(settings, "degraded: %u of %u nodes %s, %u votes are needed%s%s", count, report->nodes, lack,
+		        report->quorum, report->nodes - count == report->quorum ? ": one more failure ends it" : "",
+		        causes);
 	return count > 0;
 }
 

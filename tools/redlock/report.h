@@ -56,8 +56,9 @@ void report_votes(const struct report *report);
 /* Says on stderr, unless -q, what failed, at which node and why, and the next step. */
 void report_failure(const struct report *report, const struct settings *settings);
 
-/* Says in one line, unless -q, which nodes have no vote, and why. False: there are none. */
-bool report_degraded(const struct report *report, const struct settings *settings);
+/* Says in one line, unless -q, which nodes have no vote for a lock that is held, or do not have its key, and
+ * why; and if no further node may fail. False: there are none. */
+bool report_degraded(struct report *report, const struct settings *settings);
 
 /* Names nodes that have told the same identity, unless -q. */
 void report_duplicates(const struct report *report, const struct settings *settings);
