@@ -77,24 +77,6 @@ load run_helper
 	"$REDLOCK_BIN" cluster start -q
 }
 
-@test "a node that loses the key is told once, when one more failure would end the lock" {
-	start_run -t 3s --renew 300ms "$job" -- sleep 4
-	until_true has_keys 5 "$all" "$job"
-	on_node 1 del "$job" # 4 of 5 have it still
-	sleep 1
-	[ ! -s err ]
-	on_node 2 del "$job"
-	await "$run_pid" 0
-	stderr=$(<err)
-	[ "$(wc -l <err)" = 1 ]
-	says "degraded: 2 of 5 nodes without the lock, 3 votes are needed: one more failure ends it; nodes 1, 2: its key is missing or is somebody else's"
-	start_run -q -t 3s --renew 300ms "$job" -- sleep 1
-	until_true has_keys 5 "$all" "$job"
-	on_nodes "1 2" del "$job"
-	await "$run_pid" 0
-	[ ! -s err ]
-}
-
 @test "-q: not a word, also when there is something to say" {
 	start_run -q --max-hold 200ms "$job" -- sleep 30
 	ends 124

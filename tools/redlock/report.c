@@ -78,7 +78,7 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	report->nodes = redlock_node_count(session->client);
 	report->quorum = redlock_quorum(session->client);
 	report->token = NULL;
-	report->instead[0] = '\0';
+	report->instead[0] = report->unread[0] = '\0';
 	report->has_standing = false;
 	for (unsigned i = 0; i < report->nodes; i++)
 		collect_node(&report->node[i], i, session, lock);
@@ -88,6 +88,21 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 		if (report->node[i].vote.code == REDLOCK_VOTE_SERVICE)
 			session->keyless |= 1U << i;
 	report_conclude(report, result);
+}
+
+/* Why a node did not answer the question whose key it has; a right that the user lacks goes first. */
+static void note_unread(struct report *report, struct session *session, redlock_lock *lock)
+{
+	struct node_report node;
+	for (unsigned i = 0; i < report->nodes; i++) {
+		if (report->standing.finding[i].known)
+			continue;
+		collect_node(&node, i, session, lock);
+		if (node.vote.code == REDLOCK_VOTE_NOPERM || report->unread[0] == '\0')
+			snprintf(report->unread, sizeof report->unread, "%s", node.detail);
+		if (node.vote.code == REDLOCK_VOTE_NOPERM)
+			return;
+	}
 }
 
 void report_find_holder(struct report *report, struct session *session, redlock_lock *lock)
@@ -102,6 +117,7 @@ void report_find_holder(struct report *report, struct session *session, redlock_
 			lock = question;
 	}
 	standing_ask(&report->standing, session, lock);
+	note_unread(report, session, lock);
 	redlock_lock_free(question);
 	report->has_standing = true;
 }
@@ -289,8 +305,9 @@ static void say_holder(const struct report *report, const struct settings *setti
 		say(settings, "%s '%s': was busy, and is free now", report->verb, name);
 	else if (busy && standing->state == STANDING_UNKNOWN)
 		say(settings,
-		    "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes answered",
-		    report->verb, name, standing->known, standing->nodes);
+		    "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes answered%s%s",
+		    report->verb, name, standing->known, standing->nodes, report->unread[0] ? ": " : "",
+		    report->unread);
 	else if (busy && own + sharing >= standing->quorum)
 		say(settings, "%s '%s': busy: held by this token already", report->verb, name);
 	else if (busy)
