@@ -208,8 +208,8 @@ TEST(a_guarded_set_stays_guarded_until_it_is_taken_back)
 	}
 }
 
-/* One that knows of other members is enough: this list may be another by mistake. Not so one that was taken
- * back. */
+/* A single record with other members is enough: this list may be another by mistake. Not so one that was
+ * taken back. */
 TEST(records_of_other_members)
 {
 	set = make(false);
