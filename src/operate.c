@@ -436,6 +436,8 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .vote = answer->vote,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
+	if (node->guards)
+		event.generation = answer->generation;
 	if (votes_twice(node, answer))
 		event.vote.code = REDLOCK_VOTE_DUPLICATE;
 	if (rl_state_tells(event.operation, RL_TELLS_QUEUE))

@@ -146,6 +146,7 @@ struct rl_round {
 	bool background;                       /* a renewal: nobody waits for its result */
 	uint8_t turn;                          /* enum rl_turn */
 	uint8_t votes[REDLOCK_KIND_FATAL + 1]; /* how many there are, by kind */
+	uint8_t generation;                    /* of the node set's configuration that they go by; 0: none yet */
 	uint64_t t0_ns;                        /* before the first byte was sent */
 	uint64_t leapt_ns;                     /* since then so much more time has passed than its clock shows */
 	uint64_t deadline_ns;
@@ -264,15 +265,16 @@ struct rl_event {
 	unsigned operation;    /* REPLY: what the node was asked, RL_OP_ */
 	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
 	uint16_t call;         /* WAKE, HAND: whose place it was */
-	bool deaf;             /* WAKE: it is not woken; nothing is heard of the node any more */
-	bool front;            /* WAKE: it is not woken; it was behind another handle, and is not any more */
-	bool gone;             /* WAKE: it is not woken; the key that the node had is gone */
-	bool probe;            /* QUERY: whether the nodes would take the lock, not what they have */
-	bool up;               /* TURN: from shared to exclusive; else back */
-	bool passes;           /* RELEASE: another handle of this client may get it */
-	bool identified;       /* REPLY: each node has said who it is */
-	bool ordered;          /* each node that works has said who it is, so all clients have this order */
-	bool more;             /* REPLY: others of the same moment follow; the last one decides */
+	uint8_t generation; /* REPLY: of the node set's configuration that a yes was given under; 0: no guard */
+	bool deaf;          /* WAKE: it is not woken; nothing is heard of the node any more */
+	bool front;         /* WAKE: it is not woken; it was behind another handle, and is not any more */
+	bool gone;          /* WAKE: it is not woken; the key that the node had is gone */
+	bool probe;         /* QUERY: whether the nodes would take the lock, not what they have */
+	bool up;            /* TURN: from shared to exclusive; else back */
+	bool passes;        /* RELEASE: another handle of this client may get it */
+	bool identified;    /* REPLY: each node has said who it is */
+	bool ordered;       /* each node that works has said who it is, so all clients have this order */
+	bool more;          /* REPLY: others of the same moment follow; the last one decides */
 };
 
 struct rl_effects {
