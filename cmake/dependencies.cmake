@@ -26,6 +26,16 @@ add_library(rl_inih INTERFACE)
 target_include_directories(rl_inih SYSTEM INTERFACE ${INIH_INCLUDE_DIRS})
 target_link_libraries(rl_inih INTERFACE $<IF:$<BOOL:${INIH_ARCHIVE}>,${INIH_ARCHIVE},PkgConfig::INIH>)
 
+# Lua 5.1, which servers have inside: the tests run scripts/*.lua by it, the product does not. By Debian's name, Fedora's
+# and Arch's.
+if(BUILD_TESTING)
+	pkg_search_module(LUA IMPORTED_TARGET lua5.1 lua-5.1 lua51)
+	if(NOT LUA_FOUND)
+		message(FATAL_ERROR "Lua 5.1 was not found by pkg-config. On Debian: apt-get install liblua5.1-0-dev. "
+			"The tests alone need it: -DBUILD_TESTING=OFF leaves them out.")
+	endif()
+endif()
+
 # The source says <hiredis/hiredis.h>, while hiredis.pc of 0.14 points into that folder: add its parent.
 add_library(rl_hiredis INTERFACE)
 foreach(dir IN LISTS HIREDIS_INCLUDE_DIRS)

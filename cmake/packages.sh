@@ -20,6 +20,7 @@ test_packages=(
 	"${build_packages[@]}"
 	g++            # the header in C++
 	libcmocka-dev  # unit tests
+	liblua5.1-0-dev # runs the scripts for the simulator, as servers do
 	redis-tools    # redis-cli: the classic unlock script
 	openssl        # certificates of the TLS tests
 	mmdebstrap     # other servers, from other suites of Debian
@@ -35,11 +36,14 @@ test_packages=(
 	binutils       # readelf, objdump: what hardening has left in the binaries
 	systemd        # the unit files of examples, under it
 	spin           # model checker
+	z3             # prover
+	cvc5           # another one, which must agree
 	valgrind       # memory errors that sanitizers miss
 	clang-format   # layout of the code
 	clang-tidy     # linter
 	cppcheck       # linter
 	shellcheck     # linter of the shell scripts
+	lua-check      # linter of the Lua scripts
 )
 
 # Prints those of the packages "$@" that are not installed.

@@ -7,8 +7,8 @@
  *
  * Between the grant and the write the program waits for a moment. Stop it there (Ctrl-Z) for longer than the
  * TTL, let another one write, and continue it: it still believes that it may write, and the file does not let
- * it. What checks is what writes, in one step that no other writer can come between: here under flock(2), in
- * a database in one statement (fence.sql), in a service behind its own mutex.
+ * it. The check and the write are one step, which no other writer can interrupt: here under flock(2), in a
+ * database in one statement (fence.sql), in a service under its own mutex.
  *
  * Exit code: 0 written, 1 not written, 2 usage.
  */
@@ -105,7 +105,7 @@ static bool run(redlock_client *client, const char *name, const char *path, cons
 	if (error == 0) {
 		uint64_t fence = redlock_lock_fence(lock);
 		printf("acquired with %" PRIu64 "\n", fence);
-		poll(NULL, 0, WORK_MS); /* the work. It looks at no clock behind it: the file has to hold. */
+		poll(NULL, 0, WORK_MS); /* the work; the file refuses a late write */
 		done = fenced_write(path, fence, text);
 		redlock_release(lock);
 	} else {

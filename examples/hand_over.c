@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handing a lock over: one process takes it, another one extends and releases it. What is handed over is the
- * token, here through a pipe, where no other user can read it:
+ * Handing a lock over: one process takes it, another one extends and releases it. The first passes the token
+ * on, here through a pipe, where no other user can read it:
  *
  *     hand_over take NAME URL... | hand_over finish NAME URL...
  *

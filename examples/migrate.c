@@ -44,7 +44,7 @@ static bool move_forward(const char *path, long version)
 	return out != NULL && fclose(out) == 0 && ok;
 }
 
-/* Whoever was first has done it: the others find that it is done. */
+/* The first program to get the lock has migrated: the others find that it is done. */
 static int migrate(redlock_lock *alone, const char *path, long version)
 {
 	if (version_of(path) >= version)

@@ -5,7 +5,7 @@
  *
  *     poll_loop COUNT NAME URL...
  *
- * The locks are NAME-1 to NAME-COUNT. Exit code: 0 all were had, 1 not all, 2 usage.
+ * The locks are NAME-1 to NAME-COUNT. Exit code: 0 all locks were acquired, 1 not all, 2 usage.
  */
 #include <errno.h>
 #include <poll.h>

@@ -57,7 +57,7 @@ static int transfer(redlock_lock *lock, const char *const accounts[2], long amou
 		return complain(accounts[busy], error);
 	if (error < 0)
 		return complain("acquire", error);
-	/* What must not be cut off is begun only with time enough for it. */
+	/* A transfer must not be cut off, so it begins only with time enough for all of it. */
 	bool moved = redlock_remaining_ms(lock) >= LEAST_MS && move_amount(accounts[0], accounts[1], amount);
 	error = redlock_release(lock);
 	if (error < 0) /* the TTL ended meanwhile: others may have seen half of it */

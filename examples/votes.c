@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why was the lock not had? What each node voted, and what it has under the name.
+ * Why was the lock not acquired? Prints each node's vote, and the value it has under the name.
  *
  *     votes NAME URL...
  *
- * Tries once, and gives the lock back if it was had. Exit code: 0 had, 1 not had, 2 usage.
+ * Tries once, and releases the lock if it was acquired. Exit code: 0 acquired, 1 not acquired, 2 usage.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -88,7 +88,7 @@ void actor_crash(struct world *w, uint32_t actor, bool machine);
 void actor_retire(struct world *w, uint32_t actor);
 void actor_close(struct world *w, uint32_t actor);
 
-/* It gets other credentials: those of the nodes, or such as they refuse. */
+/* Gives the actor other credentials: those of the nodes, or such as they refuse. */
 void actor_log_in(struct world *w, uint32_t actor, bool refused);
 
 /* The process's clock: another rate, a jump forward; or it stands still, and the process with it. */
@@ -96,16 +96,17 @@ void actor_set_rate(struct world *w, uint32_t actor, int32_t rate_ppm);
 void actor_jump(struct world *w, uint32_t actor, uint64_t step_ns);
 void actor_freeze(struct world *w, uint32_t actor, uint64_t for_ns);
 
-/* The same for long, and its wall clock is set right before it goes on. */
+/* Stops the process for long; its wall clock is set right before it goes on. */
 void actor_stop(struct world *w, uint32_t actor, uint64_t for_ns);
 
-/* Its wall clock is set, and only that. */
+/* Sets the process's wall clock, and only that. */
 void actor_set_wall(struct world *w, uint32_t actor, int64_t step_ns);
 
 /* Gives up what the handles have, checks the nodes that are owed nothing, and returns whether all are. */
 bool actor_wind_down(struct world *w, uint32_t actor);
 
-/* What the library says that is owed to a node of the world: releases, or keys that may linger. */
+/* Whether the library says that it owes something to a node of the world: releases, or keys that may linger.
+ */
 bool actor_owes(struct world *w, uint32_t actor, uint32_t node);
 
 /* The first node of the world that is owed a release; SIM_MAX_NODES: none. */

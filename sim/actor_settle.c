@@ -25,8 +25,8 @@ bool actor_owes(struct world *w, uint32_t actor, uint32_t node)
 	return status.owed != 0 || status.lingering != 0;
 }
 
-/* A release for somebody else's token is owed to a node that lets nobody in until the process ends. So is one
- * that had no room behind its claim, which then never left. */
+/* A release for somebody else's token is owed to a node that lets nobody in until the process ends. So is a
+ * release that had no room after its claim, which then never left. */
 static bool never_payable(const struct world *w, unsigned node)
 {
 	return w->nodes[node].other_password || w->nodes[node].no_database;

@@ -2,7 +2,7 @@
 /* The checkers. See check.h. */
 #include "check.h"
 #include "client.h"
-#include "redis_call.h"
+#include "redis_types.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,7 +38,8 @@ void check_fail(struct world *w, enum violation kind, const char *format, ...)
 
 /* ---- claims ---- */
 
-/* Of a resource, none of which has braces in its name; the first slot is the resource itself. */
+/* The key of a slot of a resource, none of which has braces in its name; the first slot is the resource
+ * itself. */
 static struct bytes slot_key(const struct world *w, unsigned resource, unsigned slot,
                              char buffer[SIM_MAX_KEY])
 {
@@ -66,7 +67,7 @@ static bool has_beyond(const struct world *w, const struct node *n, const struct
 		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, name, node_now_ms(w, n));
 		struct key member;
 		if (key != NULL && key->type == KEY_ZSET)
-			key = !h->alone && share_member(key, token, &member) ? &member : NULL;
+			key = !h->alone && zset_member(key, token, &member) ? &member : NULL;
 		bool has = key != NULL && bytes_equal(key->value, token) && node_expiry_world(n, key) >= until_ns;
 		if (handle_wants(h, r) && !has)
 			return false;
@@ -143,7 +144,7 @@ static void check_count(struct world *w, const struct actor *a, const struct han
 		world_hit(w, COVER_SLOTS_HELD);
 }
 
-/* What the options of a handle allow. A round began at its deadline - TTL + drift, with the drift of the
+/* Checks the limits of a handle's options. A round began at its deadline - TTL + drift, with the drift of the
  * default options. */
 static void check_caps(struct world *w, const struct actor *a, struct handle *h, bool raised)
 {
@@ -178,7 +179,7 @@ static void check_fence(struct world *w, const struct actor *a, const struct han
 			continue;
 		TRACE(w, "c%u has number %llu on resource %u", a->index, (unsigned long long)number, i);
 		if (number <= *highest)
-			check_fail(w, VIOLATION_FENCE, "c%u has number %llu on resource %u behind %llu", a->index,
+			check_fail(w, VIOLATION_FENCE, "c%u has number %llu on resource %u after %llu", a->index,
 			           (unsigned long long)number, i, (unsigned long long)*highest);
 		*highest = number;
 	}

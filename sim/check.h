@@ -25,7 +25,7 @@ struct node;
 /* The applications lock resources, by number. */
 #define SIM_MAX_RESOURCES 4
 
-/* Whose keys they are: an actor's, and which of its processes. */
+/* The owner of a key: an actor, and which of its processes. */
 #define KEY_OWNER(actor, life) ((uint64_t)(actor) << 32 | (life))
 
 /* X(name, sentence) */
@@ -149,8 +149,8 @@ void check_told(struct world *w, const struct handle *h);
 bool check_passed(struct world *w, const struct actor *a, const struct handle *h);
 void check_released(struct world *w, const struct handle *h);
 
-/* A key as tokens see it. What stands beside a time (check_setnx.c): as a key with the token as its value, in
- * `room`; NULL: a time, which comes and goes with that. */
+/* A key as tokens see it. The token beside a time (check_setnx.c) appears as a key with the token as its
+ * value, in `room`; NULL: a time, which comes and goes with that. */
 const struct key *check_as_token(const struct key *key, struct key *room);
 
 /* The key beside the time of a resource, which nobody's name can be. */
@@ -165,8 +165,8 @@ bool check_time_beyond(const struct world *w, const struct node *n, const struct
  * server that refuses writes leaves it, and says no more than "not yours". */
 bool check_is_noted(const struct world *w, const struct node *n, const struct key *beside);
 
-/* What stands beside a time is stored, and the time is still as it was. */
-void check_time_stored(struct world *w, uint32_t node, const struct key *beside);
+/* A time was written over that of an old client. */
+void check_time_stored(struct world *w, uint32_t node, const struct key *key);
 
 /* The token was left to others on purpose. */
 void check_left(struct world *w, const struct handle *h);
@@ -175,7 +175,8 @@ void check_left(struct world *w, const struct handle *h);
 bool check_quorum_beyond(const struct world *w, const struct actor *a, const struct handle *h,
                          uint64_t until_ns);
 
-/* The same, or in a guarded set such nodes are kept out: nobody else gets it. */
+/* Whether nobody else can get the lock until then: a quorum has the key, or in a guarded set the nodes
+ * without it have no vote. */
 bool check_excludes(const struct world *w, const struct actor *a, const struct handle *h, uint64_t until_ns);
 
 /* The client of `actor` says that it owes node `node` nothing (any more), or something. */

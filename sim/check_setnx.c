@@ -10,18 +10,22 @@
 
 static const char mark[] = ":redlock:setnx";
 
-/* What the library takes for a race: parts/setnx.lua. */
+/* The time in which the library takes another value for a race: parts/setnx.lua. */
 enum { RACE_MS = 1000 };
 
-struct bytes check_beside(const struct world *w, unsigned resource, char buffer[SIM_MAX_BESIDE])
+static struct bytes beside_of(struct bytes name, char buffer[SIM_MAX_BESIDE])
 {
-	char room[SIM_MAX_KEY];
-	struct bytes name = resource_key(&w->plan, resource, room);
 	buffer[0] = '{';
 	memcpy(buffer + 1, name.at, name.size);
 	buffer[1 + name.size] = '}';
 	memcpy(buffer + 2 + name.size, mark, sizeof mark - 1);
 	return (struct bytes){buffer, 2 + name.size + sizeof mark - 1};
+}
+
+struct bytes check_beside(const struct world *w, unsigned resource, char buffer[SIM_MAX_BESIDE])
+{
+	char room[SIM_MAX_KEY];
+	return beside_of(resource_key(&w->plan, resource, room), buffer);
 }
 
 /* "1732150031 1732150000123 token", or the time alone. False: it is neither. */
@@ -128,10 +132,13 @@ bool check_is_noted(const struct world *w, const struct node *n, const struct ke
 	return key != NULL && read_noted(beside, &noted) && read_time(key, &time) && time == noted.wrote;
 }
 
-void check_time_stored(struct world *w, uint32_t node, const struct key *beside)
+void check_time_stored(struct world *w, uint32_t node, const struct key *key)
 {
+	char room[SIM_MAX_BESIDE];
+	const struct node *n = &w->nodes[node];
 	struct noted noted;
-	const struct key *key = name_of(w, &w->nodes[node], beside);
-	if (key != NULL && key->owner == KEY_NOBODY && read_noted(beside, &noted))
+	const struct key *beside =
+	    keyspace_find(&n->redis.keys, w->plan.database, beside_of(key->name, room), node_now_ms(w, n));
+	if (beside != NULL && read_noted(beside, &noted))
 		world_hit(w, noted.since_ms != 0 ? COVER_TAKEN_OVER : COVER_SET_RIGHT);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "redis_call.h"
+#include "redis_types.h"
 #include "world.h"
 
 /* A client's idea of when a key is gone may be off by the drift between its clock and the node's. */
@@ -175,7 +176,7 @@ static uint64_t end_of_stay(const struct world *w, const struct seen_token *row,
 		struct bytes token = {row->text, row->size};
 		if (key == NULL)
 			continue;
-		if (key->type == KEY_ZSET && share_member(key, token, &member))
+		if (key->type == KEY_ZSET && zset_member(key, token, &member))
 			return node_expiry_world(n, &member);
 		if (bytes_equal(key->value, token))
 			return node_expiry_world(n, key);
@@ -218,7 +219,7 @@ static bool ends_with(struct bytes name, struct bytes end)
 	return name.size > end.size && memcmp(name.at + name.size - end.size, end.at, end.size) == 0;
 }
 
-/* Of places and offers nothing is owed: they end by themselves. */
+/* Places and offers are owed by nobody: they end by themselves. */
 static bool is_queue(const struct key *key)
 {
 	return (ends_with(key->name, text_bytes(":redlock:queue")) ||
@@ -232,18 +233,18 @@ static void check_orphan(struct world *w, uint32_t actor, uint32_t node, const s
 	uint64_t ends_ns = node_expiry_world(&w->nodes[node], key);
 	if (ends_ns <= w->now_ns + EXPIRY_TOLERANCE_NS + w->plan.step_back_ns)
 		return;
-	/* What was handed over is known by a message, which may be lost. */
+	/* The owner of a lock that was handed over knows it by a message, which may be lost. */
 	const struct seen_token *row = token_row(&w->check, key->value);
 	if (!row->left && !row->handed)
 		check_fail(w, VIOLATION_ORPHAN, "n%u has %.8s of c%u for another %.3f ms", node, key->value.at, actor,
 		           (double)(ends_ns - w->now_ns) / (double)SIM_MS);
 }
 
-/* Of those that share a key, each is somebody's. */
+/* Checks each member of a shared key as a key of its own. */
 static void check_members(struct world *w, uint32_t actor, uint32_t node, const struct key *key)
 {
 	struct key member;
-	for (struct bytes rest = key->value; share_next(key, &rest, &member);) {
+	for (struct bytes rest = key->value; zset_next(key, &rest, &member);) {
 		const struct seen_token *row = token_row(&w->check, member.value);
 		if (row->actor == actor && row->life == w->actors[actor].life)
 			check_orphan(w, actor, node, &member);

@@ -105,7 +105,7 @@ uint64_t hooked_pace_next(struct rl_lock *lock, const struct rl_event *event, ui
 	return waits ? rl_time_add(event->now_ns, left_ns / 2) : at_ns;
 }
 
-/* And that of not listening to them. */
+/* The mistake of ignoring messages. */
 void hooked_enter_wake(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects)
 {
 	if (!is_silent(sim_world))

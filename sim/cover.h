@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can happen in a run, by kind, and how often it did. A long run that lacks a kind fails. */
+/* The kinds of events in a run, and how often each happened. A long run that lacks a kind fails. */
 #ifndef SIM_COVER_H
 #define SIM_COVER_H
 
@@ -20,7 +20,7 @@
 	X(CONNECT_REFUSED, "connect is refused")                                                                 \
 	X(CONNECT_HANG, "connect is never answered")                                                             \
 	X(RESET_LOST, "connection reset, bytes in flight lost")                                                  \
-	X(RESET_LATE, "connection reset behind what is in flight")                                               \
+	X(RESET_LATE, "connection reset after the bytes in flight")                                              \
 	X(NODE_CLOSES, "node closes a connection")                                                               \
 	X(HALF_OPEN, "connection silent for a while, then reset")                                                \
 	X(PARTITION, "no bytes between one client and one node")                                                 \
@@ -46,7 +46,7 @@
 	X(KEYS_DENIED, "node does not permit to hear of keys")                                                   \
 	X(NATIVE, "node has compare commands of its own")                                                        \
 	X(NO_LOGIN, "node has another password")                                                                 \
-	X(QUIET_LOGIN, "node does not answer a login that it refuses behind other answers")                      \
+	X(QUIET_LOGIN, "node does not answer a login that it refuses after other answers")                       \
 	X(NEW_LOGIN, "client has credentials for a while that are refused")                                      \
 	X(NO_DATABASE, "node lacks the database")                                                                \
 	X(NO_NAME, "a host name does not resolve")                                                               \
@@ -81,7 +81,7 @@
 	X(FOREIGN_STRING, "another program holds the key on some nodes")                                         \
 	X(FOREIGN_HASH, "another program holds the key as a hash")
 
-/* What the applications do, and what must come up now and then: X(name, text) */
+/* The actions of applications, and outcomes that must come up now and then: X(name, text) */
 #define SIM_ACT_MAP(X)                                                                                       \
 	X(GRANTED, "lock granted")                                                                               \
 	X(GRANTED_LATE, "lock granted, seen after its validity")                                                 \
@@ -163,7 +163,7 @@ void cover_add(struct cover *sum, const struct cover *more);
 /* Prints what came up, or only what never did. Returns how many kinds never did. */
 int cover_print(const struct cover *cover, bool missing);
 
-/* Of an event of the library: its observation, and that one's name. */
+/* The observation that belongs to an event of the library, and the observations' names. */
 unsigned cover_observed(enum redlock_event_kind event);
 extern const char *const cover_observations[RL_OBSERVE_COUNT];
 

@@ -75,8 +75,8 @@ static bool reaches(const struct world *w, const struct actor *a, unsigned node)
 	       w->cut_until_ns[a->index][node][TO_CLIENT] <= w->now_ns;
 }
 
-/* Of a process that has ended, or cannot be told or tell that it does not want the key: that was handed to
- * it, say. It stays until it expires, or until they meet again. */
+/* Whether a key stays until it expires, or until its owner and the node meet again: the owner has ended, or
+ * cannot be told, or cannot say, that it does not want the key; the key was handed to it, say. */
 static bool is_stuck(const struct world *w, const struct key *key, unsigned node)
 {
 	if (key->owner == KEY_NOBODY)
@@ -110,7 +110,7 @@ static bool may_have_it(const struct world *w, const struct actor *a, const stru
 	return good >= a->quorum && !blocked;
 }
 
-/* Whether it waits, and not behind another handle of its client: those that share have a place each. */
+/* Whether the handle waits, and not for another handle of its client: sharers have a place each. */
 static bool asks(const struct actor *a, const struct handle *h)
 {
 	return h->running == REDLOCK_OP_ACQUIRE &&
@@ -164,7 +164,7 @@ static void look_whether_idle(struct world *w, unsigned trouble)
 
 /* ---- whose turn it is ---- */
 
-/* Its handles stand behind one another in the client, and one of them in the queue; but those that share. */
+/* A client's handles queue inside the client, and one of them in the node's queue, except sharers. */
 static void check_one_place(struct world *w, const struct actor *a)
 {
 	unsigned places = 0;
@@ -216,10 +216,10 @@ void crowd_handed(struct world *w, const struct key *key)
 }
 
 /*
- * Nobody who stands behind it has the lock first, unless both share. Who has no place may: with its first
- * attempt, which asks all nodes at once, and with one more that it begins before the gate has answered its
- * release. Whom the gate has let in does not stand there any more, and nobody is told of it: who gets the
- * other nodes is chance.
+ * No waiter that is later in the queue has the lock first, unless both share. A waiter without a place may
+ * overtake: with its first attempt, which asks all nodes at once, and with one more that it begins before the
+ * gate has answered its release. A waiter that the gate has let in has left the queue, and the others do not
+ * know it: chance decides which waiter gets the other nodes.
  */
 enum { MOST_PASSES = 2 };
 
@@ -319,7 +319,7 @@ static bool same_order(const struct world *w)
 	return true;
 }
 
-/* Who shares a lock, or wants several names, needs scripts. */
+/* Shared locks and several names need scripts. */
 static bool has_scripts(const struct world *w)
 {
 	for (unsigned i = 0; i < w->plan.nodes; i++)

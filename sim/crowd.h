@@ -39,10 +39,10 @@ struct crowd {
 	struct waiter waiters[SIM_MAX_ACTORS][SIM_CROWD_HANDLES];
 };
 
-/* What may come back, and how much longer the lock may be free then: X(fault, permille, gap_ms, more_ms). The
- * first one is none. Who died without a word is found out by who asks by itself, after up to 1.5 s; so is a
- * message that was lost, or went into a connection that has fallen silent; a node that was cut off is asked
- * again as late. */
+/* Faults that may occur, and how much longer the lock may be free then: X(fault, permille, gap_ms, more_ms).
+ * The first one stands for no fault. Waiters that poll find out within 1.5 s that a process died without a
+ * word; likewise a message that was lost, or went into a connection that has fallen silent; a node that was
+ * cut off is asked again as late. */
 #define SIM_TROUBLE_MAP(X)                                                                                   \
 	X(COUNT, 0, 0, 0)                                                                                        \
 	X(MESSAGE_LOST, 500, 0, 1600)                                                                            \
@@ -60,7 +60,7 @@ struct crowd {
 enum { SIM_TROUBLES = 0 SIM_TROUBLE_MAP(SIM_TROUBLE_ONE) };
 #undef SIM_TROUBLE_ONE
 
-/* Of a row of them, or of the one behind: waiters that do not meet. */
+/* The name of a row of the faults, or, for the number after the last row, of waiters that do not meet. */
 const char *crowd_name(unsigned row);
 
 /* Any of them but the first; the one with this fault, if it is not COVER_COUNT. */

@@ -2,9 +2,9 @@
 /*
  * redlock-sim-differential: holds the modelled node against a real redis-server. Both get the same random
  * commands; their answers must be the same, byte for byte, and each key must end at the same millisecond. Of
- * errors of other servers than redis-server 7.0 only what the library reads of them must be the same.
+ * errors of other servers than redis-server 7.0 only the parts that the library reads must be the same.
  *
- * Time. Before and behind each command the server is asked for its TIME, all in one send. The model runs the
+ * Time. Before and after each command the server is asked for its TIME, all in one send. The model runs the
  * command at the first of the two. Mostly they are the same millisecond, and then nothing is left open, not
  * even at the instant at which a key expires. Where they differ, lives may differ by as much. Where a key
  * expires between the two, the answer is not compared and the key is deleted on both sides: that is counted
@@ -12,7 +12,7 @@
  * millisecond off what TIME says.
  */
 #include "differential.h"
-#include "redis_call.h"
+#include "redis_types.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -227,10 +227,7 @@ static void adopt_set(struct diff *d, struct pair *s, const struct step *step)
 	const char *at = strchr(buffer_front(&d->answer), '\n');
 	at = at != NULL ? at + 1 : buffer_front(&d->answer);
 	while (take_bulk(&at, &member) && take_bulk(&at, &ends)) {
-		char head[64];
-		int size = snprintf(head, sizeof head, "%.*s %zu:", (int)ends.size, ends.at, member.size);
-		buffer_append(&set, head, (size_t)size);
-		buffer_append(&set, member.at, member.size);
+		zset_append(&set, word_number(ends), member);
 	}
 	if (set.length > 0 && same_expiry(d, s, &look, INT64_MAX / 2))
 		keyspace_set_value(model_key_at(d, s, step, step->shared),
@@ -255,8 +252,8 @@ static bool some_end_within(struct diff *d, int64_t from_ms, int64_t to_ms)
 	return found;
 }
 
-/* Of the keys that a command names. One of slots looks at others of the name too, where their number was
- * another. */
+/* The lives of the keys that a command names. A command of slots looks at other slots of the name too, where
+ * their number was different. */
 static bool named_end_within(struct diff *d, const struct pair *s, const struct step *step, int64_t from_ms,
                              int64_t to_ms)
 {
@@ -282,7 +279,7 @@ static bool weighs_life(struct diff *d, const struct step *step)
 	return refuses && (step_is(step, "EVAL") || step_is(step, "EVALSHA"));
 }
 
-/* And the record beside them, where a number may have been noted. */
+/* Deletes the counters and the record beside them, where a number may have been noted. */
 static void forget_counters(struct diff *d, struct pair *s, const struct step *step)
 {
 	unsigned last = step->other_fence != 0 ? step->other_fence : step->fence;
@@ -323,7 +320,7 @@ static void run_step(struct diff *d)
 	           ends_within(model_key(d, s, &step), from_ms, to_ms); /* it may have been set to end at once */
 	unclear |= timed && from_ms != to_ms && (weighs_life(d, &step) || step.queue != 0);
 	unclear |= timed && from_ms / 1000 != to_ms / 1000 && step.setnx != 0; /* it writes seconds */
-	unclear |= timed && step.shared != 0 && share_ends_within(model_key(d, s, &step), from_ms, to_ms);
+	unclear |= timed && step.shared != 0 && zset_ends_within(model_key(d, s, &step), from_ms, to_ms);
 	bool watches = step_is(&step, "WATCH") || step.in_multi;
 	unclear |= step.in_multi && step.key != 0 && from_ms != to_ms;
 	bool looked_at = !unclear && (!watches || from_ms == to_ms);
@@ -445,8 +442,8 @@ static int report(struct diff *d)
 	return missing == 0 && rare && d->expired > 0 && d->kills > 0 ? 0 : EXIT_DIFFERS;
 }
 
-/* What comes up depends on when keys expire, and so on how fast the machine is: it goes on for what is
- * missing. */
+/* The random commands' effects depend on when keys expire, and so on the speed of the machine: the run
+ * continues until nothing is missing. */
 static bool is_enough(const struct diff *d)
 {
 	bool asked = d->number >= d->steps && d->number % PHASE_STEPS == 0;

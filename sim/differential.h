@@ -13,7 +13,7 @@
 #include "resp.h"
 #include "servers.h"
 
-enum { STEP_WORDS = RESP_WORDS, STEP_WORD_SIZE = 128, STEP_IDS = 5 };
+enum { STEP_WORDS = 18, STEP_WORD_SIZE = 128, STEP_IDS = 5 };
 
 struct step {
 	struct bytes words[STEP_WORDS];
@@ -28,7 +28,7 @@ struct step {
 	unsigned record;      /* of a node set, where what is written depends on the time */
 	unsigned setnx;
 	unsigned count_key, slots, slot_count; /* the first of so many words that are slots; 0: none */
-	bool in_multi;                         /* MULTI goes before it and EXEC behind */
+	bool in_multi;                         /* MULTI goes before it and EXEC after it */
 	bool remembers;                        /* the answer depends on a time that was written before */
 	bool tells_life;                       /* the answer may have the rest of a key's life in it */
 	unsigned shared;                       /* the key, of a lock that may be shared: it has times in it */
@@ -47,7 +47,7 @@ void step_print(const struct step *s);
 void step_count(const struct step *s, const struct buffer *answer, enum redis_native native);
 int steps_missing(enum redis_native native, bool print);
 
-/* What the server and the modelled node are like for some steps. */
+/* The state of the server and the modelled node for some steps. */
 enum phase { PHASE_NORMAL, PHASE_OOM, PHASE_MISCONF, PHASE_READONLY, PHASE_BUSY, PHASE_PASSWORD, PHASES };
 
 enum { SESSIONS = 3 };

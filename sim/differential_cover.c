@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What must come up among the random commands of the differential test. */
+/* Answers that must come up among the random commands of the differential test. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
@@ -27,6 +27,20 @@ static struct kind kinds[] = {
     {"TYPE", {"+none", "+string", "+hash", "+list"}, {0}},
     {"HSET", {":1", ":0", "-OOM", "-WRONGTYPE"}, {0}},
     {"RPUSH", {":1", "-WRONGTYPE"}, {0}},
+    {"HGET", {"$1", "$-1", "-WRONGTYPE"}, {0}},
+    {"HMGET", {"*3\r\n$1", "*3\r\n$-1", "-WRONGTYPE"}, {0}},
+    {"HDEL", {":1", ":0", "-WRONGTYPE"}, {0}},
+    {"HSCAN", {"*2\r\n$1\r\n0\r\n*2"}, {0}},
+    {"MGET", {"*3\r\n$"}, {0}},
+    {"INCRBY", {":7", ":14", ":48", "-ERR value"}, {0}},
+    {"ZADD", {":1", ":0", "-ERR value", "-WRONGTYPE"}, {0}},
+    {"ZREM", {":1", ":0", "-WRONGTYPE"}, {0}},
+    {"ZSCORE", {"$1", "$-1", "-WRONGTYPE"}, {0}},
+    {"ZCOUNT", {":0", ":1", ":2", "-ERR min"}, {0}},
+    {"ZREVRANGE", {"*0", "*1", "*2", "-WRONGTYPE"}, {0}},
+    {"ZREVRANGEBYSCORE", {"*0", "*1", "*2", "-WRONGTYPE"}, {0}},
+    {"ZREMRANGEBYSCORE", {":0", ":1", "-WRONGTYPE"}, {0}},
+    {"PEXPIREAT", {":0", ":1", "-ERR value"}, {0}},
     {"EVAL", {"-WRONGTYPE", "-READONLY", "-MISCONF", "-BUSY"}, {0}},
     {"EVALSHA", {"-NOSCRIPT", "-WRONGTYPE"}, {0}},
     {"SCRIPT", {"+OK", "-ERR unknown subcommand"}, {0}},
@@ -48,7 +62,7 @@ static struct kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0], NATIVE_KINDS = 3 };
 
-/* What a server answers that has none of the comparing commands, or one. */
+/* The answers of a server that has none of the comparing commands, or one of them. */
 static struct kind native_kinds[][NATIVE_KINDS] = {
     [NATIVE_NONE] = {{"COMMAND", {"*2\r\n$-1\r\n$-1\r\n"}, {0}},
                      {"DELEX", {"-ERR unknown command"}, {0}},

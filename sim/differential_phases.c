@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the real server and the modelled node are made to be like, for some steps, and their sessions. */
+/* Puts the real server and the modelled node into the same state for some steps, and opens their sessions. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -81,7 +81,7 @@ bool receive_real(struct pair *s, struct buffer *reply)
 	return true;
 }
 
-/* Of the connection that was made last. */
+/* The id of the connection that was made last. */
 static uint64_t newest_id(struct diff *d)
 {
 	uint64_t newest = 0;

@@ -108,6 +108,6 @@ bool same_answer(struct diff *d, const struct step *step, int64_t slack_ms)
 		return same_info(d);
 	if (step_is(step, "COMMAND") && *buffer_front(&d->answer) == '*')
 		return same_probe(&d->answer, &d->model);
-	/* Of a quarantine each has written its own end. */
+	/* Server and model have each written their own end of a quarantine. */
 	return same_lines(d, step, step->tells_life ? slack_ms + (step->remembers ? REMEMBERED_MS : 0) : 0);
 }

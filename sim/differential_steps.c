@@ -50,8 +50,8 @@ static void add_key(struct step *s, struct prng *p)
 	add(s, PICK(p, "one", "two", "three", "a key with spaces\r\n"));
 }
 
-/* What stands in the queue of one of them: those who wait, and were woken, or could not be told, until now or
- * later; and what is no entry at all. */
+/* Writes the queue of one of the names: waiters that were woken, or could not be told, until now or later;
+ * and text that is not an entry at all. */
 static void add_queue(struct step *s, struct prng *p)
 {
 	char text[STEP_WORD_SIZE] = "", until[24];
@@ -190,7 +190,28 @@ static void draw_other_type(struct step *s, struct prng *p)
 	add_value(s, p);
 }
 
-/* What admits to the node set, or does not. */
+/* Draws a command that scripts call, as a session may send it. Its key follows the first word. */
+static void draw_of_scripts(struct step *s, struct prng *p)
+{
+	static const char *const keys[] = {"number", "hash", "set"};
+	const char *words =
+	    PICK(p, "HSET a 1", "HSET a 2 b 3 a 4", "HSET a 1 b", "HGET a", "HMGET a b a", "HDEL a", "HDEL a b c",
+	         "HLEN", "HSCAN 0 COUNT 1", "MGET one two", "INCRBY 7", "INCRBY x", "ZADD 5 a", "ZADD 7 b",
+	         "ZADD 9 a", "ZADD x a", "ZREM a", "ZREM b", "ZSCORE a", "ZCOUNT 5 +inf", "ZCOUNT (5 9",
+	         "ZCOUNT x 9", "ZREVRANGE 0 -1", "ZREVRANGE 0 0 withscores", "ZREVRANGE 1 7", "ZREVRANGE -1 -1",
+	         "ZREVRANGEBYSCORE +inf 6 withscores limit 0 1", "ZREVRANGEBYSCORE (9 -inf limit 0 24",
+	         "ZREMRANGEBYSCORE -inf (6", "PEXPIREAT 1", "PEXPIREAT 99999999999999", "PEXPIREAT x", "SET 41",
+	         "DEL");
+	const char *own = *words == 'H' ? keys[1] : *words == 'Z' ? keys[2] : keys[0];
+	char first[STEP_WORD_SIZE];
+	sscanf(words, "%47s", first);
+	add(s, first);
+	s->key = s->count;
+	add(s, prng_chance(p, 800) ? own : pick(p, keys, 3));
+	add_all(s, words + strlen(first));
+}
+
+/* Writes a pass that admits to the node set, or one that does not. */
 static void add_pass(struct step *s, struct prng *p, const char *run_id)
 {
 	char *text = s->text[s->count];
@@ -255,7 +276,7 @@ static void draw_record(struct step *s, struct prng *p, const char *run_id)
 	}
 }
 
-/* Of the name of the same step. */
+/* Writes the key beside the name of the same step. */
 static void add_side_key(struct step *s, const char *what)
 {
 	struct buffer key = {0};
@@ -265,7 +286,7 @@ static void add_side_key(struct step *s, const char *what)
 	buffer_free(&key);
 }
 
-/* Two names, and their queues behind them. Who waits for one of them has said for which. */
+/* Two names, and their queues after them. A waiter for one of them has said for which. */
 static void add_names(struct step *s, struct prng *p)
 {
 	bool order = prng_chance(p, 800);
@@ -323,7 +344,7 @@ static int64_t keys_of(const struct rl_word *word, unsigned slots)
 	return keys;
 }
 
-/* Those behind the first one. */
+/* The slots after the first one. */
 static void add_slots(struct step *s, unsigned slots)
 {
 	s->slots = s->count;
@@ -335,7 +356,7 @@ static void add_slots(struct step *s, unsigned slots)
 	}
 }
 
-/* What some rows find is made by themselves alone; and those by time have one form of many. */
+/* The keys that some rows look for are made only by those rows; and rows by time have one form of many. */
 static const struct rl_op *draw_op(struct prng *p)
 {
 	enum {
@@ -361,7 +382,7 @@ static unsigned draw_slots(const struct rl_op *op, struct prng *p)
 	return is ? 2 + (unsigned)prng_below(p, 2) - prng_chance(p, 100) : 0;
 }
 
-/* What only a row of slots has, or has otherwise. */
+/* Words that only a row of slots has, or has in another form. */
 static bool draw_slot_word(struct step *s, struct prng *p, enum rl_word_kind kind, unsigned slots)
 {
 	if (slots == 0)
@@ -530,8 +551,10 @@ void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_
 		draw_watch(s, p);
 	else if (kind < 82)
 		draw_pexpire(s, p);
-	else if (kind < 88)
+	else if (kind < 84)
 		draw_other_type(s, p);
+	else if (kind < 88)
+		draw_of_scripts(s, p);
 	else
 		draw_of_connection(s, p, ids);
 	for (char *at = s->text[0]; prng_chance(p, 100) && *at != '\0'; at++)

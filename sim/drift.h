@@ -16,7 +16,7 @@ struct drift {
 	int32_t rate_ppm; /* faster than the world by so many parts per million */
 };
 
-/* What this clock shows at a point of world time (not before its base). */
+/* The time that this clock shows at a point of world time (not before its base). */
 uint64_t drift_local(const struct drift *clock, uint64_t world_ns);
 
 /* The first point of world time at which this clock shows `local_ns` or more; SIM_NEVER for SIM_NEVER. */

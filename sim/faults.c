@@ -131,7 +131,7 @@ static uint32_t any_gate(struct world *w, const struct actor **ret_waiter)
 	return SIM_MAX_NODES;
 }
 
-/* What is the first node for some is not for others. */
+/* Clients disagree about the first node in the order. */
 static bool gate_split(struct world *w, int unused)
 {
 	const struct actor *waiter;
@@ -258,7 +258,7 @@ static void foreign_leaves(struct world *w, uint32_t resource, uint64_t unused)
 static bool foreign(struct world *w, int type)
 {
 	static const char *const values[] = {
-	    [KEY_STRING] = "1732150000.25", [KEY_HASH] = "8743c9c0-0795-4907-87fd-6c719a6b4586:1=1"};
+	    [KEY_STRING] = "1732150000.25", [KEY_HASH] = "38 1:8743c9c0-0795-4907-87fd-6c719a6b4586:11"};
 	char buffer[SIM_MAX_KEY];
 	uint32_t resource = (uint32_t)prng_below(&w->chaos, w->plan.resources);
 	struct bytes name = resource_key(&w->plan, resource, buffer);
@@ -434,7 +434,7 @@ static bool client_freeze(struct world *w, int unused)
 	return true;
 }
 
-/* The same for long, its connections too: the wall clock is set right before anything runs. */
+/* Stops a client for long, its connections too: the wall clock is set right before anything runs. */
 static bool client_stop(struct world *w, int unused)
 {
 	const struct actor *a = any_process(w);

@@ -143,7 +143,7 @@ static void imitate(struct world *w, const struct actor *a, struct handle *h)
 	h->options.wait_ms = REDLOCK_FOREVER;
 }
 
-/* Nearly all agree on how many there are. What is imitated has slots too, or none. */
+/* Nearly all handles agree on how many slots there are. A handle that is imitated has slots too, or none. */
 static void draw_slots(struct world *w, struct handle *h)
 {
 	bool may = !w->plan.guard && h->options.token == NULL && !h->both &&
@@ -244,7 +244,7 @@ static void ask_token(struct world *w, uint32_t subject)
 		check_told(w, h);
 }
 
-/* What the handle's state does not allow must be refused at once, and change nothing. */
+/* Calls that the handle's state does not allow must be refused at once, and change nothing. */
 static void misuse(struct world *w, uint32_t subject)
 {
 	struct handle *h = handle_of(w, subject);
@@ -415,7 +415,7 @@ bool handle_wind_down(struct world *w, uint32_t actor, uint32_t slot)
 	return false;
 }
 
-/* Who locks by time needs a key beside the name. */
+/* A handle that locks by time needs a key beside the name. */
 static bool all_keys_are_permitted(const struct world *w)
 {
 	bool all = crowd_may_share(w);

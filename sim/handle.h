@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an application does with one lock handle: acquire, work, extend, release, give up, at random times. */
+/* An application's use of one lock handle: acquire, work, extend, release, give up, at random times. */
 #ifndef SIM_HANDLE_H
 #define SIM_HANDLE_H
 
@@ -91,7 +91,7 @@ bool handle_wind_down(struct world *w, uint32_t actor, uint32_t slot);
 /* For the end of a seed, on the first handle of a client that has none. The result will be in `results`. */
 void handle_final_acquire(struct world *w, uint32_t actor, unsigned resource, uint64_t wait_ms, bool renewed);
 
-/* The same on any of its handles, which keeps what it knows. */
+/* A lock that is wanted on any of the handles, which keeps what it knows. */
 struct handle_wish {
 	unsigned resource;
 	bool both, shares; /* all names, or one with others */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library must do in time: end every operation, tell of every loss. */
+/* Deadlines of the library: it must end every operation, and report every loss, in time. */
 #include "handle_inside.h"
 
 /* So many node timeouts split votes may take. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What an application does with the library's answers and notices, and what may be expected of them. */
+/* The application's reactions to the library's answers and notices, and the checks of those. */
 #include "handle_inside.h"
 
-/* What was asked for as the least validity was there when the lock was granted. */
+/* The least validity that was asked for was left when the lock was granted. */
 static void check_validity(struct world *w, const struct handle *h)
 {
 	uint64_t least_ns = h->options.min_validity_ms * SIM_MS;
@@ -11,8 +11,8 @@ static void check_validity(struct world *w, const struct handle *h)
 		           (double)h->validity_ns / (double)SIM_MS, (double)least_ns / (double)SIM_MS);
 }
 
-/* A wait that is over is not overshot by a further round. What the lock's deadline says about its round:
- * began at deadline - TTL + drift, with the drift of the default options. */
+/* A wait that is over is not exceeded by a further round. The lock's deadline shows when its round began: at
+ * deadline - TTL + drift, with the drift of the default options. */
 static void check_in_time(struct world *w, const struct handle *h)
 {
 	uint64_t wait_ms = h->options.wait_ms;

@@ -121,7 +121,7 @@ static void deliver(struct world *w, uint32_t name, uint64_t chunk)
 	}
 }
 
-/* The end of a stream arrives, orderly or as a reset, behind all chunks that still come. */
+/* The end of a stream arrives, orderly or as a reset, after all chunks that still come. */
 static void finish(struct world *w, uint32_t name, uint64_t error)
 {
 	enum direction dir = (enum direction)(name & 1);

@@ -3,10 +3,9 @@
  * Connections: two streams of bytes between one client and one node.
  *
  * A stream keeps its order, like TCP; its chunks take random times, may be split, and stand still while the
- * link is cut. What the sender's kernel has not sent yet is dropped by an abortive close; what has reached
- * the receiver's inbox is the receiver's, whatever happens to the connection afterwards. Connections are
- * named by number, and a number is never used twice in a seed, so that an event cannot meet a wrong
- * connection.
+ * link is cut. An abortive close drops the bytes that the sender's kernel has not sent yet; bytes in the
+ * receiver's inbox stay there, whatever happens to the connection afterwards. Connections are named by
+ * number, and a number is never used twice in a seed, so that an event cannot meet a wrong connection.
  */
 #ifndef SIM_LINK_H
 #define SIM_LINK_H

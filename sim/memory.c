@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting the library's allocations. See memory.h. What is allocated and freed in the calls of one process
- * is that process's; blocks of the simulator itself are not allocated through here (buffer_realloc()).
+ * Counts the library's allocations. See memory.h. Memory that is allocated and freed in the calls of one
+ * process belongs to that process; blocks of the simulator itself are not allocated through here
+ * (buffer_realloc()).
  */
 #include "memory.h"
 

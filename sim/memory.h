@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library has allocated, by client process. Its calls of malloc(3) and of hiredis's reader are led
+ * The library's allocated memory, by client process. Its calls of malloc(3) and of hiredis's reader are led
  * through memory.c by the linker (--wrap, see CMakeLists.txt), so that the library's objects stay as they are
  * shipped.
  */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one client process. */
+/* The memory of one client process. */
 struct memory {
 	uint32_t blocks;
 	size_t bytes;

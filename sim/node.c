@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a modelled server. What it does with commands is in tests/fake. */
+/* The life of a modelled server. tests/fake has its commands. */
 #include "node.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "redis_guard.h"
+#include "broken.h"
+#include "redis_types.h"
+#include "resp.h"
 #include "world.h"
 
 int64_t node_now_ms(const struct world *w, const struct node *n)
@@ -28,7 +30,7 @@ bool node_has_value(const struct world *w, uint32_t node, struct bytes value)
 		struct key room, member;
 		const struct key *key = check_as_token(&n->redis.keys.keys[i], &room);
 		if (key != NULL && key->type == KEY_ZSET)
-			key = share_member(key, value, &member) ? &member : NULL;
+			key = zset_member(key, value, &member) ? &member : NULL;
 		if (key != NULL && now_ms <= key->expires_ms && bytes_equal(key->value, value))
 			return true;
 	}
@@ -54,13 +56,6 @@ static void lose_data(struct world *w, uint32_t node)
 
 static const struct bytes record_name = {"redlock:set", 11};
 
-static void put(struct world *w, struct node *n, const char *field, const char *text)
-{
-	struct session session = {.database = w->plan.database};
-	struct call call = {.redis = &n->redis, .session = &session};
-	guard_put(&call, record_name, text_bytes(field), text_bytes(text));
-}
-
 static void address_of(const struct world *w, unsigned node, char ret[64])
 {
 	if (w->plan.unix_sockets)
@@ -69,7 +64,7 @@ static void address_of(const struct world *w, unsigned node, char ret[64])
 		snprintf(ret, 64, "node%u:%u/%u", node, 7000 + node, w->plan.database);
 }
 
-/* What `redlock init` writes. */
+/* Writes the record that `redlock init` writes. */
 static void write_record(struct world *w, uint32_t node)
 {
 	char members[SIM_MAX_NODES * 64] = "", address[64], pass[64], ttl[24], quorum[24];
@@ -87,25 +82,31 @@ static void write_record(struct world *w, uint32_t node)
 	                                {"step", "1"},        {"config", "config"}, {"ttl", ttl},
 	                                {"members", members}, {"quorum", quorum},   {"node", address},
 	                                {"pass", pass},       {"floor", "1000"},    {"gmax", "1000"}};
+	struct key *record = redis_put(&n->redis, w->plan.database, record_name, text_bytes(""));
+	record->type = KEY_HASH;
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		put(w, n, words[i][0], words[i][1]);
+		hash_put(record, text_bytes(words[i][0]), text_bytes(words[i][1]));
+}
+
+static bool pass_of(const struct world *w, const struct node *n, struct bytes *ret)
+{
+	const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, record_name, 0);
+	return key != NULL && hash_get(key, text_bytes("pass"), ret);
 }
 
 bool node_admits(const struct world *w, const struct node *n)
 {
-	char pass[64];
-	int size = snprintf(pass, sizeof pass, "pass=%s:", n->redis.run_id);
-	const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, record_name, 0);
-	return key != NULL && memmem(key->value.at, key->value.size, pass, (size_t)size) != NULL;
+	struct bytes pass;
+	size_t size = strlen(n->redis.run_id);
+	return pass_of(w, n, &pass) && pass.size > size && memcmp(pass.at, n->redis.run_id, size) == 0;
 }
 
 bool node_others_know(const struct world *w, uint32_t node)
 {
 	for (uint32_t i = 0; i < w->plan.nodes; i++) {
 		const struct node *n = &w->nodes[i];
-		const struct key *key = keyspace_find(&n->redis.keys, w->plan.database, record_name, 0);
-		bool told = key != NULL && memmem(key->value.at, key->value.size, "pass=", 5) != NULL;
-		if (i != node && told && !n->wipe && !n->other_password && !n->no_database)
+		struct bytes pass;
+		if (i != node && pass_of(w, n, &pass) && !n->wipe && !n->other_password && !n->no_database)
 			return true;
 	}
 	return false;
@@ -156,15 +157,7 @@ void node_start(struct world *w, uint32_t node)
 	*r = (struct redis){
 	    .ears = &node_ears,
 	    .world = w,
-	    .extends_all = w->plan.broken == BREAK_EXTEND,
-	    .any_turn = w->plan.broken == BREAK_TURNS,
-	    .waits_for_all = w->plan.broken == BREAK_HEADS,
-	    .admits_all = w->plan.broken == BREAK_QUARANTINE,
-	    .raises_none = w->plan.broken == BREAK_FENCE,
-	    .takes_some = w->plan.broken == BREAK_SOME,
-	    .counts_slots = w->plan.broken == BREAK_COUNTING,
-	    .shares_any = w->plan.broken == BREAK_SHARED,
-	    .gives_any = w->plan.broken == BREAK_UNASKED,
+	    .edits = broken_scripts(w->plan.broken),
 	};
 	r->kill_denied = world_mishap(w, COVER_KILL_DENIED);
 	r->info_denied = world_mishap(w, COVER_INFO_DENIED);

@@ -37,7 +37,7 @@ struct node {
 void node_start(struct world *w, uint32_t node);
 void node_free(struct node *n);
 
-/* What its sessions do to keys, and what they may not say, is told to the checkers: node_ears.c. */
+/* Tells the checkers what the node's sessions do to keys, and what they may not say: node_ears.c. */
 extern const struct redis_ears node_ears;
 
 /* Milliseconds of the node's clock. */

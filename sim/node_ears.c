@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the nodes' servers tell: to the checkers, to the trace, and to what is counted. */
+/* Passes reports of the nodes' servers on: to the checkers, to the trace, and to the counters. */
 #include <stdio.h>
 
 #include "redis_call.h"
@@ -25,13 +25,13 @@ static void claimed(struct redis *r, const struct session *s, struct bytes token
 	check_set(w, node_of(r), (uint32_t)(s->owner >> 32), (uint32_t)s->owner, token);
 }
 
-static void stored(struct redis *r, const struct key *key, bool handed)
+static void stored(struct redis *r, const struct key *key, const struct key *was, bool handed)
 {
 	struct key room;
 	const struct key *token = check_as_token(key, &room);
 	if (token != NULL)
 		check_stored(r->world, node_of(r), token, handed);
-	if (token == &room)
+	else if (was != NULL && was->owner == KEY_NOBODY)
 		check_time_stored(r->world, node_of(r), key);
 	if (handed)
 		crowd_handed(r->world, key);
@@ -48,6 +48,14 @@ static void goes(struct redis *r, const struct key *key, bool deleted)
 	if (deleted && token != NULL)
 		check_deleted(w, token->value);
 	check_gone(w, node, key, deleted ? w->now_ns : node_expiry_world(&w->nodes[node], key));
+}
+
+static bool same(const struct key *is, const struct key *was)
+{
+	struct key is_room, was_room;
+	is = check_as_token(is, &is_room);
+	was = check_as_token(was, &was_room);
+	return is != NULL && was != NULL && bytes_equal(is->value, was->value);
 }
 
 static void changed(struct redis *r, struct bytes name)
@@ -107,7 +115,7 @@ static enum redis_fate fate(struct redis *r, const struct session *s)
 	return FATE_LATE;
 }
 
-/* What is counted when a command is answered so. */
+/* The counter for a command that is answered so. */
 struct told {
 	const char *command, *answer;
 	enum sim_cover kind;
@@ -183,6 +191,7 @@ const struct redis_ears node_ears = {
     .claimed = claimed,
     .stored = stored,
     .goes = goes,
+    .same = same,
     .changed = changed,
     .answered = answered,
     .killed = killed,

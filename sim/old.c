@@ -8,13 +8,13 @@
 #include "redis_call.h"
 #include "world.h"
 
-/* What a command takes, at most; between a GET and its GETSET; and how long they hold the lock. */
+/* The longest times: of a command; between a GET and its GETSET; and of holding the lock. */
 #define MOST_TRIP_NS (20 * SIM_MS)
 #define MOST_GAP_NS (400 * SIM_MS)
 #define MOST_HOLD_NS (300 * SIM_MS)
 #define MOST_THINK_NS (60 * SIM_MS)
 
-/* Of a thousand: commands that do not arrive, answers that do not, clients that die. */
+/* Per thousand: commands that do not arrive, answers that do not, clients that die. */
 enum { LOST_COMMANDS = 20, LOST_ANSWERS = 20, DEATHS = 400 };
 
 /* One number in events of the world: a client, and a node; of a DEL: a resource, and a node. */
@@ -40,7 +40,7 @@ static bool arrives(struct world *w, uint32_t node)
 	return !prng_chance(&w->chaos, LOST_COMMANDS) && serves(w, &w->nodes[node]);
 }
 
-/* Its clock, in the seconds that the page has. */
+/* The client's clock, in the seconds that the page has. */
 static int64_t clock_s(const struct world *w, const struct old *o, uint32_t node)
 {
 	return (node_now_ms(w, &w->nodes[node]) + o->at[node].ahead_ms) / 1000;
@@ -54,7 +54,7 @@ static struct key *find(struct world *w, const struct old *o, uint32_t node)
 	                     resource_key(&w->plan, o->resource, buffer), w->nodes[node].redis.now_ms);
 }
 
-/* Of a string; negative: it is no time, or there is no string. */
+/* The time in a string; negative: it is not a time, or there is no string. */
 static int64_t time_of(const struct key *key)
 {
 	char text[24], *end;
@@ -238,7 +238,7 @@ static void check_alone(struct world *w, uint32_t client)
 		}
 }
 
-/* It works for no longer than its timeout, of its own clock, from before it asked. */
+/* The client works for no longer than its timeout, by its own clock, from before it asked. */
 static void grant(struct world *w, uint32_t client)
 {
 	struct old *o = &w->old[client];

@@ -2,9 +2,9 @@
 /*
  * Clients of the old SETNX protocol, to the letter of redis.io's page (SETNX, "Handling deadlocks"): SETNX,
  * GET, GETSET, DEL, on one node, or on each of several for a majority. They are no processes of this library.
- * What the page relies on is kept: their clocks and those of the nodes differ by less than a second, whatever
- * a command takes included, their timeouts are alike, and who has lost a GETSET has seen the old time less
- * than half a second before.
+ * The page's assumptions hold: their clocks and those of the nodes differ by less than a second, including
+ * the time of a command, their timeouts are alike, and a client that has lost a GETSET has seen the old time
+ * less than half a second before.
  */
 #ifndef SIM_OLD_H
 #define SIM_OLD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library asks of its system, in this world: connections are links, names are nodes. "node<k>" and
+ * The system of the library, in this world: connections are links, names are nodes. "node<k>" and
  * "/run/node<k>.sock" are node k; a lookup takes its time, and may fail; some names have a second address, at
- * which nobody answers, in front or behind.
+ * which nobody answers, before or after the first.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -78,7 +78,7 @@ static void fit_ttl(struct plan *plan, struct prng *p)
 	plan->ttl_ms_max = prng_between(p, plan->ttl_ms_min, 3 * plan->ttl_ms_min);
 }
 
-/* What the broken assumption needs to have consequences soon. */
+/* Draws the conditions under which the broken assumption has consequences soon. */
 static void draw_break(struct plan *plan, struct prng *p)
 {
 	switch (plan->broken) {
@@ -153,8 +153,8 @@ bool plan_forgets(const struct plan *plan)
 	return plan->guard || plan->broken == BREAK_AMNESIA || plan->broken == BREAK_EXTEND;
 }
 
-/* A share of the seeds, by numbers of its own: the others stay as they are. Whoever may not read the record
- * has no vote there. */
+/* Draws a guard for a share of the seeds, by numbers of its own: the others stay as they are. A user that may
+ * not read the record has no vote there. */
 static void draw_guard(struct plan *plan)
 {
 	static const enum sim_cover denials[] = {COVER_INFO_DENIED, COVER_EVAL_DENIED, COVER_QUEUE_DENIED,
@@ -169,9 +169,9 @@ static void draw_guard(struct plan *plan)
 	plan->gap_ms[COVER_CRASH_WIPE] = (uint32_t)prng_between(&p, 100, 1000);
 }
 
-/* Clients to the letter of the page, and what they rely on: clocks that agree, and timeouts that are alike.
- * What another program has, they would delete as their own; a lock of another kind, that was free when they
- * looked, they would overwrite. */
+/* Draws clients to the letter of the page, with the page's assumptions: clocks that agree, and timeouts that
+ * are alike. They would delete another program's key as their own; and they would overwrite a lock of another
+ * kind that was free when they looked. */
 static void draw_old(struct plan *plan, struct prng *p)
 {
 	static const enum sim_cover none[] = {COVER_EVAL_DENIED,    COVER_QUEUE_DENIED,   COVER_PLAIN_CLIENT,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a seed draws before anything happens: sizes, times, and which faults are on, how often (swarm
+/* The plan that a seed draws before anything happens: sizes, times, and which faults are on, how often (swarm
  * testing). */
 #ifndef SIM_PLAN_H
 #define SIM_PLAN_H
@@ -30,8 +30,7 @@
 	X(EXTEND, "extend", CONTINUITY, "a node that lost its data confirms extends of keys that it lacks")      \
 	X(OWN_VALUE, "own-value", DEADLINE,                                                                      \
 	  "the release of a failed attempt with the caller's own value follows its SET")                         \
-	X(LOGIN, "login", OVERLAP,                                                                               \
-	  "a login is sent behind what is not answered yet, and other things behind it")                         \
+	X(LOGIN, "login", OVERLAP, "a login is sent after unanswered requests, and other requests after it")     \
 	X(ANSWERS, "answers", OVERLAP, "nodes leave out an answer now and then")                                 \
 	X(GIVE_ALL, "give-all", OVERLAP,                                                                         \
 	  "old clients that fail give back what they have written where their GETSET lost, too")                 \

@@ -80,7 +80,8 @@ static int work(const struct arguments *a, struct shared *shared, struct job *jo
 	return status;
 }
 
-/* Of a process that ended. One that did not say why has been killed, or stopped by a sanitizer. */
+/* Takes the result of a process that ended. A process that did not say why has been killed, or stopped by a
+ * sanitizer. */
 static int reap(const struct arguments *a, struct shared *shared, const struct job *job, pid_t pid)
 {
 	int status;

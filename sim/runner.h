@@ -23,7 +23,7 @@ struct arguments {
 	bool hash;
 };
 
-/* What can be broken on purpose: its name, in words, and what must be found. */
+/* The assumptions that can be broken on purpose: name, description, and the violation that must be found. */
 extern const struct break_row {
 	const char *option, *text;
 	enum violation finds;

@@ -22,7 +22,7 @@
  * dead. */
 #define REST_NS (KEEPALIVE_NS + 4 * SIM_SECOND)
 
-/* The same without faults: before any TTL could help. */
+/* The time to give back without faults: before any TTL could help. */
 #define GIVE_BACK_NS SIM_SECOND
 
 /* Blocks of memory that a client at rest may have: each node may still have a second link. */
@@ -67,7 +67,7 @@ enum { MISUSES = 64 };
 
 /* ---- the first seconds after the faults ---- */
 
-/* What the last restart may take, and the longest pause of a client: until then the faults are not over. */
+/* The longest last restart, and the longest pause of a client: until then the faults are not over. */
 #define LAST_FAULT_NS (5 * SIM_SECOND)
 
 /* A connect that hangs is given up after 3 s, and the next one is made up to 3 s later. */
@@ -83,7 +83,7 @@ void heal_granted(struct world *w, unsigned resource)
 		w->heal.granted_ns[resource] = w->now_ns;
 }
 
-/* Of some seeds all holders die now. Their keys stay until the TTL, and block nobody for longer. */
+/* In some seeds all holders die now. Their keys stay until the TTL, and block nobody for longer. */
 static void kill_holders(struct world *w)
 {
 	for (uint32_t i = 0; i < w->plan.actors; i++) {
@@ -162,7 +162,7 @@ static void settle(struct world *w)
 	}
 }
 
-/* With one kind of fault, and again without any. What that leaves behind may not delay anybody. */
+/* With one kind of fault, and again without any. The effects of that fault may not delay anybody. */
 static void wait_in_turn(struct world *w)
 {
 	enum sim_cover wanted = w->plan.broken == BREAK_HEADS   ? COVER_WAITER_CRASH

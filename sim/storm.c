@@ -164,12 +164,12 @@ struct scene {
 };
 
 /*
- * While nobody asks, the first try comes at a random time within a second: 1 per ms for 1000 clients. The
- * next ones come 50-100, 150-300, 350-700 and 750-1500 ms behind it: 5 per ms at the most, at the end of that
- * second. Later each client tries once in 1.5 to 3 s: less than 1000 / 1500 per ms, however they are spread.
- * Clients that renew each 10 s add a tenth at most. Those that wait for a busy lock ask each 50 to 150 ms, 10
- * per ms, and connect as they ask: each of the next three tries is as dense or less, and the times of three
- * can overlap. Each of them has a second connection, to listen.
+ * While no lock is asked for, the first try comes at a random time within a second: 1 per ms for 1000
+ * clients. The next ones come 50-100, 150-300, 350-700 and 750-1500 ms after it: 5 per ms at the most, at the
+ * end of that second. Later each client tries once in 1.5 to 3 s: less than 1000 / 1500 per ms, however they
+ * are spread. Clients that renew each 10 s add a tenth at most. Clients that wait for a busy lock ask each 50
+ * to 150 ms, 10 per ms, and connect as they ask: each of the next three tries is as dense or less, and the
+ * times of three can overlap. Each of them has a second connection, to listen.
  */
 static const struct scene scenes[] = {
     {"idle, 20 s", false, false, 20000, 5.0, 1000 / 1500.0},

@@ -17,7 +17,7 @@
 #define WATCHING BIT(RL_WATCHING)
 #define RAISING BIT(RL_RAISING)
 
-/* For each phase and event: the phases that may follow, and why the others cannot. What is not here is
+/* For each phase and event: the phases that may follow, and why the others cannot. Other combinations are
  * refused, as there is one operation at a time: the phase stays. */
 static const struct row {
 	unsigned after;

@@ -3,9 +3,9 @@
  * Members of a node set that change one at a time, while locks are held and numbers are issued. How to read this language:
  * redlock.pml. README.md says what the steps stand for.
  *
- * There is no time in here: the key of an attempt that claims or holds does not go, which is what redlock.pml proves of a
- * TTL. It goes when the client's clock says that the lease is over, or when it is released. What is waited for, "a TTL
- * after", is: until all that a configuration granted is over or was extended under a later one.
+ * There is no time in here: the key of an attempt that claims or holds does not go, which is what redlock.pml
+ * proves of a TTL. It goes when the client's clock says that the lease is over, or when it is released. To
+ * wait "a TTL after" means: until all that a configuration granted is over or was extended under a later one.
  *
  * Configurations are numbered from 1; MEMBERS(1) to MEMBERS(3) are sets of nodes, one bit each. Where a member is
  * replaced, the first list has another number too, RENAMED, from the moment when the first id is refused.
@@ -114,7 +114,7 @@ inline claim_arrives(c, n)
 	fi
 }
 
-/* A quorum of its configuration: each that is lower is raised now, in one step (fence.pml has them one by one), and
+/* A quorum of its configuration: each that is lower is raised now, in one step (proof/fence.thm has them one by one), and
  * that needs the record to accept the configuration still. Without, or where a node does not draw numbers, it holds
  * without a number. */
 inline grant(c)
@@ -305,7 +305,7 @@ inline is_removed(n)
 
 /* ---- A node forgets, and is admitted for locks only ---------------------------------------------------- */
 
-/* Its quarantine lies in between: what it had granted is over. */
+/* The node's quarantine lies in between: all that it had granted is over. */
 inline forget(n)
 {
 	forgets++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What members.pml is told by -DNAME: which members, and which rule is left out. */
+/* The settings of members.pml, by -DNAME: which members, and which rule is left out. */
 
 /* GROWS, SHRINKS, SWAPS  three configurations, one after the other
  * REPLACES               the same: member 0 goes, member 3 comes, and the first list is accepted all the time, by another id

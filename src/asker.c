@@ -151,7 +151,7 @@ static struct redlock_question *first_waiting(redlock_asker *a, struct line *lin
 	return question(a, line->next);
 }
 
-/* What it has not answered is not answered any more. */
+/* The requests that this line has not answered will not be answered any more. */
 static void lose(redlock_asker *a, struct line *line)
 {
 	struct rl_link *l = &line->link;
@@ -230,7 +230,7 @@ static bool give(redlock_asker *a, struct line *line, struct redlock_reply *repl
 	return true;
 }
 
-/* What has come goes behind what had come before. */
+/* Appends the new bytes to those that came before. */
 static bool collect(struct line *line)
 {
 	struct rl_slice more;
@@ -338,7 +338,7 @@ static size_t waiting(const redlock_asker *a)
 	return all;
 }
 
-/* The time is over. What comes later would be taken for the answer to something else. */
+/* The time is over. An answer that comes later would be taken for the answer to another question. */
 static void give_up(redlock_asker *a)
 {
 	for (unsigned i = 0; i < a->count; i++) {

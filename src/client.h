@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a client: what it is made of, which does not know it, and the files that drive that. Who
- * calls or includes stands above whom; on one line nobody knows another. Layers below (core, net, os) are
+ * The inside of a client: its parts, which do not know it, and the files that drive them. A file calls or
+ * includes only files below it; files on one line do not know each other. Layers below (core, net, os) are
  * left out.
  *
  *   client.c       opens and closes
@@ -72,7 +72,7 @@ static inline int rl_client_check(const redlock_client *c)
 	return rl_forkmark_is_child(&c->forkmark) ? REDLOCK_E_FORKED : 0;
 }
 
-/* The same for a call on a handle; STATE: its client was closed. */
+/* As rl_client_check(), for a call on a handle; STATE: its client was closed. */
 static inline int rl_client_check_lock(const redlock_lock *lock)
 {
 	if (lock == NULL)

@@ -14,7 +14,8 @@
 redlock_lock *rl_cohort_next(const struct rl_places *places, const redlock_lock *lock, uint64_t now_ns);
 
 /* Exchanges all that belongs to the claim of the one and to the attempt of the other: the core's state, votes
- * and token, and the slot, by which late answers and messages find them. What the callers asked for stays. */
+ * and token, and the slot, by which late answers and messages find them. The callers' settings and operations
+ * stay. */
 void rl_cohort_exchange(struct rl_registry *handles, redlock_lock *lock, redlock_lock *next);
 
 #endif

@@ -26,7 +26,8 @@ static bool votes(const struct rl_nodes *ns, unsigned i)
 	return is_open(ns, i) && ns->list[i].admission->opinion.kind == RL_SET_PASSES;
 }
 
-/* Its quarantine is over, the node has told its id, and nothing else stands against the node. */
+/* Whether the node's quarantine is over, the node has told its id, and nothing else stands against the node.
+ */
 static bool is_over(const struct rl_nodes *ns, unsigned i)
 {
 	const struct rl_set_record *r = record_of(ns, i);
@@ -35,7 +36,7 @@ static bool is_over(const struct rl_nodes *ns, unsigned i)
 	       o->kind == RL_SET_REFUSE && o->vote == REDLOCK_VOTE_QUARANTINE;
 }
 
-/* It was admitted when too few others were there to tell its counters. */
+/* Whether the node was admitted when too few other nodes were there to report its counters. */
 static bool lacks_counters(const struct rl_nodes *ns, unsigned i)
 {
 	const struct rl_set_record *r = record_of(ns, i);
@@ -79,7 +80,8 @@ static void begin(struct rl_guard *g, const struct rl_nodes *ns, uint64_t now_ns
 		g->to_ask |= (uint32_t)(i != g->node && votes(ns, i)) << i;
 }
 
-/* One that is asked already is asked once more: that answer may be older than the end of the quarantine. */
+/* A node with an unanswered question is asked once more: that answer may be older than the end of the
+ * quarantine. */
 static void read_others(struct rl_guard *g, struct rl_nodes *ns, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < ns->count; i++) {

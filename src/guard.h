@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admits nodes of a guarded set whose quarantine is over. What they have forgotten has expired then, but for
- * the fencing counters: these are read from the other nodes first, behind the end of the quarantine, which
- * the id proves that ADMIT quotes. Any client does it, in the turns that its own attempts and renewals cause.
+ * Admits nodes of a guarded set whose quarantine is over. All that they have forgotten has expired then,
+ * except the fencing counters: these are read from the other nodes first, after the end of the quarantine, as
+ * is proved by the id that ADMIT quotes. Any client does it, in the turns that its own attempts and renewals
+ * cause.
  */
 #ifndef RL_GUARD_H
 #define RL_GUARD_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock handle: one piece of memory, with a vote for each node, the names and the token behind it, each as
- * long as it is. Who makes and frees it: life.h. What is needed while a thread waits is on that thread's
- * stack (loop.h), what the nodes have is made when it is first asked for, and rules are shared (registry.h):
- * a program may hold a hundred thousand.
+ * A lock handle: one piece of memory, with a vote for each node, then the names and the token, each with its
+ * own length. life.h makes and frees handles. Data that is needed only while a thread waits is on that
+ * thread's stack (loop.h), data about nodes is allocated when it is first needed, and rules are shared
+ * (registry.h): a program may hold a hundred thousand locks.
  */
 #ifndef RL_HANDLE_H
 #define RL_HANDLE_H
@@ -17,7 +17,7 @@
 #include "loop.h"
 #include "schedule.h"
 
-/* A fresh token: digits of random bytes, and behind them the client's label. */
+/* A fresh token: digits of random bytes, and after them the client's label. */
 enum {
 	RL_HANDLE_TOKEN_BYTES = 20,
 	RL_HANDLE_TOKEN_DIGITS = 2 * RL_HANDLE_TOKEN_BYTES,
@@ -55,7 +55,8 @@ struct redlock_lock {
 	uint32_t entries : 31;   /* so often it was acquired again while it was held */
 	uint32_t reentrant : 1;
 
-	struct rl_ballot votes[]; /* behind them the name, room for the token, and of several names the others */
+	struct rl_ballot
+	    votes[]; /* followed by the name, room for the token, and, of several names, the others */
 };
 
 /* Notes the result of a call; the caller has entered the loop. */
@@ -80,7 +81,7 @@ static inline struct rl_slice rl_handle_name(const redlock_lock *lock)
 	return (struct rl_slice){rl_handle_name_bytes(lock), lock->name_size};
 }
 
-/* Of several names those behind the first. They are behind the room for the longest fresh token. */
+/* The names of a handle after the first. They follow the room for the longest fresh token. */
 static inline struct rl_slice rl_handle_others(const redlock_lock *lock)
 {
 	if (lock->also_size == 0)
@@ -88,7 +89,7 @@ static inline struct rl_slice rl_handle_others(const redlock_lock *lock)
 	return (struct rl_slice){rl_handle_token_bytes(lock) + RL_HANDLE_TOKEN_ROOM, lock->also_size};
 }
 
-/* Of several names the one that it waits for, else the name. */
+/* The name that the handle waits for: of several names one, else the name. */
 struct rl_slice rl_handle_line(const redlock_lock *lock);
 
 /* Where the order of nodes begins for who waits for that one: all clients agree. */
@@ -103,7 +104,7 @@ static inline struct rl_slice rl_handle_token(const redlock_lock *lock)
 /* Makes room for what the nodes have under the name, once. False: out of memory. */
 bool rl_handle_make_findings(redlock_lock *lock);
 
-/* The same for numbers that the nodes of a guarded set tell, or which slots they gave. */
+/* Makes room for numbers that the nodes of a guarded set report, or for the slots that they gave. */
 bool rl_handle_make_numbers(redlock_lock *lock);
 
 /* The event that an extend by `ttl_ms` is. 0, INVAL, STATE. Not under the mutex. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who gets a lock after its holder: the offer that came with the holder's grant. It is kept while the lock is
- * held, and goes back to the nodes as it came.
+ * The heir of a lock: the offer that came with the holder's grant. It is kept while the lock is held, and
+ * goes back to the nodes as it came.
  */
 #ifndef RL_HEIR_H
 #define RL_HEIR_H

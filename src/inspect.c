@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a caller may know of a client, its nodes and a handle, without asking any server. */
+/* Getters: the state of a client, its nodes and a handle, without asking any server. */
 #include <stdio.h>
 #include <string.h>
 
@@ -97,8 +97,8 @@ int redlock_client_lock_options(redlock_client *c, struct redlock_lock_options *
 	return error;
 }
 
-/* The handles are told of a leap that is seen here in the next turn. Who sleeps is woken for it, since not
- * every kernel does that. */
+/* The next turn tells the handles of a leap that is seen here. A sleeping thread is woken for that turn,
+ * since not every kernel does that. */
 static void look(struct rl_loop *l)
 {
 	uint64_t before_ns = l->leap_ns;
@@ -264,7 +264,7 @@ static void tell(const redlock_lock *first, unsigned before, unsigned count, str
 	memcpy(ret->holder, seen->holder, seen->size);
 }
 
-/* All of the line stand behind its first one, which has the place. */
+/* All handles of the line wait for its first one, which has the place. */
 static int tell_line(const redlock_lock *lock, struct redlock_wait *ret)
 {
 	struct redlock_wait wait = {.node = -1};

@@ -18,7 +18,7 @@ static void *keep(void *argument)
 		rl_wait_pass_lead(c);
 		rl_loop_wait(&c->loop, &c->loop.keeper_wake);
 	}
-	rl_wait_pass_lead(c); /* somebody may have waited behind this thread */
+	rl_wait_pass_lead(c); /* another thread may have waited for this one */
 	rl_loop_leave(&c->loop);
 	return NULL;
 }
@@ -38,7 +38,8 @@ int redlock_keeper_start(redlock_client *c)
 	return error;
 }
 
-/* It runs until it is joined, so that no second one is started meanwhile; only one caller joins it. */
+/* The keeper counts as running until it is joined, so that no second one is started meanwhile; only one
+ * caller joins it. */
 void rl_keeper_end(redlock_client *c)
 {
 	rl_loop_enter(&c->loop);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "leap.h"
 
-/* An interruption between the two readings makes the wall clock seem to be behind: of several, the one that
- * is farthest ahead is right. */
+/* An interruption between the two readings makes the wall clock seem too early: of several readings, the one
+ * that is farthest ahead is right. */
 enum { READINGS = 4 };
 
 /* Both clocks run at the same rate, whatever disciplines them, so that a difference means that the wall clock
- * was set. What is smaller than the noise is added to the next one, since the account stays as it is. */
+ * was set. A difference below the noise is added to the next one, since the account stays as it is. */
 uint64_t rl_leap_settle(struct rl_leap *l, int64_t ahead_ns, uint64_t *ret_now_ns)
 {
 	for (unsigned i = 0; i < READINGS; i++) {

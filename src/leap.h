@@ -25,8 +25,8 @@ void rl_leap_begin(struct rl_leap *leap);
 /* The wall clock seems to be elsewhere: whether it is, what time it is, and by how much it has leapt. */
 uint64_t rl_leap_settle(struct rl_leap *leap, int64_t ahead_ns, uint64_t *ret_now_ns);
 
-/* What time it is, and by how much the wall clock has leapt ahead since the last look. That it was set back
- * is not told, and counts against nothing: when it is set forward again, that is a leap. */
+/* Reads the time, and returns by how much the wall clock has leapt ahead since the last look. A clock that
+ * was set back is not reported, and counts against nothing: when it is set forward again, that is a leap. */
 static inline uint64_t rl_leap_look(struct rl_leap *leap, uint64_t *ret_now_ns)
 {
 	int64_t ahead_ns;

@@ -17,12 +17,12 @@
 
 /* ---- making ---- */
 
-/* What a handle is for: a name, and others. */
+/* The names of a handle: the first, and others. */
 struct names {
 	const struct redlock_name *list;
 	size_t count;
 	bool several;         /* made by redlock_lock_new_many(), also with one name */
-	struct rl_slice also; /* those behind the first, with their prefixes */
+	struct rl_slice also; /* the names after the first, with their prefixes */
 };
 
 /* Behind the handle: votes, name, token, other names. */

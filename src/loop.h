@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop of a client: its mutex and poller, what is timed, and the threads that sleep until one of them has
- * taken a turn for all. What a turn does is in turn.c, who takes it in wait.c.
+ * The loop of a client: its mutex and poller, its timers, and the threads that sleep until one of them has
+ * taken a turn for all. turn.c has what a turn does, wait.c decides which thread takes it.
  *
- * All of it is under the mutex, but for the atomics.
+ * All of it is under the mutex, except the atomics.
  */
 #ifndef RL_LOOP_H
 #define RL_LOOP_H
@@ -54,7 +54,8 @@ struct rl_loop {
 	bool led;                       /* a thread waits in the poller for all */
 	const struct rl_waiter *leader; /* whose result that thread waits for; NULL: none in particular */
 
-	/* wait.c: who waits. Who has a result for one, or the lead, puts it on `to_wake` */
+	/* wait.c: the waiting threads. A thread that has a result for one of them, or the lead, puts it on
+	 * `to_wake` */
 	struct rl_waiter *waiters; /* the longest first */
 	struct rl_waiter *last_waiter;
 	struct rl_waiter *to_wake; /* by whoever leaves the mutex */
@@ -83,7 +84,7 @@ void rl_loop_init(struct rl_loop *loop, bool interruptible);
 /* A `child` process does not touch what waiters in its parent have to do with. */
 void rl_loop_close(struct rl_loop *loop, bool child);
 
-/* What time it is: sets `now_ns`. */
+/* Reads the time: sets `now_ns`. */
 static inline void rl_loop_look(struct rl_loop *loop)
 {
 	loop->leap_ns = rl_time_add(loop->leap_ns, rl_leap_look(&loop->leap, &loop->now_ns));
@@ -91,8 +92,8 @@ static inline void rl_loop_look(struct rl_loop *loop)
 
 /* ---- in and out: the only ways ---- */
 
-/* In a child process: no other thread was changing anything when it was forked. Else the mutex is taken for
- * ever, and what is behind it may be halfway. */
+/* In a child process: whether no other thread was changing anything when the process was forked. If not, the
+ * mutex stays locked for ever, and the data that it protects may be inconsistent. */
 bool rl_loop_is_whole(struct rl_loop *loop);
 
 /* `now_ns` stays what it was: for calls that need no time. */
@@ -104,7 +105,7 @@ static inline void rl_loop_enter(struct rl_loop *loop)
 /* Sets `now_ns` as well: for calls that do something. */
 void rl_loop_enter_now(struct rl_loop *loop);
 
-/* The same, as one that is expected meanwhile: others may leave it to this thread to send. */
+/* As rl_loop_enter(), for a thread that is expected meanwhile: others may leave it to this thread to send. */
 void rl_loop_enter_expected(struct rl_loop *loop);
 
 /* Unlocks, then wakes: who is woken finds the mutex free. */
@@ -118,7 +119,7 @@ void rl_loop_wait(struct rl_loop *loop, pthread_cond_t *condition);
 void rl_loop_join(struct rl_loop *loop, struct rl_waiter *waiter);
 void rl_loop_quit(struct rl_loop *loop, const struct rl_waiter *waiter);
 
-/* It will be posted by whoever leaves the mutex next. */
+/* The next thread that leaves the mutex will post this waiter. */
 void rl_loop_will_wake(struct rl_loop *loop, struct rl_waiter *waiter);
 
 /* Gives the waiter its result. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the core decides, done: tokens, requests to the nodes, results and notices; and answers, given to the
- * core. */
+/* Carries out the decisions of the core: tokens, requests to the nodes, results and notices; and gives
+ * answers to the core. */
 #include "operate.h"
 
 #include <string.h>
@@ -19,9 +19,9 @@
 
 /* ---- tokens ---- */
 
-/* As seconds, milli-, micro- or nanoseconds, as a number of 64 bits, as one of 32 that is cut off or kept at
- * its limit, and as a fraction: in the far future. What reads numbers reads it up to the point, or all of it.
- */
+/* In the far future as seconds, milli-, micro- or nanoseconds, as a number of 64 bits, as one of 32 that is
+ * cut off or kept at its limit, and as a fraction. A parser of numbers reads it up to the point, or all of
+ * it. */
 #define FAR_FUTURE "9223372034707292159." /* 0x7fffffff7fffffff */
 
 static char *put_decimal(char *at, const unsigned char *random)
@@ -34,7 +34,7 @@ static char *put_decimal(char *at, const unsigned char *random)
 }
 
 /* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
- * random bytes to be had. */
+ * random bytes are available. */
 static bool sign(redlock_client *c, redlock_lock *lock)
 {
 	unsigned char random[RL_HANDLE_TOKEN_BYTES];
@@ -42,7 +42,8 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 		return false;
 	bool decimal = rl_policy_of(&lock->core)->decimal;
 	size_t owner_size =
-	    decimal ? 0 : c->owner_size; /* behind a number it would be none for who reads it all */
+	    decimal ? 0
+	            : c->owner_size; /* a suffix would stop strict parsers from reading the token as a number */
 	char *digits = rl_handle_token_bytes(lock);
 	char *at = decimal ? put_decimal(digits, random) : rl_slice_put_hex(digits, random, sizeof random);
 	if (!decimal)
@@ -69,7 +70,8 @@ static struct rl_slice name_probe(redlock_client *c, const redlock_lock *lock, s
 	return (struct rl_slice){buffer->bytes, name.size + RL_HANDLE_TOKEN_DIGITS};
 }
 
-/* Of what the nodes are asked: a slot that is held, as a plain lock of that name. Nothing: out of memory. */
+/* The name that the nodes are asked for: a slot that is held counts as a plain lock of that name. Empty: out
+ * of memory. */
 static struct rl_slice name_of(redlock_client *c, const redlock_lock *lock, unsigned operation,
                                struct rl_buffer *buffer)
 {
@@ -112,7 +114,7 @@ static bool wakes_at_gate(const redlock_client *c, const struct rl_request *requ
 /* Messages have the name: one that is too long for them is not handed over. */
 enum { OFFERED_NAME = 1024 };
 
-/* What a queue is told. */
+/* Adds to a request what the queue needs to know. */
 static void add_place(redlock_client *c, const redlock_lock *lock, const struct rl_effects *fx,
                       struct rl_request *request, char text[RL_PLACES_TEXT])
 {
@@ -170,7 +172,8 @@ static void send_to_nodes(redlock_client *c, redlock_lock *lock, const struct rl
 	rl_buffer_free(&buffer);
 }
 
-/* Whether a handle claims, holds or offers it, or releases it: that is on its way behind the message. */
+/* Whether a handle claims, holds or offers the token, or is releasing it: then that release is still on its
+ * way. */
 static bool is_in_use(const redlock_client *c, struct rl_slice token)
 {
 	const redlock_lock *l = rl_registry_next(&c->handles, 0);
@@ -183,8 +186,9 @@ static bool is_in_use(const redlock_client *c, struct rl_slice token)
 	return false;
 }
 
-/* What was handed over to a call that has ended; the handle may be gone, too. It is released, if it is one of
- * ours that nobody needs: who may publish may say anything, and others see the token of a holder. */
+/* Releases a lock that was handed over to a call that has ended; the handle may be gone, too. It does so only
+ * if the token is of this client and nobody needs it: a user that may publish may send any message, and
+ * others can read the token of a holder. */
 static void decline(redlock_client *c, struct rl_slice name, struct rl_slice token, unsigned node)
 {
 	bool ours =
@@ -236,8 +240,8 @@ static void trace(const redlock_client *c, const redlock_lock *lock, enum rl_pha
 	c->trace(c->trace_user, line);
 }
 
-/* Who is not first for its name among the handles of this client waits for those before it; a holder may pass
- * it on. */
+/* A handle that is not the first for its name among those of this client waits for the ones before it; a
+ * holder may pass the lock on to it. */
 static void stand_in_line(redlock_client *c, redlock_lock *lock, bool granted)
 {
 	bool waits = rl_enter_waits(&lock->core);
@@ -249,7 +253,7 @@ static void stand_in_line(redlock_client *c, redlock_lock *lock, bool granted)
 		rl_places_held(&c->places, lock, c->loop.now_ns);
 }
 
-/* It waits for another one of its names from now on. */
+/* From now on the handle waits for another one of its names. */
 static void line_up(redlock_client *c, redlock_lock *lock, uint8_t before)
 {
 	if (lock->core.line == before)
@@ -298,8 +302,8 @@ static int step(redlock_client *c, redlock_lock *lock, struct rl_event *event)
 	return error;
 }
 
-/* Whether another handle claims the same value of the caller under the same name. What that one still has to
- * release would be the key of this one: so a value is claimed by one handle at a time. */
+/* Whether another handle claims the same value of the caller under the same name. A release that the other
+ * handle still owes would delete the key of this one: so a value is claimed by one handle at a time. */
 static bool value_is_claimed(const redlock_client *c, const redlock_lock *lock)
 {
 	if (rl_policy_of(&lock->core)->signs || lock->core.phase != RL_IDLE || rl_state_is_busy(&lock->core))
@@ -401,14 +405,19 @@ void rl_operate_notice(redlock_client *c)
 
 /* ---- answers ---- */
 
-/* A server that has two names has no second vote on who holds the lock, but what it says of its own key is
- * true. */
-static bool votes_twice(const struct rl_node *node, const struct rl_answer *answer)
+/* A server that has two names has one vote on who holds the lock; but what it says of its own key is true. */
+static bool votes_once(unsigned operation)
 {
-	const struct rl_op *op = &rl_ops[answer->operation];
-	if (!node->duplicate || op->gives_back || op->change == RL_CHANGE_LOOK)
-		return false;
-	return redlock_vote_kind(answer->vote.code) < REDLOCK_KIND_MISSING;
+	const struct rl_op *op = &rl_ops[operation];
+	return !op->gives_back && op->change != RL_CHANGE_LOOK;
+}
+
+/* Where two nodes are one server. Seldom, as count_refusals(). */
+static __attribute__((noinline)) void tell_twins(const redlock_client *c, const redlock_lock *lock,
+                                                 struct rl_event *event)
+{
+	if (votes_once(event->operation))
+		event->twins = rl_nodes_twins(&c->nodes, event->node, &lock->core);
 }
 
 /* A node with a queue says more: who has the lock, and who comes next. Seldom, as count_refusals(). */
@@ -438,7 +447,10 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
 	if (node->guards)
 		event.generation = answer->generation;
-	if (votes_twice(node, answer))
+	if (c->nodes.shared)
+		tell_twins(c, lock, &event);
+	if (node->duplicate && votes_once(answer->operation) &&
+	    redlock_vote_kind(answer->vote.code) < REDLOCK_KIND_MISSING)
 		event.vote.code = REDLOCK_VOTE_DUPLICATE;
 	if (rl_state_tells(event.operation, RL_TELLS_QUEUE))
 		take_entered(c, lock, &event);
@@ -452,6 +464,8 @@ static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_hea
 	event->kind = RL_EV_HAND;
 	event->offered_ns = heard->offered_ns;
 	event->vote = (struct rl_vote){.number_count = 1, .numbers = {heard->waiting}, .texts = {heard->token}};
+	if (c->nodes.shared)
+		tell_twins(c, lock, event);
 	rl_operate(c, lock, event);
 	bool ours = rl_slice_same(heard->token, rl_handle_token(lock));
 	if (ours && heard->offer.size > 0)

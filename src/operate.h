@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the core decides, done: tokens, requests, answers, notices. Each is under the mutex of the loop. */
+/* Carries out the decisions of the core: tokens, requests, answers, notices. All calls are under the mutex of
+ * the loop. */
 #ifndef RL_OPERATE_H
 #define RL_OPERATE_H
 
@@ -11,7 +12,7 @@ int rl_operate(redlock_client *c, redlock_lock *lock, struct rl_event *event);
 /* Tells all handles of the time that has passed and that the clock does not show. */
 void rl_operate_leap(redlock_client *c);
 
-/* The same, if there is any: before an operation begins or a timer is looked at. */
+/* Tells the core of a leap, if there is one: before an operation begins or a timer is looked at. */
 static inline void rl_operate_catch_up(redlock_client *c)
 {
 	if (c->loop.leap_ns > 0)

@@ -18,10 +18,10 @@ int rl_options_make_rules(struct rl_rules *ret, const struct redlock_lock_option
                           unsigned node_count, unsigned quorum, uint32_t node_timeout_ms, uint32_t drift_ppm,
                           uint32_t drift_ms);
 
-/* What follows from rules, for callers. 0, or INVAL: the size of `ret` cannot be. */
+/* The terms that follow from rules, for callers. 0, or INVAL: the size of `ret` cannot be. */
 int rl_options_terms_of_rules(const struct rl_rules *rules, struct redlock_terms *ret);
 
-/* The same of options that were not checked; NULL: the defaults. 0 or INVAL. */
+/* As rl_options_terms_of_rules(), for options that were not checked; NULL: the defaults. 0 or INVAL. */
 int rl_options_terms(const struct redlock_lock_options *options, uint32_t node_timeout_ms, uint32_t drift_ppm,
                      uint32_t drift_ms, struct redlock_terms *ret);
 

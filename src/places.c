@@ -27,7 +27,7 @@ static bool has_number(const redlock_lock *lock)
 	return lock->slot < (lock->core.rules->slots > 0 ? SLOT_NUMBERS : NUMBERS);
 }
 
-/* Once for each client. False: no random bytes to be had. */
+/* Once for each client. False: no random bytes are available. */
 static bool draw(struct rl_places *p, uint64_t now_ns)
 {
 	unsigned char random[CLIENT_BYTES];
@@ -62,8 +62,8 @@ bool rl_places_are_apart(const redlock_lock *lock)
 	return policy->shares || policy->several;
 }
 
-/* Who wants the name and who wants any slot of it stand in lines of their own: one of them may have what the
- * others wait for in vain. And who wants several names, in none. */
+/* Waiters for the name and waiters for any slot of it queue in lines of their own: one of them may have what
+ * the others wait for in vain. A waiter for several names joins no line. */
 static redlock_lock *first_of(redlock_lock *from, const redlock_lock *like)
 {
 	bool slots = like->core.rules->slots > 0;
@@ -73,7 +73,7 @@ static redlock_lock *first_of(redlock_lock *from, const redlock_lock *like)
 	return l;
 }
 
-/* Who holds what it waited for is in the line, too. */
+/* Skips handles in the line that already hold the lock. */
 static redlock_lock *waiter_of(redlock_lock *from, const redlock_lock *like)
 {
 	redlock_lock *l = first_of(from, like);
@@ -108,7 +108,7 @@ uint64_t rl_places_behind_until(const struct rl_places *p, const redlock_lock *l
 
 static void tell_next(struct rl_places *p, const redlock_lock *before)
 {
-	if (!rl_policy_of(&before->core)->several) /* nobody stood behind it */
+	if (!rl_policy_of(&before->core)->several) /* nobody waited for it */
 		p->next = waiter_of(p->first, before);
 }
 

@@ -32,26 +32,28 @@ void rl_places_init(struct rl_places *places, struct rl_nodes *nodes, struct rl_
  * line hears of the end of the key, too, when it has waited for a while. */
 void rl_places_wait(struct rl_places *places, redlock_lock *lock, uint64_t now_ns);
 
-/* Of several names it waits for another one than `before`: of that one's key nothing is heard any more. */
+/* A handle of several names waits for another one than `before`: it gets no more messages about that one's
+ * key. */
 void rl_places_change(struct rl_places *places, redlock_lock *lock, uint8_t before, uint64_t now_ns);
 
-/* Whether a handle has its place beside others of this client, not behind them. */
+/* Whether a handle has its place beside others of this client, instead of waiting for them. */
 bool rl_places_are_apart(const redlock_lock *lock);
 
 /* These nodes, a bit for each, are not heard any more. */
 void rl_places_deafen(redlock_lock *lock, uint32_t nodes);
 
-/* Who waits for a name that another handle of this client waits for already has no place of its own: it
- * stands behind that one; and, until then, behind one that may pass the lock on. 0: it is the first. */
+/* A handle that waits for the same name as an earlier handle of this client has no place of its own: it waits
+ * for that one; returns until when, because that one may pass the lock on. 0: the handle is the first. */
 uint64_t rl_places_behind_until(const struct rl_places *places, const redlock_lock *lock, uint64_t now_ns);
 
 /* The first one that waits for the name of `lock`. NULL: none does. */
 redlock_lock *rl_places_first_waiter(const struct rl_places *places, const redlock_lock *lock);
 
-/* Who waited has the lock: it is told nothing of waiting any more, and who waits behind it is told next. */
+/* A waiter has got the lock: it gets no more messages about waiting, and the next waiter of the line gets
+ * them. */
 void rl_places_held(struct rl_places *places, redlock_lock *lock, uint64_t now_ns);
 
-/* The handle waits or holds the lock behind its wait, or does not any more. */
+/* The handle has joined or left the line: it waits, or holds the lock after its wait, or neither. */
 void rl_places_line_up(struct rl_places *places, redlock_lock *lock, bool waits, uint64_t now_ns);
 
 /* The first for its name of those that wait, how many stand between the two, and how many wait for it in all.
@@ -79,10 +81,10 @@ struct rl_slice rl_places_name(const struct rl_places *places, const redlock_loc
 void rl_places_mark(const struct rl_places *places, char *digits);
 bool rl_places_marks(const struct rl_places *places, const char *digits);
 
-/* Who waits for this name first in line at this node, and hears of its key. NULL: nobody. */
+/* The handle that waits for this name first in line at this node, and follows its key. NULL: none. */
 redlock_lock *rl_places_waits_for(const struct rl_places *places, struct rl_slice name, unsigned node);
 
-/* Whose number it is, and of which call. NULL: nobody's any more. */
+/* The handle that has this number, and of which call. NULL: no handle any more. */
 redlock_lock *rl_places_find(const struct rl_registry *handles, uint32_t number, uint16_t *ret_call);
 
 #endif

@@ -128,7 +128,8 @@ static struct rl_shared_rules *make_rules(const struct rl_rules *rules)
 	return shared;
 }
 
-/* Of rules that are shared, without a search: a program may have as many of them as locks. */
+/* The shared rules of which `rules` is a part, without a search: a program may have as many of them as locks.
+ */
 static struct rl_shared_rules *shared_of(const struct rl_rules *rules)
 {
 	return (struct rl_shared_rules *)((char *)rules - offsetof(struct rl_shared_rules, rules));
@@ -161,7 +162,7 @@ void rl_registry_drop_rules(struct rl_registry *r, const struct rl_rules *rules)
 
 /* ---- events ---- */
 
-/* Those that are events. */
+/* The bits of the observations that are events. */
 static unsigned pullable(uint32_t observed)
 {
 #define EVENT_BIT(name, words, event) | ((event) != 0 ? RL_OBSERVE_##name : 0u)

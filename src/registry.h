@@ -49,7 +49,7 @@ static inline redlock_lock *rl_registry_find(const struct rl_registry *registry,
 	return slot->generation == tag.generation ? slot->lock : NULL;
 }
 
-/* Of a request whose answer is for no handle. */
+/* The tag of a request whose answer is for no handle. */
 static inline struct rl_tag rl_registry_nobody(void)
 {
 	return (struct rl_tag){.slot = 0, .generation = 0};

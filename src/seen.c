@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of a lock that is waited for. */
+/* The facts that are known of a lock that a handle waits for. */
 #include "seen.h"
 
 #include <stdlib.h>

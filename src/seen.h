@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the gate has told a handle that waits: who has the lock, and how many want it. It comes with refusals,
- * nothing is asked for it. It is there while the handle waits, and is as long as the holder's value.
+ * The gate's last answer to a handle that waits: who has the lock, and how many want it. It comes with
+ * refusals, without a request of its own. It exists while the handle waits, and is as long as the holder's
+ * value.
  */
 #ifndef RL_SEEN_H
 #define RL_SEEN_H
@@ -22,7 +23,7 @@ struct rl_seen {
 /* Takes the answer to an ENTER, before the core does. Out of memory, nothing is known. */
 void rl_seen_learn(redlock_lock *lock, const struct rl_event *event, uint64_t now_ns);
 
-/* It waits no longer. */
+/* The handle no longer waits. */
 void rl_seen_forget(redlock_lock *lock);
 
 #endif

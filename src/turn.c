@@ -12,9 +12,9 @@
 /* With many handles due at once, answers must be read in between: they would look late, and pile up. */
 enum { MAX_READY = 64, MAX_TIMERS = 256 };
 
-/* Bytes that another thread is to send. Whoever comes GROUP_NS later sends them at once: a group that still
- * grows costs more time than it saves system calls. When the thread that is expected gets no processor, they
- * wait for DEFER_NS. */
+/* Bytes that another thread is to send. A thread that comes GROUP_NS later sends them at once: a group that
+ * still grows costs more time than it saves system calls. When the thread that is expected gets no processor,
+ * the bytes wait for DEFER_NS. */
 #define GROUP_NS (RL_NS_PER_MS / 20)
 #define DEFER_NS RL_NS_PER_MS
 
@@ -59,8 +59,8 @@ static redlock_lock *lock_of(struct rl_timer *timer)
 	return (redlock_lock *)((char *)timer - offsetof(redlock_lock, timer));
 }
 
-/* A handle whose timer fires sets a later one: every tick makes progress. What is left is due in the next
- * turn. */
+/* A handle whose timer fires sets a later one: every tick makes progress. The timers that are left are due in
+ * the next turn. */
 static void run_timers(redlock_client *c)
 {
 	struct rl_timer *timer;
@@ -112,7 +112,7 @@ static void listen(redlock_client *c, const struct rl_ready *ready)
 		rl_operate_hear(c, &heard, index);
 }
 
-/* Who waits at a node that is not heard any more has to ask. */
+/* A waiter at a node that sends no more messages has to ask. */
 static void note_deafness(redlock_client *c)
 {
 	uint32_t before = c->nodes.heard;
@@ -139,7 +139,7 @@ static void warn_of_clocks(redlock_client *c)
 	c->nodes.set->warned = 0;
 }
 
-/* What was learnt of a guarded set: what waited for it goes on, and nodes may have to be admitted. */
+/* Takes news of a guarded set: requests that waited for them go on, and nodes may have to be admitted. */
 static __attribute__((noinline)) void keep_set(redlock_client *c)
 {
 	if (c->nodes.set->warned != 0)

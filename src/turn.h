@@ -8,7 +8,7 @@
 /* Sends what the last operations queued, and arms the timer. */
 void rl_turn_settle(redlock_client *c);
 
-/* The same, unless another thread is expected: then that one sends for both. */
+/* As rl_turn_settle(), unless another thread is expected: then that one sends for both. */
 void rl_turn_settle_or_defer(redlock_client *c);
 
 /* When the next turn is due; UINT64_MAX: when a socket is ready. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that wait for a result. Whoever waits drives the loop for all: one thread leads, that is, it waits
- * in the poller; the others sleep until their result is there or the lead is passed to them. So concurrent
- * callers share each node's connection, its pipeline, and the system calls of a turn.
+ * Threads that wait for a result. A waiting thread may drive the loop for all: one thread leads, that is, it
+ * waits in the poller; the others sleep until their result is there or the lead is passed to them. So
+ * concurrent callers share each node's connection, its pipeline, and the system calls of a turn.
  */
 #include "wait.h"
 
@@ -38,7 +38,7 @@ static void give_up(redlock_client *c, redlock_lock *lock, struct rl_waiter *wai
 	waiter->result = REDLOCK_E_SYSTEM;
 }
 
-/* What is there already, counts; and a release goes on, as it ends by itself. */
+/* A result that is there already counts; and a release goes on, as it ends by itself. */
 static void interrupt(redlock_client *c, redlock_lock *lock, const struct rl_waiter *waiter)
 {
 	if (waiter->done)

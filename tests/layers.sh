@@ -92,7 +92,7 @@ check_built() {
 	done < <(find src -name '*.c' | sort | grep -vxFf <(printf '%s\n' "${objects[@]}" | sed -E 's|^.*\.dir/|src/|; s|\.o$||'))
 }
 
-# What compilers, sanitizers and coverage put in.
+# Symbols that compilers, sanitizers and coverage add.
 added_calls='bcmp|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|gcov|llvm)_.*|__(v?snprintf|mem(cpy|set|move))_chk'
 
 # Plain computing; and what requests of any length need besides.
@@ -141,7 +141,7 @@ circles() {
 	)
 }
 
-# Who calls whom, or uses whose data.
+# The edges of calls: a file calls another one, or uses its data.
 edges_of_calls() {
 	awk '
 		NR == FNR { if ($2 ~ /[A-TV-Z]/) home[$3] = $1; next }
@@ -149,7 +149,7 @@ edges_of_calls() {
 	' "$work/symbols" "$work/symbols" | sort -u
 }
 
-# Who includes whom. A header is one with the file that defines its functions; with types alone it is by itself.
+# The edges of includes. A header is one with the file that defines its functions; with types alone it is by itself.
 # shellcheck disable=SC2046
 edges_of_includes() {
 	awk '
@@ -184,7 +184,7 @@ check_circles() {
 	circles includes "$work/edges"
 }
 
-# ---- Who includes what -----------------------------------------------------------------------------------------
+# ---- Includes ----------------------------------------------------------------------------------------------------
 
 public='<redlock/(redlock|ask|url)\.h>'
 plain='<(assert|ctype|errno|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|strings?)\.h>'
@@ -256,8 +256,8 @@ check_platform() {
 
 # ---- Names -----------------------------------------------------------------------------------------------------
 
-# What other files may call or read is named after the file that defines it: src/net/url.c has rl_url_parse(), and
-# src/core/kinds.c rl_kinds.
+# Functions and data that other files may use are named after the file that defines them: src/net/url.c has
+# rl_url_parse(), and src/core/kinds.c rl_kinds.
 # shellcheck disable=SC2046
 check_names() {
 	local file function name
@@ -324,7 +324,7 @@ check() {
 planted=0
 missed=0
 
-# The objects, with that of the planted file in the place of its own. False: it does not compile.
+# The objects, with that of the planted file instead of its own. False: it does not compile.
 compile_planted() { # FILE
 	local object
 	(cd "$work/copy" && compile "$work/planted.dir" "$1") || return
@@ -356,7 +356,7 @@ calling() { # NAME CALLED
 	printf 'int %s();\nint %s(void);\nint %s(void) { return %s(); }\n' "$2" "$1" "$1" "$2"
 }
 
-# What the objects tell: for these the planted file is compiled.
+# The rules that look at objects: for these the planted file is compiled.
 compiled_rules='(core|proto|net|os|config)-calls|clock|circle|prefix-is-file'
 
 self_test() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# No file of the folders that layers.sh does not measure has more than 600 lines: tests, fuzz, bench, spec, examples.
+# No file of the folders that layers.sh does not measure has more than 600 lines: tests, fuzz, bench, spec, examples, bindings.
 # Prints each that has, as layers.sh does. The corpora of the fuzzers are data, and what Python compiles is no source.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -20,5 +20,5 @@ if [[ $(long_files "$planted") != "file-size: $planted/long: "* ]]; then
 	echo "a planted file was not found"
 	exit 1
 fi
-found=$(long_files tests fuzz bench spec examples) || exit
+found=$(long_files tests fuzz bench spec examples bindings) || exit
 [[ -z $found ]] || { echo "$found" && exit 1; }

@@ -33,7 +33,7 @@ struct turns_file {
 struct turns_kind {
 	/* Once; `attempts` may be counted up. */
 	void (*open)(const struct options *options, _Atomic uint64_t *attempts);
-	/* Of one thread; ready to ask, as far as it can be. */
+	/* Makes the claimant of one thread; ready to ask, as far as it can be. */
 	void *(*claimant)(const struct options *options);
 	/* Waits for the lock. False when stopped. */
 	bool (*acquire)(void *claimant);

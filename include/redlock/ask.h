@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands to the servers behind the nodes, for programs that monitor them. redlock.h does not include this
- * header: no lock needs it. redlock.h explains clients, errors, sizes and points in time.
+ * Commands to the servers, for programs that monitor them. redlock.h does not include this header: no lock
+ * needs it. redlock.h explains clients, errors, sizes and points in time.
  *
  * Questions use separate connections, with the addresses, users, passwords, databases and TLS that the client
  * has when the asker is opened. Locks and votes do not use these connections, and no vote waits for a

@@ -38,8 +38,8 @@ extern "C" {
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_options_set(struct redlock_options *options, const char *name,
                                                        const char *value);
 
-/* The same for lock options; error_text may be NULL. `token` is not copied: the caller keeps the text until
- * redlock_lock_new() has returned. Any thread. Errors: INVAL. */
+/* Sets an option of a lock, as redlock_options_set() sets one of a client; error_text may be NULL. `token` is
+ * not copied: the caller keeps the text until redlock_lock_new() has returned. Any thread. Errors: INVAL. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_options_set(struct redlock_lock_options *options,
                                                             const char *name, const char *value,
                                                             char *error_text, size_t error_text_size);

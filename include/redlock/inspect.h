@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program may know of a lock: its terms, the votes and keys of the nodes, the holder and the queue
- * during a wait. A part of redlock.h, which includes it.
+ * The terms of a lock, the votes and keys of the nodes, the holder and the queue during a wait. A part of
+ * redlock.h, which includes it.
  */
 #ifndef REDLOCK_INSPECT_H
 #define REDLOCK_INSPECT_H
@@ -45,8 +45,9 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_terms(const redlock_lock *lock,
 /* `user` of the options. Any thread. */
 REDLOCK_API void *redlock_lock_user(const redlock_lock *lock);
 
-/* The same as a point in time: CLOCK_BOOTTIME in nanoseconds, 0 if not held. Any thread. It moves to an
- * earlier time if the wall clock is set forward while the lock is held: see redlock_leapt_ms(). */
+/* The point in time at which the validity ends: CLOCK_BOOTTIME in nanoseconds, 0 if not held. Any thread. It
+ * moves to an earlier time if the wall clock is set forward while the lock is held: see redlock_leapt_ms().
+ */
 REDLOCK_API uint64_t redlock_deadline_ns(const redlock_lock *lock);
 
 /*
@@ -73,7 +74,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_probe(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_vote(const redlock_lock *lock, unsigned index,
                                                      struct redlock_vote *ret_vote);
 
-/* What one node has under the name. */
+/* A node's answer about the name. */
 struct redlock_finding {
 	size_t size;        /* the caller's: sizeof(struct redlock_finding) */
 	int known;          /* 0: the node did not answer the last query; see its vote */
@@ -112,16 +113,16 @@ REDLOCK_API int redlock_last_error(const redlock_lock *lock, char *text, size_t 
 
 /*
  * The holder and the queue that a handle waits for, as the node with the queue reported in its last refusal.
- * What has changed since `told_ns` is not known: the longer nothing changes, the less often a waiter asks. If
- * waiters have no queue (a user without the right to scripts, PUBLISH or SUBSCRIBE; servers that have none),
- * refusals report nothing: `node` stays -1, and redlock_query() of another handle finds the holder.
+ * Changes since `told_ns` are not known: the longer nothing changes, the less often a waiter asks. If waiters
+ * have no queue (a user without the right to scripts, PUBLISH or SUBSCRIBE; servers that have none), refusals
+ * report nothing: `node` stays -1, and redlock_query() of another handle finds the holder.
  */
 struct redlock_wait {
-	size_t size;    /* the caller's: sizeof(struct redlock_wait) */
-	int node;       /* the node that reported this, from 0; -1: none, and nothing of the rest is known */
-	unsigned place; /* in order of arrival, 1: the next one; 0: unknown. Handles of this client that wait for
-	                   the same lock queue behind the first of them, which has the place; handles of
-	                   shared locks and of several names have a place each */
+	size_t size;       /* the caller's: sizeof(struct redlock_wait) */
+	int node;          /* the node that reported this, from 0; -1: none, and nothing of the rest is known */
+	unsigned place;    /* in order of arrival, 1: the next one; 0: unknown. Of the handles of this client that
+	                      wait for the same lock, the first has the place and the others queue after it; handles
+	                      of shared locks and of several names have a place each */
 	unsigned waiting;  /* the number of waiters, this one included; 0: unknown */
 	uint64_t told_ns;  /* when the node reported this */
 	uint64_t since_ns; /* since when the key has had this value: its holder has held the lock for at least

@@ -40,7 +40,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_many(redlock_client *client,
                                                          const struct redlock_lock_options *options,
                                                          redlock_lock **ret_lock);
 
-/* The same for names of any bytes. The struct is an element of an array: it never grows. */
+/* A name of any bytes. The struct is an element of an array: it never grows. */
 struct redlock_name {
 	const void *bytes;
 	size_t len;
@@ -127,7 +127,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_upgrade(redlock_lock *lock);
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_downgrade(redlock_lock *lock);
 
-/* The same for event loops, as redlock_start_extend(). */
+/* Begin an upgrade or downgrade without waiting for it, for event loops, as redlock_start_extend() does. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_upgrade(redlock_lock *lock);
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_start_downgrade(redlock_lock *lock);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program may know of the nodes of a client, and change: their status, credentials, the rights that a
- * user needs, leaps of the clock. A part of redlock.h, which includes it.
+ * The nodes of a client: their status, credentials, the rights that a user needs, leaps of the clock. A part
+ * of redlock.h, which includes it.
  */
 #ifndef REDLOCK_NODES_H
 #define REDLOCK_NODES_H
@@ -56,7 +56,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_set_credentials(redlock_client *clien
  * sooner; REDLOCK_EVENT_DANGER and _LOST come as always. Any thread. */
 REDLOCK_API uint64_t redlock_leapt_ms(redlock_client *client);
 
-/* What a client has seen of the guard of its nodes (`guard` of its options). */
+/* The state of the nodes' guard, as far as this client has seen it (`guard` of its options). */
 enum redlock_guard_state { REDLOCK_SET_UNKNOWN = 0, REDLOCK_SET_PLAIN = 1, REDLOCK_SET_GUARDED = 2 };
 
 struct redlock_guard_status {

@@ -47,8 +47,8 @@ struct redlock_options {
 	const char *user;         /* for nodes whose URL names none; NULL: the default user */
 	const char *password;     /* for nodes whose URL has none; NULL: none */
 	const char *prefix;       /* put before every name; NULL: none */
-	const char *owner;        /* label put behind tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none. Tokens
-	                             of REDLOCK_COMPAT_SETNX_SAFE have none. */
+	const char *owner;        /* label put after tokens as "|owner", A-Za-z0-9._:@/+- ; NULL: none. Tokens of
+	                             REDLOCK_COMPAT_SETNX_SAFE have none. */
 	unsigned quorum;          /* 0: a majority, N/2+1. More may be asked for, less is refused. */
 	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. It matters only when no quorum answers. */
 	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */

@@ -69,10 +69,10 @@ typedef struct redlock_lock redlock_lock;
  * again. It also looks it up for each new connection, and when the node says that it is read-only: a node is
  * what its name points to.
  *
- * If two names turn out to be one server, the client finds out when both are connected:
- * REDLOCK_VOTE_DUPLICATE. If a server does not report its identity (INFO forbidden; `run_id` of the node's
- * status is ""), the client may find out late, when the server has a token that it refused under the other
- * name, or not at all: then both vote.
+ * If two names lead to one server, that server has one vote in each operation. The other name votes
+ * REDLOCK_VOTE_DUPLICATE, until it leads to another server. If a server does not report its identity (INFO
+ * forbidden; `run_id` of the node's status is ""), the client may find out late, when the server has a token
+ * that it refused under the other name, or not at all: then both vote.
  *
  * Errors: INVAL, URL, DUPLICATE (the same host or address twice: two databases of one server are one server),
  * TLS (a certificate or key that cannot be read, no OpenSSL), NOMEM, SYSTEM.
@@ -114,7 +114,7 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new(redlock_client *client, cons
                                                     const struct redlock_lock_options *options,
                                                     redlock_lock **ret_lock);
 
-/* The same for a name of any bytes, NULs among them. */
+/* As redlock_lock_new(), for a name of any bytes, NULs among them. */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_new_bytes(redlock_client *client, const void *name,
                                                           size_t name_len,
                                                           const struct redlock_lock_options *options,
@@ -141,8 +141,9 @@ REDLOCK_API void redlock_lock_free(redlock_lock *lock);
  * holder.
  *
  * Errors: BUSY (also at once, if another handle of this client claims the same own value), NOQUORUM,
- * DUPLICATE, CANCELLED, INTERRUPTED, STATE (held, or lost and not released yet), UNRENEWED (renew_ms is set,
- * no keeper runs, and the program has never called redlock_process()), SYSTEM, FORKED.
+ * DUPLICATE (all servers of the list together are no quorum), CANCELLED, INTERRUPTED, STATE (held, or lost
+ * and not released yet), UNRENEWED (renew_ms is set, no keeper runs, and the program has never called
+ * redlock_process()), SYSTEM, FORKED.
  */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_acquire(redlock_lock *lock);
 

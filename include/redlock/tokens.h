@@ -53,7 +53,7 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
  * differ. A lock that would have no number is not granted: nodes that cannot count vote UNCOUNTED or
  * UNGUARDED.
  *
- * What the resource must do, in one atomic step with each access:
+ * The resource must do this, in one atomic step with each access:
  *
  *   - It keeps the highest number that it has seen, and refuses a lower one.
  *   - The first access of a holder presents its number, even if it only reads. Otherwise a late write of the

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* What the URL of a node says, without its secrets. */
+/* The parts of a node's URL, without its secrets. */
 struct redlock_url {
 	size_t size;        /* the caller's: sizeof(struct redlock_url) */
 	const char *scheme; /* "redis", "rediss" or "unix": valkey:// means redis://. A constant, never freed */

@@ -14,9 +14,9 @@
 #define SYSTEM_FILE "/etc/redlock/redlock.conf"
 #define USER_FILE "redlock/redlock.conf"
 
-/* Of two values of one option, the later one in this list counts: the user's file before the system's, the
- * values of a cluster before those of all clusters, and those of a cluster that the caller asked for before
- * the environment. */
+/* The order of precedence: if an option has several values, the later rank in this list counts. The user's
+ * file precedes the system's, the values of a cluster those of all clusters, and those of a cluster that the
+ * caller asked for the environment. */
 enum rank {
 	RANK_SYSTEM_FILE,
 	RANK_USER_FILE,
@@ -136,7 +136,7 @@ static const struct setting *find(const redlock_config *c, const struct rl_word 
 	return found;
 }
 
-/* Of lists, all values of the highest rank count. */
+/* Whether a setting counts. For a list, all values of the highest rank count. */
 static bool counts(const redlock_config *c, const struct setting *setting)
 {
 	const struct setting *best = find(c, setting->word);

@@ -92,7 +92,7 @@ static void check_section(struct reading *r, const char *line)
 
 /* ---- nodes ---- */
 
-/* The same node twice in one section: found here, where the line is known. */
+/* Finds a node that is listed twice in one section, here where the line is known. */
 static bool is_listed(const struct reading *r, const char *cluster, const char *value)
 {
 	bool found = rl_url_list_repeats(value, value);

@@ -15,7 +15,7 @@
 
 enum { MAX_PASSWORD = 4096 };
 
-/* What the options own. */
+/* The memory that the options own. */
 struct redlock_option_store {
 	struct redlock_lock_options lock;
 	char **texts; /* all copies, also of values that were replaced */

@@ -24,7 +24,7 @@ bool rl_url_list_next(const char **list, char **ret_url)
 	return true;
 }
 
-/* What is no URL is a word, as `local`. */
+/* An entry that is not a URL is a word, as `local`. */
 static bool is_same(const char *one, const char *two)
 {
 	int same = redlock_url_same_server(one, two);

@@ -21,7 +21,7 @@ enum rl_word_kind {
 	RL_WORD_CHOICE         /* one of the words of `choices`, stored as its number */
 };
 
-/* What the option belongs to. */
+/* The struct to which the option belongs. */
 enum rl_word_home {
 	RL_WORD_CLIENT, /* struct redlock_options */
 	RL_WORD_LOCK,   /* struct redlock_lock_options */

@@ -87,9 +87,9 @@ uint64_t rl_acquire_patience(struct rl_lock *l, int result)
 	return rl_time_min(l->wait_until_ns, l->quorum_until_ns);
 }
 
-/* What an attempt proves. One that the end of the wait cut off before its votes were in proves less than the
- * one before it: a lock that was busy all the time is not "no quorum" because of a last try that was too
- * short. */
+/* The result of an attempt. An attempt that was cut short by the end of the wait, before its votes were in,
+ * is weaker evidence than the previous one: a lock that was busy all the time does not become "no quorum"
+ * because the last try was too short. */
 static int verdict_of(struct rl_lock *l, const struct rl_event *e, int result)
 {
 	bool cut_off = l->round.deadline_ns < rl_time_add(l->round.t0_ns, l->rules->node_timeout_ns);
@@ -154,6 +154,15 @@ static bool is_hopeless(struct rl_count count)
 	return count.fatal > count.nodes - count.quorum;
 }
 
+/* So many names lead to servers of other names that all servers together are less than a quorum. */
+static bool is_listed_twice(const struct rl_lock *l)
+{
+	unsigned duplicates = 0;
+	for (unsigned i = 0; i < l->rules->node_count; i++)
+		duplicates += l->votes[i].code == REDLOCK_VOTE_DUPLICATE;
+	return duplicates > l->rules->node_count - l->rules->quorum;
+}
+
 enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	const struct rl_ask *ask = rl_policy_ask(l);
@@ -161,7 +170,8 @@ enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, str
 	if (tally == RL_WON && !rl_acquire_grant(l, e, fx))
 		rl_acquire_fail(l, e, ask->refused, false, fx);
 	if (tally == RL_NOQUORUM)
-		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, is_hopeless(rl_ballot_count(l)), fx);
+		rl_acquire_fail(l, e, is_listed_twice(l) ? REDLOCK_E_DUPLICATE : REDLOCK_E_NOQUORUM,
+		                is_hopeless(rl_ballot_count(l)), fx);
 	return tally;
 }
 

@@ -13,7 +13,7 @@ void rl_acquire_ask(struct rl_lock *lock, uint64_t now_ns, uint32_t nodes, struc
 enum rl_tally rl_acquire_decide(struct rl_lock *lock, const struct rl_event *event,
                                 struct rl_effects *effects);
 
-/* The same while its number is raised. */
+/* Decides an attempt whose fencing number is being raised (phase RAISING), at each vote. */
 void rl_acquire_decide_raising(struct rl_lock *lock, const struct rl_event *event,
                                struct rl_effects *effects);
 
@@ -21,12 +21,12 @@ void rl_acquire_decide_raising(struct rl_lock *lock, const struct rl_event *even
  * is confirmed. */
 bool rl_acquire_grant(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
-/* The same token, from these nodes: again, or for the first time. */
+/* Asks these nodes for the same token, again or for the first time. */
 void rl_acquire_again(struct rl_lock *lock, uint32_t nodes, uint64_t now_ns, struct rl_effects *effects);
 
-/* The same token again, where it was refused for certain: no release of it was sent, and no SET of it is on
- * its way to these nodes, so it is as if the first one had come later, and validity counts from the first
- * one. False: there are no such nodes. */
+/* Asks again for the same token where it was refused for certain. No release of the token was sent, and no
+ * SET of it is on its way to these nodes, so the new SET counts as a late arrival of the first one, and
+ * validity still counts from the first. False: there are no such nodes. */
 bool rl_acquire_insist(struct rl_lock *lock, uint64_t now_ns, struct rl_effects *effects);
 
 /* Releases what the attempt may have left, once. From then on its votes count for nothing. */

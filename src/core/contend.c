@@ -208,8 +208,8 @@ static void spread(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 	l->round.deadline_ns = rl_time_max(l->round.deadline_ns, rl_time_add(e->now_ns, 1));
 }
 
-/* An attempt with the caller's own value is made once. Who may wait for a holder gives back and meets the
- * others at the gate (enter.h). */
+/* An attempt with the caller's own value is made once. An attempt that may wait for a holder gives back its
+ * keys and joins the other waiters at the gate (enter.h). */
 void rl_contend_begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	const struct rl_policy *policy = rl_policy_of(l);

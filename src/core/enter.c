@@ -70,8 +70,8 @@ static void ask_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effe
 	register_place(l, e, fx);
 }
 
-/* Before the new one is asked: a place that is left behind would still get its turn there, and hold up those
- * behind it. */
+/* Called before the new gate is asked. A place that stays at the old gate would still get its turn there, and
+ * hold up the waiters after it. */
 static void leave_old_gate(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->woken = false;
@@ -79,8 +79,9 @@ static void leave_old_gate(struct rl_lock *l, const struct rl_event *e, struct r
 	rl_round_pause(l, rl_time_add(e->now_ns, 1));
 }
 
-/* One place for each client: who is behind another handle is told when it is not any more. Behind one that
- * holds the lock, it is passed on, or the time for that is over. */
+/* A client has one place for each name, so this handle waits for the other handle of the client that has it,
+ * and is notified when that one is done. If that one holds the lock, it passes it on, or the time for passing
+ * on is over. */
 static void stand_behind(struct rl_lock *l, const struct rl_event *e)
 {
 	uint64_t until = rl_time_min(rl_time_add(e->now_ns, RL_PACE_MOST_NS), l->wait_until_ns);
@@ -148,8 +149,9 @@ static void attempt(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	register_place(l, e, fx);
 }
 
-/* Who has just released, and knows that others wait, does not overtake them. At a queue it is last by itself;
- * without one it pauses as they do, and so does who wants several names, which have queues of their own. */
+/* A handle that has just released a lock and knows that others wait does not overtake them. At a gate with a
+ * queue its place is the last anyway; without a queue it pauses as the others do, and so does a waiter for
+ * several names, whose names have queues of their own. */
 static void begin(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->woken = l->placed = l->behind_readers = false;
@@ -211,7 +213,7 @@ static bool in_time(const struct rl_lock *l, uint64_t now)
 	return rl_round_is_in_time(l, now) && now < l->wait_until_ns;
 }
 
-/* Its no leaves nothing behind. */
+/* A refusal leaves no key, so there is nothing to release. */
 static void leave_it(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	l->claims = false;
@@ -299,8 +301,8 @@ void rl_enter_wait_for_others(struct rl_lock *l, uint64_t now, uint64_t more)
 	l->round.deadline_ns = rl_time_min(rl_time_add(now, patience), l->wait_until_ns);
 }
 
-/* Who has not answered yet is not asked once more: of two answers to one question the second may say no, as
- * the key is there, and the first one counts. */
+/* A node that has not answered yet is not asked again: its second answer may be no, because the key is
+ * already there, although its first one was yes and counts. */
 static bool go_on_handed(struct rl_lock *l, uint64_t now, struct rl_effects *fx)
 {
 	uint32_t missing = rl_ballot_nodes(l) & ~rl_ballot_voted(l, REDLOCK_VOTE_YES) & ~l->unanswered;
@@ -368,8 +370,8 @@ static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 	l->retry_at_ns = rl_time_min(l->retry_at_ns, rl_time_add(l->round.t0_ns, RL_PACE_LEAST_NS));
 }
 
-/* One that nobody waits for any more goes on to the next; an old one too: it may come after the acquire that
- * it was for, and would let us overtake. */
+/* If this handle no longer waits, the wake-up goes on to the next waiter. So does an old wake-up: it may
+ * arrive after the acquire that it was meant for, and would let this handle overtake others. */
 void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	if (!rl_policy_of(l)->contends)

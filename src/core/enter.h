@@ -36,11 +36,12 @@ void rl_enter_decide(struct rl_lock *lock, const struct rl_event *event, struct 
 /* The time of a stage is over. False: nothing follows, and silent nodes have no vote. */
 bool rl_enter_go_on(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
-/* It is handed over, and some nodes have not said so yet: they have a while, and `more_ns`. */
+/* Called when the lock was handed over and some nodes have not confirmed it yet: waits for those a while
+ * longer, by `more_ns`. */
 void rl_enter_wait_for_others(struct rl_lock *lock, uint64_t now_ns, uint64_t more_ns);
 
-/* Whether it is worth while to hear of the end of the key at the gate: for the first in line, when that is
- * not about to change. Who has it may be of those who tell nobody. */
+/* Whether to subscribe to the end of the key at the gate: only the first in line does, and only if its place
+ * is not about to change. The holder may be a program that notifies no waiter. */
 bool rl_enter_follows(const struct rl_lock *lock, uint64_t now_ns);
 
 /* A message: it is our turn. Or no message is heard any more (`deaf`), or the key is gone (`gone`). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What error codes mean: made from REDLOCK_ERROR_MAP. */
+/* The meanings of error codes, made from REDLOCK_ERROR_MAP. */
 #include <redlock/redlock.h>
 
 const char *redlock_strerror(int error)

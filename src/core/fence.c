@@ -74,7 +74,7 @@ static uint64_t choose(const struct rl_lock *l)
 	return highest;
 }
 
-/* Who has told more is no vote; who has told less may become one. */
+/* A node that reported a higher number has no vote; one that reported a lower number may still get one. */
 enum rl_tally rl_fence_weigh(const struct rl_lock *l)
 {
 	struct rl_count c = rl_ballot_count(l);

@@ -3,9 +3,9 @@
  * Fencing tokens: each lock has a number that is higher than those of all locks of the name before it.
  *
  * A node counts the claims that it grants, and its yes tells the count. The number of a lock is one that a
- * quorum of its nodes has counted up to while they had its key: where they tell the same one it is had in one
- * round. Else it is the highest one, and the nodes that told less are asked to go on counting from there, if
- * they still have the key for this token:
+ * quorum of its nodes has counted up to while they had its key: where they report the same count, one round
+ * is enough. Else the number is the highest count, and the nodes that reported less are asked to go on
+ * counting from there, if they still have the key for this token:
  *
  *     CLAIM    yes 7, yes 5, yes 7      a quorum tells 7
  *              yes 7, yes 5             -> RAISING: the second one is asked to go on from 7
@@ -13,15 +13,16 @@
  *
  * An upgrade of a shared lock goes the same way, while the lock is held.
  *
- * A node that has counted further is no vote for the number. docs/decisions/fencing.md has the proof, and
- * what goes wrong with less.
+ * A node that has counted further has no vote for the number. docs/decisions/fencing.md has the proof, and
+ * shows how weaker rules fail.
  */
 #ifndef RL_CORE_FENCE_H
 #define RL_CORE_FENCE_H
 
 #include "core/state.h"
 
-/* Where a yes tells it: to a claim or a RAISE, and to ENTER, in the place of what only a no has to tell. */
+/* The index of the fencing number in a yes: to a claim or a RAISE; and to ENTER, whose refusals use those
+ * indices for other numbers. */
 enum { RL_FENCE_NUMBER = 1, RL_FENCE_NUMBER_ENTERED = 2 }; /* numbers */
 
 /* Numbers are below it: so far scripts count exactly. */
@@ -36,7 +37,7 @@ void rl_fence_forget(struct rl_lock *lock);
 /* Whether the node has told a number with its yes to the token of this attempt. */
 bool rl_fence_has_number(const struct rl_lock *lock, unsigned node);
 
-/* What the votes of an attempt decide: for the number of the lock, once there is one. */
+/* Weighs the votes of an attempt: all of them, or, once the lock has a number, the votes for that number. */
 enum rl_tally rl_fence_weigh(const struct rl_lock *lock);
 
 /* Takes the number that came with a yes. */
@@ -45,7 +46,8 @@ void rl_fence_keep(struct rl_lock *lock, const struct rl_event *event);
 /* A quorum has granted. False: its numbers differ, and RAISING begins. */
 bool rl_fence_confirm(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
-/* The same of an upgrade, at each vote: the lock is held meanwhile. False: nothing is decided. */
+/* Decides an upgrade that draws a number, at each vote; the lock is held meanwhile. False: not decided yet.
+ */
 bool rl_fence_confirm_upgrade(struct rl_lock *lock, const struct rl_event *event, enum rl_tally tally,
                               struct rl_effects *effects);
 

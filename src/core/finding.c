@@ -76,13 +76,14 @@ static unsigned whose(const struct rl_lock *l, const struct rl_event *e)
 	return RL_KEY_OTHERS + e->node;
 }
 
-/* Bytes in their order; that of keys of another type is none. */
+/* Orders values by their bytes. A key of another type has no value here. */
 static bool comes_before(const struct redlock_finding *f, struct rl_slice token)
 {
 	return memcmp(f->value, token.bytes, f->value_kept < token.size ? f->value_kept : token.size) < 0;
 }
 
-/* What an acquire has itself put there, it gives back: its caller is told of others. */
+/* Hides the value that this acquire has itself set: the acquire gives it back, and the caller wants to see
+ * the keys of others. */
 static void hide(struct redlock_finding *f)
 {
 	*f = (struct redlock_finding){.known = 1, .type = "none", .pttl_ms = -2};

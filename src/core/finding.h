@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the nodes have under the name of a lock, as a look or a query tells it, and whose it is. It is kept in
- * memory that the caller lends (lock->findings); without any, whose keys there are stays unknown.
+ * The keys that nodes have under the name of a lock, as a look or a query reports them, and whose they are.
+ * They are kept in memory that the caller lends (lock->findings); without that memory, the owners of keys
+ * stay unknown.
  */
 #ifndef RL_CORE_FINDING_H
 #define RL_CORE_FINDING_H
@@ -25,7 +26,7 @@ enum redlock_vote_code rl_finding_vote(const struct rl_event *event);
 /* Keeps what the node of a reply has, for the caller. */
 void rl_finding_keep(struct rl_lock *lock, const struct rl_event *event);
 
-/* The same for the reply to a look, and notes whose key it is. */
+/* As rl_finding_keep(), for the reply to a look; also notes whose key it is. */
 void rl_finding_compare(struct rl_lock *lock, const struct rl_event *event);
 
 #endif

@@ -4,7 +4,7 @@
 #include "core/policy.h"
 #include "core/time.h"
 
-/* One that was passed over is tried again after that. */
+/* A gate that was passed over is tried again after this time. */
 #define COMES_BACK_NS (1000 * RL_NS_PER_MS)
 
 /* A key that ends later by more than the way of an answer was renewed, or is another one. */
@@ -59,7 +59,7 @@ void rl_gate_come_back(struct rl_lock *l, const struct rl_event *e)
 
 /* ---- what it tells ---- */
 
-/* Of a key that is there no value is told: it is no string. */
+/* Recognises a shared lock: its key exists, but has no string value that the gate could report. */
 static bool is_shared(const struct rl_event *e)
 {
 	return e->operation == RL_OP_ENTER && e->vote.code == REDLOCK_VOTE_NO &&

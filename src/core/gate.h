@@ -19,7 +19,7 @@ static inline bool rl_gate_tells_of_others(int64_t answer)
 	return answer > 1 || answer < 0;
 }
 
-/* What it has said in this round. */
+/* The gate's vote in this round. */
 static inline enum redlock_vote_kind rl_gate_vote(const struct rl_lock *lock)
 {
 	return redlock_vote_kind(lock->votes[lock->gate].code);
@@ -31,18 +31,19 @@ static inline uint32_t rl_gate_bit(const struct rl_lock *lock)
 	return UINT32_C(1) << lock->gate;
 }
 
-/* A first attempt, which asks all nodes: the gate is the first one in their order that has not failed. What
- * that order is, their answers may say. */
+/* Finds the gate for a first attempt, which asks all nodes: the first node in the agreed order that has not
+ * failed. The nodes' answers may still change that order. */
 void rl_gate_find(struct rl_lock *lock, const struct rl_event *event);
 
-/* Who has passed one over comes back to it: others may not have. And the order changes when a node says who
- * it is. False: the gate has changed, and the old one still has our place, which is to be left first. */
+/* Chooses the gate again. A waiter that has passed over a node returns to it, because other waiters may not
+ * have passed it over; and the order changes when a node has reported its run_id. False: the gate has
+ * changed, and the old one still has this waiter's place, which must be left first. */
 bool rl_gate_choose(struct rl_lock *lock, const struct rl_event *event);
 
-/* It was silent: the next one is the gate. */
+/* The gate was silent: makes the next node the gate. */
 void rl_gate_pass_over(struct rl_lock *lock, uint64_t now_ns);
 
-/* One that was passed over has answered, if the node of this REPLY is one. */
+/* If the node of this REPLY was passed over, it has answered: it may be the gate again. */
 void rl_gate_come_back(struct rl_lock *lock, const struct rl_event *event);
 
 /* Takes what the gate's answer says besides yes and no; and what that of a release says. */

@@ -5,9 +5,9 @@
 #include "core/policy.h"
 #include "core/validity.h"
 
-/* What is known for longer is not used: the heir may have died without a word, and its key would be there for
- * its whole TTL. A gate tells no offer that was not renewed for two seconds: so this costs one TTL once,
- * however many of those who wait die together. */
+/* An offer that is known for longer is not used: the heir may have died without a word, and its key would
+ * stay for its whole TTL. A gate reports no offer that was not renewed for two seconds, so this costs one TTL
+ * once, however many of the waiters die together. */
 #define FRESH_NS (1000 * RL_NS_PER_MS)
 
 /* Nor what is older than this part of the TTL: the heir's validity counts from before that. */
@@ -26,9 +26,9 @@ static unsigned count(uint32_t nodes)
 	return n;
 }
 
-/* What is handed over may be so old already: one part when the holder is told, one when it releases, and one
- * for the trips. Who needs more validity than is left then would get it in vain, and lose its place each
- * time. */
+/* A lock that is handed over may be this old already: one part of the TTL when the holder learns of the
+ * offer, one when it releases, and one for the trips. A heir that needs more validity than is left then would
+ * get the lock in vain, and lose its place each time. */
 static bool is_worth_it(const struct rl_rules *r)
 {
 	uint64_t drift = rl_validity_drift(r->ttl_ns, r->drift_ppm, r->drift_base_ns);

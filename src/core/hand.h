@@ -9,8 +9,9 @@
  *     the heir     hears of it from each node, and has the lock when a quorum of them has said so
  *
  * The number is the time, by the heir's own clock, at which it sent the offer. Each key was set later than
- * that, for a whole TTL: so validity counts from there. A message counts for the token that it quotes, and
- * that was never given back. What nobody wants is released. docs/decisions/handing-over.md; spec/handoff.pml.
+ * that, for a whole TTL: so validity counts from there. A message counts for the token that it quotes, if
+ * that was never given back. A token that nobody wants is released. docs/decisions/handing-over.md;
+ * spec/proof/lock.thm.
  */
 #ifndef RL_CORE_HAND_H
 #define RL_CORE_HAND_H
@@ -27,8 +28,8 @@ static inline bool rl_hand_keeps_token(const struct rl_lock *lock)
 /* With an ENTER: if a quorum of nodes would be heard. */
 void rl_hand_offer(struct rl_lock *lock, const struct rl_event *event, struct rl_effects *effects);
 
-/* The token is given back, or its attempt has ended: whoever still has the offer must not use it. What is
- * sent goes to all nodes, releases the token, and bars it where it is not there. */
+/* The token is given back, or its attempt has ended: a holder that still has the offer must not use it. The
+ * request goes to all nodes, releases the token, and bars it where it is not there. */
 void rl_hand_revoke(struct rl_lock *lock, struct rl_effects *effects);
 
 /* A release becomes a hand-over, if it is known who comes next. */

@@ -42,8 +42,8 @@ void rl_hold_until(struct rl_lock *l, const struct rl_event *e, uint64_t valid_u
 	l->phase = RL_HELD;
 }
 
-/* Half of the time in which a node takes what somebody wrote behind our claim for no claim
- * (scripts/parts/setnx.lua). */
+/* Half of the time in which a node does not take a value that somebody wrote after our claim for a claim of
+ * theirs (scripts/parts/setnx.lua). */
 #define EARLY_NS (500 * RL_NS_PER_MS)
 
 void rl_hold_renew_early(struct rl_lock *l, uint64_t now)
@@ -59,8 +59,8 @@ void rl_hold_leap(struct rl_lock *l, const struct rl_event *e)
 	l->valid_until_ns = rl_time_sub(l->valid_until_ns, e->leap_ns);
 	l->renew_at_ns = rl_time_sub(l->renew_at_ns, e->leap_ns);
 	l->hold_until_ns = rl_time_sub(l->hold_until_ns, e->leap_ns);
-	/* What is handed over counts from its offer: older ones are void, also if the clock has stood still
-	 * since. */
+	/* The validity of a lock that is handed over counts from its offer. Older offers are void, also if the
+	 * clock has stood still since. */
 	if (l->offered_ns != 0)
 		l->offered_ns = e->now_ns + 1;
 }
@@ -108,8 +108,8 @@ static int begin(struct rl_lock *l, uint64_t now, uint64_t asked, bool backgroun
 	return 0;
 }
 
-/* What is left was promised to one who shares, and perhaps by other nodes than those that upgrade: these are
- * asked for as much, and for what clocks may differ by meanwhile. */
+/* The rest of the TTL was promised for the shared lock, perhaps by other nodes than those that upgrade. So
+ * the upgrade asks these nodes for as much, and for the drift of the clocks meanwhile. */
 static uint64_t ttl_of_upgrade(const struct rl_lock *l, uint64_t now)
 {
 	uint64_t ttl = l->rules->ttl_ns;
@@ -182,7 +182,7 @@ bool rl_hold_renewal_is_due(const struct rl_lock *l, uint64_t now)
 	return l->phase == RL_HELD && (now >= l->renew_at_ns || l->round.open);
 }
 
-/* One that takes the place of a renewal asks for no less than the renewal would. */
+/* An extend that replaces a renewal asks for no less than the renewal would. */
 int rl_hold_extend(struct rl_lock *l, uint64_t now, uint64_t ttl, struct rl_effects *fx)
 {
 	uint64_t asked = rl_hold_renewal_is_due(l, now) ? rl_time_max(ttl, l->rules->ttl_ns) : ttl;

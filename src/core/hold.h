@@ -21,7 +21,7 @@ bool rl_hold_is_capped(const struct rl_lock *lock);
 /* Begins an extend. 0 or LIMIT. */
 int rl_hold_extend(struct rl_lock *lock, uint64_t now_ns, uint64_t ttl_ns, struct rl_effects *effects);
 
-/* The same of one that makes a shared lock exclusive, or an exclusive one shared. */
+/* Begins an extend that makes a shared lock exclusive, or an exclusive one shared. */
 int rl_hold_turn(struct rl_lock *lock, uint64_t now_ns, enum rl_turn turn, struct rl_effects *effects);
 
 /* A quorum has extended. */

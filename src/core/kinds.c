@@ -38,7 +38,7 @@ static void from_all(const struct rl_lock *l, struct rl_effects *fx)
 	fx->owed = l->owed;
 }
 
-/* Who has failed tries again, and who comes next would find what it has found: nobody is woken. */
+/* A failed client tries again, and the next waiter would find the same keys: this release wakes nobody. */
 static void from_all_quietly(const struct rl_lock *l, struct rl_effects *fx)
 {
 	from_all(l, fx);
@@ -62,7 +62,7 @@ static void where_proven(const struct rl_lock *l, struct rl_effects *fx)
 #define TOKEN_ASKS                                                                                           \
 	[REDLOCK_OP_ACQUIRE] = {RL_OP_ACQUIRE, claim, REDLOCK_E_BUSY, .keep = rl_gate_learn}, TOKEN_HOLDS
 
-/* And what one with fresh tokens is asked: who asks wants to see every node. */
+/* The queries of kinds with fresh tokens: their callers want to see every node. */
 #define TOKEN_LOOKS                                                                                          \
 	[REDLOCK_OP_QUERY] = {RL_OP_QUERY, check, REDLOCK_E_GONE, true, rl_finding_keep}, [REDLOCK_OP_PROBE] = { \
 	                                                                                      RL_OP_PROBE,       \
@@ -120,7 +120,7 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
             .confirm = rl_fence_confirm,
             .give_back = from_all,
         },
-    /* Who asks with a token wants to know whether it holds; who asks without wants to see every node. */
+    /* A query with a token asks whether the token holds; a query without one wants to see every node. */
     [RL_KIND_OWN_VALUE] =
         {
             .asks =
@@ -131,7 +131,7 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
             .attach = {RL_OP_EXTEND, check, .refused = REDLOCK_E_GONE},
             .give_back = where_proven,
         },
-    /* Who waits for one name must not keep another one: it is woken, never handed the lock. */
+    /* A waiter for one name must not keep another one: a release wakes it, and never hands it the lock. */
     [RL_KIND_MANY] =
         {
             .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_CLAIM_ALL, claim, REDLOCK_E_BUSY, .keep = rl_many_keep},
@@ -156,7 +156,7 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
             .confirm = rl_fence_confirm,
             .give_back = from_all_quietly,
         },
-    /* Who waits asks again by chance: holders of the old protocol wake nobody. */
+    /* Waiters ask again after random pauses: holders of the old protocol wake nobody. */
     [RL_KIND_SETNX] =
         {
             .asks = {SETNX_ASKS,
@@ -177,7 +177,8 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
             .renews_early = true,
             .give_back = where_proven,
         },
-    /* Who is told a token knows it by its first digits, which these do not have: none is handed over. */
+    /* A client recognises a token in a message by its first digits, which these tokens lack: they are not
+     * handed over. */
     [RL_KIND_NUMBER] =
         {
             .asks = {TOKEN_ASKS, TOKEN_LOOKS},
@@ -187,7 +188,7 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
             .decimal = true,
             .give_back = from_all,
         },
-    /* What it holds is asked and extended as a plain lock of the slot's name (operate.c). */
+    /* A held slot is queried and extended as a plain lock of the slot's name (operate.c). */
     [RL_KIND_SLOTS] =
         {
             .asks = {[REDLOCK_OP_ACQUIRE] = {RL_OP_SLOT, rl_slots_weigh, REDLOCK_E_BUSY,
@@ -227,8 +228,8 @@ const struct rl_policy rl_kinds[RL_KIND_COUNT] = {
             .confirm = rl_share_confirm,
             .give_back = where_proven,
         },
-    /* A renewal of before may still come where it was upgraded: what is extended there is doubted, too. Who
-     * upgrades again keeps the number. */
+    /* A renewal sent before the upgrade may still arrive after it: an extend of such a node is doubted, too.
+     * A second upgrade keeps the number. */
     [RL_KIND_ALONE] =
         {
             .asks = {[REDLOCK_OP_EXTEND] = {RL_OP_UPGRADE, extend, REDLOCK_E_LOST}, SHARE_ENDS},

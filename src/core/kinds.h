@@ -5,7 +5,7 @@
 
 #include "core/policy.h"
 
-/* What kind of lock it is: a row of the table. */
+/* The kind of a lock: a row of the table. */
 enum rl_kind {
 	RL_KIND_EXCLUSIVE,     /* a fresh token for each attempt */
 	RL_KIND_OWN_VALUE,     /* the caller's value: one attempt; extend and release need no acquire before */

@@ -25,9 +25,7 @@
 
 static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (e->vote.code == REDLOCK_VOTE_DUPLICATE)
-		rl_acquire_fail(l, e, REDLOCK_E_DUPLICATE, true, fx);
-	else if (l->phase == RL_RAISING)
+	if (l->phase == RL_RAISING)
 		rl_acquire_decide_raising(l, e, fx);
 	else if (l->phase != RL_ACQUIRING)
 		rl_contend_decide(l, e, fx);
@@ -45,7 +43,7 @@ static void decide_extend(struct rl_lock *l, const struct rl_event *e, struct rl
 		rl_hold_decide(l, e, fx);
 }
 
-/* What only asks, or ends in any case: the tally is the result. */
+/* For operations that only ask, or that end in any case: the tally is the result. */
 static void decide_by_tally(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	(void)e;
@@ -173,9 +171,10 @@ static bool key_may_exist(enum redlock_vote_code vote)
 	       vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_DUPLICATE || vote == REDLOCK_VOTE_CLOCK;
 }
 
-/* Where INFO is forbidden, one server under two names is found by what it has: a fresh token is not there
- * where it was refused, unless the server took it under another name, or was asked for it again. Not so with
- * a caller's own value, and not with one that was on offer: who refuses it may be handed it behind that. */
+/* Where INFO is forbidden, one server under two names is found by its keys: a fresh token is not there where
+ * it was refused, unless the server took it under another name, or was asked for it again. This does not hold
+ * for a caller's own value, nor for a token that was on offer: a node that refuses that may have it handed
+ * over afterwards. */
 static bool has_what_it_refused(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
 	uint32_t bit = 1u << e->node;
@@ -197,8 +196,8 @@ static bool has_voted(const struct rl_lock *l, unsigned node)
 	return code != REDLOCK_VOTE_PENDING && code != REDLOCK_VOTE_TIMEOUT;
 }
 
-/* What an answer says of the key of an attempt: also long after the grant. Where a number came with a yes the
- * key is there, whatever else goes wrong when that number is to be raised. */
+/* Notes whether an answer means that the key of an attempt exists, also long after the grant. Where a number
+ * came with a yes the key is there, even if raising that number fails later. */
 static void settle_claim(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code)
 {
 	if (e->seq != l->claim_seq || key_may_exist(code))
@@ -207,11 +206,13 @@ static void settle_claim(struct rl_lock *l, const struct rl_event *e, enum redlo
 		l->owed &= ~(1u << e->node);
 }
 
-/* What comes after the decision is recorded, and decides nothing. */
+/* Records an answer. One that comes after the decision decides nothing. */
 static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote_code code,
                   struct rl_effects *fx)
 {
 	const struct rl_ask *ask = rl_policy_ask(l);
+	if (e->twins != 0)
+		code = rl_ballot_once(l, e->twins, code);
 	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (code == REDLOCK_VOTE_QUARANTINE)
 		rl_quarantine_keep(l, e);
@@ -325,7 +326,7 @@ static int on_guarded(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	return 0;
 }
 
-/* What is counted for each holder begins anew. */
+/* Resets what is counted for each holder. */
 static void hold_on(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	uint64_t max_hold = l->rules->max_hold_ns, valid_until = l->valid_until_ns;

@@ -4,9 +4,9 @@
 #include "core/gate.h"
 #include "core/policy.h"
 
-/* Who has the gate, and is refused elsewhere, waits for those that are silent for this part of a node timeout
- * at most: others want what it has. Nodes may be far away, and so for twice as long as the last attempt took.
- */
+/* A client that has the gate, and is refused elsewhere, waits for silent nodes for this part of a node
+ * timeout at most, because others want the keys that it has. Nodes may be far away, so it waits at least
+ * twice as long as the last attempt took. */
 enum { PATIENCE = 8 };
 
 /* A gate says by its verdict which name it is, below that of a node that has no vote. */

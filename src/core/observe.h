@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be observed of a lock: the one list that trace lines and events come from. A step
- * says by bits what happened (rl_effects.observed).
+ * The observable facts about a lock: the one list from which trace lines and events come. A step reports by
+ * bits what happened (rl_effects.observed).
  *
- * A further one is a line here and the place in the core where it happens; to be pulled by redlock_next() it
- * needs a number in the public header, too.
+ * To add an observation, add a line here and set it in the core where it happens; for redlock_next() to
+ * return it, it needs a number in the public header, too.
  */
 #ifndef RL_CORE_OBSERVE_H
 #define RL_CORE_OBSERVE_H
 
 #include <redlock/redlock.h>
 
-/* X(name, its words in a trace line: NULL if it has more to say than words, event: 0 if it is none). Events
- * of one handle that wait together are pulled in this order. */
+/* X(name, its words in a trace line: NULL if it has more to say than words, event: 0 if it is not an event).
+ * Events of one handle that wait together are pulled in this order. */
 #define RL_OBSERVE_MAP(X)                                                                                    \
 	X(DONE, NULL, REDLOCK_EVENT_DONE)                                                                        \
 	X(DANGER, "danger", REDLOCK_EVENT_DANGER)                                                                \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The wall clocks of servers, by which keys expire, held against our clock and against each other. A reading
- * tells of a server's clock that it was ahead of ours by something between two bounds: the answer came behind
+ * tells of a server's clock that it was ahead of ours by something between two bounds: the answer came after
  * the request. From reading to reading these may move by as much as clocks may differ by, and by no more: a
  * clock that was set, runs too fast or stands still leaves them.
  *
  * One reading outside of this makes a node suspect, no more. When the next reading says so too, and the
- * others have been read since, they judge: if most moved alike, it was our clock that stood still. Else what
- * this one says is not believed until all that it was told before has expired, and not before its clock has
- * gone right for so long.
+ * others have been read since, they judge: if most moved alike, it was our clock that stood still. Else this
+ * node's clock is not believed until all keys that the node was given before have expired, and not before its
+ * clock has gone right for so long.
  */
 #ifndef RL_CORE_OFFSET_H
 #define RL_CORE_OFFSET_H
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of one server; zeros: nothing is known. */
+/* The clock of one server; all zeros: nothing is known. */
 struct rl_offset {
 	int64_t least_ns, most_ns;             /* it is ahead of ours by something between these, */
 	uint64_t at_ns;                        /* at this time of ours; 0: not known */
@@ -33,7 +33,7 @@ struct rl_offset_rules {
 };
 
 struct rl_offset_reading {
-	uint64_t sent_ns, received_ns; /* not before the one, not behind the other */
+	uint64_t sent_ns, received_ns; /* not before the first, not after the second */
 	int64_t wall_ms;               /* of the server, rounded down */
 };
 
@@ -44,7 +44,7 @@ uint32_t rl_offset_read(struct rl_offset *all, unsigned count, unsigned index,
 /* As much time may have passed that our clock does not show. */
 void rl_offset_leap(struct rl_offset *all, unsigned count, uint64_t leap_ns);
 
-/* By how much its clock left its bounds at least; behind is negative. */
+/* By how much the server's clock left its bounds at least; negative: it is too late. */
 int64_t rl_offset_moved_ns(const struct rl_offset *offset);
 
 /* How far its clock is from ours, which is ahead of CLOCK_BOOTTIME by `wall_ns`; 0: not farther than

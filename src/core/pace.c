@@ -6,9 +6,10 @@
 #include "core/policy.h"
 #include "core/retry.h"
 
-/* Who has a place asks after a part of the time since something changed, for each of those before it. That
- * may be the key alone: users who may not wake anybody pass by, and the first in line would be too late again
- * and again. Who has no place cannot see changes: it asks after a part of the time that it has waited. */
+/* A waiter with a place asks after a part of the time since something changed, for each place before its own.
+ * The change may be of the key alone: users who may not wake anybody take the lock without the queue, and the
+ * first in line would be too late again and again. A waiter without a place cannot see changes: it asks after
+ * a part of the time that it has waited. */
 enum { PART = 4, PART_BLIND = 64 };
 
 /* So many times as long as an attempt takes before the end are the last tries. */
@@ -47,7 +48,8 @@ static bool is_due(const struct rl_lock *l, uint64_t now)
 	return (l->woken || moved) && !rl_pace_is_last(l, now);
 }
 
-/* The gate was won, and the rest was not: somebody else has another gate. Who pauses leaves it to him. */
+/* The gate was won and the other nodes were not: another client has another gate. A waiter that pauses leaves
+ * the lock to that client. */
 static bool is_divided(const struct rl_lock *l)
 {
 	return l->stage == RL_STAGE_CLAIM && rl_gate_vote(l) == REDLOCK_KIND_YES;

@@ -4,8 +4,9 @@
 #include "core/hold.h"
 #include "core/policy.h"
 
-/* A claim is passed on for so long after its grant, and so often. Who waits elsewhere waits no longer than
- * this and one hold more; and a hand-over to there, some tenths of a millisecond, is a small part of it. */
+/* A claim is passed on for this long after its grant, and this often. A waiter of another client waits no
+ * longer than this and one hold more; and a hand-over to that client, some tenths of a millisecond, is a
+ * small part of it. */
 #define LONGEST_NS (5 * RL_NS_PER_MS)
 
 /* Nor for more than this part of the TTL: who is passed the lock has that much less of it. */

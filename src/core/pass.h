@@ -21,7 +21,8 @@
 /* The nodes have granted a claim: it may be passed on from now on. */
 void rl_pass_allow(struct rl_lock *lock, uint64_t now_ns);
 
-/* Until when those behind a holder may hope for that; they ask nobody meanwhile. 0: not at all. */
+/* Until when the handles that wait for a holder of their client may hope that it passes the lock on; they ask
+ * no node meanwhile. 0: not at all. */
 uint64_t rl_pass_until(const struct rl_lock *lock);
 
 /* Whether what `from` holds may be passed on to `to`, which waits for it. */

@@ -8,7 +8,8 @@
 /* Only the place of this call: of the token, which may be held, nothing is released. */
 void rl_place_give_up(const struct rl_lock *lock, uint32_t nodes, unsigned call, struct rl_effects *effects);
 
-/* Its places beside the gate are given up: with what the attempt gives back, and behind a grant. */
+/* Give up the lock's places at nodes other than the gate: with the keys that the attempt gives back, and
+ * after a grant. */
 void rl_place_give_back(struct rl_lock *lock, struct rl_effects *effects);
 void rl_place_tidy(struct rl_lock *lock, struct rl_effects *effects);
 

@@ -23,19 +23,19 @@ struct rl_ask {
 
 struct rl_policy {
 	struct rl_ask asks[REDLOCK_OP_PROBE + 1]; /* by operation */
-	struct rl_ask attach; /* an extend without an acquire before; a release is possible then, too */
-	bool signs;           /* each attempt has a fresh token; else it is the caller's own value */
-	bool tries_again;     /* an acquire may be several attempts */
-	bool contends;        /* and what follows a refusal is in contend.h */
-	bool heirs;           /* who waits may be handed the lock; else it is woken */
-	bool numbers;         /* a claim asks for a fencing number; its votes carry one */
-	bool draws;           /* it gets a number, at once or by an upgrade: in guarded sets only */
-	bool unguarded;       /* its scripts do not look at the record of a guarded set */
-	bool decimal;         /* a fresh token is a number, for those who read it as one */
-	bool renews_early;    /* behind a grant, what others may have written over it is set right (setnx) */
-	bool shares;          /* others may hold it too; a split vote is then a refusal */
-	bool several;         /* it waits for one of its names at a time (many.h) */
-	bool slots;           /* a yes is for one of several names, which it tells (slots.h) */
+	struct rl_ask attach;          /* an extend without an acquire before; a release is possible then, too */
+	bool signs;                    /* each attempt has a fresh token; else it is the caller's own value */
+	bool tries_again;              /* an acquire may be several attempts */
+	bool contends;                 /* and what follows a refusal is in contend.h */
+	bool heirs;                    /* who waits may be handed the lock; else it is woken */
+	bool numbers;                  /* a claim asks for a fencing number; its votes carry one */
+	bool draws;                    /* it gets a number, at once or by an upgrade: in guarded sets only */
+	bool unguarded;                /* its scripts do not look at the record of a guarded set */
+	bool decimal;                  /* a fresh token is a number, for those who read it as one */
+	bool renews_early;             /* after a grant, repairs what others may have written over it (setnx) */
+	bool shares;                   /* others may hold it too; a split vote is then a refusal */
+	bool several;                  /* it waits for one of its names at a time (many.h) */
+	bool slots;                    /* a yes is for one of several names, which it tells (slots.h) */
 	const struct rl_policy *many;  /* the same of several names; NULL: there is none */
 	const struct rl_policy *alone; /* of a shared lock that was upgraded: what it is meanwhile */
 	struct rl_ask upgrade;         /* of those that may become the only one */

@@ -63,7 +63,8 @@ static uint64_t length(struct rl_lock *l, const struct rl_event *e, uint64_t end
 	return others ? rl_time_min(pause, retry) : pause;
 }
 
-/* By how much the other waits end later, so that there is time for an attempt behind the pause. */
+/* Extends the deadline of a wait, so that there is time for an attempt after the pause, and returns by how
+ * much. */
 static uint64_t put_off(const struct rl_lock *l, uint64_t *until, uint64_t now, uint64_t pause)
 {
 	uint64_t was = *until, left = rl_time_max(rl_time_sub(was, now), l->rules->node_timeout_ns);

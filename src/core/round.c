@@ -39,7 +39,7 @@ void rl_round_open_turn(struct rl_lock *l, enum redlock_operation operation, enu
 {
 	assert(!l->round.open || l->round.background); /* one caller at a time */
 	if (l->round.open)
-		l->renew_at_ns = now; /* the caller's operation takes the renewal's place: renew behind it */
+		l->renew_at_ns = now; /* the caller's operation replaces the renewal: renew after it */
 	l->round = (struct rl_round){
 	    .operation = (uint8_t)operation,
 	    .open = true,

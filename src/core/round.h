@@ -19,7 +19,7 @@ uint32_t rl_round_next_seq(struct rl_lock *lock);
 void rl_round_open(struct rl_lock *lock, enum redlock_operation operation, uint64_t now_ns, uint64_t until_ns,
                    uint64_t ttl_ns, struct rl_effects *effects);
 
-/* The same of an extend that is a turn. */
+/* As rl_round_open(), for an extend that upgrades or downgrades. */
 void rl_round_open_turn(struct rl_lock *lock, enum redlock_operation operation, enum rl_turn turn,
                         uint64_t now_ns, uint64_t until_ns, uint64_t ttl_ns, struct rl_effects *effects);
 

@@ -14,7 +14,7 @@ enum { GATE_PATIENCE = 8 };
 /* The verdict of a node where nobody is in the way, but somebody waits who goes first. */
 enum { KEPT_OUT = -1 };
 
-/* It has not been refused before, and asks all nodes. */
+/* Whether this is a first attempt: it has not been refused before, and asks all nodes. */
 static bool is_first(const struct rl_lock *l)
 {
 	return l->stage == RL_STAGE_ALL && l->verdict == 0;
@@ -60,7 +60,7 @@ void rl_share_keep(struct rl_lock *l, const struct rl_event *e)
 
 /* ---- upgrade and downgrade ---- */
 
-/* It is exclusive for as long as it holds. What is asked from now on is what its keys are. */
+/* The lock is exclusive for as long as it is held. Later operations ask for the form that its keys have. */
 int rl_share_turn(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	if (l->phase == RL_LOST)
@@ -74,7 +74,7 @@ int rl_share_turn(struct rl_lock *l, const struct rl_event *e, struct rl_effects
 	return rl_hold_turn(l, e->now_ns, e->up ? RL_TURN_UP : RL_TURN_DOWN, fx);
 }
 
-/* What was turned is turned back at once: who upgrades at the same time finds a set again. */
+/* Undoes a partial upgrade at once, so that a rival finds a shared lock again. */
 void rl_share_end(struct rl_lock *l, const struct rl_event *e, int result, struct rl_effects *fx)
 {
 	bool turned = l->round.turn == RL_TURN_UP;

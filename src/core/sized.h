@@ -20,8 +20,8 @@ static inline int rl_sized_check(const void *sized)
 	return size >= sizeof size && size <= RL_SIZED_MOST ? 0 : REDLOCK_E_INVAL;
 }
 
-/* Fills the caller's struct of `size` bytes: with what it knows of `from`, and zeros behind that. NULL, or a
- * size that holds no size: nothing is written. */
+/* Fills the caller's struct of `size` bytes with the part of `from` that fits, and the rest with zeros.
+ * Writes nothing if the struct is NULL or too small to have a size. */
 static inline void rl_sized_fill(void *to, size_t size, const void *from, size_t from_size)
 {
 	if (to == NULL || size < sizeof size)
@@ -31,7 +31,7 @@ static inline void rl_sized_fill(void *to, size_t size, const void *from, size_t
 	memcpy(to, &size, sizeof size);
 }
 
-/* The same for a result: the caller has set the size. 0 or INVAL. */
+/* As rl_sized_fill(), for a result whose size the caller has set. 0 or INVAL. */
 static inline int rl_sized_return(void *to, const void *from, size_t from_size)
 {
 	size_t size;

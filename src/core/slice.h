@@ -22,7 +22,7 @@ static inline bool rl_slice_same(struct rl_slice a, struct rl_slice b)
 	return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Appends two hex digits for each byte. Returns the place behind them. */
+/* Appends two hex digits for each byte. Returns the position after them. */
 static inline char *rl_slice_put_hex(char *at, const unsigned char *bytes, size_t size)
 {
 	static const char digits[] = "0123456789abcdef";

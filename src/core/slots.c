@@ -46,7 +46,8 @@ enum rl_tally rl_slots_weigh(const struct rl_lock *l)
 	return rl_quorum_for_claim(c);
 }
 
-/* A yes without one of our slots is none. Who has won the gate asks the others for what the gate gave. */
+/* A yes without one of our slots does not count. A client that has won the gate asks the other nodes for the
+ * slot that the gate gave. */
 void rl_slots_keep(struct rl_lock *l, const struct rl_event *e)
 {
 	rl_gate_learn(l, e);

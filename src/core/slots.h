@@ -19,7 +19,7 @@ enum { RL_SLOTS_NUMBER = 2 };
  * slots all of them are. */
 struct rl_count rl_slots_count(const struct rl_lock *lock);
 
-/* What the votes of an attempt decide: a yes for another slot is none. */
+/* Weighs the votes of an attempt: a yes for another slot does not count. */
 enum rl_tally rl_slots_weigh(const struct rl_lock *lock);
 
 /* Takes the slot that came with a yes. */

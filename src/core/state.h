@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the core works on: the rules of a lock, its state, the events that it takes and the effects that it
- * has. All of the core reads it; what it does with it, lock.h says.
+ * The data of the core: the rules of a lock, its state, the events that it takes and the effects that it has.
+ * All of the core reads it; lock.h says what the core does with it.
  */
 #ifndef RL_CORE_STATE_H
 #define RL_CORE_STATE_H
@@ -16,7 +16,7 @@
 #include "core/time.h"
 #include "core/vote.h"
 
-/* What the answer to an operation tells besides yes and no, as bits. */
+/* The facts that the answer to an operation reports besides yes and no, as bits. */
 enum {
 	RL_TELLS_QUEUE = 1,   /* who is in a queue, RL_GATE_ values */
 	RL_TELLS_WAITERS = 2, /* whether somebody waits: it gives something back */
@@ -24,9 +24,9 @@ enum {
 };
 
 /*
- * What a node can be asked: X(name, its word in a trace line, what its answer tells the core). First the
- * operations of the public header, under their numbers, then what a kind asks in the place of one. Each is a
- * row of the table of operations (proto/ops.c).
+ * The questions that a node can be asked: X(name, its word in a trace line, what its answer tells the core).
+ * First the operations of the public header, under their numbers, then those that a kind asks instead. Each
+ * is a row of the table of operations (proto/ops.c).
  */
 #define RL_OP_MAP(X)                                                                                         \
 	X(NONE, "nothing", 0)                                                                                    \
@@ -79,7 +79,7 @@ static inline bool rl_state_tells(unsigned operation, unsigned what)
 
 struct rl_policy;
 
-/* What the caller asked for. Constant for the life of a handle. */
+/* The caller's settings. Constant for the life of a handle. */
 struct rl_rules {
 	unsigned node_count;
 	unsigned quorum;
@@ -124,8 +124,8 @@ enum rl_turn { RL_TURN_NONE, RL_TURN_UP, RL_TURN_DOWN };
 /* Which nodes an attempt asks: enter.h. */
 enum rl_stage { RL_STAGE_ALL, RL_STAGE_GATE, RL_STAGE_CLAIM };
 
-/* Whose key a node has under the name. Keys of others: RL_KEY_OTHERS + a number below REDLOCK_MAX_NODES that
- * is the same for those that cannot be told apart. */
+/* The owner of the key that a node has under the name. Keys of others: RL_KEY_OTHERS + a number below
+ * REDLOCK_MAX_NODES that is the same for keys that cannot be told apart. */
 enum rl_whose { RL_KEY_UNKNOWN, RL_KEY_NONE, RL_KEY_OURS, RL_KEY_OTHERS };
 
 /* The last look that an attempt had at the keys. */
@@ -153,14 +153,14 @@ struct rl_round {
 	uint64_t ttl_ns;
 };
 
-/* What one node said in the round, and whose key it had when it was last looked at. */
+/* One node's vote in the round, and whose key it had at the last look. */
 struct rl_ballot {
 	uint64_t rtt_ns : 48; /* three days at most */
 	uint8_t code;         /* enum redlock_vote_code */
 	uint8_t whose;        /* enum rl_whose */
 };
 
-/* What only nodes of a guarded set tell, or of a lock with slots. */
+/* Numbers that only nodes of a guarded set report, or nodes of a lock with slots. */
 struct rl_numbers {
 	uint64_t fence;         /* the number of the lock, also while it is raised; 0: it has none */
 	uint64_t quarantine_ns; /* when the quarantine that is waited for is over; 0: none is */
@@ -205,7 +205,7 @@ struct rl_lock {
 
 	/* A process may have a hundred thousand of these: what is small shares a word. */
 	enum rl_phase phase : 4;
-	enum redlock_operation waiting : 4; /* a query or probe: it begins behind the renewal that is out */
+	enum redlock_operation waiting : 4; /* a query or probe: it begins after the renewal that is out */
 	enum rl_stage stage : 2;
 	unsigned passes : 9;     /* so often the claim was passed on */
 	bool claims : 1;         /* an attempt is out and was not given back: its votes count */
@@ -264,17 +264,19 @@ struct rl_event {
 	unsigned node;         /* REPLY, WAKE, HAND */
 	unsigned operation;    /* REPLY: what the node was asked, RL_OP_ */
 	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
+	uint32_t twins;        /* REPLY, HAND: bit per node that is, or was in this round, the same server */
 	uint16_t call;         /* WAKE, HAND: whose place it was */
 	uint8_t generation; /* REPLY: of the node set's configuration that a yes was given under; 0: no guard */
 	bool deaf;          /* WAKE: it is not woken; nothing is heard of the node any more */
-	bool front;         /* WAKE: it is not woken; it was behind another handle, and is not any more */
-	bool gone;          /* WAKE: it is not woken; the key that the node had is gone */
-	bool probe;         /* QUERY: whether the nodes would take the lock, not what they have */
-	bool up;            /* TURN: from shared to exclusive; else back */
-	bool passes;        /* RELEASE: another handle of this client may get it */
-	bool identified;    /* REPLY: each node has said who it is */
-	bool ordered;       /* each node that works has said who it is, so all clients have this order */
-	bool more;          /* REPLY: others of the same moment follow; the last one decides */
+	bool
+	    front; /* WAKE: no turn; the handle was queued after another one of the client, and is not any more */
+	bool gone; /* WAKE: it is not woken; the key that the node had is gone */
+	bool probe;      /* QUERY: whether the nodes would take the lock, not what they have */
+	bool up;         /* TURN: from shared to exclusive; else back */
+	bool passes;     /* RELEASE: another handle of this client may get it */
+	bool identified; /* REPLY: each node has said who it is */
+	bool ordered;    /* each node that works has said who it is, so all clients have this order */
+	bool more;       /* REPLY: others of the same moment follow; the last one decides */
 };
 
 struct rl_effects {

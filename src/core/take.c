@@ -33,7 +33,8 @@ static void vote(struct rl_lock *l, const struct rl_event *e)
 		l->contended = e->vote.numbers[0] > 0;
 	}
 	if (l->round.operation == REDLOCK_OP_ACQUIRE)
-		rl_ballot_cast(l, e->node, REDLOCK_VOTE_YES, rl_time_sub(e->now_ns, l->round.t0_ns));
+		rl_ballot_cast(l, e->node, rl_ballot_once(l, e->twins, REDLOCK_VOTE_YES),
+		               rl_time_sub(e->now_ns, l->round.t0_ns));
 	l->owed |= 1u << e->node;
 }
 
@@ -54,7 +55,8 @@ static void take(struct rl_lock *l, const struct rl_event *e, struct rl_effects 
 	rl_enter_decide(l, e, fx);
 }
 
-/* What is not wanted is released: but never the token that we claim or hold. */
+/* A lock that is handed over and not wanted is released; but never the token that this handle claims or
+ * holds. */
 void rl_take_message(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	bool in_time = l->offered_ns <= e->offered_ns && e->offered_ns <= e->now_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What nodes say of a lock that is handed over (hand.h): by messages, nothing was asked. */
+/* Messages of nodes about a lock that is handed over (hand.h). They answer no request. */
 #ifndef RL_CORE_TAKE_H
 #define RL_CORE_TAKE_H
 

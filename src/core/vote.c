@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What vote codes mean: tables made from REDLOCK_VOTE_MAP. */
+/* The meanings of vote codes: tables made from REDLOCK_VOTE_MAP. */
 #include <redlock/redlock.h>
 
 struct meaning {

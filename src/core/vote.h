@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one node says to one operation: a code, and the values that came with it. Which number and which bytes
- * mean what is said by the operation's row in the table of operations.
+ * The answer of one node to one operation: a code, and the values that came with it. The operation's row in
+ * the table of operations says what each number and text means.
  */
 #ifndef RL_CORE_VOTE_H
 #define RL_CORE_VOTE_H

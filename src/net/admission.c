@@ -63,7 +63,7 @@ static struct rl_request question(struct rl_node *n, unsigned operation, const c
 	return (struct rl_request){.operation = operation, .record = record};
 }
 
-/* Draws a new id. False: no random bytes to be had. */
+/* Draws a new id. False: no random bytes are available. */
 static bool draw(struct rl_admission *a)
 {
 	unsigned char random[RL_SET_ID / 2];
@@ -126,7 +126,7 @@ static bool is_aged(const struct rl_node *n, uint64_t now_ns)
 	return a->set->ttl_ms > 0 && now_ns >= rl_time_add(since_ns, age_ns);
 }
 
-/* Half a request, or half a transaction, must not stay behind: what has been queued leaves first. */
+/* Half a request, or half a transaction, must not be abandoned: the queued bytes are sent first. */
 bool rl_admission_leave(struct rl_node *n)
 {
 	rl_flush(n);
@@ -202,8 +202,8 @@ bool rl_admission_is_off(const struct rl_node *n)
 	return n->admission->set->offsets[n->id].out_until_ns != 0;
 }
 
-/* It told its time, which it was asked for at `sent_ns`. What was read at the beginning of this turn is too
- * early for when it was heard. */
+/* Takes the server's time, which was asked for at `sent_ns`. The time at the beginning of this turn would be
+ * too early for when the answer was received. */
 static void read_clock(struct rl_node *n, uint64_t sent_ns, int64_t wall_ms)
 {
 	struct rl_set *set = n->admission->set;
@@ -328,8 +328,9 @@ static bool is_unsent(const struct rl_node *n)
 	return n->link.outbox.count > 0 && rl_outbox_front_unsent(&n->link.outbox);
 }
 
-/* What waits for it must not go by it: it took so long to open, or nobody drove the loop meanwhile, or it was
- * reached by an old lookup, and the next one is under way. Once it is made anew at once. */
+/* Whether the connection took so long to open that the requests waiting for it must not be sent on it: the
+ * server was slow, nobody drove the loop meanwhile, or the address is from an old lookup while the next one
+ * is under way. Reconnects once for that. */
 static bool opened_too_late(struct rl_node *n, uint64_t now_ns)
 {
 	struct rl_admission *a = n->admission;
@@ -485,7 +486,7 @@ void rl_admission_hold(struct rl_node *n, const struct rl_request *r)
 	n->link.gate++;
 }
 
-/* Of an admitted node. */
+/* The vote of an admitted node on a request that it must not be asked; PENDING: it may be asked. */
 static enum redlock_vote_code object(struct rl_node *n, const struct rl_request *r)
 {
 	const struct rl_admission *a = n->admission;

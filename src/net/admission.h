@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether a node of a guarded set may vote, as its record says (set.h). It is asked while the connection
- * opens (MEET), and if the set may be guarded, what it is asked waits for the answer; again when a script
- * finds that the record has changed, and when a quarantine should be over. What needs a vote is then asked in
- * the guarded forms, or nothing is sent and the reason is the vote.
+ * opens (MEET), and if the set may be guarded, its requests wait for the answer; again when a script finds
+ * that the record has changed, and when a quarantine should be over. Requests that need a vote are then sent
+ * in the guarded forms, or nothing is sent and the reason is the vote.
  *
- *     rl_admission_begin()     behind rl_handshake_begin()
+ *     rl_admission_begin()     after rl_handshake_begin()
  *     rl_admission_meet()      the answer to that
  *     rl_admission_settle()    something was learnt of the set, here or at another node
  *     rl_admission_vote()      for each request
@@ -13,7 +13,7 @@
  *     rl_admission_next()      votes of requests that have waited in vain
  *
  * An address may lead to another server while the one that it led to before runs on, connected as it is. So
- * nothing that is relied on is asked on a connection that was begun a quarter of the longest TTL ago or
+ * no request whose answer counts is sent on a connection that was begun a quarter of the longest TTL ago or
  * longer (but at least a second), and the quarantine of a newcomer is longer by that
  * (docs/decisions/guard.md).
  *
@@ -49,7 +49,7 @@ struct rl_admission {
 /* Guards a node. False: out of memory. */
 bool rl_admission_new(struct rl_node *node, struct rl_set *set);
 
-/* Puts MEET behind the opening commands. False: out of memory. */
+/* Puts MEET after the opening commands. False: out of memory. */
 bool rl_admission_begin(struct rl_node *node, uint64_t now_ns);
 void rl_admission_meet(struct rl_node *node, const struct rl_reply *reply, uint64_t now_ns);
 
@@ -64,9 +64,9 @@ enum redlock_vote_code rl_admission_vote(struct rl_node *node, const struct rl_r
                                          uint64_t now_ns);
 
 /*
- * A plain set must not wait for its records: what a node is asked leaves with the question for the record, in
- * the plain form. The answer comes behind the record: it counts if the set is plain. If it is guarded it is
- * void: the node is asked anew, in the guarded form.
+ * A plain set must not wait for its records: requests leave together with the question for the record, in the
+ * plain form. Their answers come after the record. They count if the set is plain; if it is guarded they are
+ * void, and the node is asked again in the guarded form.
  */
 enum rl_admission_weight {
 	RL_ADMISSION_COUNTS,
@@ -80,10 +80,12 @@ enum rl_admission_weight rl_admission_weigh(const struct rl_node *node, const st
  * the client goes by another one since, so it is no vote. */
 uint8_t rl_admission_generation(const struct rl_node *node, const struct rl_entry *entry);
 
-/* Of the front entry, whose answer is void: PENDING, or the vote of a node that is not to be asked anew. */
+/* The vote of the front entry, whose answer is void: PENDING, or the vote of a node that is not to be asked
+ * again. */
 struct rl_vote rl_admission_vote_anew(struct rl_node *node, const struct rl_entry *entry, uint64_t now_ns);
 
-/* What becomes of a yes that was asked for in several steps: only who may run no scripts asks so. */
+/* The vote that a yes becomes which was asked for in several steps: only a user that may run no scripts asks
+ * so. */
 enum redlock_vote_code rl_admission_of_talk(const struct rl_node *node);
 
 /* Asks a node of a plain set whether it still has no record. The answer to what is asked from now on waits
@@ -108,7 +110,7 @@ void rl_admission_timed(struct rl_node *node, uint64_t now_ns);
 /* How long its quarantine lasts at most, as far as is known. */
 uint64_t rl_admission_left_ms(const struct rl_node *node, uint64_t now_ns);
 
-/* Its clock went wrong: no answer of it is a vote. What is said of it. */
+/* Whether the server's clock went wrong, so that no answer of it is a vote; and the warning about it. */
 bool rl_admission_is_off(const struct rl_node *node);
 void rl_admission_warn(struct rl_node *node);
 

@@ -27,7 +27,7 @@ bool rl_auth_go_on(struct rl_link *link);
 /* Takes the answer to the AUTH of an open connection, which stays as the server left it. */
 void rl_auth_answer(struct rl_link *link, const struct rl_reply *reply);
 
-/* It is over. */
+/* The login is over. */
 void rl_auth_end(struct rl_link *link);
 
 /* A login succeeded: an older one that was refused says nothing any more. */

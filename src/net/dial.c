@@ -191,7 +191,8 @@ static bool is_fresh(const struct rl_dial *d, uint64_t now_ns)
 	return now_ns - d->looked_ns < FRESH_NS;
 }
 
-/* What a name server that cannot be asked said last still counts; what one has denied does not. */
+/* The last answer of a name server that cannot be asked still counts. If the name server says that the name
+ * does not exist, the last answer is dropped. */
 static enum rl_dial_news lookup_ended(struct rl_dial *d, uint64_t now_ns)
 {
 	struct rl_lookup_result r;

@@ -5,11 +5,11 @@
  * connects wins. (RFC 8305, "Happy Eyeballs Version 2", from which the order of addresses comes too.)
  *
  * A name is looked up again for every connection, but not twice within a second, and when somebody doubts
- * that the server is still the right one. While the name server is silent, what it said last is tried after
- * 250 ms; when it fails, at once. Only when it says that there is no such name, nothing is tried.
+ * that the server is still the right one. While the name server is silent, its last answer is tried after 250
+ * ms; when it fails, at once. Only when it says that there is no such name, nothing is tried.
  *
- * Nothing here blocks. What it watches in the poller has ids of its own, so that what was reported of a
- * descriptor that is closed by now concerns nobody.
+ * Nothing here blocks. Its descriptors have ids of their own in the poller, so that a late report about a
+ * closed descriptor is ignored.
  */
 #ifndef RL_NET_DIAL_H
 #define RL_NET_DIAL_H
@@ -94,7 +94,7 @@ int rl_dial_take(struct rl_dial *dial, uint32_t *ret_watch_id);
 /* Stops connecting, or the connection has ended. A lookup goes on. */
 void rl_dial_end(struct rl_dial *dial);
 
-/* It takes too long: fills in `failure`. */
+/* Connecting takes too long: fills in `failure`. */
 void rl_dial_time_out(struct rl_dial *dial);
 
 /* The server that was reached may not be the right one any more: look its name up again. */

@@ -22,7 +22,7 @@ bool rl_flush_can_send(const struct rl_node *n)
 	       (rl_link_may_send(l) && rl_outbox_unsent(&l->outbox).size > 0) || may_talk(n);
 }
 
-/* What is asked next without anybody asking for it. False: out of memory. */
+/* Queues the next request that no caller asked for. False: out of memory. */
 static bool ask_more(struct rl_node *n)
 {
 	bool idle = n->link.outbox.count + n->talk.parked.count == 0; /* the SETs of all debts have left */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a node was asked leaves: the next of what is asked without anybody asking for it, and all bytes that
- * may go. Part of the node: admission.c calls it before a connection is left, and others by node.h.
+ * Sends a node's requests: queues the next one that no caller asked for, and writes all bytes that may leave.
+ * Part of the node: admission.c calls it before a connection is left, and others by node.h.
  */
 #ifndef RL_NET_FLUSH_H
 #define RL_NET_FLUSH_H

@@ -6,12 +6,12 @@
  * connection may have left a SET in the server's buffer, operations also wait until the identity is known,
  * and that connection is ended first: if it is the same server process, whose ids mean what they meant.
  *
- *     rl_handshake_begin()      behind rl_link_begin()
+ *     rl_handshake_begin()      after rl_link_begin()
  *     rl_handshake_fits(),
  *     rl_handshake_take(),
  *     rl_handshake_done()       for each reply while link->setup has an entry, but for a login (auth.h)
  *     rl_handshake_kill(),
- *     rl_handshake_pass()       behind the answer to INFO, if operations wait for it
+ *     rl_handshake_pass()       after the answer to INFO, if operations wait for it
  *
  * A link that only listens (listener.h) opens with AUTH, INFO, which must tell the same server, and
  * SUBSCRIBE. One for plain questions (src/asker.c) with AUTH and SELECT.
@@ -25,10 +25,10 @@
  * False: out of memory. */
 bool rl_handshake_begin(struct rl_link *link, bool waits);
 
-/* The same for a link that listens to this channel. */
+/* Queues the opening commands of a link that listens to this channel. */
 bool rl_handshake_listen(struct rl_link *link, const char *channel);
 
-/* The same for a link on which plain questions are asked: AUTH and SELECT. */
+/* Queues the opening commands of a link for plain questions: AUTH and SELECT. */
 bool rl_handshake_log_in(struct rl_link *link);
 
 /* Some servers tell a client why they close on it, as the answer to whatever it asks first: whether this

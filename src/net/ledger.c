@@ -5,7 +5,8 @@
 
 #include "core/time.h"
 
-/* What is kept of releases for the next connection. One is always taken, however large. */
+/* The most bytes of releases that are kept for the next connection. One release is always taken, however
+ * large. */
 #define DEBT_BYTES ((size_t)128 * 1024)
 
 /* How long a SET in the buffer of a server that answers again may stay there. Seconds would do. */

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one node still owes us, or may do too late.
+ * The ledger of one node: requests that it still owes us, and requests that it may execute too late.
  *
  * Debts. A release must never overtake its own SET: on one connection order is given. When a connection
  * breaks, its unanswered releases become debts. The next connection first kills the old one at the server
  * (CLIENT KILL ID), so that no SET that still waits in the server's buffer can be executed later, then pays
  * the debts.
  *
- * Ghosts. A connection that broke before it had answered a SET, or whatever else must not come late, is one
- * until it was killed, or its server process is gone. Where that is not possible, an answer "not there"
- * proves nothing for a minute, and the key is counted as lingering.
+ * Ghosts. A connection that broke before it had answered a SET, or another request that must not come late,
+ * is a ghost until it was killed, or its server process is gone. Where that is not possible, an answer "not
+ * there" proves nothing for a minute, and the key is counted as lingering.
  * docs/decisions/reconnect-ends-the-old-connection.md.
  *
- * A caller's own value may be used again. While a ghost with one stays, a SET of such a value that says YES
- * is no vote, and is given back: the ghost may be the release of an older claim, which would delete the key.
+ * A caller's own value may be used again. While a ghost with such a value stays, a SET of the value that says
+ * YES is no vote, and is given back: the ghost may be the release of an older claim, which would delete the
+ * key.
  *
  *     rl_ledger_lose(), rl_ledger_keep()    for each request that a broken connection leaves
- *     rl_ledger_break()                     behind the last of them
+ *     rl_ledger_break()                     after the last of them
  *     rl_ledger_opened()                    the next one is open, and has killed the `ghosts` that it can
  *     rl_ledger_settle()                    for each answer
  */

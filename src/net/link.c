@@ -116,7 +116,8 @@ static void fail_stream(struct rl_link *l, ssize_t error, enum redlock_vote_code
 {
 	char text[sizeof l->failure_text];
 	snprintf(text, sizeof text, "%s", rl_stream_error(&l->stream, error)); /* it ends with the stream */
-	/* Our certificate: TLS 1.3 says so behind the handshake, and nothing was executed. */
+	/* The server refused our certificate: TLS 1.3 reports that after the handshake, and nothing was executed.
+	 */
 	bool refused = error == -EKEYREJECTED;
 	bool plain = error == -EPROTONOSUPPORT && l->state == RL_LINK_CONNECTING;
 	rl_link_fail(l,
@@ -140,7 +141,7 @@ static void open_stream(struct rl_link *l, uint64_t now_ns)
 	}
 }
 
-/* What became of a lookup or of connecting. */
+/* Takes the result of a lookup or of connecting. */
 static void take_news(struct rl_link *l, enum rl_dial_news news, uint64_t now_ns)
 {
 	if (news == RL_DIAL_CONNECTED) {
@@ -225,8 +226,8 @@ static bool is_unheard(const struct rl_link *l)
 	return front != NULL && front->setup == first;
 }
 
-/* What the first bytes of a connection say of a peer that is no Redis server, and so has executed nothing.
- * NULL: nothing. */
+/* Recognises, by its first bytes, a peer that is no Redis server, and so has executed nothing. NULL: not
+ * recognised. */
 static const char *other_service(const struct rl_link *l, const char *bytes, size_t size)
 {
 	static const struct {

@@ -78,15 +78,15 @@ struct rl_link {
 bool rl_link_open(struct rl_link *link, const struct rl_endpoint *endpoint, struct rl_tls_context *tls,
                   struct rl_poller *poller, uint32_t number);
 
-/* Closes in order if everything was sent, else abortively: what the kernel holds back must not be delivered
- * without what was queued behind it. A `child` process does not touch what it shares with its parent. */
+/* Closes in order if everything was sent, else abortively: the kernel must not deliver buffered bytes without
+ * those that were queued after them. A `child` process does not touch what it shares with its parent. */
 void rl_link_close(struct rl_link *link, bool child);
 
 /* Begins to connect: from now on requests can be queued. False: it cannot, or need not, or has failed. */
 bool rl_link_begin(struct rl_link *link, uint64_t now_ns);
 void rl_link_dial(struct rl_link *link, uint64_t now_ns);
 
-/* What the poller says: what is watched as `watch_id` is ready for `events`. */
+/* The poller reports that the descriptor watched as `watch_id` is ready for `events`. */
 void rl_link_ready(struct rl_link *link, uint32_t watch_id, uint32_t events, uint64_t now_ns);
 
 /* When rl_link_tick() is due; UINT64_MAX: never. To be called when it is; true: it is time to connect. */
@@ -110,11 +110,12 @@ static inline void rl_link_keep(struct rl_link *link)
 /* The next reply of a server that speaks unasked, whatever it answers. NULL as above. */
 const struct rl_reply *rl_link_hear(struct rl_link *link);
 
-/* Breaks the connection for a reason. An answer that no server gives to what was asked is one: it belongs to
- * another question, and those behind it would be taken for the wrong ones too. */
+/* Breaks the connection for a reason. One such reason is an answer that no server gives to the request: it
+ * belongs to another request, and all later answers would be matched wrongly too. */
 void rl_link_fail(struct rl_link *link, enum redlock_vote_code vote, const char *text);
 
-/* The same for reasons that come up in several places: this is not the Redis protocol; out of memory. */
+/* As rl_link_fail(), for reasons that come up in several places: this is not the Redis protocol; out of
+ * memory. */
 void rl_link_fail_protocol(struct rl_link *link);
 void rl_link_fail_memory(struct rl_link *link);
 

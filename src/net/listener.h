@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A node's second link, on which the server speaks unasked: it subscribes to one channel, and hears messages
- * there (proto/heard.h); and what becomes of some keys, if the server tells that, and permits it. What it
- * misses costs time. A listener that fails costs a wait some time, and never a vote: it has a backoff of its
- * own, and whoever it belongs to does not look at why it is down.
+ * there (proto/heard.h), and events of some keys, if the server sends and permits them. A missed message
+ * costs time. A listener that fails costs a wait some time, and never a vote: it has a backoff of its own,
+ * and its owner does not look at why it is down.
  *
  * It goes to the address that the node's other link (`asking`) has reached, with the same credentials, and
  * only while that one is open and knows the server's identity. A listener that meets another server process
@@ -50,7 +50,7 @@ void rl_listener_end(struct rl_listener *listener, uint64_t now_ns);
 /* Connects if it is down, the server is known, and its backoff permits it. */
 void rl_listener_begin(struct rl_listener *listener, uint64_t now_ns);
 
-/* Its credentials or its address have changed: connects anew, at once. */
+/* The listener's credentials or address have changed: reconnects at once. */
 void rl_listener_renew(struct rl_listener *listener, uint64_t now_ns);
 
 /* `asking` was told which server it has reached. */

@@ -14,8 +14,9 @@ bool rl_loss_is_unknown(enum redlock_vote_code vote);
 /* Why nothing could be sent; `otherwise` if what is known leaves open whether something was executed. */
 enum redlock_vote_code rl_loss_unsent_vote(const struct rl_node *node, enum redlock_vote_code otherwise);
 
-/* What was sent has an unknown outcome; what was not sent did not happen, nor what came behind an opening
- * command that the server refused. */
+/* The vote of a request that a broken connection leaves. If it was sent, its outcome is unknown. If it was
+ * not sent, it did not happen; nor did a request that came after an opening command that the server refused.
+ */
 enum redlock_vote_code rl_loss_vote(const struct rl_node *node, bool unsent);
 
 /* To be called before anything is taken out; then pulls what was asked, and what is parked. False: nothing is

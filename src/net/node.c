@@ -184,6 +184,14 @@ static __attribute__((noinline)) enum redlock_vote_code submit_guarded(struct rl
 	return vote;
 }
 
+/* Its claim could come first, and the server would refuse that of the name whose vote counts. A new
+ * connection may lead to another server. */
+static bool is_known_duplicate(const struct rl_node *n, const struct rl_request *r)
+{
+	bool opened = n->link.state == RL_LINK_OPEN && n->link.setup.count == 0;
+	return opened && rl_ops[r->operation].claims;
+}
+
 enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
                                       uint64_t now_ns)
 {
@@ -196,12 +204,15 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	}
 	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
 		rl_node_connect(n, now_ns);
-	return n->guards ? submit_guarded(n, r, wire, now_ns) : rl_submit_request(n, r, wire, now_ns);
+	if (n->duplicate && is_known_duplicate(n, r))
+		return REDLOCK_VOTE_DUPLICATE;
+	bool asks = n->guards || (r->fenced && n->admission != NULL);
+	return asks ? submit_guarded(n, r, wire, now_ns) : rl_submit_request(n, r, wire, now_ns);
 }
 
 /* ---- answers ---- */
 
-/* What became of the request that was not answered is not known. */
+/* Breaks the connection. The outcome of the request that was not answered is unknown. */
 static void go_astray(struct rl_node *n, const struct rl_entry *entry)
 {
 	rl_link_fail(&n->link, REDLOCK_VOTE_GARBAGE, "the answer is not one to what was asked");
@@ -221,7 +232,7 @@ static bool is_quoted(const struct rl_node *n, const struct rl_entry *entry, str
 	return rl_slice_same(rl_request_word(bytes, entry->operation, form, RL_WORD_TOKEN), text);
 }
 
-/* Of a guarded set: by its forms an answer says more, and quotes the token. */
+/* Reads an answer of a guarded set: in its forms an answer says more, and quotes the token. */
 static __attribute__((noinline)) void read_guarded(struct rl_node *n, const struct rl_entry *entry,
                                                    const struct rl_reply *reply, struct rl_answer *ret,
                                                    uint64_t now_ns)
@@ -336,20 +347,22 @@ static __attribute__((noinline)) bool must_wait(struct rl_node *n, const struct 
 	return front->step == RL_STEP_NONE && rl_admission_weigh(n, front, reply, &vote) == RL_ADMISSION_WAITS;
 }
 
-/* The server has said who it is, or does not. The ghosts of another process died with it; those of this one
- * are killed before the first operation is sent.
+/* The server has reported its run_id, or will not. The ghosts of another process died with it; those of this
+ * one are killed before the first operation is sent.
  *
- * Another server, by address and identity, may have taken over the name. What is owed follows the name, as
- * the votes do: that server may have a copy of the keys, and the one before no longer counts. But its "not
- * there" says nothing of the one before, which may live on with its keys, and come back. */
+ * Another server, by address and identity, may have taken over the name. Debts follow the name, as the votes
+ * do: that server may have a copy of the keys, and the one before no longer counts. But its "not there" says
+ * nothing of the one before, which may live on with its keys, and come back. */
 static void meet(struct rl_node *n, uint64_t now_ns)
 {
 	struct rl_link *l = &n->link;
 	const struct rl_facts *facts = &l->facts;
 	n->identified = true;
 	rl_method_meet(&n->methods, facts->same_server);
-	if (!facts->same_server)
+	if (!facts->same_server) {
 		n->deaf_until_ns = 0;
+		n->left_ns = now_ns;
+	}
 	if (n->listener != NULL)
 		rl_listener_meet(n->listener, now_ns);
 	if (l->dial.elsewhere && !facts->same_server)
@@ -394,10 +407,12 @@ static void take_setup(struct rl_node *n, const struct rl_entry *front, const st
 		take_opening(n, setup, reply, now_ns);
 }
 
-/* What has a vote without a reply of its own. */
+/* Pulls the next answer of a request that has a vote without a reply of its own. The vote of a transaction
+ * waits, as a reply does, for the records of the other nodes. */
 static bool next_unasked(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
-	return (n->talk.resolved > 0 && next_of_talk(n, ret, now_ns)) ||
+	bool waits = n->guards && n->admission->opinion.kind == RL_SET_HOLD;
+	return (n->talk.resolved > 0 && !waits && next_of_talk(n, ret, now_ns)) ||
 	       (n->refusals > 0 && rl_admission_next(n, ret, now_ns));
 }
 

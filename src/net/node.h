@@ -6,9 +6,9 @@
  *
  * It is put together from a link (the connection and what is asked on it, link.h), a ledger (what is owed,
  * and what may come too late, ledger.h) and a talk (what is asked in several steps, talk.h). None of these
- * knows another; each returns what the node has to tell the others. What they are together is in inside.h.
- * While somebody waits for a message there is a second link (listener.h), which changes nothing for the
- * first.
+ * knows another; each returns what the node has to tell the others. The struct that combines them is in
+ * inside.h. While somebody waits for a message there is a second link (listener.h), which changes nothing for
+ * the first.
  */
 #ifndef RL_NET_NODE_H
 #define RL_NET_NODE_H
@@ -45,8 +45,8 @@ static inline void rl_node_flush(struct rl_node *node)
 	rl_flush(node);
 }
 
-/* What the poller says: what is watched as `watch_id` is ready for `events` (RL_READABLE, RL_WRITABLE). The
- * node is the one with the number RL_WATCH_NODE(watch_id). */
+/* The poller reports that the descriptor watched as `watch_id` is ready for `events` (RL_READABLE,
+ * RL_WRITABLE). The node is the one with the number RL_WATCH_NODE(watch_id). */
 static inline void rl_node_ready(struct rl_node *node, uint32_t watch_id, uint32_t events, uint64_t now_ns)
 {
 	rl_link_ready(&node->link, watch_id, events, now_ns);
@@ -74,7 +74,7 @@ void rl_node_renew(struct rl_node *node, uint64_t now_ns);
  * same channel each time. */
 void rl_node_listen(struct rl_node *node, const char *channel, uint64_t now_ns);
 
-/* What is published there now is heard. */
+/* Whether the node's second link is subscribed: messages that are published now arrive. */
 static inline bool rl_node_hears(const struct rl_node *node)
 {
 	return node->listener != NULL && rl_listener_hears(node->listener);

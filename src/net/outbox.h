@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one node was asked and has not answered, in order: the bytes of every request, sent or not, and an
- * entry for each. Replies come in the same order, so the front entry is the one a reply belongs to. Bytes are
- * kept until the answer, because what a broken connection leaves unanswered must be known.
+ * The unanswered requests of one node, in order: the bytes of every request, sent or not, and an entry for
+ * each. Replies come in the same order, so the front entry is the one a reply belongs to. Bytes are kept
+ * until the answer, because a broken connection must know which requests it leaves unanswered.
  */
 #ifndef RL_NET_OUTBOX_H
 #define RL_NET_OUTBOX_H
@@ -39,7 +39,7 @@ struct rl_entry {
 	bool owed;      /* a release whose key may exist: it must reach the node */
 	bool fenced;    /* as of its request */
 	bool timed;     /* the same */
-	bool own_value; /* as of its request: not to be asked again behind a later SET of its name */
+	bool own_value; /* as of its request: not to be asked again after a later SET of its name */
 	bool given_up;  /* a SET of an own value that nobody wants any more: to be released if it is YES */
 	bool set_parked;
 	uint32_t name_hash; /* of parked requests */
@@ -65,7 +65,7 @@ struct rl_outbox {
 /* Appends a request. False: out of memory, nothing appended. */
 bool rl_outbox_push(struct rl_outbox *outbox, const struct rl_entry *entry, struct rl_slice bytes);
 
-/* The same for an AUTH, whose bytes are wiped when it goes. */
+/* As rl_outbox_push(), for an AUTH, whose bytes are wiped when it goes. */
 bool rl_outbox_push_secret(struct rl_outbox *outbox, const struct rl_entry *entry, struct rl_slice bytes);
 
 /* The oldest entry, NULL if there is none, and its bytes. */
@@ -112,7 +112,7 @@ bool rl_outbox_give_up(struct rl_outbox *outbox, struct rl_tag tag);
 /* Whether no byte of the entry with this number was sent. The entry must be in the outbox. */
 bool rl_outbox_is_unsent(const struct rl_outbox *outbox, uint64_t number);
 
-/* What is not sent yet. rl_outbox_sent() takes the first `size` bytes of it as sent. */
+/* The bytes that are not sent yet. rl_outbox_sent() marks the first `size` bytes of them as sent. */
 struct rl_slice rl_outbox_unsent(const struct rl_outbox *outbox);
 void rl_outbox_sent(struct rl_outbox *outbox, size_t size);
 

@@ -17,7 +17,7 @@
 #define RL_RESP_ARENA 4096     /* bytes of text kept per reply; what is longer is cut, its length is kept */
 #define RL_RESP_NESTED 1024    /* values inside of the elements of a nested reply, all together */
 #define RL_RESP_UNPARSED 65536 /* bytes of an unfinished reply */
-#define RL_RESP_ROOM 16384 /* bytes that are received at once: a record of TLS, so that none stays behind */
+#define RL_RESP_ROOM 16384     /* bytes that are received at once: a whole record of TLS */
 
 struct rl_resp {
 	void *reader;
@@ -43,8 +43,8 @@ bool rl_resp_received(struct rl_resp *resp, size_t size);
 /* The next whole reply: 1, and it is valid until the next call; 0: more bytes are needed; -1: garbage. */
 int rl_resp_next(struct rl_resp *resp, const struct rl_reply **ret_reply);
 
-/* What was received and is not read yet, for whoever reads it in another way; valid until more is received.
- * False: a reply is half read. */
+/* Takes the bytes that were received and not read yet, for a caller that reads them in another way; valid
+ * until more is received. False: a reply is half read. */
 bool rl_resp_take(struct rl_resp *resp, struct rl_slice *ret_bytes);
 
 #endif

@@ -128,7 +128,7 @@ static bool cut_number(struct rl_slice *rest, uint64_t *ret)
 	return cut(rest, &word) && (is_none(word) || read_digits(word, ret));
 }
 
-/* Of counters. What is missing or was damaged costs the node its numbers, and not its vote. */
+/* Cuts off a counter. One that is missing or was damaged costs the node its numbers, and not its vote. */
 static bool cut_count(struct rl_slice *rest, uint64_t *ret)
 {
 	struct rl_slice word;
@@ -313,7 +313,8 @@ void rl_set_hurry(struct rl_set *set, uint64_t quorum_wait_ns, uint64_t node_tim
 	set->plain_patience_ns = rl_time_min(set->plain_patience_ns, attempt_ns);
 }
 
-/* It stays plain while nodes come and go, until it is doubted, or a record is seen. */
+/* Decides whether the set is plain or guarded. A plain set stays plain while nodes come and go, until it is
+ * doubted, or a record is seen. */
 static void weigh(struct rl_set *set)
 {
 	bool guarded = rl_set_is_guarded(set);
@@ -410,6 +411,16 @@ static bool is_any_healed(const struct rl_set *set)
 	return false;
 }
 
+/* Whether a node has a record whose members are others: this list is wrong, or older than a change. */
+static bool is_any_foreign(const struct rl_set *set)
+{
+	enum { OURS = RL_SET_MEMBERS | RL_SET_OLD_MEMBERS };
+	for (unsigned i = 0; i < set->count; i++)
+		if (has_record(&set->records[i]) && (set->records[i].flags & OURS) == 0)
+			return true;
+	return false;
+}
+
 /* No record, and none of ours was seen elsewhere. Votes wait while another node may be about to tell a
  * record, by which these nodes are healed. Then, unless a guard is required, the votes count as plain: fewer
  * of them than a quorum grant nothing. */
@@ -417,6 +428,9 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
 	if (set->config[0] != '\0' || is_any_healed(set))
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
+	else if (is_any_foreign(set))
+		refuse(ret, REDLOCK_VOTE_FOREIGN,
+		       "another node of this list is a member of a guarded set of other nodes");
 	else if (set->is_plain || (set->awaited == 0 && !is_required(set)))
 		ret->kind = RL_SET_ASK;
 	else if (count_without(set) < set->quorum || set->awaited != 0)
@@ -429,10 +443,16 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 		       "it has no record of a guarded node set: `redlock init` writes it");
 }
 
-/* Of another set, or by fewer nodes than a quorum: of a set that is known to be guarded it says nothing. */
-static void judge_plain(const struct rl_set *set, struct rl_set_opinion *ret)
+/* Judges a record that says "plain". If it is of another set, or if fewer nodes than a quorum have one, it
+ * proves nothing about a set that is known to be guarded. The first nodes that say it of this set are asked
+ * again: `init --plain` writes to the others, or has to be run again. */
+static void judge_plain(const struct rl_set *set, unsigned index, struct rl_set_opinion *ret)
 {
-	if (rl_set_is_guarded(set))
+	if (is_taken_back(set, index))
+		refuse(ret, REDLOCK_VOTE_QUARANTINE,
+		       "its record says that the node set was taken back to plain, but fewer nodes than a quorum "
+		       "say so; if `init --plain` is over, run it again");
+	else if (rl_set_is_guarded(set))
 		refuse(ret, REDLOCK_VOTE_FOREIGN, "its record says that the node set is plain, others say guarded");
 	else if (set->require)
 		refuse(ret, REDLOCK_VOTE_UNGUARDED, "its node set was taken back to plain");
@@ -454,8 +474,9 @@ static void judge_silent(const struct rl_set *set, const struct rl_set_record *r
 		refuse(ret, r->failure, is_barred(r) && r->failure == REDLOCK_VOTE_NOPERM ? record_rights : NULL);
 }
 
-/* Whose members are others; an admitted node is believed, of another process its record may be as old as a
- * backup. */
+/* The reason not to trust a record: its node set, configuration or members are others. Only an admitted
+ * record written for the running process is trusted; the record of another process may be as old as a backup.
+ */
 static const char *difference(const struct rl_set *set, const struct rl_set_record *r)
 {
 	if (set->id[0] != '\0' && r->set[0] != '\0' && strcmp(set->id, r->set) != 0)
@@ -502,7 +523,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		judge_bare(set, ret);
 		return;
 	case RL_SET_PLAIN:
-		judge_plain(set, ret);
+		judge_plain(set, index, ret);
 		return;
 	case RL_SET_NEWER:
 		why = "its record was written by a newer version";

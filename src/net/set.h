@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A guarded node set, as a client knows it: who the nodes are by its own URLs, what the record of each node
- * says (`redlock:set`, proto/ops.c), and which configuration these records agree on. What follows for a node:
- * whether it may vote, and if not, why. docs/decisions/guard.md.
+ * says (`redlock:set`, proto/ops.c), and which configuration these records agree on. From these it decides
+ * whether a node may vote, and if not, why. docs/decisions/guard.md.
  *
  *     rl_set_new()       one for each client that wants a guard; its nodes lend it
  *     rl_set_learn()     for each answer to MEET
- *     rl_set_judge()     what that makes of a node
+ *     rl_set_judge()     whether a node may vote
  *
  * Records are in the texts of answers: words, `-` for none.
  */
@@ -45,7 +45,7 @@ enum {
 	RL_SET_NAMELESS = 64  /* its run_id is not told */
 };
 
-/* What one node said. */
+/* The record of one node. */
 struct rl_set_record {
 	bool met; /* on this connection */
 	enum rl_set_verdict verdict;
@@ -154,7 +154,7 @@ struct rl_set_count rl_set_count(const struct rl_set *set);
 /* When those that are awaited are to be given up; UINT64_MAX: nobody waits. */
 uint64_t rl_set_deadline(const struct rl_set *set);
 
-/* It was asked; `vote` is the answer to MEET, or why there is none. */
+/* The node has answered: `vote` is the answer to MEET, or says why there is no answer. */
 void rl_set_learn(struct rl_set *set, unsigned index, const struct rl_vote *vote);
 
 void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinion *ret);

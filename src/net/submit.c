@@ -6,9 +6,9 @@
 #include "core/time.h"
 #include "net/loss.h"
 
-/* What may pile up for one node. A node that answers may have much in flight. One that does not is limited
- * soon: requests first, then releases, which must not be forgotten, then debts (ledger.c). One request is
- * always taken, however large. */
+/* The limits of what may pile up for one node. A node that answers may have much in flight. A node that does
+ * not is limited soon: requests first, then releases, which must not be forgotten, then debts (ledger.c). One
+ * request is always taken, however large. */
 #define FRESH_NS (100 * RL_NS_PER_MS)
 #define BACKLOG_FRESH_BYTES ((size_t)4 * 1024 * 1024)
 #define BACKLOG_BYTES ((size_t)128 * 1024)
@@ -59,7 +59,7 @@ static bool upgrades(const struct rl_entry *entry)
 	return rl_ops[entry->operation].doubts;
 }
 
-/* What would turn a key back that was upgraded is not to come behind that. */
+/* Whether an extend that keeps a key shared would arrive after the upgrade of that key, and undo it. */
 static bool is_overtaken(const struct rl_node *n, const struct rl_op *op, const struct rl_request *r)
 {
 	bool turns = op->change == RL_CHANGE_LENGTHEN && op->ghost == RL_GHOST_ALWAYS;
@@ -72,8 +72,8 @@ static bool ask_as_it_can(struct rl_node *n, const struct rl_entry *entry, struc
 	return rl_talk_ask(&n->talk, &n->link.outbox, entry, r, rl_method_choose(&n->methods, r));
 }
 
-/* A place in the queue is not to be had: who wants one looks for it elsewhere. And a claim that is made again
- * would come behind a release of its token. */
+/* The node refuses a place in the queue, so the waiter looks for one elsewhere. A claim that is made again
+ * would come after a release of its token. */
 static bool ask_plainly(struct rl_node *n, const struct rl_entry *entry, struct rl_request *r)
 {
 	struct rl_entry claim = *entry;

@@ -9,19 +9,19 @@
  *     rl_submit_give_up(),
  *     rl_submit_give_back()    an attempt with the caller's own value has failed
  *
- * The refusal of a form (proto/method.h) is no vote: the same request is asked again, behind all that was
+ * The refusal of a form (proto/method.h) is no vote: the same request is asked again, after all that was
  * asked meanwhile.
  *
  * So a SET may overtake a release that is asked again. With a fresh token for each attempt that is harmless:
  * the release does not match the new one. With the caller's own value it would delete the key of the next
- * acquisition. Such a request is asked again only if no SET of its name waits behind it; else the refusal is
- * its vote, and the key is counted as lingering.
+ * acquisition. Such a request is asked again only if no SET of its name waits for it; else the refusal is its
+ * vote, and the key is counted as lingering.
  *
- * And the release of an attempt with the caller's own value that has failed is not sent behind its SET: that
- * may find the key of an earlier acquisition, or be executed before a later one, and the release would delete
- * that. It waits for the SET to say that it made the key, and is sent then. Until it has said so, the node
- * takes no other SET of that name and value. A SET whose connection ends first says nothing: what it may have
- * made is counted as lingering.
+ * And the release of an attempt with the caller's own value that has failed is not sent right after its SET:
+ * that may find the key of an earlier acquisition, or be executed before a later one, and the release would
+ * delete that. It waits for the SET to say that it made the key, and is sent then. Until it has said so, the
+ * node takes no other SET of that name and value. A SET whose connection ends first says nothing: what it may
+ * have made is counted as lingering.
  *
  * Part of the node: node.c calls it, and it calls loss.c, and the node's outbox, ledger and talk.
  */
@@ -55,8 +55,8 @@ bool rl_submit_anew(struct rl_node *node, const struct rl_entry *entry);
  * hint: without memory the waiter finds out by asking. */
 void rl_submit_wake(struct rl_node *node, const struct rl_entry *release);
 
-/* Puts the debts where they are asked for. They go behind the opening commands, which have ended the
- * connection that they come from. False: out of memory. */
+/* Queues the debts. They go after the opening commands, which have ended the connection that they come from.
+ * False: out of memory. */
 bool rl_submit_debts(struct rl_node *node);
 
 #endif

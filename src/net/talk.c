@@ -5,11 +5,11 @@
 
 #include "proto/answer.h"
 
-/* How often one request is asked again because its key was touched. Whoever holds a lock is the only one to
- * touch its key, but for its expiry and strangers. */
+/* How often one request is asked again because its key was touched. Only the holder of a lock touches its
+ * key, apart from expiry and foreign programs. */
 enum { MOST_TRIES = 16 };
 
-/* Of what a server refuses with: the hint behind it needs room too. */
+/* How much of a server's refusal is kept: the hint after it needs room too. */
 enum { MOST_OF_REFUSAL = 70 };
 
 /* ---- parking ---- */
@@ -63,7 +63,7 @@ static struct rl_request parked_request(const struct rl_talk *t, unsigned index)
 	return rl_outbox_request(rl_outbox_at(&t->parked, index), rl_outbox_bytes_at(&t->parked, index));
 }
 
-/* What needs no transaction (any more) is asked in the ordinary way. */
+/* Asks a parked request in the ordinary way if it needs no transaction (any more). */
 static bool move_front(struct rl_talk *t, const struct rl_methods *m, struct rl_outbox *asked)
 {
 	struct rl_request r = parked_request(t, 0);
@@ -80,7 +80,8 @@ static enum rl_change change_of(const struct rl_entry *entry)
 }
 
 /* Whether one of the first `count` extends the key that this one extends. Each would be compared with the
- * expiry that was read: a shorter one behind a longer one, of two handles with one value, would undo it. */
+ * expiry that was read: a shorter extend after a longer one, of two handles with one value, would undo the
+ * longer one. */
 static bool extends_again(const struct rl_talk *t, unsigned count)
 {
 	const struct rl_entry *last = rl_outbox_at(&t->parked, count);
@@ -208,7 +209,7 @@ enum rl_talk_news rl_talk_take(struct rl_talk *t, struct rl_methods *m, struct r
 	return RL_TALK_TAKEN;
 }
 
-/* Of the front of `parked`, which is the part number `index`. */
+/* The vote of the front of `parked`, which is the part number `index`. */
 static struct rl_vote vote_of(const struct rl_talk *talk, unsigned index)
 {
 	const struct rl_transaction *t = &talk->transaction;

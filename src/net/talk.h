@@ -5,14 +5,14 @@
  * the front stay parked until they have their vote, so that a connection that breaks leaves nothing half
  * known.
  *
- * A request with the name of a parked one is parked behind it, whatever it is: so a release is executed
- * before the SET that was asked for after it, and behind its own. SETs of other names go on meanwhile.
+ * A request with the name of a parked one is parked after it, whatever it is: so a release is executed after
+ * its own SET, and before the SET that was asked for after it. SETs of other names go on meanwhile.
  *
  *     rl_talk_ask()                     asks for a request, or parks it
  *     rl_talk_go_on()                   begins the next transaction, when the connection is open
  *     rl_talk_take(), rl_talk_next()    for each reply to a step; then for each vote that it has led to
  *     rl_talk_front_begun()             the connection is broken: for each that is parked
- *     rl_talk_end()                     behind the last of them
+ *     rl_talk_end()                     after the last of them
  *
  * A talk appends to the outbox `asked`, and knows no connection.
  */
@@ -41,13 +41,13 @@ struct rl_talk_result {
 enum rl_talk_news {
 	RL_TALK_WAITS, /* there are more replies to come; there is no result at present */
 	RL_TALK_TAKEN, /* that was the last reply to the step; here is a result */
-	RL_TALK_BROKEN /* the connection is of no use any more: behind rl_talk_take() `refused` and
-	                * transaction.error say why, else there is no memory */
+	RL_TALK_BROKEN /* the connection is of no use any more: after rl_talk_take(), `refused` and
+	                  transaction.error say why, else there is no memory */
 };
 
 void rl_talk_free(struct rl_talk *talk);
 
-/* Asks for what an entry stands for, in this form, behind all that was asked before. False: out of memory. */
+/* Asks for what an entry stands for, in this form, after all that was asked before. False: out of memory. */
 bool rl_talk_ask(struct rl_talk *talk, struct rl_outbox *asked, const struct rl_entry *entry,
                  const struct rl_request *request, enum rl_form form);
 
@@ -82,7 +82,7 @@ enum rl_talk_news rl_talk_next(struct rl_talk *talk, const struct rl_methods *me
                                struct rl_outbox *asked, struct rl_talk_result *ret_result);
 
 /* The connection is broken: whether the front of `parked`, which its owner pops then, may have been executed.
- * What was only looked at, or waited, was not asked. */
+ * A request that only waited, or whose key was only read, was not executed. */
 bool rl_talk_front_begun(struct rl_talk *talk);
 
 /* Nothing is parked any more. */

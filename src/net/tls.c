@@ -62,8 +62,8 @@ static long socket_control(BIO *bio, int command, long number, void *pointer)
 
 /* ---- errors ---- */
 
-/* Alerts by which a server refuses our certificate, or that we have none. In TLS 1.3 they come behind the
- * handshake, when the first commands may have been sent: it has executed none of them. */
+/* Alerts by which a server refuses our certificate, or that we have none. In TLS 1.3 they come after the
+ * handshake, when the first commands may have been sent: the server has executed none of them. */
 static bool is_refusal(int reason)
 {
 	static const int refusals[] = {
@@ -258,8 +258,8 @@ static void explain_key(const struct rl_openssl *o, const struct rl_tls_options 
 		snprintf(why, size, "%s: has no private key that can be read: %s", key, reason != NULL ? reason : "");
 }
 
-/* What is wrong with the files, as a sentence: OpenSSL's own reasons ("no start line") speak of no file, and
- * it says nothing of a directory in which it will find no authority. */
+/* Checks the files and says in a sentence what is wrong with them: OpenSSL's own reasons ("no start line")
+ * name no file, and it reports nothing about a directory in which it will find no authority. */
 static bool load_files(const struct rl_tls_context *c, const struct rl_tls_options *options, char *why,
                        size_t size)
 {

@@ -20,10 +20,10 @@ struct rl_tls_options {
 	bool insecure;         /* any certificate will do */
 };
 
-/* What all connections of a client share. */
+/* The state that all connections of a client share. */
 struct rl_tls_context;
 
-/* What the connections to one server share: the session, which saves a round of cryptography. */
+/* The state that the connections to one server share: the session, which saves a round of cryptography. */
 struct rl_tls_peer {
 	const char *host;
 	void *session;

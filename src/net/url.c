@@ -106,7 +106,7 @@ static bool parse_number(struct rl_slice s, unsigned most, unsigned *ret)
 	return value <= most;
 }
 
-/* Splits `s` at the first `mark`: what is before it stays, what is behind it is returned. */
+/* Splits `s` at the first `mark`: `s` keeps the part before it, and `ret_behind` gets the part after it. */
 static bool split(struct rl_slice *s, char mark, struct rl_slice *ret_behind)
 {
 	const char *at = s->size > 0 ? memchr(s->bytes, mark, s->size) : NULL;
@@ -197,7 +197,7 @@ struct given {
 };
 #undef GIVEN
 
-/* One of the pairs behind the ?. */
+/* Parses one of the pairs after the ?. */
 static const char *parse_parameter(struct rl_slice pair, struct given *given, struct rl_endpoint *e)
 {
 	struct rl_slice value;

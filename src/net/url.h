@@ -14,11 +14,11 @@
 #define RL_URL_BAD_DATABASE "the database must be a number from 0 to " RL_URL_DIGITS(RL_URL_MAX_DATABASE)
 
 /*
- * The parameters of URLs: X(field of the endpoint, name, unit behind the number, most, "" or where alone it
- * may be, what is wrong with another value). All are numbers, and 0 where the URL does not have them. A
- * further one is a line here, and the place that uses the field.
+ * The parameters of URLs: X(field of the endpoint, name, unit after the number, most, "" or where alone it
+ * may be, what is wrong with another value). All are numbers, and 0 where the URL does not have them. To add
+ * a parameter, add a line here, and use the field.
  */
-#define RL_URL_UNIX " behind a Unix path"
+#define RL_URL_UNIX " after a Unix path"
 #define RL_URL_PARAMETER_MAP(X) X(database, "db", "", RL_URL_MAX_DATABASE, RL_URL_UNIX, RL_URL_BAD_DATABASE)
 
 /* A node as configured. All texts are owned, decoded, and never NULL after a success, but for user and

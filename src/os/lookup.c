@@ -20,7 +20,7 @@
 #include "os/resolve.h"
 #include "os/thread.h"
 
-/* What is not touched costs nothing, and NSS modules differ in what they want. */
+/* Stack that is not touched costs nothing, and NSS modules differ in how much they need. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
 struct rl_lookup {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be told of files before somebody else reads them. */
+/* Checks of files before another library reads them. */
 #ifndef RL_OS_PATH_H
 #define RL_OS_PATH_H
 

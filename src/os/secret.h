@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Copies `size` bytes and puts a NUL behind them. NULL: out of memory. */
+/* Copies `size` bytes and appends a NUL. NULL: out of memory. */
 char *rl_secret_copy(const char *bytes, size_t size);
 
 /* Wipes and frees. NULL is allowed. */

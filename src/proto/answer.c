@@ -81,7 +81,8 @@ static bool take_items(const struct rl_outcome *o, const struct rl_reply *r, str
 	return o->items[r->count] == '\0' && (vote->number_count == 0 || within(o, vote->numbers[0]));
 }
 
-/* Digits, with a sign; more than all are the most. Returns what is behind them; NULL: there are none. */
+/* Reads digits, with a sign; a number that is too large becomes the largest one. Returns the position after
+ * them; NULL: there are no digits. */
 static const char *take_number(const char *at, int64_t *ret)
 {
 	enum { MOST_DIGITS = 19 };
@@ -95,7 +96,8 @@ static const char *take_number(const char *at, int64_t *ret)
 	return at > first ? at : NULL;
 }
 
-/* The same as one text: the numbers, and behind the last space the bytes of the text, whatever they are. */
+/* Reads an answer that is one text: the numbers, and after the last space the bytes of the text, whatever
+ * they are. */
 static bool take_words(const struct rl_outcome *o, const struct rl_reply_value *v, struct rl_vote *vote)
 {
 	const char *item = o->items, *at = v->text;

@@ -11,7 +11,7 @@ struct rl_buffer {
 	size_t capacity;
 };
 
-/* Makes room for `more` bytes behind the ones that are there. False: out of memory, nothing changed. */
+/* Makes room for `more` bytes after the existing ones. False: out of memory, nothing changed. */
 bool rl_buffer_reserve(struct rl_buffer *buffer, size_t more);
 void rl_buffer_free(struct rl_buffer *buffer);
 

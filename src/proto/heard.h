@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What servers say unasked. A message on a client's channel: a number alone, it is the turn of that place.
- * Else the lock is handed over (scripts/hand.lua):
+ * Messages of servers that answer no request. A number alone, on a client's channel: it is the turn of that
+ * place. Else the lock is handed over (scripts/hand.lua):
  *
  *     number ; number of the offer ; token ; how many wait ; the next one's offer or nothing ; NAME
  *
- * The name is last, as it may have any bytes. And what becomes of a key, where the server tells it
- * (notify-keyspace-events with K): one word, on a channel that has the name.
+ * The name is last, as it may have any bytes. Events of a key, where the server sends them
+ * (notify-keyspace-events with K), are one word, on a channel that has the name.
  */
 #ifndef RL_PROTO_HEARD_H
 #define RL_PROTO_HEARD_H
@@ -35,7 +35,8 @@ bool rl_heard_read(struct rl_slice text, struct rl_heard *ret);
 /* The channel of a key. Nothing: its name is too long. */
 struct rl_slice rl_heard_channel(char text[RL_HEARD_CHANNEL], unsigned database, struct rl_slice name);
 
-/* A message on such a channel: `ret` has the name, and whether the key is gone. False: it is none. */
+/* Reads a message on such a channel: `ret` gets the name, and whether the key is gone. False: it is not an
+ * event of a key. */
 bool rl_heard_event(struct rl_slice channel, struct rl_slice event, unsigned database, struct rl_heard *ret);
 
 #endif

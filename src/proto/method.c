@@ -12,9 +12,9 @@ enum {
 	ANY = NATIVE | SCRIPT | RL_FORM_BIT(RL_FORM_WATCH) | RL_FORM_BIT(RL_FORM_GUARD_SHA),
 };
 
-/* What servers say of a command that they do not have or do not let this user run. "NOPERM ... access one of
- * the keys" is about the key, and a vote, unless it may be about the queue's. Sources: script.c and acl.c of
- * Redis 7 and 8 and of Valkey, scripting.c of Redis 6; the texts of running servers. */
+/* The errors of servers about a command that they do not have or do not let this user run. "NOPERM ... access
+ * one of the keys" is about the key, and a vote, unless it may be about the queue's. Sources: script.c and
+ * acl.c of Redis 7 and 8 and of Valkey, scripting.c of Redis 6; the texts of running servers. */
 static const struct {
 	const char *prefix;
 	const char *inside;
@@ -55,8 +55,8 @@ void rl_method_probed(struct rl_methods *m, const struct rl_reply *reply)
 		m->has |= RL_FORM_BIT(RL_FORM_DELIFEQ);
 }
 
-/* What a refusal of this form is true of too: where EVAL is barred it is with any script, and a queue in both
- * forms. */
+/* The other forms that the refusal of this form holds for: where EVAL is barred it is barred for any script,
+ * and a queue is barred in both forms. */
 static uint32_t as_well(enum rl_form form, uint32_t forms)
 {
 	if (forms == QUEUE)

@@ -72,15 +72,15 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 	    forms != 0 ? forms : op->forms & ~RL_FORMS_GUARD); /* the refusal is the vote then */
 }
 
-/* Whether this error says that the form is not to be had here, rather than what the answer is; if so it is
- * not chosen again. */
+/* Whether this error says that the form is not available here, instead of answering the request; if so the
+ * form is not chosen again. */
 bool rl_method_refuse(struct rl_methods *methods, enum rl_form form, const char *error);
 
 /* Whether this error says that the server has forgotten the script: then it is asked for by its text. */
 bool rl_method_forget(struct rl_methods *methods, const struct rl_op *op, enum rl_form form,
                       const char *error);
 
-/* The answer to a script, or to anything else; `error`: NULL if it is none. */
+/* Learns from the answer to a script, or to another request; `error`: NULL if it is not an error. */
 void rl_method_learn_error(struct rl_methods *methods, const struct rl_op *op, enum rl_form form,
                            const char *error);
 static inline void rl_method_learn(struct rl_methods *m, const struct rl_op *op, enum rl_form form,

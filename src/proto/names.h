@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of names: each as the bulk string that it is in a command, one behind the other. */
+/* A list of names: each as the bulk string that it is in a command, one after the other. */
 #ifndef RL_PROTO_NAMES_H
 #define RL_PROTO_NAMES_H
 

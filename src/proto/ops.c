@@ -97,8 +97,8 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .guard_script = RL_SCRIPT_GUARDED_ENTER,
                 .parked_as = RL_FORM_QUEUE_SHA,
                 /* verdict, how many wait, PTTL of the key, our place (1: the first; 0: none), our token,
-                 * value of the key, its first bytes. Of what was not executed there are no numbers; what is
-                 * not to be had here is told apart from "no". */
+                 * value of the key, its first bytes. A request that was not executed has no numbers; an
+                 * unknown command is BARRED, not a "no". */
                 .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(0, 0, "iiiiss")},
                                      {NO, ERROR("NOSCRIPT")}, {BARRED, ERROR("ERR unknown command")},
                                      {BARRED, ERROR("ERR Unknown")}),
@@ -182,8 +182,8 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
          * The record of a node set is a hash without expiry on each node, redlock:set: which process may vote
          * (net/set.h, docs/decisions/guard.md).
          *
-         * Who it is, and whether it may vote: verdict, how long its quarantine lasts, time, what differs;
-         * the question's id, and words of the record.
+         * MEET asks for the node's identity, and whether it may vote: verdict, how long its quarantine lasts,
+         * time, what differs; the question's id, and words of the record.
          */
         [RL_OP_MEET] =
             {
@@ -195,7 +195,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .outcomes = OUTCOMES({YES, ARRAY_FROM(0, INT32_MAX, "iiiiss")}),
                 .rights = "hmget hset info time",
             },
-        /* Its quarantine is over: it may vote again. */
+        /* The node's quarantine is over: it may vote again. */
         [RL_OP_ADMIT] =
             {
                 .forms = FORM(TEXT),
@@ -231,7 +231,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "pttl set del",
             },
-        /* The same with a number, which is the next one for each of the names. */
+        /* As CLAIM_ALL, with a number, which is the next one for each of the names. */
         [RL_OP_CLAIM_ALL_FENCED] =
             {
                 .forms = RL_FORMS_GUARD,
@@ -249,10 +249,9 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "hmget hset mget pttl set del time",
             },
-        /* The same for one who waits in the queue of one of the names. An answer is that of ENTER, but for
-         * the verdict: 1, or how far below -1 the name is that is in the way; -1: the node may not vote. If
-         * it is another one than that of the queue, our place is 0. A "yes" has a number where a "no" has
-         * PTTL. */
+        /* As CLAIM_ALL, for a waiter in the queue of one of the names. An answer is that of ENTER, but for
+         * the verdict: 1, or how far below -1 the held name is; -1: the node may not vote. If the held name
+         * is not that of the queue, our place is 0. A "yes" has a number where a "no" has PTTL. */
         [RL_OP_ENTER_ALL] =
             {
                 .forms = RL_FORMS_QUEUE | RL_FORMS_GUARD,
@@ -313,8 +312,8 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .rights = "get set del type pttl pexpire time publish",
             },
         /*
-         * A lock of the old SETNX protocol has a time as its value, which others compare and write. Whose it
-         * is stands beside it, in a key that lives as long: the time that was written, when it was claimed
+         * A lock of the old SETNX protocol has a time as its value, which others compare and write. A key
+         * beside it, which lives as long, says whose it is: the time that was written, when it was claimed
          * (server's ms; 0: it was extended since), and the token (docs/decisions/setnx.md).
          */
         [RL_OP_SETNX] =
@@ -376,8 +375,8 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "get mget pttl set",
             },
-        /* The same for one who waits in the queue of NAME, with the others. A "no" has the PTTL of the slot
-         * that ends first and our place where a "yes" has the slot, and that slot's value. */
+        /* As SLOT, for a waiter in the queue of NAME, with the others. A "no" has the PTTL of the slot that
+         * ends first and our place where a "yes" has the slot, and that slot's value. */
         [RL_OP_SLOT_ENTER] =
             {
                 .forms = FORM(SHA) | FORM(TEXT),
@@ -393,8 +392,8 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "set del " QUEUE_RIGHTS " subscribe unsubscribe",
             },
-        /* Of each slot that has the token: one, but where answers were lost or votes split; or of all but the
-         * one that is held. And it wakes. */
+        /* Releases each slot that has the token: one, unless answers were lost or votes split; or all but the
+         * one that is held. Then it wakes a waiter. */
         [RL_OP_SLOT_RELEASE] =
             {
                 .forms = FORM(SHA) | FORM(TEXT),
@@ -439,7 +438,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .rights = "set del type zadd zrem zscore zrevrange zremrangebyscore pexpireat " QUEUE_RIGHTS
                           " subscribe unsubscribe",
             },
-        /* A string with our token becomes a set again, and readers that wait are woken. What comes late would
+        /* Turns a string with our token back into a set, and wakes waiting readers. If it came late, it would
          * do so with a key that was upgraded since. */
         [RL_OP_SHARE_EXTEND] =
             {
@@ -462,7 +461,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .ghost = RL_GHOST_ALWAYS,
                 .rights = "get set del zadd zscore zrevrange zremrangebyscore pexpireat " QUEUE_RIGHTS,
             },
-        /* Of either form. Who was the last one wakes the next. */
+        /* Releases a key of either form. The last reader wakes the next waiter. */
         [RL_OP_SHARE_RELEASE] =
             {
                 .forms = SHARED_FORMS,
@@ -512,7 +511,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .doubts = true,
                 .rights = "get set pttl pexpire time zscore zcount",
             },
-        /* The same with a number. */
+        /* As UPGRADE, with a number. */
         [RL_OP_UPGRADE_FENCED] =
             {
                 .forms = RL_FORMS_GUARD,

@@ -56,7 +56,7 @@ enum rl_script {
 
 enum { RL_OP_WORDS = 16 }; /* before a login more than 10 are refused: so many have guarded forms alone */
 
-/* What a node is told of the node set. */
+/* The words about the node set that a request to a node contains. */
 enum rl_record_word {
 	RL_RECORD_ID, /* random: of this question, and of the quarantine that it may begin */
 	RL_RECORD_MEMBERS,
@@ -72,7 +72,8 @@ enum rl_record_word {
 
 /* A word of a command: a part of the request, or the same for all of them. */
 enum rl_word_kind {
-	RL_WORD_NAME, /* behind KEYS: the one of several that is waited for; the same of its queue and offers */
+	RL_WORD_NAME, /* after KEYS: the one of several names that is waited for; likewise for its queue and
+	                 offers */
 	RL_WORD_TOKEN,
 	RL_WORD_TTL,
 	RL_WORD_QUEUE,  /* the key of the queue, made from the name, */
@@ -87,7 +88,7 @@ enum rl_word_kind {
 	RL_WORD_SETNX,  /* the key of what stands beside a time, made from the name */
 	RL_WORD_FENCE,  /* the key of the counter, made from the name */
 	RL_WORD_COUNT,  /* the key that says how many slots the name has, made from it, */
-	RL_WORD_SLOTS,  /* and those of the slots behind the first one, which is the name itself */
+	RL_WORD_SLOTS,  /* and those of the slots after the first one, which is the name itself */
 	RL_WORD_MOST,   /* how many there are */
 	RL_WORD_FIRST,  /* the one to try first, */
 	RL_WORD_KEPT,   /* and the one that is not released, if there is one */
@@ -97,7 +98,7 @@ enum rl_word_kind {
 	RL_WORD_TIMED,  /* and the server's time told */
 	RL_WORD_KEYS,   /* of several names: how many keys there are, */
 	RL_WORD_NAMES,  /* the names, */
-	RL_WORD_QUEUES, /* and behind them the keys of their queues, */
+	RL_WORD_QUEUES, /* and after them the keys of their queues, */
 	RL_WORD_FENCES, /* or of their counters */
 	RL_WORD_RECORD, /* RL_RECORD_ words of the record of the node set */
 	RL_WORD_FIXED = RL_WORD_RECORD + RL_RECORD_WORDS,
@@ -113,21 +114,21 @@ struct rl_word {
 struct rl_outcome {
 	enum redlock_vote_code vote; /* PENDING: there are no more outcomes */
 	enum rl_reply_type type;     /* STATUS: "OK" */
-	const char *items;           /* ARRAY: a letter for each element, `i` a number, `s` a text; ERROR: how it
-	                              * begins. Numbers and one text behind them may also come as one string, with
-	                              * spaces between: that costs a script a quarter of what a table does */
-	int64_t least, most;         /* between these is the first number, if there is one */
+	const char *items;   /* ARRAY: a letter for each element, `i` a number, `s` a text; ERROR: how it begins.
+	                        Numbers and one text after them may also come as one string, with spaces between:
+	                        that costs a script a quarter of what a table does */
+	int64_t least, most; /* between these is the first number, if there is one */
 };
 
-/* Whether a request that was sent and not answered would do harm if the server executed it behind those of
- * the next connection. */
+/* Whether a request that was sent and not answered would do harm if the server executed it after those of the
+ * next connection. */
 enum rl_ghost_rule {
 	RL_GHOST_NEVER,
 	RL_GHOST_OWN, /* if its value is the caller's own, which may be used again */
 	RL_GHOST_ALWAYS
 };
 
-/* What a transaction does with a key that has the token. */
+/* The effect of a transaction on a key that has the token. */
 enum rl_change {
 	RL_CHANGE_NONE, /* it has no such form */
 	RL_CHANGE_LOOK, /* says what there is, whosoever it is */
@@ -144,21 +145,22 @@ struct rl_op {
 	uint8_t change;       /* WATCH: enum rl_change */
 	uint8_t parked_as; /* enum rl_form, whose bytes stand for a request that waits for its turn: one it has */
 
-	/* Refused in one form it is asked in the next, else the refusal is the vote. Not for a claim: asked
-	 * again, it would come behind its own release. A script that the server has forgotten is its "no". */
+	/* If one form is refused, the request is asked in the next form; else the refusal is the vote. Not for a
+	 * claim: asked again, it would come after its own release. A script that the server has forgotten counts
+	 * as "no". */
 	bool again;
 	uint8_t
 	    plainly;   /* a claim that needs more rights than the vote: what is asked in its place where they are
 	                * missing, RL_OP_, unless it is for a place in the queue, or is given back already */
 	bool quotes;   /* the first text of an answer is the request's token, or it is one to another question */
 	bool scripted; /* by a script, that looks at the queue where it can: there is no other way */
-	bool doubts;   /* its YES is none while an older request may still come */
+	bool doubts;   /* its YES is no vote while an older request may still come */
 	bool several;  /* of several names or slots: its words are more than those of the row */
 	bool claims;   /* makes the key, with YES */
 	bool gives_back; /* deletes it: must arrive where it is owed, and is a debt until then */
 	uint8_t enters;  /* what is asked in its place of the node where who asks stands in a queue, RL_OP_ */
 	uint8_t undo;    /* a claim: what deletes the key, RL_OP_ */
-	uint8_t wakes;   /* a release: what is asked behind an answer that says that somebody waits, RL_OP_ */
+	uint8_t wakes;   /* a release: the RL_OP_ that is asked after an answer that says that somebody waits */
 	uint8_t ghost;   /* enum rl_ghost_rule */
 
 	const struct rl_word *words[RL_FORM_WATCH];
@@ -179,7 +181,7 @@ static inline bool rl_ops_relies(const struct rl_op *op)
 /* By number: RL_OP_ of core/state.h. */
 extern const struct rl_op rl_ops[];
 
-/* What it may be answered in a form. */
+/* The answers that a form may get. */
 static inline const struct rl_outcome *rl_ops_outcomes(const struct rl_op *op, enum rl_form form)
 {
 	return (RL_FORMS_GUARD >> form & 1) != 0 ? op->guard_outcomes : op->outcomes;

@@ -49,16 +49,16 @@
 	[RL_FORM_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), WORD("1"), __VA_ARGS__),               \
 	[RL_FORM_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), WORD("1"), __VA_ARGS__)
 
-/* The same of a script with the queue's keys. */
+/* As SCRIPT, for a script with the queue's keys. */
 #define QUEUE_SCRIPT(name, ...)                                                                              \
 	[RL_FORM_QUEUE_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), __VA_ARGS__),                    \
 	[RL_FORM_QUEUE_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), __VA_ARGS__)
 
-/* The same of a script that looks at the record of the node set. */
+/* As SCRIPT, for a script that reads the record of the node set. */
 #define GUARD_SCRIPT(name, ...)                                                                              \
 	[RL_FORM_GUARD_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), __VA_ARGS__),                    \
 	[RL_FORM_GUARD_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), __VA_ARGS__)
-/* The same of several names. */
+/* As SCRIPT, for a script of several names. */
 #define MANY_SCRIPT(name, ...)                                                                               \
 	[RL_FORM_SHA] = WORDS(WORD("EVALSHA"), WORD(RL_LUA_##name##_SHA), KEYS, __VA_ARGS__),                    \
 	[RL_FORM_TEXT] = WORDS(WORD("EVAL"), WORD(RL_LUA_##name##_TEXT), KEYS, __VA_ARGS__)
@@ -108,7 +108,7 @@
 
 #define ALL_OR_NONE OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiis")}, {NO, ARRAY_FROM(0, 0, "iiiis")})
 
-/* Of shared locks: -1 is a "no". */
+/* Answers for shared locks: -1 is a "no". */
 #define OUT_OF_SET                                                                                           \
 	{                                                                                                        \
 		QUARANTINE, ARRAY_FROM(-2, -2, "iiiis")                                                              \
@@ -125,7 +125,7 @@
 	OUTCOMES({YES, ARRAY_FROM(1, 1, letters)}, {NO, ARRAY_FROM(0, 0, letters)},                              \
 	         {OTHER_COUNT, ARRAY_FROM(-3, -3, "iiiis")})
 
-/* What the scripts of the queue call. */
+/* The commands that the scripts of the queue call. */
 #define QUEUE_RIGHTS "mget pttl pexpire time publish hget hset hdel hlen"
 
 #endif

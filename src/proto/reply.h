@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a server says: one value, or an array of them. The texts belong to whoever has read it (net/resp.h).
- */
+/* A reply of a server: one value, or an array of them. The texts belong to the reader of the reply
+ * (net/resp.h). */
 #ifndef RL_PROTO_REPLY_H
 #define RL_PROTO_REPLY_H
 
@@ -27,8 +27,8 @@ struct rl_reply_value {
 	size_t length; /* of the whole text */
 };
 
-/* How much of an error may be shown: what servers add behind a comma ("unknown command 'X', with args
- * beginning with: ...") repeats what they were sent, tokens and passwords. */
+/* How much of an error may be shown: the part after a comma that servers add ("unknown command 'X', with args
+ * beginning with: ...") repeats the request, with its tokens and passwords. */
 static inline int rl_reply_shown_length(const char *error)
 {
 	return (int)strcspn(error, ",\r\n");

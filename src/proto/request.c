@@ -66,7 +66,7 @@ static struct rl_slice or_empty(struct rl_slice text)
 	return text.size > 0 ? text : (struct rl_slice){"", 0};
 }
 
-/* Whose queue it is. */
+/* The name whose queue the request uses. */
 static struct rl_slice subject(const struct rl_request *r)
 {
 	return r->operation == RL_OP_ENTER_ALL ? r->line : r->name;
@@ -206,7 +206,7 @@ static bool add(struct several *s, const struct rl_request *r, const struct rl_w
 	}
 }
 
-/* What is in front of the token is keys. */
+/* The words before the token are keys. */
 static bool expand(struct several *s, const struct rl_request *r, const struct rl_word *word,
                    struct sides *sides)
 {
@@ -237,14 +237,14 @@ static bool write_several(struct rl_buffer *out, const struct rl_request *r, enu
 	return ok;
 }
 
-/* Where a word ends, with what is behind it. */
+/* The end of a word in the request, including the line end after it. */
 static const char *end_of(struct rl_slice word)
 {
 	return word.bytes + word.size + 2;
 }
 
-/* Makes of the words those of the row: the first name, and the others as one word, are in the place of the
- * names, and nothing in that of the keys beside them. Returns how the others are written. */
+/* Reduces the words to those of the row: the first name, and the others as one word, replace the names, and
+ * the keys beside them are dropped. Returns how the others are written. */
 static struct rl_slice shrink(struct rl_slice *words, unsigned count, const struct rl_word *row)
 {
 	size_t length = 0, at = 0, lists = 1;
@@ -259,8 +259,8 @@ static struct rl_slice shrink(struct rl_slice *words, unsigned count, const stru
 	return (struct rl_slice){from, (size_t)(to - from)};
 }
 
-/* The same of slots: of the keys that are behind the first one nothing is left. Returns how many slots there
- * are; 0: the row has none. */
+/* As shrink(), for slots: drops the keys after the first one. Returns how many slots there are; 0: the row
+ * has no slots. */
 static unsigned shrink_slots(struct rl_slice *words, unsigned count, const struct rl_word *row)
 {
 	unsigned length = 0, at = 0;
@@ -345,7 +345,7 @@ void rl_request_read(struct rl_slice bytes, enum rl_form form, struct rl_request
 		read_terms(parts[RL_WORD_TERMS], r);
 }
 
-/* Where there are more words than in the row, it has another index, but the token is behind all keys. */
+/* A request with more words than its row has another index, but the token comes after all keys. */
 struct rl_slice rl_request_word(struct rl_slice bytes, unsigned operation, enum rl_form form,
                                 enum rl_word_kind kind)
 {

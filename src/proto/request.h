@@ -9,7 +9,8 @@
 #include "proto/buffer.h"
 #include "proto/ops.h"
 
-/* Whom an answer is for. A slot may be used again by another handle: then the generation differs. */
+/* The handle that an answer is for. A slot may be used again by another handle: then the generation differs.
+ */
 struct rl_tag {
 	uint32_t slot;
 	uint32_t generation;

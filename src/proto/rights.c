@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user of the servers must be allowed: of all operations, as ACL SETUSER has it. */
+/* The rights that a user of the servers needs for all operations, as ACL SETUSER has them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "proto/ops.h"
 
-/* Of the commands that open a connection (net/handshake.c), and of the two forms of a script. */
+/* The rights of the commands that open a connection (net/handshake.c), and of the two forms of a script. */
 static const char opening_rights[] = "select client|id client|kill info command|info";
 static const char script_rights[] = "eval evalsha";
 

@@ -163,7 +163,7 @@ static enum rl_progress fail_part(struct rl_transaction *t, struct rl_part *p, c
 	return RL_PROGRESS_MORE;
 }
 
-/* MULTI, EXEC or WATCH itself failed: because they are not to be had, or because of the server's state. */
+/* MULTI, EXEC or WATCH itself failed: because they are not available, or because of the server's state. */
 static enum rl_progress fail_all(struct rl_transaction *t)
 {
 	bool unknown = strncmp(t->error, "ERR unknown command", 19) == 0;
@@ -294,7 +294,7 @@ static enum rl_progress take_exec(struct rl_transaction *t, const struct rl_repl
 	return RL_PROGRESS_GO_ON;
 }
 
-/* The command number `number` behind MULTI, the first being 1; NULL: EXEC. */
+/* The part that the command number `number` after MULTI belongs to, the first being 1; NULL: EXEC. */
 static struct rl_part *queued(struct rl_transaction *t, unsigned number, unsigned *ret_changes)
 {
 	struct rl_part *part = NULL;

@@ -8,16 +8,16 @@
  *           PTTL k, to see that it is still there); EXEC
  *   LOOK    MULTI EXEC MULTI TYPE k PTTL k STRLEN k GETRANGE k 0 1023 EXEC, for a query: one step
  *
- * EXEC answers nil when one of the keys was touched, by whomever, since WATCH: then nothing has happened, and
+ * EXEC answers nil when any client has touched one of the keys since WATCH: then nothing has happened, and
  * the requests are asked again. So a value that matched still matches when it is deleted, and an expiry is
  * never shortened. The value is read with GETRANGE, because a foreign one may have megabytes.
  *
  * EXEC also ends every WATCH of the connection. So there is one conversation at a time on it, which serves up
  * to RL_BATCH requests at once; ordinary SETs may go in between the steps, but each step is one piece.
  *
- * If MULTI were refused in CHANGE, the DEL behind it would be executed alone. So READ begins with an empty
+ * If MULTI were refused in CHANGE, the DEL after it would be executed alone. So READ begins with an empty
  * transaction, and nothing is changed on a connection that could not do one a round trip ago. It also ends
- * what an earlier READ watched and had nothing to change for.
+ * the WATCH of an earlier READ after which nothing had to be changed.
  */
 #ifndef RL_PROTO_TRANSACTION_H
 #define RL_PROTO_TRANSACTION_H
@@ -59,7 +59,7 @@ enum rl_progress {
 	RL_PROGRESS_MORE,    /* replies to come */
 	RL_PROGRESS_GO_ON,   /* send the next step: rl_transaction_change() */
 	RL_PROGRESS_DONE,    /* every part has its vote, or is PENDING */
-	RL_PROGRESS_REFUSED, /* transactions are not to be had here; `error` says why */
+	RL_PROGRESS_REFUSED, /* the server refuses transactions; `error` says why */
 	RL_PROGRESS_STUCK,   /* MULTI is there and EXEC is not: this connection is of no use any more */
 	RL_PROGRESS_GARBAGE
 };

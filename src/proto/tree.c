@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* It is read twice: first for its size, then into memory of that size. Both return as rl_tree_read(). */
+/* A reply is read twice: first for its size, then into memory of that size. Both return as rl_tree_read(). */
 #include "proto/tree.h"
 
 #include <stdlib.h>
 
-/* ---- one value: its texts are where they came from, and the values of an array come behind it ---- */
+/* ---- one value: its texts stay where they came from, and the values of an array follow it ---- */
 
 static int read_line(struct rl_slice *at, struct rl_slice *ret)
 {
@@ -43,7 +43,7 @@ static bool read_number(struct rl_slice line, int64_t *ret)
 	return true;
 }
 
-/* What stands behind "$" or "*". */
+/* Reads what follows "$" or "*". */
 static int read_sized(struct rl_slice *at, int64_t size, struct redlock_reply *ret, struct rl_slice *ret_text)
 {
 	if (size < -1 || size > RL_TREE_BYTES)
@@ -91,7 +91,7 @@ static int read_value(struct rl_slice *at, struct redlock_reply *ret)
 
 struct sizes {
 	size_t values;
-	size_t texts; /* bytes of all of them, with a NUL behind each */
+	size_t texts; /* bytes of all of them, with a NUL after each */
 };
 
 static int measure(struct rl_slice *at, struct sizes *ret)

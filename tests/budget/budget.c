@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one piece of work costs once all is warm, over servers in memory (kernel.h): system calls and
- * allocations, printed as totals over `REPEATS` pieces. Instructions are counted by callgrind, see
- * budget.py.
+ * Measures one piece of work once all is warm, over servers in memory (kernel.h): system calls and
+ * allocations, printed as totals over `REPEATS` pieces. Instructions are counted by callgrind, see budget.py.
  *
  * usage: budget CASE
  */

@@ -73,7 +73,7 @@ def write_budgets(measured):
 
 
 def judge(measured, budget):
-	"""What exceeds its budget, as words; and what is so far below that the budget should be lowered."""
+	"""The measures that exceed the budget, as words; and those so far below it that it should be lowered."""
 	over, under = [], []
 	for column, value, allowed, tolerance in zip(COLUMNS, measured, budget, (TOLERANCE, 0, 0)):
 		if value is None:

@@ -65,7 +65,7 @@ uint64_t kernel_calls(void)
 	return calls;
 }
 
-/* ---- What happens in here is not the library's cost ---- */
+/* ---- The cost in here is not the library's ---- */
 
 static void toggle(void)
 {

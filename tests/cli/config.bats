@@ -80,7 +80,7 @@ refused() { # TEXT LINE REASON
 	says "no section [cluster three]"
 }
 
-@test "what is wrong is named with file and line" {
+@test "errors are named with file and line" {
 	refused 'ttl = 1m\ntll = 2m\n' 2 "unknown key 'tll'"
 	refused '# x\n\nttl = 30\n' 3 "ttl: 30: add a unit"
 	refused 'ttl = 1ms\n' 1 "ttl: 1ms: out of range: 10ms to 30d"
@@ -103,7 +103,7 @@ refused() { # TEXT LINE REASON
 	says "$sandbox/none: No such file or directory"
 }
 
-@test "what only the library can refuse is named with file and line too" {
+@test "errors that only the library finds are named with file and line too" {
 	cannot() { # TEXT LINE REASON
 		printf '%b' "$1" >"$file"
 		want 78 "$REDLOCK_BIN" status -C a

@@ -182,7 +182,7 @@ is_stopped() { # PID
 	grep -qs '^State:	T' "/proc/$1/status"
 }
 
-# It is stopped while it waits for the slower nodes. If that is missed, it is tried again.
+# The process is stopped while it waits for the slower nodes. If the test misses that moment, it tries again.
 @test "stopped until the validity is over: not granted" {
 	for try in 1 2 3 4 5; do
 		kill_nodes STOP 1 2 3
@@ -312,6 +312,8 @@ while True:
 		says "is another kind of service: a Sentinel that holds no keys: give the address of its master"
 		[[ $stderr != *"keep the key"* && $stderr != *"unknown command"* ]]
 	done
+	want 78 rl acquire -n -r "$REDLOCK_URLS/1" job
+	says "it has no SELECT, as a Sentinel: give the address of its master"
 	kill $!
 	export REDLOCK_URLS=local
 	exits 78

@@ -83,14 +83,14 @@ is_anywhere() { # KEY
 	init 0 "1 2 3" --max-ttl 60s --fresh
 	REDLOCK_URLS=$(urls 1 2 3)
 	export REDLOCK_GUARD=require REDLOCK_URLS
-	hold "1 2 3" job -t 60s
-	rl acquire -w 50s -t 60s --trace job >/dev/null 2>"$sandbox/trace" 3>&- &
+	hold "1 2 3" woken -t 60s
+	rl acquire -w 50s -t 60s --trace woken >/dev/null 2>"$sandbox/trace" 3>&- &
 	waiter=$!
 	until_true grep -qs "send enter" "$sandbox/trace"
-	until_true is_anywhere '{job}:redlock:queue'
-	run ! is_anywhere '{job}:redlock:offers'
+	until_true is_anywhere '{woken}:redlock:queue'
+	run ! is_anywhere '{woken}:redlock:offers' # the name is this test's: an offer outlives its lock
 	begin=${EPOCHREALTIME%.*}
-	drop job
+	drop woken
 	await "$waiter" 0
 	[ $((${EPOCHREALTIME%.*} - begin)) -lt 10 ] # of a TTL of 60 s
 	last=$(grep -o 'send enter #[0-9]*' "$sandbox/trace" | tail -n 1)
@@ -126,7 +126,7 @@ is_anywhere() { # KEY
 	done
 }
 
-@test "what it refuses: a node that is missing, another list, another set, replicas" {
+@test "refusals: a node that is missing, another list, another set, replicas" {
 	kill_nodes STOP 3
 	init 69 "1 2 3" --node-timeout 200ms
 	says "node 3 $(node_url 3): no answer" "a new set needs all its nodes"
@@ -236,13 +236,13 @@ is_anywhere() { # KEY
 	[[ $stderr != *"leave out"* ]]
 }
 
-exchange() { # N M: each server is behind the address of the other one
+exchange() { # each server has the address of the other one
 	mv "$(node_dir "$1")/redis.sock" "$sandbox/aside"
 	mv "$(node_dir "$2")/redis.sock" "$(node_dir "$1")/redis.sock"
 	mv "$sandbox/aside" "$(node_dir "$2")/redis.sock"
 }
 
-@test "servers that are exchanged behind their addresses, while a lock is held" {
+@test "servers that exchange their addresses, while a lock is held" {
 	init 0 "1 2 3" --max-ttl 20s --fresh
 	hold "1 2 3" old -t 20s # it is not renewed until the next init
 	exchange 1 2
@@ -472,7 +472,7 @@ finish_killed() { # "PAUSED..." QUESTION...
 @test "after a weekend of reboots a job waits, and runs" {
 	made "1 2 3"
 	on_nodes "1 2 3" hset redlock:set pass "gone:$(record 1 config)"
-	want 0 rl status -r "$(urls 1 2 3)"
+	want 69 rl status -r "$(urls 1 2 3)"
 	[ "$(grep -c 'in quarantine for another' <<<"$output")" = 3 ]
 	want 0 guarded "1 2 3" -n job echo ran
 	[ "$output" = ran ]

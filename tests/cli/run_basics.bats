@@ -160,7 +160,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$REDLOCK_BIN" run -q "$job-2" -- sh -c 'e
 	[ "$stderr" = err ]
 }
 
-@test "what the command does not read is left for the next" {
+@test "input that the command does not read is left for the next" {
 	gives 0 bash -c '(env -- "$@"; cat)' - "$REDLOCK_BIN" run "$job" -- sh -c 'read -r a; echo "got $a"' \
 		<<<$'first\nsecond'
 	[ "$output" = $'got first\nsecond' ]

@@ -20,7 +20,7 @@ ends_cut_off() { # CODE
 	nothing_left
 }
 
-@test "no quorum before the lock is had: 69, the command is not started, votes are given back" {
+@test "no quorum for the lock: 69, the command is not started, votes are given back" {
 	kill_nodes STOP 1 2 3
 	start_run --node-timeout 300ms -w 700ms "$job" -- touch "$place/ran"
 	ends_cut_off 69

@@ -238,9 +238,9 @@ two_changes() {
 
 # ---- where else a password may be found ----
 
-# One that does not end when it is told to would hang the test, and nobody would know which it was. In the
-# foreground, the command alone gets the signal, and no CONT: that hangs the process by which a sanitizer looks
-# for leaks.
+# A command that does not end when it is told to would hang the test, and nobody would know which it was. In the
+# foreground, the command alone gets the signal, and no CONT: that hangs the process by which a sanitizer looks for
+# leaks.
 tries() { # SECONDS WORD...
 	run --separate-stderr timeout --foreground -k 60 "$1" "$REDLOCK_BIN" "${@:2}"
 	[ "$status" -ne 137 ] || { echo "did not end: ${*:2}"; false; }

@@ -25,7 +25,7 @@ works() { # OPTION...
 	[ "$output" = "done" ]
 }
 
-# The lock is not had, with this exit code and reason.
+# The lock is not acquired, with this exit code and reason.
 fails() { # CODE REASON OPTION...
 	local code=$1 reason=$2
 	shift 2
@@ -111,7 +111,7 @@ fails() { # CODE REASON OPTION...
 	fails 78 "$pki/client.key: a key without a certificate" --key "$pki/client.key" "${where[@]}"
 }
 
-@test "a plain server behind rediss:// and a TLS server behind redis:// are told apart" {
+@test "a plain server at rediss:// and a TLS server at redis:// are told apart" {
 	local dir=$sandbox/plain
 	mkdir "$dir"
 	port=$(free_port)

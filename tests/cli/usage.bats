@@ -58,7 +58,7 @@ teardown() {
 	says "--ttl needs a value"
 }
 
-@test "a value behind an option that takes none, or that is none, is not repeated: it may be a password" {
+@test "the value of an option that takes none, or of an unknown one, is not repeated: it may be a password" {
 	for option in --askpass --quiet; do
 		want 64 "$REDLOCK_BIN" run "$option=S3cret" job true
 		says "redlock run: $option takes no value; see"

@@ -96,7 +96,7 @@ setup_file() { start_cluster 5; }
 	rl release verbs-7 "$token"
 }
 
-@test "options may stand behind the names, and -- ends them" {
+@test "options may follow the names, and -- ends them" {
 	token=$(rl acquire verbs-8 -t 40s -n)
 	rl release verbs-8 -v "$token" 2>/dev/null
 	token=$(rl acquire -n -- -verbs-8)
@@ -124,7 +124,7 @@ setup_file() { start_cluster 5; }
 	rl release verbs-10-secret-name "$output"
 }
 
-@test "who has it instead is named, in one line and in JSON" {
+@test "the holder is named instead, in one line and in JSON" {
 	token=$(rl acquire --owner web-1:42 verbs-15)
 	until_true has_keys 5 "$all" verbs-15
 	held="held by web-1:42 on [345] of 5 nodes," # the slowest are not waited for

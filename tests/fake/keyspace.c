@@ -23,7 +23,7 @@ static uint32_t hash_of(struct bytes name)
 	return hash;
 }
 
-static void key_free(struct key *key)
+void keyspace_free_key(struct key *key)
 {
 	free((char *)key->name.at);
 	free((char *)key->value.at);
@@ -32,7 +32,7 @@ static void key_free(struct key *key)
 void keyspace_clear(struct keyspace *ks)
 {
 	for (size_t i = 0; i < ks->count; i++)
-		key_free(&ks->keys[i]);
+		keyspace_free_key(&ks->keys[i]);
 	free(ks->keys);
 	*ks = (struct keyspace){0};
 }
@@ -67,6 +67,14 @@ struct key *keyspace_add(struct keyspace *ks, unsigned database, struct bytes na
 	return key;
 }
 
+void keyspace_copy(struct key *ret, const struct key *key)
+{
+	*ret = *key;
+	ret->name = copied(key->name);
+	if (key->value.at != NULL)
+		ret->value = copied(key->value);
+}
+
 void keyspace_set_value(struct key *key, struct bytes value)
 {
 	struct bytes old = key->value;
@@ -76,6 +84,6 @@ void keyspace_set_value(struct key *key, struct bytes value)
 
 void keyspace_remove(struct keyspace *ks, struct key *key)
 {
-	key_free(key);
+	keyspace_free_key(key);
 	*key = ks->keys[--ks->count];
 }

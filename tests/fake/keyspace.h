@@ -26,8 +26,8 @@ struct key {
 	unsigned database;
 	uint32_t hash; /* of the name */
 	struct bytes name;
-	struct bytes value; /* of a hash: its one pair as "field=value"; of a list: one byte for each element; of
-	                       a sorted set: redis_share.c */
+	struct bytes value; /* of a hash and a sorted set: redis_hash.c, redis_zset.c; of a list: one byte for
+	                       each element */
 	enum key_type type;
 	int64_t expires_ms; /* gone when the clock shows more than this, as in Redis */
 	uint64_t owner;     /* who set it: of the session */
@@ -40,8 +40,11 @@ struct keyspace {
 };
 
 void keyspace_clear(struct keyspace *ks);
-/* The key, or NULL when there is none that lives at `now_ms`. What has expired stays until it is removed. */
+/* The key, or NULL when no such key lives at `now_ms`. An expired key stays until it is removed. */
 struct key *keyspace_find(const struct keyspace *ks, unsigned database, struct bytes name, int64_t now_ms);
 struct key *keyspace_add(struct keyspace *ks, unsigned database, struct bytes name, struct bytes value);
+/* A key as it is now, for later; without a value, if it has none. */
+void keyspace_copy(struct key *ret, const struct key *key);
+void keyspace_free_key(struct key *key);
 void keyspace_set_value(struct key *key, struct bytes value);
 void keyspace_remove(struct keyspace *ks, struct key *key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands of a modelled server: those that the library uses, as redis-server 7.0 answers them. What the
- * library must never send (unknown commands, wrong numbers of words) is told to the ears. Here: the table,
+ * The commands of a modelled server: those that the library uses, as redis-server 7.0 answers them. The ears
+ * hear of commands that the library must never send (unknown ones, wrong numbers of words). Here: the table,
  * and the commands on connections.
  */
 #include "redis.h"
@@ -67,29 +67,38 @@ void call_reply_text(struct call *c, const char *format, ...)
 	call_reply(c, text);
 }
 
+/* "<mark><number>" and the end of a line. */
+static void reply_head(struct call *c, char mark, int64_t number)
+{
+	char text[32];
+	size_t at = sizeof text;
+	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+	text[--at] = '\n';
+	text[--at] = '\r';
+	do
+		text[--at] = (char)('0' + rest % 10);
+	while ((rest /= 10) > 0);
+	if (number < 0)
+		text[--at] = '-';
+	text[--at] = mark;
+	buffer_append(c->out, text + at, sizeof text - at);
+}
+
 void call_reply_number(struct call *c, int64_t number)
 {
-	call_reply_text(c, ":%lld", (long long)number);
+	reply_head(c, ':', number);
+}
+
+void call_reply_array(struct call *c, unsigned count)
+{
+	reply_head(c, '*', count);
 }
 
 void call_reply_bulk(struct call *c, struct bytes b)
 {
-	call_reply_text(c, "$%zu", b.size);
+	reply_head(c, '$', (int64_t)b.size);
 	buffer_append(c->out, b.at, b.size);
 	buffer_append(c->out, "\r\n", 2);
-}
-
-void call_reply_words(struct call *c, const int64_t *numbers, unsigned count, struct bytes text)
-{
-	struct buffer all = {0};
-	for (unsigned i = 0; i < count; i++) {
-		char digits[24];
-		int size = snprintf(digits, sizeof digits, "%lld ", (long long)numbers[i]);
-		buffer_append(&all, digits, (size_t)size);
-	}
-	buffer_append(&all, text.at, text.size);
-	call_reply_bulk(c, (struct bytes){buffer_front(&all), all.length});
-	buffer_free(&all);
 }
 
 void call_wrong(struct call *c, const char *format, ...)
@@ -208,15 +217,32 @@ static void run_client_kill(struct call *c)
 
 static void run_info(struct call *c)
 {
-	char text[256];
-	if (c->redis->info_denied) {
+	char text[512];
+	const struct redis *r = c->redis;
+	if (r->info_denied) {
 		call_reply(c, "-NOPERM this user has no permissions to run the 'info' command");
 		return;
 	}
-	snprintf(text, sizeof text,
-	         "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:%s\r\ntcp_port:6379\r\n",
-	         c->redis->run_id);
+	if (c->w.count > 1 && word_is(c->w.at[1], "replication"))
+		snprintf(text, sizeof text,
+		         "# Replication\r\nrole:%s\r\nconnected_slaves:0\r\nmaster_replid2:%040d\r\n",
+		         r->mode == REDIS_READONLY ? "slave" : "master", r->promoted);
+	else
+		snprintf(
+		    text, sizeof text,
+		    "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:%s\r\ntcp_port:6379\r\n",
+		    r->run_id);
 	call_reply_bulk(c, text_bytes(text));
+}
+
+static void run_time(struct call *c)
+{
+	char seconds[24], micros[24];
+	snprintf(seconds, sizeof seconds, "%lld", (long long)(c->redis->now_ms / 1000));
+	snprintf(micros, sizeof micros, "%lld", (long long)(c->redis->now_ms % 1000 * 1000));
+	call_reply_array(c, 2);
+	call_reply_bulk(c, text_bytes(seconds));
+	call_reply_bulk(c, text_bytes(micros));
 }
 
 /* How many elements, and that they are there, is all that the library reads. */
@@ -235,7 +261,8 @@ static void run_command_info(struct call *c)
 /* STEP: the library sends it to open a connection or as a step of a transaction; INSIDE: between MULTI and
  * EXEC only. Of all others it sends what is a row of its table of operations (asked.h). */
 /* AT_ONCE: never queued. GROWS: what it writes needs memory. BESIDE: Valkey 9.1 runs it beside a script.
- * LISTENING: also who has subscribed may send it, and the library does. */
+ * LISTENING: also who has subscribed may send it, and the library does. SCRIPTED: the library's scripts call
+ * it. */
 enum {
 	ANYBODY = 1,
 	WHILE_LOADING = 2,
@@ -246,7 +273,8 @@ enum {
 	AT_ONCE = 64,
 	GROWS = 128,
 	BESIDE = 256,
-	LISTENING = 512
+	LISTENING = 512,
+	SCRIPTED = 1024
 };
 
 static const struct command {
@@ -256,12 +284,35 @@ static const struct command {
 	unsigned flags;
 	void (*run)(struct call *c);
 } commands[] = {
-    {"set", 3, RESP_WORDS, WRITES | GROWS, run_set},
+    {"set", 3, RESP_WORDS, WRITES | GROWS | SCRIPTED, run_set},
+    {"pttl", 2, 2, STEP | SCRIPTED, run_pttl},
+    {"mget", 2, RESP_WORDS, SCRIPTED, run_mget},
+    {"time", 1, 1, WHILE_LOADING | SCRIPTED, run_time},
+    {"hdel", 3, RESP_WORDS, WRITES | SCRIPTED, run_hdel},
+    {"hset", 4, RESP_WORDS, WRITES | GROWS | SCRIPTED, run_hset},
+    {"hmget", 3, RESP_WORDS, SCRIPTED, run_hmget},
+    {"hget", 3, 3, SCRIPTED, run_hget},
+    {"hlen", 2, 2, SCRIPTED, run_hlen},
+    {"hscan", 3, 5, SCRIPTED, run_hscan},
+    {"get", 2, 2, SCRIPTED, run_get},
+    {"del", 2, 2, INSIDE | WRITES | SCRIPTED, run_del},
+    {"pexpire", 3, 3, INSIDE | WRITES | SCRIPTED, run_pexpire},
+    {"pexpireat", 3, 3, WRITES | SCRIPTED, run_pexpireat},
+    {"publish", 3, 3, WHILE_LOADING | SCRIPTED, run_publish},
+    {"type", 2, 2, INSIDE | SCRIPTED, run_type},
     {"multi", 1, 1, WHILE_LOADING | WHILE_BUSY | AT_ONCE | STEP, run_multi},
     {"exec", 1, 1, WHILE_LOADING | AT_ONCE | STEP, run_exec},
     {"watch", 2, RESP_WORDS, WHILE_LOADING | WHILE_BUSY | AT_ONCE | STEP, run_watch},
-    {"getrange", 4, 4, STEP, run_getrange},
-    {"strlen", 2, 2, INSIDE, run_strlen},
+    {"getrange", 4, 4, STEP | SCRIPTED, run_getrange},
+    {"strlen", 2, 2, INSIDE | SCRIPTED, run_strlen},
+    {"incrby", 3, 3, WRITES | GROWS | SCRIPTED, run_incrby},
+    {"zadd", 4, 4, WRITES | GROWS | SCRIPTED, run_zadd},
+    {"zrem", 3, 3, WRITES | SCRIPTED, run_zrem},
+    {"zscore", 3, 3, SCRIPTED, run_zscore},
+    {"zcount", 4, 4, SCRIPTED, run_zcount},
+    {"zrevrange", 4, 5, SCRIPTED, run_zrevrange},
+    {"zrevrangebyscore", 4, 8, SCRIPTED, run_zrevrangebyscore},
+    {"zremrangebyscore", 4, 4, WRITES | SCRIPTED, run_zremrangebyscore},
     {"command|info", 2, RESP_WORDS, WHILE_LOADING | STEP, run_command_info},
     {"delex", 4, 4, WRITES, run_delex},
     {"delifeq", 3, 3, WRITES, run_delifeq},
@@ -269,19 +320,12 @@ static const struct command {
     {"eval", 3, RESP_WORDS, 0, run_eval},
     {"client|id", 2, 2, WHILE_LOADING | BESIDE | STEP, run_client_id},
     {"client|kill", 3, 4, WHILE_LOADING | STEP, run_client_kill},
-    {"info", 1, 2, WHILE_LOADING | STEP, run_info},
+    {"info", 1, 2, WHILE_LOADING | STEP | SCRIPTED, run_info},
     {"auth", 2, 3, ANYBODY | WHILE_LOADING | WHILE_BUSY | STEP, run_auth},
     {"select", 2, 2, WHILE_LOADING | BESIDE | STEP, run_select},
     {"ping", 1, 2, LISTENING, run_ping},
     {"subscribe", 2, RESP_WORDS, WHILE_LOADING | STEP | LISTENING, run_subscribe},
     {"unsubscribe", 1, RESP_WORDS, WHILE_LOADING | LISTENING, run_unsubscribe},
-    {"publish", 3, 3, WHILE_LOADING, run_publish},
-    {"get", 2, 2, 0, run_get},
-    {"del", 2, 2, INSIDE | WRITES, run_del},
-    {"pexpire", 3, 3, INSIDE | WRITES, run_pexpire},
-    {"pttl", 2, 2, STEP, run_pttl},
-    {"type", 2, 2, INSIDE, run_type},
-    {"hset", 4, 4, WRITES | GROWS, run_hset},
     {"rpush", 3, 3, WRITES | GROWS, run_rpush},
     {"script|flush", 2, 2, 0, run_script_flush},
 };
@@ -337,7 +381,7 @@ static const struct command *look_up(const struct call *c)
 	return NULL;
 }
 
-/* The words behind a command, as servers quote them: in 128 characters, and on one line. */
+/* The words after a command, as servers quote them: in 128 characters, and on one line. */
 static const char *quoted_words(const struct call *c)
 {
 	static char text[256];
@@ -378,6 +422,27 @@ static void refuse(struct call *c, const struct command *command, const char *wh
 	call_reply(c, why);
 }
 
+/* A script that has written something is not stopped for memory. */
+static const char *write_refused(const struct call *c, const struct command *command)
+{
+	if ((command->flags & WRITES) == 0)
+		return NULL;
+	bool goes_on = (command->flags & GROWS) == 0 || (c->script != NULL && c->script->written);
+	return goes_on ? call_write_refused(c) : call_memory_refused(c);
+}
+
+static void run(struct call *c, const struct command *command)
+{
+	const char *why = write_refused(c, command);
+	if (why != NULL) {
+		call_reply(c, why);
+		return;
+	}
+	if (c->script != NULL)
+		c->script->written |= (command->flags & WRITES) != 0;
+	command->run(c);
+}
+
 static void execute(struct call *c, const struct command *command, bool counted)
 {
 	bool anybody = c->session->greeted || (command != NULL && (command->flags & ANYBODY) != 0);
@@ -402,8 +467,13 @@ static void execute(struct call *c, const struct command *command, bool counted)
 	} else {
 		if (c->asked.op != NULL && c->asked.op->claims && ears != NULL && ears->claimed != NULL)
 			ears->claimed(c->redis, c->session, c->asked.parts[RL_WORD_TOKEN]);
-		command->run(c);
+		run(c, command);
 	}
+}
+
+static bool is_counted(const struct call *c, const struct command *command)
+{
+	return command != NULL && c->w.count >= command->words_min && c->w.count <= command->words_max;
 }
 
 /* The library sends this, and it has done what its row says. */
@@ -422,17 +492,36 @@ void call_execute(struct call *c)
 {
 	const struct command *command = look_up(c);
 	const struct redis_ears *ears = c->redis->ears;
-	bool counted = command != NULL && c->w.count >= command->words_min && c->w.count <= command->words_max;
+	bool counted = is_counted(c, command);
 	size_t answer = c->out->length;
+	struct changes changes = {0};
+	c->changes = &changes;
+	c->heir = KEY_NOBODY;
 	c->inside = c->in_exec || multi_is_open(c);
 	c->made = c->deleted = false;
 	c->asked.op = NULL;
 	if (!c->inside)
 		asked_read(&c->w, &c->asked);
 	execute(c, command, counted);
+	c->changes = &changes; /* those of what was queued had their own */
+	changes_tell(c);
 	check(c, command, counted);
 	if (ears != NULL && ears->answered != NULL)
 		ears->answered(c, command != NULL ? command->name : "?", answer);
+}
+
+void call_from_script(struct call *c)
+{
+	const struct command *command = look_up(c);
+	bool counted = is_counted(c, command);
+	if (counted && (command->flags & SCRIPTED) != 0) {
+		run(c, command);
+		return;
+	}
+	call_wrong(c, "'%.*s' with %u words, in a script", (int)c->w.at[0].size, c->w.at[0].at, c->w.count);
+	call_reply(c, command == NULL ? "-ERR Unknown Redis command called from script"
+	              : counted       ? "-ERR This Redis command is not allowed from script"
+	                              : "-ERR Wrong number of args calling Redis command from script");
 }
 
 void redis_serve(struct redis *r, struct session *s, struct buffer *inbox, unsigned most, struct buffer *out)

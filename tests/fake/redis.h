@@ -32,7 +32,7 @@ enum redis_mode {
 /* Commands of newer servers, in place of scripts. */
 enum redis_native { NATIVE_NONE, NATIVE_DELEX, NATIVE_DELIFEQ };
 
-/* What becomes of a message to one of those who listen, who is counted as a receiver all the same. */
+/* The fate of a message to a subscriber, which is counted as a receiver all the same. */
 enum redis_fate { FATE_ARRIVES, FATE_LOST, FATE_LATE, FATE_TWICE };
 
 struct multi;
@@ -55,16 +55,26 @@ struct session {
 
 struct call;
 
-/* Who listens: any of them may be NULL. */
+/* Other text for some of a script's, as if the library had been written so: digests stay. */
+struct script_edit {
+	const char *script;         /* its name; NULL: each that has the text, which one must */
+	const char *find, *replace; /* NULL: after the last one */
+};
+
+/* The listeners to events of a server: any of them may be NULL. */
 struct redis_ears {
 	/* Something was sent that the library must never send. */
 	void (*wrong)(struct redis *r, const char *what);
 	/* A request that makes a key came in, whatever is answered. */
 	void (*claimed)(struct redis *r, const struct session *s, struct bytes token);
-	void (*stored)(struct redis *r, const struct key *key, bool handed); /* by who had it before */
+	/* `was`: the key before; NULL: there was none. `handed`: by who had it before. */
+	void (*stored)(struct redis *r, const struct key *key, const struct key *was, bool handed);
 	/* A key goes: it was deleted by a command, or has expired. */
 	void (*goes)(struct redis *r, const struct key *key, bool deleted);
-	/* A key was deleted, or its expiry set. */
+	/* Whether a key that was changed is still that of the same claim: then it neither goes nor is stored.
+	 * NULL: its value tells. */
+	bool (*same)(const struct key *is, const struct key *was);
+	/* A key has less than before: it was deleted, it ends earlier, or its value is another. */
 	void (*changed)(struct redis *r, struct bytes name);
 	/* A command was answered, with what is in `out` from `answer` on: it may be cut off again. `name` in
 	 * lower case, "?" for none that it knows. */
@@ -87,7 +97,7 @@ struct redis {
 	unsigned databases; /* 0: 16 */
 	uint64_t cached;    /* bit per script of the library */
 	uint64_t last_id;
-	/* What it does not permit. */
+	/* Rights that the server does not grant. */
 	bool kill_denied, info_denied, eval_denied, subscribe_denied, publish_denied;
 	bool queue_denied; /* scripts with a queue's key: as by a rule for the names of locks alone */
 	bool keys_denied;  /* channels of keys */
@@ -95,15 +105,10 @@ struct redis {
 	bool promoted;     /* it was a replica before */
 	/* How newer servers differ. */
 	enum redis_native native;
-	bool is_valkey_9;      /* what runs beside a script; who has not logged in is told so first */
-	bool queues_when_full; /* Redis 7.2, Valkey 8: only what needs memory is refused behind MULTI */
+	bool is_valkey_9;      /* some commands run beside a script; a client must log in before anything else */
+	bool queues_when_full; /* Redis 7.2, Valkey 8: after MULTI only commands that need memory are refused */
 	bool quiet_login;      /* Redis 7.2 to 8.6, Valkey 8: see refuse_login() */
-	/* Broken on purpose: extends of keys that it lacks are confirmed; who asks has his turn, whoever waits;
-	 * who is gone is waited for; who has forgotten votes; RAISE says yes and raises nothing; of
-	 * several names those that are free are taken; each slot is told as the first one;
-	 * SETNX_RELEASE deletes a time, whosever it is. */
-	bool extends_all, any_turn, waits_for_all, admits_all, raises_none, takes_some, counts_slots, shares_any,
-	    gives_any;
+	const struct script_edit *edits; /* broken on purpose; NULL: the library's scripts as they are */
 	struct session **open;
 	uint32_t open_count;
 	uint32_t open_capacity;
@@ -118,13 +123,13 @@ void redis_free(struct redis *r);
 /* Executes the whole commands in the inbox, at most `most`, and appends the answers to `out`. */
 void redis_serve(struct redis *r, struct session *s, struct buffer *inbox, unsigned most, struct buffer *out);
 
-/* Who would get a message. NULL: nobody. */
+/* The session that would get a message. NULL: none. */
 const struct session *fake_redis_listener(const struct redis *r, struct bytes channel);
 
-/* PUBLISH, for scripts: the number of receivers; -1: it is not permitted. */
+/* PUBLISH: the number of receivers; -1: it is not permitted. */
 int fake_redis_publish(struct redis *r, struct bytes channel, struct bytes payload);
 
-/* What has become of a key, to those who have subscribed to that. */
+/* Tells an event of a key to the sessions that have subscribed to such events. */
 void fake_redis_tell(struct redis *r, unsigned database, struct bytes name, const char *event);
 
 /* Messages that were to be late arrive now. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands on keys, with the errors of servers that are full, cannot persist or are replicas. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "redis_guard.h"
-#include "redis_offers.h"
+#include "redis_call.h"
+#include "redis_types.h"
 
 struct key *call_find(struct call *c, struct bytes name)
 {
@@ -38,22 +39,21 @@ const char *call_memory_refused(const struct call *c)
 }
 
 const char call_wrongtype[] = "-WRONGTYPE Operation against a key holding the wrong kind of value";
-const char *const key_type_names[KEY_TYPES] = {"string", "hash", "list", "zset"};
 
 /* ---- keys come and go ---- */
 
-static void goes(struct redis *r, struct key *key, bool deleted)
+static void goes(struct redis *r, const struct key *key, bool deleted)
 {
-	if (key->type == KEY_ZSET)
-		share_goes(r, key, deleted);
-	else if (r->ears != NULL && r->ears->goes != NULL)
+	struct key member;
+	struct bytes rest = key->value;
+	if (r->ears == NULL || r->ears->goes == NULL)
+		return;
+	if (key->type != KEY_ZSET)
 		r->ears->goes(r, key, deleted);
-}
-
-static void changed(struct redis *r, struct bytes name)
-{
-	if (r->ears != NULL && r->ears->changed != NULL)
-		r->ears->changed(r, name);
+	while (key->type == KEY_ZSET && zset_next(key, &rest, &member)) {
+		member.owner = 0;
+		r->ears->goes(r, &member, deleted && member.expires_ms >= r->now_ms);
+	}
 }
 
 void redis_expire(struct redis *r)
@@ -73,43 +73,47 @@ struct key *redis_put(struct redis *r, unsigned database, struct bytes name, str
 	return keyspace_add(&r->keys, database, name, value);
 }
 
+static void remove_key(struct redis *r, struct key *key)
+{
+	multi_touch(r, key->database, key->name);
+	fake_redis_tell(r, key->database, key->name, "del");
+	keyspace_remove(&r->keys, key);
+}
+
 void redis_delete(struct redis *r, struct key *key)
 {
-	struct buffer text = {0}; /* of the key, when that is gone */
-	unsigned database = key->database;
-	buffer_append(&text, key->name.at, key->name.size);
-	struct bytes name = {text.bytes, text.length};
+	struct key was;
+	keyspace_copy(&was, key);
 	goes(r, key, true);
-	fake_redis_tell(r, database, name, "del");
-	keyspace_remove(&r->keys, key);
-	multi_touch(r, database, name);
-	changed(r, name);
-	buffer_free(&text);
+	remove_key(r, key);
+	if (r->ears != NULL && r->ears->changed != NULL)
+		r->ears->changed(r, was.name);
+	keyspace_free_key(&was);
 }
 
 void call_delete(struct call *c, struct key *key)
 {
-	c->deleted = true;
-	redis_delete(c->redis, key);
+	call_changes(c, key->name);
+	remove_key(c->redis, key);
 }
 
-void call_store(struct call *c, struct bytes name, struct bytes value, int64_t ttl_ms)
-{
-	call_store_for(c, c->session->owner, name, value, ttl_ms);
-}
-
-void call_store_for(struct call *c, uint64_t owner, struct bytes name, struct bytes value, int64_t ttl_ms)
+/* SET. `ttl_ms` 0: for ever. */
+static void store(struct call *c, struct bytes name, struct bytes value, int64_t ttl_ms)
 {
 	struct redis *r = c->redis;
-	struct key *key = redis_put(r, c->session->database, name, value);
-	c->made = true;
-	key->owner = owner;
-	if (ttl_ms > 0) {
-		key->expires_ms = r->now_ms + ttl_ms;
-		fake_redis_tell(r, key->database, name, "expire");
+	struct key *key = call_find(c, name);
+	call_changes(c, name);
+	if (key == NULL) {
+		key = redis_put(r, c->session->database, name, value);
+	} else {
+		keyspace_set_value(key, value);
+		multi_touch(r, key->database, name);
 	}
-	if (r->ears != NULL && r->ears->stored != NULL)
-		r->ears->stored(r, key, c->asked.op == &rl_ops[RL_OP_HAND]);
+	key->type = KEY_STRING;
+	key->owner = changes_are_of_side(name) ? KEY_NOBODY : c->session->owner;
+	key->expires_ms = ttl_ms > 0 ? r->now_ms + ttl_ms : KEY_FOREVER;
+	if (ttl_ms > 0)
+		fake_redis_tell(r, key->database, name, "expire");
 }
 
 /* True: the command is refused, and that was answered. */
@@ -120,7 +124,27 @@ static bool refuses(struct call *c, const char *why)
 	return why != NULL;
 }
 
-/* ---- commands on keys ---- */
+bool call_look(struct call *c, enum key_type type, struct key **ret)
+{
+	*ret = call_find(c, c->w.at[1]);
+	return !refuses(c, *ret != NULL && (*ret)->type != type ? call_wrongtype : NULL);
+}
+
+struct key *call_make(struct call *c, enum key_type type)
+{
+	struct key *key;
+	if (!call_look(c, type, &key))
+		return NULL;
+	call_changes(c, c->w.at[1]);
+	if (key == NULL)
+		key = redis_put(c->redis, c->session->database, c->w.at[1], text_bytes(""));
+	else
+		multi_touch(c->redis, c->session->database, c->w.at[1]);
+	key->type = type;
+	return key;
+}
+
+/* ---- strings ---- */
 
 struct set_options {
 	bool nx, xx;
@@ -150,85 +174,116 @@ static bool parse_set(struct call *c, struct set_options *o)
 void run_set(struct call *c)
 {
 	struct set_options o = {0};
-	if (refuses(c, call_memory_refused(c)) || !parse_set(c, &o))
+	if (!parse_set(c, &o))
 		return;
-	struct key *old = call_find(c, c->w.at[1]);
-	if (old != NULL ? o.nx : o.xx) {
+	bool there = call_find(c, c->w.at[1]) != NULL;
+	if (there ? o.nx : o.xx) {
 		call_reply(c, "$-1");
 		return;
 	}
-	if (old != NULL)
-		call_delete(c, old);
-	call_store(c, c->w.at[1], c->w.at[2], o.ttl_ms);
+	store(c, c->w.at[1], c->w.at[2], o.ttl_ms);
 	call_reply(c, "+OK");
-}
-
-/* The string of a key, empty if there is none. False: it has another type, and that was answered. */
-static bool string_of(struct call *c, struct bytes *ret)
-{
-	const struct key *key = call_find(c, c->w.at[1]);
-	*ret = key != NULL ? key->value : text_bytes("");
-	return !refuses(c, key != NULL && key->type != KEY_STRING ? call_wrongtype : NULL);
 }
 
 void run_get(struct call *c)
 {
-	struct bytes value;
-	if (call_find(c, c->w.at[1]) == NULL)
+	struct key *key;
+	if (!call_look(c, KEY_STRING, &key))
+		return;
+	if (key == NULL)
 		call_reply(c, "$-1");
-	else if (string_of(c, &value))
-		call_reply_bulk(c, value);
+	else
+		call_reply_bulk(c, key->value);
+}
+
+/* A key that is not a string counts as missing. */
+void run_mget(struct call *c)
+{
+	call_reply_array(c, c->w.count - 1);
+	for (unsigned i = 1; i < c->w.count; i++) {
+		const struct key *key = call_find(c, c->w.at[i]);
+		if (key == NULL || key->type != KEY_STRING)
+			call_reply(c, "$-1");
+		else
+			call_reply_bulk(c, key->value);
+	}
+}
+
+void run_incrby(struct call *c)
+{
+	struct key *key;
+	int64_t more, number = 0;
+	char digits[24];
+	if (!call_integer(c, c->w.at[2], &more) || !call_look(c, KEY_STRING, &key) ||
+	    (key != NULL && !call_integer(c, key->value, &number)))
+		return;
+	key = call_make(c, KEY_STRING);
+	int size = snprintf(digits, sizeof digits, "%" PRId64, number + more);
+	keyspace_set_value(key, (struct bytes){digits, (size_t)size});
+	call_reply_number(c, number + more);
 }
 
 void run_strlen(struct call *c)
 {
-	struct bytes value;
-	if (string_of(c, &value))
-		call_reply_number(c, (int64_t)value.size);
+	struct key *key;
+	if (call_look(c, KEY_STRING, &key))
+		call_reply_number(c, key != NULL ? (int64_t)key->value.size : 0);
 }
 
 /* The library counts from the front only. */
 void run_getrange(struct call *c)
 {
-	struct bytes value;
+	struct key *key;
 	int64_t from, to;
 	if (!call_integer(c, c->w.at[2], &from) || !call_integer(c, c->w.at[3], &to))
 		return;
 	if (from < 0 || to < 0)
 		call_wrong(c, "GETRANGE from the end");
-	if (!string_of(c, &value))
+	if (!call_look(c, KEY_STRING, &key))
 		return;
+	struct bytes value = key != NULL ? key->value : text_bytes("");
 	size_t begin = (size_t)from < value.size ? (size_t)from : value.size;
 	size_t end = (size_t)to < value.size ? (size_t)to + 1 : value.size;
 	call_reply_bulk(c, begin < end ? (struct bytes){value.at + begin, end - begin} : text_bytes(""));
 }
 
+/* ---- keys of any type ---- */
+
 void run_del(struct call *c)
 {
 	struct key *key = call_find(c, c->w.at[1]);
 	bool found = key != NULL;
-	if (refuses(c, call_write_refused(c)))
-		return;
 	if (found)
 		call_delete(c, key);
 	call_reply_number(c, found);
 }
 
-void run_pexpire(struct call *c)
+static void end_at(struct call *c, int64_t from_ms)
 {
 	struct key *key = call_find(c, c->w.at[1]);
 	bool found = key != NULL;
-	int64_t ttl_ms;
-	if (refuses(c, call_write_refused(c)) || !call_integer(c, c->w.at[2], &ttl_ms))
+	int64_t ends_ms;
+	if (!call_integer(c, c->w.at[2], &ends_ms))
 		return;
-	if (found && ttl_ms <= 0) {
+	ends_ms += from_ms;
+	if (found && ends_ms <= c->redis->now_ms) {
 		call_delete(c, key);
 	} else if (found) {
-		key->expires_ms = c->redis->now_ms + ttl_ms;
+		call_changes(c, c->w.at[1]);
+		key->expires_ms = ends_ms;
 		multi_touch(c->redis, c->session->database, c->w.at[1]);
 	}
-	changed(c->redis, c->w.at[1]);
 	call_reply_number(c, found);
+}
+
+void run_pexpire(struct call *c)
+{
+	end_at(c, c->redis->now_ms);
+}
+
+void run_pexpireat(struct call *c)
+{
+	end_at(c, 0);
 }
 
 void run_pttl(struct call *c)
@@ -238,50 +293,15 @@ void run_pttl(struct call *c)
 
 void run_type(struct call *c)
 {
+	static const char *const names[KEY_TYPES] = {"string", "hash", "list", "zset"};
 	const struct key *key = call_find(c, c->w.at[1]);
-	call_reply_text(c, "+%s", key == NULL ? "none" : key_type_names[key->type]);
-}
-
-/* The key to write to, made if there is none. NULL: an answer was given. */
-static struct key *of_type(struct call *c, enum key_type type)
-{
-	struct key *key = call_find(c, c->w.at[1]);
-	if (refuses(c, call_memory_refused(c)) ||
-	    refuses(c, key != NULL && key->type != type ? call_wrongtype : NULL))
-		return NULL;
-	if (key == NULL)
-		key = redis_put(c->redis, c->session->database, c->w.at[1], text_bytes(""));
-	else
-		multi_touch(c->redis, c->session->database, c->w.at[1]);
-	key->type = type;
-	return key;
-}
-
-/* One field only: of several there is one hash, that the library makes. */
-void run_hset(struct call *c)
-{
-	char pair[64];
-	bool record = word_is(c->w.at[1], "redlock:set");
-	struct key *key = of_type(c, KEY_HASH);
-	if (key == NULL)
-		return;
-	struct bytes was;
-	bool fresh = record ? !offers_get(c, c->w.at[1], c->w.at[2], &was) : key->value.size == 0;
-	if (record) {
-		guard_put(c, c->w.at[1], c->w.at[2], c->w.at[3]);
-		call_reply_number(c, fresh);
-		return;
-	}
-	int size = snprintf(pair, sizeof pair, "%.*s=%.*s", (int)c->w.at[2].size, c->w.at[2].at,
-	                    (int)c->w.at[3].size, c->w.at[3].at);
-	keyspace_set_value(key, (struct bytes){pair, (size_t)size});
-	call_reply_number(c, fresh);
+	call_reply_text(c, "+%s", key == NULL ? "none" : names[key->type]);
 }
 
 void run_rpush(struct call *c)
 {
 	char elements[64] = "";
-	struct key *key = of_type(c, KEY_LIST);
+	struct key *key = call_make(c, KEY_LIST);
 	if (key == NULL)
 		return;
 	size_t size = key->value.size < sizeof elements ? key->value.size + 1 : key->value.size;
@@ -293,8 +313,6 @@ void run_rpush(struct call *c)
 
 static void delete_value(struct call *c, struct bytes value, const char *wrongtype)
 {
-	if (refuses(c, call_write_refused(c)))
-		return;
 	struct key *key = call_find(c, c->w.at[1]);
 	if (refuses(c, key != NULL && key->type != KEY_STRING ? wrongtype : NULL))
 		return;

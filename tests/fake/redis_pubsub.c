@@ -181,6 +181,8 @@ void run_unsubscribe(struct call *c)
 void run_publish(struct call *c)
 {
 	int receivers = fake_redis_publish(c->redis, c->w.at[1], c->w.at[2]);
+	if (c->script != NULL && receivers > 0)
+		c->script->heir = fake_redis_listener(c->redis, c->w.at[1])->owner;
 	if (receivers < 0)
 		call_reply(c, "-NOPERM this user has no permissions to run the 'publish' command");
 	else

@@ -170,7 +170,7 @@ static bool has_text(redlock_client *client, const char *text)
 	return strstr(status.last_error, text) != NULL && strstr(status.last_error, "secret") == NULL;
 }
 
-/* What nobody reads stays in the buffers of the kernel: a few MiB for each connection. */
+/* Bytes that nobody reads stay in the buffers of the kernel: a few MiB for each connection. */
 static bool took_little(const struct scripted *bad)
 {
 	return bad->counts->flooded <= (bad->counts->connections + 1ul) * (16ul << 20);
@@ -183,7 +183,7 @@ static void decide_by(const struct behaviour *b)
 	const char *urls[] = {servers.urls[0], bad.url, servers.urls[1]};
 	redlock_client *client =
 	    fixture_open(urls, 3, waits_for_timeout(b) ? SHORT_TIMEOUT_MS : FIXTURE_NODE_TIMEOUT_MS);
-	/* One's own value is tried once, whatever the others might still give back. */
+	/* An own value is tried once, whatever the others might still give back. */
 	redlock_lock *lock = fixture_value_lock(client, "decides", WAIT_LONG_TTL_MS, "ours");
 	server_must(&servers.server[1], "OK", "SET", "decides", "somebody else", NULL);
 	int result = redlock_acquire(lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What holds for every function of the header: NULL is an error and no crash, and pthread_cancel(3) ends no
- * thread inside. */
+/* Rules for every function of the header: NULL is an error and no crash, and pthread_cancel(3) ends no thread
+ * inside. */
 #include <glob.h>
 #include <pthread.h>
 #include <regex.h>
@@ -375,7 +375,7 @@ static void *acquire(void *lock)
 	return result == 0 ? NULL : lock;
 }
 
-/* Those that are cancelled while they lead or sleep do not take the others with them, and are not torn out
+/* Threads that are cancelled while they lead or sleep do not take the others with them, and are not torn out
  * of their own call either: they have the lock when they end. */
 static void expect_others_go_on(bool keeper)
 {

@@ -216,7 +216,7 @@ TEST(arguments)
 	end();
 }
 
-/* What it says then is no answer. */
+/* The server's error then is no answer. */
 TEST(a_server_that_has_no_room)
 {
 	begin_plain();

@@ -27,7 +27,7 @@ static void expect_done(redlock_client *client, redlock_lock *lock, enum redlock
 	expect_ok(lock, event.result);
 }
 
-/* A holder, and one that waits behind it. The time in which it may be passed on has no end: this machine may
+/* A holder, and a waiter after it. The time in which the lock may be passed on has no end: this machine may
  * be slow. */
 struct scene {
 	redlock_client *client;
@@ -83,7 +83,8 @@ TEST(a_release_passes_it_on)
 	end(&s);
 }
 
-/* Its caller may give it to somebody who uses it later. The new caller's, asked for in its turn, too. */
+/* The caller of a holder may give its token to a program that uses it later. So may the new caller, whose
+ * token is asked for in its turn. */
 TEST(a_token_that_was_told_is_not_passed_on)
 {
 	struct scene s = begin();
@@ -96,7 +97,7 @@ TEST(a_token_that_was_told_is_not_passed_on)
 	end(&s);
 }
 
-/* Who frees a holder does not wait: the servers have it back. And who leaves it keeps nobody. */
+/* Freeing a holder does not wait: the servers get the lock back. And a waiter that leaves keeps nobody. */
 TEST(a_handle_that_goes_leaves_the_line)
 {
 	for (int leaves = 0; leaves < 2; leaves++) {

@@ -131,7 +131,7 @@ TEST(database_out_of_range)
 	expect_vote(local("", "?db=16"), NULL, NULL, REDLOCK_E_NOQUORUM, REDLOCK_VOTE_DATABASE);
 	struct raw_reply reply;
 	assert_null(strstr(server_ask(&servers.server[0], &reply, "INFO", "keyspace", NULL), "keys="));
-	/* Neither does a wrong password let the operations behind it through. */
+	/* Nor does a wrong password let the operations after it through. */
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "eve", "on", ">other", "~*", "&*", "+@all", NULL);
 	expect_vote(tcp("eve:s3cret@", ""), NULL, NULL, REDLOCK_E_NOQUORUM, REDLOCK_VOTE_AUTH);
 	assert_null(strstr(server_ask(&servers.server[0], &reply, "INFO", "keyspace", NULL), "keys="));
@@ -172,7 +172,7 @@ TEST(refusals_name_the_node_and_no_secret)
 }
 
 /* For programs, which need not read the sentence. */
-TEST(what_an_open_failed_for)
+TEST(the_reason_for_a_failed_open)
 {
 	static const char *const wrong[] = {"redis://127.0.0.1:7001", "unix:///b", "redis://127.0.0.1:x"};
 	static const char *const twice[] = {"redis://127.0.0.1:7001", "redis://127.0.0.1:7001/1"};

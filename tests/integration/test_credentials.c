@@ -62,7 +62,7 @@ static bool logins_refused(redlock_client *client)
 	return true;
 }
 
-/* What redis-server counts per command. */
+/* How many logins redis-server counts. */
 static int logins(unsigned node)
 {
 	struct raw_reply reply;
@@ -117,9 +117,9 @@ TEST(closed_while_idle)
 	}
 }
 
-/* Servers from Redis 7.2 to 8.6 and Valkey 8 leave out the answer to an AUTH that they refuse while answers
- * to what came before are unsent. What somebody else holds is never granted by the answers behind it: the
- * first of them is sent together with what the login would have been. */
+/* Servers from Redis 7.2 to 8.6 and Valkey 8 leave out the answer to an AUTH that they refuse while earlier
+ * answers are unsent. The answers after it never grant a lock that somebody else holds: the first of them is
+ * sent together with the request that would have followed the login. */
 TEST(refused_with_answers_pending)
 {
 	enum { ROUNDS = 10, FREE = 4 };
@@ -159,8 +159,8 @@ TEST(refused_with_answers_pending)
 	redlock_close(rival);
 }
 
-/* One node after the other, so that a server that hangs costs its own vote only; and not for ever. What waits
- * for its login is sent before the client is closed. */
+/* One node logs in after the other, so that a server that hangs costs its own vote only; and not for ever. A
+ * request that waits for its login is sent before the client is closed. */
 TEST(one_after_the_other)
 {
 	change_password("one", "");

@@ -119,7 +119,7 @@ static unsigned pairs_of_all(const struct crowd *crowd)
 	return pairs;
 }
 
-/* It may take as long as it likes, as long as there is progress. */
+/* A member may take any time, as long as there is progress. */
 static void wait_for(const struct crowd *crowd, const struct member *m)
 {
 	while (!m->ended) {
@@ -144,7 +144,7 @@ static void end(struct crowd *crowd)
 }
 
 /* With one node there are no late answers, which would make somebody look by chance. */
-TEST(nothing_is_left_behind)
+TEST(no_key_is_left)
 {
 	static const unsigned sizes[] = {1, 2, 3, 4, 8, MOST};
 	for (unsigned i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
@@ -177,7 +177,8 @@ TEST(nobody_starves)
 	end(&crowd);
 }
 
-/* Who is on the way need not arrive: it may be stopped for long. The others wait a millisecond for it. */
+/* A thread that is expected need not arrive: it may be stopped for long. The others wait a millisecond for
+ * it. */
 TEST(somebody_does_not_come)
 {
 	own_client *client = open_warm(NODES);
@@ -197,7 +198,7 @@ static bool is_free(unsigned server, const char *name)
 	return strcmp(server_ask(&servers.server[server], &reply, "EXISTS", name, NULL), "0") == 0;
 }
 
-/* What a failed acquire gives back leaves with the last thread, though somebody else is on the way. */
+/* The give-backs of a failed acquire leave with the last thread, although another one is expected. */
 TEST(the_last_leaves_nothing)
 {
 	own_client *client = open_warm(NODES);
@@ -226,7 +227,8 @@ static bool leads(const struct member *m)
 	return ret;
 }
 
-/* The one that leads waits for the servers, which are hung. What another thread decides for it wakes it. */
+/* The thread that leads waits for the servers, which are hung. A result that another thread decides for it
+ * wakes it. */
 TEST(a_leader_is_told)
 {
 	struct crowd crowd = {.client = open_warm(NODES)};

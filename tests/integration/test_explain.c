@@ -6,7 +6,7 @@
 
 enum { NODES = 3 };
 
-/* What `size` bytes hold is cut off as snprintf(3) would, and the length is that of all. */
+/* A text that is longer than `size` is cut off as by snprintf(3), and the length is that of all. */
 static void expect_sentence(const redlock_lock *lock, const char *want)
 {
 	char text[1024], start[10];

@@ -79,7 +79,7 @@ TEST(two_slow)
 	proxy_stop(&slow[1]);
 }
 
-/* Who asks with a token of its own wants to know whether it holds: as soon as a quorum says so. */
+/* A query with a token asks whether the token holds: it ends as soon as a quorum says so. */
 TEST(query_by_token_beside_a_hung_node)
 {
 	struct redlock_lock_options options = fixture_options(WAIT_LONG_TTL_MS);

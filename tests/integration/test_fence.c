@@ -125,7 +125,7 @@ static redlock_lock *both_lock(redlock_client *client, uint64_t wait_ms)
 	return lock;
 }
 
-/* It is above those of each name, and theirs above it, also if it was waited for. */
+/* The number is above those of each name, and theirs above it, also if it was waited for. */
 TEST(several_names_have_one_number)
 {
 	record_write(&servers, NODES, TTL_MS, "1000");
@@ -174,7 +174,7 @@ TEST(several_names_that_were_waited_for)
 	expect_settled(waiter, NODES, "job");
 }
 
-/* Who shares has no number; each upgrade has one, above all before, and what follows is above it. */
+/* A shared lock has no number; each upgrade has one, above all before, and later numbers are above it. */
 TEST(an_upgrade_has_a_number)
 {
 	record_write(&servers, NODES, TTL_MS, "1000");
@@ -230,20 +230,22 @@ TEST(no_counters_no_lock)
 	own_lock *lock = fenced_lock(client, 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	assert_true(votes_of(lock, REDLOCK_VOTE_UNCOUNTED) >= NODES / 2 + 1);
-	own_lock *other = fixture_held(client, "job", TTL_MS, 0); /* one without a number can be had */
+	own_lock *other = fixture_held(client, "job", TTL_MS, 0); /* a lock without a number can be acquired */
 	assert_int_equal(redlock_lock_fence(other), 0);
 	expect_ok(other, redlock_release(other));
 	expect_settled(client, NODES, "job");
 	servers_heal(&servers);
 	for (unsigned i = 0; i < 2; i++) { /* no set at all */
 		own_client *plain = open_guarded(guards[i]);
-		own_lock *wanted = fenced_lock(plain, 0);
-		expect_result(wanted, REDLOCK_E_NOQUORUM, redlock_acquire(wanted));
-		assert_true(votes_of(wanted, REDLOCK_VOTE_UNGUARDED) >= NODES / 2 + 1);
+		own_lock *wanted = fenced_lock(plain, WAIT_LONG_TTL_MS);
+		for (unsigned again = 0; again < 2; again++) { /* the set is not known to be plain, and is */
+			expect_result(wanted, REDLOCK_E_NOQUORUM, redlock_acquire(wanted));
+			assert_true(votes_of(wanted, REDLOCK_VOTE_UNGUARDED) >= NODES / 2 + 1);
+		}
 	}
 }
 
-TEST(what_has_no_number)
+TEST(locks_without_a_number)
 {
 	struct redlock_lock_options options = fixture_options(TTL_MS);
 	redlock_lock *lock;

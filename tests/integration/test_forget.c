@@ -38,7 +38,7 @@ static void swap_databases(struct server *server)
 	server_must(server, "OK", "SWAPDB", "0", "1", NULL);
 }
 
-/* Before the lock is had: what comes back is older than it. */
+/* Called before the lock is acquired: the data that comes back is older than the lock. */
 static void back_up(struct server *server)
 {
 	server_must(server, "OK", "SAVE", NULL);
@@ -56,7 +56,7 @@ static struct server *replica_of(const struct server *server)
 	return &servers.server[server - servers.server + 3];
 }
 
-/* Promoted before the lock is had, as if that had not arrived there yet. */
+/* Promotes a replica before the lock is acquired, as if the lock had not arrived there yet. */
 static void replicate(struct server *server)
 {
 	struct server *replica = replica_of(server);
@@ -123,7 +123,7 @@ static const struct scenario {
     {"exchanged", back_up, start_crosswise, forget_backup, true, REDLOCK_GUARD_REQUIRE},
 };
 
-/* What A has, and what B wants: one of them may share. */
+/* The mode in which A holds the lock, and the mode that B wants: one of them may share. */
 struct modes {
 	int held, wanted;
 };
@@ -184,7 +184,8 @@ static void try_all(bool guarded, int want)
 	}
 }
 
-/* And the control: not of a reader, who is refused by what is left at the node where waiters meet. */
+/* The last line is the control, without a guard. A reader has no such control: the keys that are left at the
+ * gate refuse it. */
 TEST(nor_for_who_shares)
 {
 	static const struct modes modes[] = {{REDLOCK_SHARED, REDLOCK_EXCLUSIVE},
@@ -197,7 +198,7 @@ TEST(nor_for_who_shares)
 	assert_int_equal(two_forget(&flushed, &modes[0], REDLOCK_GUARD_OFF, false), 0);
 }
 
-TEST(who_has_forgotten_has_no_vote)
+TEST(a_node_that_forgot_has_no_vote)
 {
 	try_all(true, REDLOCK_E_NOQUORUM);
 }
@@ -209,8 +210,8 @@ TEST(without_a_guard_two_hold_the_lock)
 		try_all(false, 0);
 }
 
-/* The servers behind two addresses are others now, and the former ones run on. A client renews its lock
- * there, and has no reason of its own to connect again: it has lost the lock before somebody else gets it. */
+/* Two addresses lead to other servers now, and the former ones run on. A client renews its lock there, and
+ * has no reason of its own to connect again: it has lost the lock before another client gets it. */
 TEST(a_former_server_that_runs_on_is_left)
 {
 	record_write(&servers, NODES, MAX_TTL_MS, "1000");

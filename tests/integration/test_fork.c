@@ -134,7 +134,8 @@ TEST(child_of_a_parent_with_keeper)
 	run(true, true);
 }
 
-/* What the child does: drops the parent's, opens its own, and meets the parent's lock as anybody would. */
+/* In the child: drops the parent's client, opens its own, and meets the parent's lock as any process would.
+ */
 static int meet_parent(redlock_client *parents)
 {
 	struct redlock_lock_options lock_options = fixture_options(WAIT_LONG_TTL_MS);
@@ -178,7 +179,7 @@ static void *change(void *argument)
 	return NULL;
 }
 
-/* What another thread has half done at the fork is not touched. */
+/* A change that another thread has half done at the fork is not touched. */
 TEST(child_of_a_client_that_was_being_changed)
 {
 	static char halfway;

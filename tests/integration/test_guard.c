@@ -73,7 +73,7 @@ static void set_field(unsigned first, unsigned end, const char *field, const cha
 	on_servers(first, end, server_ask(it, &reply, "HSET", "redlock:set", field, value, NULL));
 }
 
-TEST(who_does_not_belong_here_is_told_why)
+TEST(a_foreign_client_is_told_why)
 {
 	static const struct {
 		const char *field, *value; /* of the record of all nodes */
@@ -157,7 +157,7 @@ static int acquire_while(void *(*resume)(void *), redlock_lock *lock)
 	return result;
 }
 
-/* It answers late: it says that there is a guard. */
+/* The last node answers late: it reports that there is a guard. */
 TEST(the_last_record_is_waited_for)
 {
 	own_client *client = open_beside_the_last_record();
@@ -171,7 +171,7 @@ TEST(the_last_record_is_waited_for)
 	}
 }
 
-/* Who waits for the lock waits for it longer than for an answer. */
+/* A waiter waits longer for the lock than for an answer. */
 TEST(the_last_record_may_be_late_for_who_waits)
 {
 	own_client *client = open_beside_the_last_record();
@@ -329,7 +329,7 @@ TEST(counters_are_repaired_from_a_quorum)
 	}
 }
 
-/* What a node has in one half of its counters is no number to go on from: it may have given higher ones. */
+/* A node whose counters are half damaged gives no number to go on from: it may have given higher ones. */
 TEST(counters_are_not_repaired_from_damaged_ones)
 {
 	static const struct {
@@ -372,8 +372,8 @@ static bool is_repaired(void)
 }
 
 /* Members have changed since this client met the second node: it learns so when it reads the numbers there,
- * also if the third one knows nothing of it. Who never learns so repairs. */
-TEST(who_learns_of_a_newer_configuration_repairs_nothing)
+ * also if the third one knows nothing of it. A client that never learns so repairs. */
+TEST(a_client_with_an_older_configuration_repairs_nothing)
 {
 	enum { QUARANTINE_MS = MAX_TTL_MS + 1000 + MAX_TTL_MS / 100 + 2 };
 	for (unsigned count = 2; count <= 3; count++) {

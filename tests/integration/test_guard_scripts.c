@@ -96,7 +96,7 @@ static void lay_out(const struct guarded *g)
 		server_must(&servers.server[0], "OK", "SET", *key, "t", "PX", left_ms, NULL);
 }
 
-/* Who has another pass, or none, is told so, and nothing is changed. */
+/* A client with another pass, or without one, is told so, and nothing is changed. */
 TEST(a_pass_of_the_record)
 {
 	static const char *const passes[] = {"present", "preceding", "another", ""};
@@ -137,7 +137,7 @@ TEST(no_number_below_what_was_told)
 	set_field("floor", "5000");
 	assert_int_equal(drawn(), 5001);
 	assert_int_equal(drawn(), 5002);
-	/* One that the record does not know of was never told; and behind the last number there is none. */
+	/* A counter that the record does not know of was never told; and no number follows the last one. */
 	for (const char *const *odd =
 	         (const char *[]){"9000", "9007199254740990", "9223372036854775000", "1e300", NULL};
 	     *odd != NULL; odd++) {
@@ -191,7 +191,7 @@ TEST(a_number_of_the_record_that_cannot_be_read)
 	}
 	expect_no_number("floor", "1001"); /* no highest one is below it */
 	expect_no_number("gmax", "999");
-	expect_no_number("gmax", "9007199254740991"); /* behind which there is none */
+	expect_no_number("gmax", "9007199254740991"); /* no number follows it */
 }
 
 /* A user may lack the right to delete it. */
@@ -217,7 +217,7 @@ TEST(a_floor_of_before_is_not_admitted)
 	}
 }
 
-/* Nothing of a claim stays behind where the counters may not be read. */
+/* A claim leaves no key where the counters may not be read. */
 TEST(no_right_to_read_counters)
 {
 	lay_out(&guarded[0]);
@@ -248,7 +248,7 @@ TEST(a_counter_is_raised_for_the_holder)
 	assert_int_equal(drawn(), 2001);
 }
 
-/* Of several names all counters are, if all keys are there. */
+/* The counters of several names are all raised, if all keys are there. */
 TEST(all_counters_are_raised)
 {
 	static const char words[] = "5 job also " FENCES " redlock:set t 2000 PASS";
@@ -270,7 +270,7 @@ TEST(all_counters_are_raised)
 
 /* ---- shared ---- */
 
-/* Of what is shared, with a member that ends before any TTL that is asked for. */
+/* A shared lock, with a member that ends before any TTL that is asked for. */
 static const struct guarded shared_rows[] = {
     {RL_SCRIPT_GUARDED_SHARE, true, "4 job " QUEUE " redlock:set another 30000 - 5000 PASS"},
     {RL_SCRIPT_GUARDED_SHARE_EXTEND, true, "4 job " QUEUE " redlock:set t 30000 5000 1 PASS"},
@@ -350,7 +350,7 @@ static uint64_t drawn_by(bool in_line)
 	return number;
 }
 
-/* It is above the counters of all names, which have it then, and above what was told. */
+/* The number is above the counters of all names, which have it then, and above the number that was told. */
 TEST(several_names_have_one_number)
 {
 	static const struct {
@@ -403,7 +403,7 @@ TEST(no_number_no_names)
 /* ---- admission ---- */
 
 /* The quarantine that is over is the one that was told of, of this process, and of no newer configuration. */
-TEST(who_may_admit)
+TEST(only_the_right_id_admits)
 {
 	static const struct {
 		const char *field, *value;

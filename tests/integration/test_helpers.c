@@ -208,7 +208,7 @@ TEST(proxy_closes)
 	proxy_close(&proxy, PROXY_RESET);
 	assert_int_equal(dialog_read(&dialog, WAIT_SOON_MS), -2);
 	close(dialog.fd);
-	/* What an abandoned connection had said arrives, late. */
+	/* The bytes of an abandoned connection arrive, late. */
 	proxy_set(&proxy, &proxy.faults->delay_up_ms, 200);
 	dialog_open(&dialog, &proxy);
 	assert_int_equal(send(dialog.fd, "SET abandoned 1\r\n", 17, MSG_NOSIGNAL), 17);

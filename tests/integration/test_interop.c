@@ -116,7 +116,7 @@ static void respect(const struct holder *holder)
 		fail_msg("%s: %s", holder->whose, redlock_error_name(result));
 	assert_true(fixture_votes_of_kind(lock, 3, REDLOCK_KIND_NO) >= 2);
 
-	/* Whose it is can be seen. */
+	/* The owner of the key is visible. */
 	struct redlock_finding finding = {.size = sizeof finding};
 	expect_result(lock, REDLOCK_E_GONE, redlock_query(lock));
 	expect_ok(lock, redlock_lock_finding(lock, 0, &finding));
@@ -137,7 +137,7 @@ static void respect(const struct holder *holder)
 	redlock_lock_free(lock);
 	redlock_drain(client, WAIT_SOON_MS);
 
-	/* And nothing of it was touched. */
+	/* The key was not touched. */
 	server_ask(&servers.server[0], &after, "DUMP", "theirs", NULL);
 	assert_int_equal(after.length, before.length);
 	assert_memory_equal(after.text, before.text, before.length);
@@ -201,7 +201,7 @@ static redlock_client *open_worker(const char *channel)
 	return fixture_open_with(&options);
 }
 
-/* It pauses, the first in line, and does not ask for a while. */
+/* The first waiter in line pauses, and does not ask for a while. */
 static bool sleeps(const redlock_lock *lock)
 {
 	enum { LONG_MS = 150 };
@@ -209,8 +209,8 @@ static bool sleeps(const redlock_lock *lock)
 	return l->phase == RL_PAUSED && l->place == 1 && l->retry_at_ns > wait_now_ns() + rl_time_ms(LONG_MS);
 }
 
-/* At once where the servers tell, else by the next question that is due. Who waits longest hears nothing
- * twice, and one who may not hear of keys is still woken by messages. */
+/* At once where the servers notify, else by the next question that is due. The longest waiter hears nothing
+ * twice, and one that may not hear of keys is still woken by messages. */
 TEST(a_key_that_others_delete)
 {
 	static const struct {

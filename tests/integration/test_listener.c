@@ -53,7 +53,7 @@ static void expect_message(redlock_client *client, const char *payload)
 	assert_int_equal(last_slot, strtoul(payload, NULL, 10));
 }
 
-/* It is not connected at present. */
+/* The listener is not connected at present. */
 static bool is_left(redlock_client *client)
 {
 	expect_ok(NULL, redlock_process(client));
@@ -130,7 +130,7 @@ TEST(forked)
 	assert_soon(receivers("7") == 0);
 }
 
-/* It goes when nobody needs it: the server has no subscriber. */
+/* The listener goes when nobody needs it: the server has no subscriber. */
 TEST(is_left_when_nobody_waits)
 {
 	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);

@@ -25,7 +25,7 @@ static void free_locks(void)
 		redlock_lock_free(locks[i]);
 }
 
-/* What a loop around the client does until there is an event: process, then poll the one descriptor. */
+/* A loop around the client until there is an event: process, then poll the one descriptor. */
 static struct redlock_event next_event(redlock_client *from)
 {
 	struct redlock_event event = {.size = sizeof event};
@@ -151,7 +151,7 @@ TEST(cancel_of_started_acquires)
 		expect_ok(locks[i], redlock_cancel(locks[i]));
 	collect(REDLOCK_OP_ACQUIRE, REDLOCK_E_CANCELLED);
 	on_servers(0, NODES, server_resume(it));
-	/* What had been sent is taken back. */
+	/* Sent claims are taken back. */
 	assert_int_equal(redlock_drain(client, WAIT_SOON_MS), 0);
 	assert_int_equal(keys_everywhere(), 0);
 	start_all(redlock_start_acquire);
@@ -192,8 +192,8 @@ TEST(free_with_operations_in_flight)
 	}
 }
 
-/* What is held when the client is closed is released, without waiting: sent, that is. (That many releases,
- * larger than what a server reads at once, arrive too is promised by redlock_drain() alone.) */
+/* Locks that are held when the client is closed are released, without waiting: sent, that is. (That many
+ * releases, larger than what a server reads at once, arrive too is promised by redlock_drain() alone.) */
 TEST(close_before_free)
 {
 	enum { HELD = 4 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a lock ends: by the clock, by somebody who takes its keys, by a cap. What is lost stays lost. */
+/* The end of a lock: by the clock, by a client that takes its keys, by a cap. A lost lock stays lost. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -15,7 +15,7 @@ static redlock_client *open_client(int guard)
 	return fixture_open_with(&options);
 }
 
-/* Of the names in a text, which are divided by spaces. */
+/* A handle of the names in a text, which are divided by spaces. */
 static redlock_lock *many(redlock_client *client, const char *text, uint64_t wait_ms)
 {
 	struct redlock_name names[REDLOCK_MAX_NAMES];
@@ -127,7 +127,7 @@ TEST(a_node_that_takes_only_some)
 	expect_settled(client, NODES, "a");
 }
 
-TEST(what_is_refused)
+TEST(refused_options)
 {
 	static char large[REDLOCK_MAX_NAME];
 	own_client *client = open_client(REDLOCK_GUARD_OFF);

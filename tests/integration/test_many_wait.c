@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who waits for several names at once, on real servers: it is woken, has its turns, and leaves nothing
- * behind. */
+/* Waiters for several names at once, on real servers: they are woken, have their turns, and leave no places
+ * and no keys. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static redlock_client *open_client(int guard)
 	return fixture_open_with(&options);
 }
 
-/* Of the names in a text, which are divided by spaces. */
+/* A handle of the names in a text, which are divided by spaces. */
 static redlock_lock *many(redlock_client *client, const char *text, uint64_t wait_ms)
 {
 	struct redlock_name names[REDLOCK_MAX_NAMES];
@@ -54,15 +54,15 @@ static redlock_lock *held(redlock_client *client, const char *name)
 
 /* ---- woken ---- */
 
-/* And it was told so. */
+/* The client was told that it holds the lock. */
 static bool is_held(redlock_client *client, const redlock_lock *lock)
 {
 	struct redlock_event event = {.size = sizeof event};
 	return redlock_remaining_ms(lock) > 0 && redlock_next(client, &event) == 1;
 }
 
-/* Milliseconds from the release of one of the names until who waits for all has it. Who asks by itself has
- * asked for so long by then that it would do so every 250 ms or so. */
+/* Milliseconds from the release of one of the names until the waiter for all of them has the lock. A waiter
+ * that polls has waited for so long by then that it would ask every 250 ms or so. */
 static uint64_t handed_ms(redlock_client *client, redlock_lock *waiter, redlock_client *other,
                           redlock_lock *holder, const char *name)
 {
@@ -78,7 +78,7 @@ static uint64_t handed_ms(redlock_client *client, redlock_lock *waiter, redlock_
 	assert_int_equal(queues_of(name), 1);
 	start_ns = wait_now_ns();
 	expect_ok(holder, redlock_release(holder));
-	while (!is_held(client, waiter)) /* what is told of waiters may come behind the release */
+	while (!is_held(client, waiter)) /* news of waiters may come after the release */
 		assert_true(redlock_process(client) == 0 && redlock_process(other) == 0);
 	uint64_t took_ms = wait_elapsed_ms(start_ns);
 	expect_ok(waiter, redlock_release(waiter));
@@ -147,7 +147,7 @@ TEST(a_key_of_others_goes)
 	assert_driven(client, is_held(client, waiter));
 }
 
-/* Who may not use queues asks by itself. */
+/* A user that may not use queues polls. */
 TEST(a_user_without_queues)
 {
 	struct raw_reply reply;
@@ -228,7 +228,7 @@ static const char *run(enum rl_script script, const char *const *words)
 	return text;
 }
 
-/* Of the names a and b, in the queue of b. */
+/* ENTER of the names a and b, in the queue of b. */
 static void expect_enter(const char *token, const char *place, int taken, int waiting, int stands)
 {
 	const char *const words[] = {
@@ -242,7 +242,7 @@ static void expect_enter(const char *token, const char *place, int taken, int wa
 	assert_int_equal(at, stands);
 }
 
-/* Of one who waits for b alone. */
+/* ENTER of a waiter for b alone. */
 static void expect_enter_b(const char *token, const char *place, int taken, int waiting, int stands)
 {
 	const char *const words[] = {
@@ -255,7 +255,7 @@ static void expect_enter_b(const char *token, const char *place, int taken, int 
 	assert_int_equal(at, stands);
 }
 
-/* Of a and b, with their queues. */
+/* The release of a and b, with their queues. */
 static void expect_release(const char *token, const char *place, const char *quiet, const char *answer)
 {
 	const char *const words[] = {
@@ -267,7 +267,8 @@ static void expect_release(const char *token, const char *place, const char *qui
 
 enum { A_IS_IN_THE_WAY = -2, B_IS = -3 };
 
-/* Its turn is kept for it as for any other; and if it cannot use it, it goes on to the next one at once. */
+/* A waiter for several names keeps its turn as any other; and if it cannot use it, it goes on to the next one
+ * at once. */
 TEST(turns)
 {
 	const struct server *s = &servers.server[0];
@@ -394,7 +395,7 @@ TEST(no_order_ends_in_a_deadlock)
 }
 
 /* Users of one of the names that never stop do not keep out who wants it with another one. */
-TEST(those_who_keep_coming_for_one_name)
+TEST(clients_that_keep_coming_for_one_name)
 {
 	struct worker workers[] = {{.names = "a b"},
 	                           {.names = "b", .plain = true, .endless = true},

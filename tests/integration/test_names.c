@@ -129,7 +129,7 @@ TEST(shortest_ttl_on_the_nodes)
 	}
 }
 
-/* Sizes are looked at, of both. What they say is unit_options'. */
+/* The sizes of both structs are checked. Their errors are unit_options'. */
 TEST(sizes_of_option_structs)
 {
 	struct redlock_options options = fixture_client(servers.urls, 3);

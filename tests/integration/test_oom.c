@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory runs out at every possible place: at the k-th allocation alone, and at the k-th and all behind it,
+ * Memory runs out at every possible place: at the k-th allocation alone, and at the k-th and all later ones,
  * for k from 1 until a whole run needs fewer. Whatever happens, nothing crashes, nothing leaks, each call
  * says what it could not do, and a key stays only where that was said.
  */
@@ -183,7 +183,7 @@ static bool is_allowed(int result)
 
 static void judge(const struct outcome *o, unsigned long k, bool all_behind)
 {
-	const char *how = all_behind ? "and all behind" : "alone";
+	const char *how = all_behind ? "and all later" : "alone";
 	if (failmalloc_outstanding() != 0)
 		fail_msg("failure %lu %s: %ld blocks leaked", k, how, failmalloc_outstanding());
 	if (!is_allowed(o->open) || !is_allowed(o->made) || !is_allowed(o->extend) || !is_allowed(o->release) ||

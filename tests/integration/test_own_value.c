@@ -22,7 +22,7 @@ static redlock_lock *mine(redlock_client *client, const char *name)
 	return fixture_value_lock(client, name, WAIT_LONG_TTL_MS, "mine");
 }
 
-/* An attempt of a client whose process ends behind it, while a quorum has not heard of it. */
+/* An attempt of a client whose process ends after it, while a quorum has not heard of it. */
 static void attempt_from_far_away(const char *name, int result)
 {
 	own_client *client = fixture_open(urls, NODES, TIMEOUT_MS);
@@ -33,7 +33,7 @@ static void attempt_from_far_away(const char *name, int result)
 	redlock_drain(client, TIMEOUT_MS);
 }
 
-/* What was held back arrives, and the lock is still the first one's alone. */
+/* The delayed bytes arrive, and the lock is still the first client's alone. */
 static void expect_excluded(const char *name)
 {
 	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);

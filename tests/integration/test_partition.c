@@ -85,7 +85,8 @@ TEST(lost_without_the_late_node)
 	assert_int_equal(servers_with_value(&servers, NODES, KEY, "somebody else"), 3);
 }
 
-/* The client closes without waiting; a process that ends would do the same. What it sent is in order. */
+/* The client closes without waiting; a process that ends would do the same. The requests that it sent stay in
+ * order. */
 TEST(closed_before_the_late_node_answers)
 {
 	server_pause(&servers.server[LATE]);
@@ -112,7 +113,7 @@ TEST(cut_off_with_a_set_in_flight)
 	expect_gone_or_reported();
 }
 
-/* The same with the SET alone at the server: the release behind it is kept back by the network and lost. */
+/* The SET alone reaches the server: the network keeps back the release after it, and loses it. */
 TEST(cut_off_between_set_and_release)
 {
 	proxy_set(&proxy, &proxy.faults->drop_down, 1);
@@ -130,7 +131,7 @@ TEST(cut_off_between_set_and_release)
 	assert_false(server_has(&servers.server[LATE], KEY));
 }
 
-/* The same for what a failed attempt gives back. The loop is turned by hand: the SET is on the node before
+/* A failed attempt gives back through the same cut. The loop is turned by hand: the SET is on the node before
  * the release of it is sent. */
 TEST(cut_off_before_a_give_back)
 {
@@ -252,7 +253,7 @@ TEST(connection_that_keeps_breaking)
 	expect_gone_or_reported();
 }
 
-/* A node behind a network that swallows everything costs nothing, and is found again when it is back. */
+/* A node in a network that swallows everything costs nothing, and is found again when it is back. */
 TEST(black_hole)
 {
 	proxy_set(&proxy, &proxy.faults->hold_up, 1);

@@ -201,7 +201,7 @@ TEST(a_woken_head_has_its_time)
 	wait_ms(PATIENCE_MS + 20);
 	expect_enter("t3", C, 0, 2, 2);
 	expect_woken(B);
-	expect_enter("t1", A, 0, 3, 3); /* behind the others */
+	expect_enter("t1", A, 0, 3, 3); /* after the others */
 	expect_enter("t2", B, 1, 2, 0);
 }
 
@@ -241,7 +241,7 @@ TEST(the_key_goes_by_itself)
 	expect_enter("t3", C, 1, 0, 0);
 }
 
-/* What other versions have written is dropped when it is first, and its owner is woken. */
+/* An entry that another version has written is dropped when it is first, and its owner is woken. */
 TEST(unknown_entries)
 {
 	listen_to(A);
@@ -259,8 +259,8 @@ TEST(unknown_entries)
 	assert_true(server_pttl(&servers.server[0], queue) > 0);
 }
 
-/* Who may write the queue's key cannot keep the server busy with it, as it would be if each digit were tried
- * with each. */
+/* A user that may write the queue's key cannot keep the server busy with it, as it would be if each digit
+ * were tried with each. */
 TEST(an_endless_entry)
 {
 	static char entry[30000] = "1wab.";
@@ -291,7 +291,7 @@ TEST(a_queue_always_ends)
 	assert_true(server_pttl(&servers.server[0], queue) > 50000);
 }
 
-/* Who may not say when they end leaves none. */
+/* A user that may not set an offer's end leaves no offer. */
 TEST(offers_always_end)
 {
 	server_must(&servers.server[0], "OK", "ACL", "SETUSER", "default", "-pexpire", NULL);
@@ -307,7 +307,7 @@ TEST(offers_always_end)
 }
 
 /* Else it would be told again by whoever comes; and who is woken in vain comes at once. */
-TEST(what_cannot_be_kept_is_not_told)
+TEST(a_mark_that_cannot_be_stored_is_not_told)
 {
 	struct server *server = &servers.server[0];
 	listen_to(A);
@@ -358,7 +358,7 @@ TEST(publish_is_forbidden)
 	expect_enter("t3", C, 1, 0, 0); /* B had its time */
 }
 
-/* Who could not be told is told by who may do so. */
+/* A waiter that could not be told is told by a user that may do so. */
 TEST(publish_is_forbidden_to_some)
 {
 	all_listen();
@@ -415,7 +415,7 @@ TEST(a_thousand_wait)
 	expect_enter("t", place, 1, 500, 0);
 }
 
-/* Its ENTER knows the key then: it lengthens its life, and never shortens it. */
+/* The heir's ENTER finds its key then: it lengthens the key's life, and never shortens it. */
 TEST(the_key_is_handed_over)
 {
 	struct raw_reply reply;
@@ -435,7 +435,7 @@ TEST(the_key_is_handed_over)
 }
 
 /* Nobody can tell it, or its offer has ended, or it is not in line: that is a release. */
-TEST(who_does_not_come_is_not_handed_it)
+TEST(a_waiter_that_does_not_come_is_not_handed_it)
 {
 	static const char *const to[] = {OFFER_A, OFFER_B, C " 1 30000 t3", ""};
 	listen_to(B);
@@ -449,7 +449,7 @@ TEST(who_does_not_come_is_not_handed_it)
 	}
 }
 
-/* Who made it may be gone. */
+/* The owner of an old offer may be gone. */
 TEST(an_old_offer_is_not_told)
 {
 	listen_to(A);
@@ -507,8 +507,8 @@ TEST(an_offer_is_told_to_whom_it_outlasts)
 	ttl_ms = "30000";
 }
 
-/* Who may publish to a client may name any key and a value that he knows: only what can be a token of this
- * client is given back. Its first digits are the channel's. And what it holds is not. */
+/* A user that may publish to a client may name any key and value: only a token that the client can have made
+ * (its first digits are the channel's), and that it does not hold, is given back. */
 TEST(lies_delete_nothing)
 {
 	const struct server *s = &servers.server[0];
@@ -564,8 +564,8 @@ static bool are_offered(long long count)
 	return reply.integer == count;
 }
 
-/* The next one waits for what a release sends, and not for what there is to read before. Here that would name
- * another one. Nor is it declined: the release is behind it, and a bar would stay for a minute. */
+/* The heir waits for the messages of a release: these leave first, and unread messages, of which one would
+ * name another heir here, are read later. Nor is it declined: a bar would stay for a minute. */
 TEST(a_release_that_knows_the_heir_reads_later)
 {
 	const struct server *s = &servers.server[0];

@@ -192,8 +192,8 @@ TEST(unblocked_while_paused)
 	assert_false(server_has(BAD, "unblocked"));
 }
 
-/* A server that takes no more connections says so and closes, maybe before the reason can be read. Those that
- * it has stay, and new ones come in when there is room again. */
+/* A server that takes no more connections says so and closes, maybe before the reason can be read. Its
+ * connections stay, and new ones come in when there is room again. */
 TEST(too_many_clients)
 {
 	struct raw control;

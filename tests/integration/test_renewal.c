@@ -39,7 +39,7 @@ TEST(renewal_over_several_ttls)
 	assert_soon(redlock_remaining_ms(lock) == 0);
 	assert_soon(servers_with_key(&servers, NODES, "kept") == 0);
 
-	/* And a new keeper finds out what happened. */
+	/* A new keeper finds out what happened. */
 	expect_ok(NULL, redlock_keeper_start(client));
 	while (fixture_next_notice(client).kind != REDLOCK_EVENT_LOST) {
 	}

@@ -14,8 +14,8 @@ static void flush_scripts(unsigned count)
 	on_servers(0, count, server_must(it, "OK", "SCRIPT", "FLUSH", NULL));
 }
 
-/* All nodes, a majority or a minority forget between any two calls. What the slower ones are asked again
- * leaves when the client is driven the next time. */
+/* All nodes, a majority or a minority forget between any two calls. The requests that slower nodes are asked
+ * again leave when the client is driven the next time. */
 TEST(flush_while_held)
 {
 	own_lock *lock = fixture_lock(client, "flushed", WAIT_LONG_TTL_MS, 0);
@@ -34,7 +34,7 @@ TEST(flush_while_held)
 }
 
 /* One handle with a value of its own, claimed again at once: the release that a slower node is asked for must
- * not come behind the next SET there, since it would delete what that has just set. */
+ * not come after the next SET there, since it would delete the key that this has just set. */
 TEST(flush_before_the_same_value_again)
 {
 	redlock_lock *lock = fixture_value_lock(client, "again", WAIT_LONG_TTL_MS, "value");

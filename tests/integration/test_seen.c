@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is waited for, since when, and at which place: what a handle that waits can be asked. */
+/* The getters of a waiting handle: which client it waits for, since when, and at which place. */
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static void heal(void)
 	on_servers(0, NODES, server_must(it, "OK", "ACL", "SETUSER", "default", "+eval", "+evalsha", NULL));
 }
 
-TEST(who_has_it_and_who_is_before)
+TEST(the_holder_and_the_waiters_before)
 {
 	own_client *one = open_client("one"), *two = open_client("two"), *three = open_client(NULL);
 	own_lock *holder = new_waiter(one), *second = new_waiter(two), *third = new_waiter(three);
@@ -102,7 +102,7 @@ TEST(who_has_it_and_who_is_before)
 }
 
 /* One place for all handles of a client that wait for the same lock. */
-TEST(behind_another_handle)
+TEST(queued_after_another_handle)
 {
 	own_client *one = open_client(NULL), *two = open_client(NULL);
 	own_lock *holder = new_waiter(one), *first = new_waiter(two), *behind = new_waiter(two);
@@ -146,8 +146,8 @@ TEST(asked_by_another_thread_while_one_waits)
 	}
 }
 
-/* Waiters meet at the next one. Who has never waited, and does not know of them, asks there when it releases.
- */
+/* Waiters meet at the next one. A client that has never waited, and does not know of them, asks there when it
+ * releases. */
 TEST(the_first_gate_is_down)
 {
 	own_client *one = open_client(NULL), *two = open_client(NULL);
@@ -189,7 +189,7 @@ TEST(without_a_queue)
 	}
 }
 
-/* It waits for nobody. */
+/* The handle waits for nobody. */
 TEST(no_wait)
 {
 	own_client *one = open_client(NULL);
@@ -229,7 +229,7 @@ static void tell(redlock_lock *lock, const struct answer *a, uint32_t seq, uint6
 	tell_of(lock, 2, a, seq, now_ns);
 }
 
-TEST(what_an_answer_says)
+TEST(the_content_of_an_answer)
 {
 	static char big[2000] = "big";
 	static const struct {

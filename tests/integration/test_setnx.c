@@ -83,7 +83,7 @@ TEST(the_value_is_the_time_that_it_ends)
 	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
 }
 
-TEST(what_is_taken_over)
+TEST(locks_that_are_taken_over)
 {
 	static const struct {
 		const char *value;
@@ -274,7 +274,7 @@ static bool a_third_one_gets_in(unsigned ours_first, const char *give_back)
 	return third > NODES / 2;
 }
 
-TEST(who_fails_gives_back_what_it_has_won)
+TEST(a_failed_claim_gives_back_its_keys)
 {
 	static const char all[] = "redis.call('del', KEYS[1], KEYS[2]) return {1, ARGV[1]}";
 	unsigned wrong = 0;
@@ -333,7 +333,7 @@ TEST(needs_scripts)
 	assert_soon(redlock_acquire(lock) == REDLOCK_E_NOQUORUM && fixture_vote(lock, 0) == REDLOCK_VOTE_NOPERM);
 }
 
-TEST(what_it_does_not_go_with)
+TEST(options_that_exclude_it)
 {
 	static const struct {
 		int compat, fence, guard;

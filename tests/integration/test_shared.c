@@ -65,8 +65,8 @@ TEST(the_key_ends_with_the_last_of_them)
 	expect_result(brief, REDLOCK_E_GONE, redlock_release(brief));
 }
 
-/* One that has ended is taken out by whoever comes, and holds nobody up. */
-TEST(who_has_ended_is_gone)
+/* A reader that has ended is taken out by the next client, and holds nobody up. */
+TEST(a_reader_that_has_ended_is_gone)
 {
 	own_client *client = open_client();
 	own_lock *dead = shared_with(client, "job", 300, 0), *a = reader(client, 0);
@@ -146,7 +146,7 @@ TEST(one_upgrades_and_goes_back)
 }
 
 /* An upgrade that reaches only some is taken back at once. */
-TEST(what_was_upgraded_in_part_is_shared_again)
+TEST(a_partial_upgrade_is_undone)
 {
 	own_client *client = open_client();
 	own_lock *a = reader(client, 0), *b = reader(client, 0);
@@ -157,7 +157,7 @@ TEST(what_was_upgraded_in_part_is_shared_again)
 	expect_result(a, REDLOCK_E_BUSY, redlock_upgrade(a));
 	assert_driven(client, nodes_with("2") == QUORUM && nodes_with("1") == NODES - QUORUM);
 	expect_ok(b, redlock_acquire(b));
-	/* And one that nobody has taken back, by the next extend. */
+	/* The next extend turns back an upgraded key that nobody has turned back. */
 	expect_ok(b, redlock_release(b));
 	struct fixture_token token = fixture_token(a);
 	on_servers(QUORUM, NODES, server_must(it, "OK", "SET", "job", token.text, "PX", "60000", NULL));
@@ -174,8 +174,8 @@ static void let_write(const char *replicas)
 	on_servers(0, NODES, server_must(it, "OK", "CONFIG", "SET", "min-replicas-to-write", replicas, NULL));
 }
 
-/* A server that may not write keeps the key, in either form, and is asked again. What it never had is gone.
- */
+/* A server that may not write keeps the key, in either form, and is asked again. A key that it never had is
+ * gone. */
 TEST(a_release_where_nothing_may_be_written)
 {
 	own_client *client = open_client();
@@ -261,7 +261,7 @@ TEST(rivals_upgrade_one_at_a_time)
 
 /* ---- what is not possible ---- */
 
-TEST(what_is_refused)
+TEST(refused_options)
 {
 	own_client *client = open_client();
 	redlock_lock *lock = NULL;
@@ -325,7 +325,7 @@ TEST(a_token_suffices)
 	expect_settled(client, NODES, "job");
 }
 
-/* Who has the token alone does not make an exclusive lock a shared one, whosever it is. */
+/* A client that has the token alone does not make an exclusive lock a shared one, whosever it is. */
 TEST(a_token_opens_no_exclusive_lock)
 {
 	own_client *client = open_client(), *other = open_client();

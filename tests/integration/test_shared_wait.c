@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who waits for whom where a lock is shared, on real servers. */
+/* The order of waiters for a shared lock, on real servers. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,8 +30,8 @@ static void listen_everywhere(struct raw ears[NODES])
 	}
 }
 
-/* Who waits for an exclusive lock keeps out those that come later, unless nobody hears its messages. One that
- * waits for a shared one does not. */
+/* A waiter for an exclusive lock keeps out later clients, unless nobody hears its messages. A waiter for a
+ * shared lock does not. */
 TEST(a_waiter_keeps_out_who_comes_later)
 {
 	struct raw ears[NODES];
@@ -115,9 +115,9 @@ static void end_of_wait(struct waiter *w)
 	expect_ok(w->lock, w->result);
 }
 
-/* Of one client and of two, behind one that is exclusive: all of them have it at the same time. Then one that
- * waits for an exclusive lock goes before the shared one that came behind it. */
-TEST(who_waits_together_enters_together)
+/* Readers of one client and of two, after an exclusive holder: all of them have it at the same time. Then a
+ * waiter for an exclusive lock goes before the shared one that came after it. */
+TEST(readers_that_wait_together_enter_together)
 {
 	own_client *one = open_client(), *two = open_client(), *three = open_client();
 	own_lock *w = writer(one, 0), *a = reader(two, WAIT_SOON_MS), *b = reader(two, WAIT_SOON_MS),
@@ -148,7 +148,7 @@ TEST(who_waits_together_enters_together)
 }
 
 /* A value of the caller's own has no place, and its release tells the next one all the same. */
-TEST(who_shares_by_an_own_value_wakes_who_waits)
+TEST(a_reader_with_an_own_value_wakes_waiters)
 {
 	struct raw ears[NODES];
 	struct raw_reply reply;
@@ -168,7 +168,7 @@ TEST(who_shares_by_an_own_value_wakes_who_waits)
 	expect_settled(client, NODES, "job");
 }
 
-/* A downgrade lets in those who wait, and one who gives up lets in those behind it. */
+/* A downgrade lets in waiting readers, and a waiter that gives up lets in the ones after it. */
 TEST(others_enter_when_they_can)
 {
 	own_client *one = open_client(), *two = open_client(), *three = open_client();
@@ -206,8 +206,8 @@ static const struct server *let_pass_by(void)
 	return gate;
 }
 
-/* Who has the gate stands in line at the others too, where such readers are in its way: they are kept out.
- * When it has the lock, no line is left. */
+/* A writer that has the gate queues at the other nodes too, where such readers hold it up: they are kept out.
+ * When it has the lock, no queue is left. */
 TEST(a_writer_keeps_out_those_that_pass_by)
 {
 	struct waiter waits;
@@ -226,7 +226,8 @@ TEST(a_writer_keeps_out_those_that_pass_by)
 	expect_settled(two, NODES, "job");
 }
 
-/* Those that keep coming, without a pause between two turns; and what they may not do. */
+/* Readers and writers that keep coming, without a pause between two turns; and the order that they must keep.
+ */
 enum { CROWD_READERS = 4, CROWD_WRITERS = 2, CROWD_MS = 3000, HOLD_MS = 4 };
 
 struct member {

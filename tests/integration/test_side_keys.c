@@ -31,7 +31,7 @@ static void expect_woken(const char *place)
 	assert_memory_equal(reply.text, want, strlen(want));
 }
 
-/* This one waits, whatever for. */
+/* Adds a waiter, whatever it waits for. */
 static void enter_line(const char *place)
 {
 	char entry[40];

@@ -87,8 +87,8 @@ static void interrupt(struct waiter *w)
 	assert_true(w->handled >= 1);
 }
 
-/* Who leads and who sleeps; and each of them in any order, so that the lead is passed on by one who was
- * interrupted, and the others still get their locks. */
+/* The leader and the sleepers are interrupted, and each of them in any order, so that an interrupted thread
+ * passes the lead on, and the others still get their locks. */
 static void expect_threads_to_be_interrupted(bool keeper)
 {
 	struct waiter waiters[WAITERS];
@@ -127,7 +127,8 @@ TEST(waiting_threads_are_interrupted)
 	expect_threads_to_be_interrupted(true);
 }
 
-/* What was got is given back, an extend changes nothing, and all that can wait is told; a release goes on. */
+/* A lock that was granted is given back, an extend changes nothing, and every waiting thread is told; a
+ * release goes on. */
 TEST(each_operation)
 {
 	struct waiter w, other;

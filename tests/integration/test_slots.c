@@ -77,7 +77,7 @@ TEST(each_slot_is_a_lock)
 	}
 }
 
-/* Who has NAME, in whatever way, has one of the places, and the other way round. */
+/* A client that has NAME, in whatever way, has one of the places, and the other way round. */
 TEST(the_first_slot_is_the_name)
 {
 	own_client *client = open_client();
@@ -171,7 +171,7 @@ TEST(all_slots_can_be_had_at_once)
 		redlock_lock_free(racers[i].lock);
 }
 
-/* Its key goes: the next extend says so, and a release that it was gone. */
+/* The slot's key goes: the next extend says so, and a release that it was gone. */
 TEST(a_slot_is_lost_like_any_lock)
 {
 	own_client *client = open_client();
@@ -189,7 +189,7 @@ TEST(a_slot_is_lost_like_any_lock)
 }
 
 /* Nodes that have other slots taken give other ones: what a minority gave is given back at once. */
-TEST(votes_for_other_slots_are_none)
+TEST(votes_for_other_slots_do_not_count)
 {
 	own_client *client = fixture_open(servers.urls, NODES, 200); /* five times that is how long it tries */
 	own_lock *lock = slot_of(client, SLOTS, 0);
@@ -210,7 +210,7 @@ TEST(votes_for_other_slots_are_none)
 		assert_int_equal(servers_with_value(&servers, NODES, slot_keys[slot], "x"), NODES - 1);
 }
 
-TEST(what_is_refused)
+TEST(refused_options)
 {
 	own_client *client = open_client();
 	redlock_lock *lock = NULL;
@@ -297,7 +297,7 @@ static void expect_silence(void)
 	assert_memory_equal(reply.text, "pong", 4);
 }
 
-/* Of a name with two slots. The items of the answer, one to a line. */
+/* Runs a script on a name with two slots. The items of the answer, one to a line. */
 static const char *run(enum rl_script script, const char *const *words)
 {
 	static struct raw_reply reply;
@@ -331,8 +331,8 @@ static void expect_release(const char *token, const char *place, const char *qui
 	assert_string_equal(run(RL_SCRIPT_SLOT_RELEASE, words), answer);
 }
 
-/* And a second release wakes nobody while the first one has been woken and has not come: who is served wakes
- * the next one, if there is a slot for it. */
+/* A second release wakes nobody while the first waiter has been woken and has not come: the waiter that is
+ * served wakes the next one, if there is a slot for it. */
 TEST(a_release_wakes_one)
 {
 	listen();
@@ -360,9 +360,9 @@ TEST(a_release_wakes_one)
 	raw_close(&ears);
 }
 
-/* Who waits for the name alone does not hold up those who wait for any slot, nor do they overtake it when the
- * name is all that is free. */
-TEST(those_who_wait_for_the_name)
+/* Waiters for the name alone do not hold up waiters for any slot, nor do they overtake them when the name is
+ * all that is free. */
+TEST(waiters_for_the_name)
 {
 	char entry[40];
 	snprintf(entry, sizeof entry, "1w%-27s ;", NAMED);
@@ -379,7 +379,7 @@ TEST(those_who_wait_for_the_name)
 	expect_enter("b1", B, 0, 2, 1);
 	expect_release("t0", "", "", "2");
 	expect_woken(NAMED);
-	expect_enter("b2", B, 0, 2, 2); /* behind it */
+	expect_enter("b2", B, 0, 2, 2); /* after it */
 	expect_silence();
 	expect_release("a2", "", "", "2"); /* both are free: who wants the name may have it */
 	expect_woken(B);
@@ -447,7 +447,7 @@ TEST(all_have_their_turns)
 	}
 }
 
-/* Of as many as there are places, at the same moment and without waiting, each has one. */
+/* As many clients as there are places, at the same moment and without waiting: each has one. */
 static pthread_barrier_t gun;
 
 static void *try(void *argument)

@@ -116,7 +116,7 @@ static size_t bytes_of_a_handshake(void)
 TEST(stalls)
 {
 	enum { STALLED = 9, ALL = 2 * STALLED + 1 };
-	/* nothing, half a header, a header, in the ServerHello (130 bytes), behind it, in the certificate */
+	/* nothing, half a header, a header, in the ServerHello (130 bytes), after it, in the certificate */
 	static const size_t points[] = {0, 3, 5, 60, 130, 140, 400};
 	size_t whole = bytes_of_a_handshake();
 	assert_true(whole > 600);
@@ -174,7 +174,7 @@ static const struct failure {
      {.wants_client = true, .max_version = TLS1_2_VERSION},
      NULL,
      REDLOCK_VOTE_TLS,
-     "alert handshake failure"}, /* behind "sslv3", from OpenSSL 3.5 on "ssl/tls" */
+     "alert handshake failure"}, /* after "sslv3", from OpenSSL 3.5 on "ssl/tls" */
     {"wants another certificate",
      {.wants_client = true},
      TLSPEER_STRANGER,

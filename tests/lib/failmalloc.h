@@ -10,13 +10,13 @@
 /* False where the allocator cannot be replaced: then the other calls do nothing. */
 bool failmalloc_works(void);
 
-/* From now on, count; and fail the n-th allocation (n from 1; 0: none), or the n-th and all behind it. */
+/* From now on, count; and fail the n-th allocation (n from 1; 0: none), or the n-th and all later ones. */
 void failmalloc_arm(unsigned long n, bool and_all_behind);
 
 /* No further failures; the counting of what is freed goes on. */
 void failmalloc_disarm(void);
 
-/* What this thread allocates until it goes on is not counted, and does not fail. */
+/* Allocations of this thread are not counted, and do not fail, until it goes on. */
 void failmalloc_pause(bool on);
 
 /* Since failmalloc_arm(): how many allocations there were, how many failed, how many are not freed yet. */

@@ -14,7 +14,7 @@
 #define FIXTURE_NODE_TIMEOUT_MS 20000
 
 /* The servers of the program: SERVER_TESTS(5, .after = hook) is TESTS with five of them, which are healed
- * behind each test, after the hook. */
+ * after each test, after the hook. */
 extern struct servers servers;
 void fixture_wrap(struct group *group, unsigned server_count);
 
@@ -43,21 +43,22 @@ void fixture_close(redlock_client **client);
 /* Opens a client, or fails the test. */
 redlock_client *fixture_open(const char *const *urls, unsigned count, uint32_t node_timeout_ms);
 
-/* The same with options, which begin as these: FIXTURE_NODE_TIMEOUT_MS, and the defaults otherwise. */
+/* As fixture_open(), with options; fixture_client() gives options with FIXTURE_NODE_TIMEOUT_MS, and the
+ * defaults otherwise. */
 redlock_client *fixture_open_with(const struct redlock_options *options);
 struct redlock_options fixture_client(const char *const *urls, size_t count);
 
 /* Makes a handle, or fails the test. */
 redlock_lock *fixture_lock(redlock_client *client, const char *name, uint64_t ttl_ms, uint64_t wait_ms);
 
-/* The same, and acquires it. */
+/* As fixture_lock(), and acquires the lock. */
 redlock_lock *fixture_held(redlock_client *client, const char *name, uint64_t ttl_ms, uint64_t wait_ms);
 
 /* Makes one with options. */
 redlock_lock *fixture_lock_with(redlock_client *client, const char *name,
                                 const struct redlock_lock_options *options);
 
-/* One with a value of the caller's own as its token. */
+/* A handle with a value of the caller's own as its token. */
 redlock_lock *fixture_value_lock(redlock_client *client, const char *name, uint64_t ttl_ms,
                                  const char *value);
 
@@ -72,13 +73,13 @@ struct fixture_token {
 /* The handle's token. */
 struct fixture_token fixture_token(const redlock_lock *lock);
 
-/* What node `index` voted. */
+/* The vote of node `index`. */
 enum redlock_vote_code fixture_vote(const redlock_lock *lock, unsigned index);
 
 /* How many nodes voted so in the handle's last operation. */
 unsigned fixture_votes_of_kind(const redlock_lock *lock, unsigned count, enum redlock_vote_kind kind);
 
-/* What the client says of a node. */
+/* The client's status of a node. */
 struct redlock_node_status fixture_status(redlock_client *client, unsigned node);
 
 /* Waits for the next event as a program with its own poll loop would: only by the notice descriptor. */
@@ -98,7 +99,7 @@ void fixture_expect(const redlock_lock *lock, int got, int want, const char *wha
 #define expect_result(lock, want, call) fixture_expect((lock), (call), (want), #call, __FILE__, __LINE__)
 #define expect_ok(lock, call) expect_result(lock, 0, call)
 
-/* The lock is free: it is had, and given back. */
+/* The lock is free: it can be acquired and released. */
 #define expect_pair(lock)                                                                                    \
 	do {                                                                                                     \
 		expect_ok(lock, redlock_acquire(lock));                                                              \

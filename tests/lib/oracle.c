@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the servers really have: questions over the oracle's own connections. Declared in servers.h. */
+/* The oracle: asks the servers for their real keys, over connections of its own. Declared in servers.h. */
 #include <stdarg.h>
 #include <stdio.h>
 

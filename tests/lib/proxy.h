@@ -45,6 +45,6 @@ void proxy_stop(struct proxy *proxy);
 /* Sets one of the faults: proxy_set(&p, &p.faults->hold_up, 1). */
 void proxy_set(struct proxy *proxy, atomic_uint *fault, unsigned value);
 
-/* Ends all connections and returns when that is done. What the proxy keeps back is dropped, but for
- * PROXY_ABANDON; what it passed to the server before is with the server. */
+/* Ends all connections and returns when that is done. Bytes that the proxy keeps back are dropped, but for
+ * PROXY_ABANDON; bytes that it passed to the server before stay there. */
 void proxy_close(struct proxy *proxy, enum proxy_close how);

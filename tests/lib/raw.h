@@ -12,7 +12,7 @@ struct raw_arg {
 };
 
 /* `text` is NUL-terminated: a string's bytes, "(nil)", an integer in digits, an error's text, or the elements
- * of an array, one per line. What does not fit is cut. */
+ * of an array, one per line. A longer text is cut. */
 struct raw_reply {
 	char type; /* '+' '-' ':' '$' '*' as in RESP, '_' nil, 0: no connection or no answer */
 	long long integer;

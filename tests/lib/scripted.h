@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server that says what the test tells it to say: for every kind of bad behaviour that a real server cannot
- * be made to show. What no rule matches is answered as a healthy Redis would, with the keys of that
+ * A server whose answers are written by the test: for every kind of bad behaviour that a real server cannot
+ * be made to show. A command that no rule matches is answered as a healthy Redis would, with the keys of that
  * connection.
  */
 #pragma once

@@ -134,7 +134,7 @@ static void expect_wanted(const struct server *server, unsigned index)
 	for (char *at = strtok_r(names, " ", &rest); at != NULL && count < SERVERS_MAX;
 	     at = strtok_r(NULL, " ", &rest))
 		word[count++] = at;
-	/* Valkey tells a version of Redis too, which is none that is asked for. */
+	/* Valkey reports a version of Redis too, which is not the one that is asked for. */
 	const char *name = word[index % count], *dash = strchr(name, '-');
 	snprintf(line, sizeof line, "\n%.*s_version:%s.", (int)(dash - name), name, dash + 1);
 	if (strstr(server_ask(server, &reply, "INFO", "server", NULL), line) == NULL)

@@ -51,15 +51,15 @@ void server_resume(struct server *server);  /* SIGCONT */
 void server_kill(struct server *server);    /* SIGKILL */
 void server_restart(struct server *server); /* the same addresses, an empty data set */
 
-/* Its wall clock is off by as much from now on; INT64_MIN: it stands still. Only where $REDLOCK_CLOCK names
- * what is loaded into servers for that. */
+/* Sets the server's wall clock off by as much from now on; INT64_MIN: it stands still. Works only where
+ * $REDLOCK_CLOCK names the library that is loaded into servers for that. */
 void server_set_clock(const struct server *server, int64_t off_ns);
 
 /* Sends one command over a fresh connection and returns the reply's text, "" without one. */
 const char *server_call(const struct server *server, const struct raw_arg *args, size_t count,
                         struct raw_reply *ret_reply);
 
-/* The same for words; the list ends with NULL. */
+/* As server_call(), for words; the list ends with NULL. */
 const char *server_ask(const struct server *server, struct raw_reply *ret_reply, const char *word, ...)
     __attribute__((sentinel));
 

@@ -204,7 +204,7 @@ static void turn(struct talk *t)
 		t->peer->ended_in_order++;
 		t->over = true;
 	} else if (error != SSL_ERROR_WANT_READ && !t->over) {
-		shutdown(t->fd, SHUT_WR); /* behind the alert */
+		shutdown(t->fd, SHUT_WR); /* after the alert */
 		wait_for_end(t);
 	} else if (!t->over) {
 		receive(t);

@@ -27,7 +27,7 @@ struct tlspeer_plan {
 	size_t chunk;         /* so many bytes at a time, in both directions; 0: what there is */
 	size_t stall_after;   /* AFTER(n): silence when n bytes were sent; 0: not at all */
 	size_t cut_after;     /* AFTER(n): the end then */
-	size_t damage_at;     /* AFTER(n): the byte behind n others is changed on its way */
+	size_t damage_at;     /* AFTER(n): the byte after n others is changed on its way */
 	bool stall_in_answer; /* silence in the middle of its first answer */
 	unsigned close_after; /* so many answers, in order; 0: never */
 };

@@ -38,7 +38,7 @@ MANY_ROWS = [
 	("several: a place that it has no more", 51, MANY, "l->placed = false;", ""),
 	("several: a gate that is won is kept for long", 51, "src/core/enter.c",
 		"possible &= !l->handed && !rl_policy_of(l)->several;", "possible &= !l->handed;"),
-	("several: other handles of the client stand behind it", 51, "src/places.c",
+	("several: other handles of the client wait for it", 51, "src/places.c",
 		"return policy->shares || policy->several;", "return policy->shares;"),
 	("several: one name twice", 51, LIFE, "memcmp(name->bytes, names->list[j].bytes, name->len) == 0)", "false)"),
 	("several: a claim that the server has forgotten is not asked again", 51, SUBMIT,

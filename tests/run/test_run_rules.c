@@ -66,7 +66,7 @@ static FILE *open_page(const char *section)
 	return page;
 }
 
-/* The next row of the table of this section, behind its two lines of head. False: the table has ended. */
+/* The next row of the table of this section, after its two header lines. False: the table has ended. */
 static bool next_row(FILE *page, char *line, size_t size)
 {
 	while (fgets(line, (int)size, page)) {

@@ -21,7 +21,7 @@ static bool nest(const char *token, enum runs_kind kind, const char *name, const
 	return prepared != NULL;
 }
 
-TEST(what_is_written_is_read_nearest_first)
+TEST(runs_are_read_nearest_first)
 {
 	char odd[] = "x, y\n|%41", umlaut[] = "\xc3\xa4", *further[] = {odd, umlaut};
 	const struct text_list also = {further, COUNT(further)};
@@ -66,7 +66,7 @@ TEST(it_has_an_end_and_forgets_the_furthest)
 	assert_false(nest("token", RUNS_PLAIN, name, &none));
 }
 
-TEST(what_is_no_list_is_none)
+TEST(a_malformed_list_is_empty)
 {
 	static const char *const lists[] = {"",
 	                                    " ",
@@ -97,7 +97,7 @@ TEST(what_is_no_list_is_none)
 	assert_true(runs_has(&run, NULL, "a") && !runs_has(&run, NULL, "%") && !runs_has(&run, NULL, "b"));
 }
 
-/* Under a sanitizer: nothing behind its end is read. */
+/* Under a sanitizer: nothing after its end is read. */
 TEST(whatever_bytes_it_has)
 {
 	static const char some[] = "t,plain,0,1,2,a%4, 9\xff\nshared";

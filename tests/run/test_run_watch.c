@@ -25,7 +25,7 @@ static int64_t due(const struct watch *watch, uint64_t deadline)
 	return at == UINT64_MAX ? NEVER : (int64_t)(at / ms);
 }
 
-/* What happens at this time: the actions, 0 for none. */
+/* The actions at this time, 0 for none. */
 static unsigned at(struct watch *watch, uint64_t now, uint64_t deadline)
 {
 	enum guard_event event;
@@ -60,7 +60,7 @@ TEST(a_renewal_moves_both)
 	assert_int_equal(due(&watch, 40000), 35000);
 }
 
-TEST(a_renewal_behind_term_does_not_delay_kill)
+TEST(a_renewal_after_term_does_not_delay_kill)
 {
 	struct watch watch = running(ON_LOSS_KILL);
 
@@ -158,7 +158,7 @@ TEST(without_a_command_there_is_nothing_to_stop)
 	assert_int_equal(watch_step(&watch, watch_orphaned(&watch), 0), GUARD_DO_EXIT);
 }
 
-/* Not when it would get TERM at once; with warn, not behind the end. */
+/* The command is not started if it would get TERM at once; with warn, not after the end. */
 TEST(a_command_is_not_started_to_be_stopped)
 {
 	for (enum on_loss mode = ON_LOSS_KILL; mode <= ON_LOSS_WARN; mode++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is below dial.c in its test: sockets, a poller and lookups that do what these variables say, and write
- * down in log_text what is done with them. */
+/* The layer below dial.c in its test: sockets, a poller and lookups that do what these variables say, and log
+ * in log_text the calls that they get. */
 #pragma once
 
 #include "net/dial.h"
@@ -99,7 +99,8 @@ static const struct fake_world world = {.wrong = wrong,
                                         .found = found,
                                         .left = left};
 
-/* What the poller watches of an address: of the newest connection, as nobody closes those that were taken. */
+/* The descriptor of an address that the poller watches: of the newest connection, as nobody closes those that
+ * were taken. */
 static const struct fake_fd *watched(char letter)
 {
 	for (unsigned i = FAKE_FDS; i-- > 0;)

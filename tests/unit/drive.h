@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Drives the core under virtual time and keeps what it says as text: one trace line per step, with the error
- * of a refused operation behind it. Votes of one moment that change nothing but the count are told in the
- * line of the one behind them. A scenario is a list of calls, then drive_expect() with the whole text.
+ * of a refused operation after it. Votes of one moment that change nothing but the count share a line with
+ * the next one. A scenario is a list of calls, then drive_expect() with the whole text.
  */
 #pragma once
 
@@ -25,10 +25,11 @@ struct drive {
 	const uint8_t *order; /* of the nodes, given with every event; NULL: as numbered */
 	uint64_t entropy; /* given with every event: the retry delay is retry_min + entropy % (max - min + 1) */
 	uint32_t hears;   /* given with every event: a bit for each node where a place is of use */
+	uint32_t twins;   /* bit per node: these nodes are one server */
 	bool anonymous;   /* there are nodes that do not say who they are */
 	char text[16384];
 	size_t used, line; /* and where its last line begins */
-	bool quiet;        /* that is a vote that changed nothing else: another may stand behind it */
+	bool quiet;        /* that is a vote that changed nothing else: another may follow it */
 };
 
 /* The rules of most scenarios: a majority of `node_count`, TTL 30 s, node timeout 200 ms, drift 1 % + 2 ms
@@ -44,7 +45,7 @@ void drive_init(struct drive *d, const struct rl_rules *rules);
 /* Starts, and acquires at 0 ms with the votes of a quorum. The text is forgotten; the round is #1. */
 void drive_hold(struct drive *d, const struct rl_rules *rules);
 
-/* The same, as values. */
+/* As the functions above, as values. */
 struct drive drive_idle(struct rl_rules rules);
 struct drive drive_held(struct rl_rules rules);
 
@@ -73,6 +74,7 @@ void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_v
 /* Answers of nodes 0, 1, 2 ... in this order: Y yes, N no, C closed, D down, O out of memory, P no
  * permission, G garbage, . none. */
 void drive_votes(struct drive *d, const char *votes);
+enum redlock_vote_code drive_vote(char letter);
 
 /* Nodes 0, 1, 2 ... say yes with these fencing numbers, or are in quarantine for so many ms: "7,5,-"; a dash:
  * no answer. */

@@ -48,6 +48,22 @@ static bool executed(enum redlock_vote_code vote)
 	       vote == REDLOCK_VOTE_DUPLICATE;
 }
 
+/* One server has one vote in a round: that of the first of its names, but a yes goes before a no. */
+static enum redlock_vote_code vote_of_server(struct ledger *l)
+{
+	enum redlock_vote_code code = l->event.vote.code;
+	bool yes = code == REDLOCK_VOTE_YES, definite = yes || code == REDLOCK_VOTE_NO;
+	for (unsigned i = 0; definite && i < l->lock.rules->node_count; i++) {
+		if ((l->event.twins >> i & 1) == 0)
+			continue;
+		if (l->votes[i] == REDLOCK_VOTE_YES || (l->votes[i] == REDLOCK_VOTE_NO && !yes))
+			return REDLOCK_VOTE_DUPLICATE;
+		if (l->votes[i] == REDLOCK_VOTE_NO)
+			l->votes[i] = REDLOCK_VOTE_DUPLICATE;
+	}
+	return code;
+}
+
 static void note_vote(struct ledger *l)
 {
 	const struct rl_event *e = &l->event;
@@ -57,18 +73,19 @@ static void note_vote(struct ledger *l)
 		return; /* a node has one vote, in a round that there was */
 	l->answered[e->seq % LEDGER_ROUNDS] |= 1u << e->node;
 	if (e->seq == l->seq)
-		l->votes[e->node] = e->vote.code;
+		l->votes[e->node] = vote_of_server(l);
 	if (e->seq == l->claim_seq && e->vote.code == REDLOCK_VOTE_YES) {
 		unsigned at = e->operation == RL_OP_ENTER ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
 		l->told[e->node] = e->vote.number_count > at && e->vote.numbers[at] > 0 ? e->vote.numbers[at] : 0;
-		if (l->rules.policy == &rl_kinds[RL_KIND_FENCED] && l->told[e->node] == 0 && e->seq == l->seq)
+		if (l->rules.policy == &rl_kinds[RL_KIND_FENCED] && l->told[e->node] == 0 && e->seq == l->seq &&
+		    l->votes[e->node] == REDLOCK_VOTE_YES)
 			l->votes[e->node] = REDLOCK_VOTE_GARBAGE;
 	}
 	if (e->seq == l->claim_seq && !executed(e->vote.code))
 		l->may_exist &= ~(1u << e->node);
 }
 
-/* Who takes the lock by ENTER leaves the queue. */
+/* A waiter that takes the lock by ENTER leaves the queue. */
 static void note_place(struct ledger *l)
 {
 	const struct rl_event *e = &l->event;
@@ -238,7 +255,10 @@ static void check_refusal(const struct ledger *l)
 	if (l->fx.done != REDLOCK_OP_ACQUIRE || l->fx.result == 0 || l->fx.result == REDLOCK_E_CANCELLED)
 		return;
 	if (l->fx.result == REDLOCK_E_DUPLICATE) {
-		must(l, l->event.vote.code == REDLOCK_VOTE_DUPLICATE);
+		unsigned duplicates = 0;
+		for (unsigned i = 0; i < l->lock.rules->node_count; i++)
+			duplicates += l->votes[i] == REDLOCK_VOTE_DUPLICATE;
+		must(l, duplicates > l->lock.rules->node_count - l->lock.rules->quorum);
 		return;
 	}
 	if (l->before.phase >= RL_LOOKING && l->before.phase != RL_RAISING) {
@@ -336,7 +356,8 @@ static uint32_t proven(const struct ledger *l)
 	return nodes;
 }
 
-/* The same token once more: never behind a release of it, nor where a SET of it may be on its way. */
+/* A token may be asked for a second time, but never after a release of it, nor where a SET of it may be on
+ * its way. */
 static void check_again(const struct ledger *l)
 {
 	bool enters = l->before.phase == RL_ACQUIRING && l->before.stage != RL_STAGE_ALL;
@@ -348,7 +369,7 @@ static void check_again(const struct ledger *l)
 			must(l, redlock_vote_kind(l->votes[i]) == REDLOCK_KIND_NO);
 }
 
-/* What is sent, when, and to whom. */
+/* Checks which requests are sent, when, and to which nodes. */
 static void check_send(const struct ledger *l)
 {
 	uint32_t all = (1u << l->lock.rules->node_count) - 1;

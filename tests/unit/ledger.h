@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must hold after every step of the core, whatever came before. The ledger keeps its own books of
- * tokens, votes and calls, and does its own arithmetic; whoever throws the dice (a seeded generator, a
- * fuzzer) steps the core through it. It needs nothing but the core: no test framework, no clock.
+ * Invariants that hold after every step of the core, in any history. The ledger keeps its own books of
+ * tokens, votes and calls, and does its own arithmetic; a seeded generator or a fuzzer steps the core through
+ * it. It needs nothing but the core: no test framework, no clock.
  */
 #pragma once
 
@@ -48,7 +48,7 @@ struct ledger {
 	uint32_t entered;                 /* bit per node: that SET was an ENTER, */
 	uint32_t places;                  /* and bit per node: its queue may have our place */
 
-	/* What was visited, over all runs. */
+	/* The states and results that were visited, over all runs. */
 	unsigned long counts[RL_RAISING + 1]; /* steps by phase */
 	unsigned long done[REDLOCK_OP_PROBE + 1][2];
 	unsigned long lost;

@@ -160,7 +160,7 @@ static inline void expect_left(void)
 	}
 }
 
-/* It comes back by itself within so many ms, not before it is due. */
+/* The listener comes back by itself within so many ms, not before it is due. */
 static inline void comes_back_within(uint64_t ms)
 {
 	uint32_t before = wires.count;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One node under test, a real poller, and at the other end of a real Unix socket the test itself as the
- * server: it accepts, looks at what was said, and answers by hand. Time is the test's.
- *
- * What the node says is shown as one line per command, with scripts by name:
+ * server: it accepts, reads the commands, and answers by hand. Time is the test's. The node's commands are
+ * shown as one line each, with scripts by name:
  *     CLIENT ID
  *     SET job token1 NX PX 30000
  *     EVAL release 1 job token1
- * What it answers to the client is shown as "acquire #1 YES", in the order of the answers.
+ * Its answers to the client are shown as "acquire #1 YES", in their order.
  */
 #pragma once
 
@@ -35,18 +34,19 @@ struct scene {
 #define NO_NATIVE "*2\r\n*-1\r\n*-1\r\n" /* to the last of these: it has neither */
 
 /* Listens on a fresh socket and opens a node for it; `before` goes before the path in its URL ("user:pw@"),
- * `after` behind it ("?db=3"). Nothing connects yet. There is one scene at a time. */
+ * `after` comes after it ("?db=3"). Nothing connects yet. There is one scene at a time. */
 struct scene *scene_open(const char *before, const char *after);
 void scene_close(struct scene *s);
 
-/* The same with what nearly all begin with: it is connected, and greeted with this id of the client. */
+/* As scene_open(), with the usual beginning: the node is connected, and greeted with this id of the client.
+ */
 struct scene *scene_connected(int client_id);
 
 /* Both, and then plays this (scene_play). */
 struct scene *scene_begin(const char *before, const char *after, const char *script);
 struct scene *scene_begin_connected(int client_id, const char *script);
 
-/* One that is closed at the end of its block: own_scene *s = scene_open("", ""). */
+/* A scene that is closed at the end of its block: own_scene *s = scene_open("", ""). */
 #define own_scene __attribute__((cleanup(scene_end))) struct scene
 static inline void scene_end(struct scene **s)
 {
@@ -69,13 +69,13 @@ void scene_hang_up(struct scene *s);
 /* The peer says this; then the node takes a turn. */
 void scene_say(struct scene *s, const char *bytes);
 
-/* What the node has said since the last time, as text. A part of a command stays for the next time. */
+/* The node's commands since the last call, as text. A part of a command stays for the next call. */
 const char *scene_heard(struct scene *s);
 
-/* The same as bytes, appended to `heard`. */
+/* Appends the node's bytes to `heard`. */
 void scene_listen(struct scene *s);
 
-/* What the node has answered since the last time. */
+/* The node's answers since the last call. */
 const char *scene_answers(struct scene *s);
 
 /* Asks the node: the name is "job", the token "token" and the slot's number; `seq` 0: nobody waits. Returns
@@ -86,7 +86,7 @@ enum redlock_vote_code scene_submit(struct scene *s, enum redlock_operation oper
 /* A release that is owed. */
 enum redlock_vote_code scene_owe(struct scene *s, unsigned slot, uint32_t seq);
 
-/* One with a name of so many bytes, for slot 1 as #1. */
+/* Asks with a name of so many bytes, for slot 1 as #1. */
 enum redlock_vote_code scene_large(struct scene *s, enum redlock_operation operation, size_t name_size,
                                    bool owed);
 
@@ -96,9 +96,9 @@ void scene_narrow(struct scene *s, int bytes);
 /* Any request. */
 enum redlock_vote_code scene_request(struct scene *s, const struct rl_request *request);
 
-/* Some of these in order, and what the client does with the node meanwhile, as in "connect; greet 7; acquire
- * 1 #2; owe 1 #0; hear; pass 200; hang up; turn": `hear` and `take` forget what the node has said and
- * answered, `pass` and `now` only set the time, `due` sets it to the node's deadline. A number behind # is a
+/* Plays steps in order: calls of these functions, and of the node by its client, as in "connect; greet 7;
+ * acquire 1 #2; owe 1 #0; hear; pass 200; hang up; turn". `hear` and `take` forget the node's commands and
+ * answers, `pass` and `now` only set the time, `due` sets it to the node's deadline. A number after # is a
  * request's `seq`. */
 void scene_play(struct scene *s, const char *script);
 

@@ -199,7 +199,7 @@ TEST(shapes_of_scripts)
 	}
 }
 
-/* Its numbers are the vote's; what was not executed has none. */
+/* An answer's numbers are the vote's; an answer to a request that was not executed has no numbers. */
 TEST(shapes_of_enter)
 {
 	struct rl_reply_value one = {.type = RL_REPLY_INTEGER, .integer = 1}, none = {.type = RL_REPLY_INTEGER};
@@ -242,7 +242,7 @@ static enum redlock_vote_code vote_of_words(const char *words, struct rl_vote *r
 	return ret->code;
 }
 
-/* The numbers of an array, and the text behind them, as one text. */
+/* The numbers of an array, and the text after them, as one text. */
 TEST(words_of_a_claim)
 {
 	static const char *const bad[] = {"",           "1",          "1 7 0 12",    "1 7 0 12t",  "x 7 0 0 t",

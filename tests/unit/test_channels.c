@@ -110,7 +110,7 @@ TEST(publish_by_command)
 	expect_arrived(0, MESSAGE);
 }
 
-TEST(what_a_subscriber_may_send)
+TEST(commands_of_a_subscriber)
 {
 	expect_answer(0, "PING", "+PONG\r\n");
 	asks(0, "SUBSCRIBE a");
@@ -143,7 +143,7 @@ TEST(not_permitted)
 #define TOLD(event) "*3\r\n$7\r\nmessage\r\n$16\r\n__keyspace@0__:k\r\n" event "\r\n"
 
 /* As redis-server does with `notify-keyspace-events Kgx`, whoever may publish. */
-TEST(what_becomes_of_keys)
+TEST(events_of_keys)
 {
 	redis.publish_denied = redis.keys_denied = true;
 	assert_int_equal(strncmp(asks(0, "SUBSCRIBE __keyspace@0__:k"), "-NOPERM", 7), 0);
@@ -163,7 +163,7 @@ TEST(what_becomes_of_keys)
 	}
 }
 
-/* Its receiver counts all the same. */
+/* The receiver of a closed session counts all the same. */
 TEST(fates)
 {
 	asks(0, "SUBSCRIBE a");

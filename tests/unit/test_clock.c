@@ -97,7 +97,7 @@ TEST(a_clock_that_is_set_forward_is_a_leap)
 		expect_leap(cases[i].ms, cases[i].set_ns, cases[i].want_ns);
 }
 
-/* An interruption between two readings is none, however long; nor is the one after it. */
+/* An interruption between two readings is no leap, however long; nor is the reading after it. */
 TEST(an_interruption_is_no_leap)
 {
 	late_ns[0] = late_ns[1] = 0;

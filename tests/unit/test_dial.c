@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a node is dialled: which addresses are tried when, and when its name is looked up. Sockets, poller and
- * lookups are the test's. What dial.c does with them is one line each: "look up", "try a", "drop a"; an
- * address is a letter. What it says is one line too: "> nothing".
+ * lookups are the test's. Each call of dial.c is one line: "look up", "try a", "drop a"; an address is a
+ * letter. Each result is one line too: "> nothing".
  */
 #include "net/dial.h"
 
@@ -66,7 +66,7 @@ static void lookup_fails(const char *why, bool certain)
 	told(rl_dial_ready(&dial, *lookup_id, RL_READABLE, now_ns));
 }
 
-/* What is known of the name is this: the race for it begins. */
+/* The name has these addresses: the race for it begins. */
 static void race(const char *letters)
 {
 	named();
@@ -219,7 +219,7 @@ TEST(cannot_be_watched)
 	assert_string_equal(dial.failure_text, "Cannot allocate memory");
 }
 
-/* What was reported of a descriptor that is closed by now, and readiness that says nothing. */
+/* Reports about a descriptor that is closed by now, and readiness without a result. */
 TEST(stale_reports)
 {
 	race("ab");

@@ -85,7 +85,7 @@ TEST(messages)
 	expect_woken("3@1 4@1 ");
 }
 
-TEST(message_behind_the_confirmation)
+TEST(message_after_the_confirmation)
 {
 	listener_opens();
 	says(RUN_ID("1") SUBSCRIBED MESSAGE("$1\r\n9"));
@@ -204,7 +204,7 @@ TEST(keys_are_refused)
 	assert_true(follow(true));
 }
 
-/* It answers within a second, and to what it was asked. */
+/* The server answers within a second, and to the question. */
 TEST(keys_and_a_server_that_fails)
 {
 	static const char *const answers[] = {
@@ -233,7 +233,7 @@ TEST(keys_and_a_server_that_fails)
 
 /* ---- which server ---- */
 
-/* Two processes behind one address, as while one takes over from the other. */
+/* Two processes share one address, as while one takes over from the other. */
 TEST(another_server_answers)
 {
 	static const unsigned most_ms[] = {100, 200, 400, 800, 1600, 3000, 3000};
@@ -270,7 +270,7 @@ TEST(first_link_ends_and_comes_back)
 	expect_woken("7@1 ");
 }
 
-/* It was restarted, or its name has moved: the subscription is at the wrong place. */
+/* The server was restarted, or its name has moved: the subscription is at the wrong place. */
 TEST(first_link_meets_another_server)
 {
 	listener_stands();

@@ -44,7 +44,7 @@ TEST(refused)
 	listener_stands();
 }
 
-/* What a busy server says is no refusal. */
+/* The error of a busy server is no refusal. */
 TEST(refused_for_a_moment)
 {
 	listener_opens();
@@ -80,7 +80,7 @@ TEST(refused_until_the_credentials_are_others)
 
 /* ---- new credentials ---- */
 
-/* Who has subscribed cannot log in again: a new connection does, and the old one is left at once. */
+/* A subscribed connection cannot log in again: a new connection does, and the old one is left at once. */
 TEST(new_credentials)
 {
 	listener_stands();
@@ -188,7 +188,7 @@ TEST(lingers)
 	assert_int_equal(client->nodes.listening, 0);
 }
 
-/* What was reported of the one before concerns nobody. */
+/* Late reports about the previous connection are ignored. */
 TEST(ids_are_not_used_again)
 {
 	uint32_t before = 0;

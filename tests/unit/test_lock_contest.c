@@ -238,7 +238,7 @@ static unsigned rounds_without_a_winner(struct rl_rules (*make)(unsigned nodes),
 	return without;
 }
 
-/* What a try was before splits were told from holders, and is for the caller's own value. */
+/* A single try, as before splits were told from holders, and as with the caller's own value. */
 static struct rl_rules one_attempt(unsigned nodes)
 {
 	struct rl_rules rules = drive_rules(nodes);
@@ -257,7 +257,7 @@ TEST(exactly_one_wins_without_queries)
 	assert_int_equal(rounds_without_a_winner(drive_rules, DENIED), 0);
 }
 
-/* And where contenders do not agree on which node is the first. */
+/* Exactly one wins also where contenders do not agree on which node is the first. */
 TEST(exactly_one_wins_in_any_order)
 {
 	assert_int_equal(rounds_without_a_winner(drive_rules, DISAGREE), 0);

@@ -32,7 +32,7 @@ static struct drive placed_elsewhere(void)
 	return d;
 }
 
-/* Won with others behind it. */
+/* The lock is won while others wait after it. */
 static struct drive held_before_others(void)
 {
 	struct drive d = placed(3);
@@ -45,7 +45,7 @@ static struct drive held_before_others(void)
 /* ---- at the gate ---- */
 
 SCENARIO(
-    a_gates_no_leaves_nothing_behind, drive_idle(drive_waiting_rules(3, 60000)),
+    a_gates_refusal_leaves_no_key, drive_idle(drive_waiting_rules(3, 60000)),
     "acquire; votes NNN; at 1; tick; at 2; votes N",
     "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
     "[    0.000] acquiring: reply #1 node 0 NO, 1 NO -> paused NN. until 0.000 | send release #0 owed 4\n"
@@ -109,7 +109,7 @@ SCENARIO(gates_that_fail_are_passed_over, refused(3, 7),
          "[    3.000] acquiring: reply #4 node 2 DOWN -> paused ..- until 53.000 | send leave #0 quits bars "
          "owed 7\n")
 
-/* It was slow for a moment, and those with more patience still wait there. Once a second. */
+/* The gate was slow for a moment, and waiters with more patience are still there. Asks it once a second. */
 TEST(a_gate_that_answers_late_is_the_gate_again)
 {
 	struct drive d = refused(3, 7);
@@ -148,8 +148,7 @@ TEST(a_gate_that_was_passed_over_is_tried_again)
 	assert_true(d.now_ns >= rl_time_ms(1001) && d.fx.nodes == 1);
 }
 
-/* It may have a key that nobody holds by any more. Once a second is enough; the second in line leaves it to
- * the first. */
+/* The gate may have an orphaned key. Once a second is enough; the second in line leaves it to the first. */
 TEST(the_first_in_line_looks_past_the_gate)
 {
 	static const struct {
@@ -174,7 +173,7 @@ TEST(the_first_in_line_looks_past_the_gate)
 /* ---- turns ---- */
 
 SCENARIO(
-    who_is_woken_asks_all_at_once, placed(5), "at 9; wake 0; at 10; votes YYY",
+    a_woken_waiter_asks_all_at_once, placed(5), "at 9; wake 0; at 10; votes YYY",
     "[    9.000] paused: wake node 0 -> acquiring ..... | send acquire #3 by the queue ttl 30000.000\n"
     "[   10.000] acquiring: reply #3 node 0 YES -> acquiring Y....\n"
     "[   10.000] acquiring: reply #3 node 1 YES, 2 YES -> held YYY.. until 29707.000 | done acquire OK\n")
@@ -219,9 +218,9 @@ static struct rl_event told_of_waiters(const struct drive *d)
 	                         .vote = {.code = REDLOCK_VOTE_YES, .number_count = 1, .numbers = {2}}};
 }
 
-/* One that comes late, when the next acquire has begun, is not forgotten with its grant: who asks again at
- * once overtakes once more, not for ever. */
-TEST(who_hears_late_of_waiters_remembers_it)
+/* A report of waiters that comes late, when the next acquire has begun, is remembered after its grant: a
+ * client that asks again at once overtakes once more, not for ever. */
+TEST(a_late_report_of_waiters_is_remembered)
 {
 	struct drive d = drive_held(drive_waiting_rules(3, 60000));
 	drive_release(&d);
@@ -232,7 +231,7 @@ TEST(who_hears_late_of_waiters_remembers_it)
 	drive_tells(&d, "release", "[    0.000] held: release -> releasing ... | send leave #4 owed 7\n");
 }
 
-TEST(who_hears_of_waiters_goes_by_the_gate)
+TEST(a_report_of_waiters_leads_to_the_gate)
 {
 	struct drive d = drive_held(drive_waiting_rules(3, 60000));
 	d.hears = 1;
@@ -244,7 +243,7 @@ TEST(who_hears_of_waiters_goes_by_the_gate)
 }
 
 /* Without a queue they pause as those who poll. */
-TEST(who_was_refused_does_not_overtake)
+TEST(a_refused_client_does_not_overtake)
 {
 	struct drive d = refused(3, 0);
 	drive_play(&d, "votes Y; votes .Y; release; votes YY; at 100; forget");
@@ -254,7 +253,7 @@ TEST(who_was_refused_does_not_overtake)
 }
 
 /* Another handle of this client was first. */
-TEST(who_is_behind_asks_nobody)
+TEST(a_queued_handle_asks_nobody)
 {
 	struct drive d = placed(3);
 	struct rl_event tick = {.kind = RL_EV_TICK, .behind_ns = UINT64_MAX};
@@ -293,8 +292,9 @@ static void lose_key(struct drive *d, unsigned node)
 	drive_step(d, (struct rl_event){.kind = RL_EV_WAKE, .node = node, .gone = true});
 }
 
-/* At once, but not sooner than it would ask if nothing changed; and behind all that comes in this moment. */
-TEST(whose_key_is_gone_is_asked_for)
+/* At once, but not sooner than the waiter would ask if nothing changed; and after all messages of this
+ * moment. */
+TEST(a_key_that_is_gone_is_asked_for)
 {
 	static const uint64_t rows[][2] = {{3, 9}, {500, 500}}; /* told, asks */
 	for (unsigned i = 0; i < COUNT(rows); i++) {
@@ -313,7 +313,7 @@ TEST(whose_key_is_gone_is_asked_for)
 }
 
 /* A release said more; it is not the first; it has asked; or the key was its own. */
-TEST(whose_key_is_gone_does_not_matter)
+TEST(when_a_key_that_is_gone_does_not_matter)
 {
 	struct drive d = first_in_line();
 	drive_at(&d, 500);
@@ -336,7 +336,7 @@ TEST(whose_key_is_gone_does_not_matter)
 }
 
 /* Only the first, when that is not about to change. */
-TEST(who_hears_of_the_key)
+TEST(the_first_in_line_hears_of_the_key)
 {
 	struct drive d = first_in_line();
 	assert_false(rl_enter_follows(&d.lock, rl_time_ms(100)));
@@ -394,7 +394,7 @@ SCENARIO(a_turn_at_an_old_gate_goes_on, placed_elsewhere(), "at 3; wake 0; at 4;
 
 /* The message may have been lost: it asks at once, and where nothing is heard by a plain SET. Its place is
  * still there. */
-TEST(what_is_not_heard_is_asked_for)
+TEST(a_waiter_without_messages_asks)
 {
 	struct drive d = placed(3);
 	struct rl_event deaf = {.kind = RL_EV_WAKE, .deaf = true, .node = 1};
@@ -411,7 +411,7 @@ TEST(what_is_not_heard_is_asked_for)
 	assert_true(d.fx.send == RL_OP_LEAVE && d.fx.quits && d.fx.nodes == 1);
 }
 
-/* Of an acquire that is over by now. */
+/* The turn of an acquire that is over by now. */
 TEST(an_old_turn_goes_on)
 {
 	struct drive d = placed(3);
@@ -480,7 +480,7 @@ TEST(polls_are_seldom_where_there_is_a_queue)
 	}
 }
 
-/* Those behind it come by chance, a little later. */
+/* The waiters after it come by chance, a little later. */
 TEST(the_first_asks_when_the_key_expires)
 {
 	for (int place = 1; place <= 2; place++) {
@@ -493,7 +493,7 @@ TEST(the_first_asks_when_the_key_expires)
 	}
 }
 
-/* Who has no place sees no changes. */
+/* A waiter without a place sees no changes. */
 TEST(polls_without_a_queue_are_more_frequent)
 {
 	static const uint64_t polls[][2] = {{2, 2}, {200, 2}, {1024, 8}, {10240, 80}, {58000, 453}};
@@ -506,7 +506,7 @@ TEST(polls_without_a_queue_are_more_frequent)
 	}
 }
 
-/* What the acquire says at its end is what a quorum says. */
+/* The result of the acquire is the result of a quorum. */
 TEST(the_last_try_asks_all)
 {
 	struct drive d = drive_idle(drive_waiting_rules(3, 500));

@@ -20,8 +20,8 @@ SCENARIO(
     "[   10.000] acquiring: reply #1 node 0 YES, 1 YES -> raising Y.. | send raise #1 again to 2 number 7\n"
     "[   20.000] raising: reply #1 node 1 YES -> held YY. until 29698.000 number 7 | done acquire OK\n")
 
-/* A third node that agrees is as good as one that was raised; one that is behind is raised as well; one that
- * is ahead is no vote for this number. */
+/* A third node that agrees is as good as one that was raised; a node with a lower number is raised as well; a
+ * node with a higher one has no vote for this number. */
 SCENARIO(
     late_votes_count_for_the_number, drive_begin(fenced(7), "acquire; yes 9,5,5,5; forget"),
     "at 10; yes -,-,-,-,9,3,12; at 20; yes -,9; at 30; yes -,-,-,-,-,9",
@@ -31,7 +31,7 @@ SCENARIO(
     "[   20.000] raising: reply #1 node 1 YES -> raising YY..Y.Y\n"
     "[   30.000] raising: reply #1 node 5 YES -> held YY..YYY until 29698.000 number 9 | done acquire OK\n")
 
-/* Votes of one moment: a quorum that agrees needs nobody who is ahead or behind. */
+/* Votes of one moment: a quorum that agrees does not need the nodes with higher or lower numbers. */
 TEST(a_quorum_that_agrees_is_enough)
 {
 	static const uint64_t told[] = {9, 5, 7, 7, 7};
@@ -49,7 +49,7 @@ TEST(a_quorum_that_agrees_is_enough)
 }
 
 /* The key went meanwhile: who took it has counted on, and what is left of ours is given back everywhere. */
-SCENARIO(what_cannot_be_raised_is_given_back, drive_begin(fenced(3), "acquire; yes 7,5,5; forget"),
+SCENARIO(a_number_that_cannot_be_raised_is_given_back, drive_begin(fenced(3), "acquire; yes 7,5,5; forget"),
          "votes .N; at 10; votes ..N",
          "[    0.000] raising: reply #1 node 1 NO -> raising YN.\n"
          "[   10.000] raising: reply #1 node 2 NO -> idle YNN | send release #0 owed 1 | done acquire BUSY\n")
@@ -65,7 +65,7 @@ SCENARIO(silence_is_no_vote, drive_begin(fenced(3), "acquire; at 10; yes 7,5; fo
 
 /* A node with more than the number, when no other can vote for it. */
 SCENARIO(
-    who_is_ahead_is_no_vote, drive_begin(fenced(3), "acquire; yes 7,5,9; forget"), "votes .C",
+    a_node_that_is_ahead_has_no_vote, drive_begin(fenced(3), "acquire; yes 7,5,9; forget"), "votes .C",
     "[    0.000] raising: reply #1 node 1 CLOSED -> idle Y-Y | send release #0 owed 7 | done acquire BUSY\n")
 
 /* The node that failed to raise has the key all the same, and owes a release. */
@@ -73,7 +73,7 @@ SCENARIO(
     an_error_leaves_the_key, drive_begin(fenced(3), "acquire; votes ..O; yes 7,5; forget"), "votes .O",
     "[    0.000] raising: reply #1 node 1 OOM -> idle Y-- | send release #0 owed 3 | done acquire NOQUORUM\n")
 
-/* The validity is looked at behind the second round too. */
+/* The validity is checked after the second round too. */
 /* Nor is one that scripts cannot count on from: raised, it would be the last one. */
 TEST(no_number_is_no_vote)
 {
@@ -145,7 +145,7 @@ TEST(waiters_are_raised_too)
 	drive_play(&d, "acquire; votes NNN; until 3");
 	assert_int_equal(d.lock.stage, RL_STAGE_GATE);
 	assert_true(d.fx.stands && d.fx.offered_ns == 0);
-	drive_gate(&d, REDLOCK_VOTE_YES, 1, 7, 0); /* the number is in the place of the PTTL */
+	drive_gate(&d, REDLOCK_VOTE_YES, 1, 7, 0); /* the number stands where a "no" has the PTTL */
 	drive_play(&d, "yes -,5,5");
 	assert_true(d.lock.phase == RL_RAISING && d.fx.send == RL_OP_RAISE && d.fx.enter == 0);
 	assert_false(d.fx.stands);

@@ -59,7 +59,7 @@ TEST(a_quorum_must_be_heard)
 }
 
 /* Else it would be handed to one who has no use for it any more. */
-TEST(who_needs_nearly_the_whole_ttl_offers_nothing)
+TEST(a_waiter_for_nearly_the_whole_ttl_offers_nothing)
 {
 	for (int picky = 0; picky < 2; picky++) {
 		struct rl_rules rules = drive_waiting_rules(3, 60000);
@@ -71,7 +71,7 @@ TEST(who_needs_nearly_the_whole_ttl_offers_nothing)
 	}
 }
 
-/* The same token, with a new number. */
+/* The offer has the same token, with a new number. */
 TEST(an_offer_is_renewed)
 {
 	struct drive d = offering(3, ALL_OF_3);
@@ -80,8 +80,8 @@ TEST(an_offer_is_renewed)
 	assert_true(d.fx.offered_ns > rl_time_ms(1) && d.lock.offered_ns == rl_time_ms(1));
 }
 
-/* Its messages may be lost: nodes are asked in a way that knows a key of ours. */
-TEST(who_is_deaf_keeps_its_offer)
+/* The waiter's messages may be lost: nodes are asked in a way that recognises a key of ours. */
+TEST(a_deaf_waiter_keeps_its_offer)
 {
 	struct drive d = offering(3, ALL_OF_3);
 	drive_step(&d, (struct rl_event){.kind = RL_EV_WAKE, .deaf = true, .node = 0});
@@ -97,7 +97,7 @@ TEST(who_is_deaf_keeps_its_offer)
 
 /* The last tries ask all nodes, the gate with the place: else that would be in the way. An answer to one
  * without a place does not end it. */
-TEST(who_asks_all_keeps_its_place)
+TEST(a_waiter_that_asks_all_keeps_its_place)
 {
 	struct drive d = offering(3, ALL_OF_3);
 	drive_at(&d, 59999);
@@ -131,7 +131,7 @@ TEST(answers_and_messages_are_votes_of_one_token)
 	assert_true(d.lock.phase == RL_HELD && d.lock.valid_until_ns == rl_time_ms(29698 + 3));
 }
 
-/* It may be older than its number says: as if the message were lost. */
+/* The offer may be older than its number says: it is treated as if the message were lost. */
 TEST(an_offer_from_before_a_leap_is_void)
 {
 	struct drive d = offering(3, ALL_OF_3);
@@ -158,7 +158,7 @@ TEST(a_late_word_is_no_vote_of_a_renewal)
 }
 
 /* At once, where an eighth of the TTL is gone; but not where the caller counts. */
-TEST(what_was_offered_long_ago_is_renewed)
+TEST(an_old_hand_over_is_renewed)
 {
 	struct drive d = handed(500);
 	assert_true(d.lock.renew_at_ns == RL_TIME_NEVER);
@@ -184,8 +184,8 @@ TEST(a_number_that_is_too_old_grants_nothing)
 	assert_true(d.lock.phase == RL_PAUSED || d.lock.phase == RL_IDLE);
 }
 
-/* Those that said nothing are asked, in a way that knows a key of ours; for a node timeout. */
-TEST(what_is_missing_is_asked_for)
+/* The silent nodes are asked, in a way that recognises a key of ours; for a node timeout. */
+TEST(missing_votes_are_asked_for)
 {
 	struct drive d = offering(5, ALL_OF_5);
 	drive_at(&d, 10);
@@ -207,7 +207,7 @@ TEST(what_is_missing_is_asked_for)
 
 /* Not while an answer is on its way: a second question would find the key of the first, and its answer counts
  * or not by chance. */
-TEST(what_is_asked_for_is_not_asked_twice)
+TEST(a_node_with_an_open_question_is_not_asked_again)
 {
 	struct drive d = offering(5, ALL_OF_5);
 	drive_at(&d, 10);
@@ -226,7 +226,7 @@ TEST(what_is_asked_for_is_not_asked_twice)
 
 /* Where servers do not say who they are: it is no second name of another one. Also at nodes that were not
  * heard when the token was offered. */
-TEST(who_was_handed_what_it_refused_is_no_twin)
+TEST(a_hand_over_after_a_refusal_is_no_twin)
 {
 	struct drive d = offering(3, 3);
 	d.anonymous = true;
@@ -252,7 +252,7 @@ TEST(the_others_are_waited_for)
 
 /* ---- what is not wanted ---- */
 
-TEST(what_is_not_wanted_is_declined)
+TEST(an_unwanted_hand_over_is_declined)
 {
 	struct drive d = offering(3, ALL_OF_3);
 	hand(&d, 0, "another", 1);
@@ -269,8 +269,8 @@ TEST(what_is_not_wanted_is_declined)
 	assert_true(d.fx.declines && d.lock.phase == RL_HELD);
 }
 
-/* What is claimed or held is not released because of what a node says, whatever that is. */
-TEST(what_is_lost_is_left_alone)
+/* A token that is claimed or held is not released because of a node's message, whatever it says. */
+TEST(a_hand_over_after_a_loss_is_left_alone)
 {
 	struct drive d = handed(500);
 	drive_play(&d, "at 29699; tick");
@@ -321,7 +321,7 @@ TEST(a_release_hands_over_to_whom_it_was_told_just_now)
 
 /* Everywhere. */
 SCENARIO(
-    who_waits_no_longer_revokes, offering(3, ALL_OF_3), "at 3; cancel",
+    a_waiter_that_leaves_revokes, offering(3, ALL_OF_3), "at 3; cancel",
     "[    3.000] paused: cancel -> idle N.. | send leave #0 quits bars owed 7 | done acquire CANCELLED\n")
 
 TEST(a_failed_attempt_revokes)

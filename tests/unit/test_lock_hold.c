@@ -325,7 +325,8 @@ TEST(a_leap_ends_a_lock_sooner)
 	            "[    1.000] held: clock leapt 1800000000000.000 -> lost YY. | lost\n");
 }
 
-/* What is out is worth so much less. One that would be worth nothing is not granted, and given back. */
+/* Votes that are out are worth so much less. A vote that would be worth nothing is not granted, and given
+ * back. */
 TEST(a_leap_while_votes_are_out)
 {
 	struct drive d = drive_begin_held(drive_rules(3), "at 100; extend 30000; leap 10000; votes YY");

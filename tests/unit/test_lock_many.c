@@ -49,7 +49,7 @@ static struct drive waiting(unsigned name)
 	return d;
 }
 
-/* One that has its place. */
+/* A waiter that has its place. */
 static struct drive standing(unsigned name)
 {
 	struct drive d = waiting(name);
@@ -104,7 +104,7 @@ TEST(without_a_wait_it_is_busy)
 }
 
 /* Woken, it asks all nodes at once: the gate by the queue. */
-TEST(who_is_woken_claims_all)
+TEST(a_woken_waiter_claims_all)
 {
 	struct drive d = standing(2);
 	drive_at(&d, 5);
@@ -121,7 +121,7 @@ TEST(who_is_woken_claims_all)
 	assert_false(d.fx.quits || d.fx.quiet);
 }
 
-/* What the gate has granted late in the wait is waited for no longer than that. */
+/* A gate that has granted late in the wait is waited for no longer than that. */
 TEST(a_turn_ends_with_the_wait)
 {
 	struct drive d = drive_idle(many(100));
@@ -156,8 +156,8 @@ TEST(a_turn_that_is_of_no_use)
 	assert_true(d.fx.enter == 1 && d.fx.stands && d.lock.stage == RL_STAGE_GATE);
 }
 
-/* What other nodes refuse says nothing of the place; and who is refused at the gate, and has the lock by the
- * others, has one that somebody wants. */
+/* Refusals of other nodes say nothing about the place; and a client that the gate refuses, and that gets the
+ * lock by the other nodes, has a lock that somebody wants. */
 TEST(the_gate_alone_tells_of_its_queue)
 {
 	struct drive d = standing(2);
@@ -174,7 +174,7 @@ TEST(the_gate_alone_tells_of_its_queue)
 	assert_true(d.lock.phase == RL_HELD && d.lock.contended);
 }
 
-/* Who was told no name waits for the first one. */
+/* A waiter that was told no name waits for the first one. */
 TEST(a_refusal_that_names_nothing)
 {
 	struct drive d = drive_begin(many(10000), "acquire; votes NNN");
@@ -182,8 +182,8 @@ TEST(a_refusal_that_names_nothing)
 	assert_true(d.lock.obstacle == 0 && d.lock.line == 0);
 }
 
-/* A gate is not waited for by the others: who has won it and not the rest gives back, and comes again by
- * chance. What fails wakes nobody. */
+/* The other waiters do not wait for the gate: a client that has won it and not the rest gives back, and comes
+ * again after a random pause. A failed attempt wakes nobody. */
 TEST(a_gate_is_no_reason_to_insist)
 {
 	for (uint64_t trip_ms = 1; trip_ms <= 40; trip_ms += 39) {
@@ -203,7 +203,7 @@ TEST(a_gate_is_no_reason_to_insist)
 }
 
 /* Nor for nodes that are silent: others want what the gate has given. Only where all have time to answer. */
-TEST(who_is_silent_is_not_waited_for_behind_a_refusal)
+TEST(silent_nodes_are_not_waited_for_after_a_refusal)
 {
 	for (uint64_t trip_ms = 1; trip_ms <= 40; trip_ms += 39) {
 		struct drive d = waiting(1);
@@ -235,8 +235,8 @@ TEST(another_line_begins_with_its_own_gate)
 	assert_true(d.lock.line == 1 && d.lock.passed == 0 && !d.lock.back);
 }
 
-/* What it leaves behind at the end of its wait, and what it answers a message that comes late, is the release
- * of all: it gives up the place, and the turn goes on. */
+/* The request at the end of its wait, and the answer to a message that comes late, is the release of all: it
+ * gives up the place, and the turn goes on. */
 TEST(a_place_is_given_up)
 {
 	struct drive d = standing(2);
@@ -253,9 +253,9 @@ TEST(a_place_is_given_up)
 	assert_true(d.fx.send == RL_OP_RELEASE_ALL && d.fx.quits && !d.fx.tidies && !d.fx.quiet);
 }
 
-/* Who has released while others wait comes behind a pause, also where it could stand in line: it would be
- * the line of another name. */
-TEST(who_has_released_does_not_overtake)
+/* A client that has released while others wait comes back after a pause, also where it could queue: it would
+ * be the queue of another name. */
+TEST(a_client_that_released_does_not_overtake)
 {
 	struct drive d = standing(2);
 	drive_wake(&d, 0);
@@ -287,7 +287,7 @@ static void tell(struct drive *d, unsigned node, unsigned operation, int64_t num
 }
 
 /* At its turn the gate tells one, and the others: they are raised to one that all names have. */
-TEST(who_waited_has_a_number)
+TEST(a_waiter_gets_a_number)
 {
 	struct rl_rules rules = many(10000);
 	rules.policy = &rl_kinds[RL_KIND_MANY_FENCED];

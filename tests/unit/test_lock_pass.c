@@ -11,7 +11,7 @@ static struct rl_rules waiting(void)
 	return drive_waiting_rules(3, 60000);
 }
 
-/* Its place is the second one at node 0, its token is on offer, as it was told at 1 ms. */
+/* The handle's place is the second one at node 0; its token is on offer, as it was told at 1 ms. */
 static struct drive offering(void)
 {
 	struct drive d = drive_idle(waiting());
@@ -24,7 +24,7 @@ static struct drive offering(void)
 
 /* ---- what it does ---- */
 
-TEST(who_waited_gives_its_attempt_back)
+TEST(a_waiter_gives_its_attempt_back)
 {
 	struct drive d = offering();
 	drive_step(&d, pass);
@@ -36,7 +36,7 @@ TEST(who_waited_gives_its_attempt_back)
 }
 
 /* Behind another handle it has asked nobody. */
-TEST(who_asked_nobody_sends_nothing)
+TEST(a_waiter_that_asked_nobody_sends_nothing)
 {
 	struct drive d = drive_idle(waiting());
 	drive_step(&d, (struct rl_event){.kind = RL_EV_ACQUIRE, .behind_ns = rl_time_ms(4)});
@@ -46,7 +46,7 @@ TEST(who_asked_nobody_sends_nothing)
 }
 
 /* The keys stay, and the deadline; notices, renewals and caps are those of the new caller. */
-TEST(who_holds_has_a_new_caller)
+TEST(the_lock_has_a_new_caller)
 {
 	struct rl_rules rules = waiting();
 	rules.danger_ns = rl_time_ms(1000);

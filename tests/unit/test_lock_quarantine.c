@@ -32,9 +32,10 @@ SCENARIO(
     "[   10.000] paused: reply #1 node 4 QUARANTINE -> paused NQQQQ until 7510.000\n"
     "[   10.000] paused: cancel -> idle NQQQQ | done acquire CANCELLED\n")
 
-/* Who meets others behind the quarantine contends with them, as with a wait of 0 that begins then. */
+/* A client that meets others after the quarantine contends with them, as with a wait of 0 that begins then.
+ */
 SCENARIO(
-    who_comes_back_together_contends,
+    clients_that_come_back_together_contend,
     drive_begin(patient(3, 60000), "acquire; left 5000,5000; until 5000; forget"), "votes YNN; keys *12",
     "[ 5000.000] acquiring: reply #2 node 0 YES, 1 NO, 2 NO -> looking YNN | send query #3\n"
     "[ 5000.000] looking: reply #3 node 0 YES, 1 NO, 2 NO -> insisting Y.. keys *12 | send acquire #2 again "
@@ -97,7 +98,7 @@ TEST(it_has_bounds)
 	    {60000, 0, "votes D", "left 0", 0, 0, 0},                  /* there is none */
 	    {0, 5000, "left 500", "left 0", 500, 4700, 5000},          /* the wait is long enough for it, */
 	    {0, 5000, "left 5500", "left 5500", 50, 4700, 5000},       /* or not: others may come */
-	    {60000, 5000, "left 5500", "votes D", 5500, 10200, 10500}, /* the wait goes on behind it */
+	    {60000, 5000, "left 5500", "votes D", 5500, 10200, 10500}, /* the wait goes on after it */
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct rl_rules rules = drive_waiting_rules(1, cases[i].wait_ms);
@@ -120,7 +121,7 @@ SCENARIO(
     "[    0.000] acquiring: reply #1 node 1 QUARANTINE, 2 DOWN -> paused YQ- until 50.000 | send release #0 "
     "owed 1\n")
 
-/* What is tried once is tried once; and without memory for it nothing is known of a quarantine. */
+/* A single try stays single; and without memory for it nothing is known of a quarantine. */
 TEST(some_do_not_wait)
 {
 	struct rl_rules rules = patient(1, 60000);

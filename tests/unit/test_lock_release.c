@@ -137,7 +137,7 @@ TEST(probe)
 }
 
 /* A late refusal of an earlier attempt is none of the probe's token: no node is a duplicate. */
-TEST(probe_behind_a_late_refusal)
+TEST(probe_after_a_late_refusal)
 {
 	struct drive d = drive_idle(drive_rules(3));
 	d.anonymous = true;
@@ -242,7 +242,7 @@ TEST(sequence_wraps)
 	    "[    0.000] releasing: reply #1 node 0 YES -> idle Y | done release OK\n");
 }
 
-/* What is no event changes nothing. */
+/* An unknown event changes nothing. */
 TEST(unknown_events)
 {
 	struct drive d = drive_held(drive_rules(1));

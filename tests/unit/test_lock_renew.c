@@ -88,7 +88,7 @@ TEST(retried_until_the_end)
 	assert_true(last_ns > rl_time_ms(29690)); /* to the end */
 }
 
-/* The same with nodes that are silent: each renewal takes a node timeout. */
+/* With silent nodes each of these renewals takes a node timeout. */
 TEST(silent_nodes)
 {
 	struct rl_rules rules = renewing_rules(3);
@@ -198,7 +198,7 @@ TEST(short_extend_after_failed_renewals)
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
 
-TEST(query_behind_a_renewal)
+TEST(query_after_a_renewal)
 {
 	struct drive d = drive_begin_held(renewing_rules(3), "until 10000; query");
 	assert_true(rl_state_is_busy(&d.lock));
@@ -219,7 +219,7 @@ TEST(query_behind_a_renewal)
 	    "[20000.000] held: reply #5 node 0 YES, 1 YES, 2 YES -> held YYY until 39698.000 | done query OK\n");
 }
 
-TEST(cancel_a_query_behind_a_renewal)
+TEST(cancel_a_query_after_a_renewal)
 {
 	struct drive d = drive_held(renewing_rules(3));
 	drive_tells(&d, "until 10000; query; cancel; votes YY",
@@ -231,7 +231,7 @@ TEST(cancel_a_query_behind_a_renewal)
 }
 
 /* A renewal that is silent until the loss lets the query begin. */
-SCENARIO(query_behind_a_renewal_that_is_lost, drive_held(renewing_rules(3)),
+SCENARIO(query_after_a_renewal_that_is_lost, drive_held(renewing_rules(3)),
          "until 10000; query; votes NN; votes NNN",
          "[10000.000] held: tick -> held ... until 29698.000 | send extend #2 ttl 30000.000\n"
          "[10000.000] held: query -> held ... until 29698.000\n"

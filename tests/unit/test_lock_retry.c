@@ -197,8 +197,8 @@ TEST(hopeless_votes_end_the_wait)
 	                 "[    0.000] paused: reply #2 node 3 YES -> paused !!-Y. until 50.000\n");
 }
 
-/* A caller's own value is asked for once. Whoever has it may have it from another claim of the same caller:
- * it is given back only where it is known that this attempt made it, and the rest is left to the nodes. */
+/* A caller's own value is asked for once. Another claim of the same caller may have it: it is given back only
+ * where it is known that this attempt made it, and the rest is left to the nodes. */
 TEST(own_token_makes_one_attempt)
 {
 	struct rl_rules rules = drive_waiting_rules(5, 10000);

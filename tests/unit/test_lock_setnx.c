@@ -12,7 +12,7 @@ static struct rl_rules timed(enum rl_kind kind, uint64_t wait_ms, uint64_t renew
 }
 
 /* No gate, no queue, no look; and what was won is given back. */
-SCENARIO(who_waits_asks_all_again, drive_idle(timed(RL_KIND_SETNX, 10000, 0)),
+SCENARIO(a_waiter_asks_all_again, drive_idle(timed(RL_KIND_SETNX, 10000, 0)),
          "acquire; at 1; votes YNN; until 51; votes YY",
          "[    0.000] idle: acquire -> acquiring ... | send acquire by time #1 ttl 30000.000\n"
          "[    1.000] acquiring: reply #1 node 0 YES, 1 NO, 2 NO -> paused YNN until 51.000 | send release "
@@ -25,7 +25,7 @@ SCENARIO(one_try_is_busy_at_once, drive_idle(timed(RL_KIND_SETNX, 0, 0)), "acqui
          "[    1.000] acquiring: reply #1 node 0 YES, 1 NO, 2 NO -> idle YNN | send release by time #0 owed "
          "1 | done acquire BUSY\n")
 
-/* What was written over it by who has lost is set right, and from then on it is renewed as ever. */
+/* A value that a loser wrote over the lock is repaired, and from then on the lock is renewed as ever. */
 SCENARIO(the_first_renewal_comes_soon,
          drive_begin(timed(RL_KIND_SETNX, 0, 10000), "acquire; votes YY; forget"),
          "until 500; at 501; votes YY; until 10500",
@@ -33,8 +33,8 @@ SCENARIO(the_first_renewal_comes_soon,
          "[  501.000] held: reply #2 node 0 YES, 1 YES -> held YY. until 30198.000\n"
          "[10468.750] held: tick -> held ... until 30198.000 | send extend by time #3 ttl 30000.000\n")
 
-SCENARIO(without_renewals_there_is_none, drive_begin(timed(RL_KIND_SETNX, 0, 0), "acquire; votes YY; forget"),
-         "until 500", "")
+SCENARIO(without_renewals_no_early_one_comes,
+         drive_begin(timed(RL_KIND_SETNX, 0, 0), "acquire; votes YY; forget"), "until 500", "")
 
 SCENARIO(a_token_suffices, drive_idle(timed(RL_KIND_SETNX_OWN, 0, 0)),
          "extend 30000; votes YY; release; votes YY",
@@ -45,19 +45,19 @@ SCENARIO(a_token_suffices, drive_idle(timed(RL_KIND_SETNX_OWN, 0, 0)),
 
 /* A node that has not answered may have it by another acquisition with that value. */
 SCENARIO(
-    what_is_suspected_stays, drive_idle(timed(RL_KIND_SETNX_OWN, 0, 0)), "acquire; at 1; votes NN",
+    a_suspected_key_stays, drive_idle(timed(RL_KIND_SETNX_OWN, 0, 0)), "acquire; at 1; votes NN",
     "[    0.000] idle: acquire -> acquiring ... | send acquire by time #1 ttl 30000.000\n"
     "[    1.000] acquiring: reply #1 node 0 NO, 1 NO -> idle NN. | send release by time #0 owed 0 | done "
     "acquire BUSY\n")
 
 SCENARIO(
-    what_may_come_is_owed, drive_idle(timed(RL_KIND_SETNX, 0, 0)), "acquire; at 1; votes NN",
+    a_claim_that_may_come_is_owed, drive_idle(timed(RL_KIND_SETNX, 0, 0)), "acquire; at 1; votes NN",
     "[    0.000] idle: acquire -> acquiring ... | send acquire by time #1 ttl 30000.000\n"
     "[    1.000] acquiring: reply #1 node 0 NO, 1 NO -> idle NN. | send release by time #0 owed 4 | done "
     "acquire BUSY\n")
 
 /* The value is not the token: the node says whose it is. */
-TEST(whose_key_it_is)
+TEST(the_owner_of_a_key)
 {
 	for (int ours = 0; ours < 2; ours++) {
 		struct drive d = drive_idle(timed(RL_KIND_SETNX_OWN, 0, 0));

@@ -32,7 +32,7 @@ static struct rl_rules own(void)
 	return rules;
 }
 
-/* What a node says to a claim: its verdict, and how many wait there (-1: it has no queue of ours). */
+/* A node's answer to a claim: its verdict, and how many wait there (-1: it has no queue of ours). */
 static void answer(struct drive *d, unsigned node, int verdict, int waiting)
 {
 	struct rl_vote vote = {.code = verdict > 0 ? REDLOCK_VOTE_YES : REDLOCK_VOTE_NO,
@@ -117,8 +117,8 @@ TEST(a_waiter_looks_for_its_gate_when_it_knows_all_nodes)
 	}
 }
 
-/* Who waits goes to the gate, with a place; what comes late of the first attempt teaches nothing. */
-TEST(who_waits_asks_the_gate)
+/* A waiter goes to the gate, with a place; late answers to the first attempt teach nothing. */
+TEST(a_waiter_asks_the_gate)
 {
 	struct drive d = drive_idle(shared(10000));
 	d.hears = 7;
@@ -145,7 +145,7 @@ TEST(who_waits_asks_the_gate)
 
 /* At its turn the gate alone keeps it out: elsewhere somebody may wait who has another gate. Nor does a no
  * without numbers, whatever an earlier answer had. */
-TEST(who_does_not_keep_out)
+TEST(readers_do_not_keep_out_readers)
 {
 	struct drive d = drive_idle(shared(10000));
 	d.hears = 7;
@@ -200,7 +200,7 @@ TEST(a_key_that_is_left_over)
 	                 "done acquire OK\n");
 }
 
-/* Who is new does not know the order of the nodes; with their answers it comes to know it. */
+/* A new client does not know the order of the nodes; it learns it from their answers. */
 TEST(the_gate_is_known_when_all_have_said_who_they_are)
 {
 	static const uint8_t order[] = {1, 0, 2};
@@ -213,7 +213,7 @@ TEST(the_gate_is_known_when_all_have_said_who_they_are)
 	                 "done acquire BUSY\n");
 }
 
-/* One that fails is not the gate of anybody: the next one is. */
+/* A node that fails is nobody's gate: the next one is. */
 TEST(the_gate_of_all_is_the_first_that_works)
 {
 	struct drive d = drive_begin(shared(0), "acquire; at 1; votes DNY");
@@ -226,9 +226,9 @@ TEST(the_gate_of_all_is_the_first_that_works)
 	assert_true(d.lock.gate == 0 && d.lock.phase == RL_IDLE);
 }
 
-/* ---- a writer behind them ---- */
+/* ---- a writer after them ---- */
 
-/* What the entrance of a node says to a writer, where this is the value of the key; "": it is shared. */
+/* The answer of a node's gate to a writer, where this is the value of the key; "": it is shared. */
 static void say_no(struct drive *d, unsigned node, const char *value, int pttl_ms)
 {
 	struct rl_vote vote = {.code = REDLOCK_VOTE_NO,
@@ -243,7 +243,8 @@ static void say_no(struct drive *d, unsigned node, const char *value, int pttl_m
 	                                .vote = vote});
 }
 
-/* It has waited at the gate, behind somebody who has this, and has it now. The text is forgotten. */
+/* The client has waited at the gate for the holder of this value, and has the gate now. The text is
+ * forgotten. */
 static struct drive at_its_turn(struct rl_rules rules, const char *value)
 {
 	struct drive d = drive_idle(rules);
@@ -264,7 +265,7 @@ static struct drive behind_readers(unsigned nodes)
 	return d;
 }
 
-TEST(who_has_the_gate_stands_in_line_where_readers_are)
+TEST(a_writer_with_the_gate_queues_where_readers_are)
 {
 	struct drive d = at_its_turn(drive_waiting_rules(3, 10000), "");
 	drive_play(&d, "until 3; votes .Y; votes ..N; release");
@@ -289,7 +290,7 @@ TEST(where_all_say_yes_nothing_is_left)
 }
 
 /* The places are given up with the gate: readers who wait there before it would have no turn. */
-TEST(who_does_not_get_the_rest_leaves_all_lines)
+TEST(a_writer_that_fails_leaves_all_queues)
 {
 	struct drive d = behind_readers(3);
 	drive_tells(&d, "at 202; votes .N; forget; votes ..N",
@@ -301,7 +302,7 @@ TEST(who_does_not_get_the_rest_leaves_all_lines)
 	            "CANCELLED\n");
 }
 
-/* It asks again where the last of those readers is gone. */
+/* The writer asks again where the last of those readers is gone. */
 TEST(a_message_from_beside_the_gate)
 {
 	struct drive d = behind_readers(3);
@@ -402,7 +403,7 @@ static struct rl_rules fenced(void)
 	return rules;
 }
 
-/* Who shares has none; who upgrades again keeps it, and who was shared meanwhile gets another one. */
+/* A shared lock has no number; a second upgrade keeps it, and one after a shared time gets another one. */
 SCENARIO(
     an_upgrade_has_a_number, drive_begin(fenced(), "acquire; votes YYY; forget"),
     "upgrade; yes 7,7; upgrade; votes YY; extend 30000; votes YY; downgrade; votes YY; upgrade; yes 9,9",
@@ -425,7 +426,7 @@ SCENARIO(
     "[   10.000] held: reply #2 node 2 YES -> held Y.. until 29698.000 | send raise #2 again to 4 number 7\n"
     "[   20.000] held: reply #2 node 1 YES -> held YY. until 29698.000 number 7 | done upgrade OK\n"
     "[   20.000] held: reply #2 node 2 YES -> held YYY until 29698.000 number 7\n")
-SCENARIO(what_is_not_raised_is_shared, drive_begin(fenced(), "acquire; votes YYY; forget"),
+SCENARIO(an_upgrade_that_is_not_raised_is_undone, drive_begin(fenced(), "acquire; votes YYY; forget"),
          "upgrade; yes 7,5; until 300; votes YY; upgrade; yes 5,7; votes ..N; votes N; votes YY",
          "[    0.000] held: turn -> held ... until 29698.000 | send upgrade #2 ttl 30000.000\n"
          "[    0.000] held: reply #2 node 0 YES, 1 YES -> held Y.. until 29698.000 | send raise #2 again to "

@@ -57,7 +57,7 @@ TEST(a_quorum_for_one_slot_grants)
 
 /* Yes to the extend of another slot, where servers do not say who they are: it is one server under two names.
  */
-TEST(who_gave_another_slot_has_nothing_of_this_one)
+TEST(a_node_that_gave_another_slot_has_nothing_of_this_one)
 {
 	for (int late = 0; late < 2; late++) {
 		struct drive d = begin(slots(2, 0));
@@ -85,7 +85,7 @@ TEST(who_gave_another_slot_has_nothing_of_this_one)
 	}
 }
 
-TEST(a_yes_without_one_of_our_slots_is_none)
+TEST(a_yes_without_one_of_our_slots_does_not_count)
 {
 	struct drive d = begin(slots(2, 0));
 	give(&d, 0, 2);
@@ -96,7 +96,7 @@ TEST(a_yes_without_one_of_our_slots_is_none)
 	assert_int_equal(d.fx.result, REDLOCK_E_NOQUORUM);
 }
 
-/* What stands behind the numbers of an answer is of another one. */
+/* Bytes after the numbers of an answer belong to another one. */
 TEST(a_yes_with_too_few_numbers)
 {
 	struct drive d = begin(slots(2, 0));
@@ -181,8 +181,8 @@ TEST(one_that_has_a_slot_is_no_reason_to_try_for_long)
 	assert_in_range(d.now_ns / RL_NS_PER_MS, 200, 230);
 }
 
-/* Who waits meets the others at the gate, and asks the rest from the slot on that the gate has given. */
-TEST(who_waits_asks_the_gate)
+/* A waiter meets the others at the gate, and asks the rest from the slot on that the gate has given. */
+TEST(a_waiter_asks_the_gate)
 {
 	struct drive d = begin(slots(3, 10000));
 	d.hears = 7;
@@ -239,7 +239,7 @@ TEST(a_place_is_given_up)
 	assert_int_equal(d.fx.send, RL_OP_SLOT_RELEASE);
 }
 
-/* It is not passed on within a client, and nobody behind it waits for that. */
+/* A slot is not passed on within a client, and no handle after it waits for that. */
 TEST(a_slot_is_not_passed_on)
 {
 	struct drive d = begin(slots(3, 0));

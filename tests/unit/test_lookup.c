@@ -24,7 +24,7 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *argument);
 
-/* What the name server says. */
+/* The name server's answer. */
 static const char *addresses; /* "4.1 6.2": the families and the last bytes */
 static int code;
 static atomic_bool held; /* it says nothing while this is true */

@@ -116,7 +116,7 @@ TEST(odd_probes)
 	expect(&m, RL_FORM_TEXT, RL_FORM_TEXT, RL_FORM_TEXT);
 }
 
-/* A refusal is about the command. What is about the key or the server's state is a vote. */
+/* A refusal is about the command. An error about the key or the server's state is a vote. */
 TEST(refusals_and_votes)
 {
 	enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory runs out at every possible place of src/net: at the k-th allocation alone, and at the k-th and all
- * behind it, for k from 1 until a run needs fewer. Nothing crashes or leaks, every request that was taken is
+ * later ones, for k from 1 until a run needs fewer. Nothing crashes or leaks, every request that was taken is
  * answered once, and a release that cannot be kept is counted.
  */
 #include <fcntl.h>
@@ -260,7 +260,7 @@ TEST(new_credentials_while_connecting)
 	}
 }
 
-/* New credentials on an open connection: what waits for them is sent behind them, or not at all. */
+/* New credentials on an open connection: requests that wait for them are sent after them, or not at all. */
 TEST(new_credentials_while_open)
 {
 	need_failmalloc();
@@ -290,7 +290,8 @@ TEST(new_credentials_while_open)
 	"*3\r\n$9\r\nsubscribe\r\n$29\r\n" CHANNEL "\r\n:1\r\n"                                                  \
 	"*3\r\n$7\r\nmessage\r\n$29\r\n" CHANNEL "\r\n$1\r\n5\r\n"
 
-/* It subscribes, hears, and asks whether the server is there, as far as it can; the node's link works on. */
+/* The listener subscribes, hears, and asks whether the server is there, as far as it can; the node's link
+ * works on. */
 static void listen_at(struct scene *s)
 {
 	rl_node_listen(&s->node, CHANNEL, s->now_ns);

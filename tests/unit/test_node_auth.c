@@ -70,8 +70,8 @@ TEST(in_order)
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_PENDING);
 }
 
-/* A server that leaves out the answer to the AUTH that it refuses gives no vote with the answers behind it:
- * it has got nothing to answer. The connection ends, and the next one logs in. */
+/* A server that leaves out the answer to the AUTH that it refuses gives no vote with the answers after it:
+ * nothing was asked. The connection ends, and the next one logs in. */
 TEST(left_out)
 {
 	own_scene *s = open_with("me:old@", "AUTH me old\n");
@@ -113,7 +113,7 @@ TEST(never_quiet)
 	assert_int_equal(rl_node_owed(&s->node), 1); /* it may have been set */
 }
 
-/* An answer that nobody asked for ends the connection: before an AUTH, behind it, and where requests wait. */
+/* An answer that nobody asked for ends the connection: before an AUTH, after it, and where requests wait. */
 TEST(too_many)
 {
 	static const char *const extra[] = {"+OK\r\n", "$-1\r\n", ":1\r\n", "-WRONGPASS no\r\n"};
@@ -137,8 +137,8 @@ TEST(too_many)
 	}
 }
 
-/* CLIENT UNBLOCK ends a CLIENT PAUSE for one client with an error, behind which Redis 7.0 answers the request
- * as well: nothing that comes later is an answer to what was asked next. */
+/* CLIENT UNBLOCK ends a CLIENT PAUSE for one client with an error, after which Redis 7.0 answers the request
+ * as well: no later answer belongs to the next request. */
 TEST(unblocked)
 {
 	own_scene *s = open_with(":old@", "AUTH old\n");
@@ -165,8 +165,8 @@ TEST(left_out_of_the_opening)
 	}
 }
 
-/* Those that change while the barrier is down: one AUTH at a time, the last one counts, and none is sent any
- * more when they are taken back. */
+/* Credentials that change while the barrier is down: one AUTH at a time, the last one counts, and none is
+ * sent any more when they are taken back. */
 TEST(changed_meanwhile)
 {
 	own_scene *s = open_with("me:old@", "AUTH me old\n");
@@ -255,7 +255,7 @@ TEST(while_logging_in)
 	assert_in_range(rl_node_deadline(&s->node) - s->now_ns, rl_time_ms(50), rl_time_ms(100));
 }
 
-/* And when it is accepted, the second follows on the same connection. */
+/* When the first login is accepted, the second follows on the same connection. */
 TEST(while_logging_in_accepted)
 {
 	own_scene *s = scene_begin("me:old@", "", "acquire 1 #1; accept; hear");
@@ -332,7 +332,7 @@ TEST(wiped_when_answered)
 	char filler[200];
 	memset(filler, '.', sizeof filler);
 	const struct rl_entry plain = {.operation = REDLOCK_OP_ACQUIRE};
-	/* To be shifted down, the AUTH stands behind what is answered, and the buffer is nearly full. */
+	/* The AUTH follows answered entries, so that it is shifted down, and the buffer is nearly full. */
 	for (unsigned i = 0; i < 4; i++)
 		assert_true(rl_outbox_push(&o, &plain, (struct rl_slice){filler, sizeof filler}));
 	assert_true(rl_auth_push(&o, &e));

@@ -73,7 +73,7 @@ TEST(gate_refused)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		own_scene *s = scene_open(":pw@", "?db=2");
 		scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
-		scene_owe(s, 1, 0); /* behind a SET that is never sent: no debt */
+		scene_owe(s, 1, 0); /* after a SET that is never sent: no debt */
 		scene_play(s, "accept; hear");
 		scene_vote(s, cases[i].reply, cases[i].answers);
 		assert_string_equal(s->node.link.failure_text, cases[i].text);
@@ -176,8 +176,8 @@ TEST(comes_back_on_demand)
 	expect_heard(s, HELLO "SET job token1 NX PX 30000\n");
 }
 
-/* One that opens and ends soon is excused once. Then it is as good as one that never opened: a server that
- * closes on every command is not asked again with every operation. */
+/* A connection that opens and ends soon is excused once. Then it counts as one that never opened: a server
+ * that closes on every command is not asked again with every operation. */
 TEST(brief_connections)
 {
 	static const unsigned want_failures[] = {0, 1, 2, 3};

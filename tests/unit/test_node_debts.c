@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a node owes when its connection breaks: releases become debts, SETs without an answer become ghosts
- * that are killed before the debts are paid, and what cannot be made certain is counted. */
+/* Debts of a node whose connection breaks: releases become debts, SETs without an answer become ghosts that
+ * are killed before the debts are paid, and outcomes that cannot be made certain are counted. */
 #include "scene.h"
 
 static void cut(struct scene *s)
@@ -27,7 +27,7 @@ TEST(set_in_flight)
 	scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1);
 	expect_heard(s, "SET job token1 NX PX 30000\n");
 	scene_owe(s, 1, 0);
-	expect_heard(s, "EVAL release 1 job token1\n"); /* behind its SET */
+	expect_heard(s, "EVAL release 1 job token1\n"); /* after its SET */
 	assert_int_equal(rl_node_owed(&s->node), 1);
 	cut(s);
 	expect_answers(s, "acquire #1 CLOSED\n");
@@ -190,8 +190,8 @@ TEST(unsent_set)
 	assert_string_equal(next_connection(s), HELLO);
 }
 
-/* Before the connection is open nothing can have been sent: a release behind its own SET is no debt. */
-TEST(release_behind_its_unsent_set)
+/* Before the connection is open nothing can have been sent: a release after its own SET is no debt. */
+TEST(release_after_its_unsent_set)
 {
 	own_scene *s = scene_begin(":pw@", "", "acquire 1 #1; owe 1 #0");
 	scene_owe(s, 2, 0); /* of an earlier connection: its SET is not here */
@@ -206,8 +206,8 @@ TEST(release_behind_its_unsent_set)
 	expect_heard(s, "EVAL release 1 job token2\n");
 }
 
-/* The same pair, but the gate opened and the SET went out before the cut: then it is a debt. */
-TEST(release_behind_its_sent_set)
+/* This time the gate opened and the SET went out before the cut: then the release is a debt. */
+TEST(release_after_its_sent_set)
 {
 	own_scene *s = scene_begin(":pw@", "", "acquire 1 #1; owe 1 #0; accept; hear");
 	scene_say(s, "+OK\r\n:5\r\n" RUN_ID);
@@ -222,7 +222,7 @@ TEST(release_behind_its_sent_set)
 }
 
 /* The SET went out in part, its release not at all: the rest of the SET may have been in the same packet. */
-TEST(release_behind_a_half_sent_set)
+TEST(release_after_a_half_sent_set)
 {
 	own_scene *s = scene_open(":pw@", "");
 	assert_int_equal(scene_large(s, REDLOCK_OP_ACQUIRE, 60000, false), REDLOCK_VOTE_PENDING);
@@ -325,8 +325,8 @@ TEST(garbage_for_a_set)
 	garbage_for(":5\r\n", "the answer is not one to what was asked");
 }
 
-/* A release that is asked for while the answers of a broken connection are still being handed out: behind a
- * SET that never left it is not owed, behind one that did it is. */
+/* A release that is asked for while the answers of a broken connection are still being handed out: after a
+ * SET that never left it is not owed, after one that did it is. */
 TEST(release_while_breaking)
 {
 	for (unsigned sent = 0; sent < 2; sent++) {

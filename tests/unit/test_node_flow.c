@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What flows over an open connection: order, partial sends, scripts that are not known, limits of what piles
- * up, and answers that nobody asked for. */
+/* The traffic of an open connection: order, partial sends, scripts that are not known, limits of the backlog,
+ * and answers that nobody asked for. */
 #include "scene.h"
 
 #include <errno.h>
@@ -127,7 +127,7 @@ TEST(partial_sends)
 	assert_int_equal(s->heard_size, 0);
 }
 
-/* Of a request that was sent in part nobody knows whether the rest was needed. */
+/* Nobody knows whether the rest of a request was needed that was sent in part. */
 TEST(cut_in_the_middle)
 {
 	own_scene *s = scene_connected(9);
@@ -140,8 +140,8 @@ TEST(cut_in_the_middle)
 	assert_int_equal(s->node.ledger.ghost_count, 1);
 }
 
-/* An answer to a request that was sent in part is none: the bytes that are not sent yet would be dropped, and
- * what comes behind them would be read in their place. */
+/* An answer to a request that was sent in part does not count: the bytes that are not sent yet would be
+ * dropped, and later ones would be read instead. */
 TEST(answered_in_the_middle)
 {
 	own_scene *s = scene_connected(9);
@@ -210,7 +210,7 @@ TEST(close_in_order)
 	assert_int_equal(size, sent);
 }
 
-/* The release behind a SET is held back: then the SET must not be delivered alone. */
+/* The release after a SET is held back: then the SET must not be delivered alone. */
 TEST(close_abortively)
 {
 	for (unsigned child = 0; child < 2; child++) {

@@ -99,7 +99,7 @@ TEST(does_not_exist)
 	struct scene *s = open_scene();
 	static const unsigned most_ms[] = {100, 200, 400, 800, 1600, 3000, 3000};
 	assert_int_equal(scene_submit(s, REDLOCK_OP_ACQUIRE, 1, 1), REDLOCK_VOTE_PENDING);
-	scene_owe(s, 1, 0); /* behind a SET that is never sent: no debt */
+	scene_owe(s, 1, 0); /* after a SET that is never sent: no debt */
 	for (unsigned i = 0; i < COUNT(most_ms); i++) {
 		not_found(s);
 		expect_answers(s, i == 0 ? "acquire #1 NAME\n" : "");

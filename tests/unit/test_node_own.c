@@ -48,8 +48,8 @@ TEST(the_set_says_what_to_release)
 	}
 }
 
-/* Until then the value is not asked for again: its release would come behind the next SET. Another name or
- * another value is none of its business. */
+/* Until then the value is not asked for again: its release would come after the next SET. Another name or
+ * another value is not affected. */
 TEST(no_second_claim_before_that)
 {
 	own_scene *s = scene_connected(77);
@@ -61,7 +61,7 @@ TEST(no_second_claim_before_that)
 	scene_heard(s);
 	scene_say(s, "$-1\r\n+OK\r\n");
 	expect_heard(s, RELEASE);
-	assert_int_equal(try_set(5), REDLOCK_VOTE_PENDING); /* behind the release: in order */
+	assert_int_equal(try_set(5), REDLOCK_VOTE_PENDING); /* after the release: in order */
 	expect_heard(s, SET);
 }
 
@@ -133,8 +133,8 @@ TEST(a_ghost_of_the_value)
 	        RELEASE);
 }
 
-/* What the next connection is asked deletes the key, and the copy on the old one, which could not be ended,
- * would delete the next: it is told, for whoever else uses the value again. */
+/* The next connection's request deletes the key, and the copy on the old one, which could not be ended, would
+ * delete the next: the node reports it, because the value may be used again. */
 static void an_earlier_copy_of_the_release(const char *killed, unsigned lingering)
 {
 	own_scene *s = scene_connected(77);
@@ -155,7 +155,7 @@ TEST(an_earlier_copy_may_come)
 	    "-NOPERM this user has no permissions to run the 'client|kill' command\r\n", 1);
 }
 
-/* Whose ghost it is counts: that of a random value, which is never used again, does no harm. */
+/* The owner of a ghost counts: the ghost of a random value, which is never used again, does no harm. */
 TEST(a_ghost_of_a_random_value)
 {
 	own_scene *s = scene_begin_connected(77, "acquire 9 #9; hear; hang up; turn");

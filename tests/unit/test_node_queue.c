@@ -40,8 +40,8 @@ TEST(in_turn)
 	assert_int_equal(rl_node_owed(&s->node) + s->node.ledger.lingering, 0);
 }
 
-/* Whoever does not wait for the answer to a release has not had the lock: it wakes nobody. */
-TEST(who_is_woken)
+/* A release whose answer nobody waits for was not the release of a held lock: it wakes nobody. */
+TEST(waiters_that_a_release_wakes)
 {
 	static const struct {
 		uint32_t seq;
@@ -68,7 +68,7 @@ TEST(another_question)
 	assert_int_not_equal(s->node.link.state, RL_LINK_OPEN);
 }
 
-/* It is not sent a second time behind its own release: the next one goes by text. */
+/* ENTER is not sent a second time after its own release: the next one goes by text. */
 TEST(enter_is_forgotten)
 {
 	own_scene *s = scene_connected(9);
@@ -83,7 +83,7 @@ TEST(enter_is_forgotten)
 	expect_heard(s, ENTER("EVAL"));
 }
 
-/* Whoever may not touch the queue's key is told so, and not asked for it again. */
+/* A user that may not touch the queue's key is refused, and the node does not ask for it again. */
 TEST(enter_is_barred)
 {
 	own_scene *s = scene_connected(9);
@@ -97,8 +97,8 @@ TEST(enter_is_barred)
 	scene_reply(s, "EVAL release 1 job token1\n", ":1\r\n");
 }
 
-/* What may have been handed over is asked for so, too. Where that is barred a plain claim takes its place,
- * but not behind a release of the token. */
+/* A token that may have been handed over is asked for by ENTER, too. Where that is barred a plain claim
+ * replaces it, but not after a release of the token. */
 TEST(enter_without_a_place)
 {
 	for (int released = 0; released < 2; released++) {
@@ -153,7 +153,8 @@ TEST(a_guarded_claim_is_not_made_plainly)
 	}
 }
 
-/* The release is asked for in the next form, then in no other. What only waits for an answer is owed. */
+/* The release is asked for in the next form, then in no other. A release that only waits for an answer is
+ * owed. */
 TEST(release_is_barred)
 {
 	own_scene *s = scene_connected(9);

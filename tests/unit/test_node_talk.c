@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A node that runs no scripts, or has commands of its own for them: in which form it is asked, what is asked
- * again, what waits behind what, and what a broken connection leaves. */
+/* A node that runs no scripts, or has commands of its own for them: the form of its requests, which of them
+ * are asked again, which wait for others, and which a broken connection leaves. */
 #include "scene.h"
 
 #include "net/auth.h"
@@ -24,7 +24,7 @@ static struct scene *open_scene(const char *probe)
 	return s;
 }
 
-/* One that has refused EVAL: its first release was asked again under WATCH, and has found nothing. */
+/* A node that has refused EVAL: its first release was asked again under WATCH, and has found nothing. */
 static struct scene *without_scripts(void)
 {
 	struct scene *s = open_scene(NO_NATIVE);
@@ -83,7 +83,8 @@ TEST(native_commands)
 	}
 }
 
-/* A server behind a name is exchanged for an older one: what it lacks is asked for in the next form. */
+/* The server of a name is replaced by an older one: requests for which it lacks the command are asked in the
+ * next form. */
 TEST(native_lost)
 {
 	own_scene *s = open_scene("*2\r\n*1\r\n$5\r\ndelex\r\n*1\r\n$7\r\ndelifeq\r\n");
@@ -113,7 +114,7 @@ TEST(digest_refused)
 	expect_heard(s, "EVAL release 1 job token3\n");
 }
 
-/* What is about the key is a vote, and the form stays. */
+/* An error about the key is a vote, and the form stays. */
 TEST(key_forbidden)
 {
 	own_scene *s = open_scene(NO_NATIVE);
@@ -208,7 +209,7 @@ TEST(nothing_permitted)
 	expect_heard(s, "EVAL release 1 job token1\n");
 }
 
-/* A command that was renamed away: the hint is not lost behind the arguments that the server repeats. */
+/* A command that was renamed away: the hint is not lost after the arguments that the server repeats. */
 TEST(nothing_known)
 {
 	own_scene *s = without_scripts();
@@ -223,7 +224,7 @@ TEST(nothing_known)
 }
 
 /* A release that finds no room becomes a debt. It is not paid before its SET has left. */
-TEST(debt_behind_a_parked_set)
+TEST(debt_after_a_parked_set)
 {
 	static char name[65536];
 	memset(name, 'n', sizeof name - 1);
@@ -244,7 +245,7 @@ TEST(debt_behind_a_parked_set)
 	assert_null(strstr(heard, "DELEX job IFEQ token2"));
 }
 
-/* What was parked may be asked natively in the end, and be refused so. */
+/* A parked request may be asked natively in the end, and be refused so. */
 TEST(parked_then_refused)
 {
 	own_scene *s = without_scripts();
@@ -276,7 +277,7 @@ TEST(useless_connection)
 	assert_int_equal(s->node.link.failure, REDLOCK_VOTE_GARBAGE);
 }
 
-/* The connection breaks behind each reply. What may have been changed is in doubt, nothing else; and the
+/* The connection breaks after each reply. Changes that may have been made are in doubt, nothing else; and the
  * release is owed in any case. */
 TEST(broken_in_between)
 {
@@ -285,7 +286,7 @@ TEST(broken_in_between)
 	for (unsigned said = 0; said <= COUNT(replies); said++) {
 		own_scene *s = without_scripts();
 		scene_owe(s, 1, 2);
-		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3); /* parked behind it */
+		scene_submit(s, REDLOCK_OP_ACQUIRE, 2, 3); /* parked after it */
 		scene_owe(s, 2, 0);                        /* its SET is never sent: nothing to give back */
 		scene_turn(s);
 		for (unsigned i = 0; i < said; i++)
@@ -331,7 +332,7 @@ TEST(login_in_between)
 	expect_answers(s, "release #2 YES\nrelease #3 NO\n");
 }
 
-/* A caller's own value is not asked about again where a SET of its name waits behind it. */
+/* A caller's own value is not asked about again where a SET of its name waits for it. */
 TEST(own_value)
 {
 	own_scene *s = open_scene(NO_NATIVE);
@@ -349,8 +350,7 @@ TEST(own_value)
 	expect_answers(s, "release #1 NOPERM\nacquire #2 YES\n");
 	expect_heard(s, "");
 	assert_int_equal(s->node.ledger.lingering, 1);
-	submit(s, REDLOCK_OP_RELEASE, "job", 1, 3,
-	       true); /* now it is known: under WATCH, and the SET behind it */
+	submit(s, REDLOCK_OP_RELEASE, "job", 1, 3, true); /* now it is known: under WATCH, and the SET after it */
 	submit(s, REDLOCK_OP_ACQUIRE, "job", 1, 4, true);
 	scene_reply(s, READ, OPENED VALUE("token1"));
 	scene_reply(s, "MULTI\nDEL job\nEXEC\n", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n");
@@ -390,8 +390,9 @@ TEST(ghost_without_a_set)
 	expect_heard(s, "CLIENT KILL ID 7\nEVAL release 1 job token1\nSET job token1 NX PX 30000\n");
 }
 
-/* Nor where that SET is parked, behind a release that was asked again before it. */
-TEST(own_value_behind_a_parked_set)
+/* A value is not asked about again either where that SET is parked, after a release that was asked again
+ * before it. */
+TEST(own_value_after_a_parked_set)
 {
 	own_scene *s = open_scene(NO_NATIVE);
 	submit(s, REDLOCK_OP_RELEASE, "job", 1, 1, true);

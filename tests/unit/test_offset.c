@@ -145,7 +145,7 @@ static const struct scene {
      1,
      5000,
      {{0, 1, 0, 0, "."}, {0, 10, 4999, 0, "."}, {0, 11, 5006, 0, "?"}}},
-    {"unseen time excuses none that is behind", 1, 5000, {{0, 1, 0, 0, "."}, {0, 10, -50, 0, "?"}}},
+    {"unseen time excuses no clock that is too late", 1, 5000, {{0, 1, 0, 0, "."}, {0, 10, -50, 0, "?"}}},
     {"times that cannot be",
      1,
      0,
@@ -159,7 +159,7 @@ static uint32_t read_step(struct rl_offset *all, unsigned count, const struct st
 	return rl_offset_read(all, count, s->node, &rules, &r);
 }
 
-TEST(whose_clock_went_wrong)
+TEST(the_clock_that_went_wrong)
 {
 	for (size_t i = 0; i < COUNT(scenes); i++) {
 		const struct scene *scene = &scenes[i];
@@ -208,7 +208,7 @@ TEST(leaps_without_end)
 }
 
 /* A constant difference: told of who is far from ours and from most others. */
-TEST(who_is_apart)
+TEST(clocks_that_are_apart)
 {
 	static const struct {
 		int64_t off_ms[3]; /* of the others, 1 more than it is; 0: not known */

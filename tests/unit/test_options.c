@@ -18,7 +18,7 @@ struct today {
 struct tomorrow {
 	struct today today;
 	uint64_t third;
-	char tail[8]; /* no padding behind it */
+	char tail[8]; /* no padding after it */
 };
 
 TEST(options_of_the_same_size)
@@ -95,7 +95,7 @@ TEST(defaults)
 	assert_null(l.token);
 }
 
-/* What an older caller does not have is not written to, and what a newer one has is off. */
+/* Fields that an older caller does not have are not written, and fields that only a newer one has are off. */
 TEST(defaults_of_other_sizes)
 {
 	union {

@@ -201,7 +201,7 @@ static void model_pop(struct model *m, struct rl_outbox *o)
 		m->unsent = m->size;
 }
 
-/* The bytes behind the sent ones are the end of what the list holds. */
+/* The bytes after the sent ones are the end of what the list holds. */
 static void model_check(const struct model *m, const struct rl_outbox *o)
 {
 	struct rl_slice unsent = rl_outbox_unsent(o);
@@ -257,7 +257,7 @@ TEST(bytes_are_reclaimed)
 		snprintf(text, sizeof text, "%0100u", i - 2);
 		expect_slice(rl_outbox_front_bytes(&o), text);
 		assert_false(rl_outbox_front_sent(&o));
-		rl_outbox_sent(&o, 100); /* the front; what comes behind it is not sent yet */
+		rl_outbox_sent(&o, 100); /* the front; the next one is not sent yet */
 		assert_true(rl_outbox_front_sent(&o));
 		rl_outbox_pop(&o);
 		assert_true(rl_outbox_front_unsent(&o));

@@ -102,7 +102,7 @@ TEST(validity_ends_before_the_key)
 
 typedef enum rl_tally (*tally_function)(struct rl_count count);
 
-/* What counts once every node has answered or failed: the statement of the rules in one place. */
+/* The tally once every node has answered or failed: the statement of the rules in one place. */
 static enum rl_tally final_claim(struct rl_count c)
 {
 	if (c.yes >= c.quorum)

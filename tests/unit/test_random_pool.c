@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random bytes that are drawn in advance: none is given out twice, kept behind that, or used late. */
+/* Random bytes that are drawn in advance: no byte is given out twice, kept after use, or used late. */
 #include "os/random.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ TEST(one_draw_serves_many)
 	assert_int_equal(draws, 2);
 }
 
-TEST(what_is_too_little_is_not_stretched)
+TEST(too_few_bytes_are_not_stretched)
 {
 	struct rl_random_pool pool = {0};
 	assert_int_equal(take(&pool, 7, POOL - TOKEN + 1), 0);
@@ -66,7 +66,7 @@ TEST(what_is_too_little_is_not_stretched)
 	assert_int_equal(draws, 2);
 }
 
-TEST(what_is_old_is_drawn_again)
+TEST(old_bytes_are_drawn_again)
 {
 	struct rl_random_pool pool = {0};
 	assert_int_equal(take(&pool, FRESH_NS / 2, TOKEN), 0); /* early in the life of the machine, too */

@@ -269,7 +269,7 @@ TEST(names_that_are_reserved)
 		}
 }
 
-/* What the table cannot express by itself. */
+/* Rules that the table cannot express by itself. */
 TEST(rows_fit)
 {
 	for (unsigned o = REDLOCK_OP_ACQUIRE; o < RL_OP_COUNT; o++) {
@@ -280,9 +280,9 @@ TEST(rows_fit)
 	}
 }
 
-/* One that makes a key is feared when it may come late, and what undoes it gives back; one that gives back is
- * feared where its value is used again. */
-TEST(what_may_come_late_is_feared)
+/* An operation that makes a key is feared when it may come late, and its undo gives back; one that gives back
+ * is feared where its value is used again. */
+TEST(late_operations_are_feared)
 {
 	for (unsigned o = 0; o < RL_OP_COUNT; o++) {
 		const struct rl_op *op = &rl_ops[o];
@@ -357,7 +357,7 @@ TEST(digests_are_what_the_server_says)
 	}
 }
 
-/* What the inspect script says of keys of other clients. */
+/* The answers of the inspect script about keys of other clients. */
 static void expect_inspect(const char *key, const char *want)
 {
 	struct raw_reply reply;

@@ -45,7 +45,7 @@ TEST(long_words)
 	assert_memory_equal(out.bytes, head, sizeof head - 1);
 	assert_memory_equal(out.bytes + sizeof head - 1, name, sizeof name);
 	assert_memory_equal(out.bytes + out.size - 2, "\r\n", 2);
-	/* A second one goes behind the first. */
+	/* A second command goes after the first. */
 	size_t first = out.size;
 	assert_true(rl_command_write(&out, words, 1));
 	assert_int_equal(out.size, first + 13);
@@ -261,7 +261,7 @@ TEST(garbage)
 	expect_garbage("\x16\x03\x01\x02\x00\x01\x00\r\n", 9); /* TLS */
 }
 
-TEST(garbage_behind_a_reply)
+TEST(garbage_after_a_reply)
 {
 	struct rl_resp r = {0};
 	const struct rl_reply *reply;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the records of a guarded node set make of its nodes. */
+/* Opinions about nodes, from the records of a guarded node set. */
 #include "net/set.h"
 
 #include <stdio.h>
@@ -197,7 +197,7 @@ TEST(a_guarded_set_stays_guarded_until_it_is_taken_back)
 			say(i, RL_SET_PLAIN, OURS, "t", "d", "-", 1); /* an old backup */
 		expect(0, REDLOCK_VOTE_FOREIGN, "others say guarded");
 		say(0, RL_SET_PLAIN, OURS, "s", "c", "-", 1);
-		expect(0, REDLOCK_VOTE_FOREIGN, "others say guarded");
+		expect(0, REDLOCK_VOTE_QUARANTINE, "was taken back to plain");
 		assert_true(rl_set_is_guarded(set));
 		say(1, RL_SET_PLAIN, OURS, "s", "c", "-", 1);
 		expect(0, REDLOCK_VOTE_NO, "");
@@ -206,6 +206,21 @@ TEST(a_guarded_set_stays_guarded_until_it_is_taken_back)
 		expect(2, REDLOCK_VOTE_NO, "");
 		rl_set_free(set);
 	}
+}
+
+/* A single record with other members is enough: this list may be another by mistake. Not so one that was
+ * taken back. */
+TEST(records_of_other_members)
+{
+	set = make(false);
+	say_bare(0);
+	say_bare(1);
+	say(2, RL_SET_ADMITTED, RL_SET_QUORUM, "t", "d", "-", 1);
+	expect(0, REDLOCK_VOTE_FOREIGN, "a guarded set of other nodes");
+	expect(2, REDLOCK_VOTE_FOREIGN, "other members");
+	say(2, RL_SET_PLAIN, RL_SET_QUORUM, "t", "d", "-", 1);
+	expect(0, REDLOCK_VOTE_NO, "");
+	rl_set_free(set);
 }
 
 /* A user who may not read the records is a plain client, unless something else says that there is a guard. */
@@ -272,7 +287,7 @@ TEST(a_former_list_without_the_member_that_was_replaced)
 	rl_set_free(set);
 }
 
-TEST(what_stands_against_a_node)
+TEST(objections_to_a_node)
 {
 	static const struct {
 		int verdict, flags;
@@ -299,7 +314,8 @@ TEST(what_stands_against_a_node)
 	    {RL_SET_OVER, OURS, "t", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "another node set"},
 	    {RL_SET_NEWER, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "newer"},
 	    {RL_SET_REMOVED, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "removed"},
-	    {RL_SET_PLAIN, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "others say guarded"},
+	    {RL_SET_PLAIN, OURS, "t", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "others say guarded"},
+	    {RL_SET_PLAIN, OURS, "s", "c", REDLOCK_VOTE_QUARANTINE, REDLOCK_VOTE_QUARANTINE, "taken back"},
 	    {99, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, ""},
 	};
 	for (unsigned i = 0; i < 2 * COUNT(cases); i++) {
@@ -314,7 +330,7 @@ TEST(what_stands_against_a_node)
 }
 
 /* No answer that a server may send is more than a refusal. */
-TEST(answers_that_are_none)
+TEST(answers_that_do_not_count)
 {
 	static const char *const texts[] = {"",
 	                                    "x",
@@ -372,7 +388,7 @@ TEST(counters_are_known_together)
 	}
 }
 
-TEST(whose_clock_went_wrong_has_no_vote)
+TEST(a_node_whose_clock_went_wrong_has_no_vote)
 {
 	set = make(true);
 	say(0, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);

@@ -97,7 +97,7 @@ TEST(the_same_as_the_parser)
 	static const char *const streams[] = {
 	    "+OK\r\n:1\r\n:0\r\n$-1\r\n+OK\r\n",
 	    "+OK\r\n$3\r\nabc\r\n:1\r\n:1234\r\n+OK\r\n-ERR no\r\n$-1\r\n:0\r\n",
-	    "$5\r\n+OK\r\n\r\n:1\r\n$4\r\n:1\r\n\r\n+OK\r\n", /* a reply inside of a string is none */
+	    "$5\r\n+OK\r\n\r\n:1\r\n$4\r\n:1\r\n\r\n+OK\r\n", /* a reply inside of a string does not count */
 	    ":1\r\n+PONG\r\n$0\r\n\r\n:01\r\n+OK\r\n",
 	    "+OK\r\n:1\r\n!no\r\n+OK\r\n:1\r\n", /* nothing comes after garbage */
 	};

@@ -18,7 +18,7 @@ static char text[4096];
 
 #define OPENED "+OK\r\n*0\r\n+OK\r\n"
 
-/* What was written, one command on a line; forgets it. */
+/* The commands that were written, one on a line; forgets them. */
 static const char *written(void)
 {
 	char *to = text;
@@ -99,7 +99,7 @@ TEST(release)
 	assert_int_equal(t.step, RL_STEP_NONE);
 }
 
-/* What is not the token, to the byte, is not deleted. */
+/* A value that differs from the token, in any byte, is not deleted. */
 TEST(others_values)
 {
 	static const char *const values[] = {"$0\r\n\r\n", "$6\r\ntokenx\r\n", "$4\r\ntoke\r\n",
@@ -242,7 +242,7 @@ TEST(refused_inside)
 	change_two(r);
 	expect("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n-WRONGTYPE x\r\n-OOM y\r\n", DONE, NO);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_OOM);
-	/* MULTI: what is behind it was executed alone, and nobody is told that it was done */
+	/* MULTI: the commands after it were executed alone, and nobody is told that it was done */
 	change_two(r);
 	expect("-NOPERM x\r\n:1\r\n:1\r\n-ERR EXEC without MULTI\r\n", DONE, NOPERM);
 	assert_int_equal(t.parts[1].vote, REDLOCK_VOTE_NOPERM);

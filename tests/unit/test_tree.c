@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Replies of any shape: each one as text, however little of it has come, and what is none. */
+/* Replies of any shape: each one as text, however little of it has come, and bytes that are no reply. */
 #include "proto/tree.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void put(const struct redlock_reply *v, char *text)
 	add(text, v->kind == REDLOCK_REPLY_ARRAY ? ")" : "");
 }
 
-/* In memory of exactly this size: no byte behind it is read without being seen. */
+/* In memory of exactly this size: the sanitizer sees a read of any byte after it. */
 static int read_exactly(const char *bytes, size_t size, size_t *ret_size, struct redlock_reply **ret)
 {
 	char *copy = malloc(size + 1);

@@ -56,7 +56,7 @@ static void close_stage(void)
 	wires_end();
 }
 
-/* What a server was sent since the last time, up to its first NUL. */
+/* The bytes that a server has got since the last call, up to the first NUL. */
 static const char *heard(struct wire *peer)
 {
 	static char text[4096];
@@ -64,7 +64,7 @@ static const char *heard(struct wire *peer)
 	return text;
 }
 
-/* What was begun is sent, both say this, and it is heard. */
+/* Sends the pending requests, answers for both nodes, and lets the client read the answers. */
 static void all_say(const char *reply)
 {
 	turn();
@@ -104,8 +104,8 @@ TEST(a_drain_leaves_no_deadline)
 	assert_true(redlock_timeout_ns(client) == REDLOCK_NEVER_NS);
 }
 
-/* Two names change places: one of them is connected anew and has not said yet who it is. What it was before
- * is not compared with what the other one is now. */
+/* Two names change places: one of them is connected anew and has not reported its run_id yet. Its old
+ * identity is not compared with the other's new one. */
 TEST(names_that_change_places)
 {
 	static const char id[] = "0123456789012345678901234567890123456789";
@@ -137,7 +137,7 @@ TEST(parked_requests_are_sent_now)
 	assert_true(redlock_timeout_ns(client) > wires.now_ns); /* an answer is due first */
 }
 
-/* Who asks without a token is told of every key that it is not theirs, also of an empty one. */
+/* A query without a token says of every key that it is not ours, also of an empty one. */
 TEST(an_empty_value_is_not_ours)
 {
 	assert_int_equal(redlock_start_query(lock), 0);
@@ -146,7 +146,7 @@ TEST(an_empty_value_is_not_ours)
 		assert_vote(lock, i, REDLOCK_VOTE_NO);
 }
 
-/* Whoever looks sees it; the next turn tells the rest. */
+/* The first look sees it; the next turn tells the rest. */
 TEST(a_wall_clock_that_is_set_forward)
 {
 	assert_int_equal(redlock_start_acquire(lock), 0);
@@ -172,7 +172,7 @@ TEST(a_wall_clock_that_is_set_forward)
 	assert_true(redlock_next(client, &event) == 1 && event.kind == REDLOCK_EVENT_LOST);
 }
 
-/* Who cancels meanwhile does not take the loss for a cancelled call. */
+/* A client that cancels meanwhile does not take the loss for a cancelled call. */
 TEST(a_leap_comes_before_a_cancel)
 {
 	struct redlock_event event = {.size = sizeof event};

@@ -96,8 +96,8 @@ static const struct bad {
     {"redis://u@x:a/b@h/1", "a / in the user or password must be written %2F"},
     {"unix://u:a/b@/run/redis.sock", "a / in the user or password must be written %2F"},
     {"redis://h?db=1", "only unix:// has ?db=N; with a host, write redis://host:6379/N"},
-    {"redis://h#x", "the only parameters of a URL are: ?db=N behind a Unix path"},
-    {"redis://h/1?x=y", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"redis://h#x", "the only parameters of a URL are: ?db=N after a Unix path"},
+    {"redis://h/1?x=y", "the only parameters of a URL are: ?db=N after a Unix path"},
     {"redis://%zz@h", "the user or password is not valid percent-encoding"},
     {"redis://:a%4@h", "the user or password is not valid percent-encoding"},
     {"redis://:a%@h", "the user or password is not valid percent-encoding"},
@@ -107,16 +107,16 @@ static const struct bad {
     {"unix://run/redis.sock", "the path of a Unix socket must begin with / (unix:///run/redis.sock)"},
     {"unix:///a%0", "the path of a Unix socket is not valid percent-encoding"},
     {"unix:///a%00b", "the path of a Unix socket is not valid percent-encoding"},
-    {"unix:///a?", "the only parameters of a URL are: ?db=N behind a Unix path"},
-    {"unix:///a?x=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"unix:///a?", "the only parameters of a URL are: ?db=N after a Unix path"},
+    {"unix:///a?x=1", "the only parameters of a URL are: ?db=N after a Unix path"},
     {"unix:///a?db=", "the database must be a number from 0 to 99999"},
     {"unix:///a?db=1x", "the database must be a number from 0 to 99999"},
-    {"unix:///a?db=1&x=2", "the only parameters of a URL are: ?db=N behind a Unix path"},
-    {"unix:///a?db=1&", "the only parameters of a URL are: ?db=N behind a Unix path"},
-    {"unix:///a?x=2&db=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"unix:///a?db=1&x=2", "the only parameters of a URL are: ?db=N after a Unix path"},
+    {"unix:///a?db=1&", "the only parameters of a URL are: ?db=N after a Unix path"},
+    {"unix:///a?x=2&db=1", "the only parameters of a URL are: ?db=N after a Unix path"},
     {"unix:///a?db=1&db=1", "a parameter of the URL is given twice"},
     {"unix:///a?db=0&db=1", "a parameter of the URL is given twice"},
-    {"unix:///a?dbx=1", "the only parameters of a URL are: ?db=N behind a Unix path"},
+    {"unix:///a?dbx=1", "the only parameters of a URL are: ?db=N after a Unix path"},
 };
 
 static void assert_text(const char *got, const char *want)
@@ -219,7 +219,7 @@ TEST(long_and_small)
 }
 
 /* The public face says the same, and nothing of the secrets. */
-TEST(what_a_caller_is_told)
+TEST(fields_for_a_caller)
 {
 	for (unsigned i = 0; i < COUNT(good); i++) {
 		struct redlock_url u = {.size = sizeof u};

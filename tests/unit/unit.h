@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every unit test includes first. */
+/* The header that every unit test includes first. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is counted of pairs, and when there are enough of them. */
+/* Counts pairs of acquire and release, and decides when there are enough. */
 #include "bench.h"
 
 #include <stdio.h>

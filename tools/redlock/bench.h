@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two ways to run `redlock bench` have in common. */
+/* Shared by the two ways to run `redlock bench`. */
 #ifndef REDLOCK_TOOL_BENCH_H
 #define REDLOCK_TOOL_BENCH_H
 

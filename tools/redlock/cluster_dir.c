@@ -207,7 +207,8 @@ void cluster_dir_remove(struct cluster_dir *dir)
 bool cluster_dir_is_guarded(void)
 {
 	struct cluster_dir dir;
-	/* In doubt it is: a set that is none says so, and one that is must not be used as if it were not. */
+	/* In doubt the set counts as guarded: a set without a guard reports that, and a guarded set must not be
+	 * used without its guard. */
 	bool in_doubt = cluster_dir_find(&dir) != EXIT_OK;
 	bool guarded = dir.nodes > 0 && (faccessat(dir.path_fd, "guard", F_OK, 0) == 0 || errno != ENOENT);
 	cluster_dir_close(&dir);

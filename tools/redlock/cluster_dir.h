@@ -22,7 +22,8 @@ struct cluster_dir {
  * is an error: whoever owns it decides which servers `-r local` talks to. To be closed in any case. */
 int cluster_dir_find(struct cluster_dir *dir);
 
-/* The same, made where it is missing, and locked against other starts and stops. */
+/* As cluster_dir_find(), but makes the directory if it is missing, and locks it against other starts and
+ * stops. */
 int cluster_dir_lock(struct cluster_dir *dir);
 
 /* Makes the cluster's directory and writes the number of nodes. Needs the lock. */

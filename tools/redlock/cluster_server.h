@@ -22,7 +22,7 @@ struct cluster_server {
 void cluster_server_init(struct cluster_server *server, int cluster_fd, const char *cluster_path,
                          unsigned number);
 
-/* Its address for redlock_open(). */
+/* Writes the server's address, for redlock_open(). */
 void cluster_server_url(const struct cluster_server *server, char *buffer, size_t size);
 
 /* Finds out its pid and whether it is up. */

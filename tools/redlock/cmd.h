@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a subcommand is. To add one: a file cmd_NAME.c that defines it, named in
- * CMakeLists.txt, and a line below and in main.c. */
+/* The interface of a subcommand. To add one: a file cmd_NAME.c that defines it, named in CMakeLists.txt, and
+ * a line below and in main.c. */
 #ifndef REDLOCK_TOOL_CMD_H
 #define REDLOCK_TOOL_CMD_H
 

@@ -134,7 +134,8 @@ static int refused(struct session *session, redlock_lock *lock, struct report *r
 	return report->result == REDLOCK_E_BUSY ? (int)settings->busy_code : report->outcome.code;
 }
 
-/* It was granted, and this process could not say so in time: it was stopped, or the machine was. */
+/* The lock was granted, and this process could not report it in time: the process was stopped, or the machine
+ * was. */
 static int too_late(struct session *session, redlock_lock *lock, struct report *report)
 {
 	redlock_release(lock);

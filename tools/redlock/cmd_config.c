@@ -19,7 +19,7 @@ static const struct option_group *const groups[] = {&ttl_options,  &wait_options
 
 enum { VALUE_MAX = 1024 };
 
-/* A URL with *** in the place of its password, however long that is. */
+/* Writes a URL with *** instead of its password, however long that is. */
 static void hidden_url(const char *url, char *buffer, size_t size)
 {
 	char *copy = strdup(url);

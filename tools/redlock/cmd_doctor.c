@@ -67,7 +67,7 @@ static bool is_same(const struct entry *a, const struct entry *b)
 	       strcmp(a->finding.text, b->finding.text) == 0 && strcmp(a->finding.advice, b->finding.advice) == 0;
 }
 
-/* Whose finding it is: each that has the same is marked as shown. */
+/* Names the nodes that have this finding, and marks it as shown for each of them. */
 static void put_owners(const struct doctor *doctor, struct findings *all, size_t first, char *buffer,
                        size_t size)
 {
@@ -221,7 +221,7 @@ static int examine(struct doctor *doctor, struct session *session)
 static int run(const struct settings *given, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	struct settings settings = session_settings_to_look(given);
+	struct settings settings = *given;
 	struct session session;
 	settings.interruptible = true;
 	struct doctor *doctor = calloc(1, sizeof *doctor);

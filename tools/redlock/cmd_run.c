@@ -74,7 +74,7 @@ static bool read_report_fd(const struct settings *settings, int *ret)
 		complain("%s: --json: stdout belongs to the command; give --report-fd N for the report", title);
 		return false;
 	}
-	/* What is closed behind an exec was not open before: it is one of ours. */
+	/* A descriptor that an exec closes was not open before: it is one of ours. */
 	bool ours = *ret >= 0 && (fcntl(*ret, F_GETFD) & FD_CLOEXEC) != 0;
 	if (*ret >= 0 && (ours || (fcntl(*ret, F_GETFL) & O_ACCMODE) == O_RDONLY))
 		errno = EBADF;

@@ -9,7 +9,7 @@
  * one. `title` is the command. */
 bool conflicts_of_options(const struct settings *settings, const char *title);
 
-/* The same for NAME and those of --also, of which none may be empty or occur twice. */
+/* Complains of NAME and the names of --also if one is empty or occurs twice. Returns whether there is one. */
 bool conflicts_of_names(const struct settings *settings, const char *name);
 
 #endif

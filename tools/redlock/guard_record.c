@@ -22,7 +22,7 @@ static const char *const state_words[] = {
 #undef STATE_WORD
 };
 
-/* What is asked of each node, in this order. */
+/* The questions for each node, in this order. */
 enum { ASK_TIME, ASK_SERVER, ASK_REPLICATION, ASK_RECORD, ASKED };
 
 enum { COUNTER_DIGITS = 18 }; /* more are not read by clients */
@@ -53,13 +53,15 @@ static bool is_count(const char *text)
 	return size > 0 && size <= STEP_DIGITS && strspn(text, "0123456789") == size && text[0] != '0';
 }
 
-/* Of any process: what a client cannot read keeps the node out for ever. */
+/* Whether the text has the form of a pass, of any process. A pass that a client cannot read keeps the node
+ * out for ever. */
 static bool is_pass(const char *text)
 {
 	return text[0] == '\0' || (text[0] == '-' ? text[1] == ':' : strchr(text, ':') != NULL);
 }
 
-/* Of another process it is as old as that, or cut off: the node goes through a quarantine. */
+/* Whether the pass is for the record's configuration. A pass of another process may be as old as that, or cut
+ * off: then the node goes through a quarantine. */
 static bool is_passed_by(const struct guard_record *r)
 {
 	const char *config = strchr(r->field[GUARD_PASS], ':');
@@ -341,9 +343,9 @@ const char *guard_record_text(const struct guard_record *r, char *buffer, size_t
 	if (r->state == GUARD_SILENT_)
 		return snprintf(buffer, size, "no answer: %s", r->why), buffer;
 	if (r->state == GUARD_BLANK_)
-		return snprintf(buffer, size, "no record%s",
-		                r->left_ms > 0 ? ", in quarantine for a client that knows the set" : ""),
-		       buffer;
+		snprintf(state, sizeof state, ", in quarantine for another %.1f s", (double)r->left_ms / 1000);
+	if (r->state == GUARD_BLANK_)
+		return snprintf(buffer, size, "no record%s", r->left_ms > 0 ? state : ""), buffer;
 	if (r->state == GUARD_FOUNDING_)
 		return snprintf(buffer, size, "`redlock init` has begun to make a set, and has not ended"), buffer;
 	if (r->state == GUARD_QUARANTINE_)

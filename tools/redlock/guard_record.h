@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The record of a guarded node set, as each node has it: the hash redlock:set. Who shows it, audits it or
- * changes it reads it here; what its fields mean: docs/decisions/guard.md. Nothing is written here.
+ * The record of a guarded node set, as each node has it: the hash redlock:set. The commands that show, audit
+ * or change the record read it here; docs/decisions/guard.md says what its fields mean. Nothing is written
+ * here.
  */
 #ifndef REDLOCK_TOOL_GUARD_RECORD_H
 #define REDLOCK_TOOL_GUARD_RECORD_H
@@ -88,7 +89,7 @@ uint64_t guard_record_number(const struct guard_record *record, enum guard_field
 /* FOUNDING: the set that was begun, as text that is alike at all its nodes. Else NULL. */
 const char *guard_record_founding(const struct guard_record *record);
 
-/* It votes, or will behind its quarantine. */
+/* Whether the node votes, or will vote after its quarantine. */
 bool guard_record_is_of_a_set(const struct guard_record *record);
 
 /* The field of a record of a set that somebody has damaged: it is not of its form, or the configuration is

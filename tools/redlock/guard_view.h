@@ -13,13 +13,14 @@ struct guard_view {
 	unsigned nodes, quorum;    /* nodes 0: no server was asked */
 	unsigned records;          /* nodes that have a record of that set */
 	unsigned without;          /* nodes that have none, or one that says that the set was taken back */
+	bool applies;              /* the client has seen that its list of nodes is a guarded set */
 	unsigned taken_back;       /* of these, the latter, of the set that is remembered if one is */
 };
 
 /* From the settings and the memory: asks no server. */
 void guard_view_recall(struct guard_view *view, const struct settings *settings);
 
-/* The same with the records that the nodes have. */
+/* As guard_view_recall(), with the records that the nodes have. */
 void guard_view_look(struct guard_view *view, const struct session *session,
                      const struct guard_record *records, unsigned nodes, unsigned quorum);
 

@@ -26,7 +26,7 @@ static bool are_all(const char *bytes, size_t count, const char *allowed)
 	return true;
 }
 
-/* Of --compat setnx-safe: 0x7fffffff7fffffff, a point, random digits. */
+/* Recognises a token of --compat setnx-safe: 0x7fffffff7fffffff, a point, random digits. */
 static bool is_far_future(const char *token, size_t length)
 {
 	static const char begin[] = "9223372034707292159.";
@@ -58,8 +58,8 @@ static bool is_token(const struct redlock_finding *finding)
 	return is_string(finding) && holder_made_here(finding->value, finding->value_kept);
 }
 
-/* The unix time in seconds that a value stands for, 0 when it is none: seconds with or without a fraction, or
- * milliseconds, of the years 2001 to 2286 (10 digits of seconds). */
+/* The unix time in seconds that a value stands for, 0 when it is not a time: seconds with or without a
+ * fraction, or milliseconds, of the years 2001 to 2286 (10 digits of seconds). */
 static double unix_time(const struct redlock_finding *finding)
 {
 	if (!is_string(finding) || finding->value_kept > MAX_TIME_LENGTH)

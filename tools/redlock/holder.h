@@ -27,7 +27,7 @@ const char *holder_kind_name(enum holder_kind kind);
 /* A sentence part for people: "a1b2... (owner host:17)", "Redisson client ... thread 1". Returns `buffer`. */
 const char *holder_text(const struct redlock_finding *finding, char *buffer, size_t size);
 
-/* The bytes behind the first `|` of a redlock token, NULL when there is none. */
+/* The bytes after the first `|` of a redlock token, NULL when there is no label. */
 const char *holder_owner(const struct redlock_finding *finding, size_t *ret_length);
 
 /* The owner label alone where there is one, else as holder_text(). Returns `buffer`. */

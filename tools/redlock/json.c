@@ -12,7 +12,7 @@ void json_init(struct json *json, FILE *out)
 	json->comma = false;
 }
 
-/* What is not seen is escaped as well: JSON is looked at in terminals too. */
+/* Invisible characters are escaped as well: people look at JSON in terminals too. */
 static void put_unseen(FILE *out, uint32_t point)
 {
 	if (point > 0xffff)

@@ -20,13 +20,13 @@ void json_open(struct json *json, const char *key, char bracket); /* '{' or '[' 
 void json_close(struct json *json, char bracket);                 /* '}' or ']' */
 void json_text(struct json *json, const char *key, const char *text);
 void json_number(struct json *json, const char *key, int64_t number);
-void json_decimal(struct json *json, const char *key, double number); /* one digit behind the point */
+void json_decimal(struct json *json, const char *key, double number); /* one digit after the point */
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 void json_number_or_null(struct json *json, const char *key, bool known, int64_t number);
 
-/* Bytes of any kind. Those that are not UTF-8 become U+FFFD, and then a second member KEY_hex has all of
- * them. */
+/* Writes bytes of any kind. Bytes that are not UTF-8 become U+FFFD, and then a second member KEY_hex has all
+ * bytes. */
 void json_bytes(struct json *json, const char *key, const void *bytes, size_t length);
 
 /* Ends the outermost value with a line end. */

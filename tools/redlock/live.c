@@ -62,7 +62,7 @@ void live_show(const char *text)
 	snprintf(line, sizeof line, "%s", text);
 	secret_blank_words(line);
 	harmless(line, safe, sizeof safe);
-	/* The last column stays free: behind it some terminals go to the next line. */
+	/* The last column stays free: some terminals go to the next line after it. */
 	fprintf(stderr, "\r%.*s\033[K", (int)fitting(safe, width() - 1), safe);
 	shown = true;
 }

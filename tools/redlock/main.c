@@ -208,7 +208,7 @@ static bool is_rflock(const char *path)
 	return path != NULL && strcmp(slash != NULL ? slash + 1 : path, "rflock") == 0;
 }
 
-/* What stands behind the options of redlock itself: a subcommand, or a word of its own. */
+/* Runs the word after the options of redlock itself: a subcommand, or a word such as "version". */
 static int dispatch_word(const struct settings *settings, int argc, char **argv)
 {
 	if (settings->version || (argc > 0 && strcmp(argv[0], "version") == 0))

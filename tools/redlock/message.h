@@ -16,7 +16,7 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Printed unless -q. */
 void say(const struct settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, but dropped when stderr cannot take it at once: a reader that has stopped must not stop this
+/* As say(), but dropped when stderr cannot take it at once: a reader that has stopped must not stop this
  * process, which has a lock to renew. */
 void say_now(const struct settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -31,7 +31,7 @@ static int add_list(const char *source, const char *list, struct text_list *ret)
 	return error == 0 ? EXIT_OK : error == REDLOCK_E_INVAL ? EXIT_CONFIG : EXIT_INTERNAL;
 }
 
-/* Puts the nodes of the local cluster in the place of the word `local`. */
+/* Replaces the word `local` by the nodes of the local cluster. */
 static int expand_local(const char *source, struct text_list *urls)
 {
 	size_t locals = 0;

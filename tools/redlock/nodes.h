@@ -9,7 +9,7 @@
  * unless it is EXIT_OK, what is wrong was said on stderr. */
 int nodes_find(const struct settings *settings, struct text_list *ret);
 
-/* The same as they are written, with `local` as a word and without hints. */
+/* As nodes_find(), but as written, with `local` as a word and without hints. */
 int nodes_list(const struct settings *settings, struct text_list *ret);
 
 /* Whether these are the nodes of the local cluster, by its word. */

@@ -326,7 +326,7 @@ static void complain_option(const struct parser *parser, const char *command, in
 	const char *what = code == ':'  ? "needs a value"
 	                   : with_value ? "takes no value"
 	                                : "is not an option of this command";
-	/* What is behind `=` may be a secret. */
+	/* The text after `=` may be a secret. */
 	int length = (int)strcspn(argv[optind - 1], "=");
 	char typed[32] = "";
 	struct suggestion suggestion = {.word = typed};

@@ -28,8 +28,8 @@ struct setting_source {
 
 enum { MAX_SOURCES = 64 };
 
-/* What the command line, the environment and the configuration say. Fields of options that a subcommand does
- * not have keep their default. */
+/* The settings, from the command line, the environment and the configuration. Fields of options that a
+ * subcommand does not have keep their default. */
 struct settings {
 	struct text_list urls;        /* copies: passwords are blanked in argv */
 	struct text_list url_sources; /* of each of them */
@@ -166,7 +166,7 @@ const struct setting_source *settings_source(const struct settings *settings, si
 /* The option with this long name in the groups, NULL: none. */
 const struct option_spec *options_find(const struct option_group *const *groups, const char *name);
 
-/* Writes a text that begins at column `at`, in lines of at most 80 columns; those behind the first begin at
+/* Writes a text that begins at column `at`, in lines of at most 80 columns; those after the first begin at
  * `indent`. It may have line ends of its own. */
 void help_wrap(FILE *out, size_t at, size_t indent, const char *text);
 

@@ -15,8 +15,8 @@ struct outcome {
 	const char *hint; /* the next step for the user, NULL when there is nothing to say */
 };
 
-/* What follows from a result. When too few nodes gave a definite answer, their votes say what has to be
- * mended first. */
+/* The exit code and message of a result. When too few nodes gave a definite answer, their votes say what has
+ * to be mended first. */
 struct outcome outcome_of(int result, const struct redlock_vote *votes, size_t count);
 
 #endif

@@ -61,7 +61,7 @@ static const char *escape(const void *bytes, size_t length, bool backslashes, ch
 		}
 		if (step == 0 || is_unseen(point)) {
 			out += (size_t)snprintf(buffer + out, size - out, "\\x%02x", text[in]);
-			in++; /* alone, the bytes behind it are no characters */
+			in++; /* alone: the bytes after it are no characters */
 		} else {
 			if (text[in] == '\\' && backslashes)
 				buffer[out++] = '\\';

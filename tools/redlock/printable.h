@@ -12,7 +12,7 @@
  */
 const char *printable(const void *bytes, size_t length, char *buffer, size_t size);
 
-/* The same for a text that has printable parts in it already: backslashes stay. */
+/* As printable(), for a text that has printable parts in it already: backslashes stay. */
 const char *harmless(const char *text, char *buffer, size_t size);
 
 /* The length of the valid UTF-8 character at `text`, and its code point; 0 when it is not one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an operation gave, node by node. */
+/* The result of an operation, node by node. */
 #include "report.h"
 
 #include <errno.h>
@@ -124,7 +124,8 @@ static double rtt_us(const struct node_report *node)
 	return (double)node->vote.rtt_ns / 1000.0;
 }
 
-/* A NO to a SET is a key of somebody else; a NO to the others may be none at all, unless that was asked. */
+/* A NO to a SET means a key of somebody else. A NO to another operation may also mean that there is no key;
+ * the finding tells which, if one was asked for. */
 static const char *vote_words(const struct report *report, unsigned index)
 {
 	const struct node_report *node = &report->node[index];

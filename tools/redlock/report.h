@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an operation gave, node by node: as text for people and as JSON for programs. */
+/* The result of an operation, node by node: as text for people and as JSON for programs. */
 #ifndef REDLOCK_TOOL_REPORT_H
 #define REDLOCK_TOOL_REPORT_H
 
@@ -19,7 +19,7 @@ struct node_report {
 struct report {
 	const char *verb;
 	const char *name;
-	unsigned slots;         /* so many the name has; 0: none. What is found is the key of the first one */
+	unsigned slots;         /* how many the name has; 0: none. The findings are of the first slot's key */
 	const char *busy_name;  /* of several names the one that somebody else has; NULL: it is `name` */
 	int result;             /* 0 or a REDLOCK_E_ code */
 	struct outcome outcome; /* what follows from it */
@@ -68,7 +68,7 @@ void report_json_begin(const struct report *report, struct json *json);
 /* The members that every node has; the caller opens and closes the node's object. */
 void report_json_node(const struct report *report, unsigned index, struct json *json);
 
-/* The same, with another word than the vote's under another key. */
+/* As report_json_node(), with another word than the vote's under another key. */
 void report_json_node_as(const struct report *report, unsigned index, const char *key, const char *word,
                          struct json *json);
 

@@ -67,7 +67,8 @@ static const char usage[] = "usage: rflock [OPTION...] FILE COMMAND [ARG...]\n"
                             "The nodes: REDLOCK_URLS (comma list), else `url` in the configuration, else\n"
                             "REDIS_URL (one node).\n";
 
-/* What flock(1) can do and this cannot, and what neither can. False: nothing of it is asked for. */
+/* Refuses options that flock(1) has and this command cannot offer, and combinations that neither allows.
+ * False: nothing of that kind was given. */
 static bool is_refused(const struct settings *settings, int argc)
 {
 	if (settings->no_fork && settings->close_file)
@@ -79,7 +80,7 @@ static bool is_refused(const struct settings *settings, int argc)
 	return true;
 }
 
-/* Puts the last word of the path, the file that need not be there, behind the real path of its directory. */
+/* Appends the last word of the path, the file that need not be there, to the real path of its directory. */
 static bool join(const char *path, char real[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/'), *last = slash != NULL ? slash + 1 : path;
@@ -100,8 +101,8 @@ static bool join(const char *path, char real[PATH_MAX])
 	return false;
 }
 
-/* The file that flock(1) would open, or make: also behind a link that points to nothing yet. False, with
- * errno. */
+/* Finds the file that flock(1) would open or make, also through a link whose target does not exist yet.
+ * False, with errno. */
 static bool find_file(const char *path, char real[PATH_MAX])
 {
 	char next[PATH_MAX];
@@ -183,7 +184,8 @@ static bool read_descriptor(const char *text, int *ret)
 	return false;
 }
 
-/* What is closed by an exec was not open before: it is one of ours. With O_PATH there is nothing to lock. */
+/* A descriptor that an exec closes was not open before: it is one of ours. With O_PATH there is nothing to
+ * lock. */
 static bool is_open(int fd)
 {
 	int flags = fcntl(fd, F_GETFD), status = fcntl(fd, F_GETFL);

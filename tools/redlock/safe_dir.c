@@ -22,8 +22,8 @@ static bool is_system(uid_t user)
 
 static const char set_another[] = "; set XDG_RUNTIME_DIR or TMPDIR to a directory of yours";
 
-/* What is wrong with a directory, with its errno, or NULL. On the way to ours the sticky bit is enough:
- * others make entries of their own there, and cannot touch ours. */
+/* The reason why a directory is not safe, with its errno, or NULL. On the way to ours the sticky bit is
+ * enough: others make entries of their own there, and cannot touch ours. */
 static const char *problem_of(int fd, bool own)
 {
 	struct stat info;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Directories that no other user of this machine can read, write, move or put something else in the place of.
- */
+/* Directories that no other user of this machine can read, write, move or replace. */
 #ifndef REDLOCK_TOOL_SAFE_DIR_H
 #define REDLOCK_TOOL_SAFE_DIR_H
 

@@ -34,17 +34,13 @@ struct session {
 /* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
 int session_open(struct session *session, const struct settings *settings);
 
-/* The settings of a command that only looks: as long as nobody asks for a guard, it takes no part in one. */
-struct settings session_settings_to_look(const struct settings *settings);
-
-/* The guard of commands that take locks with these settings, or with those that session_settings_to_look()
- * made of them: REDLOCK_GUARD_. */
+/* The guard of commands that take locks with these settings: REDLOCK_GUARD_. */
 uint64_t session_guard(const struct settings *settings);
 
-/* What the settings say of a lock. */
+/* The settings of a lock. */
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options);
 
-/* What follows from that: the times in force. Needs no session. */
+/* The times in force that follow from these settings. Needs no session. */
 void session_terms(const struct settings *settings, struct redlock_terms *ret);
 
 /* Makes a lock handle, or says what is wrong. Returns an exit code. */
@@ -54,14 +50,14 @@ int session_lock_with(struct session *session, const char *name, const struct re
 /* Which name is waited for, or was refused: of several, the one that a node has named last. */
 const char *session_busy_name(const struct settings *settings, const redlock_lock *lock, const char *name);
 
-/* The same for the name and those of --also, if there are some. */
+/* As session_lock_with(), for the name and those of --also, if there are some. */
 int session_lock_all(struct session *session, const char *name, const struct redlock_lock_options *options,
                      redlock_lock **ret_lock);
 
-/* The same with the options of the settings. `token` NULL: random tokens. */
+/* As session_lock_all(), with the options of the settings. `token` NULL: random tokens. */
 int session_lock(struct session *session, const char *name, const char *token, redlock_lock **ret_lock);
 
-/* The same for the holder of a slot; without --slots `slot` is 0. */
+/* As session_lock(), for the holder of a slot; without --slots `slot` is 0. */
 int session_lock_slot(struct session *session, const char *name, const char *token, unsigned slot,
                       redlock_lock **ret_lock);
 
@@ -69,7 +65,7 @@ int session_lock_slot(struct session *session, const char *name, const char *tok
  * result is CANCELLED and signals_caught() is the signal. */
 int session_run(struct session *session, redlock_lock *lock, enum redlock_operation operation);
 
-/* What waits behind a result, in session_wait.c: */
+/* Waits after a result, in session_wait.c: */
 
 /* Gives the nodes whose votes it did not need a little more time, so that they are told too. */
 void session_await_votes(struct session *session, const redlock_lock *lock, enum redlock_operation operation,

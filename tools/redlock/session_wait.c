@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command waits for behind its result: votes that were not needed, and releases that are owed. */
+/* Waits after the result of a command: for votes that were not needed, and for releases that are owed. */
 #include "session.h"
 
 #include <poll.h>
@@ -31,9 +31,9 @@ static bool leaves_open(enum redlock_vote_code vote)
 	       vote == REDLOCK_VOTE_GARBAGE || vote == REDLOCK_VOTE_BACKLOG || vote == REDLOCK_VOTE_STALE;
 }
 
-/* What is owed to a node that could not be reached ends with this process, unless there is a connection
- * meanwhile, or was one. Commands wait for a connection as well as for answers: while they do, nobody knows.
- */
+/* Whether the node has got the request. A request to a node that could not be reached ends with this process,
+ * unless there is a connection meanwhile, or was one. Commands wait for a connection as well as for answers:
+ * while they do, the outcome is not known. */
 static bool is_told(struct session *session, const redlock_lock *lock, unsigned node,
                     const struct redlock_node_status *status)
 {
@@ -144,9 +144,9 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 
 /* The library decides with the first votes that suffice. This process is about to end, and with it its
  * connections: the slower nodes get half as much time again as the quorum took, so that a new or longer key
- * is on them too, and who has the lock instead is counted on all; but no more than a tenth of the validity,
- * which is the caller's. Who reads each vote (-v), or why there is no quorum, wants to see which nodes are
- * well: they get one node timeout.
+ * is on them too, and the keys of another holder are counted on all; but no more than a tenth of the
+ * validity, which is the caller's. A user that reads each vote (-v), or why there is no quorum, wants to see
+ * which nodes are well: they get one node timeout.
  */
 static uint64_t patience_ns(const struct session *session, const redlock_lock *lock,
                             enum redlock_operation operation, int result)
@@ -185,7 +185,7 @@ static uint64_t drain_limit_ns(const struct session *session, const redlock_lock
 	return at_most(LEAST_DRAIN_NS + round_trip_ns / 2, timeout_ns);
 }
 
-/* A release that has left needs this process no more: a node that hangs finds it behind its SET, and a
+/* A release that has left no longer needs this process: a node that hangs finds it after its SET, and a
  * distant one executes it. For their answers there is half a round trip. One that waits for its connection
  * would be lost with the process, so that a distant node gets a few; as many, one that the node may refuse as
  * a script, but then a node that hangs is no reason to take half as long again.

@@ -6,10 +6,11 @@
 #include "guard_record.h"
 #include "report.h"
 
-/* What every node has under a name. Returns the exit code. */
+/* Shows the key of every node under a name. Returns the exit code. */
 int status_of_name(const struct settings *settings, const char *name);
 
-/* What the nodes would do for an acquire, and for what comes after it: the votes. Returns an exit code. */
+/* Asks what the nodes would do for an acquire, and for the operations after it: the votes. Returns an exit
+ * code. */
 int status_ask(struct session *session, const char *verb, struct report *ret);
 
 /* Counts a node as up that refused for its quarantine, if its record, which was read later, shows that this

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each node has under the slots of a name. */
+/* The keys that each node has under the slots of a name. */
 #include "status_slots.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static unsigned count_slots(struct status_slots *slots)
 
 enum { ASK_VALUE, ASK_LIFE, ASKS };
 
-/* Of each slot behind the first one, and each node. */
+/* The reply of a node about a slot after the first one. */
 static const struct redlock_reply *reply_of(const struct status_slots *slots, unsigned slot, unsigned node,
                                             unsigned ask)
 {
@@ -84,7 +84,7 @@ void status_slots_read(struct status_slots *slots, const struct session *session
 	slots->told = slots->count > 1 && ask_slots(slots);
 }
 
-/* Of one node. A key that is no string is somebody's too. */
+/* The finding of one node. A key that is not a string is somebody's too. */
 static void find(struct redlock_finding *ret, const struct redlock_reply *value,
                  const struct redlock_reply *life)
 {

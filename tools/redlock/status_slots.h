@@ -14,9 +14,9 @@ struct status_slots {
 	unsigned nodes, quorum;
 	uint64_t timeout_ms;
 	unsigned count; /* 0: the name has none */
-	bool told;      /* what is behind the first one is known */
+	bool told;      /* the slots after the first one are known */
 	char *keys[REDLOCK_MAX_SLOTS];
-	struct redlock_question *list; /* of each slot behind the first one, and each node */
+	struct redlock_question *list; /* for each slot after the first one, and each node */
 	struct standing standing;      /* of one after the other */
 };
 
@@ -25,7 +25,7 @@ void status_slots_read(struct status_slots *slots, const struct session *session
                        const struct settings *settings, const char *name);
 void status_slots_end(struct status_slots *slots);
 
-/* Which one has this value on some node. -1: none of those behind the first one. */
+/* The slot that has this value on some node. -1: none of those after the first one. */
 int status_slots_find(struct status_slots *slots, const char *value);
 
 /* A line for each. */

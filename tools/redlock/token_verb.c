@@ -15,7 +15,7 @@
 #include "signals.h"
 #include "status_slots.h"
 
-/* Whether the node's key is gone for certain: it answered, or the release behind it is settled. */
+/* Whether the node's key is gone for certain: it answered, or the release that follows is settled. */
 static bool is_settled(const struct node_report *node)
 {
 	const struct redlock_node_status *status = &node->status;
@@ -33,7 +33,7 @@ static unsigned confirmed_count(const struct report *report)
 	return count;
 }
 
-/* What the command is about, and what became of it: the name and those of --also, each with a result. */
+/* The subjects of the command and their results: the name and those of --also. */
 struct errand {
 	const struct token_verb *verb;
 	const struct settings *settings;

@@ -74,7 +74,7 @@ const char *value_seconds(const char *text, uint64_t min, uint64_t max, uint64_t
 {
 	uint64_t whole = 0, ms = 0;
 	const char *rest = text[0] == '.' && text[1] != '\0' ? text : digits(text, &whole);
-	bool beyond = false; /* digits behind the milliseconds that are not 0 */
+	bool beyond = false; /* digits after the milliseconds that are not 0 */
 	if (rest == NULL || (*rest != '\0' && *rest != '.'))
 		return "not a number of seconds, as 5 or 0.25";
 	if (*rest == '.') {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of a wait. */
+/* Reports a wait while it lasts. */
 #include "wait_view.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define EACH_NS 1000000000u /* not more often */
 
-/* Of lines that nobody has asked for: in the log of a job a short wait is of no interest. */
+/* Limits for lines that nobody has asked for: in the log of a job a short wait is of no interest. */
 #define UNASKED_AFTER_NS 5000000000u
 #define UNASKED_EACH_NS 60000000000u
 
@@ -95,7 +95,7 @@ static const char *holder_words(const struct wait_view *view, char *buffer, size
 	return holder_who(&holder, buffer, size);
 }
 
-/* What a new line is for: holder and place. "": neither is known. */
+/* The subject of a new line: holder and place. "": neither is known. */
 static void summary(const struct wait_view *view, char *buffer, size_t size)
 {
 	char who[HOLDER_TEXT_MAX], place[32] = "";
@@ -178,7 +178,7 @@ void wait_view_end(struct wait_view *view)
 
 void wait_view_json(const struct wait_view *view, struct json *json)
 {
-	/* It may not even have begun. */
+	/* The wait may not even have begun. */
 	uint64_t waited_ns = view->begin_ns > 0 ? view->end_ns - view->begin_ns : 0;
 	json_number(json, "waited_ms", (int64_t)(waited_ns / 1000000));
 	json_number_or_null(json, "place", view->wait.place > 0, view->wait.place);

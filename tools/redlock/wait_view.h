@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people and programs are told of a wait while it lasts: who has the lock, for how long at least, when
- * its key expires, and at which place this client stands. It comes from the answers to the wait itself. On a
- * terminal it is one line that is kept up to date; else a line each time that holder or place change: with -v
- * at once, without after 5 s and then at most once a minute.
+ * Reports a wait to people and programs while it lasts: who has the lock, for how long at least, when its key
+ * expires, and at which place this client stands. It comes from the answers to the wait itself. On a terminal
+ * it is one line that is kept up to date; else a line each time that holder or place change: with -v at once,
+ * without -v after 5 s and then at most once a minute.
  */
 #ifndef REDLOCK_TOOL_WAIT_VIEW_H
 #define REDLOCK_TOOL_WAIT_VIEW_H
@@ -13,7 +13,7 @@
 #include "options.h"
 #include "standing.h"
 
-/* A shorter wait is none that a person would ask about. */
+/* Nobody would ask about a shorter wait. */
 #define WAIT_VIEW_AFTER_NS 300000000u
 
 struct wait_view {
@@ -50,7 +50,7 @@ void wait_view_end(struct wait_view *view);
 /* Somebody finds out who has the lock: nothing is shown before. */
 void wait_view_hold_back(struct wait_view *view, bool on);
 
-/* What has the lock, as was told. False: that was not told, or there was no key. */
+/* The holder of the lock, as the nodes reported it. False: they did not report it, or there was no key. */
 bool wait_view_holder(const struct wait_view *view, struct redlock_finding *ret);
 
 /* Notes for how long the holder is known to have it, if the wait was told of the same one. */

@@ -37,8 +37,8 @@ void doctor_asks_free(struct doctor_asks *asks)
 	*asks = (struct doctor_asks){0};
 }
 
-/* Without what servers add behind a comma, which repeats what they were sent. What came first stays: behind
- * it comes that the connection has ended. */
+/* Leaves out the part after a comma that servers add, which repeats the request. The first reason stays:
+ * later ones only say that the connection has ended. */
 void doctor_note_why(struct doctor_node *node, enum doctor_source source, const struct redlock_question *q)
 {
 	bool refused = q->reply != NULL && q->reply->kind == REDLOCK_REPLY_ERROR;

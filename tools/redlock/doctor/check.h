@@ -5,7 +5,7 @@
 
 #include "doctor.h"
 
-/* What a look at a node, or at the set, gives besides yes. */
+/* The result of a check of a node, or of the set, besides yes. */
 struct found {
 	char detail[768];
 	const char *advice; /* instead of the row's; NULL: that */
@@ -35,6 +35,10 @@ static inline unsigned index_of(const struct doctor *doctor, const struct doctor
 
 /* guard_checks.c: the records of a guarded set. */
 DOCTOR_LOOK_AT(doctor_has_guard_state);
+DOCTOR_LOOK_AT(doctor_has_no_record);
+DOCTOR_LOOK_AT(doctor_is_in_quarantine);
+/* The configured TTL is longer than that which a node's record permits. */
+DOCTOR_LOOK_AT(doctor_exceeds_ttl);
 DOCTOR_LOOK_AT(doctor_guards_otherwise);
 DOCTOR_LOOK_AT(doctor_has_counters);
 DOCTOR_LOOK_AT(doctor_counts_nothing);

@@ -104,7 +104,7 @@ void doctor_free(struct doctor *doctor);
 
 /* A field of INFO. False: it is not there. */
 bool doctor_info(const struct doctor_node *node, const char *field, char *buffer, size_t size);
-/* The same as a number; 0: not there. */
+/* As doctor_info(), as a number; 0: not there. */
 int64_t doctor_info_number(const struct doctor_node *node, const char *field);
 
 /* ---- asking ---- */
@@ -134,7 +134,7 @@ bool doctor_look_at_records(struct doctor *doctor);
 
 /* The record with the newest configuration. NULL: none is guarded. */
 const struct guard_record *doctor_guard_latest(const struct doctor *doctor);
-/* What is wrong with the record that a node has; NULL: nothing. */
+/* The reason why the record of a node is wrong; NULL: it is right. */
 const char *doctor_guard_difference(const struct doctor *doctor, unsigned node);
 
 /* The list of nodes as records have it, which the caller frees. NULL: out of memory. */
@@ -146,7 +146,7 @@ bool doctor_guard_is_changing(const struct doctor *doctor);
 
 /* How many nodes vote, and do not know their fencing numbers, if the others are too few; else 0. */
 unsigned doctor_guard_uncounted(const struct doctor *doctor);
-/* What this node knows of them; clients may bring it what the others know. */
+/* The state of this node's fencing counters; clients may bring it those of the others. */
 enum doctor_counters { DOCTOR_COUNTED, DOCTOR_BROUGHT, DOCTOR_UNCOUNTED, DOCTOR_USED_UP };
 enum doctor_counters doctor_guard_counters(const struct doctor *doctor, unsigned node);
 
@@ -170,12 +170,12 @@ const char *doctor_rights(const struct doctor *doctor, const struct doctor_node 
                           enum doctor_group group, char *buffer, size_t size);
 
 /* How far the node's clock is from that of most nodes, or ours where these are fewer than three, at least;
- * negative: behind. 0: not for certain. */
+ * negative: too late. 0: not for certain. */
 int64_t doctor_clock_offset_ns(const struct doctor *doctor, const struct doctor_node *node,
                                bool *ret_from_most);
 /* How far ours is from that of most nodes. */
 int64_t doctor_clock_own_offset_ns(const struct doctor *doctor);
-/* What the clock gained during the audit, at least; and how long that was. */
+/* By how much the clock gained during the audit, at least; and how long the audit lasted. */
 int64_t doctor_clock_gain_ns(const struct doctor_node *node, uint64_t *ret_elapsed_ns);
 bool doctor_clock_stands(const struct doctor_node *node);
 
@@ -192,7 +192,7 @@ enum doctor_persistence doctor_persistence(const struct doctor_node *node);
 
 /* "Redis 7.0.15"; "": not seen. */
 const char *doctor_version(const struct doctor_node *node, char *buffer, size_t size);
-/* What is known of such servers; "": nothing. `old`: that they are too old. Returns `buffer`. */
+/* The known defects of such servers; "": none. `old`: that they are too old. Returns `buffer`. */
 const char *doctor_defects(const struct doctor_node *node, bool old, char *buffer, size_t size);
 
 /* ---- what is wrong ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows from what a server says of itself: what it keeps, and what is known of its version. */
+/* Conclusions from what a server reports about itself: what it keeps, and the known defects of its version.
+ */
 #include <string.h>
 
 #include "doctor.h"
@@ -28,7 +29,8 @@ enum doctor_persistence doctor_persistence(const struct doctor_node *node)
 
 #define V(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))
 
-/* What was found with servers of these versions: docs/decisions/one-answer-to-each-request.md. */
+/* The defects that were found with servers of these versions: docs/decisions/one-answer-to-each-request.md.
+ */
 static const struct {
 	const char *family;
 	unsigned from, below;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked of the nodes, and what is kept of it. A node that does not answer is asked no more. */
+/* Asks the nodes and keeps their answers. A node that does not answer is asked no more. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ int64_t doctor_info_number(const struct doctor_node *node, const char *field)
 
 /* ---- where a node is ---- */
 
-/* A name that only looks like one of this machine is none: nothing is looked up here. */
+/* A name that only resolves to this machine does not count: nothing is looked up here. */
 static bool is_local(const struct redlock_url *url)
 {
 	return url->port == 0 || strcmp(url->host, "localhost") == 0 || strcmp(url->host, "::1") == 0 ||
@@ -129,8 +129,8 @@ static bool look(struct doctor *doctor)
 	return doctor_look_at_clocks(doctor, false) && doctor_try_rights(doctor, true);
 }
 
-/* What the library would allow clocks for the TTL; and for each part of any time: of the longest TTL, as what
- * is added once for each lock is nothing beside that. */
+/* The drift that the library allows clocks for the TTL, and for each part of any time: of the longest TTL,
+ * beside which the constant part is negligible. */
 static void read_allowances(struct doctor *doctor, const struct settings *settings)
 {
 	struct settings longest = *settings;

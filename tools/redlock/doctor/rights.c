@@ -20,8 +20,8 @@ enum {
 	GUARDS = 2 /* a guarded set needs it, also where nobody waits */
 };
 
-/* One for each right of redlock_acl_rights() but select, without which there is no connection, and hmget,
- * which is tried where the record is read. */
+/* A row for each right of redlock_acl_rights() except select, without which there is no connection, and
+ * hmget, which is tried where the record is read. */
 static const struct {
 	const char *right;
 	enum doctor_group group;
@@ -82,7 +82,8 @@ static uint64_t bit_of(const char *right)
 	return 0;
 }
 
-/* What a refusal says is lacking: the command, or the keys or channels that it may be used on. */
+/* The rights that a refusal shows to be missing: the command, or the keys or channels that it may be used on.
+ */
 static uint64_t lacking(unsigned t, const struct redlock_reply *reply)
 {
 	if (reply == NULL || reply->kind != REDLOCK_REPLY_ERROR || strncmp(reply->text, "NOPERM", 6) != 0)

@@ -17,7 +17,7 @@ struct walk {
 	const struct redlock_reply *page; /* the keys of the last one */
 };
 
-/* What SCAN takes for a pattern, as it is. */
+/* Writes the prefix so that SCAN takes its special characters literally. */
 static void put_pattern(const char *prefix, char *at)
 {
 	for (; *prefix; prefix++) {

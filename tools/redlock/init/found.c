@@ -61,7 +61,7 @@ int init_check_room(const struct init *in)
 
 /* ---- what is noted ---- */
 
-/* "SET CONFIGURATION TTL QUORUM NUMBER MEMBERS", behind the run_id. */
+/* "SET CONFIGURATION TTL QUORUM NUMBER MEMBERS", after the run_id. */
 struct note {
 	char set[INIT_ID + 1], config[INIT_ID + 1], ttl[24], quorum[4], floor[24];
 	const char *members;

@@ -21,7 +21,7 @@
 
 enum { INIT_MEMBER = 320, INIT_ID = 16 };
 
-/* What is to be written to a node; a text that is "" deletes the field. */
+/* A change of a node's record; a text that is "" deletes the field. */
 struct init_change {
 	const char *said;               /* what was done, for people; NULL: nothing is to be written */
 	const char *text[GUARD_FIELDS]; /* NULL: stays */
@@ -47,13 +47,13 @@ struct init {
 	bool is_added;     /* in two moves. In this move: `joins` comes */
 	int other;         /* the member that this move is about */
 	char member[REDLOCK_MAX_NODES + 1][INIT_MEMBER];
-	bool listed[REDLOCK_MAX_NODES + 1], wanted[REDLOCK_MAX_NODES + 1]; /* before the change, and behind it */
+	bool listed[REDLOCK_MAX_NODES + 1], wanted[REDLOCK_MAX_NODES + 1]; /* before the change, and after it */
 	char *list, *target;                                               /* these as records have them */
 	char target_quorum[4], list_quorum[4], ttl[24];
 	struct guard_record record[REDLOCK_MAX_NODES + 1];
 	struct init_change change[REDLOCK_MAX_NODES + 1];
 
-	/* Of this run. */
+	/* State of this run only. */
 	char run_id[REDLOCK_MAX_NODES + 1][41]; /* of a new set: the processes, and since when they are seen */
 	uint64_t seen_ns;
 	char *founding;                                       /* what it notes of a new set; NULL: nothing yet */
@@ -70,7 +70,7 @@ struct init {
 	uint64_t alone_ns; /* since then all nodes refuse the configuration before */
 	unsigned rounds;   /* of writing */
 
-	/* What the plan says. */
+	/* The plan's result. */
 	uint64_t wait_ms, look_ms; /* `look_ms`: look again so soon; 0: when the wait is over */
 	const char *wait_why;
 	const char *note; /* at the end */
@@ -123,7 +123,7 @@ int init_check_room(const struct init *in);
 
 /* Begins a change of members, with `now` as the configuration that is there. */
 int init_begin_change(struct init *in, const struct init_config *now);
-/* All wanted nodes have `now`; behind that none but it is to be accepted. */
+/* All wanted nodes have `now`; from then on they must accept nothing else. */
 int init_finish_change(struct init *in, const struct init_config *now);
 /* Whether this number is to be written as the floor of its counters. */
 bool init_lacks(const struct guard_record *record, uint64_t number);

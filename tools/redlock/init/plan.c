@@ -98,8 +98,8 @@ static bool is_later(const struct init *in, const struct guard_record *r, const 
 	return !best->field[GUARD_PREV][0] && r->field[GUARD_PREV][0];
 }
 
-/* Of the sound records the newest one; of these what most have, and one that knows the configuration before.
- * -1: there is none. */
+/* Finds the newest of the sound records; of several, the one that most nodes have, and that knows the
+ * previous configuration. -1: there is none. */
 static int find_latest(const struct init *in)
 {
 	int found = -1;
@@ -213,7 +213,8 @@ static void follow(struct init *in, unsigned node, const struct init_config *con
 	init_compose(in, node, INIT_ADMIT, &next, "record written, both configurations are accepted");
 }
 
-/* Its record was damaged, but for the pass, which says that this process votes and has forgotten nothing. */
+/* Whether the record was damaged except for its pass, which says that this process votes and has forgotten
+ * nothing. */
 static bool has_pass(const struct guard_record *r, const struct init_config *config)
 {
 	const char *pass = r->field[GUARD_PASS], *colon = strchr(pass, ':');
@@ -223,7 +224,7 @@ static bool has_pass(const struct guard_record *r, const struct init_config *con
 	return strncmp(pass, "-:", 2) == 0 || (size == strlen(r->run_id) && strncmp(pass, r->run_id, size) == 0);
 }
 
-/* One that should have a record and has none, or that of another process or configuration. */
+/* Mends a node that should have a record and lacks it, or has that of another process or configuration. */
 static void mend(struct init *in, unsigned node, const struct init_config *config)
 {
 	const struct guard_record *r = &in->record[node];
@@ -275,10 +276,10 @@ static int check_numbers(const struct init *in, const struct init_config *config
 	unsigned count = init_counting(in, in->wanted, config, &largest);
 	if (count >= strtoul(config->quorum, NULL, 10))
 		return EXIT_OK;
-	complain(
-	    "%u of %u nodes vote and know their fencing numbers, %s are needed: no lock can be had with --fence "
-	    "before `redlock init --new-epoch`; run that when %s nodes vote",
-	    count, in->nodes, config->quorum, config->quorum);
+	complain("%u of %u nodes vote and know their fencing numbers, %s are needed: no lock can be acquired "
+	         "with --fence "
+	         "before `redlock init --new-epoch`; run that when %s nodes vote",
+	         count, in->nodes, config->quorum, config->quorum);
 	return EXIT_NOQUORUM;
 }
 

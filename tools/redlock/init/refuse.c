@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of a node with which init cannot go on. */
+/* The messages about a node with which init cannot go on. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -105,7 +105,7 @@ static bool is_dead(const struct init *in, unsigned node)
 	return in->settings->dead && (int)node == in->leaves;
 }
 
-/* Who is said to be dead, and answers, would go on taking the former list. */
+/* A node that is said to be dead, and answers, would go on accepting the former list. */
 static int check_dead(const struct init *in)
 {
 	if (!in->settings->dead || in->leaves < 0 || in->record[in->leaves].state == GUARD_SILENT_)
@@ -252,7 +252,7 @@ static void rename_at_all(struct init *in, const struct init_config *now)
 
 /* ---- none but the new one ---- */
 
-/* Who is left out must refuse as well, or be gone. */
+/* A node that leaves the set must refuse the former list as well, or be gone. */
 static int tell(struct init *in, const struct init_config *now)
 {
 	unsigned other = (unsigned)in->leaves;
@@ -308,7 +308,7 @@ static void conclude(struct init *in, const struct init_config *now)
 		return;
 	if (in->carried == 0 && !in->uncarried)
 		complain("no fencing numbers are carried, as too few nodes know them: before `redlock init "
-		         "--new-epoch` no lock can be had with --fence");
+		         "--new-epoch` no lock can be acquired with --fence");
 	in->uncarried = in->carried == 0;
 	for (unsigned i = 0; i < in->nodes; i++) {
 		if (!in->wanted[i])

@@ -8,8 +8,9 @@
 #include "family.h"
 #include "guard.h"
 
-/* Who shares has less than who holds alone, and a random token does not keep old clients of the SETNX
- * protocol out. And a slot is not the name, but for the first one. */
+/* Whether a lock of the run above suffices here. A shared lock is less than an exclusive one, and a random
+ * token does not keep old clients of the SETNX protocol out. A slot is not the name, except the first slot.
+ */
 bool above_serves(const struct runs_entry *run, const struct settings *settings)
 {
 	static const unsigned served_by[RUNS_KINDS] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rules of the supervisor say, done. */
+/* Carries out the actions of the supervisor's rules. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int command_code(struct run *run)
 	return EXIT_SIGNAL + WTERMSIG(run->wait_status);
 }
 
-/* Who has it instead, and for how long it was seen to. */
+/* Finds the client that has the lock instead, and for how long that was certain. */
 static void find_holder(struct run *run)
 {
 	report_find_holder(run->report, &run->session, run->lock);

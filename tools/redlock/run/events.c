@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What reaches the supervisor, from signals, guard and client, as events of its rules. */
+/* Turns signals, messages of the guard and results of the client into events of the supervisor's rules. */
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,8 +109,8 @@ static enum run_event lock_event(const struct redlock_event *event)
 	return event->result == REDLOCK_E_GONE ? RUN_ON_RELEASE_GONE : RUN_ON_RELEASED;
 }
 
-/* The command must not begin under a lock that cannot be renewed. What was got is given back as far as that
- * goes. */
+/* The command must not begin under a lock that cannot be renewed. The lock is released again as far as
+ * possible. */
 static void take_rights(struct run *run, int result)
 {
 	bool granted = run->grant_waits;
@@ -142,7 +142,7 @@ static void client_failed(struct run *run, int error)
 		run_apply(run, RUN_ON_LOSS);
 }
 
-/* It waits until the rights are known. Without an answer there is no command. */
+/* The grant waits until the rights are known. Without an answer there is no command. */
 static void take_grant(struct run *run)
 {
 	enum rights_wait wait = rights_wait(&run->rights, &run->session, run->order->name);

@@ -38,7 +38,7 @@ static bool read_file(int proc, const char *path, char *text, size_t size)
 	return length > 0;
 }
 
-/* What /proc says of a process: behind its number the name, which is in parentheses and may have any
+/* Reads what /proc says of a process: its number, then the name, which is in parentheses and may have any
  * character in it. NULL: the process is gone; else where the name ends. */
 static char *look_at(int proc, const char *pid, char *text, size_t size)
 {
@@ -50,7 +50,7 @@ static char *look_at(int proc, const char *pid, char *text, size_t size)
 	return name_end != NULL && strlen(name_end) >= 5 ? name_end : NULL;
 }
 
-/* The parent: the second field behind the name. 0: the process is gone. */
+/* The parent: the second field after the name. 0: the process is gone. */
 static pid_t parent_of(int proc, const char *pid)
 {
 	char text[512];
@@ -58,7 +58,8 @@ static pid_t parent_of(int proc, const char *pid)
 	return name_end != NULL ? (pid_t)strtol(name_end + 4, NULL, 10) : 0; /* ") S 123": a letter of state */
 }
 
-/* When it began: the 20th field behind the name, in ticks since the boot. 0: it has none. */
+/* The time at which the process began: the 20th field after the name, in ticks since the boot. 0: not known.
+ */
 static uint64_t birth_of(const char *name_end)
 {
 	const char *at = name_end;
@@ -82,7 +83,7 @@ uint64_t family_birth(int proc, pid_t pid)
 	return name_end != NULL ? birth_of(name_end) : 0;
 }
 
-/* Whether the process has that name, by its text from /proc, which is cut behind the name. */
+/* Whether the process has that name, by its text from /proc, which is cut after the name. */
 static bool is_called(char *text, char *name_end, const char *name)
 {
 	const char *begin = strchr(text, '(');

@@ -68,8 +68,8 @@ static void launch(struct post *post)
 }
 /* NOLINTEND(clang-analyzer-unix.Vfork,clang-analyzer-*.vfork,bugprone-unsafe-functions) */
 
-/* To all that is there. What a waiter waits for are other processes, and no children of the guard; it ends by
- * itself when they have. */
+/* Signals all processes that are there. A waiter waits for other processes, which are no children of the
+ * guard; it ends by itself when they have. */
 static void signal_all(const struct post *post, const int *signals, size_t count)
 {
 	pid_t locker = atomic_load(&post->share->locker);
@@ -143,7 +143,7 @@ static void act(struct post *post, unsigned actions, int value)
 		leave(post);
 }
 
-/* What the supervisor is told stands in the page before the message goes out. */
+/* The data for the supervisor is in the page before the message goes out. */
 static void step(struct post *post, enum guard_event event, int value)
 {
 	act(post, watch_step(&post->watch, event, clock_ns()), value);

@@ -93,7 +93,7 @@ static int lock_file(const struct hold *hold, int signals)
 
 /* ---- afterwards ---- */
 
-/* What the handler needs to know, which has no argument. */
+/* Data for the signal handler, which has no argument. */
 static struct {
 	pid_t keeper;
 	pid_t self;

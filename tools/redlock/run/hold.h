@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The waiter of a keeper, in the place of a command: `rflock 9`. It locks the caller's open file description
- * with flock(2), tells the caller so, and ends when the last copy of the description is closed or unlocked.
- * Then the keeper, which is the supervisor of `redlock run`, releases the distributed lock.
+ * The waiter of a keeper, which runs instead of a command: `rflock 9`. It locks the caller's open file
+ * description with flock(2), tells the caller so, and ends when the last copy of the description is closed or
+ * unlocked. Then the keeper, which is the supervisor of `redlock run`, releases the distributed lock.
  */
 #ifndef REDLOCK_TOOL_RUN_HOLD_H
 #define REDLOCK_TOOL_RUN_HOLD_H

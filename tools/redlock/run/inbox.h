@@ -28,7 +28,7 @@ int inbox_open(struct inbox *inbox);
 /* The next signal that means something. False: none. */
 bool inbox_next(const struct inbox *inbox, struct inbox_signal *ret);
 
-/* One that was caught before inbox_open(): whether a terminal sent it is not known. */
+/* A signal that was caught before inbox_open(): whether a terminal sent it is not known. */
 struct inbox_signal inbox_early(int number);
 
 /* Does what the signal does by default, now. */

@@ -73,8 +73,8 @@ void keeper_unlock(int fd)
 static int be_keeper(const struct settings *settings, const struct run_order *order, pid_t caller)
 {
 	(void)setsid();
-	/* What the caller has open is its own business, all copies of the descriptor too: a keeper that had them
-	 * would keep its pipes and locks alive. Descriptors of redlock itself are closed by an exec. */
+	/* The caller's descriptors stay its own, all copies too: a keeper that kept them open would keep the
+	 * caller's pipes and locks alive. Descriptors of redlock itself are closed by an exec. */
 	streams_close_by_flag(0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != caller)

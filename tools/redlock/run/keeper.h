@@ -6,7 +6,7 @@
 
 #include "run.h"
 
-/* What is known of a lock on the description of a descriptor. */
+/* The state of a lock on the description of a descriptor. */
 enum keeper_finding {
 	KEEPER_NONE,  /* no keeper has it */
 	KEEPER_SAME,  /* a keeper has it, in the mode that is wanted */

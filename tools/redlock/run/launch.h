@@ -37,9 +37,9 @@ struct launch {
 };
 
 /* Makes the command's environment: ours without REDLOCK_AUTH, and with REDLOCK_NAME, REDLOCK_TTL_MS, for
- * several names REDLOCK_ALSO (those behind the first, each on a line) and, from
- * the page, REDLOCK_TOKEN, REDLOCK_FENCE and REDLOCK_SLOT; at last REDLOCK_RUNS. Ahead of need, because the
- * new process would begin with the page faults of snprintf() and setenv(), a dozen. False: out of memory. */
+ * several names REDLOCK_ALSO (those after the first, each on a line) and, from the page, REDLOCK_TOKEN,
+ * REDLOCK_FENCE and REDLOCK_SLOT; at last REDLOCK_RUNS. Ahead of need, because the new process would begin
+ * with the page faults of snprintf() and setenv(), a dozen. False: out of memory. */
 bool launch_prepare(struct launch *launch, struct run_share *share);
 
 /* Behind the grant, in the guard: says in REDLOCK_RUNS what it told. */
@@ -51,7 +51,7 @@ void launch_complete(const struct launch *launch, struct run_share *share);
 _Noreturn void launch_command(const struct launch *launch, struct run_share *share, const struct watch *watch,
                               pid_t guard);
 
-/* The same for a launch with a hold. */
+/* As launch_command(), for a launch with a hold. */
 _Noreturn void launch_hold(const struct launch *launch, struct run_share *share, const struct watch *watch,
                            int proc, pid_t keeper, pid_t guard);
 

@@ -12,7 +12,7 @@
 
 #include "../options.h"
 
-/* What tells two versions of a file apart. */
+/* The properties by which two versions of a file differ. */
 struct password_version {
 	unsigned long long device, inode, size;
 	struct timespec written, changed;

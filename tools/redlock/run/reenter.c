@@ -19,8 +19,8 @@
 #include "../signals.h"
 #include "above.h"
 
-/* What is inherited by a process that no run above this one could stop, as through a queue or ssh, is no
- * proof that the lock stays. */
+/* A token that was inherited by a process that no run above this one could stop, as through a queue or ssh,
+ * does not prove that the lock stays. */
 static bool is_below_all(const struct settings *settings, const char *name)
 {
 	struct runs_entry run;
@@ -30,7 +30,7 @@ static bool is_below_all(const struct settings *settings, const char *name)
 	return all;
 }
 
-/* It holds something else of that name. */
+/* Refuses if the run above holds something else of that name. */
 static bool fits(const struct settings *settings, const struct runs_entry *run, const char *shown)
 {
 	bool serves = above_serves(run, settings);

@@ -15,8 +15,8 @@ bool rights_init(struct rights *rights, const struct session *session)
 	return rights->named;
 }
 
-/* Not by session_lock(): this value is nobody's, and so no release of it has to be waited for. What the lock
- * would have in place of an own value, the question has not: it is the same for the server's rules. */
+/* Does not use session_lock(): nobody has this value, so no release of it has to be waited for. The question
+ * needs no kind of its own instead of an own value: the server's rules are the same for all kinds. */
 int rights_prepare(struct rights *rights, struct session *session, const char *name)
 {
 	struct redlock_lock_options options;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the lock could be renewed and released once it is had: a user may have the right to SET, and
+ * Whether the lock could be renewed and released once it is held: a user may have the right to SET, and
  * neither to scripts nor to transactions. Then the command must not begin. So the nodes are asked for an
- * extend of a lock that nobody has, right behind the first SET, in the same packet: it costs no round trip.
- * Where that told nothing, as nodes were not connected yet, it is asked again when the lock is held, and
+ * extend of a lock that nobody has, right after the first SET, in the same packet: it costs no round trip.
+ * Where that gave no answer, as nodes were not connected yet, it is asked again when the lock is held, and
  * waited for.
  *
  * Only where a user is named or a password is given, as rules are made there: a script in a server that has
  * run none for a while takes it 50 us, a tenth of the whole `redlock run NAME -- true` on five servers of one
  * machine. Without both there may be rules for the default user all the same: it is asked when the lock is
- * had and a node did not let INFO.
+ * held and a node refused INFO.
  */
 #ifndef REDLOCK_TOOL_RUN_RIGHTS_H
 #define REDLOCK_TOOL_RUN_RIGHTS_H
@@ -43,7 +43,7 @@ enum rights_wait {
 	RIGHTS_FAIL  /* it cannot be asked, and so is not known */
 };
 
-/* When the lock is had. Asks if nobody has. */
+/* Called when the lock is held. Asks if nobody has asked yet. */
 enum rights_wait rights_wait(struct rights *rights, struct session *session, const char *name);
 
 void rights_end(struct rights *rights);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rules of `redlock run`, pure: no clock, no process, no I/O. docs/run.md shows the same tables as text.
- * What is not in a table changes nothing.
+ * An event that a table does not have changes nothing.
  */
 #ifndef REDLOCK_TOOL_RUN_RULES_H
 #define REDLOCK_TOOL_RUN_RULES_H

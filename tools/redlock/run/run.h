@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One `redlock run`: what its parts share. supervisor.c moves it, tell.c speaks of it, record.c writes it
- * down. */
+/* The state of one `redlock run`, which its parts share. supervisor.c changes it, tell.c reports it, record.c
+ * writes it to a file. */
 #ifndef REDLOCK_TOOL_RUN_RUN_H
 #define REDLOCK_TOOL_RUN_RUN_H
 
@@ -15,7 +15,7 @@
 #include "times.h"
 #include "waiting.h"
 
-/* What is to be run, and how. */
+/* The job: what is to be run, and how. */
 struct run_order {
 	const char *name;
 	char *const *argv; /* the command, ends with NULL */
@@ -65,7 +65,7 @@ struct run {
 	bool client_failed;  /* it can neither renew nor release */
 	bool given_back;     /* the lock, by a quorum of nodes */
 	bool late;           /* a renewal was late, and not made up for */
-	bool grant_waits;    /* the lock is had, whether it could be renewed is not known yet */
+	bool grant_waits;    /* the lock is held, whether it could be renewed is not known yet */
 	bool self_wait;      /* it would have waited for itself */
 	bool capped;         /* --max-hold was reached */
 	bool ended_before;   /* all processes had, when the loss was known */

@@ -41,7 +41,7 @@ static char *put(char *at, const char *end, const char *bytes)
 	return at;
 }
 
-/* Goes behind the bytes; false: they do not stand there. */
+/* Moves past the bytes; false: the text does not have them here. */
 static bool skip(const char **at, const char *end, const char *bytes)
 {
 	char spelt[SPELT_MAX];

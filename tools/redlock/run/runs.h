@@ -6,8 +6,8 @@
  *     TOKEN,KIND,SLOT,PID,START,NAME[,NAME...] TOKEN,KIND,...
  *
  * PID and START are those of its guard, which is an ancestor of all that it can stop. Names have their prefix
- * in front, and %41 for a byte that is no letter or digit nor one of `._-/:@`. Whoever can set a variable may
- * have written it: it only says whom to look for, and what to ask the nodes.
+ * in front, and %41 for a byte that is no letter or digit nor one of `._-/:@`. Anybody who can set a variable
+ * may have written it: it only says which process to look for, and what to ask the nodes.
  */
 #ifndef REDLOCK_TOOL_RUN_RUNS_H
 #define REDLOCK_TOOL_RUN_RUNS_H
@@ -42,7 +42,7 @@ struct runs_entry {
 	bool stops; /* what runs under it: above_find() */
 };
 
-/* What a run with these settings holds. */
+/* The kind of lock that a run with these settings holds. */
 enum runs_kind runs_kind_of(const struct settings *settings);
 
 /* Where the list begins; "" if there is none. */

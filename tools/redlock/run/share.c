@@ -9,7 +9,7 @@
 
 #define NOISE_NS 1000000 /* of the difference of two clocks, whatever comes between the readings */
 
-/* Whoever reads between the two stores takes the earlier end, and looks again when that has come. */
+/* A reader between the two stores takes the earlier end, and looks again when that has come. */
 void share_set_deadline(struct run_share *share, uint64_t deadline_ns, int64_t ahead_ns)
 {
 	bool is_time = deadline_ns != 0 && deadline_ns != UINT64_MAX;

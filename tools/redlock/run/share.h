@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What supervisor and guard share: one page of memory, which stays readable when either is stopped or killed,
- * and a socket. What the guard has to tell is in the page, so that none of it can be lost; a message only
- * says that there is something to look at.
+ * The connection between supervisor and guard: one page of memory, which stays readable when either is
+ * stopped or killed, and a socket. The guard's data is in the page, so that none of it can be lost; a message
+ * only says that there is something to look at.
  */
 #ifndef REDLOCK_TOOL_RUN_SHARE_H
 #define REDLOCK_TOOL_RUN_SHARE_H
@@ -70,8 +70,8 @@ struct link_message {
 	int32_t value;
 };
 
-/* Sends without waiting. What does not fit is dropped: then the other side has enough to read already. False:
- * it was dropped, for that or for want of memory. */
+/* Sends without waiting. A message that does not fit is dropped: then the other side has enough to read
+ * already. False: it was dropped, for that or for want of memory. */
 bool link_send(int fd, enum link_kind kind, int value);
 
 /* Receives one message. 1, 0 when there is none, -1 when the other side is gone. */

@@ -223,8 +223,8 @@ static void take_early_signal(struct run *run)
 	run_apply(run, run->signal.event);
 }
 
-/* It has prepared while connections were made. The lock is not asked for without it. One that is stopped must
- * not keep this process from being ended. */
+/* Waits for the guard, which has prepared while connections were made: the lock is not asked for without it.
+ * A guard that is stopped must not keep this process from being ended. */
 static int await_guard(struct run *run)
 {
 	int error = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `redlock run` says on stderr, and to systemd. */
+/* The messages of `redlock run` on stderr, and to systemd. */
 #include <stdio.h>
 #include <string.h>
 
@@ -158,7 +158,7 @@ static void tell_late(const struct run *run, const char *name)
 	tell_votes(run);
 }
 
-/* What follows for the command. */
+/* The consequence for the command. */
 static const char *consequence(const struct run *run)
 {
 	switch (run->order->on_loss) {

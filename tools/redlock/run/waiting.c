@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is being waited for. */
+/* Finds the holder that a run waits for. */
 #include "waiting.h"
 
 #include <stdio.h>
@@ -25,14 +25,14 @@ static void name_holder(const struct redlock_finding *holder, bool endless, cons
 	              words);
 }
 
-/* Whether a run above has said to hold it. Who wants a slot may get another one than the first. */
+/* Whether a run above claims to hold the name. A run that wants a slot may get another one than the first. */
 static bool is_own(const struct settings *settings, const char *name, struct runs_entry *ret)
 {
 	return above_find(settings, name, ret) && ret->slot == 0 &&
 	       (settings->slots == 0 || above_has_slots(settings, name));
 }
 
-/* Of several names, the one that a run above has said to hold. NULL: none. */
+/* Finds, of several names, the one that a run above claims to hold. NULL: none. */
 static const char *find_own(const struct settings *settings, const char *name, struct runs_entry *ret)
 {
 	if (is_own(settings, name, ret))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is being waited for: told by the answers to the wait, or else one question to the nodes, once the wait
- * has become one. */
+/* Finds the holder that a run waits for: from the answers to the wait, or else by one question to the nodes,
+ * once it has to wait. */
 #ifndef REDLOCK_TOOL_RUN_WAITING_H
 #define REDLOCK_TOOL_RUN_WAITING_H
 

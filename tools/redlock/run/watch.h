@@ -8,7 +8,7 @@
 
 #include "rules.h"
 
-/* What happens to the command when the lock is about to end. */
+/* The action on the command when the lock is about to end. */
 enum on_loss {
 	ON_LOSS_KILL, /* TERM, then KILL in time */
 	ON_LOSS_TERM, /* TERM only */

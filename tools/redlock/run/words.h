@@ -109,7 +109,7 @@ enum run_code {
 	X(SIGNAL, "signal", "one that the supervisor forwards")                                                  \
 	X(STOP, "stop", "the supervisor wants everything stopped")                                               \
 	X(NEAR_END, "deadline near", "kill-after before the validity ends")                                      \
-	X(KILL_TIME, "time to kill", "100 ms before the validity ends, or kill-after behind TERM")               \
+	X(KILL_TIME, "time to kill", "100 ms before the validity ends, or TERM plus kill-after")                 \
 	X(ORPHANED, "redlock killed", "the supervisor has ended")                                                \
 	X(LET_GO, "redlock killed, --on-loss warn", "")                                                          \
 	X(CHILD_STOPPED, "command stopped", "")                                                                  \
