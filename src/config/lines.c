@@ -65,10 +65,17 @@ static char *find(char *text, const char *chars)
 	return text;
 }
 
+/* A comment in a value: `;` or `#` after a blank. A value may begin with `#`. */
 static char *without_comment(char *text)
 {
-	*find(text, "") = '\0';
-	return trim(text);
+	char *value = trim(text), *at = value;
+	for (; *at != '\0'; at++) {
+		bool after_blank = at > text && isspace((unsigned char)at[-1]);
+		if (after_blank && (*at == ';' || (*at == '#' && at > value)))
+			break;
+	}
+	*at = '\0';
+	return trim(value);
 }
 
 /* ---- sections ---- */
