@@ -39,7 +39,7 @@
 #define RAISE_IS_OUT(c, n) ((phase[c] == RAISING && vote[AT(c, n)] != 0 && !confirmed[AT(c, n)]) || \
                             (phase[c] == OVER && counter[n] < most[c]))
 
-#ifdef RAISE_UNCHECKED		/* the counter is raised whosever key it is */
+#ifdef RAISE_UNCHECKED		/* the counter is raised although the key is another's */
 #define RAISES(c, n) admitted[n]
 #else
 #define RAISES(c, n) (owner[n] == c && admitted[n])
@@ -57,7 +57,7 @@
 #define HANDED(n) (HIGHEST_THERE(n) + 1)
 #endif
 
-#ifdef NO_GUARD			/* who forgot votes at once */
+#ifdef NO_GUARD			/* a node that forgot votes at once */
 #define REJOINS_AT_ONCE true
 #else
 #define REJOINS_AT_ONCE false

@@ -17,7 +17,7 @@
 
 /* ---- The rules, and what becomes of them when one is left out ------------------------------------------ */
 
-#ifdef NO_GUARD			/* who forgot votes at once */
+#ifdef NO_GUARD			/* a node that forgot votes at once */
 #define AFTER_FORGETTING ADMITTED
 #else
 #define AFTER_FORGETTING FOREIGN

@@ -91,7 +91,7 @@ mtype = { NONE, RENEW, UP, EXTEND };		/* what a holder asks */
 #define BIT(c) (1 << (c))
 
 /* A node: its key is free, a set, or a string. Clients are numbered from 1. */
-byte string[NODES];		/* whose */
+byte string[NODES];		/* its owner */
 bool over[NODES];		/* a token that nobody has any more is in the set */
 byte lefts[NODES];		/* two bits per client: ticks until its string, or its place in the set, ends */
 byte out[NODES];		/* one bit per client: what it asks has not arrived, and may never */
@@ -106,7 +106,7 @@ byte late[NODES];		/* and a renewal of its token that was asked for before */
 
 mtype phase[CLIENTS + 1];
 mtype round[CLIENTS + 1];
-bool alone[CLIENTS + 1];	/* who holds is a writer */
+bool alone[CLIENTS + 1];	/* the holder is a writer */
 byte asked[CLIENTS + 1];	/* for so many ticks */
 byte yes[CLIENTS + 1];
 byte age[CLIENTS + 1];		/* ticks since the round began */
@@ -282,7 +282,8 @@ inline is_confirmed(c)
 	check_promises()
 }
 
-/* Refused, unanswered, cancelled, or a call that does not wait for a renewal: whoever upgrades is a reader as before. */
+/* Refused, unanswered, cancelled, or a call that does not wait for a renewal: an upgrading reader is a reader
+ * as before. */
 inline round_fails(c)
 {
 	printf("client %d: no more of that\n", c);

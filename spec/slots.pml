@@ -43,7 +43,7 @@
 typedef row { byte has[SLOTS] }
 typedef ballot { byte at[NODES] }
 
-row key[NODES];			/* who has it, plus 1 */
+row key[NODES];			/* its holder, plus 1 */
 ballot vote[CLIENTS];
 byte first[CLIENTS];		/* the slot to try first */
 bool claims[CLIENTS], holds[CLIENTS];

@@ -54,7 +54,7 @@ static const char *const bodies[] = {
     "return ARGV[2] + 1 .. ' ' .. #KEYS .. ' ' .. #ARGV .. ARGV[1] .. KEYS[1]",
     "return tostring(tonumber('0x10')) .. tostring(tonumber(' 12 ')) .. tostring(tonumber('1e3')) .. "
     "tostring(tonumber(''))",
-    /* what fails, and where */
+    /* failures, and their lines */
     "return redis.call('hget', KEYS[1], 'f')",
     "local is = 1\n\nif is then\n  return redis.call('hget', KEYS[1], 'f')\nend",
     "local function f() redis.call('incrby', KEYS[1], '1') end\nf()",
