@@ -111,7 +111,7 @@ inline claim_arrives(c, n)
 	fi
 }
 
-/* A quorum of its configuration: each that is lower is raised now, in one step (fence.pml has them one by one), and
+/* A quorum of its configuration: each that is lower is raised now, in one step (proof/fence.thm has them one by one), and
  * that needs the record to accept the configuration still. Without, or where a node does not draw numbers, it holds
  * without a number. */
 inline grant(c)

@@ -51,9 +51,8 @@ struct rl_loop {
 	uint64_t looked_ns; /* when the sockets were last looked at */
 
 	/* wait.c, by turn.c: who leads */
-	bool led; /* a thread waits in the poller for all */
-	const struct rl_waiter
-	    *leader; /* the waiter whose result that thread waits for; NULL: none in particular */
+	bool led;                       /* a thread waits in the poller for all */
+	const struct rl_waiter *leader; /* that thread waits for its result; NULL: none in particular */
 
 	/* wait.c: the waiting threads. A thread that has a result for one of them, or the lead, puts it on
 	 * `to_wake` */

@@ -313,7 +313,7 @@ while True:
 		[[ $stderr != *"keep the key"* && $stderr != *"unknown command"* ]]
 	done
 	want 78 rl acquire -n -r "$REDLOCK_URLS/1" job
-	says "it has no SELECT, as a Sentinel: give the address of its master"
+	says "one without databases such as a Sentinel: give the address of its master"
 	kill $!
 	export REDLOCK_URLS=local
 	exits 78

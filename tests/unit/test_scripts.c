@@ -31,7 +31,7 @@ static const char *const bodies[] = {
     "return {1, {err = 'ERR in it'}, {ok = 'too'}}",
     "return {n = 1}",
     "return print",
-    /* from RESP to Lua, and what becomes of that */
+    /* from RESP to Lua, and back */
     "return redis.call('get', KEYS[1])",
     "return redis.call('get', 'none')",
     "return redis.call('get', 'none') == false",
@@ -54,7 +54,7 @@ static const char *const bodies[] = {
     "return ARGV[2] + 1 .. ' ' .. #KEYS .. ' ' .. #ARGV .. ARGV[1] .. KEYS[1]",
     "return tostring(tonumber('0x10')) .. tostring(tonumber(' 12 ')) .. tostring(tonumber('1e3')) .. "
     "tostring(tonumber(''))",
-    /* failures, and their lines */
+    /* errors, with their lines */
     "return redis.call('hget', KEYS[1], 'f')",
     "local is = 1\n\nif is then\n  return redis.call('hget', KEYS[1], 'f')\nend",
     "local function f() redis.call('incrby', KEYS[1], '1') end\nf()",
