@@ -266,29 +266,16 @@ struct rl_event {
 	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
 	uint32_t twins;        /* REPLY, HAND: bit per node that is, or was in this round, the same server */
 	uint16_t call;         /* WAKE, HAND: whose place it was */
-<<<<<<< HEAD
-	bool deaf;             /* WAKE: it is not woken; nothing is heard of the node any more */
-	bool front;            /* WAKE: no turn; no handle of the client is before it any more */
-	bool gone;             /* WAKE: it is not woken; the key that the node had is gone */
-	bool probe;            /* QUERY: whether the nodes would take the lock, not what they have */
-	bool up;               /* TURN: from shared to exclusive; else back */
-	bool passes;           /* RELEASE: another handle of this client may get it */
-	bool identified;       /* REPLY: each node has said who it is */
-	bool ordered;          /* each node that works has said who it is, so all clients have this order */
-	bool more;             /* REPLY: others of the same moment follow; the last one decides */
-=======
 	uint8_t generation; /* REPLY: of the node set's configuration that a yes was given under; 0: no guard */
 	bool deaf;          /* WAKE: it is not woken; nothing is heard of the node any more */
-	bool
-	    front; /* WAKE: no turn; the handle was queued after another one of the client, and is not any more */
-	bool gone; /* WAKE: it is not woken; the key that the node had is gone */
-	bool probe;      /* QUERY: whether the nodes would take the lock, not what they have */
-	bool up;         /* TURN: from shared to exclusive; else back */
-	bool passes;     /* RELEASE: another handle of this client may get it */
-	bool identified; /* REPLY: each node has said who it is */
-	bool ordered;    /* each node that works has said who it is, so all clients have this order */
-	bool more;       /* REPLY: others of the same moment follow; the last one decides */
->>>>>>> main
+	bool front;         /* WAKE: no turn; no handle of the client is before it any more */
+	bool gone;          /* WAKE: it is not woken; the key that the node had is gone */
+	bool probe;         /* QUERY: whether the nodes would take the lock, not what they have */
+	bool up;            /* TURN: from shared to exclusive; else back */
+	bool passes;        /* RELEASE: another handle of this client may get it */
+	bool identified;    /* REPLY: each node has said who it is */
+	bool ordered;       /* each node that works has said who it is, so all clients have this order */
+	bool more;          /* REPLY: others of the same moment follow; the last one decides */
 };
 
 struct rl_effects {
