@@ -68,14 +68,24 @@ __attribute__((noinline)) static bool tell_missing_votes(struct run *run)
 	return report_degraded(&report, run->settings);
 }
 
-/* A job that runs while fewer nodes vote than there are: one more that fails may end it. */
+/* A job that runs while fewer nodes vote than there are: once; and once more when the next failure would end
+ * it, as nodes that have lost the key do not get it back. A round without a quorum is told of as late. */
 void tell_degraded(struct run *run)
 {
-	for (unsigned i = 0; i < redlock_node_count(run->session.client) && !run->degraded_told; i++) {
+	unsigned nodes = redlock_node_count(run->session.client), quorum = redlock_quorum(run->session.client);
+	unsigned granted = 0, missing = 0, pending = 0;
+	for (unsigned i = 0; i < nodes && !run->brink_told; i++) {
 		struct redlock_vote vote = {.size = sizeof vote};
-		if (redlock_lock_vote(run->lock, i, &vote) == 0 &&
-		    redlock_vote_kind(vote.code) >= REDLOCK_KIND_MISSING)
-			run->degraded_told = tell_missing_votes(run);
+		if (redlock_lock_vote(run->lock, i, &vote) < 0)
+			continue;
+		granted += vote.code == REDLOCK_VOTE_YES;
+		pending += vote.code == REDLOCK_VOTE_PENDING;
+		missing += redlock_vote_kind(vote.code) >= REDLOCK_KIND_MISSING;
+	}
+	bool brink = granted == quorum && pending == 0 && granted < nodes;
+	if (granted >= quorum && (brink || (missing > 0 && !run->degraded_told))) {
+		run->degraded_told = tell_missing_votes(run);
+		run->brink_told = brink;
 	}
 }
 
