@@ -55,7 +55,7 @@ everything_works() {
 	[ -z "$stderr" ]
 }
 
-@test "the rule of those who have no prefix" {
+@test "the rule without a prefix" {
 	rule=$(sed 's/ ~\(app:\|{app:\|redlock:\)[^ ]*//g; s/ >pw/ >pw ~*/; s/app://g' <<<"$rule")
 	[[ $rule == "reset on >pw ~* &redlock:wake:* &__keyspace@*__:* +set "* ]]
 	give "$rule"
@@ -205,6 +205,13 @@ not_started() { # RULE WORD...: what is said
 	give "${rule/+eval +evalsha/}"
 	want 76 rl run -n --prefix app: -r "unix://redlock:pw@$(node_dir 1)/redis.sock" job -- true
 	says "not started"
+}
+
+@test "a key that such a user has left: who is busy names the missing right" {
+	give "reset on >pw ~* &* +set +get +ping"
+	want 76 rl run "${nodes[@]}" -n left true
+	want 75 rl acquire "${nodes[@]}" -n left
+	says "which one is unknown: only 0 of 3 nodes answered: the user may not run the command: NOPERM " "permit +eval"
 }
 
 @test "that is asked by a token of its own, whatever tokens the lock has" {

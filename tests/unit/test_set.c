@@ -258,7 +258,7 @@ TEST(the_configuration_of_most_nodes)
 	say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
 	for (unsigned i = 0; i < 3; i++)
 		expect(i, REDLOCK_VOTE_YES, ":c");
-	assert_true(set->step == 1 && set->latest == 2); /* who knows less repairs nothing */
+	assert_true(set->step == 1 && set->latest == 2); /* an older client repairs nothing */
 	say(1, RL_SET_ADMITTED, OURS | BEFORE, "s", "d", "c", 2);
 	say(2, RL_SET_ADMITTED, OURS | BEFORE, "s", "d", "c", 2);
 	expect(0, REDLOCK_VOTE_YES, ":d");
