@@ -34,7 +34,7 @@ MANY_ROWS = [
 	("several: out of turn", 51, LINE_UP_LUA, 'local turn = free and (mine or line == "")', "local turn = free"),
 	("several: a turn that is of no use is kept", 51, LINE_UP_LUA, "if turn and mine then", "if false then"),
 	("several: some are taken at its turn", 51, LINE_UP_LUA, "if turn and way == 0 then", "if turn then"),
-	("several: in line for the first name, whichever is in the way", 51, MANY, "l->obstacle - 1)", "0)"),
+	("several: in line for the first name, whichever is held", 51, MANY, "l->obstacle - 1)", "0)"),
 	("several: a place that it has no more", 51, MANY, "l->placed = false;", ""),
 	("several: a gate that is won is kept for long", 51, "src/core/enter.c",
 		"possible &= !l->handed && !rl_policy_of(l)->several;", "possible &= !l->handed;"),

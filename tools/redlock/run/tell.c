@@ -155,6 +155,12 @@ static void tell_leap(const struct run *run)
 		        (double)leap_ms / 1e3);
 }
 
+/* What works under the lock: the command, or the process that gave rflock a descriptor. */
+static const char *worker(const struct run *run)
+{
+	return run->order->hold != NULL ? "the caller of rflock" : "the command";
+}
+
 static void tell_late(const struct run *run, const char *name)
 {
 	double left = seconds(clock_ns(), run->deadline_ns);
@@ -162,7 +168,7 @@ static void tell_late(const struct run *run, const char *name)
 	if (run->order->on_loss == ON_LOSS_WARN)
 		say_now(run->settings, "'%s' could not be renewed so far; it ends in %.1f s", name, left);
 	else
-		say_now(run->settings, "'%s' could not be renewed so far; the command gets TERM in %.1f s", name,
+		say_now(run->settings, "'%s' could not be renewed so far; %s gets TERM in %.1f s", name, worker(run),
 		        left > grace ? left - grace : 0);
 	tell_leap(run);
 	tell_votes(run);
@@ -185,15 +191,16 @@ static const char *consequence(const struct run *run)
 static void tell_loss(const struct run *run, const char *name)
 {
 	if (run->state == RUN_ENDED) { /* while resting */
-		say_now(run->settings, "'%s' was lost before %s; the command had already ended", name,
-		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "its release");
+		say_now(run->settings, "'%s' was lost before %s; %s had already ended", name,
+		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "its release", worker(run));
 		return;
 	}
 	if (run->ended_before)
-		say_now(run->settings, "the lock '%s' is lost; it ended before the command did", name);
+		say_now(run->settings, "the lock '%s' is lost; it ended before %s did", name, worker(run));
+	else if (run->order->on_loss == ON_LOSS_KILL)
+		say_now(run->settings, "the lock '%s' is lost; %s is killed", name, worker(run));
 	else
-		say_now(run->settings, "the lock '%s' is lost; %s", name,
-		        run->order->on_loss == ON_LOSS_KILL ? "the command is killed" : consequence(run));
+		say_now(run->settings, "the lock '%s' is lost; %s", name, consequence(run));
 	if (!run->near_end) /* then it was said */
 		tell_leap(run);
 	tell_votes(run);
@@ -214,7 +221,7 @@ void tell_event(const struct run *run, enum run_event event)
 		break;
 	case RUN_ON_NEAR_END:
 		notify_status("STOPPING=1", "losing '%s', stopping the command", name);
-		say_now(run->settings, "'%s' was not renewed in time, so the command must stop: %s", name,
+		say_now(run->settings, "'%s' was not renewed in time, so %s must stop: %s", name, worker(run),
 		        consequence(run));
 		tell_leap(run);
 		break;
@@ -228,10 +235,12 @@ void tell_event(const struct run *run, enum run_event event)
 		        (double)run->times.kill_after_ms / 1e3);
 		break;
 	case RUN_ON_OVERDUE:
-		say_now(run->settings, "the guard process did not stop the command in time: everything is killed");
+		say_now(run->settings, "the guard process did not stop %s in time: everything is killed",
+		        worker(run));
 		break;
 	case RUN_ON_GUARD_GONE:
-		say_now(run->settings, "the guard process was killed: the command is killed, the lock given back");
+		say_now(run->settings, "the guard process was killed: %s is killed, the lock given back",
+		        worker(run));
 		break;
 	case RUN_ON_RELEASE_GONE:
 		say_now(run->settings, "the lock '%s' was lost before its release: another client may have held it",
