@@ -315,6 +315,8 @@ while True:
 		says "another kind of service: a Sentinel that holds no keys: give the address of its master"
 		[[ $stderr != *"keep the key"* && $stderr != *"unknown command"* ]]
 	done
+	want 2 rl doctor
+	[[ $output == *"0 warnings"* && $output != *unseen* ]]
 	want 78 rl acquire -n -r "$REDLOCK_URLS/1" job
 	says "one without databases such as a Sentinel: give the address of its master"
 	kill $!
