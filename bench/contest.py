@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What bench/rivals runs: the works, and who can do which, with what. Who cannot says why."""
+"""The works that bench/rivals runs, and the rivals that can do each, with which program. The others give the reason."""
 import dataclasses
 
 import install

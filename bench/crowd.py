@@ -46,7 +46,7 @@ class Crowd:
 
 
 class Stage:
-	"""What an incident can look at and do."""
+	"""Everything that an incident can look at and do."""
 
 	def __init__(self, run, servers, proxies):
 		self.run, self.servers, self.proxies = run, servers, proxies

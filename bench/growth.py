@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What bench/scale runs: series of the same work in growing sizes, and which figures of it are drawn."""
+"""The work of bench/scale: series of the same work in growing sizes, and which figures of it are drawn."""
 import dataclasses
 
 from programs import Run

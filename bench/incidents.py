@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happens while a crowd waits: faults of a node, deaths of claimants, and the servers' own counts."""
+"""Incidents while a crowd waits: faults of a node, deaths of claimants, and the servers' own counts."""
 import signal
 import socket
 import time
@@ -55,12 +55,12 @@ def _kill_holder(stage):
 
 
 def _kill_next(stage):
-	"""Who waited longest: most likely the next."""
+	"""Kills the claimant that waited longest: most likely the next holder."""
 	_kill_one(stage, lambda turn: turn.waits(), min)
 
 
 def _kill_waiters(stage):
-	"""Who came last, so that it is not the next."""
+	"""Kills the last claimants, so that none is the next holder."""
 	for _ in range(MOST_WAITERS):
 		_kill_one(stage, lambda turn: turn.waits(), max)
 		time.sleep(BETWEEN_KILLS_S)
@@ -98,7 +98,7 @@ def _monitor(server):
 
 
 def _count(stage):
-	"""What the servers were asked while the crowd waited: the busiest node."""
+	"""Counts the servers' commands while the crowd waited: the busiest node."""
 	counts = lambda: [calls(server.ask("INFO", "commandstats").decode()) for server in stage.servers.all]
 	begin, before = time.monotonic_ns(), counts()
 	shares = [_monitor(server) for server in stage.servers.all]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Rivals: copied and installed into a folder of the build; nothing of the system is changed. What only the system's
-packages give is looked for, and named when it is missing."""
+"""Rivals: copied and installed into a folder of the build; nothing of the system is changed. A program that only
+the system's packages have is looked for, and named when it is missing."""
 import filecmp
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Was the machine quiet? What other programs took from the processors while something of ours ran."""
+"""Was the machine quiet? Measures the processor time of other programs while something of ours ran."""
 import os
 import statistics
 

@@ -22,7 +22,7 @@ def _program(name):
 
 
 def missing():
-	"""Why there is none; "" if it can be had."""
+	"""The reason why there is no PostgreSQL; "" if there is one."""
 	if not _program("postgres") or not _program("initdb"):
 		return "not installed: apt-get install postgresql"
 	if not os.path.exists(build.program("pgturns")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What bench/run says: the table, JSON, and the plot of the latencies."""
+"""The report of bench/run: the table, JSON, and the plot of the latencies."""
 import json
 import os
 import statistics
@@ -14,7 +14,7 @@ def _given(names, rounds):
 
 
 def beside(row, names, rounds):
-	"""What other runs give for the same row; None where there are none."""
+	"""The figures of other runs for the same row; None where there are none."""
 	return statistics.median(row.value(*given) for given in _given(names, rounds)) if names else None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What bench/run and bench/scale have in common: servers for the length of a session, and an orderly end."""
+"""Shared by bench/run and bench/scale: servers for the length of a session, and an orderly end."""
 import contextlib
 import datetime
 import os
@@ -42,7 +42,7 @@ def rounds(count, end, one_round):
 
 
 def facts(servers):
-	"""What figures mean nothing without."""
+	"""The facts without which figures mean nothing."""
 	return {
 		"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
 		"command": shlex.join(["bench/" + os.path.basename(sys.argv[0])] + sys.argv[1:]),
@@ -67,7 +67,7 @@ def main(function):
 		code = function()
 		sys.stdout.flush()
 		sys.exit(code)
-	except BrokenPipeError:  # whoever read what is printed has seen enough
+	except BrokenPipeError:  # the reader of the output has seen enough
 		os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 		sys.exit(128 + signal.SIGPIPE)
 	except process.Failed as failure:

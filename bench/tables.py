@@ -20,7 +20,7 @@ COST = (Column("CPU us/pair", "cpu_us_per_pair"), Column("peak MB", "peak_kb", 1
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-	"""What is shown of one kind of work. The first column is the one that is compared with ours."""
+	"""The table of one kind of work. The first column is the one that is compared with ours."""
 	columns: tuple
 	more_is_better: bool = False
 	stuck: str = ""  # what it means that nothing ended

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the claimants of one name did: the files of common/turns.h, and figures of them."""
+"""The actions of the claimants of one name: the files of common/turns.h, and figures of them."""
 import collections
 import mmap
 import struct
@@ -47,7 +47,7 @@ class File:
 		return Turn((self.process, thread), *TURN.unpack_from(self.memory, at))
 
 	def last(self):
-		"""What the first thread does now; None: nothing yet."""
+		"""The present action of the first thread; None: nothing yet."""
 		count = self.counts()[0]
 		return self._turn(0, count - 1) if count else None
 
@@ -72,7 +72,7 @@ def handoffs(held):
 
 
 def longest_gap(held, begin, since, end):
-	"""The longest time without a holder that ended behind `since`; a holder that died counts from its grant."""
+	"""The longest time without a holder that ended after `since`; a holder that died counts from its grant."""
 	free = [begin] + [turn.releasing or turn.granted for turn in held]
 	taken = [turn.granted for turn in held] + [end]
 	return max([b - a for a, b in zip(free, taken) if b >= since and b > a], default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What renewals cost a server while many locks are held: commands of each, processor time, bytes of a holder."""
+"""The cost of renewals for a server while many locks are held: commands of each, processor time, bytes of a holder."""
 import re
 import threading
 import time

@@ -30,7 +30,7 @@ endif()
 
 # rl_test_flags: the same, and assert() is never compiled out; hooks and fakes take what their interface gives.
 add_library(rl_test_flags INTERFACE)
-add_library(rl_unused INTERFACE) # behind -Wextra, for clang
+add_library(rl_unused INTERFACE) # after -Wextra, for clang
 target_compile_options(rl_unused INTERFACE -Wno-unused-parameter)
 target_link_libraries(rl_test_flags INTERFACE rl_flags rl_unused)
 target_compile_options(rl_test_flags INTERFACE -UNDEBUG)

@@ -15,7 +15,7 @@ if(REDLOCK_HARDENING AND REDLOCK_SANITIZE STREQUAL "" AND NOT REDLOCK_COVERAGE)
 	endforeach()
 	target_link_options(rl_flags INTERFACE LINKER:-z,relro LINKER:-z,now)
 
-	# It needs optimisation, and a distribution may have set a level of its own: that one stays.
+	# _FORTIFY_SOURCE needs optimisation, and a distribution may have set a level of its own: that one stays.
 	set(CMAKE_TRY_COMPILE_CONFIGURATION ${CMAKE_BUILD_TYPE})
 	set(CMAKE_REQUIRED_FLAGS -Werror)
 	foreach(level IN ITEMS 3 2)

@@ -11,7 +11,6 @@ build_packages=(
 	pkg-config     # finds hiredis
 	libhiredis-dev # parser of the Redis protocol
 	libssl-dev     # TLS; loaded only when it is used
-	libinih-dev    # parser of configuration files
 	redis-server   # the nodes of the local cluster
 	scdoc          # man pages
 )
@@ -48,6 +47,7 @@ test_packages=(
 	clang-tidy     # linter
 	cppcheck       # linter
 	shellcheck     # linter of the shell scripts
+	lua-check      # linter of the Lua scripts
 )
 
 # Prints those of the packages "$@" that are not installed.

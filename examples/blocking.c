@@ -44,9 +44,10 @@ int main(int argc, char **argv)
 		error = redlock_acquire(lock);
 	if (error == 0)
 		error = work_and_release(lock);
+	if (error < 0 && lock != NULL)
+		redlock_last_error(lock, why, sizeof why);
 	if (error < 0)
-		fprintf(stderr, "blocking: %s: %s\n", redlock_error_name(error),
-		        *why ? why : redlock_strerror(error));
+		fprintf(stderr, "blocking: %s: %s\n", redlock_error_name(error), why);
 	redlock_lock_free(lock);
 	redlock_close(client);
 	redlock_options_clear(&options);

@@ -69,7 +69,7 @@ static void check_number(const char *text, uint64_t min, uint64_t max)
 	must(good ? got == (uint64_t)value : got == 7 && problem[0] != '\0');
 }
 
-/* What is shown can be typed, and means the same. */
+/* A printed duration can be typed, and means the same. */
 static void check_text(uint64_t ms)
 {
 	char text[32];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every target shares: the entry that libFuzzer, AFL++ and replay.c call, a check that is never compiled
+ * Shared by all targets: the entry that libFuzzer, AFL++ and replay.c call, a check that is never compiled
  * out, and a feed that makes choices out of bytes. A feed that is empty goes on with zeros, so that every
  * input means something, and a prefix of an input means what it meant.
  */
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What is not true is said and ends the process: both fuzzers and replay.c take that for a crash. */
+/* Prints a condition that is false and ends the process: both fuzzers and replay.c take that for a crash. */
 #define must(condition)                                                                                      \
 	do {                                                                                                     \
 		if (!(condition)) {                                                                                  \
@@ -26,7 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 		}                                                                                                    \
 	} while (0)
 
-/* What a target does, line by line, for people: `FUZZ_TRACE=1 fuzz_reply FILE`, in replay programs only. */
+/* Prints the steps of a target, line by line, for people: `FUZZ_TRACE=1 fuzz_reply FILE`, in replay programs
+ * only. */
 #ifdef FUZZ_REPLAY
 extern bool fuzz_trace;
 #define trace(...) (fuzz_trace ? (void)fprintf(stderr, __VA_ARGS__) : (void)0)
@@ -88,8 +89,8 @@ static inline size_t feed_take(struct feed *f, size_t size, const uint8_t **ret)
 	return got;
 }
 
-/* All that is left, as a fresh C string (up to its first NUL) that the caller frees: no byte behind it can be
- * read without being seen. */
+/* All that is left, as a fresh C string (up to its first NUL) that the caller frees: a sanitizer sees a read
+ * of any byte after it. */
 static inline char *feed_text(struct feed *f)
 {
 	const uint8_t *bytes;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The second link of a node over a fake socket, and a server that says what it should, or any bytes. What is
- * heard was said as a message behind the confirmation, by the server that the first link has reached, in that
- * order, and once; it says nothing but its opening and PINGs; and nothing of it breaks the first link.
+ * The second link of a node over a fake socket, and a server that sends the right answers, or any bytes. Each
+ * message that is heard was sent as a message after the confirmation, by the server that the first link has
+ * reached, in that order, and once; the link sends nothing but its opening and PINGs; and nothing of it
+ * breaks the first link.
  *
  * Input: a letter for each step, then what it needs; see step().
  */
@@ -112,7 +113,7 @@ static void tick(struct world *w)
 static void greet(struct world *w, char digit)
 {
 	size_t read_most = wires.read_most;
-	wires.read_most = SIZE_MAX; /* all of it: time may jump behind this */
+	wires.read_most = SIZE_MAX; /* all of it: time may jump after this */
 	w->first = wires.count;
 	w->process = digit;
 	w->node.link.backoff.failures = 0;
@@ -216,7 +217,7 @@ static void step(struct world *w)
 		rl_link_fail(&w->node.link, REDLOCK_VOTE_CLOSED, "the end");
 		turn(w);
 		must(!rl_node_hears(&w->node));
-		w->odd = true; /* what is on its way may come before or behind it */
+		w->odd = true; /* bytes on their way may come before or after it */
 		greet(w, (char)('0' + feed_below(&w->feed, 2)));
 		break;
 	case 8: /* i: new credentials, of which this URL takes none */

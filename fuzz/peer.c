@@ -91,15 +91,15 @@ static enum peer_command heard_transaction(struct peer *p, const struct words *w
 static enum peer_command heard_operation(struct peer *p, const struct words *w)
 {
 	struct asked asked;
-	must(p->commands >= p->opening + 3);             /* behind CLIENT ID, INFO and COMMAND INFO */
-	must(p->opening == 0 || wire_last()->read >= 4); /* behind the answers to AUTH and SELECT */
+	must(p->commands >= p->opening + 3);             /* after CLIENT ID, INFO and COMMAND INFO */
+	must(p->opening == 0 || wire_last()->read >= 4); /* after the answers to AUTH and SELECT */
 	must(p->node->link.gate == 0);
 	check_ghosts(p);
 	if (p->in_multi)
 		return heard_in_multi(p, w);
 	if (!asked_read(w, &asked))
 		return heard_transaction(p, w);
-	/* What an operation is for is known by its number, and not read from its row. */
+	/* The meaning of an operation is known by its number, and not read from its row. */
 	struct bytes token = asked.parts[RL_WORD_TOKEN];
 	struct peer_heard *heard = &p->queue[p->queued];
 	heard->operation = asked_operation(&asked);
@@ -124,7 +124,7 @@ static enum peer_command heard_kill(struct peer *p, const struct words *w)
 	return PEER_KILL;
 }
 
-/* Some servers leave out the answer to an AUTH that they refuse behind other answers. As far as the node can
+/* Some servers leave out the answer to an AUTH that they refuse after other answers. As far as the node can
  * know, nothing is unanswered then, and nothing comes before its answer. */
 static void check_login(struct peer *p, bool login)
 {
@@ -207,7 +207,7 @@ static const char *const answers[][4] = {
                    "*4\r\n+hash\r\n:-1\r\n-WRONGTYPE\r\n-WRONGTYPE\r\n", "*-1\r\n", "-EXECABORT x\r\n"},
 };
 
-/* The same for a request, behind what is expected of its operation. */
+/* Refusals of a request in each form, sent after the answers that its operation expects. */
 static const char *const refusals[RL_FORM_WATCH][2] = {
     [RL_FORM_PLAIN] = {"-OOM command not allowed\r\n", "-LOADING\r\n"},
     [RL_FORM_QUEUE_SHA] = {"-NOSCRIPT No matching script.\r\n", "-NOPERM No permissions to access a key\r\n"},

@@ -3,7 +3,7 @@
  * The server at the other end of the connection, for reply.c: it reads the commands off the wire, holds them
  * against the rules of src/net/node.h, and can answer in the right shape, or say anything at all.
  *
- * A token is one acquisition: its SET, and the release behind it. Tokens are "t<number>".
+ * A token is one acquisition: its SET, and the release after it. Tokens are "t<number>".
  */
 #pragma once
 
@@ -62,7 +62,7 @@ struct peer {
 	bool in_multi;
 	bool looks;      /* TYPE was queued */
 	unsigned multi;  /* commands that were queued */
-	unsigned valued; /* GETRANGEs behind the last WATCH */
+	unsigned valued; /* GETRANGEs after the last WATCH */
 	unsigned queued;
 	unsigned answered;
 	unsigned login; /* how many were, with the last AUTH on an open connection; 0: none was heard */
@@ -89,5 +89,5 @@ void peer_say(struct peer *peer, struct feed *feed);
 /* The SET of a token has an unknown outcome: the connection has become a ghost. */
 void peer_note_ghost(struct peer *peer);
 
-/* What must hold between any two calls. */
+/* The invariants between any two calls. */
 void peer_check(struct peer *peer);

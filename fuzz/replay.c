@@ -28,7 +28,7 @@ static void run_file(const char *path)
 	must(buffer != NULL);
 	size_t size = fread(buffer, 1, MOST, file);
 	fclose(file);
-	/* Exactly as large as it is: what is read behind its end is found. */
+	/* A copy of exactly this size: a sanitizer finds a read after its end. */
 	uint8_t *bytes = malloc(size > 0 ? size : 1);
 	must(bytes != NULL);
 	memcpy(bytes, buffer, size);

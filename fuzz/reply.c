@@ -165,7 +165,7 @@ static void pull_all(struct world *w)
 /* There is one connection at a time. */
 static const struct fake_fd *const socket_of = &wires.process.fds[0];
 
-/* What an event loop does: what is ready, then the answers, then what is to be sent. */
+/* One turn of an event loop: ready sockets, then the answers, then the requests to be sent. */
 static void turn(struct world *w)
 {
 	if (wires.process.lookups[0].runs)

@@ -24,7 +24,7 @@ static void check_written(const struct rl_buffer *bytes, const struct words *wan
 		must(bytes_equal(words.at[i], want->at[i]));
 }
 
-/* What is read from any form is what was written, as far as it is in the words. */
+/* A request that is read from any form equals the one that was written, as far as it is in the words. */
 static void check_read(const struct rl_request *r, const struct rl_buffer *bytes, enum rl_form form)
 {
 	const char *words = expected[r->operation].words[form];

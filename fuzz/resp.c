@@ -175,8 +175,8 @@ static void read_in_parts(const uint8_t *bytes, size_t size, size_t part, struct
 	rl_resp_close(&resp);
 }
 
-/* What the server says, as long as it is. Returns its size, at most RL_RESP_UNPARSED: an unfinished reply of
- * more is garbage as soon as the cut lets it be seen. */
+/* Expands the input into the server's bytes. Returns its size, at most RL_RESP_UNPARSED: an unfinished reply
+ * of more is garbage as soon as the cut lets it be seen. */
 static size_t expand(struct feed *f, uint8_t *ret)
 {
 	size_t size = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replies of any shape. One that is read, written again, is the bytes that it came from; with less of them it
- * is not there yet, and what comes behind it changes nothing. Input: what the server says.
+ * Replies of any shape. A reply that is read and written again gives the same bytes; with fewer of them it is
+ * incomplete, and bytes after it change nothing. Input: a server's bytes.
  */
 #include "fuzz.h"
 
@@ -49,7 +49,7 @@ static void put(struct text *t, const struct redlock_reply *v, unsigned level)
 		put(t, &v->items[i], level + 1);
 }
 
-/* In memory of its own: no byte behind it is read without being seen. */
+/* In memory of its own: a sanitizer sees a read of any byte after it. */
 static int read_part(const uint8_t *bytes, size_t size, size_t *ret_used, struct redlock_reply **ret)
 {
 	char *copy = malloc(size + 1);

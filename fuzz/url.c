@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * URLs of nodes. What is accepted has a host, a port or a path, and an address for people that says the same
- * node again without its user and password; what is refused leaves nothing behind, and a sentence that does
- * not depend on the secret.
+ * URLs of nodes. An accepted URL has a host, a port or a path, and an address for people that names the same
+ * node again without its user and password; a refused one leaves no memory, and a sentence that does not
+ * depend on the secret.
  */
 #include "fuzz.h"
 
@@ -31,7 +31,7 @@ static void check_address(const struct rl_endpoint *e)
 	rl_url_free(&again);
 }
 
-/* The port is the number behind the last colon of the authority, if that is not a part of an IPv6 address. */
+/* The port is the number after the last colon of the authority, if that is not a part of an IPv6 address. */
 static void check_port(const struct rl_endpoint *e, const char *url)
 {
 	const char *begin = strstr(url, "://") + 3;

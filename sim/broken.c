@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "broken.h"
 
-/* Extends of keys that a node lacks are confirmed. */
+/* A node confirms extends of keys that it lacks. */
 static const struct script_edit extend[] = {{"extend", "redis.call(\"get\", KEYS[1]) ~= ARGV[1]",
                                              "(redis.call(\"get\", KEYS[1]) or ARGV[1]) ~= ARGV[1]"},
                                             {0}};
 
-/* Any client that asks has the turn, although others wait. */
+/* A node lets in each client that asks, also past those in line. */
 static const struct script_edit turns[] = {
     {"enter", "(mine or line == \"\")", "true"},
     {"guarded_enter", "(mine or line == \"\")", "true"},
@@ -17,7 +17,7 @@ static const struct script_edit turns[] = {
     {"guarded_share", "(not writer or found and found < writer)", "true"},
     {0}};
 
-/* Waiters that are gone still hold up the others. */
+/* A queue waits for clients that are gone. */
 static const struct script_edit heads[] = {
     {NULL, "told and not (now and (told <= now or told > now + 60000))", "told"},
     {NULL, "elseif heard and heard ~= 0 then", "elseif heard then"},
@@ -33,7 +33,7 @@ static const struct script_edit fence[] = {
     {"raise", "if count < number or count > math.max(most, number) then", "if false then"},
     {0}};
 
-/* A claim of several names takes the free ones. */
+/* A node takes the free ones of several names. */
 #define EACH_SET "redis.pcall(\"set\", KEYS[i], ARGV[1], \"px\", ARGV[2])"
 #define EACH_FREE_SET "(redis.pcall(\"set\", KEYS[i], ARGV[1], \"px\", ARGV[2], \"nx\") or {})"
 #define OF_LINE "left == -2, both[2] or \"\", \"w\", nil"
@@ -48,19 +48,19 @@ static const struct script_edit some[] = {
     {NULL, EACH_SET, EACH_FREE_SET},
     {0}};
 
-/* Each slot is told as the first one. */
+/* A node tells each slot as the first one. */
 static const struct script_edit counting[] = {{"slot", "\"1 0 \" .. first .. \" 0 \"", "\"1 0 0 0 \""},
                                               {"slot", "\"1 0 \" .. slot .. \" 0 \"", "\"1 0 0 0 \""},
                                               {0}};
 
-/* A lock that somebody has alone is shared. */
+/* A node shares a lock that has an exclusive holder. */
 #define SHARE_IT                                                                                             \
 	"if both[1] then return \"1 0 0 \" .. (guarded and moment or 0) .. \" \" .. ARGV[1] end\nlocal writer, " \
 	"has"
 static const struct script_edit shared[] = {
     {"share", "local writer, has", SHARE_IT}, {"guarded_share", "local writer, has", SHARE_IT}, {0}};
 
-/* A time is deleted, whosever it is. */
+/* A node deletes a time, also that of another client. */
 static const struct script_edit unasked[] = {
     {"setnx_release", "if ours then redis.call(", "ours = ours or ends\nif ours then redis.call("}, {0}};
 

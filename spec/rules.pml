@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What redlock.pml is told by -DNAME: its size, how far the world may go, and which rule of the algorithm is left
- * out. There are no steps in here, so that the lines that the search must come to are all of one file. */
+/* The settings of redlock.pml, by -DNAME: its size, how far the world may go, and which rule of the algorithm
+ * is left out. There are no steps in here, so that the lines that the search must come to are all of one
+ * file. */
 
 /* ---- Size ---------------------------------------------------------------------------------------------- */
 
@@ -89,7 +90,7 @@
 	printf("client %d: release to all nodes, and on with the token\n", c)
 #endif
 
-#ifdef EXTEND_COUNTS_ANY_KEY	/* PEXPIRE is answered, whosever key it is */
+#ifdef EXTEND_COUNTS_ANY_KEY	/* PEXPIRE is answered, also for another's key */
 #define EXTEND_COUNTS(c, n) true
 #else
 #define EXTEND_COUNTS(c, n) (owner[n] == c)

@@ -180,26 +180,66 @@ void rl_nodes_sort(struct rl_nodes *ns)
 }
 
 /* Whether two nodes are one server: by identity, or where one of them tells none, by address. */
-static bool same_server(const struct rl_node *a, const struct rl_node *b)
+static bool is_same_server(const struct rl_node *a, const char *identity, const struct rl_node *b,
+                           const char *other)
 {
-	if (a->link.state != RL_LINK_OPEN || b->link.state != RL_LINK_OPEN)
-		return false;
-	if (a->link.facts.run_id_known && b->link.facts.run_id_known)
-		return strcmp(a->link.facts.run_id, b->link.facts.run_id) == 0;
+	if (identity[0] != '\0' && other[0] != '\0')
+		return strcmp(identity, other) == 0;
 	bool told = a->link.setup.count == 0 && b->link.setup.count == 0; /* or would have */
 	return told && rl_socket_same_address(&a->link.dial.peer, &b->link.dial.peer);
+}
+
+/* The identity that counts for what the node says now. */
+static const char *identity_now(const struct rl_node *n)
+{
+	return n->link.facts.run_id_known ? n->link.facts.run_id : "";
+}
+
+/* The identity of the server that gave the vote of node `index`. A node's run_id stays when its connection
+ * breaks, as the vote does. */
+static const char *identity_of_vote(const struct rl_nodes *ns, unsigned index, const struct rl_lock *lock)
+{
+	const struct rl_node *n = &ns->list[index];
+	uint64_t voted_ns = rl_time_add(lock->round.t0_ns, lock->votes[index].rtt_ns);
+	return voted_ns < n->left_ns ? n->link.facts.left : n->link.facts.run_id;
+}
+
+uint32_t rl_nodes_twins(const struct rl_nodes *ns, unsigned index, const struct rl_lock *lock)
+{
+	const struct rl_node *n = &ns->list[index];
+	uint32_t twins = 0;
+	for (unsigned i = 0; i < ns->count; i++) {
+		const char *other = identity_of_vote(ns, i, lock);
+		bool twin = i != index && is_same_server(n, identity_now(n), &ns->list[i], other);
+		twins |= (uint32_t)twin << i;
+	}
+	return twins;
+}
+
+/* Whether another node is the server that node `index` is, or may have a vote of it. */
+static bool is_shared(const struct rl_nodes *ns, unsigned index)
+{
+	const struct rl_node *n = &ns->list[index];
+	for (unsigned i = 0; i < ns->count; i++) {
+		const struct rl_node *other = &ns->list[i];
+		const struct rl_facts *facts = &other->link.facts;
+		bool left = facts->left[0] != '\0' && strcmp(identity_now(n), facts->left) == 0;
+		if (i != index && (left || is_same_server(n, identity_now(n), other, facts->run_id)))
+			return true;
+	}
+	return false;
 }
 
 void rl_nodes_identify(struct rl_nodes *ns)
 {
 	ns->named = true;
 	for (unsigned i = 0; i < ns->count; i++) {
-		struct rl_node *a = &ns->list[i];
-		a->identified = a->duplicate = false;
-		ns->named &= a->link.facts.run_id[0] != '\0';
-		for (unsigned j = 0; j < ns->count; j++)
-			if (i != j && same_server(a, &ns->list[j]))
-				a->duplicate = true;
+		struct rl_node *n = &ns->list[i];
+		ns->named &= n->link.facts.run_id[0] != '\0';
+		if (!n->identified)
+			continue;
+		n->identified = n->duplicate = false;
+		ns->shared |= is_shared(ns, i);
 	}
 	rl_nodes_sort(ns);
 }

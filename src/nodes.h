@@ -19,6 +19,7 @@ struct rl_nodes {
 	uint8_t order[REDLOCK_MAX_NODES]; /* their numbers in an order that other clients have too */
 	uint64_t look_ns;                 /* when a plain set is asked again whether it is guarded */
 	bool named;                       /* each node has said who it is */
+	bool shared;                      /* two nodes were one server at some time, and may be again */
 	bool new_credentials;             /* there may be nodes that are to log in again */
 	bool listening;                   /* there may be nodes with a listener */
 	uint32_t heard;                   /* bit per node: messages were heard when this was last looked at */
@@ -71,8 +72,12 @@ bool rl_nodes_may_ask_again(const struct rl_nodes *nodes, unsigned index);
 /* Puts them into the order that all clients share. */
 void rl_nodes_sort(struct rl_nodes *nodes);
 
-/* One of them has said who it is: one server must not have two votes. */
+/* One of them has said who it is. */
 void rl_nodes_identify(struct rl_nodes *nodes);
+
+/* The other nodes whose votes in the lock's round are those of the server that node `index` is now: a bit for
+ * each, and for some that have not voted. Only one of these votes counts. */
+uint32_t rl_nodes_twins(const struct rl_nodes *nodes, unsigned index, const struct rl_lock *lock);
 
 /* Each has said so. */
 bool rl_nodes_are_identified(const struct rl_nodes *nodes);

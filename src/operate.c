@@ -34,16 +34,14 @@ static char *put_decimal(char *at, const unsigned char *random)
 }
 
 /* Fresh for every attempt: a late release of one attempt must not delete the key of the next. False: no
- * random bytes to be had. */
+ * random bytes are available. */
 static bool sign(redlock_client *c, redlock_lock *lock)
 {
 	unsigned char random[RL_HANDLE_TOKEN_BYTES];
 	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
 	bool decimal = rl_policy_of(&lock->core)->decimal;
-	size_t owner_size =
-	    decimal ? 0
-	            : c->owner_size; /* a suffix would stop strict parsers from reading the token as a number */
+	size_t owner_size = decimal ? 0 : c->owner_size; /* strict parsers of numbers reject a suffix */
 	char *digits = rl_handle_token_bytes(lock);
 	char *at = decimal ? put_decimal(digits, random) : rl_slice_put_hex(digits, random, sizeof random);
 	if (!decimal)
@@ -405,14 +403,19 @@ void rl_operate_notice(redlock_client *c)
 
 /* ---- answers ---- */
 
-/* A server that has two names has no second vote on who holds the lock, but what it says of its own key is
- * true. */
-static bool votes_twice(const struct rl_node *node, const struct rl_answer *answer)
+/* A server that has two names has one vote on who holds the lock; but what it says of its own key is true. */
+static bool votes_once(unsigned operation)
 {
-	const struct rl_op *op = &rl_ops[answer->operation];
-	if (!node->duplicate || op->gives_back || op->change == RL_CHANGE_LOOK)
-		return false;
-	return redlock_vote_kind(answer->vote.code) < REDLOCK_KIND_MISSING;
+	const struct rl_op *op = &rl_ops[operation];
+	return !op->gives_back && op->change != RL_CHANGE_LOOK;
+}
+
+/* Where two nodes are one server. Seldom, as count_refusals(). */
+static __attribute__((noinline)) void tell_twins(const redlock_client *c, const redlock_lock *lock,
+                                                 struct rl_event *event)
+{
+	if (votes_once(event->operation))
+		event->twins = rl_nodes_twins(&c->nodes, event->node, &lock->core);
 }
 
 /* A node with a queue says more: who has the lock, and who comes next. Seldom, as count_refusals(). */
@@ -440,7 +443,12 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .vote = answer->vote,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
-	if (votes_twice(node, answer))
+	if (node->guards)
+		event.generation = answer->generation;
+	if (c->nodes.shared)
+		tell_twins(c, lock, &event);
+	if (node->duplicate && votes_once(answer->operation) &&
+	    redlock_vote_kind(answer->vote.code) < REDLOCK_KIND_MISSING)
 		event.vote.code = REDLOCK_VOTE_DUPLICATE;
 	if (rl_state_tells(event.operation, RL_TELLS_QUEUE))
 		take_entered(c, lock, &event);
@@ -454,6 +462,8 @@ static void take_over(redlock_client *c, redlock_lock *lock, const struct rl_hea
 	event->kind = RL_EV_HAND;
 	event->offered_ns = heard->offered_ns;
 	event->vote = (struct rl_vote){.number_count = 1, .numbers = {heard->waiting}, .texts = {heard->token}};
+	if (c->nodes.shared)
+		tell_twins(c, lock, event);
 	rl_operate(c, lock, event);
 	bool ours = rl_slice_same(heard->token, rl_handle_token(lock));
 	if (ours && heard->offer.size > 0)

@@ -27,7 +27,7 @@ static bool has_number(const redlock_lock *lock)
 	return lock->slot < (lock->core.rules->slots > 0 ? SLOT_NUMBERS : NUMBERS);
 }
 
-/* Once for each client. False: no random bytes to be had. */
+/* Once for each client. False: no random bytes are available. */
 static bool draw(struct rl_places *p, uint64_t now_ns)
 {
 	unsigned char random[CLIENT_BYTES];
@@ -99,7 +99,7 @@ uint64_t rl_places_behind_until(const struct rl_places *p, const redlock_lock *l
 {
 	uint64_t until = 0;
 	if (rl_places_are_apart(lock))
-		return 0; /* those who share a lock enter together; several names differ */
+		return 0; /* readers enter together; several names differ */
 	const redlock_lock *l = first_of(p->first, lock);
 	for (; l != NULL && l != lock && until <= now_ns; l = first_of(l->next_in_line, lock))
 		until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;
@@ -187,10 +187,10 @@ void rl_places_line_up(struct rl_places *p, redlock_lock *lock, bool waits, uint
 		return;
 	lock->in_line = waits;
 	if (waits) {
+		rl_seen_forget(lock);
 		join(p, lock);
 		return;
 	}
-	rl_seen_forget(lock);
 	follow_no_more(p, lock, now_ns);
 	bool was_first = first_of(p->first, lock) == lock;
 	quit(p, lock);

@@ -54,10 +54,10 @@ struct options {
 /* Exits with 64 when the arguments make no sense. */
 struct options options_parse(int argc, char **argv);
 
-/* The same for a program whose operands are a command. */
+/* As options_parse(), for a program whose operands are a command. */
 struct options options_parse_command(int argc, char **argv);
 
-/* The same work without a gate and without results, a few pairs for each lock. */
+/* The options of a warm-up: without a gate and without results, a few pairs for each lock. */
 struct options options_warm_up(const struct options *options);
 
 /* The share of one of `count` threads; the gate is for all. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program of bench/ measured: times of pairs, processor time, memory; printed as one line of JSON. */
+/* The measurements of a program of bench/: times of pairs, processor time, memory; printed as one line of
+ * JSON. */
 #ifndef BENCH_RESULT_H
 #define BENCH_RESULT_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the probes put on the wire: the same commands as the library, with a token that is changed in place.
- */
+/* The commands of the probes: the same as the library's, with a token that is changed in place. */
 #ifndef BENCH_WIRE_H
 #define BENCH_WIRE_H
 
@@ -33,7 +32,7 @@ struct shas {
 /* Connects to a node and loads the release script, and the library's own for claims in a guarded set. */
 int wire_connect(const char *node, struct shas *ret_shas);
 
-/* What the node of a guarded set lets in. */
+/* Reads the pass that the node of a guarded set lets in. */
 void wire_read_pass(int fd, char ret_pass[PASS_SIZE]);
 
 void wire_make(struct wire *wire, const struct options *options, unsigned number, const struct shas *shas);

@@ -10,7 +10,7 @@
 /* Opens a client of the nodes of the command line. */
 redlock_client *client_open(const struct options *options);
 
-/* The same with a trace. */
+/* As client_open(), with a trace. */
 redlock_client *client_open_traced(const struct options *options,
                                    void (*trace)(void *user, const char *line));
 

@@ -62,7 +62,7 @@ static void turn(redlock_client *client)
 		handle(&event);
 		any = true;
 	}
-	/* What the events began is sent by the next redlock_process(). */
+	/* The next redlock_process() sends the requests that the events began. */
 	if (!any && running > 0 && poll(&watched, 1, -1) < 0 && errno != EINTR)
 		die("poll");
 }

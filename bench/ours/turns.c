@@ -9,7 +9,7 @@
 static redlock_client *client;
 static _Atomic uint64_t *attempts;
 
-/* What the trace calls the requests of a new attempt. */
+/* Counts new attempts, by the name of their requests in the trace. */
 static void count_attempts(void *user, const char *line)
 {
 	(void)user;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the probes of contention have in common: votes of all nodes, over blocking threads with private links.
- */
+/* Shared by the probes of contention: votes of all nodes, over blocking threads with private links. */
 #ifndef BENCH_LINK_H
 #define BENCH_LINK_H
 

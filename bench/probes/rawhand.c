@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waiting costs at best when the release hands the lock over: the script that ends a claim on a node
+ * The cost of waiting at best when the release hands the lock over: the script that ends a claim on a node
  * gives the key to the next in the queue of that node, and tells it. A vote is an answer or a message. Votes
  * that stay split are given back. No leases, no validity, no dead waiters: a bound, not a lock. Options:
  * common/options.h.
@@ -75,7 +75,7 @@ static void send_all(struct claimant *c, const char *sha)
 		          sha, c->token);
 }
 
-/* True when a message with our token is there. What is older is forgotten. */
+/* True when a message with our token is there. Older messages are dropped. */
 static bool hears(struct link *l, const char *token)
 {
 	ssize_t got = recv(l->fd, l->in + l->size, LINK_BYTES - l->size, MSG_DONTWAIT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The naive design for threads: -c threads, each with its own connection to every server and blocking calls,
- * one lock after the other. What one shared client is to be better than. Options: common/options.h.
+ * one lock after the other. One shared client has to be better than this. Options: common/options.h.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waiting costs with nothing between a program and the sockets, when a release wakes one waiter, in
- * order of arrival, who then acquires: a quorum of SET NX, and BLPOP on the first node, which the release
- * there feeds. No dead waiters, no validity, no errors: not a lock, but what one can at best cost. Options:
+ * The cost of waiting with nothing between a program and the sockets, when a release wakes one waiter, in
+ * order of arrival, which then acquires: a quorum of SET NX, and BLPOP on the first node, which the release
+ * there feeds. No dead waiters, no validity, no errors: not a lock, but a lower bound of its cost. Options:
  * common/options.h.
  */
 #include <poll.h>
@@ -96,7 +96,7 @@ static void wait_for_message(struct claimant *c)
 		die("BLPOP");
 }
 
-/* Who found others once asks no more before it was its turn. */
+/* A claimant that has found others once asks no more before it is its turn. */
 static bool acquire(void *of)
 {
 	struct claimant *c = of;

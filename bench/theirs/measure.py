@@ -116,7 +116,7 @@ def apart(options, claimants):
 
 
 class Resource:
-	"""What all claimants of one name share: who has it, and since when nobody has."""
+	"""The state that all claimants of one name share: its holder, and since when it has none."""
 
 	def __init__(self, claimants, rest_s):
 		self.mutex = threading.Lock()

@@ -154,6 +154,15 @@ static bool is_hopeless(struct rl_count count)
 	return count.fatal > count.nodes - count.quorum;
 }
 
+/* So many names lead to servers of other names that all servers together are less than a quorum. */
+static bool is_listed_twice(const struct rl_lock *l)
+{
+	unsigned duplicates = 0;
+	for (unsigned i = 0; i < l->rules->node_count; i++)
+		duplicates += l->votes[i].code == REDLOCK_VOTE_DUPLICATE;
+	return duplicates > l->rules->node_count - l->rules->quorum;
+}
+
 enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	const struct rl_ask *ask = rl_policy_ask(l);
@@ -161,7 +170,8 @@ enum rl_tally rl_acquire_decide(struct rl_lock *l, const struct rl_event *e, str
 	if (tally == RL_WON && !rl_acquire_grant(l, e, fx))
 		rl_acquire_fail(l, e, ask->refused, false, fx);
 	if (tally == RL_NOQUORUM)
-		rl_acquire_fail(l, e, REDLOCK_E_NOQUORUM, is_hopeless(rl_ballot_count(l)), fx);
+		rl_acquire_fail(l, e, is_listed_twice(l) ? REDLOCK_E_DUPLICATE : REDLOCK_E_NOQUORUM,
+		                is_hopeless(rl_ballot_count(l)), fx);
 	return tally;
 }
 

@@ -18,6 +18,22 @@ void rl_ballot_cast(struct rl_lock *l, unsigned node, enum redlock_vote_code cod
 	vote->rtt_ns = rl_time_min(rtt, MAX_RTT_NS) & MAX_RTT_NS;
 }
 
+enum redlock_vote_code rl_ballot_once(struct rl_lock *l, uint32_t twins, enum redlock_vote_code code)
+{
+	bool yes = redlock_vote_kind(code) == REDLOCK_KIND_YES;
+	if (redlock_vote_kind(code) > REDLOCK_KIND_NO)
+		return code;
+	for (; twins != 0; twins &= twins - 1) {
+		unsigned twin = (unsigned)__builtin_ctz(twins);
+		enum redlock_vote_kind other = redlock_vote_kind(l->votes[twin].code);
+		if (other == REDLOCK_KIND_YES || (other == REDLOCK_KIND_NO && !yes))
+			return REDLOCK_VOTE_DUPLICATE;
+		if (other == REDLOCK_KIND_NO)
+			rl_ballot_cast(l, twin, REDLOCK_VOTE_DUPLICATE, l->votes[twin].rtt_ns);
+	}
+	return code;
+}
+
 struct rl_count rl_ballot_count(const struct rl_lock *l)
 {
 	return (struct rl_count){.nodes = l->rules->node_count,

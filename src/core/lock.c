@@ -25,9 +25,7 @@
 
 static void decide_acquire(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
-	if (e->vote.code == REDLOCK_VOTE_DUPLICATE)
-		rl_acquire_fail(l, e, REDLOCK_E_DUPLICATE, true, fx);
-	else if (l->phase == RL_RAISING)
+	if (l->phase == RL_RAISING)
 		rl_acquire_decide_raising(l, e, fx);
 	else if (l->phase != RL_ACQUIRING)
 		rl_contend_decide(l, e, fx);
@@ -69,6 +67,13 @@ static void decide(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 }
 
 /* ---- events ---- */
+
+static void end_with(struct rl_effects *fx, enum redlock_operation operation, int result)
+{
+	fx->observed |= RL_OBSERVE_DONE;
+	fx->done = operation;
+	fx->result = result;
+}
 
 /* Nothing was acquired here, but somebody who has the value may have: extend and release say so. */
 static bool is_attached(const struct rl_lock *l)
@@ -112,6 +117,21 @@ static int on_release(struct rl_lock *l, const struct rl_event *e, struct rl_eff
 	return 0;
 }
 
+/* The caller has never held the lock, so its acquire fails and no loss is notified. As after a failed
+ * attempt, the handle is idle at once. */
+static int on_late(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
+{
+	if (l->phase != RL_LOST)
+		return REDLOCK_E_STATE;
+	int error = on_release(l, e, fx);
+	assert(error == 0);
+	l->phase = RL_IDLE;
+	l->round.open = false;
+	fx->observed = 0;
+	end_with(fx, REDLOCK_OP_ACQUIRE, REDLOCK_E_LOST);
+	return error;
+}
+
 /* A query begins at the end of a step in which nothing else is out: queries in a loop must not starve
  * renewal. From now on somebody waits for the renewal. A probe needs fresh digits, which are not for a lock.
  */
@@ -138,13 +158,6 @@ static void begin_waiting(struct rl_lock *l, uint64_t now, struct rl_effects *fx
 	fx->sign = probe;
 	if (probe) /* what is late of the attempt before says nothing of this token */
 		l->refused = l->claim_seq = 0;
-}
-
-static void end_with(struct rl_effects *fx, enum redlock_operation operation, int result)
-{
-	fx->observed |= RL_OBSERVE_DONE;
-	fx->done = operation;
-	fx->result = result;
 }
 
 static void end_waiting(struct rl_lock *l, int result, struct rl_effects *fx)
@@ -213,6 +226,8 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
                   struct rl_effects *fx)
 {
 	const struct rl_ask *ask = rl_policy_ask(l);
+	if (e->twins != 0)
+		code = rl_ballot_once(l, e->twins, code);
 	rl_ballot_cast(l, e->node, code, rl_time_sub(e->now_ns, l->round.t0_ns));
 	if (code == REDLOCK_VOTE_QUARANTINE)
 		rl_quarantine_keep(l, e);
@@ -220,6 +235,18 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
 		ask->keep(l, e);
 	if (l->round.open && !e->more)
 		decide(l, e, fx);
+}
+
+/* Quorums of two configurations of a node set need not have a node in common: all votes of a round are of
+ * one. A yes of another one is like no answer, as the key may be there. */
+static bool is_of_other_configuration(struct rl_lock *l, const struct rl_event *e,
+                                      enum redlock_vote_code code)
+{
+	if (code != REDLOCK_VOTE_YES || e->generation == 0)
+		return false;
+	if (l->round.generation == 0)
+		l->round.generation = e->generation;
+	return l->round.generation != e->generation;
 }
 
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
@@ -242,6 +269,8 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		code = REDLOCK_VOTE_DUPLICATE;
 	if (current && has_voted(l, e->node))
 		return 0;
+	if (current && is_of_other_configuration(l, e, code))
+		code = REDLOCK_VOTE_TIMEOUT;
 	settle_claim(l, e, code);
 	if (e->seq == l->claim_seq && code == REDLOCK_VOTE_YES && l->rules->slots > 0 && rl_slots_is_other(l, e))
 		rl_slots_return(e->node, fx);
@@ -347,7 +376,7 @@ static int dispatch(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 	    [RL_EV_QUERY] = on_query,     [RL_EV_CANCEL] = on_cancel, [RL_EV_REPLY] = on_reply,
 	    [RL_EV_TICK] = on_tick,       [RL_EV_WAKE] = on_wake,     [RL_EV_HAND] = on_hand,
 	    [RL_EV_LEAP] = on_leap,       [RL_EV_PASS] = on_pass,     [RL_EV_TURN] = rl_share_turn,
-	    [RL_EV_GUARDED] = on_guarded};
+	    [RL_EV_GUARDED] = on_guarded, [RL_EV_LATE] = on_late};
 	bool known = (unsigned)e->kind < sizeof handlers / sizeof handlers[0];
 	return known ? handlers[e->kind](l, e, fx) : 0;
 }

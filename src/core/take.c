@@ -33,7 +33,8 @@ static void vote(struct rl_lock *l, const struct rl_event *e)
 		l->contended = e->vote.numbers[0] > 0;
 	}
 	if (l->round.operation == REDLOCK_OP_ACQUIRE)
-		rl_ballot_cast(l, e->node, REDLOCK_VOTE_YES, rl_time_sub(e->now_ns, l->round.t0_ns));
+		rl_ballot_cast(l, e->node, rl_ballot_once(l, e->twins, REDLOCK_VOTE_YES),
+		               rl_time_sub(e->now_ns, l->round.t0_ns));
 	l->owed |= 1u << e->node;
 }
 

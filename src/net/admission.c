@@ -63,7 +63,7 @@ static struct rl_request question(struct rl_node *n, unsigned operation, const c
 	return (struct rl_request){.operation = operation, .record = record};
 }
 
-/* Draws a new id. False: no random bytes to be had. */
+/* Draws a new id. False: no random bytes are available. */
 static bool draw(struct rl_admission *a)
 {
 	unsigned char random[RL_SET_ID / 2];
@@ -563,6 +563,17 @@ static void hear_record(struct rl_node *n, const struct rl_entry *entry, struct 
 		learn(n, vote, now_ns);
 	if (entry->operation == RL_OP_ADMIT)
 		rl_admission_ask(n, now_ns);
+}
+
+uint8_t rl_admission_generation(const struct rl_node *n, const struct rl_entry *entry)
+{
+	const struct rl_set *set = n->admission->set;
+	struct rl_slice pass = rl_request_word(rl_outbox_front_bytes(&n->link.outbox), entry->operation,
+	                                       (enum rl_form)entry->form, RL_WORD_PASS);
+	size_t size = strlen(set->config);
+	bool ends = pass.size > size && memcmp(pass.bytes + pass.size - size, set->config, size) == 0 &&
+	            (size == 0 || pass.bytes[pass.size - size - 1] == ':');
+	return ends ? set->generation : 0;
 }
 
 void rl_admission_hear(struct rl_node *n, const struct rl_entry *entry, struct rl_vote *vote, uint64_t now_ns)

@@ -24,8 +24,10 @@ struct rl_node {
 	uint64_t first_unsent;  /* of that: number of the first entry that was never sent; 0: all were */
 	uint64_t parked_popped; /* of that: parked entries above this number were never sent */
 
-	bool identified; /* set when the server has said who it is; whoever compares it with others clears it */
-	bool duplicate;  /* is the same server as another node: its votes do not count */
+	bool identified; /* set when the server has reported its run_id; the comparison with other nodes clears it
+	                  */
+	bool duplicate;  /* an answer has proved that it is the server of another node: it has no vote */
+	uint64_t left_ns; /* when it was found to be another server than before (link.facts.left) */
 
 	struct rl_admission *admission; /* unless the guard is off (admission.h); else NULL */
 	bool guards;       /* the admission has a say: the set is not known to be plain, or was not */
@@ -42,6 +44,7 @@ struct rl_answer {
 	struct rl_tag tag;
 	unsigned operation;  /* as in its request */
 	struct rl_vote vote; /* its texts are there until the next call */
+	uint8_t generation;  /* of a guarded yes: of the configuration that the node compared; else 0 */
 };
 
 #endif

@@ -60,7 +60,7 @@ void rl_node_renew(struct rl_node *n, uint64_t now_ns)
 	l->new_credentials = true;
 	n->deaf_until_ns = 0;
 	if (n->listener != NULL)
-		rl_listener_renew(n->listener, now_ns); /* who listens cannot log in again */
+		rl_listener_renew(n->listener, now_ns); /* a listening link cannot log in again */
 	switch (l->state) {
 	case RL_LINK_DOWN:
 		if (l->failure != REDLOCK_VOTE_AUTH)
@@ -184,6 +184,14 @@ static __attribute__((noinline)) enum redlock_vote_code submit_guarded(struct rl
 	return vote;
 }
 
+/* The next claim could come first, and the server would refuse that of the name whose vote counts. A new
+ * connection may lead to another server. */
+static bool is_known_duplicate(const struct rl_node *n, const struct rl_request *r)
+{
+	bool opened = n->link.state == RL_LINK_OPEN && n->link.setup.count == 0;
+	return opened && rl_ops[r->operation].claims;
+}
+
 enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request *r, struct rl_wire *wire,
                                       uint64_t now_ns)
 {
@@ -196,7 +204,10 @@ enum redlock_vote_code rl_node_submit(struct rl_node *n, const struct rl_request
 	}
 	if (l->state == RL_LINK_DOWN && l->backoff.failures == 0)
 		rl_node_connect(n, now_ns);
-	return n->guards ? submit_guarded(n, r, wire, now_ns) : rl_submit_request(n, r, wire, now_ns);
+	if (n->duplicate && is_known_duplicate(n, r))
+		return REDLOCK_VOTE_DUPLICATE;
+	bool asks = n->guards || (r->fenced && n->admission != NULL);
+	return asks ? submit_guarded(n, r, wire, now_ns) : rl_submit_request(n, r, wire, now_ns);
 }
 
 /* ---- answers ---- */
@@ -223,14 +234,19 @@ static bool is_quoted(const struct rl_node *n, const struct rl_entry *entry, str
 
 /* Reads an answer of a guarded set: in its forms an answer says more, and quotes the token. */
 static __attribute__((noinline)) void read_guarded(struct rl_node *n, const struct rl_entry *entry,
-                                                   const struct rl_reply *reply, struct rl_vote *vote,
+                                                   const struct rl_reply *reply, struct rl_answer *ret,
                                                    uint64_t now_ns)
 {
+	struct rl_vote *vote = &ret->vote;
 	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0;
 	rl_answer_read(rl_ops_outcomes(&rl_ops[entry->operation], (enum rl_form)entry->form), reply, vote);
 	if (guarded && vote->text_count > 0 && !is_quoted(n, entry, vote->texts[0]))
 		*vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	rl_admission_hear(n, entry, vote, now_ns);
+	bool relied = guarded && vote->code == REDLOCK_VOTE_YES && rl_ops_relies(&rl_ops[entry->operation]);
+	ret->generation = relied ? rl_admission_generation(n, entry) : 0;
+	if (relied && ret->generation == 0)
+		vote->code = REDLOCK_VOTE_TIMEOUT; /* the key is there */
 }
 
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
@@ -241,7 +257,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	ret->tag = entry->tag;
 	ret->operation = entry->operation;
 	if (n->guards)
-		read_guarded(n, entry, reply, &ret->vote, now_ns);
+		read_guarded(n, entry, reply, ret, now_ns);
 	else
 		rl_answer_read(op->outcomes, reply, &ret->vote);
 	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0; /* then it was compared */
@@ -343,8 +359,10 @@ static void meet(struct rl_node *n, uint64_t now_ns)
 	const struct rl_facts *facts = &l->facts;
 	n->identified = true;
 	rl_method_meet(&n->methods, facts->same_server);
-	if (!facts->same_server)
+	if (!facts->same_server) {
 		n->deaf_until_ns = 0;
+		n->left_ns = now_ns;
+	}
 	if (n->listener != NULL)
 		rl_listener_meet(n->listener, now_ns);
 	if (l->dial.elsewhere && !facts->same_server)
@@ -389,10 +407,12 @@ static void take_setup(struct rl_node *n, const struct rl_entry *front, const st
 		take_opening(n, setup, reply, now_ns);
 }
 
-/* Pulls the next answer of a request that has a vote without a reply of its own. */
+/* Pulls the next answer of a request that has a vote without a reply of its own. The vote of a transaction
+ * waits, as a reply does, for the records of the other nodes. */
 static bool next_unasked(struct rl_node *n, struct rl_answer *ret, uint64_t now_ns)
 {
-	return (n->talk.resolved > 0 && next_of_talk(n, ret, now_ns)) ||
+	bool waits = n->guards && n->admission->opinion.kind == RL_SET_HOLD;
+	return (n->talk.resolved > 0 && !waits && next_of_talk(n, ret, now_ns)) ||
 	       (n->refusals > 0 && rl_admission_next(n, ret, now_ns));
 }
 

@@ -186,8 +186,9 @@ static void choose(struct rl_set *set)
 {
 	unsigned best = 0;
 	bool found = false;
-	char before[RL_SET_ID + 1];
+	char before[RL_SET_ID + 1], config_before[RL_SET_ID + 1];
 	memcpy(before, set->id, sizeof before);
+	memcpy(config_before, set->config, sizeof config_before);
 	for (unsigned i = 0; i < 2 * set->count; i++) {
 		const struct rl_set_record *r = &set->records[i / 2];
 		bool old = i % 2 == 1;
@@ -206,6 +207,8 @@ static void choose(struct rl_set *set)
 		set->step = step;
 		set->ttl_ms = r->ttl_ms;
 	}
+	if (strcmp(config_before, set->config) != 0)
+		set->generation = (uint8_t)(set->generation % UINT8_MAX + 1);
 	if (strcmp(before, set->id) != 0) /* a set that was made anew counts its steps anew */
 		set->latest = 0;
 	for (unsigned i = 0; i < set->count; i++)
@@ -408,6 +411,16 @@ static bool is_any_healed(const struct rl_set *set)
 	return false;
 }
 
+/* Whether a node has a record whose members are others: this list is wrong, or older than a change. */
+static bool is_any_foreign(const struct rl_set *set)
+{
+	enum { OURS = RL_SET_MEMBERS | RL_SET_OLD_MEMBERS };
+	for (unsigned i = 0; i < set->count; i++)
+		if (has_record(&set->records[i]) && (set->records[i].flags & OURS) == 0)
+			return true;
+	return false;
+}
+
 /* No record, and none of ours was seen elsewhere. Votes wait while another node may be about to tell a
  * record, by which these nodes are healed. Then, unless a guard is required, the votes count as plain: fewer
  * of them than a quorum grant nothing. */
@@ -415,6 +428,9 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 {
 	if (set->config[0] != '\0' || is_any_healed(set))
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
+	else if (is_any_foreign(set))
+		refuse(ret, REDLOCK_VOTE_FOREIGN,
+		       "another node of this list is a member of a guarded set of other nodes");
 	else if (set->is_plain || (set->awaited == 0 && !is_required(set)))
 		ret->kind = RL_SET_ASK;
 	else if (count_without(set) < set->quorum || set->awaited != 0)
@@ -428,10 +444,15 @@ static void judge_bare(const struct rl_set *set, struct rl_set_opinion *ret)
 }
 
 /* Judges a record that says "plain". If it is of another set, or if fewer nodes than a quorum have one, it
- * proves nothing about a set that is known to be guarded. */
-static void judge_plain(const struct rl_set *set, struct rl_set_opinion *ret)
+ * proves nothing about a set that is known to be guarded. The first nodes that say it of this set are asked
+ * again: `init --plain` writes to the others, or has to be run again. */
+static void judge_plain(const struct rl_set *set, unsigned index, struct rl_set_opinion *ret)
 {
-	if (rl_set_is_guarded(set))
+	if (is_taken_back(set, index))
+		refuse(ret, REDLOCK_VOTE_QUARANTINE,
+		       "its record says that the node set was taken back to plain, but fewer nodes than a quorum "
+		       "say so; if `init --plain` is over, run it again");
+	else if (rl_set_is_guarded(set))
 		refuse(ret, REDLOCK_VOTE_FOREIGN, "its record says that the node set is plain, others say guarded");
 	else if (set->require)
 		refuse(ret, REDLOCK_VOTE_UNGUARDED, "its node set was taken back to plain");
@@ -453,6 +474,10 @@ static void judge_silent(const struct rl_set *set, const struct rl_set_record *r
 		refuse(ret, r->failure, is_barred(r) && r->failure == REDLOCK_VOTE_NOPERM ? record_rights : NULL);
 }
 
+/* A list that gets another id while members change has it at all nodes within a round trip. */
+static const char not_yet_elsewhere[] = "its record is of a configuration that too few other nodes have: if "
+                                        "`redlock init` is over, run it again";
+
 /* The reason not to trust a record: its node set, configuration or members are others. Only an admitted
  * record written for the running process is trusted; the record of another process may be as old as a backup.
  */
@@ -471,9 +496,11 @@ static const char *difference(const struct rl_set *set, const struct rl_set_reco
 		return NULL;
 	if (r->misnamed)
 		return "it is another member of the node set than its address says";
-	return accepts(r, set->config)
-	           ? NULL
-	           : "its record is of another configuration: `redlock init` mends that, or says why not";
+	if (accepts(r, set->config))
+		return NULL;
+	return r->step < set->latest
+	           ? "its record is of another configuration: `redlock init` mends that, or says why not"
+	           : not_yet_elsewhere;
 }
 
 /* INFO would also tell whether it has replicas: who may not ask it is told so first. */
@@ -502,7 +529,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		judge_bare(set, ret);
 		return;
 	case RL_SET_PLAIN:
-		judge_plain(set, ret);
+		judge_plain(set, index, ret);
 		return;
 	case RL_SET_NEWER:
 		why = "its record was written by a newer version";
@@ -515,7 +542,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		why = why == NULL && !is_healed(set, r) ? difference(set, r) : why;
 	}
 	if (why != NULL) {
-		refuse(ret, REDLOCK_VOTE_FOREIGN, why);
+		refuse(ret, why == not_yet_elsewhere ? REDLOCK_VOTE_QUARANTINE : REDLOCK_VOTE_FOREIGN, why);
 	} else if (r->verdict != RL_SET_ADMITTED) {
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
 	} else if (set->offsets[index].out_until_ns != 0) {

@@ -15,7 +15,7 @@ struct rl_poller {
 	int fd; /* readable when anything below is ready */
 	int timer_fd;
 	int wake_fd;
-	int set_fd;        /* readable when the wall clock was set, and after a suspend; -1: not to be had */
+	int set_fd;        /* readable when the wall clock was set, and after a suspend; -1: not available */
 	uint64_t armed_ns; /* when the timer fires; UINT64_MAX: disarmed */
 };
 

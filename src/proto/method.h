@@ -72,8 +72,8 @@ static inline enum rl_form rl_method_choose(const struct rl_methods *m, const st
 	    forms != 0 ? forms : op->forms & ~RL_FORMS_GUARD); /* the refusal is the vote then */
 }
 
-/* Whether this error says that the form is not to be had here, rather than what the answer is; if so it is
- * not chosen again. */
+/* Whether this error says that the form is not available here, instead of answering the request; if so the
+ * form is not chosen again. */
 bool rl_method_refuse(struct rl_methods *methods, enum rl_form form, const char *error);
 
 /* Whether this error says that the server has forgotten the script: then it is asked for by its text. */

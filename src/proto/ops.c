@@ -97,8 +97,8 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
                 .guard_script = RL_SCRIPT_GUARDED_ENTER,
                 .parked_as = RL_FORM_QUEUE_SHA,
                 /* verdict, how many wait, PTTL of the key, our place (1: the first; 0: none), our token,
-                 * value of the key, its first bytes. Of what was not executed there are no numbers; what is
-                 * not to be had here is told apart from "no". */
+                 * value of the key, its first bytes. A request that was not executed has no numbers; an
+                 * unknown command is BARRED, not a "no". */
                 .outcomes = OUTCOMES({YES, ARRAY_FROM(1, 1, "iiiiss")}, {NO, ARRAY_FROM(0, 0, "iiiiss")},
                                      {NO, ERROR("NOSCRIPT")}, {BARRED, ERROR("ERR unknown command")},
                                      {BARRED, ERROR("ERR Unknown")}),
@@ -414,7 +414,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
          * key ends with the last of them. A string is an exclusive holder's, also of one of them that was
          * upgraded (docs/decisions/shared.md).
          *
-         * Verdict (-1: nobody is in the way, but an exclusive waiter goes first), how many wait (-1: it was
+         * Verdict (-1: no key keeps us out, but an exclusive waiter goes first), how many wait (-1: it was
          * not looked at), PTTL of the key, our place, our token, value of the key, if it is a string.
          */
         [RL_OP_SHARE] =

@@ -163,7 +163,7 @@ static enum rl_progress fail_part(struct rl_transaction *t, struct rl_part *p, c
 	return RL_PROGRESS_MORE;
 }
 
-/* MULTI, EXEC or WATCH itself failed: because they are not to be had, or because of the server's state. */
+/* MULTI, EXEC or WATCH itself failed: because they are not available, or because of the server's state. */
 static enum rl_progress fail_all(struct rl_transaction *t)
 {
 	bool unknown = strncmp(t->error, "ERR unknown command", 19) == 0;

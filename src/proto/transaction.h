@@ -43,7 +43,7 @@ struct rl_part {
 };
 
 struct rl_transaction {
-	enum rl_step step; /* whose replies are awaited */
+	enum rl_step step; /* the step whose replies are awaited */
 	unsigned replies;  /* of this step, so far */
 	unsigned count;
 	struct rl_part parts[RL_BATCH];
@@ -59,7 +59,7 @@ enum rl_progress {
 	RL_PROGRESS_MORE,    /* replies to come */
 	RL_PROGRESS_GO_ON,   /* send the next step: rl_transaction_change() */
 	RL_PROGRESS_DONE,    /* every part has its vote, or is PENDING */
-	RL_PROGRESS_REFUSED, /* transactions are not to be had here; `error` says why */
+	RL_PROGRESS_REFUSED, /* the server refuses transactions; `error` says why */
 	RL_PROGRESS_STUCK,   /* MULTI is there and EXEC is not: this connection is of no use any more */
 	RL_PROGRESS_GARBAGE
 };

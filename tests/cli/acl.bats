@@ -55,7 +55,7 @@ everything_works() {
 	[ -z "$stderr" ]
 }
 
-@test "the rule of those who have no prefix" {
+@test "the rule without a prefix" {
 	rule=$(sed 's/ ~\(app:\|{app:\|redlock:\)[^ ]*//g; s/ >pw/ >pw ~*/; s/app://g' <<<"$rule")
 	[[ $rule == "reset on >pw ~* &redlock:wake:* &__keyspace@*__:* +set "* ]]
 	give "$rule"
@@ -76,6 +76,16 @@ everything_works() {
 	[[ $scriptless != *eval* ]]
 	give "$scriptless"
 	everything_works
+}
+
+@test "without scripts, beside a node that hangs: the others vote" {
+	give "$scriptless"
+	kill_nodes STOP 3
+	want 0 rl acquire "${nodes[@]}" -n job
+	token=$output
+	want 0 rl extend "${nodes[@]}" -t 50s job "$token"
+	want 0 rl release "${nodes[@]}" job "$token"
+	kill_nodes CONT 3
 }
 
 @test "keys outside of the prefix are out of reach" {
@@ -149,7 +159,7 @@ guarded_works() {
 	rl run "${nodes[@]}" --guard=require -w 20s -t 5s job -- true
 }
 
-@test "what guarded sets are said to need is enough, and each of it is needed" {
+@test "the rights that guarded sets are said to need suffice, and each is needed" {
 	text=$("$REDLOCK_BIN" help acl | tr '\n' ' ')
 	[[ $text == *"need ~redlock:set, hmget, hget, hset, hdel, mget, time, info and eval;"* ]]
 	give "$rule"
@@ -197,6 +207,13 @@ not_started() { # RULE WORD...: what is said
 	says "not started"
 }
 
+@test "a key that such a user has left: who is busy names the missing right" {
+	give "reset on >pw ~* &* +set +get +ping"
+	want 76 rl run "${nodes[@]}" -n left true
+	want 75 rl acquire "${nodes[@]}" -n left
+	says "which one is unknown: only 0 of 3 nodes answered: the user may not run the command: NOPERM " "permit +eval"
+}
+
 @test "that is asked by a token of its own, whatever tokens the lock has" {
 	give "${rule/+eval +evalsha/}"
 	want 76 rl run "${nodes[@]}" -n --compat setnx-safe job -- touch "$sandbox/started"
@@ -211,7 +228,7 @@ not_started() { # RULE WORD...: what is said
 	done
 }
 
-@test "who may not ask whose a key is gets an answer all the same" {
+@test "a user that may not ask whose a key is gets an answer all the same" {
 	give "$rule"
 	token=$(rl acquire "${nodes[@]}" -t 1h job)
 	for right in +type +strlen +getrange +pttl; do
@@ -250,8 +267,8 @@ not_started() { # RULE WORD...: what is said
 	admin acl setuser default reset on nopass '~*' +set +get +del +pttl +pexpire +eval +evalsha
 	want 0 rl run "${nodes[@]}" -n job -- touch "$sandbox/started"
 	[ -e "$sandbox/started" ]
-	# What is not found before is told with the reason: when it cannot be renewed, and at the end. Newer servers have
-	# commands of their own.
+	# A missing right that is not found before is reported with the reason: when the lock cannot be renewed, and at
+	# the end. Newer servers have commands of their own.
 	admin flushall
 	admin acl setuser default reset on nopass '~*' +@all -eval -evalsha -multi
 	want 79 rl run "${nodes[@]}" -n -t 6s --node-timeout 300ms job -- sleep 30

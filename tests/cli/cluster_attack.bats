@@ -35,7 +35,7 @@ refused() { # TEXT
 		socket=$base/cluster/node-$node/redis.sock
 		[ "$(redis-cli -s "$socket" config get port | tail -n 1)" = 0 ]
 		pid=$(cat "$base/cluster/node-$node/redis.pid")
-		# Its sockets are none of those of TCP.
+		# The server's sockets are none of those of TCP.
 		for fd in /proc/"$pid"/fd/*; do
 			inode=$(readlink "$fd" | sed -n 's/^socket:\[\(.*\)\]$/\1/p')
 			[ -z "$inode" ] || ! awk '{ print $10 }' "/proc/$pid/net/tcp" "/proc/$pid/net/tcp6" | grep -qx "$inode"
@@ -61,7 +61,7 @@ refused() { # TEXT
 	rl check -r local job "$token"
 }
 
-@test "what a stranger has planted in the place is refused, and left alone" {
+@test "a directory that a stranger has planted is refused, and left alone" {
 	needs_stranger
 	mkdir -m 700 "$sandbox/private"
 	for mode in 700 755 777; do
@@ -96,7 +96,7 @@ refused() { # TEXT
 	TMPDIR=$TMPDIR/theirs/ours refused "theirs: belongs to another user"
 	XDG_RUNTIME_DIR=$TMPDIR/theirs/ours refused "theirs: belongs to another user"
 	XDG_RUNTIME_DIR=$TMPDIR/theirs refused "theirs: belongs to another user"
-	# Of a link only the end counts: nothing is looked up through it again.
+	# A link counts only by its end: nothing is looked up through it again.
 	"${stranger[@]}" ln -s "$sandbox" "$TMPDIR/link"
 	TMPDIR=$TMPDIR/link/tmp "$REDLOCK_BIN" cluster start -q --nodes 1
 	run --separate-stderr "$REDLOCK_BIN" cluster status

@@ -80,7 +80,7 @@ refused() { # TEXT LINE REASON
 	says "no section [cluster three]"
 }
 
-@test "what is wrong is named with file and line" {
+@test "errors are named with file and line" {
 	refused 'ttl = 1m\ntll = 2m\n' 2 "unknown key 'tll'"
 	refused '# x\n\nttl = 30\n' 3 "ttl: 30: add a unit"
 	refused 'ttl = 1ms\n' 1 "ttl: 1ms: out of range: 10ms to 30d"
@@ -93,9 +93,9 @@ refused() { # TEXT LINE REASON
 	refused 'ttl = 1m\nprefix = a\0b\n' 2 "the line has a NUL byte"
 	refused '[cluster a]\ncluster = b\n' 2 "unknown key 'cluster'"
 	refused 'json = yes\n' 1 "unknown key 'json'"
-	refused "user = $(printf 'x%.0s' {1..300})\n" 1 "the line is longer than"
-	refused "user = $(printf 'x%.0s' {1..192})\n" 1 "the line is longer than 198 bytes"
-	printf 'user = %s\n[cluster a] ; ours\nurl = redis://a\n' "$(printf 'x%.0s' {1..191})" >"$file"
+	refused "user = $(printf 'x%.0s' {1..9000})\n" 1 "the line is longer than"
+	refused "user = $(printf 'x%.0s' {1..4090})\n" 1 "the line is longer than 4096 bytes"
+	printf 'user = %s\n[cluster a] ; ours\nurl = redis://a\n' "$(printf 'x%.0s' {1..4089})" >"$file"
 	show
 	exits 0
 	show --config "$sandbox/none"
@@ -103,7 +103,22 @@ refused() { # TEXT LINE REASON
 	says "$sandbox/none: No such file or directory"
 }
 
-@test "what only the library can refuse is named with file and line too" {
+@test "a comment may follow a value, and what config show prints is a configuration" {
+	printf '# a = b # c\nurl = redis://h:6379 # local\nurl = redis://i\t; and ; this\nprefix = #a#b;c %s\nttl= 1m # = 2m\n' "# $(printf 'x%.0s' {1..300})" >"$file"
+	show
+	exits 0
+	shows url redis://h:6379 "$file:2"
+	shows url redis://i "$file:3"
+	shows prefix '#a#b;c' "$file:4"
+	shows ttl 1m "$file:5"
+	printf '%s\n' "$output" >"$sandbox/pasted"
+	before=$(sed 's/#.*//; s/ *$//' "$sandbox/pasted")
+	show --config "$sandbox/pasted"
+	exits 0
+	[ "$(sed 's/#.*//; s/ *$//' <<<"$output")" = "$before" ]
+}
+
+@test "errors that only the library finds are named with file and line too" {
 	cannot() { # TEXT LINE REASON
 		printf '%b' "$1" >"$file"
 		want 78 "$REDLOCK_BIN" status -C a
@@ -277,7 +292,10 @@ has_open() { # PID FILE
 	want 64 "$REDLOCK_BIN" run job true
 	says "renew 900ms"
 	want 69 "$REDLOCK_BIN" check job token
-	refused 'renew = 0s\n' 1 "renew: 0s: out of range: 1ms to 30d"
+	echo 'renew = 0' >"$file" # programs do not renew; run does as by default
+	show
+	shows renew 0ms "$file:1"
+	refused 'renew = 31d\n' 1 "renew: 31d: out of range: 0ms to 30d"
 	refused 'guard = on\n' 1 "guard: on: give off, auto or require"
 	refused 'quorum = 32\n' 1 "quorum: 32: out of range: 1 to 31"
 }

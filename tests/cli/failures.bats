@@ -182,7 +182,7 @@ is_stopped() { # PID
 	grep -qs '^State:	T' "/proc/$1/status"
 }
 
-# It is stopped while it waits for the slower nodes. If that is missed, it is tried again.
+# The process is stopped while it waits for the slower nodes. If the test misses that moment, it tries again.
 @test "stopped until the validity is over: not granted" {
 	for try in 1 2 3 4 5; do
 		kill_nodes STOP 1 2 3
@@ -214,6 +214,9 @@ is_stopped() { # PID
 	[ "$took" -lt 2500 ]
 	says "no answer in time" "may keep the key"
 	until_true has_keys 0 "4 5" job
+	want 69 rl release job abc # waits for an answer until the client ends the connection
+	says "nodes 1, 2, 3: no answer in time: no answer for 5 seconds" "hint: check the nodes that hang"
+	[[ $stderr != *"end the connection"* ]]
 	kill_nodes CONT 1 2 3
 }
 
@@ -295,7 +298,7 @@ while True:
 	run --separate-stderr rl acquire -n -r "unix://$sandbox/http.sock" job
 	kill "$server"
 	exits 78
-	says "is another kind of service: speaks HTTP" "hint: correct the host, port or scheme"
+	says "another kind of service: speaks HTTP" "hint: correct the host, port or scheme"
 	[[ $stderr != *"keep the key"* ]]
 }
 
@@ -309,9 +312,13 @@ while True:
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr rl $command
 		[ "$status" = 78 ] || break
-		says "is another kind of service: a Sentinel that holds no keys: give the address of its master"
+		says "another kind of service: a Sentinel that holds no keys: give the address of its master"
 		[[ $stderr != *"keep the key"* && $stderr != *"unknown command"* ]]
 	done
+	want 2 rl doctor
+	[[ $output == *"0 warnings"* && $output != *unseen* ]]
+	want 78 rl acquire -n -r "$REDLOCK_URLS/1" job
+	says "one without databases such as a Sentinel: give the address of its master"
 	kill $!
 	export REDLOCK_URLS=local
 	exits 78

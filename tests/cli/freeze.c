@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loaded into redlock by LD_PRELOAD: a process stops itself (SIGSTOP) at the step of a launch that
- * FREEZE_AT names. What does the rest of its time is the test's affair. At the steps "refused" and "unready"
- * nothing stops: the kernel has no memory for the message to the guard, or for its own that it is ready.
+ * Loaded into redlock by LD_PRELOAD: a process stops itself (SIGSTOP) at the step of a launch that FREEZE_AT
+ * names. The test decides what happens meanwhile. At the steps "refused" and "unready" nothing stops: the
+ * kernel has no memory for the message to the guard, or for its own that it is ready.
  *
  *   ready  the guard is about to say that it is ready
  *   send   the supervisor has the lock, and is about to tell the guard

@@ -38,7 +38,7 @@ sandbox_pids() {
 	find /proc/[0-9]*/cwd -maxdepth 0 -lname "$sandbox/*" 2>/dev/null | cut -d/ -f3
 }
 
-# Leaves nothing behind, also when `cluster stop` is what failed.
+# Stops the cluster and leaves no process, also when `cluster stop` itself fails.
 stop_cluster() {
 	local pid left code=0
 	[ -n "$sandbox" ] || return 0
@@ -53,7 +53,7 @@ stop_cluster() {
 	return "$code"
 }
 
-# What a file need not say itself: the cluster of setup_file ends with the file, that of setup with each test.
+# The default teardown: the cluster of setup_file ends with the file, that of setup with each test.
 teardown() {
 	[ -z "${made_here-}" ] || stop_cluster
 }

@@ -26,7 +26,7 @@ hostile() { # MODE: three such servers
 	done
 }
 
-# What a command prints, and tells systemd, is clean, in text and in JSON; and it says something.
+# The output of a command, and its messages to systemd, are clean, in text and in JSON; and they are not empty.
 clean() { # VERB ARGUMENT...
 	local verb=$1 kind
 	shift
@@ -58,7 +58,7 @@ clean() { # VERB ARGUMENT...
 	done
 }
 
-@test "what systemd is told while a holder is waited for" {
+@test "status for systemd while a holder is waited for" {
 	export NOTIFY_SOCKET=$sandbox/notify
 	for mode in type value token hash; do
 		/usr/bin/python3 "$BATS_TEST_DIRNAME/notify_listener.py" "$NOTIFY_SOCKET" waiting >"$sandbox/told" 3>&- &

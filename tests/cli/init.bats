@@ -83,14 +83,14 @@ is_anywhere() { # KEY
 	init 0 "1 2 3" --max-ttl 60s --fresh
 	REDLOCK_URLS=$(urls 1 2 3)
 	export REDLOCK_GUARD=require REDLOCK_URLS
-	hold "1 2 3" job -t 60s
-	rl acquire -w 50s -t 60s --trace job >/dev/null 2>"$sandbox/trace" 3>&- &
+	hold "1 2 3" woken -t 60s
+	rl acquire -w 50s -t 60s --trace woken >/dev/null 2>"$sandbox/trace" 3>&- &
 	waiter=$!
 	until_true grep -qs "send enter" "$sandbox/trace"
-	until_true is_anywhere '{job}:redlock:queue'
-	run ! is_anywhere '{job}:redlock:offers'
+	until_true is_anywhere '{woken}:redlock:queue'
+	run ! is_anywhere '{woken}:redlock:offers' # the name is this test's: an offer outlives its lock
 	begin=${EPOCHREALTIME%.*}
-	drop job
+	drop woken
 	await "$waiter" 0
 	[ $((${EPOCHREALTIME%.*} - begin)) -lt 10 ] # of a TTL of 60 s
 	last=$(grep -o 'send enter #[0-9]*' "$sandbox/trace" | tail -n 1)
@@ -126,7 +126,7 @@ is_anywhere() { # KEY
 	done
 }
 
-@test "what it refuses: a node that is missing, another list, another set, replicas" {
+@test "refusals: a node that is missing, another list, another set, replicas" {
 	kill_nodes STOP 3
 	init 69 "1 2 3" --node-timeout 200ms
 	says "node 3 $(node_url 3): no answer" "a new set needs all its nodes"
@@ -236,13 +236,13 @@ is_anywhere() { # KEY
 	[[ $stderr != *"leave out"* ]]
 }
 
-exchange() { # N M: each server is behind the address of the other one
+exchange() { # each server has the address of the other one
 	mv "$(node_dir "$1")/redis.sock" "$sandbox/aside"
 	mv "$(node_dir "$2")/redis.sock" "$(node_dir "$1")/redis.sock"
 	mv "$sandbox/aside" "$(node_dir "$2")/redis.sock"
 }
 
-@test "servers that are exchanged behind their addresses, while a lock is held" {
+@test "servers that exchange their addresses, while a lock is held" {
 	init 0 "1 2 3" --max-ttl 20s --fresh
 	hold "1 2 3" old -t 20s # it is not renewed until the next init
 	exchange 1 2
@@ -255,26 +255,6 @@ exchange() { # N M: each server is behind the address of the other one
 	want 0 guarded "1 2 3" -n other true
 	drop old
 	exchange 1 2
-}
-
-# Starts jobs of one name, by clients of each of these lists; each job must be the only one.
-contend() { # "N..."... with $kinds of guards, $each times
-	local i list kind
-	for ((i = 0; i < ${each:-5}; i++)); do
-		for list; do for kind in ${kinds:-require}; do
-			# shellcheck disable=SC2016
-			guarded "$list" --guard="$kind" -w 20s shared sh -c 'mkdir "$1" && sleep 0.05 && rmdir "$1" || touch "$1.twice"' \
-				- "$sandbox/critical" 3>&- &
-			contenders+=($!)
-		done; done
-	done
-}
-
-nobody_met() {
-	local pid
-	for pid in "${contenders[@]}"; do await "$pid" 0; done
-	contenders=()
-	[ ! -e "$sandbox/critical.twice" ]
 }
 
 @test "a member more and one less, while locks are held" {
@@ -346,10 +326,6 @@ finish_killed() { # "PAUSED..." QUESTION...
 	kill -s KILL "${jobs[-1]}"
 	until_true is_gone "${jobs[-1]}"
 	for node in $1; do on_node "$node" client unpause; done
-}
-
-is_record() { # N FIELD VALUE
-	[ "$(record "$1" "$2")" = "$3" ]
 }
 
 @test "a finish that is killed, again and again, is finished, and carries the numbers" {
@@ -447,7 +423,7 @@ is_record() { # N FIELD VALUE
 		says "no fencing numbers are carried" "redlock init --new-epoch"
 		[ "$(record 1 floor)" = "" ]
 		want 69 guarded "1 2 3 4" -n -t 1s --fence job true
-		says "has no fencing numbers"
+		says "no fencing numbers"
 	done
 }
 
@@ -496,7 +472,7 @@ is_record() { # N FIELD VALUE
 @test "after a weekend of reboots a job waits, and runs" {
 	made "1 2 3"
 	on_nodes "1 2 3" hset redlock:set pass "gone:$(record 1 config)"
-	want 0 rl status -r "$(urls 1 2 3)"
+	want 69 rl status -r "$(urls 1 2 3)"
 	[ "$(grep -c 'in quarantine for another' <<<"$output")" = 3 ]
 	want 0 guarded "1 2 3" -n job echo ran
 	[ "$output" = ran ]

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# SPDX-License-Identifier: MIT
-# init: records and numbers that somebody has damaged are mended, and are none to follow.
+# SPDX-License-Identifier: MIT init: records and numbers that somebody has damaged are mended, and are not followed.
 load helper
 load init_helper
 
@@ -50,7 +49,7 @@ load init_helper
 	guarded "1 2 3" -n --fence job true
 }
 
-@test "a damaged record is mended, and is none to follow" {
+@test "a damaged record is mended, and is not followed" {
 	for nodes in 1 3 "1 2" "2 3"; do
 		on_nodes "1 2 3" flushall
 		made "1 2 3"

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A person at a terminal: an interactive bash under a pty, and what is typed and read there.
+"""A person at a terminal: types into an interactive bash under a pty, and reads there.
 
 pty_bash.py STEPS, where each line of STEPS is one of
-    > TEXT    types a line
-    ^C ^D ^Z ^\\ types that key
-    < TEXT    reads until TEXT is there, behind what was read before
+    > TEXT types a line ^C ^D ^Z ^\\ types that key < TEXT reads until TEXT is there, after what was read before
     | REGEX   reads until the line that the cursor is in is this
     ? COMMAND waits until the shell command, run beside the terminal, is true
     columns N makes the terminal so wide
     hangup    closes the terminal and waits for bash to end
-Prints what is on the terminal. Exits with 1 when something is not true within 10 seconds. PS1 is `@ `. The terminal is
-a dumb one, unless TERM_OF_BASH says another name: \\r and \\e[K work."""
+Prints the terminal's contents. Exits with 1 when something is not true within 10 seconds. PS1 is `@ `. The terminal
+is a dumb one, unless TERM_OF_BASH says another name: \\r and \\e[K work."""
 import fcntl
 import os
 import pty

@@ -54,7 +54,7 @@ is_free() {
 	has_keys 0 "$all" "$lock"
 }
 
-@test "what a script sees is what it sees of flock" {
+@test "a script sees the same as of flock" {
 	while IFS= read -r lines; do
 		[ -n "$lines" ] || continue
 		rm -rf L
@@ -98,7 +98,7 @@ exec 9>L 5>M 8>M; flock 5; $F 9; exec 5>&-; flock -n 8; echo $?
 LINES
 }
 
-@test "what cannot be named is refused before anything is asked" {
+@test "a descriptor that cannot be named is refused before anything is asked" {
 	on_nodes "$all" config resetstat
 	for lines in '$F 9 9> >(cat)' 'exec 9< <(sleep 1); $F 9' '$F 9 9</dev/null' 'exec 9>L; rm L; $F 9' \
 		'exec 9>L; rm L; : >L; $F 9' 'mkfifo P; exec 9<>P; $F 9' 'exec 9<>/dev/tcp/127.0.0.1/'"$(node_port 1)"'; $F 9'; do
@@ -232,7 +232,7 @@ nothing_left_here() {
 		[ -z "$part" ] || kill -s STOP "${!part}"
 		on_nodes "1 2 3" flushall
 		nothing_left_here
-		[[ $(cat err) == *"is lost"* ]]
+		[[ $(cat err) == *"is lost; the caller of rflock is killed"* ]]
 	done
 }
 

@@ -25,8 +25,8 @@ same_as_env() { # COMMAND...
 	done
 }
 
-# The command with that many descriptors at most, and none but 0, 1 and 2 from the shell, whoever started that.
-# A sanitizer needs some of its own to look for leaks.
+# The command with that many descriptors at most, and none but 0, 1 and 2 from the shell, whatever started that. A
+# sanitizer needs some of its own to look for leaks.
 with_descriptors() { # COUNT COMMAND...
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 bash -c 'for fd in /proc/$$/fd/*; do
 			((${fd##*/} < 3)) || eval "exec ${fd##*/}>&-"
@@ -160,7 +160,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$REDLOCK_BIN" run -q "$job-2" -- sh -c 'e
 	[ "$stderr" = err ]
 }
 
-@test "what the command does not read is left for the next" {
+@test "input that the command does not read is left for the next" {
 	gives 0 bash -c '(env -- "$@"; cat)' - "$REDLOCK_BIN" run "$job" -- sh -c 'read -r a; echo "got $a"' \
 		<<<$'first\nsecond'
 	[ "$output" = $'got first\nsecond' ]

@@ -63,7 +63,7 @@ load run_helper
 	died_before "$(quorum_end "$job")"
 }
 
-@test "redlock killed while it waits: no guard stays behind" {
+@test "redlock killed while it waits: no guard remains" {
 	on_nodes "1 2 3" set "$job" somebody px 600000
 	start_run -v "$job" -- touch "$place/ran"
 	hears "waiting for"
@@ -104,7 +104,7 @@ have_keys_gone() {
 	has_keys 0 "$all" "$job"
 }
 
-beats_on() { # behind $before
+beats_on() { # after $before
 	[ "$(last_beat)" -gt "$before" ]
 }
 
@@ -115,7 +115,7 @@ beats_on() { # behind $before
 	says "the guard process was killed"
 }
 
-# The lowest number that is free is the first one that cannot be had any more.
+# The lowest free number is the first one that no process can get any more.
 fill_table() { # PID
 	local free=0
 	while [ -L "/proc/$1/fd/$free" ]; do

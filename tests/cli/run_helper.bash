@@ -5,7 +5,7 @@
 
 load helper
 
-# What a file need not say itself. teardown_file is helper.bash's.
+# The default setup. teardown_file is helper.bash's.
 setup_file() {
 	start_cluster 5
 }
@@ -48,7 +48,7 @@ nobody_left() {
 	[ -z "$(marked_pids)" ]
 }
 
-# Of the test's processes and its lock.
+# Waits until nothing is left of the test's processes and its lock.
 nothing_left() {
 	until_true nobody_left
 	until_true has_keys 0 "$all" "$job"

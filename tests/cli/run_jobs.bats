@@ -87,7 +87,7 @@ load run_helper
 	done
 }
 
-@test "Ctrl-Z while it waits, fg, and the lock is had" {
+@test "Ctrl-Z while it waits, fg, and the lock is acquired" {
 	on_nodes "1 2 3" set "$job" somebody px 600000
 	run at_terminal "$REDLOCK_BIN run $job --" '
 		> $X sh -c "echo ran; exit 6"; echo "code $?"

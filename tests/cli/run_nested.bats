@@ -66,7 +66,7 @@ nested() { # OPTION... NAME -- COMMAND...: words for the command of a run
 	[ ! -e ran ]
 }
 
-@test "what the servers refuse is told, whether the run above has the lock or not" {
+@test "refusals of the servers are reported, whether the run above has the lock or not" {
 	on_nodes "$all" acl setuser full reset on '>pw' '~*' '&*' +@all
 	# The password is not for commands.
 	gives 77 env REDLOCK_AUTH=pw "$REDLOCK_BIN" run --user full "$job" -c "$(nested -v --user full --reentrant "$job" touch ran)"
@@ -184,7 +184,7 @@ has_settled() {
 	[ -n "$before" ] && [ "$before" = "$(queue_nodes)" ]
 }
 
-@test "a share is not waited for behind somebody who waits for it" {
+@test "a share is refused, not waited for, after a waiter that waits for it" {
 	start_run --shared "$job" -- sh -c "until [ -e go ]; do sleep 0.02; done
 		timeout 5 $(nested --shared "$job" touch hung)"
 	until_true has_keys 5 "$all" "$job"
@@ -212,12 +212,12 @@ has_settled() {
 		echo "$output" >>codes
 	done
 	[ "$(tr '\n' ' ' <codes)" = "0 75 75 79 " ]
-	# What is no list is not continued either; what is one is.
+	# A malformed list is not continued either; its well-formed part is.
 	gives 0 env REDLOCK_RUNS="t1,plain,0,1,5,a nonsense b,plain,0,1,5,b" "$REDLOCK_BIN" run "$job" -c 'echo "${REDLOCK_RUNS#* }"'
 	[ "$output" = "t1,plain,0,1,5,a" ]
 }
 
-# It has the nodes' sockets; whose child it is becomes the command.
+# The asking process has the nodes' sockets; its parent becomes the command.
 asks() {
 	asker=$(marked_pids | while read -r pid; do
 		[ "$(cut -d' ' -f4 "/proc/$pid/stat")" != "$(cat inner 2>/dev/null)" ] || echo "$pid"

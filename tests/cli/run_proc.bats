@@ -11,8 +11,8 @@ setup() {
 	unshare -m true 2>/dev/null || skip "no mount namespace can be made here (unshare -m)"
 }
 
-# From here on redlock is started in new namespaces, behind this shell line, which has mounts to itself.
-# Without /proc the loader does not know where the program is, which is where it would look for the library.
+# From here on redlock is started in new namespaces, after this shell line, which has mounts to itself. Without
+# /proc the loader does not know where the program is, which is where it would look for the library.
 inside() { # "OPTION..." SHELL LINE
 	printf '#!/bin/sh\nexec unshare %s env LD_LIBRARY_PATH=%s sh -c '\''%s; exec %s "$@"'\'' sh "$@"\n' "$1" "${REDLOCK_LIBRARY%/*}" "$2" "$program" >"$place/redlock"
 	chmod +x "$place/redlock"

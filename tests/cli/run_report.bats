@@ -21,7 +21,7 @@ load run_helper
 	"$REDLOCK_BIN" acquire -v --json --node-timeout 5s "$job" >second.json 2>second 3>&- &
 	second=$!
 	until_true grep -qF "waiting for '$job', place 2 of 2, held by 'somebody' of another client for " second
-	free # who is first has the key of the node where both stand in line: it asks there
+	free # the first waiter has the key of the gate where both queue: it asks there
 	until_true grep -q "place 1 of 1, held by .*:$run_pid for .* s at least, its key expires in [23][0-9]\.[0-9] s" second
 	sleep 1.2
 	touch end
@@ -139,7 +139,7 @@ load run_helper
 	[[ $output == *'|me@here' ]]
 }
 
-@test "sd_notify: READY=1 when the lock is had, not before, and a status line for each step" {
+@test "sd_notify: READY=1 when the lock is held, not before, and a status line for each step" {
 	listen() { # SOCKET LAST
 		rm -f notes # of the one before, which listened too
 		/usr/bin/python3 "$BATS_TEST_DIRNAME/notify_listener.py" "$1" "$2" >notes 3>&- &
@@ -188,7 +188,7 @@ load run_helper
 	says "the report could not be written"
 }
 
-# Its guard has gone, the lock is given back: all that is left is the report.
+# The run's guard has gone, the lock is given back: only the report is left.
 has_only_the_report() {
 	! child_of "$run_pid" >"$place/children" && has_keys 0 "$all" "$job"
 }

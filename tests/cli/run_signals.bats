@@ -60,7 +60,7 @@ start_listener() {
 
 @test "a second signal does not cut the way back short" {
 	start_waiter "1 2 3"
-	# Of two that are pending the kernel gives the lower number first.
+	# If two signals are pending, the kernel gives the lower number first.
 	kill -s INT "$run_pid"
 	kill -s TERM "$run_pid" 2>/dev/null || true
 	await "$run_pid" 130
@@ -78,12 +78,12 @@ start_listener() {
 	nothing_left
 }
 
-# Of the signals that redlock catches QUIT is the last.
+# QUIT is the last signal that redlock catches.
 catches_quit() {
 	grep -qx redlock "/proc/$run_pid/comm" && grep -q '^SigCgt:.*[4-7c-f]$' "/proc/$run_pid/status"
 }
 
-# It waits for the end of its configuration, which the test writes.
+# The run waits for the end of its configuration, which the test writes.
 @test "TERM INT HUP QUIT before it has asked for the lock: 128+n, and the command does not run" {
 	mkfifo "$place/config"
 	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
@@ -105,7 +105,7 @@ catches_quit() {
 	# Each just once, none to the child, and the lock is still held.
 	[ "$(wc -l <"$place/heard")" -eq 7 ]
 	has_keys 5 "$all" "$job"
-	# What the command leaves behind when it ends gets the next TERM.
+	# A process that the command leaves running when it ends gets the next TERM.
 	kill -s TERM "$run_pid"
 	until_true grep -qx "command TERM" "$place/heard"
 	child_pid=$(sed -n 's/^child //p' "$place/ready") guard_pid=$(child_of "$run_pid")

@@ -152,7 +152,7 @@ load run_helper
 	on_nodes "1 2 3" del "$job"
 }
 
-@test "a wait is one line that is kept up to date, and leaves nothing behind" {
+@test "a wait is one line that is kept up to date, and cleared at the end" {
 	busy
 	TERM_OF_BASH=xterm run at_terminal "$REDLOCK_BIN" '
 		columns 200

@@ -238,9 +238,9 @@ two_changes() {
 
 # ---- where else a password may be found ----
 
-# One that does not end when it is told to would hang the test, and nobody would know which it was. In the
-# foreground, the command alone gets the signal, and no CONT: that hangs the process by which a sanitizer looks
-# for leaks.
+# A command that does not end when it is told to would hang the test, and nobody would know which it was. In the
+# foreground, the command alone gets the signal, and no CONT: that hangs the process by which a sanitizer looks for
+# leaks.
 tries() { # SECONDS WORD...
 	run --separate-stderr timeout --foreground -k 60 "$1" "$REDLOCK_BIN" "${@:2}"
 	[ "$status" -ne 137 ] || { echo "did not end: ${*:2}"; false; }
@@ -349,7 +349,6 @@ in_environment() { # TEXT of the command's
 	start_laden REDLOCK_URLS=local "$REDLOCK_BIN" run --user worker --password-file "$sandbox/password" secrets-23
 	dumps_no_secret secrets-23
 	stop_laden
-	# A line of a configuration has 198 bytes at most.
 	: >"$sandbox/secret.conf"
 	for url in $(urls worker:wOrk%2Fer%401:x | tr , ' '); do
 		echo "url = $url" >>"$sandbox/secret.conf"

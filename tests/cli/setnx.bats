@@ -15,7 +15,7 @@ old() { # SOCKETS VERB NAME ...
 	/usr/bin/python3 "$BATS_TEST_DIRNAME/setnx_client.py" "$@"
 }
 
-# The same page in a shell, on node 1.
+# The protocol of the page in a shell, on node 1.
 shell_take() { # NAME SECONDS: prints the value
 	local value=$(($(date +%s) + $2 + 1)) found
 	if [ "$(on_node 1 setnx "$1" "$value")" = 0 ]; then
@@ -72,7 +72,7 @@ nodes_of() { # SOCKETS
 	on_node 1 del sh
 }
 
-# Who finds another one in its place fails: mkdir, or os.mkdir().
+# A holder that finds another one in the critical section fails: mkdir, or os.mkdir().
 @test "crowds of both, some of whom die, are never two in one place" {
 	until=$(($(date +%s) + 4))
 	jobs=()
@@ -113,8 +113,8 @@ has_changed() { # N KEY VALUE
 	! has_value "$@"
 }
 
-# What C, awk, Lua, JavaScript, Perl and Ruby make of the digits that a value begins with.
-@test "a safe token is a time in the far future, whoever reads it" {
+# The numbers that C, awk, Lua, JavaScript, Perl and Ruby make of the digits that a value begins with.
+@test "a safe token is a time in the far future for every reader" {
 	export XDG_CONFIG_HOME=$sandbox/labelled
 	mkdir -p "$XDG_CONFIG_HOME/redlock"
 	echo 'owner = me' >"$XDG_CONFIG_HOME/redlock/redlock.conf" # for other locks
@@ -155,7 +155,7 @@ assert c.strtod(token, None) > now * 10**9 and float(token) > now * 10**9' "$tok
 	rl release --compat setnx timed "$token"
 }
 
-@test "who has what is no time is told, too: a shared lock, and keys of other kinds" {
+@test "the holder of a key that is not a time is named, too: a shared lock, and keys of other kinds" {
 	for compat in setnx setnx-safe off; do
 		rl run --shared z -- bash -c '"$@" 2>"$sandbox/said" || echo $?' bash \
 			"$REDLOCK_BIN" run --node-timeout 2s -n --compat "$compat" z -- true >"$sandbox/code"
@@ -176,7 +176,7 @@ assert c.strtod(token, None) > now * 10**9 and float(token) > now * 10**9' "$tok
 	on_nodes "1 2 3" flushall
 }
 
-@test "what --compat does not go with" {
+@test "options that exclude --compat" {
 	want 64 rl acquire --compat setnx --guard require job
 	[[ $stderr == *"--compat setnx and --guard=require exclude each other"* ]]
 	want 64 rl acquire --compat setnx --guard auto --fence job

@@ -78,7 +78,7 @@ waits_at_its_gate() { # NAME
 }
 
 # Since Redis 7 such a user has no channels.
-@test "who may not publish does not overtake one that waits and may" {
+@test "a user that may not publish does not overtake a waiter that may" {
 	on_nodes "1 2 3" acl setuser mute reset on '>pw' '~*' +@all
 	on_nodes "1 2 3" acl setuser full reset on '>pw' '~*' '&*' +@all
 	export REDLOCK_AUTH=pw
@@ -94,7 +94,7 @@ waits_at_its_gate() { # NAME
 	on_nodes "1 2 3" acl deluser mute full
 }
 
-@test "what cannot be shared is refused with a sentence" {
+@test "options that exclude --shared are refused with a sentence" {
 	want 64 rl run --shared --also b a -- true
 	[[ $stderr == *"--shared and --also exclude each other"* ]]
 	want 64 rl acquire --shared --compat setnx a
@@ -108,7 +108,7 @@ waits_at_its_gate() { # NAME
 	want 75 rl acquire -n --shared ranking
 	[[ $stderr == *"a key of type zset, which is not a known lock"* ]]
 	[ "$(on_node 1 zcard ranking)" = 1 ]
-	for ends in inf $((EPOCHSECONDS * 1000 + 60000)); do # long behind the expiry
+	for ends in inf $((EPOCHSECONDS * 1000 + 60000)); do # long after the expiry
 		on_nodes "1 2 3" del ranking
 		on_nodes "1 2 3" zadd ranking "$ends" somebody
 		on_nodes "1 2 3" pexpire ranking 20000

@@ -179,8 +179,10 @@ refuses() { # NODE REASON
 	rl status -r "unix://$sandbox/nobody.sock" -r "$(node_url 1)" -r "$(node_url 2)" --node-timeout 1s \
 		>"$sandbox/out" 2>/dev/null && exit 1
 	REDLOCK_AUTH=wrong rl status -r "$(node_url 1)" >>"$sandbox/out" 2>/dev/null && exit 1
-	# It hangs while it is connected.
+	# The node hangs while it is connected.
 	kill_nodes CONT 2
+	want 77 rl status -r "$(node_url 1)" -r "$(node_url 2)" -r "$(node_url 3)" --quorum 3
+	[[ $stderr != *"do not say who they are"* ]] # the cause is the password
 	on_nodes 2 client pause 1500 write
 	rl status -r "$(node_url 2)" --node-timeout 300ms >>"$sandbox/out" 2>/dev/null && exit 1
 	redis-cli -s "$(node_dir 1)/redis.sock" -a secret config set requirepass "" 2>/dev/null
@@ -205,7 +207,7 @@ refuses() { # NODE REASON
 	health 0 "reachable: 5 of 5 nodes up" --user part --password-file <(echo x)
 }
 
-@test "what a node answers about a name is no vote" {
+@test "a node's answer about a name is no vote" {
 	on_nodes "1 2 3 4" set job somebody px 60000
 	status_is '[n["answer"] for n in j["nodes"]] == ["held"] * 4 + ["free"] and not any("vote" in n for n in j["nodes"])'
 }

@@ -13,11 +13,11 @@ setup_file() {
 	mkdir "$units"
 	install_unit redlock-job nightly
 	install_unit redlock-service dispatcher
-	# What the units need of a system, without the system.
+	# The parts of a system that the units need, without the system.
 	for target in default sysinit basic shutdown network-online; do
 		printf '[Unit]\nDefaultDependencies=no\n' >"$units/$target.target"
 	done
-	# It takes itself for the manager of a container, and cannot write to this system's files.
+	# systemd takes itself for the manager of a container, and cannot write to this system's files.
 	cat >"$sandbox/boot" <<-EOF
 		mount --bind "$sandbox" "$sandbox" && mount -o remount,bind,ro / && mount -t proc proc /proc && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd &&
 		{ umount -l /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; } &&

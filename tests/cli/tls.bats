@@ -25,7 +25,7 @@ works() { # OPTION...
 	[ "$output" = "done" ]
 }
 
-# The lock is not had, with this exit code and reason.
+# The lock is not acquired, with this exit code and reason.
 fails() { # CODE REASON OPTION...
 	local code=$1 reason=$2
 	shift 2
@@ -111,7 +111,7 @@ fails() { # CODE REASON OPTION...
 	fails 78 "$pki/client.key: a key without a certificate" --key "$pki/client.key" "${where[@]}"
 }
 
-@test "a plain server behind rediss:// and a TLS server behind redis:// are told apart" {
+@test "a plain server at rediss:// and a TLS server at redis:// are told apart" {
 	local dir=$sandbox/plain
 	mkdir "$dir"
 	port=$(free_port)
@@ -120,7 +120,7 @@ fails() { # CODE REASON OPTION...
 	until_true test -S "$dir/s"
 	refuses() { # TEXT OPTION...: one cause, one next step, and no word of a key that may stay
 		want 78 "$REDLOCK_BIN" run --node-timeout 2s "${@:2}" job true
-		says "is another kind of service: $1" "hint: correct the host, port or scheme"
+		says "another kind of service: $1" "hint: correct the host, port or scheme"
 		[[ $(wc -l <<<"$stderr") -eq 2 && $stderr != *"certificate"* && $stderr != *"hang"* ]]
 	}
 	for options in "-n" "-w 5s"; do

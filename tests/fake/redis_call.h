@@ -7,13 +7,13 @@
 
 /* A script that runs. */
 struct script {
-	bool written;  /* it has called a command that writes: it is not stopped for memory any more */
-	uint64_t heir; /* the owner of a session that its message has reached; KEY_NOBODY: none */
+	bool written;  /* by a command so far: a lack of memory does not stop the script any more */
+	uint64_t heir; /* the owner of a session that a message of the script has reached; or KEY_NOBODY */
 };
 
 /* The keys of locks that a command has changed, each as it was before: redis_change.c. */
 struct changes {
-	struct key *was; /* with `existed` */
+	struct key *was; /* without a value: there was no such key */
 	unsigned count, capacity;
 };
 
@@ -24,9 +24,9 @@ struct call {
 	struct words w;
 	struct asked asked; /* the request of the library that it is */
 	bool in_exec;       /* it was queued, and is executed now */
-	bool inside;        /* that, or it is behind MULTI */
+	bool inside;        /* in_exec, or queued after MULTI */
 	bool made, deleted; /* it did so with a key */
-	uint64_t heir;      /* of its script */
+	uint64_t heir;      /* of the script that the command has run */
 	struct changes *changes;
 	struct script *script; /* that calls the command; NULL: a session sends it */
 };
@@ -39,18 +39,18 @@ void call_reply_number(struct call *c, int64_t number);
 void call_reply_array(struct call *c, unsigned count);
 void call_reply_bulk(struct call *c, struct bytes b);
 
-/* What the library must never send. */
+/* Reports a command that the library must never send. */
 void call_wrong(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A number as servers read them, with a sign: false if it is none; then it was answered. */
+/* Reads a number as servers do, with a sign: false if it is not a number; then it was answered. */
 bool call_integer(struct call *c, struct bytes word, int64_t *ret_number);
 
-/* redis.c: looks the command up and runs it: for a session; for a script, which has fewer. */
+/* redis.c: looks the command up and runs it. A script may call fewer commands than a session. */
 void call_execute(struct call *c);
 void call_from_script(struct call *c);
 
-/* redis_change.c: before a key is changed; and to the ears, what a command or a whole script has made of all
- * keys of locks. A key beside a lock, of which nothing is told. */
+/* redis_change.c: call_changes() comes before each change of a key, changes_tell() after the command or the
+ * whole script: the ears hear what has become of the keys of locks. They hear nothing of side keys. */
 void call_changes(struct call *c, struct bytes name);
 void changes_tell(struct call *c);
 bool changes_are_of_side(struct bytes name);
@@ -60,13 +60,12 @@ struct key *call_find(struct call *c, struct bytes name);
 int64_t call_life(struct call *c, const struct key *key);
 void call_delete(struct call *c, struct key *key);
 
-/* The second word's key, to write to, made if there is none. NULL: it has another type, and that was
- * answered. */
+/* The key that the second word names: call_make() makes a missing one, and returns NULL where the key has
+ * another type; call_look() gives NULL for a missing one, and returns false. Then both have answered. */
 struct key *call_make(struct call *c, enum key_type type);
-/* The same, to read. False: as above. NULL: there is none. */
 bool call_look(struct call *c, enum key_type type, struct key **ret);
 
-/* What a write, or one that needs memory, is answered now; NULL: it may go ahead. */
+/* The answer to a write, or to a command that needs memory, at present; NULL: it may go ahead. */
 const char *call_write_refused(const struct call *c);
 const char *call_memory_refused(const struct call *c);
 
@@ -117,7 +116,8 @@ void run_multi(struct call *c);
 void run_watch(struct call *c);
 void run_exec(struct call *c);
 
-/* The session is behind MULTI: commands are queued. Of what is queued: is there anything, does it write? */
+/* Whether the session is after MULTI, so that commands are queued; queues one; whether any is queued, and
+ * whether one of them writes. */
 bool multi_is_open(const struct call *c);
 void multi_queue(struct call *c, bool writes);
 bool multi_has_commands(const struct call *c);
@@ -127,7 +127,7 @@ bool multi_writes(const struct call *c);
 void multi_fail(struct call *c);
 void multi_abort(struct call *c, const char *why);
 
-/* A key has changed: whoever watches it must know. */
+/* A key has changed: the sessions that watch it must know. */
 void multi_touch(struct redis *r, unsigned database, struct bytes name);
 
 void multi_free(struct session *s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of the keys of locks, told to the ears: once for each command, and of a script when all of it
- * is done, as others see it. Each key is compared with what it was before. Those who share a key are told
- * apart: each of them is a key by itself.
+ * Tells the ears what a command has made of the keys of locks; a script counts as one command, as others see
+ * nothing in between. Each changed key is compared with its copy from before. Each member of a sorted set is
+ * told as a key by itself.
  */
 #include <stdlib.h>
 
@@ -32,7 +32,6 @@ static bool is_noted(const struct call *c, struct bytes name)
 	return false;
 }
 
-/* Without a value: there was no such key. */
 void call_changes(struct call *c, struct bytes name)
 {
 	struct changes *changes = c->changes;
@@ -47,7 +46,7 @@ void call_changes(struct call *c, struct bytes name)
 	keyspace_copy(&changes->was[changes->count++], key != NULL ? key : &none);
 }
 
-/* Those who have a key: each member of a set, or the key itself. `rest`: at first empty. */
+/* The tokens in a key: each member of a set, or the key itself. `rest` is empty at first. */
 static bool next_of(const struct key *key, struct bytes *rest, struct key *ret)
 {
 	bool first = rest->at == NULL;
@@ -99,7 +98,6 @@ static void tell_stored(const struct call *c, const struct key *was, const struc
 	}
 }
 
-/* A key that has less than before. */
 static bool is_less(const struct key *was, const struct key *is)
 {
 	return was != NULL &&
@@ -113,7 +111,7 @@ static void tell(struct call *c, const struct key *was, struct bytes name)
 	c->made |= was == NULL && is != NULL;
 	c->deleted |= was != NULL && is == NULL;
 	if (is != NULL && c->heir != KEY_NOBODY && c->asked.op == &rl_ops[RL_OP_HAND])
-		is->owner = c->heir; /* whoever is told that it has the key */
+		is->owner = c->heir; /* the client that hears of its key */
 	tell_gone(c, was, is);
 	tell_stored(c, was, is);
 	if (r->ears->changed != NULL && is_less(was, is))

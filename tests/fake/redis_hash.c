@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on hashes. The value has the pairs in the order in which they came, each with two sizes in front:
+/* Commands on hashes. The value has the pairs in the order of arrival, each after two sizes:
  *
  *     5 7:field1 value
  */
@@ -44,7 +44,7 @@ bool hash_get(const struct key *key, struct bytes field, struct bytes *ret)
 	return found;
 }
 
-/* Other bytes for some of the value's. */
+/* Puts other bytes where some of the value are. */
 static void replace(struct key *key, struct bytes old, struct bytes by)
 {
 	struct buffer all = {0};
@@ -152,7 +152,7 @@ void run_hlen(struct call *c)
 		call_reply_number(c, count_of(key));
 }
 
-/* All of it in one step, as a server answers of a small one. */
+/* A server answers all of a small hash in one step. */
 void run_hscan(struct call *c)
 {
 	struct key *key;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs the library's scripts, the very text that servers get, by the Lua that Redis is made with (5.1), over
- * the commands of this server: what redis.call() says is what a session would be answered. One interpreter
+ * the commands of this server: redis.call() returns the answer that a session would get. One interpreter
  * serves all servers of a process, one script after the other.
  */
 #include <lauxlib.h>
@@ -32,7 +32,7 @@ static _Noreturn void die(const char *what, const char *name)
 	abort();
 }
 
-/* ---- what is answered, as Lua has it ---- */
+/* ---- answers as Lua values ---- */
 
 static void push_line(lua_State *lua, const char *field, const char *at, size_t size)
 {
@@ -43,6 +43,7 @@ static void push_line(lua_State *lua, const char *field, const char *at, size_t 
 
 static const char *push_answer(lua_State *lua, const char *at);
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as an answer is */
 static const char *push_array(lua_State *lua, const char *at, long count)
 {
 	lua_createtable(lua, (int)count, 0);
@@ -53,7 +54,8 @@ static const char *push_array(lua_State *lua, const char *at, long count)
 	return at;
 }
 
-/* Returns where the next one begins. */
+/* Returns the begin of the next one. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as an answer is */
 static const char *push_answer(lua_State *lua, const char *at)
 {
 	const char *end = (const char *)rawmemchr(at, '\r') + 2;
@@ -129,7 +131,7 @@ static int redis_pcall(lua_State *lua)
 
 /* ---- the interpreter ---- */
 
-/* Not through realloc(3), which some tests lead elsewhere: see buffer.h. */
+/* buffer_realloc() is not realloc(3), which some tests replace. */
 static void *allocate(void *nothing, void *block, size_t old_size, size_t size)
 {
 	(void)nothing;
@@ -255,11 +257,12 @@ static void set_words(lua_State *lua, const char *global, const struct bytes *wo
 	lua_rawset(lua, LUA_GLOBALSINDEX);
 }
 
-/* ---- what a script answers ---- */
+/* ---- the answer of a script ---- */
 
 static void reply_value(struct call *c, lua_State *lua);
 
 /* An array ends before its first nil. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a script's tables are */
 static void reply_array(struct call *c, lua_State *lua)
 {
 	int count = 0;
@@ -289,6 +292,7 @@ static bool reply_line(struct call *c, lua_State *lua, char mark, const char *fi
 	return is;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a script's tables are */
 static void reply_value(struct call *c, lua_State *lua)
 {
 	struct bytes text;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What the values of hashes and sorted sets have in them, for whoever looks into a server's keys. */
+/* Hashes and sorted sets, for code that looks into a server's keys. */
 #pragma once
 
 #include "keyspace.h"
 
-/* The value of a field. False: there is none. */
+/* Gives the value of a field. False: the hash has no such field. */
 bool hash_get(const struct key *key, struct bytes field, struct bytes *ret);
 /* Returns whether the field is new. */
 bool hash_put(struct key *key, struct bytes field, struct bytes value);
 
-/* A member of a sorted set as a key of its own: a string that ends with its score. `rest`: at first the set's
- * value. False: there is no further one. */
+/* Gives the next member of a sorted set as a key of its own, a string that ends at its score. `rest` is the
+ * value of the set at first. False: no member is left. */
 bool zset_next(const struct key *key, struct bytes *rest, struct key *ret);
-/* The first one that begins so. */
+/* Gives the first member that begins with the token. */
 bool zset_member(const struct key *key, struct bytes token, struct key *ret);
-/* Whether one of them ends then; NULL, or another type: none does. */
+/* Whether a member ends in that time. A key of another type, or none, has no members. */
 bool zset_ends_within(const struct key *key, int64_t from_ms, int64_t to_ms);
-/* Appends a member, behind those with lower scores. */
+/* Appends a member; the caller keeps the order of the scores. */
 struct buffer;
 void zset_append(struct buffer *set, int64_t score, struct bytes member);

@@ -50,7 +50,7 @@ void zset_append(struct buffer *set, int64_t score, struct bytes member)
 	buffer_append(set, member.at, member.size);
 }
 
-/* ---- for whoever looks ---- */
+/* ---- looking at keys ---- */
 
 bool zset_next(const struct key *key, struct bytes *rest, struct key *ret)
 {
@@ -94,14 +94,14 @@ static bool comes_before(const struct member *a, const struct member *b)
 	return order != 0 ? order < 0 : a->name.size < b->name.size;
 }
 
-/* Those that go: by name, or by score; and one that comes, if there is one. */
+/* The members that go, by name or by score, and one that comes; NULL: none does. */
 struct change {
 	struct bytes name;
 	int64_t least, most;
 	const struct member *with;
 };
 
-/* Returns how many have gone. */
+/* Returns the number of members that have gone. */
 static int64_t rebuild(struct key *key, const struct change *change)
 {
 	struct buffer set = {0};
@@ -143,7 +143,7 @@ static void remove_some(struct call *c, const struct change *change)
 	call_reply_number(c, gone);
 }
 
-/* "12", "(12", "+inf": as the least or the most of a range, which has both ends in it. */
+/* Reads "12", "(12" or "+inf" as the least or the most of a range that includes both. */
 static bool read_end(struct call *c, struct bytes word, bool least, int64_t *ret)
 {
 	bool open = word.size > 0 && *word.at == '(';
@@ -216,7 +216,7 @@ void run_zscore(struct call *c)
 	call_reply(c, "$-1");
 }
 
-/* Only those with such scores stay. */
+/* Keeps the members with such scores. */
 static void cut(struct members *all, const int64_t range[2])
 {
 	unsigned count = 0;
@@ -238,7 +238,7 @@ void run_zcount(struct call *c)
 	call_reply_number(c, all.count);
 }
 
-/* From the last one on, `skip` left out, at most `most`. */
+/* Answers at most `most` members, the last one first, without the first `skip`. */
 static void reply_reversed(struct call *c, const struct members *all, int64_t skip, int64_t most, bool scores)
 {
 	int64_t count = skip < (int64_t)all->count ? (int64_t)all->count - skip : 0;

@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 import history  # noqa: E402  (needs the line above: nothing is left in the folder)
 
-# What may happen when an assumption of docs/promises.md, is broken on purpose.
+# The violations that may happen when an assumption of docs/promises.md is broken on purpose.
 ALLOWED = {
 	"": set(),
 	"A1": {"overlap", "conflict", "lost"},  # a node forgot a lock and voted again
@@ -25,7 +25,7 @@ ALLOWED = {
 
 
 class Facts:
-	"""What the director knows and no client does."""
+	"""Facts that the director knows and no client does."""
 
 	def __init__(self, values):
 		self.scenario = values["scenario"]

@@ -52,7 +52,7 @@ def is_backed(deadline_ns, nodes, answers):
 
 
 class ClaimWatch:
-	"""Asks the servers behind the clients' backs, once for each claim that is seen in time."""
+	"""Asks the servers without the clients' knowledge, once for each claim that is seen in time."""
 
 	def __init__(self, stage):
 		self.stage = stage

@@ -6,8 +6,8 @@
  *     faults-client [options] URL...
  *
  * The counter is a file that knows no lock: read, sleep, write. Two clients that do so at the same time lose
- * an update. It has a cell for each thing that can be locked (kind.h). Who shares a lock only reads, and what
- * it reads must not change.
+ * an update. It has a cell for each thing that can be locked (kind.h). A holder of a shared lock only reads,
+ * and the cells that it reads must not change.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,8 +75,7 @@ static unsigned draw(struct worker *w, unsigned low, unsigned high)
 	return low + (unsigned)rand_r(&w->set.seed) % (high - low + 1);
 }
 
-/* ---- What is claimed
- * ------------------------------------------------------------------------------------------ */
+/* ---- Claims ----------------------------------------------------------------------------------------- */
 
 /* Writes down a deadline that moved, or that the lock is gone. Returns whether it may still be relied on. */
 static bool look(struct worker *w)
@@ -208,7 +207,7 @@ static void log_grant(struct worker *w)
 	             w->claimed_ns, token, cells_text(&w->cells, cells, sizeof cells), w->set.kind->shares);
 }
 
-/* What each node voted in the last operation, as "YES,NO,TIMEOUT". */
+/* The nodes' votes in the last operation, as "YES,NO,TIMEOUT". */
 static const char *votes(const struct worker *w, char *buffer, size_t size)
 {
 	size_t length = 0;

@@ -18,7 +18,7 @@ from stage import Stage
 MS = 1_000_000
 RECONNECT_MS = 3000  # the longest pause between two connects of the library
 SILENCE_MS = 5000  # so long the library believes in a connection that does not answer
-ALL_RECOVER_S = 30  # waiting is not fair: the last client may wait long behind the others
+ALL_RECOVER_S = 30  # waiting is not fair: the last client may wait long after the others
 CLIENT_END_S = 30
 AIM_LIMIT_MS = 3000  # an aimed fault waits so long for a holder
 SHOWN_FAULTS = 12  # so many faults of a broken assumption must show a violation
@@ -82,7 +82,7 @@ class Director:
 		self.log(f"end {event}")
 
 	def may_begin(self, event, taken, since_ns):
-		"""Its time has come, no other fault is in its way, and what it is aimed at is there."""
+		"""Its time has come, no other fault excludes it, and what it is aimed at is there."""
 		if since_ns < event.at_ms * MS or event.lanes() & taken:
 			return False
 		kind = KINDS[event.kind]

@@ -30,7 +30,7 @@ class Event:
 
 
 class Shape:
-	"""What draw() may know."""
+	"""The facts that draw() may know."""
 
 	def __init__(self, nodes, clients, ttl_ms, focus):
 		self.nodes = nodes
@@ -55,7 +55,7 @@ class Fault:
 	on_hit = on_cure = None
 
 	def __init__(self, hit=None, cure=None, **settings):
-		"""What is done to each target, as functions of the stage and the target; settings are those above."""
+		"""`hit` and `cure` are functions of the stage and the target; settings are those above."""
 		vars(self).update(settings, on_hit=hit, on_cure=cure)
 
 	def draw(self, rng, shape, at_ms, kind):
@@ -175,7 +175,7 @@ class PauseHolder(ClientFault):
 	"""The holder stands still until after its deadline. A careless one goes on where it was: breaks A3."""
 
 	def choose(self, rng, shape):
-		return list(range(shape.clients)), None  # whoever holds then
+		return list(range(shape.clients)), None  # any client that holds then
 
 	def hit(self, stage, client, value):
 		if client.holds(self.aimed):
@@ -230,7 +230,7 @@ class Cut(NetFault):
 
 
 class Reset(NetFault):
-	"""Resets for whoever says anything to the node."""
+	"""Resets for any client that says anything to the node."""
 
 	lasts = (0.05, 0.4)
 
@@ -298,8 +298,8 @@ KINDS = {
 	# SIGKILL, the data is gone, and the node votes again at once: breaks A1.
 	"wipe_now": Fault(lambda stage, server: (server.kill(), server.wipe(), server.start(), stage.bite("wipe_now")),
 		lasts=(0, 0), aimed=0.75),
-	# What fsync had not confirmed is lost; starts again at once, before the next second begins. With everysec that
-	# breaks A1.
+	# Data that fsync had not confirmed is lost; the server starts again at once, before the next second begins.
+	# With everysec that breaks A1.
 	"power_loss": Fault(lose_power, lasts=(0, 0), aimed=0.93),
 	# SIGSTOP: the kernel still takes connections and bytes, nobody answers.
 	"hang": Fault(lambda stage, server: stage.bite("hang", server.process.pause()),

@@ -4,8 +4,8 @@
  *
  *     <CLOCK_BOOTTIME ns> <word> [key=value]...
  *
- * Each line is one write(2), so that a client that is killed leaves whole lines behind. What the words mean
- * is in README.md, section "A history".
+ * Each line is one write(2), so that a client that is killed leaves whole lines. README.md, section "A
+ * history", explains the words.
  */
 #pragma once
 
@@ -16,5 +16,5 @@ void history_open(const char *path);
 
 uint64_t history_now_ns(void);
 
-/* Writes one line that happened at `at_ns`. `format` makes the words behind the time. */
+/* Writes one line that happened at `at_ns`. `format` makes the words after the time. */
 void history_line(uint64_t at_ns, const char *format, ...) __attribute__((format(printf, 2, 3)));

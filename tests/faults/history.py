@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the clients wrote down: lines into holds (who believed to have the lock, and when) and writes."""
+"""Reads the clients' histories: lines into holds (which client believed to have the lock, and when) and writes."""
 import glob
 import os
 
@@ -186,7 +186,7 @@ class Reader:
 
 
 def read_client(path):
-	"""Reads one file. What a killed client did not finish, an end without a newline, is left out."""
+	"""Reads one file. The unfinished line of a killed client, an end without a newline, is left out."""
 	name = os.path.basename(path)[: -len(".history")]
 	reader = Reader(name)
 	with open(path, encoding="ascii") as file:

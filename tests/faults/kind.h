@@ -30,7 +30,7 @@ const struct kind *kind_named(const char *name);
 int kind_lock(const struct kind *kind, redlock_client *client, struct redlock_lock_options *options,
               redlock_lock **ret_lock);
 
-/* What a lock that is held may change. */
+/* The cells that a lock that is held may change. */
 struct cells kind_cells(const struct kind *kind, const redlock_lock *lock);
 
 /* "0", "0,1". Returns `buffer`. */

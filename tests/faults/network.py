@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-Hosts as network namespaces around a router, which is the namespace of the director. What the router passes on is
-decided by rules of nftables: that is where partitions, losses and resets are made.
+Hosts as network namespaces around a router, which is the namespace of the director. Rules of nftables decide
+what the router passes on: partitions, losses and resets are made there.
 
 Host number i has the address 10.99.i.2; nodes are numbered from 1, clients from 101.
 """
@@ -84,7 +84,7 @@ class Network:
 
 	@contextlib.contextmanager
 	def inside(self, number):
-		"""What is started inside runs on that host."""
+		"""Processes that are started inside run on that host."""
 		_namespace_call(libc.setns, self.hosts[number], CLONE_NEWNET)
 		try:
 			yield
@@ -109,7 +109,7 @@ def cut(source, target, counter="cut"):
 
 
 def reset(node):
-	"""A rule: whoever talks to the node is told that there is no such connection."""
+	"""A rule: any host that talks to the node is told that there is no such connection."""
 	return f"ip daddr {address(node)} tcp flags & rst == 0 counter name hit_reset reject with tcp reset"
 
 

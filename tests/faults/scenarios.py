@@ -59,7 +59,7 @@ SCENARIOS = (
 	Scenario("storm",
 		("kill", "wipe_delayed", "client_kill", "hang", "pause") + PARTITIONS + LINKS + PROXY + REFUSALS,
 		"all of these at the same time", proxies=True, streams=3),
-	# The same for other kinds of locks, beside plain ones.
+	# Scenarios of other kinds of locks, beside plain ones.
 	Scenario("shared", MIXED, "shared and exclusive holders of one name", streams=2, clients=6, hold=(20, 300),
 		kinds=("reader", "alone", "reader", "reader")),
 	Scenario("slots", MIXED, "two slots of a name, and holders of the name itself", streams=2, clients=6, hold=(20, 300),

@@ -32,7 +32,7 @@ user director on >{password} ~* &* +@all
 
 
 class ServerError(Exception):
-	"""What the server answered with '-'."""
+	"""An error that the server answered with '-'."""
 
 
 class Connection:
@@ -175,7 +175,7 @@ class Server:
 				return value
 		raise RuntimeError(f"INFO {section} has no {field}")
 
-	# ---- What is done to it ----
+	# ---- Changes to the server ----
 
 	def step_clock(self, ms):
 		"""Sets its wall clock forward or back. Returns whether it shows."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What one scenario is played on: servers, proxies, clients, and the rules of the network between them."""
+"""The stage of one scenario: servers, proxies, clients, and the rules of the network between them."""
 import os
 import random
 

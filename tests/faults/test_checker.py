@@ -93,11 +93,11 @@ CONFLICT = "grant a 0 %d; update a 10 60 1; release a 70; grant b %d 900; update
 KILLED = "grant a 0 900; line a 20 writes round=1 read_at=10000000 value=1"
 HEALED = {"healed_ns": 1000 * MS, "survivors": ["a", "b"]}
 
-# What is told, what is found wrong (None: nothing), figures of the report, and facts.
+# Stories: the history, the violation that it has (None: none), figures of the report, and facts.
 STORIES = {
 	"one after the other": ("hold a 0 100; hold b 100 200; hold a 201 300", None, {"grants": 3}),
 	"planted overlap": ("hold a 0 100; hold b 99.999 200", "overlap", {"overlaps": 1}),
-	"long hold behind short ones": ("hold a 0 900; hold b 910 920; grant c 930 1900; release c 1800; hold a 1700 1705; "
+	"long hold after short ones": ("hold a 0 900; hold b 910 920; grant c 930 1900; release c 1800; hold a 1700 1705; "
 		"hold b 1710 1720", "overlap", {"overlaps": 2}),
 	"readers overlap": ("hold a 0 100 r0; hold b 50 200 r0; hold c 60 70 r0", None, {"overlaps": 0}),
 	"a writer beside readers": ("hold a 0 100 r0; hold b 10 20 r0; hold c 50 60 w0", "overlap", {"overlaps": 1}),
@@ -141,7 +141,7 @@ STORIES = {
 		None, {"late_writes": 1}, {"counter": 1}),
 	"a counter that nobody raised": ("hold a 0 30", "the counter is 1 after 0 updates", {}, {"counter": 1}),
 	"killed before a write": (KILLED, None, {}, {"counter": 0}),
-	"killed behind a write": (KILLED, None, {}, {"counter": 1}),
+	"killed after a write": (KILLED, None, {}, {"counter": 1}),
 	"a broken assumption that must show": ("hold a 0 100; hold b 100 200", "is anybody looking", {},
 		{"breaks": "A1", "must_show": True}),
 	"a complaint of the director": ("hold a 0 10", "a key is left", {}, {"complaints": ["a key is left"]}),

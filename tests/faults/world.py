@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""
-A world of its own: user, mount, process and network namespaces. Nothing in it has a name outside, so that nothing
-can stay behind: when its first process ends, also by SIGKILL, the kernel ends all others, and with them go the
+""" A world of its own: user, mount, process and network namespaces. Nothing in it has a name outside, so that
+nothing can remain: when its first process ends, also by SIGKILL, the kernel ends all others, and with them go the
 network and the files.
 """
 import contextlib

@@ -230,16 +230,18 @@ TEST(no_counters_no_lock)
 	own_lock *lock = fenced_lock(client, 0);
 	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
 	assert_true(votes_of(lock, REDLOCK_VOTE_UNCOUNTED) >= NODES / 2 + 1);
-	own_lock *other = fixture_held(client, "job", TTL_MS, 0); /* one without a number can be had */
+	own_lock *other = fixture_held(client, "job", TTL_MS, 0); /* a lock without a number can be acquired */
 	assert_int_equal(redlock_lock_fence(other), 0);
 	expect_ok(other, redlock_release(other));
 	expect_settled(client, NODES, "job");
 	servers_heal(&servers);
 	for (unsigned i = 0; i < 2; i++) { /* no set at all */
 		own_client *plain = open_guarded(guards[i]);
-		own_lock *wanted = fenced_lock(plain, 0);
-		expect_result(wanted, REDLOCK_E_NOQUORUM, redlock_acquire(wanted));
-		assert_true(votes_of(wanted, REDLOCK_VOTE_UNGUARDED) >= NODES / 2 + 1);
+		own_lock *wanted = fenced_lock(plain, WAIT_LONG_TTL_MS);
+		for (unsigned again = 0; again < 2; again++) { /* the set is not known to be plain, and is */
+			expect_result(wanted, REDLOCK_E_NOQUORUM, redlock_acquire(wanted));
+			assert_true(votes_of(wanted, REDLOCK_VOTE_UNGUARDED) >= NODES / 2 + 1);
+		}
 	}
 }
 

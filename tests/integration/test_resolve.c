@@ -253,32 +253,63 @@ TEST(debts_follow_the_name)
 	assert_true(server_has(&servers.server[1], "debt"));
 }
 
-/* ---- two names of one server ---- */
-
-static void expect_duplicate(const char *first, const char *second)
+/* The name moves onto the server of another node. That one keeps its vote, and what is held is extended; the
+ * vote of the name that moved is back when the name is. Two nodes have no quorum meanwhile. */
+TEST(moves_onto_another_node)
 {
-	const char *urls[] = {first, second, servers.urls[2]};
-	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);
-	own_lock *lock = fixture_lock(client, "twice", WAIT_LONG_TTL_MS, 0);
-	assert_driven(client, connected(client, 0) && connected(client, 1) && connected(client, 2));
-	bool seen = false; /* a quorum may come before both of the pair have said who they are */
-	for (unsigned i = 0; i < 100 && !seen; i++) {
-		seen = redlock_acquire(lock) == REDLOCK_E_DUPLICATE;
-		if (!seen)
-			redlock_release(lock);
-		redlock_drain(client, 50);
+	for (unsigned count = 2; count <= NODES; count++) {
+		own_client *client = fixture_open(named, count, FIXTURE_NODE_TIMEOUT_MS);
+		own_lock *lock = fixture_lock(client, "onto", WAIT_LONG_TTL_MS, 0);
+		expect_ok(lock, redlock_acquire(lock));
+		assert_driven(client, fixture_votes_of_kind(lock, count, REDLOCK_KIND_YES) == count);
+		move(client, 0, 1);
+		for (unsigned i = 0; i < 10; i++) {
+			struct raw_reply reply;
+			expect_result(lock, count == 2 ? REDLOCK_E_NOQUORUM : 0, redlock_extend(lock, 0));
+			assert_driven(client, fixture_votes_of_kind(lock, count, REDLOCK_KIND_PENDING) == 0);
+			assert_int_equal(fixture_votes_of_kind(lock, count, REDLOCK_KIND_YES), count - 1);
+			if (i % 2 == 1) /* both connect again, in any order */
+				server_ask(&servers.server[1], &reply, "CLIENT", "KILL", "TYPE", "normal", NULL);
+			wait_ms(20);
+			assert_driven(client, connected(client, 0) && connected(client, 1));
+		}
+		own_lock *other = fixture_lock(client, "meanwhile", WAIT_LONG_TTL_MS, 0);
+		for (unsigned i = 0; i < 10; i++) {
+			expect_result(other, count == 2 ? REDLOCK_E_DUPLICATE : 0, redlock_acquire(other));
+			if (count > 2)
+				expect_ok(other, redlock_release(other));
+		}
+		expect_settled(client, NODES, "meanwhile");
+		move(client, 1, 0);
+		assert_driven(client, connected(client, 1));
+		expect_ok(lock, redlock_extend(lock, 0));
+		assert_driven(client, fixture_votes_of_kind(lock, count, REDLOCK_KIND_YES) == count);
+		expect_ok(lock, redlock_release(lock));
 	}
-	assert_true(seen);
-	expect_result(lock, REDLOCK_E_DUPLICATE, redlock_acquire(lock)); /* for good */
 }
+
+/* ---- two names of one server ---- */
 
 /* Servers that do not tell who they are are told apart by their addresses. */
 TEST(two_names_without_identity)
 {
 	on_servers(0, 2,
 	           server_must(it, "OK", "ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-info", NULL));
+	const char *twice[] = {"redis://mute:pw@a.test:1", "redis://mute:pw@b.test:1", servers.urls[2]};
 	names[1].ports[0] = servers.server[0].port;
-	expect_duplicate("redis://mute:pw@a.test:1", "redis://mute:pw@b.test:1");
+	for (unsigned i = 0; i < 20; i++) {
+		own_client *two = fixture_open(twice, 2, FIXTURE_NODE_TIMEOUT_MS);
+		own_lock *refused = fixture_lock(two, "twice", WAIT_LONG_TTL_MS, 0);
+		expect_result(refused, REDLOCK_E_DUPLICATE, redlock_acquire(refused));
+		assert_int_equal(redlock_drain(two, WAIT_SOON_MS), 0);
+		own_client *three = fixture_open(twice, 3, FIXTURE_NODE_TIMEOUT_MS);
+		own_lock *once = fixture_held(three, "once", WAIT_LONG_TTL_MS, 0);
+		expect_ok(once, redlock_extend(once, 0));
+		assert_driven(three, fixture_votes_of_kind(once, 3, REDLOCK_KIND_PENDING) == 0);
+		assert_int_equal(fixture_votes_of_kind(once, 3, REDLOCK_KIND_YES), 2);
+		expect_ok(once, redlock_release(once));
+		assert_int_equal(redlock_drain(three, WAIT_SOON_MS), 0);
+	}
 	names[1].ports[0] = servers.server[1].port;
 	const char *urls[] = {"redis://mute:pw@a.test:1", "redis://mute:pw@b.test:1", servers.urls[2]};
 	own_client *client = fixture_open(urls, 3, FIXTURE_NODE_TIMEOUT_MS);

@@ -55,7 +55,7 @@ class Campaign:
 			suite.set_limits(times)
 
 	def run(self, mutants):
-		"""Those that are not done yet. Returns the rows of all."""
+		"""Runs the mutants that are not done yet. Returns the rows of all."""
 		names = [layer.name for layer in self.layers]
 		todo = queue.SimpleQueue()
 		for mutant in mutants:

@@ -31,7 +31,7 @@ STATEMENT = re.compile(r"^\t+([A-Za-z_*(][^;{}]*;)$", re.MULTILINE)
 DECLARATION = re.compile(
 	r"(?:static|const|struct|enum|unsigned|char|bool|void|int|ssize_t|size_t|uint\w+_t|int\w+_t|pthread_t|sigset_t|"
 	r"va_list|redlock_\w+|socklen_t|redisReader|typedef|case|default|else|for|while|if|do|return)\b[^=(]*[ *(=;]")
-# A statement of its own only behind one of these.
+# A statement of its own follows one of these.
 BEFORE = (";", "{", "}", ")", ":", "else", "*/")
 
 

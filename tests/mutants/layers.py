@@ -156,8 +156,8 @@ class Suite:
 		return times
 
 	def set_limits(self, times):
-		"""A hang is a failure: several times as long as without a fault, and never less than some seconds. What
-		computes all the time suffers most from others on the machine."""
+		"""A hang is a failure: several times as long as without a fault, and never less than some seconds. Tests
+		that compute all the time suffer most from others on the machine."""
 		for layer, tests in times.items():
 			for test, seconds in tests.items():
 				self.limits[(layer, test)] = (12 if layer in SIMULATOR else 4) * seconds + 20

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a mutant is."""
+"""A mutant: one small change of the sources."""
 
 
 def replace_once(old, new):

@@ -180,10 +180,9 @@ ROWS = [
 		"	enum rl_tally tally = ask->weigh(l);\n",
 		"	enum rl_tally tally = ask->weigh(l);\n\tif (tally != RL_WON && rl_ballot_count(l).out > 0)\n\t\treturn RL_UNDECIDED;\n"),
 	# ---- 8 ----
-	("a node that cannot work ends the acquire", 8, LOCK,
-		"if (e->vote.code == REDLOCK_VOTE_DUPLICATE)", "if (redlock_vote_kind(e->vote.code) == REDLOCK_KIND_FATAL)"),
+	("one name too many ends the acquire", 8, ACQUIRE, "duplicates > l->rules->node_count - l->rules->quorum", "duplicates > 0"),
 	("hopeless with one bad node", 8, ACQUIRE, "count.fatal > count.nodes - count.quorum", "count.fatal > 0"),
-	("nodes behind one that is down are not asked", 8, "src/nodes.c",
+	("nodes after one that is down are not asked", 8, "src/nodes.c",
 		"ns->refused_votes[i] = vote;", "ns->refused_votes[i] = vote;\n\t\tbreak;"),
 	("an error of an earlier attempt is the result", 8, ACQUIRE,
 		"if (!cut_off || !silent || l->verdict == 0)", "(void)cut_off, (void)silent;\n\tif (l->verdict == 0)"),
@@ -276,7 +275,11 @@ ROWS = [
 		".quorum = rl_quorum_least(l->round.votes[REDLOCK_KIND_YES] + l->round.votes[REDLOCK_KIND_NO]\n"
 		"\t\t\t+ l->round.votes[REDLOCK_KIND_PENDING]),"),
 	("half is a majority", 22, QUORUM, "return node_count / 2 + 1;", "return (node_count + 1) / 2;"),
-	("two URLs of one server have two votes", 22, "src/nodes.c", "a->duplicate = true;", ";"),
+	("two URLs of one server have two votes", 22, "src/nodes.c", "ns->shared |= is_shared(ns, i);", ";"),
+	("the first answer is the vote of a server with two names", 22, "src/core/ballot.c",
+		"(other == REDLOCK_KIND_NO && !yes)", "other == REDLOCK_KIND_NO"),
+	("a vote of the server that a name has left since is forgotten", 22, "src/nodes.c",
+		"voted_ns < n->left_ns ? n->link.facts.left : n->link.facts.run_id", "n->link.facts.run_id"),
 	("two URLs of one server have two votes without INFO", 22, LOCK, "l->refused |= bit;", ";"),
 	# ---- 23 ----
 	("wall clock", 23, "src/os/clock.c", "CLOCK_BOOTTIME", "CLOCK_REALTIME"),
@@ -298,7 +301,7 @@ ROWS = [
 	("tokens of 4 random bytes", 24, "src/operate.c",
 		"if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)",
 		"memset(random, 0, sizeof random);\n\tif (rl_random_pool_take(&c->random, c->loop.now_ns, random, 4) < 0)"),
-	("a token although no random bytes were had", 24, "src/operate.c",
+	("a token although there were no random bytes", 24, "src/operate.c",
 		"if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)\n\t\treturn false;",
 		"(void)rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random);"),
 	# ---- 25 ----

@@ -55,7 +55,7 @@ HANDING_ROWS = [
 	("what is declined need not be ours", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if ((!ours && c == NULL) || is_in_use(c, token))"),
 	("what is declined may be held", 44, OPERATE, "if (!ours || is_in_use(c, token))", "if (!ours || (is_in_use(c, token) && c == NULL))"),
 	("a refusal of ENTER costs a vote", 44, "src/proto/ops.c", ".plainly = RL_OP_ACQUIRE,", ".plainly = RL_OP_NONE,"),
-	("a claim is made again behind its release", 44, "src/net/submit.c",
+	("a claim is made again after its release", 44, "src/net/submit.c",
 		"if (r->place.size > 0 || late ||", "if (r->place.size > 0 || (late && n == NULL) ||"),
 	("what has not answered is asked for again", 42, ENTER, " & ~l->unanswered;", ";"),
 	# ---- 45 ----
@@ -66,5 +66,5 @@ HANDING_ROWS = [
 	("late answers do not follow a claim", 45, COHORT, "\trl_registry_exchange(handles, lock, next);\n", ""),
 	("who was passed the lock does not withdraw its offer", 45, LOCK, "\trl_acquire_give_back(l, fx);\n\trl_acquire_end(l, 0, fx);\n",
 		"\tl->phase = RL_IDLE;\n\t(void)rl_acquire_end;\n"),
-	("those behind a holder ask", 45, "src/places.c", "RL_HELD ? rl_pass_until(&l->core) :", "RL_HELD ? 0 :"),
+	("the handles that wait for a holder ask", 45, "src/places.c", "RL_HELD ? rl_pass_until(&l->core) :", "RL_HELD ? 0 :"),
 ]

@@ -41,7 +41,7 @@ SETNX_ROWS = [
 	("setnx: a time that has an expiry is taken over", 57, CLAIM_LUA, ' and redis.call("pttl", KEYS[1]) == -1', ""),
 	("setnx: a time that is not past is taken over", 57, CLAIM_LUA, "ends < tonumber(time[1])", "ends < tonumber(time[1]) + 5"),
 	("setnx: a dead holder's time is respected for ever", 58, CLAIM_LUA, "local over = ends and", "local over = false and"),
-	("setnx: any time behind our token is ours", 58, PART_LUA, " and is == wrote and left >= 0", " and left >= 0"),
+	("setnx: any time beside our token is ours", 58, PART_LUA, " and is == wrote and left >= 0", " and left >= 0"),
 	("setnx: a time that was written late is ours", 58, PART_LUA, "age <= 1000", "age <= 100000"),
 	("setnx: a time beyond ours is ours", 58, PART_LUA, "ends <= wrote + 1", "ends <= wrote + 100"),
 	("setnx: an extend over another's time shortens", 58, EXTEND_LUA,

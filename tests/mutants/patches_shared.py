@@ -4,7 +4,7 @@ The rules of shared locks (docs/decisions/shared.md), each left out once: rows a
 """
 
 SHARED_DEFECTS = {
-	55: "those who share a lock are admitted, kept or woken wrongly",
+	55: "readers are admitted, kept or woken wrongly",
 	56: "an upgrade leaves two, waits, or is not taken back",
 }
 
@@ -20,7 +20,7 @@ SHARED_ROWS = [
 	("shared: who waits for an exclusive one keeps nobody out", 55, SHARE_LUA, "(not writer or found and found < writer)", "(not writer or true)"),
 	("shared: a token has a second vote", 55, SHARE_LUA, "if open and not ours and", "if open and"),
 	("shared: the key outlives its last holder", 55, RELEASE_LUA, '  redis.pcall("pexpireat", KEYS[1], latest[2])\n', ''),
-	("shared: those behind the first are not woken with it", 55, READERS_LUA, 'while mark and kind == "1r" do', "while false do"),
+	("shared: readers after the first are not woken with it", 55, READERS_LUA, 'while mark and kind == "1r" do', "while false do"),
 	("shared: what the gate says is not waited for", 55, SHARE, "if (rl_gate_vote(l) != REDLOCK_KIND_PENDING && !unsure)", "if (!unsure || unsure)"),
 	("shared: a fresh client takes any node for the gate", 55, SHARE, "bool unsure = is_first(l) && !e->ordered &&", "bool unsure = is_first(l) && l->phase == RL_IDLE &&"),
 	("shared: a gate is waited for to the end of its time", 55, SHARE,
@@ -33,7 +33,7 @@ SHARED_ROWS = [
 	("share: a token alone turns an exclusive lock", 55, EXTEND_LUA, 'not may_turn or ', ""),
 	("upgrade: nothing is turned back at once", 56, SHARE, "if (turned) /*", "if (turned && l->phase == RL_IDLE) /*"),
 	("upgrade: what is left of a longer share is not asked for", 56, "src/core/hold.c", "if (missing == 0)", "if (missing == 0 || true)"),
-	("upgrade: what is extended behind it is not doubted", 56, "src/core/kinds.c",
+	("upgrade: a later extend is not doubted", 56, "src/core/kinds.c",
 		"{RL_OP_UPGRADE, extend, REDLOCK_E_LOST}", "{RL_OP_EXTEND, extend, REDLOCK_E_LOST}"),
 	("upgrade: of a lock that is not held", 56, SHARE, "l->phase != RL_HELD || rl_policy_of", "rl_policy_of"),
 ]

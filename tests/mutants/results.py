@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What became of the mutants: a file of JSON lines, which a later run goes on with, and a page of it."""
+"""The results of the mutants: a file of JSON lines, which a later run continues, and a page of it."""
 import json
 import os
 from collections import Counter
@@ -41,7 +41,7 @@ class Results:
 
 
 def read_explanations(path):
-	"""The name of a mutant, and behind it, indented, why it may survive."""
+	"""The name of a mutant, and after it, indented, why it may survive."""
 	ret, name = {}, None
 	with open(path, encoding="utf-8") as file:
 		for line in file.read().splitlines():

@@ -76,7 +76,7 @@ def _table(root):
 
 
 def _explained(root):
-	"""What is explained is still there: a line of the sources, or a hand-written one."""
+	"""Every explained mutant is still there: a line of the sources, or a hand-written one."""
 	by_hand = {m.name for m in hand_written()}
 	for name in read_explanations(os.path.join(root, "tests/mutants/explained")):
 		if name in by_hand:

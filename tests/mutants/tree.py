@@ -11,7 +11,7 @@ from process import run
 BUILD_LIMIT_S = 300
 LINKER = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold"] if shutil.which("ld.gold") else []
 
-# What is compiled: optimised as it is shipped, with the asserts that CI runs with; and with sanitizers.
+# The builds: optimised as it is shipped, with the asserts that CI runs with; and with sanitizers.
 BUILDS = {
 	"plain": ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O2"] + LINKER,
 	"asan": ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1", "-DREDLOCK_SANITIZE=address"] + LINKER,
@@ -59,7 +59,7 @@ class Tree:
 		return run(["ninja", "-C", self.build_dir(build), "-j1", *targets], BUILD_LIMIT_S, stop=stop)
 
 	def tests(self, build):
-		"""What ctest knows: name -> (labels, command, environment)."""
+		"""The tests that ctest knows: name -> (labels, command, environment)."""
 		listing = subprocess.run(["ctest", "--test-dir", self.build_dir(build), "--show-only=json-v1"], check=True,
 			stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
 		ret = {}

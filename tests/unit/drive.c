@@ -180,7 +180,9 @@ void drive_gate(struct drive *d, enum redlock_vote_code vote, int waiting, int p
 
 void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_vote_code vote)
 {
-	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY, .seq = seq, .node = node, .vote.code = vote});
+	uint32_t others = (d->twins >> node & 1) != 0 ? d->twins & ~(1u << node) : 0;
+	drive_step(d, (struct rl_event){
+	                  .kind = RL_EV_REPLY, .seq = seq, .node = node, .vote.code = vote, .twins = others});
 }
 
 void drive_reply(struct drive *d, unsigned node, enum redlock_vote_code vote)
@@ -198,7 +200,7 @@ void drive_hold(struct drive *d, const struct rl_rules *rules)
 	drive_forget(d);
 }
 
-static enum redlock_vote_code vote_of_letter(char letter)
+enum redlock_vote_code drive_vote(char letter)
 {
 	switch (letter) {
 	case 'Y':
@@ -260,8 +262,8 @@ void drive_keys(struct drive *d, const char *keys)
 void drive_votes(struct drive *d, const char *votes)
 {
 	for (unsigned node = 0; votes[node] != '\0'; node++)
-		if (vote_of_letter(votes[node]) != REDLOCK_VOTE_PENDING)
-			drive_reply(d, node, vote_of_letter(votes[node]));
+		if (drive_vote(votes[node]) != REDLOCK_VOTE_PENDING)
+			drive_reply(d, node, drive_vote(votes[node]));
 }
 
 static void tell(struct drive *d, const char *numbers, enum redlock_vote_code code, unsigned at)

@@ -25,6 +25,7 @@ struct drive {
 	const uint8_t *order; /* of the nodes, given with every event; NULL: as numbered */
 	uint64_t entropy; /* given with every event: the retry delay is retry_min + entropy % (max - min + 1) */
 	uint32_t hears;   /* given with every event: a bit for each node where a place is of use */
+	uint32_t twins;   /* bit per node: these nodes are one server */
 	bool anonymous;   /* there are nodes that do not say who they are */
 	char text[16384];
 	size_t used, line; /* and where its last line begins */
@@ -73,6 +74,7 @@ void drive_reply_to(struct drive *d, uint32_t seq, unsigned node, enum redlock_v
 /* Answers of nodes 0, 1, 2 ... in this order: Y yes, N no, C closed, D down, O out of memory, P no
  * permission, G garbage, . none. */
 void drive_votes(struct drive *d, const char *votes);
+enum redlock_vote_code drive_vote(char letter);
 
 /* Nodes 0, 1, 2 ... say yes with these fencing numbers, or are in quarantine for so many ms: "7,5,-"; a dash:
  * no answer. */

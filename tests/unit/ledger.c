@@ -48,6 +48,22 @@ static bool executed(enum redlock_vote_code vote)
 	       vote == REDLOCK_VOTE_DUPLICATE;
 }
 
+/* One server has one vote in a round: that of the first of its names, but a yes goes before a no. */
+static enum redlock_vote_code vote_of_server(struct ledger *l)
+{
+	enum redlock_vote_code code = l->event.vote.code;
+	bool yes = code == REDLOCK_VOTE_YES, definite = yes || code == REDLOCK_VOTE_NO;
+	for (unsigned i = 0; definite && i < l->lock.rules->node_count; i++) {
+		if ((l->event.twins >> i & 1) == 0)
+			continue;
+		if (l->votes[i] == REDLOCK_VOTE_YES || (l->votes[i] == REDLOCK_VOTE_NO && !yes))
+			return REDLOCK_VOTE_DUPLICATE;
+		if (l->votes[i] == REDLOCK_VOTE_NO)
+			l->votes[i] = REDLOCK_VOTE_DUPLICATE;
+	}
+	return code;
+}
+
 static void note_vote(struct ledger *l)
 {
 	const struct rl_event *e = &l->event;
@@ -57,11 +73,12 @@ static void note_vote(struct ledger *l)
 		return; /* a node has one vote, in a round that there was */
 	l->answered[e->seq % LEDGER_ROUNDS] |= 1u << e->node;
 	if (e->seq == l->seq)
-		l->votes[e->node] = e->vote.code;
+		l->votes[e->node] = vote_of_server(l);
 	if (e->seq == l->claim_seq && e->vote.code == REDLOCK_VOTE_YES) {
 		unsigned at = e->operation == RL_OP_ENTER ? RL_FENCE_NUMBER_ENTERED : RL_FENCE_NUMBER;
 		l->told[e->node] = e->vote.number_count > at && e->vote.numbers[at] > 0 ? e->vote.numbers[at] : 0;
-		if (l->rules.policy == &rl_kinds[RL_KIND_FENCED] && l->told[e->node] == 0 && e->seq == l->seq)
+		if (l->rules.policy == &rl_kinds[RL_KIND_FENCED] && l->told[e->node] == 0 && e->seq == l->seq &&
+		    l->votes[e->node] == REDLOCK_VOTE_YES)
 			l->votes[e->node] = REDLOCK_VOTE_GARBAGE;
 	}
 	if (e->seq == l->claim_seq && !executed(e->vote.code))
@@ -119,7 +136,7 @@ static void note_send(struct ledger *l)
 		return;
 	}
 	l->last_seq = l->fx.seq;
-	l->answered[l->fx.seq % LEDGER_ROUNDS] = ~l->fx.nodes; /* who is not asked does not answer */
+	l->answered[l->fx.seq % LEDGER_ROUNDS] = ~l->fx.nodes; /* a node that is not asked does not answer */
 	if (is_look(l))
 		return;
 	l->asked = l->fx.send;
@@ -238,7 +255,10 @@ static void check_refusal(const struct ledger *l)
 	if (l->fx.done != REDLOCK_OP_ACQUIRE || l->fx.result == 0 || l->fx.result == REDLOCK_E_CANCELLED)
 		return;
 	if (l->fx.result == REDLOCK_E_DUPLICATE) {
-		must(l, l->event.vote.code == REDLOCK_VOTE_DUPLICATE);
+		unsigned duplicates = 0;
+		for (unsigned i = 0; i < l->lock.rules->node_count; i++)
+			duplicates += l->votes[i] == REDLOCK_VOTE_DUPLICATE;
+		must(l, duplicates > l->lock.rules->node_count - l->lock.rules->quorum);
 		return;
 	}
 	if (l->before.phase >= RL_LOOKING && l->before.phase != RL_RAISING) {

@@ -228,45 +228,55 @@ TEST(nothing_is_printed)
 }
 
 /* Two nodes are one server by identity; by address only where one of them tells no identity, and only when
- * both have had the time to: an address may be a gate to many servers. */
-TEST(duplicates)
+ * both have had the time to: an address may be a gate to many servers. The vote of a node is that of the
+ * server that it was then: the second one has voted at 150 ns. */
+TEST(one_server_or_two)
 {
+	enum { BEGUN_NS = 100, TRIP_NS = 50, LATER_NS = 200 };
 	static const char *const urls[] = {"unix:///nonexistent/1", "unix:///nonexistent/2"};
 	static const struct {
-		const char *run_ids[2];
+		const char *run_ids[2], *left; /* the one that the second was before `left_ns` */
+		uint64_t left_ns;
 		bool same_address;
-		bool open;     /* the second one */
-		bool greeting; /* it has not told its identity, or that it does not */
-		bool duplicate;
+		bool greeting; /* the second one has not told its identity, or that it does not */
+		bool twins;
 	} cases[] = {
-	    {{"x", "x"}, false, true, false, true}, {{"x", "x"}, true, true, false, true},
-	    {{"x", "y"}, true, true, false, false}, {{"x", "y"}, false, true, false, false},
-	    {{"", ""}, true, true, false, true},    {{"x", ""}, true, true, false, true},
-	    {{"", ""}, false, true, false, false},  {{"x", ""}, true, true, true, false},
-	    {{"", ""}, true, false, false, false},  {{"x", "x"}, true, false, false, false},
-	    {{"x", "x"}, true, true, true, false}, /* it was that one, and may be another now */
+	    {{"x", "x"}, "", 0, false, false, true},
+	    {{"x", "x"}, "", 0, true, false, true},
+	    {{"x", "y"}, "", 0, true, false, false},
+	    {{"x", "y"}, "", 0, false, false, false},
+	    {{"", ""}, "", 0, true, false, true},
+	    {{"x", ""}, "", 0, true, false, true},
+	    {{"", ""}, "", 0, false, false, false},
+	    {{"x", ""}, "", 0, true, true, false},
+	    {{"x", "x"}, "", 0, false, true, true}, /* when it has voted again, it may be another one */
+	    {{"x", "y"}, "x", LATER_NS, false, false, true},
+	    {{"x", "y"}, "x", BEGUN_NS, false, false, false},
+	    {{"x", "x"}, "y", LATER_NS, false, false, false},
+	    {{"x", "x"}, "y", BEGUN_NS, false, false, true},
 	};
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		own_client *client = fixture_open(urls, 2, 0);
 		own_lock *lock = new_lock(client);
+		lock->core.round.t0_ns = BEGUN_NS;
+		lock->core.votes[1].rtt_ns = TRIP_NS;
 		for (unsigned k = 0; k < 2; k++) {
 			struct rl_node *n = &client->nodes.list[k];
-			n->link.state = k == 0 || cases[i].open ? RL_LINK_OPEN : RL_LINK_DOWN;
 			n->link.setup.count = k == 1 && cases[i].greeting ? 1 : 0;
 			snprintf(n->link.facts.run_id, sizeof n->link.facts.run_id, "%s", cases[i].run_ids[k]);
+			snprintf(n->link.facts.left, sizeof n->link.facts.left, "%s", k == 1 ? cases[i].left : "");
 			n->link.facts.run_id_known = n->link.facts.run_id[0] != '\0' && n->link.setup.count == 0;
 			n->link.dial.peer =
 			    (struct rl_address){.length = 1, .bytes = {cases[i].same_address ? 7 : (unsigned char)k}};
-			n->identified = true;
+			n->identified = n->duplicate = true;
+			n->left_ns = k == 1 ? cases[i].left_ns : 0;
 		}
 		rl_operate_answer(client, &client->nodes.list[0],
 		                  &(struct rl_answer){.tag = {.slot = lock->slot, .generation = 99}});
-		assert_int_equal(client->nodes.list[0].duplicate, cases[i].duplicate);
-		assert_int_equal(client->nodes.list[1].duplicate, cases[i].duplicate);
-		for (unsigned k = 0; k < 2; k++) {
-			client->nodes.list[k].link.state = RL_LINK_DOWN;
-			client->nodes.list[k].link.setup.count = 0;
-		}
+		assert_false(client->nodes.list[0].identified || client->nodes.list[0].duplicate);
+		assert_true(client->nodes.shared || !cases[i].twins);
+		assert_int_equal(rl_nodes_twins(&client->nodes, 0, &lock->core), cases[i].twins ? 2 : 0);
+		client->nodes.list[1].link.setup.count = 0;
 	}
 }
 

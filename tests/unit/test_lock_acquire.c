@@ -208,15 +208,46 @@ TEST(owed_is_where_the_key_may_be)
 	}
 }
 
-TEST(duplicate_ends_the_call)
+/* Nodes 0 and 1 are one server. It has one vote in whatever order the answers come, and a yes goes before a
+ * no. The call ends with DUPLICATE where the servers are no quorum of the nodes. */
+TEST(one_server_has_one_vote)
 {
-	struct drive d = drive_idle(drive_waiting_rules(3, REDLOCK_FOREVER));
-	drive_acquire(&d);
-	drive_reply(&d, 0, REDLOCK_VOTE_YES);
-	drive_reply(&d, 1, REDLOCK_VOTE_DUPLICATE);
-	drive_expect(&d, "[    0.000] idle: acquire -> acquiring ... | send acquire #1 ttl 30000.000\n"
-	                 "[    0.000] acquiring: reply #1 node 0 YES, 1 DUPLICATE -> idle Y!. | send release #0 "
-	                 "owed 7 | done acquire DUPLICATE\n");
+	static const unsigned char orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+	                                          {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+	static const struct {
+		const char *votes;
+		enum redlock_operation operation;
+		int result;
+	} cases[] = {
+	    {"YNY", REDLOCK_OP_ACQUIRE, 0},
+	    {"NYY", REDLOCK_OP_ACQUIRE, 0},
+	    {"YYY", REDLOCK_OP_ACQUIRE, 0},
+	    {"YND", REDLOCK_OP_ACQUIRE, REDLOCK_E_NOQUORUM},
+	    {"YYD", REDLOCK_OP_ACQUIRE, REDLOCK_E_NOQUORUM},
+	    {"NND", REDLOCK_OP_ACQUIRE, REDLOCK_E_NOQUORUM},
+	    {"YN", REDLOCK_OP_ACQUIRE, REDLOCK_E_DUPLICATE},
+	    {"YY", REDLOCK_OP_ACQUIRE, REDLOCK_E_DUPLICATE},
+	    {"NN", REDLOCK_OP_ACQUIRE, REDLOCK_E_DUPLICATE},
+	    {"YYY", REDLOCK_OP_EXTEND, 0},
+	    {"YYD", REDLOCK_OP_EXTEND, REDLOCK_E_NOQUORUM},
+	    {"NND", REDLOCK_OP_EXTEND, REDLOCK_E_NOQUORUM},
+	    {"YY", REDLOCK_OP_EXTEND, REDLOCK_E_NOQUORUM},
+	};
+	for (unsigned i = 0; i < COUNT(cases) * COUNT(orders); i++) {
+		const char *votes = cases[i / COUNT(orders)].votes;
+		const unsigned char *order = orders[i % COUNT(orders)];
+		struct rl_rules rules = drive_rules((unsigned)strlen(votes));
+		bool extends = cases[i / COUNT(orders)].operation == REDLOCK_OP_EXTEND;
+		struct drive d = extends ? drive_held(rules) : drive_begin(rules, "acquire");
+		d.twins = 3;
+		if (extends)
+			drive_extend(&d, 30000);
+		for (unsigned k = 0; k < 3 && d.fx.done == REDLOCK_OP_NONE; k++)
+			if (order[k] < strlen(votes))
+				drive_reply(&d, order[k], drive_vote(votes[order[k]]));
+		assert_int_equal(d.fx.done, cases[i / COUNT(orders)].operation);
+		assert_int_equal(d.fx.result, cases[i / COUNT(orders)].result);
+	}
 }
 
 SCENARIO(state_errors, drive_idle(drive_waiting_rules(3, 1000)),
@@ -235,5 +266,33 @@ SCENARIO(state_errors, drive_idle(drive_waiting_rules(3, 1000)),
          "[    0.000] paused: acquire -> paused NN. until 0.000 | error STATE\n"
          "[    0.000] paused: query -> paused NN. until 0.000 | error STATE\n"
          "[    0.000] paused: release -> paused NN. until 0.000 | error STATE\n")
+
+static void reply_under(struct drive *d, unsigned node, uint8_t generation)
+{
+	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
+	                                .seq = d->lock.round.seq,
+	                                .node = node,
+	                                .vote.code = REDLOCK_VOTE_YES,
+	                                .generation = generation});
+}
+
+/* Members change meanwhile: quorums of two lists need not have a node in common. The key is owed. */
+TEST(votes_under_two_configurations_of_a_node_set_do_not_add_up)
+{
+	struct drive d = drive_begin(drive_rules(3), "acquire; forget");
+	reply_under(&d, 0, 1);
+	reply_under(&d, 2, 2);
+	assert_int_equal(d.lock.phase, RL_ACQUIRING);
+	assert_int_equal(d.votes[2].code, REDLOCK_VOTE_TIMEOUT);
+	assert_true((d.lock.owed >> 2 & 1) != 0);
+	reply_under(&d, 1, 1);
+	assert_int_equal(d.lock.phase, RL_HELD);
+	drive_play(&d, "at 1000; extend 30000; forget");
+	reply_under(&d, 0, 2); /* each round by itself */
+	reply_under(&d, 1, 3);
+	assert_true(d.lock.round.open);
+	reply_under(&d, 2, 2);
+	assert_false(d.lock.round.open);
+}
 
 TESTS()

@@ -17,7 +17,8 @@ struct world {
 	struct rng rng;
 	const uint8_t *order; /* NULL, or the nodes backwards; it changes when a node says who it is */
 	uint32_t hears;
-	bool crowded; /* other handles of the client wait too */
+	uint32_t twins; /* nodes that are one server */
+	bool crowded;   /* other handles of the client wait too */
 };
 
 static const struct world *current;
@@ -144,6 +145,7 @@ static void reply(struct world *w)
 	            .kind = RL_EV_REPLY,
 	            .seq = seq,
 	            .node = node,
+	            .twins = (w->twins >> node & 1) != 0 ? w->twins & ~(1u << node) : 0,
 	            .operation = looks ? RL_OP_QUERY : RL_OP_NONE,
 	            .vote = looks ? random_key(w)
 	                          : random_place(w, random_number(w, (struct rl_vote){.code = random_vote(w)})),
@@ -229,6 +231,7 @@ static void play(struct world *w, uint64_t seed, unsigned steps)
 		backwards[i] = (uint8_t)(rules.node_count - 1 - i);
 	w->order = chance(w, 50) ? backwards : NULL;
 	w->crowded = chance(w, 10);
+	w->twins = chance(w, 20) ? (uint32_t)rng_next(&w->rng) & ((1u << rules.node_count) - 1) : 0;
 	w->hears = chance(w, 30) ? 0 : (uint32_t)rng_next(&w->rng);
 	ledger_begin(&w->ledger, &rules, 1 + any_ms(w, 1000));
 	w->ledger.lock.turn = (uint8_t)rng_below(&w->rng, rules.node_count);

@@ -197,7 +197,7 @@ TEST(a_guarded_set_stays_guarded_until_it_is_taken_back)
 			say(i, RL_SET_PLAIN, OURS, "t", "d", "-", 1); /* an old backup */
 		expect(0, REDLOCK_VOTE_FOREIGN, "others say guarded");
 		say(0, RL_SET_PLAIN, OURS, "s", "c", "-", 1);
-		expect(0, REDLOCK_VOTE_FOREIGN, "others say guarded");
+		expect(0, REDLOCK_VOTE_QUARANTINE, "was taken back to plain");
 		assert_true(rl_set_is_guarded(set));
 		say(1, RL_SET_PLAIN, OURS, "s", "c", "-", 1);
 		expect(0, REDLOCK_VOTE_NO, "");
@@ -206,6 +206,21 @@ TEST(a_guarded_set_stays_guarded_until_it_is_taken_back)
 		expect(2, REDLOCK_VOTE_NO, "");
 		rl_set_free(set);
 	}
+}
+
+/* A single record with other members is enough: this list may be another by mistake. Not so one that was
+ * taken back. */
+TEST(records_of_other_members)
+{
+	set = make(false);
+	say_bare(0);
+	say_bare(1);
+	say(2, RL_SET_ADMITTED, RL_SET_QUORUM, "t", "d", "-", 1);
+	expect(0, REDLOCK_VOTE_FOREIGN, "a guarded set of other nodes");
+	expect(2, REDLOCK_VOTE_FOREIGN, "other members");
+	say(2, RL_SET_PLAIN, RL_SET_QUORUM, "t", "d", "-", 1);
+	expect(0, REDLOCK_VOTE_NO, "");
+	rl_set_free(set);
 }
 
 /* A user who may not read the records is a plain client, unless something else says that there is a guard. */
@@ -243,7 +258,7 @@ TEST(the_configuration_of_most_nodes)
 	say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
 	for (unsigned i = 0; i < 3; i++)
 		expect(i, REDLOCK_VOTE_YES, ":c");
-	assert_true(set->step == 1 && set->latest == 2); /* who knows less repairs nothing */
+	assert_true(set->step == 1 && set->latest == 2); /* an older client repairs nothing */
 	say(1, RL_SET_ADMITTED, OURS | BEFORE, "s", "d", "c", 2);
 	say(2, RL_SET_ADMITTED, OURS | BEFORE, "s", "d", "c", 2);
 	expect(0, REDLOCK_VOTE_YES, ":d");
@@ -251,6 +266,34 @@ TEST(the_configuration_of_most_nodes)
 	for (unsigned i = 0; i < 3; i++) /* taken back, and made anew */
 		say(i, RL_SET_ADMITTED, OURS, "t", "e", "-", 1);
 	assert_true(set->step == 1 && set->latest == 1);
+	rl_set_free(set);
+}
+
+/* A member that was replaced tells its record first: the list has another id where the others are. */
+TEST(a_former_list_without_the_member_that_was_replaced)
+{
+	set = make(true);
+	say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+	expect(2, REDLOCK_VOTE_YES, ":c");
+	uint8_t generation = set->generation;
+	say(0, RL_SET_ADMITTED, BEFORE, "s", "d", "k", 3);
+	expect(0, REDLOCK_VOTE_YES, ":k");
+	expect(2, REDLOCK_VOTE_FOREIGN, "another configuration");
+	assert_true(generation != 0 && set->generation != 0 && set->generation != generation);
+	assert_true(set->step < set->latest); /* it admits nobody */
+	generation = set->generation;
+	say(1, RL_SET_ADMITTED, BEFORE, "s", "d", "k", 3);
+	assert_int_equal(set->generation, generation);
+	rl_set_free(set);
+	set = make(true); /* while the list gets that id, node after node */
+	say(0, RL_SET_ADMITTED, BEFORE, "s", "d", "k", 2);
+	say(1, RL_SET_ADMITTED, BEFORE, "s", "d", "c", 2);
+	say(2, RL_SET_ADMITTED, BEFORE, "s", "d", "c", 2);
+	expect(0, REDLOCK_VOTE_QUARANTINE, "too few other nodes");
+	expect(1, REDLOCK_VOTE_YES, ":c");
+	say(1, RL_SET_ADMITTED, BEFORE, "s", "d", "k", 2);
+	expect(1, REDLOCK_VOTE_YES, ":k");
+	expect(2, REDLOCK_VOTE_QUARANTINE, "too few other nodes");
 	rl_set_free(set);
 }
 
@@ -281,7 +324,8 @@ TEST(objections_to_a_node)
 	    {RL_SET_OVER, OURS, "t", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "another node set"},
 	    {RL_SET_NEWER, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "newer"},
 	    {RL_SET_REMOVED, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "removed"},
-	    {RL_SET_PLAIN, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "others say guarded"},
+	    {RL_SET_PLAIN, OURS, "t", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, "others say guarded"},
+	    {RL_SET_PLAIN, OURS, "s", "c", REDLOCK_VOTE_QUARANTINE, REDLOCK_VOTE_QUARANTINE, "taken back"},
 	    {99, OURS, "s", "c", REDLOCK_VOTE_FOREIGN, REDLOCK_VOTE_FOREIGN, ""},
 	};
 	for (unsigned i = 0; i < 2 * COUNT(cases); i++) {

@@ -12,7 +12,7 @@ uint64_t clock_ns(void);
 /* By how much the wall clock is ahead of it. */
 int64_t clock_ahead_ns(void);
 
-/* A descriptor that becomes readable when the wall clock is set, for clock_set_seen(). -1: none can be had.
+/* A descriptor that becomes readable when the wall clock is set, for clock_set_seen(). -1: there is none.
  */
 int clock_set_open(void);
 void clock_set_seen(int fd);
@@ -22,7 +22,7 @@ struct clock_alarm {
 	uint64_t when_ns;
 };
 
-/* Not set. False, with errno: none can be had, `fd` is -1. */
+/* Makes an alarm that is not set. False, with errno: there is none, and `fd` is -1. */
 bool clock_alarm_open(struct clock_alarm *alarm);
 
 /* Makes it readable from `when_ns` on; UINT64_MAX: not at all. An earlier time is forgotten. */

@@ -26,7 +26,7 @@ struct entry {
 struct findings {
 	struct entry *list;
 	size_t count, room;
-	int node; /* whose are added */
+	int node; /* the node whose findings are added */
 	bool failed;
 	unsigned of[DOCTOR_LEVELS];
 };
@@ -221,7 +221,7 @@ static int examine(struct doctor *doctor, struct session *session)
 static int run(const struct settings *given, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	struct settings settings = session_settings_to_look(given);
+	struct settings settings = *given;
 	struct session session;
 	settings.interruptible = true;
 	struct doctor *doctor = calloc(1, sizeof *doctor);
