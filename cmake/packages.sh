@@ -43,6 +43,7 @@ test_packages=(
 	clang-tidy     # linter
 	cppcheck       # linter
 	shellcheck     # linter of the shell scripts
+	lua-check      # linter of the Lua scripts
 )
 
 # Prints those of the packages "$@" that are not installed.

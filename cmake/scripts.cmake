@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Writes scripts/*.lua as C strings, each with the SHA1 that EVALSHA wants, into proto/scripts_generated.h of
 # the build folder, and RL_LUA_MAP(X), which is X(NAME, "file") for each; scripts/operator/*.lua, which the
-# command alone sends, into tools/operator_scripts.h. Runs at configure time, and again when a script
-# changes, comes or goes. A line `-- include NAME` stands for the lines of scripts/parts/NAME.lua.
+# command alone sends, into tools/operator_scripts.h; and all of them, as they are sent, into the folder
+# generated/scripts, for the linter. Runs at configure time, and again when a script changes, comes or goes. A line
+# `-- include NAME` stands for the lines of scripts/parts/NAME.lua.
 function(rl_include text ret)
 	while(text MATCHES "-- include [a-z_]+") # a part may have others in it
 		set(line ${CMAKE_MATCH_0})
@@ -38,6 +39,7 @@ function(rl_write_scripts folder guard prefix output)
 		file(READ ${path} text)
 		string(REGEX REPLACE "\n$" "" text "${text}")
 		rl_include("${text}" text)
+		file(WRITE ${PROJECT_BINARY_DIR}/generated/scripts/${script}.lua "${text}\n")
 		string(SHA1 sha "${text}")
 		rl_c_string("${text}" literal)
 		string(TOUPPER ${script} name)
@@ -54,6 +56,7 @@ function(rl_write_scripts folder guard prefix output)
 	endif()
 endfunction()
 
+file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/generated/scripts)
 rl_write_scripts(${PROJECT_SOURCE_DIR}/scripts RL_PROTO_SCRIPTS_GENERATED_H RL_LUA
 	${PROJECT_BINARY_DIR}/generated/proto/scripts_generated.h)
 rl_write_scripts(${PROJECT_SOURCE_DIR}/scripts/operator REDLOCK_TOOL_OPERATOR_SCRIPTS_H OPERATOR_LUA

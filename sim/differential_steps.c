@@ -190,6 +190,27 @@ static void draw_other_type(struct step *s, struct prng *p)
 	add_value(s, p);
 }
 
+/* Draws a command that scripts call, as a session may send it. Its key follows the first word. */
+static void draw_of_scripts(struct step *s, struct prng *p)
+{
+	static const char *const keys[] = {"number", "hash", "set"};
+	const char *words =
+	    PICK(p, "HSET a 1", "HSET a 2 b 3 a 4", "HSET a 1 b", "HGET a", "HMGET a b a", "HDEL a", "HDEL a b c",
+	         "HLEN", "HSCAN 0 COUNT 1", "MGET one two", "INCRBY 7", "INCRBY x", "ZADD 5 a", "ZADD 7 b",
+	         "ZADD 9 a", "ZADD x a", "ZREM a", "ZREM b", "ZSCORE a", "ZCOUNT 5 +inf", "ZCOUNT (5 9",
+	         "ZCOUNT x 9", "ZREVRANGE 0 -1", "ZREVRANGE 0 0 withscores", "ZREVRANGE 1 7", "ZREVRANGE -1 -1",
+	         "ZREVRANGEBYSCORE +inf 6 withscores limit 0 1", "ZREVRANGEBYSCORE (9 -inf limit 0 24",
+	         "ZREMRANGEBYSCORE -inf (6", "PEXPIREAT 1", "PEXPIREAT 99999999999999", "PEXPIREAT x", "SET 41",
+	         "DEL");
+	const char *own = *words == 'H' ? keys[1] : *words == 'Z' ? keys[2] : keys[0];
+	char first[STEP_WORD_SIZE];
+	sscanf(words, "%47s", first);
+	add(s, first);
+	s->key = s->count;
+	add(s, prng_chance(p, 800) ? own : pick(p, keys, 3));
+	add_all(s, words + strlen(first));
+}
+
 /* Writes a pass that admits to the node set, or one that does not. */
 static void add_pass(struct step *s, struct prng *p, const char *run_id)
 {
@@ -229,6 +250,7 @@ static void draw_record(struct step *s, struct prng *p, const char *run_id)
 	    {"qid", "q1", "q1", "q2"},
 	    {"qrid", "0123", "0123", "-"},
 	};
+	s->in_multi = false; /* a watched key that ends may stop EXEC on one side alone, and the record stays */
 	if (prng_chance(p, 20)) {
 		add_all(s, "DEL redlock:set");
 		return;
@@ -530,8 +552,10 @@ void step_draw(struct step *s, struct prng *p, const char *run_id, const uint64_
 		draw_watch(s, p);
 	else if (kind < 82)
 		draw_pexpire(s, p);
-	else if (kind < 88)
+	else if (kind < 84)
 		draw_other_type(s, p);
+	else if (kind < 88)
+		draw_of_scripts(s, p);
 	else
 		draw_of_connection(s, p, ids);
 	for (char *at = s->text[0]; prng_chance(p, 100) && *at != '\0'; at++)

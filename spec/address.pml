@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An address of a guarded set that leads to another server, while the former one runs on: clients that are connected
- * stay connected. How to read this language: redlock.pml; the guard itself: guard.pml. As there one node is enough,
+ * stay connected. How to read this language: redlock.pml; the guard itself: proof/guard.thm. One node is enough,
  * requests come at any time, any number of times, in any order, or never, and a number is kept as the ticks for
  * which it proves something.
  */
@@ -32,7 +32,7 @@
 #ifdef TTL_SUFFICES		/* the quarantine is as long as without ages */
 #define QUARANTINE TTL
 #else
-#define QUARANTINE (TTL + AGE - 1)	/* the last to ask does it AGE - 1 ticks behind the last connection */
+#define QUARANTINE (TTL + AGE - 1)	/* the last to ask does it AGE - 1 ticks after the last connection */
 #endif
 
 /* ---- State --------------------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ byte owner[2];
 byte left[2];			/* ticks until the key expires */
 bit address = FORMER;		/* where a new connection gets to */
 
-/* Of each client. Of what it sent a set of numbers bit by bit, 0 to TTL, for each server. */
+/* State of each client. For each server, the set of numbers of its requests, bit by bit, 0 to TTL. */
 #define HAS(set, number) ((set >> (number)) & 1)
 #define AGED(set) ((set >> 1) | (set & 1))
 mtype link_is[CLIENTS + 1] = NONE;
@@ -106,7 +106,7 @@ inline reach(c)
 	printf("client %d: has reached server %d\n", c, reached[c])
 }
 
-/* Its answers are there: this may take any time. */
+/* The connection's answers are there: this may take any time. */
 inline open(c)
 {
 	link_is[c] = OPEN;
@@ -172,14 +172,15 @@ end:	do
 	od
 }
 
-/* It has no key that counts, and no record, or one of another process. Nobody was there before. */
+/* The server at the later address has no key that counts, and no record, or one of another process. Nobody
+ * was there before. */
 inline move()
 {
 	address = LATER;
 	printf("the address leads to another server\n")
 }
 
-/* Who asks has connected by the address. */
+/* The client that asks has connected by the address. */
 inline first_contact()
 {
 	record[LATER] = QUARANTINED;

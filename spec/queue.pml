@@ -3,16 +3,16 @@
  * Waiting in turn: the queue at the gate, its wake-ups, and everybody who may fail in it. How to read this
  * language: redlock.pml. README.md says which step stands for what.
  *
- * There is no time in here: what takes long is a step that comes late. What a lease and a TTL promise is
- * redlock.pml's part, and is taken from there: a key whose client is alive does not expire. So exclusion is
- * checked again, but what this model is for is that waiting ends:
+ * There is no time in here: a long delay is a step that comes late. The promises of a lease and a TTL are
+ * redlock.pml's part, and are taken from there: a key whose client is alive does not expire. So exclusion is
+ * checked again, but the purpose of this model is that waiting ends:
  *   - STUCK: without a fault, and without any poll, the lock is never left free while somebody waits;
  *   - LIVE: with finitely many faults, and with all messages lost, polls alone see to it (searched for
  *     cycles);
- *   - OVERTAKES=n: without a fault, who stands in the queue sees at most n clients go first that came later.
+ *   - OVERTAKES=n: without a fault, a waiter in the queue sees at most n clients go first that came later.
  *
  * A proctype whose steps must come (client, link, node, poll) is treated fairly by a search for cycles.
- * What may happen, but need not, is in proctype world: it may always do nothing instead.
+ * Events that may happen, but need not, are in proctype world: it may always do nothing instead.
  */
 
 #include "queue_rules.pml"
@@ -28,7 +28,7 @@ mtype = { IDLE, ASKING, WAITING, HELD, GONE, DEAD, STOPPED };
 
 /* A node: its key, and its queue, which only the gate uses. */
 byte key[NODES];
-byte line[NODES * CLIENTS];	/* clients in order of arrival, and behind them 0 */
+byte line[NODES * CLIENTS];	/* clients in order of arrival, then 0 */
 byte woken_until[NODES];	/* one bit per client: its entry was woken, and it goes first */
 byte time_over[NODES];		/* its time to go first has passed */
 bool hung[NODES];
@@ -73,7 +73,7 @@ bool found;
 
 #include "queue_steps.pml"
 
-/* ---- What must be true --------------------------------------------------------------------------------- */
+/* ---- Promises ------------------------------------------------------------------------------------------ */
 
 inline count_held()
 {
@@ -259,7 +259,7 @@ inline release_arrives(c, n)
 	DROP(leaves[n], c)
 }
 
-/* A LEAVE behind the VACATE. It names the place unless that is in use again. */
+/* A LEAVE after the VACATE. It names the place unless that is in use again. */
 inline leave_follows(c, n)
 {
 	DROP(told[n], c);
@@ -351,8 +351,8 @@ inline ask_rest(c)
 	printf("client %d: asks the other nodes\n", c)
 }
 
-/* Gives back what it got. Who got something, or has not entered yet, or was woken meanwhile tries again by
- * itself. */
+/* Gives back the client's votes. A client that got some, or has not entered yet, or was woken meanwhile tries
+ * again by itself. */
 inline refused(c)
 {
 	again[c] = !enters[c];
@@ -364,7 +364,7 @@ inline refused(c)
 	:: else
 	fi;
 	for (k : 0 .. NODES - 1) {
-		DROP(asked[k], c);	/* what a hung node was asked: its release is behind it */
+		DROP(asked[k], c);	/* requests to a hung node: its release follows them */
 		if
 		:: HAS(yes[k], c) ->
 			SEEN;
@@ -489,7 +489,7 @@ end:	do
 	od
 }
 
-/* ---- What may happen, but need not --------------------------------------------------------------------- */
+/* ---- Events that may happen, but need not -------------------------------------------------------------- */
 
 #define FAULT(condition, action) STEP(faults < FAULTS && condition, faults++; action)
 #define MAY_FAIL(c) (IS_ALIVE(c) && phase[c] != GONE)

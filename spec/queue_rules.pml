@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What queue.pml is told by -DNAME: its size, what may fail, and which rule is left out. */
+/* The settings of queue.pml, by -DNAME: its size, what may fail, and which rule is left out. */
 
 /* ---- Size, and what may happen ----------------------------------------------------------------------------
  *
@@ -59,7 +59,7 @@
 #define ALONE(c) true
 #endif
 
-/* ---- What is counted ----------------------------------------------------------------------------------- */
+/* ---- Counters ------------------------------------------------------------------------------------------ */
 
 #ifdef OVERTAKES
 #define STANDS(c) stands[c] = true

@@ -64,7 +64,8 @@ inline gives_up(c)
 	let_go(c, true)
 }
 
-/* Its requests are lost with it. A stopped one keeps its connections: PUBLISH says that somebody hears. */
+/* A client's requests are lost with it. A stopped one keeps its connections: PUBLISH says that somebody
+ * hears. */
 inline dies(c, how)
 {
 	for (k : 0 .. NODES - 1) {

@@ -5,7 +5,7 @@
  * How to read this file without knowing Promela:
  *   - A proctype is something that acts by itself: a client, the link of a client to a node, a node, time.
  *   - Each consists of one loop (do ... od) over alternatives: STEP(condition, what happens). Wherever
- *     conditions hold, Spin follows every choice. What happens in a step is indivisible.
+ *     conditions hold, Spin follows every choice. A step is indivisible.
  *   - if ... fi: the alternative whose condition holds. (a -> b : c) is C's a ? b : c.
  *   - assert() states what must be true. Spin searches all reachable states for one where it is not.
  *   - printf() does nothing in a search; it tells the story when a counterexample is replayed (check --show).
@@ -63,7 +63,7 @@ bool released[CLIENTS + 1];	/* it sent a release at some time; kept only for the
 
 byte i, k, holders, spare;	/* for loops, 0 between steps */
 
-/* ---- What must be true --------------------------------------------------------------------------------- */
+/* ---- Promises ------------------------------------------------------------------------------------------ */
 
 /* Exclusion: at no time do two clients act.
  * MARGIN, which is stronger: who holds the lock has its key on a quorum of nodes. A node that forgot it and
@@ -188,8 +188,8 @@ inline grant(c)
 	check_promises()
 }
 
-/* The token is over: from now on releases may arrive on every node, at any time or never. So may what was sent
- * before; a SET may come behind its own release (old_set_arrives). */
+/* The token is over: from now on releases may arrive on every node, at any time or never. So may earlier
+ * requests; a SET may come after its own release (old_set_arrives). */
 inline give_back(c)
 {
 	for (k : 0 .. NODES - 1) {
@@ -350,8 +350,8 @@ inline set_arrives(c, n)
 	fi
 }
 
-/* The same token again, where it was refused: the first SET was answered there, and no release of the token was
- * sent, so it is as if the first one had come later. The time is counted from the first one. */
+/* Asks again for the same token, where it was refused: the first SET was answered there, and no release of
+ * the token was sent, so it is as if the first one had come later. The time is counted from the first one. */
 inline insist(c, n)
 {
 	set_out[n] = set_out[n] | BIT(c);
@@ -385,7 +385,7 @@ inline extend_arrives(c, n)
 	printf("node %d: the extend of client %d arrives, %d votes\n", n, c, yes[c])
 }
 
-/* Of an earlier round with the present token; its reply is not counted. */
+/* An extend of an earlier round with the present token; its reply is not counted. */
 inline old_extend_arrives(c, n)
 {
 	left[n] = TTL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What redlock.pml is told by -DNAME: its size, how far the world may go, and which rule of the algorithm is left
- * out. There are no steps in here, so that the lines that the search must come to are all of one file. */
+/* The settings of redlock.pml, by -DNAME: its size, how far the world may go, and which rule of the algorithm
+ * is left out. There are no steps in here, so that the lines that the search must come to are all of one
+ * file. */
 
 /* ---- Size ---------------------------------------------------------------------------------------------- */
 

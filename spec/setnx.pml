@@ -33,7 +33,7 @@
 
 /* GIVES_ALL     the page's give back what their GETSET lost, too
  * TWO_STEPS     ours take over as the page does: GET, and later GETSET
- * NOT_RENEWED   ours are not renewed behind a grant
+ * NOT_RENEWED   ours are not renewed after a grant
  * LATE_GETSET   any time may pass between GET and GETSET
  * SLOW_ANSWERS  an attempt of ours may take longer than a tick
  * NOT_LONGER    a value is the time of the end, without the second that the page adds
@@ -411,7 +411,8 @@ end:	do
 
 /* ---- Time ---- */
 
-/* What must be over before the next second: a lease, an answer to ours, a first renewal, what lies between GET and GETSET. */
+/* The next second waits for these: a lease, an answer to ours, a first renewal, the time between GET and
+ * GETSET. */
 inline next_second_waits(ret)
 {
 	ret = false;

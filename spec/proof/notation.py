@@ -64,7 +64,7 @@ class Theorem:
         self.name = name
         self.sorts, self.rigid, self.state, self.defs = [], {}, {}, {}
         self.axioms, self.init, self.actions, self.invariant, self.promises = {}, {}, {}, {}, {}
-        self.lemmas, self.controls, self.reaches, self.sizes = {}, {}, {}, {}
+        self.lemmas, self.controls, self.reaches, self.sizes, self.by = {}, {}, {}, {}, {}
 
     def expand(self, tree):
         """Puts the bodies of `def`s where they are used."""
@@ -149,6 +149,10 @@ def load(name, text):
             t.defs[key] = ([p for p in rest[0]], rest[-1])
         elif kind in labelled:
             labelled[kind][key] = rest[-1]
+            if kind == 'promise' and len(rest) == 3:
+                t.by[key] = rest[1][1:]
+                if not set(t.by[key]) < set(t.promises):
+                    raise Malformed(f'{name}: {key} rests on what comes later')
             if kind == 'axiom':
                 needed.add(key)
         elif kind == 'action':
@@ -215,7 +219,11 @@ def obligations(t):
     holds = [f'(assert {text(i)})' for i in t.invariant.values()]
     begin = [f'(assert {text(i)})' for i in t.init.values()]
     yield 'init', base + begin, [(f'init: {n}', f'(assert (not {text(i)}))') for n, i in t.invariant.items()]
-    yield 'promise', base + holds, [(f'promise: {n}', f'(assert (not {text(p)}))') for n, p in t.promises.items()]
+    for name, tree in t.promises.items():
+        known = holds
+        if name in t.by:  # a promise may rest on others instead of on the invariant
+            known = [f'(assert {text(t.promises[other])})' for other in t.by[name]]
+        yield 'promise', base + known, [(f'promise: {name}', f'(assert (not {text(tree)}))')]
     for a in t.actions.values():
         lines, _, after = step_text(t, a, same, {s: f'{s}.next' for s in t.state}, '.it', lambda tree: tree)
         goals = []

@@ -11,7 +11,7 @@
  * The number is the time, by the heir's own clock, at which it sent the offer. Each key was set later than
  * that, for a whole TTL: so validity counts from there. A message counts for the token that it quotes, if
  * that was never given back. A token that nobody wants is released. docs/decisions/handing-over.md;
- * spec/handoff.pml.
+ * spec/proof/lock.thm.
  */
 #ifndef RL_CORE_HAND_H
 #define RL_CORE_HAND_H

@@ -169,10 +169,10 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	guard_line "off: this client ignores the record of set $set"
 	[[ $output == *"warning: is guarded, and this client ignores the record of set $set"* ]]
 	wiped "1 2"
-	want 0 rl status --json -r "$(urls 1 2 3)"
+	want 69 rl status --json -r "$(urls 1 2 3)"
 	json_is "j['guard'] == {'setting': 'auto', 'applies': 'guarded', 'set': '$set', 'remembered': True, 'records': 1}"
-	[ "$(on_node 1 dbsize)" = 0 ]
-	wiped 3
+	[ "$(on_node 1 keys '*')" = redlock:set ] # the quarantine has begun, as by any client
+	wiped "1 2 3"
 	want 2 rl doctor -r "$(urls 1 2 3)"
 	guard_line "auto; remembered: this list was guarded on this host, as set $set: required"
 	[[ $output == *"no node has a record of a guarded set, and this list of nodes was a guarded set on this host"* ]]
@@ -186,6 +186,43 @@ guard_line() { # TEXT: what the last output says of the guard, once
 	kill_nodes STOP 1 2
 	STATE_DIRECTORY=/dev/null run rl status -r "$(urls 1 2 3)" --node-timeout 200ms
 	guard_line "auto; too few nodes show whether they have a record: see .redlock doctor."
+}
+
+is_unsure() { # PATTERN: status of the lock that a job holds, while the nodes that have forgotten it are in quarantine
+	want 0 rl status -r "$(urls 1 2 3)" held
+	# shellcheck disable=SC2027,SC2295
+	[[ $output == *"held: "${1}" in quarantine, for another "* && $output != *"blocks nobody"* ]]
+}
+
+@test "status and doctor count a node in quarantine as clients do, and do not call its locks free" {
+	init 0 "1 2 3" --max-ttl 60s --fresh
+	export REDLOCK_URLS
+	REDLOCK_URLS=$(urls 1 2 3)
+	want 0 rl acquire -n -t 60s held
+	wiped 1
+	want 0 rl status
+	[[ $output == "quorum reachable, DEGRADED: 2 of 3 nodes up"*"node 1 "*": QUARANTINE, "* ]]
+	want 1 rl doctor
+	[[ $output == *" 0 errors"*"warning: is in quarantine"* ]]
+	wiped 2
+	want 69 rl acquire -w 100ms z
+	want 69 rl status --json
+	json_is "j['state'] == 'unreachable'" "j['up'] == 1" "[n['vote'] for n in j['nodes']] == ['QUARANTINE', 'QUARANTINE', 'YES']"
+	want 2 rl doctor
+	[[ $output == *"error: no lock can be acquired: 1 of 3 nodes would grant one"* ]]
+	is_unsure "maybe held by *: on 1 of 3 nodes, and forgotten by 2 nodes"
+	on_node 3 del held
+	is_unsure "unknown: no key, and a lock may be forgotten by 2 of 3 nodes,"
+	want 0 rl status --json held
+	json_is "j['state'] == 'unknown'" "j['in_quarantine'] == 2"
+	wiped 3 # the memory of this host still knows the set
+	is_unsure "unknown: no key, and a lock may be forgotten by 3 of 3 nodes,"
+}
+
+@test "a record that does not guard this list of nodes is not said to do so" {
+	made "1 2 3"
+	run rl status -r "$(urls 3 4 5)"
+	guard_line "auto; 1 of 3 nodes have the record of set $(record 3 set), which does not guard this list of nodes"
 }
 
 # Three ways to know that the set is guarded.

@@ -35,7 +35,10 @@ DOCTOR = {b"CONFIG": b"*2\r\n" + bulk(EVIL) * 2, b"TIME": b"*2\r\n" + bulk(EVIL)
           b"SCAN": b"*2\r\n" + bulk(b"0") + b"*1\r\n" + bulk(EVIL)}
 
 
-def odd(mode, command):
+def odd(mode, words):
+    command = words[0].upper()
+    if b"redlock:set" in words:  # it is asked for the record of a guarded set
+        return b"-ERR unknown command\r\n"
     if command == b"TIME":
         time.sleep(0.6 if mode == "slow" else 0)
         now = time.time_ns() // 1000
@@ -46,7 +49,7 @@ def odd(mode, command):
 def answer(mode, words):
     command = words[0].upper()
     if mode in ("old", "slow"):
-        return odd(mode, command)
+        return odd(mode, words)
     if mode == "error" or (mode == "lost" and command in (b"EVAL", b"EVALSHA")):
         return ERROR
     if command == b"INFO":

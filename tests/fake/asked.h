@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which request of the library a command is: a row of its table of operations (src/proto/ops.h) in one of its
- * forms. No fake has a list of its own of what the library sends, so that a new row needs none.
+ * Tells which request of the library a command is: a row of its table of operations (src/proto/ops.h) in one
+ * of its forms. No fake has a list of its own of the library's requests, so that a new row needs none.
  *
- * Only this is read from the table. What a server does with a command and what it answers is written by hand
- * (redis_keys.c and others; a script by its own text), as are the words and the answers that the tests expect
- * of each row (expected.h): else a wrong row would be held against itself.
+ * Only this is read from the table. The effects and answers of commands are written by hand (redis_keys.c and
+ * others; a script by its own text), as are the words and the answers that the tests expect of each row
+ * (expected.h): else a wrong row would be checked against itself.
  */
 #pragma once
 

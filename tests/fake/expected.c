@@ -136,7 +136,7 @@ const struct expected expected[RL_OP_COUNT] = {
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 
-/* What a word stands for. */
+/* The text that a word stands for. */
 static struct bytes part(const struct rl_request *r, enum rl_form form, struct expected_room *room,
                          struct bytes word)
 {

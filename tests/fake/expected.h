@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library says for each operation in each of its forms, and what it is answered: by hand, and not
- * read from its table (src/proto/ops.c), so that a wrong row there is seen. Tests go over all rows of that
- * table: one that is missing here fails them.
+ * The words of the library for each operation in each of its forms, and the answers to them: written by hand,
+ * and not read from its table (src/proto/ops.c), so that a wrong row there is seen. Tests go over all rows of
+ * that table: one that is missing here fails them.
  */
 #pragma once
 

@@ -40,7 +40,7 @@ struct keyspace {
 };
 
 void keyspace_clear(struct keyspace *ks);
-/* The key, or NULL when there is none that lives at `now_ms`. What has expired stays until it is removed. */
+/* The key, or NULL when no such key lives at `now_ms`. An expired key stays until it is removed. */
 struct key *keyspace_find(const struct keyspace *ks, unsigned database, struct bytes name, int64_t now_ms);
 struct key *keyspace_add(struct keyspace *ks, unsigned database, struct bytes name, struct bytes value);
 /* A key as it is now, for later; without a value, if it has none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * src/os for tests: the descriptors, the poller, the lookups, the clock and the random bytes of processes
- * that are not there. What connections do is up to a world: the simulator's, or that of wire.h.
+ * that are not there. A world decides what connections do: the simulator's, or that of wire.h.
  *
  * os_lookup.c: lookups, and what the others need. os.c: sockets, poller. os_names.c: addresses of names.
  * os_process.c: clock, random bytes, bell, fork mark. A program links those that it needs and takes the
@@ -42,9 +42,9 @@ struct fake_process {
 	struct rl_lookup lookups[FAKE_LOOKUPS];
 };
 
-/* What may be NULL is marked so: then nothing happens. Errors are negative errno values. */
+/* Functions that may be NULL are marked so: then nothing happens. Errors are negative errno values. */
 struct fake_world {
-	/* A use of the seam that must never be: a closed descriptor, a wait, bytes behind the end. */
+	/* A use of the seam that must never be: a closed descriptor, a wait, bytes after the end. */
 	void (*wrong)(const char *what, int fd);
 	uint64_t (*now)(void);  /* of the process's clock */
 	int64_t (*ahead)(void); /* by how much its wall clock is; NULL: by nothing */
@@ -63,16 +63,16 @@ struct fake_world {
 	int (*look_up)(const char *host, uint16_t port, struct rl_lookup *lookup);
 	void (*found)(const struct rl_lookup *lookup, struct rl_lookup_result *ret);
 	void (*left)(struct rl_lookup *lookup, bool child); /* NULL */
-	/* An address that is written out, or a path. False: it is none. */
+	/* Reads an address that is written out, or a path. False: the host is a name. */
 	bool (*literal)(const char *host, uint16_t port, struct rl_address *ret);
 	void (*path)(const char *path, struct rl_address *ret);
 };
 
-/* Whose calls run, and where. */
+/* The process whose calls run, and its world. */
 extern struct fake_process *fake_process;
 extern const struct fake_world *fake_world;
 
-/* What is ready of all that the process watches. */
+/* The readiness of a descriptor that the process watches, and whether any is ready. */
 unsigned fake_ready(const struct fake_process *p, const struct fake_fd *fd);
 bool fake_anything_ready(const struct fake_process *p);
 

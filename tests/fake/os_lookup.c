@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose calls run, and the names that it looks up. */
+/* The process whose calls run, and the names that it looks up. */
 #include "os.h"
 
 #include <errno.h>

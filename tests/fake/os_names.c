@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What hosts and paths stand for is up to the world. */
+/* The addresses of hosts and paths; the world decides them. */
 #include "os.h"
 
 bool rl_resolve_literal(const char *host, uint16_t port, struct rl_address *ret)

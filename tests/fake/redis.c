@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands of a modelled server: those that the library uses, as redis-server 7.0 answers them. What the
- * library must never send (unknown commands, wrong numbers of words) is told to the ears. Here: the table,
+ * The commands of a modelled server: those that the library uses, as redis-server 7.0 answers them. The ears
+ * hear of commands that the library must never send (unknown ones, wrong numbers of words). Here: the table,
  * and the commands on connections.
  */
 #include "redis.h"
@@ -381,7 +381,7 @@ static const struct command *look_up(const struct call *c)
 	return NULL;
 }
 
-/* The words behind a command, as servers quote them: in 128 characters, and on one line. */
+/* The words after a command, as servers quote them: in 128 characters, and on one line. */
 static const char *quoted_words(const struct call *c)
 {
 	static char text[256];

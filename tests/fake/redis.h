@@ -32,7 +32,7 @@ enum redis_mode {
 /* Commands of newer servers, in place of scripts. */
 enum redis_native { NATIVE_NONE, NATIVE_DELEX, NATIVE_DELIFEQ };
 
-/* What becomes of a message to one of those who listen, who is counted as a receiver all the same. */
+/* The fate of a message to a subscriber, which is counted as a receiver all the same. */
 enum redis_fate { FATE_ARRIVES, FATE_LOST, FATE_LATE, FATE_TWICE };
 
 struct multi;
@@ -58,10 +58,10 @@ struct call;
 /* Other text for some of a script's, as if the library had been written so: digests stay. */
 struct script_edit {
 	const char *script;         /* its name; NULL: each that has the text, which one must */
-	const char *find, *replace; /* NULL: behind the last one */
+	const char *find, *replace; /* NULL: after the last one */
 };
 
-/* Who listens: any of them may be NULL. */
+/* The listeners to events of a server: any of them may be NULL. */
 struct redis_ears {
 	/* Something was sent that the library must never send. */
 	void (*wrong)(struct redis *r, const char *what);
@@ -97,7 +97,7 @@ struct redis {
 	unsigned databases; /* 0: 16 */
 	uint64_t cached;    /* bit per script of the library */
 	uint64_t last_id;
-	/* What it does not permit. */
+	/* Rights that the server does not grant. */
 	bool kill_denied, info_denied, eval_denied, subscribe_denied, publish_denied;
 	bool queue_denied; /* scripts with a queue's key: as by a rule for the names of locks alone */
 	bool keys_denied;  /* channels of keys */
@@ -105,9 +105,9 @@ struct redis {
 	bool promoted;     /* it was a replica before */
 	/* How newer servers differ. */
 	enum redis_native native;
-	bool is_valkey_9;                /* what runs beside a script; who has not logged in is told so first */
-	bool queues_when_full;           /* Redis 7.2, Valkey 8: only what needs memory is refused behind MULTI */
-	bool quiet_login;                /* Redis 7.2 to 8.6, Valkey 8: see refuse_login() */
+	bool is_valkey_9;      /* some commands run beside a script; a client must log in before anything else */
+	bool queues_when_full; /* Redis 7.2, Valkey 8: after MULTI only commands that need memory are refused */
+	bool quiet_login;      /* Redis 7.2 to 8.6, Valkey 8: see refuse_login() */
 	const struct script_edit *edits; /* broken on purpose; NULL: the library's scripts as they are */
 	struct session **open;
 	uint32_t open_count;
@@ -123,13 +123,13 @@ void redis_free(struct redis *r);
 /* Executes the whole commands in the inbox, at most `most`, and appends the answers to `out`. */
 void redis_serve(struct redis *r, struct session *s, struct buffer *inbox, unsigned most, struct buffer *out);
 
-/* Who would get a message. NULL: nobody. */
+/* The session that would get a message. NULL: none. */
 const struct session *fake_redis_listener(const struct redis *r, struct bytes channel);
 
 /* PUBLISH: the number of receivers; -1: it is not permitted. */
 int fake_redis_publish(struct redis *r, struct bytes channel, struct bytes payload);
 
-/* What has become of a key, to those who have subscribed to that. */
+/* Tells an event of a key to the sessions that have subscribed to such events. */
 void fake_redis_tell(struct redis *r, unsigned database, struct bytes name, const char *event);
 
 /* Messages that were to be late arrive now. */

@@ -24,7 +24,7 @@ struct call {
 	struct words w;
 	struct asked asked; /* the request of the library that it is */
 	bool in_exec;       /* it was queued, and is executed now */
-	bool inside;        /* that, or it is behind MULTI */
+	bool inside;        /* in_exec, or queued after MULTI */
 	bool made, deleted; /* it did so with a key */
 	uint64_t heir;      /* of the script that the command has run */
 	struct changes *changes;
@@ -39,10 +39,10 @@ void call_reply_number(struct call *c, int64_t number);
 void call_reply_array(struct call *c, unsigned count);
 void call_reply_bulk(struct call *c, struct bytes b);
 
-/* What the library must never send. */
+/* Reports a command that the library must never send. */
 void call_wrong(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A number as servers read them, with a sign: false if it is none; then it was answered. */
+/* Reads a number as servers do, with a sign: false if it is not a number; then it was answered. */
 bool call_integer(struct call *c, struct bytes word, int64_t *ret_number);
 
 /* redis.c: looks the command up and runs it. A script may call fewer commands than a session. */
@@ -65,7 +65,7 @@ void call_delete(struct call *c, struct key *key);
 struct key *call_make(struct call *c, enum key_type type);
 bool call_look(struct call *c, enum key_type type, struct key **ret);
 
-/* What a write, or one that needs memory, is answered now; NULL: it may go ahead. */
+/* The answer to a write, or to a command that needs memory, at present; NULL: it may go ahead. */
 const char *call_write_refused(const struct call *c);
 const char *call_memory_refused(const struct call *c);
 
@@ -116,7 +116,8 @@ void run_multi(struct call *c);
 void run_watch(struct call *c);
 void run_exec(struct call *c);
 
-/* The session is behind MULTI: commands are queued. Of what is queued: is there anything, does it write? */
+/* Whether the session is after MULTI, so that commands are queued; queues one; whether any is queued, and
+ * whether one of them writes. */
 bool multi_is_open(const struct call *c);
 void multi_queue(struct call *c, bool writes);
 bool multi_has_commands(const struct call *c);

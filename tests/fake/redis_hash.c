@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on hashes. The value has the pairs in the order of arrival, each behind two sizes:
+/* Commands on hashes. The value has the pairs in the order of arrival, each after two sizes:
  *
  *     5 7:field1 value
  */

@@ -196,7 +196,7 @@ void run_get(struct call *c)
 		call_reply_bulk(c, key->value);
 }
 
-/* What is no string is not there. */
+/* A key that is not a string counts as missing. */
 void run_mget(struct call *c)
 {
 	call_reply_array(c, c->w.count - 1);

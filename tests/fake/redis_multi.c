@@ -13,7 +13,7 @@ struct watched {
 };
 
 struct multi {
-	bool open;      /* behind MULTI */
+	bool open;      /* after MULTI */
 	bool failed;    /* a command was refused since: EXEC will be */
 	bool dirty;     /* a watched key was touched */
 	bool writes;    /* one of the queued commands does */

@@ -14,14 +14,14 @@ struct words {
 	unsigned count;
 };
 
-/* Reads the first command. Its size in bytes; 0: not all there; RESP_WRONG: it is none. */
+/* Reads the first command. Its size in bytes; 0: not all there; RESP_WRONG: it is not a command. */
 size_t resp_command(const void *bytes, size_t size, struct words *ret);
 
 /* Whether a word is there and is this text, to the letter; the same in any case. */
 bool resp_is(const struct words *w, unsigned i, const char *text);
 bool word_is(struct bytes word, const char *text);
 
-/* A decimal number; -1 if it is none. */
+/* A decimal number; -1 if it is not a number. */
 int64_t word_number(struct bytes word);
 
 struct bytes text_bytes(const char *text);

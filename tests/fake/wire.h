@@ -21,7 +21,7 @@ struct wire {
 	bool settled;       /* rl_socket_connected() was asked */
 	int connect_error;  /* what it says */
 	struct buffer up;   /* what the client has sent */
-	struct buffer down; /* what it is to read; behind it: */
+	struct buffer down; /* the bytes that it is to read; after them: */
 	bool ended;         /* the end, */
 	int read_error;     /* or an error */
 	bool broken;        /* sends fail */
@@ -33,10 +33,10 @@ struct wire {
 struct wires {
 	uint64_t now_ns;
 	int64_t ahead_ns;  /* of the wall clock */
-	struct wire *list; /* in the order of the connects; the first one is none, and closed */
+	struct wire *list; /* in the order of the connects; the first one is a closed dummy */
 	uint32_t count;
 	uint32_t capacity;
-	/* What the next calls do: 0, or the errno they fail with; the bytes that they move. */
+	/* The results of the next calls: 0, or the errno they fail with; the bytes that they move. */
 	int connect_error, connected_error, watch_error, lookup_error, random_error;
 	size_t read_most, send_most; /* 0: nothing can be sent */
 	bool looking_up;             /* lookups do not end */
@@ -57,5 +57,5 @@ struct wire *wire_last(void);
 void wire_say(struct wire *w, const char *text);
 void wire_say_bytes(struct wire *w, const void *bytes, size_t size);
 
-/* What is ready, whatever is watched. */
+/* The readiness of a connection, whatever is watched. */
 unsigned wire_ready(const struct wire *w);

@@ -75,8 +75,7 @@ static unsigned draw(struct worker *w, unsigned low, unsigned high)
 	return low + (unsigned)rand_r(&w->set.seed) % (high - low + 1);
 }
 
-/* ---- Claims -----------------------------------------------------------------------------------------------
- */
+/* ---- Claims ----------------------------------------------------------------------------------------- */
 
 /* Writes down a deadline that moved, or that the lock is gone. Returns whether it may still be relied on. */
 static bool look(struct worker *w)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-""" Hosts as network namespaces around a router, which is the namespace of the director. Rules of nftables decide
+"""
+Hosts as network namespaces around a router, which is the namespace of the director. Rules of nftables decide
 what the router passes on: partitions, losses and resets are made there.
 
 Host number i has the address 10.99.i.2; nodes are numbered from 1, clients from 101.

@@ -221,7 +221,7 @@ static int examine(struct doctor *doctor, struct session *session)
 static int run(const struct settings *given, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	struct settings settings = session_settings_to_look(given);
+	struct settings settings = *given;
 	struct session session;
 	settings.interruptible = true;
 	struct doctor *doctor = calloc(1, sizeof *doctor);

@@ -343,9 +343,9 @@ const char *guard_record_text(const struct guard_record *r, char *buffer, size_t
 	if (r->state == GUARD_SILENT_)
 		return snprintf(buffer, size, "no answer: %s", r->why), buffer;
 	if (r->state == GUARD_BLANK_)
-		return snprintf(buffer, size, "no record%s",
-		                r->left_ms > 0 ? ", in quarantine for a client that knows the set" : ""),
-		       buffer;
+		snprintf(state, sizeof state, ", in quarantine for another %.1f s", (double)r->left_ms / 1000);
+	if (r->state == GUARD_BLANK_)
+		return snprintf(buffer, size, "no record%s", r->left_ms > 0 ? state : ""), buffer;
 	if (r->state == GUARD_FOUNDING_)
 		return snprintf(buffer, size, "`redlock init` has begun to make a set, and has not ended"), buffer;
 	if (r->state == GUARD_QUARANTINE_)

@@ -14,6 +14,7 @@
 	X(OFF, "off", ": this client ignores records of guarded sets")                                           \
 	X(IGNORED, "ignored", ": this client ignores the record of set %s")                                      \
 	X(GUARDED, "guarded", " nodes have the record of set %s: this client counts admitted nodes only")        \
+	X(OTHER, "other", " nodes have the record of set %s, which does not guard this list of nodes")           \
 	X(REMEMBERED, "remembered", "remembered: this list was guarded on this host, as set %s: required")       \
 	X(REQUIRED, "required", ": only nodes with a record of this set vote")                                   \
 	X(REFUSED, "refused", "no record: no lock can be acquired")                                              \
@@ -59,6 +60,7 @@ void guard_view_recall(struct guard_view *view, const struct settings *settings)
 void guard_view_look(struct guard_view *view, const struct session *session,
                      const struct guard_record *records, unsigned nodes, unsigned quorum)
 {
+	struct redlock_guard_status client = {.size = sizeof client};
 	const char *set = "";
 	*view = (struct guard_view){.setting = session_guard(session->settings),
 	                            .remembered = session->remembered,
@@ -74,6 +76,8 @@ void guard_view_look(struct guard_view *view, const struct session *session,
 		view->without += r->state == GUARD_PLAIN_ || r->state == GUARD_BLANK_;
 	}
 	snprintf(view->set, sizeof view->set, "%s", *set ? set : session->guarded_set);
+	view->applies =
+	    redlock_guard_status(session->client, &client) == 0 && client.state == REDLOCK_SET_GUARDED;
 }
 
 bool guard_view_is_ignored(const struct guard_view *view)
@@ -95,7 +99,7 @@ static enum effect effect_of(const struct guard_view *view)
 	if (view->setting == REDLOCK_GUARD_OFF)
 		return view->records > 0 ? EFFECT_IGNORED : EFFECT_OFF;
 	if (view->records > 0)
-		return EFFECT_GUARDED;
+		return view->applies ? EFFECT_GUARDED : EFFECT_OTHER;
 	if (guard_view_is_remembered(view))
 		return EFFECT_REMEMBERED;
 	if (!asked)
@@ -114,7 +118,7 @@ const char *guard_view_text(const struct guard_view *view, char *buffer, size_t 
 	const char *set = view->set[0] ? view->set : "(unknown)";
 	char setting[32], count[32] = "";
 	value_word_at(setting_words, view->setting, setting, sizeof setting);
-	if (effect == EFFECT_GUARDED)
+	if (effect == EFFECT_GUARDED || effect == EFFECT_OTHER)
 		snprintf(count, sizeof count, "%u of %u", view->records, view->nodes);
 	snprintf(buffer, size, "%s%s%s%.*s%s%s", setting, *text == ':' ? "" : "; ", count,
 	         (int)(mark != NULL ? (size_t)(mark - text) : strlen(text)), text, mark != NULL ? set : "",

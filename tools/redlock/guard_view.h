@@ -13,6 +13,7 @@ struct guard_view {
 	unsigned nodes, quorum;    /* nodes 0: no server was asked */
 	unsigned records;          /* nodes that have a record of that set */
 	unsigned without;          /* nodes that have none, or one that says that the set was taken back */
+	bool applies;              /* the client has seen that its list of nodes is a guarded set */
 	unsigned taken_back;       /* of these, the latter, of the set that is remembered if one is */
 };
 

@@ -57,20 +57,12 @@ static void fill_times(struct redlock_options *options, const struct settings *s
 
 /* If the settings do not say whether the set is guarded, the note of `redlock init` about the local cluster
  * does. A fencing number needs a guard. */
-static uint64_t guard_of(const struct settings *settings)
+uint64_t session_guard(const struct settings *settings)
 {
 	bool said = settings_source(settings, offsetof(struct settings, guard)) != NULL;
 	bool local = !said && nodes_are_local(settings) && cluster_dir_is_guarded();
 	bool needed = settings->fence && settings->guard != REDLOCK_GUARD_OFF;
 	return local || needed ? REDLOCK_GUARD_REQUIRE : settings->guard;
-}
-
-uint64_t session_guard(const struct settings *settings)
-{
-	struct settings own = *settings;
-	if (settings_source(settings, offsetof(struct settings, guard)) == NULL)
-		own.guard = REDLOCK_GUARD_AUTO;
-	return guard_of(&own);
 }
 
 /* The local cluster begins without records after each boot, and has a note of its own. */
@@ -121,7 +113,7 @@ static void fill_options(struct redlock_options *options, const struct session *
 	options->prefix = settings->prefix;
 	options->owner = owner != NULL && *owner ? owner : NULL;
 	options->quorum = (unsigned)settings->quorum;
-	options->guard = (int)guard_of(settings);
+	options->guard = (int)session_guard(settings);
 	bool told = session->remembered && settings->guard != REDLOCK_GUARD_OFF;
 	options->guarded_set = told ? session->guarded_set : NULL;
 	options->trace = settings->trace ? print_trace : NULL;
@@ -298,7 +290,7 @@ static void explain_refused_lock(struct session *session, const char *name,
 	const char *token = options->token;
 	size_t key = strlen(name) + (settings->prefix != NULL ? strlen(settings->prefix) : 0);
 	const struct setting_source *guard = settings_source(settings, offsetof(struct settings, guard));
-	bool guarded = guard_of(settings) == REDLOCK_GUARD_REQUIRE;
+	bool guarded = session_guard(settings) == REDLOCK_GUARD_REQUIRE;
 	if (!*name)
 		complain("NAME is empty");
 	else if (key > REDLOCK_MAX_NAME)
@@ -318,14 +310,6 @@ static void explain_refused_lock(struct session *session, const char *name,
 	else
 		complain("the TTL is too short: it must be longer than node timeout and drift together; "
 		         "give a longer --ttl or a shorter --node-timeout");
-}
-
-struct settings session_settings_to_look(const struct settings *settings)
-{
-	struct settings own = *settings;
-	if (settings_source(settings, offsetof(struct settings, guard)) == NULL)
-		own.guard = REDLOCK_GUARD_OFF;
-	return own;
 }
 
 void session_lock_options(const struct settings *settings, struct redlock_lock_options *options)

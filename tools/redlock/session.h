@@ -34,11 +34,7 @@ struct session {
 /* Opens the client. Returns an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
 int session_open(struct session *session, const struct settings *settings);
 
-/* The settings of a command that only looks: as long as nobody asks for a guard, it takes no part in one. */
-struct settings session_settings_to_look(const struct settings *settings);
-
-/* The guard of commands that take locks with these settings, or with those that session_settings_to_look()
- * made of them: REDLOCK_GUARD_. */
+/* The guard of commands that take locks with these settings: REDLOCK_GUARD_. */
 uint64_t session_guard(const struct settings *settings);
 
 /* The settings of a lock. */

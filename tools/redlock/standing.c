@@ -91,6 +91,16 @@ void standing_ask(struct standing *standing, struct session *session, redlock_lo
 	standing_read(standing, session, lock);
 }
 
+void standing_doubt(struct standing *standing, uint64_t nodes, uint64_t left_ms)
+{
+	for (unsigned i = 0; i < standing->nodes; i++)
+		standing->forgetful += (nodes >> i & 1) != 0 && holder_kind_of(&standing->finding[i]) == HOLDER_NONE;
+	if (standing->most < standing->quorum && standing->most + standing->forgetful >= standing->quorum) {
+		standing->state = STANDING_UNKNOWN;
+		standing->forgetful_ms = left_ms;
+	}
+}
+
 unsigned standing_count(const struct standing *standing, const char *value, size_t length)
 {
 	unsigned count = 0;
@@ -146,6 +156,23 @@ static const char *leftover_consequence(const struct standing *standing)
 	                                          : "blocks others until it expires";
 }
 
+/* Says that nodes in quarantine may have forgotten a lock. */
+static void doubt(const struct standing *standing, const char *holder, char *buffer, size_t size)
+{
+	char when[48] = "";
+	const char *plural = standing->forgetful == 1 ? "" : "s";
+	if (standing->forgetful_ms > 0)
+		snprintf(when, sizeof when, ", for another %.1f s", (double)standing->forgetful_ms / 1000);
+	if (standing->most > 0)
+		snprintf(buffer, size,
+		         "maybe held by %s: on %u of %u nodes, and forgotten by %u node%s in quarantine%s", holder,
+		         standing->most, standing->nodes, standing->forgetful, plural, when);
+	else
+		snprintf(buffer, size,
+		         "unknown: no key, and a lock may be forgotten by %u of %u nodes, in quarantine%s",
+		         standing->forgetful, standing->nodes, when);
+}
+
 static void verdict(const struct standing *standing, const char *holder, char *buffer, size_t size)
 {
 	switch (standing->state) {
@@ -153,8 +180,9 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 		snprintf(buffer, size, "free");
 		break;
 	case STANDING_HELD:
-		snprintf(buffer, size, "%s by %s on %u of %u nodes", standing_is_shared(standing) ? "shared" : "held",
-		         holder, standing->most, standing->nodes);
+		snprintf(buffer, size, "%s by %s on %s%u of %u nodes",
+		         standing_is_shared(standing) ? "shared" : "held", holder,
+		         standing->known < standing->nodes ? "at least " : "", standing->most, standing->nodes);
 		break;
 	case STANDING_SPLIT:
 		snprintf(buffer, size,
@@ -166,6 +194,10 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 		         standing->most, standing->nodes, leftover_consequence(standing));
 		break;
 	case STANDING_UNKNOWN:
+		if (standing->forgetful > 0) {
+			doubt(standing, holder, buffer, size);
+			break;
+		}
 		snprintf(buffer, size, "unknown: %u of %u nodes answered, %u are needed", standing->known,
 		         standing->nodes, standing->quorum);
 		break;

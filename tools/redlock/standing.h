@@ -26,12 +26,14 @@ struct standing {
 	enum standing_state state;
 	unsigned nodes;
 	unsigned quorum;
-	unsigned known;   /* nodes that answered */
-	unsigned free;    /* of these, without a key */
-	unsigned holders; /* different things under the name */
-	unsigned most;    /* nodes that have the most frequent one */
-	unsigned best;    /* one of these nodes: the one where it lives longest */
-	unsigned endless; /* keys without expiry */
+	unsigned known;        /* nodes that answered */
+	unsigned free;         /* of these, without a key */
+	unsigned holders;      /* different things under the name */
+	unsigned most;         /* nodes that have the most frequent one */
+	unsigned best;         /* one of these nodes: the one where it lives longest */
+	unsigned endless;      /* keys without expiry */
+	unsigned forgetful;    /* nodes in quarantine without a key: they may have forgotten one */
+	uint64_t forgetful_ms; /* until the last of them votes again; 0: unknown */
 	uint64_t
 	    seen_ms; /* the holder is known to have it for so long at least; 0: unknown. For who fills it in. */
 };
@@ -48,12 +50,16 @@ void standing_conclude(struct standing *standing);
  * then of that query. */
 void standing_ask(struct standing *standing, struct session *session, redlock_lock *lock);
 
+/* The nodes of this mask are in quarantine, the last of them for `left_ms` more. If they could complete a
+ * quorum for the most frequent key, or for a key that all nodes have lost, the holder is unknown. */
+void standing_doubt(struct standing *standing, uint64_t nodes, uint64_t left_ms);
+
 /* "free", "held by TOKEN (owner web-1:42) on 5 of 5 nodes", "split: ...". Returns `buffer`. */
 const char *standing_text(const struct standing *standing, char *buffer, size_t size);
 
-/* As standing_text(), for a user that wanted the lock, with the time that is left: "held by web-1:42 on 5 of
- * 5 nodes, for 4.7 s at least, its key expires in 21.3 s". The token is of no use to that user, and left out
- * where there is an owner. */
+/* As standing_text(), for a user that wanted the lock, with the time that is left: "held by web-1:42 on at
+ * least 3 of 5 nodes, for 4.7 s at least, its key expires in 21.3 s". The token is of no use to that user,
+ * and left out where there is an owner. */
 const char *standing_words(const struct standing *standing, char *buffer, size_t size);
 
 /* How many nodes have this value. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exit_codes.h"
+#include "guard_view.h"
 #include "message.h"
 #include "printable.h"
 #include "report.h"
@@ -73,6 +74,41 @@ static uint64_t last_number(const struct picture *picture)
 			last = picture->fence[i];
 	}
 	return last;
+}
+
+/* ---- quarantine ---- */
+
+/* A node of a guarded set that has lost its record, or has another process, may have forgotten a lock: until
+ * the end of its quarantine "no key" says nothing. */
+static void look_for_quarantines(struct picture *picture, const struct session *session,
+                                 const struct guard_record *records)
+{
+	struct guard_view guard;
+	uint64_t nodes = 0, left_ms = 0;
+	guard_view_look(&guard, session, records, picture->report.nodes, picture->report.quorum);
+	for (unsigned i = 0; i < picture->report.nodes; i++) {
+		const struct guard_record *r = &records[i];
+		if (r->state != GUARD_QUARANTINE_ && r->state != GUARD_BLANK_)
+			continue;
+		nodes |= UINT64_C(1) << i;
+		left_ms = r->left_ms > left_ms ? r->left_ms : left_ms;
+	}
+	if (guard.setting != REDLOCK_GUARD_OFF && (guard.applies || guard_view_is_remembered(&guard)))
+		standing_doubt(&picture->standing, nodes, left_ms);
+}
+
+static void read_records(struct picture *picture, const struct session *session)
+{
+	struct guard_record records[REDLOCK_MAX_NODES] = {0};
+	redlock_asker *asker = NULL;
+	uint64_t answering = 0;
+	for (unsigned i = 0; i < picture->report.nodes; i++)
+		answering |= (uint64_t)picture->standing.finding[i].known << i;
+	if (redlock_asker_open(session->client, &asker) == 0 &&
+	    guard_record_read(asker, records, picture->report.nodes, answering, session->node_timeout_ms) >= 0)
+		look_for_quarantines(picture, session, records);
+	redlock_asker_close(asker);
+	guard_record_free(records, picture->report.nodes);
 }
 
 /* ---- text ---- */
@@ -179,6 +215,7 @@ static void json_holder(const struct standing *standing, struct json *json)
 		json_null(json, "token");
 	json_number(json, "held_on", standing->most);
 	json_bool(json, "blocks_for_ever", standing_blocks_for_ever(standing));
+	json_number(json, "in_quarantine", standing->forgetful);
 }
 
 static void json_finding(const struct redlock_finding *finding, struct json *json)
@@ -263,6 +300,7 @@ int status_of_name(const struct settings *settings, const char *name)
 			code = EXIT_SIGNAL + signals_caught();
 		} else {
 			standing_read(&picture.standing, &session, lock);
+			read_records(&picture, &session);
 			read_counters(&picture, &session, settings, name);
 			status_slots_read(&picture.slots, &session, settings, name);
 			code = show(&picture, settings);

@@ -35,9 +35,9 @@ static const char *state_word(const struct report *report)
 	return report->answered < report->nodes ? "degraded" : "ok";
 }
 
-/* Whether it said no, said nothing, or is not there: three errands for whoever has to mend it. A wrong
- * password is refused before there is a connection for commands, and a connection stays where a node hangs.
- */
+/* Whether the node refuses, waits for the end of its quarantine, says nothing, or is not there: each has
+ * another remedy. A wrong password is refused before there is a connection for commands, and a connection
+ * stays where a node hangs. */
 static const char *trouble_word(const struct node_report *node)
 {
 	switch (node->vote.code) {
@@ -52,6 +52,8 @@ static const char *trouble_word(const struct node_report *node)
 	case REDLOCK_VOTE_NAME:
 	case REDLOCK_VOTE_TLS:
 		return "DOWN";
+	case REDLOCK_VOTE_QUARANTINE:
+		return "QUARANTINE";
 	default:
 		return "REFUSES";
 	}
@@ -60,7 +62,8 @@ static const char *trouble_word(const struct node_report *node)
 /* Votes, or says why not. */
 static bool is_answering(const struct node_report *node)
 {
-	return is_up(node) || strcmp(trouble_word(node), "REFUSES") == 0;
+	return is_up(node) ||
+	       (strcmp(trouble_word(node), "SILENT") != 0 && strcmp(trouble_word(node), "DOWN") != 0);
 }
 
 /* The records of a guarded node set, of nodes that answer. */
@@ -215,8 +218,7 @@ int status_of_nodes(const struct settings *settings)
 	struct session session;
 	struct report report;
 	struct records records = {.any = false};
-	const struct settings own = session_settings_to_look(settings);
-	int code = session_open(&session, &own);
+	int code = session_open(&session, settings);
 	if (code == EXIT_OK)
 		code = status_ask(&session, "status", &report);
 	if (code == EXIT_OK) {

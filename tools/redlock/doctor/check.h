@@ -35,6 +35,10 @@ static inline unsigned index_of(const struct doctor *doctor, const struct doctor
 
 /* guard_checks.c: the records of a guarded set. */
 DOCTOR_LOOK_AT(doctor_has_guard_state);
+DOCTOR_LOOK_AT(doctor_has_no_record);
+DOCTOR_LOOK_AT(doctor_is_in_quarantine);
+/* The configured TTL is longer than that which a node's record permits. */
+DOCTOR_LOOK_AT(doctor_exceeds_ttl);
 DOCTOR_LOOK_AT(doctor_guards_otherwise);
 DOCTOR_LOOK_AT(doctor_has_counters);
 DOCTOR_LOOK_AT(doctor_counts_nothing);

@@ -25,7 +25,10 @@ LOOK(vote)
 	size_t length = strlen(v->detail);
 	FIND("%.*s", (int)(length - (length > 0 && v->detail[length - 1] == '.')), v->detail);
 	found->advice = outcome_of(REDLOCK_E_NOQUORUM, &v->vote, 1).hint;
-	return !report_is_definite(v) && v->vote.code != REDLOCK_VOTE_DUPLICATE;
+	enum redlock_vote_code code = v->vote.code;
+	bool has_own_row =
+	    code == REDLOCK_VOTE_DUPLICATE || code == REDLOCK_VOTE_QUARANTINE || code == REDLOCK_VOTE_LONG_TTL;
+	return !report_is_definite(v) && !has_own_row;
 }
 
 LOOK(is_silent)
@@ -451,14 +454,14 @@ static const struct check node_checks[] = {
     {"version", DOCTOR_INFO, ALL(NOTE), has_version, 0, "%", "do not permit CLIENT UNBLOCK there"},
     {"keyspace-events", DOCTOR_CONFIG, ALL(NOTE), tells_events, 0,
      "publishes keyspace events (%): any client that subscribes to them sees the name of every lock", NULL},
-    {"no-record", DOCTOR_GUARD, ALL(WARNING), doctor_has_guard_state, GUARD_BLANK_,
+    {"no-record", DOCTOR_GUARD, ALL(WARNING), doctor_has_no_record, 0,
      "has no record of the guarded set, as other nodes have: it has lost it, or was not there at `redlock "
      "init`",
      "redlock init"},
     {"record", DOCTOR_GUARD, ALL(ERROR), doctor_guards_otherwise, 0, "its record of a guarded set %",
      "redlock init says what to do"},
-    {"quarantine", DOCTOR_GUARD, ALL(WARNING), doctor_has_guard_state, GUARD_QUARANTINE_,
-     "is in quarantine, as it may have forgotten locks: it votes in %", NULL},
+    {"quarantine", DOCTOR_ALWAYS, ALL(WARNING), doctor_is_in_quarantine, 0,
+     "is in quarantine, as it may have forgotten locks: it votes %", "wait: it votes again by itself"},
     {"quarantine-over", DOCTOR_GUARD, ALL(NOTE), doctor_has_guard_state, GUARD_OVER_,
      "its quarantine is over: the next guarded client admits it", NULL},
     {"no-counters", DOCTOR_GUARD, ALL(NOTE), doctor_has_counters, DOCTOR_BROUGHT,
@@ -477,6 +480,10 @@ static const struct check node_checks[] = {
 
 static const struct check set_checks[] = {
     {"quorum", DOCTOR_ALWAYS, ALL(ERROR), has_no_quorum, 0, "no lock can be acquired: %", NULL},
+    {"ttl", DOCTOR_ALWAYS, ALL(ERROR), doctor_exceeds_ttl, 0, "each lock is refused (exit code 76): %",
+     "configure a shorter ttl; or, while no lock is held, `redlock init --plain`, then `redlock init "
+     "--max-ttl` "
+     "with a longer time"},
     {"even", DOCTOR_ALWAYS, ALL(WARNING), is_even, 0, "%", "use an odd number: three or five"},
     {"one-node", DOCTOR_ALWAYS, ALL(NOTE), is_one, 0,
      "one node: locks are as safe, and as available, as it is", "use three or five"},
@@ -495,8 +502,9 @@ static const struct check set_checks[] = {
      "another "
      "client holds the lock",
      "leave out guard = off"},
-    {"no-counters", DOCTOR_ALWAYS, ALL(ERROR), doctor_counts_nothing, 0,
-     "% nodes know no fencing numbers: no lock can be acquired with --fence", "redlock init --new-epoch"},
+    {"no-counters", DOCTOR_ALWAYS, ALL(WARNING), doctor_counts_nothing, 0,
+     "% nodes know no fencing numbers: no lock can be acquired with --fence, other locks can",
+     "before a lock is acquired with --fence: redlock init --new-epoch"},
     {"members-change", DOCTOR_ALWAYS, ALL(NOTE), doctor_is_changing, 0,
      "a change of members is not finished: the former list is accepted too",
      "give all clients the new list, then redlock init --finish"},

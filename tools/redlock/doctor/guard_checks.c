@@ -9,8 +9,51 @@ DOCTOR_LOOK_AT(doctor_has_guard_state)
 {
 	UNUSED;
 	const struct guard_record *r = &doctor->record[index_of(doctor, node)];
-	FIND("%.1f s", (double)r->left_ms / 1000);
 	return r->state == (enum guard_state)check->argument && doctor_guard_latest(doctor) != NULL;
+}
+
+/* The node's own record tells, or the votes of this client, which begins the quarantine of a blank node. */
+static bool is_in_quarantine(const struct doctor *doctor, unsigned index)
+{
+	return doctor->record[index].state == GUARD_QUARANTINE_ ||
+	       doctor->report.node[index].vote.code == REDLOCK_VOTE_QUARANTINE;
+}
+
+DOCTOR_LOOK_AT(doctor_is_in_quarantine)
+{
+	UNUSED;
+	unsigned index = index_of(doctor, node);
+	uint64_t left_ms = doctor->record[index].left_ms;
+	if (left_ms > 0)
+		FIND("in %.1f s", (double)left_ms / 1000);
+	else
+		FIND("when the locks of that time have expired");
+	return is_in_quarantine(doctor, index);
+}
+
+DOCTOR_LOOK_AT(doctor_has_no_record)
+{
+	UNUSED;
+	unsigned index = index_of(doctor, node);
+	return doctor->record[index].state == GUARD_BLANK_ && !is_in_quarantine(doctor, index) &&
+	       doctor_guard_latest(doctor) != NULL;
+}
+
+DOCTOR_LOOK_AT(doctor_exceeds_ttl)
+{
+	UNUSED;
+	const struct settings *settings = doctor->session->settings;
+	const struct setting_source *source = settings_source(settings, offsetof(struct settings, ttl_ms));
+	char ttl[32], most[32];
+	for (unsigned i = 0; i < doctor->nodes && source != NULL; i++) {
+		if (doctor->report.node[i].vote.code != REDLOCK_VOTE_LONG_TTL)
+			continue;
+		redlock_duration_text(settings->ttl_ms, ttl, sizeof ttl);
+		redlock_duration_text(guard_record_number(&doctor->record[i], GUARD_TTL), most, sizeof most);
+		FIND("the TTL is %s (%s), and the node set permits %s at most", ttl, source->where, most);
+		return true;
+	}
+	return false;
 }
 
 DOCTOR_LOOK_AT(doctor_guards_otherwise)
