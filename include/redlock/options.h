@@ -51,7 +51,7 @@ struct redlock_options {
 	                             REDLOCK_COMPAT_SETNX_SAFE have none. */
 	unsigned quorum;          /* 0: a majority, N/2+1. More may be asked for, less is refused. */
 	uint32_t node_timeout_ms; /* 0: 200 ms, at most ttl/3. It matters only when no quorum answers. */
-	uint32_t drift_ppm;       /* allowance for clock rates, parts per million of the TTL; 10000 */
+	uint32_t drift_ppm;       /* for clock rates: parts per million of the TTL, below 1000000; 10000 */
 	uint32_t drift_ms;        /* plus this; 2 */
 	/* Called with one line per transition of any lock, and per warning about a node's clock, while the client
 	 * is locked: it must be quick and must not call the library. Names and tokens are not in the line; nodes

@@ -244,6 +244,10 @@ TEST(node_timeout_and_drift)
 	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, UINT32_MAX, UINT32_MAX),
 	                 REDLOCK_E_INVAL);
 	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, 0, 0), 0);
+	options.ttl_ms = REDLOCK_MAX_TTL_MS; /* the product fits with any allowance */
+	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, 1000000, 0), REDLOCK_E_INVAL);
+	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, UINT32_MAX, 0), REDLOCK_E_INVAL);
+	assert_int_equal(rl_options_make_rules(&rules, &options, 5, 3, 0, 999000, 0), 0);
 }
 
 /* 200 ms, and at most a third of the TTL. */
