@@ -7,7 +7,8 @@
  * proves of a TTL. It goes when the client's clock says that the lease is over, or when it is released. To
  * wait "a TTL after" means: until all that a configuration granted is over or was extended under a later one.
  *
- * Configurations are numbered from 1; MEMBERS(1) to MEMBERS(3) are sets of nodes, one bit each.
+ * Configurations are numbered from 1; MEMBERS(1) to MEMBERS(3) are sets of nodes, one bit each. Where a member is
+ * replaced, the first list has another number too, RENAMED, from the moment when the first id is refused.
  */
 
 #include "members_rules.pml"
@@ -28,6 +29,7 @@ byte counter[NODES];		/* the highest number that was granted there, or that it m
 byte accepts[NODES];		/* the configuration of its record; 0: it is not admitted */
 #define REMOVED 9		/* instead: it was told that it is none of them any more */
 bool preceding[NODES];		/* and the one before it is accepted, too */
+bool renamed[NODES];		/* the one before is the first list by its other id */
 bool fences[NODES];		/* admitted for numbers, not for locks only */
 
 /* An attempt, with one configuration for all that it asks; they are numbered from 1. */
@@ -61,7 +63,8 @@ c_decl {
 
 #define STEP(condition, action) d_step { condition -> SEEN; action }
 
-#define ACCEPTS(n, g) (accepts[n] == (g) || (preceding[n] && accepts[n] == (g) + 1))
+#define ACCEPTS(n, g) \
+	(accepts[n] == (g) || (preceding[n] && (ACCEPTS_LIST(n, g) || (!renamed[n] && accepts[n] == (g) + 1))))
 
 #define COUNT_NODES(condition) \
 	for (k : 0 .. NODES - 1) { \
@@ -95,7 +98,7 @@ inline claim_arrives(c, n)
 {
 	asked[c] = asked[c] | BIT(n);
 	if
-	:: owner[n] == NOBODY && ACCEPTS(n, under[c]) ->
+	:: owner[n] == NOBODY && (ACCEPTS(n, under[c]) || MIXED(n, under[c])) ->
 		SEEN;
 		owner[n] = c;
 		if
@@ -184,8 +187,8 @@ inline end_attempt(c)
 proctype client(byte c; byte g)
 {
 end:	do
-	:: STEP(phase[c] == IDLE && g <= newest && (c == 1 || phase[c - 1] != IDLE), begin_attempt(c, g))
-	:: STEP(phase[c] == HELD && g <= newest && g > under[c], extend(c, g))
+	:: STEP(phase[c] == IDLE && KNOWN(g) && (c == 1 || phase[c - 1] != IDLE), begin_attempt(c, g))
+	:: STEP(phase[c] == HELD && KNOWN(g) && LATER(g, under[c]), extend(c, g))
 	:: STEP(g == 1 && phase[c] == CLAIMING, grant(c))
 	:: STEP(g == 1 && (phase[c] == CLAIMING || phase[c] == HELD), end_attempt(c))
 	od
@@ -231,14 +234,14 @@ inline change_ends(g)
 {
 	done = true;
 	for (k : 0 .. NODES - 1) {
-		done = done && (!IN(g, k) || (accepts[k] == g && !preceding[k]) || STILL_ACCEPTED)
+		done = done && (!IN(g, k) || (accepts[k] == g && (!preceding[k] || renamed[k])) || STILL_ACCEPTED)
 	}
 	k = 0;
 	for (k : 0 .. NODES - 1) {
 		done = done && (IN(g, k) || g == 1 || !IN(g - 1, k) || accepts[k] == REMOVED || REMOVED_ONE_UNTOLD)
 	}
 	for (k : 1 .. ATTEMPTS) {
-		done = done && (under[k] == 0 || under[k] == g || NO_WAIT(k, g))
+		done = done && (under[k] == 0 || under[k] == g || under[k] == RENAMED || NO_WAIT(k, g))
 	}
 	k = 0
 }
@@ -283,6 +286,13 @@ inline refuses_preceding(n)
 	printf("node %d: accepts configuration %d only\n", n, accepts[n])
 }
 
+/* Instead, where a member is replaced: from now on only members that stay vote for the first list. */
+inline renames(n)
+{
+	renamed[n] = true;
+	printf("node %d: accepts the first list by its other id\n", n)
+}
+
 inline is_removed(n)
 {
 	accepts[n] = REMOVED;
@@ -301,6 +311,7 @@ inline forget(n)
 	forgets++;
 	accepts[n] = 0;
 	preceding[n] = false;
+	renamed[n] = false;
 	fences[n] = false;
 	owner[n] = NOBODY;
 	counter[n] = 0;
@@ -318,11 +329,14 @@ proctype node(byte n; byte g)
 {
 end:	do
 	:: STEP(g == newest && g > 1 && IN(g, n) && accepts[n] != g && (accepts[n] == g - 1 || !IN(g - 1, n)), takes(n))
-	:: STEP(g == newest && accepts[n] == g && preceding[n] && ALL_TOOK(g), refuses_preceding(n))
+	:: STEP(g == newest && g != REPLACING && accepts[n] == g && preceding[n] && ALL_TOOK(g), refuses_preceding(n))
+#ifdef REPLACES
+	:: STEP(g == REPLACING && newest == g && accepts[n] == g && preceding[n] && !renamed[n] && ALL_TOOK(g), renames(n))
+#endif
 	:: STEP(g == newest && g > 1 && !IN(g, n) && accepts[n] == g - 1 && ALL_TOOK(g), is_removed(n))
 #if FORGETS
 	:: STEP(g == 1 && forgets < FORGETS && accepts[n] != 0 && owner[n] == NOBODY, forget(n))
-	:: STEP(forgets > 0 && accepts[n] == 0 && !fences[n] && IN(g, n) && g <= newest && MAY_ADMIT(n, g), admit(n, g))
+	:: STEP(forgets > 0 && accepts[n] == 0 && !fences[n] && IN(g, n) && KNOWN(g) && MAY_ADMIT(n, g), admit(n, g))
 #endif
 	od
 }
@@ -340,13 +354,13 @@ init {
 		for (i : 0 .. NODES - 1) {
 			accepts[i] = (IN(1, i) -> 1 : 0);
 			fences[i] = IN(1, i);
-			for (k : 1 .. 3) {
+			for (k : 1 .. MOST_ADMITTED) {
 				run node(i, k)
 			}
 		}
 		for (i : 1 .. ATTEMPTS) {
 			phase[i] = IDLE;
-			for (k : 1 .. 3) {
+			for (k : 1 .. CONFIGURATIONS) {
 				run client(i, k)
 			}
 			for (k : 0 .. NODES - 1) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "seen.h"
 
 /* Text that is written as snprintf(3) does: what does not fit is counted. */
 struct sentence {
@@ -50,17 +51,23 @@ static bool same_holder(const redlock_lock *lock, unsigned a, unsigned b)
 	       memcmp(f->value, g->value, f->value_kept) == 0;
 }
 
-static void put_holder(struct sentence *s, const struct redlock_finding *f)
+static void put_owner(struct sentence *s, const char *value, size_t size)
 {
 	enum { DIGITS = RL_HANDLE_TOKEN_DIGITS };
-	if (strcmp(f->type, "string") != 0) {
-		put(s, "a key of type ");
-		put_foreign(s, f->type, strlen(f->type));
-	} else if (f->value_kept > DIGITS + 1 && f->value[DIGITS] == '|') {
-		put_foreign(s, f->value + DIGITS + 1, f->value_kept - DIGITS - 1);
-	} else {
+	if (size > DIGITS + 1 && value[DIGITS] == '|')
+		put_foreign(s, value + DIGITS + 1, size - DIGITS - 1);
+	else
 		put(s, "a client without an owner label");
+}
+
+static void put_holder(struct sentence *s, const struct redlock_finding *f)
+{
+	if (strcmp(f->type, "string") == 0) {
+		put_owner(s, f->value, f->value_kept);
+		return;
 	}
+	put(s, "a key of type ");
+	put_foreign(s, f->type, strlen(f->type));
 }
 
 /* Calls `same` for pairs of nodes. Returns the nodes that are the same as `node`, a bit for each; 0: an
@@ -72,6 +79,19 @@ static uint32_t group(const redlock_lock *lock, unsigned node,
 	for (unsigned i = 0; i < lock->client->nodes.count; i++)
 		nodes |= (uint32_t)same(lock, node, i) << i;
 	return (nodes & ((1u << node) - 1)) == 0 ? nodes : 0;
+}
+
+/* An acquire that waited reads no findings: its refusals told who has the lock. */
+static void put_seen(struct sentence *s, const redlock_lock *lock)
+{
+	const struct rl_seen *seen = lock->seen;
+	if (seen == NULL || seen->size == 0 || seen->wait_until_ns != lock->core.wait_until_ns) {
+		put(s, "busy: %s", redlock_strerror(REDLOCK_E_BUSY));
+		return;
+	}
+	put(s, "busy: held by ");
+	put_owner(s, seen->holder, seen->size);
+	put(s, ", as node %u reported last", seen->node + 1U);
 }
 
 static void put_busy(struct sentence *s, const redlock_lock *lock)
@@ -88,7 +108,7 @@ static void put_busy(struct sentence *s, const redlock_lock *lock)
 		before = ", by ";
 	}
 	if (s->length == 0)
-		put(s, "busy: %s", redlock_strerror(REDLOCK_E_BUSY));
+		put_seen(s, lock);
 }
 
 /* ---- votes ---- */

@@ -445,6 +445,8 @@ void rl_operate_answer(redlock_client *c, struct rl_node *node, const struct rl_
 	                         .operation = answer->operation,
 	                         .vote = answer->vote,
 	                         .identified = !suspect || rl_nodes_are_identified(&c->nodes)};
+	if (node->guards)
+		event.generation = answer->generation;
 	if (c->nodes.shared)
 		tell_twins(c, lock, &event);
 	if (node->duplicate && votes_once(answer->operation) &&

@@ -187,10 +187,10 @@ void rl_places_line_up(struct rl_places *p, redlock_lock *lock, bool waits, uint
 		return;
 	lock->in_line = waits;
 	if (waits) {
+		rl_seen_forget(lock);
 		join(p, lock);
 		return;
 	}
-	rl_seen_forget(lock);
 	follow_no_more(p, lock, now_ns);
 	bool was_first = first_of(p->first, lock) == lock;
 	quit(p, lock);

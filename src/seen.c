@@ -42,7 +42,10 @@ void rl_seen_learn(redlock_lock *lock, const struct rl_event *e, uint64_t now_ns
 	struct rl_slice value = cut(e->vote.texts[RL_GATE_HOLDER]);
 	struct rl_seen *seen = malloc(sizeof *seen + value.size);
 	if (seen != NULL) {
-		*seen = (struct rl_seen){.told_ns = now_ns, .node = (uint8_t)e->node, .size = (uint16_t)value.size};
+		*seen = (struct rl_seen){.told_ns = now_ns,
+		                         .wait_until_ns = lock->core.wait_until_ns,
+		                         .node = (uint8_t)e->node,
+		                         .size = (uint16_t)value.size};
 		memcpy(seen->holder, value.bytes, value.size);
 		seen->waiting = numbers[RL_GATE_WAITING] > 0 ? (uint32_t)numbers[RL_GATE_WAITING] : 0;
 		bool key = numbers[RL_GATE_PTTL] != -2;

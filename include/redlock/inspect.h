@@ -95,7 +95,8 @@ REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock
 /*
  * Writes one sentence that says why the last call on this handle failed, for a log or a person:
  *
- *     busy: held by web-1:1234 on 3 of 5 nodes
+ *     busy: held by web-1:1234 on 3 of 5 nodes       (those that were read: there may be more)
+ *     busy: held by web-1:1234, as node 2 reported last                       (after a wait)
  *     no quorum: 2 of 5 nodes voted yes, 3 are needed; node 1 redis://10.0.0.1:6379: not reachable:
  *     Connection refused; nodes 2, 4: no answer in time            (all in one line)
  *

@@ -176,6 +176,23 @@ static int take_line(void *user, const char *section, const char *name, const ch
 
 /* ---- files ---- */
 
+/* The length of a line without its comment: text after a blank and `#` or `;`, after the first character of a
+ * value. inih knows only `;`. */
+static size_t length_without_comment(const char *line, size_t length)
+{
+	static const char blanks[] = " \t";
+	size_t at = 0;
+	while (at < length && line[at] != '=' && line[at] != ':')
+		at++;
+	at++;
+	while (at < length && strchr(blanks, line[at]) != NULL)
+		at++;
+	for (at++; at < length; at++)
+		if ((line[at] == '#' || line[at] == ';') && strchr(blanks, line[at - 1]) != NULL)
+			return at;
+	return length;
+}
+
 /* For inih, as fgets(3). It would cut a long line in pieces and take each for a line. */
 static char *next_line(char *buffer, int size, void *user)
 {
@@ -185,7 +202,10 @@ static char *next_line(char *buffer, int size, void *user)
 	const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
 	size_t length = newline != NULL ? (size_t)(newline + 1 - r->at) : (size_t)(r->end - r->at);
 	r->line++;
-	if (length > (size_t)size - 2 + (newline != NULL))
+	size_t whole = length;
+	if (memchr(r->at, '\0', length) == NULL)
+		length = length_without_comment(r->at, length);
+	if (length > (size_t)size - 2 + (newline != NULL && length == whole))
 		fail(r, REDLOCK_E_CONFIG, "the line is longer than %d bytes; `url` may be repeated", size - 2);
 	else if (memchr(r->at, '\0', length) != NULL)
 		fail(r, REDLOCK_E_CONFIG, "the line has a NUL byte in it");
@@ -193,7 +213,7 @@ static char *next_line(char *buffer, int size, void *user)
 		return NULL;
 	memcpy(buffer, r->at, length);
 	buffer[length] = '\0';
-	r->at += length;
+	r->at += whole;
 	check_section(r, buffer);
 	return r->error == 0 ? buffer : NULL;
 }

@@ -222,6 +222,18 @@ static void count(struct rl_lock *l, const struct rl_event *e, enum redlock_vote
 		decide(l, e, fx);
 }
 
+/* Quorums of two configurations of a node set need not have a node in common: all votes of a round are of
+ * one. A yes of another one is like no answer, as the key may be there. */
+static bool is_of_other_configuration(struct rl_lock *l, const struct rl_event *e,
+                                      enum redlock_vote_code code)
+{
+	if (code != REDLOCK_VOTE_YES || e->generation == 0)
+		return false;
+	if (l->round.generation == 0)
+		l->round.generation = e->generation;
+	return l->round.generation != e->generation;
+}
+
 static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effects *fx)
 {
 	enum redlock_vote_code code = rl_finding_vote(e);
@@ -242,6 +254,8 @@ static int on_reply(struct rl_lock *l, const struct rl_event *e, struct rl_effec
 		code = REDLOCK_VOTE_DUPLICATE;
 	if (current && has_voted(l, e->node))
 		return 0;
+	if (current && is_of_other_configuration(l, e, code))
+		code = REDLOCK_VOTE_TIMEOUT;
 	settle_claim(l, e, code);
 	if (e->seq == l->claim_seq && code == REDLOCK_VOTE_YES && l->rules->slots > 0 && rl_slots_is_other(l, e))
 		rl_slots_return(e->node, fx);

@@ -146,6 +146,7 @@ struct rl_round {
 	bool background;                       /* a renewal: nobody waits for its result */
 	uint8_t turn;                          /* enum rl_turn */
 	uint8_t votes[REDLOCK_KIND_FATAL + 1]; /* how many there are, by kind */
+	uint8_t generation;                    /* of the node set's configuration that they go by; 0: none yet */
 	uint64_t t0_ns;                        /* before the first byte was sent */
 	uint64_t leapt_ns;                     /* since then so much more time has passed than its clock shows */
 	uint64_t deadline_ns;
@@ -265,7 +266,8 @@ struct rl_event {
 	uint32_t hears;        /* bit per node: what it says of our turn would be heard */
 	uint32_t twins;        /* REPLY, HAND: bit per node that is, or was in this round, the same server */
 	uint16_t call;         /* WAKE, HAND: whose place it was */
-	bool deaf;             /* WAKE: it is not woken; nothing is heard of the node any more */
+	uint8_t generation; /* REPLY: of the node set's configuration that a yes was given under; 0: no guard */
+	bool deaf;          /* WAKE: it is not woken; nothing is heard of the node any more */
 	bool
 	    front; /* WAKE: no turn; the handle was queued after another one of the client, and is not any more */
 	bool gone; /* WAKE: it is not woken; the key that the node had is gone */

@@ -565,6 +565,17 @@ static void hear_record(struct rl_node *n, const struct rl_entry *entry, struct 
 		rl_admission_ask(n, now_ns);
 }
 
+uint8_t rl_admission_generation(const struct rl_node *n, const struct rl_entry *entry)
+{
+	const struct rl_set *set = n->admission->set;
+	struct rl_slice pass = rl_request_word(rl_outbox_front_bytes(&n->link.outbox), entry->operation,
+	                                       (enum rl_form)entry->form, RL_WORD_PASS);
+	size_t size = strlen(set->config);
+	bool ends = pass.size > size && memcmp(pass.bytes + pass.size - size, set->config, size) == 0 &&
+	            (size == 0 || pass.bytes[pass.size - size - 1] == ':');
+	return ends ? set->generation : 0;
+}
+
 void rl_admission_hear(struct rl_node *n, const struct rl_entry *entry, struct rl_vote *vote, uint64_t now_ns)
 {
 	struct rl_admission *a = n->admission;

@@ -76,6 +76,10 @@ enum rl_admission_weight {
 enum rl_admission_weight rl_admission_weigh(const struct rl_node *node, const struct rl_entry *entry,
                                             const struct rl_reply *reply, struct rl_vote *ret_vote);
 
+/* A yes to the front entry, in a guarded form: the generation of the configuration that it was asked with. 0:
+ * the client goes by another one since, so it is no vote. */
+uint8_t rl_admission_generation(const struct rl_node *node, const struct rl_entry *entry);
+
 /* The vote of the front entry, whose answer is void: PENDING, or the vote of a node that is not to be asked
  * again. */
 struct rl_vote rl_admission_vote_anew(struct rl_node *node, const struct rl_entry *entry, uint64_t now_ns);

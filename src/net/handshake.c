@@ -145,7 +145,7 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 	bool needed = openings[setup].needed;
 	if (error && setup == RL_SETUP_SELECT && rl_answer_of_error(v->text) == REDLOCK_VOTE_COMMAND) {
 		rl_link_fail(l, REDLOCK_VOTE_SERVICE,
-		             "it has no SELECT, as a Sentinel: give the address of its master");
+		             "one without databases such as a Sentinel: give the address of its master");
 		return false;
 	}
 	if (error && (needed || rl_handshake_turns_away(v->text))) {
@@ -168,11 +168,21 @@ bool rl_handshake_take(struct rl_link *l, enum rl_setup setup, const struct rl_r
 	return true;
 }
 
+/* The server is reached, so why it was not before is history: votes and messages must not tell it. */
+static void forget_outage(struct rl_link *l)
+{
+	if (l->failure != REDLOCK_VOTE_DOWN && l->failure != REDLOCK_VOTE_CLOSED)
+		return;
+	l->failure = REDLOCK_VOTE_PENDING;
+	l->failure_text[0] = '\0';
+}
+
 bool rl_handshake_done(struct rl_link *l, uint64_t now_ns)
 {
 	rl_outbox_pop(&l->setup);
 	if (l->setup.count > 0)
 		return false;
 	l->opened_ns = now_ns;
+	forget_outage(l);
 	return true;
 }

@@ -43,6 +43,7 @@ struct rl_answer {
 	struct rl_tag tag;
 	unsigned operation;  /* as in its request */
 	struct rl_vote vote; /* its texts are there until the next call */
+	uint8_t generation;  /* of a guarded yes: of the configuration that the node compared; else 0 */
 };
 
 #endif

@@ -234,14 +234,19 @@ static bool is_quoted(const struct rl_node *n, const struct rl_entry *entry, str
 
 /* Reads an answer of a guarded set: in its forms an answer says more, and quotes the token. */
 static __attribute__((noinline)) void read_guarded(struct rl_node *n, const struct rl_entry *entry,
-                                                   const struct rl_reply *reply, struct rl_vote *vote,
+                                                   const struct rl_reply *reply, struct rl_answer *ret,
                                                    uint64_t now_ns)
 {
+	struct rl_vote *vote = &ret->vote;
 	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0;
 	rl_answer_read(rl_ops_outcomes(&rl_ops[entry->operation], (enum rl_form)entry->form), reply, vote);
 	if (guarded && vote->text_count > 0 && !is_quoted(n, entry, vote->texts[0]))
 		*vote = (struct rl_vote){.code = REDLOCK_VOTE_GARBAGE};
 	rl_admission_hear(n, entry, vote, now_ns);
+	bool relied = guarded && vote->code == REDLOCK_VOTE_YES && rl_ops_relies(&rl_ops[entry->operation]);
+	ret->generation = relied ? rl_admission_generation(n, entry) : 0;
+	if (relied && ret->generation == 0)
+		vote->code = REDLOCK_VOTE_TIMEOUT; /* the key is there */
 }
 
 static void take_answer(struct rl_node *n, const struct rl_entry *entry, const struct rl_reply *reply,
@@ -252,7 +257,7 @@ static void take_answer(struct rl_node *n, const struct rl_entry *entry, const s
 	ret->tag = entry->tag;
 	ret->operation = entry->operation;
 	if (n->guards)
-		read_guarded(n, entry, reply, &ret->vote, now_ns);
+		read_guarded(n, entry, reply, ret, now_ns);
 	else
 		rl_answer_read(op->outcomes, reply, &ret->vote);
 	bool guarded = (RL_FORMS_GUARD >> entry->form & 1) != 0; /* then it was compared */

@@ -186,8 +186,9 @@ static void choose(struct rl_set *set)
 {
 	unsigned best = 0;
 	bool found = false;
-	char before[RL_SET_ID + 1];
+	char before[RL_SET_ID + 1], config_before[RL_SET_ID + 1];
 	memcpy(before, set->id, sizeof before);
+	memcpy(config_before, set->config, sizeof config_before);
 	for (unsigned i = 0; i < 2 * set->count; i++) {
 		const struct rl_set_record *r = &set->records[i / 2];
 		bool old = i % 2 == 1;
@@ -206,6 +207,8 @@ static void choose(struct rl_set *set)
 		set->step = step;
 		set->ttl_ms = r->ttl_ms;
 	}
+	if (strcmp(config_before, set->config) != 0)
+		set->generation = (uint8_t)(set->generation % UINT8_MAX + 1);
 	if (strcmp(before, set->id) != 0) /* a set that was made anew counts its steps anew */
 		set->latest = 0;
 	for (unsigned i = 0; i < set->count; i++)

@@ -99,7 +99,8 @@ struct rl_set {
 	char id[RL_SET_ID + 1];
 	char config[RL_SET_ID + 1];
 	uint64_t step, ttl_ms;
-	uint64_t latest; /* step of the newest that was seen */
+	uint64_t latest;    /* step of the newest that was seen */
+	uint8_t generation; /* of `config`: another number whenever that changes, never 0 once there is one */
 };
 
 struct rl_set_opinion {

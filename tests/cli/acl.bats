@@ -207,6 +207,13 @@ not_started() { # RULE WORD...: what is said
 	says "not started"
 }
 
+@test "a key that such a user has left: who is busy names the missing right" {
+	give "reset on >pw ~* &* +set +get +ping"
+	want 76 rl run "${nodes[@]}" -n left true
+	want 75 rl acquire "${nodes[@]}" -n left
+	says "which one is unknown: only 0 of 3 nodes answered: the user may not run the command: NOPERM " "permit +eval"
+}
+
 @test "that is asked by a token of its own, whatever tokens the lock has" {
 	give "${rule/+eval +evalsha/}"
 	want 76 rl run "${nodes[@]}" -n --compat setnx-safe job -- touch "$sandbox/started"

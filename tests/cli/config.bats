@@ -103,6 +103,21 @@ refused() { # TEXT LINE REASON
 	says "$sandbox/none: No such file or directory"
 }
 
+@test "a comment may follow a value, and what config show prints is a configuration" {
+	printf '# a = b # c\nurl = redis://h:6379 # local\nurl = redis://i\t; and ; this\nprefix = #a#b;c %s\nttl= 1m # = 2m\n' "# $(printf 'x%.0s' {1..300})" >"$file"
+	show
+	exits 0
+	shows url redis://h:6379 "$file:2"
+	shows url redis://i "$file:3"
+	shows prefix '#a#b;c' "$file:4"
+	shows ttl 1m "$file:5"
+	printf '%s\n' "$output" >"$sandbox/pasted"
+	before=$(sed 's/#.*//; s/ *$//' "$sandbox/pasted")
+	show --config "$sandbox/pasted"
+	exits 0
+	[ "$(sed 's/#.*//; s/ *$//' <<<"$output")" = "$before" ]
+}
+
 @test "errors that only the library finds are named with file and line too" {
 	cannot() { # TEXT LINE REASON
 		printf '%b' "$1" >"$file"

@@ -214,6 +214,9 @@ is_stopped() { # PID
 	[ "$took" -lt 2500 ]
 	says "no answer in time" "may keep the key"
 	until_true has_keys 0 "4 5" job
+	want 69 rl release job abc # waits for an answer until the client ends the connection
+	says "nodes 1, 2, 3: no answer in time: no answer for 5 seconds" "hint: check the nodes that hang"
+	[[ $stderr != *"end the connection"* ]]
 	kill_nodes CONT 1 2 3
 }
 
@@ -313,7 +316,7 @@ while True:
 		[[ $stderr != *"keep the key"* && $stderr != *"unknown command"* ]]
 	done
 	want 78 rl acquire -n -r "$REDLOCK_URLS/1" job
-	says "it has no SELECT, as a Sentinel: give the address of its master"
+	says "one without databases such as a Sentinel: give the address of its master"
 	kill $!
 	export REDLOCK_URLS=local
 	exits 78

@@ -257,26 +257,6 @@ exchange() { # each server has the address of the other one
 	exchange 1 2
 }
 
-# Starts jobs of one name, by clients of each of these lists; each job must be the only one.
-contend() { # "N..."... with $kinds of guards, $each times
-	local i list kind
-	for ((i = 0; i < ${each:-5}; i++)); do
-		for list; do for kind in ${kinds:-require}; do
-			# shellcheck disable=SC2016
-			guarded "$list" --guard="$kind" -w 20s shared sh -c 'mkdir "$1" && sleep 0.05 && rmdir "$1" || touch "$1.twice"' \
-				- "$sandbox/critical" 3>&- &
-			contenders+=($!)
-		done; done
-	done
-}
-
-nobody_met() {
-	local pid
-	for pid in "${contenders[@]}"; do await "$pid" 0; done
-	contenders=()
-	[ ! -e "$sandbox/critical.twice" ]
-}
-
 @test "a member more and one less, while locks are held" {
 	made "1 2 3"
 	hold "1 2 3" old
@@ -346,10 +326,6 @@ finish_killed() { # "PAUSED..." QUESTION...
 	kill -s KILL "${jobs[-1]}"
 	until_true is_gone "${jobs[-1]}"
 	for node in $1; do on_node "$node" client unpause; done
-}
-
-is_record() { # N FIELD VALUE
-	[ "$(record "$1" "$2")" = "$3" ]
 }
 
 @test "a finish that is killed, again and again, is finished, and carries the numbers" {

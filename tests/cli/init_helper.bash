@@ -75,3 +75,27 @@ all_admitted() {
 	guarded "1 2 3" -t 1s -n job true 2>>"$sandbox/unknown"
 	[ "$(rl status -r "$(urls 1 2 3)" | grep -c 'admitted, fencing known')" = 3 ]
 }
+
+# Starts jobs of one name, by clients of each of these lists; each job must be the only one.
+contend() { # "N..."... with $kinds of guards, $each times
+	local i list kind
+	for ((i = 0; i < ${each:-5}; i++)); do
+		for list; do for kind in ${kinds:-require}; do
+			# shellcheck disable=SC2016
+			guarded "$list" --guard="$kind" -w 20s shared sh -c 'mkdir "$1" && sleep 0.05 && rmdir "$1" || touch "$1.twice"' \
+				- "$sandbox/critical" 3>&- &
+			contenders+=($!)
+		done; done
+	done
+}
+
+nobody_met() {
+	local pid
+	for pid in "${contenders[@]}"; do await "$pid" 0; done
+	contenders=()
+	[ ! -e "$sandbox/critical.twice" ]
+}
+
+is_record() { # N FIELD VALUE
+	[ "$(record "$1" "$2")" = "$3" ]
+}

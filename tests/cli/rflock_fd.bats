@@ -232,7 +232,7 @@ nothing_left_here() {
 		[ -z "$part" ] || kill -s STOP "${!part}"
 		on_nodes "1 2 3" flushall
 		nothing_left_here
-		[[ $(cat err) == *"is lost"* ]]
+		[[ $(cat err) == *"is lost; the caller of rflock is killed"* ]]
 	done
 }
 

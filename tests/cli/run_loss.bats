@@ -118,14 +118,24 @@ ends_cut_off() { # CODE
 	says "the lock '$job' is lost; the command is killed"
 }
 
-@test "the keys are gone on a minority: nothing is said, no key is made again" {
+@test "the keys are gone on a minority: told once if one more failure ends the lock, no key is made again" {
 	start_run -t 6s --renew 300ms "$job" -c "while [ ! -e $place/end ]; do sleep 0.1; done"
 	until_true has_keys 5 "$all" "$job"
-	on_nodes "1 2" flushall
+	on_node 1 flushall
 	sleep 0.8 # two renewals
+	[ ! -s err ]
+	on_node 2 flushall
+	hears "degraded: "
+	sleep 0.8
 	has_keys 0 "1 2" "$job"
 	has_keys 3 "3 4 5" "$job"
 	touch "$place/end"
+	ends 0
+	[ "$(wc -l <<<"$stderr")" = 1 ]
+	says "2 of 5 nodes without the lock, 3 votes are needed: one more failure ends it; nodes 1, 2: its key is missing or is somebody else's"
+	start_run -q --renew 300ms "$job" -c "sleep 1"
+	until_true has_keys 5 "$all" "$job"
+	on_nodes "1 2" flushall
 	ends 0
 	[ -z "$stderr" ]
 }

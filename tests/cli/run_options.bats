@@ -68,6 +68,13 @@ now_and() { # COMMAND..., and how long it took: $took, milliseconds
 		--renew 28s
 	refused "renew 1s + node timeout 1500ms + kill-after 500ms + drift 32ms = 3032ms, which must be less than the ttl 3s" \
 		-t 3s --node-timeout 1500ms
+	printf 'url = local\nttl = 3s\nrenew = 2800ms\n' >times.conf
+	for wanted in "run -n $job touch ran" "rflock -n L touch ran" "rflock -n 9"; do
+		# shellcheck disable=SC2086 # words
+		REDLOCK_CONFIG=$PWD/times.conf gives 64 "${REDLOCK_BIN%redlock}"${wanted/#run/redlock run} 9>L
+		says "these times cannot work: renew 2800ms + node timeout 200ms + kill-after 500ms + drift 32ms"
+		[ ! -e ran ]
+	done
 	refused "renew 1s + node timeout 200ms + kill-after 500ms + drift 1502ms = 3202ms, which must be less than the ttl 3s" \
 		-t 3s --drift-ppm 500000
 	# One millisecond less than what is refused works.

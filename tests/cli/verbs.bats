@@ -127,7 +127,7 @@ setup_file() { start_cluster 5; }
 @test "the holder is named instead, in one line and in JSON" {
 	token=$(rl acquire --owner web-1:42 verbs-15)
 	until_true has_keys 5 "$all" verbs-15
-	held="held by web-1:42 on [345] of 5 nodes," # the slowest are not waited for
+	held="held by web-1:42 on (at least [34]|5) of 5 nodes," # the slowest are not waited for
 	named() { # CODE TEXT COMMAND...: all that stderr says
 		want "$1" "${@:3}"
 		[[ $stderr =~ ^redlock:\ $2\ its\ key\ expires\ in\ [0-9]+\.[0-9]\ s$ ]]
@@ -167,7 +167,7 @@ setup_file() { start_cluster 5; }
 	says "busy: split: 2 different holders, none on a quorum"
 	on_nodes "1 2" set verbs-16 bob
 	run --separate-stderr rl acquire -n verbs-16
-	[[ $stderr == *"busy: held by 'bob' of another client on "[34]" of 5 nodes, its key has no expiry"* ]]
+	[[ $stderr == *"busy: held by 'bob' of another client on "*[34]" of 5 nodes, its key has no expiry"* ]]
 	run --separate-stderr rl acquire -n --token bob verbs-16
 	says "busy: held by this token already"
 	on_nodes "1 2 3 4" del verbs-16

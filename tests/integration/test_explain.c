@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sentences of redlock_last_error(), with real servers that are held, killed or paused. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "fixture.h"
@@ -61,6 +62,24 @@ TEST(busy_names_the_holder)
 	}
 }
 
+/* The holder is another client; its label comes with the refusals of the wait. */
+TEST(busy_after_a_wait)
+{
+	own_client *client = fixture_open(servers.urls, NODES, FIXTURE_NODE_TIMEOUT_MS);
+	struct redlock_options o = fixture_client(servers.urls, NODES);
+	o.owner = "web-2:7";
+	own_client *other = fixture_open_with(&o);
+	own_lock *held = fixture_held(other, "waited-for", WAIT_LONG_TTL_MS, 0);
+	own_lock *lock = fixture_lock(client, "waited-for", WAIT_LONG_TTL_MS, 300);
+	char text[256];
+	expect_result(lock, REDLOCK_E_BUSY, redlock_acquire(lock));
+	assert_in_range(redlock_last_error(lock, text, sizeof text), 1, sizeof text - 1);
+	assert_memory_equal(text, "busy: held by web-2:7, as node ", 31);
+	expect_ok(held, redlock_release(held));
+	expect_ok(lock, redlock_acquire(lock));
+	expect_sentence(lock, "success");
+}
+
 /* The servers are paused for so long that their connections may end before the node timeout does. */
 TEST(no_quorum_groups_the_causes)
 {
@@ -80,6 +99,14 @@ TEST(no_quorum_groups_the_causes)
 	assert_string_equal(text, want);
 	redlock_last_error(lock, text, sizeof text);
 	assert_non_null(strstr(text, "; nodes 2, 3: "));
+	servers_heal(&servers);
+	assert_driven(client, fixture_status(client, 0).connected);
+	expect_ok(lock, redlock_acquire(lock)); /* the outage is over: the next one has its own cause */
+	expect_ok(lock, redlock_release(lock));
+	on_servers(0, NODES, server_pause(it));
+	expect_result(lock, REDLOCK_E_NOQUORUM, redlock_acquire(lock));
+	redlock_last_error(lock, text, sizeof text);
+	assert_null(strstr(text, strerror(ECONNREFUSED)));
 	servers_heal(&servers);
 }
 

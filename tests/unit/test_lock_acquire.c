@@ -267,4 +267,32 @@ SCENARIO(state_errors, drive_idle(drive_waiting_rules(3, 1000)),
          "[    0.000] paused: query -> paused NN. until 0.000 | error STATE\n"
          "[    0.000] paused: release -> paused NN. until 0.000 | error STATE\n")
 
+static void reply_under(struct drive *d, unsigned node, uint8_t generation)
+{
+	drive_step(d, (struct rl_event){.kind = RL_EV_REPLY,
+	                                .seq = d->lock.round.seq,
+	                                .node = node,
+	                                .vote.code = REDLOCK_VOTE_YES,
+	                                .generation = generation});
+}
+
+/* Members change meanwhile: quorums of two lists need not have a node in common. The key is owed. */
+TEST(votes_under_two_configurations_of_a_node_set_do_not_add_up)
+{
+	struct drive d = drive_begin(drive_rules(3), "acquire; forget");
+	reply_under(&d, 0, 1);
+	reply_under(&d, 2, 2);
+	assert_int_equal(d.lock.phase, RL_ACQUIRING);
+	assert_int_equal(d.votes[2].code, REDLOCK_VOTE_TIMEOUT);
+	assert_true((d.lock.owed >> 2 & 1) != 0);
+	reply_under(&d, 1, 1);
+	assert_int_equal(d.lock.phase, RL_HELD);
+	drive_play(&d, "at 1000; extend 30000; forget");
+	reply_under(&d, 0, 2); /* each round by itself */
+	reply_under(&d, 1, 3);
+	assert_true(d.lock.round.open);
+	reply_under(&d, 2, 2);
+	assert_false(d.lock.round.open);
+}
+
 TESTS()

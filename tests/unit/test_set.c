@@ -269,6 +269,24 @@ TEST(the_configuration_of_most_nodes)
 	rl_set_free(set);
 }
 
+/* A member that was replaced tells its record first: the list has another id where the others are. */
+TEST(a_former_list_without_the_member_that_was_replaced)
+{
+	set = make(true);
+	say(2, RL_SET_ADMITTED, OURS, "s", "c", "-", 1);
+	expect(2, REDLOCK_VOTE_YES, ":c");
+	uint8_t generation = set->generation;
+	say(0, RL_SET_ADMITTED, BEFORE, "s", "d", "k", 3);
+	expect(0, REDLOCK_VOTE_YES, ":k");
+	expect(2, REDLOCK_VOTE_FOREIGN, "another configuration");
+	assert_true(generation != 0 && set->generation != 0 && set->generation != generation);
+	assert_true(set->step < set->latest); /* it admits nobody */
+	generation = set->generation;
+	say(1, RL_SET_ADMITTED, BEFORE, "s", "d", "k", 3);
+	assert_int_equal(set->generation, generation);
+	rl_set_free(set);
+}
+
 TEST(objections_to_a_node)
 {
 	static const struct {

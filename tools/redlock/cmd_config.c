@@ -68,6 +68,8 @@ static void show_value(const struct option_spec *spec, const char *value, const 
 			json_null(json, "value");
 		json_text(json, "from", where);
 		json_close(json, '}');
+	} else if (*value && strcmp(spec->name, "config") == 0) { /* no key of a file */
+		put_line("# %-16s   %-32s  # %s", spec->name, value, where);
 	} else if (*value) {
 		put_line("%-18s = %-32s  # %s", spec->name, value, where);
 	} else {

@@ -9,7 +9,9 @@
 #include "init/init.h"
 #include "message.h"
 #include "nodes.h"
+#include "secret.h"
 #include "signals.h"
+#include "values.h"
 
 #define FIELD(name) offsetof(struct settings, name)
 
@@ -20,8 +22,10 @@ static const struct option_spec specs[] = {
      "nothing was ever locked on these nodes: do not wait for what they may have forgotten"},
     {0, "add", "URL", OPTION_URL, FIELD(add), 0, 0, "add this node to the set"},
     {0, "remove", "URL", OPTION_URL, FIELD(remove), 0, 0, "remove this node from the set"},
+    {0, "replace", "OLD NEW", OPTION_URL, FIELD(replace), 0, 0,
+     "replace the node OLD of the set by the node NEW; after that give all clients the new list"},
     {0, "dead", NULL, OPTION_FLAG, FIELD(dead), 0, 0,
-     "the removed node is gone for good, and need not be told"},
+     "the removed or replaced node is gone for good, and need not be told"},
     {0, "finish", NULL, OPTION_FLAG, FIELD(finish), 0, 0,
      "end the change: all clients have the new list, the former one is refused"},
     {0, "new-epoch", NULL, OPTION_FLAG, FIELD(new_epoch), 0, 0,
@@ -105,14 +109,34 @@ static int go(struct init *in)
 
 static const char *check_options(const struct settings *s)
 {
-	int verbs = (s->add != NULL) + (s->remove != NULL) + s->new_epoch + s->plain;
+	int verbs = (s->add != NULL) + (s->remove != NULL) + (s->replace != NULL) + s->new_epoch + s->plain;
 	if (verbs > 1)
-		return "one of --add, --remove, --new-epoch and --plain at a time";
+		return "one of --add, --remove, --replace, --new-epoch and --plain at a time";
 	if (s->finish && (s->new_epoch || s->plain))
 		return "--finish ends a change of members";
-	return s->dead && s->remove == NULL && !s->finish
-	           ? "--dead is about the member that --remove names: give both"
+	return s->dead && s->remove == NULL && s->replace == NULL && !s->finish
+	           ? "--dead is about the member that --remove or --replace names: give both"
 	           : NULL;
+}
+
+/* NEW, the argument after --replace OLD: a change that both --remove and --add describe. */
+static int take_new(struct settings *settings, struct text_list *new, int argc, char **argv)
+{
+	if (settings->replace == NULL && argc == 0)
+		return EXIT_OK;
+	if (settings->replace == NULL || argc == 0) {
+		complain(argc == 0 ? "init: --replace takes two nodes: --replace OLD NEW"
+		                   : "init: too many arguments");
+		return EXIT_USAGE;
+	}
+	if (!text_list_add(new, argv[0])) {
+		complain("out of memory");
+		return EXIT_INTERNAL;
+	}
+	settings->password_in_argv |= secret_blank_urls(argv[0]);
+	settings->remove = settings->replace;
+	settings->add = new->items[0];
+	return EXIT_OK;
 }
 
 /* For the next commands of this user. */
@@ -127,14 +151,8 @@ static void remember(const struct init *in)
 	guard_memory_drop(in->target);
 }
 
-static int run(const struct settings *settings, int argc, char **argv)
+static int run_init(const struct settings *settings)
 {
-	(void)argc, (void)argv;
-	const char *wrong = check_options(settings);
-	if (wrong != NULL) {
-		complain("init: %s", wrong);
-		return EXIT_USAGE;
-	}
 	struct init *in = calloc(1, sizeof *in);
 	if (in == NULL) {
 		complain("out of memory");
@@ -157,6 +175,22 @@ static int run(const struct settings *settings, int argc, char **argv)
 	return code;
 }
 
+static int run(const struct settings *settings, int argc, char **argv)
+{
+	const char *wrong = check_options(settings);
+	if (wrong != NULL) {
+		complain("init: %s", wrong);
+		return EXIT_USAGE;
+	}
+	struct settings own = *settings;
+	struct text_list new = {NULL, 0};
+	int code = take_new(&own, &new, argc, argv);
+	if (code == EXIT_OK)
+		code = run_init(&own);
+	text_list_free(&new);
+	return code;
+}
+
 const struct command cmd_init = {
     .name = "init",
     .arguments = "",
@@ -166,12 +200,13 @@ const struct command cmd_init = {
         "wiped or restored until its locks have expired, and clients with another list of nodes; they need "
         "no setting.\n"
         "A run that did not reach all nodes is repeated; what is there stays. Members change one at a time: "
-        "--add or --remove, then the new list for all clients, then --finish. Locks of clients with "
+        "--add, --remove or --replace, then the new list for all clients, then --finish. Locks of clients "
+        "with "
         "--guard=off are not protected.\n"
         "Exit code 0: all nodes have it. 69: some did not answer, or too few know their fencing numbers. 78: "
         "there are records of another set.\n",
     .groups = groups,
     .min_args = 0,
-    .max_args = 0,
+    .max_args = 1,
     .run = run,
 };

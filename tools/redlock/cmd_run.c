@@ -84,23 +84,12 @@ static bool read_report_fd(const struct settings *settings, int *ret)
 	return false;
 }
 
-static bool times_work(const struct settings *settings)
+static bool holds_fit(const struct settings *settings)
 {
-	struct redlock_terms terms;
-	session_terms(settings, &terms);
-	struct run_times times;
-	run_times_init(&times, settings, &terms);
-	char why[256];
-	if (!run_times_work(&times, why, sizeof why)) {
-		complain("%s: these times cannot work: %s; give a longer --ttl, or a shorter --renew or --kill-after",
-		         title, why);
-		return false;
-	}
-	if (settings->max_hold_ms != 0 && settings->min_hold_ms > settings->max_hold_ms) {
+	bool fit = settings->max_hold_ms == 0 || settings->min_hold_ms <= settings->max_hold_ms;
+	if (!fit)
 		complain("%s: --min-hold is longer than --max-hold", title);
-		return false;
-	}
-	return true;
+	return fit;
 }
 
 static int run(const struct settings *settings, int argc, char **argv)
@@ -116,7 +105,7 @@ static int run(const struct settings *settings, int argc, char **argv)
 	                          .not_found_code = EXIT_NOT_FOUND,
 	                          .cannot_execute_code = EXIT_CANNOT_EXECUTE};
 	order.argv = read_command(argc, argv, shell);
-	if (order.argv == NULL || !read_report_fd(settings, &order.report_fd) || !times_work(settings))
+	if (order.argv == NULL || !read_report_fd(settings, &order.report_fd) || !holds_fit(settings))
 		return EXIT_USAGE;
 	int code;
 	if (settings->reentrant && !reenter(settings, &order, &code))

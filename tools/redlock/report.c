@@ -16,6 +16,9 @@ bool report_is_definite(const struct node_report *node)
 	return kind == REDLOCK_KIND_YES || kind == REDLOCK_KIND_NO;
 }
 
+/* The library ends the connection to a node that hangs, with this error. */
+static const char hung[] = "no answer for 5 seconds";
+
 static void collect_node(struct node_report *node, unsigned index, struct session *session,
                          redlock_lock *lock)
 {
@@ -24,6 +27,8 @@ static void collect_node(struct node_report *node, unsigned index, struct sessio
 		node->status.address[0] = '?';
 	if (redlock_lock_vote(lock, index, &node->vote) < 0)
 		node->vote.code = REDLOCK_VOTE_PENDING;
+	if (node->vote.code == REDLOCK_VOTE_CLOSED && strcmp(node->status.last_error, hung) == 0)
+		node->vote.code = REDLOCK_VOTE_TIMEOUT;
 	if (report_is_definite(node))
 		return;
 	char shown[sizeof node->status.last_error + 1];
@@ -73,7 +78,7 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 	report->nodes = redlock_node_count(session->client);
 	report->quorum = redlock_quorum(session->client);
 	report->token = NULL;
-	report->instead[0] = '\0';
+	report->instead[0] = report->unread[0] = '\0';
 	report->has_standing = false;
 	for (unsigned i = 0; i < report->nodes; i++)
 		collect_node(&report->node[i], i, session, lock);
@@ -83,6 +88,21 @@ void report_collect(struct report *report, const char *verb, const char *name, i
 		if (report->node[i].vote.code == REDLOCK_VOTE_SERVICE)
 			session->keyless |= 1U << i;
 	report_conclude(report, result);
+}
+
+/* Why a node did not answer the question whose key it has; a right that the user lacks goes first. */
+static void note_unread(struct report *report, struct session *session, redlock_lock *lock)
+{
+	struct node_report node;
+	for (unsigned i = 0; i < report->nodes; i++) {
+		if (report->standing.finding[i].known)
+			continue;
+		collect_node(&node, i, session, lock);
+		if (node.vote.code == REDLOCK_VOTE_NOPERM || report->unread[0] == '\0')
+			snprintf(report->unread, sizeof report->unread, "%s", node.detail);
+		if (node.vote.code == REDLOCK_VOTE_NOPERM)
+			return;
+	}
 }
 
 void report_find_holder(struct report *report, struct session *session, redlock_lock *lock)
@@ -97,6 +117,7 @@ void report_find_holder(struct report *report, struct session *session, redlock_
 			lock = question;
 	}
 	standing_ask(&report->standing, session, lock);
+	note_unread(report, session, lock);
 	redlock_lock_free(question);
 	report->has_standing = true;
 }
@@ -132,6 +153,8 @@ static const char *vote_words(const struct report *report, unsigned index)
 	const struct redlock_finding *finding = &report->standing.finding[index];
 	if (node->detail[0] || node->vote.code != REDLOCK_VOTE_NO)
 		return node->detail[0] ? node->detail : redlock_vote_text(node->vote.code);
+	if (report->has_standing && report->result == REDLOCK_E_BUSY && !finding->known)
+		return "no: another client goes first; its key was not read, as the first answers decided";
 	if (!report->has_standing || !finding->known)
 		return redlock_vote_text(node->vote.code);
 	return holder_kind_of(finding) == HOLDER_NONE ? "no: it has no such key"
@@ -228,13 +251,30 @@ static void say_no_quorum(const struct report *report, const struct settings *se
 	    report->answered, report->nodes, report->quorum, causes);
 }
 
-bool report_degraded(const struct report *report, const struct settings *settings)
+/* A node that says no to a renewal has lost the key, and gets it from no renewal. */
+static unsigned explain_refusals(struct report *report)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < report->nodes; i++) {
+		struct node_report *node = &report->node[i];
+		if (node->vote.code != REDLOCK_VOTE_NO)
+			continue;
+		snprintf(node->detail, sizeof node->detail, "its key is missing or is somebody else's");
+		count++;
+	}
+	return count;
+}
+
+bool report_degraded(struct report *report, const struct settings *settings)
 {
 	char causes[CAUSES_MAX];
+	bool refused = explain_refusals(report) > 0;
 	unsigned count = list_causes(report, false, causes);
+	const char *lack = refused ? "without the lock" : count == 1 ? "has no vote" : "have no vote";
 	if (count > 0)
-		say_now(settings, "degraded: %u of %u nodes %s no vote, %u votes are needed%s", count, report->nodes,
-		        count == 1 ? "has" : "have", report->quorum, causes);
+		say_now(settings, "degraded: %u of %u nodes %s, %u votes are needed%s%s", count, report->nodes, lack,
+		        report->quorum, report->nodes - count == report->quorum ? ": one more failure ends it" : "",
+		        causes);
 	return count > 0;
 }
 
@@ -265,8 +305,9 @@ static void say_holder(const struct report *report, const struct settings *setti
 		say(settings, "%s '%s': was busy, and is free now", report->verb, name);
 	else if (busy && standing->state == STANDING_UNKNOWN)
 		say(settings,
-		    "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes answered",
-		    report->verb, name, standing->known, standing->nodes);
+		    "%s '%s': busy: another client holds it; which one is unknown: only %u of %u nodes answered%s%s",
+		    report->verb, name, standing->known, standing->nodes, report->unread[0] ? ": " : "",
+		    report->unread);
 	else if (busy && own + sharing >= standing->quorum)
 		say(settings, "%s '%s': busy: held by this token already", report->verb, name);
 	else if (busy)

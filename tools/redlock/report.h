@@ -28,6 +28,7 @@ struct report {
 	unsigned answered; /* nodes with a definite vote */
 	const char *token; /* the caller's, NULL: none; for who fills it in */
 	char instead[96];  /* of what that is the token, which was asked for as something else; "": unknown */
+	char unread[256];  /* why a node did not tell whose key it has; "" */
 	bool has_standing; /* who has it instead is known */
 	struct standing standing;
 	struct node_report node[REDLOCK_MAX_NODES];
@@ -56,8 +57,9 @@ void report_votes(const struct report *report);
 /* Says on stderr, unless -q, what failed, at which node and why, and the next step. */
 void report_failure(const struct report *report, const struct settings *settings);
 
-/* Says in one line, unless -q, which nodes have no vote, and why. False: there are none. */
-bool report_degraded(const struct report *report, const struct settings *settings);
+/* Says in one line, unless -q, which nodes have no vote for a lock that is held, or do not have its key, and
+ * why; and if no further node may fail. False: there are none. */
+bool report_degraded(struct report *report, const struct settings *settings);
 
 /* Names nodes that have told the same identity, unless -q. */
 void report_duplicates(const struct report *report, const struct settings *settings);

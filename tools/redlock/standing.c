@@ -180,8 +180,9 @@ static void verdict(const struct standing *standing, const char *holder, char *b
 		snprintf(buffer, size, "free");
 		break;
 	case STANDING_HELD:
-		snprintf(buffer, size, "%s by %s on %u of %u nodes", standing_is_shared(standing) ? "shared" : "held",
-		         holder, standing->most, standing->nodes);
+		snprintf(buffer, size, "%s by %s on %s%u of %u nodes",
+		         standing_is_shared(standing) ? "shared" : "held", holder,
+		         standing->known < standing->nodes ? "at least " : "", standing->most, standing->nodes);
 		break;
 	case STANDING_SPLIT:
 		snprintf(buffer, size,

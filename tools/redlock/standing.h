@@ -57,9 +57,9 @@ void standing_doubt(struct standing *standing, uint64_t nodes, uint64_t left_ms)
 /* "free", "held by TOKEN (owner web-1:42) on 5 of 5 nodes", "split: ...". Returns `buffer`. */
 const char *standing_text(const struct standing *standing, char *buffer, size_t size);
 
-/* As standing_text(), for a user that wanted the lock, with the time that is left: "held by web-1:42 on 5 of
- * 5 nodes, for 4.7 s at least, its key expires in 21.3 s". The token is of no use to that user, and left out
- * where there is an owner. */
+/* As standing_text(), for a user that wanted the lock, with the time that is left: "held by web-1:42 on at
+ * least 3 of 5 nodes, for 4.7 s at least, its key expires in 21.3 s". The token is of no use to that user,
+ * and left out where there is an owner. */
 const char *standing_words(const struct standing *standing, char *buffer, size_t size);
 
 /* How many nodes have this value. */

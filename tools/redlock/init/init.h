@@ -43,9 +43,10 @@ struct init {
 	struct session session;
 	redlock_asker *asker;
 	unsigned nodes;
-	int other;     /* the node that comes or goes, the last one; -1: none, or it is dead and not listed */
-	bool is_added; /* `other` comes */
-	char member[REDLOCK_MAX_NODES + 1][INIT_MEMBER], gone[INIT_MEMBER];
+	int leaves, joins; /* the members that a change is about; -1: none. Both: one replaces the other, */
+	bool is_added;     /* in two moves. In this move: `joins` comes */
+	int other;         /* the member that this move is about */
+	char member[REDLOCK_MAX_NODES + 1][INIT_MEMBER];
 	bool listed[REDLOCK_MAX_NODES + 1], wanted[REDLOCK_MAX_NODES + 1]; /* before the change, and after it */
 	char *list, *target;                                               /* these as records have them */
 	char target_quorum[4], list_quorum[4], ttl[24];
@@ -83,6 +84,9 @@ enum { INIT_MORE = -1 };
 /* Returns an exit code; unless it is EXIT_OK, what is wrong was said. */
 int init_open(struct init *in, const struct settings *settings);
 void init_close(struct init *in);
+/* The members before and after this move: one comes, or one leaves. False: out of memory. */
+bool init_turn_to(struct init *in, bool is_added);
+bool init_replaces(const struct init *in);
 /* As people see it. */
 const char *init_address(const struct init *in, unsigned node);
 
@@ -127,6 +131,9 @@ bool init_lacks(const struct guard_record *record, uint64_t number);
 unsigned init_counting(const struct init *in, const bool *of, const struct init_config *config,
                        uint64_t *ret_largest);
 bool init_has(const struct init *in, unsigned node, const struct init_config *config);
+/* What a node with this record goes on accepting beside the next configuration: its own, or the list of a
+ * member that is being replaced. */
+void init_keep_former(struct init_config *next, const struct guard_record *record);
 
 /* ---- change.c ---- */
 

@@ -27,12 +27,13 @@ static char *join(const struct init *in, const bool *of)
 	return guard_record_join(members, count);
 }
 
-static void put_quorum(const struct init *in, const bool *of, char ret[4])
+/* The members that stay while one is replaced are no list of any client: a majority of them suffices. */
+static void put_quorum(const struct init *in, const bool *of, bool is_between, char ret[4])
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < in->nodes; i++)
 		count += of[i];
-	unsigned asked = (unsigned)in->settings->quorum;
+	unsigned asked = is_between ? 0 : (unsigned)in->settings->quorum;
 	snprintf(ret, 4, "%u", (asked > count / 2 + 1 ? asked : count / 2 + 1) % 100);
 }
 
@@ -67,29 +68,75 @@ static int check_count(size_t count)
 	return EXIT_USAGE;
 }
 
-/* The node that comes or goes, which may be in the list of nodes by now or not. */
-static int place_other(struct init *in)
+bool init_replaces(const struct init *in)
 {
-	const char *url = in->settings->add != NULL ? in->settings->add : in->settings->remove;
-	in->is_added = in->settings->add != NULL;
+	return in->leaves >= 0 && in->joins >= 0;
+}
+
+/* The node that comes or goes, which may be in the list of nodes by now or not. */
+static int place(struct init *in, const char *url, const char *option, int *ret)
+{
+	char member[INIT_MEMBER];
 	if (url == NULL)
 		return EXIT_OK;
-	if (!guard_record_member(url, in->gone, sizeof in->gone)) {
-		complain("init: --%s: not the URL of a node", in->is_added ? "add" : "remove");
+	if (!guard_record_member(url, member, sizeof member)) {
+		complain("init: --%s: not the URL of a node", in->settings->replace != NULL ? "replace" : option);
 		return EXIT_CONFIG;
 	}
-	in->other = find_member(in, in->gone);
-	if (in->other < 0) {
-		in->other = (int)in->nodes;
-		int code = check_count(in->nodes + 1U);
-		if (code == EXIT_OK)
-			code = append(in, url);
-		if (code != EXIT_OK)
-			return code;
+	*ret = find_member(in, member);
+	if (*ret >= 0)
+		return EXIT_OK;
+	*ret = (int)in->nodes;
+	int code = check_count(in->nodes + 1U);
+	return code == EXIT_OK ? append(in, url) : code;
+}
+
+/* The list of nodes is the former one or the new one. */
+static int check_replacement(const struct init *in, int listed)
+{
+	bool has_old = in->leaves < listed, has_new = in->joins < listed;
+	if (!init_replaces(in) || has_old != has_new)
+		return EXIT_OK;
+	const char *old = in->member[in->leaves], *new = in->member[in->joins];
+	if (in->leaves == in->joins)
+		complain("init: --replace: %s is both: a server that was replaced behind its address needs no "
+		         "command, it votes after a quarantine",
+		         old);
+	else if (has_old)
+		complain("init: --replace: the list of nodes has both %s and %s: to leave out the first, --remove it",
+		         old, new);
+	else
+		complain("init: --replace: the list of nodes has neither %s nor %s: give the members with -r", old,
+		         new);
+	return EXIT_CONFIG;
+}
+
+static int place_others(struct init *in)
+{
+	int listed = (int)in->nodes;
+	int code = place(in, in->settings->remove, "remove", &in->leaves);
+	if (code == EXIT_OK)
+		code = place(in, in->settings->add, "add", &in->joins);
+	return code == EXIT_OK ? check_replacement(in, listed) : code;
+}
+
+bool init_turn_to(struct init *in, bool is_added)
+{
+	in->is_added = is_added;
+	in->other = is_added ? in->joins : in->leaves;
+	for (int i = 0; i < (int)in->nodes; i++) {
+		in->listed[i] = i != in->joins && !(i == in->leaves && is_added);
+		in->wanted[i] = i != in->leaves && !(i == in->joins && !is_added);
 	}
-	in->listed[in->other] = !in->is_added;
-	in->wanted[in->other] = in->is_added;
-	return EXIT_OK;
+	put_quorum(in, in->wanted, init_replaces(in) && !is_added, in->target_quorum);
+	put_quorum(in, in->listed, init_replaces(in) && is_added, in->list_quorum);
+	free(in->list);
+	free(in->target);
+	in->list = join(in, in->listed);
+	in->target = join(in, in->wanted);
+	if (in->list == NULL || in->target == NULL)
+		complain("out of memory");
+	return in->list != NULL && in->target != NULL;
 }
 
 static int place_nodes(struct init *in)
@@ -100,10 +147,8 @@ static int place_nodes(struct init *in)
 		code = check_count(urls.count);
 	for (size_t i = 0; i < urls.count && code == EXIT_OK; i++)
 		code = append(in, urls.items[i]);
-	for (unsigned i = 0; i < in->nodes; i++)
-		in->listed[i] = in->wanted[i] = true;
 	text_list_free(&urls);
-	return code == EXIT_OK ? place_other(in) : code;
+	return code == EXIT_OK ? place_others(in) : code;
 }
 
 /* The settings with these URLs, and only these. */
@@ -119,21 +164,19 @@ static void own_settings(struct init *in)
 int init_open(struct init *in, const struct settings *settings)
 {
 	in->settings = settings;
-	in->other = -1;
+	in->leaves = in->joins = -1;
 	own_settings(in);
 	guard_record_free(in->record, REDLOCK_MAX_NODES + 1);
 	int code = place_nodes(in);
 	if (code != EXIT_OK)
 		return code;
-	put_quorum(in, in->wanted, in->target_quorum);
-	put_quorum(in, in->listed, in->list_quorum);
 	snprintf(in->ttl, sizeof in->ttl, "%llu",
 	         (unsigned long long)(settings->max_ttl_ms > 0 ? settings->max_ttl_ms : 60000));
-	in->list = join(in, in->listed);
-	in->target = join(in, in->wanted);
-	if (in->list == NULL || in->target == NULL || in->target[0] == '\0') {
-		complain("%s", in->list == NULL || in->target == NULL ? "out of memory" : "no node would be left");
-		return in->list == NULL || in->target == NULL ? EXIT_INTERNAL : EXIT_CONFIG;
+	if (!init_turn_to(in, in->joins >= 0 && !init_replaces(in)))
+		return EXIT_INTERNAL;
+	if (in->target[0] == '\0') {
+		complain("no node would be left%s", init_replaces(in) ? ": first --add the new one" : "");
+		return EXIT_CONFIG;
 	}
 	code = session_open(&in->session, &in->own);
 	int error = code == EXIT_OK ? redlock_asker_open(in->session.client, &in->asker) : 0;

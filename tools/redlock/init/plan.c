@@ -28,11 +28,12 @@ static int check_servers(const struct init *in)
 				return init_refuse(in, i, "is the same server as node %u: list every server once", k + 1);
 		if (r->state == GUARD_NEWER_)
 			return init_refuse(in, i, "its record was written by a newer version: use that here");
-		if (strict && in->wanted[i] && r->state != GUARD_SILENT_ && strcmp(r->run_id, "-") == 0)
+		bool used = in->wanted[i] || (int)i == in->joins;
+		if (strict && used && r->state != GUARD_SILENT_ && strcmp(r->run_id, "-") == 0)
 			return init_refuse(in, i,
 			                   "it does not report its run_id, without which a restart is not seen: permit "
 			                   "+info, or accept that only wipes are seen, with --guard=auto");
-		if (strict && in->wanted[i] && r->replicas)
+		if (strict && used && r->replicas)
 			return init_refuse(in, i,
 			                   "it has or had replicas, or is one: detach them and restart it, or accept "
 			                   "them with --guard=auto");
@@ -208,9 +209,7 @@ static void follow(struct init *in, unsigned node, const struct init_config *con
 		             "record written; it was left behind by a change, and votes after a quarantine");
 		return;
 	}
-	next.prev_config = r->field[GUARD_CONFIG];
-	next.prev_members = r->field[GUARD_MEMBERS];
-	next.prev_quorum = r->field[GUARD_QUORUM];
+	init_keep_former(&next, r);
 	init_compose(in, node, INIT_ADMIT, &next, "record written, both configurations are accepted");
 }
 
@@ -255,14 +254,17 @@ static void mend(struct init *in, unsigned node, const struct init_config *confi
 	}
 }
 
-/* False: nothing is to be written. A node that leaves has the record as well, until it is told. */
+/* False: nothing is to be written. A node that leaves has the record as well, until it is told. One that was
+ * replaced may come back later. */
 static bool mend_all(struct init *in, const struct init_config *config)
 {
 	for (unsigned i = 0; i < in->nodes; i++) {
-		bool leaves = (int)i == in->other && !in->is_added && !config->finished;
+		bool leaves = (int)i == in->leaves && !in->is_added && !config->finished;
 		bool told = in->record[i].state == GUARD_REMOVED_ || in->settings->dead;
 		if (in->record[i].state != GUARD_SILENT_ && (in->wanted[i] || (leaves && !told)))
 			mend(in, i, config);
+		else if ((int)i == in->leaves && in->is_added && guard_record_is_of_a_set(&in->record[i]))
+			init_compose(in, i, INIT_TELL, config, "told that it is no member any more");
 	}
 	return init_has_changes(in);
 }
@@ -281,19 +283,26 @@ static int check_numbers(const struct init *in, const struct init_config *config
 	return EXIT_NOQUORUM;
 }
 
+static int check_quorum(const struct init_config *config, const char *quorum)
+{
+	if (strcmp(config->quorum, quorum) == 0)
+		return EXIT_OK;
+	complain("the quorum of this set is %s, not %s: give --quorum %s, or take the set back with `redlock "
+	         "init --plain` and make it anew",
+	         config->quorum, quorum, config->quorum);
+	return EXIT_CONFIG;
+}
+
 static int go_on(struct init *in, const struct init_config *config)
 {
-	if (strcmp(config->quorum, in->target_quorum) != 0) {
-		complain("the quorum of this set is %s, not %s: give --quorum %s, or take the set back with `redlock "
-		         "init --plain` and make it anew",
-		         config->quorum, in->target_quorum, config->quorum);
-		return EXIT_CONFIG;
-	}
+	int code = check_quorum(config, in->target_quorum);
+	if (code != EXIT_OK)
+		return code;
 	if (mend_all(in, config))
 		return INIT_MORE;
 	if (init_complain_silent(in, in->wanted, ": run this again when it is back") > 0)
 		return EXIT_NOQUORUM;
-	if (!config->finished && in->settings->finish)
+	if (!config->finished && (in->settings->finish || (init_replaces(in) && !in->is_added)))
 		return init_finish_change(in, config);
 	in->note = config->finished
 	               ? "clients of these nodes keep the guard without a setting; an extra: guard = require "
@@ -357,11 +366,37 @@ static int plan_epoch(struct init *in, const struct init_config *config)
 
 static int refuse_members(const struct init *in, unsigned node, const struct init_config *now)
 {
+	if (now->leaving[0] != '\0')
+		return init_refuse(
+		    in, node,
+		    "its record is of node set %s, which %s is leaving, with other members: %s; repeat "
+		    "the command that began this, `redlock init --replace` or `--remove`",
+		    now->set, now->leaving, now->members);
 	return init_refuse(
 	    in, node,
 	    "its record is of node set %s with other members: %s; give these, and change them with "
-	    "`redlock init --add URL` or `--remove URL`",
+	    "`redlock init --add URL`, `--remove URL` or `--replace OLD NEW`",
 	    now->set, now->members);
+}
+
+/* One leaves first, then the other one comes. */
+static int find_move(struct init *in, const struct init_config *now)
+{
+	if (!init_replaces(in))
+		return EXIT_OK;
+	if (!init_turn_to(in, true))
+		return EXIT_INTERNAL;
+	if (strcmp(now->members, in->target) == 0)
+		return EXIT_OK;
+	if (!init_turn_to(in, false))
+		return EXIT_INTERNAL;
+	if (strcmp(now->members, in->list) == 0)
+		return check_quorum(now, in->list_quorum);
+	if (strcmp(now->members, in->target) != 0 || !now->finished)
+		return EXIT_OK;
+	complain("%s is no member any more: give the members that are left, and --add the new one",
+	         in->member[in->leaves]);
+	return EXIT_CONFIG;
 }
 
 /* Nothing else begins before what was damaged is mended. */
@@ -377,11 +412,13 @@ static int refuse_mendable(const struct init *in, const struct init_config *now)
 static int plan_set(struct init *in, unsigned latest)
 {
 	const struct init_config now = config_of(in, &in->record[latest]);
-	bool is_list = strcmp(now.members, in->list) == 0, is_target = strcmp(now.members, in->target) == 0;
 	int code = check_sets(in, latest);
 	in->seen_ns = 0; /* should all be blank again, they may have forgotten locks of this set */
+	if (code == EXIT_OK)
+		code = find_move(in, &now);
 	if (code != EXIT_OK)
 		return code;
+	bool is_list = strcmp(now.members, in->list) == 0, is_target = strcmp(now.members, in->target) == 0;
 	if (!is_list && !is_target)
 		return refuse_members(in, latest, &now);
 	if (in->settings->max_ttl_ms > 0 && strcmp(now.ttl, in->ttl) != 0) {

@@ -32,7 +32,8 @@ unsigned init_complain_silent(const struct init *in, const bool *of, const char 
 
 static struct redlock_vote missing_vote(const struct init *in, unsigned node)
 {
-	bool silent = in->wanted[node] && in->record[node].state == GUARD_SILENT_;
+	bool used = in->wanted[node] || (int)node == in->joins;
+	bool silent = used && in->record[node].state == GUARD_SILENT_;
 	return (struct redlock_vote){.code = silent ? in->record[node].missing : REDLOCK_VOTE_PENDING};
 }
 

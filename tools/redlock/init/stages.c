@@ -4,6 +4,10 @@
  * majorities of lists that differ by one member have a node in common. When all have it, and the clients
  * too, the nodes refuse the one before. A maximum TTL later no lock of it is left; the largest fencing number
  * goes to all nodes, and the change is finished. Only then another one may begin.
+ *
+ * A member is replaced by two changes, of which the first one ends otherwise: clients keep the former list.
+ * It gets a new id, which the member that leaves never accepts, so that only members of both lists vote for
+ * it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -96,25 +100,48 @@ static bool all_vote(struct init *in, const bool *of, const struct init_config *
 
 /* ---- the new configuration ---- */
 
+static bool is_dead(const struct init *in, unsigned node)
+{
+	return in->settings->dead && (int)node == in->leaves;
+}
+
 /* A node that is said to be dead, and answers, would go on accepting the former list. */
 static int check_dead(const struct init *in)
 {
-	if (!in->settings->dead || in->other < 0 || in->record[in->other].state == GUARD_SILENT_)
+	if (!in->settings->dead || in->leaves < 0 || in->record[in->leaves].state == GUARD_SILENT_)
 		return EXIT_OK;
-	return init_refuse(in, (unsigned)in->other,
+	return init_refuse(in, (unsigned)in->leaves,
 	                   "it answers: without --dead it is told that it leaves the set");
+}
+
+/* The former list is accepted by the members that stay: where they are too few, a living one must not leave
+ * before another one has come. */
+static int check_rest(const struct init *in, const struct init_config *now)
+{
+	unsigned rest = 0;
+	for (unsigned i = 0; i < in->nodes; i++)
+		rest += in->wanted[i];
+	if (!init_replaces(in) || in->is_added || in->settings->dead || rest >= strtoul(now->quorum, NULL, 10))
+		return EXIT_OK;
+	complain(
+	    "without %s the other members, %u, are fewer than the quorum of the set, %s: first --add the new "
+	    "one, then --remove this one (if it is gone for good: --dead)",
+	    in->member[in->leaves], rest, now->quorum);
+	return EXIT_CONFIG;
 }
 
 static int check_begin(const struct init *in, const struct init_config *now)
 {
 	unsigned other = (unsigned)in->other;
 	int code = check_dead(in);
+	if (code == EXIT_OK)
+		code = check_rest(in, now);
 	if (code != EXIT_OK)
 		return code;
 	bool needed[REDLOCK_MAX_NODES + 1] = {false};
 	for (unsigned i = 0; i < in->nodes; i++)
-		needed[i] = i != other || !in->settings->dead;
-	if (!now->finished) {
+		needed[i] = (in->listed[i] || (int)i == in->joins) && !is_dead(in, i);
+	if (!now->finished && !(init_replaces(in) && in->is_added)) {
 		complain("the change before this one is not finished; first run: redlock init --finish");
 		return EXIT_CONFIG;
 	}
@@ -134,8 +161,8 @@ static unsigned first_of(const struct init *in)
 {
 	unsigned first = in->nodes;
 	for (unsigned i = 0; i < in->nodes; i++) {
-		bool dead = (int)i == in->other && in->settings->dead;
-		if (in->listed[i] && !dead && (first == in->nodes || strcmp(in->member[i], in->member[first]) < 0))
+		if (in->listed[i] && !is_dead(in, i) &&
+		    (first == in->nodes || strcmp(in->member[i], in->member[first]) < 0))
 			first = i;
 	}
 	return first;
@@ -148,7 +175,7 @@ int init_begin_change(struct init *in, const struct init_config *now)
 		return code;
 	bool voting[REDLOCK_MAX_NODES + 1] = {false};
 	for (unsigned i = 0; i < in->nodes; i++)
-		voting[i] = in->listed[i] && !((int)i == in->other && in->settings->dead);
+		voting[i] = in->listed[i] && !is_dead(in, i);
 	if (!all_vote(in, voting, now))
 		return INIT_MORE;
 	const struct guard_record *other = &in->record[in->other];
@@ -164,14 +191,63 @@ int init_begin_change(struct init *in, const struct init_config *now)
 	memset(in->fresh_until_ms, 0, sizeof in->fresh_until_ms);
 	if (in->is_added)
 		in->fresh_until_ms[in->other] = init_put(in, (unsigned)in->other, NULL)->until_ms;
-	const struct init_config next = {now->set,    in->config,
-	                                 in->step,    now->ttl,
-	                                 in->target,  in->target_quorum,
-	                                 now->config, now->members,
-	                                 now->quorum, in->is_added ? "" : in->gone,
-	                                 false};
-	init_compose(in, first_of(in), INIT_ADMIT, &next, "record written, both configurations are accepted");
+	struct init_config next = {.set = now->set,
+	                           .config = in->config,
+	                           .step = in->step,
+	                           .ttl = now->ttl,
+	                           .members = in->target,
+	                           .quorum = in->target_quorum,
+	                           .leaving = in->is_added ? "" : in->member[in->other]};
+	unsigned first = first_of(in);
+	init_keep_former(&next, &in->record[first]);
+	init_compose(in, first, INIT_ADMIT, &next, "record written, both configurations are accepted");
+	in->alone_ns = in->carried = 0;
 	return INIT_MORE;
+}
+
+/* ---- the list of a member that is replaced ---- */
+
+/* The id that a former list has beside the configuration without the member that leaves: any run finds the
+ * same one. */
+static void rename_former(const char *config, char ret[INIT_ID + 1])
+{
+	static const char digits[] = "0123456789abcdef", others[] = "fedcba9876543210";
+	snprintf(ret, INIT_ID + 1, "%s", config);
+	for (char *at = ret; *at != '\0'; at++)
+		*at = strchr(digits, *at) != NULL ? others[strchr(digits, *at) - digits] : *at;
+}
+
+static bool accepts_former(const struct guard_record *r, const char *config)
+{
+	const char *colon = strchr(r->field[GUARD_PREV], ':');
+	return strcmp(colon != NULL ? colon + 1 : "", config) == 0;
+}
+
+void init_keep_former(struct init_config *next, const struct guard_record *r)
+{
+	char renamed[INIT_ID + 1];
+	rename_former(r->field[GUARD_CONFIG], renamed);
+	bool keeps = accepts_former(r, renamed);
+	next->prev_config = r->field[keeps ? GUARD_PREV_CONFIG : GUARD_CONFIG];
+	next->prev_members = r->field[keeps ? GUARD_PREV_MEMBERS : GUARD_MEMBERS];
+	next->prev_quorum = r->field[keeps ? GUARD_PREV_QUORUM : GUARD_QUORUM];
+}
+
+/* A client that learns the new id sees with it that a later step has begun: it admits no node for it. */
+static void rename_at_all(struct init *in, const struct init_config *now)
+{
+	char renamed[INIT_ID + 1];
+	rename_former(now->config, renamed);
+	for (unsigned i = 0; i < in->nodes; i++) {
+		if (!in->wanted[i] || accepts_former(&in->record[i], renamed))
+			continue;
+		struct init_change *c = init_put(in, i, "it accepts the former list without the node that leaves");
+		snprintf(c->prev, sizeof c->prev, "@:%s", renamed);
+		c->text[GUARD_PREV] = c->prev;
+		c->text[GUARD_PREV_CONFIG] = c->prev + 2;
+		c->text[GUARD_PREV_MEMBERS] = in->list;
+		c->text[GUARD_PREV_QUORUM] = in->list_quorum;
+	}
 }
 
 /* ---- none but the new one ---- */
@@ -179,10 +255,10 @@ int init_begin_change(struct init *in, const struct init_config *now)
 /* A node that leaves the set must refuse the former list as well, or be gone. */
 static int tell(struct init *in, const struct init_config *now)
 {
-	unsigned other = (unsigned)in->other;
+	unsigned other = (unsigned)in->leaves;
 	if (now->leaving[0] == '\0' || in->settings->dead)
 		return check_dead(in);
-	if (in->other < 0 || strcmp(in->gone, now->leaving) != 0) {
+	if (in->leaves < 0 || strcmp(in->member[other], now->leaving) != 0) {
 		complain(
 		    "%s leaves the set, and must be told: add --remove and its URL, or --dead if it is gone for good",
 		    now->leaving);
@@ -243,6 +319,15 @@ static void conclude(struct init *in, const struct init_config *now)
 	}
 }
 
+/* The second change of two. */
+static int join_instead(struct init *in, const struct init_config *now)
+{
+	carry(in, now);
+	if (init_has_changes(in))
+		return INIT_MORE;
+	return init_turn_to(in, true) ? init_begin_change(in, now) : EXIT_INTERNAL;
+}
+
 int init_finish_change(struct init *in, const struct init_config *now)
 {
 	int code = tell(in, now);
@@ -250,17 +335,26 @@ int init_finish_change(struct init *in, const struct init_config *now)
 		return code;
 	if (init_has_changes(in) || !all_vote(in, in->wanted, now))
 		return INIT_MORE;
-	refuse_former(in);
-	if (init_has_changes(in))
+	bool is_replaced = init_replaces(in) && !in->is_added;
+	if (is_replaced)
+		rename_at_all(in, now);
+	else
+		refuse_former(in);
+	if (init_has_changes(in)) {
+		in->alone_ns = 0;
 		return INIT_MORE;
+	}
 	uint64_t now_ns = clock_ns();
 	uint64_t whole_ms = quarantine_ms(strtoull(now->ttl, NULL, 10));
 	in->alone_ns = in->alone_ns != 0 ? in->alone_ns : now_ns;
 	if (now_ns - in->alone_ns < whole_ms * 1000000) {
 		in->wait_ms = whole_ms - (now_ns - in->alone_ns) / 1000000;
-		in->wait_why = "locks of the former list of nodes must have expired";
+		in->wait_why = is_replaced ? "locks that need the node which leaves must have expired"
+		                           : "locks of the former list of nodes must have expired";
 		return INIT_MORE;
 	}
+	if (is_replaced)
+		return join_instead(in, now);
 	conclude(in, now);
 	return INIT_MORE;
 }

@@ -71,6 +71,7 @@ struct run {
 	bool ended_before;   /* all processes had, when the loss was known */
 	bool unseen;         /* processes of the command are there that /proc does not show */
 	bool degraded_told;  /* that nodes have no vote: once */
+	bool brink_told;     /* that no further node may fail: once, and nothing of the kind afterwards */
 	bool leftovers_told; /* that processes of the command are still there */
 
 	/* Each node's refusal, if that was its last answer. In a renewal that has begun, no node has answered. */

@@ -299,6 +299,16 @@ static void end(struct run *run)
 		close_all(run);
 }
 
+static bool times_work(const struct run_times *times)
+{
+	char why[256];
+	bool works = run_times_work(times, why, sizeof why);
+	if (!works)
+		complain("these times cannot work: %s; give a longer --ttl, or a shorter --renew or --kill-after",
+		         why);
+	return works;
+}
+
 int run_supervise(const struct settings *settings, const struct run_order *order)
 {
 	static struct run run; /* what is not closed at the end stays reachable, for those who look for leaks */
@@ -312,6 +322,8 @@ int run_supervise(const struct settings *settings, const struct run_order *order
 	run.alarm.fd = run.inbox.fd = run.guard.link = run.guard.proc = run.guard.spare = -1;
 	session_terms(settings, &terms);
 	run_times_init(&run.times, settings, &terms);
+	if (!times_work(&run.times))
+		return EXIT_USAGE;
 	run.code = begin(&run);
 	if (run.code == EXIT_OK)
 		supervise(&run);

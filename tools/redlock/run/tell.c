@@ -68,14 +68,24 @@ __attribute__((noinline)) static bool tell_missing_votes(struct run *run)
 	return report_degraded(&report, run->settings);
 }
 
-/* A job that runs while fewer nodes vote than there are: one more that fails may end it. */
+/* A job that runs while fewer nodes vote than there are: once; and once more when the next failure would end
+ * it, as nodes that have lost the key do not get it back. A round without a quorum is told of as late. */
 void tell_degraded(struct run *run)
 {
-	for (unsigned i = 0; i < redlock_node_count(run->session.client) && !run->degraded_told; i++) {
+	unsigned nodes = redlock_node_count(run->session.client), quorum = redlock_quorum(run->session.client);
+	unsigned granted = 0, missing = 0, pending = 0;
+	for (unsigned i = 0; i < nodes && !run->brink_told; i++) {
 		struct redlock_vote vote = {.size = sizeof vote};
-		if (redlock_lock_vote(run->lock, i, &vote) == 0 &&
-		    redlock_vote_kind(vote.code) >= REDLOCK_KIND_MISSING)
-			run->degraded_told = tell_missing_votes(run);
+		if (redlock_lock_vote(run->lock, i, &vote) < 0)
+			continue;
+		granted += vote.code == REDLOCK_VOTE_YES;
+		pending += vote.code == REDLOCK_VOTE_PENDING;
+		missing += redlock_vote_kind(vote.code) >= REDLOCK_KIND_MISSING;
+	}
+	bool brink = granted == quorum && pending == 0 && granted < nodes;
+	if (granted >= quorum && (brink || (missing > 0 && !run->degraded_told))) {
+		run->degraded_told = tell_missing_votes(run);
+		run->brink_told = brink;
 	}
 }
 
@@ -145,6 +155,12 @@ static void tell_leap(const struct run *run)
 		        (double)leap_ms / 1e3);
 }
 
+/* What works under the lock: the command, or the process that gave rflock a descriptor. */
+static const char *worker(const struct run *run)
+{
+	return run->order->hold != NULL ? "the caller of rflock" : "the command";
+}
+
 static void tell_late(const struct run *run, const char *name)
 {
 	double left = seconds(clock_ns(), run->deadline_ns);
@@ -152,7 +168,7 @@ static void tell_late(const struct run *run, const char *name)
 	if (run->order->on_loss == ON_LOSS_WARN)
 		say_now(run->settings, "'%s' could not be renewed so far; it ends in %.1f s", name, left);
 	else
-		say_now(run->settings, "'%s' could not be renewed so far; the command gets TERM in %.1f s", name,
+		say_now(run->settings, "'%s' could not be renewed so far; %s gets TERM in %.1f s", name, worker(run),
 		        left > grace ? left - grace : 0);
 	tell_leap(run);
 	tell_votes(run);
@@ -175,15 +191,16 @@ static const char *consequence(const struct run *run)
 static void tell_loss(const struct run *run, const char *name)
 {
 	if (run->state == RUN_ENDED) { /* while resting */
-		say_now(run->settings, "'%s' was lost before %s; the command had already ended", name,
-		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "its release");
+		say_now(run->settings, "'%s' was lost before %s; %s had already ended", name,
+		        run->settings->min_hold_ms > 0 ? "--min-hold was over" : "its release", worker(run));
 		return;
 	}
 	if (run->ended_before)
-		say_now(run->settings, "the lock '%s' is lost; it ended before the command did", name);
+		say_now(run->settings, "the lock '%s' is lost; it ended before %s did", name, worker(run));
+	else if (run->order->on_loss == ON_LOSS_KILL)
+		say_now(run->settings, "the lock '%s' is lost; %s is killed", name, worker(run));
 	else
-		say_now(run->settings, "the lock '%s' is lost; %s", name,
-		        run->order->on_loss == ON_LOSS_KILL ? "the command is killed" : consequence(run));
+		say_now(run->settings, "the lock '%s' is lost; %s", name, consequence(run));
 	if (!run->near_end) /* then it was said */
 		tell_leap(run);
 	tell_votes(run);
@@ -204,7 +221,7 @@ void tell_event(const struct run *run, enum run_event event)
 		break;
 	case RUN_ON_NEAR_END:
 		notify_status("STOPPING=1", "losing '%s', stopping the command", name);
-		say_now(run->settings, "'%s' was not renewed in time, so the command must stop: %s", name,
+		say_now(run->settings, "'%s' was not renewed in time, so %s must stop: %s", name, worker(run),
 		        consequence(run));
 		tell_leap(run);
 		break;
@@ -218,10 +235,12 @@ void tell_event(const struct run *run, enum run_event event)
 		        (double)run->times.kill_after_ms / 1e3);
 		break;
 	case RUN_ON_OVERDUE:
-		say_now(run->settings, "the guard process did not stop the command in time: everything is killed");
+		say_now(run->settings, "the guard process did not stop %s in time: everything is killed",
+		        worker(run));
 		break;
 	case RUN_ON_GUARD_GONE:
-		say_now(run->settings, "the guard process was killed: the command is killed, the lock given back");
+		say_now(run->settings, "the guard process was killed: %s is killed, the lock given back",
+		        worker(run));
 		break;
 	case RUN_ON_RELEASE_GONE:
 		say_now(run->settings, "the lock '%s' was lost before its release: another client may have held it",
