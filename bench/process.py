@@ -9,7 +9,7 @@ PR_SET_PDEATHSIG = 1
 TICK = os.sysconf("SC_CLK_TCK")
 
 _libc = ctypes.CDLL(None)
-_running = []  # those that go on while others are measured
+_running = []  # processes that go on while others are measured
 realtime = False  # chrt -f 10 before every command
 
 

@@ -67,7 +67,7 @@ def main(function):
 		code = function()
 		sys.stdout.flush()
 		sys.exit(code)
-	except BrokenPipeError:  # whoever read what is printed has seen enough
+	except BrokenPipeError:  # the reader of the output has seen enough
 		os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 		sys.exit(128 + signal.SIGPIPE)
 	except process.Failed as failure:

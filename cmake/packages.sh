@@ -11,7 +11,6 @@ build_packages=(
 	pkg-config     # finds hiredis
 	libhiredis-dev # parser of the Redis protocol
 	libssl-dev     # TLS; loaded only when it is used
-	libinih-dev    # parser of configuration files
 	redis-server   # the nodes of the local cluster
 	scdoc          # man pages
 )

@@ -5,9 +5,9 @@
  *
  *     migrate FILE VERSION URL...     the file has the number of the schema, and is the name of the lock
  *
- * Whoever finds an older version than VERSION upgrades its lock. If it is busy, others share the lock: it
- * gives it back and waits for its turn with an exclusive one, as two that wait for each other would wait for
- * ever.
+ * A server that finds an older version than VERSION upgrades its lock. If it is busy, others share the lock:
+ * it gives it back and waits for its turn with an exclusive one, as two that wait for each other would wait
+ * for ever.
  *
  * Exit code: 0 served at that version, 1 not, 2 usage.
  */

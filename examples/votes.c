@@ -51,7 +51,7 @@ static void print_vote(redlock_client *client, const redlock_lock *lock, unsigne
 	printf("%s\n", kind == REDLOCK_KIND_FATAL ? ": needs an operator" : "");
 }
 
-/* Lengths and lives, not values: whoever knows a token can release the lock. */
+/* Lengths and lives, not values: a reader of a token can release the lock. */
 static void print_finding(const redlock_lock *lock, unsigned node)
 {
 	struct redlock_finding finding = {.size = sizeof finding};

@@ -38,7 +38,7 @@ struct actor {
 	bool dying;    /* memory is being freed after a crash: no byte gets out */
 	bool plain;    /* its user may not touch the keys of queues */
 	bool lends;    /* its URLs have no user and password: they can change */
-	bool refused;  /* those that it has are */
+	bool refused;  /* its own credentials are */
 	bool adopted;  /* has used a token of another client: what may be on any node, it owes to every node */
 	bool retiring; /* begins nothing new, then closes its client */
 	bool paused;

@@ -337,7 +337,7 @@ static void act_free(struct world *w, uint32_t subject)
 	handle_plan(w, subject >> 8, subject & 0xff, patience);
 }
 
-/* After the faults: every client wants one of the locks, and whoever has one gives it back. */
+/* After the faults: every client wants one of the locks, and a holder gives it back. */
 static void act_healing(struct world *w, uint32_t subject)
 {
 	struct handle *h = handle_of(w, subject);
@@ -354,7 +354,7 @@ static void act_healing(struct world *w, uint32_t subject)
 		redlock_lock_options_init(&h->options);
 		h->options.ttl_ms = w->plan.ttl_ms_max > HEAL_TTL_MS ? w->plan.ttl_ms_max : HEAL_TTL_MS;
 		h->options.wait_ms = REDLOCK_FOREVER;
-		if (w->plan.old_clients > 0) /* who takes over what dead ones have left */
+		if (w->plan.old_clients > 0) /* one client takes over from the dead ones */
 			h->options.compat = REDLOCK_COMPAT_SETNX;
 		open_lock(w, subject);
 		start(w, subject, REDLOCK_OP_ACQUIRE, 0);

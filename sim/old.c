@@ -155,8 +155,8 @@ static void setnx(struct world *w, uint32_t subject, uint64_t turn)
 	answered(w, client);
 }
 
-/* By the page: DEL, whoever has it. The refuted rule looks whether it is what was written. The client may be
- * after another resource by then. */
+/* Deletes the key, as the page does, whatever it has. The refuted rule checks that it still has the written
+ * value. The client may be after another resource by then. */
 static void delete (struct world *w, uint32_t subject, uint64_t wrote)
 {
 	uint32_t node = subject & 0xff;

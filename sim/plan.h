@@ -35,14 +35,14 @@
 	X(GIVE_ALL, "give-all", OVERLAP,                                                                         \
 	  "old clients that fail give back what they have written where their GETSET lost, too")                 \
 	X(GETSET, "getset", OVERLAP, "old clients take over without a look at what their GETSET answers")        \
-	X(UNASKED, "unasked", OVERLAP, "nodes give back a lock by time, whosever it is")                         \
+	X(UNASKED, "unasked", OVERLAP, "nodes give back a lock by time, anybody's")                              \
 	X(SPLIT, "split", SPLIT, "votes that are split are taken for a lock that is held")                       \
-	X(TURNS, "turns", OVERTAKEN, "a queue lets in whoever asks")                                             \
-	X(HEADS, "heads", IDLE, "a queue waits for those who are gone")                                          \
+	X(TURNS, "turns", OVERTAKEN, "a queue lets in any client that asks")                                     \
+	X(HEADS, "heads", IDLE, "a queue waits for waiters that are gone")                                       \
 	X(POLLS, "polls", IDLE, "waiters do not ask by themselves, and messages are lost")                       \
 	X(SILENT, "silent", UNSERVED, "one client does not hear that it is its turn, nor does it ask")           \
 	X(COUNTING, "count", OVERLAP, "each node admits as many as there are slots, and any majority will do")   \
-	X(SHARED, "shared", OVERLAP, "nodes admit those who share a lock beside an exclusive holder")            \
+	X(SHARED, "shared", OVERLAP, "nodes admit readers beside an exclusive holder")                           \
 	X(QUARANTINE, "quarantine", OVERLAP, "a node of a guarded set is admitted at once")                      \
 	X(FENCE, "fence", FENCE, "counters that differ are not raised, though nodes say so")                     \
 	X(SOME, "some", OVERLAP, "of several names a node takes those that are free")

@@ -24,7 +24,7 @@ struct trace {
 	uint64_t lines;
 };
 
-/* Locks that were left to whoever has the token (redlock_lock_leave): others extend or release them. */
+/* Locks that were left to any process with the token (redlock_lock_leave): others extend or release them. */
 #define SIM_ADOPTIONS 4
 
 struct adoption {
@@ -61,7 +61,7 @@ struct world {
 	bool old_twice[SIM_MAX_RESOURCES][SIM_MAX_NODES]; /* the time there was written over that of another */
 	struct links links;
 	uint64_t cut_until_ns[SIM_MAX_ACTORS][SIM_MAX_NODES][2]; /* [.][.][enum direction] */
-	struct actor *current;                                   /* whose library calls run */
+	struct actor *current;                                   /* the process whose library calls run */
 	struct check check;
 	struct adoption adoptions[SIM_ADOPTIONS];
 	struct trace trace;

@@ -39,7 +39,7 @@
 typedef row { byte has[NAMES] }
 typedef ballot { byte at[NODES] }
 
-row key[NODES];			/* who has it, plus 1 */
+row key[NODES];			/* its holder, plus 1 */
 ballot vote[CLIENTS];
 byte yes[CLIENTS];		/* so many nodes have given it both names */
 byte keys[CLIENTS];		/* so many are its own, on all nodes */

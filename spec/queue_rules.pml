@@ -104,13 +104,13 @@
 
 /* ---- The rules, and what becomes of them when one is left out ------------------------------------------ */
 
-#ifdef POPPED			/* who is woken is taken out of the queue */
+#ifdef POPPED			/* a waiter that is woken is taken out of the queue */
 #define WAKE_MARK(n, c) remove(c, n)
 #else
 #define WAKE_MARK(n, c) PUT(woken_until[n], c)
 #endif
 
-#ifdef NO_TIME_LIMIT		/* who was woken goes first for ever */
+#ifdef NO_TIME_LIMIT		/* a waiter that was woken goes first for ever */
 #define TIME_LIMIT false
 #else
 #define TIME_LIMIT true
@@ -124,7 +124,7 @@
 #define GATE_ALONE false
 #endif
 
-#ifdef ENTERS_AND_SETS		/* who knows of waiters asks the gate and the others at once */
+#ifdef ENTERS_AND_SETS		/* a client that knows of waiters asks the gate and the others at once */
 #define FIRST_ASKS true
 #else
 #define FIRST_ASKS GATE_ALONE
@@ -137,13 +137,13 @@
 #endif
 #define PLACE_IS_OLD(c) (!WANTS(c))
 
-#ifdef MARK_STAYS		/* who came and was refused counts as woken still */
+#ifdef MARK_STAYS		/* a waiter that came and was refused counts as woken still */
 #define HAS_COME(c, n) skip
 #else
 #define HAS_COME(c, n) DROP(woken_until[n], c); DROP(time_over[n], c)
 #endif
 
-#ifdef DROPS_ITSELF		/* who comes late is dropped by its own ENTER */
+#ifdef DROPS_ITSELF		/* a waiter that comes late is dropped by its own ENTER */
 #define SPARED(c) 0
 #else
 #define SPARED(c) c

@@ -419,7 +419,7 @@ end:	do
 
 /* ---- Steps of a node, without a client ----------------------------------------------------------------- */
 
-/* A SET whose client gave up long ago: the key is nobody's, and stands in the way. */
+/* A SET whose client gave up long ago: the key is nobody's, and keeps others out. */
 inline old_set_arrives(n)
 {
 	owner[n] = OVER;

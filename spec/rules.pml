@@ -90,7 +90,7 @@
 	printf("client %d: release to all nodes, and on with the token\n", c)
 #endif
 
-#ifdef EXTEND_COUNTS_ANY_KEY	/* PEXPIRE is answered, whosever key it is */
+#ifdef EXTEND_COUNTS_ANY_KEY	/* PEXPIRE is answered, also for another's key */
 #define EXTEND_COUNTS(c, n) true
 #else
 #define EXTEND_COUNTS(c, n) (owner[n] == c)

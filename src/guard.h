@@ -17,7 +17,7 @@ struct rl_guard {
 	uint32_t to_ask;   /* bit per node whose record is to be read, */
 	uint32_t asked;    /* is asked for */
 	uint32_t read;     /* has been read */
-	uint64_t until_ns; /* who has not answered by then is passed over */
+	uint64_t until_ns; /* nodes that have not answered by then are passed over */
 	uint64_t again_ns; /* no repair before; a failed one is not repeated at once */
 };
 

@@ -55,8 +55,7 @@ struct redlock_lock {
 	uint32_t entries : 31;   /* so often it was acquired again while it was held */
 	uint32_t reentrant : 1;
 
-	struct rl_ballot
-	    votes[]; /* followed by the name, room for the token, and, of several names, the others */
+	struct rl_ballot votes[]; /* then the name, room for the token, and the other names */
 };
 
 /* Notes the result of a call; the caller has entered the loop. */

@@ -44,7 +44,7 @@ struct rl_loop {
 	bool interruptible; /* blocking calls end when a signal handler has run in their thread */
 
 	/* each turn */
-	uint64_t now_ns; /* also set by those who enter */
+	uint64_t now_ns; /* also set by threads that enter */
 	struct rl_leap leap;
 	uint64_t leap_ns;   /* what the handles have not been told of yet: rl_operate_catch_up() */
 	uint64_t leapt_ns;  /* what they have, since the client was opened */
@@ -52,13 +52,13 @@ struct rl_loop {
 
 	/* wait.c, by turn.c: who leads */
 	bool led;                       /* a thread waits in the poller for all */
-	const struct rl_waiter *leader; /* whose result that thread waits for; NULL: none in particular */
+	const struct rl_waiter *leader; /* that thread waits for its result; NULL: none in particular */
 
 	/* wait.c: the waiting threads. A thread that has a result for one of them, or the lead, puts it on
 	 * `to_wake` */
 	struct rl_waiter *waiters; /* the longest first */
 	struct rl_waiter *last_waiter;
-	struct rl_waiter *to_wake; /* by whoever leaves the mutex */
+	struct rl_waiter *to_wake; /* by the next thread that leaves the mutex */
 	struct rl_waiter **to_wake_end;
 
 	/* redlock_drain() */

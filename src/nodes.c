@@ -195,8 +195,8 @@ static const char *identity_now(const struct rl_node *n)
 	return n->link.facts.run_id_known ? n->link.facts.run_id : "";
 }
 
-/* The identity of the server that gave the vote of node `index`. What a node has told stays when its
- * connection breaks, as the vote does. */
+/* The identity of the server that gave the vote of node `index`. A node's run_id stays when its connection
+ * breaks, as the vote does. */
 static const char *identity_of_vote(const struct rl_nodes *ns, unsigned index, const struct rl_lock *lock)
 {
 	const struct rl_node *n = &ns->list[index];

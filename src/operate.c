@@ -41,9 +41,7 @@ static bool sign(redlock_client *c, redlock_lock *lock)
 	if (rl_random_pool_take(&c->random, c->loop.now_ns, random, sizeof random) < 0)
 		return false;
 	bool decimal = rl_policy_of(&lock->core)->decimal;
-	size_t owner_size =
-	    decimal ? 0
-	            : c->owner_size; /* a suffix would stop strict parsers from reading the token as a number */
+	size_t owner_size = decimal ? 0 : c->owner_size; /* strict parsers of numbers reject a suffix */
 	char *digits = rl_handle_token_bytes(lock);
 	char *at = decimal ? put_decimal(digits, random) : rl_slice_put_hex(digits, random, sizeof random);
 	if (!decimal)

@@ -99,7 +99,7 @@ uint64_t rl_places_behind_until(const struct rl_places *p, const redlock_lock *l
 {
 	uint64_t until = 0;
 	if (rl_places_are_apart(lock))
-		return 0; /* those who share a lock enter together; several names differ */
+		return 0; /* readers enter together; several names differ */
 	const redlock_lock *l = first_of(p->first, lock);
 	for (; l != NULL && l != lock && until <= now_ns; l = first_of(l->next_in_line, lock))
 		until = l->core.phase == RL_HELD ? rl_pass_until(&l->core) : RL_TIME_NEVER;

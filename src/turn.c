@@ -123,7 +123,7 @@ static void note_deafness(redlock_client *c)
 		rl_operate_deafen(c, before & ~c->nodes.heard);
 }
 
-/* To those who trace, and to those who look at the status. */
+/* Warns programs that trace, and programs that look at the status. */
 static void warn_of_clocks(redlock_client *c)
 {
 	char line[320];

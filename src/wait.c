@@ -62,8 +62,8 @@ static void lead(redlock_client *c, redlock_lock *lock, struct rl_waiter *waiter
 		interrupt(c, lock, waiter);
 }
 
-/* Returns without the mutex. True: a signal came. Then the waiter is no longer asleep either: whoever has
- * taken that word back before has posted, or is about to, and the post must not meet the next sleep. */
+/* Returns without the mutex. True: a signal came. Then the waiter is no longer asleep either: the thread that
+ * has taken that word back before has posted, or is about to, and the post must not meet the next sleep. */
 static bool sleep_until_woken(struct rl_loop *l, struct rl_waiter *waiter)
 {
 	waiter->served = false;

@@ -3,8 +3,8 @@
 """language.py [FILE...]: comments, test names, pages, man pages and messages are plain English (CONTRIBUTING.md,
 "Style"), as far as patterns can tell. Prints each violation as "RULE: FILE:LINE: text"; without FILE, of the tree.
 
-BEGINNINGS apply to each sentence of a comment, page or string, OPENINGS to the first words of a comment that has lines
-of its own, and ANYWHERE to all of these. First the test plants sentences, and sees that it finds only the bad ones."""
+BEGINNINGS apply to each sentence of a comment, page or string, OPENINGS to the first words of a comment, and ANYWHERE
+to all of these. First the test plants sentences, and sees that it finds only the bad ones."""
 import pathlib
 import re
 import subprocess
@@ -25,22 +25,28 @@ def words(text):
 SENTENCE = r"(?:\A|[.:;?!][\"')*`]*" + GAP + r")"
 BEGINNINGS = {
 	"names-no-subject": re.compile(SENTENCE + words(
-		r"(?:Whoever|Whose|Whom|Who|What(?! is new)|(?:Those|He|They) (?:who|that|which|whom|whose))") + r"\b"),
+		r"(?:Whoever|Whose|Whom|Who|What(?! is new)|(?:Those|He|They) (?:who|that|which|whom|whose))\b")),
 }
-OPENINGS = {  # of a comment that has lines of its own
-	"names-no-subject": re.compile(words(r"\A(?:who|whoever|whose|whom|what|those (?:who|that|which))") + r"\b"),
+OUTSIDE = "that|which|who|whose|whom|with|without|in|at|to|for|from|has|is|was|had|can|may|must|does|did|alone|else|more"
+OPENINGS = {
+	"names-no-subject": re.compile(words(r"\A(?:who|whoever|whose|whom|what|those (?:who|that|which))\b")),
 	"points-outside": re.compile(words(
-		r"\A(?:It|Its|Of|And|The same|One(?: (?:that|of which|which|who|whose|whom|with|without|in|at|to|for|from|has"
-		r"|is|was|had|can|may|must|does|did|alone|else|more))?[,.:;]?(?! [a-z]+)"
-		r"|One (?:that|which|who|whose|whom|with|without|in|at|to|for|from|has|is|was|had|can|may|must|does|did|alone|else"
-		r"|more)|This (?:is|was|has|does|makes|may|must|can|one|way|too|also))") + r"\b"),
+		rf"\A(?:It|Its|Of|And|The same|One (?:of which|{OUTSIDE})|One[,.:;]"
+		r"|This (?:is|was|has|does|makes|may|must|can|one|way|too|also))\b")),
 }
+ALLOWED = re.compile(words("|".join((  # a process is left behind, a clock is 3 s behind, a server is behind a proxy
+	r"\b(?:leave|leaves|leaving|left|fall|falls|fell|falling|lag|lags)\b(?: [\w']+){0,4}? behind\b",
+	r"\b(?:s|ms|seconds?) behind\b", r"\A[\"']?behind[\"']?\Z", r"\bbehind (?:(?:an?|the) )?(?:proxy|firewall|NAT)\b",
+	r"\bthere (?:is|are|was|were) none\b", r"\b(?:is|are) none of\b",
+))))
 ANYWHERE = {
-	"behind": re.compile(r"(?:\b(?:leave|leaves|leaving|left|fall|falls|fell|falling|lag|lags)\b(?:" + GAP + r"[\w']+){0,4}?" + GAP
-		+ r"behind\b)|\b(?:s|ms|seconds?)" + GAP + r"behind\b|\A[\"']?behind[\"']?\Z|(?P<bad>(?<!-)\bbehind\b(?!" + GAP + r"(?:(?:an?|the)" + GAP + r")?(?:proxy|firewall|NAT)\b))"),
+	"behind": re.compile(r"\bbehind\b"),
 	"in-the-place-of": re.compile(words(r"\bin the places? of\b")),
-	"is-none": re.compile(words(r"\bthere (?:is|are|was|were) none\b|(?P<bad>\b(?:is|are|was|were|be) none\b(?! of))")),
+	"is-none": re.compile(words(r"\b(?:is|are|was|were|be) none\b")),
 	"is-had": re.compile(words(r"\b(?:is|are|was|were|be)(?: not)? had\b")),
+	"names-no-subject": re.compile(words(r"\b(?:[Ww]hoever|[Ww]hoso?ever|[Ww]hosever|(?:those|he|she) who|that which)\b")),
+	"in-the-way": re.compile(words(r"\bin (?:the|its|their|our) way\b(?! of)")),
+	"seldomer": re.compile(r"\bseldomer\b"),
 }
 IN_NAMES = re.compile(r"^(?:test_)?(?:who|whoever|whose|whom|what|those_(?:who|that))_"
 	r"|(?:^|_)(?:behind|in_the_place_of|(?:is|are|was)_none|is_had)(?:_|$)")
@@ -97,18 +103,18 @@ def violations(file, text):
 	for kind, at, piece in pieces(file, text):
 		lead = re.match(r"(?:\s|[-*|#/\d.]+(?=[\s*]))*", piece).end()
 		body = piece[lead:]
+		allowed = [m.span() for m in ALLOWED.finditer(piece)]
 		for rule, pattern in ANYWHERE.items():
 			for m in pattern.finditer(piece):
-				if m.groupdict().get("bad", "") is None:
-					continue
-				yield rule, at + m.start(), piece[max(0, m.start() - 20):m.end() + 30]
+				if not any(begin <= m.start() and m.start() < end for begin, end in allowed):
+					yield rule, at + m.start(), piece[max(0, m.start() - 20):m.end() + 30]
 		if kind == "page" and piece.startswith("#"):
 			continue
 		for rule, pattern in BEGINNINGS.items():
 			for m in pattern.finditer(body):
 				if not question(body, m.start() + 1 if m.start() else 0):
 					yield rule, at + lead + m.start(), body[m.start():m.start() + 60]
-		if kind == "comment":
+		if kind == "comment" or (kind == "tail" and re.match(r"who|those", body)):
 			for rule, pattern in OPENINGS.items():
 				if pattern.match(body) and not question(body, 0) and not body.rstrip().endswith("----"):
 					yield rule, at + lead, body[:60]

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One name, and claimants of it in many processes: -c threads of this one ask for it, hold it for -h, release
- * it, rest for -r and ask again, for -t seconds behind the gate. When each did what goes into the file of -o,
- * which is shared memory: whoever runs the crowd sees who waits and who holds, also of a process that was
- * killed. A program brings a kind of lock; bench/turns.py reads the files.
+ * it, rest for -r and ask again, for -t seconds after the gate opens. The times of their actions go into the
+ * file of -o, which is shared memory: the program that runs the crowd sees which claimants wait and hold,
+ * also of a process that was killed. A program brings a kind of lock; bench/turns.py reads the files.
  */
 #ifndef BENCH_TURNS_H
 #define BENCH_TURNS_H

@@ -87,7 +87,7 @@ int redlock_duration_parse(const char *text, uint64_t min_ms, uint64_t max_ms, c
 		snprintf(error_text, error_text_size, "%s: %s: %s to %s%s", text, problem, low, high,
 		         may_be_forever ? ", or forever" : "");
 	else
-		snprintf(error_text, error_text_size, "%s%s%s", text, *text ? ": " : "", problem);
+		snprintf(error_text, error_text_size, "%s: %s", *text ? text : "''", problem);
 	return REDLOCK_E_INVAL;
 }
 

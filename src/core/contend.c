@@ -12,7 +12,8 @@
 #include "core/slots.h"
 
 /* Votes that stay split for so many node timeouts are an answer: "busy". The slowest contender needs one for
- * its attempt and one for its look, then its release is on the way; the rest is for those who came late. */
+ * its attempt and one for its look, then its release is on the way; the rest is for contenders that came
+ * late. */
 enum { CONTENTION = 5 };
 
 /* By then those that agree on the order of nodes agree on the leader, too. From then on tokens decide. */
@@ -31,8 +32,8 @@ static uint64_t after(const struct rl_lock *l, unsigned node_timeouts)
 
 /* ---- whose keys there are ---- */
 
-/* A node that was not heard this time has what it said of the SET. A key of ours that was given back is on
- * its way out, and stands in the way like any other until then. */
+/* A node that was silent this time counts with its answer to the SET. A key of ours that was given back is on
+ * its way out, and counts like any other until then. */
 static unsigned whose_key(const struct rl_lock *l, unsigned node)
 {
 	unsigned whose = l->votes[node].whose;

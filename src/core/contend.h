@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What follows an attempt that was refused: is the lock held, or are the votes split among contenders?
+ * After an attempt that was refused: is the lock held, or are the votes split among contenders?
  *
  *     LOOKING     the nodes are asked whose key they have; a quorum that names one holder is "busy"
  *     INSISTING   the votes are split and we lead: the same token is asked for again where it was refused
- *     WATCHING    a pause, then the next look; whoever does not lead has given back before
+ *     WATCHING    a pause, then the next look; a contender that does not lead has given back before
  *
- * Who leads is the owner of the first node that has a key at all, in an order of nodes that all contenders
+ * The leader is the owner of the first node that has a key at all, in an order of nodes that all contenders
  * share. It keeps that node, and all others give back, so that it gets theirs. Should contenders not agree on
  * the order of nodes, that of their tokens decides later on. docs/decisions/split-votes.md.
  */

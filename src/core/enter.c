@@ -359,8 +359,8 @@ bool rl_enter_follows(const struct rl_lock *l, uint64_t now)
 	return l->placed && l->place == 1 && rl_time_sub(now, l->changed_ns) >= FOLLOWS_NS;
 }
 
-/* Behind what else has come in this moment: a release says more. Only of a key that stood in our way, not of
- * one that we have given back; and not oftener than one without this would ask. */
+/* After all else that has come in this moment: a release says more. Only for a key that we waited for, not
+ * for one that we have given back; and not oftener than a waiter without this message would ask. */
 static void ask_for_it(struct rl_lock *l, const struct rl_event *e)
 {
 	bool first = l->phase == RL_PAUSED && l->placed && l->place == 1 && e->node == l->gate;
@@ -385,7 +385,7 @@ void rl_enter_wake(struct rl_lock *l, const struct rl_event *e, struct rl_effect
 		return;
 	}
 	if (l->beside && e->node != l->gate && e->call == l->call) {
-		(void)rl_enter_go_on(l, e, fx); /* what was in its way there is gone */
+		(void)rl_enter_go_on(l, e, fx); /* the key that it waited for there is gone */
 		return;
 	}
 	if (!rl_state_acquires(l) || !l->placed || e->node != l->gate || e->call != l->call) {

@@ -12,8 +12,8 @@
  *              still on its way out, again
  *
  * A gate with a queue tells a waiter its place, and wakes it when it is its turn (RL_EV_WAKE). Messages may
- * be lost: each waiter also asks by itself, the seldomer the longer nothing changes and the more are before
- * it. Nothing here decides who may hold: that is a quorum of keys, as ever. docs/decisions/waiting.md.
+ * be lost: each waiter also asks by itself, less often the longer nothing changes and the more are before it.
+ * Nothing here decides who may hold: that is a quorum of keys, as ever. docs/decisions/waiting.md.
  */
 #ifndef RL_CORE_ENTER_H
 #define RL_CORE_ENTER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The gate: the node where those who wait for a lock meet, and what it tells of them. It is the first one
- * that answers, in an order that all clients share, turned by the name so that the load spreads. enter.h says
- * how it is used.
+ * The gate: the node where the waiters for a lock meet, and its reports about them. It is the first one that
+ * answers, in an order that all clients share, turned by the name so that the load spreads. enter.h says how
+ * it is used.
  */
 #ifndef RL_CORE_GATE_H
 #define RL_CORE_GATE_H

@@ -41,7 +41,7 @@ bool rl_pace_is_last(const struct rl_lock *l, uint64_t now)
 	return rl_time_sub(l->wait_until_ns, now) < LAST_TRIPS * trip;
 }
 
-/* In the next step: it is our turn, or those who wait are to be met at the gate, or at the next one. */
+/* Whether the next step is due: it is our turn, or the waiter goes to the gate, or to the next one. */
 static bool is_due(const struct rl_lock *l, uint64_t now)
 {
 	bool moved = l->stage == RL_STAGE_ALL || rl_gate_vote(l) > REDLOCK_KIND_NO;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a waiter asks by itself. Messages may be lost, and some waiters get none: so all ask, the seldomer the
- * longer nothing changes and the more are before them.
+ * When a waiter asks by itself. Messages may be lost, and some waiters get none: so every waiter polls, and
+ * backs off while nothing changes, the more the further back it is.
  */
 #ifndef RL_CORE_PACE_H
 #define RL_CORE_PACE_H

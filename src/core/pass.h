@@ -7,8 +7,8 @@
  * has a new caller, who has acquired it; the one that waited has the caller who has released, and gives back
  * what it has asked for. So what is still out for the claim, a renewal or a late vote, stays with the claim.
  *
- * Only for a short time after the nodes have granted the claim, and so many times: then whoever waits
- * elsewhere goes first. docs/decisions/passing-on.md.
+ * Only for a short time after the nodes have granted the claim, and so many times: then the waiters of other
+ * clients go first. docs/decisions/passing-on.md.
  */
 #ifndef RL_CORE_PASS_H
 #define RL_CORE_PASS_H

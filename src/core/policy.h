@@ -27,11 +27,11 @@ struct rl_policy {
 	bool signs;                    /* each attempt has a fresh token; else it is the caller's own value */
 	bool tries_again;              /* an acquire may be several attempts */
 	bool contends;                 /* and what follows a refusal is in contend.h */
-	bool heirs;                    /* who waits may be handed the lock; else it is woken */
+	bool heirs;                    /* a waiter may be handed the lock; else it is woken */
 	bool numbers;                  /* a claim asks for a fencing number; its votes carry one */
 	bool draws;                    /* it gets a number, at once or by an upgrade: in guarded sets only */
 	bool unguarded;                /* its scripts do not look at the record of a guarded set */
-	bool decimal;                  /* a fresh token is a number, for those who read it as one */
+	bool decimal;                  /* a fresh token is a number, for clients that read it as one */
 	bool renews_early;             /* after a grant, repairs what others may have written over it (setnx) */
 	bool shares;                   /* others may hold it too; a split vote is then a refusal */
 	bool several;                  /* it waits for one of its names at a time (many.h) */

@@ -23,7 +23,7 @@ static void ask(const struct rl_lock *l, uint32_t nodes, struct rl_effects *fx)
 	fx->ttl_ns = l->round.ttl_ns;
 	if (l->round.operation == REDLOCK_OP_ACQUIRE && rl_hand_keeps_token(l)) {
 		fx->enter = nodes & l->heard;
-		fx->stands = l->placed && (fx->enter >> l->gate & 1) != 0; /* else its own place is in its way */
+		fx->stands = l->placed && (fx->enter >> l->gate & 1) != 0; /* else its own place would keep it out */
 		fx->call = l->call;
 	}
 }

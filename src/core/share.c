@@ -11,7 +11,7 @@
 /* The gate is waited for as long as the others took once more, but this part of a node timeout at least. */
 enum { GATE_PATIENCE = 8 };
 
-/* The verdict of a node where nobody is in the way, but somebody waits who goes first. */
+/* The verdict of a node where no key keeps us out, but a waiter that goes first does. */
 enum { KEPT_OUT = -1 };
 
 /* Whether this is a first attempt: it has not been refused before, and asks all nodes. */

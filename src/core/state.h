@@ -18,7 +18,7 @@
 
 /* The facts that the answer to an operation reports besides yes and no, as bits. */
 enum {
-	RL_TELLS_QUEUE = 1,   /* who is in a queue, RL_GATE_ values */
+	RL_TELLS_QUEUE = 1,   /* the waiters in a queue, RL_GATE_ values */
 	RL_TELLS_WAITERS = 2, /* whether somebody waits: it gives something back */
 	RL_TELLS_KEY = 4      /* whether the key is ours; the node knows the token */
 };
@@ -185,7 +185,7 @@ struct rl_lock {
 	uint64_t valid_until_ns; /* 0: not held */
 	uint64_t renew_at_ns;    /* UINT64_MAX: no renewal due */
 	uint64_t hold_until_ns;  /* the cap of max_hold_ns as a point in time */
-	uint64_t changed_ns;     /* when something was last seen to change for those who wait */
+	uint64_t changed_ns;     /* when something was last seen to change for the waiters */
 	uint64_t free_at_ns;     /* when the key at the gate expires, as far as is known */
 	uint64_t trip_ns;        /* how long the last attempt took */
 	uint64_t offered_ns;     /* since when our token may be handed the lock; 0: it may not */
@@ -198,7 +198,7 @@ struct rl_lock {
 	uint32_t heard;      /* bit per node: it may give our token its key, which was on offer */
 	union {
 		uint32_t extends;  /* since the grant */
-		uint32_t taken_ms; /* who waits: when the key was last seen to end later than before, modulo 2^32 */
+		uint32_t taken_ms; /* a waiter: when the key was last seen to end later than before, modulo 2^32 */
 	};
 	uint32_t looked_ms; /* when a waiter last asked all nodes, modulo 2^32 */
 	uint32_t passed_ms; /* when a gate was last passed over, modulo 2^32 */
@@ -215,7 +215,7 @@ struct rl_lock {
 	bool placed : 1;         /* the gate may have our place in its queue */
 	bool woken : 1;          /* it has said that it is our turn */
 	bool back : 1;           /* it has come back to a gate that it had passed over */
-	bool behind_readers : 1; /* the key that was in its way is shared */
+	bool behind_readers : 1; /* the key that kept it out is shared */
 	bool handed : 1;         /* the attempt was begun by a message that the lock is handed over */
 	bool alone : 1;          /* a shared lock: it was upgraded, and is the only one */
 	bool kept_out : 1;       /* the same: a node has said that somebody waits who goes first */
@@ -244,6 +244,7 @@ enum rl_event_kind {
 	RL_EV_HAND,
 	RL_EV_LEAP,
 	RL_EV_PASS,
+	RL_EV_LATE, /* the caller learns of its grant after the validity: the acquire fails */
 	RL_EV_GUARDED
 };
 
@@ -268,15 +269,14 @@ struct rl_event {
 	uint16_t call;         /* WAKE, HAND: whose place it was */
 	uint8_t generation; /* REPLY: of the node set's configuration that a yes was given under; 0: no guard */
 	bool deaf;          /* WAKE: it is not woken; nothing is heard of the node any more */
-	bool
-	    front; /* WAKE: no turn; the handle was queued after another one of the client, and is not any more */
-	bool gone; /* WAKE: it is not woken; the key that the node had is gone */
-	bool probe;      /* QUERY: whether the nodes would take the lock, not what they have */
-	bool up;         /* TURN: from shared to exclusive; else back */
-	bool passes;     /* RELEASE: another handle of this client may get it */
-	bool identified; /* REPLY: each node has said who it is */
-	bool ordered;    /* each node that works has said who it is, so all clients have this order */
-	bool more;       /* REPLY: others of the same moment follow; the last one decides */
+	bool front;         /* WAKE: no turn; no handle of the client is before it any more */
+	bool gone;          /* WAKE: it is not woken; the key that the node had is gone */
+	bool probe;         /* QUERY: whether the nodes would take the lock, not what they have */
+	bool up;            /* TURN: from shared to exclusive; else back */
+	bool passes;        /* RELEASE: another handle of this client may get it */
+	bool identified;    /* REPLY: each node has said who it is */
+	bool ordered;       /* each node that works has said who it is, so all clients have this order */
+	bool more;          /* REPLY: others of the same moment follow; the last one decides */
 };
 
 struct rl_effects {

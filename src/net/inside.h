@@ -24,8 +24,9 @@ struct rl_node {
 	uint64_t first_unsent;  /* of that: number of the first entry that was never sent; 0: all were */
 	uint64_t parked_popped; /* of that: parked entries above this number were never sent */
 
-	bool identified;  /* set when the server has said who it is; whoever compares it with others clears it */
-	bool duplicate;   /* an answer has proved that it is the server of another node: it has no vote */
+	bool identified; /* set when the server has reported its run_id; the comparison with other nodes clears it
+	                  */
+	bool duplicate;  /* an answer has proved that it is the server of another node: it has no vote */
 	uint64_t left_ns; /* when it was found to be another server than before (link.facts.left) */
 
 	struct rl_admission *admission; /* unless the guard is off (admission.h); else NULL */

@@ -60,7 +60,7 @@ void rl_node_renew(struct rl_node *n, uint64_t now_ns)
 	l->new_credentials = true;
 	n->deaf_until_ns = 0;
 	if (n->listener != NULL)
-		rl_listener_renew(n->listener, now_ns); /* who listens cannot log in again */
+		rl_listener_renew(n->listener, now_ns); /* a listening link cannot log in again */
 	switch (l->state) {
 	case RL_LINK_DOWN:
 		if (l->failure != REDLOCK_VOTE_AUTH)
@@ -184,7 +184,7 @@ static __attribute__((noinline)) enum redlock_vote_code submit_guarded(struct rl
 	return vote;
 }
 
-/* Its claim could come first, and the server would refuse that of the name whose vote counts. A new
+/* The next claim could come first, and the server would refuse that of the name whose vote counts. A new
  * connection may lead to another server. */
 static bool is_known_duplicate(const struct rl_node *n, const struct rl_request *r)
 {

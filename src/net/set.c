@@ -474,6 +474,10 @@ static void judge_silent(const struct rl_set *set, const struct rl_set_record *r
 		refuse(ret, r->failure, is_barred(r) && r->failure == REDLOCK_VOTE_NOPERM ? record_rights : NULL);
 }
 
+/* A list that gets another id while members change has it at all nodes within a round trip. */
+static const char not_yet_elsewhere[] = "its record is of a configuration that too few other nodes have: if "
+                                        "`redlock init` is over, run it again";
+
 /* The reason not to trust a record: its node set, configuration or members are others. Only an admitted
  * record written for the running process is trusted; the record of another process may be as old as a backup.
  */
@@ -492,9 +496,11 @@ static const char *difference(const struct rl_set *set, const struct rl_set_reco
 		return NULL;
 	if (r->misnamed)
 		return "it is another member of the node set than its address says";
-	return accepts(r, set->config)
-	           ? NULL
-	           : "its record is of another configuration: `redlock init` mends that, or says why not";
+	if (accepts(r, set->config))
+		return NULL;
+	return r->step < set->latest
+	           ? "its record is of another configuration: `redlock init` mends that, or says why not"
+	           : not_yet_elsewhere;
 }
 
 /* INFO would also tell whether it has replicas: who may not ask it is told so first. */
@@ -536,7 +542,7 @@ void rl_set_judge(const struct rl_set *set, unsigned index, struct rl_set_opinio
 		why = why == NULL && !is_healed(set, r) ? difference(set, r) : why;
 	}
 	if (why != NULL) {
-		refuse(ret, REDLOCK_VOTE_FOREIGN, why);
+		refuse(ret, why == not_yet_elsewhere ? REDLOCK_VOTE_QUARANTINE : REDLOCK_VOTE_FOREIGN, why);
 	} else if (r->verdict != RL_SET_ADMITTED) {
 		refuse(ret, REDLOCK_VOTE_QUARANTINE, NULL);
 	} else if (set->offsets[index].out_until_ns != 0) {

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct rl_tls_options {
-	const char *ca_file;   /* who may sign servers' certificates; with neither: the system's */
+	const char *ca_file;   /* the authorities for servers' certificates; with neither: the system's */
 	const char *ca_dir;    /* the same, a directory by hash */
 	const char *cert_file; /* our own certificate with its chain, for servers that ask; NULL: none */
 	const char *key_file;  /* its key; NULL: in cert_file */

@@ -279,11 +279,14 @@ static bool are_several(const char *url)
 	return blank != NULL && strstr(blank, "://") != NULL;
 }
 
-/* Whether the text is the host and port of a URL, without the scheme. Such a text has no user or password. */
-static bool is_host_and_port(const char *text)
+/* Whether the text is the host of a URL, with or without a port, but without the scheme. Such a text has no
+ * user or password. */
+static bool is_host(const char *text)
 {
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
 	struct rl_endpoint e = {0};
-	bool found = strchr(text, ':') != NULL && parse_host(rl_slice_of(text), &e) == NULL;
+	bool is_name = text[strspn(text, letters)] == '\0';
+	bool found = (is_name || strchr(text, ':') != NULL) && parse_host(rl_slice_of(text), &e) == NULL;
 	rl_url_free(&e);
 	return found;
 }
@@ -330,7 +333,7 @@ int rl_url_parse(const char *url, struct rl_endpoint *ret, char *why, size_t why
 	}
 	rl_url_free(&e);
 	*ret = e;
-	if (why_size > 0 && bad == bad_scheme && is_host_and_port(url))
+	if (why_size > 0 && bad == bad_scheme && is_host(url))
 		snprintf(why, why_size, "the scheme is missing: redis://%s", url);
 	else if (why_size > 0)
 		snprintf(why, why_size, "%s", bad);

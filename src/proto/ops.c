@@ -414,7 +414,7 @@ const struct rl_op rl_ops[RL_OP_COUNT] =
          * key ends with the last of them. A string is an exclusive holder's, also of one of them that was
          * upgraded (docs/decisions/shared.md).
          *
-         * Verdict (-1: nobody is in the way, but an exclusive waiter goes first), how many wait (-1: it was
+         * Verdict (-1: no key keeps us out, but an exclusive waiter goes first), how many wait (-1: it was
          * not looked at), PTTL of the key, our place, our token, value of the key, if it is a string.
          */
         [RL_OP_SHARE] =

@@ -131,7 +131,7 @@ enum rl_ghost_rule {
 /* The effect of a transaction on a key that has the token. */
 enum rl_change {
 	RL_CHANGE_NONE, /* it has no such form */
-	RL_CHANGE_LOOK, /* says what there is, whosoever it is */
+	RL_CHANGE_LOOK, /* reports the key, also that of another holder */
 	RL_CHANGE_DELETE,
 	RL_CHANGE_LENGTHEN
 };

@@ -43,7 +43,7 @@ struct rl_part {
 };
 
 struct rl_transaction {
-	enum rl_step step; /* whose replies are awaited */
+	enum rl_step step; /* the step whose replies are awaited */
 	unsigned replies;  /* of this step, so far */
 	unsigned count;
 	struct rl_part parts[RL_BATCH];

@@ -55,7 +55,7 @@ everything_works() {
 	[ -z "$stderr" ]
 }
 
-@test "the rule of those who have no prefix" {
+@test "the rule without a prefix" {
 	rule=$(sed 's/ ~\(app:\|{app:\|redlock:\)[^ ]*//g; s/ >pw/ >pw ~*/; s/app://g' <<<"$rule")
 	[[ $rule == "reset on >pw ~* &redlock:wake:* &__keyspace@*__:* +set "* ]]
 	give "$rule"

@@ -164,7 +164,7 @@ is_renamed() { # N
 	guarded "1 2 4" -n job true
 }
 
-@test "what it refuses, and that nothing is changed then" {
+@test "refusals change nothing" {
 	made "1 2 3"
 	before=$(record 1 config)
 	want 64 rl init -r "$(urls 1 2 3)" --replace "$(node_url 3)"

@@ -58,6 +58,8 @@ code_of() { # COMMAND...
 }
 
 @test "exit codes as flock's" {
+	want 69 "$rflock" there /nonexistent
+	says "rflock: cannot execute '/nonexistent': "
 	printf '#!/nonexistent\n' >script
 	chmod +x script
 	same_code() { # ARGUMENT...

@@ -25,8 +25,8 @@ same_as_env() { # COMMAND...
 	done
 }
 
-# The command with that many descriptors at most, and none but 0, 1 and 2 from the shell, whoever started that.
-# A sanitizer needs some of its own to look for leaks.
+# The command with that many descriptors at most, and none but 0, 1 and 2 from the shell, whatever started that. A
+# sanitizer needs some of its own to look for leaks.
 with_descriptors() { # COUNT COMMAND...
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 bash -c 'for fd in /proc/$$/fd/*; do
 			((${fd##*/} < 3)) || eval "exec ${fd##*/}>&-"

@@ -21,7 +21,7 @@ load run_helper
 	"$REDLOCK_BIN" acquire -v --json --node-timeout 5s "$job" >second.json 2>second 3>&- &
 	second=$!
 	until_true grep -qF "waiting for '$job', place 2 of 2, held by 'somebody' of another client for " second
-	free # who is first has the key of the node where both stand in line: it asks there
+	free # the first waiter has the key of the gate where both queue: it asks there
 	until_true grep -q "place 1 of 1, held by .*:$run_pid for .* s at least, its key expires in [23][0-9]\.[0-9] s" second
 	sleep 1.2
 	touch end

@@ -7,7 +7,7 @@ in_use() { # NAME
 	rl run -n "$1" true
 }
 
-@test "--also: all or none, excluded by and excluding whoever has one of them" {
+@test "--also: all or none, excluded by and excluding any holder of one of them" {
 	gives 0 rl_run --also b-"$job" --also c "$job" -c 'echo $REDLOCK_NAME $REDLOCK_ALSO; for name in $REDLOCK_NAME $REDLOCK_ALSO; do
 		$REDLOCK_BIN run -n "$name" true; echo $?; $REDLOCK_BIN check "$name" "$REDLOCK_TOKEN"; done'
 	[ "$output" = "$job b-$job c"$'\n75\n75\n75' ]
@@ -24,7 +24,7 @@ in_use() { # NAME
 	[ -z "$stderr" ]
 }
 
-@test "--also waits: for whoever has one of them, and is told of by name" {
+@test "--also waits for the holder of any of them, and names it" {
 	start_run -t 6s --also b "$job" -- sleep 1.5
 	until_true has_keys 5 "$all" b
 	gives 0 rl_run -v --also b c true

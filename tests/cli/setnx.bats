@@ -114,7 +114,7 @@ has_changed() { # N KEY VALUE
 }
 
 # The numbers that C, awk, Lua, JavaScript, Perl and Ruby make of the digits that a value begins with.
-@test "a safe token is a time in the far future, whoever reads it" {
+@test "a safe token is a time in the far future for every reader" {
 	export XDG_CONFIG_HOME=$sandbox/labelled
 	mkdir -p "$XDG_CONFIG_HOME/redlock"
 	echo 'owner = me' >"$XDG_CONFIG_HOME/redlock/redlock.conf" # for other locks

@@ -181,6 +181,8 @@ refuses() { # NODE REASON
 	REDLOCK_AUTH=wrong rl status -r "$(node_url 1)" >>"$sandbox/out" 2>/dev/null && exit 1
 	# The node hangs while it is connected.
 	kill_nodes CONT 2
+	want 77 rl status -r "$(node_url 1)" -r "$(node_url 2)" -r "$(node_url 3)" --quorum 3
+	[[ $stderr != *"do not say who they are"* ]] # the cause is the password
 	on_nodes 2 client pause 1500 write
 	rl status -r "$(node_url 2)" --node-timeout 300ms >>"$sandbox/out" 2>/dev/null && exit 1
 	redis-cli -s "$(node_dir 1)/redis.sock" -a secret config set requirepass "" 2>/dev/null

@@ -127,6 +127,8 @@ teardown() {
 	version=$output
 	want 0 "$REDLOCK_BIN" version
 	[ "$output" = "$version" ]
+	want 64 "$REDLOCK_BIN" version x
+	says "too many arguments"
 }
 
 @test "wrong command lines are 64 and say so on stderr alone" {
@@ -142,6 +144,12 @@ teardown() {
 	wrong acquire a b
 	wrong acquire --nosuch a
 	says "--nosuch"
+	wrong -C x status
+	says "-C goes after the command: redlock COMMAND"
+	wrong --cluster=x status
+	says "--cluster goes after the command"
+	wrong run -c 'echo hi' x
+	says "-c goes after the name of the lock: redlock run NAME -c"
 	wrong acquire -Z a
 	says "-Z"
 	wrong acquire a -t
@@ -167,7 +175,7 @@ teardown() {
 	}
 	wrong "add a unit" 30
 	wrong "unknown unit" 30x
-	wrong "not a duration" ""
+	wrong "--ttl '': not a duration" ""
 	wrong "not a duration" -5s
 	wrong "not a duration" s
 	wrong "not a duration" 1.s
@@ -200,8 +208,17 @@ teardown() {
 		[ -n "$stderr" ]
 	}
 	wrong http://127.0.0.1 # all of them: unit_url
+	says "--url: http://127.0.0.1: the URL of node 1: the scheme must be"
+	wrong localhost
+	says "--url: localhost: the URL of node 1: the scheme is missing: redis://localhost"
+	wrong redis://h,redis://u:hunter2@h:x
+	says "--url: redis://u:*******@h:x: the URL of node 2: "
+	for secret in 'redis://u:hunter2,x@h' ':hunter2@h' 'hunter2@h:1' 'redis://u:hunt,er2@h:x'; do
+		wrong "$secret"
+		[[ $stderr != *hunt* ]]
+	done
 	wrong redis://127.0.0.1:1,
-	says "empty URL"
+	says "--url: an empty URL"
 	wrong redis://127.0.0.1:1,,redis://127.0.0.1:2
 	wrong local,redis://127.0.0.1:1
 }

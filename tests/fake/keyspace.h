@@ -30,7 +30,7 @@ struct key {
 	                       each element */
 	enum key_type type;
 	int64_t expires_ms; /* gone when the clock shows more than this, as in Redis */
-	uint64_t owner;     /* who set it: of the session */
+	uint64_t owner;     /* the session that set it */
 };
 
 struct keyspace {

@@ -127,7 +127,7 @@ bool multi_writes(const struct call *c);
 void multi_fail(struct call *c);
 void multi_abort(struct call *c, const char *why);
 
-/* A key has changed: whoever watches it must know. */
+/* A key has changed: the sessions that watch it must know. */
 void multi_touch(struct redis *r, unsigned database, struct bytes name);
 
 void multi_free(struct session *s);

@@ -82,7 +82,7 @@ class Director:
 		self.log(f"end {event}")
 
 	def may_begin(self, event, taken, since_ns):
-		"""Its time has come, no other fault is in its way, and what it is aimed at is there."""
+		"""Its time has come, no other fault excludes it, and what it is aimed at is there."""
 		if since_ns < event.at_ms * MS or event.lanes() & taken:
 			return False
 		kind = KINDS[event.kind]

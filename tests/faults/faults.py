@@ -175,7 +175,7 @@ class PauseHolder(ClientFault):
 	"""The holder stands still until after its deadline. A careless one goes on where it was: breaks A3."""
 
 	def choose(self, rng, shape):
-		return list(range(shape.clients)), None  # whoever holds then
+		return list(range(shape.clients)), None  # any client that holds then
 
 	def hit(self, stage, client, value):
 		if client.holds(self.aimed):
@@ -230,7 +230,7 @@ class Cut(NetFault):
 
 
 class Reset(NetFault):
-	"""Resets for whoever says anything to the node."""
+	"""Resets for any client that says anything to the node."""
 
 	lasts = (0.05, 0.4)
 

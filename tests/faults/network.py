@@ -109,7 +109,7 @@ def cut(source, target, counter="cut"):
 
 
 def reset(node):
-	"""A rule: whoever talks to the node is told that there is no such connection."""
+	"""A rule: any host that talks to the node is told that there is no such connection."""
 	return f"ip daddr {address(node)} tcp flags & rst == 0 counter name hit_reset reject with tcp reset"
 
 

@@ -75,7 +75,7 @@ static void obey(char *line)
 		set_fault(line, value);
 }
 
-/* Commands are short, and whoever sends them writes whole lines. */
+/* Commands are short, and their sender writes whole lines. */
 static void read_commands(void)
 {
 	char text[512];

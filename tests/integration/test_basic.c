@@ -135,7 +135,7 @@ TEST(free_releases_and_leave_does_not)
 	assert_int_equal(servers_with_value(&servers, 3, "left", token.text), 3);
 }
 
-/* LockTake, LockExtend, LockQuery and LockRelease: whoever brings the value is the holder. */
+/* LockTake, LockExtend, LockQuery and LockRelease: any client with the value is the holder. */
 TEST(own_token)
 {
 	own_settled *client = open_nodes(3);

@@ -114,7 +114,7 @@ TEST(two_clocks_are_set)
 		on_servers(0, 2, set_and_see(it, 10 * SECOND));
 		if (guard != REDLOCK_GUARD_OFF)
 			assert_soon(votes(other, REDLOCK_VOTE_CLOCK) && fixture_vote(other, 1) == REDLOCK_VOTE_CLOCK);
-		expect_ok(held, redlock_acquire(held)); /* who has not looked since knows nothing */
+		expect_ok(held, redlock_acquire(held)); /* a client that has not looked since knows nothing */
 		expect_ok(held, redlock_query(held));   /* the third one may have answered late */
 		on_servers(0, 2, set_and_see(it, 20 * SECOND));
 		int want = guard == REDLOCK_GUARD_OFF ? 0 : REDLOCK_E_NOQUORUM;

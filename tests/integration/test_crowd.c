@@ -70,8 +70,8 @@ static unsigned roll(struct member *m, unsigned sides)
 	return (m->dice >> 16) % sides;
 }
 
-/* Between two meetings some do one pair, and some more: those who are ready early do not come to the rescue
- * of bytes that are left. */
+/* Between two meetings some members do one pair, and some more: members that are ready early do not send the
+ * bytes that are left. */
 static void *meet(void *argument)
 {
 	struct member *m = argument;

@@ -42,7 +42,7 @@ static void assert_one_vote(redlock_client *client, const redlock_lock *lock)
 	            (fixture_vote(lock, 1) == REDLOCK_VOTE_DUPLICATE));
 }
 
-/* Of three nodes two servers are a quorum, of two nodes one server is none, and nothing is left over. */
+/* With three nodes, two servers are a quorum; with two nodes, one server is not; and no key is left. */
 static void expect_one_vote(const char *first, const char *second, const char *third)
 {
 	const char *urls[] = {first, second, third};

@@ -111,7 +111,8 @@ TEST(a_release_wakes_who_waits_for_all)
 	}
 }
 
-/* One name after the other: it is woken at its turn, finds the other name in the way, and waits for that. */
+/* One name after the other: the waiter is woken at its turn, finds the other name held, and waits for that.
+ */
 TEST(both_names_have_to_be_free)
 {
 	own_client *client = open_client(REDLOCK_GUARD_OFF), *other = open_client(REDLOCK_GUARD_OFF);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scripts that keep the queue of those who wait, by themselves: who goes first, and what becomes of those
- * who do not come. */
+/* The scripts that keep the queue of waiters, by themselves: which waiter goes first, and the fate of waiters
+ * that do not come. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,7 +181,7 @@ TEST(order_of_arrival)
 	expect_vacate("t4", "1");
 }
 
-/* Nobody hears the message: the next one is woken, and those who are gone stand there no more. */
+/* Nobody hears the message: the next waiter is woken, and dead ones lose their places. */
 TEST(dead_heads_are_passed_over)
 {
 	listen_to(C);
@@ -306,7 +306,7 @@ TEST(offers_always_end)
 	assert_false(server_has(&servers.server[0], offers));
 }
 
-/* Else it would be told again by whoever comes; and who is woken in vain comes at once. */
+/* Else every later waiter would be told it again; and a waiter that is woken in vain comes at once. */
 TEST(a_mark_that_cannot_be_stored_is_not_told)
 {
 	struct server *server = &servers.server[0];

@@ -220,7 +220,7 @@ TEST(too_many_clients)
 	raw_close(&control);
 }
 
-/* All nodes refuse, each in its way: no quorum, with every reason. */
+/* All nodes refuse, each for another reason: no quorum, with every reason. */
 TEST(all_refuse)
 {
 	server_must(&servers.server[0], "OK", "CONFIG", "SET", "maxmemory", "1", NULL);

@@ -315,7 +315,7 @@ TEST(rights_that_are_taken_away_are_told_at_once)
 	permit_scripts("-@scripting");
 	for (int i = 0; i < 2; i++) {
 		expect_result(lock, REDLOCK_E_NOQUORUM, redlock_extend(lock, 0));
-		unsigned refused = 0; /* who answers last may be left out */
+		unsigned refused = 0; /* the last node to answer may be left out */
 		for (unsigned n = 0; n < NODES; n++)
 			refused += fixture_vote(lock, n) == REDLOCK_VOTE_NOPERM;
 		assert_true(refused >= NODES / 2 + 1);

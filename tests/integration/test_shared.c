@@ -325,7 +325,7 @@ TEST(a_token_suffices)
 	expect_settled(client, NODES, "job");
 }
 
-/* A client that has the token alone does not make an exclusive lock a shared one, whosever it is. */
+/* A client that has the token alone does not make an exclusive lock of anybody a shared one. */
 TEST(a_token_opens_no_exclusive_lock)
 {
 	own_client *client = open_client(), *other = open_client();

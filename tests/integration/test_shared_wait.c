@@ -46,7 +46,7 @@ TEST(a_waiter_keeps_out_who_comes_later)
 	expect_result(valued, REDLOCK_E_BUSY, redlock_acquire(valued));
 	expect_settled(client, 0, "job");
 	assert_int_equal(nodes_with("1"), NODES);
-	expect_ok(a, redlock_extend(a, 0)); /* whoever has it keeps it */
+	expect_ok(a, redlock_extend(a, 0)); /* its holder keeps it */
 	stand_in_line("r");
 	expect_ok(b, redlock_acquire(b));
 	expect_ok(b, redlock_release(b));

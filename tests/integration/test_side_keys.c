@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys beside a lock's own: no lock has such a name, and whoever stands in a queue is woken by a release of
- * which the token alone is known. */
+/* Keys beside a lock's own: no lock has such a name, and a release of which the token alone is known wakes
+ * the waiters in a queue. */
 #include <stdio.h>
 #include <string.h>
 

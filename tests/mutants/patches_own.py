@@ -122,7 +122,7 @@ OWN_ROWS = [
 		"if (atomic_load(&c->loop.deferred))\n\t\tnext = rl_time_min(next, rl_time_add(c->loop.deferred_since_ns, DEFER_NS));\n", ""),
 	("bytes are left as long as others come", 35, TURN,
 		"bool late = rl_time_sub(c->loop.now_ns, c->loop.deferred_since_ns) >= GROUP_NS;", "bool late = false;"),
-	("whoever has come in is still expected", 35, "src/loop.c",
+	("a thread that has come in is still expected", 35, "src/loop.c",
 		"atomic_fetch_sub(&l->expected, 1);\n", ";\n"),
 	("the leader is not told of its own result", 35, "src/loop.c",
 		"} else if (l->led && l->leader == waiter) {\n\t\trl_poller_wake(&l->poller);", "} else if (l->led && l->leader == waiter) {\n\t\t;"),
@@ -137,7 +137,7 @@ OWN_ROWS = [
 	("a thread that is cancelled takes the lead along", 35, "src/blocking.c",
 		"RL_NO_CANCEL;\n\tint error = rl_client_check_lock(lock);\n\tif (error < 0)\n\t\treturn error;\n\tredlock_client *c = lock->client;\n\trl_loop_enter_expected",
 		"int error = rl_client_check_lock(lock);\n\tif (error < 0)\n\t\treturn error;\n\tredlock_client *c = lock->client;\n\trl_loop_enter_expected"),
-	("whoever begins to sleep wakes nobody", 35, "src/loop.c",
+	("a thread that begins to sleep wakes nobody", 35, "src/loop.c",
 		"wake_all(take_to_wake(l));\n\tpthread_cond_wait", "pthread_cond_wait"),
 	("the last who leaves leaves bytes behind", 35, "src/wait.c", "rl_turn_settle(c); /* nobody sees to it that they are sent in time */", ";"),
 	# ---- 36 ----

@@ -4,7 +4,7 @@ The rules of shared locks (docs/decisions/shared.md), each left out once: rows a
 """
 
 SHARED_DEFECTS = {
-	55: "those who share a lock are admitted, kept or woken wrongly",
+	55: "readers are admitted, kept or woken wrongly",
 	56: "an upgrade leaves two, waits, or is not taken back",
 }
 

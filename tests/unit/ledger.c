@@ -136,7 +136,7 @@ static void note_send(struct ledger *l)
 		return;
 	}
 	l->last_seq = l->fx.seq;
-	l->answered[l->fx.seq % LEDGER_ROUNDS] = ~l->fx.nodes; /* who is not asked does not answer */
+	l->answered[l->fx.seq % LEDGER_ROUNDS] = ~l->fx.nodes; /* a node that is not asked does not answer */
 	if (is_look(l))
 		return;
 	l->asked = l->fx.send;

@@ -142,7 +142,7 @@ TEST(not_permitted)
 
 #define TOLD(event) "*3\r\n$7\r\nmessage\r\n$16\r\n__keyspace@0__:k\r\n" event "\r\n"
 
-/* As redis-server does with `notify-keyspace-events Kgx`, whoever may publish. */
+/* As redis-server does with `notify-keyspace-events Kgx`, for any user. */
 TEST(events_of_keys)
 {
 	redis.publish_denied = redis.keys_denied = true;

@@ -242,7 +242,7 @@ TEST(another_server_answers)
 		says(RUN_ID("2") SUBSCRIBED MESSAGE("$1\r\n5"));
 		expect_woken("");
 		expect_left();
-		listen(); /* who waits does not hurry it */
+		listen(); /* a waiter does not hurry it */
 		assert_false(ear->open);
 		comes_back_within(most_ms[i]);
 	}

@@ -272,8 +272,8 @@ TEST(a_duplicate_is_found_late)
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
 
-/* A key of ours that was given back may be there for a while: it is in the way like any other. And one that
- * was refused is not lost by a node that says nothing. */
+/* A key of ours that was given back may be there for a while: it keeps us out like any other. And a refused
+ * claim is not lost by a node that says nothing. */
 TEST(a_key_that_was_given_back_is_not_ours)
 {
 	struct drive d = split(drive_rules(3), "NYN", "0*2");

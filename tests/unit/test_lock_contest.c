@@ -174,7 +174,7 @@ static void shuffle(struct contest *c, unsigned client)
 		c->order[client][c->disagree ? i : c->real[client][i]] = (uint8_t)i;
 }
 
-/* The node timeout has room for the way there and back, twice for whoever connects first. */
+/* The node timeout has room for the way there and back, twice for the client that connects first. */
 static void prepare(struct contest *c, const struct rl_rules *rules)
 {
 	c->now_ns = c->count = 0;

@@ -242,7 +242,7 @@ TEST(a_report_of_waiters_leads_to_the_gate)
 	            "[    0.000] idle: acquire -> acquiring ... | send enter #3 to 1 ttl 30000.000\n");
 }
 
-/* Without a queue they pause as those who poll. */
+/* Without a queue such clients pause as polling clients do. */
 TEST(a_refused_client_does_not_overtake)
 {
 	struct drive d = refused(3, 0);
@@ -453,7 +453,7 @@ static void poll_at(struct drive *d, uint64_t ms)
 	drive_at(d, ms);
 }
 
-/* The longer nothing changes the seldomer, and the later the more are before it; by chance half of it more or
+/* The interval grows while nothing changes, and with the waiters before it; by chance half of it more or
  * less, entropy 0 being the least. */
 TEST(polls_are_seldom_where_there_is_a_queue)
 {

@@ -95,7 +95,7 @@ TEST(a_deaf_waiter_keeps_its_offer)
 	assert_int_equal(d.lock.phase, RL_HELD);
 }
 
-/* The last tries ask all nodes, the gate with the place: else that would be in the way. An answer to one
+/* The last tries ask all nodes, the gate with the place: else that would keep us out. An answer to a request
  * without a place does not end it. */
 TEST(a_waiter_that_asks_all_keeps_its_place)
 {

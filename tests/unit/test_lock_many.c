@@ -139,7 +139,7 @@ TEST(a_turn_ends_with_the_wait)
 	assert_int_equal(d.lock.phase, RL_IDLE);
 }
 
-/* At its turn another name is in the way: it has no place any more, and goes to the queue of that one, but
+/* At its turn another name is held: the waiter has no place any more, and goes to the queue of that one, but
  * not as fast as nodes answer. */
 TEST(a_turn_that_is_of_no_use)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slots: which votes come together, what follows when they do not, and how those who wait ask. */
+/* Slots: the votes that count together, the steps when they do not, and the questions of waiters. */
 #include "core/pass.h"
 #include "core/slots.h"
 #include "drive.h"

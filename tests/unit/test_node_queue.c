@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that look at the queue of those who wait: what a node is asked, and what a refusal of them leads
- * to. */
+/* Requests that look at the queue of waiters: the requests to a node, and the consequences of its refusals.
+ */
 #include "scene.h"
 #include "unit.h"
 

@@ -158,7 +158,7 @@ TEST(a_wall_clock_that_is_set_forward)
 	assert_false(fake_process->woken);
 	wires.ahead_ns += 20 * SECOND_NS;
 	assert_int_equal(redlock_deadline_ns(lock), deadline_ns - rl_time_ms(20000));
-	assert_true(fake_process->woken); /* whoever sleeps */
+	assert_true(fake_process->woken); /* the sleeping thread */
 	assert_int_equal(redlock_leapt_ms(client), 20000);
 	assert_int_equal(redlock_timeout_ns(client), 0);
 	turn();

@@ -57,7 +57,7 @@ static const struct bad {
     {"localhost:6379", "the scheme is missing: redis://localhost:6379"},
     {"127.0.0.1:7201", "the scheme is missing: redis://127.0.0.1:7201"},
     {"[::1]:7201", "the scheme is missing: redis://[::1]:7201"},
-    {"localhost", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
+    {"localhost", "the scheme is missing: redis://localhost"},
     {"user:hunter2", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
     {"u:p@h:6379", "the scheme must be redis://, rediss://, valkey://, valkeys:// or unix://"},
     {"redis://a redis://b", "there is a blank in the URL; separate the URLs of several nodes with commas"},

@@ -19,7 +19,7 @@ struct cluster_dir {
 /* All return an exit code; unless it is EXIT_OK, what is wrong was said on stderr. */
 
 /* Finds the directory and reads the number of nodes; makes nothing. A directory that is not the user's alone
- * is an error: whoever owns it decides which servers `-r local` talks to. To be closed in any case. */
+ * is an error: its owner decides which servers `-r local` talks to. To be closed in any case. */
 int cluster_dir_find(struct cluster_dir *dir);
 
 /* As cluster_dir_find(), but makes the directory if it is missing, and locks it against other starts and

@@ -26,7 +26,7 @@ struct entry {
 struct findings {
 	struct entry *list;
 	size_t count, room;
-	int node; /* whose are added */
+	int node; /* the node whose findings are added */
 	bool failed;
 	unsigned of[DOCTOR_LEVELS];
 };

@@ -20,7 +20,7 @@
 	X(REFUSED, "refused", "no record: no lock can be acquired")                                              \
 	X(PLAIN, "plain", "no record: this set is plain")                                                        \
 	X(TAKEN_BACK, "plain", "taken back: this set is plain")                                                  \
-	X(UNSEEN, "unknown", "too few nodes show whether they have a record: see `redlock doctor`")              \
+	X(UNSEEN, "unknown", "too few nodes show whether they have a record")                                    \
 	X(UNASKED, "unknown", "not remembered as guarded on this host: the records of the nodes decide")
 
 enum effect {

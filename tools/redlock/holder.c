@@ -95,7 +95,7 @@ static bool is_redisson(const struct redlock_finding *finding)
 	       memchr(value, '=', kept) != NULL;
 }
 
-/* A set of tokens that end with their key, of those who share it. */
+/* Whether it is the key of a shared lock: a set of tokens that end with their key. */
 static bool is_shared(const struct redlock_finding *finding)
 {
 	return strcmp(finding->type, "zset") == 0 && finding->value_len > 0;

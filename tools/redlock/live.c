@@ -15,7 +15,7 @@
 
 enum { LINE_MAX_BYTES = 2048, USUAL_WIDTH = 80 };
 
-/* There is one terminal, and whoever writes a message has to know. */
+/* There is one terminal, and the writer of a message has to know. */
 static bool shown;
 
 bool live_works(const struct settings *settings)

@@ -211,7 +211,12 @@ static bool is_rflock(const char *path)
 /* Runs the word after the options of redlock itself: a subcommand, or a word such as "version". */
 static int dispatch_word(const struct settings *settings, int argc, char **argv)
 {
-	if (settings->version || (argc > 0 && strcmp(argv[0], "version") == 0))
+	bool is_version = argc > 0 && strcmp(argv[0], "version") == 0;
+	if (is_version && argc > 1) {
+		complain("redlock version: too many arguments");
+		return EXIT_USAGE;
+	}
+	if (settings->version || is_version)
 		return show_version();
 	if (settings->help)
 		return show_help(0, argv);
@@ -261,6 +266,8 @@ int main(int argc, char **argv)
 		complain("cannot start: %s", strerror(errno));
 		return EXIT_INTERNAL;
 	}
+	if (is_rflock(argv[0]))
+		messages_are_of("rflock");
 	int code = is_rflock(argv[0]) ? rflock(argc, argv) : dispatch(argc, argv);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;

@@ -14,6 +14,7 @@
 enum { LINE_MAX_BYTES = 8192 };
 
 static bool never_wait;
+static const char *program = "redlock";
 
 /* The last gate: whatever a line is made of, no byte of it moves a cursor or begins another line. One write
  * per message: lines of several processes on one terminal do not mix. */
@@ -41,7 +42,10 @@ __attribute__((format(printf, 1, 0))) static void message(const char *format, va
 		return;
 	vsnprintf(line, sizeof line, format, arguments);
 	live_erase();
-	put(stderr, has_title(line) ? "" : "redlock: ", line);
+	char begin[16] = "";
+	if (!has_title(line))
+		snprintf(begin, sizeof begin, "%s: ", program);
+	put(stderr, begin, line);
 }
 
 void complain(const char *format, ...)
@@ -50,6 +54,11 @@ void complain(const char *format, ...)
 	va_start(arguments, format);
 	message(format, arguments);
 	va_end(arguments);
+}
+
+void messages_are_of(const char *name)
+{
+	program = name;
 }
 
 void messages_never_wait(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages for people: on stderr, each one line that starts with "redlock: " or the command's name, and lines
- * of stdout. A server, a file or a command line may choose parts of them. No byte of these controls the
- * terminal, and none begins another line: all that is printed for people passes through here, all JSON
- * through json.h.
+ * Messages for people: on stderr, each one line that starts with "redlock: ", "rflock: " or the command's
+ * name, and lines of stdout. A server, a file or a command line may choose parts of them. No byte of these
+ * controls the terminal, and none begins another line: all that is printed for people passes through here,
+ * all JSON through json.h.
  */
 #ifndef REDLOCK_TOOL_MESSAGE_H
 #define REDLOCK_TOOL_MESSAGE_H
@@ -19,6 +19,9 @@ void say(const struct settings *settings, const char *format, ...) __attribute__
 /* As say(), but dropped when stderr cannot take it at once: a reader that has stopped must not stop this
  * process, which has a lock to renew. */
 void say_now(const struct settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The name that messages begin with from now on: "redlock" at first. Not copied. */
+void messages_are_of(const char *name);
 
 /* From now on all messages are dropped that stderr cannot take at once. */
 void messages_never_wait(void);

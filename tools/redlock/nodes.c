@@ -25,7 +25,7 @@ static int add_list(const char *source, const char *list, struct text_list *ret)
 		error = text_list_add(ret, options.urls[i]) ? 0 : REDLOCK_E_NOMEM;
 	redlock_options_clear(&options);
 	if (error == REDLOCK_E_INVAL)
-		complain("%s: %s", source, why);
+		complain("%s: %s", source, strncmp(why, "url: ", 5) == 0 ? why + 5 : why);
 	else if (error != 0)
 		complain("out of memory");
 	return error == 0 ? EXIT_OK : error == REDLOCK_E_INVAL ? EXIT_CONFIG : EXIT_INTERNAL;

@@ -76,8 +76,8 @@ static const struct option_spec wait_specs[] = {
 const struct option_group wait_options = {"Lock", wait_specs, sizeof wait_specs / sizeof wait_specs[0]};
 
 static const struct option_spec renew_specs[] = {
-    {0, "renew", "TIME", OPTION_DURATION, FIELD(renew_ms), 1, REDLOCK_MAX_TTL_MS,
-     "when to renew, after each grant (ttl/3)"},
+    {0, "renew", "TIME", OPTION_DURATION, FIELD(renew_ms), 0, REDLOCK_MAX_TTL_MS,
+     "when to renew, after each grant; 0: the default (ttl/3)"},
 };
 const struct option_group renew_options = {"Lock", renew_specs, 1};
 
@@ -122,7 +122,8 @@ const struct option_group kind_options = {"Kind", kind_specs, sizeof kind_specs 
 void settings_init(struct settings *settings)
 {
 	memset(settings, 0, sizeof *settings);
-	settings->drift_ppm = UINT64_MAX; /* not given: the library's default */
+	settings->drift_ppm = UINT64_MAX;     /* not given: the library's default */
+	settings->renew_ms = REDLOCK_FOREVER; /* not given: by the TTL */
 	settings->guard = REDLOCK_GUARD_AUTO;
 	settings->ttl_ms = 30000;
 	settings->wait_ms = REDLOCK_FOREVER;
@@ -231,7 +232,9 @@ static bool refuse(const struct option_spec *spec, const char *text, const char 
 	bool is_time = spec->kind == OPTION_SECONDS;
 	redlock_duration_text(spec->min, low, sizeof low);
 	redlock_duration_text(spec->max, high, sizeof high);
-	if (what == value_unknown_word)
+	if (strncmp(what, "is ", 3) == 0)
+		snprintf(problem, size, "%s", what);
+	else if (what == value_unknown_word)
 		snprintf(problem, size, "%s: give %s", text, value_words_text(spec->value, words, sizeof words));
 	else if (what == value_out_of_range && is_time)
 		snprintf(problem, size, "%s: %s: %s to %s", text, what, low, high);
@@ -239,7 +242,7 @@ static bool refuse(const struct option_spec *spec, const char *text, const char 
 		snprintf(problem, size, "%s: %s: %llu to %llu", text, what, (unsigned long long)spec->min,
 		         (unsigned long long)spec->max);
 	else
-		snprintf(problem, size, "%s%s%s", text, *text ? ": " : "", what);
+		snprintf(problem, size, "%s: %s", *text ? text : "''", what);
 	return false;
 }
 
@@ -320,6 +323,22 @@ const struct option_spec *options_find(const struct option_group *const *groups,
 	return NULL;
 }
 
+/* Where an option goes that was typed before the word to which it belongs. NULL: not known. */
+static const char *right_place(const char *command, int letter, const char *name)
+{
+	static const struct option_group *const groups[] = {&node_options, &ttl_options, &wait_options,
+	                                                    &output_options, NULL};
+	struct parser parser;
+	if (strcmp(command, "redlock run") == 0 && letter == 'c')
+		return "goes after the name of the lock: redlock run NAME -c 'LINE'";
+	parser_init(&parser, groups, OPTIONS_FIRST);
+	bool found = letter != 0 && parser_find(&parser, letter) != NULL;
+	for (int i = 0; i < parser.count; i++)
+		found |= strcmp(parser.longs[i].name, name) == 0;
+	return found && strcmp(command, "redlock") == 0 ? "goes after the command: redlock COMMAND [OPTION...]"
+	                                                : NULL;
+}
+
 static void complain_option(const struct parser *parser, const char *command, int code, char **argv)
 {
 	bool with_value = code != ':' && optopt > 0 && parser_find(parser, optopt) != NULL;
@@ -329,12 +348,16 @@ static void complain_option(const struct parser *parser, const char *command, in
 	/* The text after `=` may be a secret. */
 	int length = (int)strcspn(argv[optind - 1], "=");
 	char typed[32] = "";
+	bool is_letter = optopt > 0 && optopt < FIRST_LONG_ONLY;
+	bool is_long = optopt == 0 && strncmp(argv[optind - 1], "--", 2) == 0;
+	if (is_long)
+		snprintf(typed, sizeof typed, "%.*s", length - 2, argv[optind - 1] + 2);
+	const char *place = is_letter || is_long ? right_place(command, is_letter ? optopt : 0, typed) : NULL;
+	what = place != NULL ? place : what;
 	struct suggestion suggestion = {.word = typed};
-	if (optopt > 0 && optopt < FIRST_LONG_ONLY && !with_value)
+	if (is_letter && !with_value)
 		complain("%s: -%c %s; see `%s --help`", command, optopt, what, command);
 	else {
-		if (optopt == 0 && strncmp(argv[optind - 1], "--", 2) == 0)
-			snprintf(typed, sizeof typed, "%.*s", length - 2, argv[optind - 1] + 2);
 		for (int i = 0; i < parser->count; i++)
 			suggest(&suggestion, parser->longs[i].name);
 		complain("%s: %.*s %s%s; see `%s --help`", command, length, argv[optind - 1], what,

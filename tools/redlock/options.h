@@ -80,7 +80,7 @@ struct settings {
 	uint64_t concurrency;     /* 0: one at a time over the blocking calls */
 	uint64_t max_ttl_ms;      /* init; 0: not given */
 	const char *add, *remove; /* the URL of a node; NULL */
-	const char *replace;      /* the same; the node that replaces it is the argument behind it */
+	const char *replace;      /* the same; the node that replaces it is the next argument */
 	bool finish;
 	bool plain;
 	bool new_epoch;

@@ -13,7 +13,7 @@
 
 enum { DIR_FLAGS = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, OTHERS = 077, OTHERS_WRITE = 022 };
 
-/* Root, or whoever has "/" where a user namespace hides root. */
+/* Root, or the owner of "/" where a user namespace hides root. */
 static bool is_system(uid_t user)
 {
 	struct stat top;

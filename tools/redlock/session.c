@@ -137,10 +137,23 @@ static const char *refused_source(const struct settings *settings, int error, in
 	return source != NULL ? source->where : NULL;
 }
 
-static int refused(const char *where, int error, const char *error_text)
+/* A URL as it may be quoted, "" if a part of the list may be a password that is not seen as one: a comma in
+ * the password has cut its URL in two. */
+static const char *quotable_url(const struct text_list *urls, int node)
+{
+	bool hidden = false;
+	for (size_t i = 0; i < urls->count && !hidden; i++) {
+		const char *scheme = strstr(urls->items[i], "://"), *at = strchr(urls->items[i], '@');
+		hidden = at != NULL && (scheme == NULL || at < scheme);
+	}
+	return !hidden && node >= 0 && (size_t)node < urls->count ? urls->items[node] : "";
+}
+
+/* `url`: the URL that is wrong, whose password complain() hides; "": another cause, or it is not shown. */
+static int refused(const char *where, int error, const char *url, const char *error_text)
 {
 	char shown[PRINTABLE_MAX * 4];
-	complain("%s%s%s", where != NULL ? where : "", where != NULL ? ": " : "",
+	complain("%s%s%s%s%s", where != NULL ? where : "", where != NULL ? ": " : "", url, *url ? ": " : "",
 	         error_text[0] ? printable(error_text, strlen(error_text), shown, sizeof shown)
 	                       : redlock_strerror(error));
 	/* A wrong option is a mistake of usage, a wrong line one of configuration. */
@@ -178,7 +191,8 @@ static int open_client(struct session *session, const struct text_list *urls, co
 		say(settings, "warning: --insecure: anyone on the network path can read and change the traffic");
 	int error = redlock_open(&options, &session->client);
 	if (error)
-		return refused(refused_source(settings, error, node, option), error, error_text);
+		return refused(refused_source(settings, error, node, option), error,
+		               error == REDLOCK_E_URL ? quotable_url(urls, node) : "", error_text);
 	struct redlock_terms terms;
 	session_terms(settings, &terms);
 	session->node_timeout_ms = terms.node_timeout_ms;

@@ -162,7 +162,8 @@ static void warn_unidentified(const struct report *report, const struct settings
 {
 	unsigned unknown = 0;
 	for (unsigned i = 0; i < report->nodes; i++)
-		unknown += report->node[i].status.connected && !report->node[i].status.run_id[0];
+		unknown += report->node[i].status.connected && !report->node[i].status.run_id[0] &&
+		           report->node[i].vote.code != REDLOCK_VOTE_AUTH; /* before the login nothing is told */
 	if (unknown > 0 && report->nodes > 1)
 		say(settings,
 		    "warning: %u of the nodes do not say who they are (permit +info): one server under two names "

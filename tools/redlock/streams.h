@@ -8,7 +8,7 @@
 /* Whether stderr takes some lines at once. */
 bool streams_take_errors(void);
 
-/* Points descriptors 0 to `last` at /dev/null: another process has them now, and whoever is at the other end
+/* Points descriptors 0 to `last` at /dev/null: another process has them now, and the process at the other end
  * of a pipe must not wait for this one. */
 void streams_drop(int last);
 

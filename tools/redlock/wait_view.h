@@ -24,7 +24,7 @@ struct wait_view {
 	uint64_t show_ns;                 /* when it may be shown next; UINT64_MAX: not yet */
 	uint64_t least_ns;                /* not before, where nobody has asked for it */
 	struct redlock_wait wait;         /* what was told last; node -1: nothing */
-	char found[HOLDER_TEXT_MAX + 64]; /* who has it, found in another way; "": nobody */
+	char found[HOLDER_TEXT_MAX + 64]; /* the holder, found in another way; "": nobody */
 	char said[HOLDER_TEXT_MAX + 64];  /* what the last line said; "": there was none */
 	bool quarantine_told;
 	bool is_live;

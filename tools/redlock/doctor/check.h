@@ -37,7 +37,7 @@ static inline unsigned index_of(const struct doctor *doctor, const struct doctor
 DOCTOR_LOOK_AT(doctor_has_guard_state);
 DOCTOR_LOOK_AT(doctor_has_no_record);
 DOCTOR_LOOK_AT(doctor_is_in_quarantine);
-/* The configured TTL is longer than that which a node's record permits. */
+/* The configured TTL is longer than a node's record permits. */
 DOCTOR_LOOK_AT(doctor_exceeds_ttl);
 DOCTOR_LOOK_AT(doctor_guards_otherwise);
 DOCTOR_LOOK_AT(doctor_has_counters);

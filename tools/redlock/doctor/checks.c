@@ -276,7 +276,8 @@ LOOK(is_hidden)
 	UNUSED;
 	const struct redlock_vote *v = &vote_of(doctor, node)->vote;
 	FIND("%s", node->why_not[check->argument]);
-	return node->answered && !node->sees[check->argument] && v->code != REDLOCK_VOTE_AUTH &&
+	bool is_explained = v->code == REDLOCK_VOTE_AUTH || v->code == REDLOCK_VOTE_SERVICE;
+	return node->answered && !node->sees[check->argument] && !is_explained &&
 	       !(check->argument == DOCTOR_GUARD && doctor_may_not_read_record(doctor, node, check, found));
 }
 

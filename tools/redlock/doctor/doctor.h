@@ -157,7 +157,7 @@ enum doctor_group {
 	DOCTOR_STEPS,
 	DOCTOR_OPENING,
 	DOCTOR_QUEUE,
-	DOCTOR_CHANNEL, /* where those who wait are told */
+	DOCTOR_CHANNEL, /* the channels of waiters */
 	DOCTOR_SHARED,  /* of shared locks alone */
 	DOCTOR_FENCE,   /* of fencing tokens alone */
 	DOCTOR_TOLD,    /* by servers, of the end of a key */

@@ -9,7 +9,7 @@
 #include "doctor.h"
 
 #define KEY "KEY"     /* of a lock that nobody has */
-#define QUEUE "QUEUE" /* of those who wait for it */
+#define QUEUE "QUEUE" /* of the waiters for it */
 #define TOLD "TOLD"   /* the channel where the server tells what becomes of it */
 #define NO_SHA "0000000000000000000000000000000000000000"
 

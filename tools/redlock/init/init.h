@@ -131,8 +131,8 @@ bool init_lacks(const struct guard_record *record, uint64_t number);
 unsigned init_counting(const struct init *in, const bool *of, const struct init_config *config,
                        uint64_t *ret_largest);
 bool init_has(const struct init *in, unsigned node, const struct init_config *config);
-/* What a node with this record goes on accepting beside the next configuration: its own, or the list of a
- * member that is being replaced. */
+/* Sets the configuration that a node with this record goes on accepting beside the next one: its own, or the
+ * list of a member that is being replaced. */
 void init_keep_former(struct init_config *next, const struct guard_record *record);
 
 /* ---- change.c ---- */

@@ -99,7 +99,7 @@ static int check_replacement(const struct init *in, int listed)
 		return EXIT_OK;
 	const char *old = in->member[in->leaves], *new = in->member[in->joins];
 	if (in->leaves == in->joins)
-		complain("init: --replace: %s is both: a server that was replaced behind its address needs no "
+		complain("init: --replace: %s is both: a server that was replaced at its address needs no "
 		         "command, it votes after a quarantine",
 		         old);
 	else if (has_old)

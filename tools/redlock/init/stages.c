@@ -287,7 +287,7 @@ static void refuse_former(struct init *in)
 	}
 }
 
-/* The numbers first, to all: whoever finds one node that says `done` carries none. */
+/* The numbers first, to all nodes: a run that finds one node that says `done` carries none. */
 static void carry(struct init *in, const struct init_config *now)
 {
 	uint64_t number;

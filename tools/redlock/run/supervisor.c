@@ -311,7 +311,7 @@ static bool times_work(const struct run_times *times)
 
 int run_supervise(const struct settings *settings, const struct run_order *order)
 {
-	static struct run run; /* what is not closed at the end stays reachable, for those who look for leaks */
+	static struct run run; /* memory that is not freed at the end stays reachable, for leak checkers */
 	struct redlock_terms terms;
 	static struct report report; /* large, and mostly not used: pages that are not touched cost nothing */
 	run = (struct run){.settings = settings,

@@ -16,9 +16,9 @@ struct waiting {
 	uint64_t seen_ns;       /* when its answer came; 0: not yet */
 };
 
-/* Finds out who has the lock, and tells systemd: `first` and those of --also are wanted, `busy` is the one in
- * the way. If nothing was told, or a run above this process may have one of them, the nodes are asked; the
- * answer is an event of `question`. */
+/* Finds out who has the lock, and tells systemd: `first` and those of --also are wanted, `busy` is the one
+ * that is held. If nothing was told, or a run above this process may have one of them, the nodes are asked;
+ * the answer is an event of `question`. */
 void waiting_find(struct waiting *waiting, struct session *session, const char *first, const char *busy);
 
 /* Takes that answer. Returns false when the holder is the command under which this process runs: it would
