@@ -244,6 +244,7 @@ enum rl_event_kind {
 	RL_EV_HAND,
 	RL_EV_LEAP,
 	RL_EV_PASS,
+	RL_EV_LATE, /* the caller learns of its grant after the validity: the acquire fails */
 	RL_EV_GUARDED
 };
 
