@@ -26,6 +26,11 @@ test_packages=(
 	patchelf       # runs them with their own libraries
 	libpq-dev      # what is measured beside ours
 	python3-redis  # another language's lock on the same keys
+	python3-cffi   # the binding for Python: glue in C
+	python3-dev    # its headers
+	python3-setuptools # its build
+	python3-uvloop # another event loop
+	mypy           # its types
 	bats           # tests of the command
 	python3        # fault tests, measurements
 	iproute2       # hosts of the fault tests
