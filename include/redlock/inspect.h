@@ -88,7 +88,8 @@ struct redlock_finding {
 /* The answer of node `index` to the last redlock_query() of this handle. After an acquire that returned BUSY:
  * the foreign key that the node had when it was last asked during the acquire. The same value on a quorum
  * belongs to the holder; otherwise the votes were split. `known` is 0 if the node was not asked, for instance
- * because wait_ms is not 0, or did not answer. Errors: INVAL, STATE (never asked), FORKED. */
+ * because wait_ms is not 0, or did not answer. Any thread. Errors: INVAL, STATE (never asked), FORKED.
+ */
 REDLOCK_API REDLOCK_MUST_CHECK int redlock_lock_finding(const redlock_lock *lock, unsigned index,
                                                         struct redlock_finding *ret_finding);
 
